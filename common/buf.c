@@ -84,6 +84,17 @@ void buf_printf(struct buf *b, const char *format, ...)
 	va_end(ap);
 }
 
+void buf_bytes(struct buf *b, uint64_t bytes)
+{
+	static const char *const unit[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
+	double value = (double)bytes;
+	unsigned i = 0;
+
+	for (; value >= 999.5 && i < 6; i++)
+		value /= 1000;
+	buf_printf(b, "%.*f %s", i && value < 99.95 ? 1 : 0, value, unit[i]);
+}
+
 const char *buf_str(struct buf *b)
 {
 	if (!b->len || buf_reserve(b, 1))

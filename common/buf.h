@@ -34,6 +34,9 @@ void buf_addch(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *format, va_list ap);
 
+/* "1.2 MB", with powers of 1000. */
+void buf_bytes(struct buf *b, uint64_t bytes);
+
 /* A part that has failed fails the whole. */
 static inline void buf_carry(struct buf *whole, const struct buf *part)
 {

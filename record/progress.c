@@ -10,17 +10,6 @@ void progress_init(struct progress *p, bool quiet)
 	*p = (struct progress){ .on = !quiet && isatty(STDERR_FILENO), .start_ns = clocks_monotonic() };
 }
 
-void progress_bytes(struct buf *out, uint64_t bytes)
-{
-	static const char *const unit[] = { "B", "kB", "MB", "GB", "TB" };
-	double value = (double)bytes;
-	unsigned i = 0;
-
-	for (; value >= 999.5 && i < 4; i++)
-		value /= 1000;
-	buf_printf(out, "%.*f %s", i && value < 99.95 ? 1 : 0, value, unit[i]);
-}
-
 void progress_show(struct progress *p, const struct recording_stats *stats)
 {
 	uint64_t seconds = (clocks_monotonic() - p->start_ns) / 1000000000u;
@@ -31,7 +20,7 @@ void progress_show(struct progress *p, const struct recording_stats *stats)
 	buf_printf(&line, "\r\033[Kpmrec: %u:%02u:%02u  %llu snapshot%s  ", (unsigned)(seconds / 3600),
 		   (unsigned)(seconds / 60 % 60), (unsigned)(seconds % 60), (unsigned long long)stats->snapshots,
 		   stats->snapshots == 1 ? "" : "s");
-	progress_bytes(&line, stats->bytes);
+	buf_bytes(&line, stats->bytes);
 	if (stats->lost)
 		buf_printf(&line, "  %llu lost tick%s", (unsigned long long)stats->lost, stats->lost == 1 ? "" : "s");
 	fputs(buf_str(&line), stderr);

@@ -20,7 +20,5 @@ void progress_init(struct progress *p, bool quiet);
 void progress_show(struct progress *p, const struct recording_stats *stats);
 /* Takes the line away, before anything else is printed. */
 void progress_clear(struct progress *p);
-/* "1.2 MB", with powers of 1000. */
-void progress_bytes(struct buf *out, uint64_t bytes);
 
 #endif

@@ -52,7 +52,7 @@ static void tell_result(struct recorder *r, const struct recording_stats *stats)
 		buf_printf(&text, "the last of %llu files, ", (unsigned long long)r->session.rotation.files);
 	buf_printf(&text, "%llu snapshot%s, ", (unsigned long long)stats->snapshots,
 		   stats->snapshots == 1 ? "" : "s");
-	progress_bytes(&text, stats->bytes);
+	buf_bytes(&text, stats->bytes);
 	if (stats->lost)
 		buf_printf(&text, ", %llu tick%s lost", (unsigned long long)stats->lost, stats->lost == 1 ? "" : "s");
 	if (r->progress.on && !r->options->run.report)

@@ -36,18 +36,6 @@ struct collect {
 	int64_t start_wall_ns;
 };
 
-void *incident_grown(void *array, uint32_t n, uint32_t *cap, size_t size)
-{
-	void *more;
-
-	if (n < *cap)
-		return array;
-	more = reallocarray(array, *cap ? *cap * 2 : 64, size);
-	if (more)
-		*cap = *cap ? *cap * 2 : 64;
-	return more;
-}
-
 void store_release(struct incident_store *s)
 {
 	for (uint32_t i = 0; i < s->n_metrics; i++) {
@@ -93,11 +81,9 @@ static int find_metric(struct collect *c, const struct binding *b, const struct 
 
 	if (names_get(&s->metrics, m->name, place))
 		return 0;
-	x = incident_grown(s->metric, s->n_metrics, &s->cap_metrics, sizeof(*x));
-	if (!x)
+	if (array_room(&s->metric, s->n_metrics, sizeof(*s->metric)))
 		return -ENOMEM;
-	s->metric = x;
-	x += s->n_metrics;
+	x = &s->metric[s->n_metrics];
 	*x = (struct incident_metric){
 		.name = strdup(m->name),
 		.display = strdup(m->display),
@@ -156,12 +142,10 @@ static int find_row(struct collect *c, const struct place *p, uint32_t *place)
 	err = key.err;
 	if (err || names_get(&s->rows, buf_str(&key), place))
 		goto out;
-	x = incident_grown(s->row, s->n_rows, &s->cap_rows, sizeof(*x));
-	err = x ? 0 : -ENOMEM;
+	err = array_room(&s->row, s->n_rows, sizeof(*s->row));
 	if (err)
 		goto out;
-	s->row = x;
-	x += s->n_rows;
+	x = &s->row[s->n_rows];
 	*x = (struct incident_row){
 		.label = strdup(buf_str(&key) + kind),
 		.kind = p->kind,
@@ -196,7 +180,6 @@ static float *room(struct incident_store *s, uint32_t series)
 
 static int find_series(struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place)
 {
-	struct incident_row_series *x;
 	char key[KEY_MAX];
 	float *v;
 
@@ -209,13 +192,11 @@ static int find_series(struct incident_store *s, uint32_t metric, uint32_t row, 
 		return 0;
 	}
 	v = room(s, s->n_series);
-	x = incident_grown(s->series, s->n_series, &s->cap_series, sizeof(*x));
-	if (!v || !x)
+	if (!v || array_room(&s->series, s->n_series, sizeof(*s->series)))
 		return -ENOMEM;
-	s->series = x;
 	for (uint32_t i = 0; i < s->bins; i++)
 		v[i] = NAN;
-	x[s->n_series] = (struct incident_row_series){ .metric = metric, .row = row, .v = v };
+	s->series[s->n_series] = (struct incident_row_series){ .metric = metric, .row = row, .v = v };
 	*place = s->n_series++;
 	return names_set(&s->keys, key, *place);
 }
@@ -472,24 +453,21 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 
 /* ---- what is lost ---- */
 
+/* What lies before the first interval counts as its beginning. */
+static double seconds_at(const struct collect *c, uint64_t ns)
+{
+	return c->shift_s + (c->origin_ns && ns > c->origin_ns ? (double)(ns - c->origin_ns) / 1e9 : 0);
+}
+
 static void lose(struct collect *c, uint64_t from_ns, uint64_t to_ns, uint64_t ticks, const char *text)
 {
 	struct incident_store *s = c->s;
-	struct incident_loss *x;
 
-	if (s->n_losses == INCIDENT_SERIES * 10)
+	if (s->n_losses == INCIDENT_SERIES * 10 || array_room(&s->loss, s->n_losses, sizeof(*s->loss)))
 		return;
-	x = incident_grown(s->loss, s->n_losses, &s->cap_losses, sizeof(*x));
-	if (!x)
-		return;
-	s->loss = x;
-	x += s->n_losses++;
-	*x = (struct incident_loss){
-		.from_s = c->origin_ns && from_ns > c->origin_ns ?
-				  c->shift_s + (double)(from_ns - c->origin_ns) / 1e9 :
-				  c->shift_s,
-		.to_s = c->origin_ns && to_ns > c->origin_ns ? c->shift_s + (double)(to_ns - c->origin_ns) / 1e9 :
-							       c->shift_s,
+	s->loss[s->n_losses++] = (struct incident_loss){
+		.from_s = seconds_at(c, from_ns),
+		.to_s = seconds_at(c, to_ns),
 		.ticks = ticks,
 		.text = strdup(text),
 	};

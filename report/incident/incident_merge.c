@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "report/incident/incident_private.h"
 
 #define GROUPS_MOST 4096
@@ -14,7 +15,7 @@ struct group {
 	uint32_t from, to; /* bins */
 	float period;
 	uint32_t *finding; /* owned; best first */
-	uint32_t n, cap;
+	uint32_t n;
 	double score;
 };
 
@@ -96,12 +97,9 @@ static double score_of(const struct incident_store *s, const struct findings *f,
 
 static int add_to(struct group *g, uint32_t finding)
 {
-	uint32_t *more = incident_grown(g->finding, g->n, &g->cap, sizeof(*more));
-
-	if (!more)
+	if (array_room(&g->finding, g->n, sizeof(*g->finding)))
 		return -ENOMEM;
-	g->finding = more;
-	more[g->n++] = finding;
+	g->finding[g->n++] = finding;
 	return 0;
 }
 

@@ -40,7 +40,6 @@ struct incident_store {
 	float **block;         /* which v lie in */
 	double *from_s, *to_s; /* by bin */
 	uint32_t n_metrics, n_rows, n_series, n_losses, n_blocks;
-	uint32_t cap_metrics, cap_rows, cap_series, cap_losses;
 	uint32_t bins, used; /* bins there is room for; and those that are filled */
 	uint32_t bins_most;  /* that all series fit in memory with */
 	uint32_t per_bin;    /* intervals that become one; doubles when they do not fit */
@@ -69,7 +68,7 @@ struct finding {
 };
 struct findings {
 	struct finding *f; /* owned */
-	uint32_t n, cap;
+	uint32_t n;
 };
 int scan_all(struct incident_store *s, struct findings *out);
 /* What belongs to one time becomes one incident; best first. */
@@ -86,9 +85,6 @@ int incident_read(const struct incident_store *s, struct sink *sink, const struc
 void say_order(struct incident *i);
 /* The sentence. 0 or -ENOMEM. */
 int say(const struct incidents *all, struct incident *i);
-
-/* Room for one more; NULL without memory. */
-void *incident_grown(void *array, uint32_t n, uint32_t *cap, size_t size);
 
 /* The run of values with the largest sum, fed value by value; to 0: none is above 0. */
 struct best_run {

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "report/incident/incident_scan.h"
 
 #define OUTLIERS     3     /* at most, of one length; more are usual */
@@ -409,14 +410,10 @@ static void scan_family(struct scan *x, struct family *f, double tests)
 
 void scan_report(struct scan *x, struct finding f)
 {
-	struct finding *more = incident_grown(x->out->f, x->out->n, &x->out->cap, sizeof(*more));
-
-	if (!more) {
+	if (array_room(&x->out->f, x->out->n, sizeof(f)))
 		x->err = -ENOMEM;
-		return;
-	}
-	x->out->f = more;
-	more[x->out->n++] = f;
+	else
+		x->out->f[x->out->n++] = f;
 }
 
 /* ---- equals ---- */

@@ -41,20 +41,20 @@ terminal() {
 	[ "$(cat lines)" -ge 3 ]
 	PMREP_PAGER='sed s/^/OURS:/' terminal 80 "$bin/pmrep" info "$s" >out
 	grep -q '^OURS:' out
-	! grep -q PAGER: out
+	! grep -q PAGER: out || false
 	for none in "" cat; do
 		PMREP_PAGER=$none terminal 80 "$bin/pmrep" info "$s" >out
-		! grep -q PAGER: out
+		! grep -q PAGER: out || false
 	done
 	terminal 80 "$bin/pmrep" list --no-pager "$s" >out
-	! grep -q PAGER: out
+	! grep -q PAGER: out || false
 	TERM=dumb terminal 80 "$bin/pmrep" list "$s" >out
-	! grep -q PAGER: out
+	! grep -q PAGER: out || false
 	# For programs, and into files, there is none; nor where pmrec has no such option.
 	"$bin/pmrep" list "$s" | { ! grep -q PAGER:; }
 	terminal 80 "$bin/pmrep" show --format=csv "$s" >out
-	! grep -q PAGER: out
-	! "$bin/pmrec" --help=all | grep -q pager
+	! grep -q PAGER: out || false
+	! "$bin/pmrec" --help=all | grep -q pager || false
 }
 
 @test "behind a pager a table is as wide as the terminal, with its colors, and the status is kept" {
@@ -73,6 +73,6 @@ terminal() {
 	terminal 200 "$bin/pmrep" show --no-pager -S "$s" >out
 	tail -n 1 out | grep -Eq '^[0-9]+ incidents?, the first \+.*: pmrep incidents .*idle.pmr'
 	terminal 200 "$bin/pmrep" show --no-pager -S -q "$s" >out
-	! grep -q "^[0-9]* incident" out
+	! grep -q "^[0-9]* incident" out || false
 	"$bin/pmrep" show -S "$s" | { ! grep -q "^[0-9]* incident"; }
 }

@@ -128,8 +128,8 @@ assert min(values) <= mean <= max(values)'
 	plot util --since=1 --until=3 "$s" >part
 	plot util --every=2 "$s" >coarse
 	plot util "$s" >all
-	! cmp -s part all
-	! cmp -s coarse all
+	! cmp -s part all || false
+	! cmp -s coarse all || false
 	tail -1 part | grep -q '2.* s$'
 	tail -1 part | grep -q -v '[34] s$'
 }

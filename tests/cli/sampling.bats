@@ -45,7 +45,7 @@ totals() {
 	[ "$kernel" -gt 200 ] && [ "$reader" -gt 200 ]
 	[ "$kernel" -lt 3000000 ] && [ "$reader" -lt 3000000 ]
 	"$bin/pmrep" info a.pmr >info
-	grep -E '^sampled by the kernel .*a tick takes [0-9.]+ [mu]s there, and [0-9.]+ [mu]s by a reader' info
+	grep -E '^sampled by the kernel .*a tick costs [0-9.]+ [mu]s in the kernel, [0-9.]+ [mu]s in a reader' info
 	if [ "$kernel" -le "$reader" ]; then
 		grep -E "^sampled by the kernel +$(nproc) groups" info
 	else

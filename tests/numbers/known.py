@@ -174,13 +174,19 @@ def sockets(path):
                 (("--total", "--per-package"), "test.n", {"package": "1"}, None, "offline", None)]
 
 
-def support(path):
-    """A ratio takes both of its counters from the same members and intervals."""
+def two_counters():
+    """test.a and test.b of each of two CPUs, in groups of their own."""
     w = g.World(2)
     w.counter("test.a")
     w.counter("test.b")
     w.group(["test.a"], w.each_cpu())
     w.group(["test.b"], w.each_cpu())
+    return w
+
+
+def support(path):
+    """A ratio takes both of its counters from the same members and intervals."""
+    w = two_counters()
 
     def value(c, i, s, t):
         if c == "test.b" and i == 2 and s >= 5:
@@ -410,11 +416,7 @@ def first_after(path):
 
 def several(path):
     """Coverage is that of all members of all inputs; one of which something is known restricts the others."""
-    w = g.World(2)
-    w.counter("test.a")
-    w.counter("test.b")
-    w.group(["test.a"], w.each_cpu())
-    w.group(["test.b"], w.each_cpu())
+    w = two_counters()
 
     def value(c, i, s, t):
         if c == "test.b" and (i == 2 or s == 4):
