@@ -55,6 +55,8 @@ void cbor_field_uint(struct cbor_fields *f, uint32_t key, uint64_t v);
 void cbor_field_int(struct cbor_fields *f, uint32_t key, int64_t v);
 /* Not if it is what a reader takes for it where it is left out. */
 void cbor_field_unless(struct cbor_fields *f, uint32_t key, uint64_t v, uint64_t unless);
+/* An array [first, count ...] of ids. */
+void cbor_field_ranges(struct cbor_fields *f, uint32_t key, const uint32_t *id, size_t n);
 
 /* ---- decoding ---- */
 

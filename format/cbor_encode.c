@@ -225,3 +225,22 @@ void cbor_field_unless(struct cbor_fields *f, uint32_t key, uint64_t v, uint64_t
 	if (v != unless)
 		cbor_field_uint(f, key, v);
 }
+
+void cbor_field_ranges(struct cbor_fields *f, uint32_t key, const uint32_t *id, size_t all)
+{
+	uint64_t ranges = 0;
+
+	for (size_t i = 0; i < all; i++)
+		ranges += !i || id[i] != id[i - 1] + 1;
+	cbor_field(f, key);
+	cbor_add_head(f->out, CBOR_ARRAY, 2 * ranges);
+	for (size_t i = 0; i < all;) {
+		size_t n = 1;
+
+		while (i + n < all && id[i + n] == id[i] + n)
+			n++;
+		cbor_add_uint(f->out, id[i]);
+		cbor_add_uint(f->out, n);
+		i += n;
+	}
+}

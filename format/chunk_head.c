@@ -134,30 +134,6 @@ static void encode_flags(const struct chunk_head *h, struct cbor_fields *f)
 	}
 }
 
-static uint32_t count_ranges(const uint32_t *id, uint32_t n)
-{
-	uint32_t ranges = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-		ranges += !i || id[i] != id[i - 1] + 1;
-	return ranges;
-}
-
-static void encode_groups(const struct chunk_head *h, struct cbor_fields *f)
-{
-	cbor_field(f, PM_META_GROUPS);
-	cbor_add_head(f->out, CBOR_ARRAY, 2ull * count_ranges(h->group, h->n_groups));
-	for (uint32_t i = 0; i < h->n_groups;) {
-		uint32_t n = 1;
-
-		while (i + n < h->n_groups && h->group[i + n] == h->group[i] + n)
-			n++;
-		cbor_add_uint(f->out, h->group[i]);
-		cbor_add_uint(f->out, n);
-		i += n;
-	}
-}
-
 void chunk_head_encode(const struct chunk_head *h, const struct chunk_base *base, uint64_t payload, struct buf *out)
 {
 	struct cbor_fields f = cbor_fields(out);
@@ -178,7 +154,7 @@ void chunk_head_encode(const struct chunk_head *h, const struct chunk_base *base
 		cbor_field_uint(&f, PM_META_BASE, base->crc);
 	if (h->key || h->n_groups != base->n_groups ||
 	    (h->n_groups && memcmp(h->group, base->group, h->n_groups * sizeof(*h->group)) != 0))
-		encode_groups(h, &f);
+		cbor_field_ranges(&f, PM_META_GROUPS, h->group, h->n_groups);
 	cbor_field(&f, PM_META_BLOCKS);
 	cbor_add_head(out, CBOR_ARRAY, 4ull * h->n_blocks);
 	for (uint32_t i = 0; i < h->n_blocks; i++) {

@@ -176,26 +176,6 @@ static void add_left(struct cbor_fields *f, const struct pm_group *g, const stru
 	buf_release(&items);
 }
 
-/* [first, count ...] */
-static void add_ranges(struct cbor_fields *f, unsigned key, const uint32_t *id, size_t all)
-{
-	uint64_t ranges = 0;
-
-	for (size_t i = 0; i < all; i++)
-		ranges += !i || id[i] != id[i - 1] + 1;
-	cbor_field(f, key);
-	cbor_add_head(f->out, CBOR_ARRAY, 2 * ranges);
-	for (size_t i = 0; i < all;) {
-		size_t n = 1;
-
-		while (i + n < all && id[i + n] == id[i] + n)
-			n++;
-		cbor_add_uint(f->out, id[i]);
-		cbor_add_uint(f->out, n);
-		i += n;
-	}
-}
-
 /* What it has that the one before it had not, and which of its instances have left. */
 static void add_continued(struct buf *out, const struct pm_group *g, const struct pm_group *from)
 {
@@ -304,7 +284,7 @@ void encode_schema(struct buf *out, const struct pm_model *m, struct span *count
 		add_items(&f, SCHEMA_STRINGS, strings->from - first_string.from, &s);
 	}
 	if (gone.n) {
-		add_ranges(&f, SCHEMA_RETIRED, gone.id, gone.n);
+		cbor_field_ranges(&f, SCHEMA_RETIRED, gone.id, gone.n);
 		retired->n = 0;
 	}
 	buf_release(&c);
@@ -418,7 +398,7 @@ static void add_config(struct buf *out, const struct pm_config *c)
 	cbor_field_uint(&f, CONFIG_TIME, c->time_ns);
 	cbor_field_uint(&f, CONFIG_KIND, c->kind);
 	if (c->instances.n)
-		add_ranges(&f, CONFIG_INSTANCES, c->instances.cpu, c->instances.n);
+		cbor_field_ranges(&f, CONFIG_INSTANCES, c->instances.cpu, c->instances.n);
 	if (c->reason) {
 		cbor_field_uint(&f, CONFIG_REASON, c->reason);
 		return;

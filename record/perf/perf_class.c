@@ -371,7 +371,8 @@ static bool has_instead(const struct perf_pmus *p, const struct pmu_class *c)
 }
 
 int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
-			  int (*add)(void *arg, const char *text, struct error *e), void *arg, struct error *e)
+			  int (*add)(void *arg, const struct event_pmu *pmu, const char *text, struct error *e),
+			  void *arg, struct error *e)
 {
 	int err = 0;
 
@@ -385,7 +386,7 @@ int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
 		if (!err)
 			err = perf_class_groups(pmu, perf_class(pmu)->defaults, pmu->name, &text);
 		if (!err && text.len)
-			err = add(arg, buf_str(&text), e);
+			err = add(arg, pmu, buf_str(&text), e);
 		buf_release(&text);
 	}
 	return err;

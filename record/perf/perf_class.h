@@ -33,7 +33,8 @@ void perf_class_refuse(const struct event_pmu *pmu, uint16_t reason);
 int perf_classes_record(const struct perf_pmus *p, struct pm_model *m);
 /* Reads the default events of all PMUs that have a class; `add` reads a text. 0 or -errno. */
 int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
-			  int (*add)(void *arg, const char *text, struct error *e), void *arg, struct error *e);
+			  int (*add)(void *arg, const struct event_pmu *pmu, const char *text, struct error *e),
+			  void *arg, struct error *e);
 /* What may not be opened, of everything that was asked for; probes the PMUs that are used. 0, -EINVAL with the rule,
  * or -ENOMEM. */
 int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const struct plan *plan, struct error *e);

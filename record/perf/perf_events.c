@@ -173,7 +173,7 @@ struct reading {
 };
 
 /* A PMU that is not as its kind is must not keep anything else from being recorded. */
-static int add_default(void *arg, const char *text, struct error *e)
+static int add_default(void *arg, const struct event_pmu *pmu, const char *text, struct error *e)
 {
 	struct reading *r = arg;
 	int err = read_text(r->s, r->p, text, e);
@@ -181,12 +181,7 @@ static int add_default(void *arg, const char *text, struct error *e)
 	if (err != -EINVAL && err != -ENOENT)
 		return err;
 	event_error_plain(e);
-	for (size_t i = 0; i < r->s->pmus.n; i++) {
-		const char *at = strstr(text, r->s->pmus.pmu[i].name);
-
-		if (at && at[strlen(r->s->pmus.pmu[i].name)] == '/')
-			perf_class_refuse(&r->s->pmus.pmu[i], PM_REASON_NOT_SUPPORTED);
-	}
+	perf_class_refuse(pmu, PM_REASON_NOT_SUPPORTED);
 	err = plan_refused(r->p, PM_REASON_NOT_SUPPORTED, NULL, "%s", e->text);
 	*e = (struct error){ 0 };
 	return err;
