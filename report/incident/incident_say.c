@@ -18,10 +18,13 @@ enum rank {
 	RANK_AGAIN,  /* says what another one says */
 };
 
+#define CPU_TIME "CPU time"
+
 /* What people call it. A star in the word is what the star of the metric stands for. The first that fits counts. */
 static const struct word {
 	const char *metric, *word;
 	enum rank rank;
+	const char *about; /* what it says something about; NULL: the word */
 } words[] = {
 	{ "forks", "forks", RANK_WORD },
 	{ "faults", "page faults", RANK_WORD },
@@ -41,13 +44,13 @@ static const struct word {
 	{ "psi.cpu", "pressure on CPUs", RANK_WORD },
 	{ "psi.memory", "pressure on memory", RANK_WORD },
 	{ "psi.io", "pressure on I/O", RANK_WORD },
-	{ "util.user", "in user mode", RANK_WORD },
-	{ "util.system", "in the kernel", RANK_WORD },
-	{ "util.iowait", "waiting for I/O", RANK_WORD },
-	{ "util.steal", "taken by the hypervisor", RANK_WORD },
-	{ "util.softirq", "in soft interrupts", RANK_WORD },
-	{ "util.irq", "in interrupts", RANK_WORD },
-	{ "util.nice", "at low priority", RANK_WORD },
+	{ "util.user", "in user mode", RANK_WORD, CPU_TIME },
+	{ "util.system", "in the kernel", RANK_WORD, CPU_TIME },
+	{ "util.iowait", "waiting for I/O", RANK_WORD, CPU_TIME },
+	{ "util.steal", "taken by the hypervisor", RANK_WORD, CPU_TIME },
+	{ "util.softirq", "in soft interrupts", RANK_WORD, CPU_TIME },
+	{ "util.irq", "in interrupts", RANK_WORD, CPU_TIME },
+	{ "util.nice", "at low priority", RANK_WORD, CPU_TIME },
 	{ "sched.wait", "run queue wait", RANK_WORD },
 	{ "bzy_mhz", "busy frequency", RANK_WORD },
 	{ "sched.slice", "time slice", RANK_METRIC },
@@ -59,15 +62,19 @@ static const struct word {
 	{ "irq.tlb", "TLB shootdowns", RANK_METRIC },
 	{ "idle.*.duration", "length of stays in *", RANK_METRIC },
 	{ "softirq.*", "soft interrupts for *", RANK_RAW },
+	{ "meminfo.dirty", "dirty memory", RANK_AGAIN },
+	{ "vmstat.nr_dirty", "dirty pages", RANK_AGAIN, "dirty memory" },
+	{ "vmstat.nr_zone_write_pending", "dirty pages", RANK_AGAIN, "dirty memory" },
+	{ "vmstat.nr_zone_*", "nr_*", RANK_AGAIN },
 	{ "vmstat.*", "*", RANK_RAW },
 	{ "meminfo.*", "*", RANK_RAW },
-	{ "util", "busy", RANK_AGAIN },
-	{ "busy", "busy", RANK_AGAIN },
-	{ "util.idle", "idle", RANK_AGAIN },
-	{ "idle.*.residency", "in *", RANK_AGAIN },
-	{ "cpus_busy", "utilization", RANK_AGAIN },
-	{ "cpus_utilized", "utilization", RANK_AGAIN },
-	{ "cpus_utilized_clock", "utilization", RANK_AGAIN },
+	{ "util", "busy", RANK_AGAIN, CPU_TIME },
+	{ "busy", "busy", RANK_AGAIN, CPU_TIME },
+	{ "util.idle", "idle", RANK_AGAIN, CPU_TIME },
+	{ "idle.*.residency", "in *", RANK_AGAIN, CPU_TIME },
+	{ "cpus_busy", "utilization", RANK_AGAIN, CPU_TIME },
+	{ "cpus_utilized", "utilization", RANK_AGAIN, CPU_TIME },
+	{ "cpus_utilized_clock", "utilization", RANK_AGAIN, CPU_TIME },
 	{ "irq.count", "interrupts", RANK_AGAIN },
 	{ "stat.intr", "interrupts", RANK_AGAIN },
 	{ "context-switches", "context switches", RANK_AGAIN },
@@ -102,11 +109,17 @@ static const struct word *word_of(const char *metric, const char **star, size_t 
 	return NULL;
 }
 
-static enum rank rank_of(const struct incident_series *s)
+static const struct word *row_of(const struct incident_series *s)
 {
 	const char *star;
 	size_t len;
-	const struct word *w = word_of(s->metric, &star, &len);
+
+	return word_of(s->metric, &star, &len);
+}
+
+static enum rank rank_of(const struct incident_series *s)
+{
+	const struct word *w = row_of(s);
 
 	return w ? w->rank : RANK_METRIC;
 }
@@ -117,6 +130,9 @@ static int by_word(const void *a, const void *b)
 
 	if (rank_of(x) != rank_of(y))
 		return rank_of(x) < rank_of(y) ? -1 : 1;
+	/* Of those that say the same, the first in the table is the one to say. */
+	if (rank_of(x) == RANK_AGAIN && strcmp(x->metric, y->metric) != 0)
+		return (row_of(x) > row_of(y)) - (row_of(x) < row_of(y));
 	return (x->score < y->score) - (x->score > y->score);
 }
 
@@ -288,19 +304,34 @@ bool incident_names_first(const struct incident *i, uint32_t k)
 	return true;
 }
 
-/* Whether a better series has the same word. */
+static char *topic_of(const struct incident_series *s)
+{
+	const struct word *w = row_of(s);
+	struct buf out = BUF_INIT;
+
+	if (w && w->about)
+		buf_addstr(&out, w->about);
+	else
+		put_name(&out, s);
+	return buf_detach(&out);
+}
+
+/* Whether a better series has said it. */
 static bool said_before(const struct incident *i, uint32_t k)
 {
-	const char *star;
-	size_t len;
-	const struct word *w = word_of(i->series[k].metric, &star, &len), *other;
+	char *topic, *other;
+	bool said = false;
 
-	for (uint32_t j = 0; j < k && w && w->rank == RANK_AGAIN; j++) {
-		other = word_of(i->series[j].metric, &star, &len);
-		if (other && !strcmp(other->word, w->word))
-			return true;
+	if (rank_of(&i->series[k]) != RANK_AGAIN)
+		return false;
+	topic = topic_of(&i->series[k]);
+	for (uint32_t j = 0; j < k && !said; j++) {
+		other = topic_of(&i->series[j]);
+		said = topic && other && !strcmp(topic, other);
+		free(other);
 	}
-	return false;
+	free(topic);
+	return said;
 }
 
 static void put_tasks(struct buf *out, const struct incident *i)

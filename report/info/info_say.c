@@ -301,34 +301,43 @@ static void add_event(struct buf *b, const struct pm_map *attrs, bool all)
 	}
 }
 
+static void say_event(struct report *p, const struct pm_event *e, bool all)
+{
+	const char *name = pm_event_name(e->type);
+	enum pm_privacy privacy = PM_PRIVACY_TECHNICAL;
+	char when[32];
+
+	for (uint32_t k = 0; k < e->attrs.n; k++) {
+		if (pm_key_privacy(e->attrs.field[k].key) > privacy)
+			privacy = pm_key_privacy(e->attrs.field[k].key);
+	}
+	snprintf(when, sizeof(when), "%+.3f s", ((double)e->time_ns - (double)p->s->first_ns) / 1e9);
+	buf_clear(&p->cell);
+	buf_addstr(&p->cell, name ? name : "of a later version");
+	add_event(&p->cell, &e->attrs, all);
+	say_fact(p, when, buf_str(&p->cell), privacy);
+}
+
 static void events(struct report *p, bool all)
 {
-	uint64_t all_events = p->s->n_events + p->s->more_events;
-	uint32_t shown = p->s->n_events;
+	uint64_t ended = all ? 0 : p->s->n_gone, more = p->s->n_events + p->s->more_events - ended;
+	uint32_t shown = 0;
 
-	if (!shown)
+	if (!p->s->n_events)
 		return;
-	if (!all && shown > EVENTS_SHOWN)
-		shown = EVENTS_SHOWN;
 	say_facts(p, "Events");
-	for (uint32_t i = 0; i < shown; i++) {
-		const struct pm_event *e = &p->s->event[i];
-		const char *name = pm_event_name(e->type);
-		enum pm_privacy privacy = PM_PRIVACY_TECHNICAL;
-		char when[32];
-
-		for (uint32_t k = 0; k < e->attrs.n; k++) {
-			if (pm_key_privacy(e->attrs.field[k].key) > privacy)
-				privacy = pm_key_privacy(e->attrs.field[k].key);
-		}
-		snprintf(when, sizeof(when), "%+.3f s", ((double)e->time_ns - (double)p->s->first_ns) / 1e9);
-		buf_clear(&p->cell);
-		buf_addstr(&p->cell, name ? name : "of a later version");
-		add_event(&p->cell, &e->attrs, all);
-		say_fact(p, when, buf_str(&p->cell), privacy);
+	for (uint32_t i = 0; i < p->s->n_events && (all || shown < EVENTS_SHOWN); i++) {
+		if (!all && p->s->event[i].type == PM_EVENT_GONE)
+			continue;
+		say_event(p, &p->s->event[i], all);
+		shown++;
 	}
-	if (shown < all_events)
-		say_remark(p, "%llu more; pmrep dump shows them", (unsigned long long)(all_events - shown));
+	more -= shown;
+	if (ended)
+		say_remark(p, "%llu times a task, cgroup or device ended; --all lists them",
+			   (unsigned long long)ended);
+	if (more)
+		say_remark(p, "%llu more; pmrep dump shows them", (unsigned long long)more);
 }
 
 static void groups(struct report *p)

@@ -248,7 +248,9 @@ static int add_event(struct scan *s, const struct pm_event *event)
 
 	if (event->type == PM_EVENT_LOST)
 		s->lost_ticks += pm_map_u64(&event->attrs, PM_EVENT_KEY_COUNT, 0);
-	if (s->n_events == SCAN_EVENTS) {
+	s->n_gone += event->type == PM_EVENT_GONE;
+	/* Tasks that come and go leave room for what happens rarely. */
+	if (s->n_events >= (event->type == PM_EVENT_GONE ? SCAN_EVENTS / 2 : SCAN_EVENTS)) {
 		s->more_events++;
 		return 0;
 	}

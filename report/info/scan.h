@@ -56,6 +56,7 @@ struct scan {
 	struct pm_event *event;  /* owned: in order, at most SCAN_EVENTS of them */
 	uint32_t n_events;
 	uint64_t more_events;       /* that were not kept */
+	uint64_t n_gone;            /* tasks, cgroups and devices that went, kept or not */
 	struct scan_source *source; /* owned */
 	uint32_t n_sources;
 	struct names source_names;
