@@ -27,9 +27,9 @@ enum { KEY_HELP = 0x10000, KEY_VERSION, KEY_COLOR, KEY_NO_PAGER, KEY_MAX_MEMORY 
 
 /* What has a pager begins with the row that others leave out. */
 static const struct argp_option common_options[] = {
-	{ "no-pager", KEY_NO_PAGER, NULL, 0, "print on the terminal, without a pager", 0 },
+	{ "no-pager", KEY_NO_PAGER, NULL, 0, "do not use a pager", 0 },
 	{ "help", KEY_HELP, "all", OPTION_ARG_OPTIONAL,
-	  "print what matters most, or with =all every option, and exit", 0 },
+	  "print the most important options, or with =all every one, and exit", 0 },
 	{ "version", KEY_VERSION, NULL, 0, "print the version and exit", 0 },
 	{ "color", KEY_COLOR, "auto|always|never", OPTION_ARG_OPTIONAL,
 	  "use colors (auto: on a terminal, unless NO_COLOR is set)", 0 },
@@ -38,7 +38,7 @@ static const struct argp_option common_options[] = {
 
 /* Of what reads recordings, which may be anybody's. */
 static const struct argp_option reader_options[] = {
-	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "use at most that much memory (256Mi); 0: no limit", 0 },
+	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "use at most this much memory (256Mi); 0: no limit", 0 },
 	{ 0 },
 };
 
@@ -58,7 +58,7 @@ static error_t common_parse(int key, char *arg, struct argp_state *state)
 			       0;
 	case KEY_HELP:
 		if (arg && strcmp(arg, "all") && strcmp(arg, "options"))
-			return options_bad(state, "--help=%s: only --help, --help=all and --help=options exist", arg);
+			return options_bad(state, "--help=%s: use --help, --help=all or --help=options", arg);
 		c->help = arg ? *arg : 'h';
 		return 0;
 	case KEY_VERSION:
@@ -75,7 +75,7 @@ static error_t common_parse(int key, char *arg, struct argp_state *state)
 		else if (!strcmp(arg, "auto"))
 			c->color = OPTIONS_COLOR_AUTO;
 		else
-			return options_bad(state, "--color=%s: auto, always or never", arg);
+			return options_bad(state, "--color=%s: use auto, always or never", arg);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -191,7 +191,7 @@ static int parse(const struct options_spec *spec, int argc, char **argv, void *i
 {
 	const struct argp_child children[] = {
 		{ spec->argp, 0, NULL, 0 },
-		{ options_common_of(spec), 0, "Every command has these:", 90 },
+		{ options_common_of(spec), 0, "Common options:", 90 },
 		{ 0 },
 	};
 	struct error own = { 0 };

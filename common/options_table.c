@@ -45,10 +45,10 @@ static const struct row *const rows[OPTIONS_COLUMNS] = { record_rows, show_rows,
 /* What nobody has, and why. */
 static const struct row nowhere[] = {
 	{ "input", "name the recording without an option" },
-	{ "iostat", "no such report exists; name the events of the PMUs uncore_iio with -e" },
-	{ "record-tpebs", "retire latencies are in samples, not in counts; perf record takes them, and formulas use "
-			  "what a vendor's file says of them" },
-	{ "tpebs-mode", "retire latencies are in samples, not in counts; perf record takes them" },
+	{ "iostat", "there is no such report; name events of the uncore_iio PMUs with -e" },
+	{ "record-tpebs", "retire latencies come from samples, not counts; perf record takes them, and formulas use "
+			  "the values in the vendor's file" },
+	{ "tpebs-mode", "retire latencies come from samples, not counts; perf record takes them" },
 	{ 0 },
 };
 
@@ -62,20 +62,20 @@ static const struct {
 	{ 'c', OPTIONS_PMREC,
 	  "belongs to pmrep: choose rows when reporting; -C or --cpu chooses the CPUs to record" },
 	{ 'i', OPTIONS_STAT,
-	  "is two things: --interval=SEC (or --every) re-bins, the recording is an operand, and "
+	  "is ambiguous: --interval=SEC (or --every) joins intervals, the recording is an operand, and "
 	  "--no-inherit belongs to pmrec" },
-	{ 'j', OPTIONS_SHOW, "belongs to pmrep stat; here JSON is --format=json" },
-	{ 'n', OPTIONS_STAT, "is two things: --interval-count=N limits the intervals, and --null belongs to pmrec" },
-	{ 'p', OPTIONS_SHOW, "belongs to pmrec and pmrep stat (--pid); here tasks are rows with --per-task" },
-	{ 't', OPTIONS_SHOW, "belongs to pmrec and pmrep stat (--tid); here tasks are rows with --per-task" },
-	{ 'x', OPTIONS_SHOW, "belongs to pmrep stat; here CSV is --format=csv" },
-	{ 'A', OPTIONS_SHOW, "belongs to pmrep stat; here one row a CPU is --per-cpu" },
+	{ 'j', OPTIONS_SHOW, "belongs to pmrep stat; use --format=json here" },
+	{ 'n', OPTIONS_STAT, "is ambiguous: --interval-count=N limits the intervals, and --null belongs to pmrec" },
+	{ 'p', OPTIONS_SHOW, "belongs to pmrec and pmrep stat (--pid); use --per-task for rows of tasks here" },
+	{ 't', OPTIONS_SHOW, "belongs to pmrec and pmrep stat (--tid); use --per-task for rows of tasks here" },
+	{ 'x', OPTIONS_SHOW, "belongs to pmrep stat; use --format=csv here" },
+	{ 'A', OPTIONS_SHOW, "belongs to pmrep stat; here --per-cpu gives one row per CPU" },
 	{ 'I', OPTIONS_SHOW, "belongs to pmrec and pmrep stat (milliseconds); turbostat's --IPC is --show=IPC" },
 	{ 'S', OPTIONS_STAT,
-	  "is two things: --summary prints totals, --sync belongs to pmrec, --Summary to pmrep show" },
-	{ 'V', OPTIONS_PMREC, "is not an option: the version is --version" },
-	{ 'V', OPTIONS_SHOW, "is not an option: the version is -v or --version" },
-	{ 'V', OPTIONS_STAT, "is not an option: the version is --version" },
+	  "is ambiguous: --summary prints totals, --sync belongs to pmrec, --Summary to pmrep show" },
+	{ 'V', OPTIONS_PMREC, "is not an option; use --version" },
+	{ 'V', OPTIONS_SHOW, "is not an option; use -v or --version" },
+	{ 'V', OPTIONS_STAT, "is not an option; use --version" },
 };
 
 /* Which programs have the name, as bits, and the first hint. */

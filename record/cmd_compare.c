@@ -24,11 +24,11 @@ struct compare {
 
 #define OPTIONS_INTO struct compare
 static const struct option_action rows[] = {
-	{ "repeat", 'r', "N", "pairs of runs at most (20)", AMOUNT(pairs, 1, 1000) },
-	{ "gate", 0, "METRIC[:MARGIN],...", "what decides: elapsed, cpu and max_rss by default", TEXT(gate) },
+	{ "repeat", 'r', "N", "run at most this many pairs (20)", AMOUNT(pairs, 1, 1000) },
+	{ "gate", 0, "METRIC[:MARGIN],...", "metrics that decide (elapsed, cpu and max_rss)", TEXT(gate) },
 	{ "margin", 0, "MARGIN", "change that matters: 2% or 0.02", TEXT(margin) },
-	{ "output", 'o', "DIR", "keep the recordings there, in DIR/a and DIR/b", TEXT(folder) },
-	{ "quiet", 'q', NULL, "do not count the pairs on standard error", FLAG(quiet) },
+	{ "output", 'o', "DIR", "keep the recordings in DIR/a and DIR/b", TEXT(folder) },
+	{ "quiet", 'q', NULL, "do not show progress on standard error", FLAG(quiet) },
 	{ 0 },
 };
 
@@ -39,11 +39,11 @@ static error_t take_commands(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_ARG:
 		if (state->arg_num > 1)
-			return options_bad(state, "two commands are compared; put quotes around each");
+			return options_bad(state, "compare takes two commands; put quotes around each");
 		c->command[state->arg_num] = arg;
 		return 0;
 	case ARGP_KEY_END:
-		return state->arg_num < 2 ? options_bad(state, "two commands are compared: pmrec compare 'A' 'B'") :
+		return state->arg_num < 2 ? options_bad(state, "compare takes two commands: pmrec compare 'A' 'B'") :
 					    0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -56,7 +56,8 @@ static const struct options_spec spec = {
 	.rows = rows,
 	.operands = take_commands,
 	.operands_doc = "'A' 'B'",
-	.brief = "Usage: pmrec compare [-r N] 'A' 'B'\n\nRuns both commands in turn, in pairs, and says whether B is "
+	.brief = "Usage: pmrec compare [-r N] 'A' 'B'\n\nRun both commands alternately, in pairs, and says whether B "
+		 "is "
 		 "slower "
 		 "than A.\n",
 };

@@ -23,15 +23,14 @@ struct doctor {
 
 #define OPTIONS_INTO struct doctor
 static const struct option_action rows[] = {
-	{ "root", 0, "DIR", "look at /sys, /proc and /dev under DIR", TEXT(options.root) },
+	{ "root", 0, "DIR", "read /sys, /proc and /dev below DIR", TEXT(options.root) },
 	{ "verbose", 'v', NULL, "list everything that the kernel refused", FLAG(options.run.verbose) },
 	{ 0 },
 };
 
 static error_t no_operands(int key, char *arg, struct argp_state *state)
 {
-	return key == ARGP_KEY_ARG ? options_bad(state, "'%s' is too much: doctor takes no operands", arg) :
-				     ARGP_ERR_UNKNOWN;
+	return key == ARGP_KEY_ARG ? options_bad(state, "'%s': doctor takes no operands", arg) : ARGP_ERR_UNKNOWN;
 }
 
 static const struct options_spec spec = {
@@ -40,7 +39,7 @@ static const struct options_spec spec = {
 	.rows = rows,
 	.operands = no_operands,
 	.brief = "Usage: pmrec doctor [--verbose] [--root=DIR]\n\n"
-		 "Tries every source; says what it offers, what is missing, and how to get it.\n",
+		 "Try every source: say what it offers, what is missing, and how to get it.\n",
 };
 
 static unsigned count_values(const struct doctor *d, const struct source *s)

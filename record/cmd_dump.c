@@ -14,11 +14,11 @@ struct dump {
 
 #define OPTIONS_INTO struct dump
 static const struct option_action rows[] = {
-	{ "output", 'o', "FILE", "Output file; - is stdout", TEXT(output) },
-	{ "last", 0, "TIME", "How far back: 10m, 30s; default: all that is kept", TIME(last_ns, 1) },
-	{ "since", 0, "TIME", "From TIME on, as for pmrep cut", TEXT(since) },
-	{ "pid", 0, "PID", "Which recorder", AMOUNT(pid, 1, INT_MAX) },
-	{ "overwrite", 0, NULL, "Replace FILE", FLAG(overwrite) },
+	{ "output", 'o', "FILE", "output file; - is stdout", TEXT(output) },
+	{ "last", 0, "TIME", "how far back: 10m, 30s (default: everything kept)", TIME(last_ns, 1) },
+	{ "since", 0, "TIME", "from TIME on, as for pmrep cut", TEXT(since) },
+	{ "pid", 0, "PID", "which recorder, if several are running", AMOUNT(pid, 1, INT_MAX) },
+	{ "overwrite", 0, NULL, "replace FILE", FLAG(overwrite) },
 	{ 0 },
 };
 
@@ -39,10 +39,11 @@ static const struct options_spec spec = {
 	.rows = rows,
 	.operands = no_operands,
 	.brief = "Usage: pmrec dump [OPTION...] -o FILE\n\n"
-		 "Copy the last minutes of a running recorder into a recording of their own. The recorder goes on.\n"
-		 "pmrec --ring=10m is made for this; any other recorder that writes files will do.\n\n"
+		 "Copy the last minutes of a running recorder into a recording of their own. The recorder keeps "
+		 "running.\n"
+		 "Meant for pmrec --ring=10m; works with any recorder that writes to a file.\n\n"
 		 "  -o, --output=FILE      output file; - is stdout\n"
-		 "      --last=TIME        how far back: 10m, 30s (default: all that is kept)\n"
+		 "      --last=TIME        how far back: 10m, 30s (default: everything kept)\n"
 		 "      --since=TIME       from TIME on: 2026-01-31T12:00:00Z, @SECONDS, -SECONDS before now\n"
 		 "      --pid=PID          which recorder, if several are running\n"
 		 "      --overwrite        replace FILE\n\n"

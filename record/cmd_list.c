@@ -28,11 +28,12 @@ struct list {
 
 #define OPTIONS_INTO struct list
 static const struct option_action rows[] = {
-	{ "events-file", 0, "FILE|DIR", "with the names of the CPU's vendor, in perf's JSON schema; may be repeated",
-	  LIST(event_files) },
-	{ "metrics-file", 0, "FILE|DIR", "with the metrics of the CPU's vendor, in that schema", TEXT(metric_file) },
-	{ "no-vendor", 0, NULL, "leave aside what `pmrec vendor import` brought", FLAG(no_vendor) },
-	{ "root", 0, "DIR", "look at /sys, /proc and /dev under DIR", TEXT(root) },
+	{ "events-file", 0, "FILE|DIR",
+	  "include the CPU vendor's events, from files in perf's JSON schema; may be repeated", LIST(event_files) },
+	{ "metrics-file", 0, "FILE|DIR", "include the CPU vendor's metrics, from files in that schema",
+	  TEXT(metric_file) },
+	{ "no-vendor", 0, NULL, "ignore what `pmrec vendor import` installed", FLAG(no_vendor) },
+	{ "root", 0, "DIR", "read /sys, /proc and /dev below DIR", TEXT(root) },
 	{ 0 },
 };
 
@@ -45,7 +46,7 @@ static error_t take_words(int key, char *arg, struct argp_state *state)
 	if (key != ARGP_KEY_ARG)
 		return ARGP_ERR_UNKNOWN;
 	if (state->arg_num > 1)
-		return options_bad(state, "one GLOB at a time");
+		return options_bad(state, "list takes one GLOB");
 	if (state->arg_num == 0)
 		for (const char *const *k = kinds; *k; k++)
 			if (!strcmp(arg, *k))
@@ -64,10 +65,12 @@ static const struct options_spec spec = {
 	.operands_doc = "[events|sources|metrics|metricgroups] [GLOB]",
 	.brief = "Usage: pmrec list [events|sources|metrics|metricgroups] [GLOB]\n"
 		 "\n"
-		 "events:  what -e takes on this machine\n"
-		 "sources: what --sources takes\n"
-		 "metrics: what pmrep computes from a recording, and -M records for\n"
-		 "metricgroups: names that stand for several metrics\n",
+		 "List what can be recorded on this machine; without words, all of it.\n"
+		 "\n"
+		 "  events        for -e\n"
+		 "  sources       for --sources\n"
+		 "  metrics       that pmrep computes; -M records what one needs\n"
+		 "  metricgroups  names for several metrics, for -M\n",
 };
 
 static bool wanted(const struct list *l, const char *name)

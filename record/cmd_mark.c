@@ -14,7 +14,7 @@ static error_t take_text(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_ARG:
 		if (state->arg_num > 0)
-			return options_bad(state, "one TEXT; put quotes around it");
+			return options_bad(state, "mark takes one TEXT; put quotes around it");
 		*text = arg;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
@@ -30,7 +30,7 @@ static const struct options_spec spec = {
 	.rows = rows,
 	.operands = take_text,
 	.operands_doc = "TEXT",
-	.brief = "Usage: pmrec mark TEXT\n\nPuts a marker into every recording that you are making now.\n",
+	.brief = "Usage: pmrec mark TEXT\n\nPut a marker into every recording that you are making now.\n",
 };
 
 int cmd_mark(int argc, char **argv)
@@ -45,7 +45,7 @@ int cmd_mark(int argc, char **argv)
 		buf_printf(&line, "mark %s", text);
 		n = marksocket_say(0, buf_str(&line), NULL, NULL, 0, &e);
 		if (n == 0)
-			error_set(&e, ESRCH, "no recording of yours is being made now");
+			error_set(&e, ESRCH, "you are not making a recording now");
 		code = n > 0 ? 0 : command_failed(&e);
 	}
 	buf_release(&line);

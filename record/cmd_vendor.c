@@ -34,7 +34,7 @@ struct vendor {
 #define OPTIONS_INTO struct vendor
 static const struct option_action rows[] = {
 	{ "output", 'o', "FILE", "write the pack to FILE", TEXT(output) },
-	{ "no-descriptions", 'd', NULL, "leave out what events and metrics are about", FLAG(no_descriptions) },
+	{ "no-descriptions", 'd', NULL, "leave out the descriptions of events and metrics", FLAG(no_descriptions) },
 	{ 0 },
 };
 
@@ -46,8 +46,11 @@ static error_t take_words(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (!state->arg_num && !v->import) {
 			v->import = !strcmp(arg, "import");
-			return v->import ? 0 :
-					   options_bad(state, "'%s' is not a command of pmrec vendor: import", arg);
+			return v->import ?
+				       0 :
+				       options_bad(state,
+						   "'%s' is not a command of pmrec vendor; the only one is import",
+						   arg);
 		}
 		if (array_room(&v->path, v->n_paths, sizeof(*v->path)))
 			return ENOMEM;
@@ -56,8 +59,8 @@ static error_t take_words(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (v->import && !v->n_paths)
 			return options_bad(state,
-					   "import what? The folder tools/perf/pmu-events/arch of a kernel's tree, "
-					   "a clone of Intel's perfmon, or files of Arm's telemetry");
+					   "nothing to import: name tools/perf/pmu-events/arch of a kernel tree, "
+					   "a clone of Intel's perfmon, or Arm telemetry files");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -73,8 +76,10 @@ static const struct options_spec spec = {
 	.brief = "Usage: pmrec vendor\n"
 		 "       pmrec vendor import [-o FILE] DIR|FILE...\n"
 		 "\n"
-		 "DIR: tools/perf/pmu-events/arch of a kernel's tree, or a clone of Intel's perfmon\n"
-		 "FILE: of Arm's telemetry\n",
+		 "Show, or import, the events and metrics that CPU vendors publish.\n"
+		 "\n"
+		 "  DIR   tools/perf/pmu-events/arch of a kernel tree, or a clone of Intel's perfmon\n"
+		 "  FILE  Arm telemetry JSON\n",
 };
 
 /* ---- importing ---- */
@@ -198,7 +203,8 @@ static int import_file(struct vendor *v, const char *path)
 		*dot = '\0';
 	if (!arm)
 		err = error_set(v->error, EINVAL,
-				"%s does not say which CPU it is for: name the folder with its mapfile.csv", path);
+				"%s does not say which CPU it is for; name the folder that has its mapfile.csv",
+				path);
 	else
 		err = add_path(v, basename(copy), pattern, path, true, true);
 	free(copy);
@@ -267,7 +273,7 @@ static int import(struct vendor *v, struct error *e)
 	for (size_t i = 0; i < v->n_paths && !err; i++)
 		err = import_path(v, v->path[i], 0);
 	if (!err && !v->pack.n_sets)
-		err = error_set(e, ENODATA, "%s: no mapfile.csv and no file of a vendor there", v->path[0]);
+		err = error_set(e, ENODATA, "%s: neither a mapfile.csv nor a vendor's file there", v->path[0]);
 	if (!err && !v->output && (err = make_folders(path)))
 		error_sys(e, -err, "%s", path);
 	if (!err)

@@ -8,6 +8,6 @@ int cmd_vendor(int argc, char **argv)
 	struct error e = { 0 };
 
 	(void)argc, (void)argv;
-	error_set(&e, ENOTSUP, "this is the minimal pmrec, which brings in no vendors' events");
+	error_set(&e, ENOTSUP, "this is the minimal pmrec, which cannot import vendor events");
 	return command_failed(&e);
 }

@@ -20,30 +20,30 @@ static const char brief[] =
 	"Usage: pmrec [OPTION...] [--] [COMMAND [ARG...]]\n"
 	"Record raw counters of this machine into a file. pmrep reads it, here or elsewhere.\n"
 	"\n"
-	"  pmrec                        everything usual, once a second, until Ctrl-C\n"
+	"  pmrec                        the default counters, once a second, until Ctrl-C\n"
 	"  pmrec -o x.pmr -- make -j8   while a command runs\n"
 	"  pmrec -i 10ms -e cycles,instructions -n 500\n"
-	"  pmrec -o - | pmrep -         watch\n"
+	"  pmrec -o - | pmrep -         watch live\n"
 	"\n"
 	"Commands:\n"
 	"  record     record into a file (the default command)\n"
-	"  doctor     what this machine offers, what is missing, and what helps\n"
+	"  doctor     what this machine offers, what is missing, and how to get it\n"
 	"  list       events, sources, metrics and metric groups that can be recorded\n"
-	"  mark       put a marker into the recordings that are being made\n"
+	"  mark       put a marker into your running recordings\n"
 	"  dump       copy the last minutes out of a running recorder\n"
-	"  compare    run two commands in turn: is the second slower?\n"
+	"  compare    run two commands alternately: is the second slower?\n"
 	"  vendor     import the events and metrics that CPU vendors publish\n"
-	"  report     pmrep, where another program has that name\n"
-	"  turbostat  take turbostat's command line, and print what it would\n"
+	"  report     run pmrep, where another program has that name\n"
+	"  turbostat  accept turbostat's command line, and print what it would\n"
 	"  perfstat   the same for perf stat\n"
 	"\n"
 	"  -i SEC, -I MSEC    interval (1 s)           -e LIST          perf events\n"
 	"  -n NUM             end after NUM intervals  -a, -C LIST      all CPUs, these CPUs\n"
 	"  -o FILE            output                   -p, -t LIST      processes, threads\n"
-	"  --report           print the result too     --sources=LIST   perf,cpuidle,... or -NAME\n"
-	"  --label KEY=VALUE  note in the file         --privacy=LEVEL  strict, default, full\n"
+	"  --report           print a report too       --sources=LIST   perf,cpuidle,... or -NAME\n"
+	"  --label KEY=VALUE  store in the file        --privacy=LEVEL  strict, default, full\n"
 	"\n"
-	"--help=all lists every option, pmrec list --help those of list.\n";
+	"pmrec --help=all lists every option, pmrec COMMAND --help those of a command.\n";
 
 /* ---- what takes more than a member ---- */
 
@@ -427,7 +427,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = { options, parse_opt, "[--] [COMMAND [ARG...]]",
-				  "Records raw counters of this machine into a file for pmrep." };
+				  "Record raw counters of this machine into a file for pmrep." };
 
 static const struct options_spec record_options_spec = {
 	.name = "pmrec",

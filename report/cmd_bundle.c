@@ -14,7 +14,7 @@
 static const char brief[] =
 	"Usage: pmrep bundle [OPTION...] -o OUT.pmr.gz FILE\n"
 	"Redact a recording and shrink it, step by step, until it can be attached to a report.\n\n"
-	"All commands read the .gz file directly. What was dropped is printed and noted in the file.\n\n"
+	"All commands read the .gz file directly. What was dropped is printed, and stored in the file.\n\n"
 	"  -o, --output=FILE      output file; - is stdout\n"
 	"      --max-size=SIZE    bytes, or with k, M, Ki, Mi (default: 25M)\n"
 	"      --map=FILE         as in pmrep redact\n"
@@ -37,7 +37,7 @@ struct bundle_job {
 static const struct option_action rows[] = {
 	CMD_COPY_OPTIONS,
 	CMD_REDACT_OPTIONS,
-	{ "max-size", 0, "SIZE", "how large it may be; default: 25M", SIZE(max_size) },
+	{ "max-size", 0, "SIZE", "size limit, in bytes or with k, M, Ki, Mi (25M)", SIZE(max_size) },
 	{ "no-redact", 0, NULL, "keep the names of host, people and programs", FLAG(no_redact) },
 	{ 0 },
 };
@@ -47,7 +47,8 @@ static error_t operands(int key, char *arg, struct argp_state *state)
 	const struct bundle_job *b = state->input;
 
 	if (key == ARGP_KEY_END && b->no_redact && (b->options.map || b->options.keep || b->options.shift_time))
-		return options_bad(state, "--no-redact: --map, --keep and --shift-time say how to redact");
+		return options_bad(state,
+				   "--no-redact excludes --map, --keep and --shift-time, which say how to redact");
 	if (key == ARGP_KEY_END && b->options.map && b->copy.output &&
 	    (!strcmp(b->options.map, b->copy.output) ||
 	     outfile_is_among(b->options.map, (char *const *)&b->copy.output, 1)))
@@ -91,7 +92,7 @@ static void report(const struct bundle_job *j, const struct bundle *b)
 		     (unsigned long long)r->snapshots_in, plural(r->snapshots_in),
 		     lost.len     ? "lost:" :
 		     j->no_redact ? "nothing is lost" :
-				    "nothing but what redaction takes is lost");
+				    "only what redaction removes is lost");
 	if (lost.len)
 		cmd_complain(spec.name, "  %s", buf_str(&lost));
 	cmd_copied(spec.name, j->copy.files.path[0], r);

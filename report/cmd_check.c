@@ -17,10 +17,10 @@
 static const char brief[] =
 	"Usage: pmrep check [OPTION...] FILE...\n"
 	"Verify every frame and every block of recordings.\n\n"
-	"Says which bytes are damaged and which time is lost with them. A recording that is still being\n"
+	"Say which bytes are damaged, and which time is lost with them. A recording that is still being\n"
 	"written is good.\n\n"
 	"  -q, --quiet          print nothing about good recordings\n"
-	"      --format=FORMAT  text (default) or json: one object a file\n\n"
+	"      --format=FORMAT  text (default) or json: one object per file\n\n"
 	"Exit status: 0 good, 1 damaged or cut, 2 not a recording or not readable.\n\n"
 	"Examples:\n"
 	"  pmrep check *.pmr\n"

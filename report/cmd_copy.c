@@ -7,7 +7,7 @@ error_t cmd_copy_files(int key, char *arg, struct argp_state *state)
 	if (key != ARGP_KEY_END)
 		return cmd_files(key, arg, state);
 	if (c->one && c->files.n > 1)
-		return options_bad(state, "one recording at a time; pmrep merge joins several");
+		return options_bad(state, "takes one recording; pmrep merge joins several");
 	return c->output || c->names_itself ? 0 :
 					      options_bad(state, "no output given; -o FILE names it, -o - is stdout");
 }
@@ -20,9 +20,9 @@ int cmd_copy_open(const struct cmd_copy *c, struct outfile *out, struct error *e
 int cmd_copied(const char *command, const char *what, const struct rewrite_result *result)
 {
 	if (result->newer)
-		cmd_complain(command, "%s: what is newer than this program was not copied; pmrep check lists it",
+		cmd_complain(command, "%s: parts newer than this program were not copied; pmrep check lists them",
 			     what);
 	if (result->damages)
-		cmd_complain(command, "%s: damaged or cut; what is readable was copied, the gaps are marked", what);
+		cmd_complain(command, "%s: damaged or cut; what is readable was copied, and gaps are marked", what);
 	return result->damages ? EXIT_DAMAGED : EXIT_GOOD;
 }

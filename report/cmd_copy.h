@@ -12,11 +12,11 @@
 /* clang-format off */
 #define CMD_COPY_OPTIONS \
 	{ "output", 'o', "FILE", "output file; - is stdout", TEXT(copy.output) }, \
-	{ "overwrite", 0, NULL, "replace the output", BITS(copy.overwrite, OUTFILE_OVERWRITE) }
+	{ "overwrite", 0, NULL, "replace the output file", BITS(copy.overwrite, OUTFILE_OVERWRITE) }
 #define CMD_REDACT_OPTIONS \
-	{ "map", 0, "FILE", "pseudonyms are those in FILE; new ones are added to it", TEXT(options.map) }, \
+	{ "map", 0, "FILE", "take pseudonyms from FILE, and add new ones to it", TEXT(options.map) }, \
 	{ "shift-time", 0, NULL, "move all clocks by random amounts", FLAG(options.shift_time) }, \
-	{ "keep", 0, "LIST", "what may stay: machine, person, time, or names of fields", TEXT(options.keep) }
+	{ "keep", 0, "LIST", "keep these: machine, person, time, or names of fields", TEXT(options.keep) }
 /* clang-format on */
 
 struct cmd_copy {

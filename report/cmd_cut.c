@@ -19,14 +19,14 @@
 
 static const char brief[] =
 	"Usage: pmrep cut [OPTION...] -o OUT.pmr FILE\n"
-	"Copy a part of a recording. Counters stay raw: nothing is lost but what was cut.\n\n"
+	"Copy part of a recording. Counters stay raw: nothing is lost but what was cut.\n\n"
 	"  -o, --output=FILE      output file; - is stdout\n"
 	"      --since=TIME       only snapshots from TIME on: seconds from the start, -SECONDS before the\n"
 	"      --until=TIME       end, 2026-01-31T12:00:00Z, @SECONDS; and up to TIME\n"
-	"      --sources=LIST     only these sources; -NAME leaves one out\n"
-	"      --counter=GLOB     only counters that match (may be repeated)\n"
+	"      --sources=LIST     only these sources; -NAME excludes one\n"
+	"      --counter=GLOB     only counters that match; may be repeated\n"
 	"  -C, --cpu=LIST         only these CPUs; what belongs to a package or the system stays\n"
-	"      --every=N          one snapshot in N, and the first and last of each stretch\n"
+	"      --every=N          one snapshot in N, and the first and last of each segment\n"
 	"      --overwrite        replace OUT.pmr\n\n"
 	"Examples:\n"
 	"  pmrep cut --since=-60 -o last-minute.pmr host.pmr\n"
@@ -64,7 +64,7 @@ static const struct option_action rows[] = {
 	CMD_COPY_OPTIONS,
 	{ "since", 0, "TIME", "only snapshots from TIME on", READ(since, read_moment) },
 	{ "until", 0, "TIME", "only snapshots up to TIME", READ(until, read_moment) },
-	{ "sources", 0, "LIST", "only these sources; -NAME leaves one out", TEXT(sources) },
+	{ "sources", 0, "LIST", "only these sources; -NAME excludes one", TEXT(sources) },
 	{ "counter", 0, "GLOB", "only counters that match", LIST(glob) },
 	{ "cpu", 'C', "LIST", "only these CPUs", CALL(cpus) },
 	{ "every", 0, "N", "one snapshot in N", AMOUNT(every, 1, UINT32_MAX - 1) },
@@ -145,7 +145,7 @@ static int check_words(const struct cut *c, struct error *e)
 		size_t n = strcspn(word, ",");
 
 		if (n && !(c->named >> i & 1) && !is_source(word, n))
-			return error_set(e, ENOENT, "the recording has no source '%.*s'; pmrep list %s names them",
+			return error_set(e, ENOENT, "the recording has no source '%.*s'; pmrep list %s lists them",
 					 (int)(n < 40 ? n : 40), word, path_of(c));
 		word += n + (word[n] == ',');
 	}
@@ -183,7 +183,7 @@ static int open_window(void *ctx, struct pm_reader *reader, const struct pm_chun
 	if (!err)
 		err = moment_resolve(&c->until, reader, first, &c->rules.to_ns, e);
 	if (!err && c->rules.to_ns && c->rules.to_ns < c->rules.from_ns)
-		err = error_set(e, EINVAL, "--until lies before --since: nothing is left");
+		err = error_set(e, EINVAL, "--until is before --since: nothing is left");
 	return err;
 }
 
@@ -228,11 +228,11 @@ static int check_rest(const struct cut *c, const struct rewrite_result *r, struc
 	if (c->counters_in && check_words(c, e))
 		return -e->number;
 	if (c->counters_in && !c->counters_out)
-		return error_set(e, ENOENT, "no counter is left; pmrep list %s names them", path_of(c));
+		return error_set(e, ENOENT, "no counter is left; pmrep list %s lists them", path_of(c));
 	if (c->has_cpus && !c->cpus_out)
 		return error_set(e, ENOENT, "the recording has none of these CPUs");
 	if (r->snapshots_in && !r->snapshots_out)
-		return error_set(e, ENOENT, "no snapshot is left: none lies in that time");
+		return error_set(e, ENOENT, "no snapshot is left: there is none in that time");
 	return 0;
 }
 

@@ -35,7 +35,7 @@ static bool admit(struct diff_recordings *r, const struct diff_options *o)
 		cmd_complain_lines(NAME, one->path, &one->notes);
 		buf_clear(&one->notes);
 		if (one->snapshots < 2)
-			what = "no interval in it";
+			what = "has no interval";
 		if (!what)
 			continue;
 		cmd_complain(NAME, "%s: %s%s", one->path, what,
@@ -58,7 +58,7 @@ static bool comparable(const struct diff_environment *env, const struct diff_opt
 	}
 	if (!env->meaningless || o->force)
 		return true;
-	cmd_complain(NAME, "numbers of such recordings do not compare; --force does it all the same");
+	cmd_complain(NAME, "their numbers are not comparable; --force compares them anyway");
 	return false;
 }
 
@@ -186,7 +186,8 @@ static void tell_failures(const struct diff_recordings *r, const struct diff_opt
 		}
 		if (failed)
 			buf_printf(out,
-				   "FAILED: %zu of %zu runs of the %s (%s: exit status %s); they make no verdict\n",
+				   "FAILED: %zu of %zu runs of the %s (%s: exit status %s); they do not count "
+				   "towards verdicts\n",
 				   failed, all, side == DIFF_BASE ? "base" : "new side", first->path,
 				   first->fact[DIFF_EXIT] ? first->fact[DIFF_EXIT] : "other than 0");
 	}
@@ -278,7 +279,7 @@ static int judge(struct comparison *c, const struct options_common *common)
 	if (!words_exist(c->o) || !gates_exist(c->o, &c->data))
 		return EXIT_TROUBLE;
 	if (!have_common(&c->data, &c->recordings)) {
-		cmd_complain(NAME, "the two sides have no metric in common: nothing can be compared");
+		cmd_complain(NAME, "the two sides have no metric in common: there is nothing to compare");
 		return EXIT_TROUBLE;
 	}
 	if (c->o->save_noise && diff_noise_save(&c->data, &c->recordings, c->o, &e))

@@ -13,11 +13,11 @@
 
 static const char brief[] = "Usage: pmrep dump [OPTION...] FILE\n"
 			    "Print every frame with its offset, every definition, every raw value.\n\n"
-			    "      --counter=GLOB   only values of counters that match (may be repeated)\n"
+			    "      --counter=GLOB   only values of counters that match; may be repeated\n"
 			    "      --no-values      frames and definitions only\n"
 			    "      --no-definitions frames and values only\n"
-			    "      --snapshots=N    no more than the first N snapshots\n"
-			    "      --format=FORMAT  text (default) or json: one object a line\n\n"
+			    "      --snapshots=N    only the first N snapshots\n"
+			    "      --format=FORMAT  text (default) or json: one object per line\n\n"
 			    "Examples:\n"
 			    "  pmrep dump --no-values host.pmr\n"
 			    "  pmrep dump --counter='cpuidle.usage.*' host.pmr\n"
@@ -35,7 +35,7 @@ static const struct option_action rows[] = {
 	{ "counter", 0, "GLOB", "only values of counters that match", LIST(d.glob) },
 	{ "no-values", 0, NULL, "frames and definitions only", FLAG(d.no_values) },
 	{ "no-definitions", 0, NULL, "frames and values only", FLAG(d.no_definitions) },
-	{ "snapshots", 0, "N", "no more than the first N snapshots", AMOUNT(snapshots, 1, UINT64_MAX) },
+	{ "snapshots", 0, "N", "only the first N snapshots", AMOUNT(snapshots, 1, UINT64_MAX) },
 	{ "format", 0, "FORMAT", "text or json", WORD(format, cmd_text_formats) },
 	{ 0 },
 };
@@ -133,7 +133,7 @@ static int run(struct arguments *a)
 			r = EXIT_DAMAGED;
 	}
 	if (*pm_reader_newer(a->d.reader))
-		cmd_complain(spec.name, "%s: partly newer than this program; pmrep check tells what", path);
+		cmd_complain(spec.name, "%s: partly newer than this program; pmrep check lists those parts", path);
 	if (r == EXIT_DAMAGED)
 		cmd_complain(spec.name, "%s: damaged or cut; pmrep check says where", path);
 	if ((!r || r == EXIT_DAMAGED) && !any_wanted(&a->d)) {

@@ -15,8 +15,8 @@
 static const char brief[] =
 	"Usage: pmrep eval EXPR [ID=VALUE...]\n"
 	"Print the value of a metric expression; nan if it has none.\n\n"
-	"ID is what the expression has: an event, a counter, #literal, or a whole call such as first(x).\n"
-	"VALUE is a number or nan, behind the last = of the word.\n\n"
+	"ID is a name in the expression: an event, a counter, a #literal, or a whole call such as first(x).\n"
+	"VALUE, after the last =, is a number or nan.\n\n"
 	"Examples:\n"
 	"  pmrep eval 'instructions / cycles' instructions=300 cycles=200      1.5\n"
 	"  pmrep eval '100 * x if #smt_on else y' x=1 y=2 '#smt_on=0'           2\n"

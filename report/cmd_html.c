@@ -15,14 +15,14 @@
 
 static const char brief[] =
 	"Usage: pmrep html [OPTION...] -o PAGE.html FILE [FILE]\n"
-	"Make one page of a recording, or of two beside each other, that any browser opens from disk: charts, CPUs\n"
+	"Make one page of a recording, or of two side by side, that any browser opens from disk: charts, CPUs\n"
 	"over time, outliers, every metric, events, and the machine. The page loads nothing.\n\n"
 	"  -o, --output=FILE      output file; - is stdout\n"
 	"      --max-size=SIZE    at most this size (default 10M); the page says what was reduced\n"
 	"      --since=TIME       only from TIME on: seconds from the start, -SECONDS before the end,\n"
 	"      --until=TIME       2026-01-31T12:00:00Z, @SECONDS; and up to TIME\n"
-	"  -s, --show=LIST        draw these metrics; as for pmrep show\n"
-	"  -H, --hide=LIST        and not these\n"
+	"  -s, --show=LIST        chart these metrics, as for pmrep show\n"
+	"  -H, --hide=LIST        but not these\n"
 	"      --overwrite        replace PAGE.html\n\n"
 	"Examples:\n"
 	"  pmrep html -o report.html host.pmr\n"
@@ -42,7 +42,7 @@ struct html {
 #define OPTIONS_INTO struct html
 static const struct option_action rows[] = {
 	CMD_COPY_OPTIONS,
-	{ "max-size", 0, "SIZE", "at most this size", SIZE(max_bytes) },
+	{ "max-size", 0, "SIZE", "size limit of the page (10M)", SIZE(max_bytes) },
 	{ "since", 0, "TIME", "only from TIME on", READ(config.since, read_moment) },
 	{ "until", 0, "TIME", "only up to TIME", READ(config.until, read_moment) },
 	{ "show", 's', "LIST", "draw these metrics", READ(config.selection, read_show) },
@@ -55,9 +55,9 @@ static error_t operands(int key, char *arg, struct argp_state *state)
 	const struct html *h = state->input;
 
 	if (key == ARGP_KEY_END && h->copy.files.n > HTML_RECORDINGS)
-		return options_bad(state, "a page shows one recording or two; pmrep merge joins several");
+		return options_bad(state, "html takes one recording, or two to compare; pmrep merge joins several");
 	if (key == ARGP_KEY_END && h->max_bytes > MAX_SIZE_MOST)
-		return options_bad(state, "--max-size: browsers bear no page above 256 MB");
+		return options_bad(state, "--max-size: at most 256M; browsers cannot handle larger pages");
 	return cmd_copy_files(key, arg, state);
 }
 

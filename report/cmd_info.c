@@ -13,12 +13,12 @@
 static const char brief[] =
 	"Usage: pmrep info [OPTION...] FILE...\n"
 	"Print what was recorded, on which machine, how well, and what the file reveals.\n\n"
-	"Values that tell which machine, person or time the recording is from are marked\n"
-	"[machine], [person] or [time]; what could not be recorded is listed with the reason.\n\n"
+	"Values that identify the machine, a person or the time of the recording are marked\n"
+	"[machine], [person] or [time]; what could not be recorded is listed, with the reason.\n\n"
 	"      --all            groups, one-time values and all events too\n"
-	"      --pci            where PCI root ports belong, and nothing else; with --all, PMUs and\n"
+	"      --pci            only the PCI root ports and where they belong; with --all, also the PMUs and\n"
 	"                       devices of each\n"
-	"      --format=FORMAT  text (default) or json: one object a file, with everything\n\n"
+	"      --format=FORMAT  text (default) or json: one object per file, with everything\n\n"
 	"Examples:\n"
 	"  pmrep info host.pmr\n"
 	"  pmrep info --format=json host.pmr | jq .topology\n"
@@ -34,7 +34,7 @@ struct info {
 #define OPTIONS_INTO struct info
 static const struct option_action rows[] = {
 	{ "all", 0, NULL, "groups, one-time values and all events too", FLAG(all) },
-	{ "pci", 0, NULL, "where PCI root ports belong, and nothing else", FLAG(pci) },
+	{ "pci", 0, NULL, "only the PCI root ports and where they belong", FLAG(pci) },
 	{ "format", 0, "FORMAT", "text or json", WORD(format, cmd_text_formats) },
 	{ 0 },
 };
@@ -67,7 +67,7 @@ static int info_file(const struct info *i, const char *path, const struct option
 		r = info_pci_text(pm_reader_model(s.reader), i->all, &out, &none);
 		if (r == -EINVAL || none) {
 			cmd_complain(spec.name, "%s: %s", path,
-				     none ? none : "what was recorded of root ports is not a table");
+				     none ? none : "the recorded table of root ports is malformed");
 			scan_release(&s);
 			buf_release(&out);
 			return none ? EXIT_NEGATIVE : EXIT_TROUBLE;

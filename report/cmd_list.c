@@ -19,22 +19,23 @@
 #include "report/info/scan.h"
 #include "report/machine/value_out.h"
 
-static const char brief[] = "Usage: pmrep list [OPTION...] [WHAT] [GLOB] FILE\n"
-			    "List what a recording holds.\n\n"
-			    "WHAT is one of\n"
-			    "  counters   raw numbers, as formulas and pmrep dump name them (the default)\n"
-			    "  metrics    what pmrep show can compute from this recording\n"
-			    "  events     markers, lost ticks, hotplug, start and end of the command\n"
-			    "  instances  CPUs, packages, devices, tasks that have counters\n"
-			    "  groups     counters that were read together\n"
-			    "  sources    where the counters come from\n"
-			    "  pmus       PMUs and their named events\n"
-			    "GLOB keeps the names that match it. Without FILE: all metrics that are built in.\n\n"
-			    "      --format=FORMAT  table (default) or json: one object a line\n\n"
-			    "Examples:\n"
-			    "  pmrep list host.pmr\n"
-			    "  pmrep list metrics '*idle*' host.pmr\n"
-			    "  pmrep list metrics --format=json | jq -r .formula\n";
+static const char brief[] =
+	"Usage: pmrep list [OPTION...] [WHAT] [GLOB] FILE\n"
+	"List what a recording holds.\n\n"
+	"WHAT is one of\n"
+	"  counters   raw numbers, named as in formulas and pmrep dump (the default)\n"
+	"  metrics    what pmrep show can compute from this recording\n"
+	"  events     markers, lost ticks, hotplug, start and end of the command\n"
+	"  instances  CPUs, packages, devices and tasks with counters\n"
+	"  groups     counters that were read together\n"
+	"  sources    where the counters come from\n"
+	"  pmus       PMUs and their named events\n"
+	"GLOB limits the list to matching names. Without FILE, metrics lists all built-in ones.\n\n"
+	"      --format=FORMAT  table (default) or json: one object per line\n\n"
+	"Examples:\n"
+	"  pmrep list host.pmr\n"
+	"  pmrep list metrics '*idle*' host.pmr\n"
+	"  pmrep list metrics --format=json | jq -r .formula\n";
 
 #define MAX_COLUMNS 11
 
@@ -382,7 +383,7 @@ static error_t operands(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_ARG:
 		if (a->n_operands == 3)
-			return options_bad(state, "one recording at a time; try --help");
+			return options_bad(state, "list takes one recording; try --help");
 		a->operand[a->n_operands++] = arg;
 		return 0;
 	case ARGP_KEY_END:

@@ -14,10 +14,10 @@
 static const char brief[] =
 	"Usage: pmrep merge [OPTION...] -o OUT.pmr FILE...\n"
 	"Join consecutive recordings of one boot of one machine, such as pmrec --rotate makes, into one.\n\n"
-	"The order of the files does not matter: their times decide. What lies between two recordings is a gap,\n"
-	"unless one begins with the snapshot that the other ended with.\n\n"
+	"The order of the files does not matter: their times decide. The time between two recordings is a gap,\n"
+	"unless one begins with the snapshot that ended the other.\n\n"
 	"  -o, --output=FILE      output file; - is stdout\n"
-	"      --since=TIME       only snapshots from TIME on, as for cut; -SECONDS is before the last end\n"
+	"      --since=TIME       only snapshots from TIME on, as for cut; -SECONDS: before the end of the last\n"
 	"      --overwrite        replace OUT.pmr\n\n"
 	"Example:\n"
 	"  pmrep merge -o day.pmr host-*.pmr\n";
@@ -44,7 +44,7 @@ struct merge {
 #define OPTIONS_INTO struct merge
 static const struct option_action rows[] = {
 	CMD_COPY_OPTIONS,
-	{ "since", 0, "TIME", "Only snapshots from TIME on", READ(since, read_moment) },
+	{ "since", 0, "TIME", "only snapshots from TIME on", READ(since, read_moment) },
 	{ 0 },
 };
 
@@ -100,7 +100,7 @@ static int look(struct part *p, const struct moment *since, struct error *e)
 			r = moment_resolve(since, reader, &first, &p->since_ns, e);
 	} else if (!e->text[0]) {
 		r = r ? error_sys(e, -r, "%s", p->in.name) :
-			error_set(e, EINVAL, "%s: has no snapshot; there is nothing to merge", p->in.name);
+			error_set(e, EINVAL, "%s: has no snapshot; nothing to merge", p->in.name);
 	}
 	pm_reader_close(reader);
 	return r;
@@ -126,7 +126,7 @@ static int belong_together(const struct part *a, const struct part *b, struct er
 		if (strcmp(a->boot, b->boot))
 			return error_set(e, EINVAL, "%s and %s are of different boots", a->in.name, b->in.name);
 	} else if (!a->has_wall || !b->has_wall || apart > 60000000000) {
-		return error_set(e, EINVAL, "nothing shows that %s and %s are of the same boot", a->in.name,
+		return error_set(e, EINVAL, "cannot tell whether %s and %s are of the same boot", a->in.name,
 				 b->in.name);
 	}
 	if (b->from_ns < a->to_ns)

@@ -26,13 +26,14 @@
 
 static const char brief[] =
 	"Usage: pmrep plot [OPTION...] METRIC... FILE\n"
-	"Draw metrics of a recording over time, in the terminal. Metrics of one unit share a chart.\n\n"
-	"      --per-package     a line for each; or --per-die, core, node, cpu, task, cgroup, device, pmu, ...\n"
-	"  -c, --cpu=SET         a line for each of these CPUs\n"
-	"      --heatmap         a row for each CPU, or each of another level, in place of lines\n"
+	"Plot metrics of a recording over time, in the terminal. Metrics with the same unit share a chart.\n\n"
+	"      --per-package     one line per package; or --per-die, core, node, cpu, task, cgroup, device, pmu, "
+	"...\n"
+	"  -c, --cpu=SET         one line for each of these CPUs\n"
+	"      --heatmap         one row per CPU, or another level, instead of lines\n"
 	"      --since=TIME, --until=TIME, --every=SEC\n"
 	"      --width=COLUMNS   of the picture; --height=ROWS  of each chart\n"
-	"      --ascii           no Braille and no blocks\n\n"
+	"      --ascii           no Braille or block characters\n\n"
 	"Examples:\n"
 	"  pmrep plot util host.pmr\n"
 	"  pmrep plot pkgwatt pkgtmp --per-package host.pmr\n"
@@ -63,20 +64,20 @@ static const struct option_action rows[] = {
 	{ "per-system", 0, NULL, "one line for the whole system (the default)", PER(PM_SYSTEM) },
 	OPTIONS_PER(PER, "one line per"),
 	{ "cpu", 'c', "SET", "one line for each of these CPUs: 0,2..5", CALL(cpu) },
-	{ "heatmap", 0, NULL, "A map of CPUs (or of another level) by time, in place of lines", FLAG(heatmap) },
+	{ "heatmap", 0, NULL, "one row per CPU (or another level) by time, instead of lines", FLAG(heatmap) },
 	{ "rate", 0, NULL, "raw counters per second (the default)", FLAG(pipeline.bind.rate) },
 	{ "no-rate", 0, NULL, "raw counters per interval", CLEAR(pipeline.bind.rate) },
 	{ .help = "Time:" },
-	{ "since", 0, "TIME", "begin there: seconds from the start, -SECONDS from the end, or a date",
+	{ "since", 0, "TIME", "start here: seconds from the start, -SECONDS from the end, or a date",
 	  READ(pipeline.since, read_moment) },
-	{ "until", 0, "TIME", "end there", READ(pipeline.until, read_moment) },
-	{ "every", 0, "SEC", "join intervals to longer ones", READ(pipeline, read_every) },
+	{ "until", 0, "TIME", "end here", READ(pipeline.until, read_moment) },
+	{ "every", 0, "SEC", "join intervals into longer ones", READ(pipeline, read_every) },
 	{ .help = "Picture:" },
-	{ "width", 0, "COLUMNS", "columns (those of the terminal, or $COLUMNS, or 80)",
+	{ "width", 0, "COLUMNS", "width of the picture (the terminal's, or $COLUMNS, or 80)",
 	  AMOUNT(size.width, WIDTH_MIN, WIDTH_MAX) },
-	{ "height", 0, "ROWS", "rows of a chart (12); of a heat map at most (64)",
+	{ "height", 0, "ROWS", "height of a chart (12), or largest height of a heat map (64)",
 	  AMOUNT(size.height, 2, WIDTH_MAX) },
-	{ "ascii", 0, NULL, "ASCII only, as where the locale is not UTF-8", FLAG(ascii) },
+	{ "ascii", 0, NULL, "ASCII only (default if the locale is not UTF-8)", FLAG(ascii) },
 	{ 0 },
 };
 
@@ -143,11 +144,12 @@ static int choose_metrics(struct plotting *o, struct error *e)
 	if (o->n_words < 2 && access(o->word[0], F_OK))
 		return error_set(e, EINVAL, "no recording given: pmrep plot %s FILE", o->word[0]);
 	if (o->n_words < 2)
-		return error_set(e, EINVAL, "no metric given; pmrep list metrics %s names them: pmrep plot util %s",
+		return error_set(e, EINVAL,
+				 "no metric given; pmrep list metrics %s lists them; try pmrep plot util %s",
 				 o->word[0], o->word[0]);
 	for (int i = 0; i + 1 < o->n_words && !err; i++) {
 		if (strstr(o->word[i], ".pmr") && !access(o->word[i], F_OK))
-			return error_set(e, EINVAL, "%s is a recording: metrics come first, then one recording",
+			return error_set(e, EINVAL, "%s is a recording; metrics come first, then one recording",
 					 o->word[i]);
 		err = selection_add(&o->pipeline.selection, SELECT_SHOW, o->word[i], e);
 	}
@@ -164,7 +166,7 @@ static int draw(const struct plotting *o, const struct plot_data *d, const struc
 	int err = (o->heatmap ? plot_heat : plot_lines)(d, o->size, style, &out);
 
 	if (d->left_out)
-		cmd_complain(NAME, "%s: %zu lines more than can be drawn were left out", path, d->left_out);
+		cmd_complain(NAME, "%s: %zu lines left out: too many to draw", path, d->left_out);
 	if (err) {
 		buf_release(&out);
 		error_sys(&e, -err, "picture");

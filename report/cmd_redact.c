@@ -14,12 +14,13 @@
 static const char brief[] =
 	"Usage: pmrep redact [OPTION...] [-o OUT.pmr] FILE...\n"
 	"Copy recordings without anything that identifies a machine, a person or a workload.\n\n"
-	"Known technical fields stay. Names become random pseudonyms (host-1a2b3c4d), and what was dropped is\n"
+	"Known technical fields stay. Names become random pseudonyms (host-1a2b3c4d), and dropped names are\n"
 	"removed from all other texts, too. pmrep info OUT.pmr shows what still identifies.\n\n"
-	"  -o, --output=OUT       where to; of several files: a directory. Default: a name as pmrec would give it\n"
-	"      --map=FILE         the same pseudonyms as with this FILE before; it undoes all this: keep it private\n"
+	"  -o, --output=OUT       output file, or directory for several files (default: a name as from pmrec)\n"
+	"      --map=FILE         same pseudonyms as in earlier runs with FILE; it undoes redaction: keep it "
+	"private\n"
 	"      --shift-time       move all clocks, the time since boot too, by random amounts\n"
-	"      --keep=LIST        what may stay: machine, person, time, or fields such as bios, labels, devices\n"
+	"      --keep=LIST        keep these: machine, person, time, or fields such as bios, labels, devices\n"
 	"      --overwrite        replace an existing file\n\n"
 	"Examples:\n"
 	"  pmrep redact -o public.pmr host.pmr\n"
@@ -72,7 +73,7 @@ static int check_map(const struct redact_job *j, struct error *e)
 	r = j->directory && !stat(folder, &map) && !stat(j->copy.output, &out) && map.st_dev == out.st_dev &&
 	    map.st_ino == out.st_ino;
 	free(folder);
-	return r ? error_set(e, EINVAL, "the map lies among the outputs, and would travel with them") : 0;
+	return r ? error_set(e, EINVAL, "the map is among the outputs, and would be handed on with them") : 0;
 }
 
 /* The path of the output for the recording that was looked at. A name that is taken gets a number. */
@@ -156,7 +157,7 @@ static int run(struct redact_job *j)
 
 	j->directory = j->copy.output && is_directory(j->copy.output);
 	if (j->copy.files.n > 1 && j->copy.output && !j->directory)
-		err = error_set(&e, ENOTDIR, "'%s' is not a directory, which the output of several files needs",
+		err = error_set(&e, ENOTDIR, "'%s' is not a directory; several files need one as output",
 				j->copy.output);
 	if (!err)
 		err = check_map(j, &e);

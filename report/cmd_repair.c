@@ -12,10 +12,10 @@
 
 static const char brief[] =
 	"Usage: pmrep repair [OPTION...] -o OUT.pmr FILE\n"
-	"Copy what can be read of a damaged recording into one without damage.\n\n"
+	"Copy the readable part of a damaged recording into one without damage.\n\n"
 	"Lost data stays lost: the copy notes where, and no value is computed across a gap.\n\n"
 	"  -o, --output=FILE      output file; - is stdout\n"
-	"      --like=FILE        take definitions that are lost from this recording, a sibling of a rotation, say\n"
+	"      --like=FILE        take lost definitions from this recording, such as another file of a rotation\n"
 	"      --overwrite        replace OUT.pmr\n\n"
 	"Examples:\n"
 	"  pmrep repair -o good.pmr broken.pmr\n"
@@ -32,7 +32,7 @@ struct repair {
 #define OPTIONS_INTO struct repair
 static const struct option_action rows[] = {
 	CMD_COPY_OPTIONS,
-	{ "like", 0, "FILE", "take definitions that are lost from this recording", TEXT(like) },
+	{ "like", 0, "FILE", "take lost definitions from this recording", TEXT(like) },
 	{ 0 },
 };
 
@@ -143,7 +143,7 @@ static int run(struct repair *p)
 		err = look_at_both(p, &o, &e);
 	if (!err && !o.values)
 		err = error_set(&e, EINVAL, "%s: no values can be read%s", p->in.name,
-				p->like ? "" : "; --like=FILE may bring the definitions");
+				p->like ? "" : "; --like=FILE may supply the definitions");
 	snprintf(p->history, sizeof(p->history), "repaired: %zu stretch%s of damage, %llu byte%s%s%.80s", o.stretches,
 		 o.stretches == 1 ? "" : "es", (unsigned long long)o.bytes, plural(o.bytes),
 		 p->borrow ? "; definitions of " : "", p->borrow ? input_name(p->like_in.name) : "");

@@ -294,7 +294,7 @@ static bool can_spark(struct show_options *o)
 	if (o->pipeline.mode != PIPELINE_TOTAL || !o->format->spark)
 		cmd_complain(NAME, "--spark needs --total and a table");
 	else if (!files)
-		cmd_complain(NAME, "--spark needs the whole recording first: a file, and no --follow");
+		cmd_complain(NAME, "--spark needs the whole recording first: give a file, and no --follow");
 	else
 		return true;
 	return false;
@@ -314,7 +314,7 @@ static bool makes_sense(struct show_options *o)
 		cmd_complain(NAME,
 			     "--columns needs --format=csv or json with --layout=long, and excludes --thresholds");
 	else if (o->when && o->n_files > 1)
-		cmd_complain(NAME, "--when looks at one recording at a time");
+		cmd_complain(NAME, "--when takes one recording");
 	else if (o->output_dir && o->out)
 		cmd_complain(NAME,
 			     "--out writes one file, --output-dir one for each recording; give only one of them");
@@ -437,7 +437,7 @@ static int show_each(struct show_options *o, const struct options_common *common
 
 		output_path(&path, o, o->file[i]);
 		if (names_get(&made, buf_str(&path), &before)) {
-			cmd_complain(NAME, "%s and %s would both become '%s'; two folders, or other names",
+			cmd_complain(NAME, "%s and %s would both become '%s'; use two directories, or other names",
 				     o->file[before], o->file[i], buf_str(&path));
 			one = EXIT_TROUBLE;
 		} else if (path.err || names_set(&made, buf_str(&path), (uint32_t)i)) {

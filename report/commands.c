@@ -16,17 +16,18 @@ static const struct command commands[] = { EACH_COMMAND(ROW){ 0 } };
 static int help(void)
 {
 	printf("Usage: pmrep [COMMAND] [OPTION...] FILE...\n"
-	       "Report on recordings of pmrec. FILE may be - for standard input, and .gz or .zst.\n\n"
+	       "Report on recordings made by pmrec. FILE may be - for standard input; .gz and .zst files are read "
+	       "directly.\n\n"
 	       "Commands:\n");
 	for (const struct command *c = commands; c->name; c++)
 		printf("  %-9s %s\n", c->name, c->help);
 	printf("\nExamples:\n"
 	       "  pmrep host.pmr                     everything, in a table\n"
-	       "  pmrep host.pmr --total --per-cpu   one row a CPU over the whole recording\n"
+	       "  pmrep host.pmr --total --per-cpu   one row per CPU over the whole recording\n"
 	       "  pmrec -o - | pmrep -               live\n\n"
-	       "pmrep COMMAND --help says more, pmrep COMMAND --help=all everything.\n"
-	       "Exit status: 0 good, 1 damage found (check) or regressed (diff), 2 trouble, 3 damaged input, "
-	       "4 inconclusive.\n");
+	       "pmrep COMMAND --help explains a command, pmrep COMMAND --help=all lists all of its options.\n"
+	       "Exit status: 0 good, 1 damage found (check) or regression (diff), 2 error, 3 damaged input, "
+	       "4 inconclusive (diff).\n");
 	return EXIT_GOOD;
 }
 
@@ -85,7 +86,7 @@ static int show_newest(void)
 		cmd_complain("pmrep", "no recording given, and none (*.pmr) in this folder");
 		return EXIT_TROUBLE;
 	}
-	cmd_complain("pmrep", "the newest recording here is %s; pmrep --help shows what else there is", path);
+	cmd_complain("pmrep", "showing the newest recording here, %s; for more, see pmrep --help", path);
 	return commands[0].run(4, argv);
 }
 

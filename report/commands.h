@@ -10,12 +10,12 @@
 	COMMAND(show, "metrics, interval by interval or in total (the default command)") \
 	COMMAND(incidents, "what happened, and when") \
 	COMMAND(stat, "counts as perf stat prints them") \
-	COMMAND(info, "what was recorded, on which machine, what is missing and why") \
+	COMMAND(info, "what was recorded, on which machine, and what is missing and why") \
 	COMMAND(list, "counters, metrics, events, instances or groups of a recording") \
-	COMMAND(dump, "raw values and every frame") \
+	COMMAND(dump, "every frame and every raw value") \
 	COMMAND(check, "verify every byte; list damage") \
 	COMMAND(diff, "compare two sets of recordings: is the new one slower?") \
-	COMMAND(cut, "copy a part of a recording into a recording") \
+	COMMAND(cut, "copy part of a recording") \
 	COMMAND(merge, "join consecutive recordings into one") \
 	COMMAND(repair, "copy the readable part of a damaged recording") \
 	COMMAND(redact, "copy a recording without the names of host, people and programs") \

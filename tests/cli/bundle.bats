@@ -26,7 +26,7 @@ totals() {
 
 @test "what fits loses nothing but whose it is" {
 	bundle -o out.pmr.gz "$source/samples/loaded.pmr" 2>log
-	grep -q 'nothing but what redaction takes' log
+	grep -q 'only what redaction removes' log
 	gzip -t out.pmr.gz
 	"$bin/pmrep" show --all --show=all --format=csv "$source/samples/loaded.pmr" | cut -d, -f3- >want
 	"$bin/pmrep" show --all --show=all --format=csv out.pmr.gz | cut -d, -f3- >got

@@ -362,7 +362,7 @@ assert [x for x in d["differences"] if x["what"] == "CPU model" and x["meaningle
 	sides 4 rate=1200
 	make empty.pmr seed=77 rows=1
 	run -1 --separate-stderr diff --base a?.pmr empty.pmr --new b?.pmr --gate irq --format=csv
-	[[ "$stderr" == *"empty.pmr: no interval in it; left out"* ]]
+	[[ "$stderr" == *"empty.pmr: has no interval; left out"* ]]
 	[ "$(field irq n_base <<<"$output")" = 4 ]
 	run -3 diff --strict --base a?.pmr empty.pmr --new b?.pmr --gate irq
 	run -2 diff empty.pmr b1.pmr

@@ -203,7 +203,7 @@ hostile=$'</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>"\'\
 	"$bin/pmrep" html --max-size="$least" -o small.html r.pmr
 	run --separate-stderr "$bin/pmrep" html --max-size=1G -o large.html r.pmr
 	[ "$status" -eq 2 ]
-	[[ $stderr == *"browsers bear"* ]]
+	[[ $stderr == *"browsers cannot"* ]]
 }
 
 @test "which metrics, and which time" {

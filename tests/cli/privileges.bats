@@ -358,7 +358,7 @@ stranger() {
 	done
 	grep -q '@pmrec/54322/1' /proc/net/unix
 	run -125 setpriv --reuid=54322 --clear-groups "$bin/pmrec" mark secret
-	[[ $output == *"no recording of yours"* ]]
+	[[ $output == *"not making a recording"* ]]
 	finish
 	[ ! -s got ]
 }
