@@ -148,9 +148,9 @@ int cpulist_parse(struct cpulist *l, const char *text, bool dots, struct error *
 		if (!*at)
 			err = -EINVAL;
 	}
-	for (uint32_t v = 0; v <= CPULIST_MAX && !err; v++)
-		if (marks[v / 64] >> v % 64 & 1)
-			err = cpulist_add(&parsed, v);
+	for (uint32_t i = 0; i <= CPULIST_MAX / 64; i++)
+		for (uint64_t left = marks[i]; left && !err; left &= left - 1)
+			err = cpulist_add(&parsed, 64 * i + (uint32_t)__builtin_ctzll(left));
 	free(marks);
 	if (err) {
 		cpulist_release(&parsed);

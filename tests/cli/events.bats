@@ -72,6 +72,9 @@ value() {
 	run --separate-stderr "$bin/pmrec" --pfm-events 'perf::PAGE-FAULTS,nonsense' true
 	[ "$status" -eq 125 ]
 	[[ $stderr == *'column 19: "nonsense"'* ]]
+	# Its tables would be a third of the time in which pmrec starts, for all who do not ask for them.
+	run ldd "$bin/pmrec"
+	[[ $output != *libpfm* ]]
 }
 
 @test "mistakes are pointed at, with what is near" {
