@@ -177,17 +177,18 @@ static bool must_be_key(struct pm_writer *w, const struct pm_chunk *chunk)
 	       !chunk_clocks_match(&chunk->clocks, &w->base.clocks);
 }
 
-/* Compares a chunk that depends with the key chunk before, if they have as many rows. */
+/* Compares a chunk that depends with the key chunk before, if they have as many rows. What depending saves changes: numbers
+ * that start near 0 grow, so it is tried anew from time to time. */
 static void judge_dependence(struct pm_writer *w)
 {
 	size_t bytes = w->payload.len + w->meta.len;
 
 	if (w->head.key) {
-		w->apart = w->apart && w->head.rows == w->key_rows;
+		w->apart = w->apart && w->head.rows == w->key_rows ? w->apart - 1 : 0;
 		w->key_rows = w->head.rows;
 		w->key_bytes = bytes;
 	} else if (w->head.rows == w->key_rows) {
-		w->apart = bytes * 100 > w->key_bytes * (100 - DEPENDENT_SAVES);
+		w->apart = bytes * 100 > w->key_bytes * (100 - DEPENDENT_SAVES) ? KEY_EVERY : 0;
 	}
 }
 

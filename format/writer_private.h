@@ -74,7 +74,7 @@ struct pm_writer {
 	unsigned since_key;
 	uint32_t key_rows; /* of the last key chunk that was packed here */
 	size_t key_bytes;  /* its payload and meta */
-	bool apart;        /* chunks of so many rows stand alone: depending saves too little */
+	unsigned apart;    /* so many more chunks of so many rows stand alone: depending saved too little */
 	bool break_asked, finished;
 	bool repacked;         /* the last chunk came packed: group[].last is of one before */
 	uint32_t repacked_crc; /* its head's checksum where it came from */

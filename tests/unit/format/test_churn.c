@@ -112,6 +112,20 @@ static void costs_no_key_chunk(void **state)
 	buf_release(&file);
 }
 
+/* At first absolute numbers are as small as differences, and chunks stand alone; an hour later they must not. */
+static void depends_as_soon_as_it_pays(void **state)
+{
+	struct churn_options o = { .live = 1000, .counters = 5, .replaced = 100, .chunks = 200, .rows = 1 };
+	struct buf file = BUF_INIT;
+	struct seen s;
+
+	churn_write(&file, &o);
+	s = read_all(&file, &o, false, 0);
+	assert_int_equal(s.wrong, 0);
+	assert_true(s.keys <= s.chunks / 3);
+	buf_release(&file);
+}
+
 /* Who is forgotten is not in the model any more, on either side; all who retired were told to be gone. */
 static void is_forgotten(void **state)
 {
@@ -282,13 +296,10 @@ static void groups_continue_only_what_is_like_them(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(comes_back),
-		cmocka_unit_test(seeking_passes_over_the_dead),
-		cmocka_unit_test(costs_no_key_chunk),
-		cmocka_unit_test(is_forgotten),
-		cmocka_unit_test(skipped_chunks_hide_what_follows),
-		cmocka_unit_test(bytes_follow_births),
-		cmocka_unit_test(groups_continue_only_what_is_like_them),
+		cmocka_unit_test(comes_back),          cmocka_unit_test(seeking_passes_over_the_dead),
+		cmocka_unit_test(costs_no_key_chunk),  cmocka_unit_test(depends_as_soon_as_it_pays),
+		cmocka_unit_test(is_forgotten),        cmocka_unit_test(skipped_chunks_hide_what_follows),
+		cmocka_unit_test(bytes_follow_births), cmocka_unit_test(groups_continue_only_what_is_like_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
