@@ -78,6 +78,16 @@ static void writing_failed(struct recorder *r)
 	}
 }
 
+static void tell_service(struct recorder *r, const struct recording_stats *stats)
+{
+	struct buf text = BUF_INIT;
+
+	buf_printf(&text, "WATCHDOG=1\nSTATUS=%s  ", session_output(&r->session)->path);
+	progress_put(&r->progress, stats, &text);
+	service_tell(&r->service, buf_str(&text));
+	buf_release(&text);
+}
+
 static void each_second(struct recorder *r, uint64_t now)
 {
 	struct recording_stats stats = recording_stats(r->session.recording);
@@ -85,6 +95,8 @@ static void each_second(struct recorder *r, uint64_t now)
 	r->second_ns = now + SECOND;
 	session_retry(&r->session);
 	progress_show(&r->progress, &stats);
+	if (service_due(&r->service, now))
+		tell_service(r, &stats);
 	if (!r->failed && (session_look(&r->session, &r->error) || session_look_for_cpus(&r->session, &r->error)))
 		recorder_fail(r);
 	if (r->session.plan.told[0]) {
@@ -391,6 +403,7 @@ static void record(struct recorder *r, char **argv)
 	r->setup.stdout_to_stderr = o->output.output && !strcmp(o->output.output, "-") && !r->joined;
 	if (getrlimit(RLIMIT_NOFILE, &r->setup.files))
 		r->setup.files.rlim_cur = 0;
+	service_open(&r->service);
 	interruptible_begin(&before);
 	err = start_caller(r) ||
 	      (o->run.command && child_fork(&r->child, RUN_COMMAND, o->run.command, &r->setup, &r->error)) ||
@@ -423,9 +436,11 @@ static void record(struct recorder *r, char **argv)
 	progress_init(&r->progress, o->run.quiet || r->joined || writes_pipe(o));
 	recorder_tell_start(r);
 	r->input = !o->run.command && isatty(STDIN_FILENO);
+	service_tell(&r->service, "READY=1");
 	do {
 		one_run(r);
 	} while (next_run(r));
+	service_tell(&r->service, "STOPPING=1");
 	if (!r->failed && session_close(&r->session, &r->error) && !r->code) {
 		output_blame(session_output(&r->session), &r->error);
 		r->failed = true;
@@ -474,6 +489,7 @@ static int finish(struct recorder *r)
 		recorder_tell_killed(r);
 		r->joined->refused = may_not(r);
 	}
+	service_close(&r->service);
 	freeze_smi_end(&r->freeze);
 	control_close(&r->control);
 	dumper_close(&r->dumper);
@@ -498,6 +514,7 @@ int record_joined(int argc, char **argv, struct joined *j)
 			      .control = { .ctl = -1, .ack = -1, .mark = -1 },
 			      .child = { .go = -1, .failure = -1 },
 			      .dumper = DUMPER_INIT,
+			      .service = SERVICE_INIT,
 			      .freeze.alive = -1,
 			      .session.rotation = ROTATION_INIT };
 	int code = record_cmdline_parse(&r.cmdline, argc, argv, &r.error);

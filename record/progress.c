@@ -10,19 +10,25 @@ void progress_init(struct progress *p, bool quiet)
 	*p = (struct progress){ .on = !quiet && isatty(STDERR_FILENO), .start_ns = clocks_monotonic() };
 }
 
-void progress_show(struct progress *p, const struct recording_stats *stats)
+void progress_put(const struct progress *p, const struct recording_stats *stats, struct buf *out)
 {
 	uint64_t seconds = (clocks_monotonic() - p->start_ns) / 1000000000u;
+
+	buf_printf(out, "%u:%02u:%02u  %llu snapshot%s  ", (unsigned)(seconds / 3600), (unsigned)(seconds / 60 % 60),
+		   (unsigned)(seconds % 60), (unsigned long long)stats->snapshots, stats->snapshots == 1 ? "" : "s");
+	buf_bytes(out, stats->bytes);
+	if (stats->lost)
+		buf_printf(out, "  %llu lost tick%s", (unsigned long long)stats->lost, stats->lost == 1 ? "" : "s");
+}
+
+void progress_show(struct progress *p, const struct recording_stats *stats)
+{
 	struct buf line = BUF_INIT;
 
 	if (!p->on)
 		return;
-	buf_printf(&line, "\r\033[Kpmrec: %u:%02u:%02u  %llu snapshot%s  ", (unsigned)(seconds / 3600),
-		   (unsigned)(seconds / 60 % 60), (unsigned)(seconds % 60), (unsigned long long)stats->snapshots,
-		   stats->snapshots == 1 ? "" : "s");
-	buf_bytes(&line, stats->bytes);
-	if (stats->lost)
-		buf_printf(&line, "  %llu lost tick%s", (unsigned long long)stats->lost, stats->lost == 1 ? "" : "s");
+	buf_addstr(&line, "\r\033[Kpmrec: ");
+	progress_put(p, stats, &line);
 	fputs(buf_str(&line), stderr);
 	fflush(stderr);
 	buf_release(&line);

@@ -14,6 +14,8 @@ struct progress {
 	uint64_t start_ns;
 };
 
+/* Adds "0:01:23  83 snapshots  95.1 kB". */
+void progress_put(const struct progress *p, const struct recording_stats *stats, struct buf *out);
 /* Shows nothing if `quiet`, or if stderr is no terminal. */
 void progress_init(struct progress *p, bool quiet);
 /* Writes the line, over the last one. */

@@ -9,6 +9,7 @@
 #include "record/child.h"
 #include "record/control.h"
 #include "record/dump.h"
+#include "record/host/service.h"
 #include "record/joined.h"
 #include "record/perf/freeze_smi.h"
 #include "record/options.h"
@@ -30,6 +31,7 @@ struct recorder {
 	struct control control;
 	struct dumper dumper;
 	struct progress progress;
+	struct service service;
 	struct freeze_smi freeze;
 	struct error error;
 	struct joined *joined; /* NULL: a recording for later */
