@@ -2,8 +2,11 @@
 
 #include <string.h>
 
+#include "common/catalog/msr.h"
+
 /* The tables: a counter is a row. */
 #include "common/catalog/cpu.inc"
+#include "common/catalog/msr.inc"
 #include "common/catalog/memory.inc"
 #include "common/catalog/sensors.inc"
 #include "common/catalog/graphics.inc"

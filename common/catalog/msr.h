@@ -33,7 +33,4 @@ struct catalog_msr {
 
 extern const struct catalog_msr catalog_msrs[]; /* ends with address 0 */
 
-/* By name with or without "msr."; NULL if there is none. */
-const struct catalog_msr *catalog_msr_find(const char *name);
-
 #endif

@@ -6,6 +6,8 @@
 
 #include "common/parse.h"
 
+#include "common/catalog/pmu_classes.inc"
+
 static bool number_at(const char **at, int *value)
 {
 	*value = 0;

@@ -173,6 +173,8 @@ bool decode_register(const struct cpu_facts *f, const char *name, uint64_t value
 			decode_field(f, x, value, d);
 	if (r->more)
 		r->more(f, value, d);
+	if (r->reasons)
+		decode_reasons(value, r->reasons, d);
 	return true;
 }
 

@@ -83,6 +83,7 @@ struct reg_row {
 	const struct reg_field *field; /* ends with name NULL */
 	/* In place of the table, or after it. */
 	void (*more)(const struct cpu_facts *f, uint64_t value, struct decoded *d);
+	const char *const *reasons; /* [16], of limits: a bit each for what is in force, and 16 above for what was */
 	uint32_t needs; /* cpu_flag without which the register is something else on known models; 0: none */
 };
 extern const struct reg_row decode_registers[]; /* in the order of turbostat's header; ends with name NULL */
@@ -91,6 +92,8 @@ extern const struct reg_row decode_registers[]; /* in the order of turbostat's h
 struct decoded_field *decode_add(struct decoded *d, const char *name, double number, const char *unit);
 void decode_word(struct decoded *d, const char *name, const char *word);
 void decode_flag(struct decoded *d, const char *name, bool set);
+
+void decode_reasons(uint64_t value, const char *const *name, struct decoded *d);
 
 /* cpuid and the processor itself; likewise. */
 int decode_cpuid(const struct pm_model *m, const struct cpu_facts *f, int (*take)(void *ctx, const struct decoded *d),

@@ -20,6 +20,7 @@
 #include "common/metric/metric.h"
 #include "common/metric/shadow.h"
 #include "common/names.h"
+#include "tests/unit/lib/catalog_msr.h"
 
 /* Events that `perf stat` counts by default or with -d -d -d; their names are perf's, so no catalog has them. */
 /* clang-format off */

@@ -10,6 +10,7 @@
 #include "record/sources/source_msr.h"
 #include "record/plan/topology.h"
 #include "tests/unit/lib/planned.h"
+#include "tests/unit/lib/catalog_msr.h"
 
 static struct planned here;
 static bool hypervisor; /* said to be there */
