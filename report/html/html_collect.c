@@ -421,9 +421,14 @@ static void add_event(struct collect *c, enum pm_event_type type, uint64_t since
 static void event(struct sink *sink, const struct pm_event *e)
 {
 	struct collect *c = (struct collect *)sink;
-	struct buf text = BUF_INIT;
+	const struct pm_instance *instance = pm_model_instance(
+		pm_reader_model(c->reader), (uint32_t)pm_map_u64(&e->attrs, PM_EVENT_KEY_INSTANCE, PM_NONE));
 	uint64_t since = pm_map_u64(&e->attrs, PM_EVENT_KEY_SINCE, e->time_ns);
+	struct buf text = BUF_INIT;
 
+	/* Tasks end by the hundred. */
+	if (e->type == PM_EVENT_GONE && instance && instance->kind == PM_TASK)
+		return;
 	event_text(e, &text);
 	add_event(c, e->type, since < e->time_ns ? since : e->time_ns, e->time_ns,
 		  (uint32_t)pm_map_u64(&e->attrs, PM_EVENT_KEY_CPU, PM_NONE), buf_detach(&text));
