@@ -216,10 +216,13 @@ some(3, 0.05)
 }
 
 @test "-p ends with its process, which is an event" {
-	sleep 0.5 3>&- &
+	mkfifo end
+	sh -c 'read -r _ <end' 3>&- &
 	target=$!
 	perf -i 0.2 -p "$target" -e task-clock -o x.pmr 2>err &
 	pid=$!
+	await holds x.pmr 2
+	echo >end
 	wait "$target"
 	await eval '! kill -0 "$pid"'
 	wait "$pid"
@@ -232,14 +235,18 @@ some(3, 0.05)
 		import os, time
 		p = os.fork()
 		if p == 0:
-			time.sleep(0.8); os._exit(0)
+			while not os.path.exists("end"):
+				time.sleep(0.02)
+			os._exit(0)
 		print(p, flush=True)
-		time.sleep(20)' >child 3>&- &
+		time.sleep(40)' >child 3>&- &
 	pid=$!
-	until [ -s child ]; do sleep 0.02; done
-	before=$(date +%s%N)
-	timeout 15 "$bin/pmrec" -q --sources=perf -i 0.1 -p "$(cat child)" -e task-clock -o x.pmr
-	[ $((($(date +%s%N) - before) / 1000000)) -lt 10000 ]
+	await test -s child
+	timeout 30 "$bin/pmrec" -q --sources=perf -i 0.1 -p "$(cat child)" -e task-clock -o x.pmr 3>&- &
+	recorder=$!
+	await holds x.pmr 2
+	touch end
+	wait "$recorder"
 	"$bin/pmrep" dump x.pmr | grep 'event=gone'
 	grep -q State:.Z "/proc/$(cat child)/status"
 }
@@ -270,10 +277,11 @@ some(3, 0.05)
 	"$bin/pmrep" dump x.pmr >dump
 	grep 'event=enable' dump
 	grep 'event=disable' dump
-	# A second of each CPU, not three.
+	# A second of each CPU, or what a busy machine made of it, not three.
+	window=$(sed -n 's/.*event=\(en\|dis\)able time_ns=//p' dump | awk 'NR == 1 { from = $1 } { to = $1 } END { printf "%d", (to - from) / 1e6 }')
 	ms=$("$bin/pmrep" --format=csv --total --per-cpu x.pmr | awk -F, '$12 == 0 && $16 == "cpu-clock" { printf "%d", $17 }')
 	[ "$ms" -ge 950 ]
-	[ "$ms" -le 1800 ]
+	[ "$ms" -le $((window + 150)) ]
 }
 
 @test "--control: one event alone, the list of events, and what is wrong" {
