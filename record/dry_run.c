@@ -7,13 +7,6 @@
 
 #define TRIAL_MS 200
 
-static void enable(struct session *s, bool on)
-{
-	for (size_t i = 0; i < s->n_sources; i++)
-		if (s->source[i].ops->enable)
-			(void)s->source[i].ops->enable(&s->source[i], on);
-}
-
 static void print_group(const struct perf_group *g)
 {
 	uint64_t enabled = 0, running = 0;
@@ -41,10 +34,11 @@ void dry_run(struct session *s)
 {
 	const struct timespec trial = { .tv_nsec = TRIAL_MS * 1000000L };
 	const struct perf_group *last = NULL;
+	struct error e = { 0 }; /* a group that cannot count has counted 0 */
 
-	enable(s, true);
+	(void)session_enable(s, true, &e);
 	nanosleep(&trial, NULL);
-	enable(s, false);
+	(void)session_enable(s, false, &e);
 	printf("GROUP COUNTS  EVENTS\n");
 	for (struct unit *u = s->plan.units; u; u = u->next) {
 		const struct perf_row *row = perf_row_of(u);

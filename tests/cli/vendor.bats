@@ -110,4 +110,7 @@ rec() {
 	# A command does not run.
 	pmrec --sources=perf -e page-faults --dry-run -- touch ran >out
 	[ ! -e ran ] && grep -q 'page-faults' out
+	# Sources that are not wanted are not asked.
+	pmrec --sources=stat --dry-run -o y.pmr >out
+	[ "$(cat out)" = "GROUP COUNTS  EVENTS" ]
 }
