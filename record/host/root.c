@@ -28,11 +28,22 @@ int root_init(struct root *r, const char *dir)
 		len--;
 	r->emulated = len > 0;
 	r->prefix = strndup(len ? dir : "", len);
-	return r->prefix ? 0 : -ENOMEM;
+	if (!r->prefix)
+		return -ENOMEM;
+	if (!r->emulated)
+		return 0;
+	r->raised = privileges_become_caller();
+	r->dir = open(r->prefix, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (r->dir < 0)
+		r->dir = -errno;
+	return 0;
 }
 
 void root_release(struct root *r)
 {
+	if (r->emulated && r->dir >= 0)
+		close(r->dir);
+	privileges_become_self(r->raised);
 	free(r->prefix);
 	*r = (struct root){ 0 };
 }
@@ -47,17 +58,12 @@ static int open_beneath(const struct root *r, const char *path, int flags)
 	struct open_how how = { .flags = (uint64_t)flags, .resolve = RESOLVE_IN_ROOT };
 	char full[PATH_MAX];
 	long fd;
-	int dir;
 
-	dir = open(r->prefix, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return -errno;
-	fd = syscall(SYS_openat2, dir, path[0] == '/' ? path + 1 : path, &how, sizeof(how));
-	if (fd < 0)
-		fd = -errno;
-	close(dir);
-	if (fd != -ENOSYS)
-		return (int)fd;
+	if (r->dir < 0)
+		return r->dir;
+	fd = syscall(SYS_openat2, r->dir, path[0] == '/' ? path + 1 : path, &how, sizeof(how));
+	if (fd >= 0 || errno != ENOSYS)
+		return fd < 0 ? -errno : (int)fd;
 	if (snprintf(full, sizeof(full), "%s%s", r->prefix, path) >= (int)sizeof(full))
 		return -ENAMETOOLONG;
 	fd = open(full, flags);
@@ -67,7 +73,7 @@ static int open_beneath(const struct root *r, const char *path, int flags)
 /* A pipe without a writer would hold up open(), and a terminal read(). */
 static int open_named(const struct root *r, const char *path, int flags)
 {
-	bool changed = privileges_become_caller();
+	bool changed = !r->emulated && privileges_become_caller();
 	struct stat st;
 	int fd;
 

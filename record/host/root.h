@@ -18,9 +18,12 @@ struct root {
 	bool emulated; /* prefix is not "" */
 	bool whole;    /* files show more to those with rights: they are opened by the opener first */
 	bool named;    /* the caller names what is opened: by his rights, and only what no open() waits for */
+	int dir;       /* emulated: the prefix, or -errno */
+	bool raised;   /* emulated: the caller's rights were given to this thread */
 };
 
-/* NULL, "" or "/": the machine itself. 0 or -ENOMEM. */
+/* NULL, "" or "/": the machine itself. Another one is the caller's, and this thread opens it by his rights until
+ * root_release(). 0 or -ENOMEM. */
 int root_init(struct root *r, const char *dir);
 void root_release(struct root *r);
 

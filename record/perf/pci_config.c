@@ -66,12 +66,17 @@ static int read_node(const struct root *root, const char *device)
 /* Notes what the port says of itself in *state if it says nothing of where it is. */
 static int add_port(struct pci_map *m, const struct root *root, const char *device, struct pci_address at)
 {
-	struct root whole = { .prefix = root->prefix, .emulated = root->emulated, .whole = true };
+	struct root whole = *root;
 	struct buf config = BUF_INIT;
-	ssize_t len = root_read(&whole, &config, CONFIG_BYTES, DEVICES "/%s/config", device);
-	const char *c = buf_str(&config);
-	size_t dvsec = len > EXTENDED ? find_dvsec(c, (size_t)len) : 0;
+	const char *c;
+	size_t dvsec;
+	ssize_t len;
 	int err = 0;
+
+	whole.whole = true;
+	len = root_read(&whole, &config, CONFIG_BYTES, DEVICES "/%s/config", device);
+	c = buf_str(&config);
+	dvsec = len > EXTENDED ? find_dvsec(c, (size_t)len) : 0;
 
 	if (len == -ENOMEM) {
 		err = -ENOMEM;

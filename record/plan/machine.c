@@ -242,13 +242,15 @@ static int describe_arm(struct plan *p)
 	uint64_t v;
 	int err = 0;
 
+	if (!p->cpus.n || !root_exists(p->root, "/sys/devices/system/cpu/cpu%u/regs", p->cpus.cpu[0]))
+		return 0;
 	for (size_t k = 0; k < sizeof(file) / sizeof(file[0]); k++)
 		for (size_t i = 0; i < p->cpus.n && !err; i++)
 			if (!root_u64(p->root, &v, "/sys/devices/system/cpu/cpu%u/regs/identification/%s",
 				      p->cpus.cpu[i], file[k]))
 				err = plan_config(p, PM_CPU, p->cpus.cpu[i], PM_PRIVACY_TECHNICAL, pm_u64(v),
 						  "arm64.%s", file[k]);
-	v = p->cpus.n ? cputype_midr(p->root, p->cpus.cpu[0]) : 0;
+	v = cputype_midr(p->root, p->cpus.cpu[0]);
 	if (err || !v)
 		return err;
 	snprintf(text, sizeof(text), "0x%016llx", (unsigned long long)v);

@@ -248,23 +248,14 @@ static bool same_place(const struct pm_cpu *a, const struct pm_cpu *b, enum pm_k
 	}
 }
 
-static const struct pm_cpu *leader(const struct pm_topology *t, enum pm_kind kind, const struct pm_cpu *c,
-				   bool online)
+/* The first CPU of its place, online or not. */
+static const struct pm_cpu *leader(const struct pm_topology *t, enum pm_kind kind, const struct pm_cpu *c)
 {
-	for (uint32_t i = 0; i < t->n; i++)
-		if (same_place(&t->cpu[i], c, kind) && (t->cpu[i].online || !online))
-			return &t->cpu[i];
-	return NULL;
-}
+	const struct pm_cpu *first = t->cpu;
 
-uint32_t topology_leader(const struct pm_topology *t, enum pm_kind kind, uint32_t cpu)
-{
-	const struct pm_cpu *c = pm_topology_cpu(t, cpu), *first;
-
-	if (!c || place_number(c, kind) == PM_NONE)
-		return PM_NONE;
-	first = leader(t, kind, c, true);
-	return first ? first->cpu : PM_NONE;
+	while (!same_place(first, c, kind))
+		first++;
+	return first;
 }
 
 bool topology_shares(const struct pm_topology *t, enum pm_kind kind, uint32_t cpu, uint32_t other)
@@ -279,7 +270,7 @@ bool topology_shares(const struct pm_topology *t, enum pm_kind kind, uint32_t cp
 int64_t topology_instance(struct plan *p, enum pm_kind kind, uint32_t cpu)
 {
 	const struct pm_topology *t = &p->model->topology;
-	const struct pm_cpu *c = pm_topology_cpu(t, cpu), *first;
+	const struct pm_cpu *c = pm_topology_cpu(t, cpu);
 	struct pm_instance add = { .kind = kind };
 	int64_t id;
 
@@ -291,15 +282,15 @@ int64_t topology_instance(struct plan *p, enum pm_kind kind, uint32_t cpu)
 		const struct pm_instance *known = &p->model->instance[i];
 		const struct pm_cpu *of;
 
-		if (known->kind != kind || known->retired_ns || known->cpu == PM_NONE)
+		if (known->kind != kind || known->number != place_number(c, kind) || known->retired_ns ||
+		    known->cpu == PM_NONE)
 			continue;
 		of = pm_topology_cpu(t, known->cpu);
 		if (of && same_place(of, c, kind))
 			return known->id;
 	}
-	first = leader(t, kind, c, false);
 	add.number = place_number(c, kind);
-	add.cpu = first->cpu;
+	add.cpu = leader(t, kind, c)->cpu;
 	add.added_ns = clocks_monotonic();
 	if (kind == PM_CACHE && pm_map_set(&add.attrs, PM_INSTANCE_LEVEL, pm_u64(3)))
 		return -ENOMEM;

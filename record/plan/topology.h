@@ -25,7 +25,5 @@ int topology_refresh(struct plan *p);
 int64_t topology_instance(struct plan *p, enum pm_kind kind, uint32_t cpu);
 /* Whether the topology knows both CPUs to be in the same package, die, ... or the same CPU. */
 bool topology_shares(const struct pm_topology *t, enum pm_kind kind, uint32_t cpu, uint32_t other);
-/* The lowest online CPU of that package, die, ... of `cpu`; PM_NONE if the topology does not say. */
-uint32_t topology_leader(const struct pm_topology *t, enum pm_kind kind, uint32_t cpu);
 
 #endif

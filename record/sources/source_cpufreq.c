@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/catalog/catalog.h"
 #include "record/sources/filegrid.h"
@@ -54,19 +55,36 @@ static const struct {
 	{ SYS_CPU "amd_pstate/prefcore", "amd_pstate.prefcore" },
 };
 
+static int config_cpu(struct plan *p, uint32_t cpu)
+{
+	const char *folder = "";
+	bool there = false;
+	char path[128];
+	int err = 0;
+
+	for (size_t k = 0; k < sizeof(cpu_file) / sizeof(cpu_file[0]) && !err; k++) {
+		const char *file = cpu_file[k].file;
+		int len = (int)strcspn(file, "/");
+
+		/* A folder that is missing is asked for once, not file by file. */
+		if (strncmp(folder, file, (size_t)len + 1))
+			there = root_exists(p->root, SYS_CPU "cpu%u/%.*s", cpu, len, file);
+		folder = file;
+		snprintf(path, sizeof(path), SYS_CPU "cpu%u/%s", cpu, file);
+		if (there)
+			err = config(p, PM_CPU, cpu, path, cpu_file[k].name);
+	}
+	return err;
+}
+
 static int config_all(struct plan *p)
 {
-	char path[128];
 	int err = 0;
 
 	for (size_t k = 0; k < sizeof(system_file) / sizeof(system_file[0]) && !err; k++)
 		err = config(p, PM_SYSTEM, PM_NONE, system_file[k].file, system_file[k].name);
-	for (size_t k = 0; k < sizeof(cpu_file) / sizeof(cpu_file[0]); k++) {
-		for (size_t i = 0; i < p->cpus.n && !err; i++) {
-			snprintf(path, sizeof(path), SYS_CPU "cpu%u/%s", p->cpus.cpu[i], cpu_file[k].file);
-			err = config(p, PM_CPU, p->cpus.cpu[i], path, cpu_file[k].name);
-		}
-	}
+	for (size_t i = 0; i < p->cpus.n && !err; i++)
+		err = config_cpu(p, p->cpus.cpu[i]);
 	return err;
 }
 
@@ -79,7 +97,8 @@ static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, int *why)
 
 	if (instance < 0)
 		return (int)instance;
-	if (!root_exists(p->root, SYS_CPU "cpu%u/cpufreq/scaling_cur_freq", cpu)) {
+	/* The counter is there once a CPU has the file. */
+	if (!g->n && !root_exists(p->root, SYS_CPU "cpu%u/cpufreq/scaling_cur_freq", cpu)) {
 		*why = -ENOENT;
 		return 0;
 	}
@@ -88,7 +107,7 @@ static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, int *why)
 		return (int)counter;
 	err = filegrid_add(g, (uint32_t)counter, (uint32_t)instance, cpu, 0, SYS_CPU "cpu%u/cpufreq/%s", cpu,
 			   row->key);
-	if (err)
+	if (err && (err != -ENOENT || !*why))
 		*why = err;
 	return err == -ENOMEM ? err : 0;
 }

@@ -15,7 +15,7 @@
 #define SYS_CPU    "/sys/devices/system/cpu/"
 
 struct state {
-	char part[48], shown[48];
+	char name[48], part[48], shown[48];
 };
 
 /* CPUs with the same states are one matrix; hybrids have several. */
@@ -41,6 +41,7 @@ static void name_state(struct idle_set *set, unsigned k, const char *name)
 	struct state *s = &set->state[k];
 	size_t n = 0;
 
+	snprintf(s->name, sizeof(s->name), "%s", name);
 	for (const char *p = name; *p && *p != '-' && n + 8 < sizeof(s->shown); p++)
 		if (*p != '_')
 			s->shown[n++] = isalnum((unsigned char)*p) ? *p : '_';
@@ -58,7 +59,7 @@ static void read_states(const struct plan *p, uint32_t cpu, struct idle_set *set
 {
 	char name[48];
 
-	set->n = 0;
+	memset(set, 0, sizeof(*set)); /* sets are compared as memory */
 	while (set->n < STATES_MAX &&
 	       !root_line(p->root, name, sizeof(name), SYS_CPU "cpu%u/cpuidle/state%u/name", cpu, set->n))
 		name_state(set, set->n++, name);
@@ -94,10 +95,10 @@ static int64_t state_counter(struct plan *p, const struct catalog_counter *row, 
 	return member_counter(p, row, &(struct member){ .part = s->part, .shown = s->shown, .family = family });
 }
 
-static int add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu)
+static int add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu, const struct idle_set *like)
 {
 	int64_t instance = plan_cpu_instance(p, cpu), counter;
-	struct idle_set like = { 0 }, *set;
+	struct idle_set *set;
 	const struct catalog_counter *row;
 	size_t n;
 	int err;
@@ -105,10 +106,9 @@ static int add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu)
 	if (instance < 0)
 		return (int)instance;
 	row = catalog_source("cpuidle", &n);
-	read_states(p, cpu, &like);
-	if (!like.n || d->full)
+	if (!like->n || d->full)
 		return 0;
-	set = find_set(d, p, &like);
+	set = find_set(d, p, like);
 	if (!set)
 		return -ENOMEM;
 	for (size_t r = 0; r < n; r++) {
@@ -136,26 +136,24 @@ static const struct {
 	const char *file;
 	bool number;
 } state_facts[] = {
-	{ "name", false },     { "desc", false },           { "latency", true },
-	{ "residency", true }, { "default_status", false }, { "disable", true },
+	{ "desc", false },           { "latency", true }, { "residency", true },
+	{ "default_status", false }, { "disable", true },
 };
 
-static int config_cpu(struct plan *p, uint32_t cpu)
+static int config_cpu(struct plan *p, uint32_t cpu, const struct idle_set *set)
 {
 	char line[128];
 	int err = 0;
 
-	for (unsigned k = 0; k < STATES_MAX && !err; k++) {
+	for (unsigned k = 0; k < set->n && !err; k++) {
+		err = plan_config(p, PM_CPU, cpu, PM_PRIVACY_TECHNICAL, pm_text(set->state[k].name),
+				  "cpuidle.state%u.name", k);
 		for (size_t f = 0; f < sizeof(state_facts) / sizeof(state_facts[0]) && !err; f++) {
 			const char *file = state_facts[f].file;
 			uint64_t v;
 
-			if (root_line(p->root, line, sizeof(line), SYS_CPU "cpu%u/cpuidle/state%u/%s", cpu, k,
-				      file)) {
-				if (f == 0)
-					return 0;
+			if (root_line(p->root, line, sizeof(line), SYS_CPU "cpu%u/cpuidle/state%u/%s", cpu, k, file))
 				continue;
-			}
 			if (!state_facts[f].number)
 				err = plan_config(p, PM_CPU, cpu, PM_PRIVACY_TECHNICAL, pm_text(line),
 						  "cpuidle.state%u.%s", k, file);
@@ -202,9 +200,12 @@ static int cpuidle_plan(struct source *s, struct plan *p, struct error *e)
 	if (!err)
 		err = config_system(p);
 	for (size_t i = 0; i < p->cpus.n && !err; i++) {
-		err = add_cpu(d, p, p->cpus.cpu[i]);
+		struct idle_set set;
+
+		read_states(p, p->cpus.cpu[i], &set);
+		err = add_cpu(d, p, p->cpus.cpu[i], &set);
 		if (!err)
-			err = config_cpu(p, p->cpus.cpu[i]);
+			err = config_cpu(p, p->cpus.cpu[i], &set);
 	}
 	if (d)
 		err = commit_sets(d, p, err);
@@ -217,10 +218,12 @@ static int cpuidle_plan(struct source *s, struct plan *p, struct error *e)
 static int cpuidle_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 {
 	struct cpuidle *d = s->data;
+	struct idle_set set;
 
 	if (!d || cpu == PM_NONE || filegrid_cpu(d->grids, cpu, online) || !online || !plan_wants_cpu(p, cpu))
 		return 0;
-	return commit_sets(d, p, add_cpu(d, p, cpu));
+	read_states(p, cpu, &set);
+	return commit_sets(d, p, add_cpu(d, p, cpu, &set));
 }
 
 static void cpuidle_release(struct source *s)

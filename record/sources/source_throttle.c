@@ -9,37 +9,39 @@
 #include "record/plan/source.h"
 #include "record/plan/topology.h"
 
-/* The CPUs of the plan decide: with -C, the first of them stands for its core or package. */
-static bool is_first(const struct plan *p, enum pm_kind kind, size_t index)
+/* Adds what a CPU's folder has of its place. With -C, the first CPU of the plan stands for its core or package. */
+static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, enum pm_kind kind, struct cpulist *seen)
 {
-	const struct pm_topology *t = &p->model->topology;
-	uint32_t leader = topology_leader(t, kind, p->cpus.cpu[index]);
+	const char *prefix = kind == PM_CORE ? "core_" : "package_";
+	int64_t counter, instance = 0;
+	size_t n;
+	const struct catalog_counter *row = catalog_source("throttle", &n);
+	int err = 0;
 
-	for (size_t i = 0; i < index; i++)
-		if (topology_leader(t, kind, p->cpus.cpu[i]) == leader)
-			return false;
-	return leader != PM_NONE;
-}
+	for (size_t r = 0; r < n && !err; r++) {
+		if (strncmp(row[r].key, prefix, strlen(prefix)) ||
+		    !root_exists(p->root, "/sys/devices/system/cpu/cpu%u/thermal_throttle/%s", cpu, row[r].key))
+			continue;
+		if (!instance) {
+			uint32_t leader;
 
-static int add_cpu(struct filegrid *g, struct plan *p, size_t index, const struct catalog_counter *row,
-		   enum pm_kind kind)
-{
-	uint32_t cpu = p->cpus.cpu[index];
-	int64_t counter, instance;
-	int err;
-
-	if (!root_exists(p->root, "/sys/devices/system/cpu/cpu%u/thermal_throttle/%s", cpu, row->key))
-		return 0;
-	if (!is_first(p, kind, index))
-		return 0;
-	counter = plan_counter(p, row);
-	instance = counter < 0 ? counter : topology_instance(p, kind, cpu);
-	if (instance < 0)
-		return (int)instance;
-	err = filegrid_add(g, (uint32_t)counter, (uint32_t)instance, cpu, 0,
-			   "/sys/devices/system/cpu/cpu%u/thermal_throttle/%s", cpu, row->key);
-	if (err && err != -ENOMEM)
-		err = plan_refused(p, filegrid_reason(err, false), NULL, "cpu%u/thermal_throttle/%s", cpu, row->key);
+			instance = topology_instance(p, kind, cpu);
+			if (instance < 0)
+				return instance == -ENOENT ? 0 : (int)instance;
+			leader = pm_model_instance(p->model, (uint32_t)instance)->cpu;
+			if (cpulist_has(seen, leader))
+				return 0;
+			err = cpulist_add(seen, leader);
+		}
+		counter = err ? err : plan_counter(p, &row[r]);
+		if (counter < 0)
+			return (int)counter;
+		err = filegrid_add(g, (uint32_t)counter, (uint32_t)instance, cpu, 0,
+				   "/sys/devices/system/cpu/cpu%u/thermal_throttle/%s", cpu, row[r].key);
+		if (err && err != -ENOMEM)
+			err = plan_refused(p, filegrid_reason(err, false), NULL, "cpu%u/thermal_throttle/%s", cpu,
+					   row[r].key);
+	}
 	return err;
 }
 
@@ -47,21 +49,17 @@ static int throttle_plan(struct source *s, struct plan *p, struct error *e)
 {
 	static const enum pm_kind kinds[] = { PM_CORE, PM_PACKAGE };
 	struct filegrid *grids = NULL;
-	const struct catalog_counter *row;
 	int err = 0;
-	size_t n;
 
-	row = catalog_source("throttle", &n);
 	/* A matrix of cores and one of packages. */
 	for (size_t k = 0; k < 2 && !err; k++) {
 		struct filegrid *g = filegrid_new(p);
-		const char *prefix = kinds[k] == PM_CORE ? "core_" : "package_";
+		struct cpulist seen = { 0 };
 
 		err = g ? 0 : -ENOMEM;
-		for (size_t r = 0; r < n && !err; r++)
-			for (size_t i = 0; i < p->cpus.n && !err; i++)
-				if (!strncmp(row[r].key, prefix, strlen(prefix)))
-					err = add_cpu(g, p, i, &row[r], kinds[k]);
+		for (size_t i = 0; i < p->cpus.n && !err; i++)
+			err = add_cpu(g, p, p->cpus.cpu[i], kinds[k], &seen);
+		cpulist_release(&seen);
 		err = filegrid_finish(g, p, &grids, err);
 	}
 	s->data = grids;

@@ -108,22 +108,7 @@ static void offline_keeps_its_place(void **state)
 	assert_int_equal(pm_topology_cpu(&later, 1)->core, 4);
 	assert_int_equal(pm_topology_cpu(&later, 1)->thread, 0);
 	assert_int_equal(pm_topology_cpu(&later, 9)->thread, 1);
-	assert_int_equal(topology_leader(&later, PM_CORE, 9), 9);
-	assert_int_equal(topology_leader(&topology, PM_CORE, 9), 1);
 	pm_topology_release(&later);
-}
-
-static void leaders(void **state)
-{
-	open_tree("server");
-	assert_int_equal(topology_leader(&topology, PM_PACKAGE, 14), 4);
-	assert_int_equal(topology_leader(&topology, PM_DIE, 14), 6);
-	assert_int_equal(topology_leader(&topology, PM_CORE, 14), 6);
-	assert_int_equal(topology_leader(&topology, PM_NODE, 10), 2);
-	assert_int_equal(topology_leader(&topology, PM_CACHE, 13), 4);
-	assert_int_equal(topology_leader(&topology, PM_CPU, 13), 13);
-	assert_int_equal(topology_leader(&topology, PM_PACKAGE, 15), PM_NONE);
-	assert_int_equal(topology_leader(&topology, PM_PACKAGE, 99), PM_NONE);
 }
 
 static void instances_and_refresh(void **state)
@@ -176,7 +161,6 @@ int main(void)
 		cmocka_unit_test_teardown(hybrid, teardown),
 		cmocka_unit_test_teardown(arm64, teardown),
 		cmocka_unit_test_teardown(offline_keeps_its_place, teardown),
-		cmocka_unit_test_teardown(leaders, teardown),
 		cmocka_unit_test_teardown(instances_and_refresh, teardown),
 		cmocka_unit_test_teardown(no_cpus_is_an_error, teardown),
 	};
