@@ -36,7 +36,7 @@ static int set_attrs(struct pm_counter *c, const struct perf_event *e, const str
 		{ PM_COUNTER_PERF_GROUP_NAME, pm_text(ev->group_name ? ev->group_name : ""), ev->group_name },
 		{ PM_COUNTER_PERF_USER_TEXT, pm_text(ev->text), true },
 		{ PM_COUNTER_PERF_PARSED, pm_u64(ev->parsed), true },
-		{ PM_COUNTER_PERF_INVALID, pm_u64(perf_reason(e->err)), e->err },
+		{ PM_COUNTER_PERF_INVALID, pm_u64(perf_reason(e->err)), e->err && !g },
 		{ PM_COUNTER_PERF_BPF, pm_text(bpf ? bpf_group_text(bpf) : ""), bpf != NULL },
 		{ PM_COUNTER_PERF_PROGRAM, pm_text(program ? program : ""), program != NULL },
 		{ PM_COUNTER_PERF_FILTER, pm_text(e->filter ? e->filter : ""), e->filter },
@@ -147,7 +147,7 @@ int perf_counters_add(struct perf_source *s, struct plan *p)
 		uint32_t position = 0;
 		const struct perf_group *g = group_of(s, e, &position);
 
-		if (!e->err || e->requested || all)
+		if (!e->err || g || e->requested || all)
 			err = add_counter(p, e, g, position);
 		else if (e->ev->pmu_index != EVENT_NONE)
 			perf_class_refuse(&s->pmus.pmu[e->ev->pmu_index], perf_reason(e->err));

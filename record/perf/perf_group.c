@@ -207,7 +207,8 @@ void perf_row_close(struct perf_row *row, bool keep)
 	row->on = row->stood = false;
 	if (!keep) {
 		memset(row->base, 0, row->n * sizeof(*row->base));
-		row->base_enabled = row->base_running = 0;
+		row->base_enabled = row->base_running = row->read_enabled = row->read_running = 0;
+		memset(&row->seen, 0, sizeof(row->seen));
 	}
 }
 
@@ -281,8 +282,8 @@ static void got_cells(struct perf_row *row, struct cells *c)
 		*c->enabled = enabled;
 	if (c->running)
 		*c->running = running;
-	if (running)
-		row->group->judged = true;
+	atomic_store_explicit(&row->read_enabled, enabled, memory_order_relaxed);
+	atomic_store_explicit(&row->read_running, running, memory_order_relaxed);
 	if (enabled && !running) {
 		cells_fail_all(c, PM_REASON_NOT_COUNTED);
 		return;
@@ -332,6 +333,7 @@ static int unit_read(struct unit *u, struct cells *c)
 	}
 	/* End of file: the kernel gave the group up, as it does with a pinned one that does not fit. */
 	if (size <= 0) {
+		row->gave_up = !size;
 		cells_fail_all(c, size ? pm_reason_errno(errno) : PM_REASON_NOT_COUNTED);
 		return 0;
 	}
@@ -394,25 +396,38 @@ int perf_row_count(const struct perf_row *row, uint32_t k, uint64_t *count, uint
 }
 
 /* While readers read: into memory of its own. */
-bool perf_group_starves(struct perf_group *g, uint64_t least_ns)
+static void look_at(struct perf_row *row, uint64_t *enabled, uint64_t *running)
 {
-	uint64_t got[PERF_GROUP_MAX + PERF_READ_HEAD], longest = 0;
+	uint64_t got[PERF_GROUP_MAX + PERF_READ_HEAD + 1];
+	ssize_t size = read(row->leader, got, sizeof(got));
 
-	for (uint32_t i = 0; i < g->n_rows && !g->bpf && !g->judged; i++) {
-		const struct perf_row *row = g->row[i];
+	if (!size)
+		row->gave_up = true;
+	if (size < (ssize_t)(PERF_READ_HEAD * sizeof(*got)))
+		return;
+	*enabled = got[PERF_READ_ENABLED] + row->base_enabled;
+	*running = got[PERF_READ_RUNNING] + row->base_running;
+}
 
-		if (row->leader < 0 || row->end || row->ring.map ||
-		    read(row->leader, got, sizeof(got)) < (ssize_t)(PERF_READ_HEAD * sizeof(*got)))
-			continue;
-		if (got[PERF_READ_RUNNING])
-			g->judged = true;
-		if (got[PERF_READ_ENABLED] > longest)
-			longest = got[PERF_READ_ENABLED];
+enum perf_state perf_row_state(struct perf_row *row, uint64_t least_ns, uint32_t *reads)
+{
+	uint64_t enabled = atomic_load_explicit(&row->read_enabled, memory_order_relaxed);
+	uint64_t running = atomic_load_explicit(&row->read_running, memory_order_relaxed);
+
+	if (row->leader < 0 || row->end || row->group->bpf)
+		return PERF_UNKNOWN;
+	/* Readings are rarer than looks; samples are taken out late, and none come while their clock waits with the others. */
+	if ((enabled <= row->seen.enabled || row->ring.map) && *reads) {
+		--*reads;
+		look_at(row, &enabled, &running);
 	}
-	if (g->judged || longest < least_ns)
-		return false;
-	g->judged = true;
-	return true;
+	if (enabled > row->seen.enabled)
+		row->seen.enabled = enabled;
+	if (running <= row->seen.running)
+		return row->gave_up || row->seen.enabled - row->seen.since >= least_ns ? PERF_WAITS : PERF_UNKNOWN;
+	row->seen.running = running;
+	row->seen.since = enabled;
+	return PERF_COUNTS;
 }
 
 struct perf_row *perf_row_of(struct unit *u)

@@ -42,8 +42,8 @@ struct perf_group {
 	uint32_t first_cgroup, n_cgroups; /* n 0: rows are CPUs, else cgroups times CPUs */
 	bool inherit;
 	bool braces, weak;     /* made by the user; may be taken apart */
-	_Atomic bool judged;   /* it has counted, or was told not to; readers set it, too */
-	bool starved;          /* was told not to, and is to be taken apart */
+	bool waits;            /* it was told that it is not counted */
+	bool starved;          /* and it is to be opened anew, one by one where it can be taken apart */
 	const char *class;     /* NULL: takes no others in */
 	uint64_t sample_ns;    /* its rows are sampled by the kernel, that often; 0: they are read */
 	struct perf_row **row; /* the units belong to the plan */
@@ -68,6 +68,7 @@ struct perf_row {
 	bool on;           /* told to count */
 	bool shut;         /* could not be opened where others could: missing[] says why */
 	bool stood;        /* it did not: its CPU has been offline */
+	bool again;        /* it is to be opened anew: what held its counters may have let go */
 	int *fd;           /* of each member; -1: not open */
 	uint16_t *missing; /* reason of each that is not open */
 	int leader;        /* descriptor; -1: none */
@@ -76,6 +77,13 @@ struct perf_row {
 	/* What descriptors that are closed now had counted: a CPU that was away goes on where it stopped. */
 	uint64_t *base, base_enabled, base_running;
 	uint64_t last_enabled; /* of the reading before, without base */
+	/* What the last reading found, for the control thread, and what that has seen: `since` is enabled when the row
+	 * was last known to count. */
+	_Atomic uint64_t read_enabled, read_running;
+	_Atomic bool gave_up; /* the kernel, because it is pinned and has no room */
+	struct {
+		uint64_t enabled, running, since;
+	} seen;
 	uint64_t *got;         /* nr, enabled, running, values; or value, enabled, running */
 	struct bpf_sum *sum;   /* owned; where members are counted by BPF; NULL: nowhere */
 	uint32_t first;        /* the first value of got[] */
@@ -104,8 +112,10 @@ void perf_group_remove(struct perf_group *g, uint32_t k);
 struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32_t instance);
 /* The row that the unit is, or NULL for another kind of unit. */
 struct perf_row *perf_row_of(struct unit *u);
-/* Whether it was to count for that long and never has, on any of its places: others hold its counters. */
-bool perf_group_starves(struct perf_group *g, uint64_t least_ns);
+/* Whether it counts; waits for its counters for `least_ns` or longer; or has not been enabled for long enough. On the
+ * control thread, while readers run; `*reads` is how often it may still read by itself what they have not. */
+enum perf_state { PERF_UNKNOWN, PERF_COUNTS, PERF_WAITS };
+enum perf_state perf_row_state(struct perf_row *row, uint64_t least_ns, uint32_t *reads);
 /* Opens what can be opened. 0 if that is anything, or the -errno of the last member. */
 int perf_row_open(struct perf_row *row, struct perf_start start);
 /* Closes; with `keep`, what was counted is added to the base first. */

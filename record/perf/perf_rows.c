@@ -58,11 +58,14 @@ static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g,
 		return tell_missing(p, row, where);
 	}
 	/* A CPU that lacks what the others have is a member without values: its part of a sum is missing. */
-	row->shut = at.cpu >= 0 && is_shortage(err);
+	row->shut = (at.cpu >= 0 && is_shortage(err)) || err == -EBUSY;
 	if (row->shut)
 		*out = row;
 	else
 		row->unit.release(&row->unit);
+	/* Said of the event as such. */
+	if (err == -EBUSY && g->member[0]->err)
+		return 0;
 	/* Among many threads some end while they are listed. */
 	if (err == -ESRCH && p->options->perf.per_thread)
 		return 0;
@@ -214,11 +217,12 @@ int perf_rows_revive(struct perf_source *s, struct plan *p)
 		for (uint32_t k = 0; k < s->group[i]->n_rows; k++) {
 			struct perf_row *row = s->group[i]->row[k];
 
-			if (!row->stood || !cpulist_has(&online, (uint32_t)row->at.cpu))
+			if (!row->again && (!row->stood || !cpulist_has(&online, (uint32_t)row->at.cpu)))
 				continue;
+			revived += row->stood;
+			row->again = false;
 			perf_row_close(row, true);
-			perf_row_open(row, perf_start_of(s, p, s->group[i]));
-			revived++;
+			row->shut = perf_row_open(row, perf_start_of(s, p, s->group[i])) && row->shut;
 		}
 	cpulist_release(&online);
 	return err || !revived ? err :

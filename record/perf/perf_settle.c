@@ -300,6 +300,12 @@ static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g
 			close(fd);
 		if (fd == -ENOTRECOVERABLE || (fd == -ESRCH && !n_fds)) {
 			err = fd;
+		} else if (fd == -EBUSY && g->way == PERF_BY_READ && g->n == 1) {
+			/* What holds it may let go: it has rows that wait for that. */
+			e->err = -fd;
+			k++;
+		} else if (fd == -EBUSY && g->way == PERF_BY_READ) {
+			err = perf_group_split(s, g, k);
 		} else if (fd < 0) {
 			e->err = -fd;
 			perf_group_remove(g, k);

@@ -79,7 +79,8 @@ uint32_t perf_topdown_order(const struct perf_source *s, struct perf_group *g);
 int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *e);
 /* Takes member k into a group of its own, which comes last. 0 or -ENOMEM. */
 int perf_group_split(struct perf_source *s, struct perf_group *g, uint32_t k);
-/* Tells, while readers run, of groups that others keep out; such that can be taken apart make the source stale. */
+/* Tells, while readers run, of groups that others keep out, and that they no longer do; what is to be opened anew makes
+ * the source stale. */
 int perf_starving_look(struct perf_source *s, struct source *source, struct plan *p);
 /* While nothing is read: takes them apart. 0 or -errno. */
 int perf_starving_split(struct perf_source *s, struct plan *p);

@@ -1,17 +1,24 @@
 /*
- * Groups that never get their counters: the kernel counts a group as a whole or not at all, and of one that another
+ * Groups that do not get their counters: the kernel counts a group as a whole or not at all, and of one that another
  * user's events keep out nobody would hear. It is told, and its events are counted one by one from then on, so that
- * they take turns on what is left.
+ * they take turns on what is left. What the kernel refused because it was taken, or gave up because it was pinned, is
+ * asked for again until it is free.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "record/perf/perf_source.h"
 
-/* Looked for once a second, so told before two have passed. */
+/* Looked for once a second, so told before two have passed; groups of one PMU take turns of some milliseconds. */
 #define STARVED_NS 800000000u
+#define TURN_NS    8000000u
+
+/* What is read of a group to find out, where readers come less often. */
+#define READS_MAX 16
 
 /* How many of its members have to stay together; all of them where the user wants nothing else. */
 static uint32_t inseparable(const struct perf_source *s, struct perf_group *g)
@@ -22,35 +29,128 @@ static uint32_t inseparable(const struct perf_source *s, struct perf_group *g)
 	return g->way == PERF_BY_READ ? perf_topdown_order(s, g) : g->n;
 }
 
+/* What a look finds, over the rows of one group. */
+struct found {
+	const struct perf_row *waits; /* one of them */
+	uint32_t n_wait, n_count, n_given_up;
+	bool counted; /* before */
+	bool freed;   /* what was refused could be opened */
+};
+
+/* Whether the kernel now opens what it refused. */
+static bool may_open(const struct perf_row *row)
+{
+	union perf_attr attr = row->group->member[0]->attr;
+	int fd;
+
+	attr.a.disabled = 1;
+	fd = perf_open(&attr, row->at, -1);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static struct found look_at(struct perf_source *s, struct perf_group *g)
+{
+	struct found f = { 0 };
+	uint32_t reads = READS_MAX;
+	bool tried = false;
+
+	for (uint32_t i = 0; i < g->n_rows; i++) {
+		struct perf_row *row = g->row[i];
+
+		if (row->shut) {
+			f.freed = tried ? f.freed : may_open(row);
+			tried = true;
+			row->again = f.freed;
+			continue;
+		}
+		switch (perf_row_state(row, STARVED_NS + (uint64_t)s->n_groups * TURN_NS, &reads)) {
+		case PERF_WAITS:
+			f.waits = row;
+			f.n_wait++;
+			f.counted |= row->seen.running > 0;
+			break;
+		case PERF_COUNTS:
+			f.n_count++;
+			break;
+		case PERF_UNKNOWN:
+			break;
+		}
+		if (atomic_exchange(&row->gave_up, false)) {
+			f.n_given_up++;
+			if ((s->on || s->from_exec) && !row->any_off)
+				ioctl(row->leader, PERF_EVENT_IOC_ENABLE, 0);
+		}
+	}
+	return f;
+}
+
+static void say_waits(struct buf *text, const struct perf_group *g, const struct found *f)
+{
+	buf_addstr(text, f->counted ? ": no longer counted" : ": not counted so far");
+	if (f->n_wait < g->n_rows && f->n_wait == 1 && f->waits->at.cpu >= 0)
+		buf_printf(text, " on CPU %d", f->waits->at.cpu);
+	else if (f->n_wait < g->n_rows)
+		buf_printf(text, " in %u of %u places", f->n_wait, g->n_rows);
+	buf_addstr(text, ", because others hold the counters");
+	if (g->starved)
+		buf_addstr(text,
+			   g->n > 1 ? "; from now on its events are counted one by one" : "; from now on it is read");
+	else if (f->n_given_up)
+		buf_addstr(text, "; asked for again each second");
+}
+
+/* True: there is something to say of the group. */
+static bool judge(struct perf_source *s, struct perf_group *g, struct buf *text)
+{
+	struct found f = look_at(s, g);
+
+	buf_clear(text);
+	buf_printf(text, "%s%s", g->member[0]->ev->name, g->n > 1 ? " and the others of its group" : "");
+	if (f.n_wait && !g->waits) {
+		g->waits = true;
+		/* Where a clock takes samples, it stands still with the group. */
+		g->starved = inseparable(s, g) < g->n || g->sample_ns;
+		say_waits(text, g, &f);
+		return true;
+	}
+	if (f.freed || (g->waits && !f.n_wait && f.n_count)) {
+		g->waits = false;
+		buf_addstr(text, ": counted from now on, because others have let go of the counters");
+		return true;
+	}
+	return false;
+}
+
 int perf_starving_look(struct perf_source *s, struct source *source, struct plan *p)
 {
 	struct buf text = BUF_INIT;
 	uint32_t told = 0;
+	bool anew = false;
 	int err = 0;
 
 	for (uint32_t i = 0; i < s->n_groups && !err; i++) {
 		struct perf_group *g = s->group[i];
 
-		if (!perf_group_starves(g, STARVED_NS))
+		if (!judge(s, g, &text))
 			continue;
-		g->starved = inseparable(s, g) < g->n;
-		if (g->starved)
-			atomic_store(&source->stale, true);
-		buf_clear(&text);
-		buf_printf(&text, "%s%s: not counted so far, because others hold the counters%s",
-			   g->member[0]->ev->name, g->n > 1 ? " and the others of its group" : "",
-			   g->starved ? "; from now on its events are counted one by one" : "");
+		anew |= g->starved || !g->waits;
 		err = text.err ? text.err : plan_note(p, g->n, buf_str(&text));
 		/* One line is for all of them. */
 		if (!told++)
 			snprintf(p->told, sizeof(p->told), "%s", buf_str(&text));
 	}
+	if (anew)
+		atomic_store(&source->stale, true);
 	if (told > 1)
 		snprintf(p->told + strlen(p->told), sizeof(p->told) - strlen(p->told),
 			 "; and %u more groups (pmrep info lists them)", told - 1);
 	buf_release(&text);
 	return err;
 }
+
+/* ---- while nothing is read ---- */
 
 static bool has_starved(struct unit *u)
 {
@@ -59,43 +159,86 @@ static bool has_starved(struct unit *u)
 	return row && row->group && row->group->starved && row->end == PERF_ENDED;
 }
 
-/* Opens the group anew; its times go on where those of the rows before stopped. */
-static int open_again(struct perf_source *s, struct plan *p, struct perf_group *g, const struct perf_row *old,
-		      uint32_t n_old)
+/* What a group has counted before it is opened anew. */
+struct past {
+	struct perf_event **member; /* owned */
+	struct perf_row *row;       /* owned array; of each only instance and base are there */
+	uint32_t n, n_rows;
+};
+
+static void past_release(struct past *past)
+{
+	for (uint32_t i = 0; past->row && i < past->n_rows; i++)
+		free(past->row[i].base);
+	free(past->row);
+	free(past->member);
+}
+
+/* Takes it from the rows, which end. */
+static int past_take(struct past *past, struct perf_group *g)
+{
+	*past = (struct past){ .n = g->n, .n_rows = g->n_rows };
+	past->member = calloc(g->n, sizeof(*past->member));
+	past->row = calloc(g->n_rows + 1, sizeof(*past->row));
+	if (!past->member || !past->row)
+		return -ENOMEM;
+	memcpy(past->member, g->member, g->n * sizeof(*past->member));
+	for (uint32_t i = 0; i < g->n_rows; i++) {
+		struct perf_row *row = g->row[i];
+
+		perf_row_close(row, true);
+		past->row[i] = (struct perf_row){ .instance = row->instance,
+						  .base = row->base,
+						  .base_enabled = row->base_enabled,
+						  .base_running = row->base_running };
+		row->base = NULL;
+		row->end = PERF_ENDED;
+	}
+	return 0;
+}
+
+static void go_on(struct perf_row *row, const struct past *past, const struct perf_row *before)
+{
+	row->base_enabled = before->base_enabled;
+	row->base_running = before->base_running;
+	for (uint32_t k = 0; k < row->n; k++)
+		for (uint32_t j = 0; j < past->n; j++)
+			if (row->group->member[k] == past->member[j])
+				row->base[k] = before->base[j];
+}
+
+/* Opens the group anew; counts and times go on where those of the rows before stopped. */
+static int open_again(struct perf_source *s, struct plan *p, struct perf_group *g, const struct past *past)
 {
 	int err = perf_rows_open(s, p, g);
 
 	for (uint32_t i = 0; i < g->n_rows && !err; i++)
-		for (uint32_t k = 0; k < n_old; k++)
-			if (g->row[i]->instance == old[k].instance)
-				g->row[i]->base_enabled = old[k].base_enabled;
+		for (uint32_t k = 0; k < past->n_rows; k++)
+			if (g->row[i]->instance == past->row[k].instance)
+				go_on(g->row[i], past, &past->row[k]);
 	return err;
 }
 
 static int take_apart(struct perf_source *s, struct plan *p, struct perf_group *g)
 {
-	uint32_t keep = inseparable(s, g), first = s->n_groups, n_old = g->n_rows;
-	struct perf_row *old = calloc(n_old + 1, sizeof(*old));
-	int err = old ? 0 : -ENOMEM;
+	uint32_t keep = inseparable(s, g), first = s->n_groups;
+	struct past past;
+	int err = past_take(&past, g);
 
-	for (uint32_t i = 0; i < n_old && !err; i++) {
-		uint64_t count, running;
-
-		old[i].instance = g->row[i]->instance;
-		(void)perf_row_count(g->row[i], 0, &count, &old[i].base_enabled, &running);
-		g->row[i]->end = PERF_ENDED;
+	if (!err) {
+		plan_drop_units(p, has_starved);
+		g->starved = false;
+		g->sample_ns = 0;
 	}
-	plan_drop_units(p, has_starved);
-	g->starved = false;
 	while (g->n > keep && !err)
 		err = perf_group_split(s, g, keep);
 	if (!err)
-		err = open_again(s, p, g, old, n_old);
+		err = open_again(s, p, g, &past);
 	for (uint32_t k = first; k < s->n_groups && !err; k++) {
 		s->group[k]->number = k + 1;
-		err = open_again(s, p, s->group[k], old, n_old);
+		err = open_again(s, p, s->group[k], &past);
 	}
-	free(old);
+	past_release(&past);
 	return err;
 }
 

@@ -17,7 +17,7 @@ static bool is_permission(uint16_t reason)
 static bool is_shortage(uint16_t reason)
 {
 	return reason == PM_REASON_ERRNO + EMFILE || reason == PM_REASON_ERRNO + ENFILE ||
-	       reason == PM_REASON_ERRNO + ENOMEM;
+	       reason == PM_REASON_ERRNO + ENOMEM || reason == PM_REASON_ERRNO + EBUSY;
 }
 
 /* An event or counter that the user named: it is in the file as a counter without values. */

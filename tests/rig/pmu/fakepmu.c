@@ -8,8 +8,9 @@
  * A descriptor is a real one, of a dummy event of the kernel; its id says which event of ours it stands for. Counters advance with
  * CLOCK_MONOTONIC at the rates of the table while their group has room. The kernel's rules: groups are tried in the order in
  * which they were opened, the first that has no room keeps out those behind it, and every 4 ms the first goes to the end;
- * pinned groups come first, and one without room is in error. What is left out: inheritance, sampling, and that a task runs
- * on one CPU at a time (its counters advance all the time).
+ * pinned groups come first, and one without room is in error. A clock of a CPU that leads a group and samples it writes into
+ * memory, from a thread of ours, while the group has room. What is left out: inheritance, other sampling, and that a task
+ * runs on one CPU at a time (its counters advance all the time).
  *
  * With $FAKE_PMU_STEP no time passes, but every reading of an event stands for one more second in which it ran: what was
  * counted in an interval is then its rate, whatever the load of the machine and however many events take turns.
@@ -20,6 +21,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -34,7 +36,7 @@
 
 #define EXPORT  __attribute__((visibility("default")))
 #define TURN_NS 4000000u
-enum { EVENTS = 8192, CONTEXTS = 1024, FDS = 65536, NONE = -1 };
+enum { EVENTS = 8192, CONTEXTS = 1024, FDS = 65536, RINGS = 64, NONE = -1 };
 
 struct event {
 	uint64_t id; /* of the dummy; 0: free */
@@ -43,9 +45,11 @@ struct event {
 	uint64_t read_format;
 	double count;
 	uint64_t enabled_ns, running_ns;
-	bool on, pinned, failed, software, passed_on;
+	bool on, pinned, failed, software, passed_on, filtered;
+	uint64_t filter;
 	unsigned readings;
 	int owner;
+	uint64_t period_ns, sampled_ns; /* of a clock that samples; how long it had run then */
 };
 
 struct context {
@@ -73,21 +77,14 @@ static long (*real_syscall)(long, ...);
 static int (*real_ioctl)(int, unsigned long, ...);
 static ssize_t (*real_read)(int, void *, size_t);
 static int (*real_close)(int);
+static struct ring {
+	struct perf_event_mmap_page *page; /* NULL: free */
+	struct event *of;
+} ring[RINGS];
 
 static void *next(const char *name)
 {
 	return dlsym(RTLD_NEXT, name);
-}
-
-static void lock(void)
-{
-	while (atomic_flag_test_and_set(&state->busy))
-		sched_yield();
-}
-
-static void unlock(void)
-{
-	atomic_flag_clear(&state->busy);
 }
 
 static uint64_t now_ns(void)
@@ -96,6 +93,20 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Who had it may have been killed. */
+static void lock(void)
+{
+	const uint64_t begin = now_ns();
+
+	while (atomic_flag_test_and_set(&state->busy) && now_ns() - begin < 1000000000u)
+		sched_yield();
+}
+
+static void unlock(void)
+{
+	atomic_flag_clear(&state->busy);
 }
 
 /* Constructors of other libraries may come before ours. */
@@ -138,6 +149,8 @@ __attribute__((constructor)) static void start(void)
 struct room {
 	unsigned general;
 	uint32_t fixed;
+	bool filtered;
+	uint64_t filter; /* what it is set to */
 };
 
 static bool counts(const struct event *e)
@@ -155,6 +168,10 @@ static bool take(struct room *room, int leader, bool all)
 
 		if (!e->id || e->leader != leader || e->software || e->what.metric || !(all || counts(e)))
 			continue;
+		if (e->filtered && left.filtered && left.filter != e->filter)
+			return false;
+		left.filtered = e->filtered;
+		left.filter = e->filter;
 		if (e->what.fixed >= 0 && !(left.fixed & 1u << e->what.fixed))
 			left.fixed |= 1u << e->what.fixed;
 		else if (e->what.only_fixed || !left.general)
@@ -243,6 +260,15 @@ static struct context *context_of(unsigned pmu, int place)
 	return free;
 }
 
+/* Whether somebody has pinned an event there. */
+static bool is_held(const struct context *c)
+{
+	for (unsigned i = 0; i < c->n; i++)
+		if (state->event[c->leader[i]].pinned)
+			return true;
+	return false;
+}
+
 /* ---- Descriptors ---- */
 
 static struct event *event_of(int fd)
@@ -280,7 +306,9 @@ static long open_event(struct perf_event_attr *a, int pid, int cpu, int group, u
 					 .exclude_kernel = 1,
 					 .exclude_hv = 1 };
 	struct event *leader = event_of(group), *e = NULL;
-	const struct table_pmu *pmu = table_pmu(&table, a->type, a->config);
+	bool samples = a->type == PERF_TYPE_SOFTWARE && !a->config && a->sample_period && pid < 0;
+	/* What such a clock leads counts where its members do. */
+	const struct table_pmu *pmu = table_pmu(&table, samples ? PERF_TYPE_RAW : a->type, a->config);
 	uint64_t config = a->config;
 	struct context *c;
 	struct room room;
@@ -323,12 +351,16 @@ static long open_event(struct perf_event_attr *a, int pid, int cpu, int group, u
 			     .read_format = a->read_format,
 			     .on = !a->disabled || a->enable_on_exec,
 			     .pinned = a->pinned,
-			     .owner = getpid() };
+			     .owner = getpid(),
+			     .place = samples ? cpu : 0,
+			     .period_ns = samples ? a->sample_period : 0 };
 	if (pmu && !(a->type == PERF_TYPE_SOFTWARE)) {
 		/* The words in one, as machine.py does it. */
 		if (!pmu->core)
 			config ^= a->config1 << 20 ^ a->config2 << 40;
 		e->what = table_event(&table, pmu, config);
+		e->filtered = pmu->filter;
+		e->filter = config & pmu->filter;
 		e->place = cpu < 0 ? 0 : pmu->core ? cpu : (int)table.package[cpu];
 		e->what.rate *= pmu->core ? 1 + e->place / 100. : 1 + e->place / 10.;
 	} else {
@@ -344,11 +376,11 @@ static long open_event(struct perf_event_attr *a, int pid, int cpu, int group, u
 	/* Another PMU's event in a group, a share without its whole, or more than there will ever be room for. */
 	if (!c || (leader && pmu && c->pmu != (unsigned)(pmu - table.pmu) + 1) ||
 	    (e->what.metric && (!leader || !leader->what.only_fixed)) || (c->n == EVENTS / 8 && !leader) ||
-	    (pmu && pmu->checks && !take(&room, e->leader, true))) {
+	    (pmu && pmu->checks && !take(&room, e->leader, true)) || (pmu && pmu->alone && is_held(c))) {
 		e->id = 0;
 		unlock();
 		real_close(fd);
-		return refuse(EINVAL);
+		return refuse(c && pmu && pmu->alone && is_held(c) ? EBUSY : EINVAL);
 	}
 	e->context = (int)(c - state->context);
 	advance(c);
@@ -387,25 +419,15 @@ static void step(struct event *e)
 	e->enabled_ns = e->running_ns = e->readings * 1000000000ull;
 }
 
-static ssize_t read_event(struct event *e, void *to, size_t size)
+enum { WORDS = 3 + 3 * 256 };
+
+/* What reading it gives; the number of words. */
+static size_t words_of(const struct event *e, uint64_t out[WORDS])
 {
-	uint64_t out[3 + 3 * 256];
 	size_t n = 0, members = 0;
 	uint64_t f = e->read_format;
 	int index = (int)(e - state->event);
 
-	lock();
-	advance(&state->context[e->context]);
-	if (e->failed) {
-		unlock();
-		return 0;
-	}
-	for (unsigned i = 0; steps && i < state->n_events; i++) {
-		struct event *m = &state->event[i];
-
-		if (f & PERF_FORMAT_GROUP ? m->id && m->leader == index : m == e)
-			step(m);
-	}
 	if (f & PERF_FORMAT_GROUP)
 		out[n++] = 0;
 	else
@@ -430,6 +452,28 @@ static ssize_t read_event(struct event *e, void *to, size_t size)
 	}
 	if (f & PERF_FORMAT_GROUP)
 		out[0] = members;
+	return n;
+}
+
+static ssize_t read_event(struct event *e, void *to, size_t size)
+{
+	uint64_t out[WORDS];
+	size_t n;
+	int index = (int)(e - state->event);
+
+	lock();
+	advance(&state->context[e->context]);
+	if (e->failed) {
+		unlock();
+		return 0;
+	}
+	for (unsigned i = 0; steps && i < state->n_events; i++) {
+		struct event *m = &state->event[i];
+
+		if (e->read_format & PERF_FORMAT_GROUP ? m->id && m->leader == index : m == e)
+			step(m);
+	}
+	n = words_of(e, out);
 	unlock();
 	if (size < n * 8)
 		return refuse(ENOSPC);
@@ -437,7 +481,91 @@ static ssize_t read_event(struct event *e, void *to, size_t size)
 	return (ssize_t)(n * 8);
 }
 
+/* ---- Sampling ---- */
+
+static void put_sample(struct perf_event_mmap_page *page, uint64_t time_ns, const uint64_t *words, size_t n)
+{
+	uint64_t head = page->data_head, record[2 + WORDS];
+	struct perf_event_header h = { PERF_RECORD_SAMPLE, 0, (uint16_t)((2 + n) * 8) };
+
+	if (head + h.size - page->data_tail > page->data_size)
+		return;
+	memcpy(record, &h, 8);
+	record[1] = time_ns;
+	memcpy(&record[2], words, n * 8);
+	for (size_t i = 0; i < n + 2; i++)
+		*(uint64_t *)(void *)((char *)page + page->data_offset + (head + i * 8) % page->data_size) =
+			record[i];
+	__atomic_store_n(&page->data_head, head + h.size, __ATOMIC_RELEASE);
+}
+
+static void *take_samples(void *arg)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+	uint64_t words[WORDS];
+
+	for (;;) {
+		nanosleep(&ms, NULL);
+		lock();
+		for (struct ring *r = ring; r < ring + RINGS; r++) {
+			struct event *e = r->of;
+
+			if (!r->page || !e->id)
+				continue;
+			advance(&state->context[e->context]);
+			for (; e->running_ns - e->sampled_ns >= e->period_ns; e->sampled_ns += e->period_ns)
+				put_sample(r->page, now_ns(), words, words_of(e, words));
+		}
+		unlock();
+	}
+	return arg;
+}
+
+/* One thread a process writes them all. */
+static void *map_ring(struct event *e, size_t size)
+{
+	static pthread_t thread;
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct perf_event_mmap_page *map = (struct perf_event_mmap_page *)real_syscall(
+		SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ring *r = ring;
+
+	map->data_offset = page;
+	map->data_size = size - page;
+	lock();
+	while (r < ring + RINGS && r->page)
+		r++;
+	if (r < ring + RINGS)
+		*r = (struct ring){ map, e };
+	unlock();
+	if (!thread)
+		pthread_create(&thread, NULL, take_samples, NULL);
+	return map;
+}
+
 /* ---- In place of the C library's ---- */
+
+EXPORT void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+{
+	struct event *e = fd >= 0 && state ? event_of(fd) : NULL;
+
+	find_real();
+	return e && e->period_ns ? map_ring(e, size) :
+				   (void *)real_syscall(SYS_mmap, at, size, protection, flags, fd, offset);
+}
+
+EXPORT int munmap(void *at, size_t size)
+{
+	find_real();
+	if (state)
+		lock();
+	for (struct ring *r = ring; r < ring + RINGS; r++)
+		if (r->page == at)
+			r->page = NULL;
+	if (state)
+		unlock();
+	return (int)real_syscall(SYS_munmap, at, size);
+}
 
 EXPORT long syscall(long number, ...)
 {
@@ -466,10 +594,16 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	va_end(ap);
 	find_real();
 	if (!e || (request != PERF_EVENT_IOC_ENABLE && request != PERF_EVENT_IOC_DISABLE &&
-		   request != PERF_EVENT_IOC_RESET))
+		   request != PERF_EVENT_IOC_RESET && request != PERF_EVENT_IOC_PERIOD))
 		return real_ioctl(fd, request, argument);
 	lock();
 	advance(&state->context[e->context]);
+	if (request == PERF_EVENT_IOC_PERIOD) {
+		e->period_ns = *(const uint64_t *)argument;
+		e->sampled_ns = e->running_ns;
+		unlock();
+		return 0;
+	}
 	for (unsigned i = 0; i < state->n_events; i++) {
 		struct event *m = &state->event[i];
 

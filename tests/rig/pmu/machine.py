@@ -5,7 +5,8 @@ A machine is a module of this folder, with
     OFFLINE   CPUs of these that are not there now
     PMUS      name: dict(type, kind, general, format, events, rates, fixed, only_fixed, metric, checks, package, cpus, caps), with the
               meaning of table.h, on: the CPUs of its mask if they are not the first ones, by_metrics: test_uncore.py is enough for it; kind: core, cpu
-              (counts on CPUs and has no mask), cores (has one) or uncore; events are those that sysfs names, by their terms, with scale and unit
+              (counts on CPUs and has no mask), cores (has one) or uncore; events are those that sysfs names, by their terms, with scale and unit;
+              filter: the term of a filter that it has once; alone: it opens nothing beside another user's pinned event
     CPUID     for perf's environment; CPUINFO, the text of /proc/cpuinfo
     HARDWARE  config of the generic events (cycles, instructions, cache-references, cache-misses, branches, branch-misses)
     METRICS   name of a metric: what it is by the rates, a function of the machine and of a filter of packages (Machine.sum());
@@ -107,7 +108,8 @@ class Machine:
         for name, pmu in self.table.PMUS.items():
             lines.append(f"pmu {name} {pmu['type']} {'uncore' if pmu['kind'] == 'uncore' else 'core'} {pmu['general']} "
                          f"{(pinned or {}).get(name, 0)} {int(pmu.get('checks', True))} "
-                         f"{pmu.get('package', -1)} {sum(1 << c for c in self.cpus_of(pmu)):x} {mask(pmu):x}")
+                         f"{pmu.get('package', -1)} {sum(1 << c for c in self.cpus_of(pmu)):x} {mask(pmu):x} "
+                         f"{mask({**pmu, 'format': {'': pmu['format'][pmu['filter']]}}) if 'filter' in pmu else 0:x} {int(pmu.get('alone', 0))}")
             fixed = {config(pmu, t): n for t, n in pmu.get("fixed", {}).items()}
             only = {config(pmu, t) for t in pmu.get("only_fixed", ())}
             metric = {config(pmu, t) for t in pmu.get("metric", ())}

@@ -18,7 +18,7 @@ static bool read_line(struct table *t, const char *line)
 	struct table_event *e = &t->event[t->n_events];
 	char word[16], name[48], kind[16];
 	unsigned a, b, only, metric;
-	unsigned long long config, cpus;
+	unsigned long long config, cpus, filter;
 
 	if (sscanf(line, "%15s", word) != 1)
 		return true;
@@ -40,12 +40,14 @@ static bool read_line(struct table *t, const char *line)
 		return true;
 	}
 	if (!strcmp(word, "pmu") && t->n_pmus < TABLE_PMUS &&
-	    sscanf(line, "pmu %47s %u %15s %u %u %u %d %llx %llx", p->name, &p->type, kind, &p->general, &p->held, &a,
-		   &p->package, &cpus, &config) == 9) {
+	    sscanf(line, "pmu %47s %u %15s %u %u %u %d %llx %llx %llx %u", p->name, &p->type, kind, &p->general,
+		   &p->held, &a, &p->package, &cpus, &config, &filter, &b) == 11) {
 		p->core = !strcmp(kind, "core");
 		p->checks = a;
 		p->cpus = cpus;
 		p->mask = config;
+		p->filter = filter;
+		p->alone = b;
 		t->n_pmus++;
 		return true;
 	}

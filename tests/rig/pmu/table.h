@@ -17,6 +17,8 @@ struct table_pmu {
 	bool checks;      /* a group that can never fit is refused with EINVAL, as most drivers do */
 	int package;      /* the only one that has it, or -1 */
 	uint64_t mask;    /* bits of config that tell events apart */
+	uint64_t filter;  /* those of a filter that it has once: events that differ there do not count at a time */
+	bool alone;       /* beside another user's pinned event nothing is opened: EBUSY */
 };
 
 struct table_event {

@@ -131,7 +131,6 @@ static void test_each_error(void **state)
 		{ ENXIO, PM_REASON_NOT_SUPPORTED, "online" },
 		{ ENOSYS, PM_REASON_NOT_SUPPORTED, "CONFIG_PERF_EVENTS" },
 		{ EINVAL, PM_REASON_ERRNO + EINVAL, "terms or modifiers" },
-		{ EBUSY, PM_REASON_ERRNO + EBUSY, "" },
 		{ EMFILE, PM_REASON_ERRNO + EMFILE, "ulimit -Hn" },
 		{ ENFILE, PM_REASON_ERRNO + ENFILE, "fs.file-max" },
 		{ E2BIG, PM_REASON_ERRNO + E2BIG, "newer kernel" },
@@ -157,6 +156,21 @@ static void test_each_error(void **state)
 		assert_int_equal(group_number(w, "context-switches"), group_number(w, "minor-faults"));
 		done(w);
 	}
+}
+
+/* What somebody else has is a counter that waits for it, on every CPU. */
+static void test_in_use(void **state)
+{
+	struct rule rule = { PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, EBUSY, ALWAYS };
+	struct world *w = plan_with("context-switches,page-faults,minor-faults", rule);
+
+	assert_int_equal(probe_of(w, "page-faults")->reason, PM_REASON_ERRNO + EBUSY);
+	assert_int_equal(w->model.n_probes, 1);
+	assert_int_equal(invalid(w, "page-faults"), 0);
+	assert_int_equal(count_units(w), 2 * w->plan.cpus.n);
+	assert_int_equal(group_number(w, "context-switches"), group_number(w, "minor-faults"));
+	assert_int_not_equal(group_number(w, "context-switches"), group_number(w, "page-faults"));
+	done(w);
 }
 
 static void test_interrupted_once(void **state)
@@ -322,10 +336,11 @@ static void test_open_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_error), cmocka_unit_test(test_interrupted_once),
-		cmocka_unit_test(test_all_fail),   cmocka_unit_test(test_groups),
-		cmocka_unit_test(test_user_only),  cmocka_unit_test(test_what_is_given_up),
-		cmocka_unit_test(test_some_cpus),  cmocka_unit_test(test_open_files),
+		cmocka_unit_test(test_each_error),       cmocka_unit_test(test_in_use),
+		cmocka_unit_test(test_interrupted_once), cmocka_unit_test(test_all_fail),
+		cmocka_unit_test(test_groups),           cmocka_unit_test(test_user_only),
+		cmocka_unit_test(test_what_is_given_up), cmocka_unit_test(test_some_cpus),
+		cmocka_unit_test(test_open_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
