@@ -17,8 +17,9 @@ struct pmu_class_event {
 	const char *help;
 	/* In place of the code, where the kernel may not name it: "event=0x0a,rdwrmask=0x1", or NULL. */
 	const char *terms;
-	const char *
-		format; /* which format its PMU must have for that: "umask=config:8-15"; NULL: all that take the terms */
+	/* Where these mean that: a format that its PMU must have, "umask=config:8-15", or the processor's family,
+	 * "family=26"; NULL: wherever the PMU takes the terms. */
+	const char *where;
 };
 
 /* A term that selects a part of what is counted. */
@@ -52,6 +53,7 @@ struct pmu_class {
 	bool apart;          /* events of separate groups may be put together: more than fit into one make a number */
 	unsigned counters;   /* events that a group takes beside the clock; 0: to be found out by opening groups */
 	const char *instead; /* recorded by default only where the machine has no PMU of that class; or NULL */
+	const char *sockets; /* bundles that are recorded where it has one, if there are several sockets; or NULL */
 	bool clock_filtered; /* the filters' defaults are written out for its clock, too */
 	const char *note;    /* for lists: what the filters mean, or NULL */
 	const char *still;   /* why its clock may stand still, or NULL */

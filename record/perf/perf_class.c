@@ -30,6 +30,7 @@ struct perf_classes {
 	size_t n_instances;
 	struct pci_map pci;
 	bool pci_wanted;
+	uint64_t family; /* of an x86 processor; 0: another */
 };
 
 void perf_classes_release(struct perf_pmus *p)
@@ -116,18 +117,33 @@ static bool takes(const struct event_pmu *pmu, const char *terms)
 	return all;
 }
 
-static bool has_format(const struct event_pmu *pmu, const char *format)
+/* Of the first CPU. */
+static uint64_t family_of(const struct root *root)
 {
-	size_t name = strcspn(format, "=");
+	struct buf text = BUF_INIT;
+	const char *line =
+		root_read(root, &text, 4096, "/proc/cpuinfo") < 0 ? NULL : strstr(buf_str(&text), "cpu family\t: ");
+	uint64_t family = line ? strtoull(line + strlen("cpu family\t: "), NULL, 10) : 0;
 
+	buf_release(&text);
+	return family;
+}
+
+/* Whether the words of an event mean that here (struct pmu_class_event.where). */
+static bool is_there(const struct perf_classes *all, const struct event_pmu *pmu, const char *where)
+{
+	size_t name = strcspn(where, "=");
+
+	if (!strncmp(where, "family=", 7))
+		return strtoull(where + 7, NULL, 10) == all->family;
 	for (size_t i = 0; i < pmu->n_formats; i++)
-		if (!strncmp(pmu->format[i].name, format, name) && !pmu->format[i].name[name] &&
-		    !strcmp(pmu->format[i].text, format + name + 1))
+		if (!strncmp(pmu->format[i].name, where, name) && !pmu->format[i].name[name] &&
+		    !strcmp(pmu->format[i].text, where + name + 1))
 			return true;
 	return false;
 }
 
-static int name_events(struct event_pmu *pmu, const struct pmu_class *c)
+static int name_events(const struct perf_classes *all, struct event_pmu *pmu, const struct pmu_class *c)
 {
 	struct event_alias *bigger;
 	size_t n = 0, old = pmu->n_aliases;
@@ -147,7 +163,7 @@ static int name_events(struct event_pmu *pmu, const struct pmu_class *c)
 			have = !strcasecmp(pmu->alias[k].name, c->event[i].name);
 		snprintf(code, sizeof(code), "event=0x%llx", (unsigned long long)c->event[i].code);
 		if (have || (c->pmu && (!c->event[i].terms || !takes(pmu, c->event[i].terms))) ||
-		    (c->event[i].format && !has_format(pmu, c->event[i].format)))
+		    (c->event[i].where && !is_there(all, pmu, c->event[i].where)))
 			continue;
 		*a = (struct event_alias){ .name = strdup(c->event[i].name),
 					   .text = strdup(c->event[i].terms ? c->event[i].terms : code) };
@@ -172,7 +188,7 @@ static int classify(struct perf_classes *all, struct event_pmu *pmu, const struc
 	pmu->hook_data = self;
 	all->pci_wanted |= c->per_rc;
 	if (c->pmu || is_unnamed(pmu, c))
-		err = name_events(pmu, c);
+		err = name_events(all, pmu, c);
 	return err ? err : describe(pmu, c);
 }
 
@@ -252,6 +268,7 @@ int perf_classes_find(struct perf_pmus *p, const struct root *root)
 	if (!all || !(all->pmu = calloc(n + 1, sizeof(*all->pmu))))
 		return -ENOMEM;
 	n = 0;
+	all->family = family_of(root);
 	for (size_t i = 0; i < p->n && !err; i++) {
 		const struct pmu_class *c = pmu_class_of(p->pmu[i].name, p->pmu[i].identifier);
 
@@ -378,13 +395,18 @@ int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
 
 	for (size_t i = 0; i < p->n && !err; i++) {
 		const struct event_pmu *pmu = &p->pmu[i];
+		const struct pmu_class *c = perf_class(pmu);
+		const char *bundles = c ? c->defaults : NULL;
 		struct buf text = BUF_INIT;
 
-		if (!perf_class(pmu) || has_instead(p, perf_class(pmu)))
+		/* A mask has one CPU of each socket. */
+		if (c && has_instead(p, c))
+			bundles = pmu->cpus && strpbrk(pmu->cpus, ",-") ? c->sockets : NULL;
+		if (!bundles)
 			continue;
 		err = perf_class_probe(p, pmu, root);
 		if (!err)
-			err = perf_class_groups(pmu, perf_class(pmu)->defaults, pmu->name, &text);
+			err = perf_class_groups(pmu, bundles, pmu->name, &text);
 		if (!err && text.len)
 			err = add(arg, pmu, buf_str(&text), e);
 		buf_release(&text);

@@ -38,6 +38,16 @@ def l3():
 
 LINKS = [f"event={0x7c7 + 0x40 * i:#x},umask=0x02" for i in range(4)]
 LINK_METRICS = {"link.out_bw": lambda m, p: sum(m.sum("amd_df", e, p) for e in LINKS) * 32 / 1e9}
+def carried(events, mask):
+    return lambda m, p: sum(m.sum("amd_df", f"event={e:#x},umask={mask:#x}", p) for e in events) * 64 / 1e9
+
+
+# Zen 4 counts what each of eight links sends, Zen 5 both ways of six; and what devices write and read through four or eight root complexes.
+SENT = {4: range(0xb5f, 0xd60 - 1, 0x40), 5: range(0xd5f, 0xea0, 0x40)}
+DMA = {4: range(0x81f, 0x8e0, 0x40), 5: range(0x81f, 0x9e0, 0x40)}
+ZEN4_LINK_METRICS = {"link.out_bw": carried(SENT[4], 0xf3e)}
+ZEN5_LINK_METRICS = {"link.out_bw": carried(SENT[5], 0xf3e), "link.in_bw": carried(SENT[5], 0xf3f)}
+DMA_METRICS = {zen: {"pcie.in_bw": carried(events, 0xfff), "pcie.out_bw": carried(events, 0xffe)} for zen, events in DMA.items()}
 # Since Zen 4: read and written beats of twelve channels.
 BEATS = [[f"event={0x1f + 0x40 * i:#x},umask={mask:#x}" for i in range(12)] for mask in (0xffe, 0xfff)]
 BEATS_METRICS = intel.memory(["+".join(way) for way in BEATS], "amd_df")
