@@ -300,7 +300,7 @@ static int compare(struct comparison *c, const struct options_common *common)
 		return cmd_fail(NAME, &e);
 	if (!admit(&c->recordings, o))
 		return EXIT_DAMAGED;
-	if (diff_environment_compare(&c->environment, &c->recordings))
+	if (diff_environment_compare(&c->environment, &c->recordings) || diff_find_order(&c->recordings, o))
 		return cmd_no_memory(NAME);
 	if (!comparable(&c->environment, o))
 		return EXIT_TROUBLE;

@@ -55,6 +55,7 @@ enum diff_fact {
 struct diff_run {
 	uint32_t run;
 	uint64_t from_ns, to_ns;               /* first and last tick, CLOCK_MONOTONIC */
+	uint64_t wall_ns;                      /* of its first chunk, since 1970; 0: not recorded */
 	uint64_t start_ns, exit_ns;            /* of the command; 0: unknown */
 	uint64_t from_marker_ns, to_marker_ns; /* 0: not found */
 	uint64_t elapsed_ns, user_ns, system_ns, max_rss;
@@ -74,6 +75,8 @@ struct diff_recording {
 	char **event;           /* owned: events of perf, sorted */
 	uint32_t n_events;
 	uint8_t id[8];
+	char *boot;        /* owned: which it was of; NULL: not recorded */
+	uint32_t session;  /* number of that among all recordings' */
 	double cost;       /* CPUs that recording took; with fact[DIFF_COST] */
 	uint64_t first_ns; /* tick of its first snapshot, CLOCK_MONOTONIC; 0: none */
 	uint64_t snapshots, lost_ticks, damages;
@@ -87,12 +90,18 @@ struct diff_recording {
 	struct buf notes;  /* lines for the user */
 };
 
+/* How the runs of the sides lie in time. */
+enum diff_order { DIFF_ORDER_UNKNOWN, DIFF_BASE_FIRST, DIFF_NEW_FIRST, DIFF_MIXED, DIFF_TURNS };
+
 struct diff_recordings {
 	struct diff_recording *recording; /* owned */
 	size_t n;
 	char **owned; /* paths that were found in folders */
 	size_t n_owned;
 	struct spool input; /* standard input, if its name is set */
+	enum diff_order order;
+	uint32_t boots[DIFF_SIDES]; /* known ones with recordings of that side */
+	uint32_t boots_shared;      /* of both */
 };
 
 /* ---- series ---- */

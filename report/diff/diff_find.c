@@ -281,6 +281,7 @@ void diff_recordings_release(struct diff_recordings *r)
 		for (uint32_t k = 0; k < one->n_events; k++)
 			free(one->event[k]);
 		free(one->event);
+		free(one->boot);
 		free(one->run);
 		buf_release(&one->notes);
 	}

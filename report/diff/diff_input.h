@@ -13,6 +13,8 @@ int diff_find(struct diff_recordings *r, const struct diff_options *o, struct er
 /* Looks through all: facts, runs, events. Unreadable: -errno with a text that names the path. What is odd about a
  * recording becomes a line of its notes. */
 int diff_scan(struct diff_recordings *r, const struct diff_options *o, struct error *e);
+/* How the runs of both lie in time, and in which boots. 0 or -ENOMEM. */
+int diff_find_order(struct diff_recordings *r, const struct diff_options *o);
 /* Refuses a recording that is there twice, on one side or on both: it would be taken for independent of itself. */
 int diff_check(const struct diff_recordings *r, struct error *e);
 void diff_recordings_release(struct diff_recordings *r);

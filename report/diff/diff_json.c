@@ -48,7 +48,7 @@ static struct json *environment(const struct diff_report *x)
 static struct json *runs(const struct diff_result *r, enum diff_side side)
 {
 	struct json *all = json_new_array();
-	size_t from = side == DIFF_BASE ? 0 : r->v.n_base, to = side == DIFF_BASE ? r->v.n_base : from + r->v.n_fresh;
+	size_t from = side == DIFF_BASE ? 0 : r->n[DIFF_BASE], to = from + r->n[side];
 
 	for (size_t i = from; i < to; i++)
 		json_push(all, json_new_f64(r->value[i]));
@@ -103,8 +103,22 @@ static struct json *result(const struct diff_result *r)
 	return one;
 }
 
+static struct json *boots(const struct diff_report *x)
+{
+	struct json *both = json_new_object();
+
+	json_put(both, "base", json_new_u64(x->recordings->boots[DIFF_BASE]));
+	json_put(both, "new", json_new_u64(x->recordings->boots[DIFF_NEW]));
+	json_put(both, "shared", json_new_u64(x->recordings->boots_shared));
+	return both;
+}
+
 int diff_print_json(const struct diff_report *x, struct buf *out)
 {
+	static const char *const order[] = { [DIFF_BASE_FIRST] = "base first",
+					     [DIFF_NEW_FIRST] = "new first",
+					     [DIFF_MIXED] = "mixed",
+					     [DIFF_TURNS] = "in turn" };
 	struct json *whole = json_new_object(), *all = json_new_array();
 	int err = whole && all ? 0 : -ENOMEM;
 
@@ -115,6 +129,9 @@ int diff_print_json(const struct diff_report *x, struct buf *out)
 	}
 	json_put(whole, "base", recordings(x, DIFF_BASE));
 	json_put(whole, "new", recordings(x, DIFF_NEW));
+	json_put(whole, "order",
+		 order[x->recordings->order] ? json_new_text(order[x->recordings->order]) : json_new_null());
+	json_put(whole, "boots", boots(x));
 	json_put(whole, "differences", environment(x));
 	for (size_t i = 0; i < x->results->n; i++)
 		json_push(all, result(&x->results->result[i]));

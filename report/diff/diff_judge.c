@@ -47,7 +47,7 @@ static bool counts(const struct diff_recording *r, uint32_t run, const struct di
 
 /* The numbers of one side, and what is known of each within its run. */
 static size_t gather(struct diff_result *x, const struct diff_recordings *r, const struct diff_options *o,
-		     enum diff_side side, double *value, double *error)
+		     enum diff_side side, double *value, double *error, uint32_t *session)
 {
 	const struct diff_series *s = x->series;
 	double samples = 0, time = 0;
@@ -60,6 +60,7 @@ static size_t gather(struct diff_result *x, const struct diff_recordings *r, con
 		    !counts(&r->recording[v->recording], v->run, o))
 			continue;
 		value[n] = v->v;
+		session[n] = r->recording[v->recording].session;
 		error[n++] = v->error;
 		samples += v->samples / v->time;
 		time += v->time;
@@ -71,23 +72,33 @@ static size_t gather(struct diff_result *x, const struct diff_recordings *r, con
 
 static int measure(struct diff_result *x, const struct diff_recordings *r, const struct diff_options *o)
 {
-	size_t n = x->series->n, base, fresh;
-	double *error = malloc((n + 1) * sizeof(*error));
+	size_t n = x->series->n, base, units[DIFF_SIDES];
+	double *value = malloc((n + 1) * sizeof(*value)), *error = malloc((n + 1) * sizeof(*error));
+	double *unit = malloc((n + 1) * sizeof(*unit));
+	uint32_t *session = malloc((n + 1) * sizeof(*session));
 	struct verdict_side side[DIFF_SIDES];
+	int err = value && error && unit && session ? 0 : -ENOMEM;
 
 	free(x->value);
-	x->value = malloc((n + 1) * sizeof(*x->value));
-	if (!error || !x->value) {
-		free(error);
-		return -ENOMEM;
-	}
-	base = gather(x, r, o, DIFF_BASE, x->value, error);
-	fresh = gather(x, r, o, DIFF_NEW, x->value + base, error + base);
-	side[DIFF_BASE] = (struct verdict_side){ x->value, error, base };
-	side[DIFF_NEW] = (struct verdict_side){ x->value + base, error + base, fresh };
+	x->value = value;
+	if (err)
+		goto out;
+	base = units[DIFF_BASE] = gather(x, r, o, DIFF_BASE, value, error, session);
+	units[DIFF_NEW] = gather(x, r, o, DIFF_NEW, value + base, error + base, session + base);
+	memcpy(x->n, units, sizeof(units));
+	memcpy(unit, value, (base + units[DIFF_NEW]) * sizeof(*unit));
+	if (!o->pairs)
+		x->rules.sessions = verdict_sessions(unit, session, units);
+	x->rules.by_session = units[DIFF_BASE] < base || units[DIFF_NEW] < x->n[DIFF_NEW];
+	side[DIFF_BASE] = (struct verdict_side){ unit, x->rules.by_session ? NULL : error, units[DIFF_BASE] };
+	side[DIFF_NEW] =
+		(struct verdict_side){ unit + base, x->rules.by_session ? NULL : error + base, units[DIFF_NEW] };
 	x->v = verdict_measure(&side[DIFF_BASE], &side[DIFF_NEW], &x->rules);
+out:
 	free(error);
-	return 0;
+	free(unit);
+	free(session);
+	return err;
 }
 
 /* What a command is judged by, the most important first. */
@@ -131,7 +142,7 @@ static int discover(struct diff_results *out, size_t first, enum family family, 
 	for (size_t i = 0; i < n && !err; i++) {
 		const struct diff_result *x = &out->result[first + i];
 
-		p[i] = family_of(x, o) == family ? x->v.p : NAN;
+		p[i] = family_of(x, o) == family ? x->v.p_tested : NAN;
 	}
 	if (!err)
 		err = statistics_false_discovery(p, q, n);
@@ -143,12 +154,12 @@ static int discover(struct diff_results *out, size_t first, enum family family, 
 	return err;
 }
 
-/* Runs of a family that resemble the one before them are measured once more. */
+/* Of sides that did not take turns the runs of a family may resemble the one before; then they are measured once more. */
 static int look_at_order(struct diff_results *out, size_t first, enum family family, const struct diff_recordings *r,
 			 const struct diff_options *o)
 {
 	struct verdict_side(*side)[DIFF_SIDES] = calloc(out->n - first + 1, sizeof(*side));
-	double resemblance;
+	struct verdict_order order;
 	size_t n = 0;
 	int err = 0;
 
@@ -157,17 +168,21 @@ static int look_at_order(struct diff_results *out, size_t first, enum family fam
 	for (size_t i = first; i < out->n; i++) {
 		const struct diff_result *x = &out->result[i];
 
-		if (family_of(x, o) != family)
+		if (family_of(x, o) != family || x->rules.sessions || x->rules.by_session)
 			continue;
-		side[n][DIFF_BASE] = (struct verdict_side){ .value = x->value, .n = x->v.n_base };
-		side[n++][DIFF_NEW] = (struct verdict_side){ .value = x->value + x->v.n_base, .n = x->v.n_fresh };
+		side[n][DIFF_BASE] = (struct verdict_side){ .value = x->value, .n = x->n[DIFF_BASE] };
+		side[n++][DIFF_NEW] =
+			(struct verdict_side){ .value = x->value + x->n[DIFF_BASE], .n = x->n[DIFF_NEW] };
 	}
-	resemblance = o->pairs ? 0 : verdict_resemblance(side, n);
-	for (size_t i = first; i < out->n && resemblance > 0 && !err; i++)
-		if (family_of(&out->result[i], o) == family) {
-			out->result[i].rules.resemblance = resemblance;
-			err = measure(&out->result[i], r, o);
-		}
+	order = verdict_order(side, n);
+	for (size_t i = first; i < out->n && !err; i++) {
+		struct diff_result *x = &out->result[i];
+
+		if (family_of(x, o) != family || x->rules.sessions || x->rules.by_session)
+			continue;
+		x->rules.order = order;
+		err = measure(x, r, o);
+	}
 	free(side);
 	return err;
 }
@@ -182,20 +197,21 @@ static void explain(struct diff_result *x, const struct diff_recordings *r, cons
 		for (uint32_t k = 0; k < r->recording[i].n_runs; k++)
 			runs[r->recording[i].side] += diff_counts(&r->recording[i].run[k], o);
 	if (v->capped && v->kind == VERDICT_CHANGED && !isnan(v->spread))
-		at += (size_t)snprintf(x->why, sizeof(x->why), "chance only if runs vary by more than %.*f %%",
-				       v->spread < 1 ? 1 : 0, 100 * v->spread);
+		at += (size_t)snprintf(x->why, sizeof(x->why), "chance only if %s vary by more than %.*f %%",
+				       diff_unit(x), v->spread < 1 ? 1 : 0, 100 * v->spread);
 	else if (v->why)
 		at += (size_t)snprintf(x->why, sizeof(x->why), "%s", v->why);
 	else if (v->needed)
-		at += (size_t)snprintf(x->why, sizeof(x->why), "about %zu runs a side would settle it", v->needed);
+		at += (size_t)snprintf(x->why, sizeof(x->why), "about %zu %s a side would settle it", v->needed,
+				       diff_unit(x));
 	else if (v->kind == VERDICT_INCONCLUSIVE)
 		at += (size_t)snprintf(x->why, sizeof(x->why), "%s",
 				       v->low > 0 ? "it would take more than 10000 runs a side, or another margin" :
 						    "runs vary too much to tell how many would do");
 	if (v->kind != VERDICT_ABSENT && at < sizeof(x->why) &&
-	    (v->n_base < runs[DIFF_BASE] || v->n_fresh < runs[DIFF_NEW]))
+	    (x->n[DIFF_BASE] < runs[DIFF_BASE] || x->n[DIFF_NEW] < runs[DIFF_NEW]))
 		snprintf(x->why + at, sizeof(x->why) - at, "%sin %zu of %zu and %zu of %zu runs", at ? "; " : "",
-			 v->n_base, runs[DIFF_BASE], v->n_fresh, runs[DIFF_NEW]);
+			 x->n[DIFF_BASE], runs[DIFF_BASE], x->n[DIFF_NEW], runs[DIFF_NEW]);
 }
 
 /* How far the new side is away, in either direction. */
@@ -285,7 +301,7 @@ static int judge_level(struct diff_results *out, const struct diff_data *d, cons
 		set_rules(&out->result[out->n], o, noise);
 		err = measure(&out->result[out->n++], r, o);
 	}
-	for (enum family k = 0; k < FAMILIES && !err; k++)
+	for (enum family k = 0; k < FAMILIES && !err && !o->pairs && r->order != DIFF_TURNS; k++)
 		err = look_at_order(out, first, k, r, o);
 	for (enum family k = 0; k < FAMILIES && !err; k++)
 		err = discover(out, first, k, o);

@@ -14,6 +14,7 @@ struct diff_result {
 	bool fails;                 /* makes the exit code say so */
 	bool decides;               /* without --gate: has to be decided before all is well */
 	double *value;              /* owned: the base's runs, then the new ones */
+	size_t n[DIFF_SIDES];       /* so many; the verdict may count sessions instead */
 	double samples[DIFF_SIDES]; /* effective, of all runs of a side; NaN: not estimated */
 	double time[DIFF_SIDES];    /* mean autocorrelation time in intervals */
 	char why[120];              /* what is to be said of the verdict, or "" */
@@ -35,6 +36,11 @@ int diff_judge(struct diff_results *out, const struct diff_data *d, const struct
 static inline bool diff_open(const struct diff_result *x)
 {
 	return x->v.kind == VERDICT_INCONCLUSIVE || x->v.kind == VERDICT_ABSENT || x->v.capped;
+}
+/* What its verdict counts. */
+static inline const char *diff_unit(const struct diff_result *x)
+{
+	return x->rules.by_session ? "boots" : "runs";
 }
 /* Whether it takes part in verdicts: its command did not fail. */
 static inline bool diff_counts(const struct diff_run *run, const struct diff_options *o)

@@ -28,7 +28,7 @@ static void put_number(struct buf *out, double v, const char *format)
 static void diff_put_runs(struct buf *out, const struct diff_result *x, bool utf8)
 {
 	static const char *const bar[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
-	size_t n = x->v.n_base + x->v.n_fresh;
+	size_t n = x->n[DIFF_BASE] + x->n[DIFF_NEW];
 	double low = INFINITY, high = -INFINITY;
 
 	for (size_t i = 0; i < n; i++) {
@@ -38,7 +38,7 @@ static void diff_put_runs(struct buf *out, const struct diff_result *x, bool utf
 	for (size_t i = 0; i < n && n <= 64; i++) {
 		unsigned step = high > low ? (unsigned)((x->value[i] - low) / (high - low) * 7.999) : 3;
 
-		if (i == x->v.n_base)
+		if (i == x->n[DIFF_BASE])
 			buf_addch(out, ' ');
 		if (utf8)
 			buf_addstr(out, bar[step]);
@@ -63,9 +63,27 @@ static void diff_put_sides(struct buf *out, const struct diff_report *x)
 		   runs[DIFF_NEW], runs[DIFF_NEW] == 1 ? "" : "s", files[DIFF_NEW], files[DIFF_NEW] == 1 ? "" : "s");
 }
 
+/* What may lie between the sides beside what is looked for, a sentence each. */
+static void put_order(struct buf *out, const struct diff_report *x, const char *after)
+{
+	const struct diff_recordings *r = x->recordings;
+	bool all_shared = r->boots_shared == r->boots[DIFF_BASE] && r->boots_shared == r->boots[DIFF_NEW];
+
+	if (r->boots[DIFF_BASE] + r->boots[DIFF_NEW] - r->boots_shared > 1 && !x->o->pairs)
+		buf_printf(out, "Boots: %u of the base, %u of the new side; %s.%s", r->boots[DIFF_BASE],
+			   r->boots[DIFF_NEW],
+			   all_shared ? "what each does to both sides is taken out" :
+					"each counts as one run, as boots differ by themselves",
+			   after);
+	if (r->order == DIFF_BASE_FIRST || r->order == DIFF_NEW_FIRST)
+		buf_printf(out, "All runs of the %s came first: a drift would look like a change.%s",
+			   r->order == DIFF_BASE_FIRST ? "base" : "new side", after);
+}
+
 /* What is left to be decided, and how many runs would do. */
 static void put_undecided(struct buf *out, const struct diff_results *all)
 {
+	const struct diff_result *most = NULL;
 	size_t needed = 0, n = 0;
 
 	for (size_t i = 0; i < all->n; i++) {
@@ -74,10 +92,12 @@ static void put_undecided(struct buf *out, const struct diff_results *all)
 		if (!r->decides || !diff_open(r))
 			continue;
 		buf_printf(out, "%s%s", n++ ? ", " : ", undecided: ", r->series->metric);
+		if (r->v.needed > needed)
+			most = r;
 		needed = r->v.needed > needed ? r->v.needed : needed;
 	}
-	if (n && needed)
-		buf_printf(out, "; about %zu runs a side would decide", needed);
+	if (most)
+		buf_printf(out, "; about %zu %s a side would decide", needed, diff_unit(most));
 }
 
 /* What did not change, as far as one can tell, has one line for all. */
@@ -173,10 +193,10 @@ int diff_print_csv(const struct diff_report *x, struct buf *out)
 		buf_addch(out, ',');
 		export_csv_field(out, r->why);
 		buf_addch(out, ',');
-		for (size_t k = 0; k < r->v.n_base + r->v.n_fresh; k++) {
+		for (size_t k = 0; k < r->n[DIFF_BASE] + r->n[DIFF_NEW]; k++) {
 			char text[NUMBER_MAX];
 
-			buf_addstr(out, !k ? "" : k == r->v.n_base ? " | " : " ");
+			buf_addstr(out, !k ? "" : k == r->n[DIFF_BASE] ? " | " : " ");
 			buf_add(out, text, export_number(text, r->value[k]));
 		}
 		buf_addch(out, '\n');
@@ -214,7 +234,9 @@ int diff_print_markdown(const struct diff_report *x, struct buf *out)
 	if (x->failures)
 		buf_printf(out, "%s\n", x->failures);
 	diff_put_sides(out, x);
-	buf_addstr(out, ".\n");
+	buf_addstr(out, ". ");
+	put_order(out, x, " ");
+	buf_addch(out, '\n');
 	if (x->environment->n)
 		buf_addstr(out, "\n| differs | base | new |\n|---|---|---|\n");
 	for (size_t i = 0; i < x->environment->n; i++) {
@@ -399,7 +421,9 @@ int diff_print_table(const struct diff_report *x, struct buf *out)
 	if (x->failures)
 		buf_addstr(out, x->failures);
 	diff_put_sides(out, x);
-	buf_addstr(out, "\n\n");
+	buf_addch(out, '\n');
+	put_order(out, x, "\n");
+	buf_addch(out, '\n');
 	if (x->environment->n)
 		err = put_differences(x, out);
 	for (size_t i = 0; i < x->results->n; i++)
@@ -452,7 +476,9 @@ static void put_case(struct buf *out, const struct diff_result *r)
 	if (r->fails || diff_open(r)) {
 		buf_printf(out, "<%s message=\"%s", r->fails ? "failure" : "skipped", verdict_name(r->v.kind));
 		if (!isnan(r->v.ratio))
-			buf_printf(out, ": x %.4f, %.4f to %.4f", r->v.ratio, r->v.low, r->v.high);
+			buf_printf(out, ": x %.4f", r->v.ratio);
+		if (!isnan(r->v.low) && !isnan(r->v.high))
+			buf_printf(out, ", %.4f to %.4f", r->v.low, r->v.high);
 		buf_addstr(out, r->why[0] ? "; " : "");
 		put_xml(out, r->why);
 		buf_addstr(out, "\"/>");

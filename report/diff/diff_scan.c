@@ -191,6 +191,9 @@ static void take_facts(struct scanner *s)
 
 	s->known = true;
 	memcpy(s->r->id, m->recording_id, sizeof(s->r->id));
+	if (pm_map_get(header, PM_HEADER_BOOT_ID) &&
+	    !(s->r->boot = strdup(pm_map_text(header, PM_HEADER_BOOT_ID, ""))))
+		s->err = -ENOMEM;
 	set_text(s, DIFF_ARCH, PM_HEADER_ARCH);
 	set_text(s, DIFF_CPU_MODEL, PM_HEADER_CPU_MODEL);
 	set_text(s, DIFF_CPU_ID, PM_HEADER_CPU_ID);
@@ -258,8 +261,10 @@ static void take_chunk(struct scanner *s, const struct pm_chunk_head *head)
 		return;
 	if (!s->r->first_ns)
 		s->r->first_ns = head->from_ns;
-	if (!run->from_ns)
+	if (!run->from_ns) {
 		run->from_ns = head->from_ns;
+		run->wall_ns = head->clocks.realtime;
+	}
 	run->to_ns = head->to_ns;
 	s->r->snapshots += head->rows;
 }

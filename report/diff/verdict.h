@@ -3,13 +3,14 @@
  * made of does not matter here, except that runs too few to tell how runs vary among themselves need to be told.
  *
  * Two steps, because a verdict looks at its neighbours: verdict_measure() for every metric of a level, then
- * statistics_false_discovery() over their p, then verdict_decide().
+ * statistics_false_discovery() over their p_tested, then verdict_decide().
  */
 #ifndef REPORT_VERDICT_H
 #define REPORT_VERDICT_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/metric/metric.h"
 
@@ -33,13 +34,21 @@ struct verdict_side {
 	size_t n;
 };
 
+/* The correlation of runs with the one before them, of a side that did not take turns with the other. */
+struct verdict_order {
+	double found; /* beyond chance; 0: none */
+	double most;  /* what the runs leave possible, up to 0.8; few leave all that */
+};
+
 struct verdict_rules {
-	double margin;      /* relative change that matters: 0.02 */
-	double alpha;       /* 0.05: of the test, and 1 - alpha is the level of the interval */
-	double run_sd;      /* relative standard deviation from run to run that is taken for known; NaN: unknown */
-	double resemblance; /* correlation of a run with the one before, beyond chance; 0: none */
+	double margin; /* relative change that matters: 0.02 */
+	double alpha;  /* 0.05: of the test, and 1 - alpha is the level of the interval */
+	double run_sd; /* relative standard deviation from run to run that is taken for known; NaN: unknown */
+	struct verdict_order order;
 	enum metric_better better;
-	bool pairs; /* value i of a side belongs to value i of the other */
+	bool pairs;      /* value i of a side belongs to value i of the other */
+	size_t sessions; /* that many were taken out of the values; see verdict_sessions() */
+	bool by_session; /* a value is a session, not a run */
 };
 
 struct verdict {
@@ -47,7 +56,8 @@ struct verdict {
 	const char *why;         /* why it is not more definite, or what is special; NULL: nothing. Static */
 	double base, fresh;      /* mean of each side: geometric if `logarithmic` */
 	double ratio, low, high; /* fresh / base and its interval; NaN: undefined */
-	double p, q;             /* of "no difference"; q is the caller's to set, NaN where p is */
+	double p, q;             /* of "no difference"; q is the caller's to set from p_tested, NaN where p is */
+	double p_tested;         /* p, or what it is if runs resemble the one before by order.most */
 	double ranks; /* exact two-sided p of the order alone; NaN where p was not below alpha without it */
 	size_t n_base, n_fresh;
 	size_t needed;    /* runs a side that would settle it, for INCONCLUSIVE; 0: unknown or over 10,000 */
@@ -57,9 +67,16 @@ struct verdict {
 	double spread; /* relative deviation from run to run with which chance would explain the ratio; NaN: none */
 };
 
-/* The correlation of runs with the one before them, each side in the order in which it ran, over the `n` metrics of a
- * family; 0 of fewer than three metrics, and unless it is more than chance makes of the same runs in random order. */
-double verdict_resemblance(const struct verdict_side (*metric)[2], size_t n);
+/* Over the `n` metrics of a family, each side in the order in which it ran. Nothing is found in fewer than three metrics,
+ * nor unless it is more than chance makes of the same runs in random order. */
+struct verdict_order verdict_order(const struct verdict_side (*metric)[2], size_t n);
+/*
+ * Runs of one session (a boot) have in common what the next session has not. `value` and `session` hold n[0] runs of the
+ * base, then n[1] of the new side. Where every session has runs of both sides, what it has in common is taken out of
+ * them, and their number returned. Else each becomes one value, the mean of its runs, at the front of its side, and `n`
+ * counts these; 0. With one session, or as many as runs, nothing is changed, and 0 returned.
+ */
+size_t verdict_sessions(double *value, const uint32_t *session, size_t n[2]);
 /*
  * Everything but kind, q and needed. Rules for what has no logarithm: if a value of either side is 0 or below, means
  * and errors are plain, and the ratio is that of the means; its interval is that of the difference over the mean of

@@ -1,8 +1,9 @@
 /*
  * Whether runs resemble the one before them. Then a side that ran as a whole before the other knows less of how runs vary
  * than its spread says, and many metrics together find a difference where the machine has only drifted (an
- * autoregression with 0.8: 20 gates, four runs a side, 45 % false REGRESSED). One metric of few runs cannot tell; all
- * of a family together can, against the same runs in random order, which keeps what metrics have in common.
+ * autoregression with 0.8: 20 gates, four runs a side, 45 % false REGRESSED). One metric of few runs cannot tell, and is
+ * tested as if they did; all of a family together can, against the same runs in random order, which keeps what metrics
+ * have in common.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,8 +14,10 @@
 #define RUNS_MOST 64
 #define ORDERS    999  /* random ones */
 #define BEYOND    0.05 /* share of these that may resemble as much */
-#define MOST      0.9
-#define METRICS   3 /* at least: a warm-up would pass for likeness, and alone a metric is seldom wrong */
+#define FOUND     0.9
+#define METRICS   3     /* at least: of one or two a warm-up would pass for likeness */
+#define MOST      0.8   /* that is reckoned with: above it no number of runs would decide */
+#define Z         1.645 /* of the upper bound */
 
 struct likeness {
 	size_t n;                             /* runs */
@@ -69,12 +72,13 @@ static double without_bias(double r, double n)
 	return (n * r + 1) / (n - 3);
 }
 
-double verdict_resemblance(const struct verdict_side (*metric)[2], size_t n)
+struct verdict_order verdict_order(const struct verdict_side (*metric)[2], size_t n)
 {
 	struct likeness *l = calloc(2, sizeof(*l));
 	struct statistics_random random = { 20260131 };
 	size_t order[2][RUNS_MOST], more = 0, metrics = 0;
-	double seen = 0, result = 0, runs;
+	struct verdict_order result = { 0, MOST };
+	double seen = 0, sum = 0, squares = 0, runs, likely, error;
 
 	for (size_t i = 0; i < n && l; i++)
 		for (int s = 0; s < 2; s++)
@@ -87,7 +91,7 @@ double verdict_resemblance(const struct verdict_side (*metric)[2], size_t n)
 			add(&l[1], &metric[i][1]);
 			metrics++;
 		}
-	if (metrics < METRICS)
+	if (!metrics)
 		goto out;
 	for (int s = 0; s < 2; s++) {
 		for (size_t i = 0; i < l[s].n; i++)
@@ -102,10 +106,16 @@ double verdict_resemblance(const struct verdict_side (*metric)[2], size_t n)
 			now += of_order(&l[s], order[s]);
 		}
 		more += now >= seen;
+		squares += now * now;
+		sum += now;
 	}
 	runs = (double)(l[0].n + l[1].n) / 2;
-	if (more + 1 <= BEYOND * (ORDERS + 1))
-		result = fmin(fmax(without_bias(seen / 2 / (double)metrics, runs), 0), MOST);
+	likely = without_bias(seen / 2 / (double)metrics, runs);
+	error = sqrt(squares / ORDERS - pow(sum / ORDERS, 2)) / 2 / (double)metrics * runs / (runs - 3);
+	result.most = fmin(fmax(likely + Z * error, 0), MOST);
+	if (metrics >= METRICS && more + 1 <= BEYOND * (ORDERS + 1))
+		result.found = fmin(fmax(likely, 0), FOUND);
+	result.most = fmax(result.most, result.found);
 out:
 	free(l);
 	return result;

@@ -249,6 +249,44 @@ assert math.isclose(low / 1.1, math.exp(-1.959963985 * 0.02 * math.sqrt(2)), rel
 	[ "$(field irq n_new <<<"$output")" = 5 ]
 }
 
+@test "runs of one boot against those of another are two values; with both sides in each boot all count" {
+	make a.pmr seed=1 runs=5 sd=0.005 boot=one
+	make b.pmr seed=2 runs=5 sd=0.005 boot=two rate=1100
+	make same.pmr seed=2 runs=5 sd=0.005 boot=one rate=1100
+	run -4 diff a.pmr b.pmr --gate irq
+	[[ "$output" == *$'\n'"Boots: 1 of the base, 1 of the new side; each counts as one run"*" 1+1 "*INCONCLUSIVE*"a boot counts as one run"*"about 4 boots a side"* ]]
+	run -4 diff a.pmr b.pmr --gate irq --format=junit
+	[[ "$output" == *"INCONCLUSIVE: x 1."*"; a boot"* && "$output" != *nan* ]]
+	run -1 diff a.pmr same.pmr --gate irq
+	[[ "$output" != *Boots* ]]
+	run -1 diff a.pmr b.pmr --gate irq --assume-run-sd=1%
+	# The second boot makes all slower by half.
+	make a2.pmr seed=3 runs=5 sd=0.005 boot=two rate=1500
+	make b2.pmr seed=4 runs=5 sd=0.005 boot=two rate=1650
+	run -1 diff --base a.pmr a2.pmr --new same.pmr b2.pmr --gate irq --format=json
+	python3 -c '
+import json, sys
+x = json.load(sys.stdin)
+assert x["boots"] == {"base": 2, "new": 2, "shared": 2}, x["boots"]
+r = x["results"][0]
+assert r["n_base"] == 10 and 1.09 < r["low"] < 1.1 < r["high"] < 1.11, r' <<<"$output"
+}
+
+@test "that all runs of a side came first is said, and what takes turns needs less" {
+	local i
+	for i in 1 2 3 4; do
+		make "a$i.pmr" seed="$i" sd=0.01 wall="${i}00"
+		make "b$i.pmr" seed="1$i" sd=0.01 wall="${i}50" rate=1070
+		make "c$i.pmr" seed="1$i" sd=0.01 wall="9${i}00" rate=1070
+	done
+	run -1 diff --base a?.pmr --new b?.pmr --gate irq
+	[[ "$output" != *"came first"* ]]
+	run -4 diff --base a?.pmr --new c?.pmr --gate irq
+	[[ "$output" == *"All runs of the base came first"*"take turns, as pmrec compare does"* ]]
+	run diff --base c?.pmr --new a?.pmr --gate irq --format=markdown
+	[[ "$output" == *"All runs of the new side came first"* ]]
+}
+
 @test "gates: their margins, their exit codes, and names that there are not" {
 	sides 5 rate=1040
 	run -1 diff --base a?.pmr --new b?.pmr --gate irq

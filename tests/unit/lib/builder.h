@@ -41,6 +41,7 @@ struct builder {
 	uint64_t period_ns;             /* 1 s unless changed */
 	uint64_t read_ns;               /* how long after the one before an instance is read; 0 */
 	bool no_wall;
+	uint64_t wall_shift_ns;                    /* by which the wall clock is ahead */
 	uint32_t run, segment;                     /* of the next chunk; 1 and 1 */
 	uint32_t instance[PM_KINDS][BUILDER_CPUS]; /* ids */
 	uint64_t *tick, *number;

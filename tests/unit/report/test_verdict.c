@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "common/statistics.h"
@@ -19,7 +20,7 @@ static struct verdict judge(struct verdict_side base, struct verdict_side fresh,
 	rules.run_sd = rules.run_sd > 0 ? rules.run_sd : NAN;
 	rules.alpha = 0.05;
 	v = verdict_measure(&base, &fresh, &rules);
-	v.q = v.p;
+	v.q = v.p_tested;
 	verdict_decide(&v, &rules);
 	return v;
 }
@@ -124,7 +125,7 @@ static double resemblance(double drift, double value[METRICS][2][RUNS], struct v
 					100 + drift * (s * RUNS + i) + (double)(statistics_random(&r) >> 11) / 0x1p53;
 			side[m][s] = (struct verdict_side){ value[m][s], NULL, RUNS };
 		}
-	return verdict_resemblance(side, METRICS);
+	return verdict_order(side, METRICS).found;
 }
 
 static void verdict_order_of_runs(void **state)
@@ -138,23 +139,111 @@ static void verdict_order_of_runs(void **state)
 	alike = resemblance(1, value, side);
 	assert_true(alike > 0.5 && alike < 1);
 	/* One metric cannot tell a drift from a change; many can. */
-	assert_float_equal(verdict_resemblance(side, 1), 0, 0);
+	assert_float_equal(verdict_order(side, 1).found, 0, 0);
 	assert_int_equal(judge(side[0][0], side[0][1], LOWER()).kind, VERDICT_REGRESSED);
-	v = judge(side[0][0], side[0][1], LOWER(.resemblance = alike));
+	v = judge(side[0][0], side[0][1], LOWER(.order = { alike, alike }));
 	assert_int_equal(v.kind, VERDICT_INCONCLUSIVE);
 	assert_true(v.why && v.low < 1 && v.high > 1);
 	/* Of fewer than four runs a side nothing is said. */
 	for (int m = 0; m < METRICS; m++)
 		side[m][0].n = 3;
-	assert_float_equal(verdict_resemblance(side, METRICS), 0, 0);
+	assert_float_equal(verdict_order(side, METRICS).found, 0, 0);
+}
+
+/* Two boots, of which the second makes all slower by half: the first is 100 and 110, twice each. */
+static void verdict_boots(void **state)
+{
+	static const uint32_t both[] = { 5, 5, 7, 7, 5, 5, 7, 7 }, one[] = { 1, 1, 1, 1, 2, 2, 2, 2 };
+	static const uint32_t own[] = { 1, 2, 3, 4, 5, 6, 7, 8 }, none[8] = { 0 };
+	static const double runs[] = { 100, 110, 150, 165, 104, 114.4, 156, 171.6 };
+	double v[8], base = sqrt(100.0 * 110) * sqrt(1.5);
+	size_t n[2] = { 4, 4 };
+
+	(void)state;
+	/* Each has both sides: runs differ by their side and themselves. */
+	memcpy(v, runs, sizeof(v));
+	assert_int_equal(verdict_sessions(v, both, n), 2);
+	assert_true(n[0] == 4 && n[1] == 4);
+	for (int i = 0; i < 8; i++)
+		assert_float_equal(v[i], base * sqrt(i % 2 ? 1.1 : 1 / 1.1) * (i < 4 ? 1 : 1.04), 1e-9);
+	/* Each has one side: that is a value a side. */
+	memcpy(v, runs, sizeof(v));
+	assert_int_equal(verdict_sessions(v, one, n), 0);
+	assert_true(n[0] == 1 && n[1] == 1);
+	assert_float_equal(v[0], base, 1e-9);
+	assert_float_equal(v[4], base * 1.04, 1e-9);
+	n[0] = n[1] = 4;
+	memcpy(v, runs, sizeof(v));
+	assert_int_equal(verdict_sessions(v, own, n), 0);
+	assert_int_equal(verdict_sessions(v, none, n), 0);
+	assert_true(n[0] == 4 && n[1] == 4);
+	assert_memory_equal(v, runs, sizeof(v));
+	/* What has no logarithm: boots differ by an amount. */
+	n[0] = n[1] = 2;
+	memcpy(v, (double[]){ 0, 10, 2, 12 }, 4 * sizeof(*v));
+	assert_int_equal(verdict_sessions(v, (uint32_t[]){ 1, 2, 1, 2 }, n), 2);
+	assert_float_equal(v[0], 5, 1e-12);
+	assert_float_equal(v[1], 5, 1e-12);
+	assert_float_equal(v[2], 7, 1e-12);
+	assert_float_equal(v[3], 7, 1e-12);
+}
+
+/* Of a boot with one run of each side only their difference is left, which is what a test of pairs looks at. */
+static void verdict_boots_are_pairs(void **state)
+{
+	struct verdict_side a = SIDE(100, 121, 144, 169, 200), b = SIDE(111, 130, 161, 190, 219);
+	double v[10];
+	size_t n[2] = { 5, 5 };
+	struct verdict pairs = judge(a, b, LOWER(.pairs = true)), boots;
+
+	(void)state;
+	memcpy(v, a.value, 5 * sizeof(*v));
+	memcpy(v + 5, b.value, 5 * sizeof(*v));
+	assert_int_equal(verdict_sessions(v, (uint32_t[]){ 1, 2, 3, 4, 5, 1, 2, 3, 4, 5 }, n), 5);
+	boots = judge((struct verdict_side){ v, NULL, 5 }, (struct verdict_side){ v + 5, NULL, 5 },
+		      LOWER(.sessions = 5));
+	assert_float_equal(boots.ratio, pairs.ratio, 1e-9);
+	assert_float_equal(boots.low, pairs.low, 1e-9);
+	assert_float_equal(boots.high, pairs.high, 1e-9);
+}
+
+/* One metric of four runs may be anything; 200 that are random are not alike. */
+static void verdict_order_most(void **state)
+{
+	enum { GATES = 200 };
+	static double value[GATES][2][RUNS];
+	static struct verdict_side side[GATES][2];
+	struct statistics_random r = { 11 };
+	struct verdict_side a = SIDE(100, 101, 99, 100), b = SIDE(107, 108, 105, 107);
+	struct verdict v;
+
+	(void)state;
+	for (int m = 0; m < GATES; m++)
+		for (int s = 0; s < 2; s++) {
+			for (int i = 0; i < RUNS; i++)
+				value[m][s][i] = 100 + (double)(statistics_random(&r) >> 11) / 0x1p53;
+			side[m][s] = (struct verdict_side){ value[m][s], NULL, RUNS };
+		}
+	assert_true(verdict_order(side, GATES).most < 0.25);
+	assert_float_equal(verdict_order(side, GATES).found, 0, 0);
+	side[0][0].n = side[0][1].n = 3;
+	assert_float_equal(verdict_order(side, 1).most, 0.8, 0);
+	/* In turn it is slower; one side after the other a drift may do that. p itself takes the runs as they are. */
+	assert_int_equal(judge(a, b, LOWER()).kind, VERDICT_REGRESSED);
+	v = judge(a, b, LOWER(.order = { 0, 0.8 }));
+	assert_int_equal(v.kind, VERDICT_INCONCLUSIVE);
+	assert_float_equal(v.p, judge(a, b, LOWER()).p, 0);
+	assert_true(v.p_tested > 0.05 && v.low > 1.02);
+	assert_non_null(strstr(v.why, "take turns"));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(verdict_direction),     cmocka_unit_test(verdict_few_runs),
-		cmocka_unit_test(verdict_runs_needed),   cmocka_unit_test(verdict_constant_and_zero),
-		cmocka_unit_test(verdict_order_of_runs),
+		cmocka_unit_test(verdict_direction),       cmocka_unit_test(verdict_few_runs),
+		cmocka_unit_test(verdict_runs_needed),     cmocka_unit_test(verdict_constant_and_zero),
+		cmocka_unit_test(verdict_order_of_runs),   cmocka_unit_test(verdict_boots),
+		cmocka_unit_test(verdict_boots_are_pairs), cmocka_unit_test(verdict_order_most),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
  *   runs=N       so many runs of `rows` each                marker=ROW:TEXT (may be repeated)
  *   model=TEXT, kernel=TEXT, label=KEY=VALUE, unit=TEXT of interrupts, name=TEXT in place of interrupts.total
  *   command=SEC  a command from row 5 on, that took so long open=1       no end frame
+ *   boot=TEXT    which boot it was of                       wall=SEC     so much later
  */
 #include <math.h>
 #include <setjmp.h>
@@ -182,6 +183,10 @@ int main(int argc, char **argv)
 			assert_int_equal(pm_map_set(&b.model.header, PM_HEADER_CPU_MODEL, pm_text(value)), 0);
 		else if (IS("kernel"))
 			assert_int_equal(pm_map_set(&b.model.header, PM_HEADER_KERNEL, pm_text(value)), 0);
+		else if (IS("boot"))
+			assert_int_equal(pm_map_set(&b.model.header, PM_HEADER_BOOT_ID, pm_text(value)), 0);
+		else if (IS("wall"))
+			b.wall_shift_ns = strtoull(value, NULL, 10) * 1000000000;
 		else if (IS("label"))
 			set_label(&b, value);
 		else if (!IS("marker"))
