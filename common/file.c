@@ -16,5 +16,5 @@ int file_open(const char *path, struct error *e)
 	if (!fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
 		return fd; /* read() says what is wrong with a folder */
 	close(fd);
-	return error_set(e, EINVAL, "%s: is not a regular file; copy what it has into one", path);
+	return error_set(e, EINVAL, "%s: not a regular file; copy its contents into one", path);
 }

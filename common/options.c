@@ -270,7 +270,7 @@ static int refuse_number(struct rewrite *w, const char *word)
 	if (parse_double(word, &number))
 		return 0;
 	return rewrite_bad(
-		w, "the command '%s' is a number: seconds between snapshots are -i %s, a count of them is -n %s",
+		w, "the command '%s' is a number; for the interval use -i %s, for the number of intervals -n %s",
 		word, word, word);
 }
 

@@ -47,7 +47,7 @@ const struct pm_key_row pm_header_keys[] = {
 	{ .key = PM_HEADER_EMULATED, .kind = PM_VALUE_BOOL, .name = "emulated",
 	  .help = "recorded under --root" },
 	{ .key = PM_HEADER_SOURCES, .kind = PM_VALUE_ARRAY, .name = "sources",
-	  .help = "sources that took part" },
+	  .help = "sources that were recorded" },
 	{ .key = PM_HEADER_HISTORY, .kind = PM_VALUE_ARRAY, .name = "history",
 	  .help = "what cut, merge, redact did" },
 	{ .key = PM_HEADER_MEMORY, .kind = PM_VALUE_U64, .name = "memory",

@@ -227,7 +227,7 @@ static int belongs(struct pm_reader *r, const struct frame_head *h, bool *begins
 	if (same && (!r->sequence_known || h->sequence >= r->sequence))
 		return 1;
 	reader_damage_add(r, PM_DAMAGE_FOREIGN, r->window.offset, frame_len(h),
-			  same ? "a frame that was there before" : "a frame of another recording");
+			  same ? "a repeated frame" : "a frame of another recording");
 	err = drop_frame(r, h);
 	return err ? err : 0;
 }
@@ -240,7 +240,7 @@ static int content_damage(struct pm_reader *r, const struct frame_head *h, int e
 						     PM_DAMAGE_CONTENT;
 
 	reader_damage_add(r, kind, r->window.offset, frame_len(h),
-			  err == -ENOLINK ? "%s frame: builds on definitions that are lost" :
+			  err == -ENOLINK ? "%s frame: refers to definitions that are lost" :
 			  err == -EBADMSG ? "%s frame: its checksum fails" :
 			  err == -E2BIG   ? "%s frame: beyond the limits of the format" :
 					    "%s frame: breaks the rules of the format",
@@ -330,7 +330,7 @@ static int at_end(struct pm_reader *r, struct pm_item *item)
 	if (!r->ended && !r->over && !(r->n_damage && r->damage[r->n_damage - 1].kind == PM_DAMAGE_CUT)) {
 		r->over = true;
 		reader_damage_add(r, PM_DAMAGE_NO_END, r->window.offset, 0,
-				  "no end frame: the recorder was stopped hard, or is still running");
+				  "no end frame: the recorder was killed, or is still running");
 		return damage_item(r, item);
 	}
 	r->over = true;

@@ -227,8 +227,7 @@ int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item
 	r->last_decoded = false;
 	r->chunk_too_new = r->head.newer || (r->chunk_too_new && !r->head.key);
 	if (r->head.newer)
-		newer_note(&r->newer, "chunks of codec %d, or with keys that are newer than this program",
-			   r->head.codec);
+		newer_note(&r->newer, "chunks of codec %d, or with keys newer than this program", r->head.codec);
 	r->same_groups = r->base.valid && r->head.n_groups == r->base.n_groups &&
 			 !memcmp(r->head.group, r->base.group, r->head.n_groups * sizeof(*r->head.group));
 	err = chunk_base_set(&r->base, &r->head, h->crc);

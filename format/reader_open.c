@@ -116,7 +116,7 @@ static int open_at(struct pm_reader *r, struct error *e)
 	if (!ok && ours && len > FRAME_MAGIC_LEN && start[FRAME_MAGIC_LEN] != PM_MAJOR)
 		return other_major(start[FRAME_MAGIC_LEN], e);
 	if (!ok && ours)
-		return error_set(e, EINVAL, "is a recording of which not one frame can be read");
+		return error_set(e, EINVAL, "is a recording, but not one of its frames can be read");
 	if (!ok)
 		return no_recording(start, len, e);
 	while (ok == 1 && reader_hides(r, &h)) {

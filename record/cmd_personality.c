@@ -213,7 +213,7 @@ static int usage(const struct asked *a, FILE *to)
 		fprintf(to, w->letter ? "    -%c, --%s%s\n" : "%.0d        --%s%s\n", w->letter, w->name,
 			w->argument == no_argument ? "" : " ...");
 	}
-	fputs("\nThe options mean what they mean there; what differs: man pmrec-turbostat\n", to);
+	fputs("\nThe options mean the same as there; for differences see man pmrec-turbostat\n", to);
 	return to == stdout ? 0 : a->who->usage_status;
 }
 

@@ -42,8 +42,7 @@ static void no_room(struct recorder *r)
 	progress_clear(&r->progress);
 	error_sys(&e, -err, "write");
 	output_blame(session_output(&r->session), &e);
-	fprintf(stderr, "pmrec: %s; sampling goes on, and what fits in memory is written when there is room\n",
-		e.text);
+	fprintf(stderr, "pmrec: %s; sampling continues; data in memory is written when there is room\n", e.text);
 }
 
 /* The status of a command stays its own: what could not be written is said, and no news of the command. */

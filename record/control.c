@@ -19,7 +19,7 @@ static int open_fds(struct control *c, const char *text, struct error *e)
 
 	if (parse_u64_span(text, comma ? (size_t)(comma - text) : strlen(text), 10, &ctl) || ctl > 1 << 20 ||
 	    (comma && (parse_u64(comma + 1, &ack) || ack > 1 << 20)))
-		return error_set(e, EINVAL, "--control: 'fd:%s' names no descriptors", text);
+		return error_set(e, EINVAL, "--control: 'fd:%s' names no file descriptors", text);
 	/* Copies of our own, so that the command does not inherit them and the caller's flags stay. */
 	c->ctl = fcntl((int)ctl, F_DUPFD_CLOEXEC, 3);
 	c->ack = comma ? fcntl((int)ack, F_DUPFD_CLOEXEC, 3) : -1;
@@ -35,8 +35,9 @@ static int open_fifo(int *fd, const char *path, struct error *e)
 
 	*fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (*fd < 0)
-		return errno == ENOENT ? error_set(e, ENOENT, "--control: there is no '%s'; mkfifo makes it", path) :
-					 error_sys(e, errno, "--control: '%s'", path);
+		return errno == ENOENT ?
+			       error_set(e, ENOENT, "--control: '%s' does not exist; create it with mkfifo", path) :
+			       error_sys(e, errno, "--control: '%s'", path);
 	/* Answers would overwrite a file. */
 	if (fstat(*fd, &st) || !S_ISFIFO(st.st_mode))
 		return error_set(e, EINVAL, "--control: '%s' is not a fifo", path);
@@ -66,7 +67,7 @@ int control_open(struct control *c, const char *where, struct error *e)
 	else if (!strncmp(where, "fifo:", 5))
 		err = open_fifos(c, where + 5, e);
 	else
-		err = error_set(e, EINVAL, "--control: '%s' begins neither with fd: nor with fifo:", where);
+		err = error_set(e, EINVAL, "--control: '%s' starts with neither fd: nor fifo:", where);
 	if (err)
 		control_close(c);
 	return err;

@@ -20,7 +20,7 @@ int dumper_open(struct dumper *d, const struct record_options *o, struct error *
 		int fd;
 
 		if (d->n == DUMP_TRIGGERS)
-			return error_set(e, E2BIG, "--dump-on: %d triggers at most", DUMP_TRIGGERS);
+			return error_set(e, E2BIG, "--dump-on: at most %d triggers", DUMP_TRIGGERS);
 		fd = pressure_parse(&p, *text, e);
 		changed = privileges_become_caller();
 		if (!fd)
@@ -60,12 +60,12 @@ static int ask(pid_t pid, struct message_fds *fds, struct error *e)
 		return 0;
 	message_close_fds(fds);
 	if (n > 1)
-		return error_set(e, EINVAL, "%d recorders are at work; --pid=PID names one of them", n);
+		return error_set(e, EINVAL, "%d recorders are running; choose one with --pid=PID", n);
 	if (*refusal)
 		return error_set(e, ENOENT, "%s", refusal);
 	if (pid)
 		return error_set(e, ESRCH, "process %d is not a recorder that you may dump", (int)pid);
-	return error_set(e, ESRCH, "no recording is being made that you may dump");
+	return error_set(e, ESRCH, "no recorder is running that you may dump");
 }
 
 int dump_exec(pid_t pid, const char *since, const char *path, bool overwrite)

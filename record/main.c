@@ -17,8 +17,8 @@ static int cmd_of_perf(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	error_set(&e, EINVAL,
-		  "'stat' is not a command of pmrec: pmrec perfstat takes the words of perf stat, and pmrec -e LIST "
-		  "COMMAND records. The program 'stat' is run with: pmrec -- stat");
+		  "'stat' is not a command of pmrec: use pmrec perfstat for perf stat's options, or pmrec -e LIST "
+		  "COMMAND to record. To run the program 'stat': pmrec -- stat");
 	return command_failed(&e);
 }
 
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 	/* Before a word of the caller's is read. */
 	err = opener_start(command->opens);
 	if (err) {
-		error_sys(&e, -err, "cannot give up rights that the caller lacks");
+		error_sys(&e, -err, "cannot give up privileges that the caller lacks");
 		return command_failed(&e);
 	}
 	by_name |= command == &recording;

@@ -98,7 +98,7 @@ static error_t set_added(void *into, char *text, struct argp_state *state)
 	for (size_t i = 0; i < o->n_added; i++) {
 		if (strcmp(o->added[i].name, new->name))
 			continue;
-		options_bad(state, "--add %.80s: there is a counter %s already; give it another NAME", text,
+		options_bad(state, "--add %.80s: there already is a counter %s; give this one another NAME", text,
 			    new->name);
 		add_release(new);
 		return EINVAL;
@@ -112,10 +112,7 @@ static error_t set_cgroups(void *into, char *text, struct argp_state *state)
 	struct record_options *o = into;
 
 	if (!count_events(o))
-		return options_bad(state,
-				   "-G: '%s' has no event before it; cgroups stand behind the -e that they are "
-				   "for",
-				   text);
+		return options_bad(state, "-G: '%s' has no event before it; -G follows the -e that it is for", text);
 	if (array_room(&o->perf.cgroups, o->perf.n_cgroups, sizeof(*o->perf.cgroups)))
 		return ENOMEM;
 	o->perf.cgroups[o->perf.n_cgroups++] = (struct cgroup_option){ .names = text, .n_events = count_events(o) };
@@ -136,10 +133,9 @@ static error_t set_rotate(void *into, char *text, struct argp_state *state)
 				   "its unit, as 1h",
 				   text);
 	if (o->output.rotate_ns > INT64_MAX / 4)
-		return options_bad(state, "--rotate: '%s' is longer than anything is recorded", text);
+		return options_bad(state, "--rotate: '%s' is too long", text);
 	if (!o->output.rotate_ns && o->output.rotate_bytes < ROTATE_MIN_BYTES)
-		return options_bad(state, "--rotate: '%s' is too little for a recording to have anything in it",
-				   text);
+		return options_bad(state, "--rotate: '%s' is too small for a recording with anything in it", text);
 	return 0;
 }
 
@@ -328,9 +324,9 @@ static error_t check_ring(struct argp_state *state, struct record_options *o)
 			       options_bad(state, "--dump-on, --dump-every and --dump-to need --ring=TIME") :
 			       0;
 	if (out->keep)
-		return options_bad(state, "--ring says how long files are kept, --keep how many: give one of them");
+		return options_bad(state, "--ring says how long files are kept, --keep how many: give only one");
 	if (out->ring_ns < o->sample.interval_ns)
-		return options_bad(state, "--ring: it has to hold at least one interval");
+		return options_bad(state, "--ring must hold at least one interval");
 	if (!out->rotate_ns)
 		out->rotate_ns = part > o->sample.interval_ns ? part : o->sample.interval_ns;
 	if (!out->rotate_bytes)
@@ -348,12 +344,11 @@ static error_t check(struct argp_state *state, struct record_options *o)
 	if (err)
 		return err;
 	if (o->sample.interval_ns && o->sample.interval_ns < INTERVAL_MIN_NS)
-		return options_bad(state, "-i: an interval below 10 us cannot be kept");
+		return options_bad(state, "-i: the shortest interval is 10 us");
 	if (o->run.command && (!parse_u64(o->run.command[0], &number)))
-		return options_bad(state,
-				   "a command named '%s'? An interval is given with -i %s, a number of "
-				   "intervals with -n %s",
-				   o->run.command[0], o->run.command[0], o->run.command[0]);
+		return options_bad(
+			state, "a command named '%s'? To set the interval use -i %s, the number of intervals -n %s",
+			o->run.command[0], o->run.command[0], o->run.command[0]);
 	if (o->perf.pids && o->perf.tids)
 		return options_bad(state, "-p and -t exclude each other");
 	if ((o->perf.pids || o->perf.tids) && o->perf.system_wide)
@@ -364,24 +359,24 @@ static error_t check(struct argp_state *state, struct record_options *o)
 		return options_bad(state, "cgroups are counted on CPUs, so they exclude -p, -t and --per-thread");
 	if (o->perf.bpf_programs &&
 	    (o->perf.pids || o->perf.tids || o->perf.per_thread || o->perf.n_cgroups || o->perf.each_cgroup))
-		return options_bad(state, "-b counts BPF programs, whoever they run for, so it excludes -p, -t, "
+		return options_bad(state, "-b counts BPF programs for all tasks, so it excludes -p, -t, "
 					  "--per-thread, -G and --for-each-cgroup");
 	if (o->perf.bpf_programs && o->perf.bpf_counters)
 		return options_bad(state, "-b and --bpf-counters exclude each other");
 	if (o->perf.bpf_counters && o->perf.n_cgroups)
 		return options_bad(state, "--bpf-counters counts cgroups with --for-each-cgroup, not with -G");
 	if (o->perf.bpf_counters && o->perf.per_thread)
-		return options_bad(state, "--bpf-counters counts the tasks of -p, -t and COMMAND, and does not "
-					  "follow new threads one by one as --per-thread does");
+		return options_bad(state, "--bpf-counters counts the tasks of -p, -t and COMMAND, and cannot follow "
+					  "new threads one by one, as --per-thread does");
 	if (o->run.runs != 1 && !o->run.command)
 		return options_bad(state, "-r repeats a COMMAND; none is given");
 	if (o->sample.iterations && !o->sample.interval_ns)
 		return options_bad(state, "-n counts intervals, but -i 0 makes none");
 	if (o->perf.delay_ms < 0 && !o->run.control)
-		return options_bad(state, "-D -1 waits for an 'enable' that can only come through --control");
+		return options_bad(state, "-D -1 waits for an 'enable', which needs --control");
 	if (o->run.report && o->output.output && !strcmp(o->output.output, "-"))
-		return options_bad(state, "--report reads the recording, which goes to stdout; use pmrec -o - | "
-					  "pmrep -");
+		return options_bad(state,
+				   "--report cannot read a recording that goes to stdout; use pmrec -o - | pmrep -");
 	if (plan_rotates(o) && o->output.output && !strcmp(o->output.output, "-"))
 		return options_bad(state, "--rotate and --ring write one file after the other, and -o - is a stream");
 	if (plan_rotates(o) && o->run.report)
@@ -389,13 +384,14 @@ static error_t check(struct argp_state *state, struct record_options *o)
 				   "--report reads one recording, and --rotate and --ring write several; pmrep merge "
 				   "joins them");
 	if (o->output.rotate_ns && o->output.rotate_ns < o->sample.interval_ns)
-		return options_bad(state, "--rotate: a file has to hold one interval at least");
+		return options_bad(state, "--rotate: a file must hold at least one interval");
 	if (o->output.keep && !plan_rotates(o))
-		return options_bad(state, "--keep is about the files of --rotate");
+		return options_bad(state, "--keep needs --rotate");
 	if (o->no_msr && adds(o, ADD_MSR))
-		return options_bad(state, "--add names a register, but --no-msr reads none");
+		return options_bad(state, "--add names a register, but --no-msr excludes them");
 	if ((o->no_perf || o->perf.null) && adds(o, ADD_PERF))
-		return options_bad(state, "--add names an event, but %s counts none", o->perf.null ? "--null" : "-P");
+		return options_bad(state, "--add names an event, but %s excludes them",
+				   o->perf.null ? "--null" : "-P");
 	if (o->perf.td_level && !o->perf.topdown)
 		return options_bad(state, "--td-level needs --topdown");
 	if (o->perf.all_user && o->perf.all_kernel)

@@ -37,8 +37,7 @@ int pressure_parse(struct pressure *p, const char *text, struct error *e)
 				 text);
 	if (p->window_us < WINDOW_MIN_US || p->window_us > WINDOW_MAX_US || !p->stall_us ||
 	    p->stall_us > p->window_us)
-		return error_set(e, EINVAL, "'%s': the window has to be 0.5 to 10 s long, and the stall shorter",
-				 text);
+		return error_set(e, EINVAL, "'%s': the window must be 0.5 to 10 s long, and the stall shorter", text);
 	strcpy(p->resource, resource);
 	p->full = !strcmp(extent, "full");
 	return 0;
@@ -61,10 +60,10 @@ int pressure_open(const struct pressure *p, struct error *e)
 		close(fd);
 	if (err == EPERM || err == EACCES || err == EINVAL)
 		return error_set(e, err,
-				 "%s: '%s' is refused; without CAP_SYS_RESOURCE the window has to be 2, 4, 6, "
-				 "8 or 10 s, and Linux 6.5 or later",
+				 "%s: '%s' is refused; without CAP_SYS_RESOURCE, the window must be 2, 4, 6, 8 or 10 "
+				 "s, on Linux 6.5 or later",
 				 path, rule);
 	return err == ENOENT || err == EOPNOTSUPP ?
-		       error_set(e, err, "this kernel does not watch %s pressure", p->resource) :
+		       error_set(e, err, "this kernel does not monitor %s pressure", p->resource) :
 		       error_sys(e, err, "%s", path);
 }

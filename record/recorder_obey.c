@@ -47,11 +47,12 @@ static const char *dump(struct recorder *r, const char *cause)
 	char text[80], *path;
 
 	if (!o->output.ring_ns)
-		return "only a recorder with --ring writes dumps itself; pmrec dump -o FILE works with any recorder";
+		return "only a recorder with --ring writes dumps by itself; pmrec dump -o FILE works with any "
+		       "recorder";
 	if (now < d->next_ns)
-		return "the last dump is younger than --dump-every";
+		return "the last dump was less than --dump-every ago";
 	if (!child_ended(&d->child, false))
-		return "a dump is being made";
+		return "a dump is already in progress";
 	d->next_ns = now + o->output.dump_ns;
 	snprintf(text, sizeof(text), "dump: %s", cause);
 	mark(r, text);
@@ -83,7 +84,7 @@ void recorder_pressed(struct recorder *r, const struct pollfd *p)
 static const char *hand_out(struct recorder *r, struct message_fds *fds)
 {
 	if (!session_output(&r->session)->regular)
-		return "its recording goes to a pipe or a device, so nothing of it is kept";
+		return "its recording goes to a pipe or device, so nothing is kept";
 	session_snapshot(&r->session);
 	recording_flush(r->session.recording);
 	rotation_files(&r->session.rotation, fds);

@@ -23,7 +23,7 @@ void recorder_tell_rights(const struct recorder *r)
 	struct buf text = BUF_INIT;
 
 	if (!privileges_tell(&text) && !r->options->run.quiet)
-		fprintf(stderr, "pmrec: samples with %s\n", buf_str(&text));
+		fprintf(stderr, "pmrec: sampling with %s\n", buf_str(&text));
 	buf_release(&text);
 }
 

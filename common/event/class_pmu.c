@@ -98,11 +98,11 @@ static const char *why_unknown(const struct class_pmu *self)
 {
 	switch (self->map ? self->map->state : PCI_ABSENT) {
 	case PCI_NEEDS_ROOT:
-		return "configuration space of PCI can be read by root alone";
+		return "only root can read PCI configuration space";
 	case PCI_NO_SUCH:
-		return "the root ports have no DVSEC 4 that says where they belong";
+		return "the root ports have no DVSEC 4 to say where they belong";
 	default:
-		return "there is no root port of NVIDIA";
+		return "there is no NVIDIA root port";
 	}
 }
 
@@ -155,7 +155,7 @@ static int check_function(const struct event_pmu *pmu, const struct class_pmu *s
 	char text[PCI_TEXT], place[48];
 
 	if (!is_known(self)) {
-		note(notes, "%s: whether %s is below this root complex cannot be told: %s", pmu->name, t->value,
+		note(notes, "%s: cannot tell whether %s is below this root complex: %s", pmu->name, t->value,
 		     why_unknown(self));
 		return 0;
 	}
@@ -163,11 +163,11 @@ static int check_function(const struct event_pmu *pmu, const struct class_pmu *s
 		return find_here(self, at.id, &at) ? 0 :
 						     error_set(e, EINVAL,
 							       "%s: there is no function %s below this root complex; "
-							       "put its domain in front, as lspci -D "
-							       "prints it",
+							       "prefix its domain, as lspci -D prints it",
 							       pmu->name, pci_id_text(at.id, text));
 	if (pci_map_port(self->map, at))
-		return error_set(e, EINVAL, "%s is a root port, which makes no requests of its own: src_rp_mask=%s",
+		return error_set(e, EINVAL,
+				 "%s is a root port, which makes no requests of its own; use src_rp_mask=%s",
 				 pci_text(at, text), t->value);
 	port = pci_map_function(self->map, at) ? port_above(self->map, at) : NULL;
 	if (!port)
@@ -192,8 +192,8 @@ static void explain_number(const struct event_pmu *pmu, const struct class_pmu *
 	else if (is_known(self))
 		note(notes, "%s: src_bdf=0x%04x is %s", pmu->name, id, text);
 	else
-		note(notes, "%s: src_bdf=0x%04x is %s; whether there is such a function cannot be told: %s",
-		     pmu->name, id, text, why_unknown(self));
+		note(notes, "%s: src_bdf=0x%04x is %s; cannot tell whether there is such a function: %s", pmu->name,
+		     id, text, why_unknown(self));
 }
 
 static int take_bdf(const struct event_pmu *pmu, const struct class_pmu *self, const struct event_term *t,
@@ -240,7 +240,7 @@ static int take_ports(const struct event_pmu *pmu, const struct class_pmu *self,
 		if (!pci_parse(one, &at, &domain) || !domain)
 			return malformed(t, "a mask of root ports, nor a root port as DDDD:BB:DD.F", e);
 		if (!is_known(self))
-			return error_set(e, EINVAL, "which port %s is cannot be told: %s", one, why_unknown(self));
+			return error_set(e, EINVAL, "cannot tell which port %s is: %s", one, why_unknown(self));
 		port = pci_map_port(self->map, at);
 		if (!port)
 			return error_set(e, EINVAL, "there is no root port %s", pci_text(at, one));
@@ -280,8 +280,8 @@ static int take_range(const struct event_pmu *pmu, const struct event_term *t, u
 	size = number[1] - number[0] + 1; /* 0: all 64 bits */
 	if (size & (size - 1))
 		return error_set(e, EINVAL,
-				 "%s=%.60s is 0x%llx bytes; the filter compares bits of the address, so a range "
-				 "has a power of two",
+				 "%s=%.60s is 0x%llx bytes; the filter compares address bits, so the size must be a "
+				 "power of two",
 				 t->key, t->value, (unsigned long long)size);
 	if (number[0] & (size - 1))
 		return error_set(e, EINVAL, "%s=%.60s does not start at a multiple of its size, 0x%llx", t->key,
@@ -367,8 +367,8 @@ static int finish(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], s
 
 	if (field(pmu, "src_bdf_en", config) && field(pmu, "src_rp_mask", config))
 		return error_set(e, EINVAL,
-				 "%s filters by root ports (src_rp_mask) or by a function (src_bdf), not by both: "
-				 "the event would never count",
+				 "%s filters by root port (src_rp_mask) or by function (src_bdf), not both: the "
+				 "event would never count",
 				 pmu->name);
 	if (field(pmu, "src_bdf", config) && !field(pmu, "src_bdf_en", config) && !field(pmu, "src_rp_mask", config))
 		return error_set(e, EINVAL,
@@ -413,14 +413,14 @@ int class_pmu_check(const struct event_view *view, const struct event_set *set, 
 			if (b->pmu_index != a->pmu_index || is_clock(pmu, pmu->hook_data, b->config))
 				continue;
 			if (!by_function(pmu, b))
-				return error_set(e, EINVAL,
-						 "%s counts one function or all of them, not both at once: \"%.80s\" "
-						 "beside src_bdf=%s",
-						 pmu->name, b->text, pci_id_text(id, one));
+				return error_set(
+					e, EINVAL,
+					"%s counts one function or all, not both at once: \"%.80s\" with src_bdf=%s",
+					pmu->name, b->text, pci_id_text(id, one));
 			if (field(pmu, "src_bdf", b->config) != id)
 				return error_set(e, EINVAL,
-						 "%s has one filter for a function, which holds for all its events: "
-						 "%s and %s cannot be counted at once",
+						 "%s has one function filter for all its events: %s and %s cannot be "
+						 "counted at once",
 						 pmu->name, pci_id_text(id, one),
 						 pci_id_text((uint16_t)field(pmu, "src_bdf", b->config), other));
 		}

@@ -107,7 +107,7 @@ static int parse_value(struct parser *p, struct event_term *t)
 	}
 	len = strcspn(start, ",/{}'\" \t\r\n");
 	if (!len)
-		return fail(p, start, "a value is missing behind \"=\"");
+		return fail(p, start, "a value is missing after \"=\"");
 	p->at = start + len;
 	t->value = strndup(start, len);
 	if (!t->value)
@@ -171,9 +171,9 @@ static int parse_terms(struct parser *p, char end, struct event_term **terms, si
 			p->at++;
 			skip_blanks(p);
 			if (*p->at == end)
-				r = fail(p, p->at, "a term is missing behind \",\"");
+				r = fail(p, p->at, "a term is missing after \",\"");
 		} else if (*p->at && *p->at != end) {
-			r = fail(p, p->at, "expected \",\" or \"/\" behind the term");
+			r = fail(p, p->at, "expected \",\" or \"/\" after the term");
 		}
 		if (r)
 			break;
@@ -213,7 +213,7 @@ static int parse_mods(struct parser *p, uint32_t *mods)
 	while (isalpha((unsigned char)p->at[len]))
 		len++;
 	if (!len)
-		return fail(p, p->at, "modifiers, or the name of a tracepoint, are missing behind \":\"");
+		return fail(p, p->at, "modifiers or a tracepoint name are missing after \":\"");
 	wrong = event_mods_parse(p->at, len, mods);
 	if (wrong)
 		return fail(p, p->at + wrong - 1,
@@ -287,7 +287,7 @@ static int parse_breakpoint(struct parser *p, struct event_node *n)
 		n->type = 3;
 	if (n->type & 4) {
 		if (n->type != 4)
-			return fail(p, p->at, "execution cannot be watched together with reading or writing");
+			return fail(p, p->at, "a breakpoint cannot watch execution and access at once");
 		if (!n->length)
 			n->length = sizeof(long);
 	}
@@ -307,7 +307,7 @@ static int parse_after_colon(struct parser *p, struct event_node *n, const char 
 		letters++;
 	if (!number(word, len, &n->type)) {
 		if (number(rest, rest_len, &n->config))
-			return fail(p, rest, "a number is expected behind \"TYPE:\"");
+			return fail(p, rest, "expected a number after \"TYPE:\"");
 		n->form = EVENT_NUMERIC;
 		p->at = rest + rest_len;
 		return parse_optional_mods(p, false, &n->mods);
@@ -323,9 +323,7 @@ static int parse_after_colon(struct parser *p, struct event_node *n, const char 
 		return parse_mods(p, &n->mods);
 	}
 	if (len == 3 && !strncmp(word, "mem", 3) && !strpbrk(rest, "*?["))
-		return fail(p, rest,
-			    "the address of a breakpoint is expected behind \"mem:\", as in "
-			    "mem:0x1000/4:rw");
+		return fail(p, rest, "expected an address after \"mem:\", as in mem:0x1000/4:rw");
 	n->form = EVENT_TRACEPOINT;
 	n->name = strndup(word, len);
 	n->event = strndup(rest, rest_len);
@@ -361,7 +359,7 @@ static int parse_event(struct parser *p, struct event_node *n)
 
 	n->column = column(p);
 	if (!len)
-		return fail(p, word, *word ? "an event is expected here" : "an event is missing");
+		return fail(p, word, *word ? "expected an event here" : "an event is missing");
 	if (too_long_for_raw(word, len))
 		return fail(p, word, "a raw event has at most 16 hexadecimal digits");
 	if (!strncmp(word, "mem:", 4) && isdigit((unsigned char)word[4])) {

@@ -297,8 +297,8 @@ static int unknown_pmu(struct resolver *r, const char *name)
 	/* perf makes PMUs of these files itself. */
 	if (!strncmp(name, "hwmon", 5) || !strncmp(name, "drm_", 4))
 		return resolve_fail(r, ENOENT, r->node->column,
-				    "\"%.80s\" is not a PMU of the kernel: the sources %s are recorded without -e",
-				    name, name[0] == 'h' ? "hwmon and thermal" : "for graphics");
+				    "\"%.80s\" is not a kernel PMU; the sources %s are recorded without -e", name,
+				    name[0] == 'h' ? "hwmon and thermal" : "for graphics");
 	for (size_t i = 0; i < r->view->n_pmus; i++) {
 		nearest_offer(&near, r->view->pmu[i].name);
 		listing_add(&all, r->view->pmu[i].name);
@@ -493,7 +493,7 @@ static int resolve_node(struct resolver *r)
 	int err;
 
 	if (n->mods & EVENT_MOD_RETIRE)
-		return resolve_fail(r, EINVAL, n->column, "the modifier R takes samples, and pmrec counts");
+		return resolve_fail(r, EINVAL, n->column, "the modifier R is for sampling, and pmrec counts");
 	if (n->group != EVENT_NONE && n->mods & (EVENT_MOD_PINNED | EVENT_MOD_EXCLUSIVE) &&
 	    r->list->group[n->group].first != (uint32_t)(n - r->list->node))
 		return resolve_fail(r, EINVAL, n->column,

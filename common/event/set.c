@@ -77,7 +77,7 @@ int resolve_add(struct resolver *r, struct event *ev, const char *body, bool exp
 	if (ev->type == EVENT_TYPE_TOOL && (n->mods & ~(uint32_t)HARMLESS || ev->cpus || ev->percore))
 		goto tool_mods;
 	if (n->mods & EVENT_MOD_WEAK)
-		buf_printf(r->notes, "W says something of groups, and \"%.*s\" is none\n", (int)(n->end - n->column),
+		buf_printf(r->notes, "W applies to groups, and \"%.*s\" is not one\n", (int)(n->end - n->column),
 			   r->list->text + n->column);
 	ev->mods = resolve_mods(r);
 	ev->parsed = set->parsed;
@@ -106,9 +106,9 @@ int resolve_add(struct resolver *r, struct event *ev, const char *body, bool exp
 	return 0;
 tool_mods:
 	event_release(ev);
-	return resolve_fail(r, EINVAL, n->column,
-			    "pmrec counts %.60s itself, of the whole: modifiers, cpu and percore do not concern it",
-			    body);
+	return resolve_fail(
+		r, EINVAL, n->column,
+		"pmrec counts %.60s itself, for the whole machine: modifiers, cpu and percore do not apply", body);
 no_memory:
 	event_release(ev);
 	return error_set(r->e, ENOMEM, "out of memory");
@@ -156,10 +156,11 @@ int resolve_groups(struct resolver *r, size_t start, const struct event_group *g
 
 		if (pmu != EVENT_NONE && r->view->pmu[pmu].hooks && r->view->pmu[pmu].hooks->strict_groups)
 			return resolve_fail(r, EINVAL, r->list->node[g->first].column,
-					    "a group has events of one PMU: %s counts with no other at once",
+					    "the events of a group must be of one PMU: %s does not count with others",
 					    set->event[i].pmu);
 	}
-	buf_printf(r->notes, "the group {%.*s} spans PMUs that cannot be counted together: it becomes %u groups\n",
+	buf_printf(r->notes,
+		   "the group {%.*s} spans PMUs that cannot be counted together; it is split into %u groups\n",
 		   (int)(r->list->node[g->first + g->n - 1].end - r->list->node[g->first].column),
 		   r->list->text + r->list->node[g->first].column, (unsigned)(set->groups - base));
 	return 0;

@@ -284,8 +284,8 @@ static int apply(struct resolver *r, struct event *ev, const struct event_pmu *p
 	uint64_t raw;
 
 	if (t->driver)
-		return resolve_fail(r, EINVAL, t->column,
-				    "@%s configures a driver for tracing, which is not counting", t->key);
+		return resolve_fail(r, EINVAL, t->column, "@%s configures a driver for tracing, not for counting",
+				    t->key);
 	for (size_t i = 0; i < N_FIXED; i++)
 		if (!strcmp(fixed_keys[i].key, t->key))
 			return apply_fixed(r, ev, pmu, t, i);
@@ -414,9 +414,7 @@ int resolve_terms(struct resolver *r, struct event *ev, const struct event_pmu *
 			else if (!a && !legacy && !names)
 				err = apply(r, ev, pmu, t);
 			if (!names && is_sampling(t))
-				buf_printf(r->notes,
-					   "%.60s of \"%.*s\" is about samples, of which counting takes "
-					   "none\n",
+				buf_printf(r->notes, "%.60s in \"%.*s\" applies to sampling only, and is ignored\n",
 					   t->key, (int)(n->end - n->column), r->list->text + n->column);
 		}
 	if (!err && pmu && pmu->hooks) {

@@ -154,7 +154,7 @@ static const char *event_text(const struct json *object, struct buf *out)
 		buf_printf(out, ",%s", filter);
 	if (number(object, "MSRIndex", &msr) && msr) {
 		if (!msr_term(msr))
-			return "its MSRIndex is a register that the kernel has no term for";
+			return "the kernel has no term for the register of its MSRIndex";
 		more = 0;
 		number(object, "MSRValue", &more);
 		buf_printf(out, ",%s=0x%llx", msr_term(msr), (unsigned long long)more);
@@ -272,7 +272,7 @@ static int add_alias(struct event_pmu *pmu, const struct row *r)
 static void note(struct buf *notes, unsigned *n, const char *name, const char *why)
 {
 	if (++*n <= MAX_NOTES)
-		buf_printf(notes, "vendor event %.100s is left out: %s\n", name, why);
+		buf_printf(notes, "vendor event %.100s left out: %s\n", name, why);
 }
 
 /* A word of the event language, so that it can be asked for. */
@@ -295,13 +295,14 @@ static const char *describe(const struct vendor_events *v, struct merged *m, cha
 
 	if (standard) {
 		if (vendor_lower(key, sizeof(key), standard) || !names_get(&v->standard, key, &at))
-			return "the file with its ArchStdEvent is missing (name perf's folder of the architecture)";
+			return "the file with its ArchStdEvent is missing (name perf's directory of the "
+			       "architecture)";
 		m->standard = v->standard_event[at];
 	}
 	if (!either(m, "EventName") && either(m, "MetricName"))
 		return "";
 	if (!either(m, "EventName") || vendor_lower(name, size, either(m, "EventName")) || !is_name(name))
-		return "its name cannot be written in a list of events";
+		return "its name cannot be used in a list of events";
 	buf_clear(text);
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		if (!strcmp(name, fixed[i].name))

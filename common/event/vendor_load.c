@@ -102,8 +102,8 @@ static int load_file(struct vendor_events *v, const char *path, bool only_standa
 	v->file[v->n_files++] = j;
 	list = json_is_array(j) ? j : json_get(j, "Events");
 	if (!json_is_array(list))
-		return error_set(e, EINVAL,
-				 "%s: not an event file: it should hold an array of objects with EventName", path);
+		return error_set(e, EINVAL, "%s: not an event file, which is an array of objects with EventName",
+				 path);
 	for (size_t i = 0; i < json_count(list) && !err; i++) {
 		const struct json *object = json_at(list, i);
 
@@ -245,7 +245,7 @@ static int look_up(const char *path, const char *cpuid, char *dir, size_t size, 
 
 	if (err)
 		return err > 0 ? 0 : err;
-	return error_set(e, ENOENT, "%s/mapfile.csv has no line for this CPU (%s): name the folder of a CPU", path,
+	return error_set(e, ENOENT, "%s/mapfile.csv has no line for this CPU (%s); name the directory of a CPU", path,
 			 cpuid ? cpuid : "whose id is not known");
 }
 

@@ -94,8 +94,7 @@ static int scan_id(struct lexer *l, size_t start, size_t *end)
 		}
 	}
 	if (section)
-		return error_set(l->error, EINVAL, "column %zu: no second '@' ends the part that begins here",
-				 open + 1);
+		return error_set(l->error, EINVAL, "column %zu: the '@' here has no closing '@'", open + 1);
 	*end = i;
 	return l->word.err;
 }
@@ -119,7 +118,7 @@ static int scan_number(struct lexer *l, size_t start, size_t len)
 	if (err == -ENOMEM)
 		return error_set(l->error, ENOMEM, "out of memory");
 	if (err)
-		return error_set(l->error, EINVAL, "column %zu: %.*s is beyond what a number can hold", start + 1,
+		return error_set(l->error, EINVAL, "column %zu: %.*s is too large for a number", start + 1,
 				 (int)(len < 40 ? len : 40), text);
 	return 0;
 }
@@ -183,7 +182,7 @@ int lexer_next(struct lexer *l)
 		return 0;
 	}
 	if (c > ' ' && c < 0x7f)
-		return error_set(l->error, EINVAL, "column %zu: '%c' does not belong to the language", start + 1, c);
-	return error_set(l->error, EINVAL, "column %zu: the byte 0x%02x does not belong to the language", start + 1,
+		return error_set(l->error, EINVAL, "column %zu: '%c' is not allowed here", start + 1, c);
+	return error_set(l->error, EINVAL, "column %zu: the byte 0x%02x is not allowed here", start + 1,
 			 (unsigned char)c);
 }

@@ -142,9 +142,9 @@ static int unexpected(struct parser *p, const char *wanted)
 	size_t len = l->at - l->start;
 
 	if (l->kind == TOKEN_END)
-		return error_set(p->error, EINVAL, "column %zu: the expression ends where %s should be", l->start + 1,
-				 wanted);
-	return error_set(p->error, EINVAL, "column %zu: found '%.*s' where %s should be", l->start + 1,
+		return error_set(p->error, EINVAL, "column %zu: the expression ends where %s is expected",
+				 l->start + 1, wanted);
+	return error_set(p->error, EINVAL, "column %zu: found '%.*s' where %s is expected", l->start + 1,
 			 (int)(len < 40 ? len : 40), l->text + l->start, wanted);
 }
 

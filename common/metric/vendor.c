@@ -79,7 +79,7 @@ static const struct json *find_standard(const struct vendor_docs *docs, const ch
 
 static int left_out(struct buf *skipped, const struct entry *entry, const struct error *e)
 {
-	buf_printf(skipped, "metric %s is left out: %s\n", entry->name, e->text);
+	buf_printf(skipped, "metric %s left out: %s\n", entry->name, e->text);
 	return 0;
 }
 
@@ -244,7 +244,7 @@ static int print_expanded(struct loader *l, const struct expr *x, const char *un
 		err = error_set(l->error, E2BIG, "longer than %d characters without references to other metrics",
 				EXPR_MAX_TEXT);
 	if (!err && l->total > MAX_TOTAL)
-		err = error_set(l->error, E2BIG, "its set holds more than %u bytes of formulas", MAX_TOTAL);
+		err = error_set(l->error, E2BIG, "its set has more than %u bytes of formulas", MAX_TOTAL);
 	if (!err) {
 		expr_print_replaced(x, replacement, &text);
 		l->total += text.len;

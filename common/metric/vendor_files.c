@@ -50,7 +50,7 @@ static int no_list(struct json *j, const char *name, const char *path, struct er
 	json_free(j);
 	if (!strcmp(name, "metricgroups.json"))
 		return 0;
-	return error_set(e, EINVAL, "%s: holds neither events nor metrics: no array of objects", path);
+	return error_set(e, EINVAL, "%s: neither events nor metrics: not an array of objects", path);
 }
 
 /* All arrays of the folder's files, in the order of their names. What cannot be read is an error: a folder that lacks
@@ -109,7 +109,7 @@ static int add_standards(struct vendor_docs *docs, const char *path, struct buf 
 		buf_addstr(&above, "/..");
 		err = above.err ? above.err : add_folder(&docs->standard, &docs->n_standards, buf_str(&above), &why);
 		if (err)
-			buf_printf(notes, "of what ArchStdEvent refers to, a part is not read: %s\n", why.text);
+			buf_printf(notes, "some of what ArchStdEvent refers to was not read: %s\n", why.text);
 	}
 	buf_release(&above);
 	return err == -ENOMEM ? err : 0;
@@ -145,9 +145,8 @@ static int load_one(struct metric_set *set, struct json *j, const char *folder, 
 	int err = 0;
 
 	if (!json_is_array(list))
-		err = error_set(
-			e, EINVAL,
-			"not a metric file: it should hold an array of objects with MetricName and MetricExpr");
+		err = error_set(e, EINVAL,
+				"not a metric file, which is an array of objects with MetricName and MetricExpr");
 	if (!err) {
 		docs.doc = &list;
 		docs.n = 1;

@@ -156,7 +156,7 @@ static int find_offsets(struct offsets *at, const struct root *root, struct erro
 	btf_release(&b);
 	if (err || at->cgroups < 0 || at->cgroups > INT16_MAX || !at->sched_switch)
 		return error_set(e, ENOTSUP,
-				 "counting cgroups by BPF needs /sys/kernel/btf/vmlinux, a kernel with "
+				 "counting cgroups with BPF needs /sys/kernel/btf/vmlinux, a kernel with "
 				 "CONFIG_DEBUG_INFO_BTF=y and CONFIG_CGROUPS=y");
 	return 0;
 }
@@ -175,9 +175,8 @@ static int put_places(const struct bpf_cgroups *g, const int *directory, struct 
 
 		if (!err && (uint32_t)fs.f_type != VERSION_2)
 			return error_set(e, ENOTSUP,
-					 "BPF programs know the cgroups of version 2 alone, and "
-					 "perf_event is in version 1 here; boot with cgroup_no_v1=perf_event, or "
-					 "count without --bpf-counters");
+					 "BPF programs see only version 2 cgroups, and perf_event is in version 1 "
+					 "here; boot with cgroup_no_v1=perf_event, or count without --bpf-counters");
 		id = st.st_ino;
 		if (!err)
 			err = bpf_map_put(g->places, &id, &i);
@@ -222,7 +221,7 @@ int bpf_cgroups_init(struct bpf_cgroups *g, const struct root *root, const int *
 	g->n_cgroups = n_cgroups;
 	g->n_cpus = n_cpus;
 	if (n_events > BPF_CGROUPS_EVENTS_MAX)
-		return error_set(e, E2BIG, "--bpf-counters: more than %d events of cgroups", BPF_CGROUPS_EVENTS_MAX);
+		return error_set(e, E2BIG, "--bpf-counters: more than %d events in cgroups", BPF_CGROUPS_EVENTS_MAX);
 	err = find_offsets(&at, root, e);
 	if (!err)
 		err = make_maps(g, e);

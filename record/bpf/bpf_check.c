@@ -33,15 +33,15 @@ static int refused(int err, const struct root *root, struct error *e)
 	if (!root_line(root, line, sizeof(line), "/sys/kernel/security/lockdown") &&
 	    strstr(line, "[confidentiality]"))
 		return error_set(e, EPERM,
-				 "the kernel is locked down (%s), and lets no BPF program look at it; boot "
+				 "the kernel is locked down (%s) and lets no BPF program read its memory; boot "
 				 "without lockdown=confidentiality",
 				 line);
 	if (privileges_has("cap_sys_admin") || (privileges_has("cap_bpf") && privileges_has("cap_perfmon")))
 		return error_set(e, EPERM,
-				 "BPF is refused in spite of all rights; outside of the container, or with "
-				 "--security-opt seccomp=unconfined");
+				 "BPF is refused although no capability is missing; run pmrec outside the container, "
+				 "or with --security-opt seccomp=unconfined");
 	return error_set(e, EPERM,
-			 "counting by BPF takes CAP_BPF and CAP_PERFMON; as root, or setcap "
+			 "counting with BPF needs CAP_BPF and CAP_PERFMON; run pmrec as root, or setcap "
 			 "cap_bpf,cap_perfmon=ep \"$(command -v pmrec)\"");
 }
 
@@ -60,8 +60,8 @@ int bpf_attach_refused(int err, struct error *e)
 	switch (err) {
 	case -EPERM:
 		return error_set(e, EPERM,
-				 "this kernel lets nobody attach to BPF programs, whatever their rights; "
-				 "some virtual machines are set up so, and only another kernel helps");
+				 "this kernel lets nobody attach to BPF programs, not even root; some virtual "
+				 "machines have such kernels, and only another kernel helps");
 	case -BPF_NOT_SUPPORTED:
 	case -ENOTSUP:
 		return error_set(e, ENOTSUP,

@@ -78,7 +78,7 @@ static int find_pid(const struct root *root, struct error *e)
 	btf_release(&b);
 	if (err || pid < 0)
 		return error_set(e, ENOTSUP,
-				 "counting tasks by BPF needs /sys/kernel/btf/vmlinux, a kernel with "
+				 "counting tasks with BPF needs /sys/kernel/btf/vmlinux, a kernel with "
 				 "CONFIG_DEBUG_INFO_BTF=y");
 	return pid;
 }
@@ -92,8 +92,8 @@ int bpf_tasks_init(struct bpf_tasks *t, const struct root *root, bool inherit, s
 	*t = BPF_TASKS_NONE;
 	if (!root_link_name(root, space, sizeof(space), "/proc/self/ns/pid") && strcmp(space, FIRST_PID_NAMESPACE))
 		return error_set(e, ENOTSUP,
-				 "BPF programs see other process ids than this container; count with "
-				 "-a or --for-each-cgroup, or outside of it");
+				 "BPF programs see process ids other than those in this container; count with -a or "
+				 "--for-each-cgroup, or outside the container");
 	pid = find_pid(root, e);
 	if (pid < 0)
 		return pid;

@@ -328,10 +328,10 @@ int bpf_leader_begin(struct bpf_leader *l, const struct bpf_leaders *all, const 
 			return 0;
 		bpf_leader_release(l);
 		if (err == -EPERM)
-			return error_set(e, EPERM,
-					 "only who has CAP_SYS_ADMIN may share an event that others count; "
-					 "name a map of your own with --bpf-attr-map, or setcap cap_sys_admin=ep "
-					 "\"$(command -v pmrec)\"");
+			return error_set(
+				e, EPERM,
+				"sharing an event that others count needs CAP_SYS_ADMIN; name a map of your own with "
+				"--bpf-attr-map, or setcap cap_sys_admin=ep \"$(command -v pmrec)\"");
 	}
 	err = make_leader(l, attr, filter, cpus, n_cpus, e);
 	return err || !shared ? err : tell_leader(all, key.bytes, l, e);

@@ -37,8 +37,8 @@ int bpf_target_find(struct bpf_target *t, uint32_t id, struct error *e)
 		return error_set(e, ENOENT, "-b %u: there is no such BPF program; `bpftool prog` lists them", id);
 	if (t->fd == -EPERM)
 		return error_set(e, EPERM,
-				 "-b %u: only who has CAP_SYS_ADMIN may look for BPF programs; as root, or "
-				 "setcap cap_sys_admin=ep \"$(command -v pmrec)\"",
+				 "-b %u: finding BPF programs needs CAP_SYS_ADMIN; run pmrec as root, or setcap "
+				 "cap_sys_admin=ep \"$(command -v pmrec)\"",
 				 id);
 	if (t->fd < 0)
 		return error_sys(e, -t->fd, "-b %u", id);
@@ -48,14 +48,14 @@ int bpf_target_find(struct bpf_target *t, uint32_t id, struct error *e)
 	snprintf(t->name, sizeof(t->name), "%s", info.name);
 	if (!info.btf_id || !info.nr_func_info)
 		return error_set(e, EINVAL,
-				 "-b %u: the BPF program %s was loaded without BTF, and nothing can be "
-				 "attached to it then; build it with clang -g and load it with libbpf",
+				 "-b %u: the BPF program %s was loaded without BTF, so nothing can attach to it; "
+				 "build it with clang -g and load it with libbpf",
 				 id, t->name);
 	if (!info.jited_prog_len)
-		return error_set(e, EPROTO,
-				 "-b %u: the BPF program %s is interpreted; load it again after sysctl "
-				 "net.core.bpf_jit_enable=1",
-				 id, t->name);
+		return error_set(
+			e, EPROTO,
+			"-b %u: the BPF program %s is interpreted; reload it after sysctl net.core.bpf_jit_enable=1",
+			id, t->name);
 	btf = info.btf_id;
 	info = (struct bpf_prog_info){ .func_info_rec_size = sizeof(function), .nr_func_info = 1 };
 	err = bpf_info_list(t->fd, &info, sizeof(info), offsetof(struct bpf_prog_info, func_info), &function,
@@ -189,8 +189,7 @@ static int attach(const struct bpf_profile *p, uint32_t target, bool entry, stru
 	close(fd);
 	if (link == -E2BIG)
 		return error_set(e, E2BIG,
-				 "-b %u (%s): so many programs are attached to it already that the kernel "
-				 "takes no more; end what else profiles it",
+				 "-b %u (%s): the kernel attaches no more programs to it; stop what else profiles it",
 				 t->id, t->name);
 	if (link < 0)
 		return error_sys(e, -link, "-b %u (%s): attaching to it", t->id, t->name);

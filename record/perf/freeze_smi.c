@@ -48,7 +48,7 @@ int freeze_smi_begin(struct freeze_smi *f, const struct root *root, struct error
 		return 0;
 	file = root_open_write(root, FREEZE_SMI_PATH);
 	if (file < 0)
-		return error_sys(e, -file, "--smi-cost has to set %s", FREEZE_SMI_PATH);
+		return error_sys(e, -file, "--smi-cost cannot set %s", FREEZE_SMI_PATH);
 	if (pipe2(pipe_fd, O_CLOEXEC)) {
 		close(file);
 		return error_sys(e, errno, "--smi-cost");

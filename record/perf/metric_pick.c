@@ -196,7 +196,7 @@ static int pick_word(struct metrics *m, const char *text)
 	if (err || w.found)
 		return err;
 	each_row(m, offer, &near);
-	return error_set(m->error, ENOENT, "-M: there is no metric and no group of metrics '%.80s'%s%s%s%s", text,
+	return error_set(m->error, ENOENT, "-M: there is no metric or metric group '%.80s'%s%s%s%s", text,
 			 near.best[0] ? ", did you mean " : "", near.best, near.best[0] ? "?" : "",
 			 m->n_sets || m->s->packed ? "" : "; " PERF_VENDOR_HINT);
 }

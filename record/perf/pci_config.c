@@ -203,10 +203,9 @@ int pci_map_record(const struct pci_map *m, struct plan *p)
 	case PCI_NO_SUCH:
 		return plan_config_missing(p, PM_SYSTEM, PM_NONE, PM_REASON_NOT_SUPPORTED, "pci.root_ports");
 	case PCI_NEEDS_ROOT:
-		err = plan_refused(
-			p, PM_REASON_NO_PERMISSION, "run pmrec as root (CAP_SYS_ADMIN)",
-			"which PCI device belongs to which root complex: configuration space is cut to its "
-			"first 64 bytes");
+		err = plan_refused(p, PM_REASON_NO_PERMISSION, "run pmrec as root (CAP_SYS_ADMIN)",
+				   "which PCI device belongs to which root complex: only the first 64 bytes of "
+				   "configuration space can be read");
 		return err ? err :
 			     plan_config_missing(p, PM_SYSTEM, PM_NONE, PM_REASON_NO_PERMISSION, "pci.root_ports");
 	case PCI_KNOWN:

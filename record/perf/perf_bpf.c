@@ -34,7 +34,7 @@ const char *perf_way_refuses(const struct record_options *o, const struct event 
 	if (!o->perf.bpf_programs || !ev->uncore)
 		return NULL;
 	*err = EOPNOTSUPP;
-	return "without -b: it counts outside of cores, whatever runs on them";
+	return "without -b: it counts outside the cores, whatever runs on them";
 }
 
 /* ---- rows ---- */
@@ -314,7 +314,7 @@ int perf_bpf_check(const struct perf_source *s, struct plan *p, struct error *e)
 	err = any ? bpf_check(p->root, e) : 0;
 	if (err || !groups)
 		return err;
-	return plan_refused(p, PM_OK, NULL, "BPF counts the events of a group one by one");
+	return plan_refused(p, PM_OK, NULL, "BPF counts events of a group one by one, not together");
 }
 
 /* What the options alone do not tell: single events have the modifier. */
@@ -327,7 +327,7 @@ static int check_target(const struct record_options *o, const struct perf_group 
 	if (g->n_cgroups)
 		return error_set(e, EINVAL, "%s: BPF counts cgroups with --for-each-cgroup, not with -G", name);
 	if (o->perf.per_thread)
-		return error_set(e, EINVAL, "%s: BPF does not follow new threads one by one, as --per-thread does",
+		return error_set(e, EINVAL, "%s: BPF cannot follow new threads one by one, as --per-thread does",
 				 name);
 	return 0;
 }
@@ -348,7 +348,7 @@ int perf_bpf_begin(struct perf_source *s, struct plan *p, struct error *e)
 	raise_memlock();
 	s->bpf = bpf_new(s, p);
 	if (!s->bpf)
-		return error_sys(e, ENOMEM, "counting by BPF");
+		return error_sys(e, ENOMEM, "counting with BPF");
 	memset(events, 0, sizeof(events));
 	for (uint32_t i = 0; i < s->n_groups; i++) {
 		struct perf_group *g = s->group[i];
@@ -357,7 +357,7 @@ int perf_bpf_begin(struct perf_source *s, struct plan *p, struct error *e)
 			continue;
 		g->bpf = group_new(s->bpf, g);
 		if (!g->bpf)
-			return error_sys(e, ENOMEM, "counting by BPF");
+			return error_sys(e, ENOMEM, "counting with BPF");
 		g->bpf->first = !events[g->way];
 		for (uint32_t k = 0; k < g->n; k++)
 			g->bpf->member[k].index = events[g->way]++;
@@ -387,7 +387,7 @@ static void tell_doctor(const struct root *root, struct buf *out)
 	if (bpf_check_attach(&why))
 		buf_printf(out, "no -b: %s\n", why.text);
 	else if (!privileges_has("cap_sys_admin"))
-		buf_addstr(out, "no -b: only who has CAP_SYS_ADMIN may look for BPF programs\n");
+		buf_addstr(out, "no -b: finding BPF programs needs CAP_SYS_ADMIN\n");
 	else
 		buf_addstr(out, "-b works here\n");
 }

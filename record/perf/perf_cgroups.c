@@ -61,8 +61,8 @@ static int find_hierarchy(struct perf_source *s, const struct plan *p, struct er
 		free(unified);
 	return s->hierarchy ? 0 :
 			      error_set(e, ENOENT,
-					"cgroups: no hierarchy is mounted that perf events know; "
-					"mount -t cgroup2 none /sys/fs/cgroup");
+					"cgroups: no hierarchy that perf events support is mounted; mount -t cgroup2 "
+					"none /sys/fs/cgroup");
 }
 
 static uint32_t known(const struct perf_source *s, const char *name)
@@ -89,11 +89,11 @@ static int add_cgroup(struct perf_source *s, const struct plan *p, const char *n
 		return error_set(e, E2BIG, "more than %d cgroups", CGROUPS_MAX);
 	/* Names are paths below the hierarchy, and nothing else. */
 	if (!strncmp(path, "../", 3) || strstr(path, "/../") || !strcmp(path, ".."))
-		return error_set(e, EINVAL, "cgroup '%.100s': a name cannot leave %s", name, s->hierarchy);
+		return error_set(e, EINVAL, "cgroup '%.100s': a name cannot point outside %s", name, s->hierarchy);
 	fd = root_open(p->root, "%s/%s", s->hierarchy, path);
 	if (fd >= 0 && faccessat(fd, "cgroup.procs", F_OK, 0)) {
 		close(fd);
-		return error_set(e, ENOTDIR, "cgroup '%.200s' in %s: that is not a cgroup", name, s->hierarchy);
+		return error_set(e, ENOTDIR, "'%.200s' in %s is not a cgroup", name, s->hierarchy);
 	}
 	if (fd < 0)
 		return error_sys(e, -fd, "cgroup '%.200s' in %s", name, s->hierarchy);
@@ -130,10 +130,10 @@ static int assign_names(struct perf_source *s, const struct plan *p, const size_
 				return error_set(e, ENAMETOOLONG, "-G: '%.60s...' is too long for a name", at);
 			comma = *comma ? comma : NULL;
 			if (given >= events)
-				return error_set(e, EINVAL,
-						 "-G: cgroup '%.100s' has no event before it: %zu event%s, "
-						 "and a name more",
-						 name, events, events == 1 ? "" : "s");
+				return error_set(
+					e, EINVAL,
+					"-G: cgroup '%.100s' has no event before it: there are only %zu event%s",
+					name, events, events == 1 ? "" : "s");
 			if (*name) {
 				err = add_cgroup(s, p, name, &index, e);
 				if (err)
@@ -248,15 +248,13 @@ static int tell_apart(struct perf_source *s, struct plan *p)
 		if (ev->group && i && ev->group == ev[-1].group && !told &&
 		    (e->first_cgroup != e[-1].first_cgroup || e->n_cgroups != e[-1].n_cgroups))
 			err = plan_refused(p, PM_OK, NULL,
-					   "%.100s and %.100s are in braces, and not in the same "
-					   "cgroup: they are counted apart",
+					   "%.100s and %.100s are in braces but in different cgroups: they are "
+					   "counted separately",
 					   ev[-1].name, ev->name);
 		if (told)
 			e->n_cgroups = e->first_cgroup = 0;
 		if (told && !err)
-			err = plan_refused(p, PM_OK, NULL,
-					   "%.100s is counted of the whole machine: cgroups do not "
-					   "concern it",
+			err = plan_refused(p, PM_OK, NULL, "%.100s counts the whole machine, whatever the cgroup",
 					   ev->name);
 	}
 	return err;

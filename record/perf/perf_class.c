@@ -474,10 +474,10 @@ int perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, s
 			continue;
 		if (!running)
 			return plan_refused(plan, PM_REASON_NOT_COUNTED, NULL,
-					    "%s never had a counter: others hold them, or %s", g->member[k]->ev->name,
+					    "%s never got a counter: others hold them, or %s", g->member[k]->ev->name,
 					    c && c->still ? c->still : "the unit is not in use");
 		if (c && is_clock(g->member[k]) && !count)
-			return plan_refused(plan, PM_REASON_NOT_COUNTED, NULL, "%s: its clock stands still: %s",
+			return plan_refused(plan, PM_REASON_NOT_COUNTED, NULL, "%s: its clock does not run: %s",
 					    pmu->name, c->still ? c->still : "the unit is not in use");
 	}
 	return 0;
@@ -597,7 +597,7 @@ int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const s
 			return error_set(e, EINVAL, "\"%.80s\" counts a socket and cannot follow a %s", ev->text,
 					 plan->options->target == TARGET_COMMAND ?
 						 "command: add -a" :
-						 "process or thread: -a in place of -p and -t");
+						 "process or thread; use -a instead of -p and -t");
 		err = perf_class_probe(p, pmu, plan->root);
 	}
 	return err ? err : class_pmu_check(&view, set, e);

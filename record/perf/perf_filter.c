@@ -108,11 +108,11 @@ int perf_filter_failed(const struct root *root, const char *event, const char *f
 			buf_printf(&names, "%s%s", i ? ", " : "", f.name[i]);
 		if (!unknown_field(&f, filter, word, sizeof(word)))
 			error_set(e, number,
-				  "--filter '%.60s' of %.60s: the kernel does not understand it; FIELD "
-				  "OPERATOR VALUE joined by && and || is what it knows, the fields are %.180s",
+				  "--filter '%.60s' of %.60s: the kernel does not understand it; write FIELD "
+				  "OPERATOR VALUE, joined by && and ||, with the fields %.180s",
 				  filter, event, buf_str(&names));
 		else if ((near = options_nearest(word, f.name, f.n)))
-			error_set(e, number, "--filter '%.60s' of %.60s: there is no field '%s', did you mean '%s'?",
+			error_set(e, number, "--filter '%.60s' of %.60s: there is no field '%s'; did you mean '%s'?",
 				  filter, event, word, near);
 		else
 			error_set(e, number,

@@ -55,14 +55,14 @@ static const char *hint_permission(const struct event *ev, const struct plan *p,
 	}
 	/* The right is there, so something else has said no. */
 	if (may)
-		return "outside of the container, or with --cap-add=PERFMON --security-opt seccomp=unconfined: "
+		return "outside the container, or with --cap-add=PERFMON --security-opt seccomp=unconfined: "
 		       "a filter of system calls or a locked-down kernel refuses it";
 	if (err)
 		return SETCAP;
 	if (tasks && ((!o->perf.pids && !o->perf.tids) || is_foreign(p, o->perf.pids) || is_foreign(p, o->perf.tids)))
 		return SETCAP ": tasks of other users are open to those alone who have that capability";
 	if (atoi(paranoid) <= most)
-		return "outside of the container, or as root: kernel.perf_event_paranoid permits it, and something "
+		return "outside the container, or as root: kernel.perf_event_paranoid permits it, and something "
 		       "else does not";
 	snprintf(text, size, SETCAP ", or sysctl kernel.perf_event_paranoid=%d (it is %.20s)", most, paranoid);
 	return text;
@@ -120,7 +120,7 @@ const char *perf_hint(int err, const struct event *ev, const struct plan *p, cha
 		return hint_absent(ev, p->root);
 	case EBUSY:
 		return perf_nmi_watchdog(p->root) ?
-			       "sysctl kernel.nmi_watchdog=0, which frees a counter of each CPU" :
+			       "sysctl kernel.nmi_watchdog=0, which frees a counter on each CPU" :
 			       "stop what else holds the counter";
 	case EINVAL:
 	case EOPNOTSUPP:

@@ -270,11 +270,11 @@ static int find_events(struct metrics *m)
 			return metrics_no_memory(m);
 		if (err && one.by_group && i + 1 == all && !kept)
 			return error_set(m->error, e.number ? e.number : ENOENT,
-					 "-M: of the metrics of %.80s none can be computed here, such as %s: %s",
+					 "-M: none of the metrics of %.80s can be computed here, such as %s: %s",
 					 one.word, one.row->display, e.text);
 		if (err == -ENOENT && !one.by_group && one.row->otherwise && is_elsewhere(m, one.row))
 			return error_set(m->error, ENOENT,
-					 "-M: metric %s: this machine has no PMU that counts it: pmrec doctor",
+					 "-M: metric %s: no PMU of this machine counts it; see pmrec doctor",
 					 one.row->display);
 		if (err && !one.by_group)
 			return error_set(m->error, e.number ? e.number : ENOENT, "-M: metric %s: %s",

@@ -42,8 +42,8 @@ static int driver_missing(struct plan *plan, const struct pmu_class *c, const ch
 	char hint[160];
 
 	snprintf(hint, sizeof(hint), "modprobe %s (kernel option %s)", c->module, c->config);
-	return plan_refused(plan, PM_REASON_NOT_SUPPORTED, hint, "%s: the firmware describes it, and no driver does",
-			    what);
+	return plan_refused(plan, PM_REASON_NOT_SUPPORTED, hint,
+			    "%s: the firmware describes it, but no driver is bound", what);
 }
 
 /* The first word of the titles of the classes that a machine should have by its processor; NULL: none. */
@@ -107,7 +107,7 @@ static int chip_missing(const struct perf_pmus *p, struct plan *plan, const char
 		snprintf(hint, sizeof(hint), "modprobe %s (kernel option %s), unless this is a virtual machine",
 			 c->module, c->config);
 		err = plan_refused(plan, PM_REASON_NOT_SUPPORTED, hint,
-				   "%s: the processor should have it, and neither driver nor firmware shows it",
+				   "%s: the processor should have it, but neither driver nor firmware shows it",
 				   c->title);
 	}
 	return err;
@@ -124,7 +124,7 @@ int perf_classes_missing(const struct perf_pmus *p, struct plan *plan)
 			err = driver_missing(plan, c, c->title);
 	}
 	if (!err && !has_cspmu(p) && has_device(plan->root, "platform", "arm-cs-arch-pmu"))
-		err = driver_missing(plan, generic, "uncore PMUs of the Arm CoreSight kind");
+		err = driver_missing(plan, generic, "Arm CoreSight uncore PMUs");
 	if (!err && chip)
 		err = chip_missing(p, plan, chip);
 	for (size_t i = 0; i < p->n && !err; i++) {
@@ -133,10 +133,10 @@ int perf_classes_missing(const struct perf_pmus *p, struct plan *plan)
 
 		if (c && pmu_name_parse(p->pmu[i].name, &name) && !strcmp(name.stem, "uncore") && c->stem &&
 		    strcmp(c->stem, "uncore"))
-			err = plan_refused(
-				plan, PM_REASON_NOT_SUPPORTED, "a newer kernel knows its events and filters",
-				"%s is a %s, which this kernel does not know: events by their codes, no filters",
-				p->pmu[i].name, c->title);
+			err = plan_refused(plan, PM_REASON_NOT_SUPPORTED,
+					   "a newer kernel, which knows its events and filters",
+					   "%s is a %s, unknown to this kernel: events by code, no filters",
+					   p->pmu[i].name, c->title);
 	}
 	return err;
 }
@@ -151,7 +151,7 @@ static const struct {
 	const char *maker, *cure; /* as the CPU is identified */
 } lacking[] = {
 	{ "GenuineIntel", "modprobe intel_uncore (kernel option CONFIG_PERF_EVENTS_INTEL_UNCORE)" },
-	{ "AuthenticAMD", "modprobe amd_uncore (CONFIG_PERF_EVENTS_AMD_UNCORE); since Zen 4 it takes Linux 6.8" },
+	{ "AuthenticAMD", "modprobe amd_uncore (CONFIG_PERF_EVENTS_AMD_UNCORE); Zen 4 and later need Linux 6.8" },
 	{ "0x00000000c0", "modprobe ampere_cspmu (CONFIG_AMPERE_CORESIGHT_PMU_ARCH_SYSTEM_PMU), Linux 6.7" },
 	{ "0x0000000048", "modprobe hisi_uncore_ddrc_pmu (CONFIG_HISI_PMU)" },
 	{ "0x000000004e", "modprobe nvidia_cspmu (CONFIG_NVIDIA_CORESIGHT_PMU_ARCH_SYSTEM_PMU)" },
@@ -192,7 +192,7 @@ void perf_classes_tell(const struct perf_pmus *p, const struct plan *plan, struc
 			continue;
 		buf_printf(out, "memory bandwidth: %u PMU%s such as %s", n, n == 1 ? "" : "s", first->name);
 		if (!counts(plan, first, &why))
-			buf_printf(out, ", which may not be counted: %s", why);
+			buf_printf(out, ", which cannot be counted: %s", why);
 		buf_addstr(out, "\n");
 		return;
 	}
@@ -201,6 +201,6 @@ void perf_classes_tell(const struct perf_pmus *p, const struct plan *plan, struc
 			why = lacking[i].cure;
 	buf_printf(out, "memory bandwidth: no PMU counts it: %s", why ? why : "no event is known for this processor");
 	if (root_exists(plan->root, "/sys/fs/resctrl/mon_data"))
-		buf_addstr(out, "; groups of resctrl do");
+		buf_addstr(out, "; resctrl groups do");
 	buf_addstr(out, "; virtual machines have none\n");
 }

@@ -240,7 +240,7 @@ int perf_pmus_add_files(struct perf_pmus *p, char *const *path, char *const *met
 	if (!err && v)
 		n = vendor_events_apply(v, p->pmu, p->n, notes);
 	if (!err && asked && !n)
-		buf_addstr(notes, "the event files have nothing for the PMUs of this machine\n");
+		buf_addstr(notes, "the event files have no events for the PMUs of this machine\n");
 	vendor_events_free(v);
 	return err ? err : n < 0 ? n : 0;
 }

@@ -225,8 +225,5 @@ int perf_rows_revive(struct perf_source *s, struct plan *p)
 			row->shut = perf_row_open(row, perf_start_of(s, p, s->group[i])) && row->shut;
 		}
 	cpulist_release(&online);
-	return err || !revived ? err :
-				 plan_note(p, revived,
-					   "groups of events on CPUs that were offline for a "
-					   "moment");
+	return err || !revived ? err : plan_note(p, revived, "groups of events on CPUs that were briefly offline");
 }

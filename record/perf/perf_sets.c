@@ -47,8 +47,8 @@ static int add_transaction(const struct perf_pmus *pmus, struct buf *out, struct
 		return 0;
 	}
 	return error_set(e, ENODEV,
-			 "--transaction: no PMU of the cores has the events cycles-t and tx-start; this "
-			 "processor, or its hypervisor, offers no transactional memory");
+			 "--transaction: no core PMU has the events cycles-t and tx-start; this processor, or its "
+			 "hypervisor, offers no transactional memory");
 }
 
 static bool old_topdown(const struct event_pmu *pmu)
@@ -96,8 +96,8 @@ static int add_topdown(const struct perf_pmus *pmus, const struct plan *p, struc
 			continue;
 		if (!has_alias(pmu, "slots") && old_topdown(pmu) && !strcmp(smt, "1") && o->target != TARGET_SYSTEM)
 			return error_set(e, EINVAL,
-					 "--topdown: the events of this processor count cores, not their "
-					 "threads, so they cannot be attributed: add -a");
+					 "--topdown: the events of this processor count whole cores, not threads, so "
+					 "they cannot be attributed to tasks; add -a");
 		found++;
 		if (levels(pmu) > deepest)
 			deepest = levels(pmu);
@@ -105,8 +105,8 @@ static int add_topdown(const struct perf_pmus *pmus, const struct plan *p, struc
 	}
 	if (!found)
 		return error_set(e, ENODEV,
-				 "--topdown: no PMU of the cores has topdown-* events here; with a file of "
-				 "the vendor's metrics, -M TopdownL1 counts what other processors offer for it");
+				 "--topdown: no core PMU has topdown-* events here; with the vendor's metrics, -M "
+				 "TopdownL1 counts what other processors offer instead");
 	if (o->perf.td_level > deepest)
 		return error_set(e, EINVAL, "--td-level: this processor has %u level%s", deepest,
 				 deepest == 1 ? "" : "s");
@@ -119,8 +119,8 @@ static int add_smi(const struct perf_pmus *pmus, struct buf *out, struct error *
 
 	if (!has_alias(msr, "aperf") || !has_alias(msr, "smi"))
 		return error_set(e, ENODEV,
-				 "--smi-cost: the PMU msr has no events aperf and smi here; Intel "
-				 "processors count interrupts of the firmware, and hypervisors hide it");
+				 "--smi-cost: the msr PMU has no events aperf and smi here; only Intel processors "
+				 "count SMIs, and hypervisors hide that");
 	buf_printf(out, "%s{msr/aperf/,msr/smi/,cycles}:W", out->len ? "," : "");
 	return 0;
 }
@@ -134,12 +134,11 @@ int perf_sets_text(const struct perf_source *s, const struct plan *p, struct buf
 	if (o->perf.cputype) {
 		snprintf(name, sizeof(name), "cpu_%s", o->perf.cputype);
 		if (!pmu_named(&s->pmus, name))
-			return error_set(e, ENODEV, "--cputype: this machine has no PMU %s; it is not a hybrid",
-					 name);
+			return error_set(e, ENODEV, "--cputype: this machine has no PMU %s; it is not hybrid", name);
 	}
 	if (o->perf.pmu_filter && !pmu_named(&s->pmus, o->perf.pmu_filter))
 		return error_set(e, ENODEV,
-				 "--pmu-filter: this machine has no PMU %s; `pmrec list events` names them",
+				 "--pmu-filter: this machine has no PMU %s; `pmrec list events` lists them",
 				 o->perf.pmu_filter);
 	if (o->perf.topdown)
 		err = add_topdown(&s->pmus, p, out, e);

@@ -110,8 +110,9 @@ static int tell_other_cpus(const struct perf_source *s, struct plan *p, const st
 	for (const struct event *other = s->set.event; other < ev; other++)
 		if (other->pmu_index == ev->pmu_index)
 			return 0;
-	return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "-C %s: %s counts more than these CPUs, on CPU %u",
-			    p->options->cpus, ev->pmu, other_cpu);
+	return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL,
+			    "-C %s: %s counts more than these CPUs, and does so on CPU %u", p->options->cpus, ev->pmu,
+			    other_cpu);
 }
 
 static bool same_cpus(const struct cpulist *a, const struct cpulist *b)
@@ -275,10 +276,10 @@ void perf_held_close(struct perf_source *s)
 static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g, struct perf_place at,
 		     struct error *error)
 {
-	static const char group_hint[] = "put :W behind the } to split the group: alone the event can be opened";
+	static const char group_hint[] = "append :W to the group to split it: the event can be opened alone";
 	static const char group_hint_watchdog[] =
-		"put :W behind the } to split the group, or sysctl kernel.nmi_watchdog=0, which frees a "
-		"counter of each CPU: alone the event can be opened";
+		"append :W to the group to split it, or sysctl kernel.nmi_watchdog=0, which frees a counter on each "
+		"CPU: the event can be opened alone";
 	int fds[PERF_GROUP_MAX], n_fds = 0, err = 0;
 	uint32_t together = perf_topdown_order(s, g);
 

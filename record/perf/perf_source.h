@@ -27,8 +27,7 @@ struct perf_cgroup {
 struct perf_tool;
 
 #define PERF_VENDOR_HINT \
-	"`pmrec vendor import DIR` brings those of the CPU's vendor (DIR: tools/perf/pmu-events/arch of a kernel's " \
-	"tree)"
+	"`pmrec vendor import DIR` adds the CPU vendor's (DIR: tools/perf/pmu-events/arch of a kernel tree)"
 
 struct perf_source {
 	struct vendor_texts vendor; /* of the pack, while events are read */

@@ -65,7 +65,8 @@ static int add_event(const struct library *l, const char *list, const char *name
 	memcpy(text, name, len);
 	text[len] = '\0';
 	if (strchr(text, '\''))
-		return error_set(e, EINVAL, "--pfm-events, column %zu: a quote in a name", (size_t)(name - list) + 1);
+		return error_set(e, EINVAL, "--pfm-events, column %zu: quotes are not allowed in a name",
+				 (size_t)(name - list) + 1);
 	err = l->get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &arg);
 	if (err != PFM_SUCCESS)
 		return error_set(e, EINVAL, "--pfm-events, column %zu: \"%s\": %s", (size_t)(name - list) + 1, text,
@@ -95,7 +96,7 @@ static int add_list(const struct library *l, const char *list, struct buf *out, 
 		} else {
 			depth += *at == '{' ? 1 : *at == '}' ? -1 : 0;
 			if (depth < 0 || depth > 1)
-				err = error_set(e, EINVAL, "--pfm-events, column %zu: a brace that does not fit",
+				err = error_set(e, EINVAL, "--pfm-events, column %zu: unmatched brace",
 						(size_t)(at - list) + 1);
 			buf_addch(out, *at);
 			len = 1;

@@ -6,6 +6,6 @@
 int pfm_events_text(const char *list, struct buf *out, struct error *e)
 {
 	return error_set(e, ENOTSUP,
-			 "--pfm-events: this pmrec was built without libpfm4; install libpfm4-dev and build "
-			 "it again, or give codes with -e cpu/event=...,umask=.../");
+			 "--pfm-events: this pmrec was built without libpfm4; install libpfm4-dev and rebuild, or "
+			 "give codes with -e cpu/event=...,umask=.../");
 }

@@ -56,7 +56,7 @@ static int refuse_emulated(struct perf_source *s, struct plan *p, const char *se
 	if (err)
 		return err;
 	return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL,
-			    "perf events: under --root nothing is counted on the machine that runs pmrec");
+			    "perf events: with --root, nothing is counted on the machine that runs pmrec");
 }
 
 static int perf_plan(struct source *source, struct plan *p, struct error *e)
@@ -97,7 +97,7 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 	if (!err)
 		perf_tool_check(s, p);
 	if (!err && p->options->target == TARGET_TASKS && p->options->cpus)
-		err = plan_refused(p, PM_OK, NULL, "-C %.60s: the events of tasks count wherever those run",
+		err = plan_refused(p, PM_OK, NULL, "-C %.60s: events of tasks count wherever the tasks run",
 				   p->options->cpus);
 	if (!err)
 		err = perf_bpf_check(s, p, e);
@@ -273,7 +273,7 @@ static int perf_restart(struct source *source, struct plan *p, struct error *e)
 			row->at.pid = p->child;
 			err = perf_row_open(row, perf_start_of(s, p, s->group[i]));
 			if (err)
-				error_sys(e, -err, "%s of the next run", s->group[i]->member[0]->ev->name);
+				error_sys(e, -err, "%s in the next run", s->group[i]->member[0]->ev->name);
 		}
 	perf_tool_restart(s->tool, p);
 	if (!err)
@@ -323,11 +323,11 @@ static int perf_finish(struct source *source, struct plan *p)
 	int err = s ? note_standing(s, p) : 0;
 
 	if (s && s->n_missed && !err)
-		err = plan_note(p, s->n_missed, "tasks that had ended before they could be followed");
+		err = plan_note(p, s->n_missed, "tasks that ended before they could be followed");
 	if (s && s->n_lost && !err)
 		err = plan_note(p, s->n_lost,
-				"times that more tasks began and ended than could be noticed: only "
-				"those that were still there are followed");
+				"times that tasks started and ended too fast to notice: only those still running are "
+				"followed");
 	return err;
 }
 
@@ -363,9 +363,9 @@ static void perf_doctor(struct source *source, struct plan *p, struct buf *out)
 		rows += s->group[i]->n_rows;
 		events += s->group[i]->n;
 	}
-	buf_printf(out, "%u event%s in %u group%s, %u read%s a snapshot; %zu PMU%s\n", events, events == 1 ? "" : "s",
-		   s ? s->n_groups : 0, s && s->n_groups == 1 ? "" : "s", rows, rows == 1 ? "" : "s",
-		   s ? s->pmus.n : 0, s && s->pmus.n == 1 ? "" : "s");
+	buf_printf(out, "%u event%s in %u group%s, %u read%s per snapshot; %zu PMU%s\n", events,
+		   events == 1 ? "" : "s", s ? s->n_groups : 0, s && s->n_groups == 1 ? "" : "s", rows,
+		   rows == 1 ? "" : "s", s ? s->pmus.n : 0, s && s->pmus.n == 1 ? "" : "s");
 	/* Each driver has its own cure; the table has room for one. */
 	for (uint32_t i = 0; i < p->model->n_probes; i++)
 		if (p->model->probe[i].hint && !strncmp(p->model->probe[i].hint, "modprobe nvidia", 15))
@@ -375,16 +375,16 @@ static void perf_doctor(struct source *source, struct plan *p, struct buf *out)
 	if (!root_line(p->root, line, sizeof(line), "/proc/sys/kernel/perf_event_paranoid"))
 		buf_printf(out, "kernel.perf_event_paranoid is %s\n", line);
 	if (!root_line(p->root, line, sizeof(line), FREEZE_SMI_PATH) && !strcmp(line, "1"))
-		buf_addstr(out, "core counters stand still in firmware interrupts: unless somebody records with "
-				"--smi-cost now, echo 0 >" FREEZE_SMI_PATH "\n");
+		buf_addstr(out, "core counters are frozen in firmware interrupts; unless somebody is recording with "
+				"--smi-cost, echo 0 >" FREEZE_SMI_PATH "\n");
 	perf_bpf_doctor(p, out);
 	if (perf_nmi_watchdog(p->root))
-		buf_addstr(out, "the NMI watchdog holds one counter of each CPU: sysctl kernel.nmi_watchdog=0\n");
+		buf_addstr(out, "the NMI watchdog holds one counter on each CPU: sysctl kernel.nmi_watchdog=0\n");
 }
 
 const struct source_ops source_perf = {
 	.name = "perf",
-	.help = "events of the kernel's perf interface: -e, or perf's defaults",
+	.help = "events of the kernel's perf interface: those of -e, or perf's defaults",
 	.default_on = true,
 	.plan = perf_plan,
 	.update = perf_update,

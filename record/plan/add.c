@@ -45,7 +45,7 @@ static int set_name(struct add *a, const char *word, struct error *e)
 		return error_set(e, EINVAL, "a name has 1 to %d characters", ADD_NAME_MAX - 1);
 	for (const char *c = word; *c; c++)
 		if ((unsigned char)*c <= ' ' || *c == 0x7f)
-			return error_set(e, EINVAL, "the name '%.40s' has a blank in it", word);
+			return error_set(e, EINVAL, "the name '%.40s' contains a blank", word);
 	strcpy(a->name, word);
 	return 0;
 }
@@ -53,7 +53,7 @@ static int set_name(struct add *a, const char *word, struct error *e)
 static int set_location(struct add *a, enum add_location location, const char *text, struct error *e)
 {
 	if (a->location != ADD_NOWHERE)
-		return error_set(e, EINVAL, "two locations; every counter has its own --add");
+		return error_set(e, EINVAL, "two locations; use one --add per counter");
 	a->location = location;
 	a->text = text ? strdup(text) : NULL;
 	return text && !a->text ? error_sys(e, ENOMEM, "--add") : 0;
@@ -108,10 +108,10 @@ static int take_word(struct add *a, const char *word, struct error *e)
 			       options_nearest(word, words, SIZE_MAX) :
 			       NULL;
 		if (near)
-			return error_set(e, EINVAL,
-					 "'%.40s' is not an attribute; did you mean '%s'? As a name it is "
-					 "name=%.40s",
-					 word, near, word);
+			return error_set(
+				e, EINVAL,
+				"'%.40s' is not an attribute; did you mean '%s'? If it is a name, write name=%.40s",
+				word, near, word);
 		return set_name(a, word, e);
 	}
 	return 0;
@@ -131,7 +131,7 @@ static int take_domain(struct add *a, const char *value, struct error *e)
 		a->number = (uint32_t)number;
 		return 0;
 	}
-	return error_set(e, EINVAL, "domain=%.40s is none of cpuN, coreN, packageN", value);
+	return error_set(e, EINVAL, "domain=%.40s is not cpuN, coreN or packageN", value);
 }
 
 struct telemetry {
@@ -165,12 +165,12 @@ static int take_telemetry(struct add *a, struct telemetry *t, const char *word, 
 	case 1:
 		i = index_of(telemetry_types, N(telemetry_types), value);
 		a->type = i > 0 ? telemetry_types[i] : NULL;
-		return i < 0 ? error_set(e, EINVAL, "type=%.40s is none of raw, txtal_time, tcore_clock", value) : 0;
+		return i < 0 ? error_set(e, EINVAL, "type=%.40s is not raw, txtal_time or tcore_clock", value) : 0;
 	case 2:
 		i = index_of(formats, N(formats), value);
 		a->format = i < 0 ? ADD_DELTA : (enum add_format)i;
 		return i < 0 || i == ADD_PERCENT ?
-			       error_set(e, EINVAL, "format=%.40s is none of raw, delta, average", value) :
+			       error_set(e, EINVAL, "format=%.40s is not raw, delta or average", value) :
 			       0;
 	case 3:
 		return take_domain(a, value, e);
@@ -189,10 +189,10 @@ static int check_telemetry(struct add *a, const struct telemetry *t, struct erro
 	if (!a->name[0] || !t->offset_given || t->guid_given == (a->text != NULL))
 		return error_set(e, EINVAL, "pmt needs name=, offset=, and either guid= or path=");
 	if (t->msb < t->lsb || t->msb > 63)
-		return error_set(e, EINVAL, "bits %llu to %llu are none of 0 to 63", (unsigned long long)t->lsb,
+		return error_set(e, EINVAL, "bits %llu to %llu are not within 0 to 63", (unsigned long long)t->lsb,
 				 (unsigned long long)t->msb);
 	if (t->guid > UINT32_MAX || t->sequence >= UINT32_MAX || a->offset > INT32_MAX)
-		return error_set(e, EINVAL, "a guid has 32 bits, and no telemetry is that large");
+		return error_set(e, EINVAL, "a guid has 32 bits, and no telemetry region is that large");
 	a->guid = (uint32_t)t->guid;
 	a->sequence = (uint32_t)t->sequence;
 	a->lsb = (unsigned)t->lsb;

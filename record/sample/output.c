@@ -114,13 +114,13 @@ static int take(struct output *out, const struct record_options *o, const struct
 		err = flock(out->fd, LOCK_EX | LOCK_NB) ? errno : 0;
 	}
 	if (err == EWOULDBLOCK && strcmp(out->path, "-"))
-		return error_set(e, EBUSY, "'%s' is in use: another pmrec writes it", out->path);
+		return error_set(e, EBUSY, "'%s' is in use: another pmrec is writing to it", out->path);
 	/* Only now: nothing that another one records is lost. */
 	if (o->output.overwrite && st->st_size && strcmp(out->path, "-") && ftruncate(out->fd, 0))
 		return error_sys(e, errno, "cannot replace '%s'", out->path);
 	/* One that was there keeps no more readers than a new one has. */
 	if (mode(o) == 0600 && strcmp(out->path, "-") && st->st_mode & 077 && fchmod(out->fd, 0600))
-		return error_sys(e, errno, "cannot keep others from reading '%s'", out->path);
+		return error_sys(e, errno, "cannot make '%s' unreadable to others", out->path);
 	return 0;
 }
 
@@ -130,7 +130,7 @@ static int open_any(struct output *out, const struct record_options *o, struct e
 	int err = 0;
 
 	if (plan_rotates(o) && o->output.output && !stat(o->output.output, &st) && !S_ISREG(st.st_mode))
-		return error_set(e, EINVAL, "--rotate writes one file after the other, and '%s' is not a file",
+		return error_set(e, EINVAL, "--rotate writes one file after another, but '%s' is not a file",
 				 o->output.output);
 	if (!o->output.output || plan_rotates(o)) {
 		err = open_default(out, o, e);
@@ -146,8 +146,8 @@ static int open_any(struct output *out, const struct record_options *o, struct e
 		return err;
 	if (isatty(out->fd))
 		return error_set(e, ENOTTY,
-				 "a recording is binary and not written to a terminal; use -o FILE, or "
-				 "pipe it: pmrec -o - | pmrep -");
+				 "a recording is binary and is not written to a terminal; use -o FILE, or pipe it: "
+				 "pmrec -o - | pmrep -");
 	if (fstat(out->fd, &st))
 		return error_sys(e, errno, "'%s'", out->path);
 	out->regular = S_ISREG(st.st_mode);

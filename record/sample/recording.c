@@ -200,7 +200,7 @@ static void tell_refused(struct recording *r, uint32_t n)
 	struct pm_event e = { .type = PM_EVENT_NOTE, .time_ns = clocks_monotonic() };
 
 	(void)pm_map_set(&e.attrs, PM_EVENT_KEY_COUNT, pm_u64(n));
-	(void)pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, pm_text("events are missing here: the output took nothing"));
+	(void)pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, pm_text("events are missing here: the output was blocked"));
 	recording_write_event(r, &e);
 }
 
@@ -549,10 +549,10 @@ static int tell_missing(struct recording *r, struct error *e)
 	struct outlet_state o = outlet_state(r->outlet);
 	uint64_t handed = r->snapshots_before + pm_writer_stats(r->writer).snapshots;
 
-	return error_set(e, ETIMEDOUT,
-			 "the recording is cut, since nothing more is taken: %llu snapshots are missing, %.1f MB "
-			 "waited",
-			 (unsigned long long)(handed - o.snapshots + atomic_load(&r->lost)), (double)o.bytes / 1e6);
+	return error_set(
+		e, ETIMEDOUT,
+		"the output is blocked, so the recording is cut: %llu snapshots are missing, %.1f MB were waiting",
+		(unsigned long long)(handed - o.snapshots + atomic_load(&r->lost)), (double)o.bytes / 1e6);
 }
 
 int recording_finish(struct recording *r, struct error *e)

@@ -47,9 +47,9 @@ static void tell_no_file(struct recording *r, uint64_t tick, const struct error 
 	struct buf line = BUF_INIT;
 	char text[120];
 
-	buf_printf(&line, "could not begin another file, and went on with the one before: %s\n", e->text);
+	buf_printf(&line, "could not start another file, and continued with the one before: %s\n", e->text);
 	/* The recording does not say where in somebody's folders it lies. */
-	snprintf(text, sizeof(text), "no further file could be begun: %s", strerror(e->number));
+	snprintf(text, sizeof(text), "could not start another file: %s", strerror(e->number));
 	if (recording_note(r, &line)) {
 		(void)pm_map_set(&note.attrs, PM_EVENT_KEY_NOTE, pm_text(text));
 		recording_write_event(r, &note);

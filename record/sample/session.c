@@ -35,7 +35,7 @@ static int take_added(struct session *s, struct error *e)
 			if (strcmp(s->source[k].ops->name, name))
 				continue;
 			if (!s->source[k].wanted && !strcmp(name, "perf"))
-				return error_set(e, EINVAL, "--add %s is an event, and --sources leaves perf out",
+				return error_set(e, EINVAL, "--add %s is an event, but --sources excludes perf",
 						 s->options->added[i].name);
 			s->source[k].wanted = true;
 		}
@@ -66,7 +66,7 @@ static int check_required(struct session *s, struct error *e)
 		return error_set(e, ENODEV, "nothing to record from %s on this machine", source->ops->name);
 	}
 	if (!s->plan.units && !s->options->output.fd)
-		return error_set(e, ENODEV, "nothing can be recorded here; run `pmrec doctor` to see why");
+		return error_set(e, ENODEV, "nothing can be recorded here; pmrec doctor says why");
 	return 0;
 }
 

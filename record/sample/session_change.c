@@ -79,7 +79,8 @@ static int tell_limit(struct session *s)
 	s->limit_told = true;
 	return told ? 0 :
 		      plan_note(&s->plan, 1,
-				"a limit of the format is reached: what is new from here on is not recorded");
+				"a limit of the format is reached: new instances and counters are not recorded from "
+				"here on");
 }
 
 static int change_cpus(struct session *s, const struct cpulist *gone, const struct cpulist *come, struct error *e)
@@ -141,7 +142,7 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 static int tell_opener(struct session *s)
 {
 	static const char text[] =
-		"the process that opens files and events has ended: CPUs and tasks that come later are missing";
+		"the process that opens files and events has ended: CPUs and tasks that appear later are missing";
 
 	snprintf(s->plan.told, sizeof(s->plan.told), "%s", text);
 	return plan_note(&s->plan, 1, text);

@@ -112,12 +112,16 @@ const char *msr_hint(const struct root *root, int err, char *text, size_t size)
 	case EPERM:
 	case EACCES:
 		/* Not every kernel lets registers be read once it is locked down. */
-		snprintf(text, size, "%s%s",
-			 container  ? "start the container with --device /dev/cpu and --cap-add SYS_RAWIO" :
-			 !geteuid() ? "give root the capability cap_sys_rawio back, which service managers can take" :
-				      "run pmrec as root, or setcap cap_sys_rawio,cap_dac_read_search=ep "
-				      "\"$(command -v pmrec)\"",
-			 locked_down(root) ? "; this kernel is locked down, which may refuse registers to all" : "");
+		snprintf(
+			text, size, "%s%s",
+			container ?
+				"start the container with --device /dev/cpu and --cap-add SYS_RAWIO" :
+			!geteuid() ?
+				"give root the capability cap_sys_rawio back; a service manager may have removed it" :
+				"run pmrec as root, or setcap cap_sys_rawio,cap_dac_read_search=ep "
+				"\"$(command -v pmrec)\"",
+			locked_down(root) ? "; this kernel is locked down, and may refuse registers to everybody" :
+					    "");
 		return text;
 	case EMFILE:
 		return "a higher `ulimit -Hn`";

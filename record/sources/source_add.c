@@ -297,7 +297,7 @@ static int plan_path(struct add_source *d, struct plan *p, const struct add *a)
 	if (err)
 		return refuse(p, a, err,
 			      err == -EACCES ? "run pmrec as root" :
-			      err == -EINVAL ? "a regular file that begins with a number" :
+			      err == -EINVAL ? "a regular file that starts with a number" :
 					       NULL);
 	g = filegrid_new(p);
 	if (g)
@@ -381,7 +381,7 @@ static int plan_telemetry(struct add_source *d, struct plan *p, const struct add
 
 	if (id < 0)
 		return id == -ENOENT ?
-			       refuse(p, a, -ENOENT, "another domain=: this machine has none of that number") :
+			       refuse(p, a, -ENOENT, "another domain=: this machine has none with that number") :
 			       (int)id;
 	fd = open_telemetry(p->root, &d->named, a);
 	if (fd < 0)
@@ -390,7 +390,7 @@ static int plan_telemetry(struct add_source *d, struct plan *p, const struct add
 					      "run pmrec as root");
 	if (pread(fd, &v, sizeof(v), (off_t)a->offset) != sizeof(v)) {
 		close(fd);
-		return refuse(p, a, -EIO, "an offset within the file of the telemetry");
+		return refuse(p, a, -EIO, "an offset within the telemetry file");
 	}
 	u = calloc(1, sizeof(*u));
 	if (!u) {
@@ -474,7 +474,7 @@ static void add_source_release(struct source *s)
 
 const struct source_ops source_add = {
 	.name = "add",
-	.help = "what --add names: registers, files, fields of telemetry",
+	.help = "what --add names: registers, files, telemetry fields",
 	.default_on = true,
 	.plan = add_plan,
 	.update = add_update,

@@ -419,7 +419,7 @@ static void interrupts_release(struct source *s)
 
 const struct source_ops source_interrupts = {
 	.name = "interrupts",
-	.help = "interrupts: a total a CPU and every line that counts (/proc/interrupts)",
+	.help = "interrupts: a total per CPU, and every active line (/proc/interrupts)",
 	.default_on = true,
 	.plan = interrupts_plan,
 	.update = interrupts_update,

@@ -302,7 +302,7 @@ int source_msr_plan(struct source *s, struct plan *p, const struct msr_reader *r
 static int msr_plan(struct source *s, struct plan *p, struct error *e)
 {
 	if (!is_x86(p))
-		return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "model-specific registers: x86 alone has them");
+		return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "model-specific registers: only x86 has them");
 	return source_msr_plan(s, p, NULL, e);
 }
 

@@ -142,7 +142,7 @@ static void pressure_release(struct source *s)
 
 const struct source_ops source_pressure = {
 	.name = "pressure",
-	.help = "time that tasks were held up for want of CPU, memory or I/O (/proc/pressure)",
+	.help = "time that tasks were stalled for lack of CPU, memory or I/O (/proc/pressure)",
 	.default_on = true,
 	.plan = pressure_plan,
 	.release = pressure_release,

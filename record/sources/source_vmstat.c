@@ -124,7 +124,7 @@ const struct source_ops source_vmstat = {
 
 const struct source_ops source_meminfo = {
 	.name = "meminfo",
-	.help = "memory by what it is used for (/proc/meminfo)",
+	.help = "memory by use (/proc/meminfo)",
 	.default_on = true,
 	.plan = vmstat_plan,
 	.release = textsource_release,

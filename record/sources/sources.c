@@ -52,8 +52,7 @@ static int select_from(struct source *s, size_t n, const char *list, struct erro
 	bool only_without = true;
 
 	if (!*list)
-		return error_set(e, EINVAL,
-				 "--sources: the list is empty; `pmrec list sources` shows what it may name");
+		return error_set(e, EINVAL, "--sources: the list is empty; `pmrec list sources` shows all");
 	for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
 		only_without = only_without && *at == '-';
 	for (size_t i = 0; i < n && !only_without; i++)

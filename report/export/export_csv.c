@@ -338,7 +338,7 @@ static int csv_intervals(struct sink *sink, const struct sheet *s, const struct 
 
 const struct sink_ops export_csv = {
 	.name = "csv",
-	.help = "comma separated values, one row a value (--layout=wide: one column a metric)",
+	.help = "comma-separated values, one row per value (--layout=wide: one column per metric)",
 	.thresholds = true,
 	.columns = true,
 	.shape = csv_shape,

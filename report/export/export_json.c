@@ -242,7 +242,7 @@ static int json_intervals(struct sink *sink, const struct sheet *s, const struct
 
 const struct sink_ops export_json = {
 	.name = "json",
-	.help = "one JSON object a line, with the names of csv",
+	.help = "one JSON object per line, with the names of csv",
 	.thresholds = true,
 	.columns = true,
 	.shape = json_shape,

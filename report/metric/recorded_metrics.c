@@ -46,7 +46,7 @@ static int add(struct metric_set *set, const struct pm_value *v)
 	if (v->kind != PM_VALUE_ARRAY || !text_of(v, NAME)[0])
 		return 0;
 	if (expr_parse(&x, text_of(v, FORMULA), &e)) {
-		buf_printf(&set->skipped, "metric %s is left out: %s\n", text_of(v, NAME), e.text);
+		buf_printf(&set->skipped, "metric %s left out: %s\n", text_of(v, NAME), e.text);
 		return set->skipped.err;
 	}
 	expr_free(x);

@@ -12,12 +12,12 @@
 
 static const char brief[] =
 	"Usage: pmrep stat [OPTION...] FILE...\n"
-	"Counts as perf stat prints them: one total, or with -I MS those of each interval.\n\n"
+	"Print counts like perf stat: one total, or with -I MS those of each interval.\n\n"
 	"  -e, --event=LIST     only these events;  -M, --metrics=LIST  metrics\n"
-	"  -A                   a line a CPU; --per-socket, -die, -cluster, -cache, -core, -node, -thread, "
+	"  -A                   one line per CPU; --per-socket, -die, -cluster, -cache, -core, -node, -thread, "
 	"-cgroup\n"
-	"  -I MS                intervals; --summary totals behind them, --stats percentiles over them\n"
-	"  -x SEP, -j           perf's CSV and JSON;  --format=csv|json  ours\n"
+	"  -I MS                intervals; --summary adds totals, --stats percentiles\n"
+	"  -x SEP, -j           perf's CSV and JSON;  --format=csv|json  pmrep's\n"
 	"  -C LIST, -p PID, -t TID, -G CGROUP, --since=TIME, --until=TIME   a part\n"
 	"  -o FILE, --append    to a file\n\n"
 	"Examples:\n"

@@ -287,9 +287,9 @@ static int no_metric(const struct stat_sheet *s, const char *word, struct error 
 	for (const struct metric_table *t = metric_tables; t->row; t++)
 		for (size_t i = 0; i < t->n; i++)
 			near = !t->row[i].each && (found = nearer(word, near, &t->row[i])) ? found : near;
-	return error_set(e, ENOENT, "-M: there is no metric and no group of metrics '%.80s'%s%s%s%s", word,
+	return error_set(e, ENOENT, "-M: there is no metric or metric group '%.80s'%s%s%s%s", word,
 			 near ? ", did you mean " : "", near ? near : "", near ? "?" : "",
-			 s->binding->n_vendor ? "" : " (`pmrec vendor import DIR` brings those of a CPU's vendor)");
+			 s->binding->n_vendor ? "" : " (`pmrec vendor import DIR` adds the CPU vendor's)");
 }
 
 /* What the recording could not feed of a word. */

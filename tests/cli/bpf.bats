@@ -147,7 +147,7 @@ need_bpffs() {
 	need_bpf
 	run "$bin/pmrec" --sources=perf --bpf-counters -i 0 -e '{cs,minor-faults}' -o x.pmr true
 	[ "$status" = 0 ]
-	[[ $output == *"pmrec: BPF counts the events of a group one by one"* ]]
+	[[ $output == *"pmrec: BPF counts events of a group one by one"* ]]
 	[ "$(count x.pmr minor-faults)" -gt 0 ]
 }
 

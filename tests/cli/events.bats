@@ -45,7 +45,7 @@ value() {
 	run "$bin/pmrec" list events --events-file=vendor.json my.faults
 	[ "$status" -eq 0 ]
 	[[ $output == *software/my.faults/*vendor*KiB* ]]
-	[[ $output == *"NO.SUCH is left out: its MSRIndex"* ]]
+	[[ $output == *"NO.SUCH left out: the kernel has no term"* ]]
 }
 
 @test "a wrong file of a vendor ends before anything is recorded" {
@@ -101,8 +101,8 @@ wrong() {
 	wrong 'cs,' "-e 'cs,': column 4" "at the end"
 	wrong 'cs,r12345678901234567' "column 4: a raw event has at most 16"
 	wrong 'tool/duration/' 'column 6' 'did you mean "duration_time"?'
-	wrong 'cs,duration_time:u' 'column 4' 'do not concern it'
-	wrong 'user_time/cpu=0/' 'column 1' 'do not concern it'
+	wrong 'cs,duration_time:u' 'column 4' 'do not apply'
+	wrong 'user_time/cpu=0/' 'column 1' 'do not apply'
 	wrong 'mem:zzz' 'column 5' 'as in mem:0x1000/4:rw'
 	wrong 'mem:0x1000/16' 'column 12: a breakpoint watches 1 to 8 bytes'
 	wrong 'no_such_pmu/x/' 'column 1: there is no PMU "no_such_pmu"'
@@ -112,8 +112,8 @@ wrong() {
 
 @test "what does not concern counting is accepted, and said" {
 	run -0 --separate-stderr "$bin/pmrec" -o x.pmr --sources=perf --timeout=50 -e cs/period=10/,cs:W,'{faults,duration_time}:u'
-	[[ $stderr == *'period of "cs/period=10/" is about samples'* ]]
-	[[ $stderr == *'W says something of groups, and "cs:W" is none'* ]]
+	[[ $stderr == *'period in "cs/period=10/" applies to sampling'* ]]
+	[[ $stderr == *'W applies to groups, and "cs:W" is not one'* ]]
 	[ "$(grep -c 'not recorded' <<<"$stderr")" = 0 ]
 }
 
@@ -160,7 +160,7 @@ wrong() {
 		[ "${#stderr_lines[@]}" -eq 1 ]
 		[[ $stderr == *"$2"* ]]
 	}
-	filter 'com=="x"' "there is no field 'com', did you mean 'comm'?"
+	filter 'com=="x"' "there is no field 'com'; did you mean 'comm'?"
 	filter 'comm==x && pidd>1' "'pidd', did you mean 'pid'?"
 	filter 'zzzzzz>1' "the fields are comm, pid"
 	filter 'pid==' "does not understand it"

@@ -76,7 +76,7 @@ teardown() {
 	"$bin/pmrep" dump cpu.pmr >dump.txt
 	grep "^value counter=cpu-clock scope=cpu number=$last " dump.txt >values
 	[ "$(tail -n 12 values | grep -c status=ok)" = 12 ]
-	grep -E 'event=(note.*offline for a moment|cpu-online)' dump.txt
+	grep -E 'event=(note.*briefly offline|cpu-online)' dump.txt
 	# The clock of the CPU went on from where it was.
 	grep -oE ' value=[0-9]+' values | tr -dc '0-9\n' | sort -nc
 }

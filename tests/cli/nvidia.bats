@@ -61,10 +61,10 @@ assert p[19]["functions"][0]["src_bdf"] == 0xc100'
 @test "what cannot be counted at once is refused with the rule" {
 	run record -a -e nvidia_pcie_pmu_0_rc_1/rd_bytes,src_rp_mask=1,src_bdf=81:00.0/
 	[ "$status" -eq 125 ]
-	[[ $output == *"by root ports (src_rp_mask) or by a function (src_bdf)"* ]]
+	[[ $output == *"by root port (src_rp_mask) or by function (src_bdf)"* ]]
 	run record -a -e nvidia_pcie_pmu_0_rc_1/rd_bytes,src_bdf=81:00.0/ -e nvidia_pcie_pmu_0_rc_1/wr_bytes,src_bdf=a1:00.0/
 	[ "$status" -eq 125 ]
-	[[ $output == *"one filter for a function"*"81:00.0 and a1:00.0"* ]]
+	[[ $output == *"one function filter"*"81:00.0 and a1:00.0"* ]]
 	run record -a -e nvidia_nvlink_c2c_pmu_0/in_rd_req,gpu_mask=0x4/
 	[ "$status" -eq 125 ]
 	[[ $output == *"gpu_mask=0x4"*"connected to 2"* ]]

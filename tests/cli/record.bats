@@ -334,7 +334,7 @@ snapshots() {
 	run -3 "$bin/pmrec" -q -i 1ms -o small/x.pmr -- sh -c 'sleep 2; touch done; exit 3'
 	umount small
 	[ -e done ]
-	[ "$(grep -c 'No space left.*sampling goes on' <<<"$output")" = 1 ]
+	[ "$(grep -c 'No space left.*sampling continues' <<<"$output")" = 1 ]
 	[[ "${lines[-1]}" == *"small/x.pmr"*"No space left"* ]]
 }
 
@@ -344,10 +344,10 @@ snapshots() {
 	"$bin/pmrec" -q -i 2ms -o small/x.pmr 2>err 3>&- &
 	pid=$!
 	for _ in $(seq 400); do
-		grep -q 'sampling goes on' err && break
+		grep -q 'sampling continues' err && break
 		sleep 0.05
 	done
-	grep -q 'No space left.*sampling goes on' err
+	grep -q 'No space left.*sampling continues' err
 	before=$("$bin/pmrep" dump small/x.pmr 2>/dev/null | grep -c ^snapshot)
 	mount -o remount,size=4m small
 	sleep 1.5
@@ -358,14 +358,14 @@ snapshots() {
 	after=$("$bin/pmrep" dump small/x.pmr | grep -c ^snapshot)
 	umount small
 	[ "$after" -gt "$before" ]
-	[ "$(grep -c 'sampling goes on' err)" = 1 ]
+	[ "$(grep -c 'sampling continues' err)" = 1 ]
 }
 
 @test "a limit of the file's size is no end of the recording, and none of the command" {
 	(
 		ulimit -f 40
 		run -4 "$bin/pmrec" -q -i 1ms -o x.pmr -- sh -c 'sleep 1.5; exit 4'
-		[[ $output == *"File too large"*"sampling goes on"* ]]
+		[[ $output == *"File too large"*"sampling continues"* ]]
 		# The command is ended by its own excess, as it would be without pmrec.
 		run -153 "$bin/pmrec" -q --sources=stat -o y.pmr -- sh -c 'head -c 100000 /dev/zero >z'
 	)

@@ -102,7 +102,7 @@ linked() {
 	ring --ring=10s --dump-every=1h --dump-to=out
 	kill -USR2 "$pid"
 	await compgen -G "out/r-dump-*.pmr"
-	say dump "the last dump is younger than --dump-every"
+	say dump "the last dump was less than --dump-every ago"
 	kill -USR2 "$pid"
 	settled
 	finish

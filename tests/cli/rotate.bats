@@ -189,8 +189,8 @@ assert longest < 250e6, longest'
 	set -- moved/*.pmr
 	[ $# -eq 1 ]
 	"$bin/pmrep" check -q "$1"
-	grep -q 'could not begin another file' err
-	"$bin/pmrep" dump "$1" | grep -q 'no further file could be begun: No such file'
+	grep -q 'could not start another file' err
+	"$bin/pmrep" dump "$1" | grep -q 'could not start another file: No such file'
 	run ! grep -a -q secret-folder "$1"
 	# All of the time is there.
 	"$bin/pmrep" info --format=json "$1" | python3 -c '
@@ -209,7 +209,7 @@ assert o["snapshots"] + o["lost_ticks"] in (150, 151, 152), o["snapshots"]'
 	umount disk
 	set -- kept/*
 	[ $# -ge 2 ]
-	[[ $output != *"sampling goes on"* ]]
+	[[ $output != *"sampling continues"* ]]
 	for f; do
 		"$bin/pmrep" check -q "$f"
 	done

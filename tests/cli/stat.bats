@@ -292,8 +292,8 @@ for line in sys.stdin:
 	refused "occurs in numbers" -x '5%'
 	refused "-x and -j exclude each other" -x, -j
 	refused "-x and -j exclude each other" -j -x,
-	refused "-M: there is no metric and no group of metrics 'insn_per_cycl', did you mean insn_per_cycle?" -M insn_per_cycl
-	refused "'TopdownL3' (\`pmrec vendor import DIR\` brings those of a CPU's vendor)" --topdown --td-level=3
+	refused "-M: there is no metric or metric group 'insn_per_cycl', did you mean insn_per_cycle?" -M insn_per_cycl
+	refused "'TopdownL3' (\`pmrec vendor import DIR\` adds the CPU vendor's)" --topdown --td-level=3
 	refused "--event: an empty list" -e ''
 	refused "--metrics: an empty list" -M ,
 	refused "--cgroup: an empty list" -G ''

@@ -28,7 +28,7 @@ def ticks(path):
 def a_disk_that_fails_for_a_second():
     done = record("eio.pmr", "--", "sh", "-c", "sleep 2.5; exit 7", BAD_FROM="600", BAD_FOR="1000")
     assert done.returncode == 7, done
-    assert done.stderr.count("\n") == 1 and "Input/output error; sampling goes on" in done.stderr, done.stderr
+    assert done.stderr.count("\n") == 1 and "Input/output error; sampling continues" in done.stderr, done.stderr
     check = subprocess.run([BIN + "/pmrep", "check", "eio.pmr"], timeout=60)
     assert check.returncode == 0
     t = ticks("eio.pmr")

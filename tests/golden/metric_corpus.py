@@ -281,7 +281,7 @@ def compare_sets(tool, tree, rng, tally):
             try:
                 expected = resolved(node, by_name, values, {m["MetricName"]})
             except Loop:
-                if "metric %s is left out: metrics that refer to themselves" % m["MetricName"] not in run.stderr:
+                if "metric %s left out: metrics that refer to themselves" % m["MetricName"] not in run.stderr:
                     sys.exit("%s: %s refers to itself, and that is not said" % (base, m["MetricName"]))
                 loops += 1
                 continue

@@ -15,10 +15,10 @@ from guest import Checks, Guest, pmrep
 with open(os.path.join(os.path.dirname(__file__), "../../golden/tegra410_root_ports.txt")) as table:
     ROOT_PORTS = table.read()
 # What the refusals have to speak of.
-RULES = {"wrong.rp_bdf": "not by both", "wrong.two_bdf": "one filter for a function",
+RULES = {"wrong.rp_bdf": "not both", "wrong.two_bdf": "one function filter",
          "wrong.mixed": "one function or all", "wrong.other_rc": "below root complex 1 of socket 0",
          "wrong.bdf": "not a PCI function", "wrong.range": "multiple", "wrong.gpu": "gpu_mask=0x4",
-         "wrong.task": "cannot follow a process", "wrong.group": "events of one PMU"}
+         "wrong.task": "cannot follow a process", "wrong.group": "must be of one PMU"}
 
 
 def near_programmed(t, recording, peer="gpu", least_running=.99):

@@ -309,7 +309,7 @@ static void test_left_out(void **state)
 		{ OBJECT("X.CODE", "\"EventCode\": \"zzz\""), "x.code|EventCode is not a number" },
 		{ OBJECT("X.MASK", "\"EventCode\": \"1\", \"UMask\": \"-\""), "x.mask|UMask is not a number" },
 		{ OBJECT("X.FILTER", "\"EventCode\": \"1\", \"Filter\": \"CBoFilter[1:2]\""), "x.filter|Filter" },
-		{ OBJECT("X Y", "\"EventCode\": \"1\""), "x y|name cannot be written" },
+		{ OBJECT("X Y", "\"EventCode\": \"1\""), "x y|name cannot be used" },
 		{ "{\"ArchStdEvent\": \"NOWHERE\"}", "nowhere|ArchStdEvent" },
 	};
 

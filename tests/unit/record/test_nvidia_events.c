@@ -246,12 +246,12 @@ static void refused(void **state)
 	bad(m, "nvidia_pcie_pmu_0_rc_1/rd_bytes,src_rp_mask=0001:00:00.0/", "port of root complex 0");
 	bad(m, "nvidia_pcie_pmu_0_rc_1/rd_bytes,src_rp_mask=0002:90:00.0/", "no root port 0002:90:00.0");
 	bad(m, "nvidia_pcie_pmu_0_rc_1/rd_bytes,src_rp_mask=80:00.0/", "DDDD:BB:DD.F");
-	bad(m, "nvidia_pcie_pmu_0_rc_1/rd_bytes,src_rp_mask=0x1,src_bdf=0x8100/", "not by both");
+	bad(m, "nvidia_pcie_pmu_0_rc_1/rd_bytes,src_rp_mask=0x1,src_bdf=0x8100/", "not both");
 	bad(m, "nvidia_pcie_pmu_0_rc_1/rd_bytes,src_bdf=0x8100,src_bdf_en=0/", "would never count");
 	snprintf(text, sizeof(text), "%s,nvidia_pcie_pmu_0_rc_1/wr_bytes/", one);
-	bad(m, text, "one function or all of them");
+	bad(m, text, "one function or all, not both");
 	snprintf(text, sizeof(text), "%s,nvidia_pcie_pmu_0_rc_1/wr_bytes,src_bdf=0002:a1:00.0/", one);
-	bad(m, text, "one filter for a function");
+	bad(m, text, "one function filter");
 	/* The clock is exempt, another root complex has a filter of its own, and one function may have many events.
 	 */
 	snprintf(text, sizeof(text),
@@ -259,8 +259,8 @@ static void refused(void **state)
 		 "nvidia_pcie_pmu_0_rc_1/wr_bytes,src_bdf=0002:81:00.0/",
 		 one);
 	good(m, text, 4);
-	bad(m, "{nvidia_ucf_pmu_0/cycles/,nvidia_ucf_pmu_1/cycles/}", "events of one PMU");
-	bad(m, "{nvidia_ucf_pmu_0/cycles/,cycles}", "events of one PMU");
+	bad(m, "{nvidia_ucf_pmu_0/cycles/,nvidia_ucf_pmu_1/cycles/}", "must be of one PMU");
+	bad(m, "{nvidia_ucf_pmu_0/cycles/,cycles}", "must be of one PMU");
 	good(m, "{nvidia_ucf_pmu_0/cycles/,cpu-clock}", 2);
 	/* Whether there is such an event, the kernel knows. */
 	good(m, "nvidia_cmem_latency_pmu_0/event=0x3/", 1);
@@ -411,8 +411,8 @@ static void rights(void **state)
 	perf_pmus_release(&m->pmus);
 	look(m);
 	good(m, "nvidia_pcie_pmu_0_rc_1/rd_bytes,src_bdf=0002:81:00.0/", 1);
-	assert_non_null(strstr(buf_str(&m->notes), "root alone"));
-	bad(m, "nvidia_pcie_pmu_0_rc_1/rd_bytes,src_rp_mask=0002:80:00.0/", "root alone");
+	assert_non_null(strstr(buf_str(&m->notes), "only root can"));
+	bad(m, "nvidia_pcie_pmu_0_rc_1/rd_bytes,src_rp_mask=0002:80:00.0/", "only root can");
 	/* Zeroes where capabilities would be. */
 	snprintf(command, sizeof(command), "truncate -s 4096 %s/sys/bus/pci/devices/*/config", m->dir);
 	assert_int_equal(system(command), 0);

@@ -281,7 +281,7 @@ static void what_cannot_be_had_is_named(void **state)
 	assert_non_null(strstr(m->model.probe[0].what, "never"));
 	done(m);
 	assert_int_equal(ask(m, "None"), -EINVAL);
-	assert_non_null(strstr(m->e.text, "of the metrics of None none can be computed here, such as never: cpu has "
+	assert_non_null(strstr(m->e.text, "none of the metrics of None can be computed here, such as never: cpu has "
 					  "no term"));
 	done(m);
 	assert_int_equal(ask(m, ","), -EINVAL);

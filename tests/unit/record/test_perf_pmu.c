@@ -269,7 +269,7 @@ static void test_permission(void **state)
 		{ TARGET_COMMAND, true, false, "1", "perf_event_paranoid=-1 (it is 1)", NULL },
 		{ TARGET_TASKS, false, false, "2", "perf_event_paranoid=1 (it is 2)", NULL },
 		{ TARGET_TASKS, false, true, "2", "tasks of other users", "perf_event_paranoid" },
-		{ TARGET_SYSTEM, false, false, "-1", "outside of the container", "setcap" },
+		{ TARGET_SYSTEM, false, false, "-1", "outside the container", "setcap" },
 	};
 	struct machine *m = *state;
 	struct event tracepoint = { .type = PERF_TYPE_TRACEPOINT };
