@@ -313,7 +313,8 @@ static pid_t start_keeper(const struct asked *a, const char *path, const int fro
 	signal(SIGPIPE, SIG_IGN);
 	if (privileges_for_child())
 		_exit(EXIT_OWN);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
+	fd = strcmp(path, "-") ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600) :
+				 STDOUT_FILENO;
 	if (fd < 0 || fstat(fd, &st)) {
 		fprintf(stderr, "%s: cannot write '%s': %s\n", a->who->name, path, strerror(errno));
 		_exit(EXIT_OWN);
@@ -404,6 +405,7 @@ static int run(struct asked *a)
 	}
 	j.fd = through[1];
 	j.says = a->who->perf;
+	j.needs = a->who->perf && a->newer;
 	code = record_joined((int)a->record.n, a->record.word, &j);
 	/* There is nothing to be said of nothing. */
 	if ((j.none || j.usage) && reader > 0)
@@ -416,6 +418,14 @@ static int run(struct asked *a)
 
 /* ---- the command line ---- */
 
+/* As perf, which joins record and report by one where neither is told a file. */
+static bool is_pipe(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISFIFO(st.st_mode);
+}
+
 /* perf stat report: its own words stand behind it, and -i is another one there. */
 static int report(struct asked *a, int argc, char **argv)
 {
@@ -427,7 +437,7 @@ static int report(struct asked *a, int argc, char **argv)
 	if (parse(a, argc - (int)(first - argv), first, true, true))
 		return usage(a, stderr);
 	input = personality_given(a, "input");
-	input = input ? input : "perf.data";
+	input = input ? input : is_pipe(STDIN_FILENO) ? "-" : "perf.data";
 	if (strcmp(input, "-") && access(input, R_OK)) {
 		fprintf(stderr, "%s: cannot read '%s': %s\n", a->who->name, input, strerror(errno));
 		return a->who->output_status;
@@ -450,7 +460,7 @@ static int parse_record(struct asked *a, int argc, char **argv)
 	recording = personality_given(a, "output");
 	*slot(a, "output") = text;
 	if (recording || !personality_given(a, "keep"))
-		*slot(a, "keep") = recording ? recording : "perf.data";
+		*slot(a, "keep") = recording ? recording : is_pipe(STDOUT_FILENO) ? "-" : "perf.data";
 	return 0;
 }
 

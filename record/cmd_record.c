@@ -391,6 +391,42 @@ static int start_caller(struct recorder *r)
 	return err ? error_sys(&r->error, -err, "cannot fork") : 0;
 }
 
+/* Why no event could be opened, which is that of one where rights would have helped; 0: some could, or none was wanted. */
+static uint64_t why_none(const struct pm_model *m)
+{
+	uint64_t why = 0;
+
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		uint64_t its = pm_map_u64(&m->counter[i].attrs, PM_COUNTER_PERF_INVALID, 0);
+
+		if (!its)
+			return 0;
+		why = why == PM_REASON_NO_PERMISSION ? why : its;
+	}
+	return why;
+}
+
+static bool unsupported(const struct pm_model *m)
+{
+	uint64_t why = why_none(m);
+
+	return why && why != PM_REASON_NO_PERMISSION;
+}
+
+/* Whether no event could be opened, and rights would have helped. */
+static bool may_not(struct recorder *r)
+{
+	const struct pm_model *m = &r->session.model;
+	bool refused = why_none(m) == PM_REASON_NO_PERMISSION;
+	struct buf text = BUF_INIT;
+
+	if (refused)
+		refused_print(m, false, &text);
+	fputs(buf_str(&text), stderr);
+	buf_release(&text);
+	return refused;
+}
+
 /* The recording proper; r->code says how it went. */
 static void record(struct recorder *r, char **argv)
 {
@@ -411,6 +447,12 @@ static void record(struct recorder *r, char **argv)
 	if (r->joined)
 		r->joined->usage = err != 0;
 	if (err || control_open(&r->control, o->run.control, &r->error) || dumper_open(&r->dumper, o, &r->error)) {
+		recorder_fail(r);
+		return;
+	}
+	if (r->joined && r->joined->needs && unsupported(&r->session.model)) {
+		error_set(&r->error, ENOTSUP,
+			  "no event of those wanted is supported here; pmrec doctor says what is");
 		recorder_fail(r);
 		return;
 	}
@@ -448,27 +490,6 @@ static void record(struct recorder *r, char **argv)
 	stats = recording_stats(r->session.recording);
 	if (!r->code && !r->failed)
 		recorder_tell_end(r, &stats);
-}
-
-/* Whether no event could be opened, and rights would have helped. */
-static bool may_not(struct recorder *r)
-{
-	const struct pm_model *m = &r->session.model;
-	struct buf text = BUF_INIT;
-	bool refused = false;
-
-	for (uint32_t i = 0; i < m->n_counters; i++) {
-		uint64_t why = pm_map_u64(&m->counter[i].attrs, PM_COUNTER_PERF_INVALID, 0);
-
-		if (!why)
-			return false;
-		refused |= why == PM_REASON_NO_PERMISSION;
-	}
-	if (refused)
-		refused_print(m, false, &text);
-	fputs(buf_str(&text), stderr);
-	buf_release(&text);
-	return refused;
 }
 
 /* What came of it: the command's own exit code, unless pmrec failed itself. */

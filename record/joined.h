@@ -8,6 +8,7 @@
 struct joined {
 	int fd;        /* where the recording goes, in place of -o */
 	bool says;     /* tells when events are disabled and enabled, and how a command was ended, as perf does */
+	bool needs;    /* an event that is supported, as perf 7 does; perf 6 says of each that it is not */
 	bool usage;    /* out: what was asked for is not understood */
 	bool none;     /* out: nothing was recorded */
 	bool refused;  /* out: the caller may count nothing of what was asked for */

@@ -203,6 +203,25 @@ static int check_numbers(struct asked *a)
 	return 0;
 }
 
+/* Of places of lines the older perf takes the last, the newer the first of these. */
+static void choose_place(struct asked *a)
+{
+	static const char *const place[] = { "no-aggr",     "per-thread", "per-core",   "per-cache",
+					     "per-cluster", "per-die",    "per-socket", "per-node" };
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(place) / sizeof(place[0]); i++) {
+		const char *argument = personality_given(a, place[i]);
+		char word[64];
+
+		if (argument && found) {
+			snprintf(word, sizeof(word), "--%s%s%s", place[i], *argument ? "=" : "", argument);
+			personality_drop(&a->report, word, 0);
+		}
+		found |= argument != NULL;
+	}
+}
+
 static void drop_idle(struct asked *a)
 {
 	bool tasks = given(a, "pid") || given(a, "tid");
@@ -221,6 +240,8 @@ static void drop_idle(struct asked *a)
 	/* Since perf 6.2 it is another word for -A. */
 	if (a->newer && given(a, "no-merge"))
 		personality_add(&a->report, "--no-aggr");
+	if (a->newer)
+		choose_place(a);
 	/* Those of -d stand beside the others, and need no second word. */
 	if (given(a, "event") || given(a, "metrics"))
 		personality_drop(&a->report, "-d", 0);
@@ -239,7 +260,7 @@ static int check_file(const struct asked *a, const char *name, int status)
 	struct stat st;
 	int fd;
 
-	if (!path || (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+	if (!path || !strcmp(path, "-") || (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
 		return 0;
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
 	if (fd >= 0) {

@@ -20,21 +20,27 @@ static bool mark(struct recorder *r, const char *text)
 	return !session_event(&r->session, &event);
 }
 
+/* As perf says it: whatever they were before. */
+static void tell_switched(const struct recorder *r, const char *how)
+{
+	if (r->joined && r->joined->says)
+		fprintf(stderr, "Events %s\n", how);
+}
+
 void recorder_enable(struct recorder *r)
 {
 	struct pm_event event = { .type = PM_EVENT_ENABLE };
 
 	r->enable_ns = 0;
+	tell_switched(r, "enabled");
 	if (r->session.counting)
 		return;
-	if (session_enable(&r->session, true, &r->error)) {
-		recorder_fail(r);
-		return;
-	}
-	if (r->joined && r->joined->says)
-		fprintf(stderr, "Events enabled\n");
-	session_event(&r->session, &event);
+	/* Read while they stand still, they lose nothing of the time in which they count. */
 	session_begin(&r->session);
+	if (session_enable(&r->session, true, &r->error))
+		recorder_fail(r);
+	else
+		session_event(&r->session, &event);
 }
 
 /* A dump of its own, by a process that asks as `pmrec dump` does. The reason why not, or NULL. */
@@ -115,12 +121,13 @@ static void disable(struct recorder *r)
 	struct pm_event event = { .type = PM_EVENT_DISABLE };
 
 	r->enable_ns = 0;
+	tell_switched(r, "disabled");
 	if (!r->session.counting)
 		return;
-	session_end(&r->session);
 	if (session_enable(&r->session, false, &r->error))
 		recorder_fail(r);
 	session_event(&r->session, &event);
+	session_end(&r->session);
 }
 
 /* One event alone. The reason why not, or NULL. */

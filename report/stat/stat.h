@@ -198,6 +198,7 @@ struct stat_sheet {
 	/* Of the recording. */
 	uint64_t elapsed_ns;  /* of the command that ended last; 0: none */
 	uint64_t counted_ns;  /* in which events were enabled, over the intervals so far */
+	uint64_t off_ns;      /* in which they were not, of the interval at hand */
 	uint64_t off_since;   /* CLOCK_MONOTONIC since when events are disabled; 0: they are not */
 	struct stat_off *off; /* owned: when they were */
 	size_t n_off;
@@ -361,6 +362,12 @@ static inline char *stat_put(char *at, const void *data, size_t len)
 static inline bool stat_is_older(const struct stat_sheet *s)
 {
 	return s->config->style == STAT_STYLE_CLASSIC;
+}
+
+/* And as those after it: where its words of metrics, or none of its own, were asked for. */
+static inline bool stat_is_newer(const struct stat_sheet *s)
+{
+	return s->config->style == STAT_STYLE_NAMED || s->config->style == STAT_STYLE_NONE;
 }
 
 /* Over the column of how many counters were merged. */

@@ -59,9 +59,11 @@ static void count_package(struct stat_sheet *s, struct stat_line *l, size_t k)
 static void take_lost(const struct stat_sheet *s, struct stat_line *l, uint32_t track, size_t k)
 {
 	const struct support *u = replay_support(s->replay, track);
+	uint64_t lost = u ? (uint64_t)(u[k].lost * 1e9) : 0;
 
-	if (u && u[k].lost > 0 && u[k].why != PM_REASON_NOT_COUNTED)
-		l->now.lost += (uint64_t)(u[k].lost * 1e9);
+	/* Nor is there anything to be seen of what is disabled. */
+	if (lost > s->off_ns && u[k].why != PM_REASON_NOT_COUNTED)
+		l->now.lost += lost - s->off_ns;
 }
 
 static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)

@@ -330,7 +330,7 @@ static char *merged_name(const struct stat_sheet *s, const struct pm_counter *c)
 
 /* ---- the list ---- */
 
-static void describe(struct stat_event *ev, const struct pm_counter *c)
+static void describe(const struct stat_sheet *s, struct stat_event *ev, const struct pm_counter *c)
 {
 	double mul = (double)c->scale.num, div = (double)(c->scale.den ? c->scale.den : 1);
 
@@ -347,6 +347,8 @@ static void describe(struct stat_event *ev, const struct pm_counter *c)
 	ev->div = div;
 	ev->fraction = floor(mul / div) != mul / div;
 	ev->unit = c->unit && strcmp(c->unit, "1") ? event_unit_perf(c->unit) : "";
+	if (stat_is_newer(s) && !strcmp(pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, ""), "tool"))
+		ev->unit = "";
 	ev->cgroup = pm_map_text(&c->attrs, PM_COUNTER_PERF_CGROUP, NULL);
 	ev->per_pkg = pm_map_bool(&c->attrs, PM_COUNTER_PERF_PER_PKG, false);
 	ev->percore = pm_map_bool(&c->attrs, PM_COUNTER_PERF_PERCORE, false);
@@ -373,7 +375,7 @@ static int new_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t 
 	s->event = ev;
 	ev = &s->event[s->n_events];
 	*ev = (struct stat_event){ 0 };
-	describe(ev, c);
+	describe(s, ev, c);
 	ev->in_cgroup = cgroup;
 	if (cgroup && cgroup != PM_NONE)
 		ev->cgroup = cgroup_name(s->places->model, cgroup);

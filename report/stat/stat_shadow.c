@@ -215,8 +215,8 @@ static int by_event(const void *a, const void *b)
 {
 	const struct shown *x = a, *y = b;
 
-	if (x->event != y->event)
-		return x->event < y->event ? -1 : 1;
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
 	if (!x->group || !y->group)
 		return (x->group != NULL) - (y->group != NULL);
 	/* As perf has them below their heads. */
@@ -269,8 +269,14 @@ static int find_behind(const struct stat_sheet *s)
 static int index_events(struct stat_sheet *s)
 {
 	struct stat_shadow *sh = s->shadow;
+	bool chosen = stat_newer_choice(s);
 	uint32_t at = 0;
 
+	for (uint32_t i = 0; i < sh->n; i++) {
+		uint32_t event = sh->shown[i].event;
+
+		sh->shown[i].place = chosen && event < s->n_events ? s->event[event].order : event;
+	}
 	if (sh->n)
 		qsort(sh->shown, sh->n, sizeof(*sh->shown), by_event);
 	if (find_behind(s))

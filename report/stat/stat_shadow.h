@@ -21,6 +21,7 @@ extern const size_t stat_named_n;
 /* A metric that is printed. */
 struct shown {
 	uint32_t event; /* whose line it stands behind; UINT32_MAX: a line of its own at the end of a row */
+	uint32_t place; /* of that event among the lines */
 	const struct shadow *shadow; /* one of these two, or neither for -M */
 	const struct named *named;
 	const struct bound_metric *metric; /* of a rate: the clock; NULL: its events could not be opened */

@@ -450,7 +450,7 @@ static void lines(struct stat_sheet *s)
 		buf_addstr(&s->out->text, "\033[H\033[2J");
 	if (interval && (s->intervals - 1) % HEAD_EVERY == 0 && !s->config->metric_only)
 		put_interval_head(s);
-	if (!interval)
+	if (!interval && !(s->summing && stat_is_newer(s)))
 		put_head(s);
 	if (s->config->metric_only) {
 		if (!interval || (s->intervals - 1) % HEAD_EVERY == 0)

@@ -125,9 +125,8 @@ static int add_run(struct stat_sheet *s, double wall_ns)
 	return 0;
 }
 
-/* How much of the interval events were enabled: pmrec leaves most of the time out in which they are not, and what was
- * left out is not part of the duration. */
-static uint64_t counted_ns(const struct stat_sheet *s, const struct interval *i)
+/* How much of the interval events were disabled. */
+static uint64_t off_ns(const struct stat_sheet *s, const struct interval *i)
 {
 	uint64_t sum = 0;
 
@@ -139,8 +138,7 @@ static uint64_t counted_ns(const struct stat_sheet *s, const struct interval *i)
 
 		sum += to > from ? to - from : 0;
 	}
-	sum = i->to_ns - i->from_ns > sum ? i->to_ns - i->from_ns - sum : 0;
-	return sum < i->duration_ns ? sum : i->duration_ns;
+	return sum < i->to_ns - i->from_ns ? sum : i->to_ns - i->from_ns;
 }
 
 /* JSON has no comments. */
@@ -158,8 +156,14 @@ static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k
 {
 	const struct stat_config *c = s->config;
 	int64_t since = (int64_t)(i->to_ns - s->sink.origin_ns);
-	uint64_t counted = counted_ns(s, i);
+	uint64_t counted;
 	int err = 0;
+
+	s->off_ns = off_ns(s, i);
+	/* pmrec leaves most of the time out in which events are disabled, and what was left out is not part of the
+	 * duration. */
+	counted = i->to_ns - i->from_ns - s->off_ns;
+	counted = counted < i->duration_ns ? counted : i->duration_ns;
 
 	if (c->started && c->form != STAT_JSON && !s->intervals)
 		put_started(s, i);

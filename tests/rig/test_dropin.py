@@ -3,6 +3,7 @@
 machine and on an emulated one. What they print and how they end differ in numbers only, and these by no more than noise.
 
 newer: those of newer.py, below FOLDER."""
+import concurrent.futures
 import json
 import os
 import random
@@ -44,6 +45,8 @@ echo hi | @ -x, -e page-faults cat
 @ -I 0 -e cs true
 @ -e cs --append true
 @ true -x, extra
+@ record -e cs -o - true 2>/dev/null | @ report -i - 2>&1 | grep -c cs
+@ -a -e cs -I 100 --interval-count 1 --summary
 """
 PERF_LONG = """
 @ -ddd true
@@ -95,6 +98,19 @@ x=$(@ -x, -e cs true 2>&1 >/dev/null); echo "$x"
 @ --timeout 0 -e cs true
 @ --td-level 1 -e cs true
 @ -p $$ -C 0 -e cs sleep .05 2>&1 >/dev/null | head -n 1
+@ record -e cs true 2>/dev/null | @ report 2>&1 | grep -c cs; ls
+mkfifo c a; exec 8<>c 9<>a; @ -a -D -1 --control fifo:c,a -e cs sleep .5 & for w in enable disable disable enable; do \
+sleep .05; echo $w >&8; read -t 9 -u 9 said; echo $said; done; wait $!; echo $?
+@ -a -A --per-socket -x, -e cs sleep .05
+@ -a --per-core --per-socket -x, -e cs sleep .05
+@ -a --per-socket --per-core -x, -e cs sleep .05
+@ -e duration_time,cs -a -x, sleep .05
+@ -e duration_time,user_time -a -j sleep .05
+@ -x ';' -I 100 -a -e task-clock,cs sleep .25 2>&1 | while IFS=';' read -r time count unit event rest; do echo "$event $unit"; done
+@ -x ' ' -e duration_time,cs -a true 2>&1 | awk '{ print NF, $2, $3 }'
+@ -r 2 --null true 2>&1 | grep -c elapsed
+for i in 1 2; do @ -x, -e page-faults -o r$i true; done; paste -d, r1 r2 | grep -v '#'
+echo a b | @ -x, -e cs wc -w
 """
 TURBOSTAT = """
 @ -q -n 1 -i .1
@@ -186,6 +202,9 @@ PERF_REFUSED_LONG = """
 @ report -Z
 @ record -Z true
 @ -h
+@ -x, -e cycles true
+@ -e cs:z true
+@ -e cs, true
 """
 TURBOSTAT_REFUSED = """
 @ -q -n 1 -i .1 --nosuch
@@ -233,13 +252,10 @@ def mask(text, csv):
     return "\n".join(lines)
 
 
-def run(line, program, folder, prefix=""):
-    done = subprocess.run(prefix + line.replace("@", program), shell=True, executable="/bin/bash", capture_output=True,
-                          text=True, env=ENV, cwd=folder, timeout=60)
-    for name in "fg":
-        if os.path.exists(os.path.join(folder, name)):
-            os.remove(os.path.join(folder, name))
-    return done
+def run(line, program, folder):
+    with tempfile.TemporaryDirectory(dir=folder) as here:
+        return subprocess.run(line.replace("@", program), shell=True, executable="/bin/bash", capture_output=True, text=True,
+                              env=ENV, cwd=here, timeout=60)
 
 
 def without_nan(text):
@@ -264,25 +280,29 @@ def differences(line, theirs, ours, numbers=None):
     return found
 
 
-def check(lines, side, numbers=None):
-    """What is wrong is wrong three times: a line of perf is missing where the machine was busy."""
+def each(lines, judge):
+    """What `judge` finds in each line: in several at once, as most of them wait, and what is wrong three times more, alone: a line
+    of perf is missing where the machine was busy."""
     wrong = []
-    for line in lines:
-        for _ in range(3):
-            found = differences(line, side(line, True), side(line, False), numbers)
-            if not found:
-                break
-        wrong += [f"$ {line}"] + found if found else []
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for line, found in zip(lines, list(pool.map(judge, lines))):
+            for _ in range(3):
+                found = found and judge(line)
+            wrong += [f"$ {line}"] + found if found else []
     return wrong
+
+
+def check(lines, side, numbers=None):
+    return each(lines, lambda line: differences(line, side(line, True), side(line, False), numbers))
 
 
 def check_refused(lines, side):
-    wrong = []
-    for line in lines:
+    def judge(line):
         theirs, ours = ((done.returncode, bool(done.stdout.strip()), bool(done.stderr.strip()))
                         for done in (side(line, True), side(line, False)))
-        wrong += [f"$ {line}: status, stdout, stderr: {theirs} and {ours}"] if theirs != ours else []
-    return wrong
+        return [f"status, stdout, stderr: {theirs} and {ours}"] if theirs != ours else []
+
+    return each(lines, judge)
 
 
 def listed(text, more, long):
@@ -371,7 +391,7 @@ def by_objects(text):
 def by_head(text):
     """turbostat, split at any blank: the first row below the heads, by name; and awk's way, by place."""
     lines = [line.split() for line in text.split("\n") if line]
-    return {(i, name): len(lines[1]) > i for i, name in enumerate(lines[0])}, [len(line) for line in lines]
+    return {(i, name): len(line) > i for line in lines[1:2] for i, name in enumerate(lines[0])}, [len(line) for line in lines]
 
 
 READERS = [("@ -x, -e task-clock,page-faults,cs true", by_fields), ("@ true", by_blanks),
@@ -380,12 +400,13 @@ TURBOSTAT_READERS = [("@ -q -n 1 -i .1", by_head), ("@ -q -n 1 -i .1 -S", by_hea
 
 
 def check_readers(readers, side):
-    wrong = []
-    for line, read in readers:
-        theirs, ours = side(line, True), side(line, False)
-        they, we = (read(done.stderr if "-i" not in line else done.stdout) for done in (theirs, ours))
-        wrong += [f"$ {line}: {read.__name__} reads {they} and {we}"] if they != we or not they else []
-    return wrong
+    reads = dict(readers)
+
+    def judge(line):
+        they, we = (reads[line](done.stderr if "-i" not in line else done.stdout) for done in (side(line, True), side(line, False)))
+        return [f"{reads[line].__name__} reads {they} and {we}"] if they != we or not they else []
+
+    return each(reads, judge)
 
 
 # Of pmrec-turbostat(1), or for want of a reason to follow: with the newer ones, lines with these words are left out.
@@ -393,7 +414,6 @@ NEWER_DIFFERS = ("CPUMHz",            # of a name that no column has it makes an
                  "C1,C1%,CPU --hide",  # the same, of a column that is hidden by a group of the same words
                  " -d ",              # perf: nothing that is not supported; turbostat: its sets of CPUs on standard output
                  "--list extra",      # it takes no command then
-                 "--summary",         # perf: no head over it, and the command's whole time
                  "<&-", ">&-",        # their words depend on the version of cat
                  "--no-merge",        # another word for -A, which a command alone is refused
                  "-dd -B -I",         # perf: nan behind what was not counted
