@@ -1,4 +1,5 @@
 /* What the processor says of itself: cpuid, and what the model table adds. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -119,6 +120,17 @@ static int tsc(const struct pm_model *m, const struct cpu_facts *f, decode_take 
 	return take(ctx, &d);
 }
 
+/* SDM, leaf 16H: 0 where the processor, or a hypervisor in its place, does not say. */
+static void add_mhz(struct decoded *d, const char *name, uint32_t reg)
+{
+	struct decoded_field *f = decode_add(d, name, reg & 0xffff ? reg & 0xffff : NAN, "MHz");
+
+	if (f && isnan(f->number)) {
+		f->unit = "";
+		snprintf(f->text, sizeof(f->text), "not reported");
+	}
+}
+
 static int frequencies(const struct pm_model *m, const struct cpu_facts *f, decode_take take, void *ctx)
 {
 	struct decoded d = { .name = "cpuid.00000016" };
@@ -126,9 +138,9 @@ static int frequencies(const struct pm_model *m, const struct cpu_facts *f, deco
 
 	if (f->id.vendor != CPU_INTEL || !cpu_leaf(m, 0x16, 0, PM_NONE, reg))
 		return 0;
-	decode_add(&d, "base", reg[0] & 0xffff, "MHz");
-	decode_add(&d, "highest", reg[1] & 0xffff, "MHz");
-	decode_add(&d, "bus", reg[2] & 0xffff, "MHz");
+	add_mhz(&d, "base", reg[0]);
+	add_mhz(&d, "highest", reg[1]);
+	add_mhz(&d, "bus", reg[2]);
 	return take(ctx, &d);
 }
 

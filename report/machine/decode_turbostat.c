@@ -1,6 +1,7 @@
 /* What describes the machine, in the lines that turbostat prints before its table. */
 #include <fnmatch.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,8 +64,8 @@ static void put_part(struct writer *w, const struct decoded *d, uint32_t cpu, co
 	else if (part[name] == '?' && (bar = memchr(part, '|', len)))
 		buf_add(w->out, f->number ? part + name + 1 : bar + 1,
 			(size_t)(f->number ? bar - part - (ptrdiff_t)name - 1 : part + len - bar - 1));
-	else
-		buf_printf(w->out, "%.10g", f->number);
+	else /* turbostat prints 0 for what was not reported */
+		buf_printf(w->out, "%.10g", isnan(f->number) ? 0 : f->number);
 }
 
 static void put_line(struct writer *w, const struct line *line, const struct decoded *d, uint32_t cpu)

@@ -252,6 +252,32 @@ static void other_facts(void **state)
 	pm_model_release(&m);
 }
 
+/* A leaf without data, as hypervisors have it: missing, in text and JSON, but what turbostat prints stays 0. */
+static void empty_frequencies(void **state)
+{
+	struct buf text = BUF_INIT, printed = BUF_INIT;
+	struct json *list;
+	struct value v;
+	struct pm_model m;
+	(void)state;
+
+	intel(&m, 0x55);
+	leaf(&m, "cpuid.00000016.0", 2600, 0, 0, 0);
+	assert_int_equal(decode_text(&m, &text), 0);
+	assert_non_null(strstr(buf_str(&text), "base 2600 MHz, highest not reported, bus not reported"));
+	list = decode_json(&m);
+	json_print(list, 0, &printed);
+	json_free(list);
+	assert_non_null(strstr(buf_str(&printed), "\"highest\":{\"value\":null"));
+	pm_model_release(&m);
+	intel(&m, 0x55);
+	leaf(&m, "cpuid.00000016.0", 0, 0, 0, 0);
+	assert_true(cpu_literal(&m, "base_hz", &v) && v.reason != 0);
+	pm_model_release(&m);
+	buf_release(&text);
+	buf_release(&printed);
+}
+
 static void amd(void **state)
 {
 	static const struct fact facts[] = {
@@ -338,8 +364,8 @@ static void tables(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(manual_page),   cmocka_unit_test(other_facts), cmocka_unit_test(amd),
-		cmocka_unit_test(unknown_model), cmocka_unit_test(tables),
+		cmocka_unit_test(manual_page), cmocka_unit_test(other_facts),   cmocka_unit_test(empty_frequencies),
+		cmocka_unit_test(amd),         cmocka_unit_test(unknown_model), cmocka_unit_test(tables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
