@@ -79,7 +79,7 @@ int dump_exec(pid_t pid, const char *since, const char *path, bool overwrite)
 	if (ask(pid, &fds, &e))
 		return command_failed(&e);
 	buf_printf(&from, "--since=%s", since ? since : "0");
-	args[n++] = (char *)"pmrep";
+	args[n++] = (char *)"pmrec dump";
 	args[n++] = (char *)"merge";
 	args[n++] = (char *)(uintptr_t)buf_str(&from);
 	if (overwrite)

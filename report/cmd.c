@@ -32,6 +32,9 @@ void cmd_complain(const char *command, const char *format, ...)
 	buf_vprintf(&line, format, ap);
 	va_end(ap);
 	text_escape(&shown, buf_str(&line), strlen(buf_str(&line)));
+	/* `pmrec dump` runs merge under its own name, which is the one that the user knows. */
+	if (!strncmp(program_invocation_name, "pmrec ", 6))
+		command = program_invocation_name;
 	fprintf(stderr, "%s: %s\n", command, buf_str(&shown));
 	buf_release(&line);
 	buf_release(&shown);

@@ -129,6 +129,7 @@ linked() {
 	"$bin/pmrec" dump --pid="$pid" -o - 2>/dev/null >d.pmr
 	"$bin/pmrep" check -q d.pmr
 	run -2 "$bin/pmrec" dump --pid="$pid" -o d.pmr
+	[[ $output == "pmrec dump: "* ]]
 	[[ $output == *"d.pmr"*exists* ]]
 	finish
 	mkfifo p
