@@ -227,6 +227,9 @@ void recorder_signal(struct recorder *r, const struct signals_event *s)
 	default:
 		r->quit = true;
 		r->run_over = r->run_over || !running;
+		/* turbostat dies of it, and prints no interval that is not whole. */
+		if (r->joined && !r->joined->says && !running)
+			session_ticks_ended(&r->session);
 		child_signal(&r->child, s->signo);
 	}
 }

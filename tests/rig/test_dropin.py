@@ -113,6 +113,7 @@ for i in 1 2; do @ -x, -e page-faults -o r$i true; done; paste -d, r1 r2 | grep 
 echo a b | @ -x, -e cs wc -w
 """
 TURBOSTAT = """
+@ -q -S -i 2 -s Busy% & p=$!; sleep 2.9; kill $p; wait $p; echo $?
 @ -q -n 1 -i .1
 @ -q -n 2 -i .05 -S
 @ -q -n 1 -i .1 --show PkgWatt
