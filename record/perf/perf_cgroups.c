@@ -12,6 +12,7 @@
 
 #include "common/array.h"
 #include "record/host/clocks.h"
+#include "record/host/mounts.h"
 #include "record/perf/perf_source.h"
 
 #define CGROUPS_MAX 4096
@@ -19,42 +20,20 @@
 
 /* ---- the hierarchy ---- */
 
-/* "\040" and the like, as /proc/mounts writes blanks. */
-static void unescape(char *text)
-{
-	char *to = text;
-
-	for (const char *at = text; *at; to++) {
-		if (at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && at[2] && at[3]) {
-			*to = (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0'));
-			at += 4;
-		} else {
-			*to = *at++;
-		}
-	}
-	*to = '\0';
-}
-
 /* perf events know the cgroups of the hierarchy that has their controller; without one, those of version 2. */
 static int find_hierarchy(struct perf_source *s, const struct plan *p, struct error *e)
 {
 	struct buf text = BUF_INIT;
-	ssize_t size = root_read(p->root, &text, 1 << 20, "/proc/mounts");
-	char *save = NULL, *unified = NULL, *found = NULL;
+	ssize_t size = mounts_read(p->root, &text);
+	char *at = NULL, *unified = NULL, *found = NULL;
+	struct mount m;
 
-	if (size > 0)
-		for (char *line = strtok_r((char *)buf_str(&text), "\n", &save); line && !found;
-		     line = strtok_r(NULL, "\n", &save)) {
-			char where[1024], type[32], options[1024];
-
-			if (sscanf(line, "%*s %1023s %31s %1023s", where, type, options) != 3)
-				continue;
-			unescape(where);
-			if (!strcmp(type, "cgroup2") && !unified)
-				unified = strdup(where);
-			else if (!strcmp(type, "cgroup") && strstr(options, "perf_event"))
-				found = strdup(where);
-		}
+	while (size > 0 && !found && mounts_next(&text, &at, &m)) {
+		if (!strcmp(m.type, "cgroup2") && !unified)
+			unified = strdup(m.where);
+		else if (!strcmp(m.type, "cgroup") && strstr(m.options, "perf_event"))
+			found = strdup(m.where);
+	}
 	buf_release(&text);
 	s->hierarchy = found ? found : unified;
 	if (found)

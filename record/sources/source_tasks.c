@@ -2,7 +2,6 @@
  * seen, by name and parent. Which they are changes with every reading: their groups are made when the chunk is
  * written. */
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +10,13 @@
 #include "record/host/clocks.h"
 #include "record/plan/plan.h"
 #include "record/plan/source.h"
+#include "record/sources/ranking.h"
 #include "record/sources/task_list.h"
 
 #define SHORTEST_NS 1000000000u
 #define TOP         12 /* of each kind get into the table */
 #define IO_MOST     64 /* processes whose reading and writing is looked at */
 #define IDLE_MOST   10 /* readings that a name stays of which none has ended */
-#define LATE_MOST   8  /* readings that wait for the writer */
 #define SMALL_BYTES (16u << 20)
 /* Steps of the catalog. */
 #define STEP_US     100
@@ -26,7 +25,8 @@
 
 enum { PROCESSES, BRIEF, TABLES };
 enum { USER, SYSTEM, READ, WRITTEN, FAULTS, ENDED, RSS, THREADS, STATE, VALUES };
-enum { ROWS = 48, ALL_ROWS = TABLES * ROWS };
+enum { ROWS = 48 };
+_Static_assert((int)TABLES *ROWS <= RANKING_ROWS && (int)VALUES <= RANKING_VALUES, "all fit in");
 
 static const char *const key[VALUES] = { "user",  "system", "read",    "write", "faults",
 					 "ended", "rss",    "threads", "state" };
@@ -45,25 +45,8 @@ struct member {
 };
 
 struct row {
+	struct ranking_row row; /* first */
 	struct member who;
-	uint64_t v[VALUES];
-	uint16_t no_io;
-};
-
-/* What a reading found. */
-struct found {
-	uint64_t reading;
-	uint32_t n;
-	struct row row[ALL_ROWS];
-};
-
-/* What was written last. */
-struct written {
-	uint32_t group; /* id; 0: none */
-	uint32_t n, counter[VALUES];
-	uint32_t id[ALL_ROWS], instance[ALL_ROWS];
-	uint64_t v[2 + VALUES * ALL_ROWS];
-	uint16_t status[2 + VALUES * ALL_ROWS];
 };
 
 struct tasks {
@@ -72,10 +55,7 @@ struct tasks {
 	struct member member[TABLES][ROWS];
 	uint32_t last_id, last_number;
 	uint64_t before_ns; /* of the reading before */
-	pthread_mutex_t lock;
-	struct found found[LATE_MOST]; /* by reading; under the lock */
-	struct written written;
-	struct found taken; /* the writer's */
+	struct ranking ranking;
 };
 
 /* ---- who is in the table ---- */
@@ -227,22 +207,27 @@ static void look_at_rest(struct tasks *d)
 
 /* ---- a reading ---- */
 
-static void fill_row(struct row *row, const struct member *m, const struct task_use *use)
+static uint64_t *new_row(struct tasks *d, const struct member *m, const struct task_use *use, uint16_t no_io)
 {
-	*row = (struct row){ .who = *m };
-	row->v[USER] = (use->user - m->base.user) / STEP_US;
-	row->v[SYSTEM] = (use->system - m->base.system) / STEP_US;
-	row->v[READ] = (use->bytes[0] - m->base.bytes[0]) / STEP_BYTES;
-	row->v[WRITTEN] = (use->bytes[1] - m->base.bytes[1]) / STEP_BYTES;
-	row->v[FAULTS] = use->faults - m->base.faults;
+	struct row *row = ranking_add(&d->ranking, m->id);
+	uint64_t *v = row->row.v;
+
+	row->who = *m;
+	v[USER] = (use->user - m->base.user) / STEP_US;
+	v[SYSTEM] = (use->system - m->base.system) / STEP_US;
+	v[READ] = (use->bytes[0] - m->base.bytes[0]) / STEP_BYTES;
+	v[WRITTEN] = (use->bytes[1] - m->base.bytes[1]) / STEP_BYTES;
+	v[FAULTS] = use->faults - m->base.faults;
+	row->row.status[READ] = row->row.status[WRITTEN] = no_io;
+	return v;
 }
 
-static void find_processes(struct tasks *d, struct found *f)
+static void put_processes(struct tasks *d)
 {
 	for (uint32_t i = 0; i < d->list.n; i++) {
 		struct task *t = &d->list.task[i];
 		struct member *m = t->member ? &d->member[PROCESSES][t->member - 1] : NULL;
-		struct row *row = &f->row[f->n];
+		uint64_t *v;
 
 		if (!m)
 			continue;
@@ -257,32 +242,29 @@ static void find_processes(struct tasks *d, struct found *f)
 		m->parent = t->parent;
 		memcpy(m->name, t->name, sizeof(m->name));
 		m->over = t->ended;
-		fill_row(row, m, &t->use);
-		row->no_io = t->no_io;
-		row->v[ENDED] = t->ended;
-		row->v[RSS] = t->ended ? 0 : t->rss / STEP_MEMORY;
-		row->v[THREADS] = t->ended ? 0 : t->threads;
-		row->v[STATE] = t->ended ? 'X' : (unsigned char)t->state;
-		f->n++;
+		v = new_row(d, m, &t->use, t->no_io);
+		v[ENDED] = t->ended;
+		v[RSS] = t->ended ? 0 : t->rss / STEP_MEMORY;
+		v[THREADS] = t->ended ? 0 : t->threads;
+		v[STATE] = t->ended ? 'X' : (unsigned char)t->state;
 		if (t->ended)
 			*m = (struct member){ 0 };
 	}
 }
 
-static void find_brief(struct tasks *d, struct found *f)
+static void put_brief(struct tasks *d)
 {
 	for (int i = 0; i < BRIEF_MOST; i++) {
 		const struct task_brief *b = &d->list.brief[i];
 		const struct member *m = b->member ? &d->member[BRIEF][b->member - 1] : NULL;
-		struct row *row = &f->row[f->n];
+		uint64_t *v;
 
 		if (!m)
 			continue;
-		fill_row(row, m, &b->use);
+		v = new_row(d, m, &b->use, PM_OK);
 		/* None of them is there now. */
-		row->v[ENDED] = b->ended - m->base_ended;
-		row->v[STATE] = 'X';
-		f->n++;
+		v[ENDED] = b->ended - m->base_ended;
+		v[STATE] = 'X';
 	}
 }
 
@@ -294,7 +276,6 @@ static int tasks_read(struct unit *u, struct cells *c)
 	struct tasks *d = (struct tasks *)u;
 	uint64_t now = clocks_monotonic(), alive = 0;
 	int err = task_list_read(&d->list);
-	struct found *f;
 
 	if (err)
 		return err;
@@ -304,13 +285,10 @@ static int tasks_read(struct unit *u, struct cells *c)
 	want_most(d, by_io);
 	look_at_rest(d);
 	want_brief(d);
-	pthread_mutex_lock(&d->lock);
-	f = &d->found[d->list.reading % LATE_MOST];
-	f->reading = d->list.reading;
-	f->n = 0;
-	find_processes(d, f);
-	find_brief(d, f);
-	pthread_mutex_unlock(&d->lock);
+	ranking_begin(&d->ranking, d->list.reading);
+	put_processes(d);
+	put_brief(d);
+	ranking_end(&d->ranking);
 	d->before_ns = now;
 	for (uint32_t i = 0; i < d->list.n; i++)
 		alive += !d->list.task[i].ended;
@@ -361,8 +339,9 @@ static int describe(struct plan *p, const struct member *who, struct pm_map *att
 	return err;
 }
 
-static int64_t new_instance(struct plan *p, const struct member *who)
+static int64_t new_instance(struct plan *p, const struct ranking_row *row)
 {
+	const struct member *who = &((const struct row *)row)->who;
 	struct pm_instance i = { .kind = PM_TASK, .number = who->number, .cpu = PM_NONE, .added_ns = who->since_ns };
 	int64_t id = describe(p, who, &i.attrs);
 
@@ -372,135 +351,12 @@ static int64_t new_instance(struct plan *p, const struct member *who)
 	return id;
 }
 
-static const struct row *row_of(const struct found *f, uint32_t id)
-{
-	for (uint32_t i = 0; i < f->n; i++)
-		if (f->row[i].who.id == id)
-			return &f->row[i];
-	return NULL;
-}
-
-/* Who was written before stays in front, in that order. 1: others than before. */
-static int update_members(struct written *w, struct plan *p, const struct found *f, uint64_t now_ns)
-{
-	uint32_t kept = 0, before = w->n;
-
-	for (uint32_t i = 0; i < w->n; i++) {
-		int err = 0;
-
-		if (!row_of(f, w->id[i])) {
-			err = pm_model_retire_instance(p->model, w->instance[i], now_ns);
-		} else {
-			w->id[kept] = w->id[i];
-			w->instance[kept++] = w->instance[i];
-		}
-		if (err)
-			return err;
-	}
-	w->n = kept;
-	for (uint32_t i = 0; i < f->n; i++) {
-		const struct row *row = &f->row[i];
-		uint32_t k = 0;
-		int64_t id;
-
-		while (k < kept && w->id[k] != row->who.id)
-			k++;
-		if (k < kept)
-			continue;
-		id = new_instance(p, &row->who);
-		if (id < 0)
-			return (int)id;
-		w->id[w->n] = row->who.id;
-		w->instance[w->n++] = (uint32_t)id;
-	}
-	return kept != before || w->n != kept;
-}
-
-static int update_group(struct written *w, struct plan *p)
-{
-	struct pm_group g = { .source = (char *)"tasks",
-			      .flags = PM_GROUP_SHARED_TIME,
-			      .counter = w->counter,
-			      .n_counters = VALUES,
-			      .instance = w->instance,
-			      .n_instances = w->n,
-			      .continues = w->group };
-	int64_t id = w->n ? pm_model_add_group(p->model, &g) : 0;
-	int err = id < 0 ? (int)id : 0;
-
-	if (!err && w->group)
-		err = pm_model_retire_group(p->model, w->group);
-	if (!err)
-		w->group = (uint32_t)id;
-	return err;
-}
-
-static void fill_table(struct written *w, const struct found *f, const uint64_t *times)
-{
-	memset(w->status, 0, sizeof(w->status));
-	w->v[0] = times[0];
-	w->v[1] = times[1];
-	for (uint32_t i = 0; i < w->n; i++) {
-		const struct row *row = row_of(f, w->id[i]);
-
-		for (uint32_t k = 0; k < VALUES; k++)
-			w->v[2 + k * w->n + i] = row->v[k];
-		if (row->no_io)
-			w->status[2 + READ * w->n + i] = w->status[2 + WRITTEN * w->n + i] = row->no_io;
-	}
-}
-
-static bool take_found(struct tasks *d, uint64_t reading)
-{
-	const struct found *f = &d->found[reading % LATE_MOST];
-	bool there;
-
-	pthread_mutex_lock(&d->lock);
-	there = f->reading == reading;
-	if (there)
-		d->taken = *f;
-	pthread_mutex_unlock(&d->lock);
-	return there;
-}
-
 static int tasks_tables(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
 {
-	struct tasks *d = s->data;
-	const struct pm_chunk_group *own = NULL;
-	struct written *w = &d->written;
-	uint64_t times[2];
-	int err;
-
-	for (uint32_t i = 0; i < c->n_groups; i++)
-		if (c->group[i].group == d->unit.group)
-			own = &c->group[i];
-	if (!own || c->rows != 1 || (own->status && own->status[(2 + CELL_READING) * own->stride]) ||
-	    !take_found(d, own->v[(2 + CELL_READING) * own->stride]))
-		return 0;
-	times[0] = own->v[0];
-	times[1] = own->v[own->stride];
-	err = update_members(w, p, &d->taken, times[1]);
-	if (err == 1)
-		err = update_group(w, p);
-	if (err || !w->n)
-		return err;
-	fill_table(w, &d->taken, times);
-	*out = (struct pm_chunk_group){ .group = w->group, .v = w->v, .status = w->status, .stride = 1 };
-	return 1;
+	return ranking_table(&((struct tasks *)s->data)->ranking, p, c, out);
 }
 
 /* ---- planning ---- */
-
-static int64_t add_counter(struct plan *p, const char *name)
-{
-	const struct catalog_counter *row = catalog_find("tasks", name);
-	int64_t id = row ? plan_counter(p, row) : -EINVAL;
-
-	if (id > 0 && row->semantics == CATALOG_CUMULATIVE &&
-	    pm_map_set(&p->model->counter[id - 1].attrs, PM_COUNTER_FROM_ZERO, pm_bool(true)))
-		return -ENOMEM;
-	return id;
-}
 
 static int add_group(struct tasks *d, struct plan *p)
 {
@@ -511,6 +367,7 @@ static int add_group(struct tasks *d, struct plan *p)
 			      .instance = &instance,
 			      .n_instances = 1 };
 	int64_t id;
+	int err;
 
 	for (int i = 0; i < CELLS; i++) {
 		id = plan_counter(p, catalog_find("tasks", cell_key[i]));
@@ -518,15 +375,10 @@ static int add_group(struct tasks *d, struct plan *p)
 			return (int)id;
 		counter[i] = (uint32_t)id;
 	}
-	for (uint32_t k = 0; k < VALUES; k++) {
-		id = add_counter(p, key[k]);
-		if (id < 0)
-			return (int)id;
-		d->written.counter[k] = (uint32_t)id;
-	}
-	id = pm_model_add_group(p->model, &g);
+	err = ranking_counters(&d->ranking, p);
+	id = err ? err : pm_model_add_group(p->model, &g);
 	if (id > 0)
-		d->unit.group = (uint32_t)id;
+		d->unit.group = d->ranking.own_group = (uint32_t)id;
 	return id < 0 ? (int)id : 0;
 }
 
@@ -547,8 +399,14 @@ static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 	if (!d)
 		return -ENOMEM;
 	s->data = d;
-	pthread_mutex_init(&d->lock, NULL);
+	d->ranking = (struct ranking){ .source = "tasks",
+				       .key = key,
+				       .n_values = VALUES,
+				       .row_size = sizeof(struct row),
+				       .instance = new_instance };
 	err = task_list_init(&d->list, p->root);
+	if (!err)
+		err = ranking_init(&d->ranking);
 	if (err && err != -ENOMEM)
 		return plan_refused(p, pm_reason_errno(err), NULL, "/proc");
 	if (!err && d->list.exits < 0 && !p->root->emulated)
@@ -577,7 +435,7 @@ static void tasks_release(struct source *s)
 	if (!d)
 		return;
 	task_list_release(&d->list);
-	pthread_mutex_destroy(&d->lock);
+	ranking_release(&d->ranking);
 	free(d);
 	s->data = NULL;
 }

@@ -1,0 +1,201 @@
+#include "record/sources/ranking.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/catalog/catalog.h"
+
+#define LATE_MOST 8 /* readings that wait for the writer */
+
+struct ranking_page {
+	uint64_t reading;
+	uint32_t n;
+	char *row; /* owned: RANKING_ROWS of row_size */
+};
+
+int ranking_init(struct ranking *r)
+{
+	pthread_mutex_init(&r->lock, NULL);
+	r->late = calloc(LATE_MOST + 1, sizeof(*r->late));
+	for (int i = 0; r->late && i <= LATE_MOST; i++) {
+		r->late[i].row = calloc(RANKING_ROWS, r->row_size);
+		if (!r->late[i].row)
+			return -ENOMEM;
+	}
+	r->taken = r->late ? &r->late[LATE_MOST] : NULL;
+	return r->late ? 0 : -ENOMEM;
+}
+
+void ranking_release(struct ranking *r)
+{
+	for (int i = 0; r->late && i <= LATE_MOST; i++)
+		free(r->late[i].row);
+	free(r->late);
+	pthread_mutex_destroy(&r->lock);
+}
+
+/* ---- on the thread that reads ---- */
+
+void ranking_begin(struct ranking *r, uint64_t reading)
+{
+	pthread_mutex_lock(&r->lock);
+	r->page = &r->late[reading % LATE_MOST];
+	r->page->reading = reading;
+	r->page->n = 0;
+}
+
+void *ranking_add(struct ranking *r, uint32_t id)
+{
+	void *row = r->page->row + r->page->n++ * r->row_size;
+
+	memset(row, 0, r->row_size);
+	((struct ranking_row *)row)->id = id;
+	return row;
+}
+
+void ranking_end(struct ranking *r)
+{
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* ---- on the writer's thread ---- */
+
+int ranking_counters(struct ranking *r, struct plan *p)
+{
+	for (uint32_t k = 0; k < r->n_values && !r->counter[k]; k++) {
+		const struct catalog_counter *row = catalog_find(r->source, r->key[k]);
+		int64_t id = row ? plan_counter(p, row) : -EINVAL;
+
+		if (id > 0 && row->semantics == CATALOG_CUMULATIVE &&
+		    pm_map_set(&p->model->counter[id - 1].attrs, PM_COUNTER_FROM_ZERO, pm_bool(true)))
+			return -ENOMEM;
+		if (id < 0)
+			return (int)id;
+		r->counter[k] = (uint32_t)id;
+	}
+	return 0;
+}
+
+static const struct ranking_row *row_at(const struct ranking *r, uint32_t i)
+{
+	return (const struct ranking_row *)(r->taken->row + i * r->row_size);
+}
+
+static const struct ranking_row *row_of(const struct ranking *r, uint32_t id)
+{
+	for (uint32_t i = 0; i < r->taken->n; i++)
+		if (row_at(r, i)->id == id)
+			return row_at(r, i);
+	return NULL;
+}
+
+/* Who was written before stays in front, in that order. 1: others than before. */
+static int update_members(struct ranking *r, struct plan *p, uint64_t now_ns)
+{
+	uint32_t kept = 0, before = r->n;
+
+	for (uint32_t i = 0; i < before; i++) {
+		int err = 0;
+
+		if (!row_of(r, r->id[i])) {
+			err = pm_model_retire_instance(p->model, r->row_instance[i], now_ns);
+		} else {
+			r->id[kept] = r->id[i];
+			r->row_instance[kept++] = r->row_instance[i];
+		}
+		if (err)
+			return err;
+	}
+	r->n = kept;
+	for (uint32_t i = 0; i < r->taken->n; i++) {
+		const struct ranking_row *row = row_at(r, i);
+		uint32_t k = 0;
+		int64_t id;
+
+		while (k < kept && r->id[k] != row->id)
+			k++;
+		if (k < kept)
+			continue;
+		id = r->instance(p, row);
+		if (id < 0)
+			return (int)id;
+		r->id[r->n] = row->id;
+		r->row_instance[r->n++] = (uint32_t)id;
+	}
+	return kept != before || r->n != kept;
+}
+
+static int update_group(struct ranking *r, struct plan *p)
+{
+	struct pm_group g = { .source = (char *)r->source,
+			      .flags = PM_GROUP_SHARED_TIME,
+			      .counter = r->counter,
+			      .n_counters = r->n_values,
+			      .instance = r->row_instance,
+			      .n_instances = r->n,
+			      .continues = r->group };
+	int64_t id = r->n ? pm_model_add_group(p->model, &g) : 0;
+	int err = id < 0 ? (int)id : 0;
+
+	if (!err && r->group)
+		err = pm_model_retire_group(p->model, r->group);
+	if (!err)
+		r->group = (uint32_t)id;
+	return err;
+}
+
+static void fill(struct ranking *r, const uint64_t *times)
+{
+	r->v[0] = times[0];
+	r->v[1] = times[1];
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct ranking_row *row = row_of(r, r->id[i]);
+
+		for (uint32_t k = 0; k < r->n_values; k++) {
+			r->v[2 + k * r->n + i] = row->v[k];
+			r->status[2 + k * r->n + i] = row->status[k];
+		}
+	}
+}
+
+static bool take_page(struct ranking *r, uint64_t reading)
+{
+	struct ranking_page *page = &r->late[reading % LATE_MOST];
+	bool there;
+
+	pthread_mutex_lock(&r->lock);
+	there = page->reading == reading;
+	if (there) {
+		r->taken->n = page->n;
+		memcpy(r->taken->row, page->row, page->n * r->row_size);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return there;
+}
+
+int ranking_table(struct ranking *r, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
+{
+	const struct pm_chunk_group *own = NULL;
+	uint64_t times[2];
+	int err;
+
+	for (uint32_t i = 0; i < c->n_groups; i++)
+		if (c->group[i].group == r->own_group)
+			own = &c->group[i];
+	if (!own || c->rows != 1 || (own->status && own->status[2 * own->stride]) ||
+	    !take_page(r, own->v[2 * own->stride]))
+		return 0;
+	times[0] = own->v[0];
+	times[1] = own->v[own->stride];
+	err = r->taken->n ? ranking_counters(r, p) : 0;
+	if (!err)
+		err = update_members(r, p, times[1]);
+	if (err == 1)
+		err = update_group(r, p);
+	if (err || !r->n)
+		return err;
+	fill(r, times);
+	*out = (struct pm_chunk_group){ .group = r->group, .v = r->v, .status = r->status, .stride = 1 };
+	return 1;
+}

@@ -1,0 +1,60 @@
+/*
+ * A table of those who matter, who may be others at each reading: tasks, cgroups. The thread that reads puts down a page
+ * of rows; the writer's thread takes the page that goes with a chunk, and makes instances and groups of it.
+ */
+#ifndef RECORD_RANKING_H
+#define RECORD_RANKING_H
+
+#include <pthread.h>
+
+#include "record/plan/plan.h"
+#include "record/plan/source.h"
+
+enum { RANKING_VALUES = 16, RANKING_ROWS = 128 };
+
+/* What a source's own row begins with. */
+struct ranking_row {
+	uint32_t id; /* of a stay in the table: never given twice */
+	uint64_t v[RANKING_VALUES];
+	uint16_t status[RANKING_VALUES];
+};
+
+struct ranking_page;
+
+struct ranking {
+	const char *source;
+	const char *const *key; /* of the catalog, n_values of them */
+	uint32_t n_values;
+	size_t row_size;
+	/* Adds the instance of a row that is new. Id or -errno. */
+	int64_t (*instance)(struct plan *p, const struct ranking_row *row);
+	uint32_t own_group; /* has the number of the reading as its first value */
+
+	pthread_mutex_t lock;
+	struct ranking_page *late; /* owned: those that wait for the writer, by reading; under the lock */
+	struct ranking_page *page; /* of the reading thread, while it holds the lock */
+	/* The writer's. */
+	struct ranking_page *taken; /* owned */
+	uint32_t group;             /* id of what was written last; 0: none */
+	uint32_t n, counter[RANKING_VALUES];
+	uint32_t id[RANKING_ROWS], row_instance[RANKING_ROWS];
+	uint64_t v[2 + RANKING_VALUES * RANKING_ROWS];
+	uint16_t status[2 + RANKING_VALUES * RANKING_ROWS];
+};
+
+/* The members before `lock` are set. 0 or -ENOMEM. */
+int ranking_init(struct ranking *r);
+void ranking_release(struct ranking *r);
+/* Adds the counters, if they are not there; they are by the first table at latest. 0 or -errno. */
+int ranking_counters(struct ranking *r, struct plan *p);
+
+/* The page of a reading is put down between these two: the writer waits. */
+void ranking_begin(struct ranking *r, uint64_t reading);
+/* A row of zeros, of row_size; RANKING_ROWS of them at most. */
+void *ranking_add(struct ranking *r, uint32_t id);
+void ranking_end(struct ranking *r);
+
+/* For source_ops->tables(). */
+int ranking_table(struct ranking *r, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out);
+
+#endif
