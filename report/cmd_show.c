@@ -255,7 +255,7 @@ static void settle(struct show_options *o, const struct options_common *common)
 	if (tabs)
 		o->pipeline.bind.columns = o->export.newer ? COLUMNS_TURBOSTAT_2026 : COLUMNS_TURBOSTAT;
 	o->pipeline.selection.lenient = tabs;
-	o->pipeline.selection.tasks = per_given && sheet->per == PM_TASK;
+	o->pipeline.selection.who = o->per;
 	o->pipeline.bind.absent = true;
 	o->pipeline.note_absent = table && !o->quiet;
 	o->pipeline.cpu_rows = tabs && !per_given;

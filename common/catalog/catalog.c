@@ -12,6 +12,7 @@
 #include "common/catalog/graphics.inc"
 #include "common/catalog/devices.inc"
 #include "common/catalog/tasks.inc"
+#include "common/catalog/cgroups.inc"
 
 #define TABLE(source) { #source, catalog_##source, sizeof(catalog_##source) / sizeof(catalog_##source[0]) },
 /* clang-format off */
@@ -38,6 +39,7 @@ const struct catalog_table catalog_tables[] = {
 	TABLE(netdev)
 	TABLE(tcp)
 	TABLE(tasks)
+	TABLE(cgroups)
 	{ .source = NULL },
 };
 /* clang-format on */

@@ -17,6 +17,7 @@
 #include "common/metric/tables_uncore.inc"
 #include "common/metric/tables_devices.inc"
 #include "common/metric/tables_tasks.inc"
+#include "common/metric/tables_cgroups.inc"
 
 #define TABLE(subject) { #subject, metric_##subject, sizeof(metric_##subject) / sizeof(metric_##subject[0]) },
 /* clang-format off */
@@ -38,6 +39,7 @@ const struct metric_table metric_tables[] = {
 	TABLE(grace)
 	TABLE(devices)
 	TABLE(tasks)
+	TABLE(cgroups)
 	{ .row = NULL },
 };
 /* clang-format on */

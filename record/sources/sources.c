@@ -30,7 +30,8 @@
 	SOURCE(diskstats) \
 	SOURCE(netdev) \
 	SOURCE(tcp) \
-	SOURCE(tasks)
+	SOURCE(tasks) \
+	SOURCE(cgroups)
 
 #define DECLARE(name) extern const struct source_ops source_##name;
 EACH_SOURCE(DECLARE)

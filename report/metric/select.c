@@ -309,15 +309,16 @@ static int show_joules(const struct binding *b, bool *shown)
 	return err;
 }
 
-static bool is_of_tasks(const struct bound_metric *m)
+/* Metrics of the processes and cgroups that used most: the columns of rows of that kind. */
+static bool is_who(const struct bound_metric *m, enum pm_kind who)
 {
-	return m->kind == PM_TASK && !m->counter && strstr(m->categories, "tasks");
+	return m->kind == who && !m->counter && strstr(m->categories, who == PM_TASK ? "tasks" : "cgroups");
 }
 
-/* `tasks`: the recording has some, and they are wanted. */
-static bool is_default(const struct bound_metric *m, bool tasks)
+/* `who`: of that kind the recording has some, and they are wanted; PM_KINDS: none. */
+static bool is_default(const struct bound_metric *m, enum pm_kind who)
 {
-	return (tasks && is_of_tasks(m)) || (m->default_on && (!tasks || m->kind == PM_TASK));
+	return (who != PM_KINDS && is_who(m, who)) || (m->default_on && (who == PM_KINDS || m->kind == who));
 }
 
 /* turbostat's columns of requested C-states: their names win over their category, and hiding wins, wherever the words stand. */
@@ -336,13 +337,13 @@ static void let_names_win(const struct selection *s, const struct binding *b, bo
 int selection_apply(const struct selection *s, const struct binding *b, const struct places *p, bool *shown,
 		    struct buf *notes, struct error *e)
 {
-	bool tasks = false;
+	enum pm_kind who = PM_KINDS;
 
-	for (size_t i = 0; s->tasks && i < b->n_metrics && !tasks; i++)
-		tasks = is_of_tasks(&b->metric[i]);
+	for (size_t i = 0; (s->who == PM_TASK || s->who == PM_CGROUP) && i < b->n_metrics && who == PM_KINDS; i++)
+		who = is_who(&b->metric[i], s->who) ? s->who : PM_KINDS;
 	for (size_t i = 0; i < b->n_metrics; i++)
 		shown[i] = (s->all && !b->metric[i].foreign && !(b->metric[i].absent && b->metric[i].unlikely)) ||
-			   b->metric[i].added || (!s->has_show && is_default(&b->metric[i], tasks));
+			   b->metric[i].added || (!s->has_show && is_default(&b->metric[i], who));
 	for (size_t w = 0; w < s->n; w++) {
 		const struct selection_word *word = &s->word[w];
 		bool found = false, exact = false, hide = word->verb == SELECT_HIDE;

@@ -24,8 +24,9 @@ struct selection {
 	bool all; /* everything that is on nobody's list, too (--debug) */
 	bool has_show;
 	bool lenient; /* what nobody has is a note, no error */
-	bool tasks;   /* rows are tasks: by default it is what is known of those, if anything is */
-	bool joules;  /* energy in place of power */
+	enum pm_kind
+		who; /* kind of rows: of PM_TASK and PM_CGROUP by default what is known of those, if anything is */
+	bool joules; /* energy in place of power */
 };
 
 void selection_release(struct selection *s);

@@ -221,6 +221,20 @@ static int put_column(struct sheet *s, enum pm_kind kind, uint32_t column)
 	return 0;
 }
 
+/* What cgroups count is in those above them, too: it means something of each, and nothing of all together. */
+static bool stands_alone(const struct sheet *s, const struct bound_metric *m)
+{
+	bool alone = m->kind == PM_CGROUP && !m->counter;
+
+	for (uint32_t i = 0; i < m->n_inputs && alone; i++) {
+		const struct bound_input *in = &s->binding->input[m->input[i]];
+
+		alone = in->constant || !in->n_counters ||
+			pm_counter_joins(pm_model_counter(s->places->model, in->counter[0])) == PM_AGG_NONE;
+	}
+	return alone;
+}
+
 static int choose_columns(struct sheet *s, const struct sheet_config *config, const bool *shown)
 {
 	bool summary = config->summary || config->summary_only;
@@ -234,14 +248,15 @@ static int choose_columns(struct sheet *s, const struct sheet_config *config, co
 		enum pm_kind level = display_level(s, config, m);
 
 		level = config->custom ? PM_SYSTEM : level;
-		if (!shown[i] || (level == PM_KINDS && !summary))
+		if (!shown[i] || (level == PM_KINDS && !summary) || (level != m->kind && stands_alone(s, m)))
 			continue;
 		s->column[s->n_columns++] = (struct sheet_column){ .metric = m, .level = level };
 	}
 	for (uint32_t c = 0; c < s->n_columns; c++) {
 		enum pm_kind level = s->column[c].level;
 
-		if ((summary || level == PM_SYSTEM) && (err = put_column(s, PM_SYSTEM, c)))
+		if ((level == PM_SYSTEM || (summary && !stands_alone(s, s->column[c].metric))) &&
+		    (err = put_column(s, PM_SYSTEM, c)))
 			return err;
 		if (level != PM_SYSTEM && level != PM_KINDS && (err = put_column(s, level, c)))
 			return err;

@@ -230,10 +230,10 @@ uint32_t stat_row_of(const struct stat_sheet *s, const struct pm_counter *c, uin
 /* ---- stat_events.c ---- */
 
 int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e);
-/* The number of the cgroup that an instance counts in; 0: none. */
+/* The number of the cgroup that an instance counts events in, CPU by CPU; 0: none. */
 static inline uint32_t stat_cgroup_of(const struct pm_instance *i)
 {
-	return i->kind == PM_CGROUP ? i->number : 0;
+	return i->kind == PM_CGROUP && i->cpu != PM_NONE ? i->number : 0;
 }
 static inline uint64_t stat_rank(const struct stat_event *e)
 {

@@ -143,7 +143,7 @@ static bool is_default(const struct pm_model *m, const struct pm_counter *c, uns
 static const char *cgroup_name(const struct pm_model *m, uint32_t number)
 {
 	for (uint32_t i = 0; i < m->n_instances; i++)
-		if (m->instance[i].kind == PM_CGROUP && m->instance[i].number == number)
+		if (stat_cgroup_of(&m->instance[i]) == number)
 			return pm_map_text(&m->instance[i].attrs, PM_INSTANCE_CGROUP,
 					   pm_map_text(&m->instance[i].attrs, PM_INSTANCE_NAME, "cgroup"));
 	return NULL;
@@ -157,7 +157,7 @@ static int cgroups_of(const struct stat_sheet *s, uint32_t counter, struct cpuli
 	int err = 0;
 
 	for (uint32_t i = 0; i < m->n_instances && !any; i++)
-		any = m->instance[i].kind == PM_CGROUP;
+		any = stat_cgroup_of(&m->instance[i]) != 0;
 	for (uint32_t i = 0; any && i < m->n_groups && !err; i++) {
 		const struct pm_group *g = &m->group[i];
 

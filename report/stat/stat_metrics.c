@@ -374,7 +374,7 @@ int stat_metrics_add(struct stat_sheet *s, const char *word, bool in_default, st
 	int err = 0;
 
 	for (uint32_t i = 0; i < m->n_instances && !err && s->config->aggr != STAT_CGROUP; i++)
-		if (m->instance[i].kind == PM_CGROUP && stat_wants_cgroup(s, m->instance[i].number))
+		if (stat_cgroup_of(&m->instance[i]) && stat_wants_cgroup(s, m->instance[i].number))
 			err = cpulist_add(&in, m->instance[i].number);
 	if (err)
 		return error_sys(e, -err, "-M");

@@ -55,7 +55,7 @@ static void part_cgroups(struct stat_sheet *s, const struct pm_model *m)
 	bool any = false;
 
 	for (uint32_t i = 0; i < m->n_instances && !any; i++)
-		any = m->instance[i].kind == PM_CGROUP;
+		any = stat_cgroup_of(&m->instance[i]) != 0;
 	if (!any || !s->config->metric_only || s->config->aggr != STAT_GLOBAL)
 		return;
 	s->own_config = *s->config;

@@ -1,0 +1,79 @@
+/*
+ * The cgroups of version 2, as their files show them at a reading (Documentation/admin-guide/cgroup-v2.rst). What each
+ * has used of the CPU is read every time; the rest of those that used much since, and of those in the table.
+ * Reading again allocates nothing.
+ */
+#ifndef RECORD_CGROUP_LIST_H
+#define RECORD_CGROUP_LIST_H
+
+#include "record/host/root.h"
+
+/* CGROUP_LEAST: who uses less CPU time than that, in steps of 100 us, does not matter. */
+enum { CGROUPS_MOST = 1024, CGROUP_PATH = 256, CGROUP_LEAST = 10 };
+
+/* In the order of the catalog, in its steps. */
+enum cgroup_value {
+	CGROUP_USER,
+	CGROUP_SYSTEM,
+	CGROUP_THROTTLED,
+	CGROUP_MEMORY,
+	CGROUP_ANON,
+	CGROUP_FAULTS,
+	CGROUP_OOM_KILLS,
+	CGROUP_READ,
+	CGROUP_WRITTEN,
+	CGROUP_CPU_SOME,
+	CGROUP_MEMORY_SOME,
+	CGROUP_MEMORY_FULL,
+	CGROUP_IO_SOME,
+	CGROUP_IO_FULL,
+	CGROUP_VALUES
+};
+/* cpu.stat is the first. */
+enum cgroup_file { CGROUP_CPU_STAT, CGROUP_FILES = 8 };
+
+struct cgroup_use {
+	uint64_t v[CGROUP_VALUES];
+	uint16_t status[CGROUP_VALUES]; /* PM_OK, or a pm_reason */
+};
+
+struct cgroup {
+	char path[CGROUP_PATH];    /* below the hierarchy: "/system.slice"; "": the place is free */
+	int dir, fd[CGROUP_FILES]; /* -1: not opened yet; below that: -errno - 1 */
+	uint64_t links;            /* of the folder when its children were listed last */
+	uint64_t found;            /* reading that met it first */
+	uint64_t full;             /* reading in which all files were read last; 0: none */
+	struct cgroup_use use, before;
+	/* The table's own. */
+	uint32_t member;        /* id of its stay; 0: it is not there */
+	uint32_t number;        /* of its instances; 0: none yet */
+	uint64_t wanted;        /* reading in which it was among the first the last time */
+	uint64_t since_ns;      /* when it came into the table */
+	struct cgroup_use base; /* what it had used then */
+};
+
+struct cgroup_list {
+	struct cgroup *cgroup; /* owned: `n` places, of which some may be free; the first is the root of all */
+	uint32_t n, most;
+	bool keep;        /* files of those in the table stay open */
+	bool whole;       /* the first is the whole machine, not that of a container */
+	uint64_t reading; /* number of the last one, from 1 */
+	uint64_t missed;  /* cgroups for which there was no room */
+};
+
+/* Finds the hierarchy and opens its root; nothing is read yet. 0; -ENOENT: none is mounted; or -errno. */
+int cgroup_list_init(struct cgroup_list *l, const struct root *root);
+void cgroup_list_release(struct cgroup_list *l);
+/* Reads. A cgroup that has gone leaves its place free. 0 or -errno. */
+int cgroup_list_read(struct cgroup_list *l);
+/* Reads of a cgroup that has done nothing since the reading before what is beside its CPU time. */
+void cgroup_list_rest(struct cgroup_list *l, struct cgroup *c);
+
+/* CPU time since the reading before, in steps of 100 us. */
+static inline uint64_t cgroup_cpu(const struct cgroup *c)
+{
+	return c->use.v[CGROUP_USER] - c->before.v[CGROUP_USER] + c->use.v[CGROUP_SYSTEM] -
+	       c->before.v[CGROUP_SYSTEM];
+}
+
+#endif

@@ -1,0 +1,297 @@
+/* Which cgroups used most CPU and memory, read and wrote most, and what they waited for. They come into the table once
+ * they matter, and leave it when they are gone, or when others need the place. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/catalog/catalog.h"
+#include "record/host/clocks.h"
+#include "record/plan/plan.h"
+#include "record/plan/source.h"
+#include "record/sources/cgroup_list.h"
+#include "record/sources/ranking.h"
+
+#define SHORTEST_NS 1000000000u
+#define ROWS        64
+#define TOP         16 /* of each kind get into the table */
+#define IDLE_LEAST  10 /* readings that one stays after it was among these */
+/* What is less than this a reading does not matter: 16 MiB, 64 KiB; in steps of the catalog. */
+#define LEAST_MEMORY 4096
+#define LEAST_IO     128
+
+static const char *const key[CGROUP_VALUES] = { "user",        "system",      "throttled", "memory", "anon",
+						"faults",      "oom_kills",   "read",      "write",  "cpu_some",
+						"memory_some", "memory_full", "io_some",   "io_full" };
+_Static_assert(ROWS <= (int)RANKING_ROWS && (int)CGROUP_VALUES <= (int)RANKING_VALUES, "all fit in");
+
+enum { CELL_READING, CELL_MISSED, CELLS };
+static const char *const cell_key[CELLS] = { "reading", "missed" };
+
+struct row {
+	struct ranking_row row; /* first */
+	char path[CGROUP_PATH];
+	uint32_t number;
+	uint64_t since_ns;
+};
+
+struct cgroups {
+	struct unit unit;
+	struct cgroup_list list;
+	uint32_t last_id, last_number;
+	uint64_t before_ns; /* of the reading before */
+	struct ranking ranking;
+};
+
+/* ---- who is in the table ---- */
+
+static uint64_t by_cpu(const struct cgroup *c)
+{
+	return cgroup_cpu(c) < CGROUP_LEAST ? 0 : cgroup_cpu(c);
+}
+
+/* Since the machine was started. */
+static uint64_t by_all(const struct cgroup *c)
+{
+	return c->use.v[CGROUP_USER] + c->use.v[CGROUP_SYSTEM];
+}
+
+static uint64_t by_memory(const struct cgroup *c)
+{
+	uint64_t v = c->use.status[CGROUP_MEMORY] ? 0 : c->use.v[CGROUP_MEMORY];
+
+	return v < LEAST_MEMORY ? 0 : v;
+}
+
+static uint64_t by_io(const struct cgroup *c)
+{
+	uint64_t v = c->use.v[CGROUP_READ] - c->before.v[CGROUP_READ] + c->use.v[CGROUP_WRITTEN] -
+		     c->before.v[CGROUP_WRITTEN];
+
+	return v < LEAST_IO ? 0 : v;
+}
+
+/* Whether there is room for one more, if need be in place of who was wanted least. */
+static bool make_room(struct cgroups *d)
+{
+	struct cgroup *least = NULL;
+	uint32_t members = 0;
+
+	for (uint32_t i = 0; i < d->list.n; i++) {
+		struct cgroup *c = &d->list.cgroup[i];
+
+		if (!c->path[0] || !c->member)
+			continue;
+		members++;
+		if (!least || c->wanted < least->wanted)
+			least = c;
+	}
+	if (members < ROWS)
+		return true;
+	if (least->wanted + IDLE_LEAST > d->list.reading)
+		return false;
+	least->member = 0;
+	return true;
+}
+
+static void want(struct cgroups *d, struct cgroup *c)
+{
+	if (!c->member) {
+		if (!make_room(d))
+			return;
+		c->member = ++d->last_id;
+		c->number = c->number ? c->number : ++d->last_number;
+		c->since_ns = d->before_ns;
+		if (c->full != d->list.reading)
+			cgroup_list_rest(&d->list, c);
+		c->base = c->before;
+	}
+	c->wanted = d->list.reading;
+}
+
+static void want_most(struct cgroups *d, uint64_t (*of)(const struct cgroup *c))
+{
+	for (int k = 0; k < TOP; k++) {
+		struct cgroup *most = NULL;
+		uint64_t value = 0;
+
+		for (uint32_t i = d->list.whole; i < d->list.n; i++) {
+			struct cgroup *c = &d->list.cgroup[i];
+			uint64_t v = c->path[0] && !(c->member && c->wanted == d->list.reading) ? of(c) : 0;
+
+			if (v > value) {
+				value = v;
+				most = c;
+			}
+		}
+		if (!most)
+			return;
+		want(d, most);
+	}
+}
+
+/* ---- a reading ---- */
+
+static void put_rows(struct cgroups *d)
+{
+	for (uint32_t i = 0; i < d->list.n; i++) {
+		const struct cgroup *c = &d->list.cgroup[i];
+		struct row *row;
+
+		if (!c->path[0] || !c->member)
+			continue;
+		row = ranking_add(&d->ranking, c->member);
+		memcpy(row->path, c->path, sizeof(row->path));
+		row->number = c->number;
+		row->since_ns = c->since_ns;
+		for (int k = 0; k < CGROUP_VALUES; k++) {
+			row->row.v[k] = c->use.v[k] - (k == CGROUP_MEMORY || k == CGROUP_ANON ? 0 : c->base.v[k]);
+			row->row.status[k] = c->use.status[k];
+		}
+	}
+}
+
+static int cgroups_read(struct unit *u, struct cells *c)
+{
+	struct cgroups *d = (struct cgroups *)u;
+	uint64_t now = clocks_monotonic();
+	int err = cgroup_list_read(&d->list);
+
+	if (err || !c) {
+		d->before_ns = now;
+		return err;
+	}
+	/* A recording says from its first snapshot on whom it looks at. */
+	if (d->list.reading == 2)
+		want_most(d, by_all);
+	want_most(d, by_cpu);
+	want_most(d, by_memory);
+	want_most(d, by_io);
+	ranking_begin(&d->ranking, d->list.reading);
+	put_rows(d);
+	ranking_end(&d->ranking);
+	d->before_ns = now;
+	cells_set(c, CELL_READING, d->list.reading);
+	cells_set(c, CELL_MISSED, d->list.missed);
+	return 0;
+}
+
+/* ---- on the writer's thread ---- */
+
+static int64_t new_instance(struct plan *p, const struct ranking_row *ranked)
+{
+	const struct row *row = (const struct row *)ranked;
+	struct pm_instance i = {
+		.kind = PM_CGROUP, .number = row->number, .cpu = PM_NONE, .added_ns = row->since_ns
+	};
+	char name[32];
+	int64_t id;
+
+	snprintf(name, sizeof(name), "cgroup-%u", row->number);
+	id = plan_may_name(p->options, PM_INSTANCE_CGROUP) ?
+		     pm_map_set(&i.attrs, PM_INSTANCE_CGROUP, pm_text(row->path)) :
+		     pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(name));
+	if (!id)
+		id = pm_model_add_instance(p->model, &i);
+	pm_map_release(&i.attrs);
+	return id;
+}
+
+static int cgroups_tables(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
+{
+	return ranking_table(&((struct cgroups *)s->data)->ranking, p, c, out);
+}
+
+/* ---- planning ---- */
+
+static int add_group(struct cgroups *d, struct plan *p)
+{
+	uint32_t counter[CELLS], instance = p->system_instance;
+	struct pm_group g = { .source = (char *)"cgroups",
+			      .counter = counter,
+			      .n_counters = CELLS,
+			      .instance = &instance,
+			      .n_instances = 1 };
+	int64_t id;
+	int err;
+
+	for (int i = 0; i < CELLS; i++) {
+		id = plan_counter(p, catalog_find("cgroups", cell_key[i]));
+		if (id < 0)
+			return (int)id;
+		counter[i] = (uint32_t)id;
+	}
+	/* Those of -G have the first numbers. */
+	for (uint32_t i = 0; i < p->model->n_instances; i++)
+		if (p->model->instance[i].kind == PM_CGROUP && p->model->instance[i].number > d->last_number)
+			d->last_number = p->model->instance[i].number;
+	/* Most machines that have none will have none. */
+	err = d->list.n > d->list.whole ? ranking_counters(&d->ranking, p) : 0;
+	id = err ? err : pm_model_add_group(p->model, &g);
+	if (id > 0)
+		d->unit.group = d->ranking.own_group = (uint32_t)id;
+	return id < 0 ? (int)id : 0;
+}
+
+/* The source owns it. */
+static void unit_release(struct unit *u)
+{
+}
+
+static int cgroups_plan(struct source *s, struct plan *p, struct error *e)
+{
+	uint64_t interval = p->options->sample.interval_ns;
+	struct cgroups *d;
+	int err;
+
+	if (interval && interval < SHORTEST_NS)
+		return plan_refused(p, PM_REASON_NOT_READ, "-i 1", "at an interval of less than a second");
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return -ENOMEM;
+	s->data = d;
+	d->ranking = (struct ranking){ .source = "cgroups",
+				       .key = key,
+				       .n_values = CGROUP_VALUES,
+				       .row_size = sizeof(struct row),
+				       .instance = new_instance };
+	err = cgroup_list_init(&d->list, p->root);
+	if (err && err != -ENOMEM)
+		return plan_refused(p, pm_reason_errno(err), "mount -t cgroup2 none /sys/fs/cgroup",
+				    "cgroups of version 2");
+	if (!err)
+		err = ranking_init(&d->ranking);
+	/* What is used from now on counts. */
+	if (!err)
+		err = cgroups_read(&d->unit, NULL);
+	if (!err)
+		err = add_group(d, p);
+	if (err)
+		return err;
+	d->unit.cpu = PM_NONE;
+	d->unit.read = cgroups_read;
+	d->unit.release = unit_release;
+	plan_add_unit(p, &d->unit);
+	return 0;
+}
+
+static void cgroups_release(struct source *s)
+{
+	struct cgroups *d = s->data;
+
+	if (!d)
+		return;
+	cgroup_list_release(&d->list);
+	ranking_release(&d->ranking);
+	free(d);
+	s->data = NULL;
+}
+
+const struct source_ops source_cgroups = {
+	.name = "cgroups",
+	.help = "cgroups that use most CPU, memory and storage (version 2: cpu.stat, io.stat ...)",
+	.default_on = true,
+	.plan = cgroups_plan,
+	.tables = cgroups_tables,
+	.release = cgroups_release,
+};
