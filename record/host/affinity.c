@@ -30,6 +30,16 @@ void affinity_release(struct affinity *a)
 	a->mask = NULL;
 }
 
+uint32_t affinity_cpus(void)
+{
+	struct affinity here;
+	int n = affinity_save(&here) ? 0 : CPU_COUNT_S(here.size, (cpu_set_t *)here.mask);
+
+	if (n)
+		affinity_release(&here);
+	return n ? (uint32_t)n : 1;
+}
+
 void affinity_restore(struct affinity *a)
 {
 	if (a->mask)

@@ -49,7 +49,7 @@ static void place_slot(struct slot *s, const struct pm_group *g, uint32_t group,
 /* The reader of a unit: that of its CPU, else the first one of its kind. */
 static uint32_t reader_of(const struct readout *l, const struct unit *u)
 {
-	uint32_t lo = u->sampling ? l->n_reading : 0, hi = u->sampling ? l->n_readers : l->n_reading, first = lo;
+	uint32_t lo = u->sampling ? l->n_reading : 0, hi = u->sampling ? l->n_readers : l->n_own, first = lo;
 
 	while (hi - lo > 1) {
 		uint32_t mid = lo + (hi - lo) / 2;
@@ -70,20 +70,37 @@ static bool is_read_on_cpu(const struct unit *u, const struct cpulist *offline)
 /* Who empties rings runs once a second: one thread does that for many CPUs. */
 #define RINGS_A_READER 64
 
+/* A reader takes about a millisecond for the files of so many CPUs. */
+#define SPREAD_A_READER 64
+
+/* How many readers there are for units that are spread: no more than may run at once. 0: none of their own. */
+static uint32_t spread_readers(const struct plan *p)
+{
+	uint32_t n = 0, most = affinity_cpus();
+
+	for (const struct unit *u = p->units; u; u = u->next)
+		n += u->spread;
+	n = (n + SPREAD_A_READER - 1) / SPREAD_A_READER;
+	n = n < most ? n : most;
+	return n > 1 && p->options->sample.threads != THREADS_ONE ? n : 0;
+}
+
 static int add_readers(struct readout *l, const struct plan *p, bool per_cpu, const struct cpulist *offline)
 {
 	struct cpulist cpus[2] = { 0 };
+	uint32_t spread = spread_readers(p);
 	bool any[2] = { false };
 	int err = 0;
 
 	for (const struct unit *u = p->units; u && !err; u = u->next) {
 		bool sampled = u->sampling;
 
-		any[sampled] = true;
+		any[sampled] |= !(spread && u->spread);
 		if (is_read_on_cpu(u, offline))
 			err = cpulist_add(&cpus[sampled], u->cpu);
 	}
-	l->n_reading = per_cpu && cpus[0].n ? (uint32_t)cpus[0].n : any[0] || !any[1];
+	l->n_own = per_cpu && cpus[0].n ? (uint32_t)cpus[0].n : any[0] || !(any[1] || spread);
+	l->n_reading = l->n_own + spread;
 	l->n_readers = l->n_reading + (cpus[1].n > RINGS_A_READER ? (uint32_t)cpus[1].n : any[1]);
 	l->reader = calloc(l->n_readers, sizeof(*l->reader));
 	if (!l->reader)
@@ -91,12 +108,12 @@ static int add_readers(struct readout *l, const struct plan *p, bool per_cpu, co
 	for (uint32_t i = 0; i < l->n_readers && !err; i++) {
 		bool sampled = i >= l->n_reading;
 		uint32_t k = sampled ? i - l->n_reading : i;
+		bool pinned = sampled ? cpus[1].n > RINGS_A_READER : i < l->n_own && cpus[0].n;
 
 		l->reader[i].sampled = sampled;
-		/* A reader that follows a command or the whole system has no CPU of its own: the scheduler finds
-		 * an idle one for it. */
-		l->reader[i].cpu =
-			cpus[sampled].n && (!sampled || cpus[1].n > RINGS_A_READER) ? cpus[sampled].cpu[k] : PM_NONE;
+		/* A reader that follows a command or the whole system, or reads what is spread, has no CPU of its own:
+		 * the scheduler finds an idle one for it. */
+		l->reader[i].cpu = pinned ? cpus[sampled].cpu[k] : PM_NONE;
 	}
 	cpulist_release(&cpus[0]);
 	cpulist_release(&cpus[1]);
@@ -176,8 +193,10 @@ static uint32_t every(const struct unit *u, uint64_t interval_ns)
 static int sort_slots(struct readout *l, const struct plan *p, struct slot *slots, const uint32_t *first,
 		      const struct cpulist *offline)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, n_spread = 0, spread = 0;
 
+	for (const struct unit *u = p->units; u; u = u->next)
+		n_spread += u->spread;
 	for (struct unit *u = p->units; u; u = u->next) {
 		struct slot *s = &slots[first[u->group] + u->instance];
 
@@ -187,7 +206,9 @@ static int sort_slots(struct readout *l, const struct plan *p, struct slot *slot
 		}
 		s->unit = u;
 		s->cpu = u->cpu;
-		s->reader = reader_of(l, u);
+		s->reader = u->spread && l->n_reading > l->n_own ?
+				    l->n_own + (uint32_t)((uint64_t)spread++ * (l->n_reading - l->n_own) / n_spread) :
+				    reader_of(l, u);
 		s->every = every(u, l->interval_ns);
 	}
 	l->slot = calloc(l->n_slots + 1, sizeof(*l->slot));

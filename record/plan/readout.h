@@ -52,14 +52,16 @@ struct readout {
 	uint32_t n_slots;
 	uint32_t unit_changes;         /* of the plan, when the slots were laid out */
 	struct readout_reader *reader; /* in the order of their CPUs; those of samples follow */
-	uint32_t n_readers, n_reading;
+	/* Those who read: the first n_own for what belongs to a CPU or the system, then those for what is spread. */
+	uint32_t n_readers, n_reading, n_own;
 	uint64_t interval_ns; /* 0: no ticks */
 	size_t row_bytes;
 	uint32_t rows; /* of a chunk */
 };
 
 /*
- * `per_cpu`: one reader a CPU, each pinned to it, or one reader for all. Units of CPUs in `offline` (or NULL) are
+ * `per_cpu`: one reader a CPU, each pinned to it, or one reader for all; what is spread has readers of its own if
+ * there is much of it, unless --threads=one. Units of CPUs in `offline` (or NULL) are
  * left out and their columns are PM_REASON_OFFLINE. A chunk holds one tick, or those of `chunk_ns`. 0, -ENOMEM, or
  * -EINVAL for a unit that fits no group.
  */

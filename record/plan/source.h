@@ -73,6 +73,9 @@ struct unit {
 	/* CPU that it should be read on; PM_NONE: anywhere. Units of one source that may be read anywhere are read by
 	 * one thread, in the order of adding: the first may read a file from which the others take their part. */
 	uint32_t cpu;
+	/* Shares nothing with other units and may be read anywhere: where there are many, several readers take them side
+	 * by side, so that the first and the last are not far apart. */
+	bool spread;
 	uint64_t min_period_ns; /* not read more often than this; 0: every snapshot */
 	/* Reading takes about as long each time: times that are as usual, within the interval / EVEN_SHARE, are
 	 * recorded as the usual ones, which cost nothing. */

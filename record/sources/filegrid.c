@@ -13,6 +13,8 @@
 #include "record/plan/plan.h"
 
 #define SPARE_FILES 64
+/* A change is several writes, between which a reader may come: what was not seen to change so many times did not. */
+#define QUIET 4
 
 struct filegrid *filegrid_new(struct plan *p)
 {
@@ -93,7 +95,7 @@ static int read_number(int fd, uint64_t *value)
 
 static uint64_t unwrap(struct filecell *f, uint64_t v)
 {
-	if (!f->seen)
+	if (!f->seen || !f->range)
 		f->total = v;
 	else if (v >= f->last)
 		f->total += v - f->last;
@@ -107,16 +109,25 @@ static uint64_t unwrap(struct filecell *f, uint64_t v)
 static int gridpart_read(struct unit *u, struct cells *c)
 {
 	const struct gridpart *part = (const struct gridpart *)u;
-	uint32_t gone = 0;
+	struct filecell *cell = &part->grid->cell[part->first];
+	uint32_t gone = 0, tells = part->grid->tells;
 	uint64_t v;
 	int err;
 
 	for (uint32_t k = 0; k < part->n; k++) {
-		struct filecell *f = &part->grid->cell[part->first + k * part->step];
+		struct filecell *f = &cell[k], *teller = &cell[tells ? k % tells : k];
 
+		if (f != teller && f->seen && teller->quiet >= QUIET) {
+			cells_set(c, k, f->total);
+			continue;
+		}
 		err = f->offline || f->fd < 0 ? -ENODEV : read_number(f->fd, &v);
+		if (err || !f->seen || v != f->last)
+			teller->quiet = 0;
+		else if (f == teller && f->quiet < QUIET)
+			f->quiet++;
 		if (!err) {
-			cells_set(c, k, f->range ? unwrap(f, v) : v);
+			cells_set(c, k, unwrap(f, v));
 			continue;
 		}
 		gone += err == -ENODEV && f->cpu == PM_NONE;
@@ -226,7 +237,7 @@ static uint32_t ids_index(struct ids *s, uint32_t id)
 	return s->n++;
 }
 
-/* Sorts the cells into counter-major order if they fill a matrix: 1; 0 if they do not. */
+/* Sorts the cells into the order in which they are read if they fill a matrix: 1; 0 if they do not. */
 static int make_matrix(struct filegrid *g, struct ids *counters, struct ids *instances)
 {
 	struct filecell *sorted;
@@ -244,8 +255,9 @@ static int make_matrix(struct filegrid *g, struct ids *counters, struct ids *ins
 	if (!sorted)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < g->n && full; i++) {
-		uint32_t at = ids_index(counters, g->cell[i].counter) * instances->n +
-			      ids_index(instances, g->cell[i].instance);
+		uint32_t counter = ids_index(counters, g->cell[i].counter);
+		uint32_t instance = ids_index(instances, g->cell[i].instance);
+		uint32_t at = g->own_times ? instance * counters->n + counter : counter * instances->n + instance;
 
 		full = !sorted[at].path;
 		sorted[at] = g->cell[i];
@@ -274,6 +286,7 @@ static int64_t make_group(struct filegrid *g, struct plan *p)
 		group.instance = instances.id;
 		group.n_instances = id ? instances.n : g->n;
 		g->n_parts = group.flags ? 1 : group.n_instances;
+		g->tells = group.flags ? 0 : g->tells;
 		id = pm_model_add_group(p->model, &group);
 	}
 	free(counters.id);
@@ -306,12 +319,12 @@ static int filegrid_commit(struct filegrid *g, struct plan *p, struct filegrid *
 				  .instance = i,
 				  .cpu = PM_NONE,
 				  .even = g->own_times,
+				  .spread = g->own_times,
 				  .min_period_ns = g->min_period_ns,
 				  .read = gridpart_read,
 				  .release = gridpart_release },
 			.grid = g,
-			.first = i,
-			.step = g->n_parts,
+			.first = i * (g->n / g->n_parts),
 			.n = g->n / g->n_parts,
 		};
 		plan_add_unit(p, &g->part[i].unit);
@@ -359,6 +372,7 @@ bool filegrid_cpu(struct filegrid *list, uint32_t cpu, bool online)
 				continue;
 			found = true;
 			f->offline = !online;
+			f->quiet = 0;
 			if (!online)
 				continue;
 			/* The old descriptor belongs to a file that is gone, even if one of that name is back. */

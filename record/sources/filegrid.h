@@ -23,6 +23,8 @@ struct filecell {
 	uint64_t range; /* 0: it does not */
 	uint64_t last, total;
 	bool seen; /* `last` is a value that was read */
+	/* Of a number that tells for others: so many readings ago it or one of them last changed. */
+	uint8_t quiet;
 };
 
 struct filegrid;
@@ -31,7 +33,7 @@ struct filegrid;
 struct gridpart {
 	struct unit unit;
 	struct filegrid *grid;
-	uint32_t first, step, n; /* its cells */
+	uint32_t first, n; /* its cells */
 };
 
 struct filegrid {
@@ -42,6 +44,9 @@ struct filegrid {
 	/* What the files count has to be divided by time: a matrix is read instance by instance, each with a time of
 	 * its own, so that one that comes late is late alone. */
 	bool own_times;
+	/* own_times: number k of an instance changes only together with number k % tells, so that it is not read as long as
+	 * that one stays what it was; 0: each is read each time. */
+	uint32_t tells;
 	uint64_t min_period_ns; /* as in struct unit */
 	struct gridpart *part;  /* owned */
 	uint32_t n_parts, held; /* held: parts that the plan has not released */

@@ -81,7 +81,9 @@ static struct idle_set *find_set(struct cpuidle *d, struct plan *p, const struct
 		free(set);
 		return NULL;
 	}
+	/* The kernel counts an entry, its time and whether it was a wrong choice at once, when it is over. */
 	set->grid->own_times = true;
+	set->grid->tells = set->n;
 	set->next = d->sets;
 	d->sets = set;
 	return set;

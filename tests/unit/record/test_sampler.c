@@ -717,6 +717,56 @@ static void a_suspend_is_seen_at_its_row(void **state)
 	finish(&f);
 }
 
+/* As many readers as there are CPUs, for 64 units each, take neighbours together; one takes all if it is told to. */
+static void what_is_spread_is_read_side_by_side(void **state)
+{
+	enum { N = 130 };
+	struct record_options options = { .sample.threads = THREADS_AUTO };
+	uint32_t counter, instance[N], cpus = affinity_cpus(), want = cpus < 3 ? cpus : 3, n = 0;
+	struct pm_group g = { .source = (char *)"fake", .counter = &counter, .n_counters = 1, .instance = instance };
+	static struct unit unit[N];
+	struct error e = { 0 };
+	struct fixture f;
+
+	build(&f, 2);
+	f.plan.options = &options;
+	counter = f.model.counter[0].id;
+	for (uint32_t i = 0; i < N; i++) {
+		struct pm_instance in = { .kind = PM_CORE, .number = i, .cpu = i };
+
+		instance[i] = (uint32_t)pm_model_add_instance(&f.model, &in);
+	}
+	g.n_instances = N;
+	g.id = (uint32_t)pm_model_add_group(&f.model, &g);
+	for (uint32_t i = 0; i < N; i++) {
+		unit[i] = (struct unit){ .group = g.id,
+					 .instance = i,
+					 .cpu = PM_NONE,
+					 .spread = true,
+					 .read = fake_read,
+					 .release = fake_release };
+		plan_add_unit(&f.plan, &unit[i]);
+	}
+	assert_int_equal(readout_init(&f.readout, &f.plan, 1000000, 1000000000, true, NULL, &e), 0);
+	assert_int_equal(f.readout.n_own, 2);
+	assert_int_equal(f.readout.n_reading, want > 1 ? 2 + want : 2);
+	for (uint32_t r = 2; r < f.readout.n_readers; r++) {
+		const struct readout_reader *reader = &f.readout.reader[r];
+
+		assert_int_equal(reader->cpu, PM_NONE);
+		assert_in_range(reader->n, N / want, N / want + 1);
+		for (uint32_t i = 0; i < reader->n; i++)
+			assert_ptr_equal(f.readout.slot[reader->first + i].unit, &unit[n++]);
+	}
+	readout_release(&f.readout);
+	options.sample.threads = THREADS_ONE;
+	assert_int_equal(readout_init(&f.readout, &f.plan, 1000000, 1000000000, false, NULL, &e), 0);
+	assert_int_equal(f.readout.n_readers, 1);
+	assert_int_equal(f.readout.reader[0].n, N + 3);
+	readout_release(&f.readout);
+	pm_model_release(&f.model);
+}
+
 static void offline_cpus_are_not_read(void **state)
 {
 	struct cpulist offline = { 0 };
@@ -795,6 +845,7 @@ int main(void)
 		cmocka_unit_test(rare_units_are_absent_between),
 		cmocka_unit_test(a_suspend_is_seen_at_its_row),
 		cmocka_unit_test(offline_cpus_are_not_read),
+		cmocka_unit_test(what_is_spread_is_read_side_by_side),
 		cmocka_unit_test(a_cpu_goes_and_comes_alone),
 	};
 

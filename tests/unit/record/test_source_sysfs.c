@@ -81,6 +81,32 @@ static void cpuidle_follows_hotplug(void **state)
 	assert_int_equal(of_cpu("cpuidle.usage.poll", 0), 1);
 }
 
+/* What belongs to an idle state changes when the CPU leaves it, and the number of entries with it. */
+static void cpuidle_asks_quiet_states_whether_they_were_entered(void **state)
+{
+	const char *usage = "/sys/devices/system/cpu/cpu2/cpuidle/state1/usage";
+	const char *time = "/sys/devices/system/cpu/cpu2/cpuidle/state1/time";
+
+	start("server", "cpuidle");
+	sample();
+	sysroot_put(here.dir, time, "5000\n");
+	sample();
+	assert_int_equal(of_cpu("cpuidle.time.c1", 2), 5000);
+	for (int i = 0; i < 8; i++)
+		sample();
+	sysroot_put(here.dir, time, "6000\n");
+	sample();
+	assert_int_equal(of_cpu("cpuidle.time.c1", 2), 5000);
+	sysroot_put(here.dir, usage, "99\n");
+	sample();
+	assert_int_equal(of_cpu("cpuidle.usage.c1", 2), 99);
+	assert_int_equal(of_cpu("cpuidle.time.c1", 2), 6000);
+	/* A reader may have come between two of its numbers. */
+	sysroot_put(here.dir, time, "7000\n");
+	sample();
+	assert_int_equal(of_cpu("cpuidle.time.c1", 2), 7000);
+}
+
 /* 240 files where the shell allows 100: the limit is raised as far as it goes. */
 static void cpuidle_gets_its_files(void **state)
 {
@@ -321,6 +347,7 @@ int main(void)
 		cmocka_unit_test_teardown(cpuidle_reads_states, teardown),
 		cmocka_unit_test_teardown(cpuidle_tells_states_apart, teardown),
 		cmocka_unit_test_teardown(cpuidle_follows_hotplug, teardown),
+		cmocka_unit_test_teardown(cpuidle_asks_quiet_states_whether_they_were_entered, teardown),
 		cmocka_unit_test_teardown(cpuidle_gets_its_files, teardown),
 		cmocka_unit_test_teardown(cpufreq_reads_khz, teardown),
 		cmocka_unit_test_teardown(thermal_may_freeze, teardown),
