@@ -244,7 +244,7 @@ def main():
             else:
                 print(f"skipped: {r.name} is not here or does not start")
         print(f"{CPUS} CPUs, load {os.getloadavg()[0]:.1f}, {args.rounds} rounds of {args.seconds:g} s, random order, medians")
-        print("| interval | recorder | CPU ms/s | memory MiB | bytes a value | lost | work |\n|---|---|---|---|---|---|---|")
+        print("| interval | recorder | CPU ms/s | memory MiB | bytes per value | lost | work |\n|---|---|---|---|---|---|---|")
         try:
             for ms in map(int, args.intervals.split(",")):
                 measure([r for r in recorders if ms >= r.least_ms] + [None], ms, args)
