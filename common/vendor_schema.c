@@ -101,8 +101,9 @@ static bool add_modifier(const char *text, size_t len, struct buf *terms, struct
 	return false;
 }
 
-/* "UOPS_RETIRED.MS:c1:e1" as an id of a formula. False: it cannot be said. */
-static bool add_event(const char *name, struct buf *out)
+/* "UOPS_RETIRED.MS:c1:e1" as an id of a formula. `pmu`: of which kind of cores; NULL: there is one. False: it cannot be
+ * said. */
+static bool add_event(const char *name, const char *pmu, struct buf *out)
 {
 	const char *colon = strchr(name, ':'), *known = look_up(shares, name);
 	struct buf terms = BUF_INIT, letters = BUF_INIT;
@@ -120,7 +121,8 @@ static bool add_event(const char *name, struct buf *out)
 	else if (one_unit)
 		buf_printf(out, "(%.*s / source_count(%.*s))", (int)len, name, (int)len, name);
 	else if (terms.len || letters.len)
-		buf_printf(out, "cpu@%.*s%s@%s", (int)len, name, buf_str(&terms), buf_str(&letters));
+		buf_printf(out, "%s@%.*s%s@%s", pmu ? pmu : "cpu", (int)len, name, buf_str(&terms),
+			   buf_str(&letters));
 	else
 		buf_printf(out, "%.*s", (int)len, name);
 	buf_release(&terms);
@@ -151,10 +153,13 @@ static bool add_units(const struct json *events, struct buf *out)
 	return false;
 }
 
-static bool add_constant(const struct json *metric, const char *name, struct buf *out)
+static bool add_constant(const struct json *metric, const char *pmu, const char *name, struct buf *out)
 {
 	const char *known = look_up(constants, name);
 
+	/* Small cores have one thread, large ones two if any CPU has. */
+	if (pmu && !strcmp(name, "THREADS_PER_CORE"))
+		known = strcmp(pmu, "cpu_atom") ? "(1 + #smt_on)" : "1";
 	if (!strcmp(name, "CHAS_PER_SOCKET"))
 		return add_units(json_get(metric, "Events"), out);
 	if (!known && (!*name || name[strspn(name, "0123456789.")]))
@@ -169,8 +174,8 @@ static bool is_reserved(const char *word)
 }
 
 /* A word of a formula. `all`: metrics that a threshold may name, by their older names. */
-static bool add_word(const struct json *metric, const struct json *list, const struct json *all, const char *word,
-		     struct buf *out)
+static bool add_word(const struct json *metric, const char *pmu, const struct json *list, const struct json *all,
+		     const char *word, struct buf *out)
 {
 	const char *name;
 
@@ -184,14 +189,14 @@ static bool add_word(const struct json *metric, const struct json *list, const s
 		return false;
 	}
 	if ((name = name_of(json_get(metric, "Events"), word, "Name")))
-		return add_event(name, out);
+		return add_event(name, pmu, out);
 	name = name_of(json_get(metric, "Constants"), word, "Name");
-	return add_constant(metric, name ? name : word, out);
+	return add_constant(metric, pmu, name ? name : word, out);
 }
 
 /* The formula with what its aliases stand for. False: it holds something that perf's language cannot say. */
-static bool add_formula(const struct json *metric, const struct json *formula, const struct json *all,
-			struct buf *out)
+static bool add_formula(const struct json *metric, const char *pmu, const struct json *formula,
+			const struct json *all, struct buf *out)
 {
 	const struct json *list = json_get(formula, "ThresholdMetrics");
 	const char *text = field(formula, "Formula");
@@ -211,7 +216,7 @@ static bool add_formula(const struct json *metric, const struct json *formula, c
 			buf_add(out, text, n);
 		} else if (n < sizeof(word)) {
 			snprintf(word, sizeof(word), "%.*s", (int)n, text);
-			can = add_word(metric, list, all, word, out);
+			can = add_word(metric, pmu, list, all, word, out);
 		} else {
 			can = false;
 		}
@@ -220,7 +225,7 @@ static bool add_formula(const struct json *metric, const struct json *formula, c
 	return can && !out->err;
 }
 
-static struct json *convert_metric(const struct json *metric, const struct json *all)
+static struct json *convert_metric(const struct json *metric, const char *pmu, const struct json *all)
 {
 	struct json *to = json_new_object();
 	struct buf text = BUF_INIT;
@@ -231,12 +236,12 @@ static struct json *convert_metric(const struct json *metric, const struct json 
 	put(to, "MetricName", field(metric, "MetricName"));
 	/* What cannot be said is left out by whoever parses it, with its name. */
 	put(to, "MetricExpr",
-	    add_formula(metric, metric, NULL, &text) ? buf_str(&text) :
-						       "\"a constant or a modifier that is not known\"");
+	    add_formula(metric, pmu, metric, NULL, &text) ? buf_str(&text) :
+							    "\"a constant or a modifier that is not known\"");
 	put(to, "ScaleUnit", known ? known : unit);
 	put(to, "BriefDescription", field(metric, "BriefDescription"));
 	buf_clear(&text);
-	if (add_formula(metric, json_get(metric, "Threshold"), all, &text))
+	if (add_formula(metric, pmu, json_get(metric, "Threshold"), all, &text))
 		put(to, "MetricThreshold", buf_str(&text));
 	buf_clear(&text);
 	buf_printf(&text, "%s%s%s", group, *group && *category ? ";" : "", category);
@@ -247,12 +252,12 @@ static struct json *convert_metric(const struct json *metric, const struct json 
 	return to;
 }
 
-static struct json *convert_intel(const struct json *all)
+static struct json *convert_intel(const struct json *all, const char *pmu)
 {
 	struct json *to = json_new_array();
 
 	for (size_t i = 0; i < json_count(all); i++)
-		json_push(to, convert_metric(json_at(all, i), all));
+		json_push(to, convert_metric(json_at(all, i), pmu, all));
 	return to;
 }
 
@@ -316,27 +321,39 @@ bool vendor_json_midr(const struct json *j, char *pattern, size_t size)
 
 /* ---- any ---- */
 
-struct json *vendor_json_convert(struct json *j, struct error *e)
+/* Of what is for one kind of cores; events beside the cores are everybody's. */
+static void put_unit(struct json *list, const char *pmu)
+{
+	for (size_t i = 0; i < json_count(list); i++) {
+		struct json *o = json_at(list, i);
+
+		if (!json_get(o, "Unit") && !strstr(field(o, "MetricExpr"), "UNC_"))
+			put(o, "Unit", pmu);
+	}
+}
+
+struct json *vendor_json_convert(struct json *j, const char *pmu, struct error *e)
 {
 	const struct json *metrics = json_get(j, "Metrics");
 	char pattern[32];
-	struct json *to;
+	struct json *to = j;
 
 	if (json_is_array(metrics) && json_get(json_at(metrics, 0), "Formula"))
-		to = convert_intel(metrics);
+		to = convert_intel(metrics, pmu);
 	else if (vendor_json_midr(j, pattern, sizeof(pattern)))
 		to = convert_arm(j);
-	else
-		return j;
-	json_free(j);
+	if (to != j)
+		json_free(j);
 	if (!to)
 		error_set(e, ENOMEM, "out of memory");
+	if (to && pmu)
+		put_unit(json_is_array(to) ? to : json_get(to, "Events"), pmu);
 	return to;
 }
 
-struct json *vendor_json_load(const char *path, struct error *e)
+struct json *vendor_json_load(const char *path, const char *pmu, struct error *e)
 {
 	struct json *j = json_load(path, e);
 
-	return j ? vendor_json_convert(j, e) : NULL;
+	return j ? vendor_json_convert(j, pmu, e) : NULL;
 }

@@ -111,12 +111,12 @@ static bool is_done(struct vendor *v, const char *set, const char *path)
 	return false;
 }
 
-static int add_events(struct vendor *v, struct vendor_set *s, const char *path)
+static int add_events(struct vendor *v, struct vendor_set *s, const char *path, const char *pmu)
 {
 	struct vendor_events *events = NULL;
 	struct error e = { 0 };
 	struct buf unused = BUF_INIT;
-	int err = vendor_events_load(&events, path, NULL, &e), n;
+	int err = vendor_events_load(&events, path, pmu, NULL, &e), n;
 
 	if (err == -ENODATA)
 		return 0;
@@ -134,11 +134,11 @@ static int add_events(struct vendor *v, struct vendor_set *s, const char *path)
 }
 
 /* Metrics of several files are one array: its text is closed when the next begins. */
-static int add_metrics(struct vendor *v, struct vendor_set *s, const char *path)
+static int add_metrics(struct vendor *v, struct vendor_set *s, const char *path, const char *pmu)
 {
 	struct json *list = json_new_array();
 	struct buf *to = &s->text[VENDOR_METRICS], text = BUF_INIT;
-	int err = metric_files_copy(path, !v->no_descriptions, list, v->error);
+	int err = metric_files_copy(path, pmu, !v->no_descriptions, list, v->error);
 
 	if (!err && json_count(list)) {
 		json_print(list, 0, &text);
@@ -152,8 +152,9 @@ static int add_metrics(struct vendor *v, struct vendor_set *s, const char *path)
 	return err;
 }
 
-static int add_path(struct vendor *v, const char *set, const char *pattern, const char *path, bool events,
-		    bool metrics)
+/* `pmu`: of the kind of cores that it is for, or NULL. */
+static int add_path(struct vendor *v, const char *set, const char *pattern, const char *path, const char *pmu,
+		    bool events, bool metrics)
 {
 	int64_t at = set_named(v, set);
 	int err = at < 0 ? (int)at : vendor_pack_add_cpu(&v->pack, pattern, (uint32_t)at);
@@ -161,8 +162,8 @@ static int add_path(struct vendor *v, const char *set, const char *pattern, cons
 	if (err || is_done(v, set, path))
 		return err;
 	if (events)
-		err = add_events(v, &v->pack.set[at], path);
-	return err || !metrics ? err : add_metrics(v, &v->pack.set[at], path);
+		err = add_events(v, &v->pack.set[at], path, pmu);
+	return err || !metrics ? err : add_metrics(v, &v->pack.set[at], path, pmu);
 }
 
 static int add_map_row(void *arg, const struct vendor_map *row)
@@ -177,12 +178,15 @@ static int add_map_row(void *arg, const struct vendor_map *row)
 	    stat(path, &st))
 		return 0;
 	if (S_ISDIR(st.st_mode))
-		return add_path(v, name, row->pattern, path, true, true);
-	/* perfmon's: files by family. Its events of hybrid processors do not say whose they are, the kernel's tree does. */
-	snprintf(family, sizeof(family), "perfmon-%.*s", (int)strcspn(name, "/"), name);
-	if (!strncmp(row->type, "hybrid", 6) || !strcmp(row->type, "retire latency"))
+		return add_path(v, name, row->pattern, path, NULL, true, true);
+	/* perfmon's: files by family. Those of hybrid processors are for one kind of cores; others have that kind alone. */
+	snprintf(family, sizeof(family), "perfmon-%.*s%s", (int)strcspn(name, "/"), name,
+		 row->pmu                   ? "-hybrid" :
+		 !strcmp(row->type, "core") ? "-core" :
+					      "");
+	if (!strcmp(row->type, "retire latency"))
 		return 0;
-	return add_path(v, family, row->pattern, path, !metrics, metrics);
+	return add_path(v, family, row->pattern, path, row->pmu, !metrics, metrics);
 }
 
 static int import_file(struct vendor *v, const char *path)
@@ -206,7 +210,7 @@ static int import_file(struct vendor *v, const char *path)
 				"%s does not say which CPU it is for; name the folder that has its mapfile.csv",
 				path);
 	else
-		err = add_path(v, basename(copy), pattern, path, true, true);
+		err = add_path(v, basename(copy), pattern, path, NULL, true, true);
 	free(copy);
 	return err;
 }

@@ -4,7 +4,8 @@
 
 #include "common/event/vendor_events.h"
 
-int vendor_events_load(struct vendor_events **v, const char *path, const char *cpuid, struct error *e)
+int vendor_events_load(struct vendor_events **v, const char *path, const char *pmu, const char *cpuid,
+		       struct error *e)
 {
 	return error_set(e, ENOTSUP,
 			 "%s: this is the minimal pmrec, which reads no event files; "

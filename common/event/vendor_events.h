@@ -14,10 +14,11 @@ struct vendor_events;
 /*
  * Reads a file, or all *.json files of a directory, into *v (NULL: a new one). A directory with a mapfile.csv, as
  * perf has one for each architecture, stands for the directory that it names for `cpuid` ("GenuineIntel-6-55-7";
- * NULL: not known). 0 or -errno; -ENODATA if there are no events, -ENOTSUP in a build without JSON. Then *v is as it
+ * NULL: not known). `pmu` is that of the kind of cores that a file is for, or NULL. 0 or -errno; -ENODATA if there are no events, -ENOTSUP in a build without JSON. Then *v is as it
  * was.
  */
-int vendor_events_load(struct vendor_events **v, const char *path, const char *cpuid, struct error *e);
+int vendor_events_load(struct vendor_events **v, const char *path, const char *pmu, const char *cpuid,
+		       struct error *e);
 /* The folder of the CPU: what a mapfile.csv in `path` says, or `path` itself. 0 or -errno. */
 int vendor_folder(const char *path, const char *cpuid, char *dir, size_t size, struct error *e);
 /* Whether the folder has a mapfile.csv. */
@@ -25,6 +26,7 @@ bool vendor_folder_is_mapped(const char *path);
 /* A line of a mapfile.csv; a pattern is an extended regular expression for the whole id of a CPU. */
 struct vendor_map {
 	const char *pattern, *name, *type;
+	const char *pmu; /* of the kind of cores that the file is for, by what Intel calls that; NULL: all */
 };
 /* Calls each() for every line; ends when it returns non-zero, and returns that. -errno if it cannot be read. */
 typedef int (*vendor_map_fn)(void *arg, const struct vendor_map *row);

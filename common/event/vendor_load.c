@@ -86,10 +86,10 @@ static int add_standard(struct vendor_events *v, const struct json *object)
 }
 
 /* With `only_standard` its events are there to be referred to, and no events of this CPU. */
-static int load_file(struct vendor_events *v, const char *path, bool only_standard, struct error *e)
+static int load_file(struct vendor_events *v, const char *path, const char *pmu, bool only_standard, struct error *e)
 {
 	struct error why = { 0 };
-	struct json *j = vendor_json_load(path, &why);
+	struct json *j = vendor_json_load(path, pmu, &why);
 	const struct json *list;
 	int err = 0;
 
@@ -144,7 +144,7 @@ static int load_dir(struct vendor_events *v, const char *path, bool only_standar
 			err = error_set(e, ENAMETOOLONG, "%s", path);
 		/* Other files of the folder describe metrics, or what metrics are grouped by. */
 		if (!err && strcmp(name[i]->d_name, "metricgroups.json"))
-			err = load_file(v, full, only_standard, e);
+			err = load_file(v, full, NULL, only_standard, e);
 		free(name[i]);
 	}
 	free(name);
@@ -201,7 +201,7 @@ int vendor_map_each(const char *path, vendor_map_fn each, void *arg, struct erro
 		close(fd);
 		return err;
 	}
-	/* Lines are "pattern,version,folder or file,type". */
+	/* Lines are "pattern,version,folder or file,type", Intel's have behind it "0x20,0x000001,Atom". */
 	while (!err && fgets(line, sizeof(line), f)) {
 		struct vendor_map row = { .pattern = line };
 		char *rest = line + strcspn(line, ",\r\n");
@@ -212,6 +212,12 @@ int vendor_map_each(const char *path, vendor_map_fn each, void *arg, struct erro
 		(void)strsep(&rest, ",");
 		row.name = rest ? strsep(&rest, ",\r\n") : NULL;
 		row.type = rest ? strsep(&rest, ",\r\n") : "";
+		for (int i = 0; i < 2; i++)
+			(void)strsep(&rest, ",\r\n");
+		row.pmu = !rest                     ? NULL :
+			  !strncmp(rest, "Core", 4) ? "cpu_core" :
+			  !strncmp(rest, "Atom", 4) ? "cpu_atom" :
+						      NULL;
 		if (row.name)
 			err = each(arg, &row);
 	}
@@ -296,7 +302,7 @@ static bool refers(const struct vendor_events *v)
 	return false;
 }
 
-static int load_path(struct vendor_events *v, const char *path, const char *cpuid, struct error *e)
+static int load_path(struct vendor_events *v, const char *path, const char *pmu, const char *cpuid, struct error *e)
 {
 	char dir[4096];
 	DIR *d = opendir(path);
@@ -306,7 +312,7 @@ static int load_path(struct vendor_events *v, const char *path, const char *cpui
 	if (!d) {
 		if (errno != ENOTDIR)
 			return error_sys(e, errno, "%s", path);
-		err = load_file(v, path, false, e);
+		err = load_file(v, path, pmu, false, e);
 	} else {
 		closedir(d);
 		if (vendor_folder_is_mapped(path)) {
@@ -322,7 +328,8 @@ static int load_path(struct vendor_events *v, const char *path, const char *cpui
 	return err || !refers(v) ? err : load_standard(v, path, e);
 }
 
-int vendor_events_load(struct vendor_events **out, const char *path, const char *cpuid, struct error *e)
+int vendor_events_load(struct vendor_events **out, const char *path, const char *pmu, const char *cpuid,
+		       struct error *e)
 {
 	struct vendor_events *v = *out ? *out : calloc(1, sizeof(*v));
 	size_t n_events;
@@ -331,7 +338,7 @@ int vendor_events_load(struct vendor_events **out, const char *path, const char 
 	if (!v)
 		return no_memory(e);
 	n_events = v->n_events;
-	err = load_path(v, path, cpuid, e);
+	err = load_path(v, path, pmu, cpuid, e);
 	if (!err) {
 		*out = v;
 	} else if (!*out) {

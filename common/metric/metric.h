@@ -90,8 +90,8 @@ int metric_set_load_for(struct metric_set *set, const char *path, const char *cp
 int metric_set_load_text(struct metric_set *set, const char *text, size_t len, struct error *e);
 struct json;
 /* Appends the metrics of a file or a folder to an array of objects in perf's schema, with their descriptions or
- * without. 0 or -errno. */
-int metric_files_copy(const char *path, bool help, struct json *to, struct error *e);
+ * without; of a file that is for one kind of cores, those of the PMU `pmu` (or NULL). 0 or -errno. */
+int metric_files_copy(const char *path, const char *pmu, bool help, struct json *to, struct error *e);
 void metric_set_release(struct metric_set *set);
 /* What a row of a set owns. */
 void metric_row_release(struct metric *row);

@@ -69,7 +69,7 @@ static int add_folder(struct json ***list, size_t *n, const char *path, struct e
 		buf_printf(&name, "%s/%s", path, entry[i]->d_name);
 		if (!err && name.err)
 			err = error_set(e, ENOMEM, "out of memory");
-		if (!err && !(j = vendor_json_load(buf_str(&name), e)))
+		if (!err && !(j = vendor_json_load(buf_str(&name), NULL, e)))
 			err = e->number ? -e->number : -EINVAL;
 		if (err)
 			error_prefix(e, "%s", buf_str(&name));
@@ -165,7 +165,7 @@ static int load_one(struct metric_set *set, struct json *j, const char *folder, 
 	return err;
 }
 
-int metric_files_copy(const char *path, bool help, struct json *to, struct error *e)
+int metric_files_copy(const char *path, const char *pmu, bool help, struct json *to, struct error *e)
 {
 	struct vendor_docs docs = { 0 };
 	struct buf notes = BUF_INIT;
@@ -175,7 +175,7 @@ int metric_files_copy(const char *path, bool help, struct json *to, struct error
 
 	if (!stat(path, &st) && S_ISDIR(st.st_mode))
 		err = add_folder(&docs.doc, &docs.n, path, e);
-	else if (!(j = vendor_json_load(path, e)))
+	else if (!(j = vendor_json_load(path, pmu, e)))
 		err = e->number ? -e->number : -EINVAL;
 	else
 		err = add_doc(&docs.doc, &docs.n, j, e);
@@ -193,7 +193,7 @@ int metric_set_load_text(struct metric_set *set, const char *text, size_t len, s
 	struct error own = { 0 };
 	struct json *j = json_parse(text, len, &own);
 
-	j = j ? vendor_json_convert(j, &own) : NULL;
+	j = j ? vendor_json_convert(j, NULL, &own) : NULL;
 	*set = (struct metric_set){ 0 };
 	if (!j)
 		return error_set(e, own.number ? own.number : EINVAL, "%s", own.text);
@@ -216,7 +216,7 @@ int metric_set_load_for(struct metric_set *set, const char *path, const char *cp
 		err = vendor_folder(path, cpuid, of_cpu, sizeof(of_cpu), e);
 		return err ? err : load_folder(set, of_cpu, e);
 	}
-	j = vendor_json_load(path, &own);
+	j = vendor_json_load(path, NULL, &own);
 	if (!j)
 		return error_set(e, own.number ? own.number : EINVAL, "%s", own.text);
 	folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");

@@ -221,7 +221,7 @@ static void load_folders(struct vendor_events **v, char *const *path, const char
 		struct error ignored = { 0 };
 
 		if (is_folder(*path))
-			(void)vendor_events_load(v, *path, cpuid, &ignored);
+			(void)vendor_events_load(v, *path, NULL, cpuid, &ignored);
 	}
 }
 
@@ -235,7 +235,7 @@ int perf_pmus_add_files(struct perf_pmus *p, char *const *path, char *const *met
 	changed = privileges_become_caller();
 	load_folders(&v, metrics, cpuid);
 	for (; path && *path && !err; path++)
-		err = vendor_events_load(&v, *path, cpuid, e);
+		err = vendor_events_load(&v, *path, NULL, cpuid, e);
 	privileges_become_self(changed);
 	if (!err && v)
 		n = vendor_events_apply(v, p->pmu, p->n, notes);

@@ -274,6 +274,31 @@ static uint32_t first_of_cgroup(const struct places *p, const struct pm_instance
 	return first ? first : i->id;
 }
 
+/*
+ * Whether a PMU counts more than the node of the CPU that reads it. x86's kernel lets one CPU of a package read what belongs to
+ * all of it, and nothing says which controller is of which node where a package is split into several (SNC, NPS). A PMU
+ * that has more instances in the package, one a cache, is of the node of each.
+ */
+static bool spans_nodes(const struct places *p, const struct pm_instance *i, const struct pm_cpu *c)
+{
+	const char *name = pm_map_text(&i->attrs, PM_INSTANCE_NAME, "");
+	bool split = false;
+
+	if (i->kind != PM_PMU || pm_map_get(&i->attrs, PM_INSTANCE_CPUS) ||
+	    strcmp(pm_map_text(&p->model->header, PM_HEADER_ARCH, ""), "x86_64"))
+		return false;
+	for (uint32_t k = 0; k < p->n && !split; k++)
+		split = p->cpu[k].package == c->package && p->cpu[k].node != c->node;
+	for (uint32_t k = 0; k < p->model->n_instances && split; k++) {
+		const struct pm_instance *other = &p->model->instance[k];
+		const struct pm_cpu *of = other->kind == PM_PMU && other->id != i->id ? cpu_of(p, other) : NULL;
+
+		split = !of || of->package != c->package ||
+			strcmp(pm_map_text(&other->attrs, PM_INSTANCE_NAME, ""), name);
+	}
+	return split;
+}
+
 bool places_find(const struct places *p, const struct pm_instance *i, enum pm_kind kind, struct place *place)
 {
 	const struct pm_cpu *c;
@@ -312,6 +337,8 @@ bool places_find(const struct places *p, const struct pm_instance *i, enum pm_ki
 		place->first_cpu = i->kind == PM_CPU ? i->number : PM_NONE;
 		return true;
 	}
+	if (kind == PM_NODE && spans_nodes(p, i, c))
+		return false;
 	place->first_cpu = c->cpu;
 	if (kind == PM_NODE) {
 		place->node = c->node;

@@ -125,7 +125,7 @@ int vendor_files_add_pack(struct vendor_files **out, bool never, struct error *e
 static int load_events(struct of_cpu *c, const char *path, const char *id, struct error *e)
 {
 	struct error why = { 0 };
-	int err = vendor_events_load(&c->events, path, id, &why);
+	int err = vendor_events_load(&c->events, path, NULL, id, &why);
 
 	/* A folder without events has metrics of names that everybody knows. */
 	if (!err || err == -ENODATA)

@@ -2,6 +2,7 @@
 
 A machine is a module of this folder, with
     CPUS      package of each CPU
+    NODES     its NUMA node, if that is not its package
     OFFLINE   CPUs of these that are not there now
     PMUS      name: dict(type, kind, general, format, events, rates, fixed, only_fixed, metric, checks, package, cpus, caps), with the
               meaning of table.h, on: the CPUs of its mask if they are not the first ones, by_metrics: test_uncore.py is enough for it; kind: core, cpu
@@ -69,6 +70,7 @@ class Machine:
         self.table = importlib.import_module(name)
         self.cpus = self.table.CPUS
         self.packages = sorted(set(self.cpus))
+        self.nodes = getattr(self.table, "NODES", self.cpus)
         self.online = [c for c in range(len(self.cpus)) if c not in getattr(self.table, "OFFLINE", ())]
 
     def first_cpus(self, pmu):
@@ -151,8 +153,13 @@ class Machine:
             text(folder, f"{cpu_dir}/{kind}", listed(self.online if kind == "online" else range(len(self.cpus))))
         text(folder, f"{cpu_dir}/smt/active", 0)
         text(folder, f"{cpu_dir}/smt/control", "off")
-        text(folder, "sys/devices/system/node/online", listed(self.packages))
-        text(folder, "sys/devices/system/node/possible", listed(self.packages))
+        for node in sorted(set(self.nodes)):
+            cpus = [c for c in self.online if self.nodes[c] == node]
+            text(folder, f"sys/devices/system/node/node{node}/cpulist", listed(cpus))
+            text(folder, f"sys/devices/system/node/node{node}/cpumap", f"{sum(1 << c for c in cpus):x}")
+            text(folder, f"sys/devices/system/node/node{node}/meminfo", f"Node {node} MemTotal: 1048576 kB\nNode {node} MemFree: 524288 kB")
+        text(folder, "sys/devices/system/node/online", listed(sorted(set(self.nodes))))
+        text(folder, "sys/devices/system/node/possible", listed(sorted(set(self.nodes))))
         for cpu, package in enumerate(self.cpus):
             at = f"{cpu_dir}/cpu{cpu}/topology"
             siblings = [c for c in self.online if self.cpus[c] == package]
@@ -165,6 +172,3 @@ class Machine:
                              core_cpus_list=cpu, package_cpus_list=same, core_siblings_list=same, die_cpus_list=same,
                              thread_siblings=f"{1 << cpu:x}", core_siblings=f"{sum(1 << c for c in siblings):x}").items():
                 text(folder, f"{at}/{k}", v)
-            text(folder, f"sys/devices/system/node/node{package}/cpulist", same)
-            text(folder, f"sys/devices/system/node/node{package}/cpumap", f"{sum(1 << c for c in siblings):x}")
-            text(folder, f"sys/devices/system/node/node{package}/meminfo", f"Node {package} MemTotal: 1048576 kB\nNode {package} MemFree: 524288 kB")

@@ -27,6 +27,19 @@ def mesh(identifier):
                        "type=0x5,eventid=0x2": 1.6e9})
 
 
+def mesh_s3(number, package):
+    """CMN S3, whose home nodes are of another type and tell local requests from those to other chips."""
+    form = {**CMN, "eventid": "config:16-26"}
+    hns = {"hns_cache_miss_all": (0x1, 3e8), "hns_slc_sf_cache_access_all": (0x2, 1.5e9), "hns_mc_reqs_local_all": (0xd, 4e8),
+           "hns_mc_reqs_remote_all": (0x3b, 1e8)}
+    terms = {k: f"type=0x200,eventid={code:#x},occupid=0x0" for k, (code, _) in hns.items()}
+    return {f"arm_cmn_{number}": dict(type=40 + number, kind="uncore", general=8, format=form, fixed={"type=0x3": 0}, package=package,
+                                      identifier="45a00", events={"dtc_cycles": ("type=0x3",), **{k: (t,) for k, t in terms.items()}},
+                                      rates={"type=0x3": 2e9, **{terms[k]: rate * (1 + number / 10) for k, (_, rate) in hns.items()}})}
+
+
+S3_METRICS = {"mem.bw": lambda m, p: m.sum("arm_cmn_", "hns_mc_reqs_local_all", p) * 64 / 1e9,
+              "llc.hit_share": lambda m, p: 100 * (1 - m.sum("arm_cmn_", "hns_cache_miss_all", p) / m.sum("arm_cmn_", "hns_slc_sf_cache_access_all", p))}
 MESH_METRICS = {"mem.bw": lambda m, p: m.sum("arm_cmn_", "hnf_mc_reqs", p) * 64 / 1e9,
                 "llc.hit_share": lambda m, p: 100 * (1 - m.sum("arm_cmn_", "hnf_cache_miss", p) / m.sum("arm_cmn_", "hnf_slc_sf_cache_access", p)),
                 "pcie.in_bw": lambda m, p: m.sum("arm_cmn_", "rnid_txdat_flits", p) * 32 / 1e9,

@@ -3,6 +3,7 @@
 
 The truth of a count is the rate of the table times the time for which the event ran, which either program prints.
 """
+import json
 import os
 import subprocess
 import sys
@@ -220,6 +221,39 @@ def check_kinds(m, runner):
     return wrong
 
 
+PERFMON = {"MetricName": "Ratio", "Level": 1, "UnitOfMeasure": "percent", "Category": "TMA", "Constants": [],
+           "Events": [{"Name": "ACME.DONE", "Alias": "a"}, {"Name": "ACME.ISSUED:c1", "Alias": "b"}], "Formula": "100 * a / b"}
+
+
+def check_perfmon(m, folder, runner):
+    """Intel's own schema: of a hybrid processor each kind of cores has its files, and the same names in them."""
+    kinds = [name for name, p in m.table.PMUS.items() if p["kind"] == "core"]
+    wrong, home = [], os.path.join(folder, "perfmon")
+    if kinds != ["cpu_core", "cpu_atom"]:
+        return []
+    os.makedirs(os.path.join(home, "ACM"))
+    lines, codes = ["Family-model,Version,Filename,EventType,Core Type,Native Model ID,Core Role Name"], {"cpu_core": (0x51, 0x52), "cpu_atom": (0x61, 0x62)}
+    for kind, role in (("cpu_atom", "0x20,0x000001,Atom"), ("cpu_core", "0x40,0x000001,Core")):
+        events = [{"EventName": name, "EventCode": f"{code:#x}", "UMask": "0x00"} for name, code in zip(("ACME.DONE", "ACME.ISSUED"), codes[kind])]
+        for part, what, type_ in (("Events", events, "hybridcore"), ("Metrics", [PERFMON], "metrics")):
+            with open(os.path.join(home, f"ACM/{kind}_{part}.json"), "w", encoding="utf-8") as f:
+                json.dump({"Header": {}, part: what}, f)
+            lines.append(f".*,V1,/ACM/{kind}_{part}.json,{type_},{role}")
+    with open(os.path.join(home, "mapfile.csv"), "w", encoding="utf-8") as f:
+        f.write("\n".join(lines) + "\n")
+    path, pack = os.path.join(folder, "x.pmr"), dict(runner.env, XDG_DATA_HOME=os.path.join(folder, "data"))
+    pmrec = os.path.join(BIN, "pmrec")
+    said = subprocess.run([pmrec, "vendor", "import", home], env=pack, capture_output=True, text=True, timeout=60, check=False).stderr
+    said += subprocess.run([pmrec, "-q", "--overwrite", "--sources=perf", "-a", "-i", "0", "-o", path, "-M", "Ratio", "sleep", ".1"], env=pack,
+                           capture_output=True, text=True, timeout=60, check=False).stderr
+    shown = runner.run(os.path.join(BIN, "pmrep"), "stat", "-x;", "--metric-style=none", path, preload=False).stdout
+    shown += runner.run(os.path.join(BIN, "pmrep"), "show", "--total", "--format=csv", "--show=*ratio*", "--per-system", path, preload=False).stdout
+    for kind, (done, issued) in codes.items():
+        ratio = 100 * m.rate(kind, f"event={done:#x}") / m.rate(kind, f"event={issued:#x},cmask=1")
+        wrong.append(f"perfmon: {kind}: {ratio} is not in {shown} {said}") if f"{ratio:.3f}"[:6] not in shown else None
+    return wrong
+
+
 def check_starving(m, folder, runner):
     """A group that another user's counters keep out is told while it is recorded, and its events take turns from then on."""
     wrong, path = [], os.path.join(folder, "x.pmr")
@@ -280,7 +314,7 @@ def main():
             check_topdown(m, programs) + check_others(m, folder, programs)
         if "perf" in programs:
             wrong += check_defaults(runner)
-        wrong += check_starving(m, folder, runner) + check_kinds(m, runner)
+        wrong += check_starving(m, folder, runner) + check_kinds(m, runner) + check_perfmon(m, folder, runner)
     for line in wrong:
         print("wrong:", line)
     print(f"{sys.argv[1]}: {', '.join(programs)}: {len(wrong)} wrong")

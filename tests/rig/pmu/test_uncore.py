@@ -166,6 +166,18 @@ def check_part(runner, m, one, metrics):
     return wrong
 
 
+def check_nodes(runner, m):
+    """Nothing says which controller of a split package is of which node: nodes have no bandwidth, not that of the whole package."""
+    path = os.path.join(runner.folder, "x.pmr")
+    errors = record(runner, path)
+    text = runner.run(os.path.join(test_pmu.BIN, "pmrep"), "show", "--total", "--format=csv", "--per-node", "--show=mem.*,link.*,cycles",
+                      path, preload=False).stdout
+    rows = [r for r in csv.DictReader(io.StringIO(text)) if r["scope"] == "node"]
+    nodes = {r["node"] for r in rows if r["metric"] == "cycles"}
+    wrong = [r for r in rows if r["metric"] != "cycles" and r["value"]]
+    return [f"nodes: {sorted(nodes)}, {wrong} {errors}"] if wrong or len(nodes) != len(set(m.nodes)) else []
+
+
 def check_events(runner, m):
     """An event of all controllers is one column with a rate, one of each on request; -C takes the sockets of its CPUs."""
     wrong, path, event = [], os.path.join(runner.folder, "x.pmr"), "uncore_imc/cas_count_read/"
@@ -204,6 +216,8 @@ def main():
                 wrong += check_stat(runner, m)
             if name == "oddarm":
                 wrong += check_told(runner) + check_part(runner, m, "ampere_mcu_pmu_4", sorted(k for k, f in m.table.METRICS.items() if f))
+            if name == "emeraldsnc" and os.uname().machine == "x86_64":
+                wrong += check_nodes(runner, m)
             if name == "hiddenspr":
                 wrong += check_hidden(runner, m)
             if name in DOCTOR:

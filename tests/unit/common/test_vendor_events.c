@@ -113,7 +113,7 @@ static int load(const char *path, const char *cpuid, struct buf *notes)
 	struct error e = { 0 };
 	int n;
 
-	if (vendor_events_load(&v, path, cpuid, &e))
+	if (vendor_events_load(&v, path, NULL, cpuid, &e))
 		fail_msg("%s", e.text);
 	n = vendor_events_apply(v, pmus, COUNT(rows), notes);
 	vendor_events_free(v);
@@ -294,7 +294,7 @@ static void test_directories(void **state)
 	snprintf(path, sizeof(path), "%s/arm/n2", dir);
 	assert_int_equal(load(path, NULL, &notes), 2);
 	assert_string_equal(buf_str(&notes), "");
-	assert_int_equal(vendor_events_load(&v, dir, "GenuineIntel-6-56-1", &e), -ENOENT);
+	assert_int_equal(vendor_events_load(&v, dir, NULL, "GenuineIntel-6-56-1", &e), -ENOENT);
 	assert_non_null(strstr(e.text, "no line for this CPU (GenuineIntel-6-56-1)"));
 	assert_null(v);
 	buf_release(&notes);
@@ -340,17 +340,17 @@ static void test_wrong_files(void **state)
 	struct error e = { 0 };
 
 	for (size_t i = 0; i < COUNT(row); i++) {
-		assert_true(vendor_events_load(&v, write_file("x.json", row[i].text), NULL, &e) < 0);
+		assert_true(vendor_events_load(&v, write_file("x.json", row[i].text), NULL, NULL, &e) < 0);
 		assert_null(v);
 		if (!strstr(e.text, row[i].says) || !strstr(e.text, "x.json"))
 			fail_msg("%s: %s", row[i].text, e.text);
 	}
-	assert_int_equal(vendor_events_load(&v, "/nowhere/at/all", NULL, &e), -ENOENT);
+	assert_int_equal(vendor_events_load(&v, "/nowhere/at/all", NULL, NULL, &e), -ENOENT);
 	/* What was read before stays. */
-	assert_int_equal(
-		vendor_events_load(&v, write_file("y.json", "[" OBJECT("Y", "\"EventCode\": \"1\"") "]"), NULL, &e),
-		0);
-	assert_int_equal(vendor_events_load(&v, write_file("x.json", "[]"), NULL, &e), -ENODATA);
+	assert_int_equal(vendor_events_load(&v, write_file("y.json", "[" OBJECT("Y", "\"EventCode\": \"1\"") "]"),
+					    NULL, NULL, &e),
+			 0);
+	assert_int_equal(vendor_events_load(&v, write_file("x.json", "[]"), NULL, NULL, &e), -ENODATA);
 	assert_int_equal(vendor_events_apply(v, pmus, COUNT(rows), NULL), 1);
 	vendor_events_free(v);
 }

@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 			*strchr(pmu[i].name, '@') = '\0';
 		}
 	}
-	if (vendor_events_load(&v, argv[1], NULL, &e)) {
+	if (vendor_events_load(&v, argv[1], NULL, NULL, &e)) {
 		fprintf(stderr, "%s\n", e.text);
 		return 1;
 	}
