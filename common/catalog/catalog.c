@@ -38,6 +38,7 @@ const struct catalog_table catalog_tables[] = {
 	TABLE(diskstats)
 	TABLE(netdev)
 	TABLE(tcp)
+	TABLE(filesystems)
 	TABLE(tasks)
 	TABLE(cgroups)
 	{ .source = NULL },

@@ -30,6 +30,7 @@
 	SOURCE(diskstats) \
 	SOURCE(netdev) \
 	SOURCE(tcp) \
+	SOURCE(filesystems) \
 	SOURCE(tasks) \
 	SOURCE(cgroups)
 

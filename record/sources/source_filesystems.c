@@ -1,0 +1,241 @@
+/* How full file systems are (statfs): those that are mounted when recording begins, from devices of this machine. What
+ * lies on another machine, or in a program, may never answer: it is left out, and so are mounts below it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statfs.h>
+
+#include "common/array.h"
+#include "common/catalog/catalog.h"
+#include "record/host/clocks.h"
+#include "record/host/mounts.h"
+#include "record/plan/plan.h"
+#include "record/plan/source.h"
+
+#define PERIOD_NS 10000000000u
+
+enum { SIZE, FREE, AVAILABLE, INODES, FREE_INODES, VALUES };
+static const char *const key[VALUES] = { "size", "free", "available", "inodes", "free_inodes" };
+
+/* On devices of this machine, and answered by the kernel alone. */
+static const char *const local[] = { "ext2", "ext3",  "ext4",  "xfs", "btrfs",    "f2fs",   "zfs",
+				     "vfat", "exfat", "ntfs3", "jfs", "bcachefs", "nilfs2", NULL };
+/* Those that may wait for somebody: how their types begin. */
+static const char *const remote[] = { "fuse",   "nfs",     "cifs",     "smb",      "ceph",   "9p",
+				      "afs",    "autofs",  "ocfs2",    "gfs2",     "lustre", "coda",
+				      "beegfs", "gluster", "orangefs", "virtiofs", NULL };
+
+struct filesystem {
+	char *what, *where; /* owned; where: with the root before it */
+	struct statfs first;
+};
+
+struct filesystems {
+	struct unit unit;
+	struct filesystem *fs; /* owned */
+	uint32_t n;
+	char **far; /* owned: where mounts are that may wait */
+	uint32_t n_far;
+};
+
+/* ---- a reading ---- */
+
+static int filesystems_read(struct unit *u, struct cells *c)
+{
+	const struct filesystems *d = (const struct filesystems *)u;
+
+	for (uint32_t i = 0; i < d->n; i++) {
+		struct statfs s;
+		int err = statfs(d->fs[i].where, &s) ? errno : 0;
+		/* Where it was is a folder of another one now. */
+		bool gone = !err && memcmp(&s.f_fsid, &d->fs[i].first.f_fsid, sizeof(s.f_fsid));
+		uint64_t block = s.f_frsize ? (uint64_t)s.f_frsize : (uint64_t)s.f_bsize;
+		const uint64_t v[VALUES] = { s.f_blocks * block, s.f_bfree * block, s.f_bavail * block, s.f_files,
+					     s.f_ffree };
+
+		for (uint32_t k = 0; k < VALUES; k++) {
+			if (err || gone)
+				cells_fail(c, k * d->n + i, err ? pm_reason_errno(err) : PM_REASON_GONE);
+			else if (k >= INODES && !s.f_files)
+				cells_fail(c, k * d->n + i, PM_REASON_NOT_SUPPORTED);
+			else
+				cells_set(c, k * d->n + i, v[k]);
+		}
+	}
+	return 0;
+}
+
+/* ---- planning ---- */
+
+static bool is_one(const char *type, const char *const *list, bool begins)
+{
+	while (*list && (begins ? strncmp(type, *list, strlen(*list)) : strcmp(type, *list)))
+		list++;
+	return *list != NULL;
+}
+
+static bool is_below(const char *path, const char *top)
+{
+	size_t n = strlen(top);
+
+	return !strncmp(path, top, n) && (path[n] == '/' || !path[n]);
+}
+
+/* Of a file system that is mounted in several places the first counts. */
+static bool is_wanted(const struct filesystems *d, const struct mount *m)
+{
+	bool wanted = is_one(m->type, local, false);
+
+	for (uint32_t i = 0; i < d->n_far && wanted; i++)
+		wanted = !is_below(m->where, d->far[i]);
+	for (uint32_t i = 0; i < d->n && wanted; i++)
+		wanted = strcmp(m->what, d->fs[i].what) != 0;
+	return wanted;
+}
+
+static int add_mount(struct filesystems *d, const struct plan *p, const struct mount *m)
+{
+	struct filesystem *fs;
+
+	if (array_room(&d->fs, d->n, sizeof(*d->fs)))
+		return -ENOMEM;
+	fs = &d->fs[d->n];
+	*fs = (struct filesystem){ .what = strdup(m->what) };
+	if (!fs->what || asprintf(&fs->where, "%s%s", p->root->prefix, m->where) < 0) {
+		free(fs->what);
+		return -ENOMEM;
+	}
+	if (!statfs(fs->where, &fs->first) && fs->first.f_blocks) {
+		d->n++;
+		return 0;
+	}
+	free(fs->what);
+	free(fs->where);
+	return 0;
+}
+
+static int read_mounts(struct filesystems *d, const struct plan *p)
+{
+	int err = 0;
+
+	for (int pass = 0; pass < 2 && !err; pass++) {
+		struct buf text = BUF_INIT;
+		char *at = NULL;
+		struct mount m;
+
+		if (mounts_read(p->root, &text) <= 0)
+			err = -ENOENT;
+		while (!err && mounts_next(&text, &at, &m)) {
+			if (pass && is_wanted(d, &m)) {
+				err = add_mount(d, p, &m);
+			} else if (!pass && is_one(m.type, remote, true)) {
+				err = array_room(&d->far, d->n_far, sizeof(*d->far));
+				if (!err)
+					d->far[d->n_far++] = strdup(m.where);
+			}
+		}
+		buf_release(&text);
+	}
+	return err;
+}
+
+static int64_t new_instance(struct plan *p, const struct filesystems *d, uint32_t number)
+{
+	struct pm_instance i = {
+		.kind = PM_DEVICE, .number = PM_NONE, .cpu = PM_NONE, .added_ns = clocks_monotonic()
+	};
+	char name[32];
+	int64_t id;
+
+	/* Users name the places. */
+	snprintf(name, sizeof(name), "filesystem-%u", number + 1);
+	id = pm_map_set(&i.attrs, PM_INSTANCE_NAME,
+			pm_text(plan_may_record(p->options, PM_INSTANCE_DEVICE_PATH) ?
+					d->fs[number].where + strlen(p->root->prefix) :
+					name));
+	if (!id)
+		id = pm_model_add_instance(p->model, &i);
+	pm_map_release(&i.attrs);
+	return id;
+}
+
+static int add_group(struct filesystems *d, struct plan *p)
+{
+	uint32_t counter[VALUES], *instance = calloc(d->n, sizeof(*instance));
+	struct pm_group g = { .source = (char *)"filesystems",
+			      .flags = PM_GROUP_SHARED_TIME,
+			      .counter = counter,
+			      .n_counters = VALUES,
+			      .instance = instance,
+			      .n_instances = d->n };
+	int64_t id = instance ? 0 : -ENOMEM;
+
+	for (uint32_t k = 0; k < VALUES && id >= 0; k++) {
+		id = plan_counter(p, catalog_find("filesystems", key[k]));
+		counter[k] = (uint32_t)id;
+	}
+	for (uint32_t i = 0; i < d->n && id >= 0; i++) {
+		id = new_instance(p, d, i);
+		instance[i] = (uint32_t)id;
+	}
+	if (id >= 0)
+		id = pm_model_add_group(p->model, &g);
+	free(instance);
+	d->unit.group = id > 0 ? (uint32_t)id : 0;
+	return id < 0 ? (int)id : 0;
+}
+
+/* The source owns it. */
+static void unit_release(struct unit *u)
+{
+}
+
+static int filesystems_plan(struct source *s, struct plan *p, struct error *e)
+{
+	struct filesystems *d = calloc(1, sizeof(*d));
+	int err;
+
+	if (!d)
+		return -ENOMEM;
+	s->data = d;
+	err = read_mounts(d, p);
+	if (err == -ENOENT || (!err && !d->n))
+		return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "/proc/mounts");
+	if (!err)
+		err = add_group(d, p);
+	if (err)
+		return err;
+	d->unit.cpu = PM_NONE;
+	d->unit.min_period_ns = PERIOD_NS;
+	d->unit.read = filesystems_read;
+	d->unit.release = unit_release;
+	plan_add_unit(p, &d->unit);
+	return 0;
+}
+
+static void filesystems_release(struct source *s)
+{
+	struct filesystems *d = s->data;
+
+	if (!d)
+		return;
+	for (uint32_t i = 0; i < d->n; i++) {
+		free(d->fs[i].what);
+		free(d->fs[i].where);
+	}
+	for (uint32_t i = 0; i < d->n_far; i++)
+		free(d->far[i]);
+	free(d->fs);
+	free(d->far);
+	free(d);
+	s->data = NULL;
+}
+
+const struct source_ops source_filesystems = {
+	.name = "filesystems",
+	.help = "how full local file systems are, every ten seconds (statfs)",
+	.default_on = true,
+	.plan = filesystems_plan,
+	.release = filesystems_release,
+};
