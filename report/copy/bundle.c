@@ -443,7 +443,8 @@ int bundle_make(struct bundle *b, const struct spool *in, struct error *e)
 	if (!err)
 		err = strip(b, &d, e);
 	if (!err && !fits(b, d.best))
-		err = error_set(e, EFBIG, "%llu bytes are too few: the smallest possible bundle of %s has %llu",
+		err = error_set(e, EFBIG,
+				"--max-size: %llu bytes are too few; the smallest possible bundle of %s has %llu",
 				(unsigned long long)b->max_size, in->name, (unsigned long long)d.best->bytes);
 	if (!err) {
 		b->fd = d.best->fd;

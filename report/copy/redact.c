@@ -131,7 +131,7 @@ static int take_keep(struct redact *r, const char *list, struct error *e)
 			r->keep_class[class] = true;
 		else if (!names_field(word))
 			error_set(e, EINVAL,
-				  "--keep: '%.40s' is neither machine, person, time nor a field of these classes",
+				  "--keep: '%.40s' is neither machine, person or time, nor a field of these classes",
 				  word);
 		else
 			r->keep[n++] = strdup(word);

@@ -308,8 +308,9 @@ static int take_shift(struct redact *r, const struct pm_clocks *clocks, struct e
 		return error_sys(e, ENOMEM, "--shift-time");
 	r->shift = *s;
 	if (clocks->monotonic + s->monotonic > UINT64_MAX / 4)
-		return error_set(e, ERANGE,
-				 "recorded long before what the map began with; redact in the order of time");
+		return error_set(
+			e, ERANGE,
+			"recorded long before the first recording in the map; redact the oldest recording first");
 	return 0;
 }
 

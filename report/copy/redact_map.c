@@ -307,16 +307,15 @@ int redact_map_load(struct redact_map *m, const char *path, struct error *e)
 	if (stat(path, &st))
 		return errno == ENOENT ? 0 : error_sys(e, errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
-		return error_set(e, EINVAL, "%s: is not a file; a map is one", path);
+		return error_set(e, EINVAL, "%s: not a regular file, which a map must be", path);
 	if (st.st_mode & 077)
-		return error_set(e, EACCES,
-				 "%s: others may read this map, and with it undo what is redacted; chmod 600 %s",
+		return error_set(e, EACCES, "%s: others can read this map, and undo redaction with it; chmod 600 %s",
 				 path, path);
 	if (!st.st_size)
 		return 0;
 	j = json_load(path, e);
 	if (!j)
-		return error_set(e, EINVAL, "%s: is not a map that pmrep redact wrote", path);
+		return error_set(e, EINVAL, "%s: not a map written by pmrep redact", path);
 	if (json_number(json_get(j, "redact_map"), 0) != VERSION)
 		err = -EINVAL;
 	else
@@ -330,7 +329,7 @@ int redact_map_load(struct redact_map *m, const char *path, struct error *e)
 		m->has_wall = !err;
 	}
 	json_free(j);
-	return err ? error_set(e, -err, "%s: is not a map that pmrep redact wrote", path) : 0;
+	return err ? error_set(e, -err, "%s: not a map written by pmrep redact", path) : 0;
 }
 
 static void put_number(struct buf *out, const char *key, uint64_t v)

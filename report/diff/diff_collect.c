@@ -460,7 +460,7 @@ static int read_recording(struct collection *c, size_t at, struct error *e)
 	int err = 0;
 
 	if (windows && r->parts > 1)
-		return error_set(e, EINVAL, "%s holds %u recordings; a part of each cannot be named", r->path,
+		return error_set(e, EINVAL, "%s holds %u recordings; parts of them cannot be chosen", r->path,
 				 r->parts);
 	for (uint32_t i = 0; i < (windows ? r->n_runs : 1) && !err; i++) {
 		uint64_t from = 0, to = 0;

@@ -72,7 +72,7 @@ static int expand(struct diff_recordings *r, const char *path, int (*each)(void 
 	if (n < 0)
 		return error_sys(e, errno, "%s", path);
 	if (!n)
-		err = error_set(e, ENOENT, "%s: a folder without recordings (*.pmr)", path);
+		err = error_set(e, ENOENT, "%s: a directory without recordings (*.pmr)", path);
 	for (int i = 0; i < n; i++) {
 		struct buf text = BUF_INIT;
 		char **owned = err ? NULL : reallocarray(r->owned, r->n_owned + 1, sizeof(*owned));
@@ -184,7 +184,7 @@ static int by_labels(struct taker *t, struct error *e)
 	for (size_t i = 0; i < o->n_places && !err; i++)
 		err = expand(t->r, o->place[i], take_labelled, t, e);
 	if (!err && !t->pool)
-		return error_set(e, EINVAL, "labels choose among recordings: name files or a folder, too");
+		return error_set(e, EINVAL, "labels choose among recordings; name files or a directory as well");
 	for (int s = 0; s < DIFF_SIDES && !err; s++)
 		if (o->n_labels[s] && !t->taken[s])
 			err = error_set(e, ENOENT, "none of %zu recordings has the label '%s' of the %s side",
@@ -220,15 +220,15 @@ int diff_find(struct diff_recordings *r, const struct diff_options *o, struct er
 	} else if (!o->n_paths[DIFF_BASE] && !o->n_paths[DIFF_NEW]) {
 		if (o->n_places != 2)
 			return error_set(e, EINVAL,
-					 "two recordings (or folders of them) are compared, BASE and NEW; "
-					 "for more: --base A1 A2 ... --new B1 B2 ...");
+					 "diff takes two recordings or directories, BASE and NEW; for more use "
+					 "--base A1 A2 ... --new B1 B2 ...");
 		for (size_t i = 0; i < 2 && !err; i++) {
 			t.side = (enum diff_side)i;
 			err = expand(r, o->place[i], take_path, &t, e);
 		}
 	} else {
 		if (o->n_places)
-			return error_set(e, EINVAL, "%s belongs to no side: recordings stand behind --base or --new",
+			return error_set(e, EINVAL, "%s belongs to no side; recordings follow --base or --new",
 					 o->place[0]);
 		for (int s = 0; s < DIFF_SIDES; s++)
 			for (size_t i = 0; i < o->n_paths[s] && !err; i++) {

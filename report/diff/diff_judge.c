@@ -202,12 +202,12 @@ static void explain(struct diff_result *x, const struct diff_recordings *r, cons
 	else if (v->why)
 		at += (size_t)snprintf(x->why, sizeof(x->why), "%s", v->why);
 	else if (v->needed)
-		at += (size_t)snprintf(x->why, sizeof(x->why), "about %zu %s a side would settle it", v->needed,
+		at += (size_t)snprintf(x->why, sizeof(x->why), "about %zu %s per side would settle it", v->needed,
 				       diff_unit(x));
 	else if (v->kind == VERDICT_INCONCLUSIVE)
 		at += (size_t)snprintf(x->why, sizeof(x->why), "%s",
-				       v->low > 0 ? "it would take more than 10000 runs a side, or another margin" :
-						    "runs vary too much to tell how many would do");
+				       v->low > 0 ? "it would take more than 10000 runs per side, or another margin" :
+						    "runs vary too much to say how many would be needed");
 	if (v->kind != VERDICT_ABSENT && at < sizeof(x->why) &&
 	    (x->n[DIFF_BASE] < runs[DIFF_BASE] || x->n[DIFF_NEW] < runs[DIFF_NEW]))
 		snprintf(x->why + at, sizeof(x->why) - at, "%sin %zu of %zu and %zu of %zu runs", at ? "; " : "",

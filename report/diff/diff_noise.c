@@ -19,7 +19,7 @@ int diff_noise_load(struct diff_noise *n, const char *path, struct error *e)
 	    json_is_array(json_get(n->file, "metrics")))
 		return 0;
 	diff_noise_release(n);
-	return error_set(e, EINVAL, "%s is not a file of pmrep diff --save-noise", path);
+	return error_set(e, EINVAL, "%s is not a file written by pmrep diff --save-noise", path);
 }
 
 void diff_noise_release(struct diff_noise *n)
@@ -108,7 +108,7 @@ int diff_noise_save(const struct diff_data *d, const struct diff_recordings *r, 
 		err = json_push(all, one);
 	}
 	if (!err && !json_count(all))
-		err = error_set(e, ENODATA, "--save-noise: how runs vary takes two or more of a side");
+		err = error_set(e, ENODATA, "--save-noise needs two or more runs per side");
 	else if (err)
 		error_sys(e, -err, "--save-noise");
 	for (size_t i = 0; i < r->n && !err; i++)

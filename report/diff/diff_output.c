@@ -97,7 +97,7 @@ static void put_undecided(struct buf *out, const struct diff_results *all)
 		needed = r->v.needed > needed ? r->v.needed : needed;
 	}
 	if (most)
-		buf_printf(out, "; about %zu %s a side would decide", needed, diff_unit(most));
+		buf_printf(out, "; about %zu %s per side would decide", needed, diff_unit(most));
 }
 
 /* What did not change, as far as one can tell, has one line for all. */
@@ -139,7 +139,7 @@ static void diff_put_summary(struct buf *out, const struct diff_report *x)
 			buf_printf(out, "%s%zu %s", some++ ? ", " : "", x->results->count[order[i]],
 				   verdict_name(order[i]));
 	if (!n)
-		buf_addstr(out, "nothing to judge by: no metric that has a better direction is other than 0");
+		buf_addstr(out, "nothing to judge by: all metrics with a better direction are 0");
 	buf_addstr(out, x->failures                    ? ": FAILED" :
 			x->status == EXIT_NEGATIVE     ? x->o->n_gates ? ": the gate fails" : ": regressed" :
 			x->status == EXIT_INCONCLUSIVE ? ": inconclusive" :

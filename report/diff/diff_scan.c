@@ -178,7 +178,7 @@ static void set_multiplexing(struct scanner *s)
 	if (least > 0.995)
 		buf_addstr(&text, "none");
 	else
-		buf_printf(&text, "some events have a counter about %.0f %% of the time",
+		buf_printf(&text, "some events had a counter about %.0f %% of the time",
 			   10 * (double)(int)(10 * least + 0.5));
 	set_fact(s, DIFF_MULTIPLEXING, &text);
 }
@@ -418,7 +418,7 @@ int diff_scan(struct diff_recordings *all, const struct diff_options *o, struct 
 		/* A recording that has no end because it goes on is as it should be, and still not over. */
 		s.r->open = s.r->cut && !s.r->damaged && input_being_written(s.r->place);
 		if (s.r->open)
-			buf_addstr(&s.r->notes, "still being written: what is there is used\n");
+			buf_addstr(&s.r->notes, "still being written: using what is there\n");
 		tell_gaps(s.r);
 	}
 	return err;

@@ -16,7 +16,7 @@ static const char brief[] =
 	"       pmrep diff [OPTION...] --base A1 A2 ... --new B1 B2 ...\n"
 	"Is NEW slower than BASE, and is that certain? A verdict needs four runs or more on each side.\n\n"
 	"  --base, --new FILE...        files, folders, or labels: --base label=main --new label=mine DIR\n"
-	"  --gate METRIC[:MARGIN],...   test these alone; the exit code is theirs\n"
+	"  --gate METRIC[:MARGIN],...   test only these; they decide the exit status\n"
 	"  --margin=MARGIN              change that matters (2%)\n"
 	"  --assume-run-sd=SD           how much runs vary, if there are few; --noise=FILE from --save-noise\n"
 	"  --show, --hide, --enable=LIST  which metrics;  --lower, --higher=LIST  which way is better\n"
@@ -115,7 +115,7 @@ static error_t set_gates(void *into, char *arg, struct argp_state *state)
 static int read_share(void *member, const char *arg, struct error *e)
 {
 	return parse_share(arg, strlen(arg), member) ?
-		       error_set(e, EINVAL, "'%s' is not a share of less than 10, such as 2%% or 0.02", arg) :
+		       error_set(e, EINVAL, "'%s' is not a margin below 10, such as 2%% or 0.02", arg) :
 		       0;
 }
 
@@ -133,38 +133,36 @@ static const struct option_action rows[] = {
 	{ "new", 0, "FILE...", "the side to judge", CALL(new) },
 	{ "force", 0, NULL, "compare different processors and topologies, too", FLAG(force) },
 	{ "strict", 0, NULL, "refuse recordings that are damaged, cut, or empty", FLAG(strict) },
-	{ "jobs", 0, "N", "read so many recordings at a time; one a CPU by default", AMOUNT(jobs, 1, 16) },
+	{ "jobs", 0, "N", "read this many recordings at a time (one per CPU)", AMOUNT(jobs, 1, 16) },
 	{ .help = "Verdicts:" },
-	{ "gate", 0, "METRIC[:MARGIN],...", "test these metrics alone; they decide the exit code", CALL(gates) },
+	{ "gate", 0, "METRIC[:MARGIN],...", "test only these metrics; they decide the exit status", CALL(gates) },
 	{ "margin", 0, "MARGIN", "change that matters: 2% or 0.02, the default of most metrics",
 	  READ(margin, read_share) },
 	{ "assume-run-sd", 0, "SD", "how much runs vary, for sides with fewer than four: 1%",
 	  READ(run_sd, read_share) },
-	{ "noise", 0, "FILE", "the same for each metric, from --save-noise", TEXT(noise) },
+	{ "noise", 0, "FILE", "how much runs vary, per metric, from --save-noise", TEXT(noise) },
 	{ "save-noise", 0, "FILE", "write how much each metric varied from run to run", TEXT(save_noise) },
-	{ "overwrite", 0, NULL, "replace FILE of --save-noise, if there is one", BITS(overwrite, OUTFILE_OVERWRITE) },
-	{ "allow-failures", 0, NULL, "use runs whose command failed like all others", FLAG(allow_failures) },
+	{ "overwrite", 0, NULL, "replace FILE of --save-noise", BITS(overwrite, OUTFILE_OVERWRITE) },
+	{ "allow-failures", 0, NULL, "use runs whose command failed, too", FLAG(allow_failures) },
 	{ "pairs", 0, NULL, "judge pairs: run 1 of one side with run 1 of the other, and so on", FLAG(pairs) },
-	{ "alpha", 0, "ALPHA", "how often a verdict may be wrong: 5%, the default", READ(alpha, read_share) },
-	{ "lower", 0, "LIST", "of these metrics less is better", READ(lower, read_show) },
-	{ "higher", 0, "LIST", "of these metrics more is better", READ(higher, read_show) },
+	{ "alpha", 0, "ALPHA", "how often a verdict may be wrong (5%)", READ(alpha, read_share) },
+	{ "lower", 0, "LIST", "less is better for these metrics", READ(lower, read_show) },
+	{ "higher", 0, "LIST", "more is better for these metrics", READ(higher, read_show) },
 	{ .help = "Metrics:" },
-	{ "show", 's', "LIST", "compare only these: names, globs or categories, comma separated",
+	{ "show", 's', "LIST", "compare only these: comma-separated names, globs or categories",
 	  READ(selection, read_show) },
 	{ "hide", 'H', "LIST", "leave these out", READ(selection, read_hide) },
 	{ "enable", 'e', "LIST", "compare these too", READ(selection, read_enable) },
 	{ "all", 0, NULL, "compare all metrics and counters", FLAG(all) },
-	{ "metrics-file", 0, "FILE|DIR", "more metrics, from a JSON file of perf's schema",
-	  READ(vendor, read_vendor_file) },
-	{ "rate", 0, NULL, "raw counters per second, also where a command was recorded", FLAG(rate) },
-	{ .help = "Places, not only those below a flagged metric:" },
+	{ "metrics-file", 0, "FILE|DIR", "more metrics, in perf's JSON schema", READ(vendor, read_vendor_file) },
+	{ "rate", 0, NULL, "raw counters per second, even if a command was recorded", FLAG(rate) },
+	{ .help = "Places (by default only below a flagged metric):" },
 	OPTIONS_PER(PER, "every"),
 	{ .help = "Time:" },
-	{ "skip-start", 0, "SEC", "leave out the first seconds of each run", TIME(skip_ns, 0) },
-	{ "from-marker", 0, "TEXT", "begin at the marker with that text", TEXT(from_marker) },
-	{ "to-marker", 0, "TEXT", "end at the marker with that text", TEXT(to_marker) },
-	{ "align", 0, "WHAT", "command: only what lies between its start and its exit",
-	  WORD(align_command, alignments) },
+	{ "skip-start", 0, "SEC", "skip the first seconds of each run", TIME(skip_ns, 0) },
+	{ "from-marker", 0, "TEXT", "start at the marker with this text", TEXT(from_marker) },
+	{ "to-marker", 0, "TEXT", "end at the marker with this text", TEXT(to_marker) },
+	{ "align", 0, "WHAT", "command: only from its start to its exit", WORD(align_command, alignments) },
 	{ .help = "Output:" },
 	{ "format", 0, "FORMAT", "table (default), csv, json, markdown, junit", WORD(format, formats) },
 	{ 0 },
@@ -182,9 +180,9 @@ static error_t operands(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (o->run_sd <= 0)
-			return options_bad(state, "--assume-run-sd: a deviation above 0 is wanted, such as 1%%");
+			return options_bad(state, "--assume-run-sd: give a deviation above 0, such as 1%%");
 		if (!(o->alpha > 0) || !(o->alpha < 1))
-			return options_bad(state, "--alpha: a share between 0 and 1 is wanted, such as 5%%");
+			return options_bad(state, "--alpha: give a probability between 0 and 1, such as 5%%");
 		return 0;
 	}
 	(void)arg;

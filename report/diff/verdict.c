@@ -284,11 +284,12 @@ void verdict_decide(struct verdict *v, const struct verdict_rules *rules)
 		if (seen && beyond && !(v->spread < VERDICT_SPREAD))
 			v->kind = VERDICT_CHANGED;
 		v->why = rules->by_session ? "a boot counts as one run: four or more a side, or both sides in each" :
-			 v->within         ? "how runs vary is unknown: four or more a side, or --assume-run-sd" :
-					     "fewer than four runs a side";
+			 v->within         ? "how much runs vary is unknown: record four or more per side, or give "
+					     "--assume-run-sd" :
+					     "fewer than four runs per side";
 		v->needed = VERDICT_RUNS;
 	} else if (isnan(v->p)) {
-		v->why = "no error can be given";
+		v->why = "no error can be estimated";
 	} else if (isnan(v->ratio)) {
 		if (significant)
 			v->kind = by_direction(v->fresh > v->base, rules->better);
@@ -300,9 +301,9 @@ void verdict_decide(struct verdict *v, const struct verdict_rules *rules)
 	} else if (v->low > 1 / edge && v->high < edge) {
 		v->kind = VERDICT_SAME;
 	} else if (rules->order.found > 0) {
-		v->why = "runs resemble the one before: take turns, as pmrec compare does";
+		v->why = "successive runs are correlated: alternate the sides, as pmrec compare does";
 	} else if (v->p < rules->alpha && !(v->p_tested < rules->alpha)) {
-		v->why = "so much may drift between the sides: take turns, as pmrec compare does";
+		v->why = "drift between the sides may explain it: alternate the sides, as pmrec compare does";
 	} else {
 		v->needed = runs_needed(v, log(edge), rules->alpha);
 	}

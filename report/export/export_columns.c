@@ -27,11 +27,10 @@ int export_columns_check(const char *list, struct error *e)
 
 	while (!err && (name = strsep(&rest, ",")))
 		if (column_of(name) < 0)
-			err = error_set(
-				e, EINVAL,
-				"there is no column '%s'; there are those of csv, elapsed_ns, host, machine_id, "
-				"recording_id and label_KEY",
-				name);
+			err = error_set(e, EINVAL,
+					"there is no column '%s'; use those of csv, elapsed_ns, host, machine_id, "
+					"recording_id or label_KEY",
+					name);
 	free(copy);
 	return err;
 }

@@ -298,7 +298,7 @@ static int openmetrics_intervals(struct sink *sink, const struct sheet *s, const
 	for (size_t k = 0; k < n && !err; k++) {
 		if (i[k].wall_ns <= 0)
 			return error_set(&sink->error, ENODATA,
-					 "the recording has no times of day, which Prometheus needs");
+					 "the recording has no wall clock time, which Prometheus needs");
 		err = put_interval(x, o, s, k, i[k].wall_ns);
 		if (!err)
 			err = exporter_pace(x);

@@ -446,7 +446,7 @@ const struct sink_ops export_table = {
 
 const struct sink_ops export_turbostat = {
 	.name = "turbostat",
-	.help = "turbostat's columns with TABs between, for scripts that read its text",
+	.help = "turbostat's columns, separated by tabs, for scripts that read its text",
 	.table = true,
 	.tabs = true,
 	.shape = table_shape,

@@ -79,7 +79,7 @@ int when_init(struct when *w, const char *expression, struct selection *s, struc
 		return error_set(e, EINVAL, "the expression names no metric");
 	for (size_t i = 0; i < n && !err; i++) {
 		if (input[i].aspect != EXPR_VALUE)
-			return error_set(e, EINVAL, "'%s': only metrics, numbers and operators go here",
+			return error_set(e, EINVAL, "'%s': only metrics, numbers and operators are allowed here",
 					 input[i].name);
 		err = selection_add(s, SELECT_SHOW, input[i].name, e);
 	}

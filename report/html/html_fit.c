@@ -244,8 +244,8 @@ int html_page_write(struct html_page *p, struct outfile *out, struct error *e)
 	if (!err && !fits) {
 		html_put_size(&least, before.len + after.len + NOTES_ROOM + numbers_bytes(p));
 		err = error_set(e, EFBIG,
-				"the page needs %s at least; --max-size allows it, or --show=METRIC,... makes it "
-				"smaller",
+				"the page needs at least %s; allow that with --max-size, or choose metrics with "
+				"--show=METRIC,...",
 				buf_str(&least));
 	}
 	if (!err) {

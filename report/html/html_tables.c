@@ -103,8 +103,8 @@ void html_put_summary(const struct html_page *p, const struct html_recording *r,
 		return;
 	}
 	if (!r->near.n) {
-		buf_addstr(out, "<p class=empty>No metric of the system or its packages could be computed: what "
-				"they need was not recorded, or is lost.</p>\n");
+		buf_addstr(out, "<p class=empty>No metric of the system or its packages could be computed: what they "
+				"need was not recorded, or is lost.</p>\n");
 		free(column);
 		return;
 	}

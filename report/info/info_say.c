@@ -112,9 +112,9 @@ static void cost(struct report *p)
 	}
 	if (lost > s->snapshots / 100 && waited >= 10)
 		say_fact_f(p, "ticks were lost", PM_PRIVACY_TECHNICAL,
-			   "readers waited %.0f ms a second for a CPU: --realtime, or fewer events", waited);
+			   "readers waited %.0f ms per second for a CPU; try --realtime, or fewer events", waited);
 	else if (lost && c.dropped)
-		say_fact(p, "ticks were lost", "the output was too slow: --buffer, or a longer interval",
+		say_fact(p, "ticks were lost", "the output was too slow; try --buffer, or a longer interval",
 			 PM_PRIVACY_TECHNICAL);
 }
 

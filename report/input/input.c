@@ -169,8 +169,8 @@ static int open_path(struct pm_input *in, const char *path, bool growing, struct
 
 	if (strcmp(path, "-") && input_is_pcp(path))
 		return error_set(e, EINVAL,
-				 "an archive of Performance Co-Pilot; this pmrep reads recordings of pmrec, "
-				 "and PCP's program of the same name belongs to the package pcp");
+				 "an archive of Performance Co-Pilot; this pmrep reads recordings of pmrec, PCP's "
+				 "pmrep is in the package pcp");
 	if (!strcmp(path, "-") && isatty(STDIN_FILENO))
 		return error_set(e, EINVAL, "standard input is a terminal, not a recording");
 	r = pm_input_path(&raw, path, growing, e);

@@ -130,7 +130,7 @@ int outfile_open(struct outfile *o, const char *path, unsigned flags, char *cons
 		return error_sys(e, ENOMEM, "%s", path);
 	err = strcmp(path, "-") ? open_path(o, flags, inputs, n, e) : open_stdout(o, inputs, n, e);
 	if (!err && flags & OUTFILE_BINARY && isatty(o->fd))
-		err = error_set(e, EINVAL, "bytes are nothing for a terminal; -o FILE, or a pipe");
+		err = error_set(e, EINVAL, "binary output is not written to a terminal; use -o FILE, or a pipe");
 	if (err)
 		release(o);
 	return err;

@@ -35,7 +35,8 @@ int spool_temporary(struct error *e)
 			unlink(path);
 	}
 	if (fd < 0)
-		error_sys(e, errno, "%s: cannot make a temporary file; TMPDIR may name another folder", folder());
+		error_sys(e, errno, "%s: cannot create a temporary file; TMPDIR may name another directory",
+			  folder());
 	free(path);
 	return fd < 0 ? -e->number : fd;
 }
@@ -81,8 +82,8 @@ static int copy(struct spool *s, struct pm_input *in, struct error *e)
 	free(block);
 	if (err == -ENOSPC || err == -EDQUOT || err == -EFBIG)
 		return error_set(e, -err,
-				 "%s: no room in %s for a copy, which it takes to read it more than once; TMPDIR "
-				 "may name another folder",
+				 "%s: no space in %s for a copy, which is needed to read it more than once; TMPDIR "
+				 "may name another directory",
 				 s->name, folder());
 	if (err)
 		return error_sys(e, -err, "%s: cannot copy to %s", s->name, folder());

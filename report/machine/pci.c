@@ -218,9 +218,10 @@ static bool contradicts(const struct pci_port *p)
 int info_pci_text(const struct pm_model *m, bool all, struct buf *out, const char **none)
 {
 	static const char *const why[] = {
-		[PCI_ABSENT] = "nothing of root ports was recorded: the machine has none of NVIDIA with a PMU",
-		[PCI_NO_SUCH] = "the root ports of NVIDIA have no DVSEC 4 that says where they belong",
-		[PCI_NEEDS_ROOT] = "configuration space was cut to 64 bytes: run pmrec as root to have the rest",
+		[PCI_ABSENT] = "no root ports were recorded: the machine has no NVIDIA root port with a PMU",
+		[PCI_NO_SUCH] = "the NVIDIA root ports have no DVSEC 4 to say where they belong",
+		[PCI_NEEDS_ROOT] = "only the first 64 bytes of configuration space were recorded: run pmrec as root "
+				   "for the rest",
 	};
 	char text[PCI_TEXT];
 	struct pci_map map;

@@ -11,12 +11,12 @@ static const struct {
 	uint16_t reason;
 	const char *cure;
 } cures[] = {
-	{ PM_REASON_NOT_COUNTED, "its counters were never free: record fewer events, or end who else counts" },
-	{ PM_REASON_NO_PERMISSION, "pmrec doctor says which rights it takes" },
-	{ PM_REASON_DROPPED, "--buffer gives the recorder more room" },
-	{ PM_REASON_MISSED, "--realtime lets the recorder come in time" },
-	{ PM_REASON_ERRNO + 1, "pmrec doctor says which rights it takes" },
-	{ PM_REASON_ERRNO + 13, "pmrec doctor says which rights it takes" },
+	{ PM_REASON_NOT_COUNTED, "its counters were never free: record fewer events, or stop what else counts" },
+	{ PM_REASON_NO_PERMISSION, "pmrec doctor says which rights are needed" },
+	{ PM_REASON_DROPPED, "record with a larger --buffer" },
+	{ PM_REASON_MISSED, "record with --realtime" },
+	{ PM_REASON_ERRNO + 1, "pmrec doctor says which rights are needed" },
+	{ PM_REASON_ERRNO + 13, "pmrec doctor says which rights are needed" },
 	{ PM_REASON_ERRNO + 24, "raise ulimit -n before recording" },
 };
 
@@ -86,7 +86,7 @@ static void note_reason(const struct replay *r, const struct pm_model *m, size_t
 	put_list(out, &what, &counters);
 	buf_addstr(out, " of ");
 	put_list(out, &where, &places);
-	buf_printf(out, ": never read (%s), and sums with it are missing; %s\n",
+	buf_printf(out, ": never read (%s), so sums with it are missing; %s\n",
 		   status_word(reason, STATUS_WHOLE, word), cure_of(reason));
 	buf_release(&one);
 }
@@ -106,7 +106,7 @@ static void note_shut(const struct binding *b, struct buf *out)
 		}
 	put_list(out, &which, &pmus);
 	if (reason)
-		buf_printf(out, ": not recorded (%s), and sums with it are missing; %s\n",
+		buf_printf(out, ": not recorded (%s), so sums with it are missing; %s\n",
 			   status_word(reason, STATUS_WHOLE, word), cure_of(reason));
 }
 

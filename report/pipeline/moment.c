@@ -149,9 +149,7 @@ int moment_resolve(const struct moment *m, struct pm_reader *reader, const struc
 		return 0;
 	case MOMENT_FROM_END:
 		if (pm_reader_extent(reader, &x))
-			return error_set(e, ESPIPE,
-					 "a time before the end needs a file that is not compressed, "
-					 "not a stream");
+			return error_set(e, ESPIPE, "a time before the end needs an uncompressed file, not a stream");
 		*ns = x.to_ns > m->ns + 1 ? x.to_ns - m->ns : 1;
 		return 0;
 	case MOMENT_WALL:

@@ -282,7 +282,7 @@ static int wait_for_more(struct run *r)
 
 	if (err == 1 && !r->result->ended) {
 		r->result->cut_only = !r->result->damaged;
-		buf_addstr(&r->result->notes, "the recorder went away without an end frame\n");
+		buf_addstr(&r->result->notes, "the recorder ended without an end frame\n");
 	}
 	return err;
 }
@@ -371,7 +371,7 @@ const char *pipeline_why_empty(const struct pipeline_config *config, const struc
 {
 	if (!result->snapshots)
 		return "no snapshot";
-	return config->since.kind || config->until.kind ? "no interval lies in that time" :
+	return config->since.kind || config->until.kind ? "there is no interval in that time" :
 							  "an interval needs two snapshots";
 }
 

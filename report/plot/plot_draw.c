@@ -108,7 +108,7 @@ static void put_legend(const struct group *g, struct plot_style style, struct bu
 		buf_addch(out, '\n');
 	}
 	if (named < g->n)
-		buf_printf(out, "and %zu more; --heatmap shows each\n", g->n - named);
+		buf_printf(out, "and %zu more; --heatmap shows all\n", g->n - named);
 }
 
 /* ---- time ---- */

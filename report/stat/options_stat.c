@@ -147,7 +147,7 @@ static error_t set_per_cache(void *into, char *arg, struct argp_state *state)
 		o->cache_level = arg[1] - '0';
 		return 0;
 	}
-	return options_bad(state, "--per-cache: '%s' is not a level that is shared: L2 or L3", arg);
+	return options_bad(state, "--per-cache: '%s' is not a shared level: use L2 or L3", arg);
 }
 
 static error_t set_interval_ms(void *into, char *arg, struct argp_state *state)
@@ -165,9 +165,9 @@ static error_t set_separator(void *into, char *arg, struct argp_state *state)
 	struct stat_options *o = into;
 
 	if (!*arg || strpbrk(arg, "\"\r\n"))
-		return options_bad(state, "-x: the separator is a character or word without quotes");
+		return options_bad(state, "-x: the separator must be a character or word without quotes");
 	if (strpbrk(arg, "0123456789.%"))
-		return options_bad(state, "-x: '%s' occurs in numbers, which could not be separated", arg);
+		return options_bad(state, "-x: '%s' occurs in numbers, so it cannot separate them", arg);
 	/* perf takes the two characters for a TAB, because shells make it hard to type one. */
 	o->stat.separator = strcmp(arg, "\\t") ? arg : "\t";
 	o->stat.form = STAT_CSV;
@@ -217,13 +217,13 @@ static error_t judge(struct stat_options *o, struct argp_state *state)
 					     "TopdownL4", "TopdownL5", "TopdownL6" };
 
 	if (o->out && o->log_fd >= 0)
-		return options_bad(state, "--output and --log-fd: only one place to write to");
+		return options_bad(state, "--output and --log-fd exclude each other");
 	if (o->out_flags & OUTFILE_APPEND && !o->out)
 		return options_bad(state, "--append needs --output");
 	if (o->csv && o->json)
 		return options_bad(state, "-x and -j exclude each other");
 	if (c->stats && c->metric_only)
-		return options_bad(state, "--stats is of counts, and --metric-only leaves these out");
+		return options_bad(state, "--stats needs counts, and --metric-only omits them");
 	if (o->tidy && c->form != STAT_TEXT)
 		return options_bad(state, "--format excludes -x and -j, which print perf's formats");
 	if (o->tidy && (c->stats || c->metric_only))

@@ -262,7 +262,7 @@ static void say_lost(struct stat_sheet *s, uint32_t event, struct buf *out)
 			buf_printf(&where, " and %u more", more);
 		buf_printf(out, ": %s on %s in %u of %llu intervals; %s\n", status_word(why, STATUS_WHOLE, word),
 			   buf_str(&where), most, (unsigned long long)s->intervals,
-			   s->config->intervals ? "the sums are of the others" :
+			   s->config->intervals ? "sums cover the others" :
 						  "there is no sum without it, and -A shows the others");
 	}
 	buf_release(&where);
@@ -278,7 +278,7 @@ static void note_tasks(struct stat_sheet *s)
 		if (!in || in->kind != PM_TASK)
 			continue;
 		buf_addstr(&s->notes,
-			   "-C: events of tasks were counted wherever these ran; their lines are of all CPUs\n");
+			   "-C: events of tasks were counted wherever the tasks ran; their lines are for all CPUs\n");
 		return;
 	}
 }

@@ -575,10 +575,12 @@ int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e)
 		error_sys(e, -err, "events");
 	free(chosen);
 	if (!err && !s->n_events && !s->config->metrics.n && m->n_counters)
-		err = error_set(e, ENOENT,
-				s->config->programs.n ? "no event of that BPF program was recorded" :
-				s->config->cgroups.n  ? "no event of that cgroup was recorded" :
-							"no perf event was recorded; -e takes other counters, "
-							"and pmrep list shows their names");
+		err = error_set(
+			e, ENOENT,
+			s->config->programs.n ?
+				"no event of that BPF program was recorded" :
+			s->config->cgroups.n ?
+				"no event of that cgroup was recorded" :
+				"no perf event was recorded; -e takes other counters, which pmrep list shows");
 	return err;
 }

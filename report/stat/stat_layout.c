@@ -478,7 +478,7 @@ int stat_declare(struct stat_sheet *s, struct buf *notes, struct error *e)
 	if ((err = stat_events_find(s, notes, e)) || (err = stat_shadow_bind(s, notes, e)))
 		return err;
 	if (!s->n_events && !s->shadow->n && s->places->model->n_counters)
-		return error_set(e, ENOENT, "the recording has none of the events that these metrics are made of");
+		return error_set(e, ENOENT, "the recording has none of the events that these metrics need");
 	for (uint32_t i = 0; i < s->n_events && !err; i++)
 		for (uint32_t k = 0; k < s->event[i].n_counters && !err; k++)
 			err = replay_want(s->replay, s->event[i].counter[k], 1u << TRACK_VALUE);
@@ -510,7 +510,7 @@ static int no_rows(const struct stat_sheet *s, struct error *e)
 {
 	if (s->config->cpus.n || s->config->n_pids || s->config->n_tids)
 		return error_set(
-			e, ENOENT, "nothing that was recorded is of those CPUs or tasks%s",
+			e, ENOENT, "nothing was recorded for those CPUs or tasks%s",
 			s->config->n_pids || s->config->n_tids ? " (ids are recorded with --privacy=full only)" : "");
 	return error_set(e, ENOENT, "the events were not counted %s",
 			 s->config->aggr == STAT_THREAD ? "by thread: -A or --per-core shows each CPU" :
@@ -557,6 +557,6 @@ int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e)
 		return no_rows(s, e);
 	s->laid_out = true;
 	if (nowhere && s->n_rows && notes)
-		buf_printf(notes, "%u columns have no place in this report and are left out\n", nowhere);
+		buf_printf(notes, "%u columns do not fit this report and are left out\n", nowhere);
 	return 0;
 }

@@ -360,7 +360,7 @@ static int add_word(struct stat_sheet *s, const char *word, struct unfed *u, str
 		err = no_metric(s, word, e);
 	else if (!u->any && notes)
 		buf_printf(notes, "-M %s: %s\n", word,
-			   u->lacks.len ? buf_str(&u->lacks) : "the recording lacks what it is made of");
+			   u->lacks.len ? buf_str(&u->lacks) : "the recording lacks what it needs");
 	buf_release(&u->lacks);
 	return err;
 }

@@ -276,7 +276,7 @@ static int end(struct sink *sink)
 	}
 	stat_note_lost(s);
 	if (s->config->table && s->n_runs < 2)
-		buf_addstr(&s->notes, "--table: the recording has one run; nothing to compare\n");
+		buf_addstr(&s->notes, "--table: the recording has only one run\n");
 	forget(s);
 	s->replay = NULL;
 	s->intervals = s->counted_ns = s->elapsed_ns = 0;

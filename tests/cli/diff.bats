@@ -198,7 +198,7 @@ record() {
 	done
 	# interrupts do not differ, and are not what a command is about
 	run -4 diff --base a?.pmr --new b?.pmr
-	[[ "${lines[-1]}" == *": inconclusive, undecided: command.elapsed"*"runs a side would decide" ]]
+	[[ "${lines[-1]}" == *": inconclusive, undecided: command.elapsed"*"runs per side would decide" ]]
 	[[ "$output" == *$'\n'"SAME: "*irq* ]]
 	run -0 diff --base a1.pmr a2.pmr a3.pmr a4.pmr --new b?.pmr --gate irq
 }
@@ -254,7 +254,7 @@ assert math.isclose(low / 1.1, math.exp(-1.959963985 * 0.02 * math.sqrt(2)), rel
 	make b.pmr seed=2 runs=5 sd=0.005 boot=two rate=1100
 	make same.pmr seed=2 runs=5 sd=0.005 boot=one rate=1100
 	run -4 diff a.pmr b.pmr --gate irq
-	[[ "$output" == *$'\n'"Boots: 1 of the base, 1 of the new side; each counts as one run"*" 1+1 "*INCONCLUSIVE*"a boot counts as one run"*"about 4 boots a side"* ]]
+	[[ "$output" == *$'\n'"Boots: 1 of the base, 1 of the new side; each counts as one run"*" 1+1 "*INCONCLUSIVE*"a boot counts as one run"*"about 4 boots per side"* ]]
 	run -4 diff a.pmr b.pmr --gate irq --format=junit
 	[[ "$output" == *"INCONCLUSIVE: x 1."*"; a boot"* && "$output" != *nan* ]]
 	run -1 diff a.pmr same.pmr --gate irq
@@ -282,7 +282,7 @@ assert r["n_base"] == 10 and 1.09 < r["low"] < 1.1 < r["high"] < 1.11, r' <<<"$o
 	run -1 diff --base a?.pmr --new b?.pmr --gate irq
 	[[ "$output" != *"came first"* ]]
 	run -4 diff --base a?.pmr --new c?.pmr --gate irq
-	[[ "$output" == *"All runs of the base came first"*"take turns, as pmrec compare does"* ]]
+	[[ "$output" == *"All runs of the base came first"*"alternate the sides, as pmrec compare does"* ]]
 	run diff --base c?.pmr --new a?.pmr --gate irq --format=markdown
 	[[ "$output" == *"All runs of the new side came first"* ]]
 }
@@ -330,7 +330,7 @@ assert r["n_base"] == 10 and 1.09 < r["low"] < 1.1 < r["high"] < 1.11, r' <<<"$o
 	run -2 diff --base branch=main --new branch=none all
 	[[ "$output" == *"branch=none"* ]]
 	run -2 diff --base branch=main --new branch=mine
-	[[ "$output" == *"name files or a folder"* ]]
+	[[ "$output" == *"name files or a directory"* ]]
 	# Folders are sides, too.
 	mkdir base new
 	cp all/?.pmr base

@@ -55,7 +55,7 @@ assert p[19]["functions"][0]["src_bdf"] == 0xc100'
 	record
 	run pmrep info --pci t.pmr
 	[ "$status" -eq 1 ]
-	[[ $output == *"nothing of root ports"* ]]
+	[[ $output == *"no root ports were recorded"* ]]
 }
 
 @test "what cannot be counted at once is refused with the rule" {

@@ -197,5 +197,5 @@ check_page() {
 	run -2 "$bin/pmrep" plot util
 	[[ $output == *"no recording given"* ]]
 	run -2 "$bin/pmrep" stat -p 1 "$source/samples/idle.pmr"
-	[[ $output == *"of those CPUs or tasks"* ]]
+	[[ $output == *"for those CPUs or tasks"* ]]
 }

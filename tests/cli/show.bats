@@ -129,7 +129,7 @@ machine() {
 	[ "$(show r.pmr --since=-3 -S --show=cycles | tail -n +2 | wc -l)" -eq 3 ]
 	[ "$(show r.pmr --since=2026-09-21T14:13:30Z -S --show=cycles | tail -n +2 | wc -l)" -eq 10 ]
 	run -0 show r.pmr --since=1000000
-	[[ $output == *"no interval lies in that time"* ]]
+	[[ $output == *"no interval in that time"* ]]
 	run -2 show r.pmr --since=yesterday
 	[[ $output == *"is not a time"* ]]
 }

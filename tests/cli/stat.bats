@@ -297,9 +297,9 @@ for line in sys.stdin:
 	refused "--event: an empty list" -e ''
 	refused "--metrics: an empty list" -M ,
 	refused "--cgroup: an empty list" -G ''
-	refused "--stats is of counts" --stats --metric-only
+	refused "--stats needs counts" --stats --metric-only
 	run --separate-stderr stat --table all.pmr
-	[[ $stderr == *"--table: the recording has one run"* ]]
+	[[ $stderr == *"--table: the recording has only one run"* ]]
 	# Words that the separator is part of are quoted, perf's own too.
 	[ "$(stat -x ' ' -e broken all.pmr)" = '"<not supported>"  broken 0 100.00  ' ]
 	[ "$(stat -x 't' -e broken all.pmr)" = '"<not supported>"ttbrokent0t100.00tt' ]
@@ -382,7 +382,7 @@ for line in sys.stdin:
 	# Nothing says on which CPUs the tasks were counted.
 	run --separate-stderr stat -x, -C 1 tasks.pmr
 	[ "$output" = "22,,context-switches,6000000000,100.00,," ]
-	[[ $stderr == *"-C: events of tasks were counted wherever these ran"* ]]
+	[[ $stderr == *"-C: events of tasks were counted wherever the tasks ran"* ]]
 	run stat -x, -p 9 tasks.pmr
 	[ "$status" -eq 2 ]
 	# In the third second the second thread did nothing any more.
