@@ -89,6 +89,20 @@ static void order_states(struct binding *b, struct ranked *order)
 		}
 }
 
+/* Nor has it a clock of the package's uncore where the parts of that have their own. */
+static void prefer_domains(struct binding *b)
+{
+	bool parts = false;
+
+	for (size_t i = 0; i < b->n_metrics; i++)
+		parts |= is_column("uncore.cluster.*.mhz", b->metric[i].name) && !b->metric[i].absent;
+	for (size_t i = 0; i < b->n_metrics && parts; i++)
+		if (is_column("uncore.mhz", b->metric[i].name)) {
+			b->metric[i].foreign = true;
+			b->metric[i].default_on = false;
+		}
+}
+
 static int compare_ranks(const void *left, const void *right)
 {
 	const struct ranked *a = left, *b = right;
@@ -147,12 +161,14 @@ int binding_order(struct binding *b, const struct pm_model *m, const struct bind
 					    tabs && x->added ? UINT32_MAX - added_id(b, m, x) : (uint32_t)i };
 		if (tabs && groups)
 			x->categories = groups;
-		x->foreign = tabs && (!(c->in & generation) || x->absent) && !x->added;
+		x->foreign = tabs && (!(c->in & generation) || x->absent || x->unlikely) && !x->added;
 		if (!x->vendor && !x->counter && !x->added)
 			x->default_on = c->on & generation && !x->unlikely && !x->absent;
 	}
-	if (tabs && generation == TURBOSTAT_2026)
+	if (tabs && generation == TURBOSTAT_2026) {
 		order_states(b, order);
+		prefer_domains(b);
+	}
 	qsort(order, b->n_metrics, sizeof(*order), compare_ranks);
 	reorder(b->metric, order, b->n_metrics);
 	free(order);
