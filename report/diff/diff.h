@@ -100,7 +100,7 @@ struct diff_recordings {
 	size_t n_owned;
 	struct spool input; /* standard input, if its name is set */
 	enum diff_order order;
-	uint32_t boots[DIFF_SIDES]; /* known ones with recordings of that side */
+	uint32_t boots[DIFF_SIDES]; /* with recordings of that side; 0: not known */
 	uint32_t boots_shared;      /* of both */
 };
 

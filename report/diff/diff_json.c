@@ -55,13 +55,12 @@ static struct json *runs(const struct diff_result *r, enum diff_side side)
 	return all;
 }
 
-static struct json *within(const struct diff_result *r, const double by_side[static DIFF_SIDES])
+static struct json *by_side(double base, double fresh)
 {
 	struct json *both = json_new_object();
 
-	(void)r;
-	json_put(both, "base", json_new_f64(by_side[DIFF_BASE]));
-	json_put(both, "new", json_new_f64(by_side[DIFF_NEW]));
+	json_put(both, "base", json_new_f64(base));
+	json_put(both, "new", json_new_f64(fresh));
 	return both;
 }
 
@@ -94,23 +93,13 @@ static struct json *result(const struct diff_result *r)
 	json_put(one, "margin", json_new_f64(r->rules.margin));
 	json_put(one, "run_sd", json_new_f64(v->within ? r->rules.run_sd : NAN));
 	json_put(one, "logarithmic", json_new_bool(v->logarithmic));
-	json_put(one, "samples", within(r, r->samples));
-	json_put(one, "time", within(r, r->time));
+	json_put(one, "samples", by_side(r->samples[DIFF_BASE], r->samples[DIFF_NEW]));
+	json_put(one, "time", by_side(r->time[DIFF_BASE], r->time[DIFF_NEW]));
 	json_put(one, "runs_needed", v->needed ? json_new_u64(v->needed) : json_new_null());
 	json_put(one, "why", json_new_text(r->why));
 	json_put(one, "base_runs", runs(r, DIFF_BASE));
 	json_put(one, "new_runs", runs(r, DIFF_NEW));
 	return one;
-}
-
-static struct json *boots(const struct diff_report *x)
-{
-	struct json *both = json_new_object();
-
-	json_put(both, "base", json_new_u64(x->recordings->boots[DIFF_BASE]));
-	json_put(both, "new", json_new_u64(x->recordings->boots[DIFF_NEW]));
-	json_put(both, "shared", json_new_u64(x->recordings->boots_shared));
-	return both;
 }
 
 int diff_print_json(const struct diff_report *x, struct buf *out)
@@ -120,18 +109,21 @@ int diff_print_json(const struct diff_report *x, struct buf *out)
 					     [DIFF_MIXED] = "mixed",
 					     [DIFF_TURNS] = "in turn" };
 	struct json *whole = json_new_object(), *all = json_new_array();
+	struct json *boots = by_side(x->recordings->boots[DIFF_BASE], x->recordings->boots[DIFF_NEW]);
 	int err = whole && all ? 0 : -ENOMEM;
 
 	if (err) {
 		json_free(whole);
 		json_free(all);
+		json_free(boots);
 		return err;
 	}
 	json_put(whole, "base", recordings(x, DIFF_BASE));
 	json_put(whole, "new", recordings(x, DIFF_NEW));
 	json_put(whole, "order",
 		 order[x->recordings->order] ? json_new_text(order[x->recordings->order]) : json_new_null());
-	json_put(whole, "boots", boots(x));
+	json_put(whole, "boots", boots);
+	json_put(boots, "shared", json_new_u64(x->recordings->boots_shared));
 	json_put(whole, "differences", environment(x));
 	for (size_t i = 0; i < x->results->n; i++)
 		json_push(all, result(&x->results->result[i]));

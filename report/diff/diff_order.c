@@ -38,21 +38,24 @@ static enum diff_order order_of(struct dated *run, size_t n)
 												  DIFF_MIXED;
 }
 
-/* Recordings that do not say their boot are taken to be of one. */
+/* Where one does not say its boot, all are taken to be of one. */
 static void number_boots(struct diff_recordings *r)
 {
 	uint32_t next = 1;
 
+	for (size_t i = 0; i < r->n; i++)
+		if (!r->recording[i].boot)
+			return;
 	for (size_t i = 0; i < r->n; i++) {
 		struct diff_recording *one = &r->recording[i];
 		bool seen[DIFF_SIDES] = { false };
 
-		for (size_t k = 0; k < i && one->boot; k++)
-			if (r->recording[k].boot && !strcmp(r->recording[k].boot, one->boot)) {
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(r->recording[k].boot, one->boot)) {
 				one->session = r->recording[k].session;
 				seen[r->recording[k].side] = true;
 			}
-		if (!one->boot || seen[one->side])
+		if (seen[one->side])
 			continue;
 		if (!one->session)
 			one->session = next++;

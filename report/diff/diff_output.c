@@ -64,20 +64,19 @@ static void diff_put_sides(struct buf *out, const struct diff_report *x)
 }
 
 /* What may lie between the sides beside what is looked for, a sentence each. */
-static void put_order(struct buf *out, const struct diff_report *x, const char *after)
+static void put_order(struct buf *out, const struct diff_report *x, const char *before)
 {
 	const struct diff_recordings *r = x->recordings;
 	bool all_shared = r->boots_shared == r->boots[DIFF_BASE] && r->boots_shared == r->boots[DIFF_NEW];
 
 	if (r->boots[DIFF_BASE] + r->boots[DIFF_NEW] - r->boots_shared > 1 && !x->o->pairs)
-		buf_printf(out, "Boots: %u of the base, %u of the new side; %s.%s", r->boots[DIFF_BASE],
+		buf_printf(out, "%sBoots: %u of the base, %u of the new side; %s.", before, r->boots[DIFF_BASE],
 			   r->boots[DIFF_NEW],
 			   all_shared ? "what each does to both sides is taken out" :
-					"each counts as one run, as boots differ by themselves",
-			   after);
+					"each counts as one run, as boots differ by themselves");
 	if (r->order == DIFF_BASE_FIRST || r->order == DIFF_NEW_FIRST)
-		buf_printf(out, "All runs of the %s came first: a drift would look like a change.%s",
-			   r->order == DIFF_BASE_FIRST ? "base" : "new side", after);
+		buf_printf(out, "%sAll runs of the %s came first: a drift would look like a change.", before,
+			   r->order == DIFF_BASE_FIRST ? "base" : "new side");
 }
 
 /* What is left to be decided, and how many runs would do. */
@@ -234,7 +233,7 @@ int diff_print_markdown(const struct diff_report *x, struct buf *out)
 	if (x->failures)
 		buf_printf(out, "%s\n", x->failures);
 	diff_put_sides(out, x);
-	buf_addstr(out, ". ");
+	buf_addch(out, '.');
 	put_order(out, x, " ");
 	buf_addch(out, '\n');
 	if (x->environment->n)
@@ -247,9 +246,11 @@ int diff_print_markdown(const struct diff_report *x, struct buf *out)
 		put_markdown(out, d->side[DIFF_NEW], false);
 		buf_addch(out, '\n');
 	}
-	buf_addstr(out,
-		   "\n| metric | place | base | new | unit | ratio | 95 % interval | p | q | n | verdict | runs | |\n"
-		   "|---|---|--:|--:|---|--:|:-:|--:|--:|--:|---|---|---|\n");
+	buf_printf(
+		out,
+		"\n| metric | place | base | new | unit | ratio | %.3g %% interval | p | q | n | verdict | runs | |\n"
+		"|---|---|--:|--:|---|--:|:-:|--:|--:|--:|---|---|---|\n",
+		100 * (1 - x->o->alpha));
 	for (size_t i = 0; i < x->results->n; i++) {
 		const struct diff_result *r = &x->results->result[i];
 		bool loud = r->v.kind == VERDICT_REGRESSED || r->v.kind == VERDICT_IMPROVED;
@@ -393,23 +394,18 @@ static int put_differences(const struct diff_report *x, struct buf *out)
 
 int diff_print_table(const struct diff_report *x, struct buf *out)
 {
-	static const struct {
+	char interval[32];
+	const struct {
 		const char *head;
 		enum table_align align;
 		bool wrap, places;
 	} column[] = {
-		{ "METRIC", TABLE_LEFT, false, false },
-		{ "PLACE", TABLE_LEFT, false, true },
-		{ "BASE", TABLE_RIGHT, false, false },
-		{ "NEW", TABLE_RIGHT, false, false },
-		{ "UNIT", TABLE_LEFT, false, false },
-		{ "RATIO", TABLE_RIGHT, false, false },
-		{ "95 % INTERVAL", TABLE_LEFT, false, false },
-		{ "P", TABLE_RIGHT, false, false },
-		{ "Q", TABLE_RIGHT, false, false },
-		{ "N", TABLE_RIGHT, false, false },
-		{ "VERDICT", TABLE_LEFT, false, false },
-		{ "RUNS", TABLE_LEFT, false, false },
+		{ "METRIC", TABLE_LEFT, false, false },  { "PLACE", TABLE_LEFT, false, true },
+		{ "BASE", TABLE_RIGHT, false, false },   { "NEW", TABLE_RIGHT, false, false },
+		{ "UNIT", TABLE_LEFT, false, false },    { "RATIO", TABLE_RIGHT, false, false },
+		{ interval, TABLE_LEFT, false, false },  { "P", TABLE_RIGHT, false, false },
+		{ "Q", TABLE_RIGHT, false, false },      { "N", TABLE_RIGHT, false, false },
+		{ "VERDICT", TABLE_LEFT, false, false }, { "RUNS", TABLE_LEFT, false, false },
 		{ "WHY", TABLE_LEFT, true, false },
 	};
 	const char *why_all = why_of_all(x->results);
@@ -418,12 +414,12 @@ int diff_print_table(const struct diff_report *x, struct buf *out)
 	bool places = false;
 	int err = 0;
 
+	snprintf(interval, sizeof(interval), "%.3g %% INTERVAL", 100 * (1 - x->o->alpha));
 	if (x->failures)
 		buf_addstr(out, x->failures);
 	diff_put_sides(out, x);
-	buf_addch(out, '\n');
 	put_order(out, x, "\n");
-	buf_addch(out, '\n');
+	buf_addstr(out, "\n\n");
 	if (x->environment->n)
 		err = put_differences(x, out);
 	for (size_t i = 0; i < x->results->n; i++)

@@ -283,10 +283,11 @@ void verdict_decide(struct verdict *v, const struct verdict_rules *rules)
 
 		if (seen && beyond && !(v->spread < VERDICT_SPREAD))
 			v->kind = VERDICT_CHANGED;
-		v->why = rules->by_session ? "a boot counts as one run: four or more a side, or both sides in each" :
-			 v->within         ? "how much runs vary is unknown: record four or more per side, or give "
-					     "--assume-run-sd" :
-					     "fewer than four runs per side";
+		v->why = rules->by_session ?
+				 "a boot counts as one run: four or more per side, or both sides in each" :
+			 v->within ? "how much runs vary is unknown: record four or more per side, or give "
+				     "--assume-run-sd" :
+				     "fewer than four runs per side";
 		v->needed = VERDICT_RUNS;
 	} else if (isnan(v->p)) {
 		v->why = "no error can be estimated";
@@ -304,6 +305,8 @@ void verdict_decide(struct verdict *v, const struct verdict_rules *rules)
 		v->why = "successive runs are correlated: alternate the sides, as pmrec compare does";
 	} else if (v->p < rules->alpha && !(v->p_tested < rules->alpha)) {
 		v->why = "drift between the sides may explain it: alternate the sides, as pmrec compare does";
+	} else if (v->low > edge || v->high < 1 / edge) {
+		v->why = "clear alone, but not among all that are judged: more runs, or --gate";
 	} else {
 		v->needed = runs_needed(v, log(edge), rules->alpha);
 	}

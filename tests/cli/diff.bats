@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# diff: on recordings with known truth (tests/unit/tools/make_diff.c). Rates of error are in tests/bench/sim_diff.c, the
+# diff: on recordings with known truth (tests/unit/lib/diff_world.h). Rates of error are in tests/bench/sim_diff.c, the
 # statistics beside scipy in tests/unit/tools/statistics_diff.py.
 
 bats_require_minimum_version 1.5.0

@@ -3,7 +3,7 @@
 import json
 import sys
 
-# pmu: socket, requests, outstanding, bytes and cycles a second (tests/unit/tools/make_stat.c)
+# pmu: socket, requests, outstanding, bytes and cycles a second (tests/unit/lib/stat_worlds.c)
 PMUS = [
     (0, 1e6, 200e6, 1e9, 1.0e9),
     (0, 2e6, 1000e6, 2e9, 1.25e9),

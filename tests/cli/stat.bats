@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# stat: perf's lines on recordings with known truth (tests/unit/tools/make_stat.c says which), and beside perf itself.
+# stat: perf's lines on recordings with known truth (tests/unit/lib/stat_worlds.h says which), and beside perf itself.
 
 bats_require_minimum_version 1.5.0
 load lib

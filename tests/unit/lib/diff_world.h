@@ -1,0 +1,26 @@
+/*
+ * A recording with known truth for `pmrep diff`, on the machine of builder.h, one
+ * snapshot a second. Every CPU counts interrupts.total (of which less is better), cycles, and instructions (of which
+ * more is, per cycle), and the machine has a level.
+ *
+ *   seed=N       of the noise, and the recording's id       rows=N       snapshots (21)
+ *   rate=X       interrupts a second of each CPU (1000)     ipc=X        instructions a cycle (0.5)
+ *   sd=X         relative deviation of the run's rate       noise=X      of each second
+ *   rho=X        lag-1 autocorrelation of the latter        step=ROW:X   from there on times X
+ *   package=P:X  CPUs of that package times X               level=X      the gauge's level, and twice that at the end
+ *   runs=N       so many runs of `rows` each                marker=ROW:TEXT (may be repeated)
+ *   model=TEXT, kernel=TEXT, label=KEY=VALUE, unit=TEXT of interrupts, name=TEXT in place of interrupts.total
+ *   command=SEC  a command from row 5 on, that took so long open=1       no end frame
+ *   boot=TEXT    which boot it was of                       wall=SEC     so much later
+ */
+#ifndef TESTS_DIFF_WORLD_H
+#define TESTS_DIFF_WORLD_H
+
+#include <stddef.h>
+
+#include "tests/unit/lib/builder.h"
+
+/* Of `n` words KEY=VALUE. Its bytes are out->file, and the caller releases it. False: there is no such key. */
+bool diff_world(struct builder *out, size_t n, char *const *key);
+
+#endif

@@ -1,0 +1,216 @@
+/* What pmrep diff prints of recordings with known truth (lib/diff_world.h), whose runs do not vary: ratios are exact, and
+ * p is the share of orders of four and four that are as clear one way, 1 of 70. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "report/commands.h"
+#include "tests/unit/lib/captured.h"
+#include "tests/unit/lib/diff_world.h"
+
+/* clang-format off */
+/* Four runs of each: a1.pmr to a4.pmr, and so on. Interrupts are 1000 a second of each of 8 CPUs. */
+static const struct {
+	char name;
+	const char *keys[4];
+} worlds[] = {
+	{ 'a', { NULL } },
+	{ 'b', { "rate=1100" } },
+	{ 'p', { "package=1:1.5" } },
+	{ 'i', { "ipc=0.4" } },
+	{ 'c', { "command=10" } },
+	{ 'd', { "command=12", "kernel=6.2" } },
+	{ 'k', { "model=Other", "rate=1100" } },
+	{ 'l', { "label=side=old", "boot=one" } },
+	{ 'm', { "label=side=new", "boot=two", "rate=1100" } },
+	{ 's', { "step=10:2", "marker=10:go", "marker=15:stop", "label=side=new" } },
+	{ 'r', { "rows=11", "runs=2", "open=1" } },
+	{ 'u', { "unit=By", "name=bench.x" } },
+	{ 'v', { "unit=s", "name=bench.x" } },
+};
+
+#define SIDES(a, b)   "--base " a "1.pmr " a "2.pmr " a "3.pmr " a "4.pmr --new " b "1.pmr " b "2.pmr " b "3.pmr " b "4.pmr"
+#define HEAD          "base: 4 runs of 4 recordings; new: 4 runs of 4 recordings\n\n"
+#define ALONE         "base: 1 run of 1 recording; new: 1 run of 1 recording\n\n"
+#define ROW(line)     line " 4+4 REGRESSED 1111 8888 -\n"
+#define CSV           "metric,scope,place,unit,better,gated,verdict,base,new,ratio,low,high,p,q,p_permutation,n_base,n_new," \
+		      "margin,run_sd,samples_base,samples_new,time_base,time_new,runs_needed,why,runs\n"
+
+static const struct {
+	const char *words;
+	int status;
+	const char *out;  /* all of it; NULL: parts */
+	const char *part; /* of it, or of what went to standard error */
+} cases[] = {
+	{ SIDES("a", "b") " --gate irq", 1,
+	  HEAD
+	  "METRIC PLACE            BASE  NEW UNIT  RATIO 95 % INTERVAL      P     Q   N VERDICT   RUNS      WHY\n"
+	  ROW("irq    system           8000 8800 1/s  1.1000 1.1000..1.1000 0.014 0.014")
+	  ROW("irq    package 0        4000 4400 1/s  1.1000 1.1000..1.1000 0.014 0.014")
+	  ROW("irq    package 1        4000 4400 1/s  1.1000 1.1000..1.1000 0.014 0.014")
+	  ROW("irq    package 0 core 0 2000 2200 1/s  1.1000 1.1000..1.1000 0.014 0.014")
+	  ROW("irq    package 0 core 1 2000 2200 1/s  1.1000 1.1000..1.1000 0.014 0.014")
+	  ROW("irq    package 1 core 0 2000 2200 1/s  1.1000 1.1000..1.1000 0.014 0.014")
+	  ROW("irq    package 1 core 1 2000 2200 1/s  1.1000 1.1000..1.1000 0.014 0.014")
+	  "\n1 REGRESSED: the gate fails\n" },
+	/* Half as much again in one package, and one of two packages has p of 1 / 70, which is q of 2 / 70. */
+	{ SIDES("a", "p") " --show=irq", 1,
+	  HEAD
+	  "METRIC PLACE            BASE   NEW UNIT  RATIO 95 % INTERVAL      P     Q   N VERDICT   RUNS      WHY\n"
+	  ROW("irq    system           8000 10000 1/s  1.2500 1.2500..1.2500 0.014 0.014")
+	  ROW("irq    package 1        4000  6000 1/s  1.5000 1.5000..1.5000 0.014 0.029")
+	  ROW("irq    package 1 core 0 2000  3000 1/s  1.5000 1.5000..1.5000 0.014 0.014")
+	  ROW("irq    package 1 core 1 2000  3000 1/s  1.5000 1.5000..1.5000 0.014 0.014")
+	  "\nSAME: irq of package 0\n1 REGRESSED: regressed\n" },
+	{ SIDES("p", "a") " --show=irq", 0, NULL, "1 IMPROVED: no regression\n" },
+	{ SIDES("a", "b") " --gate irq --per-cpu", 1, NULL,
+	  "irq    cpu 7  1000 1100 1/s  1.1000 1.1000..1.1000 0.014 0.014 4+4 REGRESSED 1111 8888 -\n\n9 REGRESSED: the gate fails" },
+	{ SIDES("a", "i") " --show=ipc --per-package", 1, NULL,
+	  "insn_per_cycle package 1  0.5 0.4 1    0.8000 0.8000..0.8000 0.014 0.014 4+4 REGRESSED 8888 1111 -\n" },
+	{ SIDES("i", "a") " --show=ipc", 0, NULL, "insn_per_cycle system            0.4 0.5 1    1.2500" },
+	{ SIDES("a", "b") " --gate irq --alpha=0.0167", 1, NULL, " RATIO 98.3 % INTERVAL " },
+	{ SIDES("a", "b") " --gate irq --alpha=1% --format=markdown", 4, NULL, "| ratio | 99 % interval |" },
+	{ SIDES("a", "b") " --show=irq --margin=20%", 0, HEAD "SAME: irq\n1 SAME: no regression\n" },
+	{ SIDES("a", "b") " --gate irq:20%", 0, NULL, "irq    8000 8800 1/s  1.1000 1.1000..1.1000 0.014 0.014 4+4 SAME" },
+	{ SIDES("a", "b") " --show=irq --higher=irq", 0, NULL, "1 IMPROVED: no regression\n" },
+	{ SIDES("a", "b") " --pairs --gate irq", 1, NULL, "1.1000 1.1000..1.1000 0 0 4+4 REGRESSED 1111 8888 -\n" },
+	/* Three gates by default, of which two are slower: 3 / 2 of 1 / 70; the rest is judged for itself, 4 of them. */
+	{ SIDES("c", "d"), 1,
+	  HEAD
+	  "DIFFERS BASE    NEW\nkernel  unknown 6.2\n\n"
+	  "METRIC          BASE NEW UNIT  RATIO 95 % INTERVAL      P     Q   N VERDICT      RUNS      WHY\n"
+	  "command.elapsed   10  12 s    1.2000 1.2000..1.2000 0.014 0.021 4+4 REGRESSED    1111 8888 -\n"
+	  "command.cpu        5   6 s    1.2000 1.2000..1.2000 0.014 0.021 4+4 REGRESSED    1111 8888 -\n"
+	  "command.user       5   6 s    1.2000 1.2000..1.2000 0.014 0.057 4+4 INCONCLUSIVE 1111 8888 clear alone, but not among "
+	  "all that are judged: more runs, or --gate\n"
+	  "\nSAME: command.system, command.max_rss, irq, insn_per_cycle, interrupts.total, bench.level\n"
+	  "2 REGRESSED, 4 SAME, 1 INCONCLUSIVE: regressed\n" },
+	{ SIDES("c", "d") " --format=markdown --gate elapsed", 1,
+	  "### pmrep diff: regressed\n\nbase: 4 runs of 4 recordings; new: 4 runs of 4 recordings.\n\n"
+	  "| differs | base | new |\n|---|---|---|\n| kernel | unknown | 6.2 |\n\n"
+	  "| metric | place | base | new | unit | ratio | 95 % interval | p | q | n | verdict | runs | |\n"
+	  "|---|---|--:|--:|---|--:|:-:|--:|--:|--:|---|---|---|\n"
+	  "| command.elapsed | system | 10 | 12 | s | 1.2000 | 1.2000 to 1.2000 | 0.014 | 0.014 | 4+4 | **REGRESSED** | "
+	  "▁▁▁▁ ████ |  |\n\n1 REGRESSED: the gate fails.\n" },
+	{ SIDES("c", "d") " --format=junit --gate elapsed,irq", 1,
+	  "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+	  "<testsuite name=\"pmrep diff\" tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"0\">\n"
+	  "<testcase classname=\"system\" name=\"command.elapsed\"><failure message=\"REGRESSED: x 1.2000, 1.2000 to 1.2000\"/>"
+	  "</testcase>\n<testcase classname=\"system\" name=\"irq\"></testcase>\n</testsuite>\n" },
+	{ SIDES("a", "a") " --gate irq", 2, NULL, "on both sides" },
+	{ "--base a1.pmr a1.pmr --new b1.pmr", 2, NULL, "twice on one side" },
+	{ SIDES("a", "i") " --gate irq,ipc --format=csv", 1, NULL,
+	  CSV "insn_per_cycle,system,,1,higher,yes,REGRESSED,0.5,0.4" },
+	{ SIDES("a", "i") " --gate irq,ipc --format=csv", 1, NULL,
+	  "\nirq,system,,1/s,lower,yes,SAME,8000,8000,1,1,1,1,1,,4,4,0.02,,,,,,,,8000 8000 8000 8000 | 8000 8000 8000 8000\n" },
+	/* One run a side: the interval is that of its 20 samples, and the rest is what runs are assumed to do. */
+	{ "a1.pmr b1.pmr --gate irq", 4,
+	  ALONE "METRIC BASE  NEW UNIT  RATIO 95 % INTERVAL  P Q   N VERDICT      RUNS WHY\n"
+	  "irq    8000 8800 1/s  1.1000 1.1000..1.1000 0 0 1+1 INCONCLUSIVE 1 8  how much runs vary is unknown: record four or more per side, or give "
+	  "--assume-run-sd; effective samples 20 and 20\n\n"
+	  "1 INCONCLUSIVE: inconclusive, undecided: irq; about 4 runs per side would decide\n" },
+	/* 1.1 times or by exp(1.96 x 1 % x the root of 2) */
+	{ "a1.pmr b1.pmr --gate irq --assume-run-sd=1%", 1, NULL, "1.1000 1.0699..1.1309 1.6e-11" },
+	/* 1.5 times: by chance only if runs vary by 1.5 ^ (1 / (1.96 x root 2)) - 1. */
+	{ "a1.pmr p1.pmr --show=irq --per-package", 4, NULL, "CHANGED 1 8  chance only if runs vary by more than 15.8 %" },
+	{ "l1.pmr m1.pmr --gate irq", 4, NULL, "1 INCONCLUSIVE: inconclusive, undecided: irq; about 4 runs per side would decide\n" },
+	{ SIDES("l", "m") " --gate irq", 4,
+	  "base: 4 runs of 4 recordings; new: 4 runs of 4 recordings\n"
+	  "Boots: 1 of the base, 1 of the new side; each counts as one run, as boots differ by themselves.\n\n"
+	  "METRIC BASE  NEW UNIT  RATIO 95 % INTERVAL P Q   N VERDICT      RUNS      WHY\n"
+	  "irq    8000 8800 1/s  1.1000 -             - - 1+1 INCONCLUSIVE 1111 8888 a boot counts as one run: four or more per side, "
+	  "or both sides in each\n\n"
+	  "1 INCONCLUSIVE: inconclusive, undecided: irq; about 4 boots per side would decide\n" },
+	{ "--base side=old --new side=new l1.pmr l2.pmr l3.pmr l4.pmr s1.pmr s2.pmr s3.pmr s4.pmr --gate irq", 1, NULL,
+	  "irq    system           8000 12000 1/s" },
+	/* Twice as much from the tenth second on: 10 of 20. */
+	{ SIDES("a", "s") " --gate irq --skip-start=10 --format=markdown", 1, NULL, "| irq | system | 8000 | 16000 | 1/s | 2.0000 |" },
+	{ "--base s1.pmr s2.pmr --new s3.pmr s4.pmr --gate irq --from-marker=go --to-marker=stop", 4, NULL, "irq    16000 16000" },
+	{ "r1.pmr r2.pmr --gate irq", 3, NULL, "base: 2 runs of 1 recording; new: 2 runs of 1 recording" },
+	{ "r1.pmr r2.pmr --gate irq --strict", 3, "", "r1.pmr: cut: its end is missing" },
+	{ SIDES("a", "k"), 2, "", "CPU model differs: unknown and Other" },
+	{ SIDES("a", "k") " --force --gate irq", 1, NULL, "DIFFERS   BASE    NEW\nCPU model unknown Other\n" },
+	{ SIDES("u", "v") " --show=bench.x", 2, "", "bench.x is in 'By/s' in some recordings and in 's/s' in others" },
+	{ "a1.pmr b1.pmr --gate irk", 2, "", "--gate: no recording has 'irk'; did you mean 'irq'?" },
+	{ "a1.pmr b1.pmr --show=utli", 2, "", "--show: no recording has 'utli'; did you mean 'util'?" },
+	{ "a1.pmr", 2, "", "diff takes two recordings" },
+	{ "a1.pmr b1.pmr --margin=x", 2, "", "--margin: 'x' is not a" },
+	{ "a1.pmr b1.pmr --from-marker=go", 2, "", "a1.pmr: run 1 has no marker 'go': left out" },
+};
+/* clang-format on */
+
+static char folder[] = "/tmp/test_diff_lines_XXXXXX";
+
+static void name_of(char out[16], char name, int run)
+{
+	snprintf(out, 16, "%c%d.pmr", name, run);
+}
+
+static int make(void **state)
+{
+	(void)state;
+	if (!mkdtemp(folder) || chdir(folder))
+		return -1;
+	for (size_t i = 0; i < sizeof(worlds) / sizeof(*worlds); i++)
+		for (int run = 1; run <= 4; run++) {
+			char *keys[5], seed[16], name[16];
+			struct builder b;
+			size_t n = 0;
+			FILE *f;
+
+			snprintf(seed, sizeof(seed), "seed=%zu%d", i + 1, run);
+			for (; n < 4 && worlds[i].keys[n]; n++)
+				keys[n] = (char *)worlds[i].keys[n];
+			keys[n++] = seed;
+			assert_true(diff_world(&b, n, keys));
+			name_of(name, worlds[i].name, run);
+			f = fopen(name, "wb");
+			assert_true(f && fwrite(b.file.data, 1, b.file.len, f) == b.file.len && !fclose(f));
+			builder_release(&b);
+		}
+	return 0;
+}
+
+static int clear(void **state)
+{
+	char name[16];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(worlds) / sizeof(*worlds); i++)
+		for (int run = 1; run <= 4; run++) {
+			name_of(name, worlds[i].name, run);
+			unlink(name);
+		}
+	return chdir("/") || rmdir(folder);
+}
+
+static void lines(void **state)
+{
+	static struct captured c;
+	size_t wrong = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		captured_run(&c, cmd_diff, cases[i].words);
+		if (c.status == cases[i].status && (!cases[i].out || !strcmp(c.out, cases[i].out)) &&
+		    (!cases[i].part || strstr(c.out, cases[i].part) || strstr(c.err, cases[i].part)))
+			continue;
+		print_error("diff %s: status %d\nhave:\n%s\nwant:\n%s%s\nsaid: %s\n", cases[i].words, c.status, c.out,
+			    cases[i].out ? cases[i].out : "... ", cases[i].part ? cases[i].part : "", c.err);
+		wrong++;
+	}
+	assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(lines, make, clear) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

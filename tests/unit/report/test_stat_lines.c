@@ -1,0 +1,216 @@
+/* Lines of pmrep stat on recordings with known truth (lib/stat_worlds.h); options and files are tested from the shell
+ * (tests/cli/stat.bats). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/commands.h"
+#include "tests/unit/lib/captured.h"
+#include "tests/unit/lib/stat_worlds.h"
+
+/* clang-format off */
+static const struct {
+	const char *world, *words, *lines;
+	const char *note; /* in what goes to standard error; NULL: whatever */
+} cases[] = {
+	/* 7 CPUs of 8000 x 4 s; they ran 2/8 to 8/8 of 4 s, which is 62.5 % of 28. CPU 0 never ran, so there is no sum of all. */
+	{ "all", "-x, --top=1 -e cycles", "<not counted>,,cycles,0,100.00,,\n" },
+	{ "all", "-x, --top=1 -e cycles -C 1-7", "224000,,cycles,17500000000,62.00,,\n" },
+	{ "all", "-x, --top=1 --no-scale -e cycles -C 1-7", "140000,,cycles,17500000000,62.00,,\n" },
+	{ "all", "-x, --top=1 --per-socket -e cycles -C 4-7", "S1,4,128000,,cycles,13000000000,81.00,,\n" },
+	{ "all", "-x, -A -e cycles -C 0,3", "CPU0,<not counted>,,cycles,0,100.00,,\nCPU3,32000,,cycles,2000000000,50.00,,\n"
+	  "CPU0,400,,cpu_core/cycles/,4000000000,100.00,,\nCPU3,400,,cpu_core/cycles/,4000000000,100.00,,\n" },
+	{ "all", "--top=1 -e cycles -C 1-7 --metric-style=none -I 4000",
+	  "#           time             counts unit events\n"
+	  "     4.000000000            224,000      cycles                                                                (62.50%)\n" },
+	{ "all", "-x, -e broken", "<not supported>,,broken,0,100.00,,\n" },
+	{ "all", "-j -e broken",
+	  "{\"counter-value\" : \"<not supported>\", \"unit\" : \"\", \"event\" : \"broken\", \"event-runtime\" : 0, "
+	  "\"pcnt-running\" : 100.00}\n" },
+	/* Events in the order of the recording: 10 misses of 100 branches a second on 8 CPUs in 4 s. */
+	{ "all", "-x, -e branches,branch-misses",
+	  "320,,branch-misses,32000000000,100.00,,\n3200,,branches,32000000000,100.00,,\n" },
+	{ "all", "-x, --sort=name -e branches,branch-misses",
+	  "320,,branch-misses,32000000000,100.00,,\n3200,,branches,32000000000,100.00,,\n" },
+	{ "all", "-x, --sort=value -e branches,branch-misses",
+	  "3200,,branches,32000000000,100.00,,\n320,,branch-misses,32000000000,100.00,,\n" },
+	{ "all", "-x, --sort=value --top=1 -e branches,branch-misses", "3200,,branches,32000000000,100.00,,\n" },
+	{ "all", "-x, -M branch_miss_rate",
+	  "320,,branch-misses,32000000000,100.00,10.0,%  branch_miss_rate\n3200,,branches,32000000000,100.00,,\n" },
+	{ "all", "-j -A -C 7 -M branch_miss_rate",
+	  "{\"cpu\" : \"7\", \"counter-value\" : \"40.000000\", \"unit\" : \"\", \"event\" : \"branch-misses\", "
+	  "\"event-runtime\" : 4000000000, \"pcnt-running\" : 100.00, \"metric-value\" : \"10.000000\", \"metric-unit\" : "
+	  "\"%  branch_miss_rate\", \"metric-threshold\" : \"bad\"}\n"
+	  "{\"cpu\" : \"7\", \"counter-value\" : \"400.000000\", \"unit\" : \"\", \"event\" : \"branches\", "
+	  "\"event-runtime\" : 4000000000, \"pcnt-running\" : 100.00}\n" },
+	{ "all", "--metric-only -M branch_miss_rate --per-socket -x,",
+	  "socket,ctrs,%  branch_miss_rate,\nS0,4,10.0,\nS1,4,10.0,\n" },
+	{ "all", "--metric-only -M branch_miss_rate --per-socket -j",
+	  "{\"socket\" : \"S0\", \"counters\" : 4, \"%  branch_miss_rate\" : \"10.0\"}\n"
+	  "{\"socket\" : \"S1\", \"counters\" : 4, \"%  branch_miss_rate\" : \"10.0\"}\n" },
+	/* Totals follow intervals. */
+	{ "all", "-x, -I 2000 --summary -e branches",
+	  "2.000000000,1600,,branches,16000000000,100.00,,\n4.000000000,1600,,branches,16000000000,100.00,,\n"
+	  "summary,3200,,branches,32000000000,100.00,,\n" },
+	{ "all", "-x, -I 2000 --summary --no-csv-summary -e branches",
+	  "2.000000000,1600,,branches,16000000000,100.00,,\n4.000000000,1600,,branches,16000000000,100.00,,\n"
+	  "3200,,branches,32000000000,100.00,,\n" },
+	{ "all", "-I 2000 -e branches",
+	  "#           time             counts unit events\n"
+	  "     2.000000000              1,600      branches                         #  100.000 /sec\n"
+	  "     4.000000000              1,600      branches                         #  100.000 /sec\n" },
+	{ "all", "-j -I 4000 -e branches",
+	  "{\"interval\" : 4.000000000, \"counter-value\" : \"3200.000000\", \"unit\" : \"\", \"event\" : \"branches\", "
+	  "\"event-runtime\" : 32000000000, \"pcnt-running\" : 100.00}\n" },
+	{ "all", "-e branches,branch-misses",
+	  "\n Performance counter stats for 'system wide':\n\n"
+	  "               320      branch-misses                    #   10.00% of all branches\n"
+	  "             3,200      branches                         #  100.000 /sec\n\n"
+	  "       4.000000000 seconds time elapsed\n\n" },
+	/* Two packages of 3 million a second of 64 bytes: 2 x 3000000 x 4 x 6.103515625e-05 MiB. */
+	{ "all", "-x, -e uncore_imc*", "1464.84,MiB,uncore_imc/cas/,16000000000,100.00,,\n" },
+	{ "all", "-x, --no-merge -e uncore_imc*",
+	  "488.28,MiB,uncore_imc_0/cas/,8000000000,100.00,,\n976.56,MiB,uncore_imc_1/cas/,8000000000,100.00,,\n" },
+	{ "all", "-x, -e cpu_*/cycles/",
+	  "1600,,cpu_core/cycles/,16000000000,100.00,,\n3200,,cpu_atom/cycles/,16000000000,100.00,,\n" },
+	{ "all", "-x, --hybrid-merge -e cpu_*/cycles/", "4800,,cycles,32000000000,100.00,,\n" },
+	/* Of a package one CPU counts, of a core both. */
+	{ "all", "-x, -e pkg/energy/", "24,,pkg/energy/,8000000000,100.00,,\n" },
+	{ "all", "-x, --per-socket -C 4-7 -e pkg/energy/", "S1,1,20,,pkg/energy/,4000000000,100.00,,\n" },
+	{ "all", "-x@ -A -e core/ev,percore/",
+	  "S0-D0-C0@12@@core/ev,percore/@8000000000@100.00@@\nS0-D0-C1@28@@core/ev,percore/@8000000000@100.00@@\n"
+	  "S1-D0-C0@44@@core/ev,percore/@8000000000@100.00@@\nS1-D0-C1@60@@core/ev,percore/@8000000000@100.00@@\n" },
+	{ "all", "-x, --per-core -C 6,7 -e branches", "S1-D0-C1,2,800,,branches,8000000000,100.00,,\n" },
+	{ "all", "-x, --per-die -C 6,7 -e branches", "S1-D0,2,800,,branches,8000000000,100.00,,\n" },
+	{ "all", "-x, --per-node -C 6,7 -e branches", "N1,2,800,,branches,8000000000,100.00,,\n" },
+	{ "all", "-x, --per-cache -C 6,7 -e branches", "S1-D0-L3-ID1,2,800,,branches,8000000000,100.00,,\n" },
+	/* A level is no difference. */
+	{ "all", "-x, -e msr/level/", "348,,msr/level/,32000000000,100.00,,\n" },
+	{ "all", "-x, --sort=value --top=2 -A -e msr/level/ -C 1-3",
+	  "CPU3,43,,msr/level/,4000000000,100.00,,\nCPU2,42,,msr/level/,4000000000,100.00,,\n" },
+	{ "all", "-x, -e a*", "3200,,\"a,\"\"b\"\"\",32000000000,100.00,,\n" },
+	{ "all", "--stats -x, -e branches",
+	  "event,unit,intervals,min,p50,p90,p95,p99,max,mean,stddev\nbranches,,4,800,800,800,800,800,800,800,0\n" },
+	/* 2100 and 4100: the deviation of two values is their difference over the root of 2. */
+	{ "shares", "--stats -x, -A -e cycles",
+	  "where,event,unit,intervals,min,p50,p90,p95,p99,max,mean,stddev\n"
+	  "CPU0,cycles,,2,2000,2000,4000,4000,4000,4000,3000,1414.213562373095\n"
+	  "CPU1,cycles,,2,100,100,100,100,100,100,100,0\n" },
+	{ "shares", "--stats -j -e part -A -C 0",
+	  "{\"cpu\" : \"CPU0\", \"event\" : \"part\", \"unit\" : \"\", \"intervals\" : 2, \"min\" : 7, \"p50\" : 7, \"p90\" : 7, "
+	  "\"p95\" : 7, \"p99\" : 7, \"max\" : 7, \"mean\" : 7, \"stddev\" : 0}\n" },
+	/* CPU 0: 1000 in 1/2 s, 1000 in 1/4 s; CPU 1: 100 each. They ran 1.5 and 1.25 of 2 s. */
+	{ "shares", "-x, -I 1000 --summary -e cycles",
+	  "1.000000000,2100,,cycles,1500000000,75.00,,\n2.000000000,4100,,cycles,1250000000,62.00,,\n"
+	  "summary,6200,,cycles,2750000000,68.00,,\n" },
+	{ "shares", "-x, -A -e part", "CPU0,14,,part,2000000000,100.00,,\nCPU1,<not supported>,,part,0,100.00,,\n" },
+	{ "shares", "-x, -e part", "<not supported>,,part,0,100.00,,\n", "part: errno-2 on CPU 1 in 1 of 1 intervals" },
+	{ "shares", "-x, -e pkg/late/", "10,,pkg/late/,2000000000,100.00,,\n" },
+	/* CPU 1 was not read at 3, 4 and 8 s: what it counted up to 5 s is there then, what came after 7 s never. */
+	{ "missed", "-x,", "1500,,cycles,15000000000,93.00,,\n" },
+	/* 1, 2, 3: the deviation is 1, of the mean 1 over the root of 3; 10, 20, 60: the root of 700 / 3, of 30. */
+	{ "runs", "-x,", "2.00,msec,task-clock,28.87%,2000000,100.00,,\n30,,instructions,50.92%,2000000,100.00,,\n" },
+	{ "runs", "-j -e instructions",
+	  "{\"counter-value\" : \"30.000000\", \"unit\" : \"\", \"event\" : \"instructions\", \"variance\" : 50.92, "
+	  "\"event-runtime\" : 2000000, \"pcnt-running\" : 100.00}\n" },
+	{ "runs", "-e task-clock",
+	  "\n Performance counter stats for 'true' (3 runs):\n\n"
+	  "              2.00 msec task-clock                       #    0.002 CPUs utilized            ( +- 28.87% )\n\n"
+	  "             2.000 +- 0.577 seconds time elapsed  ( +- 28.87% )\n\n" },
+	{ "unrun", "-x, -e rare,never", "200,,rare,50.00%,2000000,100.00,,\n<not counted>,,never,0.00%,0,100.00,,\n",
+	  "rare: not counted in 1 of 3 runs; the mean is of the others" },
+	{ "tasks", "--per-thread -x,",
+	  "bash-10,12,,context-switches,4000000000,100.00,,\ntwo words-11,10,,context-switches,2000000000,100.00,,\n" },
+	{ "tasks", "-x, -t 11", "10,,context-switches,2000000000,100.00,,\n" },
+	{ "tasks", "-x, -p 10", "22,,context-switches,6000000000,100.00,,\n" },
+	/* 10 and 11 switches a second in 1 ms, 20 and 21 in 2 ms a second, of two CPUs. */
+	{ "cgroups", "-x,",
+	  "8.00,msec,task-clock,a,8000000000,100.00,,\n84,,cs,a,8000000000,100.00,,\n"
+	  "16.00,msec,task-clock,\"b,c\",8000000000,100.00,,\n164,,cs,\"b,c\",8000000000,100.00,,\n" },
+	{ "cgroups", "-x, -G a -e cs", "84,,cs,a,8000000000,100.00,,\n" },
+	{ "cgroups", "-x, -A -C 1 -e cs", "CPU1,44,,cs,a,4000000000,100.00,,\nCPU1,84,,cs,\"b,c\",4000000000,100.00,,\n" },
+	{ "cgroups", "--metric-only -M cs_per_second -j",
+	  "{\"cgroup\" : \"a\", \"cs/sec  cs_per_second\" : \"10500.0\"}\n"
+	  "{\"cgroup\" : \"b,c\", \"cs/sec  cs_per_second\" : \"10250.0\"}\n" },
+	/* 1 and 10 a second, 2 and 20, of 8 CPUs in 4 s. */
+	{ "programs", "-x,", "352,,cs,64000000000,100.00,,\n704,,faults,64000000000,100.00,,\n" },
+	{ "programs", "-x, --no-merge",
+	  "32,,cs [12 one],32000000000,100.00,,\n64,,faults [12 one],32000000000,100.00,,\n"
+	  "320,,cs [7],32000000000,100.00,,\n640,,faults [7],32000000000,100.00,,\n" },
+	{ "programs", "-x, -b 7", "320,,cs,32000000000,100.00,,\n640,,faults,32000000000,100.00,,\n" },
+	/* (1 + ... + 8) x 4 s x 1000 slots. */
+	{ "topdown", "-I 4000 --metric-style=classic",
+	  "#           time             counts unit events\n"
+	  "     4.000000000            144,000      slots\n"
+	  "     4.000000000            100,800      topdown-retiring                 #     70.0% Retiring\n"
+	  "     4.000000000             14,400      topdown-bad-spec                 #     10.0% Bad Speculation\n"
+	  "     4.000000000             21,600      topdown-fe-bound                 #     15.0% Frontend Bound\n"
+	  "     4.000000000              7,200      topdown-be-bound                 #      5.0% Backend Bound\n" },
+	/* Of 1000 slots 100 were empty in front, 300 + 50 - 250 wasted, 250 retired: 550 are left for the back end. */
+	{ "slots", "-I 4000",
+	  "#           time             counts unit events\n"
+	  "     4.000000000            144,000      topdown-total-slots\n"
+	  "     4.000000000             43,200      topdown-slots-issued             #     55.0% backend bound\n"
+	  "     4.000000000             36,000      topdown-slots-retired            #     25.0% retiring\n"
+	  "     4.000000000             14,400      topdown-fetch-bubbles            #     10.0% frontend bound\n"
+	  "     4.000000000              7,200      topdown-recovery-bubbles         #     10.0% bad speculation\n" },
+	/* A half of the time cpu_core has counters, whose counts are made up for. */
+	{ "hybrid", "-I 4000",
+	  "#           time             counts unit events\n"
+	  "     4.000000000              1,440      context-switches                 #     45.0 cs/sec  cs_per_second\n"
+	  "     4.000000000          32,000.00 msec cpu-clock\n"
+	  "     4.000000000              TopdownL1 (cpu_core)                 #      5.0 %  tma_backend_bound\n"
+	  "     4.000000000                                                   #     10.0 %  tma_bad_speculation\n"
+	  "     4.000000000                                                   #     15.0 %  tma_frontend_bound\n"
+	  "     4.000000000                                                   #     70.0 %  tma_retiring           (50.00%)\n"
+	  "     4.000000000              TopdownL1 (cpu_atom)                 #     10.0 %  tma_backend_bound\n"
+	  "     4.000000000                                                   #     20.0 %  tma_bad_speculation\n"
+	  "     4.000000000                                                   #     30.0 %  tma_frontend_bound\n"
+	  "     4.000000000                                                   #     40.0 %  tma_retiring\n" },
+};
+/* clang-format on */
+
+static void lines(void **state)
+{
+	static struct captured c;
+	const char *made = "";
+	size_t wrong = 0;
+	char path[64] = "", words[512];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		if (strcmp(made, cases[i].world)) {
+			struct builder b;
+
+			if (path[0])
+				captured_remove(path);
+			assert_true(stat_world(&b, cases[i].world));
+			captured_file(path, &b.file);
+			builder_release(&b);
+			made = cases[i].world;
+		}
+		snprintf(words, sizeof(words), "%s %s", cases[i].words, path);
+		captured_run(&c, cmd_stat, words);
+		if (!c.status && !strcmp(c.out, cases[i].lines) && (!cases[i].note || strstr(c.err, cases[i].note)))
+			continue;
+		print_error("stat %s (%s): status %d\nhave:\n%s\nwant:\n%s\nsaid: %s\n", cases[i].words, made,
+			    c.status, c.out, cases[i].lines, c.err);
+		wrong++;
+	}
+	captured_remove(path);
+	assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(lines) };
+
+	setenv("PERF_CONFIG", "/dev/null", 1);
+	setenv("TZ", "UTC", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
