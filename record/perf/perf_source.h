@@ -105,8 +105,6 @@ bool perf_threads_notice(struct perf_source *s, struct plan *p);
 int perf_threads_update(struct perf_source *s, struct plan *p);
 /* A CPU has come online: what begins there is followed, too. perf_threads_update() is to be called after it. */
 int perf_threads_cpu(struct perf_source *s, struct plan *p, uint32_t cpu);
-/* Parent and time of beginning, in ticks since boot, from the text of /proc/PID/stat. False for another text. */
-bool perf_task_origin(const char *text, pid_t *parent, uint64_t *began_ticks);
 /* -r: the tasks of the run before are no more, but for the first, which is the next command. */
 int perf_threads_restart(struct perf_source *s, struct plan *p, struct error *e);
 

@@ -121,26 +121,6 @@ int perf_tasks_add(struct perf_source *s, struct plan *p, struct error *e)
 	return err ? err : add_ids(s, p, p->options->perf.tids, true, e);
 }
 
-bool perf_task_origin(const char *text, pid_t *parent, uint64_t *began_ticks)
-{
-	/* The name is in parentheses and may hold any. */
-	const char *at = strrchr(text, ')');
-	char *end;
-
-	if (!at || at[1] != ' ')
-		return false;
-	/* state is field 3, the parent 4, the beginning 22. */
-	for (int field = 3; field <= 22; field++) {
-		at = strchr(at + 1, ' ');
-		if (!at)
-			return false;
-		if (field == 4)
-			*parent = (pid_t)strtol(at, NULL, 10);
-	}
-	*began_ticks = strtoull(at, &end, 10);
-	return end > at;
-}
-
 /* What descendants count goes on being added to their ancestor, so a task that has some to inherit is not over. */
 static void end_rows(struct perf_source *s, pid_t tid)
 {

@@ -6,6 +6,7 @@
 
 #include "common/array.h"
 #include "record/host/clocks.h"
+#include "record/host/textfile.h"
 #include "record/perf/perf_source.h"
 #include "record/perf/perf_tool.h"
 
@@ -99,12 +100,13 @@ static bool follows_all(const struct plan *p)
 /* Is it the child of a task that is followed, and has begun since? Who was there before was not asked for. */
 static bool is_descendant(struct noticed *n, pid_t pid)
 {
+	enum { PARENT = 4, BEGAN = 22, FIELDS };
+	uint64_t field[FIELDS];
 	char text[2048];
-	pid_t parent;
-	uint64_t began;
 
 	return !root_line(n->p->root, text, sizeof(text), "/proc/%d/stat", (int)pid) &&
-	       perf_task_origin(text, &parent, &began) && began >= n->s->since_ticks && find_task(n->s, parent);
+	       textfile_stat(text, field, FIELDS) == FIELDS && field[BEGAN] >= n->s->since_ticks &&
+	       find_task(n->s, (pid_t)field[PARENT]);
 }
 
 /* Looks for itself, where records were lost or could not be written: on a CPU that has just come, for one. */

@@ -6,6 +6,7 @@
 
 #include "common/parse.h"
 #include "record/host/clocks.h"
+#include "record/host/textfile.h"
 #include "record/perf/perf_tool.h"
 
 /* How many places of that kind have a CPU that is online: the first CPU of each counts. */
@@ -127,29 +128,13 @@ bool perf_tool_value(const struct plan *p, enum event_tool what, uint64_t *value
 
 bool perf_tool_task_times(const char *text, bool children, uint64_t ticks[2])
 {
-	/* The name of the task is in parentheses and may hold any. */
-	const char *at = strrchr(text, ')');
-	uint64_t v[4];
-	char *end;
+	enum { USER = 14, SYSTEM, CHILDREN_USER, CHILDREN_SYSTEM, FIELDS };
+	uint64_t v[FIELDS];
 
-	if (!at || at[1] != ' ')
+	if (textfile_stat(text, v, FIELDS) < FIELDS)
 		return false;
-	at += 2;
-	/* state is field 3, utime 14, stime 15, cutime 16, cstime 17. */
-	for (int field = 3; field < 14; field++) {
-		at = strchr(at, ' ');
-		if (!at)
-			return false;
-		at++;
-	}
-	for (int i = 0; i < 4; i++) {
-		v[i] = strtoull(at, &end, 10);
-		if (end == at || (*end && *end != ' ' && *end != '\n'))
-			return false;
-		at = end;
-	}
-	ticks[0] = v[0] + (children ? v[2] : 0);
-	ticks[1] = v[1] + (children ? v[3] : 0);
+	ticks[0] = v[USER] + (children ? v[CHILDREN_USER] : 0);
+	ticks[1] = v[SYSTEM] + (children ? v[CHILDREN_SYSTEM] : 0);
 	return true;
 }
 

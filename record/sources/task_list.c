@@ -11,6 +11,7 @@
 #include "common/array.h"
 #include "format/model.h"
 #include "record/host/opener.h"
+#include "record/host/textfile.h"
 
 /* Descriptors that are left to others. */
 #define FILES_SPARED 512
@@ -71,17 +72,7 @@ struct task *task_list_find(const struct task_list *l, pid_t pid)
 
 /* ---- a process ---- */
 
-static const char *next_number(const char *at, uint64_t *v)
-{
-	*v = 0;
-	while (*at == ' ' || *at == '-')
-		at++;
-	while (*at >= '0' && *at <= '9')
-		*v = *v * 10 + (uint64_t)(*at++ - '0');
-	return at;
-}
-
-/* The line of its stat; fields count from 3, the state, behind the name. */
+/* The line of its stat. */
 static int parse(struct task_list *l, struct task *t, char *text)
 {
 	enum {
@@ -98,16 +89,12 @@ static int parse(struct task_list *l, struct task *t, char *text)
 	};
 	char *name = strchr(text, '('), *end = strrchr(text, ')');
 	uint64_t field[FIELDS] = { 0 };
-	const char *at;
 	size_t n;
 
-	if (!name || !end || end < name || end[1] != ' ' || !end[2])
+	if (!name || !textfile_stat(text, field, FIELDS) || end < name)
 		return -EPROTO;
 	n = (size_t)(end - ++name);
 	n = n < TASK_NAME ? n : TASK_NAME - 1;
-	at = end + 3;
-	for (int i = PARENT; i < FIELDS; i++)
-		at = next_number(at, &field[i]);
 	if (t->began && t->began != field[BEGAN])
 		return -ESRCH;
 	memset(t->name, 0, sizeof(t->name));
