@@ -9,9 +9,9 @@
 #include <string.h>
 
 /*
- * Makes room for the element behind the `n` that there are. `array` is the address of the pointer, which is owned, by
- * malloc, or NULL with n 0. Room comes in powers of two, so that n tells when there is none left: an array that grows
- * so grows in no other way. 0, or -ENOMEM with the array as it was.
+ * Makes room for one element after the first `n`. `array` is the address of the pointer, which is owned, by malloc,
+ * or NULL with n 0. Room comes in powers of two, so that n alone says when it is used up: do not grow the array in
+ * any other way. 0, or -ENOMEM with the array as it was.
  */
 static inline int array_room(void *array, size_t n, size_t size)
 {
@@ -28,8 +28,8 @@ static inline int array_room(void *array, size_t n, size_t size)
 }
 
 /*
- * Makes room for `n` elements where `*room` says how many it is enough for; elements behind those are 0. `array` as above,
- * and grown in no other way. 0, or -ENOMEM with all as it was.
+ * Makes room for `n` elements; `*room` is the number that there is room for, and new elements are 0. `array` as
+ * above; do not grow it in any other way. 0, or -ENOMEM with everything as it was.
  */
 static inline int array_hold(void *array, uint32_t *room, size_t n, size_t size)
 {
@@ -49,8 +49,8 @@ static inline int array_hold(void *array, uint32_t *room, size_t n, size_t size)
 }
 
 /*
- * The first of `n` places `at` for which `before`, an expression of `at`, is false; n: there is none. It has to be true
- * for all places before that and false for all behind.
+ * The first of `n` places `at` for which `before`, an expression of `at`, is false; n: there is none. It must be true
+ * for all places before that one and false for all after it.
  */
 #define ARRAY_PLACE(n, at, before) \
 	({ \

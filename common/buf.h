@@ -27,7 +27,7 @@ void buf_clear(struct buf *b);
 /* Makes room for `extra` more bytes. Returns 0 or -ENOMEM (which also sticks). */
 int buf_reserve(struct buf *b, size_t extra);
 
-/* Append; what does not fit into memory leaves the buffer as it was, with its error set. */
+/* Append. Without memory the buffer stays as it was, with its error set. */
 void buf_add(struct buf *b, const void *data, size_t len);
 void buf_addstr(struct buf *b, const char *text);
 void buf_addch(struct buf *b, char c);

@@ -1,6 +1,6 @@
 /*
- * Error text that travels with an error number. common/ and format/ never print and never exit:
- * they return -errno and leave the sentence here, for the program to show.
+ * An error number and its text. common/ and format/ never print and never exit: they return -errno and store a
+ * sentence here for the program to show.
  */
 #ifndef COMMON_ERROR_H
 #define COMMON_ERROR_H

@@ -4,8 +4,8 @@
 
 #include "common/error.h"
 
-/* Opens a regular file for reading: what has no end, or lets the one who opens it wait (pipes, devices), is refused.
- * A descriptor, or -errno with a text that begins with the path. */
+/* Opens a regular file for reading; pipes and devices are refused, because they may block or never end. Returns a
+ * descriptor, or -errno with a text that begins with the path. */
 int file_open(const char *path, struct error *e);
 
 #endif

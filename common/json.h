@@ -15,11 +15,11 @@ struct json *json_parse(const char *text, size_t len, struct error *e); /* NULL 
 struct json *json_load(const char *path, struct error *e);
 void json_free(struct json *j);
 
-/* Looking: NULL, the fallback or 0 where the value is not of that kind. All take NULL. */
+/* Reading: NULL, the fallback or 0 if the value is not of that kind. All accept NULL. */
 struct json *json_get(const struct json *object, const char *key);
 struct json *json_at(const struct json *array, size_t i);
 size_t json_count(const struct json *array_or_object);
-/* The key behind `key` (NULL: the first); NULL behind the last. */
+/* The key after `key` (NULL: the first); NULL after the last. */
 const char *json_next_key(const struct json *object, const char *key);
 const char *json_text(const struct json *j, const char *fallback);
 double json_number(const struct json *j, double fallback);

@@ -3,8 +3,8 @@
  *
  *   pm_reader_open_* -> pm_reader_next ... -> pm_reader_close
  *
- * The reader never believes a byte before its checksum holds, never allocates beyond format/limits.h, and never
- * joins what lies on two sides of damage: after damage it goes on at the next key chunk and says what is lost.
+ * The reader never trusts a byte before verifying its checksum, never allocates beyond format/limits.h, and never
+ * takes differences across damage: after damage it continues at the next key chunk and reports what is lost.
  */
 #ifndef FORMAT_READER_H
 #define FORMAT_READER_H
@@ -31,15 +31,14 @@ struct pm_input {
 /* Inputs. Each fills *in; its close frees what belongs to it. A path "-" is standard input. */
 int pm_input_path(struct pm_input *in, const char *path, bool growing, struct error *e);
 int pm_input_memory(struct pm_input *in, const void *data, size_t len); /* borrows data */
-/* Unwraps a zstd stream around a whole recording; takes over *inner. `head`, `head_len`: the bytes of it that were
- * read already. -EINVAL if they do not begin such a stream: *in is then *inner, as it was. A stream that is cut
+/* Unwraps a zstd stream around a whole recording; takes ownership of *inner. `head`, `head_len`: the bytes of it that
+ * were read already. -EINVAL if they do not begin such a stream: *in is then *inner, as it was. A stream that is cut
  * ends like a cut recording, but reading fails with -ENODATA if nothing at all could be unpacked. */
 int pm_input_zstd(struct pm_input *in, struct pm_input *inner, const void *head, size_t head_len, struct error *e);
 
-/* Takes over *in in every case. An input that is no recording is -EINVAL, and the text says what it is
- * instead (empty, a PCP archive, a perf.data file, a recording of a newer major version ...). A directory is
- * -EISDIR, one that holds recordings of a newer major version or with unknown incompatible features and no others is
- * -ENOTSUP. */
+/* Takes ownership of *in in every case. An input that is not a recording is -EINVAL, and the text says what it is
+ * (empty, a PCP archive, a perf.data file, a recording of a newer major version ...). A directory is -EISDIR, one
+ * that holds recordings of a newer major version or with unknown incompatible features and no others is -ENOTSUP. */
 int pm_reader_open(struct pm_reader **r, struct pm_input *in, struct error *e);
 void pm_reader_close(struct pm_reader *r);
 
@@ -68,11 +67,11 @@ enum pm_model_parts {
 };
 
 enum pm_damage_kind {
-	PM_DAMAGE_GARBAGE,   /* bytes between frames that are no frame, or a frame whose checksum fails */
+	PM_DAMAGE_GARBAGE,   /* bytes between frames, or a frame whose checksum fails */
 	PM_DAMAGE_CUT,       /* the file ends inside a frame */
 	PM_DAMAGE_NO_END,    /* the file ends between two frames, without an end frame */
 	PM_DAMAGE_LOST,      /* whole frames are missing (the sequence jumps) */
-	PM_DAMAGE_DEPENDENT, /* an intact chunk that cannot be decoded because the one it depends on is lost */
+	PM_DAMAGE_DEPENDENT, /* an intact chunk that cannot be decoded because the chunk it depends on is lost */
 	PM_DAMAGE_CONTENT,   /* a frame with a good checksum whose content breaks the rules */
 	PM_DAMAGE_FOREIGN,   /* frames of another recording inside this one */
 };
@@ -116,8 +115,8 @@ int pm_reader_next(struct pm_reader *r, struct pm_item *item);
  * from absolute values again, at the latest in the next key chunk. */
 void pm_reader_select(struct pm_reader *r, bool (*wanted)(void *ctx, const struct pm_group *g), void *ctx);
 
-/* Drops what has retired from the model, from time to time: for those who need nothing of the past. See
- * pm_model_forget(). Not between a chunk and its pm_reader_decode(). */
+/* Drops retired instances and groups from the model, from time to time; for callers that need nothing of the past.
+ * See pm_model_forget(). Do not call it between a chunk and its pm_reader_decode(). */
 void pm_reader_forget(struct pm_reader *r);
 
 /* The values of the chunk that pm_reader_next() returned last. *chunk stays valid until the next call of either
@@ -125,17 +124,17 @@ void pm_reader_forget(struct pm_reader *r);
  * damage, which is also listed and returned as the next item; -EINVAL: the last item was no chunk. */
 int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk);
 
-/* What was met so far that this version cannot read: one line each, "" if there was nothing. It is no damage. Values that
- * it concerns are missing with PM_REASON_NEWER; of a recording with unknown features there are no items. */
+/* What this version could not read so far: one line each, "" if nothing. It is not damage. Values that it concerns
+ * are missing with PM_REASON_NEWER; of a recording with unknown features there are no items. */
 const char *pm_reader_newer(const struct pm_reader *r);
 
 /* Whether the input is no stream: everything that it has is there at once. */
 bool pm_reader_seekable(const struct pm_reader *r);
 
 /* Goes to the last key chunk that starts at or before `monotonic_ns` (or to the first), within the recording at hand.
- * Definitions and events that lie between come as items before it, chunks do not. Unless `all`, what has come and gone
- * meanwhile is left out, too, if the index tells where a copy of the definitions stands; who has gone is then said to
- * have gone before that copy. -ESPIPE on a stream. */
+ * Definitions and events that lie between come as items before it, chunks do not. Unless `all`, instances that came
+ * and went in between are left out, too, if the index has the place of a copy of the definitions; instances that are
+ * gone are then reported as gone before that copy. -ESPIPE on a stream. */
 int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns, bool all);
 
 /* How far the recording at hand reaches. */
@@ -154,8 +153,8 @@ int pm_reader_clocks(struct pm_reader *r, struct pm_clocks *clocks, size_t max, 
 
 /* Valid until the reader is closed, changed by pm_reader_next(). */
 const struct pm_model *pm_reader_model(const struct pm_reader *r);
-/* All damage so far, with both ends of the time range filled in where known. Damage that turns out to go on right
- * behind what was returned as an item already makes that entry longer. */
+/* All damage so far, with both ends of the time range filled in where known. If damage turns out to continue right
+ * after what was already returned as an item, that entry grows. */
 const struct pm_damage *pm_reader_damage(const struct pm_reader *r, size_t *n);
 /* Wall time (ns since 1970) of a CLOCK_MONOTONIC time, from the nearest chunk's clocks; 0 if not recorded. */
 uint64_t pm_reader_realtime(const struct pm_reader *r, uint64_t monotonic_ns);

@@ -1,7 +1,7 @@
 /*
- * Typed values and maps with integer keys: how a recording says everything that is not a counter's number.
- * The number of a key is its privacy class (SPEC.md, "Privacy"): 1-99 technical, 100-199 identity of the
- * machine, 200-299 person or workload, 300-399 absolute time. Redaction needs nothing but the number.
+ * Typed values and maps with integer keys: how a recording stores everything but counter values. The number of a key
+ * is its privacy class (SPEC.md, "Privacy"): 1-99 technical, 100-199 identity of the machine, 200-299 person or
+ * workload, 300-399 absolute time. Redaction needs only the number.
  */
 #ifndef FORMAT_VALUE_H
 #define FORMAT_VALUE_H

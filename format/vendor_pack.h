@@ -1,5 +1,5 @@
 /*
- * A pack of what CPU vendors say of their events and metrics, by CPU, so that who starts reads that of one CPU only.
+ * A pack of CPU vendors' events and metrics, sorted by CPU, so that a program reads only those of one CPU.
  *
  *   "PMVENDR1", length of the index (u32 LE), its CRC-32C (u32 LE), the index, and behind it zstd frames. The index is
  *   lines of words with TABs between:
@@ -47,11 +47,11 @@ struct vendor_pack {
  * -ENOENT without a text if there is none, or -errno. */
 int vendor_pack_find(struct vendor_pack *p, struct error *e);
 void vendor_pack_close(struct vendor_pack *p);
-/* Where the user's is. Owned by the caller; NULL: he has no folder. */
+/* The path of the user's pack. Owned by the caller; NULL: the user has no directory for it. */
 char *vendor_pack_path(void);
 
-/* All that the pack has for a CPU, of its sets one behind the other: rows, sentences beside them (`help`), and one text of
- * metrics each. Nothing at all is no error. */
+/* Everything that the pack has for a CPU, set after set: rows, their help texts (`help`), and one text of metrics
+ * each. An empty result is not an error. */
 #define VENDOR_TEXTS 4
 struct vendor_texts {
 	struct {

@@ -1,4 +1,4 @@
-/* The stretch of the input that is in memory, in front of which the reader stands. */
+/* The part of the input that is in memory, from the reader's current place on. */
 #ifndef FORMAT_WINDOW_H
 #define FORMAT_WINDOW_H
 
@@ -29,8 +29,8 @@ static inline size_t window_has(const struct window *w)
 void window_release(struct window *w);
 /* Sets `first` and `most`, in bytes. */
 void window_pace(struct window *w, size_t first, size_t most);
-/* Makes `len` bytes from the current place available; fewer only at the end. Memory grows with what has really been
- * read. 0 or -errno. */
+/* Makes `len` bytes from the current place available; fewer only at the end. Memory grows only with what has actually
+ * been read. 0 or -errno. */
 int window_need(struct window *w, uint64_t len);
 /* Goes forward; on a stream by reading. Ends at the end of the input if that comes first. */
 int window_skip(struct window *w, uint64_t len);

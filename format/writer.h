@@ -1,11 +1,11 @@
 /*
- * Writing a recording. The writer only appends; every frame leaves through one call of the sink, so that a
- * recorder that dies leaves whole frames behind.
+ * Writing a recording. The writer only appends, and passes each frame to the sink in one call, so a recorder that
+ * dies leaves whole frames behind.
  *
  *   pm_writer_new -> (fill the model) -> pm_writer_define -> chunks, events, more definitions -> pm_writer_finish
  *
- * All functions return 0 or -errno; the first failure of the sink sticks, and pm_writer_error() has its text.
- * Not thread-safe: one thread writes.
+ * All functions return 0 or -errno; the first failure of the sink is kept, and pm_writer_error() has its text. Not
+ * thread-safe: one thread writes.
  */
 #ifndef FORMAT_WRITER_H
 #define FORMAT_WRITER_H
@@ -36,25 +36,24 @@ struct pm_writer_config {
 
 /* Writes nothing yet. 0, or -errno with the text in *e. */
 int pm_writer_new(struct pm_writer **w, const struct pm_writer_config *config, struct error *e);
-/* Writes nothing either: a recording that was not finished stays cut. */
+/* Writes nothing: a recording that was not finished stays cut. */
 void pm_writer_free(struct pm_writer *w);
 
 /* Writes the header (once) and all that the model has gained since the last call: topology, counters, groups,
  * instances added and retired, strings, PMUs, probes, config. The model may then forget what has retired. Called by
  * pm_writer_chunk() and _finish() too. */
 int pm_writer_define(struct pm_writer *w);
-/* Takes the event. It is written, with others and behind what the model has gained, by pm_writer_flush() or with the
- * next chunk, whichever comes first. */
+/* Copies the event. It is written, with others and after new definitions of the model, by
+ * pm_writer_flush() or with the next chunk, whichever comes first. */
 int pm_writer_event(struct pm_writer *w, const struct pm_event *event);
 int pm_writer_flush(struct pm_writer *w);
 /* Repeats the definitions first, when they are due (SPEC.md, "Repetition"). Groups may come in any order and may
  * differ from chunk to chunk; key chunks are chosen by the writer. Those that retired cannot be in it. */
 int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk);
-/* Writes the chunk that the reader has decoded last as it lies there, without packing it anew. `chunk` says run,
- * segment, flags, numbers and clocks in the output; its ticks and values are those of the input. `group`: the id in
- * the writer's model for each of the reader's `n` groups, by id - 1. -EAGAIN: nothing was written, pm_writer_chunk()
- * has to do it, because it depends on a chunk that was not written in this way right before, or its columns mean
- * something else. */
+/* Writes the chunk that the reader decoded last as it is, without packing it again. `chunk` says run, segment, flags,
+ * numbers and clocks in the output; its ticks and values are those of the input. `group`: the id in the writer's
+ * model for each of the reader's `n` groups, by id - 1. -EAGAIN: nothing was written, pm_writer_chunk() has to do it,
+ * because it depends on a chunk that was not written in this way right before, or its columns mean something else. */
 struct pm_reader;
 struct pm_repack {
 	const uint32_t *group;
@@ -69,7 +68,7 @@ int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *c
 /* The chunk that was written last holds the rows of the one that was decoded last, moved in this way. False: it does
  * not, in a place that matters to the next. */
 bool pm_repack_follows(struct pm_writer *w, struct pm_reader *r, const struct pm_repack *how);
-/* The next chunk shall be a key chunk (after a gap). */
+/* Makes the next chunk a key chunk (after a gap). */
 void pm_writer_break(struct pm_writer *w);
 /* Index and end frame. */
 int pm_writer_finish(struct pm_writer *w);

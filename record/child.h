@@ -1,5 +1,5 @@
 /*
- * The command: forked early so that its pid is known to those who follow it, started when all is ready.
+ * The command: forked early, so that its pid is known to events that follow it; started when everything is ready.
  */
 #ifndef RECORD_CHILD_H
 #define RECORD_CHILD_H

@@ -1,4 +1,4 @@
-/* The commands of pmrec: a row here and one cmd_NAME.c each; without a command's word it records. */
+/* The commands of pmrec: a row here and one cmd_NAME.c each; without the name of a command, pmrec records. */
 #ifndef RECORD_COMMANDS_H
 #define RECORD_COMMANDS_H
 

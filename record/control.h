@@ -1,6 +1,6 @@
 /*
- * What others say to a running recorder: commands through --control (perf's protocol: one a line, each answered
- * with "ack"), and those of `pmrec mark` and `pmrec dump` through a socket that has no place in the file system.
+ * Requests to a running recorder: commands through --control (perf's protocol: one per line, each answered with
+ * "ack"), and those of `pmrec mark` and `pmrec dump` through an abstract socket.
  */
 #ifndef RECORD_CONTROL_H
 #define RECORD_CONTROL_H

@@ -1,7 +1,7 @@
 /*
- * The flight recorder's other half: what takes the last minutes out of a recorder at work. `pmrec dump` asks the recorder
- * by its socket (marksocket.h) for its files, and lets `pmrep merge` make one recording of them; a recorder that dumps
- * of itself starts a process that does the same.
+ * The flight recorder's other half: copying the last minutes out of a running recorder. `pmrec dump` asks the
+ * recorder by its socket (marksocket.h) for its files, and lets `pmrep merge` make one recording of them; a recorder
+ * that dumps by itself starts a process that does the same.
  */
 #ifndef RECORD_DUMP_H
 #define RECORD_DUMP_H

@@ -1,4 +1,4 @@
-/* --pre and --post: commands of the shell before and after a run. */
+/* --pre and --post: shell commands before and after a run. */
 #ifndef RECORD_HOOK_H
 #define RECORD_HOOK_H
 

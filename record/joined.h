@@ -1,4 +1,4 @@
-/* A recording that pmrep reads while it is made: pmrec turbostat and pmrec perfstat. */
+/* A recording that pmrep reads while it is being made: pmrec turbostat and pmrec perfstat. */
 #ifndef RECORD_JOINED_H
 #define RECORD_JOINED_H
 

@@ -1,7 +1,7 @@
-/* What others say to a recorder: a socket "@pmrec/UID/PID.N" a recorder, in the abstract namespace. Names there belong to
- * whoever takes them first, so both sides look at the credentials of the other: a recorder listens to its user, to root,
- * and, if root runs it with a group other than root's, to the members of that group; who speaks does so to recorders of
- * the same user and of root only. A line has the words of --control. */
+/* Requests to a recorder: one socket "@pmrec/UID/PID.N" per recorder, in the abstract namespace. Anybody can take a
+ * name there, so both sides check the credentials of the other: a recorder listens to its user, to root, and, if root
+ * runs it with a group other than root's, to the members of that group; a client talks only to recorders of the same
+ * user and of root. A line has the words of --control. */
 #ifndef RECORD_MARKSOCKET_H
 #define RECORD_MARKSOCKET_H
 

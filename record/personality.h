@@ -1,4 +1,4 @@
-/* The words of a command line of turbostat or perf stat, and what those programs refuse of them. */
+/* Parsing command lines of turbostat and perf stat, with the errors that those programs report. */
 #ifndef RECORD_PERSONALITY_H
 #define RECORD_PERSONALITY_H
 

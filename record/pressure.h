@@ -1,5 +1,5 @@
 /*
- * Pressure stall information: the kernel watches for tasks that wait for a resource, and tells who polls a file of
+ * Pressure stall information: the kernel monitors tasks that wait for a resource, and wakes pollers of a file in
  * /proc/pressure (Documentation/accounting/psi.rst).
  */
 #ifndef RECORD_PRESSURE_H

@@ -1,4 +1,4 @@
-/* What the recorder says while it works: one line on stderr that is written over, if stderr is a terminal. */
+/* The progress line of the recorder on stderr, if that is a terminal. */
 #ifndef RECORD_PROGRESS_H
 #define RECORD_PROGRESS_H
 

@@ -1,5 +1,5 @@
-/* pmrec at work: what cmd_record.c leads from start to end, recorder_obey.c lets others steer meanwhile, and
- * recorder_tell.c tells of. */
+/* A running recorder: cmd_record.c runs it from start to end, recorder_obey.c executes requests meanwhile, and
+ * recorder_tell.c prints what it does. */
 #ifndef RECORD_RECORDER_H
 #define RECORD_RECORDER_H
 

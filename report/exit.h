@@ -1,4 +1,4 @@
-/* How pmrep ends. */
+/* Exit statuses of pmrep. */
 #ifndef REPORT_EXIT_H
 #define REPORT_EXIT_H
 

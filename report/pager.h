@@ -1,4 +1,4 @@
-/* What a person reads on a terminal goes through a pager. */
+/* Sends text that a person reads on a terminal through a pager. */
 #ifndef REPORT_PAGER_H
 #define REPORT_PAGER_H
 

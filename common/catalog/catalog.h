@@ -1,6 +1,6 @@
 /*
- * What the project knows of counters that the kernel does not describe itself: names, units, scopes, widths. Data;
- * both programs may look, only sources turn rows into counters of a recording.
+ * Counters that the kernel does not describe itself: names, units, scopes, widths. Only data; both programs may read
+ * it, and sources turn rows into counters of a recording.
  */
 #ifndef COMMON_CATALOG_CATALOG_H
 #define COMMON_CATALOG_CATALOG_H

@@ -1,7 +1,7 @@
 /*
- * Classes of PMUs whose sysfs says less than a tool has to know: units, defaults of filters, which events make a
- * useful set, what may not be counted together. A PMU belongs to a class by its identifier, or else by its name,
- * because kernels have called the same hardware by several names.
+ * Classes of PMUs for which sysfs says less than a tool needs: units, defaults of filters, which events make a useful
+ * set, what cannot be counted together. A PMU belongs to a class by its identifier, or else by its name, because
+ * kernels have called the same hardware by several names.
  */
 #ifndef COMMON_CATALOG_PMU_CLASS_H
 #define COMMON_CATALOG_PMU_CLASS_H
@@ -44,14 +44,13 @@ struct pmu_class {
 	const char *module, *config;           /* what drives it */
 	const struct pmu_class_event *event;   /* ends with name NULL */
 	const struct pmu_class_filter *filter; /* likewise */
-	/* What is recorded without being asked for: bundles that must stay together, separated by ';', events within
-	 * one by ','. The clock joins every group. A bundle behind '?' is left out where it would need one group
-	 * more. */
+	/* Recorded by default: bundles that must stay together, separated by ';', events within one by ','. The clock
+	 * joins every group. A bundle behind '?' is left out where it would need one group more. */
 	const char *defaults;
-	/* Every event has a counter of its own, and all count at once: events of separate groups belong together. */
+	/* Every event has its own counter and all count at once: separate groups cover the same time. */
 	bool fixed;
 	bool apart;          /* events of separate groups may be put together: more than fit into one make a number */
-	unsigned counters;   /* events that a group takes beside the clock; 0: to be found out by opening groups */
+	unsigned counters;   /* events that fit into a group besides the clock; 0: found out by opening groups */
 	const char *instead; /* recorded by default only where the machine has no PMU of that class; or NULL */
 	const char *sockets; /* bundles that are recorded where it has one, if there are several sockets; or NULL */
 	bool clock_filtered; /* the filters' defaults are written out for its clock, too */

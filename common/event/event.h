@@ -45,7 +45,7 @@ struct event_alias {
 struct event_pmu;
 struct event_term;
 
-/* What is known of PMUs beyond their format files. Both functions may append lines to `notes`; both return -EINVAL
+/* What is known about PMUs beyond their format files. Both functions may append lines to `notes`; both return -EINVAL
  * with the rule in *e. */
 struct event_pmu_hooks {
 	/* 1: the term was put into the words; 0: it is to be taken as any other. */
@@ -202,7 +202,7 @@ struct event {
 	uint32_t group;    /* > 0: number of the braces it stands in, one number for each PMU in them; 0: alone */
 	uint32_t wildcard; /* > 0: events that one text was expanded to have the same number */
 	uint32_t parsed;   /* place of the text in everything that was resolved into the set */
-	int missing;       /* 0, or a positive errno: the name seems to be right, but cannot be looked up */
+	int missing;       /* 0, or a positive errno: the name looks right, but cannot be looked up */
 };
 
 struct event_set {
@@ -217,9 +217,9 @@ struct event_set {
 int event_resolve(const struct event_list *list, const struct event_view *view, struct event_set *set,
 		  struct buf *notes, struct error *e);
 void event_set_release(struct event_set *set);
-/* Takes the column out of the message of event_resolve(), for who has not written the text alone. */
+/* Removes the column from the message of event_resolve(), for callers whose text the user did not write alone. */
 void event_error_plain(struct error *e);
-/* Frees what one event owns, for who takes it out of a set. */
+/* Frees what one event owns; for callers that remove it from a set. */
 void event_release(struct event *ev);
 /* Canonical text with other modifiers, as when the kernel part was refused. Replaces event->name and ->mods.
  * 0 or -ENOMEM. */
@@ -259,7 +259,7 @@ enum event_tool {
  * -ENOMEM. */
 int event_tool_pmu(struct event_pmu *pmu, bool slots);
 
-/* What is counted where nobody names events: perf's defaults and what each -d adds, and turbostat's. */
+/* Default events: perf's, what each -d adds, and turbostat's. */
 struct event_default {
 	const char *name;
 	unsigned detailed;  /* how many -d it takes */

@@ -1,6 +1,6 @@
 /*
  * Events of CPU vendors, in the JSON schema of perf's pmu-events: files of objects with EventName and the fields of
- * an event's code. They become aliases of the PMUs that they are for, as if the kernel had named them in sysfs.
+ * an event's code. They become aliases in the PMUs that they are for, as if sysfs had named them.
  */
 #ifndef COMMON_EVENT_VENDOR_EVENTS_H
 #define COMMON_EVENT_VENDOR_EVENTS_H
@@ -42,11 +42,12 @@ void vendor_events_free(struct vendor_events *v);
 int vendor_events_print(struct vendor_events *v, struct buf *rows, struct buf *help, struct buf *notes);
 /* Adds such lines to *v (NULL: a new one), and takes over both texts; `help` may be NULL. 0 or -ENOMEM. */
 int vendor_events_unpack(struct vendor_events **v, char *rows, char *help);
-/* Of what is packed only events whose names stand in a text that was given here are applied. 0 or -ENOMEM. */
+/* Limits the packed events that are applied to those named in one of the texts given here. 0 or -ENOMEM. */
 int vendor_events_words(struct vendor_events *v, const char *text);
 /*
  * Adds the events to the PMUs. An event of the same name that the PMU has is replaced: the user has asked for the
- * file. What cannot be understood is left out with a line in `notes`. The number of aliases added, or -ENOMEM.
+ * file. Events that cannot be understood are left out, with a line in `notes`. The number of aliases added, or
+ * -ENOMEM.
  */
 int vendor_events_apply(struct vendor_events *v, struct event_pmu *pmu, size_t n_pmus, struct buf *notes);
 /* The pattern of PMU names that a Unit stands for, at least 64 bytes; NULL: the PMUs of the cores. */

@@ -1,6 +1,6 @@
 /*
- * Type information (BTF) of the kernel and of BPF programs: where members of structures are, what functions are
- * called, and the little that a program needs so that others can be attached to it.
+ * Type information (BTF) of the kernel and of BPF programs: offsets of structure members, names of functions, and the
+ * minimum that a program needs so that others can attach to it.
  */
 #ifndef RECORD_BPF_BTF_H
 #define RECORD_BPF_BTF_H

@@ -1,6 +1,6 @@
 /*
- * bpf(2), and nothing else: maps, programs, links, each a file descriptor that its caller closes. Whatever is made
- * here goes with the last descriptor (and with pmrec, however it ends), but for what bpf_pin() has given a name.
+ * bpf(2), and nothing else: maps, programs, links, each a file descriptor that its caller closes. Objects end with
+ * their last descriptor (so with pmrec, however it ends), except those that bpf_pin() gave a name.
  */
 #ifndef RECORD_BPF_CALL_H
 #define RECORD_BPF_CALL_H

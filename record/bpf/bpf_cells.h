@@ -1,8 +1,7 @@
 /*
- * Where BPF programs leave what they count: an array in the kernel that pmrec sees in its own memory, so reading it
- * costs no system call and needs no right. Elements are written on one CPU each, as three plain words. Who reads on
- * that CPU reads them whole; who reads on another one may find a word that is one switch of tasks newer than the
- * others.
+ * Counts of BPF programs: a kernel array mapped into pmrec's memory, so reading it needs neither a system call nor a
+ * capability. Elements are written on one CPU each, as three plain words. A reader on that CPU sees them
+ * consistently; a reader on another CPU may see one word that is a task switch newer than the others.
  */
 #ifndef RECORD_BPF_CELLS_H
 #define RECORD_BPF_CELLS_H

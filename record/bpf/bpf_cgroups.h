@@ -1,7 +1,7 @@
 /*
- * Counting cgroups (--bpf-counters --for-each-cgroup): whenever a CPU changes to a task of another cgroup, all
- * events are read once, and the differences added to each asked-for cgroup that the old task is in, or below. So a
- * hundred cgroups need no more events than one. Only in the hierarchy of version 2.
+ * Counting cgroups (--bpf-counters --for-each-cgroup): whenever a CPU changes to a task of another cgroup, all events
+ * are read once, and the differences are added to each requested cgroup that contains the old task. So a hundred
+ * cgroups need no more events than one. Version 2 hierarchy only.
  */
 #ifndef RECORD_BPF_CGROUPS_H
 #define RECORD_BPF_CGROUPS_H

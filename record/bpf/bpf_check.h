@@ -1,4 +1,4 @@
-/* Whether this machine lets BPF programs count, and if not, what stands in the way. */
+/* Whether this machine lets BPF programs count, and if not, why. */
 #ifndef RECORD_BPF_CHECK_H
 #define RECORD_BPF_CHECK_H
 

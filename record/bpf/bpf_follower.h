@@ -1,5 +1,5 @@
 /*
- * Followers of a leader (bpf_leader.h): for every CPU, or for some tasks and what they begin.
+ * Followers of a leader (bpf_leader.h): for every CPU, or for some tasks and their children.
  */
 #ifndef RECORD_BPF_FOLLOWER_H
 #define RECORD_BPF_FOLLOWER_H

@@ -1,13 +1,13 @@
 /*
- * One event on every CPU for all who want to know it (--bpf-counters). A *leader* reads it whenever a CPU changes
- * from one task to another; *followers* of any number of processes run behind it, take the difference to what they
- * found there before, and add it where it is theirs: to a CPU, or to a task.
+ * One event on every CPU, shared by all recorders (--bpf-counters). A *leader* reads it whenever a CPU changes from
+ * one task to another; *followers* of any number of processes run behind it, take the difference from what they last
+ * saw, and add it to a CPU or to a task of theirs.
  *
  * Leaders are found through a map with a name in a BPF file system, from the words of struct perf_event_attr to the
  * ids of the leader's link and of its map of differences. That is the convention of perf stat --bpf-counters (Linux
  * 5.12), names and sizes included; perf's followers are attached to the leader's function and add the differences
- * that it leaves. Those of pmrec need no such trampoline, which some kernels and architectures lack. The last
- * follower that ends takes the leader and its events along.
+ * that it leaves. Those of pmrec need no such trampoline, which some kernels and architectures lack. The leader and
+ * its events end with the last follower.
  */
 #ifndef RECORD_BPF_LEADER_H
 #define RECORD_BPF_LEADER_H

@@ -1,7 +1,7 @@
 /*
- * A process with exactly the rights of the caller: it starts what he wants run, and makes and removes recordings, once
- * the recorder itself can do neither any more. It is forked when the command line is understood, and does what that
- * says and nothing else. A process has one.
+ * A process with exactly the caller's rights: it starts commands, and creates and removes recordings, once the
+ * recorder itself can no longer do either. It is forked when the command line has been parsed, and does only what
+ * that says. A process has one.
  */
 #ifndef RECORD_CALLER_H
 #define RECORD_CALLER_H

@@ -1,6 +1,6 @@
 /*
- * All clocks of the machine, read together. Who needs to pretend (tests of suspend and of a clock being set) hands
- * the sampler another struct clock_source.
+ * All clocks of the machine, read together. Tests of suspend and of setting a clock hand the sampler another struct
+ * clock_source.
  */
 #ifndef RECORD_CLOCKS_H
 #define RECORD_CLOCKS_H

@@ -1,4 +1,4 @@
-/* Which CPUs are online, looked at from time to time; works where no kernel messages can be received. */
+/* Which CPUs are online, checked from time to time; works where no kernel messages can be received. */
 #ifndef RECORD_HOTPLUG_H
 #define RECORD_HOTPLUG_H
 

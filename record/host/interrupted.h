@@ -1,4 +1,4 @@
-/* Signals that end programs are blocked and wait for the control thread; who waits for something else looks here. */
+/* Fatal signals are blocked, and wait for the control thread; code that waits for something else checks here. */
 #ifndef RECORD_INTERRUPTED_H
 #define RECORD_INTERRUPTED_H
 

@@ -1,4 +1,4 @@
-/* What is mounted where, as /proc/mounts says it. */
+/* What is mounted where, from /proc/mounts. */
 #ifndef RECORD_MOUNTS_H
 #define RECORD_MOUNTS_H
 

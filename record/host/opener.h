@@ -1,8 +1,9 @@
 /*
- * The one process of pmrec that keeps what rights pmrec has beyond its caller, or root beyond ordinary users. It is
- * forked before anything is parsed, and opens for the recorder what that may not open itself: performance events, BPF
- * objects, and the files of the machine that a table allows. What the caller names by path is never opened here.
- * A process has one opener as it has one set of credentials. All functions may be called from any thread.
+ * The one process of pmrec that keeps the capabilities that pmrec has beyond its caller, or root beyond ordinary
+ * users. It is forked before anything is parsed, and opens for the recorder what the recorder may not open itself:
+ * performance events, BPF objects, and the files of the machine that a table allows. What the caller names by path is
+ * never opened here. A process has one opener as it has one set of credentials. All functions may be called from any
+ * thread.
  */
 #ifndef RECORD_OPENER_H
 #define RECORD_OPENER_H

@@ -1,4 +1,4 @@
-/* What the two sides of the opener agree on. */
+/* The protocol between the two sides of the opener. */
 #ifndef RECORD_OPENER_PRIVATE_H
 #define RECORD_OPENER_PRIVATE_H
 

@@ -1,7 +1,8 @@
 /*
- * What pmrec may do beyond its caller, and when. A program with more rights than its caller gives them all up before
- * it reads a word of his; the opener (record/host/opener.h) keeps them. One that has its caller's own, as root's, has
- * them in effect only around what the caller names, and gives them up before the first thread samples.
+ * What pmrec may do beyond its caller, and when. A program with more rights than its caller drops them all before it
+ * reads any of the caller's input; the opener (record/host/opener.h) keeps them. One with its caller's own rights,
+ * such as root's, has them in effect only while it handles what the caller names, and drops them before the first
+ * thread samples.
  */
 #ifndef RECORD_PRIVILEGES_H
 #define RECORD_PRIVILEGES_H

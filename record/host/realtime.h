@@ -1,5 +1,5 @@
-/* Threads that go before all ordinary work, with a bound: one that runs too long at a stretch is an ordinary one from
- * then on. */
+/* Threads that run ahead of all ordinary work, with a limit: one that runs too long without sleeping becomes an
+ * ordinary thread. */
 #ifndef RECORD_REALTIME_H
 #define RECORD_REALTIME_H
 

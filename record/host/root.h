@@ -1,6 +1,6 @@
 /*
  * Files of the machine under a root that can be moved (--root): all of /sys, /proc and /dev is opened here. Paths are
- * given without leading root, as "/sys/devices/system/cpu/online".
+ * given without the root, such as "/sys/devices/system/cpu/online".
  */
 #ifndef RECORD_ROOT_H
 #define RECORD_ROOT_H

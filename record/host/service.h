@@ -1,6 +1,6 @@
 /*
- * What the service manager that started pmrec wants to know (sd_notify(3), Type=notify): that it records, that it is
- * alive, that it ends. Nothing is sent where nobody asks.
+ * What the service manager that started pmrec wants to know (sd_notify(3), Type=notify): that it is recording, alive,
+ * or ending. Nothing is sent unless the manager asked for it.
  */
 #ifndef RECORD_SERVICE_H
 #define RECORD_SERVICE_H

@@ -1,4 +1,4 @@
-/* What the kernel tells of tasks when they end (taskstats), and of what processes read and write. */
+/* What the kernel reports about tasks when they end (taskstats), and about I/O of processes. */
 #ifndef RECORD_TASKSTATS_H
 #define RECORD_TASKSTATS_H
 

@@ -1,7 +1,7 @@
 /*
- * --smi-cost: core counters stand still while the firmware handles an interrupt of its own. That is a setting of the
- * whole machine, the only one that pmrec ever changes, so it is put back however pmrec ends: a process of its own
- * holds the file and waits until the recorder is gone.
+ * --smi-cost: core counters are frozen while the firmware handles an interrupt of its own. This is a setting of the
+ * whole machine, the only one that pmrec ever changes, so it is restored however pmrec ends: a separate process holds
+ * the file and waits until the recorder is gone.
  */
 #ifndef RECORD_FREEZE_SMI_H
 #define RECORD_FREEZE_SMI_H

@@ -1,4 +1,4 @@
-/* NVIDIA's root ports and what is below them, from PCI configuration space (common/pci_map.h). */
+/* NVIDIA's root ports and the devices below them, from PCI configuration space (common/pci_map.h). */
 #ifndef RECORD_PCI_CONFIG_H
 #define RECORD_PCI_CONFIG_H
 

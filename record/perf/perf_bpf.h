@@ -1,7 +1,7 @@
 /*
  * perf events that BPF programs count (-b, --bpf-counters, the modifier b). Three ways, one row each in a table:
- * around the runs of other BPF programs, through leaders that many share, and for cgroups. What rows hold and how
- * they are read differs; what comes of it are counts with enabled and running times as always.
+ * around the runs of other BPF programs, through leaders that many share, and for cgroups. Rows differ in what they
+ * hold and how they are read; the result is counts with enabled and running times, as for other events.
  */
 #ifndef RECORD_PERF_BPF_H
 #define RECORD_PERF_BPF_H

@@ -1,5 +1,5 @@
 /*
- * --per-thread: tasks that begin and end while they are counted. The kernel writes a record of each into buffers that
+ * --per-thread: tasks that start and end while they are counted. The kernel writes a record of each into buffers that
  * this reads; a new task gets its events at once, and a place in the recording a little later, together with others
  * that began meanwhile. What a task did in the microseconds before its events were open is not counted, and one that
  * was gone by then is counted in `missed`.

@@ -1,6 +1,6 @@
 /*
- * Sampling in the kernel: a leader that is a clock of the CPU writes time and counts of its whole group into a ring of
- * memory, each tick, from the timer's interrupt. No thread is woken for it, so a busy CPU makes none late.
+ * Sampling in the kernel: a leader that is a clock of the CPU writes time and counts of its whole group into a ring
+ * of memory, each tick, from the timer's interrupt. No thread is woken, so no tick is late on a busy CPU.
  */
 #ifndef RECORD_PERF_RING_H
 #define RECORD_PERF_RING_H

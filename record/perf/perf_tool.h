@@ -1,5 +1,5 @@
 /*
- * Events of the PMU "tool": what pmrec counts itself, recorded beside the kernel's events so that a replay needs
+ * Events of the PMU "tool": what pmrec counts itself, recorded with the kernel's events so that a replay needs
  * nothing else. duration_time is CLOCK_MONOTONIC. user_time and system_time come from /proc/stat (with what ran
  * niced) where CPUs are counted, from the stat file of each process or, where threads are what is counted, each
  * thread in /proc otherwise. Those of a process include its children that have ended; those of a command are its

@@ -1,4 +1,4 @@
-/* Names of events as libpfm4 has them (--pfm-events). */
+/* Event names of libpfm4 (--pfm-events). */
 #ifndef RECORD_PFM_H
 #define RECORD_PFM_H
 

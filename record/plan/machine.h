@@ -1,4 +1,4 @@
-/* Whom the recording is about: topology, CPU identity, facts of the kernel. */
+/* The machine being recorded: topology, CPU identity, facts about the kernel. */
 #ifndef RECORD_MACHINE_H
 #define RECORD_MACHINE_H
 

@@ -1,4 +1,4 @@
-/* Counters whose names the machine gives: a catalog row with a '*' and what stands for it here. */
+/* Counters whose names the machine gives: a catalog row with a '*', and what replaces it here. */
 #ifndef RECORD_MEMBER_H
 #define RECORD_MEMBER_H
 

@@ -1,5 +1,5 @@
 /*
- * What shall be recorded: built before sampling from the options and the machine, extended at run time by hotplug,
+ * What is to be recorded: built before sampling from the options and the machine, extended at run time by hotplug,
  * new tasks and -r. Sources write into it; the sampler reads it.
  */
 #ifndef RECORD_PLAN_H

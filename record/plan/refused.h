@@ -1,4 +1,4 @@
-/* What could not be recorded, said once and briefly, with the command that would allow it. */
+/* Reporting what could not be recorded: once, briefly, with the command that would allow it. */
 #ifndef RECORD_REFUSED_H
 #define RECORD_REFUSED_H
 

@@ -1,4 +1,4 @@
-/* Which CPU sits where: packages, dies, clusters, cores, threads, nodes, caches, types of CPUs. */
+/* Where each CPU is: packages, dies, clusters, cores, threads, nodes, caches, types of CPUs. */
 #ifndef RECORD_TOPOLOGY_H
 #define RECORD_TOPOLOGY_H
 

@@ -1,4 +1,4 @@
-/* What recording has cost the machine, for the recording to say. */
+/* What recording costs the machine, stored in the recording. */
 #ifndef RECORD_COST_H
 #define RECORD_COST_H
 

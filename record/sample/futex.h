@@ -1,4 +1,4 @@
-/* Sleeping until a word changes or an absolute CLOCK_MONOTONIC time comes: one system call, no lock. */
+/* Sleeping until a word changes or until an absolute CLOCK_MONOTONIC time: one system call, no lock. */
 #ifndef RECORD_FUTEX_H
 #define RECORD_FUTEX_H
 

@@ -1,11 +1,12 @@
 /*
  * What lies between the format's writer and the file: whole frames, in their order, in memory, until the file takes
- * them. A pipe that nobody reads or a disk that stands still therefore stops neither the one who encodes nor the one
- * who controls; what it costs is memory, and its limit is in bytes.
+ * them. A pipe that nobody reads or a disk that hangs therefore blocks neither encoding nor control; it only costs
+ * memory, limited in bytes.
  *
  * The frames are written by a process of its own that shares all memory and all descriptors with this one. A thread
- * would do, but for a frozen file system: who writes to it cannot even be killed, and a program ends only when all of
- * its threads have. Where the kernel or what stands in for it refuses such a process, it is a thread.
+ * would do, except for a frozen file system: a thread that writes to it cannot even be killed, and a program ends
+ * only when all of its threads have. Where the kernel, or an emulation of it, refuses such a process, a thread is
+ * used.
  */
 #ifndef RECORD_OUTLET_H
 #define RECORD_OUTLET_H

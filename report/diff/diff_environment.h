@@ -1,4 +1,4 @@
-/* What is different about the machines, the recorders and the recordings, before any number is looked at. */
+/* How the machines, the recorders and the recordings differ, apart from their numbers. */
 #ifndef REPORT_DIFF_ENVIRONMENT_H
 #define REPORT_DIFF_ENVIRONMENT_H
 

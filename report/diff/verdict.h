@@ -1,6 +1,6 @@
 /*
- * Is it slower, and can it be believed: two sets of runs of one metric to a verdict. A run is one number; what it is
- * made of does not matter here, except that runs too few to tell how runs vary among themselves need to be told.
+ * Is it slower, and is that certain: from two sets of runs of one metric to a verdict. A run is one number; what it
+ * is made of does not matter here, except that runs too few to tell how runs vary among themselves need to be told.
  *
  * Two steps, because a verdict looks at its neighbours: verdict_measure() for every metric of a level, then
  * statistics_false_discovery() over their p_tested, then verdict_decide().

@@ -1,4 +1,4 @@
-/* Text on its way to a descriptor: it collects in one buffer and leaves with few writes. */
+/* Buffered text output to a descriptor, in few writes. */
 #ifndef REPORT_OUTPUT_H
 #define REPORT_OUTPUT_H
 

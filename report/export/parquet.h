@@ -1,7 +1,8 @@
 /*
  * A Parquet file as it is being written: columns, row groups, dictionaries, statistics; it knows bytes and no
- * recordings. Of the format only what pays: one page a column of a row group, dictionaries for everything but measured
- * values, differences for long series of integers, zstd. The facts are those of parquet-format 2.10.
+ * recordings. Only the parts of the format that pay off: one page per column of a row group, dictionaries for
+ * everything but measured values, differences for long series of integers, zstd. The facts are those of
+ * parquet-format 2.10.
  */
 #ifndef REPORT_PARQUET_H
 #define REPORT_PARQUET_H

@@ -1,4 +1,4 @@
-/* Thrift's compact protocol, as much of it as the metadata of Parquet takes. Errors stay in the buffer. */
+/* Thrift's compact protocol, as far as the metadata of Parquet needs it. Errors are kept in the buffer. */
 #ifndef REPORT_THRIFT_H
 #define REPORT_THRIFT_H
 

@@ -1,6 +1,6 @@
 /*
- * Waiting for something to happen: a sink that prints nothing, and stops the pipeline at the end of the first interval
- * of which an expression over metrics of the whole system is true.
+ * Waiting for something to happen: a sink that prints nothing, and stops the pipeline at the end of the first
+ * interval for which an expression over metrics of the whole system is true.
  */
 #ifndef REPORT_WHEN_H
 #define REPORT_WHEN_H

@@ -3,7 +3,7 @@
  *
  *   html_collect (a sink of the pipeline) -> html_recording -> html_page
  *
- * Everything that the page says of a recording is in html_recording, in memory that does not grow with its length.
+ * Everything that the page says about a recording is in html_recording, in memory that does not grow with its length.
  */
 #ifndef REPORT_HTML_H
 #define REPORT_HTML_H

@@ -1,5 +1,4 @@
-/* What a page is written with: text made safe for markup and for scripts, base64, and the digest that a content
- * security policy knows a script by. */
+/* Escaping text for markup and scripts, base64, and script digests for a content security policy. */
 #ifndef REPORT_HTML_TEXT_H
 #define REPORT_HTML_TEXT_H
 

@@ -1,4 +1,4 @@
-/* What `pmrep info` says: as text, as JSON, and in parts for whoever sets them otherwise. */
+/* What `pmrep info` says: as text, as JSON, and in parts for other layouts. */
 #ifndef REPORT_INFO_H
 #define REPORT_INFO_H
 

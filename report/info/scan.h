@@ -1,5 +1,5 @@
 /*
- * One pass over a recording that keeps what info, list and check say of it: counts, times, skew, damage.
+ * One pass over a recording that collects what info, list and check say about it: counts, times, skew, damage.
  */
 #ifndef REPORT_SCAN_H
 #define REPORT_SCAN_H

@@ -1,5 +1,6 @@
 /*
- * Opening a recording by name, for every command: a path or "-", plain, .gz or .zst; good errors for what is none.
+ * Opening a recording by name, for every command: a path or "-", plain, .gz or .zst; errors say what a file is that
+ * is not a recording.
  */
 #ifndef REPORT_INPUT_H
 #define REPORT_INPUT_H

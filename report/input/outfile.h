@@ -1,6 +1,6 @@
 /*
- * A file that a command makes: a recording, a page, a text. It appears under its name when it is whole, or not at all; an
- * existing file is kept unless it may be replaced, and an input is never written over.
+ * A file that a command makes: a recording, a page, a text. It appears under its name when it is complete, or not at
+ * all; an existing file is kept unless it may be replaced, and an input is never overwritten.
  */
 #ifndef REPORT_OUTFILE_H
 #define REPORT_OUTFILE_H

@@ -1,7 +1,7 @@
 /*
- * A recording that a command reads more than once, or by jumping. Where the input allows neither (standard input, a
- * pipe, a recording that is still being written, a compressed file), it is copied into a file without a name in
- * $TMPDIR first, so that all readings see the same bytes. Memory stays small.
+ * A recording that a command reads more than once, or by seeking. If the input allows neither (standard input, a
+ * pipe, a recording that is still being written, a compressed file), it is first copied to an unnamed file in
+ * $TMPDIR, so that all passes see the same bytes. Memory use stays small.
  */
 #ifndef REPORT_SPOOL_H
 #define REPORT_SPOOL_H

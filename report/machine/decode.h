@@ -1,5 +1,5 @@
 /*
- * What registers and cpuid leaves that were read once say, field by field, without the machine: the lines of
+ * Decoding registers and cpuid leaves that were read once, field by field, without the machine: the lines of
  * turbostat's system configuration header. Fields whose meaning depends on the model are named as such where the
  * model is not known.
  */

@@ -1,7 +1,7 @@
 /*
- * Whose numbers stand in regions of Intel's platform telemetry: they are read of a device that says nothing of CPUs,
- * and which word of which region belongs to what is told by the kind of the region (its GUID) alone. That regions
- * stand for dies or for twelve modules in the order of their numbers is how turbostat takes those of modules, too.
+ * To what the numbers in regions of Intel's platform telemetry belong: the device says nothing about CPUs, so only
+ * the kind of a region (its GUID) says which word belongs to what. Regions are mapped to dies, or to twelve modules,
+ * in the order of their numbers, as turbostat does for modules.
  */
 #ifndef REPORT_TELEMETRY_H
 #define REPORT_TELEMETRY_H

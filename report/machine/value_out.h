@@ -1,4 +1,4 @@
-/* Values of a recording's maps as text for people and as JSON. */
+/* Values of a recording's maps, as text for people and as JSON. */
 #ifndef REPORT_VALUE_OUT_H
 #define REPORT_VALUE_OUT_H
 

@@ -1,7 +1,7 @@
 /*
- * Events of formulas by what they count rather than by how they are written: "cpu/event=0xc0/" and "instructions" may
- * be the same to a PMU. The texts are resolved with the PMUs that the recording describes, never those of the machine
- * that replays it, and compared with the attr words of the recorded events.
+ * Matching events of formulas by what they count, not by how they are written: "cpu/event=0xc0/" and "instructions"
+ * may be the same to a PMU. The texts are resolved with the PMUs that the recording describes, never those of the
+ * machine that replays it, and compared with the attr words of the recorded events.
  */
 #ifndef REPORT_MEANING_H
 #define REPORT_MEANING_H

@@ -1,7 +1,7 @@
 /*
  * What --metrics-file names: metrics, and the events of a folder, whose names their formulas may use. A folder with a
  * mapfile.csv has those of many CPUs. Which are meant is known only when a recording is there, so they are read then,
- * once for each CPU; everything else is read at once, so that the user hears of mistakes at once.
+ * once for each CPU; everything else is read immediately, so that the user hears of mistakes early.
  */
 #ifndef REPORT_VENDOR_FILES_H
 #define REPORT_VENDOR_FILES_H

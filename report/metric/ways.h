@@ -1,6 +1,6 @@
 /*
- * The ways to turbostat's columns: a register of the processor, what the kernel makes of it, or an event of perf where
- * /dev/cpu is shut (guests, containers, lockdown).
+ * The ways to turbostat's columns: a register of the processor, what the kernel makes of it, or a perf event where
+ * /dev/cpu cannot be read (guests, containers, lockdown).
  */
 #ifndef REPORT_WAYS_H
 #define REPORT_WAYS_H

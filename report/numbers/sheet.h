@@ -3,9 +3,9 @@
  * something there. A metric is shown at the wanted level, or at its own where that is higher: package energy has no
  * value for a CPU.
  *
- * How values of several instances become one: those of an instance that is offline take no part; if nothing is known of
- * another one, a sum is missing too, with its reason, because a sum that silently lacks a part is a wrong number. Means,
- * largest and smallest values are made of what is there; their coverage says that there is more.
+ * How values of several instances become one: offline instances are left out; if nothing is known of another one, a
+ * sum is missing too, with its reason, because a sum that silently lacks a part is a wrong number. Means, maxima and
+ * minima use the known values; their coverage says that some are missing.
  */
 #ifndef REPORT_SHEET_H
 #define REPORT_SHEET_H

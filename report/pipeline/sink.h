@@ -1,7 +1,7 @@
 /*
- * Where the numbers go: one struct for all that takes them, be it a format, lines of perf stat, a page, a picture or a
- * comparison. The pipeline binds the metrics of a recording, asks the sink which of them it wants at which places, and
- * hands the numbers over; it knows nothing of what becomes of them.
+ * Where the numbers go: one struct for everything that takes them, whether a format, lines of perf stat, a page, a
+ * picture or a comparison. The pipeline binds the metrics of a recording, asks the sink which of them it wants at
+ * which places, and hands the numbers over; it does not know what becomes of them.
  */
 #ifndef REPORT_SINK_H
 #define REPORT_SINK_H

@@ -1,7 +1,7 @@
 /*
  * A picture of lines in a terminal. A cell has 2 x 4 dots (Braille patterns, U+2800 and on); where several lines go
- * through one cell, it has the colour of the one that has most dots in it. Without colours several lines are told
- * apart by marks, one a line and cell; without UTF-8 a single line is drawn with signs of ASCII.
+ * through one cell, it has the colour of the one that has most dots in it. Without colours, several lines are
+ * distinguished by marks, one per line and cell; without UTF-8, a single line is drawn in ASCII.
  */
 #ifndef REPORT_PLOT_H
 #define REPORT_PLOT_H

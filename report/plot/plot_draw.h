@@ -1,4 +1,4 @@
-/* Pictures of text of what was collected. */
+/* Draws the collected series as text. */
 #ifndef REPORT_PLOT_DRAW_H
 #define REPORT_PLOT_DRAW_H
 

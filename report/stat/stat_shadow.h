@@ -1,4 +1,4 @@
-/* What stands behind the lines: found by stat_shadow.c and stat_metrics.c, computed by stat_behind.c. */
+/* The metrics after each line: found by stat_shadow.c and stat_metrics.c, computed by stat_behind.c. */
 #ifndef REPORT_STAT_SHADOW_H
 #define REPORT_STAT_SHADOW_H
 
