@@ -115,7 +115,7 @@ echo a b | @ -x, -e cs wc -w
 TURBOSTAT = """
 @ -q -S -i 2 -s Busy% & p=$!; sleep 2.9; kill $p; wait $p; echo $?
 @ -q -n 1 -i .1
-@ -q -n 2 -i .05 -S
+@ -q -n 2 -i .1 -S
 @ -q -n 1 -i .1 --show PkgWatt
 @ -q -n 1 -i .1 --show sysfs
 @ -q -n 1 -i .1 -c core --show Core,CPU,Busy%,CoreTmp
@@ -370,7 +370,7 @@ def generated_turbostat(seed, n):
         elif pick.random() < .3:
             words += [pick.choice(["sleep .05", "sh -c 'echo out; exit 3'", "-- true"])]
         else:
-            words += [pick.choice(["-n 1", "-n 2", "--num_iterations 2", "-num 1"]), pick.choice(["-i .05", "--interval .05", "-int .05"])]
+            words += [pick.choice(["-n 1", "-n 2", "--num_iterations 2", "-num 1"]), pick.choice(["-i .1", "--interval .1", "-int .1"])]
         yield " ".join(w for w in words if w)
 
 
@@ -500,7 +500,7 @@ def turbostat(name, lines, long, peers):
         if not peers.root:
             wrong += check_refused(listed(TURBOSTAT_REFUSED, TURBOSTAT_REFUSED_LONG, long), side)
         for _ in range(3):
-            found = check_numbers(side("@ -q -n 1 -i .5", True).stdout, side("@ -q -n 1 -i .5", False).stdout)
+            found = check_numbers(side("@ -q -n 1 -i 1", True).stdout, side("@ -q -n 1 -i 1", False).stdout)
             if not found:
                 break
         wrong += found
