@@ -22,6 +22,14 @@ int64_t device_instance(struct plan *p, const char *name, const char *path)
 	return device_instance_at(p, name, path, PM_NONE);
 }
 
+int64_t device_named(struct plan *p, const char *name, uint32_t number)
+{
+	char other[48];
+
+	snprintf(other, sizeof(other), "%s-%u", p->source->ops->name, number + 1);
+	return device_instance(p, plan_may_record(p->options, PM_INSTANCE_DEVICE_PATH) ? name : other, NULL);
+}
+
 int64_t device_instance_at(struct plan *p, const char *name, const char *path, uint32_t cpu)
 {
 	struct pm_instance add = { .kind = PM_DEVICE, .number = PM_NONE, .cpu = cpu };

@@ -13,5 +13,8 @@ struct plan;
 int64_t device_instance(struct plan *p, const char *name, const char *path);
 /* The same for what lies where the CPU does; PM_NONE: nowhere. */
 int64_t device_instance_at(struct plan *p, const char *name, const char *path, uint32_t cpu);
+/* An instance for what users may have named, an interface or a place: where privacy forbids that, it is its source's device
+ * of that number (from 0). */
+int64_t device_named(struct plan *p, const char *name, uint32_t number);
 
 #endif

@@ -59,9 +59,9 @@ void ranking_end(struct ranking *r)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* ---- on the writer's thread ---- */
+/* ---- planning ---- */
 
-int ranking_counters(struct ranking *r, struct plan *p)
+static int add_counters(struct ranking *r, struct plan *p)
 {
 	for (uint32_t k = 0; k < r->n_values && !r->counter[k]; k++) {
 		const struct catalog_counter *row = catalog_find(r->source, r->key[k]);
@@ -76,6 +76,40 @@ int ranking_counters(struct ranking *r, struct plan *p)
 	}
 	return 0;
 }
+
+/* The source owns it. */
+static void unit_release(struct unit *u)
+{
+}
+
+int ranking_plan(struct ranking *r, struct plan *p, struct unit *u, const char *const *cell_key, uint32_t n_cells,
+		 bool late)
+{
+	uint32_t counter[RANKING_VALUES], instance = p->system_instance;
+	struct pm_group g = { .source = (char *)r->source,
+			      .counter = counter,
+			      .n_counters = n_cells,
+			      .instance = &instance,
+			      .n_instances = 1 };
+	int64_t id = 0;
+	int err;
+
+	for (uint32_t i = 0; i < n_cells && id >= 0; i++) {
+		id = plan_counter(p, catalog_find(r->source, cell_key[i]));
+		counter[i] = (uint32_t)id;
+	}
+	err = id < 0 || late ? 0 : add_counters(r, p);
+	id = err ? err : id < 0 ? id : pm_model_add_group(p->model, &g);
+	if (id < 0)
+		return (int)id;
+	u->group = r->own_group = (uint32_t)id;
+	u->cpu = PM_NONE;
+	u->release = unit_release;
+	plan_add_unit(p, u);
+	return 0;
+}
+
+/* ---- on the writer's thread ---- */
 
 static const struct ranking_row *row_at(const struct ranking *r, uint32_t i)
 {
@@ -188,7 +222,7 @@ int ranking_table(struct ranking *r, struct plan *p, const struct pm_chunk *c, s
 		return 0;
 	times[0] = own->v[0];
 	times[1] = own->v[own->stride];
-	err = r->taken->n ? ranking_counters(r, p) : 0;
+	err = r->taken->n ? add_counters(r, p) : 0;
 	if (!err)
 		err = update_members(r, p, times[1]);
 	if (err == 1)

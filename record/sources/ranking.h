@@ -28,7 +28,7 @@ struct ranking {
 	size_t row_size;
 	/* Adds the instance of a row that is new. Id or -errno. */
 	int64_t (*instance)(struct plan *p, const struct ranking_row *row);
-	uint32_t own_group; /* has the number of the reading as its first value */
+	uint32_t own_group; /* ranking_plan() made it */
 
 	pthread_mutex_t lock;
 	struct ranking_page *late; /* owned: those that wait for the writer, by reading; under the lock */
@@ -45,8 +45,11 @@ struct ranking {
 /* The members before `lock` are set. 0 or -ENOMEM. */
 int ranking_init(struct ranking *r);
 void ranking_release(struct ranking *r);
-/* Adds the counters, if they are not there; they are by the first table at latest. 0 or -errno. */
-int ranking_counters(struct ranking *r, struct plan *p);
+/* Adds the unit that reads, which the source keeps, with a group of its own for the whole system: counters of these keys,
+ * of which the first is the number of the reading. Those of the table come with it, or with the first table (`late`). 0
+ * or -errno. */
+int ranking_plan(struct ranking *r, struct plan *p, struct unit *u, const char *const *cell_key, uint32_t n_cells,
+		 bool late);
 
 /* The page of a reading is put down between these two: the writer waits. */
 void ranking_begin(struct ranking *r, uint64_t reading);

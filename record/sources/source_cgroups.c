@@ -204,40 +204,6 @@ static int cgroups_tables(struct source *s, struct plan *p, const struct pm_chun
 
 /* ---- planning ---- */
 
-static int add_group(struct cgroups *d, struct plan *p)
-{
-	uint32_t counter[CELLS], instance = p->system_instance;
-	struct pm_group g = { .source = (char *)"cgroups",
-			      .counter = counter,
-			      .n_counters = CELLS,
-			      .instance = &instance,
-			      .n_instances = 1 };
-	int64_t id;
-	int err;
-
-	for (int i = 0; i < CELLS; i++) {
-		id = plan_counter(p, catalog_find("cgroups", cell_key[i]));
-		if (id < 0)
-			return (int)id;
-		counter[i] = (uint32_t)id;
-	}
-	/* Those of -G have the first numbers. */
-	for (uint32_t i = 0; i < p->model->n_instances; i++)
-		if (p->model->instance[i].kind == PM_CGROUP && p->model->instance[i].number > d->last_number)
-			d->last_number = p->model->instance[i].number;
-	/* Most machines that have none will have none. */
-	err = d->list.n > d->list.whole ? ranking_counters(&d->ranking, p) : 0;
-	id = err ? err : pm_model_add_group(p->model, &g);
-	if (id > 0)
-		d->unit.group = d->ranking.own_group = (uint32_t)id;
-	return id < 0 ? (int)id : 0;
-}
-
-/* The source owns it. */
-static void unit_release(struct unit *u)
-{
-}
-
 static int cgroups_plan(struct source *s, struct plan *p, struct error *e)
 {
 	uint64_t interval = p->options->sample.interval_ns;
@@ -256,23 +222,22 @@ static int cgroups_plan(struct source *s, struct plan *p, struct error *e)
 				       .row_size = sizeof(struct row),
 				       .instance = new_instance };
 	err = cgroup_list_init(&d->list, p->root);
-	if (err && err != -ENOMEM)
-		return plan_refused(p, pm_reason_errno(err), "mount -t cgroup2 none /sys/fs/cgroup",
-				    "cgroups of version 2");
 	if (!err)
 		err = ranking_init(&d->ranking);
 	/* What is used from now on counts. */
 	if (!err)
 		err = cgroups_read(&d->unit, NULL);
-	if (!err)
-		err = add_group(d, p);
 	if (err)
-		return err;
-	d->unit.cpu = PM_NONE;
+		return err == -ENOMEM ? err :
+					plan_refused(p, pm_reason_errno(err), "mount -t cgroup2 none /sys/fs/cgroup",
+						     "cgroups of version 2");
+	/* Those of -G have the first numbers. */
+	for (uint32_t i = 0; i < p->model->n_instances; i++)
+		if (p->model->instance[i].kind == PM_CGROUP && p->model->instance[i].number > d->last_number)
+			d->last_number = p->model->instance[i].number;
 	d->unit.read = cgroups_read;
-	d->unit.release = unit_release;
-	plan_add_unit(p, &d->unit);
-	return 0;
+	/* Most machines that have none will have none. */
+	return ranking_plan(&d->ranking, p, &d->unit, cell_key, CELLS, d->list.n == d->list.whole);
 }
 
 static void cgroups_release(struct source *s)

@@ -7,6 +7,7 @@
 #include "common/array.h"
 #include "common/catalog/catalog.h"
 #include "record/host/clocks.h"
+#include "record/plan/device.h"
 #include "record/plan/plan.h"
 #include "record/plan/source.h"
 #include "record/sources/textunit.h"
@@ -151,26 +152,6 @@ static int refresh(struct textstore *s)
 	return 0;
 }
 
-static int64_t new_instance(const struct devices *d, struct plan *p, uint32_t number)
-{
-	struct pm_instance i = {
-		.kind = PM_DEVICE, .number = PM_NONE, .cpu = PM_NONE, .added_ns = clocks_monotonic()
-	};
-	const char *name = d->device[number].name;
-	char text[48];
-	int64_t id;
-
-	/* Interfaces are named by users, and volumes. */
-	snprintf(text, sizeof(text), "%s-%u", p->source->ops->name, number + 1);
-	if (plan_may_record(p->options, PM_INSTANCE_DEVICE_PATH))
-		snprintf(text, sizeof(text), "%s", name);
-	id = pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(text));
-	if (!id)
-		id = pm_model_add_instance(p->model, &i);
-	pm_map_release(&i.attrs);
-	return id;
-}
-
 /* Units for those that have none yet. */
 static int place_new(struct devices *d, struct plan *p)
 {
@@ -183,7 +164,7 @@ static int place_new(struct devices *d, struct plan *p)
 
 		if (d->device[i].ignored || d->device[i].placed)
 			continue;
-		id = new_instance(d, p, i);
+		id = device_named(p, d->device[i].name, i);
 		err = id < 0 ? (int)id : 0;
 		d->device[i].placed = true;
 		for (uint32_t k = 0; k < d->n_keys && !err; k++)

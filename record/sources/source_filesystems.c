@@ -8,8 +8,8 @@
 
 #include "common/array.h"
 #include "common/catalog/catalog.h"
-#include "record/host/clocks.h"
 #include "record/host/mounts.h"
+#include "record/plan/device.h"
 #include "record/plan/plan.h"
 #include "record/plan/source.h"
 
@@ -140,26 +140,6 @@ static int read_mounts(struct filesystems *d, const struct plan *p)
 	return err;
 }
 
-static int64_t new_instance(struct plan *p, const struct filesystems *d, uint32_t number)
-{
-	struct pm_instance i = {
-		.kind = PM_DEVICE, .number = PM_NONE, .cpu = PM_NONE, .added_ns = clocks_monotonic()
-	};
-	char name[32];
-	int64_t id;
-
-	/* Users name the places. */
-	snprintf(name, sizeof(name), "filesystem-%u", number + 1);
-	id = pm_map_set(&i.attrs, PM_INSTANCE_NAME,
-			pm_text(plan_may_record(p->options, PM_INSTANCE_DEVICE_PATH) ?
-					d->fs[number].where + strlen(p->root->prefix) :
-					name));
-	if (!id)
-		id = pm_model_add_instance(p->model, &i);
-	pm_map_release(&i.attrs);
-	return id;
-}
-
 static int add_group(struct filesystems *d, struct plan *p)
 {
 	uint32_t counter[VALUES], *instance = calloc(d->n, sizeof(*instance));
@@ -176,7 +156,7 @@ static int add_group(struct filesystems *d, struct plan *p)
 		counter[k] = (uint32_t)id;
 	}
 	for (uint32_t i = 0; i < d->n && id >= 0; i++) {
-		id = new_instance(p, d, i);
+		id = device_named(p, d->fs[i].where + strlen(p->root->prefix), i);
 		instance[i] = (uint32_t)id;
 	}
 	if (id >= 0)

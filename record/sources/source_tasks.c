@@ -358,35 +358,6 @@ static int tasks_tables(struct source *s, struct plan *p, const struct pm_chunk 
 
 /* ---- planning ---- */
 
-static int add_group(struct tasks *d, struct plan *p)
-{
-	uint32_t counter[CELLS], instance = p->system_instance;
-	struct pm_group g = { .source = (char *)"tasks",
-			      .counter = counter,
-			      .n_counters = CELLS,
-			      .instance = &instance,
-			      .n_instances = 1 };
-	int64_t id;
-	int err;
-
-	for (int i = 0; i < CELLS; i++) {
-		id = plan_counter(p, catalog_find("tasks", cell_key[i]));
-		if (id < 0)
-			return (int)id;
-		counter[i] = (uint32_t)id;
-	}
-	err = ranking_counters(&d->ranking, p);
-	id = err ? err : pm_model_add_group(p->model, &g);
-	if (id > 0)
-		d->unit.group = d->ranking.own_group = (uint32_t)id;
-	return id < 0 ? (int)id : 0;
-}
-
-/* The source owns it. */
-static void unit_release(struct unit *u)
-{
-}
-
 static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 {
 	uint64_t interval = p->options->sample.interval_ns;
@@ -414,18 +385,13 @@ static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 				   d->list.exits == -EPERM ? "run pmrec as root, or with CAP_NET_ADMIN" :
 							     "a kernel with CONFIG_TASKSTATS",
 				   "/proc: tasks that end before they are read");
-	if (!err)
-		err = add_group(d, p);
 	/* What is used from now on counts. */
 	if (!err)
 		err = tasks_read(&d->unit, NULL);
 	if (err)
 		return err == -ENODATA ? plan_refused(p, pm_reason_errno(err), NULL, "/proc") : err;
-	d->unit.cpu = PM_NONE;
 	d->unit.read = tasks_read;
-	d->unit.release = unit_release;
-	plan_add_unit(p, &d->unit);
-	return 0;
+	return ranking_plan(&d->ranking, p, &d->unit, cell_key, CELLS, false);
 }
 
 static void tasks_release(struct source *s)
