@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "common/event/vendor_internal.h"
+#include "common/array.h"
 #include "common/parse.h"
 
 #define MAX_NOTES 8
@@ -493,9 +494,8 @@ int vendor_events_print(struct vendor_events *v, struct buf *rows, struct buf *h
 int vendor_events_unpack(struct vendor_events **out, char *rows, char *help)
 {
 	struct vendor_events *v = *out ? *out : calloc(1, sizeof(*v));
-	void *more = v ? reallocarray(v->packed, v->n_packed + 1, sizeof(*v->packed)) : NULL;
 
-	if (!more) {
+	if (!v || array_room(&v->packed, v->n_packed, sizeof(*v->packed))) {
 		if (!*out)
 			free(v);
 		free(rows);
@@ -503,7 +503,6 @@ int vendor_events_unpack(struct vendor_events **out, char *rows, char *help)
 		return -ENOMEM;
 	}
 	*out = v;
-	v->packed = more;
 	v->packed[v->n_packed].rows = rows;
 	v->packed[v->n_packed++].help = help;
 	return 0;

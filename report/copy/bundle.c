@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "report/input/gzip.h"
 #include "report/input/input.h"
 
@@ -52,18 +53,15 @@ static bool is_of_cpus(const struct pm_model *m, const struct pm_group *g)
 
 static int add_share(struct bundle *b, const struct pm_group *g)
 {
-	struct bundle_share *grown;
 	size_t i = 0;
 
 	while (i < b->n_shares && strcmp(b->share[i].source, g->source))
 		i++;
 	if (i == b->n_shares) {
-		grown = reallocarray(b->share, i + 1, sizeof(*grown));
-		if (!grown)
+		if (array_room(&b->share, i, sizeof(*b->share)))
 			return -ENOMEM;
-		b->share = grown;
-		grown[i] = (struct bundle_share){ .source = strdup(g->source) };
-		if (!grown[i].source)
+		b->share[i] = (struct bundle_share){ .source = strdup(g->source) };
+		if (!b->share[i].source)
 			return -ENOMEM;
 		b->n_shares++;
 	}

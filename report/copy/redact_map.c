@@ -32,8 +32,8 @@ void redact_map_release(struct redact_map *m)
 	free(m->name);
 	free(m->shift);
 	free(m->base);
-	free(m->by_from);
-	free(m->by_to);
+	names_release(&m->by_from);
+	names_release(&m->by_to);
 	names_release(&m->by_base);
 	*m = (struct redact_map){ 0 };
 }
@@ -51,106 +51,55 @@ static int join(struct buf *b, const char *x, const char *between, const char *y
 
 /* ---- names ---- */
 
-static uint32_t *from_slot(const struct redact_map *m, const char *kind, const char *from)
-{
-	uint32_t mask = m->cap_by - 1;
-
-	for (uint32_t i = (names_hash(from) ^ names_hash(kind)) & mask;; i = (i + 1) & mask) {
-		const struct redact_name *n = m->by_from[i] ? &m->name[m->by_from[i] - 1] : NULL;
-
-		if (!n || (!strcmp(n->from, from) && !strcmp(n->kind, kind)))
-			return &m->by_from[i];
-	}
-}
-
-static uint32_t *to_slot(const struct redact_map *m, const char *to)
-{
-	uint32_t mask = m->cap_by - 1;
-
-	for (uint32_t i = names_hash(to) & mask;; i = (i + 1) & mask)
-		if (!m->by_to[i] || !strcmp(m->name[m->by_to[i] - 1].to, to))
-			return &m->by_to[i];
-}
-
-static void place_name(struct redact_map *m, uint32_t at)
-{
-	*from_slot(m, m->name[at].kind, m->name[at].from) = at + 1;
-	*to_slot(m, m->name[at].to) = at + 1;
-}
-
-/* Room for one name more, and at least half of the slots free. */
-static int grow_names(struct redact_map *m)
-{
-	if (m->n_names == m->cap_names) {
-		uint32_t cap = m->cap_names + m->cap_names / 2 + 32;
-		struct redact_name *grown = reallocarray(m->name, cap, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		m->name = grown;
-		m->cap_names = cap;
-	}
-	if (m->n_names >= m->cap_by / 2) {
-		uint32_t cap = m->cap_by ? m->cap_by * 2 : 64;
-		uint32_t *by_from = calloc(cap, sizeof(*by_from)), *by_to = calloc(cap, sizeof(*by_to));
-
-		if (!by_from || !by_to) {
-			free(by_from);
-			free(by_to);
-			return -ENOMEM;
-		}
-		free(m->by_from);
-		free(m->by_to);
-		m->by_from = by_from;
-		m->by_to = by_to;
-		m->cap_by = cap;
-		for (uint32_t i = 0; i < m->n_names; i++)
-			place_name(m, i);
-	}
-	return 0;
-}
-
 static int add_name(struct redact_map *m, const char *kind, const char *from, const char *to)
 {
 	size_t kind_size = strlen(kind) + 1, from_size = strlen(from) + 1, to_size = strlen(to) + 1;
-	char *text = grow_names(m) ? NULL : malloc(kind_size + from_size + to_size);
+	char *text = malloc(kind_size + from_size + to_size);
+	struct buf key = BUF_INIT;
+	int err;
 
-	if (!text)
+	if (!text || array_room(&m->name, m->n_names, sizeof(*m->name))) {
+		free(text);
 		return -ENOMEM;
+	}
 	m->name[m->n_names++] = (struct redact_name){
 		.kind = memcpy(text, kind, kind_size),
 		.from = memcpy(text + kind_size, from, from_size),
 		.to = memcpy(text + kind_size + from_size, to, to_size),
 	};
-	place_name(m, m->n_names - 1);
-	return 0;
+	err = join(&key, kind, " ", from);
+	if (!err)
+		err = names_set(&m->by_from, buf_str(&key), m->n_names - 1);
+	buf_release(&key);
+	return err ? err : names_set(&m->by_to, to, m->n_names - 1);
 }
 
 const char *redact_map_from(const struct redact_map *m, const char *to)
 {
-	uint32_t at = m->n_names ? *to_slot(m, to) : 0;
+	uint32_t at;
 
-	return at ? m->name[at - 1].from : NULL;
+	return names_get(&m->by_to, to, &at) ? m->name[at].from : NULL;
 }
 
 const char *redact_map_name(struct redact_map *m, const char *kind, const char *from, bool *made)
 {
-	uint32_t at = m->n_names ? *from_slot(m, kind, from) : 0;
+	struct buf key = BUF_INIT;
+	bool known, failed = join(&key, kind, " ", from);
 	char to[64];
+	uint32_t at;
 	uint64_t v;
 
-	*made = false;
-	if (at)
-		return m->name[at - 1].to;
+	known = !failed && names_get(&m->by_from, buf_str(&key), &at);
+	buf_release(&key);
+	*made = !failed && !known;
+	if (known || failed)
+		return known ? m->name[at].to : NULL;
 	do {
 		if (random_u64(&v))
 			return NULL;
 		snprintf(to, sizeof(to), "%s-%08" PRIx32, kind, (uint32_t)v);
 	} while (redact_map_from(m, to));
-	if (add_name(m, kind, from, to))
-		return NULL;
-	*made = true;
-	return m->name[m->n_names - 1].to;
+	return add_name(m, kind, from, to) ? NULL : m->name[m->n_names - 1].to;
 }
 
 /* ---- times ---- */
@@ -206,15 +155,8 @@ const struct redact_shift *redact_map_shift(struct redact_map *m, const char *bo
 
 static int add_base(struct redact_map *m, const char *name, uint64_t offset)
 {
-	if (m->n_bases == m->cap_bases) {
-		uint32_t cap = m->cap_bases + m->cap_bases / 2 + 64;
-		struct redact_base *grown = reallocarray(m->base, cap, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		m->base = grown;
-		m->cap_bases = cap;
-	}
+	if (array_room(&m->base, m->n_bases, sizeof(*m->base)))
+		return -ENOMEM;
 	m->base[m->n_bases] = (struct redact_base){ .name = strdup(name), .offset = offset };
 	if (!m->base[m->n_bases].name)
 		return -ENOMEM;

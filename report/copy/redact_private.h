@@ -21,7 +21,7 @@ struct secret {
 
 struct secrets {
 	struct secret *row; /* owned; the longest first once they are sorted */
-	uint32_t n, cap;
+	uint32_t n;
 	struct names known; /* places by text, until they are sorted */
 	uint32_t *first;    /* owned: place in `row` behind which those with this start are, by two bytes */
 	bool sorted;
@@ -55,13 +55,12 @@ struct redact_base {
 
 struct redact_map {
 	struct redact_name *name;
-	uint32_t n_names, cap_names;
-	uint32_t *by_from, *by_to; /* owned: open addressing, place in `name` + 1 or 0, by kind and from, and by to */
-	uint32_t cap_by;           /* of both, a power of two */
+	uint32_t n_names;
+	struct names by_from, by_to; /* "KIND FROM" and pseudonyms to places in `name` */
 	struct redact_shift *shift;
 	uint32_t n_shifts;
 	struct redact_base *base;
-	uint32_t n_bases, cap_bases;
+	uint32_t n_bases;
 	struct names by_base; /* base names to places */
 	uint64_t wall;
 	bool has_wall;

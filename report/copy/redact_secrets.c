@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/buf.h"
+#include "common/array.h"
 #include "report/copy/redact_private.h"
 
 #define STARTS 65536
@@ -37,18 +38,6 @@ static char *text_of(const char *text, size_t len, const char *instead)
 	return copy;
 }
 
-static int grow(struct secrets *s)
-{
-	uint32_t cap = s->cap + s->cap / 2 + 64;
-	struct secret *grown = s->n < s->cap ? s->row : reallocarray(s->row, cap, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	s->cap = s->n < s->cap ? s->cap : cap;
-	s->row = grown;
-	return 0;
-}
-
 int secrets_add(struct secrets *s, const char *text, size_t len, const char *instead, bool weak)
 {
 	struct secret add = { .weak = weak, .len = (uint32_t)len };
@@ -66,7 +55,7 @@ int secrets_add(struct secrets *s, const char *text, size_t len, const char *ins
 		free(add.text);
 		return 0;
 	}
-	err = grow(s);
+	err = array_room(&s->row, s->n, sizeof(*s->row));
 	if (!err)
 		err = names_set(&s->known, add.text, s->n);
 	if (err) {

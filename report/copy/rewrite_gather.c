@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "report/copy/rewrite_private.h"
 
 #define GATHER_BYTES (8u << 20) /* of values that wait for their chunk */
@@ -21,18 +22,11 @@ struct pick {
 
 static int slot_begin(struct rewrite_rows *r, const struct rewrite_group *to)
 {
-	uint32_t more = r->n_slots + r->n_slots / 2 + 16;
 	size_t need = (size_t)to->n_columns * r->room;
 	struct rewrite_slot *s;
 
-	if (r->n_slots == r->cap_slots) {
-		s = reallocarray(r->slot, more, sizeof(*s));
-		if (!s)
-			return -ENOMEM;
-		memset(s + r->cap_slots, 0, (more - r->cap_slots) * sizeof(*s));
-		r->slot = s;
-		r->cap_slots = more;
-	}
+	if (array_hold(&r->slot, &r->cap_slots, r->n_slots + 1, sizeof(*r->slot)))
+		return -ENOMEM;
 	s = &r->slot[r->n_slots];
 	if (s->size < need) {
 		free(s->g.v);

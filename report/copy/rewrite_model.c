@@ -4,21 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "report/copy/rewrite_private.h"
-
-static int room(uint32_t **map, uint32_t n, uint32_t *cap)
-{
-	uint32_t *grown, more = n + n / 2 + 16;
-
-	if (n < *cap)
-		return 0;
-	grown = reallocarray(*map, more, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	*map = grown;
-	*cap = more;
-	return 0;
-}
 
 static char *copy_text(const char *text)
 {
@@ -78,7 +65,7 @@ static int map_counters(struct rewrite *w, const struct pm_model *in, struct err
 		struct pm_counter copy;
 		int64_t id = 0;
 
-		if (room(&m->counter, m->n_counters, &m->cap_counters))
+		if (array_hold(&m->counter, &m->cap_counters, m->n_counters + 1, sizeof(*m->counter)))
 			return -ENOMEM;
 		if (w->rules->counter) {
 			if (counter_copy(&copy, c))
@@ -122,10 +109,9 @@ static int map_instances(struct rewrite *w, const struct pm_model *in)
 		int fate = REWRITE_KEEP;
 		int64_t id = 0;
 
-		if (room(&m->instance, from->id, &m->cap_instances))
+		if (array_hold(&m->instance, &m->cap_instances, from->id, sizeof(*m->instance)))
 			return -ENOMEM;
-		for (; m->n_instances < from->id; m->n_instances++)
-			m->instance[m->n_instances] = 0;
+		m->n_instances = m->n_instances > from->id ? m->n_instances : from->id;
 		if (pm_map_copy(&copy.attrs, &from->attrs))
 			return -ENOMEM;
 		if (w->rules->instance)
@@ -344,18 +330,10 @@ static int map_groups(struct rewrite *w, const struct pm_model *in)
 		const struct pm_group *from = &in->group[m->seen_groups];
 		int err;
 
-		if (from->id > m->cap_groups) {
-			uint32_t more = from->id + from->id / 2 + 16;
-			struct rewrite_group *grown = reallocarray(m->group, more, sizeof(*grown));
-
-			if (!grown)
-				return -ENOMEM;
-			m->group = grown;
-			m->cap_groups = more;
-		}
+		if (array_hold(&m->group, &m->cap_groups, from->id, sizeof(*m->group)))
+			return -ENOMEM;
 		/* Counted in any case, so that its arrays are freed. */
-		for (; m->n_groups < from->id; m->n_groups++)
-			m->group[m->n_groups] = (struct rewrite_group){ 0 };
+		m->n_groups = m->n_groups > from->id ? m->n_groups : from->id;
 		err = map_group(w, in, from, &m->group[from->id - 1]);
 		if (err)
 			return err;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/double_bits.h"
+#include "common/array.h"
 #include "report/copy/rewrite_private.h"
 
 #define SMALL_ROWS    16   /* chunks below that are gathered when they have to be packed anew */
@@ -20,16 +21,8 @@ static int64_t text_of(struct rewrite *w, const struct pm_model *in, const struc
 
 	if (!old)
 		return 0;
-	if (in->n_strings > m->cap_strings) {
-		uint32_t *grown = reallocarray(m->string, in->n_strings + in->n_strings / 2, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		m->string = grown;
-		m->cap_strings = in->n_strings + in->n_strings / 2;
-		memset(grown + m->n_strings, 0, (m->cap_strings - m->n_strings) * sizeof(*grown));
-		m->n_strings = m->cap_strings;
-	}
+	if (array_hold(&m->string, &m->cap_strings, in->n_strings, sizeof(*m->string)))
+		return -ENOMEM;
 	if (m->string[id - 1])
 		return m->string[id - 1] - 1;
 	if (pm_value_copy(&copy, old))

@@ -45,17 +45,18 @@ struct parquet {
 	uint64_t rows;
 	/* The column at hand. */
 	struct run *run;
-	size_t n_runs, cap_runs;
+	size_t n_runs;
 	uint64_t *value; /* distinct ones; of PARQUET_VALUE all */
-	size_t n_values, cap_values;
+	size_t n_values;
 	uint32_t *slot; /* of value[], by hash; NOTHING: empty */
 	size_t n_slots, last;
 	struct buf raw, packed, second;
 	uint64_t nulls, count;
+	uint32_t run_room, value_room, text_room;
 	/* Texts by number. */
 	struct buf text;
 	size_t *text_at;
-	size_t n_texts, cap_texts;
+	size_t n_texts;
 	struct names text_of;
 	int err;
 };
@@ -99,20 +100,12 @@ void parquet_free(struct parquet *p)
 	free(p);
 }
 
-/* Room for one more element. */
-static int grow(struct parquet *p, void *array, size_t n, size_t *cap, size_t size)
+/* Room for `n` elements; what has failed is told at the end. */
+static bool hold(struct parquet *p, void *array, uint32_t *room, size_t n, size_t size)
 {
-	size_t want = *cap ? *cap * 2 : 1024;
-	void *more;
-
-	if (n < *cap)
-		return 0;
-	more = realloc(*(void **)array, want * size);
-	if (!more)
-		return p->err = -ENOMEM;
-	*(void **)array = more;
-	*cap = want;
-	return 0;
+	if (array_hold(array, room, n, size))
+		p->err = -ENOMEM;
+	return !p->err;
 }
 
 int parquet_add(struct parquet *p, const char *name, enum parquet_type type)
@@ -137,7 +130,7 @@ uint64_t parquet_text(struct parquet *p, const char *text)
 	if (names_get(&p->text_of, text, &id))
 		return id;
 	id = (uint32_t)p->n_texts;
-	if (grow(p, &p->text_at, p->n_texts, &p->cap_texts, sizeof(*p->text_at)))
+	if (!hold(p, &p->text_at, &p->text_room, p->n_texts + 1, sizeof(*p->text_at)))
 		return 0;
 	p->text_at[p->n_texts++] = p->text.len;
 	utf8_repair(&p->text, text, strlen(text));
@@ -170,7 +163,7 @@ static void append(struct parquet *p, uint32_t index, size_t count)
 		last->count += (uint32_t)count;
 		return;
 	}
-	if (!grow(p, &p->run, p->n_runs, &p->cap_runs, sizeof(*p->run)))
+	if (hold(p, &p->run, &p->run_room, p->n_runs + 1, sizeof(*p->run)))
 		p->run[p->n_runs++] = (struct run){ index, (uint32_t)count };
 }
 
@@ -211,7 +204,7 @@ static uint32_t look_up(struct parquet *p, uint64_t v)
 	for (at = slot_of(p, v); p->slot[at] != NOTHING; at = (at + 1) & (p->n_slots - 1))
 		if (p->value[p->slot[at]] == v)
 			return p->slot[at];
-	if (grow(p, &p->value, p->n_values, &p->cap_values, sizeof(*p->value)))
+	if (!hold(p, &p->value, &p->value_room, p->n_values + 1, sizeof(*p->value)))
 		return 0;
 	p->value[p->n_values] = v;
 	return p->slot[at] = (uint32_t)p->n_values++;
@@ -235,9 +228,8 @@ void parquet_null(struct parquet *p, size_t count)
 
 void parquet_values(struct parquet *p, const double *v, size_t n)
 {
-	while (p->n_values + n > p->cap_values)
-		if (grow(p, &p->value, p->cap_values, &p->cap_values, sizeof(*p->value)))
-			return;
+	if (!hold(p, &p->value, &p->value_room, p->n_values + n, sizeof(*p->value)))
+		return;
 	memcpy(p->value + p->n_values, v, n * sizeof(*v));
 	p->n_values += n;
 	append(p, 0, n);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "report/machine/status.h"
 
 void html_set_init(struct html_set *s, uint32_t buckets, double width_s, uint64_t memory, bool quick)
@@ -116,40 +117,14 @@ static void halve(struct html_set *s)
 	}
 }
 
-/* Room for one more series. */
-static int grow(struct html_set *s)
-{
-	uint32_t cap = s->cap_series ? s->cap_series * 2 : 64;
-	struct html_bucket *open = reallocarray(s->open, cap, sizeof(*open));
-	struct html_series *series;
-	uint32_t *taken;
-
-	if (!open)
-		return -ENOMEM;
-	s->open = open;
-	taken = reallocarray(s->taken, cap, sizeof(*taken));
-	if (!taken)
-		return -ENOMEM;
-	s->taken = taken;
-	series = reallocarray(s->series, cap, sizeof(*series));
-	if (!series)
-		return -ENOMEM;
-	s->series = series;
-	s->cap_series = cap;
-	return 0;
-}
-
 /* Room for the buckets of a series. */
 static int make_block(struct html_set *s, uint32_t series, bool totals)
 {
 	uint32_t at = series / in_block(s);
-	struct html_bucket **block;
 
 	if (at >= s->n_blocks) {
-		block = reallocarray(s->block, at + 1, sizeof(*block));
-		if (!block)
+		if (array_room(&s->block, s->n_blocks, sizeof(*s->block)))
 			return -ENOMEM;
-		s->block = block;
 		s->block[s->n_blocks++] = NULL;
 	}
 	if (!totals && !s->block[at])
@@ -170,8 +145,9 @@ int html_set_add(struct html_set *s, uint32_t metric, uint32_t row, bool totals,
 		}
 		halve(s);
 	}
-	if (s->n == s->cap_series && (err = grow(s)))
-		return err;
+	if (array_room(&s->open, s->n, sizeof(*s->open)) || array_room(&s->taken, s->n, sizeof(*s->taken)) ||
+	    array_room(&s->series, s->n, sizeof(*s->series)))
+		return -ENOMEM;
 	if ((err = make_block(s, s->n, totals)))
 		return err;
 	s->open[s->n] = (struct html_bucket){ 0 };

@@ -35,7 +35,7 @@ struct html_series {
 
 struct html_set {
 	struct html_series *series; /* owned */
-	uint32_t n, cap_series;
+	uint32_t n;
 	struct html_bucket *open;   /* owned; by series: the bucket at hand, so that what is written lies together */
 	uint32_t *taken;            /* owned; by series: `steps` when values were taken last */
 	struct html_bucket **block; /* owned, as are the blocks; NULL: one of totals only */

@@ -169,40 +169,6 @@ static const struct {
 	{ "has_gfx_energy", CPU_NO_GFX_ENERGY, true },
 };
 
-const char *const cpu_literals[] = {
-	"base_hz",
-	"tsc_hz",
-	"crystal_hz",
-	"tsc_tweak",
-	"perf_factor",
-	"rapl_energy_unit",
-	"rapl_dram_unit",
-	"rapl_psys_unit",
-	"rapl_time_unit",
-	"amd_energy_unit",
-	"tj_max",
-	"has_cc1",
-	"has_cc3",
-	"has_cc6",
-	"has_cc7",
-	"has_pc2",
-	"has_pc3",
-	"has_pc6",
-	"has_pc7",
-	"has_pc8",
-	"has_pc9",
-	"has_pc10",
-	"has_mc6",
-	"has_extended_c0",
-	"pc6_in_pc7",
-	"apic_id",
-	"x2apic_id",
-	"c7_in_c6",
-	"has_core_energy",
-	"has_gfx_energy",
-	NULL,
-};
-
 static struct value has(const struct cpu_facts *f, bool yes)
 {
 	return f->id.known ? value_of(yes) : value_missing(VALUE_NO_INPUT);

@@ -40,8 +40,6 @@ double cpu_counter_hz(const struct pm_model *m, double nominal);
 bool cpu_literal(const struct pm_model *m, const char *name, struct value *v);
 /* The same at a package and a CPU, PM_NONE where there is none. */
 bool cpu_literal_at(const struct pm_model *m, const char *name, uint32_t package, uint32_t cpu, struct value *v);
-/* All names; the last is NULL. */
-extern const char *const cpu_literals[];
 
 /* What is known of a counter beyond its width, to tell numbers from nonsense. */
 struct counter_rule {

@@ -80,20 +80,11 @@ static int sort_cpus(uint32_t **order, const struct pm_cpu *cpu, uint32_t n, uin
 static int number_task(struct places *p, const struct pm_instance *i)
 {
 	enum { MOST = 1 << 22 };
-	uint32_t *bigger;
 
 	if (i->number >= MOST)
 		return 0;
-	if (i->number >= p->n_numbers) {
-		uint32_t n = 2 * i->number + 64;
-
-		bigger = realloc(p->of_number, n * sizeof(*bigger));
-		if (!bigger)
-			return -ENOMEM;
-		memset(bigger + p->n_numbers, 0, (n - p->n_numbers) * sizeof(*bigger));
-		p->of_number = bigger;
-		p->n_numbers = n;
-	}
+	if (array_hold(&p->of_number, &p->n_numbers, (size_t)i->number + 1, sizeof(*p->of_number)))
+		return -ENOMEM;
 	if (!p->of_number[i->number])
 		p->of_number[i->number] = i->id;
 	return 0;
@@ -403,16 +394,7 @@ int places_label(struct places *p, uint32_t instance, const char *text)
 {
 	char *copy = strdup(text);
 
-	if (copy && instance >= p->n_labels) {
-		char **bigger = realloc(p->label, (instance + 1) * sizeof(*bigger));
-
-		if (bigger) {
-			memset(bigger + p->n_labels, 0, (instance + 1 - p->n_labels) * sizeof(*bigger));
-			p->label = bigger;
-			p->n_labels = instance + 1;
-		}
-	}
-	if (!copy || instance >= p->n_labels) {
+	if (!copy || array_hold(&p->label, &p->n_labels, (size_t)instance + 1, sizeof(*p->label))) {
 		free(copy);
 		return -ENOMEM;
 	}

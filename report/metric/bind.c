@@ -198,21 +198,10 @@ static int bind_all_counters(struct builder *x)
 {
 	const struct pm_model *m = x->p->model;
 	struct binding *b = x->b;
-	size_t metrics = b->n_metrics + m->n_counters, inputs = b->n_inputs + m->n_counters;
+	size_t inputs = b->n_inputs + m->n_counters;
 	uint32_t *number = bind_own(b, malloc((inputs + 1) * sizeof(*number)));
-	struct bound_metric *metric = realloc(b->metric, (metrics + 1) * sizeof(*metric));
-	struct bound_input *input;
 	int err = 0;
 
-	if (!metric)
-		return -ENOMEM;
-	b->metric = metric;
-	b->cap_metrics = metrics + 1;
-	input = realloc(b->input, (inputs + 1) * sizeof(*input));
-	if (!input)
-		return -ENOMEM;
-	b->input = input;
-	b->cap_inputs = inputs + 1;
 	if (!number)
 		return -ENOMEM;
 	for (size_t i = 0; i <= inputs; i++)

@@ -112,16 +112,16 @@ void bind_index_release(struct bind_index *x);
  * must be released before its model goes. */
 struct binding {
 	struct bound_metric *metric;
-	size_t n_metrics, cap_metrics;
+	size_t n_metrics;
 	struct bound_input *input;
-	size_t n_inputs, cap_inputs;
+	size_t n_inputs;
 	struct names input_names; /* "aspect name" -> place */
 	struct bind_index index;
 	struct metric_set recorded;      /* owned: vendor's metrics that pmrec was asked for */
 	const struct metric_set *vendor; /* borrowed: all that --metrics-file offered, fed or not */
 	size_t n_vendor;
 	void **owned; /* texts and arrays that belong to the binding */
-	size_t n_owned, cap_owned;
+	size_t n_owned;
 };
 
 struct bind_options {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/array.h"
 #include "common/event/event.h"
 
 void class_index_release(struct class_index *x)
@@ -76,15 +77,11 @@ static const struct pmu_class_event *read_event(const struct pmu_class *c, const
 
 static int64_t filter_place(struct class_index *x, const char *text)
 {
-	char **bigger;
-
 	for (uint32_t i = 0; i < x->n_filters; i++)
 		if (!strcmp(x->filter[i], text))
 			return i;
-	bigger = realloc(x->filter, (x->n_filters + 1) * sizeof(*bigger));
-	if (!bigger)
+	if (array_room(&x->filter, x->n_filters, sizeof(*x->filter)))
 		return -ENOMEM;
-	x->filter = bigger;
 	x->filter[x->n_filters] = strdup(text);
 	if (!x->filter[x->n_filters])
 		return -ENOMEM;
@@ -142,7 +139,6 @@ int class_index_build(struct class_index *x, const struct pm_model *m)
 		const char *pmu = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, NULL);
 		const struct pmu_class *class;
 		const struct pmu_class_event *event;
-		struct class_counter *bigger;
 
 		if (strcmp(c->source, "perf") || !pmu || !pm_map_get(&c->attrs, PM_COUNTER_PERF_GROUP) ||
 		    pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID) || !(class = class_of_pmu(m, pmu)))
@@ -151,12 +147,10 @@ int class_index_build(struct class_index *x, const struct pm_model *m)
 		if (!event)
 			continue;
 		place = filters.err ? filters.err : filter_place(x, buf_str(&filters));
-		bigger = place < 0 ? NULL : realloc(x->row, (x->n + 1) * sizeof(*bigger));
-		if (!bigger) {
+		if (place < 0 || array_room(&x->row, x->n, sizeof(*x->row))) {
 			place = -ENOMEM;
 			break;
 		}
-		x->row = bigger;
 		x->row[x->n++] = (struct class_counter){
 			.counter = c->id,
 			.group = (uint32_t)pm_map_u64(&c->attrs, PM_COUNTER_PERF_GROUP, 0),

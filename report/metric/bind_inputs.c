@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/metric/bind_private.h"
+#include "common/array.h"
 #include "report/metric/ways.h"
 #include "report/replay/replay.h"
 #include "report/machine/telemetry.h"
@@ -13,16 +14,9 @@
 /* Takes over what was allocated, NULL included; returns it, or NULL without memory. */
 void *bind_own(struct binding *b, void *data)
 {
-	if (data && b->n_owned == b->cap_owned) {
-		size_t cap = b->cap_owned ? b->cap_owned * 2 : 256;
-		void **owned = realloc(b->owned, cap * sizeof(*owned));
-
-		if (!owned) {
-			free(data);
-			return NULL;
-		}
-		b->owned = owned;
-		b->cap_owned = cap;
+	if (data && array_room(&b->owned, b->n_owned, sizeof(*b->owned))) {
+		free(data);
+		return NULL;
 	}
 	if (data)
 		b->owned[b->n_owned++] = data;
@@ -260,15 +254,8 @@ static int fill_input(struct builder *x, struct bound_input *in, const char *nam
 
 struct bound_input *bind_new_input(struct binding *b)
 {
-	if (b->n_inputs == b->cap_inputs) {
-		size_t cap = b->cap_inputs ? b->cap_inputs * 2 : 64;
-		struct bound_input *in = realloc(b->input, cap * sizeof(*in));
-
-		if (!in)
-			return NULL;
-		b->input = in;
-		b->cap_inputs = cap;
-	}
+	if (array_room(&b->input, b->n_inputs, sizeof(*b->input)))
+		return NULL;
 	b->input[b->n_inputs] = (struct bound_input){ 0 };
 	return &b->input[b->n_inputs++];
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/metric/bind_private.h"
+#include "common/array.h"
 #include "report/metric/recorded_metrics.h"
 
 static void release_metric(struct bound_metric *m)
@@ -46,15 +47,8 @@ static enum pm_kind scope_kind(enum metric_scope scope)
 
 struct bound_metric *bind_new_metric(struct binding *b)
 {
-	if (b->n_metrics == b->cap_metrics) {
-		size_t cap = b->cap_metrics ? b->cap_metrics * 2 : 128;
-		struct bound_metric *m = realloc(b->metric, cap * sizeof(*m));
-
-		if (!m)
-			return NULL;
-		b->metric = m;
-		b->cap_metrics = cap;
-	}
+	if (array_room(&b->metric, b->n_metrics, sizeof(*b->metric)))
+		return NULL;
 	b->metric[b->n_metrics] = (struct bound_metric){ .aliases = "", .categories = "" };
 	return &b->metric[b->n_metrics++];
 }

@@ -1,3 +1,4 @@
+#include "common/array.h"
 #include "report/metric/vendor_files.h"
 
 #include <errno.h>
@@ -72,7 +73,7 @@ void vendor_files_free(struct vendor_files *v)
 int vendor_files_add(struct vendor_files **out, const char *path, struct error *e)
 {
 	struct vendor_files *v = *out ? *out : calloc(1, sizeof(*v));
-	struct path one = { 0 }, *more;
+	struct path one = { 0 };
 	struct stat st;
 	int err = 0;
 
@@ -81,10 +82,8 @@ int vendor_files_add(struct vendor_files **out, const char *path, struct error *
 	if (!*out)
 		pthread_mutex_init(&v->lock, NULL);
 	*out = v;
-	more = reallocarray(v->path, v->n + 1, sizeof(*more));
-	if (!more)
+	if (array_room(&v->path, v->n, sizeof(*v->path)))
 		return no_memory(e);
-	v->path = more;
 	if (stat(path, &st))
 		return error_sys(e, errno, "%s", path);
 	one.folder = S_ISDIR(st.st_mode);
