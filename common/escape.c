@@ -38,8 +38,7 @@ void text_csv(struct buf *out, const char *text, const char *separator)
 		buf_addch(out, *text);
 	}
 	buf_addstr(out, quote);
-	if (safe.err && !out->err)
-		out->err = safe.err;
+	buf_carry(out, &safe);
 	buf_release(&safe);
 }
 
@@ -50,7 +49,6 @@ void text_csv_head(struct buf *out, const char *text, const char *separator)
 	buf_addstr(&head, *text && strchr("=+-@", *text) ? "'" : "");
 	buf_addstr(&head, text);
 	text_csv(out, buf_str(&head), separator);
-	if (head.err && !out->err)
-		out->err = head.err;
+	buf_carry(out, &head);
 	buf_release(&head);
 }

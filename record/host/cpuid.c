@@ -91,7 +91,6 @@ static int ask_text(struct asker *a, uint32_t leaf, uint32_t subleaf, struct cpu
 
 static int add_leaf(struct cpuid_cpu *c, uint32_t leaf, uint32_t subleaf, const struct cpuid_regs *regs)
 {
-	/* Grown in steps of 16. */
 	if (array_room(&c->leaf, c->n, sizeof(*c->leaf)))
 		return -ENOMEM;
 	c->leaf[c->n++] = (struct cpuid_leaf){ leaf, subleaf, *regs };

@@ -251,3 +251,8 @@ const char *redact_attr_kind(uint32_t key)
 		return NULL;
 	}
 }
+
+const char *redact_event_kind(uint32_t key)
+{
+	return key == PM_EVENT_KEY_TEXT ? "marker" : NULL;
+}

@@ -295,11 +295,6 @@ static int look_at_model(struct redact *r, const struct pm_model *m)
 	return err;
 }
 
-static const char *event_kind(uint32_t key)
-{
-	return key == PM_EVENT_KEY_TEXT ? "marker" : NULL;
-}
-
 static int take_shift(struct redact *r, const struct pm_clocks *clocks, struct error *e)
 {
 	const struct redact_shift *s = redact_map_shift(&r->map, r->boot, clocks);
@@ -336,7 +331,7 @@ int redact_look(struct redact *r, struct pm_reader *reader, struct error *e)
 		else if (item.kind == PM_ITEM_RECORDING)
 			r->seen = (struct redact_seen){ 0 };
 		else if (item.kind == PM_ITEM_EVENT)
-			err = look_at_map(r, &item.event->attrs, pm_event_keys, event_kind);
+			err = look_at_map(r, &item.event->attrs, pm_event_keys, redact_event_kind);
 		/* Frames of definitions refer to later ones, but chunks do not. */
 		if (grown && !err && (item.kind == PM_ITEM_CHUNK || item.kind == PM_ITEM_END)) {
 			err = look_at_model(r, pm_reader_model(reader));

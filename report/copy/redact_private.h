@@ -119,5 +119,6 @@ const char *redact_instance_kind(const struct redact *r, const struct pm_instanc
 const char *redact_header_kind(uint32_t key);
 const char *redact_counter_attr_kind(uint32_t key);
 const char *redact_attr_kind(uint32_t key);
+const char *redact_event_kind(uint32_t key);
 
 #endif

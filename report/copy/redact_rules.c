@@ -480,11 +480,6 @@ static int on_config(void *ctx, struct pm_config *c)
 
 /* ---- events ---- */
 
-static const char *event_kind(uint32_t key)
-{
-	return key == PM_EVENT_KEY_TEXT ? "marker" : NULL;
-}
-
 static int on_event(void *ctx, struct pm_event *e)
 {
 	struct redact *r = ctx;
@@ -493,7 +488,7 @@ static int on_event(void *ctx, struct pm_event *e)
 		r->counts.dropped++;
 		return REWRITE_DROP;
 	}
-	return clean_map(r, &e->attrs, pm_event_keys, event_kind);
+	return clean_map(r, &e->attrs, pm_event_keys, redact_event_kind);
 }
 
 /* ---- numbers ---- */

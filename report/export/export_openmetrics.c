@@ -95,7 +95,7 @@ static void put_escaped(struct buf *out, const char *text, bool quotes)
 			buf_addch(out, '\\');
 		buf_addch(out, *c == '\n' ? 'n' : *c);
 	}
-	out->err = out->err ? out->err : good.err;
+	buf_carry(out, &good);
 	buf_release(&good);
 }
 

@@ -95,7 +95,7 @@ static void put_text(struct buf *out, int field, const char *text)
 
 	utf8_repair(&good, text, strlen(text));
 	put_bytes(out, field, good.data, good.len);
-	out->err = out->err ? out->err : good.err;
+	buf_carry(out, &good);
 	buf_release(&good);
 }
 

@@ -61,9 +61,8 @@ static void end_part(struct facts *f)
 		html_text(f->out, f->title);
 		if (!card)
 			buf_printf(f->out, " <span class=count>%llu</span>", (unsigned long long)f->n_rows);
-		buf_addstr(f->out, "</summary><div class=scroll tabindex=0 role=group aria-label=\"");
-		html_text(f->out, f->title);
-		buf_addstr(f->out, "\"><table class=facts>");
+		html_between(f->out, "</summary><div class=scroll tabindex=0 role=group aria-label=\"", f->title,
+			     "\"><table class=facts>");
 		put_head(f);
 		buf_addstr(f->out, "<tbody>\n");
 		buf_add(f->out, f->rows.data, f->rows.len);

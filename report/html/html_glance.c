@@ -63,9 +63,7 @@ void html_put_identity(const struct html_page *p, struct buf *out)
 	for (uint32_t i = 0; i < r->n_facts; i++) {
 		buf_printf(out, "<div><dt>%s</dt><dd title=\"", r->fact[i].name);
 		html_text(out, r->fact[i].value);
-		buf_addstr(out, "\">");
-		html_text(out, r->fact[i].value);
-		buf_addstr(out, "</dd></div>\n");
+		html_between(out, "\">", r->fact[i].value, "</dd></div>\n");
 	}
 	buf_addstr(out, "</dl>\n");
 }
@@ -137,17 +135,11 @@ static void put_tile(const struct html_page *p, uint32_t metric, struct buf *out
 
 	if (p->n > 1 && find_metric(&r[1], m->name, &other))
 		series[1] = html_main(&r[1], other);
-	buf_addstr(out, "<li class=tile><h3 title=\"");
-	html_text(out, m->help);
-	buf_addstr(out, "\"><button type=button class=open data-metric=\"");
+	html_between(out, "<li class=tile><h3 title=\"", m->help, "\"><button type=button class=open data-metric=\"");
 	html_text(out, m->name);
-	buf_addstr(out, "\">");
-	html_text(out, m->display);
-	buf_addstr(out, "</button>");
+	html_between(out, "\">", m->display, "</button>");
 	if (r->row[series[0]->row].kind != PM_SYSTEM) {
-		buf_addstr(out, " <span class=unit>");
-		html_text(out, r->row[series[0]->row].label);
-		buf_addstr(out, "</span>");
+		html_between(out, " <span class=unit>", r->row[series[0]->row].label, "</span>");
 	}
 	buf_addstr(out, "</h3><p class=big>");
 	for (size_t i = 0; i < p->n; i++) {

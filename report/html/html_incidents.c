@@ -96,9 +96,7 @@ void html_put_incidents(const struct html_page *p, const struct html_recording *
 		put_button(r, &all->incident[i], out);
 		buf_addstr(out, "</td><td>");
 		put_clock(all, all->incident[i].from_s, out);
-		buf_addstr(out, "</td><td class=what>");
-		html_text(out, all->incident[i].text);
-		buf_addstr(out, "</td></tr>\n");
+		html_between(out, "</td><td class=what>", all->incident[i].text, "</td></tr>\n");
 	}
 	buf_addstr(out, "</tbody></table></div>\n");
 }

@@ -174,9 +174,7 @@ static void put_heading(const struct html_page *p, struct buf *out)
 		buf_addstr(out, i ? " <span class=soft>beside</span> " : "");
 		html_text(out, input_name(r->path));
 		if (r->host && r->host[0]) {
-			buf_addstr(out, " <span class=\"soft host\" title=\"");
-			html_text(out, r->host);
-			buf_addstr(out, "\">(");
+			html_between(out, " <span class=\"soft host\" title=\"", r->host, "\">(");
 			html_text(out, r->host);
 			buf_addstr(out, ")</span>");
 		}
@@ -200,9 +198,7 @@ static void put_note(struct buf *out, const char *about, struct buf *lines)
 {
 	if (!lines->len)
 		return;
-	buf_addstr(out, "<div class=note role=note><strong>");
-	html_text(out, about);
-	buf_addstr(out, "</strong><ul>");
+	html_between(out, "<div class=note role=note><strong>", about, "</strong><ul>");
 	put_lines(out, buf_str(lines));
 	buf_addstr(out, "</ul></div>\n");
 }
@@ -239,34 +235,9 @@ static void put_each(const struct html_page *p, struct buf *out,
 	buf_addstr(out, "</div>\n");
 }
 
-static void put_summary(const struct html_page *p, struct buf *out)
-{
-	put_each(p, out, html_put_summary);
-}
-
-static void put_metrics(const struct html_page *p, struct buf *out)
-{
-	put_each(p, out, html_put_metrics);
-}
-
-static void put_incidents(const struct html_page *p, struct buf *out)
-{
-	put_each(p, out, html_put_incidents);
-}
-
-static void put_events(const struct html_page *p, struct buf *out)
-{
-	put_each(p, out, html_put_events);
-}
-
 static void put_recorded_facts(const struct html_page *p, const struct html_recording *r, struct buf *out)
 {
 	buf_add(out, r->facts.data, r->facts.len);
-}
-
-static void put_facts(const struct html_page *p, struct buf *out)
-{
-	put_each(p, out, put_recorded_facts);
 }
 
 static void put_files(const struct html_page *p, struct buf *out)
@@ -317,18 +288,18 @@ static void put_notice(const struct html_page *p, struct buf *out)
 	if (!html_asset_uplot_script().len)
 		return;
 	buf_add(&text, notice.data, notice.len);
-	buf_addstr(out, "<details><summary>Charts are drawn by uPlot, which is under this licence</summary><pre>");
-	html_text(out, buf_str(&text));
-	buf_addstr(out, "</pre></details>");
+	html_between(out, "<details><summary>Charts are drawn by uPlot, which is under this licence</summary><pre>",
+		     buf_str(&text), "</pre></details>");
 	buf_release(&text);
 }
 
 /* A script or style is allowed by its digest, and nothing else is: what slipped into the page could not run. */
-static void put_digest(struct buf *out, const struct buf *text)
+static void put_digest(struct buf *out, const char *hex)
 {
 	uint8_t digest[32];
 
-	html_sha256(text->data, text->len, digest);
+	for (size_t i = 0; i < sizeof(digest); i++)
+		sscanf(hex + 2 * i, "%2hhx", &digest[i]);
 	buf_addstr(out, " 'sha256-");
 	html_base64(out, digest, sizeof(digest));
 	buf_addch(out, '\'');
@@ -336,21 +307,13 @@ static void put_digest(struct buf *out, const struct buf *text)
 
 static void put_policy(const struct html_page *p, struct buf *out)
 {
-	struct html_asset plot = html_asset_uplot_script();
-	struct buf text = BUF_INIT;
-
+	(void)p;
 	buf_addstr(out, "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; script-src");
-	put_script(p, &text);
-	put_digest(out, &text);
-	buf_clear(&text);
-	buf_add(&text, plot.data, plot.len);
-	if (plot.len)
-		put_digest(out, &text);
-	buf_clear(&text);
+	put_digest(out, PM_SCRIPT_SHA256);
+	if (html_asset_uplot_script().len)
+		put_digest(out, PM_UPLOT_SHA256);
 	buf_addstr(out, "; style-src");
-	put_style(p, &text);
-	put_digest(out, &text);
-	buf_release(&text);
+	put_digest(out, PM_STYLE_SHA256);
 }
 
 static void put_verdicts(const struct html_page *p, struct buf *out)
@@ -370,19 +333,32 @@ static void put_verdict_link(const struct html_page *p, struct buf *out)
 
 static const struct part {
 	const char *name;
-	void (*put)(const struct html_page *p, struct buf *out); /* NULL: the numbers, which stream */
+	void (*put)(const struct html_page *p, struct buf *out);
+	/* Or of each recording; neither: the numbers, which stream. */
+	void (*each)(const struct html_page *p, const struct html_recording *r, struct buf *out);
 } parts[] = {
-	{ "policy", put_policy },       { "generator", put_generator },
-	{ "title", put_title },         { "heading", put_heading },
-	{ "style", put_style },         { "identitylines", html_put_identity },
-	{ "notes", put_notes },         { "glance", html_put_glance },
-	{ "summary", put_summary },     { "verdictlink", put_verdict_link },
-	{ "verdicts", put_verdicts },   { "resolution", html_put_resolution },
-	{ "incidents", put_incidents }, { "events", put_events },
-	{ "metrics", put_metrics },     { "facts", put_facts },
-	{ "files", put_files },         { "notice", put_notice },
-	{ "data", put_data },           { "numbers", NULL },
-	{ "uplot", put_uplot },         { "script", put_script },
+	{ "policy", put_policy },
+	{ "generator", put_generator },
+	{ "title", put_title },
+	{ "heading", put_heading },
+	{ "style", put_style },
+	{ "identitylines", html_put_identity },
+	{ "notes", put_notes },
+	{ "glance", html_put_glance },
+	{ "summary", .each = html_put_summary },
+	{ "verdictlink", put_verdict_link },
+	{ "verdicts", put_verdicts },
+	{ "resolution", html_put_resolution },
+	{ "incidents", .each = html_put_incidents },
+	{ "events", .each = html_put_events },
+	{ "metrics", .each = html_put_metrics },
+	{ "facts", .each = put_recorded_facts },
+	{ "files", put_files },
+	{ "notice", put_notice },
+	{ "data", put_data },
+	{ "numbers", NULL },
+	{ "uplot", put_uplot },
+	{ "script", put_script },
 };
 
 int html_page_text(const struct html_page *p, struct buf *before, struct buf *after, struct error *e)
@@ -412,7 +388,9 @@ int html_page_text(const struct html_page *p, struct buf *before, struct buf *af
 		}
 		if (i == sizeof(parts) / sizeof(*parts))
 			return error_set(e, EINVAL, "the page template has an unknown part");
-		if (parts[i].put)
+		if (parts[i].each)
+			put_each(p, out, parts[i].each);
+		else if (parts[i].put)
 			parts[i].put(p, out);
 		else
 			out = after;

@@ -42,20 +42,6 @@ void html_set_release(struct html_set *s)
 	*s = (struct html_set){ 0 };
 }
 
-static inline void join(struct html_bucket *to, const struct html_bucket *from)
-{
-	if (from->weight == 0)
-		return;
-	if (to->weight == 0) {
-		*to = *from;
-		return;
-	}
-	to->sum += from->sum;
-	to->weight += from->weight;
-	to->low = from->low < to->low ? from->low : to->low;
-	to->high = from->high > to->high ? from->high : to->high;
-}
-
 /* What was open becomes bucket `at` of the series, or a part of it. */
 static inline void close_of(const struct html_set *s, uint32_t series, uint32_t at, const struct html_bucket *b)
 {
@@ -64,7 +50,7 @@ static inline void close_of(const struct html_set *s, uint32_t series, uint32_t 
 	if (!to)
 		return;
 	if (at < s->filled)
-		join(to, b);
+		html_bucket_join(to, b);
 	else
 		*to = *b;
 }
@@ -91,7 +77,7 @@ static void widen(struct html_set *s)
 			for (uint32_t x = 0; x < n; x++) {
 				struct html_bucket both = b[2 * k * n + x];
 
-				join(&both, &b[(2 * k + 1) * n + x]);
+				html_bucket_join(&both, &b[(2 * k + 1) * n + x]);
 				b[k * n + x] = both;
 			}
 		if (b)
@@ -435,7 +421,7 @@ void html_series_pack(const struct html_set *s, const struct html_series *series
 		bool any;
 
 		for (uint32_t k = i * f->merge; k < (i + 1) * f->merge && k < s->used; k++)
-			join(&b, &series->bucket[k]);
+			html_bucket_join(&b, &series->bucket[k]);
 		any = b.weight != 0;
 		put(to, any ? number_of((double)b.sum / (double)b.weight, series, span, most) : 0, f->bytes);
 		if (!f->band)

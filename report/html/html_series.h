@@ -19,6 +19,21 @@ struct html_bucket {
 	float low, high;
 };
 
+/* Adds what is in `from` to `to`. */
+static inline void html_bucket_join(struct html_bucket *to, const struct html_bucket *from)
+{
+	if (from->weight == 0)
+		return;
+	if (to->weight == 0) {
+		*to = *from;
+		return;
+	}
+	to->sum += from->sum;
+	to->weight += from->weight;
+	to->low = from->low < to->low ? from->low : to->low;
+	to->high = from->high > to->high ? from->high : to->high;
+}
+
 struct html_series {
 	uint32_t metric, row;       /* the owner's */
 	struct html_bucket *bucket; /* once the set is finished: html_set.cap of them, which lie in a block of the

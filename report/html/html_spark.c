@@ -23,20 +23,12 @@ static double place_of(const struct box *b, double v)
 }
 
 /* Some buckets as one. */
-static struct html_bucket column(const struct html_set *set, const struct html_series *s, uint32_t from, uint32_t end)
+static struct html_bucket column(const struct html_series *s, uint32_t from, uint32_t end)
 {
 	struct html_bucket all = { 0 };
 
-	for (uint32_t k = from; k < end; k++) {
-		const struct html_bucket *b = &s->bucket[k];
-
-		if (b->weight <= 0)
-			continue;
-		all.low = all.weight == 0 || b->low < all.low ? b->low : all.low;
-		all.high = all.weight == 0 || b->high > all.high ? b->high : all.high;
-		all.sum += b->sum;
-		all.weight += b->weight;
-	}
+	for (uint32_t k = from; k < end; k++)
+		html_bucket_join(&all, &s->bucket[k]);
 	return all;
 }
 
@@ -53,7 +45,7 @@ static void put_line(const struct html_set *set, const struct html_series *s, co
 	buf_printf(out, "<path class=\"line s%zu\" d=\"", which);
 	for (uint32_t i = 0; i < set->used; i += every) {
 		uint32_t end = i + every < set->used ? i + every : set->used;
-		struct html_bucket b = column(set, s, i, end);
+		struct html_bucket b = column(s, i, end);
 		double x = (i + end) / 2.0 * part, top = place_of(box, (double)b.high);
 		double bottom = place_of(box, (double)b.low);
 
@@ -72,7 +64,7 @@ static void put_line(const struct html_set *set, const struct html_series *s, co
 	buf_addstr(out, "\"/>");
 	if (reach.len)
 		buf_printf(out, "<path class=\"reach s%zu\" d=\"%s\"/>", which, buf_str(&reach));
-	out->err = out->err ? out->err : reach.err;
+	buf_carry(out, &reach);
 	buf_release(&reach);
 }
 

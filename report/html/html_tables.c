@@ -76,9 +76,7 @@ static void put_metric_head(const struct html_metric *m, struct buf *out)
 {
 	buf_addstr(out, "<th scope=row title=\"");
 	put_title(m, out);
-	buf_addstr(out, "\">");
-	html_text(out, m->display);
-	buf_addstr(out, "</th><td class=unit>");
+	html_between(out, "\">", m->display, "</th><td class=unit>");
 	html_put_unit(m->unit, out);
 	buf_addstr(out, "</td>");
 }
@@ -117,9 +115,7 @@ void html_put_summary(const struct html_page *p, const struct html_recording *r,
 	if (sparks)
 		buf_addstr(out, "<th rowspan=2 scope=col>Over time</th>");
 	for (uint32_t i = 0; i < n; i++) {
-		buf_addstr(out, "<th colspan=3 scope=colgroup>");
-		html_text(out, r->row[column[i]].label);
-		buf_addstr(out, "</th>");
+		html_between(out, "<th colspan=3 scope=colgroup>", r->row[column[i]].label, "</th>");
 	}
 	buf_addstr(out, "</tr><tr>");
 	for (uint32_t i = 0; i < n; i++)
@@ -168,9 +164,7 @@ static void put_metric_row(const struct html_recording *r, const struct html_ser
 
 	buf_addstr(out, "<tr><th scope=row title=\"");
 	put_title(m, out);
-	buf_addstr(out, "\"><code>");
-	html_text(out, m->name);
-	buf_addstr(out, "</code></th><td>");
+	html_between(out, "\"><code>", m->name, "</code></th><td>");
 	html_text(out, r->row[s->row].label);
 	buf_addstr(out, "</td>");
 	put_cell(out, html_mean(s), html_precision(m, s));

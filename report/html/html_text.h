@@ -1,4 +1,4 @@
-/* Escaping text for markup and scripts, base64, and script digests for a content security policy. */
+/* Escaping text for markup and scripts, and base64. */
 #ifndef REPORT_HTML_TEXT_H
 #define REPORT_HTML_TEXT_H
 
@@ -9,8 +9,10 @@
 #include "common/json.h"
 
 /* As text or as the value of a quoted attribute. What is no UTF-8 becomes U+FFFD; control characters, and those that
- * turn the direction of writing, come out visible ("\x1b"). */
+ * turn the direction of writing, come out visible ("\x1b"), as text_escape() has them. */
 void html_text(struct buf *out, const char *text);
+/* The same, with markup before and after it. */
+void html_between(struct buf *out, const char *before, const char *text, const char *after);
 /* At most so many bytes of it, and a sign that there is more. */
 void html_text_cut(struct buf *out, const char *text, size_t most);
 void html_printf(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -25,8 +27,5 @@ static inline uint64_t html_base64_length(uint64_t len)
 {
 	return (len + 2) / 3 * 4;
 }
-
-/* SHA-256, FIPS 180-4. */
-void html_sha256(const void *data, size_t len, uint8_t digest[32]);
 
 #endif

@@ -41,9 +41,7 @@ static void put_result(struct buf *out, const struct diff_result *r, bool with_w
 	};
 	const char *mark = class[r->v.kind];
 
-	buf_addstr(out, "<tr><th scope=row>");
-	html_text(out, r->series->display);
-	buf_addstr(out, "</th><td>");
+	html_between(out, "<tr><th scope=row>", r->series->display, "</th><td>");
 	html_text(out, r->series->where[0] ? r->series->where : "system");
 	buf_printf(out, "</td><td%s>%s</td>", mark ? mark : "", verdict_name(r->v.kind));
 	put_number(out, r->v.base);
@@ -62,9 +60,7 @@ static void put_result(struct buf *out, const struct diff_result *r, bool with_w
 	}
 	buf_addstr(out, "</td>");
 	if (with_why) {
-		buf_addstr(out, "<td class=why>");
-		html_text(out, r->why);
-		buf_addstr(out, "</td>");
+		html_between(out, "<td class=why>", r->why, "</td>");
 	}
 	buf_addstr(out, "</tr>\n");
 }
@@ -126,9 +122,7 @@ static void put_results(struct buf *out, const struct diff_results *results, str
 		buf_printf(out, "<p><strong>Of the metrics that have a better direction: %s.</strong></p>\n",
 			   buf_str(counts));
 	if (why[0]) {
-		buf_addstr(out, "<p>Of all of them: ");
-		html_text(out, why);
-		buf_addstr(out, ".</p>\n");
+		html_between(out, "<p>Of all of them: ", why, ".</p>\n");
 	}
 	buf_addstr(out, "<p class=hint>The first recording is the base. A change is only called one where its "
 			"interval lies beyond what matters for the metric; one run a side can say how "
@@ -203,9 +197,7 @@ void html_verdicts(const char *base, const char *fresh, const struct selection *
 		err = compare(&o, out, counts, &e);
 	/* The page is good without them: it says why they are not there. */
 	if (err) {
-		buf_addstr(out, "<p>No verdicts: ");
-		html_text(out, e.text[0] ? e.text : strerror(-err));
-		buf_addstr(out, ".</p>\n");
+		html_between(out, "<p>No verdicts: ", e.text[0] ? e.text : strerror(-err), ".</p>\n");
 	}
 	diff_options_release(&o);
 }

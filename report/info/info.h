@@ -17,22 +17,8 @@ struct topology_counts {
 /* 0 or -ENOMEM. */
 int topology_count(const struct pm_topology *t, struct topology_counts *c);
 
-/* Threads that read counters side by side; 0: not recorded. */
-uint64_t info_readers(const struct pm_model *m);
-/* What recording cost the machine, as the recorder says. */
-struct info_cost {
-	uint64_t cpu_ns, wakeups, waited_ns, reader_waited_ns, memory_kib, stalls, stalled_ns, dropped;
-	/* By the host: from one CPU at most, while so many ticks were lost. */
-	uint64_t stolen_ns, stolen_ticks;
-	bool known;
-};
-struct info_cost info_cost(const struct pm_model *m);
-/* Groups of events, each on one CPU, that the kernel's clock read at each tick; 0: none. */
-uint64_t info_sampled(const struct pm_model *m);
-/* What a tick of all groups on a CPU was measured to take of it, sampled by the kernel and by a reader (ns); 0: it was
- * not. */
-uint64_t info_tick_sampled(const struct pm_model *m);
-uint64_t info_tick_read(const struct pm_model *m);
+/* What the recorder says of its work, a one-time value such as "pmrec.readers"; 0: nothing. */
+uint64_t info_number(const struct pm_model *m, const char *name);
 
 /* 0 or -ENOMEM; to be released in both cases. */
 int reveals_find(const struct scan *s, struct reveals *r);

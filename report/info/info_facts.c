@@ -206,46 +206,9 @@ void reveals_release(struct reveals *r)
 	*r = (struct reveals){ 0 };
 }
 
-static uint64_t number(const struct pm_model *m, const char *name)
+uint64_t info_number(const struct pm_model *m, const char *name)
 {
 	const struct pm_config *c = pm_model_config(m, name, PM_NONE);
 
 	return c && !c->reason && c->value.kind == PM_VALUE_U64 ? c->value.u64 : 0;
-}
-
-uint64_t info_readers(const struct pm_model *m)
-{
-	return number(m, "pmrec.readers");
-}
-
-struct info_cost info_cost(const struct pm_model *m)
-{
-	return (struct info_cost){
-		.known = pm_model_config(m, "pmrec.cost.cpu_ns", PM_NONE) != NULL,
-		.cpu_ns = number(m, "pmrec.cost.cpu_ns"),
-		.wakeups = number(m, "pmrec.cost.wakeups"),
-		.waited_ns = number(m, "pmrec.cost.waited_ns"),
-		.reader_waited_ns = number(m, "pmrec.cost.reader_waited_ns"),
-		.memory_kib = number(m, "pmrec.cost.memory_kib"),
-		.stalls = number(m, "pmrec.cost.stalls"),
-		.stalled_ns = number(m, "pmrec.cost.stalled_ns"),
-		.dropped = number(m, "pmrec.cost.dropped"),
-		.stolen_ns = number(m, "pmrec.cost.stolen_ns"),
-		.stolen_ticks = number(m, "pmrec.cost.stolen_ticks"),
-	};
-}
-
-uint64_t info_sampled(const struct pm_model *m)
-{
-	return number(m, "pmrec.sampled");
-}
-
-uint64_t info_tick_sampled(const struct pm_model *m)
-{
-	return number(m, "pmrec.sampling.kernel_ns");
-}
-
-uint64_t info_tick_read(const struct pm_model *m)
-{
-	return number(m, "pmrec.sampling.reader_ns");
 }

@@ -263,7 +263,7 @@ struct json *info_json(const char *path, struct scan *s)
 	const struct pm_model *m = pm_reader_model(s->reader);
 	uint64_t interval = pm_map_u64(&m->header, PM_HEADER_INTERVAL, 0);
 	struct json *j = json_new_object();
-	uint64_t readers = info_readers(m);
+	uint64_t readers = info_number(m, "pmrec.readers");
 
 	if (!j)
 		return NULL;

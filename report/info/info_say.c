@@ -83,37 +83,48 @@ static void add_samples(struct buf *b, struct samples *s)
 	say_ns(b, s->max);
 }
 
+/* What recording cost the machine, as the recorder says. */
+static uint64_t cost_of(const struct report *p, const char *what)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "pmrec.cost.%s", what);
+	return info_number(p->m, name);
+}
+
 /* Per second of the recording, and why ticks were lost if that can be told. */
 static void cost(struct report *p)
 {
-	struct info_cost c = info_cost(p->m);
 	struct scan *s = p->s;
 	double seconds = (double)(s->last_ns - s->first_ns) / 1e9;
-	uint64_t lost = s->lost_ticks > c.stolen_ticks ? s->lost_ticks - c.stolen_ticks : 0;
-	double waited = seconds > 0 ? (double)c.reader_waited_ns / 1e6 / seconds : 0;
+	/* By the host: from one CPU at most, while so many ticks were lost. */
+	uint64_t stolen_ns = cost_of(p, "stolen_ns"), stolen = cost_of(p, "stolen_ticks");
+	uint64_t stalls = cost_of(p, "stalls"), dropped = cost_of(p, "dropped");
+	uint64_t lost = s->lost_ticks > stolen ? s->lost_ticks - stolen : 0;
+	double waited = seconds > 0 ? (double)cost_of(p, "reader_waited_ns") / 1e6 / seconds : 0;
 
-	if (!c.known || seconds <= 0)
+	if (!pm_model_config(p->m, "pmrec.cost.cpu_ns", PM_NONE) || seconds <= 0)
 		return;
 	buf_clear(&p->cell);
 	buf_printf(&p->cell, "%.2f %% of a CPU, %.0f wake-ups a second, waited %.1f ms a second for a CPU, %.1f MB",
-		   (double)c.cpu_ns / 1e7 / seconds, (double)c.wakeups / seconds, (double)c.waited_ns / 1e6 / seconds,
-		   (double)c.memory_kib / 1024);
-	if (c.stalls)
-		buf_printf(&p->cell, "; the output stalled %llu time%s, %.1f s", (unsigned long long)c.stalls,
-			   plural(c.stalls), (double)c.stalled_ns / 1e9);
-	if (c.dropped)
-		buf_printf(&p->cell, "; %llu dropped", (unsigned long long)c.dropped);
+		   (double)cost_of(p, "cpu_ns") / 1e7 / seconds, (double)cost_of(p, "wakeups") / seconds,
+		   (double)cost_of(p, "waited_ns") / 1e6 / seconds, (double)cost_of(p, "memory_kib") / 1024);
+	if (stalls)
+		buf_printf(&p->cell, "; the output stalled %llu time%s, %.1f s", (unsigned long long)stalls,
+			   plural(stalls), (double)cost_of(p, "stalled_ns") / 1e9);
+	if (dropped)
+		buf_printf(&p->cell, "; %llu dropped", (unsigned long long)dropped);
 	say_fact(p, "cost", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
-	if (c.stolen_ns) {
+	if (stolen_ns) {
 		buf_clear(&p->cell);
-		say_ns(&p->cell, c.stolen_ns);
-		buf_printf(&p->cell, ", %llu of the lost ticks", (unsigned long long)c.stolen_ticks);
+		say_ns(&p->cell, stolen_ns);
+		buf_printf(&p->cell, ", %llu of the lost ticks", (unsigned long long)stolen);
 		say_fact(p, "stolen by the host", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
 	}
 	if (lost > s->snapshots / 100 && waited >= 10)
 		say_fact_f(p, "ticks were lost", PM_PRIVACY_TECHNICAL,
 			   "readers waited %.0f ms per second for a CPU; try --realtime, or fewer events", waited);
-	else if (lost && c.dropped)
+	else if (lost && dropped)
 		say_fact(p, "ticks were lost", "the output was too slow; try --buffer, or a longer interval",
 			 PM_PRIVACY_TECHNICAL);
 }
@@ -121,7 +132,9 @@ static void cost(struct report *p)
 /* Who read perf events of CPUs, and why. */
 static void sampling(struct report *p)
 {
-	uint64_t n = info_sampled(p->m), kernel = info_tick_sampled(p->m), reader = info_tick_read(p->m);
+	/* What a tick of all groups on a CPU was measured to take of it, either way. */
+	uint64_t kernel = info_number(p->m, "pmrec.sampling.kernel_ns");
+	uint64_t reader = info_number(p->m, "pmrec.sampling.reader_ns"), n = info_number(p->m, "pmrec.sampled");
 
 	if (!n && !kernel)
 		return;
@@ -141,7 +154,7 @@ static void sampling(struct report *p)
 static void recording(struct report *p, const char *path)
 {
 	struct scan *s = p->s;
-	uint64_t start = scan_start(s);
+	uint64_t start = scan_start(s), readers = info_number(p->m, "pmrec.readers");
 	char text[64];
 
 	say_facts(p, "Recording");
@@ -162,8 +175,8 @@ static void recording(struct report *p, const char *path)
 	say_fact(p, "duration", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
 	say_fact_f(p, "snapshots", PM_PRIVACY_TECHNICAL, "%llu", (unsigned long long)s->snapshots);
 	say_fact_f(p, "lost ticks", PM_PRIVACY_TECHNICAL, "%llu", (unsigned long long)s->lost_ticks);
-	if (info_readers(p->m))
-		say_fact_f(p, "reader threads", PM_PRIVACY_TECHNICAL, "%llu", (unsigned long long)info_readers(p->m));
+	if (readers)
+		say_fact_f(p, "reader threads", PM_PRIVACY_TECHNICAL, "%llu", (unsigned long long)readers);
 	sampling(p);
 	cost(p);
 	buf_clear(&p->cell);
