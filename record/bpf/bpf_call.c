@@ -227,32 +227,12 @@ int bpf_program_run(int program, uint32_t cpu)
 
 /* ---- what is there ---- */
 
-static int by_id(enum bpf_cmd command, uint32_t id)
+int bpf_by_id(enum bpf_cmd command, uint32_t id)
 {
 	union bpf_attr a = { 0 };
 
 	a.prog_id = id; /* the first of a union of ids */
 	return call(command, &a, NULL);
-}
-
-int bpf_program_by_id(uint32_t id)
-{
-	return by_id(BPF_PROG_GET_FD_BY_ID, id);
-}
-
-int bpf_map_by_id(uint32_t id)
-{
-	return by_id(BPF_MAP_GET_FD_BY_ID, id);
-}
-
-int bpf_link_by_id(uint32_t id)
-{
-	return by_id(BPF_LINK_GET_FD_BY_ID, id);
-}
-
-int bpf_btf_by_id(uint32_t id)
-{
-	return by_id(BPF_BTF_GET_FD_BY_ID, id);
 }
 
 int bpf_info_list(int fd, void *info, size_t size, size_t at, void *list, size_t list_size)

@@ -51,11 +51,8 @@ int bpf_program_attach(int program, const char *tracepoint);
 /* Runs a program for raw tracepoints on the CPU, now. 0 or -errno. */
 int bpf_program_run(int program, uint32_t cpu);
 
-/* A descriptor or -errno. They need CAP_SYS_ADMIN. */
-int bpf_program_by_id(uint32_t id);
-int bpf_map_by_id(uint32_t id);
-int bpf_link_by_id(uint32_t id);
-int bpf_btf_by_id(uint32_t id);
+/* What has that id, by BPF_PROG_GET_FD_BY_ID and its sisters, which take CAP_SYS_ADMIN. A descriptor or -errno. */
+int bpf_by_id(enum bpf_cmd command, uint32_t id);
 
 /* Fills `info`, the struct bpf_*_info of what the descriptor is. 0 or -errno. */
 int bpf_info(int fd, void *info, size_t size);

@@ -49,7 +49,7 @@ static void write_differences(struct bpf_code *c, const struct bpf_cgroups *g)
 
 	code_copy(c, R9, R8);
 	for (uint32_t i = 0; i < g->n_events; i++) {
-		uint32_t unread, went_on;
+		uint32_t unread;
 
 		code_read_event(c, g->events, R9, FP, NOW);
 		code_add_value(c, R9, (int32_t)g->n_cpus);
@@ -57,18 +57,7 @@ static void write_differences(struct bpf_code *c, const struct bpf_cgroups *g)
 			code_store_value(c, R6, (int16_t)(at_difference(g, i) + word), 0);
 		code_load(c, R1, FP, NOW + (int16_t)offsetof(struct bpf_cell, enabled));
 		unread = code_skip_if_zero(c, R1);
-		code_load(c, R2, R6, (int16_t)(at_last(i) + (int16_t)offsetof(struct bpf_cell, enabled)));
-		went_on = code_skip_unless_less(c, R1, R2);
-		for (int16_t word = 0; word < CELL; word += 8)
-			code_store_value(c, R6, (int16_t)(at_last(i) + word), 0);
-		code_here(c, went_on);
-		for (int16_t word = 0; word < CELL; word += 8) {
-			code_load(c, R1, FP, (int16_t)(NOW + word));
-			code_load(c, R2, R6, (int16_t)(at_last(i) + word));
-			code_store(c, R6, (int16_t)(at_last(i) + word), R1);
-			code_subtract(c, R1, R2);
-			code_store(c, R6, (int16_t)(at_difference(g, i) + word), R1);
-		}
+		code_differences(c, FP, NOW, R6, at_last(i), R6, at_difference(g, i));
 		code_here(c, unread);
 	}
 }

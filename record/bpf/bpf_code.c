@@ -1,5 +1,6 @@
 #include "record/bpf/bpf_code.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "common/array.h"
@@ -194,4 +195,24 @@ void code_peek32(struct bpf_code *c, int from, int32_t offset, int16_t scratch)
 	code_add_value(c, R1, scratch);
 	code_call(c, BPF_FUNC_probe_read_kernel);
 	code_load32(c, R0, FP, scratch);
+}
+
+void code_differences(struct bpf_code *c, int now, int16_t at_now, int last, int16_t at_last, int to, int16_t at_to)
+{
+	int16_t enabled = offsetof(struct bpf_perf_event_value, enabled);
+	uint32_t went_on;
+
+	code_load(c, R1, now, (int16_t)(at_now + enabled));
+	code_load(c, R2, last, (int16_t)(at_last + enabled));
+	went_on = code_skip_unless_less(c, R1, R2);
+	for (int16_t word = 0; word < (int16_t)sizeof(struct bpf_perf_event_value); word += 8)
+		code_store_value(c, last, (int16_t)(at_last + word), 0);
+	code_here(c, went_on);
+	for (int16_t word = 0; word < (int16_t)sizeof(struct bpf_perf_event_value); word += 8) {
+		code_load(c, R1, now, (int16_t)(at_now + word));
+		code_load(c, R2, last, (int16_t)(at_last + word));
+		code_store(c, last, (int16_t)(at_last + word), R1);
+		code_subtract(c, R1, R2);
+		code_store(c, to, (int16_t)(at_to + word), R1);
+	}
 }

@@ -64,6 +64,9 @@ void code_element_at(struct bpf_code *c, int map, int16_t key, int32_t index);
 /* Reads the event at `index` (a register) of a map of events to base + offset: count, enabled, running. R0: 0, or the
  * error, and the three are 0. */
 void code_read_event(struct bpf_code *c, int events, int index, int base, int16_t offset);
+/* Of the reading of an event at now + at_now, the difference to the last one, which it replaces. One that was enabled for
+ * less time than before is another event (its CPU has been away): then the last one is taken for 0. */
+void code_differences(struct bpf_code *c, int now, int16_t at_now, int last, int16_t at_last, int to, int16_t at_to);
 /* R0 = what is `offset` bytes behind the address in `from`, of the kernel's memory; by way of FP + scratch. */
 void code_peek32(struct bpf_code *c, int from, int32_t offset, int16_t scratch);
 

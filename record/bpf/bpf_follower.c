@@ -148,7 +148,6 @@ static uint32_t first_count(const struct bpf_follower *f)
 static void write_follower(struct bpf_code *c, const struct bpf_follower *f, int readings, int tasks)
 {
 	enum { DIFFERENCE = -32, CELL = sizeof(struct bpf_cell) };
-	uint32_t went_on;
 
 	code_call(c, BPF_FUNC_get_smp_processor_id);
 	code_copy(c, R8, R0);
@@ -158,20 +157,7 @@ static void write_follower(struct bpf_code *c, const struct bpf_follower *f, int
 	code_add_value(c, R1, 1);
 	code_element_of(c, f->cells.map, -4, R1);
 	code_copy(c, R7, R0);
-	/* An event that was enabled for less time than before is another one: its CPU has been away. */
-	code_load(c, R1, R6, offsetof(struct bpf_cell, enabled));
-	code_load(c, R2, R7, offsetof(struct bpf_cell, enabled));
-	went_on = code_skip_unless_less(c, R1, R2);
-	for (int16_t word = 0; word < CELL; word += 8)
-		code_store_value(c, R7, word, 0);
-	code_here(c, went_on);
-	for (int16_t word = 0; word < CELL; word += 8) {
-		code_load(c, R1, R6, word);
-		code_load(c, R2, R7, word);
-		code_store(c, R7, word, R1);
-		code_subtract(c, R1, R2);
-		code_store(c, FP, (int16_t)(DIFFERENCE + word), R1);
-	}
+	code_differences(c, R6, 0, R7, 0, FP, DIFFERENCE);
 	code_element_at(c, f->cells.map, -4, 0);
 	code_load(c, R1, R0, 0);
 	code_exit_if_zero(c, R1);

@@ -117,8 +117,6 @@ enum { NOW = -32 };
 
 static void write_leader(struct bpf_code *c, int events, int before, int differences)
 {
-	uint32_t went_on;
-
 	code_element_at(c, before, -4, 0);
 	code_copy(c, R6, R0);
 	code_element_at(c, differences, -4, 0);
@@ -129,20 +127,7 @@ static void write_leader(struct bpf_code *c, int events, int before, int differe
 	code_call(c, BPF_FUNC_get_smp_processor_id);
 	code_read_event(c, events, R0, FP, NOW);
 	code_exit_unless_zero(c, R0);
-	/* An event that was enabled for less time than before is another one: its CPU has been away. */
-	code_load(c, R1, FP, NOW + (int16_t)offsetof(struct bpf_cell, enabled));
-	code_load(c, R2, R6, offsetof(struct bpf_cell, enabled));
-	went_on = code_skip_unless_less(c, R1, R2);
-	for (int16_t word = 0; word < (int16_t)sizeof(struct bpf_cell); word += 8)
-		code_store_value(c, R6, word, 0);
-	code_here(c, went_on);
-	for (int16_t word = 0; word < (int16_t)sizeof(struct bpf_cell); word += 8) {
-		code_load(c, R1, FP, (int16_t)(NOW + word));
-		code_load(c, R2, R6, word);
-		code_store(c, R6, word, R1);
-		code_subtract(c, R1, R2);
-		code_store(c, R7, word, R1);
-	}
+	code_differences(c, FP, NOW, R6, 0, R7, 0);
 	code_exit(c);
 }
 
@@ -241,7 +226,7 @@ static int map_of(const struct bpf_leader *l, enum bpf_map_type type, uint32_t o
 
 	for (uint32_t i = 0; i < program.nr_map_ids && i < MAPS_MAX && !err; i++) {
 		struct bpf_map_info info = { 0 };
-		int map = bpf_map_by_id(id[i]);
+		int map = bpf_by_id(BPF_MAP_GET_FD_BY_ID, id[i]);
 
 		err = map < 0 ? map : bpf_info(map, &info, sizeof(info));
 		if (!err && info.type == type && info.id != other)
@@ -258,14 +243,14 @@ static int find_leader(struct bpf_leader *l, const struct entry *entry)
 	struct bpf_link_info link = { 0 };
 	int err;
 
-	l->link = bpf_link_by_id(entry->link_id);
+	l->link = bpf_by_id(BPF_LINK_GET_FD_BY_ID, entry->link_id);
 	if (l->link < 0)
 		return l->link;
 	err = bpf_info(l->link, &link, sizeof(link));
 	if (!err)
-		err = l->program = bpf_program_by_id(link.prog_id);
+		err = l->program = bpf_by_id(BPF_PROG_GET_FD_BY_ID, link.prog_id);
 	if (err >= 0)
-		err = l->differences = bpf_map_by_id(entry->differences_id);
+		err = l->differences = bpf_by_id(BPF_MAP_GET_FD_BY_ID, entry->differences_id);
 	if (err >= 0)
 		err = l->readings = map_of(l, BPF_MAP_TYPE_PERCPU_ARRAY, entry->differences_id);
 	l->found = true;
@@ -284,7 +269,7 @@ static void sweep(const struct bpf_leaders *all)
 
 		more = !bpf_map_next(all->map, key, next);
 		if (!bpf_map_get(all->map, key, &entry))
-			link = bpf_link_by_id(entry.link_id);
+			link = bpf_by_id(BPF_LINK_GET_FD_BY_ID, entry.link_id);
 		if (link == -ENOENT)
 			bpf_map_drop(all->map, key);
 		if (link >= 0)

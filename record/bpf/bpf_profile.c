@@ -14,7 +14,7 @@
 
 static void name_target(struct bpf_target *t, uint32_t btf_id)
 {
-	int fd = bpf_btf_by_id(btf_id);
+	int fd = bpf_by_id(BPF_BTF_GET_FD_BY_ID, btf_id);
 	struct btf b = { 0 };
 
 	if (fd < 0)
@@ -32,7 +32,7 @@ int bpf_target_find(struct bpf_target *t, uint32_t id, struct error *e)
 	uint32_t btf;
 	int err;
 
-	*t = (struct bpf_target){ .id = id, .fd = bpf_program_by_id(id) };
+	*t = (struct bpf_target){ .id = id, .fd = bpf_by_id(BPF_PROG_GET_FD_BY_ID, id) };
 	if (t->fd == -ENOENT)
 		return error_set(e, ENOENT, "-b %u: there is no such BPF program; `bpftool prog` lists them", id);
 	if (t->fd == -EPERM)
