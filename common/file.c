@@ -18,3 +18,18 @@ int file_open(const char *path, struct error *e)
 	close(fd);
 	return error_set(e, EINVAL, "%s: not a regular file; copy its contents into one", path);
 }
+
+int file_write(int fd, const void *data, size_t len)
+{
+	for (const char *at = data; len;) {
+		ssize_t n = write(fd, at, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		at += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}

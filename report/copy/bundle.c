@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/array.h"
+#include "common/file.h"
 #include "report/input/gzip.h"
 #include "report/input/input.h"
 
@@ -201,20 +202,9 @@ static int take_frame(void *ctx, const void *data, size_t len)
 static int keep_bytes(void *ctx, const void *data, size_t len)
 {
 	struct attempt *a = ctx;
-	const char *at = data;
 
 	a->bytes += len;
-	while (len) {
-		ssize_t n = write(a->fd, at, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		at += n;
-		len -= (size_t)n;
-	}
-	return 0;
+	return file_write(a->fd, data, len);
 }
 
 static int copy(struct attempt *a, struct rewrite_rules *rules, struct error *e)

@@ -1,3 +1,4 @@
+#include "common/file.h"
 #include "report/export/output.h"
 
 #include <errno.h>
@@ -5,19 +6,13 @@
 
 int output_flush(struct output *out)
 {
-	size_t at = 0;
+	int err;
 
 	if (out->text.err)
 		return error_sys(&out->error, ENOMEM, "output");
-	while (at < out->text.len) {
-		ssize_t n = write(out->fd, out->text.data + at, out->text.len - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return error_sys(&out->error, errno, out->fd == STDOUT_FILENO ? "standard output" : "output");
-		at += (size_t)n;
-	}
+	err = file_write(out->fd, out->text.data, out->text.len);
+	if (err)
+		return error_sys(&out->error, -err, out->fd == STDOUT_FILENO ? "standard output" : "output");
 	out->written += out->text.len;
 	buf_clear(&out->text);
 	return 0;

@@ -26,32 +26,17 @@ void plot_data_release(struct plot_data *d)
 
 void plot_place_name(const struct places *p, const struct place *place, struct buf *out)
 {
-	static const struct {
-		enum pm_kind kind;
-		const char *name;
-		size_t number; /* where in struct place */
-		bool within;   /* numbered in a package */
-	} kinds[] = {
-		{ PM_PACKAGE, "package", offsetof(struct place, package), false },
-		{ PM_DIE, "die", offsetof(struct place, die), true },
-		{ PM_CLUSTER, "cluster", offsetof(struct place, cluster), false },
-		{ PM_CACHE, "cache", offsetof(struct place, cache), false },
-		{ PM_NODE, "node", offsetof(struct place, node), false },
-		{ PM_CORE, "core", offsetof(struct place, core), true },
-		{ PM_CPU, "CPU", offsetof(struct place, cpu), false },
-	};
+	bool within = place->kind == PM_DIE || place->kind == PM_CORE; /* numbered in a package */
+	uint32_t number = place_number(place);
 	const char *name = places_name(p, place);
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (kinds[i].kind != place->kind)
-			continue;
-		if (kinds[i].within && place->package != PM_NONE)
-			buf_printf(out, "package %u ", (unsigned)place->package);
-		buf_printf(out, "%s %u", kinds[i].name,
-			   (unsigned)*(const uint32_t *)((const char *)place + kinds[i].number));
+	if (number == PM_NONE) {
+		text_escape(out, name, strlen(name));
 		return;
 	}
-	text_escape(out, name, strlen(name));
+	if (within && place->package != PM_NONE)
+		buf_printf(out, "package %u ", place->package);
+	buf_printf(out, "%s %u", place->kind == PM_CPU ? "CPU" : pm_kind_name(place->kind), number);
 }
 
 /* Names that hold a zero byte there are none. */

@@ -122,22 +122,6 @@ bool spark_column(const struct spark_set *s, size_t series, uint32_t at, uint32_
 	return out->weight > 0;
 }
 
-bool spark_range(const struct spark_set *s, size_t series, double *low, double *high)
-{
-	bool any = false;
-
-	for (uint32_t i = 0; i < s->bins; i++) {
-		const struct spark_bin *b = &s->series[series][i];
-
-		if (b->weight <= 0)
-			continue;
-		*low = fmin(*low, (double)b->low);
-		*high = fmax(*high, (double)b->high);
-		any = true;
-	}
-	return any;
-}
-
 bool spark_mean_range(const struct spark_set *s, size_t series, uint32_t columns, double *low, double *high)
 {
 	struct spark_bin b;

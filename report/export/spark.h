@@ -42,11 +42,8 @@ void spark_reach(struct spark_set *s, uint64_t from_ns, uint64_t to_ns);
 void spark_take(struct spark_set *s, size_t series, uint64_t from_ns, uint64_t to_ns, double v);
 /* What the series did in column `at` of `columns`, which divide the time evenly. False: it has no value there. */
 bool spark_column(const struct spark_set *s, size_t series, uint32_t at, uint32_t columns, struct spark_bin *out);
-/* Smallest and largest value of the series; false: it has none. Widens *low and *high, which begin as INFINITY and
- * -INFINITY. */
-bool spark_range(const struct spark_set *s, size_t series, double *low, double *high);
-
-/* The same of the means of so many columns. */
+/* Smallest and largest mean of so many columns; false: the series has none. Widens *low and *high, which begin as
+ * INFINITY and -INFINITY. */
 bool spark_mean_range(const struct spark_set *s, size_t series, uint32_t columns, double *low, double *high);
 
 #define SPARK_LEVELS 8

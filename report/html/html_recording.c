@@ -75,37 +75,13 @@ static bool is_far(enum pm_kind kind)
 static void put_label(const struct places *places, const struct place *p, struct buf *out)
 {
 	const char *name = places_name(places, p);
-	uint32_t number = PM_NONE;
+	uint32_t number = place_number(p);
 
-	switch (p->kind) {
-	case PM_SYSTEM:
+	if (p->kind == PM_SYSTEM)
 		buf_addstr(out, "system");
-		return;
-	case PM_CPU:
+	else if (p->kind == PM_CPU)
 		buf_printf(out, "CPU %u", p->cpu);
-		return;
-	case PM_PACKAGE:
-		number = p->package;
-		break;
-	case PM_DIE:
-		number = p->die;
-		break;
-	case PM_CLUSTER:
-		number = p->cluster;
-		break;
-	case PM_CACHE:
-		number = p->cache;
-		break;
-	case PM_NODE:
-		number = p->node;
-		break;
-	case PM_CORE:
-		number = p->core;
-		break;
-	default:
-		break;
-	}
-	if (number != PM_NONE)
+	else if (number != PM_NONE)
 		buf_printf(out, "%s %u", pm_kind_name(p->kind), number);
 	else if (name[0])
 		buf_addstr(out, name);

@@ -1,3 +1,4 @@
+#include "common/file.h"
 #include "report/input/outfile.h"
 
 #include <errno.h>
@@ -139,22 +140,11 @@ int outfile_open(struct outfile *o, const char *path, unsigned flags, char *cons
 int outfile_write(void *ctx, const void *data, size_t len)
 {
 	struct outfile *o = ctx;
-	const char *at = data;
+	int err = file_write(o->fd, data, len);
 
-	while (len) {
-		ssize_t n = write(o->fd, at, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			o->err = o->err ? o->err : -errno;
-			return o->err;
-		}
-		at += n;
-		len -= (size_t)n;
-		o->bytes += (uint64_t)n;
-	}
-	return 0;
+	o->bytes += err ? 0 : len;
+	o->err = o->err ? o->err : err;
+	return err;
 }
 
 int outfile_publish(struct outfile *o, struct error *e)

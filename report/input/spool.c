@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/file.h"
 #include "report/input/input.h"
 
 #define COPY_STEP (256u << 10)
@@ -48,21 +49,6 @@ int spool_temporary_path(int fd, char path[static 32])
 
 /* ---- copies ---- */
 
-static int put(int fd, const char *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 static int copy(struct spool *s, struct pm_input *in, struct error *e)
 {
 	char *block = malloc(COPY_STEP);
@@ -76,7 +62,7 @@ static int copy(struct spool *s, struct pm_input *in, struct error *e)
 			continue;
 		if (n < 0)
 			break;
-		err = put(s->fd, block, (size_t)n);
+		err = file_write(s->fd, block, (size_t)n);
 		s->bytes += (uint64_t)n;
 	}
 	free(block);

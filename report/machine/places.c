@@ -390,6 +390,16 @@ int place_compare(const struct place *a, const struct place *b)
 	return by(a->instance, b->instance);
 }
 
+uint32_t place_number(const struct place *p)
+{
+	const uint32_t number[PM_KINDS] = {
+		[PM_PACKAGE] = p->package, [PM_DIE] = p->die,   [PM_CLUSTER] = p->cluster, [PM_CACHE] = p->cache,
+		[PM_NODE] = p->node,       [PM_CORE] = p->core, [PM_CPU] = p->cpu,
+	};
+
+	return rank[p->kind] && p->kind != PM_SYSTEM ? number[p->kind] : PM_NONE;
+}
+
 int places_label(struct places *p, uint32_t instance, const char *text)
 {
 	char *copy = strdup(text);

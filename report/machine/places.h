@@ -54,6 +54,9 @@ enum pm_kind kind_join(enum pm_kind a, enum pm_kind b);
 bool places_find(const struct places *p, const struct pm_instance *i, enum pm_kind kind, struct place *place);
 /* Whether the CPU row of a table lies in the place. */
 bool place_has(const struct places *p, const struct place *place, const struct place *cpu);
+/* The number of a place of the topology by its kind; PM_NONE: it has none. */
+uint32_t place_number(const struct place *p);
+
 /* Order of rows: kind, then package, die, core, thread. 0: the same place. */
 int place_compare(const struct place *a, const struct place *b);
 /* What is shown in place of an instance's name from now on. 0 or -ENOMEM. */
