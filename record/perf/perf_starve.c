@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "record/host/clocks.h"
 #include "record/perf/perf_source.h"
 
 /* Looked for once a second, so told before two have passed; groups of one PMU take turns of some milliseconds. */
@@ -162,7 +163,11 @@ static bool has_starved(struct unit *u)
 /* What a group has counted before it is opened anew. */
 struct past {
 	struct perf_event **member; /* owned */
-	struct perf_row *row;       /* owned array; of each only instance and base are there */
+	struct past_row {
+		uint32_t instance;
+		uint64_t *base, base_enabled, base_running; /* base owned */
+		uint64_t closed_ns;
+	} * row; /* owned */
 	uint32_t n, n_rows;
 };
 
@@ -187,19 +192,22 @@ static int past_take(struct past *past, struct perf_group *g)
 		struct perf_row *row = g->row[i];
 
 		perf_row_close(row, true);
-		past->row[i] = (struct perf_row){ .instance = row->instance,
-						  .base = row->base,
-						  .base_enabled = row->base_enabled,
-						  .base_running = row->base_running };
+		past->row[i] = (struct past_row){ row->instance, row->base, row->base_enabled, row->base_running,
+						  clocks_monotonic() };
 		row->base = NULL;
 		row->end = PERF_ENDED;
 	}
 	return 0;
 }
 
-static void go_on(struct perf_row *row, const struct past *past, const struct perf_row *before)
+/* On a CPU its events were wanted all the time, also while they were not open. */
+static void go_on(struct perf_row *row, const struct past *past, const struct past_row *before)
 {
-	row->base_enabled = before->base_enabled;
+	uint64_t away = clocks_monotonic() - before->closed_ns, count, enabled = 0, running;
+
+	(void)perf_row_count(row, 0, &count, &enabled, &running);
+	row->base_enabled =
+		before->base_enabled + (row->on && row->at.pid < 0 && away > enabled ? away - enabled : 0);
 	row->base_running = before->base_running;
 	for (uint32_t k = 0; k < row->n; k++)
 		for (uint32_t j = 0; j < past->n; j++)
