@@ -40,17 +40,6 @@ expect() {
 		--metric-style=none -e cycles -C 1-7 all.pmr
 }
 
-@test "multiplexing is made up for by difference" {
-	"$tests/make_stat" shares s.pmr
-	# CPU 0: 1000 of 1/2 s, 1000 of 1/4 s; CPU 1: 100 each. They ran 1.5 of 2 s, then 1.25 of 2 s: 75 and 62.5 %.
-	run stat -x, -I 1000 --summary -e cycles s.pmr
-	[ "${lines[0]}" = "1.000000000,2100,,cycles,1500000000,75.00,," ]
-	[ "${lines[1]}" = "2.000000000,4100,,cycles,1250000000,62.00,," ]
-	[ "${lines[2]}" = "summary,6200,,cycles,2750000000,68.00,," ]
-	# All of it is the sum of these.
-	expect cycles '6200,,cycles,2750000000,68.00,,' -x, -e cycles s.pmr
-}
-
 @test "an event that one CPU could not open has no sum, and is that CPU's loss alone" {
 	"$tests/make_stat" shares s.pmr
 	run --separate-stderr stat -x, -A -e part s.pmr
@@ -95,14 +84,6 @@ expect() {
 	run stat -x, -A -e 'uncore_imc*' all.pmr
 	[ "${#lines[@]}" -eq 4 ]
 	[ "${lines[3]}" = "CPU4,488.28,MiB,uncore_imc_1/cas/,4000000000,100.00,," ]
-}
-
-@test "hybrid events stay apart, unless told otherwise" {
-	"$tests/make_stat" all all.pmr
-	run stat -x, -e 'cpu_*/cycles/' all.pmr
-	[ "${lines[0]}" = "1600,,cpu_core/cycles/,16000000000,100.00,," ]
-	[ "${lines[1]}" = "3200,,cpu_atom/cycles/,16000000000,100.00,," ]
-	expect cycles '4800,,cycles,32000000000,100.00,,' -x, --hybrid-merge -e 'cpu_*/cycles/' all.pmr
 }
 
 @test "an event of the package counts once, of the core for both threads" {

@@ -103,6 +103,14 @@ static const struct {
 	  "<testsuite name=\"pmrep diff\" tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"0\">\n"
 	  "<testcase classname=\"system\" name=\"command.elapsed\"><failure message=\"REGRESSED: x 1.2000, 1.2000 to 1.2000\"/>"
 	  "</testcase>\n<testcase classname=\"system\" name=\"irq\"></testcase>\n</testsuite>\n" },
+	{ "a1.pmr b1.pmr --gate irq --format=json", 4, NULL,
+	  "{\n  \"base\": [\n    {\n      \"recording\": \"a1.pmr\",\n      \"runs\": 1,\n      \"snapshots\": 21,\n"
+	  "      \"lost_ticks\": 0,\n" },
+	{ SIDES("l", "m") " --gate irq --format=json", 4, NULL,
+	  "\"order\": null,\n  \"boots\": {\n    \"base\": 1,\n    \"new\": 1,\n    \"shared\": 0\n  },\n" },
+	{ "--base side=none --new side=new l1.pmr m1.pmr", 2, "", "side=none" },
+	{ "--base l1.pmr l2.pmr m1.pmr m2.pmr --new l3.pmr l4.pmr m3.pmr m4.pmr --gate irq", 0, NULL,
+	  "Boots: 2 of the base, 2 of the new side; what each does to both sides is taken out.\n" },
 	{ SIDES("a", "a") " --gate irq", 2, NULL, "on both sides" },
 	{ "--base a1.pmr a1.pmr --new b1.pmr", 2, NULL, "twice on one side" },
 	{ SIDES("a", "i") " --gate irq,ipc --format=csv", 1, NULL,

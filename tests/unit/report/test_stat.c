@@ -1,4 +1,5 @@
 /* The arithmetic and the words of pmrep stat; its lines are tested from the shell (tests/cli/stat.bats). */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,6 +56,21 @@ static void spread(void **state)
 	stat_spread_add(&w, 5);
 	assert_true(stat_spread_error(&w) == 0);
 	assert_true(stat_spread_percent(&(struct stat_spread){ 0 }) == 0);
+}
+
+/* What perf stat says of errors of perf_event_open(): most say that the event is not there, EPERM and EACCES
+ * that this user may not count it. */
+static void missing(void **state)
+{
+	static const int not_there[] = { ENOENT, EOPNOTSUPP, EINVAL, ENODEV, ENXIO, EACCES, EPERM };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(not_there) / sizeof(*not_there); i++)
+		assert_string_equal(stat_missing(pm_reason_errno(not_there[i])), "<not supported>");
+	assert_string_equal(stat_missing(PM_REASON_NOT_SUPPORTED), "<not supported>");
+	assert_string_equal(stat_missing(PM_REASON_NO_PERMISSION), "<not supported>");
+	assert_string_equal(stat_missing(PM_REASON_NOT_COUNTED), "<not counted>");
+	assert_string_equal(stat_missing(pm_reason_errno(EIO)), "<not counted>");
 }
 
 /* ---- counts of the replay ---- */
@@ -193,8 +209,9 @@ static void switched_off(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words),  cmocka_unit_test(config),      cmocka_unit_test(spread),
-		cmocka_unit_test(counts), cmocka_unit_test(lost_counts), cmocka_unit_test(switched_off),
+		cmocka_unit_test(words),        cmocka_unit_test(config), cmocka_unit_test(spread),
+		cmocka_unit_test(missing),      cmocka_unit_test(counts), cmocka_unit_test(lost_counts),
+		cmocka_unit_test(switched_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,6 +72,30 @@ static const struct {
 	  "               320      branch-misses                    #   10.00% of all branches\n"
 	  "             3,200      branches                         #  100.000 /sec\n\n"
 	  "       4.000000000 seconds time elapsed\n\n" },
+	{ "all", "--no-big-num -I 4000 -e branches",
+	  "#           time             counts unit events\n"
+	  "     4.000000000               3200      branches                         #  100.000 /sec\n" },
+	{ "all", "--per-core -C 0,1 -I 4000 -e branches",
+	  "#           time core            ctrs             counts unit events\n"
+	  "     4.000000000 S0-D0-C0           2                800      branches                         #  100.000 /sec\n" },
+	/* 32000 in 4 s are no GHz; what was not counted has none. */
+	{ "all", "-A -C 0,1 -I 4000 -e cycles,task-clock --top=2",
+	  "#           time CPU                    counts unit events\n"
+	  "     4.000000000 CPU0            <not counted>      cycles\n"
+	  "     4.000000000 CPU1                   32,000      cycles                           #    0.000 GHz                       (25.00%)\n"
+	  "     4.000000000 CPU0                 4,000.00 msec task-clock                       #    1.000 CPUs utilized\n"
+	  "     4.000000000 CPU1                 4,000.00 msec task-clock                       #    1.000 CPUs utilized\n"
+	  "     4.000000000 CPU0                      400      cpu_core/cycles/\n"
+	  "     4.000000000 CPU1                      400      cpu_core/cycles/                 #    0.000 GHz\n" },
+	{ "all", "-j -A -C 0 -M GHz",
+	  "{\"cpu\" : \"0\", \"counter-value\" : \"<not counted>\", \"unit\" : \"\", \"event\" : \"cycles\", \"event-runtime\" : 0, "
+	  "\"pcnt-running\" : 100.00, \"metric-value\" : \"nan\", \"metric-unit\" : \"GHz  cycles_frequency\"}\n"
+	  "{\"cpu\" : \"0\", \"counter-value\" : \"4000.000000\", \"unit\" : \"msec\", \"event\" : \"task-clock\", "
+	  "\"event-runtime\" : 4000000000, \"pcnt-running\" : 100.00}\n" },
+	{ "all", "-x, -A -C 0 -M GHz",
+	  "CPU0,<not counted>,,cycles,0,100.00,,GHz  cycles_frequency\nCPU0,4000.00,msec,task-clock,4000000000,100.00,,\n" },
+	{ "all", "--metric-only -j -A -C 0,1 -M GHz",
+	  "{\"cpu\" : \"0\", \"GHz  cycles_frequency\" : \"none\"}\n{\"cpu\" : \"1\", \"GHz  cycles_frequency\" : \"0.0\"}\n" },
 	/* Two packages of 3 million a second of 64 bytes: 2 x 3000000 x 4 x 6.103515625e-05 MiB. */
 	{ "all", "-x, -e uncore_imc*", "1464.84,MiB,uncore_imc/cas/,16000000000,100.00,,\n" },
 	{ "all", "-x, --no-merge -e uncore_imc*",
@@ -104,6 +128,7 @@ static const struct {
 	{ "shares", "--stats -j -e part -A -C 0",
 	  "{\"cpu\" : \"CPU0\", \"event\" : \"part\", \"unit\" : \"\", \"intervals\" : 2, \"min\" : 7, \"p50\" : 7, \"p90\" : 7, "
 	  "\"p95\" : 7, \"p99\" : 7, \"max\" : 7, \"mean\" : 7, \"stddev\" : 0}\n" },
+	{ "shares", "-x, -e cycles", "6200,,cycles,2750000000,68.00,,\n" },
 	/* CPU 0: 1000 in 1/2 s, 1000 in 1/4 s; CPU 1: 100 each. They ran 1.5 and 1.25 of 2 s. */
 	{ "shares", "-x, -I 1000 --summary -e cycles",
 	  "1.000000000,2100,,cycles,1500000000,75.00,,\n2.000000000,4100,,cycles,1250000000,62.00,,\n"
@@ -206,9 +231,33 @@ static void lines(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+/* What PERF_CONFIG names is read, and nothing beside it. */
+static void configured(void **state)
+{
+	static struct captured c;
+	struct buf text = BUF_INIT;
+	char path[64], config[64], words[128];
+	struct builder b;
+
+	(void)state;
+	assert_true(stat_world(&b, "all"));
+	captured_file(path, &b.file);
+	builder_release(&b);
+	buf_addstr(&text, "[stat]\nbig-num = false\n");
+	captured_file(config, &text);
+	buf_release(&text);
+	setenv("PERF_CONFIG", config, 1);
+	snprintf(words, sizeof(words), "-e branches %s", path);
+	captured_run(&c, cmd_stat, words);
+	setenv("PERF_CONFIG", "/dev/null", 1);
+	assert_non_null(strstr(c.out, "              3200      branches"));
+	captured_remove(config);
+	captured_remove(path);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(lines) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(lines), cmocka_unit_test(configured) };
 
 	setenv("PERF_CONFIG", "/dev/null", 1);
 	setenv("TZ", "UTC", 1);
