@@ -65,7 +65,7 @@ static const struct options_spec spec = {
 	.operands_doc = "[events|sources|metrics|metricgroups] [GLOB]",
 	.brief = "Usage: pmrec list [events|sources|metrics|metricgroups] [GLOB]\n"
 		 "\n"
-		 "List what can be recorded on this machine; without words, all of it.\n"
+		 "List what can be recorded on this machine; by default sources and events.\n"
 		 "\n"
 		 "  events        for -e\n"
 		 "  sources       for --sources\n"
