@@ -161,7 +161,7 @@ wrong() {
 		[[ $stderr == *"$2"* ]]
 	}
 	filter 'com=="x"' "there is no field 'com'; did you mean 'comm'?"
-	filter 'comm==x && pidd>1' "'pidd', did you mean 'pid'?"
+	filter 'comm==x && pidd>1' "'pidd'; did you mean 'pid'?"
 	filter 'zzzzzz>1' "the fields are comm, pid"
 	filter 'pid==' "does not understand it"
 	filter '(pid>0' "does not understand it"
