@@ -158,7 +158,7 @@ static int one_file(struct asked *a, const char *path, bool color)
 	else if (put_table(&found, n, color, &out))
 		out.err = -1;
 	if (n < found.n && a->format == FORMAT_TABLE)
-		buf_printf(&out, "%u more: --top=0\n", found.n - n);
+		buf_printf(&out, "%u more; --top=0 lists all\n", found.n - n);
 	status = cmd_write(spec.name, &out);
 	status = status ? status : cmd_judge(&found.result, path, false);
 	incidents_release(&found);
