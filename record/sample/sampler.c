@@ -132,7 +132,8 @@ static void read_row(const struct readout *l, const struct readout_reader *r, st
 			cells_fail_all(&c, PM_REASON_GONE);
 			b->slot_read[i] = true;
 			end = begin;
-		} else if (s->every > 1 && !single && number % s->every) {
+		} else if (number > 1 && s->every > 1 && !single && number % s->every) {
+			/* At first twice: a short recording has values, too. */
 			cells_fail_all(&c, PM_REASON_NOT_READ);
 			end = begin;
 		} else {
