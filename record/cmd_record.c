@@ -126,8 +126,10 @@ static void settle(struct recorder *r)
 
 static int wait_ms(const struct recorder *r, uint64_t now)
 {
-	uint64_t next = r->second_ns;
+	uint64_t next = r->second_ns, due = session_due(&r->session);
 
+	if (due < next)
+		next = due;
 	if (r->enable_ns && r->enable_ns < next)
 		next = r->enable_ns;
 	if (r->end_ns && r->end_ns < next)
@@ -150,6 +152,10 @@ static void handle_times(struct recorder *r)
 		settle(r);
 	if (now >= r->second_ns)
 		each_second(r, now);
+	if (now >= session_due(&r->session)) {
+		session_hurry(&r->session);
+		session_ticks_ended(&r->session);
+	}
 }
 
 static bool foreground(void)
@@ -315,7 +321,7 @@ static void one_run(struct recorder *r)
 	if (!r->run_over && !start_child(r))
 		watch(r);
 	if (r->quit || r->session.run >= o->run.runs)
-		recording_hurry(r->session.recording);
+		session_hurry(&r->session);
 	if (r->session.recording)
 		end_run(r);
 	run_hook(r, RUN_POST, "--post", o->run.post);
@@ -530,15 +536,18 @@ static int finish(struct recorder *r)
 
 int record_joined(int argc, char **argv, struct joined *j)
 {
-	struct recorder r = { .signals.fd = -1,
-			      .control = { .ctl = -1, .ack = -1, .mark = -1 },
-			      .child = { .go = -1, .failure = -1 },
-			      .dumper = DUMPER_INIT,
-			      .service = SERVICE_INIT,
-			      .freeze.alive = -1,
-			      .session.rotation = ROTATION_INIT };
-	int code = record_cmdline_parse(&r.cmdline, argc, argv, &r.error);
+	/* Not on the stack: readers that were left behind may still look at it. */
+	static struct recorder r;
+	int code;
 
+	r = (struct recorder){ .signals.fd = -1,
+			       .control = { .ctl = -1, .ack = -1, .mark = -1 },
+			       .child = { .go = -1, .failure = -1 },
+			       .dumper = DUMPER_INIT,
+			       .service = SERVICE_INIT,
+			       .freeze.alive = -1,
+			       .session.rotation = ROTATION_INIT };
+	code = record_cmdline_parse(&r.cmdline, argc, argv, &r.error);
 	r.options = &r.cmdline.options;
 	r.joined = j;
 	if (j) {

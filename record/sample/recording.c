@@ -172,7 +172,6 @@ static void write_chunk(struct recording *r, struct ring *ring, struct ring_buf 
 	uint32_t split;
 
 	rows_collect(&r->rows, ring, b, chunk, e);
-	recording_find_dead(r, ring->readout);
 	if (!r->rows.n)
 		return;
 	if (!clocks.monotonic)
@@ -262,6 +261,8 @@ static void write_all(struct recording *r, struct ring *ring)
 		ring_give_back(ring, b);
 		write_events(r, ring);
 	}
+	if (ring)
+		recording_find_dead(r, ring->readout);
 	flush_events(r);
 }
 

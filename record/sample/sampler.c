@@ -1,4 +1,4 @@
-#include "record/sample/sampler.h"
+#include "record/sample/sampler_private.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "record/host/affinity.h"
+#include "record/host/interrupted.h"
 #include "record/host/realtime.h"
 #include "record/sample/futex.h"
 
@@ -21,43 +21,8 @@
 #define DOUBT_TIMES 4
 /* Nobody who is told to stop needs that long, if there is a CPU for it. */
 #define STARVED_MS 50
-
-struct reader {
-	alignas(RING_LINE) struct sampler *sampler;
-	pthread_t thread;
-	uint32_t index;
-	uint64_t in_chunk;       /* first chunk of the epoch that it has not touched; read by control while parked */
-	int64_t slept_ns;        /* first reader */
-	_Atomic pid_t tid;       /* 0: not yet running */
-	_Atomic bool pins_again; /* its CPU is back; set by control */
-};
-
-struct sampler {
-	struct sampler_config config;
-	struct reader *reader;
-	uint32_t started;
-	int fd;
-	bool running; /* control's own view */
-	struct ring_epoch epoch;
-	uint64_t next_chunk;
-	struct affinity anywhere;                    /* where the process may run */
-	alignas(RING_LINE) _Atomic uint32_t command; /* rises with each epoch */
-	_Atomic uint32_t exit;
-	alignas(RING_LINE) _Atomic uint32_t stop;   /* what readers sleep on between ticks */
-	alignas(RING_LINE) _Atomic uint32_t active; /* readers in the epoch */
-};
-
-static void slot_cells(const struct ring_buf *b, const struct slot *s, uint32_t row, struct cells *c)
-{
-	const struct pm_chunk_group *g = &b->group[s->group];
-
-	c->v = g->v + s->value * g->stride + row;
-	c->status = g->status + s->value * g->stride + row;
-	c->step = s->step * g->stride;
-	c->n = s->n;
-	c->enabled = s->enabled == PM_NONE ? NULL : g->v + s->enabled * g->stride + row;
-	c->running = s->running == PM_NONE ? NULL : g->v + s->running * g->stride + row;
-}
+/* Once the end is near a reading that takes longer is not waited for. */
+#define PATIENCE_NS 500000000u
 
 static uint64_t distance(uint64_t a, uint64_t b)
 {
@@ -108,10 +73,16 @@ static int read_unit(struct slot *s, struct cells *c, uint64_t interval_ns, uint
 	return err;
 }
 
+static bool is_left(const struct reader *r)
+{
+	return atomic_load_explicit(&r->state, memory_order_relaxed) == READER_LEFT;
+}
+
 /* Reads all units of a reader into one row. */
-static void read_row(const struct readout *l, const struct readout_reader *r, struct ring_buf *b, uint32_t row,
+static void read_row(struct reader *reader, const struct readout *l, struct ring_buf *b, uint32_t row,
 		     uint64_t number, bool single)
 {
+	const struct readout_reader *r = &l->reader[reader->index];
 	uint64_t begin = clocks_monotonic(), end, first = begin;
 	uint32_t group = PM_NONE;
 
@@ -122,6 +93,8 @@ static void read_row(const struct readout *l, const struct readout_reader *r, st
 		struct cells c;
 		int err = 0;
 
+		if (is_left(reader))
+			return;
 		slot_cells(b, s, row, &c);
 		c.any_missing = &b->slot_missing[i];
 		if (s->away) {
@@ -137,7 +110,9 @@ static void read_row(const struct readout *l, const struct readout_reader *r, st
 			cells_fail_all(&c, PM_REASON_NOT_READ);
 			end = begin;
 		} else {
+			atomic_store_explicit(&reader->at, i + 1, memory_order_release);
 			err = read_unit(s, &c, l->interval_ns, &begin, &end);
+			atomic_store_explicit(&reader->at, 0, memory_order_relaxed);
 			b->slot_read[i] = true;
 		}
 		if (err < 0) {
@@ -157,8 +132,7 @@ static void read_row(const struct readout *l, const struct readout_reader *r, st
 	}
 }
 
-/* What the first reader sees for all: the clocks once a chunk, and whether the machine has slept. */
-static void watch_clocks(struct reader *r, struct ring_buf *b, uint32_t row)
+void sampler_watch_clocks(struct reader *r, struct ring_buf *b, uint32_t row)
 {
 	const struct clock_source *clocks = r->sampler->config.clocks;
 	int64_t slept = clocks->slept(clocks->ctx);
@@ -185,17 +159,20 @@ static void snapshot(struct reader *r, uint64_t chunk, uint32_t row, uint64_t nu
 		ring_drop(ring, r->index, chunk, 1);
 	} else {
 		if (r->index == 0)
-			watch_clocks(r, b, row);
-		read_row(ring->readout, &ring->readout->reader[r->index], b, row, number, single);
-		ring_fill(b, r->index, row / 64, 1ull << row % 64);
+			sampler_watch_clocks(r, b, row);
+		read_row(r, ring->readout, b, row, number, single);
+		if (!is_left(r))
+			ring_fill(b, r->index, row / 64, 1ull << row % 64);
 	}
 	ring_exit(ring, r->index);
 }
 
 /* False: told to stop. */
-static bool sleep_until(struct sampler *s, uint64_t deadline_ns, uint64_t *now)
+static bool sleep_until(const struct reader *r, uint64_t deadline_ns, uint64_t *now)
 {
-	while (!atomic_load_explicit(&s->stop, memory_order_acquire)) {
+	struct sampler *s = r->sampler;
+
+	while (!atomic_load_explicit(&s->stop, memory_order_acquire) && !is_left(r)) {
 		*now = clocks_monotonic();
 		if (*now >= deadline_ns)
 			return true;
@@ -210,7 +187,7 @@ static void run_ticks(struct reader *r, const struct ring_epoch *e)
 	uint64_t interval = ring->readout->interval_ns, chunk, now, k = e->first_number, left = e->first_chunk;
 	uint32_t rows = ring->readout->rows, row;
 
-	while (sleep_until(r->sampler, e->start_ns + k * interval, &now)) {
+	while (sleep_until(r, e->start_ns + k * interval, &now)) {
 		/* Too late for this tick when the next one is due: it is lost, and the one that is due now is
 		 * taken. */
 		k = (now - e->start_ns) / interval;
@@ -224,6 +201,8 @@ static void run_ticks(struct reader *r, const struct ring_epoch *e)
 		}
 		r->in_chunk = chunk + 1;
 		snapshot(r, chunk, row, k, false);
+		if (is_left(r))
+			return;
 		if (row == rows - 1) {
 			left = chunk + 1;
 			ring_leave(ring, r->index, left);
@@ -234,122 +213,13 @@ static void run_ticks(struct reader *r, const struct ring_epoch *e)
 	}
 }
 
-/* ---- what the kernel samples ---- */
-
-static void start_sampling(const struct readout *l, const struct readout_reader *rr)
-{
-	for (uint32_t i = rr->first; i < rr->first + rr->n; i++)
-		if (!l->slot[i].away && l->slot[i].unit->sampling) {
-			l->slot[i].unit->sampling->start(l->slot[i].unit);
-			l->slot[i].phase = PM_NONE;
-		}
-}
-
-/* The tick that a sample is of. The timer goes by whole intervals from when it was started, which was some time after
- * a tick; interrupts are late, and never early, so the least lateness that was seen is that time. */
-static uint64_t tick_of(struct slot *s, uint64_t since_start, uint64_t interval)
-{
-	int64_t off;
-	uint64_t tick;
-
-	if (s->phase == PM_NONE)
-		s->phase = (uint32_t)(since_start % interval);
-	if (since_start + interval / 2 < s->phase)
-		return 0;
-	tick = (since_start + interval / 2 - s->phase) / interval;
-	off = (int64_t)(since_start - tick * interval) - (int64_t)s->phase;
-	if (off < 0)
-		s->phase = (uint32_t)((int64_t)s->phase + off > 0 ? (int64_t)s->phase + off : 0);
-	return tick;
-}
-
-static void set_times(const struct pm_chunk_group *g, const struct slot *s, uint32_t row, uint64_t time)
-{
-	g->v[s->begin * g->stride + row] = time;
-	g->v[s->end * g->stride + row] = time;
-}
-
-/* Samples of one unit that belong to the chunk that begins with tick `first`; *lost grows by those that found no
- * room. b NULL: there is no buffer for them. */
-static void take_samples(const struct readout *l, struct slot *s, struct ring_buf *b, uint32_t i,
-			 const struct ring_epoch *e, uint64_t first, uint64_t last, uint64_t *lost)
-{
-	struct unit *u = s->unit;
-	uint64_t time;
-
-	memset(s->sampled, 0, sizeof(s->sampled));
-	while (!s->away && u->sampling && u->sampling->peek(u, &time, lost)) {
-		uint64_t tick = time > e->start_ns ? tick_of(s, time - e->start_ns, l->interval_ns) : 0;
-		uint32_t row = (uint32_t)(tick - first);
-		struct cells c;
-
-		if (tick > last)
-			return;
-		/* Of two in one tick the first one is its own. */
-		if (!b || tick < first || s->sampled[row / 64] >> row % 64 & 1) {
-			u->sampling->take(u, NULL);
-			continue;
-		}
-		slot_cells(b, s, row, &c);
-		c.any_missing = &b->slot_missing[i];
-		u->sampling->take(u, &c);
-		set_times(&b->group[s->group], s, row, time);
-		s->sampled[row / 64] |= 1ull << row % 64;
-		b->slot_read[i] = true;
-	}
-}
-
-/* Fills the rows of one chunk. A tick that only some units have samples of is missing in the others. */
-static void collect_samples(struct reader *r, const struct ring_epoch *e, uint64_t chunk, uint64_t first,
-			    uint64_t last)
-{
-	struct ring *ring = r->sampler->config.ring;
-	const struct readout *l = ring->readout;
-	const struct readout_reader *rr = &l->reader[r->index];
-	struct ring_buf *b = ring_enter(ring, r->index, chunk);
-	uint64_t any[PM_CHUNK_ROWS / 64] = { 0 }, lost = 0;
-
-	if (b && r->index == 0)
-		watch_clocks(r, b, 0);
-	for (uint32_t i = rr->first; i < rr->first + rr->n; i++) {
-		take_samples(l, &l->slot[i], b, i, e, first, last, &lost);
-		for (uint32_t w = 0; w < PM_CHUNK_ROWS / 64; w++)
-			any[w] |= l->slot[i].sampled[w];
-	}
-	if (!b)
-		lost += last - first + 1;
-	ring_drop(ring, r->index, chunk, lost);
-	for (uint32_t i = rr->first; b && i < rr->first + rr->n; i++) {
-		struct slot *s = &l->slot[i];
-
-		for (uint32_t row = 0; row <= last - first; row++) {
-			struct cells c;
-
-			if (!(any[row / 64] >> row % 64 & 1) || s->sampled[row / 64] >> row % 64 & 1 ||
-			    b->filled[r->index].rows[row / 64] >> row % 64 & 1)
-				continue;
-			slot_cells(b, s, row, &c);
-			c.any_missing = &b->slot_missing[i];
-			cells_fail_all(&c, s->away ? PM_REASON_OFFLINE : PM_REASON_MISSED);
-			set_times(&b->group[s->group], s, row, e->start_ns + (first + row) * l->interval_ns);
-			if (c.enabled)
-				*c.enabled = row ? c.enabled[-1] : 0;
-			if (c.running)
-				*c.running = row ? c.running[-1] : 0;
-		}
-	}
-	for (uint32_t w = 0; b && w < PM_CHUNK_ROWS / 64; w++)
-		ring_fill(b, r->index, w, any[w]);
-	ring_exit(ring, r->index);
-}
-
 /* The first tick is read; its samples then follow it at a distance of whole intervals. */
 static void run_sampled(struct reader *r, const struct ring_epoch *e)
 {
 	struct ring *ring = r->sampler->config.ring;
 	uint64_t interval = ring->readout->interval_ns, k = e->first_number, now, chunk = e->first_chunk, first;
 	uint32_t rows = ring->readout->rows;
-	bool on = sleep_until(r->sampler, e->start_ns + k * interval, &now);
+	bool on = sleep_until(r, e->start_ns + k * interval, &now);
 
 	if (!on)
 		return;
@@ -360,16 +230,16 @@ static void run_sampled(struct reader *r, const struct ring_epoch *e)
 		ring_leave(ring, r->index, chunk);
 	r->in_chunk = chunk + 1;
 	snapshot(r, chunk, (uint32_t)((k - e->first_number) % rows), k, false);
-	start_sampling(ring->readout, &ring->readout->reader[r->index]);
-	while (on && k < e->last_number) {
+	sampler_start_samples(ring->readout, &ring->readout->reader[r->index]);
+	while (on && !is_left(r) && k < e->last_number) {
 		uint64_t last;
 		const struct ring_buf *b;
 
 		first = e->first_number + (chunk - e->first_chunk) * rows;
 		last = first + rows - 1 < e->last_number ? first + rows - 1 : e->last_number;
-		on = sleep_until(r->sampler, e->start_ns + (last + 2) * interval, &now);
+		on = sleep_until(r, e->start_ns + (last + 2) * interval, &now);
 		r->in_chunk = chunk + 1;
-		collect_samples(r, e, chunk, first, last);
+		sampler_collect_samples(r, e, chunk, first, last);
 		/* The last one is why it was begun: if its sample did not come, it is read. */
 		b = on && last == e->last_number ? ring_enter(ring, r->index, chunk) : NULL;
 		if (b && !(b->filled[r->index].rows[(last - first) / 64] >> (last - first) % 64 & 1))
@@ -395,10 +265,18 @@ static void run_epoch(struct reader *r)
 			run_sampled(r, e);
 		else
 			run_ticks(r, e);
-	} else if (sleep_until(r->sampler, e->tick_ns, &now)) {
+	} else if (sleep_until(r, e->tick_ns, &now)) {
 		r->in_chunk = e->first_chunk + 1;
 		snapshot(r, e->first_chunk, 0, e->first_number, true);
 	}
+}
+
+/* Who does it first, the reader or control, counts it as no longer active. */
+static bool leaves_epoch(struct reader *r, int to)
+{
+	int busy = READER_BUSY;
+
+	return atomic_compare_exchange_strong(&r->state, &busy, to);
 }
 
 static void *reader_main(void *arg)
@@ -429,6 +307,8 @@ static void *reader_main(void *arg)
 		if (atomic_load(&s->exit))
 			return NULL;
 		run_epoch(r);
+		if (!leaves_epoch(r, READER_PARKED))
+			return NULL;
 		if (atomic_fetch_sub(&s->active, 1) == 1 && write(s->fd, &one, sizeof(one)) < 0)
 			abort(); /* an eventfd that holds at most one cannot fail */
 	}
@@ -500,41 +380,70 @@ static bool join(pthread_t thread)
 	return !pthread_timedjoin_np(thread, NULL, &t);
 }
 
-void sampler_free(struct sampler *s)
+bool sampler_free(struct sampler *s)
 {
 	if (!s)
-		return;
+		return true;
 	atomic_store(&s->exit, 1);
 	atomic_fetch_add(&s->command, 1);
 	futex_wake_all(&s->command);
 	for (uint32_t i = 0; i < s->started; i++)
-		while (!join(s->reader[i].thread))
+		while (!is_left(&s->reader[i]) && !join(s->reader[i].thread))
 			unpin(s);
+	if (s->left)
+		return false;
 	affinity_release(&s->anywhere);
 	if (s->fd >= 0)
 		close(s->fd);
 	free(s->reader);
 	free(s);
+	return true;
 }
 
 bool sampler_begin(struct sampler *s, struct ring_epoch *e)
 {
 	e->first_chunk = s->next_chunk;
-	if (!ring_begin(s->config.ring, e))
+	if (s->left == s->started || !ring_begin(s->config.ring, e))
 		return false;
 	s->epoch = *e;
 	s->running = true;
 	atomic_store(&s->stop, 0);
-	atomic_store(&s->active, s->config.ring->readout->n_readers);
+	atomic_store(&s->active, s->started - s->left);
+	for (uint32_t i = 0; i < s->started; i++)
+		if (!is_left(&s->reader[i]))
+			atomic_store(&s->reader[i].state, READER_BUSY);
 	atomic_fetch_add(&s->command, 1);
 	futex_wake_all(&s->command);
 	return true;
 }
 
+/* Leaves behind who is in the middle of a reading; what it reads has stopped delivering. Whether nobody is active. */
+static bool leave_behind(struct sampler *s)
+{
+	bool last = false;
+
+	for (uint32_t i = 0; i < s->started; i++) {
+		struct reader *r = &s->reader[i];
+		uint32_t at = atomic_load(&r->at);
+
+		if (!at || !leaves_epoch(r, READER_LEFT))
+			continue;
+		atomic_store(&s->config.ring->readout->slot[at - 1].dead, -ETIMEDOUT);
+		s->left++;
+		last = atomic_fetch_sub(&s->active, 1) == 1;
+	}
+	return last;
+}
+
+void sampler_hurry(struct sampler *s)
+{
+	s->hurry = true;
+}
+
 void sampler_park(struct sampler *s)
 {
 	struct pollfd p = { .fd = s->fd, .events = POLLIN };
-	uint64_t count;
+	uint64_t count, until = 0;
 
 	if (!s->running)
 		return;
@@ -543,9 +452,14 @@ void sampler_park(struct sampler *s)
 		atomic_store(&s->stop, 1);
 		futex_wake_all(&s->stop);
 	}
-	while (read(s->fd, &count, sizeof(count)) < 0)
+	while (read(s->fd, &count, sizeof(count)) < 0) {
 		if (!poll(&p, 1, STARVED_MS))
 			unpin(s);
+		if (!until && (s->hurry || interrupted()))
+			until = clocks_monotonic() + PATIENCE_NS;
+		else if (until && clocks_monotonic() > until && leave_behind(s))
+			break;
+	}
 	s->running = false;
 	for (uint32_t i = 0; i < s->started; i++)
 		if (s->reader[i].in_chunk > s->next_chunk)

@@ -22,14 +22,18 @@ struct sampler_config {
 
 /* Starts the threads, parked. 0 or -errno. */
 int sampler_new(struct sampler **s, const struct sampler_config *config, struct error *e);
-/* The readers must be parked. */
-void sampler_free(struct sampler *s);
+/* The readers must be parked. False: some were left behind in a file that does not answer, and what they read, with the
+ * sampler, its ring and its readout, has to stay. */
+bool sampler_free(struct sampler *s);
 
 /* Begins an epoch; what is left open in *e (first_chunk) is filled in. Readers must be parked. False: the writer is
  * hundreds of epochs behind, and there is no room for another one. */
 bool sampler_begin(struct sampler *s, struct ring_epoch *e);
-/* Parks the readers, in the middle of an epoch or after its end, and hands what they filled to the writer. */
+/* Parks the readers, in the middle of an epoch or after its end, and hands what they filled to the writer. Once the end
+ * is near (sampler_hurry(), or a signal waits that ends the program), a reading that takes longer than half a second is
+ * given up with its reader: its slot is dead (ETIMEDOUT). */
 void sampler_park(struct sampler *s);
+void sampler_hurry(struct sampler *s);
 /* While parked: the CPU is back, and the kernel has let its readers go elsewhere. */
 void sampler_pin_again(struct sampler *s, uint32_t cpu);
 /* Readable once the readers have come to the end of an epoch by themselves; sampler_park() is still to be called. */

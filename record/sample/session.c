@@ -16,6 +16,8 @@
 #define CHUNK_LIVE_NS 100000000u /* where somebody may wait for it */
 /* Time for all readers to wake up, so that a snapshot out of turn begins on all of them at once. */
 #define LEAD_NS 100000
+/* A last tick that has not been taken so long after it was over waits for a file that does not answer. */
+#define DUE_NS 1000000000u
 
 /* -P, --no-msr and --null are other words for --sources=-NAME. */
 static void leave_out(struct session *s, const char *name)
@@ -194,10 +196,12 @@ void session_stop_threads(struct session *s)
 		cost_add_threads(&s->cost);
 		s->dropped += ring_dropped(&s->ring);
 	}
-	sampler_free(s->sampler);
+	s->left |= !sampler_free(s->sampler);
 	s->sampler = NULL;
 	if (s->recording)
 		recording_attach(s->recording, NULL);
+	if (s->left)
+		return;
 	ring_release(&s->ring);
 	readout_release(&s->readout);
 }
@@ -316,6 +320,8 @@ void session_release(struct session *s)
 	session_stop_threads(s);
 	recording_free(s->recording);
 	cost_release(&s->cost);
+	if (s->left)
+		return;
 	plan_release(&s->plan);
 	sources_release(s->source, s->n_sources);
 	hotplug_release(&s->hotplug);
@@ -427,6 +433,20 @@ void session_snapshot(struct session *s)
 		return;
 	single(s, PM_SNAPSHOT_FORCED, false);
 	session_tick_on(s);
+}
+
+void session_hurry(struct session *s)
+{
+	recording_hurry(s->recording);
+	if (s->sampler)
+		sampler_hurry(s->sampler);
+}
+
+uint64_t session_due(const struct session *s)
+{
+	if (s->last_number == UINT64_MAX || !s->sampler || !sampler_running(s->sampler))
+		return UINT64_MAX;
+	return s->start_ns + (s->last_number + 1) * s->options->sample.interval_ns + DUE_NS;
 }
 
 void session_ticks_ended(struct session *s)

@@ -31,6 +31,7 @@ struct session {
 	const struct clock_source *clocks;
 	uint64_t chunk_ns; /* chunks end after that time */
 	bool per_cpu;
+	bool left;         /* readers were left behind: what they may still touch stays */
 	bool counting;     /* between the first and the last snapshot of a segment */
 	bool reached_last; /* -n: its last tick has come */
 	bool wants_ticks;  /* for which there was no room */
@@ -68,6 +69,10 @@ void session_end(struct session *s);
 void session_snapshot(struct session *s);
 /* Ticks again, if the writer was too far behind for that before. */
 void session_retry(struct session *s);
+/* From now on nobody waits long: not for the output, not for a file that does not answer. */
+void session_hurry(struct session *s);
+/* When the last tick of -n should have been taken by all, CLOCK_MONOTONIC; UINT64_MAX: there is none. */
+uint64_t session_due(const struct session *s);
 /* Ticks have stopped by themselves (sampler_fd is readable): the last one of -n has come. */
 void session_ticks_ended(struct session *s);
 /* The next run of -r: sources follow another process. 0 or -errno. */

@@ -7,6 +7,8 @@ import errno
 import io
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -288,13 +290,54 @@ def guest_zeros(mounted):
     return report.wrong
 
 
+def hangs(mounted):
+    """Files that do not answer any more: the recording ends in time, and says what it lacks."""
+    wrong = []
+    # The list of CPUs answers, what belongs to one does not.
+    top = "sys/devices/system/cpu"
+    os.makedirs(os.path.join(mounted.folder, top))
+    for name in os.listdir(os.path.join(mounted.root, top)):
+        if name in ("online", "present", "possible"):
+            shutil.copy(os.path.join(mounted.root, top, name), os.path.join(mounted.folder, top, name))
+        else:
+            os.symlink(f"/root/{top}/{name}", os.path.join(mounted.folder, top, name))
+    for way in ([], ["--timeout=3000"], ["-n", "30"]):
+        errors = os.path.join(mounted.folder, "hangs")
+        with open(errors, "w") as err:
+            pmrec = subprocess.Popen([os.path.join(rig.BIN, "pmrec"), "--overwrite", "--root=" + mounted.folder, "-o",
+                                      mounted.path(), "--sources=cpuidle", "-i", "0.1", *way], stderr=err)
+        time.sleep(1.5)
+        mounted.process.send_signal(signal.SIGSTOP)
+        try:
+            time.sleep(.5)
+            if not way:
+                pmrec.send_signal(signal.SIGTERM)
+            # Two seconds on a machine that has time for it, and those that the recording has left. The kernel may keep
+            # the process itself until its read is answered.
+            until = time.monotonic() + 12
+            while "cpuidle stopped delivering" not in open(errors).read() and time.monotonic() < until:
+                time.sleep(.02)
+            if time.monotonic() >= until:
+                wrong.append(f"{way}: does not end, or does not say what is missing: {open(errors).read()}")
+                pmrec.kill()
+        finally:
+            mounted.process.send_signal(signal.SIGCONT)
+            status = pmrec.wait()
+        if status:
+            wrong.append(f"{way}: status {status}: {open(errors).read()}")
+        check = subprocess.run([os.path.join(rig.BIN, "pmrep"), "check", mounted.path()], capture_output=True, text=True)
+        if check.returncode:
+            wrong.append(f"{way}: {check.stdout}{check.stderr}")
+    return wrong
+
+
 FAULTS = {**{name: ("skylakex", refused) for name in REFUSED}, "fails": ("skylakex", fails),
           "gone_from_start": ("skylakex", gone_from_start), "wraps": ("wrap", wraps),
           "wrap_ambiguous": ("skylakex", wrap_ambiguous), "aperf_still": ("skylakex", aperf_still),
           "tsc_stops": ("skylakex", tsc_stops), "tsc_off_base": ("skylakex", tsc_off_base),
           "goes_back": ("skylakex", goes_back), "cpu_offline": ("skylakex", cpu_offline),
           "zero_energy": ("skylakex", zero_energy), "guest_refused": ("guest_refused", guest_refused),
-          "guest_zeros": ("guest_zeros", guest_zeros)}
+          "guest_zeros": ("guest_zeros", guest_zeros), "hangs": ("zen", hangs)}
 
 
 def main(fault):

@@ -38,7 +38,7 @@ static int fake_read(struct unit *u, struct cells *c)
 {
 	struct fake_unit *f = (struct fake_unit *)u;
 
-	f->reads++;
+	__atomic_store_n(&f->reads, f->reads + 1, __ATOMIC_RELAXED);
 	if (f->dies_at && f->reads >= f->dies_at)
 		return -ENODEV;
 	if (f->slow_read && f->reads >= f->slow_read && f->reads <= f->slow_read + f->slow_more) {
@@ -401,6 +401,45 @@ static void a_stuck_reader_holds_nobody_back(void **state)
 	/* And its own readings after that are there. */
 	assert_true(last_value > 16 * 10);
 	finish(&f);
+}
+
+/* A reading that does not end, at the end: its reader is left behind, the other one takes the last snapshot. */
+static void who_reads_what_does_not_answer_is_left_behind(void **state)
+{
+	static struct fixture f; /* the reader is in it until the reading ends */
+	const uint64_t stuck_ns = 20000000000;
+	struct ring_epoch last = { .run = 1, .flags = PM_SNAPSHOT_FORCED | PM_SNAPSHOT_LAST };
+	struct timespec t = { .tv_nsec = 5000000 };
+	uint64_t began = clocks_monotonic(), alone = 0;
+	struct ring_buf *b;
+
+	build(&f, 2);
+	f.unit[1].slow_read = 3;
+	f.unit[1].slow_ns = stuck_ns;
+	start(&f, 10000000, true, 0);
+	begin(&f, UINT64_MAX);
+	while (__atomic_load_n(&f.unit[1].reads, __ATOMIC_RELAXED) < 3 && clocks_monotonic() < began + stuck_ns / 4)
+		nanosleep(&t, NULL);
+	sampler_hurry(f.sampler);
+	sampler_park(f.sampler);
+	last.first_number = last.last_number = 100000;
+	last.tick_ns = clocks_monotonic();
+	assert_true(sampler_begin(f.sampler, &last));
+	sampler_park(f.sampler);
+	assert_false(sampler_free(f.sampler));
+	assert_true(clocks_monotonic() < began + stuck_ns / 2);
+	for (uint32_t i = 0; i < f.readout.n_slots; i++)
+		assert_int_equal(f.readout.slot[i].dead, f.readout.slot[i].unit == &f.unit[1].unit ? -ETIMEDOUT : 0);
+	while ((b = take(&f))) {
+		const struct pm_chunk_group *g = &b->group[0];
+		uint32_t i = f.rows.n - 1;
+
+		alone = g->status[4 * g->stride + i] == PM_OK && g->status[5 * g->stride + i] == PM_REASON_MISSED ?
+				f.rows.number[i] :
+				0;
+		ring_give_back(&f.ring, b);
+	}
+	assert_int_equal(alone, 100000);
 }
 
 struct hog {
@@ -835,6 +874,7 @@ int main(void)
 		cmocka_unit_test(a_late_reader_loses_ticks_and_shifts_none),
 		cmocka_unit_test(one_late_reader_misses_alone),
 		cmocka_unit_test(a_stuck_reader_holds_nobody_back),
+		cmocka_unit_test(who_reads_what_does_not_answer_is_left_behind),
 		cmocka_unit_test(a_starved_cpu_does_not_keep_readers_from_parking),
 		cmocka_unit_test(times_of_even_units_are_true),
 		cmocka_unit_test(a_reading_that_took_long_is_read_again),
