@@ -83,18 +83,19 @@ static bool is_wanted(struct pm_reader *r, uint32_t id)
 	return own->wanted == WANTED_YES;
 }
 
-/* The last row goes to `before`; v is then free to be filled. */
-static int keep_last_row(struct reader_group *g)
+int reader_keep_last_row(struct reader_group *g)
 {
+	struct pm_matrix m = { .rows = g->rows, .stride = g->rows, .v = g->v };
+
 	if (!g->in_v)
 		return 0;
 	if (!g->before) {
-		g->before = malloc(g->layout.columns * sizeof(*g->before));
+		g->before = malloc(2ull * g->layout.columns * sizeof(*g->before));
 		if (!g->before)
 			return -ENOMEM;
 	}
-	for (uint32_t c = 0; c < g->layout.columns; c++)
-		g->before[c] = g->v[(size_t)c * g->rows + g->rows - 1];
+	m.before = g->chained ? g->before : NULL;
+	row_after(&g->layout, &m, g->before);
 	g->in_v = false;
 	return 0;
 }
@@ -122,13 +123,13 @@ static int continue_group(struct pm_reader *r, const struct pm_group *g)
 		return 0;
 	own = reader_group_of(r, g->id);
 	old = group_if(r, from->id);
-	if (!own || keep_last_row(old) || need_layout(r, own))
+	if (!own || reader_keep_last_row(old) || need_layout(r, own))
 		return -ENOMEM;
 	/* Read a second time after going back: what is known of it is newer. */
 	if (own->chain == r->chain)
 		return 0;
 	free(own->before);
-	own->before = malloc(own->layout.columns * sizeof(*own->before));
+	own->before = malloc(2ull * own->layout.columns * sizeof(*own->before));
 	if (!own->before)
 		return -ENOMEM;
 	err = group_take_over(g, own->before, from, old->before, old->last_tick);
@@ -341,7 +342,7 @@ static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct p
 	}
 	rows.before_tick = g->last_tick;
 	if (chained)
-		err = keep_last_row(g);
+		err = reader_keep_last_row(g);
 	g->chain = 0;
 	if (!err)
 		err = make_room(g, rows.rows);
@@ -360,6 +361,7 @@ static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct p
 	if (err)
 		return err;
 	g->in_v = true;
+	g->chained = chained;
 	g->chain = r->chain;
 	g->last_tick = r->head.tick[rows.rows - 1];
 	g->rows = rows.rows;

@@ -24,9 +24,10 @@ struct reader_group {
 	uint8_t wanted;       /* enum wanted */
 	bool marked;          /* some of its columns cannot be read */
 	bool in_v;            /* the last row is that of v, else `before` */
+	bool chained;         /* `before` is the row before v, if that is the last one */
 	uint32_t chain, rows; /* the last row is one of these chunks, or was taken over from one; 0: there is none */
 	uint64_t last_tick;   /* of the last row */
-	uint64_t *v, *before; /* [columns x rows], [columns] */
+	uint64_t *v, *before; /* [columns x rows], [2 x columns]: a row and its growths */
 	size_t v_cap;
 	uint16_t *status;
 	size_t status_cap;
@@ -126,6 +127,8 @@ struct pm_reader {
 /* Notes damage; contiguous damage of one kind becomes one. */
 void reader_damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t offset, uint64_t length,
 		       const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* The last row goes to `before`; v is then free to be filled. 0 or -ENOMEM. */
+int reader_keep_last_row(struct reader_group *g);
 /* Good numbers start at this time: the far end of what was lost before. */
 void reader_damage_until(struct pm_reader *r, uint64_t time_ns);
 void reader_damage_frames(struct pm_reader *r, uint64_t frames, uint64_t offset);

@@ -79,17 +79,58 @@ static bool moves_band(const struct pm_band *b, uint8_t stored, uint32_t first, 
 	return true;
 }
 
+/* Whether moved numbers have the same growths: one from 0 is not known. */
+static bool grows_alike(const struct reader_group *g, const uint64_t *add)
+{
+	const struct layout *l = &g->layout;
+
+	for (uint32_t b = 0, c = 0; b < l->n_bands; b++) {
+		uint64_t mask = UINT64_MAX >> (64 - l->band[b].bits);
+
+		for (uint32_t k = 0; k < l->band[b].columns; k++, c++) {
+			const uint64_t *v = g->v + (size_t)c * g->rows;
+
+			if (add[c] && !g->chained)
+				return false;
+			for (uint32_t row = 0; add[c] && row < g->rows; row++) {
+				uint64_t last = row ? v[row - 1] : g->before[c];
+				uint64_t moved = pm_growth((last + add[c]) & mask, v[row] + add[c]);
+
+				if ((pm_growth(last, v[row]) ^ moved) & mask)
+					return false;
+			}
+		}
+	}
+	return true;
+}
+
 static bool moves(struct pm_reader *r, const struct pm_repack *how)
 {
 	for (uint32_t i = 0; i < r->head.n_groups; i++) {
 		uint32_t id = r->head.group[i], first = 0;
-		const struct layout *l = &reader_group_of(r, id)->layout;
+		const struct reader_group *g = reader_group_of(r, id);
+		const struct layout *l = &g->layout;
 		const uint64_t *add = how->add[id - 1];
 
-		if (!add && how->add_ns)
+		if ((!add && how->add_ns) || (add && !grows_alike(g, add)))
 			return false;
 		for (uint32_t b = 0; add && b < l->n_bands; first += l->band[b++].columns)
 			if (!moves_band(&l->band[b], l->stored[b], first, add, how->add_ns))
+				return false;
+	}
+	return true;
+}
+
+/* Whether what was written last of a group is what was read last, moved, and goes on as that does. */
+static bool same_row(const struct layout *l, const uint64_t *written, const uint64_t *read, const uint64_t *add)
+{
+	for (uint32_t b = 0, c = 0; b < l->n_bands; b++) {
+		uint64_t mask = UINT64_MAX >> (64 - l->band[b].bits);
+
+		for (uint32_t k = 0; k < l->band[b].columns; k++, c++)
+			if (((written[c] ^ (read[c] + (add ? add[c] : 0))) |
+			     (written[l->columns + c] ^ read[l->columns + c])) &
+			    mask)
 				return false;
 	}
 	return true;
@@ -100,26 +141,18 @@ bool pm_repack_follows(struct pm_writer *w, struct pm_reader *r, const struct pm
 	if (!r->chunk_decoded || !w->base.valid || w->base.n_groups != r->head.n_groups)
 		return false;
 	for (uint32_t i = 0; i < r->head.n_groups; i++) {
-		uint32_t from = r->head.group[i], id = from <= how->n ? how->group[from - 1] : 0, c = 0;
-		const struct reader_group *g;
-		const uint64_t *add = how->add ? how->add[from - 1] : NULL;
+		uint32_t from = r->head.group[i], id = from <= how->n ? how->group[from - 1] : 0;
 		const struct writer_group *own;
+		struct reader_group *g;
 
 		if (!id || !pm_model_group(w->config.model, id))
 			return false;
 		g = reader_group_of(r, from);
 		own = writer_group_of(w, id);
-		if (!g || !own || !g->in_v || g->chain != r->chain || own->chain != w->chain ||
-		    !same_layout(&own->layout, &g->layout))
+		if (!g || !own || g->chain != r->chain || own->chain != w->chain ||
+		    !same_layout(&own->layout, &g->layout) || reader_keep_last_row(g) ||
+		    !same_row(&g->layout, own->last, g->before, how->add ? how->add[from - 1] : NULL))
 			return false;
-		for (uint32_t b = 0; b < g->layout.n_bands; b++) {
-			uint64_t mask = UINT64_MAX >> (64 - g->layout.band[b].bits);
-
-			for (uint32_t k = 0; k < g->layout.band[b].columns; k++, c++)
-				if ((own->last[c] ^ (g->v[(size_t)c * g->rows + g->rows - 1] + (add ? add[c] : 0))) &
-				    mask)
-					return false;
-		}
 	}
 	w->repacked = true;
 	w->repacked_crc = r->chunk_frame.crc;

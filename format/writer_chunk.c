@@ -24,7 +24,7 @@ struct writer_group *writer_group_of(struct pm_writer *w, uint32_t id)
 	*own = (struct writer_group){ 0 };
 	if (layout_init(&own->layout, w->config.model, g))
 		return NULL;
-	own->last = malloc(own->layout.columns * sizeof(*own->last));
+	own->last = malloc(2ull * own->layout.columns * sizeof(*own->last));
 	if (!own->last)
 		return NULL;
 	own->id = id;

@@ -30,7 +30,7 @@
 struct writer_group {
 	uint32_t id; /* that it belongs to; 0: none */
 	struct layout layout;
-	uint64_t *last; /* [columns]: last row written */
+	uint64_t *last; /* [2 x columns]: last row written, and its growths */
 	uint64_t last_tick;
 	uint32_t chain; /* `last` is a row of these chunks, or was taken over from one; 0: it is none */
 };

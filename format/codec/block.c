@@ -76,28 +76,38 @@ int layout_init(struct layout *l, const struct pm_model *m, const struct pm_grou
 	return 0;
 }
 
-int group_take_over(const struct pm_group *g, uint64_t *after, const struct pm_group *from, const uint64_t *before,
-		    uint64_t before_tick)
+/* Numbers or growths: of the first `kept` members those of the places in the other group, of others `time` for begin and
+ * end, and 0. */
+static void take_over(const struct pm_group *g, uint64_t *after, const struct pm_group *from, const uint64_t *before,
+		      const uint32_t *place, uint32_t kept, uint64_t time)
 {
-	uint32_t times = pm_group_times(g), old_times = pm_group_times(from), kept;
-	uint32_t *place = malloc((g->n_instances + 1ull) * sizeof(*place));
+	uint32_t times = pm_group_times(g), old_times = pm_group_times(from);
 	uint32_t head = pm_group_head(g), old_head = pm_group_head(from);
 
-	if (!place)
-		return -ENOMEM;
-	kept = model_group_kept(g, from, place);
 	for (uint32_t k = 0; k < head / times; k++) {
 		for (uint32_t i = 0; i < times; i++)
 			after[k * times + i] = times == 1 && old_times == 1 && g->flags & PM_GROUP_SHARED_TIME ?
 						       before[k] :
 					       i < kept ? before[k * old_times + place[i]] :
-					       k < 2    ? before_tick :
+					       k < 2    ? time :
 							  0;
 	}
 	for (uint32_t c = 0; c < g->n_counters; c++)
 		for (uint32_t i = 0; i < g->n_instances; i++)
 			after[head + c * g->n_instances + i] =
 				i < kept ? before[old_head + c * from->n_instances + place[i]] : 0;
+}
+
+int group_take_over(const struct pm_group *g, uint64_t *after, const struct pm_group *from, const uint64_t *before,
+		    uint64_t before_tick)
+{
+	uint32_t *place = malloc((g->n_instances + 1ull) * sizeof(*place)), kept;
+
+	if (!place)
+		return -ENOMEM;
+	kept = model_group_kept(g, from, place);
+	take_over(g, after, from, before, place, kept, before_tick);
+	take_over(g, after + pm_group_columns(g), from, before + pm_group_columns(from), place, kept, 0);
 	free(place);
 	return 0;
 }
@@ -243,6 +253,18 @@ static void add_packed(struct buf *out, struct block_scratch *s, const struct pm
 	cbor_add_bytes(out, s->matrix.data, s->matrix.len);
 }
 
+void row_after(const struct layout *l, const struct pm_matrix *m, uint64_t *after)
+{
+	const uint64_t *v = m->v + m->rows - 1;
+
+	for (uint32_t c = 0; c < l->columns; c++, v += m->stride) {
+		uint64_t last = m->rows > 1 ? v[-1] : m->before ? m->before[c] : 0;
+
+		after[l->columns + c] = pm_growth(last, *v);
+		after[c] = *v;
+	}
+}
+
 int block_add(struct buf *out, struct block_scratch *s, const struct layout *l, const struct pm_chunk_group *g,
 	      const struct block_rows *rows, const uint64_t *before, uint64_t *after)
 {
@@ -254,6 +276,7 @@ int block_add(struct buf *out, struct block_scratch *s, const struct layout *l, 
 		.v = g->v,
 		.tick = rows->tick,
 		.before = before,
+		.growth = before ? before + l->columns : NULL,
 		.before_tick = rows->before_tick,
 	};
 	size_t stretches = 0;
@@ -275,8 +298,7 @@ int block_add(struct buf *out, struct block_scratch *s, const struct layout *l, 
 		add_packed(out, s, &m, rows->dependent && !before);
 	cbor_add_head(out, CBOR_ARRAY, 3 * stretches);
 	buf_add(out, s->status.data, s->status.len);
-	for (uint32_t c = 0; c < l->columns; c++)
-		after[c] = m.v[c * m.stride + m.rows - 1];
+	row_after(l, &m, after);
 	return out->err ? out->err : s->status.err;
 }
 
@@ -364,6 +386,7 @@ int block_take(struct cbor *c, struct block_scratch *s, const struct layout *l, 
 	m.band = l->band;
 	m.n_bands = l->n_bands;
 	m.stored = l->stored;
+	m.growth = before ? before + l->columns : NULL;
 	if (rows->codec == PM_CODEC_PLAIN)
 		take_plain(c, l, rows->rows, v, stride);
 	else

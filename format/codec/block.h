@@ -41,12 +41,14 @@ struct block_rows {
 	enum pm_codec codec;
 };
 
-/* Appends the group. `before` is the row before, or NULL: it starts from absolute values; `after`, one value a column,
- * is the last row afterwards, and may be the same memory. 0 or -ENOMEM. */
+/* Appends the group. `before` is the row before, or NULL: it starts from absolute values; `after` is the last row
+ * afterwards, and may be the same memory. Both have one value a column, then one growth a column. 0 or -ENOMEM. */
 int block_add(struct buf *out, struct block_scratch *s, const struct layout *l, const struct pm_chunk_group *g,
 	      const struct block_rows *rows, const uint64_t *before, uint64_t *after);
+/* The last row of a matrix as the row before of the next one; may be the memory of m->before. */
+void row_after(const struct layout *l, const struct pm_matrix *m, uint64_t *after);
 /* The row before of a group that continues another: that of the members that both have, from the last row `before` of
- * the other, whose tick was `before_tick`; new members have their times at that tick, and 0. 0 or -ENOMEM. */
+ * the other, whose tick was `before_tick`; new members have their times at that tick, and 0 elsewhere. 0 or -ENOMEM. */
 int group_take_over(const struct pm_group *g, uint64_t *after, const struct pm_group *from, const uint64_t *before,
 		    uint64_t before_tick);
 /* Takes one group off the cursor. With `v` (columns x stride) fills it, else passes over. -ENOLINK: the bytes want a row before, and `before` is NULL. `status` is made on demand:

@@ -158,7 +158,7 @@ int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted
 	/* What nothing is known of starts from absolute values in any chunk. */
 	if (*in & PM_FORM_FRESH) {
 		absolute = *m;
-		absolute.before = NULL;
+		absolute.before = absolute.growth = NULL;
 		m = &absolute;
 	}
 	switch (*in++ & ~PM_FORM_FRESH) {

@@ -32,9 +32,10 @@ struct pm_matrix {
 	size_t stride; /* value of column c, row r: v[c * stride + r] */
 	uint64_t *v;
 	const uint64_t *tick; /* [rows] */
-	/* The row before the first, one value a column, and its tick; NULL: none, the matrix starts from absolute
-	 * values (key chunk). */
+	/* The row before the first, one value a column, and its tick; NULL: none, the matrix starts from absolute values
+	 * (key chunk). */
 	const uint64_t *before;
+	const uint64_t *growth; /* of that row, pm_growth() for each column; NULL: all 0 */
 	uint64_t before_tick;
 	/* Unpacking says here, for each band, enum pm_stored of its columns; NULL: nobody asks. */
 	uint8_t *stored;
@@ -44,12 +45,18 @@ struct pm_matrix {
 #define PM_FORM_FRESH 16
 
 /* What the bytes of a band hold. Where the rows before them are moved by some number, differences stay what they
- * are. Greater ones hold for a band if they do for one of its columns. */
+ * are, those of growth if the growths do. Greater ones hold for a band if they do for one of its columns. */
 enum pm_stored {
 	PM_STORED_DIFFERENCES = 0,
 	PM_STORED_DISTANCES = 1, /* from the column that the band refers to */
 	PM_STORED_NUMBERS = 2,
 };
+
+/* What a number is expected to grow by once more: what it grew by last. What begins at 0 has shown nothing yet. */
+static inline uint64_t pm_growth(uint64_t before, uint64_t v)
+{
+	return before ? v - before : 0;
+}
 
 struct pm_packer; /* scratch memory, reused from call to call; one a thread */
 struct pm_packer *pm_packer_new(void);

@@ -15,7 +15,7 @@ enum pm_form {
 
 /* How a column is predicted: source * 3 + order, with PM_KIND_WIDE added where a value is wider than its band
  * says and arithmetic is modulo 2^64. */
-enum pm_source { PM_SOURCE_NONE = 0, PM_SOURCE_NEIGHBOUR = 1, PM_SOURCE_REF = 2, PM_SOURCES };
+enum pm_source { PM_SOURCE_NONE = 0, PM_SOURCE_NEIGHBOUR = 1, PM_SOURCE_REF = 2, PM_SOURCES, PM_SOURCE_COURSE = 3 };
 #define PM_ORDERS    3
 #define PM_KINDS     (PM_SOURCES * PM_ORDERS)
 #define PM_KIND_WIDE 16

@@ -14,7 +14,9 @@
 
 #define PM_OWN_RUN 8
 #define KIND_BITS  3 /* source * 2 + order */
-#define KINDS      (PM_SOURCES * 2)
+/* Of order 0: the row before and its growth. No number is expected to be moved by another one, so order 1 means nothing. */
+#define KIND_COURSE (PM_SOURCE_COURSE * 2)
+#define KINDS       (KIND_COURSE + 1)
 
 /* Bands that are coded together. */
 struct run {
@@ -51,41 +53,69 @@ struct cursor {
 	unsigned source, order;
 	unsigned shift;
 	uint64_t mask;
+	/* Of the column: its numbers, those that it is predicted from, and of both the ones before. */
 	uint64_t *v;
 	const uint64_t *other; /* NULL: none */
-	uint64_t last;         /* the number before, less the other's */
+	const uint64_t *before, *other_before, *growth_before;
+	size_t other_stride; /* to `other` of the next column */
+	bool dependent;
+	uint64_t last;   /* the number before, less the other's */
+	uint64_t growth; /* of a course */
 };
 
-static void enter_column(struct cursor *u)
-{
-	const struct pm_matrix *m = u->m;
-	size_t column = (size_t)u->place.first + u->c;
-	uint64_t other_before = 0;
+static const uint64_t nothing;
 
+/* From `before` and what goes with it. */
+static inline void begin_column(struct cursor *u)
+{
 	u->r = 0;
-	u->v = m->v + column * m->stride;
-	u->other = NULL;
-	u->last = 0;
-	if (u->source == PM_SOURCE_REF) {
-		u->other = pm_ref_rows(m, &u->place, u->c, &other_before);
-	} else if (u->source == PM_SOURCE_NEIGHBOUR && u->c) {
-		u->other = u->v - m->stride;
-		other_before = m->before ? m->before[column - 1] : 0;
+	u->last = *u->before - *u->other_before;
+	u->growth = *u->growth_before;
+}
+
+static inline void next_column(struct cursor *u)
+{
+	if (u->source == PM_SOURCE_NEIGHBOUR) {
+		u->other = u->v;
+		u->other_before = u->before;
+	} else if (u->other_stride) {
+		u->other += u->other_stride;
+		u->other_before += u->dependent;
 	}
-	if (m->before)
-		u->last = m->before[column] - other_before;
+	u->v += u->m->stride;
+	u->before += u->dependent;
+	u->growth_before += u->growth_before != &nothing;
+	begin_column(u);
 }
 
 static void enter_band(struct cursor *u, uint32_t b, uint32_t first)
 {
+	const struct pm_matrix *m = u->m;
+	const struct pm_band *band = &m->band[b];
+
 	u->b = b;
 	u->c = 0;
-	u->place = pm_place(&u->m->band[b], first);
+	u->place = pm_place(band, first);
 	u->mask = u->wide ? UINT64_MAX : u->place.mask;
 	u->shift = u->wide ? 0 : u->place.shift;
 	u->source = u->own ? u->kind / 2 : u->place.has_ref ? PM_SOURCE_REF : PM_SOURCE_NONE;
 	u->order = u->own ? u->kind % 2 : 1;
-	enter_column(u);
+	u->v = m->v + (size_t)first * m->stride;
+	u->dependent = m->before;
+	u->before = m->before ? m->before + first : &nothing;
+	u->growth_before = m->growth ? m->growth + first : &nothing;
+	u->other = NULL;
+	u->other_before = &nothing;
+	u->other_stride = 0;
+	if (u->source == PM_SOURCE_REF && band->ref_first == PM_REF_TICK) {
+		u->other = m->tick;
+		u->other_before = m->before ? &m->before_tick : &nothing;
+	} else if (u->source == PM_SOURCE_REF) {
+		u->other = m->v + (size_t)band->ref_first * m->stride;
+		u->other_before = m->before ? m->before + band->ref_first : &nothing;
+		u->other_stride = band->ref_columns == 1 ? 0 : m->stride;
+	}
+	begin_column(u);
 }
 
 static struct cursor cursor_of(const struct pm_matrix *m, const struct run *run, bool wide, unsigned kind)
@@ -102,13 +132,28 @@ static inline void advance(struct cursor *u)
 	if (++u->r < u->m->rows)
 		return;
 	if (++u->c < u->place.band->columns)
-		enter_column(u);
+		next_column(u);
 	else if (u->b + 1 < u->to)
 		enter_band(u, u->b + 1, u->place.first + u->place.band->columns);
 }
 
+static void take_course(struct cursor *u, uint64_t *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++, advance(u)) {
+		uint64_t v = u->v[u->r];
+
+		x[i] = pm_extend(v - u->last - u->growth, u->shift);
+		u->growth = pm_growth(u->last, v);
+		u->last = v;
+	}
+}
+
 static void take_numbers(struct cursor *u, uint64_t *x, size_t n)
 {
+	if (u->source == PM_SOURCE_COURSE) {
+		take_course(u, x, n);
+		return;
+	}
 	for (size_t i = 0; i < n; i++, advance(u)) {
 		uint64_t w = u->v[u->r] - (u->other ? u->other[u->r] : 0);
 
@@ -117,8 +162,25 @@ static void take_numbers(struct cursor *u, uint64_t *x, size_t n)
 	}
 }
 
+static void give_course(struct cursor *u, const uint64_t *x, size_t n, const uint8_t *needed)
+{
+	for (size_t i = 0; i < n; i++, advance(u)) {
+		uint64_t v = (u->last + u->growth + x[i]) & u->mask;
+
+		if (!needed[u->b])
+			continue;
+		u->v[u->r] = v;
+		u->growth = pm_growth(u->last, v);
+		u->last = v;
+	}
+}
+
 static void give_numbers(struct cursor *u, const uint64_t *x, size_t n, const uint8_t *needed)
 {
+	if (u->source == PM_SOURCE_COURSE) {
+		give_course(u, x, n, needed);
+		return;
+	}
 	for (size_t i = 0; i < n; i++, advance(u)) {
 		if (!needed[u->b])
 			continue;
@@ -136,11 +198,11 @@ static unsigned best_kind(const struct pm_matrix *m, const struct run *run, bool
 
 	/* Of what costs the same differences are better: they stay what they are where all values are moved. */
 	for (unsigned i = 0; i < KINDS; i++) {
-		unsigned kind = i ^ 1;
+		unsigned kind = i == KIND_COURSE ? i : i ^ 1;
 		struct cursor u;
 		size_t cost = 0;
 
-		if (kind / 2 == PM_SOURCE_REF && !has_ref)
+		if ((kind / 2 == PM_SOURCE_REF && !has_ref) || (kind == KIND_COURSE && !m->growth))
 			continue;
 		u = cursor_of(m, run, wide, kind);
 		for (size_t left = (size_t)run->columns * m->rows; left && cost < least;) {
@@ -221,10 +283,10 @@ int pm_unpack_rows(struct pm_packer *p, const struct pm_matrix *m, bool wide, co
 		    (kind / 2 == PM_SOURCE_REF && !pm_ref_valid(&m->band[run.from], run.first)))
 			return -EBADMSG;
 		for (uint32_t b = run.from; m->stored && b < run.to; b++)
-			m->stored[b] = wide || !m->before        ? PM_STORED_NUMBERS :
-				       !run.own || kind % 2      ? PM_STORED_DIFFERENCES :
-				       kind / 2 == PM_SOURCE_REF ? PM_STORED_DISTANCES :
-								   PM_STORED_NUMBERS;
+			m->stored[b] = wide || !m->before                          ? PM_STORED_NUMBERS :
+				       !run.own || kind % 2 || kind == KIND_COURSE ? PM_STORED_DIFFERENCES :
+				       kind / 2 == PM_SOURCE_REF                   ? PM_STORED_DISTANCES :
+										     PM_STORED_NUMBERS;
 		u = cursor_of(m, &run, wide, kind);
 		for (size_t left = (size_t)run.columns * m->rows; left;) {
 			uint64_t x[PM_BLOCK];

@@ -170,7 +170,7 @@ static void bench_init(struct bench *b, uint32_t rows)
 	b->raw = get(values * sizeof(uint64_t));
 	b->copy = get(values * sizeof(uint64_t));
 	b->ticks = get((size_t)rows * b->n_chunks * sizeof(uint64_t));
-	b->before = get((size_t)b->n_chunks * b->columns * sizeof(uint64_t));
+	b->before = get((size_t)b->n_chunks * b->columns * 2 * sizeof(uint64_t));
 	b->chunk = get(b->n_chunks * sizeof(*b->chunk));
 	b->packer = pm_packer_new();
 	b->zstd = pm_zstd_new();
@@ -193,11 +193,17 @@ static void bench_init(struct bench *b, uint32_t rows)
 			.tick = tick,
 		};
 		if (i % 16) {
-			uint64_t *before = b->before + b->columns * i;
+			uint64_t *before = b->before + b->columns * 2 * i;
 
-			for (size_t k = 0; k < b->columns; k++)
-				before[k] = v[k * rows - b->columns * rows + rows - 1];
+			for (size_t k = 0; k < b->columns; k++) {
+				const uint64_t *last = v + k * rows - b->columns * rows + rows - 1;
+				const uint64_t *second = rows > 1 ? last - 1 : i % 16 > 1 ? last - b->columns : NULL;
+
+				before[k] = *last;
+				before[b->columns + k] = second ? pm_growth(*second, *last) : 0;
+			}
 			c->m.before = before;
+			c->m.growth = before + b->columns;
 			c->m.before_tick = tick[-1];
 		}
 		c->out = b->copy + b->columns * rows * i;

@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct pm_matrix m = { .band = band }, other;
 	struct buf again = BUF_INIT;
 	struct pm_packer *p;
-	uint64_t *tick, *before;
+	uint64_t *tick, *before, *growth;
 	uint32_t columns = 0;
 	bool wanted[BANDS];
 	size_t head, cells;
@@ -66,8 +66,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	m.v = filled(cells);
 	tick = filled(m.rows);
 	before = filled(columns);
+	growth = filled(columns + 1);
 	m.tick = tick;
 	m.before = data[0] & 0x80 ? before : NULL;
+	m.growth = data[0] & 0x80 ? growth + 1 : NULL;
 	p = pm_packer_new();
 	check(p);
 
@@ -90,6 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	}
 	buf_release(&again);
 	pm_packer_free(p);
+	free(growth);
 	free(before);
 	free(tick);
 	free(m.v);

@@ -19,7 +19,7 @@ import sys
 import cbor2
 
 sys.dont_write_bytecode = True
-from packed import LIST, MASK, PERF_TIMES, SHARED_TIME, bands_of, need, plain, unpack
+from packed import LIST, MASK, PERF_TIMES, SHARED_TIME, bands_of, need, plain, growth, unpack
 
 try:
     import zstandard
@@ -247,7 +247,7 @@ class Recording:
         self.ended = False
         self.retired_groups = set()
         self.base = None
-        self.last_rows = {}  # by group: (values, tick) of its last row since the last key chunk
+        self.last_rows = {}  # by group: (values, tick, growths) of its last row since the last key chunk
         handle = {"header": self.on_header, "topology": self.on_topology, "schema": self.on_schema,
                   "instances": self.on_instances, "pmus": self.on_pmus, "probes": self.on_probes,
                   "config": self.on_config, "chunk": self.on_chunk, "event": self.on_event, "index": self.on_index,
@@ -327,7 +327,11 @@ class Recording:
 
     def taken_over(self, group, old, kept):
         """The row before of a group that continues another."""
-        values, tick = self.last_rows[old.id]
+        values, tick, growths = self.last_rows[old.id]
+        return self.kept_of(group, old, kept, values, tick), tick, self.kept_of(group, old, kept, growths, 0)
+
+    @staticmethod
+    def kept_of(group, old, kept, values, tick):
         times = 1 if old.flags & SHARED_TIME else len(old.instances)
         kinds = 4 if old.flags & PERF_TIMES else 2
         out = []
@@ -341,7 +345,7 @@ class Recording:
         for k in range(len(group.counters)):
             first = kinds * times + k * len(old.instances)
             out += [values[first + i] for i in kept] + [0] * (len(group.instances) - len(kept))
-        return out, tick
+        return out
 
     def on_instances(self, frame):
         body = body_of(frame)
@@ -445,9 +449,11 @@ class Recording:
                 else:
                     fresh = matrix[0] & 16
                     need(not (fresh and chunk.key), "a fresh group in a key chunk")
-                    before, tick = (None, None) if chunk.key or fresh else self.last_rows[number]
-                    v = unpack(bytes([matrix[0] & ~16]) + matrix[1:], bands, chunk.ticks, before, tick)
-                self.last_rows[number] = [c[-1] for c in v], chunk.ticks[-1]
+                    before, tick, growths = (None,) * 3 if chunk.key or fresh else self.last_rows[number]
+                    v = unpack(bytes([matrix[0] & ~16]) + matrix[1:], bands, chunk.ticks, before, tick, growths)
+                last = self.last_rows.get(number, ([0] * len(v),))[0]
+                growths = [growth(c[-2] if rows > 1 else b, c[-1]) for b, c in zip(last, v)]
+                self.last_rows[number] = [c[-1] for c in v], chunk.ticks[-1], growths
                 chunk.groups.append((group, v, self.statuses(statuses, group, len(v), rows)))
             taken += count
         need(at == len(frame.payload) and taken == len(group_ids), "blocks and groups")

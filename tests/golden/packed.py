@@ -92,11 +92,11 @@ def bands_of(recording, group):
 
 
 class Matrix:
-    """Columns of one group in one chunk. before: the last row of the chunk before, or None."""
+    """Columns of one group in one chunk. before: the last row of the chunk before, or None; growths: of that row."""
 
-    def __init__(self, bands, ticks, before, before_tick):
+    def __init__(self, bands, ticks, before, before_tick, growths):
         self.bands, self.ticks, self.rows = bands, ticks, len(ticks)
-        self.before, self.before_tick = before, before_tick
+        self.before, self.before_tick, self.growths = before, before_tick, growths
         self.columns = sum(b.columns for b in bands)
         self.v = [None] * self.columns
 
@@ -131,8 +131,23 @@ class Matrix:
         return out
 
 
-def unpack(data, bands, ticks, before, before_tick):
-    m = Matrix(bands, ticks, before, before_tick)
+def growth(before, v):
+    """What the course of a column goes on by."""
+    return v - before & MASK if before else 0
+
+
+def follow(residuals, v, d, bits):
+    """From residuals to numbers along the course: v = v(-1), d = its growth."""
+    out = []
+    for x in residuals:
+        v, last = v + d + x & (1 << bits) - 1, v
+        d = growth(last, v)
+        out.append(v)
+    return out
+
+
+def unpack(data, bands, ticks, before, before_tick, growths):
+    m = Matrix(bands, ticks, before, before_tick, growths)
     need(data, "empty matrix")
     if data[0] == 0:
         along_time(m, data)
@@ -246,7 +261,7 @@ def across(m, data, wide):
         kind = None
         if has_kind:
             kind = divmod(bits.u(3), 2)
-            need(kind[0] < 3, "kind")
+            need(kind[0] < 3 or kind == (3, 0), "kind")
         left = sum(b.columns for b in bands) * m.rows
         residuals = []
         while left:
@@ -256,11 +271,16 @@ def across(m, data, wide):
         at = 0
         for band in bands:
             source, order = kind or (0 if band.ref is None else 2, 1)
+            bits_of = 64 if wide else band.bits
             for column in range(band.first, band.first + band.columns):
+                mine, at = residuals[at:at + m.rows], at + m.rows
+                if source == 3:
+                    last, d = (m.before[column], m.growths[column]) if m.before else (0, 0)
+                    m.v[column] = follow(mine, last, d, bits_of)
+                    continue
                 p = m.prediction(band, column, source)
                 w = m.before[column] - p[0] if m.before else 0
-                m.v[column] = m.undo(residuals[at:at + m.rows], order, p, w, 0, 64 if wide else band.bits)
-                at += m.rows
+                m.v[column] = m.undo(mine, order, p, w, 0, bits_of)
     bits.align()
     need(bits.at == 8 * len(data), "bits left over")
 

@@ -39,7 +39,7 @@ static uint64_t mask_of(unsigned bits)
 struct sample {
 	struct pm_matrix m;
 	struct pm_band *band;
-	uint64_t *tick, *before;
+	uint64_t *tick, *before, *growth;
 	size_t columns;
 };
 
@@ -55,6 +55,7 @@ static void sample_init(struct sample *s, const struct pm_band *band, uint32_t n
 		s->columns += band[b].columns;
 	s->tick = malloc(rows * sizeof(uint64_t));
 	s->before = malloc((s->columns + 1) * sizeof(uint64_t));
+	s->growth = calloc(s->columns + 1, sizeof(uint64_t));
 	s->m = (struct pm_matrix){
 		.band = s->band,
 		.n_bands = n_bands,
@@ -63,10 +64,12 @@ static void sample_init(struct sample *s, const struct pm_band *band, uint32_t n
 		.v = malloc((s->columns * stride + 1) * sizeof(uint64_t)),
 		.tick = s->tick,
 		.before = with_before ? s->before : NULL,
+		.growth = with_before ? s->growth : NULL,
 		.before_tick = 990000000,
 	};
 	assert_non_null(s->tick);
 	assert_non_null(s->before);
+	assert_non_null(s->growth);
 	assert_non_null(s->m.v);
 	for (size_t i = 0; i < s->columns * stride; i++)
 		s->m.v[i] = UNTOUCHED;
@@ -79,6 +82,7 @@ static void sample_release(struct sample *s)
 	free(s->band);
 	free(s->tick);
 	free(s->before);
+	free(s->growth);
 	free(s->m.v);
 }
 
@@ -181,6 +185,8 @@ static void fill_band(struct sample *s, uint32_t band, uint32_t first, enum shap
 			else
 				*cell(s, column, (size_t)r) = x & mask;
 		}
+		/* What it goes on by, and sometimes anything. */
+		s->growth[column] = below(9) ? *cell(s, column, 0) - s->before[column] + (noise & 3) : next_random();
 	}
 }
 
@@ -351,6 +357,33 @@ static void test_predictors(void **state)
 		sample_init(&s, &band, 1, 128, 128, true);
 		fill_band(&s, 0, 0, ALIKE, 3);
 		assert_in_range(round_trip(p, &s), 1, 64 * 16 + 16 * 40 + 15 * 3 * 16);
+		sample_release(&s);
+	}
+	pm_packer_free(p);
+}
+
+/* A row of numbers that all go on as they did costs no more than one in which nothing happened, wherever they began. */
+static void test_course(void **state)
+{
+	const struct pm_band band = { .columns = 300, .bits = 48, .ref_first = PM_NO_REF };
+	struct pm_packer *p = pm_packer_new();
+
+	for (uint32_t rows = 1; rows < 4; rows++) {
+		struct sample s;
+
+		sample_init(&s, &band, 1, rows, rows, true);
+		for (uint32_t c = 0; c < band.columns; c++) {
+			s.before[c] = next_random() & mask_of(48);
+			s.growth[c] = next_random() & mask_of(30);
+			for (uint32_t r = 0; r < rows; r++)
+				*cell(&s, c, r) = (s.before[c] + (r + 1) * s.growth[c]) & mask_of(48);
+		}
+		assert_in_range(round_trip(p, &s), 1, 4);
+		/* Those that have just begun are not expected to double. */
+		s.before[3] = s.growth[3] = 0;
+		for (uint32_t r = 0; r < rows; r++)
+			*cell(&s, 3, r) = 5 + r;
+		assert_in_range(round_trip(p, &s), 1, 14);
 		sample_release(&s);
 	}
 	pm_packer_free(p);
@@ -568,7 +601,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_examples),   cmocka_unit_test(test_quiet_row), cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_predictors), cmocka_unit_test(test_wrap),      cmocka_unit_test(test_random),
-		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_damage),     cmocka_unit_test(test_course),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,13 +42,14 @@ class Bits:
 
 
 class Matrix:
-    """rows, bands [(columns, bits, ref_first, ref_columns)], before (list or None), before_tick, tick"""
+    """rows, bands [(columns, bits, ref_first, ref_columns)], before, growths (lists or None), before_tick, tick"""
 
-    def __init__(self, rows, bands, before, before_tick, tick):
-        self.rows, self.bands, self.before = rows, bands, before
+    def __init__(self, rows, bands, before, growths, before_tick, tick):
+        self.rows, self.bands, self.before, self.growths = rows, bands, before, growths
         self.before_tick, self.tick = before_tick, tick
         self.columns = sum(b[0] for b in bands)
         self.v = [None] * self.columns
+        self.courses = 0
 
     def has_ref(self, band, first):
         columns, _, ref, refs = band
@@ -84,6 +85,16 @@ class Matrix:
                 w += d
             out.append((w + p[r]) % (1 << bits))
         self.v[first + c] = out
+
+    def along_course(self, column, bits, x):
+        last, s = (self.before[column], self.growths[column]) if self.before else (0, 0)
+        out = []
+        for r in range(self.rows):
+            v = (last + s + x[r]) % (1 << bits)
+            s = v - last if last else 0
+            last = v
+            out.append(v)
+        self.v[column] = out
 
     def unpack(self, data):
         if data[0] == 0:
@@ -153,6 +164,12 @@ class Matrix:
             for band, first in bands:
                 source, order = divmod(kind, 2) if own else (2 if self.has_ref(band, first) else 0, 1)
                 for c in range(band[0]):
+                    if source == 3:
+                        assert order == 0
+                        self.courses += 1
+                        self.along_course(first + c, 64 if wide else band[1], x[:self.rows])
+                        x = x[self.rows:]
+                        continue
                     # The first of its band has no neighbour; in these forms that is a prediction of 0.
                     s = 0 if source == 1 and c == 0 else source
                     self.undo(band, first, c, s, order, 64 if wide else band[1], x[:self.rows], 0, 0)
@@ -189,13 +206,13 @@ class Matrix:
 
 
 def column(rng, rows, bits, other):
-    """rows + 1 numbers, the first of which is the row before"""
+    """rows + 2 numbers, the first of which are the rows before"""
     mask = (1 << bits) - 1
     if rng.random() < 0.05:
         mask = M
     shape, x, step = rng.randrange(8), rng.getrandbits(rng.randint(1, 64)), rng.getrandbits(rng.randint(1, 40))
     noise, slope, out = rng.randint(0, 30), rng.getrandbits(12), []
-    for r in range(rows + 1):
+    for r in range(rows + 2):
         jitter = rng.getrandbits(noise) if noise else 0
         if shape == 0:
             v = x
@@ -223,7 +240,7 @@ def column(rng, rows, bits, other):
 
 def case(rng):
     rows = rng.choice([1, 1, 1, 2, 7, 15, 16, 17, 100, 128])
-    ticks = [10 ** 9 + 10 ** 7 * r for r in range(rows + 1)]
+    ticks = [10 ** 9 + 10 ** 7 * r for r in range(rows + 2)]
     bands, columns = [], []
     for _ in range(rng.randrange(8)):
         n = rng.randint(1, 7) if rng.random() < 0.7 else rng.randint(8, 150)
@@ -242,6 +259,10 @@ def case(rng):
     return rows, bands, ticks, columns, rng.random() < 0.7
 
 
+def growths_of(columns):
+    return [(c[1] - c[0]) % (1 << 64) if c[0] else 0 for c in columns]
+
+
 def main():
     cases, seed, tool = 300, 1, []
     for word in sys.argv[1:]:
@@ -257,30 +278,32 @@ def main():
     made = [case(rng) for _ in range(cases)]
     text = []
     for rows, bands, ticks, columns, dependent in made:
-        words = [rows, len(bands)] + [x for b in bands for x in b] + [int(dependent), ticks[0]] + ticks[1:]
+        words = [rows, len(bands)] + [x for b in bands for x in b] + [int(dependent), ticks[1]] + ticks[2:]
         if dependent:
-            words += [c[0] for c in columns]
-        words += [x for c in columns for x in c[1:]]
+            words += [c[1] for c in columns] + growths_of(columns)
+        words += [x for c in columns for x in c[2:]]
         text.append(" ".join(map(str, words)))
     result = subprocess.run(tool, input="\n".join(text) + "\n", capture_output=True, text=True, check=True)
     packed = result.stdout.split("\n")[:-1]
     assert len(packed) == cases
-    bad, forms, size = 0, [0, 0, 0], 0
+    bad, forms, size, courses = 0, [0, 0, 0], 0, 0
     for i, (rows, bands, ticks, columns, dependent) in enumerate(made):
         data = bytes.fromhex(packed[i])
         forms[data[0]] += 1
         size += len(data)
-        matrix = Matrix(rows, bands, [c[0] for c in columns] if dependent else None, ticks[0], ticks[1:])
+        before, growths = ([c[1] for c in columns], growths_of(columns)) if dependent else (None, None)
+        matrix = Matrix(rows, bands, before, growths, ticks[1], ticks[2:])
         try:
-            good = matrix.unpack(data) == [c[1:] for c in columns]
+            good = matrix.unpack(data) == [c[2:] for c in columns]
         except (AssertionError, IndexError) as e:
             print(f"case {i}: {e!r}")
             good = False
+        courses += matrix.courses
         if not good:
             bad += 1
             print(f"case {i}: {rows} rows, bands {bands}, {'dependent' if dependent else 'key'}: {packed[i][:80]}")
-    print(f"{cases} matrices, {size} bytes packed, forms {forms}, {bad} read differently")
-    return 1 if bad or not all(forms) else 0
+    print(f"{cases} matrices, {size} bytes packed, forms {forms}, {courses} courses, {bad} read differently")
+    return 1 if bad or not all(forms) or not courses else 0
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 /*
  * Packs matrices for codec_diff.py, one a line. From stdin, decimal: rows bands, then for each band columns
- * bits ref_first ref_columns, then 1 or 0 whether there is a row before, its tick, the ticks, the row before
- * (if there is one), and the numbers column by column. To stdout: the packed bytes in hex.
+ * bits ref_first ref_columns, then 1 or 0 whether there is a row before, its tick, the ticks, the row before and its
+ * growths (if there is one), and the numbers column by column. To stdout: the packed bytes in hex.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void pack_one(struct pm_packer *p, uint32_t rows)
 {
 	uint32_t n_bands = (uint32_t)number(), columns = 0;
 	struct pm_band *band = calloc(n_bands + 1, sizeof(*band));
-	uint64_t before_tick, *tick, *before = NULL, *v;
+	uint64_t before_tick, *tick, *before = NULL, *growth = NULL, *v;
 	struct buf out = BUF_INIT;
 	struct pm_matrix m;
 	bool has_before;
@@ -50,8 +50,10 @@ static void pack_one(struct pm_packer *p, uint32_t rows)
 	has_before = number();
 	before_tick = number();
 	tick = numbers(rows);
-	if (has_before)
+	if (has_before) {
 		before = numbers(columns);
+		growth = numbers(columns);
+	}
 	v = numbers((size_t)columns * rows);
 	m = (struct pm_matrix){
 		.band = band,
@@ -61,6 +63,7 @@ static void pack_one(struct pm_packer *p, uint32_t rows)
 		.v = v,
 		.tick = tick,
 		.before = before,
+		.growth = growth,
 		.before_tick = before_tick,
 	};
 	if (pm_pack(p, &m, &out))
@@ -71,6 +74,7 @@ static void pack_one(struct pm_packer *p, uint32_t rows)
 	buf_release(&out);
 	free(v);
 	free(before);
+	free(growth);
 	free(tick);
 	free(band);
 }
