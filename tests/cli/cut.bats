@@ -239,7 +239,7 @@ assert longest < 200e6, longest'
 	# shellcheck disable=SC2002
 	run --separate-stderr bash -c 'cat in.pmr | "$1" show --since=-0.2 -' - "$bin/pmrep"
 	[ "$status" -eq 2 ]
-	[[ $stderr == *"needs a file"* ]]
+	[[ $stderr == *"needs an uncompressed file"* ]]
 }
 
 @test "sources that are none, and those of other machines" {
