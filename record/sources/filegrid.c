@@ -26,15 +26,26 @@ struct filegrid *filegrid_new(struct plan *p)
 	return g;
 }
 
+static void drop_last(struct filegrid *g)
+{
+	g->n--;
+	if (g->cell[g->n].fd >= 0)
+		close(g->cell[g->n].fd);
+	free(g->cell[g->n].path);
+}
+
+void filegrid_drop(struct filegrid *g, uint32_t cpu)
+{
+	while (g->n && g->cell[g->n - 1].cpu == cpu)
+		drop_last(g);
+}
+
 static void filegrid_free(struct filegrid *g)
 {
 	if (!g)
 		return;
-	for (uint32_t i = 0; i < g->n; i++) {
-		if (g->cell[i].fd >= 0)
-			close(g->cell[i].fd);
-		free(g->cell[i].path);
-	}
+	while (g->n)
+		drop_last(g);
 	free(g->cell);
 	free(g->part);
 	free(g);

@@ -58,6 +58,8 @@ int filegrid_try(const struct root *r, const char *format, ...) __attribute__((f
 /* Opens the file and reads it once. 0, or -errno if it cannot be read now: then nothing is added. */
 int filegrid_add(struct filegrid *g, uint32_t counter, uint32_t instance, uint32_t cpu, uint64_t range,
 		 const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* Forgets what was added last for that CPU. */
+void filegrid_drop(struct filegrid *g, uint32_t cpu);
 /* Makes the group and hands the grid to the plan as its units, chained to *list, if what came before went well (err 0);
  * an empty grid is freed. Otherwise frees the grid, which may be NULL. 0, -errno, or err. */
 int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list, int err);

@@ -122,6 +122,8 @@ static int add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu, const struct
 					   SYS_CPU "cpu%u/cpuidle/state%u/%s", cpu, k, row[r].key);
 			if (err == -EMFILE) {
 				d->full = true;
+				/* Half a CPU would make a list of the matrix. */
+				filegrid_drop(set->grid, cpu);
 				return plan_refused(p, pm_reason_errno(err), "a higher `ulimit -Hn`",
 						    "cpuidle of CPU %u and those after it", cpu);
 			}
