@@ -212,6 +212,16 @@ static char *name_of(const struct kept *kept, uint32_t n, const struct kept *one
 	return buf_detach(&name);
 }
 
+/* Whether others of the name of one that ended are tasks of their own: once is enough to name them. */
+static bool lives_too(const struct who *l, const struct task *t)
+{
+	bool lives = false;
+
+	for (uint32_t k = 0; k < l->n_tasks && !t->pid && !lives; k++)
+		lives = l->task[k].pid && l->task[k].name && t->name && !strcmp(l->task[k].name, t->name);
+	return lives;
+}
+
 /* Those that did more then than before and behind. */
 static int keep_tasks(struct who *l)
 {
@@ -226,7 +236,9 @@ static int keep_tasks(struct who *l)
 					     .cpu = fmax(more_than_before(l, t->cpu), 0),
 					     .bytes = fmax(more_than_before(l, t->bytes), 0) };
 
-		if (new.cpu < TASK_LEAST * l->inside_s &&new.bytes < 1e6 * l->inside_s &&new.ended < 10)
+		if ((new.cpu < TASK_LEAST * l->inside_s) && (new.bytes < 1e6 * l->inside_s) && (new.ended < 10))
+			continue;
+		if (new.ended <= 1 && lives_too(l, t))
 			continue;
 		kept[n++] = (struct kept){ t, new };
 		qsort(kept, n, sizeof(*kept), by_cpu);
