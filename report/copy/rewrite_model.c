@@ -275,6 +275,9 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 	int64_t id;
 	int err = 0;
 
+	/* Before anything was read of it: an equal one of the output lives on. */
+	if (g->retired)
+		return 0;
 	if (w->rules->group) {
 		err = w->rules->group(w->rules->group_ctx, in, g);
 		if (err < 0 || err == REWRITE_DROP)

@@ -217,6 +217,7 @@ const struct pm_chunk *builder_chunk(struct builder *b, uint64_t row, uint32_t n
 		.realtime = b->no_wall ? 0 : BUILDER_WALL_NS + b->wall_shift_ns + (b->tick[0] - BUILDER_START_NS),
 	};
 	for (uint32_t g = first_group; g <= b->model.n_groups; g++)
-		fill_group(b, &c->group[c->n_groups++], &b->model.group[g - 1], row, n);
+		if (!b->model.group[g - 1].retired)
+			fill_group(b, &c->group[c->n_groups++], &b->model.group[g - 1], row, n);
 	return c;
 }

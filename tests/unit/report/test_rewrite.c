@@ -425,6 +425,35 @@ static void recordings_are_joined(void **state)
 	}
 }
 
+/* Tasks come and go: what is read together may be what it was before, in a group of a new id. */
+static void a_group_that_ended_takes_no_equal_one_along(void **state)
+{
+	static const uint32_t counters[] = { 1, 2, 3, 4, 5 };
+	struct rewrite_rules rules = { 0 };
+	struct buf file = BUF_INIT, both[2];
+	struct builder a, b;
+	struct table *out;
+	(void)state;
+
+	record(&a, 0, 50, 4);
+	define(&b);
+	assert_int_equal(builder_group(&b, PM_CPU, 3, 0, counters, COUNTERS), 2);
+	assert_int_equal(pm_model_retire_group(&b.model, 1), 0);
+	builder_write(&b, 50, 30);
+	builder_finish(&b);
+	both[0] = a.file;
+	both[1] = b.file;
+	carry_over(&rules, both, 2, &file);
+	out = read_table(&file);
+	assert_int_equal(out->n, 80);
+	for (uint32_t r = 0; r < out->n; r++)
+		assert_int_equal(out->row[r].v[column(out, PEAK, 2)], noise(r, 2));
+	table_free(out);
+	buf_release(&file);
+	builder_release(&a);
+	builder_release(&b);
+}
+
 static int on_text(void *ctx, const struct pm_counter *c, struct pm_value *v)
 {
 	++*(int *)ctx;
@@ -701,6 +730,7 @@ int main(void)
 		cmocka_unit_test(every_adds_up_what_it_skips),
 		cmocka_unit_test(damage_ends_a_segment),
 		cmocka_unit_test(recordings_are_joined),
+		cmocka_unit_test(a_group_that_ended_takes_no_equal_one_along),
 		cmocka_unit_test(texts_go_through_their_rule),
 		cmocka_unit_test(times_and_counters_are_shifted),
 		cmocka_unit_test(what_moves_need_not_be_packed_anew),
