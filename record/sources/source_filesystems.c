@@ -131,8 +131,9 @@ static int read_mounts(struct filesystems *d, const struct plan *p)
 				err = add_mount(d, p, &m);
 			} else if (!pass && is_one(m.type, remote, true)) {
 				err = array_room(&d->far, d->n_far, sizeof(*d->far));
-				if (!err)
-					d->far[d->n_far++] = strdup(m.where);
+				if (!err && !(d->far[d->n_far] = strdup(m.where)))
+					err = -ENOMEM;
+				d->n_far += !err;
 			}
 		}
 		buf_release(&text);
