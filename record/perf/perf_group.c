@@ -271,6 +271,12 @@ static bool is_revoked(struct perf_row *row, ssize_t size, bool still)
 	return ioctl(row->leader, PERF_EVENT_IOC_ID, &id) && errno == ENODEV;
 }
 
+/* Only such a group ends when it has no room; others end with their PMU, where the kernel does not tell (before 6.15). */
+static bool is_pinned(const struct perf_row *row)
+{
+	return row->group->member[0]->attr.a.pinned;
+}
+
 /* What was read, into its cells. */
 static void got_cells(struct perf_row *row, struct cells *c)
 {
@@ -333,7 +339,7 @@ static int unit_read(struct unit *u, struct cells *c)
 	}
 	/* End of file: the kernel gave the group up, as it does with a pinned one that does not fit. */
 	if (size <= 0) {
-		row->gave_up = !size;
+		row->gave_up = !size && is_pinned(row);
 		cells_fail_all(c, size ? pm_reason_errno(errno) : PM_REASON_NOT_COUNTED);
 		return 0;
 	}
@@ -401,7 +407,7 @@ static void look_at(struct perf_row *row, uint64_t *enabled, uint64_t *running)
 	uint64_t got[PERF_GROUP_MAX + PERF_READ_HEAD + 1];
 	ssize_t size = read(row->leader, got, sizeof(got));
 
-	if (!size)
+	if (!size && is_pinned(row))
 		row->gave_up = true;
 	if (size < (ssize_t)(PERF_READ_HEAD * sizeof(*got)))
 		return;
