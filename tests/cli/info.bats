@@ -206,7 +206,7 @@ print("%.1f %sB" % (v, " kMGTP"[i]))' "$kib")
 	command -v strace >/dev/null || skip "no strace"
 	"$PM_TESTS/sample_tool" live=500,5,0,2000,0 day.pmr
 	# Leaks cannot be looked for below strace.
-	ASAN_OPTIONS=detect_leaks=0 strace -f -e trace=read -o reads "$bin/pmrep" cut --since=-60 -o minute.pmr day.pmr
+	ASAN_OPTIONS=detect_leaks=0 strace -f -P "$PWD/day.pmr" -e trace=read -o reads "$bin/pmrep" cut --since=-60 -o minute.pmr "$PWD/day.pmr"
 	[ "$("$bin/pmrep" info --format=json minute.pmr | field snapshots)" = 61 ]
 	bytes=$(awk -F'= ' '/read\(/ { n += $NF } END { print n }' reads)
 	[ $((bytes * 10)) -lt "$(stat -c %s day.pmr)" ]
