@@ -196,7 +196,8 @@ void session_stop_threads(struct session *s)
 		cost_add_threads(&s->cost);
 		s->dropped += ring_dropped(&s->ring);
 	}
-	s->left |= !sampler_free(s->sampler);
+	if (!sampler_free(s->sampler))
+		s->left = s->sampler;
 	s->sampler = NULL;
 	if (s->recording)
 		recording_attach(s->recording, NULL);

@@ -31,11 +31,11 @@ struct session {
 	const struct clock_source *clocks;
 	uint64_t chunk_ns; /* chunks end after that time */
 	bool per_cpu;
-	bool left;         /* readers were left behind: what they may still touch stays */
-	bool counting;     /* between the first and the last snapshot of a segment */
-	bool reached_last; /* -n: its last tick has come */
-	bool wants_ticks;  /* for which there was no room */
-	bool limit_told;   /* of the format, so that some are not recorded */
+	struct sampler *left; /* some of its readers were left behind: what they may still touch stays; NULL: none */
+	bool counting;        /* between the first and the last snapshot of a segment */
+	bool reached_last;    /* -n: its last tick has come */
+	bool wants_ticks;     /* for which there was no room */
+	bool limit_told;      /* of the format, so that some are not recorded */
 	uint32_t run, segment;
 	uint64_t start_ns;    /* of tick 0; 0: nothing was sampled yet */
 	uint64_t number;      /* of the last snapshot that was asked for */

@@ -326,8 +326,9 @@ static void test_modifiers(void **state)
 		{ "r1a:k", EVENT_MOD_KERNEL },
 	};
 	static const char *const wrong[][2] = {
-		{ "cycles:uu", "column 9" },           { "cycles:z", "column 8" }, { "cycles:pppp", "column 11" },
-		{ "{cs,cycles:e}", "only the first" }, { "cycles:R", "is for sampling" },
+		{ "cycles:uu", "column 9" },       { "cycles:z", "column 8" },
+		{ "cycles:pppp", "column 11" },    { "{cs,cycles:e}", "only the first" },
+		{ "cycles:R", "is for sampling" },
 	};
 
 	for (size_t i = 0; i < COUNT(row); i++) {
