@@ -207,7 +207,9 @@ void perf_row_close(struct perf_row *row, bool keep)
 	row->on = row->stood = false;
 	if (!keep) {
 		memset(row->base, 0, row->n * sizeof(*row->base));
-		row->base_enabled = row->base_running = row->read_enabled = row->read_running = 0;
+		row->base_enabled = row->base_running = 0;
+		row->read_enabled = 0;
+		row->read_running = 0;
 		memset(&row->seen, 0, sizeof(row->seen));
 	}
 }
