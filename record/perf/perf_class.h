@@ -6,6 +6,8 @@
 #include "common/pci_map.h"
 #include "record/perf/perf_pmu.h"
 
+#define PERF_CLASS_COUNTERS 33 /* more than any PMU has that is looked at */
+
 struct plan;
 
 /* Finds the classes of all PMUs and completes them: hooks, units, names of events that the kernel does not give. Call

@@ -1,0 +1,139 @@
+/* The default events of PMUs that have a class, packed into as few groups as their counters allow. */
+#include <string.h>
+#include <strings.h>
+
+#include "record/perf/perf_class.h"
+
+#define DEFAULT_COUNTERS 4 /* where nobody may find out */
+
+static bool has_event(const struct event_pmu *pmu, const char *name, size_t len)
+{
+	for (size_t i = 0; i < pmu->n_aliases; i++)
+		if (!strncasecmp(pmu->alias[i].name, name, len) && !pmu->alias[i].name[len])
+			return true;
+	return false;
+}
+
+#define DEFAULTS_MAX 64
+struct packing {
+	const struct event_pmu *pmu;
+	struct {
+		const char *name;
+		size_t len;
+		unsigned group;
+	} event[DEFAULTS_MAX];
+	unsigned n, groups, used[DEFAULTS_MAX + 1]; /* of each group */
+};
+
+static bool holds(const struct packing *k, unsigned group, const char *name, size_t len)
+{
+	for (unsigned i = 0; i < k->n; i++)
+		if (k->event[i].group == group && k->event[i].len == len && !strncmp(k->event[i].name, name, len))
+			return true;
+	return false;
+}
+
+/* Events beside the clock that are put into one group. */
+static unsigned room(const struct event_pmu *pmu)
+{
+	unsigned n = perf_class_counters(pmu);
+
+	return perf_class(pmu)->fixed ? PERF_CLASS_COUNTERS - 1 : n ? n : DEFAULT_COUNTERS;
+}
+
+/* Events of a bundle that the PMU has and the group does not; their number. */
+static unsigned place(struct packing *k, const char *bundle, size_t len, unsigned group, bool put)
+{
+	unsigned n = 0;
+
+	for (size_t at = 0, one; at < len; at += one + 1) {
+		one = strcspn(bundle + at, ",;");
+		if (at + one > len)
+			one = len - at;
+		/* The clock joins every group. */
+		if (!has_event(k->pmu, bundle + at, one) || holds(k, group, bundle + at, one) ||
+		    (one == strlen(PMU_CLASS_CLOCK) && !strncasecmp(bundle + at, PMU_CLASS_CLOCK, one)))
+			continue;
+		n++;
+		if (!put || k->n == DEFAULTS_MAX)
+			continue;
+		k->event[k->n].name = bundle + at;
+		k->event[k->n].len = one;
+		k->event[k->n++].group = group;
+		k->used[group]++;
+	}
+	return n;
+}
+
+int perf_class_groups(const struct event_pmu *pmu, const char *bundles, const char *called, struct buf *out)
+{
+	struct packing k = { .pmu = pmu };
+	unsigned counters = room(pmu);
+
+	for (const char *b = bundles; b && *b;) {
+		bool optional = *b == '?';
+		size_t len;
+		unsigned g = 1, need;
+
+		b += optional;
+		len = strcspn(b, ";");
+		while (g <= k.groups && k.used[g] + place(&k, b, len, g, false) > counters)
+			g++;
+		need = place(&k, b, len, g, false);
+		if (need && (g <= k.groups || !optional) && g < DEFAULTS_MAX) {
+			k.groups = g > k.groups ? g : k.groups;
+			place(&k, b, len, g, true);
+		}
+		b += len + (b[len] == ';');
+	}
+	for (unsigned g = 1; g <= k.groups; g++) {
+		buf_addstr(out, g > 1 ? ",{" : "{");
+		for (unsigned i = 0; i < k.n; i++)
+			if (k.event[i].group == g)
+				buf_printf(out, "%s/%.*s/,", called, (int)k.event[i].len, k.event[i].name);
+		if (has_event(pmu, PMU_CLASS_CLOCK, strlen(PMU_CLASS_CLOCK)))
+			buf_printf(out, "%s/" PMU_CLASS_CLOCK "/", called);
+		else if (out->len)
+			out->len--;
+		buf_addstr(out, "}:W");
+	}
+	if (!k.groups && has_event(pmu, PMU_CLASS_CLOCK, strlen(PMU_CLASS_CLOCK)))
+		buf_printf(out, "%s/" PMU_CLASS_CLOCK "/", called);
+	return out->err;
+}
+
+/* Whether the machine has PMUs that tell the same better. */
+static bool has_instead(const struct perf_pmus *p, const struct pmu_class *c)
+{
+	for (size_t i = 0; c->instead && i < p->n; i++)
+		if (perf_class(&p->pmu[i]) == pmu_class_named(c->instead))
+			return true;
+	return false;
+}
+
+int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
+			  int (*add)(void *arg, const struct event_pmu *pmu, const char *text, struct error *e),
+			  void *arg, struct error *e)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->n && !err; i++) {
+		const struct event_pmu *pmu = &p->pmu[i];
+		const struct pmu_class *c = perf_class(pmu);
+		const char *bundles = c ? c->defaults : NULL;
+		struct buf text = BUF_INIT;
+
+		/* A mask has one CPU of each socket. */
+		if (c && has_instead(p, c))
+			bundles = pmu->cpus && strpbrk(pmu->cpus, ",-") ? c->sockets : NULL;
+		if (!bundles)
+			continue;
+		err = perf_class_probe(p, pmu, root);
+		if (!err)
+			err = perf_class_groups(pmu, bundles, pmu->name, &text);
+		if (!err && text.len)
+			err = add(arg, pmu, buf_str(&text), e);
+		buf_release(&text);
+	}
+	return err;
+}
