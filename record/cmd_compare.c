@@ -56,7 +56,7 @@ static const struct options_spec spec = {
 	.rows = rows,
 	.operands = take_commands,
 	.operands_doc = "'A' 'B'",
-	.brief = "Usage: pmrec compare [-r N] 'A' 'B'\n\nRun both commands alternately, in pairs, and says whether B "
+	.brief = "Usage: pmrec compare [-r N] 'A' 'B'\n\nRun both commands alternately, in pairs, and say whether B "
 		 "is "
 		 "slower "
 		 "than A.\n",

@@ -99,7 +99,7 @@ static void say_waits(struct buf *text, const struct perf_group *g, const struct
 		buf_addstr(text,
 			   g->n > 1 ? "; from now on its events are counted one by one" : "; from now on it is read");
 	else if (f->n_given_up)
-		buf_addstr(text, "; asked for again each second");
+		buf_addstr(text, "; retried each second");
 }
 
 /* True: there is something to say of the group. */

@@ -6,7 +6,8 @@
 
 #include "common/catalog/catalog.h"
 
-#define LATE_MOST 8 /* readings that wait for the writer */
+#define SHORTEST_NS 1000000000u
+#define LATE_MOST   8 /* readings that wait for the writer */
 
 struct ranking_page {
 	uint64_t reading;
@@ -77,13 +78,24 @@ static int add_counters(struct ranking *r, struct plan *p)
 	return 0;
 }
 
+bool ranking_too_often(const struct plan *p)
+{
+	uint64_t interval = p->options->sample.interval_ns;
+
+	return interval && interval < SHORTEST_NS;
+}
+
+int ranking_refused(struct plan *p)
+{
+	return plan_refused(p, PM_REASON_NOT_READ, "-i 1", "at an interval of less than a second");
+}
+
 /* The source owns it. */
 static void unit_release(struct unit *u)
 {
 }
 
-int ranking_plan(struct ranking *r, struct plan *p, struct unit *u, const char *const *cell_key, uint32_t n_cells,
-		 bool late)
+int ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key, uint32_t n_cells, bool late)
 {
 	uint32_t counter[RANKING_VALUES], instance = p->system_instance;
 	struct pm_group g = { .source = (char *)r->source,
@@ -102,10 +114,10 @@ int ranking_plan(struct ranking *r, struct plan *p, struct unit *u, const char *
 	id = err ? err : id < 0 ? id : pm_model_add_group(p->model, &g);
 	if (id < 0)
 		return (int)id;
-	u->group = r->own_group = (uint32_t)id;
-	u->cpu = PM_NONE;
-	u->release = unit_release;
-	plan_add_unit(p, u);
+	r->unit.group = r->own_group = (uint32_t)id;
+	r->unit.cpu = PM_NONE;
+	r->unit.release = unit_release;
+	plan_add_unit(p, &r->unit);
 	return 0;
 }
 
@@ -208,8 +220,9 @@ static bool take_page(struct ranking *r, uint64_t reading)
 	return there;
 }
 
-int ranking_table(struct ranking *r, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
+int ranking_tables(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
 {
+	struct ranking *r = s->data;
 	const struct pm_chunk_group *own = NULL;
 	uint64_t times[2];
 	int err;

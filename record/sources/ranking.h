@@ -22,6 +22,7 @@ struct ranking_row {
 struct ranking_page;
 
 struct ranking {
+	struct unit unit; /* first; .read is the source's */
 	const char *source;
 	const char *const *key; /* of the catalog, n_values of them */
 	uint32_t n_values;
@@ -42,14 +43,16 @@ struct ranking {
 	uint16_t status[2 + RANKING_VALUES * RANKING_ROWS];
 };
 
-/* The members before `lock` are set. 0 or -ENOMEM. */
+/* The members before `own_group` are set, and the unit's `read`. 0 or -ENOMEM. */
 int ranking_init(struct ranking *r);
 void ranking_release(struct ranking *r);
-/* Adds the unit that reads, which the source keeps, with a group of its own for the whole system: counters of these keys,
+/* Whether snapshots are closer to each other than readings may be; the refusal of that. */
+bool ranking_too_often(const struct plan *p);
+int ranking_refused(struct plan *p);
+/* Adds the unit that reads, with a group of its own for the whole system: counters of these keys,
  * of which the first is the number of the reading. Those of the table come with it, or with the first table (`late`). 0
  * or -errno. */
-int ranking_plan(struct ranking *r, struct plan *p, struct unit *u, const char *const *cell_key, uint32_t n_cells,
-		 bool late);
+int ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key, uint32_t n_cells, bool late);
 
 /* The page of a reading is put down between these two: the writer waits. */
 void ranking_begin(struct ranking *r, uint64_t reading);
@@ -57,7 +60,7 @@ void ranking_begin(struct ranking *r, uint64_t reading);
 void *ranking_add(struct ranking *r, uint32_t id);
 void ranking_end(struct ranking *r);
 
-/* For source_ops->tables(). */
-int ranking_table(struct ranking *r, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out);
+/* source_ops->tables() of a source whose data begin with their ranking. */
+int ranking_tables(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out);
 
 #endif

@@ -12,10 +12,9 @@
 #include "record/sources/cgroup_list.h"
 #include "record/sources/ranking.h"
 
-#define SHORTEST_NS 1000000000u
-#define ROWS        64
-#define TOP         16 /* of each kind get into the table */
-#define IDLE_LEAST  10 /* readings that one stays after it was among these */
+#define ROWS       64
+#define TOP        16 /* of each kind get into the table */
+#define IDLE_LEAST 10 /* readings that one stays after it was among these */
 /* What is less than this a reading does not matter: 16 MiB, 64 KiB; in steps of the catalog. */
 #define LEAST_MEMORY 4096
 #define LEAST_IO     128
@@ -36,11 +35,10 @@ struct row {
 };
 
 struct cgroups {
-	struct unit unit;
+	struct ranking ranking; /* first */
 	struct cgroup_list list;
 	uint32_t last_id, last_number;
 	uint64_t before_ns; /* of the reading before */
-	struct ranking ranking;
 };
 
 /* ---- who is in the table ---- */
@@ -197,21 +195,15 @@ static int64_t new_instance(struct plan *p, const struct ranking_row *ranked)
 	return id;
 }
 
-static int cgroups_tables(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
-{
-	return ranking_table(&((struct cgroups *)s->data)->ranking, p, c, out);
-}
-
 /* ---- planning ---- */
 
 static int cgroups_plan(struct source *s, struct plan *p, struct error *e)
 {
-	uint64_t interval = p->options->sample.interval_ns;
 	struct cgroups *d;
 	int err;
 
-	if (interval && interval < SHORTEST_NS)
-		return plan_refused(p, PM_REASON_NOT_READ, "-i 1", "at an interval of less than a second");
+	if (ranking_too_often(p))
+		return ranking_refused(p);
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return -ENOMEM;
@@ -220,13 +212,14 @@ static int cgroups_plan(struct source *s, struct plan *p, struct error *e)
 				       .key = key,
 				       .n_values = CGROUP_VALUES,
 				       .row_size = sizeof(struct row),
-				       .instance = new_instance };
+				       .instance = new_instance,
+				       .unit.read = cgroups_read };
 	err = cgroup_list_init(&d->list, p->root);
 	if (!err)
 		err = ranking_init(&d->ranking);
 	/* What is used from now on counts. */
 	if (!err)
-		err = cgroups_read(&d->unit, NULL);
+		err = cgroups_read(&d->ranking.unit, NULL);
 	if (err)
 		return err == -ENOMEM ? err :
 					plan_refused(p, pm_reason_errno(err), "mount -t cgroup2 none /sys/fs/cgroup",
@@ -235,9 +228,8 @@ static int cgroups_plan(struct source *s, struct plan *p, struct error *e)
 	for (uint32_t i = 0; i < p->model->n_instances; i++)
 		if (p->model->instance[i].kind == PM_CGROUP && p->model->instance[i].number > d->last_number)
 			d->last_number = p->model->instance[i].number;
-	d->unit.read = cgroups_read;
 	/* Most machines that have none will have none. */
-	return ranking_plan(&d->ranking, p, &d->unit, cell_key, CELLS, d->list.n == d->list.whole);
+	return ranking_plan(&d->ranking, p, cell_key, CELLS, d->list.n == d->list.whole);
 }
 
 static void cgroups_release(struct source *s)
@@ -257,6 +249,6 @@ const struct source_ops source_cgroups = {
 	.help = "cgroups that use most CPU, memory and storage (version 2: cpu.stat, io.stat ...)",
 	.default_on = true,
 	.plan = cgroups_plan,
-	.tables = cgroups_tables,
+	.tables = ranking_tables,
 	.release = cgroups_release,
 };

@@ -13,7 +13,6 @@
 #include "record/sources/ranking.h"
 #include "record/sources/task_list.h"
 
-#define SHORTEST_NS 1000000000u
 #define TOP         12 /* of each kind get into the table */
 #define IO_MOST     64 /* processes whose reading and writing is looked at */
 #define IDLE_MOST   10 /* readings that a name stays of which none has ended */
@@ -50,12 +49,11 @@ struct row {
 };
 
 struct tasks {
-	struct unit unit;
+	struct ranking ranking; /* first */
 	struct task_list list;
 	struct member member[TABLES][ROWS];
 	uint32_t last_id, last_number;
 	uint64_t before_ns; /* of the reading before */
-	struct ranking ranking;
 };
 
 /* ---- who is in the table ---- */
@@ -351,21 +349,15 @@ static int64_t new_instance(struct plan *p, const struct ranking_row *row)
 	return id;
 }
 
-static int tasks_tables(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
-{
-	return ranking_table(&((struct tasks *)s->data)->ranking, p, c, out);
-}
-
 /* ---- planning ---- */
 
 static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 {
-	uint64_t interval = p->options->sample.interval_ns;
 	struct tasks *d;
 	int err;
 
-	if (interval && interval < SHORTEST_NS)
-		return plan_refused(p, PM_REASON_NOT_READ, "-i 1", "at an interval of less than a second");
+	if (ranking_too_often(p))
+		return ranking_refused(p);
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return -ENOMEM;
@@ -374,7 +366,8 @@ static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 				       .key = key,
 				       .n_values = VALUES,
 				       .row_size = sizeof(struct row),
-				       .instance = new_instance };
+				       .instance = new_instance,
+				       .unit.read = tasks_read };
 	err = task_list_init(&d->list, p->root);
 	if (!err)
 		err = ranking_init(&d->ranking);
@@ -387,11 +380,10 @@ static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 				   "/proc: tasks that end before they are read");
 	/* What is used from now on counts. */
 	if (!err)
-		err = tasks_read(&d->unit, NULL);
+		err = tasks_read(&d->ranking.unit, NULL);
 	if (err)
 		return err == -ENODATA ? plan_refused(p, pm_reason_errno(err), NULL, "/proc") : err;
-	d->unit.read = tasks_read;
-	return ranking_plan(&d->ranking, p, &d->unit, cell_key, CELLS, false);
+	return ranking_plan(&d->ranking, p, cell_key, CELLS, false);
 }
 
 static void tasks_release(struct source *s)
@@ -411,6 +403,6 @@ const struct source_ops source_tasks = {
 	.help = "the processes that use most CPU, memory and storage (/proc/PID, taskstats)",
 	.default_on = true,
 	.plan = tasks_plan,
-	.tables = tasks_tables,
+	.tables = ranking_tables,
 	.release = tasks_release,
 };

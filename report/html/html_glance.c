@@ -194,7 +194,7 @@ static const char *event_class(const struct html_event *e)
 	}
 }
 
-/* What every recording has at its begin and end says little, and tasks go by the hundred. */
+/* What every recording has at its begin and end says little, and cgroups and devices may go by the hundred. */
 static bool is_usual(const struct html_event *e)
 {
 	switch (e->type) {

@@ -347,7 +347,7 @@ static void events(struct report *p, bool all)
 	}
 	more -= shown;
 	if (ended)
-		say_remark(p, "%llu times a task, cgroup or device ended; --all lists them",
+		say_remark(p, "tasks, cgroups and devices that ended: %llu; --all lists them",
 			   (unsigned long long)ended);
 	if (more)
 		say_remark(p, "%llu more; pmrep dump shows them", (unsigned long long)more);

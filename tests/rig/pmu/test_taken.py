@@ -76,7 +76,7 @@ CASES = {
     "PMU": (["acme_trace/event=0x40/"], [], ("acme_trace", ["event=0x50"], [0]), "before", True,
             ["not recorded: perf: acme_trace/event=0x40/ (", "stop what else holds the counter", FREED]),
     "pinned": (["cpu/event=0x40/D"], [], ("cpu", ["event=0x50"] * 4, [0, 1]), "before", True,
-               ["not counted so far" + HELD + "; asked for again each second", FREED]),
+               ["not counted so far" + HELD + "; retried each second", FREED]),
 }
 
 
