@@ -166,7 +166,7 @@ static int draw(const struct plotting *o, const struct plot_data *d, const struc
 	int err = (o->heatmap ? plot_heat : plot_lines)(d, o->size, style, &out);
 
 	if (d->left_out)
-		cmd_complain(NAME, "%s: %zu lines left out: too many to draw", path, d->left_out);
+		cmd_complain(NAME, "%s: only the first %d lines are drawn", path, PLOT_LINES_MAX);
 	if (err) {
 		buf_release(&out);
 		error_sys(&e, -err, "picture");

@@ -162,19 +162,23 @@ static void put_judged(struct exporter *x, bool *first, const char *text, size_t
 	buf_addstr(&x->out.text, "\033[m");
 }
 
-/* The row of the sheet that a cell is in: not that of the table, for what stands in the row of a first CPU. */
-static const struct sheet_row *row_of(const struct sheet *s, const struct sheet_cell *cell)
+/* The row of the sheet that a cell is in: mostly that of the table, but not for what stands in the row of a first CPU. */
+static const struct sheet_row *row_of(const struct sheet *s, const struct sheet_row *likely,
+				      const struct sheet_cell *cell)
 {
-	for (uint32_t r = 0; r < s->n_rows; r++)
-		if (cell >= s->row[r].cell && cell < s->row[r].cell + s->row[r].n_cells)
-			return &s->row[r];
+	const struct sheet_row *row = likely;
+
+	for (uint32_t r = 0; row; row = r < s->n_rows ? &s->row[r++] : NULL)
+		if (cell >= row->cell && cell < row->cell + row->n_cells)
+			return row;
 	return NULL;
 }
 
 /* How the value went, in steps from the lowest mark to the highest. */
-static void put_spark(struct exporter *x, const struct sheet *s, const struct sheet_cell *cell)
+static void put_spark(struct exporter *x, const struct sheet *s, const struct sheet_row *likely,
+		      const struct sheet_cell *cell)
 {
-	const struct sheet_row *row = cell ? row_of(s, cell) : NULL;
+	const struct sheet_row *row = cell ? row_of(s, likely, cell) : NULL;
 	const struct plot_line *line = NULL;
 	double low = INFINITY, high = -INFINITY;
 	struct buf place = BUF_INIT;
@@ -292,7 +296,7 @@ static void put_cell(struct exporter *x, struct table_data *t, bool *first, uint
 	put_judged(x, first, text, cell_text(x, t, cell, k, times, text), t->width[WIDTH_METRICS + c],
 		   x->config.color && cell ? sheet_verdict(s, cell, k) : SHEET_UNJUDGED);
 	if (x->spark)
-		put_spark(x, s, cell);
+		put_spark(x, s, &s->row[t->row[r]], cell);
 }
 
 static void put_row(struct exporter *x, struct table_data *t, uint32_t r, uint32_t from, uint32_t to,

@@ -92,14 +92,13 @@ static int new_line(struct plot_data *d, const struct sheet *s, const struct bou
 	return line->metric && line->unit && line->place ? names_set(&d->lines, key, (uint32_t)d->n - 1) : -ENOMEM;
 }
 
-static int plot_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
+/* Says for each cell which line it feeds; lines that are new are added. */
+static int map_cells(struct plot_data *d, const struct sheet *s)
 {
-	struct plot_data *d = (struct plot_data *)sink;
 	struct buf place = BUF_INIT, key = BUF_INIT;
 	size_t cells = 0, at = 0;
 	int err = 0;
 
-	(void)n_sheets;
 	for (uint32_t r = 0; r < s->n_rows; r++)
 		cells += s->row[r].n_cells;
 	free(d->map);
@@ -117,7 +116,7 @@ static int plot_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 			err = place.err || key.err ? -ENOMEM : 0;
 			if (!err && !names_get(&d->lines, buf_str(&key), &d->map[at])) {
 				if (d->n == PLOT_LINES_MAX) {
-					d->left_out++;
+					d->left_out = true;
 					continue;
 				}
 				err = new_line(d, s, m, &s->row[r].place, buf_str(&place), buf_str(&key));
@@ -128,6 +127,12 @@ static int plot_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 	buf_release(&place);
 	buf_release(&key);
 	return err;
+}
+
+static int plot_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
+{
+	(void)n_sheets;
+	return map_cells((struct plot_data *)sink, s);
 }
 
 static void take(struct plot_data *d, uint32_t line, const struct interval *i, double v)
@@ -172,8 +177,9 @@ static int plot_intervals(struct sink *sink, const struct sheet *s, const struct
 static int plot_totals(struct sink *sink, const struct sheet *s, const struct interval *interval, size_t n)
 {
 	struct plot_data *d = (struct plot_data *)sink;
+	int err = map_cells(d, s);
 
-	for (size_t k = 0; k < n; k++) {
+	for (size_t k = 0; k < n && !err; k++) {
 		double seconds = (double)interval[k].duration_ns / 1e9;
 		size_t at = 0;
 
@@ -188,13 +194,14 @@ static int plot_totals(struct sink *sink, const struct sheet *s, const struct in
 				l->weight += seconds;
 			}
 	}
-	return 0;
+	return err;
 }
 
 static const struct sink_ops plot_ops = {
 	.shape = plot_shape,
 	.intervals = plot_intervals,
 	.totals = plot_totals,
+	.forgets = true,
 };
 
 void plot_data_init(struct plot_data *d, uint32_t bins)

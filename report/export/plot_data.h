@@ -23,7 +23,7 @@ struct plot_data {
 	size_t n;
 	struct names lines; /* "metric, place" -> line */
 	uint32_t *map;      /* owned: line by cell of the sheet, row by row; PM_NONE: none */
-	size_t left_out;    /* lines that would have been too many */
+	bool left_out;      /* there were more than PLOT_LINES_MAX */
 	int64_t wall_ns;    /* of the begin; 0: not known */
 	uint64_t partial;   /* intervals with a value that lacks a part */
 };
