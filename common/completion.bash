@@ -1,5 +1,5 @@
-# Completion of pmrec and pmrep for bash. What there is to complete, the programs say themselves: --help=options has a
-# line an option, "--name" or "--name=", a TAB and its argument, in which alternatives in small letters are words.
+# Completion of pmrec and pmrep for bash. --help=options has a line for each option: "--name" or "--name=", and after a
+# TAB its argument, in which alternatives in small letters are words.
 
 _pmrec() {
 	local program=${COMP_WORDS[0]} cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
@@ -29,6 +29,7 @@ _pmrec() {
 	-p|--pid) COMPREPLY=($(compgen -W "$(ps -eo pid= 2>/dev/null)" -- "$cur")); return ;;
 	esac
 	case $argument in
+	*[[:upper:]]*[[:lower:]]*|*[[:lower:]]*[[:upper:]]*) [[ $cur == -* ]] || return ;;
 	*[a-z]*'|'*) COMPREPLY=($(compgen -W "${argument//|/ }" -- "$cur")); return ;;
 	*FILE*|*PATH*) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	*DIR*) COMPREPLY=($(compgen -d -- "$cur")); return ;;

@@ -19,7 +19,10 @@ static int known_add(struct known_options *all, const struct argp_option *o, siz
 		all->option[all->n].same = same;
 		all->option[all->n].arg = all->option[same].arg;
 		all->option[all->n].arg_name = all->option[same].arg_name;
-	} else if (o->arg) {
+	} else {
+		all->option[all->n].doc = o->doc;
+	}
+	if (same == SIZE_MAX && o->arg) {
 		all->option[all->n].arg = o->flags & OPTION_ARG_OPTIONAL ? ARG_OPTIONAL : ARG_NEEDED;
 		all->option[all->n].arg_name = o->arg;
 	}

@@ -15,8 +15,9 @@ struct known {
 	int key;
 	enum { ARG_NONE, ARG_NEEDED, ARG_OPTIONAL } arg;
 	const char *arg_name;
-	size_t same; /* index of the option that this is a name of */
-	bool hidden; /* not in the help */
+	const char *doc; /* NULL: another name of the option before it */
+	size_t same;     /* index of the option that this is a name of */
+	bool hidden;     /* not in the help */
 };
 
 struct known_options {

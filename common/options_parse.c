@@ -148,8 +148,8 @@ static int help_all(const struct options_spec *spec, const struct argp *argp, st
 	return out->err;
 }
 
-/* For completion: a line a long name, "--name" or "--name=" if it takes an argument; a TAB and what that is; if it has a
- * letter, a TAB and "-x". */
+/* For completion and manual pages, a line for each long name: "--name", or "--name=" if it needs an argument; that
+ * argument; the letters, such as "-c -C"; the help, empty for another name of the option before it. TABs separate them. */
 static int list_options(const struct options_spec *spec, struct buf *out)
 {
 	struct known_options known = { 0 };
@@ -161,11 +161,12 @@ static int list_options(const struct options_spec *spec, struct buf *out)
 
 		if (!k->name || k->hidden)
 			continue;
-		buf_printf(out, "--%s%s\t%s", k->name, k->arg == ARG_NEEDED ? "=" : "",
+		buf_printf(out, "--%s%s\t%s\t", k->name, k->arg == ARG_NEEDED ? "=" : "",
 			   k->arg_name ? k->arg_name : "");
-		if (k->key < 128 && isalpha(k->key))
-			buf_printf(out, "\t-%c", k->key);
-		buf_addch(out, '\n');
+		for (size_t j = i; j < known.n && known.option[j].same == i; j++)
+			if (known.option[j].key < 128 && isalpha(known.option[j].key))
+				buf_printf(out, "%s-%c", j > i ? " " : "", known.option[j].key);
+		buf_printf(out, "\t%s\n", k->doc ? k->doc : "");
 	}
 	free(known.option);
 	return err ? err : out->err;

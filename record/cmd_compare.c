@@ -25,8 +25,8 @@ struct compare {
 #define OPTIONS_INTO struct compare
 static const struct option_action rows[] = {
 	{ "repeat", 'r', "N", "run at most this many pairs (20)", AMOUNT(pairs, 1, 1000) },
-	{ "gate", 0, "METRIC[:MARGIN],...", "metrics that decide (elapsed, cpu and max_rss)", TEXT(gate) },
-	{ "margin", 0, "MARGIN", "change that matters: 2% or 0.02", TEXT(margin) },
+	{ "gate", 0, "METRIC[:MARGIN],...", "judge these metrics (elapsed, cpu and max_rss)", TEXT(gate) },
+	{ "margin", 0, "MARGIN", "the relative change that matters, such as 2% or 0.02", TEXT(margin) },
 	{ "output", 'o', "DIR", "keep the recordings in DIR/a and DIR/b", TEXT(folder) },
 	{ "quiet", 'q', NULL, "do not show progress on standard error", FLAG(quiet) },
 	{ 0 },

@@ -15,9 +15,9 @@ struct dump {
 #define OPTIONS_INTO struct dump
 static const struct option_action rows[] = {
 	{ "output", 'o', "FILE", "output file; - is stdout", TEXT(output) },
-	{ "last", 0, "TIME", "how far back: 10m, 30s (default: everything kept)", TIME(last_ns, 1) },
-	{ "since", 0, "TIME", "from TIME on, as for pmrep cut", TEXT(since) },
-	{ "pid", 0, "PID", "which recorder, if several are running", AMOUNT(pid, 1, INT_MAX) },
+	{ "last", 0, "TIME", "how far back from now: 10m, 30s (default: everything kept)", TIME(last_ns, 1) },
+	{ "since", 0, "TIME", "only snapshots from TIME on, as for `pmrep cut`", TEXT(since) },
+	{ "pid", 0, "PID", "the process id of the recorder, if several are running", AMOUNT(pid, 1, INT_MAX) },
 	{ "overwrite", 0, NULL, "replace FILE", FLAG(overwrite) },
 	{ 0 },
 };

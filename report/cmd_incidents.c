@@ -42,7 +42,7 @@ static const char *const formats[] = { "table", "json", "markdown", NULL };
 #define OPTIONS_INTO struct asked
 static const struct option_action rows[] = {
 	{ "top", 0, "N", "at most N incidents", AMOUNT(top, 0, TOP_UNSAID - 1) },
-	{ "format", 0, "FORMAT", "table, json or markdown", WORD(format, formats) },
+	{ "format", 0, "table|json|markdown", "table (default), json or markdown", WORD(format, formats) },
 	{ "since", 0, "TIME", "only from TIME on", READ(config.since, read_moment) },
 	{ "until", 0, "TIME", "only up to TIME", READ(config.until, read_moment) },
 	{ 0 },

@@ -35,7 +35,7 @@ struct info {
 static const struct option_action rows[] = {
 	{ "all", 0, NULL, "groups, one-time values and all events too", FLAG(all) },
 	{ "pci", 0, NULL, "only the PCI root ports and where they belong", FLAG(pci) },
-	{ "format", 0, "FORMAT", "text or json", WORD(format, cmd_text_formats) },
+	{ "format", 0, "text|json", "text (default) or json", WORD(format, cmd_text_formats) },
 	{ 0 },
 };
 

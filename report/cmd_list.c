@@ -372,7 +372,7 @@ static error_t assign_operands(struct arguments *a, struct argp_state *state)
 
 #define OPTIONS_INTO struct arguments
 static const struct option_action rows[] = {
-	{ "format", 0, "FORMAT", "table or json", WORD(format, cmd_table_formats) },
+	{ "format", 0, "table|json", "table (default) or json", WORD(format, cmd_table_formats) },
 	{ 0 },
 };
 
