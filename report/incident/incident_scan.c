@@ -408,8 +408,18 @@ static void scan_family(struct scan *x, struct family *f, double tests)
 			report(x, f, f->series[i]);
 }
 
+/* However surely it differs, nobody asks why. */
+static bool is_trifle(const struct incident_metric *m, const struct finding *f)
+{
+	double least = !strcmp(m->unit, "%") ? 0.5 : !strcmp(m->unit, "1") ? 0.015 : 0;
+
+	return !m->grave && fabs((double)f->value - (double)f->usual) < least;
+}
+
 void scan_report(struct scan *x, struct finding f)
 {
+	if (is_trifle(&x->s->metric[x->s->series[f.series].metric], &f))
+		return;
 	if (array_room(&x->out->f, x->out->n, sizeof(f)))
 		x->err = -ENOMEM;
 	else
