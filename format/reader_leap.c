@@ -77,7 +77,8 @@ int reader_leap(struct pm_reader *r)
 		window_pace(&r->window, LEAP_STEP, READ_STEP);
 		reader_leap_end(r);
 	} else {
-		window_pace(&r->window, HOP_STEP, HOP_STEP);
+		/* Of what lies between small frames that are wanted, nothing is read. */
+		window_pace(&r->window, e->length < HOP_STEP ? (size_t)e->length : HOP_STEP, HOP_STEP);
 	}
 	return window_seek(&r->window, e->offset);
 }
