@@ -13,8 +13,8 @@ static bool same_layout(const struct layout *a, const struct layout *b)
 	for (uint32_t i = 0; i < a->n_bands; i++) {
 		const struct pm_band *x = &a->band[i], *y = &b->band[i];
 
-		if (x->columns != y->columns || x->bits != y->bits || x->ref_first != y->ref_first ||
-		    x->ref_columns != y->ref_columns)
+		if (x->columns != y->columns || x->bits != y->bits || x->real != y->real ||
+		    x->ref_first != y->ref_first || x->ref_columns != y->ref_columns)
 			return false;
 	}
 	return true;

@@ -19,7 +19,7 @@ void layout_release(struct layout *l)
 static void add_band(struct layout *l, uint32_t columns, uint8_t bits, uint8_t type, uint32_t ref, uint32_t refs)
 {
 	l->type[l->n_bands] = type;
-	l->band[l->n_bands++] = (struct pm_band){ columns, bits, ref, refs };
+	l->band[l->n_bands++] = (struct pm_band){ columns, bits, type == PM_F64, ref, refs };
 	l->columns += columns;
 }
 

@@ -21,6 +21,9 @@ void pm_packer_free(struct pm_packer *p)
 	buf_release(&p->heads);
 	buf_release(&p->varints);
 	buf_release(&p->bits);
+	buf_release(&p->grains);
+	buf_release(&p->whole);
+	buf_release(&p->second);
 	free(p->numbers);
 	free(p->needed);
 	free(p);
@@ -137,31 +140,15 @@ static const uint8_t *needed_bands(struct pm_packer *p, const struct pm_matrix *
 	return p->needed;
 }
 
-int pm_pack(struct pm_packer *p, const struct pm_matrix *m, struct buf *out)
+int pm_pack_form(struct pm_packer *p, const struct pm_matrix *m, struct buf *out)
 {
-	if (!m->rows || m->rows > PM_BLOCK)
-		return -EINVAL;
 	return m->rows >= PM_TIMEWISE_ROWS ? pm_pack_time(p, m, out) : pm_pack_rows(p, m, out);
 }
 
-int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted, const void *data, size_t len)
+int pm_unpack_form(struct pm_packer *p, const struct pm_matrix *m, unsigned form, const uint8_t *needed,
+		   const uint8_t *in, const uint8_t *end)
 {
-	const uint8_t *in = data, *end = in + len;
-	struct pm_matrix absolute;
-	const uint8_t *needed;
-
-	if (!m->rows || m->rows > PM_BLOCK || !len)
-		return -EBADMSG;
-	needed = needed_bands(p, m, wanted);
-	if (!needed)
-		return -ENOMEM;
-	/* What nothing is known of starts from absolute values in any chunk. */
-	if (*in & PM_FORM_FRESH) {
-		absolute = *m;
-		absolute.before = absolute.growth = NULL;
-		m = &absolute;
-	}
-	switch (*in++ & ~PM_FORM_FRESH) {
+	switch (form) {
 	case PM_FORM_TIME:
 		return pm_unpack_time(p, m, needed, in, end);
 	case PM_FORM_ROW:
@@ -171,4 +158,66 @@ int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted
 	default:
 		return -EBADMSG;
 	}
+}
+
+/* Columns of all bands, and whether doubles are among them. */
+static size_t count_columns(const struct pm_matrix *m, bool *real)
+{
+	size_t columns = 0;
+
+	*real = false;
+	for (uint32_t b = 0; b < m->n_bands; b++) {
+		columns += m->band[b].columns;
+		*real |= m->band[b].real;
+	}
+	return columns;
+}
+
+int pm_pack(struct pm_packer *p, const struct pm_matrix *m, struct buf *out)
+{
+	size_t start = out->len, columns;
+	bool real;
+	int err;
+
+	if (!m->rows || m->rows > PM_BLOCK)
+		return -EINVAL;
+	err = pm_pack_form(p, m, out);
+	columns = count_columns(m, &real);
+	if (err || !real)
+		return err;
+	buf_clear(&p->second);
+	err = pm_pack_grains(p, m, columns, &p->second);
+	if (!err && p->second.len && p->second.len < out->len - start) {
+		out->len = start;
+		buf_add(out, p->second.data, p->second.len);
+	}
+	return err ? err : p->second.err;
+}
+
+int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted, const void *data, size_t len)
+{
+	const uint8_t *in = data, *end = in + len;
+	struct pm_matrix absolute;
+	const uint8_t *needed;
+	unsigned form;
+	size_t columns;
+	bool real;
+
+	if (!m->rows || m->rows > PM_BLOCK || !len)
+		return -EBADMSG;
+	needed = needed_bands(p, m, wanted);
+	if (!needed)
+		return -ENOMEM;
+	form = *in++;
+	/* What nothing is known of starts from absolute values in any chunk. */
+	if (form & PM_FORM_FRESH) {
+		absolute = *m;
+		absolute.before = absolute.growth = NULL;
+		m = &absolute;
+		form &= ~(unsigned)PM_FORM_FRESH;
+	}
+	if (!(form & PM_FORM_GRAINS))
+		return pm_unpack_form(p, m, form, needed, in, end);
+	columns = count_columns(m, &real);
+	return real ? pm_unpack_grains(p, m, columns, form & ~(unsigned)PM_FORM_GRAINS, needed, in, end) : -EBADMSG;
 }

@@ -16,6 +16,7 @@
 struct pm_band {
 	uint32_t columns; /* > 0 */
 	uint8_t bits;     /* width of the counter, 1-64: differences are taken modulo 2^bits */
+	bool real;        /* bits of doubles, 64 each */
 	/* Column-wise reference that the values lie close to: the value of column c is predicted from the column
 	 * `ref_first + (ref_columns == 1 ? 0 : c)` of the same matrix, in the same row. begin refers to the ticks,
 	 * end and enabled to begin, running and perf's clocks to enabled. PM_NO_REF: none. PM_REF_TICK: the ticks. */

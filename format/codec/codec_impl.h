@@ -11,6 +11,7 @@ enum pm_form {
 	PM_FORM_TIME = 0,     /* one block a column */
 	PM_FORM_ROW = 1,      /* blocks across columns and bands */
 	PM_FORM_ROW_WIDE = 2, /* likewise, where a value is wider than its band says: modulo 2^64 */
+	PM_FORM_GRAINS = 32,  /* beside one of these: doubles are whole numbers of grains, which come first */
 };
 
 /* How a column is predicted: source * 3 + order, with PM_KIND_WIDE added where a value is wider than its band
@@ -27,6 +28,8 @@ struct pm_packer {
 	size_t n_numbers;
 	uint8_t *needed; /* unpacking: per band */
 	size_t n_needed;
+	struct buf grains, whole; /* of doubles: one byte a column; numbers of the grains */
+	struct buf second;        /* packing: the matrix in these numbers */
 };
 
 /* A band and where it lies. */
@@ -79,6 +82,19 @@ static inline const uint64_t *pm_ref_rows(const struct pm_matrix *m, const struc
 void pm_add_varint(struct buf *b, uint64_t x);
 /* Moves *p on; -EBADMSG at the end of the input or above 64 bits. */
 int pm_get_varint(const uint8_t **p, const uint8_t *end, uint64_t *x);
+
+/*
+ * The matrix with its real bands as whole numbers of grains. Packing appends to an empty buffer, or nothing where no
+ * grain fits. `columns`: of all bands; `form`: without PM_FORM_GRAINS. 0, -ENOMEM, -EBADMSG.
+ */
+int pm_pack_grains(struct pm_packer *p, const struct pm_matrix *m, size_t columns, struct buf *out);
+int pm_unpack_grains(struct pm_packer *p, const struct pm_matrix *m, size_t columns, unsigned form,
+		     const uint8_t *needed, const uint8_t *in, const uint8_t *end);
+/* The matrix as numbers, in the form that suits its rows: this is the first byte that packing appends, and stands
+ * before `in`. */
+int pm_pack_form(struct pm_packer *p, const struct pm_matrix *m, struct buf *out);
+int pm_unpack_form(struct pm_packer *p, const struct pm_matrix *m, unsigned form, const uint8_t *needed,
+		   const uint8_t *in, const uint8_t *end);
 
 /*
  * The columns of a matrix, packed along the time or, where rows are few, across columns. Packing appends to *out;

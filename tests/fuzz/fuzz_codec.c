@@ -58,6 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 						    d[2] % 16,
 			.ref_columns = d[1] & 0x80 ? 1 : 1 + d[0] % 4,
 		};
+		band[b].real = band[b].bits == 64 && d[0] & 0x40;
 		wanted[b] = d[1] & 0x40;
 		columns += band[b].columns;
 	}

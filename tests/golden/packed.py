@@ -1,6 +1,8 @@
 """The numbers of one group in one chunk, by the words of format/SPEC.md: "Packed columns" and the plain codec."""
 
 import collections
+import fractions
+import math
 import struct
 
 import cbor2
@@ -146,15 +148,59 @@ def follow(residuals, v, d, bits):
     return out
 
 
+def double_of(grain, n):
+    """Bits of the double that is n of the grain."""
+    n -= (n >> 63) << 64
+    need(abs(n) < 1 << 51, "a number of a grain")
+    v = n / 10 ** (grain - 1) if grain < 24 else math.ldexp(n, grain - 151)
+    return struct.unpack("<Q", struct.pack("<d", v))[0]
+
+
+def number_of(grain, bits):
+    """The n of a double, or 0 if it has none."""
+    v = struct.unpack("<d", struct.pack("<Q", bits))[0]
+    if not math.isfinite(v):
+        return 0
+    exact = fractions.Fraction(v) * (10 ** (grain - 1) if grain < 24 else fractions.Fraction(2) ** (151 - grain))
+    n = round(exact)
+    return n & MASK if abs(n) < 1 << 51 and double_of(grain, n & MASK) == bits else 0
+
+
+def grains_of(data, bands):
+    """One a column, 0 for those that hold no grain; and the bytes behind the grains."""
+    wanted = sum(b.columns for b in bands if b.tag == 86)
+    need(wanted, "grains of no double")
+    at, out = Varints(data), []
+    while len(out) < wanted:
+        need(at.at < len(data), "grains end early")
+        grain, at.at = data[at.at], at.at + 1
+        run = at.unsigned()
+        need(run, "a grain of no column")
+        out += [grain] * min(run, wanted + 1)
+    need(len(out) == wanted, "grains of more columns than there are")
+    out = iter(out)
+    return [next(out) if b.tag == 86 else 0 for b in bands for _ in range(b.columns)], data[at.at:]
+
+
 def unpack(data, bands, ticks, before, before_tick, growths):
-    m = Matrix(bands, ticks, before, before_tick, growths)
     need(data, "empty matrix")
-    if data[0] == 0:
-        along_time(m, data)
-    elif data[0] in (1, 2):
-        across(m, data[1:], data[0] == 2)
+    form, rest = data[0], data[1:]
+    grains = None
+    if form & 32:
+        form -= 32
+        grains, rest = grains_of(rest, bands)
+        if before:
+            before = [number_of(g, v) if g else v for g, v in zip(grains, before)]
+            growths = [0 if g else v for g, v in zip(grains, growths)]
+    m = Matrix(bands, ticks, before, before_tick, growths)
+    if form == 0:
+        along_time(m, rest)
+    elif form in (1, 2):
+        across(m, rest, form == 2)
     else:
         raise Malformed("form")
+    if grains:
+        return [[double_of(g, v) for v in c] if g else c for g, c in zip(grains, m.v)]
     return m.v
 
 
@@ -163,6 +209,9 @@ class Varints:
         self.data, self.at = data, 0
 
     def next(self):
+        return zigzag(self.unsigned())
+
+    def unsigned(self):
         value, shift = 0, 0
         while True:
             need(self.at < len(self.data) and shift < 70, "number")
@@ -172,18 +221,18 @@ class Varints:
             shift += 7
             if not byte & 128:
                 need(value <= MASK, "number above 64 bits")
-                return zigzag(value)
+                return value
 
 
 def along_time(m, data):
     n = m.columns
-    kinds, widths = data[1:1 + n], data[1 + n:1 + 2 * n]
+    kinds, widths = data[:n], data[n:2 * n]
     need(len(widths) == n and all(w <= 64 for w in widths), "widths")
     need(all(k & 15 <= 8 and k < 32 for k in kinds), "kinds")
     sizes = [(w * m.rows + 7) // 8 for w in widths]
     start = len(data) - sum(sizes)
-    need(start >= 1 + 2 * n, "too short")
-    numbers = Varints(data[1 + 2 * n:start])
+    need(start >= 2 * n, "too short")
+    numbers = Varints(data[2 * n:start])
     packed = start
     for band in m.bands:
         base = seed = 0

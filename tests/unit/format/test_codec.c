@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -414,6 +416,109 @@ static void test_wrap(void **state)
 	pm_packer_free(p);
 }
 
+/* Doubles as sensors give them, and such as no grain has. */
+enum { QUARTERS, THOUSANDTHS, FLOATS, ALL_DIGITS, HUGE_STEPS, ODDITIES, DOUBLES };
+
+static uint64_t double_of(unsigned nature, double walk)
+{
+	static const double odd[] = { -0.0,    NAN,     -NAN,     INFINITY,  -INFINITY, 5e-324,   DBL_MIN,
+				      DBL_MAX, 0x1p51,  -0x1p51,  0x1p53,    0,         1,        -1e22,
+				      1e-22,   0x1p104, 0x1p-127, 0.1 + 0.2, 1e300,     0x1p-128, -5e-20 };
+	uint64_t bits;
+	double v;
+
+	switch (nature) {
+	case QUARTERS:
+		v = floor(walk) / 4;
+		break;
+	case THOUSANDTHS:
+		v = floor(walk * 100) / 1000;
+		break;
+	case FLOATS:
+		v = (float)(walk / 7);
+		break;
+	case ALL_DIGITS:
+		v = walk / 7;
+		break;
+	case HUGE_STEPS:
+		v = floor(walk) * 0x1p90;
+		break;
+	default:
+		v = odd[below(ARRAY_SIZE(odd))];
+	}
+	memcpy(&bits, &v, sizeof(bits));
+	/* Any NaN, with whatever bits below. */
+	return nature == ODDITIES && v != v ? bits | below(1u << 31) : bits;
+}
+
+/* A walk around 100 in each column, a new one at each tenth row. */
+static void fill_doubles(struct sample *s, uint32_t first, uint32_t columns, unsigned nature)
+{
+	for (uint32_t c = first; c < first + columns; c++) {
+		double walk = 80 + (double)below(40);
+
+		for (uint32_t r = 0; r <= s->m.rows; r++) {
+			walk += (double)below(1000) / 500 - 1;
+			*(r ? cell(s, c, r - 1) : &s->before[c]) =
+				double_of(nature == ODDITIES && below(4) ? QUARTERS : nature, walk);
+		}
+		s->growth[c] = next_random();
+	}
+}
+
+/* The most bits a number that each kind may take, at 100 rows and at one, of 100 columns; what no grain has costs what
+ * its bits cost without one. */
+static void test_doubles(void **state)
+{
+	static const struct {
+		double most[2];
+	} want[DOUBLES] = {
+		[QUARTERS] = { { 5, 8 } },     [THOUSANDTHS] = { { 10, 12 } }, [FLOATS] = { { 26, 30 } },
+		[ALL_DIGITS] = { { 60, 64 } }, [HUGE_STEPS] = { { 5, 8 } },    [ODDITIES] = { { 70, 70 } },
+	};
+	struct pm_packer *p = pm_packer_new();
+
+	for (unsigned nature = 0; nature < DOUBLES; nature++) {
+		for (int few = 0; few < 2; few++) {
+			struct pm_band band = { .columns = 100, .bits = 64, .real = true, .ref_first = PM_NO_REF };
+			uint32_t rows = few ? 1 : 100;
+			struct sample s;
+			size_t with, without;
+
+			sample_init(&s, &band, 1, rows, rows, true);
+			fill_doubles(&s, 0, 100, nature);
+			with = round_trip(p, &s);
+			s.band[0].real = false;
+			without = round_trip(p, &s);
+			assert_true((double)with * 8 / 100 / rows <= want[nature].most[few]);
+			assert_true(with <= without);
+			if (nature != ALL_DIGITS && nature != ODDITIES)
+				assert_true(with < without * 3 / 4);
+			sample_release(&s);
+		}
+	}
+	for (unsigned round = 0; round < 600; round++) {
+		uint32_t columns = 1 + (uint32_t)below(20), rows = 1 + (uint32_t)below(below(2) ? 3 : 128);
+		const struct pm_band bands[] = {
+			{ .columns = 3, .bits = 64, .ref_first = PM_REF_TICK },
+			{ .columns = columns, .bits = 64, .real = true, .ref_first = PM_NO_REF },
+			{ .columns = 2, .bits = 32, .ref_first = PM_NO_REF },
+			{ .columns = 9, .bits = 64, .real = true, .ref_first = PM_NO_REF },
+		};
+		struct sample s;
+
+		sample_init(&s, bands, ARRAY_SIZE(bands), rows, rows + below(3), below(2));
+		fill_band(&s, 0, 0, NEAR_REF, 9);
+		for (uint32_t c = 0; c < columns; c++)
+			fill_doubles(&s, 3 + c, 1, (unsigned)below(DOUBLES));
+		fill_band(&s, 2, 3 + columns, (enum shape)below(SHAPES), 9);
+		fill_doubles(&s, 5 + columns, 9, (unsigned)below(DOUBLES));
+		round_trip(p, &s);
+		sample_release(&s);
+	}
+	pm_packer_free(p);
+}
+
 static void test_random(void **state)
 {
 	struct pm_packer *p = pm_packer_new();
@@ -464,6 +569,7 @@ static void test_damage(void **state)
 		{ .columns = 4, .bits = 64, .ref_first = 0, .ref_columns = 4 },
 		{ .columns = 4, .bits = 32, .ref_first = PM_NO_REF },
 		{ .columns = 1, .bits = 64, .ref_first = 8, .ref_columns = 1 },
+		{ .columns = 9, .bits = 64, .real = true, .ref_first = PM_NO_REF },
 	};
 	struct pm_packer *p = pm_packer_new();
 	unsigned refused = 0, taken = 0;
@@ -476,7 +582,9 @@ static void test_damage(void **state)
 		sample_init(&s, bands, ARRAY_SIZE(bands), rows, rows, round & 2);
 		for (uint32_t b = 0, first = 0; b < ARRAY_SIZE(bands); first += bands[b++].columns)
 			fill_band(&s, b, first, (enum shape)below(SHAPES), (unsigned)below(30));
+		fill_doubles(&s, 13, 9, (unsigned)below(FLOATS));
 		assert_int_equal(pm_pack(p, &s.m, &packed), 0);
+		assert_true(packed.data[0] & 32);
 		for (size_t cut = 0; cut <= packed.len; cut++) {
 			uint8_t *copy = malloc(cut ? cut : 1);
 
@@ -535,6 +643,70 @@ static void check_example(const struct pm_matrix *m, size_t cells, const uint8_t
 	pm_packer_free(p);
 }
 
+static uint64_t bits_of(double v)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	return bits;
+}
+
+/* Grains that are not those of the columns, and numbers that no writer has. */
+static void test_bad_grains(void **state)
+{
+	static const struct {
+		uint8_t bytes[12];
+		uint8_t len;
+		int err;
+	} cases[] = {
+		{ { 0x21, 0x01, 0x01, 0x00 }, 4, 0 }, /* one column, in mode zero */
+		{ { 0x21, 0x00, 0x01, 0x00 }, 4, 0 },
+		{ { 0x21, 0xff, 0x01, 0x00 }, 4, 0 },
+		{ { 0x21, 0x01, 0x00, 0x00 }, 4, -EBADMSG },
+		{ { 0x21, 0x01, 0x02, 0x00 }, 4, -EBADMSG },
+		{ { 0x21, 0x01 }, 2, -EBADMSG },
+		{ { 0x21 }, 1, -EBADMSG },
+		{ { 0x41, 0x01, 0x01, 0x00 }, 4, -EBADMSG },
+	};
+	struct pm_band band = { .columns = 1, .bits = 64, .real = true, .ref_first = PM_NO_REF };
+	const uint64_t tick = 1, limit = (uint64_t)1 << 51;
+	struct pm_packer *p = pm_packer_new();
+	uint64_t v;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct pm_matrix m = {
+			.band = &band, .n_bands = 1, .rows = 1, .stride = 1, .v = &v, .tick = &tick
+		};
+
+		assert_int_equal(pm_unpack(p, &m, NULL, cases[i].bytes, cases[i].len), cases[i].err);
+		band.real = false;
+		assert_int_equal(pm_unpack(p, &m, NULL, cases[i].bytes, cases[i].len), -EBADMSG);
+		band.real = true;
+	}
+	/* Whole numbers of either side of the limit: a matrix of integers, with the grain put before it. */
+	for (int k = 0; k < 4; k++) {
+		uint64_t number = (uint64_t[]){ limit - 1, limit, -(limit - 1), -limit }[k];
+		const struct pm_matrix m = {
+			.band = &band, .n_bands = 1, .rows = 1, .stride = 1, .v = &number, .tick = &tick
+		};
+		struct buf packed = BUF_INIT, whole = BUF_INIT;
+
+		band.real = false;
+		assert_int_equal(pm_pack(p, &m, &packed), 0);
+		band.real = true;
+		buf_addch(&whole, 0x21);
+		buf_addch(&whole, 1);
+		buf_addch(&whole, 1);
+		buf_add(&whole, packed.data + 1, packed.len - 1);
+		assert_int_equal(pm_unpack(p, &m, NULL, whole.data, whole.len), k % 2 ? -EBADMSG : 0);
+		if (k % 2 == 0)
+			assert_true(number == bits_of(k ? -(double)(limit - 1) : (double)(limit - 1)));
+		buf_release(&packed);
+		buf_release(&whole);
+	}
+	pm_packer_free(p);
+}
+
 static void test_examples(void **state)
 {
 	static const struct pm_band one = { .columns = 1, .bits = 64, .ref_first = PM_NO_REF };
@@ -545,6 +717,10 @@ static void test_examples(void **state)
 	};
 	static const uint8_t along_time[] = { 0x00, 0x01, 0x01, 0x14, 0xbc, 0x0f, 0x54, 0x52 };
 	static const uint8_t across[] = { 0x01, 0x01, 0xca, 0xe5, 0x01 };
+	static const struct pm_band real = { .columns = 3, .bits = 64, .real = true, .ref_first = PM_NO_REF };
+	static const uint8_t grains[] = { 0x21, 0x03, 0x03, 0x21, 0x33, 0x2b, 0x01 };
+	const uint64_t real_before[] = { bits_of(20.5), bits_of(-1), bits_of(36.6) };
+	uint64_t real_row[] = { bits_of(20.25), bits_of(-1), bits_of(36.7) };
 	static const uint64_t before[] = { 990041, 990050, 5, 70, 6, 300, 0, 12 };
 	uint64_t counter[] = { 1000, 1010, 1021, 1031, 1042, 1052, 1063, 1073,
 			       1083, 1094, 1104, 1114, 1125, 1135, 1146, 1156 };
@@ -562,9 +738,19 @@ static void test_examples(void **state)
 		.before = before,
 		.before_tick = 990000,
 	};
+	const struct pm_matrix third = {
+		.band = &real,
+		.n_bands = 1,
+		.rows = 1,
+		.stride = 1,
+		.v = real_row,
+		.tick = tick,
+		.before = real_before,
+	};
 
 	check_example(&first, 16, along_time, sizeof(along_time));
 	check_example(&second, 8, across, sizeof(across));
+	check_example(&third, 3, grains, sizeof(grains));
 }
 
 /* A row in which nothing happened costs next to nothing, and one in which little happened little. */
@@ -601,7 +787,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_examples),   cmocka_unit_test(test_quiet_row), cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_predictors), cmocka_unit_test(test_wrap),      cmocka_unit_test(test_random),
-		cmocka_unit_test(test_damage),     cmocka_unit_test(test_course),
+		cmocka_unit_test(test_damage),     cmocka_unit_test(test_course),    cmocka_unit_test(test_doubles),
+		cmocka_unit_test(test_bad_grains),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

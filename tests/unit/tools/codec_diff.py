@@ -4,8 +4,10 @@
 usage: codec_diff.py [--cases=N] [--seed=N] CODEC_TOOL...    (several words: such as an emulator before the tool)
 """
 import random
+import struct
 import subprocess
 import sys
+from fractions import Fraction
 
 M = (1 << 64) - 1
 NO_REF, REF_TICK = 0xFFFFFFFF, 0xFFFFFFFE
@@ -13,6 +15,25 @@ NO_REF, REF_TICK = 0xFFFFFFFF, 0xFFFFFFFE
 
 def unzigzag(z):
     return z >> 1 if z % 2 == 0 else -(z >> 1) - 1
+
+
+def factor(grain):
+    """What one of the grain is worth."""
+    return Fraction(1, 10 ** (grain - 1)) if grain < 24 else Fraction(2) ** (grain - 151)
+
+
+def to_bits(grain, n):
+    n = n - (1 << 64) if n >> 63 else n
+    assert abs(n) < 1 << 51
+    return struct.unpack("<Q", struct.pack("<d", float(n * factor(grain))))[0]
+
+
+def to_number(grain, bits):
+    v = struct.unpack("<d", struct.pack("<Q", bits))[0]
+    if v - v != 0:
+        return 0
+    n = round(Fraction(v) / factor(grain))
+    return n & M if abs(n) < 1 << 51 and to_bits(grain, n & M) == bits else 0
 
 
 class Bits:
@@ -42,17 +63,17 @@ class Bits:
 
 
 class Matrix:
-    """rows, bands [(columns, bits, ref_first, ref_columns)], before, growths (lists or None), before_tick, tick"""
+    """rows, bands [(columns, bits, ref_first, ref_columns, real)], before, growths (lists or None), before_tick, tick"""
 
     def __init__(self, rows, bands, before, growths, before_tick, tick):
         self.rows, self.bands, self.before, self.growths = rows, bands, before, growths
         self.before_tick, self.tick = before_tick, tick
         self.columns = sum(b[0] for b in bands)
         self.v = [None] * self.columns
-        self.courses = 0
+        self.courses = self.grains = 0
 
     def has_ref(self, band, first):
-        columns, _, ref, refs = band
+        columns, _, ref, refs, _ = band
         return ref == REF_TICK or (ref != NO_REF and ref + (1 if refs == 1 else columns) <= first)
 
     def prediction(self, band, first, c, source):
@@ -97,11 +118,28 @@ class Matrix:
         self.v[column] = out
 
     def unpack(self, data):
-        if data[0] == 0:
-            self.along_time(data[1:])
+        form, at = data[0] & ~32, 1
+        grains = []
+        while data[0] & 32 and len(grains) < sum(b[0] for b in self.bands if b[4]):
+            grain, at, count, shift = data[at], at + 1, 0, 0
+            while True:
+                count |= (data[at] & 127) << shift
+                shift, at = shift + 7, at + 1
+                if data[at - 1] < 128:
+                    break
+            assert count
+            grains += [grain] * count
+        grains = iter(grains)
+        grains = [next(grains, 0) if b[4] else 0 for b in self.bands for _ in range(b[0])]
+        if self.before:
+            self.growths = [0 if g else x for g, x in zip(grains, self.growths)]
+            self.before = [to_number(g, x) if g else x for g, x in zip(grains, self.before)]
+        if form == 0:
+            self.along_time(data[at:])
         else:
-            self.across(data[1:], data[0] == 2)
-        return self.v
+            self.across(data[at:], form == 2)
+        self.grains = sum(map(bool, grains))
+        return [[to_bits(g, x) for x in v] if g else v for g, v in zip(grains, self.v)]
 
     def along_time(self, data):
         kinds, widths, rest = data[:self.columns], data[self.columns:2 * self.columns], data[2 * self.columns:]
@@ -238,6 +276,20 @@ def column(rng, rows, bits, other):
     return out
 
 
+def doubles(rng, rows):
+    """Mostly of one grain"""
+    unit = rng.choice([lambda x: x // 1 / 4, lambda x: x * 100 // 1 / 1000, lambda x: x // 1 / 10 ** rng.randrange(23),
+                       lambda x: struct.unpack("<f", struct.pack("<f", x / 7))[0], lambda x: x / 7,
+                       lambda x: x // 1 * 2.0 ** 100])
+    x, out = rng.uniform(-1000, 1000), []
+    for _ in range(rows + 2):
+        x += rng.uniform(-2, 2)
+        odd = rng.choice([-0.0, float("nan"), float("inf"), 5e-324, 2.0 ** 51, 1e-22, 0.0])
+        v = struct.unpack("<Q", struct.pack("<d", odd if rng.random() < 0.01 else unit(x)))[0]
+        out.append(v | rng.getrandbits(20) if v >> 52 == 0x7ff and rng.random() < 0.5 else v)
+    return out
+
+
 def case(rng):
     rows = rng.choice([1, 1, 1, 2, 7, 15, 16, 17, 100, 128])
     ticks = [10 ** 9 + 10 ** 7 * r for r in range(rows + 2)]
@@ -247,7 +299,11 @@ def case(rng):
         ref = rng.choice([NO_REF, NO_REF, REF_TICK, rng.randrange(len(columns) + 1)])
         refs = rng.choice([1, n])
         bits = rng.choice([64, 64, 32, rng.randint(1, 64)])
-        bands.append((n, bits, ref, refs))
+        real = rng.random() < 0.3
+        bands.append((n, 64 if real else bits, NO_REF if real else ref, refs, int(real)))
+        if real:
+            columns += [doubles(rng, rows) for _ in range(n)]
+            continue
         alike = rng.random() < 0.4
         first = len(columns)
         for c in range(n):
@@ -286,10 +342,10 @@ def main():
     result = subprocess.run(tool, input="\n".join(text) + "\n", capture_output=True, text=True, check=True)
     packed = result.stdout.split("\n")[:-1]
     assert len(packed) == cases
-    bad, forms, size, courses = 0, [0, 0, 0], 0, 0
+    bad, forms, size, courses, grains = 0, [0, 0, 0], 0, 0, 0
     for i, (rows, bands, ticks, columns, dependent) in enumerate(made):
         data = bytes.fromhex(packed[i])
-        forms[data[0]] += 1
+        forms[data[0] & ~32] += 1
         size += len(data)
         before, growths = ([c[1] for c in columns], growths_of(columns)) if dependent else (None, None)
         matrix = Matrix(rows, bands, before, growths, ticks[1], ticks[2:])
@@ -299,11 +355,13 @@ def main():
             print(f"case {i}: {e!r}")
             good = False
         courses += matrix.courses
+        grains += matrix.grains
         if not good:
             bad += 1
             print(f"case {i}: {rows} rows, bands {bands}, {'dependent' if dependent else 'key'}: {packed[i][:80]}")
-    print(f"{cases} matrices, {size} bytes packed, forms {forms}, {courses} courses, {bad} read differently")
-    return 1 if bad or not all(forms) or not courses else 0
+    print(f"{cases} matrices, {size} bytes packed, forms {forms}, {courses} courses, {grains} columns of grains, {bad} read "
+          "differently")
+    return 1 if bad or not all(forms) or not courses or not grains else 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 /*
  * Packs matrices for codec_diff.py, one a line. From stdin, decimal: rows bands, then for each band columns
- * bits ref_first ref_columns, then 1 or 0 whether there is a row before, its tick, the ticks, the row before and its
+ * bits ref_first ref_columns real, then 1 or 0 whether there is a row before, its tick, the ticks, the row before and its
  * growths (if there is one), and the numbers column by column. To stdout: the packed bytes in hex.
  */
 #include <inttypes.h>
@@ -45,6 +45,7 @@ static void pack_one(struct pm_packer *p, uint32_t rows)
 		band[b].bits = (uint8_t)number();
 		band[b].ref_first = (uint32_t)number();
 		band[b].ref_columns = (uint32_t)number();
+		band[b].real = number();
 		columns += band[b].columns;
 	}
 	has_before = number();
