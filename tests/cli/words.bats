@@ -15,6 +15,6 @@ setup() {
 }
 
 @test "documents" {
-	run grep -nP "$odd" README.md CONTRIBUTING.md docs/*.md samples/README.md record/*.[17] report/*.[17]
+	run grep -nP "$odd" README.md CONTRIBUTING.md docs/*.md samples/README.md record/*.[17] report/*.[17] format/pmr.5
 	[ "$status" -eq 1 ] || { echo "$output"; return 1; }
 }
