@@ -1,5 +1,6 @@
 /* --dry-run: which groups would be counted, and for how much of the time each of them gets its counters. */
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "record/perf/perf_group.h"
@@ -30,10 +31,20 @@ static void print_group(const struct perf_group *g)
 	printf("%s\n", g->n > 1 ? "}" : "");
 }
 
+/* What pmrec counts itself takes no turns. */
+static void print_tools(const struct pm_model *m, const struct pm_group *g)
+{
+	printf("  -  100.0 %%  tool%s", g->n_counters > 1 ? " {" : " ");
+	for (uint32_t k = 0; k < g->n_counters; k++)
+		printf("%s%s", k ? ", " : "", pm_model_counter(m, g->counter[k])->display);
+	printf("%s\n", g->n_counters > 1 ? "}" : "");
+}
+
 void dry_run(struct session *s)
 {
 	const struct timespec trial = { .tv_nsec = TRIAL_MS * 1000000L };
 	const struct perf_group *last = NULL;
+	const char *metrics;
 	struct error e = { 0 }; /* a group that cannot count has counted 0 */
 
 	(void)session_enable(s, true, &e);
@@ -47,5 +58,10 @@ void dry_run(struct session *s)
 		if (row && row->group != last)
 			print_group(row->group);
 		last = row ? row->group : last;
+		if (!row && !strcmp(u->source->ops->name, "perf"))
+			print_tools(&s->model, pm_model_group(&s->model, u->group));
 	}
+	for (size_t i = 0; i < s->n_sources; i++)
+		if ((metrics = perf_no_event(&s->source[i])))
+			printf("no event: %s\n", metrics);
 }

@@ -112,6 +112,8 @@ void perf_group_remove(struct perf_group *g, uint32_t k);
 struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32_t instance);
 /* The row that the unit is, or NULL for another kind of unit. */
 struct perf_row *perf_row_of(struct unit *u);
+/* Names of the metrics of -M that need no event; NULL: all need some, or this is not the source of events. */
+const char *perf_no_event(const struct source *source);
 /* Whether it counts; waits for its counters for `least_ns` or longer; or has not been enabled for long enough. On the
  * control thread, while readers run; `*reads` is how often it may still read by itself what they have not. */
 enum perf_state { PERF_UNKNOWN, PERF_COUNTS, PERF_WAITS };

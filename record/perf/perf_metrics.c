@@ -288,6 +288,8 @@ static int find_events(struct metrics *m)
 				return metrics_no_memory(m);
 			continue;
 		}
+		if (!one.n)
+			buf_printf(&m->s->no_event, "%s%s", m->s->no_event.len ? ", " : "", one.row->display);
 		one.ungrouped = is_ungrouped(m, &one);
 		m->picked[i] = (struct picked){ 0 };
 		m->picked[kept++] = one;
@@ -484,6 +486,9 @@ int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e)
 		err = metric_groups_open(&m);
 	if (!err)
 		err = open_rest(&m);
+	/* Where nothing else is counted, time is, so that what needs no event has intervals. */
+	if (!err && !s->set.n)
+		err = metrics_open(&m, "duration_time");
 	if (!err)
 		err = record_metrics(&m);
 	release(&m);

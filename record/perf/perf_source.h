@@ -32,6 +32,7 @@ struct perf_tool;
 struct perf_source {
 	struct vendor_texts vendor; /* of the pack, while events are read */
 	bool packed;                /* there is one */
+	struct buf no_event;        /* names of metrics that need none */
 	struct perf_pmus pmus;
 	struct event_set set;
 	struct perf_event *event;  /* owned; of each of set.event */

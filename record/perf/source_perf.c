@@ -348,6 +348,7 @@ static void perf_release(struct source *source)
 	perf_tool_release(s->tool);
 	perf_bpf_release(s->bpf);
 	event_set_release(&s->set);
+	buf_release(&s->no_event);
 	perf_pmus_release(&s->pmus);
 	free(s);
 	source->data = NULL;
@@ -398,3 +399,10 @@ const struct source_ops source_perf = {
 	.release = perf_release,
 	.doctor = perf_doctor,
 };
+
+const char *perf_no_event(const struct source *source)
+{
+	const struct perf_source *s = source->ops == &source_perf ? source->data : NULL;
+
+	return s && s->no_event.len ? buf_str((struct buf *)(uintptr_t)&s->no_event) : NULL;
+}

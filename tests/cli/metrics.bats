@@ -61,6 +61,33 @@ counts() {
 	pmrep show x.pmr --total -S | grep -q FaultsPerMs
 }
 
+@test "a metric that no event feeds has a value, over the time that is counted for it" {
+	cat >constant.json <<-'END'
+	[ { "MetricName": "Twice", "MetricExpr": "2 * #num_cpus_online" }, { "MetricName": "Nil", "MetricExpr": "0" },
+	  { "MetricName": "Millis", "MetricExpr": "duration_time * 1e3" },
+	  { "MetricName": "Faults", "MetricExpr": "page\\-faults" } ]
+	END
+	rec -M Twice,Nil,Millis --metrics-file=constant.json -- sleep 0.1
+	[ "$(counts)" = "tool/duration_time/ " ]
+	pmrep show x.pmr --total -S --show=Twice,Nil,Millis --format=csv >csv
+	python3 - "$(getconf _NPROCESSORS_ONLN)" <<-'END'
+	import csv, sys
+	rows = {r["metric"]: r for r in csv.DictReader(open("csv"))}
+	assert float(rows["twice"]["value"]) == 2 * int(sys.argv[1]) and float(rows["nil"]["value"]) == 0, rows
+	assert 100 <= float(rows["millis"]["value"]) < 5000 and rows["twice"]["status"] == "ok", rows
+	END
+	run -0 pmrep stat -x, x.pmr
+	[[ $output == *,Millis* && $output == *,Twice* ]]
+	# Beside events there is no need for it.
+	rec -M Nil,Faults --metrics-file=constant.json -- true
+	[ "$(counts)" = "page-faults " ]
+	pmrec --sources=perf -M Twice,Nil,Faults --metrics-file=constant.json --dry-run -- true >out
+	grep -q 'software page-faults$' out
+	grep -q '^no event: Twice, Nil$' out
+	pmrec --sources=perf -M Nil --metrics-file=constant.json --dry-run -- true >out
+	grep -qE '^  - +100.0 %  tool duration_time$' out
+}
+
 @test "what there is not is named, and what comes near" {
 	run --separate-stderr -125 pmrec -q -o y.pmr -M FaultPerMs --metrics-file=metrics.json -- true
 	[[ $stderr == *"no metric or metric group 'FaultPerMs', did you mean FaultsPerMs?" ]]
