@@ -117,11 +117,35 @@ static const char *msr_term(uint64_t index)
 	}
 }
 
+/*
+ * What the event sets its filters to; a text without '=' names a register that may narrow it down, or has to. config1 of a
+ * slice of the cache holds two registers, and files have the value of the second as if it were the first: the kernel
+ * (uncore_snbep.c) takes that from the upper half.
+ */
+static const char *filter_text(const struct json *object, struct buf *out)
+{
+	const char *filter = vendor_field(object, "Filter"), *unit = vendor_field(object, "Unit");
+	uint64_t value = 0;
+
+	if (!filter)
+		return NULL;
+	if (!strcmp(filter, "Filter1") && number(object, "FILTER_VALUE", &value))
+		buf_printf(out, ",config1=0x%llx", (unsigned long long)value << 32);
+	else if (unit && !strcmp(unit, "CHA") && !strncmp(filter, "config1=", 8) &&
+		 !((value = strtoull(filter + 8, NULL, 0)) >> 32))
+		buf_printf(out, ",config1=0x%llx", (unsigned long long)value << 32);
+	else if (strchr(filter, '='))
+		buf_printf(out, ",%s", filter);
+	else if (!strncmp(filter, "HA_", 3) || !strncmp(filter, "IRP", 3))
+		return "its Filter is not of the form that PMUs take";
+	return NULL;
+}
+
 /* The event's code as terms of its PMU. NULL, or why it cannot be said. */
 static const char *event_text(const struct json *object, struct buf *out)
 {
 	uint64_t code = 0, more = 0, mask = 0, msr = 0;
-	const char *filter = vendor_field(object, "Filter");
+	const char *wrong;
 
 	if (number(object, "LegacyConfigCode", &code)) {
 		buf_printf(out, "legacy-hardware-config=0x%llx", (unsigned long long)code);
@@ -151,8 +175,9 @@ static const char *event_text(const struct json *object, struct buf *out)
 	for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
 		if (number(object, terms[i].key, &more) && more)
 			buf_printf(out, ",%s=0x%llx", terms[i].term, (unsigned long long)more);
-	if (filter && strcasecmp(filter, "na"))
-		buf_printf(out, ",%s", filter);
+	wrong = filter_text(object, out);
+	if (wrong)
+		return wrong;
 	if (number(object, "MSRIndex", &msr) && msr) {
 		if (!msr_term(msr))
 			return "the kernel has no term for the register of its MSRIndex";

@@ -46,7 +46,15 @@ def code(o):
         terms = [f"event={number(o.get('EventCode', 0)) | number(o.get('ExtSel', 0)) << 8:#x}"]
     mask = number(o.get("UMask", 0)) | number(o.get("UMaskExt", 0)) << 8
     terms += [f"umask={mask:#x}"] if mask else []
-    return ",".join(terms + [f"{t}={number(o[k]):#x}" for k, t in TERMS.items() if number(o.get(k, 0))])
+    return ",".join(terms + [f"{t}={number(o[k]):#x}" for k, t in TERMS.items() if number(o.get(k, 0))] + filters(o))
+
+
+def filters(o):
+    """config1 of a slice of the cache is two registers of 32 bits, and what files call config1 is the second: perf sets the first."""
+    text = o.get("Filter", "")
+    if o.get("Unit") == "CHA" and text.startswith("config1=") and int(text[8:], 0) < 1 << 32:
+        text = f"config1={int(text[8:], 0) << 32:#x}"
+    return [text] if "=" in text else []
 
 
 class Formulas:
@@ -80,9 +88,12 @@ class Formulas:
             key, _, value = term.partition("=")
             if key in form:
                 words[key] = value or "1"
+            elif key in machine.SHIFT and self.machine.table.PMUS[pmu]["kind"] == "uncore":
+                words[key] = value
             elif key != "config":
                 raise Refused(term)
-        kept = ",".join(f"{k}={v}" for k, v in words.items() if form[k].startswith("config:"))
+        core = self.machine.table.PMUS[pmu]["kind"] != "uncore"
+        kept = ",".join(f"{k}={v}" for k, v in words.items() if not core or form[k].startswith("config:"))
         return self.machine.rate(pmu, kept)
 
     def terms_on(self, pmu, name):

@@ -35,6 +35,9 @@ def config(pmu, terms):
     value = 0
     for term in filter(None, terms.split(",")):
         name, _, number = term.partition("=")
+        if name in SHIFT and name not in pmu["format"]:
+            value ^= int(number, 0) << SHIFT[name]
+            continue
         where, _, bits = pmu["format"][name].partition(":")
         assert where == "config" or pmu["kind"] == "uncore", (name, where)
         n = int(number or "1", 0)
@@ -43,7 +46,7 @@ def config(pmu, terms):
             width = int(high or low) - int(low) + 1
             value ^= (n & ((1 << width) - 1)) << int(low) + SHIFT[where]
             n >>= width
-    return value % 2**64
+    return value & mask(pmu)
 
 
 def mask(pmu):

@@ -37,6 +37,7 @@ static const struct pmu_row rows[] = {
 	{ "uncore_imc_1", NULL, 21, false, { "event=config:0-7", "umask=config:8-15,32-39" }, { 0 } },
 	{ "uncore_cbox_0", NULL, 22, false,
 	  { "event=config:0-7", "umask=config:8-15", "filter_state=config1:17-23" }, { 0 } },
+	{ "uncore_cha_0", NULL, 30, false, { "event=config:0-7", "umask=config:8-15" }, { 0 } },
 	{ "uncore_iio_0", NULL, 23, false,
 	  { "event=config:0-7", "umask=config:8-15", "ch_mask=config:36-43", "fc_mask=config:44-46" }, { 0 } },
 	{ "uncore_qpi_0", NULL, 24, false, { "event=config:0-7,21" }, { 0 } },
@@ -177,6 +178,17 @@ static void test_fields(void **state)
 		{ OBJECT("U.FILTER", "\"EventCode\": \"0x34\", \"UMask\": \"0x3\", \"Unit\": \"CBO\", "
 				     "\"Filter\": \"filter_state=0x1\""),
 		  "u.filter", 22, 0x334, 1 << 17 },
+		{ OBJECT("U.OPCODE", "\"EventCode\": \"0x35\", \"UMask\": \"0x21\", \"Unit\": \"CHA\", "
+				     "\"Filter\": \"config1=0x40433\""),
+		  "u.opcode", 30, 0x2135, 0x4043300000000ull },
+		{ OBJECT("U.SECOND", "\"EventCode\": \"0x36\", \"UMask\": \"0x21\", \"Unit\": \"CHA\", "
+				     "\"Filter\": \"Filter1\", \"FILTER_VALUE\": \"0x40433\""),
+		  "u.second", 30, 0x2136, 0x4043300000000ull },
+		{ OBJECT("U.WHOLE", "\"EventCode\": \"0x35\", \"Unit\": \"CHA\", "
+				    "\"Filter\": \"config1=0x4043300000000\""),
+		  "u.whole", 30, 0x35, 0x4043300000000ull },
+		{ OBJECT("U.MAYBE", "\"EventCode\": \"0x83\", \"Unit\": \"IIO\", \"Filter\": \"fc, chnl\""),
+		  "u.maybe", 23, 0x83, 0 },
 		{ OBJECT("U.PORT", "\"EventCode\": \"0x83\", \"UMask\": \"0x4\", \"Unit\": \"IIO\", "
 				   "\"PortMask\": \"0x01\", \"FCMask\": \"0x07\""),
 		  "u.port", 23, 0x483 | 1ull << 36 | 7ull << 44, 0 },
@@ -308,7 +320,8 @@ static void test_left_out(void **state)
 		{ OBJECT("X.MSR", "\"EventCode\": \"1\", \"MSRIndex\": \"0x777\""), "x.msr|MSRIndex" },
 		{ OBJECT("X.CODE", "\"EventCode\": \"zzz\""), "x.code|EventCode is not a number" },
 		{ OBJECT("X.MASK", "\"EventCode\": \"1\", \"UMask\": \"-\""), "x.mask|UMask is not a number" },
-		{ OBJECT("X.FILTER", "\"EventCode\": \"1\", \"Filter\": \"CBoFilter[1:2]\""), "x.filter|Filter" },
+		{ OBJECT("X.FILTER", "\"EventCode\": \"1\", \"Filter\": \"HA_AddrMatch0[31:6]\""),
+		  "x.filter|Filter" },
 		{ OBJECT("X Y", "\"EventCode\": \"1\""), "x y|name cannot be used" },
 		{ "{\"ArchStdEvent\": \"NOWHERE\"}", "nowhere|ArchStdEvent" },
 	};
