@@ -148,6 +148,7 @@ struct stat_column { /* a track of the replay that a line sums up */
 	uint32_t package, die, cpu;
 	uint32_t lost; /* intervals in which it was not counted while others were */
 	uint16_t why;
+	uint64_t unseen_ns; /* since it was counted last */
 };
 
 /* Values of a metric at a place, one an interval, for --stats. */

@@ -55,15 +55,23 @@ static void count_package(struct stat_sheet *s, struct stat_line *l, size_t k)
 }
 
 /* What a column was not seen in makes the percentage fall. The next reading may bring the count of a missed one, so
- * that sums of intervals leave this out. What waited for a counter is in its own times. */
-static void take_lost(const struct stat_sheet *s, struct stat_line *l, uint32_t track, size_t k)
+ * that of sums of intervals only what none has brought is in it. What waited for a counter is in its own times. */
+static void take_lost(const struct stat_sheet *s, struct stat_line *l, struct stat_column *c, bool counted, size_t k)
 {
-	const struct support *u = replay_support(s->replay, track);
+	const struct support *u = replay_support(s->replay, c->track);
 	uint64_t lost = u ? (uint64_t)(u[k].lost * 1e9) : 0;
 
 	/* Nor is there anything to be seen of what is disabled. */
-	if (lost > s->off_ns && u[k].why != PM_REASON_NOT_COUNTED)
-		l->now.lost += lost - s->off_ns;
+	lost = lost > s->off_ns && u[k].why != PM_REASON_NOT_COUNTED ? lost - s->off_ns : 0;
+	l->now.lost += lost;
+	l->total.lost -= c->unseen_ns;
+	c->unseen_ns = counted ? 0 : c->unseen_ns;
+	/* Nothing brings what the reader itself found to be lost: gaps, resets. */
+	if (lost && u[k].why >= VALUE_DIVISION_BY_ZERO)
+		l->total.lost += lost;
+	else
+		c->unseen_ns += lost;
+	l->total.lost += c->unseen_ns;
 }
 
 static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
@@ -75,7 +83,7 @@ static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 		struct stat_column *column = &s->column[l->first + i];
 		const struct count *c = replay_counts(s->replay, column->track) + k;
 
-		take_lost(s, l, column->track, k);
+		take_lost(s, l, column, !c->reason, k);
 		if (__builtin_expect(c->reason, 0)) {
 			missing++;
 			why = c->reason;
@@ -151,6 +159,8 @@ void stat_take_totals(struct stat_sheet *s)
 {
 	for (uint32_t i = 0; i < s->n_lines; i++) {
 		s->line[i].now = s->line[i].total;
+		if (s->config->intervals)
+			s->line[i].now.enabled += s->line[i].total.lost;
 		if (s->line[i].now.reason)
 			s->line[i].now.v = s->line[i].now.running = 0;
 	}

@@ -138,6 +138,9 @@ static const struct {
 	{ "shares", "-x, -e pkg/late/", "10,,pkg/late/,2000000000,100.00,,\n" },
 	/* CPU 1 was not read at 3, 4 and 8 s: what it counted up to 5 s is there then, what came after 7 s never. */
 	{ "missed", "-x,", "1500,,cycles,15000000000,93.00,,\n" },
+	{ "missed", "-x, -I 4000 --summary",
+	  "4.000000000,600,,cycles,6000000000,75.00,,\n8.000000000,900,,cycles,9000000000,90.00,,\n"
+	  "summary,1500,,cycles,15000000000,93.00,,\n" },
 	/* 1, 2, 3: the deviation is 1, of the mean 1 over the root of 3; 10, 20, 60: the root of 700 / 3, of 30. */
 	{ "runs", "-x,", "2.00,msec,task-clock,28.87%,2000000,100.00,,\n30,,instructions,50.92%,2000000,100.00,,\n" },
 	{ "runs", "-j -e instructions",
