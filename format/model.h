@@ -81,6 +81,10 @@ enum pm_counter_key {
 	PM_COUNTER_FAMILY = 3,           /* text: counters that a wildcard of a formula takes together */
 	PM_COUNTER_MEMBER = 4,           /* text: what tells the members of a family apart ("C1") */
 	PM_COUNTER_FROM_ZERO = 5,        /* bool: it stood at 0 when its instance was added */
+	PM_COUNTER_LANE = 6,             /* u64: place among the counters of its family that make up one value */
+	PM_COUNTER_ABOVE = 7,            /* f64: a lane of a histogram counts what is above this */
+	PM_COUNTER_UP_TO = 8,            /* f64: and not above this */
+	PM_COUNTER_BOUND_UNIT = 9,       /* text: unit of these two */
 	PM_COUNTER_PERF_ATTR = 10,       /* bytes: the whole perf_event_attr, in the byte order of the machine */
 	PM_COUNTER_PERF_PMU = 11,        /* text: name of the PMU */
 	PM_COUNTER_PERF_EVENT = 12,      /* text: the canonical event text */
@@ -102,6 +106,7 @@ enum pm_counter_key {
 	PM_COUNTER_ADDED = 30,           /* text: --add made it; scope of its column: cpu, core, package */
 	PM_COUNTER_ADD_FORMAT = 31,      /* text: raw, delta, percent, average */
 	PM_COUNTER_ADD_TYPE = 32,        /* text: cycles, seconds, usec, txtal_time, tcore_clock; absent: things */
+	PM_COUNTER_SHIFT = 33,           /* u64: a lane of one number: it stands for its value * 2^shift */
 	PM_COUNTER_DEVICES = 100,        /* text: what an interrupt line is connected to; may name interfaces */
 	PM_COUNTER_PERF_PROGRAM = 101,   /* text: name of the BPF program that it was counted in */
 	PM_COUNTER_PERF_FILTER = 200,    /* text: tracepoint filter */
