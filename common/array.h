@@ -1,4 +1,4 @@
-/* Arrays that grow, and those in order. */
+/* Growing arrays, and binary search in sorted ones. */
 #ifndef COMMON_ARRAY_H
 #define COMMON_ARRAY_H
 
@@ -9,9 +9,9 @@
 #include <string.h>
 
 /*
- * Makes room for one element after the first `n`. `array` is the address of the pointer, which is owned, by malloc,
- * or NULL with n 0. Room comes in powers of two, so that n alone says when it is used up: do not grow the array in
- * any other way. 0, or -ENOMEM with the array as it was.
+ * Makes room for one element after the first `n`. `array` is the address of the pointer, which comes from malloc() or
+ * is NULL with n 0. Room grows in powers of two, so that n alone says when it is used up: grow the array in no other
+ * way. 0, or -ENOMEM with the array unchanged.
  */
 static inline int array_room(void *array, size_t n, size_t size)
 {
@@ -28,8 +28,8 @@ static inline int array_room(void *array, size_t n, size_t size)
 }
 
 /*
- * Makes room for `n` elements; `*room` is the number that there is room for, and new elements are 0. `array` as
- * above; do not grow it in any other way. 0, or -ENOMEM with everything as it was.
+ * Makes room for `n` elements. `*room` counts those that fit; new elements are 0. `array` is as above; grow it in no
+ * other way. 0, or -ENOMEM with everything unchanged.
  */
 static inline int array_hold(void *array, uint32_t *room, size_t n, size_t size)
 {
@@ -49,8 +49,8 @@ static inline int array_hold(void *array, uint32_t *room, size_t n, size_t size)
 }
 
 /*
- * The first of `n` places `at` for which `before`, an expression of `at`, is false; n: there is none. It must be true
- * for all places before that one and false for all after it.
+ * The first of `n` places `at` for which `before`, an expression of `at`, is false; n if there is none. `before` must
+ * be true for all places before it and false for all after it.
  */
 #define ARRAY_PLACE(n, at, before) \
 	({ \

@@ -1,8 +1,8 @@
 /*
  * A growable byte buffer that carries its error.
  *
- * Every buf_add*() is a no-op once the buffer has failed, so a caller may add many things and look
- * at buf.err once, at the end. A failed buffer keeps what it held before the failing call.
+ * Every buf_add*() is a no-op once the buffer has failed, so a caller may check buf.err once, at the end. A failed
+ * buffer keeps what it held before the failing call.
  */
 #ifndef COMMON_BUF_H
 #define COMMON_BUF_H
@@ -20,24 +20,24 @@ struct buf {
 
 #define BUF_INIT ((struct buf){ 0 })
 
-/* Frees the contents; the struct is then as after BUF_INIT. */
+/* Frees the contents and resets the struct to BUF_INIT. */
 void buf_release(struct buf *b);
-/* Forgets contents and error, keeps the memory. */
+/* Drops contents and error, and keeps the memory. */
 void buf_clear(struct buf *b);
-/* Makes room for `extra` more bytes. Returns 0 or -ENOMEM (which also sticks). */
+/* Makes room for `extra` more bytes. 0, or -ENOMEM, which the buffer keeps. */
 int buf_reserve(struct buf *b, size_t extra);
 
-/* Append. Without memory the buffer stays as it was, with its error set. */
+/* Append. */
 void buf_add(struct buf *b, const void *data, size_t len);
 void buf_addstr(struct buf *b, const char *text);
 void buf_addch(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *format, va_list ap);
 
-/* "1.2 MB", with powers of 1000. */
+/* Appends "1.2 MB", in powers of 1000. */
 void buf_bytes(struct buf *b, uint64_t bytes);
 
-/* A part that has failed fails the whole. */
+/* Fails the whole if the part has failed. */
 static inline void buf_carry(struct buf *whole, const struct buf *part)
 {
 	if (part->err && !whole->err)
@@ -46,7 +46,7 @@ static inline void buf_carry(struct buf *whole, const struct buf *part)
 
 /* The contents as a C string, valid until the next change; "" for an empty or failed buffer. */
 const char *buf_str(struct buf *b);
-/* Hands the contents over as a malloc'ed C string; NULL if the buffer has failed. */
+/* Hands over the contents as a C string, to be freed; NULL if the buffer has failed. */
 char *buf_detach(struct buf *b);
 
 #endif

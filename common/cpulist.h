@@ -20,15 +20,15 @@ struct cpulist {
 };
 
 void cpulist_release(struct cpulist *l);
-/* Replaces *l. Accepts the kernel's notation, blanks and a newline at the end; the empty text is the empty
- * set. With `dots`, "A..B" is accepted beside "A-B" (as turbostat's --cpu does). -EINVAL, -ERANGE, -ENOMEM. */
+/* Replaces *l. Accepts the kernel's notation with blanks and a newline at the end; the empty text is the empty set.
+ * With `dots`, "A..B" works like "A-B", as in turbostat's --cpu. 0, -EINVAL, -ERANGE or -ENOMEM. */
 int cpulist_parse(struct cpulist *l, const char *text, bool dots, struct error *e);
-/* 0, also if it is there already; -ERANGE above CPULIST_MAX, -ENOMEM. */
+/* 0, also if it was there; -ERANGE above CPULIST_MAX, -ENOMEM. */
 int cpulist_add(struct cpulist *l, uint32_t cpu);
 bool cpulist_has(const struct cpulist *l, uint32_t cpu);
-/* What *to held is not freed. 0 or -ENOMEM. */
+/* Does not free what *to held. 0 or -ENOMEM. */
 int cpulist_copy(struct cpulist *to, const struct cpulist *from);
-/* Keeps in *l what is in both. */
+/* Keeps in *l what both have. */
 void cpulist_intersect(struct cpulist *l, const struct cpulist *with);
 /* Appends the shortest list notation ("0-3,8"). */
 void cpulist_print(const struct cpulist *l, struct buf *out);

@@ -1,4 +1,4 @@
-/* A double and the 64 bits of its IEEE 754 representation, in which recordings hold it. */
+/* A double as the 64 bits of its IEEE 754 representation, the form in recordings. */
 #ifndef COMMON_DOUBLE_BITS_H
 #define COMMON_DOUBLE_BITS_H
 

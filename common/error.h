@@ -1,6 +1,6 @@
 /*
- * An error number and its text. common/ and format/ never print and never exit: they return -errno and store a
- * sentence here for the program to show.
+ * An error number and its text. common/ and format/ never print and never exit; they return -errno and store a
+ * sentence here, which the program shows.
  */
 #ifndef COMMON_ERROR_H
 #define COMMON_ERROR_H
@@ -12,11 +12,11 @@ struct error {
 	char text[400]; /* one line, no newline at the end; "" if there is none */
 };
 
-/* Stores the text and returns -number; `e` may be NULL. The newest text wins. */
+/* Replaces the text and returns -number; `e` may be NULL. */
 int error_set(struct error *e, int number, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* As error_set(), and appends ": " and strerror(number). */
+/* The same, with ": " and strerror(number) at the end. */
 int error_sys(struct error *e, int number, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Puts "what: " before the text that is there; returns -e->number. */
+/* Puts "what: " before the text; returns -e->number. */
 int error_prefix(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

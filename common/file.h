@@ -1,4 +1,4 @@
-/* Files that somebody names. */
+/* Files that the user names. */
 #ifndef COMMON_FILE_H
 #define COMMON_FILE_H
 
@@ -6,10 +6,10 @@
 
 #include "common/error.h"
 
-/* Opens a regular file for reading; pipes and devices are refused, because they may block or never end. Returns a
+/* Opens a regular file for reading. Pipes and devices are refused, because they may block or never end. Returns a
  * descriptor, or -errno with a text that begins with the path. */
 int file_open(const char *path, struct error *e);
-/* All of it, however many times write() takes. 0 or -errno. */
+/* Writes all of it, in as many calls as it takes. 0 or -errno. */
 int file_write(int fd, const void *data, size_t len);
 
 #endif

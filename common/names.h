@@ -1,4 +1,4 @@
-/* A map from a string to a number, for looking names up; open addressing, keys are copied. */
+/* A map from strings to numbers with open addressing. It copies its keys. */
 #ifndef COMMON_NAMES_H
 #define COMMON_NAMES_H
 
@@ -17,14 +17,14 @@ struct names {
 	size_t cap, n;
 };
 
-/* For tables that are keyed by names in another way. */
+/* For other tables keyed by names. */
 uint32_t names_hash(const char *key);
 
-/* Frees the table; it is then empty and can be used again. */
+/* Frees the table, which is then empty and usable. */
 void names_release(struct names *m);
 /* Adds or replaces. 0 or -ENOMEM. */
 int names_set(struct names *m, const char *key, uint32_t value);
-/* False, and *value as it was, if the name is not there. */
+/* False, with *value unchanged, if the name is not in the map. */
 bool names_get(const struct names *m, const char *key, uint32_t *value);
 
 #endif

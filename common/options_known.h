@@ -1,4 +1,4 @@
-/* The options of a command, for looking them up the way users write them. */
+/* The options of a command, to be looked up as users write them. */
 #ifndef COMMON_OPTIONS_KNOWN_H
 #define COMMON_OPTIONS_KNOWN_H
 
@@ -16,7 +16,7 @@ struct known {
 	enum { ARG_NONE, ARG_NEEDED, ARG_OPTIONAL } arg;
 	const char *arg_name;
 	const char *doc; /* NULL: another name of the option before it */
-	size_t same;     /* index of the option that this is a name of */
+	size_t same;     /* index of the option that has this name */
 	bool hidden;     /* not in the help */
 };
 
@@ -29,15 +29,14 @@ enum match { MATCH_NONE, MATCH_ONE, MATCH_NEGATED, MATCH_MANY };
 
 /* Adds the options of argp and of its children. 0 or -ENOMEM. */
 int known_collect(struct known_options *all, const struct argp *argp);
-/* By a long name, an abbreviation of one, or one of them with "no-"; *second: another one of MATCH_MANY. */
+/* By a long name, its abbreviation, or either with "no-"; *second: another match of MATCH_MANY. */
 enum match known_find(const struct known_options *all, const char *text, size_t len, struct known **found,
 		      struct known **second);
 /* The option of a letter; NULL with a message in *why (which may be NULL) if there is none. */
 struct known *known_letter(const struct known_options *all, enum options_column column, char letter,
 			   struct error *why);
 
-/* turbostat writes num_iterations, perf interval-count: nobody should have to remember which. `fold`: nor the
- * case. */
+/* '_' and '-' are the same, because turbostat writes num_iterations and perf interval-count. `fold`: ignore case. */
 bool option_name_begins(const char *name, const char *text, size_t len, bool fold);
 bool option_name_is(const char *name, const char *text, size_t len);
 

@@ -1,7 +1,7 @@
 /*
- * Expands the table OPTIONS_DEF into what a program needs, for the struct OPTIONS_INTO: keys KEY_id, options[] for argp,
- * and actions[] for options_take(). A template: included once in the .c file of a program's options, without a guard,
- * below its setters.
+ * Expands the table OPTIONS_DEF into what a program needs, for the struct OPTIONS_INTO: keys KEY_id, options[] for
+ * argp, and actions[] for options_take(). A template: included once in the .c file of a program's options, without a
+ * guard, below its setters.
  */
 #define OPTIONAL OPTION
 

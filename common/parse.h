@@ -1,6 +1,6 @@
 /*
- * Text to numbers, independent of the locale, refusing what strtoul() lets pass: signs, blanks, overflow and
- * trailing text. All return 0, -EINVAL (not of this form) or -ERANGE.
+ * Text to numbers, independent of the locale. Refuses what strtoul() accepts: signs, blanks, overflow and trailing
+ * text. All return 0, -EINVAL (not of this form) or -ERANGE.
  */
 #ifndef COMMON_PARSE_H
 #define COMMON_PARSE_H
@@ -9,17 +9,17 @@
 #include <stdint.h>
 
 int parse_u64(const char *text, uint64_t *value); /* decimal or 0x hexadecimal */
-int parse_s64(const char *text, int64_t *value);  /* as above with an optional minus sign */
+int parse_s64(const char *text, int64_t *value);  /* the same, with an optional minus sign */
 int parse_u64_span(const char *text, size_t len, int base, uint64_t *value); /* base 10 or 16, no prefix */
 int parse_double(const char *text, double *value); /* C locale; no hexadecimal, no inf, no nan */
-/* A duration in seconds, or with a unit (ns us ms s m h), to nanoseconds; fractions are exact to the ns. */
+/* A duration in seconds, or with a unit (ns us ms s m h), to nanoseconds; fractions are exact to 1 ns. */
 int parse_duration(const char *text, uint64_t *ns);
-/* The same, for options whose bare number is milliseconds (perf's -I). */
+/* The same, but a number without a unit is in milliseconds, as for perf's -I. */
 int parse_duration_ms(const char *text, uint64_t *ns);
-/* A size: bytes, or with k M G T (powers of 1000), Ki Mi Gi Ti (powers of 1024); a B at the end is allowed. */
+/* A size in bytes, or with k M G T (powers of 1000) or Ki Mi Gi Ti (powers of 1024); a B may follow. */
 int parse_size(const char *text, uint64_t *bytes);
 
-/* How many single-character edits (insert, delete, replace, swap) lie between two words: for "did you mean". */
+/* The number of single-character edits (insert, delete, replace, swap) between two words, for "did you mean". */
 unsigned parse_distance(const char *a, const char *b);
 
 #endif

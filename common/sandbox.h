@@ -1,6 +1,6 @@
 /*
- * Taking rights away from the process itself, for good, where the kernel has the means: files by Landlock, system calls
- * by seccomp. Both go on without where it lacks them.
+ * Takes rights away from this process for good: files with Landlock, system calls with seccomp, as far as the kernel
+ * has them.
  *
  *   sandbox_init -> sandbox_read, sandbox_make ... -> sandbox_enter
  */
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether sanitizers are in this build, which make system calls of their own. */
+/* Whether this build has sanitizers, which make system calls of their own. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANDBOX_SANITIZED 1
 #elif defined(__has_feature)
@@ -29,23 +29,23 @@ struct sandbox {
 };
 
 void sandbox_init(struct sandbox *s);
-/* The file, or all below the folder, may be read from then on. What is not there is passed over. */
+/* Permits reading the file, or all below the folder. Ignores what does not exist. */
 void sandbox_read(struct sandbox *s, const char *path);
-/* In this folder files may be made, written, renamed and taken away; with `read` those below it be read, too. */
+/* Permits creating, writing, renaming and removing files in this folder; with `read`, also reading below it. */
 void sandbox_make(struct sandbox *s, const char *folder, bool read);
-/* From here on nothing else can be opened, by all threads to come. Takes no_new_privs, and releases *s. 0; -ENOSYS: not on
- * this kernel, or with sanitizers, which open files at the end; other -errno. */
+/* Forbids opening anything else, to this thread and those it starts. Sets no_new_privs and releases *s. 0; -ENOSYS on
+ * a kernel without Landlock, or with sanitizers, which open files at the end; or another -errno. */
 int sandbox_enter(struct sandbox *s);
 
-/* A system call that is allowed, as far as `mask` of an argument has `value`; mask 0: whatever its arguments. */
+/* A system call that is allowed if the bits `mask` of an argument are `value`; mask 0: with any arguments. */
 struct sandbox_call {
 	int number; /* SYS_ */
 	uint8_t argument;
 	uint32_t mask, value;
 };
-/* Nothing but these from here on, often used ones first: others fail with EPERM, or with `kill` end the process. Needs
- * no_new_privs. clone3() is said not to be there: its flags lie in memory, which a filter cannot see. 0; -ENOSYS: not on
- * this architecture; other -errno. */
+/* Allows these calls only; put frequent ones first. Others fail with EPERM, or with `kill` end the process. Needs
+ * no_new_privs. clone3() fails with ENOSYS, because a filter cannot see its flags, which are in memory. 0; -ENOSYS on
+ * other architectures; or another -errno. */
 int sandbox_calls(const struct sandbox_call *allowed, size_t n, bool kill);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * Statistics of small samples, for verdicts that hold: Student's t, Welch's comparison of two means, the exact
- * permutation test, the false discovery rate, and what a series that resembles itself is worth.
+ * Statistics of small samples: Student's t, Welch's comparison of two means, the exact rank sum test, the false
+ * discovery rate, and the worth of autocorrelated series.
  *
- * Everything takes doubles that are there: a caller leaves out what is missing. A result that is not defined for its
- * input (a variance of one value) is NaN.
+ * Callers leave out missing values. A result that is not defined for its input, such as the variance of one value, is
+ * NaN.
  */
 #ifndef COMMON_STATISTICS_H
 #define COMMON_STATISTICS_H
@@ -13,13 +13,13 @@
 
 /* P(T <= t) of Student's distribution with df > 0 degrees of freedom (NIST DLMF 8.17); df may be infinite. */
 double statistics_t_cdf(double t, double df);
-/* The t at which statistics_t_cdf() is p; 0 < p < 1. Relative error below 1e-10. */
+/* The t for which statistics_t_cdf() is p; 0 < p < 1. Relative error below 1e-10. */
 double statistics_t_quantile(double p, double df);
 
 struct statistics_sample {
 	size_t n;
 	double mean;
-	double variance; /* of one value, with n - 1; NaN for n < 2 */
+	double variance; /* of one value, divided by n - 1; NaN for n < 2 */
 };
 struct statistics_sample statistics_of(const double *x, size_t n);
 
@@ -29,32 +29,32 @@ struct statistics_estimate {
 	double error; /* standard error; 0: known exactly */
 	double df;    /* degrees of freedom of the error; infinite: the error itself is known */
 };
-/* A mean and its error; of one value NaN. */
+/* A mean and its error, which is NaN for one value. */
 struct statistics_estimate statistics_estimate_of(struct statistics_sample s);
-/* b - a for independent estimates, by the same rule. */
+/* b - a for independent estimates, with Welch's degrees of freedom. */
 struct statistics_estimate statistics_difference(struct statistics_estimate a, struct statistics_estimate b);
-/* Two-sided p of "the value is `against`". */
+/* Two-sided p of the hypothesis that the value is `against`. */
 double statistics_p(struct statistics_estimate e, double against);
-/* Half of the interval that holds the value with probability `level` (0.95). */
+/* Half the width of the confidence interval of `level` (0.95). */
 double statistics_half_width(struct statistics_estimate e, double level);
 
 #define STATISTICS_RANKS_MAX 32 /* values of both sides */
-/* Two-sided p of the exact rank sum test (Wilcoxon 1945), ties with their mean rank: the share of all ways to deal the
- * ranks out that lie at least this far from the expectation. NaN: more than STATISTICS_RANKS_MAX values. */
+/* Two-sided p of the exact rank sum test (Wilcoxon 1945) with mean ranks for ties: the share of all assignments of
+ * ranks that lie at least this far from the expectation. NaN for more than STATISTICS_RANKS_MAX values. */
 double statistics_rank_sum(const double *a, size_t n_a, const double *b, size_t n_b);
 
 /* q[i] for p[i] by Benjamini and Hochberg (1995): the smallest false discovery rate at which i would be among the
- * discoveries. A p that is NaN takes no part and has a q of NaN. 0 or -ENOMEM. */
+ * discoveries. A p of NaN does not count, and its q is NaN. 0 or -ENOMEM. */
 int statistics_false_discovery(const double *p, double *q, size_t n);
 
-/* The mean of a series and its standard error by `batches` batch means (ten: Schmeiser 1982), for n >= 2 * batches;
- * below that every value is its own batch. df is the number of batches less one. */
+/* The mean of a series, and its standard error by `batches` batch means (ten: Schmeiser 1982). With n < 2 * batches
+ * every value is a batch. df is the number of batches less one. */
 struct statistics_estimate statistics_batch_means(const double *x, size_t n, size_t batches);
-/* Integrated autocorrelation time in samples, at least 1: a series of n is worth n over this (Sokal's automatic
- * window, c = 5). 1 for a constant series. */
+/* Integrated autocorrelation time in samples, at least 1 (Sokal's automatic window, c = 5); 1 for a constant series.
+ * A series of n samples is worth n divided by it. */
 double statistics_autocorrelation_time(const double *x, size_t n);
 
-/* Pseudorandom numbers that are the same everywhere (xorshift64*): tests by chance have to be repeatable. */
+/* Pseudorandom numbers that are the same everywhere (xorshift64*), so that results are repeatable. */
 struct statistics_random {
 	uint64_t state; /* not 0 */
 };

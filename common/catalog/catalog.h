@@ -1,6 +1,6 @@
 /*
- * Counters that the kernel does not describe itself: names, units, scopes, widths. Only data; both programs may read
- * it, and sources turn rows into counters of a recording.
+ * Counters that the kernel does not describe: names, units, widths. Data for both programs; sources turn rows into
+ * counters of a recording.
  */
 #ifndef COMMON_CATALOG_CATALOG_H
 #define COMMON_CATALOG_CATALOG_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Values equal those of format/model.h, which this folder may not include; a test holds them together. */
+/* Values equal those of format/model.h, which this folder may not include; a test compares them. */
 enum catalog_semantics {
 	CATALOG_CUMULATIVE = 0,
 	CATALOG_DELTA = 1,
@@ -33,9 +33,9 @@ enum catalog_type {
 };
 
 /*
- * `name` is the counter's full name ("stat.user"). A '*' in it is the member's place: the source replaces it
- * ("cpuidle.time.*" -> "cpuidle.time.c1") and the text before ".*" is the family. `key` is what the kernel's file
- * calls it ("user" column, "nr_free_pages", "time"), for sources that match by it.
+ * `name` is the counter's full name ("stat.user"). The source replaces a '*' in it by the member's name
+ * ("cpuidle.time.*" -> "cpuidle.time.c1"); the text before ".*" is the family. `key` is the counter's name in the
+ * kernel's file ("user" column, "nr_free_pages", "time"), for sources that match by it.
  */
 struct catalog_counter {
 	const char *source;
@@ -58,9 +58,9 @@ struct catalog_table {
 };
 extern const struct catalog_table catalog_tables[]; /* ends with source NULL */
 
-/* Rows of one source; n is set. NULL if there is none. */
+/* The *n rows of a source; NULL if there is none. */
 const struct catalog_counter *catalog_source(const char *source, size_t *n);
-/* The row of that key; NULL if there is none. */
+/* The row with this key; NULL if there is none. */
 const struct catalog_counter *catalog_find(const char *source, const char *key);
 
 #endif

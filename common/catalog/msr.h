@@ -1,17 +1,17 @@
 /*
- * Model-specific registers of x86: where they are, what one of them belongs to, and whether it runs. Whether a
- * machine has a register is found by reading it; addresses of Intel and AMD do not collide.
+ * Model-specific registers of x86: addresses, scopes, and when to read them. pmrec finds out whether a machine has a
+ * register by reading it; addresses of Intel and AMD do not collide.
  */
 #ifndef COMMON_CATALOG_MSR_H
 #define COMMON_CATALOG_MSR_H
 
 #include "common/catalog/catalog.h"
 
-/* What shares one register. */
+/* Which CPUs share one register. */
 enum catalog_msr_scope {
 	CATALOG_MSR_CPU,
 	CATALOG_MSR_CORE,
-	CATALOG_MSR_MODULE, /* cores that share an L2 cache, where the kernel calls them a cluster; else the core */
+	CATALOG_MSR_MODULE, /* cores with one L2 cache, if the kernel calls them a cluster; else the core */
 	CATALOG_MSR_PACKAGE,
 	CATALOG_MSR_SYSTEM,
 	CATALOG_MSR_SCOPES
@@ -24,11 +24,11 @@ enum catalog_msr_use {
 };
 
 struct catalog_msr {
-	struct catalog_counter counter; /* name ("msr.aperf") and help stand for one-time values, too */
+	struct catalog_counter counter; /* name ("msr.aperf") and help hold for one-time values, too */
 	uint32_t address;
 	uint8_t scope;      /* catalog_msr_scope */
 	uint8_t use;        /* catalog_msr_use */
-	const char *manual; /* where it is documented: "SDM" is Intel's, volume 4, "APM" and "PPR" are AMD's */
+	const char *manual; /* the document: "SDM" is Intel's, volume 4, "APM" and "PPR" are AMD's */
 };
 
 extern const struct catalog_msr catalog_msrs[]; /* ends with address 0 */

@@ -1,7 +1,7 @@
 /*
- * The event language of `-e`: perf's, in two steps. event_parse() reads the text alone and knows no machine;
- * event_resolve() looks names up in a *view* of PMUs and tracepoints and gives attr words. The view is filled
- * by pmrec from sysfs and by pmrep from a recording, so that the same text means the same on both sides.
+ * The event language of `-e`, which is perf's, in two steps. event_parse() reads the text and knows no machine;
+ * event_resolve() looks names up in a view of PMUs and tracepoints and fills in attr words. pmrec fills the view from
+ * sysfs and pmrep from a recording, so that a text means the same to both.
  *
  *   list  = item { "," item }
  *   item  = event | [ name ] "{" event { "," event } "}" [ ":" modifiers ]
@@ -45,16 +45,16 @@ struct event_alias {
 struct event_pmu;
 struct event_term;
 
-/* What is known about PMUs beyond their format files. Both functions may append lines to `notes`; both return -EINVAL
- * with the rule in *e. */
+/* Rules for PMUs beyond their format files. Both functions may append lines to `notes`, and return -EINVAL with the
+ * rule in *e for what they refuse. */
 struct event_pmu_hooks {
-	/* 1: the term was put into the words; 0: it is to be taken as any other. */
+	/* 1: the term is in the words now; 0: it is a term like any other. */
 	int (*term)(const struct event_pmu *pmu, const struct event_term *t, uint64_t config[EVENT_CONFIGS],
 		    struct buf *notes, struct error *e);
-	/* All terms are in: adds what was left out, refuses what cannot stand together. 0 or -EINVAL. */
+	/* After all terms: adds defaults, refuses terms that exclude each other. 0 or -EINVAL. */
 	int (*finish)(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], struct buf *notes,
 		      struct error *e);
-	/* A group that the user wrote over several PMUs is refused, not taken apart. */
+	/* A group over several PMUs is refused, not split. */
 	bool strict_groups;
 };
 
@@ -64,10 +64,10 @@ struct event_pmu {
 	const struct event_pmu_hooks *hooks; /* or NULL */
 	void *hook_data;                     /* borrowed */
 	uint32_t type;                       /* attr.type */
-	bool core;                           /* counts what CPUs execute: takes hardware, cache and raw events */
-	bool uncore;                         /* has a cpumask: counts only there, and no tasks */
-	char *cpus;                          /* the CPUs where it is to be opened, list notation; NULL: all */
-	char *identifier;                    /* which model of the device it is, or NULL */
+	bool core;                           /* counts what CPUs execute; takes hardware, cache and raw events */
+	bool uncore;                         /* has a cpumask; counts only there, and no tasks */
+	char *cpus;                          /* where to open it, in list notation; NULL: all CPUs */
+	char *identifier;                    /* the model of the device, or NULL */
 	struct event_format *format;
 	size_t n_formats;
 	struct event_alias *alias;
@@ -76,15 +76,15 @@ struct event_pmu {
 
 typedef int (*event_tracepoint_fn)(void *arg, const char *system, const char *name, uint64_t id);
 
-/* What is in it, not the struct itself. */
+/* Frees the contents, not the struct. */
 void event_pmu_release(struct event_pmu *pmu);
 
 struct event_view {
 	const struct event_pmu *pmu;
 	size_t n_pmus;
-	/* Calls found() for every tracepoint that matches both globs, sorted by name. The number of matches,
-	 * or -errno: -ENODEV if there are no tracepoints to be seen, -EACCES if they may not be looked at, or
-	 * what found() returned. */
+	/* Calls found() for every tracepoint that matches both globs, sorted by name. Returns the number of matches,
+	 * or -ENODEV without tracepoints, -EACCES without the right to see them, or what found() returned if not
+	 * 0. */
 	int (*tracepoints)(void *data, const char *system, const char *name, event_tracepoint_fn found, void *arg);
 	void *data;
 };
@@ -118,7 +118,7 @@ static inline unsigned event_mods_precise(uint32_t mods)
 }
 /* Appends the letters in the canonical order. */
 void event_mods_print(uint32_t mods, struct buf *out);
-/* Letters to bits. 0, or the place (from 1) of the first letter that is wrong there. */
+/* Letters to bits. 0, or the place (from 1) of the first wrong letter. */
 size_t event_mods_parse(const char *text, size_t len, uint32_t *mods);
 
 /* ---- the parsed text ---- */
@@ -127,7 +127,7 @@ enum event_form {
 	EVENT_NAME,       /* name */
 	EVENT_PMU,        /* name/terms/ */
 	EVENT_TRACEPOINT, /* name:event */
-	EVENT_RAW,        /* config; name holds the word, which may be an event's name after all ("read") */
+	EVENT_RAW,        /* config; name holds the word, which may turn out to be an event's name ("read") */
 	EVENT_NUMERIC,    /* type:config */
 	EVENT_BREAKPOINT, /* config: address, type: access bits, length */
 };
@@ -149,7 +149,7 @@ struct event_node {
 	struct event_term *term; /* owned */
 	size_t n_terms;
 	uint32_t mods;
-	uint32_t column, end; /* its text, from 0, without the modifiers of its group */
+	uint32_t column, end; /* of its text, from 0, without the group's modifiers */
 	uint32_t group;       /* index into list->group, or EVENT_NONE */
 };
 #define EVENT_NONE UINT32_MAX
@@ -168,18 +168,17 @@ struct event_list {
 	size_t n_groups;
 };
 
-/* -EINVAL with a message that names the column (from 1), -E2BIG, -ENOMEM. */
+/* The caller frees *list. 0, -EINVAL with a message that names the column (from 1), -E2BIG or -ENOMEM. */
 int event_parse(struct event_list **list, const char *text, struct error *e);
 void event_list_free(struct event_list *list);
-/* Terms alone, as they stand in a sysfs events/NAME file. Returns their number or -errno; owned by the
- * caller. */
+/* Terms alone, as in a sysfs events/NAME file. Returns their number or -errno; the caller frees them. */
 int event_terms_parse(struct event_term **terms, const char *text, struct error *e);
 void event_terms_free(struct event_term *terms, size_t n);
 
 /* ---- events with meaning ---- */
 
 struct event {
-	char *name;         /* owned; canonical text: parses to this very event on this machine */
+	char *name;         /* owned; canonical text, which parses to this event on this machine */
 	size_t body;        /* bytes of `name` before the modifiers */
 	char *display;      /* owned; name=... or what the user wrote */
 	char *text;         /* owned; what the user wrote */
@@ -195,14 +194,14 @@ struct event {
 	char *group_name;   /* owned, or NULL */
 	bool per_pkg, snapshot, percore;
 	bool named;       /* display is the user's name=... */
-	bool kernel_only; /* happens in the kernel: with exclude_kernel it would always read 0 */
+	bool kernel_only; /* happens in the kernel only: always 0 with exclude_kernel */
 	bool core;        /* counts what CPUs execute */
 	bool uncore;
 	int8_t inherit;    /* term inherit: 1, no-inherit: 0, neither: -1 */
-	uint32_t group;    /* > 0: number of the braces it stands in, one number for each PMU in them; 0: alone */
-	uint32_t wildcard; /* > 0: events that one text was expanded to have the same number */
-	uint32_t parsed;   /* place of the text in everything that was resolved into the set */
-	int missing;       /* 0, or a positive errno: the name looks right, but cannot be looked up */
+	uint32_t group;    /* > 0: number of its braces, with a number for each PMU in them; 0: alone */
+	uint32_t wildcard; /* > 0: the same for all events that one text expanded to */
+	uint32_t parsed;   /* which text of all that were resolved into the set */
+	int missing;       /* 0, or a positive errno: the name is well formed, but cannot be looked up */
 };
 
 struct event_set {
@@ -211,51 +210,49 @@ struct event_set {
 	uint32_t groups, wildcards, parsed; /* numbers given so far */
 };
 
-/* Appends the events of the list. Remarks for the user (a member taken out of its group) go to `notes`, one
- * line each. -EINVAL or -ENOENT with a message that names column and near misses; then the set is as before.
- */
+/* Appends the events of the list. Remarks for the user, such as a member taken out of its group, go to `notes`, one
+ * per line. 0, or -EINVAL or -ENOENT with a message that names column and near misses; the set is then unchanged. */
 int event_resolve(const struct event_list *list, const struct event_view *view, struct event_set *set,
 		  struct buf *notes, struct error *e);
 void event_set_release(struct event_set *set);
-/* Removes the column from the message of event_resolve(), for callers whose text the user did not write alone. */
+/* Removes the column from a message of event_resolve(), for texts that the user did not write. */
 void event_error_plain(struct error *e);
-/* Frees what one event owns; for callers that remove it from a set. */
+/* Frees the contents of one event, to remove it from a set. */
 void event_release(struct event *ev);
-/* Canonical text with other modifiers, as when the kernel part was refused. Replaces event->name and ->mods.
- * 0 or -ENOMEM. */
+/* Replaces ->mods, and ->name to match; for example when the kernel part was refused. 0 or -ENOMEM. */
 int event_set_mods(struct event *event, uint32_t mods);
 
 /* ---- pieces ---- */
 
-/* Deals `value` out to the bits of a format file's text. -EINVAL (text), -ERANGE with *max set to what would
- * fit. */
+/* Distributes `value` over the bits that a format file names. 0, -EINVAL for its text, or -ERANGE with the largest
+ * value in *max. */
 int event_format_pack(const char *format, uint64_t value, uint64_t config[EVENT_CONFIGS], uint64_t *max);
-/* Does the PMU called `name` answer to `pattern`: exact, without suffix ("uncore_imc" for uncore_imc_0), a
- * glob, or parts in their order ("hisi_sccl,ddrc" for hisi_sccl1_ddrc3). */
+/* Whether `pattern` means the PMU `name`: exactly, without its suffix ("uncore_imc" for uncore_imc_0), as a glob, or
+ * with parts in order ("hisi_sccl,ddrc" for hisi_sccl1_ddrc3). */
 bool event_pmu_matches(const char *pattern, const char *name);
 
 /*
- * Tool events: numbers that the tool itself knows (perf's PMU "tool"). The type is perf's, so that attr words of the
- * two mean the same; the kernel knows no such type.
+ * Tool events: numbers that the tool itself knows (perf's PMU "tool"). The kernel has no such type; it is perf's, so
+ * that attr words mean the same.
  */
 #define EVENT_TYPE_TOOL 0xfffffffeu
 enum event_tool {
-	EVENT_TOOL_DURATION_TIME = 1, /* ns that were counted */
+	EVENT_TOOL_DURATION_TIME = 1, /* ns counted */
 	EVENT_TOOL_USER_TIME,         /* ns of CPU time in user mode */
 	EVENT_TOOL_SYSTEM_TIME,       /* ns of CPU time in the kernel */
-	EVENT_TOOL_HAS_PMEM,          /* 1: there is persistent memory */
+	EVENT_TOOL_HAS_PMEM,          /* 1: the machine has persistent memory */
 	EVENT_TOOL_NUM_CORES,
 	EVENT_TOOL_NUM_CPUS, /* present */
 	EVENT_TOOL_NUM_CPUS_ONLINE,
 	EVENT_TOOL_NUM_DIES,
 	EVENT_TOOL_NUM_PACKAGES,
-	EVENT_TOOL_SLOTS,           /* of an Arm core: instructions that it can retire in a cycle */
-	EVENT_TOOL_SMT_ON,          /* 1: a core has several threads that are online */
+	EVENT_TOOL_SLOTS,           /* instructions that an Arm core can retire in a cycle */
+	EVENT_TOOL_SMT_ON,          /* 1: a core has several online threads */
 	EVENT_TOOL_SYSTEM_TSC_FREQ, /* Hz of TSC or CNTVCT */
-	EVENT_TOOL_CORE_WIDE,       /* 1: what is counted includes all threads of a core */
+	EVENT_TOOL_CORE_WIDE,       /* 1: counts include all threads of a core */
 	EVENT_TOOL_TARGET_CPU,      /* 1: CPUs are counted rather than tasks */
 };
-/* Fills in the PMU "tool"; with `slots` only where the kernel tells them: on x86 that is another event's name. 0 or
+/* Fills in the PMU "tool". Set `slots` only if the kernel reports them; on x86 another event has that name. 0 or
  * -ENOMEM. */
 int event_tool_pmu(struct event_pmu *pmu, bool slots);
 
@@ -263,18 +260,18 @@ int event_tool_pmu(struct event_pmu *pmu, bool slots);
 struct event_default {
 	const char *name;
 	unsigned detailed;  /* how many -d it takes */
-	bool if_described;  /* only where a core PMU says that it has it */
-	const char *beside; /* only of core PMUs that have it and this one, too; or NULL */
+	bool if_described;  /* only if sysfs has it in a core PMU */
+	const char *beside; /* only on core PMUs that have this event as well; or NULL */
 	enum {
 		EVENT_DEFAULT_OF_ALL,
-		EVENT_DEFAULT_OF_TASKS, /* a CPU has no tasks of its own: its clock is perf's choice there */
+		EVENT_DEFAULT_OF_TASKS, /* for CPUs perf counts their clock instead */
 		EVENT_DEFAULT_OF_CPUS,
-		EVENT_DEFAULT_OF_TURBOSTAT /* of all CPUs, and not perf's; -d has others in their place */
+		EVENT_DEFAULT_OF_TURBOSTAT /* on all CPUs; not perf's, and -d replaces them */
 	} only;
 };
 extern const struct event_default event_defaults[]; /* in perf's order; ends with name NULL */
 
-/* Events that are built into the kernel's interface. */
+/* Events of the kernel's interface itself. */
 struct event_symbol {
 	const char *name;
 	const char *alias; /* or NULL */
@@ -287,17 +284,16 @@ struct event_symbol {
 extern const struct event_symbol event_symbols[]; /* ends with name NULL */
 const struct event_symbol *event_symbol_find(const char *name);
 /*
- * Units: UCUM's, as recordings have them, and perf's words for the same, as the kernel's .unit files and vendors' events
- * have them. A text that neither knows stays as it is.
+ * Units: recordings use UCUM; .unit files and vendors' events use perf's words. An unknown text stays as it is.
  */
 const char *event_unit_ucum(const char *perf);
 const char *event_unit_perf(const char *ucum);
-/* "L1-dcache-load-misses" and all other spellings to config. 0, -ENOENT (no such name), -EINVAL (a cache that
- * has no such operation). */
+/* "L1-dcache-load-misses", in all its spellings, to config. 0, -ENOENT for an unknown name, -EINVAL for a cache that
+ * lacks the operation. */
 int event_cache_parse(const char *name, uint64_t *config);
 /* The canonical spelling; at least 40 bytes. */
 void event_cache_name(uint64_t config, char *name, size_t size);
-/* Calls each() with every cache event that exists; ends when it returns non-zero. */
+/* Calls each() for every cache event, until it returns non-zero; returns that, or 0. */
 int event_cache_each(int (*each)(void *arg, const char *name, uint64_t config), void *arg);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * Definitions of metrics: rows of C tables, or objects of a vendor's JSON file. Data only; who owns the numbers
- * evaluates them.
+ * Definitions of metrics: rows of C tables, or objects of a vendor's JSON file.
  */
 #ifndef COMMON_METRIC_METRIC_H
 #define COMMON_METRIC_METRIC_H
@@ -13,7 +12,7 @@
 
 enum metric_better { METRIC_NEUTRAL, METRIC_HIGHER, METRIC_LOWER };
 
-/* The lowest level at which the metric means something. */
+/* The lowest level at which the metric is meaningful. */
 enum metric_scope {
 	METRIC_ANY, /* that of its inputs */
 	METRIC_CPU,
@@ -36,31 +35,31 @@ enum metric_grouping {
 };
 
 /*
- * One metric. If `each` names a counter family ("cpuidle.time"), the row stands for one metric a member of it:
- * every '*' is replaced by the member's name in `display` and `help`, by its lower-case form in `name`, and in
- * `expr` by what follows the last dot of the counter's name, except behind a blank, where it multiplies.
+ * One metric. If `each` names a family of counters ("cpuidle.time"), the row means one metric for each member: every
+ * '*' is replaced by the member's name in `display` and `help`, by its lower-case form in `name`, and in `expr` by
+ * what follows the last dot of the counter's name. Behind a blank, a '*' in `expr` multiplies.
  */
 struct metric {
 	const char *name;       /* stable id, [a-z0-9_.]+; unique */
 	const char *display;    /* column head in tables */
-	const char *aliases;    /* further names that --show takes, comma separated; or NULL */
-	const char *categories; /* comma separated: "idle,sysfs"; or NULL */
+	const char *aliases;    /* other names that --show takes, separated by commas; or NULL */
+	const char *categories; /* separated by commas: "idle,sysfs"; or NULL */
 	const char *each;       /* counter family, or NULL */
-	const char *unit;       /* UCUM, as csv and json say it: "%", "MHz", "W", "1/s", "Cel" */
+	const char *unit;       /* UCUM: "%", "MHz", "W", "1/s", "Cel" */
 	const char *expr;
-	const char *otherwise; /* formulas for recordings that lack what expr needs, tried in turn; ';' between */
-	const char *when;      /* literal without '#': where it is 0 the metric is not shown by default; or NULL */
+	const char *otherwise; /* formulas for recordings that lack inputs of expr, tried in turn; separated by ';' */
+	const char *when;      /* literal without '#'; the metric is hidden by default where it is 0; or NULL */
 	const char *help;      /* one sentence */
-	const char *threshold; /* expression of counters, as `expr`: non-zero is bad; or NULL */
-	const char *threshold_otherwise; /* others for recordings that lack what it needs, as `otherwise` */
-	const char *ungrouped_in;        /* categories: asked for by these, its events are not grouped; or NULL */
+	const char *threshold; /* expression like `expr`; non-zero is bad; or NULL */
+	const char *threshold_otherwise; /* for recordings that lack its inputs, like `otherwise` */
+	const char *ungrouped_in;        /* categories by which its events are not grouped; or NULL */
 	enum metric_grouping grouping;
 	double margin; /* smallest relative change that matters to `diff`; 0: the default, 0.02 */
 	enum metric_scope scope;
 	enum metric_better better;
 	unsigned char precision; /* decimals in tables */
 	bool default_on;
-	bool inherits; /* what counts for more than a place of `scope` goes to each: a core's to its CPUs */
+	bool inherits; /* a counter of a larger place goes to each place of `scope`: a core's to its CPUs */
 };
 
 /* All built-in tables; the last has NULL rows. */
@@ -71,29 +70,28 @@ struct metric_table {
 };
 extern const struct metric_table metric_tables[];
 
-/* A set of metrics of a vendor (perf's JSON schema: MetricName, MetricExpr, MetricGroup, ScaleUnit, MetricThreshold,
- * MetricConstraint, ArchStdEvent, BriefDescription ...), from a file or a folder of files. Objects that are no
- * metrics are skipped. A metric that refers to other metrics of the same set is expanded. MetricName is display and
- * alias; `name` is made from it. None is shown by default. A metric whose formula cannot be understood, or that
- * refers to itself, is left out and named in `skipped`, unless it is the only kind there is: then that is the
- * error. */
+/* A vendor's metrics (perf's JSON schema: MetricName, MetricExpr, MetricGroup, ScaleUnit, MetricThreshold,
+ * MetricConstraint, ArchStdEvent, BriefDescription ...), from a file or a folder of files. Other objects are ignored.
+ * References to metrics of the same set are expanded. MetricName becomes display and alias, and `name` is made from
+ * it. None is shown by default. `skipped` names metrics with an invalid formula, or that refer to themselves; if
+ * there are no others, that is the error. */
 struct metric_set {
 	struct metric *row; /* owned with all strings; ScaleUnit's factor is part of expr */
 	size_t n;
-	struct buf skipped; /* a line a metric: its name and why */
+	struct buf skipped; /* lines with a metric's name and the reason */
 };
-/* 0 or -errno, and then the set is empty; -ENOTSUP in a build without JSON. */
+/* 0, or -errno with an empty set; -ENOTSUP in a build without JSON. */
 int metric_set_load(struct metric_set *set, const char *path, struct error *e);
-/* The same; a folder with a mapfile.csv stands for the one that it names for `cpuid` ("GenuineIntel-6-55-7"; NULL:
- * not known, which is an error there). */
+/* The same. A folder with a mapfile.csv stands for the folder that it names for `cpuid` ("GenuineIntel-6-55-7");
+ * there, NULL for an unknown CPU is an error. */
 int metric_set_load_for(struct metric_set *set, const char *path, const char *cpuid, struct error *e);
 int metric_set_load_text(struct metric_set *set, const char *text, size_t len, struct error *e);
 struct json;
-/* Appends the metrics of a file or a folder to an array of objects in perf's schema, with their descriptions or
- * without; of a file that is for one kind of cores, those of the PMU `pmu` (or NULL). 0 or -errno. */
+/* Appends the metrics of a file or a folder to an array of objects in perf's schema, with descriptions if `help`.
+ * `pmu` is the PMU of the kind of cores that the file is for, or NULL. 0 or -errno. */
 int metric_files_copy(const char *path, const char *pmu, bool help, struct json *to, struct error *e);
 void metric_set_release(struct metric_set *set);
-/* What a row of a set owns. */
+/* Frees what a row of a set owns. */
 void metric_row_release(struct metric *row);
 
 #endif

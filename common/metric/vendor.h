@@ -1,11 +1,11 @@
-/* Between the files that a vendor's metrics come from and what is made of them; metric.h is for everyone else. */
+/* Between the readers of vendors' files and common/metric/; metric.h is for everyone else. */
 #ifndef COMMON_METRIC_VENDOR_H
 #define COMMON_METRIC_VENDOR_H
 
 #include "common/json.h"
 #include "common/metric/metric.h"
 
-/* Arrays of objects; what they hold besides is no metric. */
+/* Arrays of objects, of which some are metrics. */
 struct vendor_docs {
 	struct json **doc; /* owned */
 	size_t n;
@@ -13,10 +13,10 @@ struct vendor_docs {
 	size_t n_standards;
 };
 
-/* As metric_set_load(), from what was read. */
+/* As metric_set_load(), from files that were read. */
 int vendor_load(struct metric_set *set, const struct vendor_docs *docs, struct error *e);
 
-/* Appends the metrics to an array, as objects with what vendor_load() looks at. 0 or -ENOMEM. */
+/* Appends the metrics to an array, with the members that vendor_load() reads. 0 or -ENOMEM. */
 int vendor_copy(const struct vendor_docs *docs, bool help, struct json *to);
 
 #endif
