@@ -1,8 +1,8 @@
 /*
- * The numbers of up to 128 snapshots. The same struct goes into the writer and comes out of the reader.
+ * The numbers of up to 128 snapshots, for the writer and from the reader.
  *
- * Memory is column by column: the value of column c (order: model.h, struct pm_group) in row r is
- * v[c * stride + r]. A recorder writes its samples straight into place.
+ * Column c (in the order of struct pm_group, model.h) has its value of row r at v[c * stride + r]. A recorder writes
+ * samples directly into place.
  */
 #ifndef FORMAT_CHUNK_H
 #define FORMAT_CHUNK_H
@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One reading of all clocks, taken together. A clock that cannot be read is 0. */
+/* One reading of all clocks. A clock that cannot be read is 0. */
 struct pm_clocks {
-	uint64_t monotonic;     /* ns; the time of everything else in the recording */
+	uint64_t monotonic;     /* ns; all other times in a recording are of this clock */
 	uint64_t monotonic_raw; /* ns */
 	uint64_t realtime;      /* ns since 1970 UTC; 0 in a recording without absolute time */
 	uint64_t boottime;      /* ns */
@@ -22,26 +22,25 @@ struct pm_clocks {
 
 enum pm_snapshot_flags {
 	PM_SNAPSHOT_TICK = 0,        /* at its tick */
-	PM_SNAPSHOT_FORCED = 1 << 0, /* asked for by signal, newline or control */
-	PM_SNAPSHOT_FIRST = 1 << 1,  /* first of a segment: starts deltas */
+	PM_SNAPSHOT_FORCED = 1 << 0, /* requested by signal, newline or control */
+	PM_SNAPSHOT_FIRST = 1 << 1,  /* first of a segment: no difference to the one before */
 	PM_SNAPSHOT_LAST = 1 << 2,   /* last of a segment */
 };
 
 struct pm_chunk_group {
 	uint32_t group;   /* id */
 	uint64_t *v;      /* columns x stride; times are absolute CLOCK_MONOTONIC ns */
-	uint16_t *status; /* same shape: pm_reason of each value; NULL: all are valid. Only the value
-				   columns are looked at; for time columns it is 0. */
+	uint16_t *status; /* same shape: pm_reason of each value, 0 for time columns; NULL: all are valid */
 	size_t stride;    /* rows allocated, >= rows */
 	bool absent;      /* reader: not in this chunk, or not selected; v is then NULL */
 };
 
 struct pm_chunk {
 	uint32_t run;            /* 1, or the number of the run with -r */
-	uint32_t segment;        /* rises by one where deltas must not cross */
+	uint32_t segment;        /* rises by one where differences must not cross */
 	uint32_t rows;           /* 1 ... PM_CHUNK_ROWS */
-	const uint64_t *tick;    /* [rows]: CLOCK_MONOTONIC ns that each snapshot was planned for; ascending */
-	const uint64_t *number;  /* [rows]: tick numbers since the start, lost ticks included; ascending */
+	const uint64_t *tick;    /* [rows]: CLOCK_MONOTONIC ns at which each snapshot was due; ascending */
+	const uint64_t *number;  /* [rows]: tick numbers since the start, counting lost ticks; ascending */
 	const uint8_t *flags;    /* [rows]: pm_snapshot_flags */
 	struct pm_clocks clocks; /* read when the chunk was opened */
 	struct pm_chunk_group *group;

@@ -1,14 +1,14 @@
-/* CRC-32C (Castagnoli, as in iSCSI: RFC 3720, 12.1 and B.4; reflected polynomial 0x82f63b78): by the instruction of
- * the CPU where there is one. */
+/* CRC-32C (Castagnoli, as in iSCSI: RFC 3720, 12.1 and B.4; reflected polynomial 0x82f63b78), with the CPU's
+ * instruction if it has one. */
 #ifndef FORMAT_CRC32C_H
 #define FORMAT_CRC32C_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of one stretch of bytes; crc32c("123456789") is 0xe3069283. */
+/* The checksum of "123456789" is 0xe3069283. */
 uint32_t crc32c(const void *data, size_t len);
-/* By tables, wherever it runs: for tests, and for CPUs without the instruction. */
+/* By tables, for tests and for CPUs without the instruction. */
 uint32_t crc32c_portable(const void *data, size_t len);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Frames (SPEC.md, "Frames"): the shell around every part of a recording.
+ * Frames (SPEC.md, "Frames"), which hold every part of a recording.
  */
 #ifndef FORMAT_FRAME_H
 #define FORMAT_FRAME_H
@@ -25,10 +25,10 @@ enum pm_frame_type {
 	PM_FRAME_INDEX = 10,
 	PM_FRAME_END = 11,
 };
-/* "header", "chunk", ...; NULL for a type that this version does not know. */
+/* "header", "chunk", ...; NULL for an unknown type. */
 const char *pm_frame_name(unsigned type);
 
-/* Whether numbers behind a frame that cannot be read depend on it. */
+/* Whether what follows a frame that cannot be read depends on it. */
 static inline bool pm_frame_critical(unsigned type)
 {
 	return type <= PM_FRAME_CHUNK || (type > PM_FRAME_END && type < 64 && !(type & (type < 48 ? 32 : 8)));
@@ -39,7 +39,7 @@ enum pm_meta_key {
 	PM_META_PAYLOAD = 1,    /* bytes of the payload; absent: 0 */
 	PM_META_CODEC = 2,      /* bodies: enum pm_body_codec; chunks: enum pm_codec */
 	PM_META_RAW = 3,        /* bytes of the payload before compression */
-	PM_META_REPEATED = 4,   /* true: says nothing that was not said before */
+	PM_META_REPEATED = 4,   /* true: all of it was written before */
 	PM_META_RUN = 5,        /* chunk: absent: 1 */
 	PM_META_SEGMENT = 6,    /* chunk: absent: 0 */
 	PM_META_ROWS = 7,       /* chunk: absent: 1 */
@@ -62,14 +62,14 @@ enum pm_meta_key {
 enum pm_body_codec {
 	PM_BODY_STORED = 0,
 	PM_BODY_ZSTD = 1,
-	PM_BODY_ZSTD_KNOWN = 2, /* with the frozen dictionary */
+	PM_BODY_ZSTD_KNOWN = 2, /* zstd with the frozen dictionary */
 };
 
 #define FRAME_MAGIC_LEN 12 /* tag, array head, bstr head, magic without the major version */
 extern const uint8_t frame_magic[FRAME_MAGIC_LEN];
 #define FRAME_TRAILER  5 /* the payload's checksum */
 #define FRAME_END_SIZE 64
-/* Enough bytes to see any head but its meta. */
+/* Bytes that hold any head without its meta. */
 #define FRAME_PROBE 64
 
 struct frame_head {
@@ -88,14 +88,14 @@ static inline uint64_t frame_len(const struct frame_head *h)
 }
 
 enum { FRAME_OK = 1, FRAME_SHORT = 0 };
-/* FRAME_OK; FRAME_SHORT with *need = bytes that must be there to go on; -EBADMSG: no frame, or damaged; -ENOTSUP: of
- * another major version, which is then *major. Nothing is believed before the head's checksum holds. */
+/* FRAME_OK; FRAME_SHORT, with *need as the number of bytes to continue; -EBADMSG: no frame, or damaged; -ENOTSUP: of
+ * another major version, *major. Uses nothing of the meta before the head's checksum holds. */
 int frame_parse(const uint8_t *data, size_t len, struct frame_head *h, size_t *need, unsigned *major);
 
-/* Appends a frame. Returns the checksum of its head. */
+/* Appends a frame, and returns the checksum of its head. */
 uint32_t frame_add(struct buf *out, unsigned type, uint64_t sequence, const uint8_t id[static 8],
 		   const struct buf *meta, const void *payload, size_t payload_len);
-/* The checksum as it stands in a trailer, `at` being the trailer's first byte. -EBADMSG if it is no trailer. */
+/* The checksum in the trailer at `at`. 0, or -EBADMSG if it is no trailer. */
 int frame_trailer(const uint8_t at[static FRAME_TRAILER], uint32_t *crc);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Index frames (SPEC.md, "Index"): where frames are, and the times of chunks. A convenience: all of it can be had by
- * hopping over the heads.
+ * Index frames (SPEC.md, "Index"): offsets of frames, and times of chunks. Readers can do without by hopping over the
+ * frames' heads.
  */
 #ifndef FORMAT_INDEX_H
 #define FORMAT_INDEX_H
@@ -19,7 +19,7 @@ struct index_entry {
 	uint16_t rows;           /* chunk */
 	uint8_t type;
 	bool key;      /* chunk: starts from absolute values */
-	bool repeated; /* definitions that were written before */
+	bool repeated; /* only definitions that were written before */
 };
 
 struct index_builder {
@@ -30,9 +30,9 @@ struct index_builder {
 void index_release(struct index_builder *b);
 /* 0, -ENOMEM, or -E2BIG beyond PM_MAX_CATALOG entries. */
 int index_add(struct index_builder *b, const struct index_entry *e);
-/* Appends the body for all entries and forgets them. The entries follow each other without a gap. */
+/* Appends the body for all entries, which must be contiguous, and removes them. */
 void index_encode(struct index_builder *b, struct buf *out);
-/* Appends the entries of a body; 0, -EBADMSG, -ENOMEM, -E2BIG. */
+/* Appends the entries of a body. 0, -EBADMSG, -ENOMEM or -E2BIG. */
 int index_decode(struct index_builder *b, const void *body, size_t len);
 
 #endif

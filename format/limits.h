@@ -1,6 +1,5 @@
 /*
- * Limits of a recording (SPEC.md, "Limits"). Readers enforce them before they allocate; writers never exceed
- * them; the fuzzers know them.
+ * Limits of a recording (SPEC.md, "Limits"). Readers enforce them before they allocate; writers do not exceed them.
  */
 #ifndef FORMAT_LIMITS_H
 #define FORMAT_LIMITS_H
@@ -23,15 +22,15 @@
 #define PM_MAX_PMUS      (1u << 14)
 #define PM_MAX_PROBES    (1u << 16)
 #define PM_MAX_INDEX     (1u << 20)   /* frames that one index frame may name */
-#define PM_MAX_CATALOG   (1u << 24)   /* key chunks and definitions that a reader keeps in mind for seeking */
-#define PM_FREE_COLUMNS  (256u << 10) /* columns of all groups that a recording may have whatever its size, ... */
-#define PM_BYTE_COLUMNS  64           /* ... and that each byte of definitions adds */
-#define PM_FREE_IDS      (4u << 20)   /* likewise: ids that lists name in short form */
+#define PM_MAX_CATALOG   (1u << 24)   /* key chunks and definitions that a reader remembers for seeking */
+#define PM_FREE_COLUMNS  (256u << 10) /* columns of all groups that any recording may have, ... */
+#define PM_BYTE_COLUMNS  64           /* ... and more for each byte of definitions */
+#define PM_FREE_IDS      (4u << 20)   /* the same for ids that lists name in short form */
 #define PM_BYTE_IDS      1024
-#define PM_FREE_VALUES   (8u << 20) /* likewise: values of chunks, by byte that was read */
+#define PM_FREE_VALUES   (8u << 20) /* the same for values of chunks, by bytes read */
 #define PM_BYTE_VALUES   1024
-#define PM_FREE_BODY     (1u << 20)   /* bytes that one compressed body may have whatever its size, ... */
-#define PM_BYTE_BODY     1000         /* ... and for each of its bytes as stored */
-#define PM_MAX_MODEL     (512u << 20) /* bytes that definitions may hold in memory, all in all */
+#define PM_FREE_BODY     (1u << 20)   /* bytes that any compressed body may expand to, ... */
+#define PM_BYTE_BODY     1000         /* ... and more for each stored byte */
+#define PM_MAX_MODEL     (512u << 20) /* bytes of memory for all definitions */
 
 #endif

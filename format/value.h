@@ -1,7 +1,7 @@
 /*
- * Typed values and maps with integer keys: how a recording stores everything but counter values. The number of a key
+ * Typed values and maps with integer keys, in which a recording stores everything but counter values. A key's number
  * is its privacy class (SPEC.md, "Privacy"): 1-99 technical, 100-199 identity of the machine, 200-299 person or
- * workload, 300-399 absolute time. Redaction needs only the number.
+ * workload, 300-399 absolute time. Redaction needs nothing else.
  */
 #ifndef FORMAT_VALUE_H
 #define FORMAT_VALUE_H
@@ -15,7 +15,7 @@ enum pm_value_kind {
 	PM_VALUE_S64, /* only negative numbers; others are PM_VALUE_U64 */
 	PM_VALUE_F64,
 	PM_VALUE_BOOL,
-	PM_VALUE_TEXT, /* UTF-8, may hold any character: escape before a terminal sees it */
+	PM_VALUE_TEXT, /* UTF-8 with any characters; escape it for terminals */
 	PM_VALUE_BYTES,
 	PM_VALUE_ARRAY,
 	PM_VALUE_MAP,
@@ -60,20 +60,20 @@ enum pm_privacy {
 	PM_PRIVACY_TIME = 3,      /* keys 300-399 */
 };
 
-/* What a key of a map reveals; keys of later kinds are held to be personal. */
+/* What a key reveals; keys from 400 on count as personal. */
 static inline enum pm_privacy pm_key_privacy(uint32_t key)
 {
 	return (enum pm_privacy)(key / 100 > 3 ? PM_PRIVACY_PERSON : key / 100);
 }
 
-/* Frees what the value owns; it is then U64 0. */
+/* Frees what the value owns, and sets it to U64 0. */
 void pm_value_release(struct pm_value *v);
-/* A copy with memory of its own. What *to held is not freed. 0 or -ENOMEM. */
+/* A deep copy. Does not free what *to held. 0 or -ENOMEM. */
 int pm_value_copy(struct pm_value *to, const struct pm_value *from);
-/* Same kind and same contents; doubles by their bits, so that a NaN equals itself. */
+/* Same kind and contents; doubles are equal if their bits are, so that a NaN equals itself. */
 bool pm_value_equal(const struct pm_value *a, const struct pm_value *b);
 
-/* Constructors; the result is owned by the caller. On lack of memory str.data or array.item is NULL. */
+/* Constructors; the caller owns the result. Without memory str.data or array.item is NULL. */
 struct pm_value pm_u64(uint64_t v);
 struct pm_value pm_s64(int64_t v);
 struct pm_value pm_f64(double v);
@@ -81,21 +81,21 @@ struct pm_value pm_bool(bool v);
 struct pm_value pm_text(const char *text);
 struct pm_value pm_text_n(const char *text, size_t len);
 struct pm_value pm_bytes(const void *data, size_t len);
-struct pm_value pm_array(uint32_t n); /* n items of U64 0, to be assigned */
+struct pm_value pm_array(uint32_t n); /* n items of U64 0 */
 
-/* Frees all fields; the map is then empty. */
+/* Frees all fields and empties the map. */
 void pm_map_release(struct pm_map *m);
-/* A copy with memory of its own. What *to held is not freed. 0 or -ENOMEM. */
+/* A deep copy. Does not free what *to held. 0 or -ENOMEM. */
 int pm_map_copy(struct pm_map *to, const struct pm_map *from);
 /* Same keys with equal values. */
 bool pm_map_equal(const struct pm_map *a, const struct pm_map *b);
-/* Adds or replaces; takes ownership of *v in every case. 0 or -ENOMEM (also for a failed constructor). */
+/* Adds or replaces; takes ownership of `v` in every case. 0, or -ENOMEM, also for a failed constructor. */
 int pm_map_set(struct pm_map *m, uint32_t key, struct pm_value v);
-/* Nothing happens if the key is not there. */
+/* Ignores a missing key. */
 void pm_map_remove(struct pm_map *m, uint32_t key);
-/* NULL if the key is not there. Valid until the map changes. */
+/* NULL if the key is missing. Valid until the map changes. */
 const struct pm_value *pm_map_get(const struct pm_map *m, uint32_t key);
-/* Shorthands; what is absent or of another kind gives the fallback. The text stays owned by the map. */
+/* The fallback if the key is missing or has another kind. The map owns the text. */
 const char *pm_map_text(const struct pm_map *m, uint32_t key, const char *fallback);
 uint64_t pm_map_u64(const struct pm_map *m, uint32_t key, uint64_t fallback);
 bool pm_map_bool(const struct pm_map *m, uint32_t key, bool fallback);

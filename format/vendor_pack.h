@@ -2,8 +2,8 @@
  * A pack of CPU vendors' events and metrics, sorted by CPU, so that a program reads only those of one CPU.
  *
  *   "PMVENDR1", length of the index (u32 LE), its CRC-32C (u32 LE), the index, and behind it zstd frames. The index is
- *   lines of words with TABs between:
- *   base OFFSET LENGTH RAW                  bytes that all other frames know (a dictionary); OFFSET is from the index's end
+ *   lines of words separated by TABs:
+ *   base OFFSET LENGTH RAW                  the dictionary of all other frames; OFFSET counts from the index's end
  *   set NAME EVENTS METRICS and OFFSET LENGTH RAW of its events (vendor_events_print()), of the sentences beside them,
  *                                           and of its metrics (an array of objects in perf's schema)
  *   cpu PATTERN NAME                        the set for the CPUs whose id the regular expression matches
@@ -23,7 +23,7 @@ enum vendor_part { VENDOR_ROWS, VENDOR_HELP, VENDOR_METRICS, VENDOR_PARTS };
 struct vendor_set {
 	char *name; /* owned */
 	uint32_t events, metrics;
-	struct buf text[VENDOR_PARTS]; /* to be written; empty of what was opened */
+	struct buf text[VENDOR_PARTS]; /* to be written; empty in an opened pack */
 	uint64_t offset[VENDOR_PARTS], length[VENDOR_PARTS], raw[VENDOR_PARTS];
 };
 
@@ -35,7 +35,7 @@ struct vendor_cpu {
 struct vendor_pack {
 	int fd;                 /* -1: none */
 	char *path;             /* owned */
-	uint64_t begin;         /* of the frames */
+	uint64_t begin;         /* offset of the frames */
 	struct vendor_set *set; /* owned */
 	uint32_t n_sets;
 	struct vendor_cpu *cpu; /* owned */
@@ -43,15 +43,15 @@ struct vendor_pack {
 	uint64_t base[3]; /* offset, length, raw; length 0: none */
 };
 
-/* The user's pack ($XDG_DATA_HOME/pmrec/vendor.pmv, ~/.local/share/...), or else the machine's (PREFIX/share/...). 0,
- * -ENOENT without a text if there is none, or -errno. */
+/* Opens the user's pack ($XDG_DATA_HOME/pmrec/vendor.pmv, ~/.local/share/...), or else the machine's
+ * (PREFIX/share/...). 0, -ENOENT without a text if there is none, or -errno. */
 int vendor_pack_find(struct vendor_pack *p, struct error *e);
 void vendor_pack_close(struct vendor_pack *p);
-/* The path of the user's pack. Owned by the caller; NULL: the user has no directory for it. */
+/* The path of the user's pack, to be freed; NULL if the user has no directory for it. */
 char *vendor_pack_path(void);
 
-/* Everything that the pack has for a CPU, set after set: rows, their help texts (`help`), and one text of metrics
- * each. An empty result is not an error. */
+/* All that the pack has for a CPU, by set: rows, with `help` their help texts, and a text of metrics. The result may
+ * be empty. 0 or -errno. */
 #define VENDOR_TEXTS 4
 struct vendor_texts {
 	struct {
@@ -63,10 +63,10 @@ int vendor_pack_texts(const struct vendor_pack *p, const char *cpuid, bool help,
 		      struct error *e);
 void vendor_texts_release(struct vendor_texts *t);
 
-/* A new set, or -ENOMEM; the name is copied. */
+/* The index of a new set, or -ENOMEM; copies the name. */
 int64_t vendor_pack_add_set(struct vendor_pack *p, const char *name);
 int vendor_pack_add_cpu(struct vendor_pack *p, const char *pattern, uint32_t set);
-/* Writes what was added into a new file that takes the place of `path`. 0 or -errno. */
+/* Writes what was added to a new file that replaces `path`. 0 or -errno. */
 int vendor_pack_write(struct vendor_pack *p, const char *path, struct error *e);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * Writing a recording. The writer only appends, and passes each frame to the sink in one call, so a recorder that
- * dies leaves whole frames behind.
+ * Writing a recording. The writer only appends, and passes each frame to the sink in one call, so that a killed
+ * recorder leaves whole frames.
  *
  *   pm_writer_new -> (fill the model) -> pm_writer_define -> chunks, events, more definitions -> pm_writer_finish
  *
- * All functions return 0 or -errno; the first failure of the sink is kept, and pm_writer_error() has its text. Not
- * thread-safe: one thread writes.
+ * All functions return 0 or -errno. The writer keeps the first failure of the sink; pm_writer_error() has its text.
+ * Only one thread may use a writer.
  */
 #ifndef FORMAT_WRITER_H
 #define FORMAT_WRITER_H
@@ -16,70 +16,69 @@
 
 struct pm_writer;
 
-/* Takes all of `len` bytes or returns -errno. */
+/* Takes all `len` bytes, or returns -errno. */
 typedef int (*pm_sink_fn)(void *ctx, const void *data, size_t len);
 
 enum pm_codec {
 	PM_CODEC_PACKED = 0, /* predicted, bit-packed columns, then zstd */
-	PM_CODEC_PLAIN = 1,  /* RFC 8746 typed arrays: for interchange with any CBOR reader */
+	PM_CODEC_PLAIN = 1,  /* RFC 8746 typed arrays, for any CBOR reader */
 };
 
 struct pm_writer_config {
 	pm_sink_fn sink;
 	void *sink_ctx;
-	struct pm_model *model; /* borrowed; the writer's thread alone uses it between calls */
+	struct pm_model *model; /* borrowed; only the writer's thread may use it */
 	enum pm_codec codec;
 	int zstd_level;     /* 0: the default, 1 */
-	bool without_index; /* leave index and end frames out (tests of recovery) */
-	bool loose;         /* definitions are not compressed: who reads them stands beside */
+	bool without_index; /* no index and end frames, for tests of recovery */
+	bool loose;         /* definitions stay uncompressed, for a reader on the same machine */
 };
 
 /* Writes nothing yet. 0, or -errno with the text in *e. */
 int pm_writer_new(struct pm_writer **w, const struct pm_writer_config *config, struct error *e);
-/* Writes nothing: a recording that was not finished stays cut. */
+/* Writes nothing; an unfinished recording stays cut. */
 void pm_writer_free(struct pm_writer *w);
 
-/* Writes the header (once) and all that the model has gained since the last call: topology, counters, groups,
- * instances added and retired, strings, PMUs, probes, config. The model may then forget what has retired. Called by
- * pm_writer_chunk() and _finish() too. */
+/* Writes the header (once) and what the model has gained since the last call: topology, counters, groups, instances
+ * added and retired, strings, PMUs, probes, config. The model may then forget what has retired. pm_writer_chunk() and
+ * pm_writer_finish() call it, too. */
 int pm_writer_define(struct pm_writer *w);
-/* Copies the event. It is written, with others and after new definitions of the model, by
- * pm_writer_flush() or with the next chunk, whichever comes first. */
+/* Copies the event. The next pm_writer_flush() or chunk writes it, after new definitions of the model. */
 int pm_writer_event(struct pm_writer *w, const struct pm_event *event);
 int pm_writer_flush(struct pm_writer *w);
-/* Repeats the definitions first, when they are due (SPEC.md, "Repetition"). Groups may come in any order and may
- * differ from chunk to chunk; key chunks are chosen by the writer. Those that retired cannot be in it. */
+/* Writes a chunk, after a repetition of the definitions if that is due (SPEC.md, "Repetition"). Groups may come in
+ * any order and differ from chunk to chunk, but must not have retired. The writer chooses key chunks. */
 int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk);
-/* Writes the chunk that the reader decoded last as it is, without packing it again. `chunk` says run, segment, flags,
- * numbers and clocks in the output; its ticks and values are those of the input. `group`: the id in the writer's
- * model for each of the reader's `n` groups, by id - 1. -EAGAIN: nothing was written, pm_writer_chunk() has to do it,
- * because it depends on a chunk that was not written in this way right before, or its columns mean something else. */
+/* Writes the chunk that the reader decoded last without packing it again. `chunk` has run, segment, flags, numbers
+ * and clocks for the output; its ticks and values are those of the input. `group`: the id in the writer's model for
+ * each of the reader's `n` groups, by id - 1. -EAGAIN: nothing was written, and pm_writer_chunk() must do it, because
+ * the chunk depends on one that was not written this way directly before, or its columns have another meaning. */
 struct pm_reader;
 struct pm_repack {
 	const uint32_t *group;
 	uint32_t n;
-	/* Of each group, by id - 1: what is added to each of its columns, modulo the width of their counters; NULL,
-	 * or one of them: nothing. Then differences alone can stay: a key chunk is -EAGAIN, and any chunk behind one
-	 * that was written by pm_writer_chunk(), unless pm_repack_follows() says that they belong together. */
+	/* For each group, by id - 1: what to add to each of its columns, modulo the width of their counters; NULL,
+	 * here or for a group: nothing. With it only differences can stay as they are: a key chunk is -EAGAIN, and so
+	 * is a chunk after one that pm_writer_chunk() wrote, unless pm_repack_follows() is true. */
 	const uint64_t *const *add;
 	uint64_t add_ns; /* to ticks */
 };
 int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *chunk, const struct pm_repack *how);
-/* The chunk that was written last holds the rows of the one that was decoded last, moved in this way. False: it does
- * not, in a place that matters to the next. */
+/* Whether the chunk written last holds the rows of the one decoded last, moved in this way, as far as the next chunk
+ * depends on it. */
 bool pm_repack_follows(struct pm_writer *w, struct pm_reader *r, const struct pm_repack *how);
-/* Makes the next chunk a key chunk (after a gap). */
+/* Makes the next chunk a key chunk, after a gap. */
 void pm_writer_break(struct pm_writer *w);
-/* Index and end frame. */
+/* Writes the index and the end frame. */
 int pm_writer_finish(struct pm_writer *w);
 
 struct pm_writer_stats {
 	uint64_t bytes, frames, chunks, snapshots, values;
-	uint64_t copy_bytes; /* about what one more copy of the definitions takes; each file ends with one */
+	uint64_t copy_bytes; /* the approximate size of another copy of the definitions; each file ends with one */
 };
-/* What was handed to the sink so far. */
+/* What the sink has received so far. */
 struct pm_writer_stats pm_writer_stats(const struct pm_writer *w);
-/* The text of the first failure, "" before it; owned by the writer. */
+/* The text of the first failure, or ""; owned by the writer. */
 const char *pm_writer_error(const struct pm_writer *w);
 
 #endif
