@@ -253,9 +253,9 @@ assert math.isclose(low / 1.1, math.exp(-1.959963985 * 0.02 * math.sqrt(2)), rel
 }
 
 @test "runs of one boot against those of another are two values; with both sides in each boot all count" {
-	make a.pmr seed=1 runs=5 sd=0.005 boot=one
-	make b.pmr seed=2 runs=5 sd=0.005 boot=two rate=1100
-	make same.pmr seed=2 runs=5 sd=0.005 boot=one rate=1100
+	make a.pmr seed=1 runs=5 sd=0.005 boot_id=one
+	make b.pmr seed=2 runs=5 sd=0.005 boot_id=two rate=1100
+	make same.pmr seed=2 runs=5 sd=0.005 boot_id=one rate=1100
 	run -4 diff a.pmr b.pmr --gate irq
 	[[ "$output" == *$'\n'"Boots: 1 of the base, 1 of the new side; each counts as one run"*" 1+1 "*INCONCLUSIVE*"a boot counts as one run"*"about 4 boots per side"* ]]
 	run -4 diff a.pmr b.pmr --gate irq --format=junit
@@ -264,8 +264,8 @@ assert math.isclose(low / 1.1, math.exp(-1.959963985 * 0.02 * math.sqrt(2)), rel
 	[[ "$output" != *Boots* ]]
 	run -1 diff a.pmr b.pmr --gate irq --assume-run-sd=1%
 	# The second boot makes all slower by half.
-	make a2.pmr seed=3 runs=5 sd=0.005 boot=two rate=1500
-	make b2.pmr seed=4 runs=5 sd=0.005 boot=two rate=1650
+	make a2.pmr seed=3 runs=5 sd=0.005 boot_id=two rate=1500
+	make b2.pmr seed=4 runs=5 sd=0.005 boot_id=two rate=1650
 	run -1 diff --base a.pmr a2.pmr --new same.pmr b2.pmr --gate irq --format=json
 	python3 -c '
 import json, sys
@@ -359,7 +359,7 @@ assert r["n_base"] == 10 and 1.09 < r["low"] < 1.1 < r["high"] < 1.11, r' <<<"$o
 	run diff --base a?.pmr --new b?.pmr
 	[[ "$output" == *"kernel"*"unknown"*"6.2"* ]]
 	for i in 1 2 3 4; do
-		make c$i.pmr seed=30$i model="Other CPU" rate=1300
+		make c$i.pmr seed=30$i cpu_model="Other CPU" rate=1300
 	done
 	run -2 --separate-stderr diff --base a?.pmr --new c?.pmr
 	[ -z "$output" ]
@@ -367,7 +367,7 @@ assert r["n_base"] == 10 and 1.09 < r["low"] < 1.1 < r["high"] < 1.11, r' <<<"$o
 	[[ "$stderr" == *"--force"* ]]
 	run -2 diff --base b?.pmr --new c?.pmr
 	for i in 1 2 3 4; do
-		make d$i.pmr seed=10$i model="Other CPU" rate=1300
+		make d$i.pmr seed=10$i cpu_model="Other CPU" rate=1300
 	done
 	run -1 diff --force --base a?.pmr --new d?.pmr --format=json
 	python3 -c '

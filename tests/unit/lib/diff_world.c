@@ -80,6 +80,40 @@ static void set_label(struct builder *b, const char *text)
 	assert_int_equal(pm_map_set(&b->model.header, PM_HEADER_LABELS, all), 0);
 }
 
+/* Whatever the header has under that name. False: nothing. */
+static bool set_header(struct builder *b, const char *key, size_t len, const char *text)
+{
+	const struct pm_key_row *row = pm_header_keys;
+
+	while (row->name && (strlen(row->name) != len || strncmp(row->name, key, len) != 0))
+		row++;
+	if (row->name)
+		assert_int_equal(pm_map_set(&b->model.header, row->key,
+					    row->kind == PM_VALUE_TEXT ? pm_text(text) :
+					    row->kind == PM_VALUE_BOOL ? pm_bool(atoi(text)) :
+									 pm_u64(strtoull(text, NULL, 10))),
+				 0);
+	return row->name;
+}
+
+/* NAME:CPU:TEXT, or NAME:CPU for one that could not be read. */
+static void set_config(struct builder *b, const char *text)
+{
+	size_t len = strcspn(text, ":");
+	char *value = strchr(text + len + 1, ':');
+	struct pm_config c = { .kind = PM_CPU };
+
+	c.name = strndup(text, len);
+	assert_non_null(c.name);
+	assert_int_equal(cpulist_add(&c.instances, (uint32_t)atoi(text + len + 1)), 0);
+	c.reason = value ? PM_OK : PM_REASON_NO_PERMISSION;
+	if (value)
+		c.value = pm_text(value + 1);
+	assert_int_equal(pm_model_add_config(&b->model, &c), 0);
+	cpulist_release(&c.instances);
+	free(c.name);
+}
+
 static void write_event(struct builder *b, enum pm_event_type type, uint64_t row, const char *text, double seconds)
 {
 	struct pm_event e = { .type = type, .time_ns = BUILDER_START_NS + row * b->period_ns };
@@ -161,17 +195,13 @@ bool diff_world(struct builder *out, size_t n, char *const *key)
 			w.unit = value;
 		else if (IS("open"))
 			open = true;
-		else if (IS("model"))
-			assert_int_equal(pm_map_set(&b.model.header, PM_HEADER_CPU_MODEL, pm_text(value)), 0);
-		else if (IS("kernel"))
-			assert_int_equal(pm_map_set(&b.model.header, PM_HEADER_KERNEL, pm_text(value)), 0);
-		else if (IS("boot"))
-			assert_int_equal(pm_map_set(&b.model.header, PM_HEADER_BOOT_ID, pm_text(value)), 0);
+		else if (IS("config"))
+			set_config(&b, value);
 		else if (IS("wall"))
 			b.wall_shift_ns = strtoull(value, NULL, 10) * 1000000000;
 		else if (IS("label"))
 			set_label(&b, value);
-		else if (!IS("marker"))
+		else if (!IS("marker") && !set_header(&b, key[i], len, value))
 			return false;
 	}
 	memcpy(b.model.recording_id, &w.seed, sizeof(w.seed));

@@ -9,9 +9,10 @@
  *   rho=X        lag-1 autocorrelation of the latter        step=ROW:X   from there on times X
  *   package=P:X  CPUs of that package times X               level=X      the gauge's level, and twice that at the end
  *   runs=N       so many runs of `rows` each                marker=ROW:TEXT (may be repeated)
- *   model=TEXT, kernel=TEXT, label=KEY=VALUE, unit=TEXT of interrupts, name=TEXT in place of interrupts.total
+ *   label=KEY=VALUE, unit=TEXT of interrupts, name=TEXT in place of interrupts.total
+ *   config=NAME:CPU[:TEXT]  a one-time reading (may be repeated); without a text it could not be read
  *   command=SEC  a command from row 5 on, that took so long open=1       no end frame
- *   boot=TEXT    which boot it was of                       wall=SEC     so much later
+ *   wall=SEC     so much later                              KEY=VALUE    any key of the header, by its name
  */
 #ifndef TESTS_DIFF_WORLD_H
 #define TESTS_DIFF_WORLD_H

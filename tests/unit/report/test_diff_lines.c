@@ -15,10 +15,12 @@
 #include "tests/unit/lib/diff_world.h"
 
 /* clang-format off */
+#define FACTS 20
+
 /* Four runs of each: a1.pmr to a4.pmr, and so on. Interrupts are 1000 a second of each of 8 CPUs. */
 static const struct {
 	char name;
-	const char *keys[4];
+	const char *keys[FACTS];
 } worlds[] = {
 	{ 'a', { NULL } },
 	{ 'b', { "rate=1100" } },
@@ -26,13 +28,21 @@ static const struct {
 	{ 'i', { "ipc=0.4" } },
 	{ 'c', { "command=10" } },
 	{ 'd', { "command=12", "kernel=6.2" } },
-	{ 'k', { "model=Other", "rate=1100" } },
-	{ 'l', { "label=side=old", "boot=one" } },
-	{ 'm', { "label=side=new", "boot=two", "rate=1100" } },
+	{ 'k', { "cpu_model=Other", "rate=1100" } },
+	{ 'l', { "label=side=old", "boot_id=one" } },
+	{ 'm', { "label=side=new", "boot_id=two", "rate=1100" } },
 	{ 's', { "step=10:2", "marker=10:go", "marker=15:stop", "label=side=new" } },
 	{ 'r', { "rows=11", "runs=2", "open=1" } },
 	{ 'u', { "unit=By", "name=bench.x" } },
 	{ 'v', { "unit=s", "name=bench.x" } },
+	{ 'x', { "cpu_id=A-6", "microcode=0x1", "smt=on", "hypervisor=kvm", "memory=2147483648", "bios=1.0", "kernel=6.1",
+		 "os=Debian 12", "nmi_watchdog=0", "tool=pmrec 1", "config=cpufreq.scaling_governor:0:powersave",
+		 "config=cpufreq.scaling_governor:1:performance", "config=cpufreq.scaling_governor:2:powersave",
+		 "config=cpufreq.scaling_governor:3", "config=cpufreq.scaling_driver:0:acpi" } },
+	{ 'y', { "cpu_id=A-7", "microcode=0x2", "smt=off", "hypervisor=xen", "memory=3221225472", "bios=1.1", "kernel=6.2",
+		 "os=Debian 13", "nmi_watchdog=1", "tool=pmrec 2", "config=cpufreq.scaling_governor:0:powersave",
+		 "config=cpufreq.scaling_driver:0:intel" } },
+	{ 'z', { "arch=arm64", "emulated=1", "target=cpu" } },
 };
 
 #define SIDES(a, b)   "--base " a "1.pmr " a "2.pmr " a "3.pmr " a "4.pmr --new " b "1.pmr " b "2.pmr " b "3.pmr " b "4.pmr"
@@ -143,6 +153,22 @@ static const struct {
 	{ "r1.pmr r2.pmr --gate irq", 3, NULL, "base: 2 runs of 1 recording; new: 2 runs of 1 recording" },
 	{ "r1.pmr r2.pmr --gate irq --strict", 3, "", "r1.pmr: cut: its end is missing" },
 	{ SIDES("a", "k"), 2, "", "CPU model differs: unknown and Other" },
+	{ SIDES("a", "z"), 2, "", "architecture differs: x86_64 and arm64\npmrep diff: emulated differs: unknown and yes\n"
+	  "pmrep diff: what was recorded differs: system and cpu\n" },
+	{ "x1.pmr y1.pmr --gate irq", 4, NULL,
+	  "DIFFERS            BASE                  NEW\n"
+	  "CPU identification A-6                   A-7\n"
+	  "microcode          0x1                   0x2\n"
+	  "SMT                on                    off\n"
+	  "hypervisor         kvm                   xen\n"
+	  "memory             2 GiB                 3 GiB\n"
+	  "BIOS               1.0                   1.1\n"
+	  "kernel             6.1                   6.2\n"
+	  "operating system   Debian 12             Debian 13\n"
+	  "governor           performance,powersave powersave\n"
+	  "frequency driver   acpi                  intel\n"
+	  "NMI watchdog       0                     1\n"
+	  "recorded by        pmrec 1               pmrec 2\n" },
 	{ SIDES("a", "k") " --force --gate irq", 1, NULL, "DIFFERS   BASE    NEW\nCPU model unknown Other\n" },
 	{ SIDES("u", "v") " --show=bench.x", 2, "", "bench.x is in 'By/s' in some recordings and in 's/s' in others" },
 	{ "a1.pmr b1.pmr --gate irk", 2, "", "--gate: no recording has 'irk'; did you mean 'irq'?" },
@@ -167,13 +193,13 @@ static int make(void **state)
 		return -1;
 	for (size_t i = 0; i < sizeof(worlds) / sizeof(*worlds); i++)
 		for (int run = 1; run <= 4; run++) {
-			char *keys[5], seed[16], name[16];
+			char *keys[FACTS + 1], seed[16], name[16];
 			struct builder b;
 			size_t n = 0;
 			FILE *f;
 
 			snprintf(seed, sizeof(seed), "seed=%zu%d", i + 1, run);
-			for (; n < 4 && worlds[i].keys[n]; n++)
+			for (; n < FACTS && worlds[i].keys[n]; n++)
 				keys[n] = (char *)worlds[i].keys[n];
 			keys[n++] = seed;
 			assert_true(diff_world(&b, n, keys));
