@@ -160,7 +160,19 @@ static void handle_times(struct recorder *r)
 
 static bool foreground(void)
 {
-	return tcgetpgrp(STDIN_FILENO) == getpgrp();
+	pid_t group = tcgetpgrp(STDIN_FILENO);
+
+	return group == getpgrp() || (group < 0 && errno == ENOTTY);
+}
+
+/* What is in a file is for whoever reads it in a loop around this; turbostat would eat it. */
+static bool listens(const struct recorder *r)
+{
+	struct stat st;
+
+	return !r->options->run.command &&
+	       (isatty(STDIN_FILENO) || (r->joined && !r->joined->says && !fstat(STDIN_FILENO, &st) &&
+					 (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))));
 }
 
 /* Until the run is over. */
@@ -482,7 +494,7 @@ static void record(struct recorder *r, char **argv)
 	/* Whoever reads the pipe prints on the same terminal. */
 	progress_init(&r->progress, o->run.quiet || r->joined || writes_pipe(o));
 	recorder_tell_start(r);
-	r->input = !o->run.command && isatty(STDIN_FILENO);
+	r->input = listens(r);
 	service_tell(&r->service, "READY=1");
 	do {
 		one_run(r);

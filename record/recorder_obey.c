@@ -193,6 +193,14 @@ void recorder_obey(struct recorder *r, const struct control_command *c)
 	control_answer(&r->control, wrong);
 }
 
+/* turbostat counts it among those of -n. */
+static void end_interval(struct recorder *r)
+{
+	if (r->joined && !r->joined->says && r->session.last_number != UINT64_MAX)
+		r->session.last_number--;
+	session_snapshot(&r->session);
+}
+
 void recorder_signal(struct recorder *r, const struct signals_event *s)
 {
 	bool running = r->child.started && !r->child.ended;
@@ -212,7 +220,7 @@ void recorder_signal(struct recorder *r, const struct signals_event *s)
 			fprintf(stderr, "pmrec: SIGUSR2: no dump: %s\n", wrong);
 		break;
 	case SIGUSR1:
-		session_snapshot(&r->session);
+		end_interval(r);
 		mark(r, NULL);
 		break;
 	case SIGINT:
@@ -246,5 +254,5 @@ void recorder_input(struct recorder *r)
 	if (memchr(text, 'q', (size_t)n))
 		r->quit = r->run_over = true;
 	else
-		session_snapshot(&r->session);
+		end_interval(r);
 }

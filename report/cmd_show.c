@@ -10,12 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/file.h"
 #include "common/number.h"
 #include "common/names.h"
 #include "common/table.h"
 #include "report/input/follow.h"
 #include "report/incident/incident.h"
+#include "report/info/dump.h"
 #include "report/input/input.h"
+#include "report/machine/decode.h"
 #include "report/machine/value_out.h"
 #include "report/options_show.h"
 #include "report/export/plot_data.h"
@@ -252,6 +255,7 @@ static void settle(struct show_options *o, const struct options_common *common)
 	if (o->export.width == SHOW_WIDTH_UNSAID)
 		o->export.width = cmd_width(o->export.fd);
 	o->export.registers = table && !o->quiet && !o->export.list;
+	o->export.tcc = tabs ? o->pipeline.bind.tj_max : 0;
 	if (tabs)
 		o->pipeline.bind.columns = o->export.newer ? COLUMNS_TURBOSTAT_2026 : COLUMNS_TURBOSTAT;
 	o->pipeline.selection.lenient = tabs;
@@ -490,6 +494,53 @@ static int show(struct show_options *o, const struct options_common *common)
 	return all == EXIT_GOOD ? status : all;
 }
 
+/* turbostat's --Dump, in its text. */
+static int dump_raw(const struct show_options *o, const char *path, struct buf *out, struct error *e)
+{
+	struct turbostat_head head = { o->export.newer, o->quiet, o->export.debug, o->pipeline.bind.tj_max };
+	struct places places = { 0 };
+	struct pm_reader *reader = NULL;
+	const struct pm_chunk *chunk;
+	struct pm_item item = { 0 };
+	struct buf about = BUF_INIT;
+	int err = input_open(&reader, path, false, e), r = 1;
+
+	while (!err && (r = pm_reader_next(reader, &item)) > 0 && item.kind != PM_ITEM_CHUNK)
+		;
+	if (!err && r > 0 && !(err = pm_reader_decode(reader, &chunk)) &&
+	    !(err = places_update(&places, pm_reader_model(reader)))) {
+		err = decode_turbostat(&places, &head, o->out ? out : &about);
+		fputs(buf_str(&about), stderr);
+		err = err ? err : dump_turbostat(&places, chunk, head.newer, head.tcc, out);
+	} else if (!err && r <= 0) {
+		err = error_set(e, EINVAL, "%s: no snapshot was recorded", path);
+	}
+	if (err && !e->text[0])
+		error_sys(e, -err, "%s", path);
+	buf_release(&about);
+	places_release(&places);
+	pm_reader_close(reader);
+	return err;
+}
+
+static int dump_text(const struct show_options *o)
+{
+	struct buf out = BUF_INIT;
+	struct outfile file;
+	struct error e = { 0 };
+	int err = outfile_open(&file, o->out ? o->out : "-", o->overwrite, o->file, (size_t)o->n_files, &e);
+
+	if (err)
+		return cmd_fail(NAME, &e);
+	for (int i = 0; i < o->n_files && !err; i++)
+		err = dump_raw(o, o->file[i], &out, &e);
+	if (!err && (err = file_write(strcmp(file.path, "-") ? file.fd : STDOUT_FILENO, out.data, out.len)))
+		error_sys(&e, -err, "output");
+	err = outfile_end(&file, err, &e);
+	buf_release(&out);
+	return err ? cmd_fail(NAME, &e) : EXIT_GOOD;
+}
+
 /* --Dump: the raw values of one snapshot, which pmrep dump prints. */
 static int dump(const struct show_options *o)
 {
@@ -521,7 +572,7 @@ int cmd_show(int argc, char **argv)
 	o.export.list = o.list && o.format->tabs && o.n_files;
 	o.pipeline.selection.all |= o.export.list && !o.pipeline.selection.has_show;
 	if (status < 0 && o.dump)
-		status = dump(&o);
+		status = (o.format->tabs ? dump_text : dump)(&o);
 	else if (status < 0)
 		status = o.list && !o.export.list ? list_columns(&o) : show(&o, &common);
 	show_options_release(&o);

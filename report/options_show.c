@@ -134,12 +134,13 @@ static error_t set_columns_of_rows(void *into, char *arg, struct argp_state *sta
 
 static error_t set_header(void *into, char *arg, struct argp_state *state)
 {
-	static const char *const headers[] = { "short", "full", NULL };
+	static const char *const headers[] = { "short", "full", "cpus", NULL };
 	struct show_options *o = into;
 	unsigned place = 0;
 	error_t err = options_word("header", arg, headers, &place, state);
 
-	o->export.full_header = place == 1;
+	o->export.full_header |= place == 1;
+	o->export.debug |= place == 2;
 	return err;
 }
 

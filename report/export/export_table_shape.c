@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/array.h"
 #include "common/table.h"
@@ -327,13 +328,18 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 		buf_addstr(&x->out.text, " <==\n");
 		t->named = x->sink.recording;
 	}
-	if (!err && x->config.registers && t->decoded != x->sink.recording) {
+	if (!err && (x->config.registers || x->config.tcc || x->config.debug) && t->decoded != x->sink.recording) {
+		/* Who reads turbostat's text reads columns; a file gets all. */
+		bool apart = table_has_tabs(x) && x->config.fd == STDOUT_FILENO;
+		struct turbostat_head head = { x->config.newer, !x->config.registers, x->config.debug,
+					       x->config.tcc };
+		struct buf *to = apart ? &about : &x->out.text;
+
 		t->decoded = x->sink.recording;
 		if (table_has_tabs(x) && !x->config.full_header)
-			err = decode_turbostat(s->places, x->config.newer, &about);
+			err = decode_turbostat(s->places, &head, to);
 		else
-			err = put_registers(s->places->model, table_has_tabs(x) ? &about : &x->out.text);
-		/* Who reads turbostat's text reads columns. */
+			err = put_registers(s->places->model, to);
 		fputs(buf_str(&about), stderr);
 	}
 	buf_release(&about);

@@ -7,6 +7,7 @@
 
 #include "common/buf.h"
 #include "format/reader.h"
+#include "report/machine/places.h"
 
 struct dump {
 	struct pm_reader *reader; /* owned */
@@ -21,5 +22,8 @@ struct dump {
 bool dump_wants(const struct dump *d, uint32_t counter);
 void dump_frame(struct dump *d, const struct pm_item *item);
 void dump_snapshot(struct dump *d, const struct pm_chunk *chunk, uint32_t row);
+/* The first row as turbostat has it, that of 2022 or a newer one; `tcc`: -T, 0: not given. 0 or -ENOMEM. */
+int dump_turbostat(const struct places *places, const struct pm_chunk *chunk, bool newer, uint32_t tcc,
+		   struct buf *out);
 
 #endif

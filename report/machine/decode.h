@@ -45,8 +45,14 @@ bool decode_register(const struct cpu_facts *f, const char *name, uint64_t value
 void decoded_text(const struct decoded *d, struct buf *out);
 /* Lines for people, one a register, then what the kernel said of frequencies, idle states and limits. */
 int decode_text(const struct pm_model *m, struct buf *out);
-/* What turbostat prints before its table, as the one of 2022 or a newer one names itself. */
-int decode_turbostat(const struct places *places, bool newer, struct buf *out);
+struct turbostat_head {
+	bool newer;   /* as the one of 2026 names itself, not that of 2022 */
+	bool quiet;   /* only what it says of -T all the same */
+	bool debug;   /* -d: where each CPU is */
+	uint32_t tcc; /* -T, Celsius; 0: it was not given */
+};
+/* What turbostat prints before its table. */
+int decode_turbostat(const struct places *places, const struct turbostat_head *head, struct buf *out);
 /* A list of objects; NULL without memory. */
 struct json *decode_json(const struct pm_model *m);
 

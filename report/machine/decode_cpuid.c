@@ -13,7 +13,9 @@ struct flag_row {
 };
 
 static const struct flag_row flag_rows[] = {
+	{ 1, 2, 0, "SSE3" },
 	{ 1, 2, 3, "MONITOR" },
+	{ 1, 2, 6, "SMX" },
 	{ 1, 2, 7, "EIST" },
 	{ 1, 2, 8, "TM2" },
 	{ 1, 3, 4, "TSC" },

@@ -10,8 +10,9 @@
 #include "report/machine/decode.h"
 
 /*
- * In a line {NAME} is the number of a decoded field, {NAME=2} with two decimals, {NAME?YES|NO} a word for a flag, {NAME!}
- * its text, {HI:LO} bits of the register, {#} the register, {@} its CPU.
+ * In a line {NAME} is the number of a decoded field, {NAME=2} with two decimals, {NAME^} a million times it, {NAME?YES|NO} a
+ * word for a flag, {NAME!} its text, {HI:LO} bits of the register, {#} the register, {@} its CPU, {+} the microcode, {~} microseconds and whose
+ * choice they are.
  */
 struct line {
 	const char *name;
@@ -23,6 +24,7 @@ struct line {
 
 struct writer {
 	const struct places *places;
+	const struct turbostat_head *head;
 	struct buf *out;
 	uint64_t told[2]; /* bits of lines that were written */
 	uint64_t counts;  /* cores of each group of turbo ratios, a byte each; 0: single cores */
@@ -37,10 +39,21 @@ static const struct decoded_field *find(const struct decoded *d, const char *nam
 	return NULL;
 }
 
+/* Intel has its revision in the upper half. */
+static void put_microcode(struct writer *w, const struct decoded *processor)
+{
+	const struct decoded_field *vendor = find(processor, "vendor", 6);
+	bool intel = vendor && !strcmp(vendor->text, "GenuineIntel");
+	uint64_t value;
+
+	if (cpu_register_at(w->places->model, PM_NONE, "ucode_rev", &value))
+		buf_printf(w->out, " microcode 0x%x", (uint32_t)(value >> (intel ? 32 : 0)));
+}
+
 /* What stands between braces. */
 static void put_part(struct writer *w, const struct decoded *d, uint32_t cpu, const char *part, size_t len)
 {
-	size_t name = strcspn(part, "=?!:%}");
+	size_t name = strcspn(part, "=?!:%^}");
 	const struct decoded_field *f = find(d, part, name);
 	const char *bar;
 	unsigned hi, lo;
@@ -50,6 +63,11 @@ static void put_part(struct writer *w, const struct decoded *d, uint32_t cpu, co
 		buf_printf(w->out, "0x%08" PRIx64, d->value);
 	else if (part[0] == '@')
 		buf_printf(w->out, "cpu%u", cpu);
+	else if (part[0] == '~')
+		buf_printf(w->out, "%ld usec (%s)", atol(d->field[0].text),
+			   strstr(d->field[0].text, "default") ? "default" : "constrained");
+	else if (part[0] == '+')
+		put_microcode(w, d);
 	else if (part[name] == ':' && sscanf(part, "%u:%u%c", &hi, &lo, &x) == 3)
 		buf_printf(w->out, x == 'x' ? "%llx" : "%llu",
 			   (unsigned long long)d->value >> lo & ((2ull << (hi - lo)) - 1));
@@ -57,6 +75,8 @@ static void put_part(struct writer *w, const struct decoded *d, uint32_t cpu, co
 		return;
 	else if (part[name] == '=')
 		buf_printf(w->out, "%.*f", atoi(part + name + 1), f->number);
+	else if (part[name] == '^')
+		buf_printf(w->out, "%.0f", f->number * 1e6);
 	else if (part[name] == '%') /* 0xa7 */
 		buf_printf(w->out, "%lx", strtoul(f->text, NULL, 0));
 	else if (part[name] == '!')
@@ -96,6 +116,32 @@ static void put_turbo(struct writer *w, const struct decoded *d)
 				   w->counts ? (unsigned)(w->counts >> 8 * i & 0xFF) : i + 1);
 }
 
+static uint64_t khz(const struct pm_model *m, unsigned package, unsigned die, const char *what)
+{
+	const struct pm_config *c;
+	char name[80];
+
+	snprintf(name, sizeof(name), "uncorefreq.package_%02u_die_%02u.%s_freq_khz", package, die, what);
+	c = pm_model_config(m, name, PM_NONE);
+	return c && c->value.kind == PM_VALUE_U64 && !c->reason ? c->value.u64 : 0;
+}
+
+static void put_uncore(struct writer *w)
+{
+	const struct pm_model *m = w->places->model;
+	unsigned package, die;
+
+	for (uint32_t i = 0; i < m->n_configs; i++)
+		if (sscanf(m->config[i].name, "uncorefreq.package_%u_die_%u.min_freq", &package, &die) == 2 &&
+		    strstr(m->config[i].name, ".min_freq_khz"))
+			buf_printf(w->out,
+				   "Uncore Frequency pkg%u die%u: %" PRIu64 " - %" PRIu64 " MHz (%" PRIu64
+				   " - %" PRIu64 " MHz)\n",
+				   package, die, khz(m, package, die, "min") / 1000,
+				   khz(m, package, die, "max") / 1000, khz(m, package, die, "initial_min") / 1000,
+				   khz(m, package, die, "initial_max") / 1000);
+}
+
 /* Whether the reading is of the package. */
 static bool is_of(const struct pm_config *c, const struct places *p, uint32_t package, uint32_t first)
 {
@@ -115,10 +161,11 @@ static int take(void *ctx, const struct decoded *d)
 	if (!strcmp(d->name, "msr.turbo_ratio_limit1") && d->n && !strncmp(d->field[0].name, "group", 5))
 		w->counts = d->value;
 	for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
+		bool tcc = w->head->tcc && !strcmp(lines[k].name, "msr.temperature_target");
 		uint64_t bit = 1ull << k % 64;
 		uint32_t last = PM_NONE;
 
-		if (fnmatch(lines[k].name, d->name, 0))
+		if (fnmatch(lines[k].name, d->name, 0) || (w->head->quiet && !tcc))
 			continue;
 		for (uint32_t i = 0; i < p->n; i++) {
 			if (p->cpu[i].package == last || (!lines[k].each && w->told[k / 64] & bit))
@@ -126,7 +173,11 @@ static int take(void *ctx, const struct decoded *d)
 			last = p->cpu[i].package;
 			if (!is_of(d->config, p, last, p->cpu[i].cpu))
 				continue;
-			put_line(w, &lines[k], d, p->cpu[i].cpu);
+			if (tcc)
+				buf_printf(w->out, "cpu%u: Using cmdline TCC Target (%u C)\n", p->cpu[i].cpu,
+					   w->head->tcc);
+			else
+				put_line(w, &lines[k], d, p->cpu[i].cpu);
 			if (!strcmp(d->name, "msr.turbo_ratio_limit"))
 				put_turbo(w, d);
 			if (strchr(lines[k].name, '*'))
@@ -137,16 +188,43 @@ static int take(void *ctx, const struct decoded *d)
 	return 0;
 }
 
-int decode_turbostat(const struct places *places, bool newer, struct buf *out)
+/* Nodes count anew in each package, and threads in each core. */
+static void put_topology(const struct places *p, struct buf *out)
 {
-	struct writer w = { .places = places, .out = out };
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct pm_cpu *c = &p->cpu[i];
+		uint32_t node = c->node;
+
+		for (uint32_t k = 0; k < p->n; k++)
+			if (p->cpu[k].package == c->package && p->cpu[k].node < node)
+				node = p->cpu[k].node;
+		buf_printf(out, "cpu %u pkg %u die %u node %u lnode %u core %u thread %u\n", c->cpu, c->package,
+			   c->die == PM_NONE ? 0 : c->die, c->node == PM_NONE ? 0 : c->node, c->node - node, c->core,
+			   c->thread);
+	}
+}
+
+int decode_turbostat(const struct places *places, const struct turbostat_head *head, struct buf *out)
+{
+	const char *cmdline = pm_map_text(&places->model->header, PM_HEADER_CMDLINE, NULL);
+	struct writer w = { .places = places, .head = head, .out = out };
 	struct cpu_facts f;
 	int err;
 
 	cpu_facts_find(places->model, &f);
 	w.bclk_mhz = f.bclk_mhz;
-	buf_printf(out, "turbostat version %s - pmrep\n", newer ? "2026.04.21" : "2022.10.04");
-	if (!(err = decode_all(places->model, take, &w)))
+	if (!head->quiet)
+		buf_printf(out, "turbostat version %s - pmrep\n", head->newer ? "2026.04.21" : "2022.10.04");
+	if (!head->quiet && cmdline) {
+		buf_addstr(out, "Kernel command line: ");
+		text_escape(out, cmdline, strlen(cmdline));
+		buf_addch(out, '\n');
+	}
+	if (head->debug)
+		put_topology(places, out);
+	if (!(err = decode_all(places->model, take, &w)) && !head->quiet) {
+		put_uncore(&w);
 		err = decode_settings(places->model, take, &w);
+	}
 	return err ? err : out->err;
 }

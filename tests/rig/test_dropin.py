@@ -133,6 +133,14 @@ TURBOSTAT = """
 @ -q -n 1 -i .1 --a msr0x10 -s Busy%
 @ --list extra
 @ -q -n 1 -i .1 -s Busy% | head -n 1
+@ -q -T 90 -n 1 -i .1 -s CoreTmp,PkgTmp
+@ -q -D | sed -E 's/^t .*/t/; s/: [0-9A-F]+$/: N/'
+@ -q -D -T 90 -a msr0x10,cpu,u64,raw | sed -E 's/^t .*/t/; s/: [0-9A-F]+$/: N/'
+@ -n 1 -i .1 -o f -s Busy% 2>&1 | wc -l; grep -c : f | grep -c ..
+{ sleep .5; echo; sleep 9; } | timeout 5 @ -q -i 30 -n 1 -S -s Busy%; echo ${PIPESTATUS[1]}
+{ sleep 1; echo q; sleep 9; } | timeout 6 @ -q -i .4 -S -s Busy% >/dev/null; echo ${PIPESTATUS[1]}
+@ -q -i 30 -n 1 -S -s Busy% & p=$!; sleep 1; kill -USR1 $p; wait $p; echo $?
+@ -q -d -n 1 -i .1 -S -s Busy%
 { @ -q -s Busy% -i .1 & p=$!; sleep 1.5; kill -INT $p; wait $p; echo $? >&2; } | head -n 4
 """
 
@@ -450,7 +458,7 @@ def not_theirs(text):
     text = re.sub(r"turbostat: Failed to access perf .*\n\tRun as root .*\n\n?", "", text)
     return "\n".join(line for line in text.split("\n") if "perf instruction counter" not in line and
                      "jitter" not in line and
-                     "cmdline TCC" not in line and not line.startswith("pmrep: -: "))
+                     not line.startswith("pmrep: -: "))
 
 
 def cells(text):
@@ -467,6 +475,13 @@ def check_numbers(theirs, ours):
             abs(they[key] - we.get(key, 1e9)) > .1 * abs(they[key]) + .3]
 
 
+def check_dump(before, ours, after):
+    """Counts that grow: ours, dumped between two of theirs, lie between theirs."""
+    count = lambda text: [(label, int(value, 16)) for label, value in re.findall(r"^([\w +]+): ([0-9A-F]{6,})$", text, re.M)]
+    return [f"{a} {x:X}, {y:X}, {z:X}" for (a, x), (b, y), (c, z) in zip(count(before), count(ours), count(after))
+            if not a == b == c or not x <= y <= z] + ["nothing was dumped"] * (len(count(ours)) < 8)
+
+
 def header(text):
     """{label: the rest} of lines that describe the machine; which CPU tells is nobody's business."""
     lines = [re.sub(r"^cpu\d+: ", "", line) for line in text.split("\n") if ": " in line]
@@ -475,7 +490,7 @@ def header(text):
 
 def check_header(theirs, ours):
     # Two bits that turbostat reads as four, and what it says beyond a register's name.
-    loose = {"MSR_MISC_FEATURE_CONTROL", "PKG Limit #2", "MSR_PKG_CST_CONFIG_CONTROL", "TSC", "CPUID(1)", "turbostat",
+    loose = {"MSR_MISC_FEATURE_CONTROL", "turbostat",
              # 2026 says the offset, too.
              "MSR_IA32_TEMPERATURE_TARGET"}
     they, we = header(theirs), header(ours)
@@ -504,6 +519,7 @@ def turbostat(name, lines, long, peers):
             if not found:
                 break
         wrong += found
+        wrong += check_dump(*(side("@ -q -D", theirs).stdout for theirs in (True, False, True)))
         wrong += check_header(side("@ -n 1 -i .1", True).stderr, side("@ -n 1 -i .1", False).stderr)
     return [f"{name}: {w}" for w in wrong]
 

@@ -1,0 +1,215 @@
+/* turbostat's --Dump: raw counts of the first snapshot, CPU by CPU, in its lines. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/info/dump.h"
+#include "report/machine/cpu_facts.h"
+
+enum form { HEX16, HEX, DECIMAL, BELOW_MAXIMUM };
+enum { ONLY_2022 = 1, ONLY_2026 = 2, OPTIONAL = 4 }; /* OPTIONAL: no line where the machine has no such counter */
+
+/* A counter that the model has no register for, or whose register stands still in that model, reads 0. */
+static const struct line {
+	enum pm_kind kind;
+	const char *label, *counter, *or_counter;
+	enum form form;
+	unsigned when;
+	uint32_t cstate, flag, without; /* cpu_cstate and cpu_flag that the model must have, or not have; 0: any */
+} lines[] = {
+	{ PM_CPU, "TSC", "msr.tsc", NULL, HEX16 },
+	{ PM_CPU, "aperf", "msr.aperf", NULL, HEX16 },
+	{ PM_CPU, "mperf", "msr.mperf", NULL, HEX16 },
+	{ PM_CPU, "c1", NULL, NULL, HEX16, ONLY_2022 },
+	{ PM_CPU, "c1", "msr.core_c1_res", NULL, HEX16, ONLY_2026, CPU_CC1 },
+	{ PM_CPU, "IPC", "perf.instructions", NULL, DECIMAL, OPTIONAL },
+	{ PM_CPU, "IRQ", "interrupts.total", NULL, DECIMAL, OPTIONAL },
+	{ PM_CPU, "IRQ", "interrupts.nmi", NULL, DECIMAL, OPTIONAL | ONLY_2026 },
+	{ PM_CPU, "SMI", "msr.smi_count", NULL, DECIMAL, OPTIONAL },
+	{ PM_CORE, "c3", "msr.core_c3_res", NULL, HEX16, 0, CPU_CC3 },
+	{ PM_CORE, "c6", "msr.core_c6_res", "msr.knl_core_c6_res", HEX16, 0, CPU_CC6 },
+	{ PM_CORE, "c7", "msr.core_c7_res", NULL, HEX16, 0, CPU_CC7 },
+	{ PM_CORE, "DTS", "msr.therm_status", NULL, BELOW_MAXIMUM },
+	{ PM_CORE, "cpu_throt_count", "throttle.core", NULL, HEX16 },
+	{ PM_CORE, "Joules", "msr.amd_core_energy", NULL, HEX },
+	{ PM_CORE, "mc6_us", "msr.module_c6_res", NULL, HEX16, 0, CPU_MC6 },
+	{ PM_PACKAGE, "Weighted cores", "msr.weighted_core_c0", NULL, HEX16, 0, 0, CPU_EXTENDED_C0 },
+	{ PM_PACKAGE, "Any cores", "msr.any_core_c0", NULL, HEX16, 0, 0, CPU_EXTENDED_C0 },
+	{ PM_PACKAGE, "Any GFX", "msr.any_gfxe_c0", NULL, HEX16, 0, 0, CPU_EXTENDED_C0 },
+	{ PM_PACKAGE, "CPU + GFX", "msr.core_gfxe_overlap_c0", NULL, HEX16, 0, 0, CPU_EXTENDED_C0 },
+	{ PM_PACKAGE, "pc2", "msr.pkg_c2_res", NULL, HEX16, 0, CPU_PC2 },
+	{ PM_PACKAGE, "pc3", "msr.pkg_c3_res", NULL, HEX16, OPTIONAL, CPU_PC3 },
+	{ PM_PACKAGE, "pc6", "msr.pkg_c6_res", NULL, HEX16, OPTIONAL, CPU_PC6 },
+	{ PM_PACKAGE, "pc7", "msr.pkg_c7_res", NULL, HEX16, OPTIONAL, CPU_PC7 },
+	{ PM_PACKAGE, "pc8", "msr.pkg_c8_res", NULL, HEX16, 0, CPU_PC8 },
+	{ PM_PACKAGE, "pc9", "msr.pkg_c9_res", NULL, HEX16, 0, CPU_PC9 },
+	{ PM_PACKAGE, "pc10", "msr.pkg_c10_res", NULL, HEX16, 0, CPU_PC10 },
+	{ PM_PACKAGE, "cpu_lpi", "lpi.cpu", NULL, HEX16 },
+	{ PM_PACKAGE, "sys_lpi", "lpi.system", NULL, HEX16 },
+	{ PM_PACKAGE, "Joules PKG", "msr.pkg_energy_status", "msr.amd_pkg_energy", HEX },
+	{ PM_PACKAGE, "Joules COR", "msr.pp0_energy_status", NULL, HEX, 0, 0, 0, CPU_NO_CORE_ENERGY },
+	{ PM_PACKAGE, "Joules GFX", "msr.pp1_energy_status", NULL, HEX, 0, 0, 0, CPU_NO_GFX_ENERGY },
+	{ PM_PACKAGE, "Joules RAM", "msr.dram_energy_status", NULL, HEX },
+	{ PM_PACKAGE, "Joules PSYS", "msr.platform_energy_status", NULL, HEX, ONLY_2026 },
+	{ PM_PACKAGE, "Throttle PKG", "msr.pkg_perf_status", NULL, HEX },
+	{ PM_PACKAGE, "Throttle RAM", "msr.dram_perf_status", NULL, HEX },
+	{ PM_PACKAGE, "PTM", "msr.package_therm_status", NULL, BELOW_MAXIMUM },
+};
+
+struct snapshot {
+	const struct pm_model *m;
+	const struct pm_chunk *chunk;
+	const struct places *places;
+	const struct cpu_facts *facts;
+	bool newer;
+	double tj_max;
+	struct buf *out;
+};
+
+/* The first value of the counter at the place that the CPU lies in. False: there is none. */
+static bool read_at(const struct snapshot *s, uint32_t counter, const struct pm_cpu *cpu, uint64_t *value)
+{
+	struct place at = PLACE_NOWHERE(PM_CPU), of;
+	struct pm_instance self = { .kind = PM_CPU, .number = cpu->cpu, .cpu = cpu->cpu };
+
+	if (!places_find(s->places, &self, PM_CPU, &at))
+		return false;
+	for (uint32_t k = 0; k < s->chunk->n_groups; k++) {
+		const struct pm_chunk_group *cg = &s->chunk->group[k];
+		const struct pm_group *g = pm_model_group(s->m, cg->group);
+
+		for (uint32_t v = 0; g && !cg->absent && v < pm_group_values(g); v++) {
+			size_t cell = (size_t)(pm_group_head(g) + v) * cg->stride;
+			const struct pm_instance *i;
+
+			if (pm_group_counter_of(g, v) != counter || (cg->status && cg->status[cell]) ||
+			    !(i = pm_model_instance(s->m, pm_group_instance_of(g, v))) ||
+			    !places_find(s->places, i, i->kind, &of) || !place_has(s->places, &of, &at))
+				continue;
+			*value = cg->v[cell];
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool has(const struct snapshot *s, const struct line *l)
+{
+	const struct cpu_features *f = s->facts->id.known ? s->facts->id.known->features : NULL;
+
+	return !f || ((!l->cstate || f->cstates & l->cstate) && (!l->flag || f->flags & l->flag) &&
+		      !(f->flags & l->without));
+}
+
+static const struct pm_counter *counter_of(const struct snapshot *s, const struct line *l)
+{
+	const struct pm_counter *c = l->counter ? pm_model_counter_named(s->m, l->counter) : NULL;
+
+	return c || !l->or_counter ? c : pm_model_counter_named(s->m, l->or_counter);
+}
+
+static void put_line(const struct snapshot *s, const struct line *l, const struct pm_cpu *cpu)
+{
+	const struct pm_counter *c = has(s, l) ? counter_of(s, l) : NULL;
+	uint64_t value = 0;
+	bool there = c && read_at(s, c->id, cpu, &value);
+
+	if (l->when & (s->newer ? ONLY_2022 : ONLY_2026) || (l->when & OPTIONAL && !c))
+		return;
+	buf_printf(s->out, "%s: ", l->label);
+	if (l->form == BELOW_MAXIMUM)
+		buf_printf(s->out, "%.0fC\n", there ? s->tj_max - (double)(value >> 16 & 0x7F) : 0);
+	else
+		buf_printf(s->out,
+			   l->form == HEX16 ? "%016" PRIX64 "\n" :
+			   l->form == HEX   ? "%" PRIX64 "\n" :
+					      "%" PRIu64 "\n",
+			   value);
+}
+
+/* How often and how long each state was asked for, and what --add asks for. */
+static void put_added(const struct snapshot *s, enum pm_kind kind, const struct pm_cpu *cpu)
+{
+	static const char *const of[] = { "cpuidle.usage.", "cpuidle.time.", "add." };
+	uint64_t value;
+	unsigned n = 0;
+
+	for (size_t k = 0; k < sizeof(of) / sizeof(of[0]); k++)
+		for (uint32_t i = 0; i < s->m->n_counters; i++) {
+			const struct pm_counter *c = &s->m->counter[i];
+			const char *scope = pm_map_text(&c->attrs, PM_COUNTER_ADDED, "cpu");
+			unsigned msr = 0;
+
+			if (strncmp(c->name, of[k], strlen(of[k])) || strcmp(scope, pm_kind_name(kind)) ||
+			    !read_at(s, c->id, cpu, &value))
+				continue;
+			sscanf(c->name, "add.m0x%x", &msr);
+			buf_printf(s->out, "%cADDED [%u] ", scope[0] == 'c' && scope[1] == 'p' ? 't' : scope[0], n++);
+			if (s->newer)
+				buf_printf(s->out, "%8s ", c->display);
+			buf_printf(s->out, "msr0x%x: %08" PRIX64 "%s\n", msr, value, s->newer ? " " : "");
+		}
+}
+
+static void put_cpu(const struct snapshot *s, const struct pm_cpu *cpu, const struct pm_cpu *before)
+{
+	bool package = !before || before->package != cpu->package, core = package || before->core != cpu->core;
+	static const enum pm_kind kinds[] = { PM_CPU, PM_CORE, PM_PACKAGE };
+
+	/* What belongs together has the same number where turbostat prints addresses. */
+	buf_printf(s->out, "t 0x%x, c 0x%x, p 0x%x\nCPU: %u flags 0x%x\n", cpu->cpu + 1, cpu->core + 1,
+		   cpu->package + 1, cpu->cpu, (core ? 2u : 0) | (package ? 4u : 0));
+	for (unsigned k = 0; k < 3; k++) {
+		if (s->newer && (kinds[k] == PM_CORE ? !core : kinds[k] == PM_PACKAGE && !package))
+			continue;
+		if (kinds[k] == PM_CORE)
+			buf_printf(s->out, s->newer ? "core: 0x%x\n" : "core: %u\n", cpu->core);
+		else if (kinds[k] == PM_PACKAGE && !s->newer)
+			buf_printf(s->out, "package: %u\n", cpu->package);
+		for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+			if (lines[i].kind != kinds[k])
+				continue;
+			if (!strcmp(lines[i].label, "mc6_us"))
+				put_added(s, PM_CORE, cpu);
+			put_line(s, &lines[i], cpu);
+		}
+		if (kinds[k] != PM_CORE)
+			put_added(s, kinds[k], cpu);
+	}
+	buf_addch(s->out, '\n');
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct pm_cpu *x = a, *y = b;
+	uint32_t left[] = { x->package, x->node, x->core, x->thread },
+		 right[] = { y->package, y->node, y->core, y->thread };
+
+	for (size_t i = 0; i < 4; i++)
+		if (left[i] != right[i])
+			return left[i] < right[i] ? -1 : 1;
+	return 0;
+}
+
+int dump_turbostat(const struct places *places, const struct pm_chunk *chunk, bool newer, uint32_t tcc,
+		   struct buf *out)
+{
+	struct pm_cpu *cpu = malloc((places->n + 1) * sizeof(*cpu));
+	struct cpu_facts f;
+	struct snapshot s = { places->model, chunk, places, &f, newer, tcc, out };
+
+	if (!cpu)
+		return -ENOMEM;
+	cpu_facts_find(places->model, &f);
+	if (!tcc)
+		s.tj_max = f.tj_max;
+	if (places->n)
+		memcpy(cpu, places->cpu, places->n * sizeof(*cpu));
+	qsort(cpu, places->n, sizeof(*cpu), by_place);
+	for (uint32_t i = 0; i < places->n; i++)
+		put_cpu(&s, &cpu[i], i ? &cpu[i - 1] : NULL);
+	free(cpu);
+	return out->err;
+}
