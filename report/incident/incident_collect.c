@@ -15,6 +15,7 @@
 #define BINS_LEAST 64
 #define CHUNKS_FEW 256 /* a recording of so many is read as it is */
 #define KEY_MAX    48
+#define BATCH      128 /* intervals */
 
 struct drawn {
 	const struct sheet_cell *cell;
@@ -398,44 +399,65 @@ static void halve(struct incident_store *s)
 	s->in_bin = s->per_bin;
 }
 
-static int take(struct collect *c, const struct interval *interval, size_t k)
+/* Intervals of a block that go into bins which are there. */
+struct batch {
+	uint32_t bin[BATCH];
+	float before[BATCH]; /* intervals that are in the bin already */
+	double seconds[BATCH];
+	size_t first, n; /* intervals [first, first + n) of the block */
+};
+
+/* Series after series, because the values of each lie side by side, here and there. */
+static void put_batch(struct collect *c, struct batch *b)
+{
+	struct incident_store *s = c->s;
+
+	for (size_t i = 0; i < c->n_drawn && b->n; i++) {
+		const struct value *v = &c->drawn[i].cell->value[b->first];
+		const struct incident_row_series *x = &s->series[c->drawn[i].series];
+		bool amount = s->metric[x->metric].amount;
+
+		for (size_t k = 0; k < b->n; k++) {
+			float *to = &x->v[b->bin[k]];
+			double d = amount && b->seconds[k] > 0 ? v[k].v / b->seconds[k] : v[k].v;
+
+			if (!v[k].reason && isfinite(d))
+				*to = isnan(*to) ? (float)d : (*to * b->before[k] + (float)d) / (b->before[k] + 1);
+		}
+	}
+	b->first += b->n;
+	b->n = 0;
+}
+
+static int take(struct collect *c, struct batch *b, const struct interval *interval)
 {
 	struct incident_store *s = c->s;
 	double from = c->shift_s + (double)(int64_t)(interval->from_ns - c->origin_ns) / 1e9;
-	double to = c->shift_s + (double)(int64_t)(interval->to_ns - c->origin_ns) / 1e9;
-	double seconds = (double)interval->duration_ns / 1e9;
-	uint32_t bin;
-	float old;
 
+	if (b->n == BATCH)
+		put_batch(c, b);
 	if (s->in_bin == s->per_bin || !s->used) {
-		if (s->used == s->bins && s->bins >= s->bins_most)
-			halve(s);
-		else if (s->used == s->bins && grow(s))
-			return -ENOMEM;
+		if (s->used == s->bins) {
+			put_batch(c, b);
+			if (s->bins >= s->bins_most)
+				halve(s);
+			else if (grow(s))
+				return -ENOMEM;
+		}
 		s->from_s[s->used++] = from;
 		s->in_bin = 0;
 	}
-	bin = s->used - 1;
-	s->to_s[bin] = to;
-	old = (float)s->in_bin++;
-	c->end_s = to;
-	for (size_t i = 0; i < c->n_drawn; i++) {
-		const struct value *v = &c->drawn[i].cell->value[k];
-		const struct incident_row_series *x = &s->series[c->drawn[i].series];
-		double d = v->v;
-
-		if (v->reason || !isfinite(d))
-			continue;
-		if (s->metric[x->metric].amount && seconds > 0)
-			d /= seconds;
-		x->v[bin] = isnan(x->v[bin]) ? (float)d : (x->v[bin] * old + (float)d) / (old + 1);
-	}
+	b->bin[b->n] = s->used - 1;
+	b->before[b->n] = (float)s->in_bin++;
+	b->seconds[b->n++] = (double)interval->duration_ns / 1e9;
+	c->end_s = s->to_s[s->used - 1] = c->shift_s + (double)(int64_t)(interval->to_ns - c->origin_ns) / 1e9;
 	return 0;
 }
 
 static int intervals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
 {
 	struct collect *c = (struct collect *)sink;
+	struct batch batch = { 0 };
 	int err = 0;
 
 	(void)sheet;
@@ -445,9 +467,16 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 		if (!c->start_wall_ns && interval->wall_ns)
 			c->start_wall_ns = interval->wall_ns - (int64_t)(interval->to_ns - interval->from_ns);
 	}
-	for (size_t k = 0; k < n && !err; k++)
-		if (interval[k].duration_ns)
-			err = take(c, &interval[k], k);
+	for (size_t k = 0; k < n && !err; k++) {
+		if (interval[k].duration_ns) {
+			err = take(c, &batch, &interval[k]);
+		} else {
+			put_batch(c, &batch);
+			batch.first++;
+		}
+	}
+	if (!err)
+		put_batch(c, &batch);
 	return err;
 }
 

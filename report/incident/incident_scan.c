@@ -60,28 +60,45 @@ static uint32_t blocks_of(const struct scan *x, uint32_t l)
 
 /* ---- what a family does ---- */
 
-static void take_peaks(struct scan *x, struct family *f, uint32_t series)
+/* The largest step of a block on either side; where it is matters only if no series before it had one so large. */
+static void raise_peak(const struct scan *x, struct peak *p, double d, double scale, const double *sum, uint32_t from,
+		       uint32_t length, uint32_t series)
+{
+	if (!(fabs(d) * scale > (double)p->size))
+		return;
+	while (sum[from + length] - sum[from] != d)
+		from += length / 8 + 1;
+	*p = (struct peak){ (float)(fabs(d) * scale), x->bin[from], series };
+}
+
+static void take_lengths(const struct scan *x, struct family *f, uint32_t series, uint32_t v, uint32_t l)
+{
+	const uint32_t length = scan_length[l], step = length / 8 + 1;
+	const double *sum = x->view[v].sum;
+	double scale = 1 / x->view[v].error[l];
+
+	for (uint32_t i = 0, from; i + length <= x->n;) {
+		uint32_t block = x->bin[i] / length;
+		double up = 0, down = 0;
+
+		for (from = i; i + length <= x->n && x->bin[i] < (block + 1) * length; i += step) {
+			double d = sum[i + length] - sum[i];
+
+			up = d > up ? d : up;
+			down = d < down ? d : down;
+		}
+		raise_peak(x, &f->peak[v][UP][l][block], up, scale, sum, from, length, series);
+		raise_peak(x, &f->peak[v][DOWN][l][block], down, scale, sum, from, length, series);
+	}
+}
+
+static void take_peaks(const struct scan *x, struct family *f, uint32_t series)
 {
 	f->alike |= x->views > WHITE;
 	for (uint32_t v = 0; v < x->views; v++)
-		for (uint32_t l = 0; l < LENGTHS; l++) {
-			uint32_t length = scan_length[l], block = 0;
-			const double *sum = x->view[v].sum;
-			double scale = 1 / x->view[v].error[l];
-
-			if (!(x->view[v].error[l] > 0))
-				continue;
-			for (uint32_t i = 0; i + length <= x->n; i += length / 8 + 1) {
-				double d = (sum[i + length] - sum[i]) * scale;
-				struct peak *p;
-
-				while (x->bin[i] >= (block + 1) * length)
-					block++;
-				p = &f->peak[v][d < 0][l][block];
-				if (fabs(d) > (double)p->size)
-					*p = (struct peak){ (float)fabs(d), x->bin[i], series };
-			}
-		}
+		for (uint32_t l = 0; l < LENGTHS; l++)
+			if (x->view[v].error[l] > 0)
+				take_lengths(x, f, series, v, l);
 }
 
 static int by_size(const void *a, const void *b)
