@@ -15,7 +15,7 @@
 struct child_setup {
 	bool stdout_to_stderr; /* because the recording goes to stdout */
 	struct rlimit files;   /* as the caller had it: sources may raise it for their descriptors */
-	const char *text;      /* what the number of a program leaves open; NULL: nothing */
+	const char *text;      /* what the number of a program does not say; NULL: nothing */
 };
 
 struct child {
@@ -28,7 +28,7 @@ struct child {
 	bool started, ended;
 };
 
-/* In the forked process: waits until it may go, and becomes what the caller would have started. 0 or
+/* In the forked process: waits until it may continue, then takes the caller's credentials and settings. 0 or
  * -errno. */
 int child_prepare(int go, const struct child_setup *setup);
 /* The same, and runs the program; does not return. */
@@ -36,18 +36,18 @@ void child_run(char **argv, int go, int failure, const struct child_setup *setup
 
 /* Forks, or lets record/host/caller.h do so if that runs: `what` is the number of the program there. 0 or -errno. */
 int child_fork(struct child *c, unsigned what, char **argv, const struct child_setup *setup, struct error *e);
-/* Lets it go. 0, or -errno if it could not be run: text in *e, and it has ended. */
+/* Lets it run. 0, or -errno if it could not be run; the text is in *e, and the process has ended. */
 int child_start(struct child *c, struct error *e);
-/* Looks whether it has ended, or waits for it. True if it has. */
+/* Whether it has ended, or waits until it has. */
 bool child_ended(struct child *c, bool wait);
 void child_signal(const struct child *c, int signo);
-/* Ends one that never started; closes what is open. */
+/* Ends a child that never started; closes its descriptors. */
 void child_release(struct child *c);
 
-/* What came of it, as the recording has it; without memory it says less. `name`: its pid, too. */
+/* The event for its end, with less in it if memory is short. `name`: with its pid. */
 void child_exit_event(const struct child *c, struct pm_event *e, bool name);
 
-/* As the shell says it: exit status, or 128 + signal. */
+/* As in a shell: the exit status, or 128 + signal. */
 int child_exit_code(const struct child *c);
 
 #endif

@@ -13,7 +13,8 @@ enum {
 	EXIT_NO_COMMAND = 127,
 };
 
-/* Each gets argv with its own name first, and returns the exit code. Whether it opens what its caller may not. */
+/* Each gets argv with its own name first, and returns the exit code. The second word: whether it opens what its
+ * caller may not. */
 #define EACH_COMMAND(COMMAND) \
 	COMMAND(compare, false) \
 	COMMAND(doctor, true) \
@@ -30,7 +31,7 @@ enum {
 EACH_COMMAND(DECLARE_COMMAND)
 #undef DECLARE_COMMAND
 
-/* Columns of the terminal on stdout; 0 if it is none: tables are then as wide as they are. */
+/* Columns of the terminal on stdout; 0 without a terminal, for tables of any width. */
 unsigned command_width(void);
 /* "pmrec: text" on stderr; returns EXIT_OWN. */
 int command_failed(const struct error *e);
@@ -39,7 +40,7 @@ int command_options(const struct options_spec *spec, int argc, char **argv, void
 		    struct options_common *common);
 /* Adds to "no such command" what its user may have meant. `argv` ends with NULL. */
 void command_suggest(char *const *argv, struct error *e);
-/* Runs pmrep, next to this program or in PATH, in the place of this process. Returns only if that fails. */
+/* Replaces this process by pmrep, from this program's directory or PATH. Returns only on failure. */
 int command_exec_pmrep(char *const *args, struct error *e);
 
 #endif

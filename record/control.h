@@ -42,7 +42,7 @@ bool control_next(struct control *c, struct control_command *command);
 /* "ack", or what was wrong. */
 void control_answer(struct control *c, const char *wrong);
 
-/* The next line that the socket has, of at most `size` bytes, and whom to answer (marksocket.h); -1: there is none. */
+/* The next line of the socket, of at most `size` bytes, and whom to answer (marksocket.h); -1: there is none. */
 int control_next_peer(struct control *c, char *line, size_t size, struct control_command *command);
 
 #endif

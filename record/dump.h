@@ -15,12 +15,12 @@
 
 enum { DUMP_TRIGGERS = 8 };
 
-/* What makes a recorder dump of itself. */
+/* What makes a recorder write a dump by itself. */
 struct dumper {
 	int trigger[DUMP_TRIGGERS]; /* of pressure, as --dump-on has them */
 	unsigned n;
-	struct child child; /* that dumps now, or did last */
-	uint64_t next_ns;   /* CLOCK_MONOTONIC: no dump before that */
+	struct child child; /* the process that dumps now, or did last */
+	uint64_t next_ns;   /* CLOCK_MONOTONIC: no dump before this time */
 };
 
 #define DUMPER_INIT \
@@ -32,11 +32,11 @@ struct dumper {
 int dumper_open(struct dumper *d, const struct record_options *o, struct error *e);
 /* What to poll, at most DUMP_TRIGGERS; their number. */
 unsigned dumper_watch(const struct dumper *d, struct pollfd *p);
-/* Ends a dump that is not done. */
+/* Ends an unfinished dump. */
 void dumper_close(struct dumper *d);
 
-/* Dumps from the recorder `pid` (0: the only one there is), from `since` on as pmrep takes it, to `path`, in the place of
- * this process. Returns only if that fails; the exit code. */
+/* Replaces this process by one that dumps from the recorder `pid` (0: the only one), from `since` on (as for pmrep),
+ * to `path`. Returns the exit code, only on failure. */
 int dump_exec(pid_t pid, const char *since, const char *path, bool overwrite);
 
 #endif

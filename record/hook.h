@@ -5,8 +5,8 @@
 #include "record/child.h"
 #include "record/signals.h"
 
-/* Runs it to its end, under that number (child_fork()); what would end the recorder is passed on. 0, or -errno (-EINTR after such a signal, -ECANCELED
- * for a status that is not 0) with the text in *e. */
+/* Runs it to its end, under this number (child_fork()), and passes signals on that end the recorder. 0, or -errno
+ * with the text in *e: -EINTR after such a signal, -ECANCELED for a status other than 0. */
 int hook_run(unsigned what, const char *option, const char *command, const struct child_setup *setup,
 	     struct signals *signals, struct error *e);
 

@@ -14,7 +14,7 @@
 int list_events(const struct root *root, const char *glob, char *const *event_files, bool no_vendor, struct buf *out,
 		struct error *e);
 
-/* The id by which the maps of vendor files know this CPU; false if it cannot be had. */
+/* This CPU's id in the maps of vendor files; false if it is unknown. */
 bool list_cpu_id(const struct root *root, char *id, size_t size);
 
 #endif

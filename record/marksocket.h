@@ -12,12 +12,12 @@
 #include "record/host/message.h"
 
 int marksocket_listen(void); /* descriptor, or -1 */
-/* The line of one who is waiting, and a descriptor to answer him by; -1: there is none. */
+/* The line of a waiting client, and a descriptor for the answer; -1: none waits. */
 int marksocket_take(int fd, char *line, size_t size);
 /* "ack" or what was wrong, with descriptors if there are any; closes `peer`. */
 void marksocket_answer(int peer, const char *wrong, const struct message_fds *fds);
-/* To the recorder of that number, or with 0 to all. Number of those that did it, or -errno. `refusal` and `fds`, which
- * may be NULL, get what the last one answered. */
+/* Sends a line to the recorder `pid`, or to all with 0. The number of those that obeyed, or -errno. `refusal` and
+ * `fds`, which may be NULL, get the last answer. */
 int marksocket_say(pid_t pid, const char *line, struct message_fds *fds, char *refusal, size_t size, struct error *e);
 
 #endif

@@ -44,11 +44,11 @@ struct asked {
 const char *personality_given(const struct asked *a, const char *name);
 void personality_forget(struct asked *a, const char *name);
 void personality_add(struct list *l, const char *text);
-/* Takes an option of ours out again, and so many words behind it. */
+/* Removes an option of ours, and this many words after it. */
 void personality_drop(struct list *l, const char *option, size_t arguments);
 
-/* What the program would not run with, which it says itself: the status to end with, or 0. Drops words that mean nothing
- * to it beside others. */
+/* Prints the program's own error for words that it refuses: the status to exit with, or 0. Drops words that have no
+ * effect beside others. */
 int personality_check(struct asked *a);
 
 #endif

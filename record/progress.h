@@ -18,9 +18,9 @@ struct progress {
 void progress_put(const struct progress *p, const struct recording_stats *stats, struct buf *out);
 /* Shows nothing if `quiet`, or if stderr is no terminal. */
 void progress_init(struct progress *p, bool quiet);
-/* Writes the line, over the last one. */
+/* Replaces the line. */
 void progress_show(struct progress *p, const struct recording_stats *stats);
-/* Takes the line away, before anything else is printed. */
+/* Removes the line; call it before printing anything else. */
 void progress_clear(struct progress *p);
 
 #endif

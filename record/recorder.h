@@ -39,18 +39,18 @@ struct recorder {
 	bool interrupted;      /* Ctrl-C came once; the command has it */
 	bool quit;             /* no further runs either */
 	bool failed;           /* writing: the recording is over, the command goes on */
-	bool no_room;          /* a disk is full, which was said */
+	bool no_room;          /* a full disk was reported */
 	bool run_over;
 	uint64_t end_ns;    /* of this run, by --timeout from when it counts; 0: none */
 	uint64_t enable_ns; /* -D: when; 0: not waiting */
 	uint64_t second_ns; /* of the next look at CPUs and progress */
 	uint64_t settle_ns; /* when new tasks get their place; 0: there are none */
-	int code;           /* 0, or why pmrec ends with an error of its own */
+	int code;           /* 0, or the reason for an error of pmrec itself */
 };
 
-/* Says r->error and lets everything end; the exit code. */
+/* Prints r->error and ends everything; the exit code. */
 int recorder_fail(struct recorder *r);
-/* Starts to count, unless it does already. */
+/* Starts counting if it has not. */
 void recorder_enable(struct recorder *r);
 /* A line of --control; answers it. */
 void recorder_obey(struct recorder *r, const struct control_command *c);
@@ -60,15 +60,15 @@ void recorder_hear(struct recorder *r);
 void recorder_pressed(struct recorder *r, const struct pollfd *p);
 /* A command ends the recording by ending; without one the signal does. */
 void recorder_signal(struct recorder *r, const struct signals_event *s);
-/* Typed at the terminal: a newline ends an interval, q the recording. */
+/* Input from the terminal: a newline ends an interval, q the recording. */
 void recorder_input(struct recorder *r);
 
-/* What could not be recorded; what the threads that sample may do, where that is less than usual; for whoever has typed no
- * more than pmrec, what is recorded. */
+/* Prints what could not be recorded, restrictions of the sampling threads that are not in force, and, for `pmrec`
+ * without arguments, what is recorded. */
 void recorder_tell_refused(struct recorder *r);
 void recorder_tell_rights(const struct recorder *r);
 void recorder_tell_start(struct recorder *r);
-/* What there is now, and what of it is missing. */
+/* Prints what was recorded, and what is missing. */
 void recorder_tell_end(struct recorder *r, const struct recording_stats *stats);
 /* Which signal ended the command, as perf has it; intervals go without. */
 void recorder_tell_killed(const struct recorder *r);

@@ -1,4 +1,4 @@
-/* What the commands that make recordings of recordings share: cut, merge, repair, redact and bundle. */
+/* Shared by the commands that copy recordings: cut, merge, repair, redact and bundle. */
 #ifndef REPORT_CMD_COPY_H
 #define REPORT_CMD_COPY_H
 
@@ -8,7 +8,7 @@
 #include "report/copy/rewrite.h"
 #include "report/input/outfile.h"
 
-/* Rows of the options, for a struct whose first member is `copy`, and which has `options` that say how to redact. */
+/* Rows of options, for a struct whose first member is `copy`, with `options` for redaction. */
 /* clang-format off */
 #define CMD_COPY_OPTIONS \
 	{ "output", 'o', "FILE", "output file; - is stdout", TEXT(copy.output) }, \
@@ -23,17 +23,17 @@ struct cmd_copy {
 	struct cmd_files files; /* first */
 	const char *output;     /* borrowed of options_common, as are the files */
 	unsigned overwrite;     /* OUTFILE_OVERWRITE or 0 */
-	bool one;               /* takes one recording at a time */
-	bool names_itself;      /* finds a name for its output if none is given */
+	bool one;               /* takes a single recording */
+	bool names_itself;      /* names its output if -o is missing */
 };
 
-/* For options_spec.operands, where the parser's input begins with a struct cmd_copy: takes FILE..., and complains where
- * they or the output are missing. */
+/* For options_spec.operands, if the parser's input begins with a struct cmd_copy: takes FILE..., and fails if they or
+ * the output are missing. */
 error_t cmd_copy_files(int key, char *arg, struct argp_state *state);
 
-/* Opens the output; the recordings are its inputs. 0 or -errno with the text in *e. */
+/* Opens the output, which must not be an input. 0 or -errno with the text in *e. */
 int cmd_copy_open(const struct cmd_copy *c, struct outfile *out, struct error *e);
-/* What is to be said of recordings that were copied: damage, and what this program cannot read. The exit status. */
+/* Prints damage of the inputs, and what this version cannot read. The exit status. */
 int cmd_copied(const char *command, const char *what, const struct rewrite_result *result);
 
 #endif

@@ -19,19 +19,18 @@ struct btf {
 	size_t n_names;
 };
 
-/* Reads that of the kernel, or of the BTF object `fd`. 0 or -errno: -ENOENT, the kernel has none; -EINVAL, it is not
- * whole. */
+/* Reads the kernel's BTF, or the BTF object `fd`. 0 or -errno: -ENOENT, there is none; -EINVAL, it is incomplete. */
 int btf_read_kernel(struct btf *b, const struct root *root);
 int btf_read(struct btf *b, int fd);
-/* Takes the bytes over, also on failure. */
+/* Takes ownership of the bytes, also on failure. */
 int btf_take(struct btf *b, struct buf *data);
 void btf_release(struct btf *b);
 
-/* Id of the typedef of that name; 0: there is none. */
+/* Id of the typedef of this name; 0: none. */
 uint32_t btf_typedef(const struct btf *b, const char *name);
 /* Name of a type; "" if it has none. */
 const char *btf_name(const struct btf *b, uint32_t id);
-/* Byte offset of a member, also in structures without a name inside of it; -1: there is none. */
+/* Byte offset of a member, also of one in an unnamed structure inside; -1: none. */
 int32_t btf_member(const struct btf *b, const char *structure, const char *member);
 
 /* Loads the description of a function of that name, which takes a pointer and returns an integer; its type is number

@@ -44,25 +44,25 @@ struct bpf_program {
 	uint32_t function;
 };
 
-/* A descriptor or -errno; then *e ends with what the verifier had to say, if it did. Releases the code in any case. */
+/* A descriptor, or -errno with the verifier's message at the end of *e. Releases the code in any case. */
 int bpf_program_load(const struct bpf_program *p, struct bpf_code *code, struct error *e);
-/* Lets it run at the raw tracepoint of that name, or, with NULL, where it was loaded for. A descriptor or -errno. */
+/* Attaches it to the raw tracepoint of this name, or with NULL to what it was loaded for. A descriptor or -errno. */
 int bpf_program_attach(int program, const char *tracepoint);
 /* Runs a program for raw tracepoints on the CPU, now. 0 or -errno. */
 int bpf_program_run(int program, uint32_t cpu);
 
-/* What has that id, by BPF_PROG_GET_FD_BY_ID and its sisters, which take CAP_SYS_ADMIN. A descriptor or -errno. */
+/* The object of this id, by BPF_PROG_GET_FD_BY_ID and the like, which need CAP_SYS_ADMIN. A descriptor or -errno. */
 int bpf_by_id(enum bpf_cmd command, uint32_t id);
 
-/* Fills `info`, the struct bpf_*_info of what the descriptor is. 0 or -errno. */
+/* Fills `info`, the struct bpf_*_info of the object. 0 or -errno. */
 int bpf_info(int fd, void *info, size_t size);
-/* The same with a list that a member at `at` points to: how long it is, other members say. */
+/* The same, with a list to which the member at `at` points; other members have its length. */
 int bpf_info_list(int fd, void *info, size_t size, size_t at, void *list, size_t list_size);
 
 /* A descriptor or -errno. */
 int bpf_btf_load(const void *data, size_t size);
 
-/* A name in a BPF file system, and what has it. 0 or a descriptor, or -errno. */
+/* Gives an object a name in a BPF file system, and finds it by name. 0 or a descriptor, or -errno. */
 int bpf_pin(int fd, const char *path);
 int bpf_pinned(const char *path);
 

@@ -1,4 +1,4 @@
-/* Whether this machine lets BPF programs count, and if not, why. */
+/* Whether BPF programs can count on this machine, and why not. */
 #ifndef RECORD_BPF_CHECK_H
 #define RECORD_BPF_CHECK_H
 
@@ -7,10 +7,9 @@
 
 /* Loads a program that does nothing. 0, or -errno with cause and cure in *e. */
 int bpf_check(const struct root *root, struct error *e);
-/* Attaches, but for the last step, to a program that does nothing, as -b does to others. 0, or -errno with cause and
- * cure in *e. */
+/* Does all but the last step of attaching to a program, as -b does. 0, or -errno with cause and cure in *e. */
 int bpf_check_attach(struct error *e);
-/* The sentence for a program that the kernel does not attach to another one, with this -errno; returns it. */
+/* Puts the sentence for a failure to attach to a program into *e; returns the -errno. */
 int bpf_attach_refused(int err, struct error *e);
 
 #endif

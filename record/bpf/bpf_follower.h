@@ -19,8 +19,8 @@ struct bpf_tasks {
 };
 #define BPF_TASKS_NONE ((struct bpf_tasks){ .map = -1, .link = { -1, -1 } })
 
-/* With `inherit`, what a task begins is counted with it. The ids that BPF programs see are those of the whole system:
- * -ENOTSUP in a container with its own. 0 or -errno with the text in *e; bpf_tasks_release() in any case. */
+/* With `inherit`, children count with their task. BPF programs see ids of the whole system: -ENOTSUP in a container
+ * with its own. 0 or -errno with the text in *e; call bpf_tasks_release() in any case. */
 int bpf_tasks_init(struct bpf_tasks *t, const struct root *root, bool inherit, struct error *e);
 void bpf_tasks_release(struct bpf_tasks *t);
 int bpf_tasks_put(const struct bpf_tasks *t, uint32_t tid, uint32_t place);
@@ -40,12 +40,11 @@ struct bpf_follower {
 int bpf_follower_init(struct bpf_follower *f, const struct bpf_leader *l, const struct bpf_tasks *tasks,
 		      uint32_t n_places, uint32_t n_cpus, struct error *e);
 void bpf_follower_release(struct bpf_follower *f);
-/* Counts from now on, or no more. It should have been brought up to date just before. */
+/* Starts or stops counting. Bring it up to date first. */
 void bpf_follower_enable(const struct bpf_follower *f, bool on);
-/* Reads the event on the CPU now, and counts what there is. What the CPU changes to in between is counted as
- * always. */
+/* Reads the event on the CPU now, and counts the difference. Task switches meanwhile count as usual. */
 void bpf_follower_read(const struct bpf_follower *f, const struct bpf_leader *l, uint32_t cpu);
-/* What was counted for a place, on a CPU or (PM_NONE) on all of them. */
+/* The count of a place, on a CPU or (PM_NONE) on all. */
 struct bpf_sum bpf_follower_sum(const struct bpf_follower *f, uint32_t place, uint32_t cpu);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * Counting while a BPF program runs (-b): a program before it reads the events of the CPU, and one behind it adds the
- * difference. The kernel's own entry and exit lie between the two, tens of nanoseconds a run.
+ * difference. The kernel's own entry and exit lie between the two: tens of nanoseconds per run.
  */
 #ifndef RECORD_BPF_PROFILE_H
 #define RECORD_BPF_PROFILE_H
@@ -15,10 +15,10 @@ struct bpf_target {
 	uint32_t id;
 	uint32_t function; /* in its BTF */
 	int fd;            /* owned; -1: none */
-	char name[64];     /* of its function, or as far as the kernel tells */
+	char name[64];     /* of its function, or as much as the kernel shows */
 };
-/* -ENOENT: there is none; -EPERM; -EINVAL: without BTF nothing can be attached to it; -EPROTO: it is not compiled. *e
- * has the sentence, with what helps. */
+/* 0; -ENOENT: no such program; -EPERM; -EINVAL: it has no BTF, so nothing can attach; -EPROTO: it is not compiled. *e
+ * has cause and cure. */
 int bpf_target_find(struct bpf_target *t, uint32_t id, struct error *e);
 void bpf_target_release(struct bpf_target *t);
 

@@ -15,11 +15,11 @@ struct affinity {
 int affinity_save(struct affinity *a);
 void affinity_restore(struct affinity *a);
 void affinity_release(struct affinity *a);
-/* Lets a thread of this process run there, too. 0 or -errno. */
+/* Lets a thread of this process run there again. 0 or -errno. */
 int affinity_apply(const struct affinity *a, pid_t tid);
 /* How many CPUs the calling thread may run on, at least 1. */
 uint32_t affinity_cpus(void);
-/* 0 or -errno: a CPU that this machine lacks, or that a cpuset keeps us away from. */
+/* 0, or -errno if the machine lacks the CPU or a cpuset excludes it. */
 int affinity_pin(uint32_t cpu);
 
 #endif

@@ -10,8 +10,8 @@
 #include <sys/types.h>
 
 struct caller_rules {
-	/* In a new process, which is a child of the recorder: waits for a byte at `go` and runs what the number stands
-	 * for; `failure` is its own. Does not return. */
+	/* In a new process, which is a child of the recorder: waits for a byte at `go` and runs what the number
+	 * stands for; `failure` is its own. Does not return. */
 	void (*run)(void *ctx, unsigned what, const char *text, int go, int failure);
 	void *ctx;
 	const char *output; /* recordings lie in the folder of this one; NULL: in the working directory */
@@ -19,19 +19,18 @@ struct caller_rules {
 
 /* 0 or -errno. */
 int caller_start(const struct caller_rules *rules);
-/* Waits until it has ended. */
+/* Waits for its end. */
 void caller_end(void);
 bool caller_runs(void);
-/* For rules.run: ends the new process, which is on a stack of its own. (Sanitizers take _exit() there for a jump that went
- * wrong, and say so.) */
+/* For rules.run: ends the new process, which has its own stack; sanitizers would report _exit() there. */
 void caller_leave(int status);
 
 /* The new process, or -errno. Text may be NULL. */
 pid_t caller_launch(unsigned what, const char *text, int go, int failure);
-/* Makes a file for writing that was not there: by the calling thread's rights, or where those do not reach, by the
- * caller's. A descriptor or -errno. */
+/* Creates a file for writing, with the calling thread's rights, or the caller's if those do not suffice. A descriptor
+ * or -errno. */
 int caller_create(const char *path, mode_t mode);
-/* Removes a file, likewise, if it still is the one of that number. 0 or -errno; -ESTALE if it is not. */
+/* Removes a file in the same way, if it still has this inode number. 0 or -errno; -ESTALE if it has not. */
 int caller_remove(const char *path, dev_t device, ino_t inode);
 
 #endif

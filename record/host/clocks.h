@@ -12,9 +12,9 @@
 
 struct clock_source {
 	void *ctx;
-	/* All five as close together as can be had; `monotonic` is the middle of the reading. */
+	/* Reads all five as close together as possible; `monotonic` is the middle of the reading. */
 	void (*read)(void *ctx, struct pm_clocks *out);
-	/* BOOTTIME minus MONOTONIC in ns: the time that the machine has slept. Cheap: asked once a tick. */
+	/* BOOTTIME minus MONOTONIC in ns: how long the machine was suspended. Cheap enough for every tick. */
 	int64_t (*slept)(void *ctx);
 };
 
@@ -24,9 +24,9 @@ extern const struct clock_source clocks_machine;
 /* CLOCK_MONOTONIC in ns. */
 uint64_t clocks_monotonic(void);
 
-/* What the header says of the counter clock: its name ("tsc", "cntvct"), or NULL if it cannot be read here. */
+/* The name of the counter clock for the header ("tsc", "cntvct"), or NULL if it cannot be read. */
 const char *clocks_counter_name(void);
-/* Frequency that the hardware itself states in Hz, 0 if it does not say. */
+/* The frequency that the hardware states, in Hz; 0 if it states none. */
 uint64_t clocks_counter_hz(void);
 
 #endif

@@ -20,10 +20,10 @@ struct cpuid_leaf {
 	struct cpuid_regs regs;
 };
 
-/* What one CPU answered. */
+/* The answers of one CPU. */
 struct cpuid_cpu {
 	uint32_t cpu;
-	int err;                 /* -errno: it could not be asked */
+	int err;                 /* 0, or -errno if it could not be read */
 	struct cpuid_leaf *leaf; /* owned */
 	uint32_t n;
 };
@@ -35,14 +35,14 @@ struct cpuid_cpu {
 int cpuid_collect(const struct root *r, const struct cpulist *cpus, struct cpuid_cpu **out);
 void cpuid_free(struct cpuid_cpu *c, size_t n);
 
-/* NULL if the leaf was not there. */
+/* NULL without the leaf. */
 const struct cpuid_regs *cpuid_get(const struct cpuid_cpu *c, uint32_t leaf, uint32_t subleaf);
 
 /* "GenuineIntel", 12 characters and NUL. False without leaf 0. */
 bool cpuid_vendor(const struct cpuid_cpu *c, char vendor[static 13]);
 /* Brand string without blanks around it, 48 characters and NUL. */
 bool cpuid_brand(const struct cpuid_cpu *c, char brand[static 49]);
-/* As the files of perf's vendor events have it: "GenuineIntel-6-55-7", "AuthenticAMD-25-17-1". */
+/* As in perf's files of vendor events: "GenuineIntel-6-55-7", "AuthenticAMD-25-17-1". */
 bool cpuid_name(const struct cpuid_cpu *c, char *name, size_t size);
 /* "kvm", "vmware", ... or the signature itself; false on bare metal. */
 bool cpuid_hypervisor(const struct cpuid_cpu *c, char name[static 13]);

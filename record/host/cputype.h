@@ -1,5 +1,5 @@
-/* Kinds of CPUs in one machine: P and E cores, big and little. Those of Arm are told by MIDR_EL1 (Arm ARM, D-profile
- * registers: implementer in bits 31-24, part number in bits 15-4). */
+/* Kinds of CPUs in one machine: P and E cores, big and little. MIDR_EL1 tells those of Arm (Arm ARM: implementer in
+ * bits 31-24, part number in bits 15-4). */
 #ifndef RECORD_CPUTYPE_H
 #define RECORD_CPUTYPE_H
 
@@ -9,7 +9,7 @@
 #include "format/model.h"
 #include "record/host/root.h"
 
-/* Fills t->type and each CPU's type, if there is more than one kind; offline CPUs keep what `before` said. 0 or
+/* Fills t->type and each CPU's type, if there are several kinds; offline CPUs keep their type in `before`. 0 or
  * -errno. */
 int cputype_read(const struct root *r, const struct pm_topology *before, struct pm_topology *t, struct error *e);
 /* "cortex-a78" of a MIDR, "midr-41-d99" for a part that is not in the table. */

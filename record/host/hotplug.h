@@ -1,4 +1,4 @@
-/* Which CPUs are online, checked from time to time; works where no kernel messages can be received. */
+/* Finds CPUs that go offline or come online by polling, which works without the kernel's messages. */
 #ifndef RECORD_HOTPLUG_H
 #define RECORD_HOTPLUG_H
 
@@ -10,10 +10,11 @@ struct hotplug {
 	struct cpulist online; /* as it was last seen */
 };
 
-/* Notes which CPUs are online now; the root is borrowed. 0 or -errno. */
+/* Remembers which CPUs are online; borrows the root. 0 or -errno. */
 int hotplug_init(struct hotplug *h, const struct root *root);
 void hotplug_release(struct hotplug *h);
-/* CPUs that have gone and come since the last call; both lists are replaced. 1 if there are any, 0, or -errno. */
+/* Replaces both lists by the CPUs that went offline and came online since the last call. 1 if there are any, 0, or
+ * -errno. */
 int hotplug_look(struct hotplug *h, struct cpulist *gone, struct cpulist *come);
 
 #endif

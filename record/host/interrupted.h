@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* Whether one of them has come that nobody has taken yet. */
+/* Whether one is pending. */
 static inline bool interrupted(void)
 {
 	sigset_t set;

@@ -4,8 +4,8 @@
 
 #include <signal.h>
 
-/* From here on SIGINT, SIGTERM, SIGHUP and SIGQUIT end the process where it is, if they are not ignored: for the time
- * in which nothing is lost with it, and files are opened that may lie on a dead network. */
+/* From here on SIGINT, SIGTERM, SIGHUP and SIGQUIT end the process at once, unless ignored: for the time in which
+ * nothing can be lost, and files are opened that may be on a dead network. */
 void interruptible_begin(sigset_t *before);
 void interruptible_end(const sigset_t *before);
 

@@ -1,4 +1,4 @@
-/* Messages between the processes of one pmrec: bytes and descriptors, in one piece. */
+/* Messages of bytes and descriptors between the processes of one pmrec. */
 #ifndef RECORD_MESSAGE_H
 #define RECORD_MESSAGE_H
 
@@ -12,11 +12,11 @@ struct message_fds {
 	unsigned n;
 };
 
-/* Two ends of a socket on which messages keep their borders; closed by exec. 0 or -errno. */
+/* The two ends of a socket that keeps message boundaries; close-on-exec. 0 or -errno. */
 int message_pair(int end[static 2]);
-/* 0 or -errno. The descriptors stay the sender's. */
+/* 0 or -errno. The sender keeps its descriptors. */
 int message_send(int socket, const void *data, size_t len, const struct message_fds *fds);
-/* Length, 0 when the other side is gone, or -errno. The descriptors are the receiver's; fds may be NULL. */
+/* The length, 0 if the other side has closed, or -errno. The receiver owns the descriptors; fds may be NULL. */
 ssize_t message_take(int socket, void *data, size_t size, struct message_fds *fds);
 void message_close_fds(struct message_fds *fds);
 

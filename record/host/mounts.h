@@ -1,4 +1,4 @@
-/* What is mounted where, from /proc/mounts. */
+/* Mounts, from /proc/mounts. */
 #ifndef RECORD_MOUNTS_H
 #define RECORD_MOUNTS_H
 
@@ -8,9 +8,9 @@ struct mount {
 	const char *what, *where, *type, *options; /* valid until the next one */
 };
 
-/* Reads the table into *text, which is the caller's. Length or -errno. */
+/* Reads the table into *text, which the caller frees. The length or -errno. */
 ssize_t mounts_read(const struct root *r, struct buf *text);
-/* The next one of the text, which is cut up; *at begins as NULL. False: there is none. */
+/* The next mount of the text, which is modified; start with *at NULL. False after the last. */
 bool mounts_next(struct buf *text, char **at, struct mount *m);
 
 #endif

@@ -14,21 +14,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Forks it, if it is wanted and this process has any rights to keep. Then a program with more rights than its caller has
- * become its caller; one that has its caller's has them in effect no more, until privileges_confine() takes them.
- * 0 or -errno. */
+/* Forks it if it is wanted and this process has rights to keep. Afterwards a program with more rights than its caller
+ * has only the caller's; for one with its caller's rights they are not effective, until privileges_confine() drops
+ * them. 0 or -errno. */
 int opener_start(bool wanted);
-/* Lets it end. What is asked for from then on is refused. */
+/* Ends it. Later requests are refused. */
 void opener_end(void);
-/* In a forked process: what was inherited of it is given up. */
+/* In a forked process: closes what was inherited of it. */
 void opener_forget(void);
 bool opener_runs(void);
-/* Whether it has ended without being asked to; once. What is asked for from then on is refused. */
+/* True once, if it has ended by itself. Later requests are refused. */
 bool opener_lost(void);
-/* Whether it was started with the capability of that number. */
+/* Whether it was started with this capability. */
 bool opener_has(int capability);
 
-/* Each is a descriptor or -errno; -EPERM without an opener, and for what it does not open. */
+/* A descriptor or -errno; -EPERM without an opener, or for what it does not open. */
 int opener_open(const char *path, int flags);
 int opener_perf(const void *attr, size_t attr_size, pid_t pid, int cpu, int group_fd, int cgroup_fd,
 		unsigned long flags);
@@ -42,7 +42,7 @@ struct opener_blob {
 	bool out;    /* is filled by the call */
 	bool fd;     /* is one descriptor */
 };
-/* What goes along with an attribute of bpf(2): what it points to, and its descriptors. */
+/* What an attribute of bpf(2) points to, and its descriptors. */
 enum { OPENER_BLOBS = 6 };
 struct opener_baggage {
 	struct opener_blob blob[OPENER_BLOBS];
@@ -53,12 +53,12 @@ struct opener_baggage {
 };
 /* bpf(2): its result, or -errno. `b` may be NULL. */
 int opener_bpf(int command, const void *attr, size_t attr_size, const struct opener_baggage *b);
-/* A socket to which the kernel sends what each task has used when it ends: messages of taskstats. */
+/* A socket on which the kernel reports what each ended task has used (taskstats). A descriptor or -errno. */
 int opener_exits(void);
 /* What a process has read from and written to storage. 0 or -errno. */
 int opener_io(pid_t pid, uint64_t bytes[static 2]);
-/* Puts a thread of this process before ordinary work: among the first of it, or with a priority of SCHED_FIFO (1 to 99)
- * before all of it. 0 or -errno. */
+/* Raises a thread of this process above other ordinary work, or with a priority of SCHED_FIFO (1 to 99) above all of
+ * it. 0 or -errno. */
 int opener_hurry(pid_t tid, unsigned realtime);
 
 #endif

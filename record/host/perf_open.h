@@ -1,4 +1,4 @@
-/* perf_event_open(): attr words from an event, what to try again without, and what its errors mean. */
+/* perf_event_open(): attr words of an event, retries without optional ones, and the meaning of errors. */
 #ifndef RECORD_PERF_OPEN_H
 #define RECORD_PERF_OPEN_H
 
@@ -24,7 +24,7 @@ union perf_attr {
 void perf_attr_fill(union perf_attr *attr, const struct event *ev);
 /* Where an event counts. */
 struct perf_place {
-	pid_t pid;  /* -1: whatever runs on the CPU */
+	pid_t pid;  /* -1: any task on the CPU */
 	int cpu;    /* -1: wherever the task runs */
 	int cgroup; /* descriptor of its directory, with pid -1 and a CPU; -1: none */
 };
@@ -40,19 +40,18 @@ static inline struct perf_place perf_on_task(pid_t pid)
 
 /* A descriptor or -errno. */
 int perf_open(const union perf_attr *attr, struct perf_place at, int group_fd);
-/* The same; what the PMU may not know (exclude_guest, precise_ip) is given up in *attr rather than the event.
- */
+/* The same; retries without bits in *attr that the PMU may not know (exclude_guest, precise_ip). */
 int perf_open_relaxed(union perf_attr *attr, struct perf_place at, int group_fd);
 
 /* pm_reason of an errno. */
 uint16_t perf_reason(int err);
-/* What would cure it: a sentence or command in `text`, or NULL. */
+/* The cure: a sentence or command in `text`, or NULL. */
 const char *perf_hint(int err, const struct event *ev, const struct plan *p, char *text, size_t size);
 
-/* Does the NMI watchdog hold a counter of each CPU? */
+/* Whether the NMI watchdog holds a counter of each CPU. */
 bool perf_nmi_watchdog(const struct root *root);
 
-/* How many descriptors are in use. */
+/* The number of descriptors in use. */
 uint64_t perf_used_nofile(void);
 /* Raises the limit of open files as far as it may go; the descriptors that are available then. */
 uint64_t perf_raise_nofile(void);

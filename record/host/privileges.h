@@ -17,29 +17,27 @@ bool privileges_elevated(void);
 /* The permitted capabilities of the calling thread, a bit each. */
 uint64_t privileges_permitted(void);
 
-/* The calling thread's permitted capabilities become effective, or nothing is effective. 0 or -errno. */
+/* Makes the calling thread's permitted capabilities effective, or none. 0 or -errno. */
 int privileges_raise(void);
 int privileges_lower(void);
 
-/* Around opening what the caller names: all that he has. What the first returns, the second wants. */
+/* Around opening what the caller names: the caller's rights. Pass the result of the first to the second. */
 bool privileges_become_caller(void);
 void privileges_become_self(bool changed);
 
 /* In a forked child: exactly the caller's credentials. 0 or -errno. */
 int privileges_for_child(void);
 
-/* Whether the named capability ("cap_perfmon") is there, in this thread or in the opener; false for a name that this
- * system does not know. */
+/* Whether this thread or the opener has the capability ("cap_perfmon"); false for an unknown name. */
 bool privileges_has(const char *name);
 
-/* Gives everything up for good, for the calling thread and those that it starts: capabilities in all sets, the hope
- * of new ones, and all system calls but those that sampling and writing need. Whether that is so afterwards,
- * privileges_tell() says. */
+/* Gives up for good, for the calling thread and those that it starts: capabilities in all sets, gaining new ones, and
+ * all system calls but those that sampling and writing need. privileges_tell() says what is in force. */
 void privileges_confine(void);
-/* "no capabilities, no new privileges, system calls filtered", or what of that is not in force. Whether all is. */
+/* Appends "no capabilities, no new privileges, system calls filtered", or what is not in force. Whether all is. */
 bool privileges_tell(struct buf *out);
-/* For a thread that reads on time: puts it before ordinary work, if that is permitted. A reader runs for
- * microseconds, but on a busy CPU it would wait for milliseconds. */
+/* For a thread that reads on time: raises it above ordinary work, if permitted. A reader runs for microseconds, but
+ * would wait for milliseconds on a busy CPU. */
 void privileges_hurry(void);
 
 /* The filter alone; a system call that it forbids ends the process, if `kill`, or fails with EPERM. 0 or -errno;

@@ -3,8 +3,8 @@
 #ifndef RECORD_REALTIME_H
 #define RECORD_REALTIME_H
 
-/* Sets the bound, and tries on the calling thread, which is an ordinary one afterwards, whether threads of this process
- * may have that priority (1 to 99): by the opener's rights, or by the caller's limit (ulimit -r). 0 or -errno. */
+/* Sets the limit, and tries on the calling thread whether threads of this process may have this priority (1 to 99),
+ * by the opener's rights or the caller's limit (ulimit -r); the thread is then an ordinary one again. 0 or -errno. */
 int realtime_allow(unsigned priority);
 /* The calling thread. 0 or -errno. */
 int realtime_begin(unsigned priority);

@@ -16,20 +16,20 @@
 struct root {
 	char *prefix;  /* owned; "" for the machine itself, else no slash at the end */
 	bool emulated; /* prefix is not "" */
-	bool whole;    /* files show more to those with rights: they are opened by the opener first */
-	bool named;    /* the caller names what is opened: by his rights, and only what no open() waits for */
+	bool whole;    /* files show more to those with rights, so the opener opens them first */
+	bool named;    /* the caller names files: opened with the caller's rights, and never blocking */
 	int dir;       /* emulated: the prefix, or -errno */
 	bool raised;   /* emulated: the caller's rights were given to this thread */
 };
 
-/* NULL, "" or "/": the machine itself. Another one is the caller's, and this thread opens it by his rights until
+/* NULL, "" or "/": the machine itself. Any other root is the caller's; this thread has the caller's rights until
  * root_release(). 0 or -ENOMEM. */
 int root_init(struct root *r, const char *dir);
 void root_release(struct root *r);
 
 /* Open for reading. A descriptor or -errno. */
 int root_open(const struct root *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Open for writing, without changing what is there. The only user changes a setting and puts it back. */
+/* Opens for writing, without truncating; for a setting that is restored later. */
 int root_open_write(const struct root *r, const char *path);
 /* The whole file, at most `max` bytes; replaces *out. Length or -errno (-EFBIG beyond max). */
 ssize_t root_read(const struct root *r, struct buf *out, size_t max, const char *format, ...)
@@ -41,9 +41,10 @@ int root_line(const struct root *r, char *line, size_t size, const char *format,
 int root_u64(const struct root *r, uint64_t *value, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int root_cpulist(const struct root *r, struct cpulist *list, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Whether there is anything of that name. */
+/* Whether the name exists. */
 bool root_exists(const struct root *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Names in a directory, sorted as numbers where they are numbers; an owned array of owned names. Count or -errno. */
+/* The names in a directory, with numbers in numerical order; the caller frees the array and the names. Their number
+ * or -errno. */
 int root_list(const struct root *r, char ***names, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void root_list_free(char **names, int n);
 /* Target of a symbolic link, without directories before the last part. 0 or -errno. */

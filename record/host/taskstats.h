@@ -13,14 +13,14 @@ struct task_exit {
 	pid_t pid, parent;     /* of the process; the parent's */
 	bool last;             /* the process has ended with it */
 	uint64_t user, system; /* us */
-	uint64_t faults;       /* that took a reading from storage */
+	uint64_t faults;       /* faults that read from storage */
 	uint64_t bytes[2];     /* read from and written to storage */
 	char name[TASK_NAME];
 };
 
-/* A socket of such messages, for all CPUs; it does not block. A descriptor, or -errno: it takes CAP_NET_ADMIN. */
+/* A nonblocking socket of such messages, for all CPUs. A descriptor or -errno; needs CAP_NET_ADMIN. */
 int taskstats_listen(void);
-/* The next one that waits. 1; 0: none does; -ENOBUFS: some were lost before; other -errno. */
+/* The next message. 1; 0: none waits; -ENOBUFS: some were lost; or another -errno. */
 int taskstats_next(int fd, struct task_exit *exit);
 
 /* read_bytes and write_bytes of a file /proc/PID/io. 0 or -errno. */

@@ -7,9 +7,9 @@
 
 struct plan;
 
-/* A machine without such ports is no error. 0 or -ENOMEM. */
+/* Reads them; a machine may have none. 0 or -ENOMEM. */
 int pci_map_read(struct pci_map *m, const struct root *root);
-/* Puts the map into the recording, or why there is none: one-time values "pci.root_ports", an array of [domain, id,
+/* Records the map, or why there is none: one-time values "pci.root_ports", an array of [domain, id,
  * bus, segment, port, root complex, socket, node (-1: unknown)], and "pci.functions", an array of [domain, id, place
  * of its root port, class, vendor, device]. 0 or -errno. */
 int pci_map_record(const struct pci_map *m, struct plan *p);

@@ -25,29 +25,28 @@ enum perf_way { PERF_BY_READ, PERF_BY_PROGRAM, PERF_BY_LEADER, PERF_BY_CGROUP };
 
 /* How the event is to be counted. */
 enum perf_way perf_way_of(const struct record_options *o, const struct event *ev);
-/* What keeps it from being counted so, as for pm_probe.hint, and the errno in *err; NULL: nothing. */
+/* Why it cannot be counted this way, as for pm_probe.hint, with the errno in *err; NULL: it can. */
 const char *perf_way_refuses(const struct record_options *o, const struct event *ev, int *err);
 
-/* What all groups that BPF counts have together; opaque. */
+/* What all groups that BPF counts share; opaque. */
 struct perf_bpf;
-/* What one of them has; opaque. */
+/* What one of these groups has; opaque. */
 struct bpf_group;
 
-/* Before anything is opened: whether BPF may count at all, if it is to; says what it does otherwise than asked. 0, or
- * -errno with cause and cure in *e. */
+/* Before anything is opened: checks that BPF can count, if it is wanted, and notes what will differ from the request.
+ * 0, or -errno with cause and cure in *e. */
 int perf_bpf_check(const struct perf_source *s, struct plan *p, struct error *e);
-/* Once groups are settled: looks for the programs of -b and loads those that count. 0, or -errno with the text in
- * *e. */
+/* Once groups are settled: finds the programs of -b and loads those that count. 0, or -errno with the text in *e. */
 int perf_bpf_begin(struct perf_source *s, struct plan *p, struct error *e);
 void perf_bpf_release(struct perf_bpf *b);
 void bpf_group_free(struct bpf_group *b);
-/* What the recording says of it: "program 12", "shared", "alone", "cgroups"; and the name of the program, or NULL. */
+/* For the recording: "program 12", "shared", "alone" or "cgroups", and the name of the program, or NULL. */
 const char *bpf_group_text(const struct bpf_group *b);
 const char *bpf_group_name(const struct bpf_group *b);
 
-/* Whether rows of the way have open events of their own. */
+/* Whether rows counted this way have open events of their own. */
 bool bpf_group_opens(const struct bpf_group *b);
-/* As perf_row_open() and the others, for rows of such groups, after or before what is done for open events. */
+/* Like perf_row_open() and so on, for rows of such groups; called after or before those. */
 int bpf_row_open(struct perf_row *row);
 void bpf_row_close(struct perf_row *row);
 int bpf_row_enable(struct perf_row *row, bool on);
@@ -56,7 +55,7 @@ ssize_t bpf_row_read(const struct perf_row *row);
 /* The CPU has come online again. */
 void bpf_row_online(struct perf_row *row);
 
-/* For `pmrec doctor`: one line, whether all this works here, and if not what helps. */
+/* For `pmrec doctor`: a line that says whether this works here, and if not, what helps. */
 void perf_bpf_doctor(const struct plan *p, struct buf *out);
 
 #endif

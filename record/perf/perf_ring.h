@@ -1,6 +1,6 @@
 /*
- * Sampling in the kernel: a leader that is a clock of the CPU writes time and counts of its whole group into a ring
- * of memory, each tick, from the timer's interrupt. No thread is woken, so no tick is late on a busy CPU.
+ * Sampling in the kernel: at each tick the timer interrupt of a clock event, the leader, writes time and counts of
+ * its group into a ring of memory. No thread is woken, so no tick is late on a busy CPU.
  */
 #ifndef RECORD_PERF_RING_H
 #define RECORD_PERF_RING_H
@@ -21,17 +21,17 @@ struct perf_ring {
 	uint64_t lost; /* samples for which there was no room */
 };
 
-/* Opens the leader of a group of `members` on a CPU, standing still, and its ring. Its descriptor or -errno. */
+/* Opens the leader of a group of `members` on a CPU, disabled, and its ring. A descriptor or -errno. */
 int perf_ring_open(struct perf_ring *r, struct perf_place at, uint64_t interval_ns, uint32_t members);
-/* Unmaps; the descriptor is the caller's. */
+/* Unmaps it; the caller closes the descriptor. */
 void perf_ring_close(struct perf_ring *r);
 
-/* Forgets what is in the ring; the next sample comes one interval from now. 0 or -errno. */
+/* Empties the ring; the next sample comes one interval from now. 0 or -errno. */
 int perf_ring_start(struct perf_ring *r);
-/* Looks at the oldest sample: its time (CLOCK_MONOTONIC), and what read() would have given, valid until the next call.
- * False: there is none. */
+/* The oldest sample: its time (CLOCK_MONOTONIC), and what read() would have returned, valid until the next call.
+ * False if there is none. */
 bool perf_ring_peek(struct perf_ring *r, uint64_t *time_ns, const uint64_t **values, size_t *n);
-/* Done with it. */
+/* Removes that sample. */
 void perf_ring_drop(struct perf_ring *r);
 
 #endif

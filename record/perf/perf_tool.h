@@ -10,25 +10,24 @@
 
 #include "record/perf/perf_source.h"
 
-/* Sets the error of tool events that this machine cannot answer. */
+/* Sets the error of tool events that this machine does not have. */
 void perf_tool_check(struct perf_source *s, const struct plan *p);
-/* Adds the column groups and units of the others, whose counters are there already. 0 or -errno. */
+/* Adds the column groups and units of the others, whose counters exist already. 0 or -errno. */
 int perf_tool_plan(struct perf_source *s, struct plan *p);
-/* A CPU has come or gone: the values of the machine are read again, and the times of one that was never there get a
- * place. 0 or -errno. */
+/* A CPU has come or gone: reads the values of the machine again, and adds the times of a new CPU. 0 or -errno. */
 int perf_tool_cpu(struct perf_source *s, struct plan *p, uint32_t cpu, bool online);
-/* --per-thread: gives the times of new tasks their place, and takes it from those that have ended. 0 or -errno. */
+/* --per-thread: adds the times of new tasks, and removes those of ended ones. 0 or -errno. */
 int perf_tool_threads(struct perf_source *s, struct plan *p);
-/* p->child is another process than before, and what that had begun is no more. */
+/* p->child is a new process, and the tasks of the old one are gone. */
 void perf_tool_restart(struct perf_tool *t, const struct plan *p);
 void perf_tool_release(struct perf_tool *t);
 
-/* user and system time of the text of a /proc/PID/stat file, in ticks; with `children`, also of those that ended.
- * False for another text. */
+/* User and system time in the text of /proc/PID/stat, in ticks; with `children`, those of ended children, too. False
+ * for any other text. */
 bool perf_tool_task_times(const char *text, bool children, uint64_t ticks[2]);
-/* The same of one CPU of /proc/stat. False if it is not there. */
+/* The same for a CPU in /proc/stat. False if it has no line. */
 bool perf_tool_cpu_times(const char *text, uint32_t cpu, uint64_t ticks[2]);
-/* Value of an event that has one for the whole machine. False: not known here. */
+/* The value of an event of the whole machine. False if it is unknown here. */
 bool perf_tool_value(const struct plan *p, enum event_tool what, uint64_t *value);
 
 #endif

@@ -5,8 +5,8 @@
 #include "common/buf.h"
 #include "common/error.h"
 
-/* Writes the list, which may have groups in braces, as a list of -e: TYPE:CONFIG with the name that was written. 0,
- * -EINVAL for what libpfm4 does not take, -ENOTSUP without libpfm4. */
+/* Rewrites a list, which may have groups in braces, for -e: TYPE:CONFIG with the original name. 0, -EINVAL for what
+ * libpfm4 refuses, -ENOTSUP without libpfm4. */
 int pfm_events_text(const char *list, struct buf *out, struct error *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* What --add names: a register, a file, an event or a field of telemetry, and how it is to be shown. */
+/* What --add names: a register, a file, an event or a field of telemetry, and how to show it. */
 #ifndef RECORD_ADD_H
 #define RECORD_ADD_H
 
@@ -19,11 +19,11 @@ struct add {
 	enum add_format format;
 	unsigned width;          /* 32 or 64; of telemetry: number of bits */
 	const char *type;        /* "cycles", "seconds", "usec", "txtal_time", "tcore_clock", or NULL */
-	char name[ADD_NAME_MAX]; /* as columns are headed */
+	char name[ADD_NAME_MAX]; /* the column head */
 	char *text;              /* owned: path, "device/event", or directory of telemetry, else NULL */
 	uint32_t address;        /* of the register */
 	uint32_t number;         /* telemetry: CPU, core or package that the field belongs to */
-	uint32_t guid, sequence; /* telemetry without a path: which, and the how manieth of its kind */
+	uint32_t guid, sequence; /* telemetry without a path: its GUID, and its number among those */
 	uint64_t offset;
 	unsigned lsb;
 	bool scope_given;
@@ -32,12 +32,12 @@ struct add {
 /*
  * LOCATION[,scope][,size][,format][,type][,NAME], in any order; LOCATION is msr0xHEX, msrDECIMAL, /path,
  * perf/DEVICE/EVENT, or pmt with name=, type=, format=, domain=, offset=, lsb=, msb=, and guid= [seq=] or path=.
- * Without more: cpu, u64, delta. 0, or -EINVAL with a message that names the nearest word. -ENOMEM.
+ * The default is cpu, u64, delta. 0, -EINVAL with a message that names the nearest word, or -ENOMEM.
  */
 int add_parse(struct add *a, const char *text, struct error *e);
 void add_release(struct add *a);
 
-/* What the recording says of the counter besides its name. 0 or -ENOMEM. */
+/* Adds the counter's attributes for the recording. 0 or -ENOMEM. */
 struct pm_map;
 int add_set_attrs(const struct add *a, struct pm_map *attrs);
 

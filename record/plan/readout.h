@@ -23,7 +23,7 @@ struct slot {
 	uint32_t every;            /* ticks from reading to reading */
 	uint16_t absent;
 	_Atomic int dead;  /* errno of the read that ended the unit; set by its reader */
-	_Atomic bool told; /* the writer has said so */
+	_Atomic bool told; /* the writer has reported it */
 	bool away;         /* its CPU is offline: not read; set while readers are parked */
 	/* Samples come that long after their ticks (ns), by its reader; PM_NONE: not yet known. */
 	uint32_t phase;
@@ -68,8 +68,8 @@ struct readout {
 int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, uint64_t chunk_ns, bool per_cpu,
 		 const struct cpulist *offline, struct error *e);
 void readout_release(struct readout *l);
-/* CPUs of the units have gone or come, and nothing else has changed in the plan: lets their slots go and come, without
- * touching others. Readers must be parked. False: more has changed, and a new readout has to be made. */
+/* CPUs of the units have gone or come, and nothing else has changed in the plan: lets their slots go and come,
+ * without touching others. Readers must be parked. False: more has changed, and a new readout has to be made. */
 bool readout_switch(struct readout *l, const struct plan *p, const struct cpulist *offline);
 
 /*

@@ -7,7 +7,7 @@
 #include "common/buf.h"
 #include "format/model.h"
 
-/* Appends a few lines about what lacked a permission; `all`: about everything that was not there, too. */
+/* Appends a few lines about missing permissions; `all`: also about what the machine lacks. */
 void refused_print(const struct pm_model *m, bool all, struct buf *out);
 
 #endif

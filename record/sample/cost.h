@@ -1,4 +1,4 @@
-/* What recording costs the machine, stored in the recording. */
+/* The cost of recording, for the recording. */
 #ifndef RECORD_COST_H
 #define RECORD_COST_H
 
@@ -11,7 +11,7 @@
 struct cost {
 	uint64_t waited_ns; /* its threads, while they could have run */
 	uint64_t reader_ns; /* of that, the readers */
-	/* What a host kept from the CPUs: at most that long from one of them, while that many ticks were lost. */
+	/* Time stolen by the host: the most from one CPU, while this many ticks were lost. */
 	uint64_t stolen_ns, stolen_ticks;
 	uint64_t spare_ns; /* of the last look, for ticks whose loss is found later */
 	uint64_t lost, look_ns;
@@ -21,13 +21,13 @@ struct cost {
 	bool may_steal; /* the host ever took something */
 };
 
-/* From now on cost_look() can tell what is stolen. Without the file or memory it tells nothing. */
+/* Begins to watch stolen time for cost_look(); without the file or memory it has no effect. */
 void cost_begin(struct cost *c, const struct root *r);
 void cost_release(struct cost *c);
-/* Once a second, and at the end: so many ticks have been lost so far. */
+/* Call it once a second and at the end, with the number of ticks lost so far. */
 void cost_look(struct cost *c, uint64_t lost, uint64_t interval_ns);
 
-/* Adds what the threads that are there now have waited; before they end. */
+/* Adds how long the current threads have waited; call it before they end. */
 void cost_add_threads(struct cost *c);
 /* One-time values pmrec.cost.*, with the model locked. 0 or -errno. */
 int cost_record(const struct cost *c, struct plan *p, struct recording *r, uint64_t dropped);

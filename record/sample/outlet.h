@@ -25,11 +25,9 @@ struct outlet_config {
 	size_t bytes;                /* that may wait; 0: OUTLET_BYTES */
 	pm_sink_fn sink;             /* takes the frames; may block */
 	void (*thread_starts)(void); /* drops privileges; or NULL */
-	/* Called beside the caller's threads when the sink failed: whether the same frame is to be tried again soon.
-	 * NULL: it is not. */
+	/* Called in the outlet's process when the sink failed: whether to retry the frame soon. NULL: never. */
 	bool (*stalled)(void *ctx, int err);
-	/* Called beside the caller's threads at the first failure of the sink, -errno; what comes after it is thrown
-	 * away. */
+	/* Called in the outlet's process at the first failure of the sink, -errno; all later frames are dropped. */
 	void (*failed)(void *ctx, int err);
 	void *ctx;
 };
@@ -39,24 +37,24 @@ int outlet_new(struct outlet **o, const struct outlet_config *config, struct err
 /* What still waits is not written. */
 void outlet_free(struct outlet *o);
 
-/* Copies a frame (of length 0: a word to the sink) for `sink_ctx`; with it `snapshots` have been handed over in all. Never blocks. One thread at a
- * time. 0 or -ENOMEM. */
+/* Copies a frame (length 0: a request to the sink) for `sink_ctx`; `snapshots` is the number handed over so far.
+ * Never blocks. One thread at a time. 0 or -ENOMEM. */
 int outlet_put(struct outlet *o, void *sink_ctx, const void *frame, size_t len, uint64_t snapshots);
-/* Waits until that many bytes more fit into the limit, or nothing waits any more. False: it was given up. */
+/* Waits until this many bytes fit into the limit, or nothing waits. False if it gave up. */
 bool outlet_await_room(struct outlet *o, size_t bytes);
-/* Waits until the sink has taken or refused everything. False: it was given up. */
+/* Waits until the sink has taken or refused everything. False if it gave up. */
 bool outlet_await_empty(struct outlet *o);
-/* The sink's failure, which is forgotten; 0: there was none. */
+/* Takes the sink's failure; 0: none. */
 int outlet_forgive(struct outlet *o);
-/* It shall end: from now on waits are given up when the sink has finished no frame for OUTLET_PATIENCE_NS, and soon
- * after another signal that ends programs has come. */
+/* The end is near: from now on waits give up if the sink has finished no frame for OUTLET_PATIENCE_NS, and soon after
+ * another fatal signal. */
 void outlet_hurry(struct outlet *o);
 #define OUTLET_PATIENCE_NS 1500000000u
 
 struct outlet_state {
 	size_t bytes;       /* that wait */
 	uint64_t snapshots; /* handed over with the last frame that was written */
-	uint64_t stalls;    /* times that there was no room */
+	uint64_t stalls;    /* how often there was no room */
 	uint64_t stalled_ns;
 	bool given_up;
 };

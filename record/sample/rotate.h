@@ -1,6 +1,6 @@
 /*
- * --rotate and --ring: which file follows which, and which go again. A name is that of -o with the time at which the file
- * was begun, in UTC, so those of the next run collide with none.
+ * --rotate and --ring: which file comes next, and which are removed. A name is that of -o with the UTC time at which
+ * the file was started, so that runs do not collide.
  */
 #ifndef RECORD_ROTATE_H
 #define RECORD_ROTATE_H
@@ -13,7 +13,7 @@
 #include "record/sample/output.h"
 #include "record/sample/recording.h"
 
-/* A file of this recorder; the name alone could be that of another one by now. */
+/* A file of this recorder, with its inode, because another file may have its name by now. */
 struct rotation_file {
 	char *path; /* owned */
 	dev_t device;
@@ -22,7 +22,7 @@ struct rotation_file {
 	uint64_t bytes;
 };
 
-/* After rotation_begin() the recording's writer thread owns it, as far as there is more than one file. */
+/* With several files, the recording's writer thread owns it after rotation_begin(). */
 struct rotation {
 	const struct record_options *options;
 	struct output output[2]; /* the one in use, and the one that is to follow it */
@@ -46,18 +46,18 @@ static inline struct output *rotation_output(struct rotation *r)
 void rotation_init(struct rotation *r, const struct record_options *o);
 /* Opens the first file, or the only one. 0 or -errno. */
 int rotation_begin(struct rotation *r, struct error *e);
-/* What recording_new() wants to know; borrows `r`. */
+/* The argument for recording_new(); borrows `r`. */
 struct recording_rotation rotation_rules(struct rotation *r);
-/* The newest files that there are, opened for reading, oldest first; those of this boot. From any thread. */
+/* The newest files of this boot, opened for reading, oldest first. From any thread. */
 void rotation_files(struct rotation *r, struct message_fds *fds);
-/* With --keep or --ring: gives up the oldest file, if that is not the only one, because its disk is full. From any thread.
- * Whether it did. */
+/* With --keep or --ring, on a full disk: removes the oldest file unless it is the only one. From any thread. Whether
+ * it did. */
 bool rotation_make_room(void *r);
-/* With --ring: counts what earlier recorders left of the ring as its own. With the caller's rights. */
+/* With --ring: adopts the files that earlier recorders left, with the caller's rights. */
 void rotation_adopt(struct rotation *r);
 /* CLOCK_BOOTTIME, ns. */
 int64_t rotation_clock(void);
-/* For the two: what is in use comes last. */
+/* For both: the one in use comes last. */
 void rotation_remember(struct rotation *r, const struct rotation_file *f);
 /* Closes the last file. 0 or -errno. */
 int rotation_end(struct rotation *r, struct error *e);

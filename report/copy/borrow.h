@@ -1,6 +1,7 @@
 /*
  * A recording whose definitions are lost, read with those of another one: a sibling of a rotation, or one made by the
- * same command on the same machine. Its own definitions come first, so that others which contradict them show as damage.
+ * same command on the same machine. Its own definitions come first, so that others which contradict them show as
+ * damage.
  */
 #ifndef REPORT_BORROW_H
 #define REPORT_BORROW_H
@@ -9,11 +10,11 @@
 
 struct borrow;
 
-/* Looks at both, which must stay as they are. -EINVAL where `like` has no definitions, or `file` no frame. 0 or -errno
- * with the text in *e. */
+/* Scans both files, which must not change. 0 or -errno with the text in *e: -EINVAL if `like` has no definitions or
+ * `file` no frame. */
 int borrow_new(struct borrow **b, const struct spool *file, const struct spool *like, struct error *e);
 void borrow_free(struct borrow *b);
-/* A reading from the start. 0 or -errno with the text in *e. */
+/* Opens a reader at the start. 0 or -errno with the text in *e. */
 int borrow_reader(struct pm_reader **r, struct borrow *b, struct error *e);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * Making a recording fit into so many bytes: redacted, wrapped in gzip, and with as few snapshots as that takes. Its
- * input is written once, or nearly so: how large it becomes shows early, and what came out too large is reduced
- * further from what came out, not from the input.
+ * Makes a recording fit into a number of bytes: redacted, wrapped in gzip, with as many snapshots as fit. It copies
+ * the input about once: the size shows early, and an output that is too large is itself reduced further.
  */
 #ifndef REPORT_BUNDLE_H
 #define REPORT_BUNDLE_H
@@ -10,13 +9,13 @@
 #include "report/copy/redact.h"
 #include "report/input/spool.h"
 
-/* What is left of the resolution. */
+/* The resolution that is left. */
 struct bundle_way {
-	uint32_t every;   /* one snapshot in so many; UINT32_MAX: the first and the last of each stretch */
-	uint32_t sources; /* how many of the largest have no values of single CPUs any more */
+	uint32_t every;   /* one snapshot in so many; UINT32_MAX: the first and last of each segment */
+	uint32_t sources; /* how many of the largest counters have lost their values of single CPUs */
 };
 
-/* How much of a recording is values of single CPUs. */
+/* The share of values of single CPUs in a recording. */
 struct bundle_share {
 	char *source; /* owned */
 	uint64_t columns;
@@ -24,9 +23,9 @@ struct bundle_share {
 
 struct bundle {
 	uint64_t max_size;
-	struct redact *redact; /* borrowed; NULL: nothing is taken out */
+	struct redact *redact; /* borrowed; NULL: no redaction */
 
-	/* What bundle_make() finds. */
+	/* Results of bundle_make(). */
 	int fd; /* the bundle, an unnamed file; -1: none */
 	uint64_t bytes;
 	struct bundle_way way;
@@ -35,10 +34,9 @@ struct bundle {
 	size_t n_shares;
 };
 
-/* Where the recording was looked at for redaction already. 0; -EFBIG with the smallest possible size in *e; other
- * -errno. */
+/* Call it after redact_look(). 0; -EFBIG with the smallest possible size in *e; or another -errno. */
 int bundle_make(struct bundle *b, const struct spool *in, struct error *e);
-/* What was lost beside what redaction takes, in words; nothing where nothing was. */
+/* Appends what was lost besides redacted texts, in words; "" if nothing. */
 void bundle_tell(const struct bundle *b, struct buf *out);
 void bundle_release(struct bundle *b);
 

@@ -1,9 +1,9 @@
 /*
- * Taking out of recordings what tells which machine, person or time they are of. By the privacy class of each field,
- * which is its number (format/value.h): technical fields stay, if this version knows them; what it does not know is
- * dropped. Names that tell things apart become random pseudonyms. Texts without a class may repeat what was dropped
- * (the cgroup of an event's name, a path in a refusal), so all that is dropped is collected in a first pass and taken
- * out of every text that stays.
+ * Removes from recordings what identifies machine, persons or time, by the privacy class of each field, which is its
+ * number (format/value.h). Technical fields that this version knows stay; unknown fields are dropped. Names that
+ * distinguish things become random pseudonyms. Texts without a class may repeat what is dropped (the cgroup of an
+ * event's name, a path in a refusal), so a first pass collects all that is dropped, and it is removed from every text
+ * that stays.
  *
  *   redact_new -> redact_look (a first reading) -> redact_rules -> rewrite ... -> redact_save -> redact_free
  *
@@ -18,8 +18,9 @@
 #include "report/input/spool.h"
 
 struct redact_options {
-	const char *map;  /* path of the file that holds the pseudonyms; NULL: they are forgotten */
-	const char *keep; /* classes (machine, person, time) and names of fields that stay, commas between; or NULL */
+	const char *map; /* path of the file for the pseudonyms; NULL: they are not kept */
+	const char *
+		keep; /* classes (machine, person, time) and names of fields that stay, separated by commas; or NULL */
 	bool shift_time;
 };
 
@@ -28,24 +29,24 @@ struct redact;
 /* Reads the map, if it exists. 0 or -errno with the text in *e; -EACCES for a map that others may read. */
 int redact_new(struct redact **r, const struct redact_options *o, struct error *e);
 void redact_free(struct redact *r);
-/* Reads all definitions and events of a recording that is to be redacted next; forgets those of the one before. */
+/* Reads all definitions and events of the next recording to redact; forgets those of the one before. */
 int redact_look(struct redact *r, struct pm_reader *reader, struct error *e);
-/* Sets the functions and times of the rules, whose other fields stay as they are. */
+/* Sets the functions and times of the rules, and no other fields. */
 void redact_rules(struct redact *r, struct rewrite_rules *rules);
 /* The same of a file. */
 int redact_look_spool(struct redact *r, const struct spool *in, struct error *e);
-/* Copies what was looked at by the rules, whose functions it sets. */
+/* Copies the recording of redact_look() by the rules, whose functions it sets. */
 int redact_copy(struct redact *r, struct spool *in, struct rewrite_rules *rules, pm_sink_fn sink, void *sink_ctx,
 		struct rewrite_result *result, struct error *e);
-/* Appends a name for the recording that was looked at, without an ending: that of a file often names the machine. */
+/* Appends a name for that recording, without an ending, because the file's name often names the machine. */
 void redact_file_name(const struct redact *r, struct buf *name);
-/* Writes the map, readable by its owner alone. Nothing to do without one. */
+/* Writes the map, if there is one, readable by its owner only. */
 int redact_save(struct redact *r, struct error *e);
 
 struct redact_counts {
 	uint64_t dropped;    /* fields that were left out */
 	uint64_t pseudonyms; /* names that were replaced, each counted once */
-	uint64_t scrubbed;   /* texts out of which something was taken */
+	uint64_t scrubbed;   /* texts from which something was removed */
 };
 struct redact_counts redact_counts(const struct redact *r);
 

@@ -1,7 +1,7 @@
 /*
- * Comparing two sets of recordings: what the parts of `pmrep diff` hand on. The recordings are looked through once
- * for what they are (diff_input), then each becomes one number a run for every metric and place (diff_collect), and
- * those become verdicts (diff_judge), which are printed in several formats (diff_output).
+ * Comparing two sets of recordings: the data of `pmrep diff`. A first pass finds the facts of each recording
+ * (diff_input), a second one a number per run for every metric and place (diff_collect); these become verdicts
+ * (diff_judge), which are printed in several formats (diff_output).
  */
 #ifndef REPORT_DIFF_H
 #define REPORT_DIFF_H
@@ -21,7 +21,7 @@ enum diff_side { DIFF_BASE, DIFF_NEW, DIFF_SIDES };
 
 /* ---- recordings ---- */
 
-/* What the recordings are compared by before their numbers are. */
+/* Facts that are compared before any number. */
 enum diff_fact {
 	DIFF_ARCH,
 	DIFF_CPU_MODEL,
@@ -90,7 +90,7 @@ struct diff_recording {
 	struct buf notes;  /* lines for the user */
 };
 
-/* How the runs of the sides lie in time. */
+/* The order of both sides' runs in time. */
 enum diff_order { DIFF_ORDER_UNKNOWN, DIFF_BASE_FIRST, DIFF_NEW_FIRST, DIFF_MIXED, DIFF_TURNS };
 
 struct diff_recordings {
@@ -106,7 +106,7 @@ struct diff_recordings {
 
 /* ---- series ---- */
 
-/* One metric at one place: a number a run. */
+/* One metric at one place: a number per run. */
 struct diff_value {
 	uint32_t recording, run;
 	double v;

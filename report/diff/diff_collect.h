@@ -1,4 +1,4 @@
-/* From recordings to numbers: one a run for every metric at every place of the wanted levels. */
+/* From recordings to numbers: one per run for every metric at every place of the wanted levels. */
 #ifndef REPORT_DIFF_COLLECT_H
 #define REPORT_DIFF_COLLECT_H
 
@@ -7,8 +7,8 @@
 
 /*
  * Reads all recordings, several at a time. Counters give ratios of sums, levels their mean over time. `within`: also
- * how the numbers vary inside the runs, which takes a second pass. 0 or -errno; the data are to be released in both
- * cases. Damage is kept in the recordings.
+ * how the numbers vary within the runs, which takes a second pass. 0 or -errno; release the data in both cases.
+ * Damage is noted in the recordings.
  */
 int diff_collect(struct diff_data *d, struct diff_recordings *r, struct diff_options *o, bool within,
 		 struct error *e);

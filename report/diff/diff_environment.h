@@ -1,4 +1,4 @@
-/* How the machines, the recorders and the recordings differ, apart from their numbers. */
+/* Differences between machines, recorders and recordings, apart from their numbers. */
 #ifndef REPORT_DIFF_ENVIRONMENT_H
 #define REPORT_DIFF_ENVIRONMENT_H
 
@@ -8,7 +8,7 @@ struct diff_difference {
 	enum diff_fact fact;
 	const char *name;
 	char *side[DIFF_SIDES]; /* owned: what each says; several values with their recordings behind */
-	bool meaningless;       /* numbers of such sides do not compare */
+	bool meaningless;       /* numbers of such sides cannot be compared */
 };
 
 struct diff_environment {

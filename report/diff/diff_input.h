@@ -10,12 +10,12 @@
  * name and side only. -EINVAL where the command line makes no sense, -ENOENT where a side is empty.
  */
 int diff_find(struct diff_recordings *r, const struct diff_options *o, struct error *e);
-/* Looks through all: facts, runs, events. Unreadable: -errno with a text that names the path. What is odd about a
- * recording becomes a line of its notes. */
+/* Finds facts, runs and events of all. 0, or -errno with a text that names the unreadable path. Oddities become notes
+ * of the recording. */
 int diff_scan(struct diff_recordings *r, const struct diff_options *o, struct error *e);
-/* How the runs of both lie in time, and in which boots. 0 or -ENOMEM. */
+/* The order of both sides' runs in time, and their boots. 0 or -ENOMEM. */
 int diff_find_order(struct diff_recordings *r, const struct diff_options *o);
-/* Refuses a recording that is there twice, on one side or on both: it would be taken for independent of itself. */
+/* Refuses a recording that occurs twice, on one side or on both, because it is not independent of itself. */
 int diff_check(const struct diff_recordings *r, struct error *e);
 void diff_recordings_release(struct diff_recordings *r);
 

@@ -17,7 +17,7 @@ struct diff_result {
 	size_t n[DIFF_SIDES];       /* so many; the verdict may count sessions instead */
 	double samples[DIFF_SIDES]; /* effective, of all runs of a side; NaN: not estimated */
 	double time[DIFF_SIDES];    /* mean autocorrelation time in intervals */
-	char why[120];              /* what is to be said of the verdict, or "" */
+	char why[120];              /* a remark on the verdict, or "" */
 };
 
 struct diff_results {
@@ -37,12 +37,12 @@ static inline bool diff_open(const struct diff_result *x)
 {
 	return x->v.kind == VERDICT_INCONCLUSIVE || x->v.kind == VERDICT_ABSENT || x->v.capped;
 }
-/* What its verdict counts. */
+/* What its verdict counts: runs or boots. */
 static inline const char *diff_unit(const struct diff_result *x)
 {
 	return x->rules.by_session ? "boots" : "runs";
 }
-/* Whether it takes part in verdicts: its command did not fail. */
+/* Whether it counts for verdicts: its command did not fail. */
 static inline bool diff_counts(const struct diff_run *run, const struct diff_options *o)
 {
 	return !run->failed || o->allow_failures;

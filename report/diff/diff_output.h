@@ -1,4 +1,4 @@
-/* The result of a comparison as text: for people, for programs, for a comment in a code review. */
+/* The result of a comparison as text for people, programs, or code reviews. */
 #ifndef REPORT_DIFF_OUTPUT_H
 #define REPORT_DIFF_OUTPUT_H
 

@@ -1,4 +1,4 @@
-/* Which metrics are compared, and which way of each is better. */
+/* Which metrics are compared, and which direction is better. */
 #ifndef REPORT_DIFF_SHOWN_H
 #define REPORT_DIFF_SHOWN_H
 
@@ -6,8 +6,8 @@
 #include "report/diff/diff.h"
 
 /*
- * Words are names, heads, aliases, globs or categories. A word that is the very name or head of one metric means that
- * one alone, whatever else it fits in another case: `exact` says whether there is such a metric.
+ * Words are names, heads, aliases, globs or categories. A word that is exactly the name or head of a metric means
+ * only that one, even if it matches others in another case; `exact`: there is such a metric.
  */
 typedef bool (*diff_exact)(void *ctx, const char *word);
 
@@ -17,7 +17,7 @@ struct diff_name {
 	void *ctx;
 };
 
-/* Whether the options choose the metric; `listed`: it is among those compared without being asked for. */
+/* Whether the options select the metric; `listed`: it is compared by default. */
 bool diff_chooses(const struct diff_options *o, const struct diff_name *name, bool listed);
 /* Marks the words that name the metric. The caller has locked the options. */
 void diff_words_known(struct diff_options *o, const struct diff_name *name);
@@ -25,7 +25,7 @@ void diff_words_known(struct diff_options *o, const struct diff_name *name);
 const struct diff_gate *diff_gate_of(const struct diff_options *o, const struct diff_name *name);
 /* The name of a metric among those of a binding; valid as long as the binding. */
 struct diff_name diff_name_of(const struct binding *b, const struct bound_metric *m);
-/* Of an amount of work that was done (`work`), what events count is a cost. */
+/* For a fixed amount of work (`work`), counts of events are costs. */
 enum metric_better diff_better(const struct diff_options *o, const struct binding *b, const struct bound_metric *m,
 			       bool work);
 

@@ -1,6 +1,6 @@
 /*
- * A series of any length in little memory: what a mean needs to know its error. Neighbouring values are joined to
- * blocks, and blocks to longer ones, so that there are never more than a few hundred.
+ * A series of any length in little memory, for a mean and its error. Neighbouring values are joined into blocks, and
+ * blocks into longer ones, so that there are at most a few hundred.
  */
 #ifndef REPORT_DIFF_STREAM_H
 #define REPORT_DIFF_STREAM_H
@@ -17,7 +17,7 @@ struct diff_stream {
 	double mean, squares, weights; /* of the values themselves */
 };
 
-/* `blocks`: even, at least 20; the memory is had at the first value. */
+/* `blocks`: even, at least 20; allocated at the first value. */
 void diff_stream_init(struct diff_stream *s, uint32_t blocks);
 void diff_stream_release(struct diff_stream *s);
 /* A value that held for `weight` > 0. 0 or -ENOMEM. */
@@ -29,11 +29,11 @@ struct diff_within {
 	double time;    /* integrated autocorrelation time in values */
 	double samples; /* values */
 };
-/* What the stream says. 0 or -ENOMEM. */
+/* The results. 0 or -ENOMEM. */
 int diff_stream_end(struct diff_stream *s, struct diff_within *out);
 /* The means of all full blocks, to be freed by the caller; NULL without memory. */
 double *diff_stream_blocks(const struct diff_stream *s, uint32_t *n);
-/* Forgets the values. */
+/* Removes all values. */
 void diff_stream_clear(struct diff_stream *s);
 
 #endif

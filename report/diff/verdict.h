@@ -1,6 +1,6 @@
 /*
- * Is it slower, and is that certain: from two sets of runs of one metric to a verdict. A run is one number; what it
- * is made of does not matter here, except that runs too few to tell how runs vary among themselves need to be told.
+ * From two sets of runs of one metric to a verdict: is it slower, and is that certain? A run is one number. If there
+ * are too few runs to estimate how runs vary, the caller has to say it.
  *
  * Two steps, because a verdict looks at its neighbours: verdict_measure() for every metric of a level, then
  * statistics_false_discovery() over their p_tested, then verdict_decide().
@@ -15,7 +15,7 @@
 #include "common/metric/metric.h"
 
 #define VERDICT_SPREAD 0.10
-#define VERDICT_RUNS   4 /* runs a side from which on their own spread decides */
+#define VERDICT_RUNS   4 /* runs per side from which on their own spread decides */
 
 enum verdict_kind {
 	VERDICT_INCONCLUSIVE,
@@ -60,35 +60,35 @@ struct verdict {
 	double p_tested;         /* p, or what it is if runs resemble the one before by order.most */
 	double ranks; /* exact two-sided p of the order alone; NaN where p was not below alpha without it */
 	size_t n_base, n_fresh;
-	size_t needed;    /* runs a side that would settle it, for INCONCLUSIVE; 0: unknown or over 10,000 */
+	size_t needed;    /* runs per side that would decide, for INCONCLUSIVE; 0: unknown or over 10,000 */
 	bool logarithmic; /* all values are above 0 */
 	bool within;      /* the interval is made of what happens within runs: it knows nothing of other runs */
 	bool capped;      /* too few runs for a verdict that says which side is worse */
 	double spread; /* relative deviation from run to run with which chance would explain the ratio; NaN: none */
 };
 
-/* Over the `n` metrics of a family, each side in the order in which it ran. Nothing is found in fewer than three metrics,
- * nor unless it is more than chance makes of the same runs in random order. */
+/* Over the `n` metrics of a family, with each side in the order of its runs. It is 0 for fewer than three metrics,
+ * and unless it exceeds what random orders of the same runs give. */
 struct verdict_order verdict_order(const struct verdict_side (*metric)[2], size_t n);
 /*
- * Runs of one session (a boot) have in common what the next session has not. `value` and `session` hold n[0] runs of the
- * base, then n[1] of the new side. Where every session has runs of both sides, what it has in common is taken out of
- * them, and their number returned. Else each becomes one value, the mean of its runs, at the front of its side, and `n`
- * counts these; 0. With one session, or as many as runs, nothing is changed, and 0 returned.
+ * Runs of a session (a boot) share its effects. `value` and `session` hold n[0] runs of the base, then n[1] of the
+ * new side. If every session has runs of both sides, removes the effects, and returns the number of sessions.
+ * Otherwise each session becomes one value, the mean of its runs, at the front of its side; `n` counts these, and the
+ * result is 0. With one session, or as many as runs, nothing changes, and the result is 0.
  */
 size_t verdict_sessions(double *value, const uint32_t *session, size_t n[2]);
 /*
- * Everything but kind, q and needed. Rules for what has no logarithm: if a value of either side is 0 or below, means
- * and errors are plain, and the ratio is that of the means; its interval is that of the difference over the mean of
- * the base. Where the base is 0 in all runs there is no ratio; the p is still there.
+ * Sets everything but kind, q and needed. If a value of either side is 0 or below, means and errors are not
+ * logarithmic, and the ratio is that of the means; its interval is that of the difference divided by the mean of the
+ * base. If the base is 0 in all runs, there is a p but no ratio.
  */
 struct verdict verdict_measure(const struct verdict_side *base, const struct verdict_side *fresh,
 			       const struct verdict_rules *rules);
 /*
- * Sets kind, why and needed. Statistics and size: REGRESSED, IMPROVED and CHANGED need q below alpha and an interval
- * that lies beyond the margin; SAME needs an interval that lies inside it (which is a test of equivalence at
- * alpha / 2). A margin m reaches from 1 / (1 + m) to 1 + m. Of too few runs nothing is said but CHANGED: where what
- * happens within them lies beyond the margin, and chance would need runs that vary by more than VERDICT_SPREAD.
+ * Sets kind, why and needed. REGRESSED, IMPROVED and CHANGED need q below alpha and an interval beyond the margin;
+ * SAME needs an interval within it, which is a test of equivalence at alpha / 2. A margin m reaches from 1 / (1 + m)
+ * to 1 + m. Too few runs give at most CHANGED: if the interval within them is beyond the margin, and chance would
+ * explain it only if runs varied by more than VERDICT_SPREAD.
  */
 void verdict_decide(struct verdict *v, const struct verdict_rules *rules);
 

@@ -24,19 +24,19 @@ struct export_config {
 	int fd;
 	enum export_layout layout;
 	enum export_time time;
-	const char *columns; /* csv and json, long: these, in this order, commas between; NULL: the tidy ones */
-	const char *replace; /* openmetrics: the file that every interval replaces; NULL: all goes to fd */
-	unsigned overwrite;  /* OUTFILE_OVERWRITE: also one that was there before */
-	bool no_heads;       /* no column heads, whatever the format */
-	uint32_t top;        /* table: so many rows of an interval, those with the most in the first column; 0: all */
+	const char *columns;  /* csv and json, long: these, in this order, commas between; NULL: the tidy ones */
+	const char *replace;  /* openmetrics: the file that every interval replaces; NULL: everything goes to fd */
+	unsigned overwrite;   /* OUTFILE_OVERWRITE: also one that was there before */
+	bool no_heads;        /* no column heads, whatever the format */
+	uint32_t top;         /* table: this many rows per interval, the largest by the first column; 0: all */
 	uint32_t heads_every; /* table: head lines every N intervals; 0: with every block of rows, or once */
-	unsigned width;       /* table: columns of the terminal; what has no room goes below; 0: one line a row */
+	unsigned width;       /* table: columns of the terminal; other columns follow below; 0: no limit */
 	bool clear;           /* table on a terminal: clear the screen before every interval */
 	bool flush;           /* write after every interval that arrives */
-	bool name_files;      /* table: say whose it is */
-	bool thresholds;      /* csv: columns with what thresholds say of values; json: in wide rows, too */
-	bool color;           /* table: what a threshold calls bad is red, what it calls good green */
-	bool registers;       /* table: what the processor's registers say comes before it */
+	bool name_files;      /* table: name the recording */
+	bool thresholds;      /* csv: columns with verdicts of thresholds; json: in wide rows, too */
+	bool color;           /* table: red for bad and green for good by thresholds */
+	bool registers;       /* table: decoded registers come first */
 	bool full_header;     /* turbostat's text: all that is known of the machine, not turbostat's lines */
 	bool list;            /* turbostat's text: the heads alone, with commas between */
 	bool newer;           /* turbostat's text: as the one of 2026 has it, not that of 2022 */
@@ -67,21 +67,21 @@ extern const struct sink_ops export_table, export_csv, export_json, export_turbo
 extern const struct sink_ops *const exporters[];
 const struct sink_ops *exporter_find(const char *name);
 
-/* Nothing is written yet. What the configuration points to is borrowed. */
+/* Writes nothing yet, and borrows what the configuration points to. */
 void exporter_init(struct exporter *x, const struct sink_ops *ops, const struct export_config *config);
-/* After the last recording: what a format writes then. 0 or -errno with the text in sink.error. */
+/* Writes what a format has after the last recording. 0 or -errno with the text in sink.error. */
 int exporter_close(struct exporter *x);
 void exporter_release(struct exporter *x);
 
 /* ---- for the formats ---- */
 
-/* The end of the interval as --time wants it; `fallback` is what a format prints by default. At most 48 bytes. */
+/* The end of the interval by --time, or else `fallback`, the format's default. At most 48 bytes. */
 size_t export_time_text(const struct exporter *x, const struct interval *i, enum export_time fallback, char *out,
 			bool *quoted);
 /* The value exactly: integers as they are, others shortest. At most NUMBER_MAX bytes. */
 size_t export_number(char *out, double v);
-/* Appends `text` as a field of RFC 4180. Control characters come out visible ("\x1b"): csv is looked at in terminals,
- * too, and so a row is always one line. */
+/* Appends `text` as a field of RFC 4180, with control characters made visible ("\x1b"), for terminals, and so that a
+ * row is one line. */
 void export_csv_field(struct buf *out, const char *text);
 /* The numbers of a place in the order of the columns package,die,cluster,cache,node,core,cpu. */
 void export_place_numbers(const struct place *p, uint32_t number[static 7]);
@@ -89,7 +89,8 @@ void export_place_numbers(const struct place *p, uint32_t number[static 7]);
 void export_place_names(const struct sheet *s, const struct place *p, const char *name[static 3]);
 /* By verdict of a value: "", "unknown", "good", "bad". At most 7 bytes. */
 extern const char *const export_verdicts[SHEET_VERDICTS];
-/* Columns of the long form. The tidy ones stay in their order for ever; the others are printed where they are asked for. */
+/* Columns of the long form. The tidy ones stay in their order for ever; the others are printed where they are asked
+ * for. */
 enum export_column {
 	EXPORT_RECORDING,
 	EXPORT_RUN,
@@ -129,7 +130,7 @@ static inline struct exporter *exporter_of(struct sink *s)
 {
 	return (struct exporter *)s;
 }
-/* What was written goes on its way, if it is enough; errors are those of the sink. */
+/* Writes out what has gathered, if it is enough; the sink keeps errors. */
 int exporter_pace(struct exporter *x);
 int exporter_flush(struct exporter *x);
 

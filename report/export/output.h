@@ -7,17 +7,17 @@
 #include "common/buf.h"
 #include "common/error.h"
 
-#define OUTPUT_ENOUGH (256u << 10) /* bytes that are worth a write() */
+#define OUTPUT_ENOUGH (256u << 10) /* bytes that justify a write() */
 
 struct output {
-	struct buf text; /* what has not left yet */
+	struct buf text; /* what is not written yet */
 	int fd;
-	uint64_t written; /* bytes that have left */
-	bool live;        /* write whatever there is whenever a piece is whole */
+	uint64_t written; /* bytes written */
+	bool live;        /* write after every piece */
 	struct error error;
 };
 
-/* Writes what is there; 0 or -errno with the text in out->error. */
+/* Writes all of it. 0 or -errno with the text in out->error. */
 int output_flush(struct output *out);
 /* Whether enough has gathered; what is long is written in pieces. */
 static inline bool output_is_full(const struct output *out)
@@ -31,7 +31,7 @@ static inline char *output_room(struct buf *text, size_t n)
 {
 	return buf_reserve(text, n) ? NULL : (char *)text->data + text->len;
 }
-/* Frees the buffer, and does not close. */
+/* Frees the buffer; does not close the descriptor. */
 void output_release(struct output *out);
 
 #endif

@@ -27,14 +27,14 @@ struct parquet;
 /* Writes to `out`, which is borrowed, and begins with the magic. NULL: no memory. */
 struct parquet *parquet_new(struct output *out);
 void parquet_free(struct parquet *p);
-/* One more column, numbered from 0; its values may be missing. They come in this order, but the last ones may be given
- * when all row groups were written. The number, or -ENOMEM. */
+/* One more column, numbered from 0; its values may be missing. They come in this order, but the last ones may be
+ * given when all row groups were written. The number, or -ENOMEM. */
 int parquet_add(struct parquet *p, const char *name, enum parquet_type type);
 
-/* A number for the text, which is copied; what is no UTF-8 is repaired. Memory that is lacking shows at the end. */
+/* A number for the text, which it copies, repairing UTF-8. A lack of memory shows at the end. */
 uint64_t parquet_text(struct parquet *p, const char *text);
 const char *parquet_text_of(const struct parquet *p, uint64_t text);
-/* Those numbers mean nothing any longer. */
+/* Invalidates those numbers. */
 void parquet_forget(struct parquet *p);
 
 /* A row group of so many rows: its number. Then for each column: values, and parquet_column(). 0 or -errno. */
