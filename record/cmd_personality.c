@@ -56,8 +56,8 @@ static const struct personality perfstat = {
 	.usage_status = 129,
 	.output_status = 255,
 	.record = "--sources=perf -i 0",
-	.report = "stat --quiet --metric-style=classic",
-	.report_newer = "stat --quiet --metric-style=named",
+	.report = "stat --quiet --no-quotes --metric-style=classic",
+	.report_newer = "stat --quiet --no-quotes --metric-style=named",
 };
 
 void personality_add(struct list *l, const char *text)
@@ -355,6 +355,17 @@ static void end_by(int signo)
 	kill(getpid(), signo);
 }
 
+/* Whether it was the machine that has not got it. */
+static bool lacks_machine(const struct asked *a)
+{
+	static const char *const needs[] = { "topdown", "transaction", "smi-cost", "for-each-cgroup" };
+	bool any = false;
+
+	for (size_t i = 0; a->who->perf && i < sizeof(needs) / sizeof(needs[0]); i++)
+		any |= personality_given(a, needs[i]) != NULL;
+	return any && !personality_given(a, "cgroup");
+}
+
 static int judge(const struct asked *a, const struct joined *j, int code, int read, int kept)
 {
 	bool perf = a->who->perf;
@@ -362,7 +373,7 @@ static int judge(const struct asked *a, const struct joined *j, int code, int re
 	if (WIFSIGNALED(read) && WTERMSIG(read) == SIGPIPE)
 		end_by(SIGPIPE);
 	if (j->usage)
-		return a->who->usage_status;
+		return lacks_machine(a) ? personality_invalid(a) : a->who->usage_status;
 	if (j->failure) {
 		fprintf(stderr, perf ? "Workload failed: %.0s%s\n" : "turbostat: exec %s: %s\n", a->command[0],
 			strerror(j->failure));

@@ -50,5 +50,7 @@ void personality_drop(struct list *l, const char *option, size_t arguments);
 /* Prints the program's own error for words that it refuses: the status to exit with, or 0. Drops words that have no
  * effect beside others. */
 int personality_check(struct asked *a);
+/* perf's status of what cannot be done here. */
+int personality_invalid(const struct asked *a);
 
 #endif

@@ -78,6 +78,11 @@ static bool log_closed(const struct asked *a)
 	return fcntl((int)number_of(a, "log-fd"), F_GETFD) < 0;
 }
 
+static bool no_terminal(const struct asked *a)
+{
+	return given(a, "output") || !isatty(given(a, "log-fd") ? (int)number_of(a, "log-fd") : STDERR_FILENO);
+}
+
 static bool repeat_negative(const struct asked *a)
 {
 	return number_of(a, "repeat") < 0;
@@ -129,6 +134,7 @@ static const struct rule {
 	{ true, INVALID, "output log-fd", "", NULL, "--output and --log-fd exclude each other" },
 	{ true, INVALID, "log-fd", "", NULL, "--log-fd: a number above 0 is needed", 1 },
 	{ true, INVALID, "log-fd", "", log_closed, "--log-fd: no such descriptor is open" },
+	{ true, FAILED, "interval-clear", "", no_terminal, "--interval-clear needs a terminal" },
 	{ true, INVALID, "table", "repeat", NULL, "--table shows the runs of --repeat, which is not there" },
 	{ true, INVALID, "repeat", "", repeat_negative, "--repeat: a number of runs is needed; 0 is for ever" },
 	{ true, FAILED, "repeat", "", records, "record takes no --repeat" },
@@ -271,6 +277,11 @@ static int check_file(const struct asked *a, const char *name, int status)
 	return status;
 }
 
+int personality_invalid(const struct asked *a)
+{
+	return a->newer ? INVALID_NEWER : INVALID;
+}
+
 int personality_check(struct asked *a)
 {
 	int status = a->who->perf ? check_numbers(a) : 0;
@@ -278,7 +289,7 @@ int personality_check(struct asked *a)
 	for (size_t i = 0; !status && i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (is_broken(&rules[i], a)) {
 			fprintf(stderr, "%s: %s\n", a->who->name, rules[i].text);
-			status = a->newer && rules[i].status == INVALID ? INVALID_NEWER : rules[i].status;
+			status = rules[i].status == INVALID ? personality_invalid(a) : rules[i].status;
 		}
 	if (!status && a->who->perf)
 		drop_idle(a);

@@ -8,8 +8,13 @@
 
 void recorder_tell_refused(struct recorder *r)
 {
+	const struct pm_model *m = &r->session.model;
 	struct buf text = BUF_INIT;
 
+	/* A name on the command line that has no lines would not be missed. */
+	for (uint32_t i = 0; r->joined && r->joined->says && i < m->n_probes; i++)
+		if (m->probe[i].reason == PM_REASON_GONE && !strncmp(m->probe[i].what, "cgroup ", 7))
+			fprintf(stderr, "perf stat: there is no %s\n", m->probe[i].what);
 	if (r->options->run.quiet)
 		return;
 	refused_print(&r->session.model, r->options->run.verbose, &text);

@@ -164,9 +164,9 @@ static error_t set_separator(void *into, char *arg, struct argp_state *state)
 {
 	struct stat_options *o = into;
 
-	if (!*arg || strpbrk(arg, "\"\r\n"))
+	if (!o->stat.no_quotes && (!*arg || strpbrk(arg, "\"\r\n")))
 		return options_bad(state, "-x: the separator must be a character or word without quotes");
-	if (strpbrk(arg, "0123456789.%"))
+	if (!o->stat.no_quotes && strpbrk(arg, "0123456789.%"))
 		return options_bad(state, "-x: '%s' occurs in numbers, so it cannot separate them", arg);
 	/* perf takes the two characters for a TAB, because shells make it hard to type one. */
 	o->stat.separator = strcmp(arg, "\\t") ? arg : "\t";

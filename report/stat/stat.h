@@ -63,7 +63,7 @@ struct stat_config {
 	unsigned detailed;           /* -d, -dd, -ddd */
 	struct vendor_files *vendor; /* of --metrics-file; NULL: none; borrowed */
 	bool all_events, no_merge, hybrid_merge, big_num, intervals, summary, no_csv_summary, table, stats;
-	bool metric_only, no_threshold, no_scale, verbose, show_thread, color;
+	bool metric_only, no_quotes, no_threshold, no_scale, verbose, show_thread, color;
 	bool started; /* what goes into a file begins with when that was */
 	bool clear;   /* the screen before every interval */
 	bool window;  /* only a part of the recording is looked at */

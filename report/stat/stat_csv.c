@@ -9,7 +9,10 @@
 
 static void add_field(const struct stat_sheet *s, struct buf *out, const char *text)
 {
-	text_csv(out, text, s->config->separator);
+	if (s->config->no_quotes)
+		text_escape(out, text, strlen(text));
+	else
+		text_csv(out, text, s->config->separator);
 }
 
 static void put_field(struct stat_sheet *s, const char *text)
@@ -92,9 +95,9 @@ static char *put_number(char *at, const struct stat_event *e, const struct stat_
 	return at + number_fixed(at, stat_value(e, sum), e->fraction ? 2 : 0);
 }
 
-static char *put_missing(char *at, uint16_t reason, const char *sep)
+static char *put_missing(const struct stat_sheet *s, char *at, uint16_t reason, const char *sep)
 {
-	const char *text = stat_missing(reason), *quote = strstr(text, sep) ? "\"" : "";
+	const char *text = stat_missing(reason), *quote = !s->config->no_quotes && strstr(text, sep) ? "\"" : "";
 
 	at = stat_put(at, quote, strlen(quote));
 	at = stat_put(at, text, strlen(text));
@@ -137,7 +140,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	if (there)
 		at = put_number(at, e, now);
 	else
-		at = put_missing(at, now->reason, sep);
+		at = put_missing(s, at, now->reason, sep);
 	at = stat_put(at, text + l->after.at, l->after.len);
 	if (s->n_runs) {
 		at += number_fixed(at, there ? stat_spread_percent(&l->value) : 0, 2);
@@ -228,7 +231,7 @@ static void put_heads(struct stat_sheet *s)
 	for (uint32_t i = 0; i < stat_shadow_heads(s); i++) {
 		buf_clear(&head);
 		stat_shadow_head(s, i, &head);
-		text_csv_head(out, buf_str(&head), s->config->separator);
+		text_csv_head(out, buf_str(&head), s->config->no_quotes ? "" : s->config->separator);
 		put_sep(s, 1);
 	}
 	buf_addch(out, '\n');

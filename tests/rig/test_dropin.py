@@ -108,6 +108,13 @@ sleep .05; echo $w >&8; read -t 9 -u 9 said; echo $said; done; wait $!; echo $?
 @ -e duration_time,user_time -a -j sleep .05
 @ -x ';' -I 100 -a -e task-clock,cs sleep .25 2>&1 | while IFS=';' read -r time count unit event rest; do echo "$event $unit"; done
 @ -x ' ' -e duration_time,cs -a true 2>&1 | awk '{ print NF, $2, $3 }'
+@ -x% -e cs,task-clock true
+@ -x ' ' -e cs,task-clock true
+@ -x '"' -e task-clock true
+@ -x. -e cs true
+@ -x ' ' -e cycles true
+@ -a -e cs,task-clock --for-each-cgroup / sleep .05
+@ -a -e cs,task-clock -G /,/ sleep .05
 @ -r 2 --null true 2>&1 | grep -c elapsed
 for i in 1 2; do @ -x, -e page-faults -o r$i true; done; paste -d, r1 r2 | grep -v '#'
 echo a b | @ -x, -e cs wc -w
@@ -205,6 +212,11 @@ PERF_REFUSED_LONG = """
 @ --timeout 100 -I 50 -e cs -a true
 @ --filter 'x==1' -e cs true
 @ --metrics
+@ -a -I 50 --interval-clear -e cs --interval-count 1
+@ -a --for-each-cgroup nosuch -e cs sleep .05
+@ -a --topdown sleep .05
+@ -a --smi-cost sleep .05
+@ -T true
 @ --control nosuch -e cs true
 @ --topdown true
 @ --n true
