@@ -63,7 +63,11 @@ def code_of(o):
     # Older files have the upper part of a mask beside it; the newest have both in UMask.
     if number(o.get("UMaskExt", "0")):
         out["umask"] = out.get("umask", 0) | number(o["UMaskExt"]) << 8
-    out.update(words(o.get("Filter", "")))
+    filters = words(o.get("Filter", ""))
+    # A slice's config1 is the value of the second of two registers of 32 bits.
+    if o.get("Unit") == "CHA" and filters.get("config1", 1 << 32) < 1 << 32:
+        filters["config1"] <<= 32
+    out.update(filters)
     register = number(o.get("MSRIndex") or "0")
     if register:
         out[REGISTERS[register]] = number(o.get("MSRValue") or "0")
