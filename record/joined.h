@@ -6,18 +6,19 @@
 
 /* Arguments and results of a run of the recorder. */
 struct joined {
-	int fd;        /* where the recording goes, in place of -o */
-	bool says;     /* tells when events are disabled and enabled, and how a command was ended, as perf does */
-	bool needs;    /* an event that is supported, as perf 7 does; perf 6 says of each that it is not */
-	bool usage;    /* out: the request is invalid */
-	bool none;     /* out: nothing was recorded */
-	bool refused;  /* out: the caller may count none of the requested events */
-	bool ran;      /* out: there was a command, and it ended */
-	bool cut;      /* out: by us, as the time was over */
-	int status;    /* out: then as wait() has it */
-	int failure;   /* out: errno of a command that could not be run */
-	int signal;    /* out: the signal that ended the recording; 0: none */
-	bool unwanted; /* out: the reader has closed its end */
+	int fd;         /* where the recording goes, in place of -o */
+	bool says;      /* tells when events are disabled and enabled, and how a command was ended, as perf does */
+	bool needs;     /* an event that is supported, as perf 7 does; perf 6 says of each that it is not */
+	bool turbostat; /* its events are not shown as counters, and perf stands in for registers that are shut */
+	bool usage;     /* out: the request is invalid */
+	bool none;      /* out: nothing was recorded */
+	bool refused;   /* out: the caller may count none of the requested events */
+	bool ran;       /* out: there was a command, and it ended */
+	bool cut;       /* out: by us, as the time was over */
+	int status;     /* out: then as wait() has it */
+	int failure;    /* out: errno of a command that could not be run */
+	int signal;     /* out: the signal that ended the recording; 0: none */
+	bool unwanted;  /* out: the reader has closed its end */
 };
 
 /* As cmd_record(). `j` may be NULL. */

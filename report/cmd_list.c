@@ -16,6 +16,7 @@
 #include "common/options_table.h"
 #include "common/table.h"
 #include "report/metric/bind.h"
+#include "report/metric/ways.h"
 #include "report/info/scan.h"
 #include "report/machine/value_out.h"
 
@@ -164,9 +165,12 @@ static int list_metrics(struct list *l, struct scan *s, struct error *e)
 		r = binding_build(&b, &p, &options, e);
 	for (size_t i = 0; i < b.n_metrics && !r; i++) {
 		const struct bound_metric *m = &b.metric[i];
+		struct buf from = BUF_INIT;
 
+		ways_counters(&b, m, &from);
 		add_row(l, (const char *const[]){ m->name, m->display, m->unit, pm_kind_name(m->kind), m->help,
-						  m->categories, m->default_on ? "yes" : "no" });
+						  buf_str(&from), m->categories, m->default_on ? "yes" : "no" });
+		buf_release(&from);
 	}
 	binding_release(&b);
 	places_release(&p);
@@ -280,7 +284,7 @@ static const struct listing listings[] = {
 	    { "instances", .number = true }, { "help", .wrap = true } },
 	  list_counters },
 	{ "metrics",
-	  { { "metric" }, { "column" }, { "unit" }, { "scope" }, { "help", .wrap = true },
+	  { { "metric" }, { "column" }, { "unit" }, { "scope" }, { "help", .wrap = true }, { "from", .wrap = true },
 	    { "categories", .json = true }, { "default", .json = true } },
 	  list_metrics },
 	{ "events",

@@ -407,10 +407,16 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 			error_prefix(e, "-e '%.60s%s'", o->perf.events[i],
 				     strlen(o->perf.events[i]) > 60 ? "..." : "");
 		if (!err)
-			err = grow_events(s, first, true);
+			err = grow_events(s, first, !o->perf.turbostat);
 		if (!err && o->perf.filters && o->perf.filters[i])
 			err = add_filter(s, first, o->perf.filters[i], o->perf.events[i], e);
 		end[i] = s->set.n;
+	}
+	if (!err && o->perf.turbostat && !has_registers(p)) {
+		size_t first = s->set.n;
+
+		err = read_free_running(s, p, e);
+		err = err ? err : grow_events(s, first, false);
 	}
 	if (!err && named && o->perf.detailed)
 		err = read_defaults(s, p, true, e);

@@ -5,6 +5,7 @@
 
 #include "report/machine/decode.h"
 #include "report/machine/value_out.h"
+#include "report/metric/ways.h"
 
 static struct json *or_null(uint32_t n)
 {
@@ -258,6 +259,24 @@ static struct json *reveals_json(const struct scan *s)
 	return j;
 }
 
+static void add_column(void *list, enum way way, const char *column, const char *counters)
+{
+	struct json *j = json_new_object();
+
+	json_put(j, "column", json_new_text(column));
+	json_put(j, "way", json_new_text(ways_name[way]));
+	json_put(j, "from", json_new_text(counters));
+	json_push(list, j);
+}
+
+static struct json *columns_json(const struct pm_model *m)
+{
+	struct json *list = json_new_array();
+
+	(void)ways_each(m, add_column, list);
+	return list;
+}
+
 struct json *info_json(const char *path, struct scan *s)
 {
 	const struct pm_model *m = pm_reader_model(s->reader);
@@ -297,6 +316,7 @@ struct json *info_json(const char *path, struct scan *s)
 	json_put(j, "sources", sources_json(s));
 	json_put(j, "groups", groups_json(m));
 	json_put(j, "counters", counters_json(m));
+	json_put(j, "columns", columns_json(m));
 	json_put(j, "pmus", pmus_json(m));
 	json_put(j, "probes", probes_json(m));
 	json_put(j, "config", config_json(m));

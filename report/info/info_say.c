@@ -247,16 +247,26 @@ static void sources(struct report *p)
 	}
 }
 
+static void add_column(void *arg, enum way way, const char *column, const char *counters)
+{
+	struct buf *text = (struct buf *)arg + way;
+
+	buf_printf(text, "%s%s (%s)", text->len ? ", " : "", column, counters);
+}
+
 /* Which way turbostat's columns came. */
 static void columns(struct report *p)
 {
+	struct buf text[WAYS] = { 0 };
+	int err = ways_each(p->m, add_column, text);
+
+	p->err = p->err ? p->err : err;
 	for (int way = 0, titled = 0; way < WAYS; way++) {
-		buf_clear(&p->cell);
-		ways_columns(p->m, (enum way)way, &p->cell);
-		if (p->cell.len && !titled++)
+		if (text[way].len && !titled++)
 			say_facts(p, "Columns");
-		if (p->cell.len)
-			say_fact(p, ways_name[way], buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
+		if (text[way].len)
+			say_fact(p, ways_name[way], buf_str(&text[way]), PM_PRIVACY_TECHNICAL);
+		buf_release(&text[way]);
 	}
 }
 

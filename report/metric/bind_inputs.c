@@ -7,7 +7,6 @@
 
 #include "report/metric/bind_private.h"
 #include "common/array.h"
-#include "report/metric/ways.h"
 #include "report/replay/replay.h"
 #include "report/machine/telemetry.h"
 
@@ -162,11 +161,41 @@ static uint32_t counters_of_kind(struct builder *x, const char *name)
 	return kept;
 }
 
+/* What perf counts of registers. Those of energy are added up and in another unit: they have formulas of their own. */
+/* clang-format off */
+static const struct {
+	const char *counter, *event;
+} stand_ins[] = {
+	{ "msr.tsc", "msr/tsc/" },
+	{ "msr.mperf", "msr/mperf/" },
+	{ "msr.aperf", "msr/aperf/" },
+	{ "msr.core_c1_res", "cstate_core/c1-residency/" },
+	{ "msr.core_c3_res", "cstate_core/c3-residency/" },
+	{ "msr.core_c6_res", "cstate_core/c6-residency/" },
+	{ "msr.core_c7_res", "cstate_core/c7-residency/" },
+	{ "msr.pkg_c2_res", "cstate_pkg/c2-residency/" },
+	{ "msr.pkg_c3_res", "cstate_pkg/c3-residency/" },
+	{ "msr.pkg_c6_res", "cstate_pkg/c6-residency/" },
+	{ "msr.pkg_c7_res", "cstate_pkg/c7-residency/" },
+	{ "msr.pkg_c8_res", "cstate_pkg/c8-residency/" },
+	{ "msr.pkg_c9_res", "cstate_pkg/c9-residency/" },
+	{ "msr.pkg_c10_res", "cstate_pkg/c10-residency/" },
+};
+/* clang-format on */
+
+static const char *event_of(const char *counter)
+{
+	for (size_t i = 0; i < sizeof(stand_ins) / sizeof(stand_ins[0]); i++)
+		if (!strcmp(stand_ins[i].counter, counter))
+			return stand_ins[i].event;
+	return NULL;
+}
+
 /* Where a register was shut, the event of perf that counts the same. */
 static void stand_in(struct builder *x, struct bound_input *in, const char *counter)
 {
 	bool plain = !in->op || in->op == INPUT_OVER || in->op == INPUT_TIMES;
-	const char *event = in->n_counters || !plain ? NULL : ways_event(counter);
+	const char *event = in->n_counters || !plain ? NULL : event_of(counter);
 
 	if (event)
 		in->n_counters = bind_counters(&x->b->index, event, x->found, BIND_MAX_COUNTERS);

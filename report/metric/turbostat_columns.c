@@ -112,10 +112,15 @@ static int compare_ranks(const void *left, const void *right)
 
 static bool has_registers(const struct binding *b, const struct pm_model *m)
 {
-	for (size_t i = 0; i < b->n_inputs; i++)
-		if (b->input[i].n_counters && !b->input[i].constant &&
-		    !strcmp(pm_model_counter(m, b->input[i].counter[0])->source, "msr"))
+	for (size_t i = 0; i < b->n_inputs; i++) {
+		const struct bound_input *in = &b->input[i];
+		const struct pm_counter *c =
+			in->n_counters && !in->constant ? pm_model_counter(m, in->counter[0]) : NULL;
+
+		/* Or perf shows those of the clocks. */
+		if (c && (!strcmp(c->source, "msr") || !strcmp(c->name, "msr/aperf/")))
 			return true;
+	}
 	return false;
 }
 

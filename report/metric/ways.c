@@ -2,72 +2,115 @@
 
 #include <string.h>
 
-#include "format/model.h"
+#include "report/metric/bind.h"
+
+#define NAMED_MAX 3 /* counters of a metric; the others are a number */
 
 const char *const ways_name[WAYS] = { "registers", "kernel", "perf" };
 
-/* The first that a recording has is what the column is made of. */
-/* clang-format off */
-static const struct {
-	const char *columns, *counter, *kernel, *event;
-	bool apart; /* the column has a formula for the event: it is added up, or in another unit */
-} rows[] = {
-	{ "TSC_MHz", "msr.tsc", NULL, "msr/tsc/" },
-	{ "Busy%", "msr.mperf", NULL, "msr/mperf/" },
-	{ "Avg_MHz Bzy_MHz", "msr.aperf", NULL, "msr/aperf/" },
-	{ "SMI", "msr.smi_count", NULL, "msr/smi/", true },
-	{ "CPU%c1", "msr.core_c1_res", NULL, "cstate_core/c1-residency/" },
-	{ "CPU%c3", "msr.core_c3_res", NULL, "cstate_core/c3-residency/" },
-	{ "CPU%c6", "msr.core_c6_res", NULL, "cstate_core/c6-residency/" },
-	{ "CPU%c7", "msr.core_c7_res", NULL, "cstate_core/c7-residency/" },
-	{ "Pkg%pc2", "msr.pkg_c2_res", NULL, "cstate_pkg/c2-residency/" },
-	{ "Pkg%pc3", "msr.pkg_c3_res", NULL, "cstate_pkg/c3-residency/" },
-	{ "Pkg%pc6", "msr.pkg_c6_res", NULL, "cstate_pkg/c6-residency/" },
-	{ "Pkg%pc7", "msr.pkg_c7_res", NULL, "cstate_pkg/c7-residency/" },
-	{ "Pkg%pc8", "msr.pkg_c8_res", NULL, "cstate_pkg/c8-residency/" },
-	{ "Pkg%pc9", "msr.pkg_c9_res", NULL, "cstate_pkg/c9-residency/" },
-	{ "Pk%pc10", "msr.pkg_c10_res", NULL, "cstate_pkg/c10-residency/" },
-	{ "PkgWatt", "msr.pkg_energy_status", "powercap.energy.package", "power/energy-pkg/", true },
-	{ "PkgWatt", "msr.amd_pkg_energy", NULL, NULL },
-	{ "CorWatt", "msr.pp0_energy_status", "powercap.energy.core", "power/energy-cores/", true },
-	{ "CorWatt", "msr.amd_core_energy", NULL, NULL },
-	{ "GFXWatt", "msr.pp1_energy_status", "powercap.energy.uncore", "power/energy-gpu/", true },
-	{ "RAMWatt", "msr.dram_energy_status", "powercap.energy.dram", "power/energy-ram/", true },
-};
-/* clang-format on */
-
-const char *ways_event(const char *counter)
+/* "uncore_imc_3/cas_count_read/" without the number: PMUs of a kind are one. */
+static void add_counter(struct buf *out, const char *name)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (!rows[i].apart && !strcmp(rows[i].counter, counter))
-			return rows[i].event;
-	return NULL;
+	const char *slash = strchr(name, '/'), *end = slash ? slash : name;
+
+	while (end > name && end[-1] >= '0' && end[-1] <= '9')
+		end--;
+	if (end > name && end[-1] == '_')
+		buf_printf(out, "%.*s%s", (int)(end - 1 - name), name, slash);
+	else
+		buf_addstr(out, name);
 }
 
-/* Counters of perf may have modifiers, and those that could not be opened are no way. */
-static bool has(const struct pm_model *m, const char *name)
+/* The text has it between its commas. */
+static bool has(const char *list, const char *one)
 {
-	size_t len = name ? strlen(name) : 0;
+	size_t len = strlen(one);
 
-	for (uint32_t i = 0; name && i < m->n_counters; i++) {
-		const struct pm_counter *c = &m->counter[i];
-
-		if (!strncmp(c->name, name, len) && (!c->name[len] || name[len - 1] == '/') &&
-		    !pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID))
+	for (const char *at = list; (at = strstr(at, one)); at += len)
+		if ((at == list || at[-1] == ' ') && (!at[len] || at[len] == ','))
 			return true;
-	}
 	return false;
 }
 
-void ways_columns(const struct pm_model *m, enum way way, struct buf *out)
+void ways_counters(const struct binding *b, const struct bound_metric *metric, struct buf *out)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const char *const name[WAYS] = { rows[i].counter, rows[i].kernel, rows[i].event };
-		int first = 0;
+	struct buf one = BUF_INIT;
+	size_t begin = out->len;
+	unsigned n = 0, more = 0;
 
-		while (first < WAYS && !has(m, name[first]))
-			first++;
-		if (first == (int)way)
-			buf_printf(out, "%s%s (%s)", out->len ? ", " : "", rows[i].columns, name[first]);
+	for (uint32_t i = 0; i < metric->n_inputs; i++) {
+		const struct bound_input *in = &b->input[metric->input[i]];
+
+		for (uint32_t k = 0; k < in->n_counters && !in->constant; k++) {
+			buf_clear(&one);
+			add_counter(&one, pm_model_counter(b->index.model, in->counter[k])->name);
+			if (n && has(buf_str(out) + begin, buf_str(&one)))
+				continue;
+			if (n++ < NAMED_MAX)
+				buf_printf(out, "%s%s", n > 1 ? ", " : "", buf_str(&one));
+			else
+				more++;
+		}
 	}
+	if (more)
+		buf_printf(out, " and %u more", more);
+	buf_release(&one);
+}
+
+static bool takes_registers(const char *name)
+{
+	for (const struct metric_table *t = metric_tables; t->row; t++)
+		for (const struct metric *row = t->row; row < t->row + t->n; row++)
+			if (!strcmp(row->name, name))
+				return strstr(row->expr, "msr.");
+	return false;
+}
+
+enum way ways_of(const struct binding *b, const struct bound_metric *metric)
+{
+	enum way way = WAYS;
+
+	if (metric->vendor || metric->counter || metric->absent || metric->foreign || !takes_registers(metric->name))
+		return WAYS;
+	for (uint32_t i = 0; i < metric->n_inputs; i++) {
+		const struct bound_input *in = &b->input[metric->input[i]];
+		const char *source = in->n_counters && !in->constant ?
+					     pm_model_counter(b->index.model, in->counter[0])->source :
+					     NULL;
+
+		/* One that perf had to stand in for says more than the clock that all share. */
+		if (source && !strcmp(source, "perf"))
+			way = WAY_PERF;
+		else if (source && way != WAY_PERF && !strcmp(source, "msr"))
+			way = WAY_REGISTERS;
+		else if (source && way == WAYS)
+			way = WAY_KERNEL;
+	}
+	return way;
+}
+
+int ways_each(const struct pm_model *m, ways_fn tell, void *arg)
+{
+	struct bind_options options = { 0 };
+	struct binding b = { 0 };
+	struct places p = { 0 };
+	struct buf from = BUF_INIT;
+	struct error e;
+	int err = places_update(&p, m);
+
+	if (!err)
+		err = binding_build(&b, &p, &options, &e);
+	for (size_t i = 0; i < b.n_metrics && !err; i++) {
+		enum way way = ways_of(&b, &b.metric[i]);
+
+		if (way == WAYS)
+			continue;
+		buf_clear(&from);
+		ways_counters(&b, &b.metric[i], &from);
+		tell(arg, way, b.metric[i].display, buf_str(&from));
+	}
+	buf_release(&from);
+	binding_release(&b);
+	places_release(&p);
+	return err;
 }

@@ -16,9 +16,9 @@
 #define EXPORT __attribute__((visibility("default")))
 
 static const char *const theirs[] = {
-	"/sys/bus/event_source",        "/sys/devices",  "/sys/kernel/cpu",
-	"/sys/firmware/acpi/tables",    "/proc/cpuinfo", "/proc/sys/kernel/perf_event_paranoid",
-	"/proc/sys/kernel/nmi_watchdog"
+	"/sys/bus/event_source",         "/sys/devices",  "/sys/kernel/cpu",
+	"/sys/firmware/acpi/tables",     "/proc/cpuinfo", "/proc/sys/kernel/perf_event_paranoid",
+	"/proc/sys/kernel/nmi_watchdog", "/dev/cpu/",     "/sys/class/powercap"
 };
 
 struct name {

@@ -4,6 +4,7 @@ against the programmed rates: of the system, and of each package. Prints a table
 import csv
 import glob
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -119,9 +120,69 @@ def check_shut(runner, m, shut, seconds):
             if isinstance(value, float) == missing or not missing and abs(value - truth) > TOLERANCE * truth:
                 wrong.append(f"without {shut}: {metric} of {package} is {value}, not {truth}")
     info = runner.run(os.path.join(test_pmu.BIN, "pmrep"), "info", path, preload=False).stdout
-    wrong += [f"without {shut}: info: {info}" for event, pmu in (("msr/mperf/", "msr"), ("cstate_pkg/c6-residency/", "cstate_pkg"),
-                                                                 ("PkgWatt (power/energy-pkg/)", "power")) if (event in info) != (pmu != shut)]
+    wrong += [f"without {shut}: info {'lacks' if pmu != shut else 'has'} {event}" for event, pmu in (("msr/mperf/", "msr"), ("cstate_pkg/c6-residency/", "cstate_pkg"),
+                                                                 ("PkgWatt (power/energy-pkg/)", "power"))
+              if (event in info) == (shut == pmu or shut == "msr" != pmu != "power")]
     return wrong
+
+
+def check_ways(runner, m):
+    """A column has a register, the kernel, or perf: each shut in turn, everything that says so names the way that is left. The files of the
+    first two stand still: their numbers are for other tests."""
+    wrong, path = [], os.path.join(runner.folder, "x.pmr")
+    registers, zone = (os.path.join(runner.folder, d) for d in ("dev/cpu", "sys/class/powercap/intel-rapl:0"))
+    pmrep, pmus = os.path.join(test_pmu.BIN, "pmrep"), dict(m.table.PMUS)
+    for open_ways in (("registers", "kernel", "perf"), ("kernel", "perf"), ("perf",), ("kernel",), ()):
+        m.table.PMUS = {k: v for k, v in pmus.items() if k == "cpu" or "perf" in open_ways}
+        for old in ("sys", "dev"):
+            shutil.rmtree(os.path.join(runner.folder, old), ignore_errors=True)
+        m.write(runner.folder, paranoid=2)
+        m.table.PMUS = pmus
+        for cpu in m.online if "registers" in open_ways else ():
+            os.makedirs(os.path.join(registers, str(cpu)), exist_ok=True)
+            with open(os.path.join(registers, str(cpu), "msr"), "wb") as f:
+                f.write(b"\x21" * 0x1000)
+        if "kernel" in open_ways:
+            for name, content in ("name", "package-0"), ("energy_uj", "77"), ("max_energy_range_uj", "262143328850"):
+                machine.text(zone, name, content)
+        runner.run(os.path.join(test_pmu.BIN, "pmrec"), "-q", "--overwrite", "-a", "-i", "0", "-o", path, "sleep", ".1")
+        found = json.loads(runner.run(pmrep, "info", "--format=json", path, preload=False).stdout)["columns"]
+        found = {c["column"]: (c["way"], c["from"]) for c in found}
+        text = runner.run(pmrep, "info", path, preload=False).stdout
+        lines = runner.run(pmrep, "list", "metrics", "--format=json", path, preload=False).stdout.splitlines()
+        listed = {o["column"]: o["from"] for o in map(json.loads, lines)}
+        names = {"registers": {"Avg_MHz": "msr.aperf"}, "kernel": {"PkgWatt": "powercap.energy.package"},
+                 "perf": {"PkgWatt": "power/energy-pkg/", "Avg_MHz": "msr/aperf/"}}
+        # Which register has the energy, and its unit, depends on the processor that runs the test.
+        for column in ("PkgWatt", "Avg_MHz")["registers" in open_ways:]:
+            way = next((w for w in open_ways if column in names[w]), None)
+            expected = (way, names[way][column]) if way else None
+            if found.get(column) != expected or (way and (listed.get(column) != expected[1] or f"{column} ({expected[1]})" not in text)):
+                wrong.append(f"ways {open_ways}: {column} is {found.get(column)}, {listed.get(column)}, not {expected}")
+    return wrong
+
+
+def check_user(runner, m):
+    """Somebody with CAP_PERFMON and nothing else gets turbostat's summary. What the kernel of this machine allows is not asked: it counts
+    nothing but dummies."""
+    shutil.rmtree(os.path.join(runner.folder, "sys"))
+    m.write(runner.folder, paranoid=2)
+    os.chmod(runner.folder, 0o755)
+    os.chmod(os.path.join(runner.folder, "state"), 0o666)
+    become = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all,+perfmon", "--ambient-caps=-all,+perfmon"]
+    if os.getuid() or runner.run(*become, "true").returncode:
+        print("skipped: an unprivileged user (only root can become one)")
+        return []
+    done = runner.run(*become, os.path.join(test_pmu.BIN, "pmrec"), "turbostat", "-q", "-S", "-i", ".5", "-n", "1")
+    head, row = (done.stdout.splitlines() + ["", ""])[:2]
+    values, wrong = dict(zip(head.split("\t"), row.split("\t"))), []
+    for column, metric in zip("Busy% TSC_MHz Avg_MHz Bzy_MHz PkgWatt CorWatt RAMWatt".split(),
+                              "busy tsc_mhz avg_mhz bzy_mhz pkgwatt corwatt ramwatt".split()):
+        truth = hidden_truth(m, None)[metric][0]
+        if abs(float(values.get(column) or "nan") - truth) <= .02 * truth:
+            continue
+        wrong.append(f"turbostat of a user: {column} is {values.get(column)}, not {truth}: {done.stdout} {done.stderr}")
+    return wrong + ([f"turbostat of a user shows {head}"] if "instructions" in head else [])
 
 
 def check_stat(runner, m):
@@ -219,7 +280,7 @@ def main():
             if name == "emeraldsnc" and os.uname().machine == "x86_64":
                 wrong += check_nodes(runner, m)
             if name == "hiddenspr":
-                wrong += check_hidden(runner, m)
+                wrong += check_hidden(runner, m) + check_ways(runner, m) + check_user(runner, m)
             if name in DOCTOR:
                 wrong += check_doctor(runner, m, DOCTOR[name])
             if name == "sapphirerapids":
