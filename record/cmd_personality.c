@@ -133,6 +133,9 @@ static void take(struct asked *a, const struct word *w, const char *argument)
 	}
 	add_words(&a->record, w->record, argument);
 	add_words(&a->report, w->report, argument);
+	/* The newer turbostat's -d is all columns. */
+	if (a->newer && !strcmp(w->name, "debug"))
+		personality_add(&a->report, "--debug");
 	a->given[w - a->who->word] = argument ? argument : "";
 }
 

@@ -365,7 +365,8 @@ def generated(seed, n):
 
 SHOWN = ["CPU", "Core", "Busy%", "Bzy_MHz", "Avg_MHz", "TSC_MHz", "IRQ", "SMI", "POLL%", "C1%", "CPU%c1", "CPU%c6", "CoreTmp", "PkgTmp",
          "PKG_%", "Pkg%pc2", "sysfs", "usec", "Time_Of_Day_Seconds",
-         "Package", "IPC", "CPUMHz"]
+         "Package", "IPC", "CPUMHz", "POLL", "C6%", "CPU%c7", "CoreThr", "Pkg%pc6", "Totl%C0", "Any%C0", "GFX%rc6", "GFXMHz", "CPU%LPI",
+         "SYS%LPI", "UncMHz", "PkgWatt", "CorWatt", "GFXWatt", "RAMWatt", "RAM_%", "topology", "frequency", "idle", "power", "other"]
 
 
 def generated_turbostat(seed, n):
@@ -378,7 +379,9 @@ def generated_turbostat(seed, n):
             pick.choice([f"-s {some(6)}", f"--show {some(6)}", f"--show={some(4)}", f"-show {some(4)}"]),
             pick.choice([f"-hide {some(6)}", f"--hide {some(6)}", f"--hid {some(3)}"]),
             pick.choice([f"-e {some(2)}", f"--enable {some(2)}", "-e all --hide X2APIC", "--enable=Die"]),
+            pick.choice([f"-s {some(3)} -s {some(3)}", f"--show {some(2)} --enable {some(2)}", f"--hide {some(3)} --hide {some(3)}"]),
             pick.choice(["-J", "--Joules", "-Joules"]),
+            pick.choice(["-d --hide X2APIC", "--debug --hide X2APIC,APIC"]),
             pick.choice(["-S", "--Summary", "-Summary", "--Sum"]),
             pick.choice(["-c 0", "--cpu 0,1", "--cpu core", "-c package", "-cpu 0-1", "-c 0..1"]),
             pick.choice(["--header_iterations 1", "-header_iterations 2"]),
@@ -391,7 +394,8 @@ def generated_turbostat(seed, n):
             words += [pick.choice(["sleep .05", "sh -c 'echo out; exit 3'", "-- true"])]
         else:
             words += [pick.choice(["-n 1", "-n 2", "--num_iterations 2", "-num 1"]), pick.choice(["-i .1", "--interval .1", "-int .1"])]
-        yield " ".join(w for w in words if w)
+        line = " ".join(w for w in words if w)
+        yield re.sub(r" --?J(oules)?\b", "", line) if re.search(r"Watt|power", line) else line
 
 
 # As scripts read these texts; what they find must be there in both.
@@ -562,7 +566,7 @@ def main():
     if fits and os.path.exists(os.path.join(rig.TESTS, "fakemsr")):
         for name in ["rocketlake"] + ["skylakex", "zen"] * long + ["skylakex"] * bool(root):
             # turbostat ends where an added register cannot be read.
-            lines = TURBOSTAT.split("\n") + list(generated_turbostat(seed, 60 if long else 20 if root else 6))
+            lines = TURBOSTAT.split("\n") + list(generated_turbostat(seed, 70 if long else 20 if root else 6))
             wrong += turbostat(name, [line for line in peers.alike(lines) if name != "zen" or "msr0x" not in line], long, peers)
         for name in ["haswell", "sapphirerapids"] * bool(some) + ["hybrid", "sierraforest"] * bool(root):
             wrong += turbostat(name, COLUMNS, False, peers)
