@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/number.h"
 #include "report/machine/status.h"
 #include "report/html/html.h"
 #include "report/input/input.h"
@@ -65,10 +66,12 @@ static struct html_set *set_at(struct html_recording *r, int which)
 static int find_series(struct collect *c, int set, uint32_t metric, uint32_t row, uint32_t *place)
 {
 	struct html_set *s = set_at(c->r, set);
-	char key[32];
+	char key[64];
+	size_t len = number_u64(key, metric);
 	int err;
 
-	snprintf(key, sizeof(key), "%u:%u", metric, row);
+	key[len++] = ':';
+	key[len + number_u64(key + len, row)] = '\0';
 	if (!names_get(&c->series[set], key, place)) {
 		err = html_set_add(s, metric, row, set == SET_TOTALS, place);
 		if (err == -ENOSPC) {
@@ -116,14 +119,18 @@ static int compare_drawn(const void *left, const void *right)
 
 static int name_cells(struct collect *c, struct layout *l, const struct sheet *sheet, bool totals)
 {
-	uint32_t cells = 0, metric, row, place;
+	struct {
+		uint32_t metric;
+		bool known, amount;
+	} *column = calloc((size_t)sheet->n_columns + 1, sizeof(*column));
+	uint32_t cells = 0, row, place;
 	int err = 0;
 
 	for (uint32_t i = 0; i < sheet->n_rows; i++)
 		cells += sheet->row[i].n_cells;
 	l->drawn = calloc((size_t)cells + 1, sizeof(*l->drawn));
-	if (!l->drawn)
-		return -ENOMEM;
+	if (!l->drawn || !column)
+		err = -ENOMEM;
 	for (uint32_t i = 0; i < sheet->n_rows && !err; i++) {
 		const struct sheet_row *from = &sheet->row[i];
 		int set;
@@ -133,20 +140,23 @@ static int name_cells(struct collect *c, struct layout *l, const struct sheet *s
 		set = totals ? SET_TOTALS : c->r->row[row].far ? SET_FAR : SET_NEAR;
 		for (uint32_t k = 0; k < from->n_cells && !err; k++) {
 			const struct sheet_cell *cell = &from->cell[k];
+			const struct bound_metric *m = sheet->column[cell->column].metric;
 
-			err = html_find_metric(c->r, &c->metrics, sheet->column[cell->column].metric, !totals,
-					       &metric);
+			if (!column[cell->column].known) {
+				err = html_find_metric(c->r, &c->metrics, m, !totals, &column[cell->column].metric);
+				column[cell->column].amount = metric_is_amount(sheet->binding, m, c->places->model);
+				column[cell->column].known = true;
+			}
 			if (!err)
-				err = find_series(c, set, metric, row, &place);
+				err = find_series(c, set, column[cell->column].metric, row, &place);
 			if (!err && place != PM_NONE)
 				l->drawn[l->n_drawn++] =
-					(struct drawn){ cell, place, i, (uint8_t)set,
-							metric_is_amount(sheet->binding,
-									 sheet->column[cell->column].metric,
-									 c->places->model) };
+					(struct drawn){ cell, place, i, (uint8_t)set, column[cell->column].amount };
 		}
 	}
-	qsort(l->drawn, l->n_drawn, sizeof(*l->drawn), compare_drawn);
+	free(column);
+	if (l->drawn)
+		qsort(l->drawn, l->n_drawn, sizeof(*l->drawn), compare_drawn);
 	return err;
 }
 
