@@ -95,7 +95,7 @@ int frame_parse(const uint8_t *data, size_t len, struct frame_head *h, size_t *n
 /* Appends a frame, and returns the checksum of its head. */
 uint32_t frame_add(struct buf *out, unsigned type, uint64_t sequence, const uint8_t id[static 8],
 		   const struct buf *meta, const void *payload, size_t payload_len);
-/* The checksum in the trailer at `at`. 0, or -EBADMSG if it is no trailer. */
+/* The checksum in the trailer at `at`. 0, or -EBADMSG without one. */
 int frame_trailer(const uint8_t at[static FRAME_TRAILER], uint32_t *crc);
 
 #endif

@@ -21,8 +21,9 @@
 
 #define PM_NONE UINT32_MAX /* a CPU or topology number that is unknown or does not apply */
 
-/* An unknown number of a type, semantics, aggregation or kind says itself whether that matters (SPEC.md, "Later versions"). If it is critical, what it belongs to is `newer`, and its values are missing with
- * PM_REASON_NEWER. Otherwise values are plain numbers, with which nothing is computed. */
+/* An unknown number of a type, semantics, aggregation or kind says itself whether that matters (SPEC.md, "Later
+ * versions"). If it is critical, what it belongs to is `newer`, and its values are missing with PM_REASON_NEWER.
+ * Otherwise values are plain numbers, with which nothing is computed. */
 static inline bool pm_number_critical(unsigned number)
 {
 	return !(number & 64);

@@ -17,7 +17,7 @@
 
 enum wanted { WANTED_UNASKED = 0, WANTED_YES, WANTED_NO };
 
-/* What goes with a group from chunk to chunk. */
+/* What a group keeps from chunk to chunk. */
 struct reader_group {
 	uint32_t id; /* that it belongs to; 0: none */
 	struct layout layout;
@@ -154,19 +154,19 @@ int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item
  * or -errno. */
 int reader_look_ahead(struct pm_reader *r, unsigned *parts);
 void reader_groups_release(struct pm_reader *r);
-/* What goes with a group of the model; NULL without memory. Stays where it is until the model has more. */
+/* The state of a group of the model, valid until the model grows; NULL without memory. */
 struct reader_group *reader_group_of(struct pm_reader *r, uint32_t id);
 /* After definitions: groups that continue others take over their last rows, and what retired is let go. 0 or -ENOMEM. */
 int reader_groups_changed(struct pm_reader *r);
 void reader_catalog_release(struct pm_reader *r);
 /* Goes to the next frame on the way to the chunk that was sought. 0 or -errno. */
 int reader_leap(struct pm_reader *r);
-/* A frame of definitions on that way, which the model has taken: at the end of a copy, who it does not name retires. */
+/* A frame of definitions on that way, which the model has taken: at the end of a copy, what it does not name retires. */
 int reader_leap_over(struct pm_reader *r, unsigned type, const void *body, size_t len, unsigned *parts);
 void reader_leap_end(struct pm_reader *r);
 void reader_release_events(struct pm_reader *r);
 
-/* What a file is that is no recording: "a gzip file", ... */
+/* What a file is, if not a recording: "a gzip file", ... */
 const char *sniff(const uint8_t *head, size_t len);
 bool sniff_text(const uint8_t *head, size_t len);
 

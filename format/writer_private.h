@@ -26,7 +26,7 @@
 #define BLOCK_OWN        4096         /* raw bytes from which a group has a block of its own */
 #define BLOCK_SHARED_MAX (1u << 20)
 
-/* What goes with a group from chunk to chunk, by its slot in the model. */
+/* What a group keeps from chunk to chunk, by its slot in the model. */
 struct writer_group {
 	uint32_t id; /* that it belongs to; 0: none */
 	struct layout layout;
@@ -93,7 +93,7 @@ int writer_frame(struct pm_writer *w, unsigned type, const void *payload, size_t
 int writer_fail(struct pm_writer *w, int err, const char *what);
 /* Writes an index frame when enough chunks have come. */
 int writer_index(struct pm_writer *w);
-/* What goes with a group that the model has; NULL without memory. Stays where it is until the model has more. */
+/* The state of a group of the model, valid until the model grows; NULL without memory. */
 struct writer_group *writer_group_of(struct pm_writer *w, uint32_t id);
 /* A group was defined that continues another: takes over what is known of its columns. 0 or -ENOMEM. */
 int writer_group_continue(struct pm_writer *w, const struct pm_group *g);

@@ -16,7 +16,7 @@ struct progress {
 
 /* Adds "0:01:23  83 snapshots  95.1 kB". */
 void progress_put(const struct progress *p, const struct recording_stats *stats, struct buf *out);
-/* Shows nothing if `quiet`, or if stderr is no terminal. */
+/* Shows nothing if `quiet`, or without a terminal on stderr. */
 void progress_init(struct progress *p, bool quiet);
 /* Replaces the line. */
 void progress_show(struct progress *p, const struct recording_stats *stats);

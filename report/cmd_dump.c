@@ -95,7 +95,7 @@ static int dump_items(struct dump *d, uint64_t left, struct error *e)
 			break;
 	}
 	if (r < 0) {
-		input_failed(e, r, &item, "cannot read on");
+		input_failed(e, r, &item, "cannot continue reading");
 		return cmd_fail(spec.name, e);
 	}
 	return r ? r : cmd_write(spec.name, &d->out);

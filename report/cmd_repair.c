@@ -84,7 +84,7 @@ static int look(struct repair *p, struct outcome *o, struct error *e)
 		if (item.kind == PM_ITEM_CHUNK && !pm_reader_decode(reader, &chunk))
 			o->values += values_of(pm_reader_model(reader), chunk);
 	if (r < 0)
-		err = error_sys(e, -r, "%s: cannot read on", p->in.name);
+		err = error_sys(e, -r, "%s: cannot continue reading", p->in.name);
 	damage = pm_reader_damage(reader, &o->stretches);
 	for (size_t i = 0; i < o->stretches; i++) {
 		o->bytes += damage[i].length;

@@ -52,7 +52,7 @@ enum {
 struct expr_aspect_row {
 	const char *text;
 	enum expr_aspect aspect;
-	bool reserved; /* perf's: the word is no id even without a '(' */
+	bool reserved; /* perf's: the word is not an id, even without a '(' */
 };
 extern const struct expr_aspect_row expr_aspects[]; /* ends with text NULL */
 

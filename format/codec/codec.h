@@ -59,7 +59,7 @@ static inline uint64_t pm_growth(uint64_t before, uint64_t v)
 	return before ? v - before : 0;
 }
 
-struct pm_packer; /* scratch memory, reused from call to call; one a thread */
+struct pm_packer; /* scratch memory, reused by all calls of a thread */
 struct pm_packer *pm_packer_new(void);
 void pm_packer_free(struct pm_packer *p);
 

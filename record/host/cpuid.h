@@ -30,7 +30,7 @@ struct cpuid_cpu {
 
 /*
  * Asks each CPU for the leaves that reports need: an owned array with an entry for each of `cpus`. 0 or -errno;
- * -ENOSYS if this is no x86 machine.
+ * -ENOSYS on machines other than x86.
  */
 int cpuid_collect(const struct root *r, const struct cpulist *cpus, struct cpuid_cpu **out);
 void cpuid_free(struct cpuid_cpu *c, size_t n);

@@ -62,7 +62,7 @@ struct perf_source {
 int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, struct error *e);
 /* Appends the events of a text as if -e had named them. */
 int perf_events_add(struct perf_source *s, struct plan *p, const char *text, struct error *e);
-/* The events of -M, and what was asked for into the header. -ENOENT names what there is in its place. */
+/* Adds the events of -M, and its words to the header. -ENOENT names the nearest. */
 int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e);
 /* The events that --transaction, --topdown and --smi-cost stand for, as text. -ENODEV and -EINVAL say what this
  * machine lacks, for --cputype and --pmu-filter too. */
@@ -79,8 +79,8 @@ uint32_t perf_topdown_order(const struct perf_source *s, struct perf_group *g);
 int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *e);
 /* Takes member k into a group of its own, which comes last. 0 or -ENOMEM. */
 int perf_group_split(struct perf_source *s, struct perf_group *g, uint32_t k);
-/* Tells, while readers run, of groups that others keep out, and that they no longer do; what is to be opened anew makes
- * the source stale. */
+/* Tells, while readers run, of groups that others keep out, and that they no longer do; what is to be opened anew
+ * makes the source stale. */
 int perf_starving_look(struct perf_source *s, struct source *source, struct plan *p);
 /* While nothing is read: takes them apart. 0 or -errno. */
 int perf_starving_split(struct perf_source *s, struct plan *p);
@@ -134,8 +134,8 @@ int64_t perf_cgroup_instance(struct perf_source *s, struct plan *p, uint32_t cgr
 /* Looks which cgroups have been removed since, and says so. 0 or -errno. */
 int perf_cgroups_look(struct perf_source *s, struct plan *p);
 void perf_cgroups_release(struct perf_source *s);
-/* Which groups the kernel samples (sample_ns): those that it can, if that was asked for, or takes less time at each tick
- * than a reader. What was measured goes into the recording. 0 or -errno. */
+/* Which groups the kernel samples (sample_ns): those that it can, if that was asked for, or takes less time at each
+ * tick than a reader. What was measured goes into the recording. 0 or -errno. */
 int perf_choose_sampling(struct perf_source *s, struct plan *p);
 /* Adds a counter for every event that was opened or asked for, and a note for what was refused. */
 int perf_counters_add(struct perf_source *s, struct plan *p);

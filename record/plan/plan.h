@@ -24,7 +24,7 @@ enum target_kind {
 
 /* One -G: its names go to the events before it. */
 struct cgroup_option {
-	char *names;     /* "a,,b": an empty one is no cgroup */
+	char *names;     /* "a,,b": an empty name means no cgroup */
 	size_t n_events; /* texts of -e that stood before it */
 };
 

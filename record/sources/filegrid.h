@@ -14,7 +14,7 @@ struct plan;
 
 struct filecell {
 	int fd;
-	uint32_t cpu;               /* the file comes and goes with this CPU; PM_NONE: it does not */
+	uint32_t cpu;               /* the CPU with which the file comes and goes; PM_NONE: none */
 	uint32_t counter, instance; /* ids */
 	char *path;                 /* owned */
 	bool offline;
@@ -44,8 +44,8 @@ struct filegrid {
 	/* What the files count has to be divided by time: a matrix is read instance by instance, each with a time of
 	 * its own, so that one that comes late is late alone. */
 	bool own_times;
-	/* own_times: number k of an instance changes only together with number k % tells, so that it is not read as long as
-	 * that one stays what it was; 0: each is read each time. */
+	/* own_times: number k of an instance changes only together with number k % tells, so that it is not read as
+	 * long as that one stays what it was; 0: each is read each time. */
 	uint32_t tells;
 	uint64_t min_period_ns; /* as in struct unit */
 	struct gridpart *part;  /* owned */
@@ -60,8 +60,8 @@ int filegrid_add(struct filegrid *g, uint32_t counter, uint32_t instance, uint32
 		 const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* Forgets what was added last for that CPU. */
 void filegrid_drop(struct filegrid *g, uint32_t cpu);
-/* Makes the group and hands the grid to the plan as its units, chained to *list, if what came before went well (err 0);
- * an empty grid is freed. Otherwise frees the grid, which may be NULL. 0, -errno, or err. */
+/* Makes the group and hands the grid to the plan as its units, chained to *list, if what came before went well (err
+ * 0); an empty grid is freed. Otherwise frees the grid, which may be NULL. 0, -errno, or err. */
 int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list, int err);
 /* The files in a folder's entries, such as /sys/class/thermal/thermal_zone0. */
 struct filegrid_folder {

@@ -17,7 +17,7 @@ struct msr_reader {
 	void *ctx;
 };
 
-/* The files of the msr driver, one a CPU. */
+/* The files of the msr driver, one per CPU. */
 struct msr_devices {
 	const struct root *root;
 	int *fd; /* owned; by CPU number, -1: not open */

@@ -1,6 +1,6 @@
 /*
- * A table of those who matter, who may be others at each reading: tasks, cgroups. The thread that reads puts down a page
- * of rows; the writer's thread takes the page that goes with a chunk, and makes instances and groups of it.
+ * A table of those who matter, who may be others at each reading: tasks, cgroups. The thread that reads puts down a
+ * page of rows; the writer's thread takes the page of a chunk, and turns it into instances and groups.
  */
 #ifndef RECORD_RANKING_H
 #define RECORD_RANKING_H
@@ -49,9 +49,8 @@ void ranking_release(struct ranking *r);
 /* Whether snapshots are closer to each other than readings may be; the refusal of that. */
 bool ranking_too_often(const struct plan *p);
 int ranking_refused(struct plan *p);
-/* Adds the unit that reads, with a group of its own for the whole system: counters of these keys,
- * of which the first is the number of the reading. Those of the table come with it, or with the first table (`late`). 0
- * or -errno. */
+/* Adds the unit that reads, with a group of its own for the whole system: counters of these keys, of which the first
+ * is the number of the reading. Those of the table come with it, or with the first table (`late`). 0 or -errno. */
 int ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key, uint32_t n_cells, bool late);
 
 /* The page of a reading is put down between these two: the writer waits. */

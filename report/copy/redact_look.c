@@ -325,7 +325,7 @@ int redact_look(struct redact *r, struct pm_reader *reader, struct error *e)
 	r->host[0] = '\0';
 	while (!err && (n = pm_reader_next(reader, &item)) != 0) {
 		if (n < 0)
-			return input_failed(e, n, &item, "cannot read on");
+			return input_failed(e, n, &item, "cannot continue reading");
 		if (item.kind == PM_ITEM_MODEL)
 			grown |= !(item.parts & PM_PART_REPEATED);
 		else if (item.kind == PM_ITEM_RECORDING)

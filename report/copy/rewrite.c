@@ -364,7 +364,7 @@ int rewrite_recording(struct rewrite *w, struct pm_reader *reader, struct error 
 	pm_reader_select(reader, group_wanted, w);
 	while (!err && (r = pm_reader_next(reader, &item)) != 0) {
 		if (r < 0)
-			return error_sys(e, -r, "cannot read on");
+			return error_sys(e, -r, "cannot continue reading");
 		err = take_item(w, reader, &item, &end, e);
 		if (!err && item.kind == PM_ITEM_CHUNK && w->rules->to_ns && item.chunk.from_ns > w->rules->to_ns) {
 			end = true;
@@ -378,7 +378,7 @@ int rewrite_recording(struct rewrite *w, struct pm_reader *reader, struct error 
 	if (err && e && !e->text[0]) {
 		const char *text = pm_writer_error(w->writer);
 
-		return text[0] ? error_set(e, -err, "%s", text) : error_sys(e, -err, "cannot write on");
+		return text[0] ? error_set(e, -err, "%s", text) : error_sys(e, -err, "cannot continue writing");
 	}
 	return err;
 }

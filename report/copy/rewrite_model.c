@@ -51,7 +51,7 @@ static int64_t counter_place(struct rewrite *w, const struct pm_counter *c, stru
 	if (old->type != c->type || old->semantics != c->semantics || old->width != c->width ||
 	    strcmp(old->unit, c->unit) || old->scale.num != c->scale.num || old->scale.den != c->scale.den ||
 	    !old->scale.text != !c->scale.text || (c->scale.text && strcmp(old->scale.text, c->scale.text)))
-		return error_set(e, EINVAL, "%s does not mean the same in all recordings", c->name);
+		return error_set(e, EINVAL, "%s has different definitions in these recordings", c->name);
 	return old->id;
 }
 

@@ -27,7 +27,7 @@ static const char brief[] =
 	"Examples:\n"
 	"  pmrec -r 5 -o base.pmr make; pmrec -r 5 -o new.pmr make\n"
 	"  pmrep diff --gate elapsed:1% base.pmr new.pmr\n"
-	"Exit status: 0 no regression, 1 regressed, 2 trouble, 3 damaged input, 4 inconclusive.\n";
+	"Exit status: 0 no regression, 1 regressed, 2 error, 3 damaged input, 4 inconclusive.\n";
 
 /* "2%" or "0.02". */
 static int parse_share(const char *text, size_t len, double *share)

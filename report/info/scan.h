@@ -65,7 +65,7 @@ struct scan {
 	struct pm_damage *damage; /* owned */
 	size_t n_damage;
 	bool ended;         /* the recorder closed it */
-	bool being_written; /* a recorder has it open; its missing end is no damage */
+	bool being_written; /* a recorder has it open; a missing end is not damage */
 };
 
 #define SCAN_EVENTS 100000
@@ -80,7 +80,7 @@ enum scan_flags {
 int reveals_take_instances(struct scan *s);
 void reveals_release(struct reveals *r);
 
-/* 0 or -errno with a text that names the path. Damage is no error. */
+/* 0 or -errno with a text that names the path. Damage is not an error. */
 int scan_path(struct scan *s, const char *path, unsigned flags, struct error *e);
 void scan_release(struct scan *s);
 

@@ -73,7 +73,7 @@ static int copy(struct spool *s, struct pm_input *in, struct error *e)
 				 s->name, folder());
 	if (err)
 		return error_sys(e, -err, "%s: cannot copy to %s", s->name, folder());
-	return n < 0 ? error_sys(e, (int)-n, "%s: cannot read on", s->name) : 0;
+	return n < 0 ? error_sys(e, (int)-n, "%s: cannot continue reading", s->name) : 0;
 }
 
 /* Whether the file can be read as often as one likes, and stays what it is. */

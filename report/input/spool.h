@@ -18,7 +18,7 @@ struct spool {
 	char *path; /* owned: where it is read */
 	int fd;     /* of the copy, -1: there is none */
 	uint64_t bytes;
-	bool growing; /* a recorder was writing it: that it lacks an end is no damage */
+	bool growing; /* a recorder was writing it, so a missing end is not damage */
 };
 
 /* Copies `path` ("-": standard input) if it has to be. 0 or -errno with the text in *e, which begins with the name;

@@ -146,7 +146,7 @@ void binding_release(struct binding *b);
 /* Whether some event of a PMU was opened more than once, in several groups. */
 bool bind_twice(const struct pm_model *m);
 /* Puts in the place of each event in `found` the one of the same name and PMU that a formula with these inputs takes:
- * the one whose group has most of the others; of several the first. What is no event stays. 0 or -ENOMEM. */
+ * the one whose group has most of the others; of several the first. Other inputs stay. 0 or -ENOMEM. */
 int bind_of_groups(const struct bind_index *x, const char *name, const struct expr_input *in, size_t n_in,
 		   uint32_t *found, uint32_t n);
 /* The PMUs of the kinds of CPUs, where there are several; NULL behind the last. */

@@ -1,8 +1,8 @@
 /*
  * Formulas over PMU classes (common/catalog/pmu_class.h): "nvidia_ucf/mem_bytes_rd/" is that event on every PMU of
  * the class. What a formula divides was best counted at once: of each PMU, its inputs come from one group, if one has
- * them all. What was counted with a filter is another quantity: the metric stands once for each set of filters that was
- * recorded.
+ * them all. What was counted with a filter is another quantity: the metric stands once for each set of filters that
+ * was recorded.
  */
 #ifndef REPORT_BIND_CLASS_H
 #define REPORT_BIND_CLASS_H
@@ -45,7 +45,7 @@ void class_index_release(struct class_index *x);
 const struct pmu_class *class_of_pmu(const struct pm_model *m, const char *name);
 /* The class that the text of a formula names first, or NULL. */
 const struct pmu_class *class_of_formula(const char *text);
-/* Splits "nvidia_ucf/cycles/"; NULL: it is no event of a class. */
+/* Splits "nvidia_ucf/cycles/"; NULL: not an event of a class. */
 const struct pmu_class_event *class_event_named(const char *name, const struct pmu_class **class);
 /* What a formula with these inputs takes. 0 or -ENOMEM; choice->n is 0 if nothing can feed it. */
 int class_choose(struct class_choice *choice, const struct class_index *index, const struct pmu_class *class,

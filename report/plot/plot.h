@@ -13,7 +13,7 @@
 
 #define PLOT_DOTS_X 2
 #define PLOT_DOTS_Y 4
-#define PLOT_LINES  64 /* lines that can be told apart in one cell; more count as the last one */
+#define PLOT_LINES  64 /* lines that one cell can distinguish; more count as the last one */
 
 struct plot_style {
 	bool utf8, color;

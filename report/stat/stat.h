@@ -24,7 +24,7 @@
 
 enum stat_aggr {
 	STAT_GLOBAL, /* one line an event */
-	STAT_NONE,   /* -A: one a CPU */
+	STAT_NONE,   /* -A: one per CPU */
 	STAT_THREAD,
 	STAT_SOCKET,
 	STAT_DIE,
@@ -79,7 +79,7 @@ struct stat_event {
 	uint32_t *counter; /* owned: ids */
 	uint32_t n_counters;
 	double mul, div; /* from counts to units */
-	bool fraction;   /* the scale is no whole number: two decimals */
+	bool fraction;   /* the scale is not a whole number: two decimals */
 	bool per_pkg, percore;
 	bool placed;      /* it stands where it was typed, whatever its cgroup */
 	bool asked;       /* by the user, when it was recorded or now */
@@ -251,8 +251,8 @@ void stat_programs_put(const struct pm_counter *c, struct buf *out);
 bool stat_programs_list(const struct stat_sheet *s, struct buf *out);
 /* Whether -G names the cgroup of that number. */
 bool stat_wants_cgroup(const struct stat_sheet *s, uint32_t number);
-/* The event that a counter belongs to, in a cgroup as stat_event.in_cgroup has it; one that is not printed is added. Its
- * place or -ENOMEM. */
+/* The event that a counter belongs to, in a cgroup as stat_event.in_cgroup has it; one that is not printed is added.
+ * Its place or -ENOMEM. */
 int64_t stat_event_of(struct stat_sheet *s, uint32_t counter, uint32_t cgroup);
 /* Whether the counter is an event of a PMU that is not the CPUs'. */
 bool stat_is_uncore(const struct pm_model *m, const struct pm_counter *c);

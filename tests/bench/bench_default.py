@@ -15,7 +15,7 @@ import tempfile
 
 import cbor2
 
-CHUNK = 8  # frame type (format/SPEC.md, "Frame types")
+CHUNK = 8  # frame type (format/SPEC.md, "Frames")
 
 
 def frames(path):

@@ -15,6 +15,11 @@ setup() {
 }
 
 @test "documents" {
-	run grep -nP "$odd" README.md CONTRIBUTING.md docs/*.md samples/README.md record/*.[17] report/*.[17] format/pmr.5
+	run grep -nP "$odd" README.md CONTRIBUTING.md docs/*.md samples/README.md record/*.[17] report/*.[17] format/pmr.5 format/SPEC.md
 	[ "$status" -eq 1 ] || { echo "$output"; return 1; }
+}
+
+@test "comments of headers" {
+	run bash -c "grep -rnP \"\$1\" common format record report --include=*.h" - "$odd"
+	[ -z "$output" ] || { echo "$output"; return 1; }
 }
