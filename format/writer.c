@@ -435,6 +435,7 @@ static int repeat(struct pm_writer *w)
 	if (!err)
 		err = configs(w, true);
 	w->definitions_bytes = w->offset - before;
+	w->copies_apart |= before - w->repeat_offset >= REPEAT_APART;
 	w->repeat_offset = w->offset;
 	w->repeats++;
 	return err;
@@ -517,6 +518,15 @@ static int end_frame(struct pm_writer *w)
 	return writer_frame(w, PM_FRAME_END, zeros, pad, &entry, NULL);
 }
 
+/* Whether so much follows the last copy that one more is worth it. */
+static bool repeat_at_end(const struct pm_writer *w)
+{
+	uint64_t since = w->offset - w->repeat_offset;
+
+	return w->copies_apart ? since >= REPEAT_APART && since >= REPEAT_END_BYTES * w->definitions_bytes :
+				 w->offset > REPEAT_APART;
+}
+
 int pm_writer_finish(struct pm_writer *w)
 {
 	int err;
@@ -527,8 +537,7 @@ int pm_writer_finish(struct pm_writer *w)
 	if (err)
 		return err;
 	w->finished = true;
-	/* The copy after a second may lie in the sector of the first. */
-	if (w->offset > REPEAT_APART && (w->repeats < 2 || w->offset - w->repeat_offset >= REPEAT_APART))
+	if (repeat_at_end(w))
 		err = repeat(w);
 	if (err || w->config.without_index)
 		return err;

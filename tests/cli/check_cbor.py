@@ -216,7 +216,7 @@ def group_items(stream, gid, codec, rows, rec):
     head, values = rec.groups[gid - 1]
     status_runs(status, values, rows, rec)
     if codec == 0:
-        need(isinstance(matrix, bytes) and matrix[:1] in (b"\0", b"\1", b"\2"), "a packed matrix of unknown form")
+        need(isinstance(matrix, bytes) and matrix and matrix[0] & ~(16 | 32) in (0, 1, 2), "a packed matrix of unknown form")
         return
     cells, bands = 0, []
     for band in matrix:

@@ -108,17 +108,20 @@ static void key_chunks(void **state)
 /* A bad sector of 4 KiB takes one copy of the definitions at most, wherever it lies and however long the recording. */
 static void copies_lie_apart(void **state)
 {
-	static const uint32_t chunks[] = { 1, 5, 40, 400, 4000 };
+	static const uint32_t chunks[] = { 1, 5, 12, 13, 40, 14, 50, 15, 110, 80, 400, 16, 4000 };
+	unsigned at_end = 0, left_out = 0;
 
 	for (size_t i = 0; i < sizeof(chunks) / sizeof(chunks[0]); i++) {
 		struct sample_options o = small;
 		struct buf file = BUF_INIT;
-		uint64_t first_end = 0, start = 0, end = 0, copies = 1;
+		uint64_t first_end = 0, start = 0, end = 0, copies = 1, gap = 0, size = 0, last_size = 0, behind = 0;
+		bool apart = false, were_apart = false;
 		struct pm_reader *r;
 		struct pm_input in;
 		struct pm_item item;
 
 		o.chunks = chunks[i];
+		o.cpus = i % 2 ? 120 : 2;
 		sample_write(&file, &o);
 		assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
 		assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
@@ -129,16 +132,34 @@ static void copies_lie_apart(void **state)
 				first_end = item.offset;
 			if (again && item.parts & PM_PART_HEADER) {
 				start = item.offset;
+				gap = start - (end ? end : first_end);
+				were_apart = apart;
+				apart |= gap >= 4096;
+				last_size = size;
 				assert_true(copies == 1 || o.chunks <= 40 || start >= end + 4096);
 				copies++;
 			}
-			if (again)
+			if (again) {
 				end = item.offset + item.length;
+				size = end - start;
+				behind = 0;
+			}
+			if (item.kind == PM_ITEM_CHUNK)
+				behind = item.offset + item.length - end;
+		}
+		/* Before the end stands one that is worth its bytes, or little follows the last. */
+		if (were_apart && !behind) {
+			assert_true(gap >= 4096 && gap >= 4 * last_size);
+			at_end++;
+		} else if (apart && behind) {
+			assert_true(behind < 4096 || behind < 4 * size);
+			left_out += behind >= 4096;
 		}
 		assert_true(file.len < first_end + 4096 + 2048 || start >= first_end + 4096);
 		pm_reader_close(r);
 		buf_release(&file);
 	}
+	assert_true(at_end && left_out);
 }
 
 static void wrong_chunks_are_refused(void **state)
