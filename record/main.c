@@ -14,8 +14,6 @@ static int cmd_of_perf(int argc, char **argv)
 {
 	struct error e = { 0 };
 
-	(void)argc;
-	(void)argv;
 	error_set(&e, EINVAL,
 		  "'stat' is not a command of pmrec: use pmrec perfstat for perf stat's options, or pmrec -e LIST "
 		  "COMMAND to record. To run the program 'stat': pmrec -- stat");

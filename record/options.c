@@ -52,7 +52,6 @@ static error_t set_event(void *into, char *text, struct argp_state *state)
 	struct record_options *o = into;
 	size_t n = 0;
 	char **filters;
-	(void)state;
 
 	while (o->perf.events && o->perf.events[n])
 		n++;

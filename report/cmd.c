@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -97,7 +96,6 @@ int cmd_judge(const struct pipeline_result *r, const char *path, bool followed)
 
 bool cmd_always_paged(const void *input)
 {
-	(void)input;
 	return true;
 }
 
@@ -152,7 +150,6 @@ error_t cmd_files(int key, char *arg, struct argp_state *state)
 {
 	struct cmd_files *files = state->input;
 
-	(void)arg;
 	switch (key) {
 	case ARGP_KEY_ARGS:
 		*files = (struct cmd_files){ state->argv + state->next, state->argc - state->next };

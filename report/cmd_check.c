@@ -2,7 +2,6 @@
 #include "report/cmd.h"
 #include "report/commands.h"
 
-#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

@@ -213,7 +213,6 @@ static int open_input(void *ctx, size_t i, struct pm_reader **reader, const char
 	struct cut *c = ctx;
 	int err;
 
-	(void)i;
 	*name = path_of(c);
 	if (c->since.kind != MOMENT_FROM_END && c->until.kind != MOMENT_FROM_END)
 		return input_open(reader, path_of(c), false, e);

@@ -2,7 +2,6 @@
 #include "report/cmd.h"
 #include "report/commands.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,7 +10,6 @@
 #include "report/incident/incident.h"
 #include "report/input/input.h"
 #include "report/input/spool.h"
-#include "report/machine/value_out.h"
 #include "report/pipeline/options_read.h"
 
 static const char brief[] =

@@ -85,7 +85,6 @@ static error_t operands(int key, char *arg, struct argp_state *state)
 {
 	struct plotting *o = state->input;
 
-	(void)arg;
 	switch (key) {
 	case ARGP_KEY_ARGS:
 		o->word = state->argv + state->next;

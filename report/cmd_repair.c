@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "report/copy/borrow.h"
 #include "report/input/input.h"
@@ -122,7 +121,6 @@ static int open_repaired(void *ctx, size_t i, struct pm_reader **reader, const c
 {
 	struct repair *p = ctx;
 
-	(void)i;
 	*name = p->in.name;
 	return reading(p, reader, e);
 }

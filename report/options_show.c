@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -57,7 +56,6 @@ static error_t set_enable(void *into, char *arg, struct argp_state *state)
 
 static error_t set_ipc(void *into, char *arg, struct argp_state *state)
 {
-	(void)arg;
 	return set_columns(into, SELECT_ENABLE, "insn_per_cycle", state);
 }
 
@@ -66,7 +64,6 @@ static error_t set_no_vendor(void *into, char *arg, struct argp_state *state)
 	struct show_options *o = into;
 	struct error e = { 0 };
 
-	(void)arg;
 	return vendor_files_add_pack(&o->vendor, true, &e) ? options_bad(state, "%s", e.text) : 0;
 }
 

@@ -34,7 +34,6 @@ void pm_packer_force(struct pm_packer *p, int level)
 #if defined(__x86_64__)
 	p->kernel = level != 1 && __builtin_cpu_supports("avx2") ? &pm_kernel_avx2 : &pm_kernel_portable;
 #else
-	(void)level;
 	p->kernel = &pm_kernel_portable;
 #endif
 }

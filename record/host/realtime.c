@@ -15,7 +15,6 @@ static void too_long(int signo)
 {
 	const struct sched_param none = { 0 };
 
-	(void)signo;
 	sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none);
 }
 

@@ -1,7 +1,6 @@
 /* Frequencies as the cpufreq drivers know them, and how they were told to choose them. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/catalog/catalog.h"

@@ -1,6 +1,5 @@
 /* How long all CPUs, and the whole system, were in the low-power idle states that firmware describes. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "common/catalog/catalog.h"
 #include "record/sources/filegrid.h"

@@ -1,6 +1,5 @@
 /* How often and how long x86 CPUs were throttled for heat; a CPU's folder has what its core and package counted. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/catalog/catalog.h"

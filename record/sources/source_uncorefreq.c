@@ -1,7 +1,6 @@
 /* Frequencies of the uncore of Intel's processors, and the limits that are set. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/catalog/catalog.h"

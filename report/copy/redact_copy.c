@@ -21,7 +21,6 @@ static int open_looked_at(void *ctx, size_t i, struct pm_reader **reader, const 
 {
 	const struct spool *in = ctx;
 
-	(void)i;
 	*name = in->name;
 	return spool_reader(reader, in, e);
 }

@@ -498,7 +498,6 @@ static int on_text(void *ctx, const struct pm_counter *c, struct pm_value *v)
 	struct redact *r = ctx;
 	struct pm_value name;
 
-	(void)c;
 	/* Nobody can say what bytes tell. */
 	if (v->kind != PM_VALUE_TEXT)
 		return REWRITE_DROP;

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "common/json.h"
-#include "report/exit.h"
 #include "report/diff/diff_output.h"
 
 static struct json *recordings(const struct diff_report *x, enum diff_side side)

@@ -1,7 +1,6 @@
 #include "report/diff/diff_output.h"
 
 #include <inttypes.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/number.h"
 #include "report/info/info.h"
 #include "report/input/input.h"
 
@@ -141,7 +140,6 @@ static void set_events(struct scanner *s)
 
 static bool has_times(void *ctx, const struct pm_group *g)
 {
-	(void)ctx;
 	return g->flags & PM_GROUP_PERF_TIMES;
 }
 

@@ -5,7 +5,6 @@
 #ifndef REPORT_DIFF_STREAM_H
 #define REPORT_DIFF_STREAM_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct diff_stream {

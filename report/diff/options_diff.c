@@ -59,13 +59,11 @@ static error_t add_side(struct diff_options *o, enum diff_side side, char *arg)
 
 static error_t set_base(void *into, char *arg, struct argp_state *state)
 {
-	(void)state;
 	return add_side(into, DIFF_BASE, arg);
 }
 
 static error_t set_new(void *into, char *arg, struct argp_state *state)
 {
-	(void)state;
 	return add_side(into, DIFF_NEW, arg);
 }
 
@@ -189,7 +187,6 @@ static error_t operands(int key, char *arg, struct argp_state *state)
 			return options_bad(state, "--alpha: give a probability between 0 and 1, such as 5%%");
 		return 0;
 	}
-	(void)arg;
 	return ARGP_ERR_UNKNOWN;
 }
 

@@ -135,7 +135,6 @@ static int csv_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 	size_t start;
 	int err = 0;
 
-	(void)n_sheets;
 	if (x->config.columns)
 		return 0;
 	if (!c && !(c = x->data = calloc(1, sizeof(*c))))

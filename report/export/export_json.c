@@ -72,7 +72,6 @@ static int json_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 	bool wide = x->config.layout == EXPORT_WIDE;
 	size_t at;
 
-	(void)n_sheets;
 	if (!t && !(t = x->data = calloc(1, sizeof(*t))))
 		return -ENOMEM;
 	text_forget(t);

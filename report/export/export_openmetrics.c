@@ -180,7 +180,6 @@ static int openmetrics_shape(struct sink *sink, const struct sheet *s, size_t n_
 	struct exporter *x = exporter_of(sink);
 	struct openmetrics *o = x->data;
 
-	(void)n_sheets;
 	if (!o && !(o = x->data = calloc(1, sizeof(*o))))
 		return -ENOMEM;
 	forget(&o->family);

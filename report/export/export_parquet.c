@@ -190,7 +190,6 @@ static int parquet_shape(struct sink *sink, const struct sheet *s, size_t n_shee
 	struct waiting *w = waiting(exporter_of(sink));
 	int err = w ? 0 : -ENOMEM;
 
-	(void)n_sheets;
 	if (!err && w->origin == PM_NONE) {
 		if (!w->words.len)
 			forget(w);

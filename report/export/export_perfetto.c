@@ -291,7 +291,6 @@ static int perfetto_shape(struct sink *sink, const struct sheet *s, size_t n_she
 	struct trace *t = x->data;
 	int err;
 
-	(void)n_sheets;
 	if (!t && !(t = x->data = calloc(1, sizeof(*t))))
 		return -ENOMEM;
 	if (!t->machine && (err = begin_recording(x, t, s->places->model)))

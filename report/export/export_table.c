@@ -3,10 +3,8 @@
  * a core or a package stands in the row of its first CPU. Widths are chosen once, from the heads and the first
  * values.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/number.h"

@@ -288,7 +288,6 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 	uint32_t below = 0;
 	int err;
 
-	(void)n_sheets;
 	if (!t && !(t = x->data = calloc(1, sizeof(*t))))
 		return -ENOMEM;
 	table_forget(t);

@@ -131,7 +131,6 @@ static int map_cells(struct plot_data *d, const struct sheet *s)
 
 static int plot_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 {
-	(void)n_sheets;
 	return map_cells((struct plot_data *)sink, s);
 }
 

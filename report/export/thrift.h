@@ -2,7 +2,6 @@
 #ifndef REPORT_THRIFT_H
 #define REPORT_THRIFT_H
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "common/buf.h"

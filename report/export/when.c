@@ -22,7 +22,6 @@ static int when_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 	const struct expr_input *input;
 	size_t n;
 
-	(void)n_sheets;
 	input = expr_inputs(w->x, &n);
 	for (size_t i = 0; i < n; i++) {
 		w->cell[i] = cell_of(s, input[i].name);
@@ -39,7 +38,6 @@ static int when_intervals(struct sink *sink, const struct sheet *s, const struct
 	struct value v;
 	size_t n_inputs;
 
-	(void)s;
 	(void)expr_inputs(w->x, &n_inputs);
 	for (size_t k = 0; k < n; k++) {
 		for (size_t i = 0; i < n_inputs; i++)

@@ -347,7 +347,6 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 {
 	struct collect *c = (struct collect *)sink;
 
-	(void)sheet;
 	c->run_intervals += n;
 	if (n)
 		find_origin(c, interval);

@@ -1,7 +1,6 @@
 /* Making a page small enough, and writing it. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/number.h"

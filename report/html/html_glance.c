@@ -1,7 +1,6 @@
 /* The first screen of a page: whose recordings, what they come to, what happened and what is unusual. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/html/html.h"

@@ -4,7 +4,6 @@
 #include "common/number.h"
 #include "report/html/html.h"
 #include "report/html/html_text.h"
-#include "report/machine/value_out.h"
 
 #define FIRST  6 /* that the first screen names */
 #define CHARTS 4 /* of one */
@@ -83,7 +82,6 @@ void html_put_incidents(const struct html_page *p, const struct html_recording *
 {
 	const struct incidents *all = &r->incidents;
 
-	(void)p;
 	if (!all->n) {
 		buf_printf(out, "<p class=empty>Nothing stands out among %u series.</p>\n", all->n_scanned);
 		return;

@@ -1,7 +1,6 @@
 /* The text of a page: the template with its parts, and what the script reads. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/number.h"
@@ -307,7 +306,6 @@ static void put_digest(struct buf *out, const char *hex)
 
 static void put_policy(const struct html_page *p, struct buf *out)
 {
-	(void)p;
 	buf_addstr(out, "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; script-src");
 	put_digest(out, PM_SCRIPT_SHA256);
 	if (html_asset_uplot_script().len)

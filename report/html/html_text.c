@@ -3,7 +3,6 @@
 #include "report/html/html_text.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- text ---- */

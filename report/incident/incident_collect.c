@@ -460,7 +460,6 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 	struct batch batch = { 0 };
 	int err = 0;
 
-	(void)sheet;
 	if (n && !c->origin_ns) {
 		c->origin_ns = interval->from_ns;
 		c->s->origin_s = (double)(int64_t)(interval->from_ns - sink->origin_ns) / 1e9;

@@ -1,6 +1,5 @@
 /* Levels and spreads that a few values do not move, slow drifts, and what of a series those around it do not foretell. */
 #include <complex.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

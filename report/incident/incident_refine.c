@@ -67,7 +67,6 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 {
 	struct look *l = (struct look *)sink;
 
-	(void)n;
 	memset(l->cell, 0, sizeof(l->cell));
 	for (uint32_t r = 0; r < sheet->n_rows; r++)
 		for (uint32_t c = 0; c < sheet->row[r].n_cells; c++)
@@ -83,7 +82,6 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 {
 	struct look *l = (struct look *)sink;
 
-	(void)sheet;
 	for (size_t k = 0; k < n && l->n < VALUES; k++) {
 		l->from[l->n] = (double)(int64_t)(interval[k].from_ns - sink->origin_ns) / 1e9 - l->origin_s;
 		l->to[l->n] = (double)(int64_t)(interval[k].to_ns - sink->origin_ns) / 1e9 - l->origin_s;

@@ -353,7 +353,6 @@ int say(const struct incidents *all, struct incident *i)
 	struct buf out = BUF_INIT;
 	uint32_t n = 0, metrics = 0;
 
-	(void)all;
 	if (i->text)
 		return 0;
 	if (i->kind == INCIDENT_LOSS) {

@@ -110,9 +110,6 @@ static void take_tasks(const struct places *p, struct who *l, const struct sheet
 
 static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 {
-	(void)sink;
-	(void)sheet;
-	(void)n;
 	return 0;
 }
 

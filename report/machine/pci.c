@@ -1,7 +1,6 @@
 #include "report/machine/pci.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/catalog/pmu_class.h"

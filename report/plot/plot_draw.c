@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/number.h"
 #include "common/utf8.h"
 
 #define LABEL_MAX  40

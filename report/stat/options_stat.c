@@ -62,7 +62,6 @@ static error_t set_cgroups(void *into, char *arg, struct argp_state *state)
 static error_t set_transaction(void *into, char *arg, struct argp_state *state)
 {
 	struct stat_options *o = into;
-	(void)arg;
 
 	return add_words(&o->stat.metrics, "metrics", "transaction", state);
 }
@@ -70,7 +69,6 @@ static error_t set_transaction(void *into, char *arg, struct argp_state *state)
 static error_t set_smi(void *into, char *arg, struct argp_state *state)
 {
 	struct stat_options *o = into;
-	(void)arg;
 
 	return add_words(&o->stat.metrics, "metrics", "smi", state);
 }
@@ -132,7 +130,6 @@ static error_t set_no_vendor(void *into, char *arg, struct argp_state *state)
 	struct stat_options *o = into;
 	struct error e = { 0 };
 
-	(void)arg;
 	return vendor_files_add_pack(&o->vendor, true, &e) ? options_bad(state, "%s", e.text) : 0;
 }
 
@@ -178,8 +175,6 @@ static error_t set_separator(void *into, char *arg, struct argp_state *state)
 static error_t set_json(void *into, char *arg, struct argp_state *state)
 {
 	struct stat_options *o = into;
-	(void)arg;
-	(void)state;
 
 	o->stat.form = STAT_JSON;
 	o->json = true;

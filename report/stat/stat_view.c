@@ -290,7 +290,6 @@ static int end(struct sink *sink)
 /* For the summary behind intervals, and the means of runs. */
 static int totals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
 {
-	(void)interval;
 	if (n)
 		stat_numbers_take((struct stat_sheet *)sink, sheet, n - 1);
 	return 0;
