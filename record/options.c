@@ -295,6 +295,7 @@ static error_t set_realtime(void *into, char *text, struct argp_state *state)
 
 static const char *const codecs[] = { "packed", "plain", NULL };                  /* enum pm_codec */
 static const char *const thread_words[] = { "auto", "one", "cpu", NULL };         /* enum reader_threads */
+static const char *const task_words[] = { "processes", "threads", NULL };         /* enum task_rows */
 static const char *const sampling_words[] = { "auto", "kernel", "reader", NULL }; /* enum sampling */
 static const char *const cpu_types[] = { "core", "atom", NULL };
 static const char *const privacy_levels[] = { "strict", "default", "full", NULL };

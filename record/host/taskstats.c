@@ -152,6 +152,7 @@ static bool take(const char *at, const char *end, struct task_exit *x)
 	n = stats->nla_len - sizeof(*stats);
 	memcpy(&t, stats + 1, n < sizeof(t) ? n : sizeof(t));
 	*x = (struct task_exit){ .pid = (pid_t)t.ac_pid,
+				 .tid = (pid_t)t.ac_pid,
 				 .parent = (pid_t)t.ac_ppid,
 				 .last = true,
 				 .user = t.ac_utime,

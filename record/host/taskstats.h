@@ -10,7 +10,8 @@
 
 /* A thread that has ended. */
 struct task_exit {
-	pid_t pid, parent;     /* of the process; the parent's */
+	pid_t pid, parent; /* of the process; the parent's */
+	pid_t tid;
 	bool last;             /* the process has ended with it */
 	uint64_t user, system; /* us */
 	uint64_t faults;       /* faults that read from storage */

@@ -62,6 +62,8 @@ struct perf_options {
 /* --sampling: who reads perf events. --threads: how many readers there are; AUTO: measured. */
 enum sampling { SAMPLING_AUTO, SAMPLING_KERNEL, SAMPLING_READER };
 enum reader_threads { THREADS_AUTO, THREADS_ONE, THREADS_CPU };
+/* --tasks: whose rows the source of tasks has. */
+enum task_rows { TASKS_PROCESSES, TASKS_THREADS };
 
 /* When snapshots are taken, and of which sources. */
 struct sample_options {
@@ -71,6 +73,7 @@ struct sample_options {
 	unsigned realtime;    /* --realtime: priority of readers, 1 to 99; 0: ordinary ones */
 	enum sampling sampling;
 	enum reader_threads threads;
+	enum task_rows tasks;
 };
 
 /* The file, or files. */

@@ -20,7 +20,7 @@
 #include "format/model.h"
 #include "record/host/root.h"
 
-#define SOURCE_TABLES 2 /* of all sources together */
+#define SOURCE_TABLES 3 /* of all sources together */
 
 struct plan;
 struct unit;
@@ -121,7 +121,7 @@ struct source_ops {
 	int (*enable_one)(struct source *s, const char *name, bool on, void (*found)(void *arg, uint32_t counter),
 			  void *arg);
 	/* On the writer's thread, with the model borrowed: tables whose members may be others in each snapshot, for a
-	 * chunk that has all other groups of it, also the same one again. Fills one group at most, whose
+	 * chunk that has all other groups of it, also the same one again. Fills groups whose
 	 * memory is the source's until the next call. Their number or -errno. NULL: none. */
 	int (*tables)(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out);
 	/* After the last snapshot, on the control thread: one-time values may be read once more. 0 or -errno. NULL:

@@ -19,12 +19,12 @@
 /* A last tick that has not been taken so long after it was over waits for a file that does not answer. */
 #define DUE_NS 1000000000u
 
-/* -P, --no-msr and --null are other words for --sources=-NAME. */
-static void leave_out(struct session *s, const char *name)
+/* -P, --no-msr and --null are other words for --sources=-NAME, and --tasks=threads wants its source. */
+static void ask_for(struct session *s, const char *name, bool wanted)
 {
 	for (size_t i = 0; i < s->n_sources; i++)
 		if (!strcmp(s->source[i].ops->name, name))
-			s->source[i].wanted = false;
+			s->source[i].wanted = s->source[i].required = wanted;
 }
 
 /* What --add names is recorded whatever --sources says; events need the source of events. */
@@ -111,9 +111,11 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 	if (err)
 		return err;
 	if (o->no_perf || o->perf.null)
-		leave_out(s, "perf");
+		ask_for(s, "perf", false);
 	if (o->no_msr)
-		leave_out(s, "msr");
+		ask_for(s, "msr", false);
+	if (o->sample.tasks == TASKS_THREADS)
+		ask_for(s, "tasks", true);
 	err = take_added(s, e);
 	if (err)
 		return err;

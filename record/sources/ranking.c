@@ -62,7 +62,7 @@ void ranking_end(struct ranking *r)
 
 /* ---- planning ---- */
 
-static int add_counters(struct ranking *r, struct plan *p)
+int ranking_counters(struct ranking *r, struct plan *p)
 {
 	for (uint32_t k = 0; k < r->n_values && !r->counter[k]; k++) {
 		const struct catalog_counter *row = catalog_find(r->source, r->key[k]);
@@ -110,7 +110,7 @@ int ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key,
 		id = plan_counter(p, catalog_find(r->source, cell_key[i]));
 		counter[i] = (uint32_t)id;
 	}
-	err = id < 0 || late ? 0 : add_counters(r, p);
+	err = id < 0 || late ? 0 : ranking_counters(r, p);
 	id = err ? err : id < 0 ? id : pm_model_add_group(p->model, &g);
 	if (id < 0)
 		return (int)id;
@@ -220,9 +220,8 @@ static bool take_page(struct ranking *r, uint64_t reading)
 	return there;
 }
 
-int ranking_tables(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
+int ranking_take(struct ranking *r, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
 {
-	struct ranking *r = s->data;
 	const struct pm_chunk_group *own = NULL;
 	uint64_t times[2];
 	int err;
@@ -235,7 +234,7 @@ int ranking_tables(struct source *s, struct plan *p, const struct pm_chunk *c, s
 		return 0;
 	times[0] = own->v[0];
 	times[1] = own->v[own->stride];
-	err = r->taken->n ? add_counters(r, p) : 0;
+	err = r->taken->n ? ranking_counters(r, p) : 0;
 	if (!err)
 		err = update_members(r, p, times[1]);
 	if (err == 1)
@@ -245,4 +244,9 @@ int ranking_tables(struct source *s, struct plan *p, const struct pm_chunk *c, s
 	fill(r, times);
 	*out = (struct pm_chunk_group){ .group = r->group, .v = r->v, .status = r->status, .stride = 1 };
 	return 1;
+}
+
+int ranking_tables(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
+{
+	return ranking_take(s->data, p, c, out);
 }

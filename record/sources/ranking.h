@@ -53,13 +53,18 @@ int ranking_refused(struct plan *p);
  * is the number of the reading. Those of the table come with it, or with the first table (`late`). 0 or -errno. */
 int ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key, uint32_t n_cells, bool late);
 
+/* Adds the counters of the table, for one that comes with the group of another. 0 or -errno. */
+int ranking_counters(struct ranking *r, struct plan *p);
+
 /* The page of a reading is put down between these two: the writer waits. */
 void ranking_begin(struct ranking *r, uint64_t reading);
 /* A row of zeros, of row_size; RANKING_ROWS of them at most. */
 void *ranking_add(struct ranking *r, uint32_t id);
 void ranking_end(struct ranking *r);
 
-/* source_ops->tables() of a source whose data begin with their ranking. */
+/* On the writer's thread: the group of its table for a chunk. 1, or 0 without one, or -errno. */
+int ranking_take(struct ranking *r, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out);
+/* The same as source_ops->tables(), of a source whose data begin with their ranking. */
 int ranking_tables(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out);
 
 #endif

@@ -1,19 +1,22 @@
-/* Who used most CPU, memory and storage since the last reading: processes, and those that are too short-lived to be
- * seen, by name and parent. Which they are changes with every reading: their groups are made when the chunk is
- * written. */
+/* Who used most CPU, memory and storage since the last reading: processes, those that are too short-lived to be seen, by
+ * name and parent, and threads where they are wanted. Which they are changes with every reading: their groups are made
+ * when the chunk is written. Threads have a counter of their own, so that nothing adds them to their processes. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/catalog/catalog.h"
 #include "record/host/clocks.h"
 #include "record/plan/plan.h"
 #include "record/plan/source.h"
 #include "record/sources/ranking.h"
-#include "record/sources/task_list.h"
+#include "record/sources/thread_list.h"
 
 #define TOP         12 /* of each kind get into the table */
+#define TOP_THREADS 24
 #define IO_MOST     64 /* processes whose reading and writing is looked at */
 #define IDLE_MOST   10 /* readings that a name stays of which none has ended */
 #define SMALL_BYTES (16u << 20)
@@ -22,19 +25,21 @@
 #define STEP_BYTES  512
 #define STEP_MEMORY 4096
 
-enum { PROCESSES, BRIEF, TABLES };
+enum { PROCESSES, BRIEF, THREAD, TABLES };
 enum { USER, SYSTEM, READ, WRITTEN, FAULTS, ENDED, RSS, THREADS, STATE, VALUES };
 enum { ROWS = 48 };
-_Static_assert((int)TABLES *ROWS <= RANKING_ROWS && (int)VALUES <= RANKING_VALUES, "all fit in");
+_Static_assert((int)THREAD *ROWS <= RANKING_ROWS && (int)VALUES <= RANKING_VALUES, "all fit in");
 
 static const char *const key[VALUES] = { "user",  "system", "read",    "write", "faults",
 					 "ended", "rss",    "threads", "state" };
+static const char *const thread_key[] = { "thread_cpu" };
 
 /* A stretch of time in which somebody is in the table. */
 struct member {
 	uint32_t id; /* 0: the place is free */
 	uint32_t number;
 	pid_t pid, parent; /* pid 0: all of that name and parent that nobody could see */
+	pid_t tid;         /* 0: no thread; of one the parent is its process */
 	char name[TASK_NAME], parent_name[TASK_NAME];
 	struct task_use base; /* what it had used before */
 	uint64_t base_ended;
@@ -50,7 +55,9 @@ struct row {
 
 struct tasks {
 	struct ranking ranking; /* first */
+	struct ranking thread_ranking;
 	struct task_list list;
+	struct thread_list threads;
 	struct member member[TABLES][ROWS];
 	uint32_t last_id, last_number;
 	uint64_t before_ns; /* of the reading before */
@@ -58,14 +65,9 @@ struct tasks {
 
 /* ---- who is in the table ---- */
 
-static uint64_t cpu_of(const struct task_use *u)
-{
-	return u->user + u->system;
-}
-
 static uint64_t by_cpu(const struct task *t)
 {
-	return cpu_of(&t->use) - cpu_of(&t->before);
+	return task_cpu(&t->use) - task_cpu(&t->before);
 }
 
 static uint64_t by_memory(const struct task *t)
@@ -95,12 +97,15 @@ static struct member *place_for(struct member *m, uint64_t reading)
 static struct member *admit(struct tasks *d, int table, uint32_t *number)
 {
 	struct member *m = place_for(d->member[table], d->list.reading);
+	struct thread *thread;
 	struct task *t;
 
 	if (!m)
 		return NULL;
 	if (m->id && table == PROCESSES && (t = task_list_find(&d->list, m->pid)))
 		t->member = 0;
+	if (m->id && table == THREAD && (thread = thread_list_find(&d->threads, m->tid)))
+		thread->member = 0;
 	for (int i = 0; i < BRIEF_MOST && m->id && table == BRIEF; i++)
 		if (d->list.brief[i].member == (uint32_t)(m - d->member[table]) + 1)
 			d->list.brief[i].member = 0;
@@ -125,6 +130,20 @@ static void want_task(struct tasks *d, struct task *t)
 	m->wanted = d->list.reading;
 }
 
+/* Makes room among the n greatest so far, of `most`, for what is greater. Its place, or -1. */
+static int top_place(uint64_t *value, int *n, int most, uint64_t v)
+{
+	int at = *n < most ? *n : most - 1;
+
+	if (!v || (*n == most && v <= value[at]))
+		return -1;
+	*n += *n < most;
+	for (; at && value[at - 1] < v; at--)
+		value[at] = value[at - 1];
+	value[at] = v;
+	return at;
+}
+
 /* Those with the most of something. */
 static void want_most(struct tasks *d, uint64_t (*of)(const struct task *t))
 {
@@ -133,21 +152,61 @@ static void want_most(struct tasks *d, uint64_t (*of)(const struct task *t))
 	int n = 0;
 
 	for (uint32_t i = 0; i < d->list.n; i++) {
-		uint64_t v = of(&d->list.task[i]);
-		int at = n < TOP ? n : TOP - 1;
+		int at = top_place(value, &n, TOP, of(&d->list.task[i]));
 
-		if (!v || (n == TOP && v <= value[at]))
+		if (at < 0)
 			continue;
-		n += n < TOP;
-		for (; at && value[at - 1] < v; at--) {
-			top[at] = top[at - 1];
-			value[at] = value[at - 1];
-		}
+		memmove(&top[at + 1], &top[at], (size_t)(n - 1 - at) * sizeof(*top));
 		top[at] = &d->list.task[i];
-		value[at] = v;
 	}
 	for (int i = 0; i < n; i++)
 		want_task(d, top[i]);
+}
+
+static void want_thread(struct tasks *d, struct thread *t)
+{
+	struct member *m = t->member ? &d->member[THREAD][t->member - 1] : admit(d, THREAD, &t->number);
+	const struct task *task = task_list_find(&d->list, t->pid);
+
+	if (!m)
+		return;
+	if (!t->member) {
+		t->member = (uint32_t)(m - d->member[THREAD]) + 1;
+		m->pid = t->pid;
+		m->tid = t->tid;
+		m->base.user = t->before;
+		m->since_ns = t->since_ns;
+		thread_list_name(&d->threads, t);
+		memcpy(m->name, t->name, sizeof(m->name));
+		if (task)
+			memcpy(m->parent_name, task->name, sizeof(m->parent_name));
+	}
+	m->wanted = d->list.reading;
+}
+
+/* A recording has rows of threads from its first snapshot on, whoever has run in that moment. */
+static uint64_t by_run(const struct tasks *d, const struct thread *t)
+{
+	return d->list.reading <= 2 ? t->use : t->looked == d->list.reading ? (t->use - t->before) / STEP_US : 0;
+}
+
+static void want_threads(struct tasks *d)
+{
+	struct thread *top[TOP_THREADS];
+	uint64_t value[TOP_THREADS];
+	int n = 0;
+
+	for (uint32_t i = 0; i < d->threads.n; i++) {
+		uint64_t v = by_run(d, &d->threads.thread[i]);
+		int at = top_place(value, &n, TOP_THREADS, v);
+
+		if (at < 0)
+			continue;
+		memmove(&top[at + 1], &top[at], (size_t)(n - 1 - at) * sizeof(*top));
+		top[at] = &d->threads.thread[i];
+	}
+	for (int i = 0; i < n; i++)
+		want_thread(d, top[i]);
 }
 
 static void want_brief(struct tasks *d)
@@ -266,6 +325,29 @@ static void put_brief(struct tasks *d)
 	}
 }
 
+static void put_threads(struct tasks *d)
+{
+	for (uint32_t i = 0; i < ROWS; i++) {
+		struct member *m = &d->member[THREAD][i];
+		const struct thread *t = m->id ? thread_list_find(&d->threads, m->tid) : NULL;
+		const struct task *task = t ? task_list_find(&d->list, t->pid) : NULL;
+		struct row *row;
+
+		if (!t || t->member != i + 1) {
+			*m = (struct member){ 0 };
+			continue;
+		}
+		row = ranking_add(&d->thread_ranking, m->id);
+		row->who = *m;
+		row->row.v[0] = (t->use - m->base.user) / STEP_US;
+		/* What its process has used since was not looked at yet. */
+		if (task && !task->ended && !t->ended && task->looked_cpu != task_cpu(&task->use))
+			row->row.status[0] = PM_REASON_NOT_READ;
+		if (!task || task->ended || t->ended)
+			*m = (struct member){ 0 };
+	}
+}
+
 enum { CELL_READING, CELL_PROCESSES, CELL_EXITS, CELL_MISSED, CELLS };
 static const char *const cell_key[CELLS] = { "reading", "processes", "exits", "missed" };
 
@@ -287,6 +369,13 @@ static int tasks_read(struct unit *u, struct cells *c)
 	put_processes(d);
 	put_brief(d);
 	ranking_end(&d->ranking);
+	if (d->list.threads) {
+		thread_list_read(&d->threads);
+		want_threads(d);
+		ranking_begin(&d->thread_ranking, d->list.reading);
+		put_threads(d);
+		ranking_end(&d->thread_ranking);
+	}
 	d->before_ns = now;
 	for (uint32_t i = 0; i < d->list.n; i++)
 		alive += !d->list.task[i].ended;
@@ -321,10 +410,12 @@ static int describe(struct plan *p, const struct member *who, struct pm_map *att
 	if (err || !who->pid)
 		return err;
 	err = pm_map_set(attrs, PM_INSTANCE_PID, pm_u64((uint64_t)who->pid));
+	if (!err && who->tid)
+		err = pm_map_set(attrs, PM_INSTANCE_TID, pm_u64((uint64_t)who->tid));
 	/* It may have ended by now. */
 	if (!err && !root_line(p->root, text, sizeof(text), "/proc/%d/cgroup", (int)who->pid) && strrchr(text, ':'))
 		err = pm_map_set(attrs, PM_INSTANCE_CGROUP, pm_text(strrchr(text, ':') + 1));
-	if (!err && plan_may_name(p->options, PM_INSTANCE_ARGUMENTS)) {
+	if (!err && !who->tid && plan_may_name(p->options, PM_INSTANCE_ARGUMENTS)) {
 		struct buf b = BUF_INIT;
 		ssize_t n = root_read(p->root, &b, 4096, "/proc/%d/cmdline", (int)who->pid);
 
@@ -368,9 +459,20 @@ static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 				       .row_size = sizeof(struct row),
 				       .instance = new_instance,
 				       .unit.read = tasks_read };
+	d->thread_ranking = (struct ranking){ .source = "tasks",
+					      .key = thread_key,
+					      .n_values = 1,
+					      .row_size = sizeof(struct row),
+					      .instance = new_instance };
 	err = task_list_init(&d->list, p->root);
 	if (!err)
 		err = ranking_init(&d->ranking);
+	if (!err && p->options->sample.tasks == TASKS_THREADS) {
+		d->list.threads = &d->threads;
+		err = thread_list_init(&d->threads, &d->list);
+		if (!err)
+			err = ranking_init(&d->thread_ranking);
+	}
 	if (err && err != -ENOMEM)
 		return plan_refused(p, pm_reason_errno(err), NULL, "/proc");
 	if (!err && d->list.exits < 0 && !p->root->emulated)
@@ -378,12 +480,30 @@ static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 				   d->list.exits == -EPERM ? "run pmrec as root, or with CAP_NET_ADMIN" :
 							     "a kernel with CONFIG_TASKSTATS",
 				   "/proc: tasks that end before they are read");
+	/* Everybody may see the first process, unless /proc hides those of other users. */
+	if (!err && !p->root->emulated && faccessat(d->list.proc, "1/stat", R_OK, 0))
+		err = plan_refused(p, pm_reason_errno(-EPERM),
+				   "run pmrec as root, or mount /proc without the option hidepid",
+				   "/proc: processes of other users");
 	/* What is used from now on counts. */
 	if (!err)
 		err = tasks_read(&d->ranking.unit, NULL);
 	if (err)
 		return err == -ENODATA ? plan_refused(p, pm_reason_errno(err), NULL, "/proc") : err;
-	return ranking_plan(&d->ranking, p, cell_key, CELLS, false);
+	err = ranking_plan(&d->ranking, p, cell_key, CELLS, false);
+	d->thread_ranking.own_group = d->ranking.own_group;
+	return err || !d->list.threads ? err : ranking_counters(&d->thread_ranking, p);
+}
+
+static int tasks_tables(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
+{
+	struct tasks *d = s->data;
+	int n = ranking_take(&d->ranking, p, c, out), more;
+
+	if (n < 0 || !d->list.threads)
+		return n;
+	more = ranking_take(&d->thread_ranking, p, c, out + n);
+	return more < 0 ? more : n + more;
 }
 
 static void tasks_release(struct source *s)
@@ -392,6 +512,10 @@ static void tasks_release(struct source *s)
 
 	if (!d)
 		return;
+	if (d->list.threads) {
+		thread_list_release(&d->threads);
+		ranking_release(&d->thread_ranking);
+	}
 	task_list_release(&d->list);
 	ranking_release(&d->ranking);
 	free(d);
@@ -403,6 +527,6 @@ const struct source_ops source_tasks = {
 	.help = "the processes that use most CPU, memory and storage (/proc/PID, taskstats)",
 	.default_on = true,
 	.plan = tasks_plan,
-	.tables = ranking_tables,
+	.tables = tasks_tables,
 	.release = tasks_release,
 };

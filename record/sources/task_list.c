@@ -12,9 +12,12 @@
 #include "format/model.h"
 #include "record/host/opener.h"
 #include "record/host/textfile.h"
+#include "record/sources/thread_list.h"
 
 /* Descriptors that are left to others. */
 #define FILES_SPARED 512
+/* Readings after which a process that sleeps is looked at as a whole. */
+#define READ_AGAIN 10
 
 int task_list_init(struct task_list *l, const struct root *root)
 {
@@ -39,19 +42,25 @@ int task_list_init(struct task_list *l, const struct root *root)
 	return 0;
 }
 
-static void close_file(struct task_list *l, struct task *t)
+static void close_file(struct task_list *l, int *fd)
 {
-	if (t->fd < 0)
+	if (*fd < 0)
 		return;
-	close(t->fd);
-	t->fd = -1;
+	close(*fd);
+	*fd = -1;
 	l->n_files--;
+}
+
+static void close_files(struct task_list *l, struct task *t)
+{
+	close_file(l, &t->fd);
+	close_file(l, &t->ran_fd);
 }
 
 void task_list_release(struct task_list *l)
 {
 	for (uint32_t i = 0; i < l->n; i++)
-		close_file(l, &l->task[i]);
+		close_files(l, &l->task[i]);
 	if (l->dir)
 		closedir(l->dir);
 	if (l->proc >= 0)
@@ -111,30 +120,54 @@ static int parse(struct task_list *l, struct task *t, char *text)
 	return 0;
 }
 
-static int read_task(struct task_list *l, struct task *t)
+/* A file of the process, by the descriptor that is kept if there is room for it. Its bytes, or -errno. */
+static ssize_t read_file(struct task_list *l, pid_t pid, const char *name, int *kept, char *text, size_t size)
 {
-	char path[32], text[1024];
-	int fd = t->fd;
+	char path[32];
+	int fd = *kept;
 	ssize_t n;
 
 	if (fd < 0) {
-		snprintf(path, sizeof(path), "%d/stat", (int)t->pid);
+		snprintf(path, sizeof(path), "%d/%s", (int)pid, name);
 		fd = openat(l->proc, path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
 			return -errno;
 	}
-	n = pread(fd, text, sizeof(text) - 1, 0);
-	n = n < 0 ? -errno : n;
-	if (t->fd < 0 && n > 0 && l->n_files < l->files_most) {
-		t->fd = fd;
+	n = pread(fd, text, size - 1, 0);
+	n = n < 0 ? -errno : n ? n : -ESRCH;
+	if (*kept < 0 && n > 0 && l->n_files < l->files_most) {
+		*kept = fd;
 		l->n_files++;
-	} else if (t->fd < 0) {
+	} else if (*kept < 0) {
 		close(fd);
 	}
-	if (n <= 0)
-		return n ? (int)n : -ESRCH;
-	text[n] = '\0';
-	return parse(l, t, text);
+	text[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+/* A process of one thread that has not run is what it was, but for its parent and for memory that others took: to be told so
+ * costs a third of reading all again, which is done once in a while. */
+static bool has_slept(struct task_list *l, struct task *t)
+{
+	uint64_t before = t->ran;
+	char text[64];
+
+	if (!t->began || t->threads != 1 || t->state != 'S' || l->root->emulated ||
+	    (t->ran_fd < 0 && l->n_files >= l->files_most))
+		return false;
+	t->ran = read_file(l, t->pid, "schedstat", &t->ran_fd, text, sizeof(text)) > 0 ? strtoull(text, NULL, 10) : 0;
+	return t->ran && t->ran == before && (l->reading + (uint64_t)t->pid) % READ_AGAIN;
+}
+
+static int read_task(struct task_list *l, struct task *t)
+{
+	char text[1024];
+	ssize_t n;
+
+	if (has_slept(l, t))
+		return 0;
+	n = read_file(l, t->pid, "stat", &t->fd, text, sizeof(text));
+	return n < 0 ? (int)n : parse(l, t, text);
 }
 
 void task_list_io(struct task_list *l, struct task *t)
@@ -230,6 +263,8 @@ static void take_exits(struct task_list *l)
 
 	while (got) {
 		got = taskstats_next(l->exits, &x);
+		if (got == 1 && l->threads)
+			thread_list_exit(l->threads, &x);
 		if (got == 1)
 			take_exit(l, &x);
 		else if (got == -ENOBUFS)
@@ -288,7 +323,7 @@ static void end_tasks(struct task_list *l, uint32_t *k, pid_t before, struct tas
 
 		if (old->ended || *n == TASKS_MOST)
 			continue;
-		close_file(l, old);
+		close_files(l, old);
 		now[*n] = again(old);
 		now[(*n)++].ended = true;
 	}
@@ -301,7 +336,7 @@ int task_list_read(struct task_list *l)
 
 	l->reading++;
 	for (uint32_t i = 0; i < pids && n < TASKS_MOST; i++) {
-		struct task t = { .pid = l->pid[i], .fd = -1, .no_io = PM_REASON_NOT_READ };
+		struct task t = { .pid = l->pid[i], .fd = -1, .ran_fd = -1, .no_io = PM_REASON_NOT_READ };
 		bool known;
 
 		end_tasks(l, &k, t.pid, now, &n);
@@ -311,6 +346,11 @@ int task_list_read(struct task_list *l)
 		if (n < TASKS_MOST && !read_task(l, &t)) {
 			now[n++] = t;
 			k += known;
+		} else if (known) {
+			l->task[k].fd = t.fd;
+			l->task[k].ran_fd = t.ran_fd;
+		} else {
+			close_files(l, &t);
 		}
 	}
 	end_tasks(l, &k, INT32_MAX, now, &n);

@@ -27,10 +27,18 @@ struct task {
 	uint32_t member; /* the table's own: its place there + 1 */
 	uint32_t number; /* likewise: the number of its pseudonym; 0: none yet */
 	int fd;          /* of its stat; -1: opened each time */
+	int ran_fd;      /* of its schedstat, likewise */
+	uint64_t ran;    /* what that said; 0: nothing yet */
 	uint16_t no_io;  /* pm_reason why `bytes` are not known */
 	bool ended;      /* since the reading before: `use` is what is known of its end */
 
 	uint64_t exits; /* us that its threads had used that have ended since */
+	/* Of the list of threads. */
+	uint64_t looked;     /* reading in which its threads were looked at last; 0: never */
+	uint64_t looked_cpu; /* us that it had used then */
+	uint64_t looked_ns;  /* when it had last used no more than that */
+	bool several;        /* threads, when they were looked at */
+	bool crowded;        /* there was no room for them */
 	char state;
 	char name[TASK_NAME];
 };
@@ -48,8 +56,11 @@ struct task_brief {
 
 enum { TASKS_MOST = 32768, BRIEF_MOST = 128, TASK_FILES = 4096 };
 
+struct thread_list;
+
 struct task_list {
 	const struct root *root;
+	struct thread_list *threads; /* NULL: nobody looks at them */
 	DIR *dir;
 	int proc;           /* descriptor of /proc */
 	int exits;          /* of taskstats; -errno: not to be had */
@@ -63,6 +74,11 @@ struct task_list {
 	uint64_t missed; /* processes too many, and messages that were lost */
 	uint64_t page, tick_us;
 };
+
+static inline uint64_t task_cpu(const struct task_use *u)
+{
+	return u->user + u->system;
+}
 
 /* Opens what is needed; nothing is read yet. 0 or -errno. */
 int task_list_init(struct task_list *l, const struct root *root);

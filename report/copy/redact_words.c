@@ -27,8 +27,8 @@ const char *const redact_plain_words[] = {
 	"filelock filemap files filter filters firmware first fit floor follow followed for fork format four",
 	"free frees freq frequencies frequency from frontend fscache full functions further generic genuine",
 	"genuineintel gfx gib give gnu got governor governors gpio gpu grace graphics group groups gtidle guid had",
-	"handler has have hda header heat heavy held here hide hierarchy high higher highest hold holds home",
-	"host hostname how huge hwmon hwp hybrid hyperv hypervisor hypervisors icache identification identifier",
+	"handler has have hda header heat heavy held here hide hidepid hierarchy high higher highest hold holds",
+	"home host hostname how huge hwmon hwp hybrid hyperv hypervisor hypervisors icache identification identifier",
 	"idle ids iio imc implementer index individually init initcall initial inlet input install instance instead",
 	"instruction instructions int intel interface interrupted interrupts interval iocost iomap iommu ipi irq",
 	"irqs isb isolation issue itlb its iwlwifi jbd jep joules junction kernel khz kib kind kmem know knows",
@@ -48,7 +48,7 @@ const char *const redact_plain_words[] = {
 	"percent percpu perf perfmon performance perl permits pfm physical pid pkg place places platform",
 	"platforms pmc pmem pmic pmrec pmt pmu pmus pool ports possible power powercap precise preemptirq",
 	"prefcore preference prefetch prefetches present pressure pretty printk privacy prl proc process",
-	"processor processors procs product psi pstate psu psys pump put pwm python qdisc qemu qnx qnxqvmbsqg",
+	"processes processor processors procs product psi pstate psu psys pump put pwm python qdisc qemu qnx qnxqvmbsqg",
 	"quiet quote radeon raise random range rapl ras raw rawio rcu rdinit read reader readers reads reboot",
 	"record recorded recorders recording records redact redacted refuse refuses regions register registers",
 	"regmap regs regulator related release remount "
@@ -66,7 +66,7 @@ const char *const redact_plain_words[] = {
 	"time timer tlb tmem tmigr tmp together told too tool topdown topdownl topology total tpch tracefs",
 	"tracepoint tracing transaction transactional true try tsc tsens tskn ttyama ttys turbo two txtal type",
 	"types ubuntu ucd udp uevent ulimit umask unconfined uncore uncorefreq under unit unknown unless unwind",
-	"use usec user usr uuid values var vboxvboxvbox vddc vec vector vectors vendor version video virtual",
+	"use usec user users usr uuid values var vboxvboxvbox vddc vec vector vectors vendor version video virtual",
 	"virtualbox vmalloc vmscan vmstat vmware vmwarevmware volt voltages vrm vsyscall wakeup wakeups waking",
 	"want was watchdog watt way wbt went were what "
 	"whatever when wherever which whole whose wifi window with within",

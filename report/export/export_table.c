@@ -325,14 +325,18 @@ static void put_row(struct exporter *x, struct table_data *t, uint32_t r, uint32
 		buf_addch(&x->out.text, '\n');
 }
 
-/* What a row has in the first column that has a number there. */
+/* What a row has in the first column that has a number there, if that is of the unit of the first: threads have a column of
+ * their own beside processes. */
 static double rank_of(const struct table_data *t, uint32_t row, size_t k)
 {
 	for (uint32_t c = 0; c < t->n_columns; c++) {
 		const struct sheet_cell *cell = t->cell[(size_t)row * t->sheet->n_columns + t->column[c]];
 
 		if (cell && !cell->value[k].reason)
-			return c ? 0 : cell->value[k].v;
+			return strcmp(t->sheet->column[t->column[c]].metric->unit,
+				      t->sheet->column[t->column[0]].metric->unit) ?
+				       0 :
+				       cell->value[k].v;
 	}
 	return -1;
 }

@@ -40,9 +40,9 @@ struct incident_series {
 };
 
 struct incident_task {
-	char *name; /* owned; what people read: "sh (pid 4711)", "9,120 short-lived cc1 of make" */
-	uint64_t pid, ended;
-	double cpu, bytes; /* CPU seconds, and bytes read and written, in that time */
+	char *name;               /* owned; what people read: "sh (pid 4711)", "9,120 short-lived cc1 of make" */
+	uint64_t pid, tid, ended; /* tid 0: no single thread did it */
+	double cpu, bytes;        /* CPU seconds, and bytes read and written, in that time */
 };
 
 #define INCIDENT_SERIES 100 /* that an incident names; more are counted */

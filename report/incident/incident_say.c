@@ -437,6 +437,7 @@ struct json *incident_json(const struct incidents *all, uint32_t rank)
 
 		json_put(one, "name", json_new_text(t->name));
 		json_put(one, "pid", t->pid ? json_new_u64(t->pid) : json_new_null());
+		json_put(one, "tid", t->tid ? json_new_u64(t->tid) : json_new_null());
 		json_put(one, "ended", json_new_u64(t->ended));
 		json_put(one, "cpu_s", json_new_f64(t->cpu));
 		json_put(one, "bytes", json_new_f64(t->bytes));

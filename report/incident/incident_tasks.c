@@ -9,12 +9,14 @@
 #define TASKS      512
 #define TASK_LEAST 0.02 /* of a CPU */
 #define AROUND     5    /* intervals before and behind, or as long as it took */
+#define MOST_OF    0.8  /* of what its process did more: it was this thread */
 #define NEAR_S     300  /* what lies so near to each other is read in one */
 
 struct task {
 	double cpu[2], bytes[2], ended; /* outside, inside */
 	char *name, *parent_name;       /* owned; that of the parent only of the short-lived */
 	uint64_t pid, parent;           /* pid 0: all short-lived ones of that name and parent */
+	uint64_t tid;                   /* of a thread of that process; 0: it is none */
 	bool several;                   /* processes of that name */
 };
 
@@ -55,22 +57,24 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	return 0;
 }
 
-/* Processes of one name are one; those without a number are many, and their name says whose they were. */
-static struct task *task_of(const struct places *p, struct who *l, const struct place *place)
+/* Processes of one name are one; those without a number are many, and their name says whose they were. Threads without
+ * numbers are nobody's. */
+static struct task *task_of(const struct places *p, struct who *l, const struct place *place, bool thread)
 {
 	const struct pm_instance *i = pm_model_instance(p->model, place->instance);
 	uint64_t pid = i ? pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0) : 0;
 	uint64_t parent = i && !pid ? pm_map_u64(&i->attrs, PM_INSTANCE_PARENT, 0) : 0;
+	uint64_t tid = i && thread ? pm_map_u64(&i->attrs, PM_INSTANCE_TID, 0) : 0;
 	const char *name;
 	struct task *t;
 
-	if (!i)
+	if (!i || (thread && (!tid || !pid)))
 		return NULL;
 	name = pm_map_text(&i->attrs, PM_INSTANCE_COMM, "");
 	if (!*name)
 		name = places_name(p, place);
 	for (t = l->task; t < l->task + l->n_tasks; t++)
-		if (!t->pid == !pid && t->parent == parent && t->name && !strcmp(t->name, name)) {
+		if (!t->pid == !pid && t->parent == parent && t->tid == tid && t->name && !strcmp(t->name, name)) {
 			t->several |= t->pid != pid;
 			return t;
 		}
@@ -80,6 +84,7 @@ static struct task *task_of(const struct places *p, struct who *l, const struct 
 	*t = (struct task){ .name = strdup(name),
 			    .parent_name = strdup(pid ? "" : pm_map_text(&i->attrs, PM_INSTANCE_PARENT_COMM, "")),
 			    .pid = pid,
+			    .tid = tid,
 			    .parent = parent };
 	return t;
 }
@@ -96,10 +101,10 @@ static void take_tasks(const struct places *p, struct who *l, const struct sheet
 
 			if (sheet->row[r].place.kind != PM_TASK || v->reason || !(v->v > 0))
 				continue;
-			t = task_of(p, l, &sheet->row[r].place);
+			t = task_of(p, l, &sheet->row[r].place, !strcmp(name, "thread_cpu"));
 			if (!t)
 				continue;
-			if (!strcmp(name, "user") || !strcmp(name, "system"))
+			if (t->tid || !strcmp(name, "user") || !strcmp(name, "system"))
 				t->cpu[inside] += v->v * seconds;
 			else if (!strcmp(name, "read") || !strcmp(name, "write"))
 				t->bytes[inside] += v->v * seconds;
@@ -145,7 +150,7 @@ static double more_than_before(const struct who *l, const double v[2])
 }
 
 struct kept {
-	const struct task *of;
+	const struct task *of, *thread; /* the thread that did nearly all of it; NULL: there is none */
 	struct incident_task task;
 };
 
@@ -200,6 +205,9 @@ static char *name_of(const struct kept *kept, uint32_t n, const struct kept *one
 	}
 	if (t->several)
 		buf_addstr(&name, " (several)");
+	else if (one->thread)
+		buf_printf(&name, " (pid %llu, thread %s, tid %llu)", (unsigned long long)t->pid, one->thread->name,
+			   (unsigned long long)one->thread->tid);
 	else if (t->pid)
 		buf_printf(&name, " (pid %llu)", (unsigned long long)t->pid);
 	else if (parent_of(kept, n, t) == n && t->parent_name && t->parent_name[0])
@@ -215,8 +223,20 @@ static bool lives_too(const struct who *l, const struct task *t)
 	bool lives = false;
 
 	for (uint32_t k = 0; k < l->n_tasks && !t->pid && !lives; k++)
-		lives = l->task[k].pid && l->task[k].name && t->name && !strcmp(l->task[k].name, t->name);
+		lives = l->task[k].pid && !l->task[k].tid && l->task[k].name && t->name &&
+			!strcmp(l->task[k].name, t->name);
 	return lives;
+}
+
+static const struct task *thread_of(const struct who *l, const struct task *of, double cpu)
+{
+	for (uint32_t k = 0; k < l->n_tasks && of->pid && !of->several; k++) {
+		const struct task *t = &l->task[k];
+
+		if (t->tid && t->pid == of->pid && t->name && cpu > 0 && more_than_before(l, t->cpu) > MOST_OF * cpu)
+			return t;
+	}
+	return NULL;
 }
 
 /* Those that did more then than before and behind. */
@@ -233,11 +253,13 @@ static int keep_tasks(struct who *l)
 					     .cpu = fmax(more_than_before(l, t->cpu), 0),
 					     .bytes = fmax(more_than_before(l, t->bytes), 0) };
 
+		if (t->tid)
+			continue;
 		if ((new.cpu < TASK_LEAST * l->inside_s) && (new.bytes < 1e6 * l->inside_s) && (new.ended < 10))
 			continue;
 		if (new.ended <= 1 && lives_too(l, t))
 			continue;
-		kept[n++] = (struct kept){ t, new };
+		kept[n++] = (struct kept){ t, thread_of(l, t, new.cpu), new };
 		qsort(kept, n, sizeof(*kept), by_cpu);
 		if (n > INCIDENT_TASKS)
 			n--;
@@ -245,6 +267,7 @@ static int keep_tasks(struct who *l)
 	parents_first(kept, n);
 	for (uint32_t k = 0; k < n; k++) {
 		i->task[k] = kept[k].task;
+		i->task[k].tid = kept[k].thread ? kept[k].thread->tid : 0;
 		i->task[k].name = name_of(kept, n, &kept[k]);
 		if (!i->task[k].name)
 			return -ENOMEM;

@@ -90,11 +90,12 @@ static int number_task(struct places *p, const struct pm_instance *i)
 	return 0;
 }
 
-/* Its name and pid, where they were recorded; of those too short-lived to have one, those of their parent. */
+/* Its name and pid, where they were recorded; of those too short-lived to have one, those of their parent; of a thread
+ * its own name, and name and pid of its process. */
 static int name_task(struct places *p, const struct pm_instance *i)
 {
 	const char *comm = pm_map_text(&i->attrs, PM_INSTANCE_COMM, NULL);
-	uint64_t pid = pm_map_u64(&i->attrs, PM_INSTANCE_TID, pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0));
+	uint64_t tid = pm_map_u64(&i->attrs, PM_INSTANCE_TID, 0), pid = pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0);
 	const char *parent = pm_map_text(&i->attrs, PM_INSTANCE_PARENT_COMM, "");
 	uint64_t number = pm_map_u64(&i->attrs, PM_INSTANCE_PARENT, 0);
 	char text[200], from[32] = "";
@@ -103,8 +104,11 @@ static int name_task(struct places *p, const struct pm_instance *i)
 		return 0;
 	if (number)
 		snprintf(from, sizeof(from), " %llu", (unsigned long long)number);
-	if (pid)
-		snprintf(text, sizeof(text), "%.64s (%llu)", comm, (unsigned long long)pid);
+	if (tid && pid && *parent)
+		snprintf(text, sizeof(text), "%.64s (of %.64s %llu/%llu)", comm, parent, (unsigned long long)pid,
+			 (unsigned long long)tid);
+	else if (tid || pid)
+		snprintf(text, sizeof(text), "%.64s (%llu)", comm, (unsigned long long)(tid ? tid : pid));
 	else if (*parent || number)
 		snprintf(text, sizeof(text), "%.64s (of%s%.64s%s)", comm, *parent ? " " : "", parent, from);
 	else

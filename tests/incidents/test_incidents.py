@@ -17,7 +17,7 @@ KEYS = {"rank": COUNT, "from": TEXT, "to": TEXT, "from_s": NUMBER, "to_s": NUMBE
         "tasks": list}
 SERIES = {"metric": TEXT, "scope": TEXT, "package": (int, NONE), "cpu": (int, NONE), "device": (str, NONE), "usual": NUMBER,
           "value": NUMBER}
-TASKS = {"name": TEXT, "pid": (int, NONE), "ended": COUNT, "cpu_s": NUMBER, "bytes": NUMBER}
+TASKS = {"name": TEXT, "pid": (int, NONE), "tid": (int, NONE), "ended": COUNT, "cpu_s": NUMBER, "bytes": NUMBER}
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$")
 # Not near the limit: how much is found there is measured by tests/bench/bench_incidents.py.
 CASES = [(kind, 2 if kind != "slow_core" else 16, 120) for kind in worlds.KINDS] + [("hog", 128, 60), ("steal", 2, 1200)]
@@ -90,6 +90,12 @@ def main():
         found = incidents(pmrep, path)
         assert [(t["pid"], t["name"]) for t in found[0]["tasks"]] == [(4711, "hog (pid 4711)")], found
         assert 3.5 < found[0]["tasks"][0]["cpu_s"] < 4.5 and found[0]["text"].endswith("; hog (pid 4711)"), found[0]
+        # Which thread of it, if it was one.
+        for share, tid, says in ((.9, 4720, "server (pid 4711, thread collector, tid 4720)"), (.6, None, "server (pid 4711)")):
+            worlds.write_threads(path, share)
+            found = incidents(pmrep, path)
+            assert [(t["pid"], t["tid"], t["name"]) for t in found[0]["tasks"]] == [(4711, tid, says)], found
+            assert 3.5 < found[0]["tasks"][0]["cpu_s"] < 4.5 and found[0]["text"].endswith("; " + says), found[0]
         worlds.write_storm(path)
         found = incidents(pmrep, path)
         check_types(found, 120)
