@@ -48,8 +48,9 @@ const char *const redact_plain_words[] = {
 	"percent percpu perf perfmon performance perl permits pfm physical pid pkg place places platform",
 	"platforms pmc pmem pmic pmrec pmt pmu pmus pool ports possible power powercap precise preemptirq",
 	"prefcore preference prefetch prefetches present pressure pretty printk privacy prl proc process",
-	"processes processor processors procs product psi pstate psu psys pump put pwm python qdisc qemu qnx qnxqvmbsqg",
-	"quiet quote radeon raise random range rapl ras raw rawio rcu rdinit read reader readers reads reboot",
+	"processes processor processors procs product psi pstate psu psys pump put pwm python qdisc qemu",
+	"qnx qnxqvmbsqg quiet quote radeon raise random range rapl ras raw rawio rcu rdinit read reader readers "
+	"reads reboot",
 	"record recorded recorders recording records redact redacted refuse refuses regions register registers",
 	"regmap regs regulator related release remount "
 	"removed render resctrl residencies residency retirement retiring",
