@@ -683,6 +683,35 @@ static void test_bad_grains(void **state)
 		assert_int_equal(pm_unpack(p, &m, NULL, cases[i].bytes, cases[i].len), -EBADMSG);
 		band.real = true;
 	}
+	/* A course from the row before on, which does not grow: 8 columns, kind 6, mode zero. Whoever moves the doubles is
+	 * told that these are no differences of them. */
+	{
+		static const struct pm_band eight = {
+			.columns = 8, .bits = 64, .real = true, .ref_first = PM_NO_REF
+		};
+		static const uint8_t course[] = { 0x21, 0x01, 0x08, 0x06 };
+		uint64_t before[8], growth[8], after[8];
+		uint8_t stored = PM_STORED_DIFFERENCES;
+		const struct pm_matrix m = {
+			.band = &eight,
+			.n_bands = 1,
+			.rows = 1,
+			.stride = 1,
+			.v = after,
+			.tick = &tick,
+			.before = before,
+			.growth = growth,
+			.stored = &stored,
+		};
+
+		for (int c = 0; c < 8; c++) {
+			before[c] = bits_of(c - 3);
+			growth[c] = next_random();
+		}
+		assert_int_equal(pm_unpack(p, &m, NULL, course, sizeof(course)), 0);
+		assert_memory_equal(after, before, sizeof(before));
+		assert_int_equal(stored, PM_STORED_NUMBERS);
+	}
 	/* Whole numbers of either side of the limit: a matrix of integers, with the grain put before it. */
 	for (int k = 0; k < 4; k++) {
 		uint64_t number = (uint64_t[]){ limit - 1, limit, -(limit - 1), -limit }[k];
