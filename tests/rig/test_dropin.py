@@ -4,6 +4,7 @@ machine and on an emulated one. What they print and how they end differ in numbe
 
 newer: those of newer.py, below FOLDER."""
 import concurrent.futures
+import csv
 import json
 import os
 import random
@@ -262,9 +263,9 @@ TURBOSTAT_REFUSED_LONG = """
 """
 
 
-def mask(text, csv):
+def mask(text, fields):
     """Numbers are N, with the blanks before them; blanks at the end of a line are no text."""
-    number = r"(?<![A-Za-z_#])-?\d[\d,]*(?:\.\d+)?(?![A-Za-z])" if not csv else r"(?<![A-Za-z_#])-?\d+(?:\.\d+)?(?![A-Za-z])"
+    number = r"(?<![A-Za-z_#])-?\d[\d,]*(?:\.\d+)?(?![A-Za-z])" if not fields else r"(?<![A-Za-z_#])-?\d+(?:\.\d+)?(?![A-Za-z])"
     lines = []
     for line in text.split("\n"):
         line = re.sub(r"^# started on .*", "# started", line.rstrip())
@@ -291,7 +292,7 @@ def without_nan(text):
 
 
 def differences(line, theirs, ours, numbers=None):
-    csv = "-x," in line
+    fields = "-x," in line
     found = []
     if theirs.returncode != ours.returncode:
         found.append(f"status {theirs.returncode} and {ours.returncode}")
@@ -299,8 +300,8 @@ def differences(line, theirs, ours, numbers=None):
         they, we = getattr(theirs, what), getattr(ours, what)
         if numbers:
             they, we = numbers(they), numbers(we)
-        if mask(they, csv) != mask(we, csv):
-            found.append(f"{what}:\n{mask(they, csv)}\nand:\n{mask(we, csv)}")
+        if mask(they, fields) != mask(we, fields):
+            found.append(f"{what}:\n{mask(they, fields)}\nand:\n{mask(we, fields)}")
     return found
 
 
@@ -422,9 +423,66 @@ def by_head(text):
     return {(i, name): len(line) > i for line in lines[1:2] for i, name in enumerate(lines[0])}, [len(line) for line in lines]
 
 
+def by_tabs(text):
+    """As agents with a CSV parser and exporters read it, with TAB between: rows by head, which of them are numbers, blanks and all."""
+    rows = list(csv.DictReader(text.splitlines(), delimiter="\t"))
+    number = lambda cell: cell and bool(re.fullmatch(r" *-?[\d.]+", cell))
+    return [{head: number(cell) if head not in ("Package", "Core", "CPU") else cell for head, cell in row.items()} for row in rows]
+
+
+def by_tables(text):
+    """As collectors read intervals: each begins with the heads; the first row is the machine, and others are by Core and CPU, where
+    short rows lack what belongs to cores and packages."""
+    tables = []
+    for line in text.splitlines():
+        cells = line.split()
+        if "CPU" in cells:
+            tables.append((cells, {}))
+        elif tables:
+            heads, rows = tables[-1]
+            row = dict(zip(heads, cells))
+            rows[row.get("Core"), row["CPU"]] = sorted(row)
+    return tables
+
+
+def by_first_row(text):
+    """Shell: the sum of power of each interval, by where the word stands in the heads."""
+    awk = subprocess.run(["awk", "-F\t", '$0 ~ /PkgWatt/ { for (i = 1; i <= NF; i++) if ($i == "PkgWatt") c = i; n = 1; next } n == 1 \
+{ print (c && $c > 0) ? "watts" : "none"; n = 0 }'], input=text, capture_output=True, text=True, check=True)
+    return awk.stdout
+
+
+def by_elapsed(text):
+    """A command's time before its table, and the table."""
+    return [bool(re.match(r"\d+\.\d{6} sec$", text)), by_tabs(text.split("\n", 1)[1])]
+
+
+def by_benchmark(text):
+    """As benchmark programs read the file of -o: comments and empty lines skipped, a count or nan, and seconds of a unit."""
+    found = {}
+    for line in text.splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        value, unit, event, *rest = line.split(",")
+        found[event] = (value.startswith("<"), unit, len(rest), float(rest[1]) == 100)
+    return found
+
+
+def by_intervals(text):
+    """Intervals of CSV: a time in seconds that rises, and a place."""
+    rows = [[cell.strip() for cell in line.split(",")] for line in text.splitlines() if line]
+    times = [float(row[0]) for row in rows]
+    return [row[1] if row[1].startswith("S") else row[3] for row in rows], times == sorted(times), [len(row) for row in rows]
+
+
 READERS = [("@ -x, -e task-clock,page-faults,cs true", by_fields), ("@ true", by_blanks),
-           ("@ -j -e task-clock,page-faults true", by_objects)]
-TURBOSTAT_READERS = [("@ -q -n 1 -i .1", by_head), ("@ -q -n 1 -i .1 -S", by_head)]
+           ("@ -j -e task-clock,page-faults true", by_objects), ("@ -x, -d -o f true; cat f >&2", by_benchmark),
+           ("@ -x, -a -e cs,cpu-clock -I 100 --interval-count 3 sleep 5", by_intervals),
+           ("@ -x, -a --per-socket -e cs -I 100 --interval-count 2 sleep 5", by_intervals)]
+TURBOSTAT_READERS = [("@ -q -n 1 -i .1", by_head), ("@ -q -n 1 -i .1 -S", by_head), ("@ -q -n 1 -i .1 -J", by_tabs),
+                     ("@ -q -n 1 -i .1 -s Package,Core,CPU,Busy%,CoreTmp,PkgWatt,IRQ", by_tabs),
+                     ("@ -q -n 3 -i .1 -e Time_Of_Day_Seconds", by_tables), ("@ -q -n 3 -i .1 -S", by_first_row),
+                     ("@ -q -s CPU,Busy%,PkgWatt -o f sleep .05; cat f # -i", by_elapsed)]
 
 
 def check_readers(readers, side):
