@@ -382,7 +382,7 @@ static int judge(const struct asked *a, const struct joined *j, int code, int re
 			strerror(j->failure));
 		return !perf ? j->failure : a->newer ? 1 : 255;
 	}
-	if (j->signal && (perf || j->signal != SIGINT))
+	if (j->signal && (j->signal != SIGINT || (perf && !(j->ran && !j->cut && WIFEXITED(j->status)))))
 		end_by(j->signal);
 	/* perf 7 ends as what --timeout has ended. */
 	if (j->ran && (!j->cut || (a->newer && personality_given(a, "timeout"))) && j->status)

@@ -564,6 +564,7 @@ int record_joined(int argc, char **argv, struct joined *j)
 	r.joined = j;
 	if (j) {
 		r.cmdline.options.output.fd = j->fd;
+		r.cmdline.options.perf.as_perf = j->says;
 		r.cmdline.options.perf.turbostat = j->turbostat;
 		j->usage = code < 0;
 	}

@@ -248,6 +248,7 @@ static int restrict_rings(struct event *ev, const struct record_options *o)
 {
 	uint32_t ring = (o->perf.all_user ? EVENT_MOD_USER : 0) | (o->perf.all_kernel ? EVENT_MOD_KERNEL : 0);
 
+	ev->kernel_only &= !o->perf.as_perf;
 	if (!ring || ev->mods & EVENT_MOD_RING || ev->uncore || ev->type == EVENT_TYPE_TOOL ||
 	    (o->perf.all_user && ev->kernel_only))
 		return 0;

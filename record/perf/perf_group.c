@@ -66,12 +66,12 @@ int perf_event_try(struct perf_event *e, bool inherit, struct perf_place at, int
 	e->attr.a.exclude_kernel = 1;
 	e->attr.a.exclude_hv = 1;
 	user = perf_open_relaxed(&e->attr, at, leader);
+	*excluded = true;
 	/* A PMU that cannot leave the kernel out says so here, but it was the kernel that was refused. */
 	if (user < 0) {
 		e->attr = asked;
 		return user == -EINVAL || user == -EOPNOTSUPP ? fd : user;
 	}
-	*excluded = true;
 	return user;
 }
 

@@ -129,7 +129,7 @@ int perf_row_enable(struct perf_row *row, bool on);
 int perf_row_count(const struct perf_row *row, uint32_t k, uint64_t *count, uint64_t *enabled, uint64_t *running);
 
 /* Opens one event for a try, giving up what the kernel refuses: details of the PMU, and the kernel part unless
- * the user said which parts to count (*excluded is then true). A descriptor or -errno. */
+ * the user said which parts to count (*excluded is then true, even if that did not help). A descriptor or -errno. */
 int perf_event_try(struct perf_event *e, bool inherit, struct perf_place at, int leader, bool *excluded);
 
 #endif

@@ -218,7 +218,7 @@ static int mark_user_only(struct event *ev)
 }
 
 /* Opens member k beside the leader, or alone if that is refused. */
-static int try_member(const struct root *root, struct perf_group *g, struct perf_event *e, struct perf_place at,
+static int try_member(const struct plan *p, struct perf_group *g, struct perf_event *e, struct perf_place at,
 		      int leader, bool *alone_only, struct error *error)
 {
 	bool excluded = false;
@@ -230,13 +230,15 @@ static int try_member(const struct root *root, struct perf_group *g, struct perf
 		fd = perf_event_try(e, inherit, at, -1, &excluded);
 		*alone_only = fd >= 0;
 	}
+	/* perf has given up the kernel's part before it looks whether there is such an event. */
 	if (fd < 0)
-		return fd;
+		return fd == -ENOENT && excluded && p->options->perf.as_perf && (err = mark_user_only(e->ev)) ? err :
+														fd;
 	if (e->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, e->filter)) {
 		err = errno;
 		close(fd);
 		/* Recording more than the filter lets through would be another measurement. */
-		perf_filter_failed(root, e->ev->name, e->filter, err, error);
+		perf_filter_failed(p->root, e->ev->name, e->filter, err, error);
 		return -ENOTRECOVERABLE;
 	}
 	if (excluded && (err = mark_user_only(e->ev))) {
@@ -286,7 +288,7 @@ static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g
 	for (uint32_t k = 0; k < g->n && !err;) {
 		struct perf_event *e = g->member[k];
 		bool alone_only;
-		int fd = try_member(p->root, g, e, at, n_fds ? fds[0] : -1, &alone_only, error);
+		int fd = try_member(p, g, e, at, n_fds ? fds[0] : -1, &alone_only, error);
 
 		if (fd >= 0 && !alone_only && n_fds < PERF_GROUP_MAX) {
 			/* Arm's kernel lets in members as if a leader that stands still needed no counter, and then

@@ -54,6 +54,7 @@ struct perf_options {
 	bool no_vendor;   /* the pack of vendors' events and metrics is not looked at */
 	bool system_wide; /* -a */
 	bool per_thread;  /* one instance a thread; new ones are followed */
+	bool as_perf;     /* counts of the kernel alone are 0, as with perf, where the kernel may not be counted */
 	bool turbostat;   /* `events` are not shown as counters, and others stand in for registers that are shut */
 	bool transaction, topdown, smi_cost, bpf_counters, null, no_inherit, all_user, all_kernel;
 	bool no_scale; /* said in the header, done when reporting */

@@ -109,6 +109,13 @@ sleep .05; echo $w >&8; read -t 9 -u 9 said; echo $said; done; wait $!; echo $?
 @ -e duration_time,user_time -a -j sleep .05
 @ -x ';' -I 100 -a -e task-clock,cs sleep .25 2>&1 | while IFS=';' read -r time count unit event rest; do echo "$event $unit"; done
 @ -x ' ' -e duration_time,cs -a true 2>&1 | awk '{ print NF, $2, $3 }'
+setpriv --bounding-set=-all @ true
+setpriv --bounding-set=-all @ -x, -d true
+setpriv --bounding-set=-all @ -x, -I 100 -e task-clock,cs sleep .25
+setpriv --bounding-set=-all sh -c 'sleep 1 & @ -x, -p $! -e cs sleep .05'; echo $?
+@ --all-user -e cs,task-clock,cycles -x, true
+@ --all-kernel -e cs,task-clock,cycles -x, true
+@ -x, -e cs sh -c 'trap "" INT; sleep .6; exit 7' & p=$!; sleep .3; kill -INT $p; wait $p; [ $? -eq 7 ] && echo seven
 @ -x% -e cs,task-clock true
 @ -x ' ' -e cs,task-clock true
 @ -x '"' -e task-clock true
