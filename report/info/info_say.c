@@ -106,7 +106,8 @@ static void cost(struct report *p)
 	if (!pm_model_config(p->m, "pmrec.cost.cpu_ns", PM_NONE) || seconds <= 0)
 		return;
 	buf_clear(&p->cell);
-	buf_printf(&p->cell, "%.2f %% of a CPU, %.0f wake-ups a second, waited %.1f ms a second for a CPU, %.1f MB",
+	buf_printf(&p->cell,
+		   "%.2f %% of a CPU, %.0f wake-ups per second, waited %.1f ms per second for a CPU, %.1f MB",
 		   (double)cost_of(p, "cpu_ns") / 1e7 / seconds, (double)cost_of(p, "wakeups") / seconds,
 		   (double)cost_of(p, "waited_ns") / 1e6 / seconds, (double)cost_of(p, "memory_kib") / 1024);
 	if (stalls)
@@ -191,7 +192,7 @@ static void recording(struct report *p, const char *path)
 		   (unsigned long long)s->bytes, plural(s->bytes), (unsigned long long)s->frames, plural(s->frames),
 		   (unsigned long long)s->chunks, plural(s->chunks));
 	if (s->snapshots && s->decoded)
-		say_fact_f(p, "bytes a snapshot", PM_PRIVACY_TECHNICAL, "%.1f for %llu values",
+		say_fact_f(p, "bytes per snapshot", PM_PRIVACY_TECHNICAL, "%.1f for %llu values",
 			   (double)s->bytes / (double)s->snapshots, (unsigned long long)(s->values / s->decoded));
 	if (s->decoded < s->snapshots)
 		say_fact_f(p, "sampled", PM_PRIVACY_TECHNICAL, "%llu snapshots, for intervals, lateness and skew",

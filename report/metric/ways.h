@@ -13,7 +13,7 @@ extern const char *const ways_name[WAYS];
 
 /* Appends the counters that the metric is made of, those of PMUs of a kind once. */
 void ways_counters(const struct binding *b, const struct bound_metric *metric, struct buf *out);
-/* WAYS: it is no column of registers. */
+/* WAYS: not a column of registers. */
 enum way ways_of(const struct binding *b, const struct bound_metric *metric);
 
 typedef void (*ways_fn)(void *arg, enum way way, const char *column, const char *counters);

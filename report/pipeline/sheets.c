@@ -70,6 +70,7 @@ static void choose_rows(struct run *r)
 int sheets_bind(struct run *r)
 {
 	struct buf *notes = r->noted ? NULL : &r->result->notes;
+	enum pm_kind per = r->config->sheet.per;
 	int err;
 
 	if ((err = places_update(&r->places, pm_reader_model(r->reader))))
@@ -85,7 +86,8 @@ int sheets_bind(struct run *r)
 	if (!r->shown)
 		return error_sys(r->error, ENOMEM, "columns");
 	err = selection_apply(&r->config->selection, &r->binding, &r->places, r->shown, notes, r->error);
-	if (!err && notes && r->config->note_absent)
+	/* Rows of tasks, cgroups and devices have no columns of the processor. */
+	if (!err && notes && r->config->note_absent && (per < PM_PMU || per >= PM_KINDS))
 		selection_note_absent(&r->config->selection, &r->binding, r->shown, &r->result->remarks);
 	r->noted = true;
 	if (!err && (r->config->places_only || r->config->cpu_rows))

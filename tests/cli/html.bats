@@ -223,7 +223,7 @@ hostile=$'</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>"\'\
 		"$bin/pmrep" info --all --format=json "$source/samples/$sample.pmr" >info.json
 		# Skews and sizes as text; PMUs, refusals and settings by the other program's own reading of the file.
 		"$bin/pmrep" info "$source/samples/$sample.pmr" >info.txt
-		grep -E '^(size|bytes a snapshot|behind the tick|perf .*median|counter )' info.txt | tr -s ' ' ' ' >wanted
+		grep -E '^(size|bytes per snapshot|behind the tick|perf .*median|counter )' info.txt | tr -s ' ' ' ' >wanted
 		[ "$(wc -l <wanted)" -ge 4 ]
 		python3 - "$sample" <<'PYTHON'
 import json, sys

@@ -85,7 +85,7 @@ totals() {
 
 @test "what recording cost is in the file, and info says it" {
 	"$bin/pmrec" -q --sources=stat,vmstat -i 5ms --timeout=500 -o x.pmr
-	"$bin/pmrep" info x.pmr | grep -E '^cost +[0-9.]+ % of a CPU, [0-9]+ wake-ups a second, waited [0-9.]+ ms a second'
+	"$bin/pmrep" info x.pmr | grep -E '^cost +[0-9.]+ % of a CPU, [0-9]+ wake-ups per second, waited [0-9.]+ ms per second'
 	# Not less than two thirds of its ticks woke somebody, and that took some time.
 	"$bin/pmrep" dump x.pmr >dump
 	for name in cpu_ns wakeups waited_ns memory_kib stalls dropped bytes; do

@@ -414,3 +414,12 @@ machine() {
 	run --separate-stderr -0 "$bin/pmrep" --per-task --total "$BATS_TEST_DIRNAME/../../samples/stories/slow.pmr"
 	[[ $stderr != *"was recorded"* ]]
 }
+
+@test "what the processor lacks is not said of rows of tasks and devices" {
+	s=${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}/samples
+	[[ $("$bin/pmrep" --total "$s/loaded.pmr" 2>&1 >/dev/null) == *"not shown: "* ]]
+	for level in task device pmu cgroup; do
+		run "$bin/pmrep" --total "--per-$level" "$s/loaded.pmr"
+		[[ $output != *"not shown: "* ]] || { echo "$level: $output"; return 1; }
+	done
+}
