@@ -158,7 +158,7 @@ static bool add_constant(const struct json *metric, const char *pmu, const char 
 
 	/* Small cores have one thread, large ones two if any CPU has. */
 	if (pmu && !strcmp(name, "THREADS_PER_CORE"))
-		known = strcmp(pmu, "cpu_atom") ? "(1 + #smt_on)" : "1";
+		known = strcmp(pmu, "cpu_core") ? "1" : "(1 + #smt_on)";
 	if (!strcmp(name, "CHAS_PER_SOCKET"))
 		return add_units(json_get(metric, "Events"), out);
 	if (!known && (!*name || name[strspn(name, "0123456789.")]))

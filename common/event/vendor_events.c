@@ -58,6 +58,7 @@ const char *vendor_events_pmu(const char *unit, char *text, size_t size)
 		{ "UMCPMC", "amd_umc" },
 		{ "cpu_core", "cpu_core" },
 		{ "cpu_atom", "cpu_atom" },
+		{ "cpu_lowpower", "cpu_lowpower" },
 		{ "ali_drw", "ali_drw" },
 		{ "arm_cmn", "arm_cmn" },
 		{ "software", "software" },

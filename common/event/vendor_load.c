@@ -214,10 +214,11 @@ int vendor_map_each(const char *path, vendor_map_fn each, void *arg, struct erro
 		row.type = rest ? strsep(&rest, ",\r\n") : "";
 		for (int i = 0; i < 2; i++)
 			(void)strsep(&rest, ",\r\n");
-		row.pmu = !rest                     ? NULL :
-			  !strncmp(rest, "Core", 4) ? "cpu_core" :
-			  !strncmp(rest, "Atom", 4) ? "cpu_atom" :
-						      NULL;
+		row.pmu = !rest                         ? NULL :
+			  !strncmp(rest, "Core", 4)     ? "cpu_core" :
+			  !strncmp(rest, "Atom", 4)     ? "cpu_atom" :
+			  !strncmp(rest, "LowPower", 8) ? "cpu_lowpower" :
+							  NULL;
 		if (row.name)
 			err = each(arg, &row);
 	}

@@ -13,7 +13,7 @@ from expr_diff import NAN, Parser, Refused, evaluate  # noqa: E402
 
 PMUS = {"CBO": "uncore_cbox", "QPI LL": "uncore_qpi", "UPI LL": "uncore_upi", "SBO": "uncore_sbox", "iMPH-U": "uncore_arb",
         "NCU": "uncore_clock", "L3PMC": "amd_l3", "DFPMC": "amd_df", "UMCPMC": "amd_umc", "cpu_core": "cpu_core",
-        "cpu_atom": "cpu_atom", "arm_cmn": "arm_cmn"}
+        "cpu_atom": "cpu_atom", "cpu_lowpower": "cpu_lowpower", "arm_cmn": "arm_cmn"}
 # Counters with a place of their own: the codes in the files are not what the kernel takes.
 FIXED = {"inst_retired.any": "event=0xc0", "inst_retired.any_p": "event=0xc0", "cpu_clk_unhalted.ref": "event=0x0,umask=0x03",
          "cpu_clk_unhalted.thread": "event=0x3c", "cpu_clk_unhalted.core": "event=0x3c",
@@ -107,6 +107,9 @@ class Formulas:
 
     def count(self, text, unit=None):
         """Counts a second of everything that the text means in a metric of that kind of cores."""
+        # The latency of a sample.
+        if text.endswith((":R", "/R")):
+            raise KeyError(text)
         if unit and unit.startswith("cpu_") and "/" not in text:
             text = f"{unit}/{text}/"
         if "/" in text:

@@ -133,7 +133,7 @@ def check_families(m, programs):
     wrong = []
     for stem, pmus in families(m).items():
         p = m.table.PMUS[pmus[0]]
-        events = [*p.get("events", p["rates"])][:2]
+        events = [*p.get("events", p.get("rates", ["event=0x42"]))][:2]
         if len(pmus) > 1 and not p.get("by_metrics"):
             wrong += compare(m, programs, [f"{stem}/{e}/" for e in events], [truth(m, pmus, e) for e in events])
     return wrong
@@ -231,11 +231,13 @@ def check_perfmon(m, folder, runner):
     """Intel's own schema: of a hybrid processor each kind of cores has its files, and the same names in them."""
     kinds = [name for name, p in m.table.PMUS.items() if p["kind"] == "core"]
     wrong, home = [], os.path.join(folder, "perfmon")
-    if kinds != ["cpu_core", "cpu_atom"]:
+    roles = {"cpu_atom": "0x20,0x000001,Atom", "cpu_core": "0x40,0x000001,Core", "cpu_lowpower": "0x20,0x000002,LowPower_Atom"}
+    if kinds[0] not in roles:
         return []
     os.makedirs(os.path.join(home, "ACM"))
-    lines, codes = ["Family-model,Version,Filename,EventType,Core Type,Native Model ID,Core Role Name"], {"cpu_core": (0x51, 0x52), "cpu_atom": (0x61, 0x62)}
-    for kind, role in (("cpu_atom", "0x20,0x000001,Atom"), ("cpu_core", "0x40,0x000001,Core")):
+    lines = ["Family-model,Version,Filename,EventType,Core Type,Native Model ID,Core Role Name"]
+    codes = {kind: (0x51 + 16 * i, 0x52 + 16 * i) for i, kind in enumerate(kinds)}
+    for kind, role in ((k, r) for k, r in roles.items() if k in kinds):
         events = [{"EventName": name, "EventCode": f"{code:#x}", "UMask": "0x00"} for name, code in zip(("ACME.DONE", "ACME.ISSUED"), codes[kind])]
         for part, what, type_ in (("Events", events, "hybridcore"), ("Metrics", [PERFMON], "metrics")):
             with open(os.path.join(home, f"ACM/{kind}_{part}.json"), "w", encoding="utf-8") as f:

@@ -48,6 +48,7 @@ static const struct pmu_row rows[] = {
 	{ "arm_cmn_0", "43c01", 27, false,
 	  { "type=config:0-15", "eventid=config:16-26", "rdwrmask=config:30-31" }, { 0 } },
 	{ "arm_cmn_1", "60000", 28, false, { "type=config:0-15", "eventid=config:16-26" }, { 0 } },
+	{ "cpu_lowpower", NULL, 31, false, { "event=config:0-7" }, { 0 } },
 	{ "cpum_cf", NULL, 29, false, { "event=config:0-63" }, { 0 } },
 };
 /* clang-format on */
@@ -202,6 +203,7 @@ static void test_fields(void **state)
 		{ OBJECT("HNF", "\"EventidCode\": \"0x3\", \"NodeType\": \"0x5\", \"RdWrMask\": \"0x2\", "
 				"\"Unit\": \"arm_cmn\", \"Compat\": \"(434|436|43c|43a).*\""),
 		  "hnf", 27, 5 | 3 << 16 | 2ull << 30, 0 },
+		{ OBJECT("SLOW", "\"EventCode\": \"0xc0\", \"Unit\": \"cpu_lowpower\""), "slow", 31, 0xc0, 0 },
 		{ OBJECT("CRYPTO", "\"EventCode\": \"64\", \"Unit\": \"CPU-M-CF\""), "crypto", 29, 64, 0 },
 	};
 
