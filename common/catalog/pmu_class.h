@@ -18,7 +18,7 @@ struct pmu_class_event {
 	/* Terms in place of the code, where the kernel may not name the event: "event=0x0a,rdwrmask=0x1"; or NULL. */
 	const char *terms;
 	/* Condition for the terms: a format of the PMU, "umask=config:8-15", or the processor's family, "family=26".
-	 * NULL: the PMU takes the terms. */
+	 * NULL: the PMU takes the terms. Of several rows of a name the first that holds is meant. */
 	const char *where;
 };
 
@@ -51,7 +51,8 @@ struct pmu_class {
 	bool fixed;
 	bool apart;        /* a formula may use events of separate groups, because it needs more than fit into one */
 	unsigned counters; /* events that fit into a group besides the clock; 0: opening groups shows it */
-	const char *instead; /* recorded by default only if the machine has no PMU of this class; or NULL */
+	const char *
+		instead; /* recorded by default only if no PMU of this class has one of its default events; or NULL */
 	const char *sockets; /* bundles recorded if it has one and several sockets; or NULL */
 	bool clock_filtered; /* its clock takes the filters' defaults, too */
 	const char *note;    /* what the filters mean, for lists; or NULL */

@@ -144,11 +144,11 @@ static bool is_there(const struct perf_classes *all, const struct event_pmu *pmu
 static int name_events(const struct perf_classes *all, struct event_pmu *pmu, const struct pmu_class *c)
 {
 	struct event_alias *bigger;
-	size_t n = 0, old = pmu->n_aliases;
+	size_t n = 0;
 
 	while (c->event[n].name)
 		n++;
-	bigger = realloc(pmu->alias, (old + n + 1) * sizeof(*bigger));
+	bigger = realloc(pmu->alias, (pmu->n_aliases + n + 1) * sizeof(*bigger));
 	if (!bigger)
 		return -ENOMEM;
 	pmu->alias = bigger;
@@ -157,7 +157,7 @@ static int name_events(const struct perf_classes *all, struct event_pmu *pmu, co
 		bool have = false;
 		char code[32];
 
-		for (size_t k = 0; k < old && !have; k++)
+		for (size_t k = 0; k < pmu->n_aliases && !have; k++)
 			have = !strcasecmp(pmu->alias[k].name, c->event[i].name);
 		snprintf(code, sizeof(code), "event=0x%llx", (unsigned long long)c->event[i].code);
 		if (have || (c->pmu && (!c->event[i].terms || !takes(pmu, c->event[i].terms))) ||

@@ -102,12 +102,17 @@ int perf_class_groups(const struct event_pmu *pmu, const char *bundles, const ch
 	return out->err;
 }
 
-/* Whether the machine has PMUs that tell the same better. */
+/* Whether the machine has PMUs that tell the same better, by names that they have here. */
 static bool has_instead(const struct perf_pmus *p, const struct pmu_class *c)
 {
-	for (size_t i = 0; c->instead && i < p->n; i++)
-		if (perf_class(&p->pmu[i]) == pmu_class_named(c->instead))
+	const struct pmu_class *better = c->instead ? pmu_class_named(c->instead) : NULL;
+
+	for (size_t i = 0; better && i < p->n; i++) {
+		struct packing k = { .pmu = &p->pmu[i] };
+
+		if (perf_class(k.pmu) == better && place(&k, better->defaults, strlen(better->defaults), 0, false))
 			return true;
+	}
 	return false;
 }
 

@@ -63,7 +63,7 @@ def uncore(chas=0, upis=0, iios=0, ports=8, out=0x30, ext=",32-55"):
     """Slices of the cache, links and PCIe stacks; the kernel names the events of the last alone."""
     form = {"event": "config:0-7", "umask": "config:8-15" + ext, "edge": "config:18", "inv": "config:23", "thresh": "config:24-31"}
     ways = [(f"bw_{way}_port{i}", f"event=0xff,umask={first + i:#x}") for way, first in (("in", 0x20), ("out", out)) for i in range(ports)]
-    return {**{f"uncore_cha_{i}": dict(type=100 + i, kind="uncore", by_metrics=True, general=4, format=form, rates={CHA[0]: 3e8, CHA[1]: 6e7 + 1e6 * i})
+    return {**{f"uncore_cha_{i}": dict(type=100 + i, kind="uncore", by_metrics=True, general=4, format=form, rates={LOOKUPS[ext][0]: 3e8, LOOKUPS[ext][1]: 6e7 + 1e6 * i} if ext else {})
                for i in range(chas)},
             **{f"uncore_upi_{i}": dict(type=150 + i, kind="uncore", by_metrics=True, general=4, format=form, rates={UPI[0]: 9e8, UPI[1]: 1.8e9 + 9e6 * i})
                for i in range(upis)},
@@ -73,9 +73,18 @@ def uncore(chas=0, upis=0, iios=0, ports=8, out=0x30, ext=",32-55"):
                for i in range(iios)}}
 
 
-CHA = ("event=0x34,umask=0x1bd9ff", "event=0x34,umask=0x1bd901")
+# Reads that look a slice up, and those that miss: all reads on Ice Lake, data since then. The masks' width tells them apart.
+ICELAKE = ",32-57"
+CHA = ("event=0x34,umask=0x1fc1ff", "event=0x34,umask=0x1fc101")
+LOOKUPS = {",32-55": CHA, ",32-63": CHA, ICELAKE: ("event=0x34,umask=0x1bd9ff", "event=0x34,umask=0x1bd901")}
 UPI = ("event=0x02,umask=0x0f", "event=0x03,umask=0x0f")
-CHA_METRICS = {"llc.hit_share": lambda m, p: 100 * (1 - m.sum("uncore_cha_", CHA[1], p) / m.sum("uncore_cha_", CHA[0], p))}
+
+
+def cha_metrics(all_, missed):
+    return {"llc.hit_share": lambda m, p: 100 * (1 - m.sum("uncore_cha_", missed, p) / m.sum("uncore_cha_", all_, p))}
+
+
+CHA_METRICS = cha_metrics(*CHA)
 UPI_METRICS = {"link.out_bw": lambda m, p: m.sum("uncore_upi_", UPI[0], p) * 64 / 9e9,
                "link.in_bw": lambda m, p: m.sum("uncore_upi_", UPI[1], p) * 64 / 9e9}
 

@@ -7,6 +7,7 @@ A machine is a module of this folder, with
     PMUS      name: dict(type, kind, general, format, events, rates, fixed, only_fixed, metric, checks, package, cpus, caps), with the
               meaning of table.h, on: the CPUs of its mask if they are not the first ones, by_metrics: test_uncore.py is enough for it; kind: core, cpu
               (counts on CPUs and has no mask), cores (has one) or uncore; events are those that sysfs names, by their terms, with scale and unit;
+              an event that has no rate, and a PMU that names none, count at rates of their own;
               filter: the term of a filter that it has once; alone: it opens nothing beside another user's pinned event
     CPUID     for perf's environment; CPUINFO, the text of /proc/cpuinfo
     HARDWARE  config of the generic events (cycles, instructions, cache-references, cache-misses, branches, branch-misses)
