@@ -38,8 +38,10 @@ static const struct options_spec spec = {
 	.column = OPTIONS_OTHER,
 	.rows = rows,
 	.operands = no_operands,
-	.brief = "Usage: pmrec doctor [--verbose] [--root=DIR]\n\n"
-		 "Try every source: say what it offers, what is missing, and how to get it.\n",
+	.brief = "Usage: pmrec doctor [OPTION...]\n"
+		 "Try every source: say what it offers, what is missing, and how to get it.\n\n"
+		 "  -v, --verbose    list everything that the kernel refused\n"
+		 "      --root=DIR   read /sys, /proc and /dev below DIR\n",
 };
 
 static unsigned count_values(const struct doctor *d, const struct source *s)

@@ -79,7 +79,9 @@ static const struct options_spec spec = {
 		 "Show, or import, the events and metrics that CPU vendors publish.\n"
 		 "\n"
 		 "  DIR   tools/perf/pmu-events/arch of a kernel tree, or a clone of Intel's perfmon\n"
-		 "  FILE  Arm telemetry JSON\n",
+		 "  FILE  Arm telemetry JSON\n"
+		 "  -o, --output=FILE      write the pack to FILE (default: the user's own)\n"
+		 "  -d, --no-descriptions  leave out the descriptions\n",
 };
 
 /* ---- importing ---- */

@@ -17,7 +17,7 @@ long_options() {
 }
 
 @test "help fits on a screen and goes to stdout" {
-	for command in "pmrec" "pmrec list" "pmrec doctor" "pmrec dump" "pmrep" "pmrep show" "pmrep info" "pmrep list" "pmrep dump" \
+	for command in "pmrec" "pmrec list" "pmrec doctor" "pmrec dump" "pmrec compare" "pmrec vendor" "pmrep" "pmrep show" "pmrep info" "pmrep list" "pmrep dump" \
 		"pmrep check" "pmrep eval" "pmrep html" "pmrep stat" "pmrep diff" "pmrep cut" "pmrep merge" "pmrep repair" "pmrep redact" "pmrep bundle"; do
 		for help in -h --help; do
 			# shellcheck disable=SC2086
