@@ -12,7 +12,7 @@
 #include "record/plan/source.h"
 #include "record/sources/textunit.h"
 
-#define COLUMNS 16
+#define COLUMNS 20
 /* What comes and goes all the time must not hold up the recording all the time. */
 #define CALM_NS 10000000000u
 
@@ -43,7 +43,8 @@ static const struct kind disks = {
 	.path = "/proc/diskstats",
 	.words = 2,
 	.key = { "reads", "reads_merged", "read_bytes", "read_time", "writes", "writes_merged", "write_bytes",
-		 "write_time", "in_flight", "busy_time", "weighted_time" },
+		 "write_time", "in_flight", "busy_time", "weighted_time", "discards", "", "discard_bytes",
+		 "discard_time", "flushes", "flush_time" },
 	.wanted = is_disk,
 };
 
@@ -66,6 +67,7 @@ struct devices {
 	struct source *source;
 	struct device *device;
 	uint32_t n, n_keys, counter[COLUMNS];
+	int n_columns; /* that this kernel has, up to the last of the kind */
 	uint64_t updated_ns;
 };
 
@@ -136,7 +138,7 @@ static int refresh(struct textstore *s)
 			continue;
 		}
 		next = k + 1;
-		for (int c = 0; c < COLUMNS && d->kind->key[c] && !d->device[k].ignored; c++) {
+		for (int c = 0; c < d->n_columns && !d->device[k].ignored; c++) {
 			char *end;
 			uint64_t v = strtoull(p, &end, 10);
 
@@ -209,6 +211,23 @@ static int update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 	return err ? err : learn(d, p);
 }
 
+/* Later kernels have more. Without a line there is no telling: all of them. */
+static int count_columns(const struct devices *d)
+{
+	const char *at = d->text.file.data;
+	struct line l;
+	bool any = next_line(d->kind, &at, &l);
+	int n = 0;
+
+	for (const char *p = any ? l.numbers : ""; n < COLUMNS && d->kind->key[n]; n++) {
+		p += strspn(p, " ");
+		if (any && (!*p || *p == '\n'))
+			break;
+		p += strcspn(p, " \n");
+	}
+	return n;
+}
+
 static int plan_kind(struct source *s, struct plan *p, const struct kind *kind, struct error *e)
 {
 	struct devices *d;
@@ -219,7 +238,8 @@ static int plan_kind(struct source *s, struct plan *p, const struct kind *kind, 
 		return err;
 	d->kind = kind;
 	d->source = s;
-	for (int c = 0; c < COLUMNS && kind->key[c]; c++) {
+	d->n_columns = count_columns(d);
+	for (int c = 0; c < d->n_columns; c++) {
 		const struct catalog_counter *row = *kind->key[c] ? catalog_find(s->ops->name, kind->key[c]) : NULL;
 		int64_t id = row ? plan_counter(p, row) : 0;
 
