@@ -124,6 +124,21 @@ void personality_forget(struct asked *a, const char *name)
 	*slot(a, name) = NULL;
 }
 
+/* turbostat passes over empty names of a list; a list of nothing else stays as it is. */
+static const char *without_empty(const char *list)
+{
+	struct buf names = BUF_INIT;
+
+	while (*list) {
+		size_t len = strcspn(list, ",");
+
+		if (len)
+			buf_printf(&names, "%s%.*s", names.len ? "," : "", (int)len, list);
+		list += len + (list[len] == ',');
+	}
+	return names.len ? buf_detach(&names) : "";
+}
+
 static void take(struct asked *a, const struct word *w, const char *argument)
 {
 	/* turbostat's first --show leaves nothing of what was enabled before it. */
@@ -131,6 +146,8 @@ static void take(struct asked *a, const struct word *w, const char *argument)
 		personality_drop(&a->report, "--enable", 1);
 		personality_drop(&a->report, "--debug", 0);
 	}
+	if (!a->who->perf && (!strcmp(w->name, "show") || !strcmp(w->name, "hide") || !strcmp(w->name, "enable")))
+		argument = without_empty(argument);
 	add_words(&a->record, w->record, argument);
 	add_words(&a->report, w->report, argument);
 	/* The newer turbostat's -d is all columns. */

@@ -226,6 +226,10 @@ void recorder_signal(struct recorder *r, const struct signals_event *s)
 	case SIGINT:
 	case SIGQUIT:
 		r->quit = true;
+		/* perf and turbostat wait for a command that has not got it; intervals of perf end with it. */
+		if (r->joined && running && !s->terminal && s->signo == SIGINT &&
+		    !(r->joined->says && r->options->sample.interval_ns))
+			break;
 		/* A second Ctrl-C is for a command that does not heed the first. */
 		r->run_over = r->run_over || !running || r->interrupted;
 		r->interrupted = true;

@@ -116,6 +116,7 @@ setpriv --bounding-set=-all sh -c 'sleep 1 & @ -x, -p $! -e cs sleep .05'; echo 
 @ --all-user -e cs,task-clock,cycles -x, true
 @ --all-kernel -e cs,task-clock,cycles -x, true
 @ -x, -e cs sh -c 'trap "" INT; sleep .6; exit 7' & p=$!; sleep .3; kill -INT $p; wait $p; [ $? -eq 7 ] && echo seven
+@ -e cs -x, sleep 1.2 & p=$!; sleep .4; kill -INT $p; wait $p; [ $? -eq 0 ] && echo good
 @ -x% -e cs,task-clock true
 @ -x ' ' -e cs,task-clock true
 @ -x '"' -e task-clock true
@@ -156,6 +157,8 @@ TURBOSTAT = """
 { sleep 1; echo q; sleep 9; } | timeout 6 @ -q -i .4 -S -s Busy% >/dev/null; echo ${PIPESTATUS[1]}
 @ -q -i 30 -n 1 -S -s Busy% & p=$!; sleep 1; kill -USR1 $p; wait $p; echo $?
 @ -q -d -n 1 -i .1 -S -s Busy%
+@ -q -n 1 -i .1 -s ,Busy%,,CPU, --hide ,CPU
+@ -q -S -s Busy% sleep 1.5 & p=$!; sleep .7; kill -INT $p; wait $p; [ $? -eq 0 ] && echo good
 { @ -q -s Busy% -i .1 & p=$!; sleep 1.5; kill -INT $p; wait $p; echo $? >&2; } | head -n 4
 """
 
@@ -403,6 +406,8 @@ def generated_turbostat(seed, n):
         else:
             words += [pick.choice(["-n 1", "-n 2", "--num_iterations 2", "-num 1"]), pick.choice(["-i .1", "--interval .1", "-int .1"])]
         line = " ".join(w for w in words if w)
+        if re.search(r"(-e|--enable[ =])\S*(POLL|C[16])%?\b.* (-s|--?show)", line):
+            continue    # see pmrec-turbostat(1)
         yield re.sub(r" --?J(oules)?\b", "", line) if re.search(r"Watt|power", line) else line
 
 
@@ -538,7 +543,7 @@ def not_theirs(text):
     text = re.sub(r"\b(0x[0-9a-f]+|[0-9a-f]{8,9}|[0-9a-f]{16})\b", "0", text.replace("X2APIC,", ""))
     text = re.sub(r"turbostat: Failed to access perf .*\n\tRun as root .*\n\n?", "", text)
     return "\n".join(line for line in text.split("\n") if "perf instruction counter" not in line and
-                     "jitter" not in line and
+                     "jitter" not in line and not line.startswith("deferred ") and
                      not line.startswith("pmrep: -: "))
 
 
