@@ -1,4 +1,4 @@
-/* Sends text that a person reads on a terminal through a pager. */
+/* Sends text for people through a pager. */
 #ifndef REPORT_PAGER_H
 #define REPORT_PAGER_H
 
@@ -8,7 +8,7 @@
 bool pager_start(void);
 /* Columns of the terminal behind the pager; 0: there is none. */
 unsigned pager_width(void);
-/* Until the person has read it: once standard output is closed. */
+/* Waits until the pager ends; close standard output first. */
 void pager_wait(void);
 
 #endif

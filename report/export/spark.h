@@ -1,7 +1,7 @@
 /*
  * Series for pictures of text: values over time in a bounded number of bins of equal length, each with the smallest,
- * the largest and the mean value. When time goes beyond the last bin, pairs become one and all are twice as long. And
- * a line of marks, eight steps high, that shows one of them.
+ * the largest and the mean value. When time exceeds the last bin, pairs of bins are joined, so that all are twice as
+ * long. Also a line of marks, eight steps high, for one series.
  */
 #ifndef REPORT_SPARK_H
 #define REPORT_SPARK_H
@@ -31,28 +31,27 @@ struct spark_set {
 	uint64_t from_ns, to_ns; /* begin and end of what was taken */
 };
 
-/* `bins` is a power of two, two at least. Nothing is allocated yet. */
+/* `bins` is a power of two, at least two. Allocates nothing yet. */
 void spark_init(struct spark_set *s, uint32_t bins);
 void spark_release(struct spark_set *s);
-/* A new series: its number, or -ENOMEM. */
+/* The number of a new series, or -ENOMEM. */
 int64_t spark_add(struct spark_set *s);
 /* The time that is shown goes on to there. The first call sets the begin, which nothing may lie before. */
 void spark_reach(struct spark_set *s, uint64_t from_ns, uint64_t to_ns);
-/* A value that held from one time to the other, within what was reached. What is not finite is none. */
+/* Adds a value that held from one time to the other, within the time so far. Ignores values that are not finite. */
 void spark_take(struct spark_set *s, size_t series, uint64_t from_ns, uint64_t to_ns, double v);
-/* What the series did in column `at` of `columns`, which divide the time evenly. False: it has no value there. */
+/* The values of the series in column `at` of `columns`, which divide the time evenly. False: none there. */
 bool spark_column(const struct spark_set *s, size_t series, uint32_t at, uint32_t columns, struct spark_bin *out);
-/* Smallest and largest mean of so many columns; false: the series has none. Widens *low and *high, which begin as
- * INFINITY and -INFINITY. */
+/* Widens *low and *high, initially INFINITY and -INFINITY, to the smallest and largest mean of the columns. False if
+ * the series has no value. */
 bool spark_mean_range(const struct spark_set *s, size_t series, uint32_t columns, double *low, double *high);
 
 #define SPARK_LEVELS 8
-/* The mark of a level from 0 to 7, lowest to highest; blocks, or signs of ASCII with more and more ink. */
+/* The mark of a level from 0 (lowest) to 7: a block, or an ASCII character of increasing ink. */
 const char *spark_mark(unsigned level, bool utf8);
-/* The level of a value between low and high; where these are the same to four digits, the middle, and 0 the
- * lowest. */
+/* The level of a value between low and high. If these agree to four digits, it is the middle, or the lowest for 0. */
 unsigned spark_level(double v, double low, double high);
-/* Appends `cells` marks, means between low and high; a blank where there is no value. */
+/* Appends `cells` marks of means between low and high, with blanks for missing values. */
 void spark_line(struct buf *out, const struct spark_set *s, size_t series, uint32_t cells, double low, double high,
 		bool utf8);
 

@@ -1,4 +1,4 @@
-/* Thrift's compact protocol, as far as the metadata of Parquet needs it. Errors are kept in the buffer. */
+/* The part of Thrift's compact protocol that Parquet's metadata needs. The buffer keeps errors. */
 #ifndef REPORT_THRIFT_H
 #define REPORT_THRIFT_H
 
@@ -18,7 +18,7 @@ enum {
 	THRIFT_STRUCT = 12
 };
 
-/* Fields are numbered by what comes before them, struct by struct. */
+/* Field numbers are relative to the field before, within each struct. */
 struct thrift {
 	struct buf *out;
 	int last[8];

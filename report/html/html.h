@@ -3,7 +3,7 @@
  *
  *   html_collect (a sink of the pipeline) -> html_recording -> html_page
  *
- * Everything that the page says about a recording is in html_recording, in memory that does not grow with its length.
+ * html_recording has everything that the page shows of a recording, in memory that does not grow with its length.
  */
 #ifndef REPORT_HTML_H
 #define REPORT_HTML_H
@@ -74,19 +74,19 @@ struct html_recording {
 	struct pipeline_result result;
 };
 void html_recording_release(struct html_recording *r);
-/* The metric, or row, of that name, which is added if it is new; its number in *place. `names` belongs to the caller
- * and to nothing else. 0 or -ENOMEM. */
+/* Finds or adds the metric, or row, of this name, with its number in *place. `names` is for this use only. 0 or
+ * -ENOMEM. */
 int html_find_metric(struct html_recording *r, struct names *names, const struct bound_metric *m, bool charted,
 		     uint32_t *place);
 int html_find_row(struct html_recording *r, struct names *names, const struct places *places, const struct place *p,
 		  uint32_t *place);
 
-/* Reads a recording. `config` says what of it and which metrics; its view is the collector's. 0 or -errno with the
- * text in *e; the recording is to be released in both cases. */
+/* Reads a recording. `config` selects metrics and time; the collector sets its view. 0 or -errno with the text in *e;
+ * release the recording in both cases. */
 int html_collect(struct html_recording *r, const char *path, const struct pipeline_config *config, struct error *e);
 
-/* Identity, topology, decoded registers, quality and what was refused: what `pmrep info` says of the whole file,
- * which is looked through once more for it. 0 or -errno with the text in *e. */
+/* What `pmrep info` says of the whole file, in a second pass: identity, topology, decoded registers, quality,
+ * refusals. 0 or -errno with the text in *e. */
 int html_facts(struct html_recording *r, const char *path, struct error *e);
 
 static inline double html_mean(const struct html_series *s)
@@ -95,14 +95,14 @@ static inline double html_mean(const struct html_series *s)
 	       s->present && !s->totalled ? s->sum / s->weight :
 					    (double)__builtin_nan("");
 }
-/* Once everything is collected: makes series be found. 0 or -ENOMEM. */
+/* Builds the index of series, once everything is collected. 0 or -ENOMEM. */
 int html_index(struct html_recording *r);
-/* Series of that metric and row among those that are drawn near; NULL: none. */
+/* The detailed series of a metric and row, or NULL. */
 const struct html_series *html_near(const struct html_recording *r, uint32_t metric, uint32_t row);
 
-/* Digits behind the point that show that the lowest and the highest value of a series differ. */
+/* Decimals that distinguish the lowest and the highest value of a series. */
 unsigned html_precision(const struct html_metric *m, const struct html_series *s);
-/* What counts things has no unit: "1" would be taken for a number. */
+/* The unit to show: none for counts, because "1" would look like a number. */
 void html_put_unit(const char *unit, struct buf *out);
 /* A value as tables print it: at most 48 bytes, with its NUL. */
 void html_number(char out[static 48], double v, unsigned precision);
@@ -115,8 +115,8 @@ struct html_page {
 	uint64_t max_bytes;
 	const struct buf *verdicts; /* markup of html_verdicts(), or NULL */
 	const char *verdict_counts; /* its sentence; "" or NULL: none */
-	struct html_form near, far; /* out: how series were written; far.bytes 0: they were left out */
-	uint32_t metrics, rows;     /* out: so many metrics are drawn at most, and listed in the table of all */
+	struct html_form near, far; /* out: the form of the series; far.bytes 0: they were left out */
+	uint32_t metrics, rows;     /* out: the most metrics that are drawn, and listed in the table of all */
 	uint64_t bytes;             /* out */
 	struct buf reduced;         /* out: lines that say what was reduced; empty: nothing */
 };
@@ -125,42 +125,41 @@ static inline bool html_drawn(const struct html_page *p, const struct html_recor
 {
 	return metric < p->metrics && r->metric[metric].charted;
 }
-/* Bytes of numbers of the series that are drawn; 0 for a form of no bytes. */
+/* Bytes of numbers of the drawn series; 0 for a form of no bytes. */
 uint64_t html_page_bytes(const struct html_page *p, const struct html_set *s, const struct html_form *f);
-/* 0 or -errno with the text in *e; -EFBIG: it cannot be made so small. */
+/* 0 or -errno with the text in *e; -EFBIG: the page cannot be that small. */
 int html_page_write(struct html_page *p, struct outfile *out, struct error *e);
-/* "120 kB", "9.5 MB", rounded up: what is said of a page's size is enough for it. */
+/* "120 kB", "9.5 MB", rounded up, so that the stated size suffices. */
 void html_put_size(struct buf *out, uint64_t bytes);
 
-/* Everything up to the numbers, which come in base64, and behind them. 0 or -errno. */
+/* The page before the numbers, which are in base64, and after them. 0 or -errno. */
 int html_page_text(const struct html_page *p, struct buf *before, struct buf *after, struct error *e);
 
 /* Parts of the page that are markup and no data. */
 void html_put_summary(const struct html_page *p, const struct html_recording *r, struct buf *out);
 void html_put_metrics(const struct html_page *p, const struct html_recording *r, struct buf *out);
-/* How long a point of the charts is, where that is more than an interval. */
+/* The length of a point in charts, if longer than an interval. */
 void html_put_resolution(const struct html_page *p, struct buf *out);
 void html_put_events(const struct html_page *p, const struct html_recording *r, struct buf *out);
 void html_put_incidents(const struct html_page *p, const struct html_recording *r, struct buf *out);
 /* The first of them, as a list. */
 void html_put_first_incidents(const struct html_recording *r, struct buf *out);
-/* Whether the metric is one that an incident is about: it is drawn, whether shown by default or not. */
+/* Whether an incident concerns the metric, which is then drawn even if hidden by default. */
 bool html_incident_metric(const struct html_recording *r, const char *metric);
 /* The series of a metric that stands for the whole; and a line that shows series of n recordings, of which some may
  * be NULL. */
 const struct html_series *html_main(const struct html_recording *r, uint32_t metric);
 void html_put_spark(const struct html_recording *r, const struct html_series *const *series, size_t n,
 		    struct buf *out);
-/* The head: whose recordings, what they come to, and what is unusual in them. */
+/* The head: machine and recording, totals, and what is unusual. */
 void html_put_identity(const struct html_page *p, struct buf *out);
 void html_put_glance(const struct html_page *p, struct buf *out);
 
-/* What diff says of two recordings, as markup; where nothing can be said, why. `counts` gets it in one sentence, or
- * nothing. */
+/* The result of diff for two recordings as markup, or why there is none. `counts` gets a sentence, or nothing. */
 void html_verdicts(const char *base, const char *fresh, const struct selection *selection, struct buf *out,
 		   struct buf *counts);
 
-/* Files of report/web that the program holds; with their lengths. */
+/* The embedded files of report/web, with their lengths. */
 struct html_asset {
 	const char *data;
 	size_t len;

@@ -8,16 +8,17 @@
 #include "common/buf.h"
 #include "common/json.h"
 
-/* As text or as the value of a quoted attribute. What is no UTF-8 becomes U+FFFD; control characters, and those that
- * turn the direction of writing, come out visible ("\x1b"), as text_escape() has them. */
+/* As text or as the value of a quoted attribute. U+FFFD replaces what is not UTF-8; control characters, and those
+ * that change the direction of writing, become visible ("\x1b"), as in text_escape(). */
 void html_text(struct buf *out, const char *text);
 /* The same, with markup before and after it. */
 void html_between(struct buf *out, const char *before, const char *text, const char *after);
-/* At most so many bytes of it, and a sign that there is more. */
+/* At most this many bytes, with a sign if there is more. */
 void html_text_cut(struct buf *out, const char *text, size_t most);
 void html_printf(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A string of JSON with its quotes that can stand inside <script>: no '<', '>', '&', U+2028 or U+2029 is left in it. */
+/* A string of JSON with its quotes that can stand inside <script>: no '<', '>', '&', U+2028 or U+2029 is left in
+ * it. */
 void html_json_text(struct buf *out, const char *text);
 void html_json_text_cut(struct buf *out, const char *text, size_t most);
 

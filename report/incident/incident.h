@@ -1,6 +1,6 @@
 /*
- * What happened in a recording, and when: stretches in which series differ from what they do otherwise, slow drifts,
- * CPUs that stand out among their equals, lost ticks and damage. What happens at one time is one incident.
+ * What happened in a recording, and when: stretches in which series differ from the rest, slow drifts, CPUs that
+ * stand out among their equals, lost ticks and damage. What happens at the same time is one incident.
  *
  *   collect: all metrics at all levels, in a bounded number of bins   (incident_collect.c)
  *   scan:    each series against itself, and against its equals       (incident_scan.c)
@@ -21,14 +21,14 @@
 #include "report/pipeline/pipeline.h"
 
 enum incident_kind {
-	INCIDENT_STRETCH, /* something was otherwise for a while */
-	INCIDENT_DRIFT,   /* something went up or down all the time */
-	INCIDENT_PEER,    /* one among equals was different all the time */
+	INCIDENT_STRETCH, /* a series was different for a while */
+	INCIDENT_DRIFT,   /* a series rose or fell throughout */
+	INCIDENT_PEER,    /* one among equals differed throughout */
 	INCIDENT_RHYTHM,  /* the same again and again, at a fixed distance */
 	INCIDENT_LOSS,    /* ticks were lost, or bytes are damaged */
 };
 
-/* What one series did then. Texts are borrowed of the incidents they belong to. */
+/* One series of an incident, which owns its texts. */
 struct incident_series {
 	const char *metric, *display, *unit;
 	const char *label;  /* "CPU 3", "sda"; "" for the system */
@@ -45,7 +45,7 @@ struct incident_task {
 	double cpu, bytes;        /* CPU seconds, and bytes read and written, in that time */
 };
 
-#define INCIDENT_SERIES 100 /* that an incident names; more are counted */
+#define INCIDENT_SERIES 100 /* named in an incident; more are counted */
 #define INCIDENT_TASKS  5
 
 struct incident {
@@ -64,7 +64,7 @@ struct incident {
 struct incidents {
 	struct incident *incident; /* owned; best first */
 	uint32_t n;
-	uint32_t n_scanned;    /* series that were looked at */
+	uint32_t n_scanned;    /* series that were searched */
 	int64_t start_wall_ns; /* 0: not recorded */
 	double duration_s, bin_s;
 	struct pipeline_result result;

@@ -14,11 +14,11 @@ struct dump {
 	char **glob;              /* owned array, up to NULL; counters, all if there is none */
 	bool json, no_values, no_definitions;
 	struct buf out;
-	/* How much of the model was printed already. */
+	/* How much of the model is printed already. */
 	uint32_t counters, instances, groups, pmus, probes, configs, strings;
 };
 
-/* Whether values of that counter are printed. */
+/* Whether to print values of the counter. */
 bool dump_wants(const struct dump *d, uint32_t counter);
 void dump_frame(struct dump *d, const struct pm_item *item);
 void dump_snapshot(struct dump *d, const struct pm_chunk *chunk, uint32_t row);

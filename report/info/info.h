@@ -1,4 +1,4 @@
-/* What `pmrep info` says: as text, as JSON, and in parts for other layouts. */
+/* The report of `pmrep info`: as text, as JSON, and in parts for other layouts. */
 #ifndef REPORT_INFO_H
 #define REPORT_INFO_H
 
@@ -17,7 +17,7 @@ struct topology_counts {
 /* 0 or -ENOMEM. */
 int topology_count(const struct pm_topology *t, struct topology_counts *c);
 
-/* What the recorder says of its work, a one-time value such as "pmrec.readers"; 0: nothing. */
+/* A one-time value of the recorder, such as "pmrec.readers"; 0: none. */
 uint64_t info_number(const struct pm_model *m, const char *name);
 
 /* 0 or -ENOMEM; to be released in both cases. */

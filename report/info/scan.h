@@ -1,5 +1,5 @@
 /*
- * One pass over a recording that collects what info, list and check say about it: counts, times, skew, damage.
+ * One pass over a recording, for info, list and check: counts, times, skew, damage.
  */
 #ifndef REPORT_SCAN_H
 #define REPORT_SCAN_H
@@ -12,7 +12,7 @@
 #include "common/names.h"
 #include "format/reader.h"
 
-/* Numbers of which the median and the largest are wanted. Keeps at most SAMPLES_MAX of them, evenly spread. */
+/* Numbers for a median and a maximum. Keeps at most SAMPLES_MAX of them, evenly spread. */
 #define SAMPLES_MAX 65536
 struct samples {
 	uint64_t *v; /* owned */
@@ -29,7 +29,7 @@ struct scan_source {
 	struct samples skew; /* ns from the first to the last begin in a snapshot, over the instances of a group */
 };
 
-/* A field that tells which machine, person or time the recording is from. */
+/* A field that identifies the machine, a person or the time of the recording. */
 struct reveal {
 	enum pm_privacy privacy;
 	char *what;     /* owned: "host", "config msr.0x17", "events: text" */
@@ -76,7 +76,7 @@ enum scan_flags {
 	SCAN_INDEX = 1 << 2,  /* of a long recording whose index is whole, read only some of the chunks */
 };
 
-/* Counts what the instances reveal that the model has gained; 0 or -ENOMEM. */
+/* Counts what new instances of the model reveal. 0 or -ENOMEM. */
 int reveals_take_instances(struct scan *s);
 void reveals_release(struct reveals *r);
 
@@ -84,9 +84,9 @@ void reveals_release(struct reveals *r);
 int scan_path(struct scan *s, const char *path, unsigned flags, struct error *e);
 void scan_release(struct scan *s);
 
-/* Whether anything is missing from the recording. An open end of one that is being written is not. */
+/* Whether anything is missing from the recording, except the end of one that is still written. */
 bool scan_damaged(const struct scan *s);
-/* Whether nothing is wrong but that the recorder was stopped hard, or the file was cut off. */
+/* Whether the only damage is that the recorder was killed, or the file was cut. */
 bool scan_lacks_end(const struct scan *s);
 /* The lines of pm_reader_newer(). */
 struct json *newer_json(const struct pm_reader *reader);

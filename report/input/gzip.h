@@ -1,11 +1,11 @@
-/* gzip around a recording: how bundles travel. The only file that knows zlib. */
+/* gzip around a recording, as for bundles. Only gzip.c includes <zlib.h>. */
 #ifndef REPORT_GZIP_H
 #define REPORT_GZIP_H
 
 #include "format/reader.h"
 #include "format/writer.h"
 
-/* Unwraps. Takes over *inner in every case. At damage the input ends. */
+/* Unwraps it; takes ownership of *inner in every case. The input ends at damage. */
 int input_gzip(struct pm_input *in, struct pm_input *inner, struct error *e);
 
 struct gzip_writer;

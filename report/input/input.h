@@ -1,6 +1,6 @@
 /*
- * Opening a recording by name, for every command: a path or "-", plain, .gz or .zst; errors say what a file is that
- * is not a recording.
+ * Opening a recording by name, for every command: a path or "-", plain, .gz or .zst; errors say what other
+ * files are.
  */
 #ifndef REPORT_INPUT_H
 #define REPORT_INPUT_H
@@ -10,23 +10,23 @@
 
 #include "format/reader.h"
 
-/* What people call the file: the part behind the last slash; points into `path`. */
+/* The name of the file, after the last slash; points into `path`. */
 const char *input_name(const char *path);
 
 /* Opens `path`. With `growing` an end is not final (see pm_input). Errors begin with the path. */
 int input_open(struct pm_reader **r, const char *path, bool growing, struct error *e);
 
-/* Likewise, where errors begin with `name`: of a copy. */
+/* The same for a copy; errors begin with `name`. */
 int input_open_as(struct pm_reader **r, const char *path, const char *name, struct error *e);
-/* *e for reading that failed with `err` (-errno) at `item`, zeroed before the first: `what`, and where memory ran out the
- * frame that was too much. Returns err. */
+/* Sets *e for a failure `err` (-errno) of reading at `item`, which is zero before the first: `what`, and the frame if
+ * memory ran out. Returns err. */
 int input_failed(struct error *e, int err, const struct pm_item *item, const char *what);
 /* Whether a file that begins with these bytes is compressed as a whole: gzip or zstd. */
 bool input_is_packed(const void *head, size_t len);
 /* Only the bytes of the recording, unwrapped. The caller closes *in. */
 int input_bytes(struct pm_input *in, const char *path, struct error *e);
 
-/* Whether a recorder has the file open for writing at this moment: it holds a lock on it. */
+/* Whether a recorder is writing the file now, by its lock. */
 bool input_being_written(const char *path);
 
 /* Whether `path` names an archive of Performance Co-Pilot, whose own pmrep is another program. */

@@ -1,6 +1,6 @@
 /*
- * A file that a command makes: a recording, a page, a text. It appears under its name when it is complete, or not at
- * all; an existing file is kept unless it may be replaced, and an input is never overwritten.
+ * A file that a command writes: a recording, a page, a text. It gets its name when it is complete, or never. An
+ * existing file stays unless it may be replaced; an input is never overwritten.
  */
 #ifndef REPORT_OUTFILE_H
 #define REPORT_OUTFILE_H
@@ -22,8 +22,8 @@ struct outfile {
 
 enum outfile_flags {
 	OUTFILE_OVERWRITE = 1, /* a file that is there is replaced */
-	OUTFILE_BINARY = 2,    /* nothing for a terminal */
-	OUTFILE_APPEND = 4,    /* behind what the file holds, at once */
+	OUTFILE_BINARY = 2,    /* not for terminals */
+	OUTFILE_APPEND = 4,    /* append, in place */
 };
 
 /*
@@ -35,11 +35,12 @@ int outfile_open(struct outfile *o, const char *path, unsigned flags, char *cons
 bool outfile_is_among(const char *path, char *const *paths, size_t n);
 /* A pm_sink_fn. */
 int outfile_write(void *o, const void *data, size_t len);
-/* Gives the file its name before it is whole, for who wants to watch it grow. 0 or -errno with the text in *e. */
+/* Gives the file its name before it is complete, so that others can watch it grow. 0 or -errno with the text in
+ * *e. */
 int outfile_publish(struct outfile *o, struct error *e);
 /*
- * The end of it: with err 0 the file gets its name. Otherwise what was written is taken away, and *e names the file where
- * it was the writing that failed. Returns err, or -errno with the text in *e. Of a file that was not opened it is err.
+ * Ends it. With err 0 the file gets its name; otherwise it is removed, and *e names the file if writing failed.
+ * Returns err, or -errno with the text in *e; for a file that was not opened, err.
  */
 int outfile_end(struct outfile *o, int err, struct error *e);
 

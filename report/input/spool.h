@@ -9,8 +9,8 @@
 #include "format/reader.h"
 
 enum spool_need {
-	SPOOL_TWICE, /* to be read more than once */
-	SPOOL_PLAIN, /* to be jumped about in; its size counts */
+	SPOOL_TWICE, /* will be read more than once */
+	SPOOL_PLAIN, /* will be searched, and its size matters */
 };
 
 struct spool {
@@ -24,13 +24,13 @@ struct spool {
 /* Copies `path` ("-": standard input) if it has to be. 0 or -errno with the text in *e, which begins with the name;
  * -ENOSPC where there is no room for the copy. */
 int spool_open(struct spool *s, const char *path, enum spool_need need, struct error *e);
-/* A reading from the start, as input_open() does. */
+/* Opens a reader at the start, as input_open() does. */
 int spool_reader(struct pm_reader **r, const struct spool *s, struct error *e);
 void spool_close(struct spool *s);
 
 /* A file without a name in $TMPDIR (/tmp), which is gone when it is closed. A descriptor or -errno. */
 int spool_temporary(struct error *e);
-/* Reads what was written to it, from the start: a path for input_open(). */
+/* A path for input_open() that reads it from the start. */
 int spool_temporary_path(int fd, char path[static 32]);
 
 #endif

@@ -41,12 +41,12 @@ bool cpu_literal(const struct pm_model *m, const char *name, struct value *v);
 /* The same at a package and a CPU, PM_NONE where there is none. */
 bool cpu_literal_at(const struct pm_model *m, const char *name, uint32_t package, uint32_t cpu, struct value *v);
 
-/* What is known of a counter beyond its width, to tell numbers from nonsense. */
+/* What is known of a counter beyond its width, to recognize impossible values. */
 struct counter_rule {
-	uint64_t wrap_ns; /* two readings that far apart may lie a whole turn apart; 0: no danger */
-	bool advances;    /* between two readings it never stands still */
+	uint64_t wrap_ns; /* readings this far apart may have a whole wrap between them; 0: never */
+	bool advances;    /* it always changes between two readings */
 	bool is_clock;    /* it is the time stamp counter */
-	bool never_zero;  /* 0 twice in a row is not a count: nobody answers for the register */
+	bool never_zero;  /* 0 twice in a row is not a count: the register is not implemented */
 };
 /* False: there is nothing to look at. */
 bool counter_rule(const struct cpu_facts *f, const struct pm_model *m, const struct pm_counter *c,

@@ -1,7 +1,6 @@
 /*
- * What the numbers of a processor model mean where the registers themselves do not say: which C-states it has, which
- * units are fixed, what the fields of model-specific registers stand for. A model that is not in the table is decoded
- * as far as the architecture goes.
+ * What registers do not say themselves, by processor model: its C-states, fixed units, fields of model-specific
+ * registers. An unknown model is decoded as far as the architecture defines it.
  *
  * Sources: Intel's SDM, volume 4 (registers, by model) and volume 3B, "Power and Thermal Management"; AMD's PPRs of
  * family 17h and later. Families and models are those of cpuid leaf 1.

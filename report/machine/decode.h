@@ -1,7 +1,6 @@
 /*
- * Decoding registers and cpuid leaves that were read once, field by field, without the machine: the lines of
- * turbostat's system configuration header. Fields whose meaning depends on the model are named as such where the
- * model is not known.
+ * Decodes recorded registers and cpuid leaves field by field: the lines of turbostat's system configuration header.
+ * Fields that depend on an unknown model are marked so.
  */
 #ifndef REPORT_DECODE_H
 #define REPORT_DECODE_H

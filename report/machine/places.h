@@ -1,7 +1,6 @@
 /*
- * Where the things of a recording are: which package, core or node a counter's instance belongs to, so that reports
- * can have a row for each. Remembers what the topology said of a CPU before it went offline, because the kernel then
- * says nothing.
+ * Which package, core or node each instance of a recording belongs to, for the rows of reports. It remembers the
+ * topology of a CPU that went offline, because the kernel forgets it.
  */
 #ifndef REPORT_PLACES_H
 #define REPORT_PLACES_H
@@ -41,16 +40,16 @@ struct place {
 /* clang-format on */
 
 void places_release(struct places *p);
-/* Takes in the model's topology; call again whenever it may have changed. 0 or -ENOMEM. */
+/* Reads the model's topology; call it whenever that may have changed. 0 or -ENOMEM. */
 int places_update(struct places *p, const struct pm_model *m);
 const struct pm_cpu *places_cpu(const struct places *p, uint32_t cpu);
 
-/* Whether every thing of kind `inner` lies in one thing of kind `outer` (which may be the same). */
+/* Whether every place of kind `inner` lies in one of kind `outer` (or is the same). */
 bool kind_contains(enum pm_kind outer, enum pm_kind inner);
 /* The lowest kind that contains both. */
 enum pm_kind kind_join(enum pm_kind a, enum pm_kind b);
 
-/* The place of that kind which the instance lies in. False if there is none. */
+/* The place of this kind that contains the instance. False if there is none. */
 bool places_find(const struct places *p, const struct pm_instance *i, enum pm_kind kind, struct place *place);
 /* Whether the CPU row of a table lies in the place. */
 bool place_has(const struct places *p, const struct place *place, const struct place *cpu);
@@ -59,7 +58,7 @@ uint32_t place_number(const struct place *p);
 
 /* Order of rows: kind, then package, die, core, thread. 0: the same place. */
 int place_compare(const struct place *a, const struct place *b);
-/* What is shown in place of an instance's name from now on. 0 or -ENOMEM. */
+/* Replaces the shown name of an instance. 0 or -ENOMEM. */
 int places_label(struct places *p, uint32_t instance, const char *text);
 /* "thermal_zone0", "task-3"; "" for places with a number. Valid as long as the model. */
 const char *places_name(const struct places *p, const struct place *place);

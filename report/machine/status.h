@@ -10,15 +10,15 @@
 
 /* Reasons of the report itself, beside those of pm_reason and value_reason. */
 enum report_reason {
-	REPORT_RESET = 3100, /* a 64-bit counter went back: it was reset, so there is no difference */
-	REPORT_LEVEL = 3101, /* the counter's values cannot be put together at this level */
-	REPORT_WRAP = 3102,  /* readings so far apart that a narrow counter may have turned round more than once */
-	REPORT_TSC = 3103,   /* the time stamp counter stopped */
-	REPORT_STILL = 3104, /* a counter that always runs did not move */
-	REPORT_UNREACHABLE = 3105, /* it counts on, but no CPU is online that could read it */
+	REPORT_RESET = 3100,       /* a 64-bit counter went back: it was reset, so there is no difference */
+	REPORT_LEVEL = 3101,       /* the counter's values cannot be combined at this level */
+	REPORT_WRAP = 3102,        /* readings so far apart that a narrow counter may have wrapped more than once */
+	REPORT_TSC = 3103,         /* the time stamp counter stopped */
+	REPORT_STILL = 3104,       /* a counter that always runs did not move */
+	REPORT_UNREACHABLE = 3105, /* it continues to count, but no online CPU can read it */
 };
 
-/* How good a value is that is there. */
+/* How good a known value is. */
 enum status_quality {
 	STATUS_WHOLE,
 	STATUS_PARTIAL,  /* a part of it is lost */
@@ -52,7 +52,7 @@ static inline const char *status_word(uint16_t reason, enum status_quality quali
 /* Appends what an event says: "marker: warm", "cpu-offline CPU 3". Texts are those of the recording. */
 void event_text(const struct pm_event *e, struct buf *out);
 
-/* A thing that takes no part in a sum while it is away, in contrast to one whose number is lost. */
+/* Whether the instance does not count in a sum while absent, in contrast to one whose value is lost. */
 static inline bool status_absent(uint16_t reason)
 {
 	return reason == PM_REASON_OFFLINE;

@@ -1,7 +1,7 @@
 /*
- * To what the numbers in regions of Intel's platform telemetry belong: the device says nothing about CPUs, so only
- * the kind of a region (its GUID) says which word belongs to what. Regions are mapped to dies, or to twelve modules,
- * in the order of their numbers, as turbostat does for modules.
+ * Which CPUs or dies the words of Intel's platform telemetry belong to. The device does not say, so the kind of a
+ * region (its GUID) decides. Regions are mapped to dies, or to twelve modules, in the order of their numbers, as
+ * turbostat does for modules.
  */
 #ifndef REPORT_TELEMETRY_H
 #define REPORT_TELEMETRY_H

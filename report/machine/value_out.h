@@ -18,10 +18,10 @@ struct json *time_json(uint64_t wall_ns);
 void map_text(const struct pm_map *m, const struct pm_key_row *rows, struct buf *out);
 /* Name of a key; buf for one that has none. */
 const char *key_name(const struct pm_key_row *rows, uint32_t key, char buf[static 16]);
-/* "machine", "person", "time"; NULL for what is technical. */
+/* "machine", "person", "time"; NULL for technical keys. */
 const char *privacy_name(enum pm_privacy privacy);
 
-/* The end of a noun that is counted. */
+/* The plural ending for a count. */
 static inline const char *plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";

@@ -20,7 +20,7 @@ struct meaning {
 	bool tried;
 };
 
-/* Remembers the model; nothing is read before it is asked for. */
+/* Borrows the model; resolves nothing yet. */
 void meaning_init(struct meaning *x, const struct pm_model *m);
 void meaning_release(struct meaning *x);
 /* Recorded events that the text stands for: ids into `found` (at most `max`); the number of all, 0 also where the

@@ -1,6 +1,6 @@
 /*
  * Which metrics are shown: --show, --hide and --enable with names, aliases, column heads, globs and categories. Case
- * is only looked at when a name would otherwise stand for several things.
+ * matters only if a name is otherwise ambiguous.
  */
 #ifndef REPORT_SELECT_H
 #define REPORT_SELECT_H
@@ -23,10 +23,10 @@ struct selection {
 	size_t n;
 	bool all; /* everything that is on nobody's list, too (--debug) */
 	bool has_show;
-	bool lenient; /* what nobody has is a note, no error */
+	bool lenient; /* an unknown name is a note, not an error */
 	enum pm_kind
 		who; /* kind of rows: of PM_TASK and PM_CGROUP by default what is known of those, if anything is */
-	bool joules; /* energy in place of power */
+	bool joules; /* energy, not power */
 };
 
 void selection_release(struct selection *s);
@@ -34,16 +34,15 @@ void selection_release(struct selection *s);
 int selection_add(struct selection *s, enum selection_verb verb, const char *list, struct error *e);
 
 /*
- * Sets shown[i] for each metric of the binding. A word that no metric has is -ENOENT, and the text names the nearest;
- * if it was to be hidden, that is only a note. A word that names a known metric which this recording cannot feed
- * appends a line to `notes`, which says what it lacks.
+ * Sets shown[i] for each metric of the binding. -ENOENT for an unknown word, with a text that names the nearest; for
+ * --hide that is only a note. A known metric that this recording cannot feed is a line in `notes` that says what it
+ * lacks.
  */
 int selection_apply(const struct selection *s, const struct binding *b, const struct places *p, bool *shown,
 		    struct buf *notes, struct error *e);
 
-/* A line on the columns that turbostat would show by itself and this recording has no registers for, unless --show
- * says what is wanted; and one on those that are shown without having any number. By why that is, with the first
- * names; nothing if there are none. */
+/* Appends a line on turbostat's default columns for which the recording has no registers, unless there is a --show,
+ * and one on shown columns without any number; by reason, with the first names. */
 void selection_note_absent(const struct selection *s, const struct binding *b, const bool *shown, struct buf *out);
 
 /* Whether the word names the metric (by id, head or alias), or one of its categories. */

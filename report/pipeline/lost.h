@@ -5,7 +5,7 @@
 #include "report/metric/bind.h"
 #include "report/replay/replay.h"
 
-/* Says what was wanted and never known, why, and what would help: a line for each reason. */
+/* Says which requested values were never known, why, and what would help, in a line for each reason. */
 void lost_note(const struct replay *r, const struct pm_model *m, const struct binding *b, struct buf *out);
 
 #endif

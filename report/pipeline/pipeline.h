@@ -1,6 +1,6 @@
 /*
- * The way of the numbers: one reader, one engine, one sink. A pipeline reads one recording after the other into its
- * sink; all commands that want numbers are options on top of it.
+ * One reader, one engine, one sink: a pipeline reads one recording after the other into its sink. Every command that
+ * needs numbers configures one.
  */
 #ifndef REPORT_PIPELINE_H
 #define REPORT_PIPELINE_H
@@ -26,9 +26,9 @@ struct pipeline_config {
 	bool cpu_rows;    /* of CPUs, also where what is shown is of cores and packages alone */
 	bool places_only; /* no metric is to be shown: the rows alone */
 	bool note_absent; /* a remark on columns whose registers could not be read */
-	bool no_scale;    /* multiplexing is not made up for */
+	bool no_scale;    /* do not scale for multiplexing */
 	bool pci;         /* PMUs of PCI are called by the devices that they count */
-	/* Called when a growing input has no more yet: 0 to try again, 1 to end. */
+	/* Called when a growing input has no more yet: returns 0 to retry, 1 to end. */
 	int (*wait)(void *ctx);
 	void *wait_ctx;
 };
@@ -37,21 +37,21 @@ struct pipeline_result {
 	uint64_t intervals;
 	uint64_t snapshots;
 	bool ended;    /* the end frame was there */
-	bool cut_only; /* the end is missing, and nothing else is wrong */
+	bool cut_only; /* only the end is missing */
 	bool damaged;
 	struct buf notes;   /* lines for stderr */
 	struct buf remarks; /* more of them, on what is not wrong */
 };
 
-/* Reads all of the recording into the sink, and does not close either. 0 or -errno with the text in *e; the result is
- * valid in both cases and to be released by the caller (notes, remarks). */
+/* Reads the whole recording into the sink, and closes neither. 0 or -errno with the text in *e; the result is valid
+ * in both cases, and the caller releases its notes and remarks. */
 int pipeline_run(const struct pipeline_config *config, struct pm_reader *reader, struct sink *sink,
 		 struct pipeline_result *result, struct error *e);
 
 /* Why there was no interval; static text. */
 const char *pipeline_why_empty(const struct pipeline_config *config, const struct pipeline_result *result);
 
-/* What binding and selection give, without reading on: for --list. Reads up to the first chunk. */
+/* The result of binding and selection, for --list. Reads up to the first chunk. */
 struct offer {
 	struct places places;
 	struct binding binding;

@@ -1,7 +1,7 @@
 /*
- * Where the numbers go: one struct for everything that takes them, whether a format, lines of perf stat, a page, a
- * picture or a comparison. The pipeline binds the metrics of a recording, asks the sink which of them it wants at
- * which places, and hands the numbers over; it does not know what becomes of them.
+ * One struct for everything that takes numbers: a format, lines of perf stat, a page, a picture, a comparison. The
+ * pipeline binds the metrics of a recording, asks the sink for the metrics and places it needs, and hands over the
+ * numbers.
  */
 #ifndef REPORT_SINK_H
 #define REPORT_SINK_H
@@ -40,7 +40,7 @@ struct sink_ops {
 	bool table;      /* for people: places stand in columns, once, and the processor's registers before them */
 	bool tabs;       /* its columns are turbostat's, and nothing else is in a line */
 	bool color;      /* values that a threshold judges */
-	bool spark;      /* marks beside a value that show how it went */
+	bool spark;      /* sparklines beside values */
 	bool thresholds; /* a column with what a threshold says */
 	bool counts;     /* replay_counts(), which costs time */
 	bool coarse;     /* by default rows of the system, packages and devices */
@@ -57,10 +57,10 @@ struct sink_ops {
 	int (*shape)(struct sink *s, const struct sheet *sheet, size_t n_sheets);
 	/* The sheets are filled; values are good during the call. */
 	int (*intervals)(struct sink *s, const struct sheet *sheet, const struct interval *interval, size_t n);
-	/* If it is there: what all intervals of a run, or of all, come to, in sheets of the same rows and cells, unless
-	 * it forgets. */
+	/* If it is there: what all intervals of a run, or of all, come to, in sheets of the same rows and cells,
+	 * unless it forgets. */
 	int (*totals)(struct sink *s, const struct sheet *sheet, const struct interval *interval, size_t n);
-	/* NULL: nobody listens. */
+	/* NULL: ignored. */
 	void (*event)(struct sink *s, const struct pm_event *event);
 	/* After the last interval of a recording, while its model is still there. May be NULL. */
 	int (*end)(struct sink *s);

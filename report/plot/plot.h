@@ -1,6 +1,6 @@
 /*
  * A picture of lines in a terminal. A cell has 2 x 4 dots (Braille patterns, U+2800 and on); where several lines go
- * through one cell, it has the colour of the one that has most dots in it. Without colours, several lines are
+ * through one cell, it has the color of the one with the most dots. Without colours, several lines are
  * distinguished by marks, one per line and cell; without UTF-8, a single line is drawn in ASCII.
  */
 #ifndef REPORT_PLOT_H
@@ -31,9 +31,9 @@ struct plot {
 /* 0 or -ENOMEM; -EINVAL for no cells or more than 65,536 a side. */
 int plot_init(struct plot *p, uint32_t width, uint32_t height, uint32_t lines);
 void plot_release(struct plot *p);
-/* Dots from y `from` to y `to` in dot column x, in any order; y counts from the bottom. Outside: nothing. */
+/* Sets dots from y `from` to y `to`, in any order, in dot column x; y counts from the bottom. Clips them. */
 void plot_bar(struct plot *p, uint32_t x, int64_t from, int64_t to);
-/* The dots since the last call are of that line. */
+/* Assigns the dots since the last call to the line. */
 void plot_end_line(struct plot *p, unsigned line);
 /* Appends one row of cells, the topmost being 0, without a new line and without blanks at its end. */
 void plot_row(const struct plot *p, uint32_t row, struct plot_style style, struct buf *out);

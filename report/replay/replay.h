@@ -1,11 +1,11 @@
 /*
- * From snapshots to intervals: the replay takes chunk after chunk and gives, for every *track* (one counter of one
- * instance), what it did in every interval: differences of cumulative counters, levels of gauges, each with the
- * reason if it is missing.
+ * From snapshots to intervals: the replay takes chunks and gives, for every *track* (one counter of one instance) and
+ * interval, differences of cumulative counters and levels of gauges, or the reason why they are missing.
  *
- * Nothing is ever subtracted across a gap, a segment or a run. A reading that failed, or was not due, loses no count of
- * a cumulative counter: the next one carries count and time, and its difference counts in the interval in which it was
- * read. Longer intervals are put together from the finest ones. report/numbers/NUMBERS.md says what a number means.
+ * Nothing is ever subtracted across a gap, a segment or a run. A reading that failed, or was not due, loses no count
+ * of a cumulative counter: the next one carries count and time, and its difference counts in the interval in which it
+ * was read. Longer intervals are put together from the finest ones. report/numbers/NUMBERS.md says what a number
+ * means.
  */
 #ifndef REPORT_REPLAY_H
 #define REPORT_REPLAY_H
@@ -40,7 +40,7 @@ enum replay_mode {
 struct replay_config {
 	enum replay_mode mode;
 	bool counts;    /* keep replay_counts(), too */
-	bool no_scale;  /* multiplexing is not made up for */
+	bool no_scale;  /* do not scale for multiplexing */
 	bool join_runs; /* REPLAY_TOTAL: one for all runs */
 	bool gather;    /* intervals may come late: short chunks are put together, which is faster */
 	bool forget;    /* tracks of tasks and cgroups that have gone end with the interval in which they went */
@@ -63,12 +63,12 @@ struct support {
 };
 
 /*
- * What a counter did in an interval, before units: whole numbers, as perf stat adds them up. A counter without enabled
- * and running times was enabled, and ran, for as long as it was observed.
+ * What a counter did in an interval, before units: whole numbers, as perf stat adds them up. A counter without
+ * enabled and running times was enabled, and ran, for as long as it was observed.
  */
 struct count {
 	uint64_t v;                /* as it was counted */
-	uint64_t made;             /* multiplexing made up for, in each of the finest intervals */
+	uint64_t made;             /* scaled for multiplexing, in each of the finest intervals */
 	uint64_t enabled, running; /* ns */
 	uint16_t reason;           /* 0, or why there is none */
 };
@@ -79,17 +79,17 @@ struct replay;
  * Not 0: stop; handed through to the caller. */
 typedef int (*replay_sink)(void *ctx, const struct interval *interval, size_t n);
 
-/* Nothing is wanted yet. 0 or -ENOMEM. */
+/* No track is wanted yet. 0 or -ENOMEM. */
 int replay_new(struct replay **r, const struct replay_config *config, replay_sink sink, void *ctx);
 void replay_free(struct replay *r);
-/* What the clocks of the first chunks say, before any is replayed: without it nothing is known of those within the
- * first second. */
+/* Takes the clocks of the first chunks before any is replayed; without them those of the first second are unknown. */
 void replay_foresee(struct replay *r, const struct pm_clocks *clocks, size_t n);
 
 /*
  * Declares what is wanted: replay_begin_tracks(), replay_want() for each counter, replay_end_tracks(). To be repeated
- * when what is wanted has changed; when the model has gained or lost groups or instances, replay_end_tracks() alone is
- * enough, and takes time in proportion to those that live. Tracks that exist go on. No intervals may be open in a sink.
+ * when what is wanted has changed; when the model has gained or lost groups or instances, replay_end_tracks() alone
+ * is enough, and takes time in proportion to those that live. Tracks that exist go on. No intervals may be open in a
+ * sink.
  */
 int replay_begin_tracks(struct replay *r, const struct pm_model *model);
 int replay_want(struct replay *r, uint32_t counter, unsigned aspects);
@@ -114,26 +114,27 @@ const struct count *replay_counts(const struct replay *r, size_t track);
 /* One an interval; NULL: the counter was known in all of every interval. Only inside a sink. */
 const struct support *replay_support(const struct replay *r, size_t track);
 
-/* Whether the reading at the beginning or the end of an interval took longer than 1 % of it: not 0, by interval. NULL:
- * none did. Only inside a sink. */
+/* Whether the reading at the beginning or the end of an interval took longer than 1 % of it: not 0, by interval.
+ * NULL: none did. Only inside a sink. */
 const uint8_t *replay_doubt(const struct replay *r, size_t track);
 /* Whether that is so of any track. */
 bool replay_doubts(const struct replay *r);
 
-/* Why nothing was ever known of a counter that should have been there; 0: something was. */
+/* Why a counter that should exist was never known; 0: it was. */
 uint16_t replay_never_known(const struct replay *r, size_t track);
 
 /*
- * A formula takes counters of an instance together: only where all of them are known. Returns its number; the same for
- * the same counters, which are put in order; 0: there are none to take together; or -ENOMEM.
+ * A formula takes counters of an instance together: only where all of them are known. Returns its number; the same
+ * for the same counters, which are put in order; 0: there are none to take together; or -ENOMEM.
  */
 int64_t replay_join(struct replay *r, uint32_t *counter, uint32_t n);
-/* The track that has what such a formula takes of a track: itself as long as nothing is missing. Only inside a sink. */
+/* The track that has what such a formula takes of a track: itself as long as nothing is missing. Only inside a
+ * sink. */
 uint32_t replay_joined(const struct replay *r, uint32_t track, uint32_t formula);
 
 /* All return 0, -errno, or what the sink returned. */
 int replay_chunk(struct replay *r, const struct pm_chunk *chunk);
-/* Replays what was gathered: before anything happens that is to come behind those intervals. */
+/* Replays what has gathered; call it before anything that must come after these intervals. */
 int replay_settle(struct replay *r);
 /* Data is lost here. */
 int replay_break(struct replay *r);
