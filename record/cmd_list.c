@@ -113,7 +113,7 @@ static int list_sources(struct list *l)
 	for (const struct source_ops *const *s = sources; *s; s++) {
 		if (!wanted(l, (*s)->name))
 			continue;
-		row(t, (*s)->name, (*s)->default_on ? "yes" : "no", (*s)->help);
+		row(t, (*s)->name, "yes", (*s)->help);
 		l->n++;
 	}
 	return print(t, 0, &l->common);

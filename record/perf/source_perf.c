@@ -386,7 +386,6 @@ static void perf_doctor(struct source *source, struct plan *p, struct buf *out)
 const struct source_ops source_perf = {
 	.name = "perf",
 	.help = "events of the kernel's perf interface: those of -e, or perf's defaults",
-	.default_on = true,
 	.plan = perf_plan,
 	.update = perf_update,
 	.enable = perf_enable,

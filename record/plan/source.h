@@ -91,7 +91,6 @@ struct unit {
 struct source_ops {
 	const char *name; /* "cpuidle": as --sources has it, as counter names begin */
 	const char *help; /* one line for `pmrec list sources` */
-	bool default_on;
 	/* Returns 0, also if there is nothing to record (then a probe result says why), or -errno for a failure that
 	 * should end the recording (a wrong event on the command line): the text is in *e, if there is more to say. */
 	int (*plan)(struct source *s, struct plan *p, struct error *e);

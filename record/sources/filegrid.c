@@ -174,13 +174,6 @@ int filegrid_try(const struct root *r, const char *format, ...)
 	return err;
 }
 
-static struct filecell *next_cell(struct filegrid *g)
-{
-	if (array_room(&g->cell, g->n, sizeof(*g->cell)))
-		return NULL;
-	return &g->cell[g->n];
-}
-
 /* A file a number is more than shells grant by default, so the limit is raised as far as it goes. The last few
  * descriptors are left to others: sources that come later, the recording itself. */
 static int open_file(const struct root *r, const char *path)
@@ -200,21 +193,26 @@ static int open_file(const struct root *r, const char *path)
 	return setrlimit(RLIMIT_NOFILE, &limit) ? -EMFILE : open_file(r, path);
 }
 
-int filegrid_add(struct filegrid *g, uint32_t counter, uint32_t instance, uint32_t cpu, uint64_t range,
+int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t cpu, uint64_t range,
 		 const char *format, ...)
 {
-	struct filecell *f = next_cell(g);
+	struct filecell *f;
 	char path[PATH_MAX];
 	uint64_t v;
 	va_list ap;
 	int err;
 
-	if (!f)
+	if (counter < 0 || instance < 0)
+		return (int)(counter < 0 ? counter : instance);
+	if (array_room(&g->cell, g->n, sizeof(*g->cell)))
 		return -ENOMEM;
 	va_start(ap, format);
 	vsnprintf(path, sizeof(path), format, ap);
 	va_end(ap);
-	*f = (struct filecell){ .cpu = cpu, .counter = counter, .instance = instance, .range = range };
+	f = &g->cell[g->n];
+	*f = (struct filecell){
+		.cpu = cpu, .counter = (uint32_t)counter, .instance = (uint32_t)instance, .range = range
+	};
 	f->fd = open_file(g->root, path);
 	if (f->fd < 0)
 		return f->fd;

@@ -55,8 +55,9 @@ struct filegrid {
 struct filegrid *filegrid_new(struct plan *p); /* NULL without memory */
 /* Whether there is a number to be read, before counters and instances are made for it. 0 or -errno. */
 int filegrid_try(const struct root *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Opens the file and reads it once. 0, or -errno if it cannot be read now: then nothing is added. */
-int filegrid_add(struct filegrid *g, uint32_t counter, uint32_t instance, uint32_t cpu, uint64_t range,
+/* Opens the file and reads it once. `counter` and `instance` are ids, or the -errno of making them, which it returns.
+ * 0, or -errno if it cannot be read now: then nothing is added. */
+int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t cpu, uint64_t range,
 		 const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* Forgets what was added last for that CPU. */
 void filegrid_drop(struct filegrid *g, uint32_t cpu);

@@ -475,7 +475,6 @@ static void add_source_release(struct source *s)
 const struct source_ops source_add = {
 	.name = "add",
 	.help = "what --add names: registers, files, telemetry fields",
-	.default_on = true,
 	.plan = add_plan,
 	.update = add_update,
 	.release = add_source_release,

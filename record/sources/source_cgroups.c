@@ -247,7 +247,6 @@ static void cgroups_release(struct source *s)
 const struct source_ops source_cgroups = {
 	.name = "cgroups",
 	.help = "cgroups that use most CPU, memory and storage (version 2: cpu.stat, io.stat ...)",
-	.default_on = true,
 	.plan = cgroups_plan,
 	.tables = ranking_tables,
 	.release = cgroups_release,

@@ -104,8 +104,7 @@ static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, int *why)
 	counter = plan_counter(p, row);
 	if (counter < 0)
 		return (int)counter;
-	err = filegrid_add(g, (uint32_t)counter, (uint32_t)instance, cpu, 0, SYS_CPU "cpu%u/cpufreq/%s", cpu,
-			   row->key);
+	err = filegrid_add(g, counter, instance, cpu, 0, SYS_CPU "cpu%u/cpufreq/%s", cpu, row->key);
 	if (err && (err != -ENOENT || !*why))
 		*why = err;
 	return err == -ENOMEM ? err : 0;
@@ -152,7 +151,6 @@ static int cpufreq_update(struct source *s, struct plan *p, uint32_t cpu, bool o
 const struct source_ops source_cpufreq = {
 	.name = "cpufreq",
 	.help = "current frequency of each CPU, governors and limits (sysfs)",
-	.default_on = true,
 	.plan = cpufreq_plan,
 	.update = cpufreq_update,
 };

@@ -118,8 +118,8 @@ static int add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu, const struct
 			counter = state_counter(p, &row[r], &set->state[k]);
 			if (counter < 0)
 				return (int)counter;
-			err = filegrid_add(set->grid, (uint32_t)counter, (uint32_t)instance, cpu, 0,
-					   SYS_CPU "cpu%u/cpuidle/state%u/%s", cpu, k, row[r].key);
+			err = filegrid_add(set->grid, counter, instance, cpu, 0, SYS_CPU "cpu%u/cpuidle/state%u/%s",
+					   cpu, k, row[r].key);
 			if (err == -EMFILE) {
 				d->full = true;
 				/* Half a CPU would make a list of the matrix. */
@@ -239,7 +239,6 @@ static void cpuidle_release(struct source *s)
 const struct source_ops source_cpuidle = {
 	.name = "cpuidle",
 	.help = "idle states: entries, time, wrong choices (sysfs)",
-	.default_on = true,
 	.plan = cpuidle_plan,
 	.update = cpuidle_update,
 	.release = cpuidle_release,

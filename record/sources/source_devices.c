@@ -273,7 +273,6 @@ static void devices_release(struct source *s)
 const struct source_ops source_diskstats = {
 	.name = "diskstats",
 	.help = "block devices: requests, bytes, times (/proc/diskstats)",
-	.default_on = true,
 	.plan = disk_plan,
 	.update = update,
 	.release = devices_release,
@@ -282,7 +281,6 @@ const struct source_ops source_diskstats = {
 const struct source_ops source_netdev = {
 	.name = "netdev",
 	.help = "network interfaces: bytes, packets, errors (/proc/net/dev)",
-	.default_on = true,
 	.plan = net_plan,
 	.update = update,
 	.release = devices_release,

@@ -216,7 +216,6 @@ static void filesystems_release(struct source *s)
 const struct source_ops source_filesystems = {
 	.name = "filesystems",
 	.help = "how full local file systems are, every ten seconds (statfs)",
-	.default_on = true,
 	.plan = filesystems_plan,
 	.release = filesystems_release,
 };

@@ -46,8 +46,7 @@ static int add_gt(struct filegrid *g, struct plan *p, const char *folder, const 
 			instance = device_instance(p, name, NULL);
 		if (counter < 0 || instance < 0)
 			return (int)(counter < 0 ? counter : instance);
-		err = filegrid_add(g, (uint32_t)counter, (uint32_t)instance, PM_NONE, 0, CARDS "/%s/%s", folder,
-				   row[k].file);
+		err = filegrid_add(g, counter, instance, PM_NONE, 0, CARDS "/%s/%s", folder, row[k].file);
 		if (err == -ENOMEM)
 			return err;
 		found |= !err;
@@ -119,6 +118,5 @@ static int gfx_plan(struct source *s, struct plan *p, struct error *e)
 const struct source_ops source_gfx = {
 	.name = "gfx",
 	.help = "sleep and frequencies of Intel graphics (sysfs)",
-	.default_on = true,
 	.plan = gfx_plan,
 };

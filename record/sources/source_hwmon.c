@@ -33,7 +33,7 @@ static int add_channel(struct filegrid *g, struct plan *p, const char *hwmon, co
 {
 	char channel[32], label[64], name[160], path[64] = "";
 	const struct catalog_counter *row = row_of(file, channel, sizeof(channel));
-	int64_t counter, instance;
+	int64_t counter;
 	int err;
 
 	if (!row)
@@ -48,10 +48,8 @@ static int add_channel(struct filegrid *g, struct plan *p, const char *hwmon, co
 	if (err)
 		return plan_refused(p, filegrid_reason(err, false), NULL, CHIPS "/%s/%s (%s)", hwmon, file, name);
 	counter = plan_counter(p, row);
-	instance = counter < 0 ? counter : device_instance(p, name, path[0] ? path : NULL);
-	if (instance < 0)
-		return (int)instance;
-	return filegrid_add(g, (uint32_t)counter, (uint32_t)instance, PM_NONE, 0, CHIPS "/%s/%s", hwmon, file);
+	return filegrid_add(g, counter, device_instance(p, name, path[0] ? path : NULL), PM_NONE, 0, CHIPS "/%s/%s",
+			    hwmon, file);
 }
 
 static int add_chip(struct filegrid *g, struct plan *p, const char *hwmon)
@@ -81,6 +79,5 @@ static int hwmon_plan(struct source *s, struct plan *p, struct error *e)
 const struct source_ops source_hwmon = {
 	.name = "hwmon",
 	.help = "temperatures, fans, voltages, currents and power of the sensors (sysfs)",
-	.default_on = true,
 	.plan = hwmon_plan,
 };

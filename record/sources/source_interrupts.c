@@ -420,7 +420,6 @@ static void interrupts_release(struct source *s)
 const struct source_ops source_interrupts = {
 	.name = "interrupts",
 	.help = "interrupts: a total per CPU, and every active line (/proc/interrupts)",
-	.default_on = true,
 	.plan = interrupts_plan,
 	.update = interrupts_update,
 	.release = interrupts_release,

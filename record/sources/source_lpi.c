@@ -24,14 +24,10 @@ static int lpi_plan(struct source *s, struct plan *p, struct error *e)
 
 	for (size_t k = 0; k < sizeof(file) / sizeof(file[0]) && !err; k++) {
 		const struct catalog_counter *row = catalog_find("lpi", file[k].key);
-		int64_t counter;
 
 		if (pm_model_counter_named(p->model, row->name) || filegrid_try(p->root, "%s", file[k].path))
 			continue;
-		counter = plan_counter(p, row);
-		err = counter < 0 ?
-			      (int)counter :
-			      filegrid_add(g, (uint32_t)counter, p->system_instance, PM_NONE, 0, "%s", file[k].path);
+		err = filegrid_add(g, plan_counter(p, row), p->system_instance, PM_NONE, 0, "%s", file[k].path);
 		if (err != -ENOMEM)
 			err = 0;
 	}
@@ -45,6 +41,5 @@ static int lpi_plan(struct source *s, struct plan *p, struct error *e)
 const struct source_ops source_lpi = {
 	.name = "lpi",
 	.help = "residencies of the system's low-power idle states (sysfs)",
-	.default_on = true,
 	.plan = lpi_plan,
 };

@@ -408,7 +408,6 @@ static void msr_release(struct source *s)
 const struct source_ops source_msr = {
 	.name = "msr",
 	.help = "model-specific registers: cycles, C-states, energy, temperatures, limits (/dev/cpu)",
-	.default_on = true,
 	.plan = msr_plan,
 	.update = msr_update,
 	.finish = msr_finish,

@@ -145,6 +145,5 @@ static int pmt_plan(struct source *s, struct plan *p, struct error *e)
 const struct source_ops source_pmt = {
 	.name = "pmt",
 	.help = "raw regions of Intel's platform monitoring telemetry (sysfs)",
-	.default_on = true,
 	.plan = pmt_plan,
 };

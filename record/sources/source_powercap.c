@@ -106,7 +106,7 @@ static int config_zone(struct plan *p, const char *zone, const char *name)
 static int add_zone(struct filegrid *g, struct plan *p, const char *zone)
 {
 	char name[64], top[64], parent[64];
-	int64_t counter, instance;
+	int64_t counter;
 	uint64_t range = 0;
 	int err;
 
@@ -125,10 +125,8 @@ static int add_zone(struct filegrid *g, struct plan *p, const char *zone)
 				    err == -EACCES ? "run pmrec as root, or chmod a+r " ZONES "/*/energy_uj" : NULL,
 				    ZONES "/%s/energy_uj (%s)", zone, name);
 	counter = zone_counter(p, name);
-	instance = counter < 0 ? counter : zone_instance(p, zone, name, top);
-	if (instance < 0)
-		return (int)instance;
-	return filegrid_add(g, (uint32_t)counter, (uint32_t)instance, PM_NONE, range, ZONES "/%s/energy_uj", zone);
+	return filegrid_add(g, counter, zone_instance(p, zone, name, top), PM_NONE, range, ZONES "/%s/energy_uj",
+			    zone);
 }
 
 static int powercap_plan(struct source *s, struct plan *p, struct error *e)
@@ -145,6 +143,5 @@ static int powercap_plan(struct source *s, struct plan *p, struct error *e)
 const struct source_ops source_powercap = {
 	.name = "powercap",
 	.help = "energy of packages, cores, memory and platform (sysfs powercap)",
-	.default_on = true,
 	.plan = powercap_plan,
 };

@@ -143,7 +143,6 @@ static void pressure_release(struct source *s)
 const struct source_ops source_pressure = {
 	.name = "pressure",
 	.help = "time that tasks were stalled for lack of CPU, memory or I/O (/proc/pressure)",
-	.default_on = true,
 	.plan = pressure_plan,
 	.release = pressure_release,
 };

@@ -58,10 +58,8 @@ static int add_domain(struct look *l, const char *path, const char *name, bool p
 		counter = plan_counter(l->p, row);
 		if (counter >= 0 && !instance)
 			instance = device_instance_at(l->p, device, NULL, cpu_of(&l->p->model->topology, domain));
-		err = counter < 0 || instance < 0 ?
-			      (int)(counter < 0 ? counter : instance) :
-			      filegrid_add(l->grid[part], (uint32_t)counter, (uint32_t)instance, PM_NONE, 0,
-					   "%s/mon_data/%s/%s", path, domain, file[i]);
+		err = filegrid_add(l->grid[part], counter, instance, PM_NONE, 0, "%s/mon_data/%s/%s", path, domain,
+				   file[i]);
 	}
 	root_list_free(file, n < 0 ? 0 : n);
 	return err;
@@ -136,6 +134,5 @@ static int resctrl_plan(struct source *s, struct plan *p, struct error *e)
 const struct source_ops source_resctrl = {
 	.name = "resctrl",
 	.help = "cache occupancy and memory bandwidth by group (RDT, QoS, MPAM; resctrl file system)",
-	.default_on = true,
 	.plan = resctrl_plan,
 };

@@ -101,7 +101,6 @@ static int softirqs_plan(struct source *s, struct plan *p, struct error *e)
 const struct source_ops source_softirqs = {
 	.name = "softirqs",
 	.help = "soft interrupts by kind (/proc/softirqs)",
-	.default_on = true,
 	.plan = softirqs_plan,
 	.update = cputext_update,
 	.release = cputext_release,

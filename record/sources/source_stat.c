@@ -198,7 +198,6 @@ static int schedstat_plan(struct source *s, struct plan *p, struct error *e)
 const struct source_ops source_stat = {
 	.name = "stat",
 	.help = "CPU time by kind, context switches and tasks (/proc/stat)",
-	.default_on = true,
 	.plan = stat_plan,
 	.update = cputext_update,
 	.release = cputext_release,
@@ -207,7 +206,6 @@ const struct source_ops source_stat = {
 const struct source_ops source_schedstat = {
 	.name = "schedstat",
 	.help = "what the scheduler did on each CPU (/proc/schedstat)",
-	.default_on = true,
 	.plan = schedstat_plan,
 	.update = cputext_update,
 	.release = cputext_release,

@@ -525,7 +525,6 @@ static void tasks_release(struct source *s)
 const struct source_ops source_tasks = {
 	.name = "tasks",
 	.help = "the processes that use most CPU, memory and storage (/proc/PID, taskstats)",
-	.default_on = true,
 	.plan = tasks_plan,
 	.tables = tasks_tables,
 	.release = tasks_release,

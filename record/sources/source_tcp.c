@@ -71,7 +71,6 @@ static int tcp_plan(struct source *s, struct plan *p, struct error *e)
 const struct source_ops source_tcp = {
 	.name = "tcp",
 	.help = "TCP: connections, segments, retransmits (/proc/net/snmp)",
-	.default_on = true,
 	.plan = tcp_plan,
 	.release = textsource_release,
 };

@@ -14,7 +14,7 @@
 static int add_zone(struct filegrid *g, struct plan *p, const char *zone)
 {
 	const struct catalog_counter *row = catalog_find("thermal", "temp");
-	int64_t counter, instance;
+	int64_t counter;
 	char type[64];
 	int err;
 
@@ -27,10 +27,7 @@ static int add_zone(struct filegrid *g, struct plan *p, const char *zone)
 	if (err)
 		return plan_refused(p, filegrid_reason(err, false), NULL, ZONES "/%s/temp (%s)", zone, type);
 	counter = plan_counter(p, row);
-	instance = counter < 0 ? counter : device_instance(p, type, zone);
-	if (instance < 0)
-		return (int)instance;
-	return filegrid_add(g, (uint32_t)counter, (uint32_t)instance, PM_NONE, 0, ZONES "/%s/temp", zone);
+	return filegrid_add(g, counter, device_instance(p, type, zone), PM_NONE, 0, ZONES "/%s/temp", zone);
 }
 
 static int thermal_plan(struct source *s, struct plan *p, struct error *e)
@@ -47,6 +44,5 @@ static int thermal_plan(struct source *s, struct plan *p, struct error *e)
 const struct source_ops source_thermal = {
 	.name = "thermal",
 	.help = "temperatures of the thermal zones (sysfs)",
-	.default_on = true,
 	.plan = thermal_plan,
 };

@@ -35,8 +35,8 @@ static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, enum pm_kin
 		counter = err ? err : plan_counter(p, &row[r]);
 		if (counter < 0)
 			return (int)counter;
-		err = filegrid_add(g, (uint32_t)counter, (uint32_t)instance, cpu, 0,
-				   "/sys/devices/system/cpu/cpu%u/thermal_throttle/%s", cpu, row[r].key);
+		err = filegrid_add(g, counter, instance, cpu, 0, "/sys/devices/system/cpu/cpu%u/thermal_throttle/%s",
+				   cpu, row[r].key);
 		if (err && err != -ENOMEM)
 			err = plan_refused(p, filegrid_reason(err, false), NULL, "cpu%u/thermal_throttle/%s", cpu,
 					   row[r].key);
@@ -78,7 +78,6 @@ static int throttle_update(struct source *s, struct plan *p, uint32_t cpu, bool 
 const struct source_ops source_throttle = {
 	.name = "throttle",
 	.help = "how often and how long cores and packages were throttled for heat (sysfs)",
-	.default_on = true,
 	.plan = throttle_plan,
 	.update = throttle_update,
 };

@@ -91,7 +91,7 @@ static int add_folder(struct filegrid *g, struct plan *p, const char *name)
 		return instance == -ENOENT ? 0 : (int)instance;
 	if (counter < 0)
 		return (int)counter;
-	err = filegrid_add(g, (uint32_t)counter, (uint32_t)instance, PM_NONE, 0, FOLDER "/%s/current_freq_khz", name);
+	err = filegrid_add(g, counter, instance, PM_NONE, 0, FOLDER "/%s/current_freq_khz", name);
 	return err == -ENOMEM ? err : 0;
 }
 
@@ -108,6 +108,5 @@ static int uncorefreq_plan(struct source *s, struct plan *p, struct error *e)
 const struct source_ops source_uncorefreq = {
 	.name = "uncorefreq",
 	.help = "frequencies and limits of the uncore of Intel's processors (sysfs)",
-	.default_on = true,
 	.plan = uncorefreq_plan,
 };

@@ -117,7 +117,6 @@ static int vmstat_plan(struct source *s, struct plan *p, struct error *e)
 const struct source_ops source_vmstat = {
 	.name = "vmstat",
 	.help = "memory management: levels and events (/proc/vmstat)",
-	.default_on = true,
 	.plan = vmstat_plan,
 	.release = textsource_release,
 };
@@ -125,7 +124,6 @@ const struct source_ops source_vmstat = {
 const struct source_ops source_meminfo = {
 	.name = "meminfo",
 	.help = "memory by use (/proc/meminfo)",
-	.default_on = true,
 	.plan = vmstat_plan,
 	.release = textsource_release,
 };

@@ -95,7 +95,7 @@ int sources_select(struct source **s, size_t *n, const char *list, struct error 
 		return error_sys(e, ENOMEM, "sources");
 	for (size_t i = 0; i < count; i++) {
 		all[i].ops = sources[i];
-		all[i].wanted = sources[i]->default_on;
+		all[i].wanted = true;
 	}
 	err = list ? select_from(all, count, list, e) : 0;
 	if (err) {
