@@ -143,6 +143,34 @@ int cmd_options(const struct options_spec *spec, int argc, char **argv, void *in
 	return cmd_write(spec->name, &common->text);
 }
 
+int cmd_run(const struct options_spec *spec, int argc, char **argv, void *input,
+	    int (*run)(void *input, const struct options_common *common))
+{
+	struct options_common common = { 0 };
+	int status = cmd_options(spec, argc, argv, input, &common);
+
+	status = status < 0 ? run(input, &common) : status;
+	options_common_release(&common);
+	return status;
+}
+
+int cmd_run_each(const struct options_spec *spec, int argc, char **argv, void *input,
+		 int (*one)(const void *input, const char *path, const struct options_common *common))
+{
+	struct options_common common = { 0 };
+	const struct cmd_files *files = input;
+	int status = cmd_options(spec, argc, argv, input, &common), worst = EXIT_GOOD;
+
+	for (int i = 0; status < 0 && i < files->n; i++) {
+		int of_one = one(input, files->path[i], &common);
+
+		if (worst != EXIT_TROUBLE && (of_one > worst || of_one == EXIT_TROUBLE))
+			worst = of_one;
+	}
+	options_common_release(&common);
+	return status < 0 ? worst : status;
+}
+
 const char *const cmd_text_formats[] = { "text", "json", NULL };
 const char *const cmd_table_formats[] = { "table", "json", NULL };
 

@@ -16,6 +16,9 @@ struct vendor_files;
 /* options_parse(), and prints help or the error. -1: continue, confined to the files that were named; else the exit
  * code. */
 int cmd_options(const struct options_spec *spec, int argc, char **argv, void *input, struct options_common *common);
+/* A whole command: cmd_options(), then `run` with what they filled. The exit code. */
+int cmd_run(const struct options_spec *spec, int argc, char **argv, void *input,
+	    int (*run)(void *input, const struct options_common *common));
 /* Words of --format where there is text for people or json. */
 enum cmd_format { CMD_TEXT, CMD_JSON };
 extern const char *const cmd_text_formats[], *const cmd_table_formats[];
@@ -25,6 +28,10 @@ struct cmd_files {
 	char **path; /* borrowed of options_common */
 	int n;
 };
+/* As cmd_run(), where the input begins with a struct cmd_files: `one` for each of them. Trouble with one outweighs damage
+ * in another. */
+int cmd_run_each(const struct options_spec *spec, int argc, char **argv, void *input,
+		 int (*one)(const void *input, const char *path, const struct options_common *common));
 /* For options_spec.operands that are FILE..., if the parser's input begins with a struct cmd_files. Fails without a
  * file. */
 error_t cmd_files(int key, char *arg, struct argp_state *state);

@@ -123,8 +123,9 @@ static int make(const struct bundle_job *j, struct bundle *b, struct redact **re
 	return err;
 }
 
-static int run(const struct bundle_job *j)
+static int run(void *input, const struct options_common *common)
 {
+	const struct bundle_job *j = input;
 	struct bundle b = { .max_size = j->max_size, .fd = -1 };
 	struct redact *redact = NULL;
 	struct error e = { 0 };
@@ -140,12 +141,7 @@ static int run(const struct bundle_job *j)
 
 int cmd_bundle(int argc, char **argv)
 {
-	struct options_common common = { 0 };
 	struct bundle_job j = { .copy.one = true, .max_size = 25000000 };
-	int r = cmd_options(&spec, argc, argv, &j, &common);
 
-	if (r < 0)
-		r = run(&j);
-	options_common_release(&common);
-	return r;
+	return cmd_run(&spec, argc, argv, &j, run);
 }

@@ -157,8 +157,9 @@ static void json_file(const char *path, const struct scan *s, bool damaged, stru
 	json_free(j);
 }
 
-static int check_file(const struct check *c, const char *path)
+static int check_file(const void *input, const char *path, const struct options_common *common)
 {
+	const struct check *c = input;
 	struct buf out = BUF_INIT;
 	struct error e = { 0 };
 	struct scan s;
@@ -184,19 +185,5 @@ static int check_file(const struct check *c, const char *path)
 
 int cmd_check(int argc, char **argv)
 {
-	struct options_common common = { 0 };
-	struct check c = { 0 };
-	int r = cmd_options(&spec, argc, argv, &c, &common);
-
-	if (r < 0) {
-		r = EXIT_GOOD;
-		for (int i = 0; i < c.files.n; i++) {
-			int one = check_file(&c, c.files.path[i]);
-
-			if (one > r)
-				r = one;
-		}
-	}
-	options_common_release(&common);
-	return r;
+	return cmd_run_each(&spec, argc, argv, &(struct check){ 0 }, check_file);
 }

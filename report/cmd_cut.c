@@ -235,14 +235,26 @@ static int check_rest(const struct cut *c, const struct rewrite_result *r, struc
 	return 0;
 }
 
-static int run(struct cut *c)
+static int run(void *input, const struct options_common *common)
 {
+	struct cut *c = input;
 	struct buf notes = BUF_INIT;
 	struct rewrite_result result;
 	struct outfile out = { .fd = -1 };
 	struct error e = { 0 };
 	int err = cmd_copy_open(&c->copy, &out, &e);
 
+	tell(c, common->argv, common->argc);
+	c->rules = (struct rewrite_rules){
+		.ctx = c,
+		.counter = counter_stays,
+		.instance = instance_stays,
+		.start = open_window,
+		.every = (uint32_t)c->every,
+		/* Without limits on what is in a snapshot, all times stay what they are. */
+		.gather_small = c->sources || c->glob || c->has_cpus,
+		.history = buf_str(&c->history),
+	};
 	if (!err)
 		err = rewrite_all(&c->rules, 1, open_input, c, outfile_write, &out, &result, &e);
 	if (!err)
@@ -255,28 +267,12 @@ static int run(struct cut *c)
 
 int cmd_cut(int argc, char **argv)
 {
-	struct options_common common = { 0 };
 	struct cut c = { .copy.one = true, .in.fd = -1 };
-	int r = cmd_options(&spec, argc, argv, &c, &common);
+	int r = cmd_run(&spec, argc, argv, &c, run);
 
-	if (r < 0) {
-		tell(&c, common.argv, common.argc);
-		c.rules = (struct rewrite_rules){
-			.ctx = &c,
-			.counter = counter_stays,
-			.instance = instance_stays,
-			.start = open_window,
-			.every = (uint32_t)c.every,
-			/* Without limits on what is in a snapshot, all times stay what they are. */
-			.gather_small = c.sources || c.glob || c.has_cpus,
-			.history = buf_str(&c.history),
-		};
-		r = run(&c);
-	}
 	spool_close(&c.in);
 	free(c.glob);
 	cpulist_release(&c.cpus);
 	buf_release(&c.history);
-	options_common_release(&common);
 	return r;
 }

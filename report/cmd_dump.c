@@ -112,8 +112,9 @@ static bool any_wanted(const struct dump *d)
 	return !d->glob;
 }
 
-static int run(struct arguments *a)
+static int run(void *input, const struct options_common *common)
 {
+	struct arguments *a = input;
 	const char *path = a->files.path[0];
 	bool being_written = input_being_written(path);
 	const struct pm_damage *damage;
@@ -145,15 +146,11 @@ static int run(struct arguments *a)
 
 int cmd_dump(int argc, char **argv)
 {
-	struct options_common common = { 0 };
 	struct arguments a = { .snapshots = UINT64_MAX };
-	int r = cmd_options(&spec, argc, argv, &a, &common);
+	int r = cmd_run(&spec, argc, argv, &a, run);
 
-	if (r < 0)
-		r = run(&a);
 	pm_reader_close(a.d.reader);
 	buf_release(&a.d.out);
 	free(a.d.glob);
-	options_common_release(&common);
 	return r;
 }

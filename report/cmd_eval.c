@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,27 +190,19 @@ static int evaluate(const struct eval *v, struct value *result, struct error *e)
 	return r;
 }
 
-int cmd_eval(int argc, char **argv)
+static int run(void *input, const struct options_common *common)
 {
-	struct options_common common = { 0 };
-	struct buf out = BUF_INIT;
-	struct eval v = { 0 };
 	struct value result;
 	struct error e = { 0 };
 	char number[NUMBER_MAX];
-	int r = cmd_options(&spec, argc, argv, &v, &common);
 
-	if (r < 0) {
-		r = EXIT_GOOD;
-		if (evaluate(&v, &result, &e)) {
-			r = cmd_fail(spec.name, &e);
-		} else {
-			buf_add(&out, number, number_double(number, result.reason ? NAN : result.v));
-			buf_addch(&out, '\n');
-			r = cmd_write(spec.name, &out);
-		}
-	}
-	buf_release(&out);
-	options_common_release(&common);
-	return r;
+	if (evaluate(input, &result, &e))
+		return cmd_fail(spec.name, &e);
+	printf("%.*s\n", (int)number_double(number, result.reason ? NAN : result.v), number);
+	return EXIT_GOOD;
+}
+
+int cmd_eval(int argc, char **argv)
+{
+	return cmd_run(&spec, argc, argv, &(struct eval){ 0 }, run);
 }

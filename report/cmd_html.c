@@ -120,8 +120,9 @@ static void tell(const struct html *h, uint64_t bytes)
 	buf_release(&line);
 }
 
-static int run(struct html *h)
+static int run(void *input, const struct options_common *common)
 {
+	struct html *h = input;
 	size_t n = (size_t)h->copy.files.n;
 	struct html_recording recording[HTML_RECORDINGS] = { 0 };
 	struct spool source[HTML_RECORDINGS] = { { .fd = -1 }, { .fd = -1 } };
@@ -169,13 +170,9 @@ static int run(struct html *h)
 
 int cmd_html(int argc, char **argv)
 {
-	struct options_common common = { 0 };
 	struct html h = { .max_bytes = MAX_SIZE_DEFAULT, .config = { .bind = { .rate = true } } };
-	int r = cmd_options(&spec, argc, argv, &h, &common);
+	int r = cmd_run(&spec, argc, argv, &h, run);
 
-	if (r < 0)
-		r = run(&h);
 	selection_release(&h.config.selection);
-	options_common_release(&common);
 	return r;
 }

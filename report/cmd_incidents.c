@@ -122,8 +122,9 @@ static int put_table(const struct incidents *found, uint32_t n, bool color, stru
 	return err;
 }
 
-static int one_file(struct asked *a, const char *path, bool color)
+static int one_file(const void *input, const char *path, const struct options_common *common)
 {
+	const struct asked *a = input;
 	struct buf out = BUF_INIT;
 	struct incidents found = { 0 };
 	struct spool source;
@@ -153,7 +154,7 @@ static int one_file(struct asked *a, const char *path, bool color)
 			   found.duration_s);
 	else if (a->format == FORMAT_MARKDOWN)
 		put_markdown(&found, n, &out);
-	else if (put_table(&found, n, color, &out))
+	else if (put_table(&found, n, options_use_color(common, STDOUT_FILENO), &out))
 		out.err = -1;
 	if (n < found.n && a->format == FORMAT_TABLE)
 		buf_printf(&out, "%u more; --top=0 lists all\n", found.n - n);
@@ -167,20 +168,5 @@ static int one_file(struct asked *a, const char *path, bool color)
 
 int cmd_incidents(int argc, char **argv)
 {
-	struct options_common common = { 0 };
-	struct asked a = { .top = TOP_UNSAID };
-	int status = cmd_options(&spec, argc, argv, &a, &common);
-
-	if (status < 0) {
-		bool color = options_use_color(&common, STDOUT_FILENO);
-
-		status = EXIT_GOOD;
-		for (int i = 0; i < a.files.n; i++) {
-			int one = one_file(&a, a.files.path[i], color);
-
-			status = one > status ? one : status;
-		}
-	}
-	options_common_release(&common);
-	return status;
+	return cmd_run_each(&spec, argc, argv, &(struct asked){ .top = TOP_UNSAID }, one_file);
 }

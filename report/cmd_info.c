@@ -49,8 +49,9 @@ static const struct options_spec spec = {
 	.paged = cmd_always_paged,
 };
 
-static int info_file(const struct info *i, const char *path, const struct options_common *common)
+static int info_file(const void *input, const char *path, const struct options_common *common)
 {
+	const struct info *i = input;
 	struct buf out = BUF_INIT;
 	struct error e = { 0 };
 	struct json *j;
@@ -93,25 +94,7 @@ static int info_file(const struct info *i, const char *path, const struct option
 	return r;
 }
 
-/* Of several files, trouble with one outweighs damage in another. */
-static int worse(int a, int b)
-{
-	if (a == EXIT_TROUBLE || b == EXIT_TROUBLE)
-		return EXIT_TROUBLE;
-	return a > b ? a : b;
-}
-
 int cmd_info(int argc, char **argv)
 {
-	struct options_common common = { 0 };
-	struct info i = { 0 };
-	int r = cmd_options(&spec, argc, argv, &i, &common);
-
-	if (r < 0) {
-		r = EXIT_GOOD;
-		for (int n = 0; n < i.files.n; n++)
-			r = worse(r, info_file(&i, i.files.path[n], &common));
-	}
-	options_common_release(&common);
-	return r;
+	return cmd_run_each(&spec, argc, argv, &(struct info){ 0 }, info_file);
 }

@@ -452,8 +452,9 @@ static void add_column(struct table *t, const struct column *c)
 	table_column(t, head, c->number ? TABLE_RIGHT : TABLE_LEFT, c->wrap);
 }
 
-static int run(const struct arguments *a, const struct options_common *common)
+static int run(void *input, const struct options_common *common)
 {
+	const struct arguments *a = input;
 	struct buf out = BUF_INIT;
 	struct list l = { .column = a->listing->column, .glob = a->glob, .out = &out };
 	struct error e = { 0 };
@@ -499,12 +500,7 @@ static int run(const struct arguments *a, const struct options_common *common)
 
 int cmd_list(int argc, char **argv)
 {
-	struct options_common common = { 0 };
 	struct arguments a = { 0 };
-	int r = cmd_options(&spec, argc, argv, &a, &common);
 
-	if (r < 0)
-		r = run(&a, &common);
-	options_common_release(&common);
-	return r;
+	return cmd_run(&spec, argc, argv, &a, run);
 }

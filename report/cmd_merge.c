@@ -178,8 +178,9 @@ static int open_part(void *ctx, size_t i, struct pm_reader **reader, const char 
 	return spool_reader(reader, &p->in, e);
 }
 
-static int run(struct merge *m)
+static int run(void *input, const struct options_common *common)
 {
+	struct merge *m = input;
 	size_t n = (size_t)m->copy.files.n;
 	struct rewrite_result r = { 0 };
 	struct outfile out = { .fd = -1 };
@@ -206,18 +207,14 @@ static int run(struct merge *m)
 
 int cmd_merge(int argc, char **argv)
 {
-	struct options_common common = { 0 };
 	struct merge m = { 0 };
-	int r = cmd_options(&spec, argc, argv, &m, &common);
+	int r = cmd_run(&spec, argc, argv, &m, run);
 
-	if (r < 0)
-		r = run(&m);
 	for (int i = 0; m.part && i < m.copy.files.n; i++) {
 		free(m.part[i].boot);
 		free(m.part[i].host);
 		spool_close(&m.part[i].in);
 	}
 	free(m.part);
-	options_common_release(&common);
 	return r;
 }

@@ -176,8 +176,9 @@ static int draw(const struct plotting *o, const struct plot_data *d, const struc
 	return err;
 }
 
-static int run(struct plotting *o, const struct options_common *common)
+static int run(void *input, const struct options_common *common)
 {
+	struct plotting *o = input;
 	const char *path = o->word[o->n_words - 1];
 	struct pipeline_result result = { 0 };
 	struct pm_reader *reader = NULL;
@@ -212,14 +213,10 @@ static int run(struct plotting *o, const struct options_common *common)
 
 int cmd_plot(int argc, char **argv)
 {
-	struct options_common common = { 0 };
 	struct plotting o = { .pipeline.bind.rate = true, .per = PM_KINDS };
-	int status = cmd_options(&spec, argc, argv, &o, &common);
+	int status = cmd_run(&spec, argc, argv, &o, run);
 
-	if (status < 0)
-		status = run(&o, &common);
 	selection_release(&o.pipeline.selection);
 	cpulist_release(&o.pipeline.sheet.cpus);
-	options_common_release(&common);
 	return status;
 }

@@ -150,8 +150,9 @@ static int redact_one(struct redact_job *j, const char *file, struct error *e)
 	return err;
 }
 
-static int run(struct redact_job *j)
+static int run(void *input, const struct options_common *common)
 {
+	struct redact_job *j = input;
 	struct error e = { 0 };
 	int err = 0;
 
@@ -173,12 +174,7 @@ static int run(struct redact_job *j)
 
 int cmd_redact(int argc, char **argv)
 {
-	struct options_common common = { 0 };
 	struct redact_job j = { .copy.names_itself = true };
-	int r = cmd_options(&spec, argc, argv, &j, &common);
 
-	if (r < 0)
-		r = run(&j);
-	options_common_release(&common);
-	return r;
+	return cmd_run(&spec, argc, argv, &j, run);
 }

@@ -125,8 +125,9 @@ static int open_repaired(void *ctx, size_t i, struct pm_reader **reader, const c
 	return reading(p, reader, e);
 }
 
-static int run(struct repair *p)
+static int run(void *input, const struct options_common *common)
 {
+	struct repair *p = input;
 	char *inputs[] = { p->copy.files.path[0], p->like };
 	struct rewrite_rules rules = { .history = p->history };
 	struct rewrite_result r = { 0 };
@@ -160,15 +161,11 @@ static int run(struct repair *p)
 
 int cmd_repair(int argc, char **argv)
 {
-	struct options_common common = { 0 };
 	struct repair p = { .copy.one = true, .in.fd = -1, .like_in.fd = -1 };
-	int r = cmd_options(&spec, argc, argv, &p, &common);
+	int r = cmd_run(&spec, argc, argv, &p, run);
 
-	if (r < 0)
-		r = run(&p);
 	borrow_free(p.borrow);
 	spool_close(&p.in);
 	spool_close(&p.like_in);
-	options_common_release(&common);
 	return r;
 }
