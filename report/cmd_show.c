@@ -361,7 +361,8 @@ static int show_into(struct show_options *o, const struct options_common *common
 		if (one == EXIT_TROUBLE || status == EXIT_GOOD)
 			status = one;
 	}
-	if (exporter_close(&x))
+	/* The same trouble is said once. */
+	if (exporter_close(&x) && status != EXIT_TROUBLE)
 		status = cmd_fail(NAME, &x.sink.error);
 	exporter_release(&x);
 	if (outfile_end(&out, status == EXIT_TROUBLE ? -ECANCELED : 0, &e) && status != EXIT_TROUBLE)
