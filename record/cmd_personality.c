@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/buf.h"
+#include "format/reader.h"
 #include "record/commands.h"
 #include "record/host/opener.h"
 #include "record/host/privileges.h"
@@ -458,6 +459,22 @@ static bool is_pipe(int fd)
 	return !fstat(fd, &st) && S_ISFIFO(st.st_mode);
 }
 
+/* A pipe is read once, by pmrep. */
+static bool has_intervals(const char *path)
+{
+	struct pm_reader *r = NULL;
+	struct pm_item item = { 0 };
+	struct pm_input in;
+	struct error e = { 0 };
+	uint64_t ns = 0;
+
+	if (strcmp(path, "-") && !pm_input_path(&in, path, false, &e) && !pm_reader_open(&r, &in, &e) &&
+	    pm_reader_next(r, &item) > 0)
+		ns = pm_map_u64(&pm_reader_model(r)->header, PM_HEADER_INTERVAL, 0);
+	pm_reader_close(r);
+	return ns;
+}
+
 /* perf stat report: its own words stand behind it, and -i is another one there. */
 static int report(struct asked *a, int argc, char **argv)
 {
@@ -474,6 +491,8 @@ static int report(struct asked *a, int argc, char **argv)
 		fprintf(stderr, "%s: cannot read '%s': %s\n", a->who->name, input, strerror(errno));
 		return a->who->output_status;
 	}
+	if (!personality_given(a, "interval-print") && has_intervals(input))
+		personality_add(&a->report, "--all");
 	add_words(&a->report, "--log-fd 2", NULL);
 	personality_add(&a->report, input);
 	a->report.word[0] = (char *)"report";

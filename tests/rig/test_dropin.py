@@ -117,6 +117,7 @@ setpriv --bounding-set=-all sh -c 'sleep 1 & @ -x, -p $! -e cs sleep .05'; echo 
 @ --all-kernel -e cs,task-clock,cycles -x, true
 @ -x, -e cs sh -c 'trap "" INT; sleep .6; exit 7' & p=$!; sleep .3; kill -INT $p; wait $p; [ $? -eq 7 ] && echo seven
 @ -e cs -x, sleep 1.2 & p=$!; sleep .4; kill -INT $p; wait $p; [ $? -eq 0 ] && echo good
+@ record -I 100 -o d -a -e cs sleep .25 2>/dev/null; @ -x, report -i d
 @ -x% -e cs,task-clock true
 @ -x ' ' -e cs,task-clock true
 @ -x '"' -e task-clock true
