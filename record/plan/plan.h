@@ -28,8 +28,8 @@ struct cgroup_option {
 	size_t n_events; /* texts of -e that stood before it */
 };
 
-/* Options as parsed: plain data, filled by record/options.c, read by the room whose name they have, changed by nobody
- * after that. Texts are borrowed of the command line; NULL: not given. */
+/* Options: plain data that record/options.c fills, the room of their name reads, and nobody changes. Texts are
+ * borrowed from the command line; NULL: not given. */
 
 /* What perf events count. */
 struct perf_options {
@@ -48,22 +48,22 @@ struct perf_options {
 	char *bpf_programs; /* -b: ids */
 	char *bpf_attr_map;
 	int64_t delay_ms;  /* -D: -1 = start disabled, 0 = none */
-	uint64_t td_level; /* 0: all levels that there are */
+	uint64_t td_level; /* 0: all levels */
 	unsigned detailed; /* -d count */
 	bool metric_no_group, metric_no_merge, metric_no_threshold;
-	bool no_vendor;   /* the pack of vendors' events and metrics is not looked at */
+	bool no_vendor;   /* ignore the pack of vendors' events and metrics */
 	bool system_wide; /* -a */
-	bool per_thread;  /* one instance a thread; new ones are followed */
+	bool per_thread;  /* one instance per thread; new ones are followed */
 	bool as_perf;     /* counts of the kernel alone are 0, as with perf, where the kernel may not be counted */
 	bool turbostat;   /* `events` are not shown as counters, and others stand in for registers that are shut */
 	bool transaction, topdown, smi_cost, bpf_counters, null, no_inherit, all_user, all_kernel;
-	bool no_scale; /* said in the header, done when reporting */
+	bool no_scale; /* noted in the header, applied when reporting */
 };
 
 /* --sampling: who reads perf events. --threads: how many readers there are; AUTO: measured. */
 enum sampling { SAMPLING_AUTO, SAMPLING_KERNEL, SAMPLING_READER };
 enum reader_threads { THREADS_AUTO, THREADS_ONE, THREADS_CPU };
-/* --tasks: whose rows the source of tasks has. */
+/* --tasks: the rows of the source of tasks. */
 enum task_rows { TASKS_PROCESSES, TASKS_THREADS };
 
 /* When snapshots are taken, and of which sources. */
@@ -83,20 +83,20 @@ struct output_options {
 	int fd;                /* what "-" is, for a reader that stands in for perf or turbostat; 0: stdout */
 	char **labels;         /* KEY=VALUE, NULL-terminated */
 	uint64_t rotate_bytes; /* --rotate: size of a file; 0 = no limit */
-	uint64_t rotate_ns;    /* --rotate: time that a file holds; 0 = no limit */
+	uint64_t rotate_ns;    /* --rotate: time of a file; 0 = no limit */
 	uint64_t keep;         /* --keep: files that stay; 0 = all */
-	uint64_t ring_ns;      /* --ring: time that the files hold together; 0 = no limit */
-	uint64_t ring_bytes;   /* and what they take; 0 = no limit */
+	uint64_t ring_ns;      /* --ring: time of all files; 0 = no limit */
+	uint64_t ring_bytes;   /* and their bytes; 0 = no limit */
 	char **dump_on;        /* --dump-on: triggers, NULL-terminated */
-	char *dump_to;         /* --dump-to: folder; NULL: where the recording lies */
+	char *dump_to;         /* --dump-to: folder; NULL: that of the recording */
 	uint64_t dump_ns;      /* --dump-every: least time between two dumps; 0 = that of the ring */
-	uint64_t sync_ns;      /* --sync=SEC: what is written lasts after that time; 0 = at the end of a file */
-	uint64_t buffer_bytes; /* --buffer: what may wait for the output; 0 = the usual */
+	uint64_t sync_ns;      /* --sync=SEC: interval of flushing to disk; 0 = at the end of a file */
+	uint64_t buffer_bytes; /* --buffer: bytes that may wait for the output; 0 = the default */
 	bool overwrite;
 	enum pm_codec codec;
 };
 
-/* The command, and how long and how loudly. */
+/* The command, time limits and messages. */
 struct run_options {
 	char **command;      /* argv of COMMAND */
 	char *pre, *post;    /* commands of the shell around each run */
@@ -132,21 +132,21 @@ struct plan {
 	pid_t child;         /* the command, forked and waiting for its exec; 0: none */
 	struct unit *units;  /* list, in the order of adding */
 	struct unit **units_end;
-	uint32_t unit_changes;        /* how often units came or went: slots of a readout point to them */
-	const struct source *sources; /* all that there are, wanted or not */
+	uint32_t unit_changes;        /* changes of `units`, to which slots of a readout point */
+	const struct source *sources; /* all of them, wanted or not */
 	size_t n_sources;
 	struct source *source;    /* the one that is planning */
 	uint32_t system_instance; /* id of the PM_SYSTEM instance */
 	uint32_t *cpu_instance;   /* id of each CPU's instance, by CPU number; 0: none yet */
 	uint32_t n_cpu_instance;
-	struct pm_event *event; /* owned: what has happened and is to be told; the session takes them */
+	struct pm_event *event; /* owned: events to be written; the session takes them */
 	uint32_t n_events;
-	char told[320];    /* what the user is to hear now, one line; the recorder prints and empties it */
-	bool targets_gone; /* nothing is left of what -p, -t or -G named */
+	char told[320];    /* a line for the user; the recorder prints and empties it */
+	bool targets_gone; /* all that -p, -t or -G named has ended */
 	uint64_t time_ns;  /* of planning: the same for all one-time values, so that equal ones join */
 };
 
-/* Empty plan for the CPUs that are online (and in -C); adds the PM_SYSTEM instance. Everything is borrowed. */
+/* An empty plan for the online CPUs (of -C), with the PM_SYSTEM instance. Borrows its arguments. */
 int plan_init(struct plan *p, const struct record_options *options, const struct root *root, struct pm_model *model,
 	      struct error *e);
 /* Releases the units. */
@@ -171,18 +171,18 @@ static inline bool plan_wants_cpu(const struct plan *p, uint32_t cpu)
 	return !p->options->cpus || cpulist_has(&p->cpus, cpu);
 }
 
-/* Instance of a CPU, added if it is new. Id > 0 or -errno. */
+/* The instance of a CPU, added if new. Id > 0 or -errno. */
 int64_t plan_cpu_instance(struct plan *p, uint32_t cpu);
 /* Appends and takes ownership; sets unit->source. */
 void plan_add_unit(struct plan *p, struct unit *u);
 /* Releases the units of which gone() is true. */
 void plan_drop_units(struct plan *p, bool (*gone)(struct unit *u));
-/* Notes that something could not be had: a probe result in the file, a line of doctor. `hint` may be NULL. */
+/* Notes what could not be recorded: a probe result in the file, a line of doctor. `hint` may be NULL. */
 int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* The instance, a task or cgroup, has ended: readers make an event of that. 0 or -errno. */
+/* The instance, a task or cgroup, has ended; readers derive an event. 0 or -errno. */
 int plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns);
-/* A remark of the recorder, about so many things: an event. 0 or -errno. */
+/* Adds an event with a remark of the recorder, about a number of things. 0 or -errno. */
 int plan_note(struct plan *p, uint64_t count, const char *text);
 /* One-time value, for instance `number` of `kind` (PM_SYSTEM: PM_NONE). Takes ownership of `v`. */
 int plan_config(struct plan *p, enum pm_kind kind, uint32_t number, enum pm_privacy privacy, struct pm_value v,
@@ -191,10 +191,9 @@ int plan_config_missing(struct plan *p, enum pm_kind kind, uint32_t number, uint
 	__attribute__((format(printf, 5, 6)));
 
 struct catalog_counter;
-/* What a row of the catalog (common/catalog/catalog.h) says of a counter, without attributes. The texts stay the
- * row's. */
+/* A counter from a row of the catalog (common/catalog/catalog.h), without attributes. Borrows the row's texts. */
 struct pm_counter plan_row(const struct catalog_counter *row);
-/* A counter of the catalog, in short: adds it unless it is there. Id > 0 or -errno. */
+/* The model's counter for a row of the catalog, added if new. Id > 0 or -errno. */
 int64_t plan_counter(struct plan *p, const struct catalog_counter *row);
 
 #endif

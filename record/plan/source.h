@@ -55,14 +55,14 @@ static inline void cells_fail_all(struct cells *c, uint16_t reason)
 
 #define EVEN_SHARE 16384
 
-/* A unit that the kernel samples: time and values of each tick wait for the reader, which comes once a chunk. */
+/* A unit that the kernel samples: times and values wait for the reader, which takes them once per chunk. */
 struct unit_sampling {
-	/* Forgets what waits; the next sample comes one interval from now, and so on. */
+	/* Drops waiting samples; the next one comes one interval from now. */
 	void (*start)(struct unit *u);
-	/* Looks at the oldest sample that waits, time as CLOCK_MONOTONIC; *lost grows by those for which there was no
-	 * room. False: none waits. */
+	/* The time (CLOCK_MONOTONIC) of the oldest waiting sample; adds samples without room to *lost. False: none
+	 * waits. */
 	bool (*peek)(struct unit *u, uint64_t *time_ns, uint64_t *lost);
-	/* Takes the one that was looked at; c NULL: for nothing. */
+	/* Takes that sample; c NULL: drops it. */
 	void (*take)(struct unit *u, struct cells *c);
 };
 
@@ -70,18 +70,18 @@ struct unit {
 	struct unit *next; /* list of the plan */
 	uint32_t group;    /* group id */
 	uint32_t instance; /* place in group->instance[] that it fills; 0 for LIST and SHARED_TIME groups */
-	/* CPU that it should be read on; PM_NONE: anywhere. Units of one source that may be read anywhere are read by
-	 * one thread, in the order of adding: the first may read a file from which the others take their part. */
+	/* The CPU on which to read it; PM_NONE: any. One thread reads all such units of a source, in the order of
+	 * adding, so that the first may read a file from which the others take their part. */
 	uint32_t cpu;
-	/* Shares nothing with other units and may be read anywhere: where there are many, several readers take them side
-	 * by side, so that the first and the last are not far apart. */
+	/* Shares nothing with other units and may be read anywhere; several readers share many of these, so that the
+	 * first and the last are close in time. */
 	bool spread;
 	uint64_t min_period_ns; /* not read more often than this; 0: every snapshot */
-	/* Reading takes about as long each time: times that are as usual, within the interval / EVEN_SHARE, are
+	/* Reading takes about the same time each time. Times within interval / EVEN_SHARE of the usual ones are
 	 * recorded as the usual ones, which cost nothing. */
 	bool even;
-	/* Fills all cells, or cells_fail()s those it cannot. Returns 0, or -errno if the whole unit is dead for good:
-	 * it is then not called again, an event says so, and its cells are PM_REASON_GONE. */
+	/* Fills all cells, or calls cells_fail() for them. Returns 0, or -errno if the unit has failed for good: it
+	 * is then not called again, an event says so, and its cells are PM_REASON_GONE. */
 	int (*read)(struct unit *u, struct cells *c);
 	const struct unit_sampling *sampling; /* beside read(); NULL: it is read each tick */
 	void (*release)(struct unit *u);      /* frees the unit too */
@@ -89,10 +89,10 @@ struct unit {
 };
 
 struct source_ops {
-	const char *name; /* "cpuidle": as --sources has it, as counter names begin */
+	const char *name; /* "cpuidle": its name in --sources, and the begin of its counters' names */
 	const char *help; /* one line for `pmrec list sources` */
-	/* Returns 0, also if there is nothing to record (then a probe result says why), or -errno for a failure that
-	 * should end the recording (a wrong event on the command line): the text is in *e, if there is more to say. */
+	/* Returns 0, also with nothing to record, for which a probe result says why; or -errno for a failure that
+	 * ends the recording, such as a wrong event on the command line, with any text in *e. */
 	int (*plan)(struct source *s, struct plan *p, struct error *e);
 	/* Called between snapshots on the control thread when a CPU has gone offline or come online; may add units,
 	 * groups and instances through the plan. While its CPU is offline a unit is not read. When the CPU is back,
@@ -104,30 +104,29 @@ struct source_ops {
 	 * that is followed from its exec on (TARGET_COMMAND with delay_ms 0): those counters start themselves
 	 * (enable_on_exec). 0 or -errno. */
 	int (*enable)(struct source *s, bool on);
-	/* -r: p->child is another process than before, waiting for its exec. Reopen what follows it, keeping the
-	 * units (their read() then reads the new descriptors) and starting from 0; deltas do not cross, a segment
-	 * begins. NULL: nothing follows the command. 0, or -errno with the text in *e. */
+	/* -r: p->child is a new process, which waits for its exec. Reopen what follows it, with the same units, from
+	 * 0; a new segment begins. NULL: nothing follows the command. 0, or -errno with the text in *e. */
 	int (*restart)(struct source *s, struct plan *p, struct error *e);
 	/* Once a second and at the end, on the control thread: notices what has ended since (plan_gone()). 0 or
 	 * -errno. NULL: nothing can end. */
 	int (*look)(struct source *s, struct plan *p);
 	/* A descriptor that is readable when there is something to notice; -1: none now. NULL: never. */
 	int (*watch)(const struct source *s);
-	/* Notices it, on the control thread while readers run; true: update() with cpu PM_NONE is to follow soon. */
+	/* Handles it, on the control thread while readers run; true: update() with cpu PM_NONE must follow soon. */
 	bool (*notice)(struct source *s, struct plan *p);
-	/* --control: starts or stops the counters that answer to `name` alone, between two segments; calls found()
-	 * with the id of each. Their number or -errno. NULL: has none that could. */
+	/* --control: starts or stops the counters of this name only, between two segments; calls found() with the id
+	 * of each. Their number or -errno. NULL: none can. */
 	int (*enable_one)(struct source *s, const char *name, bool on, void (*found)(void *arg, uint32_t counter),
 			  void *arg);
-	/* On the writer's thread, with the model borrowed: tables whose members may be others in each snapshot, for a
-	 * chunk that has all other groups of it, also the same one again. Fills groups whose
-	 * memory is the source's until the next call. Their number or -errno. NULL: none. */
+	/* On the writer's thread, with the model borrowed: tables whose members may change in each snapshot, for a
+	 * chunk that has all other groups; may be called again for the same chunk. The source owns the groups' memory
+	 * until the next call. Their number or -errno. NULL: none. */
 	int (*tables)(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out);
-	/* After the last snapshot, on the control thread: one-time values may be read once more. 0 or -errno. NULL:
+	/* After the last snapshot, on the control thread: may read one-time values again. 0 or -errno. NULL:
 	 * nothing. */
 	int (*finish)(struct source *s, struct plan *p);
 	void (*release)(struct source *s); /* NULL: nothing is its own */
-	/* For `pmrec doctor`: appends lines (state, need, cure). NULL: plan() tells enough through probes. */
+	/* For `pmrec doctor`: appends lines (state, need, cure). NULL: the probes of plan() suffice. */
 	void (*doctor)(struct source *s, struct plan *p, struct buf *out);
 };
 
@@ -136,8 +135,8 @@ struct source {
 	void *data;    /* the source's own */
 	bool wanted;   /* by --sources or by default */
 	bool required; /* named by the user: an absence is an error, not a note */
-	/* Set by a read() that met something that the plan does not cover (an interrupt that had never fired): the
-	 * control thread clears it between snapshots and calls update() with cpu PM_NONE. */
+	/* Set by read() for something that the plan lacks, such as an interrupt that had never fired: the control
+	 * thread clears it between snapshots and calls update() with cpu PM_NONE. */
 	atomic_bool stale;
 };
 

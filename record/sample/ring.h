@@ -5,16 +5,16 @@
  *  - buf->chunk, stored by the writer: the chunk that the buffer is free for. A reader that comes to a chunk whose
  *    buffer still holds an older one drops its snapshot.
  *  - reader->left, stored by each reader: it will never again touch a chunk below this one. When all have left a
- *    chunk, it is the writer's; that one notices it first is harmless, that the last one notices it is guaranteed by
- *    the order of the (sequentially consistent) stores and loads.
+ *    chunk, it is the writer's. The order of the (sequentially consistent) stores and loads guarantees that the last
+ *    reader notices this; others may notice it, too.
  *
  * A reader may be kept from its CPU, or wait for a file that does not answer. Nobody waits for it: a chunk is closed
- * when a whole tick has passed after its last one. A reader says that it is inside (reader->in) before it looks whether
- * the chunk is closed; the writer closes it before it looks who is inside. If somebody is, it puts a copy of all finished
- * rows in the buffer's place, and uses the buffer again once that reader has come out.
+ * one tick after its last one. A reader sets reader->in before it checks whether the chunk is closed; the writer
+ * closes the chunk before it checks reader->in. If a reader is inside, the writer replaces the buffer by a copy of
+ * all finished rows, and reuses it once the reader has left.
  *
- * An epoch is a stretch of chunks whose rows follow each other tick by tick, or a single snapshot. Epochs begin
- * only while all readers are parked.
+ * An epoch is a stretch of chunks whose rows follow each other tick by tick, or a single snapshot. Epochs begin only
+ * while all readers are parked.
  */
 #ifndef RECORD_RING_H
 #define RECORD_RING_H
@@ -47,9 +47,9 @@ struct ring_filled {
 struct ring_buf {
 	_Atomic uint64_t chunk;
 	struct pm_chunk_group *group; /* by index of readout.group; v and status are always allocated */
-	bool *slot_missing;           /* one a slot; array of its own so that each byte has one writer */
+	bool *slot_missing;           /* one per slot, in an array of its own, so that each byte has one writer */
 	bool *slot_read;
-	struct ring_filled *filled; /* one a reader */
+	struct ring_filled *filled; /* one per reader */
 	struct ring_buf *next;      /* writer: held, too */
 	/* By the first reader: */
 	struct pm_clocks clocks; /* monotonic 0: not read */
@@ -82,21 +82,21 @@ struct ring {
 	struct ring_buf *held; /* buffers that readers were inside when they were replaced; owned */
 };
 
-/* `bytes`: about how much memory the buffers may take; there are at least four. 0 or -ENOMEM. */
+/* `bytes`: the approximate memory for buffers, of which there are at least four. 0 or -ENOMEM. */
 int ring_init(struct ring *r, const struct readout *l, size_t bytes, _Atomic uint32_t *wake);
 void ring_release(struct ring *r);
 
-/* Control, while readers are parked. False: too many epochs are still to be written. */
+/* Control, while readers are parked. False if too many epochs wait to be written. */
 bool ring_begin(struct ring *r, const struct ring_epoch *e);
-/* Control, while readers are parked: all chunks below `chunk`, or more, are the writer's. Returns the one that the next
- * epoch begins with. */
+/* Control, while readers are parked: all chunks below `chunk`, or more, are the writer's. Returns the one that the
+ * next epoch begins with. */
 uint64_t ring_leave_all(struct ring *r, uint64_t chunk);
 
 /* Reader `i` begins chunk `chunk` and will not return to those before it. */
 void ring_leave(struct ring *r, uint32_t i, uint64_t chunk);
 /* The buffer of a chunk, which is the reader's until ring_exit(). NULL: it is not free, or the chunk is closed. */
 struct ring_buf *ring_enter(struct ring *r, uint32_t i, uint64_t chunk);
-/* After ring_enter(), also in vain. */
+/* Call it after ring_enter(), also after a failure. */
 void ring_exit(struct ring *r, uint32_t i);
 /* Reader `i` has done these rows of the buffer. */
 static inline void ring_fill(struct ring_buf *b, uint32_t i, uint32_t word, uint64_t rows)

@@ -22,12 +22,12 @@ struct rows {
 int rows_init(struct rows *r, const struct readout *l);
 void rows_release(struct rows *r);
 
-/* Looks at a buffer of epoch `e` and brings it into order. */
+/* Analyzes a buffer of epoch `e`, and closes its gaps. */
 void rows_collect(struct rows *r, const struct ring *ring, struct ring_buf *b, uint64_t chunk,
 		  const struct ring_epoch *e);
 /* Where the buffer's row is now; 0 for PM_NONE. */
 uint32_t rows_split(const struct rows *r, uint32_t row);
-/* Fills in the rows and groups of *c: `n` rows from `first` on. */
+/* Sets rows and groups of *c to `n` rows from `first` on. */
 void rows_chunk(struct rows *r, const struct ring_buf *b, uint32_t first, uint32_t n, struct pm_chunk *c);
 
 #endif

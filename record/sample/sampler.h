@@ -1,6 +1,6 @@
 /*
  * The reader threads. They sleep on absolute deadlines, each on its own timer; tick k is planned for start + k *
- * interval, whatever happened before. While they run they allocate, format and log nothing, and wait for nobody.
+ * interval, whatever happened before. While running they allocate, format and log nothing, and wait for nobody.
  *
  * The control thread owns the sampler: it begins an epoch, and may change anything else only while all readers are
  * parked.
@@ -22,21 +22,21 @@ struct sampler_config {
 
 /* Starts the threads, parked. 0 or -errno. */
 int sampler_new(struct sampler **s, const struct sampler_config *config, struct error *e);
-/* The readers must be parked. False: some were left behind in a file that does not answer, and what they read, with the
- * sampler, its ring and its readout, has to stay. */
+/* The readers must be parked. False if some hang in a file that does not answer; then the sampler, its ring and its
+ * readout must stay. */
 bool sampler_free(struct sampler *s);
 
-/* Begins an epoch; what is left open in *e (first_chunk) is filled in. Readers must be parked. False: the writer is
- * hundreds of epochs behind, and there is no room for another one. */
+/* Begins an epoch, and sets first_chunk in *e. Readers must be parked. False if the writer is hundreds of epochs
+ * behind. */
 bool sampler_begin(struct sampler *s, struct ring_epoch *e);
-/* Parks the readers, in the middle of an epoch or after its end, and hands what they filled to the writer. Once the end
- * is near (sampler_hurry(), or a signal waits that ends the program), a reading that takes longer than half a second is
- * given up with its reader: its slot is dead (ETIMEDOUT). */
+/* Parks the readers, during an epoch or after its end, and hands their rows to the writer. Near the end
+ * (sampler_hurry(), or a pending fatal signal), a reader whose reading takes longer than half a second is abandoned,
+ * and its slot fails with ETIMEDOUT. */
 void sampler_park(struct sampler *s);
 void sampler_hurry(struct sampler *s);
-/* While parked: the CPU is back, and the kernel has let its readers go elsewhere. */
+/* While parked: pins the readers of a CPU again that has come back. */
 void sampler_pin_again(struct sampler *s, uint32_t cpu);
-/* Readable once the readers have come to the end of an epoch by themselves; sampler_park() is still to be called. */
+/* Readable once the readers have reached the end of an epoch; call sampler_park() then. */
 int sampler_fd(const struct sampler *s);
 bool sampler_running(const struct sampler *s);
 /* While parked: the chunk that comes next; all below it are the writer's. */

@@ -1,14 +1,14 @@
 /*
- * The cgroups of version 2, as their files show them at a reading (Documentation/admin-guide/cgroup-v2.rst). What each
- * has used of the CPU is read every time; the rest of those that used much since, and of those in the table.
- * Reading again allocates nothing.
+ * The cgroups of version 2, as their files show them at a reading (Documentation/admin-guide/cgroup-v2.rst). The CPU
+ * time of each is read every time, the rest for those that used much since and those in the table. Reading again
+ * allocates nothing.
  */
 #ifndef RECORD_CGROUP_LIST_H
 #define RECORD_CGROUP_LIST_H
 
 #include "record/host/root.h"
 
-/* CGROUP_LEAST: who uses less CPU time than that, in steps of 100 us, does not matter. */
+/* CGROUP_LEAST: less CPU time than this, in steps of 100 us, does not matter. */
 enum { CGROUPS_MOST = 1024, CGROUP_PATH = 256, CGROUP_LEAST = 10 };
 
 /* In the order of the catalog, in its steps. */
@@ -66,7 +66,7 @@ int cgroup_list_init(struct cgroup_list *l, const struct root *root);
 void cgroup_list_release(struct cgroup_list *l);
 /* Reads. A cgroup that has gone leaves its place free. 0 or -errno. */
 int cgroup_list_read(struct cgroup_list *l);
-/* Reads of a cgroup that has done nothing since the reading before what is beside its CPU time. */
+/* Reads the other files of a cgroup that has used no CPU time since the reading before. */
 void cgroup_list_rest(struct cgroup_list *l, struct cgroup *c);
 
 /* CPU time since the reading before, in steps of 100 us. */

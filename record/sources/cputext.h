@@ -1,4 +1,4 @@
-/* What the text files with numbers a CPU have in common: /proc/stat, schedstat, softirqs, interrupts. */
+/* Shared by text files with numbers per CPU: /proc/stat, schedstat, softirqs, interrupts. */
 #ifndef RECORD_CPUTEXT_H
 #define RECORD_CPUTEXT_H
 
@@ -35,15 +35,15 @@ static inline uint32_t cputext_slot(const struct cputext *t, uint32_t counter, u
 /* textsource_new() for `size` bytes that begin with a struct cputext, with room for so many counters. */
 int cputext_new(struct source *s, struct plan *p, size_t size, const char *path, const char *hint, uint32_t n_system,
 		uint32_t n_counters, int (*refresh)(struct textstore *s));
-/* More counters, behind those that are there. 0 or -ENOMEM. */
+/* Appends counters. 0 or -ENOMEM. */
 int cputext_resize(struct cputext *t, uint32_t n_counters);
 /* Index of a CPU number in cpu[]; UINT32_MAX if it is not known. */
 uint32_t cputext_index(const struct cputext *t, uint32_t cpu);
 
 /* CPU number of a label like "cpu12"; false for other labels. */
 bool cputext_label(const char *label, uint32_t len, uint32_t *cpu);
-/* Reads the head line ("CPU0 CPU1 ...") that the cursor is to enter next. *changed says that column[] is new.
- * -EINVAL if it is no such line. Allocates nothing. */
+/* Reads the next line, a head line ("CPU0 CPU1 ..."). *changed: column[] is new. 0, or -EINVAL for another line.
+ * Allocates nothing. */
 int cputext_head(struct cputext *t, struct textcursor *c, bool *changed);
 
 /* Adds one group with all system counters and those of the CPUs of the plan. Call once. 0 or -errno. */

@@ -1,6 +1,6 @@
 /*
- * Numbers that stand alone in a file each (most of sysfs). Every file stays open; reading is one pread and one
- * number. What was added becomes a matrix if every instance has every counter, else a list.
+ * Files with a single number each, like most of sysfs. Every file stays open; reading takes one pread(). The numbers
+ * become a matrix if every instance has every counter, else a list.
  */
 #ifndef RECORD_FILEGRID_H
 #define RECORD_FILEGRID_H
@@ -18,12 +18,11 @@ struct filecell {
 	uint32_t counter, instance; /* ids */
 	char *path;                 /* owned */
 	bool offline;
-	/* The file's number starts again at 0 beyond `range`; the cell goes on in 64 bits, starting from the first
-	 * value read. */
+	/* The file's number wraps to 0 beyond `range`; the cell continues in 64 bits, from the first value read. */
 	uint64_t range; /* 0: it does not */
 	uint64_t last, total;
 	bool seen; /* `last` is a value that was read */
-	/* Of a number that tells for others: so many readings ago it or one of them last changed. */
+	/* For a number that tells for others: readings since it or one of them changed. */
 	uint8_t quiet;
 };
 
@@ -41,11 +40,11 @@ struct filegrid {
 	const struct root *root;
 	struct filecell *cell; /* owned */
 	uint32_t n;
-	/* What the files count has to be divided by time: a matrix is read instance by instance, each with a time of
-	 * its own, so that one that comes late is late alone. */
+	/* The counts are divided by time: a matrix is read by instance, each with its own time, so that a late one
+	 * does not affect others. */
 	bool own_times;
-	/* own_times: number k of an instance changes only together with number k % tells, so that it is not read as
-	 * long as that one stays what it was; 0: each is read each time. */
+	/* own_times: number k of an instance changes only with number k % tells, and is not read while that one stays
+	 * the same; 0: all are read each time. */
 	uint32_t tells;
 	uint64_t min_period_ns; /* as in struct unit */
 	struct gridpart *part;  /* owned */
@@ -53,13 +52,13 @@ struct filegrid {
 };
 
 struct filegrid *filegrid_new(struct plan *p); /* NULL without memory */
-/* Whether there is a number to be read, before counters and instances are made for it. 0 or -errno. */
+/* Whether the file has a number, before counters and instances are added for it. 0 or -errno. */
 int filegrid_try(const struct root *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Opens the file and reads it once. `counter` and `instance` are ids, or the -errno of making them, which it returns.
  * 0, or -errno if it cannot be read now: then nothing is added. */
 int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t cpu, uint64_t range,
 		 const char *format, ...) __attribute__((format(printf, 6, 7)));
-/* Forgets what was added last for that CPU. */
+/* Removes what was added last for the CPU. */
 void filegrid_drop(struct filegrid *g, uint32_t cpu);
 /* Makes the group and hands the grid to the plan as its units, chained to *list, if what came before went well (err
  * 0); an empty grid is freed. Otherwise frees the grid, which may be NULL. 0, -errno, or err. */

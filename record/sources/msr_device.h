@@ -1,4 +1,4 @@
-/* Reading model-specific registers: the seam behind which the source does not care where they are. */
+/* Reading model-specific registers, wherever they come from. */
 #ifndef RECORD_MSR_DEVICE_H
 #define RECORD_MSR_DEVICE_H
 
@@ -11,7 +11,7 @@ struct msr_reader {
 	/* The register of one CPU; 0 or -errno: -ENODEV if the CPU is away, -EIO if it has no such register. Called
 	 * from the threads that sample; allocates nothing. */
 	int (*read)(void *ctx, uint32_t cpu, uint32_t address, uint64_t *value);
-	/* The CPU may be read from now on, or no longer. 0 or -errno. On the control thread while nothing is read. */
+	/* Permits or ends reading the CPU. 0 or -errno. On the control thread while nothing is read. */
 	int (*open)(void *ctx, uint32_t cpu);
 	void (*close)(void *ctx, uint32_t cpu);
 	void *ctx;
@@ -30,7 +30,7 @@ void msr_devices_release(struct msr_devices *d);
 /* Reads by these files; valid as long as they are. */
 struct msr_reader msr_devices_reader(struct msr_devices *d);
 
-/* What would let the files be opened, as a hint for people; NULL if nothing would. */
+/* A hint for people how to open the files; NULL: none. */
 const char *msr_hint(const struct root *root, int err, char *text, size_t size);
 /* Why a value is missing. */
 uint16_t msr_reason(int err);

@@ -1,6 +1,6 @@
 /*
- * Where a register of some scope is read: one CPU stands for its core, module, package or the whole system. So each
- * register is read once for what shares it, not once a CPU.
+ * Where to read a register of some scope: one CPU stands for its core, module, package or the whole system, so that a
+ * shared register is read once.
  */
 #ifndef RECORD_MSR_PLACE_H
 #define RECORD_MSR_PLACE_H
@@ -28,7 +28,7 @@ struct msr_place {
 void msr_place_of(const struct plan *p, enum catalog_msr_scope scope, uint32_t cpu, struct msr_place *place);
 /* Whether the CPU belongs to the place. */
 bool msr_place_has(const struct plan *p, const struct msr_place *place, uint32_t cpu);
-/* Gives the place its instance, added to the model if it is new: something is to be recorded of it. 0 or -errno. */
+/* Sets the instance of a place that has something to record; added to the model if new. 0 or -errno. */
 int msr_place_instance(struct plan *p, struct msr_place *place);
 /* The lowest online CPU of the place that may be recorded; PM_NONE if there is none. */
 uint32_t msr_place_cpu(const struct plan *p, const struct msr_place *place);

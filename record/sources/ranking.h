@@ -1,6 +1,6 @@
 /*
- * A table of those who matter, who may be others at each reading: tasks, cgroups. The thread that reads puts down a
- * page of rows; the writer's thread takes the page of a chunk, and turns it into instances and groups.
+ * A table of the tasks or cgroups that matter, which may change at each reading. The reading thread leaves a page of
+ * rows; the writer's thread takes the page of a chunk, and turns it into instances and groups.
  */
 #ifndef RECORD_RANKING_H
 #define RECORD_RANKING_H
@@ -46,7 +46,7 @@ struct ranking {
 /* The members before `own_group` are set, and the unit's `read`. 0 or -ENOMEM. */
 int ranking_init(struct ranking *r);
 void ranking_release(struct ranking *r);
-/* Whether snapshots are closer to each other than readings may be; the refusal of that. */
+/* Whether the interval is too short for readings; notes the refusal. */
 bool ranking_too_often(const struct plan *p);
 int ranking_refused(struct plan *p);
 /* Adds the unit that reads, with a group of its own for the whole system: counters of these keys, of which the first
@@ -56,9 +56,9 @@ int ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key,
 /* Adds the counters of the table, for one that comes with the group of another. 0 or -errno. */
 int ranking_counters(struct ranking *r, struct plan *p);
 
-/* The page of a reading is put down between these two: the writer waits. */
+/* Call these around filling the page of a reading; the writer waits meanwhile. */
 void ranking_begin(struct ranking *r, uint64_t reading);
-/* A row of zeros, of row_size; RANKING_ROWS of them at most. */
+/* A zeroed row of row_size; at most RANKING_ROWS. */
 void *ranking_add(struct ranking *r, uint32_t id);
 void ranking_end(struct ranking *r);
 
