@@ -144,6 +144,7 @@ static int refuse_unbound(const struct expr_input *input, struct error *e)
 		[EXPR_ELAPSED] = "elapsed", [EXPR_SOURCE_COUNT] = "source_count",
 		[EXPR_AGGR_NR] = "aggr_nr", [EXPR_CPUID_MATCH] = "strcmp_cpuid_str",
 		[EXPR_SECONDS] = "seconds", [EXPR_RATE] = "rate",
+		[EXPR_SYSTEM] = "system",
 	};
 	const char *f = input->aspect < sizeof(call) / sizeof(*call) ? call[input->aspect] : NULL;
 

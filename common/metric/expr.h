@@ -21,6 +21,7 @@
  *                  then aggregated over the instances as x is
  *   seconds(x,y)   x cycles of the clock y in seconds: each instance's x divided by the rate of its own y, then
  *                  summed over the instances, whose clocks may differ; x and y are counters of one instance
+ *   system(m)      the metric m as the row of the whole system has it, in every row
  * They are functions only before a '(', so events may have these names.
  */
 #ifndef COMMON_METRIC_EXPR_H
@@ -66,6 +67,7 @@ enum expr_aspect {
 	EXPR_CPUID_MATCH,  /* strcmp_cpuid_str(x) */
 	EXPR_SECONDS,      /* seconds(x,y); the input's `by` is y */
 	EXPR_RATE,         /* rate(x): per second */
+	EXPR_SYSTEM,       /* system(m): a metric of the whole system */
 };
 
 /* An input by its name in the text, with escapes resolved and '/' for '@'. */

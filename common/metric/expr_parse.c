@@ -42,6 +42,7 @@ const struct expr_aspect_row expr_aspects[] = {
 	{ "max_of", EXPR_MAX, false },
 	{ "elapsed", EXPR_ELAPSED, false },
 	{ "rate", EXPR_RATE, false },
+	{ "system", EXPR_SYSTEM, false },
 	{ NULL, EXPR_VALUE, false },
 };
 

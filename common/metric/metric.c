@@ -18,6 +18,7 @@
 #include "common/metric/tables_devices.inc"
 #include "common/metric/tables_tasks.inc"
 #include "common/metric/tables_cgroups.inc"
+#include "common/metric/tables_energy.inc"
 
 #define TABLE(subject) { #subject, metric_##subject, sizeof(metric_##subject) / sizeof(metric_##subject[0]) },
 /* clang-format off */
@@ -40,6 +41,7 @@ const struct metric_table metric_tables[] = {
 	TABLE(devices)
 	TABLE(tasks)
 	TABLE(cgroups)
+	TABLE(energy)
 	{ .row = NULL },
 };
 /* clang-format on */

@@ -48,6 +48,7 @@ struct metric {
 	const char *unit;       /* UCUM: "%", "MHz", "W", "1/s", "Cel" */
 	const char *expr;
 	const char *otherwise; /* formulas for recordings that lack inputs of expr, tried in turn; separated by ';' */
+	const char *of;        /* metric without which the formula is not read at all; or NULL */
 	const char *when;      /* literal without '#'; the metric is hidden by default where it is 0; or NULL */
 	const char *help;      /* one sentence */
 	const char *threshold; /* expression like `expr`; non-zero is bad; or NULL */
@@ -59,6 +60,7 @@ struct metric {
 	enum metric_better better;
 	unsigned char precision; /* decimals in tables */
 	bool default_on;
+	bool estimate; /* no measurement: its values say so */
 	bool inherits; /* a counter of a larger place goes to each place of `scope`: a core's to its CPUs */
 };
 

@@ -169,8 +169,8 @@ static int want_formula(struct metrics *m, struct picked *one, const char *text,
 	}
 	in = expr_inputs(x, &n);
 	for (size_t i = 0; i < n && !err; i++) {
-		/* How long it took is in every recording. */
-		if (in[i].aspect == EXPR_LITERAL || in[i].aspect == EXPR_CPUID_MATCH ||
+		/* How long it took is in every recording; a metric of the system is asked for by its own name. */
+		if (in[i].aspect == EXPR_LITERAL || in[i].aspect == EXPR_CPUID_MATCH || in[i].aspect == EXPR_SYSTEM ||
 		    is_counter(m->p, in[i].name) || !strcmp(in[i].name, "duration_time"))
 			continue;
 		/* Where CPUs are counted there are no tasks whose clock it could be. */

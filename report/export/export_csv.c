@@ -234,7 +234,7 @@ static char *put_status(char *to, struct exporter *x, const struct sheet_cell *c
 	if (!reason)
 		to += export_number(to, sheet_coverage(cell, k));
 	*to++ = '\n';
-	x->partial |= reason ? !status_absent(reason) : quality == STATUS_PARTIAL;
+	x->partial |= reason ? !status_absent(reason) : sheet_coverage(cell, k) < 1;
 	return to;
 }
 

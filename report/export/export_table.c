@@ -42,7 +42,6 @@ static size_t time_of_day(const struct exporter *x, const struct interval *i, ch
 static size_t cell_text(const struct exporter *x, const struct table_data *t, const struct sheet_cell *cell, size_t k,
 			unsigned times, char *out)
 {
-	static const char marks[] = { [STATUS_WHOLE] = 0, [STATUS_PARTIAL] = '~', [STATUS_DOUBTFUL] = '?' };
 	const struct bound_metric *m;
 	const struct value *v;
 	bool mark;
@@ -54,9 +53,9 @@ static size_t cell_text(const struct exporter *x, const struct table_data *t, co
 		out[0] = '-';
 		return 1;
 	}
-	mark = !table_has_tabs(x) && marks[sheet_quality(cell, k)];
+	mark = !table_has_tabs(x) && (export_partial(cell, k) || sheet_quality(cell, k) == STATUS_DOUBTFUL);
 	if (mark)
-		*out++ = marks[sheet_quality(cell, k)];
+		*out++ = export_partial(cell, k) ? '~' : '?';
 	m = t->sheet->column[cell->column].metric;
 	if (m->digits)
 		return mark + (size_t)snprintf(out, CELL_MAX - 1, "%s%0*llx", x->config.newer ? "" : "0x", m->digits,

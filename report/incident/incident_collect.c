@@ -237,7 +237,7 @@ static int choose(struct collect *c, const struct sink_plan *plan)
 		const struct bound_metric *x = &b->metric[i];
 		uint32_t of = x->counter ? 0 : stands_for(b, x);
 
-		if (x->counter || x->absent || x->kind == PM_TASK || (of && known[of]))
+		if (x->counter || x->absent || x->estimate || x->kind == PM_TASK || (of && known[of]))
 			continue;
 		c->wanted[i] = true;
 		if (of)

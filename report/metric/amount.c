@@ -6,10 +6,12 @@
 #define TRIES 16 /* a formula may ask for numbers that are in some order */
 
 /* Whether what an input says grows with the time over which it is looked at. */
-static bool grows(const struct bound_input *in, const struct pm_model *model)
+static bool grows(const struct binding *b, const struct bound_input *in, const struct pm_model *model)
 {
 	if (in->duration)
 		return true;
+	if (in->whole && !in->constant)
+		return metric_is_amount(b, bind_whole(b, in), model);
 	if (in->constant || in->rate || in->aspect == EXPR_RATE || in->op == INPUT_NUMBER || in->op == INPUT_SPAN ||
 	    in->op == INPUT_WALL || !in->n_counters)
 		return false;
@@ -38,7 +40,7 @@ bool metric_is_amount(const struct binding *b, const struct bound_metric *m, con
 	bool amount = false, known = !m->expr;
 
 	if (!m->expr)
-		amount = m->n_inputs && grows(&b->input[m->input[0]], model);
+		amount = m->n_inputs && grows(b, &b->input[m->input[0]], model);
 	for (int try = 0; try < TRIES && once && twice && !known; try++) {
 		struct value v, w;
 
@@ -49,7 +51,7 @@ bool metric_is_amount(const struct binding *b, const struct bound_metric *m, con
 			once[i] = in->constant ? in->value :
 						 (struct value){ .v = 1 + (double)(seed >> 8 & 0xffff) / 7e3 };
 			twice[i] = once[i];
-			if (grows(in, model))
+			if (grows(b, in, model))
 				twice[i].v *= 2;
 		}
 		v = expr_eval(m->expr, once);

@@ -265,6 +265,10 @@ static int bind_classes(struct builder *x, const struct metric *row)
 
 static int bind_built_in(struct builder *x, const struct metric *row)
 {
+	uint32_t ignored;
+
+	if (row->of && !names_get(&x->taken, row->of, &ignored))
+		return 0;
 	if (class_of_formula(row->expr))
 		return bind_classes(x, row);
 	return row->each ? bind_family(x, row) : bind_row(x, row, NULL, NULL, false);

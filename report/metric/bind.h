@@ -53,6 +53,7 @@ struct bound_input {
 			double fixed;     /* the number for all places, if it is not 0 */
 		};
 	};
+	const char *whole;       /* name of a metric: its value for the system is the input; NULL: of none */
 	struct bound_shut *shut; /* owned by the binding: what makes a sum of all PMUs of the kind missing */
 	uint32_t n_counters, n_shut;
 	enum expr_aspect aspect : 8;
@@ -87,6 +88,7 @@ struct bound_metric {
 	enum pm_kind kind : 8;             /* lowest level at which it means something */
 	enum metric_better better : 3;
 	bool default_on : 1; /* shown without being asked for */
+	bool estimate : 1;   /* no measurement: its values say so */
 	bool vendor : 1;     /* of a --metrics-file */
 	bool added : 1;      /* the user described it: --show and --hide of other columns leave it in place */
 	bool foreign : 1;    /* the turbostat whose columns are wanted does not have it */
@@ -153,6 +155,8 @@ int bind_of_groups(const struct bind_index *x, const char *name, const struct ex
 const char *bind_core_pmu(const struct pm_model *m, uint32_t i);
 /* What takes the scale off the value of an event, as formulas of vendors want it; 1: it has none. */
 double bind_unscale(const struct pm_counter *c);
+/* The metric whose value for the system is the input, which was bound before those that ask for it; NULL: there is none. */
+const struct bound_metric *bind_whole(const struct binding *b, const struct bound_input *i);
 /* The input as a set of TRACK_ bits that the replay has to deliver for its counters. */
 unsigned bound_input_aspects(const struct bound_input *i);
 /* The first counter or literal that a definition asks for and the recording lacks; NULL if it can be fed. Valid until

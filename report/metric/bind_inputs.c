@@ -210,6 +210,7 @@ static int fill_input(struct builder *x, struct bound_input *in, const char *nam
 {
 	const struct pm_model *m = x->p->model;
 	const char *reg;
+	uint32_t ignored;
 	int err;
 
 	in->kind = PM_KINDS;
@@ -227,6 +228,13 @@ static int fill_input(struct builder *x, struct bound_input *in, const char *nam
 	if (in->aspect == EXPR_CPUID_MATCH) {
 		in->constant = true;
 		in->value = value_of(cpuid_matches(m, name));
+		return 0;
+	}
+	if (in->aspect == EXPR_SYSTEM) {
+		in->whole = in->name;
+		in->constant = !names_get(&x->taken, name, &ignored);
+		if (in->constant)
+			in->value = value_missing(VALUE_NO_INPUT);
 		return 0;
 	}
 	/* perf's formulas have times in seconds, whatever unit they were counted in. */

@@ -299,6 +299,14 @@ bool bind_literal(const struct places *p, const char *name, struct value *v)
 
 /* ---- what is missing ---- */
 
+const struct bound_metric *bind_whole(const struct binding *b, const struct bound_input *in)
+{
+	for (size_t i = 0; in->whole && i < b->n_metrics; i++)
+		if (!b->metric[i].counter && !strcmp(b->metric[i].name, in->whole))
+			return &b->metric[i];
+	return NULL;
+}
+
 bool bind_is_optional(const struct expr_input *in, size_t n, size_t i)
 {
 	for (size_t k = 0; k < n; k++)
@@ -329,7 +337,9 @@ const char *bind_missing(const struct binding *b, const struct places *p, const 
 	for (size_t i = 0; i < n && !missing; i++) {
 		const char *reg;
 
-		if (in[i].aspect == EXPR_HAS_EVENT || in[i].aspect == EXPR_CPUID_MATCH || bind_is_optional(in, n, i))
+		if (in[i].aspect == EXPR_HAS_EVENT || in[i].aspect == EXPR_CPUID_MATCH ||
+		    bind_is_optional(in, n, i) ||
+		    (in[i].aspect == EXPR_SYSTEM && bind_whole(b, &(struct bound_input){ .whole = in[i].name })))
 			continue;
 		field = (struct bound_input){ 0 };
 		reg = bind_field(in[i].name, &field);

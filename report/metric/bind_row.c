@@ -222,6 +222,7 @@ int bind_row(struct builder *x, const struct metric *row, const char *member, co
 	m->default_on =
 		row->default_on || recorded_asks(x->p->model, m->name) || recorded_asks(x->p->model, m->display);
 	m->vendor = vendor;
+	m->estimate = row->estimate;
 	m->pmu = x->pmu;
 	kept = is_taken(x, m->name, false) ? 0 : bind_formula(x, m, text, row);
 	if (!kept && row->otherwise && !is_taken(x, m->name, false))

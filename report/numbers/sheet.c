@@ -23,6 +23,10 @@ void sheet_release(struct sheet *s)
 	struct sheet_private *p = s->p;
 
 	if (p) {
+		if (p->system)
+			sheet_release(p->system);
+		free(p->system);
+		free(p->whole);
 		for (uint32_t i = 0; i < p->n_levels; i++)
 			level_release(&p->level[i]);
 		free(p->at);
@@ -273,7 +277,7 @@ static bool has_cell(const struct sheet *s, const struct level *l, uint32_t row,
 	for (uint32_t i = 0; i < m->n_inputs; i++) {
 		const struct bound_input *in = &s->binding->input[m->input[i]];
 
-		if (in->constant || in->duration)
+		if (in->constant || in->duration || in->whole)
 			continue;
 		only_constants = false;
 		any |= level_feeds(l, row, l->place[m->input[i]]) > 0;
@@ -323,6 +327,7 @@ static int make_cells(struct sheet *s)
 					if (fill)
 						p->cell[p->n_cells] = (struct sheet_cell){
 							.column = l->column[c],
+							.estimate = m->estimate,
 							.value = plain ? NULL : p->value + own * p->block,
 						};
 					own += !plain;
@@ -438,6 +443,38 @@ static int join_counters(struct sheet *s, struct replay *replay)
 	return formula < 0 ? (int)formula : 0;
 }
 
+/* Lays out the row of the system for the metrics that formulas of the columns want for it. */
+static int build_system(struct sheet *s, struct replay *replay)
+{
+	const struct sheet_config config = { .per = PM_SYSTEM, .summary_only = true };
+	const struct binding *b = s->binding;
+	bool *wanted = calloc(b->n_metrics + 1, sizeof(*wanted)), any = false;
+	int err = wanted ? 0 : -ENOMEM;
+
+	for (uint32_t c = 0; c < s->n_columns && !err; c++)
+		for (uint32_t i = 0; i < s->column[c].metric->n_inputs; i++) {
+			const struct bound_metric *m = bind_whole(b, &b->input[s->column[c].metric->input[i]]);
+
+			if (m)
+				any = wanted[m - b->metric] = true;
+		}
+	if (any) {
+		s->p->system = calloc(1, sizeof(*s->p->system));
+		s->p->whole = calloc(b->n_inputs + 1, sizeof(*s->p->whole));
+		err = s->p->system && s->p->whole ? sheet_build(s->p->system, &config, s->places, b, wanted, replay) :
+						    -ENOMEM;
+	}
+	for (size_t i = 0; any && !err && i < b->n_inputs; i++)
+		for (uint32_t c = 0; b->input[i].whole && c < s->p->system->row[0].n_cells; c++) {
+			const struct sheet_cell *cell = &s->p->system->row[0].cell[c];
+
+			if (s->p->system->column[cell->column].metric == bind_whole(b, &b->input[i]))
+				s->p->whole[i] = cell;
+		}
+	free(wanted);
+	return err;
+}
+
 int sheet_build(struct sheet *s, const struct sheet_config *config, const struct places *places,
 		const struct binding *binding, const bool *shown, struct replay *replay)
 {
@@ -456,7 +493,7 @@ int sheet_build(struct sheet *s, const struct sheet_config *config, const struct
 		return err;
 	order_packages(s->p);
 	if ((err = choose_columns(s, config, shown)) || (err = sheet_make_rows(s, config)) || (err = make_cells(s)) ||
-	    (err = join_counters(s, replay)))
+	    (err = join_counters(s, replay)) || (err = build_system(s, replay)))
 		return err;
 	forget_index(s->p);
 	return make_scratch(s);

@@ -46,6 +46,7 @@ struct sheet_config {
 
 struct sheet_cell {
 	uint32_t column;
+	bool estimate;
 	const struct value *value; /* one an interval; valid while the sheet is in a sink */
 	const double *coverage; /* likewise: known time in known and lost time; NULL: 1 wherever there is a value */
 	const uint8_t *doubt;   /* likewise: not 0 where readings took too long; NULL: nowhere */
@@ -90,7 +91,10 @@ static inline double sheet_coverage(const struct sheet_cell *c, size_t k)
 }
 static inline enum status_quality sheet_quality(const struct sheet_cell *c, size_t k)
 {
-	return sheet_coverage(c, k) < 1 ? STATUS_PARTIAL : c->doubt && c->doubt[k] ? STATUS_DOUBTFUL : STATUS_WHOLE;
+	return c->estimate              ? STATUS_ESTIMATE :
+	       sheet_coverage(c, k) < 1 ? STATUS_PARTIAL :
+	       c->doubt && c->doubt[k]  ? STATUS_DOUBTFUL :
+					  STATUS_WHOLE;
 }
 /* Of interval k of a cell; likewise in a sink. */
 enum sheet_verdict sheet_verdict(const struct sheet *s, const struct sheet_cell *cell, size_t k);

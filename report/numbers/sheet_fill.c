@@ -212,6 +212,7 @@ static void fill_fed(struct sheet *s, const struct level *l, uint32_t row, uint3
 {
 	struct sheet_private *p = s->p;
 	const struct bound_input *in = &s->binding->input[l->input[place]];
+	const struct sheet_cell *whole = p->whole ? p->whole[l->input[place]] : NULL;
 	size_t slot = (size_t)row * l->n_inputs + place;
 	uint32_t first = l->start[slot], tracks = l->start[slot + 1] - first;
 	struct value *out = p->in + (size_t)place * p->block;
@@ -229,6 +230,13 @@ static void fill_fed(struct sheet *s, const struct level *l, uint32_t row, uint3
 		return;
 	}
 	p->in_any_lost[place] = p->in_stretched[place] = false;
+	if (whole) {
+		p->in_at[place] = whole->value;
+		p->in_any_lost[place] = whole->coverage != NULL;
+		if (whole->coverage)
+			memcpy(p->in_coverage + place * p->block, whole->coverage, n * sizeof(*whole->coverage));
+		return;
+	}
 	for (size_t k = 0; k < n; k++)
 		out[k] = in->constant ? in->value :
 			 in->duration ? value_of((double)interval[k].duration_ns / 1e9) :
@@ -282,7 +290,7 @@ static bool compare_stretches(const struct sheet *s, const struct level *l, cons
 			uint32_t place = l->place[m->input[i]];
 			double stretch = p->in_stretched[place] ? p->in_stretch[place * p->block + k] : 1;
 
-			if (in->constant || in->duration)
+			if (in->constant || in->duration || in->whole)
 				continue;
 			least = fmin(least, stretch);
 			most = fmax(most, stretch);
@@ -357,13 +365,16 @@ static void fill_doubt(const struct sheet *s, const struct level *l, uint32_t ro
 		return;
 	for (uint32_t i = 0; i < m->n_inputs; i++) {
 		const struct bound_input *in = &s->binding->input[m->input[i]];
+		const struct sheet_cell *whole = p->whole ? p->whole[m->input[i]] : NULL;
 		uint8_t *doubt = p->doubt + (size_t)(cell - p->cell) * p->block;
 
-		if (!may_doubt(s, m, in))
+		if (!may_doubt(s, m, in) && !(whole && whole->doubt))
 			continue;
 		if (!cell->doubt)
 			memset(doubt, 0, n);
 		cell->doubt = doubt;
+		for (size_t k = 0; whole && k < n; k++)
+			doubt[k] |= whole->doubt[k];
 		doubt_input(s, l, row, l->place[m->input[i]], n, doubt);
 	}
 }
@@ -409,7 +420,7 @@ static bool fill_joint(struct sheet *s, const struct level *l, uint32_t row, con
 	bool alone[PM_CHUNK_ROWS] = { false }, some;
 
 	for (uint32_t i = 0; i < m->n_inputs; i++)
-		for (size_t k = 0; k < n; k++)
+		for (size_t k = 0; k < n && !s->binding->input[m->input[i]].whole; k++)
 			alone[k] |= is_alone(p, l->place[m->input[i]], k);
 	fill_inputs(s, l, row, m, formula, interval, n);
 	some = take_inputs(s, l, m, n, p->joint_coverage);
@@ -463,6 +474,8 @@ enum sheet_verdict sheet_verdict(const struct sheet *s, const struct sheet_cell 
 
 void sheet_fill(struct sheet *s, const struct interval *interval, size_t n)
 {
+	if (s->p->system)
+		sheet_fill(s->p->system, interval, n);
 	for (uint32_t i = 0; i < s->p->n_levels; i++) {
 		const struct level *l = &s->p->level[i];
 

@@ -23,8 +23,10 @@ struct level {
 
 struct sheet_private {
 	const struct replay *replay;
-	uint32_t *formula; /* by column: what replay_join() says of its counters */
-	uint32_t taken;    /* the formula whose inputs are filled at the moment; 0: what they are for themselves */
+	uint32_t *formula;    /* by column: what replay_join() says of its counters */
+	struct sheet *system; /* owned: the row of the system, of metrics that formulas want for it; or NULL */
+	const struct sheet_cell **whole; /* owned: by binding input: its cell there, or NULL */
+	uint32_t taken; /* the formula whose inputs are filled at the moment; 0: what they are for themselves */
 	struct level level[PM_KINDS];
 	uint32_t n_levels;
 	size_t block;            /* intervals at once */

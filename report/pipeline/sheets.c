@@ -95,6 +95,8 @@ int sheets_bind(struct run *r)
 	return err;
 }
 
+static int want_metric(const struct run *r, struct replay *replay, const struct bound_metric *m);
+
 static int want_inputs(const struct run *r, struct replay *replay, const uint32_t *input, uint32_t n)
 {
 	int err = 0;
@@ -104,8 +106,17 @@ static int want_inputs(const struct run *r, struct replay *replay, const uint32_
 
 		for (uint32_t c = 0; !in->constant && !err && c < in->n_counters; c++)
 			err = replay_want(replay, in->counter[c], bound_input_aspects(in));
+		if (in->whole && !in->constant && !err)
+			err = want_metric(r, replay, bind_whole(&r->binding, in));
 	}
 	return err;
+}
+
+static int want_metric(const struct run *r, struct replay *replay, const struct bound_metric *m)
+{
+	int err = want_inputs(r, replay, m->input, m->n_inputs);
+
+	return err || !m->threshold ? err : want_inputs(r, replay, m->threshold->input, m->threshold->n_inputs);
 }
 
 /* What the metrics of a sheet are made of. */
@@ -113,15 +124,9 @@ static int want_sheet(const struct run *r, struct replay *replay, const bool *sh
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < r->binding.n_metrics; i++) {
-		const struct bound_metric *m = &r->binding.metric[i];
-
-		if (!shown[i])
-			continue;
-		err = want_inputs(r, replay, m->input, m->n_inputs);
-		if (!err && m->threshold)
-			err = want_inputs(r, replay, m->threshold->input, m->threshold->n_inputs);
-	}
+	for (size_t i = 0; !err && i < r->binding.n_metrics; i++)
+		if (shown[i])
+			err = want_metric(r, replay, &r->binding.metric[i]);
 	return err;
 }
 

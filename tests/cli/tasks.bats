@@ -5,7 +5,7 @@ bats_require_minimum_version 1.5.0
 load lib
 
 teardown() {
-	kill ${hog:-} ${pid:-} 2>/dev/null || true
+	kill ${hog:-} ${half:-} ${pid:-} 2>/dev/null || true
 }
 
 setup() {
@@ -216,4 +216,58 @@ ran() { # seconds that a thread has run
 	[[ "$output" == *"at an interval of less than a second"* ]]
 	"$bin/pmrec" --quiet -i 0.1 -n 2 -o t.pmr --overwrite
 	"$bin/pmrep" info --all t.pmr | grep -q 'at an interval of less than a second'
+}
+
+@test "two loops of 2:1 CPU time are given 2:1 of the power, and the rest is named" {
+	unshare --mount true 2>/dev/null || skip "no permission for a mount namespace"
+	cat >loop.py <<-'END'
+		import sys, time
+		share, start, used = float(sys.argv[1]), time.monotonic(), time.process_time()
+		while True:
+		    while time.process_time() - used < share * (time.monotonic() - start):
+		        pass
+		    time.sleep(.002)
+	END
+	cat >meter.py <<-'END'
+		import sys, time
+		with open(sys.argv[1], "r+") as f:
+		    while True:
+		        f.seek(0)
+		        f.write("%d\n" % (time.monotonic() * 20e6))
+		        f.flush()
+		        time.sleep(.01)
+	END
+	zone=root/sys/class/powercap/intel-rapl:0
+	mkdir -p $zone root/dev root/proc root/sys/devices/system/cpu
+	echo package-0 >$zone/name
+	echo 9007199254740991 >$zone/max_energy_range_uj
+	echo 1 >$zone/energy_uj
+	python3 meter.py $zone/energy_uj & pid=$!
+	nice -n -19 python3 loop.py 0.12 & hog=$!
+	nice -n -19 python3 loop.py 0.06 & half=$!
+	until [ $(<$zone/energy_uj) -gt 1 ]; do sleep .01; done
+	unshare --mount sh -c 'mount --bind /proc root/proc && mount --bind /sys/devices/system/cpu root/sys/devices/system/cpu &&
+		exec "$@"' sh "$bin/pmrec" --root=root --quiet -n 5 --sources=tasks,stat,powercap -o e.pmr
+	kill $half $pid
+	for metric in task.watts task.watts_low task.watts_high task.joules; do
+		a=$(total e.pmr $metric "[(]$hog[)]$")
+		b=$(total e.pmr $metric "[(]$half[)]$")
+		echo "$metric: $a $b"
+		awk -v a="$a" -v b="$b" 'BEGIN { exit !(b > 0 && a > 1.8 * b && a < 2.2 * b) }'
+	done
+	# by their own clocks one used 12 % of a CPU; the meter goes by 20 J a second
+	"$bin/pmrep" show --total --show='task.*,pkg*,cpus*' --format=csv e.pmr >e.csv
+	awk -F, -v OFS= -v low="$(total e.pmr task.watts_low "[(]$hog[)]$")" '
+		$5 == "system" { v[$16] = $17; status[$16] = $19 }
+		END { power = v["pkgwatt"]
+		      cpus = v["cpus"] > v["cpus_busy"] ? v["cpus"] : v["cpus_busy"]
+		      sum = v["task.watts"] + v["task.watts_rest"] - power
+		      print power, " ", low, " ", sum
+		      exit !(power > 19 && power < 21 && sum < 1e-9 && sum > -1e-9 && v["task.watts_rest"] > 0 &&
+			     low > 0.85 * power * 0.12 / cpus && low < 1.15 * power * 0.12 / cpus &&
+			     status["task.watts"] == "estimate" && status["pkgwatt"] == "ok") }' e.csv
+	# without power there is none, and it says what is missing
+	"$bin/pmrec" --quiet -n 1 --sources=tasks,stat -o n.pmr
+	run ! "$bin/pmrep" show --show=task.watts n.pmr
+	[[ "$output" == *"pkgwatt"* ]]
 }

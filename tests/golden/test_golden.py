@@ -337,6 +337,7 @@ METRICS = {
     "util.softirq": part_of_time("softirq"),
     "util.guest": part_of_time("guest", "guest_nice"),
     "util.idle": part_of_time("idle"),
+    "cpus": lambda p: p.count("stat.idle"),
     "cpus_busy": lambda p: p.count("stat.idle") * part_of_time(*BUSY)(p) / 100,
     "ctxsw": rate("stat.ctxt"),
     "runq": lambda p: p.mean("stat.procs_running"),

@@ -1,6 +1,7 @@
 """Holds what pmrep prints to the second evaluator."""
 
 import csv
+import functools
 import io
 import json
 import subprocess
@@ -22,6 +23,11 @@ def same(a, b, tolerance=TOLERANCE):
     return a == b or abs(a - b) <= tolerance * max(abs(a), abs(b))
 
 
+@functools.lru_cache(None)
+def built_in(pmrep):
+    return [json.loads(line) for line in run(pmrep, "list", "metrics", "--format=json")[1].splitlines()]
+
+
 class Comparison:
     """One recording, and the formulas that are asked of it beside its counters."""
 
@@ -29,6 +35,8 @@ class Comparison:
         self.shares = shares
         self.pmrep, self.path, self.formulas = pmrep, path, formulas or {}
         self.world = evaluate.World(decode.load(path))
+        self.world.formulas.update(self.formulas)
+        self.world.built_in(built_in(pmrep))
         self.failures, self.cells, self.values = [], 0, 0
         self.without_coverage = self.wrong_duration = False
 

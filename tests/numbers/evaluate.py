@@ -342,7 +342,7 @@ class World:
             for m in of.values():
                 m.finish()
         self.cpus = {c["cpu"]: c for c in recording.topology}
-        self.trees = {}
+        self.trees, self.formulas, self.wholes = {}, {}, {}
 
     def ticks(self, j, k):
         """Corrected ns between the ticks of two snapshots."""
@@ -429,6 +429,8 @@ class World:
             out[name] = max(group[name], key=others) if group[name] else name
         return out
 
+    CLASSES = {"intel_imc": "uncore_imc"}  # names that formulas of several generations have
+
     def counters(self, name):
         """Members that a name stands for: a counter, or an event of all PMUs of a kind."""
         if name in self.members:
@@ -436,7 +438,7 @@ class World:
         match = re.fullmatch(r"([^/]+)(/.*)", name)
         found, pmus = [], 0
         if match:
-            kind = re.compile(re.escape(match[1]) + r"_?\d+" + re.escape(match[2]))
+            kind = re.compile(re.escape(self.CLASSES.get(match[1], match[1])) + r"_?\d+" + re.escape(match[2]))
             for counter, of in self.members.items():
                 if kind.fullmatch(counter):
                     found += of.values()
@@ -457,15 +459,37 @@ class World:
     def metric(self, text, place, a, b):
         return self.formula(self.tree(text), place, a, b)
 
+    def whole(self, name, a, b):
+        """The metric in the row of the system; an instance of Missing if it has no value there."""
+        if (name, a, b) not in self.wholes:
+            try:
+                self.wholes[name, a, b] = self.metric(self.formulas[name], ("system", {}), a, b)
+            except Missing as m:
+                self.wholes[name, a, b] = m
+        return self.wholes[name, a, b]
+
+    def feeds(self, text):
+        """Whether all that a formula names is there."""
+        aspects = set()
+        collect(self.tree(text), aspects)
+        return all(name in self.formulas if aspect == "system" else self.counters(name)[0] for aspect, name, _ in aspects)
+
+    def built_in(self, rows):
+        """The metrics that pmrep has of its own, from json of `list metrics`: of each the first formula that is fed."""
+        for row in rows:
+            for text in [row["formula"]] + (row["otherwise"] or "").split(";"):
+                if text and not row["family"] and row["metric"] not in self.formulas and self.feeds(text):
+                    self.formulas[row["metric"]] = text
+
     def formula(self, tree, place, a, b):
         wanted = self.inside(place)
         inputs, aspects = {}, set()
         collect(tree, aspects)
         needed = set()
-        taken = self.beside({x for _, name, by in aspects for x in (name, by) if x is not None})
+        taken = self.beside({x for aspect, name, by in aspects for x in (name, by) if x is not None and aspect != "system"})
         for aspect, name, by in aspects:
             for x in (name, by):
-                if x is None or x.startswith("#"):
+                if x is None or x.startswith("#") or aspect == "system":
                     continue
                 if x not in inputs:
                     inputs[x] = [m for m in self.counters(taken[x])[0] if wanted(m.instance)]
@@ -486,11 +510,19 @@ class World:
         every = [s for x in used for s in sums[x]] + alone
         known, lost = sum(s.known for s in every), sum(s.lost for s in every)
         coverage = Fraction(known, known + lost) if known + lost else None
-        values, doubtful = {}, False
+        values, doubtful, wholes = {}, False, []
         for aspect, name, by in aspects:
             text = spell(aspect, name, by)
             try:
-                if aspect == "has_event":
+                if aspect == "system":
+                    whole = self.whole(name, a, b)
+                    if isinstance(whole, Missing):
+                        raise whole
+                    values[text] = whole.value
+                    doubtful |= whole.doubtful
+                    alone += [whole] * whole.alone
+                    wholes.append(whole.coverage if whole.coverage is not None else 1)
+                elif aspect == "has_event":
                     values[text] = float(bool(self.counters(name)[0]))
                 elif name in why:
                     raise Missing(why[name])
@@ -509,7 +541,7 @@ class World:
         v = expr_diff.evaluate(tree, {k: float(x) for k, x in values.items()})
         if v != v:
             raise Missing(words | {"division-by-zero", "undefined", "unstable"}, coverage)
-        return Number(v, coverage if every else Fraction(1), doubtful, bool(alone))
+        return Number(v, min([coverage if every and coverage is not None else Fraction(1)] + wholes), doubtful, bool(alone))
 
     def in_step(self, inputs, a, b):
         """Sums of each input over its members, from the support of all."""
@@ -633,7 +665,7 @@ def put_together(rule, values):
 class Parser(expr_diff.Parser):
     def primary(self):
         kind, value = self.t[self.i]
-        if kind in ("id", "word") and value in ("rate", "seconds") and self.t[self.i + 1] == ("mark", "("):
+        if kind in ("id", "word") and value in ("rate", "seconds", "system") and self.t[self.i + 1] == ("mark", "("):
             self.i += 2
             names = [self.take()]
             if value == "seconds":
@@ -644,7 +676,7 @@ class Parser(expr_diff.Parser):
         return super().primary()
 
 
-ASPECT = re.compile(r"(rate|seconds|elapsed|first|last|mean|max_of|aggr_nr|source_count|has_event)\((.*)\)")
+ASPECT = re.compile(r"(rate|seconds|system|elapsed|first|last|mean|max_of|aggr_nr|source_count|has_event)\((.*)\)")
 
 
 def collect(tree, out):

@@ -428,7 +428,70 @@ def several(path):
         (("--total", "--per-cpu"), "on_cpu", {"cpu": "0"}, 0.5, "partial", 3 / 4)]
 
 
-CASES = {"means": means, "given_up": given_up, "disabled": disabled, "spoilt": spoilt, "switched_off": switched_off,
+def shared(path):
+    """8 CPUs, of which 4 are busy; 30 + 10 W; 12 GB/s. Task a uses 2 CPUs, b 1, cgroup /s both. An idle CPU taken for a quarter
+    of a busy one, the machine is as good as 5 CPUs; for a whole one 8, for nothing 4. Then b is gone, the CPUs are idle and
+    take 8 W; a uses a CPU by its own account, and /proc/stat saw none of it. The energy of a package is lost at the end."""
+    w = g.World(8)
+    for name in ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"):
+        w.counter("stat." + name, unit="s", scale=[1, 100], source="stat")
+    w.group([n for n in w.names], w.each_cpu(), source="stat")
+    w.counter("powercap.energy.package", unit="J", scale=[1, 1000], source="powercap")
+    w.group(["powercap.energy.package"], w.each_package(), source="powercap")
+    a, b, c = w.instance("task", 7, name="a-7"), w.instance("task", 8, name="b-8"), w.instance("cgroup", 1, name="/s")
+    for kind, rule in (("tasks", "sum"), ("cgroups", "none")):
+        for name in ("user", "system"):
+            w.counter("%s.%s" % (kind, name), rule=rule, unit="s", scale=[1, 10000], source=kind)
+    w.group(["tasks.user", "tasks.system"], [a, b], source="tasks")
+    w.group(["cgroups.user", "cgroups.system"], [c], source="cgroups")
+    w.pmu("uncore_imc_0", 20, {"cas_count_read": 0x304, "cas_count_write": 0xc04})
+    for name in ("cas_count_read", "cas_count_write"):
+        w.event("uncore_imc_0/%s/" % name, pmu="uncore_imc_0", scale="6.103515625e-5")
+    w.group(["uncore_imc_0/cas_count_read/", "uncore_imc_0/cas_count_write/"], [w.instance("pmu", cpu=0, name="uncore_imc_0")],
+            perf=True, source="perf")
+    first = w.each_package()[0]
+
+    def value(counter, i, s, t):
+        on, off = min(s, 4), max(0, s - 4)
+        of, name = counter.split(".")[:2] if "/" not in counter else ("imc", "")
+        if of == "stat":
+            busy = 100 * on if i % 2 else 0
+            return busy if name == "user" else 100 * s - busy if name == "idle" else 0
+        if of == "powercap":
+            if s == 8 and i != first:
+                return None, 1005
+            return 1000 * (30 * on + 6 * off if i == first else 10 * on + 2 * off)
+        if of == "imc":  # lines of 64 bytes
+            return on * 6 * 10**9 // 64
+        if of == "tasks" and i == b and s > 4:
+            return None, g.GONE
+        used = (on if i == b else 2 * on + off if i == a else 3 * on) * 10000
+        return used * 3 // 4 if name == "user" else used // 4
+    w.write(path, line(9), value, lambda k, i, s, t: (t, t))
+    at, tasks, system = {"task": "a-7", "wall": 2}, ("--all", "--per-task"), {"scope": "system", "wall": 2}
+    half, groups = ("--every=4", "--per-task"), {"cgroup": "/s", "wall": 2}
+    return {"machine": "rate(stat.user) + 3", "beside": "system(machine) - rate(stat.user)"}, [
+        (tasks, "task.watts", at, 16, "estimate", 1), (tasks, "task.watts", {"task": "b-8", "wall": 2}, 8, "estimate", 1),
+        (tasks, "task.watts_low", at, 10, "estimate", 1), (tasks, "task.watts_high", at, 20, "estimate", 1),
+        (tasks, "task.joules", at, 16, "estimate", 1), (tasks, "task.mem_bw", at, 6, "estimate", 1),
+        (tasks, "task.mem_bw_low", at, 3, "estimate", 1),
+        (ALL, "task.watts", system, 24, "estimate", 1), (ALL, "task.watts_rest", system, 16, "estimate", 1),
+        (ALL, "task.joules_rest", system, 16, "estimate", 1), (ALL, "task.mem_bw_rest", system, 3, "estimate", 1),
+        (ALL, "pkgwatt", system, 40, "ok", 1), (ALL, "mem.bw", system, 12, "ok", 1),
+        (("--all", "--per-cgroup"), "cgroup.watts", groups, 24, "estimate", 1),
+        (("--all", "--per-cgroup"), "cgroup.watts_high", groups, 30, "estimate", 1),
+        (half, "task.joules", {"task": "a-7", "wall": 4}, 64, "estimate", 1),
+        (tasks, "task.watts", {"task": "a-7", "wall": 6}, 8 / 2.75, "estimate", 1),
+        (tasks, "task.watts_low", {"task": "a-7", "wall": 6}, 1, "estimate", 1),
+        (tasks, "task.watts_high", {"task": "a-7", "wall": 6}, 8, "estimate", 1),
+        (tasks, "task.watts", {"task": "a-7", "wall": 8}, None, "errno-5", ...),
+        (ALL, "task.watts_rest", {"scope": "system", "wall": 8}, None, "errno-5", ...),
+        (("--total", "--per-task"), "task.watts", {"task": "a-7"}, (18 + 46 / 7) * 1.5 / 3.5, "estimate", 15 / 16),
+        (("--all", "--per-cpu"), "beside", {"cpu": "1", "wall": 2}, 7, "ok", 1),
+        (("--all", "--per-cpu"), "beside", {"cpu": "0", "wall": 2}, 6, "ok", 1)]
+
+
+CASES = {"shared": shared, "means": means, "given_up": given_up, "disabled": disabled, "spoilt": spoilt, "switched_off": switched_off,
          "first_after": first_after, "several": several, "away": away, "multiplexed": multiplexed, "starved": starved, "late": late, "levels": levels, "reset": reset,
          "missed": missed, "members_lost": members_lost, "sockets": sockets, "support": support, "pmus": pmus,
          "twice": twice, "segments": segments, "ticks": ticks, "interrupted": interrupted, "slew3": slewed(0.03), "slew8": slewed(0.08),

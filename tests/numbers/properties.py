@@ -38,7 +38,7 @@ def statuses(c, every):
                 yield "%s: ok with coverage %s" % (where, row.get("coverage"))
             if row["status"] == "partial" and full:
                 yield "%s: partial with coverage 1" % where
-            if (row["value"] == "") != (row["status"] not in ("ok", "partial", "doubtful")):
+            if (row["value"] == "") != (row["status"] not in ("ok", "partial", "doubtful", "estimate")):
                 yield "%s: value %s, status %s" % (where, row["value"] or "missing", row["status"])
 
 

@@ -159,6 +159,11 @@ def make(seed, path, without=()):
             formulas["m_last_%d" % len(formulas)] = "last(%s)" % a
             formulas["m_mean_%d" % len(formulas)] = "mean(%s)" % a
             formulas["m_first_%d" % len(formulas)] = "first(%s)" % a
+    for k, (name, _, _) in enumerate([x for x in of_cpu if x[1] == "cumulative"][:2]):  # what the machine has of another formula, in every row
+        if formulas:
+            of = list(formulas)[(seed + k) % len(formulas)]
+            formulas["m_whole_%d" % len(formulas)] = "system(%s) + rate(%s)" % (of, name)
+            formulas["m_part_%d" % len(formulas)] = "d_ratio(%s, system(%s))" % (name, of)
     # Segments of one run, as after a reopening; and runs.
     cut = rng.randrange(1, n) if rng.random() < 0.25 else n
     cut = n if "gap" in without else cut

@@ -70,11 +70,11 @@ def second(c, what, options, metric, where, value, coverage):
     wall = where.get("wall")
     spans = [s for s in spans if wall is None or abs(c.world.snapshot[s[1]].wall - encode.REALTIME - wall * S) < S // 1000]
     level = next((o[6:] for o in options if o.startswith("--per-")), "system")
-    at = {k: where.get(k, "") for k in ("package", "core", "cpu", "device", "task", "node", "die")}
+    at = {k: where.get(k, "") for k in ("package", "core", "cpu", "device", "task", "cgroup", "node", "die")}
     try:
         place = level, at
-        if metric in c.formulas:
-            n = c.world.metric(c.formulas[metric], place, *spans[0])
+        if metric in c.world.formulas:
+            n = c.world.metric(c.world.formulas[metric], place, *spans[0])
         else:
             n = c.world.raw(metric, place, *spans[0], "--rate" in options)
         mine, full = float(n.value), n.coverage

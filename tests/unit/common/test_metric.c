@@ -158,6 +158,16 @@ static void instantiate(struct buf *out, const struct metric *m, const char *tex
 	replace(out, text, strrchr(families[i].counter, '.') + 1);
 }
 
+/* system(x) wants a metric of a row before it: so none asks for itself. */
+static bool is_before(const char *name, const struct metric *m)
+{
+	for (const struct metric_table *t = metric_tables; t->row; t++)
+		for (size_t i = 0; i < t->n; i++)
+			if (&t->row[i] == m || !strcmp(t->row[i].name, name))
+				return &t->row[i] != m;
+	return false;
+}
+
 static void check_formula(const struct metric *m, const char *text)
 {
 	const struct expr_input *in;
@@ -172,7 +182,9 @@ static void check_formula(const struct metric *m, const char *text)
 	in = expr_inputs(x, &n);
 	assert_true(n > 0);
 	for (size_t i = 0; i < n; i++)
-		if (in[i].aspect == EXPR_LITERAL ? !is_literal(in[i].name) : !is_known(in[i].name))
+		if (in[i].aspect == EXPR_SYSTEM  ? !is_before(in[i].name, m) :
+		    in[i].aspect == EXPR_LITERAL ? !is_literal(in[i].name) :
+						   !is_known(in[i].name))
 			fail_msg("%s: there is no counter %s", m->name, in[i].name);
 		else if (in[i].by && !is_known(in[i].by))
 			fail_msg("%s: there is no counter %s", m->name, in[i].by);

@@ -24,7 +24,7 @@ static void key_of(const struct expr_input *in, struct buf *out)
 		[EXPR_FIRST] = "first",     [EXPR_LAST] = "last",           [EXPR_MEAN] = "mean",
 		[EXPR_MAX] = "max_of",      [EXPR_ELAPSED] = "elapsed",     [EXPR_SOURCE_COUNT] = "source_count",
 		[EXPR_AGGR_NR] = "aggr_nr", [EXPR_HAS_EVENT] = "has_event", [EXPR_CPUID_MATCH] = "strcmp_cpuid_str",
-		[EXPR_RATE] = "rate",
+		[EXPR_RATE] = "rate",       [EXPR_SYSTEM] = "system",
 	};
 
 	if (in->aspect == EXPR_VALUE)
