@@ -202,9 +202,12 @@ static void collect_here(struct cpuid_cpu *c, size_t n)
 
 int cpuid_collect(const struct root *r, const struct cpulist *cpus, struct cpuid_cpu **out)
 {
-	struct cpuid_cpu *c = calloc(cpus->n + 1, sizeof(*c));
+	struct cpuid_cpu *c;
 	bool none = true;
 
+	if (r->emulated && !root_exists(r, "/dev/cpu"))
+		return -ENOSYS;
+	c = calloc(cpus->n + 1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
 	for (size_t i = 0; i < cpus->n; i++)

@@ -86,9 +86,12 @@ static int read_midrs(const struct root *r, struct pm_topology *t)
 	uint64_t midr;
 
 	for (uint32_t k = 0; k < t->n; k++) {
-		midr = t->cpu[k].online ? cputype_midr(r, t->cpu[k].cpu) : 0;
-		if (!midr)
+		if (!t->cpu[k].online)
 			continue;
+		midr = cputype_midr(r, t->cpu[k].cpu);
+		/* What is no Arm machine has it of no CPU. */
+		if (!midr)
+			break;
 		cputype_name(midr, name, sizeof(name));
 		index = type_index(t, name);
 		if (index < 0)

@@ -211,21 +211,38 @@ int plan_note(struct plan *p, uint64_t count, const char *text)
 	return add_event(p, &e, err);
 }
 
-static int add_config(struct plan *p, struct pm_config *c, uint32_t number, const char *format, va_list ap)
+/* `c->instances` may be borrowed. */
+static int add_config_of(struct plan *p, struct pm_config *c, int err, const char *format, va_list ap)
 {
 	char name[200];
-	int err = 0;
 
 	vsnprintf(name, sizeof(name), format, ap);
 	c->name = name;
 	c->time_ns = p->time_ns;
-	if (number != PM_NONE)
-		err = cpulist_add(&c->instances, number);
 	/* Privacy is that of a key of the same class. */
 	if (!err && plan_may_record(p->options, (uint32_t)c->privacy * 100 + 1))
 		err = pm_model_add_config(p->model, c);
-	cpulist_release(&c->instances);
 	pm_value_release(&c->value);
+	return err;
+}
+
+static int add_config(struct plan *p, struct pm_config *c, uint32_t number, const char *format, va_list ap)
+{
+	int err = add_config_of(p, c, number == PM_NONE ? 0 : cpulist_add(&c->instances, number), format, ap);
+
+	cpulist_release(&c->instances);
+	return err;
+}
+
+int plan_config_cpus(struct plan *p, const struct cpulist *cpus, struct pm_value v, const char *format, ...)
+{
+	struct pm_config c = { .privacy = PM_PRIVACY_TECHNICAL, .kind = PM_CPU, .value = v, .instances = *cpus };
+	va_list ap;
+	int err;
+
+	va_start(ap, format);
+	err = add_config_of(p, &c, 0, format, ap);
+	va_end(ap);
 	return err;
 }
 

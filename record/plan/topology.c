@@ -23,8 +23,8 @@ static uint32_t number(const struct root *r, const char *file, uint32_t cpu)
 	return (uint32_t)v;
 }
 
-/* Place of `cpu` among those that share its core. */
-static uint32_t thread_of(const struct root *r, uint32_t cpu)
+/* Place of `cpu` among those that share its core, of which *first is one; PM_NONE: unknown. */
+static uint32_t thread_of(const struct root *r, uint32_t cpu, uint32_t *first)
 {
 	struct cpulist siblings = { 0 };
 	uint32_t thread = PM_NONE;
@@ -34,6 +34,7 @@ static uint32_t thread_of(const struct root *r, uint32_t cpu)
 	for (size_t i = 0; i < siblings.n; i++)
 		if (siblings.cpu[i] == cpu)
 			thread = (uint32_t)i;
+	*first = thread == PM_NONE ? cpu : siblings.cpu[0];
 	cpulist_release(&siblings);
 	return thread;
 }
@@ -48,14 +49,14 @@ static int cache_kind(uint64_t level, const char *type)
 static void read_caches(const struct root *r, struct pm_cpu *c)
 {
 	struct cpulist shared = { 0 };
-	char type[32];
+	char type[32] = "";
 	uint64_t level, id;
 	int kind;
 
-	for (unsigned i = 0; i < CACHES_MAX; i++) {
+	for (unsigned i = 0; i < CACHES_MAX && c->cache[PM_CACHE_L3] == PM_NONE; i++) {
 		if (root_u64(r, &level, CPU "cache/index%u/level", c->cpu, i))
 			break;
-		if (root_line(r, type, sizeof(type), CPU "cache/index%u/type", c->cpu, i))
+		if (level == 1 && root_line(r, type, sizeof(type), CPU "cache/index%u/type", c->cpu, i))
 			continue;
 		kind = cache_kind(level, type);
 		if (kind < 0)
@@ -69,19 +70,30 @@ static void read_caches(const struct root *r, struct pm_cpu *c)
 	cpulist_release(&shared);
 }
 
-static void read_cpu(const struct root *r, struct pm_cpu *c)
+/* *capacities: whether the kernel shows the capacity of CPUs. */
+static void read_cpu(const struct root *r, const struct pm_topology *t, struct pm_cpu *c, bool *capacities)
 {
 	uint64_t capacity;
+	uint32_t first, thread = thread_of(r, c->cpu, &first), cpu = c->cpu;
+	const struct pm_cpu *sibling = first < cpu ? pm_topology_cpu(t, first) : NULL;
 
+	/* The threads of a core differ in nothing that stands here. */
+	if (sibling && sibling->online) {
+		*c = *sibling;
+		c->cpu = cpu;
+		c->thread = thread;
+		return;
+	}
+	c->thread = thread;
 	c->package = number(r, "physical_package_id", c->cpu);
 	c->die = number(r, "die_id", c->cpu);
 	c->cluster = number(r, "cluster_id", c->cpu);
 	if (c->cluster == CLUSTER_UNKNOWN)
 		c->cluster = PM_NONE;
 	c->core = number(r, "core_id", c->cpu);
-	c->thread = thread_of(r, c->cpu);
-	if (!root_u64(r, &capacity, CPU "cpu_capacity", c->cpu) && capacity < PM_NONE)
+	if (*capacities && !root_u64(r, &capacity, CPU "cpu_capacity", c->cpu) && capacity < PM_NONE)
 		c->capacity = (uint32_t)capacity;
+	*capacities = c->capacity != PM_NONE;
 	read_caches(r, c);
 }
 
@@ -128,6 +140,7 @@ int topology_read(const struct root *r, const struct pm_topology *before, struct
 {
 	struct cpulist present = { 0 }, online = { 0 };
 	const struct pm_cpu *known;
+	bool capacities = true;
 	int err;
 
 	*t = (struct pm_topology){ .time_ns = clocks_monotonic() };
@@ -154,7 +167,7 @@ int topology_read(const struct root *r, const struct pm_topology *before, struct
 			c->cache[k] = PM_NONE;
 		known = before ? pm_topology_cpu(before, c->cpu) : NULL;
 		if (c->online)
-			read_cpu(r, c);
+			read_cpu(r, t, c, &capacities);
 		else if (known)
 			*c = *known;
 		c->online = cpulist_has(&online, c->cpu);

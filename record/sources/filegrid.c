@@ -13,8 +13,9 @@
 #include "record/plan/plan.h"
 
 #define SPARE_FILES 64
+#define HELD_STEP   256 /* the limit is asked for after so many files */
 /* A change is several writes, between which a reader may come: what was not seen to change so many times did not. */
-#define QUIET 4
+#define QUIET 3
 
 struct filegrid *filegrid_new(struct plan *p)
 {
@@ -32,12 +33,6 @@ static void drop_last(struct filegrid *g)
 	if (g->cell[g->n].fd >= 0)
 		close(g->cell[g->n].fd);
 	free(g->cell[g->n].path);
-}
-
-void filegrid_drop(struct filegrid *g, uint32_t cpu)
-{
-	while (g->n && g->cell[g->n - 1].cpu == cpu)
-		drop_last(g);
 }
 
 static void filegrid_free(struct filegrid *g)
@@ -104,6 +99,18 @@ static int read_number(int fd, uint64_t *value)
 	return filegrid_parse(text, value);
 }
 
+static int read_cell(const struct filegrid *g, const struct filecell *f, uint64_t *value)
+{
+	int fd = f->by_turns ? root_open(g->root, "%s", f->path) : f->fd, err;
+
+	if (fd < 0)
+		return f->by_turns ? fd : -ENODEV;
+	err = read_number(fd, value);
+	if (f->by_turns)
+		close(fd);
+	return err;
+}
+
 static uint64_t unwrap(struct filecell *f, uint64_t v)
 {
 	if (!f->seen || !f->range)
@@ -132,7 +139,7 @@ static int gridpart_read(struct unit *u, struct cells *c)
 			cells_set(c, k, f->total);
 			continue;
 		}
-		err = f->offline || f->fd < 0 ? -ENODEV : read_number(f->fd, &v);
+		err = f->offline ? -ENODEV : read_cell(part->grid, f, &v);
 		if (err || !f->seen || v != f->last)
 			teller->quiet = 0;
 		else if (f == teller && f->quiet < QUIET)
@@ -176,21 +183,30 @@ int filegrid_try(const struct root *r, const char *format, ...)
 
 /* A file a number is more than shells grant by default, so the limit is raised as far as it goes. The last few
  * descriptors are left to others: sources that come later, the recording itself. */
-static int open_file(const struct root *r, const char *path)
+static bool may_hold(uint64_t fds)
 {
 	struct rlimit limit;
-	int fd = root_open(r, "%s", path);
 
-	if ((fd < 0 && fd != -EMFILE) || getrlimit(RLIMIT_NOFILE, &limit))
-		return fd;
-	if (fd >= 0 && (rlim_t)fd + SPARE_FILES < limit.rlim_cur)
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	if (limit.rlim_cur >= limit.rlim_max)
-		return -EMFILE;
-	limit.rlim_cur = limit.rlim_max;
-	return setrlimit(RLIMIT_NOFILE, &limit) ? -EMFILE : open_file(r, path);
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return false;
+	if (fds + SPARE_FILES >= limit.rlim_cur && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		if (setrlimit(RLIMIT_NOFILE, &limit))
+			return false;
+	}
+	return fds + SPARE_FILES < limit.rlim_cur;
+}
+
+/* Whether the file that is about to be added may stay open. Descriptors are the lowest that are free. */
+static bool stays_open(struct filegrid *g, int fd)
+{
+	if (!g->n)
+		g->lean = g->expects && !may_hold((uint64_t)fd + g->expects);
+	if (g->lean && g->run >= g->tells)
+		return false;
+	if ((uint64_t)fd >= g->held_to)
+		g->held_to = may_hold((uint64_t)fd + HELD_STEP) ? (uint64_t)fd + HELD_STEP : 0;
+	return g->held_to || may_hold((uint64_t)fd);
 }
 
 int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t cpu, uint64_t range,
@@ -213,15 +229,22 @@ int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t
 	*f = (struct filecell){
 		.cpu = cpu, .counter = (uint32_t)counter, .instance = (uint32_t)instance, .range = range
 	};
-	f->fd = open_file(g->root, path);
+	f->fd = root_open(g->root, "%s", path);
+	if (f->fd == -EMFILE && may_hold(0))
+		f->fd = root_open(g->root, "%s", path);
 	if (f->fd < 0)
 		return f->fd;
+	g->run = g->n && f[-1].instance == f->instance ? g->run + 1 : 0;
+	f->by_turns = !stays_open(g, f->fd);
 	err = read_number(f->fd, &v);
 	f->path = err ? NULL : strdup(path);
-	if (!f->path) {
+	if (!f->path || f->by_turns) {
 		close(f->fd);
-		return err ? err : -ENOMEM;
+		f->fd = -1;
 	}
+	if (!f->path)
+		return err ? err : -ENOMEM;
+	unwrap(f, v);
 	g->n++;
 	return 0;
 }
@@ -307,13 +330,17 @@ static int64_t make_group(struct filegrid *g, struct plan *p)
  * 0 or -errno. */
 static int filegrid_commit(struct filegrid *g, struct plan *p, struct filegrid **list)
 {
+	uint32_t turns = 0;
 	int64_t id;
 
 	if (!g->n) {
 		filegrid_free(g);
 		return 0;
 	}
-	id = make_group(g, p);
+	for (uint32_t i = 0; i < g->n; i++)
+		turns += g->cell[i].by_turns;
+	id = turns ? plan_note(p, turns, "files are opened for each reading; ulimit -Hn says how many stay open") : 0;
+	id = id < 0 ? id : make_group(g, p);
 	g->part = id < 0 ? NULL : calloc(g->n_parts, sizeof(*g->part));
 	if (!g->part) {
 		filegrid_free(g);
@@ -382,7 +409,7 @@ bool filegrid_cpu(struct filegrid *list, uint32_t cpu, bool online)
 			found = true;
 			f->offline = !online;
 			f->quiet = 0;
-			if (!online)
+			if (!online || f->by_turns)
 				continue;
 			/* The old descriptor belongs to a file that is gone, even if one of that name is back. */
 			if (f->fd >= 0)

@@ -1,6 +1,6 @@
 /*
- * Files with a single number each, like most of sysfs. Every file stays open; reading takes one pread(). The numbers
- * become a matrix if every instance has every counter, else a list.
+ * Files with a single number each, like most of sysfs. As many as may stay open, and reading takes one pread(); the
+ * others are opened for each reading. The numbers become a matrix if every instance has every counter, else a list.
  */
 #ifndef RECORD_FILEGRID_H
 #define RECORD_FILEGRID_H
@@ -18,6 +18,7 @@ struct filecell {
 	uint32_t counter, instance; /* ids */
 	char *path;                 /* owned */
 	bool offline;
+	bool by_turns; /* there are more files than descriptors: it is opened for each reading */
 	/* The file's number wraps to 0 beyond `range`; the cell continues in 64 bits, from the first value read. */
 	uint64_t range; /* 0: it does not */
 	uint64_t last, total;
@@ -46,6 +47,11 @@ struct filegrid {
 	/* own_times: number k of an instance changes only with number k % tells, and is not read while that one stays
 	 * the same; 0: all are read each time. */
 	uint32_t tells;
+	/* So many files are going to be added; 0: unknown. Where not all can stay open, those do that tell for others. */
+	uint64_t expects;
+	uint32_t run;           /* cells of the instance that was added last */
+	bool lean;              /* not all of `expects` can stay open */
+	uint64_t held_to;       /* descriptors below this are known to be within the limit */
 	uint64_t min_period_ns; /* as in struct unit */
 	struct gridpart *part;  /* owned */
 	uint32_t n_parts, held; /* held: parts that the plan has not released */
@@ -55,11 +61,9 @@ struct filegrid *filegrid_new(struct plan *p); /* NULL without memory */
 /* Whether the file has a number, before counters and instances are added for it. 0 or -errno. */
 int filegrid_try(const struct root *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Opens the file and reads it once. `counter` and `instance` are ids, or the -errno of making them, which it returns.
- * 0, or -errno if it cannot be read now: then nothing is added. */
+ * 0, or -errno if it cannot be read now: then nothing is added. Of an instance those that tell for others come first. */
 int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t cpu, uint64_t range,
 		 const char *format, ...) __attribute__((format(printf, 6, 7)));
-/* Removes what was added last for the CPU. */
-void filegrid_drop(struct filegrid *g, uint32_t cpu);
 /* Makes the group and hands the grid to the plan as its units, chained to *list, if what came before went well (err
  * 0); an empty grid is freed. Otherwise frees the grid, which may be NULL. 0, -errno, or err. */
 int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list, int err);

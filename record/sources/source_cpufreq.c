@@ -10,35 +10,38 @@
 
 #define SYS_CPU "/sys/devices/system/cpu/"
 
-/* One-time values; numbers stay numbers. */
-static int config(struct plan *p, enum pm_kind kind, uint32_t number, const char *path, const char *name)
+/* One-time values; numbers stay numbers. 0, -ENOENT where there is no such file, or another -errno of ours. */
+static int config(struct plan *p, const struct cpulist *cpus, const char *path, const char *name)
 {
 	char line[256];
 	uint64_t v;
+	int err = root_line(p->root, line, sizeof(line), "%s", path);
+	struct pm_value value;
 
-	if (root_line(p->root, line, sizeof(line), "%s", path) || !line[0])
-		return 0;
-	return plan_config(p, kind, number, PM_PRIVACY_TECHNICAL,
-			   filegrid_parse(line, &v) ? pm_text(line) : pm_u64(v), "%s", name);
+	if (err || !line[0])
+		return err == -ENOENT ? err : 0;
+	value = filegrid_parse(line, &v) ? pm_text(line) : pm_u64(v);
+	return cpus ? plan_config_cpus(p, cpus, value, "%s", name) :
+		      plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, value, "%s", name);
 }
 
 static const struct {
 	const char *file, *name;
+	bool own; /* of the CPU, not of its policy */
 } cpu_file[] = {
-	{ "cpufreq/scaling_driver", "cpufreq.scaling_driver" },
-	{ "cpufreq/scaling_governor", "cpufreq.scaling_governor" },
-	{ "cpufreq/scaling_min_freq", "cpufreq.scaling_min_freq" },
-	{ "cpufreq/scaling_max_freq", "cpufreq.scaling_max_freq" },
-	{ "cpufreq/cpuinfo_min_freq", "cpufreq.cpuinfo_min_freq" },
-	{ "cpufreq/cpuinfo_max_freq", "cpufreq.cpuinfo_max_freq" },
-	{ "cpufreq/base_frequency", "cpufreq.base_frequency" },
-	{ "cpufreq/energy_performance_preference", "cpufreq.energy_performance_preference" },
-	{ "cpufreq/related_cpus", "cpufreq.related_cpus" },
-	{ "power/energy_perf_bias", "cpufreq.energy_perf_bias" },
-	{ "acpi_cppc/nominal_freq", "cppc.nominal_freq" },
-	{ "acpi_cppc/nominal_perf", "cppc.nominal_perf" },
-	{ "acpi_cppc/highest_perf", "cppc.highest_perf" },
-	{ "acpi_cppc/lowest_perf", "cppc.lowest_perf" },
+	{ "cpufreq/scaling_driver", "cpufreq.scaling_driver", false },
+	{ "cpufreq/scaling_governor", "cpufreq.scaling_governor", false },
+	{ "cpufreq/scaling_min_freq", "cpufreq.scaling_min_freq", false },
+	{ "cpufreq/scaling_max_freq", "cpufreq.scaling_max_freq", false },
+	{ "cpufreq/cpuinfo_min_freq", "cpufreq.cpuinfo_min_freq", false },
+	{ "cpufreq/cpuinfo_max_freq", "cpufreq.cpuinfo_max_freq", false },
+	{ "cpufreq/base_frequency", "cpufreq.base_frequency", false },
+	{ "cpufreq/energy_performance_preference", "cpufreq.energy_performance_preference", false },
+	{ "power/energy_perf_bias", "cpufreq.energy_perf_bias", true },
+	{ "acpi_cppc/highest_perf", "cppc.highest_perf", true }, /* older than those that follow */
+	{ "acpi_cppc/lowest_perf", "cppc.lowest_perf", true },
+	{ "acpi_cppc/nominal_perf", "cppc.nominal_perf", true },
+	{ "acpi_cppc/nominal_freq", "cppc.nominal_freq", true },
 };
 
 static const struct {
@@ -54,36 +57,83 @@ static const struct {
 	{ SYS_CPU "amd_pstate/prefcore", "amd_pstate.prefcore" },
 };
 
-static int config_cpu(struct plan *p, uint32_t cpu)
+/* The CPUs of the plan whose folders cpufreq/ are the same one as this CPU's. */
+static int read_policy(struct plan *p, uint32_t cpu, struct cpulist *policy)
 {
-	const char *folder = "";
-	bool there = false;
-	char path[128];
+	char line[8192];
 	int err = 0;
 
-	for (size_t k = 0; k < sizeof(cpu_file) / sizeof(cpu_file[0]) && !err; k++) {
-		const char *file = cpu_file[k].file;
-		int len = (int)strcspn(file, "/");
+	if (!root_line(p->root, line, sizeof(line), SYS_CPU "cpu%u/cpufreq/related_cpus", cpu)) {
+		struct pm_value text = pm_text(line);
 
-		/* A folder that is missing is asked for once, not file by file. */
-		if (strncmp(folder, file, (size_t)len + 1))
-			there = root_exists(p->root, SYS_CPU "cpu%u/%.*s", cpu, len, file);
-		folder = file;
-		snprintf(path, sizeof(path), SYS_CPU "cpu%u/%s", cpu, file);
-		if (there)
-			err = config(p, PM_CPU, cpu, path, cpu_file[k].name);
+		for (char *blank = line; (blank = strchr(blank, ' '));)
+			*blank = ',';
+		if (!cpulist_parse(policy, line, false, NULL))
+			cpulist_intersect(policy, &p->cpus);
+		if (!cpulist_has(policy, cpu))
+			policy->n = 0;
+		err = cpulist_add(policy, cpu);
+		if (!err)
+			return plan_config_cpus(p, policy, text, "cpufreq.related_cpus");
+		pm_value_release(&text);
+		return err;
 	}
+	return cpulist_add(policy, cpu);
+}
+
+/* What was learnt from the CPUs before. */
+struct known {
+	struct cpulist told; /* their policies have been read */
+	uint64_t absent;     /* files that no CPU has: that depends on the driver and on features of all CPUs */
+	bool policies;       /* one of them had a policy */
+};
+
+static int config_cpu(struct plan *p, uint32_t cpu, struct known *known)
+{
+	struct cpulist one = { 0 }, policy = { 0 };
+	bool of_policy = !cpulist_has(&known->told, cpu), cppc = true;
+	char path[128];
+	int err = cpulist_add(&one, cpu);
+
+	if (of_policy && !err)
+		err = read_policy(p, cpu, &policy);
+	for (size_t k = 0; k < sizeof(cpu_file) / sizeof(cpu_file[0]) && !err; k++) {
+		bool own = cpu_file[k].own, is_cppc = !strncmp(cpu_file[k].file, "acpi", 4);
+
+		if (known->absent >> k & 1 || (!own && !of_policy) || (is_cppc && !cppc))
+			continue;
+		snprintf(path, sizeof(path), SYS_CPU "cpu%u/%s", cpu, cpu_file[k].file);
+		err = config(p, own ? &one : &policy, path, cpu_file[k].name);
+		if (err != -ENOENT)
+			continue;
+		err = 0;
+		if (!k)
+			of_policy = false;
+		else if (is_cppc) /* the firmware may describe some CPUs */
+			cppc = false;
+		else if (own ? cpu == p->cpus.cpu[0] : !known->policies)
+			known->absent |= 1ull << k;
+	}
+	known->policies |= of_policy;
+	for (size_t i = 0; i < policy.n && !err; i++)
+		err = cpulist_add(&known->told, policy.cpu[i]);
+	cpulist_release(&one);
+	cpulist_release(&policy);
 	return err;
 }
 
 static int config_all(struct plan *p)
 {
+	struct known known = { 0 };
 	int err = 0;
 
-	for (size_t k = 0; k < sizeof(system_file) / sizeof(system_file[0]) && !err; k++)
-		err = config(p, PM_SYSTEM, PM_NONE, system_file[k].file, system_file[k].name);
+	for (size_t k = 0; k < sizeof(system_file) / sizeof(system_file[0]) && !err; k++) {
+		err = config(p, NULL, system_file[k].file, system_file[k].name);
+		err = err == -ENOENT ? 0 : err;
+	}
 	for (size_t i = 0; i < p->cpus.n && !err; i++)
-		err = config_cpu(p, p->cpus.cpu[i]);
+		err = config_cpu(p, p->cpus.cpu[i], &known);
+	cpulist_release(&known.told);
 	return err;
 }
 

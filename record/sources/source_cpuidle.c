@@ -12,6 +12,7 @@
 #include "record/plan/source.h"
 
 #define STATES_MAX 16
+#define ROWS_MAX   8
 #define SYS_CPU    "/sys/devices/system/cpu/"
 
 struct state {
@@ -22,14 +23,25 @@ struct state {
 struct idle_set {
 	struct state state[STATES_MAX];
 	unsigned n;
+	uint32_t counter[ROWS_MAX][STATES_MAX]; /* ids */
 	struct filegrid *grid;
 	struct idle_set *next;
 };
 
+/* CPUs whose states are described by the same memory of the kernel: what stands there is read for the first of them. */
+struct idle_kind {
+	uint32_t type; /* of the CPUs, as the topology has it */
+	struct idle_set *set;
+	struct cpulist cpus; /* those that have idle states */
+	struct idle_kind *next;
+};
+
 struct cpuidle {
 	struct filegrid *grids;
-	struct idle_set *sets; /* only while planning */
-	bool full;             /* no more files can be opened, which has been said */
+	/* only while planning */
+	struct idle_set *sets;
+	struct idle_kind *kinds;
+	bool many_drivers; /* a CPU's driver may be another one's or not */
 };
 
 /*
@@ -65,30 +77,6 @@ static void read_states(const struct plan *p, uint32_t cpu, struct idle_set *set
 		name_state(set, set->n++, name);
 }
 
-static struct idle_set *find_set(struct cpuidle *d, struct plan *p, const struct idle_set *like)
-{
-	struct idle_set *set;
-
-	for (set = d->sets; set; set = set->next)
-		if (set->n == like->n && !memcmp(set->state, like->state, like->n * sizeof(like->state[0])))
-			return set;
-	set = malloc(sizeof(*set));
-	if (!set)
-		return NULL;
-	*set = *like;
-	set->grid = filegrid_new(p);
-	if (!set->grid) {
-		free(set);
-		return NULL;
-	}
-	/* The kernel counts an entry, its time and whether it was a wrong choice at once, when it is over. */
-	set->grid->own_times = true;
-	set->grid->tells = set->n;
-	set->next = d->sets;
-	d->sets = set;
-	return set;
-}
-
 static int64_t state_counter(struct plan *p, const struct catalog_counter *row, const struct state *s)
 {
 	char family[32];
@@ -97,75 +85,153 @@ static int64_t state_counter(struct plan *p, const struct catalog_counter *row, 
 	return member_counter(p, row, &(struct member){ .part = s->part, .shown = s->shown, .family = family });
 }
 
-static int add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu, const struct idle_set *like)
+static int add_counters(struct plan *p, struct idle_set *set)
 {
-	int64_t instance = plan_cpu_instance(p, cpu), counter;
+	size_t n;
+	const struct catalog_counter *row = catalog_source("cpuidle", &n);
+
+	for (size_t r = 0; r < n && r < ROWS_MAX; r++) {
+		for (unsigned k = 0; k < set->n; k++) {
+			int64_t id = state_counter(p, &row[r], &set->state[k]);
+
+			if (id < 0)
+				return (int)id;
+			set->counter[r][k] = (uint32_t)id;
+		}
+	}
+	return 0;
+}
+
+static int find_set(struct cpuidle *d, struct plan *p, const struct idle_set *like, struct idle_set **out)
+{
 	struct idle_set *set;
+	size_t n;
+	int err;
+
+	for (set = d->sets; set; set = set->next)
+		if (set->n == like->n && !memcmp(set->state, like->state, like->n * sizeof(like->state[0])))
+			break;
+	*out = set;
+	if (set)
+		return 0;
+	set = malloc(sizeof(*set));
+	if (!set)
+		return -ENOMEM;
+	*set = *like;
+	err = add_counters(p, set);
+	set->grid = err ? NULL : filegrid_new(p);
+	if (!set->grid) {
+		free(set);
+		return err ? err : -ENOMEM;
+	}
+	catalog_source("cpuidle", &n);
+	/* The kernel counts an entry, its time and whether it was a wrong choice at once, when it is over. */
+	set->grid->own_times = true;
+	set->grid->tells = set->n;
+	set->grid->expects = (uint64_t)n * set->n * p->cpus.n;
+	set->next = d->sets;
+	d->sets = set;
+	*out = set;
+	return 0;
+}
+
+/* A kernel that has one driver for all CPUs has one description of their states; others show each CPU's driver. */
+static int find_kind(struct cpuidle *d, struct plan *p, uint32_t cpu, struct idle_kind **out)
+{
+	const struct pm_cpu *c = pm_topology_cpu(&p->model->topology, cpu);
+	uint32_t type = c ? c->type : PM_NONE;
+	struct idle_set set;
+	struct idle_kind *kind;
+
+	if (!d->kinds)
+		d->many_drivers = root_exists(p->root, SYS_CPU "cpu%u/cpuidle/driver", cpu);
+	for (kind = d->many_drivers ? NULL : d->kinds; kind && kind->type != type;)
+		kind = kind->next;
+	*out = kind;
+	if (kind)
+		return 0;
+	read_states(p, cpu, &set);
+	if (!set.n)
+		return 0;
+	kind = calloc(1, sizeof(*kind));
+	if (!kind)
+		return -ENOMEM;
+	kind->type = type;
+	kind->next = d->kinds;
+	d->kinds = *out = kind;
+	return find_set(d, p, &set, &kind->set);
+}
+
+static int add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu)
+{
+	int64_t instance = plan_cpu_instance(p, cpu);
 	const struct catalog_counter *row;
+	struct idle_kind *kind = NULL;
+	uint32_t before;
 	size_t n;
 	int err;
 
 	if (instance < 0)
 		return (int)instance;
+	err = find_kind(d, p, cpu, &kind);
+	if (err || !kind)
+		return err;
 	row = catalog_source("cpuidle", &n);
-	if (!like->n || d->full)
-		return 0;
-	set = find_set(d, p, like);
-	if (!set)
-		return -ENOMEM;
-	for (size_t r = 0; r < n; r++) {
-		for (unsigned k = 0; k < set->n; k++) {
-			counter = state_counter(p, &row[r], &set->state[k]);
-			if (counter < 0)
-				return (int)counter;
-			err = filegrid_add(set->grid, counter, instance, cpu, 0, SYS_CPU "cpu%u/cpuidle/state%u/%s",
-					   cpu, k, row[r].key);
-			if (err == -EMFILE) {
-				d->full = true;
-				/* Half a CPU would make a list of the matrix. */
-				filegrid_drop(set->grid, cpu);
-				return plan_refused(p, pm_reason_errno(err), "a higher `ulimit -Hn`",
-						    "cpuidle of CPU %u and those after it", cpu);
-			}
+	before = kind->set->grid->n;
+	for (size_t r = 0; r < n && r < ROWS_MAX; r++) {
+		for (unsigned k = 0; k < kind->set->n; k++) {
+			err = filegrid_add(kind->set->grid, kind->set->counter[r][k], instance, cpu, 0,
+					   SYS_CPU "cpu%u/cpuidle/state%u/%s", cpu, k, row[r].key);
 			/* Old kernels have no above and below. */
 			if (err && err != -ENOENT)
 				plan_refused(p, filegrid_reason(err, false), NULL, "cpu%u/cpuidle/state%u/%s", cpu, k,
 					     row[r].key);
 		}
 	}
-	return 0;
+	return kind->set->grid->n > before ? cpulist_add(&kind->cpus, cpu) : 0;
 }
 
-static const struct {
-	const char *file;
-	bool number;
-} state_facts[] = {
-	{ "desc", false },           { "latency", true }, { "residency", true },
-	{ "default_status", false }, { "disable", true },
-};
-
-static int config_cpu(struct plan *p, uint32_t cpu, const struct idle_set *set)
+/* A fact of a state, the same for those CPUs. */
+static int config(struct plan *p, const struct cpulist *cpus, unsigned state, const char *name, const char *text,
+		  bool number)
 {
+	struct pm_value v = { 0 };
+
+	if (!number)
+		v = pm_text(text);
+	else if (filegrid_parse(text, &v.u64))
+		return 0;
+	else
+		v = pm_u64(v.u64);
+	return plan_config_cpus(p, cpus, v, "cpuidle.state%u.%s", state, name);
+}
+
+static int config_kind(struct plan *p, const struct idle_kind *kind)
+{
+	static const struct {
+		const char *file;
+		bool number;
+	} fact[] = { { "desc", false }, { "latency", true }, { "residency", true }, { "default_status", false } };
+	struct cpulist one = { 0 };
 	char line[128];
 	int err = 0;
 
-	for (unsigned k = 0; k < set->n && !err; k++) {
-		err = plan_config(p, PM_CPU, cpu, PM_PRIVACY_TECHNICAL, pm_text(set->state[k].name),
-				  "cpuidle.state%u.name", k);
-		for (size_t f = 0; f < sizeof(state_facts) / sizeof(state_facts[0]) && !err; f++) {
-			const char *file = state_facts[f].file;
-			uint64_t v;
-
-			if (root_line(p->root, line, sizeof(line), SYS_CPU "cpu%u/cpuidle/state%u/%s", cpu, k, file))
-				continue;
-			if (!state_facts[f].number)
-				err = plan_config(p, PM_CPU, cpu, PM_PRIVACY_TECHNICAL, pm_text(line),
-						  "cpuidle.state%u.%s", k, file);
-			else if (!filegrid_parse(line, &v))
-				err = plan_config(p, PM_CPU, cpu, PM_PRIVACY_TECHNICAL, pm_u64(v),
-						  "cpuidle.state%u.%s", k, file);
+	for (unsigned k = 0; k < kind->set->n && kind->cpus.n && !err; k++) {
+		err = config(p, &kind->cpus, k, "name", kind->set->state[k].name, false);
+		for (size_t f = 0; f < sizeof(fact) / sizeof(fact[0]) && !err; f++)
+			if (!root_line(p->root, line, sizeof(line), SYS_CPU "cpu%u/cpuidle/state%u/%s",
+				       kind->cpus.cpu[0], k, fact[f].file))
+				err = config(p, &kind->cpus, k, fact[f].file, line, fact[f].number);
+		/* This alone is each CPU's own. */
+		for (size_t i = 0; i < kind->cpus.n && !err; i++) {
+			one.n = 0;
+			err = cpulist_add(&one, kind->cpus.cpu[i]);
+			if (!err && !root_line(p->root, line, sizeof(line), SYS_CPU "cpu%u/cpuidle/state%u/disable",
+					       kind->cpus.cpu[i], k))
+				err = config(p, &one, k, "disable", line, true);
 		}
 	}
+	cpulist_release(&one);
 	return err;
 }
 
@@ -183,8 +249,17 @@ static int config_system(struct plan *p)
 	return err;
 }
 
-static int commit_sets(struct cpuidle *d, struct plan *p, int err)
+static int commit(struct cpuidle *d, struct plan *p, int err, bool facts)
 {
+	while (d->kinds) {
+		struct idle_kind *kind = d->kinds;
+
+		d->kinds = kind->next;
+		if (!err && facts)
+			err = config_kind(p, kind);
+		cpulist_release(&kind->cpus);
+		free(kind);
+	}
 	while (d->sets) {
 		struct idle_set *set = d->sets;
 
@@ -203,16 +278,10 @@ static int cpuidle_plan(struct source *s, struct plan *p, struct error *e)
 	s->data = d;
 	if (!err)
 		err = config_system(p);
-	for (size_t i = 0; i < p->cpus.n && !err; i++) {
-		struct idle_set set;
-
-		read_states(p, p->cpus.cpu[i], &set);
-		err = add_cpu(d, p, p->cpus.cpu[i], &set);
-		if (!err)
-			err = config_cpu(p, p->cpus.cpu[i], &set);
-	}
+	for (size_t i = 0; i < p->cpus.n && !err; i++)
+		err = add_cpu(d, p, p->cpus.cpu[i]);
 	if (d)
-		err = commit_sets(d, p, err);
+		err = commit(d, p, err, true);
 	if (err || d->grids)
 		return err;
 	return plan_refused(p, PM_REASON_NOT_SUPPORTED, "load a cpuidle driver; virtual machines often have none",
@@ -222,12 +291,10 @@ static int cpuidle_plan(struct source *s, struct plan *p, struct error *e)
 static int cpuidle_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 {
 	struct cpuidle *d = s->data;
-	struct idle_set set;
 
 	if (!d || cpu == PM_NONE || filegrid_cpu(d->grids, cpu, online) || !online || !plan_wants_cpu(p, cpu))
 		return 0;
-	read_states(p, cpu, &set);
-	return commit_sets(d, p, add_cpu(d, p, cpu, &set));
+	return commit(d, p, add_cpu(d, p, cpu), false);
 }
 
 static void cpuidle_release(struct source *s)

@@ -8,8 +8,23 @@
 #include "record/plan/source.h"
 #include "record/plan/topology.h"
 
+#define FOLDER "/sys/devices/system/cpu/cpu%u/thermal_throttle/%s"
+
+/* Which rows of the catalog this machine has: a bit each. That depends on features that all its CPUs have. */
+static uint64_t rows_there(const struct plan *p)
+{
+	size_t n;
+	const struct catalog_counter *row = catalog_source("throttle", &n);
+	uint64_t there = 0;
+
+	for (size_t r = 0; r < n && p->cpus.n; r++)
+		there |= (uint64_t)root_exists(p->root, FOLDER, p->cpus.cpu[0], row[r].key) << r;
+	return there;
+}
+
 /* Adds what a CPU's folder has of its place. With -C, the first CPU of the plan stands for its core or package. */
-static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, enum pm_kind kind, struct cpulist *seen)
+static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, enum pm_kind kind, struct cpulist *seen,
+		   uint64_t there)
 {
 	const char *prefix = kind == PM_CORE ? "core_" : "package_";
 	int64_t counter, instance = 0;
@@ -18,8 +33,7 @@ static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, enum pm_kin
 	int err = 0;
 
 	for (size_t r = 0; r < n && !err; r++) {
-		if (strncmp(row[r].key, prefix, strlen(prefix)) ||
-		    !root_exists(p->root, "/sys/devices/system/cpu/cpu%u/thermal_throttle/%s", cpu, row[r].key))
+		if (strncmp(row[r].key, prefix, strlen(prefix)) || !(there >> r & 1))
 			continue;
 		if (!instance) {
 			uint32_t leader;
@@ -35,8 +49,7 @@ static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, enum pm_kin
 		counter = err ? err : plan_counter(p, &row[r]);
 		if (counter < 0)
 			return (int)counter;
-		err = filegrid_add(g, counter, instance, cpu, 0, "/sys/devices/system/cpu/cpu%u/thermal_throttle/%s",
-				   cpu, row[r].key);
+		err = filegrid_add(g, counter, instance, cpu, 0, FOLDER, cpu, row[r].key);
 		if (err && err != -ENOMEM)
 			err = plan_refused(p, filegrid_reason(err, false), NULL, "cpu%u/thermal_throttle/%s", cpu,
 					   row[r].key);
@@ -48,6 +61,7 @@ static int throttle_plan(struct source *s, struct plan *p, struct error *e)
 {
 	static const enum pm_kind kinds[] = { PM_CORE, PM_PACKAGE };
 	struct filegrid *grids = NULL;
+	uint64_t there = rows_there(p);
 	int err = 0;
 
 	/* A matrix of cores and one of packages. */
@@ -57,7 +71,7 @@ static int throttle_plan(struct source *s, struct plan *p, struct error *e)
 
 		err = g ? 0 : -ENOMEM;
 		for (size_t i = 0; i < p->cpus.n && !err; i++)
-			err = add_cpu(g, p, p->cpus.cpu[i], kinds[k], &seen);
+			err = add_cpu(g, p, p->cpus.cpu[i], kinds[k], &seen, there);
 		cpulist_release(&seen);
 		err = filegrid_finish(g, p, &grids, err);
 	}

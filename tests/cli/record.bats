@@ -497,3 +497,19 @@ snapshots() {
 	grep "need [0-9]* open files, and the limit is $limit (Too many open files); try: ulimit -Hn" err
 	"$bin/pmrep" check few.pmr
 }
+
+@test "where descriptors run out, files are opened for each reading, and no source goes without" {
+	"${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}/tests/sysroots/make" server machine
+	sources=cpuidle,cpufreq,throttle,stat
+	"$bin/pmrec" --root=machine --sources=$sources -n 3 -i 0.05 -o all.pmr
+	(
+		ulimit -n 110
+		"$bin/pmrec" --root=machine --sources=$sources -n 3 -i 0.05 -o few.pmr
+	)
+	for f in all few; do
+		"$bin/pmrep" dump --format=json $f.pmr | jq -c 'select(.is == "value") | {counter, scope, number, value, status}' | sort -u >$f.json
+	done
+	[ "$(wc -l <all.json)" -gt 300 ]
+	cmp all.json few.json
+	"$bin/pmrep" dump --no-values few.pmr | grep 'ulimit -Hn'
+}

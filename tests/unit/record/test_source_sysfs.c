@@ -107,6 +107,29 @@ static void cpuidle_asks_quiet_states_whether_they_were_entered(void **state)
 	assert_int_equal(of_cpu("cpuidle.time.c1", 2), 7000);
 }
 
+/* The kernel has one description of states for all CPUs, unless it shows a driver for each. */
+static void cpuidle_believes_one_driver(void **state)
+{
+	start("server", "cpuidle");
+	assert_int_equal(pm_model_config(&here.model, "cpuidle.state3.latency", 5)->instances.n, 15);
+	teardown(state);
+	sysroot_make(here.dir, "server");
+	for (int i = 0; i < 15; i++) {
+		char driver[80];
+
+		snprintf(driver, sizeof(driver), "/sys/devices/system/cpu/cpu%d/cpuidle/driver/name", i);
+		sysroot_put(here.dir, driver, i == 5 ? "second\n" : "first\n");
+	}
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu5/cpuidle/state3/latency", "77\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu5/cpuidle/state3/disable", "1\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu4/cpuidle/state3/disable", "0\n");
+	start("server", "cpuidle");
+	assert_int_equal(pm_model_config(&here.model, "cpuidle.state3.latency", 5)->value.u64, 77);
+	assert_int_equal(pm_model_config(&here.model, "cpuidle.state3.latency", 4)->value.u64, 30);
+	assert_int_equal(pm_model_config(&here.model, "cpuidle.state3.disable", 5)->value.u64, 1);
+	assert_int_equal(pm_model_config(&here.model, "cpuidle.state3.disable", 4)->value.u64, 0);
+}
+
 /* 240 files where the shell allows 100: the limit is raised as far as it goes. */
 static void cpuidle_gets_its_files(void **state)
 {
@@ -143,6 +166,31 @@ static void cpufreq_reads_khz(void **state)
 	teardown(state);
 	start("arm64", "cpufreq");
 	assert_int_equal(refused("cpufreq")->reason, PM_REASON_NOT_SUPPORTED);
+}
+
+/* CPUs of a policy share its folder; a list of them is no number. */
+static void cpufreq_knows_policies(void **state)
+{
+	const struct pm_config *c;
+
+	sysroot_make(here.dir, "server");
+	for (int i = 8; i < 10; i++) {
+		char at[80];
+
+		snprintf(at, sizeof(at), "/sys/devices/system/cpu/cpu%d/cpufreq/related_cpus", i);
+		sysroot_put(here.dir, at, "8 9 \n");
+		snprintf(at, sizeof(at), "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor", i);
+		sysroot_put(here.dir, at, "schedutil\n");
+	}
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu9/acpi_cppc/highest_perf", "255\n");
+	start("server", "cpufreq");
+	c = pm_model_config(&here.model, "cpufreq.related_cpus", 9);
+	assert_string_equal(c->value.str.data, "8 9");
+	assert_int_equal(c->instances.n, 2);
+	assert_string_equal(pm_model_config(&here.model, "cpufreq.scaling_governor", 9)->value.str.data, "schedutil");
+	assert_string_equal(pm_model_config(&here.model, "cpufreq.scaling_governor", 7)->value.str.data, "powersave");
+	assert_int_equal(pm_model_config(&here.model, "cppc.highest_perf", 9)->value.u64, 255);
+	assert_null(pm_model_config(&here.model, "cppc.highest_perf", 8));
 }
 
 static void thermal_may_freeze(void **state)
@@ -350,6 +398,8 @@ int main(void)
 		cmocka_unit_test_teardown(cpuidle_asks_quiet_states_whether_they_were_entered, teardown),
 		cmocka_unit_test_teardown(cpuidle_gets_its_files, teardown),
 		cmocka_unit_test_teardown(cpufreq_reads_khz, teardown),
+		cmocka_unit_test_teardown(cpufreq_knows_policies, teardown),
+		cmocka_unit_test_teardown(cpuidle_believes_one_driver, teardown),
 		cmocka_unit_test_teardown(thermal_may_freeze, teardown),
 		cmocka_unit_test_teardown(throttle_counts_places, teardown),
 		cmocka_unit_test_teardown(resctrl_knows_groups, teardown),
