@@ -3,12 +3,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/options_table.h"
+#include "common/random.h"
 #include "record/commands.h"
 #include "record/host/privileges.h"
 
@@ -149,8 +149,10 @@ static int compare(const struct compare *c, const char *folder)
 	for (uint64_t pair = 1, look = FIRST_LOOK; pair <= c->pairs; pair++) {
 		uint8_t coin = 0;
 
-		if (getrandom(&coin, 1, 0) < 0)
-			return -errno;
+		int err = random_bytes(&coin, 1);
+
+		if (err)
+			return err;
 		for (int turn = 0; turn < 2 && status >= 0; turn++) {
 			int one = record(c, folder, turn ^ (coin & 1), pair);
 

@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
+
+#include "common/random.h"
 
 /* After a file could not be begun: when to try again. */
 #define ROTATE_AGAIN_NS 1000000000
@@ -111,8 +112,9 @@ void recording_rotate(struct recording *r, const struct ring_buf *b, const struc
 	struct pm_writer *next = NULL;
 	struct error error = { 0 };
 	void *sink_ctx;
-	int err = getrandom(new_id, sizeof(new_id), 0) < 0 ? error_sys(&error, errno, "random number") :
-							     rot->open(rot->ctx, &sink_ctx, &error);
+	int err = random_bytes(new_id, sizeof(new_id));
+
+	err = err ? error_sys(&error, -err, "random number") : rot->open(rot->ctx, &sink_ctx, &error);
 
 	r->again_ns = tick + ROTATE_AGAIN_NS;
 	if (err) {

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "record/plan/add.h"
 #include "record/sample/header.h"
@@ -10,6 +9,7 @@
 #include "record/plan/machine.h"
 #include "record/host/privileges.h"
 #include "record/host/realtime.h"
+#include "common/random.h"
 
 #define RING_BYTES    (16u << 20)
 #define CHUNK_NS      1000000000u
@@ -100,8 +100,9 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 	rotation_init(&s->rotation, o);
 	s->last_number = UINT64_MAX;
 	pm_model_init(&s->model);
-	if (getrandom(s->model.recording_id, sizeof(s->model.recording_id), 0) < 0)
-		return error_sys(e, errno, "random number");
+	err = random_bytes(s->model.recording_id, sizeof(s->model.recording_id));
+	if (err)
+		return error_sys(e, -err, "random number");
 	err = root_init(&s->root, o->root);
 	if (!err)
 		err = hotplug_init(&s->hotplug, &s->root);

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "report/copy/rewrite_private.h"
+#include "common/random.h"
 
 int rewrite_new(struct rewrite **out, const struct rewrite_rules *rules, pm_sink_fn sink, void *sink_ctx,
 		struct error *e)
@@ -22,8 +22,9 @@ int rewrite_new(struct rewrite **out, const struct rewrite_rules *rules, pm_sink
 	config.zstd_level = rules->zstd_level;
 	pm_model_init(&w->model);
 	config.model = &w->model;
-	if (getrandom(w->model.recording_id, sizeof(w->model.recording_id), 0) < 0)
-		err = error_sys(e, errno, "no random numbers");
+	err = random_bytes(w->model.recording_id, sizeof(w->model.recording_id));
+	if (err)
+		error_sys(e, -err, "random number");
 	else
 		err = pm_writer_new(&w->writer, &config, e);
 	if (err)

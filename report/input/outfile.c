@@ -1,4 +1,5 @@
 #include "common/file.h"
+#include "common/random.h"
 #include "report/input/outfile.h"
 
 #include <errno.h>
@@ -7,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,10 +42,10 @@ static int make_new(char **path, const char *place)
 {
 	for (int tries = 0; tries < 100; tries++) {
 		uint32_t v;
-		int fd;
+		int fd = random_bytes(&v, sizeof(v));
 
-		if (getrandom(&v, sizeof(v), 0) != sizeof(v))
-			return -EIO;
+		if (fd)
+			return fd;
 		free(*path);
 		if (asprintf(path, "%s.%06" PRIx32, place, v & 0xffffff) < 0) {
 			*path = NULL;

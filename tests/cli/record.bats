@@ -51,6 +51,17 @@ snapshots() {
 	"$bin/pmrep" check x.pmr
 }
 
+@test "a machine that has just booted and has no random numbers yet is recorded, too" {
+	command -v strace >/dev/null || skip "no strace"
+	# Leaks cannot be looked for below strace.
+	ASAN_OPTIONS=detect_leaks=0 strace -f -qq -e trace=getrandom -e inject=getrandom:error=EAGAIN -o calls \
+		"$bin/pmrec" --quiet --sources=stat -i 0.05 -n 2 -o early.pmr
+	grep -q 'EAGAIN.*INJECTED' calls
+	# No call may wait.
+	! grep -E 'getrandom\([^,]*, [0-9]+, 0\)' calls
+	pmrep check early.pmr
+}
+
 @test "the command's status is pmrec's" {
 	run -7 pmr -o x.pmr -- sh -c 'exit 7'
 	run -143 pmr -o x.pmr -- sh -c 'kill -TERM $$'
