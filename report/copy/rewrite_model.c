@@ -187,47 +187,30 @@ static bool is_special(const struct pm_counter *c)
 	return pm_counter_texts(c) || c->semantics == PM_DELTA || c->semantics == PM_PEAK;
 }
 
-static int note_special(const struct pm_model *in, const struct pm_group *g, struct rewrite_group *out)
+/* Columns that copying is not enough for: what they count, and what is added to it. */
+static int note_special(const struct rewrite *w, const struct pm_model *in, const struct pm_group *g,
+			struct rewrite_group *out)
 {
 	uint32_t head = pm_group_head(g);
 
 	for (uint32_t i = out->n_head; i < out->n_columns; i++) {
 		const struct pm_counter *c = pm_model_counter(in, pm_group_counter_of(g, out->column[i] - head));
+		bool whole = w->rules->rebase && (c->type == PM_U64 || c->type == PM_S64);
+		uint64_t offset = whole ? w->rules->rebase(w->rules->ctx, c) : 0;
 
-		if (!is_special(c))
+		if (!offset && !is_special(c))
 			continue;
 		if (!out->special)
 			out->special = calloc(out->n_columns, sizeof(*out->special));
 		if (!out->carry)
 			out->carry = calloc(out->n_columns, sizeof(*out->carry));
-		if (!out->special || !out->carry)
-			return -ENOMEM;
-		out->special[i] = c->id;
-	}
-	return 0;
-}
-
-static int note_rebase(const struct rewrite *w, const struct pm_model *in, const struct pm_group *g,
-		       struct rewrite_group *out)
-{
-	uint32_t head = pm_group_head(g);
-
-	for (uint32_t i = out->n_head; i < out->n_columns && w->rules->rebase; i++) {
-		const struct pm_counter *c = pm_model_counter(in, pm_group_counter_of(g, out->column[i] - head));
-		uint64_t offset = c->type == PM_U64 || c->type == PM_S64 ? w->rules->rebase(w->rules->ctx, c) : 0;
-
-		if (!offset)
-			continue;
-		if (!out->rebase)
+		if (offset && !out->rebase)
 			out->rebase = calloc(out->n_columns, sizeof(*out->rebase));
-		if (!out->special)
-			out->special = calloc(out->n_columns, sizeof(*out->special));
-		if (!out->carry)
-			out->carry = calloc(out->n_columns, sizeof(*out->carry));
-		if (!out->rebase || !out->special || !out->carry)
+		if (!out->special || !out->carry || (offset && !out->rebase))
 			return -ENOMEM;
-		out->rebase[i] = offset;
 		out->special[i] = c->id;
+		if (offset)
+			out->rebase[i] = offset;
 	}
 	return 0;
 }
@@ -307,9 +290,7 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 	}
 	if (!err && copy.n_counters && copy.n_instances) {
 		list_columns(m, g, out);
-		err = note_special(in, g, out);
-		if (!err)
-			err = note_rebase(w, in, g, out);
+		err = note_special(w, in, g, out);
 		copy.continues = continued(w, g, &copy);
 		id = err ? err : group_place(w, &copy);
 		if (!err && !out->blank && out->n_columns == pm_group_columns(g) && !has_texts(in, g))

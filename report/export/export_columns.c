@@ -35,16 +35,16 @@ int export_columns_check(const char *list, struct error *e)
 	return err;
 }
 
-const char *export_label(const struct pm_value *labels, const char *key)
+/* The last one of that key, or NULL. */
+static const char *export_label(const struct pm_value *labels, const char *key)
 {
 	const char *found = NULL;
 
 	for (uint32_t i = 0; labels && labels->kind == PM_VALUE_ARRAY && i < labels->array.n; i++) {
-		const struct pm_value *pair = &labels->array.item[i];
+		const struct pm_value *pair = export_label_pair(labels, i);
 
-		if (pair->kind == PM_VALUE_ARRAY && pair->array.n == 2 && pair->array.item[0].kind == PM_VALUE_TEXT &&
-		    pair->array.item[1].kind == PM_VALUE_TEXT && !strcmp(pair->array.item[0].str.data, key))
-			found = pair->array.item[1].str.data;
+		if (pair && !strcmp(pair[0].str.data, key))
+			found = pair[1].str.data;
 	}
 	return found;
 }
@@ -194,9 +194,8 @@ int export_columns_put(struct exporter *x, bool json, const struct sheet *s, con
 		for (uint32_t r = 0; r < s->n_rows; r++)
 			for (uint32_t c = 0; c < s->row[r].n_cells && !err; c++) {
 				struct at at = { s, &s->row[r], &s->row[r].cell[c], &interval[k], k };
-				uint16_t reason = at.cell->value[k].reason;
 
-				x->partial |= export_partial(at.cell, k) || (reason && !status_absent(reason));
+				x->partial |= export_lacks(at.cell, k);
 				put_row(x, json, &at);
 				err = output_is_full(&x->out) ? exporter_flush(x) : 0;
 			}

@@ -293,8 +293,7 @@ static int wide_interval(struct exporter *x, struct csv *c, const struct sheet *
 			if (c->wide_of[cell->column] == PM_NONE)
 				continue;
 			c->cell[c->wide_of[cell->column]] = cell;
-			x->partial |= (cell->value[k].reason && !status_absent(cell->value[k].reason)) ||
-				      export_partial(cell, k);
+			x->partial |= export_lacks(cell, k);
 		}
 		start = to = output_room(&x->out.text,
 					 c->file.len + c->row[r].len + 128 + (size_t)c->n_wide * (NUMBER_MAX + 10));

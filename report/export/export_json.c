@@ -192,14 +192,13 @@ static int put_interval(struct exporter *x, const struct json_text *t, const str
 		for (uint32_t n = 0; n < row->n_cells; n++) {
 			const struct sheet_cell *cell = &row->cell[n];
 			const struct value *v = &cell->value[k];
-			bool partial = export_partial(cell, k);
 			char word[16];
 
 			if (!wide || !n) {
 				buf_add(&x->out.text, head.data, head.len);
 				put_span(&x->out.text, t, t->row[r]);
 			}
-			x->partial |= partial || (v->reason && !status_absent(v->reason));
+			x->partial |= export_lacks(cell, k);
 			put_span(&x->out.text, t, t->metric[cell->column]);
 			put_value(&x->out.text, v);
 			if (wide) {

@@ -115,21 +115,20 @@ static void put_origin(struct openmetrics *o, const char *recording, const struc
 	buf_clear(&o->origin);
 	put_label(&o->origin, host ? "host" : "recording", host ? host : recording);
 	for (uint32_t i = 0; labels && labels->kind == PM_VALUE_ARRAY && i < labels->array.n; i++) {
-		const struct pm_value *pair = &labels->array.item[i];
+		const struct pm_value *pair = export_label_pair(labels, i);
 		struct buf name = BUF_INIT;
 		uint32_t before;
 
-		if (pair->kind != PM_VALUE_ARRAY || pair->array.n != 2 || pair->array.item[0].kind != PM_VALUE_TEXT ||
-		    pair->array.item[1].kind != PM_VALUE_TEXT)
+		if (!pair)
 			continue;
 		buf_addstr(&name, "label_");
-		put_name(&name, pair->array.item[0].str.data);
+		put_name(&name, pair[0].str.data);
 		/* Keys that become one name are told apart by their number. */
 		if (names_get(&used, buf_str(&name), &before))
 			buf_printf(&name, "_%u", i);
 		if (names_set(&used, buf_str(&name), i))
 			o->origin.err = -ENOMEM;
-		put_label(&o->origin, buf_str(&name), pair->array.item[1].str.data);
+		put_label(&o->origin, buf_str(&name), pair[1].str.data);
 		buf_release(&name);
 	}
 	names_release(&used);
@@ -248,14 +247,12 @@ static int put_interval(struct exporter *x, struct openmetrics *o, const struct 
 		for (uint32_t r = 0; r < s->n_rows && !err; r++) {
 			const struct sheet_row *row = &s->row[r];
 			const struct sheet_cell *cell = &row->cell[next[r]];
-			uint16_t reason;
 
 			if (next[r] >= row->n_cells || cell->column != c)
 				continue;
 			next[r]++;
-			reason = cell->value[k].reason;
-			x->partial |= export_partial(cell, k) || (reason && !status_absent(reason));
-			if (reason)
+			x->partial |= export_lacks(cell, k);
+			if (cell->value[k].reason)
 				continue;
 			if (!told)
 				err = tell(o, &x->out.text, c);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/double_bits.h"
 #include "common/names.h"
 #include "report/export/exporter.h"
 #include "report/export/parquet.h"
@@ -128,17 +129,16 @@ static void parquet_release(struct sink *sink)
 
 /* ---- what comes ---- */
 
-/* The last one of a key counts, as export_label() has it. */
+/* The last one of a key counts, as in csv. */
 static int note_labels(struct origin *o, const struct pm_value *labels)
 {
 	int err = pm_value_copy(&o->labels, labels);
 
 	for (uint32_t i = 0; o->labels.kind == PM_VALUE_ARRAY && i < o->labels.array.n && !err; i++) {
-		const struct pm_value *pair = &o->labels.array.item[i];
+		const struct pm_value *pair = export_label_pair(&o->labels, i);
 
-		if (pair->kind == PM_VALUE_ARRAY && pair->array.n == 2 && pair->array.item[0].kind == PM_VALUE_TEXT &&
-		    pair->array.item[1].kind == PM_VALUE_TEXT)
-			err = names_set(&o->keys, pair->array.item[0].str.data, i);
+		if (pair)
+			err = names_set(&o->keys, pair[0].str.data, i);
 	}
 	return err;
 }
@@ -279,14 +279,6 @@ static void put_times(struct waiting *w, const struct block *b, int row, bool ze
 			parquet_put(w->file, (uint64_t)v[k], 1);
 }
 
-static uint64_t bits_of(double v)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &v, sizeof(bits));
-	return bits;
-}
-
 /* Value, status or coverage. */
 static void put_values(struct waiting *w, const struct series *s, uint32_t n, enum export_column c)
 {
@@ -298,7 +290,7 @@ static void put_values(struct waiting *w, const struct series *s, uint32_t n, en
 	else if (s->plain && c == EXPORT_STATUS)
 		put_text(w->file, "ok", n);
 	else if (s->plain)
-		parquet_put(w->file, bits_of(1), n);
+		parquet_put(w->file, double_to_bits(1), n);
 	for (uint32_t k = 0; k < n && !s->plain; k++)
 		if (c == EXPORT_STATUS && reason[k] > 0)
 			put_text(w->file, status_word((uint16_t)reason[k], STATUS_WHOLE, word), 1);
@@ -309,7 +301,7 @@ static void put_values(struct waiting *w, const struct series *s, uint32_t n, en
 		else if (c == EXPORT_VALUE)
 			parquet_values(w->file, &v[k], 1);
 		else
-			parquet_put(w->file, bits_of(coverage[k]), 1);
+			parquet_put(w->file, double_to_bits(coverage[k]), 1);
 }
 
 static void put_series(struct waiting *w, const struct series *s, enum export_column c)
@@ -514,12 +506,11 @@ static int put_labels(struct waiting *w)
 		const struct origin *o = AT(&w->origins, struct origin, i);
 
 		for (uint32_t k = 0; k < o->labels.array.n && o->keys.n && !err; k++) {
-			const struct pm_value *pair = &o->labels.array.item[k];
+			const struct pm_value *pair = export_label_pair(&o->labels, k);
 
-			if (pair->kind != PM_VALUE_ARRAY || !pair->array.n ||
-			    pair->array.item[0].kind != PM_VALUE_TEXT)
+			if (!pair)
 				continue;
-			key = pair->array.item[0].str.data;
+			key = pair[0].str.data;
 			if (names_get(&o->keys, key, NULL) && !names_get(&known, key, NULL) &&
 			    !(err = names_set(&known, key, 1)))
 				err = put_label(w, key);

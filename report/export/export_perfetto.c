@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/double_bits.h"
 #include "common/names.h"
 #include "common/utf8.h"
 #include "report/export/exporter.h"
@@ -101,9 +102,8 @@ static void put_text(struct buf *out, int field, const char *text)
 
 static void put_double(struct buf *out, int field, double v)
 {
-	uint64_t bits;
+	uint64_t bits = double_to_bits(v);
 
-	memcpy(&bits, &v, sizeof(bits));
 	put_varint(out, (uint64_t)field << 3 | FIXED64);
 	for (int i = 0; i < 8; i++)
 		buf_addch(out, (char)(bits >> 8 * i));
@@ -333,7 +333,7 @@ static void put_cell(struct exporter *x, struct trace *t, const struct sheet *s,
 	const struct bound_metric *m = s->column[cell->column].metric;
 	const struct value *v = &cell->value[k];
 
-	x->partial |= export_partial(cell, k) || (v->reason && !status_absent(v->reason));
+	x->partial |= export_lacks(cell, k);
 	if (c->reason != v->reason)
 		note_missing(x, t, s, row, m, c, at, v->reason);
 	if (v->reason || (c->uuid && c->value == v->v))

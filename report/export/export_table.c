@@ -287,9 +287,7 @@ static void put_cell(struct exporter *x, struct table_data *t, bool *first, uint
 		    0);
 		return;
 	}
-	if (cell)
-		x->partial |=
-			export_partial(cell, k) || (cell->value[k].reason && !status_absent(cell->value[k].reason));
+	x->partial |= cell && export_lacks(cell, k);
 	put_judged(x, first, text, cell_text(x, t, cell, k, times, text), t->width[WIDTH_METRICS + c],
 		   x->config.color && cell ? sheet_verdict(s, cell, k) : SHEET_UNJUDGED);
 	if (x->spark)

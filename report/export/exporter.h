@@ -9,6 +9,7 @@
 
 #include "common/buf.h"
 #include "report/export/output.h"
+#include "report/machine/status.h"
 #include "report/pipeline/sink.h"
 
 enum export_layout { EXPORT_LONG, EXPORT_WIDE };
@@ -117,8 +118,16 @@ enum export_column {
 extern const char *const export_columns[EXPORT_ALL_COLUMNS];
 #define EXPORT_N_PLACE EXPORT_METRIC /* when and where */
 
-/* A label of the header, which may be NULL; the last one of that key, or NULL. */
-const char *export_label(const struct pm_value *labels, const char *key);
+/* Label `i` of the header: key and value. NULL: it is no pair of texts. */
+static inline const struct pm_value *export_label_pair(const struct pm_value *labels, uint32_t i)
+{
+	const struct pm_value *pair = &labels->array.item[i];
+
+	return pair->kind == PM_VALUE_ARRAY && pair->array.n == 2 && pair->array.item[0].kind == PM_VALUE_TEXT &&
+			       pair->array.item[1].kind == PM_VALUE_TEXT ?
+		       pair->array.item :
+		       NULL;
+}
 void export_recording_id(const struct pm_model *m, char text[static 17]);
 /* Whether a list for config.columns names columns only. 0 or -errno. */
 int export_columns_check(const char *list, struct error *e);
@@ -134,10 +143,10 @@ static inline struct exporter *exporter_of(struct sink *s)
 int exporter_pace(struct exporter *x);
 int exporter_flush(struct exporter *x);
 
-/* Whether a part of the value is lost. */
-static inline bool export_partial(const struct sheet_cell *c, size_t k)
+/* Whether a part of the value is lost, or all of it. */
+static inline bool export_lacks(const struct sheet_cell *c, size_t k)
 {
-	return sheet_coverage(c, k) < 1;
+	return sheet_coverage(c, k) < 1 || (c->value[k].reason && !status_absent(c->value[k].reason));
 }
 
 #endif

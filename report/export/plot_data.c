@@ -163,7 +163,7 @@ static int plot_intervals(struct sink *sink, const struct sheet *s, const struct
 			for (uint32_t c = 0; c < s->row[r].n_cells; c++, at++) {
 				const struct sheet_cell *cell = &s->row[r].cell[c];
 
-				partial |= export_partial(cell, k);
+				partial |= sheet_coverage(cell, k) < 1;
 				if (d->map[at] != PM_NONE && !cell->value[k].reason)
 					take(d, d->map[at], i, cell->value[k].v);
 			}

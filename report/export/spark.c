@@ -35,20 +35,6 @@ int64_t spark_add(struct spark_set *s)
 	return (int64_t)s->n++;
 }
 
-static void join(struct spark_bin *to, const struct spark_bin *from)
-{
-	if (from->weight <= 0)
-		return;
-	if (to->weight <= 0) {
-		*to = *from;
-		return;
-	}
-	to->low = from->low < to->low ? from->low : to->low;
-	to->high = from->high > to->high ? from->high : to->high;
-	to->sum += from->sum;
-	to->weight += from->weight;
-}
-
 static void fold(struct spark_set *s)
 {
 	uint32_t half = s->bins / 2;
@@ -59,7 +45,7 @@ static void fold(struct spark_set *s)
 		for (uint32_t k = 0; k < half; k++) {
 			struct spark_bin both = b[2 * k];
 
-			join(&both, &b[2 * k + 1]);
+			spark_join(&both, &b[2 * k + 1]);
 			b[k] = both;
 		}
 		memset(b + half, 0, half * sizeof(*b));
@@ -97,7 +83,8 @@ void spark_take(struct spark_set *s, size_t series, uint64_t from_ns, uint64_t t
 		end = end < to_ns ? end : to_ns;
 		/* What took no time counts all the same: it is there. */
 		seconds = end > begin ? (float)(end - begin) / 1e9f : 1e-9f;
-		join(&s->series[series][i], &(struct spark_bin){ (float)v, (float)v, (float)v * seconds, seconds });
+		spark_join(&s->series[series][i],
+			   &(struct spark_bin){ (float)v, (float)v, (float)v * seconds, seconds });
 	}
 }
 
@@ -118,7 +105,7 @@ bool spark_column(const struct spark_set *s, size_t series, uint32_t at, uint32_
 		to = (uint32_t)(end + 0.5);
 	}
 	for (uint32_t i = from; i < to && i < s->bins; i++)
-		join(out, &s->series[series][i]);
+		spark_join(out, &s->series[series][i]);
 	return out->weight > 0;
 }
 

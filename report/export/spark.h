@@ -17,6 +17,21 @@ struct spark_bin {
 	float sum, weight; /* of values by their seconds; weight 0: there is no value */
 };
 
+/* Adds what is in `from` to `to`. */
+static inline void spark_join(struct spark_bin *to, const struct spark_bin *from)
+{
+	if (from->weight <= 0)
+		return;
+	if (to->weight <= 0) {
+		*to = *from;
+		return;
+	}
+	to->low = from->low < to->low ? from->low : to->low;
+	to->high = from->high > to->high ? from->high : to->high;
+	to->sum += from->sum;
+	to->weight += from->weight;
+}
+
 static inline double spark_mean(const struct spark_bin *b)
 {
 	return (double)b->sum / (double)b->weight;

@@ -23,10 +23,10 @@ static uint32_t in_block(const struct html_set *s)
 	return s->quick ? 64 : 1;
 }
 
-static struct html_bucket *bucket_at(const struct html_set *s, uint32_t series, uint32_t at)
+static struct spark_bin *bucket_at(const struct html_set *s, uint32_t series, uint32_t at)
 {
 	uint32_t n = in_block(s);
-	struct html_bucket *block = s->block[series / n];
+	struct spark_bin *block = s->block[series / n];
 
 	return block ? block + (size_t)at * n + series % n : NULL;
 }
@@ -43,14 +43,14 @@ void html_set_release(struct html_set *s)
 }
 
 /* What was open becomes bucket `at` of the series, or a part of it. */
-static inline void close_of(const struct html_set *s, uint32_t series, uint32_t at, const struct html_bucket *b)
+static inline void close_of(const struct html_set *s, uint32_t series, uint32_t at, const struct spark_bin *b)
 {
-	struct html_bucket *to = bucket_at(s, series, at);
+	struct spark_bin *to = bucket_at(s, series, at);
 
 	if (!to)
 		return;
 	if (at < s->filled)
-		html_bucket_join(to, b);
+		spark_join(to, b);
 	else
 		*to = *b;
 }
@@ -59,7 +59,7 @@ static void close_bucket(struct html_set *s)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		close_of(s, i, s->open_at, &s->open[i]);
-		s->open[i] = (struct html_bucket){ 0 };
+		s->open[i] = (struct spark_bin){ 0 };
 	}
 	if (s->filled <= s->open_at)
 		s->filled = s->open_at + 1;
@@ -71,13 +71,13 @@ static void widen(struct html_set *s)
 	uint32_t n = in_block(s);
 
 	for (uint32_t i = 0; i < s->n_blocks; i++) {
-		struct html_bucket *b = s->block[i];
+		struct spark_bin *b = s->block[i];
 
 		for (size_t k = 0; b && k < s->cap / 2; k++)
 			for (uint32_t x = 0; x < n; x++) {
-				struct html_bucket both = b[2 * k * n + x];
+				struct spark_bin both = b[2 * k * n + x];
 
-				html_bucket_join(&both, &b[(2 * k + 1) * n + x]);
+				spark_join(&both, &b[(2 * k + 1) * n + x]);
 				b[k * n + x] = both;
 			}
 		if (b)
@@ -95,7 +95,7 @@ static void halve(struct html_set *s)
 		widen(s);
 	s->cap /= 2;
 	for (uint32_t i = 0; i < s->n_blocks; i++) {
-		struct html_bucket *b = s->block[i];
+		struct spark_bin *b = s->block[i];
 
 		b = b ? reallocarray(b, (size_t)s->cap * in_block(s), sizeof(*b)) : NULL;
 		if (b)
@@ -124,7 +124,7 @@ int html_set_add(struct html_set *s, uint32_t metric, uint32_t row, bool totals,
 
 	if (!s->used)
 		s->used = 1;
-	while (!totals && (uint64_t)(s->n + 1) * s->cap * sizeof(struct html_bucket) > s->memory) {
+	while (!totals && (uint64_t)(s->n + 1) * s->cap * sizeof(struct spark_bin) > s->memory) {
 		if (s->cap / 2 < HTML_BUCKETS_LEAST) {
 			s->left_out++;
 			return -ENOSPC;
@@ -136,7 +136,7 @@ int html_set_add(struct html_set *s, uint32_t metric, uint32_t row, bool totals,
 		return -ENOMEM;
 	if ((err = make_block(s, s->n, totals)))
 		return err;
-	s->open[s->n] = (struct html_bucket){ 0 };
+	s->open[s->n] = (struct spark_bin){ 0 };
 	s->taken[s->n] = s->steps - 1;
 	s->series[s->n] = (struct html_series){ .metric = metric, .row = row };
 	*place = s->n++;
@@ -192,7 +192,7 @@ void html_steps_add(struct html_steps *s, uint32_t bucket, double weight_s, bool
 	s->run[s->n_runs - 1].weight += s->weight[k];
 }
 
-static inline void take(struct html_bucket *b, float weight_s, float v)
+static inline void take(struct spark_bin *b, float weight_s, float v)
 {
 	b->low = b->weight == 0 || v < b->low ? v : b->low;
 	b->high = b->weight == 0 || v > b->high ? v : b->high;
@@ -226,9 +226,9 @@ static void take_missing(struct html_series *x, uint16_t reason)
 }
 
 /* Steps [k, end), which are in one bucket. */
-static struct html_bucket take_careful(struct html_set *s, struct html_series *x, struct html_bucket b,
-				       const struct html_steps *steps, size_t k, size_t end,
-				       const struct html_value_run *run)
+static struct spark_bin take_careful(struct html_set *s, struct html_series *x, struct spark_bin b,
+				     const struct html_steps *steps, size_t k, size_t end,
+				     const struct html_value_run *run)
 {
 	for (; k < end; k++) {
 		const struct value *v = &run->value[k];
@@ -251,10 +251,10 @@ static struct html_bucket take_careful(struct html_set *s, struct html_series *x
 
 /* The same for numbers that are all there, which of very many series nearly all are; false: some are not, and nothing
  * was done. What is missing or no number leaves no number for a sum. */
-static bool take_plain(struct html_bucket *bucket, const struct html_steps *steps, size_t k, const struct html_run *r,
+static bool take_plain(struct spark_bin *bucket, const struct html_steps *steps, size_t k, const struct html_run *r,
 		       const struct value *value)
 {
-	struct html_bucket b = *bucket;
+	struct spark_bin b = *bucket;
 	uint32_t reasons = 0;
 
 	if (b.weight == 0)
@@ -279,7 +279,7 @@ void html_set_take(struct html_set *s, uint32_t place, const struct html_steps *
 {
 	struct html_series *x = &s->series[place];
 	bool plain = s->quick && !run->coverage && !run->doubt && !steps->some_partial;
-	struct html_bucket b = s->open[place];
+	struct spark_bin b = s->open[place];
 	uint32_t at = s->open_at;
 	size_t k = 0;
 
@@ -288,7 +288,7 @@ void html_set_take(struct html_set *s, uint32_t place, const struct html_steps *
 
 		if (r->bucket != at) {
 			close_of(s, place, at, &b);
-			b = (struct html_bucket){ 0 };
+			b = (struct spark_bin){ 0 };
 			at = r->bucket;
 		}
 		if (!plain || !take_plain(&b, steps, k, r, run->value))
@@ -306,7 +306,7 @@ void html_set_end_steps(struct html_set *s, const struct html_steps *steps)
 		if (s->taken[i] == s->steps)
 			continue;
 		close_of(s, i, s->open_at, &s->open[i]);
-		s->open[i] = (struct html_bucket){ 0 };
+		s->open[i] = (struct spark_bin){ 0 };
 	}
 	s->open_at = last;
 	s->filled = s->filled < last ? last : s->filled;
@@ -320,12 +320,12 @@ static int turn_blocks(struct html_set *s)
 {
 	uint32_t n = in_block(s);
 	size_t size = (size_t)s->cap * n;
-	struct html_bucket *turned = n > 1 && s->n_blocks ? malloc(size * sizeof(*turned)) : NULL;
+	struct spark_bin *turned = n > 1 && s->n_blocks ? malloc(size * sizeof(*turned)) : NULL;
 
 	if (n > 1 && s->n_blocks && !turned)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->n_blocks; i++) {
-		struct html_bucket *b = s->block[i];
+		struct spark_bin *b = s->block[i];
 
 		for (uint32_t x = 0; x < n && b && n > 1; x++)
 			for (uint32_t k = 0; k < s->cap; k++)
@@ -347,7 +347,7 @@ static void total(struct html_series *x, uint32_t used)
 
 	x->sum = x->weight = 0;
 	for (uint32_t k = 0; k < used; k++) {
-		const struct html_bucket *b = &x->bucket[k];
+		const struct spark_bin *b = &x->bucket[k];
 
 		if (b->weight == 0)
 			continue;
@@ -417,11 +417,11 @@ void html_series_pack(const struct html_set *s, const struct html_series *series
 		return;
 	to = out->data + out->len;
 	for (uint32_t i = 0; i < n; i++, to += f->bytes) {
-		struct html_bucket b = { 0 };
+		struct spark_bin b = { 0 };
 		bool any;
 
 		for (uint32_t k = i * f->merge; k < (i + 1) * f->merge && k < s->used; k++)
-			html_bucket_join(&b, &series->bucket[k]);
+			spark_join(&b, &series->bucket[k]);
 		any = b.weight != 0;
 		put(to, any ? number_of((double)b.sum / (double)b.weight, series, span, most) : 0, f->bytes);
 		if (!f->band)

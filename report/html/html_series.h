@@ -13,30 +13,11 @@
 
 #include "common/buf.h"
 #include "common/metric/expr.h"
-
-struct html_bucket {
-	float sum, weight; /* of the values by their seconds; weight 0: there is no value */
-	float low, high;
-};
-
-/* Adds what is in `from` to `to`. */
-static inline void html_bucket_join(struct html_bucket *to, const struct html_bucket *from)
-{
-	if (from->weight == 0)
-		return;
-	if (to->weight == 0) {
-		*to = *from;
-		return;
-	}
-	to->sum += from->sum;
-	to->weight += from->weight;
-	to->low = from->low < to->low ? from->low : to->low;
-	to->high = from->high > to->high ? from->high : to->high;
-}
+#include "report/export/spark.h"
 
 struct html_series {
 	uint32_t metric, row;       /* the owner's */
-	struct html_bucket *bucket; /* once the set is finished: html_set.cap of them, which lie in a block of the
+	struct spark_bin *bucket;   /* once the set is finished: html_set.cap of them, which lie in a block of the
 	                               set; NULL for a series of totals only */
 	double sum, weight;         /* over all intervals */
 	double whole, whole_weight; /* the number of the whole; weight 0: it has none */
@@ -51,9 +32,9 @@ struct html_series {
 struct html_set {
 	struct html_series *series; /* owned */
 	uint32_t n;
-	struct html_bucket *open;   /* owned; by series: the bucket at hand, so that what is written lies together */
-	uint32_t *taken;            /* owned; by series: `steps` when values were taken last */
-	struct html_bucket **block; /* owned, as are the blocks; NULL: one of totals only */
+	struct spark_bin *open;   /* owned; by series: the bucket at hand, so that what is written lies together */
+	uint32_t *taken;          /* owned; by series: `steps` when values were taken last */
+	struct spark_bin **block; /* owned, as are the blocks; NULL: one of totals only */
 	uint32_t n_blocks;
 	uint32_t open_at;  /* which bucket that is */
 	uint32_t steps;    /* how often html_set_end_steps() was called */

@@ -23,12 +23,12 @@ static double place_of(const struct box *b, double v)
 }
 
 /* Some buckets as one. */
-static struct html_bucket column(const struct html_series *s, uint32_t from, uint32_t end)
+static struct spark_bin column(const struct html_series *s, uint32_t from, uint32_t end)
 {
-	struct html_bucket all = { 0 };
+	struct spark_bin all = { 0 };
 
 	for (uint32_t k = from; k < end; k++)
-		html_bucket_join(&all, &s->bucket[k]);
+		spark_join(&all, &s->bucket[k]);
 	return all;
 }
 
@@ -45,7 +45,7 @@ static void put_line(const struct html_set *set, const struct html_series *s, co
 	buf_printf(out, "<path class=\"line s%zu\" d=\"", which);
 	for (uint32_t i = 0; i < set->used; i += every) {
 		uint32_t end = i + every < set->used ? i + every : set->used;
-		struct html_bucket b = column(s, i, end);
+		struct spark_bin b = column(s, i, end);
 		double x = (i + end) / 2.0 * part, top = place_of(box, (double)b.high);
 		double bottom = place_of(box, (double)b.low);
 

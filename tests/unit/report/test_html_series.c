@@ -102,7 +102,7 @@ static void many(void **state)
 	struct html_set s;
 	uint32_t place;
 
-	html_set_init(&s, 1024, 1, 100 * 64 * sizeof(struct html_bucket), true);
+	html_set_init(&s, 1024, 1, 100 * 64 * sizeof(struct spark_bin), true);
 	assert_int_equal(html_set_add(&s, 0, 0, false, &place), 0);
 	assert_int_equal(s.cap, 1024);
 	for (int k = 0; k < 1000; k++) {
@@ -112,7 +112,7 @@ static void many(void **state)
 	for (uint32_t i = 1; i < 400; i++)
 		assert_int_equal(html_set_add(&s, 0, i, false, &place), 0);
 	assert_int_equal(s.cap, 16);
-	assert_true((uint64_t)s.n * s.cap * sizeof(struct html_bucket) <= s.memory);
+	assert_true((uint64_t)s.n * s.cap * sizeof(struct spark_bin) <= s.memory);
 	assert_int_equal(html_set_add(&s, 0, 400, false, &place), -ENOSPC);
 	assert_int_equal(s.left_out, 1);
 	assert_int_equal(html_set_finish(&s), 0);
@@ -163,7 +163,7 @@ static struct value throw_value(uint64_t *seed, bool failures)
 	return value_of((double)dice(seed) / 1000 - 1e5);
 }
 
-static void assert_same_bucket(const struct html_bucket *a, const struct html_bucket *b)
+static void assert_same_bucket(const struct spark_bin *a, const struct spark_bin *b)
 {
 	assert_true(a->sum == b->sum && a->weight == b->weight && a->low == b->low && a->high == b->high);
 }
