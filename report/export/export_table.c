@@ -53,9 +53,9 @@ static size_t cell_text(const struct exporter *x, const struct table_data *t, co
 		out[0] = '-';
 		return 1;
 	}
-	mark = !table_has_tabs(x) && (export_partial(cell, k) || sheet_quality(cell, k) == STATUS_DOUBTFUL);
+	mark = !table_has_tabs(x) && (sheet_coverage(cell, k) < 1 || sheet_quality(cell, k) == STATUS_DOUBTFUL);
 	if (mark)
-		*out++ = export_partial(cell, k) ? '~' : '?';
+		*out++ = sheet_coverage(cell, k) < 1 ? '~' : '?';
 	m = t->sheet->column[cell->column].metric;
 	if (m->digits)
 		return mark + (size_t)snprintf(out, CELL_MAX - 1, "%s%0*llx", x->config.newer ? "" : "0x", m->digits,
