@@ -118,7 +118,7 @@ enum export_column {
 extern const char *const export_columns[EXPORT_ALL_COLUMNS];
 #define EXPORT_N_PLACE EXPORT_METRIC /* when and where */
 
-/* Label `i` of the header: key and value. NULL: it is no pair of texts. */
+/* Label `i` of the header: key and value. NULL: not a pair of texts. */
 static inline const struct pm_value *export_label_pair(const struct pm_value *labels, uint32_t i)
 {
 	const struct pm_value *pair = &labels->array.item[i];
