@@ -190,12 +190,13 @@ static void test_inputs(void **state)
 		{ "x", EXPR_VALUE },
 		{ "e", EXPR_HAS_EVENT },
 		{ "e", EXPR_AGGR_NR },
+		{ "mem.bw", EXPR_SYSTEM },
 		{ "GenuineIntel-6-8F", EXPR_CPUID_MATCH },
 	};
 	const char *text =
 		"cpu@INST_RETIRED.ANY\\,cmask\\=1@u*#SMT_on * task\\-clock * 1GHz * msr@tsc\\,cpu=cpu_atom@ / "
 		"source_count(uncore) - first(x) + last(x) + mean(x) + max_of(x) + elapsed(x)+x + has_event(e) + "
-		"aggr_nr(e) + strcmp_cpuid_str(GenuineIntel\\-6\\-8F) + x + #smt_on";
+		"aggr_nr(e) + system(mem.bw) + strcmp_cpuid_str(GenuineIntel\\-6\\-8F) + x + #smt_on";
 	const struct expr_input *in;
 	struct error e = { 0 };
 	struct expr *x;
