@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/table.h"
 #include "report/info/dump.h"
 #include "report/machine/cpu_facts.h"
 
@@ -140,6 +141,7 @@ static void put_added(const struct snapshot *s, enum pm_kind kind, const struct 
 		for (uint32_t i = 0; i < s->m->n_counters; i++) {
 			const struct pm_counter *c = &s->m->counter[i];
 			const char *scope = pm_map_text(&c->attrs, PM_COUNTER_ADDED, "cpu");
+			size_t len = strlen(c->display);
 			unsigned msr = 0;
 
 			if (strncmp(c->name, of[k], strlen(of[k])) || strcmp(scope, pm_kind_name(kind)) ||
@@ -147,8 +149,11 @@ static void put_added(const struct snapshot *s, enum pm_kind kind, const struct 
 				continue;
 			sscanf(c->name, "add.m0x%x", &msr);
 			buf_printf(s->out, "%cADDED [%u] ", scope[0] == 'c' && scope[1] == 'p' ? 't' : scope[0], n++);
-			if (s->newer)
-				buf_printf(s->out, "%8s ", c->display);
+			if (s->newer) {
+				buf_printf(s->out, "%*s", (int)(len < 8 ? 8 - len : 0), "");
+				text_escape(s->out, c->display, len);
+				buf_addch(s->out, ' ');
+			}
 			buf_printf(s->out, "msr0x%x: %08" PRIX64 "%s\n", msr, value, s->newer ? " " : "");
 		}
 }
