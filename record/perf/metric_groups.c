@@ -197,6 +197,14 @@ static int pack(struct packing *k, const struct picked *one, const char *pmu)
 	/* What the threshold needs besides must not take the formula apart. */
 	if (b.n < whole.n && (!b.n || fits(k->m, &whole)))
 		b = whole;
+	/* Shares take no counter here; in another group they would have to bring their slots. */
+	for (size_t i = 0; i < whole.n && b.n < whole.n; i++)
+		if (!holds(&b, whole.want[i]) && perf_is_share(k->m->s, &whole.want[i]->set.event[0])) {
+			struct bin with = b;
+
+			with.want[with.n++] = whole.want[i];
+			b = fits(k->m, &with) ? with : b;
+		}
 	if (k->m->p->options->perf.metric_no_merge || !join(k, &b)) {
 		if (b.n < 2)
 			return 0;
