@@ -10,6 +10,7 @@
 
 #include "record/host/clocks.h"
 #include "record/sources/cputext.h"
+#include "record/sources/source_stat.h"
 
 /* What the host has taken of a CPU so far, in ticks of the kernel's clock. False: the line is of no CPU. */
 static bool stolen_of(struct textcursor at, uint32_t *cpu, uint64_t *stolen)
@@ -23,13 +24,14 @@ static bool stolen_of(struct textcursor at, uint32_t *cpu, uint64_t *stolen)
 	return true;
 }
 
-void cost_begin(struct cost *c, const struct root *r)
+void cost_begin(struct cost *c, const struct root *r, const struct source *from)
 {
 	struct textcursor at;
 	uint64_t stolen;
 	uint32_t cpu;
 
 	c->stat = TEXTFILE_INIT;
+	c->from = from;
 	if (textfile_open(&c->stat, r, "/proc/stat"))
 		return;
 	for (at = textfile_begin(&c->stat); textcursor_line(&at);)
@@ -44,6 +46,8 @@ void cost_begin(struct cost *c, const struct root *r)
 			c->may_steal = c->may_steal || stolen;
 		}
 	c->look_ns = clocks_monotonic();
+	if (c->from)
+		textfile_release(&c->stat);
 }
 
 void cost_release(struct cost *c)
@@ -54,6 +58,15 @@ void cost_release(struct cost *c)
 	c->stolen = NULL;
 }
 
+static void grown(struct cost *c, uint32_t cpu, uint64_t stolen, uint64_t *most)
+{
+	if (cpu >= c->n_stolen)
+		return;
+	if (stolen > c->stolen[cpu] && stolen - c->stolen[cpu] > *most)
+		*most = stolen - c->stolen[cpu];
+	c->stolen[cpu] = stolen;
+}
+
 /* The greatest growth of all CPUs since the last time (ns). */
 static uint64_t stolen_since(struct cost *c)
 {
@@ -61,15 +74,14 @@ static uint64_t stolen_since(struct cost *c)
 	struct textcursor at;
 	uint32_t cpu;
 
-	if (!c->stat.data || (textfile_read(&c->stat) && textfile_grow(&c->stat)))
+	for (uint32_t i = 0; c->from && stat_stolen(c->from, i, &cpu, &stolen); i++)
+		if (stolen) /* not yet read, or nothing */
+			grown(c, cpu, stolen, &most);
+	if (!c->from && (!c->stat.data || (textfile_read(&c->stat) && textfile_grow(&c->stat))))
 		return 0;
-	for (at = textfile_begin(&c->stat); textcursor_line(&at);) {
-		if (!stolen_of(at, &cpu, &stolen) || cpu >= c->n_stolen)
-			continue;
-		if (stolen > c->stolen[cpu] && stolen - c->stolen[cpu] > most)
-			most = stolen - c->stolen[cpu];
-		c->stolen[cpu] = stolen;
-	}
+	for (at = textfile_begin(&c->stat); !c->from && textcursor_line(&at);)
+		if (stolen_of(at, &cpu, &stolen))
+			grown(c, cpu, stolen, &most);
 	return most * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 

@@ -18,11 +18,13 @@ struct cost {
 	struct textfile stat; /* data NULL: not begun */
 	uint64_t *stolen;     /* owned; by CPU, as the kernel has it */
 	uint32_t n_stolen;
-	bool may_steal; /* the host ever took something */
+	bool may_steal;            /* the host ever took something */
+	const struct source *from; /* reads the file with each snapshot: it is not read for this alone; NULL: none */
 };
 
-/* Begins to watch stolen time for cost_look(); without the file or memory it has no effect. */
-void cost_begin(struct cost *c, const struct root *r);
+/* Begins to watch stolen time for cost_look(); without the file or memory it has no effect. `from`: source stat, if it is
+ * read at least once a second, else NULL. */
+void cost_begin(struct cost *c, const struct root *r, const struct source *from);
 void cost_release(struct cost *c);
 /* Call it once a second and at the end, with the number of ticks lost so far. */
 void cost_look(struct cost *c, uint64_t lost, uint64_t interval_ns);

@@ -239,6 +239,15 @@ static int add_tables(void *ctx, struct pm_chunk *c)
 	return 0;
 }
 
+/* The source stat, if it reads its file at least once a second. */
+static const struct source *reads_stat(const struct session *s)
+{
+	for (size_t i = 0; i < s->n_sources && s->options->sample.interval_ns <= 1000000000; i++)
+		if (s->source[i].wanted && s->source[i].data && !strcmp(s->source[i].ops->name, "stat"))
+			return &s->source[i];
+	return NULL;
+}
+
 int session_open(struct session *s, struct error *e)
 {
 	struct recording_config config = {
@@ -258,7 +267,7 @@ int session_open(struct session *s, struct error *e)
 
 	if (err)
 		return err;
-	cost_begin(&s->cost, &s->root);
+	cost_begin(&s->cost, &s->root, reads_stat(s));
 	s->chunk_ns = session_output(s)->live ? CHUNK_LIVE_NS : CHUNK_NS;
 	if (plan_rotates(s->options))
 		config.rotation = rotation_rules(&s->rotation);

@@ -3,6 +3,7 @@
  * system.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,9 @@
 #include "record/sources/cputext.h"
 #include "record/plan/plan.h"
 #include "record/plan/source.h"
+#include "record/sources/source_stat.h"
 
+#define STOLEN  7      /* its column: user, nice, system, idle, iowait, irq, softirq, steal */
 #define CPU_KEY "cpu." /* how the keys of the per-CPU rows of /proc/stat begin */
 
 /* Versions of /proc/schedstat whose cpu lines have the same nine columns; they differ in the domain lines. */
@@ -29,6 +32,7 @@ struct cpulines {
 	struct cputext cpus; /* first, for cputext_update() */
 	unsigned columns;
 	uint8_t counter_of[COLUMNS_MAX]; /* by column; counter + 1, 0: not wanted */
+	_Atomic uint64_t *stolen;        /* owned; by CPU index; NULL: of schedstat */
 };
 
 static int refresh(struct textstore *s)
@@ -67,6 +71,8 @@ static int refresh(struct textstore *s)
 			s->status[slot] = there ? PM_OK : PM_REASON_NOT_SUPPORTED;
 			if (there)
 				s->value[slot] = v;
+			if (there && column == STOLEN && d->stolen)
+				atomic_store_explicit(&d->stolen[tag], v, memory_order_relaxed);
 		}
 	}
 	/* Not all CPUs can be offline. */
@@ -139,8 +145,29 @@ static int stat_plan(struct source *s, struct plan *p, struct error *e)
 		d->cpus.counter[k] = (uint32_t)id;
 		d->counter_of[k] = (uint8_t)(k + 1);
 	}
-	err = learn_lines(&d->cpus, row + n_cpu_rows);
+	d->stolen = calloc(d->cpus.n_cpus + 1, sizeof(*d->stolen));
+	err = d->stolen ? learn_lines(&d->cpus, row + n_cpu_rows) : -ENOMEM;
 	return err ? err : cputext_plan(&d->cpus, p, 0);
+}
+
+bool stat_stolen(const struct source *s, uint32_t index, uint32_t *cpu, uint64_t *stolen)
+{
+	const struct cpulines *d = s->data;
+
+	if (!d || !d->stolen || index >= d->cpus.n_cpus)
+		return false;
+	*cpu = d->cpus.cpu[index];
+	*stolen = atomic_load_explicit(&d->stolen[index], memory_order_relaxed);
+	return true;
+}
+
+static void stat_release(struct source *s)
+{
+	struct cpulines *d = s->data;
+
+	if (d)
+		free(d->stolen);
+	cputext_release(s);
 }
 
 /* The version the file states; 0 if it states none. */
@@ -200,7 +227,7 @@ const struct source_ops source_stat = {
 	.help = "CPU time by kind, context switches and tasks (/proc/stat)",
 	.plan = stat_plan,
 	.update = cputext_update,
-	.release = cputext_release,
+	.release = stat_release,
 };
 
 const struct source_ops source_schedstat = {
