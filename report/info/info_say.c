@@ -62,7 +62,8 @@ void say_ns(struct buf *b, uint64_t ns)
 	char number[NUMBER_MAX];
 
 	for (size_t i = 0; i < 4; i++) {
-		if (ns >= units[i].ns || i == 3) {
+		/* 999.9999 ms would round to 1000 ms, beside others that are 1 s. */
+		if (ns + units[i].ns / 2000000 >= units[i].ns || i == 3) {
 			buf_add(b, number,
 				number_fixed(number, (double)ns / (double)units[i].ns, ns && i < 3 ? 3 : 0));
 			buf_printf(b, " %s", units[i].unit);
