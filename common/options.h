@@ -9,7 +9,7 @@
  *           { "all", 0, NULL, "groups, one-time values and all events too", FLAG(all) },
  *           { 0 },
  *   };
- *   const struct options_spec info_spec = { .name = "pmrep info", .column = OPTIONS_OTHER, .rows = rows,
+ *   const struct options_spec info_spec = { .name = "pmrep info", .rows = rows,
  *                                           .operands = cmd_files, .operands_doc = "FILE...", .brief = "Usage: ..." };
  *
  * or by an argp of its own. The options of pmrec, pmrep show and pmrep stat are in tables that other commands read,
@@ -31,11 +31,11 @@
 
 /* Programs with a table of options (common/options_table.h). */
 enum options_column {
+	OPTIONS_OTHER, /* any other command: its letters are the keys of its own array */
 	OPTIONS_PMREC,
 	OPTIONS_SHOW,
 	OPTIONS_STAT,
-	OPTIONS_OTHER, /* any other command: its letters are the keys of its own array */
-	OPTIONS_COLUMNS = OPTIONS_OTHER
+	OPTIONS_COLUMNS
 };
 
 struct options_spec {

@@ -13,7 +13,7 @@
 #define LAYOUT "choose the format when reporting"
 #define RECORD "choose events when recording"
 
-static const char *const program[OPTIONS_COLUMNS] = { "pmrec", "pmrep show", "pmrep stat" };
+static const char *const program[OPTIONS_COLUMNS] = { NULL, "pmrec", "pmrep show", "pmrep stat" };
 
 struct row {
 	const char *name; /* NULL: another letter of the row before it */
@@ -40,8 +40,6 @@ static const struct row stat_rows[] = {
 #include "common/options_stat.def"
 	{ 0 },
 };
-static const struct row *const rows[OPTIONS_COLUMNS] = { record_rows, show_rows, stat_rows };
-
 /* What nobody has, and why. */
 static const struct row nowhere[] = {
 	{ "input", "name the recording without an option" },
@@ -51,6 +49,7 @@ static const struct row nowhere[] = {
 	{ "tpebs-mode", "retire latencies come from samples, not counts; perf record takes them" },
 	{ 0 },
 };
+static const struct row *const rows[OPTIONS_COLUMNS] = { nowhere, record_rows, show_rows, stat_rows };
 
 /* Letters that need more words than "-D belongs to pmrec (--delay): HINT". */
 static const struct {
@@ -84,7 +83,7 @@ static unsigned owners(const char *name, const char **hint)
 	unsigned found = 0;
 
 	*hint = NULL;
-	for (unsigned c = 0; c < OPTIONS_COLUMNS; c++)
+	for (unsigned c = 1; c < OPTIONS_COLUMNS; c++)
 		for (const struct row *r = rows[c]; r->name || r->letter; r++)
 			if (r->name && !strcmp(r->name, name)) {
 				found |= 1u << c;
@@ -98,7 +97,7 @@ static void put_owners(char *out, size_t size, unsigned found)
 {
 	size_t len = 0;
 
-	for (unsigned c = 0; c < OPTIONS_COLUMNS; c++)
+	for (unsigned c = 1; c < OPTIONS_COLUMNS; c++)
 		if (found & 1u << c && len < size)
 			len += (size_t)snprintf(out + len, size - len, "%s%s", len ? " and " : "", program[c]);
 }
@@ -108,18 +107,13 @@ static bool is_claimed(const struct row *r)
 	return r->name && !(r->hint && !*r->hint);
 }
 
-static const struct row *table(unsigned i)
-{
-	return i < OPTIONS_COLUMNS ? rows[i] : nowhere;
-}
-
 const char *options_foreign(const char *text, size_t len, size_t min_abbreviation)
 {
 	bool no = len > 3 && option_name_begins("no-", text, 3, false);
 	const char *found = NULL;
 
-	for (unsigned i = 0; i <= OPTIONS_COLUMNS; i++)
-		for (const struct row *r = table(i); r->name || r->letter; r++)
+	for (unsigned i = 0; i < OPTIONS_COLUMNS; i++)
+		for (const struct row *r = rows[i]; r->name || r->letter; r++)
 			if (is_claimed(r) &&
 			    (option_name_is(r->name, text, len) ||
 			     (no && option_name_is(r->name, text + 3, len - 3)) ||
@@ -127,8 +121,8 @@ const char *options_foreign(const char *text, size_t len, size_t min_abbreviatio
 				return r->name;
 	if (len < min_abbreviation)
 		return NULL;
-	for (unsigned i = 0; i <= OPTIONS_COLUMNS; i++)
-		for (const struct row *r = table(i); r->name || r->letter; r++) {
+	for (unsigned i = 0; i < OPTIONS_COLUMNS; i++)
+		for (const struct row *r = rows[i]; r->name || r->letter; r++) {
 			if (!is_claimed(r) || !option_name_begins(r->name, text, len, false))
 				continue;
 			if (found && strcmp(found, r->name))
@@ -147,7 +141,7 @@ int options_foreign_refuse(const char *name, enum options_column column, struct 
 	for (const struct row *r = nowhere; !found && r->name; r++)
 		if (!strcmp(r->name, name))
 			return error_set(e, EINVAL, "--%s is not an option here: %s", name, r->hint);
-	if (column < OPTIONS_COLUMNS && found & 1u << column)
+	if (found & 1u << column)
 		return error_set(e, EINVAL, "this version has no --%s", name);
 	put_owners(whose, sizeof(whose), found);
 	return error_set(e, EINVAL, "--%s belongs to %s%s%s", name, whose, hint ? ": " : "", hint ? hint : "");
@@ -161,7 +155,7 @@ const char *options_letter(char letter, enum options_column column)
 		return "help";
 	if (letter == 'v' && column == OPTIONS_SHOW)
 		return "version";
-	if (column >= OPTIONS_COLUMNS || !letter)
+	if (column == OPTIONS_OTHER || !letter)
 		return NULL;
 	for (const struct row *r = rows[column]; r->name || r->letter; r++) {
 		name = r->other ? name : r->name;
@@ -180,7 +174,7 @@ int options_letter_refuse(char letter, enum options_column column, struct error 
 	for (size_t i = 0; i < sizeof(letter_hints) / sizeof(letter_hints[0]); i++)
 		if (letter_hints[i].letter == letter && letter_hints[i].column == column)
 			return error_set(e, EINVAL, "-%c %s", letter, letter_hints[i].text);
-	for (unsigned c = 0; c < OPTIONS_COLUMNS && column < OPTIONS_COLUMNS; c++) {
+	for (unsigned c = 1; c < OPTIONS_COLUMNS && column != OPTIONS_OTHER; c++) {
 		const char *there = options_letter(letter, (enum options_column)c);
 
 		/* Where the letter means another thing to each, the first will do. */

@@ -52,7 +52,6 @@ static error_t take_commands(int key, char *arg, struct argp_state *state)
 
 static const struct options_spec spec = {
 	.name = "pmrec compare",
-	.column = OPTIONS_OTHER,
 	.rows = rows,
 	.operands = take_commands,
 	.operands_doc = "'A' 'B'",

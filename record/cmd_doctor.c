@@ -35,7 +35,6 @@ static error_t no_operands(int key, char *arg, struct argp_state *state)
 
 static const struct options_spec spec = {
 	.name = "pmrec doctor",
-	.column = OPTIONS_OTHER,
 	.rows = rows,
 	.operands = no_operands,
 	.brief = "Usage: pmrec doctor [OPTION...]\n"

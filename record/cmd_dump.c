@@ -35,7 +35,6 @@ static error_t no_operands(int key, char *arg, struct argp_state *state)
 
 static const struct options_spec spec = {
 	.name = "pmrec dump",
-	.column = OPTIONS_OTHER,
 	.rows = rows,
 	.operands = no_operands,
 	.brief = "Usage: pmrec dump [OPTION...] -o FILE\n\n"

@@ -59,7 +59,6 @@ static error_t take_words(int key, char *arg, struct argp_state *state)
 
 static const struct options_spec spec = {
 	.name = "pmrec list",
-	.column = OPTIONS_OTHER,
 	.rows = rows,
 	.operands = take_words,
 	.operands_doc = "[events|sources|metrics|metricgroups] [GLOB]",

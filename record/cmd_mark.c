@@ -26,7 +26,6 @@ static error_t take_text(int key, char *arg, struct argp_state *state)
 
 static const struct options_spec spec = {
 	.name = "pmrec mark",
-	.column = OPTIONS_OTHER,
 	.rows = rows,
 	.operands = take_text,
 	.operands_doc = "TEXT",

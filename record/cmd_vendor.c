@@ -69,7 +69,6 @@ static error_t take_words(int key, char *arg, struct argp_state *state)
 
 static const struct options_spec spec = {
 	.name = "pmrec vendor",
-	.column = OPTIONS_OTHER,
 	.rows = rows,
 	.operands = take_words,
 	.operands_doc = "[import DIR|FILE...]",

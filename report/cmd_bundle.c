@@ -57,7 +57,6 @@ static error_t operands(int key, char *arg, struct argp_state *state)
 
 static const struct options_spec spec = {
 	.name = "pmrep bundle",
-	.column = OPTIONS_OTHER,
 	.rows = rows,
 	.operands = operands,
 	.operands_doc = "FILE",

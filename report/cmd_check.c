@@ -40,7 +40,6 @@ static const struct option_action rows[] = {
 
 static const struct options_spec spec = {
 	.name = "pmrep check",
-	.column = OPTIONS_OTHER,
 	.rows = rows,
 	.operands = cmd_files,
 	.operands_doc = "FILE...",

@@ -73,7 +73,6 @@ static const struct option_action rows[] = {
 
 static const struct options_spec spec = {
 	.name = "pmrep cut",
-	.column = OPTIONS_OTHER,
 	.rows = rows,
 	.operands = cmd_copy_files,
 	.operands_doc = "FILE",

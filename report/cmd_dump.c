@@ -42,7 +42,6 @@ static const struct option_action rows[] = {
 
 static const struct options_spec spec = {
 	.name = "pmrep dump",
-	.column = OPTIONS_OTHER,
 	.rows = rows,
 	.operands = cmd_file,
 	.operands_doc = "FILE",

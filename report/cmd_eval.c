@@ -48,7 +48,6 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 static const struct argp argp = { .parser = parse_opt, .args_doc = "EXPR [ID=VALUE...]" };
 static const struct options_spec spec = {
 	.name = "pmrep eval",
-	.column = OPTIONS_OTHER,
 	.argp = &argp,
 	.brief = brief,
 };

@@ -48,7 +48,6 @@ static const struct option_action rows[] = {
 
 static const struct options_spec spec = {
 	.name = "pmrep incidents",
-	.column = OPTIONS_OTHER,
 	.rows = rows,
 	.operands = cmd_files,
 	.operands_doc = "FILE...",

@@ -41,7 +41,6 @@ static const struct option_action rows[] = {
 
 static const struct options_spec spec = {
 	.name = "pmrep info",
-	.column = OPTIONS_OTHER,
 	.rows = rows,
 	.operands = cmd_files,
 	.operands_doc = "FILE...",

@@ -400,7 +400,6 @@ static error_t operands(int key, char *arg, struct argp_state *state)
 
 static const struct options_spec spec = {
 	.name = "pmrep list",
-	.column = OPTIONS_OTHER,
 	.rows = rows,
 	.operands = operands,
 	.operands_doc = "[WHAT] [GLOB] FILE",

@@ -50,7 +50,6 @@ static const struct option_action rows[] = {
 
 static const struct options_spec spec = {
 	.name = "pmrep merge",
-	.column = OPTIONS_OTHER,
 	.rows = rows,
 	.operands = cmd_copy_files,
 	.operands_doc = "FILE...",

@@ -96,12 +96,9 @@ static error_t operands(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-static const struct options_spec spec = { .name = NAME,
-					  .column = OPTIONS_OTHER,
-					  .rows = rows,
-					  .operands = operands,
-					  .operands_doc = "METRIC... FILE",
-					  .brief = brief };
+static const struct options_spec spec = {
+	.name = NAME, .rows = rows, .operands = operands, .operands_doc = "METRIC... FILE", .brief = brief
+};
 
 /* The terminal's, or what the environment says of it. */
 static unsigned choose_width(void)

@@ -40,7 +40,6 @@ static const struct option_action rows[] = { CMD_COPY_OPTIONS, CMD_REDACT_OPTION
 
 static const struct options_spec spec = {
 	.name = "pmrep redact",
-	.column = OPTIONS_OTHER,
 	.rows = rows,
 	.operands = cmd_copy_files,
 	.operands_doc = "FILE...",

@@ -192,7 +192,6 @@ static error_t operands(int key, char *arg, struct argp_state *state)
 
 const struct options_spec diff_spec = {
 	.name = "pmrep diff",
-	.column = OPTIONS_OTHER,
 	.rows = rows,
 	.operands = operands,
 	.operands_doc = "BASE NEW",

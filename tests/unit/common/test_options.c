@@ -100,7 +100,7 @@ static const struct options_spec record_spec = {
 	.brief = "Usage: brief\n",
 };
 static const struct options_spec show_spec = { .name = "pmrep show", .column = OPTIONS_SHOW, .argp = &show_argp };
-static const struct options_spec info_spec = { .name = "pmrep info", .column = OPTIONS_OTHER, .argp = &show_argp };
+static const struct options_spec info_spec = { .name = "pmrep info", .argp = &show_argp };
 
 /* Splits at blanks; "_" stands for an empty word. */
 static int split(char *text, char **argv)
