@@ -16,8 +16,6 @@
 
 /* Descriptors that are left to others. */
 #define FILES_SPARED 512
-/* Readings after which a process that sleeps is looked at as a whole. */
-#define READ_AGAIN 10
 
 int task_list_init(struct task_list *l, const struct root *root)
 {
@@ -42,25 +40,19 @@ int task_list_init(struct task_list *l, const struct root *root)
 	return 0;
 }
 
-static void close_file(struct task_list *l, int *fd)
+static void close_file(struct task_list *l, struct task *t)
 {
-	if (*fd < 0)
+	if (t->fd < 0)
 		return;
-	close(*fd);
-	*fd = -1;
+	close(t->fd);
+	t->fd = -1;
 	l->n_files--;
-}
-
-static void close_files(struct task_list *l, struct task *t)
-{
-	close_file(l, &t->fd);
-	close_file(l, &t->ran_fd);
 }
 
 void task_list_release(struct task_list *l)
 {
 	for (uint32_t i = 0; i < l->n; i++)
-		close_files(l, &l->task[i]);
+		close_file(l, &l->task[i]);
 	if (l->dir)
 		closedir(l->dir);
 	if (l->proc >= 0)
@@ -120,54 +112,30 @@ static int parse(struct task_list *l, struct task *t, char *text)
 	return 0;
 }
 
-/* A file of the process, by the descriptor that is kept if there is room for it. Its bytes, or -errno. */
-static ssize_t read_file(struct task_list *l, pid_t pid, const char *name, int *kept, char *text, size_t size)
+static int read_task(struct task_list *l, struct task *t)
 {
-	char path[32];
-	int fd = *kept;
+	char path[32], text[1024];
+	int fd = t->fd;
 	ssize_t n;
 
 	if (fd < 0) {
-		snprintf(path, sizeof(path), "%d/%s", (int)pid, name);
+		snprintf(path, sizeof(path), "%d/stat", (int)t->pid);
 		fd = openat(l->proc, path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
 			return -errno;
 	}
-	n = pread(fd, text, size - 1, 0);
-	n = n < 0 ? -errno : n ? n : -ESRCH;
-	if (*kept < 0 && n > 0 && l->n_files < l->files_most) {
-		*kept = fd;
+	n = pread(fd, text, sizeof(text) - 1, 0);
+	n = n < 0 ? -errno : n;
+	if (t->fd < 0 && n > 0 && l->n_files < l->files_most) {
+		t->fd = fd;
 		l->n_files++;
-	} else if (*kept < 0) {
+	} else if (t->fd < 0) {
 		close(fd);
 	}
-	text[n > 0 ? n : 0] = '\0';
-	return n;
-}
-
-/* A process of one thread that has not run is what it was, but for its parent and for memory that others took: to be told so
- * costs a third of reading all again, which is done once in a while. */
-static bool has_slept(struct task_list *l, struct task *t)
-{
-	uint64_t before = t->ran;
-	char text[64];
-
-	if (!t->began || t->threads != 1 || t->state != 'S' || l->root->emulated ||
-	    (t->ran_fd < 0 && l->n_files >= l->files_most))
-		return false;
-	t->ran = read_file(l, t->pid, "schedstat", &t->ran_fd, text, sizeof(text)) > 0 ? strtoull(text, NULL, 10) : 0;
-	return t->ran && t->ran == before && (l->reading + (uint64_t)t->pid) % READ_AGAIN;
-}
-
-static int read_task(struct task_list *l, struct task *t)
-{
-	char text[1024];
-	ssize_t n;
-
-	if (has_slept(l, t))
-		return 0;
-	n = read_file(l, t->pid, "stat", &t->fd, text, sizeof(text));
-	return n < 0 ? (int)n : parse(l, t, text);
+	if (n <= 0)
+		return n ? (int)n : -ESRCH;
+	text[n] = '\0';
+	return parse(l, t, text);
 }
 
 void task_list_io(struct task_list *l, struct task *t)
@@ -323,7 +291,7 @@ static void end_tasks(struct task_list *l, uint32_t *k, pid_t before, struct tas
 
 		if (old->ended || *n == TASKS_MOST)
 			continue;
-		close_files(l, old);
+		close_file(l, old);
 		now[*n] = again(old);
 		now[(*n)++].ended = true;
 	}
@@ -336,7 +304,7 @@ int task_list_read(struct task_list *l)
 
 	l->reading++;
 	for (uint32_t i = 0; i < pids && n < TASKS_MOST; i++) {
-		struct task t = { .pid = l->pid[i], .fd = -1, .ran_fd = -1, .no_io = PM_REASON_NOT_READ };
+		struct task t = { .pid = l->pid[i], .fd = -1, .no_io = PM_REASON_NOT_READ };
 		bool known;
 
 		end_tasks(l, &k, t.pid, now, &n);
@@ -348,9 +316,8 @@ int task_list_read(struct task_list *l)
 			k += known;
 		} else if (known) {
 			l->task[k].fd = t.fd;
-			l->task[k].ran_fd = t.ran_fd;
 		} else {
-			close_files(l, &t);
+			close_file(l, &t);
 		}
 	}
 	end_tasks(l, &k, INT32_MAX, now, &n);

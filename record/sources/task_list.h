@@ -27,8 +27,6 @@ struct task {
 	uint32_t member; /* the table's own: its place there + 1 */
 	uint32_t number; /* likewise: the number of its pseudonym; 0: none yet */
 	int fd;          /* of its stat; -1: opened each time */
-	int ran_fd;      /* of its schedstat, likewise */
-	uint64_t ran;    /* what that said; 0: nothing yet */
 	uint16_t no_io;  /* pm_reason why `bytes` are not known */
 	bool ended;      /* since the reading before: `use` is what is known of its end */
 
