@@ -88,6 +88,8 @@ SETTINGS = (
      "performance"),
     ("sys/devices/system/cpu/cpu1/cpufreq/scaling_driver intel_cpufreq\\n", "cpufreq.scaling_driver",
      "intel_cpufreq"),
+    # Kernels with several drivers show each CPU's; with one, all states are described alike.
+    ("sys/devices/system/cpu/cpu0/cpuidle/driver/name intel_idle\\n", None, None),
     ("sys/devices/system/cpu/cpu1/cpuidle/state1/desc MWAIT 0x01\\n", "cpuidle.state1.desc", "MWAIT 0x01"),
     ("sys/devices/system/cpu/cpuidle/current_driver acpi_idle\\n", "cpuidle.current_driver", "acpi_idle"),
     ("sys/devices/system/cpu/cpuidle/current_governor_ro teo\\n", "cpuidle.current_governor_ro", "teo"),
