@@ -44,6 +44,7 @@ void ways_counters(const struct binding *b, const struct bound_metric *metric, s
 		for (uint32_t k = 0; k < in->n_counters && !in->constant; k++) {
 			buf_clear(&one);
 			add_counter(&one, pm_model_counter(b->index.model, in->counter[k])->name);
+			out->err |= one.err;
 			if (n && has(buf_str(out) + begin, buf_str(&one)))
 				continue;
 			if (n++ < NAMED_MAX)
@@ -107,6 +108,7 @@ int ways_each(const struct pm_model *m, ways_fn tell, void *arg)
 			continue;
 		buf_clear(&from);
 		ways_counters(&b, &b.metric[i], &from);
+		err = from.err;
 		tell(arg, way, b.metric[i].display, buf_str(&from));
 	}
 	buf_release(&from);
