@@ -147,7 +147,7 @@ ran() { # seconds that a thread has run
 		'BEGIN { exit !(used > 0.05 && used >= (after - before) * 0.3 && used <= after) }'
 	# nobody can have used more than there was
 	"$bin/pmrep" show --all --per-task --show=thread.cpu --format=csv t.pmr |
-		awk -F, 'NR > 1 && $17 > 110 { print; bad = 1 } END { exit bad }'
+		awk -F, 'NR > 1 && $17 > 110 && $19 != "doubtful" { print; bad = 1 } END { exit bad }'
 }
 
 @test "names of threads stand nowhere in a strict, redacted or bundled recording" {

@@ -64,10 +64,11 @@ def at_once(runner):
 
 
 def opened(runner, files, name):
-    """Counters that perf and we take for a metric or a group of metrics; None: perf cannot count it, and counts its defaults."""
+    """Counters that perf and we take for a metric or a group of metrics; None: perf cannot count all of it, or counts its defaults."""
     # Its text is judged by thresholds, and needs their events; -x is not.
     done = runner.run("perf", "stat", "-a", "-M", name, "true")
-    theirs = at_once(runner) if done.returncode == 0 and "cpu-clock" not in done.stderr else None
+    lacks = any(word in done.stderr for word in ("cpu-clock", "<not supported>"))
+    theirs = at_once(runner) if done.returncode == 0 and not lacks else None
     how = (os.path.join(BIN, "pmrec"), "-q", "--overwrite", "--sources=perf", "-a", "-i", "0", "-o", os.path.join(runner.folder, "m.pmr"),
            f"--metrics-file={files}", "-M", name)
     said = runner.run(*how, "true").stderr
