@@ -50,6 +50,9 @@ class Report:
         misses, and what it reads so slowly that it says so itself, is no fault."""
         values = self.cell.get((metric, scope, place), [])
         numbers = [v for v, s in values if s in ("ok", "partial")]
+        # A build with sanitizers may read all of them slowly.
+        if len(numbers) < 3:
+            numbers = [v for v, s in values if s in ("ok", "partial", "doubtful")]
         seen = {s for _, s in values} - {"ok", "partial", "missed", "doubtful"}
         torn = sum(s == "unstable" for _, s in values)
         if 0 < torn <= off:

@@ -111,6 +111,7 @@ static void set_config(struct builder *b, const char *text)
 		c.value = pm_text(value + 1);
 	assert_int_equal(pm_model_add_config(&b->model, &c), 0);
 	cpulist_release(&c.instances);
+	pm_value_release(&c.value);
 	free(c.name);
 }
 
