@@ -185,17 +185,24 @@ bool pm_map_equal(const struct pm_map *a, const struct pm_map *b)
 	return true;
 }
 
+/* An item of an array may have, too. */
 static bool constructor_failed(const struct pm_value *v)
 {
-	return (v->kind == PM_VALUE_TEXT || v->kind == PM_VALUE_BYTES) && !v->str.data;
+	bool failed = (v->kind == PM_VALUE_TEXT || v->kind == PM_VALUE_BYTES) && !v->str.data;
+
+	for (uint32_t i = 0; v->kind == PM_VALUE_ARRAY && i < v->array.n && !failed; i++)
+		failed = !v->array.item || constructor_failed(&v->array.item[i]);
+	return failed;
 }
 
 int pm_map_set(struct pm_map *m, uint32_t key, struct pm_value v)
 {
 	uint32_t at = place(m, key);
 
-	if (constructor_failed(&v))
+	if (constructor_failed(&v)) {
+		pm_value_release(&v);
 		return -ENOMEM;
+	}
 	if (at < m->n && m->field[at].key == key) {
 		pm_value_release(&m->field[at].value);
 		m->field[at].value = v;

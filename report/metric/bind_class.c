@@ -41,16 +41,20 @@ static bool is_everything(const struct pmu_class *c, const struct event_term *t)
 	return f && f->all > 1 && t->is_number && t->number == f->all;
 }
 
-/* The event of a canonical text, and its filters in the order of their names. NULL: it is none of the class's. */
+/* The event of a canonical text, and its filters in the order of their names. NULL: it is none of the class's, or
+ * filters->err says why not. */
 static const struct pmu_class_event *read_event(const struct pmu_class *c, const char *text, struct buf *filters)
 {
 	const struct pmu_class_event *event = NULL;
 	struct event_list *list = NULL;
 	struct error ignored = { 0 };
 	struct event_node *n;
+	int err;
 
 	buf_clear(filters);
-	if (event_parse(&list, text, &ignored))
+	err = event_parse(&list, text, &ignored);
+	filters->err = err == -ENOMEM ? err : 0;
+	if (err)
 		return NULL;
 	n = list->n == 1 && list->node[0].form == EVENT_PMU ? &list->node[0] : NULL;
 	if (n && n->n_terms)
@@ -144,9 +148,9 @@ int class_index_build(struct class_index *x, const struct pm_model *m)
 		    pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID) || !(class = class_of_pmu(m, pmu)))
 			continue;
 		event = read_event(class, pm_map_text(&c->attrs, PM_COUNTER_PERF_EVENT, c->name), &filters);
+		place = filters.err ? filters.err : event ? filter_place(x, buf_str(&filters)) : 0;
 		if (!event)
 			continue;
-		place = filters.err ? filters.err : filter_place(x, buf_str(&filters));
 		if (place < 0 || array_room(&x->row, x->n, sizeof(*x->row))) {
 			place = -ENOMEM;
 			break;
