@@ -102,12 +102,12 @@ static int reveal_times(struct reveals *r, enum pm_privacy privacy, const char *
 	if (privacy > PM_PRIVACY_TIME)
 		privacy = PM_PRIVACY_PERSON;
 	buf_printf(&name, "%d%s%s%s", privacy, group ? group : "", group ? ": " : "", what);
-	if (names_get(&r->names, buf_str(&name), &i)) {
+	if (!name.err && names_get(&r->names, buf_str(&name), &i)) {
 		r->row[i].count += n;
 		buf_release(&name);
 		return 0;
 	}
-	if (array_room(&r->row, r->n, sizeof(*r->row))) {
+	if (name.err || array_room(&r->row, r->n, sizeof(*r->row))) {
 		buf_release(&name);
 		return -ENOMEM;
 	}

@@ -251,10 +251,12 @@ static struct json *reveals_json(const struct scan *s)
 		list[p] = json_new_array();
 		json_put(j, privacy_name((enum pm_privacy)p), list[p]);
 	}
-	if (!reveals_find(s, &r)) {
-		for (size_t i = 0; i < r.n; i++)
-			json_push(list[r.row[i].privacy], json_new_text(r.row[i].what));
+	if (reveals_find(s, &r)) {
+		json_free(j);
+		j = NULL;
 	}
+	for (size_t i = 0; i < r.n && j; i++)
+		json_push(list[r.row[i].privacy], json_new_text(r.row[i].what));
 	reveals_release(&r);
 	return j;
 }
@@ -273,7 +275,10 @@ static struct json *columns_json(const struct pm_model *m)
 {
 	struct json *list = json_new_array();
 
-	(void)ways_each(m, add_column, list);
+	if (ways_each(m, add_column, list)) {
+		json_free(list);
+		return NULL;
+	}
 	return list;
 }
 
