@@ -10,11 +10,7 @@
 #include "report/input/input.h"
 #include "report/metric/amount.h"
 
-#define MEMORY     (8u << 20) /* bytes of bins */
-#define BINS_MOST  4096
-#define BINS_LEAST 64
 #define CHUNKS_FEW 256 /* a recording of so many is read as it is */
-#define KEY_MAX    48
 #define BATCH      128 /* intervals */
 
 struct drawn {
@@ -36,32 +32,6 @@ struct collect {
 	uint64_t every_ns;
 	int64_t start_wall_ns;
 };
-
-void store_release(struct incident_store *s)
-{
-	for (uint32_t i = 0; i < s->n_metrics; i++) {
-		free(s->metric[i].name);
-		free(s->metric[i].display);
-		free(s->metric[i].unit);
-	}
-	for (uint32_t i = 0; i < s->n_rows; i++)
-		free(s->row[i].label);
-	for (uint32_t i = 0; i < s->n_losses; i++)
-		free(s->loss[i].text);
-	for (uint32_t i = 0; i < s->n_blocks; i++)
-		free(s->block[i]);
-	free(s->block);
-	free(s->metric);
-	free(s->row);
-	free(s->series);
-	free(s->loss);
-	free(s->from_s);
-	free(s->to_s);
-	names_release(&s->metrics);
-	names_release(&s->rows);
-	names_release(&s->keys);
-	*s = (struct incident_store){ 0 };
-}
 
 /* ---- laying out ---- */
 
@@ -163,45 +133,6 @@ out:
 	return err;
 }
 
-/* Series lie in blocks of about a megabyte. */
-static float *room(struct incident_store *s, uint32_t series)
-{
-	uint32_t per = (1u << 18) / s->bins ? (1u << 18) / s->bins : 1, at = series % per;
-
-	if (!at) {
-		if (array_room(&s->block, s->n_blocks, sizeof(*s->block)))
-			return NULL;
-		s->block[s->n_blocks] = malloc((size_t)per * s->bins * sizeof(float));
-		if (!s->block[s->n_blocks])
-			return NULL;
-		s->n_blocks++;
-	}
-	return s->block[s->n_blocks - 1] + (size_t)at * s->bins;
-}
-
-static int find_series(struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place)
-{
-	char key[KEY_MAX];
-	float *v;
-
-	snprintf(key, sizeof(key), "%x:%x", metric, row);
-	if (names_get(&s->keys, key, place))
-		return 0;
-	if ((uint64_t)s->n_series * s->bins * sizeof(float) > 4 * (uint64_t)MEMORY) {
-		*place = PM_NONE;
-		s->left_out++;
-		return 0;
-	}
-	v = room(s, s->n_series);
-	if (!v || array_room(&s->series, s->n_series, sizeof(*s->series)))
-		return -ENOMEM;
-	for (uint32_t i = 0; i < s->bins; i++)
-		v[i] = NAN;
-	s->series[s->n_series] = (struct incident_row_series){ .metric = metric, .row = row, .v = v };
-	*place = s->n_series++;
-	return names_set(&s->keys, key, *place);
-}
-
 /* Whether the metric says of one counter what the counter says. */
 static uint32_t stands_for(const struct binding *b, const struct bound_metric *m)
 {
@@ -290,24 +221,6 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	return 0;
 }
 
-/* So many bins that all series have room in the memory there is. */
-static uint32_t bins_for(size_t cells)
-{
-	size_t fit = MEMORY / sizeof(float) / (cells ? cells : 1);
-
-	return fit > BINS_MOST ? BINS_MOST : fit < BINS_LEAST ? BINS_LEAST : (uint32_t)fit & ~1u;
-}
-
-static int choose_bins(struct incident_store *s, size_t cells)
-{
-	s->bins_most = bins_for(cells);
-	s->bins = BINS_LEAST;
-	s->per_bin = 1;
-	s->from_s = calloc(s->bins, sizeof(*s->from_s));
-	s->to_s = calloc(s->bins, sizeof(*s->to_s));
-	return s->from_s && s->to_s ? 0 : -ENOMEM;
-}
-
 static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 {
 	struct collect *c = (struct collect *)sink;
@@ -317,7 +230,7 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t r = 0; r < sheet[i].n_rows; r++)
 			cells += sheet[i].row[r].n_cells;
-	if (!c->s->bins && (err = choose_bins(c->s, cells)))
+	if (!c->s->bins && (err = store_choose_bins(c->s, cells)))
 		return err;
 	free(c->drawn);
 	c->n_drawn = 0;
@@ -336,7 +249,7 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 				err = find_metric(c, sheet[i].binding, sheet[i].column[from->cell[k].column].metric,
 						  &metric);
 				if (!err)
-					err = find_series(c->s, metric, row, &series);
+					err = store_series(c->s, metric, row, &series);
 				if (!err && series != PM_NONE)
 					c->drawn[c->n_drawn++] = (struct drawn){ &from->cell[k], series };
 			}
@@ -345,59 +258,6 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 }
 
 /* ---- intervals ---- */
-
-/* Twice as many bins: a short recording needs little memory. */
-static int grow(struct incident_store *s)
-{
-	double *from = reallocarray(s->from_s, s->bins, 2 * sizeof(*from));
-	double *to = from ? reallocarray(s->to_s, s->bins, 2 * sizeof(*to)) : NULL;
-	uint32_t old = s->bins, blocks = s->n_blocks;
-	float **block = s->block;
-	int err = 0;
-
-	s->from_s = from ? from : s->from_s;
-	s->to_s = to ? to : s->to_s;
-	if (!to)
-		return -ENOMEM;
-	s->block = NULL;
-	s->n_blocks = 0;
-	s->bins = 2 * old;
-	for (uint32_t i = 0; i < s->n_series && !err; i++) {
-		float *v = room(s, i);
-
-		err = v ? 0 : -ENOMEM;
-		for (uint32_t k = 0; k < s->bins && v; k++)
-			v[k] = k < old ? s->series[i].v[k] : NAN;
-		s->series[i].v = v;
-	}
-	for (uint32_t i = 0; i < blocks; i++)
-		free(block[i]);
-	free(block);
-	return err;
-}
-
-/* Pairs of bins become one. */
-static void halve(struct incident_store *s)
-{
-	for (uint32_t i = 0; i < s->n_series; i++) {
-		float *v = s->series[i].v;
-
-		for (uint32_t k = 0; k < s->used; k += 2) {
-			float a = v[k], b = k + 1 < s->used ? v[k + 1] : NAN;
-
-			v[k / 2] = isnan(a) ? b : isnan(b) ? a : (a + b) / 2;
-		}
-		for (uint32_t k = (s->used + 1) / 2; k < s->used; k++)
-			v[k] = NAN;
-	}
-	for (uint32_t k = 0; k < s->used; k += 2) {
-		s->from_s[k / 2] = s->from_s[k];
-		s->to_s[k / 2] = s->to_s[k + 1 < s->used ? k + 1 : k];
-	}
-	s->used = (s->used + 1) / 2;
-	s->per_bin *= 2;
-	s->in_bin = s->per_bin;
-}
 
 /* Intervals of a block that go into bins which are there. */
 struct batch {
@@ -440,8 +300,8 @@ static int take(struct collect *c, struct batch *b, const struct interval *inter
 		if (s->used == s->bins) {
 			put_batch(c, b);
 			if (s->bins >= s->bins_most)
-				halve(s);
-			else if (grow(s))
+				store_halve(s);
+			else if (store_grow(s))
 				return -ENOMEM;
 		}
 		s->from_s[s->used++] = from;
@@ -577,7 +437,7 @@ static void choose_step(struct pm_reader *whole, struct pipeline_config *config,
 	while (item.kind != PM_ITEM_CHUNK && pm_reader_next(reader, &item) == 1)
 		;
 	interval = pm_map_u64(&pm_reader_model(reader)->header, PM_HEADER_INTERVAL, 0);
-	bins = bins_for(cells_of(pm_reader_model(reader)));
+	bins = store_bins_for(cells_of(pm_reader_model(reader)));
 	if (interval && (x.to_ns - x.from_ns) / interval + 2 > bins) {
 		config->mode = PIPELINE_EVERY;
 		config->every_ns = ((x.to_ns - x.from_ns) / bins / interval + 1) * interval;

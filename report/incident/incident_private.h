@@ -53,6 +53,16 @@ struct incident_store {
 	bool tasks;  /* they were recorded */
 };
 void store_release(struct incident_store *s);
+/* Few at first; 0 or -ENOMEM, as below. */
+int store_choose_bins(struct incident_store *s, size_t cells);
+/* The bins of each of so many series that the memory holds. */
+uint32_t store_bins_for(size_t cells);
+/* The place of a series, which is added if it is new; PM_NONE: there is no room for it. */
+int store_series(struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place);
+/* Twice as many bins: a short recording needs little memory. */
+int store_grow(struct incident_store *s);
+/* Pairs of bins become one. */
+void store_halve(struct incident_store *s);
 /* Reads all of it. */
 int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
 		  const struct pipeline_config *config, struct error *e);

@@ -1,0 +1,147 @@
+/* Series in a bounded number of bins: where they lie in memory, and what becomes of it when there are more intervals. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/array.h"
+#include "report/incident/incident_private.h"
+
+#define MEMORY     (8u << 20) /* bytes of bins */
+#define BINS_MOST  4096
+#define BINS_LEAST 64
+#define KEY_MAX    48
+
+void store_release(struct incident_store *s)
+{
+	for (uint32_t i = 0; i < s->n_metrics; i++) {
+		free(s->metric[i].name);
+		free(s->metric[i].display);
+		free(s->metric[i].unit);
+	}
+	for (uint32_t i = 0; i < s->n_rows; i++)
+		free(s->row[i].label);
+	for (uint32_t i = 0; i < s->n_losses; i++)
+		free(s->loss[i].text);
+	for (uint32_t i = 0; i < s->n_blocks; i++)
+		free(s->block[i]);
+	free(s->block);
+	free(s->metric);
+	free(s->row);
+	free(s->series);
+	free(s->loss);
+	free(s->from_s);
+	free(s->to_s);
+	names_release(&s->metrics);
+	names_release(&s->rows);
+	names_release(&s->keys);
+	*s = (struct incident_store){ 0 };
+}
+
+/* Series lie in blocks of about a megabyte. */
+static float *room(struct incident_store *s, uint32_t series)
+{
+	uint32_t per = (1u << 18) / s->bins ? (1u << 18) / s->bins : 1, at = series % per;
+
+	if (!at) {
+		if (array_room(&s->block, s->n_blocks, sizeof(*s->block)))
+			return NULL;
+		s->block[s->n_blocks] = malloc((size_t)per * s->bins * sizeof(float));
+		if (!s->block[s->n_blocks])
+			return NULL;
+		s->n_blocks++;
+	}
+	return s->block[s->n_blocks - 1] + (size_t)at * s->bins;
+}
+
+int store_series(struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place)
+{
+	char key[KEY_MAX];
+	float *v;
+
+	snprintf(key, sizeof(key), "%x:%x", metric, row);
+	if (names_get(&s->keys, key, place))
+		return 0;
+	if ((uint64_t)s->n_series * s->bins * sizeof(float) > 4 * (uint64_t)MEMORY) {
+		*place = PM_NONE;
+		s->left_out++;
+		return 0;
+	}
+	v = room(s, s->n_series);
+	if (!v || array_room(&s->series, s->n_series, sizeof(*s->series)))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->bins; i++)
+		v[i] = NAN;
+	s->series[s->n_series] = (struct incident_row_series){ .metric = metric, .row = row, .v = v };
+	*place = s->n_series++;
+	return names_set(&s->keys, key, *place);
+}
+
+/* So many bins that all series have room in the memory there is. */
+uint32_t store_bins_for(size_t cells)
+{
+	size_t fit = MEMORY / sizeof(float) / (cells ? cells : 1);
+
+	return fit > BINS_MOST ? BINS_MOST : fit < BINS_LEAST ? BINS_LEAST : (uint32_t)fit & ~1u;
+}
+
+int store_choose_bins(struct incident_store *s, size_t cells)
+{
+	s->bins_most = store_bins_for(cells);
+	s->bins = BINS_LEAST;
+	s->per_bin = 1;
+	s->from_s = calloc(s->bins, sizeof(*s->from_s));
+	s->to_s = calloc(s->bins, sizeof(*s->to_s));
+	return s->from_s && s->to_s ? 0 : -ENOMEM;
+}
+
+int store_grow(struct incident_store *s)
+{
+	double *from = reallocarray(s->from_s, s->bins, 2 * sizeof(*from));
+	double *to = from ? reallocarray(s->to_s, s->bins, 2 * sizeof(*to)) : NULL;
+	uint32_t old = s->bins, blocks = s->n_blocks;
+	float **block = s->block;
+	int err = 0;
+
+	s->from_s = from ? from : s->from_s;
+	s->to_s = to ? to : s->to_s;
+	if (!to)
+		return -ENOMEM;
+	s->block = NULL;
+	s->n_blocks = 0;
+	s->bins = 2 * old;
+	for (uint32_t i = 0; i < s->n_series && !err; i++) {
+		float *v = room(s, i);
+
+		err = v ? 0 : -ENOMEM;
+		for (uint32_t k = 0; k < s->bins && v; k++)
+			v[k] = k < old ? s->series[i].v[k] : NAN;
+		s->series[i].v = v;
+	}
+	for (uint32_t i = 0; i < blocks; i++)
+		free(block[i]);
+	free(block);
+	return err;
+}
+
+void store_halve(struct incident_store *s)
+{
+	for (uint32_t i = 0; i < s->n_series; i++) {
+		float *v = s->series[i].v;
+
+		for (uint32_t k = 0; k < s->used; k += 2) {
+			float a = v[k], b = k + 1 < s->used ? v[k + 1] : NAN;
+
+			v[k / 2] = isnan(a) ? b : isnan(b) ? a : (a + b) / 2;
+		}
+		for (uint32_t k = (s->used + 1) / 2; k < s->used; k++)
+			v[k] = NAN;
+	}
+	for (uint32_t k = 0; k < s->used; k += 2) {
+		s->from_s[k / 2] = s->from_s[k];
+		s->to_s[k / 2] = s->to_s[k + 1 < s->used ? k + 1 : k];
+	}
+	s->used = (s->used + 1) / 2;
+	s->per_bin *= 2;
+	s->in_bin = s->per_bin;
+}
