@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/table.h"
 #include "report/info/dump.h"
 #include "report/machine/cpu_facts.h"
@@ -59,41 +60,71 @@ static const struct line {
 	{ PM_PACKAGE, "PTM", "msr.package_therm_status", NULL, BELOW_MAXIMUM },
 };
 
+struct reading {
+	uint32_t counter;
+	struct place place;
+	uint64_t value;
+};
+
 struct snapshot {
 	const struct pm_model *m;
-	const struct pm_chunk *chunk;
 	const struct places *places;
 	const struct cpu_facts *facts;
 	bool newer;
 	double tj_max;
 	struct buf *out;
+	struct reading *reading; /* owned: in order, so that a CPU finds its own without a look at all others' */
+	size_t n;
 };
 
-/* The first value of the counter at the place that the CPU lies in. False: there is none. */
-static bool read_at(const struct snapshot *s, uint32_t counter, const struct pm_cpu *cpu, uint64_t *value)
+static int compare_readings(const void *left, const void *right)
 {
-	struct place at = PLACE_NOWHERE(PM_CPU), of;
-	struct pm_instance self = { .kind = PM_CPU, .number = cpu->cpu, .cpu = cpu->cpu };
+	const struct reading *a = left, *b = right;
 
-	if (!places_find(s->places, &self, PM_CPU, &at))
-		return false;
-	for (uint32_t k = 0; k < s->chunk->n_groups; k++) {
-		const struct pm_chunk_group *cg = &s->chunk->group[k];
+	if (a->counter != b->counter)
+		return a->counter < b->counter ? -1 : 1;
+	return place_compare(&a->place, &b->place);
+}
+
+static int take_readings(struct snapshot *s, const struct pm_chunk *chunk)
+{
+	for (uint32_t k = 0; k < chunk->n_groups; k++) {
+		const struct pm_chunk_group *cg = &chunk->group[k];
 		const struct pm_group *g = pm_model_group(s->m, cg->group);
 
 		for (uint32_t v = 0; g && !cg->absent && v < pm_group_values(g); v++) {
 			size_t cell = (size_t)(pm_group_head(g) + v) * cg->stride;
-			const struct pm_instance *i;
+			const struct pm_instance *i = pm_model_instance(s->m, pm_group_instance_of(g, v));
+			struct reading r = { .counter = pm_group_counter_of(g, v), .value = cg->v[cell] };
 
-			if (pm_group_counter_of(g, v) != counter || (cg->status && cg->status[cell]) ||
-			    !(i = pm_model_instance(s->m, pm_group_instance_of(g, v))) ||
-			    !places_find(s->places, i, i->kind, &of) || !place_has(s->places, &of, &at))
+			if ((cg->status && cg->status[cell]) || !i || !places_find(s->places, i, i->kind, &r.place))
 				continue;
-			*value = cg->v[cell];
-			return true;
+			if (array_room(&s->reading, s->n, sizeof(*s->reading)))
+				return -ENOMEM;
+			s->reading[s->n++] = r;
 		}
 	}
-	return false;
+	if (s->n)
+		qsort(s->reading, s->n, sizeof(*s->reading), compare_readings);
+	return 0;
+}
+
+/* The value of the counter at the place that the CPU lies in. False: there is none. */
+static bool read_at(const struct snapshot *s, uint32_t counter, const struct pm_cpu *cpu, uint64_t *value)
+{
+	struct pm_instance self = { .kind = PM_CPU, .number = cpu->cpu, .cpu = cpu->cpu };
+	const struct reading *found = NULL;
+
+	for (unsigned kind = 0; kind < PM_KINDS && s->n && !found; kind++) {
+		struct reading key = { .counter = counter };
+
+		if ((kind == PM_CPU || kind_contains((enum pm_kind)kind, PM_CPU)) &&
+		    places_find(s->places, &self, (enum pm_kind)kind, &key.place))
+			found = bsearch(&key, s->reading, s->n, sizeof(key), compare_readings);
+	}
+	if (found)
+		*value = found->value;
+	return found;
 }
 
 static bool has(const struct snapshot *s, const struct line *l)
@@ -203,18 +234,19 @@ int dump_turbostat(const struct places *places, const struct pm_chunk *chunk, bo
 {
 	struct pm_cpu *cpu = malloc((places->n + 1) * sizeof(*cpu));
 	struct cpu_facts f;
-	struct snapshot s = { places->model, chunk, places, &f, newer, tcc, out };
+	struct snapshot s = { places->model, places, &f, newer, tcc, out };
+	int err = cpu ? take_readings(&s, chunk) : -ENOMEM;
 
-	if (!cpu)
-		return -ENOMEM;
 	cpu_facts_find(places->model, &f);
 	if (!tcc)
 		s.tj_max = f.tj_max;
-	if (places->n)
+	if (places->n && !err) {
 		memcpy(cpu, places->cpu, places->n * sizeof(*cpu));
-	qsort(cpu, places->n, sizeof(*cpu), by_place);
-	for (uint32_t i = 0; i < places->n; i++)
+		qsort(cpu, places->n, sizeof(*cpu), by_place);
+	}
+	for (uint32_t i = 0; i < places->n && !err; i++)
 		put_cpu(&s, &cpu[i], i ? &cpu[i - 1] : NULL);
 	free(cpu);
-	return out->err;
+	free(s.reading);
+	return err ? err : out->err;
 }
