@@ -112,30 +112,32 @@ static int parse(struct task_list *l, struct task *t, char *text)
 	return 0;
 }
 
+int task_list_file(int fd, int *kept, uint32_t *files, uint32_t most, char *text, size_t size)
+{
+	ssize_t n = fd < 0 ? -1 : pread(fd, text, size - 1, 0);
+	int err = n < 0 ? -errno : n ? 0 : -ESRCH;
+
+	text[n > 0 ? n : 0] = '\0';
+	if (*kept < 0 && !err && *files < most) {
+		*kept = fd;
+		++*files;
+	} else if (*kept < 0 && fd >= 0) {
+		close(fd);
+	}
+	return err;
+}
+
 static int read_task(struct task_list *l, struct task *t)
 {
 	char path[32], text[1024];
-	int fd = t->fd;
-	ssize_t n;
+	int fd = t->fd, err;
 
 	if (fd < 0) {
 		snprintf(path, sizeof(path), "%d/stat", (int)t->pid);
 		fd = openat(l->proc, path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			return -errno;
 	}
-	n = pread(fd, text, sizeof(text) - 1, 0);
-	n = n < 0 ? -errno : n;
-	if (t->fd < 0 && n > 0 && l->n_files < l->files_most) {
-		t->fd = fd;
-		l->n_files++;
-	} else if (t->fd < 0) {
-		close(fd);
-	}
-	if (n <= 0)
-		return n ? (int)n : -ESRCH;
-	text[n] = '\0';
-	return parse(l, t, text);
+	err = task_list_file(fd, &t->fd, &l->n_files, l->files_most, text, sizeof(text));
+	return err ? err : parse(l, t, text);
 }
 
 void task_list_io(struct task_list *l, struct task *t)

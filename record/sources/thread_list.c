@@ -22,22 +22,18 @@ struct thread_id {
 	pid_t tid, pid;
 };
 
-/* Bytes of a file of a thread, as text, or -errno. */
-static ssize_t read_file(const struct thread_list *l, const struct thread *t, const char *file, int *fd, char *text,
-			 size_t size)
+/* A file of a thread as text. 0 or -errno. */
+static int read_file(const struct thread_list *l, const struct thread *t, const char *file, int *fd, uint32_t *files,
+		     uint32_t most, char *text, size_t size)
 {
 	char path[64];
-	ssize_t n;
+	int opened = *fd;
 
-	if (*fd < 0) {
+	if (opened < 0) {
 		snprintf(path, sizeof(path), "%d/task/%d/%s", (int)t->pid, (int)t->tid, file);
-		*fd = openat(l->tasks->proc, path, O_RDONLY | O_CLOEXEC);
-		if (*fd < 0)
-			return -errno;
+		opened = openat(l->tasks->proc, path, O_RDONLY | O_CLOEXEC);
 	}
-	n = pread(*fd, text, size - 1, 0);
-	text[n > 0 ? n : 0] = '\0';
-	return n < 0 ? -errno : n ? n : -ESRCH;
+	return task_list_file(opened, fd, files, most, text, size);
 }
 
 static int read_use(struct thread_list *l, struct thread *t)
@@ -45,17 +41,11 @@ static int read_use(struct thread_list *l, struct thread *t)
 	enum { USER = 14, SYSTEM, FIELDS };
 	uint64_t field[FIELDS] = { 0 };
 	char text[1024];
-	int fd = t->fd;
-	ssize_t n = read_file(l, t, l->ticks ? "stat" : "schedstat", &fd, text, sizeof(text));
+	int err = read_file(l, t, l->ticks ? "stat" : "schedstat", &t->fd, &l->n_files, l->files_most, text,
+			    sizeof(text));
 
-	if (t->fd < 0 && n > 0 && l->n_files < l->files_most) {
-		t->fd = fd;
-		l->n_files++;
-	} else if (t->fd < 0 && fd >= 0) {
-		close(fd);
-	}
-	if (n < 0)
-		return (int)n;
+	if (err)
+		return err;
 	t->use = strtoull(text, NULL, 10) / 1000;
 	if (l->ticks)
 		t->use = textfile_stat(text, field, FIELDS) ? (field[USER] + field[SYSTEM]) * l->tasks->tick_us : 0;
@@ -81,12 +71,11 @@ static void end_thread(struct thread_list *l, struct thread *t)
 
 void thread_list_name(const struct thread_list *l, struct thread *t)
 {
+	uint32_t none = 0;
 	int fd = -1;
 
-	if (!t->ended && read_file(l, t, "comm", &fd, t->name, sizeof(t->name)) > 0)
+	if (!t->ended && !read_file(l, t, "comm", &fd, &none, 0, t->name, sizeof(t->name)))
 		t->name[strcspn(t->name, "\n")] = '\0';
-	if (fd >= 0)
-		close(fd);
 }
 
 /* ---- opening ---- */
