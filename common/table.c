@@ -186,14 +186,20 @@ static void settle(struct table *t, size_t column, bool heads)
 	k->width = widest;
 }
 
+/* Blanks before a column; two between columns of prose, where sentences would run together. */
+static size_t space_before(const struct table *t, size_t c)
+{
+	return c ? 1 + (t->column[c].wrap && t->column[c - 1].wrap) : 0;
+}
+
 /* Takes what is too much from the columns that may be wrapped, always from the widest; nothing where that would not do. */
 static void fit(struct table *t, bool heads, size_t width)
 {
-	size_t total = t->n_columns ? t->n_columns - 1 : 0;
+	size_t total = 0;
 
 	measure(t, heads);
 	for (size_t c = 0; c < t->n_columns; c++)
-		total += t->column[c].width;
+		total += space_before(t, c) + t->column[c].width;
 	for (; width && total > width; total--) {
 		struct column *widest = NULL;
 
@@ -223,7 +229,7 @@ static void print_line(struct table *t, const struct cell *row, bool colors, str
 		const char *text = k->rest, *color = colors && row ? row[c].color : NULL;
 		size_t bytes = next_line(&k->rest, k->width), gap = k->width - utf8_count(text, bytes);
 
-		blanks += c ? 1 : 0;
+		blanks += space_before(t, c);
 		blanks += k->align == TABLE_RIGHT ? gap : 0;
 		/* Blanks at the ends of lines would make them wider than what they say. */
 		if (bytes) {
