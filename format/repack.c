@@ -181,6 +181,9 @@ int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *c
 	if (err)
 		return err == -EAGAIN ? err : writer_fail(w, err, "chunk");
 	h->key = r->head.key;
+	err = writer_bridge(w);
+	if (err)
+		return err;
 	h->codec = PM_CODEC_PACKED;
 	h->run = chunk->run;
 	h->segment = chunk->segment;

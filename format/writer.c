@@ -193,7 +193,8 @@ static int schema(struct pm_writer *w, struct span counters, struct span groups,
 	       (counters.from < counters.to || groups.from < groups.to || strings.from < strings.to || retired.n)) {
 		clear(w);
 		encode_schema(&w->body, w->config.model, &counters, &groups, &strings, &retired, repeated);
-		err = body_frame(w, PM_FRAME_SCHEMA, repeated, false);
+		if (w->body.len > 1)
+			err = body_frame(w, PM_FRAME_SCHEMA, repeated, false);
 	}
 	return err;
 }
@@ -464,6 +465,45 @@ int writer_repeat(struct pm_writer *w, uint64_t now_ns)
 	w->break_asked = true;
 	err = repeat(w);
 	w->repeat_ns = now_ns;
+	return err;
+}
+
+static struct defined defined_now(const struct pm_writer *w)
+{
+	const struct written *x = &w->written;
+
+	return (struct defined){ w->offset, x->counters, x->strings, x->last_instance, x->last_group };
+}
+
+int writer_bridge(struct pm_writer *w)
+{
+	const struct pm_model *m = w->config.model;
+	struct defined from = w->bridged, now = defined_now(w), to = w->last;
+	struct retired none = { 0 };
+	int err;
+
+	if (!w->stats.chunks)
+		w->bridged = w->behind = w->nearer = now;
+	if (now.offset - w->nearer.offset >= REPEAT_APART) {
+		w->behind = w->nearer;
+		w->nearer = now;
+	}
+	w->last = now;
+	if (!w->head.key || !w->stats.chunks)
+		return 0;
+	w->bridged = w->behind;
+	/* A copy of all has just been written. */
+	if (w->repeats && w->repeat_offset == w->offset)
+		return 0;
+	/* Who has just been defined will be with the next ones; a group is the same as if it did not continue another. */
+	err = instances(w,
+			(struct span){ FIRST_NEW(m, instance, n_instances, from.last_instance),
+				       FIRST_NEW(m, instance, n_instances, to.last_instance) },
+			none, true);
+	if (!err)
+		err = schema(w, (struct span){ from.counters, to.counters },
+			     (struct span){ FIRST_NEW(m, group, n_groups, from.last_group), m->n_groups },
+			     (struct span){ from.strings, to.strings }, none, true);
 	return err;
 }
 

@@ -245,6 +245,9 @@ int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk)
 
 	w->head.key = must_be_key(w, chunk);
 	w->chain += w->head.key;
+	err = writer_bridge(w);
+	if (err)
+		return err;
 	fill_head(w, chunk);
 	err = add_blocks(w, chunk);
 	if (err)

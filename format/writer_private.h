@@ -47,6 +47,12 @@ struct written {
 	uint32_t config_cap;
 };
 
+/* What was defined before a place in the file. */
+struct defined {
+	uint64_t offset;
+	uint32_t counters, strings, last_instance, last_group;
+};
+
 struct pm_writer {
 	struct pm_writer_config config;
 	struct pm_zstd *zstd;
@@ -60,6 +66,9 @@ struct pm_writer {
 		repeat_offset; /* when it was written last, the first time included, and where that ends */
 	uint32_t repeats;
 	bool copies_apart; /* no bad sector takes all copies */
+	/* What came since `bridged` is defined once more before a key chunk, up to `last`, the chunk before that.
+	 * `behind` is a place that shares no bad sector with the end of the file, `nearer` the next that will not. */
+	struct defined bridged, behind, nearer, last;
 	struct buf meta, body, packed, frame;
 
 	struct block_scratch scratch;
@@ -99,7 +108,8 @@ int writer_index(struct pm_writer *w);
 struct writer_group *writer_group_of(struct pm_writer *w, uint32_t id);
 /* A group was defined that continues another: takes over what is known of its columns. 0 or -ENOMEM. */
 int writer_group_continue(struct pm_writer *w, const struct pm_group *g);
-/* Repeats the definitions if they are due at this time. */
+/* Before a chunk: repeats the definitions if they are due at this time, all or, before a key chunk, the new ones. */
 int writer_repeat(struct pm_writer *w, uint64_t now_ns);
+int writer_bridge(struct pm_writer *w);
 
 #endif

@@ -3,9 +3,9 @@
  *
  * Zeroes each sector of 4 KiB and each of 512 bytes, and flips random bits, one at a time, reads what is left and
  * compares it with the whole recording. Prints the share of the values that are lost (median, worst), how many faults
- * outside the chunks lost a value, how many inside lost more than the values up to the next key chunk, and how many
- * values were believed that are not those of the recording. The last three have the limit 0, which decides the exit
- * status.
+ * outside the chunks and what is defined between them lost a value, how many inside lost more than the values up to
+ * the next key chunk, and how many values were believed that are not those of the recording. The last three have the
+ * limit 0, which decides the exit status.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,13 +25,15 @@ struct row {
 
 struct span {
 	uint64_t offset, length, unit;
+	bool begins; /* definitions before the first chunk: copies have them, but for groups that have retired by then */
 };
 
+/* Spans are chunks, and what is defined between them: without it the chunks up to the next key chunk are lost. */
 struct rows {
 	struct row *row;
 	size_t n, cap;
-	struct span *chunk;
-	size_t n_chunks, cap_chunks;
+	struct span *span;
+	size_t n_spans, cap_spans, n_chunks;
 	uint64_t values;
 };
 
@@ -105,12 +107,20 @@ static struct rows read_all(const void *data, size_t len)
 		return a;
 	while (pm_reader_next(reader, &item) > 0) {
 		const struct pm_chunk *chunk;
+		bool defines = item.kind == PM_ITEM_MODEL && !(item.parts & PM_PART_REPEATED);
 
-		if (item.kind != PM_ITEM_CHUNK)
+		if (item.kind != PM_ITEM_CHUNK && !defines)
 			continue;
-		unit = item.chunk.key ? item.offset : unit;
-		a.chunk = grow(a.chunk, a.n_chunks, &a.cap_chunks, sizeof(*a.chunk));
-		a.chunk[a.n_chunks++] = (struct span){ item.offset, item.length, unit };
+		unit = item.kind == PM_ITEM_CHUNK && item.chunk.key ? item.offset : unit;
+		a.span = grow(a.span, a.n_spans, &a.cap_spans, sizeof(*a.span));
+		a.span[a.n_spans++] = (struct span){ item.offset, item.length, defines ? 0 : unit, !a.n_chunks };
+		if (defines)
+			continue;
+		a.span[a.n_spans - 1].begins = false;
+		a.n_chunks++;
+		/* What was defined before it is of its unit. */
+		for (size_t i = a.n_spans - 1; i && !a.span[i - 1].unit; i--)
+			a.span[i - 1].unit = unit;
 		if (!pm_reader_decode(reader, &chunk))
 			add_chunk(&a, pm_reader_model(reader), chunk, unit);
 	}
@@ -122,28 +132,37 @@ static struct rows read_all(const void *data, size_t len)
 static void release(struct rows *a)
 {
 	free(a->row);
-	free(a->chunk);
+	free(a->span);
 }
 
 struct outcome {
 	uint64_t lost, allowed, wrong;
 };
 
+static bool comes_again(const struct rows *truth, const struct row *r)
+{
+	for (size_t i = 0; i < truth->n; i++)
+		if (truth->row[i].group == r->group && truth->row[i].unit != r->unit)
+			return true;
+	return false;
+}
+
 /* Values of the units that a fault touches: a fault in the last chunk before a key chunk may cost no more than that. */
 static uint64_t allowed_loss(const struct rows *truth, uint64_t from, uint64_t to)
 {
 	uint64_t values = 0;
 
-	for (size_t i = 0; i < truth->n_chunks; i++) {
-		const struct span *c = &truth->chunk[i];
+	for (size_t i = 0; i < truth->n_spans; i++) {
+		const struct span *c = &truth->span[i];
 
 		if (c->offset >= to || c->offset + c->length <= from)
 			continue;
-		if (i && truth->chunk[i - 1].unit == c->unit &&
-		    truth->chunk[i - 1].offset + truth->chunk[i - 1].length > from)
+		if (i && truth->span[i - 1].unit == c->unit && truth->span[i - 1].begins == c->begins &&
+		    truth->span[i - 1].offset + truth->span[i - 1].length > from)
 			continue; /* counted */
 		for (size_t k = 0; k < truth->n; k++)
-			values += truth->row[k].unit == c->unit ? truth->row[k].values : 0;
+			if (truth->row[k].unit == c->unit && !(c->begins && comes_again(truth, &truth->row[k])))
+				values += truth->row[k].values;
 	}
 	return values;
 }

@@ -239,3 +239,11 @@ sys.exit("unescaped: %r" % text[max(0, bad.start() - 40):bad.end() + 40] if bad 
 	run "$bin/pmrep" dump marked.pmr
 	[[ $output == *'m\x1b[31m'* ]]
 }
+
+@test "where members come and go, a bad sector costs no more than the values up to the next key chunk" {
+	for shape in live=200,3,20,150,0 live=20,2,2,300,0 live=30,2,3,100,1; do
+		"$PM_TESTS/sample_tool" $shape churn.pmr
+		run "$PM_TESTS/damage" --faults=100 churn.pmr
+		[ "$status" -eq 0 ] || { echo "$shape: $output"; return 1; }
+	done
+}
