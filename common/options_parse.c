@@ -38,7 +38,8 @@ static const struct argp_option common_options[] = {
 
 /* Of what reads recordings, which may be anybody's. */
 static const struct argp_option reader_options[] = {
-	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "use at most this much memory (256Mi); 0: no limit", 0 },
+	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0,
+	  "use at most this much memory (256Mi and 64 times the size of the files, 2Gi at most); 0: no limit", 0 },
 	{ 0 },
 };
 

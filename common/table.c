@@ -117,6 +117,16 @@ void table_cell(struct table *t, const char *text, const char *color)
 	t->at++;
 }
 
+void table_cell_buf(struct table *t, struct buf *text, const char *color)
+{
+	const char *shown = buf_str(text);
+
+	if (t && !t->err)
+		t->err = text->err;
+	table_cell(t, shown, color);
+	buf_clear(text);
+}
+
 void table_texts(struct table *t, const char *const *cell, size_t n)
 {
 	table_row(t);

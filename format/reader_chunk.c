@@ -159,23 +159,24 @@ int reader_groups_changed(struct pm_reader *r)
 
 /* Remembers how wall time lies to CLOCK_MONOTONIC, when it has moved. Both are slewed alike, so what is more than the
  * noise of reading them is a step. */
-static void note_relation(struct pm_reader *r, const struct pm_clocks *c)
+static int note_relation(struct pm_reader *r, const struct pm_clocks *c)
 {
 	const struct pm_clocks *last = r->n_relations ? &r->relation[r->n_relations - 1] : NULL;
 
 	if (!c->realtime)
-		return;
+		return 0;
 	if (last && last->monotonic <= c->monotonic) {
 		int64_t moved = (int64_t)((c->realtime - c->monotonic) - (last->realtime - last->monotonic));
 
 		if (moved < RELATION_NOISE_NS && moved > -RELATION_NOISE_NS)
-			return;
+			return 0;
 	}
 	if ((last && last->monotonic > c->monotonic) || r->n_relations == RELATIONS_MAX)
-		return;
+		return 0;
 	if (array_room(&r->relation, r->n_relations, sizeof(*r->relation)))
-		return;
+		return -ENOMEM;
 	r->relation[r->n_relations++] = *c;
+	return 0;
 }
 
 uint64_t pm_reader_realtime(const struct pm_reader *r, uint64_t monotonic_ns)
@@ -232,6 +233,8 @@ int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item
 	r->same_groups = r->base.valid && r->head.n_groups == r->base.n_groups &&
 			 !memcmp(r->head.group, r->base.group, r->head.n_groups * sizeof(*r->head.group));
 	err = chunk_base_set(&r->base, &r->head, h->crc);
+	if (!err)
+		err = note_relation(r, &r->head.clocks);
 	if (err)
 		return err;
 	item->kind = PM_ITEM_CHUNK;
@@ -248,7 +251,6 @@ int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item
 	r->chunk_decoded = false;
 	r->stats.chunks++;
 	r->stats.snapshots += r->head.rows;
-	note_relation(r, &r->head.clocks);
 	reader_damage_until(r, item->chunk.from_ns);
 	r->before_ns = r->last_ns;
 	r->last_ns = item->chunk.to_ns;

@@ -314,8 +314,9 @@ static const char *color_of(const struct diff_result *r)
 /* The text as the next cell; it is empty then. */
 static void put_cell(struct table *t, struct buf *text, const char *color)
 {
-	table_cell(t, text->len ? buf_str(text) : "-", color);
-	buf_clear(text);
+	if (!text->len)
+		buf_addch(text, '-');
+	table_cell_buf(t, text, color);
 }
 
 /* What holds of every value is said once, below them. */
@@ -327,12 +328,11 @@ static const char *why_of_all(const struct diff_results *all)
 	return all->n > 1 ? all->result[0].why : NULL;
 }
 
-static int put_row(struct table *t, const struct diff_report *x, const struct diff_result *r, bool places,
-		   const char *why_all)
+static void put_row(struct table *t, const struct diff_report *x, const struct diff_result *r, bool places,
+		    const char *why_all)
 {
 	const char *color = color_of(r);
 	struct buf text = BUF_INIT;
-	int err;
 
 	table_row(t);
 	table_cell(t, r->series->metric, color);
@@ -364,9 +364,7 @@ static int put_row(struct table *t, const struct diff_report *x, const struct di
 		buf_printf(&text, "%seffective samples %.3g and %.3g", text.len ? "; " : "", r->samples[DIFF_BASE],
 			   r->samples[DIFF_NEW]);
 	put_cell(t, &text, NULL);
-	err = text.err;
 	buf_release(&text);
-	return err;
 }
 
 static int put_differences(const struct diff_report *x, struct buf *out)
@@ -431,7 +429,7 @@ int diff_print_table(const struct diff_report *x, struct buf *out)
 			table_column(t, column[i].head, column[i].align, column[i].wrap);
 	for (size_t i = 0; i < x->results->n && !err; i++)
 		if (!is_folded(&x->results->result[i]))
-			err = put_row(t, x, &x->results->result[i], places, why_all);
+			put_row(t, x, &x->results->result[i], places, why_all);
 	if (!err && rows)
 		err = table_print(t, x->width, true, x->colors, out);
 	table_free(t);

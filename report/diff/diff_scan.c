@@ -365,7 +365,7 @@ static int scan_items(struct scanner *s, struct error *e)
 	return s->err ? error_sys(e, -s->err, "%s", s->r->path) : 0;
 }
 
-static void tell_gaps(struct diff_recording *r)
+static int tell_gaps(struct diff_recording *r)
 {
 	struct buf text = BUF_INIT;
 
@@ -379,10 +379,11 @@ static void tell_gaps(struct diff_recording *r)
 	if (!text.len)
 		buf_addstr(&text, "none");
 	r->fact[DIFF_GAPS] = buf_detach(&text);
+	return r->fact[DIFF_GAPS] ? 0 : -ENOMEM;
 }
 
 /* What was cut or merged has the cost of another length of time. */
-static void tell_cost(struct diff_recording *r, const struct pm_model *m)
+static int tell_cost(struct diff_recording *r, const struct pm_model *m)
 {
 	const struct pm_config *c = pm_model_config(m, "pmrec.cost.cpu_ns", PM_NONE);
 	uint64_t to = r->n_runs ? r->run[r->n_runs - 1].to_ns : 0;
@@ -391,13 +392,14 @@ static void tell_cost(struct diff_recording *r, const struct pm_model *m)
 
 	if (!c || c->reason || c->value.kind != PM_VALUE_U64 || to <= r->first_ns ||
 	    pm_map_get(&m->header, PM_HEADER_HISTORY))
-		return;
+		return 0;
 	r->cost = (double)c->value.u64 / (double)(to - r->first_ns);
 	percent = 100 * r->cost;
 	/* One digit: that of several runs is the same. */
 	digit = percent > 0 ? pow(10, floor(log10(percent))) : 1;
 	buf_printf(&text, "%g %% of a CPU", rint(percent / digit) * digit);
 	r->fact[DIFF_COST] = buf_detach(&text);
+	return r->fact[DIFF_COST] ? 0 : -ENOMEM;
 }
 
 int diff_scan(struct diff_recordings *all, const struct diff_options *o, struct error *e)
@@ -411,13 +413,15 @@ int diff_scan(struct diff_recordings *all, const struct diff_options *o, struct 
 		if (err)
 			return err;
 		err = scan_items(&s, e);
-		tell_cost(s.r, pm_reader_model(s.reader));
+		if (!err && tell_cost(s.r, pm_reader_model(s.reader)))
+			err = error_sys(e, ENOMEM, "%s", s.r->path);
 		pm_reader_close(s.reader);
 		/* A recording that has no end because it goes on is as it should be, and still not over. */
 		s.r->open = s.r->cut && !s.r->damaged && input_being_written(s.r->place);
 		if (s.r->open)
 			buf_addstr(&s.r->notes, "still being written: using what is there\n");
-		tell_gaps(s.r);
+		if (!err && tell_gaps(s.r))
+			err = error_sys(e, ENOMEM, "%s", s.r->path);
 	}
 	return err;
 }

@@ -51,21 +51,18 @@ static int row(void *ctx, const char *const *cell, size_t n, enum pm_privacy pri
 	struct page *p = ctx;
 	const char *what = privacy_name(privacy);
 	struct buf marked = BUF_INIT;
-	int err;
 
 	if (!p->t)
 		begin_table(p);
 	table_row(p->t);
 	for (size_t i = 0; i < n; i++) {
-		buf_clear(&marked);
 		buf_addstr(&marked, cell[i] ? cell[i] : "");
 		if (what && i + 1 == n)
 			buf_printf(&marked, "  [%s]", what);
-		table_cell(p->t, buf_str(&marked), NULL);
+		table_cell_buf(p->t, &marked, NULL);
 	}
-	err = p->t ? marked.err : -ENOMEM;
 	buf_release(&marked);
-	return err;
+	return p->t ? 0 : -ENOMEM;
 }
 
 static int remark(void *ctx, const char *text)

@@ -160,6 +160,7 @@ static void put_time(const struct plot_data *d, size_t margin, unsigned cells, s
 	buf_addch(out, '\n');
 	blanks(out, margin);
 	buf_add(out, below.data, below.len);
+	buf_carry(out, &below);
 	buf_addstr(out, span < 600 || step < 60 ? " s\n" : "\n");
 	buf_release(&below);
 }

@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 """Memory that is refused: allocations.py LIBRARY BIN SAMPLES [--runs N] [--seed S]
 
-Every command, and the recorder, is run with its n-th allocation failing, for N values of n that are spread over all of
-them (0: every one). Each run ends by itself with an error that somebody can read, or with the same output as ever, and
-leaves no file half written.
+Every command, and the recorder, is run with one allocation failing: the first of each place in the program (the calls
+that lead to it) where none of an earlier command has failed, or N of these, evenly spread, from the S-th on (N = 0: all).
+Each run ends by itself with an error that somebody can read, or with the same output as ever, and leaves no file half
+written.
 """
 import argparse
 import concurrent.futures
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -35,7 +35,7 @@ class Tried:
         self.args, self.command = args, command
 
     def run(self, at):
-        """(status, output, complaint, size of the file that was written or None, allocations)"""
+        """(status, output, complaint, size of the file that was written or None, {allocation: place}, of the first in each)"""
         with tempfile.TemporaryDirectory() as folder:
             out = f"{folder}/out.pmr"
             ours, theirs = os.pipe()
@@ -49,7 +49,7 @@ class Tried:
                                   pass_fds=[theirs])
             os.close(theirs)
             with os.fdopen(ours) as counts:
-                n = max(map(int, counts.read().split()), default=0)
+                n = {int(at): place for at, place in map(str.split, counts)}
             size = os.path.getsize(out) if os.path.exists(out) else None
             left = sorted(set(os.listdir(folder)) - {"out.pmr"})
             return done.returncode, done.stdout, done.stderr.decode(errors="replace"), size, n, left
@@ -78,34 +78,35 @@ def main():
     parser.add_argument("library")
     parser.add_argument("bin")
     parser.add_argument("samples")
-    parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    parser.add_argument("--runs", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="")
     args = parser.parse_args()
     args.bin, args.samples, args.library = map(os.path.abspath, (args.bin, args.samples, args.library))
-    choose = random.Random(args.seed)
     print(f"seed {args.seed}")
-    failures = 0
+    failures, known = 0, set()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for command in COMMANDS:
             if args.only not in command:
                 continue
-            tried = Tried(args, command)
+            tried, words = Tried(args, command), command.split()[0]
             good = tried.run(0)
             if good[0] not in (0, 3, 4) or not good[4]:
                 print(f"{command}: does not run here: {good[0]} {good[2][-300:]}")
                 failures += 1
                 continue
-            every = range(1, good[4] + 1)
-            places = every if not args.runs or args.runs >= good[4] else sorted(choose.sample(every, args.runs))
+            fresh = sorted(at for at, place in good[4].items() if (words, place) not in known)
+            known |= {(words, place) for place in good[4].values()}
+            every = -(-len(fresh) // args.runs) if args.runs else 1
+            places = fresh[args.seed % max(every, 1)::max(every, 1)]
             bad = 0
             for at, wrong in zip(places, pool.map(lambda at: tried.wrong(at, good), places)):
                 if wrong:
                     bad += 1
                     if bad <= 3:
-                        print(f"{command}: allocation {at} of {good[4]}: {wrong}")
+                        print(f"{command}: allocation {at}: {wrong}")
             failures += bad
-            print(f"{command}: {good[4]} allocations, {len(places)} tried, {bad} wrong")
+            print(f"{command}: {len(fresh)} new of {len(good[4])} places, {len(places)} tried, {bad} wrong")
     sys.exit(1 if failures else 0)
 
 
