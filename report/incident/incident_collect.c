@@ -10,11 +10,14 @@
 #include "report/input/input.h"
 #include "report/metric/amount.h"
 
-#define CHUNKS_FEW 256 /* a recording of so many is read as it is */
-#define BATCH      128 /* intervals */
+#define CHUNKS_FEW   256 /* a recording of so many is read as it is */
+#define BATCH        128 /* intervals */
+#define REQUESTS_FEW 10
+#define TIME_LITTLE  0.01 /* of the interval */
 
 struct drawn {
 	const struct sheet_cell *cell;
+	const struct sheet_cell *count; /* of what the cell is the mean of; NULL: nobody counts it */
 	uint32_t series;
 };
 
@@ -35,15 +38,27 @@ struct collect {
 
 /* ---- laying out ---- */
 
-static bool grave(const char *name)
+/* Whether the name begins with one of the words. */
+static bool begins(const char *name, const char *const *word)
 {
-	static const char *const word[] = { "throttle", "oom", "power_limit", "mce", "softirq.overflow" };
-
-	for (size_t i = 0; i < sizeof(word) / sizeof(*word); i++)
-		if (!strncmp(name, word[i], strlen(word[i])))
-			return true;
-	return false;
+	while (*word && strncmp(name, *word, strlen(*word)) != 0)
+		word++;
+	return *word;
 }
+
+static const char *const grave[] = {
+	"throttle", "oom", "cgroup.oom", "power_limit", "mce", "softirq.overflow", NULL
+};
+static const char *const bad[] = { "net.bad", "cgroup.throttled", NULL };
+/* Means of a few requests, and what counts those. */
+static const struct {
+	const char *mean, *count;
+} means[] = {
+	{ "disk.read_await", "disk.reads" },
+	{ "disk.write_await", "disk.writes" },
+	{ "disk.discard_await", "diskstats.discards" },
+	{ "disk.flush_await", "diskstats.flushes" },
+};
 
 static int find_metric(struct collect *c, const struct binding *b, const struct bound_metric *m, uint32_t *place)
 {
@@ -61,7 +76,8 @@ static int find_metric(struct collect *c, const struct binding *b, const struct 
 		.unit = strdup(m->unit),
 		.precision = m->precision,
 		.amount = metric_is_amount(b, m, c->places->model),
-		.grave = grave(m->name),
+		.grave = begins(m->name, grave),
+		.bad = begins(m->name, bad),
 	};
 	x->counts = !strcmp(m->unit, "1/s") || (!strcmp(m->unit, "1") && x->amount);
 	*place = s->n_metrics++;
@@ -221,6 +237,15 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	return 0;
 }
 
+static const struct sheet_cell *count_of(const struct sheet *sheet, const struct sheet_row *row, const char *mean)
+{
+	for (size_t i = 0; i < sizeof(means) / sizeof(*means); i++)
+		for (uint32_t k = 0; k < row->n_cells && !strcmp(means[i].mean, mean); k++)
+			if (!strcmp(sheet->column[row->cell[k].column].metric->name, means[i].count))
+				return &row->cell[k];
+	return NULL;
+}
+
 static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 {
 	struct collect *c = (struct collect *)sink;
@@ -246,12 +271,15 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 				continue;
 			err = find_row(c, &from->place, &row);
 			for (uint32_t k = 0; k < from->n_cells && !err; k++) {
-				err = find_metric(c, sheet[i].binding, sheet[i].column[from->cell[k].column].metric,
-						  &metric);
+				const struct bound_metric *m = sheet[i].column[from->cell[k].column].metric;
+
+				err = find_metric(c, sheet[i].binding, m, &metric);
 				if (!err)
 					err = store_series(c->s, metric, row, &series);
 				if (!err && series != PM_NONE)
-					c->drawn[c->n_drawn++] = (struct drawn){ &from->cell[k], series };
+					c->drawn[c->n_drawn++] =
+						(struct drawn){ &from->cell[k], count_of(&sheet[i], from, m->name),
+								series };
 			}
 		}
 	return err;
@@ -267,6 +295,12 @@ struct batch {
 	size_t first, n; /* intervals [first, first + n) of the block */
 };
 
+/* Milliseconds that a few requests took which took next to nothing together: their mean says nothing. */
+static bool says_nothing(double mean, double rate, double seconds)
+{
+	return rate * seconds < REQUESTS_FEW && rate * mean < 1000 * TIME_LITTLE;
+}
+
 /* Series after series, because the values of each lie side by side, here and there. */
 static void put_batch(struct collect *c, struct batch *b)
 {
@@ -274,6 +308,7 @@ static void put_batch(struct collect *c, struct batch *b)
 
 	for (size_t i = 0; i < c->n_drawn && b->n; i++) {
 		const struct value *v = &c->drawn[i].cell->value[b->first];
+		const struct value *of = c->drawn[i].count ? &c->drawn[i].count->value[b->first] : NULL;
 		const struct incident_row_series *x = &s->series[c->drawn[i].series];
 		bool amount = s->metric[x->metric].amount;
 
@@ -281,7 +316,7 @@ static void put_batch(struct collect *c, struct batch *b)
 			float *to = &x->v[b->bin[k]];
 			double d = amount && b->seconds[k] > 0 ? v[k].v / b->seconds[k] : v[k].v;
 
-			if (!v[k].reason && isfinite(d))
+			if (!v[k].reason && isfinite(d) && !(of && says_nothing(d, of[k].v, b->seconds[k])))
 				*to = isnan(*to) ? (float)d : (*to * b->before[k] + (float)d) / (b->before[k] + 1);
 		}
 	}

@@ -8,12 +8,16 @@
 
 #define BULK         2.5 /* spreads from the median: what lies farther away says nothing of the rest */
 #define BULK_TIMES   3
+#define BULK_LEAST   0.65   /* of the values */
 #define BULK_SPREAD  0.9546 /* deviation of that part of a normal distribution */
 #define CLIP         4.0
 #define ALIKE        0.25 /* correlation of neighbours from which on a series resembles itself */
 #define DRIFT_BLOCKS 16
 #define DRIFT_PAIRS  84  /* of 120 that have to agree */
 #define DRIFT_SPREAD 6.5 /* change in spreads, and more where many series can have one */
+#define STEP_BLOCKS  2   /* of them on both sides of a step */
+#define STEP         6.0 /* times what the blocks scatter by beside it */
+#define STEP_SPREAD  3.0 /* and spreads */
 #define WAVES        4
 #define HAMPEL       1.3 /* spreads from which on a value counts less; not at all at twice as many */
 #define HAMPEL_TIMES 5
@@ -98,14 +102,14 @@ static double least_spread(const struct scan *x, const struct incident_metric *m
 		least = fmax(least, sqrt(fmax(fabs(level) * width, 1)) / width);
 	if (!strcmp(m->unit, "%"))
 		least = fmax(least, 0.3);
-	return fmax(least, m->grave ? step / 8 : step / 2);
+	return m->bad ? least : fmax(least, m->grave ? step / 16 : step / 2);
 }
 
 /* Begins with medians, because those stay as they are whatever a few values do, and ends with mean and deviation of the
  * bulk, because sums are compared with them. */
 static void find_level(struct scan *x, const struct incident_metric *m, double step)
 {
-	double sum = 0, square, mean;
+	double sum = 0, square, mean, wide;
 	uint32_t some;
 	bool rare;
 
@@ -117,8 +121,9 @@ static void find_level(struct scan *x, const struct incident_metric *m, double s
 	}
 	x->spread = scan_median(x->work, x->n) / 0.6745;
 	rare = x->spread < 1e-9 * fabs(x->level) || x->spread == 0;
+	wide = sum / x->n * 1.2533;
 	if (rare)
-		x->spread = sum / x->n * 1.2533;
+		x->spread = wide;
 	x->least = least_spread(x, m, x->level, step);
 	x->spread = fmax(x->spread, x->least);
 	for (int k = 0; k < BULK_TIMES; k++) {
@@ -134,19 +139,27 @@ static void find_level(struct scan *x, const struct incident_metric *m, double s
 			some++;
 		}
 		mean = some ? sum / some : 0;
-		if (some > 1)
+		/* What goes to and fro between two values has no bulk at one of them. */
+		if (some < BULK_LEAST * x->n && x->spread < wide)
+			x->spread = wide;
+		else if (some > 1)
 			x->spread = fmax(x->least, sqrt(fmax(square / some - mean * mean, 0)) / BULK_SPREAD);
 		x->level += mean;
 	}
 	for (uint32_t i = 0; i < x->n; i++) {
 		x->z[i] = x->spread > 0 ? (x->y[i] - x->level) / x->spread : 0;
 		/* Of what is nearly always the same nobody knows how large it is once it is not: it has to last. */
-		if (rare && !m->grave)
+		if (rare && !m->grave && !m->bad)
 			x->z[i] = asinh(x->z[i]);
 	}
 }
 
 /* ---- what is slow ---- */
+
+static double clipped(double z, double at)
+{
+	return z > at ? at : z < -at ? -at : z;
+}
 
 static double spread_of(double *work, const double *v, uint32_t n)
 {
@@ -159,6 +172,90 @@ static double spread_of(double *work, const double *v, uint32_t n)
 	return scan_median(work, n) / 0.6745;
 }
 
+/* The medians of equal parts, of so many values at least. False: there are too few. */
+static bool find_blocks(struct scan *x, uint32_t least, double *block)
+{
+	for (uint32_t b = 0; b < DRIFT_BLOCKS && x->n >= DRIFT_BLOCKS * least; b++) {
+		uint32_t from = (uint32_t)((uint64_t)x->n * b / DRIFT_BLOCKS),
+			 to = (uint32_t)((uint64_t)x->n * (b + 1) / DRIFT_BLOCKS);
+
+		memcpy(x->work, x->y + from, (to - from) * sizeof(double));
+		block[b] = scan_median(x->work, to - from);
+	}
+	return x->n >= DRIFT_BLOCKS * least;
+}
+
+static double squares_of(const double *v, uint32_t n, double slope, double *mean)
+{
+	double sum = 0;
+
+	*mean = 0;
+	for (uint32_t i = 0; i < n; i++)
+		*mean += (v[i] - slope * i) / n;
+	for (uint32_t i = 0; i < n; i++)
+		sum += pow(v[i] - slope * i - *mean, 2);
+	return sum;
+}
+
+static void add_from(struct scan *x, uint32_t from, double d)
+{
+	for (uint32_t i = from; i < x->n; i++)
+		x->y[i] += d;
+}
+
+static double clipped_mean(const struct scan *x, uint32_t from, uint32_t to, double around, double at)
+{
+	double sum = 0;
+
+	for (uint32_t i = from; i < to; i++)
+		sum += clipped(x->y[i] - around, fabs(at));
+	return sum / (to - from);
+}
+
+/* Where a series goes from one level to another and stays there, which describes it far better than a line; by how much,
+ * in *change. It is left without that. 0: it does not. */
+static uint32_t take_step(struct scan *x, double *change)
+{
+	double block[DRIFT_BLOCKS], slope = 0, least = INFINITY, before, behind, half = 0, sum = 0, most = 0;
+	uint32_t at = 0, split = 0, from;
+
+	if (!find_blocks(x, 6, block))
+		return 0;
+	for (uint32_t i = 0; i < DRIFT_BLOCKS; i++)
+		slope += block[i] * (i - (DRIFT_BLOCKS - 1) / 2.0);
+	slope /= DRIFT_BLOCKS * (DRIFT_BLOCKS * DRIFT_BLOCKS - 1) / 12.0;
+	for (uint32_t i = STEP_BLOCKS; i <= DRIFT_BLOCKS - STEP_BLOCKS; i++) {
+		double squares =
+			squares_of(block, i, 0, &before) + squares_of(block + i, DRIFT_BLOCKS - i, 0, &behind);
+
+		if (squares < least) {
+			least = squares;
+			split = i;
+			*change = behind - before;
+			half = (behind + before) / 2;
+		}
+	}
+	if (least > squares_of(block, DRIFT_BLOCKS, slope, &before) / 2 ||
+	    fabs(*change) < STEP * sqrt(least / (DRIFT_BLOCKS - 2)))
+		return 0;
+	/* Exactly: so that most of what lies behind it is beyond the middle of both levels, and of what is before is not. */
+	from = (uint32_t)((uint64_t)x->n * (split - 1) / DRIFT_BLOCKS);
+	at = from;
+	for (uint32_t i = from; i < (uint64_t)x->n * (split + 1) / DRIFT_BLOCKS; i++) {
+		sum += clipped((half - x->y[i]) / *change, 0.5);
+		if (sum > most) {
+			most = sum;
+			at = i + 1;
+		}
+	}
+	/* Medians of what is rounded jump where nothing does. */
+	if (fabs(clipped_mean(x, at, x->n, half, *change) - clipped_mean(x, 0, at, half, *change)) <
+	    fabs(*change) / 2)
+		return 0;
+	add_from(x, at, -*change);
+	return at;
+}
+
 /* By how much a series goes one way all the time, by the medians of equal parts; it is left with what it does beside
  * that. 0: it does not. */
 static double take_drift(struct scan *x)
@@ -167,15 +264,8 @@ static double take_drift(struct scan *x)
 	int agree = 0;
 	uint32_t n = 0;
 
-	if (x->n < DRIFT_BLOCKS * 3)
+	if (!find_blocks(x, 3, block))
 		return 0;
-	for (uint32_t b = 0; b < DRIFT_BLOCKS; b++) {
-		uint32_t from = (uint32_t)((uint64_t)x->n * b / DRIFT_BLOCKS),
-			 to = (uint32_t)((uint64_t)x->n * (b + 1) / DRIFT_BLOCKS);
-
-		memcpy(x->work, x->y + from, (to - from) * sizeof(double));
-		block[b] = scan_median(x->work, to - from);
-	}
 	for (uint32_t i = 0; i < DRIFT_BLOCKS; i++)
 		for (uint32_t k = i + 1; k < DRIFT_BLOCKS; k++) {
 			agree += (block[k] > block[i]) - (block[k] < block[i]);
@@ -190,11 +280,6 @@ static double take_drift(struct scan *x)
 }
 
 /* ---- what goes up and down ---- */
-
-static double clipped(double z, double at)
-{
-	return z > at ? at : z < -at ? -at : z;
-}
 
 /* In place; n is a power of two (Cooley and Tukey 1965). */
 static void transform(double complex *v, uint32_t n)
@@ -405,13 +490,27 @@ static void see(struct scan *x, enum view v, const double *filter, uint32_t orde
 	}
 }
 
+/* What came later is the news, unless it is most of the recording. */
+static void report_step(struct scan *x, uint32_t series, uint32_t at, double change, double limit)
+{
+	bool later = at > x->n / 4;
+
+	scan_report(x, (struct finding){ .series = series,
+					 .kind = INCIDENT_STRETCH,
+					 .from = later ? x->bin[at] : 0,
+					 .to = later ? x->s->used : x->bin[at],
+					 .score = (float)(fabs(change) / x->spread / (limit / 2)),
+					 .usual = (float)(later ? x->level : x->level + change),
+					 .value = (float)(later ? x->level + change : x->level) });
+}
+
 bool scan_series(struct scan *x, uint32_t series, bool report)
 {
 	const struct incident_row_series *of = &x->s->series[series];
 	const struct incident_metric *m = &x->s->metric[of->metric];
 	double a[ORDER_MOST + 1], filter[ORDER_MOST + 1] = { 1 }, low = INFINITY, high = -INFINITY, step;
-	double limit = DRIFT_SPREAD * (1 + 0.1 * log2(x->equals)), change;
-	uint32_t order, parts;
+	double limit = DRIFT_SPREAD * (1 + 0.1 * log2(x->equals)), change = 0;
+	uint32_t order, parts, at;
 
 	x->n = 0;
 	for (uint32_t i = 0; i < x->s->used; i++) {
@@ -429,11 +528,22 @@ bool scan_series(struct scan *x, uint32_t series, bool report)
 	step = step_of(x->y, x->n);
 	find_level(x, m, step);
 	order = autoregression(x, a);
-	change = order ? take_drift(x) : 0;
-	if (change != 0) {
+	at = order ? take_step(x, &change) : 0;
+	if (at)
 		find_level(x, m, step);
-		order = autoregression(x, a);
+	if (at && fabs(change) < STEP_SPREAD * x->spread) {
+		add_from(x, at, change);
+		find_level(x, m, step);
+		at = 0;
 	}
+	if (at && report && fabs(change) > limit / 2 * x->spread)
+		report_step(x, series, at, change, limit);
+	if (!at)
+		change = order ? take_drift(x) : 0;
+	if (change != 0 && !at)
+		find_level(x, m, step);
+	if (change != 0)
+		order = autoregression(x, a);
 	parts = order || change != 0 ? PARTS : 3;
 	for (int i = 0; order && i < WAVES && (uint32_t)i < x->n / WAVE_LEAST && take_wave(x); i++) {
 		find_level(x, m, step);
@@ -441,7 +551,7 @@ bool scan_series(struct scan *x, uint32_t series, bool report)
 	}
 	if (!(x->spread > 0))
 		return false;
-	if (report && fabs(change) > limit * x->spread)
+	if (report && !at && fabs(change) > limit * x->spread)
 		scan_report(x, (struct finding){ .series = series,
 						 .kind = INCIDENT_DRIFT,
 						 .to = x->s->used,

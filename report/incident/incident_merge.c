@@ -8,7 +8,7 @@
 #include "report/incident/incident_private.h"
 
 #define GROUPS_MOST 4096
-#define SHARED      0.25 /* of the time of both together: then it is the same */
+#define SHARED      0.4 /* of the time of both together: then it is the same */
 
 struct group {
 	enum incident_kind kind;

@@ -11,6 +11,7 @@ struct incident_metric {
 	bool amount; /* grows with time: divided by it */
 	bool counts; /* single happenings, of which few are few */
 	bool grave;  /* throttling, OOM kills: rare, and never usual */
+	bool bad;    /* lost packets: there should be none, but one or two are no news */
 	uint8_t weight;
 };
 struct incident_row {

@@ -53,6 +53,17 @@ static const struct word {
 	{ "util.nice", "at low priority", RANK_WORD, CPU_TIME },
 	{ "sched.wait", "run queue wait", RANK_WORD },
 	{ "bzy_mhz", "busy frequency", RANK_WORD },
+	{ "mhz", "frequency", RANK_WORD },
+	{ "throttled.core", "core throttling events", RANK_WORD },
+	{ "throttled.package", "package throttling events", RANK_WORD },
+	{ "throttled.core.time", "core throttled", RANK_METRIC },
+	{ "throttled.package.time", "package throttled", RANK_METRIC },
+	{ "pkgwatt", "power", RANK_METRIC },
+	{ "disk.discard_rate", "discarded", RANK_METRIC },
+	{ "disk.discard_await", "discard latency", RANK_METRIC },
+	{ "disk.flush_await", "flush latency", RANK_METRIC },
+	{ "diskstats.discards", "discards", RANK_METRIC },
+	{ "diskstats.flushes", "flushes", RANK_METRIC },
 	{ "cgroup.cpu", "CPU time", RANK_METRIC },
 	{ "cgroup.throttled", "held up by its limit of CPU time", RANK_METRIC },
 	{ "cgroup.memory", "memory", RANK_METRIC },
@@ -248,35 +259,33 @@ static void put_move(struct buf *out, const struct incident_series *s)
 	}
 }
 
-/* The places of the metric among them: how many below the system, the best that is a CPU, and the system's. */
-static uint32_t places_of(const struct incident *i, uint32_t first, const struct incident_series **system,
-			  const struct incident_series **cpu, uint32_t *cpus)
-{
-	uint32_t n = 0;
+/* Of a kind of place, how many there are of the metric among them, and the best; below the system: how many. */
+struct places_said {
+	uint32_t n[PM_KINDS], below;
+	const struct incident_series *best[PM_KINDS];
+};
 
-	*system = *cpu = NULL;
-	*cpus = 0;
+static void find_places(const struct incident *i, uint32_t first, struct places_said *out)
+{
+	*out = (struct places_said){ 0 };
 	for (uint32_t k = first; k < i->n_series; k++) {
 		const struct incident_series *s = &i->series[k];
 
 		if (strcmp(s->metric, i->series[first].metric))
 			continue;
-		if (s->kind == PM_SYSTEM) {
-			*system = s;
-			continue;
-		}
-		n++;
-		if (s->kind == PM_CPU && !(*cpus)++)
-			*cpu = s;
+		if (!out->n[s->kind]++)
+			out->best[s->kind] = s;
+		out->below += s->kind != PM_SYSTEM;
 	}
-	return n;
 }
 
 static void put_item(struct buf *out, const struct incident *i, uint32_t first)
 {
-	const struct incident_series *s = &i->series[first], *system, *cpu;
-	uint32_t cpus, n = places_of(i, first, &system, &cpu, &cpus);
+	const struct incident_series *s = &i->series[first], *one = NULL;
+	struct places_said places;
+	bool several;
 
+	find_places(i, first, &places);
 	if (i->kind == INCIDENT_PEER) {
 		text_escape(out, s->label, strlen(s->label));
 		buf_addch(out, ' ');
@@ -287,22 +296,26 @@ static void put_item(struct buf *out, const struct incident *i, uint32_t first)
 		put_value(out, s->usual, s->unit);
 		return;
 	}
-	if (cpus == 1) {
-		s = cpu;
-		n = 1;
-	} else if (system && n != 1) {
-		s = system;
-	} else if (n == 1 && s->kind == PM_SYSTEM) {
-		for (uint32_t k = first; k < i->n_series; k++)
-			if (!strcmp(i->series[k].metric, s->metric) && i->series[k].kind != PM_SYSTEM)
-				s = &i->series[k];
-	}
-	if (n > 1 && !system)
-		buf_printf(out, "%u %s%s ", n, s->kind == PM_CPU ? "CPUs" : "places",
+	/* The one place that shows it: a CPU; a package, whose CPUs do; or any. */
+	for (int kind = 0; kind < PM_KINDS && !one; kind++)
+		if (kind != PM_SYSTEM && places.n[kind] == 1 && (places.below == 1 || kind == PM_PACKAGE))
+			one = places.best[kind];
+	if (places.n[PM_CPU] == 1)
+		one = places.best[PM_CPU];
+	several = !one && places.below > 1 && !places.n[PM_SYSTEM];
+	if (one || places.n[PM_SYSTEM])
+		s = one ? one : places.best[PM_SYSTEM];
+	if (several)
+		buf_printf(out, "%u %ss%s ", places.below,
+			   places.n[s->kind] != places.below ? "place" :
+			   s->kind == PM_CPU                 ? "CPU" :
+							       pm_kind_name(s->kind),
 			   i->n_all > i->n_series ? " at least" : "");
 	else if (s->label[0]) {
 		text_escape(out, s->label, strlen(s->label));
 		buf_addch(out, ' ');
+	} else if (!strcmp(s->unit, "%") && row_of(s) && row_of(s)->about && !strcmp(row_of(s)->about, CPU_TIME)) {
+		buf_addstr(out, "CPUs ");
 	}
 	put_name(out, s);
 	if (i->kind == INCIDENT_DRIFT) {
@@ -408,7 +421,9 @@ void incident_put_time(const struct incidents *all, const struct incident *i, st
 		return;
 	default:
 		buf_printf(out, "%+.*f s", digits, i->from_s);
-		if (i->to_s > i->from_s)
+		if (i->to_s > i->from_s && i->from_s > 0 && i->to_s > all->duration_s - all->bin_s / 2)
+			buf_addstr(out, " to the end");
+		else if (i->to_s > i->from_s)
 			buf_printf(out, " for %.*f s", digits, i->to_s - i->from_s);
 	}
 }

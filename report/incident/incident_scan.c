@@ -23,6 +23,7 @@
 #define WRONG        0.001 /* incidents that chance may make of a recording */
 #define LOOKS        6.0   /* lengths, sides and views, as far as they are independent */
 #define STRETCHES    12    /* of a family */
+#define MOST         0.7   /* of the recording */
 #define MEMBER       3.5   /* standard errors from which on a series takes part in what its family does */
 #define RHYTHM_TIMES 5
 #define RHYTHM       1.5 /* times the limit of what happens once */
@@ -320,13 +321,20 @@ static double recorded_mean(const struct scan *x, uint32_t series, uint32_t from
 static double usual_at(const struct scan *x, const struct stretch *s, uint32_t from, uint32_t to)
 {
 	uint32_t reach = 2 * (to - from) > 8 ? 2 * (to - from) : 8, n = 0;
+	double median, mean = 0;
 
 	if (s->view == PLAIN)
 		return x->level;
 	for (uint32_t i = from > reach ? from - reach : 0; i < x->n && i < to + reach; i++)
 		if (i < from || i >= to)
 			x->work[n++] = x->y[i];
-	return n ? scan_median(x->work, n) : x->level;
+	if (!n)
+		return x->level;
+	/* Of a median what is rounded has little; of a mean what stands out has much. */
+	median = scan_median(x->work, n);
+	for (uint32_t i = 0; i < n; i++)
+		mean += fmax(fmin(x->work[i] - median, 2.5 * x->spread), -2.5 * x->spread) / n;
+	return median + mean;
 }
 
 /* From when to when exactly: the run of values that are nearer to the stretch than to what is usual. */
@@ -418,8 +426,14 @@ static void scan_family(struct scan *x, struct family *f, double tests)
 		for (uint32_t side = 0; side < SIDES; side++)
 			for (uint32_t l = 0; l < LENGTHS; l++)
 				judge(x, f, v, side, l, tests);
-	for (uint32_t i = 0; i < f->n_stretches; i++)
-		find_ends(x, &f->stretch[i]);
+	for (uint32_t i = f->n_stretches; i--;) {
+		struct stretch *s = &f->stretch[i];
+
+		find_ends(x, s);
+		/* What it does most of the time is what is usual; and the first interval is the recorder's own start. */
+		if (s->to - s->from > MOST * x->s->used || (s->to == 1 && !x->s->joined))
+			*s = f->stretch[--f->n_stretches];
+	}
 	for (uint32_t i = 0; i < f->n && f->n_stretches && !x->err; i++)
 		if (scan_series(x, f->series[i], false))
 			report(x, f, f->series[i]);
@@ -428,9 +442,11 @@ static void scan_family(struct scan *x, struct family *f, double tests)
 /* However surely it differs, nobody asks why. */
 static bool is_trifle(const struct incident_metric *m, const struct finding *f)
 {
-	double least = !strcmp(m->unit, "%") ? 0.5 : !strcmp(m->unit, "1") ? 0.015 : 0;
+	double moved = fabs((double)f->value - (double)f->usual), usual = fabs((double)f->usual);
+	bool share = !strcmp(m->unit, "%");
+	double least = share ? fmax(0.5, fmin(3, 0.15 * usual)) : !strcmp(m->unit, "1") ? 0.015 : 0;
 
-	return !m->grave && fabs((double)f->value - (double)f->usual) < least;
+	return moved <= 1e-6 * usual || (m->grave ? f->value < f->usual : moved < least);
 }
 
 void scan_report(struct scan *x, struct finding f)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 
+import stories
 import worlds
 
 NUMBER, COUNT, TEXT, NONE = (int, float), int, str, type(None)
@@ -102,6 +103,10 @@ def main():
         assert re.match(r"\+60 s for 5 s: page faults x6[89] \(240,511/s\), forks x[89]\d\d \(1,835/s\); "
                         r"sh \(pid 4711\) and 9,120 short-lived children$", found[0]["text"]), found[0]
         trouble(pmrep, path)
+        for name, (story, how, expected, more) in stories.STORIES.items():
+            stories.write(path, story, **how)
+            found = incidents(pmrep, path)
+            assert not stories.misses(found, expected, more), (name, stories.misses(found, expected, more), [i["text"] for i in found])
         for background, cpus, seconds in (("bursty", 16, 300), ("periodic", 2, 600), ("quiet", 16, 120), ("quiet", 2, 600)):
             worlds.write(path, None, 0, cpus, seconds, background, 1)
             found = incidents(pmrep, path)
