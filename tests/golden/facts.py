@@ -1,0 +1,419 @@
+#!/usr/bin/python3
+"""What pmrep dump and pmrep info say of a recording, against what the second reader found in it.
+
+    facts.py PMREP FILE...     beside the FILEs, recordings of its own: with a key of every kind, and of a machine of 16 CPUs
+
+(a) dump: each definition, frame and event has all its fields, with the names of format/SPEC.md, in both forms;
+(b) info --format=json: each number follows from the frames, and each list holds what was defined.
+"""
+
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+try:
+    import decode
+    import encode
+    import redacted
+except ImportError as e:
+    print("skipped: %s" % e)
+    sys.exit(77)
+if decode.zstandard is None:
+    print("skipped: no python3-zstandard")
+    sys.exit(77)
+from encode import CHUNK, CONFIG, EVENT, HEADER, INSTANCES, PMUS, PROBES, SCHEMA, START, TOPOLOGY
+
+SECOND = 10**9
+PARTS = {1: "header", 2: "topology", 3: "schema", 4: "instances", 5: "pmus", 6: "probes", 7: "config"}
+CLASSES = {1: "machine", 2: "person", 3: "time"}
+PLACES = ("package", "die", "cluster", "core", "node", "thread", "l1d", "l1i", "l2", "l3")
+failures = []
+
+
+def check(where, ours, theirs):
+    if ours != theirs:
+        failures.append("%s: %.300r, the second reader has %.300r" % (where, theirs, ours))
+
+
+def names_of_keys():
+    """{section: {key: name}} of the specification's tables of keys with names."""
+    tables, heading = {}, ""
+    with open(os.path.join(os.path.dirname(__file__), "../../format/SPEC.md")) as f:
+        for line in f:
+            row = re.match(r"\| (\d+) \| ([a-z0-9_]+) \| (?:u64|s64|f64|text|bytes|bool|array|map)\b", line)
+            if row:
+                tables.setdefault(heading, {})[int(row[1])] = row[2]
+            elif not line.startswith("|") and line.strip():
+                heading = line.strip(": \n").lower()
+    return {**tables, "header": tables["the body is the map itself. a later header replaces it."]}
+
+
+KEYS = names_of_keys()
+
+
+def keys(heading, m):
+    known = KEYS[heading]
+    return {known.get(k, "key-%d" % k): plain(v) for k, v in m.items()}
+
+
+def plain(v):
+    if isinstance(v, bytes):
+        return v.hex()
+    if isinstance(v, (list, tuple)):
+        return [plain(x) for x in v]
+    if isinstance(v, dict):
+        return {"key-%d" % k: plain(x) for k, x in v.items()}
+    return v
+
+
+def with_present(m, **more):
+    m.update((k, v) for k, v in more.items() if v is not None)
+    return m
+
+
+def span(numbers):
+    """As cpulist prints them."""
+    out, runs = [], []
+    for n in sorted(numbers):
+        if runs and runs[-1][1] == n - 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    for a, b in runs:
+        out += ["%d-%d" % (a, b)] if b > a + 1 else ["%d" % n for n in range(a, b + 1)]
+    return ",".join(out)
+
+
+def merged(configs):
+    """Those that differ in their instances only are one."""
+    out = {}
+    for c in configs:
+        same = repr(c._replace(instances=None))
+        out[same] = c._replace(instances=sorted(set(c.instances) | set(out[same].instances if same in out else [])))
+    return list(out.values())
+
+
+# ---- (a) dump ----
+
+def scale_of(c):
+    """Numerator, denominator and text: by the specification a text, or two numbers."""
+    return (None, None, c.scale) if isinstance(c.scale, str) else (*c.scale, None)
+
+
+def counter_line(c):
+    num, den, text = scale_of(c)
+    out = {"is": "counter", "id": c.id, "name": c.name, "display": c.display, "source": c.source, "unit": c.unit, "type": c.type,
+           "semantics": c.semantics, "aggregation": c.aggregation, "width": c.width, "scale_num": num or 1, "scale_den": den or 1}
+    return {**with_present(out, scale=text), **keys("attributes of counters", c.attrs)}
+
+
+def instance_line(i):
+    out = with_present({"is": "instance", "id": i.id, "kind": i.kind}, number=i.number, cpu=i.cpu)
+    return {**out, "added_ns": i.added, **keys("attributes of instances", i.attrs)}
+
+
+def config_line(c):
+    out = {"is": "config", "name": c.name, "kind": c.kind, "instances": span(c.instances), "time_ns": c.time,
+           "status": decode.reason_name(c.reason)}
+    return with_present(out, reveals=CLASSES.get(c.privacy), value=plain(c.value))
+
+
+def cpu_line(c, types):
+    out = {"is": "cpu", "cpu": c["cpu"], "online": c.get("online", 1)}
+    with_present(out, **{k: c.get(k) for k in PLACES})
+    return with_present(out, type=types[c["type"]] if "type" in c else None, capacity=c.get("capacity"))
+
+
+def lines_of(r):
+    """{what: its lines}, as dump has them."""
+    return {"counter": [counter_line(c) for c in r.counters.values()],
+            "instance": [instance_line(i) for i in r.instances.values()],
+            "group": [{"is": "group", "id": g.id, "source": g.source, "flags": g.flags, "counters": g.counters, "instances": g.instances}
+                      for g in r.groups.values()],
+            "string": [{"is": "string", "id": n, "value": plain(s)} for n, s in r.strings.items()],
+            "pmu": [{"is": "pmu", **keys("attributes", p)} for p in r.pmus.values()],
+            "probe": [{**with_present({"is": "probe", "source": p.source, "what": p.what, "reason": decode.reason_name(p.reason)}, hint=p.hint),
+                       **plain(p.attrs)} for p in r.probes.values()],
+            "config": [config_line(c) for c in r.configs],
+            "header": [{"is": "header", **keys("header", r.header)}],
+            "cpu": [cpu_line(c, r.type_names) for c in r.topology]}
+
+
+def frame_line(f, r):
+    out = {"is": "frame", "offset": f.offset, "length": f.length, "sequence": f.sequence, "type": f.type}
+    if f.type in PARTS:
+        return {**out, "kind": "definition", "parts": PARTS[f.type] + (",repeated" if f.meta.get(4) else "")}
+    kind = decode.FRAMES.get(f.type, "other")
+    if kind != "chunk":
+        return {**out, "kind": kind}
+    c = next(c for c in r.chunks if c.offset == f.offset)
+    names = ("monotonic", "monotonic_raw", "boottime", "counter", "realtime")
+    clocks = dict(zip(names, c.clocks))
+    return {**out, "kind": kind, "key": "yes" if c.key else "no", "run": c.run, "segment": c.segment, "snapshots": len(c.ticks),
+            "from_ns": c.ticks[0], "to_ns": c.ticks[-1], **{k: clocks[k] for k in ("monotonic", "monotonic_raw", "realtime", "boottime", "counter")}}
+
+
+def as_text(line):
+    """The text of a line of JSON."""
+    def shown(v, nested=False):
+        if isinstance(v, bool):
+            return "yes" if v else "no"
+        if isinstance(v, list):
+            if nested or not all(isinstance(x, list) and len(x) == 2 for x in v):
+                return ", ".join("[%s]" % shown(x, True) if isinstance(x, list) and len(x) != 2 else
+                                 "%s=%s" % tuple(map(shown, x)) if isinstance(x, list) else shown(x) for x in v)
+            return ", ".join("%s=%s" % tuple(map(shown, x)) for x in v)
+        if isinstance(v, dict):
+            return ", ".join("%s=%s" % (k, shown(x)) for k, x in v.items())
+        return str(v)
+
+    out = line["is"]
+    for k, v in line.items():
+        if k == "is":
+            continue
+        text = ",".join(map(str, v)) if k in ("counters", "instances") and isinstance(v, list) else shown(v)
+        quote = '"' if not text or " " in text or '"' in text else ""
+        out += " %s=%s%s%s" % (k, quote, text, quote)
+    return out
+
+
+def run(pmrep, *words):
+    return subprocess.run([pmrep, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False).stdout.decode()
+
+
+def check_dump(pmrep, path, r):
+    out = [json.loads(line, parse_float=float) for line in run(pmrep, "dump", "--format=json", path).splitlines()]
+    by = collections.defaultdict(list)
+    for line in out:
+        by[line["is"]].append(line)
+    for what, mine in lines_of(r).items():
+        theirs = by[what][-len(mine):] if what in ("header", "cpu") else by[what]
+        check("%s: number of lines %s" % (path, what), len(mine), len(theirs))
+        for a, b in zip(mine, theirs):
+            check("%s: %s" % (path, what), a, {k: v for k, v in b.items() if k != "retired_ns"})
+    frames = [f for f in by["frame"] if f["kind"] != "event"]
+    offsets = {f["offset"] for f in frames}
+    mine = [frame_line(f, r) for f in r.frames if f.type != 9 and (f.offset in offsets or f.type != 4)]
+    check("%s: frames" % path, mine, frames)
+    mine = [e for e in r.events if e.type != "gone"]
+    theirs = [f for f in by["frame"] if f["kind"] == "event" and f["event"] != "gone"]
+    check("%s: events" % path, [(e.type, e.time, keys("attributes of events", e.attrs)) for e in mine],
+          [(f["event"], f["time_ns"], {k: v for k, v in f.items() if k not in ("is", "offset", "length", "sequence", "type", "kind", "event", "time_ns")})
+           for f in theirs])
+    check("%s: retired" % path, sorted((e.attrs[7], e.time) for e in r.events if e.type == "gone"),
+          sorted((f["instance"], f["time_ns"]) for f in by["frame"] if f["kind"] == "event" and f["event"] == "gone"))
+    flags = [(c.numbers[i], ",".join(n for b, n in ((1, "forced"), (2, "first"), (4, "last")) if c.flags[i] & b) or None)
+             for c in r.chunks for i in range(len(c.ticks))]
+    check("%s: flags" % path, flags, [(s["number"], s.get("flags")) for s in by["snapshot"]])
+    text = run(pmrep, "dump", path).splitlines()
+    if all(ord(c) < 127 for line in out for c in json.dumps(line, ensure_ascii=False)):
+        for a, b in zip(out, text):
+            if not any(isinstance(v, (float, dict)) for v in a.values()):
+                check("%s: text" % path, as_text(a), b)
+    check("%s: lines of text" % path, len(out), len(text))
+    only = [line for line in run(pmrep, "dump", "--format=json", path, "--no-definitions").splitlines()]
+    check("%s: without definitions" % path, sum(len(by[w]) for w in ("frame", "snapshot", "value", "damage", "recording")), len(only))
+
+
+# ---- (b) info ----
+
+def median(v):
+    """The upper one of two."""
+    return sorted(v)[len(v) // 2]
+
+
+def samples(v):
+    return {"median": median(v), "max": max(v)} if v else None
+
+
+def distinct(cpus, *names):
+    """How many, and the most CPUs of one; None where the last is not known of any."""
+    found = collections.Counter(tuple(c.get(n) for n in names) for c in cpus if names[-1] in c)
+    return (len(found), max(found.values())) if found else (None, None)
+
+
+def topology_of(r):
+    cpus = [c for c in r.topology if c.get("online", 1)]
+    cores, threads = distinct(cpus, "package", "die", "core")
+    out = {"cpus": len(cpus), "cores": cores, "clusters": distinct(cpus, "package", "die", "cluster")[0], "dies": distinct(cpus, "package", "die")[0],
+           "packages": distinct(cpus, "package")[0], "nodes": distinct(cpus, "node")[0], "threads_per_core": threads,
+           "offline_cpus": len(r.topology) - len(cpus), "cpu_types": r.type_names}
+    return {**out, **{n + "_caches": distinct(cpus, n)[0] for n in ("l1d", "l1i", "l2", "l3")}}
+
+
+def times_of(r):
+    """Intervals between first readings, their lateness, and the spread of each source."""
+    intervals, late, skews, before, segment = [], [], collections.defaultdict(list), 0, None
+    for c in r.chunks:
+        before = before if segment == c.segment else 0
+        segment = c.segment
+        for row, tick in enumerate(c.ticks):
+            begins = []
+            for g, v, _ in c.groups:
+                times = 1 if g.flags & 3 else len(g.instances)
+                own = [v[t][row] for t in range(times)]
+                begins += [b for b in own if b >= tick]
+                read = [b for b in own if b]
+                if times > 1 and read and max(read) > min(read):
+                    skews[g.source].append(max(read) - min(read))
+            if not begins:
+                before = 0
+                continue
+            if before and min(begins) > before:
+                intervals.append(min(begins) - before)
+            late.append(min(begins) - tick)
+            before = min(begins)
+    return intervals, late, skews
+
+
+def reveals_of(r):
+    found = {"machine": [], "person": [], "time": []}
+
+    def take(group, names):
+        for key, name in names:
+            if CLASSES.get(key // 100):
+                name = group + name
+                if name not in found[CLASSES[key // 100]]:
+                    found[CLASSES[key // 100]].append(name)
+
+    def named(heading, m):
+        return zip(m, keys(heading, m))
+    take("", named("header", r.header))
+    for group, heading, all_of in (("counters: ", "attributes of counters", r.counters), ("instances: ", "attributes of instances", r.instances)):
+        for x in all_of.values():
+            take(group, named(heading, x.attrs))
+    for p in r.pmus.values():
+        take("PMUs: ", named("attributes", p))
+    for c in r.configs:
+        take("config: ", [(100 * c.privacy, c.name)])
+    for e in r.events:
+        take("events: ", named("attributes of events", e.attrs))
+    clocks = r.chunks[0].clocks if r.chunks else None
+    take("", [(300, n) for n, v in (("wall clock", clocks.realtime), ("time since boot", clocks.boottime)) if v] if clocks else [])
+    return found
+
+
+def check_info(pmrep, path, r):
+    said = json.loads(run(pmrep, "info", "--format=json", path))
+    intervals, late, skews = times_of(r)
+    snapshots, first, last = sum(len(c.ticks) for c in r.chunks), r.chunks[0], r.chunks[-1]
+    live = [g for g in r.groups.values() if g.id not in r.retired_groups]
+
+    def columns(g):
+        return len(g.counters) if g.flags & 1 else len(g.counters) * len(g.instances)
+    order = list(dict.fromkeys([g.source for g in r.groups.values()] + [c.source for c in r.counters.values()]))
+    want = {
+        "file": path, "snapshots": snapshots, "lost_ticks": sum(e.attrs.get(1, 0) for e in r.events if e.type == "lost"),
+        "duration_ns": last.ticks[-1] - first.ticks[0], "interval_ns": r.header.get(13) or None, "achieved_interval_ns": samples(intervals),
+        "late_ns": samples(late), "bytes": len(r.data), "bytes_per_snapshot": len(r.data) / snapshots, "sampled_snapshots": snapshots,
+        "values": sum(columns(g) * len(c.ticks) for c in r.chunks for g, _, _ in c.groups), "chunks": len(r.chunks),
+        "runs": max(c.run for c in r.chunks), "segments": 1 + sum(a.segment != b.segment for a, b in zip(r.chunks, r.chunks[1:])), "recordings": 1,
+        "ended": r.ended, "being_written": False, "host": keys("header", r.header), "labels": {k: v for k, v in r.header.get(203, [])},
+        "topology": topology_of(r),
+        "clocks": {"monotonic": first.clocks.monotonic, "monotonic_raw": first.clocks.raw, "realtime": first.clocks.realtime or None,
+                   "boottime": first.clocks.boottime or None, "counter": first.clocks.counter or None},
+        "groups": [{"id": g.id, "source": g.source, "counters": len(g.counters), "instances": len(g.instances), "columns": columns(g),
+                    "shape": "list" if g.flags & 1 else "matrix", "shared_time": bool(g.flags & 3) or len(g.instances) == 1, "perf_times": bool(g.flags & 4)}
+                   for g in r.groups.values()],
+        "pmus": [keys("attributes", p) for p in r.pmus.values()],
+        "more_events": 0,
+    }
+    for k, v in want.items():
+        check("%s: info's %s" % (path, k), v, said[k])
+    counters = []
+    for c in r.counters.values():
+        num, den, text = scale_of(c)
+        one = {k: getattr(c, k) for k in ("name", "display", "source", "unit", "type", "semantics", "aggregation", "width")}
+        one.update({"scale": text} if text else {"scale_num": num, "scale_den": den} if (num, den) != (1, 1) else {})
+        counters.append({**one, "attrs": keys("attributes of counters", c.attrs)})
+    check("%s: info's counters" % path, counters, said["counters"])
+    check("%s: info's probes" % path, [(p.source, p.what, decode.reason_name(p.reason), p.hint) for p in r.probes.values()],
+          [(p["source"], p["what"], p["reason"], p["hint"]) for p in said["probes"]])
+    check("%s: info's config" % path, [(c.name, c.kind, span(c.instances), plain(c.value), decode.reason_name(c.reason), CLASSES.get(c.privacy))
+                                       for c in r.configs],
+          [(c["name"], c["scope"], c["instances"], c["value"], c["status"], c["reveals"]) for c in said["config"]])
+    check("%s: info's events" % path, [(e.type, e.time, keys("attributes of events", e.attrs)) for e in r.events if e.type != "gone"],
+          [(e["event"], e["monotonic_ns"], e["attrs"]) for e in said["events"] if e["event"] != "gone"])
+    check("%s: info's sources" % path, sorted((n, sum(g.source == n for g in live), sum(c.source == n for c in r.counters.values()),
+                                               sum(columns(g) for g in live if g.source == n)) for n in order),
+          sorted((s["name"], s["groups"], s["counters"], s["columns"]) for s in said["sources"]))
+    for s in said["sources"]:
+        check("%s: skew of %s" % (path, s["name"]), samples(skews[s["name"]]), s["skew_ns"])
+    if not any("pseudonym" in x for v in said["reveals"].values() for x in v):
+        check("%s: reveals" % path, {k: sorted(v) for k, v in reveals_of(r).items()}, {k: sorted(v) for k, v in said["reveals"].items()})
+
+
+# ---- recordings of our own ----
+
+def machine(path):
+    """16 CPUs in 2 packages of 2 dies, some off, of two types; groups of each shape; runs, segments, flags, losses."""
+    r = encode.Recording()
+    r.body(HEADER, {1: "pmrec 9", 5: "aarch64", 13: SECOND, 16: 100, 18: "system", 28: True, 203: [["color", "red"], ["n", "5"]]})
+    cpus = range(16)
+    r.body(TOPOLOGY, {1: START, 2: list(cpus), 3: [c // 8 for c in cpus], 4: [c // 4 % 2 for c in cpus], 5: [c // 2 % 2 for c in cpus],
+                      6: [c // 2 % 2 if c < 12 else c for c in cpus], 7: [c // 4 for c in cpus], 8: [c % 2 for c in cpus],
+                      9: [c // 2 if c != 5 else -1 for c in cpus], 10: [c // 2 for c in cpus], 11: [c // 4 for c in cpus], 12: [c // 8 for c in cpus],
+                      13: [c % 2 for c in cpus], 14: [1024 - c % 2 for c in cpus], 15: [int(c not in (3, 9)) for c in cpus], 16: ["big", "small one"]})
+    r.body(INSTANCES, {2: 1, 3: [{1: 7, 2: c, 3: c} for c in cpus] + [{1: 9, 2: k, 4: START - 5, 6: {1: "task-%d" % k, 200: 70 + k}} for k in range(2)]})
+    counters = [{1: "a.one", 2: "One, of all", 3: "a", 4: "s", 5: [3, 7], 10: {1: "help me", 2: True}}, {1: "b.two", 3: "b", 4: "1", 5: "0.25", 7: 2, 8: 32, 9: 1},
+                {1: "c.three", 3: "c", 4: "1", 6: 1}, {1: "t.text", 3: "t", 4: "1", 6: 3, 7: 4, 9: 4}, {1: "p", 3: "perf", 4: "1", 10: {11: "cpu", 23: "p"}}]
+    groups = [{1: "a", 2: 0, 3: [1, 1, 1], 4: [1, 3, 1]}, {1: "b", 2: 2, 3: [2, 2, 1], 4: [4, 2, 1]}, {1: "t", 2: 3, 3: [4, 1, 1, 1, 1, 1], 4: [17, 2, 1]},
+              {1: "perf", 2: 4, 3: [5, 1, 1], 4: [1, 2, 1]}]
+    r.body(SCHEMA, {1: 1, 2: counters, 3: 1, 4: groups, 5: 1, 6: ["one two", b"\x00\xff", ""]})
+    r.body(PMUS, {1: 0, 2: [{1: "cpu", 2: 4, 7: [["event", "config:0-7"]], 8: [["p", "event=1", "", "", 0]], 10: [["x", "y z"]]}]})
+    r.body(PROBES, {1: 0, 2: [{1: "msr", 2: "0x1a2", 3: "load msr", 4: 1005}, {1: "x", 2: "y", 4: 3}, {1: "x", 2: "two words", 4: 250}]})
+    r.body(CONFIG, {1: [{1: "k.%d" % i, 2: START + i, 3: 7, 4: [0, 2, 5, 1, 7, 3], (50 + 100 * (i % 4)): v} for i, v in
+                        enumerate([1, -5, "text of it", b"\xab", [1, 2], [["k", "v"], ["l", 2]], [[1, 2, 3]], True, False])] +
+                    [{1: "gone", 2: START, 3: 1, 4: [1, 1], 5: 4}]})
+
+    def chunk(ticks, late, more=None):
+        n = len(ticks)
+
+        def column(first):
+            return [first + 7 * i for i in range(n)]
+
+        def begins(k, each):
+            return [("u64", [[t + late + each * c + o for t in ticks] for c in range(k)]) for o in (100, 350)]
+        perf = [("u64", [[10 * (i + c) for i in range(n)] for c in range(2)]) for _ in range(2)]
+        r.chunk([(1, begins(3, 11) + [("u64", [column(c) for c in range(3)])], []), (2, begins(1, 0) + [("u64", [column(50 + c) for c in range(2)]),
+                                                                                                       ("s64", [[-3 - i for i in range(n)] for _ in range(2)])], [2, 1, 5]),
+                 (3, begins(1, 0) + [("u64", [[1 + i % 3 for i in range(n)], column(9)])], []),
+                 (4, begins(2, 900) + perf + [("u64", [column(4), column(8)])], [0, 1, 1005])], ticks, more=more)
+    chunk([START + i * SECOND for i in range(4)], 1000, {13: [0, 3, 3, 4], 5: 1, 6: 1})
+    chunk([START + (4 + i) * SECOND + i for i in range(3)], 5000, {11: 4, 13: [1, 1], 5: 1, 6: 1})
+    r.body(EVENT, {1: START + 5, 2: [{1: 4, 2: 7, 3: {1: 3}}, {1: 4, 2: 9, 3: {1: 2}}, {1: 1, 2: 10, 3: {200: "mark \"this\""}},
+                                     {1: 11, 2: 11, 3: {5: "a", 6: 1013}}, {1: 10, 2: 12, 3: {9: 3, 11: 1500000, 13: 2048}}]})
+    chunk([START + (20 + i) * SECOND for i in range(2)], 700, {11: 20, 5: 2, 6: 2})
+    r.body(INSTANCES, {1: START + 22 * SECOND, 4: [17, 1, 1, 5]})
+    r.frame(63, b"\x00")
+    r.end()
+    r.save(path)
+
+
+def main(pmrep, *paths):
+    with tempfile.TemporaryDirectory() as folder:
+        machine(folder + "/machine.pmr")
+        data, _ = redacted.build(redacted.Canaries())
+        with open(folder + "/canaries.pmr", "wb") as f:
+            f.write(data)
+        for path in [folder + "/machine.pmr", folder + "/canaries.pmr", *paths]:
+            r = decode.load(path)
+            r.configs = merged(r.configs)
+            check_dump(pmrep, path, r)
+            if not r.damage and r.chunks:
+                check_info(pmrep, path, r)
+            print("%s: %d frames, %d definitions" % (os.path.basename(path), len(r.frames), sum(map(len, lines_of(r).values()))))
+    for f in failures[:40]:
+        print(f)
+    return bool(failures)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    sys.exit(main(*sys.argv[1:]))
