@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/array.h"
-#include "common/number.h"
 #include "report/machine/status.h"
 #include "report/html/html.h"
 #include "report/input/input.h"
@@ -46,17 +45,17 @@ struct collect {
 	enum which which[SHEETS];
 	size_t n_sheets;
 	struct layout layout[SHEETS];
-	uint32_t layouts;                         /* how many there were */
-	struct names metrics, rows, series[SETS]; /* names -> places in the recording; by set */
-	struct html_steps steps[SETS];            /* what is taken at once; the same intervals for all */
-	uint64_t run_intervals;                   /* of the run at hand */
-	uint64_t origin_ns, last_ns;              /* CLOCK_MONOTONIC of the recording at hand */
-	size_t damages;                           /* that have become events */
-	uint32_t placed_events;                   /* whose times are seconds from the origin */
-	double shift_s;                           /* of its origin, behind what was read before it */
+	uint32_t layouts;              /* how many there were */
+	struct names metrics, rows;    /* names -> places in the recording */
+	struct html_steps steps[SETS]; /* what is taken at once; the same intervals for all */
+	uint64_t run_intervals;        /* of the run at hand */
+	uint64_t origin_ns, last_ns;   /* CLOCK_MONOTONIC of the recording at hand */
+	size_t damages;                /* that have become events */
+	uint32_t placed_events;        /* whose times are seconds from the origin */
+	double shift_s;                /* of its origin, behind what was read before it */
 };
 
-/* ---- series by name ---- */
+/* ---- series ---- */
 
 static struct html_set *set_at(struct html_recording *r, int which)
 {
@@ -66,22 +65,11 @@ static struct html_set *set_at(struct html_recording *r, int which)
 static int find_series(struct collect *c, int set, uint32_t metric, uint32_t row, uint32_t *place)
 {
 	struct html_set *s = set_at(c->r, set);
-	char key[64];
-	size_t len = number_u64(key, metric);
-	int err;
+	int err = html_set_add(s, metric, row, set == SET_TOTALS, place);
 
-	key[len++] = ':';
-	key[len + number_u64(key + len, row)] = '\0';
-	if (!names_get(&c->series[set], key, place)) {
-		err = html_set_add(s, metric, row, set == SET_TOTALS, place);
-		if (err == -ENOSPC) {
-			*place = PM_NONE;
-			return 0;
-		}
-		if (!err)
-			err = names_set(&c->series[set], key, *place);
-		if (err)
-			return err;
+	if (err) {
+		*place = PM_NONE;
+		return err == -ENOSPC ? 0 : err;
 	}
 	/* Metrics of packages stand in two sheets, and count once. */
 	if (s->series[*place].layout == c->layouts)
@@ -523,7 +511,5 @@ int html_collect(struct html_recording *r, const char *path, const struct pipeli
 	pm_reader_close(c.reader);
 	names_release(&c.metrics);
 	names_release(&c.rows);
-	for (int i = 0; i < SETS; i++)
-		names_release(&c.series[i]);
 	return err;
 }

@@ -37,6 +37,7 @@ void html_set_release(struct html_set *s)
 		free(s->block[i]);
 	free(s->block);
 	free(s->series);
+	free(s->slot);
 	free(s->open);
 	free(s->taken);
 	*s = (struct html_set){ 0 };
@@ -118,10 +119,49 @@ static int make_block(struct html_set *s, uint32_t series, bool totals)
 	return totals || s->block[at] ? 0 : -ENOMEM;
 }
 
+/* Where the series is, or would be. */
+static uint32_t *slot_of(const struct html_set *s, uint32_t metric, uint32_t row)
+{
+	uint64_t hash = ((uint64_t)metric << 32 | row) * 0x9e3779b97f4a7c15;
+
+	for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
+		uint32_t *slot = &s->slot[i & (s->slots - 1)];
+
+		if (!*slot || (s->series[*slot - 1].metric == metric && s->series[*slot - 1].row == row))
+			return slot;
+	}
+}
+
+static int make_slots(struct html_set *s)
+{
+	uint32_t slots = s->slots ? 2 * s->slots : 64;
+	uint32_t *slot;
+
+	if (s->n + s->n / 2 < s->slots)
+		return 0;
+	slot = calloc(slots, sizeof(*slot));
+	if (!slot)
+		return -ENOMEM;
+	free(s->slot);
+	s->slot = slot;
+	s->slots = slots;
+	for (uint32_t i = 0; i < s->n; i++)
+		*slot_of(s, s->series[i].metric, s->series[i].row) = i + 1;
+	return 0;
+}
+
 int html_set_add(struct html_set *s, uint32_t metric, uint32_t row, bool totals, uint32_t *place)
 {
-	int err;
+	uint32_t *slot;
+	int err = make_slots(s);
 
+	if (err)
+		return err;
+	slot = slot_of(s, metric, row);
+	if (*slot) {
+		*place = *slot - 1;
+		return 0;
+	}
 	if (!s->used)
 		s->used = 1;
 	while (!totals && (uint64_t)(s->n + 1) * s->cap * sizeof(struct spark_bin) > s->memory) {
@@ -140,6 +180,7 @@ int html_set_add(struct html_set *s, uint32_t metric, uint32_t row, bool totals,
 	s->taken[s->n] = s->steps - 1;
 	s->series[s->n] = (struct html_series){ .metric = metric, .row = row };
 	*place = s->n++;
+	*slot = s->n;
 	return 0;
 }
 

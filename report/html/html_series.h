@@ -32,6 +32,7 @@ struct html_series {
 struct html_set {
 	struct html_series *series; /* owned */
 	uint32_t n;
+	uint32_t *slot, slots;    /* owned: 1 + places in series[], by metric and row; a power of two, or 0 */
 	struct spark_bin *open;   /* owned; by series: the bucket at hand, so that what is written lies together */
 	uint32_t *taken;          /* owned; by series: `steps` when values were taken last */
 	struct spark_bin **block; /* owned, as are the blocks; NULL: one of totals only */
@@ -54,7 +55,8 @@ struct html_set {
 void html_set_init(struct html_set *s, uint32_t buckets, double width_s, uint64_t memory, bool quick);
 void html_set_release(struct html_set *s);
 
-/* A new series; its place in *place. `totals`: without buckets. 0, -ENOMEM, or -ENOSPC: there are too many. */
+/* The place of a series, which is new if there was none. `totals`: without buckets. 0, -ENOMEM, or -ENOSPC: there are too
+ * many. */
 int html_set_add(struct html_set *s, uint32_t metric, uint32_t row, bool totals, uint32_t *place);
 /* Before the first value: buckets become so long that those of `span_s` seconds fit, as they would in the end, which
  * saves making pairs of them one. A span that is too short costs only that. */
