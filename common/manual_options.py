@@ -11,7 +11,6 @@ import re
 import subprocess
 import sys
 
-BY_HAND = ("pmrec-turbostat",)  # takes the options of other programs
 COMMON = ("help", "version", "color", "no-pager", "max-memory")
 MAIN = {"pmrec": "pmrec", "pmrep": "pmrep show"}  # pages that have some options only
 
@@ -27,6 +26,11 @@ class Option:
 
 def options_of(bindir, command):
     """The options of a command in the order of its table; levels (--per-NODE) are one."""
+    if command[-1] == "turbostat":  # help and status are as turbostat's; our own options stand at the end
+        out = subprocess.run([os.path.join(bindir, command[0])] + command[1:] + ["--help"], text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False).stdout
+        return {name: Option(f"--{name}=\t{arg}\t\t{text}")
+                for name, arg, text in re.findall(r"^ {8}--([a-z]+)=(\S+)\n +(.*)$", out, re.M)}
     out = subprocess.run([os.path.join(bindir, command[0])] + command[1:] + ["--help=options"], check=True,
                          capture_output=True, text=True).stdout
     rows = []
@@ -173,8 +177,6 @@ def main():
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     for path in names or sorted(glob.glob(top + "/re*/pmre[cp]*.1")):
         base = os.path.basename(path)[:-2]
-        if base in BY_HAND:
-            continue
         command = MAIN.get(base, base.replace("-", " ").replace(" record", "")).split()
         with open(path, encoding="utf-8") as f:
             old = f.read()

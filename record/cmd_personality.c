@@ -231,10 +231,14 @@ static int usage(const struct asked *a, FILE *to)
 	for (size_t i = 0; i < a->who->n_words; i++) {
 		const struct word *w = &a->who->word[i];
 
-		fprintf(to, w->letter ? "    -%c, --%s%s\n" : "%.0d        --%s%s\n", w->letter, w->name,
-			w->argument == no_argument ? "" : " ...");
+		if (w->help)
+			fprintf(to, "%s        --%s=%s\n            %s\n", w[-1].help ? "" : "Ours:\n", w->name,
+				w->arg, w->help);
+		else
+			fprintf(to, w->letter ? "    -%c, --%s%s\n" : "%.0d        --%s%s\n", w->letter, w->name,
+				w->argument == no_argument ? "" : " ...");
 	}
-	fputs("\nThe options mean the same as there; for differences see man pmrec-turbostat\n", to);
+	fputs("\nThe others mean the same as there; for differences see man pmrec-turbostat\n", to);
 	return to == stdout ? 0 : a->who->usage_status;
 }
 
