@@ -346,6 +346,71 @@ def check_info(pmrep, path, r):
         check("%s: skew of %s" % (path, s["name"]), samples(skews[s["name"]]), s["skew_ns"])
     if not any("pseudonym" in x for v in said["reveals"].values() for x in v):
         check("%s: reveals" % path, {k: sorted(v) for k, v in reveals_of(r).items()}, {k: sorted(v) for k, v in said["reveals"].items()})
+    return said
+
+
+def duration(ns):
+    for unit, name in ((SECOND, "s"), (10**6, "ms"), (1000, "us")):
+        if ns >= unit or (ns and round(ns / unit, 3) >= 1):
+            return "%.3f %s" % (ns / unit, name)
+    return "%d ns" % ns
+
+
+def spread(s):
+    return "median %s, at most %s" % (duration(s["median"]), duration(s["max"])) if s else "-"
+
+
+def plural(n, what):
+    return "%d %s%s" % (n, what, "" if n == 1 else "s")
+
+
+def check_text(pmrep, path, r, said):
+    """The page has what the object has, in words."""
+    page = {" ".join(line.split()) for line in run(pmrep, "info", "--all", path).splitlines()}
+
+    def has(*words):
+        line = " ".join(" ".join(words).split())
+        if line not in page:
+            near = [x for x in page if x.startswith(words[0] + " ")][:3]
+            failures.append("%s: the page lacks %r and has %s" % (path, line, near))
+
+    sampled = said["snapshots"] - said["sampled_snapshots"]
+    want = {"snapshots": "%d" % said["snapshots"], "lost ticks": "%d" % said["lost_ticks"], "duration": duration(said["duration_ns"]),
+            "reader threads": "%d" % said["readers"] if said["readers"] else None,
+            "interval": "%s; achieved: %s" % (duration(said["interval_ns"] or 0), spread(said["achieved_interval_ns"])),
+            "behind the tick": spread(said["late_ns"]), "state": "partly newer than this program; see pmrep check" if said["newer"] else "complete" if said["ended"] else "cut: its end is missing; see pmrep check",
+            "size": "%s in %s, %s" % (plural(said["bytes"], "byte"), plural(len(r.frames), "frame"), plural(said["chunks"], "chunk")),
+            "bytes per snapshot": "%.1f for %d values" % (said["bytes_per_snapshot"], said["values"] // said["snapshots"]),
+            "sampled": "%d snapshots, for intervals, lateness and skew" % said["sampled_snapshots"] if sampled else None,
+            "runs, segments": "%d, %d" % (said["runs"], said["segments"]) if (said["runs"], said["segments"]) != (1, 1) else None,
+            "recordings": None, "monotonic at start": "%d ns" % said["clocks"]["monotonic"],
+            "start": said["start"] + "  [time]" if said["start"] else None}
+    for k, v in want.items():
+        if v:
+            has(k, v)
+        elif any(x.startswith(k + " ") and "[" not in x for x in page) and k != "sampled":
+            failures.append("%s: the page has %s" % (path, k))
+    for s in said["sources"]:
+        has(s["name"], "%d %d %d" % (s["counters"], s["columns"], s["groups"]), spread(s["skew_ns"]))
+    for g in said["groups"]:
+        has("%d %s %d %d %d" % (g["id"], g["source"], g["counters"], g["instances"], g["columns"]), r.counters[r.groups[g["id"]].counters[0]].name)
+    for e in said["events"]:
+        when = "%+.3f s %s" % ((e["monotonic_ns"] - r.chunks[0].ticks[0]) / 1e9, e["event"])
+        if not any(x == when or x.startswith(when + " ") for x in page):
+            failures.append("%s: the page lacks %r" % (path, when))
+    for p in said["probes"]:
+        has(p["source"], p["what"] + (": " + p["text"] if p["reason"] != "ok" else "") + ("; try: " + p["hint"] if p["hint"] else ""))
+    for k, v in said["host"].items():
+        if isinstance(v, str) and not any(line.startswith(" ".join((k + " " + v).split())) for line in page):
+            failures.append("%s: the page lacks %s %r" % (path, k, v))
+    for k, v in said["topology"].items():
+        name = {"cpus": "CPUs", "threads_per_core": "threads per core", "offline_cpus": "offline CPUs"}.get(k, k)
+        if k in ("cpus", "packages", "dies", "clusters", "nodes", "cores", "threads_per_core", "offline_cpus"):
+            has(name, "-" if v is None else "%d" % v)
+    for k, v in said["reveals"].items():
+        line = next(x for x in page if x.startswith(k + " "))
+        names = {x.split(" (")[0] for x in line[len(k) + 1:].split(", ")}
+        check("%s: the page's %s" % (path, k), {x.split(" (")[0] for x in v} or {"nothing"}, names)
 
 
 # ---- recordings of our own ----
@@ -385,9 +450,9 @@ def machine(path):
                  (3, begins(1, 0) + [("u64", [[1 + i % 3 for i in range(n)], column(9)])], []),
                  (4, begins(2, 900) + perf + [("u64", [column(4), column(8)])], [0, 1, 1005])], ticks, more=more)
     chunk([START + i * SECOND for i in range(4)], 1000, {13: [0, 3, 3, 4], 5: 1, 6: 1})
-    chunk([START + (4 + i) * SECOND + i for i in range(3)], 5000, {11: 4, 13: [1, 1], 5: 1, 6: 1})
     r.body(EVENT, {1: START + 5, 2: [{1: 4, 2: 7, 3: {1: 3}}, {1: 4, 2: 9, 3: {1: 2}}, {1: 1, 2: 10, 3: {200: "mark \"this\""}},
                                      {1: 11, 2: 11, 3: {5: "a", 6: 1013}}, {1: 10, 2: 12, 3: {9: 3, 11: 1500000, 13: 2048}}]})
+    chunk([START + (4 + i) * SECOND + i for i in range(3)], 5000, {11: 4, 13: [1, 1], 5: 1, 6: 1})
     chunk([START + (20 + i) * SECOND for i in range(2)], 700, {11: 20, 5: 2, 6: 2})
     r.body(INSTANCES, {1: START + 22 * SECOND, 4: [17, 1, 1, 5]})
     r.frame(63, b"\x00")
@@ -406,7 +471,7 @@ def main(pmrep, *paths):
             r.configs = merged(r.configs)
             check_dump(pmrep, path, r)
             if not r.damage and r.chunks:
-                check_info(pmrep, path, r)
+                check_text(pmrep, path, r, check_info(pmrep, path, r))
             print("%s: %d frames, %d definitions" % (os.path.basename(path), len(r.frames), sum(map(len, lines_of(r).values()))))
     for f in failures[:40]:
         print(f)

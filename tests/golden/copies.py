@@ -1,0 +1,147 @@
+#!/usr/bin/python3
+"""What pmrep cut, merge, repair and redact take over, against what the second reader finds before and after.
+
+    copies.py PMREP FILE...     beside the FILEs recordings of its own, with a key of every kind
+
+A copy has the definitions of its original in their order, whatever their numbers; each value of its time; and the events
+of its time. What two parts of a recording have is, merged, what the whole has.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+try:
+    import decode
+    import facts
+    import redacted
+except ImportError as e:
+    print("skipped: %s" % e)
+    sys.exit(77)
+if decode.zstandard is None:
+    print("skipped: no python3-zstandard")
+    sys.exit(77)
+
+failures = []
+
+
+def check(where, ours, theirs):
+    if ours != theirs:
+        if isinstance(ours, list) and isinstance(theirs, list):
+            n = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), min(len(ours), len(theirs)))
+            ours, theirs, where = ours[n:n + 1], theirs[n:n + 1], "%s, %d and %d, first at %d" % (where, len(ours), len(theirs), n)
+        failures.append("%s: %.400r, and not %.400r" % (where, theirs, ours))
+
+
+def fact(m):
+    return sorted((k, repr(v)) for k, v in m.items())
+
+
+def instance(i):
+    return i.kind, i.number, i.cpu, i.added, tuple(fact(i.attrs))
+
+
+def counter(c):
+    return c._replace(id=0, attrs=fact(c.attrs))
+
+
+def definitions(r, header=True):
+    history = next(k for k, n in facts.KEYS["header"].items() if n == "history")
+    return {"counters": [counter(c) for c in r.counters.values()], "instances": [instance(i) for i in r.instances.values()],
+            "pmus": [fact(p) for p in r.pmus.values()], "probes": [p._replace(attrs=fact(p.attrs)) for p in r.probes.values()],
+            "configs": [c for c in facts.merged(r.configs) if not c.name.startswith("pmrec.cost.")],
+            "topology": (r.topology_time, r.topology, r.type_names),
+            "header": fact({k: v for k, v in r.header.items() if k != history}) if header else None}
+
+
+def groups(r):
+    """Of each the instances that it ever had, with its counters."""
+    return [(g.source, g.flags, [r.counters[k].name for k in g.counters], [instance(r.instances[k]) for k in g.instances]) for g in r.groups.values()]
+
+
+def rows(r, from_ns=0, to_ns=1 << 64):
+    """(tick, flags, clocks, values) of each snapshot of a time."""
+    out = []
+    for chunk, row, values in r.snapshots():
+        tick = chunk.ticks[row]
+        if from_ns <= tick <= to_ns:
+            out.append((tick, chunk.flags[row], sorted((v.counter.name, instance(v.instance), v.begin, v.end, v.enabled, v.running, repr(v.value), v.reason)
+                                                       for v in values)))
+    return out
+
+
+def events(r, from_ns=0, to_ns=1 << 64):
+    return sorted((e.time, e.type, fact({k: v for k, v in e.attrs.items() if k != 7})) for e in r.events if from_ns <= e.time <= to_ns)
+
+
+def relation(r):
+    """How wall time lies to CLOCK_MONOTONIC at each tick's chunk."""
+    return {t: (c.clocks.realtime - c.clocks.monotonic, c.run) for c in r.chunks for t in c.ticks}
+
+
+class Copies:
+    def __init__(self, pmrep, folder):
+        self.pmrep, self.folder, self.n = pmrep, folder, 0
+
+    def make(self, *words):
+        self.n += 1
+        path = "%s/copy%d.pmr" % (self.folder, self.n)
+        done = subprocess.run([self.pmrep, words[0], "-o", path, *words[1:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        if not os.path.exists(path):
+            failures.append("%s: nothing made: %s" % (" ".join(words), done.stderr))
+            return None
+        return path
+
+    def compare(self, path):
+        r = decode.load(path)
+        name, ticks = os.path.basename(path), [t for c in r.chunks for t in c.ticks]
+        whole = self.make("cut", "--since=0", path) if not r.damage else self.make("repair", path)
+        if whole:
+            c = decode.load(whole)
+            check(name + ": a copy's end", (True, []), (c.ended, c.damage))
+            for k, v in definitions(r).items():
+                check("%s: %s" % (name, k), v, definitions(c)[k])
+            check(name + ": groups", groups(r), groups(c))
+            check(name + ": values", rows(r), rows(c))
+            check(name + ": events", events(r), [e for e in events(c) if e[1] != "note" or e in events(r)])
+            check(name + ": clocks", relation(r), relation(c))
+        if r.damage or len(ticks) < 4:
+            return
+        # Between two ticks: whole seconds would depend on how a tick at the border is seen.
+        middle = (ticks[len(ticks) // 2 - 1] + ticks[len(ticks) // 2]) // 2
+        at = "%.9f" % ((middle - ticks[0]) / 1e9)
+        first, second = self.make("cut", "--until=" + at, path), self.make("cut", "--since=" + at, path)
+        if not first or not second:
+            return
+        a, b = decode.load(first), decode.load(second)
+        check(name + ": values before", rows(r, to_ns=middle), rows(a))
+        check(name + ": events before", [e for e in events(r, to_ns=middle) if e[1] != "gone"], [e for e in events(a) if e[1] not in ("gone", "note")])
+        check(name + ": values behind", rows(r, from_ns=middle)[-len(rows(b)):], rows(b))
+        check(name + ": snapshots behind", [t for t in ticks if t >= middle], [t for t, *_ in rows(b)][-sum(t >= middle for t in ticks):])
+        for k, v in definitions(r).items():
+            # What was known of the machine then; instances and counters come when something is read of them.
+            if k in ("pmus", "probes", "header") or (k == "topology" and r.topology_time <= middle):
+                check("%s: %s of the first part" % (name, k), v[:len(definitions(a)[k])], definitions(a)[k])
+
+
+def main(pmrep, *paths):
+    with tempfile.TemporaryDirectory() as folder:
+        facts.machine(folder + "/machine.pmr")
+        data, _ = redacted.build(redacted.Canaries())
+        with open(folder + "/canaries.pmr", "wb") as f:
+            f.write(data)
+        copies = Copies(pmrep, folder)
+        for path in [folder + "/machine.pmr", folder + "/canaries.pmr", *paths]:
+            copies.compare(path)
+        print("%d copies" % copies.n)
+    for f in failures[:40]:
+        print(f)
+    return bool(failures)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    sys.exit(main(*sys.argv[1:]))
