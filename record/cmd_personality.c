@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -287,7 +288,7 @@ static int choose_generation(struct asked *a, int *argc, char **argv)
 /* The Ctrl-C of a terminal reaches all; readers end with what they read. */
 static void ignore_signals(void)
 {
-	static const int sent[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+	static const int sent[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGALRM, SIGABRT, SIGUSR1, SIGUSR2 };
 
 	for (size_t i = 0; i < sizeof(sent) / sizeof(sent[0]); i++)
 		signal(sent[i], SIG_IGN);
@@ -302,6 +303,8 @@ static pid_t start_reader(const struct asked *a, int from)
 		return pid;
 	opener_forget();
 	ignore_signals();
+	/* What ends the one without a word ends both. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (dup2(from, STDIN_FILENO) < 0 || (!a->who->perf && *a->command && dup2(STDERR_FILENO, STDOUT_FILENO) < 0))
 		_exit(EXIT_OWN);
 	command_exec_pmrep(a->report.word, &e);
@@ -395,16 +398,21 @@ static int judge(const struct asked *a, const struct joined *j, int code, int re
 {
 	bool perf = a->who->perf;
 
-	if (WIFSIGNALED(read) && WTERMSIG(read) == SIGPIPE)
-		end_by(SIGPIPE);
+	/* SIGPIPE and SIGXFSZ; SIGKILL was ours. */
+	if (WIFSIGNALED(read) && WTERMSIG(read) != SIGKILL)
+		end_by(WTERMSIG(read));
 	if (j->usage)
-		return lacks_machine(a) ? personality_invalid(a) : a->who->usage_status;
+		return lacks_machine(a) ? personality_invalid(a) :
+		       a->newer && personality_given(a, "metrics") && !personality_given(a, "event") ?
+					  2 :
+					  a->who->usage_status;
 	if (j->failure) {
 		fprintf(stderr, perf ? "Workload failed: %.0s%s\n" : "turbostat: exec %s: %s\n", a->command[0],
 			strerror(j->failure));
 		return !perf ? j->failure : a->newer ? 1 : 255;
 	}
-	if (j->signal && (j->signal != SIGINT || (perf && !(j->ran && !j->cut && WIFEXITED(j->status)))))
+	if (j->signal && ((j->signal != SIGINT && j->signal != SIGALRM && j->signal != SIGABRT) ||
+			  (perf && !(j->ran && !j->cut && WIFEXITED(j->status)))))
 		end_by(j->signal);
 	/* perf 7 ends as what --timeout has ended. */
 	if (j->ran && (!j->cut || (a->newer && personality_given(a, "timeout"))) && j->status)

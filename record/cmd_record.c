@@ -577,7 +577,7 @@ int record_joined(int argc, char **argv, struct joined *j)
 		char *args[] = { (char *)"list", NULL };
 
 		code = cmd_list(1, args);
-	} else if ((code = signals_init(&r.signals))) {
+	} else if ((code = signals_init(&r.signals, j, r.options->run.command))) {
 		error_sys(&r.error, -code, "signals");
 		code = command_failed(&r.error);
 	} else {

@@ -220,14 +220,18 @@ void recorder_signal(struct recorder *r, const struct signals_event *s)
 			fprintf(stderr, "pmrec: SIGUSR2: no dump: %s\n", wrong);
 		break;
 	case SIGUSR1:
+		if (r->joined && r->joined->says)
+			break;
 		end_interval(r);
 		mark(r, NULL);
 		break;
 	case SIGINT:
+	case SIGALRM:
+	case SIGABRT:
 	case SIGQUIT:
 		r->quit = true;
 		/* perf and turbostat wait for a command that has not got it; intervals of perf end with it. */
-		if (r->joined && running && !s->terminal && s->signo == SIGINT &&
+		if (r->joined && running && !s->terminal && s->signo != SIGQUIT &&
 		    !(r->joined->says && r->options->sample.interval_ns))
 			break;
 		/* A second Ctrl-C is for a command that does not heed the first. */

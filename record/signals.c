@@ -5,21 +5,37 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-int signals_init(struct signals *s)
+enum { OWN = 1, PERF = 2, TURBOSTAT = 4, USR1 = 8, ALL = 15 };
+
+/* What pmrec and those that it stands for do not leave to the kernel, which ends a process without a word. */
+static const struct {
+	int signo;
+	unsigned by;
+} handled[] = {
+	{ SIGINT, ALL },   { SIGTERM, ALL }, { SIGHUP, ALL },   { SIGQUIT, ALL },  { SIGCHLD, ALL },
+	{ SIGUSR1, USR1 }, { SIGUSR2, OWN }, { SIGALRM, PERF }, { SIGABRT, PERF },
+};
+
+int signals_init(struct signals *s, const struct joined *j, bool command)
 {
-	static const int handled[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD };
+	unsigned by = !j ? OWN : j->says ? PERF : TURBOSTAT;
 	struct sigaction old;
 	sigset_t set;
 
+	/* It ends turbostat beside a command, and perf without one. */
+	if (!j || j->says == command)
+		by |= USR1;
 	sigemptyset(&set);
 	/* A shell without job control starts what is to run in the background with SIGINT ignored. That is about the
 	 * terminal's Ctrl-C; a recorder that nothing but SIGKILL and SIGTERM ends is not what is meant. */
 	signal(SIGINT, SIG_DFL);
 	for (unsigned i = 0; i < sizeof(handled) / sizeof(handled[0]); i++) {
+		int signo = handled[i].signo;
+
 		/* What the caller had ignored (nohup) stays ignored. */
-		if (!sigaction(handled[i], NULL, &old) && old.sa_handler == SIG_IGN && handled[i] != SIGCHLD)
-			continue;
-		sigaddset(&set, handled[i]);
+		if (handled[i].by & by &&
+		    (signo == SIGCHLD || sigaction(signo, NULL, &old) || old.sa_handler != SIG_IGN))
+			sigaddset(&set, signo);
 	}
 	signal(SIGCHLD, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);

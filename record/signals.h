@@ -4,17 +4,20 @@
 
 #include <stdbool.h>
 
+#include "record/joined.h"
+
 struct signals {
 	int fd;
 };
 
 struct signals_event {
-	int signo;     /* SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD */
+	int signo;
 	bool terminal; /* typed at the terminal: its whole foreground group has got it already */
 };
 
-/* Before any thread is started. 0 or -errno. */
-int signals_init(struct signals *s);
+/* Before any thread is started: those that pmrec receives, or the program that it stands for, with a command or not.
+ * 0 or -errno. */
+int signals_init(struct signals *s, const struct joined *j, bool command);
 void signals_release(struct signals *s);
 /* False: nothing more. */
 bool signals_next(struct signals *s, struct signals_event *e);

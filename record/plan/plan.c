@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/array.h"
@@ -82,14 +83,17 @@ void plan_release(struct plan *p)
 	*p = (struct plan){ 0 };
 }
 
-/* Descriptors for the output and for what runs the recording: sources may use up all others. */
+/* Descriptors for the output and for what runs the recording: sources may use up all others. Of few it is a part. */
 #define RESERVED 24
 
 static int reserve(int fds[RESERVED])
 {
-	int n = 0;
+	struct rlimit limit = { 0 };
+	int n = 0, wanted = RESERVED;
 
-	while (n < RESERVED && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / 4 < RESERVED)
+		wanted = (int)(limit.rlim_cur / 4);
+	while (n < wanted && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
 		n++;
 	return n;
 }

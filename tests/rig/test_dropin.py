@@ -48,6 +48,10 @@ echo hi | @ -x, -e page-faults cat
 @ true -x, extra
 @ record -e cs -o - true 2>/dev/null | @ report -i - 2>&1 | grep -c cs
 @ -a -e cs -I 100 --interval-count 1 --summary
+@ -x, -a -e cs sleep .6 & p=$!; sleep .3; kill -USR1 $p; wait $p; echo $?
+@ -x, -a -e cs sleep .6 & p=$!; sleep .3; kill -ALRM $p; wait $p; echo $?
+@ -x, -a -e cs & p=$!; sleep .3; kill -ABRT $p; wait $p 2>/dev/null; echo $?
+@ -x, -a -e cs sleep .6 & p=$!; sleep .3; kill -USR2 $p; wait $p 2>/dev/null; echo $?
 """
 PERF_LONG = """
 @ -ddd true
@@ -128,6 +132,8 @@ setpriv --bounding-set=-all sh -c 'sleep 1 & @ -x, -p $! -e cs sleep .05'; echo 
 @ -r 2 --null true 2>&1 | grep -c elapsed
 for i in 1 2; do @ -x, -e page-faults -o r$i true; done; paste -d, r1 r2 | grep -v '#'
 echo a b | @ -x, -e cs wc -w
+ulimit -n 32; @ -x, -e cs true
+{ ( ulimit -f 0; exec @ -x, -e cs -o f true ); echo $?; } 2>/dev/null
 """
 TURBOSTAT = """
 @ -q -S -i 2 -s Busy% & p=$!; sleep 2.9; kill $p; wait $p; echo $?
@@ -161,6 +167,8 @@ TURBOSTAT = """
 @ -q -n 1 -i .1 -s ,Busy%,,CPU, --hide ,CPU
 @ -q -S -s Busy% sleep 1.5 & p=$!; sleep .7; kill -INT $p; wait $p; [ $? -eq 0 ] && echo good
 { @ -q -s Busy% -i .1 & p=$!; sleep 1.5; kill -INT $p; wait $p; echo $? >&2; } | head -n 4
+@ -q -i .4 -S -s Busy% & p=$!; sleep 1; kill -USR2 $p; wait $p 2>/dev/null; echo $?
+@ -q -S -s Busy% sleep 1.5 & p=$!; sleep 1; kill -USR1 $p; wait $p 2>/dev/null; echo $?
 """
 
 # Which columns a machine has.
@@ -289,8 +297,10 @@ def mask(text, fields):
 
 
 def run(line, program, folder):
+    """A status that the line prints is in letters, so that it is no number for mask()."""
+    line = line.replace("@", program).replace("echo $?", "echo $? | tr 0-9 a-j")
     with tempfile.TemporaryDirectory(dir=folder) as here:
-        return subprocess.run(line.replace("@", program), shell=True, executable="/bin/bash", capture_output=True, text=True,
+        return subprocess.run(line, shell=True, executable="/bin/bash", capture_output=True, text=True,
                               env=ENV, cwd=here, timeout=60)
 
 
