@@ -20,7 +20,7 @@
 #define TAIL         20    /* peaks that tell of the tail */
 #define PRIOR        20    /* what the normal distribution weighs beside them */
 #define ALIKE        1.2   /* times as long a tail is that of series that resemble themselves */
-#define WRONG        0.001 /* incidents that chance may make of a recording */
+#define WRONG        0.002 /* incidents that chance may make of a recording */
 #define LOOKS        6.0   /* lengths, sides and views, as far as they are independent */
 #define STRETCHES    12    /* of a family */
 #define MOST         0.7   /* of the recording */

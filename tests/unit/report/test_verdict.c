@@ -237,6 +237,24 @@ static void verdict_order_most(void **state)
 	assert_non_null(strstr(v.why, "alternate the sides"));
 }
 
+/* Eight of ten runs in one mode, then in the other: that alone is nearly chance, however far apart the modes are and
+ * however little the runs of each differ. p by R's fisher.test(matrix(c(8, 2, 2, 8), 2)). */
+static void verdict_modes(void **state)
+{
+	struct verdict_side a = SIDE(100, 100.1, 120, 100.2, 100.3, 100.4, 120.1, 100.5, 100.6, 100.7);
+	struct verdict_side b = SIDE(121, 121.1, 101, 121.2, 121.3, 121.4, 101.1, 121.5, 121.6, 121.7);
+	struct verdict_side all = SIDE(121, 121.1, 121.8, 121.2, 121.3, 121.4, 121.9, 121.5, 121.6, 121.7);
+	struct verdict_side few = SIDE(100, 100.1, 99.9, 100.2, 100.3, 100.4, 120.1, 100.5, 100.6, 100.7);
+	struct verdict_side more = SIDE(105, 105.1, 104.9, 105.2, 105.3, 105.4, 105.6, 105.5, 105.6, 105.7);
+
+	(void)state;
+	assert_float_equal(judge(a, b, LOWER()).p, 0.02301, 0.00001);
+	/* Not where a side has but one mode, nor of a single disturbed run. */
+	assert_true(judge(few, all, LOWER()).p < 0.001);
+	assert_true(judge(few, more, LOWER()).p < 0.001);
+	assert_int_equal(judge(few, more, LOWER()).kind, VERDICT_REGRESSED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +262,7 @@ int main(void)
 		cmocka_unit_test(verdict_runs_needed),     cmocka_unit_test(verdict_constant_and_zero),
 		cmocka_unit_test(verdict_order_of_runs),   cmocka_unit_test(verdict_boots),
 		cmocka_unit_test(verdict_boots_are_pairs), cmocka_unit_test(verdict_order_most),
+		cmocka_unit_test(verdict_modes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
