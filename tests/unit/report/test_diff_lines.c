@@ -93,7 +93,7 @@ static const struct {
 	/* Three gates by default, of which two are slower: 3 / 2 of 1 / 70; the rest is judged for itself, 4 of them. */
 	{ SIDES("c", "d"), 1,
 	  HEAD
-	  "DIFFERS BASE    NEW\nkernel  unknown 6.2\n\n"
+	  "DIFFERS BASE     NEW\nkernel  unknown  6.2\n\n"
 	  "METRIC          BASE NEW UNIT  RATIO 95 % INTERVAL      P     Q   N VERDICT      RUNS      WHY\n"
 	  "command.elapsed   10  12 s    1.2000 1.2000..1.2000 0.014 0.021 4+4 REGRESSED    1111 8888 -\n"
 	  "command.cpu        5   6 s    1.2000 1.2000..1.2000 0.014 0.021 4+4 REGRESSED    1111 8888 -\n"
@@ -156,20 +156,20 @@ static const struct {
 	{ SIDES("a", "z"), 2, "", "architecture differs: x86_64 and arm64\npmrep diff: emulated differs: unknown and yes\n"
 	  "pmrep diff: what was recorded differs: system and cpu\n" },
 	{ "x1.pmr y1.pmr --gate irq", 4, NULL,
-	  "DIFFERS            BASE                  NEW\n"
-	  "CPU identification A-6                   A-7\n"
-	  "microcode          0x1                   0x2\n"
-	  "SMT                on                    off\n"
-	  "hypervisor         kvm                   xen\n"
-	  "memory             2 GiB                 3 GiB\n"
-	  "BIOS               1.0                   1.1\n"
-	  "kernel             6.1                   6.2\n"
-	  "operating system   Debian 12             Debian 13\n"
-	  "governor           performance,powersave powersave\n"
-	  "frequency driver   acpi                  intel\n"
-	  "NMI watchdog       0                     1\n"
-	  "recorded by        pmrec 1               pmrec 2\n" },
-	{ SIDES("a", "k") " --force --gate irq", 1, NULL, "DIFFERS   BASE    NEW\nCPU model unknown Other\n" },
+	  "DIFFERS            BASE                   NEW\n"
+	  "CPU identification A-6                    A-7\n"
+	  "microcode          0x1                    0x2\n"
+	  "SMT                on                     off\n"
+	  "hypervisor         kvm                    xen\n"
+	  "memory             2 GiB                  3 GiB\n"
+	  "BIOS               1.0                    1.1\n"
+	  "kernel             6.1                    6.2\n"
+	  "operating system   Debian 12              Debian 13\n"
+	  "governor           performance,powersave  powersave\n"
+	  "frequency driver   acpi                   intel\n"
+	  "NMI watchdog       0                      1\n"
+	  "recorded by        pmrec 1                pmrec 2\n" },
+	{ SIDES("a", "k") " --force --gate irq", 1, NULL, "DIFFERS   BASE     NEW\nCPU model unknown  Other\n" },
 	{ SIDES("u", "v") " --show=bench.x", 2, "", "bench.x is in 'By/s' in some recordings and in 's/s' in others" },
 	{ "a1.pmr b1.pmr --gate irk", 2, "", "--gate: no recording has 'irk'; did you mean 'irq'?" },
 	{ "a1.pmr b1.pmr --show=utli", 2, "", "--show: no recording has 'utli'; did you mean 'util'?" },
