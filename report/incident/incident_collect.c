@@ -32,7 +32,7 @@ struct collect {
 	uint64_t origin_ns;
 	double shift_s, end_s; /* where the recording at hand begins; the last time that was seen */
 	size_t damages;
-	uint64_t every_ns;
+	uint64_t expected; /* intervals, about; 0: unknown */
 	int64_t start_wall_ns;
 };
 
@@ -255,7 +255,7 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t r = 0; r < sheet[i].n_rows; r++)
 			cells += sheet[i].row[r].n_cells;
-	if (!c->s->bins && (err = store_choose_bins(c->s, cells)))
+	if (!c->s->bins && (err = store_choose_bins(c->s, cells, c->expected)))
 		return err;
 	free(c->drawn);
 	c->n_drawn = 0;
@@ -458,7 +458,7 @@ static size_t cells_of(const struct pm_model *m)
 }
 
 /* A long recording is read in longer intervals from the start, which costs less than putting them together here. */
-static void choose_step(struct pm_reader *whole, struct pipeline_config *config, const char *path)
+static void choose_step(struct collect *c, struct pipeline_config *config, const char *path)
 {
 	struct pm_reader *reader;
 	struct error e = { 0 };
@@ -466,8 +466,10 @@ static void choose_step(struct pm_reader *whole, struct pipeline_config *config,
 	struct pm_extent x;
 	uint64_t interval, bins;
 
-	if (pm_reader_extent(whole, &x) || x.chunks <= CHUNKS_FEW || x.to_ns <= x.from_ns ||
-	    input_open(&reader, path, false, &e))
+	if (pm_reader_extent(c->reader, &x))
+		return;
+	c->expected = x.snapshots;
+	if (x.chunks <= CHUNKS_FEW || x.to_ns <= x.from_ns || input_open(&reader, path, false, &e))
 		return;
 	while (item.kind != PM_ITEM_CHUNK && pm_reader_next(reader, &item) == 1)
 		;
@@ -492,7 +494,7 @@ int store_collect(struct incident_store *s, struct incidents *found, const char 
 	own.selection = (struct selection){ 0 };
 	if ((err = input_open_as(&c.reader, path, name, e)))
 		return err;
-	choose_step(c.reader, &own, path);
+	choose_step(&c, &own, path);
 	err = pipeline_run(&own, c.reader, &c.sink, &found->result, e);
 	if (err)
 		error_prefix(e, "%s", name);

@@ -8,6 +8,7 @@
 
 #define BULK         2.5 /* spreads from the median: what lies farther away says nothing of the rest */
 #define BULK_TIMES   3
+#define SAMPLE       301
 #define BULK_LEAST   0.65   /* of the values */
 #define BULK_SPREAD  0.9546 /* deviation of that part of a normal distribution */
 #define CLIP         4.0
@@ -113,20 +114,26 @@ static void find_level(struct scan *x, const struct incident_metric *m, double s
 	uint32_t some;
 	bool rare;
 
-	memcpy(x->work, x->y, x->n * sizeof(*x->work));
-	x->level = scan_median(x->work, x->n);
-	for (uint32_t i = 0; i < x->n; i++) {
+	/* Of many values some are enough to begin with. */
+	some = x->n < SAMPLE ? x->n : SAMPLE;
+	for (uint32_t i = 0; i < some; i++)
+		x->work[i] = x->y[(uint64_t)i * x->n / some];
+	x->level = scan_median(x->work, some);
+	for (uint32_t i = 0; i < some; i++)
 		x->work[i] = fabs(x->work[i] - x->level);
-		sum += x->work[i];
-	}
-	x->spread = scan_median(x->work, x->n) / 0.6745;
+	x->spread = scan_median(x->work, some) / 0.6745;
+	for (uint32_t i = 0; i < x->n; i++)
+		sum += fabs(x->y[i] - x->level);
 	rare = x->spread < 1e-9 * fabs(x->level) || x->spread == 0;
 	wide = sum / x->n * 1.2533;
 	if (rare)
 		x->spread = wide;
 	x->least = least_spread(x, m, x->level, step);
 	x->spread = fmax(x->spread, x->least);
+	some = 0;
 	for (int k = 0; k < BULK_TIMES; k++) {
+		uint32_t before = some;
+
 		some = 0;
 		sum = square = 0;
 		for (uint32_t i = 0; i < x->n; i++) {
@@ -145,6 +152,8 @@ static void find_level(struct scan *x, const struct incident_metric *m, double s
 		else if (some > 1)
 			x->spread = fmax(x->least, sqrt(fmax(square / some - mean * mean, 0)) / BULK_SPREAD);
 		x->level += mean;
+		if (some == before)
+			break;
 	}
 	for (uint32_t i = 0; i < x->n; i++) {
 		x->z[i] = x->spread > 0 ? (x->y[i] - x->level) / x->spread : 0;

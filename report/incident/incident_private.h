@@ -54,8 +54,8 @@ struct incident_store {
 	bool tasks;  /* they were recorded */
 };
 void store_release(struct incident_store *s);
-/* Few at first; 0 or -ENOMEM, as below. */
-int store_choose_bins(struct incident_store *s, size_t cells);
+/* For so many intervals, if that is known; 0 or -ENOMEM, as below. */
+int store_choose_bins(struct incident_store *s, size_t cells, uint64_t expected);
 /* The bins of each of so many series that the memory holds. */
 uint32_t store_bins_for(size_t cells);
 /* The place of a series, which is added if it is new; PM_NONE: there is no room for it. */

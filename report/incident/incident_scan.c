@@ -77,12 +77,25 @@ static void take_lengths(const struct scan *x, struct family *f, uint32_t series
 	const uint32_t length = scan_length[l], step = length / 8 + 1;
 	const double *sum = x->view[v].sum;
 	double scale = 1 / x->view[v].error[l];
+	uint32_t starts = x->n >= length ? x->n - length + 1 : 0;
 
-	for (uint32_t i = 0, from; i + length <= x->n;) {
+	for (uint32_t i = 0, from, end; i < starts;) {
 		uint32_t block = x->bin[i] / length;
 		double up = 0, down = 0;
 
-		for (from = i; i + length <= x->n && x->bin[i] < (block + 1) * length; i += step) {
+		/* Without gaps the place of a value is its bin. */
+		end = (block + 1) * length < starts ? (block + 1) * length : starts;
+		if (x->n < x->s->used)
+			for (end = i; end < starts && x->bin[end] < (block + 1) * length;)
+				end++;
+		for (from = i; i + step < end; i += 2 * step) {
+			double d = sum[i + length] - sum[i], e = sum[i + step + length] - sum[i + step];
+			double most = d > e ? d : e, least = d > e ? e : d;
+
+			up = most > up ? most : up;
+			down = least < down ? least : down;
+		}
+		for (; i < end; i += step) {
 			double d = sum[i + length] - sum[i];
 
 			up = d > up ? d : up;

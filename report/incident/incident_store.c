@@ -85,10 +85,11 @@ uint32_t store_bins_for(size_t cells)
 	return fit > BINS_MOST ? BINS_MOST : fit < BINS_LEAST ? BINS_LEAST : (uint32_t)fit & ~1u;
 }
 
-int store_choose_bins(struct incident_store *s, size_t cells)
+int store_choose_bins(struct incident_store *s, size_t cells, uint64_t expected)
 {
 	s->bins_most = store_bins_for(cells);
-	s->bins = BINS_LEAST;
+	for (s->bins = BINS_LEAST; s->bins < s->bins_most && s->bins < expected;)
+		s->bins *= 2;
 	s->per_bin = 1;
 	s->from_s = calloc(s->bins, sizeof(*s->from_s));
 	s->to_s = calloc(s->bins, sizeof(*s->to_s));

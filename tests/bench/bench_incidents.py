@@ -16,6 +16,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "incidents"))
+import stories
 import worlds
 
 
@@ -54,6 +55,7 @@ def main():
                             truth = worlds.write(path, kind, size, cpus, seconds, background, seed)
                             if not truth:
                                 continue
+                            stories.packed(path, args.bin + "/pmrep")
                             out, cpu, mib = run([args.bin + "/pmrep", "incidents", "--format=json", "--top=0", path])
                             incidents = [json.loads(line) for line in out.splitlines()]
                             memory = max(memory, mib)
