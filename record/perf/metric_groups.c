@@ -15,11 +15,9 @@
 #include "common/cpulist.h"
 #include "record/perf/metric_pick.h"
 
-#define MEMBERS_MAX 32 /* of a group in the making: more than any PMU counts at once */
-
 struct bin {
 	const char *pmu; /* of the first event of each member */
-	struct want *want[MEMBERS_MAX];
+	struct want *want[PERF_GROUP_MAX];
 	size_t n;
 	size_t refused; /* so many events more did not fit */
 };
@@ -46,7 +44,7 @@ static bool holds(const struct bin *b, const struct want *w)
 
 struct trial {
 	struct perf_place at;
-	int fd[MEMBERS_MAX + 2];
+	int fd[PERF_GROUP_MAX + 2];
 	size_t n;
 	bool whole; /* nothing was refused */
 };
@@ -150,7 +148,7 @@ static struct bin take(const struct picked *one, const char *pmu, bool extra)
 {
 	struct bin b = { .pmu = pmu, .refused = SIZE_MAX };
 
-	for (size_t i = 0; i < one->n && b.n < MEMBERS_MAX; i++)
+	for (size_t i = 0; i < one->n && b.n < PERF_GROUP_MAX; i++)
 		if (!one->want[i].done && !strcmp(pmu_of(&one->want[i]), pmu) && (extra || !one->want[i].extra))
 			b.want[b.n++] = &one->want[i];
 	return b;
@@ -173,11 +171,12 @@ static bool join(struct packing *k, const struct bin *by)
 
 	for (size_t more = 0; more <= most; more++)
 		for (size_t i = 0; i < k->n; i++) {
-			struct bin *b = &k->bin[i], both = *b;
+			struct bin *b = &k->bin[i], both;
 
 			if (strcmp(b->pmu, by->pmu) || growth(b, by) != more || more >= b->refused ||
-			    b->n + more > MEMBERS_MAX)
+			    b->n + more > PERF_GROUP_MAX)
 				continue;
+			both = *b;
 			for (size_t w = 0; w < by->n; w++)
 				if (!holds(b, by->want[w]))
 					both.want[both.n++] = by->want[w];

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -197,6 +198,22 @@ def check_led(m, pmu, shares, pmrec):
     return wrong
 
 
+def check_many(m, runner):
+    """A formula of more events than any PMU counts at once opens none of them twice, the slots of its last share neither."""
+    pmu, path = core_of(m), os.path.join(runner.folder, "many.json")
+    shares = [e for e in m.table.PMUS[pmu]["events"] if e.startswith("topdown-")]
+    if "slots" not in m.table.PMUS[pmu]["events"]:
+        return []
+    others = [f"{pmu}@event\\={0x40 + i:#x}@" for i in range(36)]
+    formula = " + ".join(others[:20] + shares[:1] + others[20:] + shares[1:]).replace("-", r"\-")
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump([{"MetricName": "Many", "MetricExpr": f"({formula}) / slots"}], f)
+    text = runner.run(os.path.join(BIN, "pmrec"), "--sources=perf", "-a", f"--metrics-file={path}", "-M", "Many", "--dry-run", "true")
+    events = re.findall(r"event=0x\w+|topdown-[\w-]+|slots", text.stdout)
+    wanted = len(others) + len(shares) + 1
+    return [] if len(events) == wanted == len(set(events)) else [f"{len(events)} events and not {wanted} are opened: {text.stdout}{text.stderr}"]
+
+
 def check_defaults(runner):
     """Who names no event counts on the cores what perf counts."""
     asked = runner.run("perf", "stat", "-a", "-x;", "true").stderr
@@ -316,7 +333,7 @@ def main():
         else:
             programs["perf"] = runner.perf
         wrong = check_counts(m, programs) + check_families(m, programs) + check_room(m, programs) + \
-            check_topdown(m, programs) + check_others(m, folder, programs)
+            check_topdown(m, programs) + check_many(m, runner) + check_others(m, folder, programs)
         if "perf" in programs:
             wrong += check_defaults(runner)
         wrong += check_starving(m, folder, runner) + check_kinds(m, runner) + check_perfmon(m, folder, runner)
