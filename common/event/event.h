@@ -87,6 +87,7 @@ struct event_view {
 	 * 0. */
 	int (*tracepoints)(void *data, const char *system, const char *name, event_tracepoint_fn found, void *arg);
 	void *data;
+	bool cores_first; /* a name without PMU that cores have means theirs alone */
 };
 
 /* ---- modifiers ---- */

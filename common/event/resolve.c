@@ -237,11 +237,20 @@ static int unknown_name(struct resolver *r, const char *name)
 			    nearest_text(&near, hint, sizeof(hint)));
 }
 
+static bool cores_have(const struct event_view *view, const char *name)
+{
+	for (size_t i = 0; i < view->n_pmus; i++)
+		for (size_t k = 0; view->pmu[i].core && k < view->pmu[i].n_aliases; k++)
+			if (!strcasecmp(view->pmu[i].alias[k].name, name))
+				return true;
+	return false;
+}
+
 /* Every PMU that has an event of this name, or events that a glob stands for. The number of events added, or
  * -errno. */
 static int add_aliases(struct resolver *r, const char *name)
 {
-	bool glob = strpbrk(name, "*?[");
+	bool glob = strpbrk(name, "*?["), cores = r->view->cores_first && cores_have(r->view, name);
 	int found = 0, err = 0;
 
 	for (int pass = 0; pass < 2 && !err; pass++) {
@@ -250,7 +259,7 @@ static int add_aliases(struct resolver *r, const char *name)
 		for (size_t i = 0; i < r->view->n_pmus && !err; i++) {
 			const struct event_pmu *pmu = &r->view->pmu[i];
 
-			for (size_t k = 0; k < pmu->n_aliases && !err; k++) {
+			for (size_t k = 0; k < pmu->n_aliases && !err && (pmu->core || !cores); k++) {
 				const char *alias = pmu->alias[k].name;
 
 				if (glob ? fnmatch(name, alias, FNM_CASEFOLD) : strcasecmp(alias, name))

@@ -63,9 +63,13 @@ static void try_event(struct trial *t, const struct event *ev)
 	/* Arm's kernel lets in members as if a leader that stands still needed no counter. */
 	attr.a.disabled = 0;
 	fd = t->whole ? perf_open_relaxed(&attr, t->at, t->n ? t->fd[0] : -1) : -1;
-	t->whole = fd >= 0;
-	if (fd >= 0)
+	if (fd >= 0) {
 		t->fd[t->n++] = fd;
+	} else if (t->whole && t->n && (fd = perf_open_relaxed(&attr, t->at, -1)) >= 0) {
+		/* What the kernel does not even count alone takes no room. */
+		close(fd);
+		t->whole = false;
+	}
 }
 
 /* The first event of the PMU that the text stands for; NULL: none. */
@@ -149,7 +153,8 @@ static struct bin take(const struct picked *one, const char *pmu, bool extra)
 	struct bin b = { .pmu = pmu, .refused = SIZE_MAX };
 
 	for (size_t i = 0; i < one->n && b.n < PERF_GROUP_MAX; i++)
-		if (!one->want[i].done && !strcmp(pmu_of(&one->want[i]), pmu) && (extra || !one->want[i].extra))
+		if (!one->want[i].done && !one->want[i].alone && !strcmp(pmu_of(&one->want[i]), pmu) &&
+		    (extra || !one->want[i].extra))
 			b.want[b.n++] = &one->want[i];
 	return b;
 }
@@ -189,31 +194,73 @@ static bool join(struct packing *k, const struct bin *by)
 	return false;
 }
 
+/* Into a group that is there, or one of its own; false: it has no room, or nothing to be counted with. */
+static bool place(struct packing *k, const struct bin *b, int *err)
+{
+	bool placed = !k->m->p->options->perf.metric_no_merge && join(k, b);
+
+	if (!placed && b->n > 1 && fits(k->m, b)) {
+		*err = array_room(&k->bin, k->n, sizeof(*k->bin)) ? -ENOMEM : 0;
+		placed = !*err;
+		if (placed)
+			k->bin[k->n++] = *b;
+	}
+	for (size_t i = 0; i < b->n && placed; i++)
+		b->want[i]->done = true;
+	return placed;
+}
+
+/* Shares, and the slots that lead them, take no counter here; elsewhere shares would have to bring their slots. */
+static struct bin add_shares(const struct metrics *m, struct bin b, const struct bin *of)
+{
+	for (size_t i = 0; i < of->n; i++) {
+		const struct event *ev = &of->want[i]->set.event[0];
+
+		if (!holds(&b, of->want[i]) && (perf_is_share(m->s, ev) || perf_is_slots(m->s, ev)))
+			b.want[b.n++] = of->want[i];
+	}
+	return b;
+}
+
+/* Leaves out what stands in a group; whether nothing is left. */
+static bool stands(const struct packing *k, struct bin *b)
+{
+	size_t kept = 0;
+
+	for (size_t w = 0; w < b->n; w++) {
+		bool here = false;
+
+		for (size_t i = 0; i < k->n && !here; i++)
+			here = !strcmp(k->bin[i].pmu, b->pmu) && holds(&k->bin[i], b->want[w]);
+		b->want[w]->alone |= here;
+		if (!here)
+			b->want[kept++] = b->want[w];
+	}
+	b->n = kept;
+	return !kept;
+}
+
 static int pack(struct packing *k, const struct picked *one, const char *pmu)
 {
-	struct bin whole = take(one, pmu, true), b = take(one, pmu, false);
+	struct bin whole = take(one, pmu, true), formula = take(one, pmu, false),
+		   none = { .pmu = pmu, .refused = SIZE_MAX };
+	struct bin led, with;
+	/* What the threshold needs besides must not take the formula apart. What has no room together takes turns
+	 * one by one, once for all metrics. */
+	const struct bin *tries[] = { &whole, &with, &formula, &led };
+	int err = 0;
 
-	/* What the threshold needs besides must not take the formula apart. */
-	if (b.n < whole.n && (!b.n || fits(k->m, &whole)))
-		b = whole;
-	/* Shares take no counter here; in another group they would have to bring their slots. */
-	for (size_t i = 0; i < whole.n && b.n < whole.n; i++)
-		if (!holds(&b, whole.want[i]) && perf_is_share(k->m->s, &whole.want[i]->set.event[0])) {
-			struct bin with = b;
-
-			with.want[with.n++] = whole.want[i];
-			b = fits(k->m, &with) ? with : b;
-		}
-	if (k->m->p->options->perf.metric_no_merge || !join(k, &b)) {
-		if (b.n < 2)
+	/* Thresholds alone take what is counted elsewhere. */
+	if (!formula.n && stands(k, &whole))
+		return 0;
+	led = add_shares(k->m, none, &whole);
+	with = add_shares(k->m, formula, &whole);
+	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]) && !err; i++)
+		if (tries[i]->n && (!i || tries[i]->n != tries[i - 1]->n) && place(k, tries[i], &err))
 			return 0;
-		if (array_room(&k->bin, k->n, sizeof(*k->bin)))
-			return -ENOMEM;
-		k->bin[k->n++] = b;
-	}
-	for (size_t i = 0; i < b.n; i++)
-		b.want[i]->done = true;
-	return 0;
+	for (size_t i = 0; i < whole.n; i++)
+		whole.want[i]->alone = true;
+	return err;
 }
 
 static int open_bin(struct metrics *m, const struct bin *b)
@@ -253,7 +300,7 @@ int metric_groups_open(struct metrics *m)
 		for (size_t w = 0; w < list[i]->n && !err && !list[i]->ungrouped; w++) {
 			const struct want *first = &list[i]->want[w];
 
-			if (!first->done && may_group(pmu_of(first)))
+			if (!first->done && !first->alone && may_group(pmu_of(first)))
 				err = pack(&k, list[i], pmu_of(first));
 		}
 	if (err)

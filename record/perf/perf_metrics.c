@@ -475,6 +475,8 @@ int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e)
 	if (!p->options->perf.metrics)
 		return 0;
 	look_around(&m);
+	/* Files of cores do not know that the cache behind them may have events of the same names. */
+	s->pmus.cores_first = true;
 	err = metric_sets_load(&m);
 	if (!err)
 		err = metrics_pick(&m);
@@ -491,6 +493,7 @@ int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e)
 		err = metrics_open(&m, "duration_time");
 	if (!err)
 		err = record_metrics(&m);
+	s->pmus.cores_first = false;
 	release(&m);
 	return err;
 }

@@ -504,5 +504,9 @@ static int tracepoints(void *data, const char *system, const char *name, event_t
 
 struct event_view perf_view(const struct perf_pmus *p, const struct root *root)
 {
-	return (struct event_view){ .pmu = p->pmu, .n_pmus = p->n, .tracepoints = tracepoints, .data = (void *)root };
+	return (struct event_view){ .pmu = p->pmu,
+				    .n_pmus = p->n,
+				    .tracepoints = tracepoints,
+				    .data = (void *)root,
+				    .cores_first = p->cores_first };
 }

@@ -12,6 +12,7 @@ struct perf_classes;
 struct perf_pmus {
 	struct event_pmu *pmu; /* owned, and all that is in it */
 	size_t n;
+	bool cores_first;             /* as in the view */
 	struct perf_classes *classes; /* of record/perf/perf_class.c; NULL: no PMU has one */
 };
 

@@ -280,6 +280,27 @@ static void test_wildcards(void **state)
 	event_set_release(&set);
 }
 
+/* Units of cores and of the cache behind them name events alike. */
+static void test_cores_first(void **state)
+{
+	struct event_pmu both[] = { pmus[0], pmus[0] };
+	struct event_view view = { .pmu = both, .n_pmus = COUNT(both) };
+
+	both[1].name = "arm_dsu_0";
+	both[1].type = 50;
+	both[1].core = false;
+	both[1].uncore = true;
+	for (int first = 0; first < 2; first++) {
+		struct event_set set;
+
+		view.cores_first = first;
+		set = resolve_on(&view, "slots");
+		assert_int_equal(set.n, first ? 1 : 2);
+		assert_string_equal(set.event[0].pmu, both[0].name);
+		event_set_release(&set);
+	}
+}
+
 static void test_pmu_names(void **state)
 {
 	assert_true(event_pmu_matches("cpu", "cpu"));
@@ -511,6 +532,7 @@ int main(void)
 		cmocka_unit_test(test_config_words),
 		cmocka_unit_test(test_alias_facts),
 		cmocka_unit_test(test_wildcards),
+		cmocka_unit_test(test_cores_first),
 		cmocka_unit_test(test_pmu_names),
 		cmocka_unit_test(test_tracepoints),
 		cmocka_unit_test(test_breakpoint),
