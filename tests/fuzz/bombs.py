@@ -356,9 +356,142 @@ def kinds(r):
     r.values(1, 200, ticks_of(3))
 
 
+def nested_meta(r):
+    "lists in lists in the head of each frame, and maps in maps in attributes"
+    r.begin()
+    deep, maps = b"\x81" * 900000 + b"\x00", b"\xa1\x18\x63" * 400000 + b"\x00"
+    simple(r)
+    for kind in (HEADER, SCHEMA, CHUNK, EVENT, INDEX, 77):
+        head = decode.MAGIC + r.major + cbor2.dumps(kind) + cbor2.dumps(r.sequence) + b"\x48" + r.id
+        head += cbor2.dumps(b"\xa1\x18\x63" + deep)
+        r.data += head + b"\x44" + decode.crc32c(head).to_bytes(4, "big") + b"\x40" + b"\x44" + decode.crc32c(b"").to_bytes(4, "big")
+        r.sequence += 1
+    r.packed(INSTANCES, b"\xa2\x02\x0a\x03\x81\xa2\x01\x09\x06\xa1\x18\x63" + maps)
+    r.packed(SCHEMA, b"\xa2\x01\x02\x02\x81\xa4\x01\x61z\x03\x61z\x04\x611\x0a\xa1\x18\x63" + maps)
+
+
+def counts_huge(r):
+    "lists, texts and ranges that say more than there is"
+    r.begin()
+    simple(r)
+    for most in (b"\x1b" + b"\xff" * 8, b"\x1b" + b"\x7f" + b"\xff" * 7, b"\x1a\xff\xff\xff\xff", b"\x1a\x00\xff\xff\xff"):
+        for major in (0x80, 0xa0, 0x60, 0x40):
+            said = bytes([major | most[0]]) + most[1:]
+            for kind, body in ((HEADER, b"\xa1\x15" + said), (SCHEMA, b"\xa2\x01\x01\x02" + said), (EVENT, b"\xa1\x02" + said), (CONFIG, b"\xa1\x01" + said)):
+                r.frame(kind, body)
+    for n in (2**32 - 1, 2**31, 2**64 - 1, 10**7):
+        r.body(SCHEMA, {3: 2, 4: [{1: "stat", 2: 2, 3: [1, n, 0], 4: [1, 1, 0]}]})
+        r.body(SCHEMA, {3: 2, 4: [{1: "stat", 2: 2, 3: [1, 1, 0], 4: [1, n, 0]}]})
+        r.body(SCHEMA, {7: [1, n]})
+        r.body(INSTANCES, {1: START, 2: [1, n], 3: [{1: 7, 2: 0}]})
+        r.body(CONFIG, {1: [{1: "x", 2: START, 3: 7, 4: [0, n], 50: 1}]})
+        r.body(TOPOLOGY, {1: START, 2: [n], 3: [n], 6: [n], 12: [n], 13: [n], 15: [1]})
+        r.frame(CHUNK, b"", {2: 1, 7: n, 8: SECOND, 9: START, 14: [START] * 4, 16: [1, n], 17: [0, n, 0, n]})
+
+
+def cycles(r):
+    "groups that continue themselves, tasks whose parents are their children, PCI functions below one another"
+    r.begin()
+    tasks = [{1: 9, 2: i, 4: 0, 6: {1: "task-%d" % i, 200: i + 1, 202: "x", 204: i % 50000 + 2 if i < 49999 else 1}} for i in range(50000)]
+    r.packed(INSTANCES, {1: START, 2: 1, 3: tasks})
+    r.body(SCHEMA, {1: 1, 2: [counter("tasks.cpu_time", _4="s"), counter("tasks.threads", _7=2)], 3: 1,
+                    4: [{1: "tasks", 2: 2, 3: [1, 1, 0], 4: [1, 50000, 1]}]})
+    for old in (1, 2, 3, 4, 2**32 - 1):
+        r.body(SCHEMA, {3: 2, 4: [{1: "tasks", 5: old, 6: [3, 1]}]})
+    r.body(CONFIG, {1: [{1: "pci.root_ports", 2: START, 3: 0, 50: [[i % 3, 8 * i, i, 0, i, i, 0, 0] for i in range(3000)]},
+                        {1: "pci.functions", 2: START, 3: 0, 50: [[i % 3, i, i % 3000, 0x20000, 1, 2] for i in range(9000)]}]})
+    for i in range(3):
+        r.values(1, 1, ticks_of(3, start=START + 3 * i * SECOND), 50000)
+
+
+def ids_again(r):
+    "the same ids for other things: instances, counters, groups and texts, retired or not"
+    r.begin()
+    simple(r, n=3)
+    for i in range(300):
+        r.body(INSTANCES, {1: START + i, 2: [1, 3], 3: [{1: i % 12, 2: i, 3: i % 4, 6: {1: "other%d" % i}}] * 3, 4: [1, 0, 1, 0]})
+        r.body(SCHEMA, {1: 1 + i % 3, 2: [counter("other.%d" % i, _6=i % 3, _8=1 + i % 64)], 3: 1, 4: [{1: "stat", 2: i % 8, 3: [1, 2, 1], 4: [1, 2, 1]}], 5: 1, 6: ["s%d" % i]})
+        r.body(SCHEMA, {7: [1, 1 + i % 3]})
+        r.values(1, 3, ticks_of(2, start=START + (3 + 2 * i) * SECOND))
+
+
+def back_inside(r):
+    "rows that end before they begin, go back and stand still, in each chunk others"
+    r.begin()
+    r.body(INSTANCES, {2: 1, 3: [{1: 7, 2: c, 3: c} for c in range(4)]})
+    r.body(SCHEMA, {1: 1, 2: [perf_counter("cpu", "cycles", 1)], 3: 1, 4: [{1: "perf", 2: 4, 3: [1, 1, 0], 4: [1, 4, 1]}]})
+    odd = random.Random(5)
+    for i in range(200):
+        ticks = ticks_of(4, start=START + 4 * i * SECOND)
+        bands = [("u64", [[odd.choice((0, t, t - 10**12, t + 5, 2**64 - 1)) for t in ticks] for c in range(4)]) for _ in range(5)]
+        r.chunk([(1, bands, [])], ticks if i % 3 else ticks[::-1] if i % 2 else [ticks[0]] * 4)
+
+
+def columns_wide(r):
+    "numbers of many columns, of no bit and of 255, scales that are no number"
+    r.begin()
+    r.body(INSTANCES, {2: 1, 3: [{1: 0}]})
+    for i, more in enumerate(({11: 2**32}, {11: 4}, {8: 0}, {8: 255}, {5: [0, 0]}, {5: [2**64 - 1, 1]}, {5: "1e-400"}, {5: "1e400"}, {5: "nan"}, {5: "-" * 500},
+                              {9: 200}, {7: 200}, {6: 200}, {10: {6: 2**60, 3: "f"}}, {10: {6: 1, 3: "f"}}, {10: {6: 1, 3: "f"}})):
+        # The second is for who refuses the first.
+        for one in (more, {}):
+            r.body(SCHEMA, {1: i + 1, 2: [{**counter("w.%d" % i), **one}], 3: i + 1, 4: [{1: "stat", 2: 2, 3: [i + 1, 1, 0], 4: [1, 1, 0]}]})
+        r.values(i + 1, 1, ticks_of(3, start=START + 3 * i * SECOND))
+
+
+def chunks_tiny(r):
+    "8,000 chunks of a snapshot, each of a run, a segment and a wall clock of its own"
+    r.begin()
+    simple(r)
+    block = cbor2.dumps([cbor2.CBORTag(71, struct.pack("<Q", x)) for x in (START, START, 1)]) + cbor2.dumps([])
+    for i in range(8000):
+        tick = START + (i + 5) * SECOND
+        r.frame(CHUNK, block, {2: 1, 5: 1 + i // 7, 6: 1 + i // 3, 8: SECOND, 9: tick, 14: [tick, tick - i * 10**8, tick + i * 10**9, i * 2**40], 16: [1, 1],
+                               17: [len(block), 0, decode.crc32c(block), 1], 300: (i * 7919 % 997) * 10**15})
+
+
+def floods(r):
+    "bodies that say that they are small, or large, or begin and never end; a dictionary that is not ours"
+    r.begin()
+    simple(r)
+    zeros = zstandard.ZstdCompressor(level=19, write_content_size=False).compress(bytes(300 << 20))
+    for kind in (CONFIG, EVENT, INSTANCES, SCHEMA, PMUS):
+        for raw in (10, 256 << 20, 2**63, 0):
+            r.frame(kind, zeros, {2: 1, 3: raw})
+            r.frame(kind, zeros, {2: 2, 3: raw})
+    for raw in (10, 256 << 20, 2**32):
+        r.frame(CHUNK, zeros, {2: 1, 7: 1, 8: SECOND, 9: START + 9 * SECOND, 14: [START] * 4, 16: [1, 1], 17: [len(zeros), raw, decode.crc32c(zeros), 1]})
+
+
+def names_odd(r):
+    "names of a MiB, of nothing, of controls and marks of direction, of paths that lead elsewhere"
+    odd = ["", "\0", "a\0b", "\u202e" * 4000, "\x1b[2J\x07" * 4000, "../../../../tmp/x", "/etc/passwd", "</script><script>alert(1)</script>", "=cmd|' /C calc'!A0",
+           "%s%n%x", "\ud7ff\ue000\ufffd", "x" * MIB, "A" * 65536, "\u2028\u2029", "\u200f", "-o", "--", "`id`", "$(id)", "|id"]
+    r.begin({203: [[a, b] for a in odd[:5] for b in odd[5:12]], 200: odd[3], 201: odd, 100: odd[4], 102: odd[7]})
+    r.packed(INSTANCES, {1: START, 2: 1, 3: [{1: kind, 2: i, 3: 0, 6: {1: name, 2: name, 100: name, 202: name, 203: name}} for kind in (7, 9, 10, 11) for i, name in enumerate(odd)]})
+    n = 4 * len(odd)
+    r.packed(SCHEMA, {1: 1, 2: [counter("o%d" % i + (name if 0 < len(name) < 200 and "\0" not in name else ""), _2=name.replace("\0", "")[:500] or "x", _4="1") for i, name in enumerate(odd)],
+                      3: 1, 4: [{1: "stat", 2: 2, 3: [1, len(odd), 1], 4: [1, n, 1]}]})
+    r.packed(EVENT, {1: START, 2: [{1: k % 16, 2: 5 + k, 3: {200: name, 15: name, 5: name}} for k, name in enumerate(odd)]})
+    r.values(1, len(odd), ticks_of(4), n)
+
+
+def clocks_wild(r):
+    "clocks that jump, stand, go back and wrap between chunks"
+    r.begin({14: "tsc", 15: 0})
+    simple(r)
+    odd = random.Random(7)
+    for i in range(400):
+        t = START + (3 + 2 * i) * SECOND
+        block = cbor2.dumps([cbor2.CBORTag(71, struct.pack("<2Q", *b)) for b in ([t + 100, t + SECOND], [t + 350, t + SECOND + 9], [i, i + 5])]) + cbor2.dumps([])
+        wild = [odd.choice((0, 1, t, t + 10**18, 2**64 - 1, 2**63)) for _ in range(4)]
+        r.frame(CHUNK, block, {2: 1, 7: 2, 8: SECOND, 9: t, 14: [t] + wild[1:], 16: [1, 1], 17: [len(block), 0, decode.crc32c(block), 1], 300: wild[0]})
+
+
 BOMBS = [texts, text_names, label_flood, metrics_deep, metrics_many, metrics_chain, counters_many, counters_family, perf_groups, perf_pmus, groups_many, group_churn,
          instance_churn, instances_many, cgroups_many, values_wide, values_long, strings_many, repeated, headers, topologies, recordings,
-         events_many, events_texts, hotplug, configs_many, configs_odd, pmus, probes, nested, far, far_realtime, back, index_lies, kinds]
+         events_many, events_texts, hotplug, configs_many, configs_odd, pmus, probes, nested, far, far_realtime, back, index_lies, kinds,
+         nested_meta, counts_huge, cycles, ids_again, back_inside, columns_wide, chunks_tiny, floods, names_odd, clocks_wild]
 
 
 def main(folder, *words):
