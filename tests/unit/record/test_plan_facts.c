@@ -1,0 +1,310 @@
+/* What a plan finds out of a machine whose files are given, what it calls devices, and what it says was refused. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "record/plan/device.h"
+#include "record/plan/machine.h"
+#include "record/plan/member.h"
+#include "record/plan/plan.h"
+#include "record/plan/refused.h"
+#include "record/sources/sources.h"
+#include "tests/unit/lib/sysroot.h"
+
+struct fixture {
+	char dir[32];
+	struct root root;
+	struct pm_model model;
+	struct record_options options;
+	struct plan plan;
+};
+
+static void begin(struct fixture *f, const char *privacy)
+{
+	memset(f, 0, sizeof(*f));
+	sysroot_make(f->dir, NULL);
+	sysroot_put(f->dir, "/sys/devices/system/cpu/online", "0\n");
+	pm_model_init(&f->model);
+	f->options.privacy = (char *)privacy;
+	f->options.root = f->dir;
+}
+
+static void plan(struct fixture *f)
+{
+	struct error e = { 0 };
+
+	assert_int_equal(root_init(&f->root, f->dir), 0);
+	assert_int_equal(plan_init(&f->plan, &f->options, &f->root, &f->model, &e), 0);
+}
+
+static void end(struct fixture *f)
+{
+	plan_release(&f->plan);
+	pm_model_release(&f->model);
+	root_release(&f->root);
+	sysroot_remove(f->dir);
+}
+
+/* clang-format off */
+static const struct {
+	const char *path, *text;
+} files[] = {
+	{ "/proc/sys/kernel/arch", "riscv64\n" },
+	{ "/proc/sys/kernel/osrelease", "6.1.2\n" },
+	{ "/proc/sys/kernel/hostname", "there\n" },
+	{ "/proc/sys/kernel/random/boot_id", "boot-1\n" },
+	{ "/etc/machine-id", "0123\n" },
+	{ "/proc/cmdline", "root=/dev/x ro\n" },
+	{ "/sys/hypervisor/type", "xen\n" },
+	{ "/sys/devices/system/cpu/smt/control", "forceoff\n" },
+	{ "/sys/devices/system/cpu/cpu0/microcode/version", "0x2a\n" },
+	{ "/sys/class/dmi/id/sys_vendor", "Maker\n" },
+	{ "/sys/class/dmi/id/product_name", "\n" },
+	{ "/sys/class/dmi/id/product_version", "Mark 2\n" },
+	{ "/sys/class/dmi/id/bios_version", "1.2\n" },
+	{ "/etc/os-release", "NAME=\"Other\"\nPRETTY_NAME=\"Some OS 3\" \n" },
+	{ "/proc/meminfo", "MemFree: 7 kB\nMemTotal:       2048 kB\n" },
+	{ "/proc/sys/kernel/perf_event_paranoid", "-1\n" },
+	{ "/proc/sys/kernel/nmi_watchdog", "1\n" },
+	{ "/proc/cpuinfo", "processor : 0\nvendor_id\t: Some Vendor\ncpu modelling : no\nmodel name\t:  A CPU \nmicrocode : 0x99\n" },
+};
+
+static const struct {
+	uint32_t key;
+	const char *text; /* NULL: a number */
+	bool full, normal, strict;
+} facts[] = {
+	{ PM_HEADER_ARCH, "riscv64", true, true, true },
+	{ PM_HEADER_KERNEL, "6.1.2", true, true, true },
+	{ PM_HEADER_HOST, "there", true, true, false },
+	{ PM_HEADER_CMDLINE, "root=/dev/x ro", true, false, false },
+	{ PM_HEADER_HYPERVISOR, "xen", true, true, true },
+	{ PM_HEADER_SMT, "forceoff", true, true, true },
+	{ PM_HEADER_MICROCODE, "0x2a", true, true, true },
+	{ PM_HEADER_OS, "Some OS 3", true, true, true },
+	{ PM_HEADER_CPU_VENDOR, "Some Vendor", true, true, true },
+	{ PM_HEADER_CPU_MODEL, "A CPU", true, true, true },
+	{ PM_HEADER_PRODUCT, "Maker Mark 2", true, true, false },
+	{ PM_HEADER_BIOS, "1.2", true, true, false },
+};
+/* clang-format on */
+
+static void a_machine_is_described_by_its_files(void **state)
+{
+	static const char *const levels[] = { "full", "default", "strict" };
+	struct error e = { 0 };
+	struct fixture f;
+
+	for (size_t level = 0; level < 3; level++) {
+		begin(&f, levels[level]);
+		for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+			sysroot_put(f.dir, files[i].path, "%s", files[i].text);
+		sysroot_put(f.dir, "/dev/cpu_dma_latency", "\x05%c%c%c", 1, 0, 0);
+		f.options.tcc_celsius = 95;
+		plan(&f);
+		assert_int_equal(machine_describe(&f.plan, &e), 0);
+		for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+			bool there = level == 0 ? facts[i].full : level == 1 ? facts[i].normal : facts[i].strict;
+
+			assert_string_equal(pm_map_text(&f.model.header, facts[i].key, ""),
+					    there ? facts[i].text : "");
+		}
+		assert_int_equal(pm_map_u64(&f.model.header, PM_HEADER_MEMORY, 0), 2048 * 1024);
+		assert_int_equal(pm_map_u64(&f.model.header, PM_HEADER_NMI_WATCHDOG, 9), 1);
+		assert_int_equal(pm_map_get(&f.model.header, PM_HEADER_PARANOID)->s64, -1);
+		assert_int_equal(pm_model_config(&f.model, "cpu_dma_latency_us", PM_NONE)->value.u64, 0x105);
+		assert_int_equal(pm_model_config(&f.model, "tcc_celsius", PM_NONE)->value.u64, 95);
+		assert_int_equal(pm_model_config(&f.model, "machine.has_pmem", PM_NONE)->value.u64, 0);
+		end(&f);
+	}
+}
+
+/* What one file lacks another has, and what none has is not there. */
+static void facts_come_from_where_they_are(void **state)
+{
+	static const struct {
+		const char *path, *text;
+		uint32_t key;
+		const char *want;
+	} cases[] = {
+		{ "/proc/cpuinfo", "CPU implementer\t: 0x41\n", PM_HEADER_ARCH, "aarch64" },
+		{ "/proc/cpuinfo", "vendor_id : V\n", PM_HEADER_ARCH, "x86_64" },
+		{ "/proc/cpuinfo", "machine : m\n", PM_HEADER_ARCH, "" },
+		{ "/proc/cpuinfo", "cpu model : MIPS\n", PM_HEADER_CPU_MODEL, "MIPS" },
+		{ "/proc/cpuinfo", "microcode : 0x7\n", PM_HEADER_MICROCODE, "0x7" },
+		{ "/proc/cpuinfo", "microcode :\n", PM_HEADER_MICROCODE, "" },
+		{ "/usr/lib/os-release", "PRETTY_NAME='Lib OS'\n", PM_HEADER_OS, "Lib OS" },
+		{ "/proc/meminfo", "MemTotal: lots\n", PM_HEADER_MEMORY, "" },
+	};
+	struct error e = { 0 };
+	struct fixture f;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin(&f, "default");
+		sysroot_put(f.dir, cases[i].path, "%s", cases[i].text);
+		sysroot_put(f.dir, "/sys/firmware/acpi/tables/NFIT", "x");
+		plan(&f);
+		assert_int_equal(machine_describe(&f.plan, &e), 0);
+		assert_string_equal(pm_map_text(&f.model.header, cases[i].key, ""), cases[i].want);
+		assert_null(pm_map_get(&f.model.header, PM_HEADER_MEMORY));
+		assert_null(pm_map_get(&f.model.header, PM_HEADER_KERNEL));
+		assert_int_equal(pm_model_config(&f.model, "machine.has_pmem", PM_NONE)->value.u64, 1);
+		end(&f);
+	}
+}
+
+static const char *device_name(const struct fixture *f, int64_t id)
+{
+	return pm_map_text(&pm_model_instance(&f->model, (uint32_t)id)->attrs, PM_INSTANCE_NAME, "");
+}
+
+static void devices_have_names_of_their_own(void **state)
+{
+	static const struct source_ops ops = { .name = "disks" };
+	struct source source = { .ops = &ops };
+	const struct pm_instance *i;
+	struct fixture f;
+
+	for (int full = 0; full < 2; full++) {
+		begin(&f, full ? "full" : "strict");
+		plan(&f);
+		f.plan.source = &source;
+		assert_string_equal(device_name(&f, device_instance(&f.plan, "x", NULL)), "x");
+		assert_string_equal(device_name(&f, device_instance(&f.plan, "x", "/sys/p")), "x.2");
+		assert_string_equal(device_name(&f, device_instance(&f.plan, "x", NULL)), "x.3");
+		assert_string_equal(device_name(&f, device_named(&f.plan, "sda", 4)), full ? "sda" : "disks-5");
+		i = pm_model_instance(&f.model, (uint32_t)device_instance_at(&f.plan, "y", "/sys/q", 0));
+		assert_string_equal(pm_map_text(&i->attrs, PM_INSTANCE_DEVICE_PATH, ""), full ? "/sys/q" : "");
+		assert_int_equal(i->cpu, 0);
+		assert_int_equal(i->kind, PM_DEVICE);
+		assert_true(i->added_ns > 0);
+		i = pm_model_instance(&f.model, (uint32_t)device_instance(&f.plan, "z", NULL));
+		assert_null(pm_map_get(&i->attrs, PM_INSTANCE_DEVICE_PATH));
+		assert_int_equal(i->cpu, PM_NONE);
+		end(&f);
+	}
+}
+
+static void members_of_a_family_are_made_once(void **state)
+{
+	const struct catalog_counter row = {
+		.source = "q", .name = "q.*.n", .key = "n", .unit = "1", .num = 1, .den = 1, .help = "Of all."
+	};
+	const struct member c1 = {
+		.part = "c1", .shown = "C1", .family = "q.*.n", .devices = "eth0", .help = "Of C1."
+	};
+	const struct member plain = { .part = "p" };
+	const struct pm_counter *c;
+	struct fixture f;
+	char part[6];
+	int64_t id;
+
+	for (int open = 0; open < 2; open++) {
+		begin(&f, open ? "full" : "strict");
+		plan(&f);
+		id = member_counter(&f.plan, &row, &c1);
+		assert_int_equal(member_counter(&f.plan, &row, &c1), id);
+		c = pm_model_counter(&f.model, (uint32_t)id);
+		assert_string_equal(c->name, "q.c1.n");
+		assert_string_equal(c->display, "q.C1.n");
+		assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_HELP, ""), "Of C1.");
+		assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_FAMILY, ""), "q.*.n");
+		assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_MEMBER, ""), "C1");
+		assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_DEVICES, ""), open ? "eth0" : "");
+		c = pm_model_counter(&f.model, (uint32_t)member_counter(&f.plan, &row, &plain));
+		assert_string_equal(c->display, "q.p.n");
+		assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_HELP, ""), "Of all.");
+		assert_null(pm_map_get(&c->attrs, PM_COUNTER_MEMBER));
+		end(&f);
+	}
+	member_part(part, sizeof(part), "Eth-0.x", 7);
+	assert_string_equal(part, "eth_0");
+	member_part(part, sizeof(part), "AB", 1);
+	assert_string_equal(part, "a");
+}
+
+#define DENIED "permission was refused"
+#define ABSENT "not supported by the kernel or the hardware"
+
+/* clang-format off */
+static const struct {
+	struct { const char *source, *what, *hint; uint16_t reason; } probe[7];
+	const char *some, *all; /* NULL: as some */
+} refusals[] = {
+	{ { { "msr", "a", NULL, PM_REASON_NO_PERMISSION } }, "pmrec: not recorded: msr: a (" DENIED ")\n", NULL },
+	{ { { "msr", "a", NULL, PM_REASON_NOT_SUPPORTED } }, "", "pmrec: not recorded: msr: a (" ABSENT ")\n" },
+	{ { { "add", "a", NULL, PM_REASON_NOT_SUPPORTED } }, "pmrec: not recorded: add: a (" ABSENT ")\n", NULL },
+	{ { { "perf", "named", NULL, PM_REASON_NOT_SUPPORTED } }, "pmrec: not recorded: perf: named (" ABSENT ")\n", NULL },
+	{ { { "perf", "plain", NULL, PM_REASON_NOT_SUPPORTED } }, "", "pmrec: not recorded: perf: plain (" ABSENT ")\n" },
+	{ { { "msr", "named", NULL, PM_REASON_NOT_SUPPORTED } }, "", "pmrec: not recorded: msr: named (" ABSENT ")\n" },
+	{ { { "perf", "one more thing", NULL, PM_OK }, { "msr", "a\x1b", "do\x07", PM_REASON_ERRNO + EPERM } },
+	  "pmrec: one more thing\npmrec: not recorded: msr: a\\x1b (Operation not permitted); try: do\\x07\n", NULL },
+	{ { { "x", "a", NULL, PM_REASON_ERRNO + EMFILE }, { "y", "b", NULL, PM_REASON_ERRNO + ENFILE } },
+	  "pmrec: not recorded: x: a (Too many open files)\npmrec: not recorded: y: b (Too many open files in system)\n", NULL },
+	/* What one cure would cure is one line; others are told apart by their source. */
+	{ { { "x", "a", "h", PM_REASON_NO_PERMISSION }, { "z", "q", "other", PM_REASON_ERRNO + EACCES }, { "x", "b", "h", PM_REASON_NO_PERMISSION },
+	    { "y", "c", "h", PM_REASON_ERRNO + ENOMEM }, { "y", "d", "h", PM_REASON_NO_PERMISSION }, { "x", "gone", "h", PM_REASON_GONE } },
+	  "pmrec: not recorded: x: a, b; y: c and 1 more (" DENIED "); try: h\npmrec: not recorded: z: q (Permission denied); try: other\n",
+	  "pmrec: not recorded: x: a, b; y: c and 2 more (" DENIED "); try: h\npmrec: not recorded: z: q (Permission denied); try: other\n" },
+	{ { { "x", "a", NULL, PM_REASON_NO_PERMISSION }, { "x", "b", NULL, PM_REASON_NO_PERMISSION }, { "x", "c", "h", PM_REASON_ERRNO + EBUSY } },
+	  "pmrec: not recorded: x: a, b (" DENIED ")\npmrec: not recorded: x: c (Device or resource busy); try: h\n", NULL },
+	{ { { "a", "1", NULL, PM_REASON_NO_PERMISSION }, { "b", "2", NULL, PM_REASON_NO_PERMISSION }, { "c", "3", NULL, PM_REASON_NO_PERMISSION },
+	    { "d", "4", NULL, PM_REASON_NO_PERMISSION }, { "e", "5", NULL, PM_REASON_NO_PERMISSION }, { "f", "6", NULL, PM_REASON_NO_PERMISSION } },
+	  "pmrec: not recorded: a: 1 (" DENIED ")\npmrec: not recorded: b: 2 (" DENIED ")\npmrec: not recorded: c: 3 (" DENIED ")\n"
+	  "pmrec: not recorded: d: 4 (" DENIED ")\npmrec: and 2 more; `pmrec doctor` lists them\n",
+	  "pmrec: not recorded: a: 1 (" DENIED ")\npmrec: not recorded: b: 2 (" DENIED ")\npmrec: not recorded: c: 3 (" DENIED ")\n"
+	  "pmrec: not recorded: d: 4 (" DENIED ")\npmrec: not recorded: e: 5 (" DENIED ")\npmrec: not recorded: f: 6 (" DENIED ")\n" },
+};
+/* clang-format on */
+
+static void what_was_refused_is_told_once_a_cure(void **state)
+{
+	struct pm_counter named = { .name = (char *)"named", .source = (char *)"perf", .unit = (char *)"1" };
+	struct buf text = BUF_INIT;
+	struct fixture f;
+
+	assert_int_equal(pm_map_set(&named.attrs, PM_COUNTER_PERF_INVALID, pm_u64(1)), 0);
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		begin(&f, "default");
+		plan(&f);
+		assert_true(pm_model_add_counter(&f.model, &named) > 0);
+		for (size_t k = 0; k < 7 && refusals[i].probe[k].source; k++) {
+			struct source_ops ops = { .name = refusals[i].probe[k].source };
+			struct source source = { .ops = &ops };
+
+			f.plan.source = &source;
+			assert_int_equal(plan_refused(&f.plan, refusals[i].probe[k].reason, refusals[i].probe[k].hint,
+						      "%s", refusals[i].probe[k].what),
+					 0);
+		}
+		for (int all = 0; all < 2; all++) {
+			refused_print(&f.model, all, &text);
+			assert_string_equal(buf_str(&text),
+					    all && refusals[i].all ? refusals[i].all : refusals[i].some);
+			buf_clear(&text);
+		}
+		end(&f);
+	}
+	pm_map_release(&named.attrs);
+	buf_release(&text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_machine_is_described_by_its_files),
+		cmocka_unit_test(facts_come_from_where_they_are),
+		cmocka_unit_test(devices_have_names_of_their_own),
+		cmocka_unit_test(members_of_a_family_are_made_once),
+		cmocka_unit_test(what_was_refused_is_told_once_a_cure),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
