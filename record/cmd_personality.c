@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,7 +15,6 @@
 #include "format/reader.h"
 #include "record/commands.h"
 #include "record/host/opener.h"
-#include "record/host/privileges.h"
 #include "record/joined.h"
 #include "record/personality.h"
 
@@ -283,83 +281,6 @@ static int choose_generation(struct asked *a, int *argc, char **argv)
 	return 0;
 }
 
-/* ---- what reads ---- */
-
-/* The Ctrl-C of a terminal reaches all; readers end with what they read. */
-static void ignore_signals(void)
-{
-	static const int sent[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGALRM, SIGABRT, SIGUSR1, SIGUSR2 };
-
-	for (size_t i = 0; i < sizeof(sent) / sizeof(sent[0]); i++)
-		signal(sent[i], SIG_IGN);
-}
-
-static pid_t start_reader(const struct asked *a, int from)
-{
-	pid_t pid = fork();
-	struct error e = { 0 };
-
-	if (pid)
-		return pid;
-	opener_forget();
-	ignore_signals();
-	/* What ends the one without a word ends both. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (dup2(from, STDIN_FILENO) < 0 || (!a->who->perf && *a->command && dup2(STDERR_FILENO, STDOUT_FILENO) < 0))
-		_exit(EXIT_OWN);
-	command_exec_pmrep(a->report.word, &e);
-	_exit(command_failed(&e));
-}
-
-static bool put(int fd, const char *data, ssize_t n)
-{
-	while (n > 0) {
-		ssize_t done = write(fd, data, (size_t)n);
-
-		if (done < 0 && errno != EINTR)
-			return false;
-		data += done < 0 ? 0 : done;
-		n -= done < 0 ? 0 : done;
-	}
-	return true;
-}
-
-/* --keep: what goes by goes into a file, too. */
-static pid_t start_keeper(const struct asked *a, const char *path, const int from[2], int to)
-{
-	pid_t pid = fork();
-	char data[65536];
-	struct stat st;
-	ssize_t n;
-	int fd;
-
-	if (pid)
-		return pid;
-	close(from[1]);
-	opener_forget();
-	ignore_signals();
-	signal(SIGPIPE, SIG_IGN);
-	if (privileges_for_child())
-		_exit(EXIT_OWN);
-	fd = strcmp(path, "-") ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600) :
-				 STDOUT_FILENO;
-	if (fd < 0 || fstat(fd, &st)) {
-		fprintf(stderr, "%s: cannot write '%s': %s\n", a->who->name, path, strerror(errno));
-		_exit(EXIT_OWN);
-	}
-	while ((n = read(from[0], data, sizeof(data))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 || !put(fd, data, n)) {
-			fprintf(stderr, "%s: '%s': %s\n", a->who->name, path, strerror(errno));
-			_exit(EXIT_OWN);
-		}
-		if (to >= 0 && !put(to, data, n))
-			_exit(0);
-	}
-	_exit(close(fd) ? EXIT_OWN : 0);
-}
-
 static int wait_for(pid_t pid)
 {
 	int status = 0;
@@ -435,9 +356,9 @@ static int run(struct asked *a)
 	}
 	/* The reader first: it starts while the recorder looks at the machine. */
 	if (!a->who->perf || !personality_given(a, "quiet"))
-		reader = start_reader(a, keep ? on[0] : through[0]);
+		reader = personality_start_reader(a, keep ? on[0] : through[0]);
 	if (keep)
-		keeper = start_keeper(a, keep, through, reader ? on[1] : -1);
+		keeper = personality_start_keeper(a, keep, through, reader ? on[1] : -1);
 	close(through[0]);
 	if (keep) {
 		close(on[0]);

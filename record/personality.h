@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct word {
 	const char *name;
@@ -51,6 +52,10 @@ void personality_drop(struct list *l, const char *option, size_t arguments);
 /* Prints the program's own error for words that it refuses: the status to exit with, or 0. Drops words that have no
  * effect beside others. */
 int personality_check(struct asked *a);
+/* pmrep, which reads from that descriptor. As fork(). */
+pid_t personality_start_reader(const struct asked *a, int from);
+/* --keep: what goes by from[0] goes into a file, and, if it is one, to the descriptor `to`. As fork(). */
+pid_t personality_start_keeper(const struct asked *a, const char *path, const int from[2], int to);
 /* perf's status of what cannot be done here. */
 int personality_invalid(const struct asked *a);
 

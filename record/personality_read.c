@@ -1,0 +1,88 @@
+/* What reads a recording while it is written: pmrep, and the file of --keep. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/commands.h"
+#include "record/host/opener.h"
+#include "record/host/privileges.h"
+#include "record/personality.h"
+
+/* The Ctrl-C of a terminal reaches all; readers end with what they read. */
+static void ignore_signals(void)
+{
+	static const int sent[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGALRM, SIGABRT, SIGUSR1, SIGUSR2 };
+
+	for (size_t i = 0; i < sizeof(sent) / sizeof(sent[0]); i++)
+		signal(sent[i], SIG_IGN);
+}
+
+pid_t personality_start_reader(const struct asked *a, int from)
+{
+	pid_t pid = fork();
+	struct error e = { 0 };
+
+	if (pid)
+		return pid;
+	opener_forget();
+	ignore_signals();
+	/* What ends the one without a word ends both. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (dup2(from, STDIN_FILENO) < 0 || (!a->who->perf && *a->command && dup2(STDERR_FILENO, STDOUT_FILENO) < 0))
+		_exit(EXIT_OWN);
+	command_exec_pmrep(a->report.word, &e);
+	_exit(command_failed(&e));
+}
+
+static bool put(int fd, const char *data, ssize_t n)
+{
+	while (n > 0) {
+		ssize_t done = write(fd, data, (size_t)n);
+
+		if (done < 0 && errno != EINTR)
+			return false;
+		data += done < 0 ? 0 : done;
+		n -= done < 0 ? 0 : done;
+	}
+	return true;
+}
+
+pid_t personality_start_keeper(const struct asked *a, const char *path, const int from[2], int to)
+{
+	pid_t pid = fork();
+	char data[65536];
+	struct stat st;
+	ssize_t n;
+	int fd;
+
+	if (pid)
+		return pid;
+	close(from[1]);
+	opener_forget();
+	ignore_signals();
+	signal(SIGPIPE, SIG_IGN);
+	if (privileges_for_child())
+		_exit(EXIT_OWN);
+	fd = strcmp(path, "-") ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600) :
+				 STDOUT_FILENO;
+	if (fd < 0 || fstat(fd, &st)) {
+		fprintf(stderr, "%s: cannot write '%s': %s\n", a->who->name, path, strerror(errno));
+		_exit(EXIT_OWN);
+	}
+	while ((n = read(from[0], data, sizeof(data))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 || !put(fd, data, n)) {
+			fprintf(stderr, "%s: '%s': %s\n", a->who->name, path, strerror(errno));
+			_exit(EXIT_OWN);
+		}
+		if (to >= 0 && !put(to, data, n))
+			_exit(0);
+	}
+	_exit(close(fd) ? EXIT_OWN : 0);
+}
