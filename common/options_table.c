@@ -43,7 +43,6 @@ static const struct row stat_rows[] = {
 /* What nobody has, and why. */
 static const struct row nowhere[] = {
 	{ "input", "name the recording without an option" },
-	{ "iostat", "there is no such report; name events of the uncore_iio PMUs with -e" },
 	{ "record-tpebs", "retire latencies come from samples, not counts; perf record takes them, and formulas use "
 			  "the values in the vendor's file" },
 	{ "tpebs-mode", "retire latencies come from samples, not counts; perf record takes them" },

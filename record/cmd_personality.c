@@ -492,8 +492,10 @@ static int personality(const struct personality *who, int argc, char **argv)
 	if (who->perf && *a.command && !strcmp(*a.command, "record") && parse_record(&a, argc, argv))
 		return usage(&a, stderr);
 	status = personality_check(&a);
+	if (!status && who->perf)
+		status = personality_iostat(&a);
 	if (status)
-		return status;
+		return status == DONE ? 0 : status;
 	if (!who->perf && (personality_given(&a, "list") || personality_given(&a, "Dump"))) {
 		add_words(&a.record, "-i 0.001 -n 1", NULL);
 		a.command = (char **)no_command;

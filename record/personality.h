@@ -14,7 +14,7 @@ struct word {
 	const char *arg, *help; /* of ours; NULL: those of theirs have their own manual */
 };
 
-enum { MAX_WORDS = 96 };
+enum { MAX_WORDS = 96, MAX_PORTS = 256, DONE = -1 };
 
 /* What is said of a program where it differs from the other. */
 struct personality {
@@ -52,6 +52,9 @@ void personality_drop(struct list *l, const char *option, size_t arguments);
 /* Prints the program's own error for words that it refuses: the status to exit with, or 0. Drops words that have no
  * effect beside others. */
 int personality_check(struct asked *a);
+/* --iostat: DONE if ports were to be listed, which is done; 0 if they are to be counted, or if it was not given; else the
+ * status to exit with. */
+int personality_iostat(struct asked *a);
 /* pmrep, which reads from that descriptor. As fork(). */
 pid_t personality_start_reader(const struct asked *a, int from);
 /* --keep: what goes by from[0] goes into a file, and, if it is one, to the descriptor `to`. As fork(). */

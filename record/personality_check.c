@@ -100,6 +100,13 @@ static bool control_unknown(const struct asked *a)
 	return strncmp(to, "fd:", 3) && strncmp(to, "fifo:", 5);
 }
 
+static bool tpebs_unknown(const struct asked *a)
+{
+	const char *mode = personality_given(a, "tpebs-mode");
+
+	return strcmp(mode, "mean") && strcmp(mode, "min") && strcmp(mode, "max") && strcmp(mode, "last");
+}
+
 static bool cpus_malformed(const struct asked *a)
 {
 	const char *text = personality_given(a, "cpu");
@@ -152,6 +159,9 @@ static const struct rule {
 	{ true, INVALID, "timeout interval-print", "", NULL, "--timeout and --interval-print exclude each other" },
 	{ true, INVALID, "timeout", "", NULL, "--timeout: 10 ms at least", 10 },
 	{ true, MISTYPED, "control", "", control_unknown, "--control: fd:CTL[,ACK] or fifo:CTL[,ACK] is needed" },
+	{ true, MISTYPED, "tpebs-mode", "", tpebs_unknown, "--tpebs-mode: mean, min, max or last is needed" },
+	{ true, INVALID, "iostat json-output", "", NULL,
+	  "--iostat has no JSON; --field-separator parts its columns" },
 	{ false, 2, "interval", "", NULL, "--interval: 0.001 s at least", .001 },
 	{ false, 2, "num_iterations", "", NULL, "--num_iterations: a number above 0 is needed", 1 },
 	{ false, 2, "header_iterations", "", NULL, "--header_iterations: a number above 0 is needed", 1 },

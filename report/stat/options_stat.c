@@ -224,6 +224,8 @@ static error_t judge(struct stat_options *o, struct argp_state *state)
 	if (o->tidy && (c->stats || c->metric_only))
 		return options_bad(state,
 				   "--stats and --metric-only have perf's formats: -x or -j in place of --format");
+	if (c->iostat)
+		c->aggr = STAT_DIE;
 	for (unsigned i = 0; o->topdown && i < (o->td_level ? o->td_level : 1); i++)
 		if (stat_words_add(&c->metrics, level[i]))
 			return ENOMEM;

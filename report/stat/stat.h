@@ -52,6 +52,7 @@ struct stat_config {
 	enum stat_sort sort;
 	enum stat_style style;
 	const char *separator;    /* of STAT_CSV */
+	char *iostat;             /* "0000:3d=1.0,...": port = number of the IIO PMU . die; NULL: lines of events */
 	struct stat_words events; /* names or globs; empty: what the user asked for when recording */
 	struct stat_words metrics;
 	struct stat_words cgroups;
@@ -340,6 +341,8 @@ void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s,
 		    void (*put_alone)(struct stat_sheet *s, uint32_t row));
 /* Puts s->order as --sort wants it. 0 or -ENOMEM. */
 int stat_sort_lines(struct stat_sheet *s);
+/* The lines of --iostat, in the text's form or in that of STAT_CSV. */
+void stat_put_ports(struct stat_sheet *s);
 extern const struct stat_form_ops stat_text, stat_csv, stat_json;
 extern const enum pm_kind stat_aggr_kinds[STAT_AGGRS]; /* what a line is of */
 extern const char *const stat_aggr_words[STAT_AGGRS];  /* "core", "socket": perf's names; NULL: none */

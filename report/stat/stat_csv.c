@@ -275,6 +275,10 @@ static void begin(struct stat_sheet *s)
 
 static void lines(struct stat_sheet *s)
 {
+	if (s->config->iostat) {
+		stat_put_ports(s);
+		return;
+	}
 	if (s->config->metric_only) {
 		put_metrics(s);
 		return;

@@ -448,11 +448,13 @@ static void lines(struct stat_sheet *s)
 
 	if (interval && s->config->clear)
 		buf_addstr(&s->out->text, "\033[H\033[2J");
-	if (interval && (s->intervals - 1) % HEAD_EVERY == 0 && !s->config->metric_only)
+	if (interval && (s->intervals - 1) % HEAD_EVERY == 0 && !s->config->metric_only && !s->config->iostat)
 		put_interval_head(s);
 	if (!interval && !(s->summing && stat_is_newer(s)))
 		put_head(s);
-	if (s->config->metric_only) {
+	if (s->config->iostat) {
+		stat_put_ports(s);
+	} else if (s->config->metric_only) {
 		if (!interval || (s->intervals - 1) % HEAD_EVERY == 0)
 			put_only_heads(s);
 		put_only(s);

@@ -281,7 +281,7 @@ static void the_other_half(void **state)
 	assert_null(options_foreign("frobnicate", 10, 3));
 	options_foreign_refuse("delay", OPTIONS_SHOW, &e);
 	assert_string_equal(e.text, "--delay belongs to pmrec: skip the beginning with --since");
-	options_foreign_refuse("iostat", OPTIONS_SHOW, &e);
+	options_foreign_refuse("tpebs-mode", OPTIONS_SHOW, &e);
 	assert_non_null(strstr(e.text, "not an option here"));
 	options_letter_refuse('D', OPTIONS_STAT, &e);
 	assert_string_equal(e.text, "-D belongs to pmrec (--delay): skip the beginning with --since");
