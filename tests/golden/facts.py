@@ -49,8 +49,8 @@ def names_of_keys():
             if row:
                 tables.setdefault(heading, {})[int(row[1])] = row[2]
             elif not line.startswith("|") and line.strip():
-                heading = line.strip(": \n").lower()
-    return {**tables, "header": tables["the body is the map itself. a later header replaces it."]}
+                heading = re.sub(r" \(type.*", "", line.strip("#: \n").lower()) if line.startswith(("#", "Attributes")) else heading
+    return tables
 
 
 KEYS = names_of_keys()
@@ -136,7 +136,7 @@ def lines_of(r):
             "group": [{"is": "group", "id": g.id, "source": g.source, "flags": g.flags, "counters": g.counters, "instances": g.instances}
                       for g in r.groups.values()],
             "string": [{"is": "string", "id": n, "value": plain(s)} for n, s in r.strings.items()],
-            "pmu": [{"is": "pmu", **keys("attributes", p)} for p in r.pmus.values()],
+            "pmu": [{"is": "pmu", **keys("pmus", p)} for p in r.pmus.values()],
             "probe": [{**with_present({"is": "probe", "source": p.source, "what": p.what, "reason": decode.reason_name(p.reason)}, hint=p.hint),
                        **plain(p.attrs)} for p in r.probes.values()],
             "config": [config_line(c) for c in r.configs],
@@ -288,7 +288,7 @@ def reveals_of(r):
         for x in all_of.values():
             take(group, named(heading, x.attrs))
     for p in r.pmus.values():
-        take("PMUs: ", named("attributes", p))
+        take("PMUs: ", named("pmus", p))
     for c in r.configs:
         take("config: ", [(100 * c.privacy, c.name)])
     for e in r.events:
@@ -320,7 +320,7 @@ def check_info(pmrep, path, r):
         "groups": [{"id": g.id, "source": g.source, "counters": len(g.counters), "instances": len(g.instances), "columns": columns(g),
                     "shape": "list" if g.flags & 1 else "matrix", "shared_time": bool(g.flags & 3) or len(g.instances) == 1, "perf_times": bool(g.flags & 4)}
                    for g in r.groups.values()],
-        "pmus": [keys("attributes", p) for p in r.pmus.values()],
+        "pmus": [keys("pmus", p) for p in r.pmus.values()],
         "more_events": 0,
     }
     for k, v in want.items():
