@@ -13,12 +13,11 @@ int aggregate_init(struct aggregate *a, size_t n)
 		.sum = malloc(n * sizeof(*a->sum)),
 		.known = malloc(n * sizeof(*a->known)),
 		.unknown = malloc(n * sizeof(*a->unknown)),
-		.parts = malloc(n * sizeof(*a->parts)),
 		.count = malloc(n * sizeof(*a->count)),
 		.lost = malloc(n * sizeof(*a->lost)),
 		.away = malloc(n * sizeof(*a->away)),
 	};
-	if (a->sum && a->known && a->unknown && a->parts && a->count && a->lost && a->away)
+	if (a->sum && a->known && a->unknown && a->count && a->lost && a->away)
 		return 0;
 	aggregate_release(a);
 	return -ENOMEM;
@@ -29,7 +28,6 @@ void aggregate_release(struct aggregate *a)
 	free(a->sum);
 	free(a->known);
 	free(a->unknown);
-	free(a->parts);
 	free(a->count);
 	free(a->lost);
 	free(a->away);
@@ -48,8 +46,7 @@ void aggregate_begin(struct aggregate *a, size_t n, bool more)
 	memset(a->away, 0, n * sizeof(*a->away));
 	if (more)
 		return;
-	a->some_unknown = a->some_parts = false;
-	memset(a->parts, 0, n * sizeof(*a->parts));
+	a->some_parts = false;
 	memset(a->known, 0, n * sizeof(*a->known));
 	memset(a->unknown, 0, n * sizeof(*a->unknown));
 }
@@ -73,11 +70,9 @@ static void add_time(struct aggregate *a, size_t k, const struct value *v, const
 	/* Nothing was read of it, not even that something was lost. */
 	if (v->reason && lost == 0)
 		lost = all;
-	a->known[k] += v->reason ? 0 : s && s->known > 0 ? s->known : all;
+	a->known[k] += v->reason ? 0 : s ? all - s->absent - lost + s->before : all;
 	a->unknown[k] += lost;
-	a->parts[k]++;
-	a->some_parts |= s != NULL;
-	a->some_unknown |= lost > 0;
+	a->some_parts = true;
 }
 
 static void add_value(struct aggregate *a, size_t k, double v, enum pm_aggregation rule)
@@ -181,31 +176,13 @@ void aggregate_end(struct aggregate *a, enum pm_aggregation rule, bool count, bo
 	}
 }
 
-bool aggregate_coverage(const struct aggregate *a, const struct interval *interval, double *out)
+bool aggregate_times(const struct aggregate *a, const struct interval *interval, double *known, double *lost,
+		     uint32_t *whole)
 {
-	uint32_t whole = a->all_whole + a->whole;
-
-	if (!a->some_unknown)
-		return false;
-	for (size_t k = 0; k < a->n; k++) {
-		double known = a->known[k] + whole * ((double)interval[k].duration_ns / 1e9);
-
-		out[k] = a->unknown[k] > 0 ? known / (known + a->unknown[k]) : 1;
+	*whole = a->all_whole + a->whole;
+	for (size_t k = 0; a->some_parts && k < a->n; k++) {
+		known[k] = a->known[k] + *whole * ((double)interval[k].duration_ns / 1e9);
+		lost[k] = a->unknown[k];
 	}
-	return true;
-}
-
-bool aggregate_stretch(const struct aggregate *a, const struct interval *interval, double *out)
-{
-	uint32_t whole = a->all_whole + a->whole;
-
-	if (!a->some_parts)
-		return false;
-	for (size_t k = 0; k < a->n; k++) {
-		double all = (double)interval[k].duration_ns / 1e9, parts = a->parts[k] + whole;
-		double time = a->known[k] + a->unknown[k] + whole * all;
-
-		out[k] = parts > 0 && all > 0 ? time / parts / all : 1;
-	}
-	return true;
+	return a->some_parts;
 }

@@ -14,16 +14,14 @@
 struct aggregate {
 	size_t n;        /* intervals */
 	double *sum;     /* [n], as are all */
-	double *known;   /* seconds of those that were not known all the time, or of which something was lost */
+	double *known;   /* seconds between ticks of those that were not known all the time */
 	double *unknown; /* seconds that were lost */
-	uint32_t *parts; /* instances that these are of */
-	bool some_parts;
 	uint32_t *count;    /* values that are there, besides those of `whole` instances that had all of them */
 	uint32_t whole;     /* of the counter at hand */
 	uint32_t all_whole; /* of all counters since the beginning */
 	uint16_t *lost;     /* reason of one that should be there; 0: none */
 	uint16_t *away;     /* reason of one that takes no part */
-	bool some_unknown;
+	bool some_parts; /* known[] or unknown[] has something to say */
 	bool levels; /* what is added up are levels: who is away for a part of the time counts as 0 in it */
 };
 
@@ -42,11 +40,9 @@ void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, con
 			  const struct interval *interval, enum pm_aggregation rule, bool may_go);
 /* out += result if it was begun with `more`, else out = result. `count`: how many took part. */
 void aggregate_end(struct aggregate *a, enum pm_aggregation rule, bool count, bool more, struct value *out);
-/* Known time in known and lost time of all counters so far; false: nothing is lost, and out[] untouched. */
-bool aggregate_coverage(const struct aggregate *a, const struct interval *interval, double *out);
-
-/* How long a stretch of time the mean instance speaks for, in intervals: more than 1 if it carries what a reading
- * missed. False: 1 for all, and out[] untouched. */
-bool aggregate_stretch(const struct aggregate *a, const struct interval *interval, double *out);
+/* How long all instances since the beginning were known, and for how long not; false: all of them all of the time, and
+ * only their number is told. */
+bool aggregate_times(const struct aggregate *a, const struct interval *interval, double *known, double *lost,
+		     uint32_t *whole);
 
 #endif

@@ -41,14 +41,15 @@ void sheet_release(struct sheet *s)
 		free(p->formula);
 		free(p->joint);
 		free(p->joint_coverage);
+		free(p->all_lost);
 		free(p->in);
 		free(p->scratch);
 		free(p->part);
 		free(p->stood);
-		free(p->in_coverage);
-		free(p->in_stretch);
-		free(p->in_stretched);
-		free(p->in_any_lost);
+		free(p->in_known);
+		free(p->in_lost);
+		free(p->in_whole);
+		free(p->in_parts);
 		free(p->one_of_support);
 		free(p->in_at);
 		free(p->arg);
@@ -384,21 +385,22 @@ static int make_scratch(struct sheet *s)
 	for (size_t t = 0; t < tracks && alike == 1; t++)
 		alike += p->at[t].per_package ? tracks : 0;
 	p->in = malloc(inputs * p->block * sizeof(*p->in));
-	p->in_coverage = malloc(inputs * p->block * sizeof(*p->in_coverage));
-	p->in_any_lost = calloc(inputs, sizeof(*p->in_any_lost));
-	p->in_stretch = malloc(inputs * p->block * sizeof(*p->in_stretch));
-	p->in_stretched = calloc(inputs, sizeof(*p->in_stretched));
+	p->in_known = malloc(inputs * p->block * sizeof(*p->in_known));
+	p->in_lost = malloc(inputs * p->block * sizeof(*p->in_lost));
+	p->in_whole = calloc(inputs, sizeof(*p->in_whole));
+	p->in_parts = calloc(inputs, sizeof(*p->in_parts));
 	p->in_at = calloc(inputs, sizeof(*p->in_at));
 	p->scratch = malloc(depth * p->block * sizeof(*p->scratch));
 	p->part = malloc(p->block * sizeof(*p->part));
 	p->stood = malloc(p->block * sizeof(*p->stood));
 	p->joint = malloc(p->block * sizeof(*p->joint));
 	p->joint_coverage = malloc(p->block * sizeof(*p->joint_coverage));
+	p->all_lost = malloc(p->block * sizeof(*p->all_lost));
 	p->arg = calloc(args, sizeof(*p->arg));
 	p->one_of = calloc(alike, sizeof(*p->one_of));
 	p->one_of_support = calloc(alike, sizeof(*p->one_of_support));
-	if (!p->in || !p->joint || !p->joint_coverage || !p->part || !p->stood || !p->in_coverage ||
-	    !p->in_any_lost || !p->in_stretch || !p->in_stretched || !p->one_of_support || !p->in_at || !p->scratch ||
+	if (!p->in || !p->joint || !p->joint_coverage || !p->all_lost || !p->part || !p->stood || !p->in_known ||
+	    !p->in_lost || !p->in_whole || !p->in_parts || !p->one_of_support || !p->in_at || !p->scratch ||
 	    !p->arg || !p->one_of)
 		return -ENOMEM;
 	return aggregate_init(&p->aggregate, p->block);

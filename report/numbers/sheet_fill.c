@@ -70,8 +70,8 @@ static struct value make(const struct bound_input *in, const struct value *v, do
 
 static void note_coverage(struct sheet_private *p, const struct interval *interval, size_t place)
 {
-	p->in_any_lost[place] = aggregate_coverage(&p->aggregate, interval, p->in_coverage + place * p->block);
-	p->in_stretched[place] = aggregate_stretch(&p->aggregate, interval, p->in_stretch + place * p->block);
+	p->in_parts[place] = aggregate_times(&p->aggregate, interval, p->in_known + place * p->block,
+					     p->in_lost + place * p->block, &p->in_whole[place]);
 }
 
 /* What is made of each reading, put together. */
@@ -101,17 +101,15 @@ static void borrow(struct sheet_private *p, uint32_t track, enum track_aspect as
 		   size_t intervals, size_t place)
 {
 	const struct support *s = support_of(p, track);
-	double *coverage = p->in_coverage + place * p->block;
 
 	p->in_at[place] = values_of(p, track, aspect);
-	p->in_any_lost[place] = false;
-	p->in_stretched[place] = s != NULL;
+	p->in_parts[place] = s != NULL;
+	p->in_whole[place] = 1;
 	for (size_t k = 0; s && k < intervals; k++) {
-		double time = s[k].known + s[k].lost, all = (double)interval[k].duration_ns / 1e9;
+		double all = (double)interval[k].duration_ns / 1e9;
 
-		p->in_stretch[place * p->block + k] = time > 0 && all > 0 ? time / all : 1;
-		coverage[k] = s[k].lost > 0 ? s[k].known / (s[k].known + s[k].lost) : 1;
-		p->in_any_lost[place] |= s[k].lost > 0;
+		p->in_known[place * p->block + k] = all - s[k].absent - s[k].lost + s[k].before;
+		p->in_lost[place * p->block + k] = s[k].lost;
 	}
 }
 
@@ -229,12 +227,10 @@ static void fill_fed(struct sheet *s, const struct level *l, uint32_t row, uint3
 		fill_tracks(p, in, l->track + first, tracks, interval, n, place);
 		return;
 	}
-	p->in_any_lost[place] = p->in_stretched[place] = false;
+	p->in_parts[place] = false;
+	p->in_whole[place] = 0;
 	if (whole) {
 		p->in_at[place] = whole->value;
-		p->in_any_lost[place] = whole->coverage != NULL;
-		if (whole->coverage)
-			memcpy(p->in_coverage + place * p->block, whole->coverage, n * sizeof(*whole->coverage));
 		return;
 	}
 	for (size_t k = 0; k < n; k++)
@@ -273,57 +269,68 @@ static void judge(struct sheet_private *p, const struct level *l, const struct b
 								   SHEET_GOOD;
 }
 
-/* A formula whose inputs speak for unlike times, because one of them carries what a reading missed, lacks a part. */
-static bool compare_stretches(const struct sheet *s, const struct level *l, const struct bound_metric *m, size_t n,
-			      double *coverage, bool any)
+/* Whether an input before it has the same counters: what is named twice counts once. */
+static bool is_again(const struct sheet *s, const struct bound_metric *m, uint32_t i)
 {
-	const struct sheet_private *p = s->p;
-	bool some = false;
+	const struct bound_input *in = &s->binding->input[m->input[i]], *of;
+	bool again = false;
 
-	for (uint32_t i = 0; i < m->n_inputs; i++)
-		some |= p->in_stretched[l->place[m->input[i]]];
-	for (size_t k = 0; some && k < n; k++) {
-		double least = INFINITY, most = 0;
-
-		for (uint32_t i = 0; i < m->n_inputs; i++) {
-			const struct bound_input *in = &s->binding->input[m->input[i]];
-			uint32_t place = l->place[m->input[i]];
-			double stretch = p->in_stretched[place] ? p->in_stretch[place * p->block + k] : 1;
-
-			if (in->constant || in->duration || in->whole)
-				continue;
-			least = fmin(least, stretch);
-			most = fmax(most, stretch);
-		}
-		if (!any)
-			coverage[k] = 1;
-		if (most > 1.01 && least < 0.99 * most)
-			coverage[k] = fmin(coverage[k], least / most);
+	for (uint32_t k = 0; k < i && in->counter && !again; k++) {
+		of = &s->binding->input[m->input[k]];
+		again = of->counter && of->n_counters == in->n_counters && of->counter[0] == in->counter[0];
 	}
-	return any || some;
+	return again;
 }
 
-/* Takes what was put together of the inputs, and how much they know of each interval; whether that is less than all. */
-static bool take_inputs(const struct sheet *s, const struct level *l, const struct bound_metric *m, size_t n,
-			double *coverage)
+/* Adds how long an input is known, and how long not. */
+static void cover(const struct sheet *s, const struct bound_metric *m, uint32_t input, size_t place,
+		  const struct interval *interval, size_t n, double *known, double *lost)
 {
 	const struct sheet_private *p = s->p;
+
+	if (is_again(s, m, input))
+		return;
+	for (size_t k = 0; k < n; k++) {
+		known[k] += p->in_parts[place] ? p->in_known[place * p->block + k] :
+						 p->in_whole[place] * ((double)interval[k].duration_ns / 1e9);
+		lost[k] += p->in_parts[place] ? p->in_lost[place * p->block + k] : 0;
+	}
+}
+
+/* Takes what was put together of the inputs, and known time in known and lost time over all of them; at most what is
+ * known of what the formula takes of the system. Whether that is less than all. */
+static bool take_inputs(const struct sheet *s, const struct level *l, const struct bound_metric *m,
+			const struct interval *interval, size_t n, double *coverage)
+{
+	const struct sheet_private *p = s->p;
+	double *known = coverage, *lost = p->all_lost;
 	bool any = false;
 
 	for (uint32_t i = 0; i < m->n_inputs; i++) {
-		uint32_t place = l->place[m->input[i]];
+		const struct sheet_cell *whole = p->whole ? p->whole[m->input[i]] : NULL;
 
-		p->arg[i] = p->in_at[place];
-		if (!p->in_any_lost[place])
-			continue;
-		for (size_t k = 0; k < n; k++) {
-			double of = p->in_coverage[place * p->block + k];
-
-			coverage[k] = any && coverage[k] < of ? coverage[k] : of;
-		}
-		any = true;
+		p->arg[i] = p->in_at[l->place[m->input[i]]];
+		any |= p->in_parts[l->place[m->input[i]]] || (whole && whole->coverage);
 	}
-	return m->expr ? compare_stretches(s, l, m, n, coverage, any) : any;
+	if (!any)
+		return false;
+	memset(known, 0, n * sizeof(*known));
+	memset(lost, 0, n * sizeof(*lost));
+	for (uint32_t i = 0; i < m->n_inputs; i++)
+		cover(s, m, i, l->place[m->input[i]], interval, n, known, lost);
+	any = false;
+	for (size_t k = 0; k < n; k++) {
+		any |= lost[k] > 0;
+		coverage[k] = lost[k] > 0 ? known[k] / (known[k] + lost[k]) : 1;
+	}
+	for (uint32_t i = 0; p->whole && i < m->n_inputs; i++) {
+		const struct sheet_cell *whole = p->whole[m->input[i]];
+
+		any |= whole && whole->coverage;
+		for (size_t k = 0; whole && whole->coverage && k < n; k++)
+			coverage[k] = fmin(coverage[k], whole->coverage[k]);
+	}
+	return any;
 }
 
 static bool takes_time(const struct bound_input *in)
@@ -408,7 +415,7 @@ static bool is_alone(const struct sheet_private *p, uint32_t place, size_t k)
 	uint16_t reason = p->in_at[place][k].reason;
 
 	return reason && reason != REPORT_LEVEL &&
-	       !(p->in_any_lost[place] && p->in_coverage[place * p->block + k] > 0);
+	       !(p->in_parts[place] && p->in_known[place * p->block + k] > 0);
 }
 
 /* Once more with what is known of all inputs together. An input that is missing by itself restricts no other. */
@@ -423,7 +430,7 @@ static bool fill_joint(struct sheet *s, const struct level *l, uint32_t row, con
 		for (size_t k = 0; k < n && !s->binding->input[m->input[i]].whole; k++)
 			alone[k] |= is_alone(p, l->place[m->input[i]], k);
 	fill_inputs(s, l, row, m, formula, interval, n);
-	some = take_inputs(s, l, m, n, p->joint_coverage);
+	some = take_inputs(s, l, m, interval, n, p->joint_coverage);
 	expr_eval_rows(m->expr, p->arg, n, p->joint, p->scratch);
 	for (size_t k = 0; k < n; k++) {
 		coverage[k] = any ? coverage[k] : 1;
@@ -445,7 +452,7 @@ static void fill_cell(struct sheet *s, const struct level *l, uint32_t row, stru
 	size_t at = (size_t)(cell - p->cell) * p->block;
 	double *coverage = p->coverage + at;
 	struct value *out;
-	bool any = take_inputs(s, l, m, n, coverage);
+	bool any = take_inputs(s, l, m, interval, n, coverage);
 
 	/* What is no scratch stays as it is until the sink returns. */
 	if (!m->expr && p->arg[0] != p->in + l->place[m->input[0]] * p->block) {

@@ -42,12 +42,13 @@ struct sheet_private {
 	struct value *judged;    /* `block`: what a threshold comes to */
 	struct value *joint;     /* `block`: what a formula comes to if its counters are taken together */
 	double *joint_coverage;  /* likewise */
+	double *all_lost;        /* likewise: seconds that the inputs of a formula lack */
 	size_t n_cells;
 	/* Scratch for one row: an array of `block` for each input. */
 	struct value *in, *scratch;
-	double *in_coverage, *in_stretch;
-	bool *in_any_lost;  /* in_coverage has something to say of the input */
-	bool *in_stretched; /* likewise in_stretch */
+	double *in_known, *in_lost; /* seconds, of all that feeds the input */
+	uint32_t *in_whole;         /* that many members are known all of the time, if these have nothing to say */
+	bool *in_parts;             /* they have */
 	bool *stood;        /* `block`: the clock of some reading stood still */
 	struct value *part; /* `block`: a field of what one track read */
 	const struct value **in_at, **arg, **one_of;

@@ -86,7 +86,7 @@ int doubt_read(struct replay *r, struct group_feeds *f, const struct pm_chunk_gr
 
 		for (uint32_t k = row; k < end; k++) {
 			s->last = done[k] - begin[k];
-			if (!r->slice.before && k == r->slice.row)
+			if (r->slice.begins && k == r->slice.row)
 				s->first = s->last;
 			if (!closes[k])
 				continue;

@@ -189,7 +189,7 @@ static int lose_hidden(struct replay *r, uint64_t tick)
 		const struct pm_instance *in = pm_model_instance(r->model, t->instance);
 
 		if (t->seen && in && !in->retired_ns && !(err = make_loss(r, t)))
-			track_lose(t, VALUE_GAP, ns);
+			track_hide(t, ns);
 	}
 	return err;
 }
@@ -274,6 +274,7 @@ static struct column times_of(const struct replay *r, const struct pm_group *g, 
 		.tick = r->slice.tick,
 		.first = r->slice.row,
 		.before = r->slice.before,
+		.begins = r->slice.begins,
 		.slope = r->slope,
 	};
 
@@ -454,7 +455,7 @@ int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32
 			return err;
 		if (r->fresh && r->begun && (err = lose_hidden(r, c->tick[row])))
 			return err;
-		r->slice = (struct slice){ c->tick, row, r->fresh ? 0 : r->last_ns };
+		r->slice = (struct slice){ c->tick, row, r->fresh ? 0 : r->last_ns, r->fresh && !r->open };
 		for (end = row; end < rows && n < r->rows; end++) {
 			if (end > row && ends_before(r, c->tick[end])) {
 				closes[end - 1] = true;

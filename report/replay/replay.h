@@ -56,9 +56,11 @@ struct interval {
 	bool partial; /* damage hides a part of it, which is not in duration_ns */
 };
 
-/* For how long of an interval a counter was known, and for how long not. */
+/* For how long of an interval a counter was known, and for how long not, in seconds. */
 struct support {
-	double known, absent, lost; /* seconds */
+	double known; /* between readings; the others are between ticks */
+	double absent, lost;
+	double before;              /* the interval: what a reading of it carried besides */
 	uint16_t why;               /* reason of what is lost */
 };
 

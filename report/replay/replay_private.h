@@ -79,6 +79,7 @@ struct slice {
 	const uint64_t *tick;
 	uint32_t row;    /* the first */
 	uint64_t before; /* tick of the snapshot before it; 0: none in this stretch */
+	bool begins;     /* an interval begins with it */
 };
 
 struct formula {

@@ -54,15 +54,40 @@ struct track_loss *track_loss_of(struct track *t, size_t rows)
 void track_lose(struct track *t, uint16_t reason, uint64_t ns)
 {
 	t->loss->lost += ns;
-	t->loss->why = t->loss->why ? t->loss->why : reason;
+	if (ns && !t->loss->why)
+		t->loss->why = reason;
+}
+
+void track_hide(struct track *t, uint64_t ns)
+{
+	if (t->away)
+		t->loss->hidden += ns;
+	else
+		track_lose(t, VALUE_GAP, ns);
+}
+
+/* It was looked at, and is not absent. */
+static void is_back(struct track *t)
+{
+	if (t->away && t->loss->hidden)
+		track_lose(t, VALUE_GAP, t->loss->hidden);
+	if (t->away)
+		t->loss->hidden = 0;
+	t->away = false;
 }
 
 /* What the next reading was to carry is lost after all. */
 static void give_up(struct track *t)
 {
 	if (t->loss->pending)
-		track_lose(t, t->gap, t->loss->pending);
-	t->loss->pending = 0;
+		track_lose(t, t->loss->owed, t->loss->pending);
+	t->loss->pending = t->loss->earlier = 0;
+}
+
+static void carry(struct track_loss *l)
+{
+	l->before += l->earlier;
+	l->pending = l->earlier = 0;
 }
 
 /* What does not stop with the CPUs beside it is lost while nobody can read it. */
@@ -86,8 +111,10 @@ void track_missed(struct track *t, uint16_t reason, uint64_t ns)
 		return;
 	}
 	track_restart(t, reason);
-	t->loss->absent += ns;
+	t->loss->absent += ns + t->loss->hidden;
+	t->loss->hidden = 0;
 	t->absent = reason;
+	t->away = true;
 }
 
 static bool carries(const struct track *t)
@@ -108,6 +135,7 @@ static void step_missing(struct track *t, uint16_t status, uint64_t ns)
 		track_missed(t, status, ns);
 		return;
 	}
+	is_back(t);
 	if (status == PM_REASON_NOT_COUNTED && t->any && !t->started) {
 		/* Switched off where this segment begins: what it counted in those before stands. */
 		t->absent = status;
@@ -117,8 +145,10 @@ static void step_missing(struct track *t, uint16_t status, uint64_t ns)
 	/* The next reading begins behind this one, and no longer behind what could not count. */
 	t->before = 0;
 	if (bridges(t, status) && status != PM_REASON_NOT_COUNTED) {
-		if (!t->gap || (carries(t) && !t->loss->pending))
+		if (!t->gap || carries(t))
 			t->gap = status;
+		if (!t->loss->pending)
+			t->loss->owed = status;
 		t->loss->pending += ns;
 		t->loss->undue += ns;
 	} else {
@@ -201,7 +231,9 @@ static void step_more(struct track *t, uint64_t now, uint64_t since, bool begins
 	m->weighted += d * (double)since;
 	m->weight += since;
 	/* Differences of a counter go on behind a pause: what lies between first and last is what `elapsed` saw. */
-	if (!m->any && t->semantics == PM_CUMULATIVE)
+	if (begins)
+		m->first = d;
+	else if (!m->any && t->semantics == PM_CUMULATIVE)
 		m->first = m->some ? d - (m->last - m->first) : d;
 	else if (!m->any && !m->some && !m->begun)
 		m->first = d;
@@ -215,13 +247,15 @@ static void step_more(struct track *t, uint64_t now, uint64_t since, bool begins
 /* Of a track that had no reading before: why, if it was there at all. */
 static void begin_here(struct track *t, uint64_t ns)
 {
-	if (t->before && is_absent(t, t->before)) {
+	bool away = t->before && is_absent(t, t->before);
+
+	give_up(t);
+	if (away) {
 		t->absent = t->before;
 		t->loss->absent += ns;
-	} else if (ns || t->loss->pending) {
+	} else {
 		track_lose(t, t->gap ? t->gap : t->before ? t->before : VALUE_NO_INTERVAL, ns);
 	}
-	give_up(t);
 }
 
 static void level(struct track *t, uint64_t now, uint64_t ns)
@@ -257,7 +291,7 @@ static void take_cumulative(struct track *t, const struct column *c, uint32_t ro
 		return;
 	}
 	if (t->loss)
-		t->loss->pending = 0;
+		carry(t->loss);
 	t->elapsed += ns;
 }
 
@@ -270,12 +304,12 @@ static uint64_t take_single(struct track *t, const struct column *c, uint32_t ro
 	if (t->started && (!t->gap || bridges(t, t->gap))) {
 		ns = true_ns(c, time - t->prev_time);
 		if (t->loss)
-			t->loss->pending = 0;
+			carry(t->loss);
 	} else if (t->loss) {
 		/* A level speaks for the time in which none was due since one failed. */
-		if (is_level(t) && t->started) {
+		if (is_level(t)) {
 			ns += t->loss->undue;
-			t->loss->pending = 0;
+			carry(t->loss);
 		}
 		give_up(t);
 	}
@@ -329,6 +363,8 @@ void track_step(struct track *t, const struct column *c, uint32_t row)
 	bool missing = c->status && c->status[row], waits = missing && still_waits(t, c, row);
 	uint64_t now = waits ? t->prev : c->v[row], time, since;
 
+	if (!missing || waits)
+		is_back(t);
 	if (missing && never_ran(t, c, row)) {
 		start_at_zero(t, c, row);
 		return;
@@ -350,7 +386,7 @@ void track_step(struct track *t, const struct column *c, uint32_t row)
 	else if (t->started)
 		take_cumulative(t, c, row, now, time, waits);
 	if (t->more) {
-		step_more(t, now, since, !tick_ns(c, row));
+		step_more(t, now, since, c->begins && row == c->first);
 		t->more->span = (double)(c->end[row] - c->begin[row]) / 1e3;
 	}
 	if (!is_level(t))
@@ -372,6 +408,8 @@ static struct value why_nothing(const struct track *t)
 
 	if (l && l->lost)
 		return value_missing(l->why);
+	if (l && l->pending)
+		return value_missing(l->owed);
 	if (t->gap)
 		return value_missing(t->gap);
 	return value_missing(t->absent ? t->absent : VALUE_NO_INTERVAL);
@@ -416,14 +454,16 @@ static struct count interval_count(const struct track *t, uint16_t reason)
 static void close_loss(struct track *t, size_t k, struct value v)
 {
 	struct track_loss *l = t->loss;
-	uint64_t absent = l->absent;
+	uint64_t absent = l->absent, earlier = l->earlier + l->pending;
 
 	give_up(t);
-	l->at[k] = (struct support){ (double)t->elapsed / 1e9, (double)absent / 1e9, (double)l->lost / 1e9, l->why };
+	l->earlier = earlier;
+	l->at[k] = (struct support){ (double)t->elapsed / 1e9, (double)absent / 1e9, (double)l->lost / 1e9,
+				     (double)l->before / 1e9, l->why };
 	l->some |= absent || l->lost || v.reason || l->carried;
 	l->ever |= t->elapsed != 0;
 	l->last = l->why ? l->why : l->last;
-	l->absent = l->lost = 0;
+	l->absent = l->lost = l->before = 0;
 	l->why = 0;
 	l->carried = false;
 }
@@ -501,8 +541,6 @@ void track_restart(struct track *t, uint16_t before)
 	t->started = false;
 	t->gap = 0;
 	t->before = before;
-	if (t->more) {
+	if (t->more)
 		t->more->any = false;
-		t->more->begun &= before != 0;
-	}
 }

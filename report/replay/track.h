@@ -26,6 +26,7 @@ struct track {
 	bool several : 1;   /* levels were, so that the mean is not the last */
 	bool ended : 1;     /* its instance has retired: nothing of it is to come */
 	bool over : 1;      /* and an interval in which it was absent was closed */
+	bool away : 1;      /* it was absent when it was looked at last */
 	uint16_t gap;       /* why the reading before this one is missing; 0: it is there */
 	uint16_t absent;    /* why there is nothing, if nothing was read and nothing lost */
 	uint16_t before;    /* why there was no reading before the first; 0: no special reason */
@@ -60,6 +61,10 @@ struct track_more {
 struct track_loss {
 	uint64_t absent, lost; /* ns of this interval */
 	uint64_t pending;      /* ns since the last reading: lost, unless the next one carries them */
+	uint16_t owed;         /* why those are missing */
+	uint64_t earlier;      /* of intervals before this one, that it would carry, too */
+	uint64_t before;       /* what a reading of this interval carried of those */
+	uint64_t hidden;       /* ns that nobody saw, since it was absent: absent, if it still is behind them */
 	uint64_t undue;        /* ns since a snapshot at which a reading was there, or failed: none was due */
 	uint64_t ended_ns;     /* of an ended track: so much of the open interval had gone by */
 	uint16_t why;          /* of what is lost */
@@ -79,6 +84,7 @@ struct column {
 	const uint64_t *tick;
 	uint32_t first;  /* the row behind `before` */
 	uint64_t before; /* the tick before that row; 0: none that it may be compared with */
+	bool begins;     /* that row is of the moment at which an interval begins */
 	double slope;    /* seconds in a second of CLOCK_MONOTONIC */
 	const uint16_t
 		*lost;   /* why what lies between a reading and the one before it is lost; 0: it is not; or NULL */
@@ -107,6 +113,8 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 void track_missed(struct track *t, uint16_t reason, uint64_t ns);
 /* So much of the interval is lost, whatever was read before and will be behind it. It has a loss. */
 void track_lose(struct track *t, uint16_t reason, uint64_t ns);
+/* Nobody saw anything for so many ns. It has a loss. */
+void track_hide(struct track *t, uint64_t ns);
 /* The next reading starts anew; `before`: why there is none before it. */
 void track_restart(struct track *t, uint16_t before);
 

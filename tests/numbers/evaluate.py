@@ -175,7 +175,7 @@ class Member:
                     j = s - 1
                     while j > block[0] and self.number[j] is None and self.why[j] != ABSENT and self.carries(j):
                         j -= 1
-                    self.known(j, s, self.number[s] * self.scale)
+                    known(self, j, s, self.number[s] * self.scale)
                 elif self.why[s] == "not-counted":
                     self.state[s], self.word[s] = LOST, "not-counted"
                 elif self.why[s] == ABSENT or (there and self.why[s - 1] == ABSENT):
@@ -187,108 +187,126 @@ class Member:
                     if isinstance(d, str):
                         self.state[s], self.word[s] = LOST, d
                     else:
-                        self.known(last, s, d)
+                        known(self, last, s, d)
             if there:
                 last = s
             elif self.why[s] == ABSENT or not self.carries(s):
                 last = None
 
-    def known(self, j, k, amount):
-        for s in range(j + 1, k):
-            self.state[s] = CARRIED  # its word stays
-        self.state[k] = KNOWN
-        self.stretch[k] = j, amount, self.time(j, k)
-
 
 # ---- members of a formula in step ----
 
-class Joint:
-    """Members that a formula takes together: boundaries at which all of them can be looked at, and what lies between.
-    One whose absence takes the others with it is of the same instance."""
+class Own:
+    """What a member has by itself; Joint the same, as a formula takes it."""
 
-    def __init__(self, parts, together):
-        self.parts = parts
-        world = parts[0].world
-        n = world.n
-        self.world = world
-        self.state = {p: list(p.state) for p in parts}
-        self.word = {p: list(p.word) for p in parts}
-        for block in world.blocks + [[s - 1, s] for s in world.gaps]:
-            at = [s for s in block if not any(p.state[s] == CARRIED for p in parts) or s == block[0]]
-            # A stretch that is carried into the next boundary ends there at the latest.
-            for j, k in zip(at, at[1:] + ([block[-1]] if at[-1] != block[-1] else [])):
-                self.between(j, k, together)
+    def __init__(self, member):
+        self.member = member
+        self.state, self.word, self.stretch = list(member.state), list(member.word), dict(member.stretch)
 
-    def between(self, j, k, together):
-        inside = range(j + 1, k + 1)
-        spoilt = {}
-        for p in self.parts:
-            bad = next((s for s in inside if self.state[p][s] in (LOST,)), None)
-            if bad is not None:
-                spoilt[p] = self.word[p][bad]
-        absent = [s for s in inside if any(self.state[p][s] == ABSENT for p in self.parts)]
-        for p in self.parts:
-            for s in inside:
-                if together and absent:
-                    source = next((q for q in self.parts if q.state[s] == ABSENT), None)
-                    if source:
-                        self.state[p][s], self.word[p][s] = ABSENT, source.word[s]
-                        continue
-                    if self.state[p][s] in (KNOWN, CARRIED) and k - j > 1:
-                        # A stretch over an absence of another: what lies beside it cannot be told apart.
-                        self.state[p][s], self.word[p][s] = LOST, self.word[p][s] or "not-read"
-                        continue
-                if spoilt and self.state[p][s] in (KNOWN, CARRIED):
-                    self.state[p][s], self.word[p][s] = LOST, next(iter(spoilt.values()))
-        # Inside a joint stretch every interval but the last waits for it.
-        if not spoilt and not absent and k - j > 1:
-            word = next((p.word[s] for p in self.parts for s in inside if p.state[s] == CARRIED), None)
-            for p in self.parts:
-                for s in inside:
-                    if s < k:
-                        if self.state[p][s] == KNOWN:
-                            self.state[p][s] = CARRIED
-                            self.word[p][s] = word
-                self.state[p][k] = KNOWN
+
+def joint(parts):
+    """Section 8: what cumulative counters of one instance have between readings that are there of all of them."""
+    out = [Own(p) for p in parts]
+    taken = sorted((o for o in out if o.member.counter.semantics == "cumulative"), key=lambda o: o.member.counter.id)
+    if len({o.member for o in taken}) > 1:
+        for block in parts[0].world.blocks:
+            join_block(taken, block)
+        for s in parts[0].world.gaps:
+            away = next((o for o in taken if o.state[s] == ABSENT), None)
+            if away:
+                say(taken, s, ABSENT, away.word[s])
+    return out
+
+
+def join_block(taken, block):
+    members = [o.member for o in taken]
+    last = absent = None
+    for s in block:
+        there = all(m.number[s] is not None for m in members)
+        away = next((m for m in members if m.why[s] == ABSENT), None)
+        waits = next((m.why[s] for m in members if m.why[s]), None)  # stood still, if it is there
+        if s > block[0]:
+            if away or (there and absent):
+                say(taken, s, ABSENT, (away or absent).absent_word(s))
+            elif not there or last is None:
+                say(taken, s, LOST, waits or before)
+            else:
+                inside = range(last + 1, s + 1)
+                spoilt = next((m.word[k] for k in inside for m in members if m.state[k] == LOST), None)
+                of = [m.difference(last, s) for m in members]
+                spoilt = spoilt or next((d for d in of if isinstance(d, str)), None)
+                if spoilt:
+                    say(taken, s, LOST, spoilt)
+                for o, d in zip(taken, of):
+                    o.stretch.pop(s, None)
+                    if not spoilt:
+                        known(o, last, s, d)
+        if there:
+            last = s
+        elif away or not all(m.number[s] is not None or m.carries(s) for m in members):
+            last = None
+        absent, before = away, waits
+
+
+def say(taken, s, state, word):
+    for o in taken:
+        o.state[s], o.word[s] = state, word
+        o.stretch.pop(s, None)
+
+
+def known(o, j, k, amount):
+    for s in range(j + 1, k):
+        o.state[s] = CARRIED  # its word stays
+    o.state[k] = KNOWN
+    o.stretch[k] = j, amount, (o if isinstance(o, Member) else o.member).time(j, k)
+
+
+def lose_together(all_of):
+    """What one loses in a place is lost for the others there."""
+    bad = {}
+    for o in all_of:
+        for s, state in enumerate(o.state):
+            if state == LOST:
+                bad.setdefault(s, o.word[s])
+    for o in all_of:
+        for k, (j, _, _) in list(o.stretch.items()):
+            word = next((bad[s] for s in range(j + 1, k + 1) if s in bad), None)
+            if word:
+                del o.stretch[k]
+                for s in range(j + 1, k + 1):
+                    o.state[s], o.word[s] = LOST, word
 
 
 class Sum:
     """What one member has in an interval (a, b]."""
 
-    def __init__(self, member, state, word, a, b, ends):
-        world = member.world
-        self.member = member
+    def __init__(self, own, a, b):
+        world = own.member.world
+        member = self.member = own.member
         self.lasts = world.ticks(a, b)
-        self.known = self.absent = self.lost = Fraction(0)
+        self.known = self.absent = self.lost = self.seen = Fraction(0)
         self.count = Fraction(0)
         self.words, self.lost_words = [], []
         self.readings = []
-        self.first_reading = None
-        self.ends = []
-        done = set()
+        self.bounds = member.reading[a], member.reading[b]
         for s in range(a + 1, b + 1):
-            if state[s] == KNOWN:
-                # All own stretches that end between the joint boundary before and here.
-                own = [k for k in ends(s) if k not in done and k in member.stretch]
-                done.update(own)
-                before = self.count
-                for k in own:
-                    j, amount, time = member.stretch[k]
-                    self.known += time
-                    self.count += amount if member.counter.semantics in COUNTS else amount * time
-                    if member.counter.semantics not in COUNTS:
-                        self.readings.append(amount)
-                    self.ends += [j, k]
-                if len(own) > 1 and member.counter.semantics == "cumulative":
-                    whole = member.difference(member.stretch[own[0]][0], own[-1])
-                    self.count = self.count if isinstance(whole, str) else before + whole
-            elif state[s] == ABSENT:
+            state = own.state[s]
+            if state == KNOWN:
+                j, amount, time = own.stretch[s]
+                self.known += time
+                self.seen += world.ticks(j, s)
+                if member.counter.semantics in COUNTS:
+                    self.count += amount
+                else:
+                    self.count += amount * time
+                    self.readings.append(amount)
+            if state == ABSENT:
                 self.absent += world.ticks(s - 1, s)
-                if word[s]:
-                    self.words.append(word[s])
-            elif state[s] == LOST or (state[s] == CARRIED and not self.carried_to(state, s, b)):
+                if own.word[s]:
+                    self.words.append(own.word[s])
+            elif state == LOST or (state == CARRIED and not self.carried_to(own.state, s, b)):
                 self.lost += world.ticks(s - 1, s)
-                self.lost_words.append(word[s])
+                self.lost_words.append(own.word[s])
 
     @staticmethod
     def carried_to(state, s, b):
@@ -297,12 +315,7 @@ class Sum:
         return s <= b and state[s] == KNOWN
 
     def doubtful(self):
-        if not self.ends or not self.known:
-            return False
-        m = self.member
-        spans = [m.reading[s].end - m.reading[s].begin for s in (min(self.ends), max(self.ends))
-                 if m.reading[s] is not None]
-        return any(100 * span > self.lasts for span in spans)
+        return any(100 * (r.end - r.begin) > self.lasts for r in self.bounds if r is not None)
 
 
 # ---- the recording ----
@@ -500,7 +513,7 @@ class World:
             if not inputs[x]:
                 why[x] = {"no-input"}
                 continue
-            own = [Sum(m, m.state, m.word, a, b, lambda k: [k]) for m in inputs[x]]
+            own = [Sum(Own(m), a, b) for m in inputs[x]]
             if not any(s.known for s in own):
                 lost = {w for s in own if s.lost for w in s.lost_words if w}
                 why[x] = lost or {w for s in own for w in s.words} or {"offline", "gone"}
@@ -508,7 +521,7 @@ class World:
         used = [x for x in sorted(needed) if x not in why]
         sums = self.in_step({x: inputs[x] for x in used}, a, b)
         every = [s for x in used for s in sums[x]] + alone
-        known, lost = sum(s.known for s in every), sum(s.lost for s in every)
+        known, lost = sum(s.seen for s in every), sum(s.lost for s in every)
         coverage = Fraction(known, known + lost) if known + lost else None
         values, doubtful, wholes = {}, False, []
         for aspect, name, by in aspects:
@@ -545,44 +558,20 @@ class World:
 
     def in_step(self, inputs, a, b):
         """Sums of each input over its members, from the support of all."""
-        tuples = {}
-        for x, members in inputs.items():
+        of = {}  # by instance: members
+        for members in inputs.values():
             for m in members:
-                tuples.setdefault((m.instance.id), {}).setdefault(x, []).append(m)
-        kinds = {m.instance.kind for members in inputs.values() for m in members}
-        joint = {}
-        for key, parts in tuples.items():
-            flat = [m for ms in parts.values() for m in ms]
-            joint[key] = Joint(flat, True)
+                of.setdefault(m.instance.id, {})[m] = None
+        taken = {own.member: own for members in of.values() for own in joint(list(members))}
+        kinds = {m.instance.kind for m in taken}
         if len(kinds) > 1:
             coarsest = min(kinds, key=lambda k: self.DEPTH[k])
             areas = {}
-            for key, parts in tuples.items():
-                instance = next(iter(parts.values()))[0].instance
-                areas.setdefault(self.area(instance, coarsest), []).append(key)
-            for keys in areas.values():
-                flat = []
-                for key in keys:
-                    for m in joint[key].parts:
-                        flat.append(View(m, joint[key]))
-                whole = Joint(flat, False)
-                for v in flat:
-                    joint_of = joint[v.instance.id]
-                    joint_of.state[v.member], joint_of.word[v.member] = whole.state[v], whole.word[v]
-        out = {}
-        for x, members in inputs.items():
-            out[x] = []
-            for m in members:
-                j = joint[m.instance.id]
-                state, word = j.state[m], j.word[m]
-
-                def ends(k, state=state):
-                    low = k
-                    while low - 1 > 0 and state[low - 1] == CARRIED:
-                        low -= 1
-                    return range(low, k + 1)
-                out[x].append(Sum(m, state, word, a, b, ends))
-        return out
+            for m, own in taken.items():
+                areas.setdefault(self.area(m.instance, coarsest), []).append(own)
+            for together in areas.values():
+                lose_together(together)
+        return {x: [Sum(taken[m], a, b) for m in members] for x, members in inputs.items()}
 
     def aspect(self, aspect, name, sums, by, a, b):
         if aspect == "source_count":
@@ -646,14 +635,6 @@ class World:
         if m.counter.semantics == "gauge":
             return s.count / ((s.known + s.absent) if rule == "sum" else s.known)
         raise NotImplementedError("mean() of what is no gauge")
-
-
-class View:
-    """A member as its instance's formula sees it."""
-
-    def __init__(self, member, joint):
-        self.member, self.world, self.instance = member, member.world, member.instance
-        self.state, self.word = joint.state[member], joint.word[member]
 
 
 def put_together(rule, values):

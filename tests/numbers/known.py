@@ -273,6 +273,31 @@ def segments(path):
                 (("--every=5",), "test.n", {"scope": "system", "wall": 10}, 500, "ok", 1)]
 
 
+def hidden(path):
+    """Nobody looked for a second: who was away before and behind it was away, and the level behind it is one of the
+    interval that spans it. What two inputs lack counts for both, by the time of each."""
+    w = g.World(2)
+    w.counter("test.n")
+    w.counter("test.g", "gauge", "max")
+    w.counter("test.other")
+    cpus = w.each_cpu()
+    w.group(["test.n", "test.g", "test.other"], cpus)
+
+    def value(c, i, s, t):
+        if i == cpus[1] and c != "test.other" and 3 <= s <= 7:
+            return None, g.OFFLINE
+        return {"test.n": 100 * s, "test.g": {2: 40, 5: 90}.get(s, 10), "test.other": 10 * s}[c]
+    w.write(path, line(11), value, place=lambda s: (1, int(s >= 5)))
+    every = "--every=3", "--per-cpu"
+    return {"first": "first(test.g)", "high": "max_of(test.g)"}, [
+        (TOTAL, "test.n", {"scope": "system"}, 1300, "partial", 13 / 14),
+        (every, "test.n", {"cpu": "1", "wall": 6}, None, "offline", None),
+        (every, "test.n", {"cpu": "0", "wall": 6}, 200, "partial", 2 / 3),
+        (every, "high", {"cpu": "0", "wall": 6}, 90, "partial", 2 / 3),
+        (every, "first", {"cpu": "0", "wall": 6}, 10, "partial", 2 / 3),
+        (("--every=2", "--per-cpu"), "first", {"cpu": "0", "wall": 4}, 40, "ok", 1)]
+
+
 def ticks(path):
     """Missed ticks: the next snapshot has it all, and belongs to the bin in which it stands."""
     w = g.World(1)
@@ -494,5 +519,5 @@ def shared(path):
 CASES = {"shared": shared, "means": means, "given_up": given_up, "disabled": disabled, "spoilt": spoilt, "switched_off": switched_off,
          "first_after": first_after, "several": several, "away": away, "multiplexed": multiplexed, "starved": starved, "late": late, "levels": levels, "reset": reset,
          "missed": missed, "members_lost": members_lost, "sockets": sockets, "support": support, "pmus": pmus,
-         "twice": twice, "segments": segments, "ticks": ticks, "interrupted": interrupted, "slew3": slewed(0.03), "slew8": slewed(0.08),
+         "twice": twice, "segments": segments, "hidden": hidden, "ticks": ticks, "interrupted": interrupted, "slew3": slewed(0.03), "slew8": slewed(0.08),
          "slow8": slewed(-0.08)}
