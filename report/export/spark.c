@@ -8,6 +8,7 @@
 #include "common/array.h"
 
 #define WIDTH_FIRST_NS 1000
+#define SPAN_LEAST     0.1 /* of the size of values, from bottom to top */
 
 void spark_init(struct spark_set *s, uint32_t bins)
 {
@@ -132,16 +133,19 @@ const char *spark_mark(unsigned level, bool utf8)
 	return (utf8 ? block : ascii)[level < SPARK_LEVELS ? level : SPARK_LEVELS - 1];
 }
 
+double spark_share(double v, double low, double high)
+{
+	double span = fmax(high - low, SPAN_LEAST * fmax(fabs(low), fabs(high)));
+	double share = span > 0 ? 0.5 + (v - (low + high) / 2) / span : 0;
+
+	/* Of numbers without end it is none. */
+	return share > 0 ? fmin(share, 1) : 0;
+}
+
 unsigned spark_level(double v, double low, double high)
 {
-	double size = fmax(fabs(low), fabs(high)), share = v == 0 ? 0 : 0.5;
+	double share = spark_share(v, low, high);
 
-	/* What differs by less than a table prints does not differ. */
-	if (high - low > 1e-4 * size)
-		share = (v - low) / (high - low);
-	/* Of numbers without end it is none. */
-	if (!(share > 0))
-		return 0;
 	return share >= 1 ? SPARK_LEVELS - 1 : (unsigned)(share * SPARK_LEVELS);
 }
 

@@ -64,7 +64,10 @@ bool spark_mean_range(const struct spark_set *s, size_t series, uint32_t columns
 #define SPARK_LEVELS 8
 /* The mark of a level from 0 (lowest) to 7: a block, or an ASCII character of increasing ink. */
 const char *spark_mark(unsigned level, bool utf8);
-/* The level of a value between low and high. If these agree to four digits, it is the middle, or the lowest for 0. */
+/* Where a value lies between low and high, from 0 to 1. If these differ by less than a tenth of their size, they stand
+ * nearer to the middle, because a line that always fills its box makes noise of nothing. */
+double spark_share(double v, double low, double high);
+/* The level of a value, by its share. */
 unsigned spark_level(double v, double low, double high);
 /* Appends `cells` marks of means between low and high, with blanks for missing values. */
 void spark_line(struct buf *out, const struct spark_set *s, size_t series, uint32_t cells, double low, double high,

@@ -14,12 +14,7 @@ struct box {
 
 static double place_of(const struct box *b, double v)
 {
-	double share = .5;
-
-	/* Sums of floats may lie a little beyond the values that they are of. */
-	if (b->high - b->low > 1e-6 * fabs(b->high))
-		share = fmin(fmax((b->high - v) / (b->high - b->low), 0), 1);
-	return 2 + share * (SPARK_Y - 4);
+	return 2 + (1 - spark_share(v, b->low, b->high)) * (SPARK_Y - 4);
 }
 
 /* Some buckets as one. */

@@ -279,42 +279,44 @@ static void find_places(const struct incident *i, uint32_t first, struct places_
 	}
 }
 
-static void put_item(struct buf *out, const struct incident *i, uint32_t first)
+/* What is said of a metric: of which of its places, or of how many. */
+struct item {
+	const struct incident_series *s;
+	uint32_t several; /* 0: of one, or of the system */
+	const char *kind; /* of several places */
+};
+
+static struct item choose_item(const struct incident *i, uint32_t first)
 {
 	const struct incident_series *s = &i->series[first], *one = NULL;
 	struct places_said places;
-	bool several;
 
 	find_places(i, first, &places);
-	if (i->kind == INCIDENT_PEER) {
-		text_escape(out, s->label, strlen(s->label));
-		buf_addch(out, ' ');
-		put_name(out, s);
-		buf_addch(out, ' ');
-		put_value(out, s->value, s->unit);
-		buf_addstr(out, ", its equals ");
-		put_value(out, s->usual, s->unit);
-		return;
-	}
 	/* The one place that shows it: a CPU; a package, whose CPUs do; or any. */
 	for (int kind = 0; kind < PM_KINDS && !one; kind++)
 		if (kind != PM_SYSTEM && places.n[kind] == 1 && (places.below == 1 || kind == PM_PACKAGE))
 			one = places.best[kind];
 	if (places.n[PM_CPU] == 1)
 		one = places.best[PM_CPU];
-	several = !one && places.below > 1 && !places.n[PM_SYSTEM];
-	if (one || places.n[PM_SYSTEM])
-		s = one ? one : places.best[PM_SYSTEM];
-	if (several)
-		buf_printf(out, "%u %ss%s ", places.below,
-			   places.n[s->kind] != places.below ? "place" :
-			   s->kind == PM_CPU                 ? "CPU" :
-							       pm_kind_name(s->kind),
-			   i->n_all > i->n_series ? " at least" : "");
-	else if (s->label[0]) {
+	if (i->kind == INCIDENT_PEER || one || places.n[PM_SYSTEM])
+		return (struct item){ .s = i->kind == INCIDENT_PEER ? s : one ? one : places.best[PM_SYSTEM] };
+	return (struct item){ s, places.below > 1 ? places.below : 0,
+			      places.n[s->kind] != places.below ? "place" :
+			      s->kind == PM_CPU                 ? "CPU" :
+								  pm_kind_name(s->kind) };
+}
+
+static void put_item(struct buf *out, const struct incident *i, const struct item *item, bool named)
+{
+	const struct incident_series *s = item->s;
+
+	if (item->several) {
+		buf_printf(out, "%u %ss%s ", item->several, item->kind, i->n_all > i->n_series ? " at least" : "");
+	} else if (s->label[0] && named) {
 		text_escape(out, s->label, strlen(s->label));
 		buf_addch(out, ' ');
-	} else if (!strcmp(s->unit, "%") && row_of(s) && row_of(s)->about && !strcmp(row_of(s)->about, CPU_TIME)) {
+	} else if (!s->label[0] && !strcmp(s->unit, "%") && row_of(s) && row_of(s)->about &&
+		   !strcmp(row_of(s)->about, CPU_TIME)) {
 		buf_addstr(out, "CPUs ");
 	}
 	put_name(out, s);
@@ -323,9 +325,23 @@ static void put_item(struct buf *out, const struct incident *i, uint32_t first)
 		put_value(out, s->usual, s->unit);
 		buf_addstr(out, " to ");
 		put_value(out, s->value, s->unit);
+	} else if (i->kind == INCIDENT_PEER) {
+		buf_addch(out, ' ');
+		put_value(out, s->value, s->unit);
+		buf_addstr(out, ", its equals ");
+		put_value(out, s->usual, s->unit);
 	} else {
 		put_move(out, s);
 	}
+}
+
+/* One place for all is named once. */
+static bool is_same_place(const struct item *item, uint32_t n)
+{
+	for (uint32_t k = 0; k < n; k++)
+		if (item[k].several || !item[k].s->label[0] || strcmp(item[k].s->label, item[0].s->label) != 0)
+			return false;
+	return true;
 }
 
 bool incident_names_first(const struct incident *i, uint32_t k)
@@ -377,6 +393,7 @@ static void put_tasks(struct buf *out, const struct incident *i)
 int say(const struct incidents *all, struct incident *i)
 {
 	struct buf out = BUF_INIT;
+	struct item item[SAID];
 	uint32_t n = 0, metrics = 0;
 
 	if (i->text)
@@ -389,10 +406,12 @@ int say(const struct incidents *all, struct incident *i)
 				continue;
 			metrics++;
 			/* Names of the kernel's only for want of better. */
-			if (n == SAID || (n > 2 && rank_of(&i->series[k]) == RANK_RAW))
-				continue;
-			buf_addstr(&out, n++ ? ", " : "");
-			put_item(&out, i, k);
+			if (n < SAID && (n <= 2 || rank_of(&i->series[k]) != RANK_RAW))
+				item[n++] = choose_item(i, k);
+		}
+		for (uint32_t k = 0; k < n; k++) {
+			buf_addstr(&out, k ? ", " : "");
+			put_item(&out, i, &item[k], !k || !is_same_place(item, n));
 		}
 		if (metrics > n)
 			buf_printf(&out, ", and %u more metric%s", metrics - n, plural(metrics - n));

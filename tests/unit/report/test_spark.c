@@ -98,9 +98,10 @@ static void nothing(void **state)
 	/* One value alone is in the middle. */
 	spark_take(&s, 0, 5, 5 + SECOND, 3);
 	line_is(&s, 2, 3, 3, false, "==");
-	/* So is what only rounding tells apart; and nothing at all is low. */
-	line_is(&s, 2, 2.99999, 3, false, "==");
-	line_is(&s, 2, 2.99, 3, false, "##");
+	/* So is what hardly differs; and nothing at all is low. */
+	line_is(&s, 2, 2.99, 3, false, "==");
+	line_is(&s, 2, 2.8, 3, false, "**");
+	line_is(&s, 2, 2.6, 3, false, "##");
 	assert_int_equal(spark_level(0, 0, 0), 0);
 	/* A conversion to a whole number has no meaning for what is none. */
 	assert_int_equal(spark_level((double)NAN, 0, 1), 0);
