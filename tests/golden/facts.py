@@ -158,20 +158,20 @@ def frame_line(f, r):
             "from_ns": c.ticks[0], "to_ns": c.ticks[-1], **{k: clocks[k] for k in ("monotonic", "monotonic_raw", "realtime", "boottime", "counter")}}
 
 
+def shown(v):
+    """A value in text: pairs of lists as A=B, other lists in brackets."""
+    if isinstance(v, bool):
+        return "yes" if v else "no"
+    if isinstance(v, list):
+        return ", ".join("%s=%s" % tuple(map(shown, x)) if isinstance(x, list) and len(x) == 2 else
+                         "[%s]" % shown(x) if isinstance(x, list) else shown(x) for x in v)
+    if isinstance(v, dict):
+        return ", ".join("%s=%s" % (k, shown(x)) for k, x in v.items())
+    return str(v)
+
+
 def as_text(line):
     """The text of a line of JSON."""
-    def shown(v, nested=False):
-        if isinstance(v, bool):
-            return "yes" if v else "no"
-        if isinstance(v, list):
-            if nested or not all(isinstance(x, list) and len(x) == 2 for x in v):
-                return ", ".join("[%s]" % shown(x, True) if isinstance(x, list) and len(x) != 2 else
-                                 "%s=%s" % tuple(map(shown, x)) if isinstance(x, list) else shown(x) for x in v)
-            return ", ".join("%s=%s" % tuple(map(shown, x)) for x in v)
-        if isinstance(v, dict):
-            return ", ".join("%s=%s" % (k, shown(x)) for k, x in v.items())
-        return str(v)
-
     out = line["is"]
     for k, v in line.items():
         if k == "is":
@@ -218,6 +218,19 @@ def check_dump(pmrep, path, r):
     check("%s: lines of text" % path, len(out), len(text))
     only = [line for line in run(pmrep, "dump", "--format=json", path, "--no-definitions").splitlines()]
     check("%s: without definitions" % path, sum(len(by[w]) for w in ("frame", "snapshot", "value", "damage", "recording")), len(only))
+
+
+def check_choice(pmrep, path):
+    """Some counters only, and two recordings in a file."""
+    def counters(*words):
+        return {json.loads(line)["counter"] for line in run(pmrep, "dump", "--format=json", path, *words).splitlines() if '"is":"value"' in line}
+    check("no choice", {"a.one", "b.two", "c.three", "t.text", "p"}, counters())
+    check("one of two globs", {"a.one", "p"}, counters("--counter=a.*", "--counter=p"))
+    check("a glob", {"t.text"}, counters("--counter=?.text"))
+    with open(path, "rb") as f, open(path + ".two", "wb") as two:
+        two.write(f.read() * 2)
+    said = run(pmrep, "info", path + ".two").splitlines()
+    check("two recordings", True, any(" ".join(x.split()) == "recordings 2 in this file; facts are of the last" for x in said))
 
 
 # ---- (b) info ----
@@ -403,6 +416,36 @@ def check_text(pmrep, path, r, said):
     for k, v in said["host"].items():
         if isinstance(v, str) and not any(line.startswith(" ".join((k + " " + v).split())) for line in page):
             failures.append("%s: the page lacks %s %r" % (path, k, v))
+    for p in said["pmus"]:
+        parts = ["type %d" % p.get("type", 0)] + ["identifier " + p.get("identifier", "")] * ("identifier" in p)
+        parts += ["CPUs " + p[k] for k in ("cpumask", "cpus") if k in p][:1] + ["%d counters found" % p.get("counters", 0)] * ("counters" in p)
+        parts += [plural(len(p.get("events", [])), "named event")] * ("events" in p)
+        more = ["%s %s" % (k, ", ".join("%s %s" % tuple(x[:2]) for x in p[k])) for k in ("formats", "caps", "files") if p.get(k)]
+        more += ["events " + ", ".join(x[0] for x in p.get("events", []))] * bool(p.get("events"))
+        has(p["name"], "; ".join([", ".join(parts)] + more))
+    for c in said["config"]:
+        value = "- (" if c["status"] != "ok" else shown(c["value"])
+        where = " (%s %s)" % (c["scope"], c["instances"]) if c["scope"] != "system" and c["instances"] else ""
+        mark = " [%s]" % c["reveals"] if c["reveals"] else ""
+        line = " ".join((c["name"] + " " + value).split())
+        if not any(x.startswith(line) and x.endswith(" ".join((where + mark).split())) for x in page):
+            failures.append("%s: the page lacks %s %s%s" % (path, line, where, mark))
+    for t in said["topology"]["cpu_types"]:
+        has("CPU type", t)
+    cost = {c["name"][11:]: c["value"] for c in said["config"] if c["name"].startswith("pmrec.cost.")}
+    if cost.get("cpu_ns") and said["duration_ns"]:
+        s, get = said["duration_ns"] / 1e9, lambda k: cost.get(k, 0)
+        line = "%.2f %% of a CPU, %.0f wake-ups per second, waited %.1f ms per second for a CPU, %.1f MB" % (
+            get("cpu_ns") / 1e7 / s, get("wakeups") / s, get("waited_ns") / 1e6 / s, get("memory_kib") / 1024)
+        line += "; the output stalled %s, %.1f s" % (plural(get("stalls"), "time"), get("stalled_ns") / 1e9) if get("stalls") else ""
+        has("cost", line + ("; %d dropped" % get("dropped") if get("dropped") else ""))
+        if get("stolen_ns"):
+            has("stolen by the host", "%s, %d of the lost ticks" % (duration(get("stolen_ns")), get("stolen_ticks")))
+        lost, waited = max(0, said["lost_ticks"] - get("stolen_ticks")), get("reader_waited_ns") / 1e6 / s
+        if lost > said["snapshots"] // 100 and waited >= 10:
+            has("ticks were lost", "readers waited %.0f ms per second for a CPU; try --realtime, or fewer events" % waited)
+        elif lost and get("dropped"):
+            has("ticks were lost", "the output was too slow; try --buffer, or a longer interval")
     for k, v in said["topology"].items():
         name = {"cpus": "CPUs", "threads_per_core": "threads per core", "offline_cpus": "offline CPUs"}.get(k, k)
         if k in ("cpus", "packages", "dies", "clusters", "nodes", "cores", "threads_per_core", "offline_cpus"):
@@ -415,7 +458,7 @@ def check_text(pmrep, path, r, said):
 
 # ---- recordings of our own ----
 
-def machine(path):
+def machine(path, costs=None):
     """16 CPUs in 2 packages of 2 dies, some off, of two types; groups of each shape; runs, segments, flags, losses."""
     r = encode.Recording()
     r.body(HEADER, {1: "pmrec 9", 5: "aarch64", 13: SECOND, 16: 100, 18: "system", 28: True, 203: [["color", "red"], ["n", "5"]]})
@@ -455,6 +498,8 @@ def machine(path):
     chunk([START + (4 + i) * SECOND + i for i in range(3)], 5000, {11: 4, 13: [1, 1], 5: 1, 6: 1})
     chunk([START + (20 + i) * SECOND for i in range(2)], 700, {11: 20, 5: 2, 6: 2})
     r.body(INSTANCES, {1: START + 22 * SECOND, 4: [17, 1, 1, 5]})
+    if costs:
+        r.body(CONFIG, {1: [{1: "pmrec.cost." + k, 2: START, 3: 0, 50: v} for k, v in costs.items()]})
     r.frame(63, b"\x00")
     r.end()
     r.save(path)
@@ -466,7 +511,12 @@ def main(pmrep, *paths):
         data, _ = redacted.build(redacted.Canaries())
         with open(folder + "/canaries.pmr", "wb") as f:
             f.write(data)
-        for path in [folder + "/machine.pmr", folder + "/canaries.pmr", *paths]:
+        busy = {"cpu_ns": 3 * 10**9, "wakeups": 700, "waited_ns": 10**9, "memory_kib": 5000, "stolen_ns": 1234567, "stolen_ticks": 2}
+        machine(folder + "/waited.pmr", {**busy, "reader_waited_ns": 210 * 10**6, "stalls": 1, "stalled_ns": 10**9})
+        machine(folder + "/dropped.pmr", {**busy, "reader_waited_ns": 209 * 10**6, "stalls": 2, "stalled_ns": 10**9, "dropped": 3})
+        own = [folder + "/%s.pmr" % name for name in ("machine", "canaries", "waited", "dropped")]
+        check_choice(pmrep, own[0])
+        for path in own + list(paths):
             r = decode.load(path)
             r.configs = merged(r.configs)
             check_dump(pmrep, path, r)
