@@ -313,6 +313,9 @@ await test("dark, and on paper", async () => {
 	const narrow = await open("even.html", { viewport: { width: 390, height: 800 } });
 	await picture(narrow, "narrow");
 	assert.ok(await narrow.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "wider than the screen");
+	const hidden = await narrow.evaluate(() => [...document.querySelectorAll("#incidents .what")].filter((cell) =>
+		cell.getBoundingClientRect().width < 200 || cell.getBoundingClientRect().right > innerWidth).length);
+	assert.equal(hidden, 0, "incidents beside the screen");
 	await silent(narrow);
 });
 
