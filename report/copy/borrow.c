@@ -14,7 +14,7 @@ struct part {
 	size_t len;
 };
 
-/* What is read, in this order: a header, the file up to its first chunk, definitions, the rest of the file. */
+/* What is read, in this order: a header, the file up to a place before its first chunk, definitions, the rest. */
 enum { HEADER, BEFORE, DEFINITIONS, AFTER, N_PARTS };
 
 struct borrow {
@@ -105,9 +105,10 @@ int borrow_new(struct borrow **out, const struct spool *file, const struct spool
 {
 	struct borrow *b = calloc(1, sizeof(*b));
 	struct frame_head h;
-	size_t at = 0;
+	size_t at = 0, place = 0;
 	bool header = false, chunk = false;
-	uint64_t from = 1; /* the first number that may be given away; the header has 0 */
+	/* The first number that may be given away, the header has 0; and where most of them are free. */
+	uint64_t from = 1, room = 0, next = 0;
 	uint8_t id[8];
 	int err;
 
@@ -121,16 +122,19 @@ int borrow_new(struct borrow **out, const struct spool *file, const struct spool
 		return err;
 	while (!chunk && next_frame(b->file, b->file_len, &at, &h)) {
 		memcpy(id, h.id, sizeof(id));
+		if (h.sequence >= from && h.sequence - from >= room) {
+			room = h.sequence - from;
+			next = h.sequence;
+			place = at;
+		}
 		chunk = h.type == PM_FRAME_CHUNK;
-		if (chunk)
-			break;
 		header |= h.type == PM_FRAME_HEADER;
 		from = h.sequence + 1;
 		at += frame_len(&h);
 	}
 	if (!chunk)
 		return error_set(e, EINVAL, "%s: has no snapshot", file->name);
-	err = take_definitions(b, id, !header, h.sequence > from ? h.sequence - from : 0, h.sequence);
+	err = take_definitions(b, id, !header, room, next);
 	if (err == -E2BIG)
 		return error_set(e, EINVAL, "%s: has more definitions than %s had", like->name, file->name);
 	if (err)
@@ -138,9 +142,9 @@ int borrow_new(struct borrow **out, const struct spool *file, const struct spool
 	if (!b->definitions.len)
 		return error_set(e, EINVAL, "%s: has no definitions to borrow", like->name);
 	b->part[HEADER] = (struct part){ b->header.data, b->header.len };
-	b->part[BEFORE] = (struct part){ b->file, at };
+	b->part[BEFORE] = (struct part){ b->file, place };
 	b->part[DEFINITIONS] = (struct part){ b->definitions.data, b->definitions.len };
-	b->part[AFTER] = (struct part){ b->file + at, b->file_len - at };
+	b->part[AFTER] = (struct part){ b->file + place, b->file_len - place };
 	return 0;
 }
 

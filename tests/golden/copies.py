@@ -7,6 +7,7 @@ A copy has the definitions of its original in their order, whatever their number
 of its time. What two parts of a recording have is, merged, what the whole has.
 """
 
+import gzip
 import os
 import subprocess
 import sys
@@ -47,13 +48,15 @@ def counter(c):
     return c._replace(id=0, attrs=fact(c.attrs))
 
 
+HISTORY = next(k for k, n in facts.KEYS["header"].items() if n == "history")
+
+
 def definitions(r, header=True):
-    history = next(k for k, n in facts.KEYS["header"].items() if n == "history")
     return {"counters": [counter(c) for c in r.counters.values()], "instances": [instance(i) for i in r.instances.values()],
             "pmus": [fact(p) for p in r.pmus.values()], "probes": [p._replace(attrs=fact(p.attrs)) for p in r.probes.values()],
             "configs": [c for c in facts.merged(r.configs) if not c.name.startswith("pmrec.cost.")],
             "topology": (r.topology_time, r.topology, r.type_names),
-            "header": fact({k: v for k, v in r.header.items() if k != history}) if header else None}
+            "header": fact({k: v for k, v in r.header.items() if k != HISTORY}) if header else None}
 
 
 def groups(r):
@@ -107,6 +110,11 @@ class Copies:
             check(name + ": values", rows(r), rows(c))
             check(name + ": events", events(r), [e for e in events(c) if e[1] != "note" or e in events(r)])
             check(name + ": clocks", relation(r), relation(c))
+            said = c.header.get(HISTORY, [])
+            check(name + ": history", (r.header.get(HISTORY, []), True), (said[:-1], said[-1].startswith(("cut --since=0", "repair"))))
+        if not r.damage:
+            self.borrow(path, r)
+            self.bundle(path, r)
         if r.damage or len(ticks) < 4:
             return
         # Between two ticks: whole seconds would depend on how a tick at the border is seen.
@@ -124,6 +132,39 @@ class Copies:
             # What was known of the machine then; instances and counters come when something is read of them.
             if k in ("pmus", "probes", "header") or (k == "topology" and r.topology_time <= middle):
                 check("%s: %s of the first part" % (name, k), v[:len(definitions(a)[k])], definitions(a)[k])
+
+
+    def borrow(self, path, r):
+        """Without its definitions a recording has no values; a copy gives them back."""
+        bad = path.replace("/", "_").replace(".pmr", "")
+        bad = "%s/%s-bad.pmr" % (self.folder, bad[-30:])
+        with open(bad, "wb") as f:
+            at = 0
+            for frame in r.frames:
+                f.write(r.data[at:at + frame.length] if not 2 <= frame.type <= 7 else b"")
+                at += frame.length
+        fixed = self.make("repair", "--like", path, bad)
+        if fixed:
+            c = decode.load(fixed)
+            check(path + ": borrowed values", rows(r), rows(c))
+            check(path + ": borrowed counters", definitions(r)["counters"], definitions(c)["counters"])
+
+    def bundle(self, path, r):
+        """A whole one is the recording in gzip; a small one keeps first and last, in even steps, or fewer counters."""
+        whole = self.make("bundle", "--no-redact", path)
+        with gzip.open(whole) as f:
+            c = decode.Recording(f.read())
+        check(path + ": bundled values", rows(r), rows(c))
+        check(path + ": bundled history", "bundled", c.header[HISTORY][-1])
+        most = os.path.getsize(whole) * 95 // 100
+        small = self.make("bundle", "--no-redact", "--max-size=%d" % most, path) if len(rows(r)) > 15 else None
+        check(path + ": fits", True, small is None or os.path.getsize(small) <= most)
+        if small:
+            with gzip.open(small) as f:
+                c = decode.Recording(f.read())
+            ticks, kept = [t for t, *_ in rows(r)], [t for t, *_ in rows(c)]
+            check(path + ": of its own snapshots", [], [t for t in kept if t not in ticks])
+            check(path + ": first and last", (ticks[0], ticks[-1]), (kept[0], kept[-1]))
 
 
 def main(pmrep, *paths):
