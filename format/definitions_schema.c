@@ -273,7 +273,12 @@ static void decode_group(struct decoding *d, uint32_t id)
 	if (!c->err)
 		settle(d, old ? 0 : model_add_group(d->m, &g, id), id, !old || model_group_equal(old, &g));
 	if (!c->err && g.continues) {
-		if (array_room(&d->seen->group, d->seen->n_groups, sizeof(*d->seen->group)))
+		/* A copy does not say what a group continues. */
+		if (old)
+			d->m->group[old - d->m->group].continues = g.continues;
+		if (old && pm_model_retire_group(d->m, g.continues))
+			c->err = -ENOMEM;
+		else if (array_room(&d->seen->group, d->seen->n_groups, sizeof(*d->seen->group)))
 			c->err = -ENOMEM;
 		else
 			d->seen->group[d->seen->n_groups++] = id;

@@ -212,10 +212,11 @@ struct pm_group {
 	uint32_t n_counters;
 	uint32_t *instance;   /* owned; instance ids */
 	uint32_t n_instances; /* LIST: equal to n_counters */
-	uint32_t continues;   /* id of a group with the same flags and counters; 0: none. Instances that stay come
-			       * first, in that group's order */
-	bool retired;         /* not in later chunks */
-	bool newer;           /* this version cannot read its columns */
+	uint32_t continues; /* id of a group with the same flags and counters, which retires; 0: none. Instances that
+			       * stay come first, in that group's order */
+	bool retired;       /* not in later chunks, */
+	bool continued;     /* because another continues it */
+	bool newer;         /* this version cannot read its columns */
 };
 
 /* Times of a snapshot: one for each instance, or 1. */

@@ -46,6 +46,24 @@ static uint32_t most(uint32_t max, uint32_t retired)
 	return retired > UINT32_MAX / 4 - max ? UINT32_MAX / 4 : max + retired;
 }
 
+static struct pm_instance *find_instance(const struct pm_model *m, uint32_t id)
+{
+	uint32_t at = PM_NONE;
+
+	if (m->caps)
+		at = model_ids_place(&m->caps->instance_ids, m->instance, m->n_instances, sizeof(*m->instance), id);
+	return at == PM_NONE ? NULL : &m->instance[at];
+}
+
+static struct pm_group *find_group(const struct pm_model *m, uint32_t id)
+{
+	uint32_t at = PM_NONE;
+
+	if (m->caps)
+		at = model_ids_place(&m->caps->group_ids, m->group, m->n_groups, sizeof(*m->group), id);
+	return at == PM_NONE ? NULL : &m->group[at];
+}
+
 int64_t model_add_instance(struct pm_model *m, const struct pm_instance *i, uint32_t id)
 {
 	struct pm_model_caps *caps = model_caps(m);
@@ -148,7 +166,7 @@ int64_t model_add_group(struct pm_model *m, const struct pm_group *g, uint32_t i
 	if (err)
 		return err;
 	copy.id = id;
-	copy.retired = false;
+	copy.retired = copy.continued = false;
 	copy.source = strdup(g->source ? g->source : "");
 	copy.counter = copy_ids(g->counter, g->n_counters);
 	copy.instance = copy_ids(g->instance, g->n_instances);
@@ -159,30 +177,16 @@ int64_t model_add_group(struct pm_model *m, const struct pm_group *g, uint32_t i
 	}
 	m->group[m->n_groups++] = copy;
 	m->last_group = id > m->last_group ? id : m->last_group;
-	return id;
+	if (g->continues) {
+		find_group(m, g->continues)->continued = true;
+		err = pm_model_retire_group(m, g->continues);
+	}
+	return err ? (int64_t)err : id;
 }
 
 int64_t pm_model_add_group(struct pm_model *m, const struct pm_group *g)
 {
 	return m->last_group == UINT32_MAX ? -E2BIG : model_add_group(m, g, m->last_group + 1);
-}
-
-static struct pm_instance *find_instance(const struct pm_model *m, uint32_t id)
-{
-	uint32_t at = PM_NONE;
-
-	if (m->caps)
-		at = model_ids_place(&m->caps->instance_ids, m->instance, m->n_instances, sizeof(*m->instance), id);
-	return at == PM_NONE ? NULL : &m->instance[at];
-}
-
-static struct pm_group *find_group(const struct pm_model *m, uint32_t id)
-{
-	uint32_t at = PM_NONE;
-
-	if (m->caps)
-		at = model_ids_place(&m->caps->group_ids, m->group, m->n_groups, sizeof(*m->group), id);
-	return at == PM_NONE ? NULL : &m->group[at];
 }
 
 const struct pm_instance *pm_model_instance(const struct pm_model *m, uint32_t id)

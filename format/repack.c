@@ -174,7 +174,7 @@ int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *c
 		return -EAGAIN;
 	err = pm_writer_flush(w);
 	if (!err && r->head.key)
-		err = writer_repeat(w, chunk->tick[chunk->rows - 1] + how->add_ns);
+		err = writer_repeat(w, chunk->tick[chunk->rows - 1] + how->add_ns, true);
 	if (err)
 		return err;
 	err = map_groups(w, r, how->group, how->n);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "format/definitions.h"
 #include "format/limits.h"
@@ -350,7 +351,7 @@ static int new_members(struct pm_writer *w)
 	struct written *x = &w->written;
 	uint32_t group = FIRST_NEW(m, group, n_groups, x->last_group);
 	uint32_t instance = FIRST_NEW(m, instance, n_instances, x->last_instance);
-	uint32_t *id = NULL;
+	uint32_t *id = NULL, kept = 0;
 	struct retired gone;
 	int err;
 
@@ -361,6 +362,10 @@ static int new_members(struct pm_writer *w)
 	id = NULL;
 	if (!err)
 		err = find_retired(w, &m->caps->group_ids, x->retired_groups, UINT32_MAX, &id, &gone);
+	for (uint32_t i = 0; i < gone.n && !err; i++)
+		if (!pm_model_group(m, id[i])->continued)
+			id[kept++] = id[i];
+	gone.n = kept;
 	if (!err)
 		err = schema(w, (struct span){ x->counters, m->n_counters }, (struct span){ group, m->n_groups },
 			     (struct span){ x->strings, m->n_strings }, gone, false);
@@ -397,7 +402,8 @@ int pm_writer_define(struct pm_writer *w)
 		err = new_members(w);
 	if (err)
 		return err;
-	w->definitions_bytes += w->offset - before;
+	if (!w->repeats)
+		w->definitions_bytes += w->offset - before;
 	err = list_frames(w, PM_FRAME_PMUS, (struct span){ x->pmus, m->n_pmus }, encode_pmus, false);
 	if (!err)
 		err = list_frames(w, PM_FRAME_PROBES, (struct span){ x->probes, m->n_probes }, encode_probes, false);
@@ -442,7 +448,7 @@ static int repeat(struct pm_writer *w)
 	return err;
 }
 
-int writer_repeat(struct pm_writer *w, uint64_t now_ns)
+int writer_repeat(struct pm_writer *w, uint64_t now_ns, bool key)
 {
 	uint64_t age;
 	int err;
@@ -457,8 +463,9 @@ int writer_repeat(struct pm_writer *w, uint64_t now_ns)
 		return 0;
 	if (w->repeats < 2 && now_ns - w->begin_ns < (w->repeats ? REPEAT_SECOND_NS : REPEAT_FIRST_NS))
 		return 0;
+	/* A key chunk that comes anyway is soon enough. */
 	if (w->repeats >= 2 &&
-	    (age < REPEAT_MIN_NS ||
+	    (!key || age < REPEAT_MIN_NS ||
 	     (age < REPEAT_MAX_NS && w->offset - w->repeat_offset < REPEAT_BYTES * w->definitions_bytes)))
 		return 0;
 	/* So that a file cut before the definitions starts with them and goes on at once. */
@@ -480,18 +487,24 @@ int writer_bridge(struct pm_writer *w)
 	const struct pm_model *m = w->config.model;
 	struct defined from = w->bridged, now = defined_now(w), to = w->last;
 	struct retired none = { 0 };
-	int err;
+	unsigned behind = 0;
+	int err = 0;
 
-	if (!w->stats.chunks)
-		w->bridged = w->behind = w->nearer = now;
-	if (now.offset - w->nearer.offset >= REPEAT_APART) {
-		w->behind = w->nearer;
-		w->nearer = now;
+	if (!w->stats.chunks) {
+		for (unsigned i = 0; i < PLACES; i++)
+			w->passed[i] = now;
+		w->bridged = now;
 	}
+	if (now.offset - w->passed[0].offset >= REPEAT_APART / (PLACES - 1)) {
+		memmove(w->passed + 1, w->passed, sizeof(w->passed) - sizeof(*w->passed));
+		w->passed[0] = now;
+	}
+	while (behind < PLACES - 1 && now.offset - w->passed[behind].offset < REPEAT_APART)
+		behind++;
 	w->last = now;
 	if (!w->head.key || !w->stats.chunks)
 		return 0;
-	w->bridged = w->behind;
+	w->bridged = w->passed[behind];
 	/* A copy of all has just been written. */
 	if (w->repeats && w->repeat_offset == w->offset)
 		return 0;

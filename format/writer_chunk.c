@@ -230,7 +230,7 @@ int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk)
 		return err;
 	if (!chunk->rows || chunk->rows > PM_CHUNK_ROWS)
 		return writer_fail(w, -EINVAL, "chunk");
-	err = writer_repeat(w, chunk->tick[chunk->rows - 1]);
+	err = writer_repeat(w, chunk->tick[chunk->rows - 1], must_be_key(w, chunk));
 	if (!err)
 		err = chunk_head_room(&w->head, chunk->n_groups + 1, chunk->n_groups + 1);
 	if (err)

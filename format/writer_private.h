@@ -12,6 +12,7 @@
 #define REPEAT_FIRST_NS  1000000000ull /* from the first chunk on */
 #define REPEAT_SECOND_NS 10000000000ull
 #define REPEAT_APART     4096 /* bytes between copies, or one bad sector takes both; and of a file that is worth two */
+#define PLACES           5    /* a quarter of that apart */
 #define REPEAT_MIN_NS    60000000000ull
 #define REPEAT_MAX_NS    600000000000ull
 #define REPEAT_BYTES     20           /* times the size of the definitions */
@@ -66,9 +67,9 @@ struct pm_writer {
 		repeat_offset; /* when it was written last, the first time included, and where that ends */
 	uint32_t repeats;
 	bool copies_apart; /* no bad sector takes all copies */
-	/* What came since `bridged` is defined once more before a key chunk, up to `last`, the chunk before that.
-	 * `behind` is a place that shares no bad sector with the end of the file, `nearer` the next that will not. */
-	struct defined bridged, behind, nearer, last;
+	/* What came since `bridged` is defined once more before a key chunk, up to `last`, the chunk before that. Of the
+	 * places passed, newest first, one shares no bad sector with the end of the file. */
+	struct defined bridged, passed[PLACES], last;
 	struct buf meta, body, packed, frame;
 
 	struct block_scratch scratch;
@@ -108,8 +109,9 @@ int writer_index(struct pm_writer *w);
 struct writer_group *writer_group_of(struct pm_writer *w, uint32_t id);
 /* A group was defined that continues another: takes over what is known of its columns. 0 or -ENOMEM. */
 int writer_group_continue(struct pm_writer *w, const struct pm_group *g);
-/* Before a chunk: repeats the definitions if they are due at this time, all or, before a key chunk, the new ones. */
-int writer_repeat(struct pm_writer *w, uint64_t now_ns);
+/* Before a chunk, `key` or not as it seems: repeats the definitions if they are due at this time; and, once that is
+ * decided, the new ones before a key chunk. */
+int writer_repeat(struct pm_writer *w, uint64_t now_ns, bool key);
 int writer_bridge(struct pm_writer *w);
 
 #endif

@@ -184,7 +184,7 @@ static int update_group(struct ranking *r, struct plan *p)
 	int64_t id = r->n ? pm_model_add_group(p->model, &g) : 0;
 	int err = id < 0 ? (int)id : 0;
 
-	if (!err && r->group)
+	if (!r->n && r->group)
 		err = pm_model_retire_group(p->model, r->group);
 	if (!err)
 		r->group = (uint32_t)id;

@@ -321,6 +321,9 @@ class Recording:
             need(self.groups.setdefault(n, group) == group, "a group that changes")
             if old and old.id in self.last_rows:
                 self.last_rows[n] = self.taken_over(group, old, kept)
+            if old:
+                self.retired_groups.add(old.id)
+                self.last_rows.pop(old.id, None)
         for n in ranges(body.get(7, [])):
             self.retired_groups.add(n)
             self.last_rows.pop(n, None)

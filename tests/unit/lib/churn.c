@@ -1,8 +1,10 @@
 #include "tests/unit/lib/churn.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/unit/lib/sample.h"
 
@@ -174,6 +176,25 @@ static void write_chunk(struct churn *c, uint32_t number)
 	must(pm_writer_chunk(c->writer, &chunk));
 }
 
+static int file_sink(void *file, const void *data, size_t len)
+{
+	return fwrite(data, 1, len, file) == len ? 0 : -EIO;
+}
+
+static void tell(const struct churn *c, uint32_t chunks)
+{
+	struct pm_writer_stats s = pm_writer_stats(c->writer);
+	FILE *f = fopen("/proc/self/statm", "r");
+	unsigned long pages = 0;
+
+	if (!f || fscanf(f, "%*u %lu", &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	printf("%u %llu %llu %u %u %lu\n", chunks, (unsigned long long)s.bytes, (unsigned long long)s.copy_bytes,
+	       c->model.n_instances, c->model.n_groups, pages * (unsigned long)sysconf(_SC_PAGESIZE) / 1024);
+}
+
 void churn_write(struct buf *out, const struct churn_options *o)
 {
 	struct churn c = { .o = o, .random = o->seed };
@@ -181,6 +202,10 @@ void churn_write(struct buf *out, const struct churn_options *o)
 	uint32_t slow_counter = o->counters + 1, system = 1;
 	int64_t id;
 
+	if (o->to) {
+		config.sink = file_sink;
+		config.sink_ctx = o->to;
+	}
 	pm_model_init(&c.model);
 	memcpy(c.model.recording_id, "churning", 8);
 	must(pm_map_set(&c.model.header, PM_HEADER_TOOL, pm_text("churn")));
@@ -207,7 +232,11 @@ void churn_write(struct buf *out, const struct churn_options *o)
 		if (i)
 			replace(&c, CHURN_START + i * o->rows * CHURN_STEP);
 		write_chunk(&c, i);
+		if (o->to && (i + 1) % (o->chunks / 4 + 1) == 0)
+			tell(&c, i + 1);
 	}
+	if (o->to)
+		tell(&c, o->chunks);
 	must(pm_writer_finish(c.writer));
 	pm_writer_free(c.writer);
 	pm_model_release(&c.model);

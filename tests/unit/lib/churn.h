@@ -5,6 +5,8 @@
 #ifndef TESTS_UNIT_CHURN_H
 #define TESTS_UNIT_CHURN_H
 
+#include <stdio.h>
+
 #include "common/buf.h"
 #include "format/reader.h"
 #include "format/writer.h"
@@ -18,6 +20,8 @@ struct churn_options {
 	bool slow;    /* a second group, in every third chunk */
 	bool cgroups; /* instead of tasks */
 	uint32_t seed;
+	FILE *to; /* in place of `out`; then each quarter prints chunks, bytes, bytes of a copy of all definitions,
+		   * instances and groups of the model, and KiB that are resident */
 };
 
 /* Appends the recording to `out`. */

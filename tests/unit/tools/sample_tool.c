@@ -1,6 +1,6 @@
 /*
- * sample_tool SHAPE FILE: writes a sample recording, for tests that look at it from outside; live=LIVE,COUNTERS,REPLACED,SECONDS,CGROUPS and churnN are ones of tasks
- * that come and go.
+ * sample_tool SHAPE FILE: writes a sample recording, for tests that look at it from outside. churnN and
+ * live=LIVE,COUNTERS,REPLACED,SECONDS,CGROUPS are of tasks that come and go; the latter prints what it takes (churn.h).
  * sample_tool dump FILE: everything that the reader says, as text, the same on every machine.
  */
 #include <inttypes.h>
@@ -81,14 +81,19 @@ static int write_sample(const char *name, const char *path)
 	unsigned live, counters, replaced, seconds, cgroups;
 	int ok;
 
-	if (sscanf(name, "live=%u,%u,%u,%u,%u", &live, &counters, &replaced, &seconds, &cgroups) == 5)
-		churn_write(&file, &(struct churn_options){ .live = live,
-							    .counters = counters,
-							    .replaced = replaced,
-							    .chunks = seconds,
-							    .rows = 1,
-							    .perf = cgroups == 2,
-							    .cgroups = cgroups == 1 });
+	if (sscanf(name, "live=%u,%u,%u,%u,%u", &live, &counters, &replaced, &seconds, &cgroups) == 5) {
+		f = fopen(path, "wb");
+		if (f)
+			churn_write(NULL, &(struct churn_options){ .live = live,
+								   .counters = counters,
+								   .replaced = replaced,
+								   .chunks = seconds,
+								   .rows = 1,
+								   .perf = cgroups == 2,
+								   .cgroups = cgroups == 1,
+								   .to = f });
+		return f && !fclose(f) ? 0 : 1;
+	}
 	if (!strcmp(name, "smallest"))
 		write_smallest(&file);
 	if (!strncmp(name, "churn", 5))
