@@ -139,8 +139,19 @@ static const char *without_empty(const char *list)
 	return names.len ? buf_detach(&names) : "";
 }
 
+/* turbostat takes what strtod() does, and no unit behind it. */
+static const char *plain_seconds(const char *text)
+{
+	struct buf plain = BUF_INIT;
+
+	buf_printf(&plain, "%.9f", strtod(text, NULL));
+	return buf_detach(&plain);
+}
+
 static void take(struct asked *a, const struct word *w, const char *argument)
 {
+	if (!a->who->perf && !strcmp(w->name, "interval"))
+		argument = plain_seconds(argument);
 	/* turbostat's first --show leaves nothing of what was enabled before it. */
 	if (!strcmp(w->name, "show") && !personality_given(a, "show")) {
 		personality_drop(&a->report, "--enable", 1);

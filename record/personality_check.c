@@ -1,6 +1,7 @@
 /* Words that turbostat and perf stat refuse, or ignore, by their values and beside one another. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@ enum {
 	INVALID = 234, /* perf 6.1's -EINVAL, as a status */
 	INVALID_NEWER = 22,
 	FAILED = 255,
-	MISTYPED = 129, /* a value of another type */
+	FAILED_ONCE = 256, /* 255 of perf 6.1, 1 of 7.2 */
+	MISTYPED = 129,    /* a value of another type */
 };
 
 /* ---- values ---- */
@@ -96,8 +98,17 @@ static bool records(const struct asked *a)
 static bool control_unknown(const struct asked *a)
 {
 	const char *to = personality_given(a, "control");
+	char fifo[PATH_MAX];
 
-	return strncmp(to, "fd:", 3) && strncmp(to, "fifo:", 5);
+	snprintf(fifo, sizeof(fifo), "%.*s", (int)strcspn(to, ","), to);
+	return strncmp(to, "fd:", 3) && (strncmp(to, "fifo:", 5) || access(fifo + 5, F_OK));
+}
+
+static bool cache_unknown(const struct asked *a)
+{
+	const char *level = personality_given(a, "per-cache");
+
+	return *level && (!strchr("lL", level[0]) || !strchr("1234", level[1]) || strlen(level) != 2);
 }
 
 static bool tpebs_unknown(const struct asked *a)
@@ -141,7 +152,7 @@ static const struct rule {
 	{ true, INVALID, "output log-fd", "", NULL, "--output and --log-fd exclude each other" },
 	{ true, INVALID, "log-fd", "", NULL, "--log-fd: a number above 0 is needed", 1 },
 	{ true, INVALID, "log-fd", "", log_closed, "--log-fd: no such descriptor is open" },
-	{ true, FAILED, "interval-clear", "", no_terminal, "--interval-clear needs a terminal" },
+	{ true, FAILED_ONCE, "interval-clear", "", no_terminal, "--interval-clear needs a terminal" },
 	{ true, INVALID, "table", "repeat", NULL, "--table shows the runs of --repeat, which is not there" },
 	{ true, INVALID, "repeat", "", repeat_negative, "--repeat: a number of runs is needed; 0 is for ever" },
 	{ true, FAILED, "repeat", "", records, "record takes no --repeat" },
@@ -149,7 +160,7 @@ static const struct rule {
 	  "--big-num is for the table, not for --field-separator" },
 	{ true, INVALID, "cpu", "", cpus_malformed, "--cpu: a list such as 0-3,8 is needed" },
 	{ true, INVALID, "pid", "", no_process, "--pid: there is no such process" },
-	{ true, FAILED, "tid", "pid", no_thread, "--tid: there is no such thread" },
+	{ true, FAILED_ONCE, "tid", "pid", no_thread, "--tid: there is no such thread" },
 	{ true, INVALID, "per-thread", "pid tid all-cpus", has_command,
 	  "--per-thread needs --pid, --tid or --all-cpus, not a command alone" },
 	{ true, INVALID, "per-thread cpu", "pid tid", NULL, "--per-thread and --cpu exclude each other" },
@@ -158,7 +169,9 @@ static const struct rule {
 	{ true, INVALID, "interval-count", "interval-print", NULL, "--interval-count needs --interval-print" },
 	{ true, INVALID, "timeout interval-print", "", NULL, "--timeout and --interval-print exclude each other" },
 	{ true, INVALID, "timeout", "", NULL, "--timeout: 10 ms at least", 10 },
-	{ true, MISTYPED, "control", "", control_unknown, "--control: fd:CTL[,ACK] or fifo:CTL[,ACK] is needed" },
+	{ true, MISTYPED, "control", "", control_unknown,
+	  "--control: fd:CTL[,ACK] or fifo:CTL[,ACK] is needed, of fifos that exist" },
+	{ true, MISTYPED, "per-cache", "", cache_unknown, "--per-cache: L1 to L4 is needed" },
 	{ true, MISTYPED, "tpebs-mode", "", tpebs_unknown, "--tpebs-mode: mean, min, max or last is needed" },
 	{ true, INVALID, "iostat json-output", "", NULL,
 	  "--iostat has no JSON; --field-separator parts its columns" },
@@ -299,7 +312,10 @@ int personality_check(struct asked *a)
 	for (size_t i = 0; !status && i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (is_broken(&rules[i], a)) {
 			fprintf(stderr, "%s: %s\n", a->who->name, rules[i].text);
-			status = rules[i].status == INVALID ? personality_invalid(a) : rules[i].status;
+			status = rules[i].status == INVALID     ? personality_invalid(a) :
+				 rules[i].status != FAILED_ONCE ? rules[i].status :
+				 a->newer                       ? 1 :
+								  FAILED;
 		}
 	if (!status && a->who->perf)
 		drop_idle(a);

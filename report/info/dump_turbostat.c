@@ -11,7 +11,8 @@
 #include "report/machine/cpu_facts.h"
 
 enum form { HEX16, HEX, DECIMAL, BELOW_MAXIMUM };
-enum { ONLY_2022 = 1, ONLY_2026 = 2, OPTIONAL = 4 }; /* OPTIONAL: no line where the machine has no such counter */
+/* OPTIONAL: no line where the machine has no such counter; in 2026 alone */
+enum { ONLY_2022 = 1, ONLY_2026 = 2, OPTIONAL = 4, OPTIONAL_2026 = 8 };
 
 /* A counter that the model has no register for, or whose register stands still in that model, reads 0. */
 static const struct line {
@@ -35,7 +36,7 @@ static const struct line {
 	{ PM_CORE, "c7", "msr.core_c7_res", NULL, HEX16, 0, CPU_CC7 },
 	{ PM_CORE, "DTS", "msr.therm_status", NULL, BELOW_MAXIMUM },
 	{ PM_CORE, "cpu_throt_count", "throttle.core", NULL, HEX16 },
-	{ PM_CORE, "Joules", "msr.amd_core_energy", NULL, HEX },
+	{ PM_CORE, "Joules", "msr.amd_core_energy", NULL, HEX, OPTIONAL_2026 },
 	{ PM_CORE, "mc6_us", "msr.module_c6_res", NULL, HEX16, 0, CPU_MC6 },
 	{ PM_PACKAGE, "Weighted cores", "msr.weighted_core_c0", NULL, HEX16, 0, 0, CPU_EXTENDED_C0 },
 	{ PM_PACKAGE, "Any cores", "msr.any_core_c0", NULL, HEX16, 0, 0, CPU_EXTENDED_C0 },
@@ -148,7 +149,8 @@ static void put_line(const struct snapshot *s, const struct line *l, const struc
 	uint64_t value = 0;
 	bool there = c && read_at(s, c->id, cpu, &value);
 
-	if (l->when & (s->newer ? ONLY_2022 : ONLY_2026) || (l->when & OPTIONAL && !c))
+	if (l->when & (s->newer ? ONLY_2022 : ONLY_2026) ||
+	    (l->when & (s->newer ? OPTIONAL | OPTIONAL_2026 : OPTIONAL) && !c))
 		return;
 	buf_printf(s->out, "%s: ", l->label);
 	if (l->form == BELOW_MAXIMUM)
@@ -161,18 +163,18 @@ static void put_line(const struct snapshot *s, const struct line *l, const struc
 			   value);
 }
 
-/* How often and how long each state was asked for, and what --add asks for. */
+/* How often and how long each state was asked for, in 2026 the latter alone, and what --add asks for. */
 static void put_added(const struct snapshot *s, enum pm_kind kind, const struct pm_cpu *cpu)
 {
 	static const char *const of[] = { "cpuidle.usage.", "cpuidle.time.", "add." };
 	uint64_t value;
 	unsigned n = 0;
 
-	for (size_t k = 0; k < sizeof(of) / sizeof(of[0]); k++)
+	for (size_t k = s->newer; k < sizeof(of) / sizeof(of[0]); k++)
 		for (uint32_t i = 0; i < s->m->n_counters; i++) {
 			const struct pm_counter *c = &s->m->counter[i];
 			const char *scope = pm_map_text(&c->attrs, PM_COUNTER_ADDED, "cpu");
-			size_t len = strlen(c->display);
+			size_t len = strlen(c->display) - (s->newer && k == 1 ? strlen(".time") : 0);
 			unsigned msr = 0;
 
 			if (strncmp(c->name, of[k], strlen(of[k])) || strcmp(scope, pm_kind_name(kind)) ||
@@ -181,11 +183,14 @@ static void put_added(const struct snapshot *s, enum pm_kind kind, const struct 
 			sscanf(c->name, "add.m0x%x", &msr);
 			buf_printf(s->out, "%cADDED [%u] ", scope[0] == 'c' && scope[1] == 'p' ? 't' : scope[0], n++);
 			if (s->newer) {
-				buf_printf(s->out, "%*s", (int)(len < 8 ? 8 - len : 0), "");
+				buf_printf(s->out, "%*s", (int)(len < 8 ? 8 - len : 0) - (k == 1), "");
 				text_escape(s->out, c->display, len);
-				buf_addch(s->out, ' ');
+				buf_addstr(s->out, k == 1 ? "% " : " ");
 			}
-			buf_printf(s->out, "msr0x%x: %08" PRIX64 "%s\n", msr, value, s->newer ? " " : "");
+			buf_printf(s->out, "msr0x%x: %08" PRIX64, msr, value);
+			if (s->newer && k == 1)
+				buf_printf(s->out, " cpuidle/state%u/time", n - 1);
+			buf_addstr(s->out, s->newer && k == 2 ? " (null)\n" : "\n");
 		}
 }
 

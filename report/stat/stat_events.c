@@ -514,8 +514,12 @@ bool stat_newer_choice(const struct stat_sheet *s)
 
 static bool is_software(const struct stat_event *ev)
 {
-	const struct event_symbol *symbol = event_symbol_find(ev->first->display);
+	const char *name = ev->first->display;
+	char plain[64];
+	const struct event_symbol *symbol;
 
+	snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(name, ":"), name);
+	symbol = event_symbol_find(plain);
 	return symbol && symbol->type == PERF_TYPE_SOFTWARE;
 }
 
@@ -538,11 +542,12 @@ static int arrange_choice(struct stat_sheet *s)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->n_events; i++) {
 		struct stat_event *ev = sorted[i] = &s->event[i];
-		bool cycles = !strcmp(ev->name, "cycles");
+		bool cycles = !strncmp(ev->name, "cycles", 6) && strchr(":", ev->name[6]);
+		char *plain = ev->name;
 
 		if (cycles) {
-			free(ev->name);
-			ev->name = strdup("cpu-cycles");
+			ev->name = asprintf(&ev->name, "cpu-%s", plain) < 0 ? NULL : ev->name;
+			free(plain);
 		}
 		if (!ev->name) {
 			free(sorted);

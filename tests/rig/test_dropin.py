@@ -135,7 +135,7 @@ echo a b | @ -x, -e cs wc -w
 ulimit -n 32; @ -x, -e cs true
 { ( ulimit -f 0; exec @ -x, -e cs -o f true ); echo $?; } 2>/dev/null
 """
-TURBOSTAT = """
+TURBOSTAT = r"""
 @ -q -S -i 2 -s Busy% & p=$!; sleep 2.9; kill $p; wait $p; echo $?
 @ -q -n 1 -i .1
 @ -q -n 2 -i .1 -S
@@ -153,12 +153,14 @@ TURBOSTAT = """
 @ -q -n 1 -i .1 -s C1,C1%,CPU --hide C1,sysfs
 @ -q -n 1 -i .1 -s Core,CPU --add msr0x611,package,u32,raw,BAR
 @ -q -n 1 -i .1 -d -s Busy%,CPU 2>/dev/null
+@ -q -n 1 -i 1e-1 -S -s Busy%
+@ -q -n 2 -i .1m -S -s Busy%
 @ -q -n 1 -i .1 --a msr0x10 -s Busy%
 @ --list extra
 @ -q -n 1 -i .1 -s Busy% | head -n 1
 @ -q -T 90 -n 1 -i .1 -s CoreTmp,PkgTmp
-@ -q -D | sed -E 's/^t .*/t/; s/: [0-9A-F]+$/: N/'
-@ -q -D -T 90 -a msr0x10,cpu,u64,raw | sed -E 's/^t .*/t/; s/: [0-9A-F]+$/: N/'
+@ -q -D | sed -E 's/^t .*/t/; s/: [0-9A-F]+( |$)/: N\1/'
+@ -q -D -T 90 -a msr0x10,cpu,u64,raw | sed -E 's/^t .*/t/; s/: [0-9A-F]+( |$)/: N\1/'
 @ -n 1 -i .1 -o f -s Busy% 2>&1 | wc -l; grep -c : f | grep -c ..
 { sleep .5; echo; sleep 9; } | timeout 5 @ -q -i 30 -n 1 -S -s Busy%; echo ${PIPESTATUS[1]}
 { sleep 1; echo q; sleep 9; } | timeout 6 @ -q -i .4 -S -s Busy% >/dev/null; echo ${PIPESTATUS[1]}
@@ -248,6 +250,10 @@ PERF_REFUSED_LONG = """
 @ -h
 @ -x, -e cycles true
 @ -e cs:z true
+@ --control fifo:nosuch -e cs true
+@ --tpebs-mode foo -e cs true
+@ --iostat true
+@ --iostat=list
 @ -e cs, true
 """
 TURBOSTAT_REFUSED = """
@@ -521,19 +527,15 @@ def check_readers(readers, side):
 # Of pmrec-turbostat(1), or for want of a reason to follow: with the newer ones, lines with these words are left out.
 NEWER_DIFFERS = ("CPUMHz",            # of a name that no column has it makes an event, and ends
                  "C1,C1%,CPU --hide",  # the same, of a column that is hidden by a group of the same words
-                 " -d ",              # perf: nothing that is not supported; turbostat: its sets of CPUs on standard output
+                 " -d ",              # perf: nothing that is not supported; turbostat: its sets of CPUs
                  "--list extra",      # it takes no command then
                  "<&-", ">&-",        # their words depend on the version of cat
                  "--no-merge",        # another word for -A, which a command alone is refused
                  "-dd -B -I",         # perf: nan behind what was not counted
-                 "--bounding-set",    # perf: what is not supported has a line
                  "record -I",         # perf: cannot read what it wrote
                  "-x ' ' -e cycles",  # perf: an error in other words
-                 "--interval-clear",  # perf: 1 without a terminal
-                 " -D",               # turbostat: other lines of caches and idle states
                  " --debug",          # as -d
-                 "-s ,Busy%",         # turbostat: an empty name is one that no column has
-                 "-t 99999999")       # perf: 1, as everything that it cannot open
+                 "-s ,Busy%")         # turbostat: an empty name is one that no column has
 
 
 class Peers:
@@ -559,6 +561,7 @@ def not_theirs(text):
     an identity that the machine lacks."""
     # Of two packages 2026 prints the sum.
     text = re.sub(r"\b(0x[0-9a-f]+|[0-9a-f]{8,9}|[0-9a-f]{16})\b", "0", text.replace("X2APIC,", ""))
+    text = re.sub(r"LLC refs: .*?L2 Hit%: (nan|[\d.]+)", "", text)
     text = re.sub(r"turbostat: Failed to access perf .*\n\tRun as root .*\n\n?", "", text)
     return "\n".join(line for line in text.split("\n") if "perf instruction counter" not in line and
                      "jitter" not in line and not line.startswith("deferred ") and
