@@ -11,35 +11,14 @@
 #include "report/export/exporter.h"
 #include "report/machine/status.h"
 
-/* A piece of text in csv.text. */
-struct span {
-	uint32_t at, len;
-};
-
 struct csv {
-	struct buf text;     /* what rows and columns print, made once */
-	struct span file;    /* "recording," */
-	struct buf head;     /* "recording,run,time,duration_ns," of the interval at hand */
-	struct span *row;    /* by row: "scope,package,...,cgroup," */
-	struct span *metric; /* by column: "metric," */
-	struct span *unit;   /* by column: ",unit," */
-	struct names wide;   /* wide: the columns that the header has; nothing may be added later */
+	struct buf head;   /* "recording,run,time,duration_ns," of the interval at hand */
+	struct names wide; /* wide: the columns that the header has; nothing may be added later */
 	uint32_t n_wide;
 	uint32_t *wide_of;              /* wide: by column of the sheet: place in the header, or PM_NONE */
 	const struct sheet_cell **cell; /* wide: scratch by place in the header */
 	bool *judged;                   /* wide: by place in the header: a column with the verdict follows */
 };
-
-static void csv_forget(struct csv *c)
-{
-	buf_clear(&c->text);
-	free(c->row);
-	free(c->metric);
-	free(c->unit);
-	free(c->wide_of);
-	c->row = c->metric = c->unit = NULL;
-	c->wide_of = NULL;
-}
 
 static void csv_release(struct sink *sink)
 {
@@ -47,38 +26,33 @@ static void csv_release(struct sink *sink)
 
 	if (!c)
 		return;
-	csv_forget(c);
-	buf_release(&c->text);
 	buf_release(&c->head);
 	names_release(&c->wide);
+	free(c->wide_of);
 	free(c->cell);
 	free(c->judged);
 	free(c);
 }
 
-static struct span span_end(struct csv *c, size_t start)
-{
-	return (struct span){ (uint32_t)start, (uint32_t)(c->text.len - start) };
-}
-
-static void put_row_text(struct csv *c, const struct sheet *s, const struct place *p)
+/* "scope,package,...,cgroup," */
+static void put_row_text(struct buf *out, const struct sheet *s, const struct place *p)
 {
 	uint32_t number[7];
 	const char *name[3];
 
-	buf_addstr(&c->text, pm_kind_name(p->kind));
+	buf_addstr(out, pm_kind_name(p->kind));
 	export_place_numbers(p, number);
 	export_place_names(s, p, name);
 	for (int i = 0; i < 7; i++) {
-		buf_addch(&c->text, ',');
+		buf_addch(out, ',');
 		if (number[i] != PM_NONE)
-			buf_printf(&c->text, "%u", number[i]);
+			buf_printf(out, "%u", number[i]);
 	}
 	for (int i = 0; i < 3; i++) {
-		buf_addch(&c->text, ',');
-		export_csv_field(&c->text, name[i]);
+		buf_addch(out, ',');
+		export_csv_field(out, name[i]);
 	}
-	buf_addch(&c->text, ',');
+	buf_addch(out, ',');
 }
 
 static int wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
@@ -132,43 +106,31 @@ static int csv_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 {
 	struct exporter *x = exporter_of(sink);
 	struct csv *c = x->data;
-	size_t start;
+	struct buf *metric = &x->piece[PIECE_METRIC].text, *unit = &x->piece[PIECE_UNIT].text;
 	int err = 0;
 
 	if (x->config.columns)
 		return 0;
 	if (!c && !(c = x->data = calloc(1, sizeof(*c))))
 		return -ENOMEM;
-	csv_forget(c);
-	c->row = calloc((size_t)s->n_rows + 1, sizeof(*c->row));
-	c->metric = calloc((size_t)s->n_columns + 1, sizeof(*c->metric));
-	c->unit = calloc((size_t)s->n_columns + 1, sizeof(*c->unit));
-	if (x->config.layout == EXPORT_WIDE)
-		c->wide_of = calloc((size_t)s->n_columns + 1, sizeof(*c->wide_of));
-	if (!c->row || !c->metric || !c->unit || (x->config.layout == EXPORT_WIDE && !c->wide_of))
+	export_forget(x);
+	free(c->wide_of);
+	if (!(c->wide_of = calloc((size_t)s->n_columns + 1, sizeof(*c->wide_of))))
 		return -ENOMEM;
-	export_csv_field(&c->text, x->sink.recording);
-	buf_addch(&c->text, ',');
-	c->file = span_end(c, 0);
+	export_csv_field(&x->file, x->sink.recording);
+	buf_addch(&x->file, ',');
 	for (uint32_t r = 0; r < s->n_rows; r++) {
-		start = c->text.len;
-		put_row_text(c, s, &s->row[r].place);
-		c->row[r] = span_end(c, start);
+		put_row_text(&x->piece[PIECE_ROW].text, s, &s->row[r].place);
+		piece_end(&x->piece[PIECE_ROW]);
 	}
 	for (uint32_t i = 0; i < s->n_columns; i++) {
-		start = c->text.len;
-		export_csv_field(&c->text, s->column[i].metric->name);
-		buf_addch(&c->text, ',');
-		c->metric[i] = span_end(c, start);
-		if (i && !strcmp(s->column[i].metric->unit, s->column[i - 1].metric->unit)) {
-			c->unit[i] = c->unit[i - 1];
-			continue;
-		}
-		start = c->text.len;
-		buf_addch(&c->text, ',');
-		export_csv_field(&c->text, s->column[i].metric->unit);
-		buf_addch(&c->text, ',');
-		c->unit[i] = span_end(c, start);
+		export_csv_field(metric, s->column[i].metric->name);
+		buf_addch(metric, ',');
+		piece_end(&x->piece[PIECE_METRIC]);
+		buf_addch(unit, ',');
+		export_csv_field(unit, s->column[i].metric->unit);
+		buf_addch(unit, ',');
+		piece_end(&x->piece[PIECE_UNIT]);
 	}
 	if (x->config.layout == EXPORT_WIDE) {
 		err = wide_heads(x, c, s);
@@ -180,21 +142,21 @@ static int csv_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 		buf_addstr(&x->out.text, x->config.thresholds ? ",threshold\n" : "\n");
 	}
 	x->begun = true;
-	return err ? err : c->text.err;
+	return err ? err : export_pieces_failed(x);
 }
 
-static char *put(char *to, const struct csv *c, struct span s)
+static char *put(char *to, const void *text, size_t len)
 {
-	memcpy(to, c->text.data + s.at, s.len);
-	return to + s.len;
+	memcpy(to, text, len);
+	return to + len;
 }
 
 /* "recording,run,time,duration_ns," */
-static char *put_interval(char *to, const struct exporter *x, const struct csv *c, const struct interval *i)
+static char *put_interval(char *to, const struct exporter *x, const struct interval *i)
 {
 	bool quoted;
 
-	to = put(to, c, c->file);
+	to = put(to, x->file.data, x->file.len);
 	to += number_u64(to, i->run);
 	*to++ = ',';
 	to += export_time_text(x, i, EXPORT_TIME_RFC3339, to, &quoted);
@@ -207,10 +169,8 @@ static char *put_interval(char *to, const struct exporter *x, const struct csv *
 static char *put_verdict(char *to, const struct sheet *s, const struct sheet_cell *cell, size_t k)
 {
 	const char *word = export_verdicts[sheet_verdict(s, cell, k)];
-	size_t len = strlen(word);
 
-	memcpy(to, word, len);
-	return to + len;
+	return put(to, word, strlen(word));
 }
 
 /* The end of a row, but for the verdict. */
@@ -220,16 +180,11 @@ static char *put_status(char *to, struct exporter *x, const struct sheet_cell *c
 	enum status_quality quality = sheet_quality(cell, k);
 	const char *why;
 	char word[16];
-	size_t len;
 
-	if (__builtin_expect(!reason && quality == STATUS_WHOLE, 1)) {
-		memcpy(to, "ok,1\n", 5);
-		return to + 5;
-	}
+	if (__builtin_expect(!reason && quality == STATUS_WHOLE, 1))
+		return put(to, "ok,1\n", 5);
 	why = status_word(reason, quality, word);
-	len = strlen(why);
-	memcpy(to, why, len);
-	to += len;
+	to = put(to, why, strlen(why));
 	*to++ = ',';
 	if (!reason)
 		to += export_number(to, sheet_coverage(cell, k));
@@ -244,27 +199,29 @@ static int long_interval(struct exporter *x, struct csv *c, const struct sheet *
 
 	/* All rows of an interval begin alike. */
 	buf_clear(&c->head);
-	if (!output_room(&c->head, c->file.len + 128))
+	if (!output_room(&c->head, x->file.len + 128))
 		return -ENOMEM;
-	c->head.len = (size_t)(put_interval((char *)c->head.data, x, c, &i[k]) - (char *)c->head.data);
+	c->head.len = (size_t)(put_interval((char *)c->head.data, x, &i[k]) - (char *)c->head.data);
 	for (uint32_t r = 0; r < s->n_rows; r++) {
 		const struct sheet_row *row = &s->row[r];
+		size_t place_len, metric_len, unit_len;
+		const uint8_t *place = piece_at(&x->piece[PIECE_ROW], r, &place_len);
 
 		for (uint32_t n = 0; n < row->n_cells; n++) {
 			const struct sheet_cell *cell = &row->cell[n];
 			const struct value *v = &cell->value[k];
-			struct span metric = c->metric[cell->column], unit = c->unit[cell->column];
+			const uint8_t *metric = piece_at(&x->piece[PIECE_METRIC], cell->column, &metric_len);
+			const uint8_t *unit = piece_at(&x->piece[PIECE_UNIT], cell->column, &unit_len);
 			char *start, *to;
 
-			start = to =
-				output_room(&x->out.text, c->head.len + c->row[r].len + metric.len + unit.len + 128);
+			start = to = output_room(&x->out.text, c->head.len + place_len + metric_len + unit_len + 128);
 			if (!to)
 				return -ENOMEM;
-			memcpy(to, c->head.data, c->head.len);
-			to = put(put(to + c->head.len, c, c->row[r]), c, metric);
+			to = put(to, c->head.data, c->head.len);
+			to = put(put(to, place, place_len), metric, metric_len);
 			if (!v->reason)
 				to += export_number(to, v->v);
-			to = put_status(put(to, c, unit), x, cell, k);
+			to = put_status(put(to, unit, unit_len), x, cell, k);
 			if (x->config.thresholds) {
 				to[-1] = ',';
 				to = put_verdict(to, s, cell, k);
@@ -282,6 +239,8 @@ static int wide_interval(struct exporter *x, struct csv *c, const struct sheet *
 {
 	for (uint32_t r = 0; r < s->n_rows; r++) {
 		const struct sheet_row *row = &s->row[r];
+		size_t place_len;
+		const uint8_t *place = piece_at(&x->piece[PIECE_ROW], r, &place_len);
 		char *start, *to;
 
 		if (!row->n_cells)
@@ -296,10 +255,10 @@ static int wide_interval(struct exporter *x, struct csv *c, const struct sheet *
 			x->partial |= export_lacks(cell, k);
 		}
 		start = to = output_room(&x->out.text,
-					 c->file.len + c->row[r].len + 128 + (size_t)c->n_wide * (NUMBER_MAX + 10));
+					 x->file.len + place_len + 128 + (size_t)c->n_wide * (NUMBER_MAX + 10));
 		if (!to)
 			return -ENOMEM;
-		to = put(put_interval(to, x, c, &i[k]), c, c->row[r]);
+		to = put(put_interval(to, x, &i[k]), place, place_len);
 		for (uint32_t n = 0; n < c->n_wide; n++) {
 			const struct sheet_cell *cell = c->cell[n];
 

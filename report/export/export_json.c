@@ -8,35 +8,6 @@
 #include "report/export/exporter.h"
 #include "report/machine/status.h"
 
-struct span {
-	uint32_t at, len;
-};
-
-struct json_text {
-	struct buf text;
-	struct span file, *row, *metric, *unit;
-};
-
-static void text_forget(struct json_text *t)
-{
-	buf_clear(&t->text);
-	free(t->row);
-	free(t->metric);
-	free(t->unit);
-	t->row = t->metric = t->unit = NULL;
-}
-
-static void json_release(struct sink *sink)
-{
-	struct json_text *t = exporter_of(sink)->data;
-
-	if (!t)
-		return;
-	text_forget(t);
-	buf_release(&t->text);
-	free(t);
-}
-
 static void put_name(struct buf *b, const char *key, const char *text)
 {
 	buf_printf(b, "\"%s\":", key);
@@ -68,51 +39,33 @@ static void put_place(struct buf *b, const struct sheet *s, const struct place *
 static int json_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 {
 	struct exporter *x = exporter_of(sink);
-	struct json_text *t = x->data;
-	bool wide = x->config.layout == EXPORT_WIDE;
-	size_t at;
+	struct buf *metric = &x->piece[PIECE_METRIC].text, *unit = &x->piece[PIECE_UNIT].text;
 
-	if (!t && !(t = x->data = calloc(1, sizeof(*t))))
-		return -ENOMEM;
-	text_forget(t);
-	t->row = calloc((size_t)s->n_rows + 1, sizeof(*t->row));
-	t->metric = calloc((size_t)s->n_columns + 1, sizeof(*t->metric));
-	t->unit = calloc((size_t)s->n_columns + 1, sizeof(*t->unit));
-	if (!t->row || !t->metric || !t->unit)
-		return -ENOMEM;
-	buf_addstr(&t->text, "{");
-	put_name(&t->text, "recording", x->sink.recording);
-	t->file = (struct span){ 0, (uint32_t)t->text.len };
+	export_forget(x);
+	buf_addstr(&x->file, "{");
+	put_name(&x->file, "recording", x->sink.recording);
 	for (uint32_t r = 0; r < s->n_rows; r++) {
-		at = t->text.len;
-		put_place(&t->text, s, &s->row[r].place);
-		t->row[r] = (struct span){ (uint32_t)at, (uint32_t)(t->text.len - at) };
+		put_place(&x->piece[PIECE_ROW].text, s, &s->row[r].place);
+		piece_end(&x->piece[PIECE_ROW]);
 	}
 	for (uint32_t c = 0; c < s->n_columns; c++) {
 		const struct bound_metric *m = s->column[c].metric;
 
-		at = t->text.len;
-		if (wide) {
-			json_quote(&t->text, m->name, strlen(m->name));
-			buf_addch(&t->text, ':');
+		if (x->config.layout == EXPORT_WIDE) {
+			json_quote(metric, m->name, strlen(m->name));
+			buf_addch(metric, ':');
 		} else {
-			put_name(&t->text, "metric", m->name);
-			buf_addstr(&t->text, "\"value\":");
+			put_name(metric, "metric", m->name);
+			buf_addstr(metric, "\"value\":");
 		}
-		t->metric[c] = (struct span){ (uint32_t)at, (uint32_t)(t->text.len - at) };
-		at = t->text.len;
-		buf_addch(&t->text, ',');
-		put_name(&t->text, "unit", m->unit);
-		buf_addstr(&t->text, "\"status\":\"");
-		t->unit[c] = (struct span){ (uint32_t)at, (uint32_t)(t->text.len - at) };
+		buf_addch(unit, ',');
+		put_name(unit, "unit", m->unit);
+		buf_addstr(unit, "\"status\":\"");
+		piece_end(&x->piece[PIECE_METRIC]);
+		piece_end(&x->piece[PIECE_UNIT]);
 	}
 	x->begun = true;
-	return t->text.err;
-}
-
-static void put_span(struct buf *out, const struct json_text *t, struct span s)
-{
-	buf_add(out, t->text.data + s.at, s.len);
+	return export_pieces_failed(x);
 }
 
 static void put_value(struct buf *out, const struct value *v)
@@ -133,13 +86,13 @@ static void put_coverage(struct buf *out, const struct value *v, double coverage
 	put_value(out, &c);
 }
 
-static void put_head(struct exporter *x, const struct json_text *t, const struct interval *i)
+static void put_head(struct exporter *x, const struct interval *i)
 {
 	char text[64];
 	bool quoted;
 	size_t len;
 
-	put_span(&x->out.text, t, t->file);
+	buf_add(&x->out.text, x->file.data, x->file.len);
 	buf_addstr(&x->out.text, "\"run\":");
 	buf_add(&x->out.text, text, number_u64(text, i->run));
 	buf_addstr(&x->out.text, ",\"time\":");
@@ -175,15 +128,14 @@ static const char *const threshold_end[] = {
 	[SHEET_BAD] = ",\"threshold\":\"bad\"}",
 };
 
-static int put_interval(struct exporter *x, const struct json_text *t, const struct sheet *s,
-			const struct interval *i, size_t k)
+static int put_interval(struct exporter *x, const struct sheet *s, const struct interval *i, size_t k)
 {
 	bool wide = x->config.layout == EXPORT_WIDE;
 	struct buf head = BUF_INIT;
 	size_t from = x->out.text.len;
 	int err = 0;
 
-	put_head(x, t, &i[k]);
+	put_head(x, &i[k]);
 	buf_add(&head, x->out.text.data + from, x->out.text.len - from);
 	x->out.text.len = from;
 	for (uint32_t r = 0; r < s->n_rows; r++) {
@@ -196,16 +148,16 @@ static int put_interval(struct exporter *x, const struct json_text *t, const str
 
 			if (!wide || !n) {
 				buf_add(&x->out.text, head.data, head.len);
-				put_span(&x->out.text, t, t->row[r]);
+				piece_put(&x->out.text, &x->piece[PIECE_ROW], r);
 			}
 			x->partial |= export_lacks(cell, k);
-			put_span(&x->out.text, t, t->metric[cell->column]);
+			piece_put(&x->out.text, &x->piece[PIECE_METRIC], cell->column);
 			put_value(&x->out.text, v);
 			if (wide) {
 				put_verdict(x, s, cell, k);
 				buf_addch(&x->out.text, n + 1 < row->n_cells ? ',' : '}');
 			} else {
-				put_span(&x->out.text, t, t->unit[cell->column]);
+				piece_put(&x->out.text, &x->piece[PIECE_UNIT], cell->column);
 				buf_addstr(&x->out.text, status_word(v->reason, sheet_quality(cell, k), word));
 				put_coverage(&x->out.text, v, sheet_coverage(cell, k));
 				buf_addstr(&x->out.text, threshold_end[sheet_verdict(s, cell, k)]);
@@ -231,7 +183,7 @@ static int json_intervals(struct sink *sink, const struct sheet *s, const struct
 	if (x->config.columns)
 		return export_columns_put(x, true, s, i, n);
 	for (size_t k = 0; k < n && !err; k++) {
-		err = put_interval(x, x->data, s, i, k);
+		err = put_interval(x, s, i, k);
 		if (!err)
 			err = exporter_pace(x);
 	}
@@ -245,5 +197,4 @@ const struct sink_ops export_json = {
 	.columns = true,
 	.shape = json_shape,
 	.intervals = json_intervals,
-	.release = json_release,
 };

@@ -15,43 +15,13 @@
 #include "report/input/outfile.h"
 #include "report/machine/status.h"
 
-/* Pieces of text, one behind the other: piece i ends at end[i]. */
-struct pieces {
-	struct buf text;
-	struct buf end; /* size_t */
-};
+/* By column: its name, HELP and TYPE, a label; by row: labels. */
+enum { FAMILY = PIECE_METRIC, HEAD = PIECE_UNIT, MORE = PIECE_MORE };
 
 struct openmetrics {
-	struct pieces family, head, more, place; /* by column: name, HELP and TYPE, label; by row: labels */
-	struct names told;                       /* families that had their head */
-	struct buf origin;                       /* labels of all rows: host and those of the recording */
-	bool made;                               /* the file is there */
+	struct names told; /* families that had their head */
+	bool made;         /* the file is there */
 };
-
-static void forget(struct pieces *p)
-{
-	buf_clear(&p->text);
-	buf_clear(&p->end);
-}
-
-static void end_piece(struct pieces *p)
-{
-	buf_add(&p->end, &p->text.len, sizeof(p->text.len));
-}
-
-static void put_piece(struct buf *out, const struct pieces *p, size_t i)
-{
-	const size_t *end = (const size_t *)(const void *)p->end.data;
-	size_t from = i ? end[i - 1] : 0;
-
-	buf_add(out, p->text.data + from, end[i] - from);
-}
-
-static void release_pieces(struct pieces *p)
-{
-	buf_release(&p->text);
-	buf_release(&p->end);
-}
 
 static void openmetrics_release(struct sink *sink)
 {
@@ -59,12 +29,7 @@ static void openmetrics_release(struct sink *sink)
 
 	if (!o)
 		return;
-	release_pieces(&o->family);
-	release_pieces(&o->head);
-	release_pieces(&o->more);
-	release_pieces(&o->place);
 	names_release(&o->told);
-	buf_release(&o->origin);
 	free(o);
 }
 
@@ -106,14 +71,14 @@ static void put_label(struct buf *out, const char *name, const char *value)
 	buf_addstr(out, "\",");
 }
 
-static void put_origin(struct openmetrics *o, const char *recording, const struct pm_map *header)
+/* Labels of all rows: host and those of the recording. */
+static void put_origin(struct buf *out, const char *recording, const struct pm_map *header)
 {
 	const struct pm_value *labels = pm_map_get(header, PM_HEADER_LABELS);
 	const char *host = pm_map_text(header, PM_HEADER_HOST, NULL);
 	struct names used = { 0 };
 
-	buf_clear(&o->origin);
-	put_label(&o->origin, host ? "host" : "recording", host ? host : recording);
+	put_label(out, host ? "host" : "recording", host ? host : recording);
 	for (uint32_t i = 0; labels && labels->kind == PM_VALUE_ARRAY && i < labels->array.n; i++) {
 		const struct pm_value *pair = export_label_pair(labels, i);
 		struct buf name = BUF_INIT;
@@ -127,8 +92,8 @@ static void put_origin(struct openmetrics *o, const char *recording, const struc
 		if (names_get(&used, buf_str(&name), &before))
 			buf_printf(&name, "_%u", i);
 		if (names_set(&used, buf_str(&name), i))
-			o->origin.err = -ENOMEM;
-		put_label(&o->origin, buf_str(&name), pair[1].str.data);
+			out->err = -ENOMEM;
+		put_label(out, buf_str(&name), pair[1].str.data);
 		buf_release(&name);
 	}
 	names_release(&used);
@@ -150,78 +115,74 @@ static void put_place(struct buf *out, const struct sheet *s, const struct place
 			put_label(out, export_columns[EXPORT_DEVICE + i], name[i]);
 }
 
-static void put_metric(struct openmetrics *o, const struct bound_metric *m)
+static void put_metric(struct pieces *piece, const struct bound_metric *m)
 {
-	struct buf name = BUF_INIT;
+	struct buf name = BUF_INIT, *head = &piece[HEAD].text;
 	bool other;
 
 	buf_addstr(&name, "pmrep_");
 	other = put_name(&name, m->name);
-	buf_add(&o->family.text, name.data, name.len);
-	buf_printf(&o->head.text, "# HELP %s ", buf_str(&name));
-	put_escaped(&o->head.text, m->help ? m->help : "", true);
+	buf_add(&piece[FAMILY].text, name.data, name.len);
+	buf_printf(head, "# HELP %s ", buf_str(&name));
+	put_escaped(head, m->help ? m->help : "", true);
 	if (*m->unit && strcmp(m->unit, "1")) {
-		buf_addstr(&o->head.text, " (");
-		put_escaped(&o->head.text, m->unit, true);
-		buf_addstr(&o->head.text, ")");
+		buf_addstr(head, " (");
+		put_escaped(head, m->unit, true);
+		buf_addstr(head, ")");
 	}
-	buf_printf(&o->head.text, "\n# TYPE %s gauge\n", buf_str(&name));
+	buf_printf(head, "\n# TYPE %s gauge\n", buf_str(&name));
 	if (other)
-		put_label(&o->more.text, "metric", m->name);
-	end_piece(&o->family);
-	end_piece(&o->head);
-	end_piece(&o->more);
+		put_label(&piece[MORE].text, "metric", m->name);
+	piece_end(&piece[FAMILY]);
+	piece_end(&piece[HEAD]);
+	piece_end(&piece[MORE]);
 	buf_release(&name);
 }
 
 static int openmetrics_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 {
 	struct exporter *x = exporter_of(sink);
-	struct openmetrics *o = x->data;
 
-	if (!o && !(o = x->data = calloc(1, sizeof(*o))))
+	if (!x->data && !(x->data = calloc(1, sizeof(struct openmetrics))))
 		return -ENOMEM;
-	forget(&o->family);
-	forget(&o->head);
-	forget(&o->more);
-	forget(&o->place);
-	put_origin(o, sink->recording, &s->places->model->header);
+	export_forget(x);
+	put_origin(&x->file, sink->recording, &s->places->model->header);
 	for (uint32_t c = 0; c < s->n_columns; c++)
-		put_metric(o, s->column[c].metric);
+		put_metric(x->piece, s->column[c].metric);
 	for (uint32_t r = 0; r < s->n_rows; r++) {
-		put_place(&o->place.text, s, &s->row[r].place);
-		end_piece(&o->place);
+		put_place(&x->piece[PIECE_ROW].text, s, &s->row[r].place);
+		piece_end(&x->piece[PIECE_ROW]);
 	}
-	return o->place.end.err ? o->place.end.err : o->head.text.err;
+	return export_pieces_failed(x);
 }
 
 /* ---- samples ---- */
 
-static int tell(struct openmetrics *o, struct buf *out, size_t column)
+static int tell(struct exporter *x, struct openmetrics *o, size_t column)
 {
 	struct buf name = BUF_INIT;
 	uint32_t before;
 	int err = 0;
 
-	put_piece(&name, &o->family, column);
+	piece_put(&name, &x->piece[FAMILY], column);
 	if (!names_get(&o->told, buf_str(&name), &before)) {
-		put_piece(out, &o->head, column);
+		piece_put(&x->out.text, &x->piece[HEAD], column);
 		err = names_set(&o->told, buf_str(&name), 1);
 	}
 	buf_release(&name);
 	return err;
 }
 
-static void put_sample(struct buf *out, const struct openmetrics *o, size_t row, size_t column, double v,
-		       int64_t wall_ns)
+static void put_sample(struct exporter *x, size_t row, size_t column, double v, int64_t wall_ns)
 {
+	struct buf *out = &x->out.text;
 	char text[NUMBER_MAX];
 
-	put_piece(out, &o->family, column);
+	piece_put(out, &x->piece[FAMILY], column);
 	buf_addch(out, '{');
-	buf_add(out, o->origin.data, o->origin.len);
-	put_piece(out, &o->place, row);
-	put_piece(out, &o->more, column);
+	buf_add(out, x->file.data, x->file.len);
+	piece_put(out, &x->piece[PIECE_ROW], row);
+	piece_put(out, &x->piece[MORE], column);
 	out->len -= out->data[out->len - 1] == ',';
 	buf_addstr(out, "} ");
 	if (isfinite(v))
@@ -255,9 +216,9 @@ static int put_interval(struct exporter *x, struct openmetrics *o, const struct 
 			if (cell->value[k].reason)
 				continue;
 			if (!told)
-				err = tell(o, &x->out.text, c);
+				err = tell(x, o, c);
 			told = true;
-			put_sample(&x->out.text, o, r, c, cell->value[k].v, wall_ns);
+			put_sample(x, r, c, cell->value[k].v, wall_ns);
 		}
 	}
 	free(next);

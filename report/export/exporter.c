@@ -43,6 +43,11 @@ void exporter_release(struct exporter *x)
 	if (x->sink.ops && x->sink.ops->release)
 		x->sink.ops->release(&x->sink);
 	output_release(&x->out);
+	buf_release(&x->file);
+	for (int i = 0; i < N_PIECES; i++) {
+		buf_release(&x->piece[i].text);
+		buf_release(&x->piece[i].end);
+	}
 }
 
 int exporter_flush(struct exporter *x)
@@ -60,6 +65,24 @@ int exporter_pace(struct exporter *x)
 }
 
 /* ---- for the formats ---- */
+
+void export_forget(struct exporter *x)
+{
+	buf_clear(&x->file);
+	for (int i = 0; i < N_PIECES; i++) {
+		buf_clear(&x->piece[i].text);
+		buf_clear(&x->piece[i].end);
+	}
+}
+
+int export_pieces_failed(const struct exporter *x)
+{
+	int err = x->file.err;
+
+	for (int i = 0; i < N_PIECES && !err; i++)
+		err = x->piece[i].text.err ? x->piece[i].text.err : x->piece[i].end.err;
+	return err;
+}
 
 static int32_t local_offset(int64_t wall_ns)
 {

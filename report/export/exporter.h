@@ -49,6 +49,16 @@ struct export_config {
 
 struct plot_data;
 
+/* Pieces of text, one behind the other: piece i ends at end[i]. */
+struct pieces {
+	struct buf text;
+	struct buf end; /* size_t */
+};
+
+/* What csv, json and openmetrics print again and again is made once, with the shape: PIECE_ROW by row of the sheet, the
+ * others by column. */
+enum piece { PIECE_ROW, PIECE_METRIC, PIECE_UNIT, PIECE_MORE, N_PIECES };
+
 struct exporter {
 	struct sink sink;
 	struct export_config config;
@@ -59,7 +69,9 @@ struct exporter {
 	bool utf8;                     /* with blocks, not signs of ASCII */
 	bool partial;                  /* a value was printed that lacks a part, or a lost one was left out */
 	bool begun;                    /* heads were printed */
-	void *data;                    /* the format's own */
+	struct buf file;               /* what all rows of a recording share */
+	struct pieces piece[N_PIECES];
+	void *data; /* the format's own */
 };
 
 extern const struct sink_ops export_table, export_csv, export_json, export_turbostat, export_parquet, export_perfetto,
@@ -134,6 +146,33 @@ int export_columns_check(const char *list, struct error *e);
 /* sink_ops.intervals() with config.columns. */
 int export_columns_put(struct exporter *x, bool json, const struct sheet *s, const struct interval *interval,
 		       size_t n);
+
+/* Drops what was made for the shape before. */
+void export_forget(struct exporter *x);
+/* 0, or why a piece is missing. */
+int export_pieces_failed(const struct exporter *x);
+
+static inline void piece_end(struct pieces *p)
+{
+	buf_add(&p->end, &p->text.len, sizeof(p->text.len));
+}
+
+static inline const uint8_t *piece_at(const struct pieces *p, size_t i, size_t *len)
+{
+	const size_t *end = (const size_t *)(const void *)p->end.data;
+	size_t from = i ? end[i - 1] : 0;
+
+	*len = end[i] - from;
+	return p->text.data + from;
+}
+
+static inline void piece_put(struct buf *out, const struct pieces *p, size_t i)
+{
+	size_t len;
+	const uint8_t *text = piece_at(p, i, &len);
+
+	buf_add(out, text, len);
+}
 
 static inline struct exporter *exporter_of(struct sink *s)
 {
