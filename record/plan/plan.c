@@ -79,6 +79,7 @@ void plan_release(struct plan *p)
 		pm_event_release(&p->event[i]);
 	free(p->event);
 	free(p->cpu_instance);
+	free(p->place_next);
 	cpulist_release(&p->cpus);
 	*p = (struct plan){ 0 };
 }

@@ -124,6 +124,9 @@ struct record_options {
 	struct run_options run;
 };
 
+/* Lists of places are kept apart by their number modulo this. */
+#define PLAN_PLACES 256
+
 struct plan {
 	const struct record_options *options;
 	const struct root *root;
@@ -139,6 +142,8 @@ struct plan {
 	uint32_t system_instance; /* id of the PM_SYSTEM instance */
 	uint32_t *cpu_instance;   /* id of each CPU's instance, by CPU number; 0: none yet */
 	uint32_t n_cpu_instance;
+	uint32_t place[PLAN_PLACES]; /* those of places, by number: the newest; then by id the one before; 0: none */
+	uint32_t *place_next, n_place_next;
 	struct pm_event *event; /* owned: events to be written; the session takes them */
 	uint32_t n_events;
 	char told[320];    /* a line for the user; the recorder prints and empties it */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "record/host/clocks.h"
 #include "record/host/cputype.h"
 #include "record/plan/plan.h"
@@ -264,7 +265,7 @@ static bool same_place(const struct pm_cpu *a, const struct pm_cpu *b, enum pm_k
 /* The first CPU of its place, online or not. */
 static const struct pm_cpu *leader(const struct pm_topology *t, enum pm_kind kind, const struct pm_cpu *c)
 {
-	const struct pm_cpu *first = t->cpu;
+	const struct pm_cpu *first = kind == PM_CORE && !c->thread ? c : t->cpu;
 
 	while (!same_place(first, c, kind))
 		first++;
@@ -285,22 +286,23 @@ int64_t topology_instance(struct plan *p, enum pm_kind kind, uint32_t cpu)
 	const struct pm_topology *t = &p->model->topology;
 	const struct pm_cpu *c = pm_topology_cpu(t, cpu);
 	struct pm_instance add = { .kind = kind };
+	uint32_t *at;
 	int64_t id;
 
 	if (kind == PM_CPU)
 		return plan_cpu_instance(p, cpu);
 	if (!c || place_number(c, kind) == PM_NONE)
 		return -ENOENT;
-	for (uint32_t i = 0; i < p->model->n_instances; i++) {
-		const struct pm_instance *known = &p->model->instance[i];
+	at = &p->place[place_number(c, kind) % PLAN_PLACES];
+	for (uint32_t i = *at; i; i = p->place_next[i]) {
+		const struct pm_instance *known = pm_model_instance(p->model, i);
 		const struct pm_cpu *of;
 
-		if (known->kind != kind || known->number != place_number(c, kind) || known->retired_ns ||
-		    known->cpu == PM_NONE)
+		if (known->kind != kind || known->number != place_number(c, kind) || known->retired_ns)
 			continue;
 		of = pm_topology_cpu(t, known->cpu);
 		if (of && same_place(of, c, kind))
-			return known->id;
+			return i;
 	}
 	add.number = place_number(c, kind);
 	add.cpu = leader(t, kind, c)->cpu;
@@ -309,5 +311,11 @@ int64_t topology_instance(struct plan *p, enum pm_kind kind, uint32_t cpu)
 		return -ENOMEM;
 	id = pm_model_add_instance(p->model, &add);
 	pm_map_release(&add.attrs);
+	if (id > 0 && array_hold(&p->place_next, &p->n_place_next, (uint32_t)id + 1, sizeof(*p->place_next)))
+		return -ENOMEM;
+	if (id > 0) {
+		p->place_next[id] = *at;
+		*at = (uint32_t)id;
+	}
 	return id;
 }

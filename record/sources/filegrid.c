@@ -252,19 +252,20 @@ int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t
 /* Ids in the order in which they first appear. */
 struct ids {
 	uint32_t *id;
-	uint32_t n, last;
+	uint32_t n, last, top; /* the greatest */
 };
 
 static uint32_t ids_index(struct ids *s, uint32_t id)
 {
 	/* Cells come in runs: the same one or its successor again. */
-	for (uint32_t k = 0; k < s->n; k++) {
+	for (uint32_t k = 0; k < s->n && id <= s->top; k++) {
 		uint32_t i = (s->last + k) % s->n;
 
 		if (s->id[i] == id)
 			return s->last = i;
 	}
 	s->id[s->n] = id;
+	s->top = id > s->top ? id : s->top;
 	s->last = s->n;
 	return s->n++;
 }
