@@ -80,13 +80,13 @@ static bool find_gaps(uint64_t gap[TRIAL_TICKS])
 
 static uint64_t sampled_tick(struct perf_row *row)
 {
-	uint64_t gap[TRIAL_TICKS], emptied, time, lost = 0, n = 0;
+	uint64_t gap[TRIAL_TICKS], emptied, time, n = 0;
 	bool alone;
 
 	row->unit.sampling->start(&row->unit);
 	alone = find_gaps(gap);
 	emptied = clocks_monotonic();
-	while (n < TRIAL_TICKS && row->unit.sampling->peek(&row->unit, &time, &lost)) {
+	while (n < TRIAL_TICKS && row->unit.sampling->peek(&row->unit, &time)) {
 		row->unit.sampling->take(&row->unit, NULL);
 		n++;
 	}

@@ -354,7 +354,7 @@ static void sampling_start(struct unit *u)
 	perf_ring_start(&((struct perf_row *)u)->ring);
 }
 
-static bool sampling_peek(struct unit *u, uint64_t *time_ns, uint64_t *lost)
+static bool sampling_peek(struct unit *u, uint64_t *time_ns)
 {
 	struct perf_row *row = (struct perf_row *)u;
 	const uint64_t *values;
@@ -364,8 +364,6 @@ static bool sampling_peek(struct unit *u, uint64_t *time_ns, uint64_t *lost)
 	/* Not what another group of members had counted. */
 	while (row->ring.map && (any = perf_ring_peek(&row->ring, time_ns, &values, &n)) && n != words(row))
 		perf_ring_drop(&row->ring);
-	*lost += row->ring.lost;
-	row->ring.lost = 0;
 	if (any)
 		memcpy(row->got, values, n * sizeof(*values));
 	return any;

@@ -120,12 +120,6 @@ bool perf_ring_peek(struct perf_ring *r, uint64_t *time_ns, const uint64_t **val
 			*n = h.size / sizeof(uint64_t) - HEAD_WORDS;
 			return true;
 		}
-		if (h.type == PERF_RECORD_LOST && h.size >= sizeof(h) + 16) {
-			uint64_t lost[3];
-
-			copy(r, at, lost, sizeof(lost));
-			r->lost += lost[2];
-		}
 		if (h.size < sizeof(h))
 			break;
 	}

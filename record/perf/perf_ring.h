@@ -18,7 +18,6 @@ struct perf_ring {
 	uint64_t interval_ns;
 	uint64_t *record; /* owned: the sample that was looked at */
 	size_t record_size;
-	uint64_t lost; /* samples for which there was no room */
 };
 
 /* Opens the leader of a group of `members` on a CPU, disabled, and its ring. A descriptor or -errno. */

@@ -59,9 +59,8 @@ static inline void cells_fail_all(struct cells *c, uint16_t reason)
 struct unit_sampling {
 	/* Drops waiting samples; the next one comes one interval from now. */
 	void (*start)(struct unit *u);
-	/* The time (CLOCK_MONOTONIC) of the oldest waiting sample; adds samples without room to *lost. False: none
-	 * waits. */
-	bool (*peek)(struct unit *u, uint64_t *time_ns, uint64_t *lost);
+	/* The time (CLOCK_MONOTONIC) of the oldest waiting sample. False: none waits. */
+	bool (*peek)(struct unit *u, uint64_t *time_ns);
 	/* Takes that sample; c NULL: drops it. */
 	void (*take)(struct unit *u, struct cells *c);
 };

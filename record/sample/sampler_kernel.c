@@ -36,16 +36,16 @@ static void set_times(const struct pm_chunk_group *g, const struct slot *s, uint
 	g->v[s->end * g->stride + row] = time;
 }
 
-/* Samples of one unit that belong to the chunk that begins with tick `first`; *lost grows by those that found no
- * room. b NULL: there is no buffer for them. */
+/* Samples of one unit that belong to the chunk that begins with tick `first`; ticks that found no room in the kernel
+ * have none, as they were missed by the reader. b NULL: there is no buffer for them. */
 static void take_samples(const struct readout *l, struct slot *s, struct ring_buf *b, uint32_t i,
-			 const struct ring_epoch *e, uint64_t first, uint64_t last, uint64_t *lost)
+			 const struct ring_epoch *e, uint64_t first, uint64_t last)
 {
 	struct unit *u = s->unit;
 	uint64_t time;
 
 	memset(s->sampled, 0, sizeof(s->sampled));
-	while (!s->away && u->sampling && u->sampling->peek(u, &time, lost)) {
+	while (!s->away && u->sampling && u->sampling->peek(u, &time)) {
 		uint64_t tick = time > e->start_ns ? tick_of(s, time - e->start_ns, l->interval_ns) : 0;
 		uint32_t row = (uint32_t)(tick - first);
 		struct cells c;
@@ -73,18 +73,17 @@ void sampler_collect_samples(struct reader *r, const struct ring_epoch *e, uint6
 	const struct readout *l = ring->readout;
 	const struct readout_reader *rr = &l->reader[r->index];
 	struct ring_buf *b = ring_enter(ring, r->index, chunk);
-	uint64_t any[PM_CHUNK_ROWS / 64] = { 0 }, lost = 0;
+	uint64_t any[PM_CHUNK_ROWS / 64] = { 0 };
 
 	if (b && r->index == 0)
 		sampler_watch_clocks(r, b, 0);
 	for (uint32_t i = rr->first; i < rr->first + rr->n; i++) {
-		take_samples(l, &l->slot[i], b, i, e, first, last, &lost);
+		take_samples(l, &l->slot[i], b, i, e, first, last);
 		for (uint32_t w = 0; w < PM_CHUNK_ROWS / 64; w++)
 			any[w] |= l->slot[i].sampled[w];
 	}
 	if (!b)
-		lost += last - first + 1;
-	ring_drop(ring, r->index, chunk, lost);
+		ring_drop(ring, r->index, chunk, last - first + 1);
 	for (uint32_t i = rr->first; b && i < rr->first + rr->n; i++) {
 		struct slot *s = &l->slot[i];
 

@@ -67,6 +67,25 @@ totals() {
 	done
 }
 
+@test "a recorder that stands still for longer than the kernel keeps samples has missed ticks, and the output is not blamed" {
+	"$bin/pmrec" -q --sources=perf -a -e cpu-clock -i 1ms --timeout=60000 --sampling=kernel -o k.pmr 3>&- &
+	pid=$!
+	until [ -s k.pmr ] && "$bin/pmrep" dump k.pmr 2>/dev/null | grep -q ^snapshot; do sleep 0.05; done
+	kill -STOP $pid
+	# A ring holds 2 s, and what is left of its last page.
+	sleep 5
+	kill -CONT $pid
+	kill -TERM $pid
+	wait $pid || [ $? = 143 ]
+	"$bin/pmrep" check k.pmr
+	"$bin/pmrep" dump k.pmr | grep event=lost >lost
+	awk '{ sub(/.*count=/, ""); n += $1 } END { exit n < 1000 }' lost
+	# 5: missed; 7: dropped.
+	! grep -v ' reason=5$' lost || false
+	run "$bin/pmrep" info k.pmr
+	[[ $output != *"the output was too slow"* ]]
+}
+
 @test "--realtime: readers have the priority, and nobody else has" {
 	chrt -f 10 true 2>/dev/null || skip "no right to real-time priorities"
 	"$bin/pmrec" -q --sources=stat -i 10ms --realtime=7 --timeout=1500 -o x.pmr 3>&- &

@@ -65,7 +65,7 @@ static void fake_start(struct unit *u)
 }
 
 /* On time, or nearly half an interval late. */
-static bool fake_peek(struct unit *u, uint64_t *time_ns, uint64_t *lost)
+static bool fake_peek(struct unit *u, uint64_t *time_ns)
 {
 	struct fake_unit *f = (struct fake_unit *)u;
 
