@@ -259,6 +259,8 @@ int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk)
 	entry.key = w->head.key;
 	entry.from_ns = chunk->tick[0];
 	entry.to_ns = chunk->tick[chunk->rows - 1];
+	/* The sink may ask how many it has with this one. */
+	w->stats.snapshots += chunk->rows;
 	err = writer_frame(w, PM_FRAME_CHUNK, w->payload.data, w->payload.len, &entry, &crc);
 	if (!err && chunk_base_set(&w->base, &w->head, crc))
 		err = writer_fail(w, -ENOMEM, "chunk");
@@ -268,6 +270,5 @@ int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk)
 	w->since_key = w->head.key ? 0 : w->since_key + 1;
 	w->break_asked = w->repacked = false;
 	w->stats.chunks++;
-	w->stats.snapshots += chunk->rows;
 	return writer_index(w);
 }

@@ -130,10 +130,8 @@ static int write_stretch(struct recording *r, const struct ring_buf *b, const st
 	int err;
 
 	rows_chunk(&r->rows, b, first, n, &c);
-	if (has_failed(r))
-		return -EIO;
 	/* Before the model is locked: others need it meanwhile. */
-	if (!outlet_await_room(r->outlet, r->chunk_bytes)) {
+	if (has_failed(r) || !outlet_await_room(r->outlet, r->chunk_bytes)) {
 		atomic_fetch_add(&r->lost, n);
 		return -ETIMEDOUT;
 	}
@@ -545,15 +543,14 @@ const char *recording_dead(struct recording *r)
 	return buf_str(&r->dead);
 }
 
+/* Says with the error that is set what the file lacks. */
 static int tell_missing(struct recording *r, struct error *e)
 {
-	struct outlet_state o = outlet_state(r->outlet);
+	struct error why = *e;
 	uint64_t handed = r->snapshots_before + pm_writer_stats(r->writer).snapshots;
 
-	return error_set(
-		e, ETIMEDOUT,
-		"the output is blocked, so the recording is cut: %llu snapshots are missing, %.1f MB were waiting",
-		(unsigned long long)(handed - o.snapshots + atomic_load(&r->lost)), (double)o.bytes / 1e6);
+	return error_set(e, why.number, "%s, so the recording is cut: %llu snapshots are missing", why.text,
+			 (unsigned long long)(handed - outlet_state(r->outlet).snapshots + atomic_load(&r->lost)));
 }
 
 int recording_finish(struct recording *r, struct error *e)
@@ -561,16 +558,17 @@ int recording_finish(struct recording *r, struct error *e)
 	int err;
 
 	stop_thread(r);
-	err = recording_error(r, e);
-	if (err)
-		return err;
+	if (recording_error(r, e))
+		return tell_missing(r, e);
 	err = pm_writer_finish(r->writer);
 	recording_count(r);
 	if (err)
 		return error_set(e, -err, "%s", pm_writer_error(r->writer));
 	if (enqueue(&r->target[r->now], NULL, 0))
 		return error_sys(e, ENOMEM, "buffers");
-	if (outlet_await_empty(r->outlet))
-		return recording_error(r, e);
+	if (!outlet_await_empty(r->outlet))
+		error_set(e, ETIMEDOUT, "the output is blocked");
+	else if (!recording_error(r, e))
+		return 0;
 	return tell_missing(r, e);
 }
