@@ -1,5 +1,5 @@
-"""Newer perf and turbostat than this system's: Debian's packages of its unstable suite, unpacked below a folder with the libraries
-that they need; nothing is installed."""
+"""Newer perf and turbostat than this system's, and the vendors' files of that perf's kernel: Debian's packages of its unstable suite,
+unpacked below a folder with the libraries that they need; nothing is installed."""
 import glob
 import os
 import re
@@ -91,3 +91,19 @@ def bring(folder):
     except (OSError, subprocess.SubprocessError, IndexError) as why:
         return None, f"the packages of Debian {SUITE} cannot be had: {why}"
     return root, ""
+
+
+def vendor(folder):
+    """tools/perf/pmu-events/arch of the kernel whose perf bring() has found, or None and why not."""
+    arch = os.path.join(folder, "arch")
+    if os.path.exists(arch):
+        return arch, ""
+    package = "linux-source-" + KNOWN["usr/bin/perf"].split()[-1].replace("\\", "")
+    try:
+        apt(folder, "download", package)
+        unpack_arch = "dpkg-deb --fsys-tarfile linux-source-*.deb | tar -xO --wildcards './usr/src/linux-source-*.tar.xz' | " \
+                      "tar -xJ --strip-components=4 --wildcards '*/tools/perf/pmu-events/arch'"
+        subprocess.run(unpack_arch, shell=True, cwd=folder, check=True, timeout=300)
+    except (OSError, subprocess.SubprocessError) as why:
+        return None, f"{package} of Debian {SUITE} cannot be had: {why}"
+    return arch, ""

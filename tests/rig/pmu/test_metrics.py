@@ -1,7 +1,9 @@
 #!/usr/bin/python3
-"""test_metrics.py MACHINE: every metric of the CPU's vendor on an emulated machine: perf's value, ours, and the truth, within 0.5 %.
+"""test_metrics.py MACHINE [newer FOLDER]: every metric of the CPU's vendor on an emulated machine: perf's value, ours, and the truth,
+within 0.5 %.
 
-The files are those of $PM_PMU_EVENTS, the folder tools/perf/pmu-events/arch of a kernel's tree. Time does not pass: every reading is
+The files are those of $PM_PMU_EVENTS, the folder tools/perf/pmu-events/arch of a kernel's tree; newer: those of newer.py, and its
+perf, below FOLDER. Time does not pass: every reading is
 a second (FAKE_PMU_STEP). Where perf is further off than that, it is listed and does not matter; we have to be right.
 """
 import json
@@ -11,9 +13,11 @@ import struct
 import sys
 import tempfile
 
-import formulas
-import machine
-from test_pmu import BIN, Runner, skip
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+import formulas  # noqa: E402
+import machine  # noqa: E402
+import newer  # noqa: E402
+from test_pmu import BIN, Runner, skip  # noqa: E402
 
 TOLERANCE = .005
 ROUNDED = 1e-6   # perf prints six decimals
@@ -111,8 +115,24 @@ def check_counters(runner, files, groups, names):
     return wrong
 
 
+def take_newer(folder):
+    """The folder of the vendors' files; perf is that of the same kernel from now on."""
+    root, why = newer.bring(folder)
+    arch, why = newer.vendor(folder) if root else (None, why)
+    if not arch:
+        skip(why)
+    programs = os.path.join(os.path.abspath(folder), "bin")
+    os.makedirs(programs, exist_ok=True)
+    script = os.path.join(programs, "perf")
+    with open(script, "w", encoding="utf-8") as f:
+        f.write(f"#!/bin/sh\nexec {' '.join(newer.loader(os.path.abspath(root)))} {os.path.abspath(root)}/usr/bin/perf \"$@\"\n")
+    os.chmod(script, 0o755)
+    os.environ["PATH"] = f"{programs}:{os.environ['PATH']}"
+    return arch
+
+
 def main():
-    arch = os.environ.get("PM_PMU_EVENTS")
+    arch = take_newer(sys.argv[3]) if "newer" in sys.argv else os.environ.get("PM_PMU_EVENTS")
     m = machine.Machine(sys.argv[1])
     folder_of_arch = os.path.join(arch, "x86" if "-" in m.table.CPUID else "arm64") if arch else ""
     if not os.path.exists(os.path.join(folder_of_arch, "mapfile.csv")):
