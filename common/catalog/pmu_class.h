@@ -50,6 +50,7 @@ struct pmu_class {
 	/* Every event has its own counter, so separate groups cover the same time. */
 	bool fixed;
 	bool apart;        /* a formula may use events of separate groups, because it needs more than fit into one */
+	bool unchecked;    /* the driver takes in groups that can never count */
 	unsigned counters; /* events that fit into a group besides the clock; 0: opening groups shows it */
 	const char *
 		instead; /* recorded by default only if no PMU of this class has one of its default events; or NULL */

@@ -14,6 +14,7 @@
 #include "common/array.h"
 #include "common/cpulist.h"
 #include "record/perf/metric_pick.h"
+#include "record/perf/perf_class.h"
 
 struct bin {
 	const char *pmu; /* of the first event of each member */
@@ -168,6 +169,15 @@ static size_t growth(const struct bin *b, const struct bin *by)
 	return n;
 }
 
+/* More than the kind of PMU has counters for, and its driver does not say so: only a formula may try that. */
+static bool exceeds(const struct metrics *m, const struct bin *b, size_t n)
+{
+	uint32_t pmu = b->want[0]->set.event[0].pmu_index;
+	const struct pmu_class *c = pmu == EVENT_NONE ? NULL : perf_class(&m->s->pmus.pmu[pmu]);
+
+	return c && c->unchecked && n > c->counters;
+}
+
 /* Into the group that takes all of the events in and grows the least. */
 static bool join(struct packing *k, const struct bin *by)
 {
@@ -179,7 +189,7 @@ static bool join(struct packing *k, const struct bin *by)
 			struct bin *b = &k->bin[i], both;
 
 			if (strcmp(b->pmu, by->pmu) || growth(b, by) != more || more >= b->refused ||
-			    b->n + more > PERF_GROUP_MAX)
+			    b->n + more > PERF_GROUP_MAX || (more && exceeds(k->m, b, b->n + more)))
 				continue;
 			both = *b;
 			for (size_t w = 0; w < by->n; w++)

@@ -324,7 +324,7 @@ static const char *class_event(const struct pmu_class *c, const char *text, size
 
 	if (strncmp(text, c->name, name) || text[name] != '/')
 		return NULL;
-	*len = strcspn(text + name + 1, "/,");
+	*len = strcspn(text + name + 1, "/,=");
 	return text[name + 1 + *len] == '/' && !text[name + *len + 2] ? text + name + 1 : NULL;
 }
 
