@@ -84,7 +84,7 @@ static int find_metric(struct collect *c, const struct binding *b, const struct 
 	return x->name && x->display && x->unit ? names_set(&s->metrics, m->name, *place) : -ENOMEM;
 }
 
-static void put_label(const struct places *p, const struct place *place, struct buf *out)
+void incident_put_label(const struct places *p, const struct place *place, struct buf *out)
 {
 	switch (place->kind) {
 	case PM_SYSTEM:
@@ -125,7 +125,7 @@ static int find_row(struct collect *c, const struct place *p, uint32_t *place)
 
 	buf_printf(&key, "%d:", (int)p->kind);
 	kind = key.len;
-	put_label(c->places, p, &key);
+	incident_put_label(c->places, p, &key);
 	err = key.err;
 	if (err || names_get(&s->rows, buf_str(&key), place))
 		goto out;
@@ -220,10 +220,18 @@ static bool has_packages(const struct places *p)
 	return false;
 }
 
-static int plan(struct sink *sink, struct sink_plan *plan)
+void incident_wish(struct sink_plan *plan, const bool *shown)
 {
 	static const struct sheet_config by_cpu = { .per = PM_CPU, .summary = true };
 	static const struct sheet_config by_package = { .per = PM_PACKAGE };
+
+	plan->sheet[plan->n_sheets++] = (struct sink_wish){ by_cpu, shown };
+	if (has_packages(plan->places))
+		plan->sheet[plan->n_sheets++] = (struct sink_wish){ by_package, shown };
+}
+
+static int plan(struct sink *sink, struct sink_plan *plan)
+{
 	struct collect *c = (struct collect *)sink;
 	int err;
 
@@ -231,9 +239,7 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	c->s->tasks |= pm_model_counter_named(plan->places->model, "tasks.user") != NULL;
 	if ((err = choose(c, plan)))
 		return err;
-	plan->sheet[plan->n_sheets++] = (struct sink_wish){ by_cpu, c->wanted };
-	if (has_packages(plan->places))
-		plan->sheet[plan->n_sheets++] = (struct sink_wish){ by_package, c->wanted };
+	incident_wish(plan, c->wanted);
 	return 0;
 }
 

@@ -28,6 +28,16 @@ static int by_score(const void *a, const void *b)
 	return x->series < y->series ? -1 : x->series > y->series;
 }
 
+/* However surely it differs, nobody asks why. */
+static bool is_trifle(const struct incident_metric *m, const struct finding *f)
+{
+	double moved = fabs((double)f->value - (double)f->usual), usual = fabs((double)f->usual);
+	bool share = !strcmp(m->unit, "%");
+	double least = share ? fmax(0.5, fmin(3, 0.15 * usual)) : !strcmp(m->unit, "1") ? 0.015 : 0;
+
+	return moved <= 1e-6 * usual || (m->grave ? f->value < f->usual : moved < least);
+}
+
 static bool same_time(const struct group *g, const struct finding *f)
 {
 	double from = fmax(g->from, f->from), to = fmin(g->to, f->to);
@@ -213,8 +223,11 @@ int merge_all(struct incident_store *s, struct findings *f, struct incidents *ou
 	if (f->n)
 		qsort(f->f, f->n, sizeof(*f->f), by_score);
 	for (uint32_t i = 0; i < f->n && !err; i++) {
-		struct group *to = find_group(g, n, &f->f[i]);
+		struct group *to;
 
+		if (is_trifle(&s->metric[s->series[f->f[i].series].metric], &f->f[i]))
+			continue;
+		to = find_group(g, n, &f->f[i]);
 		if (!to && n == GROUPS_MOST)
 			continue;
 		if (!to) {

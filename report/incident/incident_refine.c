@@ -32,7 +32,6 @@ static bool names(const struct incident *i, const char *metric)
 
 static int plan(struct sink *sink, struct sink_plan *plan)
 {
-	static const struct sheet_config by_cpu = { .per = PM_CPU, .summary = true };
 	struct look *l = (struct look *)sink;
 	size_t n = plan->binding->n_metrics;
 
@@ -43,39 +42,34 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 		return -ENOMEM;
 	for (size_t k = 0; k < n; k++)
 		l->shown[k] = names(l->i, plan->binding->metric[k].name);
-	plan->sheet[plan->n_sheets++] = (struct sink_wish){ by_cpu, l->shown };
+	incident_wish(plan, l->shown);
 	return 0;
-}
-
-static bool same_place(const struct look *l, const struct incident_series *s, const struct place *p)
-{
-	if (s->kind != p->kind)
-		return false;
-	switch (s->kind) {
-	case PM_SYSTEM:
-		return true;
-	case PM_CPU:
-		return s->cpu == p->cpu;
-	case PM_PACKAGE:
-		return s->package == p->package;
-	default:
-		return s->device[0] && !strcmp(s->device, places_name(l->places, p));
-	}
 }
 
 static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 {
 	struct look *l = (struct look *)sink;
+	struct buf label = BUF_INIT;
+	int err;
 
 	memset(l->cell, 0, sizeof(l->cell));
-	for (uint32_t r = 0; r < sheet->n_rows; r++)
-		for (uint32_t c = 0; c < sheet->row[r].n_cells; c++)
-			for (uint32_t k = 0; k < l->i->n_series && k < SERIES; k++)
-				if (!strcmp(sheet->column[sheet->row[r].cell[c].column].metric->name,
-					    l->i->series[k].metric) &&
-				    same_place(l, &l->i->series[k], &sheet->row[r].place))
-					l->cell[k] = &sheet->row[r].cell[c];
-	return 0;
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t r = 0; r < sheet[i].n_rows; r++) {
+			const struct sheet_row *row = &sheet[i].row[r];
+
+			buf_clear(&label);
+			incident_put_label(l->places, &row->place, &label);
+			for (uint32_t c = 0; c < row->n_cells && !label.err; c++)
+				for (uint32_t k = 0; k < l->i->n_series && k < SERIES; k++)
+					if (l->i->series[k].kind == row->place.kind &&
+					    !strcmp(l->i->series[k].label, buf_str(&label)) &&
+					    !strcmp(sheet[i].column[row->cell[c].column].metric->name,
+						    l->i->series[k].metric))
+						l->cell[k] = &row->cell[c];
+		}
+	err = label.err;
+	buf_release(&label);
+	return err;
 }
 
 static int intervals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)

@@ -452,20 +452,8 @@ static void scan_family(struct scan *x, struct family *f, double tests)
 			report(x, f, f->series[i]);
 }
 
-/* However surely it differs, nobody asks why. */
-static bool is_trifle(const struct incident_metric *m, const struct finding *f)
-{
-	double moved = fabs((double)f->value - (double)f->usual), usual = fabs((double)f->usual);
-	bool share = !strcmp(m->unit, "%");
-	double least = share ? fmax(0.5, fmin(3, 0.15 * usual)) : !strcmp(m->unit, "1") ? 0.015 : 0;
-
-	return moved <= 1e-6 * usual || (m->grave ? f->value < f->usual : moved < least);
-}
-
 void scan_report(struct scan *x, struct finding f)
 {
-	if (is_trifle(&x->s->metric[x->s->series[f.series].metric], &f))
-		return;
 	if (array_room(&x->out->f, x->out->n, sizeof(f)))
 		x->err = -ENOMEM;
 	else

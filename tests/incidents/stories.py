@@ -258,6 +258,8 @@ STORIES = {
     "missed ticks around it": (within((150, 156, hog(2))), {"missed": {148, 149, 152, 157, 158, 159}}, [(150, 156, "CPU 2")], 0),
     "an NVMe that stalls": (within((200, 205, nvme_stall)), {}, [(200, 205, "nvme0n1 write latency")], 0),
     "bandwidth of one node of 8": (within((90, 130, times("imc.read", 4, 5))), {"cpus": 128, "nodes": 8}, [(90, 130, "node 5")], 0),
+    "a node, in a long recording": (within((4801, 4850, times("imc.read", 4, 1))), {"cpus": 2, "nodes": 2, "seconds": 9001},
+                                    [(4801, 4850, "node 1")], 1),
     "one CPU of 1,024 is slow": (slow_cpu, {"cpus": 1024, "seconds": 60}, [(0, 60, "CPU 700")], 1),
     "one package throttles": (within((120, 160, throttled(1))), {"cpus": 128}, [(120, 160, "package 1")], 0),
     "TCP retransmits": (within((60, 75, put("tcp.retransmitted", 0, 240))), {}, [(60, 75, "TCP")], 0),

@@ -107,6 +107,9 @@ def main():
             stories.write(path, story, **how)
             found = incidents(pmrep, path)
             assert not stories.misses(found, expected, more), (name, stories.misses(found, expected, more), [i["text"] for i in found])
+            # Of a bin of several intervals the exact time.
+            if name == "a node, in a long recording":
+                assert (found[0]["from_s"], found[0]["to_s"]) == (4801, 4850), found[0]
         for background, cpus, seconds in (("bursty", 16, 300), ("periodic", 2, 600), ("quiet", 16, 120), ("quiet", 2, 600)):
             worlds.write(path, None, 0, cpus, seconds, background, 1)
             found = incidents(pmrep, path)
