@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Tasks and cgroups that come and go: bytes, users' seconds, resident memory and what was read of the file, for once and
-twice the members and births.
+"""Tasks and cgroups that come and go: bytes, users' seconds, resident memory and what was read of the file; how much more
+twice the members and twice the births cost; and whether anything grows in 24 hours, which are written as fast as that
+goes: the writer's memory and what it would repeat at 6, 12, 18 and 24 hours, and the reader's for 6, 12 and 24.
 
-    bench_churn.py PMREP SAMPLE_TOOL [FACTOR]     FACTOR: of an hour, 1 if absent
+    bench_churn.py PMREP SAMPLE_TOOL [FACTOR [CASE]]     FACTOR: of the times, 1 if absent; CASE: only tasks, day, ...
 """
 
 import os
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+DAY = (200, 1, 100, 86400, 0)
 # Live members, counters, replaced a second, seconds, 1: cgroups or 2: tasks of perf; commands.
 LAST = "cut --since=-60 --overwrite -o %s.cut"
 CASES = [
@@ -40,23 +42,55 @@ def measure(command):
     return os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, read
 
 
-def main(pmrep, tool, factor="1"):
+def generate(tool, shape, path):
+    """What the writer says of itself after each quarter: chunks, bytes, bytes of a copy, instances, groups, KiB."""
+    out = subprocess.run([tool, "live=%d,%d,%d,%d,%d" % shape, path], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return [[int(word) for word in line.split()] for line in out.splitlines()]
+
+
+def day(pmrep, tool, path, factor):
+    live, counters, births, seconds, kind = DAY
+    for part in (4, 2, 1):
+        said = generate(tool, (live, counters, births, max(8, int(seconds * factor * part / 4)), kind), path)
+        size = os.path.getsize(path)
+        print("%.2f h, %d live, %d births/s: %.1f MB" % (said[-1][0] / 3600, live, births, size / 1e6))
+        for chunks, size_then, copy, instances, groups, resident in said if part == 4 else []:
+            print("    writer after %6.2f h: %8.2f MB, %6d bytes to repeat, %4d instances, %2d groups, %6.2f MiB resident"
+                  % (chunks / 3600, size_then / 1e6, copy, instances, groups, resident / 1024))
+        for words in ("check", "info", "show --since=-60 -S", LAST):
+            command, *rest = (words % path if "%s" in words else words).split()
+            code, cpu, memory, read = measure([pmrep, command, *rest, path])
+            print("    %-28s %8.2f s %8.1f MiB, %5.1f %% read" % (words.split(" -o")[0], cpu, memory, read / size * 100))
+
+
+def main(pmrep, tool, factor="1", only=""):
+    first = {}
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "churn.pmr")
         for name, (live, counters, replaced, seconds, cgroups), commands in CASES:
+            if not name.startswith(only):
+                continue
             seconds = max(2, int(seconds * float(factor)))
-            subprocess.run([tool, "live=%d,%d,%d,%d,%d" % (live, counters, replaced, seconds, cgroups), path], check=True)
+            generate(tool, (live, counters, replaced, seconds, cgroups), path)
+            base, _, twice = name.partition(", twice")
+            cost = {"bytes": os.path.getsize(path)}
             print("%-26s %6d live, %5d births/s, %4d s: %8.2f MB" % (name, live, replaced, seconds, os.path.getsize(path) / 1e6))
             for words in commands:
                 command, *rest = (words % path if "%s" in words else words).split()
                 code, cpu, memory, read = measure([pmrep, command, *rest, path])
+                cost[words] = cpu
                 print("    %-28s %8.2f s %8.1f MiB, %5.1f %% read%s" % (words.split(" -o")[0], cpu, memory, read / os.path.getsize(path) * 100,
                                                                       "" if not code else "  exit %d" % code))
+            if twice:
+                print("    times as much: " + ", ".join("%s %.2f" % (k, v / first[base][k]) for k, v in cost.items() if first[base].get(k)))
+            first.setdefault(base, cost)
             if name == "short":
                 print("    %-28s %8.2f MB" % ("the cut", os.path.getsize(path + ".cut") / 1e6))
                 os.replace(path + ".cut", path + "2")
                 code, cpu, memory, _ = measure([pmrep, "diff", path, path])
                 print("    %-28s %8.2f s %8.1f MiB" % ("diff with itself", cpu, memory))
+        if "day".startswith(only):
+            day(pmrep, tool, path, float(factor))
 
 
 if __name__ == "__main__":
