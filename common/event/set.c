@@ -68,6 +68,19 @@ uint32_t resolve_mods(const struct resolver *r)
 
 #define HARMLESS (EVENT_MOD_WEAK | EVENT_MOD_SAMPLE_READ | EVENT_MOD_NO_REGROUP)
 
+/* What the user wrote, of several PMUs or events that it stands for: the terms behind the PMU's name, if they name one
+ * event. */
+static char *expanded_text(const struct event *ev)
+{
+	const char *terms = strchr(ev->text, '/');
+	struct buf text = BUF_INIT;
+
+	if (!terms || strpbrk(terms, "*?[") || !*ev->pmu || strncmp(ev->name, ev->pmu, strlen(ev->pmu)) || ev->mods)
+		return strdup(ev->name);
+	buf_printf(&text, "%s%s", ev->pmu, terms);
+	return buf_detach(&text);
+}
+
 int resolve_add(struct resolver *r, struct event *ev, const char *body, bool expanded)
 {
 	const struct event_node *n = r->node;
@@ -94,7 +107,7 @@ int resolve_add(struct resolver *r, struct event *ev, const char *body, bool exp
 	ev->text = strndup(r->list->text + n->column, n->end - n->column);
 	if (!ev->name || !ev->text)
 		goto no_memory;
-	if (!ev->display && !(ev->display = strdup(expanded ? ev->name : ev->text)))
+	if (!ev->display && !(ev->display = expanded ? expanded_text(ev) : strdup(ev->text)))
 		goto no_memory;
 	if (set->n >= EVENT_LIST_MAX) {
 		event_release(ev);

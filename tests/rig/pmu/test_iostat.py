@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """test_iostat.py: perf stat --iostat beside ours on an emulated server whose IIO PMUs name their ports: the same lines, statuses and
-streams but for numbers, and numbers in the proportions that were programmed; refused where no PMU names a port."""
+streams but for numbers, and numbers in the proportions that were programmed; refused where no PMU names a port. Events of several PMUs have
+the name that was typed."""
 import os
 import re
 import shlex
@@ -19,7 +20,8 @@ OURS = os.path.join(test_pmu.BIN, "pmrec") + " perfstat"
 
 LINES = ["--iostat=list", "--iostat=list true", "--iostat sleep .1", "--iostat -x, sleep .1", "--iostat -x';' sleep .1",
          "--iostat=0000:17,0:80 -a sleep .1", "-C 0,2 --iostat sleep .1", "--iostat -a -A sleep .1", "--iostat -r 2 -a sleep .05",
-         "--iostat -I 100 --interval-count 2 sleep 5", "--iostat -I 100 -x, --interval-count 2", "--iostat --timeout 100 -a"]
+         "--iostat -I 100 --interval-count 2 sleep 5", "--iostat -I 100 -x, --interval-count 2", "--iostat --timeout 100 -a",
+         "-a -x, -e uncore_imc/event=0x04,umask=0x03/,uncore_imc/event=0x5/ sleep .05"]
 REFUSED = ["--iostat=foo sleep .1", "--iostat=0:ff sleep .1", "--iostat=0:ff,0:17 -x, sleep .1", "--iostat -e cs -x, sleep .1",
            "--iostat=zz:1", "--iostat --per-socket sleep .1"]
 NOWHERE = ["--iostat", "--iostat=list", "--iostat -a sleep .1", "--iostat=0:17 true"]
