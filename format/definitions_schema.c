@@ -20,7 +20,7 @@ static void take_scale(struct cbor *c, struct pm_scale *s)
 		cbor_fail(c);
 	s->num = cbor_uint(c);
 	s->den = cbor_uint(c);
-	if (!s->den)
+	if (!s->num || !s->den)
 		cbor_fail(c);
 }
 
