@@ -111,7 +111,8 @@ static error_t set_cgroups(void *into, char *text, struct argp_state *state)
 	struct record_options *o = into;
 
 	if (!count_events(o))
-		return options_bad(state, "-G: '%s' has no event before it; -G follows the -e that it is for", text);
+		return options_bad(state, "-G: '%s' has no event before it; put -G behind the -e that it is for",
+				   text);
 	if (array_room(&o->perf.cgroups, o->perf.n_cgroups, sizeof(*o->perf.cgroups)))
 		return ENOMEM;
 	o->perf.cgroups[o->perf.n_cgroups++] = (struct cgroup_option){ .names = text, .n_events = count_events(o) };
@@ -128,8 +129,8 @@ static error_t set_rotate(void *into, char *text, struct argp_state *state)
 	o->output.rotate_ns = o->output.rotate_bytes = 0;
 	if (bare || (parse_duration(text, &o->output.rotate_ns) && parse_size(text, &o->output.rotate_bytes)))
 		return options_bad(state,
-				   "--rotate: '%s' is neither a size with its unit, as 100M, nor a time with "
-				   "its unit, as 1h",
+				   "--rotate: '%s' is neither a size such as 100M nor a time such as 1h; both "
+				   "need their unit",
 				   text);
 	if (o->output.rotate_ns > INT64_MAX / 4)
 		return options_bad(state, "--rotate: '%s' is too long", text);
@@ -378,7 +379,8 @@ static error_t check(struct argp_state *state, struct record_options *o)
 		return options_bad(state,
 				   "--report cannot read a recording that goes to stdout; use pmrec -o - | pmrep -");
 	if (plan_rotates(o) && o->output.output && !strcmp(o->output.output, "-"))
-		return options_bad(state, "--rotate and --ring write one file after the other, and -o - is a stream");
+		return options_bad(state,
+				   "--rotate and --ring write several files; name them with -o FILE, not -o -");
 	if (plan_rotates(o) && o->run.report)
 		return options_bad(state,
 				   "--report reads one recording, and --rotate and --ring write several; pmrep merge "

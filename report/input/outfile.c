@@ -71,7 +71,7 @@ static int open_temporary(struct outfile *o, const struct stat *old, struct erro
 		o->fd = -1;
 		free(o->temporary);
 		o->temporary = NULL;
-		return error_sys(e, err, "%s", o->path);
+		return error_sys(e, err, "cannot write '%s'", o->path);
 	}
 	(void)fchmod(o->fd, old ? old->st_mode & 0777 : 0666 & ~mask);
 	return 0;
@@ -88,7 +88,8 @@ static int open_path(struct outfile *o, unsigned flags, char *const *inputs, siz
 	if (!o->place)
 		return error_sys(e, ENOMEM, "%s", o->path);
 	if (stat(o->path, &st))
-		return errno == ENOENT ? open_temporary(o, NULL, e) : error_sys(e, errno, "%s", o->path);
+		return errno == ENOENT ? open_temporary(o, NULL, e) :
+					 error_sys(e, errno, "cannot write '%s'", o->path);
 	if (is_among(&st, inputs, n))
 		return refuse_input(o->path, e);
 	if (S_ISREG(st.st_mode) && !(flags & OUTFILE_APPEND)) {
@@ -97,7 +98,7 @@ static int open_path(struct outfile *o, unsigned flags, char *const *inputs, siz
 		return open_temporary(o, &st, e);
 	}
 	o->fd = open(o->path, O_WRONLY | O_CLOEXEC | (flags & OUTFILE_APPEND ? O_APPEND : 0));
-	return o->fd < 0 ? error_sys(e, errno, "%s", o->path) : 0;
+	return o->fd < 0 ? error_sys(e, errno, "cannot write '%s'", o->path) : 0;
 }
 
 static int open_stdout(struct outfile *o, char *const *inputs, size_t n, struct error *e)
