@@ -28,13 +28,17 @@ static int by_score(const void *a, const void *b)
 	return x->series < y->series ? -1 : x->series > y->series;
 }
 
-/* However surely it differs, nobody asks why. */
+/* However surely it differs, nobody asks why: of a level (pages, tasks, memory), not for less than a tenth. */
 static bool is_trifle(const struct incident_metric *m, const struct finding *f)
 {
 	double moved = fabs((double)f->value - (double)f->usual), usual = fabs((double)f->usual);
-	bool share = !strcmp(m->unit, "%");
-	double least = share ? fmax(0.5, fmin(3, 0.15 * usual)) : !strcmp(m->unit, "1") ? 0.015 : 0;
+	bool counted = !strcmp(m->unit, "1"), level = counted || !strcmp(m->unit, "MB");
+	double least = counted ? 0.015 : 0;
 
+	if (!strcmp(m->unit, "%"))
+		least = fmax(0.5, fmin(3, 0.15 * usual));
+	else if (level && f->kind != INCIDENT_DRIFT)
+		least = fmax(least, 0.1 * usual);
 	return moved <= 1e-6 * usual || (m->grave ? f->value < f->usual : moved < least);
 }
 
