@@ -16,6 +16,7 @@ void joints_release(struct joints *j)
 	free(j->formula);
 	free(j->joint);
 	free(j->link);
+	free(j->taken);
 	*j = (struct joints){ 0 };
 }
 
@@ -46,6 +47,17 @@ int64_t replay_join(struct replay *r, uint32_t *counter, uint32_t n)
 	for (uint32_t i = 0; i < j->n_formulas; i++)
 		if (j->formula[i].n == kept && !memcmp(j->formula[i].counter, counter, kept * sizeof(*counter)))
 			return i + 1;
+	if (counter[kept - 1] >= j->n_taken) {
+		bool *taken = realloc(j->taken, counter[kept - 1] + 1);
+
+		if (!taken)
+			return -ENOMEM;
+		memset(taken + j->n_taken, 0, counter[kept - 1] + 1 - j->n_taken);
+		j->taken = taken;
+		j->n_taken = counter[kept - 1] + 1;
+	}
+	for (uint32_t i = 0; i < kept; i++)
+		j->taken[counter[i]] = true;
 	more = reallocarray(j->formula, j->n_formulas + 1, sizeof(*more));
 	if (!more)
 		return -ENOMEM;
@@ -103,18 +115,36 @@ static const struct group_feeds *feeds_of(const struct replay *r, const struct p
 	return cg->absent ? NULL : replay_feeds(r, cg->group);
 }
 
+/* Whether a formula takes it with others, and it is not known yet that something of it is missing. */
+static bool is_whole(const struct replay *r, size_t track)
+{
+	const struct joint_link *l = &r->joints.link[track];
+	const struct track *t = &r->track[track];
+
+	return !l->joint && !l->missed && t->semantics == PM_CUMULATIVE && t->counter < r->joints.n_taken &&
+	       r->joints.taken[t->counter];
+}
+
 static size_t note(struct replay *r, size_t track)
 {
-	struct joint_link *l = &r->joints.link[track];
-
-	if (l->joint || l->missed || r->track[track].semantics != PM_CUMULATIVE)
+	if (!is_whole(r, track))
 		return 0;
-	l->missed = l->fresh = true;
+	r->joints.link[track].missed = r->joints.link[track].fresh = true;
 	return 1;
 }
 
+/* Whether rows of a column lack something that the track would have. */
+static bool lacks(struct replay *r, const struct pm_chunk *c, uint32_t i, const struct feed *x, uint32_t row,
+		  uint32_t end, column_of column)
+{
+	struct column of = column(r, c, i, x);
+
+	return (of.status && is_missing(of.status, row, end)) || track_breaks(&r->track[x->track], &of, row, end);
+}
+
 /* Marks tracks of which something is missing for the first time; how many. */
-static size_t note_missing(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, bool some_unseen)
+static size_t note_missing(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, column_of column,
+			   bool some_unseen)
 {
 	size_t n = 0;
 
@@ -127,7 +157,7 @@ static size_t note_missing(struct replay *r, const struct pm_chunk *c, uint32_t 
 
 			r->unseen -= t->seen != r->chunk;
 			t->seen = r->chunk;
-			if (cg->status && is_missing(cg->status + f->feed[k].column * cg->stride, row, end))
+			if (is_whole(r, f->feed[k].track) && lacks(r, c, i, &f->feed[k], row, end, column))
 				n += note(r, f->feed[k].track);
 		}
 	}
@@ -265,22 +295,20 @@ static int join_all(struct replay *r)
 	return err ? err : r->n_live > before;
 }
 
-int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end)
+int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, column_of column)
 {
-	bool some = false;
 	size_t fed = 0;
 
 	for (uint32_t i = 0; r->joints.n_formulas && i < c->n_groups; i++) {
 		const struct group_feeds *f = feeds_of(r, &c->group[i]);
 
 		fed += f ? f->n : 0;
-		some |= f && c->group[i].status;
 	}
-	if (!r->joints.n_formulas || (!some && fed == r->n_live))
+	if (!r->joints.n_formulas)
 		return 0;
 	if (reserve_links(&r->joints, r->n_tracks))
 		return -ENOMEM;
-	return note_missing(r, c, row, end, fed != r->n_live) ? join_all(r) : 0;
+	return note_missing(r, c, row, end, column, fed != r->n_live) ? join_all(r) : 0;
 }
 
 int joints_attach(struct replay *r)

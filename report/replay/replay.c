@@ -301,6 +301,16 @@ static bool fill_seconds(struct replay *r, const struct pm_group *g, const struc
 	return true;
 }
 
+static struct column column_at(struct replay *r, const struct pm_chunk *chunk, uint32_t i, const struct feed *x)
+{
+	const struct pm_chunk_group *cg = &chunk->group[i];
+	struct column c = times_of(r, pm_model_group(r->model, cg->group), cg, x->time);
+
+	c.v = chunk == &r->gather.chunk ? gather_column(&r->gather, i, x->column) : cg->v + x->column * cg->stride;
+	c.status = cg->status ? cg->status + x->column * cg->stride : NULL;
+	return c;
+}
+
 /* Group `i` of the chunk: its plain tracks, or those that formulas take together. */
 static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint32_t i, uint32_t row, uint32_t end,
 			    const bool *closes, bool all_close, bool joint)
@@ -308,10 +318,9 @@ static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint
 	const struct pm_chunk_group *cg = &chunk->group[i];
 	const struct pm_group *g = pm_model_group(r->model, cg->group);
 	struct group_feeds *f = g && !cg->absent ? replay_feeds(r, cg->group) : NULL;
-	size_t stride = cg->stride;
 	double seconds[PM_CHUNK_ROWS];
 	uint16_t status[PM_CHUNK_ROWS], found[PM_CHUNK_ROWS];
-	bool filled, gathered = chunk == &r->gather.chunk;
+	bool filled;
 	int err;
 
 	if (!f)
@@ -325,9 +334,7 @@ static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint
 
 		if (r->joints.n && joints_own(&r->joints, x->track) != joint)
 			continue;
-		c = times_of(r, g, cg, x->time);
-		c.v = gathered ? gather_column(&r->gather, i, x->column) : cg->v + x->column * stride;
-		c.status = cg->status ? cg->status + x->column * stride : NULL;
+		c = column_at(r, chunk, i, x);
 		if (joint)
 			joint_column(r, x->track, &c, row, end, status);
 		else if (joints_ask(&r->joints, x->track))
@@ -411,7 +418,7 @@ static int miss_track(struct replay *r, const struct pm_chunk *c, size_t track, 
 static int feed_slice(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const bool *closes,
 		      size_t n)
 {
-	int err = joints_split(r, c, row, end);
+	int err = joints_split(r, c, row, end, column_at);
 
 	if (err > 0) {
 		err = joints_attach(r);

@@ -109,7 +109,8 @@ struct joints {
 	struct formula *formula; /* owned */
 	struct joint *joint;     /* owned */
 	struct joint_link *link; /* owned: by track */
-	uint32_t n_formulas, n;
+	bool *taken;             /* owned: by counter id: some formula takes it with others */
+	uint32_t n_formulas, n, n_taken;
 	size_t n_links;
 };
 
@@ -201,9 +202,12 @@ bool gather_is_full(const struct gather *g);
 int gather_settle(struct replay *r);
 void gather_release(struct gather *g);
 
+/* Column `x` of group `i` of a chunk. */
+typedef struct column (*column_of)(struct replay *r, const struct pm_chunk *c, uint32_t i, const struct feed *x);
+
 /* Gives tracks of their own to what misses something from rows [row, end) on. 1: it did, and they have to be attached
  * and their results laid out; 0 or -ENOMEM. */
-int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end);
+int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, column_of column);
 /* Has groups feed these tracks. 0 or -ENOMEM. */
 int joints_attach(struct replay *r);
 /* What they miss in rows [row, end): begins before their plain tracks are fed, takes what those found, ends before they

@@ -95,6 +95,8 @@ struct column {
 struct track_loss *track_loss_of(struct track *t, size_t rows);
 /* Whether all readings of [row, end) are there and can be taken as they are: nothing of it will be missing. */
 bool track_is_regular(const struct track *t, const struct column *c, uint32_t row, uint32_t end);
+/* Whether all readings of [row, end) are there, and one of them cannot be compared with that before it. */
+bool track_breaks(const struct track *t, const struct column *c, uint32_t row, uint32_t end);
 /* Fills seconds[row + 1] to seconds[end - 1] as struct column has them. */
 void track_seconds(const struct column *c, uint32_t row, uint32_t end, double *seconds);
 /* One reading. The track has a loss unless the row is regular. */

@@ -92,6 +92,29 @@ bool track_is_regular(const struct track *t, const struct column *c, uint32_t ro
 	return !c->enabled || (times_rise(t, c, row, end) && (always_ran(t, c, end) || ran_in_each(t, c, row, end)));
 }
 
+bool track_breaks(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
+{
+	struct track from = *t;
+	struct track_times times = { 0 };
+
+	if (t->semantics != PM_CUMULATIVE || t->gap || !all_valid(c->status, row, end))
+		return false;
+	if (t->times)
+		times = *t->times;
+	from.times = t->times ? &times : NULL;
+	if (!t->started) {
+		from.started = true;
+		from.prev = c->v[row];
+		from.prev_time = midpoint(c, row);
+		if (c->enabled) {
+			times.prev_enabled = c->enabled[row];
+			times.prev_running = c->running[row];
+		}
+		row++;
+	}
+	return !track_is_regular(&from, c, row, end);
+}
+
 /* Multiplexed intervals among [row, end): scales what was computed as if always running. */
 static void scale_rows(const struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *out)
 {

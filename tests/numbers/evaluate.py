@@ -224,7 +224,8 @@ def join_block(taken, block):
     for s in block:
         there = all(m.number[s] is not None for m in members)
         away = next((m for m in members if m.why[s] == ABSENT), None)
-        waits = next((m.why[s] for m in members if m.why[s]), None)  # stood still, if it is there
+        # What stood still is there all the same.
+        waits = next((m.why[s] for m in sorted(members, key=lambda m: m.number[s] is not None) if m.why[s]), None)
         if s > block[0]:
             if away or (there and absent):
                 say(taken, s, ABSENT, (away or absent).absent_word(s))
@@ -232,7 +233,9 @@ def join_block(taken, block):
                 say(taken, s, LOST, waits or before)
             else:
                 inside = range(last + 1, s + 1)
-                spoilt = next((m.word[k] for k in inside for m in members if m.state[k] == LOST), None)
+                # For the reason that a reading gives, and not those that were missing before it.
+                lost = [(m.number[k] is None, m.word[k]) for k in inside for m in members if m.state[k] == LOST]
+                spoilt = min(lost, key=lambda x: x[0])[1] if lost else None
                 of = [m.difference(last, s) for m in members]
                 spoilt = spoilt or next((d for d in of if isinstance(d, str)), None)
                 if spoilt:

@@ -77,7 +77,7 @@ class Multiplexed:
 
 def make(seed, path, without=()):
     """Writes one; returns the formulas that make sense of it, and two lengths of bins. without: some of "slew", "gap",
-    "span", "gauge", "formula", "starve", to find out what a difference hangs on."""
+    "span", "gauge", "formula", "joint", "starve", to find out what a difference hangs on."""
     rng = random.Random(seed)
     cpus = rng.choice([1, 2, 4, 8, 8])
     n = rng.randrange(2, 24)
@@ -146,7 +146,8 @@ def make(seed, path, without=()):
             pairs[group, i] = of[i].pair
         fill(names, instances, of)
         events += names
-    for a, b in pairs_of(rng, [x[0] for x in events + of_cpu if x[1] == "cumulative"]):
+    joined = pairs_of(rng, [x[0] for x in events + of_cpu if x[1] == "cumulative"])
+    for a, b in joined if "joint" not in without else []:
         formulas["m_ratio_%d" % len(formulas)] = "%s / %s" % (a, b)
         formulas["m_sum_%d" % len(formulas)] = "rate(%s) + 3 * rate(%s)" % (a, b)
         formulas["m_either_%d" % len(formulas)] = "%s if %s > 1 else 7" % (a, b)

@@ -3,6 +3,7 @@
 
     test_numbers.py PMREP known [CASE...]     worlds whose numbers can be worked out by hand
     test_numbers.py PMREP random [SEED [COUNT]]       random worlds; COUNT of them, one seed after another
+    test_numbers.py PMREP single [SEED [COUNT]]       the same without formulas of several counters
     test_numbers.py PMREP counts [SEED [COUNT]]       cumulative counters, without slew and gaps; of coverage whether it is 1
     test_numbers.py PMREP trusted [SEED [COUNT]]      the same; of what differs only values that say ok
     test_numbers.py PMREP properties [SEED [COUNT]]   the same, but only how their numbers fit together
@@ -93,7 +94,7 @@ def at_random(pmrep, folder, seed, count, what):
     while worlds < count and time.monotonic() < end:
         path = os.path.join(folder, "%d.pmr" % seed)
         counts = what == "counts"
-        formulas, every = random_worlds.make(seed, path, COUNTS if counts else ())
+        formulas, every = random_worlds.make(seed, path, COUNTS if counts else ("joint",) if what == "single" else ())
         c = compare.Comparison(pmrep, path, formulas, not counts)
         if what != "properties":
             c.all(every=(None,) if counts else every)
