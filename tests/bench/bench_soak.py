@@ -102,7 +102,7 @@ def prepare(args, folder, store):
         line = f"-i {args.interval} --ring={args.hours * 60 // 10}m,200M -o %t/pmrec/%H.pmr --dump-to=%L/pmrec"
         line += " --dump-on=psi:memory:some:150ms/2s"
     put(f"{root}/etc/systemd/system/pmrec.service.d/soak.conf",
-        f"[Service]\nRuntimeDirectory=pmrec\nExecStart=\nExecStart=pmrec {line}\n")
+        f"[Service]\nRuntimeDirectory=pmrec\nRuntimeDirectoryPreserve=restart\nExecStart=\nExecStart=pmrec {line}\n")
     put(f"{root}/usr/local/bin/soak", REPORT.format(step=args.hours * 360, folder=recordings), 0o755)
     put(f"{root}/etc/systemd/system/soak.service", UNIT)
     put(f"{root}/init", INIT, 0o755)
