@@ -12,17 +12,17 @@
 #include "report/replay/replay.h"
 
 struct aggregate {
-	size_t n;        /* intervals */
-	double *sum;     /* [n], as are all */
-	double *known;   /* seconds between ticks of those that were not known all the time */
-	double *unknown; /* seconds that were lost */
+	size_t n;           /* intervals */
+	double *sum;        /* [n], as are all */
+	double *known;      /* seconds between ticks of those that were not known all the time */
+	double *unknown;    /* seconds that were lost */
 	uint32_t *count;    /* values that are there, besides those of `whole` instances that had all of them */
 	uint32_t whole;     /* of the counter at hand */
 	uint32_t all_whole; /* of all counters since the beginning */
 	uint16_t *lost;     /* reason of one that should be there; 0: none */
 	uint16_t *away;     /* reason of one that takes no part */
-	bool some_parts; /* known[] or unknown[] has something to say */
-	bool levels; /* what is added up are levels: who is away for a part of the time counts as 0 in it */
+	bool some_parts;    /* known[] or unknown[] has something to say */
+	bool levels;        /* what is added up are levels: who is away for a part of the time counts as 0 in it */
 };
 
 /* Room for n intervals. 0 or -ENOMEM. */

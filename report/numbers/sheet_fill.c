@@ -414,8 +414,7 @@ static bool is_alone(const struct sheet_private *p, uint32_t place, size_t k)
 {
 	uint16_t reason = p->in_at[place][k].reason;
 
-	return reason && reason != REPORT_LEVEL &&
-	       !(p->in_parts[place] && p->in_known[place * p->block + k] > 0);
+	return reason && reason != REPORT_LEVEL && !(p->in_parts[place] && p->in_known[place * p->block + k] > 0);
 }
 
 /* Once more with what is known of all inputs together. An input that is missing by itself restricts no other. */

@@ -49,8 +49,8 @@ struct sheet_private {
 	double *in_known, *in_lost; /* seconds, of all that feeds the input */
 	uint32_t *in_whole;         /* that many members are known all of the time, if these have nothing to say */
 	bool *in_parts;             /* they have */
-	bool *stood;        /* `block`: the clock of some reading stood still */
-	struct value *part; /* `block`: a field of what one track read */
+	bool *stood;                /* `block`: the clock of some reading stood still */
+	struct value *part;         /* `block`: a field of what one track read */
 	const struct value **in_at, **arg, **one_of;
 	const struct support **one_of_support;
 	struct aggregate aggregate;

@@ -60,8 +60,8 @@ struct interval {
 struct support {
 	double known; /* between readings; the others are between ticks */
 	double absent, lost;
-	double before;              /* the interval: what a reading of it carried besides */
-	uint16_t why;               /* reason of what is lost */
+	double before; /* the interval: what a reading of it carried besides */
+	uint16_t why;  /* reason of what is lost */
 };
 
 /*
