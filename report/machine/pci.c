@@ -181,7 +181,7 @@ int pci_label(struct places *p, const struct pm_model *m)
 			if (strcmp(pm_map_text(&m->pmu[k].attrs, PM_PMU_NAME, ""), name))
 				continue;
 			label_of(m, &map, &m->pmu[k], &label);
-			err = label.err ? label.err : places_label(p, m->instance[i].id, buf_str(&label));
+			err = label.err ? label.err : places_label(p, &m->instance[i], buf_str(&label));
 			buf_release(&label);
 			break;
 		}

@@ -10,7 +10,7 @@
 void places_release(struct places *p)
 {
 	for (uint32_t i = 0; i < p->n_labels; i++)
-		free(p->label[i]);
+		free(p->label[i].text);
 	free(p->label);
 	free(p->cgroup);
 	free(p->cpu);
@@ -76,16 +76,22 @@ static int sort_cpus(uint32_t **order, const struct pm_cpu *cpu, uint32_t n, uin
 	return 0;
 }
 
+/* Whether that first instance (0: none) is there no more, so that another takes its place. */
+static bool is_gone(const struct places *p, uint32_t first)
+{
+	return !first || !pm_model_instance(p->model, first);
+}
+
 /* A task that comes and goes has an instance each time, all with one number. */
 static int number_task(struct places *p, const struct pm_instance *i)
 {
 	enum { MOST = 1 << 22 };
 
-	if (i->number >= MOST)
+	if (i->kind != PM_TASK || i->number >= MOST)
 		return 0;
 	if (array_hold(&p->of_number, &p->n_numbers, (size_t)i->number + 1, sizeof(*p->of_number)))
 		return -ENOMEM;
-	if (!p->of_number[i->number])
+	if (is_gone(p, p->of_number[i->number]))
 		p->of_number[i->number] = i->id;
 	return 0;
 }
@@ -100,7 +106,7 @@ static int name_task(struct places *p, const struct pm_instance *i)
 	uint64_t number = pm_map_u64(&i->attrs, PM_INSTANCE_PARENT, 0);
 	char text[200], from[32] = "";
 
-	if (!comm)
+	if (i->kind != PM_TASK || !comm)
 		return 0;
 	if (number)
 		snprintf(from, sizeof(from), " %llu", (unsigned long long)number);
@@ -113,22 +119,7 @@ static int name_task(struct places *p, const struct pm_instance *i)
 		snprintf(text, sizeof(text), "%.64s (of%s%.64s%s)", comm, *parent ? " " : "", parent, from);
 	else
 		snprintf(text, sizeof(text), "%.64s", comm);
-	return places_label(p, i->id, text);
-}
-
-static int name_tasks(struct places *p, const struct pm_model *m)
-{
-	int err = 0;
-
-	for (; p->n_named < m->n_instances && !err; p->n_named++) {
-		const struct pm_instance *i = &m->instance[p->n_named];
-
-		if (i->kind == PM_TASK)
-			err = name_task(p, i);
-		if (i->kind == PM_TASK && !err)
-			err = number_task(p, i);
-	}
-	return err;
+	return places_label(p, i, text);
 }
 
 /* Where the first instance of the cgroup is noted, or would be. */
@@ -141,33 +132,49 @@ static struct place_cgroup *cgroup_slot(const struct places *p, uint32_t number)
 	return &p->cgroup[k];
 }
 
-static int index_cgroups(struct places *p, const struct pm_model *m)
+static int number_cgroup(struct places *p, const struct pm_instance *i)
 {
-	for (; p->indexed < m->n_instances; p->indexed++) {
-		const struct pm_instance *i = &m->instance[p->indexed];
-		struct place_cgroup *slot;
+	struct place_cgroup *slot;
 
-		if (i->kind != PM_CGROUP || i->number == PM_NONE)
-			continue;
-		if (p->n_cgroups * 2 >= p->n_slots) {
-			struct places bigger = { .n_slots = p->n_slots ? p->n_slots * 2 : 64 };
+	if (i->kind != PM_CGROUP || i->number == PM_NONE)
+		return 0;
+	if (p->n_cgroups * 2 >= p->n_slots) {
+		struct places bigger = { .n_slots = p->n_slots ? p->n_slots * 2 : 64 };
 
-			bigger.cgroup = calloc(bigger.n_slots, sizeof(*bigger.cgroup));
-			if (!bigger.cgroup)
-				return -ENOMEM;
-			for (uint32_t k = 0; k < p->n_slots; k++)
-				if (p->cgroup[k].first)
-					*cgroup_slot(&bigger, p->cgroup[k].number) = p->cgroup[k];
-			free(p->cgroup);
-			p->cgroup = bigger.cgroup;
-			p->n_slots = bigger.n_slots;
-		}
-		slot = cgroup_slot(p, i->number);
-		p->n_cgroups += !slot->first;
-		if (!slot->first)
-			*slot = (struct place_cgroup){ i->number, i->id };
+		bigger.cgroup = calloc(bigger.n_slots, sizeof(*bigger.cgroup));
+		if (!bigger.cgroup)
+			return -ENOMEM;
+		for (uint32_t k = 0; k < p->n_slots; k++)
+			if (p->cgroup[k].first)
+				*cgroup_slot(&bigger, p->cgroup[k].number) = p->cgroup[k];
+		free(p->cgroup);
+		p->cgroup = bigger.cgroup;
+		p->n_slots = bigger.n_slots;
 	}
+	slot = cgroup_slot(p, i->number);
+	p->n_cgroups += !slot->first;
+	if (is_gone(p, slot->first))
+		*slot = (struct place_cgroup){ i->number, i->id };
 	return 0;
+}
+
+/* Looks at the instances that are new; at all of them where the model has forgotten some, so that others moved up. */
+static int see_instances(struct places *p)
+{
+	const struct pm_model *m = p->model;
+	int err = 0;
+
+	if (p->n_seen > m->n_instances || (p->n_seen && m->instance[p->n_seen - 1].id != p->last_seen))
+		p->n_seen = 0;
+	for (; p->n_seen < m->n_instances && !err; p->n_seen++) {
+		const struct pm_instance *i = &m->instance[p->n_seen];
+
+		err = number_cgroup(p, i);
+		err = err ? err : name_task(p, i);
+		err = err ? err : number_task(p, i);
+		p->last_seen = i->id;
+	}
+	return err;
 }
 
 int places_update(struct places *p, const struct pm_model *m)
@@ -177,7 +184,7 @@ int places_update(struct places *p, const struct pm_model *m)
 	uint32_t i = 0, k = 0, n = 0;
 
 	p->model = m;
-	if (index_cgroups(p, m))
+	if (see_instances(p))
 		return -ENOMEM;
 	merged = calloc((size_t)p->n + t->n + 1, sizeof(*merged));
 	if (!merged)
@@ -199,9 +206,9 @@ int places_update(struct places *p, const struct pm_model *m)
 	for (i = 0; i < n; i++)
 		if (merged[i].cache[PM_CACHE_L3] != PM_NONE)
 			p->cache = PM_CACHE_L3;
-	if (sort_cpus(&p->by_package, merged, n, package_of) || sort_cpus(&p->by_node, merged, n, node_of))
-		return -ENOMEM;
-	return name_tasks(p, m);
+	return sort_cpus(&p->by_package, merged, n, package_of) || sort_cpus(&p->by_node, merged, n, node_of) ?
+		       -ENOMEM :
+		       0;
 }
 
 const struct pm_cpu *places_cpu(const struct places *p, uint32_t cpu)
@@ -404,16 +411,16 @@ uint32_t place_number(const struct place *p)
 	return rank[p->kind] && p->kind != PM_SYSTEM ? number[p->kind] : PM_NONE;
 }
 
-int places_label(struct places *p, uint32_t instance, const char *text)
+int places_label(struct places *p, const struct pm_instance *i, const char *text)
 {
 	char *copy = strdup(text);
 
-	if (!copy || array_hold(&p->label, &p->n_labels, (size_t)instance + 1, sizeof(*p->label))) {
+	if (!copy || array_hold(&p->label, &p->n_labels, (size_t)i->slot + 1, sizeof(*p->label))) {
 		free(copy);
 		return -ENOMEM;
 	}
-	free(p->label[instance]);
-	p->label[instance] = copy;
+	free(p->label[i->slot].text);
+	p->label[i->slot] = (struct place_label){ i->id, copy };
 	return 0;
 }
 
@@ -422,8 +429,8 @@ const char *places_name(const struct places *p, const struct place *place)
 	const struct pm_instance *i =
 		place->instance == PM_NONE ? NULL : pm_model_instance(p->model, place->instance);
 
-	if (i && i->id < p->n_labels && p->label[i->id])
-		return p->label[i->id];
+	if (i && i->slot < p->n_labels && p->label[i->slot].text && p->label[i->slot].instance == i->id)
+		return p->label[i->slot].text;
 	if (!i)
 		return "";
 	/* A path says more than a pseudonym, where it was recorded. */

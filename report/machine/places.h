@@ -14,15 +14,17 @@ struct places {
 	struct pm_cpu *cpu;           /* owned, ascending by number: the topology with old knowledge merged in */
 	uint32_t n;
 	uint32_t *by_package, *by_node; /* owned: places in cpu[] by these numbers */
-	char **label;                   /* owned; by instance id: shown in place of its name, or NULL */
-	uint32_t n_labels;
-	uint32_t *of_number;         /* owned; by the number of a task: its first instance; 0: none */
-	uint32_t n_numbers, n_named; /* instances that were looked at */
+	struct place_label {
+		uint32_t instance;
+		char *text;  /* owned; shown in place of its name, or NULL */
+	} * label;           /* owned; by the instance's slot, which others may have had before */
+	uint32_t *of_number; /* owned; by the number of a task: its first instance; 0: none */
 	struct place_cgroup {
-		uint32_t number, first;       /* of its instances; 0: none */
-	} * cgroup;                           /* owned, by number */
-	uint32_t n_cgroups, n_slots, indexed; /* so many of the model's instances */
-	int cache; /* PM_CACHE_*: the last level that the machine has; what --per-cache means */
+		uint32_t number, first; /* of its instances; 0: none */
+	} * cgroup;                     /* owned, by number */
+	uint32_t n_labels, n_numbers, n_cgroups, n_slots;
+	uint32_t n_seen, last_seen; /* the model's first instances that were looked at, and the id of the last */
+	int cache;                  /* PM_CACHE_*: the last level that the machine has; what --per-cache means */
 };
 
 /* One row of a report: numbers that do not apply are PM_NONE. */
@@ -59,7 +61,7 @@ uint32_t place_number(const struct place *p);
 /* Order of rows: kind, then package, die, core, thread. 0: the same place. */
 int place_compare(const struct place *a, const struct place *b);
 /* Replaces the shown name of an instance. 0 or -ENOMEM. */
-int places_label(struct places *p, uint32_t instance, const char *text);
+int places_label(struct places *p, const struct pm_instance *i, const char *text);
 /* "thermal_zone0", "task-3"; "" for places with a number. Valid as long as the model. */
 const char *places_name(const struct places *p, const struct place *place);
 
