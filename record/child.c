@@ -135,8 +135,12 @@ bool child_ended(struct child *c, bool wait)
 
 void child_signal(const struct child *c, int signo)
 {
-	if (c->pid > 0 && c->started && !c->ended)
-		kill(c->pid, signo);
+	if (c->pid <= 0 || !c->started || c->ended)
+		return;
+	kill(c->pid, signo);
+	/* One that is stopped gets it no sooner than it goes on. */
+	if (signo == SIGTERM || signo == SIGINT || signo == SIGHUP)
+		kill(c->pid, SIGCONT);
 }
 
 void child_release(struct child *c)

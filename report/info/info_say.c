@@ -102,7 +102,11 @@ static void cost(struct report *p)
 	uint64_t stolen_ns = cost_of(p, "stolen_ns"), stolen = cost_of(p, "stolen_ticks");
 	uint64_t stalls = cost_of(p, "stalls"), dropped = cost_of(p, "dropped");
 	uint64_t lost = s->lost_ticks > stolen ? s->lost_ticks - stolen : 0;
-	double waited = seconds > 0 ? (double)cost_of(p, "reader_waited_ns") / 1e6 / seconds : 0;
+	uint64_t waited_ns = cost_of(p, "reader_waited_ns");
+	uint64_t interval_ns = pm_map_u64(&p->m->header, PM_HEADER_INTERVAL, 0);
+	double waited = seconds > 0 ? (double)waited_ns / 1e6 / seconds : 0;
+	/* It explains no more time than it took: a recorder that was stopped did not wait. */
+	bool explains = 2 * (double)waited_ns >= (double)lost * (double)interval_ns;
 
 	if (!pm_model_config(p->m, "pmrec.cost.cpu_ns", PM_NONE) || seconds <= 0)
 		return;
@@ -123,7 +127,7 @@ static void cost(struct report *p)
 		buf_printf(&p->cell, ", %llu of the lost ticks", (unsigned long long)stolen);
 		say_fact(p, "stolen by the host", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
 	}
-	if (lost > s->snapshots / 100 && waited >= 10)
+	if (lost > s->snapshots / 100 && waited >= 10 && explains)
 		say_fact_f(p, "ticks were lost", PM_PRIVACY_TECHNICAL,
 			   "readers waited %.0f ms per second for a CPU; try --realtime, or fewer events", waited);
 	else if (lost && dropped)

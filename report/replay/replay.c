@@ -301,14 +301,20 @@ static bool fill_seconds(struct replay *r, const struct pm_group *g, const struc
 	return true;
 }
 
-static struct column column_at(struct replay *r, const struct pm_chunk *chunk, uint32_t i, const struct feed *x)
+static inline struct column column_in(struct replay *r, const struct pm_chunk *chunk, uint32_t i,
+				      const struct pm_group *g, const struct feed *x)
 {
 	const struct pm_chunk_group *cg = &chunk->group[i];
-	struct column c = times_of(r, pm_model_group(r->model, cg->group), cg, x->time);
+	struct column c = times_of(r, g, cg, x->time);
 
 	c.v = chunk == &r->gather.chunk ? gather_column(&r->gather, i, x->column) : cg->v + x->column * cg->stride;
 	c.status = cg->status ? cg->status + x->column * cg->stride : NULL;
 	return c;
+}
+
+static struct column column_at(struct replay *r, const struct pm_chunk *chunk, uint32_t i, const struct feed *x)
+{
+	return column_in(r, chunk, i, pm_model_group(r->model, chunk->group[i].group), x);
 }
 
 /* Group `i` of the chunk: its plain tracks, or those that formulas take together. */
@@ -334,7 +340,7 @@ static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint
 
 		if (r->joints.n && joints_own(&r->joints, x->track) != joint)
 			continue;
-		c = column_at(r, chunk, i, x);
+		c = column_in(r, chunk, i, g, x);
 		if (joint)
 			joint_column(r, x->track, &c, row, end, status);
 		else if (joints_ask(&r->joints, x->track))

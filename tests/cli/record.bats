@@ -307,6 +307,11 @@ snapshots() {
 	[ "$(snapshots)" = 3 ]
 }
 
+@test "--timeout ends a command that is stopped" {
+	run -143 timeout -s KILL 20 "$bin/pmrec" -q --timeout 300 -o x.pmr -- sh -c 'kill -STOP $$; sleep 30'
+	"$bin/pmrep" check x.pmr
+}
+
 @test "-i 0 takes the first and the last snapshot only" {
 	pmr -i 0 -o x.pmr -- sleep 0.3
 	[ "$(snapshots)" = 2 ]

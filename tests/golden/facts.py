@@ -442,7 +442,8 @@ def check_text(pmrep, path, r, said):
         if get("stolen_ns"):
             has("stolen by the host", "%s, %d of the lost ticks" % (duration(get("stolen_ns")), get("stolen_ticks")))
         lost, waited = max(0, said["lost_ticks"] - get("stolen_ticks")), get("reader_waited_ns") / 1e6 / s
-        if lost > said["snapshots"] // 100 and waited >= 10:
+        explains = 2 * get("reader_waited_ns") >= lost * (said["interval_ns"] or 0)
+        if lost > said["snapshots"] // 100 and waited >= 10 and explains:
             has("ticks were lost", "readers waited %.0f ms per second for a CPU; try --realtime, or fewer events" % waited)
         elif lost and get("dropped"):
             has("ticks were lost", "the output was too slow; try --buffer, or a longer interval")
@@ -512,8 +513,10 @@ def main(pmrep, *paths):
         with open(folder + "/canaries.pmr", "wb") as f:
             f.write(data)
         busy = {"cpu_ns": 3 * 10**9, "wakeups": 700, "waited_ns": 10**9, "memory_kib": 5000, "stolen_ns": 1234567, "stolen_ticks": 2}
-        machine(folder + "/waited.pmr", {**busy, "reader_waited_ns": 210 * 10**6, "stalls": 1, "stalled_ns": 10**9})
-        machine(folder + "/dropped.pmr", {**busy, "reader_waited_ns": 209 * 10**6, "stalls": 2, "stalled_ns": 10**9, "dropped": 3})
+        # Of 21 s, 3 ticks of 1 s more than what the host stole: half of that is the least that explains them.
+        least = 3 * SECOND // 2
+        machine(folder + "/waited.pmr", {**busy, "reader_waited_ns": least, "stalls": 1, "stalled_ns": 10**9})
+        machine(folder + "/dropped.pmr", {**busy, "reader_waited_ns": least - 1, "stalls": 2, "stalled_ns": 10**9, "dropped": 3})
         own = [folder + "/%s.pmr" % name for name in ("machine", "canaries", "waited", "dropped")]
         check_choice(pmrep, own[0])
         for path in own + list(paths):
