@@ -1,6 +1,5 @@
 /* Growing arrays, and binary search in sorted ones. */
-#ifndef COMMON_ARRAY_H
-#define COMMON_ARRAY_H
+#pragma once
 
 #include <errno.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ static inline int array_hold(void *array, uint32_t *room, size_t n, size_t size)
 		} \
 		low_; \
 	})
-
-#endif

@@ -4,8 +4,7 @@
  * Every buf_add*() is a no-op once the buffer has failed, so a caller may check buf.err once, at the end. A failed
  * buffer keeps what it held before the failing call.
  */
-#ifndef COMMON_BUF_H
-#define COMMON_BUF_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ static inline void buf_carry(struct buf *whole, const struct buf *part)
 const char *buf_str(struct buf *b);
 /* Hands over the contents as a C string, to be freed; NULL if the buffer has failed. */
 char *buf_detach(struct buf *b);
-
-#endif

@@ -2,8 +2,7 @@
  * Sets of small integers (CPUs, nodes, snapshots of a list file) in the kernel's list notation:
  * "0-3,8,10-14:2". Sorted, without duplicates.
  */
-#ifndef COMMON_CPULIST_H
-#define COMMON_CPULIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ int cpulist_copy(struct cpulist *to, const struct cpulist *from);
 void cpulist_intersect(struct cpulist *l, const struct cpulist *with);
 /* Appends the shortest list notation ("0-3,8"). */
 void cpulist_print(const struct cpulist *l, struct buf *out);
-
-#endif

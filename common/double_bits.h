@@ -1,6 +1,5 @@
 /* A double as the 64 bits of its IEEE 754 representation, the form in recordings. */
-#ifndef COMMON_DOUBLE_BITS_H
-#define COMMON_DOUBLE_BITS_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -20,5 +19,3 @@ static inline double double_from_bits(uint64_t bits)
 	memcpy(&v, &bits, sizeof(v));
 	return v;
 }
-
-#endif

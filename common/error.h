@@ -2,8 +2,7 @@
  * An error number and its text. common/ and format/ never print and never exit; they return -errno and store a
  * sentence here, which the program shows.
  */
-#ifndef COMMON_ERROR_H
-#define COMMON_ERROR_H
+#pragma once
 
 #include <stdarg.h>
 
@@ -18,5 +17,3 @@ int error_set(struct error *e, int number, const char *format, ...) __attribute_
 int error_sys(struct error *e, int number, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Puts "what: " before the text; returns -e->number. */
 int error_prefix(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

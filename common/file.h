@@ -1,6 +1,5 @@
 /* Files that the user names. */
-#ifndef COMMON_FILE_H
-#define COMMON_FILE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@
 int file_open(const char *path, struct error *e);
 /* Writes all of it, in as many calls as it takes. 0 or -errno. */
 int file_write(int fd, const void *data, size_t len);
-
-#endif

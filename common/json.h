@@ -1,6 +1,5 @@
 /* Reading and writing JSON. Only common/json.c includes jansson. */
-#ifndef COMMON_JSON_H
-#define COMMON_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ void json_print(const struct json *j, unsigned indent, struct buf *out);
 /* Appends `text` as a quoted JSON string, for writers that stream. U+FFFD replaces what is not UTF-8, and control
  * characters are escaped with \u, so that a terminal can show the string. */
 void json_quote(struct buf *out, const char *text, size_t len);
-
-#endif

@@ -1,6 +1,5 @@
 /* A map from strings to numbers with open addressing. It copies its keys. */
-#ifndef COMMON_NAMES_H
-#define COMMON_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ void names_release(struct names *m);
 int names_set(struct names *m, const char *key, uint32_t value);
 /* False, with *value unchanged, if the name is not in the map. */
 bool names_get(const struct names *m, const char *key, uint32_t *value);
-
-#endif

@@ -2,8 +2,7 @@
  * Numbers and times to text, independent of the locale, and fast enough for tens of millions of cells. Every function
  * writes to `out`, without a NUL at the end, and returns the number of bytes.
  */
-#ifndef COMMON_NUMBER_H
-#define COMMON_NUMBER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ size_t number_fixed(char *out, double v, unsigned decimals);
 /* RFC 3339 with nanoseconds: "2026-11-21T09:25:07.123456789Z"; 30 bytes (more beyond the year 9999).
  * `offset_s`: seconds east of UTC; unless 0, "+01:00" replaces the Z. */
 size_t number_time(char *out, uint64_t ns_since_1970, int32_t offset_s);
-
-#endif

@@ -19,8 +19,7 @@
  * runs argp over them. parse_opt gets state->input == the `input` given to options_parse(), and reports a bad value
  * with `return options_bad(state, "...")`.
  */
-#ifndef COMMON_OPTIONS_H
-#define COMMON_OPTIONS_H
+#pragma once
 
 #include <argp.h>
 #include <stdbool.h>
@@ -102,5 +101,3 @@ bool options_use_color(const struct options_common *common, int fd);
  * mean"; NULL if none is near.
  */
 const char *options_nearest(const char *word, const char *const *names, size_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* The options of a command, to be looked up as users write them. */
-#ifndef COMMON_OPTIONS_KNOWN_H
-#define COMMON_OPTIONS_KNOWN_H
+#pragma once
 
 #include <argp.h>
 #include <stdbool.h>
@@ -39,5 +38,3 @@ struct known *known_letter(const struct known_options *all, enum options_column 
 /* '_' and '-' are the same, because turbostat writes num_iterations and perf interval-count. `fold`: ignore case. */
 bool option_name_begins(const char *name, const char *text, size_t len, bool fold);
 bool option_name_is(const char *name, const char *text, size_t len);
-
-#endif

@@ -14,8 +14,7 @@
  * belongs to pmrec: HINT"); NULL: no hint; "": typed elsewhere it abbreviates
  * another option.
  */
-#ifndef COMMON_OPTIONS_TABLE_H
-#define COMMON_OPTIONS_TABLE_H
+#pragma once
 
 #include <argp.h>
 #include <stdbool.h>
@@ -101,5 +100,3 @@ int options_foreign_refuse(const char *name, enum options_column column, struct 
 const char *options_letter(char letter, enum options_column column);
 /* -EINVAL, with the reason why the program does not have the letter. */
 int options_letter_refuse(char letter, enum options_column column, struct error *e);
-
-#endif

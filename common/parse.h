@@ -2,8 +2,7 @@
  * Text to numbers, independent of the locale. Refuses what strtoul() accepts: signs, blanks, overflow and trailing
  * text. All return 0, -EINVAL (not of this form) or -ERANGE.
  */
-#ifndef COMMON_PARSE_H
-#define COMMON_PARSE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ int parse_size(const char *text, uint64_t *bytes);
 
 /* The number of single-character edits (insert, delete, replace, swap) between two words, for "did you mean". */
 unsigned parse_distance(const char *a, const char *b);
-
-#endif

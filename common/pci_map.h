@@ -3,8 +3,7 @@
  * vendor-specific capability for it (NVIDIA's DVSEC 4; see Documentation/admin-guide/perf/nvidia-tegra410-pmu.rst of
  * the kernel). pmrec fills the map from configuration space and records it; pmrep reads it from the recording.
  */
-#ifndef COMMON_PCI_MAP_H
-#define COMMON_PCI_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ bool pci_parse(const char *text, struct pci_address *at, bool *domain);
 /* "0002:81:00.0" and "81:00.0". */
 const char *pci_text(struct pci_address at, char text[static PCI_TEXT]);
 const char *pci_id_text(uint16_t id, char text[static PCI_TEXT]);
-
-#endif

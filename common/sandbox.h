@@ -4,8 +4,7 @@
  *
  *   sandbox_init -> sandbox_read, sandbox_make ... -> sandbox_enter
  */
-#ifndef COMMON_SANDBOX_H
-#define COMMON_SANDBOX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ struct sandbox_call {
  * no_new_privs. clone3() fails with ENOSYS, because a filter cannot see its flags, which are in memory. 0; -ENOSYS on
  * other architectures; or another -errno. */
 int sandbox_calls(const struct sandbox_call *allowed, size_t n, bool kill);
-
-#endif

@@ -5,8 +5,7 @@
  * Callers leave out missing values. A result that is not defined for its input, such as the variance of one value, is
  * NaN.
  */
-#ifndef COMMON_STATISTICS_H
-#define COMMON_STATISTICS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ struct statistics_random {
 	uint64_t state; /* not 0 */
 };
 uint64_t statistics_random(struct statistics_random *r);
-
-#endif

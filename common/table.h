@@ -1,6 +1,5 @@
 /* Tables for people, as text: lists, info, diff, summaries. */
-#ifndef COMMON_TABLE_H
-#define COMMON_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ void text_escape(struct buf *out, const char *text, size_t len);
 void text_csv(struct buf *out, const char *text, const char *separator);
 /* The same as the head of a column; an apostrophe precedes what a spreadsheet would compute (= + - @). */
 void text_csv_head(struct buf *out, const char *text, const char *separator);
-
-#endif

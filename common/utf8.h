@@ -1,6 +1,5 @@
 /* UTF-8 of RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF. */
-#ifndef COMMON_UTF8_H
-#define COMMON_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ void utf8_repair(struct buf *out, const char *text, size_t len);
 bool utf8_is_unsafe(uint32_t code);
 /* The number of characters; a byte that belongs to none counts as one. */
 size_t utf8_count(const char *text, size_t len);
-
-#endif

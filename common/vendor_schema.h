@@ -3,8 +3,7 @@
  *   Intel's perfmon   "Metrics": [ { "Formula", "Events": [ { "Name", "Alias" } ], "Constants", "Threshold" ... } ]
  *   Arm's telemetry   "events": { NAME: { "code", "title" } }, "metrics": { NAME: { "formula", "units" } }, "groups"
  */
-#ifndef COMMON_VENDOR_SCHEMA_H
-#define COMMON_VENDOR_SCHEMA_H
+#pragma once
 
 #include "common/json.h"
 
@@ -16,5 +15,3 @@ struct json *vendor_json_convert(struct json *j, const char *pmu, struct error *
 /* The pattern of MIDR_EL1 that a file of Arm is for, from the file before conversion; `pattern` has at least 32
  * bytes. False for other files. */
 bool vendor_json_midr(const struct json *j, char *pattern, size_t size);
-
-#endif

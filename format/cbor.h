@@ -2,8 +2,7 @@
  * The part of CBOR (RFC 8949) that recordings use. The encoder writes core deterministic encoding. The pull decoder
  * accepts any well-formed item of definite length, stays within its bounds, and does not allocate.
  */
-#ifndef FORMAT_CBOR_H
-#define FORMAT_CBOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -106,5 +105,3 @@ bool cbor_next(struct cbor *c, struct cbor_map *m);
  * undefined) are dropped from maps and fail elsewhere. `depth`: nesting levels that are still allowed. */
 void cbor_value(struct cbor *c, struct pm_value *v, unsigned depth);
 void cbor_value_map(struct cbor *c, struct pm_map *m, unsigned depth);
-
-#endif

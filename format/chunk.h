@@ -4,8 +4,7 @@
  * Column c (in the order of struct pm_group, model.h) has its value of row r at v[c * stride + r]. A recorder writes
  * samples directly into place.
  */
-#ifndef FORMAT_CHUNK_H
-#define FORMAT_CHUNK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ struct pm_chunk {
 };
 
 #define PM_CHUNK_ROWS 128
-
-#endif

@@ -1,6 +1,5 @@
 /* The meta of a chunk frame (SPEC.md, "Chunks"): when, which groups, which blocks. */
-#ifndef FORMAT_CHUNK_HEAD_H
-#define FORMAT_CHUNK_HEAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ int chunk_head_decode(struct chunk_head *h, const struct chunk_base *base, const
 		      uint64_t payload);
 /* Makes *base what the chunk after `h` depends on. `crc`: of the frame's head. 0 or -ENOMEM. */
 int chunk_base_set(struct chunk_base *base, const struct chunk_head *h, uint32_t crc);
-
-#endif

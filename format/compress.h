@@ -1,8 +1,7 @@
 /*
  * zstd, for blocks inside a recording and for a .zst around one. Only compress.c includes <zstd.h>.
  */
-#ifndef FORMAT_COMPRESS_H
-#define FORMAT_COMPRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ int pm_zstd_stream_read(struct pm_zstd_stream *s, const void *in, size_t *in_len
 bool pm_zstd_stream_at_end(const struct pm_zstd_stream *s);
 /* Whether the bytes begin a zstd frame, or a skippable one. */
 bool pm_zstd_looks_like(const void *head, size_t len);
-
-#endif

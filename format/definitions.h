@@ -1,6 +1,5 @@
 /* The bodies of definition, event and index frames: the model to CBOR and back. */
-#ifndef FORMAT_DEFINITIONS_H
-#define FORMAT_DEFINITIONS_H
+#pragma once
 
 #include "common/buf.h"
 #include "format/model.h"
@@ -56,5 +55,3 @@ int decode_definitions(struct pm_model *m, unsigned type, const void *body, size
 /* The events of a body, one after the other: each is the caller's to release. 0, -EBADMSG, -ENOMEM, or what `take`
  * returns. */
 int decode_events(const void *body, size_t len, int (*take)(void *ctx, struct pm_event *e), void *ctx);
-
-#endif

@@ -1,6 +1,5 @@
 /* Keys inside the bodies of definition frames, in the order of SPEC.md. */
-#ifndef FORMAT_DEFINITIONS_KEY_H
-#define FORMAT_DEFINITIONS_KEY_H
+#pragma once
 
 enum topology_key {
 	TOPOLOGY_TIME = 1,
@@ -103,5 +102,3 @@ enum event_body_key {
 	EVENT_TIME = 2,
 	EVENT_ATTRS = 3,
 };
-
-#endif

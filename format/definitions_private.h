@@ -1,6 +1,5 @@
 /* Shared by the files that turn bodies back into the model. */
-#ifndef FORMAT_DEFINITIONS_PRIVATE_H
-#define FORMAT_DEFINITIONS_PRIVATE_H
+#pragma once
 
 #include "format/definitions.h"
 #include "format/definitions_key.h"
@@ -33,5 +32,3 @@ void decode_instances(struct decoding *d);
 void decode_pmus(struct decoding *d);
 void decode_probes(struct decoding *d);
 void decode_config(struct decoding *d);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the fields of definitions are made of. A malformed field sets the error of the decoder. */
-#ifndef FORMAT_DEFINITIONS_TAKE_H
-#define FORMAT_DEFINITIONS_TAKE_H
+#pragma once
 
 #include "format/cbor.h"
 #include "format/model.h"
@@ -15,5 +14,3 @@ enum pm_kind take_kind(struct cbor *c, uint32_t *said);
 void take_text(struct cbor *c, char **out);
 /* Releases what *attrs held; the caller owns what it holds now. */
 void take_attrs(struct cbor *c, struct pm_map *attrs);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Frames (SPEC.md, "Frames"), which hold every part of a recording.
  */
-#ifndef FORMAT_FRAME_H
-#define FORMAT_FRAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,5 +96,3 @@ uint32_t frame_add(struct buf *out, unsigned type, uint64_t sequence, const uint
 		   const struct buf *meta, const void *payload, size_t payload_len);
 /* The checksum in the trailer at `at`. 0, or -EBADMSG without one. */
 int frame_trailer(const uint8_t at[static FRAME_TRAILER], uint32_t *crc);
-
-#endif

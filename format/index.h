@@ -2,8 +2,7 @@
  * Index frames (SPEC.md, "Index"): offsets of frames, and times of chunks. Readers can do without by hopping over the
  * frames' heads.
  */
-#ifndef FORMAT_INDEX_H
-#define FORMAT_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ int index_add(struct index_builder *b, const struct index_entry *e);
 void index_encode(struct index_builder *b, struct buf *out);
 /* Appends the entries of a body. 0, -EBADMSG, -ENOMEM or -E2BIG. */
 int index_decode(struct index_builder *b, const void *body, size_t len);
-
-#endif

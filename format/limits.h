@@ -1,8 +1,7 @@
 /*
  * Limits of a recording (SPEC.md, "Limits"). Readers enforce them before they allocate; writers do not exceed them.
  */
-#ifndef FORMAT_LIMITS_H
-#define FORMAT_LIMITS_H
+#pragma once
 
 #define PM_MAX_META      (4u << 20)   /* bytes of a frame's meta */
 #define PM_MAX_PAYLOAD   (256u << 20) /* bytes of a frame's payload, as stored */
@@ -32,5 +31,3 @@
 #define PM_FREE_BODY     (1u << 20)   /* bytes that any compressed body may expand to, ... */
 #define PM_BYTE_BODY     1000         /* ... and more for each stored byte */
 #define PM_MAX_MODEL     (512u << 20) /* bytes of memory for all definitions */
-
-#endif

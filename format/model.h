@@ -7,8 +7,7 @@
  * *column* is one counter of one instance. A *group* is a set of columns that are read together. A *snapshot* is one
  * reading of all groups.
  */
-#ifndef FORMAT_MODEL_H
-#define FORMAT_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -532,5 +531,3 @@ const char *pm_kind_name(enum pm_kind kind);
 const char *pm_type_name(enum pm_type type);
 const char *pm_semantics_name(enum pm_semantics semantics);
 const char *pm_aggregation_name(enum pm_aggregation aggregation);
-
-#endif

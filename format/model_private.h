@@ -1,6 +1,5 @@
 /* What the model keeps for itself, and the writer looks at. */
-#ifndef FORMAT_MODEL_PRIVATE_H
-#define FORMAT_MODEL_PRIVATE_H
+#pragma once
 
 #include "format/model.h"
 
@@ -79,5 +78,3 @@ uint64_t model_value_size(const struct pm_value *v);
 uint64_t model_map_size(const struct pm_map *m);
 /* -E2BIG when the model would grow beyond PM_MAX_MODEL, else 0 and counted. */
 int model_account(struct pm_model *m, uint64_t bytes);
-
-#endif

@@ -6,8 +6,7 @@
  * The reader never trusts a byte before verifying its checksum, never allocates beyond format/limits.h, and never
  * takes differences across damage: after damage it continues at the next key chunk and reports what is lost.
  */
-#ifndef FORMAT_READER_H
-#define FORMAT_READER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -164,5 +163,3 @@ struct pm_reader_stats {
 	uint64_t frames, chunks, snapshots;
 };
 struct pm_reader_stats pm_reader_stats(const struct pm_reader *r);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by reader.c (items), reader_damage.c, reader_chunk.c (numbers), reader_seek.c and reader_leap.c. */
-#ifndef FORMAT_READER_PRIVATE_H
-#define FORMAT_READER_PRIVATE_H
+#pragma once
 
 #include "format/codec/block.h"
 #include "format/chunk_head.h"
@@ -169,5 +168,3 @@ void reader_release_events(struct pm_reader *r);
 /* What a file is, if not a recording: "a gzip file", ... */
 const char *sniff(const uint8_t *head, size_t len);
 bool sniff_text(const uint8_t *head, size_t len);
-
-#endif

@@ -3,8 +3,7 @@
  * is its privacy class (SPEC.md, "Privacy"): 1-99 technical, 100-199 identity of the machine, 200-299 person or
  * workload, 300-399 absolute time. Redaction needs nothing else.
  */
-#ifndef FORMAT_VALUE_H
-#define FORMAT_VALUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -99,5 +98,3 @@ const struct pm_value *pm_map_get(const struct pm_map *m, uint32_t key);
 const char *pm_map_text(const struct pm_map *m, uint32_t key, const char *fallback);
 uint64_t pm_map_u64(const struct pm_map *m, uint32_t key, uint64_t fallback);
 bool pm_map_bool(const struct pm_map *m, uint32_t key, bool fallback);
-
-#endif

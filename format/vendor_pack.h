@@ -8,8 +8,7 @@
  *                                           and of its metrics (an array of objects in perf's schema)
  *   cpu PATTERN NAME                        the set for the CPUs whose id the regular expression matches
  */
-#ifndef FORMAT_VENDOR_PACK_H
-#define FORMAT_VENDOR_PACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ int64_t vendor_pack_add_set(struct vendor_pack *p, const char *name);
 int vendor_pack_add_cpu(struct vendor_pack *p, const char *pattern, uint32_t set);
 /* Writes what was added to a new file that replaces `path`. 0 or -errno. */
 int vendor_pack_write(struct vendor_pack *p, const char *path, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* The part of the input that is in memory, from the current place on. */
-#ifndef FORMAT_WINDOW_H
-#define FORMAT_WINDOW_H
+#pragma once
 
 #include "format/reader.h"
 
@@ -36,5 +35,3 @@ int window_need(struct window *w, uint64_t len);
 int window_skip(struct window *w, uint64_t len);
 /* Moves to an offset of the input. 0 or -errno; -ESPIPE on a stream. */
 int window_seek(struct window *w, uint64_t offset);
-
-#endif

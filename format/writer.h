@@ -7,8 +7,7 @@
  * All functions return 0 or -errno. The writer keeps the first failure of the sink; pm_writer_error() has its text.
  * Only one thread may use a writer.
  */
-#ifndef FORMAT_WRITER_H
-#define FORMAT_WRITER_H
+#pragma once
 
 #include "common/error.h"
 #include "format/chunk.h"
@@ -80,5 +79,3 @@ struct pm_writer_stats {
 struct pm_writer_stats pm_writer_stats(const struct pm_writer *w);
 /* The text of the first failure, or ""; owned by the writer. */
 const char *pm_writer_error(const struct pm_writer *w);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by writer.c (definitions, frames) and writer_chunk.c (numbers). */
-#ifndef FORMAT_WRITER_PRIVATE_H
-#define FORMAT_WRITER_PRIVATE_H
+#pragma once
 
 #include "format/codec/block.h"
 #include "format/chunk_head.h"
@@ -113,5 +112,3 @@ int writer_group_continue(struct pm_writer *w, const struct pm_group *g);
  * decided, the new ones before a key chunk. */
 int writer_repeat(struct pm_writer *w, uint64_t now_ns, bool key);
 int writer_bridge(struct pm_writer *w);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The command: forked early, so that its pid is known to events that follow it; started when everything is ready.
  */
-#ifndef RECORD_CHILD_H
-#define RECORD_CHILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ void child_exit_event(const struct child *c, struct pm_event *e, bool name);
 
 /* As in a shell: the exit status, or 128 + signal. */
 int child_exit_code(const struct child *c);
-
-#endif

@@ -1,6 +1,5 @@
 /* The commands of pmrec: a row here and one cmd_NAME.c each; without the name of a command, pmrec records. */
-#ifndef RECORD_COMMANDS_H
-#define RECORD_COMMANDS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -42,5 +41,3 @@ int command_options(const struct options_spec *spec, int argc, char **argv, void
 void command_suggest(char *const *argv, struct error *e);
 /* Replaces this process by pmrep, from this program's directory or PATH. Returns only on failure. */
 int command_exec_pmrep(char *const *args, struct error *e);
-
-#endif

@@ -2,8 +2,7 @@
  * Requests to a running recorder: commands through --control (perf's protocol: one per line, each answered with
  * "ack"), and those of `pmrec mark` and `pmrec dump` through an abstract socket.
  */
-#ifndef RECORD_CONTROL_H
-#define RECORD_CONTROL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ void control_answer(struct control *c, const char *wrong);
 
 /* The next line of the socket, of at most `size` bytes, and whom to answer (marksocket.h); -1: there is none. */
 int control_next_peer(struct control *c, char *line, size_t size, struct control_command *command);
-
-#endif

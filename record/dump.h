@@ -3,8 +3,7 @@
  * recorder by its socket (marksocket.h) for its files, and lets `pmrep merge` make one recording of them; a recorder
  * that dumps by itself starts a process that does the same.
  */
-#ifndef RECORD_DUMP_H
-#define RECORD_DUMP_H
+#pragma once
 
 #include <poll.h>
 #include <stdbool.h>
@@ -38,5 +37,3 @@ void dumper_close(struct dumper *d);
 /* Replaces this process by one that dumps from the recorder `pid` (0: the only one), from `since` on (as for pmrep),
  * to `path`. Returns the exit code, only on failure. */
 int dump_exec(pid_t pid, const char *since, const char *path, bool overwrite);
-
-#endif

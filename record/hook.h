@@ -1,6 +1,5 @@
 /* --pre and --post: shell commands before and after a run. */
-#ifndef RECORD_HOOK_H
-#define RECORD_HOOK_H
+#pragma once
 
 #include "record/child.h"
 #include "record/signals.h"
@@ -9,5 +8,3 @@
  * with the text in *e: -EINTR after such a signal, -ECANCELED for a status other than 0. */
 int hook_run(unsigned what, const char *option, const char *command, const struct child_setup *setup,
 	     struct signals *signals, struct error *e);
-
-#endif

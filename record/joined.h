@@ -1,6 +1,5 @@
 /* A recording that pmrep reads while pmrec writes it: pmrec turbostat and pmrec perfstat. */
-#ifndef RECORD_JOINED_H
-#define RECORD_JOINED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ struct joined {
 
 /* As cmd_record(). `j` may be NULL. */
 int record_joined(int argc, char **argv, struct joined *j);
-
-#endif

@@ -1,6 +1,5 @@
 /* What -e takes on this machine, for `pmrec list events`. */
-#ifndef RECORD_LIST_EVENTS_H
-#define RECORD_LIST_EVENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ int list_events(const struct root *root, const char *glob, char *const *event_fi
 
 /* This CPU's id in the maps of vendor files; false if it is unknown. */
 bool list_cpu_id(const struct root *root, char *id, size_t size);
-
-#endif

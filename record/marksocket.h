@@ -2,8 +2,7 @@
  * name there, so both sides check the credentials of the other: a recorder listens to its user, to root, and, if root
  * runs it with a group other than root's, to the members of that group; a client talks only to recorders of the same
  * user and of root. A line has the words of --control. */
-#ifndef RECORD_MARKSOCKET_H
-#define RECORD_MARKSOCKET_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -19,5 +18,3 @@ void marksocket_answer(int peer, const char *wrong, const struct message_fds *fd
 /* Sends a line to the recorder `pid`, or to all with 0. The number of those that obeyed, or -errno. `refusal` and
  * `fds`, which may be NULL, get the last answer. */
 int marksocket_say(pid_t pid, const char *line, struct message_fds *fds, char *refusal, size_t size, struct error *e);
-
-#endif

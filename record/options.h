@@ -1,6 +1,5 @@
 /* The command line of pmrec. */
-#ifndef RECORD_OPTIONS_H
-#define RECORD_OPTIONS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ struct record_cmdline {
 /* As options_parse(): 0, 1 (common.text is to be printed) or -errno. The strings live until the release. */
 int record_cmdline_parse(struct record_cmdline *c, int argc, char **argv, struct error *e);
 void record_cmdline_release(struct record_cmdline *c);
-
-#endif

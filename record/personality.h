@@ -1,6 +1,5 @@
 /* Parsing command lines of turbostat and perf stat, with the errors that those programs report. */
-#ifndef RECORD_PERSONALITY_H
-#define RECORD_PERSONALITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ pid_t personality_start_reader(const struct asked *a, int from);
 pid_t personality_start_keeper(const struct asked *a, const char *path, const int from[2], int to);
 /* perf's status of what cannot be done here. */
 int personality_invalid(const struct asked *a);
-
-#endif

@@ -2,8 +2,7 @@
  * Pressure stall information: the kernel monitors tasks that wait for a resource, and wakes pollers of a file in
  * /proc/pressure (Documentation/accounting/psi.rst).
  */
-#ifndef RECORD_PRESSURE_H
-#define RECORD_PRESSURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ struct pressure {
 int pressure_parse(struct pressure *p, const char *text, struct error *e);
 /* A descriptor that has POLLPRI at most once per window, or -errno. */
 int pressure_open(const struct pressure *p, struct error *e);
-
-#endif

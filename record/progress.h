@@ -1,6 +1,5 @@
 /* The progress line of the recorder on stderr, if that is a terminal. */
-#ifndef RECORD_PROGRESS_H
-#define RECORD_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void progress_init(struct progress *p, bool quiet);
 void progress_show(struct progress *p, const struct recording_stats *stats);
 /* Removes the line; call it before printing anything else. */
 void progress_clear(struct progress *p);
-
-#endif

@@ -1,7 +1,6 @@
 /* A running recorder: cmd_record.c runs it from start to end, recorder_obey.c executes requests meanwhile, and
  * recorder_tell.c prints what it does. */
-#ifndef RECORD_RECORDER_H
-#define RECORD_RECORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ void recorder_tell_killed(const struct recorder *r);
 
 /* --dry-run: counts for a moment what was planned, and prints its groups (dry_run.c). */
 void dry_run(struct session *s);
-
-#endif

@@ -1,6 +1,5 @@
 /* Signals as a file descriptor: blocked in every thread, read by the control thread. */
-#ifndef RECORD_SIGNALS_H
-#define RECORD_SIGNALS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ void signals_release(struct signals *s);
 bool signals_next(struct signals *s, struct signals_event *e);
 /* Whether it is one that asks for the end. */
 bool signals_end(const struct signals_event *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* What all commands of pmrep share: options, files, errors, exit codes. */
-#ifndef REPORT_CMD_H
-#define REPORT_CMD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ int cmd_judge(const struct pipeline_result *r, const char *path, bool followed);
 unsigned cmd_width(int fd);
 /* For options_spec.paged: always. */
 bool cmd_always_paged(const void *input);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by the commands that copy recordings: cut, merge, repair, redact and bundle. */
-#ifndef REPORT_CMD_COPY_H
-#define REPORT_CMD_COPY_H
+#pragma once
 
 #include "common/options_table.h"
 #include "report/cmd.h"
@@ -35,5 +34,3 @@ error_t cmd_copy_files(int key, char *arg, struct argp_state *state);
 int cmd_copy_open(const struct cmd_copy *c, struct outfile *out, struct error *e);
 /* Prints damage of the inputs, and what this version cannot read. The exit status. */
 int cmd_copied(const char *command, const char *what, const struct rewrite_result *result);
-
-#endif

@@ -1,6 +1,5 @@
 /* The commands of pmrep: a row here and one cmd_NAME.c each. The first is the default. */
-#ifndef REPORT_COMMANDS_H
-#define REPORT_COMMANDS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -38,5 +37,3 @@ EACH_COMMAND(DECLARE_COMMAND)
 
 /* pmrep without main(). */
 int pmrep_run(int argc, char **argv);
-
-#endif

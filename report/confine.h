@@ -1,6 +1,5 @@
 /* Confines a command to the files that it reads and writes. */
-#ifndef REPORT_CONFINE_H
-#define REPORT_CONFINE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@ void confine(int argc, char **argv);
  * sanitizers, which need more. */
 void confine_memory(uint64_t most);
 uint64_t confine_memory_limit(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Exit statuses of pmrep. */
-#ifndef REPORT_EXIT_H
-#define REPORT_EXIT_H
+#pragma once
 
 enum {
 	EXIT_GOOD = 0,
@@ -9,5 +8,3 @@ enum {
 	EXIT_DAMAGED = 3,      /* the input is damaged or cut; all that is readable was printed */
 	EXIT_INCONCLUSIVE = 4, /* diff: nothing that was asked is settled */
 };
-
-#endif

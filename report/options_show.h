@@ -1,6 +1,5 @@
 /* The options of `pmrep show`. */
-#ifndef REPORT_OPTIONS_SHOW_H
-#define REPORT_OPTIONS_SHOW_H
+#pragma once
 
 #include "common/options.h"
 #include "report/export/exporter.h"
@@ -29,5 +28,3 @@ extern const struct options_spec show_spec;
 /* The defaults, before spec.parser sees the command line. */
 void show_options_init(struct show_options *o);
 void show_options_release(struct show_options *o);
-
-#endif

@@ -1,6 +1,5 @@
 /* Sends text for people through a pager. */
-#ifndef REPORT_PAGER_H
-#define REPORT_PAGER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@ bool pager_start(void);
 unsigned pager_width(void);
 /* Waits until the pager ends; close standard output first. */
 void pager_wait(void);
-
-#endif

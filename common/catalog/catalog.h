@@ -2,8 +2,7 @@
  * Counters that the kernel does not describe: names, units, widths. Data for both programs; sources turn rows into
  * counters of a recording.
  */
-#ifndef COMMON_CATALOG_CATALOG_H
-#define COMMON_CATALOG_CATALOG_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ extern const struct catalog_table catalog_tables[]; /* ends with source NULL */
 const struct catalog_counter *catalog_source(const char *source, size_t *n);
 /* The row with this key; NULL if there is none. */
 const struct catalog_counter *catalog_find(const char *source, const char *key);
-
-#endif

@@ -2,8 +2,7 @@
  * Model-specific registers of x86: addresses, scopes, and when to read them. pmrec finds out whether a machine has a
  * register by reading it; addresses of Intel and AMD do not collide.
  */
-#ifndef COMMON_CATALOG_MSR_H
-#define COMMON_CATALOG_MSR_H
+#pragma once
 
 #include "common/catalog/catalog.h"
 
@@ -32,5 +31,3 @@ struct catalog_msr {
 };
 
 extern const struct catalog_msr catalog_msrs[]; /* ends with address 0 */
-
-#endif

@@ -3,8 +3,7 @@
  * be counted together. A PMU belongs to a class by its identifier, or else by its name, because kernels have called
  * the same hardware by several names.
  */
-#ifndef COMMON_CATALOG_PMU_CLASS_H
-#define COMMON_CATALOG_PMU_CLASS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ const struct pmu_class *pmu_class_named(const char *name);
 const struct pmu_class_event *pmu_class_event(const struct pmu_class *c, const char *name);
 const struct pmu_class_event *pmu_class_event_coded(const struct pmu_class *c, uint64_t code);
 const struct pmu_class_filter *pmu_class_filter(const struct pmu_class *c, const char *name);
-
-#endif

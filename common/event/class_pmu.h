@@ -3,8 +3,7 @@
  * NVIDIA: PCI addresses and address ranges in place of numbers, defaults of filters, and what may not be counted
  * together.
  */
-#ifndef COMMON_EVENT_CLASS_PMU_H
-#define COMMON_EVENT_CLASS_PMU_H
+#pragma once
 
 #include "common/catalog/pmu_class.h"
 #include "common/event/event.h"
@@ -31,5 +30,3 @@ void class_pmu_init(struct class_pmu *to, const struct pmu_class *c, const char 
 /* Refuses events that a recording must not combine: two functions of one root complex, or a function and unfiltered
  * traffic there. 0, or -EINVAL with the rule. */
 int class_pmu_check(const struct event_view *view, const struct event_set *set, struct error *e);
-
-#endif

@@ -10,8 +10,7 @@
  *         | "r" hex | type ":" config | "mem:" address [ "/" length ] [ ":" access ]
  *   term  = [ "@" ] key [ "=" value ]                    value: number, word, or text in quotes
  */
-#ifndef COMMON_EVENT_EVENT_H
-#define COMMON_EVENT_EVENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -296,5 +295,3 @@ int event_cache_parse(const char *name, uint64_t *config);
 void event_cache_name(uint64_t config, char *name, size_t size);
 /* Calls each() for every cache event, until it returns non-zero; returns that, or 0. */
 int event_cache_each(int (*each)(void *arg, const char *name, uint64_t config), void *arg);
-
-#endif

@@ -1,6 +1,5 @@
 /* Between the files of event_resolve(); nobody else includes this. */
-#ifndef COMMON_EVENT_RESOLVE_H
-#define COMMON_EVENT_RESOLVE_H
+#pragma once
 
 #include "common/event/event.h"
 
@@ -52,5 +51,3 @@ char *resolve_with_mods(const char *body, uint32_t mods);
 bool resolve_term_counts(const struct event_term *t);
 /* Numbers the groups of the events from `start` on, which all come from one pair of braces. */
 int resolve_groups(struct resolver *r, size_t start, const struct event_group *g);
-
-#endif

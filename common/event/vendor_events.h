@@ -2,8 +2,7 @@
  * Events of CPU vendors, in the JSON schema of perf's pmu-events: files of objects with EventName and the fields of
  * an event's code. They become aliases of their PMUs, as if sysfs had named them.
  */
-#ifndef COMMON_EVENT_VENDOR_EVENTS_H
-#define COMMON_EVENT_VENDOR_EVENTS_H
+#pragma once
 
 #include "common/buf.h"
 #include "common/error.h"
@@ -51,5 +50,3 @@ int vendor_events_words(struct vendor_events *v, const char *text);
 int vendor_events_apply(struct vendor_events *v, struct event_pmu *pmu, size_t n_pmus, struct buf *notes);
 /* The pattern of PMU names that a Unit means; `text` has at least 64 bytes. NULL: the PMUs of the cores. */
 const char *vendor_events_pmu(const char *unit, char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* Between the files of vendor_events.h; nobody else includes this. */
-#ifndef COMMON_EVENT_VENDOR_INTERNAL_H
-#define COMMON_EVENT_VENDOR_INTERNAL_H
+#pragma once
 
 #include "common/event/vendor_events.h"
 #include "common/json.h"
@@ -27,5 +26,3 @@ const char *vendor_field(const struct json *object, const char *key);
 int vendor_lower(char *to, size_t size, const char *from);
 /* Does the extended regular expression match the whole of the text? */
 bool vendor_matches(const char *pattern, size_t len, const char *text);
-
-#endif

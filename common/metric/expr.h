@@ -24,8 +24,7 @@
  *   system(m)      the metric m as the row of the whole system has it, in every row
  * They are functions only before a '(', so events may have these names.
  */
-#ifndef COMMON_METRIC_EXPR_H
-#define COMMON_METRIC_EXPR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -126,5 +125,3 @@ static inline struct value value_missing(uint16_t reason)
 {
 	return (struct value){ .v = __builtin_nan(""), .reason = reason };
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What the lexer, the parser, the evaluator and the printer of expressions share; nobody else includes it. */
-#ifndef COMMON_METRIC_EXPR_INTERNAL_H
-#define COMMON_METRIC_EXPR_INTERNAL_H
+#pragma once
 
 #include "common/metric/expr.h"
 
@@ -104,5 +103,3 @@ bool lexer_is_keyword(const char *word);
 /* As expr_print(), but an input of aspect EXPR_VALUE whose replacement[i] is not NULL is printed as that text in
  * parentheses. `replacement` may be NULL. */
 void expr_print_replaced(const struct expr *x, const char *const *replacement, struct buf *out);
-
-#endif

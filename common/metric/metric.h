@@ -1,8 +1,7 @@
 /*
  * Definitions of metrics: rows of C tables, or objects of a vendor's JSON file.
  */
-#ifndef COMMON_METRIC_METRIC_H
-#define COMMON_METRIC_METRIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,5 +94,3 @@ int metric_files_copy(const char *path, const char *pmu, bool help, struct json 
 void metric_set_release(struct metric_set *set);
 /* Frees what a row of a set owns. */
 void metric_row_release(struct metric *row);
-
-#endif

@@ -2,8 +2,7 @@
  * What `perf stat` prints behind the '#' of an event's line: the metric of each event, its words, and the limits of
  * its colors. The formulas are rows of the metric tables under the names given here.
  */
-#ifndef COMMON_METRIC_SHADOW_H
-#define COMMON_METRIC_SHADOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ enum shadow_level shadow_judge(const struct shadow *s, double value);
 
 /* The whole table; ends with event NULL. */
 extern const struct shadow shadows[];
-
-#endif

@@ -1,6 +1,5 @@
 /* Between the readers of vendors' files and common/metric/; metric.h is for everyone else. */
-#ifndef COMMON_METRIC_VENDOR_H
-#define COMMON_METRIC_VENDOR_H
+#pragma once
 
 #include "common/json.h"
 #include "common/metric/metric.h"
@@ -18,5 +17,3 @@ int vendor_load(struct metric_set *set, const struct vendor_docs *docs, struct e
 
 /* Appends the metrics to an array, with the members that vendor_load() reads. 0 or -ENOMEM. */
 int vendor_copy(const struct vendor_docs *docs, bool help, struct json *to);
-
-#endif

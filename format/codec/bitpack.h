@@ -4,8 +4,7 @@
  * Packed values lie LSB first without gaps: value i of width w occupies the bits i*w ... i*w+w-1, bit b being
  * bit b%8 of byte b/8. Eight values take exactly w bytes, so vectors of eight start at byte boundaries.
  */
-#ifndef FORMAT_BITPACK_H
-#define FORMAT_BITPACK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -99,5 +98,3 @@ static inline unsigned pm_width_of(uint64_t x)
 {
 	return x ? 64 - (unsigned)__builtin_clzll(x) : 0;
 }
-
-#endif

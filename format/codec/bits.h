@@ -1,7 +1,6 @@
 /* Reading and writing bit by bit, LSB first. Numbers have 0 to 64 bits. What the writer runs out of is noted in its
  * buffer (buf.err); a reader that ran out gives 0 from then on. */
-#ifndef FORMAT_BITS_H
-#define FORMAT_BITS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -99,5 +98,3 @@ static inline const uint8_t *bits_bytes(struct bit_reader *r, size_t size)
 	r->fill = 0;
 	return p;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The numbers of one group inside a block (SPEC.md, "Blocks"). */
-#ifndef FORMAT_BLOCK_H
-#define FORMAT_BLOCK_H
+#pragma once
 
 #include "format/cbor.h"
 #include "format/chunk.h"
@@ -57,5 +56,3 @@ int group_take_over(const struct pm_group *g, uint64_t *after, const struct pm_g
 typedef uint16_t *(*block_status_fn)(void *ctx, size_t cells);
 int block_take(struct cbor *c, struct block_scratch *s, const struct layout *l, const struct block_rows *rows,
 	       const uint64_t *before, uint64_t *v, size_t stride, block_status_fn status, void *ctx);
-
-#endif

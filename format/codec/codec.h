@@ -4,8 +4,7 @@
  * A matrix is a sequence of bands. A band is a run of columns of the same nature: one counter over all its
  * instances, or one kind of time stamp over all of them. Bands can be decoded alone.
  */
-#ifndef FORMAT_CODEC_H
-#define FORMAT_CODEC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted
  * this CPU lacks falls back. */
 void pm_packer_force(struct pm_packer *p, int level);
 const char *pm_packer_level(const struct pm_packer *p);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of the codec share. The bytes are defined in SPEC.md, "Packed columns". */
-#ifndef FORMAT_CODEC_IMPL_H
-#define FORMAT_CODEC_IMPL_H
+#pragma once
 
 #include "format/codec/bitpack.h"
 #include "format/codec/codec.h"
@@ -107,5 +106,3 @@ int pm_unpack_time(struct pm_packer *p, const struct pm_matrix *m, const uint8_t
 int pm_pack_rows(struct pm_packer *p, const struct pm_matrix *m, struct buf *out);
 int pm_unpack_rows(struct pm_packer *p, const struct pm_matrix *m, bool wide, const uint8_t *needed,
 		   const uint8_t *in, const uint8_t *end);
-
-#endif

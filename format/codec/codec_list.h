@@ -1,6 +1,5 @@
 /* Lists of up to PM_BLOCK small numbers, most of them 0 or all of a kind, in as few bits as may be. */
-#ifndef FORMAT_CODEC_LIST_H
-#define FORMAT_CODEC_LIST_H
+#pragma once
 
 #include "format/codec/bits.h"
 
@@ -17,5 +16,3 @@ int pm_list_put(struct bit_writer *w, const struct pm_kernel *k, const struct pm
 		size_t n);
 /* Sets r->bad where the input is malformed; x[] then holds anything. */
 void pm_list_get(struct bit_reader *r, const struct pm_kernel *k, uint64_t *x, size_t n);
-
-#endif

@@ -2,8 +2,7 @@
  * Type information (BTF) of the kernel and of BPF programs: offsets of structure members, names of functions, and the
  * minimum that a program needs so that others can attach to it.
  */
-#ifndef RECORD_BPF_BTF_H
-#define RECORD_BPF_BTF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ int32_t btf_member(const struct btf *b, const char *structure, const char *membe
  * BTF_FUNCTION. A descriptor or -errno. */
 enum { BTF_FUNCTION = 4 };
 int btf_function(const char *name);
-
-#endif

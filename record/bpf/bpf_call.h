@@ -2,8 +2,7 @@
  * bpf(2), and nothing else: maps, programs, links, each a file descriptor that its caller closes. Objects end with
  * their last descriptor (so with pmrec, however it ends), except those that bpf_pin() gave a name.
  */
-#ifndef RECORD_BPF_CALL_H
-#define RECORD_BPF_CALL_H
+#pragma once
 
 #include <linux/bpf.h>
 #include <stdbool.h>
@@ -65,5 +64,3 @@ int bpf_btf_load(const void *data, size_t size);
 /* Gives an object a name in a BPF file system, and finds it by name. 0 or a descriptor, or -errno. */
 int bpf_pin(int fd, const char *path);
 int bpf_pinned(const char *path);
-
-#endif

@@ -3,8 +3,7 @@
  * capability. Elements are written on one CPU each, as three plain words. A reader on that CPU sees them
  * consistently; a reader on another CPU may see one word that is a task switch newer than the others.
  */
-#ifndef RECORD_BPF_CELLS_H
-#define RECORD_BPF_CELLS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ struct bpf_sum {
 struct bpf_cell bpf_sum_read(const struct bpf_sum *s);
 /* Starts again from 0; nobody may be counting there. */
 void bpf_sum_clear(const struct bpf_sum *s);
-
-#endif

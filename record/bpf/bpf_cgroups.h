@@ -3,8 +3,7 @@
  * are read once, and the differences are added to each requested cgroup that contains the old task. So a hundred
  * cgroups need no more events than one. Version 2 hierarchy only.
  */
-#ifndef RECORD_BPF_CGROUPS_H
-#define RECORD_BPF_CGROUPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void bpf_cgroups_enable(const struct bpf_cgroups *g, bool on);
 /* Reads all events on the CPU now. */
 void bpf_cgroups_read(const struct bpf_cgroups *g, uint32_t cpu);
 struct bpf_sum bpf_cgroups_sum(const struct bpf_cgroups *g, uint32_t event, uint32_t cgroup, uint32_t cpu);
-
-#endif

@@ -1,6 +1,5 @@
 /* Whether BPF programs can count on this machine, and why not. */
-#ifndef RECORD_BPF_CHECK_H
-#define RECORD_BPF_CHECK_H
+#pragma once
 
 #include "common/error.h"
 #include "record/host/root.h"
@@ -11,5 +10,3 @@ int bpf_check(const struct root *root, struct error *e);
 int bpf_check_attach(struct error *e);
 /* Puts the sentence for a failure to attach to a program into *e; returns the -errno. */
 int bpf_attach_refused(int err, struct error *e);
-
-#endif

@@ -3,8 +3,7 @@
  * result of a call, R1 to R5 its arguments, which it destroys; R6 to R9 survive; FP is the end of 512 bytes of stack.
  * A program that finds nothing to do ends at once, so there are few jumps.
  */
-#ifndef RECORD_BPF_CODE_H
-#define RECORD_BPF_CODE_H
+#pragma once
 
 #include <linux/bpf.h>
 #include <stdbool.h>
@@ -69,5 +68,3 @@ void code_read_event(struct bpf_code *c, int events, int index, int base, int16_
 void code_differences(struct bpf_code *c, int now, int16_t at_now, int last, int16_t at_last, int to, int16_t at_to);
 /* R0 = the kernel's memory at the address in `from` plus `offset`, by way of FP + scratch. */
 void code_peek32(struct bpf_code *c, int from, int32_t offset, int16_t scratch);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Followers of a leader (bpf_leader.h): for every CPU, or for some tasks and their children.
  */
-#ifndef RECORD_BPF_FOLLOWER_H
-#define RECORD_BPF_FOLLOWER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ void bpf_follower_enable(const struct bpf_follower *f, bool on);
 void bpf_follower_read(const struct bpf_follower *f, const struct bpf_leader *l, uint32_t cpu);
 /* The count of a place, on a CPU or (PM_NONE) on all. */
 struct bpf_sum bpf_follower_sum(const struct bpf_follower *f, uint32_t place, uint32_t cpu);
-
-#endif

@@ -9,8 +9,7 @@
  * that it leaves. Those of pmrec need no such trampoline, which some kernels and architectures lack. The leader and
  * its events end with the last follower.
  */
-#ifndef RECORD_BPF_LEADER_H
-#define RECORD_BPF_LEADER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -50,5 +49,3 @@ void bpf_leader_release(struct bpf_leader *l);
 int bpf_leader_add_cpu(const struct bpf_leader *l, const union perf_attr *attr, const char *filter, uint32_t cpu);
 /* Reads the event on the CPU now, so that followers know all that has been counted so far. */
 void bpf_leader_read(const struct bpf_leader *l, uint32_t cpu);
-
-#endif

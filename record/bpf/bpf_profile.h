@@ -2,8 +2,7 @@
  * Counting while a BPF program runs (-b): a program before it reads the events of the CPU, and one behind it adds the
  * difference. The kernel's own entry and exit lie between the two: tens of nanoseconds per run.
  */
-#ifndef RECORD_BPF_PROFILE_H
-#define RECORD_BPF_PROFILE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -39,5 +38,3 @@ void bpf_profile_release(struct bpf_profile *p);
 int bpf_profile_put(const struct bpf_profile *p, uint32_t event, uint32_t cpu, int fd);
 /* What one event counted in one program on one CPU. */
 struct bpf_sum bpf_profile_sum(const struct bpf_profile *p, uint32_t target, uint32_t event, uint32_t cpu);
-
-#endif

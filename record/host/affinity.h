@@ -1,6 +1,5 @@
 /* Pinning the calling thread to a CPU, on machines of any size. */
-#ifndef RECORD_AFFINITY_H
-#define RECORD_AFFINITY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ int affinity_apply(const struct affinity *a, pid_t tid);
 uint32_t affinity_cpus(void);
 /* 0, or -errno if the machine lacks the CPU or a cpuset excludes it. */
 int affinity_pin(uint32_t cpu);
-
-#endif

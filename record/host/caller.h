@@ -3,8 +3,7 @@
  * recorder itself can no longer do either. It is forked when the command line has been parsed, and does only what
  * that says. A process has one.
  */
-#ifndef RECORD_CALLER_H
-#define RECORD_CALLER_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -32,5 +31,3 @@ pid_t caller_launch(unsigned what, const char *text, int go, int failure);
 int caller_create(const char *path, mode_t mode);
 /* Removes a file in the same way, if it still has this inode number. 0 or -errno; -ESTALE if it has not. */
 int caller_remove(const char *path, dev_t device, ino_t inode);
-
-#endif

@@ -2,8 +2,7 @@
  * All clocks of the machine, read together. Tests of suspend and of setting a clock hand the sampler another struct
  * clock_source.
  */
-#ifndef RECORD_CLOCKS_H
-#define RECORD_CLOCKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ uint64_t clocks_monotonic(void);
 const char *clocks_counter_name(void);
 /* The frequency that the hardware states, in Hz; 0 if it states none. */
 uint64_t clocks_counter_hz(void);
-
-#endif

@@ -3,8 +3,7 @@
  * in Intel's SDM, volume 2A, "CPUID", and AMD's APM, volume 3, appendix E; the leaves of hypervisors from 0x40000000
  * on are a convention of theirs.
  */
-#ifndef RECORD_CPUID_H
-#define RECORD_CPUID_H
+#pragma once
 
 #include <stdint.h>
 
@@ -46,5 +45,3 @@ bool cpuid_brand(const struct cpuid_cpu *c, char brand[static 49]);
 bool cpuid_name(const struct cpuid_cpu *c, char *name, size_t size);
 /* "kvm", "vmware", ... or the signature itself; false on bare metal. */
 bool cpuid_hypervisor(const struct cpuid_cpu *c, char name[static 13]);
-
-#endif

@@ -1,7 +1,6 @@
 /* Kinds of CPUs in one machine: P and E cores, big and little. MIDR_EL1 tells those of Arm (Arm ARM: implementer in
  * bits 31-24, part number in bits 15-4). */
-#ifndef RECORD_CPUTYPE_H
-#define RECORD_CPUTYPE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ int cputype_read(const struct root *r, const struct pm_topology *before, struct 
 void cputype_name(uint64_t midr, char *name, size_t size);
 /* MIDR of a CPU, 0 if there is none. */
 uint64_t cputype_midr(const struct root *r, uint32_t cpu);
-
-#endif

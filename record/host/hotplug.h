@@ -1,6 +1,5 @@
 /* Finds CPUs that go offline or come online by polling, which works without the kernel's messages. */
-#ifndef RECORD_HOTPLUG_H
-#define RECORD_HOTPLUG_H
+#pragma once
 
 #include "common/cpulist.h"
 #include "record/host/root.h"
@@ -16,5 +15,3 @@ void hotplug_release(struct hotplug *h);
 /* Replaces both lists by the CPUs that went offline and came online since the last call. 1 if there are any, 0, or
  * -errno. */
 int hotplug_look(struct hotplug *h, struct cpulist *gone, struct cpulist *come);
-
-#endif

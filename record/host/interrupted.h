@@ -1,6 +1,5 @@
 /* Fatal signals are blocked, and wait for the control thread; code that waits for something else checks here. */
-#ifndef RECORD_INTERRUPTED_H
-#define RECORD_INTERRUPTED_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -13,5 +12,3 @@ static inline bool interrupted(void)
 	return !sigpending(&set) && (sigismember(&set, SIGINT) == 1 || sigismember(&set, SIGTERM) == 1 ||
 				     sigismember(&set, SIGHUP) == 1 || sigismember(&set, SIGQUIT) == 1);
 }
-
-#endif

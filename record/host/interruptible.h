@@ -1,6 +1,5 @@
 /* The recorder reads its signals from a descriptor, and while it waits for a file it reads none. */
-#ifndef RECORD_INTERRUPTIBLE_H
-#define RECORD_INTERRUPTIBLE_H
+#pragma once
 
 #include <signal.h>
 
@@ -8,5 +7,3 @@
  * nothing can be lost, and files are opened that may be on a dead network. */
 void interruptible_begin(sigset_t *before);
 void interruptible_end(const sigset_t *before);
-
-#endif

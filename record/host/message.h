@@ -1,6 +1,5 @@
 /* Messages of bytes and descriptors between the processes of one pmrec. */
-#ifndef RECORD_MESSAGE_H
-#define RECORD_MESSAGE_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -19,5 +18,3 @@ int message_send(int socket, const void *data, size_t len, const struct message_
 /* The length, 0 if the other side has closed, or -errno. The receiver owns the descriptors; fds may be NULL. */
 ssize_t message_take(int socket, void *data, size_t size, struct message_fds *fds);
 void message_close_fds(struct message_fds *fds);
-
-#endif

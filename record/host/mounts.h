@@ -1,6 +1,5 @@
 /* Mounts, from /proc/mounts. */
-#ifndef RECORD_MOUNTS_H
-#define RECORD_MOUNTS_H
+#pragma once
 
 #include "record/host/root.h"
 
@@ -12,5 +11,3 @@ struct mount {
 ssize_t mounts_read(const struct root *r, struct buf *text);
 /* The next mount of the text, which is modified; start with *at NULL. False after the last. */
 bool mounts_next(struct buf *text, char **at, struct mount *m);
-
-#endif

@@ -5,8 +5,7 @@
  * never opened here. A process has one opener as it has one set of credentials. All functions may be called from any
  * thread.
  */
-#ifndef RECORD_OPENER_H
-#define RECORD_OPENER_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -60,5 +59,3 @@ int opener_io(pid_t pid, uint64_t bytes[static 2]);
 /* Raises a thread of this process above other ordinary work, or with a priority of SCHED_FIFO (1 to 99) above all of
  * it. 0 or -errno. */
 int opener_hurry(pid_t tid, unsigned realtime);
-
-#endif

@@ -1,6 +1,5 @@
 /* The protocol between the two sides of the opener. */
-#ifndef RECORD_OPENER_PRIVATE_H
-#define RECORD_OPENER_PRIVATE_H
+#pragma once
 
 #include <limits.h>
 #include <linux/bpf.h>
@@ -55,5 +54,3 @@ static inline bool opener_names_map(const struct bpf_insn *i)
 
 /* Answers requests until the other side is gone. */
 void opener_serve(int socket, pid_t client, bool elevated);
-
-#endif

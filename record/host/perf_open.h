@@ -1,6 +1,5 @@
 /* perf_event_open(): attr words of an event, retries without optional ones, and the meaning of errors. */
-#ifndef RECORD_PERF_OPEN_H
-#define RECORD_PERF_OPEN_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ bool perf_nmi_watchdog(const struct root *root);
 uint64_t perf_used_nofile(void);
 /* Raises the limit of open files as far as it may go; the descriptors that are available then. */
 uint64_t perf_raise_nofile(void);
-
-#endif

@@ -4,8 +4,7 @@
  * such as root's, has them in effect only while it handles what the caller names, and drops them before the first
  * thread samples.
  */
-#ifndef RECORD_PRIVILEGES_H
-#define RECORD_PRIVILEGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void privileges_hurry(void);
 /* The filter alone; a system call that it forbids ends the process, if `kill`, or fails with EPERM. 0 or -errno;
  * -ENOSYS where the kernel or this architecture has none. */
 int privileges_filter(bool kill);
-
-#endif

@@ -2,8 +2,7 @@
  * Files of the machine under a root that can be moved (--root): all of /sys, /proc and /dev is opened here. Paths are
  * given without the root, such as "/sys/devices/system/cpu/online".
  */
-#ifndef RECORD_ROOT_H
-#define RECORD_ROOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ void root_list_free(char **names, int n);
 /* Target of a symbolic link, without directories before the last part. 0 or -errno. */
 int root_link_name(const struct root *r, char *name, size_t size, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-
-#endif

@@ -2,8 +2,7 @@
  * What the service manager that started pmrec wants to know (sd_notify(3), Type=notify): that it is recording, alive,
  * or ending. Nothing is sent unless the manager asked for it.
  */
-#ifndef RECORD_SERVICE_H
-#define RECORD_SERVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void service_tell(const struct service *s, const char *text);
 /* Whether it is time to notify the manager; true once per interval. */
 bool service_due(struct service *s, uint64_t now_ns);
 void service_close(struct service *s);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the kernel reports about tasks when they end (taskstats), and about I/O of processes. */
-#ifndef RECORD_TASKSTATS_H
-#define RECORD_TASKSTATS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ int taskstats_next(int fd, struct task_exit *exit);
 
 /* read_bytes and write_bytes of a file /proc/PID/io. 0 or -errno. */
 int taskstats_io(int dir, const char *path, uint64_t bytes[static 2]);
-
-#endif

@@ -4,8 +4,7 @@
  * followed last time and then only walks numbers. A line that moved, vanished or is new costs a search in that read,
  * not a wrong value.
  */
-#ifndef RECORD_TEXTFILE_H
-#define RECORD_TEXTFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,5 +85,3 @@ static inline bool textcursor_u64(struct textcursor *c, uint64_t *value)
 /* The numbers of /proc/PID/stat from the fourth on, the parent, to field[n - 1], numbered as proc(5) does and without their
  * signs. The number of the first that is not there, or n; 0: this is no such line. */
 int textfile_stat(const char *text, uint64_t *field, int n);
-
-#endif

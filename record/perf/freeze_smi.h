@@ -3,8 +3,7 @@
  * only one that pmrec changes, so a separate process holds the file and restores it when the recorder is gone, for
  * any reason.
  */
-#ifndef RECORD_FREEZE_SMI_H
-#define RECORD_FREEZE_SMI_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -22,5 +21,3 @@ struct freeze_smi {
 int freeze_smi_begin(struct freeze_smi *f, const struct root *root, struct error *e);
 /* Restores it, and waits for that. Has no effect if nothing was changed. */
 void freeze_smi_end(struct freeze_smi *f);
-
-#endif

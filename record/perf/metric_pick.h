@@ -1,6 +1,5 @@
 /* What the files of -M share: which metrics it means, and which of their events are counted together. */
-#ifndef RECORD_METRIC_PICK_H
-#define RECORD_METRIC_PICK_H
+#pragma once
 
 #include "common/metric/metric.h"
 #include "record/perf/perf_source.h"
@@ -49,5 +48,3 @@ int metric_groups_open(struct metrics *m);
 bool metric_in_list(const char *list, const char *word);
 /* -ENOMEM, with the text in *m->error. */
 int metrics_no_memory(struct metrics *m);
-
-#endif

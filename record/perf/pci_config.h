@@ -1,6 +1,5 @@
 /* NVIDIA's root ports and the devices below them, from PCI configuration space (common/pci_map.h). */
-#ifndef RECORD_PCI_CONFIG_H
-#define RECORD_PCI_CONFIG_H
+#pragma once
 
 #include "common/pci_map.h"
 #include "record/host/root.h"
@@ -13,5 +12,3 @@ int pci_map_read(struct pci_map *m, const struct root *root);
  * bus, segment, port, root complex, socket, node (-1: unknown)], and "pci.functions", an array of [domain, id, place
  * of its root port, class, vendor, device]. 0 or -errno. */
 int pci_map_record(const struct pci_map *m, struct plan *p);
-
-#endif

@@ -3,8 +3,7 @@
  * around the runs of other BPF programs, through leaders that many share, and for cgroups. Rows differ in what they
  * hold and how they are read; the result is counts with enabled and running times, as for other events.
  */
-#ifndef RECORD_PERF_BPF_H
-#define RECORD_PERF_BPF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ void bpf_row_online(struct perf_row *row);
 
 /* For `pmrec doctor`: a line that says whether this works here, and if not, what helps. */
 void perf_bpf_doctor(const struct plan *p, struct buf *out);
-
-#endif

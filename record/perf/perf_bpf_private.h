@@ -1,6 +1,5 @@
 /* What perf_bpf.c and perf_bpf_ways.c share; nobody else includes this. */
-#ifndef RECORD_PERF_BPF_PRIVATE_H
-#define RECORD_PERF_BPF_PRIVATE_H
+#pragma once
 
 #include "record/bpf/bpf_cgroups.h"
 #include "record/bpf/bpf_follower.h"
@@ -55,5 +54,3 @@ struct bpf_way {
 };
 /* By enum perf_way. */
 extern const struct bpf_way bpf_ways[];
-
-#endif

@@ -1,6 +1,5 @@
 /* PMUs that belong to a class (common/catalog/pmu_class.h): what the catalog and the event language add to sysfs. */
-#ifndef RECORD_PERF_CLASS_H
-#define RECORD_PERF_CLASS_H
+#pragma once
 
 #include "common/catalog/pmu_class.h"
 #include "common/pci_map.h"
@@ -51,5 +50,3 @@ int perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, s
  * clock in each. Bundles are as in pmu_class.defaults; NULL: only the clock. `called` is the PMU's name in the text.
  * 0 or -errno. */
 int perf_class_groups(const struct event_pmu *pmu, const char *bundles, const char *called, struct buf *out);
-
-#endif

@@ -4,8 +4,7 @@
  * a task did before its events were open, some microseconds, is not counted; `missed` counts tasks that had ended by
  * then.
  */
-#ifndef RECORD_PERF_FOLLOW_H
-#define RECORD_PERF_FOLLOW_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ int perf_follow_cpu(struct perf_follow *f, const pid_t *tid, uint32_t n, uint32_
 /* Reads all records, in order of time for each CPU. */
 void perf_follow_read(struct perf_follow *f, const struct perf_follow_ops *ops);
 void perf_follow_end(struct perf_follow *f);
-
-#endif

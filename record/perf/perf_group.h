@@ -2,8 +2,7 @@
  * Kernel groups of perf events. A *row* is one such group on one CPU or task: one leader, one read() for all
  * members, one unit of the sampler. Members that could not be opened there have a reason instead of a value.
  */
-#ifndef RECORD_PERF_GROUP_H
-#define RECORD_PERF_GROUP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -131,5 +130,3 @@ int perf_row_count(const struct perf_row *row, uint32_t k, uint64_t *count, uint
 /* Opens one event for a try, giving up what the kernel refuses: details of the PMU, and the kernel part unless
  * the user said which parts to count (*excluded is then true, even if that did not help). A descriptor or -errno. */
 int perf_event_try(struct perf_event *e, bool inherit, struct perf_place at, int leader, bool *excluded);
-
-#endif

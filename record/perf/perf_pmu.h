@@ -1,6 +1,5 @@
 /* The PMUs of /sys/bus/event_source/devices and the tracepoints of tracefs, for the event language. */
-#ifndef RECORD_PERF_PMU_H
-#define RECORD_PERF_PMU_H
+#pragma once
 
 #include "common/event/event.h"
 #include "format/model.h"
@@ -34,5 +33,3 @@ int perf_pmus_record(const struct perf_pmus *p, const struct event_set *set, con
 		     struct pm_model *model);
 /* The view of this machine; its arguments must outlive it. */
 struct event_view perf_view(const struct perf_pmus *p, const struct root *root);
-
-#endif

@@ -2,8 +2,7 @@
  * Sampling in the kernel: at each tick the timer interrupt of a clock event, the leader, writes time and counts of
  * its group into a ring of memory. No thread is woken, so no tick is late on a busy CPU.
  */
-#ifndef RECORD_PERF_RING_H
-#define RECORD_PERF_RING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ int perf_ring_start(struct perf_ring *r);
 bool perf_ring_peek(struct perf_ring *r, uint64_t *time_ns, const uint64_t **values, size_t *n);
 /* Removes that sample. */
 void perf_ring_drop(struct perf_ring *r);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of the perf source share; nobody else includes this. */
-#ifndef RECORD_PERF_SOURCE_H
-#define RECORD_PERF_SOURCE_H
+#pragma once
 
 #include "record/perf/perf_bpf.h"
 #include "record/perf/perf_follow.h"
@@ -139,5 +138,3 @@ void perf_cgroups_release(struct perf_source *s);
 int perf_choose_sampling(struct perf_source *s, struct plan *p);
 /* Adds a counter for every event that was opened or asked for, and a note for what was refused. */
 int perf_counters_add(struct perf_source *s, struct plan *p);
-
-#endif

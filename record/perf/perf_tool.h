@@ -5,8 +5,7 @@
  * thread in /proc otherwise. Those of a process include its children that have ended; those of a command are its
  * rusage after its end. All others are read from the topology and stay as they are until a CPU comes or goes.
  */
-#ifndef RECORD_PERF_TOOL_H
-#define RECORD_PERF_TOOL_H
+#pragma once
 
 #include "record/perf/perf_source.h"
 
@@ -29,5 +28,3 @@ bool perf_tool_task_times(const char *text, bool children, uint64_t ticks[2]);
 bool perf_tool_cpu_times(const char *text, uint32_t cpu, uint64_t ticks[2]);
 /* The value of an event of the whole machine. False if it is unknown here. */
 bool perf_tool_value(const struct plan *p, enum event_tool what, uint64_t *value);
-
-#endif

@@ -1,6 +1,5 @@
 /* Event names of libpfm4 (--pfm-events). */
-#ifndef RECORD_PFM_H
-#define RECORD_PFM_H
+#pragma once
 
 #include "common/buf.h"
 #include "common/error.h"
@@ -8,5 +7,3 @@
 /* Rewrites a list, which may have groups in braces, for -e: TYPE:CONFIG with the original name. 0, -EINVAL for what
  * libpfm4 refuses, -ENOTSUP without libpfm4. */
 int pfm_events_text(const char *list, struct buf *out, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* What --add names: a register, a file, an event or a field of telemetry, and how to show it. */
-#ifndef RECORD_ADD_H
-#define RECORD_ADD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void add_release(struct add *a);
 /* Adds the counter's attributes for the recording. 0 or -ENOMEM. */
 struct pm_map;
 int add_set_attrs(const struct add *a, struct pm_map *attrs);
-
-#endif

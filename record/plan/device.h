@@ -1,6 +1,5 @@
 /* Instances for things that are neither CPUs nor places in the topology: sensors, zones. */
-#ifndef RECORD_DEVICE_H
-#define RECORD_DEVICE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ int64_t device_instance_at(struct plan *p, const char *name, const char *path, u
 /* An instance for what users may have named, such as an interface or a mount. If privacy forbids the name, it is the
  * source's device of this number (from 0). */
 int64_t device_named(struct plan *p, const char *name, uint32_t number);
-
-#endif

@@ -1,6 +1,5 @@
 /* The machine being recorded: topology, CPU identity, facts about the kernel. */
-#ifndef RECORD_MACHINE_H
-#define RECORD_MACHINE_H
+#pragma once
 
 #include "common/error.h"
 
@@ -12,5 +11,3 @@ struct plan;
  * or -errno.
  */
 int machine_describe(struct plan *p, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Counters named after a part of the machine: a catalog row with a '*', and what replaces it. */
-#ifndef RECORD_MEMBER_H
-#define RECORD_MEMBER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ struct member {
 int64_t member_counter(struct plan *p, const struct catalog_counter *row, const struct member *m);
 /* Turns a text into a part of a counter name: lower case, with '_' for what is not [a-z0-9], cut to the array. */
 void member_part(char *part, size_t size, const char *text, size_t len);
-
-#endif

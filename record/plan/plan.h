@@ -2,8 +2,7 @@
  * What is to be recorded: built before sampling from the options and the machine, extended at run time by hotplug,
  * new tasks and -r. Sources write into it; the sampler reads it.
  */
-#ifndef RECORD_PLAN_H
-#define RECORD_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -203,5 +202,3 @@ struct catalog_counter;
 struct pm_counter plan_row(const struct catalog_counter *row);
 /* The model's counter for a row of the catalog, added if new. Id > 0 or -errno. */
 int64_t plan_counter(struct plan *p, const struct catalog_counter *row);
-
-#endif

@@ -2,8 +2,7 @@
  * Which reader reads which unit, and where its values go: computed from the plan while nothing is being sampled,
  * read-only while readers run. A change of the plan (hotplug) makes a new readout.
  */
-#ifndef RECORD_READOUT_H
-#define RECORD_READOUT_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -79,5 +78,3 @@ bool readout_switch(struct readout *l, const struct plan *p, const struct cpulis
  * interval.
  */
 bool readout_measure_per_cpu(const struct plan *p, uint64_t interval_ns);
-
-#endif

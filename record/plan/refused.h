@@ -1,6 +1,5 @@
 /* Reporting what could not be recorded: once, briefly, with the command that would allow it. */
-#ifndef RECORD_REFUSED_H
-#define RECORD_REFUSED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -9,5 +8,3 @@
 
 /* Appends a few lines about missing permissions; `all`: also about what the machine lacks. */
 void refused_print(const struct pm_model *m, bool all, struct buf *out);
-
-#endif

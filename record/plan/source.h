@@ -6,8 +6,7 @@
  * instance of a group, or of a whole group. While sampling, unit->read() is called from the thread that owns the
  * unit; it allocates nothing, formats nothing, and touches nothing but its own unit and the cells it is given.
  */
-#ifndef RECORD_SOURCE_H
-#define RECORD_SOURCE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -138,5 +137,3 @@ struct source {
 	 * thread clears it between snapshots and calls update() with cpu PM_NONE. */
 	atomic_bool stale;
 };
-
-#endif

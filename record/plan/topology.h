@@ -1,6 +1,5 @@
 /* Where each CPU is: packages, dies, clusters, cores, threads, nodes, caches, types of CPUs. */
-#ifndef RECORD_TOPOLOGY_H
-#define RECORD_TOPOLOGY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ int topology_refresh(struct plan *p);
 int64_t topology_instance(struct plan *p, enum pm_kind kind, uint32_t cpu);
 /* Whether both CPUs are known to be in the same package, die, ..., or are the same CPU. */
 bool topology_shares(const struct pm_topology *t, enum pm_kind kind, uint32_t cpu, uint32_t other);
-
-#endif

@@ -1,6 +1,5 @@
 /* The cost of recording, for the recording. */
-#ifndef RECORD_COST_H
-#define RECORD_COST_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ void cost_look(struct cost *c, uint64_t lost, uint64_t interval_ns);
 void cost_add_threads(struct cost *c);
 /* One-time values pmrec.cost.*, with the model locked. 0 or -errno. */
 int cost_record(const struct cost *c, struct plan *p, struct recording *r, uint64_t dropped);
-
-#endif

@@ -1,6 +1,5 @@
 /* Sleeping until a word changes or until an absolute CLOCK_MONOTONIC time: one system call, no lock. */
-#ifndef RECORD_FUTEX_H
-#define RECORD_FUTEX_H
+#pragma once
 
 #include <limits.h>
 #include <linux/futex.h>
@@ -24,5 +23,3 @@ static inline void futex_wake_all(_Atomic uint32_t *word)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, NULL, NULL, 0);
 }
-
-#endif

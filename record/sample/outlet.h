@@ -8,8 +8,7 @@
  * only when all of its threads have. Where the kernel, or an emulation of it, refuses such a process, a thread is
  * used.
  */
-#ifndef RECORD_OUTLET_H
-#define RECORD_OUTLET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ struct outlet_state {
 	bool given_up;
 };
 struct outlet_state outlet_state(struct outlet *o);
-
-#endif

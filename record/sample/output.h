@@ -1,6 +1,5 @@
 /* Where the recording goes: a new file, an existing pipe or device, or stdout. */
-#ifndef RECORD_OUTPUT_H
-#define RECORD_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ int output_close(struct output *out, struct error *e);
 int output_write(void *out, const void *data, size_t len);
 /* error_prefix() with the name of the output. */
 int output_blame(const struct output *out, struct error *e);
-
-#endif

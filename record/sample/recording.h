@@ -3,8 +3,7 @@
  * format's writer. While it runs it owns the model; the control thread borrows it between recording_lock() and
  * recording_unlock().
  */
-#ifndef RECORD_RECORDING_H
-#define RECORD_RECORDING_H
+#pragma once
 
 #include "format/writer.h"
 #include "record/host/clocks.h"
@@ -87,5 +86,3 @@ void recording_hurry(struct recording *r);
 /* Writes the rest with index and end frame, and ends the thread. 0 or -errno; -ETIMEDOUT: the sink took no more, and
  * the text says what is missing. */
 int recording_finish(struct recording *r, struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of the writer thread share. All functions are for that thread. */
-#ifndef RECORD_RECORDING_PRIVATE_H
-#define RECORD_RECORDING_PRIVATE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -91,5 +90,3 @@ bool recording_file_is_full(const struct recording *r, uint32_t row);
  * before this one ends: a failure leaves things as they were. */
 void recording_rotate(struct recording *r, const struct ring_buf *b, const struct ring_epoch *e, uint32_t row,
 		      const struct pm_clocks *clocks);
-
-#endif

@@ -16,8 +16,7 @@
  * An epoch is a stretch of chunks whose rows follow each other tick by tick, or a single snapshot. Epochs begin only
  * while all readers are parked.
  */
-#ifndef RECORD_RING_H
-#define RECORD_RING_H
+#pragma once
 
 #include <pthread.h>
 #include <stdalign.h>
@@ -115,5 +114,3 @@ uint64_t ring_due(struct ring *r);
 /* Writer: done with what ring_take() gave; the buffer is cleaned and free again. */
 void ring_give_back(struct ring *r, struct ring_buf *b);
 uint64_t ring_dropped(const struct ring *r);
-
-#endif

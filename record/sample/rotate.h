@@ -2,8 +2,7 @@
  * --rotate and --ring: which file comes next, and which are removed. A name is that of -o with the UTC time at which
  * the file was started, so that runs do not collide.
  */
-#ifndef RECORD_ROTATE_H
-#define RECORD_ROTATE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -61,5 +60,3 @@ int64_t rotation_clock(void);
 void rotation_remember(struct rotation *r, const struct rotation_file *f);
 /* Closes the last file. 0 or -errno. */
 int rotation_end(struct rotation *r, struct error *e);
-
-#endif

@@ -2,8 +2,7 @@
  * From a chunk buffer to rows: finds which snapshots exist, says why a reader's cells are missing in those that
  * exist without it, closes the gaps, and shows a stretch of rows to the format's writer without copying.
  */
-#ifndef RECORD_ROWS_H
-#define RECORD_ROWS_H
+#pragma once
 
 #include "record/sample/ring.h"
 
@@ -29,5 +28,3 @@ void rows_collect(struct rows *r, const struct ring *ring, struct ring_buf *b, u
 uint32_t rows_split(const struct rows *r, uint32_t row);
 /* Sets rows and groups of *c to `n` rows from `first` on. */
 void rows_chunk(struct rows *r, const struct ring_buf *b, uint32_t first, uint32_t n, struct pm_chunk *c);
-
-#endif

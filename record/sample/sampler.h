@@ -5,8 +5,7 @@
  * The control thread owns the sampler: it begins an epoch, and may change anything else only while all readers are
  * parked.
  */
-#ifndef RECORD_SAMPLER_H
-#define RECORD_SAMPLER_H
+#pragma once
 
 #include "record/host/clocks.h"
 #include "record/sample/ring.h"
@@ -41,5 +40,3 @@ int sampler_fd(const struct sampler *s);
 bool sampler_running(const struct sampler *s);
 /* While parked: the chunk that comes next; all below it are the writer's. */
 uint64_t sampler_next_chunk(const struct sampler *s);
-
-#endif

@@ -1,6 +1,5 @@
 /* Between the files of the sampler. Nobody else includes this. */
-#ifndef RECORD_SAMPLER_PRIVATE_H
-#define RECORD_SAMPLER_PRIVATE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -59,5 +58,3 @@ void sampler_start_samples(const struct readout *l, const struct readout_reader 
 /* Fills the rows of one chunk. A tick that only some units have samples of is missing in the others. */
 void sampler_collect_samples(struct reader *r, const struct ring_epoch *e, uint64_t chunk, uint64_t first,
 			     uint64_t last);
-
-#endif

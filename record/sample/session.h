@@ -2,8 +2,7 @@
  * One recording in the making: the plan, the threads that sample and write it, and the few things that may be done
  * to it while it goes on. Owned by the control thread.
  */
-#ifndef RECORD_SESSION_H
-#define RECORD_SESSION_H
+#pragma once
 
 #include "record/host/hotplug.h"
 #include "record/plan/plan.h"
@@ -92,5 +91,3 @@ int session_look_for_cpus(struct session *s, struct error *e);
 /* Adds an event to the recording, in its place among the snapshots. Takes the attributes. As recording_event(). */
 int session_event(struct session *s, struct pm_event *event);
 void session_event_number(struct session *s, enum pm_event_type type, uint32_t key, uint64_t value);
-
-#endif

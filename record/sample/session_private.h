@@ -1,6 +1,5 @@
 /* Between the files of a session: what starts and stops its threads. Nobody else includes this. */
-#ifndef RECORD_SESSION_PRIVATE_H
-#define RECORD_SESSION_PRIVATE_H
+#pragma once
 
 #include "record/sample/session.h"
 
@@ -12,5 +11,3 @@ void session_stop_threads(struct session *s);
 void session_tick_on(struct session *s);
 /* Records the events that the plan has gathered. */
 void session_tell_pending(struct session *s);
-
-#endif

@@ -3,8 +3,7 @@
  * time of each is read every time, the rest for those that used much since and those in the table. Reading again
  * allocates nothing.
  */
-#ifndef RECORD_CGROUP_LIST_H
-#define RECORD_CGROUP_LIST_H
+#pragma once
 
 #include "record/host/root.h"
 
@@ -75,5 +74,3 @@ static inline uint64_t cgroup_cpu(const struct cgroup *c)
 	return c->use.v[CGROUP_USER] - c->before.v[CGROUP_USER] + c->use.v[CGROUP_SYSTEM] -
 	       c->before.v[CGROUP_SYSTEM];
 }
-
-#endif

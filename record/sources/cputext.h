@@ -1,6 +1,5 @@
 /* Shared by text files with numbers per CPU: /proc/stat, schedstat, softirqs, interrupts. */
-#ifndef RECORD_CPUTEXT_H
-#define RECORD_CPUTEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ int cputext_plan(struct cputext *t, struct plan *p, uint64_t min_period_ns);
  * comes online for the first time. */
 int cputext_update(struct source *s, struct plan *p, uint32_t cpu, bool online);
 void cputext_release(struct source *s);
-
-#endif

@@ -2,8 +2,7 @@
  * Files with a single number each, like most of sysfs. As many as may stay open, and reading takes one pread(); the
  * others are opened for each reading. The numbers become a matrix if every instance has every counter, else a list.
  */
-#ifndef RECORD_FILEGRID_H
-#define RECORD_FILEGRID_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -85,5 +84,3 @@ bool filegrid_cpu(struct filegrid *list, uint32_t cpu, bool online);
 uint16_t filegrid_reason(int err, bool of_cpu);
 /* A number as sysfs writes it, with an optional minus sign, as the bits of an s64 or u64. 0 or -EINVAL. */
 int filegrid_parse(const char *text, uint64_t *value);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reading model-specific registers, wherever they come from. */
-#ifndef RECORD_MSR_DEVICE_H
-#define RECORD_MSR_DEVICE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ struct msr_reader msr_devices_reader(struct msr_devices *d);
 const char *msr_hint(const struct root *root, int err, char *text, size_t size);
 /* Why a value is missing. */
 uint16_t msr_reason(int err);
-
-#endif

@@ -2,8 +2,7 @@
  * Where to read a register of some scope: one CPU stands for its core, module, package or the whole system, so that a
  * shared register is read once.
  */
-#ifndef RECORD_MSR_PLACE_H
-#define RECORD_MSR_PLACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ bool msr_place_has(const struct plan *p, const struct msr_place *place, uint32_t
 int msr_place_instance(struct plan *p, struct msr_place *place);
 /* The lowest online CPU of the place that may be recorded; PM_NONE if there is none. */
 uint32_t msr_place_cpu(const struct plan *p, const struct msr_place *place);
-
-#endif

@@ -2,8 +2,7 @@
  * A table of the tasks or cgroups that matter, which may change at each reading. The reading thread leaves a page of
  * rows; the writer's thread takes the page of a chunk, and turns it into instances and groups.
  */
-#ifndef RECORD_RANKING_H
-#define RECORD_RANKING_H
+#pragma once
 
 #include <pthread.h>
 
@@ -66,5 +65,3 @@ void ranking_end(struct ranking *r);
 int ranking_take(struct ranking *r, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out);
 /* The same as source_ops->tables(), of a source whose data begin with their ranking. */
 int ranking_tables(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a source that reads /proc/stat anyway knows for others. */
-#ifndef RECORD_SOURCE_STAT_H
-#define RECORD_SOURCE_STAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,5 +9,3 @@
 /* The time that the host has taken of the CPU with that index (from 0), in ticks of the kernel's clock, as the last snapshot
  * has it: *cpu and *stolen. False: there is no such CPU, or the source records nothing. Any thread may ask. */
 bool stat_stolen(const struct source *s, uint32_t index, uint32_t *cpu, uint64_t *stolen);
-
-#endif

@@ -1,6 +1,5 @@
 /* All sources of counters: which there are, and which of them --sources wants. */
-#ifndef RECORD_SOURCES_H
-#define RECORD_SOURCES_H
+#pragma once
 
 #include "record/plan/source.h"
 
@@ -11,5 +10,3 @@ extern const struct source_ops *const sources[];
  * sources. 0, or -errno with the text in *e. */
 int sources_select(struct source **s, size_t *n, const char *list, struct error *e);
 void sources_release(struct source *s, size_t n);
-
-#endif

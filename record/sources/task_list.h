@@ -2,8 +2,7 @@
  * The processes of the machine, as /proc shows them at a reading, and what became of those that have ended since the
  * one before. Reading them again costs one small file a process; it allocates nothing.
  */
-#ifndef RECORD_TASK_LIST_H
-#define RECORD_TASK_LIST_H
+#pragma once
 
 #include <dirent.h>
 
@@ -90,5 +89,3 @@ int task_list_file(int fd, int *kept, uint32_t *files, uint32_t most, char *text
 struct task *task_list_find(const struct task_list *l, pid_t pid);
 /* Reads what it has read and written, if that may be known. */
 void task_list_io(struct task_list *l, struct task *t);
-
-#endif

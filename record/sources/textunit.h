@@ -3,8 +3,7 @@
  * time; each unit copies the part that is its own. So the file is read once a snapshot, and what turns up later (a
  * CPU that came online, an interrupt that fires at last) becomes one more unit.
  */
-#ifndef RECORD_TEXTUNIT_H
-#define RECORD_TEXTUNIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ struct textsource {
 int textsource_new(struct source *s, struct plan *p, size_t size, const char *path, const char *hint,
 		   int (*refresh)(struct textstore *s));
 void textsource_release(struct source *s);
-
-#endif

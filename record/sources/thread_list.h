@@ -3,8 +3,7 @@
  * threads were last looked at are looked at again, and no more often than a small share of a CPU allows. Allocates
  * nothing once it is open.
  */
-#ifndef RECORD_THREAD_LIST_H
-#define RECORD_THREAD_LIST_H
+#pragma once
 
 #include "record/sources/task_list.h"
 
@@ -44,5 +43,3 @@ struct thread *thread_list_find(const struct thread_list *l, pid_t tid);
 void thread_list_exit(struct thread_list *l, const struct task_exit *x);
 /* Puts its name, as it is now, if that is to be had. */
 void thread_list_name(const struct thread_list *l, struct thread *t);
-
-#endif

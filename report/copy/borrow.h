@@ -3,8 +3,7 @@
  * same command on the same machine. Its own definitions come first, so that others which contradict them show as
  * damage.
  */
-#ifndef REPORT_BORROW_H
-#define REPORT_BORROW_H
+#pragma once
 
 #include "report/input/spool.h"
 
@@ -16,5 +15,3 @@ int borrow_new(struct borrow **b, const struct spool *file, const struct spool *
 void borrow_free(struct borrow *b);
 /* Opens a reader at the start. 0 or -errno with the text in *e. */
 int borrow_reader(struct pm_reader **r, struct borrow *b, struct error *e);
-
-#endif

@@ -2,8 +2,7 @@
  * Makes a recording fit into a number of bytes: redacted, wrapped in gzip, with as many snapshots as fit. It copies
  * the input about once: the size shows early, and an output that is too large is itself reduced further.
  */
-#ifndef REPORT_BUNDLE_H
-#define REPORT_BUNDLE_H
+#pragma once
 
 #include "common/buf.h"
 #include "report/copy/redact.h"
@@ -39,5 +38,3 @@ int bundle_make(struct bundle *b, const struct spool *in, struct error *e);
 /* Appends what was lost besides redacted texts, in words; "" if nothing. */
 void bundle_tell(const struct bundle *b, struct buf *out);
 void bundle_release(struct bundle *b);
-
-#endif

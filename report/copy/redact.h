@@ -9,8 +9,7 @@
  *
  * Several recordings can share one; their pseudonyms and shifts are then the same.
  */
-#ifndef REPORT_REDACT_H
-#define REPORT_REDACT_H
+#pragma once
 
 #include "common/buf.h"
 #include "common/error.h"
@@ -52,5 +51,3 @@ struct redact_counts redact_counts(const struct redact *r);
 
 /* Whether a text is a pseudonym that redact_... could have made: "host-0123abcd". */
 bool redact_is_pseudonym(const char *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* How the parts of redaction fit together: redact_secrets.c finds dropped strings again, redact_map.c remembers
  * pseudonyms and shifts, redact_look.c reads first, redact_rules.c says what becomes of each field. */
-#ifndef REPORT_REDACT_PRIVATE_H
-#define REPORT_REDACT_PRIVATE_H
+#pragma once
 
 #include "common/names.h"
 #include "report/copy/redact.h"
@@ -120,5 +119,3 @@ const char *redact_header_kind(uint32_t key);
 const char *redact_counter_attr_kind(uint32_t key);
 const char *redact_attr_kind(uint32_t key);
 const char *redact_event_kind(uint32_t key);
-
-#endif

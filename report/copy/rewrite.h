@@ -7,8 +7,7 @@
  * It streams: memory is that of the definitions and of one chunk. What is missing stays missing for the reason it
  * had; damage of the input becomes a remark in the output and the end of a segment, so that no difference crosses it.
  */
-#ifndef REPORT_REWRITE_H
-#define REPORT_REWRITE_H
+#pragma once
 
 #include "common/error.h"
 #include "format/reader.h"
@@ -96,5 +95,3 @@ typedef int (*rewrite_input_fn)(void *ctx, size_t i, struct pm_reader **reader, 
 /* Copies `n` inputs, which it closes, and ends the output. 0 with *result, or -errno with the text in *e. */
 int rewrite_all(const struct rewrite_rules *rules, size_t n, rewrite_input_fn input, void *ctx, pm_sink_fn sink,
 		void *sink_ctx, struct rewrite_result *result, struct error *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* How the parts of a rewrite fit together: rewrite.c leads, rewrite_model.c maps definitions, rewrite_gather.c
  * gathers the numbers, rewrite_rows.c writes them. */
-#ifndef REPORT_REWRITE_PRIVATE_H
-#define REPORT_REWRITE_PRIVATE_H
+#pragma once
 
 #include "report/copy/rewrite.h"
 
@@ -120,5 +119,3 @@ int rewrite_rows_pass(struct rewrite *w, struct pm_reader *reader, const struct 
 /* Writes what has been gathered. */
 int rewrite_rows_flush(struct rewrite *w);
 void rewrite_rows_release(struct rewrite_rows *r);
-
-#endif

@@ -3,8 +3,7 @@
  * (diff_input), a second one a number per run for every metric and place (diff_collect); these become verdicts
  * (diff_judge), which are printed in several formats (diff_output).
  */
-#ifndef REPORT_DIFF_H
-#define REPORT_DIFF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -166,5 +165,3 @@ struct diff_options {
 	double alpha;  /* 0.05 */
 	unsigned jobs; /* 0: as many as there are CPUs */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* From recordings to numbers: one per run for every metric at every place of the wanted levels. */
-#ifndef REPORT_DIFF_COLLECT_H
-#define REPORT_DIFF_COLLECT_H
+#pragma once
 
 #include "common/error.h"
 #include "report/diff/diff_data.h"
@@ -12,5 +11,3 @@
  */
 int diff_collect(struct diff_data *d, struct diff_recordings *r, struct diff_options *o, bool within,
 		 struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* The series of a comparison while they are gathered. Not for several threads at once. */
-#ifndef REPORT_DIFF_DATA_H
-#define REPORT_DIFF_DATA_H
+#pragma once
 
 #include "report/diff/diff.h"
 
@@ -13,5 +12,3 @@ struct diff_value *diff_series_value(struct diff_series *s, uint32_t recording, 
 int diff_add_command(struct diff_data *d, struct diff_recordings *all, struct diff_options *o);
 /* Sorts what threads have found in any order. */
 void diff_data_sort(struct diff_data *d);
-
-#endif

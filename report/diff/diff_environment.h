@@ -1,6 +1,5 @@
 /* Differences between machines, recorders and recordings, apart from their numbers. */
-#ifndef REPORT_DIFF_ENVIRONMENT_H
-#define REPORT_DIFF_ENVIRONMENT_H
+#pragma once
 
 #include "report/diff/diff.h"
 
@@ -19,5 +18,3 @@ struct diff_environment {
 /* 0 or -ENOMEM. */
 int diff_environment_compare(struct diff_environment *env, const struct diff_recordings *r);
 void diff_environment_release(struct diff_environment *env);
-
-#endif

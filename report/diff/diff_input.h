@@ -1,6 +1,5 @@
 /* Which recordings are compared, and what they are: found, looked through without decoding, and checked. */
-#ifndef REPORT_DIFF_INPUT_H
-#define REPORT_DIFF_INPUT_H
+#pragma once
 
 #include "common/error.h"
 #include "report/diff/diff.h"
@@ -18,5 +17,3 @@ int diff_find_order(struct diff_recordings *r, const struct diff_options *o);
 /* Refuses a recording that occurs twice, on one side or on both, because it is not independent of itself. */
 int diff_check(const struct diff_recordings *r, struct error *e);
 void diff_recordings_release(struct diff_recordings *r);
-
-#endif

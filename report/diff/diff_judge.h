@@ -1,6 +1,5 @@
 /* From series to verdicts: rules of each metric, levels below flagged parents, the false discovery rate. */
-#ifndef REPORT_DIFF_JUDGE_H
-#define REPORT_DIFF_JUDGE_H
+#pragma once
 
 #include "common/error.h"
 #include "report/diff/diff.h"
@@ -48,5 +47,3 @@ static inline bool diff_counts(const struct diff_run *run, const struct diff_opt
 	return !run->failed || o->allow_failures;
 }
 void diff_results_release(struct diff_results *r);
-
-#endif

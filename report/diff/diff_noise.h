@@ -3,8 +3,7 @@
  * is the version, "metrics" an array of objects with "metric", "unit", "place", "relative_sd" and "df", the degrees
  * of freedom that the deviation was estimated with.
  */
-#ifndef REPORT_DIFF_NOISE_H
-#define REPORT_DIFF_NOISE_H
+#pragma once
 
 #include "common/error.h"
 #include "report/diff/diff.h"
@@ -23,5 +22,3 @@ double diff_noise_of(const struct diff_noise *n, const struct diff_series *s);
 /* Writes the deviations within both sides, pooled, to o->save_noise. -ENODATA if no side has two runs. */
 int diff_noise_save(const struct diff_data *d, const struct diff_recordings *r, const struct diff_options *o,
 		    struct error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* The result of a comparison as text for people, programs, or code reviews. */
-#ifndef REPORT_DIFF_OUTPUT_H
-#define REPORT_DIFF_OUTPUT_H
+#pragma once
 
 #include "report/diff/diff.h"
 #include "report/diff/diff_environment.h"
@@ -24,5 +23,3 @@ int diff_print_csv(const struct diff_report *x, struct buf *out);
 int diff_print_json(const struct diff_report *x, struct buf *out);
 int diff_print_markdown(const struct diff_report *x, struct buf *out);
 int diff_print_junit(const struct diff_report *x, struct buf *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Which metrics are compared, and which direction is better. */
-#ifndef REPORT_DIFF_SHOWN_H
-#define REPORT_DIFF_SHOWN_H
+#pragma once
 
 #include "report/metric/bind.h"
 #include "report/diff/diff.h"
@@ -28,5 +27,3 @@ struct diff_name diff_name_of(const struct binding *b, const struct bound_metric
 /* For a fixed amount of work (`work`), counts of events are costs. */
 enum metric_better diff_better(const struct diff_options *o, const struct binding *b, const struct bound_metric *m,
 			       bool work);
-
-#endif

@@ -2,8 +2,7 @@
  * A series of any length in little memory, for a mean and its error. Neighbouring values are joined into blocks, and
  * blocks into longer ones, so that there are at most a few hundred.
  */
-#ifndef REPORT_DIFF_STREAM_H
-#define REPORT_DIFF_STREAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ int diff_stream_end(struct diff_stream *s, struct diff_within *out);
 double *diff_stream_blocks(const struct diff_stream *s, uint32_t *n);
 /* Removes all values. */
 void diff_stream_clear(struct diff_stream *s);
-
-#endif

@@ -1,6 +1,5 @@
 /* The options of `pmrep diff`. */
-#ifndef REPORT_OPTIONS_DIFF_H
-#define REPORT_OPTIONS_DIFF_H
+#pragma once
 
 #include "common/options.h"
 #include "report/diff/diff.h"
@@ -15,5 +14,3 @@ void diff_options_release(struct diff_options *o);
  */
 int diff_words(int argc, char **argv, int *new_argc, char ***new_argv);
 void diff_words_free(char **argv);
-
-#endif

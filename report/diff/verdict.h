@@ -5,8 +5,7 @@
  * Two steps, because a verdict looks at its neighbours: verdict_measure() for every metric of a level, then
  * statistics_false_discovery() over their p_tested, then verdict_decide().
  */
-#ifndef REPORT_VERDICT_H
-#define REPORT_VERDICT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,5 +90,3 @@ struct verdict verdict_measure(const struct verdict_side *base, const struct ver
  * explain it only if runs varied by more than VERDICT_SPREAD.
  */
 void verdict_decide(struct verdict *v, const struct verdict_rules *rules);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the table for people is made of: export_table_shape.c chooses rows and columns, export_table.c writes it. */
-#ifndef REPORT_EXPORT_TABLE_H
-#define REPORT_EXPORT_TABLE_H
+#pragma once
 
 #include "report/export/exporter.h"
 
@@ -53,5 +52,3 @@ static inline bool table_is_one(const struct exporter *x)
 /* As struct sink_ops has them. */
 int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets);
 void table_release(struct sink *sink);
-
-#endif

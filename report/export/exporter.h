@@ -1,8 +1,7 @@
 /*
  * Output formats: sinks that write a sheet as text. One export_X.c each, and one row in exporters[] (exporters.c).
  */
-#ifndef REPORT_EXPORTER_H
-#define REPORT_EXPORTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -187,5 +186,3 @@ static inline bool export_lacks(const struct sheet_cell *c, size_t k)
 {
 	return sheet_coverage(c, k) < 1 || (c->value[k].reason && !status_absent(c->value[k].reason));
 }
-
-#endif

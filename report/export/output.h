@@ -1,6 +1,5 @@
 /* Buffered text output to a descriptor, in few writes. */
-#ifndef REPORT_OUTPUT_H
-#define REPORT_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ static inline char *output_room(struct buf *text, size_t n)
 }
 /* Frees the buffer; does not close the descriptor. */
 void output_release(struct output *out);
-
-#endif

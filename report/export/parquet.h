@@ -4,8 +4,7 @@
  * everything but measured values, differences for long series of integers, zstd. The facts are those of
  * parquet-format 2.10.
  */
-#ifndef REPORT_PARQUET_H
-#define REPORT_PARQUET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ void parquet_values(struct parquet *p, const double *v, size_t n);
 int parquet_column(struct parquet *p, int group, int column);
 /* The footer. 0 or -errno. */
 int parquet_end(struct parquet *p);
-
-#endif

@@ -1,6 +1,5 @@
 /* How Parquet packs integers: runs and packed groups (RLE), and blocks of differences (DELTA_BINARY_PACKED). */
-#ifndef REPORT_PARQUET_ENCODE_H
-#define REPORT_PARQUET_ENCODE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ static inline void put_little(struct buf *out, uint64_t v, int bytes)
 		b[i] = (uint8_t)(v >> 8 * i);
 	buf_add(out, b, (size_t)bytes);
 }
-
-#endif

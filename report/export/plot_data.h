@@ -1,6 +1,5 @@
 /* What a picture shows: a sink that keeps the metrics of a sheet as series. */
-#ifndef REPORT_PLOT_DATA_H
-#define REPORT_PLOT_DATA_H
+#pragma once
 
 #include "common/names.h"
 #include "report/export/spark.h"
@@ -37,5 +36,3 @@ void plot_data_release(struct plot_data *d);
 const struct plot_line *plot_data_find(const struct plot_data *d, const char *metric, const char *place);
 /* Appends what a place is called: "CPU 3", "package 0 core 1", a device's name; nothing for the system. */
 void plot_place_name(const struct places *p, const struct place *place, struct buf *out);
-
-#endif

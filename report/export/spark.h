@@ -3,8 +3,7 @@
  * the largest and the mean value. When time exceeds the last bin, pairs of bins are joined, so that all are twice as
  * long. Also a line of marks, eight steps high, for one series.
  */
-#ifndef REPORT_SPARK_H
-#define REPORT_SPARK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ unsigned spark_level(double v, double low, double high);
 /* Appends `cells` marks of means between low and high, with blanks for missing values. */
 void spark_line(struct buf *out, const struct spark_set *s, size_t series, uint32_t cells, double low, double high,
 		bool utf8);
-
-#endif

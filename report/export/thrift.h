@@ -1,6 +1,5 @@
 /* The part of Thrift's compact protocol that Parquet's metadata needs. The buffer keeps errors. */
-#ifndef REPORT_THRIFT_H
-#define REPORT_THRIFT_H
+#pragma once
 
 #include <string.h>
 
@@ -90,5 +89,3 @@ static inline void thrift_close(struct thrift *t)
 	buf_addch(t->out, 0);
 	t->depth--;
 }
-
-#endif

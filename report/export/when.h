@@ -2,8 +2,7 @@
  * Waiting for something to happen: a sink that prints nothing, and stops the pipeline at the end of the first
  * interval for which an expression over metrics of the whole system is true.
  */
-#ifndef REPORT_WHEN_H
-#define REPORT_WHEN_H
+#pragma once
 
 #include "common/metric/expr.h"
 #include "report/metric/select.h"
@@ -21,5 +20,3 @@ struct when {
 /* Parses the expression and selects its metrics. 0 or -errno with the text in *e. */
 int when_init(struct when *w, const char *expression, struct selection *s, struct error *e);
 void when_release(struct when *w);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * html_recording has everything that the page shows of a recording, in memory that does not grow with its length.
  */
-#ifndef REPORT_HTML_H
-#define REPORT_HTML_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -167,5 +166,3 @@ struct html_asset {
 struct html_asset html_asset_page(void), html_asset_script(void), html_asset_style(void);
 /* Empty in a build without uPlot. */
 struct html_asset html_asset_uplot_script(void), html_asset_uplot_style(void), html_asset_uplot_notice(void);
-
-#endif

@@ -4,8 +4,7 @@
  * reach, pairs of buckets become one and all are twice as long. When there are too many series, they likewise get
  * fewer buckets.
  */
-#ifndef REPORT_HTML_SERIES_H
-#define REPORT_HTML_SERIES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -111,5 +110,3 @@ uint64_t html_form_bytes(const struct html_set *s, const struct html_form *f);
  * series and the largest number that fits its highest. Little endian. */
 void html_series_pack(const struct html_set *s, const struct html_series *series, const struct html_form *f,
 		      struct buf *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Escaping text for markup and scripts, and base64. */
-#ifndef REPORT_HTML_TEXT_H
-#define REPORT_HTML_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ static inline uint64_t html_base64_length(uint64_t len)
 {
 	return (len + 2) / 3 * 4;
 }
-
-#endif

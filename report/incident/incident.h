@@ -9,8 +9,7 @@
  *   tasks:   and who was busy then                                    (incident_tasks.c)
  *   say:     a sentence, and JSON                                     (incident_say.c)
  */
-#ifndef REPORT_INCIDENT_H
-#define REPORT_INCIDENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -85,5 +84,3 @@ struct json *incident_json(const struct incidents *all, uint32_t i);
 bool incident_names_first(const struct incident *i, uint32_t k);
 /* A number as people read it: "1,835", "68.2", "0.031". */
 void incident_put_number(struct buf *out, double v);
-
-#endif

@@ -1,6 +1,5 @@
 /* Between the parts of report/incident. */
-#ifndef REPORT_INCIDENT_PRIVATE_H
-#define REPORT_INCIDENT_PRIVATE_H
+#pragma once
 
 #include "common/names.h"
 #include "report/incident/incident.h"
@@ -119,5 +118,3 @@ static inline void best_run_add(struct best_run *r, uint32_t i, double excess)
 		r->to = i + 1;
 	}
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* One series at hand, for incident_scan.c and incident_level.c. */
-#ifndef REPORT_INCIDENT_SCAN_H
-#define REPORT_INCIDENT_SCAN_H
+#pragma once
 
 #include <complex.h>
 
@@ -46,5 +45,3 @@ double scan_median(double *v, size_t n);
  * nothing can be said of it. */
 bool scan_series(struct scan *x, uint32_t series, bool report);
 void scan_report(struct scan *x, struct finding f);
-
-#endif

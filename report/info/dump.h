@@ -1,6 +1,5 @@
 /* The lines of `pmrep dump`, as text and as JSON. */
-#ifndef REPORT_DUMP_H
-#define REPORT_DUMP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ void dump_snapshot(struct dump *d, const struct pm_chunk *chunk, uint32_t row);
 /* The first row as turbostat has it, that of 2022 or a newer one; `tcc`: -T, 0: not given. 0 or -ENOMEM. */
 int dump_turbostat(const struct places *places, const struct pm_chunk *chunk, bool newer, uint32_t tcc,
 		   struct buf *out);
-
-#endif

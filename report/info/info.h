@@ -1,6 +1,5 @@
 /* The report of `pmrep info`: as text, as JSON, and in parts for other layouts. */
-#ifndef REPORT_INFO_H
-#define REPORT_INFO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ int info_say(const char *path, struct scan *s, bool all, const struct info_sink 
 int info_text(const char *path, struct scan *s, bool all, unsigned width, bool color, struct buf *out);
 /* NULL without memory. */
 struct json *info_json(const char *path, struct scan *s);
-
-#endif

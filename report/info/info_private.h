@@ -1,6 +1,5 @@
 /* Between the files that say what a recording has. */
-#ifndef REPORT_INFO_PRIVATE_H
-#define REPORT_INFO_PRIVATE_H
+#pragma once
 
 #include "report/info/info.h"
 
@@ -32,5 +31,3 @@ void say_pmus(struct report *p, bool all);
 void say_registers(struct report *p);
 void say_settings(struct report *p);
 void say_config(struct report *p, bool all);
-
-#endif

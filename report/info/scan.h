@@ -1,8 +1,7 @@
 /*
  * One pass over a recording, for info, list and check: counts, times, skew, damage.
  */
-#ifndef REPORT_SCAN_H
-#define REPORT_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -94,5 +93,3 @@ struct json *newer_json(const struct pm_reader *reader);
 const char *damage_name(enum pm_damage_kind kind);
 /* Wall time of the first snapshot, ns since 1970; 0: not recorded. */
 uint64_t scan_start(const struct scan *s);
-
-#endif

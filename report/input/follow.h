@@ -1,6 +1,5 @@
 /* Waiting for a recording that is still being written. */
-#ifndef REPORT_FOLLOW_H
-#define REPORT_FOLLOW_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ void follow_init(struct follow *f, const char *path);
 void follow_release(struct follow *f);
 /* 0 when there may be more, 1 when nobody writes any more. For pipeline_config.wait. */
 int follow_wait(void *follow);
-
-#endif

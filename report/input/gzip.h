@@ -1,6 +1,5 @@
 /* gzip around a recording, as for bundles. Only gzip.c includes <zlib.h>. */
-#ifndef REPORT_GZIP_H
-#define REPORT_GZIP_H
+#pragma once
 
 #include "format/reader.h"
 #include "format/writer.h"
@@ -15,5 +14,3 @@ int gzip_write(void *g, const void *data, size_t len);
 /* Writes the rest; nothing may follow. 0 or what the sink returned. */
 int gzip_finish(struct gzip_writer *g);
 void gzip_writer_free(struct gzip_writer *g);
-
-#endif

@@ -2,8 +2,7 @@
  * Opening a recording by name, for every command: a path or "-", plain, .gz or .zst; errors say what other
  * files are.
  */
-#ifndef REPORT_INPUT_H
-#define REPORT_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ bool input_being_written(const char *path);
 
 /* Whether `path` names an archive of Performance Co-Pilot, whose own pmrep is another program. */
 bool input_is_pcp(const char *path);
-
-#endif

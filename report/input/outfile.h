@@ -2,8 +2,7 @@
  * A file that a command writes: a recording, a page, a text. It gets its name when it is complete, or never. An
  * existing file stays unless it may be replaced; an input is never overwritten.
  */
-#ifndef REPORT_OUTFILE_H
-#define REPORT_OUTFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ int outfile_publish(struct outfile *o, struct error *e);
  * Returns err, or -errno with the text in *e; for a file that was not opened, err.
  */
 int outfile_end(struct outfile *o, int err, struct error *e);
-
-#endif

@@ -3,8 +3,7 @@
  * pipe, a recording that is still being written, a compressed file), it is first copied to an unnamed file in
  * $TMPDIR, so that all passes see the same bytes. Memory use stays small.
  */
-#ifndef REPORT_SPOOL_H
-#define REPORT_SPOOL_H
+#pragma once
 
 #include "format/reader.h"
 
@@ -32,5 +31,3 @@ void spool_close(struct spool *s);
 int spool_temporary(struct error *e);
 /* A path for input_open() that reads it from the start. */
 int spool_temporary_path(int fd, char path[static 32]);
-
-#endif

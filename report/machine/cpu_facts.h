@@ -5,8 +5,7 @@
  * Sources: Intel's SDM, volume 3B, "Determining the Processor Base Frequency" (crystal and TSC, cpuid leaves 0x15 and
  * 0x16) and "RAPL Interfaces" (units, ranges); the PPR of AMD's family 17h, RAPL_PWR_UNIT.
  */
-#ifndef REPORT_CPU_FACTS_H
-#define REPORT_CPU_FACTS_H
+#pragma once
 
 #include "common/metric/expr.h"
 #include "report/machine/cpu_model.h"
@@ -51,5 +50,3 @@ struct counter_rule {
 /* False: there is nothing to look at. */
 bool counter_rule(const struct cpu_facts *f, const struct pm_model *m, const struct pm_counter *c,
 		  struct counter_rule *r);
-
-#endif

@@ -5,8 +5,7 @@
  * Sources: Intel's SDM, volume 4 (registers, by model) and volume 3B, "Power and Thermal Management"; AMD's PPRs of
  * family 17h and later. Families and models are those of cpuid leaf 1.
  */
-#ifndef REPORT_CPU_MODEL_H
-#define REPORT_CPU_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -106,5 +105,3 @@ bool cpu_leaf(const struct pm_model *m, uint32_t leaf, uint32_t subleaf, uint32_
 /* A one-time register ("platform_info"), by the latest reading: of a package, or of one of its CPUs, or of the
  * system; of any if the package is PM_NONE or has none. False if it could not be read. */
 bool cpu_register_at(const struct pm_model *m, uint32_t package, const char *name, uint64_t *value);
-
-#endif

@@ -2,8 +2,7 @@
  * Decodes recorded registers and cpuid leaves field by field: the lines of turbostat's system configuration header.
  * Fields that depend on an unknown model are marked so.
  */
-#ifndef REPORT_DECODE_H
-#define REPORT_DECODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -103,5 +102,3 @@ void decode_reasons(uint64_t value, const char *const *name, struct decoded *d);
 /* cpuid and the processor itself; likewise. */
 int decode_cpuid(const struct pm_model *m, const struct cpu_facts *f, int (*take)(void *ctx, const struct decoded *d),
 		 void *ctx);
-
-#endif

@@ -1,6 +1,5 @@
 /* Which PCI device is behind which root complex, port and PMU, from the recording (common/pci_map.h). */
-#ifndef REPORT_PCI_H
-#define REPORT_PCI_H
+#pragma once
 
 #include "common/buf.h"
 #include "common/json.h"
@@ -17,5 +16,3 @@ int pci_label(struct places *p, const struct pm_model *m);
 int info_pci_text(const struct pm_model *m, bool all, struct buf *out, const char **none);
 /* NULL without memory. */
 struct json *info_pci_json(const struct pm_model *m);
-
-#endif

@@ -2,8 +2,7 @@
  * Which package, core or node each instance of a recording belongs to, for the rows of reports. It remembers the
  * topology of a CPU that went offline, because the kernel forgets it.
  */
-#ifndef REPORT_PLACES_H
-#define REPORT_PLACES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -64,5 +63,3 @@ int place_compare(const struct place *a, const struct place *b);
 int places_label(struct places *p, const struct pm_instance *i, const char *text);
 /* "thermal_zone0", "task-3"; "" for places with a number. Valid as long as the model. */
 const char *places_name(const struct places *p, const struct place *place);
-
-#endif

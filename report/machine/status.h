@@ -1,6 +1,5 @@
 /* Words for the status column: why a value is what it is. */
-#ifndef REPORT_STATUS_H
-#define REPORT_STATUS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ static inline bool status_absent(uint16_t reason)
 {
 	return reason == PM_REASON_OFFLINE;
 }
-
-#endif

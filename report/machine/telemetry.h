@@ -3,8 +3,7 @@
  * region (its GUID) decides. Regions are mapped to dies, or to twelve modules, in the order of their numbers, as
  * turbostat does for modules.
  */
-#ifndef REPORT_TELEMETRY_H
-#define REPORT_TELEMETRY_H
+#pragma once
 
 #include "report/machine/places.h"
 
@@ -33,5 +32,3 @@ uint32_t telemetry_number(const struct pm_instance *i);
  * regions of this kind from 0, in the order of their numbers. CPUs of which nothing is known are left out. */
 uint32_t telemetry_cpus(const struct places *p, enum telemetry what, const struct pm_counter *c, uint32_t region,
 			uint32_t *cpu);
-
-#endif

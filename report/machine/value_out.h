@@ -1,6 +1,5 @@
 /* Values of a recording's maps, as text for people and as JSON. */
-#ifndef REPORT_VALUE_OUT_H
-#define REPORT_VALUE_OUT_H
+#pragma once
 
 #include "common/buf.h"
 #include "common/json.h"
@@ -26,5 +25,3 @@ static inline const char *plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";
 }
-
-#endif

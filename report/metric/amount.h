@@ -1,6 +1,5 @@
 /* Tells amounts from rates. */
-#ifndef REPORT_AMOUNT_H
-#define REPORT_AMOUNT_H
+#pragma once
 
 #include "report/metric/bind.h"
 
@@ -9,5 +8,3 @@
  * evaluates the formula with made-up numbers, because formulas do not say.
  */
 bool metric_is_amount(const struct binding *b, const struct bound_metric *m, const struct pm_model *model);
-
-#endif

@@ -3,8 +3,7 @@
  * name, tied to the counters that feed it. Metric families ("cpuidle.time.*") become one metric a member; literals
  * (#smt_on) and other facts of the machine come from the recording, never from the machine that replays it.
  */
-#ifndef REPORT_BIND_H
-#define REPORT_BIND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -202,5 +201,3 @@ bool bind_literal(const struct places *p, const char *name, struct value *v);
 
 /* Counters that a name of a formula stands for: ids into `found` (at most `max`), the number of all. */
 uint32_t bind_counters(const struct bind_index *x, const char *name, uint32_t *found, uint32_t max);
-
-#endif

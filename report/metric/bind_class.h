@@ -4,8 +4,7 @@
  * them all. What was counted with a filter is another quantity: the metric stands once for each set of filters that
  * was recorded.
  */
-#ifndef REPORT_BIND_CLASS_H
-#define REPORT_BIND_CLASS_H
+#pragma once
 
 #include "common/catalog/pmu_class.h"
 #include "report/metric/bind.h"
@@ -54,5 +53,3 @@ void class_choice_release(struct class_choice *choice);
 /* Counters of the event, and the clock beside each (0: none), at most `max`. */
 uint32_t class_counters(const struct class_choice *choice, const struct pmu_class_event *event, uint32_t *found,
 			uint32_t *clock, uint32_t max);
-
-#endif

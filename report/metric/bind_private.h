@@ -1,6 +1,5 @@
 /* What the files of the binding share; nobody else includes this. */
-#ifndef REPORT_BIND_PRIVATE_H
-#define REPORT_BIND_PRIVATE_H
+#pragma once
 
 #include "report/metric/bind.h"
 #include "report/metric/bind_class.h"
@@ -69,5 +68,3 @@ bool bind_lacks(const struct bound_input *in);
 
 /* Ties the threshold of the row to the metric, as far as its inputs are there. 0 or -errno. */
 int bind_threshold(struct builder *x, struct bound_metric *m, const struct metric *row);
-
-#endif

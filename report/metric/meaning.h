@@ -3,8 +3,7 @@
  * may be the same to a PMU. The texts are resolved with the PMUs that the recording describes, never those of the
  * machine that replays it, and compared with the attr words of the recorded events.
  */
-#ifndef REPORT_MEANING_H
-#define REPORT_MEANING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ void meaning_release(struct meaning *x);
  * text means nothing there. `events` (NULL: none) adds names of a vendor's files. */
 uint32_t meaning_find(struct meaning *x, struct vendor_events *events, const char *text, uint32_t *found,
 		      uint32_t max);
-
-#endif

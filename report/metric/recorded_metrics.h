@@ -1,6 +1,5 @@
 /* The metrics of pmrec's -M, from the recording. */
-#ifndef REPORT_RECORDED_METRICS_H
-#define REPORT_RECORDED_METRICS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ const char *recorded_name(const struct pm_model *m, uint32_t i);
 bool recorded_word(const struct pm_model *m, const char *word);
 /* Whether -M requested the metric of this name or display. */
 bool recorded_asks(const struct pm_model *m, const char *name);
-
-#endif

@@ -2,8 +2,7 @@
  * Which metrics are shown: --show, --hide and --enable with names, aliases, column heads, globs and categories. Case
  * matters only if a name is otherwise ambiguous.
  */
-#ifndef REPORT_SELECT_H
-#define REPORT_SELECT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -48,5 +47,3 @@ void selection_note_absent(const struct selection *s, const struct binding *b, c
 /* Whether the word names the metric (by id, head or alias), or one of its categories. */
 bool selection_matches(const char *word, const char *name, const char *display, const char *aliases,
 		       const char *categories);
-
-#endif

@@ -3,8 +3,7 @@
  * mapfile.csv has those of many CPUs. The recording decides which, so these are read later, once for
  * each CPU; everything else is read at once, to report mistakes early.
  */
-#ifndef REPORT_VENDOR_FILES_H
-#define REPORT_VENDOR_FILES_H
+#pragma once
 
 #include "common/event/vendor_events.h"
 #include "common/metric/metric.h"
@@ -32,5 +31,3 @@ int vendor_files_choose(struct vendor_files *v, const struct pm_model *m, struct
 /* Adds a line for each metric that was skipped since the last call. */
 void vendor_files_skipped(struct vendor_files *v, struct buf *lines);
 void vendor_files_free(struct vendor_files *v);
-
-#endif

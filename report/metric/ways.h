@@ -2,8 +2,7 @@
  * Where the numbers of turbostat's columns come from: a register of the processor, what the kernel derives from it,
  * or a perf event if /dev/cpu cannot be read (guests, containers, lockdown).
  */
-#ifndef REPORT_WAYS_H
-#define REPORT_WAYS_H
+#pragma once
 
 #include "common/buf.h"
 #include "report/metric/bind.h"
@@ -19,5 +18,3 @@ enum way ways_of(const struct binding *b, const struct bound_metric *metric);
 typedef void (*ways_fn)(void *arg, enum way way, const char *column, const char *counters);
 /* Lists the ways of each column that has registers. 0 or -errno. */
 int ways_each(const struct pm_model *m, ways_fn tell, void *arg);
-
-#endif

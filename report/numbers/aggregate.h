@@ -1,7 +1,6 @@
 /* Several instances' values to one, by the rule of their counter. report/numbers/NUMBERS.md says what a missing value
  * does. */
-#ifndef REPORT_AGGREGATE_H
-#define REPORT_AGGREGATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ void aggregate_end(struct aggregate *a, enum pm_aggregation rule, bool count, bo
  * only their number is told. */
 bool aggregate_times(const struct aggregate *a, const struct interval *interval, double *known, double *lost,
 		     uint32_t *whole);
-
-#endif

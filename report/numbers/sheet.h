@@ -7,8 +7,7 @@
  * sum is missing too, with its reason, because a sum that silently lacks a part is a wrong number. Means, maxima and
  * minima use the known values; their coverage says that some are missing.
  */
-#ifndef REPORT_SHEET_H
-#define REPORT_SHEET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,5 +97,3 @@ static inline enum status_quality sheet_quality(const struct sheet_cell *c, size
 }
 /* Of interval k of a cell; likewise in a sink. */
 enum sheet_verdict sheet_verdict(const struct sheet *s, const struct sheet_cell *cell, size_t k);
-
-#endif

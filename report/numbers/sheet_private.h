@@ -1,6 +1,5 @@
 /* What sheet.c and sheet_rows.c lay out and sheet_fill.c computes with. */
-#ifndef REPORT_SHEET_PRIVATE_H
-#define REPORT_SHEET_PRIVATE_H
+#pragma once
 
 #include "report/numbers/aggregate.h"
 #include "report/numbers/sheet.h"
@@ -83,5 +82,3 @@ static inline uint32_t level_feeds(const struct level *l, uint32_t row, uint32_t
 
 	return l->start[slot + 1] - l->start[slot];
 }
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef REPORT_LOST_H
-#define REPORT_LOST_H
+#pragma once
 
 #include "common/buf.h"
 #include "report/metric/bind.h"
@@ -7,5 +6,3 @@
 
 /* Says which requested values were never known, why, and what would help, in a line for each reason. */
 void lost_note(const struct replay *r, const struct pm_model *m, const struct binding *b, struct buf *out);
-
-#endif

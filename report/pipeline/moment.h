@@ -1,6 +1,5 @@
 /* Points in time, for --since and --until. */
-#ifndef REPORT_MOMENT_H
-#define REPORT_MOMENT_H
+#pragma once
 
 #include "common/error.h"
 #include "format/reader.h"
@@ -16,5 +15,3 @@ int moment_parse(struct moment *m, const char *text, struct error *e);
  * stream is not known in advance; -EINVAL: the recording has no wall time. */
 int moment_resolve(const struct moment *m, struct pm_reader *reader, const struct pm_chunk_head *first, uint64_t *ns,
 		   struct error *e);
-
-#endif

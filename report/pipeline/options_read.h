@@ -1,6 +1,5 @@
 /* Options that several commands have: readers for READ() in their rows, and the rows of --per-LEVEL. */
-#ifndef REPORT_OPTIONS_READ_H
-#define REPORT_OPTIONS_READ_H
+#pragma once
 
 #include "common/options_table.h"
 #include "format/model.h"
@@ -31,5 +30,3 @@ int read_vendor_file(void *member, const char *arg, struct error *e); /* struct 
 	{ "per-device", 0, NULL, each " device, such as a thermal zone or a sensor", how(PM_DEVICE) }, \
 	{ "per-pmu", 0, NULL, each " uncore PMU", how(PM_PMU) }
 /* clang-format on */
-
-#endif

@@ -2,8 +2,7 @@
  * One reader, one engine, one sink: a pipeline reads one recording after the other into its sink. Every command that
  * needs numbers configures one.
  */
-#ifndef REPORT_PIPELINE_H
-#define REPORT_PIPELINE_H
+#pragma once
 
 #include "format/reader.h"
 #include "report/metric/select.h"
@@ -60,5 +59,3 @@ struct offer {
 int pipeline_offer(const struct pipeline_config *config, struct pm_reader *reader, struct offer *o, struct buf *notes,
 		   struct error *e);
 void offer_release(struct offer *o);
-
-#endif

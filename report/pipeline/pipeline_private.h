@@ -1,6 +1,5 @@
 /* What pipeline.c runs and sheets.c lays out. */
-#ifndef REPORT_PIPELINE_PRIVATE_H
-#define REPORT_PIPELINE_PRIVATE_H
+#pragma once
 
 #include "report/pipeline/pipeline.h"
 
@@ -54,5 +53,3 @@ int sheets_shape(struct run *r);
 bool sheets_concerned(struct run *r, unsigned parts);
 /* An error of the sink, or of what is done for it. */
 int sheets_fail(struct run *r, int err, const char *what);
-
-#endif

@@ -3,8 +3,7 @@
  * pipeline binds the metrics of a recording, asks the sink for the metrics and places it needs, and hands over the
  * numbers.
  */
-#ifndef REPORT_SINK_H
-#define REPORT_SINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ struct sink {
 	struct buf *notes;       /* while it is laid out: lines for the user; NULL: they were said before */
 	struct error error;
 };
-
-#endif

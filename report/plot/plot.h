@@ -3,8 +3,7 @@
  * through one cell, it has the color of the one with the most dots. Without colours, several lines are
  * distinguished by marks, one per line and cell; without UTF-8, a single line is drawn in ASCII.
  */
-#ifndef REPORT_PLOT_H
-#define REPORT_PLOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ struct plot_axis plot_axis(double low, double high, unsigned most);
 size_t plot_number(char *out, const struct plot_axis *a, double v);
 /* Seconds on an axis of that many: "12.5", "3:20", "1:02:03". At least 32 bytes; returns the length. */
 size_t plot_seconds(char *out, double seconds, double step);
-
-#endif

@@ -1,6 +1,5 @@
 /* Draws the collected series as text. */
-#ifndef REPORT_PLOT_DRAW_H
-#define REPORT_PLOT_DRAW_H
+#pragma once
 
 #include "report/plot/plot.h"
 #include "report/export/plot_data.h"
@@ -14,5 +13,3 @@ struct plot_size {
 int plot_lines(const struct plot_data *d, struct plot_size size, struct plot_style style, struct buf *out);
 /* For each metric a map of places by time: each cell is the largest value of an interval in it. 0 or -ENOMEM. */
 int plot_heat(const struct plot_data *d, struct plot_size size, struct plot_style style, struct buf *out);
-
-#endif

@@ -7,8 +7,7 @@
  * was read. Longer intervals are put together from the finest ones. report/numbers/NUMBERS.md says what a number
  * means.
  */
-#ifndef REPORT_REPLAY_H
-#define REPORT_REPLAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -142,5 +141,3 @@ int replay_settle(struct replay *r);
 int replay_break(struct replay *r);
 /* The end of the input: closes what is open. */
 int replay_finish(struct replay *r);
-
-#endif

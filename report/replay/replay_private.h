@@ -1,6 +1,5 @@
 /* What replay.c runs through and replay_tracks.c lays out. */
-#ifndef REPORT_REPLAY_PRIVATE_H
-#define REPORT_REPLAY_PRIVATE_H
+#pragma once
 
 #include "report/machine/cpu_facts.h"
 #include "report/replay/replay.h"
@@ -236,5 +235,3 @@ int doubt_read(struct replay *r, struct group_feeds *f, const struct pm_chunk_gr
 void doubt_close(struct replay *r);
 /* A block was handed on. */
 void doubt_forget(struct replay *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* One counter of one instance, followed through the recording. The arithmetic of differences lives here, and nowhere
  * else. */
-#ifndef REPORT_TRACK_H
-#define REPORT_TRACK_H
+#pragma once
 
 #include "report/replay/replay.h"
 
@@ -119,5 +118,3 @@ void track_lose(struct track *t, uint16_t reason, uint64_t ns);
 void track_hide(struct track *t, uint64_t ns);
 /* The next reading starts anew; `before`: why there is none before it. */
 void track_restart(struct track *t, uint16_t before);
-
-#endif

@@ -1,6 +1,5 @@
 /* What track.c does reading by reading and track_rows.c in one go. */
-#ifndef REPORT_TRACK_PRIVATE_H
-#define REPORT_TRACK_PRIVATE_H
+#pragma once
 
 #include "common/double_bits.h"
 #include "report/machine/cpu_facts.h"
@@ -41,5 +40,3 @@ uint16_t track_against_rule(const struct track *t, uint64_t prev, uint64_t now, 
 /* A narrow counter that goes back has wrapped, unless it would have run through more than half its range, and can not
  * be that fast. */
 bool track_is_reset(const struct track *t, uint64_t prev, uint64_t now, uint64_t ns);
-
-#endif

@@ -1,6 +1,5 @@
 /* The options of `pmrep stat`. */
-#ifndef REPORT_OPTIONS_STAT_H
-#define REPORT_OPTIONS_STAT_H
+#pragma once
 
 #include "common/options.h"
 #include "report/export/exporter.h"
@@ -33,5 +32,3 @@ void stat_options_release(struct stat_options *o);
 
 /* Takes the [stat] section of the text of such a file. 0, or -EINVAL with the key in *e. */
 int stat_config_read(struct stat_config *c, const char *text, struct error *e);
-
-#endif

@@ -3,8 +3,7 @@
  * perf's order and by perf's rules. The replay gives counts by column; stat_layout.c says which columns make
  * a line, stat_counts.c adds them up, and stat_text.c, stat_csv.c and stat_json.c write them as perf does.
  */
-#ifndef REPORT_STAT_H
-#define REPORT_STAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -395,5 +394,3 @@ static inline uint32_t stat_block(const struct stat_sheet *s, const struct stat_
 }
 /* Lines that are not printed. */
 bool stat_skips(const struct stat_sheet *s, const struct stat_line *l);
-
-#endif

@@ -1,6 +1,5 @@
 /* The metrics after each line: found by stat_shadow.c and stat_metrics.c, computed by stat_behind.c. */
-#ifndef REPORT_STAT_SHADOW_H
-#define REPORT_STAT_SHADOW_H
+#pragma once
 
 #include "common/metric/shadow.h"
 #include "report/stat/stat.h"
@@ -68,5 +67,3 @@ const struct bound_metric *stat_metric_named(const struct stat_sheet *s, const c
 int stat_take_metric(struct stat_sheet *s, struct shown *x, const struct bound_metric *m);
 /* The metrics that a word of -M names, for every cgroup; `in_default`: as perf's Default group. 0 or -errno. */
 int stat_metrics_add(struct stat_sheet *s, const char *word, bool in_default, struct buf *notes, struct error *e);
-
-#endif

@@ -6,8 +6,7 @@
  * the load and from the time between two reads of that CPU, with noise. Reads start 0-50 us after the tick,
  * uniformly. The same seed gives the same numbers everywhere.
  */
-#ifndef BENCH_GEN_H
-#define BENCH_GEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ void gen_free(struct gen *g);
 size_t gen_columns(const struct gen_config *config);
 /* The next row: its tick, and the value of column c to v[c * stride]. */
 void gen_row(struct gen *g, uint64_t *tick, uint64_t *v, size_t stride);
-
-#endif

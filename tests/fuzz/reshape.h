@@ -2,8 +2,7 @@
  * Recordings that lie: what a recording holds, taken apart frame by frame, changed, and put together again with right
  * lengths and checksums, so that the change reaches what lies behind them.
  */
-#ifndef TESTS_FUZZ_RESHAPE_H
-#define TESTS_FUZZ_RESHAPE_H
+#pragma once
 
 #include "common/buf.h"
 #include "common/statistics.h"
@@ -24,5 +23,3 @@ extern const struct shape_recipe {
 	const char *name;
 	void (*cook)(struct shape *s);
 } shape_recipes[];
-
-#endif

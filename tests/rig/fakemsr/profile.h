@@ -15,8 +15,7 @@
  *
  * CPUS is "*", "3" or "0-3". All of it may also be written to the file `control` while the machine runs.
  */
-#ifndef TESTS_RIG_PROFILE_H
-#define TESTS_RIG_PROFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -83,5 +82,3 @@ void profile_cpuid(const struct profile *p, unsigned cpu, uint32_t leaf, uint32_
 struct file *profile_file(struct profile *p, const char *path);
 /* The text with its numbers as they are now; to be freed. */
 char *profile_render(const struct profile *p, const struct file *f);
-
-#endif

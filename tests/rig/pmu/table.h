@@ -1,6 +1,5 @@
 /* The table of a machine, as machine.py writes it for fakepmu.so: what counts, at which rate, and where there is room. */
-#ifndef PM_TESTS_RIG_PMU_TABLE_H
-#define PM_TESTS_RIG_PMU_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ const struct table_pmu *table_pmu(const struct table *t, uint32_t type, uint64_t
 
 /* What CONFIG counts there: a row, or one with a rate that follows from the number, so that every event has one. */
 struct table_event table_event(const struct table *t, const struct table_pmu *pmu, uint64_t config);
-
-#endif

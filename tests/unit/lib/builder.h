@@ -7,8 +7,7 @@
  *   core     0 0 1 1 0 0 1 1      node = package, die 0, one L3 a package
  *   thread   0 1 0 1 0 1 0 1
  */
-#ifndef TESTS_BUILDER_H
-#define TESTS_BUILDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ const struct pm_chunk *builder_chunk(struct builder *b, uint64_t row, uint32_t n
 /* The same, written to b->file. */
 void builder_write(struct builder *b, uint64_t row, uint32_t n);
 void builder_finish(struct builder *b);
-
-#endif

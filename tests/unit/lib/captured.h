@@ -1,6 +1,5 @@
 /* Commands of pmrep in a child of the test, and what they print: as from the shell, in a hundredth of the time. */
-#ifndef TESTS_CAPTURED_H
-#define TESTS_CAPTURED_H
+#pragma once
 
 #include "tests/unit/lib/builder.h"
 
@@ -17,5 +16,3 @@ void captured_run(struct captured *c, int (*command)(int argc, char **argv), con
 /* A file with these bytes, of a name that nobody else has; captured_remove() takes it away. */
 void captured_file(char path[64], const struct buf *bytes);
 void captured_remove(const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* A register of the catalog by its name, with or without "msr."; NULL if there is none. */
-#ifndef TESTS_CATALOG_MSR_H
-#define TESTS_CATALOG_MSR_H
+#pragma once
 
 #include <string.h>
 
@@ -15,5 +14,3 @@ static inline const struct catalog_msr *catalog_msr_find(const char *name)
 			return r;
 	return NULL;
 }
-
-#endif

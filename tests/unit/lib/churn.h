@@ -2,8 +2,7 @@
  * A recording of tasks that come and go, made from numbers that follow from a seed. Every value says which task,
  * counter and snapshot it belongs to, so that what is read can be checked without looking at what was written.
  */
-#ifndef TESTS_UNIT_CHURN_H
-#define TESTS_UNIT_CHURN_H
+#pragma once
 
 #include <stdio.h>
 
@@ -34,5 +33,3 @@ uint64_t churn_compare(const struct pm_model *m, const struct churn_options *o, 
 
 #define CHURN_START 1000000000000ull
 #define CHURN_STEP  1000000000ull
-
-#endif

@@ -14,8 +14,7 @@
  *   command=SEC  a command from row 5 on, that took so long open=1       no end frame
  *   wall=SEC     so much later                              KEY=VALUE    any key of the header, by its name
  */
-#ifndef TESTS_DIFF_WORLD_H
-#define TESTS_DIFF_WORLD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@
 
 /* Of `n` words KEY=VALUE. Its bytes are out->file, and the caller releases it. False: there is no such key. */
 bool diff_world(struct builder *out, size_t n, char *const *key);
-
-#endif

@@ -1,6 +1,5 @@
 /* A plan with nothing but the perf source, and work of known size to be counted; for the tests of that source. */
-#ifndef TESTS_UNIT_PERF_WORLD_H
-#define TESTS_UNIT_PERF_WORLD_H
+#pragma once
 
 #include <errno.h>
 #include <setjmp.h>
@@ -195,5 +194,3 @@ static inline char *tid_text(char text[static 16])
 	snprintf(text, 16, "%d", (int)getpid());
 	return text;
 }
-
-#endif

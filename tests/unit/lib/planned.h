@@ -1,6 +1,5 @@
 /* A plan on a copy of a machine, up to where the sources add to it; for the tests of sources. */
-#ifndef TESTS_UNIT_PLANNED_H
-#define TESTS_UNIT_PLANNED_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,5 +57,3 @@ static inline void planned_end(struct planned *p)
 	sysroot_remove(p->dir);
 	p->dir[0] = '\0';
 }
-
-#endif

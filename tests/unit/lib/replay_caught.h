@@ -1,6 +1,5 @@
 /* What a replay says of few counters, kept for tests to look at. */
-#ifndef TESTS_REPLAY_CAUGHT_H
-#define TESTS_REPLAY_CAUGHT_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -89,5 +88,3 @@ static inline void assert_missing(struct value v, unsigned reason)
 {
 	assert_int_equal(v.reason, reason);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Everything between a chunk and a filled sheet, for tests that look at cells. */
-#ifndef TESTS_REPORT_HARNESS_H
-#define TESTS_REPORT_HARNESS_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -149,5 +148,3 @@ static inline void text_attr(struct builder *b, uint32_t counter, uint32_t key, 
 {
 	assert_int_equal(pm_map_set(&builder_counter_at(b, counter)->attrs, key, pm_text(text)), 0);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * A small recording with everything in it, made from numbers that follow from a seed: what the tests write, they can
  * say again cell by cell without looking into the file.
  */
-#ifndef TESTS_UNIT_SAMPLE_H
-#define TESTS_UNIT_SAMPLE_H
+#pragma once
 
 #include "common/buf.h"
 #include "format/reader.h"
@@ -39,5 +38,3 @@ uint64_t sample_of_tick(const struct sample_options *o, uint64_t tick);
 uint64_t sample_compare(const struct pm_model *m, const struct sample_options *o, const struct pm_chunk *c);
 
 int sample_sink(void *buf, const void *data, size_t len);
-
-#endif

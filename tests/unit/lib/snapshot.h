@@ -1,6 +1,5 @@
 /* One snapshot of the sources of a plan on a copy of a machine, and what it has for a counter. */
-#ifndef TESTS_UNIT_SNAPSHOT_H
-#define TESTS_UNIT_SNAPSHOT_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -157,5 +156,3 @@ static inline const struct pm_counter *counter(const char *name)
 		fail_msg("no counter %s", name);
 	return c;
 }
-
-#endif

@@ -32,12 +32,9 @@
  *          turns: requests beside a clock, and bytes beside one that was read when it ran at half the speed; and a
  *          link that is down
  */
-#ifndef TESTS_STAT_WORLDS_H
-#define TESTS_STAT_WORLDS_H
+#pragma once
 
 #include "tests/unit/lib/builder.h"
 
 /* Makes it, to its end; its bytes are b->file, and the caller releases it. False: there is none of that name. */
 bool stat_world(struct builder *b, const char *kind);
-
-#endif

@@ -1,6 +1,5 @@
 /* Copies of machines for tests: a temporary tree made by tests/sysroots/make, and files in it that a test changes. */
-#ifndef TESTS_UNIT_SYSROOT_H
-#define TESTS_UNIT_SYSROOT_H
+#pragma once
 
 #include <assert.h>
 #include <limits.h>
@@ -59,5 +58,3 @@ sysroot_put(const char *dir, const char *path, const char *format, ...)
 	if (fclose(f))
 		abort();
 }
-
-#endif

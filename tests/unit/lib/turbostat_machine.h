@@ -1,6 +1,5 @@
 /* A processor of programmed rates, for tests of turbostat's columns. */
-#ifndef TESTS_UNIT_TURBOSTAT_MACHINE_H
-#define TESTS_UNIT_TURBOSTAT_MACHINE_H
+#pragma once
 
 #include <errno.h>
 #include <math.h>
@@ -232,5 +231,3 @@ static inline void whole_machine(struct builder *b, uint32_t model)
 	add_group(b, PM_PACKAGE, 2, package_names);
 	add_group(b, PM_SYSTEM, 1, system_names);
 }
-
-#endif
