@@ -107,12 +107,12 @@ static void each_second(struct recorder *r, uint64_t now)
 		r->quit = r->run_over = true;
 }
 
-/* New tasks are taken in together: it costs the readers a pause. */
-static void notice(struct recorder *r)
+/* What is new is taken in together, because it costs the readers a pause: tasks, and CPUs that come and go. */
+static void notice(struct recorder *r, bool some)
 {
 	uint64_t wait = r->options->perf.per_thread ? r->options->sample.interval_ns / 4 : 1;
 
-	if (!session_notice(&r->session) || r->settle_ns)
+	if (!some || r->settle_ns)
 		return;
 	wait = wait > 250000000 || !wait ? 250000000 : wait < 5000000 ? 5000000 : wait;
 	r->settle_ns = clocks_monotonic() + wait;
@@ -178,7 +178,7 @@ static bool listens(const struct recorder *r)
 /* Until the run is over. */
 static void watch(struct recorder *r)
 {
-	enum { SIGNALS, WRITING, TICKS, CONTROL, MARKS, INPUT, TASKS, FDS };
+	enum { SIGNALS, WRITING, TICKS, CONTROL, MARKS, INPUT, TASKS, CPUS, FDS };
 
 	while (!r->run_over) {
 		struct pollfd p[FDS + DUMP_TRIGGERS] = {
@@ -190,6 +190,7 @@ static void watch(struct recorder *r)
 			[MARKS] = { .fd = r->control.mark, .events = POLLIN },
 			[INPUT] = { .fd = r->input && foreground() ? STDIN_FILENO : -1, .events = POLLIN },
 			[TASKS] = { .fd = session_watch_fd(&r->session), .events = POLLIN },
+			[CPUS] = { .fd = r->session.hotplug.fd, .events = POLLIN },
 		};
 		struct control_command command;
 		struct signals_event event;
@@ -216,7 +217,9 @@ static void watch(struct recorder *r)
 		if (p[INPUT].revents)
 			recorder_input(r);
 		if (p[TASKS].revents)
-			notice(r);
+			notice(r, session_notice(&r->session));
+		if (p[CPUS].revents)
+			notice(r, hotplug_heard(&r->session.hotplug));
 		handle_times(r);
 		if (r->session.reached_last)
 			r->run_over = true;

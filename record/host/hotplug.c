@@ -1,18 +1,52 @@
 #include "record/host/hotplug.h"
 
 #include <errno.h>
+#include <linux/netlink.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #define ONLINE "/sys/devices/system/cpu/online"
 
+/* The socket of the kernel's messages about devices (uevents), or -1. */
+static int listen_to_kernel(void)
+{
+	const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK, .nl_groups = 1 };
+	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_KOBJECT_UEVENT);
+
+	if (fd >= 0 && bind(fd, (const struct sockaddr *)&kernel, sizeof(kernel))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 int hotplug_init(struct hotplug *h, const struct root *root)
 {
-	*h = (struct hotplug){ .root = root };
+	*h = (struct hotplug){ .root = root, .fd = listen_to_kernel() };
 	return root_cpulist(root, &h->online, ONLINE);
 }
 
 void hotplug_release(struct hotplug *h)
 {
 	cpulist_release(&h->online);
+	if (h->fd >= 0)
+		close(h->fd);
+	h->fd = -1;
+}
+
+bool hotplug_heard(struct hotplug *h)
+{
+	char message[2048];
+	bool heard = false;
+	ssize_t n;
+
+	/* "online@/devices/system/cpu/cpu3", then what is of no interest here. Where too many came, one may have been. */
+	while ((n = read(h->fd, message, sizeof(message) - 1)) >= 0 || errno == ENOBUFS) {
+		message[n > 0 ? n : 0] = '\0';
+		heard = heard || n < 0 || strstr(message, "@/devices/system/cpu/cpu");
+	}
+	return heard;
 }
 
 /* What is in `a` and not in `b`. */

@@ -97,6 +97,7 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 
 	s->options = o;
 	s->run = 1;
+	s->hotplug.fd = -1;
 	rotation_init(&s->rotation, o);
 	s->last_number = UINT64_MAX;
 	pm_model_init(&s->model);

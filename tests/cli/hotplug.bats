@@ -63,6 +63,20 @@ teardown() {
 	printf '%s\n' "$now" $((now - 1)) "$now" | cmp - online
 }
 
+@test "a CPU that is back is read again at once, not a second later" {
+	"$bin/pmrec" --quiet --sources=perf -a -e cpu-clock -i 0.05 -n 60 -o cpu.pmr &
+	recorder=$!
+	sleep 1
+	echo 0 >"$switch"
+	sleep 0.5
+	echo 1 >"$switch"
+	wait "$recorder"
+	"$bin/pmrep" dump cpu.pmr | grep "^value counter=cpu-clock scope=cpu number=$last " >values
+	# Half a second is ten readings; the kernel takes its time for either way.
+	[ "$(grep -c status=offline values)" -ge 8 ]
+	[ "$(grep -c status=offline values)" -le 14 ]
+}
+
 @test "a CPU that is away for less time than anybody looks: its events are opened anew" {
 	"$bin/pmrec" --quiet --sources=perf -a -e cpu-clock -i 0.1 -n 40 -o cpu.pmr &
 	recorder=$!
