@@ -53,9 +53,11 @@ int cmd_fail(const char *command, const struct error *e)
 {
 	char limit[80] = "";
 	uint64_t most = confine_memory_limit();
+	bool small = most < 1 << 20;
 
 	if (e->number == ENOMEM && most)
-		snprintf(limit, sizeof(limit), "; --max-memory=SIZE allows more than %" PRIu64 " MiB", most >> 20);
+		snprintf(limit, sizeof(limit), "; the limit is %" PRIu64 " %s, --max-memory=SIZE raises it",
+			 most >> (small ? 10 : 20), small ? "KiB" : "MiB");
 	cmd_complain(command, "%s%s", e->text[0] ? e->text : strerror(e->number), limit);
 	return EXIT_TROUBLE;
 }
