@@ -246,7 +246,7 @@ assert o["snapshots"] + o["lost_ticks"] in (150, 151, 152), o["snapshots"]'
 		[ "$status" -eq 125 ] || { echo "$* gave $status"; return 1; }
 	}
 	refused --rotate=1h -o -
-	[[ $output == *"stream"* ]]
+	[[ $output == *"name them with -o FILE"* ]]
 	refused --rotate=1h -o /dev/null
 	refused --rotate=10 -o a.pmr
 	[[ $output == *"unit"* ]]
