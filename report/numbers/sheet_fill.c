@@ -275,9 +275,9 @@ static bool is_again(const struct sheet *s, const struct bound_metric *m, uint32
 	const struct bound_input *in = &s->binding->input[m->input[i]], *of;
 	bool again = false;
 
-	for (uint32_t k = 0; k < i && in->n_counters && !again; k++) {
+	for (uint32_t k = 0; k < i && in->counter && in->n_counters && !again; k++) {
 		of = &s->binding->input[m->input[k]];
-		again = of->n_counters == in->n_counters &&
+		again = of->counter && of->n_counters == in->n_counters &&
 			!memcmp(of->counter, in->counter, in->n_counters * sizeof(*in->counter));
 	}
 	return again;
