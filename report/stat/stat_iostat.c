@@ -20,7 +20,7 @@ static void put_heads(struct stat_sheet *s, const char *sep)
 		buf_addstr(out, sep ? " time," : " #          time ");
 	buf_addstr(out, sep ? "port," : "   port         ");
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
-		buf_printf(out, sep ? "%*s%s" : "%*s%s", sep ? 0 : WIDTH, heads[i], sep ? sep : " ");
+		buf_printf(out, "%*s%s", sep ? 0 : WIDTH, heads[i], sep ? sep : " ");
 	buf_addch(out, '\n');
 }
 

@@ -13,34 +13,12 @@
 #include "common/catalog/catalog.h"
 #include "record/plan/plan.h"
 #include "record/sources/sources.h"
-#include "tests/unit/lib/sysroot.h"
+#include "tests/unit/lib/plan_fixture.h"
 
-struct fixture {
-	char dir[32];
-	struct root root;
-	struct pm_model model;
-	struct record_options options;
-	struct plan plan;
-};
-
-/* A machine that has nothing but a list of CPUs. */
 static void build(struct fixture *f, const char *online)
 {
-	memset(f, 0, sizeof(*f));
-	sysroot_make(f->dir, NULL);
-	sysroot_put(f->dir, "/sys/devices/system/cpu/online", "%s\n", online);
+	fixture_begin(f, online, "default");
 	assert_int_equal(root_init(&f->root, f->dir), 0);
-	pm_model_init(&f->model);
-	f->options.privacy = (char *)"default";
-	f->options.root = f->dir;
-}
-
-static void destroy(struct fixture *f)
-{
-	plan_release(&f->plan);
-	pm_model_release(&f->model);
-	root_release(&f->root);
-	sysroot_remove(f->dir);
 }
 
 static void cpus_are_those_online(void **state)
@@ -53,7 +31,7 @@ static void cpus_are_those_online(void **state)
 	assert_int_equal(f.plan.cpus.n, 5);
 	assert_true(cpulist_has(&f.plan.cpus, 8));
 	assert_int_equal(pm_model_instance(&f.model, f.plan.system_instance)->kind, PM_SYSTEM);
-	destroy(&f);
+	fixture_end(&f);
 }
 
 static void a_cpu_that_is_not_there_is_refused(void **state)
@@ -65,12 +43,12 @@ static void a_cpu_that_is_not_there_is_refused(void **state)
 	f.options.cpus = (char *)"2,7";
 	assert_int_equal(plan_init(&f.plan, &f.options, &f.root, &f.model, &e), -ENODEV);
 	assert_non_null(strstr(e.text, "CPU 7"));
-	destroy(&f);
+	fixture_end(&f);
 	build(&f, "0-3");
 	f.options.cpus = (char *)"1-2";
 	assert_int_equal(plan_init(&f.plan, &f.options, &f.root, &f.model, &e), 0);
 	assert_int_equal(f.plan.cpus.n, 2);
-	destroy(&f);
+	fixture_end(&f);
 }
 
 static void instances_are_made_once(void **state)
@@ -88,7 +66,7 @@ static void instances_are_made_once(void **state)
 	assert_int_equal(plan_cpu_instance(&f.plan, 3), id);
 	assert_int_equal(plan_cpu_instance(&f.plan, 1 << 20), -ERANGE);
 	assert_int_equal(pm_model_instance(&f.model, (uint32_t)id)->number, 3);
-	destroy(&f);
+	fixture_end(&f);
 }
 
 static void counters_of_the_catalog_are_made_once(void **state)
@@ -116,7 +94,7 @@ static void counters_of_the_catalog_are_made_once(void **state)
 	assert_int_equal(c->width, 64);
 	assert_string_equal(c->display, "stat.test");
 	assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_HELP, ""), "A test.");
-	destroy(&f);
+	fixture_end(&f);
 }
 
 static void privacy_decides(void **state)
@@ -147,7 +125,7 @@ static void privacy_decides(void **state)
 	assert_int_equal(plan_config(&f.plan, PM_CPU, 0, PM_PRIVACY_TECHNICAL, pm_u64(7), "b.%d", 2), 0);
 	assert_null(pm_model_config(&f.model, "a.1", PM_NONE));
 	assert_non_null(pm_model_config(&f.model, "b.2", 0));
-	destroy(&f);
+	fixture_end(&f);
 }
 
 static void refusals_become_probes(void **state)
@@ -161,7 +139,7 @@ static void refusals_become_probes(void **state)
 	assert_int_equal(f.model.n_probes, 1);
 	assert_string_equal(f.model.probe[0].what, "event cycles");
 	assert_string_equal(f.model.probe[0].hint, "sudo x");
-	destroy(&f);
+	fixture_end(&f);
 }
 
 static bool is_wanted(const struct source *s, size_t n, const char *name)

@@ -16,25 +16,7 @@
 #include "record/plan/plan.h"
 #include "record/plan/refused.h"
 #include "record/sources/sources.h"
-#include "tests/unit/lib/sysroot.h"
-
-struct fixture {
-	char dir[32];
-	struct root root;
-	struct pm_model model;
-	struct record_options options;
-	struct plan plan;
-};
-
-static void begin(struct fixture *f, const char *privacy)
-{
-	memset(f, 0, sizeof(*f));
-	sysroot_make(f->dir, NULL);
-	sysroot_put(f->dir, "/sys/devices/system/cpu/online", "0\n");
-	pm_model_init(&f->model);
-	f->options.privacy = (char *)privacy;
-	f->options.root = f->dir;
-}
+#include "tests/unit/lib/plan_fixture.h"
 
 static void plan(struct fixture *f)
 {
@@ -42,14 +24,6 @@ static void plan(struct fixture *f)
 
 	assert_int_equal(root_init(&f->root, f->dir), 0);
 	assert_int_equal(plan_init(&f->plan, &f->options, &f->root, &f->model, &e), 0);
-}
-
-static void end(struct fixture *f)
-{
-	plan_release(&f->plan);
-	pm_model_release(&f->model);
-	root_release(&f->root);
-	sysroot_remove(f->dir);
 }
 
 /* clang-format off */
@@ -103,7 +77,7 @@ static void a_machine_is_described_by_its_files(void **state)
 	struct fixture f;
 
 	for (size_t level = 0; level < 3; level++) {
-		begin(&f, levels[level]);
+		fixture_begin(&f, "0", levels[level]);
 		for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 			sysroot_put(f.dir, files[i].path, "%s", files[i].text);
 		sysroot_put(f.dir, "/dev/cpu_dma_latency", "\x05%c%c%c", 1, 0, 0);
@@ -122,7 +96,7 @@ static void a_machine_is_described_by_its_files(void **state)
 		assert_int_equal(pm_model_config(&f.model, "cpu_dma_latency_us", PM_NONE)->value.u64, 0x105);
 		assert_int_equal(pm_model_config(&f.model, "tcc_celsius", PM_NONE)->value.u64, 95);
 		assert_int_equal(pm_model_config(&f.model, "machine.has_pmem", PM_NONE)->value.u64, 0);
-		end(&f);
+		fixture_end(&f);
 	}
 }
 
@@ -147,7 +121,7 @@ static void facts_come_from_where_they_are(void **state)
 	struct fixture f;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		begin(&f, "default");
+		fixture_begin(&f, "0", "default");
 		sysroot_put(f.dir, cases[i].path, "%s", cases[i].text);
 		sysroot_put(f.dir, "/sys/firmware/acpi/tables/NFIT", "x");
 		plan(&f);
@@ -156,7 +130,7 @@ static void facts_come_from_where_they_are(void **state)
 		assert_null(pm_map_get(&f.model.header, PM_HEADER_MEMORY));
 		assert_null(pm_map_get(&f.model.header, PM_HEADER_KERNEL));
 		assert_int_equal(pm_model_config(&f.model, "machine.has_pmem", PM_NONE)->value.u64, 1);
-		end(&f);
+		fixture_end(&f);
 	}
 }
 
@@ -173,7 +147,7 @@ static void devices_have_names_of_their_own(void **state)
 	struct fixture f;
 
 	for (int full = 0; full < 2; full++) {
-		begin(&f, full ? "full" : "strict");
+		fixture_begin(&f, "0", full ? "full" : "strict");
 		plan(&f);
 		f.plan.source = &source;
 		assert_string_equal(device_name(&f, device_instance(&f.plan, "x", NULL)), "x");
@@ -188,7 +162,7 @@ static void devices_have_names_of_their_own(void **state)
 		i = pm_model_instance(&f.model, (uint32_t)device_instance(&f.plan, "z", NULL));
 		assert_null(pm_map_get(&i->attrs, PM_INSTANCE_DEVICE_PATH));
 		assert_int_equal(i->cpu, PM_NONE);
-		end(&f);
+		fixture_end(&f);
 	}
 }
 
@@ -207,7 +181,7 @@ static void members_of_a_family_are_made_once(void **state)
 	int64_t id;
 
 	for (int open = 0; open < 2; open++) {
-		begin(&f, open ? "full" : "strict");
+		fixture_begin(&f, "0", open ? "full" : "strict");
 		plan(&f);
 		id = member_counter(&f.plan, &row, &c1);
 		assert_int_equal(member_counter(&f.plan, &row, &c1), id);
@@ -222,7 +196,7 @@ static void members_of_a_family_are_made_once(void **state)
 		assert_string_equal(c->display, "q.p.n");
 		assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_HELP, ""), "Of all.");
 		assert_null(pm_map_get(&c->attrs, PM_COUNTER_MEMBER));
-		end(&f);
+		fixture_end(&f);
 	}
 	member_part(part, sizeof(part), "Eth-0.x", 7);
 	assert_string_equal(part, "eth_0");
@@ -272,7 +246,7 @@ static void what_was_refused_is_told_once_a_cure(void **state)
 
 	assert_int_equal(pm_map_set(&named.attrs, PM_COUNTER_PERF_INVALID, pm_u64(1)), 0);
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-		begin(&f, "default");
+		fixture_begin(&f, "0", "default");
 		plan(&f);
 		assert_true(pm_model_add_counter(&f.model, &named) > 0);
 		for (size_t k = 0; k < 7 && refusals[i].probe[k].source; k++) {
@@ -290,7 +264,7 @@ static void what_was_refused_is_told_once_a_cure(void **state)
 					    all && refusals[i].all ? refusals[i].all : refusals[i].some);
 			buf_clear(&text);
 		}
-		end(&f);
+		fixture_end(&f);
 	}
 	pm_map_release(&named.attrs);
 	buf_release(&text);
