@@ -268,8 +268,7 @@ static void decode_group(struct decoding *d, uint32_t id)
 	if (!c->err && (!g.source || !g.counter || !g.instance))
 		cbor_fail(c);
 	if (!c->err && !old)
-		take_room(d, &d->seen->columns, (uint64_t)g.n_counters * g.n_instances, PM_FREE_COLUMNS,
-			  PM_BYTE_COLUMNS);
+		take_room(d, &d->seen->columns, pm_group_values(&g), PM_FREE_COLUMNS, PM_BYTE_COLUMNS);
 	if (!c->err)
 		settle(d, old ? 0 : model_add_group(d->m, &g, id), id, !old || model_group_equal(old, &g));
 	if (!c->err && g.continues) {

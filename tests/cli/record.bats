@@ -533,3 +533,19 @@ snapshots() {
 	cmp all.json few.json
 	"$bin/pmrep" dump --no-values few.pmr | grep 'ulimit -Hn'
 }
+
+@test "a recording of 1,024 CPUs is whole, with every line of theirs" {
+	mkdir -p root/proc root/sys/devices/system/cpu
+	echo 0-1023 | tee root/sys/devices/system/cpu/{online,possible,present} >/dev/null
+	seq -f 'cpu%.0f 1 2 3 4 5 6 7 8 9 10' 0 1023 >root/proc/stat
+	{ seq -s' ' -f 'CPU%.0f' 0 1023; for kind in HI TIMER SCHED RCU; do echo "$kind: $(seq -s' ' 1 1024)"; done; } \
+		>root/proc/softirqs
+	{ seq -s' ' -f 'CPU%.0f' 0 1023; for irq in 1 2 LOC; do echo "$irq: $(seq -s' ' 1 1024) text"; done; } \
+		>root/proc/interrupts
+	"$bin/pmrec" -q --root=root --sources=stat,softirqs,interrupts -n 2 -i 0.05 -o x.pmr
+	"$bin/pmrep" check x.pmr | grep -F 'x.pmr: good'
+	# 10 numbers of stat, 4 kinds, 3 interrupts and their sum, in the first and the last snapshot at least.
+	"$bin/pmrep" dump --no-definitions x.pmr | grep '^value .* scope=cpu .*status=ok' |
+		grep -oE 'counter=[^ ]+ .*number=[0-9]+' | sort -u | wc -l >n
+	[ "$(cat n)" = $((1024 * 18)) ]
+}
