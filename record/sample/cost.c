@@ -139,8 +139,9 @@ static bool is_reader(const char *tid)
 	return !strncmp(name, "pmrec/", 6) && name[6] >= '0' && name[6] <= '9';
 }
 
-void cost_add_threads(struct cost *c)
+void cost_add_threads(struct cost *c, const struct sampler *s)
 {
+	struct sampler_delay delay = sampler_delay(s);
 	DIR *dir = opendir("/proc/self/task");
 	struct dirent *d;
 
@@ -153,6 +154,8 @@ void cost_add_threads(struct cost *c)
 	}
 	if (dir)
 		closedir(dir);
+	c->delay.late_ns += delay.late_ns;
+	c->delay.overrun_ns += delay.overrun_ns;
 }
 
 static uint64_t ns_of(const struct timeval *t)
@@ -176,6 +179,8 @@ int cost_record(const struct cost *c, struct plan *p, struct recording *r, uint6
 		{ "wakeups", (uint64_t)usage.ru_nvcsw },
 		{ "waited_ns", c->waited_ns },
 		{ "reader_waited_ns", c->reader_ns },
+		{ "late_ns", c->delay.late_ns },
+		{ "overrun_ns", c->delay.overrun_ns },
 		{ "memory_kib", (uint64_t)usage.ru_maxrss },
 		{ "stalls", out.stalls },
 		{ "stalled_ns", out.stalled_ns },

@@ -6,10 +6,12 @@
 #include "record/host/textfile.h"
 #include "record/plan/plan.h"
 #include "record/sample/recording.h"
+#include "record/sample/sampler.h"
 
 struct cost {
 	uint64_t waited_ns; /* its threads, while they could have run */
 	uint64_t reader_ns; /* of that, the readers */
+	struct sampler_delay delay;
 	/* Time stolen by the host: the most from one CPU, while this many ticks were lost. */
 	uint64_t stolen_ns, stolen_ticks;
 	uint64_t spare_ns; /* of the last look, for ticks whose loss is found later */
@@ -28,7 +30,7 @@ void cost_release(struct cost *c);
 /* Call it once a second and at the end, with the number of ticks lost so far. */
 void cost_look(struct cost *c, uint64_t lost, uint64_t interval_ns);
 
-/* Adds how long the current threads have waited; call it before they end. */
-void cost_add_threads(struct cost *c);
+/* Adds how long the current threads have waited, and what delayed the readers; call it before they end. */
+void cost_add_threads(struct cost *c, const struct sampler *s);
 /* One-time values pmrec.cost.*, with the model locked. 0 or -errno. */
 int cost_record(const struct cost *c, struct plan *p, struct recording *r, uint64_t dropped);

@@ -130,6 +130,7 @@ static void read_row(struct reader *reader, const struct readout *l, struct ring
 		g->v[s->end * g->stride + row] = first + to;
 		begin = end;
 	}
+	reader->read_ns = begin;
 }
 
 void sampler_watch_clocks(struct reader *r, struct ring_buf *b, uint32_t row)
@@ -181,6 +182,21 @@ static bool sleep_until(const struct reader *r, uint64_t deadline_ns, uint64_t *
 	return false;
 }
 
+/* Why a tick is lost that is taken so late. */
+static void count_delay(struct reader *r, uint64_t due_ns, uint64_t now, uint64_t interval)
+{
+	/* Of what was due while it stood still only the first is late for that. */
+	uint64_t from = due_ns > r->awake_ns ? due_ns : r->awake_ns;
+
+	r->awake_ns = now;
+	if (now < due_ns + interval)
+		return;
+	if (r->read_ns < due_ns)
+		r->delay.late_ns += now - from;
+	else
+		r->delay.overrun_ns += now - due_ns;
+}
+
 static void run_ticks(struct reader *r, const struct ring_epoch *e)
 {
 	struct ring *ring = r->sampler->config.ring;
@@ -190,6 +206,7 @@ static void run_ticks(struct reader *r, const struct ring_epoch *e)
 	while (sleep_until(r, e->start_ns + k * interval, &now)) {
 		/* Too late for this tick when the next one is due: it is lost, and the one that is due now is
 		 * taken. */
+		count_delay(r, e->start_ns + k * interval, now, interval);
 		k = (now - e->start_ns) / interval;
 		if (k > e->last_number)
 			k = e->last_number;
@@ -238,6 +255,8 @@ static void run_sampled(struct reader *r, const struct ring_epoch *e)
 		first = e->first_number + (chunk - e->first_chunk) * rows;
 		last = first + rows - 1 < e->last_number ? first + rows - 1 : e->last_number;
 		on = sleep_until(r, e->start_ns + (last + 2) * interval, &now);
+		if (on)
+			count_delay(r, e->start_ns + (last + 2) * interval, now, interval);
 		r->in_chunk = chunk + 1;
 		sampler_collect_samples(r, e, chunk, first, last);
 		/* The last one is why it was begun: if its sample did not come, it is read. */
@@ -472,6 +491,19 @@ void sampler_pin_again(struct sampler *s, uint32_t cpu)
 	for (uint32_t i = 0; i < s->started; i++)
 		if (s->config.ring->readout->reader[i].cpu == cpu)
 			s->reader[i].pins_again = true;
+}
+
+struct sampler_delay sampler_delay(const struct sampler *s)
+{
+	struct sampler_delay most = { 0 };
+
+	for (uint32_t i = 0; i < s->started; i++) {
+		const struct sampler_delay *d = &s->reader[i].delay;
+
+		most.late_ns = d->late_ns > most.late_ns ? d->late_ns : most.late_ns;
+		most.overrun_ns = d->overrun_ns > most.overrun_ns ? d->overrun_ns : most.overrun_ns;
+	}
+	return most;
 }
 
 int sampler_fd(const struct sampler *s)

@@ -19,6 +19,12 @@ struct sampler_config {
 	void (*thread_starts)(void);       /* called on each new thread before it reads: drops privileges; or NULL */
 };
 
+/* Why ticks were lost: the most of one reader. */
+struct sampler_delay {
+	uint64_t late_ns;    /* it woke up so much later than the tick that had been due */
+	uint64_t overrun_ns; /* it was still reading when that tick was due */
+};
+
 /* Starts the threads, parked. 0 or -errno. */
 int sampler_new(struct sampler **s, const struct sampler_config *config, struct error *e);
 /* The readers must be parked. False if some hang in a file that does not answer; then the sampler, its ring and its
@@ -38,5 +44,7 @@ void sampler_pin_again(struct sampler *s, uint32_t cpu);
 /* Readable once the readers have reached the end of an epoch; call sampler_park() then. */
 int sampler_fd(const struct sampler *s);
 bool sampler_running(const struct sampler *s);
+/* While parked. */
+struct sampler_delay sampler_delay(const struct sampler *s);
 /* While parked: the chunk that comes next; all below it are the writer's. */
 uint64_t sampler_next_chunk(const struct sampler *s);

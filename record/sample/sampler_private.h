@@ -13,8 +13,11 @@ struct reader {
 	alignas(RING_LINE) struct sampler *sampler;
 	pthread_t thread;
 	uint32_t index;
-	uint64_t in_chunk;       /* first chunk of the epoch that it has not touched; read by control while parked */
-	int64_t slept_ns;        /* first reader */
+	uint64_t in_chunk; /* first chunk of the epoch that it has not touched; read by control while parked */
+	int64_t slept_ns;  /* first reader */
+	struct sampler_delay delay;
+	uint64_t read_ns;        /* when it had read the last row */
+	uint64_t awake_ns;       /* when it woke up last */
 	_Atomic pid_t tid;       /* 0: not yet running */
 	_Atomic bool pins_again; /* its CPU is back; set by control */
 	_Atomic int state;       /* enum reader_state; from BUSY by the one who is first */

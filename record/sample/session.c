@@ -197,7 +197,7 @@ int session_start_threads(struct session *s, struct error *e)
 void session_stop_threads(struct session *s)
 {
 	if (s->sampler) {
-		cost_add_threads(&s->cost);
+		cost_add_threads(&s->cost, s->sampler);
 		s->dropped += ring_dropped(&s->ring);
 	}
 	if (!sampler_free(s->sampler))

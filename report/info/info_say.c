@@ -93,7 +93,34 @@ static uint64_t cost_of(const struct report *p, const char *what)
 	return info_number(p->m, name);
 }
 
-/* Per second of the recording, and why ticks were lost if that can be told. */
+/* Why ticks were lost that the host did not take. A cause explains no more time than it took. */
+static void why_lost(struct report *p, uint64_t lost, double seconds)
+{
+	double half_ns = (double)lost * (double)pm_map_u64(&p->m->header, PM_HEADER_INTERVAL, 0) / 2;
+	uint64_t waited_ns = cost_of(p, "reader_waited_ns"), late_ns = cost_of(p, "late_ns");
+	double waited = (double)waited_ns / 1e6 / seconds;
+
+	buf_clear(&p->cell);
+	/* Kernels that do not count it say that nobody ever waited. */
+	if (cost_of(p, "waited_ns") && late_ns / 2 > waited_ns + cost_of(p, "stolen_ns") &&
+	    (double)late_ns >= half_ns) {
+		buf_addstr(&p->cell, "the recorder stood still for ");
+		say_ns(&p->cell, late_ns);
+		buf_addstr(&p->cell, ": it was stopped, or its cgroup was frozen");
+	} else if (lost > p->s->snapshots / 100 && waited >= 10 && (double)waited_ns >= half_ns) {
+		buf_printf(&p->cell, "readers waited %.0f ms per second for a CPU; try --realtime, or fewer events",
+			   waited);
+	} else if ((double)cost_of(p, "overrun_ns") >= half_ns) {
+		buf_addstr(&p->cell, "reading took longer than an interval; try a longer one, or fewer sources");
+	} else if (cost_of(p, "dropped")) {
+		buf_addstr(&p->cell, "the output was too slow; try --buffer, or a longer interval");
+	} else {
+		return;
+	}
+	say_fact(p, "ticks were lost", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
+}
+
+/* Per second of the recording. */
 static void cost(struct report *p)
 {
 	struct scan *s = p->s;
@@ -102,11 +129,6 @@ static void cost(struct report *p)
 	uint64_t stolen_ns = cost_of(p, "stolen_ns"), stolen = cost_of(p, "stolen_ticks");
 	uint64_t stalls = cost_of(p, "stalls"), dropped = cost_of(p, "dropped");
 	uint64_t lost = s->lost_ticks > stolen ? s->lost_ticks - stolen : 0;
-	uint64_t waited_ns = cost_of(p, "reader_waited_ns");
-	uint64_t interval_ns = pm_map_u64(&p->m->header, PM_HEADER_INTERVAL, 0);
-	double waited = seconds > 0 ? (double)waited_ns / 1e6 / seconds : 0;
-	/* It explains no more time than it took: a recorder that was stopped did not wait. */
-	bool explains = 2 * (double)waited_ns >= (double)lost * (double)interval_ns;
 
 	if (!pm_model_config(p->m, "pmrec.cost.cpu_ns", PM_NONE) || seconds <= 0)
 		return;
@@ -127,12 +149,8 @@ static void cost(struct report *p)
 		buf_printf(&p->cell, ", %llu of the lost ticks", (unsigned long long)stolen);
 		say_fact(p, "stolen by the host", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
 	}
-	if (lost > s->snapshots / 100 && waited >= 10 && explains)
-		say_fact_f(p, "ticks were lost", PM_PRIVACY_TECHNICAL,
-			   "readers waited %.0f ms per second for a CPU; try --realtime, or fewer events", waited);
-	else if (lost && dropped)
-		say_fact(p, "ticks were lost", "the output was too slow; try --buffer, or a longer interval",
-			 PM_PRIVACY_TECHNICAL);
+	if (lost)
+		why_lost(p, lost, seconds);
 }
 
 /* Who read perf events of CPUs, and why. */

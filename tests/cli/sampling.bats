@@ -83,6 +83,7 @@ totals() {
 	# 5: missed; 7: dropped.
 	! grep -v ' reason=5$' lost || false
 	run "$bin/pmrep" info k.pmr
+	[[ $output == *"ticks were lost"*"the recorder stood still for "[4-6].*" s: it was stopped"* ]]
 	[[ $output != *"the output was too slow"* ]]
 }
 

@@ -313,6 +313,8 @@ static void a_late_reader_loses_ticks_and_shifts_none(void **state)
 	assert_true(lost >= 9);
 	/* The late one was read twice. */
 	assert_int_equal(f.unit[0].reads, 41 - lost);
+	/* 9 ticks were due while it read, not while it slept. */
+	assert_true(sampler_delay(f.sampler).overrun_ns >= 80000000);
 	finish(&f);
 }
 
