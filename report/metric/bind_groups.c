@@ -6,6 +6,8 @@
 #include "common/parse.h"
 #include "report/metric/bind_private.h"
 
+#define CORE_KINDS_MAX 16 /* hybrids have two or three kinds of cores */
+
 double bind_unscale(const struct pm_counter *c)
 {
 	double scale;
@@ -79,13 +81,14 @@ const char *bind_core_pmu(const struct pm_model *m, uint32_t want)
 	const char *found = NULL;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < m->n_pmus; i++) {
+	/* More than any machine has are none: each costs all metrics once more. */
+	for (uint32_t i = 0; i < m->n_pmus && n <= CORE_KINDS_MAX; i++) {
 		if (!pm_map_get(&m->pmu[i].attrs, PM_PMU_CPUS))
 			continue;
 		if (n++ == want)
 			found = pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, "");
 	}
-	return n > 1 ? found : NULL;
+	return n > 1 && n <= CORE_KINDS_MAX ? found : NULL;
 }
 
 bool bind_is_of_kind(const struct builder *x, const struct bound_metric *m, const char *pmu)

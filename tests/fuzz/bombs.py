@@ -132,6 +132,13 @@ def perf_pmus(r):
     simple(r, counters=[perf_counter("uncore_%d" % i, "uncore_%d/reads/" % i, 1 + i, {20: 1 + i}) for i in range(10000)])
 
 
+def pmus_of_cores(r):
+    "4,000 PMUs of as many kinds of CPUs: no machine is a hybrid of so many"
+    r.begin()
+    r.packed(PMUS, {1: 0, 2: [{1: "cpu_%d" % i, 2: i + 10, 6: "0-1"} for i in range(4000)]})
+    simple(r, counters=[perf_counter("cpu_%d" % i, "cycles", 1 + i) for i in range(20)])
+
+
 def groups_many(r):
     r.begin()
     r.body(INSTANCES, {2: 1, 3: [{1: 0}]})
@@ -488,7 +495,7 @@ def clocks_wild(r):
         r.frame(CHUNK, block, {2: 1, 7: 2, 8: SECOND, 9: t, 14: [t] + wild[1:], 16: [1, 1], 17: [len(block), 0, decode.crc32c(block), 1], 300: wild[0]})
 
 
-BOMBS = [texts, text_names, label_flood, metrics_deep, metrics_many, metrics_chain, counters_many, counters_family, perf_groups, perf_pmus, groups_many, group_churn,
+BOMBS = [texts, text_names, label_flood, metrics_deep, metrics_many, metrics_chain, counters_many, counters_family, perf_groups, perf_pmus, pmus_of_cores, groups_many, group_churn,
          instance_churn, instances_many, cgroups_many, values_wide, values_long, strings_many, repeated, headers, topologies, recordings,
          events_many, events_texts, hotplug, configs_many, configs_odd, pmus, probes, nested, far, far_realtime, back, index_lies, kinds,
          nested_meta, counts_huge, cycles, ids_again, back_inside, columns_wide, chunks_tiny, floods, names_odd, clocks_wild]
