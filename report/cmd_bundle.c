@@ -101,7 +101,7 @@ static int make(const struct bundle_job *j, struct bundle *b, struct redact **re
 {
 	struct spool in = { .fd = -1 };
 	struct outfile out;
-	int err = cmd_copy_open(&j->copy, &out, e);
+	int err = cmd_copy_open(&j->copy, j->no_redact ? OUTFILE_PRIVATE : 0, &out, e);
 
 	if (!err && !j->no_redact)
 		err = redact_new(redact, &j->options, e);

@@ -12,9 +12,10 @@ error_t cmd_copy_files(int key, char *arg, struct argp_state *state)
 					      options_bad(state, "no output given; -o FILE names it, -o - is stdout");
 }
 
-int cmd_copy_open(const struct cmd_copy *c, struct outfile *out, struct error *e)
+int cmd_copy_open(const struct cmd_copy *c, unsigned flags, struct outfile *out, struct error *e)
 {
-	return outfile_open(out, c->output, c->overwrite | OUTFILE_BINARY, c->files.path, (size_t)c->files.n, e);
+	return outfile_open(out, c->output, c->overwrite | OUTFILE_BINARY | flags, c->files.path, (size_t)c->files.n,
+			    e);
 }
 
 int cmd_copied(const char *command, const char *what, const struct rewrite_result *result)

@@ -30,7 +30,7 @@ struct cmd_copy {
  * the output are missing. */
 error_t cmd_copy_files(int key, char *arg, struct argp_state *state);
 
-/* Opens the output, which must not be an input. 0 or -errno with the text in *e. */
-int cmd_copy_open(const struct cmd_copy *c, struct outfile *out, struct error *e);
+/* Opens the output, which must not be an input. `flags`: OUTFILE_PRIVATE or 0. 0 or -errno with the text in *e. */
+int cmd_copy_open(const struct cmd_copy *c, unsigned flags, struct outfile *out, struct error *e);
 /* Prints damage of the inputs, and what this version cannot read. The exit status. */
 int cmd_copied(const char *command, const char *what, const struct rewrite_result *result);

@@ -241,7 +241,7 @@ static int run(void *input, const struct options_common *common)
 	struct rewrite_result result;
 	struct outfile out = { .fd = -1 };
 	struct error e = { 0 };
-	int err = cmd_copy_open(&c->copy, &out, &e);
+	int err = cmd_copy_open(&c->copy, OUTFILE_PRIVATE, &out, &e);
 
 	tell(c, common->argv, common->argc);
 	c->rules = (struct rewrite_rules){

@@ -133,7 +133,7 @@ static int run(void *input, const struct options_common *common)
 	int err, status = EXIT_GOOD;
 
 	/* First, because reading takes long and a refusal does not. */
-	err = outfile_open(&out, h->copy.output, h->copy.overwrite, h->copy.files.path, n, &e);
+	err = outfile_open(&out, h->copy.output, h->copy.overwrite | OUTFILE_PRIVATE, h->copy.files.path, n, &e);
 	for (size_t i = 0; i < n && !err; i++) {
 		/* It is read several times over. */
 		err = spool_open(&source[i], h->copy.files.path[i], SPOOL_TWICE, &e);

@@ -192,7 +192,7 @@ static int run(void *input, const struct options_common *common)
 		while (m->first + 1 < n && m->part[m->first].to_ns < m->rules.from_ns)
 			m->first++;
 		n -= m->first;
-		err = cmd_copy_open(&m->copy, &out, &e);
+		err = cmd_copy_open(&m->copy, OUTFILE_PRIVATE, &out, &e);
 	}
 	if (!err)
 		err = rewrite_all(&m->rules, n, open_part, m, outfile_write, &out, &r, &e);

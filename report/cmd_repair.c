@@ -146,8 +146,8 @@ static int run(void *input, const struct options_common *common)
 		 o.stretches == 1 ? "" : "es", (unsigned long long)o.bytes, plural(o.bytes),
 		 p->borrow ? "; definitions of " : "", p->borrow ? input_name(p->like_in.name) : "");
 	if (!err)
-		err = outfile_open(&out, p->copy.output, p->copy.overwrite | OUTFILE_BINARY, inputs, p->like ? 2 : 1,
-				   &e);
+		err = outfile_open(&out, p->copy.output, p->copy.overwrite | OUTFILE_BINARY | OUTFILE_PRIVATE, inputs,
+				   p->like ? 2 : 1, &e);
 	if (!err)
 		err = rewrite_all(&rules, 1, open_repaired, p, outfile_write, &out, &r, &e);
 	if (outfile_end(&out, err, &e))

@@ -58,8 +58,23 @@ static int make_new(char **path, const char *place)
 	return -EEXIST;
 }
 
-/* Beside the file, so that a rename is enough; with the mode that a new file has. */
-static int open_temporary(struct outfile *o, const struct stat *old, struct error *e)
+/* The bits of a mode that all inputs have; pipes say nothing, and its owner may do anything. */
+static mode_t shared_mode(char *const *paths, size_t n)
+{
+	mode_t mode = 0777;
+	struct stat st;
+
+	for (size_t i = 0; i < n; i++) {
+		int err = strcmp(paths[i], "-") ? stat(paths[i], &st) : fstat(STDIN_FILENO, &st);
+
+		if (!err && S_ISREG(st.st_mode))
+			mode &= st.st_mode | 0700;
+	}
+	return mode;
+}
+
+/* Beside the file, so that a rename is enough; with the mode that a new file has, or the old one, as far as allowed. */
+static int open_temporary(struct outfile *o, const struct stat *old, mode_t allowed, struct error *e)
 {
 	mode_t mask = umask(0);
 
@@ -73,12 +88,13 @@ static int open_temporary(struct outfile *o, const struct stat *old, struct erro
 		o->temporary = NULL;
 		return error_sys(e, err, "cannot write '%s'", o->path);
 	}
-	(void)fchmod(o->fd, old ? old->st_mode & 0777 : 0666 & ~mask);
+	(void)fchmod(o->fd, (old ? old->st_mode : 0666 & ~mask) & allowed);
 	return 0;
 }
 
 static int open_path(struct outfile *o, unsigned flags, char *const *inputs, size_t n, struct error *e)
 {
+	mode_t allowed = flags & OUTFILE_PRIVATE ? shared_mode(inputs, n) : 0777;
 	struct stat st;
 
 	/* A link stays one; what it leads to is written. */
@@ -88,14 +104,14 @@ static int open_path(struct outfile *o, unsigned flags, char *const *inputs, siz
 	if (!o->place)
 		return error_sys(e, ENOMEM, "%s", o->path);
 	if (stat(o->path, &st))
-		return errno == ENOENT ? open_temporary(o, NULL, e) :
+		return errno == ENOENT ? open_temporary(o, NULL, allowed, e) :
 					 error_sys(e, errno, "cannot write '%s'", o->path);
 	if (is_among(&st, inputs, n))
 		return refuse_input(o->path, e);
 	if (S_ISREG(st.st_mode) && !(flags & OUTFILE_APPEND)) {
 		if (st.st_size && !(flags & OUTFILE_OVERWRITE))
 			return error_set(e, EEXIST, "'%s' exists; --overwrite replaces it", o->path);
-		return open_temporary(o, &st, e);
+		return open_temporary(o, &st, allowed, e);
 	}
 	o->fd = open(o->path, O_WRONLY | O_CLOEXEC | (flags & OUTFILE_APPEND ? O_APPEND : 0));
 	return o->fd < 0 ? error_sys(e, errno, "cannot write '%s'", o->path) : 0;

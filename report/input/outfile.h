@@ -23,6 +23,7 @@ enum outfile_flags {
 	OUTFILE_OVERWRITE = 1, /* a file that is there is replaced */
 	OUTFILE_BINARY = 2,    /* not for terminals */
 	OUTFILE_APPEND = 4,    /* append, in place */
+	OUTFILE_PRIVATE = 8,   /* who may not read an input may not read it either */
 };
 
 /*

@@ -388,3 +388,31 @@ stranger() {
 	run -0 "$bin/pmrec" doctor
 	[[ $output == *"while it samples, pmrec has no capabilities, no new privileges, system calls filtered"* ]]
 }
+
+@test "who may not read a recording may not read its copies, unless they are redacted" {
+	umask 022
+	"$bin/pmrec" -q -n 3 -i 0.1 --sources=stat --privacy=full -o full.pmr
+	cp full.pmr open.pmr
+	chmod 640 open.pmr
+	touch old
+	chmod 666 old
+	"$bin/pmrep" cut --since=0 -o cut full.pmr
+	"$bin/pmrep" merge -o merge full.pmr
+	"$bin/pmrep" repair -o repair full.pmr
+	"$bin/pmrep" bundle --no-redact -o bundle full.pmr
+	"$bin/pmrep" html -o html full.pmr
+	"$bin/pmrep" cut --overwrite --since=0 -o old full.pmr
+	"$bin/pmrep" cut --since=0 -o group open.pmr
+	"$bin/pmrep" redact -o redact full.pmr
+	"$bin/pmrep" bundle -o redacted full.pmr
+	run stat -c '%a %n' cut merge repair bundle html old group redact redacted
+	[ "$output" = "600 cut
+600 merge
+600 repair
+600 bundle
+600 html
+600 old
+640 group
+644 redact
+644 redacted" ]
+}
