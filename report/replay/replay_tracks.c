@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/array.h"
 #include "common/parse.h"
 #include "report/replay/replay_private.h"
 
@@ -61,22 +62,27 @@ static uint32_t package_of(const struct pm_model *m, uint32_t instance)
 	return cpu ? cpu->package : i->kind == PM_PACKAGE ? i->number : PM_NONE;
 }
 
+static bool rule_before(const struct rule_row *row, uint32_t counter, uint32_t package)
+{
+	return row->counter != counter ? row->counter < counter : row->package < package;
+}
+
 /* The rule of a counter at an instance; NULL: none. */
 static int rule_for(struct replay *r, const struct pm_counter *c, uint32_t instance, const struct counter_rule **rule)
 {
 	struct counter_rule found;
-	struct rule_row **rows;
+	struct rule_row *row;
 	uint32_t package;
+	size_t at;
 
 	*rule = NULL;
 	if (strcmp(c->source, "msr"))
 		return 0;
 	package = package_of(r->model, instance);
-	for (size_t i = 0; i < r->n_rules; i++) {
-		if (r->rule[i]->counter == c->id && r->rule[i]->package == package) {
-			*rule = &r->rule[i]->rule;
-			return 0;
-		}
+	at = ARRAY_PLACE(r->n_rules, i, rule_before(r->rule[i], c->id, package));
+	if (at < r->n_rules && r->rule[at]->counter == c->id && r->rule[at]->package == package) {
+		*rule = &r->rule[at]->rule;
+		return 0;
 	}
 	if (!r->has_facts || r->facts_of != package) {
 		cpu_facts_find_at(r->model, package, &r->facts);
@@ -85,15 +91,15 @@ static int rule_for(struct replay *r, const struct pm_counter *c, uint32_t insta
 	}
 	if (!counter_rule(&r->facts, r->model, c, &found))
 		return 0;
-	rows = realloc(r->rule, (r->n_rules + 1) * sizeof(*rows));
-	if (!rows)
+	/* Tracks point to them, so each stays where it is. */
+	row = array_room(&r->rule, r->n_rules, sizeof(*r->rule)) ? NULL : malloc(sizeof(*row));
+	if (!row)
 		return -ENOMEM;
-	r->rule = rows;
-	rows[r->n_rules] = malloc(sizeof(**rows));
-	if (!rows[r->n_rules])
-		return -ENOMEM;
-	*rows[r->n_rules] = (struct rule_row){ c->id, package, found };
-	*rule = &rows[r->n_rules++]->rule;
+	*row = (struct rule_row){ c->id, package, found };
+	memmove(&r->rule[at + 1], &r->rule[at], (r->n_rules - at) * sizeof(*r->rule));
+	r->rule[at] = row;
+	r->n_rules++;
+	*rule = &row->rule;
 	return 0;
 }
 

@@ -176,6 +176,7 @@ struct stat_sheet {
 	uint32_t n_events;
 	struct stat_row *row;
 	uint32_t n_rows;
+	uint32_t *row_at;       /* rows by place_compare() */
 	struct stat_line *line; /* in perf's order */
 	uint32_t n_lines;
 	uint32_t *line_of; /* row * n_events + event: line + 1; 0: none */

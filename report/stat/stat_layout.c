@@ -126,30 +126,22 @@ static void label_place(const struct stat_sheet *s, const struct place *p, struc
 	}
 }
 
+/* The same place may be added many times; tidy_rows() leaves one. */
 static int add_row(struct stat_sheet *s, const struct place *place, bool counted)
 {
-	struct stat_row *more;
-	struct buf label = BUF_INIT;
-
-	for (uint32_t i = 0; i < s->n_rows; i++)
-		if (!place_compare(&s->row[i].place, place))
-			return 0;
-	more = realloc(s->row, (s->n_rows + 1) * sizeof(*more));
-	if (!more)
+	if (array_room(&s->row, s->n_rows, sizeof(*s->row)))
 		return -ENOMEM;
-	s->row = more;
-	label_place(s, place, &label);
-	if (label.err)
-		return -ENOMEM;
-	s->row[s->n_rows] = (struct stat_row){ .place = *place, .counted = counted, .label = buf_detach(&label) };
-	if (!s->row[s->n_rows].label)
-		s->row[s->n_rows].label = strdup("");
-	return s->row[s->n_rows].label ? (s->n_rows++, 0) : -ENOMEM;
+	s->row[s->n_rows++] = (struct stat_row){ .place = *place, .counted = counted };
+	return 0;
 }
 
+/* Equal places by their CPUs, so that the first one stays. */
 static int by_place(const void *a, const void *b)
 {
-	return place_compare(&((const struct stat_row *)a)->place, &((const struct stat_row *)b)->place);
+	const struct place *x = &((const struct stat_row *)a)->place, *y = &((const struct stat_row *)b)->place;
+	int order = place_compare(x, y);
+
+	return order ? order : (x->first_cpu > y->first_cpu) - (x->first_cpu < y->first_cpu);
 }
 
 /* perf lists CPUs by number, and other things by socket, die and core. */
@@ -157,7 +149,43 @@ static int by_cpu(const void *a, const void *b)
 {
 	const struct place *x = &((const struct stat_row *)a)->place, *y = &((const struct stat_row *)b)->place;
 
-	return (x->first_cpu > y->first_cpu) - (x->first_cpu < y->first_cpu);
+	return x->first_cpu != y->first_cpu ? (x->first_cpu > y->first_cpu) - (x->first_cpu < y->first_cpu) :
+					      place_compare(x, y);
+}
+
+static int by_place_of(const void *a, const void *b, void *rows)
+{
+	const struct stat_row *row = rows;
+
+	return place_compare(&row[*(const uint32_t *)a].place, &row[*(const uint32_t *)b].place);
+}
+
+/* Each place once, in order, with its label. */
+static int tidy_rows(struct stat_sheet *s)
+{
+	uint32_t n = 0;
+
+	qsort(s->row, s->n_rows, sizeof(*s->row), by_place);
+	for (uint32_t i = 0; i < s->n_rows; i++)
+		if (!n || place_compare(&s->row[n - 1].place, &s->row[i].place))
+			s->row[n++] = s->row[i];
+	s->n_rows = n;
+	if (s->config->aggr == STAT_NONE)
+		qsort(s->row, n, sizeof(*s->row), by_cpu);
+	s->row_at = calloc(n, sizeof(*s->row_at));
+	if (!s->row_at)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		struct buf label = BUF_INIT;
+
+		label_place(s, &s->row[i].place, &label);
+		s->row[i].label = label.len ? buf_detach(&label) : strdup("");
+		if (label.err || !s->row[i].label)
+			return -ENOMEM;
+		s->row_at[i] = i;
+	}
+	qsort_r(s->row_at, n, sizeof(*s->row_at), by_place_of, s->row);
+	return 0;
 }
 
 /* ---- which track is in which line ---- */
@@ -172,10 +200,9 @@ static enum pm_kind kind_for(const struct stat_sheet *s, const struct stat_event
 
 static int find_row(const struct stat_sheet *s, const struct place *place)
 {
-	for (uint32_t i = 0; i < s->n_rows; i++)
-		if (!place_compare(&s->row[i].place, place))
-			return (int)i;
-	return -1;
+	size_t at = ARRAY_PLACE(s->n_rows, i, place_compare(&s->row[s->row_at[i]].place, place) < 0);
+
+	return at < s->n_rows && !place_compare(&s->row[s->row_at[at]].place, place) ? (int)s->row_at[at] : -1;
 }
 
 /* A cgroup has an instance for each CPU; it stands where its first one does. */
@@ -285,8 +312,8 @@ static int find_rows(struct stat_sheet *s, struct stat_finder *f, uint32_t *nowh
 	int err = 0;
 
 	if (s->config->aggr == STAT_GLOBAL)
-		return add_row(s, &system, false);
-	for (uint32_t e = 0; e < s->n_events; e++) {
+		err = add_row(s, &system, false);
+	for (uint32_t e = 0; e < s->n_events && s->config->aggr != STAT_GLOBAL; e++) {
 		const struct stat_event *ev = &s->event[e];
 		bool plain = is_plain(s, ev);
 
@@ -307,9 +334,7 @@ static int find_rows(struct stat_sheet *s, struct stat_finder *f, uint32_t *nowh
 			}
 		}
 	}
-	if (s->n_rows)
-		qsort(s->row, s->n_rows, sizeof(*s->row), s->config->aggr == STAT_NONE ? by_cpu : by_place);
-	return err;
+	return err || !s->n_rows ? err : tidy_rows(s);
 }
 
 static int add_column(struct stat_sheet *s, struct stat_line *l, size_t track, const struct pm_instance *i)
@@ -458,6 +483,7 @@ void stat_forget_layout(struct stat_sheet *s)
 	for (uint32_t i = 0; i < s->n_lines; i++)
 		buf_release(&s->line[i].history);
 	free(s->row);
+	free(s->row_at);
 	free(s->line);
 	free(s->line_of);
 	free(s->order);
@@ -465,6 +491,7 @@ void stat_forget_layout(struct stat_sheet *s)
 	finder_free(s->finder);
 	s->finder = NULL;
 	s->row = NULL;
+	s->row_at = NULL;
 	s->line = NULL;
 	s->line_of = s->order = NULL;
 	s->column = NULL;
@@ -528,6 +555,7 @@ int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e)
 	int err;
 
 	s->row = NULL;
+	s->row_at = NULL;
 	s->line = NULL;
 	s->line_of = s->order = NULL;
 	s->column = NULL;

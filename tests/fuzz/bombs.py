@@ -139,6 +139,24 @@ def pmus_of_cores(r):
     simple(r, counters=[perf_counter("cpu_%d" % i, "cycles", 1 + i) for i in range(20)])
 
 
+def perf_cpus(r):
+    "events of 65,536 CPUs"
+    r.begin(cpus=65536)
+    r.packed(INSTANCES, {2: 1, 3: [{1: 7, 2: c, 3: c} for c in range(65536)]})
+    r.packed(SCHEMA, {1: 1, 2: [perf_counter("cpu", "cycles", 1)], 3: 1, 4: [{1: "perf", 2: 2, 3: [1, 1, 0], 4: [1, 65536, 1]}]})
+    r.values(1, 1, ticks_of(3), 65536)
+
+
+def registers(r):
+    "a register of 65,536 packages, whose rules differ"
+    r.body(HEADER, {1: "pmrec 1", 5: "x86_64", 8: "GenuineIntel", 10: "GenuineIntel-6-85-7", 13: SECOND, 18: "system", 28: True})
+    r.packed(TOPOLOGY, {1: START, 2: list(range(65536)), 3: list(range(65536)), 15: [1] * 65536})
+    r.packed(INSTANCES, {2: 1, 3: [{1: 1, 2: c, 3: c} for c in range(65536)]})
+    r.packed(SCHEMA, {1: 1, 2: [{1: "msr.pkg_energy", 3: "msr", 4: "J", 5: [1, 65536], 8: 32, 10: {2: True}}], 3: 1,
+                      4: [{1: "msr", 2: 2, 3: [1, 1, 0], 4: [1, 65536, 1]}]})
+    r.values(1, 1, ticks_of(3), 65536)
+
+
 def groups_many(r):
     r.begin()
     r.body(INSTANCES, {2: 1, 3: [{1: 0}]})
@@ -495,7 +513,7 @@ def clocks_wild(r):
         r.frame(CHUNK, block, {2: 1, 7: 2, 8: SECOND, 9: t, 14: [t] + wild[1:], 16: [1, 1], 17: [len(block), 0, decode.crc32c(block), 1], 300: wild[0]})
 
 
-BOMBS = [texts, text_names, label_flood, metrics_deep, metrics_many, metrics_chain, counters_many, counters_family, perf_groups, perf_pmus, pmus_of_cores, groups_many, group_churn,
+BOMBS = [texts, text_names, label_flood, metrics_deep, metrics_many, metrics_chain, counters_many, counters_family, perf_groups, perf_pmus, pmus_of_cores, perf_cpus, registers, groups_many, group_churn,
          instance_churn, instances_many, cgroups_many, values_wide, values_long, strings_many, repeated, headers, topologies, recordings,
          events_many, events_texts, hotplug, configs_many, configs_odd, pmus, probes, nested, far, far_realtime, back, index_lies, kinds,
          nested_meta, counts_huge, cycles, ids_again, back_inside, columns_wide, chunks_tiny, floods, names_odd, clocks_wild]
