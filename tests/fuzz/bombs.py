@@ -148,13 +148,13 @@ def perf_cpus(r):
 
 
 def registers(r):
-    "a register of 65,536 packages, whose rules differ"
+    "registers of 65,536 packages, each with a rule of its own"
     r.body(HEADER, {1: "pmrec 1", 5: "x86_64", 8: "GenuineIntel", 10: "GenuineIntel-6-85-7", 13: SECOND, 18: "system", 28: True})
     r.packed(TOPOLOGY, {1: START, 2: list(range(65536)), 3: list(range(65536)), 15: [1] * 65536})
     r.packed(INSTANCES, {2: 1, 3: [{1: 1, 2: c, 3: c} for c in range(65536)]})
-    r.packed(SCHEMA, {1: 1, 2: [{1: "msr.pkg_energy", 3: "msr", 4: "J", 5: [1, 65536], 8: 32, 10: {2: True}}], 3: 1,
-                      4: [{1: "msr", 2: 2, 3: [1, 1, 0], 4: [1, 65536, 1]}]})
-    r.values(1, 1, ticks_of(3), 65536)
+    r.packed(SCHEMA, {1: 1, 2: [counter("msr." + n, _3="msr") for n in ("tsc", "aperf", "mperf")], 3: 1,
+                      4: [{1: "msr", 2: 2, 3: [1, 3, 1], 4: [1, 65536, 1]}]})
+    r.values(1, 3, ticks_of(3), 65536)
 
 
 def groups_many(r):
