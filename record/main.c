@@ -1,6 +1,7 @@
 /* main() of pmrec: finds the command, and looks at stdout in the end. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +9,8 @@
 #include "common/options.h"
 #include "record/commands.h"
 #include "record/host/opener.h"
+
+#define STACK_BYTES (1u << 20)
 
 /* perf's users type `perf stat -e LIST COMMAND`, and there is a stat(1) that would be run with that. */
 static int cmd_of_perf(int argc, char **argv)
@@ -79,6 +82,18 @@ static void hold_streams(void)
 			return;
 }
 
+/* Eight megabytes of addresses for each are a lot where ulimit -v is set. */
+static void shorten_stacks(void)
+{
+	pthread_attr_t attr;
+
+	if (pthread_attr_init(&attr))
+		return;
+	if (!pthread_attr_setstacksize(&attr, STACK_BYTES))
+		pthread_setattr_default_np(&attr);
+	pthread_attr_destroy(&attr);
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *command = &recording;
@@ -102,6 +117,7 @@ int main(int argc, char **argv)
 		error_sys(&e, -err, "cannot give up privileges that the caller lacks");
 		return command_failed(&e);
 	}
+	shorten_stacks();
 	by_name |= command == &recording;
 	return close_stdout(command->run(argc - !by_name, argv + !by_name));
 }

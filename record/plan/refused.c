@@ -20,6 +20,14 @@ static bool is_shortage(uint16_t reason)
 	       reason == PM_REASON_ERRNO + ENOMEM || reason == PM_REASON_ERRNO + EBUSY;
 }
 
+const struct pm_probe *refused_first(const struct pm_model *m)
+{
+	for (uint32_t i = 0; i < m->n_probes; i++)
+		if (is_permission(m->probe[i].reason) || is_shortage(m->probe[i].reason))
+			return &m->probe[i];
+	return NULL;
+}
+
 /* An event or counter that the user named: it is in the file as a counter without values. */
 static bool is_named(const struct pm_model *m, const struct pm_probe *p)
 {

@@ -8,3 +8,6 @@
 
 /* Appends a few lines about missing permissions; `all`: also about what the machine lacks. */
 void refused_print(const struct pm_model *m, bool all, struct buf *out);
+
+/* The first refusal for which somebody has set a limit: rights, open files, memory. NULL: none. */
+const struct pm_probe *refused_first(const struct pm_model *m);

@@ -7,6 +7,7 @@
 #include "record/sample/header.h"
 #include "record/sources/sources.h"
 #include "record/plan/machine.h"
+#include "record/plan/refused.h"
 #include "record/host/privileges.h"
 #include "record/host/realtime.h"
 #include "common/random.h"
@@ -48,6 +49,8 @@ static int take_added(struct session *s, struct error *e)
 /* A source that was asked for by name and has nothing is an error, with the reason that the source gave. */
 static int check_required(struct session *s, struct error *e)
 {
+	const struct pm_probe *first;
+
 	for (size_t i = 0; i < s->n_sources; i++) {
 		const struct source *source = &s->source[i];
 		const struct unit *u = s->plan.units;
@@ -67,9 +70,13 @@ static int check_required(struct session *s, struct error *e)
 		}
 		return error_set(e, ENODEV, "nothing to record from %s on this machine", source->ops->name);
 	}
-	if (!s->plan.units && !s->options->output.fd)
-		return error_set(e, ENODEV, "nothing can be recorded here; pmrec doctor says why");
-	return 0;
+	if (s->plan.units || s->options->output.fd)
+		return 0;
+	first = refused_first(&s->model);
+	if (first)
+		return error_set(e, ENODEV, "nothing can be recorded here: %s: %s", first->what,
+				 pm_reason_text(first->reason));
+	return error_set(e, ENODEV, "nothing can be recorded here; pmrec doctor says why");
 }
 
 /* Only events that count cost what they will cost, so they count while they are tried. */

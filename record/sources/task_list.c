@@ -19,19 +19,24 @@
 
 int task_list_init(struct task_list *l, const struct root *root)
 {
+	int fd = root_open(root, "/proc");
 	struct rlimit files;
 
-	*l = (struct task_list){ .root = root, .proc = -1, .exits = -EPERM };
+	*l = (struct task_list){ .root = root, .exits = -EPERM };
+	if (fd < 0)
+		return fd;
+	l->dir = fdopendir(fd);
+	if (!l->dir) {
+		close(fd);
+		return -ENOMEM;
+	}
+	l->proc = fd;
 	l->page = (uint64_t)sysconf(_SC_PAGESIZE);
 	l->tick_us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
-	l->proc = root_open(root, "/proc");
-	if (l->proc < 0)
-		return l->proc;
-	l->dir = fdopendir(dup(l->proc));
 	l->task = calloc(TASKS_MOST, sizeof(*l->task));
 	l->other = calloc(TASKS_MOST, sizeof(*l->other));
 	l->pid = calloc(TASKS_MOST, sizeof(*l->pid));
-	if (!l->dir || !l->task || !l->other || !l->pid)
+	if (!l->task || !l->other || !l->pid)
 		return -ENOMEM;
 	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur > 2 * FILES_SPARED)
 		l->files_most = files.rlim_cur / 2 < TASK_FILES ? (uint32_t)files.rlim_cur / 2 : TASK_FILES;
@@ -55,8 +60,6 @@ void task_list_release(struct task_list *l)
 		close_file(l, &l->task[i]);
 	if (l->dir)
 		closedir(l->dir);
-	if (l->proc >= 0)
-		close(l->proc);
 	if (l->exits >= 0)
 		close(l->exits);
 	free(l->task);

@@ -58,12 +58,12 @@ struct thread_list;
 struct task_list {
 	const struct root *root;
 	struct thread_list *threads; /* NULL: nobody looks at them */
-	DIR *dir;
-	int proc;           /* descriptor of /proc */
-	int exits;          /* of taskstats; -errno: not to be had */
-	uint64_t reading;   /* number of the last one, from 1 */
-	struct task *task;  /* ascending by pid; n of them, those that have ended among them */
-	struct task *other; /* the array before, and the next */
+	DIR *dir;                    /* /proc */
+	int proc;                    /* its descriptor */
+	int exits;                   /* of taskstats; -errno: not to be had */
+	uint64_t reading;            /* number of the last one, from 1 */
+	struct task *task;           /* ascending by pid; n of them, those that have ended among them */
+	struct task *other;          /* the array before, and the next */
 	pid_t *pid;
 	uint32_t n, n_files, files_most;
 	struct task_brief brief[BRIEF_MOST];

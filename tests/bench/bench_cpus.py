@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What many CPUs cost a recorder, on emulated machines (--root) of 16 to 4,096 CPUs with four idle states each.
+"""What many CPUs cost a recorder, on emulated machines (--root) of 16 to 4,096 CPUs with four idle states each, and the files of
+/proc that have a line or a column a CPU.
 
 bench_cpus.py [--bin DIR] [--cpus N,N,...] [--rounds N] [--sources LIST] [--realtime]: start-up (CPU and wall time of a
 recording of two snapshots), how far apart the CPUs of one snapshot are read (as `pmrep info` has it: median and worst), CPU time of a
@@ -28,6 +29,12 @@ def machine(root, n):
     top = root + "/sys/devices/system/cpu"
     for name in "online", "present", "possible":
         write(f"{top}/{name}", f"0-{n - 1}")
+    columns = lambda k: " ".join(str(1000 * k + i) for i in range(n))
+    head = " ".join(f"CPU{i}" for i in range(n))
+    write(root + "/proc/stat", "\n".join([f"cpu{i} {i} 0 {i} 99 0 0 0 0 0 0" for i in range(n)] + ["ctxt 1", "processes 1"]))
+    write(root + "/proc/softirqs", "\n".join([head] + [f"{kind}: {columns(1)}" for kind in ("HI", "TIMER", "NET_RX", "SCHED", "RCU")]))
+    write(root + "/proc/interrupts", "\n".join(
+        [head] + [f"{k}: {columns(k)} PCI-MSI {k}-edge eth0-{k}" if k % 10 else f"I{k}: {columns(k)} Local interrupts" for k in range(40)]))
     for i in range(n):
         at, core, package = f"{top}/cpu{i}", i // 2, i // A_PACKAGE
         pair, all_ = f"{2 * core}-{2 * core + 1}", f"{package * A_PACKAGE}-{min(n, (package + 1) * A_PACKAGE) - 1}"
@@ -66,6 +73,7 @@ def once(args, root, path):
     common += ["--realtime"] * args.realtime
     start = used(common + ["-n", "1", "-i", "0.01"])
     whole = used(common + ["-n", str(TICKS), "-i", "0.2"])
+    subprocess.check_call([args.bin + "/pmrep", "check", path], stdout=subprocess.DEVNULL)
     info = json.loads(subprocess.check_output([args.bin + "/pmrep", "info", "--format=json", path]))
     skew = next((s["skew_ns"] for s in info["sources"] if s["name"] == "cpuidle"), None) or {"median": 0, "max": 0}
     return (start[0] * 1e3, start[1] * 1e3, skew["median"] / 1e6, skew["max"] / 1e6, (whole[0] - start[0]) * 1e3 / (TICKS - 1),
