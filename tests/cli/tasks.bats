@@ -193,7 +193,7 @@ ran() { # seconds that a thread has run
 	say snapshot
 	kill -INT "$pid"
 	wait "$pid"
-	run -0 total t.pmr tasks.thread_cpu '^two words\) [(]of server 7/8[)]$'
+	run -0 total t.pmr tasks.thread_cpu '^two words[)] [(]of server 7/8[)]$'
 	[ "$output" = 0.5 ]
 	run -0 total t.pmr tasks.thread_cpu '^server [(]of server 7/7[)]$'
 	[ "$output" = 0 ]
