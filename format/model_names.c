@@ -50,7 +50,7 @@ static const struct {
 	[PM_REASON_FORMAT] = { "format", "the kernel's text was not as expected" },
 	[PM_REASON_NOT_READ] = { "not-read", "it was not due in this snapshot" },
 	[PM_REASON_LEFT_OUT] = { "left-out", "it was recorded, and left out to make the file smaller" },
-	[PM_REASON_NEWER] = { "newer", "it was recorded in a way that this program is too old for" },
+	[PM_REASON_NEWER] = { "newer", "it was recorded in a way that this version is too old to read" },
 };
 
 static const char *word(const char *const *table, size_t n, unsigned i)

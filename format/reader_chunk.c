@@ -219,7 +219,8 @@ int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item
 	}
 	if (!ascends(&r->head, r->last_ns)) {
 		r->base.valid = false;
-		reader_damage_add(r, PM_DAMAGE_CONTENT, r->window.offset, frame_len(h), "chunk: its times go back");
+		reader_damage_add(r, PM_DAMAGE_CONTENT, r->window.offset, frame_len(h),
+				  "chunk: its times go backwards");
 		return -ENODATA;
 	}
 	r->chunk_frame = *h;

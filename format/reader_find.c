@@ -123,7 +123,7 @@ int reader_find(struct pm_reader *r, struct frame_head *h)
 		if (ok < 0 && ok != -EBADMSG && ok != -ENOTSUP)
 			return ok;
 		if (ok != -ENOTSUP) {
-			lose(r, ok == FRAME_SHORT, "bytes that are no frame");
+			lose(r, ok == FRAME_SHORT, "bytes that are not a frame");
 		} else {
 			if (r->lost)
 				note_lost(r, false);

@@ -57,7 +57,7 @@ void reader_too_new(struct pm_reader *r, unsigned type)
 	bool critical = pm_frame_critical(type);
 
 	newer_note(&r->newer, "frames of type %u are newer than this program%s", type,
-		   critical ? ": numbers behind them cannot be read" : "");
+		   critical ? ": numbers after them cannot be read" : "");
 	r->too_new |= critical;
 }
 
@@ -116,7 +116,7 @@ static int open_at(struct pm_reader *r, struct error *e)
 	if (!ok && ours && len > FRAME_MAGIC_LEN && start[FRAME_MAGIC_LEN] != PM_MAJOR)
 		return other_major(start[FRAME_MAGIC_LEN], e);
 	if (!ok && ours)
-		return error_set(e, EINVAL, "is a recording, but not one of its frames can be read");
+		return error_set(e, EINVAL, "is a recording, but none of its frames can be read");
 	if (!ok)
 		return no_recording(start, len, e);
 	while (ok == 1 && reader_hides(r, &h)) {

@@ -38,7 +38,7 @@ static const struct options_spec spec = {
 	.rows = rows,
 	.operands = no_operands,
 	.brief = "Usage: pmrec dump [OPTION...] -o FILE\n\n"
-		 "Copy the last minutes of a running recorder into a recording of their own. The recorder keeps "
+		 "Copy the last minutes of a running recorder into a separate recording. The recorder keeps "
 		 "running.\n"
 		 "Meant for pmrec --ring=10m; works with any recorder that writes to a file.\n\n"
 		 "  -o, --output=FILE      output file; - is stdout\n"

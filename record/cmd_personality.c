@@ -248,7 +248,7 @@ static int usage(const struct asked *a, FILE *to)
 			fprintf(to, w->letter ? "    -%c, --%s%s\n" : "%.0d        --%s%s\n", w->letter, w->name,
 				w->argument == no_argument ? "" : " ...");
 	}
-	fputs("\nThe others mean the same as there; for differences see man pmrec-turbostat\n", to);
+	fputs("\nThe other options work as in the original; for differences see pmrec-turbostat(1)\n", to);
 	return to == stdout ? 0 : a->who->usage_status;
 }
 
@@ -282,7 +282,7 @@ static int choose_generation(struct asked *a, int *argc, char **argv)
 		}
 		a->newer = !strcmp(argv[i] + 5, a->who->newer);
 		if (!a->newer && strcmp(argv[i] + 5, a->who->older)) {
-			fprintf(stderr, "%s: --as=%s: it is %s or %s\n", a->who->name, argv[i] + 5, a->who->older,
+			fprintf(stderr, "%s: --as=%s: use %s or %s\n", a->who->name, argv[i] + 5, a->who->older,
 				a->who->newer);
 			return -EINVAL;
 		}

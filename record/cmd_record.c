@@ -68,7 +68,7 @@ static void writing_failed(struct recorder *r)
 	r->quit = true;
 	if (r->child.started && !r->child.ended) {
 		if (!r->options->run.quiet && !r->joined)
-			fprintf(stderr, "pmrec: the recording ends here; the command goes on\n");
+			fprintf(stderr, "pmrec: the recording ends here; the command continues\n");
 		if (sampler_running(r->session.sampler))
 			sampler_park(r->session.sampler);
 		r->session.counting = false;
@@ -473,7 +473,7 @@ static void record(struct recorder *r, char **argv)
 	}
 	if (r->joined && r->joined->needs && unsupported(&r->session.model)) {
 		error_set(&r->error, ENOTSUP,
-			  "no event of those wanted is supported here; pmrec doctor says what is");
+			  "none of the requested events is supported here; pmrec doctor lists those that are");
 		recorder_fail(r);
 		return;
 	}

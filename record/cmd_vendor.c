@@ -278,7 +278,7 @@ static int import(struct vendor *v, struct error *e)
 	for (size_t i = 0; i < v->n_paths && !err; i++)
 		err = import_path(v, v->path[i], 0);
 	if (!err && !v->pack.n_sets)
-		err = error_set(e, ENODATA, "%s: neither a mapfile.csv nor a vendor's file there", v->path[0]);
+		err = error_set(e, ENODATA, "%s: contains neither a mapfile.csv nor a vendor's file", v->path[0]);
 	if (!err && !v->output && (err = make_folders(path)))
 		error_sys(e, -err, "%s", path);
 	if (!err)

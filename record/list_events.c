@@ -301,7 +301,7 @@ int list_events(const struct root *root, const char *glob, char *const *event_fi
 		const char *name, *kind, *help;
 	} forms[] = {
 		{ "rHEX", "raw", "a code of the CPU's event table" },
-		{ "TYPE:CONFIG", "numeric", "attr.type and attr.config as they are" },
+		{ "TYPE:CONFIG", "numeric", "attr.type and attr.config, unchanged" },
 		{ "mem:ADDR[/LEN][:rwx]", "breakpoint", "accesses to an address" },
 	};
 	struct listing l = { .root = root, .glob = glob, .table = table_new() };

@@ -111,7 +111,7 @@ static error_t set_cgroups(void *into, char *text, struct argp_state *state)
 	struct record_options *o = into;
 
 	if (!count_events(o))
-		return options_bad(state, "-G: '%s' has no event before it; put -G behind the -e that it is for",
+		return options_bad(state, "-G: '%s' has no event before it; put -G after the -e that it applies to",
 				   text);
 	if (array_room(&o->perf.cgroups, o->perf.n_cgroups, sizeof(*o->perf.cgroups)))
 		return ENOMEM;
@@ -135,7 +135,7 @@ static error_t set_rotate(void *into, char *text, struct argp_state *state)
 	if (o->output.rotate_ns > INT64_MAX / 4)
 		return options_bad(state, "--rotate: '%s' is too long", text);
 	if (!o->output.rotate_ns && o->output.rotate_bytes < ROTATE_MIN_BYTES)
-		return options_bad(state, "--rotate: '%s' is too small for a recording with anything in it", text);
+		return options_bad(state, "--rotate: '%s' is too small to hold a snapshot", text);
 	return 0;
 }
 
@@ -351,11 +351,11 @@ static error_t check(struct argp_state *state, struct record_options *o)
 			state, "a command named '%s'? To set the interval use -i %s, the number of intervals -n %s",
 			o->run.command[0], o->run.command[0], o->run.command[0]);
 	if (o->perf.pids && o->perf.tids)
-		return options_bad(state, "-p and -t exclude each other");
+		return options_bad(state, "-p and -t are mutually exclusive");
 	if ((o->perf.pids || o->perf.tids) && o->perf.system_wide)
 		return options_bad(state, "-a counts everything, so it excludes -p and -t");
 	if (o->perf.n_cgroups && o->perf.each_cgroup)
-		return options_bad(state, "-G and --for-each-cgroup exclude each other");
+		return options_bad(state, "-G and --for-each-cgroup are mutually exclusive");
 	if ((o->perf.n_cgroups || o->perf.each_cgroup) && (o->perf.pids || o->perf.tids || o->perf.per_thread))
 		return options_bad(state, "cgroups are counted on CPUs, so they exclude -p, -t and --per-thread");
 	if (o->perf.bpf_programs &&
@@ -363,7 +363,7 @@ static error_t check(struct argp_state *state, struct record_options *o)
 		return options_bad(state, "-b counts BPF programs for all tasks, so it excludes -p, -t, "
 					  "--per-thread, -G and --for-each-cgroup");
 	if (o->perf.bpf_programs && o->perf.bpf_counters)
-		return options_bad(state, "-b and --bpf-counters exclude each other");
+		return options_bad(state, "-b and --bpf-counters are mutually exclusive");
 	if (o->perf.bpf_counters && o->perf.n_cgroups)
 		return options_bad(state, "--bpf-counters counts cgroups with --for-each-cgroup, not with -G");
 	if (o->perf.bpf_counters && o->perf.per_thread)
@@ -397,7 +397,7 @@ static error_t check(struct argp_state *state, struct record_options *o)
 	if (o->perf.td_level && !o->perf.topdown)
 		return options_bad(state, "--td-level needs --topdown");
 	if (o->perf.all_user && o->perf.all_kernel)
-		return options_bad(state, "--all-user and --all-kernel exclude each other");
+		return options_bad(state, "--all-user and --all-kernel are mutually exclusive");
 	if (o->perf.pids || o->perf.tids)
 		o->target = TARGET_TASKS;
 	else if (o->perf.n_cgroups || o->perf.each_cgroup || o->perf.bpf_programs)

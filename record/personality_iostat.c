@@ -107,7 +107,7 @@ static void drop_others(struct asked *a)
 	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
 		if (!personality_given(a, other[i].name))
 			continue;
-		fprintf(stderr, "perf stat: --iostat: --%s is dropped\n", other[i].name);
+		fprintf(stderr, "perf stat: --iostat: --%s is ignored\n", other[i].name);
 		personality_forget(a, other[i].name);
 		personality_drop(&a->record, other[i].option, other[i].arguments);
 		personality_drop(&a->report, other[i].option, other[i].arguments);

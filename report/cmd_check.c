@@ -16,7 +16,7 @@
 static const char brief[] =
 	"Usage: pmrep check [OPTION...] FILE...\n"
 	"Verify every frame and every block of recordings.\n\n"
-	"Say which bytes are damaged, and which time is lost with them. A recording that is still being\n"
+	"Print which bytes are damaged, and which time is lost as a result. A recording that is still being\n"
 	"written is good.\n\n"
 	"  -q, --quiet          print nothing about good recordings\n"
 	"      --format=FORMAT  text (default) or json: one object per file\n\n"

@@ -19,13 +19,13 @@
 
 static const char brief[] =
 	"Usage: pmrep cut [OPTION...] -o OUT.pmr FILE\n"
-	"Copy part of a recording. Counters stay raw: nothing is lost but what was cut.\n\n"
+	"Copy part of a recording. Counters stay raw, so nothing else is lost.\n\n"
 	"  -o, --output=FILE      output file; - is stdout\n"
 	"      --since=TIME       only snapshots from TIME on: seconds from the start, -SECONDS before the\n"
 	"      --until=TIME       end, 2026-01-31T12:00:00Z, @SECONDS; and up to TIME\n"
 	"      --sources=LIST     only these sources; -NAME excludes one\n"
 	"      --counter=GLOB     only counters that match; may be repeated\n"
-	"  -C, --cpu=LIST         only these CPUs; what belongs to a package or the system stays\n"
+	"  -C, --cpu=LIST         only these CPUs; counters of cores, packages and the system are kept\n"
 	"      --every=N          one snapshot in N, and the first and last of each segment\n"
 	"      --overwrite        replace OUT.pmr\n\n"
 	"Examples:\n"
@@ -230,7 +230,7 @@ static int check_rest(const struct cut *c, const struct rewrite_result *r, struc
 	if (c->has_cpus && !c->cpus_out)
 		return error_set(e, ENOENT, "the recording has none of these CPUs");
 	if (r->snapshots_in && !r->snapshots_out)
-		return error_set(e, ENOENT, "no snapshot is left: there is none in that time");
+		return error_set(e, ENOENT, "there is no snapshot in that time");
 	return 0;
 }
 

@@ -15,8 +15,8 @@
 static const char brief[] =
 	"Usage: pmrep incidents [OPTION...] FILE...\n"
 	"Say what happened in recordings, and when, most striking first.\n\n"
-	"Search every metric at every level, shown by default or not, for stretches that differ from the rest,\n"
-	"slow drifts, CPUs that stand out among their equals, lost ticks and damage.\n\n"
+	"Search every metric at every level, shown by default or not, for periods that differ from the rest,\n"
+	"slow drifts, CPUs that differ from their peers, lost ticks and damage.\n\n"
 	"      --top=N            at most N incidents per recording (default 10, for json all; 0: all)\n"
 	"      --format=FORMAT    table (default), json: one object per line, or markdown\n"
 	"      --since=TIME       only from TIME on; as for pmrep show\n"

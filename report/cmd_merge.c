@@ -13,7 +13,7 @@
 
 static const char brief[] =
 	"Usage: pmrep merge [OPTION...] -o OUT.pmr FILE...\n"
-	"Join consecutive recordings of one boot of one machine, such as pmrec --rotate makes, into one.\n\n"
+	"Join consecutive recordings of one boot of one machine, such as those of pmrec --rotate, into one.\n\n"
 	"The order of the files does not matter: their times decide. The time between two recordings is a gap,\n"
 	"unless one begins with the snapshot that ended the other.\n\n"
 	"  -o, --output=FILE      output file; - is stdout\n"

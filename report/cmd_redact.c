@@ -72,7 +72,7 @@ static int check_map(const struct redact_job *j, struct error *e)
 	r = j->directory && !stat(folder, &map) && !stat(j->copy.output, &out) && map.st_dev == out.st_dev &&
 	    map.st_ino == out.st_ino;
 	free(folder);
-	return r ? error_set(e, EINVAL, "the map is among the outputs, and would be handed on with them") : 0;
+	return r ? error_set(e, EINVAL, "the map is among the outputs, and would be shared with them") : 0;
 }
 
 /* The path of the output for the recording that was looked at. A name that is taken gets a number. */

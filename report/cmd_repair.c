@@ -142,8 +142,8 @@ static int run(void *input, const struct options_common *common)
 	if (!err && !o.values)
 		err = error_set(&e, EINVAL, "%s: no values can be read%s", p->in.name,
 				p->like ? "" : "; --like=FILE may supply the definitions");
-	snprintf(p->history, sizeof(p->history), "repaired: %zu stretch%s of damage, %llu byte%s%s%.80s", o.stretches,
-		 o.stretches == 1 ? "" : "es", (unsigned long long)o.bytes, plural(o.bytes),
+	snprintf(p->history, sizeof(p->history), "repaired: %zu damaged range%s, %llu byte%s%s%.80s", o.stretches,
+		 plural(o.stretches), (unsigned long long)o.bytes, plural(o.bytes),
 		 p->borrow ? "; definitions of " : "", p->borrow ? input_name(p->like_in.name) : "");
 	if (!err)
 		err = outfile_open(&out, p->copy.output, p->copy.overwrite | OUTFILE_BINARY | OUTFILE_PRIVATE, inputs,

@@ -343,7 +343,7 @@ static int show_into(struct show_options *o, const struct options_common *common
 		path = "-";
 	}
 	if (o->export.replace && outfile_is_among(o->export.replace, o->file, (size_t)o->n_files)) {
-		cmd_complain(NAME, "'%s' is an input; the output needs a file of its own", o->export.replace);
+		cmd_complain(NAME, "'%s' is an input; name another file as the output", o->export.replace);
 		return EXIT_TROUBLE;
 	}
 	if (outfile_open(&out, path, flags, o->file, (size_t)o->n_files, &e))

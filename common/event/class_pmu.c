@@ -100,7 +100,7 @@ static const char *why_unknown(const struct class_pmu *self)
 	case PCI_NEEDS_ROOT:
 		return "only root can read PCI configuration space";
 	case PCI_NO_SUCH:
-		return "the root ports have no DVSEC 4 to say where they belong";
+		return "the root ports have no DVSEC 4, which says where they belong";
 	default:
 		return "there is no NVIDIA root port";
 	}

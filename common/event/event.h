@@ -50,7 +50,7 @@ struct event_pmu_hooks {
 	/* 1: the term is in the words now; 0: it is a term like any other. */
 	int (*term)(const struct event_pmu *pmu, const struct event_term *t, uint64_t config[EVENT_CONFIGS],
 		    struct buf *notes, struct error *e);
-	/* After all terms: adds defaults, refuses terms that exclude each other. 0 or -EINVAL. */
+	/* After all terms: adds defaults, refuses terms that are mutually exclusive. 0 or -EINVAL. */
 	int (*finish)(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], struct buf *notes,
 		      struct error *e);
 	/* A group over several PMUs is refused, not split. */

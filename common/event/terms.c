@@ -324,7 +324,7 @@ static int apply_alias(struct resolver *r, struct event *ev, const struct event_
 	int n = event_terms_parse(&terms, a->text, &inner), err = n < 0 ? n : 0;
 
 	if (n < 0)
-		return resolve_fail(r, EINVAL, t->column, "the kernel's text for %s/%s/ is not understood: %.100s",
+		return resolve_fail(r, EINVAL, t->column, "cannot parse the kernel's text for %s/%s/: %.100s",
 				    pmu->name, a->name, inner.text);
 	for (int i = 0; i < n && !err; i++) {
 		struct event_term inherited = terms[i];

@@ -315,7 +315,7 @@ int bpf_leader_begin(struct bpf_leader *l, const struct bpf_leaders *all, const 
 		if (err == -EPERM)
 			return error_set(
 				e, EPERM,
-				"sharing an event that others count needs CAP_SYS_ADMIN; name a map of your own with "
+				"sharing an event that others count needs CAP_SYS_ADMIN; name another map with "
 				"--bpf-attr-map, or setcap cap_sys_admin=ep \"$(command -v pmrec)\"");
 	}
 	err = make_leader(l, attr, filter, cpus, n_cpus, e);

@@ -36,7 +36,7 @@ int perf_classes_record(const struct perf_pmus *p, struct pm_model *m);
 int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
 			  int (*add)(void *arg, const struct event_pmu *pmu, const char *text, struct error *e),
 			  void *arg, struct error *e);
-/* Refuses requested events that exclude each other, and probes the PMUs in use. 0, -EINVAL with the rule, or
+/* Refuses requested events that are mutually exclusive, and probes the PMUs in use. 0, -EINVAL with the rule, or
  * -ENOMEM. */
 int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const struct plan *plan, struct error *e);
 /* The instance of the PMU, which counts on this CPU; added if new. Id > 0 or -errno. */

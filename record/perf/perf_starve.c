@@ -118,7 +118,7 @@ static bool judge(struct perf_source *s, struct perf_group *g, struct buf *text)
 	}
 	if (f.freed || (g->waits && !f.n_wait && f.n_count)) {
 		g->waits = false;
-		buf_addstr(text, ": counted from now on, because others have let go of the counters");
+		buf_addstr(text, ": counted from now on, because others have released the counters");
 		return true;
 	}
 	return false;

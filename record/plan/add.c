@@ -64,7 +64,7 @@ static int take_msr(struct add *a, const char *word, struct error *e)
 	uint64_t address;
 
 	if (parse_u64(word + 3, &address) || address > UINT32_MAX)
-		return error_set(e, EINVAL, "'%.40s' is not a register; msr0x199 or msr409 would be", word);
+		return error_set(e, EINVAL, "'%.40s' is not a register; write msr0x199 or msr409", word);
 	a->address = (uint32_t)address;
 	return set_location(a, ADD_MSR, NULL, e);
 }
@@ -74,8 +74,8 @@ static int take_perf(struct add *a, const char *word, struct error *e)
 	const char *slash = strchr(word + 5, '/');
 
 	if (!slash || slash == word + 5 || !slash[1] || strchr(slash + 1, '/'))
-		return error_set(e, EINVAL, "'%.60s' is not an event; perf/DEVICE/EVENT, as perf/msr/aperf, would be",
-				 word);
+		return error_set(e, EINVAL,
+				 "'%.60s' is not an event; write perf/DEVICE/EVENT, such as perf/msr/aperf", word);
 	return set_location(a, ADD_PERF, word + 5, e);
 }
 

@@ -48,7 +48,7 @@ static void tell_no_file(struct recording *r, uint64_t tick, const struct error 
 	struct buf line = BUF_INIT;
 	char text[120];
 
-	buf_printf(&line, "could not start another file, and continued with the one before: %s\n", e->text);
+	buf_printf(&line, "could not start another file, and continued with the previous one: %s\n", e->text);
 	/* The recording does not say where in somebody's folders it lies. */
 	snprintf(text, sizeof(text), "could not start another file: %s", strerror(e->number));
 	if (recording_note(r, &line)) {

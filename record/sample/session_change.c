@@ -79,8 +79,8 @@ static int tell_limit(struct session *s)
 	s->limit_told = true;
 	return told ? 0 :
 		      plan_note(&s->plan, 1,
-				"a limit of the format is reached: new instances and counters are not recorded from "
-				"here on");
+				"a limit of the format is reached: from now on, new instances and counters are not "
+				"recorded");
 }
 
 static int change_cpus(struct session *s, const struct cpulist *gone, const struct cpulist *come, struct error *e)

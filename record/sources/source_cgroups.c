@@ -246,7 +246,7 @@ static void cgroups_release(struct source *s)
 
 const struct source_ops source_cgroups = {
 	.name = "cgroups",
-	.help = "cgroups that use most CPU, memory and storage (version 2: cpu.stat, io.stat ...)",
+	.help = "cgroups that use the most CPU, memory and storage (version 2: cpu.stat, io.stat ...)",
 	.plan = cgroups_plan,
 	.tables = ranking_tables,
 	.release = cgroups_release,

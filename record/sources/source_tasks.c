@@ -524,7 +524,7 @@ static void tasks_release(struct source *s)
 
 const struct source_ops source_tasks = {
 	.name = "tasks",
-	.help = "the processes that use most CPU, memory and storage (/proc/PID, taskstats)",
+	.help = "the processes that use the most CPU, memory and storage (/proc/PID, taskstats)",
 	.plan = tasks_plan,
 	.tables = tasks_tables,
 	.release = tasks_release,

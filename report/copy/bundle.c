@@ -108,9 +108,9 @@ static int group_fate(void *ctx, const struct pm_model *m, const struct pm_group
 static void tell(const struct bundle *b, const struct bundle_way *way, struct buf *out)
 {
 	if (way->every == UINT32_MAX)
-		buf_addstr(out, "only the first and the last snapshot of each stretch stay");
+		buf_addstr(out, "only the first and last snapshot of each segment are kept");
 	else if (way->every > 1)
-		buf_printf(out, "one snapshot in %u stays", way->every);
+		buf_printf(out, "one snapshot in %u is kept", way->every);
 	for (size_t i = 0; i < b->n_shares && i < way->sources; i++)
 		buf_printf(out, "%s%s",
 			   i ? ", " : "; the values of single CPUs are left out of: ", b->share[i].source);

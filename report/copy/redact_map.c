@@ -249,7 +249,7 @@ int redact_map_load(struct redact_map *m, const char *path, struct error *e)
 	if (stat(path, &st))
 		return errno == ENOENT ? 0 : error_sys(e, errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
-		return error_set(e, EINVAL, "%s: not a regular file, which a map must be", path);
+		return error_set(e, EINVAL, "%s: the map must be a regular file", path);
 	if (st.st_mode & 077)
 		return error_set(e, EACCES, "%s: others can read this map, and undo redaction with it; chmod 600 %s",
 				 path, path);

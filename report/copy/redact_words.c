@@ -31,7 +31,7 @@ const char *const redact_plain_words[] = {
 	"home host hostname how huge hwmon hwp hybrid hyperv hypervisor hypervisors icache identification identifier",
 	"idle ids iio imc implementer index individually init initcall initial inlet input install instance instead",
 	"instruction instructions int intel interface interrupted interrupts interval iocost iomap iommu ipi irq",
-	"irqs isb isolation issue itlb its iwlwifi jbd jep joules junction kernel khz kib kind kmem know knows",
+	"irqs isb isolation issue itlb its iwlwifi jbd jep joules junction kept kernel khz kib kind kmem know knows",
 	"ksm kvm kvmmmu kyber label labels large last latency leave leaves less level levels lib libata libpfm limit",
 	"limits line linux list lists llc lnl load loads localhost location locations lock lockdown locked long",
 	"looking low lowest lowpower lpi lrpepyh lsb lts "
@@ -55,7 +55,8 @@ const char *const redact_plain_words[] = {
 	"regmap regs regulator related release remount "
 	"removed render resctrl residencies residency retirement retiring",
 	"revidr rhel root rpm rps rseq rtc run runs runtime same sample sampler says sbin scale scaling sched",
-	"schedstat schedstats scheduler schedules scmi scsi search seccomp second seconds security see sensor "
+	"schedstat schedstats scheduler schedules scmi scsi search seccomp second seconds security see segment "
+	"sensor "
 	"sensors separately",
 	"seq service set setcap shared should shows siblings signal single size skb skin skylake sleep slots slp",
 	"smbus smi smidr smt snapshot snapshots snmp soc sock socket sockets soft softirq softirqs software some",

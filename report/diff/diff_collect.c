@@ -413,7 +413,7 @@ static bool window_of(const struct diff_options *o, struct diff_recording *r, co
 	if (!*to || *to > run->to_ns)
 		*to = run->to_ns;
 	if (*from >= *to) {
-		buf_printf(&r->notes, "nothing is left of run %u: left out\n", run->run & 0xffff);
+		buf_printf(&r->notes, "nothing of run %u remains: left out\n", run->run & 0xffff);
 		return false;
 	}
 	return true;
@@ -460,7 +460,7 @@ static int read_recording(struct collection *c, size_t at, struct error *e)
 	int err = 0;
 
 	if (windows && r->parts > 1)
-		return error_set(e, EINVAL, "%s holds %u recordings; parts of them cannot be chosen", r->path,
+		return error_set(e, EINVAL, "%s holds %u recordings, so a part of it cannot be selected", r->path,
 				 r->parts);
 	for (uint32_t i = 0; i < (windows ? r->n_runs : 1) && !err; i++) {
 		uint64_t from = 0, to = 0;

@@ -113,7 +113,7 @@ int diff_noise_save(const struct diff_data *d, const struct diff_recordings *r, 
 		error_sys(e, -err, "--save-noise");
 	for (size_t i = 0; i < r->n && !err; i++)
 		if (outfile_is_among(o->save_noise, (char *const *)&r->recording[i].place, 1))
-			err = error_set(e, EINVAL, "'%s' is an input; --save-noise needs a file of its own",
+			err = error_set(e, EINVAL, "'%s' is an input; name another file for --save-noise",
 					o->save_noise);
 	if (!err) {
 		json_print(file, 2, &text);

@@ -71,8 +71,8 @@ static void put_order(struct buf *out, const struct diff_report *x, const char *
 	if (r->boots[DIFF_BASE] + r->boots[DIFF_NEW] - r->boots_shared > 1 && !x->o->pairs)
 		buf_printf(out, "%sBoots: %u of the base, %u of the new side; %s.", before, r->boots[DIFF_BASE],
 			   r->boots[DIFF_NEW],
-			   all_shared ? "what each does to both sides is taken out" :
-					"each counts as one run, as boots differ by themselves");
+			   all_shared ? "their effects on both sides are removed" :
+					"each counts as one run, because boots differ");
 	if (r->order == DIFF_BASE_FIRST || r->order == DIFF_NEW_FIRST)
 		buf_printf(out, "%sAll runs of the %s came first: a drift would look like a change.", before,
 			   r->order == DIFF_BASE_FIRST ? "base" : "new side");

@@ -362,7 +362,7 @@ void verdict_decide(struct verdict *v, const struct verdict_rules *rules)
 	} else if (v->p < rules->alpha && !(v->p_tested < rules->alpha)) {
 		v->why = "drift between the sides may explain it: alternate the sides, as pmrec compare does";
 	} else if (v->low > edge || v->high < 1 / edge) {
-		v->why = "clear alone, but not among all that are judged: more runs, or --gate";
+		v->why = "significant alone, but not among all judged metrics: use more runs, or --gate";
 	} else {
 		v->needed = runs_needed(v, log(edge), rules->alpha);
 	}

@@ -101,8 +101,7 @@ static int row(void *ctx, const char *const *cell, size_t n, enum pm_privacy pri
 		buf_addstr(&f->rows, !i ? "<th scope=row>" : f->column[i].right ? "<td class=n>" : "<td>");
 		html_text(&f->rows, cell[i] ? cell[i] : "");
 		if (what && i + 1 == n)
-			buf_printf(&f->rows, " <span class=reveals title=\"tells about the %s\">%s</span>", what,
-				   what);
+			buf_printf(&f->rows, " <span class=reveals title=\"reveals the %s\">%s</span>", what, what);
 		buf_addstr(&f->rows, i ? "</td>" : "</th>");
 	}
 	buf_addstr(&f->rows, "</tr>\n");

@@ -234,8 +234,8 @@ static void put_happened(const struct html_recording *r, struct buf *out)
 	uint32_t shown = 0;
 
 	if (!all) {
-		buf_addstr(out, "<p class=empty>Nothing was noted: no marker, no CPU that came or went, no lost "
-				"tick.</p>\n");
+		buf_addstr(out, "<p class=empty>Nothing noted: no markers, no CPUs going offline or online, no lost "
+				"ticks.</p>\n");
 		return;
 	}
 	put_strip(r, out);
@@ -255,7 +255,7 @@ static void put_happened(const struct html_recording *r, struct buf *out)
 	}
 	if (all > shown)
 		buf_printf(out, "<li><a href=\"#events\">%llu %s</a></li>\n", (unsigned long long)(all - shown),
-			   shown ? "more" : "begins and ends of tasks or runs");
+			   shown ? "more" : "starts and ends of tasks or runs");
 	buf_addstr(out, "</ul>\n");
 }
 
@@ -287,7 +287,7 @@ static void put_missing(const struct html_recording *r, struct buf *out)
 		buf_printf(out, "<li>%u series lack values at times: <a href=\"#every\">which and why</a></li>\n",
 			   with_gaps(r));
 	if (out->len == before)
-		buf_addstr(out, "<li class=empty>Nothing: no tick was lost, and every series is whole.</li>\n");
+		buf_addstr(out, "<li class=empty>Nothing: no tick was lost, and every series is complete.</li>\n");
 	if (r->n_refused)
 		buf_printf(out,
 			   "<li class=soft>%u thing%s could not be recorded: <a href=\"#identity\">which and "

@@ -101,8 +101,9 @@ void html_put_summary(const struct html_page *p, const struct html_recording *r,
 		return;
 	}
 	if (!r->near.n) {
-		buf_addstr(out, "<p class=empty>No metric of the system or its packages could be computed: what they "
-				"need was not recorded, or is lost.</p>\n");
+		buf_addstr(out,
+			   "<p class=empty>No metric of the system or its packages could be computed: their counters "
+			   "were not recorded, or are lost.</p>\n");
 		free(column);
 		return;
 	}
@@ -227,7 +228,7 @@ void html_put_metrics(const struct html_page *p, const struct html_recording *r,
 void html_put_events(const struct html_page *p, const struct html_recording *r, struct buf *out)
 {
 	if (!r->n_events) {
-		buf_addstr(out, "<p>No events: no marker, no CPU that came or went, no lost tick.</p>\n");
+		buf_addstr(out, "<p>No events: no markers, no CPUs going offline or online, no lost ticks.</p>\n");
 		return;
 	}
 	buf_addstr(out, "<div class=scroll tabindex=0 role=group aria-label=\"Events\"><table><thead><tr>"

@@ -70,9 +70,8 @@ static void put_differences(struct buf *out, const struct diff_environment *env)
 	if (!env->n)
 		return;
 	buf_printf(out, "<div class=note role=note><strong>%s</strong><ul>",
-		   env->meaningless ?
-			   "The machines differ so that their numbers do not compare: there are no verdicts" :
-			   "The recordings differ in more than their numbers");
+		   env->meaningless ? "The machines are too different to compare: there are no verdicts" :
+				      "The recordings differ in more than their numbers");
 	for (size_t i = 0; i < env->n; i++) {
 		buf_addstr(out, "<li>");
 		html_printf(out, "%s: %s and %s", env->difference[i].name, env->difference[i].side[DIFF_BASE],
@@ -124,9 +123,9 @@ static void put_results(struct buf *out, const struct diff_results *results, str
 	if (why[0]) {
 		html_between(out, "<p>Of all of them: ", why, ".</p>\n");
 	}
-	buf_addstr(out, "<p class=hint>The first recording is the base. A change is only called one where its "
-			"interval lies beyond what matters for the metric; one run a side can say how "
-			"values vary within it, and not how other runs would have gone.</p>\n"
+	buf_addstr(out, "<p class=hint>The first recording is the base. A change counts only if its interval lies "
+			"beyond the metric's margin. A single run per side shows how values vary within it, "
+			"but not how other runs would differ.</p>\n"
 			"<div class=scroll tabindex=0 role=group aria-label=\"Verdicts\">"
 			"<table class=\"numbers verdicts\">"
 			"<thead><tr><th scope=col>Metric</th><th scope=col>Where</th><th scope=col>Verdict</th>"

@@ -34,7 +34,7 @@ bool outfile_is_among(const char *path, char *const *paths, size_t n)
 
 static int refuse_input(const char *name, struct error *e)
 {
-	return error_set(e, EINVAL, "'%s' is an input; the output needs a file of its own", name);
+	return error_set(e, EINVAL, "'%s' is an input; name another file as the output", name);
 }
 
 /* Only to be written: mkostemp() would want to read it, too, which nobody may in the folders of outputs. */

@@ -218,7 +218,7 @@ int info_pci_text(const struct pm_model *m, bool all, struct buf *out, const cha
 {
 	static const char *const why[] = {
 		[PCI_ABSENT] = "no root ports were recorded: the machine has no NVIDIA root port with a PMU",
-		[PCI_NO_SUCH] = "the NVIDIA root ports have no DVSEC 4 to say where they belong",
+		[PCI_NO_SUCH] = "the NVIDIA root ports have no DVSEC 4, which says where they belong",
 		[PCI_NEEDS_ROOT] = "only the first 64 bytes of configuration space were recorded: run pmrec as root "
 				   "for the rest",
 	};

@@ -212,11 +212,11 @@ static error_t judge(struct stat_options *o, struct argp_state *state)
 					     "TopdownL4", "TopdownL5", "TopdownL6" };
 
 	if (o->out && o->log_fd >= 0)
-		return options_bad(state, "--output and --log-fd exclude each other");
+		return options_bad(state, "--output and --log-fd are mutually exclusive");
 	if (o->out_flags & OUTFILE_APPEND && !o->out)
 		return options_bad(state, "--append needs --output");
 	if (o->csv && o->json)
-		return options_bad(state, "-x and -j exclude each other");
+		return options_bad(state, "-x and -j are mutually exclusive");
 	if (c->stats && c->metric_only)
 		return options_bad(state, "--stats needs counts, and --metric-only omits them");
 	if (o->tidy && c->form != STAT_TEXT)

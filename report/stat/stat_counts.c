@@ -273,7 +273,7 @@ static void say_lost(struct stat_sheet *s, uint32_t event, struct buf *out)
 		buf_printf(out, ": %s on %s in %u of %llu intervals; %s\n", status_word(why, STATUS_WHOLE, word),
 			   buf_str(&where), most, (unsigned long long)s->intervals,
 			   s->config->intervals ? "sums cover the others" :
-						  "there is no sum without it, and -A shows the others");
+						  "so there is no sum; -A shows the others");
 	}
 	buf_release(&where);
 }

@@ -94,7 +94,7 @@ assert {r["cpu"] for r in rows if r["scope"] == "cpu"} == {"1"}'
 
 @test "a time that nothing lies in makes no recording" {
 	run -2 "$bin/pmrep" cut --since=1000 -o none.pmr "$source/samples/idle.pmr"
-	[[ $output == *"no snapshot is left"* ]]
+	[[ $output == *"no snapshot in that time"* ]]
 	[ ! -e none.pmr ]
 }
 

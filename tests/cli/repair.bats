@@ -46,7 +46,7 @@ zero() {
 	values good.pmr >got
 	[ -s want ]
 	cmp want got
-	"$bin/pmrep" info good.pmr | grep -E 'history +repaired: [0-9]+ stretch(es)? of damage, [0-9]+ bytes'
+	"$bin/pmrep" info good.pmr | grep -E 'history +repaired: [0-9]+ damaged ranges?, [0-9]+ bytes'
 	# The output is never the input, and a file that is there stays.
 	run "$bin/pmrep" repair -o bad.pmr --overwrite bad.pmr
 	[ "$status" -eq 2 ]

@@ -271,8 +271,8 @@ for line in sys.stdin:
 	refused "occurs in numbers" -x 1
 	refused "occurs in numbers" -x .
 	refused "occurs in numbers" -x '5%'
-	refused "-x and -j exclude each other" -x, -j
-	refused "-x and -j exclude each other" -j -x,
+	refused "-x and -j are mutually exclusive" -x, -j
+	refused "-x and -j are mutually exclusive" -j -x,
 	refused "-M: there is no metric or metric group 'insn_per_cycl', did you mean insn_per_cycle?" -M insn_per_cycl
 	refused "'TopdownL3' (\`pmrec vendor import DIR\` adds the CPU vendor's)" --topdown --td-level=3
 	refused "--event: an empty list" -e ''

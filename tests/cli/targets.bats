@@ -91,7 +91,7 @@ total() {
 	run -125 perf -e cs -G ../../etc -o y.pmr
 	[[ $output == *"cannot point outside"* ]]
 	run -125 perf -e cs -G "pm-$id-a" --for-each-cgroup "pm-$id-a" -o y.pmr
-	[[ $output == *"exclude each other"* ]]
+	[[ $output == *"are mutually exclusive"* ]]
 	run -125 perf -e cs -G "pm-$id-a/cgroup.procs" -o y.pmr
 	[[ $output == *"is not a cgroup"* ]]
 }

@@ -16,7 +16,7 @@ import machine
 import test_pmu
 
 PATIENCE = 20  # s, for what has to happen within two
-HELD, FREED = ", because others hold the counters", ": counted from now on, because others have let go of the counters"
+HELD, FREED = ", because others hold the counters", ": counted from now on, because others have released the counters"
 # Opens pinned events, given as "type,config,cpu", when it is told to, says so, and closes them when its input ends.
 HOLDER = """
 import ctypes, os, struct, sys

@@ -97,8 +97,8 @@ static const struct {
 	  "METRIC          BASE NEW UNIT  RATIO 95 % INTERVAL      P     Q   N VERDICT      RUNS      WHY\n"
 	  "command.elapsed   10  12 s    1.2000 1.2000..1.2000 0.014 0.021 4+4 REGRESSED    1111 8888 -\n"
 	  "command.cpu        5   6 s    1.2000 1.2000..1.2000 0.014 0.021 4+4 REGRESSED    1111 8888 -\n"
-	  "command.user       5   6 s    1.2000 1.2000..1.2000 0.014 0.057 4+4 INCONCLUSIVE 1111 8888 clear alone, but not among "
-	  "all that are judged: more runs, or --gate\n"
+	  "command.user       5   6 s    1.2000 1.2000..1.2000 0.014 0.057 4+4 INCONCLUSIVE 1111 8888 significant alone, but "
+	  "not among all judged metrics: use more runs, or --gate\n"
 	  "\nSAME: command.system, command.max_rss, irq, insn_per_cycle, interrupts.total, bench.level\n"
 	  "2 REGRESSED, 4 SAME, 1 INCONCLUSIVE: regressed\n" },
 	{ SIDES("c", "d") " --format=markdown --gate elapsed", 1,
@@ -120,7 +120,7 @@ static const struct {
 	  "\"order\": null,\n  \"boots\": {\n    \"base\": 1,\n    \"new\": 1,\n    \"shared\": 0\n  },\n" },
 	{ "--base side=none --new side=new l1.pmr m1.pmr", 2, "", "side=none" },
 	{ "--base l1.pmr l2.pmr m1.pmr m2.pmr --new l3.pmr l4.pmr m3.pmr m4.pmr --gate irq", 0, NULL,
-	  "Boots: 2 of the base, 2 of the new side; what each does to both sides is taken out.\n" },
+	  "Boots: 2 of the base, 2 of the new side; their effects on both sides are removed.\n" },
 	{ SIDES("a", "a") " --gate irq", 2, NULL, "on both sides" },
 	{ "--base a1.pmr a1.pmr --new b1.pmr", 2, NULL, "twice on one side" },
 	{ SIDES("a", "i") " --gate irq,ipc --format=csv", 1, NULL,
@@ -140,7 +140,7 @@ static const struct {
 	{ "l1.pmr m1.pmr --gate irq", 4, NULL, "1 INCONCLUSIVE: inconclusive, undecided: irq; about 4 runs per side would decide\n" },
 	{ SIDES("l", "m") " --gate irq", 4,
 	  "base: 4 runs of 4 recordings; new: 4 runs of 4 recordings\n"
-	  "Boots: 1 of the base, 1 of the new side; each counts as one run, as boots differ by themselves.\n\n"
+	  "Boots: 1 of the base, 1 of the new side; each counts as one run, because boots differ.\n\n"
 	  "METRIC BASE  NEW UNIT  RATIO 95 % INTERVAL P Q   N VERDICT      RUNS      WHY\n"
 	  "irq    8000 8800 1/s  1.1000 -             - - 1+1 INCONCLUSIVE 1111 8888 a boot counts as one run: four or more per side, "
 	  "or both sides in each\n\n"
