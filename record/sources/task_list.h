@@ -26,6 +26,8 @@ struct task {
 	uint32_t member; /* the table's own: its place there + 1 */
 	uint32_t number; /* likewise: the number of its pseudonym; 0: none yet */
 	int fd;          /* of its stat; -1: opened each time */
+	int run_fd;      /* of its schedstat; -1: not looked at */
+	uint64_t ran;    /* ns that its one thread had run then; 0: not known */
 	uint16_t no_io;  /* pm_reason why `bytes` are not known */
 	bool ended;      /* since the reading before: `use` is what is known of its end */
 
