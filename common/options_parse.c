@@ -1,248 +1,177 @@
-/* Between main() and argp: help, version, color and memory, which all commands share, and errors as text that the caller
- * prints. */
-#include "common/options.h"
-
-#include <ctype.h>
+/* The options that every command has, and the order of things: words, help, options, operands. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/options_internal.h"
-#include "common/options_known.h"
+#include "common/options_help.h"
+#include "common/options_read.h"
 #include "common/options_table.h"
 #include "common/parse.h"
 
-/* The argp that argp_parse() sees: options_bad() finds the error through state->root_argp, which points here. */
-struct root_argp {
-	struct argp argp; /* first */
-	const struct options_spec *spec;
-	struct error *error;
-	void *input;
-	struct options_common *common;
-};
+static int set_help(void *into, char *arg, struct error *e)
+{
+	if (arg && strcmp(arg, "all") && strcmp(arg, "options"))
+		return error_set(e, EINVAL, "--help=%s: use --help, --help=all or --help=options", arg);
+	((struct options_common *)into)->help = arg ? *arg : 'h';
+	return 0;
+}
 
-enum { KEY_HELP = 0x10000, KEY_VERSION, KEY_COLOR, KEY_NO_PAGER, KEY_MAX_MEMORY };
+static int set_color(void *into, char *arg, struct error *e)
+{
+	static const char *const words[] = { "auto", "always", "never", NULL }; /* enum options_color */
+	unsigned place = OPTIONS_COLOR_ALWAYS;
+	int err = arg ? options_word("color", arg, words, &place, e) : 0;
 
+	((struct options_common *)into)->color = (enum options_color)place;
+	return err;
+}
+
+static int set_max_memory(void *into, char *arg, struct error *e)
+{
+	return parse_size(arg, &((struct options_common *)into)->max_memory) ?
+		       error_set(e, EINVAL, "--max-memory: '%s' is not a size such as 512Mi", arg) :
+		       0;
+}
+
+#define OPTIONS_INTO struct options_common
 /* What has a pager begins with the row that others leave out. */
-static const struct argp_option common_options[] = {
-	{ "no-pager", KEY_NO_PAGER, NULL, 0, "do not use a pager", 0 },
-	{ "help", KEY_HELP, "all", OPTION_ARG_OPTIONAL,
-	  "print the most important options, or with =all every one, and exit", 0 },
-	{ "version", KEY_VERSION, NULL, 0, "print the version and exit", 0 },
-	{ "color", KEY_COLOR, "auto|always|never", OPTION_ARG_OPTIONAL,
-	  "use colors (auto: on a terminal, unless NO_COLOR is set)", 0 },
+static const struct option_row common_rows[] = {
+	{ "no-pager", 0, NULL, "do not use a pager", FLAG(no_pager) },
+	{ "help", 0, "all", "print the most important options, or with =all every one, and exit", CALL(help),
+	  .optional = true },
+	{ "version", 0, NULL, "print the version and exit", FLAG(version) },
+	{ "color", 0, "auto|always|never", "use colors (auto: on a terminal, unless NO_COLOR is set)", CALL(color),
+	  .optional = true },
 	{ 0 },
 };
 
 /* Of what reads recordings, which may be anybody's. */
-static const struct argp_option reader_options[] = {
-	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0,
-	  "use at most this much memory (256Mi and 64 times the size of the files, 2Gi at most); 0: no limit", 0 },
+static const struct option_row reader_rows[] = {
+	{ "max-memory", 0, "SIZE",
+	  "use at most this much memory (256Mi and 64 times the size of the files, 2Gi at most); 0: no limit",
+	  CALL(max_memory) },
 	{ 0 },
 };
 
-static error_t common_parse(int key, char *arg, struct argp_state *state)
+static const struct option_row *common_rows_of(const struct options_spec *spec)
 {
-	struct options_common *c = state->input;
+	return spec->paged ? common_rows : common_rows + 1;
+}
 
-	switch (key) {
-	case ARGP_KEY_INIT:
-		/* Of those of what reads recordings, if there are any. */
-		if (state->child_inputs)
-			state->child_inputs[0] = c;
-		return 0;
-	case KEY_MAX_MEMORY:
-		return parse_size(arg, &c->max_memory) ?
-			       options_bad(state, "--max-memory: '%s' is not a size such as 512Mi", arg) :
-			       0;
-	case KEY_HELP:
-		if (arg && strcmp(arg, "all") && strcmp(arg, "options"))
-			return options_bad(state, "--help=%s: use --help, --help=all or --help=options", arg);
-		c->help = arg ? *arg : 'h';
-		return 0;
-	case KEY_VERSION:
-		c->version = true;
-		return 0;
-	case KEY_NO_PAGER:
-		c->no_pager = true;
-		return 0;
-	case KEY_COLOR:
-		if (!arg || !strcmp(arg, "always"))
-			c->color = OPTIONS_COLOR_ALWAYS;
-		else if (!strcmp(arg, "never"))
-			c->color = OPTIONS_COLOR_NEVER;
-		else if (!strcmp(arg, "auto"))
-			c->color = OPTIONS_COLOR_AUTO;
-		else
-			return options_bad(state, "--color=%s: use auto, always or never", arg);
-		return 0;
+/* Help or version. 1 or -ENOMEM. */
+static int put_text(const struct options_spec *spec, struct options_common *c)
+{
+	const struct option_row *tables[] = { spec->rows, common_rows_of(spec), spec->reads ? reader_rows : NULL };
+	struct buf *out = &c->text;
+
+	if (c->help == 'h' && spec->brief) {
+		buf_addstr(out, spec->brief);
+	} else if (c->help == 'o') {
+		for (size_t i = 0; i < 3 && tables[i]; i++)
+			options_put_list(out, tables[i]);
+	} else if (c->help) {
+		buf_printf(out, "Usage: %s [OPTION...]%s%s\n", spec->name, spec->operands_doc ? " " : "",
+			   spec->operands_doc ? spec->operands_doc : "");
+		options_put_help(out, spec->rows);
+		buf_addstr(out, "\nCommon options:\n");
+		for (size_t i = 1; i < 3 && tables[i]; i++)
+			options_put_help(out, tables[i]);
+	} else {
+		/* The program, not the command: "pmrep 0.1.0". */
+		buf_printf(out, "%.*s %s\n", (int)strcspn(spec->name, " "), spec->name, PM_VERSION);
 	}
-	return ARGP_ERR_UNKNOWN;
+	return out->err ? -ENOMEM : 1;
 }
 
-const struct argp *options_common_of(const struct options_spec *spec)
+static int note_words(const struct option_words *words, struct options_common *common)
 {
-	static const struct argp reader = { .options = reader_options, .parser = common_parse };
-	static const struct argp_child of_reader[] = { { &reader, 0, NULL, 0 }, { 0 } };
-	static const struct argp argp[2][2] = {
-		{ { .options = common_options + 1, .parser = common_parse },
-		  { .options = common_options, .parser = common_parse } },
-		{ { .options = common_options + 1, .parser = common_parse, .children = of_reader },
-		  { .options = common_options, .parser = common_parse, .children = of_reader } },
-	};
+	size_t n = 0;
 
-	return &argp[spec->reads][spec->paged != NULL];
-}
+	common->said = calloc(words->n + 1, sizeof(*common->said));
+	for (size_t i = 0; i < words->n && common->said; i++) {
+		const struct option_word *w = &words->word[i];
 
-static error_t root_parse(int key, char *arg, struct argp_state *state)
-{
-	const struct root_argp *root = (const struct root_argp *)state->root_argp;
-
-	if (key != ARGP_KEY_INIT)
-		return ARGP_ERR_UNKNOWN;
-	state->child_inputs[0] = root->input;
-	state->child_inputs[1] = root->common;
-	return 0;
-}
-
-static error_t parse_rows(int key, char *arg, struct argp_state *state)
-{
-	const struct options_spec *spec = ((const struct root_argp *)state->root_argp)->spec;
-	error_t r = options_take_row(spec->rows, state->input, key, arg, state);
-
-	return r == ARGP_ERR_UNKNOWN && spec->operands ? spec->operands(key, arg, state) : r;
-}
-
-error_t options_bad(struct argp_state *state, const char *format, ...)
-{
-	const struct root_argp *root = (const struct root_argp *)state->root_argp;
-	struct error text;
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(text.text, sizeof(text.text), format, ap);
-	va_end(ap);
-	error_set(root->error, EINVAL, "%s", text.text);
-	return EINVAL;
-}
-
-static int help_all(const struct options_spec *spec, const struct argp *argp, struct buf *out)
-{
-	char *text = NULL, *name = strdup(spec->name);
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
-
-	if (!f || !name) {
-		if (f)
-			fclose(f);
-		free(text);
-		free(name);
-		return -ENOMEM;
+		if (w->option && asprintf(&common->said[n++], "--%s%s%s", w->option->name, w->value ? "=" : "",
+					  w->value ? w->value : "") < 0) {
+			common->said[n - 1] = NULL;
+			return -ENOMEM;
+		}
 	}
-	argp_help(argp, f, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
-	fclose(f);
-	buf_add(out, text, len);
-	free(text);
-	free(name);
-	return out->err;
+	return common->said ? 0 : -ENOMEM;
 }
 
-/* For completion and manual pages, a line for each long name: "--name", or "--name=" if it needs an argument; that
- * argument; the letters, such as "-c -C"; the help, empty for another name of the option before it. TABs separate them. */
-static int list_options(const struct options_spec *spec, struct buf *out)
+/* Takes the options that fill `into`, or with `others` all that do not. */
+static int take_words(const struct option_words *words, const void *into, bool others, struct error *e)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < words->n && !err; i++) {
+		const struct option_word *w = &words->word[i];
+
+		if (w->option && (w->into == into) != others)
+			err = options_take(w->option, w->into, w->value, e);
+	}
+	return err;
+}
+
+static int parse(const struct options_spec *spec, void *into, struct options_common *common, struct error *e)
 {
 	struct known_options known = { 0 };
-	int err = known_collect(&known, spec->argp);
+	struct option_words words = { 0 };
+	int err = known_add(&known, spec->rows, into);
 
-	err = err ? err : known_collect(&known, options_common_of(spec));
-	for (size_t i = 0; i < known.n && !err; i++) {
-		const struct known *k = &known.option[i];
-
-		if (!k->name || k->hidden)
-			continue;
-		buf_printf(out, "--%s%s\t%s\t", k->name, k->arg == ARG_NEEDED ? "=" : "",
-			   k->arg_name ? k->arg_name : "");
-		for (size_t j = i; j < known.n && known.option[j].same == i; j++)
-			if (known.option[j].key < 128 && isalpha(known.option[j].key))
-				buf_printf(out, "%s-%c", j > i ? " " : "", known.option[j].key);
-		buf_printf(out, "\t%s\n", k->doc ? k->doc : "");
-	}
-	free(known.option);
-	return err ? err : out->err;
-}
-
-static int common_text(const struct options_spec *spec, const struct argp *argp, struct options_common *c)
-{
-	if (c->help == 'o')
-		return list_options(spec, &c->text);
-	if (c->help == 'h' && spec->brief) {
-		buf_addstr(&c->text, spec->brief);
-		return c->text.err;
-	}
-	if (c->help)
-		return help_all(spec, argp, &c->text);
-	/* The program, not the command: "pmrep 0.1.0". */
-	buf_printf(&c->text, "%.*s %s\n", (int)strcspn(spec->name, " "), spec->name, PM_VERSION);
-	return c->text.err;
-}
-
-static int parse(const struct options_spec *spec, int argc, char **argv, void *input, struct options_common *common,
-		 struct error *e)
-{
-	const struct argp_child children[] = {
-		{ spec->argp, 0, NULL, 0 },
-		{ options_common_of(spec), 0, "Common options:", 90 },
-		{ 0 },
-	};
-	struct error own = { 0 };
-	struct root_argp root = {
-		.argp = { .parser = root_parse, .children = children },
-		.spec = spec,
-		.error = &own,
-		.input = input,
-		.common = common,
-	};
-	int r = options_rewrite(spec, argc, argv, &common->argc, &common->argv, e);
-
-	if (r)
-		return r;
+	err = err ? err : known_add(&known, common_rows_of(spec), common);
+	err = err || !spec->reads ? err : known_add(&known, reader_rows, common);
+	err = err ? err : options_read(spec, &known, common->argc, common->argv, &words, e);
+	common->operand = words.operand;
+	err = err ? err : note_words(&words, common);
 	/* A request for help is answered also where operands are missing or values are wrong. */
-	r = argp_parse(&root.argp, common->argc, common->argv, ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP, NULL,
-		       NULL);
-	if (common->help || common->version) {
-		r = common_text(spec, &root.argp, common);
-		return r ? error_set(e, -r, "out of memory") : 1;
-	}
-	if (!r)
-		return 0;
-	if (own.number)
-		return error_set(e, own.number, "%s", own.text);
-	if (r == ENOMEM)
-		return error_set(e, ENOMEM, "out of memory");
-	return error_set(e, EINVAL, "wrong usage; try --help");
+	err = err ? err : take_words(&words, common, false, e);
+	if (!err && (common->help || common->version))
+		err = put_text(spec, common);
+	if (!err)
+		err = take_words(&words, common, true, e);
+	if (!err && spec->operands)
+		err = spec->operands(into, words.n_operands, words.operand, e);
+	else if (!err && words.n_operands)
+		err = error_set(e, EINVAL, "'%s': %s takes no operands", words.operand[0], spec->name);
+	option_words_release(&words);
+	free(known.known);
+	return err;
 }
 
-int options_parse(const struct options_spec *spec, int argc, char **argv, void *input, struct options_common *common,
+int options_parse(const struct options_spec *spec, int argc, char **argv, void *into, struct options_common *common,
 		  struct error *e)
 {
-	struct argp_option *options = spec->rows ? options_of_rows(spec->rows) : NULL;
-	const struct argp argp = { .options = options, .parser = parse_rows, .args_doc = spec->operands_doc };
-	struct options_spec of_rows = *spec;
-	int r;
+	struct error own = { 0 };
+	int err = 0;
 
-	if (spec->rows && !options)
-		return error_set(e, ENOMEM, "out of memory");
-	of_rows.argp = spec->rows ? &argp : spec->argp;
-	r = parse(&of_rows, argc, argv, input, common, e);
-	free(options);
-	return r;
+	common->argv = calloc((size_t)argc + 1, sizeof(*common->argv));
+	for (; common->argv && common->argc < argc && !err; common->argc++) {
+		common->argv[common->argc] = strdup(argv[common->argc]);
+		err = common->argv[common->argc] ? 0 : -ENOMEM;
+	}
+	if (!common->argv)
+		err = -ENOMEM;
+	if (!err)
+		err = parse(spec, into, common, &own);
+	if (err < 0)
+		return error_set(e, own.text[0] ? own.number : ENOMEM, "%s",
+				 own.text[0] ? own.text : "out of memory");
+	return err;
 }
 
 void options_common_release(struct options_common *common)
 {
-	options_argv_free(common->argv);
+	for (int i = 0; i < common->argc; i++)
+		free(common->argv[i]);
+	for (char **word = common->said; word && *word; word++)
+		free(*word);
+	free(common->argv);
+	free(common->operand);
+	free(common->said);
 	buf_release(&common->text);
 	*common = (struct options_common){ 0 };
 }

@@ -108,7 +108,7 @@ static bool is_claimed(const struct row *r)
 
 const char *options_foreign(const char *text, size_t len, size_t min_abbreviation)
 {
-	bool no = len > 3 && option_name_begins("no-", text, 3, false);
+	bool no = len > 3 && option_name_begins("no-", text, 3);
 	const char *found = NULL;
 
 	for (unsigned i = 0; i < OPTIONS_COLUMNS; i++)
@@ -122,7 +122,7 @@ const char *options_foreign(const char *text, size_t len, size_t min_abbreviatio
 		return NULL;
 	for (unsigned i = 0; i < OPTIONS_COLUMNS; i++)
 		for (const struct row *r = rows[i]; r->name || r->letter; r++) {
-			if (!is_claimed(r) || !option_name_begins(r->name, text, len, false))
+			if (!is_claimed(r) || !option_name_begins(r->name, text, len))
 				continue;
 			if (found && strcmp(found, r->name))
 				return NULL;

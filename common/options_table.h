@@ -16,7 +16,6 @@
  */
 #pragma once
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -40,12 +39,12 @@ enum option_kind {
 	OPTION_CALL,    /* set() */
 };
 
-/* What is done with an option. Where it is a row of options_spec.rows, a whole option: `help` NULL makes it another
- * name of the row before it, which help leaves out, and `name` NULL begins a part of the help. */
-struct option_action {
-	const char *name;
-	int key;              /* of argp; in a row the letter, or 0 */
-	const char *argument; /* rows only, like `help`; NULL: a flag */
+/* An option and what is done with it. `help` NULL: another name or letter of the row before it. `name` NULL and no
+ * letter: `help` begins a part of the help. */
+struct option_row {
+	const char *name;     /* NULL: a letter only */
+	char letter;          /* or 0 */
+	const char *argument; /* NULL: a flag */
 	const char *help;
 	enum option_kind kind;
 	size_t at, size; /* of the member; `size` for OPTION_AMOUNT only */
@@ -54,7 +53,10 @@ struct option_action {
 	uint64_t least, most;
 	int (*read)(void *member, const char *arg,
 		    struct error *e); /* 0, or -errno with a text that does not name the option */
-	error_t (*set)(void *into, char *arg, struct argp_state *state);
+	int (*set)(void *into, char *arg, struct error *e); /* 0, or -errno with a text, or without memory none */
+	bool optional;                                      /* the argument may be left out, and is NULL then */
+	bool many;                                          /* operands behind the argument are arguments, too */
+	bool shown;                                         /* another name that the help lists */
 };
 
 /* `how`; OPTIONS_INTO is the struct to fill. */
@@ -76,18 +78,12 @@ struct option_action {
 	.kind = OPTION_AMOUNT, .at = offsetof(OPTIONS_INTO, member), .size = sizeof(((OPTIONS_INTO *)0)->member), \
 	.least = low, .most = high
 
-/* For a parser: does what the key's row says; ARGP_ERR_UNKNOWN without a row. */
-error_t options_take(const struct option_action *action, size_t n, void *into, int key, char *arg,
-		     struct argp_state *state);
-/* The same for rows that end with a zero row and have keys of options_of_rows(). */
-error_t options_take_row(const struct option_action *row, void *into, int key, char *arg, struct argp_state *state);
-/* The rows as argp's options, which the caller frees. NULL without memory. */
-struct argp_option *options_of_rows(const struct option_action *row);
-/* Appends to a NULL-terminated array. 0 or ENOMEM. */
-error_t options_append(char ***list, char *text);
+/* Does what the row says. 0, or -errno with a text in *e, or without memory none. */
+int options_take(const struct option_row *row, void *into, char *arg, struct error *e);
+/* Appends to a NULL-terminated array. 0 or -ENOMEM. */
+int options_append(char ***list, char *text);
 /* The index of the word in `words`; otherwise an error that names the nearest, or all. */
-error_t options_word(const char *option, const char *arg, const char *const *words, unsigned *place,
-		     struct argp_state *state);
+int options_word(const char *option, const char *arg, const char *const *words, unsigned *place, struct error *e);
 
 /* ---- options of other programs ---- */
 

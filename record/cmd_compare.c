@@ -23,7 +23,7 @@ struct compare {
 };
 
 #define OPTIONS_INTO struct compare
-static const struct option_action rows[] = {
+static const struct option_row rows[] = {
 	{ "repeat", 'r', "N", "run at most this many pairs (20)", AMOUNT(pairs, 1, 1000) },
 	{ "gate", 0, "METRIC[:MARGIN],...", "judge these metrics (elapsed, cpu and max_rss)", TEXT(gate) },
 	{ "margin", 0, "MARGIN", "the relative change that matters, such as 2% or 0.02", TEXT(margin) },
@@ -32,22 +32,15 @@ static const struct option_action rows[] = {
 	{ 0 },
 };
 
-static error_t take_commands(int key, char *arg, struct argp_state *state)
+static int take_commands(void *into, int n, char **operand, struct error *e)
 {
-	struct compare *c = state->input;
+	struct compare *c = into;
 
-	switch (key) {
-	case ARGP_KEY_ARG:
-		if (state->arg_num > 1)
-			return options_bad(state, "compare takes two commands; put quotes around each");
-		c->command[state->arg_num] = arg;
-		return 0;
-	case ARGP_KEY_END:
-		return state->arg_num < 2 ? options_bad(state, "compare takes two commands: pmrec compare 'A' 'B'") :
-					    0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (n != 2)
+		return error_set(e, EINVAL, "compare takes two commands, each in quotes: pmrec compare 'A' 'B'");
+	c->command[0] = operand[0];
+	c->command[1] = operand[1];
+	return 0;
 }
 
 static const struct options_spec spec = {

@@ -22,21 +22,15 @@ struct doctor {
 };
 
 #define OPTIONS_INTO struct doctor
-static const struct option_action rows[] = {
+static const struct option_row rows[] = {
 	{ "root", 0, "DIR", "read /sys, /proc and /dev below DIR", TEXT(options.root) },
 	{ "verbose", 'v', NULL, "list everything that the kernel refused", FLAG(options.run.verbose) },
 	{ 0 },
 };
 
-static error_t no_operands(int key, char *arg, struct argp_state *state)
-{
-	return key == ARGP_KEY_ARG ? options_bad(state, "'%s': doctor takes no operands", arg) : ARGP_ERR_UNKNOWN;
-}
-
 static const struct options_spec spec = {
 	.name = "pmrec doctor",
 	.rows = rows,
-	.operands = no_operands,
 	.brief = "Usage: pmrec doctor [OPTION...]\n"
 		 "Try every source: say what it offers, what is missing, and how to get it.\n\n"
 		 "  -v, --verbose    list everything that the kernel refused\n"

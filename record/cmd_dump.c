@@ -1,4 +1,5 @@
 /* pmrec dump: the last minutes of a recorder at work, as a recording. */
+#include <errno.h>
 #include <limits.h>
 
 #include "common/options_table.h"
@@ -13,7 +14,7 @@ struct dump {
 };
 
 #define OPTIONS_INTO struct dump
-static const struct option_action rows[] = {
+static const struct option_row rows[] = {
 	{ "output", 'o', "FILE", "output file; - is stdout", TEXT(output) },
 	{ "last", 0, "TIME", "how far back from now: 10m, 30s (default: everything kept)", TIME(last_ns, 1) },
 	{ "since", 0, "TIME", "only snapshots from TIME on, as for `pmrep cut`", TEXT(since) },
@@ -22,15 +23,14 @@ static const struct option_action rows[] = {
 	{ 0 },
 };
 
-static error_t no_operands(int key, char *arg, struct argp_state *state)
+static int no_operands(void *into, int n, char **operand, struct error *e)
 {
-	const struct dump *d = state->input;
+	const struct dump *d = into;
 
-	if (key == ARGP_KEY_ARG)
-		return options_bad(state, "'%s': pmrec dump takes no operands; -o FILE names the output", arg);
-	if (key == ARGP_KEY_END && !d->output)
-		return options_bad(state, "no output given; -o FILE names it, -o - is stdout");
-	return ARGP_ERR_UNKNOWN;
+	if (n)
+		return error_set(e, EINVAL, "'%s': pmrec dump takes no operands; -o FILE names the output",
+				 operand[0]);
+	return d->output ? 0 : error_set(e, EINVAL, "no output given; -o FILE names it, -o - is stdout");
 }
 
 static const struct options_spec spec = {

@@ -27,7 +27,7 @@ struct list {
 };
 
 #define OPTIONS_INTO struct list
-static const struct option_action rows[] = {
+static const struct option_row rows[] = {
 	{ "events-file", 0, "FILE|DIR",
 	  "include the CPU vendor's events, from files in perf's JSON schema; may be repeated", LIST(event_files) },
 	{ "metrics-file", 0, "FILE|DIR", "include the CPU vendor's metrics, from files in that schema",
@@ -39,21 +39,17 @@ static const struct option_action rows[] = {
 
 static const char *const kinds[] = { "events", "sources", "metrics", "metricgroups", NULL };
 
-static error_t take_words(int key, char *arg, struct argp_state *state)
+static int take_words(void *into, int n, char **operand, struct error *e)
 {
-	struct list *l = state->input;
+	struct list *l = into;
 
-	if (key != ARGP_KEY_ARG)
-		return ARGP_ERR_UNKNOWN;
-	if (state->arg_num > 1)
-		return options_bad(state, "list takes one GLOB");
-	if (state->arg_num == 0)
-		for (const char *const *k = kinds; *k; k++)
-			if (!strcmp(arg, *k))
-				l->what = arg;
+	for (const char *const *k = kinds; *k && n; k++)
+		if (!strcmp(operand[0], *k))
+			l->what = operand[0];
+	if (n > 1 + (l->what != NULL))
+		return error_set(e, EINVAL, "list takes one GLOB");
 	/* `pmrec list 'cpu*'` means everything of that name. */
-	if (state->arg_num == 1 || !l->what)
-		l->glob = arg;
+	l->glob = operand[l->what != NULL];
 	return 0;
 }
 

@@ -5,23 +5,14 @@
 #include "record/commands.h"
 #include "record/marksocket.h"
 
-static const struct option_action rows[] = { { 0 } };
+static const struct option_row rows[] = { { 0 } };
 
-static error_t take_text(int key, char *arg, struct argp_state *state)
+static int take_text(void *into, int n, char **operand, struct error *e)
 {
-	char **text = state->input;
+	char **text = into;
 
-	switch (key) {
-	case ARGP_KEY_ARG:
-		if (state->arg_num > 0)
-			return options_bad(state, "mark takes one TEXT; put quotes around it");
-		*text = arg;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "no text given; usage: pmrec mark TEXT");
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	*text = operand[0];
+	return n == 1 ? 0 : error_set(e, EINVAL, "mark takes one TEXT, in quotes: pmrec mark 'TEXT'");
 }
 
 static const struct options_spec spec = {

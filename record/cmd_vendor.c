@@ -18,7 +18,7 @@
 
 struct vendor {
 	struct options_common common;
-	char **path; /* owned; borrowed texts */
+	char **path; /* borrowed of options_common */
 	size_t n_paths;
 	char *output;
 	bool import, no_descriptions;
@@ -32,39 +32,30 @@ struct vendor {
 };
 
 #define OPTIONS_INTO struct vendor
-static const struct option_action rows[] = {
+static const struct option_row rows[] = {
 	{ "output", 'o', "FILE", "write the pack to FILE", TEXT(output) },
 	{ "no-descriptions", 'd', NULL, "leave out the descriptions of events and metrics", FLAG(no_descriptions) },
 	{ 0 },
 };
 
-static error_t take_words(int key, char *arg, struct argp_state *state)
+static int take_words(void *into, int n, char **operand, struct error *e)
 {
-	struct vendor *v = state->input;
+	struct vendor *v = into;
 
-	switch (key) {
-	case ARGP_KEY_ARG:
-		if (!state->arg_num && !v->import) {
-			v->import = !strcmp(arg, "import");
-			return v->import ?
-				       0 :
-				       options_bad(state,
-						   "'%s' is not a command of pmrec vendor; the only one is import",
-						   arg);
-		}
-		if (array_room(&v->path, v->n_paths, sizeof(*v->path)))
-			return ENOMEM;
-		v->path[v->n_paths++] = arg;
+	if (!n)
 		return 0;
-	case ARGP_KEY_END:
-		if (v->import && !v->n_paths)
-			return options_bad(state,
-					   "nothing to import: name tools/perf/pmu-events/arch of a kernel tree, "
-					   "a clone of Intel's perfmon, or Arm telemetry files");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (strcmp(operand[0], "import"))
+		return error_set(e, EINVAL, "'%s' is not a command of pmrec vendor; the only one is import",
+				 operand[0]);
+	v->import = true;
+	v->path = operand + 1;
+	v->n_paths = (size_t)n - 1;
+	if (!v->n_paths)
+		return error_set(
+			e, EINVAL,
+			"nothing to import: name tools/perf/pmu-events/arch of a kernel tree, a clone of Intel's "
+			"perfmon, or Arm telemetry files");
+	return 0;
 }
 
 static const struct options_spec spec = {
@@ -353,7 +344,6 @@ int cmd_vendor(int argc, char **argv)
 	for (size_t i = 0; i < v.n_done; i++)
 		free(v.done[i]);
 	free(v.done);
-	free(v.path);
 	buf_release(&v.notes);
 	options_common_release(&v.common);
 	vendor_pack_close(&v.pack);

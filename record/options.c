@@ -47,7 +47,7 @@ static const char brief[] =
 
 /* ---- what takes more than a member ---- */
 
-static error_t set_event(void *into, char *text, struct argp_state *state)
+static int set_event(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
 	size_t n = 0;
@@ -57,7 +57,7 @@ static error_t set_event(void *into, char *text, struct argp_state *state)
 		n++;
 	filters = realloc(o->perf.filters, (n + 2) * sizeof(*filters));
 	if (!filters)
-		return ENOMEM;
+		return -ENOMEM;
 	filters[n] = filters[n + 1] = NULL;
 	o->perf.filters = filters;
 	return options_append(&o->perf.events, text);
@@ -72,55 +72,54 @@ static size_t count_events(const struct record_options *o)
 	return n;
 }
 
-static error_t set_filter(void *into, char *text, struct argp_state *state)
+static int set_filter(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
 	size_t n = count_events(o);
 
 	if (!n)
-		return options_bad(state, "--filter must follow the -e that it filters");
+		return error_set(e, EINVAL, "--filter must follow the -e that it filters");
 	o->perf.filters[n - 1] = text;
 	return 0;
 }
 
-static error_t set_added(void *into, char *text, struct argp_state *state)
+static int set_added(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
-	struct error e = { 0 };
 	struct add *new;
 
 	if (array_room(&o->added, o->n_added, sizeof(*o->added)))
-		return ENOMEM;
+		return -ENOMEM;
 	new = &o->added[o->n_added];
-	if (add_parse(new, text, &e))
-		return options_bad(state, "%s", e.text);
+	if (add_parse(new, text, e))
+		return -EINVAL;
 	for (size_t i = 0; i < o->n_added; i++) {
 		if (strcmp(o->added[i].name, new->name))
 			continue;
-		options_bad(state, "--add %.80s: there already is a counter %s; give this one another NAME", text,
-			    new->name);
+		error_set(e, EINVAL, "--add %.80s: there already is a counter %s; give this one another NAME", text,
+			  new->name);
 		add_release(new);
-		return EINVAL;
+		return -EINVAL;
 	}
 	o->n_added++;
 	return 0;
 }
 
-static error_t set_cgroups(void *into, char *text, struct argp_state *state)
+static int set_cgroups(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
 
 	if (!count_events(o))
-		return options_bad(state, "-G: '%s' has no event before it; put -G after the -e that it applies to",
-				   text);
+		return error_set(e, EINVAL, "-G: '%s' has no event before it; put -G after the -e that it applies to",
+				 text);
 	if (array_room(&o->perf.cgroups, o->perf.n_cgroups, sizeof(*o->perf.cgroups)))
-		return ENOMEM;
+		return -ENOMEM;
 	o->perf.cgroups[o->perf.n_cgroups++] = (struct cgroup_option){ .names = text, .n_events = count_events(o) };
 	return 0;
 }
 
 /* "1h" or "100M"; a bare number could be either. */
-static error_t set_rotate(void *into, char *text, struct argp_state *state)
+static int set_rotate(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
 	size_t len = strlen(text);
@@ -128,14 +127,14 @@ static error_t set_rotate(void *into, char *text, struct argp_state *state)
 
 	o->output.rotate_ns = o->output.rotate_bytes = 0;
 	if (bare || (parse_duration(text, &o->output.rotate_ns) && parse_size(text, &o->output.rotate_bytes)))
-		return options_bad(state,
-				   "--rotate: '%s' is neither a size such as 100M nor a time such as 1h; both "
-				   "need their unit",
-				   text);
+		return error_set(e, EINVAL,
+				 "--rotate: '%s' is neither a size such as 100M nor a time such as 1h; both "
+				 "need their unit",
+				 text);
 	if (o->output.rotate_ns > INT64_MAX / 4)
-		return options_bad(state, "--rotate: '%s' is too long", text);
+		return error_set(e, EINVAL, "--rotate: '%s' is too long", text);
 	if (!o->output.rotate_ns && o->output.rotate_bytes < ROTATE_MIN_BYTES)
-		return options_bad(state, "--rotate: '%s' is too small to hold a snapshot", text);
+		return error_set(e, EINVAL, "--rotate: '%s' is too small to hold a snapshot", text);
 	return 0;
 }
 
@@ -143,7 +142,7 @@ static error_t set_rotate(void *into, char *text, struct argp_state *state)
 #define RING_FILES_TIME 5
 #define RING_FILES_SIZE 8
 
-static error_t set_ring(void *into, char *text, struct argp_state *state)
+static int set_ring(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
 	char *comma = strchr(text, ','), *time = strndup(text, comma ? (size_t)(comma - text) : strlen(text));
@@ -152,25 +151,24 @@ static error_t set_ring(void *into, char *text, struct argp_state *state)
 
 	free(time);
 	if (bad || (comma && o->output.ring_bytes < RING_FILES_SIZE * ROTATE_MIN_BYTES))
-		return options_bad(
-			state, "--ring: '%s' is neither a time such as 10m nor a time and a size such as 10m,100M",
-			text);
+		return error_set(e, EINVAL,
+				 "--ring: '%s' is neither a time such as 10m nor a time and a size such as 10m,100M",
+				 text);
 	return 0;
 }
 
-static error_t set_dump_on(void *into, char *text, struct argp_state *state)
+static int set_dump_on(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
 	struct pressure p;
-	struct error e = { 0 };
 
-	if (pressure_parse(&p, text, &e))
-		return options_bad(state, "--dump-on: %s", e.text);
+	if (pressure_parse(&p, text, e))
+		return error_prefix(e, "--dump-on");
 	return options_append(&o->output.dump_on, text);
 }
 
 /* Ids of BPF programs are positive numbers. */
-static error_t set_bpf_programs(void *into, char *text, struct argp_state *state)
+static int set_bpf_programs(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
 	for (const char *at = text;; at++) {
@@ -178,10 +176,10 @@ static error_t set_bpf_programs(void *into, char *text, struct argp_state *state
 		unsigned long id = strtoul(at, &end, 10);
 
 		if (*at < '0' || *at > '9' || !id || id >= UINT32_MAX || (*end && *end != ','))
-			return options_bad(state,
-					   "-b: '%s' is not a list of ids of BPF programs; `bpftool prog` shows "
-					   "them",
-					   text);
+			return error_set(e, EINVAL,
+					 "-b: '%s' is not a list of ids of BPF programs; `bpftool prog` shows "
+					 "them",
+					 text);
 		at = end;
 		if (!*at)
 			break;
@@ -190,34 +188,34 @@ static error_t set_bpf_programs(void *into, char *text, struct argp_state *state
 	return 0;
 }
 
-static error_t set_interval_ms(void *into, char *text, struct argp_state *state)
+static int set_interval_ms(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
 
 	if (parse_duration_ms(text, &o->sample.interval_ns) || o->sample.interval_ns > INT64_MAX / 4)
-		return options_bad(state, "-I: '%s' is not an interval in milliseconds", text);
+		return error_set(e, EINVAL, "-I: '%s' is not an interval in milliseconds", text);
 	return 0;
 }
 
-static error_t set_iterations(void *into, char *text, struct argp_state *state)
+static int set_iterations(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
 
 	if (parse_u64(text, &o->sample.iterations) || !o->sample.iterations)
-		return options_bad(state, "-n: '%s' is not a number of intervals (perf's -n is --null here)", text);
+		return error_set(e, EINVAL, "-n: '%s' is not a number of intervals (perf's -n is --null here)", text);
 	return 0;
 }
 
-static error_t set_timeout(void *into, char *text, struct argp_state *state)
+static int set_timeout(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
 
 	if (parse_duration_ms(text, &o->run.timeout_ns) || !o->run.timeout_ns || o->run.timeout_ns > INT64_MAX / 4)
-		return options_bad(state, "--timeout: '%s' is not a time in milliseconds", text);
+		return error_set(e, EINVAL, "--timeout: '%s' is not a time in milliseconds", text);
 	return 0;
 }
 
-static error_t set_delay(void *into, char *text, struct argp_state *state)
+static int set_delay(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
 	uint64_t ns;
@@ -228,68 +226,68 @@ static error_t set_delay(void *into, char *text, struct argp_state *state)
 	else if (!parse_duration_ms(text, &ns) && ns / 1000000 < INT32_MAX)
 		o->perf.delay_ms = (int64_t)(ns / 1000000);
 	else
-		return options_bad(state, "-D: '%s' is not a delay in milliseconds", text);
+		return error_set(e, EINVAL, "-D: '%s' is not a delay in milliseconds", text);
 	return 0;
 }
 
-static error_t set_runs(void *into, char *text, struct argp_state *state)
+static int set_runs(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
 	uint64_t n;
 
 	if (parse_u64(text, &n) || n > UINT32_MAX - 1)
-		return options_bad(state, "-r: '%s' is not a number of runs", text);
+		return error_set(e, EINVAL, "-r: '%s' is not a number of runs", text);
 	o->run.runs = n ? (unsigned)n : UINT32_MAX;
 	return 0;
 }
 
 /* perf's option takes no value and ours needs one. */
-static error_t set_sync(void *into, char *text, struct argp_state *state)
+static int set_sync(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
 
 	if (!text)
 		o->run.sync_first = true;
 	else if (parse_duration(text, &o->output.sync_ns) || !o->output.sync_ns)
-		return options_bad(state, "--sync: '%s' is not a time; --sync=1 is every second", text);
+		return error_set(e, EINVAL, "--sync: '%s' is not a time; --sync=1 is every second", text);
 	return 0;
 }
 
-static error_t set_buffer(void *into, char *text, struct argp_state *state)
+static int set_buffer(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
 
 	if (parse_size(text, &o->output.buffer_bytes) || o->output.buffer_bytes < BUFFER_MIN_BYTES)
-		return options_bad(state, "--buffer: '%s' is not a size of at least 1M", text);
+		return error_set(e, EINVAL, "--buffer: '%s' is not a size of at least 1M", text);
 	return 0;
 }
 
-static error_t set_label(void *into, char *text, struct argp_state *state)
+static int set_label(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
 
 	if (!strchr(text, '=') || text[0] == '=')
-		return options_bad(state, "--label: '%s' is not KEY=VALUE", text);
+		return error_set(e, EINVAL, "--label: '%s' is not KEY=VALUE", text);
 	return options_append(&o->output.labels, text);
 }
 
-static error_t set_report(void *into, char *text, struct argp_state *state)
+static int set_report(void *into, char *text, struct error *e)
 {
 	static const char *const reports[] = { "show", "stat", NULL };
 	struct record_options *o = into;
 	unsigned place;
 
 	o->run.report = text ? text : (char *)"show";
-	return options_word("report", o->run.report, reports, &place, state);
+	return options_word("report", o->run.report, reports, &place, e);
 }
 
-static error_t set_realtime(void *into, char *text, struct argp_state *state)
+static int set_realtime(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
 	uint64_t priority = 10;
 
 	if (text && (parse_u64(text, &priority) || priority < 1 || priority > 99))
-		return options_bad(state, "--realtime: '%s' is not a priority from 1 to 99", text);
+		return error_set(e, EINVAL, "--realtime: '%s' is not a priority from 1 to 99", text);
 	o->sample.realtime = (unsigned)priority;
 	return 0;
 }
@@ -315,19 +313,19 @@ static bool adds(const struct record_options *o, enum add_location location)
 	return false;
 }
 
-static error_t check_ring(struct argp_state *state, struct record_options *o)
+static int check_ring(struct record_options *o, struct error *e)
 {
 	struct output_options *out = &o->output;
 	uint64_t part = out->ring_ns / RING_FILES_TIME;
 
 	if (!out->ring_ns)
 		return out->dump_on || out->dump_ns || out->dump_to ?
-			       options_bad(state, "--dump-on, --dump-every and --dump-to need --ring=TIME") :
+			       error_set(e, EINVAL, "--dump-on, --dump-every and --dump-to need --ring=TIME") :
 			       0;
 	if (out->keep)
-		return options_bad(state, "--ring says how long files are kept, --keep how many: give only one");
+		return error_set(e, EINVAL, "--ring says how long files are kept, --keep how many: give only one");
 	if (out->ring_ns < o->sample.interval_ns)
-		return options_bad(state, "--ring must hold at least one interval");
+		return error_set(e, EINVAL, "--ring must hold at least one interval");
 	if (!out->rotate_ns)
 		out->rotate_ns = part > o->sample.interval_ns ? part : o->sample.interval_ns;
 	if (!out->rotate_bytes)
@@ -337,67 +335,69 @@ static error_t check_ring(struct argp_state *state, struct record_options *o)
 	return 0;
 }
 
-static error_t check(struct argp_state *state, struct record_options *o)
+static int check(struct record_options *o, struct error *e)
 {
 	uint64_t number;
-	error_t err = check_ring(state, o);
+	int err = check_ring(o, e);
 
 	if (err)
 		return err;
 	if (o->sample.interval_ns && o->sample.interval_ns < INTERVAL_MIN_NS)
-		return options_bad(state, "-i: the shortest interval is 10 us");
+		return error_set(e, EINVAL, "-i: the shortest interval is 10 us");
 	if (o->run.command && (!parse_u64(o->run.command[0], &number)))
-		return options_bad(
-			state, "a command named '%s'? To set the interval use -i %s, the number of intervals -n %s",
-			o->run.command[0], o->run.command[0], o->run.command[0]);
+		return error_set(e, EINVAL,
+				 "a command named '%s'? To set the interval use -i %s, the number of intervals -n %s",
+				 o->run.command[0], o->run.command[0], o->run.command[0]);
 	if (o->perf.pids && o->perf.tids)
-		return options_bad(state, "-p and -t are mutually exclusive");
+		return error_set(e, EINVAL, "-p and -t are mutually exclusive");
 	if ((o->perf.pids || o->perf.tids) && o->perf.system_wide)
-		return options_bad(state, "-a counts everything, so it excludes -p and -t");
+		return error_set(e, EINVAL, "-a counts everything, so it excludes -p and -t");
 	if (o->perf.n_cgroups && o->perf.each_cgroup)
-		return options_bad(state, "-G and --for-each-cgroup are mutually exclusive");
+		return error_set(e, EINVAL, "-G and --for-each-cgroup are mutually exclusive");
 	if ((o->perf.n_cgroups || o->perf.each_cgroup) && (o->perf.pids || o->perf.tids || o->perf.per_thread))
-		return options_bad(state, "cgroups are counted on CPUs, so they exclude -p, -t and --per-thread");
+		return error_set(e, EINVAL, "cgroups are counted on CPUs, so they exclude -p, -t and --per-thread");
 	if (o->perf.bpf_programs &&
 	    (o->perf.pids || o->perf.tids || o->perf.per_thread || o->perf.n_cgroups || o->perf.each_cgroup))
-		return options_bad(state, "-b counts BPF programs for all tasks, so it excludes -p, -t, "
-					  "--per-thread, -G and --for-each-cgroup");
+		return error_set(e, EINVAL,
+				 "-b counts BPF programs for all tasks, so it excludes -p, -t, "
+				 "--per-thread, -G and --for-each-cgroup");
 	if (o->perf.bpf_programs && o->perf.bpf_counters)
-		return options_bad(state, "-b and --bpf-counters are mutually exclusive");
+		return error_set(e, EINVAL, "-b and --bpf-counters are mutually exclusive");
 	if (o->perf.bpf_counters && o->perf.n_cgroups)
-		return options_bad(state, "--bpf-counters counts cgroups with --for-each-cgroup, not with -G");
+		return error_set(e, EINVAL, "--bpf-counters counts cgroups with --for-each-cgroup, not with -G");
 	if (o->perf.bpf_counters && o->perf.per_thread)
-		return options_bad(state, "--bpf-counters counts the tasks of -p, -t and COMMAND, and cannot follow "
-					  "new threads one by one, as --per-thread does");
+		return error_set(e, EINVAL,
+				 "--bpf-counters counts the tasks of -p, -t and COMMAND, and cannot follow "
+				 "new threads one by one, as --per-thread does");
 	if (o->run.runs != 1 && !o->run.command)
-		return options_bad(state, "-r repeats a COMMAND; none is given");
+		return error_set(e, EINVAL, "-r repeats a COMMAND; none is given");
 	if (o->sample.iterations && !o->sample.interval_ns)
-		return options_bad(state, "-n counts intervals, but -i 0 makes none");
+		return error_set(e, EINVAL, "-n counts intervals, but -i 0 makes none");
 	if (o->perf.delay_ms < 0 && !o->run.control)
-		return options_bad(state, "-D -1 waits for an 'enable', which needs --control");
+		return error_set(e, EINVAL, "-D -1 waits for an 'enable', which needs --control");
 	if (o->run.report && o->output.output && !strcmp(o->output.output, "-"))
-		return options_bad(state,
-				   "--report cannot read a recording that goes to stdout; use pmrec -o - | pmrep -");
+		return error_set(e, EINVAL,
+				 "--report cannot read a recording that goes to stdout; use pmrec -o - | pmrep -");
 	if (plan_rotates(o) && o->output.output && !strcmp(o->output.output, "-"))
-		return options_bad(state,
-				   "--rotate and --ring write several files; name them with -o FILE, not -o -");
+		return error_set(e, EINVAL,
+				 "--rotate and --ring write several files; name them with -o FILE, not -o -");
 	if (plan_rotates(o) && o->run.report)
-		return options_bad(state,
-				   "--report reads one recording, and --rotate and --ring write several; pmrep merge "
-				   "joins them");
+		return error_set(e, EINVAL,
+				 "--report reads one recording, and --rotate and --ring write several; pmrep merge "
+				 "joins them");
 	if (o->output.rotate_ns && o->output.rotate_ns < o->sample.interval_ns)
-		return options_bad(state, "--rotate: a file must hold at least one interval");
+		return error_set(e, EINVAL, "--rotate: a file must hold at least one interval");
 	if (o->output.keep && !plan_rotates(o))
-		return options_bad(state, "--keep needs --rotate");
+		return error_set(e, EINVAL, "--keep needs --rotate");
 	if (o->no_msr && adds(o, ADD_MSR))
-		return options_bad(state, "--add names a register, but --no-msr excludes them");
+		return error_set(e, EINVAL, "--add names a register, but --no-msr excludes them");
 	if ((o->no_perf || o->perf.null) && adds(o, ADD_PERF))
-		return options_bad(state, "--add names an event, but %s excludes them",
-				   o->perf.null ? "--null" : "-P");
+		return error_set(e, EINVAL, "--add names an event, but %s excludes them",
+				 o->perf.null ? "--null" : "-P");
 	if (o->perf.td_level && !o->perf.topdown)
-		return options_bad(state, "--td-level needs --topdown");
+		return error_set(e, EINVAL, "--td-level needs --topdown");
 	if (o->perf.all_user && o->perf.all_kernel)
-		return options_bad(state, "--all-user and --all-kernel are mutually exclusive");
+		return error_set(e, EINVAL, "--all-user and --all-kernel are mutually exclusive");
 	if (o->perf.pids || o->perf.tids)
 		o->target = TARGET_TASKS;
 	else if (o->perf.n_cgroups || o->perf.each_cgroup || o->perf.bpf_programs)
@@ -409,28 +409,20 @@ static error_t check(struct argp_state *state, struct record_options *o)
 	return 0;
 }
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
+static int operands(void *into, int n, char **operand, struct error *e)
 {
-	struct record_options *o = state->input;
+	struct record_options *o = into;
 
-	switch (key) {
-	case ARGP_KEY_ARGS:
-		o->run.command = state->argv + state->next;
-		return 0;
-	case ARGP_KEY_END:
-		return check(state, o);
-	default:
-		return options_take(actions, sizeof(actions) / sizeof(actions[0]), o, key, arg, state);
-	}
+	o->run.command = n ? operand : NULL;
+	return check(o, e);
 }
-
-static const struct argp argp = { options, parse_opt, "[--] [COMMAND [ARG...]]",
-				  "Record raw counters of this machine into a file for pmrep." };
 
 static const struct options_spec record_options_spec = {
 	.name = "pmrec",
 	.column = OPTIONS_PMREC,
-	.argp = &argp,
+	.rows = rows,
+	.operands = operands,
+	.operands_doc = "[--] [COMMAND [ARG...]]",
 	.brief = brief,
 	.command = true,
 };

@@ -1,4 +1,5 @@
 /* What pmrec says to its user, on standard error, from before it samples to when it has ended. */
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 

@@ -176,25 +176,15 @@ int cmd_run_each(const struct options_spec *spec, int argc, char **argv, void *i
 const char *const cmd_text_formats[] = { "text", "json", NULL };
 const char *const cmd_table_formats[] = { "table", "json", NULL };
 
-error_t cmd_files(int key, char *arg, struct argp_state *state)
+int cmd_files(void *into, int n, char **operand, struct error *e)
 {
-	struct cmd_files *files = state->input;
-
-	switch (key) {
-	case ARGP_KEY_ARGS:
-		*files = (struct cmd_files){ state->argv + state->next, state->argc - state->next };
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "no recording given; try --help");
-	}
-	return ARGP_ERR_UNKNOWN;
+	*(struct cmd_files *)into = (struct cmd_files){ operand, n };
+	return n ? 0 : error_set(e, EINVAL, "no recording given; try --help");
 }
 
-error_t cmd_file(int key, char *arg, struct argp_state *state)
+int cmd_file(void *into, int n, char **operand, struct error *e)
 {
-	const struct cmd_files *files = state->input;
-
-	if (key == ARGP_KEY_END && files->n > 1)
-		return options_bad(state, "one recording at a time; try --help");
-	return cmd_files(key, arg, state);
+	if (n > 1)
+		return error_set(e, EINVAL, "one recording at a time; try --help");
+	return cmd_files(into, n, operand, e);
 }

@@ -33,9 +33,9 @@ int cmd_run_each(const struct options_spec *spec, int argc, char **argv, void *i
 		 int (*one)(const void *input, const char *path, const struct options_common *common));
 /* For options_spec.operands that are FILE..., if the parser's input begins with a struct cmd_files. Fails without a
  * file. */
-error_t cmd_files(int key, char *arg, struct argp_state *state);
+int cmd_files(void *into, int n, char **operand, struct error *e);
 /* The same for a single FILE. */
-error_t cmd_file(int key, char *arg, struct argp_state *state);
+int cmd_file(void *into, int n, char **operand, struct error *e);
 
 /* A line "COMMAND: text" on stderr, escaped. */
 void cmd_complain(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

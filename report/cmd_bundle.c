@@ -33,7 +33,7 @@ struct bundle_job {
 };
 
 #define OPTIONS_INTO struct bundle_job
-static const struct option_action rows[] = {
+static const struct option_row rows[] = {
 	CMD_COPY_OPTIONS,
 	CMD_REDACT_OPTIONS,
 	{ "max-size", 0, "SIZE", "size limit, in bytes or with k, M, Ki, Mi (25M)", SIZE(max_size) },
@@ -41,18 +41,18 @@ static const struct option_action rows[] = {
 	{ 0 },
 };
 
-static error_t operands(int key, char *arg, struct argp_state *state)
+static int operands(void *into, int n, char **operand, struct error *e)
 {
-	const struct bundle_job *b = state->input;
+	const struct bundle_job *b = into;
 
-	if (key == ARGP_KEY_END && b->no_redact && (b->options.map || b->options.keep || b->options.shift_time))
-		return options_bad(state,
-				   "--no-redact excludes --map, --keep and --shift-time, which say how to redact");
-	if (key == ARGP_KEY_END && b->options.map && b->copy.output &&
+	if (b->no_redact && (b->options.map || b->options.keep || b->options.shift_time))
+		return error_set(e, EINVAL,
+				 "--no-redact excludes --map, --keep and --shift-time, which say how to redact");
+	if (b->options.map && b->copy.output &&
 	    (!strcmp(b->options.map, b->copy.output) ||
 	     outfile_is_among(b->options.map, (char *const *)&b->copy.output, 1)))
-		return options_bad(state, "the map cannot be the output: it undoes the redaction");
-	return cmd_copy_files(key, arg, state);
+		return error_set(e, EINVAL, "the map cannot be the output: it undoes the redaction");
+	return cmd_copy_files(into, n, operand, e);
 }
 
 static const struct options_spec spec = {

@@ -1,15 +1,19 @@
 #include "report/cmd_copy.h"
 
-error_t cmd_copy_files(int key, char *arg, struct argp_state *state)
-{
-	const struct cmd_copy *c = state->input;
+#include <errno.h>
 
-	if (key != ARGP_KEY_END)
-		return cmd_files(key, arg, state);
-	if (c->one && c->files.n > 1)
-		return options_bad(state, "takes one recording; pmrep merge joins several");
-	return c->output || c->names_itself ? 0 :
-					      options_bad(state, "no output given; -o FILE names it, -o - is stdout");
+int cmd_copy_files(void *into, int n, char **operand, struct error *e)
+{
+	const struct cmd_copy *c = into;
+	int err = cmd_files(into, n, operand, e);
+
+	if (err)
+		return err;
+	if (c->one && n > 1)
+		return error_set(e, EINVAL, "takes one recording; pmrep merge joins several");
+	return c->output || c->names_itself ?
+		       0 :
+		       error_set(e, EINVAL, "no output given; -o FILE names it, -o - is stdout");
 }
 
 int cmd_copy_open(const struct cmd_copy *c, unsigned flags, struct outfile *out, struct error *e)

@@ -28,7 +28,7 @@ struct cmd_copy {
 
 /* For options_spec.operands, if the parser's input begins with a struct cmd_copy: takes FILE..., and fails if they or
  * the output are missing. */
-error_t cmd_copy_files(int key, char *arg, struct argp_state *state);
+int cmd_copy_files(void *into, int n, char **operand, struct error *e);
 
 /* Opens the output, which must not be an input. `flags`: OUTFILE_PRIVATE or 0. 0 or -errno with the text in *e. */
 int cmd_copy_open(const struct cmd_copy *c, unsigned flags, struct outfile *out, struct error *e);

@@ -50,17 +50,16 @@ struct cut {
 	uint64_t named;  /* words of `sources` that name one, by place */
 };
 
-static error_t set_cpus(void *into, char *arg, struct argp_state *state)
+static int set_cpus(void *into, char *arg, struct error *e)
 {
 	struct cut *c = into;
-	struct error e = { 0 };
 
 	c->has_cpus = true;
-	return cpulist_parse(&c->cpus, arg, true, &e) ? options_bad(state, "--cpu: %s", e.text) : 0;
+	return cpulist_parse(&c->cpus, arg, true, e) ? error_prefix(e, "--cpu") : 0;
 }
 
 #define OPTIONS_INTO struct cut
-static const struct option_action rows[] = {
+static const struct option_row rows[] = {
 	CMD_COPY_OPTIONS,
 	{ "since", 0, "TIME", "only snapshots from TIME on", READ(since, read_moment) },
 	{ "until", 0, "TIME", "only snapshots up to TIME", READ(until, read_moment) },
@@ -187,12 +186,12 @@ static int open_window(void *ctx, struct pm_reader *reader, const struct pm_chun
 }
 
 /* What was done, in the words of the command line: it names no files. */
-static void tell(struct cut *c, char **argv, int argc)
+static void tell(struct cut *c, char *const *said)
 {
 	buf_addstr(&c->history, "cut");
-	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
-		if (strncmp(argv[i], "--output", 8) && strcmp(argv[i], "--overwrite"))
-			buf_printf(&c->history, " %s", argv[i]);
+	for (; *said; said++)
+		if (strncmp(*said, "--output", 8) && strcmp(*said, "--overwrite"))
+			buf_printf(&c->history, " %s", *said);
 }
 
 static int report(const struct cut *c, const struct rewrite_result *r, struct buf *notes)
@@ -243,7 +242,7 @@ static int run(void *input, const struct options_common *common)
 	struct error e = { 0 };
 	int err = cmd_copy_open(&c->copy, OUTFILE_PRIVATE, &out, &e);
 
-	tell(c, common->argv, common->argc);
+	tell(c, common->said);
 	c->rules = (struct rewrite_rules){
 		.ctx = c,
 		.counter = counter_stays,

@@ -322,13 +322,10 @@ int cmd_diff(int argc, char **argv)
 	struct options_common common = { 0 };
 	struct diff_options o;
 	struct comparison c = { .o = &o, .failures = BUF_INIT };
-	char **words;
-	int n, status;
+	int status;
 
 	diff_options_init(&o);
-	if (diff_words(argc, argv, &n, &words))
-		return cmd_no_memory(NAME);
-	status = cmd_options(&diff_spec, n, words, &o, &common);
+	status = cmd_options(&diff_spec, argc, argv, &o, &common);
 	if (status < 0)
 		status = compare(&c, &common);
 	cmd_complain_skipped(NAME, o.vendor);
@@ -340,6 +337,5 @@ int cmd_diff(int argc, char **argv)
 	diff_noise_release(&c.noise);
 	diff_options_release(&o);
 	options_common_release(&common);
-	diff_words_free(words);
 	return status;
 }

@@ -31,7 +31,7 @@ struct arguments {
 };
 
 #define OPTIONS_INTO struct arguments
-static const struct option_action rows[] = {
+static const struct option_row rows[] = {
 	{ "counter", 0, "GLOB", "only values of counters that match", LIST(d.glob) },
 	{ "no-values", 0, NULL, "frames and definitions only", FLAG(d.no_values) },
 	{ "no-definitions", 0, NULL, "frames and values only", FLAG(d.no_definitions) },

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/metric/expr.h"
+#include "common/options_table.h"
 #include "common/number.h"
 #include "common/parse.h"
 
@@ -29,26 +30,22 @@ struct eval {
 	int n_bindings;
 };
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
+static int take_words(void *into, int n, char **operand, struct error *e)
 {
-	struct eval *v = state->input;
+	struct eval *v = into;
 
-	switch (key) {
-	case ARGP_KEY_ARGS:
-		v->expr = state->argv[state->next];
-		v->binding = state->argv + state->next + 1;
-		v->n_bindings = state->argc - state->next - 1;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "no expression given; try --help");
-	}
-	return ARGP_ERR_UNKNOWN;
+	if (!n)
+		return error_set(e, EINVAL, "no expression given; try --help");
+	*v = (struct eval){ operand[0], operand + 1, n - 1 };
+	return 0;
 }
 
-static const struct argp argp = { .parser = parse_opt, .args_doc = "EXPR [ID=VALUE...]" };
+static const struct option_row rows[] = { { 0 } };
 static const struct options_spec spec = {
 	.name = "pmrep eval",
-	.argp = &argp,
+	.rows = rows,
+	.operands = take_words,
+	.operands_doc = "EXPR [ID=VALUE...]",
 	.brief = brief,
 };
 

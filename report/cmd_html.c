@@ -40,7 +40,7 @@ struct html {
 };
 
 #define OPTIONS_INTO struct html
-static const struct option_action rows[] = {
+static const struct option_row rows[] = {
 	CMD_COPY_OPTIONS,
 	{ "max-size", 0, "SIZE", "size limit of the page (10M)", SIZE(max_bytes) },
 	{ "since", 0, "TIME", "only from TIME on", READ(config.since, read_moment) },
@@ -50,15 +50,15 @@ static const struct option_action rows[] = {
 	{ 0 },
 };
 
-static error_t operands(int key, char *arg, struct argp_state *state)
+static int operands(void *into, int n, char **operand, struct error *e)
 {
-	const struct html *h = state->input;
+	const struct html *h = into;
 
-	if (key == ARGP_KEY_END && h->copy.files.n > HTML_RECORDINGS)
-		return options_bad(state, "html takes one recording, or two to compare; pmrep merge joins several");
-	if (key == ARGP_KEY_END && h->max_bytes > MAX_SIZE_MOST)
-		return options_bad(state, "--max-size: at most 256M; browsers cannot handle larger pages");
-	return cmd_copy_files(key, arg, state);
+	if (n > HTML_RECORDINGS)
+		return error_set(e, EINVAL, "html takes one recording, or two to compare; pmrep merge joins several");
+	if (h->max_bytes > MAX_SIZE_MOST)
+		return error_set(e, EINVAL, "--max-size: at most 256M; browsers cannot handle larger pages");
+	return cmd_copy_files(into, n, operand, e);
 }
 
 static const struct options_spec spec = {

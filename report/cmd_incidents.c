@@ -38,7 +38,7 @@ struct asked {
 static const char *const formats[] = { "table", "json", "markdown", NULL };
 
 #define OPTIONS_INTO struct asked
-static const struct option_action rows[] = {
+static const struct option_row rows[] = {
 	{ "top", 0, "N", "at most N incidents", AMOUNT(top, 0, TOP_UNSAID - 1) },
 	{ "format", 0, "table|json|markdown", "table (default), json or markdown", WORD(format, formats) },
 	{ "since", 0, "TIME", "only from TIME on", READ(config.since, read_moment) },

@@ -32,7 +32,7 @@ struct info {
 };
 
 #define OPTIONS_INTO struct info
-static const struct option_action rows[] = {
+static const struct option_row rows[] = {
 	{ "all", 0, NULL, "groups, one-time values and all events too", FLAG(all) },
 	{ "pci", 0, NULL, "only the PCI root ports and where they belong", FLAG(pci) },
 	{ "format", 0, "text|json", "text (default) or json", WORD(format, cmd_text_formats) },

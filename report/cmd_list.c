@@ -325,8 +325,6 @@ static const struct column builtin_column[MAX_COLUMNS] = {
 };
 
 struct arguments {
-	const char *operand[3];
-	int n_operands;
 	enum cmd_format format;
 	const struct listing *listing;
 	const char *glob;
@@ -343,60 +341,50 @@ static const struct listing *listing_find(const char *what)
 }
 
 /* [WHAT] [GLOB] FILE: the last is the file, the first is WHAT if it is one of the words. */
-static error_t assign_operands(struct arguments *a, struct argp_state *state)
+static int assign_operands(struct arguments *a, int n, char **operand, struct error *e)
 {
-	const char *names[N_LISTINGS], *near, *last = a->operand[a->n_operands - 1];
+	const char *names[N_LISTINGS], *near, *last = operand[n - 1];
 	int i = 0;
 
-	if (!strcmp(a->operand[0], "metrics") && access(last, F_OK) &&
-	    (a->n_operands == 1 || (a->n_operands == 2 && strpbrk(last, "*?[")))) {
+	if (!strcmp(operand[0], "metrics") && access(last, F_OK) && (n == 1 || (n == 2 && strpbrk(last, "*?[")))) {
 		a->listing = listing_find("metrics");
-		a->glob = a->n_operands == 2 ? last : NULL;
+		a->glob = n == 2 ? last : NULL;
 		return 0;
 	}
-	if (a->n_operands == 1 && listing_find(last) && access(last, F_OK))
-		return options_bad(state,
-				   "%s of which recording? pmrep list %s FILE; without FILE only metrics are listed",
-				   last, last);
-	a->listing = a->n_operands > 1 ? listing_find(a->operand[0]) : NULL;
+	if (n == 1 && listing_find(last) && access(last, F_OK))
+		return error_set(e, EINVAL,
+				 "%s of which recording? pmrep list %s FILE; without FILE only metrics are listed",
+				 last, last);
+	a->listing = n > 1 ? listing_find(operand[0]) : NULL;
 	if (a->listing)
 		i++;
 	else
 		a->listing = &listings[0];
 	a->path = last;
-	if (i + 1 < a->n_operands)
-		a->glob = a->operand[i++];
-	if (i + 1 == a->n_operands)
+	if (i + 1 < n)
+		a->glob = operand[i++];
+	if (i + 1 == n)
 		return 0;
 	for (size_t k = 0; k < N_LISTINGS; k++)
 		names[k] = listings[k].what;
-	near = options_nearest(a->operand[0], names, N_LISTINGS);
-	return options_bad(state, "'%s' cannot be listed%s%s%s; --help says what can", a->operand[0],
-			   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	near = options_nearest(operand[0], names, N_LISTINGS);
+	return error_set(e, EINVAL, "'%s' cannot be listed%s%s%s; --help says what can", operand[0],
+			 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 #define OPTIONS_INTO struct arguments
-static const struct option_action rows[] = {
+static const struct option_row rows[] = {
 	{ "format", 0, "table|json", "table (default) or json", WORD(format, cmd_table_formats) },
 	{ 0 },
 };
 
-static error_t operands(int key, char *arg, struct argp_state *state)
+static int operands(void *into, int n, char **operand, struct error *e)
 {
-	struct arguments *a = state->input;
-
-	switch (key) {
-	case ARGP_KEY_ARG:
-		if (a->n_operands == 3)
-			return options_bad(state, "list takes one recording; try --help");
-		a->operand[a->n_operands++] = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (!a->n_operands)
-			return options_bad(state, "no recording given; try --help");
-		return assign_operands(a, state);
-	}
-	return ARGP_ERR_UNKNOWN;
+	if (!n)
+		return error_set(e, EINVAL, "no recording given; try --help");
+	if (n > 3)
+		return error_set(e, EINVAL, "list takes one recording; try --help");
+	return assign_operands(into, n, operand, e);
 }
 
 static const struct options_spec spec = {

@@ -42,7 +42,7 @@ struct merge {
 };
 
 #define OPTIONS_INTO struct merge
-static const struct option_action rows[] = {
+static const struct option_row rows[] = {
 	CMD_COPY_OPTIONS,
 	{ "since", 0, "TIME", "only snapshots from TIME on", READ(since, read_moment) },
 	{ 0 },

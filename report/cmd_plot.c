@@ -48,18 +48,17 @@ struct plotting {
 	int n_words;
 };
 
-static error_t set_cpu(void *into, char *arg, struct argp_state *state)
+static int set_cpu(void *into, char *arg, struct error *e)
 {
 	struct sheet_config *sheet = &((struct plotting *)into)->pipeline.sheet;
-	struct error e = { 0 };
 
 	sheet->rows = SHEET_CPU_SET;
-	return cpulist_parse(&sheet->cpus, arg, true, &e) ? options_bad(state, "--cpu: %s", e.text) : 0;
+	return cpulist_parse(&sheet->cpus, arg, true, e) ? error_prefix(e, "--cpu") : 0;
 }
 
 #define OPTIONS_INTO struct plotting
 #define PER(kind)    NUMBER(per, kind)
-static const struct option_action rows[] = {
+static const struct option_row rows[] = {
 	{ .help = "Lines:" },
 	{ "per-system", 0, NULL, "one line for the whole system (the default)", PER(PM_SYSTEM) },
 	OPTIONS_PER(PER, "one line per"),
@@ -81,19 +80,13 @@ static const struct option_action rows[] = {
 	{ 0 },
 };
 
-static error_t operands(int key, char *arg, struct argp_state *state)
+static int operands(void *into, int n, char **operand, struct error *e)
 {
-	struct plotting *o = state->input;
+	struct plotting *o = into;
 
-	switch (key) {
-	case ARGP_KEY_ARGS:
-		o->word = state->argv + state->next;
-		o->n_words = state->argc - state->next;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "no metric and no recording given; try --help");
-	}
-	return ARGP_ERR_UNKNOWN;
+	o->word = operand;
+	o->n_words = n;
+	return n ? 0 : error_set(e, EINVAL, "no metric and no recording given; try --help");
 }
 
 static const struct options_spec spec = {

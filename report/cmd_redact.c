@@ -36,7 +36,7 @@ struct redact_job {
 };
 
 #define OPTIONS_INTO struct redact_job
-static const struct option_action rows[] = { CMD_COPY_OPTIONS, CMD_REDACT_OPTIONS, { 0 } };
+static const struct option_row rows[] = { CMD_COPY_OPTIONS, CMD_REDACT_OPTIONS, { 0 } };
 
 static const struct options_spec spec = {
 	.name = "pmrep redact",

@@ -29,7 +29,7 @@ struct repair {
 };
 
 #define OPTIONS_INTO struct repair
-static const struct option_action rows[] = {
+static const struct option_row rows[] = {
 	CMD_COPY_OPTIONS,
 	{ "like", 0, "FILE", "take lost definitions from this recording", TEXT(like) },
 	{ 0 },

@@ -28,50 +28,43 @@ static const char brief[] =
 	"  pmrec -o - | pmrep -                      live\n"
 	"--help=all lists every option.\n";
 
-static error_t set_columns(struct show_options *o, enum selection_verb verb, const char *list,
-			   struct argp_state *state)
+static int set_columns(struct show_options *o, enum selection_verb verb, const char *list, struct error *e)
 {
-	struct error e = { 0 };
-
 	/* Who names columns may mean a vendor's. */
-	if (verb != SELECT_HIDE && vendor_files_add_pack(&o->vendor, false, &e))
-		return options_bad(state, "%s", e.text);
-	return selection_add(&o->pipeline.selection, verb, list, &e) ? options_bad(state, "%s", e.text) : 0;
+	int err = verb == SELECT_HIDE ? 0 : vendor_files_add_pack(&o->vendor, false, e);
+
+	return err ? err : selection_add(&o->pipeline.selection, verb, list, e);
 }
 
-static error_t set_show(void *into, char *arg, struct argp_state *state)
+static int set_show(void *into, char *arg, struct error *e)
 {
-	return set_columns(into, SELECT_SHOW, arg, state);
+	return set_columns(into, SELECT_SHOW, arg, e);
 }
 
-static error_t set_hide(void *into, char *arg, struct argp_state *state)
+static int set_hide(void *into, char *arg, struct error *e)
 {
-	return set_columns(into, SELECT_HIDE, arg, state);
+	return set_columns(into, SELECT_HIDE, arg, e);
 }
 
-static error_t set_enable(void *into, char *arg, struct argp_state *state)
+static int set_enable(void *into, char *arg, struct error *e)
 {
-	return set_columns(into, SELECT_ENABLE, arg, state);
+	return set_columns(into, SELECT_ENABLE, arg, e);
 }
 
-static error_t set_ipc(void *into, char *arg, struct argp_state *state)
+static int set_ipc(void *into, char *arg, struct error *e)
 {
-	return set_columns(into, SELECT_ENABLE, "insn_per_cycle", state);
+	return set_columns(into, SELECT_ENABLE, "insn_per_cycle", e);
 }
 
-static error_t set_no_vendor(void *into, char *arg, struct argp_state *state)
+static int set_no_vendor(void *into, char *arg, struct error *e)
 {
-	struct show_options *o = into;
-	struct error e = { 0 };
-
-	return vendor_files_add_pack(&o->vendor, true, &e) ? options_bad(state, "%s", e.text) : 0;
+	return vendor_files_add_pack(&((struct show_options *)into)->vendor, true, e);
 }
 
-static error_t set_cpu(void *into, char *arg, struct argp_state *state)
+static int set_cpu(void *into, char *arg, struct error *e)
 {
 	struct show_options *o = into;
 	struct sheet_config *sheet = &o->pipeline.sheet;
-	struct error e = { 0 };
 
 	if (!strcmp(arg, "core")) {
 		sheet->rows = SHEET_FIRST_OF_CORE;
@@ -79,25 +72,25 @@ static error_t set_cpu(void *into, char *arg, struct argp_state *state)
 		sheet->rows = SHEET_FIRST_OF_PACKAGE;
 	} else {
 		sheet->rows = SHEET_CPU_SET;
-		if (cpulist_parse(&sheet->cpus, arg, true, &e))
-			return options_bad(state, "--cpu: %s", e.text);
+		if (cpulist_parse(&sheet->cpus, arg, true, e))
+			return error_prefix(e, "--cpu");
 	}
 	return 0;
 }
 
-static error_t set_heads(void *into, char *arg, struct argp_state *state)
+static int set_heads(void *into, char *arg, struct error *e)
 {
 	struct show_options *o = into;
 	uint64_t n;
 
 	if (parse_u64(arg, &n) || n > UINT32_MAX)
-		return options_bad(state, "--header_iterations: '%s' is not a number of intervals", arg);
+		return error_set(e, EINVAL, "--header_iterations: '%s' is not a number of intervals", arg);
 	o->export.heads_every = (uint32_t)n;
 	o->export.no_heads = !n;
 	return 0;
 }
 
-static error_t set_format(void *into, char *arg, struct argp_state *state)
+static int set_format(void *into, char *arg, struct error *e)
 {
 	static const char *const generations[] = { "2022", "2026", NULL };
 	struct show_options *o = into;
@@ -108,33 +101,31 @@ static error_t set_format(void *into, char *arg, struct argp_state *state)
 	snprintf(word, sizeof(word), "%.*s", (int)(equals ? equals - arg : (ptrdiff_t)strlen(arg)), arg);
 	for (i = 0; exporters[i]; i++)
 		names[i] = exporters[i]->name;
-	if (options_word("format", word, names, &i, state))
-		return EINVAL;
+	if (options_word("format", word, names, &i, e))
+		return -EINVAL;
 	o->format = exporters[i];
 	if (equals && !o->format->tabs)
-		return options_bad(state, "--format: only turbostat's text has generations");
-	if (equals && options_word("format=turbostat", equals + 1, generations, &newer, state))
-		return EINVAL;
+		return error_set(e, EINVAL, "--format: only turbostat's text has generations");
+	if (equals && options_word("format=turbostat", equals + 1, generations, &newer, e))
+		return -EINVAL;
 	o->export.newer = newer;
 	return 0;
 }
 
-static error_t set_columns_of_rows(void *into, char *arg, struct argp_state *state)
+static int set_columns_of_rows(void *into, char *arg, struct error *e)
 {
-	struct error e = { 0 };
-
-	if (export_columns_check(arg, &e))
-		return options_bad(state, "--columns: %s", e.text);
+	if (export_columns_check(arg, e))
+		return error_prefix(e, "--columns");
 	((struct show_options *)into)->export.columns = arg;
 	return 0;
 }
 
-static error_t set_header(void *into, char *arg, struct argp_state *state)
+static int set_header(void *into, char *arg, struct error *e)
 {
 	static const char *const headers[] = { "short", "full", "cpus", NULL };
 	struct show_options *o = into;
 	unsigned place = 0;
-	error_t err = options_word("header", arg, headers, &place, state);
+	int err = options_word("header", arg, headers, &place, e);
 
 	o->export.full_header |= place == 1;
 	o->export.debug |= place == 2;
@@ -151,21 +142,15 @@ static const char *const times[] = { "", "rfc3339", "epoch-ns", "relative", "loc
 #define OPTIONS_INTO struct show_options
 #include "common/options_rows.h"
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
+static int operands(void *into, int n, char **operand, struct error *e)
 {
-	struct show_options *o = state->input;
+	struct show_options *o = into;
 
-	if (key == ARGP_KEY_ARGS) {
-		o->file = state->argv + state->next;
-		o->n_files = state->argc - state->next;
-		return 0;
-	}
-	if (key == ARGP_KEY_END)
-		o->pipeline.bind.files = o->vendor;
-	return options_take(actions, sizeof(actions) / sizeof(actions[0]), o, key, arg, state);
+	o->file = operand;
+	o->n_files = n;
+	o->pipeline.bind.files = o->vendor;
+	return 0;
 }
-
-static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
 
 /* Not what comes as it is recorded, and not what another program reads. */
 static bool paged(const void *input)
@@ -182,7 +167,9 @@ const struct options_spec show_spec = {
 	.name = "pmrep show",
 	.paged = paged,
 	.column = OPTIONS_SHOW,
-	.argp = &argp,
+	.rows = rows,
+	.operands = operands,
+	.operands_doc = "FILE...",
 	.brief = brief,
 };
 

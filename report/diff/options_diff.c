@@ -47,28 +47,28 @@ static int parse_share(const char *text, size_t len, double *share)
 }
 
 /* A label is what has a '=' and is no file. */
-static error_t add_side(struct diff_options *o, enum diff_side side, char *arg)
+static int add_side(struct diff_options *o, enum diff_side side, char *arg)
 {
 	bool label = strchr(arg, '=') && access(arg, F_OK);
-	error_t err = options_append(label ? &o->label[side] : &o->path[side], arg);
+	int err = options_append(label ? &o->label[side] : &o->path[side], arg);
 
 	o->n_labels[side] += label && !err;
 	o->n_paths[side] += !label && !err;
 	return err;
 }
 
-static error_t set_base(void *into, char *arg, struct argp_state *state)
+static int set_base(void *into, char *arg, struct error *e)
 {
 	return add_side(into, DIFF_BASE, arg);
 }
 
-static error_t set_new(void *into, char *arg, struct argp_state *state)
+static int set_new(void *into, char *arg, struct error *e)
 {
 	return add_side(into, DIFF_NEW, arg);
 }
 
 /* The margin is what follows the last ':' if that is a number: names of events have colons, too. */
-static error_t set_gates(void *into, char *arg, struct argp_state *state)
+static int set_gates(void *into, char *arg, struct error *e)
 {
 	struct diff_options *o = into;
 	const char *list = arg;
@@ -99,12 +99,12 @@ static error_t set_gates(void *into, char *arg, struct argp_state *state)
 		more = gate.word ? reallocarray(o->gate, o->n_gates + 1, sizeof(*more)) : NULL;
 		if (!more) {
 			free(gate.word);
-			return ENOMEM;
+			return -ENOMEM;
 		}
 		o->gate = more;
 		more[o->n_gates++] = gate;
 		if (!gate.word[0])
-			return options_bad(state, "--gate: an empty name");
+			return error_set(e, EINVAL, "--gate: an empty name");
 		list += len + (list[len] == ',');
 	}
 	return 0;
@@ -125,10 +125,11 @@ static const char *const alignments[] = { "", "command", NULL };
 
 #define OPTIONS_INTO struct diff_options
 #define PER(kind)    BITS(per, 1u << (kind))
-static const struct option_action rows[] = {
+static const struct option_row rows[] = {
 	{ .help = "Recordings:" },
-	{ "base", 0, "FILE...", "the side to compare with: files, folders, or labels as key=value", CALL(base) },
-	{ "new", 0, "FILE...", "the side to judge", CALL(new) },
+	{ "base", 0, "FILE...", "the side to compare with: files, folders, or labels as key=value", CALL(base),
+	  .many = true },
+	{ "new", 0, "FILE...", "the side to judge", CALL(new), .many = true },
 	{ "force", 0, NULL, "compare recordings of different machines, too", FLAG(force) },
 	{ "strict", 0, NULL, "refuse recordings that are damaged, cut, or empty", FLAG(strict) },
 	{ "jobs", 0, "N", "read this many recordings at a time (one per CPU)", AMOUNT(jobs, 1, 16) },
@@ -171,23 +172,17 @@ static const struct option_action rows[] = {
 };
 
 /* Recordings that belong to no side yet, and shares that stand for nothing. */
-static error_t operands(int key, char *arg, struct argp_state *state)
+static int operands(void *into, int n, char **operand, struct error *e)
 {
-	struct diff_options *o = state->input;
+	struct diff_options *o = into;
 
-	switch (key) {
-	case ARGP_KEY_ARGS:
-		o->place = state->argv + state->next;
-		o->n_places = (size_t)(state->argc - state->next);
-		return 0;
-	case ARGP_KEY_END:
-		if (o->run_sd <= 0)
-			return options_bad(state, "--assume-run-sd: give a deviation above 0, such as 1%%");
-		if (!(o->alpha > 0) || !(o->alpha < 1))
-			return options_bad(state, "--alpha: give a probability between 0 and 1, such as 5%%");
-		return 0;
-	}
-	return ARGP_ERR_UNKNOWN;
+	o->place = operand;
+	o->n_places = (size_t)n;
+	if (o->run_sd <= 0)
+		return error_set(e, EINVAL, "--assume-run-sd: give a deviation above 0, such as 1%%");
+	if (!(o->alpha > 0) || !(o->alpha < 1))
+		return error_set(e, EINVAL, "--alpha: give a probability between 0 and 1, such as 5%%");
+	return 0;
 }
 
 const struct options_spec diff_spec = {
@@ -216,79 +211,4 @@ void diff_options_release(struct diff_options *o)
 	selection_release(&o->lower);
 	selection_release(&o->higher);
 	vendor_files_free(o->vendor);
-}
-
-/* "--base", "-base", "--base=X": the option's name, and what follows it. */
-static const char *side_of(const char *word, const char **value)
-{
-	static const char *const name[] = { "base", "new" };
-	const char *at = word + (*word == '-') + (word[0] == '-' && word[1] == '-');
-
-	*value = NULL;
-	for (size_t i = 0; at > word && i < sizeof(name) / sizeof(*name); i++) {
-		size_t len = strlen(name[i]);
-
-		if (strncmp(at, name[i], len) || (at[len] && at[len] != '='))
-			continue;
-		*value = at[len] ? at + len + 1 : NULL;
-		return name[i];
-	}
-	return NULL;
-}
-
-static bool put(char **list, int *n, const char *side, const char *word)
-{
-	struct buf text = BUF_INIT;
-
-	if (side)
-		buf_printf(&text, "--%s=", side);
-	buf_addstr(&text, word);
-	list[*n] = buf_detach(&text);
-	buf_release(&text);
-	return list[(*n)++];
-}
-
-int diff_words(int argc, char **argv, int *new_argc, char ***new_argv)
-{
-	char **list = calloc((size_t)argc + 2, sizeof(*list));
-	const char *side = NULL, *value;
-	bool ok = list, operands = false, bare = false;
-	int n = 0;
-
-	for (int i = 0; i < argc && ok; i++) {
-		const char *named = i && !operands ? side_of(argv[i], &value) : NULL;
-
-		if (named) {
-			/* "--base" with nothing behind it is told of by the parser. */
-			bare = !value && (i + 1 == argc || argv[i + 1][0] == '-');
-			side = named;
-			if (bare || value)
-				ok = value ? put(list, &n, named, value) : put(list, &n, NULL, argv[i]);
-			continue;
-		}
-		if (!operands && argv[i][0] == '-' && argv[i][1]) {
-			operands = !strcmp(argv[i], "--");
-			if (!operands)
-				side = NULL;
-		} else if (side) {
-			ok = put(list, &n, side, argv[i]);
-			continue;
-		}
-		ok = put(list, &n, NULL, argv[i]);
-	}
-	if (!ok) {
-		if (list)
-			diff_words_free(list);
-		return -ENOMEM;
-	}
-	*new_argc = n;
-	*new_argv = list;
-	return 0;
-}
-
-void diff_words_free(char **argv)
-{
-	for (char **word = argv; *word; word++)
-		free(*word);
-	free(argv);
 }

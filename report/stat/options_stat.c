@@ -26,78 +26,76 @@ static const char brief[] =
 	"  pmrep stat -A -e cycles --sort=value host.pmr\n"
 	"--help=all lists every option.\n";
 
-static error_t add_words(struct stat_words *w, const char *option, const char *arg, struct argp_state *state)
+static int add_words(struct stat_words *w, const char *option, const char *arg, struct error *e)
 {
 	size_t before = w->n;
 
 	if (stat_words_add(w, arg))
-		return ENOMEM;
-	return w->n > before ? 0 : options_bad(state, "--%s: an empty list", option);
+		return -ENOMEM;
+	return w->n > before ? 0 : error_set(e, EINVAL, "--%s: an empty list", option);
 }
 
-static error_t set_events(void *into, char *arg, struct argp_state *state)
+static int set_events(void *into, char *arg, struct error *e)
 {
 	struct stat_options *o = into;
 
-	return add_words(&o->stat.events, "event", arg, state);
+	return add_words(&o->stat.events, "event", arg, e);
 }
 
-static error_t set_metrics(void *into, char *arg, struct argp_state *state)
+static int set_metrics(void *into, char *arg, struct error *e)
 {
 	struct stat_options *o = into;
-	struct error e = { 0 };
+	int err = vendor_files_add_pack(&o->vendor, false, e);
 
-	if (vendor_files_add_pack(&o->vendor, false, &e))
-		return options_bad(state, "%s", e.text);
-	return add_words(&o->stat.metrics, "metrics", arg, state);
+	return err ? err : add_words(&o->stat.metrics, "metrics", arg, e);
 }
 
-static error_t set_cgroups(void *into, char *arg, struct argp_state *state)
-{
-	struct stat_options *o = into;
-
-	return add_words(&o->stat.cgroups, "cgroup", arg, state);
-}
-
-static error_t set_transaction(void *into, char *arg, struct argp_state *state)
+static int set_cgroups(void *into, char *arg, struct error *e)
 {
 	struct stat_options *o = into;
 
-	return add_words(&o->stat.metrics, "metrics", "transaction", state);
+	return add_words(&o->stat.cgroups, "cgroup", arg, e);
 }
 
-static error_t set_smi(void *into, char *arg, struct argp_state *state)
+static int set_transaction(void *into, char *arg, struct error *e)
 {
 	struct stat_options *o = into;
 
-	return add_words(&o->stat.metrics, "metrics", "smi", state);
+	return add_words(&o->stat.metrics, "metrics", "transaction", e);
 }
 
-static error_t set_programs(void *into, char *arg, struct argp_state *state)
+static int set_smi(void *into, char *arg, struct error *e)
 {
 	struct stat_options *o = into;
-	error_t err;
+
+	return add_words(&o->stat.metrics, "metrics", "smi", e);
+}
+
+static int set_programs(void *into, char *arg, struct error *e)
+{
+	struct stat_options *o = into;
+	int err;
 	uint64_t id;
 
-	err = add_words(&o->stat.programs, "bpf-prog", arg, state);
+	err = add_words(&o->stat.programs, "bpf-prog", arg, e);
 	for (size_t i = 0; i < o->stat.programs.n && !err; i++)
 		if (parse_u64(o->stat.programs.word[i], &id) || !id)
-			err = options_bad(state, "--bpf-prog: '%s' is not a list of ids of BPF programs", arg);
+			err = error_set(e, EINVAL, "--bpf-prog: '%s' is not a list of ids of BPF programs", arg);
 	return err;
 }
 
 /* Process ids come before thread ids. */
-static error_t add_ids(struct stat_config *c, const char *arg, bool threads, struct argp_state *state)
+static int add_ids(struct stat_config *c, const char *arg, bool threads, struct error *e)
 {
 	while (*arg) {
 		size_t len = strcspn(arg, ","), n = c->n_pids + c->n_tids;
 		uint64_t id, *more;
 
 		if (parse_u64_span(arg, len, 10, &id))
-			return options_bad(state, "--%s: '%s' is not a list of ids", threads ? "tid" : "pid", arg);
+			return error_set(e, EINVAL, "--%s: '%s' is not a list of ids", threads ? "tid" : "pid", arg);
 		more = realloc(c->id, (n + 1) * sizeof(*more));
 		if (!more)
-			return ENOMEM;
+			return -ENOMEM;
 		c->id = more;
 		more[n] = id;
 		if (threads) {
@@ -111,29 +109,26 @@ static error_t add_ids(struct stat_config *c, const char *arg, bool threads, str
 	return 0;
 }
 
-static error_t set_pids(void *into, char *arg, struct argp_state *state)
+static int set_pids(void *into, char *arg, struct error *e)
 {
 	struct stat_options *o = into;
 
-	return add_ids(&o->stat, arg, false, state);
+	return add_ids(&o->stat, arg, false, e);
 }
 
-static error_t set_tids(void *into, char *arg, struct argp_state *state)
+static int set_tids(void *into, char *arg, struct error *e)
 {
 	struct stat_options *o = into;
 
-	return add_ids(&o->stat, arg, true, state);
+	return add_ids(&o->stat, arg, true, e);
 }
 
-static error_t set_no_vendor(void *into, char *arg, struct argp_state *state)
+static int set_no_vendor(void *into, char *arg, struct error *e)
 {
-	struct stat_options *o = into;
-	struct error e = { 0 };
-
-	return vendor_files_add_pack(&o->vendor, true, &e) ? options_bad(state, "%s", e.text) : 0;
+	return vendor_files_add_pack(&((struct stat_options *)into)->vendor, true, e);
 }
 
-static error_t set_per_cache(void *into, char *arg, struct argp_state *state)
+static int set_per_cache(void *into, char *arg, struct error *e)
 {
 	struct stat_options *o = into;
 
@@ -144,27 +139,27 @@ static error_t set_per_cache(void *into, char *arg, struct argp_state *state)
 		o->cache_level = arg[1] - '0';
 		return 0;
 	}
-	return options_bad(state, "--per-cache: '%s' is not a shared level: use L2 or L3", arg);
+	return error_set(e, EINVAL, "--per-cache: '%s' is not a shared level: use L2 or L3", arg);
 }
 
-static error_t set_interval_ms(void *into, char *arg, struct argp_state *state)
+static int set_interval_ms(void *into, char *arg, struct error *e)
 {
 	struct stat_options *o = into;
 
 	if (parse_duration_ms(arg, &o->pipeline.every_ns) || !o->pipeline.every_ns)
-		return options_bad(state, "-I: '%s' is not a time: use milliseconds, or add a unit", arg);
+		return error_set(e, EINVAL, "-I: '%s' is not a time: use milliseconds, or add a unit", arg);
 	o->pipeline.mode = PIPELINE_EVERY;
 	return 0;
 }
 
-static error_t set_separator(void *into, char *arg, struct argp_state *state)
+static int set_separator(void *into, char *arg, struct error *e)
 {
 	struct stat_options *o = into;
 
 	if (!o->stat.no_quotes && (!*arg || strpbrk(arg, "\"\r\n")))
-		return options_bad(state, "-x: the separator must be a character or word without quotes");
+		return error_set(e, EINVAL, "-x: the separator must be a character or word without quotes");
 	if (!o->stat.no_quotes && strpbrk(arg, "0123456789.%"))
-		return options_bad(state, "-x: '%s' occurs in numbers, so it cannot separate them", arg);
+		return error_set(e, EINVAL, "-x: '%s' occurs in numbers, so it cannot separate them", arg);
 	/* perf takes the two characters for a TAB, because shells make it hard to type one. */
 	o->stat.separator = strcmp(arg, "\\t") ? arg : "\t";
 	o->stat.form = STAT_CSV;
@@ -172,7 +167,7 @@ static error_t set_separator(void *into, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static error_t set_json(void *into, char *arg, struct argp_state *state)
+static int set_json(void *into, char *arg, struct error *e)
 {
 	struct stat_options *o = into;
 
@@ -181,14 +176,14 @@ static error_t set_json(void *into, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static error_t set_format(void *into, char *arg, struct argp_state *state)
+static int set_format(void *into, char *arg, struct error *e)
 {
 	struct stat_options *o = into;
 	static const char *const words[] = { "perf", "table", "csv", "json", NULL };
 	unsigned word = 0;
 
-	if (options_word("format", arg, words, &word, state))
-		return EINVAL;
+	if (options_word("format", arg, words, &word, e))
+		return -EINVAL;
 	o->tidy = word ? exporter_find(arg) : NULL;
 	return 0;
 }
@@ -205,52 +200,43 @@ static const char *const sorts[] = { "none", "value", "name", "running", NULL };
 #include "common/options_rows.h"
 
 /* What cannot stand together. */
-static error_t judge(struct stat_options *o, struct argp_state *state)
+static int judge(struct stat_options *o, struct error *e)
 {
 	struct stat_config *c = &o->stat;
 	static const char *const level[] = { "TopdownL1", "TopdownL2", "TopdownL3",
 					     "TopdownL4", "TopdownL5", "TopdownL6" };
 
 	if (o->out && o->log_fd >= 0)
-		return options_bad(state, "--output and --log-fd are mutually exclusive");
+		return error_set(e, EINVAL, "--output and --log-fd are mutually exclusive");
 	if (o->out_flags & OUTFILE_APPEND && !o->out)
-		return options_bad(state, "--append needs --output");
+		return error_set(e, EINVAL, "--append needs --output");
 	if (o->csv && o->json)
-		return options_bad(state, "-x and -j are mutually exclusive");
+		return error_set(e, EINVAL, "-x and -j are mutually exclusive");
 	if (c->stats && c->metric_only)
-		return options_bad(state, "--stats needs counts, and --metric-only omits them");
+		return error_set(e, EINVAL, "--stats needs counts, and --metric-only omits them");
 	if (o->tidy && c->form != STAT_TEXT)
-		return options_bad(state, "--format excludes -x and -j, which print perf's formats");
+		return error_set(e, EINVAL, "--format excludes -x and -j, which print perf's formats");
 	if (o->tidy && (c->stats || c->metric_only))
-		return options_bad(state,
-				   "--stats and --metric-only have perf's formats: -x or -j in place of --format");
+		return error_set(e, EINVAL,
+				 "--stats and --metric-only have perf's formats: -x or -j in place of --format");
 	if (c->iostat)
 		c->aggr = STAT_DIE;
 	for (unsigned i = 0; o->topdown && i < (o->td_level ? o->td_level : 1); i++)
 		if (stat_words_add(&c->metrics, level[i]))
-			return ENOMEM;
+			return -ENOMEM;
 	c->vendor = o->vendor;
 	o->pipeline.bind.files = o->vendor;
 	return 0;
 }
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
+static int operands(void *into, int n, char **operand, struct error *e)
 {
-	struct stat_options *o = state->input;
+	struct stat_options *o = into;
 
-	switch (key) {
-	case ARGP_KEY_ARGS:
-		o->file = state->argv + state->next;
-		o->n_files = state->argc - state->next;
-		return 0;
-	case ARGP_KEY_END:
-		return judge(o, state);
-	default:
-		return options_take(actions, sizeof(actions) / sizeof(actions[0]), o, key, arg, state);
-	}
+	o->file = operand;
+	o->n_files = n;
+	return judge(o, e);
 }
-
-static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
 
 static bool paged(const void *input)
 {
@@ -266,7 +252,9 @@ const struct options_spec stat_spec = {
 	.name = "pmrep stat",
 	.paged = paged,
 	.column = OPTIONS_STAT,
-	.argp = &argp,
+	.rows = rows,
+	.operands = operands,
+	.operands_doc = "FILE...",
 	.brief = brief,
 };
 

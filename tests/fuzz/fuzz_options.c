@@ -1,36 +1,89 @@
 /*
- * Command lines: NUL-separated words, the first byte chooses the program. Whatever is rewritten must rewrite to
- * itself.
+ * Command lines: NUL-separated words, the first byte chooses the program. What was understood must be understood the same
+ * when it is said again.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/options.h"
+#include "common/options_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define WORDS 64
 
-/* clang-format off */
-static const struct argp_option options[] = {
-	{ "all-cpus", 'a', NULL, 0, "" },     { "cpu", 'C', "LIST", 0, "" },
-	{ "detailed", 'd', NULL, 0, "" },     { "interval", 'i', "SEC", 0, "" },
-	{ "interval-count", 'n', "N", 0, "" }, { "num_iterations", 0, NULL, OPTION_ALIAS },
-	{ "no-inherit", 1001, NULL, 0, "" },  { "inherit-all", 1002, NULL, 0, "" },
-	{ "report", 1003, "WHAT", OPTION_ARG_OPTIONAL, "" }, { NULL, 'z', "VALUE", 0, "" },
-	{ NULL, 'y', NULL, 0, "" },
+struct operands {
+	int n;
+	char **word;
+};
+
+static int take(void *into, int n, char **operand, struct error *e)
+{
+	*(struct operands *)into = (struct operands){ n, operand };
+	return 0;
+}
+
+static const struct option_row rows[] = {
+	{ "all-cpus", 'a', NULL, "", NOTHING },
+	{ "cpu", 'C', "LIST", "", NOTHING },
+	{ "detailed", 'd', NULL, "", NOTHING },
+	{ "interval", 'i', "SEC", "", NOTHING },
+	{ "interval-count", 'n', "N", "", NOTHING },
+	{ "num_iterations" },
+	{ "no-inherit", 0, NULL, "", NOTHING },
+	{ "inherit-all", 0, NULL, "", NOTHING },
+	{ "report", 0, "WHAT", "", NOTHING, .optional = true },
+	{ "base", 0, "FILE...", "", NOTHING, .many = true },
 	{ 0 },
 };
-/* clang-format on */
-static const struct argp argp = { .options = options };
+
+static size_t count(char *const *word)
+{
+	size_t n = 0;
+
+	while (word[n])
+		n++;
+	return n;
+}
+
+/* The words of one reading, once more. */
+static void say_again(struct options_spec *spec, struct options_common *once, const struct operands *operands)
+{
+	size_t n = count(once->said), argc = 0;
+	char **argv = calloc(n + (size_t)operands->n + 3, sizeof(*argv));
+	struct options_common twice = { 0 };
+	struct operands again = { 0 };
+	struct error e = { 0 };
+
+	if (!argv)
+		abort();
+	argv[argc++] = (char *)"fuzz";
+	memcpy(argv + argc, once->said, n * sizeof(*argv));
+	argc += n;
+	/* Behind an option that takes operands, "--" does not end them. */
+	if (!n || strncmp(once->said[n - 1], "--base=", 7) || !operands->n) {
+		argv[argc++] = (char *)"--";
+		memcpy(argv + argc, operands->word, (size_t)operands->n * sizeof(*argv));
+		argc += (size_t)operands->n;
+		if (options_parse(spec, (int)argc, argv, &again, &twice, &e) || count(twice.said) != n ||
+		    again.n != operands->n)
+			abort();
+		for (size_t i = 0; i < n; i++)
+			if (strcmp(once->said[i], twice.said[i]))
+				abort();
+	}
+	options_common_release(&twice);
+	free(argv);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct options_spec spec = { .name = "fuzz", .argp = &argp };
-	char *text, *argv[WORDS + 2], **once = NULL, **twice = NULL;
-	int argc = 0, n1 = 0, n2 = 0;
+	struct options_spec spec = { .name = "fuzz", .rows = rows, .operands = take };
+	struct options_common common = { 0 };
+	struct operands operands = { 0 };
+	char *text, *argv[WORDS + 2];
 	struct error e = { 0 };
+	int argc = 0;
 
 	if (!size)
 		return 0;
@@ -45,15 +98,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t at = 0; at < size && argc <= WORDS; at += strlen(text + at) + 1)
 		argv[argc++] = text + at;
 	argv[argc] = NULL;
-	if (!options_rewrite(&spec, argc, argv, &n1, &once, &e)) {
-		if (options_rewrite(&spec, n1, once, &n2, &twice, &e) || n1 != n2)
-			abort();
-		for (int i = 0; i < n1; i++)
-			if (strcmp(once[i], twice[i]))
-				abort();
-		options_argv_free(twice);
-		options_argv_free(once);
-	}
+	if (!options_parse(&spec, argc, argv, &operands, &common, &e))
+		say_again(&spec, &common, &operands);
+	options_common_release(&common);
 	free(text);
 	return 0;
 }

@@ -126,37 +126,41 @@ static void stream_weights(void **state)
 	diff_stream_release(&s);
 }
 
+/* The sides' recordings as the command line is understood; NULL: it is refused. */
 static void words_become(const char *const *in, const char *const *out)
 {
+	struct options_common common = { 0 };
+	struct diff_options o;
+	struct error e = { 0 };
 	char *argv[16];
-	char **words;
-	int n = 0, got;
+	int n = 0, r;
 
 	while (in[n]) {
 		argv[n] = (char *)in[n];
 		n++;
 	}
-	assert_int_equal(diff_words(n, argv, &got, &words), 0);
-	for (int i = 0; i < got; i++) {
-		assert_non_null(out[i]);
-		assert_string_equal(words[i], out[i]);
-	}
-	assert_null(out[got]);
-	diff_words_free(words);
+	diff_options_init(&o);
+	r = options_parse(&diff_spec, n, argv, &o, &common, &e);
+	assert_int_equal(r, out ? 0 : -EINVAL);
+	for (n = 0; out && out[n + 1] && common.said[n]; n++)
+		assert_string_equal(common.said[n], out[n + 1]);
+	assert_true(!out || (!out[n + 1] && !common.said[n]));
+	diff_options_release(&o);
+	options_common_release(&common);
 }
 #define WORDS(...) ((const char *const[]){ "diff", __VA_ARGS__, NULL })
 
 static void words(void **state)
 {
 	(void)state;
-	words_become(WORDS("a", "b"), WORDS("a", "b"));
+	words_become(WORDS("a", "b"), (const char *const[]){ "diff", NULL });
 	words_become(WORDS("--base", "a", "b", "--new", "c"), WORDS("--base=a", "--base=b", "--new=c"));
 	words_become(WORDS("--base=a", "b", "-new", "c", "d"), WORDS("--base=a", "--base=b", "--new=c", "--new=d"));
 	/* Another option ends the side, and its argument is nobody's. */
-	words_become(WORDS("--base", "a", "--margin", "2%", "b"), WORDS("--base=a", "--margin", "2%", "b"));
-	words_become(WORDS("--base", "--new", "c"), WORDS("--base", "--new=c"));
-	words_become(WORDS("--base", "a", "--", "-b", "--new"), WORDS("--base=a", "--", "--base=-b", "--base=--new"));
-	words_become(WORDS("--newer", "c", "-"), WORDS("--newer", "c", "-"));
+	words_become(WORDS("--base", "a", "--margin", "2%", "b"), WORDS("--base=a", "--margin=2%"));
+	words_become(WORDS("--base", "--new", "c"), NULL);
+	words_become(WORDS("--base", "a", "--", "-b", "--new"), WORDS("--base=a", "--base=-b", "--base=--new"));
+	words_become(WORDS("--new", "c", "-"), WORDS("--new=c", "--new=-"));
 }
 
 /* Two sides of three runs: the deviation is that around each side's own mean, with four degrees of freedom, and made
