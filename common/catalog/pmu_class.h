@@ -19,6 +19,7 @@ struct pmu_class_event {
 	/* Condition for the terms: a format of the PMU, "umask=config:8-15", or the processor's family, "family=26".
 	 * NULL: the PMU takes the terms. Of several rows of a name the first that holds is meant. */
 	const char *where;
+	unsigned bytes; /* of one count. Formulas take the event in bytes; 0: in counts */
 };
 
 /* A term that restricts what is counted. */

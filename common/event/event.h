@@ -288,6 +288,7 @@ const struct event_symbol *event_symbol_find(const char *name);
  */
 const char *event_unit_ucum(const char *perf);
 const char *event_unit_perf(const char *ucum);
+double event_unit_bytes(const char *ucum); /* 0: not a unit of data */
 /* "L1-dcache-load-misses", in all its spellings, to config. 0, -ENOENT for an unknown name, -EINVAL for a cache that
  * lacks the operation. */
 int event_cache_parse(const char *name, uint64_t *config);

@@ -145,10 +145,20 @@ int event_cache_each(int (*each)(void *arg, const char *name, uint64_t config), 
 
 static const struct {
 	const char *perf, *ucum;
+	double bytes; /* 0: it is none of data */
 } units[] = {
-	{ "msec", "ms" },  { "Joules", "J" }, { "Bytes", "By" },
-	{ "KiB", "KiBy" }, { "MiB", "MiBy" }, { "GiB", "GiBy" },
+	{ "msec", "ms" },          { "Joules", "J" },         { "Bytes", "By", 1 },
+	{ "KiB", "KiBy", 0x1p10 }, { "MiB", "MiBy", 0x1p20 }, { "GiB", "GiBy", 0x1p30 },
+	{ "KB", "kBy", 1e3 },      { "MB", "MBy", 1e6 },      { "GB", "GBy", 1e9 },
 };
+
+double event_unit_bytes(const char *ucum)
+{
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strcmp(units[i].ucum, ucum))
+			return units[i].bytes;
+	return 0;
+}
 
 const char *event_unit_ucum(const char *perf)
 {

@@ -172,6 +172,30 @@ static int name_events(const struct perf_classes *all, struct event_pmu *pmu, co
 	return 0;
 }
 
+/* Where a PMU is opened that is no core's and has no mask: once for the CPUs it says it belongs to, else once a package. */
+static int add_mask(struct event_pmu *pmu, const struct root *root)
+{
+	struct cpulist cpus = { 0 };
+	struct buf firsts = BUF_INIT;
+	bool one = !root_cpulist(root, &cpus, DEVICES "/%s/associated_cpus", pmu->name) && cpus.n;
+	uint64_t package, seen[64] = { 0 };
+
+	if (!one)
+		(void)root_cpulist(root, &cpus, "/sys/devices/system/cpu/online");
+	for (size_t i = 0; i < cpus.n && !(one && i); i++) {
+		if (root_u64(root, &package, "/sys/devices/system/cpu/cpu%u/topology/physical_package_id",
+			     cpus.cpu[i]))
+			package = 0;
+		if (package < 4096 && !(seen[package / 64] >> package % 64 & 1))
+			buf_printf(&firsts, "%s%u", firsts.len ? "," : "", cpus.cpu[i]);
+		seen[package / 64 % 64] |= UINT64_C(1) << package % 64;
+	}
+	cpulist_release(&cpus);
+	pmu->uncore = true;
+	pmu->cpus = buf_detach(&firsts);
+	return pmu->cpus ? 0 : -ENOMEM;
+}
+
 static int classify(struct perf_classes *all, struct event_pmu *pmu, const struct pmu_class *c,
 		    struct class_pmu *self, const struct root *root)
 {
@@ -185,7 +209,9 @@ static int classify(struct perf_classes *all, struct event_pmu *pmu, const struc
 	pmu->hooks = c->pmu ? NULL : &nvidia_hooks;
 	pmu->hook_data = self;
 	all->pci_wanted |= c->per_rc;
-	if (c->pmu || is_unnamed(pmu, c))
+	if (!pmu->core && !pmu->cpus)
+		err = add_mask(pmu, root);
+	if (!err && (c->pmu || is_unnamed(pmu, c)))
 		err = name_events(all, pmu, c);
 	return err ? err : describe(pmu, c);
 }

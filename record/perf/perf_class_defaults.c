@@ -116,6 +116,22 @@ static bool has_instead(const struct perf_pmus *p, const struct pmu_class *c)
 	return false;
 }
 
+/* Whether all PMUs of a kind have the default events of one: what they carry is added up. */
+static bool has_all(const struct perf_pmus *p, const struct event_pmu *pmu, const char *bundles)
+{
+	for (size_t i = 0; i < p->n; i++)
+		for (const char *b = bundles; perf_class(&p->pmu[i]) == perf_class(pmu) && *b;
+		     b += strcspn(b, ",;")) {
+			size_t len;
+
+			b += strspn(b, ",;?");
+			len = strcspn(b, ",;");
+			if (has_event(&p->pmu[i], b, len) && !has_event(pmu, b, len))
+				return false;
+		}
+	return true;
+}
+
 int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
 			  int (*add)(void *arg, const struct event_pmu *pmu, const char *text, struct error *e),
 			  void *arg, struct error *e)
@@ -133,6 +149,8 @@ int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
 			bundles = pmu->cpus && strpbrk(pmu->cpus, ",-") ? c->sockets : NULL;
 		if (!bundles)
 			continue;
+		if (!has_all(p, pmu, bundles))
+			perf_class_refuse(pmu, PM_REASON_NOT_SUPPORTED);
 		err = perf_class_probe(p, pmu, root);
 		if (!err)
 			err = perf_class_groups(pmu, bundles, pmu->name, &text);

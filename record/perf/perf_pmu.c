@@ -105,7 +105,7 @@ static int read_aliases(struct event_pmu *pmu, const struct root *root)
 		struct event_alias *a = &pmu->alias[pmu->n_aliases];
 
 		if (is_side_file(names[i]) ||
-		    root_line(root, line, sizeof(line), DEVICES "/%s/events/%s", pmu->name, names[i]))
+		    root_line(root, line, sizeof(line), DEVICES "/%s/events/%s", pmu->name, names[i]) || !line[0])
 			continue;
 		pmu->n_aliases++;
 		a->name = strdup(names[i]);
@@ -126,16 +126,31 @@ static int read_aliases(struct event_pmu *pmu, const struct root *root)
 	return err;
 }
 
+/* The CPUs of a mask; none where it is not one, so that nothing is counted there. 0, -ENOMEM, or the error of the file. */
+static int read_mask(struct event_pmu *pmu, const char *file, const struct root *root)
+{
+	char line[LINE_MAX_BYTES];
+	struct cpulist cpus = { 0 };
+	int err = root_line(root, line, sizeof(line), DEVICES "/%s/%s", pmu->name, file);
+
+	if (err)
+		return err;
+	pmu->cpus = strdup(cpulist_parse(&cpus, line, false, NULL) ? "" : line);
+	cpulist_release(&cpus);
+	return pmu->cpus ? 0 : -ENOMEM;
+}
+
 static int read_pmu(struct event_pmu *pmu, const char *name, const struct root *root)
 {
 	char line[LINE_MAX_BYTES];
-	uint64_t type = 0;
+	uint64_t type = UINT32_MAX; /* nothing has it */
 	int err;
 
 	*pmu = (struct event_pmu){ .name = strdup(name) };
 	if (!pmu->name)
 		return -ENOMEM;
-	if (root_u64(root, &type, DEVICES "/%s/type", name))
+	/* One of a kind that is added up is not left out of the sum silently. */
+	if (root_u64(root, &type, DEVICES "/%s/type", name) && !pmu_class_of(name, NULL))
 		return -ENOENT;
 	pmu->type = (uint32_t)type;
 	if (!root_line(root, line, sizeof(line), DEVICES "/%s/identifier", name) && line[0] &&
@@ -143,17 +158,14 @@ static int read_pmu(struct event_pmu *pmu, const char *name, const struct root *
 		return -ENOMEM;
 	/* A mask says where an uncore PMU is to be opened; "cpus" says which CPUs a core PMU of a hybrid
 	 * belongs to. */
-	if (!root_line(root, line, sizeof(line), DEVICES "/%s/cpumask", name)) {
-		pmu->uncore = true;
-		pmu->cpus = strdup(line);
-	} else if (!root_line(root, line, sizeof(line), DEVICES "/%s/cpus", name)) {
-		pmu->core = true;
-		pmu->cpus = strdup(line);
-	} else {
-		pmu->core = !strcmp(name, "cpu") || !strcmp(name, "cpum_cf");
+	err = read_mask(pmu, "cpumask", root);
+	pmu->uncore = !err;
+	if (err && err != -ENOMEM) {
+		err = read_mask(pmu, "cpus", root);
+		pmu->core = !err || !strcmp(name, "cpu") || !strcmp(name, "cpum_cf");
 	}
-	if ((pmu->uncore || (pmu->core && strcmp(name, "cpu") && strcmp(name, "cpum_cf"))) && !pmu->cpus)
-		return -ENOMEM;
+	if (err == -ENOMEM)
+		return err;
 	err = read_formats(pmu, root);
 	return err ? err : read_aliases(pmu, root);
 }

@@ -45,6 +45,7 @@ struct bound_input {
 	char *name;        /* owned; NULL for a counter as a metric */
 	uint32_t *counter; /* ids; their values are added up */
 	uint32_t *clock;   /* NULL, or beside each counter the id of one that has to count with it; 0: none */
+	double *bytes;     /* NULL, or beside each counter how many bytes one of its numbers stands for */
 	union {
 		struct value value; /* of a constant */
 		struct {

@@ -350,7 +350,7 @@ static int64_t add_clocked(struct builder *x, const char *name, enum expr_aspect
 	int err;
 
 	buf_clear(&x->text);
-	buf_printf(&x->text, "clocked %u %s", (unsigned)aspect, name);
+	buf_printf(&x->text, "clocked %u %d %s", (unsigned)aspect, x->raw, name);
 	for (uint32_t i = 0; i < n; i++)
 		buf_printf(&x->text, " %u:%u", counter[i], clock ? clock[i] : 0);
 	if (x->text.err)
@@ -426,11 +426,27 @@ static uint32_t pair_clocks(struct builder *x, const struct expr_input *in, uint
 	return k;
 }
 
+/* Our formulas take traffic in bytes. The kernel may give counts a scale and a unit of its own, or neither. */
+static int set_bytes(struct builder *x, struct bound_input *in, unsigned bytes)
+{
+	in->bytes = bind_own(x->b, malloc((in->n_counters + 1) * sizeof(*in->bytes)));
+	for (uint32_t i = 0; in->bytes && i < in->n_counters; i++) {
+		const struct pm_counter *c = pm_model_counter(x->p->model, in->counter[i]);
+
+		in->bytes[i] = c->scale.text || !strcmp(c->unit, "By") ? event_unit_bytes(c->unit) : 0;
+		if (!(in->bytes[i] > 0))
+			in->bytes[i] = bytes * bind_unscale(c);
+	}
+	return in->bytes ? 0 : -ENOMEM;
+}
+
 /* An input of a formula over a class of PMUs, or of seconds(). */
 int64_t bind_clocked(struct builder *x, const struct expr_input *in, uint32_t *clock, uint32_t *n)
 {
 	const struct pmu_class *class;
 	const struct pmu_class_event *event = x->choice ? class_event_named(in->name, &class) : NULL;
+	bool counts = in->aspect == EXPR_VALUE || in->aspect == EXPR_RATE;
+	int64_t at;
 
 	if (event && class == x->choice->class)
 		*n = class_counters(x->choice, event, x->found, clock, BIND_MAX_COUNTERS);
@@ -438,7 +454,11 @@ int64_t bind_clocked(struct builder *x, const struct expr_input *in, uint32_t *c
 		*n = pair_clocks(x, in, clock);
 	else
 		return bind_input(x, in->name, in->aspect);
-	return add_clocked(x, in->name, in->aspect, x->found, clock, *n);
+	at = add_clocked(x, in->name, in->aspect, x->found, clock, *n);
+	if (at >= 0 && event && event->bytes && counts && !x->raw && !x->b->input[at].bytes &&
+	    set_bytes(x, &x->b->input[at], event->bytes))
+		return -ENOMEM;
+	return at;
 }
 
 bool bind_lacks(const struct bound_input *in)

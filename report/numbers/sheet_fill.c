@@ -158,6 +158,15 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 	p->in_at[place] = out;
 }
 
+static double bytes_of(const struct bound_input *in, uint32_t counter)
+{
+	uint32_t i = 0;
+
+	while (in->bytes && i < in->n_counters && in->counter[i] != counter)
+		i++;
+	return in->bytes && i < in->n_counters ? in->bytes[i] : 1;
+}
+
 /* A reading whose clock stood still is none: it takes no part, as if it were not there. */
 static struct value clocked(const struct bound_input *in, const struct value *v, const struct value *clock,
 			    const struct value *elapsed, bool *stood)
@@ -186,14 +195,18 @@ static void fill_clocked(struct sheet_private *p, const struct bound_input *in, 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct value *v = values_of(p, track[i], aspect_of(in));
 		const struct value *clock = NULL, *elapsed = NULL;
+		double bytes = bytes_of(in, p->at[track[i]].counter);
 
 		if (partner[i] != PM_NONE) {
 			clock = values_of(p, partner[i], TRACK_VALUE);
 			elapsed = values_of(p, partner[i], TRACK_ELAPSED);
 		}
-		for (size_t k = 0; k < intervals; k++)
+		for (size_t k = 0; k < intervals; k++) {
 			p->part[k] = clocked(in, &v[k], clock ? &clock[k] : NULL, clock ? &elapsed[k] : NULL,
 					     &p->stood[k]);
+			if (in->bytes && !p->part[k].reason)
+				p->part[k] = value_of(p->part[k].v * bytes + p->part[k].rest * bytes);
+		}
 		aggregate_add(&p->aggregate, p->part, support_of(p, track[i]), interval, rule,
 			      p->at[track[i]].may_go);
 	}

@@ -5,7 +5,7 @@ A machine is a module of this folder, with
     NODES     its NUMA node, if that is not its package
     OFFLINE   CPUs of these that are not there now
     PMUS      name: dict(type, kind, general, format, events, rates, fixed, only_fixed, metric, checks, package, cpus, caps), with the
-              meaning of table.h, on: the CPUs of its mask if they are not the first ones, by_metrics: test_uncore.py is enough for it; kind: core, cpu
+              meaning of table.h, on: the CPUs of its mask if they are not the first ones, bare: it has no mask, by_metrics: test_uncore.py is enough for it; kind: core, cpu
               (counts on CPUs and has no mask), cores (has one) or uncore; events are those that sysfs names, by their terms, with scale and unit;
               an event that has no rate, and a PMU that names none, count at rates of their own;
               filter: the term of a filter that it has once; alone: it opens nothing beside another user's pinned event
@@ -140,7 +140,7 @@ class Machine:
             text(folder, f"{at}/caps/{k}", v)
         if pmu["kind"] == "cores":
             text(folder, f"{at}/cpumask", listed(self.online))
-        if pmu["kind"] == "uncore":
+        if pmu["kind"] == "uncore" and not pmu.get("bare"):
             text(folder, f"{at}/cpumask", listed(self.first_cpus(pmu)))
         if pmu.get("identifier"):
             text(folder, f"{at}/identifier", pmu["identifier"])

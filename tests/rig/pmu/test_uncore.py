@@ -202,22 +202,22 @@ def check_told(runner):
 
 
 def check_part(runner, m, one, metrics):
-    """A PMU that cannot be written in words, or that the kernel does not open: what all of its kind did is missing, and said; what
-    those of another socket did is not."""
+    """A PMU that cannot be written in words, lacks the events of its kind, or cannot be opened: what all of its kind did is missing, and
+    said; what those of another socket did is not."""
     wrong, path, at = [], os.path.join(runner.folder, "x.pmr"), os.path.join(runner.folder, "sys/bus/event_source/devices", one)
     gone = m.table.PMUS[one]["package"]
-    for way in ("format", "type"):
-        if way == "format":
+    for way in ("format", "events", "type", "cpumask"):
+        if way in ("format", "events"):
             shutil.rmtree(os.path.join(at, way))
         else:
             with open(os.path.join(at, way), "w", encoding="utf-8") as f:
-                f.write("9999\n")
+                f.write("9999\n" if way == "type" else "none\n")
         errors = record(runner, path)
         values = {**shown(runner, path, "--per-package"), **shown(runner, path, "--per-system")}
         for metric in metrics:
             for package in (None, *m.packages):
                 value, truth = values.get((metric, package), "not there"), m.table.METRICS[metric](m, package)
-                missing = package in (None, gone)
+                missing = package in (None, gone) or way == "cpumask"
                 if isinstance(value, float) == missing or value == "not there" or not missing and abs(value - truth) > TOLERANCE * truth:
                     wrong.append(f"without {way} of {one}: {metric} of {package} is {value}, not {'missing' if missing else truth} {errors}")
         done = runner.run(os.path.join(test_pmu.BIN, "pmrep"), "show", "--strict", f"--show={metrics[0]}", path, preload=False)
