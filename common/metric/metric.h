@@ -11,6 +11,13 @@
 
 enum metric_better { METRIC_NEUTRAL, METRIC_HIGHER, METRIC_LOWER };
 
+/* What there should be none of. */
+enum metric_fault {
+	METRIC_NO_FAULT,
+	METRIC_FAULT, /* lost packets, pages swapped out: one or two are no news */
+	METRIC_GRAVE, /* throttling, a kill for want of memory: one is */
+};
+
 /* The lowest level at which the metric is meaningful. */
 enum metric_scope {
 	METRIC_ANY, /* that of its inputs */
@@ -48,6 +55,7 @@ struct metric {
 	const char *expr;
 	const char *otherwise; /* formulas for recordings that lack inputs of expr, tried in turn; separated by ';' */
 	const char *of;        /* metric without which the formula is not read at all; or NULL */
+	const char *requests;  /* of a mean: the metric that says of how many; or NULL */
 	const char *when;      /* literal without '#'; the metric is hidden by default where it is 0; or NULL */
 	const char *help;      /* one sentence */
 	const char *threshold; /* expression like `expr`; non-zero is bad; or NULL */
@@ -57,6 +65,7 @@ struct metric {
 	double margin; /* smallest relative change that matters to `diff`; 0: the default, 0.02 */
 	enum metric_scope scope;
 	enum metric_better better;
+	enum metric_fault fault;
 	unsigned char precision; /* decimals in tables */
 	bool default_on;
 	bool estimate; /* no measurement: its values say so */

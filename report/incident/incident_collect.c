@@ -13,7 +13,7 @@
 #define CHUNKS_FEW   256 /* a recording of so many is read as it is */
 #define BATCH        128 /* intervals */
 #define REQUESTS_FEW 10
-#define TIME_LITTLE  0.01 /* of the interval */
+#define TIME_LITTLE  0.1 /* of the interval */
 
 struct drawn {
 	const struct sheet_cell *cell;
@@ -27,6 +27,7 @@ struct collect {
 	struct pm_reader *reader;
 	const struct places *places;
 	bool *wanted;        /* owned: by metric */
+	uint8_t *fault;      /* owned: by counter, of the metrics that are made of it */
 	struct drawn *drawn; /* owned */
 	size_t n_drawn;
 	uint64_t origin_ns;
@@ -37,28 +38,6 @@ struct collect {
 };
 
 /* ---- laying out ---- */
-
-/* Whether the name begins with one of the words. */
-static bool begins(const char *name, const char *const *word)
-{
-	while (*word && strncmp(name, *word, strlen(*word)) != 0)
-		word++;
-	return *word;
-}
-
-static const char *const grave[] = {
-	"throttle", "oom", "cgroup.oom", "power_limit", "mce", "softirq.overflow", NULL
-};
-static const char *const bad[] = { "net.bad", "cgroup.throttled", NULL };
-/* Means of a few requests, and what counts those. */
-static const struct {
-	const char *mean, *count;
-} means[] = {
-	{ "disk.read_await", "disk.reads" },
-	{ "disk.write_await", "disk.writes" },
-	{ "disk.discard_await", "diskstats.discards" },
-	{ "disk.flush_await", "diskstats.flushes" },
-};
 
 static int find_metric(struct collect *c, const struct binding *b, const struct bound_metric *m, uint32_t *place)
 {
@@ -76,8 +55,7 @@ static int find_metric(struct collect *c, const struct binding *b, const struct 
 		.unit = strdup(m->unit),
 		.precision = m->precision,
 		.amount = metric_is_amount(b, m, c->places->model),
-		.grave = begins(m->name, grave),
-		.bad = begins(m->name, bad),
+		.fault = m->counter ? c->fault[m->counter] : m->fault,
 	};
 	x->counts = !strcmp(m->unit, "1/s") || (!strcmp(m->unit, "1") && x->amount);
 	*place = s->n_metrics++;
@@ -175,8 +153,10 @@ static int choose(struct collect *c, const struct sink_plan *plan)
 	bool *known = calloc((size_t)m->n_counters + 1, sizeof(*known));
 
 	free(c->wanted);
+	free(c->fault);
 	c->wanted = calloc(b->n_metrics + 1, sizeof(*c->wanted));
-	if (!known || !c->wanted) {
+	c->fault = calloc((size_t)m->n_counters + 1, sizeof(*c->fault));
+	if (!known || !c->wanted || !c->fault) {
 		free(known);
 		return -ENOMEM;
 	}
@@ -192,17 +172,20 @@ static int choose(struct collect *c, const struct sink_plan *plan)
 		for (uint32_t k = 0; k < x->n_inputs; k++) {
 			const struct bound_input *in = &b->input[x->input[k]];
 
-			for (uint32_t n = 0; !in->constant && n < in->n_counters; n++)
+			for (uint32_t n = 0; !in->constant && n < in->n_counters; n++) {
 				if (strchr("sm", pm_model_counter(m, in->counter[n])->unit[0]))
 					known[in->counter[n]] = true;
+				if (x->fault && !in->duration)
+					c->fault[in->counter[n]] = x->fault;
+			}
 		}
 	}
 	for (size_t i = 0; i < b->n_metrics; i++) {
 		const struct bound_metric *x = &b->metric[i];
 		const struct pm_counter *k = x->counter ? pm_model_counter(m, x->counter) : NULL;
 
-		/* What reading the tasks took is no news of the machine. */
-		if (!k || known[k->id] || x->digits || x->kind == PM_TASK || !strncmp(x->name, "tasks.", 6) ||
+		/* What is left of these says how they were read. */
+		if (!k || known[k->id] || x->digits || !strcmp(k->source, "tasks") || !strcmp(k->source, "cgroups") ||
 		    k->type == PM_TEXT || k->type == PM_BYTES || k->semantics == PM_BITFIELD ||
 		    k->semantics == PM_STATE)
 			continue;
@@ -243,12 +226,12 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	return 0;
 }
 
-static const struct sheet_cell *count_of(const struct sheet *sheet, const struct sheet_row *row, const char *mean)
+static const struct sheet_cell *count_of(const struct sheet *sheet, const struct sheet_row *row,
+					 const struct bound_metric *mean)
 {
-	for (size_t i = 0; i < sizeof(means) / sizeof(*means); i++)
-		for (uint32_t k = 0; k < row->n_cells && !strcmp(means[i].mean, mean); k++)
-			if (!strcmp(sheet->column[row->cell[k].column].metric->name, means[i].count))
-				return &row->cell[k];
+	for (uint32_t k = 0; k < row->n_cells && mean->requests; k++)
+		if (!strcmp(sheet->column[row->cell[k].column].metric->name, mean->requests))
+			return &row->cell[k];
 	return NULL;
 }
 
@@ -284,7 +267,7 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 					err = store_series(c->s, metric, row, &series);
 				if (!err && series != PM_NONE)
 					c->drawn[c->n_drawn++] =
-						(struct drawn){ &from->cell[k], count_of(&sheet[i], from, m->name),
+						(struct drawn){ &from->cell[k], count_of(&sheet[i], from, m),
 								series };
 			}
 		}
@@ -508,6 +491,7 @@ int store_collect(struct incident_store *s, struct incidents *found, const char 
 	found->start_wall_ns = c.start_wall_ns;
 	found->duration_s = c.end_s;
 	free(c.wanted);
+	free(c.fault);
 	free(c.drawn);
 	pm_reader_close(c.reader);
 	return err;

@@ -1,5 +1,4 @@
 /* Levels and spreads that a few values do not move, slow drifts, and what of a series those around it do not foretell. */
-#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +10,7 @@
 #define SAMPLE       301
 #define BULK_LEAST   0.65   /* of the values */
 #define BULK_SPREAD  0.9546 /* deviation of that part of a normal distribution */
-#define CLIP         4.0
-#define ALIKE        0.25 /* correlation of neighbours from which on a series resembles itself */
+#define ALIKE        0.25   /* correlation of neighbours from which on a series resembles itself */
 #define DRIFT_BLOCKS 16
 #define DRIFT_PAIRS  84  /* of 120 that have to agree */
 #define DRIFT_SPREAD 6.5 /* change in spreads, and more where many series can have one */
@@ -20,13 +18,9 @@
 #define STEP         6.0 /* times what the blocks scatter by beside it */
 #define STEP_SPREAD  3.0 /* and spreads */
 #define WAVES        4
-#define HAMPEL       1.3 /* spreads from which on a value counts less; not at all at twice as many */
-#define HAMPEL_TIMES 5
-#define WAVE_LEAST   40  /* values that it takes to tell one */
-#define WAVE         0.9 /* of the spread that may be left for a wave to be one */
-#define WAVE_SHARE   0.1 /* of the squares that its frequency has at least; less cannot leave so little */
-#define PARTS        8   /* of a series that resembles itself: so long a stretch has to recur to be known */
-#define WHITE_MOST   64  /* values of a stretch: a longer one is as well seen without */
+#define WAVE_LEAST   40 /* values that it takes to tell one */
+#define PARTS        8  /* of a series that resembles itself: so long a stretch has to recur to be known */
+#define WHITE_MOST   64 /* values of a stretch: a longer one is as well seen without */
 
 const uint32_t scan_length[LENGTHS] = { 1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096 };
 
@@ -75,6 +69,15 @@ double scan_median(double *v, size_t n)
 	return n % 2 ? upper : (upper + scan_kth(v, n, n / 2 - 1)) / 2;
 }
 
+double scan_spread(double *work, const double *v, uint32_t n, double *level)
+{
+	memcpy(work, v, n * sizeof(*work));
+	*level = scan_median(work, n);
+	for (uint32_t i = 0; i < n; i++)
+		work[i] = fabs(v[i] - *level);
+	return scan_median(work, n) / 0.6745;
+}
+
 static double step_of(const double *v, uint32_t n)
 {
 	double seen[12], step = INFINITY;
@@ -99,11 +102,11 @@ static double least_spread(const struct scan *x, const struct incident_metric *m
 {
 	double width = x->s->interval_s * x->s->per_bin, least = fabs(level) / 300;
 
-	if (m->counts && width > 0 && !m->grave)
+	if (m->counts && width > 0 && m->fault != METRIC_GRAVE)
 		least = fmax(least, sqrt(fmax(fabs(level) * width, 1)) / width);
 	if (!strcmp(m->unit, "%"))
 		least = fmax(least, 0.3);
-	return m->bad ? least : fmax(least, m->grave ? step / 16 : step / 2);
+	return m->fault == METRIC_FAULT ? least : fmax(least, m->fault == METRIC_GRAVE ? step / 16 : step / 2);
 }
 
 /* Begins with medians, because those stay as they are whatever a few values do, and ends with mean and deviation of the
@@ -158,28 +161,12 @@ static void find_level(struct scan *x, const struct incident_metric *m, double s
 	for (uint32_t i = 0; i < x->n; i++) {
 		x->z[i] = x->spread > 0 ? (x->y[i] - x->level) / x->spread : 0;
 		/* Of what is nearly always the same nobody knows how large it is once it is not: it has to last. */
-		if (rare && !m->grave && !m->bad)
+		if (rare && !m->fault)
 			x->z[i] = asinh(x->z[i]);
 	}
 }
 
 /* ---- what is slow ---- */
-
-static double clipped(double z, double at)
-{
-	return z > at ? at : z < -at ? -at : z;
-}
-
-static double spread_of(double *work, const double *v, uint32_t n)
-{
-	double level;
-
-	memcpy(work, v, n * sizeof(*work));
-	level = scan_median(work, n);
-	for (uint32_t i = 0; i < n; i++)
-		work[i] = fabs(v[i] - level);
-	return scan_median(work, n) / 0.6745;
-}
 
 /* The medians of equal parts, of so many values at least. False: there are too few. */
 static bool find_blocks(struct scan *x, uint32_t least, double *block)
@@ -288,152 +275,45 @@ static double take_drift(struct scan *x)
 	return change;
 }
 
-/* ---- what goes up and down ---- */
+/* ---- what all do ---- */
 
-/* In place; n is a power of two (Cooley and Tukey 1965). */
-static void transform(double complex *v, uint32_t n)
+/* Takes off what its equals do at the same time; false: the series is much the same without it. */
+static bool take_common(struct scan *x)
 {
-	for (uint32_t i = 1, k = 0; i < n; i++) {
-		uint32_t bit = n / 2;
-
-		for (; k & bit; bit /= 2)
-			k ^= bit;
-		k ^= bit;
-		if (i < k) {
-			double complex swap = v[i];
-
-			v[i] = v[k];
-			v[k] = swap;
-		}
-	}
-	for (uint32_t width = 2; width <= n; width *= 2) {
-		double complex turn = cexp(-2 * M_PI * I / width);
-
-		for (uint32_t i = 0; i < n; i += width) {
-			double complex w = 1;
-
-			for (uint32_t k = i; k < i + width / 2; k++) {
-				double complex a = v[k], b = v[k + width / 2] * w;
-
-				v[k] = a + b;
-				v[k + width / 2] = a - b;
-				w *= turn;
-			}
-		}
-	}
-}
-
-/* The wave of a frequency, in radians a value, that is nearest to work2 by least squares; returns how much of the sum of
- * squares it explains. */
-static double fit_wave(const struct scan *x, double turn, double of[3])
-{
-	double m[3][4] = { { 0 } }, row[4] = { 1, 1, 0, 0 }, c = cos(turn), s = sin(turn);
+	double product = 0, square = 0, before = 0, left = 0;
 
 	for (uint32_t i = 0; i < x->n; i++) {
-		double next = c * row[1] - s * row[2];
+		double c = clipped(x->common[x->bin[i]], CLIP);
 
-		row[3] = x->work2[i];
-		for (int k = 0; k < 3; k++)
-			for (int j = k; j < 4; j++)
-				m[k][j] += row[k] * row[j];
-		row[2] = s * row[1] + c * row[2];
-		row[1] = next;
+		product += c * clipped((x->y[i] - x->level) / x->spread, CLIP);
+		square += c * c;
 	}
-	m[1][0] = m[0][1];
-	m[2][0] = m[0][2];
-	m[2][1] = m[1][2];
-	for (int k = 0; k < 3; k++)
-		of[k] = m[k][3];
-	for (int k = 0; k < 3; k++)
-		for (int j = 0; j < 3; j++) {
-			double times = j == k ? 0 : m[j][k] / m[k][k];
-
-			for (int l = k; l < 4; l++)
-				m[j][l] -= times * m[k][l];
-		}
-	for (int k = 0; k < 3; k++) {
-		double right = of[k];
-
-		of[k] = m[k][3] / m[k][k];
-		c = k ? c + right * of[k] : right * of[k];
-	}
-	return c;
-}
-
-/* What the series is beside a wave, in work2; returns its spread. */
-static double beside(struct scan *x, double turn, const double of[3])
-{
-	double complex at = 1, step = cexp(I * turn);
-
-	for (uint32_t i = 0; i < x->n; i++) {
-		x->work2[i] = x->z[i] - of[0] - of[1] * creal(at) - of[2] * cimag(at);
-		at *= step;
-	}
-	return spread_of(x->work, x->work2, x->n);
-}
-
-/* Takes the strongest wave off; false: the series is much the same without it. */
-static bool take_wave(struct scan *x)
-{
-	double best = 0, turn = 0, of[3], before, spread, squares = 0;
-	uint32_t n = 1, at = 1;
-
-	while (n < 2 * x->n)
-		n *= 2;
-	for (uint32_t i = 0; i < x->n; i++) {
-		x->work2[i] = clipped(x->z[i], CLIP);
-		squares += x->work2[i] * x->work2[i];
-	}
-	for (uint32_t i = 0; i < n; i++)
-		x->spectrum[i] = i < x->n ? x->work2[i] : 0;
-	transform(x->spectrum, n);
-	for (uint32_t k = 1; k < n / 2; k++)
-		if (cabs(x->spectrum[k]) > best) {
-			best = cabs(x->spectrum[k]);
-			at = k;
-		}
-	if (2 * best * best < WAVE_SHARE * squares * x->n)
+	if (!(square > 0 && x->spread > 0))
 		return false;
-	before = spread_of(x->work, x->z, x->n);
-	best = 0;
-	for (double k = -0.75; k <= 0.75; k += 0.25) {
-		double explained = fit_wave(x, 2 * M_PI * (at + k) / n, of);
-
-		/* Less than most of a wave may be anything. */
-		if (explained > best && (at + k) * x->n >= 0.7 * n) {
-			best = explained;
-			turn = 2 * M_PI * (at + k) / n;
-		}
+	for (uint32_t i = 0; i < x->n; i++) {
+		x->work2[i] = x->y[i] - product / square * x->spread * x->common[x->bin[i]];
+		before += pow(clipped((x->y[i] - x->level) / x->spread, BULK), 2);
+		left += pow(clipped((x->work2[i] - x->level) / x->spread, BULK), 2);
 	}
-	/* What stands out shall not bend it: Hampel's estimate, by adjusted values. */
-	fit_wave(x, turn, of);
-	for (int k = 0; k < HAMPEL_TIMES; k++) {
-		spread = HAMPEL * beside(x, turn, of);
-		for (uint32_t i = 0; i < x->n; i++) {
-			double d = fabs(x->work2[i]) < 2 * spread ? clipped(x->work2[i], spread) : 0;
-
-			x->work2[i] = x->z[i] - x->work2[i] + d;
-		}
-		fit_wave(x, turn, of);
-	}
-	if (!(best > 0 && beside(x, turn, of) < WAVE * before))
+	if (!(left < WAVE * WAVE * before))
 		return false;
-	for (uint32_t i = 0; i < x->n; i++)
-		x->y[i] -= x->spread * (x->z[i] - x->work2[i]);
+	memcpy(x->y, x->work2, x->n * sizeof(*x->y));
 	return true;
 }
 
 /* ---- what neighbours foretell ---- */
 
-/* The autoregression of a series, by Levinson's recursion; returns its order. a[0] is 1. */
+/* The autoregression of a series, by Levinson's recursion, of the order that describes it best for what it costs: by the
+ * Bayesian criterion, because each coefficient more also takes a part of what happened once for what is usual. Returns the
+ * order. a[0] is 1. */
 static uint32_t autoregression(struct scan *x, double *a)
 {
-	uint32_t order = x->n / 6 < ORDER_MOST ? x->n / 6 : ORDER_MOST;
-	double r[ORDER_MOST + 1], error, old[ORDER_MOST + 1];
+	uint32_t most = x->n / 6 < ORDER_MOST ? x->n / 6 : ORDER_MOST, order = 0;
+	double r[ORDER_MOST + 1], error, now[ORDER_MOST + 1] = { 1 }, old[ORDER_MOST + 1], best = INFINITY;
 
 	for (uint32_t i = 0; i < x->n; i++)
 		x->work2[i] = clipped(x->z[i], CLIP);
-	for (uint32_t k = 0; k <= order; k++) {
+	for (uint32_t k = 0; k <= most; k++) {
 		r[k] = 0;
 		for (uint32_t i = k; i < x->n; i++)
 			r[k] += x->work2[i] * x->work2[i - k];
@@ -442,18 +322,23 @@ static uint32_t autoregression(struct scan *x, double *a)
 			return 0;
 	}
 	error = r[0] *= 1.001;
-	a[0] = 1;
-	for (uint32_t k = 1; k <= order && error > 0; k++) {
-		double reflection = r[k];
+	for (uint32_t k = 1; k <= most && error > 0; k++) {
+		double reflection = r[k], cost;
 
 		for (uint32_t i = 1; i < k; i++)
-			reflection += a[i] * r[k - i];
+			reflection += now[i] * r[k - i];
 		reflection /= -error;
-		memcpy(old, a, sizeof(old));
+		memcpy(old, now, sizeof(old));
 		for (uint32_t i = 1; i < k; i++)
-			a[i] = old[i] + reflection * old[k - i];
-		a[k] = reflection;
+			now[i] = old[i] + reflection * old[k - i];
+		now[k] = reflection;
 		error *= 1 - reflection * reflection;
+		cost = x->n * log(error) + k * log(x->n);
+		if (cost < best) {
+			best = cost;
+			order = k;
+			memcpy(a, now, sizeof(now));
+		}
 	}
 	return order;
 }
@@ -463,7 +348,7 @@ static uint32_t autoregression(struct scan *x, double *a)
 static void see(struct scan *x, enum view v, const double *filter, uint32_t order, uint32_t least)
 {
 	struct viewed *out = &x->view[v];
-	double spread, variance = 0, row = filter[0], wider = 1;
+	double spread, variance = 0, row = filter[0], wider = 1, level, mean = 0;
 	int last = (int)x->n - 1;
 
 	for (int i = 0; i <= last; i++) {
@@ -473,7 +358,8 @@ static void see(struct scan *x, enum view v, const double *filter, uint32_t orde
 			value += filter[k] * (x->z[abs(i - k)] + x->z[i + k > last ? 2 * last - i - k : i + k]);
 		x->work2[i] = value;
 	}
-	spread = order ? fmax(spread_of(x->work, x->work2, x->n) / sqrt(filter[0]), x->least / x->spread) : 1;
+	spread = order ? fmax(scan_spread(x->work, x->work2, x->n, &level) / sqrt(filter[0]), x->least / x->spread) :
+			 1;
 	out->sum[0] = 0;
 	for (uint32_t i = 0; i < x->n; i++)
 		out->sum[i + 1] = out->sum[i] + x->work2[i];
@@ -488,13 +374,19 @@ static void see(struct scan *x, enum view v, const double *filter, uint32_t orde
 			variance += row;
 			row += length + 1 <= order ? 2 * filter[length + 1] : 0;
 		}
-		/* And what the series itself says, as far as it has enough of such stretches. */
+		/* And what the series itself says, as far as it has enough of such stretches; they overlap, because a few
+		 * that do not say little. */
 		if (l % 2 == 1 && l > 2 && n >= 10) {
+			uint32_t step = scan_length[l] / 4;
+
+			n = (x->n - scan_length[l]) / step + 1;
 			for (uint32_t i = 0; i < n; i++)
-				x->work2[i] = out->sum[(i + 1) * scan_length[l]] - out->sum[i * scan_length[l]];
-			wider = fmax(wider, spread_of(x->work, x->work2, n) * (1 - 0.7 / sqrt(n)) /
+				x->work2[i] = out->sum[i * step + scan_length[l]] - out->sum[i * step];
+			wider = fmax(wider, scan_spread(x->work, x->work2, n, &level) * (1 - 1.0 / sqrt(n)) /
 						    (spread * sqrt(fmax(variance, 1e-9))));
+			mean = level / scan_length[l];
 		}
+		out->mean[l] = mean;
 		out->error[l] = spread * sqrt(fmax(variance, 1e-9)) * wider;
 	}
 }
@@ -536,6 +428,8 @@ bool scan_series(struct scan *x, uint32_t series, bool report)
 		return false;
 	step = step_of(x->y, x->n);
 	find_level(x, m, step);
+	if (x->has_common && take_common(x))
+		find_level(x, m, step);
 	order = autoregression(x, a);
 	at = order ? take_step(x, &change) : 0;
 	if (at)

@@ -39,7 +39,7 @@ static bool is_trifle(const struct incident_metric *m, const struct finding *f)
 		least = fmax(0.5, fmin(3, 0.15 * usual));
 	else if (level && f->kind != INCIDENT_DRIFT)
 		least = fmax(least, 0.1 * usual);
-	return moved <= 1e-6 * usual || (m->grave ? f->value < f->usual : moved < least);
+	return moved <= 1e-6 * usual || (m->fault == METRIC_GRAVE ? f->value < f->usual : moved < least);
 }
 
 static bool same_time(const struct group *g, const struct finding *f)
@@ -86,7 +86,7 @@ static double gain(const struct incident_store *s, const struct finding *f)
 	const struct incident_metric *m = &s->metric[s->series[f->series].metric];
 	double weight = f->kind == INCIDENT_RHYTHM ? 0.5 : 1;
 
-	return log2(1 + (double)f->score) * size_of(f) * weight * (m->grave ? 2 : 1);
+	return log2(1 + (double)f->score) * size_of(f) * weight * (m->fault == METRIC_GRAVE ? 2 : 1);
 }
 
 /* Each further metric says less that is new; places of one metric say nearly nothing. */

@@ -1,6 +1,7 @@
 /* Between the parts of report/incident. */
 #pragma once
 
+#include "common/metric/metric.h"
 #include "common/names.h"
 #include "report/incident/incident.h"
 
@@ -9,9 +10,7 @@ struct incident_metric {
 	uint8_t precision;
 	bool amount; /* grows with time: divided by it */
 	bool counts; /* single happenings, of which few are few */
-	bool grave;  /* throttling, OOM kills: rare, and never usual */
-	bool bad;    /* lost packets: there should be none, but one or two are no news */
-	uint8_t weight;
+	enum metric_fault fault;
 };
 struct incident_row {
 	char *label; /* owned: "CPU 3"; "" for the system */

@@ -28,8 +28,6 @@
 #define RHYTHM_TIMES 5
 #define RHYTHM       1.5 /* times the limit of what happens once */
 #define BEAT         2   /* bins on both sides of a beat that belong to it */
-#define PEERS_LEAST  4
-#define PEER_SCORE   6.0
 
 enum side { UP, DOWN, SIDES };
 
@@ -51,7 +49,8 @@ struct family {
 	struct peak *peak[VIEWS][SIDES][LENGTHS]; /* owned: one for each scan_length[] of bins */
 	struct stretch stretch[STRETCHES];
 	uint32_t n_stretches;
-	bool alike; /* some of them resemble themselves */
+	bool alike;  /* some of them resemble themselves */
+	bool in_sum; /* a row for all of them has the metric, too */
 };
 
 static uint32_t blocks_of(const struct scan *x, uint32_t l)
@@ -62,26 +61,26 @@ static uint32_t blocks_of(const struct scan *x, uint32_t l)
 /* ---- what a family does ---- */
 
 /* The largest step of a block on either side; where it is matters only if no series before it had one so large. */
-static void raise_peak(const struct scan *x, struct peak *p, double d, double scale, const double *sum, uint32_t from,
-		       uint32_t length, uint32_t series)
+static void raise_peak(const struct scan *x, struct peak *p, double d, double usual, double scale, const double *sum,
+		       uint32_t from, uint32_t length, uint32_t series)
 {
-	if (!(fabs(d) * scale > (double)p->size))
+	if (!(fabs(d - usual) * scale > (double)p->size))
 		return;
 	while (sum[from + length] - sum[from] != d)
 		from += length / 8 + 1;
-	*p = (struct peak){ (float)(fabs(d) * scale), x->bin[from], series };
+	*p = (struct peak){ (float)(fabs(d - usual) * scale), x->bin[from], series };
 }
 
 static void take_lengths(const struct scan *x, struct family *f, uint32_t series, uint32_t v, uint32_t l)
 {
 	const uint32_t length = scan_length[l], step = length / 8 + 1;
 	const double *sum = x->view[v].sum;
-	double scale = 1 / x->view[v].error[l];
+	double scale = 1 / x->view[v].error[l], usual = length * x->view[v].mean[l];
 	uint32_t starts = x->n >= length ? x->n - length + 1 : 0;
 
 	for (uint32_t i = 0, from, end; i < starts;) {
 		uint32_t block = x->bin[i] / length;
-		double up = 0, down = 0;
+		double up = usual, down = usual;
 
 		/* Without gaps the place of a value is its bin. */
 		end = (block + 1) * length < starts ? (block + 1) * length : starts;
@@ -101,8 +100,8 @@ static void take_lengths(const struct scan *x, struct family *f, uint32_t series
 			up = d > up ? d : up;
 			down = d < down ? d : down;
 		}
-		raise_peak(x, &f->peak[v][UP][l][block], up, scale, sum, from, length, series);
-		raise_peak(x, &f->peak[v][DOWN][l][block], down, scale, sum, from, length, series);
+		raise_peak(x, &f->peak[v][UP][l][block], up, usual, scale, sum, from, length, series);
+		raise_peak(x, &f->peak[v][DOWN][l][block], down, usual, scale, sum, from, length, series);
 	}
 }
 
@@ -389,7 +388,8 @@ static double size_at(const struct scan *x, const struct stretch *s, uint32_t fr
 
 	while (l + 1 < LENGTHS && scan_length[l + 1] <= to - from && v->error[l + 1] > 0)
 		l++;
-	d = (v->sum[to] - v->sum[from]) / (v->error[l] * sqrt((double)(to - from) / scan_length[l]));
+	d = (v->sum[to] - v->sum[from] - (to - from) * v->mean[l]) /
+	    (v->error[l] * sqrt((double)(to - from) / scan_length[l]));
 	return s->side == UP ? d : -d;
 }
 
@@ -432,6 +432,7 @@ static void fill_peaks(struct scan *x, struct family *f, bool report)
 static void scan_family(struct scan *x, struct family *f, double tests)
 {
 	f->n_stretches = 0;
+	find_common(x, f->series, f->in_sum ? f->n : 0);
 	fill_peaks(x, f, true);
 	if (take_rhythm(x, f, tests))
 		fill_peaks(x, f, false);
@@ -481,61 +482,12 @@ static bool are_equals(const struct incident_store *s, uint32_t a, uint32_t b)
 	       s->row[s->series[a].row].kind == s->row[s->series[b].row].kind;
 }
 
-/* One among equals that is otherwise all the time; where several are, they are no exception. */
-static void compare_peers(struct scan *x, const struct family *f)
-{
-	const struct incident_store *s = x->s;
-	const struct incident_metric *m = &s->metric[s->series[f->series[0]].metric];
-	enum pm_kind kind = s->row[s->series[f->series[0]].row].kind;
-	double level, spread, first = 0, width = s->interval_s * s->used * s->per_bin, limit;
-	double *work = calloc((size_t)f->n + 1, sizeof(*work));
-	uint32_t who = 0, beyond = 0, n = 0;
-
-	if (!work)
-		x->err = -ENOMEM;
-	if (!work || (kind != PM_CPU && kind != PM_PACKAGE && kind != PM_CORE))
-		goto out;
-	for (uint32_t i = 0; i < f->n; i++)
-		if (!isnan(s->series[f->series[i]].usual))
-			work[n++] = s->series[f->series[i]].usual;
-	if (n < PEERS_LEAST)
-		goto out;
-	level = scan_median(work, n);
-	for (uint32_t i = 0; i < n; i++)
-		work[i] = fabs(work[i] - level);
-	spread = fmax(scan_median(work, n) / 0.6745, fabs(level) / 200);
-	if (m->counts && width > 0)
-		spread = fmax(spread, sqrt(fmax(fabs(level) * width, 1)) / width);
-	if (!strcmp(m->unit, "%"))
-		spread = fmax(spread, 0.5);
-	/* Few of them tell little of how they vary. */
-	limit = PEER_SCORE * (1 + 2.0 / (n - 2));
-	for (uint32_t i = 0; i < f->n && spread > 0; i++) {
-		double d = fabs(s->series[f->series[i]].usual - level) / spread;
-
-		beyond += d > limit / 2;
-		if (d > first) {
-			first = d;
-			who = i;
-		}
-	}
-	if (first > limit && beyond <= 1 + n / 32 && level != 0)
-		scan_report(x, (struct finding){ .series = f->series[who],
-						 .kind = INCIDENT_PEER,
-						 .to = s->used,
-						 .score = (float)(first / limit),
-						 .usual = (float)level,
-						 .value = (float)s->series[f->series[who]].usual });
-out:
-	free(work);
-}
-
 /* ---- all ---- */
 
 /* One piece of memory for all that a scan needs. */
 static void *lay_out(struct scan *x, struct family *f)
 {
-	size_t room = (size_t)x->s->used + 1, doubles = 15 * room, peaks = 0;
+	size_t room = (size_t)x->s->used + 1, doubles = 16 * room, peaks = 0;
 	struct peak *peak;
 	double *at;
 
@@ -550,6 +502,7 @@ static void *lay_out(struct scan *x, struct family *f)
 	x->work = at + 2 * room;
 	x->work2 = at + 3 * room;
 	x->spectrum = (double complex *)(at + 6 * room);
+	x->common = at + 15 * room;
 	for (uint32_t v = 0; v < VIEWS; v++)
 		x->view[v].sum = at + (4 + v) * room;
 	peak = (struct peak *)(at + doubles);
@@ -587,10 +540,12 @@ int scan_all(struct incident_store *s, struct findings *out)
 	x.limit_least = sqrt(2 * PRIOR * (pow(TAIL * tests / WRONG, 1.0 / (PRIOR + TAIL)) - 1));
 	for (uint32_t i = 0; i < s->n_series && !x.err; i += f.n) {
 		f.series = place + i;
+		f.in_sum = i && s->series[place[i - 1]].metric == s->series[place[i]].metric &&
+			   s->row[s->series[place[i - 1]].row].kind == PM_SYSTEM;
 		for (f.n = 1; i + f.n < s->n_series && are_equals(s, place[i], place[i + f.n]);)
 			f.n++;
 		scan_family(&x, &f, tests);
-		compare_peers(&x, &f);
+		compare_peers(&x, f.series, f.n);
 	}
 	free(place);
 	free(room);

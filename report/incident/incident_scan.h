@@ -8,6 +8,8 @@
 #define VALUES_LEAST 8
 #define LENGTHS      16
 #define ORDER_MOST   16
+#define CLIP         4.0
+#define WAVE         0.9 /* of the spread that may be left for a wave to be one, or for what all do to be taken off */
 
 /*
  * A series as it is judged: standard errors by value, and by the length of a stretch what its sum scatters by. PLAIN is
@@ -19,6 +21,8 @@ enum view { PLAIN, WHITE, VIEWS };
 struct viewed {
 	double *sum;           /* of values up to there; n + 1 */
 	double error[LENGTHS]; /* by length; 0: not looked at */
+	/* Likewise, of a value: of what is skewed, such as bursts, the usual sum is not that of the usual values. */
+	double mean[LENGTHS];
 };
 
 struct scan {
@@ -26,7 +30,9 @@ struct scan {
 	struct findings *out;
 	double *y, *z, *work, *work2; /* by value */
 	complex double *spectrum;
-	uint32_t *bin; /* of value */
+	double *common;  /* by bin: what all of its family do at the same time, in spreads of that */
+	bool has_common; /* which another row shows: it says nothing of any of them */
+	uint32_t *bin;   /* of value */
 	struct viewed view[VIEWS];
 	uint32_t views;
 	double level, spread;
@@ -41,7 +47,20 @@ extern const uint32_t scan_length[LENGTHS];
 /* Of n values, which are reordered. */
 double scan_kth(double *v, size_t n, size_t k);
 double scan_median(double *v, size_t n);
+/* Of n values around their median, in *level; `work` has room for as many. */
+double scan_spread(double *work, const double *v, uint32_t n, double *level);
 /* The values of a series, its level, and how it is judged; a drift is taken off, and reported if `report`. False:
  * nothing can be said of it. */
 bool scan_series(struct scan *x, uint32_t series, bool report);
 void scan_report(struct scan *x, struct finding f);
+static inline double clipped(double z, double at)
+{
+	return z > at ? at : z < -at ? -at : z;
+}
+
+/* Between the series of one metric at `many` places of one kind: what all of them do, which has_common says; and one that
+ * is otherwise all the time, which is reported. */
+void find_common(struct scan *x, const uint32_t *series, uint32_t many);
+void compare_peers(struct scan *x, const uint32_t *series, uint32_t many);
+/* Takes the strongest wave off; false: the series is much the same without it. */
+bool take_wave(struct scan *x);

@@ -78,6 +78,7 @@ struct bound_threshold {
 struct bound_metric {
 	const char *name, *display, *unit, *help;
 	const char *aliases, *categories; /* "" if there are none */
+	const char *requests;             /* of a mean: the metric that says of how many; NULL: none does */
 	struct expr *expr;                /* owned; NULL: input 0 as it is */
 	uint32_t *input;                  /* places in binding.input */
 	uint32_t n_inputs;
@@ -87,6 +88,7 @@ struct bound_metric {
 	double margin;                     /* smallest relative change that matters; 0: the default */
 	enum pm_kind kind : 8;             /* lowest level at which it means something */
 	enum metric_better better : 3;
+	enum metric_fault fault : 3;
 	bool default_on : 1; /* shown without being asked for */
 	bool estimate : 1;   /* no measurement: its values say so */
 	bool vendor : 1;     /* of a --metrics-file */

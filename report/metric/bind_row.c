@@ -218,6 +218,8 @@ int bind_row(struct builder *x, const struct metric *row, const char *member, co
 	m->categories = row->categories ? row->categories : "";
 	m->precision = row->precision;
 	m->better = row->better;
+	m->fault = row->fault;
+	m->requests = row->requests;
 	m->margin = row->margin;
 	m->default_on =
 		row->default_on || recorded_asks(x->p->model, m->name) || recorded_asks(x->p->model, m->display);

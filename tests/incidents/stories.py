@@ -1,6 +1,7 @@
 """A machine whose numbers hang together (CPUs, disk, network, memory, power, a cgroup), and what happens to such machines. The
 numbers are chosen as a kernel would count them, and what is expected as somebody would say it who knows what happened."""
 
+import math
 import os
 import random
 import subprocess
@@ -19,7 +20,7 @@ COUNTERS = {
     "cpufreq.cur": ("Hz", CPU, MEAN), "throttle.core": ("1", CPU, {}), "interrupts.loc": ("1", CPU, {}),
     "stat.ctxt": ("1", SYSTEM, {}), "stat.processes": ("1", SYSTEM, {}), "stat.procs_running": ("1", SYSTEM, GAUGE),
     "stat.procs_blocked": ("1", SYSTEM, GAUGE), "vmstat.pgfault": ("1", SYSTEM, {}), "vmstat.pgmajfault": ("1", SYSTEM, {}),
-    "vmstat.oom_kill": ("1", SYSTEM, {}), "pressure.cpu.some": ("s", SYSTEM, MICRO), "pressure.io.some": ("s", SYSTEM, MICRO),
+    "vmstat.oom_kill": ("1", SYSTEM, {}), "vmstat.pswpout": ("1", SYSTEM, {}), "pressure.cpu.some": ("s", SYSTEM, MICRO), "pressure.io.some": ("s", SYSTEM, MICRO),
     "pressure.memory.some": ("s", SYSTEM, MICRO), "meminfo.memtotal": ("By", SYSTEM, {**KIB, **GAUGE}),
     "meminfo.memavailable": ("By", SYSTEM, {**KIB, **GAUGE}), "tcp.out_segments": ("1", SYSTEM, {}),
     "tcp.retransmitted": ("1", SYSTEM, {}), "tcp.established": ("1", SYSTEM, GAUGE),
@@ -241,6 +242,23 @@ def cron_and_stall(k, now, m):
         nvme_stall(now, m)
 
 
+def waves(k, now, m):
+    """All CPUs have more and less to do, and one of them a little more for a while."""
+    for c in range(m.cpus):
+        now["user", c] *= 1 + .4 * math.sin(k / 5) + .3 * (k % 37 < 12)
+    if 160 < k <= 175:
+        now["user", 6] += 16
+
+
+def few_reads(k, now, m):
+    """A disk that reads now and then: how long a single read took is anything."""
+    for d in range(2):
+        n = m.rnd.randrange(4)
+        now["diskstats.reads", d] = n
+        now["diskstats.read_bytes", d] = n * 8
+        now["diskstats.read_time", d] = n * (12 if m.rnd.random() < .01 else 1 + m.rnd.random())
+
+
 def slow_cpu(k, now, _):
     now["cpufreq.cur", 700] *= .55
 
@@ -265,6 +283,10 @@ STORIES = {
     "TCP retransmits": (within((60, 75, put("tcp.retransmitted", 0, 240))), {}, [(60, 75, "TCP")], 0),
     "packets are dropped": (within((60, 64, put("netdev.rx_dropped", 0, 900))), {}, [(60, 64, "eth0")], 0),
     "a cgroup at cpu.max": (within((210, 240, capped)), {}, [(210, 240, "batch.slice")], 0),
+    "a few TCP retransmits": (within((90, 98, put("tcp.retransmitted", 0, 4))), {}, [(90, 98, "TCP")], 0),
+    "a little swapping": (within((90, 96, put("vmstat.pswpout", 0, 40))), {}, [(90, 96, "swapped out")], 0),
+    "one CPU in waves that all have": (waves, {}, [(160, 175, "CPU 6")], 2),
+    "a disk that reads little": (few_reads, {"seed": 2}, [], 0),
     "an OOM kill": (oom, {}, [(180, 201, "killed for memory")], 0),
     "an hour in which nothing happens": (None, {"cpus": 2, "seconds": 3600}, [], 1),
     "five minutes of 128 CPUs": (None, {"cpus": 128}, [], 0),
