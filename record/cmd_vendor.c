@@ -169,6 +169,17 @@ static int add_map_row(void *arg, const struct vendor_map *row)
 	if (!*name || !strcmp(row->type, "EventType") || snprintf(path, sizeof(path), "%s/%s", v->folder, name) < 0 ||
 	    stat(path, &st))
 		return 0;
+	/* A map speaks of the tree that it stands in. */
+	if (strstr(name, "..") || !vendor_is_pattern(row->pattern)) {
+		buf_addstr(&v->notes, "row of mapfile.csv left out: ");
+		text_escape(&v->notes, row->pattern, strlen(row->pattern));
+		buf_addch(&v->notes, ',');
+		text_escape(&v->notes, name, strlen(name));
+		buf_printf(&v->notes, ": %s\n",
+			   strstr(name, "..") ? "it leads out of the tree" :
+						"its first word is not a regular expression");
+		return 0;
+	}
 	if (S_ISDIR(st.st_mode))
 		return add_path(v, name, row->pattern, path, NULL, true, true);
 	/* perfmon's: files by family. Those of hybrid processors are for one kind of cores; others have that kind alone. */

@@ -9,6 +9,7 @@
 #include "common/event/vendor_internal.h"
 #include "common/array.h"
 #include "common/parse.h"
+#include "common/table.h"
 
 #define MAX_NOTES 8
 
@@ -298,8 +299,11 @@ static int add_alias(struct event_pmu *pmu, const struct row *r)
 
 static void note(struct buf *notes, unsigned *n, const char *name, const char *why)
 {
-	if (++*n <= MAX_NOTES)
-		buf_printf(notes, "vendor event %.100s left out: %s\n", name, why);
+	if (++*n > MAX_NOTES)
+		return;
+	buf_addstr(notes, "vendor event ");
+	text_escape(notes, name, strnlen(name, 100));
+	buf_printf(notes, " left out: %s\n", why);
 }
 
 /* A word of the event language, so that it can be asked for. */

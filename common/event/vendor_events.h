@@ -32,6 +32,8 @@ typedef int (*vendor_map_fn)(void *arg, const struct vendor_map *row);
 int vendor_map_each(const char *path, vendor_map_fn each, void *arg, struct error *e);
 /* Whether the pattern matches the CPU. It may omit the stepping, and Arm's variant and revision. */
 bool vendor_is_cpu(const char *pattern, const char *cpuid);
+/* Whether it is a pattern at all. */
+bool vendor_is_pattern(const char *pattern);
 void vendor_events_free(struct vendor_events *v);
 
 /*

@@ -151,17 +151,36 @@ static int load_dir(struct vendor_events *v, const char *path, bool only_standar
 	return err;
 }
 
-/* "GenuineIntel-6-(55|56)" against the whole of the id. */
-bool vendor_matches(const char *pattern, size_t len, const char *text)
+static bool compile(regex_t *re, const char *pattern, size_t len)
 {
 	char whole[MAX_REGEX + 8];
-	regex_t re;
-	bool yes;
 
 	if (len > MAX_REGEX)
 		return false;
 	snprintf(whole, sizeof(whole), "^(%.*s)$", (int)len, pattern);
-	if (regcomp(&re, whole, REG_EXTENDED | REG_NOSUB))
+	return !regcomp(re, whole, REG_EXTENDED | REG_NOSUB);
+}
+
+bool vendor_is_pattern(const char *pattern)
+{
+	regex_t re;
+
+	for (const char *c = pattern; *c; c++)
+		if (iscntrl((unsigned char)*c))
+			return false;
+	if (!compile(&re, pattern, strlen(pattern)))
+		return false;
+	regfree(&re);
+	return true;
+}
+
+/* "GenuineIntel-6-(55|56)" against the whole of the id. */
+bool vendor_matches(const char *pattern, size_t len, const char *text)
+{
+	regex_t re;
+	bool yes;
+
+	if (!compile(&re, pattern, len))
 		return false;
 	yes = !regexec(&re, text, 0, NULL, 0);
 	regfree(&re);

@@ -19,6 +19,7 @@
 #include "common/metric/vendor.h"
 #include "common/names.h"
 #include "common/parse.h"
+#include "common/table.h"
 
 #define MAX_METRICS 20000
 #define MAX_TOTAL   (64u << 20) /* bytes of all formulas written out; the largest set of perf has one million */
@@ -79,7 +80,11 @@ static const struct json *find_standard(const struct vendor_docs *docs, const ch
 
 static int left_out(struct buf *skipped, const struct entry *entry, const struct error *e)
 {
-	buf_printf(skipped, "metric %s left out: %s\n", entry->name, e->text);
+	buf_addstr(skipped, "metric ");
+	text_escape(skipped, entry->name, strlen(entry->name));
+	buf_addstr(skipped, " left out: ");
+	text_escape(skipped, e->text, strlen(e->text));
+	buf_addch(skipped, '\n');
 	return 0;
 }
 

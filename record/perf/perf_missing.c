@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/event/class_pmu.h"
 #include "record/perf/perf_class.h"
 #include "record/plan/plan.h"
 
@@ -158,41 +159,57 @@ static const struct {
 	{ "0x0000000041", "modprobe arm-cmn arm_dmc620_pmu nvidia_cspmu, by what the processor has" },
 };
 
-/* Whether an event of the PMU is counted; if not, what was said of those that were refused. */
-static bool counts(const struct plan *plan, const struct event_pmu *pmu, const char **why)
+static bool counts(const struct plan *plan, const struct event_pmu *pmu)
 {
 	const struct pm_model *m = plan->model;
 
 	for (uint32_t i = 0; i < m->n_counters; i++)
 		if (!strcmp(pm_map_text(&m->counter[i].attrs, PM_COUNTER_PERF_PMU, ""), pmu->name))
 			return true;
-	*why = "its events were refused";
-	for (uint32_t i = 0; i < m->n_probes; i++)
-		if (!strcmp(m->probe[i].source, "perf") && m->probe[i].hint) {
-			*why = m->probe[i].hint;
-			break;
-		}
 	return false;
+}
+
+/* Why no event of the PMU is counted. */
+static const char *why_not(const struct plan *plan, const struct event_pmu *pmu)
+{
+	const struct pm_model *m = plan->model;
+
+	if (!((const struct class_pmu *)pmu->hook_data)->refused)
+		return "this kernel names none of its events that measure traffic";
+	for (uint32_t i = 0; i < m->n_probes; i++)
+		if (!strcmp(m->probe[i].source, "perf") && m->probe[i].hint)
+			return m->probe[i].hint;
+	return "its events were refused";
 }
 
 void perf_classes_tell(const struct perf_pmus *p, const struct plan *plan, struct buf *out)
 {
 	const char *id = pm_map_text(&plan->model->header, PM_HEADER_CPU_ID, ""), *why = NULL;
+	const size_t kinds = sizeof(memory) / sizeof(memory[0]);
 
-	for (size_t k = 0; k < sizeof(memory) / sizeof(memory[0]); k++) {
-		const struct event_pmu *first = NULL;
-		unsigned n = 0;
+	/* What is counted first, then what could be. */
+	for (size_t at = 0; at < 2 * kinds; at++) {
+		const char *kind = memory[at % kinds];
+		const struct event_pmu *first = NULL, *other = NULL;
+		unsigned n = 0, counted = 0;
 
 		for (size_t i = 0; i < p->n; i++)
-			if (perf_class(&p->pmu[i]) && !strcmp(perf_class(&p->pmu[i])->name, memory[k])) {
+			if (perf_class(&p->pmu[i]) && !strcmp(perf_class(&p->pmu[i])->name, kind)) {
+				bool here = counts(plan, &p->pmu[i]);
+
 				first = first ? first : &p->pmu[i];
+				other = other || here ? other : &p->pmu[i];
+				counted += here;
 				n++;
 			}
-		if (!first)
+		if (!first || (!counted && at < kinds))
 			continue;
 		buf_printf(out, "memory bandwidth: %u PMU%s such as %s", n, n == 1 ? "" : "s", first->name);
-		if (!counts(plan, first, &why))
-			buf_printf(out, ", which cannot be counted: %s", why);
+		if (!counted)
+			buf_printf(out, ", which cannot be counted: %s", why_not(plan, first));
+		else if (other)
+			buf_printf(out, "; %s cannot be counted, so sums are missing: %s", other->name,
+				   why_not(plan, other));
 		buf_addstr(out, "\n");
 		return;
 	}

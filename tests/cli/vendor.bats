@@ -114,3 +114,16 @@ rec() {
 	pmrec --sources=stat --dry-run -o y.pmr >out
 	[ "$(cat out)" = "GROUP COUNTS  EVENTS" ]
 }
+
+@test "a tree of strangers leads nowhere else, and says nothing to the terminal but text" {
+	mkdir -p outside && cp arch/here/acme/events.json outside
+	printf 'CPUID,Version,Folder,Type\n.*,v1,../../outside,core\n(.*,v1,acme,core\nx-.*,v1,acme,core\n' >arch/here/mapfile.csv
+	printf '[ { "EventName": "A\\u001b[31m,B", "EventCode": "0x1" }, { "MetricName": "M\\u001b]0;x", "MetricExpr": "1 +" } ]' \
+		>arch/here/acme/events.json
+	run --separate-stderr pmrec vendor import arch
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"../../outside: it leads out of the tree"* && $stderr == *"(.*,acme: its first word is not a regular expression"* ]]
+	[[ $output == *"1 processors, 0 events"* ]]
+	[[ $stderr == *'A\x1b[31m,B left out'* ]]
+	! grep -q $'\e' <<<"$output$stderr"
+}

@@ -205,6 +205,7 @@ def check_part(runner, m, one, metrics):
     """A PMU that cannot be written in words, lacks the events of its kind, or cannot be opened: what all of its kind did is missing, and
     said; what those of another socket did is not."""
     wrong, path, at = [], os.path.join(runner.folder, "x.pmr"), os.path.join(runner.folder, "sys/bus/event_source/devices", one)
+    doctor = lambda: runner.run(os.path.join(test_pmu.BIN, "pmrec"), "doctor").stdout
     gone = m.table.PMUS[one]["package"]
     for way in ("format", "events", "type", "cpumask"):
         if way in ("format", "events"):
@@ -223,6 +224,8 @@ def check_part(runner, m, one, metrics):
         done = runner.run(os.path.join(test_pmu.BIN, "pmrep"), "show", "--strict", f"--show={metrics[0]}", path, preload=False)
         if done.returncode != 3 or f"{one}: not recorded" not in done.stderr:
             wrong.append(f"without {way} of {one}: --strict ends with {done.returncode}, and says {done.stderr}")
+        if f"{one} cannot be counted, so sums are missing" not in doctor():
+            wrong.append(f"without {way} of {one}: doctor says {doctor()}")
         m.write(runner.folder)
     return wrong
 
