@@ -229,8 +229,8 @@ static void add_class(struct listing *l, const struct perf_pmus *pmus, const str
 	add_row(l, name, "class", NULL, what);
 	for (const struct pmu_class_filter *f = c->filter; f->name; f++) {
 		/* A term that stands for others is there if they are. */
-		bool have = perf_class_format(first, f->name) ||
-			    (!strcmp(f->name, "dst_addr") && perf_class_format(first, "dst_addr_base"));
+		bool have = event_pmu_format(first, f->name) ||
+			    (!strcmp(f->name, "dst_addr") && event_pmu_format(first, "dst_addr_base"));
 
 		if (!have)
 			continue;

@@ -33,18 +33,10 @@ static bool has_port(const struct class_pmu *pmu, const struct pci_port *port)
 
 /* ---- fields ---- */
 
-static const char *format_of(const struct event_pmu *pmu, const char *name)
-{
-	for (size_t i = 0; i < pmu->n_formats; i++)
-		if (!strcmp(pmu->format[i].name, name))
-			return pmu->format[i].text;
-	return NULL;
-}
-
 /* What the field holds; 0 if there is no such. The bits of a field of this driver are side by side. */
 static uint64_t field(const struct event_pmu *pmu, const char *name, const uint64_t config[EVENT_CONFIGS])
 {
-	const char *format = format_of(pmu, name);
+	const char *format = event_pmu_format(pmu, name);
 	uint64_t mask[EVENT_CONFIGS] = { 0 }, max = 0;
 
 	if (!format)
@@ -61,7 +53,7 @@ static uint64_t field(const struct event_pmu *pmu, const char *name, const uint6
 /* Sets the field if the kernel has it; a value that is too big for it is cut to what fits. */
 static void fill(const struct event_pmu *pmu, const char *name, uint64_t value, uint64_t config[EVENT_CONFIGS])
 {
-	const char *format = format_of(pmu, name);
+	const char *format = event_pmu_format(pmu, name);
 	uint64_t max;
 
 	if (format && event_format_pack(format, value, config, &max) == -ERANGE)
@@ -321,7 +313,7 @@ static int term(const struct event_pmu *pmu, const struct event_term *t, uint64_
 
 	while (i < n && strcmp(translated[i].term, t->key))
 		i++;
-	if (i == n || !format_of(pmu, translated[i].format)) {
+	if (i == n || !event_pmu_format(pmu, translated[i].format)) {
 		if (!strcmp(t->key, "gpu_mask"))
 			return error_set(e, EINVAL, "%s has no gpu_mask: its peer is %s", pmu->name,
 					 self->peer[0] ? self->peer : "no GPU");
@@ -382,7 +374,7 @@ static int finish(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], s
 	for (unsigned part = 1; part <= 2; part++)
 		fill_part(pmu, self->class, self->peers, part, config);
 	/* A kernel that does not know what the PMU is gives it plain filter words. */
-	for (unsigned part = 1; part <= 2 && format_of(pmu, "filter"); part++)
+	for (unsigned part = 1; part <= 2 && event_pmu_format(pmu, "filter"); part++)
 		fill_part(pmu, pmu_class_named("nvidia_uncore"), 0, part, config);
 	return 0;
 }

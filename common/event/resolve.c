@@ -109,14 +109,6 @@ static int add_software(struct resolver *r, const struct event_symbol *s)
 	return finish(r, &ev, s->name, false, false);
 }
 
-static bool has_alias(const struct event_pmu *pmu, const char *name)
-{
-	for (size_t i = 0; i < pmu->n_aliases; i++)
-		if (!strcasecmp(pmu->alias[i].name, name))
-			return true;
-	return false;
-}
-
 /* As perf shows an event that it has expanded; NULL without memory. */
 static char *pmu_display(const struct resolver *r, const struct event_pmu *pmu, const char *name)
 {
@@ -162,7 +154,7 @@ static int add_core(struct resolver *r, uint32_t type, uint64_t config, const ch
 			return -ENOMEM;
 		}
 		/* The PMU may have an event of that name, which is another one. */
-		if (hybrid && type != TYPE_RAW && has_alias(pmu, name))
+		if (hybrid && type != TYPE_RAW && event_pmu_alias(pmu, name, strlen(name)))
 			snprintf(stem, sizeof(stem), "%.90s/legacy-%s-config=0x%llx/", pmu->name,
 				 type == TYPE_CACHE ? "cache" : "hardware", (unsigned long long)config);
 		else if (hybrid)
@@ -240,9 +232,8 @@ static int unknown_name(struct resolver *r, const char *name)
 static bool cores_have(const struct event_view *view, const char *name)
 {
 	for (size_t i = 0; i < view->n_pmus; i++)
-		for (size_t k = 0; view->pmu[i].core && k < view->pmu[i].n_aliases; k++)
-			if (!strcasecmp(view->pmu[i].alias[k].name, name))
-				return true;
+		if (view->pmu[i].core && event_pmu_alias(&view->pmu[i], name, strlen(name)))
+			return true;
 	return false;
 }
 
@@ -324,10 +315,9 @@ static bool answers(const struct event_pmu *pmu, const char *pattern)
 /* Whether the kernel names the event that the text names. */
 static bool names_event(const struct event_pmu *pmu, const struct event_node *n)
 {
-	for (size_t i = 0; i < pmu->n_aliases; i++)
-		for (size_t k = 0; k < n->n_terms; k++)
-			if (!n->term[k].value && !strcasecmp(pmu->alias[i].name, n->term[k].key))
-				return true;
+	for (size_t k = 0; k < n->n_terms; k++)
+		if (!n->term[k].value && event_pmu_alias(pmu, n->term[k].key, strlen(n->term[k].key)))
+			return true;
 	return false;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/event/event.h"
 
@@ -26,6 +27,22 @@ static const struct {
 	[EVENT_TOOL_TARGET_CPU] = { "target_cpu", NULL, "1 if CPUs are counted rather than tasks", true },
 };
 #define N_EVENTS (sizeof(events) / sizeof(events[0]))
+
+const struct event_alias *event_pmu_alias(const struct event_pmu *pmu, const char *name, size_t len)
+{
+	for (size_t i = 0; i < pmu->n_aliases; i++)
+		if (!strncasecmp(pmu->alias[i].name, name, len) && !pmu->alias[i].name[len])
+			return &pmu->alias[i];
+	return NULL;
+}
+
+const char *event_pmu_format(const struct event_pmu *pmu, const char *name)
+{
+	for (size_t i = 0; i < pmu->n_formats; i++)
+		if (!strcmp(pmu->format[i].name, name))
+			return pmu->format[i].text;
+	return NULL;
+}
 
 void event_pmu_release(struct event_pmu *pmu)
 {

@@ -77,14 +77,6 @@ static int describe(struct event_pmu *pmu, const struct pmu_class *c)
 	return err;
 }
 
-bool perf_class_format(const struct event_pmu *pmu, const char *name)
-{
-	for (size_t i = 0; i < pmu->n_formats; i++)
-		if (!strcmp(pmu->format[i].name, name))
-			return true;
-	return false;
-}
-
 /* A kernel that is older than the hardware calls it something else and names its clock at most. */
 static bool is_unnamed(const struct event_pmu *pmu, const struct pmu_class *c)
 {
@@ -92,7 +84,7 @@ static bool is_unnamed(const struct event_pmu *pmu, const struct pmu_class *c)
 		if (strcasecmp(pmu->alias[i].name, PMU_CLASS_CLOCK) && strcasecmp(pmu->alias[i].name, "bus_cycles") &&
 		    pmu_class_event(c, pmu->alias[i].name))
 			return false;
-	return perf_class_format(pmu, "event");
+	return event_pmu_format(pmu, "event");
 }
 
 /* Whether the PMU has the formats that "event=0x0a,rdwrmask=0x1" takes, wide enough. */
@@ -104,11 +96,9 @@ static bool takes(const struct event_pmu *pmu, const char *terms)
 
 	for (int i = 0; i < n && all; i++) {
 		uint64_t config[EVENT_CONFIGS] = { 0 }, max;
-		size_t k = 0;
+		const char *format = event_pmu_format(pmu, term[i].key);
 
-		while (k < pmu->n_formats && strcmp(pmu->format[k].name, term[i].key))
-			k++;
-		all = k < pmu->n_formats && !event_format_pack(pmu->format[k].text, term[i].number, config, &max);
+		all = format && !event_format_pack(format, term[i].number, config, &max);
 	}
 	if (n > 0)
 		event_terms_free(term, (size_t)n);
@@ -130,15 +120,15 @@ static uint64_t family_of(const struct root *root)
 /* Whether the words of an event mean that here (struct pmu_class_event.where). */
 static bool is_there(const struct perf_classes *all, const struct event_pmu *pmu, const char *where)
 {
-	size_t name = strcspn(where, "=");
+	size_t equals = strcspn(where, "=");
+	const char *format;
+	char name[32];
 
 	if (!strncmp(where, "family=", 7))
 		return strtoull(where + 7, NULL, 10) == all->family;
-	for (size_t i = 0; i < pmu->n_formats; i++)
-		if (!strncmp(pmu->format[i].name, where, name) && !pmu->format[i].name[name] &&
-		    !strcmp(pmu->format[i].text, where + name + 1))
-			return true;
-	return false;
+	snprintf(name, sizeof(name), "%.*s", (int)equals, where);
+	format = event_pmu_format(pmu, name);
+	return format && !strcmp(format, where + equals + 1);
 }
 
 static int name_events(const struct perf_classes *all, struct event_pmu *pmu, const struct pmu_class *c)
@@ -154,11 +144,9 @@ static int name_events(const struct perf_classes *all, struct event_pmu *pmu, co
 	pmu->alias = bigger;
 	for (size_t i = 0; i < n; i++) {
 		struct event_alias *a = &pmu->alias[pmu->n_aliases];
-		bool have = false;
+		bool have = event_pmu_alias(pmu, c->event[i].name, strlen(c->event[i].name));
 		char code[32];
 
-		for (size_t k = 0; k < pmu->n_aliases && !have; k++)
-			have = !strcasecmp(pmu->alias[k].name, c->event[i].name);
 		snprintf(code, sizeof(code), "event=0x%llx", (unsigned long long)c->event[i].code);
 		if (have || (c->pmu && (!c->event[i].terms || !takes(pmu, c->event[i].terms))) ||
 		    (c->event[i].where && !is_there(all, pmu, c->event[i].where)))

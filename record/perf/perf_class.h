@@ -15,8 +15,6 @@ int perf_classes_find(struct perf_pmus *p, const struct root *root);
 void perf_classes_release(struct perf_pmus *p);
 /* NULL: none. */
 const struct pmu_class *perf_class(const struct event_pmu *pmu);
-/* Whether the PMU has a format file of this name. */
-bool perf_class_format(const struct event_pmu *pmu, const char *name);
 /* The map of PCI functions, read once; NULL: no PMU needs it. */
 const struct pci_map *perf_classes_pci(const struct perf_pmus *p);
 

@@ -6,14 +6,6 @@
 
 #define DEFAULT_COUNTERS 4 /* where nobody may find out */
 
-static bool has_event(const struct event_pmu *pmu, const char *name, size_t len)
-{
-	for (size_t i = 0; i < pmu->n_aliases; i++)
-		if (!strncasecmp(pmu->alias[i].name, name, len) && !pmu->alias[i].name[len])
-			return true;
-	return false;
-}
-
 #define DEFAULTS_MAX 64
 struct packing {
 	const struct event_pmu *pmu;
@@ -51,7 +43,7 @@ static unsigned place(struct packing *k, const char *bundle, size_t len, unsigne
 		if (at + one > len)
 			one = len - at;
 		/* The clock joins every group. */
-		if (!has_event(k->pmu, bundle + at, one) || holds(k, group, bundle + at, one) ||
+		if (!event_pmu_alias(k->pmu, bundle + at, one) || holds(k, group, bundle + at, one) ||
 		    (one == strlen(PMU_CLASS_CLOCK) && !strncasecmp(bundle + at, PMU_CLASS_CLOCK, one)))
 			continue;
 		n++;
@@ -91,13 +83,13 @@ int perf_class_groups(const struct event_pmu *pmu, const char *bundles, const ch
 		for (unsigned i = 0; i < k.n; i++)
 			if (k.event[i].group == g)
 				buf_printf(out, "%s/%.*s/,", called, (int)k.event[i].len, k.event[i].name);
-		if (has_event(pmu, PMU_CLASS_CLOCK, strlen(PMU_CLASS_CLOCK)))
+		if (event_pmu_alias(pmu, PMU_CLASS_CLOCK, strlen(PMU_CLASS_CLOCK)))
 			buf_printf(out, "%s/" PMU_CLASS_CLOCK "/", called);
 		else if (out->len)
 			out->len--;
 		buf_addstr(out, "}:W");
 	}
-	if (!k.groups && has_event(pmu, PMU_CLASS_CLOCK, strlen(PMU_CLASS_CLOCK)))
+	if (!k.groups && event_pmu_alias(pmu, PMU_CLASS_CLOCK, strlen(PMU_CLASS_CLOCK)))
 		buf_printf(out, "%s/" PMU_CLASS_CLOCK "/", called);
 	return out->err;
 }
@@ -126,7 +118,7 @@ static bool has_all(const struct perf_pmus *p, const struct event_pmu *pmu, cons
 
 			b += strspn(b, ",;?");
 			len = strcspn(b, ",;");
-			if (has_event(&p->pmu[i], b, len) && !has_event(pmu, b, len))
+			if (event_pmu_alias(&p->pmu[i], b, len) && !event_pmu_alias(pmu, b, len))
 				return false;
 		}
 	return true;

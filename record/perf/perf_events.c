@@ -12,10 +12,7 @@
 
 static bool describes(const struct event_pmu *pmu, const char *name)
 {
-	for (size_t k = 0; pmu->core && k < pmu->n_aliases; k++)
-		if (!strcmp(pmu->alias[k].name, name))
-			return true;
-	return false;
+	return pmu->core && event_pmu_alias(pmu, name, strlen(name));
 }
 
 static bool described(const struct perf_pmus *pmus, const char *name)

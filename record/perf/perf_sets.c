@@ -16,10 +16,7 @@ static const struct event_pmu *pmu_named(const struct perf_pmus *pmus, const cha
 
 static bool has_alias(const struct event_pmu *pmu, const char *name)
 {
-	for (size_t k = 0; pmu && k < pmu->n_aliases; k++)
-		if (!strcmp(pmu->alias[k].name, name))
-			return true;
-	return false;
+	return pmu && event_pmu_alias(pmu, name, strlen(name));
 }
 
 static void add_event(struct buf *out, const struct event_pmu *pmu, const char *name, bool first)

@@ -14,10 +14,7 @@ static bool has_shares(const struct perf_source *s, const struct event *ev)
 {
 	const struct event_pmu *pmu = ev->core && ev->pmu_index != EVENT_NONE ? &s->pmus.pmu[ev->pmu_index] : NULL;
 
-	for (size_t i = 0; pmu && i < pmu->n_aliases; i++)
-		if (!strcmp(pmu->alias[i].name, "slots"))
-			return true;
-	return false;
+	return pmu && event_pmu_alias(pmu, "slots", 5);
 }
 
 bool perf_is_slots(const struct perf_source *s, const struct event *ev)
