@@ -453,14 +453,6 @@ static void scan_family(struct scan *x, struct family *f, double tests)
 			report(x, f, f->series[i]);
 }
 
-void scan_report(struct scan *x, struct finding f)
-{
-	if (array_room(&x->out->f, x->out->n, sizeof(f)))
-		x->err = -ENOMEM;
-	else
-		x->out->f[x->out->n++] = f;
-}
-
 /* ---- equals ---- */
 
 static int by_metric(const void *a, const void *b, void *ctx)

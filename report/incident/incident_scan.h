@@ -1,4 +1,4 @@
-/* One series at hand, for incident_scan.c and incident_level.c. */
+/* One series at hand, for the files that scan it. */
 #pragma once
 
 #include <complex.h>
@@ -53,6 +53,7 @@ double scan_spread(double *work, const double *v, uint32_t n, double *level);
  * nothing can be said of it. */
 bool scan_series(struct scan *x, uint32_t series, bool report);
 void scan_report(struct scan *x, struct finding f);
+
 static inline double clipped(double z, double at)
 {
 	return z > at ? at : z < -at ? -at : z;
