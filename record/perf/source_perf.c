@@ -335,8 +335,6 @@ static void perf_release(struct source *source)
 {
 	struct perf_source *s = source->data;
 
-	if (!s)
-		return;
 	for (uint32_t i = 0; i < s->n_groups; i++)
 		perf_group_free(s->group[i]);
 	free(s->group);
@@ -350,8 +348,6 @@ static void perf_release(struct source *source)
 	event_set_release(&s->set);
 	buf_release(&s->no_event);
 	perf_pmus_release(&s->pmus);
-	free(s);
-	source->data = NULL;
 }
 
 static void perf_doctor(struct source *source, struct plan *p, struct buf *out)

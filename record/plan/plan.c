@@ -67,13 +67,28 @@ int plan_init(struct plan *p, const struct record_options *options, const struct
 	return 0;
 }
 
+static void drop_unit(struct unit *u)
+{
+	if (u->release)
+		u->release(u);
+}
+
+void source_release(struct source *s)
+{
+	if (!s->ops->release || !s->data)
+		return;
+	s->ops->release(s);
+	free(s->data);
+	s->data = NULL;
+}
+
 void plan_release(struct plan *p)
 {
 	while (p->units) {
 		struct unit *u = p->units;
 
 		p->units = u->next;
-		u->release(u);
+		drop_unit(u);
 	}
 	for (uint32_t i = 0; i < p->n_events; i++)
 		pm_event_release(&p->event[i]);
@@ -158,7 +173,7 @@ void plan_drop_units(struct plan *p, bool (*gone)(struct unit *u))
 
 		if (gone(u)) {
 			*at = u->next;
-			u->release(u);
+			drop_unit(u);
 			p->unit_changes++;
 		} else {
 			at = &u->next;

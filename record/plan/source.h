@@ -82,7 +82,7 @@ struct unit {
 	 * is then not called again, an event says so, and its cells are PM_REASON_GONE. */
 	int (*read)(struct unit *u, struct cells *c);
 	const struct unit_sampling *sampling; /* beside read(); NULL: it is read each tick */
-	void (*release)(struct unit *u);      /* frees the unit too */
+	void (*release)(struct unit *u);      /* frees the unit too; NULL: the source owns it */
 	struct source *source;
 };
 
@@ -123,7 +123,8 @@ struct source_ops {
 	/* After the last snapshot, on the control thread: may read one-time values again. 0 or -errno. NULL:
 	 * nothing. */
 	int (*finish)(struct source *s, struct plan *p);
-	void (*release)(struct source *s); /* NULL: nothing is its own */
+	/* Frees what is in `data`, which is there, and is freed itself then. NULL: `data` is not the source's own. */
+	void (*release)(struct source *s);
 	/* For `pmrec doctor`: appends lines (state, need, cure). NULL: the probes of plan() suffice. */
 	void (*doctor)(struct source *s, struct plan *p, struct buf *out);
 };
@@ -137,3 +138,6 @@ struct source {
 	 * thread clears it between snapshots and calls update() with cpu PM_NONE. */
 	atomic_bool stale;
 };
+
+/* Its data are gone then. */
+void source_release(struct source *s);

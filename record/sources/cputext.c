@@ -48,8 +48,6 @@ void cputext_release(struct source *s)
 {
 	struct cputext *t = s->data;
 
-	if (!t)
-		return;
 	free(t->cpu);
 	free(t->planned);
 	free(t->column);

@@ -90,11 +90,6 @@ int ranking_refused(struct plan *p)
 	return plan_refused(p, PM_REASON_NOT_READ, "-i 1", "at an interval of less than a second");
 }
 
-/* The source owns it. */
-static void unit_release(struct unit *u)
-{
-}
-
 int ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key, uint32_t n_cells, bool late)
 {
 	uint32_t counter[RANKING_VALUES], instance = p->system_instance;
@@ -116,7 +111,6 @@ int ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key,
 		return (int)id;
 	r->unit.group = r->own_group = (uint32_t)id;
 	r->unit.cpu = PM_NONE;
-	r->unit.release = unit_release;
 	plan_add_unit(p, &r->unit);
 	return 0;
 }

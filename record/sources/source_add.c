@@ -464,12 +464,8 @@ static void add_source_release(struct source *s)
 {
 	struct add_source *d = s->data;
 
-	if (d) {
-		msr_devices_release(&d->devices);
-		free(d->added);
-	}
-	free(d);
-	s->data = NULL;
+	msr_devices_release(&d->devices);
+	free(d->added);
 }
 
 const struct source_ops source_add = {

@@ -236,12 +236,8 @@ static void cgroups_release(struct source *s)
 {
 	struct cgroups *d = s->data;
 
-	if (!d)
-		return;
 	cgroup_list_release(&d->list);
 	ranking_release(&d->ranking);
-	free(d);
-	s->data = NULL;
 }
 
 const struct source_ops source_cgroups = {

@@ -297,10 +297,9 @@ static int cpuidle_update(struct source *s, struct plan *p, uint32_t cpu, bool o
 	return commit(d, p, add_cpu(d, p, cpu), false);
 }
 
+/* Its units own the grids. */
 static void cpuidle_release(struct source *s)
 {
-	free(s->data);
-	s->data = NULL;
 }
 
 const struct source_ops source_cpuidle = {

@@ -265,8 +265,7 @@ static void devices_release(struct source *s)
 {
 	struct devices *d = s->data;
 
-	if (d)
-		free(d->device);
+	free(d->device);
 	textsource_release(s);
 }
 

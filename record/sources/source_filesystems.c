@@ -167,11 +167,6 @@ static int add_group(struct filesystems *d, struct plan *p)
 	return id < 0 ? (int)id : 0;
 }
 
-/* The source owns it. */
-static void unit_release(struct unit *u)
-{
-}
-
 static int filesystems_plan(struct source *s, struct plan *p, struct error *e)
 {
 	struct filesystems *d = calloc(1, sizeof(*d));
@@ -190,7 +185,6 @@ static int filesystems_plan(struct source *s, struct plan *p, struct error *e)
 	d->unit.cpu = PM_NONE;
 	d->unit.min_period_ns = PERIOD_NS;
 	d->unit.read = filesystems_read;
-	d->unit.release = unit_release;
 	plan_add_unit(p, &d->unit);
 	return 0;
 }
@@ -199,8 +193,6 @@ static void filesystems_release(struct source *s)
 {
 	struct filesystems *d = s->data;
 
-	if (!d)
-		return;
 	for (uint32_t i = 0; i < d->n; i++) {
 		free(d->fs[i].what);
 		free(d->fs[i].where);
@@ -209,8 +201,6 @@ static void filesystems_release(struct source *s)
 		free(d->far[i]);
 	free(d->fs);
 	free(d->far);
-	free(d);
-	s->data = NULL;
 }
 
 const struct source_ops source_filesystems = {

@@ -406,8 +406,6 @@ static void interrupts_release(struct source *s)
 {
 	struct interrupts *d = s->data;
 
-	if (!d)
-		return;
 	for (uint32_t r = 0; r < d->n_rows; r++) {
 		free(d->row[r].label);
 		free(d->row[r].text);

@@ -396,13 +396,9 @@ static void msr_release(struct source *s)
 {
 	struct msr_source *d = s->data;
 
-	if (!d)
-		return;
 	msr_devices_release(&d->devices);
 	free(d->place);
 	free(d->nonzero);
-	free(d);
-	s->data = NULL;
 }
 
 const struct source_ops source_msr = {

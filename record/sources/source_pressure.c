@@ -131,13 +131,9 @@ static void pressure_release(struct source *s)
 {
 	struct pressure *d = s->data;
 
-	if (!d)
-		return;
 	textstore_release(&d->store);
 	for (size_t r = 0; r < RESOURCES; r++)
 		textfile_release(&d->file[r]);
-	free(d);
-	s->data = NULL;
 }
 
 const struct source_ops source_pressure = {

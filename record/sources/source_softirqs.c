@@ -90,7 +90,7 @@ static int softirqs_plan(struct source *s, struct plan *p, struct error *e)
 	if (!err)
 		err = learn_kinds(t, p);
 	if (err == -EINVAL) {
-		cputext_release(s);
+		source_release(s);
 		return plan_refused(p, PM_REASON_FORMAT, NULL, "/proc/softirqs");
 	}
 	if (!err)

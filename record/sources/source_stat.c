@@ -165,8 +165,7 @@ static void stat_release(struct source *s)
 {
 	struct cpulines *d = s->data;
 
-	if (d)
-		free(d->stolen);
+	free(d->stolen);
 	cputext_release(s);
 }
 
@@ -197,7 +196,7 @@ static int schedstat_plan(struct source *s, struct plan *p, struct error *e)
 		return err;
 	version = version_of(&d->cpus.text.file);
 	if (version < VERSION_FIRST || version > VERSION_LAST) {
-		cputext_release(s);
+		source_release(s);
 		return plan_refused(p, PM_REASON_FORMAT, NULL, "/proc/schedstat: version %llu",
 				    (unsigned long long)version);
 	}

@@ -510,16 +510,12 @@ static void tasks_release(struct source *s)
 {
 	struct tasks *d = s->data;
 
-	if (!d)
-		return;
 	if (d->list.threads) {
 		thread_list_release(&d->threads);
 		ranking_release(&d->thread_ranking);
 	}
 	task_list_release(&d->list);
 	ranking_release(&d->ranking);
-	free(d);
-	s->data = NULL;
 }
 
 const struct source_ops source_tasks = {

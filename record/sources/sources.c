@@ -110,7 +110,6 @@ int sources_select(struct source **s, size_t *n, const char *list, struct error 
 void sources_release(struct source *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (s[i].ops->release)
-			s[i].ops->release(&s[i]);
+		source_release(&s[i]);
 	free(s);
 }

@@ -151,10 +151,6 @@ void textsource_release(struct source *s)
 {
 	struct textsource *t = s->data;
 
-	if (!t)
-		return;
 	textstore_release(&t->store);
 	textfile_release(&t->file);
-	free(t);
-	s->data = NULL;
 }

@@ -64,13 +64,25 @@ def processes(roots):
         found |= more
 
 
+def mappings(pid):
+    """Its memory map, which processes that share their memory (vfork, CLONE_VM) have in common."""
+    try:
+        return open(f"/proc/{pid}/maps").read()
+    except OSError:
+        return ""
+
+
 def cost(pids):
-    """CPU seconds so far, by the scheduler's clock, and MiB."""
+    """CPU seconds so far, by the scheduler's clock, and MiB, of which shared memory counts once."""
     cpu = memory = 0
-    for pid in pids:
+    seen = set()
+    for pid in sorted(pids):
         try:
             for task in glob.glob(f"/proc/{pid}/task/*/schedstat"):
                 cpu += int(open(task).read().split()[0]) / 1e9
+            if (text := mappings(pid)) in seen:
+                continue
+            seen.add(text)
             memory += int(re.search(r"^Pss:\s+(\d+)", open(f"/proc/{pid}/smaps_rollup").read(), re.M)[1]) / 1024
         except (OSError, IndexError, TypeError):
             pass
