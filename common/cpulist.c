@@ -65,7 +65,7 @@ void cpulist_intersect(struct cpulist *l, const struct cpulist *with)
 	l->n = n;
 }
 
-/* A number at *text; moves behind it. */
+/* A number at *text; moves after it. */
 static int number(const char **text, uint32_t *value)
 {
 	uint32_t v = 0;

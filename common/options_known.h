@@ -10,7 +10,7 @@
 /* A name or letter of an option. */
 struct known {
 	const struct option_row *row;    /* has the name */
-	const struct option_row *option; /* has the rest: the row itself, or the one before it */
+	const struct option_row *option; /* has the rest: the row itself, or the previous one */
 	void *into;
 };
 

@@ -55,7 +55,7 @@ struct option_row {
 		    struct error *e); /* 0, or -errno with a text that does not name the option */
 	int (*set)(void *into, char *arg, struct error *e); /* 0, or -errno with a text, or without memory none */
 	bool optional;                                      /* the argument may be left out, and is NULL then */
-	bool many;                                          /* operands behind the argument are arguments, too */
+	bool many;                                          /* operands after the argument are arguments, too */
 	bool shown;                                         /* another name that the help lists */
 };
 

@@ -148,7 +148,7 @@ static void measure(struct table *t, bool heads)
 	}
 }
 
-/* Bytes up to the last blank within `width` characters, or behind the last slash, or as many as there is room for. */
+/* Bytes up to the last blank within `width` characters, or after the last slash, or as many as there is room for. */
 static size_t line_end(const char *text, size_t width)
 {
 	size_t len = strlen(text), at = 0, blank = 0, slash = 0, n;
@@ -167,7 +167,7 @@ static size_t line_end(const char *text, size_t width)
 	return blank ? blank : slash > 1 ? slash : at;
 }
 
-/* The next line of a cell that is `width` wide; *rest goes behind it. Its bytes. */
+/* The next line of a cell that is `width` wide; *rest goes after it. Its bytes. */
 static size_t next_line(const char **rest, size_t width)
 {
 	size_t len = line_end(*rest, width);

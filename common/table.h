@@ -21,7 +21,7 @@ void table_row(struct table *t);
 /* Sets the next cell of the row to a copy of the text, with control characters made visible; NULL: an empty cell.
  * `color` is an SGR parameter list such as "31", or NULL. */
 void table_cell(struct table *t, const char *text, const char *color);
-/* The same with a text that was put together, and is emptied; the table fails with it. */
+/* The same with a text that was combined, and is emptied; the table fails with it. */
 void table_cell_buf(struct table *t, struct buf *text, const char *color);
 /* A row of n texts. */
 void table_texts(struct table *t, const char *const *cell, size_t n);

@@ -69,7 +69,7 @@ static const char *look_up(const struct word *rows, const char *text)
 	return NULL;
 }
 
-/* A modifier of an event: a term of the cores' PMU, or a letter behind the event. False: perf has nothing for it. */
+/* A modifier of an event: a term of the cores' PMU, or a letter after the event. False: perf has nothing for it. */
 static bool add_modifier(const char *text, size_t len, struct buf *terms, struct buf *letters)
 {
 	static const struct {

@@ -18,7 +18,7 @@ struct retired {
 /* A slice of definitions stops growing here, so that a frame stays far below PM_MAX_BODY. */
 #define DEFINITIONS_SLICE (1u << 20)
 
-/* Each appends one body. Those that take spans move `from` behind what they took; call until all are empty. */
+/* Each appends one body. Those that take spans move `from` after what they took; call until all are empty. */
 void encode_header(struct buf *out, const struct pm_model *m);
 void encode_topology(struct buf *out, const struct pm_topology *t);
 /* Spans of groups and instances are places in the model. `live`: without those that have retired, and every group in
@@ -42,7 +42,7 @@ void encode_events(struct buf *out, uint64_t base_ns, uint32_t n, const struct b
 struct definitions_seen {
 	uint32_t pmus, probes;
 	uint64_t stored;       /* bytes of definitions so far, as stored; the caller counts them */
-	uint64_t columns, ids; /* what they asked for, which is bounded by that */
+	uint64_t columns, ids; /* what they requested, which is bounded by that */
 	uint32_t *group;       /* owned: ids of the groups of the last body that continue others, in its order */
 	uint32_t n_groups;
 	struct buf *newer; /* borrowed, may be NULL: see newer_note() */

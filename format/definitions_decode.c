@@ -145,7 +145,7 @@ static bool same_topology(const struct pm_topology *a, const struct pm_topology 
 	for (uint32_t k = 0; k < a->n; k++) {
 		const struct pm_cpu *x = &a->cpu[k], *y = &b->cpu[k];
 
-		/* The numbers lie before `online`; behind it is padding. */
+		/* The numbers lie before `online`; after it is padding. */
 		if (memcmp(x, y, offsetof(struct pm_cpu, online)) != 0 || x->online != y->online)
 			return false;
 	}

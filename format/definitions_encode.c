@@ -20,7 +20,7 @@ static void add_attrs(struct cbor_fields *f, unsigned key, const struct pm_map *
 	cbor_add_map(f->out, attrs);
 }
 
-/* Items are put together apart from their array, because its head tells their number. */
+/* Items are combined apart from their array, because its head tells their number. */
 static void add_items(struct cbor_fields *f, unsigned key, uint64_t n, const struct buf *items)
 {
 	cbor_field(f, key);
@@ -176,7 +176,7 @@ static void add_left(struct cbor_fields *f, const struct pm_group *g, const stru
 	buf_release(&items);
 }
 
-/* What it has that the one before it had not, and which of its instances have left. */
+/* What it has that the previous one had not, and which of its instances have left. */
 static void add_continued(struct buf *out, const struct pm_group *g, const struct pm_group *from)
 {
 	uint32_t kept = model_group_kept(g, from, NULL);
@@ -269,7 +269,7 @@ void encode_schema(struct buf *out, const struct pm_model *m, struct span *count
 			list_add(&listed, one->id);
 		});
 	TAKE(&s, strings, cbor_add_value(&s, &m->string[strings->from]));
-	/* What a group continues retires behind it. */
+	/* What a group continues retires after it. */
 	gone = groups->from == groups->to && strings->from == strings->to ? *retired : gone;
 	if (counters->from > first_counter.from) {
 		cbor_field_uint(&f, SCHEMA_FIRST_COUNTER, first_counter.from + 1ull);
@@ -306,7 +306,7 @@ static void add_instance(struct buf *out, const struct pm_instance *i, uint64_t 
 	add_attrs(&f, INSTANCE_ATTRS, &i->attrs);
 }
 
-/* Each less the one before it. */
+/* Each less the previous one. */
 static void add_retired(struct cbor_fields *f, const struct pm_model *m, const struct retired *retired,
 			uint64_t base_ns)
 {

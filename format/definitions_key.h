@@ -50,7 +50,7 @@ enum group_key {
 	GROUP_COUNTERS = 3,  /* [first, count, step ...] */
 	GROUP_INSTANCES = 4, /* likewise; with the next: those that it has not */
 	GROUP_CONTINUES = 5, /* then 1 to 3 are its, where they are absent */
-	GROUP_LEFT = 6,      /* of its instances: [stay, leave ...]; behind the last all stay */
+	GROUP_LEFT = 6,      /* of its instances: [stay, leave ...]; after the last all stay */
 };
 
 enum instances_key {

@@ -353,7 +353,7 @@ static void decode_instance(struct decoding *d, uint32_t id)
 	pm_map_release(&i.attrs);
 }
 
-/* A list whose first id is known. A list that starts behind what is there builds on something that was lost. */
+/* A list whose first id is known. A list that starts after what is there builds on something that was lost. */
 static void decode_list(struct decoding *d, uint64_t first, uint32_t known,
 			void (*item)(struct decoding *d, uint32_t id))
 {

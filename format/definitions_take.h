@@ -1,4 +1,4 @@
-/* What the fields of definitions are made of. A malformed field sets the error of the decoder. */
+/* What the fields of definitions consist of. A malformed field sets the error of the decoder. */
 #pragma once
 
 #include "format/cbor.h"

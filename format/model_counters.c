@@ -1,6 +1,6 @@
 /*
  * The counters of a model. A recording may have a hundred thousand, most of which differ in nothing but their name:
- * texts lie one behind the other without an allocation each, what a counter has in common with the one before it is
+ * texts lie one after another without an allocation each, what a counter has in common with the previous one is
  * kept once, and the index of names holds nothing but ids.
  */
 #include <errno.h>

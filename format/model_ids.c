@@ -69,7 +69,7 @@ int model_ids_add(struct model_ids *ids, const void *array, uint32_t n, size_t s
 	if (err)
 		return err;
 	*slot = ids->n_spare ? ids->spare[--ids->n_spare] : ids->slots++;
-	/* The item is written behind the others before anybody looks. */
+	/* The item is written after the others before anybody looks. */
 	if (ids->place) {
 		uint32_t mask = ids->places - 1, i = id * 0x9e3779b1u & mask;
 

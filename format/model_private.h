@@ -29,7 +29,7 @@ struct pm_model_caps {
 	uint64_t bytes;            /* estimate of what the definitions occupy, against PM_MAX_MODEL */
 	uint32_t topology_version; /* rises with every pm_model_set_topology() */
 	struct model_ids instance_ids, group_ids;
-	uint32_t forgotten;        /* rises when something is forgotten: retired[] of both then begin anew */
+	uint32_t forgotten;        /* rises when something is forgotten: retired[] of both then start over */
 	uint32_t config_changes;   /* rises with every entry added or joined */
 	struct names config_names; /* name -> newest entry */
 	uint32_t *config_older;    /* the entry of the same name before this one, + 1; 0: none */

@@ -94,7 +94,7 @@ struct pm_chunk_head {
 struct pm_item {
 	enum pm_item_kind kind;
 	uint64_t offset,
-		length; /* of the frame, in the input; of an event behind the first of its frame, or that follows
+		length; /* of the frame, in the input; of an event after the first of its frame, or that follows
 				  * from a retirement, the length is 0 */
 	uint64_t sequence;
 	unsigned type;  /* frame type number */

@@ -472,7 +472,7 @@ static int take_blocks(struct pm_reader *r, const uint8_t *payload)
 	if (unknown) {
 		uint64_t last_ns = r->last_ns;
 
-		/* What is lost lies in this chunk, not behind it. */
+		/* What is lost lies in this chunk, not after it. */
 		r->last_ns = r->before_ns;
 		reader_damage_add(r, PM_DAMAGE_DEPENDENT, r->window.offset, r->frame_end - r->window.offset,
 				  "%u group%s of a chunk: the definitions are lost", unknown,

@@ -12,7 +12,7 @@ void reader_damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t o
 		       const char *format, ...)
 {
 	struct pm_damage *d = r->n_damage ? &r->damage[r->n_damage - 1] : NULL;
-	/* A frame whose head is good; other bytes are counted by the gap in the sequence behind them. */
+	/* A frame whose head is good; other bytes are counted by the gap in the sequence after them. */
 	bool whole_frame = length && offset + length == r->frame_end && kind != PM_DAMAGE_CUT;
 	va_list ap;
 
@@ -44,7 +44,7 @@ void reader_damage_frames(struct pm_reader *r, uint64_t frames, uint64_t offset)
 {
 	struct pm_damage *d = r->n_damage ? &r->damage[r->n_damage - 1] : NULL;
 
-	/* Bytes that could not be read explain frames that are missing right behind them. */
+	/* Bytes that could not be read explain frames that are missing right after them. */
 	if (d && d->kind == PM_DAMAGE_GARBAGE && d->offset + d->length == offset) {
 		d->frames += frames;
 		return;

@@ -1,4 +1,4 @@
-/* Where the next frame begins: behind the last one, or, if something is damaged, wherever the magic comes again. */
+/* Where the next frame begins: after the last one, or, if something is damaged, wherever the magic comes again. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

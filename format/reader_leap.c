@@ -1,6 +1,6 @@
 /*
  * On the way to a chunk that was sought: definitions and events are read, chunks are not. Where the definitions stand
- * once more on that way, nothing that came and went before that copy is looked at, and who is not in it has gone.
+ * again on that way, nothing that came and went before that copy is looked at, and who is not in it has gone.
  */
 #include <errno.h>
 #include <stdlib.h>

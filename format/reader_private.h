@@ -37,7 +37,7 @@ struct catalog {
 	struct index_builder entries; /* offsets count from the start of the input */
 	uint64_t from_ns, to_ns, chunks, snapshots;
 	uint64_t to_offset; /* covers the recording up to here */
-	bool ended;         /* and there is nothing behind it */
+	bool ended;         /* and there is nothing after it */
 	bool indexed;       /* the index says so, and where each frame is */
 };
 
@@ -45,7 +45,7 @@ struct catalog {
 struct leap {
 	bool on;
 	size_t next, to;        /* entries */
-	size_t copy, copy_end;  /* all definitions stand there once more; copy_end 0: they are not taken from there */
+	size_t copy, copy_end;  /* all definitions stand there again; copy_end 0: they are not taken from there */
 	struct pm_model *named; /* owned: what the copy has said so far */
 	struct definitions_seen seen;
 	size_t damages; /* before the way began */
@@ -133,7 +133,7 @@ void reader_damage_until(struct pm_reader *r, uint64_t time_ns);
 void reader_damage_frames(struct pm_reader *r, uint64_t frames, uint64_t offset);
 
 /* Goes to the first magic of a frame among the bytes at hand, of which there must be enough for one: 1. 0: there is
- * none, and the window stands behind what cannot be part of one. -errno. */
+ * none, and the window stands after what cannot be part of one. -errno. */
 int reader_to_magic(struct window *w);
 /* Stands in front of the next good frame afterwards: 1. 0: the end. -EAGAIN, other -errno. */
 int reader_find(struct pm_reader *r, struct frame_head *h);
@@ -149,7 +149,7 @@ void reader_turn(struct pm_reader *r);
 
 /* -ENODATA: it follows a chunk that is lost, which is noted. Else as other frames. */
 int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item *item);
-/* Takes what definitions are repeated behind this place, if those before it may be lost. *parts: what of it is new. 0
+/* Takes what definitions are repeated after this place, if those before it may be lost. *parts: what of it is new. 0
  * or -errno. */
 int reader_look_ahead(struct pm_reader *r, unsigned *parts);
 void reader_groups_release(struct pm_reader *r);

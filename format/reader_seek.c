@@ -111,7 +111,7 @@ static int find_indexes(struct pm_reader *r, uint64_t **list, size_t *n)
 	if (err)
 		return err;
 	l = links_of(&h);
-	/* The end of another recording behind this one is of no use. */
+	/* The end of another recording after this one is of no use. */
 	if (l.offset != at - r->start)
 		return -EBADMSG;
 	while (l.back) {
@@ -193,7 +193,7 @@ static int hop_search(struct window *w)
 	return err;
 }
 
-/* What the frame is where the window stands; goes behind it. 1, 0 at the end, -EBADMSG: no frame, -errno. */
+/* What the frame is where the window stands; goes after it. 1, 0 at the end, -EBADMSG: no frame, -errno. */
 static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *base, struct index_entry *e)
 {
 	struct window *w = &r->window;
@@ -467,7 +467,7 @@ bool pm_reader_seekable(const struct pm_reader *r)
 /* ---- from place to place ---- */
 
 /*
- * The copy of all definitions that stands right before a key chunk at or before entry `to`, the last one behind entry
+ * The copy of all definitions that stands right before a key chunk at or before entry `to`, the last one after entry
  * `from`: its entries are [*first, the one of that chunk, which is returned). 0: there is none.
  */
 static size_t last_copy(const struct index_builder *b, size_t from, size_t to, size_t *first)
@@ -505,7 +505,7 @@ int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns, bool all)
 	if (best == SIZE_MAX) {
 		err = window_seek(&r->window, r->start);
 	} else {
-		/* Back behind what was passed over: all of it is to be had. */
+		/* Back after what was passed over: all of it is available. */
 		if (leap->gaps && b->entry[best].offset < r->window.offset) {
 			err = window_seek(&r->window, r->start);
 			all = true;

@@ -1,7 +1,7 @@
 /*
  * A pack of CPU vendors' events and metrics, sorted by CPU, so that a program reads only those of one CPU.
  *
- *   "PMVENDR1", length of the index (u32 LE), its CRC-32C (u32 LE), the index, and behind it zstd frames. The index is
+ *   "PMVENDR1", length of the index (u32 LE), its CRC-32C (u32 LE), the index, and after it zstd frames. The index is
  *   lines of words separated by TABs:
  *   base OFFSET LENGTH RAW                  the dictionary of all other frames; OFFSET counts from the index's end
  *   set NAME EVENTS METRICS and OFFSET LENGTH RAW of its events (vendor_events_print()), of the sentences beside them,

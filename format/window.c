@@ -18,7 +18,7 @@ void window_pace(struct window *w, size_t first, size_t most)
 	w->most = most;
 }
 
-/* Room for at least one step behind `end`. */
+/* Room for at least one step after `end`. */
 static int make_room(struct window *w)
 {
 	size_t cap = w->cap ? w->cap : 2 * w->step;

@@ -468,7 +468,7 @@ int writer_repeat(struct pm_writer *w, uint64_t now_ns, bool key)
 	    (!key || age < REPEAT_MIN_NS ||
 	     (age < REPEAT_MAX_NS && w->offset - w->repeat_offset < REPEAT_BYTES * w->definitions_bytes)))
 		return 0;
-	/* So that a file cut before the definitions starts with them and goes on at once. */
+	/* So that a file cut before the definitions starts with them and continues at once. */
 	w->break_asked = true;
 	err = repeat(w);
 	w->repeat_ns = now_ns;

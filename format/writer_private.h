@@ -15,7 +15,7 @@
 #define REPEAT_MIN_NS    60000000000ull
 #define REPEAT_MAX_NS    600000000000ull
 #define REPEAT_BYTES     20           /* times the size of the definitions */
-#define REPEAT_END_BYTES 4            /* times their size behind the last copy are worth one before the end */
+#define REPEAT_END_BYTES 4            /* times their size after the last copy are worth one before the end */
 #define KEY_EVERY        16           /* chunks */
 #define BEGIN_LEVEL      19           /* of zstd, for definitions before the first chunk ... */
 #define BEGIN_BYTES      (256u << 10) /* ... that are no more than this */
@@ -66,7 +66,7 @@ struct pm_writer {
 		repeat_offset; /* when it was written last, the first time included, and where that ends */
 	uint32_t repeats;
 	bool copies_apart; /* no bad sector takes all copies */
-	/* What came since `bridged` is defined once more before a key chunk, up to `last`, the chunk before that. Of the
+	/* What came since `bridged` is defined again before a key chunk, up to `last`, the chunk before that. Of the
 	 * places passed, newest first, one shares no bad sector with the end of the file. */
 	struct defined bridged, passed[PLACES], last;
 	struct buf meta, body, packed, frame;

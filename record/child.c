@@ -138,7 +138,7 @@ void child_signal(const struct child *c, int signo)
 	if (c->pid <= 0 || !c->started || c->ended)
 		return;
 	kill(c->pid, signo);
-	/* One that is stopped gets it no sooner than it goes on. */
+	/* One that is stopped gets it no sooner than it continues. */
 	if (signo == SIGTERM || signo == SIGINT || signo == SIGHUP)
 		kill(c->pid, SIGCONT);
 }

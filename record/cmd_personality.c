@@ -139,7 +139,7 @@ static const char *without_empty(const char *list)
 	return names.len ? buf_detach(&names) : "";
 }
 
-/* turbostat takes what strtod() does, and no unit behind it. */
+/* turbostat takes what strtod() does, and no unit after it. */
 static const char *plain_seconds(const char *text)
 {
 	struct buf plain = BUF_INIT;
@@ -419,7 +419,7 @@ static bool has_intervals(const char *path)
 	return ns;
 }
 
-/* perf stat report: its own words stand behind it, and -i is another one there. */
+/* perf stat report: its own words stand after it, and -i is another one there. */
 static int report(struct asked *a, int argc, char **argv)
 {
 	char **first = a->command;
@@ -443,7 +443,7 @@ static int report(struct asked *a, int argc, char **argv)
 	return cmd_report((int)a->report.n, a->report.word);
 }
 
-/* perf stat record: an output behind it is the recording's. */
+/* perf stat record: an output after it is the recording's. */
 static int parse_record(struct asked *a, int argc, char **argv)
 {
 	const char *text = personality_given(a, "output"), *recording;

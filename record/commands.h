@@ -34,7 +34,7 @@ EACH_COMMAND(DECLARE_COMMAND)
 unsigned command_width(void);
 /* "pmrec: text" on stderr; returns EXIT_OWN. */
 int command_failed(const struct error *e);
-/* options_parse(), and prints help or the error. -1: go on; otherwise the exit code. */
+/* options_parse(), and prints help or the error. -1: continue; otherwise the exit code. */
 int command_options(const struct options_spec *spec, int argc, char **argv, void *input,
 		    struct options_common *common);
 /* Adds to "no such command" what its user may have meant. `argv` ends with NULL. */

@@ -33,7 +33,7 @@ struct control_command {
 	const char *text; /* of MARK, or the event of ENABLE and DISABLE, "" for all; valid until the next call */
 };
 
-/* `where`: "fd:CTL[,ACK]" or "fifo:CTL[,ACK]", or NULL. 0 or -errno. Without the socket for markers it goes on. */
+/* `where`: "fd:CTL[,ACK]" or "fifo:CTL[,ACK]", or NULL. 0 or -errno. Without the socket for markers it continues. */
 int control_open(struct control *c, const char *where, struct error *e);
 void control_close(struct control *c);
 /* The next whole line of ctl, if there is one now. At the end of the input ctl is closed. */

@@ -54,7 +54,7 @@ void dry_run(struct session *s)
 	for (struct unit *u = s->plan.units; u; u = u->next) {
 		const struct perf_row *row = perf_row_of(u);
 
-		/* The rows of a group stand one behind the other. */
+		/* The rows of a group stand one after another. */
 		if (row && row->group != last)
 			print_group(row->group);
 		last = row ? row->group : last;

@@ -5,7 +5,7 @@
 
 /* Arguments and results of a run of the recorder. */
 struct joined {
-	int fd;         /* where the recording goes, in place of -o */
+	int fd;         /* where the recording goes, instead of -o */
 	bool says;      /* tells when events are disabled and enabled, and how a command was ended, as perf does */
 	bool needs;     /* an event that is supported, as perf 7 does; perf 6 says of each that it is not */
 	bool turbostat; /* its events are not shown as counters, and perf stands in for registers that are shut */

@@ -167,7 +167,7 @@ static void add_pmu(struct listing *l, const struct perf_pmus *pmus, const struc
 			buf_addstr(&name, a->name);
 		else
 			buf_printf(&name, "%s/%s/", pmu->name, a->name);
-		/* What is the same on a dozen root complexes is listed for the first that was asked for. */
+		/* What is the same on a dozen root complexes is listed for the first that was requested. */
 		if (listed(l, twin, a, buf_str(&name) + strlen(pmu->name))) {
 			same = true;
 			continue;

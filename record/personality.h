@@ -10,7 +10,7 @@ struct word {
 	int letter, argument;
 	enum { THEIRS, LATER, OURS } whose; /* LATER: only the later generation has it */
 	const char *record, *report;
-	const char *arg, *help; /* of ours; NULL: those of theirs have their own manual */
+	const char *arg, *help; /* of ours; NULL: the original options have their own manual */
 };
 
 enum { MAX_WORDS = 96, MAX_PORTS = 256, DONE = -1 };

@@ -89,7 +89,7 @@ static void count_ports(struct asked *a, const struct port *port, int n)
 	personality_add(&a->record, "-a");
 }
 
-/* What is asked for besides is dropped, as by perf. */
+/* What is requested besides is dropped, as by perf. */
 static void drop_others(struct asked *a)
 {
 	static const struct {

@@ -37,7 +37,7 @@ struct recorder {
 	bool input;            /* newline and q are taken from stdin */
 	bool interrupted;      /* Ctrl-C came once; the command has it */
 	bool quit;             /* no further runs either */
-	bool failed;           /* writing: the recording is over, the command goes on */
+	bool failed;           /* writing: the recording is over, the command continues */
 	bool no_room;          /* a full disk was reported */
 	bool run_over;
 	uint64_t end_ns;    /* of this run, by --timeout from when it counts; 0: none */

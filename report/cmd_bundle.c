@@ -1,4 +1,4 @@
-/* pmrep bundle: a recording that may be given away: redacted, and as small as was asked for. */
+/* pmrep bundle: a recording that may be given away: redacted, and as small as was requested. */
 #include "report/cmd_copy.h"
 #include "report/commands.h"
 

@@ -196,7 +196,7 @@ static void tell(struct cut *c, char *const *said)
 
 static int report(const struct cut *c, const struct rewrite_result *r, struct buf *notes)
 {
-	/* Of how many snapshots is not known: what lies behind the end was not read. */
+	/* Of how many snapshots is not known: what lies after the end was not read. */
 	buf_printf(notes, "%llu snapshot%s, %llu of %llu counter%s, %llu byte%s",
 		   (unsigned long long)r->snapshots_out, plural(r->snapshots_out),
 		   (unsigned long long)c->counters_out, (unsigned long long)c->counters_in, plural(c->counters_in),
@@ -219,7 +219,7 @@ static int open_input(void *ctx, size_t i, struct pm_reader **reader, const char
 	return err ? err : spool_reader(reader, &c->in, e);
 }
 
-/* What was asked for and is not there is no recording without it. */
+/* What was requested and is not there is no recording without it. */
 static int check_rest(const struct cut *c, const struct rewrite_result *r, struct error *e)
 {
 	if (c->counters_in && check_words(c, e))

@@ -140,7 +140,7 @@ static bool word_exists(const char *option, const struct selection_word *w)
 	return w->verb == SELECT_HIDE;
 }
 
-/* A word of which nothing is known leaves something out that was asked for, or judges it the wrong way. */
+/* A word of which nothing is known leaves something out that was requested, or judges it the wrong way. */
 static bool words_exist(const struct diff_options *o)
 {
 	static const char *const option[] = {

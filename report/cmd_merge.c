@@ -112,7 +112,7 @@ static int by_time(const void *x, const void *y)
 	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
 }
 
-/* CLOCK_MONOTONIC begins anew with each boot: numbers of two of them have nothing to do with each other. */
+/* CLOCK_MONOTONIC starts over with each boot: numbers of two of them have nothing to do with each other. */
 static int belong_together(const struct part *a, const struct part *b, struct error *e)
 {
 	int64_t apart = a->offset_ns > b->offset_ns ? a->offset_ns - b->offset_ns : b->offset_ns - a->offset_ns;
@@ -144,7 +144,7 @@ static int look_at_all(struct merge *m, struct error *e)
 	for (int i = 0; i < m->copy.files.n; i++)
 		m->part[i].in.fd = -1;
 	for (int i = 0; i < m->copy.files.n && !err; i++) {
-		/* It is read for its times, and then once more. */
+		/* It is read for its times, and then again. */
 		err = spool_open(&m->part[i].in, m->copy.files.path[i], SPOOL_TWICE, e);
 		if (!err)
 			err = look(&m->part[i], &m->since, e);

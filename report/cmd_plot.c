@@ -44,7 +44,7 @@ struct plotting {
 	struct plot_size size; /* 0: not given */
 	enum pm_kind per;      /* PM_KINDS: not given */
 	bool heatmap, ascii;
-	char **word; /* metrics, and the recording behind them; borrowed */
+	char **word; /* metrics, and the recording after them; borrowed */
 	int n_words;
 };
 

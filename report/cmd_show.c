@@ -132,7 +132,7 @@ static int collect(const struct show_options *o, const char *path, struct plot_d
 	return err;
 }
 
-/* Whether the rows that were asked for are of a kind that the recording has none of; CPUs and above it always has. */
+/* Whether the rows that were requested are of a kind that the recording has none of; CPUs and above it always has. */
 static bool lacks_rows(const struct show_options *o, const struct pm_model *m)
 {
 	if (o->per != PM_TASK && o->per != PM_CGROUP && o->per != PM_DEVICE && o->per != PM_PMU)
@@ -216,7 +216,7 @@ static bool asks_places_only(const struct selection *s)
 }
 
 /* Which topology columns are hidden: by name, and in turbostat's text, or
- * where they are all there is, by not being shown; and which are asked for. */
+ * where they are all there is, by not being shown; and which are requested. */
 static void choose_places(const struct selection *s, bool tabs, bool only, struct export_config *config)
 {
 	config->no_place = (tabs || only) && s->has_show ? (1u << PLACES) - 1 : 0;

@@ -14,7 +14,7 @@ struct pmu_class_event {
 	uint64_t code;
 	const char *unit; /* UCUM; NULL: "1" */
 	const char *help;
-	/* Terms in place of the code, where the kernel may not name the event: "event=0x0a,rdwrmask=0x1"; or NULL. */
+	/* Terms instead of the code, where the kernel may not name the event: "event=0x0a,rdwrmask=0x1"; or NULL. */
 	const char *terms;
 	/* Condition for the terms: a format of the PMU, "umask=config:8-15", or the processor's family, "family=26".
 	 * NULL: the PMU takes the terms. Of several rows of a name the first that holds is meant. */
@@ -45,7 +45,7 @@ struct pmu_class {
 	const struct pmu_class_event *event;   /* ends with name NULL */
 	const struct pmu_class_filter *filter; /* likewise */
 	/* Events recorded by default: bundles that must stay together, separated by ';', with events separated by
-	 * ','. The clock joins every group. A bundle behind '?' is left out if it would need another group. */
+	 * ','. The clock joins every group. A bundle after '?' is left out if it would need another group. */
 	const char *defaults;
 	/* Every event has its own counter, so separate groups cover the same time. */
 	bool fixed;

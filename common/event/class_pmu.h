@@ -1,6 +1,6 @@
 /*
  * What the event language knows about PMUs of a class (common/catalog/pmu_class.h) beyond their format files. For
- * NVIDIA: PCI addresses and address ranges in place of numbers, defaults of filters, and what may not be counted
+ * NVIDIA: PCI addresses and address ranges instead of numbers, defaults of filters, and what may not be counted
  * together.
  */
 #pragma once

@@ -6,7 +6,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-/* Decimal digits at *text, which then points behind them. */
+/* Decimal digits at *text, which then points after them. */
 static int digits(const char **text, unsigned *value)
 {
 	const char *s = *text;
@@ -83,7 +83,7 @@ static size_t without_suffix(const char *name)
 }
 
 /* "hisi_sccl,ddrc" against "hisi_sccl1_ddrc3": the parts in their order, the first at the start, and nothing but a
- * number behind the last. */
+ * number after the last. */
 static bool parts_match(const char *pattern, const char *name)
 {
 	for (bool first = true;; first = false) {

@@ -408,7 +408,7 @@ static int parse_one(struct parser *p, uint32_t group)
 	return n ? parse_event(p, n) : -ENOMEM;
 }
 
-/* From behind the "{". */
+/* From after the "{". */
 static int parse_group(struct parser *p, const char *name, size_t name_len)
 {
 	struct event_list *l = p->list;

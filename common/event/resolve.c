@@ -432,7 +432,7 @@ static int add_tracepoints(struct resolver *r)
 		return resolve_fail(r, ENOENT, n->column, "there is no tracepoint \"%.60s:%.60s\"%s", n->name,
 				    n->event, nearest_text(&near, hint, sizeof(hint)));
 	}
-	/* Nobody can tell whether it exists: it becomes an event that is missing, and the others go on. */
+	/* Nobody can tell whether it exists: it becomes an event that is missing, and the others continue. */
 	if (new_event(&ev, "tracepoint", EVENT_NONE, TYPE_TRACEPOINT))
 		return -ENOMEM;
 	ev.missing = -err;

@@ -1,4 +1,4 @@
-/* Between the files of event_resolve(); nobody else includes this. */
+/* Between the files of event_resolve(); private to them. */
 #pragma once
 
 #include "common/event/event.h"
@@ -45,7 +45,7 @@ int resolve_terms(struct resolver *r, struct event *ev, const struct event_pmu *
 int resolve_add(struct resolver *r, struct event *ev, const char *body, bool expanded);
 /* Modifiers of the node, with those that its group hands down. */
 uint32_t resolve_mods(const struct resolver *r);
-/* Modifiers behind a canonical text: "cycles:u", "cpu/cycles/u". Owned; NULL without memory. */
+/* Modifiers after a canonical text: "cycles:u", "cpu/cycles/u". Owned; NULL without memory. */
 char *resolve_with_mods(const char *body, uint32_t mods);
 /* Does the term say what is counted, as against what it is called and how it would be sampled? */
 bool resolve_term_counts(const struct event_term *t);

@@ -27,7 +27,7 @@ void event_set_release(struct event_set *set)
 	*set = (struct event_set){ 0 };
 }
 
-/* Puts modifiers behind a canonical text: "cycles:u", "cpu/cycles/u". */
+/* Puts modifiers after a canonical text: "cycles:u", "cpu/cycles/u". */
 char *resolve_with_mods(const char *body, uint32_t mods)
 {
 	struct buf b = BUF_INIT;
@@ -68,7 +68,7 @@ uint32_t resolve_mods(const struct resolver *r)
 
 #define HARMLESS (EVENT_MOD_WEAK | EVENT_MOD_SAMPLE_READ | EVENT_MOD_NO_REGROUP)
 
-/* What the user wrote, of several PMUs or events that it stands for: the terms behind the PMU's name, if they name one
+/* What the user wrote, of several PMUs or events that it stands for: the terms after the PMU's name, if they name one
  * event. */
 static char *expanded_text(const struct event *ev)
 {
@@ -163,7 +163,7 @@ int resolve_groups(struct resolver *r, size_t start, const struct event_group *g
 		return 0;
 	for (size_t i = start; i < set->n; i++)
 		if (set->event[i].wildcard)
-			return 0; /* one group a PMU is what was asked for */
+			return 0; /* one group a PMU is what was requested */
 	for (size_t i = start; i < set->n; i++) {
 		uint32_t pmu = set->event[i].pmu_index;
 

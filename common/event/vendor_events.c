@@ -306,7 +306,7 @@ static void note(struct buf *notes, unsigned *n, const char *name, const char *w
 	buf_printf(notes, " left out: %s\n", why);
 }
 
-/* A word of the event language, so that it can be asked for. */
+/* A word of the event language, so that it can be requested. */
 static bool is_name(const char *name)
 {
 	return name[0] != '.' && name[0] != '-' && name[0] &&

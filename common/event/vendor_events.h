@@ -46,7 +46,7 @@ int vendor_events_unpack(struct vendor_events **v, char *rows, char *help);
 /* Only packed events that one of these texts names are applied. 0 or -ENOMEM. */
 int vendor_events_words(struct vendor_events *v, const char *text);
 /*
- * Adds the events to the PMUs. They replace events of the same name, because the user asked for the file. Events with
+ * Adds the events to the PMUs. They replace events of the same name, because the user requested the file. Events with
  * an unknown form are skipped, with a line in `notes`. The number of aliases added, or -ENOMEM.
  */
 int vendor_events_apply(struct vendor_events *v, struct event_pmu *pmu, size_t n_pmus, struct buf *notes);

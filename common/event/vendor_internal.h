@@ -1,4 +1,4 @@
-/* Between the files of vendor_events.h; nobody else includes this. */
+/* Between the files of vendor_events.h; private to them. */
 #pragma once
 
 #include "common/event/vendor_events.h"

@@ -17,7 +17,7 @@
 
 #define MAX_EVENTS 200000
 #define MAX_FILES  1000
-#define MAX_REGEX  256 /* characters; matching a longer one could take for ever */
+#define MAX_REGEX  256 /* characters; matching a longer one could take forever */
 
 void vendor_events_free(struct vendor_events *v)
 {
@@ -220,7 +220,7 @@ int vendor_map_each(const char *path, vendor_map_fn each, void *arg, struct erro
 		close(fd);
 		return err;
 	}
-	/* Lines are "pattern,version,folder or file,type", Intel's have behind it "0x20,0x000001,Atom". */
+	/* Lines are "pattern,version,folder or file,type", Intel's have after it "0x20,0x000001,Atom". */
 	while (!err && fgets(line, sizeof(line), f)) {
 		struct vendor_map row = { .pattern = line };
 		char *rest = line + strcspn(line, ",\r\n");

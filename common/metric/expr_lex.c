@@ -1,5 +1,5 @@
 /* Cuts the text of an expression into tokens. Names may hold nearly anything, as perf's do: events with terms, and
- * operators behind a backslash. */
+ * operators after a backslash. */
 #include <errno.h>
 #include <string.h>
 
@@ -65,7 +65,7 @@ size_t lexer_number_length(const char *text, size_t len)
 	return i;
 }
 
-/* Fills l->word with the id at `start` and sets *end behind it; equal to start if there is none. */
+/* Fills l->word with the id at `start` and sets *end after it; equal to start if there is none. */
 static int scan_id(struct lexer *l, size_t start, size_t *end)
 {
 	size_t i = start, open = 0;

@@ -175,7 +175,7 @@ static int parse_id(struct parser *p, char **name)
 	return *name ? lexer_next(&p->lex) : no_memory(p);
 }
 
-/* seconds(x,y), behind the opening parenthesis. */
+/* seconds(x,y), after the opening parenthesis. */
 static int parse_seconds(struct parser *p)
 {
 	size_t column = p->lex.start;

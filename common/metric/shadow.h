@@ -13,7 +13,7 @@ enum shadow_level { SHADOW_PLAIN, SHADOW_GOOD, SHADOW_LESS_GOOD, SHADOW_NEARLY_B
 struct shadow {
 	const char *event;   /* canonical name, without PMU and modifiers: "instructions", "topdown-retiring" */
 	const char *metric;  /* name of the row in the metric tables */
-	const char *label;   /* behind the number */
+	const char *label;   /* after the number */
 	unsigned char width; /* of the number, as in "%8.3f", without a '%' */
 	unsigned char decimals;
 	bool percent;  /* a '%' follows the number; the metric's unit is then "%" */

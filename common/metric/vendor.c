@@ -219,7 +219,7 @@ static char *on_core(struct loader *l, const char *unit, const char *event)
 	return out;
 }
 
-/* Prints `x` with the formulas of other metrics in place of their names; `level` is its place in the chain. */
+/* Prints `x` with the formulas of other metrics instead of their names; `level` is its place in the chain. */
 static int print_expanded(struct loader *l, const struct expr *x, const char *unit, size_t level, char **out)
 {
 	struct buf text = BUF_INIT;

@@ -1,10 +1,10 @@
 /*
- * The inner loops, compiled once for any CPU and once more with AVX2 (PM_KERNEL_AVX2): loops whose steps do not build
+ * The inner loops, compiled once for any CPU and again with AVX2 (PM_KERNEL_AVX2): loops whose steps do not build
  * on each other become vectors.
  */
 #include "format/codec/bitpack.h"
 
-/* The numbers of the series behind the two before them. */
+/* The numbers of the series after the two before them. */
 static void numbers_of(uint64_t w[static PM_BLOCK + 2], const struct pm_series *s)
 {
 	w[0] = s->last2;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define PM_BLOCK 128 /* values in a block at most */
-#define PM_SLACK 64  /* bytes that a kernel may read behind packed bytes, or write behind its result */
+#define PM_SLACK 64  /* bytes that a kernel may read after packed bytes, or write after its result */
 
 /* Lowest and highest of the numbers of a block, as two's complement. */
 struct pm_range {
@@ -37,7 +37,7 @@ struct pm_kernel {
 	/*
 	 * Undoes it: out[i] = ((packed[i] + base, summed up `order` times) + other[i]) & mask. `sum` is the
 	 * number before the first one, `step` the difference before the first one (order 2). other may be
-	 * NULL. Reads up to PM_SLACK bytes behind the packed ones; writes exactly n numbers.
+	 * NULL. Reads up to PM_SLACK bytes after the packed ones; writes exactly n numbers.
 	 */
 	void (*unpack)(uint64_t *out, const uint8_t *in, size_t n, unsigned order, uint64_t base, unsigned width,
 		       uint64_t sum, uint64_t step, const uint64_t *other, uint64_t mask);

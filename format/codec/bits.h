@@ -36,7 +36,7 @@ struct bit_reader {
 	const uint8_t *p, *end;
 	uint64_t acc;
 	unsigned fill;
-	bool bad; /* asked for more than there is, or for something malformed */
+	bool bad; /* more was requested than there is, or something malformed */
 };
 
 static inline void bits_refill(struct bit_reader *r)

@@ -128,7 +128,7 @@ void block_scratch_release(struct block_scratch *s)
 }
 
 /* Stretches of (valid values, missing values, reason), counter by counter and within it row by row; what remains
- * behind the last stretch is valid. Returns the number of stretches. */
+ * after the last stretch is valid. Returns the number of stretches. */
 static size_t collect_status(struct buf *out, const struct layout *l, const struct pm_chunk_group *g, uint32_t rows)
 {
 	uint64_t valid = 0, missing = 0;

@@ -56,7 +56,7 @@ static bool to_number(unsigned grain, uint64_t bits, uint64_t *n)
 
 /* What is known of some doubles, from which follows the grain of all. */
 struct fit {
-	unsigned digits; /* behind the decimal point; above DIGITS: no such number */
+	unsigned digits; /* after the decimal point; above DIGITS: no such number */
 	int lowest;      /* exponent of the lowest bit that is set in any; INT_MAX: all are 0 */
 	double greatest; /* without signs */
 };
@@ -228,7 +228,7 @@ int pm_pack_grains(struct pm_packer *p, const struct pm_matrix *m, size_t column
 	return 0;
 }
 
-/* The grains of all columns; *in moves behind them. */
+/* The grains of all columns; *in moves after them. */
 static int take_grains(struct pm_packer *p, const struct pm_matrix *m, size_t columns, const uint8_t **in,
 		       const uint8_t *end)
 {

@@ -47,7 +47,7 @@ static struct run run_after(const struct pm_matrix *m, const struct run *last)
 struct cursor {
 	const struct pm_matrix *m;
 	struct pm_place place;
-	uint32_t b, c, r, to; /* band, column, row; the band behind the run */
+	uint32_t b, c, r, to; /* band, column, row; the band after the run */
 	bool own, wide;
 	unsigned kind; /* of an own run */
 	unsigned source, order;

@@ -156,7 +156,7 @@ int pm_pack_time(struct pm_packer *p, const struct pm_matrix *m, struct buf *out
 	return out->err;
 }
 
-/* Where the packed bits start: behind the numbers that the kinds ask for. NULL: malformed. */
+/* Where the packed bits start: after the numbers that the kinds ask for. NULL: malformed. */
 static const uint8_t *find_bits(const struct pm_matrix *m, const uint8_t *kinds, const uint8_t *widths,
 				size_t columns, const uint8_t *in, const uint8_t *end)
 {

@@ -9,7 +9,7 @@
 #define KERNEL_MAX ((size_t)64 << 20)
 #define NESTED_MAX 8
 
-/* Bytes behind struct btf_type, and behind it for each of its members; by kind, as <linux/btf.h> numbers them. Newer
+/* Bytes after struct btf_type, and after it for each of its members; by kind, as <linux/btf.h> numbers them. Newer
  * kernels have kinds that older headers do not name. */
 static const struct {
 	uint8_t fixed, each;

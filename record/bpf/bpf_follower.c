@@ -143,7 +143,7 @@ static uint32_t first_count(const struct bpf_follower *f)
 
 /*
  * R6 = what the leader has read, R7 = what it had read before; the difference to FP + DIFFERENCE; R8 = the CPU.
- * Then the program ends if this follower stands still, or if the task that is to leave the CPU is none of its own.
+ * Then the program ends if this follower stops, or if the task that is to leave the CPU is none of its own.
  */
 static void write_follower(struct bpf_code *c, const struct bpf_follower *f, int readings, int tasks)
 {

@@ -1,7 +1,7 @@
 /*
  * One event on every CPU, shared by all recorders (--bpf-counters). A *leader* reads it whenever a CPU changes from
- * one task to another; *followers* of any number of processes run behind it, take the difference from what they last
- * saw, and add it to a CPU or to a task of theirs.
+ * one task to another; *followers* of any number of processes run after it, take the difference from what they last
+ * saw, and add it to a CPU or to one of their tasks.
  *
  * Leaders are found through a map with a name in a BPF file system, from the words of struct perf_event_attr to the
  * ids of the leader's link and of its map of differences. That is the convention of perf stat --bpf-counters (Linux

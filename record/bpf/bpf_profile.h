@@ -1,5 +1,5 @@
 /*
- * Counting while a BPF program runs (-b): a program before it reads the events of the CPU, and one behind it adds the
+ * Counting while a BPF program runs (-b): a program before it reads the events of the CPU, and one after it adds the
  * difference. The kernel's own entry and exit lie between the two: tens of nanoseconds per run.
  */
 #pragma once
@@ -28,7 +28,7 @@ struct bpf_profile {
 	struct bpf_cells cells; /* target * n_cpus + CPU */
 	int *link;              /* owned; two of each target */
 };
-enum { BPF_PROFILE_EVENTS_MAX = 400 }; /* what lies behind one address of a program */
+enum { BPF_PROFILE_EVENTS_MAX = 400 }; /* what lies after one address of a program */
 
 /* Attaches to all of them. 0 or -errno with the text in *e; bpf_profile_release() in any case. */
 int bpf_profile_init(struct bpf_profile *p, const struct bpf_target *target, uint32_t n_targets, uint32_t n_events,

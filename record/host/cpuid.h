@@ -1,7 +1,7 @@
 /*
  * CPUID of x86: from the instruction, executed on each CPU, or under --root from dev/cpu/N/cpuid. What leaves mean is
  * in Intel's SDM, volume 2A, "CPUID", and AMD's APM, volume 3, appendix E; the leaves of hypervisors from 0x40000000
- * on are a convention of theirs.
+ * on are their convention.
  */
 #pragma once
 

@@ -191,7 +191,7 @@ static int add_fd(struct message_fds *fds, int fd)
 	return 0;
 }
 
-/* Puts numbers in place of the descriptors that instructions name. */
+/* Puts numbers instead of the descriptors that instructions name. */
 static int take_maps(struct bpf_insn *code, size_t n, struct message_fds *fds)
 {
 	unsigned first = fds->n;

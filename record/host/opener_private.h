@@ -10,7 +10,7 @@
 
 enum opener_what { OPENER_OPEN, OPENER_PERF, OPENER_BPF, OPENER_HURRY, OPENER_EXITS, OPENER_IO };
 
-/* A message is one of these, for BPF with the bytes of all blobs behind it; the answer is the same, with `result`. */
+/* A message is one of these, for BPF with the bytes of all blobs after it; the answer is the same, with `result`. */
 struct opener_request {
 	uint32_t what;
 	int32_t result;

@@ -207,7 +207,7 @@ static int put_fd(void *at, const struct message_fds *fds, unsigned *next)
 	return 0;
 }
 
-/* Puts this process's pointers and descriptors in place of the other's. */
+/* Puts this process's pointers and descriptors instead of the other's. */
 static int put_words(struct opener_request *r, size_t len, const struct message_fds *fds)
 {
 	const struct opener_baggage *b = &r->bpf.baggage;

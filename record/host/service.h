@@ -1,6 +1,6 @@
 /*
  * What the service manager that started pmrec wants to know (sd_notify(3), Type=notify): that it is recording, alive,
- * or ending. Nothing is sent unless the manager asked for it.
+ * or ending. Nothing is sent unless the manager requested it.
  */
 #pragma once
 

@@ -45,7 +45,7 @@ int textfile_add(struct textfile *t, const char *label, size_t len, uint32_t tag
 
 /* Walks the text that was read last. */
 struct textcursor {
-	const char *at;    /* within the line, behind what was taken */
+	const char *at;    /* within the line, after what was taken */
 	const char *end;   /* of the text */
 	const char *label; /* of the line, without blanks and colon */
 	uint32_t label_len;
@@ -58,7 +58,7 @@ struct textcursor textfile_begin(const struct textfile *t);
 bool textcursor_line(struct textcursor *c);
 /* The same, and looks the label up: *tag. */
 bool textfile_next(struct textfile *t, struct textcursor *c, uint32_t *tag);
-/* Steps behind `text` in this line, false if it is not there. */
+/* Steps after `text` in this line, false if it is not there. */
 bool textcursor_find(struct textcursor *c, const char *text);
 /* The rest of the line, blanks at both ends left out. */
 const char *textcursor_rest(const struct textcursor *c, size_t *len);

@@ -61,7 +61,7 @@ static void try_event(struct trial *t, const struct event *ev)
 		attr.a.exclude_user = 0;
 		attr.a.exclude_kernel = attr.a.exclude_hv = 1;
 	}
-	/* Arm's kernel lets in members as if a leader that stands still needed no counter. */
+	/* Arm's kernel lets in members as if a leader that stops needed no counter. */
 	attr.a.disabled = 0;
 	fd = t->whole ? perf_open_relaxed(&attr, t->at, t->n ? t->fd[0] : -1) : -1;
 	if (fd >= 0) {
@@ -286,7 +286,7 @@ static int open_bin(struct metrics *m, const struct bin *b)
 	return err;
 }
 
-/* Largest first, so that what is part of another comes behind it. */
+/* Largest first, so that what is part of another comes after it. */
 static int compare_sizes(const void *left, const void *right)
 {
 	const struct picked *const *a = left, *const *b = right;

@@ -79,7 +79,7 @@ static bool is_named(const struct metric *row, const char *word)
 static int pick(struct metrics *m, const struct metric *row, const char *word, bool by_group, bool vendor)
 {
 	for (size_t i = 0; i < m->n; i++)
-		/* A metric that is asked for twice is one; a vendor's takes the place of ours. */
+		/* A metric that is requested twice is one; a vendor's takes the place of ours. */
 		if (m->picked[i].row == row || !strcasecmp(m->picked[i].row->name, row->name)) {
 			m->picked[i].by_group &= by_group;
 			return 0;

@@ -8,7 +8,7 @@
 struct want {
 	char *text;           /* owned */
 	struct event_set set; /* owned; what it stands for, at least one event */
-	bool extra;           /* asked for by the threshold alone */
+	bool extra;           /* requested by the threshold alone */
 	bool done;            /* it stands in a group */
 	bool alone;           /* there is no room for it in one */
 };

@@ -211,7 +211,7 @@ static int find_targets(struct perf_bpf *b, const char *list, struct error *e)
 	return 0;
 }
 
-/* Groups for the programs behind the first: the same events, counted elsewhere. */
+/* Groups for the programs after the first: the same events, counted elsewhere. */
 static int add_twin(struct perf_source *s, const struct perf_group *g, uint32_t target)
 {
 	struct perf_group *twin;

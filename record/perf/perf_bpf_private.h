@@ -1,4 +1,4 @@
-/* What perf_bpf.c and perf_bpf_ways.c share; nobody else includes this. */
+/* What perf_bpf.c and perf_bpf_ways.c share; private to them. */
 #pragma once
 
 #include "record/bpf/bpf_cgroups.h"

@@ -17,7 +17,7 @@
 
 /* At longer intervals a reader's wake-ups cost nothing that could be measured, and it reads without delay. */
 #define SAMPLE_MAX_NS 50000000u
-/* As asked for. */
+/* As requested. */
 #define SAMPLE_LIMIT_NS 500000000u
 /* The kernel's clock goes no faster. */
 #define SAMPLE_MIN_NS 10000u

@@ -52,7 +52,7 @@ static int set_attrs(struct pm_counter *c, const struct perf_event *e, const str
 	return err;
 }
 
-/* Adds it under the canonical text, or with a number behind if the same event is there already. */
+/* Adds it under the canonical text, or with a number after if the same event is there already. */
 static int64_t add_named(struct plan *p, struct pm_counter *c)
 {
 	const char *name = c->name;

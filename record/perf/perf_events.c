@@ -119,7 +119,7 @@ static int grow_events(struct perf_source *s, size_t from, bool requested)
 
 /*
  * PMUs whose events run whether or not somebody counts: energy and idle states, one CPU of each package or core. The
- * registers behind "msr" are read directly where that is allowed.
+ * registers after "msr" are read directly where that is allowed.
  */
 static const struct {
 	const char *pmu;
@@ -349,7 +349,7 @@ static int add_slots(struct perf_source *s, struct plan *p, size_t like, struct 
 	return event_set_mods(&s->set.event[at], s->set.event[like].mods);
 }
 
-/* Gives each share a group that has the slots, which are added where nobody asked for them. */
+/* Gives each share a group that has the slots, which are added where nobody requested them. */
 static int group_shares(struct perf_source *s, struct plan *p, struct error *e)
 {
 	size_t asked = s->set.n;

@@ -148,7 +148,7 @@ static void read_ring(struct perf_follow_ring *ring, const struct perf_follow_op
 		struct task_record r = { 0 };
 		uint64_t at = tail % size, bytes = sizeof(r);
 
-		/* It may go on at the beginning of the buffer; what is longer than ours is of no interest. */
+		/* It may continue at the beginning of the buffer; what is longer than ours is of no interest. */
 		if (bytes > size - at)
 			bytes = size - at;
 		memcpy(&r, data + at, bytes);

@@ -214,7 +214,7 @@ void perf_row_close(struct perf_row *row, bool keep)
 	}
 }
 
-/* What --control has disabled alone is not recorded. It goes on counting if others of its group do: a leader cannot
+/* What --control has disabled alone is not recorded. It continues counting if others of its group do: a leader cannot
  * be stopped without them, and members of several PMUs are not all started again (see below). */
 static uint32_t mask_members(struct perf_row *row)
 {
@@ -247,7 +247,7 @@ int perf_row_enable(struct perf_row *row, bool on)
 
 /* ---- reading ---- */
 
-/* The time of an event stands still on no CPU while the event is enabled, unless that is offline or the PMU is
+/* The time of an event stops on no CPU while the event is enabled, unless that is offline or the PMU is
  * gone. */
 static bool stands_still(struct perf_row *row, ssize_t size)
 {
@@ -332,7 +332,7 @@ static int unit_read(struct unit *u, struct cells *c)
 	still = !fresh && !row->group->bpf && stands_still(row, size);
 	if (size < 0 ? errno == ENODEV : !fresh && !row->group->bpf && is_revoked(row, size, still))
 		return -ENODEV;
-	/* The kernel does not let events of a CPU go on that was away, and that may be back before anybody looks. */
+	/* The kernel does not let events of a CPU continue that was away, and that may be back before anybody looks. */
 	if (still && row->on) {
 		row->stood = true;
 		atomic_store(&u->source->stale, true);

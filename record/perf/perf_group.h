@@ -29,7 +29,7 @@ struct perf_event {
 	uint32_t counter;                 /* id; 0: not recorded */
 };
 
-/* A task or cgroup that has ended is read once more: what it did last belongs to it. */
+/* A task or cgroup that has ended is read again: what it did last belongs to it. */
 enum perf_end { PERF_ALIVE, PERF_ENDING, PERF_ENDED };
 
 struct perf_group {
@@ -73,7 +73,7 @@ struct perf_row {
 	int leader;        /* descriptor; -1: none */
 	uint32_t n_open;
 	uint32_t *place; /* of the k-th value of a read */
-	/* What descriptors that are closed now had counted: a CPU that was away goes on where it stopped. */
+	/* What descriptors that are closed now had counted: a CPU that was away continues where it stopped. */
 	uint64_t *base, base_enabled, base_running;
 	uint64_t last_enabled; /* of the reading before, without base */
 	/* What the last reading found, for the control thread, and what that has seen: `since` is enabled when the row

@@ -169,7 +169,7 @@ static int want_formula(struct metrics *m, struct picked *one, const char *text,
 	}
 	in = expr_inputs(x, &n);
 	for (size_t i = 0; i < n && !err; i++) {
-		/* How long it took is in every recording; a metric of the system is asked for by its own name. */
+		/* How long it took is in every recording; a metric of the system is requested by its own name. */
 		if (in[i].aspect == EXPR_LITERAL || in[i].aspect == EXPR_CPUID_MATCH || in[i].aspect == EXPR_SYSTEM ||
 		    is_counter(m->p, in[i].name) || !strcmp(in[i].name, "duration_time"))
 			continue;
@@ -407,7 +407,7 @@ static struct pm_value definition(const struct metric *row)
 	return v;
 }
 
-/* What was asked for in words: a report is laid out by them. */
+/* What was requested in words: a report is laid out by them. */
 static int record_words(struct metrics *m)
 {
 	struct buf all = BUF_INIT;
@@ -475,7 +475,7 @@ int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e)
 	if (!p->options->perf.metrics)
 		return 0;
 	look_around(&m);
-	/* Files of cores do not know that the cache behind them may have events of the same names. */
+	/* Files of cores do not know that the cache after them may have events of the same names. */
 	s->pmus.cores_first = true;
 	err = metric_sets_load(&m);
 	if (!err)

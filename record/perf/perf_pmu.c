@@ -225,7 +225,7 @@ static bool is_folder(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* Folders of metrics hold the events that these are made of. One that cannot be read is the error of those who want
+/* Folders of metrics hold the events that these consist of. One that cannot be read is the error of those who want
  * the metrics. */
 static void load_folders(struct vendor_events **v, char *const *path, const char *cpuid)
 {

@@ -291,7 +291,7 @@ static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g
 		int fd = try_member(p, g, e, at, n_fds ? fds[0] : -1, &alone_only, error);
 
 		if (fd >= 0 && !alone_only && n_fds < PERF_GROUP_MAX) {
-			/* Arm's kernel lets in members as if a leader that stands still needed no counter, and then
+			/* Arm's kernel lets in members as if a leader that stops needed no counter, and then
 			 * never counts any of them. */
 			if (!n_fds && g->n > 1)
 				ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);

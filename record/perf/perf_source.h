@@ -1,4 +1,4 @@
-/* What the files of the perf source share; nobody else includes this. */
+/* What the files of the perf source share; private to them. */
 #pragma once
 
 #include "record/perf/perf_bpf.h"
@@ -37,7 +37,7 @@ struct perf_source {
 	struct perf_event *event;  /* owned; of each of set.event */
 	struct perf_group **group; /* owned */
 	uint32_t n_groups;
-	struct perf_task *task; /* owned; what is followed in place of CPUs */
+	struct perf_task *task; /* owned; what is followed instead of CPUs */
 	uint32_t n_tasks;
 	struct perf_cgroup *cgroup; /* owned */
 	uint32_t n_cgroups;
@@ -52,7 +52,7 @@ struct perf_source {
 	uint32_t n_missed; /* tasks that had ended before they could be followed */
 	uint32_t n_lost;   /* times that records of tasks were lost */
 	bool on;           /* counting, as far as enable() was told */
-	bool chosen;       /* --control has named events while all stood still: the next enable() is about them */
+	bool chosen;       /* --control has named events while all stopped: the next enable() is about them */
 	bool from_exec;    /* counting since the exec of the command: nobody told */
 };
 
@@ -70,7 +70,7 @@ int perf_sets_text(const struct perf_source *s, const struct plan *p, struct buf
 /* Whether the event counts the slots of a core that can take them apart, or is one of the shares. */
 bool perf_is_slots(const struct perf_source *s, const struct event *ev);
 bool perf_is_share(const struct perf_source *s, const struct event *ev);
-/* Puts the slots first, if they have shares, and these behind them. How many stay together when the group is taken
+/* Puts the slots first, if they have shares, and these after them. How many stay together when the group is taken
  * apart. */
 uint32_t perf_topdown_order(const struct perf_source *s, struct perf_group *g);
 /* Puts the events into groups, and tries each on its first CPU or task: what cannot be opened gets an error,
@@ -122,7 +122,7 @@ int perf_rows_add(struct plan *p, struct perf_group *g, struct perf_row **rows, 
 /* The CPU has gone or come: for one group and one of its cgroups, if it has any. */
 int perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup, uint32_t cpu,
 		     bool online);
-/* Opens anew what has stood still since its CPU was offline, for less time than anybody looked. 0 or -errno. */
+/* Opens anew what has stopped since its CPU was offline, for less time than anybody looked. 0 or -errno. */
 int perf_rows_revive(struct perf_source *s, struct plan *p);
 
 /* Opens the cgroups of -G and --for-each-cgroup, and gives them to the events; end[i]: how many events the texts of
@@ -133,8 +133,8 @@ int64_t perf_cgroup_instance(struct perf_source *s, struct plan *p, uint32_t cgr
 /* Looks which cgroups have been removed since, and says so. 0 or -errno. */
 int perf_cgroups_look(struct perf_source *s, struct plan *p);
 void perf_cgroups_release(struct perf_source *s);
-/* Which groups the kernel samples (sample_ns): those that it can, if that was asked for, or takes less time at each
+/* Which groups the kernel samples (sample_ns): those that it can, if that was requested, or takes less time at each
  * tick than a reader. What was measured goes into the recording. 0 or -errno. */
 int perf_choose_sampling(struct perf_source *s, struct plan *p);
-/* Adds a counter for every event that was opened or asked for, and a note for what was refused. */
+/* Adds a counter for every event that was opened or requested, and a note for what was refused. */
 int perf_counters_add(struct perf_source *s, struct plan *p);

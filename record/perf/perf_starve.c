@@ -2,7 +2,7 @@
  * Groups that do not get their counters: the kernel counts a group as a whole or not at all, and of one that another
  * user's events keep out nobody would hear. It is told, and its events are counted one by one from then on, so that
  * they take turns on what is left. What the kernel refused because it was taken, or gave up because it was pinned, is
- * asked for again until it is free.
+ * requested again until it is free.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -111,7 +111,7 @@ static bool judge(struct perf_source *s, struct perf_group *g, struct buf *text)
 	buf_printf(text, "%s%s", g->member[0]->ev->name, g->n > 1 ? " and the others of its group" : "");
 	if (f.n_wait && !g->waits) {
 		g->waits = true;
-		/* Where a clock takes samples, it stands still with the group. */
+		/* Where a clock takes samples, it stops with the group. */
 		g->starved = inseparable(s, g) < g->n || g->sample_ns;
 		say_waits(text, g, &f);
 		return true;
@@ -215,7 +215,7 @@ static void go_on(struct perf_row *row, const struct past *past, const struct pa
 				row->base[k] = before->base[j];
 }
 
-/* Opens the group anew; counts and times go on where those of the rows before stopped. */
+/* Opens the group anew; counts and times continue where those of the rows before stopped. */
 static int open_again(struct perf_source *s, struct plan *p, struct perf_group *g, const struct past *past)
 {
 	int err = perf_rows_open(s, p, g);

@@ -1,4 +1,4 @@
-/* What perf events follow in place of CPUs: the command, or the processes and threads of -p and -t. */
+/* What perf events follow instead of CPUs: the command, or the processes and threads of -p and -t. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -121,7 +121,7 @@ int perf_tasks_add(struct perf_source *s, struct plan *p, struct error *e)
 	return err ? err : add_ids(s, p, p->options->perf.tids, true, e);
 }
 
-/* What descendants count goes on being added to their ancestor, so a task that has some to inherit is not over. */
+/* What descendants count continues being added to their ancestor, so a task that has some to inherit is not over. */
 static void end_rows(struct perf_source *s, pid_t tid)
 {
 	for (uint32_t i = 0; i < s->n_groups; i++)

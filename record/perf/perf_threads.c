@@ -97,7 +97,7 @@ static bool follows_all(const struct plan *p)
 	return p->options->target == TARGET_TASKS && !p->options->perf.pids && !p->options->perf.tids;
 }
 
-/* Is it the child of a task that is followed, and has begun since? Who was there before was not asked for. */
+/* Is it the child of a task that is followed, and has begun since? Who was there before was not requested. */
 static bool is_descendant(struct noticed *n, pid_t pid)
 {
 	enum { PARENT = 4, BEGAN = 22, FIELDS };

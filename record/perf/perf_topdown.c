@@ -1,6 +1,6 @@
 /*
  * Shares of the slots of Intel's cores (topdown-retiring and the like) are read from one register, which the event of
- * the slots switches on: the kernel takes them only behind that event, in its group. What a file or a user calls them
+ * the slots switches on: the kernel takes them only after that event, in its group. What a file or a user calls them
  * says nothing; their codes do (arch/x86/events/intel/core.c: slots 0x400, shares 0x8000 to 0x8700).
  */
 #include <string.h>

@@ -1,4 +1,4 @@
-/* libpfm4 is loaded where it is asked for: its tables of events take a third of the time in which pmrec starts. */
+/* libpfm4 is loaded where it is requested: its tables of events take a third of the time in which pmrec starts. */
 #include "record/perf/pfm.h"
 
 #include <dlfcn.h>

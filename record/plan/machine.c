@@ -161,7 +161,7 @@ static int kernel_switches(struct plan *p)
 	if (!err && p->options->tcc_celsius)
 		err = plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(p->options->tcc_celsius),
 				  "tcc_celsius");
-	/* Opening asks for nothing, so nothing changes; the number says what others asked for. */
+	/* Opening asks for nothing, so nothing changes; the number says what others requested. */
 	fd = err ? -1 : root_open(p->root, "/dev/cpu_dma_latency");
 	if (fd < 0)
 		return err;

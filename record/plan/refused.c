@@ -13,7 +13,7 @@ static bool is_permission(uint16_t reason)
 	       reason == PM_REASON_ERRNO + EPERM;
 }
 
-/* What was asked for takes more than may be had. */
+/* What was requested takes more than may be had. */
 static bool is_shortage(uint16_t reason)
 {
 	return reason == PM_REASON_ERRNO + EMFILE || reason == PM_REASON_ERRNO + ENFILE ||
@@ -37,7 +37,7 @@ static bool is_named(const struct pm_model *m, const struct pm_probe *p)
 	return added || (c && pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID));
 }
 
-/* Nothing was refused: what was asked for means something that its user should know. */
+/* Nothing was refused: what was requested means something that its user should know. */
 static bool is_remark(const struct pm_probe *p)
 {
 	return p->reason == PM_OK;

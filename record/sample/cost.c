@@ -89,7 +89,7 @@ void cost_look(struct cost *c, uint64_t lost, uint64_t interval_ns)
 {
 	uint64_t now = clocks_monotonic(), stolen, ticks;
 
-	/* A machine that has no host is not asked for nothing. */
+	/* Nothing is asked of a machine that has no host. */
 	if (!interval_ns || (!c->may_steal && lost == c->lost))
 		return;
 	stolen = stolen_since(c);

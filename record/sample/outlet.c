@@ -16,7 +16,7 @@
 #include "record/host/interrupted.h"
 
 #define STACK_BYTES (256u << 10)
-/* How often who waits looks whether it shall go on waiting. */
+/* How often who waits looks whether it shall continue waiting. */
 #define LOOK_NS 50000000
 /* How often a disk that was full is tried again. */
 #define AGAIN_NS 200000000

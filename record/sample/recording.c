@@ -54,7 +54,7 @@ static void sink_failed(void *ctx, int err)
 		note_failure(r, err, "");
 }
 
-/* What others take away or give back, while this goes on. Another file than this one is recording_rotate()'s. */
+/* What others take away or give back, while this continues. Another file than this one is recording_rotate()'s. */
 static bool sink_stalled(void *ctx, int err)
 {
 	struct recording *r = ctx;

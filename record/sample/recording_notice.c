@@ -8,7 +8,7 @@
 
 static void set(struct pm_event *e, uint32_t key, struct pm_value v)
 {
-	/* Without memory an event says less; the recording goes on. */
+	/* Without memory an event says less; the recording continues. */
 	(void)pm_map_set(&e->attrs, key, v);
 }
 

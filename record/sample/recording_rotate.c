@@ -36,7 +36,7 @@ bool recording_file_is_full(const struct recording *r, uint32_t row)
 		return false;
 	if (rot->period_ns && tick >= r->file_until_ns)
 		return true;
-	/* One more might be too many, and may come with a copy of the definitions as the end does; but one behind the
+	/* One more might be too many, and may come with a copy of the definitions as the end does; but one after the
 	 * snapshot that it begins with it has to have. */
 	return rot->bytes && stats.snapshots > 1 &&
 	       stats.bytes + r->chunk_bytes + 2 * stats.copy_bytes + INDEX_ENTRY * (stats.frames + 8) > rot->bytes;

@@ -47,7 +47,7 @@ static void even_out(struct slot *s, uint64_t slack_ns, uint64_t *begin, uint64_
 	s->seen = true;
 }
 
-/* Reads a unit, and once more if something came between, as only unusual times tell: what was read and when do not
+/* Reads a unit, and again if something came between, as only unusual times tell: what was read and when do not
  * belong together then. *begin is that of the reading that counts. A second reading that takes as long says that the
  * machine has become slower, which must not double the readings for good. */
 static int read_unit(struct slot *s, struct cells *c, uint64_t interval_ns, uint64_t *begin, uint64_t *end)
@@ -185,7 +185,7 @@ static bool sleep_until(const struct reader *r, uint64_t deadline_ns, uint64_t *
 /* Why a tick is lost that is taken so late. */
 static void count_delay(struct reader *r, uint64_t due_ns, uint64_t now, uint64_t interval)
 {
-	/* Of what was due while it stood still only the first is late for that. */
+	/* Of what was due while it stopped only the first is late for that. */
 	uint64_t from = due_ns > r->awake_ns ? due_ns : r->awake_ns;
 
 	r->awake_ns = now;

@@ -46,7 +46,7 @@ static int take_added(struct session *s, struct error *e)
 	return 0;
 }
 
-/* A source that was asked for by name and has nothing is an error, with the reason that the source gave. */
+/* A source that was requested by name and has nothing is an error, with the reason that the source gave. */
 static int check_required(struct session *s, struct error *e)
 {
 	const struct pm_probe *first;

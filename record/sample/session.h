@@ -1,6 +1,6 @@
 /*
  * One recording in the making: the plan, the threads that sample and write it, and the few things that may be done
- * to it while it goes on. Owned by the control thread.
+ * to it while it continues. Owned by the control thread.
  */
 #pragma once
 
@@ -37,7 +37,7 @@ struct session {
 	bool limit_told;      /* of the format, so that some are not recorded */
 	uint32_t run, segment;
 	uint64_t start_ns;    /* of tick 0; 0: nothing was sampled yet */
-	uint64_t number;      /* of the last snapshot that was asked for */
+	uint64_t number;      /* of the last snapshot that was requested */
 	uint64_t last_number; /* -n, of each run; UINT64_MAX: no end */
 	uint32_t limited_run; /* the run that last_number is of */
 };

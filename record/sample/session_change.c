@@ -1,4 +1,4 @@
-/* What changes while a recording goes on: CPUs go and come, tasks begin and end, counters are switched. */
+/* What changes while a recording continues: CPUs go and come, tasks begin and end, counters are switched. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -111,7 +111,7 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 		err = update_sources(s, come->cpu[i], true);
 	if (!err)
 		err = update_stale(s);
-	/* At a limit of the format what fits goes on. */
+	/* At a limit of the format what fits continues. */
 	if (err == -E2BIG)
 		err = tell_limit(s);
 	recording_unlock(s->recording);
@@ -138,7 +138,7 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 	return 0;
 }
 
-/* What is open goes on. */
+/* What is open continues. */
 static int tell_opener(struct session *s)
 {
 	static const char text[] =

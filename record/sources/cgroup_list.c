@@ -22,7 +22,7 @@ static const char *const file_name[CGROUP_FILES] = { "cpu.stat", "memory.current
 						     "io.stat",  "cpu.pressure",   "memory.pressure", "io.pressure" };
 enum { MEMORY_CURRENT = 1, MEMORY_STAT, MEMORY_EVENTS, IO_STAT, CPU_PRESSURE, MEMORY_PRESSURE, IO_PRESSURE };
 
-/* Where the values stand: in lines that begin with `line`, behind `word`; those of several lines add up. */
+/* Where the values stand: in lines that begin with `line`, after `word`; those of several lines add up. */
 static const struct {
 	enum cgroup_value value;
 	int file;

@@ -13,7 +13,7 @@
 #include "record/plan/plan.h"
 
 #define SPARE_FILES 64
-#define HELD_STEP   256 /* the limit is asked for after so many files */
+#define HELD_STEP   256 /* the limit is queried after so many files */
 /* A change is several writes, between which a reader may come: what was not seen to change so many times did not. */
 #define QUIET 3
 

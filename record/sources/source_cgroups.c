@@ -69,7 +69,7 @@ static uint64_t by_io(const struct cgroup *c)
 	return v < LEAST_IO ? 0 : v;
 }
 
-/* Whether there is room for one more, if need be in place of who was wanted least. */
+/* Whether there is room for one more, if need be instead of who was wanted least. */
 static bool make_room(struct cgroups *d)
 {
 	struct cgroup *least = NULL;

@@ -77,7 +77,7 @@ struct line {
 	const char *numbers;
 };
 
-/* The next line that has a name; *at goes behind it. */
+/* The next line that has a name; *at goes after it. */
 static bool next_line(const struct kind *kind, const char **at, struct line *l)
 {
 	while (**at) {

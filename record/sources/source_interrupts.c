@@ -22,7 +22,7 @@
 
 struct row {
 	char *label;      /* owned */
-	char *text;       /* owned: what stands behind the numbers */
+	char *text;       /* owned: what stands after the numbers */
 	bool system;      /* one number for the whole machine, kept in the slot of the first CPU */
 	bool present;     /* in the text that was read last */
 	uint32_t seen;    /* generation of the last text that had it */

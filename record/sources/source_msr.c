@@ -359,7 +359,7 @@ static int tell_suspects(struct msr_source *d, struct plan *p, const uint8_t *re
 	return err;
 }
 
-/* What was read once is read once more: it may have been changed while it was recorded. */
+/* What was read once is read again: it may have been changed while it was recorded. */
 static int msr_finish(struct source *s, struct plan *p)
 {
 	struct msr_source *d = s->data;

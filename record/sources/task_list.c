@@ -14,7 +14,7 @@
 #include "record/host/textfile.h"
 #include "record/sources/thread_list.h"
 
-/* What may change while a process stands still (memory is taken from it, its parent ends) is read so rarely. */
+/* What may change while a process stops (memory is taken from it, its parent ends) is read so rarely. */
 #define STILL_MOST 8
 /* Descriptors that are left to others. */
 #define FILES_SPARED 512

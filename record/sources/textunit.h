@@ -43,7 +43,7 @@ struct textsource {
 };
 
 /*
- * Makes source->data, `size` bytes of zeros behind the store and the file at `path`. Where the file cannot be opened, a
+ * Makes source->data, `size` bytes of zeros after the store and the file at `path`. Where the file cannot be opened, a
  * refusal says so, and what would bring a file that does not exist (`hint`, or NULL); data stays NULL. 0 or -errno.
  */
 int textsource_new(struct source *s, struct plan *p, size_t size, const char *path, const char *hint,

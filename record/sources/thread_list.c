@@ -136,7 +136,7 @@ void thread_list_exit(struct thread_list *l, const struct task_exit *x)
 
 /* ---- a reading ---- */
 
-/* The threads of a process go behind those that are listed already. */
+/* The threads of a process go after those that are listed already. */
 static int list_process(struct thread_list *l, pid_t pid)
 {
 	uint32_t n = l->n_listed;

@@ -41,5 +41,5 @@ void thread_list_read(struct thread_list *l);
 /* NULL: not in the list. */
 struct thread *thread_list_find(const struct thread_list *l, pid_t tid);
 void thread_list_exit(struct thread_list *l, const struct task_exit *x);
-/* Puts its name, as it is now, if that is to be had. */
+/* Puts its name, as it is now, if that is available. */
 void thread_list_name(const struct thread_list *l, struct thread *t);

@@ -41,7 +41,7 @@ static int map(const struct spool *s, uint8_t **data, size_t *len, struct error 
 	return 0;
 }
 
-/* The first whole frame at or behind *at, which is moved there. */
+/* The first whole frame at or after *at, which is moved there. */
 static bool next_frame(const uint8_t *data, size_t len, size_t *at, struct frame_head *h)
 {
 	while (*at < len) {

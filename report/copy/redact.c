@@ -210,7 +210,7 @@ const char *redact_name(struct redact *r, const char *kind, const char *from)
 	bool made;
 	const char *to;
 
-	/* Redacting once more changes nothing. */
+	/* Redacting again changes nothing. */
 	if (redact_is_pseudonym(from) && !strncmp(from, kind, strlen(kind)))
 		return from;
 	to = redact_map_name(&r->map, kind, from, &made);

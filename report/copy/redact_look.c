@@ -33,7 +33,7 @@ bool redact_is_event(const struct redact *r, const char *text)
 	base[n] = '\0';
 	if (redact_is_plain(r, base) || names_get(&r->events, base, &any))
 		return true;
-	/* Modifiers behind the last colon: at most "ukhGHpppPSDeWb". */
+	/* Modifiers after the last colon: at most "ukhGHpppPSDeWb". */
 	end = strrchr(base, ':');
 	if (end && !end[1 + strspn(end + 1, "ukhGHIpPSDeWbR")])
 		*end = '\0';

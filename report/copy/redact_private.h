@@ -22,12 +22,12 @@ struct secrets {
 	struct secret *row; /* owned; the longest first once they are sorted */
 	uint32_t n;
 	struct names known; /* places by text, until they are sorted */
-	uint32_t *first;    /* owned: place in `row` behind which those with this start are, by two bytes */
+	uint32_t *first;    /* owned: place in `row` after which those with this start are, by two bytes */
 	bool sorted;
 };
 
 void secrets_release(struct secrets *s);
-/* Shorter than three bytes: not added. A text that is there keeps what stands instead of it. Not behind a sort. */
+/* Shorter than three bytes: not added. A text that is there keeps what stands instead of it. Not after a sort. */
 int secrets_add(struct secrets *s, const char *text, size_t len, const char *instead, bool weak);
 int secrets_sort(struct secrets *s);
 /* Replaces all that is found in *text (owned, by realloc) of `len` bytes. 1: it was changed, 0, -ENOMEM. */
@@ -36,7 +36,7 @@ int secrets_scrub(const struct secrets *s, char **text, size_t *len, bool weak_t
 /* ---- pseudonyms and shifts ---- */
 
 struct redact_name {
-	char *kind; /* owned, with the other two behind it: there may be 100,000 */
+	char *kind; /* owned, with the other two after it: there may be 100,000 */
 	const char *from, *to;
 };
 

@@ -24,7 +24,7 @@ static unsigned char lower(char c)
 	return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : (unsigned char)c;
 }
 
-/* In lower case, with what stands instead behind it. */
+/* In lower case, with what stands instead after it. */
 static char *text_of(const char *text, size_t len, const char *instead)
 {
 	char *copy = malloc(len + 1 + strlen(instead) + 1);

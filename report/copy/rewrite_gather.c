@@ -13,7 +13,7 @@
 struct pick {
 	uint32_t row, n;              /* looked at */
 	const bool *skip;             /* [n]; NULL: none is skipped */
-	uint32_t stay[PM_CHUNK_ROWS]; /* places of those that stay; behind them the last one if it is skipped */
+	uint32_t stay[PM_CHUNK_ROWS]; /* places of those that stay; after them the last one if it is skipped */
 	uint32_t kept, put;           /* that stay; with the spare one */
 	bool staged;                  /* one row: it goes to the stage */
 };
@@ -47,7 +47,7 @@ static int slot_begin(struct rewrite_rows *r, const struct rewrite_group *to)
 	return 0;
 }
 
-/* A row that comes alone touches one line of the cache in each column. Several of them wait one behind the other, and
+/* A row that comes alone touches one line of the cache in each column. Several of them wait one after another, and
  * are then written together. */
 static int stage_begin(struct rewrite_rows *r)
 {
@@ -102,7 +102,7 @@ static bool fits(const struct rewrite *w, const struct pm_chunk *chunk)
 	return n == r->n_slots;
 }
 
-/* Gives the staged rows, and a spare one behind them, their places in the columns. */
+/* Gives the staged rows, and a spare one after them, their places in the columns. */
 static void unstage(struct rewrite_rows *r)
 {
 	uint32_t n = r->staged + (r->spare && r->spare_staged);

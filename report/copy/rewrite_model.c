@@ -151,7 +151,7 @@ static uint32_t keep_ids(const uint32_t *map, const uint32_t *id, uint32_t n, ui
 	return k;
 }
 
-/* An equal group that is there already: a second recording goes on in it. */
+/* An equal group that is there already: a second recording continues in it. */
 static int64_t group_place(struct rewrite *w, const struct pm_group *g)
 {
 	for (uint32_t i = 0; w->recordings && i < w->model.n_groups; i++) {

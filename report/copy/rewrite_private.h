@@ -53,13 +53,13 @@ struct rewrite_rows {
 	struct rewrite_slot *slot; /* owned */
 	uint32_t n_slots, cap_slots;
 	uint32_t columns; /* of all slots */
-	uint64_t *stage;  /* owned: rows as they came, all columns of one behind those of another */
+	uint64_t *stage;  /* owned: rows as they came, all columns of one after those of another */
 	size_t stage_size;
 	uint32_t staged; /* the last so many of the rows are there */
 	uint64_t tick[PM_CHUNK_ROWS], number[PM_CHUNK_ROWS];
 	uint8_t flags[PM_CHUNK_ROWS];
 	uint32_t room;
-	bool spare;        /* behind the last row there is a skipped one, which goes over if nothing follows it ... */
+	bool spare;        /* after the last row there is a skipped one, which goes over if nothing follows it ... */
 	bool spare_staged; /* ... on the stage */
 };
 

@@ -8,7 +8,7 @@
 #include "report/copy/rewrite_private.h"
 
 #define SMALL_ROWS    16   /* chunks below that are gathered when they have to be packed anew */
-#define WALL_NOISE_NS 1000 /* between the readings of two clocks, one right behind the other */
+#define WALL_NOISE_NS 1000 /* between the readings of two clocks, one right after the other */
 
 /* ---- values that take more than a copy ---- */
 
@@ -225,7 +225,7 @@ static int write_packed(struct rewrite *w, struct pm_reader *reader, const struc
 	return err;
 }
 
-/* A chunk whose absolute values are moved, as one that those behind it can follow as they are. */
+/* A chunk whose absolute values are moved, as one that those after it can follow as they are. */
 static int write_moved_key(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk)
 {
 	struct pm_repack how = { 0 };

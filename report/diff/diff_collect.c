@@ -31,7 +31,7 @@ struct level {
 	enum pm_kind kind;
 	uint32_t *series;           /* by cell */
 	bool *amount;               /* by cell: grows with the length of the interval */
-	bool *total;                /* by cell: what it comes to was asked for */
+	bool *total;                /* by cell: what it comes to was requested */
 	struct diff_stream *stream; /* by cell; NULL: totals are wanted */
 	size_t n_cells;
 };

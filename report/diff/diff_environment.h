@@ -6,7 +6,7 @@
 struct diff_difference {
 	enum diff_fact fact;
 	const char *name;
-	char *side[DIFF_SIDES]; /* owned: what each says; several values with their recordings behind */
+	char *side[DIFF_SIDES]; /* owned: what each says; several values with their recordings after */
 	bool meaningless;       /* numbers of such sides cannot be compared */
 };
 

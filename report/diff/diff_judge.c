@@ -154,7 +154,7 @@ static int discover(struct diff_results *out, size_t first, enum family family, 
 	return err;
 }
 
-/* Of sides that did not take turns the runs of a family may resemble the one before; then they are measured once more. */
+/* Of sides that did not take turns the runs of a family may resemble the one before; then they are measured again. */
 static int look_at_order(struct diff_results *out, size_t first, enum family family, const struct diff_recordings *r,
 			 const struct diff_options *o)
 {

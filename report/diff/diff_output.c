@@ -483,7 +483,7 @@ int diff_print_junit(const struct diff_report *x, struct buf *out)
 {
 	size_t failures = 0, skipped = 0, n = 0;
 
-	/* Places that say where a change comes from are no tests of their own; they come behind the system. */
+	/* Places that say where a change comes from are no tests of their own; they come after the system. */
 	while (n < x->results->n && (x->o->per || x->results->result[n].series->place.kind == PM_SYSTEM))
 		n++;
 	for (size_t i = 0; i < n; i++) {

@@ -416,7 +416,7 @@ int diff_scan(struct diff_recordings *all, const struct diff_options *o, struct 
 		if (!err && tell_cost(s.r, pm_reader_model(s.reader)))
 			err = error_sys(e, ENOMEM, "%s", s.r->path);
 		pm_reader_close(s.reader);
-		/* A recording that has no end because it goes on is as it should be, and still not over. */
+		/* A recording that has no end because it continues is as it should be, and still not over. */
 		s.r->open = s.r->cut && !s.r->damaged && input_being_written(s.r->place);
 		if (s.r->open)
 			buf_addstr(&s.r->notes, "still being written: using what is there\n");

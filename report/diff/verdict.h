@@ -61,7 +61,7 @@ struct verdict {
 	size_t n_base, n_fresh;
 	size_t needed;    /* runs per side that would decide, for INCONCLUSIVE; 0: unknown or over 10,000 */
 	bool logarithmic; /* all values are above 0 */
-	bool within;      /* the interval is made of what happens within runs: it knows nothing of other runs */
+	bool within;      /* the interval consists of what happens within runs: it knows nothing of other runs */
 	bool capped;      /* too few runs for a verdict that says which side is worse */
 	double spread; /* relative deviation from run to run with which chance would explain the ratio; NaN: none */
 };

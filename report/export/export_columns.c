@@ -1,4 +1,4 @@
-/* csv and json with the columns that were asked for, in that order: --columns. */
+/* csv and json with the columns that were requested, in that order: --columns. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -88,7 +88,7 @@ static void put_origin(struct buf *out, const char *recording, const struct pm_m
 			continue;
 		buf_addstr(&name, "label_");
 		put_name(&name, pair[0].str.data);
-		/* Keys that become one name are told apart by their number. */
+		/* Keys that become one name are distinguished by their number. */
 		if (names_get(&used, buf_str(&name), &before))
 			buf_printf(&name, "_%u", i);
 		if (names_set(&used, buf_str(&name), i))

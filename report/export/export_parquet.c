@@ -54,7 +54,7 @@ enum { BLOCK_WALL, BLOCK_DURATION, BLOCK_ELAPSED, BLOCK_RUN, BLOCK_ROWS };
 struct series {
 	uint32_t rank, origin, spot, block, metric;
 	bool plain; /* all is known, and nothing lacks a part */
-	size_t at;  /* in words: n values; if it is not plain, n reasons and n coverages behind them */
+	size_t at;  /* in words: n values; if it is not plain, n reasons and n coverages after them */
 };
 
 /* Rows of one origin that follow one another. */

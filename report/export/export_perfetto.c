@@ -111,7 +111,7 @@ static void put_double(struct buf *out, int field, double v)
 
 /* ---- packets ---- */
 
-/* t->packet, of the counters' sequence or the one behind it, goes out. */
+/* t->packet, of the counters' sequence or the one after it, goes out. */
 static void end_packet(struct exporter *x, struct trace *t, bool counters)
 {
 	put_number(&t->packet, PACKET_SEQUENCE, t->sequence + !counters);
@@ -305,7 +305,7 @@ static int perfetto_shape(struct sink *sink, const struct sheet *s, size_t n_she
 	return t->cells.err ? t->cells.err : t->counters.err;
 }
 
-/* Slices say when there is no value: the line of a counter goes on. */
+/* Slices say when there is no value: the line of a counter continues. */
 static void note_missing(struct exporter *x, struct trace *t, const struct sheet *s, const struct sheet_row *row,
 			 const struct bound_metric *m, struct counter_track *c, uint64_t at, uint16_t reason)
 {

@@ -1,4 +1,4 @@
-/* What the table for people is made of: export_table_shape.c chooses rows and columns, export_table.c writes it. */
+/* What the table for people consists of: export_table_shape.c chooses rows and columns, export_table.c writes it. */
 #pragma once
 
 #include "report/export/exporter.h"

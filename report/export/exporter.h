@@ -43,12 +43,12 @@ struct export_config {
 	bool debug;           /* turbostat's text: also where each CPU is, as with its -d */
 	uint32_t tcc;         /* turbostat's text: -T, which it says even where nothing else is said; 0: not given */
 	unsigned no_place;    /* table: bits of the unwanted ones of Package, Die, L3, Node, Module, Core, CPU */
-	unsigned place;       /* likewise: those that were asked for by name */
+	unsigned place;       /* likewise: those that were requested by name */
 };
 
 struct plot_data;
 
-/* Pieces of text, one behind the other: piece i ends at end[i]. */
+/* Pieces of text, one after another: piece i ends at end[i]. */
 struct pieces {
 	struct buf text;
 	struct buf end; /* size_t */
@@ -64,7 +64,7 @@ struct exporter {
 	struct output out;
 	uint64_t
 		elapsed_ns; /* table: how long the command ran that was recorded; 0: there was none, or it still runs */
-	const struct plot_data *spark; /* table: how values went goes beside them; borrowed; NULL: not asked for */
+	const struct plot_data *spark; /* table: how values went goes beside them; borrowed; NULL: not requested */
 	bool utf8;                     /* with blocks, not signs of ASCII */
 	bool partial;                  /* a value was printed that lacks a part, or a lost one was left out */
 	bool begun;                    /* heads were printed */
@@ -101,7 +101,7 @@ void export_place_numbers(const struct place *p, uint32_t number[static 7]);
 void export_place_names(const struct sheet *s, const struct place *p, const char *name[static 3]);
 /* By verdict of a value: "", "unknown", "good", "bad". At most 7 bytes. */
 extern const char *const export_verdicts[SHEET_VERDICTS];
-/* Columns of the long form. The tidy ones stay in their order for ever; the others are printed where they are asked
+/* Columns of the long form. The tidy ones stay in their order forever; the others are printed where they are asked
  * for. */
 enum export_column {
 	EXPORT_RECORDING,

@@ -309,7 +309,7 @@ static uint64_t position(const struct parquet *p)
 	return p->out->written + p->out->text.len;
 }
 
-/* p->raw, packed, behind its head. */
+/* p->raw, packed, after its head. */
 static int put_page(struct parquet *p, int type, int encoding, uint64_t n, struct group *g)
 {
 	struct thrift t = { .out = &p->out->text };

@@ -20,7 +20,7 @@
 
 #define HTML_RECORDINGS 2
 #define HTML_EVENTS     5000 /* that a page draws and lists; more are counted */
-#define HTML_EVENT_TEXT 300  /* bytes of what is told of one */
+#define HTML_EVENT_TEXT 300  /* bytes of the text of one */
 
 struct html_metric {
 	char *name, *display, *unit, *help; /* owned */
@@ -56,7 +56,7 @@ struct html_recording {
 	uint32_t n_rows;
 	struct html_set near, far, totals;
 	uint32_t *near_order;     /* owned: series of `near` by metric and row, once html_index() has been called */
-	double interval_s;        /* that was asked for; 0: none */
+	double interval_s;        /* that was requested; 0: none */
 	struct html_event *event; /* owned */
 	uint32_t n_events;
 	uint64_t more_events;

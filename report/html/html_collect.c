@@ -52,7 +52,7 @@ struct collect {
 	uint64_t origin_ns, last_ns;   /* CLOCK_MONOTONIC of the recording at hand */
 	size_t damages;                /* that have become events */
 	uint32_t placed_events;        /* whose times are seconds from the origin */
-	double shift_s;                /* of its origin, behind what was read before it */
+	double shift_s;                /* of its origin, after what was read before it */
 };
 
 /* ---- series ---- */
@@ -459,7 +459,7 @@ static int end(struct sink *sink)
 
 	add_damage(c);
 
-	/* Of several recordings in one file, those behind the first only go on with its series. */
+	/* Of several recordings in one file, those after the first only go on with its series. */
 	if (!r->host) {
 		r->host = strdup(pm_map_text(&c->places->model->header, PM_HEADER_HOST, ""));
 		err = r->host ? 0 : -ENOMEM;

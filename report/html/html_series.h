@@ -20,7 +20,7 @@ struct html_series {
 	                               set; NULL for a series of totals only */
 	double sum, weight;         /* over all intervals */
 	double whole, whole_weight; /* the number of the whole; weight 0: it has none */
-	bool totalled;              /* the whole was asked for; else its number is the mean of the intervals */
+	bool totalled;              /* the whole was requested; else its number is the mean of the intervals */
 	double low, high;
 	uint64_t present, missing, partial,
 		doubtful; /* intervals; those in which the thing was not there count in none */
@@ -84,7 +84,7 @@ struct html_steps {
 	bool partial[HTML_STEPS], some_partial;
 	struct html_run {
 		uint32_t bucket;
-		uint32_t end; /* the first step behind those that lie in it */
+		uint32_t end; /* the first step after those that lie in it */
 		float weight; /* of all of them */
 	} run[HTML_STEPS];
 };

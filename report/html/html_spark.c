@@ -27,7 +27,7 @@ static struct spark_bin column(const struct html_series *s, uint32_t from, uint3
 	return all;
 }
 
-/* Means over time, in at most SPARK_POINTS columns, where a gap stays one; and behind them from where to where values
+/* Means over time, in at most SPARK_POINTS columns, where a gap stays one; and after them from where to where values
  * reach, without which a short peak would not be seen. */
 static void put_line(const struct html_set *set, const struct html_series *s, const struct box *box, size_t which,
 		     struct buf *out)

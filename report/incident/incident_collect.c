@@ -27,7 +27,7 @@ struct collect {
 	struct pm_reader *reader;
 	const struct places *places;
 	bool *wanted;        /* owned: by metric */
-	uint8_t *fault;      /* owned: by counter, of the metrics that are made of it */
+	uint8_t *fault;      /* owned: by counter, of the metrics that consist of it */
 	struct drawn *drawn; /* owned */
 	size_t n_drawn;
 	uint64_t origin_ns;
@@ -144,7 +144,7 @@ static uint32_t stands_for(const struct binding *b, const struct bound_metric *m
 	return counter;
 }
 
-/* A counter is left out where a metric says the same, or is made of that time, and so are registers whose bits are no
+/* A counter is left out where a metric says the same, or is computed from that time, and so are registers whose bits are no
  * amount. */
 static int choose(struct collect *c, const struct sink_plan *plan)
 {

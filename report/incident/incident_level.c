@@ -180,7 +180,7 @@ static uint32_t take_step(struct scan *x, double *change)
 	if (least > squares_of(block, DRIFT_BLOCKS, slope, &before) / 2 ||
 	    fabs(*change) < STEP * sqrt(least / (DRIFT_BLOCKS - 2)))
 		return 0;
-	/* Exactly: so that most of what lies behind it is beyond the middle of both levels, and of what is before is not. */
+	/* Exactly: so that most of what lies after it is beyond the middle of both levels, and of what is before is not. */
 	from = (uint32_t)((uint64_t)x->n * (split - 1) / DRIFT_BLOCKS);
 	at = from;
 	for (uint32_t i = from; i < (uint64_t)x->n * (split + 1) / DRIFT_BLOCKS; i++) {
@@ -289,7 +289,7 @@ static uint32_t autoregression(struct scan *x, double *a)
 	return order;
 }
 
-/* A series seen through a filter that is the same forwards and backwards; before its first value and behind its last
+/* A series seen through a filter that is the same forwards and backwards; before its first value and after its last
  * it is mirrored. */
 static void see(struct scan *x, enum view v, const double *filter, uint32_t order, uint32_t least)
 {

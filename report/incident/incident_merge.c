@@ -61,7 +61,7 @@ static bool same_time(const struct group *g, const struct finding *f)
 	}
 	if (to - from >= SHARED * (last - first))
 		return true;
-	/* The bin before and the bin behind are what it began and ended in. */
+	/* The bin before and the bin after are what it began and ended in. */
 	return f->to - f->from <= 2 && to - from >= -1;
 }
 

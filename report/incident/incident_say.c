@@ -230,7 +230,7 @@ static void put_name(struct buf *out, const struct incident_series *s)
 		return;
 	}
 	len = strlen(s->display);
-	/* The unit stands behind the value. */
+	/* The unit stands after the value. */
 	if (len > 2 && !strcmp(s->display + len - 2, "/s"))
 		len -= 2;
 	else if (len > 1 && s->display[len - 1] == '%')

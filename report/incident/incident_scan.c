@@ -294,7 +294,7 @@ static void judge(struct scan *x, struct family *f, enum view v, enum side side,
 
 /* ---- what is said of it ---- */
 
-/* The first value of a bin or one behind it. */
+/* The first value of a bin or one after it. */
 static uint32_t value_at(const struct scan *x, uint32_t bin)
 {
 	uint32_t low = 0, high = x->n;

@@ -89,7 +89,7 @@ static void number_or_not(struct dump *d, const char *key, uint32_t value)
 		u64(d, key, value);
 }
 
-/* A text that had to be put together first; releases it. */
+/* A text that had to be combined first; releases it. */
 static void built(struct dump *d, const char *key, struct buf *b)
 {
 	text(d, key, buf_str(b), b->len);

@@ -14,7 +14,7 @@ enum form { HEX16, HEX, DECIMAL, BELOW_MAXIMUM };
 /* OPTIONAL: no line where the machine has no such counter; in 2026 alone */
 enum { ONLY_2022 = 1, ONLY_2026 = 2, OPTIONAL = 4, OPTIONAL_2026 = 8 };
 
-/* A counter that the model has no register for, or whose register stands still in that model, reads 0. */
+/* A counter that the model has no register for, or whose register stops in that model, reads 0. */
 static const struct line {
 	enum pm_kind kind;
 	const char *label, *counter, *or_counter;
@@ -163,7 +163,7 @@ static void put_line(const struct snapshot *s, const struct line *l, const struc
 			   value);
 }
 
-/* How often and how long each state was asked for, in 2026 the latter alone, and what --add asks for. */
+/* How often and how long each state was requested, in 2026 the latter alone, and what --add asks for. */
 static void put_added(const struct snapshot *s, enum pm_kind kind, const struct pm_cpu *cpu)
 {
 	static const char *const of[] = { "cpuidle.usage.", "cpuidle.time.", "add." };

@@ -33,7 +33,7 @@ struct info_sink {
 	int (*part)(void *ctx, const char *title, const struct info_column *column, size_t n);
 	/* `privacy`: what the last cell reveals. A cell may be NULL. */
 	int (*row)(void *ctx, const char *const *cell, size_t n, enum pm_privacy privacy);
-	/* A line behind the rows. */
+	/* A line after the rows. */
 	int (*remark)(void *ctx, const char *text);
 };
 /* 0, or what a function of the sink returned. `all` as below. */

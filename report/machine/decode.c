@@ -246,7 +246,7 @@ int decode_settings(const struct pm_model *m, int (*take)(void *ctx, const struc
 				continue;
 			buf_clear(&text);
 			value_text(&c->value, &text);
-			/* What the kernel begins with: nobody has asked for less. */
+			/* What the kernel begins with: nobody has requested less. */
 			if (!strcmp(c->name, "cpu_dma_latency_us") && c->value.kind == PM_VALUE_U64 &&
 			    c->value.u64 == 2000000000)
 				buf_addstr(&text, " (default)");

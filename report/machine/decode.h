@@ -25,7 +25,7 @@ struct decoded_field {
 
 struct decoded {
 	const char *name;               /* "msr.platform_info", "cpuid.00000006", "processor" */
-	const struct pm_config *config; /* NULL: put together from several */
+	const struct pm_config *config; /* NULL: combined from several */
 	uint64_t value;                 /* of a register */
 	uint32_t n;
 	struct decoded_field field[DECODE_FIELDS];

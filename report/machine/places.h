@@ -15,7 +15,7 @@ struct places {
 	uint32_t *by_package, *by_node; /* owned: places in cpu[] by these numbers */
 	struct place_label {
 		uint32_t instance;
-		char *text;  /* owned; shown in place of its name, or NULL */
+		char *text;  /* owned; shown instead of its name, or NULL */
 	} * label;           /* owned; by the instance's slot, which others may have had before */
 	uint32_t *of_number; /* owned; by the number of a task: its first instance; 0: none */
 	struct place_cgroup {

@@ -68,7 +68,7 @@ static int bind_class_row(struct builder *x, const struct metric *row, const str
 	return err;
 }
 
-/* What of a counter's name is the member: behind the family, or behind the first part of it ("softirqs.vec" has
+/* What of a counter's name is the member: after the family, or after the first part of it ("softirqs.vec" has
  * members such as "softirqs.timer"). */
 static const char *own_part(const char *name)
 {
@@ -315,7 +315,7 @@ static int bind_all(struct builder *x)
 
 	if (x->options->counters_only)
 		return bind_all_counters(x);
-	/* The user's own come first: where a name is taken, theirs is meant. What a pack has comes behind what was meant
+	/* The user's own come first: where a name is taken, theirs is meant. What a pack has comes after what was meant
 	 * when the recording was made. */
 	if ((err = bind_sets(x, 0, own)))
 		return err;

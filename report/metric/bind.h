@@ -18,7 +18,7 @@
 #include "report/metric/vendor_files.h"
 
 /*
- * What is made of each reading before readings of several places are put together: so a package's energy counts in
+ * What is computed from each reading before readings of several places are combined: so a package's energy counts in
  * its own unit even where packages differ. `number` below is a fact of the processor at the place of the reading.
  */
 enum input_op {
@@ -27,7 +27,7 @@ enum input_op {
 	INPUT_BELOW,  /* number - field */
 	INPUT_TIMES,  /* x number; 0 whatever was read where the number is 0 */
 	INPUT_OVER,   /* / number */
-	INPUT_RULE,   /* as it is, put together by another rule than the counter's */
+	INPUT_RULE,   /* as it is, combined by another rule than the counter's */
 	INPUT_NUMBER, /* the number alone */
 	INPUT_SPAN,   /* microseconds that the last reading took */
 	INPUT_WALL,   /* seconds since 1970 at the end of the interval */
@@ -58,7 +58,7 @@ struct bound_input {
 	uint32_t n_counters, n_shut;
 	enum expr_aspect aspect : 8;
 	enum pm_kind kind : 8;        /* the level that its instances are at */
-	enum pm_aggregation rule : 8; /* of what is made of a counter */
+	enum pm_aggregation rule : 8; /* of what is computed from a counter */
 	bool own_rule;                /* the counter's instead */
 	bool rate;                    /* per second, by each instance's own time */
 	bool constant;                /* `value` is all there is to know */
@@ -89,7 +89,7 @@ struct bound_metric {
 	enum pm_kind kind : 8;             /* lowest level at which it means something */
 	enum metric_better better : 3;
 	enum metric_fault fault : 3;
-	bool default_on : 1; /* shown without being asked for */
+	bool default_on : 1; /* shown without being requested */
 	bool estimate : 1;   /* no measurement: its values say so */
 	bool vendor : 1;     /* of a --metrics-file */
 	bool added : 1;      /* the user described it: --show and --hide of other columns leave it in place */
@@ -121,7 +121,7 @@ struct binding {
 	size_t n_inputs;
 	struct names input_names; /* "aspect name" -> place */
 	struct bind_index index;
-	struct metric_set recorded;      /* owned: vendor's metrics that pmrec was asked for */
+	struct metric_set recorded;      /* owned: vendor's metrics requested from pmrec */
 	const struct metric_set *vendor; /* borrowed: all that --metrics-file offered, fed or not */
 	size_t n_vendor;
 	void **owned; /* texts and arrays that belong to the binding */
@@ -134,7 +134,7 @@ struct bind_options {
 	bool no_msr, no_perf; /* as if these sources had not been recorded */
 	bool per_kind;        /* where there are several kinds of CPUs: metrics of their events once for each */
 	bool absent;          /* metrics, too, whose registers were tried and could not be read: `absent` */
-	unsigned tj_max;      /* Celsius, in place of what was recorded; 0: none */
+	unsigned tj_max;      /* Celsius, instead of what was recorded; 0: none */
 	/* Order and defaults; AUTO: turbostat's if there are registers of the processor. */
 	enum { COLUMNS_AUTO, COLUMNS_OWN, COLUMNS_TURBOSTAT, COLUMNS_TURBOSTAT_2026 } columns;
 	struct vendor_files *files; /* of --metrics-file; borrowed; or NULL, and then these: */
@@ -153,7 +153,7 @@ bool bind_twice(const struct pm_model *m);
  * the one whose group has most of the others; of several the first. Other inputs stay. 0 or -ENOMEM. */
 int bind_of_groups(const struct bind_index *x, const char *name, const struct expr_input *in, size_t n_in,
 		   uint32_t *found, uint32_t n);
-/* The PMUs of the kinds of CPUs, where there are several; NULL behind the last. */
+/* The PMUs of the kinds of CPUs, where there are several; NULL after the last. */
 const char *bind_core_pmu(const struct pm_model *m, uint32_t i);
 /* What takes the scale off the value of an event, as formulas of vendors want it; 1: it has none. */
 double bind_unscale(const struct pm_counter *c);

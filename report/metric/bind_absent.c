@@ -21,7 +21,7 @@ static bool has_source(const struct pm_model *m, const char *source)
 	return false;
 }
 
-/* Whether some register was asked for in vain: most recordings are bound without looking at each formula. */
+/* Whether some register was requested in vain: most recordings are bound without looking at each formula. */
 static bool lacks_registers(const struct builder *x)
 {
 	const struct pm_model *m = x->p->model;

@@ -81,7 +81,7 @@ const char *bind_core_pmu(const struct pm_model *m, uint32_t want)
 	const char *found = NULL;
 	uint32_t n = 0;
 
-	/* More than any machine has are none: each costs all metrics once more. */
+	/* More than any machine has are none: each costs all metrics again. */
 	for (uint32_t i = 0; i < m->n_pmus && n <= CORE_KINDS_MAX; i++) {
 		if (!pm_map_get(&m->pmu[i].attrs, PM_PMU_CPUS))
 			continue;

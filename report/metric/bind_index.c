@@ -138,7 +138,7 @@ void bind_index_release(struct bind_index *x)
 	*x = (struct bind_index){ 0 };
 }
 
-/* The first of those that the name stands for; behind the last: 0. */
+/* The first of those that the name stands for; after the last: 0. */
 static uint32_t first_of(const struct bind_index *x, enum spelling how, const char *name)
 {
 	struct buf key = BUF_INIT;

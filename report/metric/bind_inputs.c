@@ -304,7 +304,7 @@ void bind_begin_formula(struct builder *x, const struct expr_input *in, size_t n
 	x->formulas++;
 }
 
-/* The place of the input; inputs that are asked for twice are kept once. */
+/* The place of the input; inputs that are requested twice are kept once. */
 int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect)
 {
 	struct binding *b = x->b;

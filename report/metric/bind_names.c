@@ -9,7 +9,7 @@
 #include "report/machine/cpu_facts.h"
 #include "report/machine/telemetry.h"
 
-/* ---- what is made of counters ---- */
+/* ---- what is computed from counters ---- */
 
 #define OWN_RULE UINT8_MAX
 

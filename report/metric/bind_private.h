@@ -1,4 +1,4 @@
-/* What the files of the binding share; nobody else includes this. */
+/* What the files of the binding share; private to them. */
 #pragma once
 
 #include "report/metric/bind.h"
@@ -61,7 +61,7 @@ int64_t bind_clocked(struct builder *x, const struct expr_input *in, uint32_t *c
 void bind_begin_formula(struct builder *x, const struct expr_input *in, size_t n);
 /* Adds the clocks to the metric's inputs. 0 or -errno. */
 int bind_add_clocks(struct builder *x, struct bound_metric *m, const uint32_t *clock, uint32_t n);
-/* The place of the input in the binding, or -errno; inputs that are asked for twice are kept once. */
+/* The place of the input in the binding, or -errno; inputs that are requested twice are kept once. */
 int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect);
 /* Whether it is known that the input has no value. */
 bool bind_lacks(const struct bound_input *in);

@@ -128,7 +128,7 @@ static int no_tracepoints(void *data, const char *system, const char *name, even
 	return -ENODEV;
 }
 
-/* A word of the attr, which is as the recorded machine's memory had it; 0 behind its end. */
+/* A word of the attr, which is as the recorded machine's memory had it; 0 after its end. */
 static uint64_t word(const struct pm_value *attr, size_t at, size_t bytes, bool little)
 {
 	uint64_t v = 0;
@@ -141,7 +141,7 @@ static uint64_t word(const struct pm_value *attr, size_t at, size_t bytes, bool 
 	return v;
 }
 
-/* The letters behind an event's text: "u" of "cpu/event=0xc0/u" and of "cycles:u". */
+/* The letters after an event's text: "u" of "cpu/event=0xc0/u" and of "cycles:u". */
 static const char *letters(const char *text)
 {
 	const char *slash = strrchr(text, '/'), *colon = strrchr(slash ? slash : text, ':');

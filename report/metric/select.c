@@ -126,7 +126,7 @@ static bool heads_metric(const char *word, const struct binding *b)
 	return false;
 }
 
-/* A counter that has the word as its head alone: the metric that is made of it may have the same ("SMI"). */
+/* A counter that has the word as its head alone: the metric computed from it may have the same ("SMI"). */
 static bool is_by_head(const char *word, const struct bound_metric *m)
 {
 	return m->counter && !m->added && strcasecmp(word, m->name) && !strcasecmp(word, m->display);
@@ -281,7 +281,7 @@ static bool ends_with(const char *text, const char *end)
 	return n > len && !strcmp(text + n - len, end);
 }
 
-/* Energies in place of powers: "pkg_j" for "pkgwatt". */
+/* Energies instead of powers: "pkg_j" for "pkgwatt". */
 static int show_joules(const struct binding *b, bool *shown)
 {
 	struct names energy = { 0 };

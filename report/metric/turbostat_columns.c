@@ -9,7 +9,7 @@
 #define T26  TURBOSTAT_2026
 #define TALL (T22 | T26)
 
-/* From this row to that: of a state what was too deep, what was asked for, and what was too shallow. */
+/* From this row to that: of a state what was too deep, what was requested, and what was too shallow. */
 #define STATE_FIRST "idle.*.above"
 #define STATE_LAST  "idle.*.below"
 

@@ -28,7 +28,7 @@ struct aggregate {
 int aggregate_init(struct aggregate *a, size_t n);
 void aggregate_release(struct aggregate *a);
 
-/* Starts anew, for the first n intervals, of counts. `more`: another counter of what was put together before. */
+/* Starts anew, for the first n intervals, of counts. `more`: another counter of what was combined before. */
 void aggregate_begin(struct aggregate *a, size_t n, bool more);
 /* One instance. `s`: for how long it was known; NULL: all the time. `may_go`: if it is gone it takes no part, as if
  * offline (a task that ended). */

@@ -283,7 +283,7 @@ static bool has_cell(const struct sheet *s, const struct level *l, uint32_t row,
 		only_constants = false;
 		any |= level_feeds(l, row, l->place[m->input[i]]) > 0;
 	}
-	/* A plain counter that cannot be put together has nothing to say above its own level. */
+	/* A plain counter that cannot be combined has nothing to say above its own level. */
 	if (m->counter && any) {
 		const struct pm_counter *c = pm_model_counter(s->places->model, m->counter);
 

@@ -21,7 +21,7 @@
 
 enum sheet_rows { SHEET_ALL_CPUS, SHEET_CPU_SET, SHEET_FIRST_OF_CORE, SHEET_FIRST_OF_PACKAGE };
 
-/* Rows of a sink's own in place of places: what counts in each of them it says itself. */
+/* Rows of a sink's own instead of places: what counts in each of them it says itself. */
 struct sheet_custom {
 	void *ctx;
 	uint32_t scopes; /* each row is there once for every scope: row + scope * rows */
@@ -36,7 +36,7 @@ struct sheet_config {
 	enum pm_kind per;                  /* the wanted level */
 	bool fold_pmus;                    /* PMUs of a package are shown with it, not as rows of their own */
 	bool fold_tasks;                   /* tasks and cgroups count for the system alone, unless they are wanted */
-	bool only_per;                     /* it was asked for: leave out what has no place there or above */
+	bool only_per;                     /* it was requested: leave out what has no place there or above */
 	bool summary;                      /* a row for the whole system */
 	bool summary_only;
 	enum sheet_rows rows;

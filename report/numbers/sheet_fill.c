@@ -74,7 +74,7 @@ static void note_coverage(struct sheet_private *p, const struct interval *interv
 					     p->in_lost + place * p->block, &p->in_whole[place]);
 }
 
-/* What is made of each reading, put together. */
+/* What is computed from each reading, combined. */
 static void fill_made(struct sheet_private *p, const struct bound_input *in, const uint32_t *track,
 		      const double *number, uint32_t n, const struct interval *interval, size_t intervals,
 		      size_t place)
@@ -127,7 +127,7 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 	for (uint32_t i = 0; i < n;) {
 		uint32_t counter = p->at[track[i]].counter;
 		bool more = i > 0;
-		/* The time goes with what is put together, by whichever rule that is. */
+		/* The time goes with what is combined, by whichever rule that is. */
 		bool by_input = in->op && !in->own_rule;
 		enum pm_aggregation rule = by_input ? in->rule : (enum pm_aggregation)p->at[track[i]].rule;
 
@@ -167,7 +167,7 @@ static double bytes_of(const struct bound_input *in, uint32_t counter)
 	return in->bytes && i < in->n_counters ? in->bytes[i] : 1;
 }
 
-/* A reading whose clock stood still is none: it takes no part, as if it were not there. */
+/* A reading whose clock stopped is none: it takes no part, as if it were not there. */
 static struct value clocked(const struct bound_input *in, const struct value *v, const struct value *clock,
 			    const struct value *elapsed, bool *stood)
 {
@@ -311,7 +311,7 @@ static void cover(const struct sheet *s, const struct bound_metric *m, uint32_t 
 	}
 }
 
-/* Takes what was put together of the inputs, and known time in known and lost time over all of them; at most what is
+/* Takes what was combined of the inputs, and known time in known and lost time over all of them; at most what is
  * known of what the formula takes of the system. Whether that is less than all. */
 static bool take_inputs(const struct sheet *s, const struct level *l, const struct bound_metric *m,
 			const struct interval *interval, size_t n, double *coverage)

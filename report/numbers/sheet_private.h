@@ -48,7 +48,7 @@ struct sheet_private {
 	double *in_known, *in_lost; /* seconds, of all that feeds the input */
 	uint32_t *in_whole;         /* that many members are known all of the time, if these have nothing to say */
 	bool *in_parts;             /* they have */
-	bool *stood;                /* `block`: the clock of some reading stood still */
+	bool *stood;                /* `block`: the clock of some reading stopped */
 	struct value *part;         /* `block`: a field of what one track read */
 	const struct value **in_at, **arg, **one_of;
 	const struct support **one_of_support;

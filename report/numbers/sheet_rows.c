@@ -56,7 +56,7 @@ static int prepare_filter(struct filter *f, const struct sheet *s, enum pm_kind 
 	return 0;
 }
 
-/* Marks the counters that inputs of the level are made of. */
+/* Marks the counters that inputs of the level consist of. */
 static void mark_counters(const struct sheet *s, const struct level *l, bool *wanted)
 {
 	for (uint32_t i = 0; i < l->n_inputs; i++) {

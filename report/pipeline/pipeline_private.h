@@ -49,7 +49,7 @@ int sheets_build(struct run *r, struct lane *l);
 void sheets_release(struct lane *l);
 /* The sink learns what the sheets of the intervals look like. */
 int sheets_shape(struct run *r);
-/* Whether definitions change what is laid out. Groups that nobody asked for come and go with every snapshot. */
+/* Whether definitions change what is laid out. Groups that nobody requested come and go with every snapshot. */
 bool sheets_concerned(struct run *r, unsigned parts);
 /* An error of the sink, or of what is done for it. */
 int sheets_fail(struct run *r, int err, const char *what);

@@ -119,7 +119,7 @@ static int want_metric(const struct run *r, struct replay *replay, const struct 
 	return err || !m->threshold ? err : want_inputs(r, replay, m->threshold->input, m->threshold->n_inputs);
 }
 
-/* What the metrics of a sheet are made of. */
+/* What the metrics of a sheet consist of. */
 static int want_sheet(const struct run *r, struct replay *replay, const bool *shown)
 {
 	int err = 0;
@@ -153,7 +153,7 @@ static int begin_tracks(struct run *r)
 	return err;
 }
 
-/* Tracks what the sheets of the plan are made of. */
+/* Tracks what the sheets of the plan consist of. */
 static int follow(struct run *r, struct lane *l)
 {
 	int err = 0;
@@ -177,7 +177,7 @@ int sheets_build(struct run *r, struct lane *l)
 	return err ? sheets_fail(r, err, "laying out the report") : 0;
 }
 
-/* What came and went since then are tasks and cgroups, in groups that go on: all counters are what they were. */
+/* What came and went since then are tasks and cgroups, in groups that continue: all counters are what they were. */
 static bool still_bound(const struct run *r, const struct pm_model *m)
 {
 	if (r->parts & ~(unsigned)(PM_PART_SCHEMA | PM_PART_INSTANCES) || !r->bound[0] ||

@@ -1,5 +1,5 @@
 /*
- * Readings that took long: a number may be from before an interruption and its time from behind it. Nearly no recording
+ * Readings that took long: a number may be from before an interruption and its time from after it. Nearly no recording
  * has any, so that this takes no more than a look at the times of each group.
  */
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
  * Counters that a formula takes together. As long as nothing is missing each of them is what its track says. From the
- * first reading that is missing of one, all of them are followed once more, by tracks that miss what any of them does.
+ * first reading that is missing of one, all of them are followed again, by tracks that miss what any of them does.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  *
  * Nothing is ever subtracted across a gap, a segment or a run. A reading that failed, or was not due, loses no count
  * of a cumulative counter: the next one carries count and time, and its difference counts in the interval in which it
- * was read. Longer intervals are put together from the finest ones. report/numbers/NUMBERS.md says what a number
+ * was read. Longer intervals are combined from the finest ones. report/numbers/NUMBERS.md says what a number
  * means.
  */
 #pragma once
@@ -41,7 +41,7 @@ struct replay_config {
 	bool counts;    /* keep replay_counts(), too */
 	bool no_scale;  /* do not scale for multiplexing */
 	bool join_runs; /* REPLAY_TOTAL: one for all runs */
-	bool gather;    /* intervals may come late: short chunks are put together, which is faster */
+	bool gather;    /* intervals may come late: short chunks are combined, which is faster */
 	bool forget;    /* tracks of tasks and cgroups that have gone end with the interval in which they went */
 	uint64_t every_ns;
 	uint64_t since_ns, until_ns; /* CLOCK_MONOTONIC; snapshots outside are left out. until 0: no end */
@@ -89,7 +89,7 @@ void replay_foresee(struct replay *r, const struct pm_clocks *clocks, size_t n);
 /*
  * Declares what is wanted: replay_begin_tracks(), replay_want() for each counter, replay_end_tracks(). To be repeated
  * when what is wanted has changed; when the model has gained or lost groups or instances, replay_end_tracks() alone
- * is enough, and takes time in proportion to those that live. Tracks that exist go on. No intervals may be open in a
+ * is enough, and takes time in proportion to those that live. Tracks that exist continue. No intervals may be open in a
  * sink.
  */
 int replay_begin_tracks(struct replay *r, const struct pm_model *model);

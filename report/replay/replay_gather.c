@@ -10,7 +10,7 @@
 
 #define GATHER_BYTES (4u << 20)        /* that rows may take */
 #define GATHER_LEAST 8                 /* rows */
-#define AHEAD        (4 * GATHER_TILE) /* columns that will be asked for soon */
+#define AHEAD        (4 * GATHER_TILE) /* columns that will be requested soon */
 
 static void group_release(struct gathered *x)
 {

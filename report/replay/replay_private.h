@@ -225,7 +225,7 @@ void joint_column(const struct replay *r, uint32_t track, struct column *c, uint
 void joints_renumber(struct joints *j, const uint32_t *place, size_t n);
 void joints_release(struct joints *j);
 
-/* What is known of a group goes on in the one that continues it: `kept` of its instances, each from a place there. */
+/* What is known of a group continues in the one that continues it: `kept` of its instances, each from a place there. */
 int doubt_continue(struct group_feeds *f, const struct group_feeds *before, const uint32_t *place, uint32_t kept,
 		   uint32_t times);
 /* Looks at how long the readings of a group of rows [row, end) took. 0 or -ENOMEM. */

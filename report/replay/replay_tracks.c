@@ -177,7 +177,7 @@ static int want_of(const struct replay *r, struct track *t)
 	return 0;
 }
 
-/* Where a group that goes on has its feeds from: those of the instances that stay come first, in its order. NULL: it
+/* Where a group that continues has its feeds from: those of the instances that stay come first, in its order. NULL: it
  * does not, or they are not one for each column. */
 static const struct group_feeds *feeds_before(const struct replay *r, const struct pm_group *g, uint32_t counters)
 {
@@ -265,7 +265,7 @@ static size_t wanted_of(const struct replay *r, const struct pm_group *g)
 	return n;
 }
 
-/* Groups that the model has gained since the last time: behind the others, unless it has forgotten some. */
+/* Groups that the model has gained since the last time: after the others, unless it has forgotten some. */
 static int add_groups(struct replay *r)
 {
 	const struct pm_model *m = r->model;
@@ -506,7 +506,7 @@ int replay_end_tracks(struct replay *r)
 	if ((err = reserve_seconds(r)))
 		return err;
 	gather_release(&r->gather);
-	/* Nothing of what comes and goes within an interval is asked for before its end. */
+	/* Nothing of what comes and goes within an interval is requested before its end. */
 	if (r->config.mode == REPLAY_TOTAL && r->open)
 		return 0;
 	if ((err = place_results(r)) || (err = change_rows(r, choose_rows(r))) || (err = reserve_results(r)))

@@ -142,7 +142,7 @@ static void step_missing(struct track *t, uint16_t status, uint64_t ns)
 		t->loss->absent += ns;
 		return;
 	}
-	/* The next reading begins behind this one, and no longer behind what could not count. */
+	/* The next reading begins after this one, and no longer after what could not count. */
 	t->before = 0;
 	if (bridges(t, status) && status != PM_REASON_NOT_COUNTED) {
 		if (!t->gap || carries(t))
@@ -230,7 +230,7 @@ static void step_more(struct track *t, uint64_t now, uint64_t since, bool begins
 
 	m->weighted += d * (double)since;
 	m->weight += since;
-	/* Differences of a counter go on behind a pause: what lies between first and last is what `elapsed` saw. */
+	/* Differences of a counter continue after a pause: what lies between first and last is what `elapsed` saw. */
 	if (begins)
 		m->first = d;
 	else if (!m->any && t->semantics == PM_CUMULATIVE)

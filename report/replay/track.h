@@ -42,7 +42,7 @@ struct track {
 struct track_times {
 	uint64_t prev_enabled, prev_running;
 	uint64_t enabled, running; /* of this interval */
-	double made;               /* the sum with multiplexing made up for */
+	double made;               /* the sum, scaled for multiplexing */
 	bool shared;               /* it was multiplexed */
 };
 
@@ -79,14 +79,14 @@ struct column {
 	const uint64_t *v;
 	const uint16_t *status;                          /* NULL: all valid */
 	const uint64_t *begin, *end, *enabled, *running; /* the last two NULL without perf times */
-	const double *seconds; /* since the row before, for all rows but the first; NULL: not asked for */
+	const double *seconds; /* since the row before, for all rows but the first; NULL: not requested */
 	const uint64_t *tick;
-	uint32_t first;  /* the row behind `before` */
+	uint32_t first;  /* the row after `before` */
 	uint64_t before; /* the tick before that row; 0: none that it may be compared with */
 	bool begins;     /* that row is of the moment at which an interval begins */
 	double slope;    /* seconds in a second of CLOCK_MONOTONIC */
 	const uint16_t
-		*lost;   /* why what lies between a reading and the one before it is lost; 0: it is not; or NULL */
+		*lost;   /* why what lies between a reading and the previous one is lost; 0: it is not; or NULL */
 	uint16_t *found; /* gets the same, as the track found it, where that is not 0; NULL: nobody asks */
 };
 
@@ -107,12 +107,12 @@ void track_span(struct track *t, const struct column *c, uint32_t row, uint32_t 
  * an array for its counts, or NULL. */
 void track_close(struct track *t, struct value *base, size_t stride, size_t k, struct count *counts);
 /* Rows [row, end) each close an interval, from k on. Same as step and close for each, faster; c->seconds is there if
- * time is asked for. */
+ * time is requested. */
 void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base,
 		size_t stride, size_t k, struct count *counts, bool regular);
 /* It was not read at all for so many ns. It has a loss. */
 void track_missed(struct track *t, uint16_t reason, uint64_t ns);
-/* So much of the interval is lost, whatever was read before and will be behind it. It has a loss. */
+/* So much of the interval is lost, whatever was read before and will be after it. It has a loss. */
 void track_lose(struct track *t, uint16_t reason, uint64_t ns);
 /* Nobody saw anything for so many ns. It has a loss. */
 void track_hide(struct track *t, uint64_t ns);

@@ -37,6 +37,6 @@ static inline bool has_rule(const struct track *t)
 
 /* Whether the difference may be taken; else why not. */
 uint16_t track_against_rule(const struct track *t, uint64_t prev, uint64_t now, uint64_t ns);
-/* A narrow counter that goes back has wrapped, unless it would have run through more than half its range, and can not
+/* A narrow counter that goes backwards has wrapped, unless it would have run through more than half its range, and can not
  * be that fast. */
 bool track_is_reset(const struct track *t, uint64_t prev, uint64_t now, uint64_t ns);

@@ -321,7 +321,7 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 	if (counts)
 		count_rows(t, c, row, end, counts + k);
 	first = (double)true_ns(c, midpoint(c, row) - t->prev_time) / 1e9;
-	/* What is made of the values may take their place, if they are not asked for. */
+	/* What is computed from the values may take their place, if they are not requested. */
 	if (t->aspects & 1u << TRACK_VALUE)
 		out += stride;
 	else if (t->aspects & 1u << TRACK_RATE && t->aspects & 1u << TRACK_ELAPSED)

@@ -11,7 +11,7 @@ struct stat_options {
 	struct pipeline_config pipeline;
 	struct export_config export;
 	struct stat_config stat;
-	const struct sink_ops *tidy; /* --format: our own rows in place of perf's */
+	const struct sink_ops *tidy; /* --format: our own rows instead of perf's */
 	const char *out;             /* NULL: stdout */
 	unsigned out_flags;          /* outfile_flags */
 	int log_fd;                  /* --log-fd; -1: none */

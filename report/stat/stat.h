@@ -52,7 +52,7 @@ struct stat_config {
 	enum stat_style style;
 	const char *separator;    /* of STAT_CSV */
 	char *iostat;             /* "0000:3d=1.0,...": port = number of the IIO PMU . die; NULL: lines of events */
-	struct stat_words events; /* names or globs; empty: what the user asked for when recording */
+	struct stat_words events; /* names or globs; empty: what the user requested when recording */
 	struct stat_words metrics;
 	struct stat_words cgroups;
 	struct stat_words programs; /* ids of -b */
@@ -97,7 +97,7 @@ struct stat_row {
 
 /* Counts of several columns together. */
 struct stat_sum {
-	uint64_t v;                /* multiplexing made up for, unless --no-scale */
+	uint64_t v;                /* scaled for multiplexing, unless --no-scale */
 	double rest;               /* what the mean of runs has beyond v; else 0 */
 	uint64_t raw;              /* as it was counted */
 	uint64_t enabled, running; /* ns */
@@ -126,14 +126,14 @@ struct stat_line {
 	struct buf history;                         /* doubles, one an interval, with --stats */
 };
 
-/* A metric behind a line, or on a line of its own. */
+/* A metric after a line, or on a line of its own. */
 struct stat_metric {
 	double value;                   /* NaN if reason is not 0 */
 	uint16_t reason;                /* 0, or why there is none */
 	unsigned char width, precision; /* of the value in text: %*.*f */
-	bool percent;                   /* text and csv: a '%' directly behind the number */
+	bool percent;                   /* text and csv: a '%' directly after the number */
 	bool own;          /* perf has none like it: without a value it is "-" in text and null in json, not "nan" */
-	const char *unit;  /* all that stands behind the number: "insn per cycle", "GHz  cycles_frequency" */
+	const char *unit;  /* all that stands after the number: "insn per cycle", "GHz  cycles_frequency" */
 	const char *name;  /* the metric's own name, as --metric-only heads its columns */
 	const char *group; /* of perf's Default group: under which head it stands, "TopdownL1"; else NULL */
 	const struct stat_line *of; /* whose times that head gives */
@@ -141,7 +141,7 @@ struct stat_metric {
 	const char *color;          /* SGR parameters, or NULL */
 	uint32_t id;                /* place in the columns of --metric-only */
 };
-#define STAT_METRICS 32 /* behind one line */
+#define STAT_METRICS 32 /* after one line */
 
 struct stat_column { /* a track of the replay that a line sums up */
 	uint32_t track;
@@ -191,7 +191,7 @@ struct stat_sheet {
 	uint32_t n_runs;
 	struct stat_shadow *shadow;
 	struct stat_numbers *numbers;
-	struct stat_history *history; /* owned; of metrics that were asked for, with --stats */
+	struct stat_history *history; /* owned; of metrics that were requested, with --stats */
 	size_t n_histories;
 	struct names history_of; /* "place, newline, head" -> place in history */
 	const struct binding *binding;
@@ -244,7 +244,7 @@ static inline uint64_t stat_rank(const struct stat_event *e)
 /* Whether the events are nobody's but perf's own choice, and are printed as its newer versions do. */
 bool stat_newer_choice(const struct stat_sheet *s);
 /* Counts of BPF programs (-b): whether both are one event in two of them; whether the counter is one of those that
- * are wanted, or none are; and " [12 name]" behind an event of one, nothing behind another. */
+ * are wanted, or none are; and " [12 name]" after an event of one, nothing after another. */
 bool stat_programs_same(const struct pm_counter *a, const struct pm_counter *b);
 bool stat_programs_wanted(const struct stat_words *wanted, const struct pm_counter *c);
 void stat_programs_put(const struct pm_counter *c, struct buf *out);
@@ -335,7 +335,7 @@ static inline bool stat_is_last(const struct stat_metric *m, size_t i, size_t n)
 	return m[i].group && (i + 1 == n || stat_is_headed(m, i + 1) || !m[i + 1].group);
 }
 /* Calls put_line() for each line to be printed, in order, and put_alone() for each row if there are metrics that
- * belong to no line: behind the lines of a place, or behind all lines where those of an event stand together. Stops
+ * belong to no line: after the lines of a place, or after all lines where those of an event stand together. Stops
  * where the output fails; the exporter knows. */
 void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),
 		    void (*put_alone)(struct stat_sheet *s, uint32_t row));
@@ -348,7 +348,7 @@ extern const enum pm_kind stat_aggr_kinds[STAT_AGGRS]; /* what a line is of */
 extern const char *const stat_aggr_words[STAT_AGGRS];  /* "core", "socket": perf's names; NULL: none */
 /* --stats: a table over the intervals, in any of the forms. */
 void stat_print_stats(struct stat_sheet *s);
-/* Keeps the values of metrics that were asked for, now or when recording, in this interval for it. 0 or -ENOMEM. */
+/* Keeps the values of metrics that were requested, now or when recording, in this interval for it. 0 or -ENOMEM. */
 int stat_keep_metrics(struct stat_sheet *s);
 void stat_forget_history(struct stat_sheet *s);
 
@@ -368,7 +368,7 @@ static inline bool stat_is_older(const struct stat_sheet *s)
 	return s->config->style == STAT_STYLE_CLASSIC;
 }
 
-/* And as those after it: where its words of metrics, or none of its own, were asked for. */
+/* And as those after it: where its words of metrics, or none of its own, were requested. */
 static inline bool stat_is_newer(const struct stat_sheet *s)
 {
 	return s->config->style == STAT_STYLE_NAMED || s->config->style == STAT_STYLE_NONE;

@@ -1,4 +1,4 @@
-/* The values of the metrics behind the lines. */
+/* The values of the metrics after the lines. */
 #include <math.h>
 #include <string.h>
 
@@ -114,7 +114,7 @@ static void take_metric(const struct stat_sheet *s, const struct shown *x, uint3
 	judge(s, x, verdict, out);
 }
 
-/* perf prints what it cannot compute where it was asked for, and nothing where it was its own idea. */
+/* perf prints what it cannot compute where it was requested, and nothing where it was its own idea. */
 static bool is_wanted(const struct shown *x, const struct stat_metric *m, const struct stat_sheet *s)
 {
 	return !m->reason || s->shadow->asked;

@@ -1,4 +1,4 @@
-/* The numbers of pmrep stat: adds up the counts of the tracks that each line is made of, and what multiplexing took
+/* The numbers of pmrep stat: adds up the counts of the tracks that each line consists of, and what multiplexing took
  * is made up for. */
 #include <math.h>
 #include <string.h>

@@ -532,7 +532,7 @@ static int by_choice(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Software first, then by name. What the machine cannot count is left out, but for the cycles; slots stand behind their
+/* Software first, then by name. What the machine cannot count is left out, but for the cycles; slots stand after their
  * metrics only. */
 static int arrange_choice(struct stat_sheet *s)
 {

@@ -85,7 +85,7 @@ static void put_metric(struct stat_sheet *s, const struct stat_metric *m, bool *
 		put_text(s, "metric-threshold", m->threshold, more);
 }
 
-/* The place before the value; unit and event behind it. */
+/* The place before the value; unit and event after it. */
 static void make_text(struct stat_sheet *s, const struct stat_line *l, bool after)
 {
 	const struct stat_event *e = &s->event[l->event];

@@ -512,7 +512,7 @@ int stat_declare(struct stat_sheet *s, struct buf *notes, struct error *e)
 	return err ? error_sys(e, -err, "events") : 0;
 }
 
-/* What was added up before the model grew goes on; events keep their places then. */
+/* What was added up before the model grew continues; events keep their places then. */
 static void keep_sums(struct stat_sheet *s, struct stat_sheet *old)
 {
 	for (uint32_t k = 0; k < old->n_lines; k++) {

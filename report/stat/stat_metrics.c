@@ -1,4 +1,4 @@
-/* Metrics that were asked for with -M, of our tables and of vendors' files. */
+/* Metrics that were requested with -M, of our tables and of vendors' files. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ const struct bound_metric *stat_metric_named(const struct stat_sheet *s, const c
 	return any;
 }
 
-/* Adds the event of a counter to what the metric is made of. */
+/* Adds the event of a counter to what the metric consists of. */
 static int add_event(struct stat_sheet *s, struct shown *x, uint32_t counter)
 {
 	int64_t event = stat_event_of(s, counter, x->cgroup);
@@ -108,7 +108,7 @@ int stat_take_metric(struct stat_sheet *s, struct shown *x, const struct bound_m
 	return err;
 }
 
-/* The group that perf names in place of the events, when the Default metrics are asked for together. */
+/* The group that perf names instead of the events, when the Default metrics are requested together. */
 static const char *default_group(bool in_default, const char *categories)
 {
 	static const char *const group[] = { "TopdownL1", "TopdownL2", "TopdownL3", "TopdownL4" };
@@ -176,7 +176,7 @@ static int finish(struct stat_sheet *s, struct shown *what, const char *display,
 		return -ENOMEM;
 	*shown = *what;
 	*what = (struct shown){ 0 };
-	/* Without -e the lines are those that the metrics are made of. */
+	/* Without -e the lines are those that the metrics consist of. */
 	for (uint32_t i = 0; !s->config->events.n && !group && i < shown->n_events; i++)
 		s->event[shown->events[i]].hidden = false;
 	shown->event = UINT32_MAX;
@@ -213,7 +213,7 @@ static int add_metric(struct stat_sheet *s, const struct bound_metric *m, uint32
 	return err;
 }
 
-/* Of events that could not be opened it is no number, and says so where they stand. -ENOENT: some were not asked for. */
+/* Of events that could not be opened it is no number, and says so where they stand. -ENOENT: some were not requested. */
 static int add_refused(struct stat_sheet *s, const struct metric *row, uint32_t cgroup, bool in_default)
 {
 	struct shown what = { .cgroup = cgroup,
@@ -256,7 +256,7 @@ static bool is_shown(const struct stat_sheet *s, uint32_t cgroup, const struct b
 	for (uint32_t i = 0; i < s->shadow->n; i++) {
 		const struct shown *x = &s->shadow->shown[i];
 
-		/* A vendor's metric of a name that several kinds of CPUs have carries its kind behind it. */
+		/* A vendor's metric of a name that several kinds of CPUs have carries its kind after it. */
 		size_t len = strlen(m->name);
 		bool twin = x->metric && x->pmu == m->pmu && x->pmu && !strncmp(x->name, m->name, len) &&
 			    strchr("._ ", x->name[len]) && !strcmp(x->name + len + (x->name[len] != 0), x->pmu);

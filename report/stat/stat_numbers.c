@@ -1,5 +1,5 @@
 /* Values of metrics are the engine's: it is asked for them at the rows of the lines, once for each cgroup whose events
- * a metric is made of. */
+ * a metric consists of. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * Which metrics stand behind the lines without being asked for: rates and ratios of perf's own choice for an
+ * Which metrics stand after the lines without being requested: rates and ratios of perf's own choice for an
  * event, in the words of one or the other generation of perf.
  */
 #include "report/metric/recorded_metrics.h"
@@ -121,7 +121,7 @@ static void plain_name(const struct stat_sheet *s, const struct stat_event *ev, 
 	}
 }
 
-/* A count a second of the CPU time that was counted beside it: perf counts cpu-clock in place of task-clock where it
+/* A count a second of the CPU time that was counted beside it: perf counts cpu-clock instead of task-clock where it
  * counts CPUs. */
 static int add_rate(struct stat_sheet *s, uint32_t event)
 {
@@ -243,7 +243,7 @@ static int by_place_behind(const void *a, const void *b)
 	return (x->shown > y->shown) - (x->shown < y->shown);
 }
 
-/* A metric of several PMUs may stand behind the first line of any, whatever of them a row has. */
+/* A metric of several PMUs may stand after the first line of any, whatever of them a row has. */
 static int find_behind(const struct stat_sheet *s)
 {
 	struct stat_shadow *sh = s->shadow;
@@ -305,7 +305,7 @@ static void hide_grouped(struct stat_sheet *s)
 		}
 }
 
-/* perf puts a metric behind the event that the fewest metrics share. */
+/* perf puts a metric after the event that the fewest metrics share. */
 static int choose_lines(struct stat_sheet *s)
 {
 	struct stat_shadow *sh = s->shadow;

@@ -26,13 +26,13 @@ struct shown {
 	const struct bound_metric *metric; /* of a rate: the clock; NULL: its events could not be opened */
 	const char *name, *unit;
 	uint8_t precision;
-	uint32_t *events; /* owned: places in stat.event of what it is made of */
+	uint32_t *events; /* owned: places in stat.event of what it consists of */
 	uint32_t n_events;
-	uint32_t cgroup; /* whose events it is made of; PM_NONE: wherever they were counted */
-	char *group;     /* owned: perf prints it below this head, and the events that it is made of not; or NULL */
+	uint32_t cgroup; /* whose events it consists of; PM_NONE: wherever they were counted */
+	char *group;     /* owned: perf prints it below this head, and the events that it consists of not; or NULL */
 	uint32_t head;   /* the event whose times that head gives */
 	uint64_t rank;   /* of that event */
-	const char *pmu; /* the only kind of CPUs whose events it is made of, where there are several; or NULL */
+	const char *pmu; /* the only kind of CPUs whose events it consists of, where there are several; or NULL */
 	char *words;     /* owned: unit and name as they are printed */
 	bool judged;     /* it has a threshold */
 	bool of_pmus;    /* it computes PMU by PMU */
@@ -47,7 +47,7 @@ struct stat_shadow {
 	bool asked;          /* the metrics are those of -M, and no choice of perf's own */
 	struct shown *shown; /* owned, ordered by event */
 	uint32_t n;
-	struct behind *behind; /* owned, ordered by event: which metrics may stand behind its lines */
+	struct behind *behind; /* owned, ordered by event: which metrics may stand after its lines */
 	uint32_t n_behind;
 	uint32_t *first; /* owned: into behind, by event, n_events + 1 of them; then those without */
 	uint32_t n_first;

@@ -219,7 +219,7 @@ static void event(struct sink *sink, const struct pm_event *event)
 	struct stat_sheet *s = (struct stat_sheet *)sink;
 	uint64_t elapsed, user, system;
 
-	/* One event alone: the time of the others goes on. */
+	/* One event alone: the time of the others continues. */
 	if (pm_map_get(&event->attrs, PM_EVENT_KEY_COUNTER))
 		return;
 	switch (event->type) {
@@ -287,7 +287,7 @@ static int end(struct sink *sink)
 	return err;
 }
 
-/* For the summary behind intervals, and the means of runs. */
+/* For the summary after intervals, and the means of runs. */
 static int totals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
 {
 	if (n)
