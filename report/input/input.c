@@ -15,10 +15,17 @@
 
 /* ---- an input of which the first bytes were looked at ---- */
 
+/* What may come out of a packed file: so much, and so many bytes for each that went in. A recording is packed already;
+ * a few kilobytes that unpack to gigabytes were made to fill disks. */
+#define UNPACKED_FREE   ((uint64_t)256 << 20)
+#define UNPACKED_A_BYTE 200
+
 struct peeked {
 	struct pm_input inner;
 	uint8_t head[8];
 	size_t len, at;
+	uint64_t taken;              /* bytes of `inner` so far */
+	const struct peeked *packed; /* what `inner` unpacks, which it owns; NULL: it is no packed file */
 };
 
 static ssize_t peeked_read(void *ctx, void *data, size_t len)
@@ -26,8 +33,12 @@ static ssize_t peeked_read(void *ctx, void *data, size_t len)
 	struct peeked *p = ctx;
 	size_t n = p->len - p->at;
 
-	if (!n)
-		return p->inner.read(p->inner.ctx, data, len);
+	if (!n) {
+		ssize_t got = p->inner.read(p->inner.ctx, data, len);
+
+		p->taken += got > 0 ? (uint64_t)got : 0;
+		return p->packed && p->taken > UNPACKED_FREE + UNPACKED_A_BYTE * p->packed->taken ? -EFBIG : got;
+	}
 	if (n > len)
 		n = len;
 	memcpy(data, p->head + p->at, n);
@@ -53,7 +64,7 @@ static void peeked_close(void *ctx)
 }
 
 /* Takes over *inner in every case. Bytes that are not there yet are waited for, unless the input ends. */
-static int peek(struct pm_input *in, struct pm_input *inner, struct error *e)
+static int peek(struct pm_input *in, struct pm_input *inner, const struct peeked *packed, struct error *e)
 {
 	struct peeked *p = calloc(1, sizeof(*p));
 
@@ -63,6 +74,7 @@ static int peek(struct pm_input *in, struct pm_input *inner, struct error *e)
 		return error_set(e, ENOMEM, "out of memory");
 	}
 	p->inner = *inner;
+	p->packed = packed;
 	while (p->len < sizeof(p->head)) {
 		ssize_t n = inner->read(inner->ctx, p->head + p->len, sizeof(p->head) - p->len);
 
@@ -176,19 +188,19 @@ static int open_path(struct pm_input *in, const char *path, bool growing, struct
 	r = pm_input_path(&raw, path, growing, e);
 	if (r)
 		return r;
-	r = peek(&inner, &raw, e);
+	r = peek(&inner, &raw, NULL, e);
 	if (r)
 		return r;
 	p = inner.ctx;
 	if (is_gzip(p->head, p->len)) {
 		r = input_gzip(&packed, &inner, e);
-		return r ? r : peek(in, &packed, e);
+		return r ? r : peek(in, &packed, p, e);
 	}
 	if (is_zstd(p->head, p->len)) {
 		/* It takes the first bytes by hand. */
 		p->at = p->len;
 		r = pm_input_zstd(&packed, &inner, p->head, p->len, e);
-		return r ? r : peek(in, &packed, e);
+		return r ? r : peek(in, &packed, p, e);
 	}
 	*in = inner;
 	return 0;
@@ -238,6 +250,9 @@ int input_bytes(struct pm_input *in, const char *path, struct error *e)
 
 int input_failed(struct error *e, int err, const struct pm_item *item, const char *what)
 {
+	if (err == -EFBIG)
+		return error_set(e, EFBIG, "%s: unpacks to more than %u times its size, which no recording does",
+				 what, UNPACKED_A_BYTE);
 	if (err != -ENOMEM || !item->type)
 		return error_sys(e, -err, "%s", what);
 	return error_set(e, ENOMEM, "%s: out of memory at the %s frame at byte %" PRIu64, what,

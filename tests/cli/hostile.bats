@@ -78,3 +78,16 @@ import csv
 for head in next(csv.reader(open("heads"))):
     assert not head[:1] in "=+-@" or not head, head'
 }
+
+@test "a few kilobytes that unpack to gigabytes are refused, and fill no disk" {
+	head -c 800M /dev/zero | cat "$samples/loaded.pmr" - | gzip -9 >zeros.pmr.gz
+	mkdir spools
+	for command in check info "redact -o out" "html -o out"; do
+		read -ra words <<<"$command"
+		TMPDIR=spools run -2 "$bin/pmrep" "${words[@]}" zeros.pmr.gz
+		[[ $output == *"unpacks to more than 200 times its size"* ]]
+		[ ! -e out ]
+	done
+	gzip <"$samples/loaded.pmr" >plain.pmr.gz
+	"$bin/pmrep" check plain.pmr.gz
+}

@@ -459,6 +459,31 @@ def check_text(pmrep, path, r, said):
 
 # ---- recordings of our own ----
 
+def check_long(pmrep, folder):
+    """Of a long recording with an index most is passed over; what is counted is the same."""
+    r = encode.Recording()
+    r.body(HEADER, {1: "pmrec 9", 13: SECOND, 18: "system", 28: True})
+    r.body(INSTANCES, {2: 1, 3: [{1: 0}]})
+    r.body(SCHEMA, {1: 1, 2: [{1: "a", 3: "a", 4: "1"}], 3: 1, 4: [{1: "a", 2: 2, 3: [1, 1, 0], 4: [1, 1, 0]}]})
+    for i in range(1300):
+        ticks = [START + (2 * i + k) * SECOND for k in range(1 + i % 2)]
+        r.chunk([(1, encode.times(ticks, 1, 0) + [("u64", [[i + k for k in range(len(ticks))]])], [])], ticks, more={6: 1 + i // 300, 11: 2 * i})
+    r.end()
+    r.save(folder + "/without.pmr")
+    path = folder + "/long.pmr"
+    run(pmrep, "cut", "--since=0", "-o", path, folder + "/without.pmr")
+    r = decode.load(path)
+    said = json.loads(run(pmrep, "info", "--format=json", path))
+    snapshots = sum(len(c.ticks) for c in r.chunks)
+    check("long: counts", {"snapshots": 1950, "chunks": 1300, "segments": 5, "recordings": 1, "ended": True, "values": None,
+                           "duration_ns": r.chunks[-1].ticks[-1] - r.chunks[0].ticks[0], "bytes": len(r.data)},
+          {k: said[k] for k in ("snapshots", "chunks", "segments", "recordings", "ended", "values", "duration_ns", "bytes")})
+    check("long: the second reader's", (1950, 1300), (snapshots, len(r.chunks)))
+    check("long: some were looked at", True, 20 < said["sampled_snapshots"] < snapshots // 2)
+    size = "size %d bytes in %d frames, 1300 chunks" % (len(r.data), len(r.frames))
+    check("long: its size", True, size in {" ".join(line.split()) for line in run(pmrep, "info", path).splitlines()})
+
+
 def machine(path, costs=None):
     """16 CPUs in 2 packages of 2 dies, some off, of two types; groups of each shape; runs, segments, flags, losses."""
     r = encode.Recording()
@@ -469,7 +494,7 @@ def machine(path, costs=None):
                       9: [c // 2 if c != 5 else -1 for c in cpus], 10: [c // 2 for c in cpus], 11: [c // 4 for c in cpus], 12: [c // 8 for c in cpus],
                       13: [c % 2 for c in cpus], 14: [1024 - c % 2 for c in cpus], 15: [int(c not in (3, 9)) for c in cpus], 16: ["big", "small one"]})
     r.body(INSTANCES, {2: 1, 3: [{1: 7, 2: c, 3: c} for c in cpus] + [{1: 9, 2: k, 4: START - 5, 6: {1: "task-%d" % k, 200: 70 + k}} for k in range(2)]})
-    counters = [{1: "a.one", 2: "One, of all", 3: "a", 4: "s", 5: [3, 7], 10: {1: "help me", 2: True}}, {1: "b.two", 3: "b", 4: "1", 5: "0.25", 7: 2, 8: 32, 9: 1},
+    counters = [{1: "a.one", 2: "One, of all", 3: "a", 4: "s", 5: [3, 7], 10: {1: "help me", 2: True, 100: "eth0"}}, {1: "b.two", 3: "b", 4: "1", 5: "0.25", 7: 2, 8: 32, 9: 1},
                 {1: "c.three", 3: "c", 4: "1", 6: 1}, {1: "t.text", 3: "t", 4: "1", 6: 3, 7: 4, 9: 4}, {1: "p", 3: "perf", 4: "1", 10: {11: "cpu", 23: "p"}}]
     groups = [{1: "a", 2: 0, 3: [1, 1, 1], 4: [1, 3, 1]}, {1: "b", 2: 2, 3: [2, 2, 1], 4: [4, 2, 1]}, {1: "t", 2: 3, 3: [4, 1, 1, 1, 1, 1], 4: [17, 2, 1]},
               {1: "perf", 2: 4, 3: [5, 1, 1], 4: [1, 2, 1]}]
@@ -519,6 +544,7 @@ def main(pmrep, *paths):
         machine(folder + "/dropped.pmr", {**busy, "reader_waited_ns": least - 1, "stalls": 2, "stalled_ns": 10**9, "dropped": 3})
         own = [folder + "/%s.pmr" % name for name in ("machine", "canaries", "waited", "dropped")]
         check_choice(pmrep, own[0])
+        check_long(pmrep, folder)
         for path in own + list(paths):
             r = decode.load(path)
             r.configs = merged(r.configs)

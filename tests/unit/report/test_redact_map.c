@@ -1,4 +1,5 @@
 /* What a map gives out: the same for the same, unlike for what differs, and all of it again from its file. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/stat.h>
 #include <cmocka.h>
 
 #include "report/copy/redact_private.h"
@@ -84,12 +86,59 @@ static void the_file_has_it_all(void **state)
 	redact_map_release(&read);
 }
 
+/* What loading a file with this text and mode says. */
+static int load(const char *text, mode_t mode, struct redact_map *m, struct error *e)
+{
+	char path[] = "/tmp/redact_map.XXXXXX";
+	int fd = mkstemp(path), err;
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	assert_int_equal(fchmod(fd, mode), 0);
+	close(fd);
+	err = redact_map_load(m, path, e);
+	unlink(path);
+	return err;
+}
+
+static void what_is_no_map_is_refused(void **state)
+{
+	static const char *const bad[] = {
+		"words",
+		"[]",
+		"{\"redact_map\": 2, \"names\": [], \"shifts\": [], \"counters\": []}",
+		"{\"redact_map\": 1, \"names\": [{\"kind\": \"host\", \"from\": \"a\", \"to\": \"b\"}]}",
+		"{\"redact_map\": 1, \"shifts\": [{\"boot\": \"b\", \"monotonic\": \"1\", \"raw\": \"2\", "
+		"\"boottime\": \"3\"}]}",
+		"{\"redact_map\": 1, \"counters\": [{\"of\": \"b c\", \"offset\": \"-1\"}]}",
+		"{\"redact_map\": 1, \"wall\": \"soon\"}",
+	};
+	struct redact_map m = { 0 };
+	struct error e = { 0 };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		assert_int_equal(load(bad[i], 0600, &m, &e), -EINVAL);
+		redact_map_release(&m);
+	}
+	assert_int_equal(redact_map_load(&m, "/tmp", &e), -EINVAL);
+	assert_int_equal(load("", 0640, &m, &e), -EACCES);
+	assert_int_equal(load("", 0604, &m, &e), -EACCES);
+	/* A file made by touch and chmod is one that has no names yet, as is one that is not there. */
+	assert_int_equal(load("", 0600, &m, &e), 0);
+	assert_int_equal(redact_map_load(&m, "/tmp/redact_map.none", &e), 0);
+	assert_int_equal(m.n_names + m.n_shifts + m.n_bases, 0);
+	assert_int_equal(load("{\"redact_map\": 1, \"wall\": \"7\"}", 0600, &m, &e), 0);
+	assert_true(m.has_wall);
+	assert_int_equal(m.wall, 7);
+	redact_map_release(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_clock_has_a_shift_of_its_own),
 		cmocka_unit_test(each_counter_begins_elsewhere),
 		cmocka_unit_test(the_file_has_it_all),
+		cmocka_unit_test(what_is_no_map_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
