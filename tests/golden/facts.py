@@ -447,6 +447,26 @@ def check_text(pmrep, path, r, said):
             has("ticks were lost", "readers waited %.0f ms per second for a CPU; try --realtime, or fewer events" % waited)
         elif lost and get("dropped"):
             has("ticks were lost", "the output was too slow; try --buffer, or a longer interval")
+    sampled = {c["name"]: c["value"] for c in said["config"] if c["name"].startswith("pmrec.sampl")}
+    n, kernel = sampled.get("pmrec.sampled"), sampled.get("pmrec.sampling.kernel_ns")
+    line = "%d groups of perf events, each on a CPU" % n if n else "no perf events" if kernel else ""
+    line += "%s a tick costs %s in the kernel, %s in a reader" % (";" if n else ":", duration(kernel), duration(sampled["pmrec.sampling.reader_ns"])) if kernel else ""
+    if line:
+        has("sampled by the kernel", line)
+    check("%s: the page says what was sampled" % path, bool(line), any(x.startswith("sampled by the kernel") for x in page))
+    a, b = r.chunks[0].clocks, r.chunks[-1].clocks
+    if a.counter and b.counter > a.counter:
+        has("counter", "%s at %.3f MHz" % (r.header.get(14, "of the CPU"), (b.counter - a.counter) * 1e3 / (b.monotonic - a.monotonic)))
+    else:
+        check("%s: no rate of the counter" % path, [], [x for x in page if x.startswith("counter ") and x.endswith(" MHz")])
+    check("%s: the page has columns" % path, bool(said["columns"]), "Columns" in page)
+    few = run(pmrep, "info", path)
+    for e in said["events"]:
+        for k, name in (("user_ns", "user"), ("system_ns", "system"), ("elapsed_ns", "elapsed")):
+            if k in e["attrs"] and " %s=%s" % (name, duration(e["attrs"][k])) not in few:
+                failures.append("%s: the page lacks %s of %s" % (path, name, e))
+    check("%s: what getrusage() counted is for --all" % path, (False, any("rusage" in e["attrs"] for e in said["events"])),
+          (" rusage=" in few, any(" rusage=" in x for x in page)))
     for k, v in said["topology"].items():
         name = {"cpus": "CPUs", "threads_per_core": "threads per core", "offline_cpus": "offline CPUs"}.get(k, k)
         if k in ("cpus", "packages", "dies", "clusters", "nodes", "cores", "threads_per_core", "offline_cpus"):
@@ -484,7 +504,7 @@ def check_long(pmrep, folder):
     check("long: its size", True, size in {" ".join(line.split()) for line in run(pmrep, "info", path).splitlines()})
 
 
-def machine(path, costs=None):
+def machine(path, costs=None, cycles=(0, 0, 0)):
     """16 CPUs in 2 packages of 2 dies, some off, of two types; groups of each shape; runs, segments, flags, losses."""
     r = encode.Recording()
     r.body(HEADER, {1: "pmrec 9", 5: "aarch64", 13: SECOND, 16: 100, 18: "system", 28: True, 203: [["color", "red"], ["n", "5"]]})
@@ -505,7 +525,7 @@ def machine(path, costs=None):
                         enumerate([1, -5, "text of it", b"\xab", [1, 2], [["k", "v"], ["l", 2]], [[1, 2, 3]], True, False])] +
                     [{1: "gone", 2: START, 3: 1, 4: [1, 1], 5: 4}]})
 
-    def chunk(ticks, late, more=None):
+    def chunk(ticks, late, cycle, more=None):
         n = len(ticks)
 
         def column(first):
@@ -517,15 +537,15 @@ def machine(path, costs=None):
         r.chunk([(1, begins(3, 11) + [("u64", [column(c) for c in range(3)])], []), (2, begins(1, 0) + [("u64", [column(50 + c) for c in range(2)]),
                                                                                                        ("s64", [[-3 - i for i in range(n)] for _ in range(2)])], [2, 1, 5]),
                  (3, begins(1, 0) + [("u64", [[1 + i % 3 for i in range(n)], column(9)])], []),
-                 (4, begins(2, 900) + perf + [("u64", [column(4), column(8)])], [0, 1, 1005])], ticks, more=more)
-    chunk([START + i * SECOND for i in range(4)], 1000, {13: [0, 3, 3, 4], 5: 1, 6: 1})
+                 (4, begins(2, 900) + perf + [("u64", [column(4), column(8)])], [0, 1, 1005])], ticks, [ticks[0], ticks[0] + 5, ticks[0] + 7, cycle], more)
+    chunk([START + i * SECOND for i in range(4)], 1000, cycles[0], {13: [0, 3, 3, 4], 5: 1, 6: 1})
     r.body(EVENT, {1: START + 5, 2: [{1: 4, 2: 7, 3: {1: 3}}, {1: 4, 2: 9, 3: {1: 2}}, {1: 1, 2: 10, 3: {200: "mark \"this\""}},
-                                     {1: 11, 2: 11, 3: {5: "a", 6: 1013}}, {1: 10, 2: 12, 3: {9: 3, 11: 1500000, 13: 2048}}]})
-    chunk([START + (4 + i) * SECOND + i for i in range(3)], 5000, {11: 4, 13: [1, 1], 5: 1, 6: 1})
-    chunk([START + (20 + i) * SECOND for i in range(2)], 700, {11: 20, 5: 2, 6: 2})
+                                     {1: 11, 2: 11, 3: {5: "a", 6: 1013}}, {1: 10, 2: 12, 3: {9: 3, 11: 1500000, 12: 2500, 13: 2048, 14: [1, 2, 3, 4, 5, 6], 16: 3 * SECOND}}]})
+    chunk([START + (4 + i) * SECOND + i for i in range(3)], 5000, cycles[1], {11: 4, 13: [1, 1], 5: 1, 6: 1})
+    chunk([START + (20 + i) * SECOND for i in range(2)], 700, cycles[2], {11: 20, 5: 2, 6: 2})
     r.body(INSTANCES, {1: START + 22 * SECOND, 4: [17, 1, 1, 5]})
     if costs:
-        r.body(CONFIG, {1: [{1: "pmrec.cost." + k, 2: START, 3: 0, 50: v} for k, v in costs.items()]})
+        r.body(CONFIG, {1: [{1: "pmrec." + (k if k.startswith("sampl") else "cost." + k), 2: START, 3: 0, 50: v} for k, v in costs.items()]})
     r.frame(63, b"\x00")
     r.end()
     r.save(path)
@@ -540,8 +560,10 @@ def main(pmrep, *paths):
         busy = {"cpu_ns": 3 * 10**9, "wakeups": 700, "waited_ns": 10**9, "memory_kib": 5000, "stolen_ns": 1234567, "stolen_ticks": 2}
         # Of 21 s, 3 ticks of 1 s more than what the host stole: half of that is the least that explains them.
         least = 3 * SECOND // 2
-        machine(folder + "/waited.pmr", {**busy, "reader_waited_ns": least, "stalls": 1, "stalled_ns": 10**9})
-        machine(folder + "/dropped.pmr", {**busy, "reader_waited_ns": least - 1, "stalls": 2, "stalled_ns": 10**9, "dropped": 3})
+        machine(folder + "/waited.pmr", {**busy, "reader_waited_ns": least, "stalls": 1, "stalled_ns": 10**9, "sampled": 4, "sampling.kernel_ns": 1500, "sampling.reader_ns": 2500},
+                (10**6, 2 * 10**6, 10**6 + 4 * 10**10))
+        machine(folder + "/dropped.pmr", {**busy, "reader_waited_ns": least - 1, "stalls": 2, "stalled_ns": 10**9, "dropped": 3, "sampling.kernel_ns": 99, "sampling.reader_ns": 1},
+                (0, 10**6, 10**7))
         own = [folder + "/%s.pmr" % name for name in ("machine", "canaries", "waited", "dropped")]
         check_choice(pmrep, own[0])
         check_long(pmrep, folder)

@@ -121,10 +121,78 @@ static void what_the_recorder_says_is_plain(void **state)
 	assert_int_equal(reading.bad, 0);
 }
 
+/* What becomes of `text`; NULL: nothing. */
+static char *scrubbed(const struct secrets *s, const char *text, bool weak_too)
+{
+	char *copy = strdup(text);
+	size_t len = strlen(text);
+	int n = secrets_scrub(s, &copy, &len, weak_too);
+
+	assert_in_range(n, 0, 1);
+	assert_int_equal(len, strlen(copy));
+	if (n)
+		return copy;
+	assert_string_equal(copy, text);
+	free(copy);
+	return NULL;
+}
+
+/* A part of a command line is found as a word, and a name anywhere. */
+static void parts_are_found_as_words(void **state)
+{
+	static const char *const inside[] = { "xlazy", "lazyz", "alazy",        "zlazy",      "lazya", "lazy9",
+					      "0lazy", "Zlazy", "lazy\xc3\xa9", "pglazyfree", "laz",   "" };
+	static const char *const word[][2] = {
+		{ "lazy", "gone" },     { "LAZY", "gone" },     { "-lazy-", "-gone-" },
+		{ "a lazy", "a gone" }, { "lazy z", "gone z" }, { "lazy,lazy", "gone,gone" },
+		{ "{lazy@", "{gone@" }, { "`lazy[", "`gone[" }, { "lazyx lazy", "lazyx gone" }
+	};
+	struct secrets s = { 0 };
+
+	assert_int_equal(secrets_add(&s, "lazy", 4, "gone", true), 0);
+	assert_int_equal(secrets_add(&s, "alpha", 5, "host-1", false), 0);
+	assert_int_equal(secrets_add(&s, "alphabet", 8, "host-2", false), 0);
+	assert_int_equal(secrets_add(&s, "ab", 2, "short", false), 0);
+	assert_int_equal(secrets_sort(&s), 0);
+	for (size_t i = 0; i < sizeof(inside) / sizeof(*inside); i++)
+		assert_null(scrubbed(&s, inside[i], true));
+	for (size_t i = 0; i < sizeof(word) / sizeof(*word); i++) {
+		char *text = scrubbed(&s, word[i][0], true);
+
+		assert_string_equal(text, word[i][1]);
+		free(text);
+		assert_null(scrubbed(&s, word[i][0], false));
+	}
+	/* The longest of those that begin there, whatever stands around it. */
+	char *text = scrubbed(&s, "xALPHAbetALPHAb lazy ab", false);
+
+	assert_string_equal(text, "xhost-2host-1b lazy ab");
+	free(text);
+	secrets_release(&s);
+}
+
+/* A name that is also a part of something is a name. */
+static void a_name_stays_a_name(void **state)
+{
+	struct secrets s = { 0 };
+	char *text;
+
+	assert_int_equal(secrets_add(&s, "node", 4, "redacted", true), 0);
+	assert_int_equal(secrets_add(&s, "Node", 4, "host-1", false), 0);
+	assert_int_equal(secrets_add(&s, "node", 4, "redacted", true), 0);
+	assert_int_equal(secrets_sort(&s), 0);
+	text = scrubbed(&s, "xnodex", false);
+	assert_string_equal(text, "xredactedx");
+	free(text);
+	secrets_release(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_the_recorder_says_is_plain),
+		cmocka_unit_test(parts_are_found_as_words),
+		cmocka_unit_test(a_name_stays_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
