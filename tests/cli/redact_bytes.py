@@ -9,6 +9,7 @@
     redact_bytes.py make FILE
         A recording with a secret in every text that the format has, known key or not; prints them.
 """
+import base64
 import os
 import sys
 
@@ -93,7 +94,14 @@ def ways(secret):
     for text in {secret, secret.lower(), secret.upper()}:
         for code in ("utf-8", "utf-16-le", "utf-16-be"):
             yield text.encode(code, "surrogatepass")
-    yield secret.encode("utf-8", "surrogatepass").hex().encode()
+    plain = secret.encode("utf-8", "surrogatepass")
+    yield plain.hex().encode()
+    # In base64, wherever it begins; without the characters that its neighbours have a part in.
+    for k in range(3):
+        code = base64.b64encode(b"\0" * k + plain)
+        code = code[k and k + 1:len(code) - (len(plain) + k) % 3 - 1 if (len(plain) + k) % 3 else len(code)]
+        if len(code) >= 5:
+            yield code
 
 
 def check(args):
