@@ -114,10 +114,26 @@ const char *redact_instance_kind(const struct redact *r, const struct pm_instanc
 
 /* ---- looking ---- */
 
+/* "q7xz", "3f2a9c81d4e7": it has no word, and yet tells who or what. */
+static bool is_code(const char *text)
+{
+	unsigned digits = 0, letters = 0, run = 0;
+
+	for (; *text && run < 3; text++) {
+		bool letter = redact_is_letter(*text);
+
+		digits += *text >= '0' && *text <= '9';
+		letters += letter;
+		run = letter ? run + 1 : 0;
+	}
+	return !*text && digits && letters && digits + letters >= 4;
+}
+
 static int add_secret(struct redact *r, const char *text, size_t len, const char *kind, bool weak)
 {
 	const char *instead = "redacted";
 	char *copy;
+	bool plain;
 	int err;
 
 	if (len < 3)
@@ -129,10 +145,11 @@ static int add_secret(struct redact *r, const char *text, size_t len, const char
 		instead = redact_name(r, kind, copy);
 	/* A word that every machine has would take the sense out of what stays, and tells nothing. Several in a row
 	 * may be somebody's sentence. */
-	if ((!kind || strcmp(kind, "host")) && !strchr(copy, ' ') && redact_is_plain(r, copy))
+	plain = (!kind || strcmp(kind, "host")) && !strchr(copy, ' ') && redact_is_plain(r, copy);
+	if (plain && !is_code(copy))
 		err = 0;
 	else
-		err = instead ? secrets_add(&r->secrets, text, len, instead, weak) : -ENOMEM;
+		err = instead ? secrets_add(&r->secrets, text, len, instead, weak || plain) : -ENOMEM;
 	free(copy);
 	return err;
 }

@@ -98,8 +98,7 @@ def ways(secret):
     yield plain.hex().encode()
     # In base64, wherever it begins; without the characters that its neighbours have a part in.
     for k in range(3):
-        code = base64.b64encode(b"\0" * k + plain)
-        code = code[k and k + 1:len(code) - (len(plain) + k) % 3 - 1 if (len(plain) + k) % 3 else len(code)]
+        code = base64.b64encode(b"\0" * k + plain)[(8 * k + 5) // 6:8 * (k + len(plain)) // 6]
         if len(code) >= 5:
             yield code
 
