@@ -414,6 +414,24 @@ static void forget_index(struct sheet_private *p)
 	p->of_counter = p->counter_start = NULL;
 }
 
+/* The smallest place in which inputs of several kinds meet; PM_KINDS: all are of one kind. */
+static enum pm_kind area_of(const struct sheet *s, const struct bound_metric *m)
+{
+	enum pm_kind area = PM_KINDS;
+	bool several = false, beside = false;
+
+	for (uint32_t i = 0; i < m->n_inputs; i++) {
+		const struct bound_input *in = &s->binding->input[m->input[i]];
+
+		if (in->constant || !in->n_counters)
+			continue;
+		beside |= in->kind == PM_PMU || in->kind == PM_DEVICE;
+		several |= area != PM_KINDS && area != in->kind;
+		area = area == PM_KINDS ? in->kind : kind_join(area, in->kind);
+	}
+	return !several ? PM_KINDS : beside ? kind_join(area, PM_PACKAGE) : area;
+}
+
 /* What formulas take together. */
 static int join_counters(struct sheet *s, struct replay *replay)
 {
@@ -438,7 +456,7 @@ static int join_counters(struct sheet *s, struct replay *replay)
 					counter[n++] = in->clock[k];
 			}
 		}
-		formula = replay_join(replay, counter, n);
+		formula = replay_join(replay, counter, n, area_of(s, m), s->places);
 		s->p->formula[c] = formula > 0 ? (uint32_t)formula : 0;
 	}
 	free(counter);

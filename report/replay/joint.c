@@ -32,7 +32,7 @@ static bool is_among(const uint32_t *sorted, size_t n, uint32_t number)
 	return bsearch(&number, sorted, n, sizeof(*sorted), by_number) != NULL;
 }
 
-int64_t replay_join(struct replay *r, uint32_t *counter, uint32_t n)
+int64_t replay_join(struct replay *r, uint32_t *counter, uint32_t n, enum pm_kind area, const struct places *places)
 {
 	struct joints *j = &r->joints;
 	struct formula *more;
@@ -45,7 +45,8 @@ int64_t replay_join(struct replay *r, uint32_t *counter, uint32_t n)
 	if (kept < 2)
 		return 0;
 	for (uint32_t i = 0; i < j->n_formulas; i++)
-		if (j->formula[i].n == kept && !memcmp(j->formula[i].counter, counter, kept * sizeof(*counter)))
+		if (j->formula[i].n == kept && j->formula[i].area == area &&
+		    !memcmp(j->formula[i].counter, counter, kept * sizeof(*counter)))
 			return i + 1;
 	if (counter[kept - 1] >= j->n_taken) {
 		bool *taken = realloc(j->taken, counter[kept - 1] + 1);
@@ -63,7 +64,7 @@ int64_t replay_join(struct replay *r, uint32_t *counter, uint32_t n)
 		return -ENOMEM;
 	j->formula = more;
 	more += j->n_formulas;
-	*more = (struct formula){ malloc(kept * sizeof(*counter)), kept };
+	*more = (struct formula){ malloc(kept * sizeof(*counter)), kept, area, places };
 	if (!more->counter)
 		return -ENOMEM;
 	memcpy(more->counter, counter, kept * sizeof(*counter));
@@ -103,9 +104,9 @@ static int reserve_links(struct joints *j, size_t n)
 }
 
 /* What is absent takes its neighbours with it, nearly always at once. */
-static bool is_missing(const uint16_t *status, uint32_t row, uint32_t end)
+static bool is_missing(const struct track *t, const uint16_t *status, uint32_t row, uint32_t end)
 {
-	while (row < end && (!status[row] || status_absent(status[row])))
+	while (row < end && (!status[row] || (status_absent(status[row]) && !t->counts_on)))
 		row++;
 	return row < end;
 }
@@ -121,8 +122,7 @@ static bool is_whole(const struct replay *r, size_t track)
 	const struct joint_link *l = &r->joints.link[track];
 	const struct track *t = &r->track[track];
 
-	return !l->joint && !l->missed && t->semantics == PM_CUMULATIVE && t->counter < r->joints.n_taken &&
-	       r->joints.taken[t->counter];
+	return !l->joint && !l->missed && t->counter < r->joints.n_taken && r->joints.taken[t->counter];
 }
 
 static size_t note(struct replay *r, size_t track)
@@ -138,8 +138,9 @@ static bool lacks(struct replay *r, const struct pm_chunk *c, uint32_t i, const 
 		  uint32_t end, column_of column)
 {
 	struct column of = column(r, c, i, x);
+	const struct track *t = &r->track[x->track];
 
-	return (of.status && is_missing(of.status, row, end)) || track_breaks(&r->track[x->track], &of, row, end);
+	return (of.status && is_missing(t, of.status, row, end)) || track_breaks(t, &of, row, end);
 }
 
 /* Marks tracks of which something is missing for the first time; how many. */
@@ -181,7 +182,7 @@ static void *copy_of(const void *from, size_t size)
 }
 
 /* From here on it is no longer what its track is. */
-static int follow(struct replay *r, uint32_t track)
+static int follow(struct replay *r, uint32_t track, uint32_t joint)
 {
 	struct joints *j = &r->joints;
 	struct track *t, *own;
@@ -196,7 +197,7 @@ static int follow(struct replay *r, uint32_t track)
 	own->more = copy_of(t->more, sizeof(*t->more));
 	own->loss = NULL;
 	r->unseen += t->seen != r->chunk;
-	j->link[number] = (struct joint_link){ .joint = j->n, .next = j->link[track].next };
+	j->link[number] = (struct joint_link){ .joint = joint, .next = j->link[track].next };
 	j->link[track].next = number;
 	if (!own->times != !t->times || !own->more != !t->more || !track_loss_of(own, r->rows))
 		return -ENOMEM;
@@ -208,95 +209,132 @@ static int follow(struct replay *r, uint32_t track)
 		own->loss->some = false;
 	}
 	r->some_loss = true;
-	return 0;
+	return track_join(own);
 }
 
 struct member {
-	uint32_t instance, track;
+	struct place at; /* those of one are taken together */
+	uint32_t track;
 };
 
-static int by_instance(const void *a, const void *b)
+static int by_place(const void *a, const void *b)
 {
 	const struct member *x = a, *y = b;
+	int order = place_compare(&x->at, &y->at);
 
-	if (x->instance != y->instance)
-		return x->instance > y->instance ? 1 : -1;
-	return (x->track > y->track) - (x->track < y->track);
+	return order ? order : (x->track > y->track) - (x->track < y->track);
 }
 
-/* Joins those of an instance that the formula takes, if one of them has just begun to miss something. */
+/* Joins those of a place that are not yet, if one of them has just begun to miss something. */
 static int join(struct replay *r, uint32_t formula, const struct member *m, size_t n)
 {
-	const struct formula *f = &r->joints.formula[formula - 1];
 	struct joints *j = &r->joints;
 	struct joint *more;
-	uint32_t parts = 0;
+	uint32_t joint = 0, own;
 	bool fresh = false;
 	int err = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!is_among(f->counter, f->n, r->track[m[i].track].counter))
-			continue;
-		if (replay_joined(r, m[i].track, formula) != m[i].track)
-			return 0;
+		own = replay_joined(r, m[i].track, formula);
+		joint = own != m[i].track ? j->link[own].joint : joint;
 		fresh |= j->link[m[i].track].fresh;
-		parts++;
 	}
-	if (parts < 2 || !fresh)
+	if (n < 2 || !fresh)
 		return 0;
-	if (!(more = reallocarray(j->joint, j->n + 1, sizeof(*more))))
-		return -ENOMEM;
-	j->joint = more;
-	j->joint[j->n++] = (struct joint){ .formula = formula, .n = parts };
+	if (!joint) {
+		if (!(more = reallocarray(j->joint, j->n + 1, sizeof(*more))))
+			return -ENOMEM;
+		j->joint = more;
+		j->joint[j->n++] = (struct joint){ .formula = formula,
+						   .of_area = j->formula[formula - 1].area != PM_KINDS };
+		joint = j->n;
+	}
 	for (size_t i = 0; i < n && !err; i++)
-		if (is_among(f->counter, f->n, r->track[m[i].track].counter))
-			err = follow(r, m[i].track);
+		if (replay_joined(r, m[i].track, formula) == m[i].track)
+			err = follow(r, m[i].track, joint);
 	return err;
 }
 
-/* All plain counts of the instances of which one has just begun to miss something. */
-static size_t members_of(const struct replay *r, uint32_t *instance, struct member *m)
+/* Where the track meets others; false: nobody knows. */
+static bool find_place(const struct replay *r, const struct formula *f, const struct track *t, struct place *at)
 {
-	size_t fresh = 0, n = 0;
+	*at = (struct place){ .kind = f->area, .instance = t->instance };
+	return f->area == PM_KINDS ||
+	       places_find(f->places, pm_model_instance(r->model, t->instance), f->area, at);
+}
 
-	for (size_t i = 0; i < r->n_live; i++)
-		if (r->joints.link[r->live[i]].fresh)
-			instance[fresh++] = r->track[r->live[i]].instance;
-	qsort(instance, fresh, sizeof(*instance), by_number);
+/* All that the formula may take together with what has just begun to miss something. */
+static size_t members_of(const struct replay *r, const struct formula *f, const uint32_t *instance, size_t fresh,
+			 struct member *m)
+{
+	bool somewhere = true;
+	size_t n = 0;
+
 	for (size_t i = 0; i < r->n_live; i++) {
 		const struct track *t = &r->track[r->live[i]];
 
-		if (!joints_own(&r->joints, r->live[i]) && t->semantics == PM_CUMULATIVE &&
-		    is_among(instance, fresh, t->instance))
-			m[n++] = (struct member){ t->instance, r->live[i] };
+		if (joints_own(&r->joints, r->live[i]) || !is_among(f->counter, f->n, t->counter) ||
+		    (f->area == PM_KINDS && !is_among(instance, fresh, t->instance)))
+			continue;
+		somewhere &= find_place(r, f, t, &m[n].at);
+		m[n++].track = r->live[i];
 	}
-	qsort(m, n, sizeof(*m), by_instance);
+	/* What lies nowhere meets the others in the system. */
+	for (size_t i = 0; i < n && !somewhere; i++)
+		m[i].at = PLACE_NOWHERE(PM_SYSTEM);
+	qsort(m, n, sizeof(*m), by_place);
 	return n;
+}
+
+static int join_formula(struct replay *r, uint32_t formula, const uint32_t *instance, size_t fresh, struct member *m)
+{
+	size_t n = members_of(r, &r->joints.formula[formula - 1], instance, fresh, m), end;
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i = end) {
+		for (end = i; end < n && !place_compare(&m[end].at, &m[i].at);)
+			end++;
+		err = join(r, formula, m + i, end - i);
+	}
+	return err;
 }
 
 static int join_all(struct replay *r)
 {
-	size_t before = r->n_live, n, end;
+	size_t before = r->n_live, fresh = 0;
 	uint32_t *instance = malloc((before + 1) * sizeof(*instance));
 	struct member *m = malloc((before + 1) * sizeof(*m));
-	int err = instance && m ? 0 : -ENOMEM;
+	bool *of_fresh = calloc(r->joints.n_taken + 1, sizeof(*of_fresh)), any;
+	int err = instance && m && of_fresh ? 0 : -ENOMEM;
 
-	n = err ? 0 : members_of(r, instance, m);
-	for (size_t i = 0; i < n && !err; i = end) {
-		for (end = i; end < n && m[end].instance == m[i].instance;)
-			end++;
-		for (uint32_t f = 1; f <= r->joints.n_formulas && !err; f++)
-			err = join(r, f, m + i, end - i);
+	for (size_t i = 0; i < before && !err; i++) {
+		const struct track *t = &r->track[r->live[i]];
+
+		if (!r->joints.link[r->live[i]].fresh || t->counter >= r->joints.n_taken)
+			continue;
+		instance[fresh++] = t->instance;
+		of_fresh[t->counter] = true;
+	}
+	qsort(instance, fresh, sizeof(*instance), by_number);
+	for (uint32_t f = 1; f <= r->joints.n_formulas && !err; f++) {
+		const struct formula *of = &r->joints.formula[f - 1];
+
+		any = false;
+		for (uint32_t k = 0; k < of->n; k++)
+			any |= of_fresh[of->counter[k]];
+		err = any ? join_formula(r, f, instance, fresh, m) : 0;
 	}
 	for (size_t i = 0; i < before; i++)
 		r->joints.link[r->live[i]].fresh = false;
 	free(instance);
 	free(m);
+	free(of_fresh);
 	return err ? err : r->n_live > before;
 }
 
 int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, column_of column)
 {
+	bool some = false;
 	size_t fed = 0;
 
 	for (uint32_t i = 0; r->joints.n_formulas && i < c->n_groups; i++) {
@@ -308,7 +346,14 @@ int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint3
 		return 0;
 	if (reserve_links(&r->joints, r->n_tracks))
 		return -ENOMEM;
-	return note_missing(r, c, row, end, column, fed != r->n_live) ? join_all(r) : 0;
+	/* What is new joins those that are joined already. */
+	for (size_t i = r->joints.n_seen; i < r->n_tracks && r->joints.n; i++) {
+		r->joints.link[i].fresh = !r->joints.link[i].joint;
+		some = true;
+	}
+	r->joints.n_seen = r->n_tracks;
+	some |= note_missing(r, c, row, end, column, fed != r->n_live) > 0;
+	return some ? join_all(r) : 0;
 }
 
 int joints_attach(struct replay *r)
@@ -365,7 +410,7 @@ void joints_renumber(struct joints *j, const uint32_t *place, size_t n)
 			joint[l->joint - 1] = 1;
 		j->link[kept++] = *l;
 	}
-	j->n_links = kept;
+	j->n_links = j->n_seen = kept;
 	/* Without memory those of nobody stay. */
 	for (uint32_t i = 0; joint && i < j->n; i++) {
 		if (!joint[i])
@@ -384,16 +429,17 @@ void joints_renumber(struct joints *j, const uint32_t *place, size_t n)
 
 void joints_restart(struct joints *j)
 {
-	for (uint32_t i = 0; i < j->n; i++)
-		j->joint[i].owed = 0;
+	for (uint32_t i = 0; i < j->n; i++) {
+		j->joint[i].waits = false;
+		j->joint[i].lost = 0;
+	}
 }
 
 void joints_begin(struct joints *j, uint32_t row, uint32_t end)
 {
 	for (uint32_t i = 0; i < j->n; i++) {
-		memset(j->joint[i].status + row, 0, (end - row) * sizeof(uint16_t));
-		memset(j->joint[i].lost + row, 0, (end - row) * sizeof(uint16_t));
-		j->joint[i].there = 0;
+		memset(j->joint[i].note + row, 0, (end - row) * sizeof(*j->joint[i].note));
+		j->joint[i].stepped = j->joint[i].waits;
 	}
 }
 
@@ -402,57 +448,71 @@ bool joints_ask(const struct joints *j, size_t track)
 	return track < j->n_links && j->link[track].next && !j->link[track].joint;
 }
 
-/* An event that waits for a counter was read all the same, but what lies before is lost. */
-static uint16_t status_of(const struct column *c, uint32_t row)
+static uint16_t either(uint16_t a, uint16_t b)
 {
-	uint16_t own = c->status ? c->status[row] : 0;
-
-	return own == PM_REASON_NOT_COUNTED && c->found[row] ? 0 : own;
+	return a ? a : b;
 }
 
-void joints_note(struct joints *j, size_t track, const struct column *c, uint32_t row, uint32_t end)
+void joints_note(struct joints *j, size_t track, const struct row_note *found, uint32_t row, uint32_t end)
 {
 	for (uint32_t t = j->link[track].next; t; t = j->link[t].next) {
 		struct joint *x = &j->joint[j->link[t].joint - 1];
 
-		x->there++;
+		x->stepped = true;
 		for (uint32_t k = row; k < end; k++) {
-			uint16_t own = status_of(c, k);
+			struct row_note *n = &x->note[k];
 
-			if (own && (!x->status[k] || (status_absent(own) && !status_absent(x->status[k]))))
-				x->status[k] = own;
-			if (c->found[k])
-				x->lost[k] = c->found[k];
+			/* Of a place with several instances those that are absent are left out. */
+			n->absent = either(n->absent, x->of_area ? 0 : found[k].absent);
+			n->lost = either(n->lost, found[k].lost);
+			n->gone = either(n->gone, found[k].gone);
+			n->waits = either(n->waits, found[k].waits);
+			n->goes_on |= found[k].goes_on;
 		}
 	}
+}
+
+static struct joint_row decide(struct joint *x, const struct row_note *n)
+{
+	struct joint_row r = { .what = JOINT_TAKE };
+
+	if (n->absent) {
+		r = (struct joint_row){ JOINT_ABSENT, n->absent, x->waits ? x->owed : 0 };
+		/* What reaches into it is lost with its end. */
+		x->lost = n->waits;
+		x->waits = false;
+		return r;
+	}
+	if (n->gone && n->goes_on) {
+		x->lost = either(x->lost, n->gone);
+	} else if (n->gone) {
+		r.gone = n->gone;
+		x->lost = 0;
+	}
+	x->lost = either(x->lost, n->lost);
+	if (n->waits) {
+		r.what = JOINT_WAIT;
+		r.why = n->waits;
+		x->owed = n->waits;
+	} else if (x->lost) {
+		r.what = JOINT_LOSE;
+		r.why = either(n->lost, x->lost);
+		x->lost = 0;
+	}
+	x->waits = n->waits != 0;
+	return r;
 }
 
 void joints_end(struct joints *j, uint32_t row, uint32_t end)
 {
-	for (uint32_t i = 0; i < j->n; i++) {
-		struct joint *x = &j->joint[i];
-
-		for (uint32_t k = row; k < end; k++) {
-			if (x->there < x->n && !x->status[k])
-				x->status[k] = PM_REASON_DROPPED;
-			/* What one lost while a reading of another was missing is lost up to the next that all have. */
-			x->owed = status_absent(x->status[k]) ? 0 : x->owed ? x->owed : x->lost[k];
-			x->lost[k] = x->status[k] ? 0 : x->owed;
-			x->owed = x->status[k] ? x->owed : 0;
-		}
-	}
+	for (uint32_t i = 0; i < j->n; i++)
+		for (uint32_t k = row; k < end; k++)
+			j->joint[i].row[k] = decide(&j->joint[i], &j->joint[i].note[k]);
 }
 
-void joint_column(const struct replay *r, uint32_t track, struct column *c, uint32_t row, uint32_t end,
-		  uint16_t *status)
+const struct joint_row *joint_rows(const struct replay *r, uint32_t track)
 {
 	const struct joint *x = &r->joints.joint[r->joints.link[track].joint - 1];
-	uint16_t lost = 0;
 
-	for (; row < end; row++) {
-		status[row] = x->status[row] ? x->status[row] : c->status ? c->status[row] : 0;
-		lost |= x->lost[row];
-	}
-	c->status = status;
-	c->lost = lost ? x->lost : NULL;
+	return x->stepped || track_joint_waits(&r->track[track]) ? x->row : NULL;
 }

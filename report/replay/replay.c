@@ -111,8 +111,10 @@ static int flush(struct replay *r)
 
 static void restart(struct replay *r)
 {
-	for (size_t i = 0; i < r->n_live; i++)
+	for (size_t i = 0; i < r->n_live; i++) {
 		track_restart(&r->track[r->live[i]], 0);
+		track_joint_restart(&r->track[r->live[i]]);
+	}
 	joints_restart(&r->joints);
 	r->fresh = true;
 }
@@ -159,12 +161,6 @@ static int new_stretch(struct replay *r, const struct pm_chunk *c)
 	return err;
 }
 
-/* ns of CLOCK_MONOTONIC as they would have been without its slewing. */
-static uint64_t true_ns(const struct replay *r, uint64_t ns)
-{
-	return r->slope == 1 ? ns : (uint64_t)((double)ns * r->slope + 0.5);
-}
-
 static void open_interval(struct replay *r)
 {
 	if (!r->open)
@@ -176,7 +172,7 @@ static void open_interval(struct replay *r)
 /* What nobody saw between two stretches has no row of its own, but is a part of longer intervals. */
 static int lose_hidden(struct replay *r, uint64_t tick)
 {
-	uint64_t ns = true_ns(r, tick - r->last_ns);
+	uint64_t ns = monotonic_ns(tick - r->last_ns, r->slope);
 	int err = 0;
 
 	if (r->config.mode == REPLAY_EACH)
@@ -206,7 +202,7 @@ static bool advance(struct replay *r, uint64_t tick)
 		r->next_ns += (tick - r->next_ns + every - 1) / every * every;
 	if (!first) {
 		open_interval(r);
-		r->now.duration_ns += true_ns(r, tick - r->last_ns);
+		r->now.duration_ns += monotonic_ns(tick - r->last_ns, r->slope);
 	}
 	r->begun = true;
 	r->fresh = false;
@@ -220,12 +216,29 @@ static bool ends_before(const struct replay *r, uint64_t tick)
 	return r->config.mode == REPLAY_EVERY && r->open && tick > r->next_ns;
 }
 
+/* Rows of a track that is taken together with others, of which some are not all there. */
+static void feed_joint(struct replay *r, uint32_t track, const struct column *c, uint32_t row, uint32_t end,
+		       const bool *closes, const struct joint_row *what)
+{
+	struct track *t = &r->track[track];
+	size_t k = 0;
+
+	for (; row < end; row++) {
+		track_joint_step(t, c->v ? c : NULL, row, &what[row], column_ns(c, row));
+		if (closes[row])
+			track_close(t, r->arena, r->rows, k++, counts_of(r, track));
+	}
+	if (what[end - 1].what == JOINT_TAKE && !t->away)
+		track_joint_resume(t);
+}
+
 /* Rows [row, end), of which those in closes[] end an interval. */
 static int feed_track(struct replay *r, uint32_t track, const struct column *c, uint32_t row, uint32_t end,
-		      const bool *closes, bool all_close)
+		      const bool *closes, bool all_close, bool *plain)
 {
 	struct count *counts = counts_of(r, track);
 	struct track *t = &r->track[track];
+	const struct joint_row *joint = r->joints.n && joints_own(&r->joints, track) ? joint_rows(r, track) : NULL;
 	bool regular;
 	size_t k = 0;
 	int err;
@@ -233,6 +246,10 @@ static int feed_track(struct replay *r, uint32_t track, const struct column *c, 
 	if (t->seen != r->chunk) {
 		t->seen = r->chunk;
 		r->unseen--;
+	}
+	if (joint) {
+		feed_joint(r, track, c, row, end, closes, joint);
+		return 0;
 	}
 	/* With the first snapshot of a stretch nothing can have been lost yet. */
 	if (!c->before && !t->started && !t->before && !(c->status && c->status[row])) {
@@ -243,6 +260,7 @@ static int feed_track(struct replay *r, uint32_t track, const struct column *c, 
 		all_close = false;
 	}
 	regular = track_is_regular(t, c, row, end);
+	*plain = regular;
 	if (!regular && (err = make_loss(r, t)))
 		return err;
 	if (all_close) {
@@ -325,8 +343,8 @@ static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint
 	const struct pm_group *g = pm_model_group(r->model, cg->group);
 	struct group_feeds *f = g && !cg->absent ? replay_feeds(r, cg->group) : NULL;
 	double seconds[PM_CHUNK_ROWS];
-	uint16_t status[PM_CHUNK_ROWS], found[PM_CHUNK_ROWS];
-	bool filled;
+	struct row_note note[PM_CHUNK_ROWS];
+	bool filled, plain = true;
 	int err;
 
 	if (!f)
@@ -341,20 +359,18 @@ static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint
 		if (r->joints.n && joints_own(&r->joints, x->track) != joint)
 			continue;
 		c = column_in(r, chunk, i, g, x);
-		if (joint)
-			joint_column(r, x->track, &c, row, end, status);
-		else if (joints_ask(&r->joints, x->track))
-			c.found = memset(found, 0, end * sizeof(*found));
+		if (!joint && joints_ask(&r->joints, x->track))
+			c.note = memset(note, 0, end * sizeof(*note));
 		if (filled) {
 			c.seconds = r->seconds + (size_t)x->time * end;
 		} else if (all_close && f->timed) {
 			track_seconds(&c, row, end, seconds);
 			c.seconds = seconds;
 		}
-		if ((err = feed_track(r, x->track, &c, row, end, closes, all_close)))
+		if ((err = feed_track(r, x->track, &c, row, end, closes, all_close, &plain)))
 			return err;
-		if (c.found)
-			joints_note(&r->joints, x->track, &c, row, end);
+		if (c.note && !plain)
+			joints_note(&r->joints, x->track, note, row, end);
 	}
 	return 0;
 }
@@ -391,31 +407,45 @@ void replay_see(struct replay *r, const struct pm_chunk *c)
 	}
 }
 
-/* From the snapshot before row `from` of the slice to row `to`. */
-static uint64_t slice_ns(const struct replay *r, const struct pm_chunk *c, uint32_t from, uint32_t to)
+/* A track that is not in the chunk. */
+static int miss_track(struct replay *r, uint32_t track, uint32_t row, uint32_t end, const bool *closes)
 {
-	uint64_t before = from > r->slice.row ? c->tick[from - 1] : r->slice.before ? r->slice.before : c->tick[from];
+	const struct column c = { .tick = r->slice.tick, .first = r->slice.row, .before = r->slice.before, .slope = r->slope };
+	struct track *t = &r->track[track];
+	bool asked = joints_ask(&r->joints, track);
+	struct row_note note[PM_CHUNK_ROWS] = { 0 };
+	size_t k = 0;
 
-	return true_ns(r, c->tick[to] - before);
+	if (make_loss(r, t))
+		return -ENOMEM;
+	if (joints_own(&r->joints, track)) {
+		feed_joint(r, track, &c, row, end, closes, joint_rows(r, track));
+		return 0;
+	}
+	for (uint32_t i = row; i < end; i++) {
+		track_unseen(t, t->unseen, column_ns(&c, i), asked ? &note[i] : NULL);
+		if (closes[i])
+			track_close(t, r->arena, r->rows, k++, counts_of(r, track));
+	}
+	if (asked)
+		joints_note(&r->joints, track, note, row, end);
+	return 0;
 }
 
-/* A track that is not in the chunk. */
-static int miss_track(struct replay *r, const struct pm_chunk *c, size_t track, uint32_t row, uint32_t end,
-		      const bool *closes)
+/* Plain tracks that are not in the chunk, or those that formulas take together. */
+static int miss_tracks(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const bool *closes,
+		       bool joint)
 {
-	struct track *t = &r->track[track];
-	size_t k = 0;
-	int err = make_loss(r, t);
+	int err = 0;
 
-	while (row < end && !err) {
-		uint32_t last = row;
+	for (size_t i = 0; i < r->n_live && r->unseen && !err; i++) {
+		struct track *t = &r->track[r->live[i]];
 
-		while (last + 1 < end && !closes[last])
-			last++;
-		track_missed(t, t->unseen, slice_ns(r, c, row, last));
-		if (closes[last])
-			track_close(t, r->arena, r->rows, k++, counts_of(r, track));
-		row = last + 1;
+		if (t->seen == r->chunk || joints_own(&r->joints, r->live[i]) != joint)
+			continue;
+		if (c != &r->gather.chunk)
+			t->unseen = why_missing(r, t);
+		err = miss_track(r, r->live[i], row, end, closes);
 	}
 	return err;
 }
@@ -437,18 +467,11 @@ static int feed_slice(struct replay *r, const struct pm_chunk *c, uint32_t row, 
 	joints_begin(&r->joints, row, end);
 	for (uint32_t i = 0; i < c->n_groups && !err; i++)
 		err = feed_chunk_group(r, c, i, row, end, closes, n == end - row, false);
+	err = err ? err : miss_tracks(r, c, row, end, closes, false);
 	joints_end(&r->joints, row, end);
 	for (uint32_t i = 0; i < c->n_groups && r->joints.n && !err; i++)
 		err = feed_chunk_group(r, c, i, row, end, closes, n == end - row, true);
-	for (size_t i = 0; i < r->n_live && r->unseen && !err; i++) {
-		struct track *t = &r->track[r->live[i]];
-
-		if (t->seen == r->chunk)
-			continue;
-		if (c != &r->gather.chunk)
-			t->unseen = why_missing(r, t);
-		err = miss_track(r, c, r->live[i], row, end, closes);
-	}
+	err = err || !r->joints.n ? err : miss_tracks(r, c, row, end, closes, true);
 	for (size_t i = 0; n && i < r->n_tracks && r->n_live < r->n_tracks; i++)
 		for (size_t k = 0; k < n && r->track[i].ended; k++)
 			close_track(r, i, k);

@@ -16,6 +16,7 @@
 #include "common/metric/expr.h"
 #include "format/chunk.h"
 #include "format/model.h"
+#include "report/machine/places.h"
 
 /* What is wanted of a track: a set of bits 1 << aspect. */
 enum track_aspect {
@@ -125,10 +126,11 @@ bool replay_doubts(const struct replay *r);
 uint16_t replay_never_known(const struct replay *r, size_t track);
 
 /*
- * A formula takes counters of an instance together: only where all of them are known. Returns its number; the same
- * for the same counters, which are put in order; 0: there are none to take together; or -ENOMEM.
+ * A formula takes counters of a place together: only where all of them are known. `area`: the kind of the places, which
+ * go with the replay; PM_KINDS: each instance is one. Returns its number; the same for the same counters, which are put
+ * in order; 0: there are none to take together; or -ENOMEM.
  */
-int64_t replay_join(struct replay *r, uint32_t *counter, uint32_t n);
+int64_t replay_join(struct replay *r, uint32_t *counter, uint32_t n, enum pm_kind area, const struct places *places);
 /* The track that has what such a formula takes of a track: itself as long as nothing is missing. Only inside a
  * sink. */
 uint32_t replay_joined(const struct replay *r, uint32_t track, uint32_t formula);

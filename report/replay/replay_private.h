@@ -84,16 +84,20 @@ struct slice {
 struct formula {
 	uint32_t *counter; /* owned, ascending */
 	uint32_t n;
+	enum pm_kind area; /* PM_KINDS: those of an instance */
+	const struct places *places;
 };
 
-/* What counters of an instance have in common that a formula takes together. */
+/* What counters of a place have in common that a formula takes together. */
 struct joint {
 	uint32_t formula; /* its number */
-	uint32_t n;       /* tracks */
-	uint32_t there;   /* those that are in the chunk at hand */
-	/* By row of the chunk: why the joint reading is missing, and why what lies before it is lost. */
-	uint16_t status[PM_CHUNK_ROWS], lost[PM_CHUNK_ROWS];
-	uint16_t owed; /* why the next joint reading has lost what lies before it; 0: it has not, so far */
+	bool of_area;     /* of several instances */
+	bool waits;       /* of some the next reading may speak for the row before */
+	bool stepped;     /* the rows at hand are no plain ones */
+	uint16_t owed;    /* why it waits */
+	uint16_t lost;    /* why it will have waited in vain; 0: it has not, so far */
+	struct row_note note[PM_CHUNK_ROWS]; /* what their tracks found */
+	struct joint_row row[PM_CHUNK_ROWS]; /* what follows for all */
 };
 
 /* Of a track. */
@@ -110,7 +114,7 @@ struct joints {
 	struct joint_link *link; /* owned: by track */
 	bool *taken;             /* owned: by counter id: some formula takes it with others */
 	uint32_t n_formulas, n, n_taken;
-	size_t n_links;
+	size_t n_links, n_seen; /* n_seen: tracks that are no news */
 };
 
 struct replay {
@@ -213,14 +217,13 @@ int joints_attach(struct replay *r);
  * are fed. */
 void joints_begin(struct joints *j, uint32_t row, uint32_t end);
 bool joints_ask(const struct joints *j, size_t track);
-void joints_note(struct joints *j, size_t track, const struct column *c, uint32_t row, uint32_t end);
+void joints_note(struct joints *j, size_t track, const struct row_note *found, uint32_t row, uint32_t end);
 void joints_end(struct joints *j, uint32_t row, uint32_t end);
 /* What comes is not compared with what was. */
 void joints_restart(struct joints *j);
-/* Whether a track is one of them; and then its column, with the status of all, which goes to status[row...end). */
+/* Whether a track is one of them; and then what becomes of its rows, or NULL: they are as those of any track. */
 bool joints_own(const struct joints *j, size_t track);
-void joint_column(const struct replay *r, uint32_t track, struct column *c, uint32_t row, uint32_t end,
-		  uint16_t *status);
+const struct joint_row *joint_rows(const struct replay *r, uint32_t track);
 /* Tracks are renumbered: place[] has the new number, or PM_NONE of one that is dropped. */
 void joints_renumber(struct joints *j, const uint32_t *place, size_t n);
 void joints_release(struct joints *j);

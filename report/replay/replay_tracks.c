@@ -420,8 +420,10 @@ void track_release(struct track *t)
 {
 	free(t->times);
 	free(t->more);
-	if (t->loss)
+	if (t->loss) {
 		free(t->loss->at);
+		free(t->loss->joint);
+	}
 	free(t->loss);
 }
 

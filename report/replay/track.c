@@ -5,34 +5,9 @@
 #include "report/machine/status.h"
 #include "report/replay/track_private.h"
 
-static double scaled(const struct track *t, double d)
-{
-	return t->scaled ? d * t->mul / t->div : d;
-}
-
-static double number(const struct track *t, uint64_t raw)
-{
-	return scaled(t, t->type == PM_F64 ? double_from_bits(raw) :
-			 t->type == PM_S64 ? (double)(int64_t)raw :
-					     (double)raw);
-}
-
 static bool is_shared(const struct track *t)
 {
 	return t->times && t->times->shared;
-}
-
-static bool is_level(const struct track *t)
-{
-	return t->semantics != PM_CUMULATIVE && t->semantics != PM_DELTA && t->semantics != PM_PEAK;
-}
-
-/* From the snapshot before the row to it. */
-static uint64_t tick_ns(const struct column *c, uint32_t row)
-{
-	uint64_t before = row > c->first ? c->tick[row - 1] : c->before;
-
-	return before ? true_ns(c, c->tick[row] - before) : 0;
 }
 
 /* ---- what is missing ---- */
@@ -56,6 +31,8 @@ void track_lose(struct track *t, uint16_t reason, uint64_t ns)
 	t->loss->lost += ns;
 	if (ns && !t->loss->why)
 		t->loss->why = reason;
+	if (ns)
+		t->loss->last = reason;
 }
 
 void track_hide(struct track *t, uint64_t ns)
@@ -84,8 +61,9 @@ static void give_up(struct track *t)
 	t->loss->pending = t->loss->earlier = 0;
 }
 
-static void carry(struct track_loss *l)
+void track_carry(struct track_loss *l)
 {
+	l->carried |= l->pending || l->earlier;
 	l->before += l->earlier;
 	l->pending = l->earlier = 0;
 }
@@ -125,7 +103,7 @@ static bool carries(const struct track *t)
 /* Whether the next reading will speak for the time of one that is missing for that reason. */
 static bool bridges(const struct track *t, uint16_t status)
 {
-	return carries(t) || status == PM_REASON_NOT_READ || (t->semantics == PM_DELTA && status == PM_REASON_MISSED);
+	return carries(t) || (is_level(t) && status == PM_REASON_NOT_READ);
 }
 
 static void step_missing(struct track *t, uint16_t status, uint64_t ns)
@@ -136,13 +114,7 @@ static void step_missing(struct track *t, uint16_t status, uint64_t ns)
 		return;
 	}
 	is_back(t);
-	if (status == PM_REASON_NOT_COUNTED && t->any && !t->started) {
-		/* Switched off where this segment begins: what it counted in those before stands. */
-		t->absent = status;
-		t->loss->absent += ns;
-		return;
-	}
-	/* The next reading begins after this one, and no longer after what could not count. */
+	/* The next reading begins behind this one, and no longer behind what could not count. */
 	t->before = 0;
 	if (bridges(t, status) && status != PM_REASON_NOT_COUNTED) {
 		if (!t->gap || carries(t))
@@ -277,39 +249,33 @@ static void take_cumulative(struct track *t, const struct column *c, uint32_t ro
 			    bool waits)
 {
 	uint64_t ns = true_ns(c, time - t->prev_time);
-	uint16_t why = c->lost && c->lost[row] ? c->lost[row] :
-		       waits                   ? (uint16_t)PM_REASON_NOT_COUNTED :
-						 difference(t, c, row, now, ns);
+	uint16_t why = waits ? (uint16_t)PM_REASON_NOT_COUNTED : difference(t, c, row, now, ns);
 
-	if (t->loss)
-		t->loss->carried |= t->gap != 0;
 	if (why) {
 		give_up(t);
-		track_lose(t, why, tick_ns(c, row));
-		if (c->found)
-			c->found[row] = why;
+		track_lose(t, why, column_ns(c, row));
 		return;
 	}
 	if (t->loss)
-		carry(t->loss);
+		track_carry(t->loss);
 	t->elapsed += ns;
 }
 
 /* What is read for itself: its time is that from the snapshot before. Returns the time. */
 static uint64_t take_single(struct track *t, const struct column *c, uint32_t row, uint64_t time)
 {
-	uint64_t now = c->v[row], ns = tick_ns(c, row);
+	uint64_t now = c->v[row], ns = column_ns(c, row);
 
 	/* What was not due is due now, with all of its time. */
 	if (t->started && (!t->gap || bridges(t, t->gap))) {
 		ns = true_ns(c, time - t->prev_time);
 		if (t->loss)
-			carry(t->loss);
+			track_carry(t->loss);
 	} else if (t->loss) {
 		/* A level speaks for the time in which none was due since one failed. */
 		if (is_level(t)) {
 			ns += t->loss->undue;
-			carry(t->loss);
+			track_carry(t->loss);
 		}
 		give_up(t);
 	}
@@ -336,8 +302,8 @@ static uint64_t take_single(struct track *t, const struct column *c, uint32_t ro
  */
 static bool never_ran(const struct track *t, const struct column *c, uint32_t row)
 {
-	return !t->started && !t->before && t->perf && t->semantics == PM_CUMULATIVE && c->enabled &&
-	       c->enabled[row] && !c->running[row] && c->status[row] == PM_REASON_NOT_COUNTED;
+	return !t->started && t->perf && t->semantics == PM_CUMULATIVE && c->enabled &&
+	       !c->running[row] && c->status[row] == PM_REASON_NOT_COUNTED;
 }
 
 static void start_at_zero(struct track *t, const struct column *c, uint32_t row)
@@ -347,8 +313,7 @@ static void start_at_zero(struct track *t, const struct column *c, uint32_t row)
 	t->times->prev_enabled = c->enabled[row];
 	t->times->prev_running = 0;
 	t->started = true;
-	if (c->found)
-		c->found[row] = PM_REASON_NOT_COUNTED;
+	t->gap = t->before = 0;
 }
 
 /* It waits for a counter since the reading before, and stands where it stood then. */
@@ -358,7 +323,7 @@ static bool still_waits(const struct track *t, const struct column *c, uint32_t 
 	       c->running[row] == t->times->prev_running;
 }
 
-void track_step(struct track *t, const struct column *c, uint32_t row)
+static void step(struct track *t, const struct column *c, uint32_t row)
 {
 	bool missing = c->status && c->status[row], waits = missing && still_waits(t, c, row);
 	uint64_t now = waits ? t->prev : c->v[row], time, since;
@@ -366,17 +331,21 @@ void track_step(struct track *t, const struct column *c, uint32_t row)
 	if (!missing || waits)
 		is_back(t);
 	if (missing && never_ran(t, c, row)) {
+		if (t->loss) {
+			give_up(t);
+			track_lose(t, PM_REASON_NOT_COUNTED, column_ns(c, row));
+		}
 		start_at_zero(t, c, row);
 		return;
 	}
 	if (missing && !waits) {
-		step_missing(t, c->status[row], tick_ns(c, row));
+		step_missing(t, c->status[row], column_ns(c, row));
 		return;
 	}
 	time = midpoint(c, row);
 	since = t->started ? true_ns(c, time - t->prev_time) : 0;
 	if (!is_level(t) && !t->started && t->loss)
-		begin_here(t, tick_ns(c, row));
+		begin_here(t, column_ns(c, row));
 	if (c->enabled && t->started) {
 		t->times->enabled += c->enabled[row] - t->times->prev_enabled;
 		t->times->running += c->running[row] - t->times->prev_running;
@@ -400,7 +369,67 @@ void track_step(struct track *t, const struct column *c, uint32_t row)
 	t->gap = t->before = 0;
 }
 
+/* What a step that began with such a loss found. */
+static void make_note(const struct track *t, const struct track_loss *before, bool away, struct row_note *n)
+{
+	const struct track_loss *l = t->loss;
+	uint64_t hidden = away ? before->hidden : 0;
+
+	n->goes_on = before->pending && l->pending;
+	n->waits = l->pending ? l->owed : 0;
+	if (l->absent > before->absent) {
+		n->absent = t->absent;
+		n->gone = before->pending ? before->owed : 0;
+	} else if (l->lost > before->lost + hidden) {
+		n->lost = before->pending ? before->owed : l->last;
+	}
+}
+
+void track_step(struct track *t, const struct column *c, uint32_t row)
+{
+	struct track_loss before;
+	bool away = t->away;
+
+	if (!c->note || !t->loss) {
+		step(t, c, row);
+		return;
+	}
+	before = *t->loss;
+	step(t, c, row);
+	make_note(t, &before, away, &c->note[row]);
+}
+
+void track_unseen(struct track *t, uint16_t reason, uint64_t ns, struct row_note *note)
+{
+	const struct track_loss before = *t->loss;
+	bool away = t->away;
+
+	track_missed(t, reason, ns);
+	if (note)
+		make_note(t, &before, away, note);
+}
+
 /* ---- intervals ---- */
+
+void track_begin_interval(struct track *t)
+{
+	t->any = t->several = false;
+	t->absent = 0;
+	t->sum = t->elapsed = 0;
+	if (t->times)
+		t->times->enabled = t->times->running = 0, t->times->made = 0, t->times->shared = false;
+	if (t->more) {
+		/* The end of this interval is the start of the next. */
+		struct track_more *m = t->more;
+
+		m->any = m->any && t->started && (!t->gap || carries(t));
+		m->begun = m->any;
+		m->some = false;
+		m->first = m->last;
+		m->weighted = m->span = 0;
+		m->weight = 0;
+	}
+}
 
 static struct value why_nothing(const struct track *t)
 {
@@ -410,7 +439,7 @@ static struct value why_nothing(const struct track *t)
 		return value_missing(l->why);
 	if (l && l->pending)
 		return value_missing(l->owed);
-	if (t->gap)
+	if (t->gap && !(l && l->joint))
 		return value_missing(t->gap);
 	return value_missing(t->absent ? t->absent : VALUE_NO_INTERVAL);
 }
@@ -468,27 +497,7 @@ static void close_loss(struct track *t, size_t k, struct value v)
 	l->carried = false;
 }
 
-static void reset_interval(struct track *t)
-{
-	t->any = t->several = false;
-	t->absent = 0;
-	t->sum = t->elapsed = 0;
-	if (t->times)
-		t->times->enabled = t->times->running = 0, t->times->made = 0, t->times->shared = false;
-	if (t->more) {
-		/* The end of this interval is the start of the next. */
-		struct track_more *m = t->more;
-
-		m->any = m->any && t->started && (!t->gap || carries(t));
-		m->begun = m->any;
-		m->some = false;
-		m->first = m->last;
-		m->weighted = m->span = 0;
-		m->weight = 0;
-	}
-}
-
-void track_close(struct track *t, struct value *base, size_t stride, size_t k, struct count *counts)
+static void close_interval(struct track *t, struct value *base, size_t stride, size_t k, struct count *counts)
 {
 	struct value v = interval_value(t);
 	struct value *out = base + t->slot * stride + k;
@@ -528,7 +537,27 @@ void track_close(struct track *t, struct value *base, size_t stride, size_t k, s
 		*out = v.reason ? v : value_of(t->more->span);
 	if (t->loss)
 		close_loss(t, k, v);
-	reset_interval(t);
+	track_begin_interval(t);
+}
+
+void track_close(struct track *t, struct value *base, size_t stride, size_t k, struct count *counts)
+{
+	struct track_joint *j = t->loss ? t->loss->joint : NULL;
+	struct tally waits;
+	struct track_more more = { 0 };
+
+	if (!j || !j->slow) {
+		close_interval(t, base, stride, k, counts);
+		return;
+	}
+	waits = tally_take(t);
+	more = t->more ? *t->more : more;
+	tally_put(t, &j->taken);
+	j->taken = (struct tally){ 0 };
+	close_interval(t, base, stride, k, counts);
+	if (t->more)
+		*t->more = more;
+	tally_put(t, &waits);
 }
 
 void track_restart(struct track *t, uint16_t before)

@@ -70,6 +70,7 @@ struct track_loss {
 	bool carried;          /* a reading of this interval spoke for time before it */
 	bool ever;             /* it was known at some time */
 	uint16_t last;         /* why it was lost last */
+	struct track_joint *joint; /* owned; NULL: it is taken by itself */
 	bool some;             /* `at` has something to say of the block at hand */
 	struct support *at;    /* owned; [replay_block()] */
 };
@@ -85,16 +86,49 @@ struct column {
 	uint64_t before; /* the tick before that row; 0: none that it may be compared with */
 	bool begins;     /* that row is of the moment at which an interval begins */
 	double slope;    /* seconds in a second of CLOCK_MONOTONIC */
-	const uint16_t
-		*lost;   /* why what lies between a reading and the previous one is lost; 0: it is not; or NULL */
-	uint16_t *found; /* gets the same, as the track found it, where that is not 0; NULL: nobody asks */
+	struct row_note *note; /* by row: gets what a step found; NULL: nobody asks */
+};
+
+/* ns of CLOCK_MONOTONIC as they would have been without its slewing. */
+static inline uint64_t monotonic_ns(uint64_t ns, double slope)
+{
+	return __builtin_expect(slope == 1, 1) ? ns : (uint64_t)((double)ns * slope + 0.5);
+}
+
+static inline uint64_t true_ns(const struct column *c, uint64_t ns)
+{
+	return monotonic_ns(ns, c->slope);
+}
+
+/* From the snapshot before the row to it. */
+static inline uint64_t column_ns(const struct column *c, uint32_t row)
+{
+	uint64_t before = row > c->first ? c->tick[row - 1] : c->before;
+
+	return before ? true_ns(c, c->tick[row] - before) : 0;
+}
+
+/* What a step found of the time since the snapshot before it: reasons, or 0. */
+struct row_note {
+	uint16_t absent;
+	uint16_t lost;  /* it is, with all that waited */
+	uint16_t gone;  /* what waited before it is lost, and nothing of it */
+	uint16_t waits; /* the next reading may speak for it */
+	bool goes_on;   /* as for what lies before it */
+};
+
+/* What becomes of that time in all counters that a formula takes together. */
+struct joint_row {
+	enum { JOINT_TAKE, JOINT_WAIT, JOINT_LOSE, JOINT_ABSENT } what;
+	uint16_t why;
+	uint16_t gone; /* what waited is lost first */
 };
 
 /* The loss of a track whose blocks have so many rows; NULL without memory. */
 struct track_loss *track_loss_of(struct track *t, size_t rows);
 /* Whether all readings of [row, end) are there and can be taken as they are: nothing of it will be missing. */
 bool track_is_regular(const struct track *t, const struct column *c, uint32_t row, uint32_t end);
-/* Whether all readings of [row, end) are there, and one of them cannot be compared with that before it. */
+/* Whether a reading of [row, end) cannot be compared with that before it. */
 bool track_breaks(const struct track *t, const struct column *c, uint32_t row, uint32_t end);
 /* Fills seconds[row + 1] to seconds[end - 1] as struct column has them. */
 void track_seconds(const struct column *c, uint32_t row, uint32_t end, double *seconds);
@@ -112,9 +146,22 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 		size_t stride, size_t k, struct count *counts, bool regular);
 /* It was not read at all for so many ns. It has a loss. */
 void track_missed(struct track *t, uint16_t reason, uint64_t ns);
-/* So much of the interval is lost, whatever was read before and will be after it. It has a loss. */
+/* The same for the time before a row; `note` as in struct column. */
+void track_unseen(struct track *t, uint16_t reason, uint64_t ns, struct row_note *note);
+/* So much of the interval is lost, whatever was read before and will be behind it. It has a loss. */
 void track_lose(struct track *t, uint16_t reason, uint64_t ns);
 /* Nobody saw anything for so many ns. It has a loss. */
 void track_hide(struct track *t, uint64_t ns);
 /* The next reading starts anew; `before`: why there is none before it. */
 void track_restart(struct track *t, uint16_t before);
+
+/* From here on only what all counters of a formula have is taken. It has a loss. 0 or -ENOMEM. */
+int track_join(struct track *t);
+/* As track_step(), or track_unseen() where `c` is NULL. */
+void track_joint_step(struct track *t, const struct column *c, uint32_t row, const struct joint_row *j, uint64_t ns);
+/* Whether that was done, and track_joint_resume() was not called since then. */
+bool track_joint_waits(const struct track *t);
+/* To be called behind rows of which the last was taken: it goes on as any track. */
+void track_joint_resume(struct track *t);
+/* What waits for the next reading is lost. */
+void track_joint_restart(struct track *t);

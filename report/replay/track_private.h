@@ -15,12 +15,6 @@ static inline uint64_t midpoint(const struct column *c, uint32_t row)
 	return c->begin[row] + (c->end[row] - c->begin[row]) / 2;
 }
 
-/* ns of CLOCK_MONOTONIC as they would have been without its slewing. */
-static inline uint64_t true_ns(const struct column *c, uint64_t ns)
-{
-	return __builtin_expect(c->slope == 1, 1) ? ns : (uint64_t)((double)ns * c->slope + 0.5);
-}
-
 static inline void add(struct track *t, uint64_t delta)
 {
 	if (t->type == PM_F64)
@@ -30,10 +24,52 @@ static inline void add(struct track *t, uint64_t delta)
 	t->any = true;
 }
 
+static inline bool is_level(const struct track *t)
+{
+	return t->semantics != PM_CUMULATIVE && t->semantics != PM_DELTA && t->semantics != PM_PEAK;
+}
+
+static inline double scaled(const struct track *t, double d)
+{
+	return t->scaled ? d * t->mul / t->div : d;
+}
+
+static inline double number(const struct track *t, uint64_t raw)
+{
+	return scaled(t, t->type == PM_F64 ? double_from_bits(raw) :
+			 t->type == PM_S64 ? (double)(int64_t)raw :
+					     (double)raw);
+}
+
 static inline bool has_rule(const struct track *t)
 {
 	return t->more && t->more->rule;
 }
+
+/* The sums of the open interval, apart from the readings that the next one is compared with. */
+struct tally {
+	uint64_t sum, level, elapsed; /* level: bits, as in track.prev of a level */
+	struct track_times times;
+	struct track_more more;
+	uint16_t absent;
+	bool any, several;
+};
+
+/* A counter that a formula takes together with others. */
+struct track_joint {
+	struct track_loss own; /* of its own readings */
+	struct tally taken;    /* of the open interval, as far as all had it; what the track has waits */
+	bool slow;             /* `taken` is in use; else the track has all */
+};
+
+/* The end of the interval is the start of the next. */
+void track_begin_interval(struct track *t);
+/* What was pending is known after all. */
+void track_carry(struct track_loss *l);
+/* Takes the sums away from the track, which begins anew with the next reading. */
+struct tally tally_take(struct track *t);
+/* Puts sums before those that the track has. */
+void tally_put(struct track *t, const struct tally *before);
 
 /* Whether the difference may be taken; else why not. */
 uint16_t track_against_rule(const struct track *t, uint64_t prev, uint64_t now, uint64_t ns);

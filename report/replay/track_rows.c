@@ -83,7 +83,7 @@ static bool keeps_rule(const struct track *t, const struct column *c, uint32_t r
 
 bool track_is_regular(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
 {
-	if (!t->started || t->gap || c->lost || !all_valid(c->status, row, end))
+	if (!t->started || t->gap || !all_valid(c->status, row, end))
 		return false;
 	if (t->semantics != PM_CUMULATIVE || row == end)
 		return true;
@@ -92,17 +92,16 @@ bool track_is_regular(const struct track *t, const struct column *c, uint32_t ro
 	return !c->enabled || (times_rise(t, c, row, end) && (always_ran(t, c, end) || ran_in_each(t, c, row, end)));
 }
 
-bool track_breaks(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
+/* Whether a reading among rows that are all there cannot be compared with that before it. */
+static bool breaks(const struct track *t, const struct column *c, uint32_t row, uint32_t end, bool started)
 {
 	struct track from = *t;
 	struct track_times times = { 0 };
 
-	if (t->semantics != PM_CUMULATIVE || t->gap || !all_valid(c->status, row, end))
-		return false;
 	if (t->times)
 		times = *t->times;
 	from.times = t->times ? &times : NULL;
-	if (!t->started) {
+	if (!started) {
 		from.started = true;
 		from.prev = c->v[row];
 		from.prev_time = midpoint(c, row);
@@ -113,6 +112,21 @@ bool track_breaks(const struct track *t, const struct column *c, uint32_t row, u
 		row++;
 	}
 	return !track_is_regular(&from, c, row, end);
+}
+
+bool track_breaks(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
+{
+	struct column some = *c;
+	bool broken = false, started = t->started;
+
+	some.status = NULL;
+	for (uint32_t last = row; row < end && !broken; row = last + 1) {
+		for (last = row; last < end && !(c->status && c->status[last]);)
+			last++;
+		broken = last > row && t->semantics == PM_CUMULATIVE && !t->gap && breaks(t, &some, row, last, started);
+		started = false;
+	}
+	return broken;
 }
 
 /* Multiplexed intervals among [row, end): scales what was computed as if always running. */

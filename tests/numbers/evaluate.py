@@ -1,6 +1,7 @@
 """A second evaluator, written from report/numbers/NUMBERS.md alone: what every metric of a recording is, at any place,
 over any stretch of snapshots. It is slow and keeps everything in exact fractions."""
 
+import functools
 import os
 import re
 import sys
@@ -197,87 +198,74 @@ class Member:
 # ---- members of a formula in step ----
 
 class Own:
-    """What a member has by itself; Joint the same, as a formula takes it."""
+    """What a member has in each finest interval; as a formula takes it once it was joined with others. A stretch is
+    known with snapshot k: (its intervals, [(amount, time)])."""
 
     def __init__(self, member):
         self.member = member
-        self.state, self.word, self.stretch = list(member.state), list(member.word), dict(member.stretch)
+        self.state, self.word = list(member.state), list(member.word)
+        self.stretch = {k: (list(range(j + 1, k + 1)), [(amount, time)]) for k, (j, amount, time) in member.stretch.items()}
+        self.joined = False
+        self.words = [{word} for word in member.word]  # any of these may be the reason
+
+    def say(self, inside, state, word):
+        for s in inside:
+            self.state[s], self.word[s] = state, word
+
+    def when(self, s):
+        """The snapshot with which the interval is known, or None."""
+        return next((k for k, (inside, _) in self.stretch.items() if inside[0] <= s <= k and s in inside), None)
+
+    def waits(self, inside):
+        """Why a reading in the midst of a stretch is missing."""
+        return next((self.word[s] for s in inside if self.state[s] == CARRIED), None)
 
 
-def joint(parts):
-    """Section 8: what cumulative counters of one instance have between readings that are there of all of them."""
-    out = [Own(p) for p in parts]
-    taken = sorted((o for o in out if o.member.counter.semantics == "cumulative"), key=lambda o: o.member.counter.id)
-    if len({o.member for o in taken}) > 1:
-        for block in parts[0].world.blocks:
-            join_block(taken, block)
-        for s in parts[0].world.gaps:
-            away = next((o for o in taken if o.state[s] == ABSENT), None)
-            if away:
-                say(taken, s, ABSENT, away.word[s])
-    return out
+def share_absence(owns):
+    """Where one counter of an instance is absent the others are."""
+    for s in range(len(owns[0].state)):
+        away = next((o for o in owns if o.state[s] == ABSENT), None)
+        for o in owns if away else ():
+            k = o.when(s)
+            if k:
+                inside = o.stretch.pop(k)[0]
+                o.say(inside, LOST, o.waits(inside))
+            o.say([s], ABSENT, away.word[s])
+        for o in owns:
+            o.words[s] |= {x.word[s] for x in owns}
 
 
-def join_block(taken, block):
-    members = [o.member for o in taken]
-    last = absent = None
-    for s in block:
-        there = all(m.number[s] is not None for m in members)
-        away = next((m for m in members if m.why[s] == ABSENT), None)
-        # What stood still is there all the same.
-        waits = next((m.why[s] for m in sorted(members, key=lambda m: m.number[s] is not None) if m.why[s]), None)
-        if s > block[0]:
-            if away or (there and absent):
-                say(taken, s, ABSENT, (away or absent).absent_word(s))
-            elif not there or last is None:
-                say(taken, s, LOST, waits or before)
-            else:
-                inside = range(last + 1, s + 1)
-                # For the reason that a reading gives, and not those that were missing before it.
-                lost = [(m.number[k] is None, m.word[k]) for k in inside for m in members if m.state[k] == LOST]
-                spoilt = min(lost, key=lambda x: x[0])[1] if lost else None
-                of = [m.difference(last, s) for m in members]
-                spoilt = spoilt or next((d for d in of if isinstance(d, str)), None)
-                if spoilt:
-                    say(taken, s, LOST, spoilt)
-                for o, d in zip(taken, of):
-                    o.stretch.pop(s, None)
-                    if not spoilt:
-                        known(o, last, s, d)
-        if there:
-            last = s
-        elif away or not all(m.number[s] is not None or m.carries(s) for m in members):
-            last = None
-        absent, before = away, waits
+def step_together(owns):
+    """Stretches begin and end where those of all do, and are known if they are so of all."""
+    for o in owns:
+        o.joined = True
+    for block in owns[0].member.world.blocks:
+        first = block[0]
+        for s in block[1:]:
+            if not any(inside[0] <= s < k for o in owns for k, (inside, _) in o.stretch.items()):
+                one_stretch(owns, range(first + 1, s + 1), s)
+                first = s
 
 
-def say(taken, s, state, word):
-    for o in taken:
-        o.state[s], o.word[s] = state, word
-        o.stretch.pop(s, None)
+def one_stretch(owns, inside, k):
+    lost = next((o.word[s] for s in inside for o in owns if o.state[s] == LOST), None)
+    waits = next((w for w in (o.waits(inside) for o in owns) if w), None)
+    said = {lost, waits} | {o.member.word[s] for s in inside for o in owns}
+    for o in owns:
+        parts = [p for s in inside if s in o.stretch for p in o.stretch.pop(s)[1]]
+        mine = [s for s in inside if o.state[s] in (KNOWN, CARRIED, LOST)]
+        for s in mine:
+            o.words[s] |= said
+        o.say(mine, LOST if lost else KNOWN, lost or waits)
+        if mine and not lost:
+            o.stretch[k] = mine, parts
 
 
 def known(o, j, k, amount):
     for s in range(j + 1, k):
         o.state[s] = CARRIED  # its word stays
     o.state[k] = KNOWN
-    o.stretch[k] = j, amount, (o if isinstance(o, Member) else o.member).time(j, k)
-
-
-def lose_together(all_of):
-    """What one loses in a place is lost for the others there."""
-    bad = {}
-    for o in all_of:
-        for s, state in enumerate(o.state):
-            if state == LOST:
-                bad.setdefault(s, o.word[s])
-    for o in all_of:
-        for k, (j, _, _) in list(o.stretch.items()):
-            word = next((bad[s] for s in range(j + 1, k + 1) if s in bad), None)
-            if word:
-                del o.stretch[k]
-                for s in range(j + 1, k + 1):
-                    o.state[s], o.word[s] = LOST, word
+    o.stretch[k] = j, amount, o.time(j, k)
 
 
 class Sum:
@@ -285,6 +273,7 @@ class Sum:
 
     def __init__(self, own, a, b):
         world = own.member.world
+        self.own = own
         member = self.member = own.member
         self.lasts = world.ticks(a, b)
         self.known = self.absent = self.lost = self.seen = Fraction(0)
@@ -292,30 +281,22 @@ class Sum:
         self.words, self.lost_words = [], []
         self.readings = []
         self.bounds = member.reading[a], member.reading[b]
-        for s in range(a + 1, b + 1):
-            state = own.state[s]
-            if state == KNOWN:
-                j, amount, time = own.stretch[s]
+        for k in range(a + 1, b + 1):
+            inside, parts = own.stretch.get(k, ([], []))
+            self.seen += sum(world.ticks(s - 1, s) for s in inside)
+            for amount, time in parts:
                 self.known += time
-                self.seen += world.ticks(j, s)
-                if member.counter.semantics in COUNTS:
-                    self.count += amount
-                else:
-                    self.count += amount * time
-                    self.readings.append(amount)
-            if state == ABSENT:
+                counts = member.counter.semantics in COUNTS
+                self.count += amount if counts else amount * time
+                self.readings += [] if counts else [amount]
+        for s in range(a + 1, b + 1):
+            if own.state[s] == ABSENT:
                 self.absent += world.ticks(s - 1, s)
                 if own.word[s]:
                     self.words.append(own.word[s])
-            elif state == LOST or (state == CARRIED and not self.carried_to(own.state, s, b)):
+            elif own.state[s] == LOST or (own.state[s] and (own.when(s) > b if b < world.n - 1 else False)):
                 self.lost += world.ticks(s - 1, s)
-                self.lost_words.append(own.word[s])
-
-    @staticmethod
-    def carried_to(state, s, b):
-        while s <= b and state[s] == CARRIED:
-            s += 1
-        return s <= b and state[s] == KNOWN
+                self.lost_words += own.words[s]
 
     def doubtful(self):
         return any(100 * (r.end - r.begin) > self.lasts for r in self.bounds if r is not None)
@@ -332,6 +313,9 @@ class World:
             self.snapshot.append(Snapshot(chunk, row, slope[id(chunk)]))
             rows.append(values)
         self.n = len(rows)
+        self.since = [Fraction(0)]
+        for before, now in zip(self.snapshot, self.snapshot[1:]):
+            self.since.append(self.since[-1] + (now.tick - before.tick) * now.slope)
         self.slewed = any(s.slope != 1 for s in self.snapshot)
         self.scaled = recording.header.get(26, True)
         self.blocks, self.gaps = [], []
@@ -362,7 +346,7 @@ class World:
 
     def ticks(self, j, k):
         """Corrected ns between the ticks of two snapshots."""
-        return sum((self.snapshot[s].tick - self.snapshot[s - 1].tick) * self.snapshot[s].slope for s in range(j + 1, k + 1))
+        return self.since[k] - self.since[j]
 
     def runs(self):
         """First and last snapshot of each run."""
@@ -419,10 +403,13 @@ class World:
             return all(str(cpu.get(k, "")) == at[k] for k in self.KEYS[level] if at.get(k, "") != "")
         return wanted
 
-    def area(self, instance, kind):
-        """The instance of a coarser kind that holds this one, as a key."""
+    def area(self, instance, kinds):
+        """The smallest place that holds instances of such kinds, as a key."""
+        if len(kinds) == 1:
+            return instance.id
         cpu = self.cpus.get(instance.cpu)
-        if kind == "system" or cpu is None:
+        kind = min(kinds, key=lambda k: self.DEPTH[k])
+        if kinds & {"system", "task", "cgroup"}:
             return ()
         return tuple(cpu.get(k) for k in self.KEYS.get(kind, ("package",)))
 
@@ -516,7 +503,7 @@ class World:
             if not inputs[x]:
                 why[x] = {"no-input"}
                 continue
-            own = [Sum(Own(m), a, b) for m in inputs[x]]
+            own = [Sum(self.joined((m,))[m], a, b) for m in inputs[x]]
             if not any(s.known for s in own):
                 lost = {w for s in own if s.lost for w in s.lost_words if w}
                 why[x] = lost or {w for s in own for w in s.words} or {"offline", "gone"}
@@ -561,20 +548,22 @@ class World:
 
     def in_step(self, inputs, a, b):
         """Sums of each input over its members, from the support of all."""
-        of = {}  # by instance: members
-        for members in inputs.values():
-            for m in members:
-                of.setdefault(m.instance.id, {})[m] = None
-        taken = {own.member: own for members in of.values() for own in joint(list(members))}
-        kinds = {m.instance.kind for m in taken}
-        if len(kinds) > 1:
-            coarsest = min(kinds, key=lambda k: self.DEPTH[k])
-            areas = {}
-            for m, own in taken.items():
-                areas.setdefault(self.area(m.instance, coarsest), []).append(own)
-            for together in areas.values():
-                lose_together(together)
-        return {x: [Sum(taken[m], a, b) for m in members] for x, members in inputs.items()}
+        members = sorted({m for of in inputs.values() for m in of}, key=lambda m: (m.counter.id, m.instance.id))
+        taken = self.joined(tuple(members))
+        return {x: [Sum(taken[m], a, b) for m in of] for x, of in inputs.items()}
+
+    @functools.lru_cache(None)
+    def joined(self, members):
+        taken = {m: Own(m) for m in members}
+        areas = {}
+        for o in taken.values():
+            areas.setdefault(self.area(o.member.instance, {m.instance.kind for m in taken}), []).append(o)
+        for together in areas.values():
+            if len(together) > 1:
+                if len({o.member.instance.id for o in together}) == 1:
+                    share_absence(together)
+                step_together(together)
+        return taken
 
     def aspect(self, aspect, name, sums, by, a, b):
         if aspect == "source_count":
@@ -627,10 +616,11 @@ class World:
     @staticmethod
     def look(aspect, s, rule, a, b):
         m = s.member
-        there = [k for k in range(a, b + 1) if m.number[k] is not None]
+        inside = [x for k in range(a + 1, b + 1) for x in s.own.stretch.get(k, ([], 0))[0]] if s.own.joined else range(a + 1, b + 1)
+        there = [k for k in inside if m.number[k] is not None]
         if aspect == "first":
-            return m.number[there[0]] * m.scale
-        there = [k for k in there if k > a]
+            begin = inside[0] - 1
+            return m.number[begin if m.number[begin] is not None else there[0]] * m.scale
         if aspect == "last":
             return m.number[there[-1]] * m.scale
         if aspect == "max_of":
