@@ -108,8 +108,7 @@ static void borrow(struct sheet_private *p, uint32_t track, enum track_aspect as
 	for (size_t k = 0; s && k < intervals; k++) {
 		double all = (double)interval[k].duration_ns / 1e9;
 
-		p->in_known[place * p->block + k] =
-			s[k].known > 0 ? all - s[k].absent - s[k].lost + s[k].before : 0;
+		p->in_known[place * p->block + k] = s[k].known > 0 ? all - s[k].absent - s[k].lost + s[k].before : 0;
 		p->in_lost[place * p->block + k] = s[k].lost;
 	}
 }

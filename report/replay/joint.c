@@ -1,6 +1,6 @@
 /*
  * Counters that a formula takes together. As long as nothing is missing each of them is what its track says. From the
- * first reading that is missing of one, all of them are followed again, by tracks that miss what any of them does.
+ * first reading that is missing of one, all of them are followed once more, by tracks that take only what all have.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -37,6 +37,7 @@ int64_t replay_join(struct replay *r, uint32_t *counter, uint32_t n, enum pm_kin
 	struct joints *j = &r->joints;
 	struct formula *more;
 	uint32_t kept = 0;
+	bool mixed = false;
 
 	qsort(counter, n, sizeof(*counter), by_number);
 	for (uint32_t i = 0; i < n; i++)
@@ -49,7 +50,7 @@ int64_t replay_join(struct replay *r, uint32_t *counter, uint32_t n, enum pm_kin
 		    !memcmp(j->formula[i].counter, counter, kept * sizeof(*counter)))
 			return i + 1;
 	if (counter[kept - 1] >= j->n_taken) {
-		bool *taken = realloc(j->taken, counter[kept - 1] + 1);
+		unsigned char *taken = realloc(j->taken, counter[kept - 1] + 1);
 
 		if (!taken)
 			return -ENOMEM;
@@ -58,7 +59,9 @@ int64_t replay_join(struct replay *r, uint32_t *counter, uint32_t n, enum pm_kin
 		j->n_taken = counter[kept - 1] + 1;
 	}
 	for (uint32_t i = 0; i < kept; i++)
-		j->taken[counter[i]] = true;
+		mixed |= pm_model_counter(r->model, counter[i])->semantics != PM_CUMULATIVE;
+	for (uint32_t i = 0; i < kept; i++)
+		j->taken[counter[i]] |= mixed ? JOINT_MIXED : JOINT_TAKEN;
 	more = reallocarray(j->formula, j->n_formulas + 1, sizeof(*more));
 	if (!more)
 		return -ENOMEM;
@@ -103,10 +106,13 @@ static int reserve_links(struct joints *j, size_t n)
 	return 0;
 }
 
-/* What is absent takes its neighbours with it, nearly always at once. */
-static bool is_missing(const struct track *t, const uint16_t *status, uint32_t row, uint32_t end)
+/* What is absent takes its neighbours with it, nearly always at once; but a level is known as soon as it is back. */
+static bool is_missing(const struct replay *r, const struct track *t, const uint16_t *status, uint32_t row,
+		       uint32_t end)
 {
-	while (row < end && (!status[row] || (status_absent(status[row]) && !t->counts_on)))
+	bool mixed = r->joints.taken[t->counter] & JOINT_MIXED;
+
+	while (row < end && (!status[row] || (status_absent(status[row]) && !t->counts_on && !mixed)))
 		row++;
 	return row < end;
 }
@@ -140,7 +146,7 @@ static bool lacks(struct replay *r, const struct pm_chunk *c, uint32_t i, const 
 	struct column of = column(r, c, i, x);
 	const struct track *t = &r->track[x->track];
 
-	return (of.status && is_missing(t, of.status, row, end)) || track_breaks(t, &of, row, end);
+	return (of.status && is_missing(r, t, of.status, row, end)) || track_breaks(t, &of, row, end);
 }
 
 /* Marks tracks of which something is missing for the first time; how many. */
@@ -245,8 +251,8 @@ static int join(struct replay *r, uint32_t formula, const struct member *m, size
 		if (!(more = reallocarray(j->joint, j->n + 1, sizeof(*more))))
 			return -ENOMEM;
 		j->joint = more;
-		j->joint[j->n++] = (struct joint){ .formula = formula,
-						   .of_area = j->formula[formula - 1].area != PM_KINDS };
+		j->joint[j->n++] =
+			(struct joint){ .formula = formula, .of_area = j->formula[formula - 1].area != PM_KINDS };
 		joint = j->n;
 	}
 	for (size_t i = 0; i < n && !err; i++)
@@ -259,8 +265,7 @@ static int join(struct replay *r, uint32_t formula, const struct member *m, size
 static bool find_place(const struct replay *r, const struct formula *f, const struct track *t, struct place *at)
 {
 	*at = (struct place){ .kind = f->area, .instance = t->instance };
-	return f->area == PM_KINDS ||
-	       places_find(f->places, pm_model_instance(r->model, t->instance), f->area, at);
+	return f->area == PM_KINDS || places_find(f->places, pm_model_instance(r->model, t->instance), f->area, at);
 }
 
 /* All that the formula may take together with what has just begun to miss something. */

@@ -111,10 +111,8 @@ static int flush(struct replay *r)
 
 static void restart(struct replay *r)
 {
-	for (size_t i = 0; i < r->n_live; i++) {
-		track_restart(&r->track[r->live[i]], 0);
-		track_joint_restart(&r->track[r->live[i]]);
-	}
+	for (size_t i = 0; i < r->n_live; i++)
+		track_pause(&r->track[r->live[i]]);
 	joints_restart(&r->joints);
 	r->fresh = true;
 }
@@ -410,7 +408,9 @@ void replay_see(struct replay *r, const struct pm_chunk *c)
 /* A track that is not in the chunk. */
 static int miss_track(struct replay *r, uint32_t track, uint32_t row, uint32_t end, const bool *closes)
 {
-	const struct column c = { .tick = r->slice.tick, .first = r->slice.row, .before = r->slice.before, .slope = r->slope };
+	const struct column c = {
+		.tick = r->slice.tick, .first = r->slice.row, .before = r->slice.before, .slope = r->slope
+	};
 	struct track *t = &r->track[track];
 	bool asked = joints_ask(&r->joints, track);
 	struct row_note note[PM_CHUNK_ROWS] = { 0 };

@@ -90,12 +90,12 @@ struct formula {
 
 /* What counters of a place have in common that a formula takes together. */
 struct joint {
-	uint32_t formula; /* its number */
-	bool of_area;     /* of several instances */
-	bool waits;       /* of some the next reading may speak for the row before */
-	bool stepped;     /* the rows at hand are no plain ones */
-	uint16_t owed;    /* why it waits */
-	uint16_t lost;    /* why it will have waited in vain; 0: it has not, so far */
+	uint32_t formula;                    /* its number */
+	bool of_area;                        /* of several instances */
+	bool waits;                          /* of some the next reading may speak for the row before */
+	bool stepped;                        /* the rows at hand are no plain ones */
+	uint16_t owed;                       /* why it waits */
+	uint16_t lost;                       /* why it will have waited in vain; 0: it has not, so far */
 	struct row_note note[PM_CHUNK_ROWS]; /* what their tracks found */
 	struct joint_row row[PM_CHUNK_ROWS]; /* what follows for all */
 };
@@ -108,11 +108,14 @@ struct joint_link {
 	bool fresh;     /* and that was seen just now */
 };
 
+#define JOINT_TAKEN 1 /* a formula takes it with other counts */
+#define JOINT_MIXED 2 /* one takes it with others of which some are levels */
+
 struct joints {
 	struct formula *formula; /* owned */
 	struct joint *joint;     /* owned */
 	struct joint_link *link; /* owned: by track */
-	bool *taken;             /* owned: by counter id: some formula takes it with others */
+	unsigned char *taken;    /* owned: by counter id: JOINT_ bits */
 	uint32_t n_formulas, n, n_taken;
 	size_t n_links, n_seen; /* n_seen: tracks that are no news */
 };

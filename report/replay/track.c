@@ -84,6 +84,8 @@ static void step_missing(struct track *t, uint16_t status, uint64_t ns);
 void track_missed(struct track *t, uint16_t reason, uint64_t ns)
 {
 	reason = reason_of(t, reason);
+	if (t->more)
+		t->more->paused = false;
 	if (!is_absent(t, reason)) {
 		step_missing(t, PM_REASON_NOT_READ, ns);
 		return;
@@ -285,7 +287,8 @@ static uint64_t take_single(struct track *t, const struct column *c, uint32_t ro
 		level(t, now, ns);
 		return ns;
 	}
-	if (!t->started)
+	/* With the first snapshot no interval ends. */
+	if (!ns)
 		return ns;
 	if (t->semantics == PM_DELTA)
 		add(t, now);
@@ -302,8 +305,8 @@ static uint64_t take_single(struct track *t, const struct column *c, uint32_t ro
  */
 static bool never_ran(const struct track *t, const struct column *c, uint32_t row)
 {
-	return !t->started && t->perf && t->semantics == PM_CUMULATIVE && c->enabled &&
-	       !c->running[row] && c->status[row] == PM_REASON_NOT_COUNTED;
+	return !t->started && t->perf && t->semantics == PM_CUMULATIVE && c->enabled && !c->running[row] &&
+	       c->status[row] == PM_REASON_NOT_COUNTED;
 }
 
 static void start_at_zero(struct track *t, const struct column *c, uint32_t row)
@@ -328,6 +331,8 @@ static void step(struct track *t, const struct column *c, uint32_t row)
 	bool missing = c->status && c->status[row], waits = missing && still_waits(t, c, row);
 	uint64_t now = waits ? t->prev : c->v[row], time, since;
 
+	if (t->more)
+		t->more->paused = false;
 	if (!missing || waits)
 		is_back(t);
 	if (missing && never_ran(t, c, row)) {
@@ -344,7 +349,7 @@ static void step(struct track *t, const struct column *c, uint32_t row)
 	}
 	time = midpoint(c, row);
 	since = t->started ? true_ns(c, time - t->prev_time) : 0;
-	if (!is_level(t) && !t->started && t->loss)
+	if (carries(t) && !t->started && t->loss)
 		begin_here(t, column_ns(c, row));
 	if (c->enabled && t->started) {
 		t->times->enabled += c->enabled[row] - t->times->prev_enabled;
@@ -374,12 +379,13 @@ static void make_note(const struct track *t, const struct track_loss *before, bo
 {
 	const struct track_loss *l = t->loss;
 	uint64_t hidden = away ? before->hidden : 0;
+	bool waited = before->pending || before->earlier;
 
-	n->goes_on = before->pending && l->pending;
+	n->goes_on = waited && l->pending;
 	n->waits = l->pending ? l->owed : 0;
 	if (l->absent > before->absent) {
 		n->absent = t->absent;
-		n->gone = before->pending ? before->owed : 0;
+		n->gone = waited ? before->owed : 0;
 	} else if (l->lost > before->lost + hidden) {
 		n->lost = before->pending ? before->owed : l->last;
 	}
@@ -423,7 +429,7 @@ void track_begin_interval(struct track *t)
 		struct track_more *m = t->more;
 
 		m->any = m->any && t->started && (!t->gap || carries(t));
-		m->begun = m->any;
+		m->begun = m->any || m->paused;
 		m->some = false;
 		m->first = m->last;
 		m->weighted = m->span = 0;
@@ -572,4 +578,14 @@ void track_restart(struct track *t, uint16_t before)
 	t->before = before;
 	if (t->more)
 		t->more->any = false;
+}
+
+void track_pause(struct track *t)
+{
+	bool any = t->more && t->more->any;
+
+	track_restart(t, 0);
+	track_joint_restart(t);
+	if (any)
+		t->more->paused = true;
 }

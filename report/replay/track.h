@@ -50,6 +50,7 @@ struct track_more {
 	const struct counter_rule *rule; /* NULL: none; the replay owns it */
 	bool any;                        /* `last` was read, and nothing lies between */
 	bool begun;                      /* `first` is a level at the beginning of this interval */
+	bool paused;                     /* `last` was read, and what comes is not compared with it */
 	bool some;                       /* something was read in this interval */
 	double first, last, max, weighted;
 	double span; /* microseconds */
@@ -58,21 +59,21 @@ struct track_more {
 
 /* Where a counter was not known. */
 struct track_loss {
-	uint64_t absent, lost; /* ns of this interval */
-	uint64_t pending;      /* ns since the last reading: lost, unless the next one carries them */
-	uint16_t owed;         /* why those are missing */
-	uint64_t earlier;      /* of intervals before this one, that it would carry, too */
-	uint64_t before;       /* what a reading of this interval carried of those */
-	uint64_t hidden;       /* ns that nobody saw, since it was absent: absent, if it still is behind them */
-	uint64_t undue;        /* ns since a snapshot at which a reading was there, or failed: none was due */
-	uint64_t ended_ns;     /* of an ended track: so much of the open interval had gone by */
-	uint16_t why;          /* of what is lost */
-	bool carried;          /* a reading of this interval spoke for time before it */
-	bool ever;             /* it was known at some time */
-	uint16_t last;         /* why it was lost last */
+	uint64_t absent, lost;     /* ns of this interval */
+	uint64_t pending;          /* ns since the last reading: lost, unless the next one carries them */
+	uint16_t owed;             /* why those are missing */
+	uint64_t earlier;          /* of intervals before this one, that it would carry, too */
+	uint64_t before;           /* what a reading of this interval carried of those */
+	uint64_t hidden;           /* ns that nobody saw, since it was absent: absent, if it still is behind them */
+	uint64_t undue;            /* ns since a snapshot at which a reading was there, or failed: none was due */
+	uint64_t ended_ns;         /* of an ended track: so much of the open interval had gone by */
+	uint16_t why;              /* of what is lost */
+	bool carried;              /* a reading of this interval spoke for time before it */
+	bool ever;                 /* it was known at some time */
+	uint16_t last;             /* why it was lost last */
 	struct track_joint *joint; /* owned; NULL: it is taken by itself */
-	bool some;             /* `at` has something to say of the block at hand */
-	struct support *at;    /* owned; [replay_block()] */
+	bool some;                 /* `at` has something to say of the block at hand */
+	struct support *at;        /* owned; [replay_block()] */
 };
 
 /* One column of a chunk. */
@@ -82,10 +83,10 @@ struct column {
 	const uint64_t *begin, *end, *enabled, *running; /* the last two NULL without perf times */
 	const double *seconds; /* since the row before, for all rows but the first; NULL: not requested */
 	const uint64_t *tick;
-	uint32_t first;  /* the row after `before` */
-	uint64_t before; /* the tick before that row; 0: none that it may be compared with */
-	bool begins;     /* that row is of the moment at which an interval begins */
-	double slope;    /* seconds in a second of CLOCK_MONOTONIC */
+	uint32_t first;        /* the row behind `before` */
+	uint64_t before;       /* the tick before that row; 0: none that it may be compared with */
+	bool begins;           /* that row is of the moment at which an interval begins */
+	double slope;          /* seconds in a second of CLOCK_MONOTONIC */
 	struct row_note *note; /* by row: gets what a step found; NULL: nobody asks */
 };
 
@@ -154,6 +155,9 @@ void track_lose(struct track *t, uint16_t reason, uint64_t ns);
 void track_hide(struct track *t, uint64_t ns);
 /* The next reading starts anew; `before`: why there is none before it. */
 void track_restart(struct track *t, uint16_t before);
+
+/* The same where a stretch of the recording ends. */
+void track_pause(struct track *t);
 
 /* From here on only what all counters of a formula have is taken. It has a loss. 0 or -ENOMEM. */
 int track_join(struct track *t);

@@ -9,7 +9,9 @@
 
 struct tally tally_take(struct track *t)
 {
-	struct tally y = { .sum = t->sum, .elapsed = t->elapsed, .absent = t->absent, .any = t->any, .several = t->several };
+	struct tally y = {
+		.sum = t->sum, .elapsed = t->elapsed, .absent = t->absent, .any = t->any, .several = t->several
+	};
 
 	if (is_level(t)) {
 		y.level = t->prev;
@@ -30,7 +32,8 @@ static void put_more(struct track *t, const struct track_more *before)
 	if (!before->some)
 		return;
 	/* What lies between first and last of a count is what was taken of it. */
-	m->first = t->semantics == PM_CUMULATIVE && m->some ? m->first - (before->last - before->first) : before->first;
+	m->first =
+		t->semantics == PM_CUMULATIVE && m->some ? m->first - (before->last - before->first) : before->first;
 	m->max = m->some && m->max > before->max ? m->max : before->max;
 	m->last = m->some ? m->last : before->last;
 	m->span = m->some ? m->span : before->span;
@@ -112,6 +115,7 @@ void track_joint_step(struct track *t, const struct column *c, uint32_t row, con
 {
 	struct track_loss *l = t->loss;
 	uint64_t hidden = l->hidden;
+	uint16_t away;
 	bool absent;
 
 	if (!l->joint->slow)
@@ -120,6 +124,7 @@ void track_joint_step(struct track *t, const struct column *c, uint32_t row, con
 	if (j->gone)
 		lose(t, j->gone);
 	absent = step_alone(t, c, row, ns);
+	away = j->what == JOINT_ABSENT ? j->why : t->absent;
 	t->away |= j->what == JOINT_ABSENT;
 	l->hidden = 0;
 	if (t->away)
@@ -143,9 +148,10 @@ void track_joint_step(struct track *t, const struct column *c, uint32_t row, con
 		break;
 	case JOINT_ABSENT:
 		tally_take(t);
-		l->joint->taken.absent = j->why;
 		break;
 	}
+	if (absent || j->what == JOINT_ABSENT)
+		l->joint->taken.absent = away;
 }
 
 bool track_joint_waits(const struct track *t)

@@ -123,7 +123,8 @@ bool track_breaks(const struct track *t, const struct column *c, uint32_t row, u
 	for (uint32_t last = row; row < end && !broken; row = last + 1) {
 		for (last = row; last < end && !(c->status && c->status[last]);)
 			last++;
-		broken = last > row && t->semantics == PM_CUMULATIVE && !t->gap && breaks(t, &some, row, last, started);
+		broken = last > row && t->semantics == PM_CUMULATIVE && !t->gap &&
+			 breaks(t, &some, row, last, started);
 		started = false;
 	}
 	return broken;

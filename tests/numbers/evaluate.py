@@ -17,6 +17,7 @@ ABSENT_OFFLINE = {"cpu", "core", "cluster", "task", "cgroup"}
 KNOWN, ABSENT, LOST, CARRIED = "known", "absent", "lost", "carried"
 NOT_COUNTED, OFFLINE, MISSED, GONE, NOT_READ = 1, 4, 5, 6, 10
 COUNTS = ("cumulative", "delta")
+LEVELS = ("gauge", "state", "bitfield")
 
 
 class Missing(Exception):
@@ -151,7 +152,7 @@ class Member:
             return False
         if self.counter.semantics == "cumulative":
             return True
-        return self.why[s] == "not-read" and self.counter.semantics == "gauge"
+        return self.why[s] == "not-read" and self.counter.semantics in LEVELS
 
     def classify(self):
         """state and reason of each finest interval; stretches (j, k, count or level, time) that are known."""
@@ -509,7 +510,11 @@ class World:
                 why[x] = lost or {w for s in own for w in s.words} or {"offline", "gone"}
                 alone += own
         used = [x for x in sorted(needed) if x not in why]
-        sums = self.in_step({x: inputs[x] for x in used}, a, b)
+        sums = {x: inputs[x] for x in used}
+        if alone:
+            sums = {x: [Sum(self.joined((m,))[m], a, b) for m in of] for x, of in sums.items()}
+        else:
+            sums = self.in_step(sums, a, b)
         every = [s for x in used for s in sums[x]] + alone
         known, lost = sum(s.seen for s in every), sum(s.lost for s in every)
         coverage = Fraction(known, known + lost) if known + lost else None

@@ -23,7 +23,7 @@ class Series:
                 if s in troubles["reset"]:
                     v = rng.randrange(3)
                 self.at.append(v % (1 << width))
-            elif semantics == "delta":
+            elif semantics in ("delta", "peak"):
                 self.at.append(int(pace * step * rng.random() * 2))
             else:
                 self.at.append(rng.randrange(1000))
@@ -111,6 +111,8 @@ def make(seed, path, without=()):
         for s, v in enumerate(at):
             if isinstance(v, tuple):
                 continue
+            if not pair[s][1]:
+                at[s] = 0
             if before is not None and pair[s][1] == pair[before][1]:
                 at[s] = at[before]
             before = s
@@ -118,7 +120,8 @@ def make(seed, path, without=()):
     def plain(prefix, instances):
         names = []
         for k in range(rng.choice([1, 2, 3])):
-            semantics = rng.choice(["cumulative"] * 5 + ["gauge"] * 3) if "gauge" not in without else "cumulative"
+            semantics = rng.choice(["cumulative"] * 6 + ["gauge"] * 3 + ["delta", "peak", "state"])
+            semantics = "cumulative" if "gauge" in without else semantics
             rule = rng.choice(["sum"] * 4 + ["mean", "max", "min", "first", "none"])
             width = rng.choice([64, 64, 64, 48, 32, 16, 8]) if semantics == "cumulative" else 64
             scale = rng.choice([None, None, [3, 7], [1, 1000], "2.3283064365386962890625e-10"])
@@ -151,6 +154,14 @@ def make(seed, path, without=()):
         formulas["m_ratio_%d" % len(formulas)] = "%s / %s" % (a, b)
         formulas["m_sum_%d" % len(formulas)] = "rate(%s) + 3 * rate(%s)" % (a, b)
         formulas["m_either_%d" % len(formulas)] = "%s if %s > 1 else 7" % (a, b)
+    # Inputs of any semantics, and of unlike kinds.
+    mixed = [x[0] for x in of_cpu + events + of_package + of_system]
+    for _ in range(3 if len(mixed) > 1 and "joint" not in without else 0):
+        a, b = rng.sample(mixed, 2)
+        formulas["m_mixed_%d" % len(formulas)] = "%s + 2 * %s" % (a, b)
+        formulas["m_apart_%d" % len(formulas)] = "%s if %s > 1 else 5" % (a, b)
+    if len(mixed) > 2 and "joint" not in without:
+        formulas["m_three_%d" % len(formulas)] = "%s + 2 * %s + 4 * %s" % tuple(rng.sample(mixed, 3))
     for a, semantics, _ in (of_cpu + of_package + of_system)[:4]:
         if semantics == "cumulative":
             formulas["m_share_%d" % len(formulas)] = "100 * %s / elapsed(%s)" % (a, a)
