@@ -481,7 +481,8 @@ static struct caught *start_joined(struct builder *b, builder_value value, uint3
 		builder_group(b, PM_CPU, 1, flags, &counter[i], groups == 1 ? 2 : 1);
 	c = start(b, mode, 0, VALUE);
 	assert_int_equal(replay_join(c->replay, counter, 2, PM_KINDS, NULL), 1);
-	assert_int_equal(replay_join(c->replay, (uint32_t[]){ counter[1], counter[0], counter[1] }, 3, PM_KINDS, NULL), 1);
+	assert_int_equal(
+		replay_join(c->replay, (uint32_t[]){ counter[1], counter[0], counter[1] }, 3, PM_KINDS, NULL), 1);
 	assert_int_equal(replay_join(c->replay, counter, 1, PM_KINDS, NULL), 0);
 	feed(c, b, 0, 2);
 	assert_int_equal(replay_joined(c->replay, 0, 1), 0);
