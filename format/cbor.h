@@ -96,12 +96,16 @@ void cbor_fail(struct cbor *c);
 struct cbor_map {
 	size_t left;
 	uint32_t key;
+	bool ascending;
 	uint64_t seen[(CBOR_KEY_MAX + 1) / 64];
 };
 void cbor_map(struct cbor *c, struct cbor_map *m);
+/* The same for the map that a body is: keys that do not ascend fail, since some say how to read what follows. */
+void cbor_body(struct cbor *c, struct cbor_map *m);
 bool cbor_next(struct cbor *c, struct cbor_map *m);
 
-/* These allocate; the caller releases the result, also after a failure. Kinds that struct pm_value lacks (tags, null,
- * undefined) are dropped from maps and fail elsewhere. `depth`: nesting levels that are still allowed. */
+/* These allocate; the caller releases the result, also after a failure. `depth`: nesting levels that are still allowed.
+ * What struct pm_value cannot hold (tags, null, undefined, maps with other keys, and what has these inside) fails, but
+ * is dropped from maps. */
 void cbor_value(struct cbor *c, struct pm_value *v, unsigned depth);
 void cbor_value_map(struct cbor *c, struct pm_map *m, unsigned depth);

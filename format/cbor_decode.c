@@ -8,6 +8,7 @@
 #include "common/utf8.h"
 #include "format/cbor.h"
 #include "format/limits.h"
+#include "format/model.h"
 
 void cbor_fail(struct cbor *c)
 {
@@ -248,6 +249,12 @@ void cbor_map(struct cbor *c, struct cbor_map *m)
 		m->left = (size_t)n;
 }
 
+void cbor_body(struct cbor *c, struct cbor_map *m)
+{
+	cbor_map(c, m);
+	m->ascending = true;
+}
+
 bool cbor_next(struct cbor *c, struct cbor_map *m)
 {
 	uint64_t key;
@@ -256,25 +263,13 @@ bool cbor_next(struct cbor *c, struct cbor_map *m)
 		return false;
 	m->left--;
 	key = cbor_uint(c);
-	if (key > CBOR_KEY_MAX || m->seen[key / 64] >> key % 64 & 1)
+	if (key > CBOR_KEY_MAX || m->seen[key / 64] >> key % 64 & 1 || (m->ascending && key < m->key))
 		cbor_fail(c);
 	if (c->err)
 		return false;
 	m->seen[key / 64] |= 1ull << key % 64;
 	m->key = (uint32_t)key;
 	return true;
-}
-
-static bool has_place(const struct cbor *c)
-{
-	enum cbor_major major = cbor_peek(c);
-	unsigned info;
-
-	if (major == CBOR_SIMPLE) {
-		info = *c->at & 31;
-		return info == 20 || info == 21 || info >= 25;
-	}
-	return major != CBOR_TAG;
 }
 
 static void decode_string(struct cbor *c, struct pm_value *v)
@@ -324,7 +319,7 @@ void cbor_value(struct cbor *c, struct pm_value *v, unsigned depth)
 	int64_t s;
 
 	*v = pm_u64(0);
-	switch (has_place(c) ? cbor_peek(c) : CBOR_END) {
+	switch (cbor_peek(c)) {
 	case CBOR_UINT:
 		*v = pm_u64(cbor_uint(c));
 		break;
@@ -369,16 +364,23 @@ void cbor_value_map(struct cbor *c, struct pm_map *out, unsigned depth)
 
 	cbor_map(c, &m);
 	while (cbor_next(c, &m)) {
+		struct cbor start = *c;
 		struct pm_value v;
 
-		if (!has_place(c)) {
-			cbor_skip(c);
+		cbor_value(c, &v, depth);
+		if (!c->err) {
+			if (pm_map_set(out, m.key, v))
+				c->err = -ENOMEM;
 			continue;
 		}
-		cbor_value(c, &v, depth);
-		if (c->err)
-			pm_value_release(&v);
-		else if (pm_map_set(out, m.key, v))
+		pm_value_release(&v);
+		if (c->err != -EBADMSG)
+			return;
+		/* It may be well-formed all the same: of a later version, or somebody's own. */
+		*c = start;
+		cbor_skip(c);
+		/* That it is there says enough. */
+		if (!c->err && pm_key_critical(m.key) && pm_map_set(out, m.key, pm_bool(true)))
 			c->err = -ENOMEM;
 	}
 }

@@ -175,7 +175,8 @@ struct written {
 	uint64_t realtime;
 	bool has_step, has_clocks, has_groups, has_blocks, has_realtime, has_base;
 	int64_t ticks[PM_CHUNK_ROWS], numbers[PM_CHUNK_ROWS];
-	uint32_t n_ticks, n_numbers;
+	uint32_t n_ticks, n_numbers; /* rows that the steps are for; 0: there are none */
+	uint32_t last_flags;         /* the last row that has flags, from 1 */
 };
 
 static uint32_t decode_steps(struct cbor *c, int64_t *v)
@@ -186,10 +187,10 @@ static uint32_t decode_steps(struct cbor *c, int64_t *v)
 		cbor_fail(c);
 	for (size_t i = 0; i < n && !c->err; i++)
 		v[i] = cbor_int(c);
-	return c->err ? 0 : (uint32_t)n;
+	return c->err ? 0 : (uint32_t)n + 1;
 }
 
-static void decode_flags(struct cbor *c, struct chunk_head *h)
+static void decode_flags(struct cbor *c, struct chunk_head *h, struct written *w)
 {
 	size_t n = cbor_array(c);
 
@@ -198,7 +199,10 @@ static void decode_flags(struct cbor *c, struct chunk_head *h)
 	for (size_t i = 0; i < n && !c->err; i += 2) {
 		uint32_t row = take_u32(c, PM_CHUNK_ROWS - 1);
 
+		if (row < w->last_flags)
+			cbor_fail(c);
 		h->flags[row] = (uint8_t)take_u32(c, UINT8_MAX);
+		w->last_flags = row + 1;
 	}
 }
 
@@ -210,9 +214,10 @@ static void decode_groups(struct cbor *c, struct chunk_head *h)
 		cbor_fail(c);
 	h->n_groups = 0;
 	for (size_t i = 0; i < n && !c->err; i += 2) {
-		uint32_t first = take_u32(c, PM_MAX_GROUPS), count = take_u32(c, PM_MAX_GROUPS);
+		/* Ids are never reused: those of groups that come and go have no limit but their size. */
+		uint32_t first = take_u32(c, UINT32_MAX), count = take_u32(c, PM_MAX_GROUPS);
 
-		if (!first || !count || first + count - 1 > PM_MAX_GROUPS || h->n_groups + count > PM_MAX_GROUPS) {
+		if (!first || !count || count - 1 > UINT32_MAX - first || h->n_groups + count > PM_MAX_GROUPS) {
 			cbor_fail(c);
 			return;
 		}
@@ -294,7 +299,7 @@ static void decode_map(struct cbor *c, struct chunk_head *h, struct written *w)
 			w->n_numbers = decode_steps(c, w->numbers);
 			break;
 		case PM_META_FLAGS:
-			decode_flags(c, h);
+			decode_flags(c, h, w);
 			break;
 		case PM_META_CLOCKS:
 			decode_clock_array(c, w);
@@ -348,6 +353,13 @@ static void sum_clocks(struct chunk_head *h, const struct chunk_base *base, cons
 		c->realtime = c->monotonic + lead(&base->clocks, base->clocks.realtime) + w->realtime;
 }
 
+/* Differences to clocks that could not be read would be any numbers. */
+static bool continues(const struct chunk_head *h, const struct chunk_base *base, const struct written *w)
+{
+	return h->run == base->run && h->segment == base->segment && (base->clocks.monotonic_raw || !w->clock[1]) &&
+	       (base->clocks.boottime || !w->clock[2]) && w->has_realtime == (base->clocks.realtime != 0);
+}
+
 static bool blocks_fit(const struct chunk_head *h, uint64_t payload)
 {
 	uint64_t bytes = 0, groups = 0;
@@ -366,7 +378,7 @@ int chunk_head_decode(struct chunk_head *h, const struct chunk_base *base, const
 	struct written w;
 
 	memset(&w, 0, offsetof(struct written, ticks));
-	w.n_ticks = w.n_numbers = 0;
+	w.n_ticks = w.n_numbers = w.last_flags = 0;
 	h->key = true;
 	h->newer = false;
 	h->codec = PM_CODEC_PACKED;
@@ -379,10 +391,13 @@ int chunk_head_decode(struct chunk_head *h, const struct chunk_base *base, const
 	if (cbor_finish(&c))
 		return c.err;
 	if (!h->rows || !w.has_blocks || !w.has_clocks || (h->key && (!w.has_step || !w.has_groups)) ||
-	    (w.n_ticks && w.n_ticks != h->rows - 1) || (w.n_numbers && w.n_numbers != h->rows - 1))
+	    (w.n_ticks && w.n_ticks != h->rows) || (w.n_numbers && w.n_numbers != h->rows) ||
+	    w.last_flags > h->rows || (!h->key && h->codec == PM_CODEC_PLAIN))
 		return -EBADMSG;
 	if (!h->key && (!base->valid || base->crc != h->base_crc))
 		return -ENOLINK;
+	if (!h->key && !continues(h, base, &w))
+		return -EBADMSG;
 	if (!h->key) {
 		h->step = base->step;
 		if (!w.has_groups) {

@@ -65,8 +65,14 @@ bool is_newer(struct decoding *d, bool known, const char *what, const char *name
 static void decode_header(struct decoding *d)
 {
 	struct pm_map header = { 0 };
+	struct cbor order = d->c;
+	struct cbor_map m;
 
+	for (cbor_body(&order, &m); cbor_next(&order, &m);)
+		cbor_skip(&order);
 	cbor_value_map(&d->c, &header, ATTRS_DEPTH);
+	if (order.err)
+		cbor_fail(&d->c);
 	if (d->c.err || pm_map_equal(&header, &d->m->header)) {
 		pm_map_release(&header);
 		return;
@@ -157,7 +163,7 @@ static void decode_topology(struct decoding *d)
 	struct pm_topology t = { 0 };
 	struct cbor_map m;
 
-	for (cbor_map(&d->c, &m); cbor_next(&d->c, &m);) {
+	for (cbor_body(&d->c, &m); cbor_next(&d->c, &m);) {
 		if (m.key == TOPOLOGY_TIME)
 			t.time_ns = cbor_uint(&d->c);
 		else if (m.key >= TOPOLOGY_CPU && m.key <= TOPOLOGY_ONLINE)
@@ -244,7 +250,7 @@ static void take_event(struct cbor *c, struct pm_event *e, uint64_t base_ns)
 		if (m.key == EVENT_TYPE)
 			e->type = (enum pm_event_type)take_u32(c, INT32_MAX);
 		else if (m.key == EVENT_TIME)
-			e->time_ns = base_ns + (uint64_t)cbor_int(c);
+			e->time_ns = take_time(c, base_ns);
 		else if (m.key == EVENT_ATTRS)
 			take_attrs(c, &e->attrs);
 		else
@@ -260,11 +266,11 @@ int decode_events(const void *body, size_t len, int (*take)(void *ctx, struct pm
 	uint64_t base_ns = 0;
 	struct cbor_map m;
 
-	for (cbor_map(&c, &m); cbor_next(&c, &m);) {
+	for (cbor_body(&c, &m); cbor_next(&c, &m);) {
 		size_t n;
 
 		if (m.key == EVENTS_BASE)
-			base_ns = cbor_uint(&c);
+			base_ns = take_time(&c, 0);
 		else if (m.key != EVENTS_LIST)
 			cbor_skip(&c);
 		n = m.key == EVENTS_LIST ? cbor_array(&c) : 0;

@@ -19,6 +19,7 @@ static void add_pmu(struct decoding *d, bool known)
 static void add_probe(struct decoding *d, bool known)
 {
 	struct pm_probe p = { 0 };
+	bool has_reason = false;
 	struct cbor_map m;
 
 	for (cbor_map(&d->c, &m); cbor_next(&d->c, &m);) {
@@ -34,6 +35,7 @@ static void add_probe(struct decoding *d, bool known)
 			break;
 		case PROBE_REASON:
 			p.reason = (uint16_t)take_u32(&d->c, UINT16_MAX);
+			has_reason = true;
 			break;
 		case PROBE_ATTRS:
 			take_attrs(&d->c, &p.attrs);
@@ -43,6 +45,8 @@ static void add_probe(struct decoding *d, bool known)
 			break;
 		}
 	}
+	if (!p.source || !p.what || !has_reason)
+		cbor_fail(&d->c);
 	if (!d->c.err && !known) {
 		int err = pm_model_add_probe(d->m, &p);
 
@@ -55,10 +59,10 @@ static void add_probe(struct decoding *d, bool known)
 
 static void decode_items(struct decoding *d, uint32_t *seen, void (*add)(struct decoding *d, bool known))
 {
-	uint64_t first = 0;
+	uint64_t first = UINT64_MAX;
 	struct cbor_map m;
 
-	for (cbor_map(&d->c, &m); cbor_next(&d->c, &m);) {
+	for (cbor_body(&d->c, &m); cbor_next(&d->c, &m);) {
 		size_t n;
 
 		if (m.key == LIST_FIRST) {
@@ -70,6 +74,8 @@ static void decode_items(struct decoding *d, uint32_t *seen, void (*add)(struct 
 			continue;
 		}
 		n = cbor_array(&d->c);
+		if (first == UINT64_MAX)
+			cbor_fail(&d->c);
 		for (size_t i = 0; i < n && !d->c.err; i++)
 			add(d, first + i < *seen);
 		if (!d->c.err && first + n > *seen)
@@ -103,7 +109,7 @@ static void decode_one_config(struct decoding *d)
 {
 	struct pm_config e = { .value = pm_u64(0) };
 	struct cbor *c = &d->c;
-	bool has_value = false, newer;
+	bool has_value = false, has_time = false, has_kind = false, newer;
 	uint32_t said;
 	struct cbor_map m;
 	uint32_t before;
@@ -122,11 +128,13 @@ static void decode_one_config(struct decoding *d)
 			take_text(c, &e.name);
 			break;
 		case CONFIG_TIME:
-			e.time_ns = cbor_uint(c);
+			e.time_ns = take_time(c, 0);
+			has_time = true;
 			break;
 		case CONFIG_KIND:
 			e.kind = take_kind(c, &said);
 			look_at_number(d, "kind", said, PM_KINDS - 1);
+			has_kind = true;
 			break;
 		case CONFIG_INSTANCES:
 			take_numbers(d, &e.instances);
@@ -139,7 +147,7 @@ static void decode_one_config(struct decoding *d)
 			break;
 		}
 	}
-	if (!c->err && (!e.name || has_value == (e.reason != PM_OK)))
+	if (!c->err && (!e.name || !has_time || !has_kind || has_value == (e.reason != PM_OK)))
 		cbor_fail(c);
 	newer = is_newer(d, false, "a value read once", e.name ? e.name : "", 0);
 	if (!c->err && !newer) {
@@ -158,7 +166,7 @@ void decode_config(struct decoding *d)
 {
 	struct cbor_map m;
 
-	for (cbor_map(&d->c, &m); cbor_next(&d->c, &m);) {
+	for (cbor_body(&d->c, &m); cbor_next(&d->c, &m);) {
 		size_t n;
 
 		if (m.key != CONFIG_ITEMS) {

@@ -130,7 +130,7 @@ static uint32_t *take_ids(struct decoding *d, uint32_t *count)
 	*count = 0;
 	for (size_t i = 0; i < n && !c->err; i += 3) {
 		uint32_t first = take_u32(c, UINT32_MAX), run = take_u32(c, PM_MAX_COLUMNS);
-		uint32_t step = take_u32(c, PM_MAX_COLUMNS), *bigger;
+		uint32_t step = take_u32(c, UINT32_MAX), *bigger;
 
 		if (c->err || !run || run > PM_MAX_COLUMNS - *count || (uint64_t)run * step > UINT32_MAX - first) {
 			cbor_fail(c);
@@ -294,7 +294,7 @@ static void decode_string(struct decoding *d, uint32_t id)
 	if (v.kind != PM_VALUE_TEXT && v.kind != PM_VALUE_BYTES)
 		cbor_fail(&d->c);
 	if (!d->c.err)
-		settle(d, old ? 0 : pm_model_add_string(d->m, v.str.data, v.str.len, v.kind == PM_VALUE_BYTES), id,
+		settle(d, old ? 0 : model_append_string(d->m, v.str.data, v.str.len, v.kind == PM_VALUE_BYTES), id,
 		       !old || pm_value_equal(old, &v));
 	pm_value_release(&v);
 }
@@ -322,10 +322,10 @@ static void decode_instance(struct decoding *d, uint32_t id)
 			i.cpu = take_u32(c, UINT32_MAX);
 			break;
 		case INSTANCE_ADDED:
-			i.added_ns = d->base_ns + (uint64_t)cbor_int(c);
+			i.added_ns = take_time(c, d->base_ns);
 			break;
 		case INSTANCE_RETIRED:
-			i.retired_ns = d->base_ns + (uint64_t)cbor_int(c);
+			i.retired_ns = take_time(c, d->base_ns);
 			break;
 		case INSTANCE_ATTRS:
 			take_attrs(c, &i.attrs);
@@ -372,6 +372,7 @@ struct listed {
 	struct cbor ranges;
 	size_t n_ranges;
 	uint64_t next, left; /* of the range at hand */
+	uint64_t last;
 };
 
 static struct listed take_listed(struct cbor *c)
@@ -385,27 +386,32 @@ static struct listed take_listed(struct cbor *c)
 	l.left = 0;
 	l.ranges = *c;
 	cbor_skip(c);
-	l.n_ranges = cbor_array(&l.ranges) / 2;
+	l.n_ranges = cbor_array(&l.ranges);
+	if (l.n_ranges % 2)
+		cbor_fail(c);
+	l.n_ranges /= 2;
 	return l;
 }
 
 /* 0: there is none, or it is none. */
 static uint32_t next_listed(struct listed *l)
 {
-	while (!l->left && l->n_ranges) {
+	if (!l->left && l->n_ranges) {
 		l->n_ranges--;
 		l->next = cbor_uint(&l->ranges);
 		l->left = cbor_uint(&l->ranges);
 	}
-	if (!l->left || l->ranges.err || l->next > UINT32_MAX)
+	if (!l->left || l->ranges.err || l->next > UINT32_MAX || l->next <= l->last)
 		return 0;
 	l->left--;
-	return (uint32_t)l->next++;
+	l->last = l->next++;
+	return (uint32_t)l->last;
 }
 
 static void decode_listed(struct decoding *d, struct listed *l, void (*item)(struct decoding *d, uint32_t id))
 {
 	size_t n = cbor_array(&d->c);
+	bool one = l->left == UINT64_MAX; /* the first, and no count */
 
 	for (size_t i = 0; i < n && !d->c.err; i++) {
 		uint32_t id = next_listed(l);
@@ -415,6 +421,8 @@ static void decode_listed(struct decoding *d, struct listed *l, void (*item)(str
 		else
 			cbor_fail(&d->c);
 	}
+	if (!one && (l->left || l->n_ranges))
+		cbor_fail(&d->c);
 }
 
 static void retire_group(struct decoding *d, const struct pm_group *g)
@@ -459,8 +467,7 @@ void decode_schema(struct decoding *d)
 	uint64_t first = 0;
 	struct cbor_map m;
 
-	/* The first id comes before its list: keys are written in this order, and other orders are refused here. */
-	for (cbor_map(&d->c, &m); cbor_next(&d->c, &m);) {
+	for (cbor_body(&d->c, &m); cbor_next(&d->c, &m);) {
 		switch (m.key) {
 		case SCHEMA_FIRST_COUNTER:
 		case SCHEMA_FIRST_STRING:
@@ -503,7 +510,7 @@ static void decode_retired(struct decoding *d)
 		const struct pm_instance *known;
 		int64_t step = cbor_int(&d->c);
 
-		time += (uint64_t)cbor_int(&d->c);
+		time = take_time(&d->c, time);
 		if (d->c.err || step > UINT32_MAX || step < -(int64_t)UINT32_MAX || id + step < 1 ||
 		    id + step > UINT32_MAX) {
 			cbor_fail(&d->c);
@@ -526,9 +533,9 @@ void decode_instances(struct decoding *d)
 	struct cbor_map m;
 
 	d->base_ns = 0;
-	for (cbor_map(&d->c, &m); cbor_next(&d->c, &m);) {
+	for (cbor_body(&d->c, &m); cbor_next(&d->c, &m);) {
 		if (m.key == INSTANCES_BASE)
-			d->base_ns = cbor_uint(&d->c);
+			d->base_ns = take_time(&d->c, 0);
 		else if (m.key == INSTANCES_FIRST)
 			ids = take_listed(&d->c);
 		else if (m.key == INSTANCES_LIST)

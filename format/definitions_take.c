@@ -21,6 +21,15 @@ enum pm_kind take_kind(struct cbor *c, uint32_t *said)
 	return *said < PM_KINDS ? (enum pm_kind) * said : PM_DEVICE;
 }
 
+uint64_t take_time(struct cbor *c, uint64_t base_ns)
+{
+	uint64_t ns = base_ns + (uint64_t)cbor_int(c);
+
+	if (ns > INT64_MAX)
+		cbor_fail(c);
+	return c->err ? 0 : ns;
+}
+
 void take_text(struct cbor *c, char **out)
 {
 	size_t len;

@@ -112,7 +112,7 @@ static void find_lists(struct cbor *c, struct lists *l)
 {
 	struct cbor_map m;
 
-	for (cbor_map(c, &m); cbor_next(c, &m);) {
+	for (cbor_body(c, &m); cbor_next(c, &m);) {
 		switch (m.key) {
 		case INDEX_FIRST:
 			l->first = cbor_uint(c);

@@ -71,37 +71,48 @@ void pm_model_release(struct pm_model *m)
 	*m = (struct pm_model){ 0 };
 }
 
-int64_t pm_model_add_string(struct pm_model *m, const void *data, size_t len, bool bytes)
+int64_t model_append_string(struct pm_model *m, const void *data, size_t len, bool bytes)
 {
-	struct pm_model_caps *caps = model_caps(m);
-	/* Only texts without NUL can be keys of the map; the others are rare and just added. */
-	bool key = !bytes && !memchr(data, '\0', len);
 	struct pm_value v;
-	uint32_t id;
 	int err;
 
-	if (!caps)
+	if (!model_caps(m))
 		return -ENOMEM;
 	if (len > PM_MAX_STRING)
 		return -E2BIG;
-	v = bytes ? pm_bytes(data, len) : pm_text_n(data, len);
-	if (!v.str.data)
-		return -ENOMEM;
-	if (key && names_get(&m->strings, v.str.data, &id)) {
-		pm_value_release(&v);
-		return id;
-	}
 	err = model_account(m, sizeof(v) + 2 * len + 64);
 	if (!err)
 		err = model_grow(&m->string, m->n_strings, PM_MAX_STRINGS, sizeof(v));
-	if (!err && key)
-		err = names_set(&m->strings, v.str.data, m->n_strings + 1);
-	if (err) {
-		pm_value_release(&v);
+	if (err)
 		return err;
-	}
+	v = bytes ? pm_bytes(data, len) : pm_text_n(data, len);
+	if (!v.str.data)
+		return -ENOMEM;
 	m->string[m->n_strings++] = v;
 	return m->n_strings;
+}
+
+int64_t pm_model_add_string(struct pm_model *m, const void *data, size_t len, bool bytes)
+{
+	/* Only texts without NUL can be keys of the map; the others are rare and just added. */
+	bool key = !bytes && !memchr(data, '\0', len);
+	const char *text;
+	int64_t id;
+	uint32_t known;
+	int err;
+
+	id = model_append_string(m, data, len, bytes);
+	if (id < 0 || !key)
+		return id;
+	text = m->string[id - 1].str.data;
+	if (names_get(&m->strings, text, &known)) {
+		pm_value_release(&m->string[--m->n_strings]);
+		return known;
+	}
+	err = names_set(&m->strings, text, (uint32_t)id);
+	if (err)
+		pm_value_release(&m->string[--m->n_strings]);
+	return err ? err : id;
 }
 
 int pm_model_add_pmu(struct pm_model *m, const struct pm_pmu *p)

@@ -121,9 +121,46 @@ static bool continues(const struct pm_model *m, const struct pm_group *g)
 	       !memcmp(from->counter, g->counter, g->n_counters * sizeof(*g->counter));
 }
 
+static bool ascend(const uint32_t *id, uint32_t n)
+{
+	for (uint32_t k = 1; k < n; k++)
+		if (id[k] <= id[k - 1])
+			return false;
+	return true;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A column that is there twice would be counted twice. 0, -EINVAL, -ENOMEM; nearly all lists ascend. */
+static int each_once(const uint32_t *id, const uint32_t *with, uint32_t n)
+{
+	uint64_t *sorted;
+	int err = 0;
+
+	if (ascend(id, n) || (with && ascend(with, n)))
+		return 0;
+	sorted = malloc(n * sizeof(*sorted));
+	if (!sorted)
+		return -ENOMEM;
+	for (uint32_t k = 0; k < n; k++)
+		sorted[k] = (with ? (uint64_t)with[k] << 32 : 0) | id[k];
+	qsort(sorted, n, sizeof(*sorted), by_id);
+	for (uint32_t k = 1; k < n; k++)
+		if (sorted[k] == sorted[k - 1])
+			err = -EINVAL;
+	free(sorted);
+	return err;
+}
+
 static int check_group(const struct pm_model *m, const struct pm_group *g)
 {
 	uint64_t columns;
+	int err;
 
 	if (!g->n_counters || !g->n_instances ||
 	    g->flags & ~(uint32_t)(PM_GROUP_LIST | PM_GROUP_SHARED_TIME | PM_GROUP_PERF_TIMES) ||
@@ -138,7 +175,14 @@ static int check_group(const struct pm_model *m, const struct pm_group *g)
 	for (uint32_t k = 0; k < g->n_instances; k++)
 		if (!pm_model_instance(m, g->instance[k]))
 			return -EINVAL;
-	return g->continues && !continues(m, g) ? -EINVAL : 0;
+	if (g->flags & PM_GROUP_LIST) {
+		err = each_once(g->counter, g->instance, g->n_counters);
+	} else {
+		err = each_once(g->counter, NULL, g->n_counters);
+		if (!err)
+			err = each_once(g->instance, NULL, g->n_instances);
+	}
+	return !err && g->continues && !continues(m, g) ? -EINVAL : err;
 }
 
 static uint32_t *copy_ids(const uint32_t *id, uint32_t n)

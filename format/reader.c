@@ -123,6 +123,8 @@ int reader_body(struct pm_reader *r, const struct frame_head *h, const void **bo
 		else
 			cbor_skip(&c);
 	}
+	if (c.err)
+		return -EPROTO;
 	*body = payload;
 	*len = (size_t)h->payload_len;
 	if (!codec)

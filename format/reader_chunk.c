@@ -100,14 +100,23 @@ int reader_keep_last_row(struct reader_group *g)
 	return 0;
 }
 
+static bool is_string(const struct pm_counter *c)
+{
+	return c->type == PM_TEXT || c->type == PM_BYTES;
+}
+
 static int need_layout(struct pm_reader *r, struct reader_group *own)
 {
 	const struct pm_group *g = pm_model_group(&r->model, own->id);
 
 	if (own->layout.band)
 		return 0;
-	for (uint32_t i = 0; i < g->n_counters; i++)
-		own->marked |= pm_model_counter(&r->model, g->counter[i])->newer;
+	for (uint32_t i = 0; i < g->n_counters; i++) {
+		const struct pm_counter *c = pm_model_counter(&r->model, g->counter[i]);
+
+		own->marked |= c->newer;
+		own->strings |= is_string(c);
+	}
 	for (uint32_t i = 0; i < g->n_instances; i++)
 		own->marked |= pm_model_instance(&r->model, g->instance[i])->newer;
 	return layout_init(&own->layout, &r->model, g);
@@ -302,6 +311,29 @@ static int mark_newer(struct pm_reader *r, struct reader_group *own, struct pm_c
 	return 0;
 }
 
+/* A number that is no string's cannot be what it claims to be. */
+static int check_strings(struct pm_reader *r, struct reader_group *own, struct pm_chunk_group *out)
+{
+	const struct pm_group *g = pm_model_group(&r->model, own->id);
+	uint32_t head = own->layout.head, rows = r->head.rows;
+
+	for (uint32_t v = 0; head + v < own->layout.columns; v++) {
+		size_t at = (size_t)(head + v) * rows;
+
+		if (!is_string(pm_model_counter(&r->model, pm_group_counter_of(g, v))))
+			continue;
+		for (size_t cell = at; cell < at + rows; cell++) {
+			if ((out->status && out->status[cell]) ||
+			    (own->v[cell] && own->v[cell] <= r->model.n_strings))
+				continue;
+			if (!out->status && !make_status((void *[]){ out, own }, (size_t)own->layout.columns * rows))
+				return -ENOMEM;
+			own->status[cell] = PM_REASON_SUSPECT;
+		}
+	}
+	return 0;
+}
+
 static bool all_newer(const struct pm_reader *r, uint32_t id)
 {
 	return r->too_new || r->chunk_too_new || pm_model_group(&r->model, id)->newer;
@@ -369,7 +401,9 @@ static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct p
 	g->last_tick = r->head.tick[rows.rows - 1];
 	g->rows = rows.rows;
 	out->absent = false;
-	return g->marked ? mark_newer(r, g, out, false) : 0;
+	if (g->strings)
+		err = check_strings(r, g, out);
+	return err || !g->marked ? err : mark_newer(r, g, out, false);
 }
 
 /* What may be decoded is bounded before anything is allocated for it: by the limits of a chunk, and all in all by the
@@ -389,6 +423,9 @@ static int prepare_groups(struct pm_reader *r)
 			continue;
 		if (need_layout(r, group_if(r, id)))
 			return -ENOMEM;
+		if (group_if(r, id)->chunk == r->stats.chunks)
+			return -EBADMSG;
+		group_if(r, id)->chunk = r->stats.chunks;
 		values += (uint64_t)group_if(r, id)->layout.columns * r->head.rows;
 	}
 	for (uint32_t i = 0; i < r->head.n_blocks; i++)

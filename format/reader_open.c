@@ -13,6 +13,7 @@ static bool header_too_new(struct pm_reader *r, const struct frame_head *h)
 {
 	struct definitions_seen seen = { 0 };
 	struct pm_model m;
+	const struct pm_value *bits = NULL;
 	const void *body;
 	unsigned parts;
 	size_t len;
@@ -21,7 +22,9 @@ static bool header_too_new(struct pm_reader *r, const struct frame_head *h)
 
 	pm_model_init(&m);
 	if (!err && !decode_definitions(&m, h->type, body, len, &seen, &parts))
-		too_new = pm_map_u64(&m.header, PM_HEADER_INCOMPATIBLE, 0) & ~FEATURES_KNOWN;
+		bits = pm_map_get(&m.header, PM_HEADER_INCOMPATIBLE);
+	if (bits)
+		too_new = bits->kind != PM_VALUE_U64 || bits->u64 & ~FEATURES_KNOWN;
 	for (uint32_t i = 0; i < m.header.n; i++)
 		too_new |= pm_key_critical(m.header.field[i].key);
 	pm_model_release(&m);

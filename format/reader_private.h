@@ -22,9 +22,11 @@ struct reader_group {
 	struct layout layout;
 	uint8_t wanted;       /* enum wanted */
 	bool marked;          /* some of its columns cannot be read */
+	bool strings;         /* some of its numbers are those of strings */
 	bool in_v;            /* the last row is that of v, else `before` */
 	bool chained;         /* `before` is the row before v, if that is the last one */
 	uint32_t chain, rows; /* the last row is one of these chunks, or was taken over from one; 0: there is none */
+	uint64_t chunk;       /* that it was last decoded from, counted from 1 */
 	uint64_t last_tick;   /* of the last row */
 	uint64_t *v, *before; /* [columns x rows], [2 x columns]: a row and its growths */
 	size_t v_cap;

@@ -28,12 +28,13 @@ static bool follows(const struct pm_writer *w, const struct pm_reader *r, const 
 	       chunk_clocks_match(&chunk->clocks, &w->base.clocks);
 }
 
-static int map_groups(struct pm_writer *w, struct pm_reader *r, const uint32_t *group, uint32_t n)
+static int map_groups(struct pm_writer *w, struct pm_reader *r, const struct pm_repack *how)
 {
+	const uint64_t *add;
 	int err = chunk_head_room(&w->head, r->head.n_groups + 1, r->head.n_blocks + 1);
 
 	for (uint32_t i = 0; i < r->head.n_groups && !err; i++) {
-		uint32_t from = r->head.group[i], id = from <= n ? group[from - 1] : 0;
+		uint32_t from = r->head.group[i], id = how->group(how->ctx, from, &add);
 		const struct reader_group *in = pm_model_group(&r->model, from) ? reader_group_of(r, from) : NULL;
 		struct writer_group *own;
 
@@ -110,8 +111,9 @@ static bool moves(struct pm_reader *r, const struct pm_repack *how)
 		uint32_t id = r->head.group[i], first = 0;
 		const struct reader_group *g = reader_group_of(r, id);
 		const struct layout *l = &g->layout;
-		const uint64_t *add = how->add[id - 1];
+		const uint64_t *add;
 
+		how->group(how->ctx, id, &add);
 		if ((!add && how->add_ns) || (add && !grows_alike(g, add)))
 			return false;
 		for (uint32_t b = 0; add && b < l->n_bands; first += l->band[b++].columns)
@@ -141,7 +143,8 @@ bool pm_repack_follows(struct pm_writer *w, struct pm_reader *r, const struct pm
 	if (!r->chunk_decoded || !w->base.valid || w->base.n_groups != r->head.n_groups)
 		return false;
 	for (uint32_t i = 0; i < r->head.n_groups; i++) {
-		uint32_t from = r->head.group[i], id = from <= how->n ? how->group[from - 1] : 0;
+		const uint64_t *add;
+		uint32_t from = r->head.group[i], id = how->group(how->ctx, from, &add);
 		const struct writer_group *own;
 		struct reader_group *g;
 
@@ -151,7 +154,7 @@ bool pm_repack_follows(struct pm_writer *w, struct pm_reader *r, const struct pm
 		own = writer_group_of(w, id);
 		if (!g || !own || g->chain != r->chain || own->chain != w->chain ||
 		    !same_layout(&own->layout, &g->layout) || reader_keep_last_row(g) ||
-		    !same_row(&g->layout, own->last, g->before, how->add ? how->add[from - 1] : NULL))
+		    !same_row(&g->layout, own->last, g->before, how->moved ? add : NULL))
 			return false;
 	}
 	w->repacked = true;
@@ -170,14 +173,14 @@ int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *c
 	if (!r->chunk_decoded || r->head.codec != PM_CODEC_PACKED || w->config.codec != PM_CODEC_PACKED ||
 	    chunk->rows != r->head.rows || (!r->head.key && (!r->same_groups || !follows(w, r, chunk))) ||
 	    memcmp(chunk->tick, r->head.tick, chunk->rows * sizeof(*chunk->tick)) ||
-	    (how->add && (r->head.key || !moves(r, how))))
+	    (how->moved && (r->head.key || !moves(r, how))))
 		return -EAGAIN;
 	err = pm_writer_flush(w);
 	if (!err && r->head.key)
 		err = writer_repeat(w, chunk->tick[chunk->rows - 1] + how->add_ns, true);
 	if (err)
 		return err;
-	err = map_groups(w, r, how->group, how->n);
+	err = map_groups(w, r, how);
 	if (err)
 		return err == -EAGAIN ? err : writer_fail(w, err, "chunk");
 	h->key = r->head.key;

@@ -220,16 +220,18 @@ static uint64_t get_le(const uint8_t *in)
 	return v;
 }
 
+static uint64_t plain_tag(uint8_t type)
+{
+	return type == PM_F64 ? TAG_F64LE : type == PM_S64 ? TAG_S64LE : TAG_U64LE;
+}
+
 static void add_plain(struct buf *out, const struct layout *l, const uint64_t *v, size_t stride, uint32_t rows)
 {
 	cbor_add_head(out, CBOR_ARRAY, l->n_bands);
 	for (uint32_t b = 0; b < l->n_bands; b++) {
 		size_t len = (size_t)l->band[b].columns * rows * 8;
 
-		cbor_add_head(out, CBOR_TAG,
-			      l->type[b] == PM_F64 ? TAG_F64LE :
-			      l->type[b] == PM_S64 ? TAG_S64LE :
-						     TAG_U64LE);
+		cbor_add_head(out, CBOR_TAG, plain_tag(l->type[b]));
 		cbor_add_head(out, CBOR_BYTES, len);
 		if (buf_reserve(out, len))
 			return;
@@ -310,7 +312,8 @@ static void take_plain(struct cbor *c, const struct layout *l, uint32_t rows, ui
 		const uint8_t *data;
 		size_t len;
 
-		cbor_tag(c);
+		if (cbor_tag(c) != plain_tag(l->type[b]))
+			cbor_fail(c);
 		data = cbor_bytes(c, &len);
 		if (len != (size_t)l->band[b].columns * rows * 8)
 			cbor_fail(c);

@@ -174,13 +174,16 @@ static bool map_event(const struct rewrite *w, struct pm_event *e)
 	static const uint32_t keys[] = { PM_EVENT_KEY_INSTANCE, PM_EVENT_KEY_COUNTER };
 
 	for (int i = 0; i < 2; i++) {
-		const uint32_t *map = i ? w->maps.counter : w->maps.instance;
-		uint64_t n = i ? w->maps.n_counters : w->maps.n_instances;
 		uint64_t id = pm_map_u64(&e->attrs, keys[i], 0);
+		uint32_t to = 0;
 
 		if (!pm_map_get(&e->attrs, keys[i]))
 			continue;
-		if (!id || id > n || !map[id - 1] || pm_map_set(&e->attrs, keys[i], pm_u64(map[id - 1])))
+		if (id <= UINT32_MAX && !i)
+			to = rewrite_instance_of(&w->maps, (uint32_t)id);
+		else if (id && id <= w->maps.n_counters)
+			to = w->maps.counter[id - 1];
+		if (!to || pm_map_set(&e->attrs, keys[i], pm_u64(to)))
 			return false;
 	}
 	return true;
@@ -200,7 +203,7 @@ static int shift_event(const struct rewrite *w, struct pm_event *e)
 static int retire(struct rewrite *w, const struct pm_event *event)
 {
 	uint64_t id = pm_map_u64(&event->attrs, PM_EVENT_KEY_INSTANCE, 0);
-	uint32_t to = id && id <= w->maps.n_instances ? w->maps.instance[id - 1] : 0;
+	uint32_t to = id <= UINT32_MAX ? rewrite_instance_of(&w->maps, (uint32_t)id) : 0;
 
 	if (!to || !pm_model_instance(&w->model, to))
 		return 0;
@@ -279,7 +282,9 @@ static bool group_wanted(void *ctx, const struct pm_group *g)
 {
 	const struct rewrite *w = ctx;
 
-	return g->id <= w->maps.n_groups && w->maps.group[g->id - 1].id;
+	const struct rewrite_group *to = rewrite_group_of(w, g->id);
+
+	return to && to->id;
 }
 
 static int end_recording(struct rewrite *w)
@@ -301,6 +306,18 @@ static int open_window(struct rewrite *w, struct pm_reader *reader, const struct
 
 	w->opened = true;
 	return err ? err : w->rules->from_ns > first->to_ns && !pm_reader_seek(reader, w->rules->from_ns, false);
+}
+
+/* Those who have gone, once all that was said of them went over. */
+static void forget(struct rewrite *w, struct pm_reader *reader)
+{
+	const struct pm_model *in = pm_reader_model(reader);
+
+	if (w->maps.seen_instances != in->n_instances || w->maps.seen_groups != in->n_groups)
+		return;
+	pm_reader_forget(reader);
+	w->maps.seen_instances = in->n_instances;
+	w->maps.seen_groups = in->n_groups;
 }
 
 static int take_item(struct rewrite *w, struct pm_reader *reader, const struct pm_item *item, bool *end,
@@ -327,6 +344,7 @@ static int take_item(struct rewrite *w, struct pm_reader *reader, const struct p
 	case PM_ITEM_CHUNK:
 		if (!w->opened && (err = open_window(w, reader, &item->chunk, e)))
 			return err < 0 ? err : 0;
+		forget(w, reader);
 		w->key = item->chunk.key;
 		err = pm_reader_decode(reader, &chunk);
 		if (err == -EBADMSG)

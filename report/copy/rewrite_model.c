@@ -109,9 +109,8 @@ static int map_instances(struct rewrite *w, const struct pm_model *in)
 		int fate = REWRITE_KEEP;
 		int64_t id = 0;
 
-		if (array_hold(&m->instance, &m->cap_instances, from->id, sizeof(*m->instance)))
+		if (array_hold(&m->instance, &m->cap_instances, from->slot + 1ull, sizeof(*m->instance)))
 			return -ENOMEM;
-		m->n_instances = m->n_instances > from->id ? m->n_instances : from->id;
 		if (pm_map_copy(&copy.attrs, &from->attrs))
 			return -ENOMEM;
 		if (w->rules->instance)
@@ -128,7 +127,7 @@ static int map_instances(struct rewrite *w, const struct pm_model *in)
 		pm_map_release(&copy.attrs);
 		if (fate < 0 || id < 0)
 			return fate < 0 ? fate : (int)id;
-		m->instance[from->id - 1] = (uint32_t)id;
+		m->instance[from->slot] = (struct rewrite_instance){ from->id, (uint32_t)id };
 	}
 	return 0;
 }
@@ -138,17 +137,7 @@ static int map_instances(struct rewrite *w, const struct pm_model *in)
 /* Whether value column `v` of the input goes over. */
 static bool wanted(const struct rewrite_maps *m, const struct pm_group *g, uint32_t v)
 {
-	return m->counter[pm_group_counter_of(g, v) - 1] && m->instance[pm_group_instance_of(g, v) - 1];
-}
-
-static uint32_t keep_ids(const uint32_t *map, const uint32_t *id, uint32_t n, uint32_t *kept)
-{
-	uint32_t k = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-		if (map[id[i] - 1])
-			kept[k++] = map[id[i] - 1];
-	return k;
+	return m->counter[pm_group_counter_of(g, v) - 1] && rewrite_instance_of(m, pm_group_instance_of(g, v));
 }
 
 /* An equal group that is there already: a second recording continues in it. */
@@ -173,7 +162,7 @@ static void list_columns(const struct rewrite_maps *m, const struct pm_group *g,
 	bool shared = g->flags & (PM_GROUP_LIST | PM_GROUP_SHARED_TIME);
 
 	for (uint32_t c = 0; c < head; c++)
-		if (shared || m->instance[g->instance[c % times] - 1])
+		if (shared || rewrite_instance_of(m, g->instance[c % times]))
 			out->column[out->n_columns++] = c;
 	out->n_head = out->n_columns;
 	out->n_clocks = g->flags & PM_GROUP_PERF_TIMES ? out->n_head / 2 : out->n_head;
@@ -250,6 +239,16 @@ static uint32_t continued(const struct rewrite *w, const struct pm_group *g, con
 		       0;
 }
 
+static void group_release(struct rewrite_group *g)
+{
+	free(g->column);
+	free(g->special);
+	free(g->carry);
+	free(g->rebase);
+	free(g->add);
+	*g = (struct rewrite_group){ 0 };
+}
+
 static int map_group(struct rewrite *w, const struct pm_model *in, const struct pm_group *g,
 		     struct rewrite_group *out)
 {
@@ -282,11 +281,17 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 			if (!wanted(m, g, v))
 				continue;
 			copy.counter[copy.n_counters++] = m->counter[g->counter[v] - 1];
-			copy.instance[copy.n_instances++] = m->instance[g->instance[v] - 1];
+			copy.instance[copy.n_instances++] = rewrite_instance_of(m, g->instance[v]);
 		}
 	} else {
-		copy.n_counters = keep_ids(m->counter, g->counter, g->n_counters, copy.counter);
-		copy.n_instances = keep_ids(m->instance, g->instance, g->n_instances, copy.instance);
+		copy.n_counters = copy.n_instances = 0;
+		for (uint32_t i = 0; i < g->n_counters; i++)
+			if (m->counter[g->counter[i] - 1])
+				copy.counter[copy.n_counters++] = m->counter[g->counter[i] - 1];
+		for (uint32_t i = 0; i < g->n_instances; i++) {
+			copy.instance[copy.n_instances] = rewrite_instance_of(m, g->instance[i]);
+			copy.n_instances += copy.instance[copy.n_instances] != 0;
+		}
 	}
 	if (!err && copy.n_counters && copy.n_instances) {
 		list_columns(m, g, out);
@@ -314,11 +319,13 @@ static int map_groups(struct rewrite *w, const struct pm_model *in)
 		const struct pm_group *from = &in->group[m->seen_groups];
 		int err;
 
-		if (array_hold(&m->group, &m->cap_groups, from->id, sizeof(*m->group)))
+		if (array_hold(&m->group, &m->cap_groups, from->slot + 1ull, sizeof(*m->group)))
 			return -ENOMEM;
 		/* Counted in any case, so that its arrays are freed. */
-		m->n_groups = m->n_groups > from->id ? m->n_groups : from->id;
-		err = map_group(w, in, from, &m->group[from->id - 1]);
+		m->n_groups = m->n_groups > from->slot + 1 ? m->n_groups : from->slot + 1;
+		group_release(&m->group[from->slot]);
+		m->group[from->slot].from = from->id;
+		err = map_group(w, in, from, &m->group[from->slot]);
 		if (err)
 			return err;
 	}
@@ -525,6 +532,7 @@ int rewrite_model(struct rewrite *w, const struct pm_model *in, struct error *e)
 {
 	int err = copy_header(w, in);
 
+	w->maps.in = in;
 	if (!err)
 		err = copy_topology(w, in);
 	if (!err)
@@ -546,13 +554,8 @@ int rewrite_model(struct rewrite *w, const struct pm_model *in, struct error *e)
 
 void rewrite_maps_release(struct rewrite_maps *m)
 {
-	for (uint32_t i = 0; i < m->n_groups; i++) {
-		free(m->group[i].column);
-		free(m->group[i].special);
-		free(m->group[i].carry);
-		free(m->group[i].rebase);
-		free(m->group[i].add);
-	}
+	for (uint32_t i = 0; i < m->n_groups; i++)
+		group_release(&m->group[i]);
 	free(m->counter);
 	free(m->instance);
 	free(m->string);

@@ -6,6 +6,7 @@
 
 /* A group of the input in the output: which of its columns go where. */
 struct rewrite_group {
+	uint32_t from;      /* in the input */
 	uint32_t id;        /* in the output; 0: nothing of it goes over */
 	uint32_t n_columns; /* in the output */
 	uint32_t n_head;    /* columns of times among them */
@@ -28,12 +29,19 @@ struct rewrite_carry {
 	bool any;
 };
 
-/* From ids of the input at hand to ids of the output; index is id - 1, value 0: dropped. */
+struct rewrite_instance {
+	uint32_t from, to; /* ids of the input and the output; to 0: dropped */
+};
+
+/* From ids of the input at hand to ids of the output. Counters and strings have the index id - 1, and 0 means dropped;
+ * instances and groups, which come and go, that of their slot. */
 struct rewrite_maps {
-	uint32_t *counter, *instance;
+	const struct pm_model *in;
+	uint32_t *counter;
+	struct rewrite_instance *instance;
 	uint32_t *string; /* + 1, so that 0 is one that was not met yet; 1 is dropped */
 	struct rewrite_group *group;
-	uint32_t n_counters, n_instances, n_groups, n_pmus, n_probes, n_configs; /* up to this id */
+	uint32_t n_counters, n_groups, n_pmus, n_probes, n_configs; /* up to this id or slot */
 	uint32_t seen_instances, seen_groups; /* of the input's, so many were mapped */
 	uint32_t cap_counters, cap_instances, cap_strings, cap_groups;
 	uint64_t topology_ns;
@@ -90,9 +98,20 @@ int rewrite_model(struct rewrite *w, const struct pm_model *in, struct error *e)
 int rewrite_retire_groups(struct rewrite *w, const struct pm_model *in);
 void rewrite_maps_release(struct rewrite_maps *m);
 
+/* 0: it is not known, or dropped. */
+static inline uint32_t rewrite_instance_of(const struct rewrite_maps *m, uint32_t id)
+{
+	const struct pm_instance *i = m->in ? pm_model_instance(m->in, id) : NULL;
+
+	return i && i->slot < m->cap_instances && m->instance[i->slot].from == id ? m->instance[i->slot].to : 0;
+}
+
+/* NULL: it was not met yet. */
 static inline struct rewrite_group *rewrite_group_of(const struct rewrite *w, uint32_t id)
 {
-	return id <= w->maps.n_groups ? &w->maps.group[id - 1] : NULL;
+	const struct pm_group *g = w->maps.in ? pm_model_group(w->maps.in, id) : NULL;
+
+	return g && g->slot < w->maps.n_groups && w->maps.group[g->slot].from == id ? &w->maps.group[g->slot] : NULL;
 }
 
 static inline bool rewrite_goes_over(const struct rewrite *w, const struct pm_chunk_group *g)

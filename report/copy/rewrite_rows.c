@@ -187,39 +187,26 @@ static bool moves(const struct rewrite *w, const struct pm_chunk *chunk)
 	return true;
 }
 
-/* Borrows what belongs to the groups. */
-static int repack_begin(const struct rewrite *w, bool moved, struct pm_repack *how)
+static uint32_t repacked(const void *ctx, uint32_t from, const uint64_t **add)
 {
-	uint32_t n = w->maps.n_groups, *group = calloc(n + 1, sizeof(*group));
-	const uint64_t **add = moved ? calloc(n + 1, sizeof(*add)) : NULL;
+	const struct rewrite_group *to = rewrite_group_of(ctx, from);
 
-	*how = (struct pm_repack){ .group = group, .n = n, .add = add, .add_ns = w->rules->shift_ns };
-	for (uint32_t i = 0; i < n && group; i++)
-		group[i] = w->maps.group[i].id;
-	for (uint32_t i = 0; i < n && add; i++)
-		add[i] = w->maps.group[i].add;
-	return group && (add || !moved) ? 0 : -ENOMEM;
-}
-
-static void repack_end(struct pm_repack *how)
-{
-	free((void *)(uintptr_t)how->group);
-	free((void *)(uintptr_t)how->add);
+	*add = to ? to->add : NULL;
+	return to ? to->id : 0;
 }
 
 /* The bytes as they are: packing them anew is most of the work. -EAGAIN: it has to be. */
 static int write_packed(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk, bool moved)
 {
 	struct pm_chunk out = *chunk;
-	struct pm_repack how;
-	int err = repack_begin(w, moved, &how);
+	struct pm_repack how = { .group = repacked, .ctx = w, .moved = moved, .add_ns = w->rules->shift_ns };
+	int err = 0;
 
 	out.clocks.monotonic += w->rules->shift_ns;
-	if (!err && w->rules->clocks)
+	if (w->rules->clocks)
 		err = w->rules->clocks(w->rules->ctx, &out.clocks);
 	if (!err)
 		err = pm_repack(w->writer, reader, &out, &how);
-	repack_end(&how);
 	if (!err)
 		wrote_chunk(w, &out, w->rules->shift_ns);
 	return err;
@@ -228,7 +215,7 @@ static int write_packed(struct rewrite *w, struct pm_reader *reader, const struc
 /* A chunk whose absolute values are moved, as one that those after it can follow as they are. */
 static int write_moved_key(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk)
 {
-	struct pm_repack how = { 0 };
+	struct pm_repack how = { .group = repacked, .ctx = w, .moved = true, .add_ns = w->rules->shift_ns };
 	int err = rewrite_rows_flush(w);
 
 	if (!err)
@@ -237,10 +224,7 @@ static int write_moved_key(struct rewrite *w, struct pm_reader *reader, const st
 	if (!err)
 		err = rewrite_rows_flush(w);
 	if (!err)
-		err = repack_begin(w, true, &how);
-	if (!err)
 		(void)pm_repack_follows(w->writer, reader, &how);
-	repack_end(&how);
 	return err;
 }
 

@@ -10,24 +10,14 @@ bytes of a frame are broken.
 """
 
 import collections
-import io
 import json
-import os
+import re
 import struct
 import sys
 
-import cbor2
-
 sys.dont_write_bytecode = True
-from packed import LIST, MASK, PERF_TIMES, SHARED_TIME, bands_of, need, plain, growth, unpack
-
-try:
-    import zstandard
-except ImportError:
-    zstandard = None
-
-MAGIC = bytes.fromhex("d9d9f7 88 48 504d520d0a1a0a")
-MAJOR = 1
+from packed import LIST, MASK, PERF_TIMES, SHARED_TIME, Malformed, bands_of, need, plain, growth, unpack
+from shell import MAGIC, Damage, Frame, cbor_all, cbor_one, crc32c, dictionary, frames, read_frame, zstandard, zstd
 
 FRAMES = {1: "header", 2: "topology", 3: "schema", 4: "instances", 5: "pmus", 6: "probes", 7: "config", 8: "chunk",
           9: "event", 10: "index", 11: "end"}
@@ -40,151 +30,6 @@ EVENTS = {1: "marker", 2: "cpu-online", 3: "cpu-offline", 4: "lost", 5: "clock-s
           15: "note"}
 REASONS = {0: "ok", 1: "not-counted", 2: "not-supported", 3: "no-permission", 4: "offline", 5: "missed", 6: "gone",
            7: "dropped", 8: "suspect", 9: "format", 10: "not-read", 11: "left-out", 12: "newer"}
-
-
-# ---- CRC-32C: polynomial 0x1EDC6F41, reflected, start and end inverted ----
-
-def crc_table():
-    table = []
-    for byte in range(256):
-        for _ in range(8):
-            byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
-        table.append(byte)
-    return table
-
-
-CRC_TABLE = crc_table()
-
-
-def crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = crc >> 8 ^ CRC_TABLE[(crc ^ byte) & 0xFF]
-    return crc ^ 0xFFFFFFFF
-
-
-def dictionary():
-    with open(os.path.join(os.path.dirname(__file__), "../../format/dictionary.bin"), "rb") as f:
-        return zstandard.ZstdCompressionDict(f.read(), dict_type=zstandard.DICT_TYPE_RAWCONTENT)
-
-
-def zstd(data, raw_size, known=False):
-    need(zstandard, "python3-zstandard is missing")
-    out = zstandard.ZstdDecompressor(**({"dict_data": dictionary()} if known else {})).decompress(data, max_output_size=raw_size)
-    need(len(out) == raw_size, "size after decompression")
-    return out
-
-
-def cbor_all(data):
-    """All items of a CBOR sequence. Writers are bound to deterministic encoding, so no key is there twice either."""
-    f, items = io.BytesIO(data), []
-    while f.tell() < len(data):
-        items.append(cbor2.load(f))
-    again = b"".join(cbor2.dumps(i, canonical=True) for i in items)
-    need(again == data, "not in deterministic encoding")
-    return items
-
-
-def cbor_one(data):
-    items = cbor_all(data)
-    need(len(items) == 1, "one item expected")
-    return items[0]
-
-
-# ---- frames ----
-
-Frame = collections.namedtuple("Frame", "offset length type sequence id meta crc payload")
-Damage = collections.namedtuple("Damage", "kind offset length")
-
-
-class Cut(Exception):
-    """The bytes end inside a frame."""
-
-
-class Broken(Exception):
-    """The bytes here are no frame, or one whose checksum fails."""
-
-
-class NewerMajor(Exception):
-    pass
-
-
-class Bytes:
-    """A cursor over the shell of a frame."""
-
-    def __init__(self, data, at):
-        self.data, self.at = data, at
-
-    def take(self, n):
-        if self.at + n > len(self.data):
-            raise Cut
-        self.at += n
-        return self.data[self.at - n:self.at]
-
-    def head(self, major):
-        first = self.take(1)[0]
-        if first >> 5 != major or first & 31 > 27:
-            raise Broken
-        short = first & 31
-        if short < 24:
-            return short
-        value = int.from_bytes(self.take(1 << (short - 24)), "big")
-        if value < (24 if short == 24 else 1 << (8 << (short - 25))):
-            raise Broken
-        return value
-
-    def checksum(self):
-        if self.take(1) != b"\x44":
-            raise Broken
-        return int.from_bytes(self.take(4), "big")
-
-
-def read_frame(data, offset):
-    c = Bytes(data, offset)
-    have = data[offset:offset + len(MAGIC)]
-    if have != MAGIC[:len(have)]:
-        raise Broken
-    c.take(len(MAGIC))
-    major = c.take(1)[0]
-    kind = c.head(0)
-    sequence = c.head(0)
-    if c.take(1) != b"\x48":
-        raise Broken
-    recording = c.take(8)
-    length = c.head(2)
-    if length > 4 << 20:
-        raise Broken
-    meta = c.take(length)
-    covered = c.at
-    crc = c.checksum()
-    if crc != crc32c(data[offset:covered]):
-        raise Broken
-    if major != MAJOR:
-        raise NewerMajor(major)
-    meta = cbor_one(meta)
-    length = c.head(2)
-    if length != meta.get(1, 0):
-        raise Broken
-    payload = c.take(length)
-    if c.checksum() != crc32c(payload):
-        raise Broken
-    return Frame(offset, c.at - offset, kind, sequence, recording, meta, crc, payload)
-
-
-def frames(data):
-    """Frames and Damage, in the order of the file."""
-    at = 0
-    while at < len(data):
-        try:
-            frame = read_frame(data, at)
-        except (Cut, Broken) as e:
-            following = data.find(MAGIC, at + 1)
-            end = following if following > 0 else len(data)
-            yield Damage("cut" if isinstance(e, Cut) and following < 0 else "garbage", at, end - at)
-            at = end
-            continue
-        yield frame
-        at += frame.length
 
 
 # ---- definitions ----
@@ -204,22 +49,44 @@ def ids(triples):
 
 
 def ranges(pairs):
-    need(len(pairs) % 2 == 0, "ranges")
+    need(len(pairs) % 2 == 0 and all(pairs[1::2]) and sum(pairs[1::2]) <= 1 << 22, "ranges")
     return [first + i for first, count in zip(*[iter(pairs)] * 2) for i in range(count)]
 
 
 def listed(first, n):
-    """Ids of a list of `n`: its first, or [first, count ...]."""
+    """Ids of a list of `n`: its first, or [first, count ...], ascending."""
     out = ranges(first) if isinstance(first, list) else list(range(first, first + n))
-    need(len(out) == n and all(i > 0 for i in out), "ids of a list")
+    need(len(out) == n and all(a < b for a, b in zip([0] + out, out)), "ids of a list")
     return out
 
 
-def body_of(frame):
+def moment(ns):
+    need(0 <= ns < 1 << 63, "a time")
+    return ns
+
+
+def ordinary(v):
+    """Whether values of attributes may be so."""
+    if isinstance(v, list):
+        return all(map(ordinary, v))
+    if isinstance(v, dict):
+        return all(isinstance(k, int) and 0 <= k < 512 and ordinary(x) for k, x in v.items())
+    return isinstance(v, (bool, int, float, str, bytes))
+
+
+def good_scale(scale):
+    if isinstance(scale, list):
+        return len(scale) == 2 and min(scale) > 0
+    return bool(re.fullmatch(r"\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", scale)) and 0 < float(scale) < float("inf")
+
+
+def body_of(frame, strict=True):
     payload = frame.payload
     if frame.meta.get(2, 0):
         payload = zstd(payload, frame.meta[3], frame.meta[2] == 2)
-    return cbor_one(payload)
+    body = cbor_one(payload, strict)
+    need(isinstance(body, dict) and list(body) == sorted(body), "keys of a body ascend")
+    return body
 
 
 Clocks = collections.namedtuple("Clocks", "monotonic raw boottime counter realtime")
@@ -235,9 +102,10 @@ Value = collections.namedtuple("Value", "row counter instance begin end enabled 
 
 
 class Recording:
-    """The first recording of a file: all that can be read of it."""
+    """The first recording of a file: all that can be read of it. strict: its encoding has to be deterministic."""
 
-    def __init__(self, data):
+    def __init__(self, data, strict=True):
+        self.strict = strict
         self.id = None
         self.header, self.topology, self.type_names = {}, [], []
         self.topology_time = 0
@@ -253,7 +121,7 @@ class Recording:
                   "config": self.on_config, "chunk": self.on_chunk, "event": self.on_event, "index": self.on_index,
                   "end": self.on_end}
         expected = 0
-        for frame in frames(data):
+        for frame in frames(data, strict):
             if isinstance(frame, Damage):
                 self.damage.append(frame)
                 continue
@@ -269,41 +137,54 @@ class Recording:
             expected = frame.sequence + 1
             self.frames.append(frame)
             known = handle.get(FRAMES.get(frame.type))
-            if known:
-                known(frame)
+            try:
+                if known:
+                    known(frame)
+            except (AttributeError, IndexError, KeyError, TypeError, ValueError) as e:
+                raise Malformed("%s frame: %r" % (FRAMES[frame.type], e)) from e
         self.data = data
 
     def on_header(self, frame):
-        self.header = body_of(frame)
+        self.header = body_of(frame, self.strict)
 
     def on_topology(self, frame):
-        body = body_of(frame)
+        body = body_of(frame, self.strict)
         names = [None, None, "cpu", "package", "die", "cluster", "core", "node", "thread", "l1d", "l1i", "l2", "l3",
                  "type", "capacity", "online"]
         self.topology_time = body.get(1, 0)
         columns = {names[k]: v for k, v in body.items() if 2 <= k <= 15}
+        columns = columns or {"cpu": []}
+        need(columns["cpu"] == sorted(set(columns["cpu"])) and min(columns["cpu"], default=0) >= 0, "CPUs")
         need(all(len(v) == len(columns["cpu"]) for v in columns.values()), "topology")
         self.topology = [{k: v[i] for k, v in columns.items() if v[i] != -1} for i in range(len(columns["cpu"]))]
         self.type_names = body.get(16, [])
+        need(all(isinstance(x, int) for v in columns.values() for x in v) and all(x < 1 << 32 for x in columns["cpu"]), "numbers")
+        need(all(isinstance(x, str) for x in self.type_names), "names")
 
     def on_schema(self, frame):
-        body = body_of(frame)
+        body = body_of(frame, self.strict)
+        self.need_lists(body, 2, 4, 6, 7)
         for first, known in ((1, self.counters), (5, self.strings)):
             need(first not in body or 1 <= body[first] <= len(known) + 1, "a list behind a gap")
         for i, c in enumerate(body.get(2, [])):
             n = body[1] + i
             scale = c.get(5, [1, 1])
+            self.need_texts(c, 1, 3, 4)
+            need(0 < len(c[1].encode()) <= 512 and not any(o.name == c[1] for k, o in self.counters.items() if k != n), "a name")
+            need(good_scale(scale) and 1 <= c.get(8, 64) <= 64 and isinstance(c.get(10, {}), dict), "a counter")
             counter = Counter(n, c[1], c.get(2, c[1]), c[3], c[4], scale, TYPES[c.get(6, 0)], SEMANTICS[c.get(7, 0)],
-                              c.get(8, 64), AGGREGATIONS[c.get(9, 0)], c.get(10, {}))
+                              c.get(8, 64) if c.get(6, 0) < 2 else 64, AGGREGATIONS[c.get(9, 0)], c.get(10, {}))
             need(self.counters.setdefault(n, counter) == counter, "a counter that changes")
         for i, s in enumerate(body.get(6, [])):
+            need(isinstance(s, (str, bytes)), "a string")
             need(self.strings.setdefault(body[5] + i, s) == s, "a string that changes")
-        for n, g in zip(listed(body.get(3, 1), len(body.get(4, []))), body.get(4, [])):
+        for n, g in zip(listed(body[3], len(body[4])) if 4 in body else [], body.get(4, [])):
             old = None
             if 5 in g:
                 old = self.groups[g[5]]
                 need(g[5] < n and not old.flags & LIST and 2 not in g and 3 not in g, "a group that continues")
                 kept, at = [], 0
+                need(len(g.get(6, [])) % 2 == 0, "pairs")
                 for stay, leave in zip(*[iter(g.get(6, []))] * 2):
                     need(at + stay + leave <= len(old.instances), "who left")
                     kept += range(at, at + stay)
@@ -315,6 +196,9 @@ class Recording:
             else:
                 group = Group(n, g[1], g.get(2, 0), ids(g[3]), ids(g[4]))
             need(group.flags < 8, "flags of a group")
+            pairs = list(zip(group.counters, group.instances))
+            for each in [pairs] if group.flags & LIST else [group.counters, group.instances]:
+                need(each and len(set(each)) == len(each), "each once")
             need(not group.flags & LIST or len(group.counters) == len(group.instances), "pairs of a list")
             need(all(k in self.counters for k in group.counters), "a group of unknown counters")
             need(all(k in self.instances for k in group.instances), "a group of unknown instances")
@@ -324,9 +208,12 @@ class Recording:
             if old:
                 self.retired_groups.add(old.id)
                 self.last_rows.pop(old.id, None)
-        for n in ranges(body.get(7, [])):
-            self.retired_groups.add(n)
-            self.last_rows.pop(n, None)
+        retired = body.get(7, [])
+        need(len(retired) % 2 == 0, "ranges")
+        for first, count in zip(*[iter(retired)] * 2):
+            for n in [n for n in self.groups if first <= n < first + count]:
+                self.retired_groups.add(n)
+                self.last_rows.pop(n, None)
 
     def taken_over(self, group, old, kept):
         """The row before of a group that continues another."""
@@ -351,43 +238,64 @@ class Recording:
         return out
 
     def on_instances(self, frame):
-        body = body_of(frame)
-        base = time = body.get(1, 0)
-        for n, x in zip(listed(body.get(2, 1), len(body.get(3, []))), body.get(3, [])):
-            self.instances[n] = Instance(n, KINDS[x[1]], x.get(2), x.get(3), base + x[4] if 4 in x else 0,
-                                         base + x[5] if 5 in x else 0, x.get(6, {}))
+        body = body_of(frame, self.strict)
+        base = time = moment(body.get(1, 0))
+        for n, x in zip(listed(body[2], len(body[3])) if 3 in body else [], body.get(3, [])):
+            need(all(x.get(k, 0) >= 0 for k in (2, 3)) and isinstance(x.get(6, {}), dict), "an instance")
+            one = Instance(n, KINDS[x[1]], x.get(2), x.get(3), moment(base + x[4]) if 4 in x else 0,
+                           moment(base + x[5]) if 5 in x else 0, x.get(6, {}))
+            old = self.instances.get(n, one)
+            need(old._replace(retired=0) == one._replace(retired=0), "an instance that changes")
+            self.instances[n] = one
             if 5 in x and not frame.meta.get(4):
                 self.events.append(Event("gone", base + x[5], {7: n}))
         n = 0
+        need(len(body.get(4, [])) % 2 == 0, "pairs")
         for step, later in zip(*[iter(body.get(4, []))] * 2):
-            n, time = n + step, time + later
+            n, time = n + step, moment(time + later)
+            need(n > 0, "an id")
+            if n not in self.instances or self.instances[n].retired:
+                continue
             self.instances[n] = self.instances[n]._replace(retired=time)
             self.events.append(Event("gone", time, {7: n}))
 
     def on_pmus(self, frame):
-        body = body_of(frame)
+        body = body_of(frame, self.strict)
+        self.need_lists(body, 2)
+        need(all(isinstance(x, dict) for x in body[2]), "PMUs")
         self.pmus.update(enumerate(body[2], body[1]))
 
     def on_probes(self, frame):
-        body = body_of(frame)
+        body = body_of(frame, self.strict)
         for i, p in enumerate(body[2], body[1]):
+            self.need_texts(p, 1, 2)
+            need(0 <= p[4] < 1 << 16, "a reason")
             self.probes[i] = Probe(p[1], p[2], p.get(3), p[4], p.get(5, {}))
 
     def on_config(self, frame):
-        for c in body_of(frame)[1]:
-            value = [(k // 100, v) for k, v in c.items() if k >= 50]
+        body = body_of(frame, self.strict)
+        self.need_lists(body, 1)
+        for c in body[1]:
+            value = [(k // 100, c[k]) for k in (50, 150, 250, 350) if k in c]
+            self.need_texts(c, 1)
+            moment(c[2])
+            numbers = ranges(c.get(4, []))
+            need(numbers == sorted(set(numbers)) and max(numbers, default=0) < 65536, "numbers")
             need(len(value) == (0 if c.get(5) else 1), "a config value or a reason")
+            need(all(ordinary(v) for _, v in value), "a config value")
             privacy, v = value[0] if value else (0, None)
             self.configs.append(Config(c[1], c[2], KINDS[c[3]], ranges(c.get(4, [])), c.get(5, 0), privacy, v))
 
     def on_event(self, frame):
-        body = body_of(frame)
+        body = body_of(frame, self.strict)
+        self.need_lists(body, 2)
         for e in body.get(2, []):
-            self.events.append(Event(EVENTS.get(e[1], "unknown"), body.get(1, 0) + e.get(2, 0), e.get(3, {})))
+            need(0 < e[1] < 1 << 31 and isinstance(e.get(3, {}), dict), "an event")
+            self.events.append(Event(EVENTS.get(e[1], "unknown"), moment(body.get(1, 0) + e.get(2, 0)), e.get(3, {})))
 
     def on_index(self, frame):
         """An index names every frame since the one before it; so it must agree with what was found."""
-        body = body_of(frame)
+        body = body_of(frame, self.strict)
         origin = self.frames[0].offset
         need(frame.meta[18] == frame.offset - origin, "offset of the index")
         at, length, since = body[1], 0, {f.offset - origin: f for f in self.frames}
@@ -397,7 +305,7 @@ class Recording:
             length += difference
             found = since.get(at)
             if found:
-                need(found.type == kind & 63 and found.length == length, "index and frame")
+                need(min(found.type, 63) == kind & 63 and found.length == length, "index and frame")
                 need(bool(kind & 64) == found.meta.get(4, False), "repeated in the index")
             if kind & 63 == 8:
                 a, span, rows = next(chunks)
@@ -420,6 +328,15 @@ class Recording:
         need(not any(frame.payload), "zeros of the end")
         self.ended = True
 
+    @staticmethod
+    def need_lists(body, *keys):
+        need(all(isinstance(body.get(k, []), list) for k in keys), "lists")
+
+    @staticmethod
+    def need_texts(item, *keys):
+        for k in keys:
+            need(isinstance(item[k], str) and "\0" not in item[k], "a text")
+
     # ---- chunks ----
 
     def on_chunk(self, frame):
@@ -431,7 +348,8 @@ class Recording:
         chunk, group_ids, blocks = head
         if chunk.key:
             self.last_rows = {}
-        need(len(blocks) % 4 == 0, "blocks")
+        need(len(blocks) % 4 == 0 and len(set(group_ids)) == len(group_ids), "blocks")
+        need(chunk.key or not chunk.codec, "a plain chunk that depends")
         at = taken = 0
         rows = len(chunk.ticks)
         for stored, raw, crc, count in zip(*[iter(blocks)] * 4):
@@ -440,7 +358,7 @@ class Recording:
             need(len(data) == stored and crc32c(data) == crc, "block")
             if raw:
                 data = zstd(data, raw)
-            items = cbor_all(data)
+            items = cbor_all(data, self.strict)
             need(len(items) == 2 * count, "items of a block")
             for i, number in enumerate(group_ids[taken:taken + count]):
                 group = self.groups[number]
@@ -451,7 +369,6 @@ class Recording:
                     v = plain(matrix, bands, rows)
                 else:
                     fresh = matrix[0] & 16
-                    need(not (fresh and chunk.key), "a fresh group in a key chunk")
                     before, tick, growths = (None,) * 3 if chunk.key or fresh else self.last_rows[number]
                     v = unpack(bytes([matrix[0] & ~16]) + matrix[1:], bands, chunk.ticks, before, tick, growths)
                 last = self.last_rows.get(number, ([0] * len(v),))[0]
@@ -484,12 +401,16 @@ class Recording:
         c.ticks = self.sums(tick + m.get(9, 0), c.step, m.get(10), rows)
         c.numbers = self.sums(number + m.get(11, 0), 1, m.get(12), rows)
         c.flags = [0] * rows
+        marked = m.get(13, [])[::2]
+        need(len(m.get(13, [])) % 2 == 0 and marked == sorted(set(marked)) and all(k < rows for k in marked), "flags")
         for row, flags in zip(*[iter(m.get(13, []))] * 2):
+            need(0 <= flags < 256, "flags")
             c.flags[row] = flags
         mono, raw, boot, counter = m[14][:4]
         real = m.get(300, 0)
         if not c.key:
             b = base.clocks
+            need((b.raw or not raw) and (b.boottime or not boot) and bool(b.realtime) == (300 in m), "clocks that begin or end")
             mono += c.ticks[0]
             raw = mono + (b.raw - b.monotonic) + raw if b.raw else 0
             boot = mono + (b.boottime - b.monotonic) + boot if b.boottime else 0
@@ -516,7 +437,7 @@ class Recording:
             return None
         flat = []
         for valid, missing, reason in zip(*[iter(triples)] * 3):
-            need(missing and reason, "status")
+            need(missing and 0 < reason < 1 << 16, "status")
             flat += [0] * valid + [reason] * missing
         times = 1 if group.flags & (LIST | SHARED_TIME) else len(group.instances)
         cells = (columns - times * (4 if group.flags & PERF_TIMES else 2)) * rows
@@ -553,6 +474,8 @@ class Recording:
                 t = 0 if times == 1 else k % n
                 reason = statuses[k][row] if statuses else 0
                 counter = self.counters[counter]
+                if not reason and counter.type in ("text", "bytes") and v[head + k][row] not in self.strings:
+                    reason = 8
                 yield Value(chunk.numbers[row], counter, self.instances[instance], v[t][row], v[times + t][row],
                             v[2 * times + t][row] if perf else None, v[3 * times + t][row] if perf else None,
                             None if reason else self.typed(counter, v[head + k][row]), reason)

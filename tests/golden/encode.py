@@ -41,7 +41,8 @@ class Recording:
             meta[1] = len(payload)
         head = decode.MAGIC + self.major + cbor2.dumps(kind) + cbor2.dumps(self.sequence)
         head += b"\x48" + self.id + cbor2.dumps(cbor2.dumps(meta, canonical=True))
-        self.data += head + checksum(head) + cbor2.dumps(payload) + checksum(payload)
+        frame = head + checksum(head) + cbor2.dumps(payload) + checksum(payload)
+        self.data, self.last = self.data + frame, len(frame)
         self.sequence += 1
 
     def body(self, kind, body, canonical=True):
@@ -49,7 +50,7 @@ class Recording:
 
     def chunk(self, groups, ticks, clocks=None, more=None):
         """groups: [(id, bands, statuses)]; a band is (type, [[a number for each row] for each column]). clocks: those
-        of the head, in the order of SPEC.md; more: further keys of the head."""
+        of the head, in the order of SPEC.md; more: further keys of the head, or None in place of one."""
         block = b""
         for _, bands, statuses in groups:
             arrays = []
@@ -64,7 +65,8 @@ class Recording:
                 300: REALTIME + ticks[0] - START}
         if any(b - a != step for a, b in zip(ticks, ticks[1:])):
             meta[10] = [b - a - step for a, b in zip(ticks, ticks[1:])]
-        self.frame(CHUNK, block, {**meta, **(more or {})})
+        meta.update(more or {})
+        self.frame(CHUNK, block, {k: v for k, v in meta.items() if v is not None})
 
     def end(self):
         """Without an index: it is a convenience."""

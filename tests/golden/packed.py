@@ -86,7 +86,7 @@ def bands_of(recording, group):
         if group.flags & LIST and at > head and last.bits == counter.width and last.tag == tag:
             out[-1] = last._replace(columns=last.columns + 1)
         else:
-            clock = (group.flags & PERF_TIMES and not group.flags & LIST and tag == 71 and counter.width == 64
+            clock = (group.flags & PERF_TIMES and not group.flags & LIST and counter.type == "u64" and counter.width == 64
                      and counter.unit == "ms" and counter.scale == "1e-6")
             out.append(Band(at, columns, counter.width, 2 * times if clock else None, bool(clock) and times > 1, tag))
         at += columns

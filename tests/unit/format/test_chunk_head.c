@@ -35,7 +35,7 @@ static uint64_t nonzero(uint64_t v)
 static void fill(struct chunk_head *h, uint32_t groups, bool regular)
 {
 	assert_int_equal(chunk_head_room(h, groups + 1, groups + 1), 0);
-	h->codec = next_random() % 2 ? PM_CODEC_PACKED : PM_CODEC_PLAIN;
+	h->codec = h->key && next_random() % 2 ? PM_CODEC_PLAIN : PM_CODEC_PACKED;
 	h->rows = 1 + (uint32_t)(next_random() % PM_CHUNK_ROWS);
 	for (uint32_t r = 0; r < h->rows; r++) {
 		h->tick[r] = regular && r ? h->tick[r - 1] + h->step : wild();
