@@ -455,7 +455,6 @@ struct pm_key_row {
 	uint32_t key;
 	enum pm_value_kind kind;
 	const char *name; /* stable id for json */
-	const char *help;
 };
 extern const struct pm_key_row pm_header_keys[];
 extern const struct pm_key_row pm_counter_keys[];

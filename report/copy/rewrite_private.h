@@ -42,7 +42,7 @@ struct rewrite_maps {
 	uint32_t *string; /* + 1, so that 0 is one that was not met yet; 1 is dropped */
 	struct rewrite_group *group;
 	uint32_t n_counters, n_groups, n_pmus, n_probes, n_configs; /* up to this id or slot */
-	uint32_t seen_instances, seen_groups; /* of the input's, so many were mapped */
+	uint32_t seen_instances, seen_groups;                       /* of the input's, so many were mapped */
 	uint32_t cap_counters, cap_instances, cap_strings, cap_groups;
 	uint64_t topology_ns;
 };

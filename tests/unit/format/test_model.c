@@ -208,7 +208,7 @@ static void the_model_is_bounded(void **state)
 	pm_model_release(&m);
 }
 
-/* Tables that people read: names are unique, every row has words, every key is in the class of its number. */
+/* Tables that people read: names are unique, every key is in the class of its number. */
 static void keys_are_described(void **state)
 {
 	static const struct pm_key_row *const tables[] = { pm_header_keys, pm_counter_keys, pm_instance_keys,
@@ -219,7 +219,6 @@ static void keys_are_described(void **state)
 
 		for (const struct pm_key_row *a = tables[t]; a->key; a++, rows++) {
 			assert_true(a->key <= 399);
-			assert_true(strlen(a->help) > 3);
 			assert_true(strspn(a->name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(a->name));
 			assert_ptr_equal(pm_key_find(tables[t], a->key), a);
 			for (const struct pm_key_row *b = tables[t]; b < a; b++) {

@@ -369,7 +369,7 @@ static void other_files_are_named(void **state)
 		  7, -EINVAL, "ELF" },
 		{ "\0\1\2\3\4\5\6\7\xff\xfe", 10, -EINVAL, "not a recording" },
 		{ "\xd9\xd9\xf7\x88\x48PMR\r\n\x1a\n\2\1\0", 15, -ENOTSUP, "major version 2" },
-		{ "\xd9\xd9\xf7\x88\x48PMR\r\n\x1a\n\1\1\0", 15, -EINVAL, "not one of its frames" },
+		{ "\xd9\xd9\xf7\x88\x48PMR\r\n\x1a\n\1\1\0", 15, -EINVAL, "none of its frames can be read" },
 	};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
