@@ -616,7 +616,13 @@ class World:
             of = [max(s.readings) for s in have]
         else:
             of = [s.readings[-1] for s in have]
-        return put_together(rule, of)
+        return put_together(rule, of) * self.bytes(name, counter)
+
+    @staticmethod
+    def bytes(name, counter):
+        """Formulas of classes of PMUs take traffic in bytes, here lines of 64, whatever the scale; unit 1 says nothing."""
+        lines = name.startswith("intel_imc/cas_count_") and counter.unit == "1"
+        return 64 / Fraction(counter.scale) if lines else 1
 
     @staticmethod
     def look(aspect, s, rule, a, b):
