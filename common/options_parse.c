@@ -61,6 +61,27 @@ static const struct option_row *common_rows_of(const struct options_spec *spec)
 }
 
 /* Help or version. 1 or -ENOMEM. */
+/* What the brief help says before its options: usage, what the command does, its operands. */
+static void put_purpose(struct buf *out, const struct options_spec *spec)
+{
+	for (const char *line = spec->brief, *end; line && *line; line = end) {
+		size_t indent = strspn(line, " ");
+
+		if (indent && line[indent] == '-')
+			break;
+		end = line + strcspn(line, "\n");
+		end += *end == '\n';
+		/* The options are preceded by a blank line anyway. */
+		if (*line != '\n' || (end[strspn(end, " ")] != '-' && *end))
+			buf_add(out, line, (size_t)(end - line));
+	}
+	if (!spec->brief)
+		buf_printf(out, "Usage: %s [OPTION...]%s%s\n", spec->name, spec->operands_doc ? " " : "",
+			   spec->operands_doc ? spec->operands_doc : "");
+	if (spec->rows->name || spec->rows->letter)
+		buf_addstr(out, "\n");
+}
+
 static int put_text(const struct options_spec *spec, struct options_common *c)
 {
 	const struct option_row *tables[] = { spec->rows, common_rows_of(spec), spec->reads ? reader_rows : NULL };
@@ -72,8 +93,7 @@ static int put_text(const struct options_spec *spec, struct options_common *c)
 		for (size_t i = 0; i < 3 && tables[i]; i++)
 			options_put_list(out, tables[i]);
 	} else if (c->help) {
-		buf_printf(out, "Usage: %s [OPTION...]%s%s\n", spec->name, spec->operands_doc ? " " : "",
-			   spec->operands_doc ? spec->operands_doc : "");
+		put_purpose(out, spec);
 		options_put_help(out, spec->rows);
 		buf_addstr(out, "\nCommon options:\n");
 		for (size_t i = 1; i < 3 && tables[i]; i++)

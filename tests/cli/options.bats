@@ -13,7 +13,7 @@ setup() {
 
 # Long options that a help text lists, one a line.
 long_options() {
-	"$@" --help=all | grep -oE '(^| )--[A-Za-z][A-Za-z0-9_-]*' | tr -d ' ' | sort -u
+	"$@" --help=all | grep -E '^ +-' | grep -oE '(^| )--[A-Za-z][A-Za-z0-9_-]*' | tr -d ' ' | sort -u
 }
 
 @test "help fits on a screen and goes to stdout" {
