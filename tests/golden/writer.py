@@ -374,7 +374,7 @@ class Writer(Recording):
             meta[16] = self.runs(groups)
         meta[17] = blocks
         self.frame(CHUNK, payload, meta)
-        crc = self.crc_of(self.places[-1] if self.places[-1][2] == CHUNK else self.places[-2])
+        crc = self.crc_of(next(p for p in reversed(self.places) if p[2] == CHUNK))
         self.base.update(crc=crc, groups=groups)
         self.since_key = 0 if key else self.since_key + 1
 
