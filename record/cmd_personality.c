@@ -124,7 +124,7 @@ void personality_forget(struct asked *a, const char *name)
 	*slot(a, name) = NULL;
 }
 
-/* turbostat passes over empty names of a list; a list of nothing else stays as it is. */
+/* Both pass over what is empty in a list; a list of nothing else stays as it is. */
 static const char *without_empty(const char *list)
 {
 	struct buf names = BUF_INIT;
@@ -157,7 +157,8 @@ static void take(struct asked *a, const struct word *w, const char *argument)
 		personality_drop(&a->report, "--enable", 1);
 		personality_drop(&a->report, "--debug", 0);
 	}
-	if (!a->who->perf && (!strcmp(w->name, "show") || !strcmp(w->name, "hide") || !strcmp(w->name, "enable")))
+	if (!strcmp(w->name, "cpu") ||
+	    (!a->who->perf && (!strcmp(w->name, "show") || !strcmp(w->name, "hide") || !strcmp(w->name, "enable"))))
 		argument = without_empty(argument);
 	add_words(&a->record, w->record, argument);
 	add_words(&a->report, w->report, argument);
@@ -463,6 +464,9 @@ static void add_output(struct asked *a)
 {
 	const char *out = personality_given(a, a->who->perf ? "output" : "out"), *fd = personality_given(a, "log-fd");
 
+	/* It is standard error that perf calls -. */
+	if (out && a->who->perf && !strcmp(out, "-"))
+		out = NULL;
 	if (out) {
 		personality_add(&a->report, "-o");
 		personality_add(&a->report, out);
@@ -481,8 +485,13 @@ static int personality(const struct personality *who, int argc, char **argv)
 {
 	static char *const no_command[] = { NULL };
 	struct asked a = { .who = who };
+	sigset_t early;
 	int status;
 
+	/* A script that interrupts us soon wants what was counted: it waits until there is somebody to tell. */
+	sigemptyset(&early);
+	sigaddset(&early, SIGINT);
+	sigprocmask(SIG_BLOCK, &early, NULL);
 	if (choose_generation(&a, &argc, argv))
 		return who->usage_status;
 	begin(&a);

@@ -158,6 +158,22 @@ static void handle_times(struct recorder *r)
 	}
 }
 
+/* Scripts count the lines of -n: those of ticks that were lost come later. */
+static bool make_up(struct recorder *r)
+{
+	uint64_t lost;
+
+	if (!r->joined || r->failed || !r->options->sample.interval_ns)
+		return false;
+	recording_flush(r->session.recording);
+	lost = recording_stats(r->session.recording).lost;
+	if (lost == r->made_up)
+		return false;
+	session_prolong(&r->session, lost - r->made_up);
+	r->made_up = lost;
+	return true;
+}
+
 static bool foreground(void)
 {
 	pid_t group = tcgetpgrp(STDIN_FILENO);
@@ -221,7 +237,7 @@ static void watch(struct recorder *r)
 		if (p[CPUS].revents)
 			notice(r, hotplug_heard(&r->session.hotplug));
 		handle_times(r);
-		if (r->session.reached_last)
+		if (r->session.reached_last && !make_up(r))
 			r->run_over = true;
 	}
 }
@@ -280,7 +296,7 @@ static void end_run(struct recorder *r)
 	if (r->enable_ns && !r->failed)
 		recorder_enable(r);
 	/* What began last has been read never or once: twice is needed to tell what it did. */
-	if (o->perf.per_thread && !r->failed && r->session.counting) {
+	if (o->perf.per_thread && !r->failed && r->session.counting && !r->session.reached_last) {
 		session_notice(&r->session);
 		settle(r);
 		session_snapshot(&r->session);
@@ -320,7 +336,7 @@ static void one_run(struct recorder *r)
 		sync();
 	if (o->run.runs != 1)
 		session_event_number(&r->session, PM_EVENT_RUN_START, PM_EVENT_KEY_RUN, r->session.run);
-	if (first && o->perf.delay_ms && r->joined && r->joined->says)
+	if (o->perf.delay_ms && r->joined && r->joined->says)
 		fprintf(stderr, "Events disabled\n");
 	if (o->perf.delay_ms == 0) {
 		/* Counters that follow the command begin with its exec. */
@@ -328,6 +344,9 @@ static void one_run(struct recorder *r)
 			recorder_fail(r);
 		else
 			session_begin(&r->session);
+	} else if (r->joined && r->joined->says && o->perf.delay_ms < 0) {
+		session_begin(&r->session);
+		recorder_switched(r, PM_EVENT_DISABLE);
 	} else if (o->perf.delay_ms > 0) {
 		r->enable_ns = clocks_monotonic() + (uint64_t)o->perf.delay_ms * 1000000;
 	}
@@ -412,42 +431,6 @@ static int start_caller(struct recorder *r)
 	return err ? error_sys(&r->error, -err, "cannot fork") : 0;
 }
 
-/* Why no event could be opened, which is that of one where rights would have helped; 0: some could, or none was wanted. */
-static uint64_t why_none(const struct pm_model *m)
-{
-	uint64_t why = 0;
-
-	for (uint32_t i = 0; i < m->n_counters; i++) {
-		uint64_t its = pm_map_u64(&m->counter[i].attrs, PM_COUNTER_PERF_INVALID, 0);
-
-		if (!its)
-			return 0;
-		why = why == PM_REASON_NO_PERMISSION ? why : its;
-	}
-	return why;
-}
-
-static bool unsupported(const struct pm_model *m)
-{
-	uint64_t why = why_none(m);
-
-	return why && why != PM_REASON_NO_PERMISSION;
-}
-
-/* Whether no event could be opened, and rights would have helped. */
-static bool may_not(struct recorder *r)
-{
-	const struct pm_model *m = &r->session.model;
-	bool refused = why_none(m) == PM_REASON_NO_PERMISSION;
-	struct buf text = BUF_INIT;
-
-	if (refused)
-		refused_print(m, false, &text);
-	fputs(buf_str(&text), stderr);
-	buf_release(&text);
-	return refused;
-}
-
 /* The recording proper; r->code says how it went. */
 static void record(struct recorder *r, char **argv)
 {
@@ -460,7 +443,10 @@ static void record(struct recorder *r, char **argv)
 	if (getrlimit(RLIMIT_NOFILE, &r->setup.files))
 		r->setup.files.rlim_cur = 0;
 	service_open(&r->service);
-	interruptible_begin(&before);
+	if (r->joined)
+		sigprocmask(SIG_BLOCK, NULL, &before);
+	else
+		interruptible_begin(&before);
 	err = start_caller(r) ||
 	      (o->run.command && child_fork(&r->child, RUN_COMMAND, o->run.command, &r->setup, &r->error)) ||
 	      session_plan(&r->session, o, r->child.pid, argv, &r->error);
@@ -471,7 +457,7 @@ static void record(struct recorder *r, char **argv)
 		recorder_fail(r);
 		return;
 	}
-	if (r->joined && r->joined->needs && unsupported(&r->session.model)) {
+	if (r->joined && r->joined->needs && recorder_unsupported(r)) {
 		error_set(&r->error, ENOTSUP,
 			  "none of the requested events is supported here; pmrec doctor lists those that are");
 		recorder_fail(r);
@@ -528,7 +514,7 @@ static int finish(struct recorder *r)
 		r->joined->status = r->child.status;
 		r->joined->none = !output->bytes || r->joined->failure;
 		recorder_tell_killed(r);
-		r->joined->refused = may_not(r);
+		r->joined->refused = recorder_may_not(r);
 	}
 	service_close(&r->service);
 	freeze_smi_end(&r->freeze);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/parse.h"
+#include "record/host/privileges.h"
 #include "record/marksocket.h"
 
 static int open_fds(struct control *c, const char *text, struct error *e)
@@ -31,9 +32,11 @@ static int open_fds(struct control *c, const char *text, struct error *e)
 /* Read and write: a fifo then neither waits for the other side nor ends when one writer goes. */
 static int open_fifo(int *fd, const char *path, struct error *e)
 {
+	bool changed = privileges_become_caller();
 	struct stat st;
 
 	*fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	privileges_become_self(changed);
 	if (*fd < 0)
 		return errno == ENOENT ?
 			       error_set(e, ENOENT, "--control: '%s' does not exist; create it with mkfifo", path) :

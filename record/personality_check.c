@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/cpulist.h"
+#include "record/host/privileges.h"
 #include "record/personality.h"
 
 enum {
@@ -288,17 +289,22 @@ static int check_file(const struct asked *a, const char *name, int status)
 {
 	const char *path = personality_given(a, name);
 	struct stat st;
+	bool changed;
 	int fd;
 
-	if (!path || !strcmp(path, "-") || (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+	if (!path || !strcmp(path, "-"))
 		return 0;
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
-	if (fd >= 0) {
+	/* Root may write in the folders of others. */
+	changed = privileges_become_caller();
+	fd = !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) ?
+		     STDIN_FILENO :
+		     open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+	if (fd < 0)
+		fprintf(stderr, "%s: cannot write '%s': %s\n", a->who->name, path, strerror(errno));
+	else if (fd != STDIN_FILENO)
 		close(fd);
-		return 0;
-	}
-	fprintf(stderr, "%s: cannot write '%s': %s\n", a->who->name, path, strerror(errno));
-	return status;
+	privileges_become_self(changed);
+	return fd < 0 ? status : 0;
 }
 
 int personality_invalid(const struct asked *a)

@@ -40,10 +40,12 @@ struct recorder {
 	bool failed;           /* writing: the recording is over, the command continues */
 	bool no_room;          /* a full disk was reported */
 	bool run_over;
+	bool disabled;      /* in place of perf: snapshots are taken, and events stand still */
 	uint64_t end_ns;    /* of this run, by --timeout from when it counts; 0: none */
 	uint64_t enable_ns; /* -D: when; 0: not waiting */
 	uint64_t second_ns; /* of the next look at CPUs and progress */
 	uint64_t settle_ns; /* when new tasks get their place; 0: there are none */
+	uint64_t made_up;   /* lost ticks of -n that were added at its end */
 	int code;           /* 0, or the reason for an error of pmrec itself */
 };
 
@@ -51,6 +53,8 @@ struct recorder {
 int recorder_fail(struct recorder *r);
 /* Starts counting if it has not. */
 void recorder_enable(struct recorder *r);
+/* In place of perf, whose intervals go on: that events were enabled or disabled. */
+void recorder_switched(struct recorder *r, enum pm_event_type how);
 /* A line of --control; answers it. */
 void recorder_obey(struct recorder *r, const struct control_command *c);
 /* What waits at the socket (marksocket.h); answers it. */
@@ -71,6 +75,10 @@ void recorder_tell_start(struct recorder *r);
 void recorder_tell_end(struct recorder *r, const struct recording_stats *stats);
 /* Which signal ended the command, as perf has it; intervals go without. */
 void recorder_tell_killed(const struct recorder *r);
+
+/* Whether no event could be opened, for want of such events; or for want of rights, which is printed. */
+bool recorder_unsupported(const struct recorder *r);
+bool recorder_may_not(const struct recorder *r);
 
 /* --dry-run: counts for a moment what was planned, and prints its groups (dry_run.c). */
 void dry_run(struct session *s);

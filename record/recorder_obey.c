@@ -27,13 +27,34 @@ static void tell_switched(const struct recorder *r, const char *how)
 		fprintf(stderr, "Events %s\n", how);
 }
 
+void recorder_switched(struct recorder *r, enum pm_event_type how)
+{
+	struct pm_event event = { .type = how };
+
+	r->disabled = how == PM_EVENT_DISABLE;
+	session_event(&r->session, &event);
+}
+
+/* Switches without a new segment, for intervals go on. Whether that was it. */
+static bool switch_here(struct recorder *r, bool on)
+{
+	if (!r->joined || !r->joined->says || !r->session.counting)
+		return false;
+	if (r->disabled != on)
+		return true;
+	if (session_enable(&r->session, on, &r->error))
+		recorder_fail(r);
+	recorder_switched(r, on ? PM_EVENT_ENABLE : PM_EVENT_DISABLE);
+	return true;
+}
+
 void recorder_enable(struct recorder *r)
 {
 	struct pm_event event = { .type = PM_EVENT_ENABLE };
 
 	r->enable_ns = 0;
 	tell_switched(r, "enabled");
-	if (r->session.counting)
+	if (switch_here(r, true) || r->session.counting)
 		return;
 	/* Read while they stand still, they lose nothing of the time in which they count. */
 	session_begin(&r->session);
@@ -122,7 +143,7 @@ static void disable(struct recorder *r)
 
 	r->enable_ns = 0;
 	tell_switched(r, "disabled");
-	if (!r->session.counting)
+	if (switch_here(r, false) || !r->session.counting)
 		return;
 	if (session_enable(&r->session, false, &r->error))
 		recorder_fail(r);
@@ -187,6 +208,9 @@ void recorder_obey(struct recorder *r, const struct control_command *c)
 	case CONTROL_PING:
 		break;
 	case CONTROL_UNKNOWN:
+		/* perf leaves it unanswered. */
+		if (r->joined && r->joined->says)
+			return;
 		wrong = "unknown command";
 		break;
 	}

@@ -94,3 +94,38 @@ void recorder_tell_killed(const struct recorder *r)
 	    !((r->joined->cut || r->joined->signal) && o->sample.interval_ns))
 		fprintf(stderr, "%s: %s\n", o->run.command[0], strsignal(WTERMSIG(r->child.status)));
 }
+
+/* Why no event could be opened, which is that of one where rights would have helped; 0: some could, or none was wanted. */
+static uint64_t why_none(const struct pm_model *m)
+{
+	uint64_t why = 0;
+
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		uint64_t its = pm_map_u64(&m->counter[i].attrs, PM_COUNTER_PERF_INVALID, 0);
+
+		if (!its)
+			return 0;
+		why = why == PM_REASON_NO_PERMISSION ? why : its;
+	}
+	return why;
+}
+
+bool recorder_unsupported(const struct recorder *r)
+{
+	uint64_t why = why_none(&r->session.model);
+
+	return why && why != PM_REASON_NO_PERMISSION;
+}
+
+bool recorder_may_not(const struct recorder *r)
+{
+	const struct pm_model *m = &r->session.model;
+	bool refused = why_none(m) == PM_REASON_NO_PERMISSION;
+	struct buf text = BUF_INIT;
+
+	if (refused)
+		refused_print(m, false, &text);
+	fputs(buf_str(&text), stderr);
+	buf_release(&text);
+	return refused;
+}

@@ -12,8 +12,17 @@ static const struct {
 	int signo;
 	unsigned by;
 } handled[] = {
-	{ SIGINT, ALL },   { SIGTERM, ALL }, { SIGHUP, ALL },   { SIGQUIT, ALL },  { SIGCHLD, ALL },
-	{ SIGUSR1, USR1 }, { SIGUSR2, OWN }, { SIGALRM, PERF }, { SIGABRT, PERF },
+	{ SIGINT, ALL },
+	{ SIGTERM, ALL },
+	{ SIGHUP, ALL },
+	{ SIGQUIT, ALL },
+	{ SIGCHLD, ALL },
+	{ SIGUSR1, USR1 },
+	{ SIGUSR2, OWN },
+	{ SIGALRM, PERF },
+	{ SIGABRT, PERF },
+	/* Of kill(1); that of a closed pipe waits at the thread that wrote. */
+	{ SIGPIPE, PERF | TURBOSTAT },
 };
 
 int signals_init(struct signals *s, const struct joined *j, bool command)
@@ -38,7 +47,8 @@ int signals_init(struct signals *s, const struct joined *j, bool command)
 			sigaddset(&set, signo);
 	}
 	signal(SIGCHLD, SIG_DFL);
-	signal(SIGPIPE, SIG_IGN);
+	if (!j)
+		signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* write() says it */
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;

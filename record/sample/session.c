@@ -456,6 +456,14 @@ void session_snapshot(struct session *s)
 	session_tick_on(s);
 }
 
+void session_prolong(struct session *s, uint64_t ticks)
+{
+	if (sampler_running(s->sampler))
+		sampler_park(s->sampler);
+	s->last_number += ticks;
+	session_tick_on(s);
+}
+
 void session_hurry(struct session *s)
 {
 	recording_hurry(s->recording);

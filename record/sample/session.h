@@ -66,6 +66,8 @@ void session_begin(struct session *s);
 void session_end(struct session *s);
 /* A snapshot between the ticks. */
 void session_snapshot(struct session *s);
+/* So many ticks more than -n has asked for. */
+void session_prolong(struct session *s, uint64_t ticks);
 /* Ticks again, if the writer was too far behind for that before. */
 void session_retry(struct session *s);
 /* From now on nobody waits long: not for the output, not for a file that does not answer. */

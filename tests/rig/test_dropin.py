@@ -52,6 +52,11 @@ echo hi | @ -x, -e page-faults cat
 @ -x, -a -e cs sleep .6 & p=$!; sleep .3; kill -ALRM $p; wait $p; echo $?
 @ -x, -a -e cs & p=$!; sleep .3; kill -ABRT $p; wait $p 2>/dev/null; echo $?
 @ -x, -a -e cs sleep .6 & p=$!; sleep .3; kill -USR2 $p; wait $p 2>/dev/null; echo $?
+@ -e cs -x, -a 2>f & p=$!; sleep .3; kill -PIPE $p; wait $p 2>/dev/null; echo $?
+@ -C 0-1, -e cs sleep .05
+@ -o - -e cs true; ls
+mkdir d; chown 1000 d; chmod 700 d; @ -o d/f -x, -e cs true; echo $?; grep -c cs d/f
+mkfifo c; exec 8<>c; @ -a -D -1 -x, --control fifo:c -e cs sleep .3; echo $?
 """
 PERF_LONG = """
 @ -ddd true
@@ -85,6 +90,13 @@ sleep 1 & @ -a -p $! -e cs -x, sleep .05; wait
 sleep 1 & @ --per-thread -p $! -e cs -x, sleep .05; wait
 @ -e cs -x, -a & p=$!; sleep .3; kill -INT $p; wait $p; echo $?
 timeout -s INT .3 @ -e cs -x, sleep 5; echo $?
+mkfifo c a; chown 1000 c a; exec 8<>c 9<>a; @ -a -D -1 --control fifo:c,a -e cs sleep .5 & sleep .1; echo enable >&8; \
+read -t 9 -u 9 said; echo $said; wait $!; echo $?
+mkfifo c a; exec 8<>c 9<>a; @ -a -D -1 -x, --control fifo:c,a -e cs -I 100 sleep .8 2>f & sleep .35; echo enable >&8; \
+read -t 9 -u 9 said; wait $!; cut -d, -f2 f | sed 's/[0-9][0-9]*/N/' | uniq
+mkfifo c a; exec 8<>c 9<>a; @ -D -1 --control fd:8,9 -e task-clock -r 2 sleep .1; echo $?
+mkfifo c a; exec 8<>c 9<>a; @ -a --control fd:8,9 -x, -e cs sleep .6 & sleep .3; echo nonsense >&8; read -t .2 -u 9 said; \
+echo "[$said]"; wait $!
 @ -I 50 -a -e cs -x, sleep 1 2>&1 | head -n 2
 timeout -s INT .3 @ -e cs sleep 5; echo $?
 timeout -s INT .3 @ -a -e cs; echo $?
@@ -158,6 +170,8 @@ TURBOSTAT = r"""
 @ -q -n 1 -i .1 --a msr0x10 -s Busy%
 @ --list extra
 @ -q -n 1 -i .1 -s Busy% | head -n 1
+@ -q -n 1 -i .1 -c ,0, -s CPU
+@ -q -S -s Busy% -i .3 >/dev/null & p=$!; sleep 1; kill -PIPE $p; wait $p 2>/dev/null; [ $? -eq 141 ] && echo pipe
 @ -q -T 90 -n 1 -i .1 -s CoreTmp,PkgTmp
 @ -q -D | sed -E 's/^t .*/t/; s/: [0-9A-F]+( |$)/: N\1/'
 @ -q -D -T 90 -a msr0x10,cpu,u64,raw | sed -E 's/^t .*/t/; s/: [0-9A-F]+( |$)/: N\1/'
