@@ -32,6 +32,8 @@ enum options_column {
 	OPTIONS_COLUMNS
 };
 
+#define OPTIONS_LIST "@\n"
+
 struct options_spec {
 	const char *name; /* "pmrec", "pmrep show": begins messages and help */
 	enum options_column column;
@@ -40,9 +42,11 @@ struct options_spec {
 	 * in *e. NULL: there are no operands. */
 	int (*operands)(void *into, int n, char **operand, struct error *e);
 	const char *operands_doc;
-	const char *brief; /* for -h: usage, main options, examples, one screen at most. NULL: all options */
-	bool reads;        /* reads recordings: has --max-memory */
-	bool command;      /* options end at the first operand, which is a COMMAND (pmrec) */
+	/* For -h, one screen at most: usage, examples, and OPTIONS_LIST where all options of the command go, or what
+	 * matters of them. NULL: usage and all options. */
+	const char *brief;
+	bool reads;   /* reads recordings: has --max-memory */
+	bool command; /* options end at the first operand, which is a COMMAND (pmrec) */
 	/* Whether a pager may have what is printed, by the struct that the rows filled. NULL: never, and then there is
 	 * no --no-pager. */
 	bool (*paged)(const void *into);

@@ -60,7 +60,6 @@ static const struct option_row *common_rows_of(const struct options_spec *spec)
 	return spec->paged ? common_rows : common_rows + 1;
 }
 
-/* Help or version. 1 or -ENOMEM. */
 /* What the brief help says before its options: usage, what the command does, its operands. */
 static void put_purpose(struct buf *out, const struct options_spec *spec)
 {
@@ -82,22 +81,41 @@ static void put_purpose(struct buf *out, const struct options_spec *spec)
 		buf_addstr(out, "\n");
 }
 
+/* The brief help with the options of the command, or with `all` those that every command has, too. */
+static void put_help(const struct options_spec *spec, bool all, struct buf *out)
+{
+	const char *brief = spec->brief ? spec->brief : "", *list = strstr(brief, OPTIONS_LIST);
+
+	if (!all && spec->brief && !list) {
+		buf_addstr(out, brief);
+		return;
+	}
+	if (list)
+		buf_add(out, brief, (size_t)(list - brief));
+	else
+		put_purpose(out, spec);
+	options_put_help(out, spec->rows);
+	if (all) {
+		buf_addstr(out, "\nCommon options:\n");
+		options_put_help(out, common_rows_of(spec));
+		if (spec->reads)
+			options_put_help(out, reader_rows);
+	}
+	if (list)
+		buf_addstr(out, list + strlen(OPTIONS_LIST));
+}
+
+/* Help or version. 1 or -ENOMEM. */
 static int put_text(const struct options_spec *spec, struct options_common *c)
 {
 	const struct option_row *tables[] = { spec->rows, common_rows_of(spec), spec->reads ? reader_rows : NULL };
 	struct buf *out = &c->text;
 
-	if (c->help == 'h' && spec->brief) {
-		buf_addstr(out, spec->brief);
-	} else if (c->help == 'o') {
+	if (c->help == 'o') {
 		for (size_t i = 0; i < 3 && tables[i]; i++)
 			options_put_list(out, tables[i]);
 	} else if (c->help) {
-		put_purpose(out, spec);
-		options_put_help(out, spec->rows);
-		buf_addstr(out, "\nCommon options:\n");
-		for (size_t i = 1; i < 3 && tables[i]; i++)
-			options_put_help(out, tables[i]);
+		put_help(spec, c->help == 'a', out);
 	} else {
 		/* The program, not the command: "pmrep 0.1.0". */
 		buf_printf(out, "%.*s %s\n", (int)strcspn(spec->name, " "), spec->name, PM_VERSION);

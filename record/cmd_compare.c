@@ -49,12 +49,8 @@ static const struct options_spec spec = {
 	.operands = take_commands,
 	.operands_doc = "'A' 'B'",
 	.brief = "Usage: pmrec compare [OPTION...] 'A' 'B'\n"
-		 "Run both commands alternately, in pairs, until it is clear whether B is slower than A.\n\n"
-		 "  -r, --repeat=N               at most this many pairs (20)\n"
-		 "      --gate=METRIC[:MARGIN],...   judge these metrics (elapsed, cpu and max_rss)\n"
-		 "      --margin=MARGIN          the relative change that matters, such as 2%\n"
-		 "  -o, --output=DIR             keep the recordings in DIR/a and DIR/b\n"
-		 "  -q, --quiet                  no progress on standard error\n\n"
+		 "Run both commands alternately, in pairs, until it is clear whether B is slower than "
+		 "A.\n\n" OPTIONS_LIST "\n"
 		 "Exit status: 0 B is not slower, 1 it is slower or a command failed, 4 undecided, 125 error.\n\n"
 		 "Examples:\n"
 		 "  pmrec compare './old --bench' './new --bench'\n"

@@ -32,9 +32,7 @@ static const struct options_spec spec = {
 	.name = "pmrec doctor",
 	.rows = rows,
 	.brief = "Usage: pmrec doctor [OPTION...]\n"
-		 "Try every source: say what it offers, what is missing, and how to get it.\n\n"
-		 "  -v, --verbose    list everything that the kernel refused\n"
-		 "      --root=DIR   read /sys, /proc and /dev below DIR\n",
+		 "Try every source: say what it offers, what is missing, and how to get it.\n\n" OPTIONS_LIST,
 };
 
 static unsigned count_values(const struct doctor *d, const struct source *s)

@@ -17,7 +17,8 @@ struct dump {
 static const struct option_row rows[] = {
 	{ "output", 'o', "FILE", "output file; - is stdout", TEXT(output) },
 	{ "last", 0, "TIME", "how far back from now: 10m, 30s (default: everything kept)", TIME(last_ns, 1) },
-	{ "since", 0, "TIME", "only snapshots from TIME on, as for `pmrep cut`", TEXT(since) },
+	{ "since", 0, "TIME", "only snapshots from TIME on: 2026-01-31T12:00:00Z, @SECONDS, or -SECONDS before now",
+	  TEXT(since) },
 	{ "pid", 0, "PID", "the process id of the recorder, if several are running", AMOUNT(pid, 1, INT_MAX) },
 	{ "overwrite", 0, NULL, "replace FILE", FLAG(overwrite) },
 	{ 0 },
@@ -40,12 +41,7 @@ static const struct options_spec spec = {
 	.brief = "Usage: pmrec dump [OPTION...] -o FILE\n\n"
 		 "Copy the last minutes of a running recorder into a separate recording. The recorder keeps "
 		 "running.\n"
-		 "Meant for pmrec --ring=10m; works with any recorder that writes to a file.\n\n"
-		 "  -o, --output=FILE      output file; - is stdout\n"
-		 "      --last=TIME        how far back: 10m, 30s (default: everything kept)\n"
-		 "      --since=TIME       from TIME on: 2026-01-31T12:00:00Z, @SECONDS, -SECONDS before now\n"
-		 "      --pid=PID          which recorder, if several are running\n"
-		 "      --overwrite        replace FILE\n\n"
+		 "Meant for pmrec --ring=10m; works with any recorder that writes to a file.\n\n" OPTIONS_LIST "\n"
 		 "Example:\n"
 		 "  pmrec dump --last=2m -o - | pmrep -\n",
 };

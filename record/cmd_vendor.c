@@ -33,7 +33,7 @@ struct vendor {
 
 #define OPTIONS_INTO struct vendor
 static const struct option_row rows[] = {
-	{ "output", 'o', "FILE", "write the pack to FILE", TEXT(output) },
+	{ "output", 'o', "FILE", "write the pack to FILE (the user's own)", TEXT(output) },
 	{ "no-descriptions", 'd', NULL, "leave out the descriptions of events and metrics", FLAG(no_descriptions) },
 	{ 0 },
 };
@@ -69,9 +69,7 @@ static const struct options_spec spec = {
 		 "Show, or import, the events and metrics that CPU vendors publish.\n"
 		 "\n"
 		 "  DIR   tools/perf/pmu-events/arch of a kernel tree, or a clone of Intel's perfmon\n"
-		 "  FILE  Arm telemetry JSON\n"
-		 "  -o, --output=FILE      write the pack to FILE (default: the user's own)\n"
-		 "  -d, --no-descriptions  leave out the descriptions\n",
+		 "  FILE  Arm telemetry JSON\n\n" OPTIONS_LIST,
 };
 
 /* ---- importing ---- */

@@ -13,14 +13,8 @@
 static const char brief[] =
 	"Usage: pmrep bundle [OPTION...] -o OUT.pmr.gz FILE\n"
 	"Redact a recording and shrink it, step by step, until it can be attached to a report.\n\n"
-	"All commands read the .gz file directly. What was dropped is printed, and stored in the file.\n\n"
-	"  -o, --output=FILE      output file; - is stdout\n"
-	"      --max-size=SIZE    bytes, or with k, M, Ki, Mi (default: 25M)\n"
-	"      --map=FILE         as in pmrep redact\n"
-	"      --shift-time       as in pmrep redact\n"
-	"      --keep=LIST        as in pmrep redact\n"
-	"      --no-redact        keep the names of host, people and programs\n"
-	"      --overwrite        replace an existing file\n\n"
+	"All commands read the .gz file directly. What was dropped is printed, and stored in the "
+	"file.\n\n" OPTIONS_LIST "\n"
 	"Examples:\n"
 	"  pmrep bundle -o bug.pmr.gz host.pmr\n"
 	"  pmrep bundle --max-size=5M --shift-time -o bug.pmr.gz host.pmr\n";

@@ -17,9 +17,7 @@ static const char brief[] =
 	"Usage: pmrep check [OPTION...] FILE...\n"
 	"Verify every frame and every block of recordings.\n\n"
 	"Print which bytes are damaged, and which time is lost as a result. A recording that is still being\n"
-	"written is good.\n\n"
-	"  -q, --quiet          print nothing about good recordings\n"
-	"      --format=FORMAT  text (default) or json: one object per file\n\n"
+	"written is good.\n\n" OPTIONS_LIST "\n"
 	"Exit status: 0 good, 1 damaged or cut, 2 not a recording or not readable.\n\n"
 	"Examples:\n"
 	"  pmrep check *.pmr\n"
@@ -34,7 +32,7 @@ struct check {
 #define OPTIONS_INTO struct check
 static const struct option_row rows[] = {
 	{ "quiet", 'q', NULL, "print nothing about good recordings", FLAG(quiet) },
-	{ "format", 0, "text|json", "text (default) or json", WORD(format, cmd_text_formats) },
+	{ "format", 0, "text|json", "text (default) or json: one object per file", WORD(format, cmd_text_formats) },
 	{ 0 },
 };
 

@@ -13,9 +13,9 @@
 	{ "output", 'o', "FILE", "output file; - is stdout", TEXT(copy.output) }, \
 	{ "overwrite", 0, NULL, "replace the output file", BITS(copy.overwrite, OUTFILE_OVERWRITE) }
 #define CMD_REDACT_OPTIONS \
-	{ "map", 0, "FILE", "take pseudonyms from FILE, and add new ones to it", TEXT(options.map) }, \
-	{ "shift-time", 0, NULL, "move all clocks by random amounts", FLAG(options.shift_time) }, \
-	{ "keep", 0, "LIST", "keep these: machine, person, time, or names of fields", TEXT(options.keep) }
+	{ "map", 0, "FILE", "take pseudonyms from FILE, and add new ones to it; keep it private, because it undoes redaction", TEXT(options.map) }, \
+	{ "shift-time", 0, NULL, "move all clocks, the time since boot too, by random amounts", FLAG(options.shift_time) }, \
+	{ "keep", 0, "LIST", "keep these: machine, person, time, or fields such as bios, labels, devices", TEXT(options.keep) }
 /* clang-format on */
 
 struct cmd_copy {

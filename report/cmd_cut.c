@@ -19,15 +19,7 @@
 
 static const char brief[] =
 	"Usage: pmrep cut [OPTION...] -o OUT.pmr FILE\n"
-	"Copy part of a recording. Counters stay raw, so nothing else is lost.\n\n"
-	"  -o, --output=FILE      output file; - is stdout\n"
-	"      --since=TIME       only snapshots from TIME on: seconds from the start, -SECONDS before the\n"
-	"      --until=TIME       end, 2026-01-31T12:00:00Z, @SECONDS; and up to TIME\n"
-	"      --sources=LIST     only these sources; -NAME excludes one\n"
-	"      --counter=GLOB     only counters that match; may be repeated\n"
-	"  -C, --cpu=LIST         only these CPUs; counters of cores, packages and the system are kept\n"
-	"      --every=N          one snapshot in N, and the first and last of each segment\n"
-	"      --overwrite        replace OUT.pmr\n\n"
+	"Copy part of a recording. Counters stay raw, so nothing else is lost.\n\n" OPTIONS_LIST "\n"
 	"Examples:\n"
 	"  pmrep cut --since=-60 -o last-minute.pmr host.pmr\n"
 	"  pmrep cut --sources=perf,msr --cpu=0-3 -o small.pmr host.pmr\n"
@@ -61,12 +53,16 @@ static int set_cpus(void *into, char *arg, struct error *e)
 #define OPTIONS_INTO struct cut
 static const struct option_row rows[] = {
 	CMD_COPY_OPTIONS,
-	{ "since", 0, "TIME", "only snapshots from TIME on", READ(since, read_moment) },
+	{ "since", 0, "TIME",
+	  "only snapshots from TIME on: seconds from the start, -SECONDS before the end, 2026-01-31T12:00:00Z or "
+	  "@SECONDS",
+	  READ(since, read_moment) },
 	{ "until", 0, "TIME", "only snapshots up to TIME", READ(until, read_moment) },
 	{ "sources", 0, "LIST", "only these sources; -NAME excludes one", TEXT(sources) },
-	{ "counter", 0, "GLOB", "only counters that match", LIST(glob) },
-	{ "cpu", 'C', "LIST", "only these CPUs", CALL(cpus) },
-	{ "every", 0, "N", "one snapshot in N", AMOUNT(every, 1, UINT32_MAX - 1) },
+	{ "counter", 0, "GLOB", "only counters that match; may be repeated", LIST(glob) },
+	{ "cpu", 'C', "LIST", "only these CPUs; counters of cores, packages and the system are kept", CALL(cpus) },
+	{ "every", 0, "N", "one snapshot in N, and the first and last of each segment",
+	  AMOUNT(every, 1, UINT32_MAX - 1) },
 	{ 0 },
 };
 

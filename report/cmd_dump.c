@@ -11,17 +11,13 @@
 #include "report/info/dump.h"
 #include "report/input/input.h"
 
-static const char brief[] = "Usage: pmrep dump [OPTION...] FILE\n"
-			    "Print every frame with its offset, every definition, every raw value.\n\n"
-			    "      --counter=GLOB   only values of counters that match; may be repeated\n"
-			    "      --no-values      frames and definitions only\n"
-			    "      --no-definitions frames and values only\n"
-			    "      --snapshots=N    only the first N snapshots\n"
-			    "      --format=FORMAT  text (default) or json: one object per line\n\n"
-			    "Examples:\n"
-			    "  pmrep dump --no-values host.pmr\n"
-			    "  pmrep dump --counter='cpuidle.usage.*' host.pmr\n"
-			    "  pmrep dump --format=json host.pmr | jq -c 'select(.value)'\n";
+static const char brief[] =
+	"Usage: pmrep dump [OPTION...] FILE\n"
+	"Print every frame with its offset, every definition, every raw value.\n\n" OPTIONS_LIST "\n"
+	"Examples:\n"
+	"  pmrep dump --no-values host.pmr\n"
+	"  pmrep dump --counter='cpuidle.usage.*' host.pmr\n"
+	"  pmrep dump --format=json host.pmr | jq -c 'select(.value)'\n";
 
 struct arguments {
 	struct cmd_files files; /* first */
@@ -32,11 +28,11 @@ struct arguments {
 
 #define OPTIONS_INTO struct arguments
 static const struct option_row rows[] = {
-	{ "counter", 0, "GLOB", "only values of counters that match", LIST(d.glob) },
+	{ "counter", 0, "GLOB", "only values of counters that match; may be repeated", LIST(d.glob) },
 	{ "no-values", 0, NULL, "frames and definitions only", FLAG(d.no_values) },
 	{ "no-definitions", 0, NULL, "frames and values only", FLAG(d.no_definitions) },
 	{ "snapshots", 0, "N", "only the first N snapshots", AMOUNT(snapshots, 1, UINT64_MAX) },
-	{ "format", 0, "text|json", "text (default) or json", WORD(format, cmd_text_formats) },
+	{ "format", 0, "text|json", "text (default) or json: one object per line", WORD(format, cmd_text_formats) },
 	{ 0 },
 };
 

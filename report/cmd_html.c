@@ -16,14 +16,7 @@
 static const char brief[] =
 	"Usage: pmrep html [OPTION...] -o PAGE.html FILE [FILE]\n"
 	"Make one page of a recording, or of two side by side, that any browser opens from disk: charts, CPUs\n"
-	"over time, outliers, every metric, events, and the machine. The page loads nothing.\n\n"
-	"  -o, --output=FILE      output file; - is stdout\n"
-	"      --max-size=SIZE    at most this size (default 10M); the page says what was reduced\n"
-	"      --since=TIME       only from TIME on: seconds from the start, -SECONDS before the end,\n"
-	"      --until=TIME       2026-01-31T12:00:00Z, @SECONDS; and up to TIME\n"
-	"  -s, --show=LIST        chart these metrics, as for pmrep show\n"
-	"  -H, --hide=LIST        but not these\n"
-	"      --overwrite        replace PAGE.html\n\n"
+	"over time, outliers, every metric, events, and the machine. The page loads nothing.\n\n" OPTIONS_LIST "\n"
 	"Examples:\n"
 	"  pmrep html -o report.html host.pmr\n"
 	"  pmrep html --max-size=2M --show=util,freq -o small.html host.pmr\n"
@@ -42,11 +35,13 @@ struct html {
 #define OPTIONS_INTO struct html
 static const struct option_row rows[] = {
 	CMD_COPY_OPTIONS,
-	{ "max-size", 0, "SIZE", "size limit of the page (10M)", SIZE(max_bytes) },
-	{ "since", 0, "TIME", "only from TIME on", READ(config.since, read_moment) },
+	{ "max-size", 0, "SIZE", "size limit of the page (10M), which says what was reduced", SIZE(max_bytes) },
+	{ "since", 0, "TIME",
+	  "only from TIME on: seconds from the start, -SECONDS before the end, 2026-01-31T12:00:00Z or @SECONDS",
+	  READ(config.since, read_moment) },
 	{ "until", 0, "TIME", "only up to TIME", READ(config.until, read_moment) },
-	{ "show", 's', "LIST", "draw these metrics", READ(config.selection, read_show) },
-	{ "hide", 'H', "LIST", "do not draw these metrics", READ(config.selection, read_hide) },
+	{ "show", 's', "LIST", "chart these metrics, as for pmrep show", READ(config.selection, read_show) },
+	{ "hide", 'H', "LIST", "do not chart these metrics", READ(config.selection, read_hide) },
 	{ 0 },
 };
 

@@ -16,11 +16,7 @@ static const char brief[] =
 	"Usage: pmrep incidents [OPTION...] FILE...\n"
 	"Say what happened in recordings, and when, most striking first.\n\n"
 	"Search every metric at every level, shown by default or not, for periods that differ from the rest,\n"
-	"slow drifts, CPUs that differ from their peers, lost ticks and damage.\n\n"
-	"      --top=N            at most N incidents per recording (default 10, for json all; 0: all)\n"
-	"      --format=FORMAT    table (default), json: one object per line, or markdown\n"
-	"      --since=TIME       only from TIME on; as for pmrep show\n"
-	"      --until=TIME       and up to TIME\n\n"
+	"slow drifts, CPUs that differ from their peers, lost ticks and damage.\n\n" OPTIONS_LIST "\n"
 	"Examples:\n"
 	"  pmrep incidents host.pmr\n"
 	"  pmrep incidents --format=json host.pmr | jq -r .text\n";
@@ -39,9 +35,11 @@ static const char *const formats[] = { "table", "json", "markdown", NULL };
 
 #define OPTIONS_INTO struct asked
 static const struct option_row rows[] = {
-	{ "top", 0, "N", "at most N incidents", AMOUNT(top, 0, TOP_UNSAID - 1) },
-	{ "format", 0, "table|json|markdown", "table (default), json or markdown", WORD(format, formats) },
-	{ "since", 0, "TIME", "only from TIME on", READ(config.since, read_moment) },
+	{ "top", 0, "N", "at most N incidents per recording (10, for json all; 0: all)",
+	  AMOUNT(top, 0, TOP_UNSAID - 1) },
+	{ "format", 0, "table|json|markdown", "table (default), json: one object per line, or markdown",
+	  WORD(format, formats) },
+	{ "since", 0, "TIME", "only from TIME on, as for pmrep show", READ(config.since, read_moment) },
 	{ "until", 0, "TIME", "only up to TIME", READ(config.until, read_moment) },
 	{ 0 },
 };

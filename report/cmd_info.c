@@ -14,11 +14,7 @@ static const char brief[] =
 	"Usage: pmrep info [OPTION...] FILE...\n"
 	"Print what was recorded, on which machine, how well, and what the file reveals.\n\n"
 	"Values that identify the machine, a person or the time of the recording are marked\n"
-	"[machine], [person] or [time]; what could not be recorded is listed, with the reason.\n\n"
-	"      --all            groups, one-time values and all events too\n"
-	"      --pci            only the PCI root ports and where they belong; with --all, also the PMUs and\n"
-	"                       devices of each\n"
-	"      --format=FORMAT  text (default) or json: one object per file, with everything\n\n"
+	"[machine], [person] or [time]; what could not be recorded is listed, with the reason.\n\n" OPTIONS_LIST "\n"
 	"Examples:\n"
 	"  pmrep info host.pmr\n"
 	"  pmrep info --format=json host.pmr | jq .topology\n"
@@ -34,8 +30,10 @@ struct info {
 #define OPTIONS_INTO struct info
 static const struct option_row rows[] = {
 	{ "all", 0, NULL, "groups, one-time values and all events too", FLAG(all) },
-	{ "pci", 0, NULL, "only the PCI root ports and where they belong", FLAG(pci) },
-	{ "format", 0, "text|json", "text (default) or json", WORD(format, cmd_text_formats) },
+	{ "pci", 0, NULL,
+	  "only the PCI root ports and where they belong; with --all, also the PMUs and devices of each", FLAG(pci) },
+	{ "format", 0, "text|json", "text (default) or json: one object per file, with everything",
+	  WORD(format, cmd_text_formats) },
 	{ 0 },
 };
 

@@ -15,10 +15,7 @@ static const char brief[] =
 	"Usage: pmrep merge [OPTION...] -o OUT.pmr FILE...\n"
 	"Join consecutive recordings of one boot of one machine, such as those of pmrec --rotate, into one.\n\n"
 	"The order of the files does not matter: their times decide. The time between two recordings is a gap,\n"
-	"unless one begins with the snapshot that ended the other.\n\n"
-	"  -o, --output=FILE      output file; - is stdout\n"
-	"      --since=TIME       only snapshots from TIME on, as for cut; -SECONDS: before the end of the last\n"
-	"      --overwrite        replace OUT.pmr\n\n"
+	"unless one begins with the snapshot that ended the other.\n\n" OPTIONS_LIST "\n"
 	"Example:\n"
 	"  pmrep merge -o day.pmr host-*.pmr\n";
 
@@ -44,7 +41,8 @@ struct merge {
 #define OPTIONS_INTO struct merge
 static const struct option_row rows[] = {
 	CMD_COPY_OPTIONS,
-	{ "since", 0, "TIME", "only snapshots from TIME on", READ(since, read_moment) },
+	{ "since", 0, "TIME", "only snapshots from TIME on, as for cut; -SECONDS: before the end of the last",
+	  READ(since, read_moment) },
 	{ 0 },
 };
 

@@ -12,10 +12,7 @@
 static const char brief[] =
 	"Usage: pmrep repair [OPTION...] -o OUT.pmr FILE\n"
 	"Copy the readable part of a damaged recording into one without damage.\n\n"
-	"Lost data stays lost: the copy notes where, and no value is computed across a gap.\n\n"
-	"  -o, --output=FILE      output file; - is stdout\n"
-	"      --like=FILE        take lost definitions from this recording, such as another file of a rotation\n"
-	"      --overwrite        replace OUT.pmr\n\n"
+	"Lost data stays lost: the copy notes where, and no value is computed across a gap.\n\n" OPTIONS_LIST "\n"
 	"Examples:\n"
 	"  pmrep repair -o good.pmr broken.pmr\n"
 	"  pmrep repair --like=host-2.pmr -o good.pmr host-1.pmr\n";
@@ -31,7 +28,8 @@ struct repair {
 #define OPTIONS_INTO struct repair
 static const struct option_row rows[] = {
 	CMD_COPY_OPTIONS,
-	{ "like", 0, "FILE", "take lost definitions from this recording", TEXT(like) },
+	{ "like", 0, "FILE", "take lost definitions from this recording, such as another file of a rotation",
+	  TEXT(like) },
 	{ 0 },
 };
 
