@@ -229,16 +229,23 @@ static struct node *value_of(const struct node *map, uint64_t key)
 	return NULL;
 }
 
+/* New keys go where they ascend. */
 static void put_value(struct node *map, uint64_t key, struct node *value)
 {
-	for (size_t i = 0; i + 1 < map->n; i += 2)
-		if (map->kid[i]->major == CBOR_UINT && map->kid[i]->argument == key) {
-			node_free(map->kid[i + 1]);
-			map->kid[i + 1] = value;
-			return;
-		}
-	push(&map->kid, &map->n, &map->cap, node_new(CBOR_UINT, key));
-	push(&map->kid, &map->n, &map->cap, value);
+	size_t at = 0;
+
+	while (at + 1 < map->n && map->kid[at]->major == CBOR_UINT && map->kid[at]->argument < key)
+		at += 2;
+	if (at + 1 < map->n && map->kid[at]->major == CBOR_UINT && map->kid[at]->argument == key) {
+		node_free(map->kid[at + 1]);
+		map->kid[at + 1] = value;
+		return;
+	}
+	push(&map->kid, &map->n, &map->cap, NULL);
+	push(&map->kid, &map->n, &map->cap, NULL);
+	memmove(map->kid + at + 2, map->kid + at, (map->n - 2 - at) * sizeof(*map->kid));
+	map->kid[at] = node_new(CBOR_UINT, key);
+	map->kid[at + 1] = value;
 }
 
 static void drop_value(struct node *map, uint64_t key)
