@@ -361,9 +361,20 @@ int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint3
 	return some ? join_all(r) : 0;
 }
 
+/* Another group may have brought what its track keeps. */
+static int keep_up(struct track *own, const struct track *t)
+{
+	own->aspects = t->aspects;
+	own->perf = t->perf;
+	own->times = own->times ? own->times : copy_of(t->times, sizeof(*t->times));
+	own->more = own->more ? own->more : copy_of(t->more, sizeof(*t->more));
+	return !own->times == !t->times && !own->more == !t->more ? 0 : -ENOMEM;
+}
+
 int joints_attach(struct replay *r)
 {
 	struct joints *j = &r->joints;
+	int err = 0;
 
 	if (j->n && reserve_links(j, r->n_tracks))
 		return -ENOMEM;
@@ -388,14 +399,16 @@ int joints_attach(struct replay *r)
 		/* Behind its own, so that columns ascend. */
 		for (uint32_t k = 0; k < kept; k++) {
 			all[n++] = f->feed[k];
-			for (uint32_t t = j->link[f->feed[k].track].next; t; t = j->link[t].next)
+			for (uint32_t t = j->link[f->feed[k].track].next; t; t = j->link[t].next) {
+				err = err ? err : keep_up(&r->track[t], &r->track[f->feed[k].track]);
 				all[n++] = (struct feed){ f->feed[k].column, f->feed[k].time, t };
+			}
 		}
 		free(f->feed);
 		f->feed = all;
 		f->n = n;
 	}
-	return 0;
+	return err;
 }
 
 void joints_renumber(struct joints *j, const uint32_t *place, size_t n)

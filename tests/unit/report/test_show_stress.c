@@ -111,8 +111,11 @@ static void any_groups(struct builder *b)
 			flags |= PM_GROUP_LIST;
 			counters = 1 + dice(most[kind] < 4 ? most[kind] : 4);
 		}
-		for (uint32_t i = 0; i < counters; i++)
-			counter[i] = 1 + dice(b->model.n_counters);
+		/* No column twice: those of a list differ by their instances, others have to by their counters. */
+		if (!(flags & PM_GROUP_LIST) && counters > b->model.n_counters)
+			counters = b->model.n_counters;
+		for (uint32_t i = 0, first = dice(b->model.n_counters); i < counters; i++)
+			counter[i] = 1 + (first + i) % b->model.n_counters;
 		builder_group(b, kind, flags & PM_GROUP_LIST ? counters : 1 + dice(most[kind]), flags, counter,
 			      counters);
 	}
