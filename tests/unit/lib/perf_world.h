@@ -55,10 +55,10 @@ static inline int world_plan(struct world *w)
 static inline void world_end(struct world *w, bool source_first)
 {
 	if (source_first)
-		source_perf.release(&w->source);
+		source_release(&w->source);
 	plan_release(&w->plan);
 	if (!source_first)
-		source_perf.release(&w->source);
+		source_release(&w->source);
 	pm_model_release(&w->model);
 	root_release(&w->root);
 }
