@@ -74,6 +74,14 @@ static void take_lost(const struct stat_sheet *s, struct stat_line *l, struct st
 	l->total.lost += c->unseen_ns;
 }
 
+/* Whether anything is known of what never ran. */
+static bool is_known(const struct stat_sheet *s, const struct stat_column *c, size_t k)
+{
+	const struct support *u = replay_support(s->replay, c->track);
+
+	return u && u[k].known > 0;
+}
+
 static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 {
 	uint32_t missing = 0;
@@ -107,8 +115,10 @@ static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 		struct stat_column *column = &s->column[l->first + i];
 		const struct count *c = replay_counts(s->replay, column->track) + k;
 
-		/* A CPU that is offline, and a task that is not there, have no part in the sum. */
-		if (!c->reason || status_absent(c->reason) || (c->reason == PM_REASON_NOT_COUNTED && !c->enabled))
+		/* A CPU that is offline, and a task that is not there, have no part in the sum; nor does an event while it is
+		 * not enabled, which is known to count nothing. */
+		if (!c->reason || status_absent(c->reason) ||
+		    (c->reason == PM_REASON_NOT_COUNTED && (!c->enabled || is_known(s, column, k))))
 			continue;
 		column->lost++;
 		s->partial = true;
