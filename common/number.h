@@ -21,3 +21,9 @@ size_t number_fixed(char *out, double v, unsigned decimals);
 /* RFC 3339 with nanoseconds: "2026-11-21T09:25:07.123456789Z"; 30 bytes (more beyond the year 9999).
  * `offset_s`: seconds east of UTC; unless 0, "+01:00" replaces the Z. */
 size_t number_time(char *out, uint64_t ns_since_1970, int32_t offset_s);
+
+/* The plural ending for a count. */
+static inline const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}

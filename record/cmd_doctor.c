@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/number.h"
 #include "common/options_table.h"
 #include "common/table.h"
 #include "record/commands.h"
@@ -91,7 +92,7 @@ static void examine(const struct doctor *d, const struct source *s, struct table
 		}
 	state = values ? lacks ? "partly" : "ok" : any_denied ? "denied" : "absent";
 	if (values) {
-		buf_printf(&text, "%u value%s", values, values == 1 ? "" : "s");
+		buf_printf(&text, "%u value%s", values, plural(values));
 		row(t, s->ops->name, state, buf_str(&text), NULL);
 		first = false;
 	}

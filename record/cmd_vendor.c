@@ -10,6 +10,7 @@
 #include "common/array.h"
 #include "common/event/vendor_events.h"
 #include "common/metric/metric.h"
+#include "common/number.h"
 #include "common/options_table.h"
 #include "common/table.h"
 #include "common/vendor_schema.h"
@@ -289,8 +290,9 @@ static int import(struct vendor *v, struct error *e)
 			metrics += v->pack.set[i].metrics;
 		}
 		fputs(buf_str(&v->notes), stderr);
-		printf("%s: %u processors, %llu events, %llu metrics, %.1f kB\n", path, v->pack.n_sets,
-		       (unsigned long long)events, (unsigned long long)metrics, (double)st.st_size / 1e3);
+		printf("%s: %u processor%s, %llu event%s, %llu metric%s, %.1f kB\n", path, v->pack.n_sets,
+		       plural(v->pack.n_sets), (unsigned long long)events, plural(events),
+		       (unsigned long long)metrics, plural(metrics), (double)st.st_size / 1e3);
 	}
 	if (err == -ENOMEM)
 		error_set(e, ENOMEM, "out of memory");

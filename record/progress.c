@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "common/number.h"
+
 #include "record/host/clocks.h"
 
 void progress_init(struct progress *p, bool quiet)
@@ -15,10 +17,10 @@ void progress_put(const struct progress *p, const struct recording_stats *stats,
 	uint64_t seconds = (clocks_monotonic() - p->start_ns) / 1000000000u;
 
 	buf_printf(out, "%u:%02u:%02u  %llu snapshot%s  ", (unsigned)(seconds / 3600), (unsigned)(seconds / 60 % 60),
-		   (unsigned)(seconds % 60), (unsigned long long)stats->snapshots, stats->snapshots == 1 ? "" : "s");
+		   (unsigned)(seconds % 60), (unsigned long long)stats->snapshots, plural(stats->snapshots));
 	buf_bytes(out, stats->bytes);
 	if (stats->lost)
-		buf_printf(out, "  %llu lost tick%s", (unsigned long long)stats->lost, stats->lost == 1 ? "" : "s");
+		buf_printf(out, "  %llu lost tick%s", (unsigned long long)stats->lost, plural(stats->lost));
 }
 
 void progress_show(struct progress *p, const struct recording_stats *stats)

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "common/number.h"
+
 #include "record/host/privileges.h"
 #include "record/plan/refused.h"
 #include "record/recorder.h"
@@ -56,11 +58,10 @@ static void tell_result(struct recorder *r, const struct recording_stats *stats)
 	buf_printf(&text, "pmrec: %s: ", session_output(&r->session)->path);
 	if (r->session.rotation.files > 1)
 		buf_printf(&text, "the last of %llu files, ", (unsigned long long)r->session.rotation.files);
-	buf_printf(&text, "%llu snapshot%s, ", (unsigned long long)stats->snapshots,
-		   stats->snapshots == 1 ? "" : "s");
+	buf_printf(&text, "%llu snapshot%s, ", (unsigned long long)stats->snapshots, plural(stats->snapshots));
 	buf_bytes(&text, stats->bytes);
 	if (stats->lost)
-		buf_printf(&text, ", %llu tick%s lost", (unsigned long long)stats->lost, stats->lost == 1 ? "" : "s");
+		buf_printf(&text, ", %llu tick%s lost", (unsigned long long)stats->lost, plural(stats->lost));
 	if (r->progress.on && !r->options->run.report)
 		buf_printf(&text, "; to see it: pmrep %s", session_output(&r->session)->path);
 	fprintf(stderr, "%s\n", buf_str(&text));

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/array.h"
+#include "common/number.h"
 #include "record/host/clocks.h"
 #include "record/host/mounts.h"
 #include "record/perf/perf_source.h"
@@ -112,7 +113,7 @@ static int assign_names(struct perf_source *s, const struct plan *p, const size_
 				return error_set(
 					e, EINVAL,
 					"-G: cgroup '%.100s' has no event before it: there are only %zu event%s",
-					name, events, events == 1 ? "" : "s");
+					name, events, plural(events));
 			if (*name) {
 				err = add_cgroup(s, p, name, &index, e);
 				if (err)

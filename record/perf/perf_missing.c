@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/event/class_pmu.h"
+#include "common/number.h"
 #include "record/perf/perf_class.h"
 #include "record/plan/plan.h"
 
@@ -204,7 +205,7 @@ void perf_classes_tell(const struct perf_pmus *p, const struct plan *plan, struc
 			}
 		if (!first || (!counted && at < kinds))
 			continue;
-		buf_printf(out, "memory bandwidth: %u PMU%s such as %s", n, n == 1 ? "" : "s", first->name);
+		buf_printf(out, "memory bandwidth: %u PMU%s such as %s", n, plural(n), first->name);
 		if (!counted)
 			buf_printf(out, ", which cannot be counted: %s", why_not(plan, first));
 		else if (other)

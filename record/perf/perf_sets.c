@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/number.h"
+
 #include "record/perf/perf_source.h"
 
 static const struct event_pmu *pmu_named(const struct perf_pmus *pmus, const char *name)
@@ -105,8 +107,7 @@ static int add_topdown(const struct perf_pmus *pmus, const struct plan *p, struc
 				 "--topdown: no core PMU has topdown-* events here; with the vendor's metrics, -M "
 				 "TopdownL1 counts what other processors offer instead");
 	if (o->perf.td_level > deepest)
-		return error_set(e, EINVAL, "--td-level: this processor has %u level%s", deepest,
-				 deepest == 1 ? "" : "s");
+		return error_set(e, EINVAL, "--td-level: this processor has %u level%s", deepest, plural(deepest));
 	return err;
 }
 

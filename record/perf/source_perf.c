@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/number.h"
+
 #include "record/host/clocks.h"
 #include "record/perf/freeze_smi.h"
 #include "record/perf/pci_config.h"
@@ -360,9 +362,9 @@ static void perf_doctor(struct source *source, struct plan *p, struct buf *out)
 		rows += s->group[i]->n_rows;
 		events += s->group[i]->n;
 	}
-	buf_printf(out, "%u event%s in %u group%s, %u read%s per snapshot; %zu PMU%s\n", events,
-		   events == 1 ? "" : "s", s ? s->n_groups : 0, s && s->n_groups == 1 ? "" : "s", rows,
-		   rows == 1 ? "" : "s", s ? s->pmus.n : 0, s && s->pmus.n == 1 ? "" : "s");
+	buf_printf(out, "%u event%s in %u group%s, %u read%s per snapshot; %zu PMU%s\n", events, plural(events),
+		   s ? s->n_groups : 0, plural(s ? s->n_groups : 0), rows, plural(rows), s ? s->pmus.n : 0,
+		   plural(s ? s->pmus.n : 0));
 	/* Each driver has its own cure; the table has room for one. */
 	for (uint32_t i = 0; i < p->model->n_probes; i++)
 		if (p->model->probe[i].hint && !strncmp(p->model->probe[i].hint, "modprobe nvidia", 15))

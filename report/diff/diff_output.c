@@ -58,8 +58,8 @@ static void diff_put_sides(struct buf *out, const struct diff_report *x)
 		files[r->side]++;
 	}
 	buf_printf(out, "base: %zu run%s of %zu recording%s; new: %zu run%s of %zu recording%s", runs[DIFF_BASE],
-		   runs[DIFF_BASE] == 1 ? "" : "s", files[DIFF_BASE], files[DIFF_BASE] == 1 ? "" : "s",
-		   runs[DIFF_NEW], runs[DIFF_NEW] == 1 ? "" : "s", files[DIFF_NEW], files[DIFF_NEW] == 1 ? "" : "s");
+		   plural(runs[DIFF_BASE]), files[DIFF_BASE], plural(files[DIFF_BASE]), runs[DIFF_NEW],
+		   plural(runs[DIFF_NEW]), files[DIFF_NEW], plural(files[DIFF_NEW]));
 }
 
 /* What may lie between the sides beside what is looked for, a sentence each. */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/number.h"
+
 #include "report/info/info.h"
 #include "report/input/input.h"
 
@@ -111,7 +113,7 @@ static void set_topology(struct scanner *s)
 		for (size_t i = 0; i < sizeof(thing) / sizeof(*thing); i++)
 			if (thing[i].n && thing[i].n != UINT32_MAX)
 				buf_printf(&text, "%s%u %s%s", text.len ? ", " : "", thing[i].n, thing[i].name,
-					   thing[i].n == 1 ? "" : "s");
+					   plural(thing[i].n));
 	}
 	set_fact(s, DIFF_TOPOLOGY, &text);
 }

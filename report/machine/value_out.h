@@ -3,6 +3,7 @@
 
 #include "common/buf.h"
 #include "common/json.h"
+#include "common/number.h"
 #include "format/model.h"
 
 /* Appends the value; not escaped, because tables do that. Arrays: "a, b", pairs: "a=b". Bytes: hexadecimal. */
@@ -19,9 +20,3 @@ void map_text(const struct pm_map *m, const struct pm_key_row *rows, struct buf 
 const char *key_name(const struct pm_key_row *rows, uint32_t key, char buf[static 16]);
 /* "machine", "person", "time"; NULL for technical keys. */
 const char *privacy_name(enum pm_privacy privacy);
-
-/* The plural ending for a count. */
-static inline const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}

@@ -26,7 +26,7 @@ rec() {
 }
 
 @test "what was imported is known by name, in -e, -M and the lists" {
-	pmrec vendor import arch | grep -qE '^.*/data/pmrec/vendor.pmv: 1 processors, 2 events, 2 metrics'
+	pmrec vendor import arch | grep -qE '^.*/data/pmrec/vendor.pmv: 1 processor, 2 events, 2 metrics'
 	[[ $(pmrec vendor) == *"acme"*2*2*".* nobody-.*"* ]]
 	rec -e ACME.FAULTS,ACME.SWITCHES,page-faults -- true
 	pmrep stat -x, x.pmr | awk -F, '$3 ~ /FAULTS/ { n = $1 } $3 == "page-faults" { exit !(n == $1 && n > 0) }'
@@ -123,7 +123,7 @@ rec() {
 	run --separate-stderr pmrec vendor import arch
 	[ "$status" -eq 0 ]
 	[[ $stderr == *"../../outside: it leads out of the tree"* && $stderr == *"(.*,acme: its first word is not a regular expression"* ]]
-	[[ $output == *"1 processors, 0 events"* ]]
+	[[ $output == *"1 processor, 0 events"* ]]
 	[[ $stderr == *'A\x1b[31m,B left out'* ]]
 	! grep -q $'\e' <<<"$output$stderr"
 }
