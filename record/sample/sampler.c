@@ -255,8 +255,8 @@ static void run_sampled(struct reader *r, const struct ring_epoch *e)
 		first = e->first_number + (chunk - e->first_chunk) * rows;
 		last = first + rows - 1 < e->last_number ? first + rows - 1 : e->last_number;
 		on = sleep_until(r, e->start_ns + (last + 2) * interval, &now);
-		if (on)
-			count_delay(r, e->start_ns + (last + 2) * interval, now, interval);
+		/* What stood still may be told to stop before it looks. */
+		count_delay(r, e->start_ns + (last + 2) * interval, clocks_monotonic(), interval);
 		r->in_chunk = chunk + 1;
 		sampler_collect_samples(r, e, chunk, first, last);
 		/* The last one is why it was begun: if its sample did not come, it is read. */
