@@ -2,9 +2,9 @@
  * Expands the table OPTIONS_DEF into rows[] for the struct OPTIONS_INTO. A template: included once in the .c file of a
  * program's options, without a guard, below its setters.
  */
-#define HEADING(text)                                          { .help = text },
-#define OPTION(id, letter, name_, argument_, how, hint, help_) { name_, letter, argument_, help_, how },
-#define OPTIONAL(id, letter, name_, argument_, how, hint, help_) \
+#define HEADING(text)                                      { .help = text },
+#define OPTION(letter, name_, argument_, how, hint, help_) { name_, letter, argument_, help_, how },
+#define OPTIONAL(letter, name_, argument_, how, hint, help_) \
 	{ name_, letter, argument_, help_, how, .optional = true },
 #define ALIAS(name_, hint)  { name_, .shown = true },
 #define HIDDEN(name_, hint) { name_ },

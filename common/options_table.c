@@ -23,11 +23,11 @@ struct row {
 };
 
 #define HEADING(text)
-#define OPTION(id, letter, name, argument, how, hint, help)   { name, hint, letter, false },
-#define OPTIONAL(id, letter, name, argument, how, hint, help) { name, hint, letter, false },
-#define ALIAS(name, hint)                                     { name, hint, 0, true },
-#define HIDDEN(name, hint)                                    { name, hint, 0, true },
-#define LETTER(letter)                                        { NULL, NULL, letter, true },
+#define OPTION(letter, name, argument, how, hint, help)   { name, hint, letter, false },
+#define OPTIONAL(letter, name, argument, how, hint, help) { name, hint, letter, false },
+#define ALIAS(name, hint)                                 { name, hint, 0, true },
+#define HIDDEN(name, hint)                                { name, hint, 0, true },
+#define LETTER(letter)                                    { NULL, NULL, letter, true },
 static const struct row record_rows[] = {
 #include "common/options_record.def"
 	{ 0 },

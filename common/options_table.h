@@ -4,8 +4,8 @@
  * other programs say to those who type it there (options_foreign_refuse(), options_letter_refuse()).
  *
  *   HEADING(text)                                            begins a part of the help
- *   OPTION(id, letter, name, argument, how, hint, help)      letter 0: none; argument NULL: a flag
- *   OPTIONAL(id, letter, name, argument, how, hint, help)    the argument may be left out
+ *   OPTION(letter, name, argument, how, hint, help)          letter 0: none; argument NULL: a flag
+ *   OPTIONAL(letter, name, argument, how, hint, help)        the argument may be left out
  *   ALIAS(name, hint)                                        another name of the option before it
  *   HIDDEN(name, hint)                                       the same, not in the help
  *   LETTER(letter)                                           another letter of the option before it
