@@ -1,7 +1,6 @@
 /*
  * Who reads the groups of CPUs at each tick: a reader, which the timer wakes, or the kernel from the timer's interrupt.
- * Both are tried for some milliseconds with the largest group on one CPU, and what takes that CPU longer is not chosen;
- * nor is the kernel where it gives no samples of an idle CPU.
+ * Both are tried for some milliseconds with the largest group on one CPU, and what takes that CPU longer is not chosen.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,7 +25,6 @@
 #define TRIAL_NS    100000u
 #define TRIAL_TICKS 32
 #define TRIALS      4
-#define SILENT_MAX  8
 
 /* Whether a clock of the CPU can lead the group: what counts on a CPU for everyone, in software or in its core. */
 static bool can_be_sampled(const struct perf_group *g)
@@ -140,38 +138,6 @@ static void take_less(uint64_t *least, uint64_t ns)
 	*least = ns && (!*least || ns < *least) ? ns : *least;
 }
 
-/* How many CPUs of the group gave less than half of the samples: some kernels do not sample the clock of an idle CPU.
- * Tries some of them at once, the first and the last included; a CPU on which no trial can be made is not counted. */
-static uint64_t silent_cpus(struct perf_group *g)
-{
-	const struct timespec window = { .tv_nsec = TRIAL_TICKS * TRIAL_NS };
-	const uint32_t tried = g->cpus.n < SILENT_MAX ? g->cpus.n : SILENT_MAX;
-	struct perf_row *row[SILENT_MAX] = { NULL };
-	uint64_t time, silent = 0;
-
-	g->sample_ns = TRIAL_NS;
-	for (uint32_t i = 0; i < tried; i++) {
-		uint32_t cpu = g->cpus.cpu[tried > 1 ? (uint64_t)i * (g->cpus.n - 1) / (tried - 1) : 0];
-
-		row[i] = perf_row_new(g, perf_on_cpu((int)cpu), 0);
-		if (row[i] && !perf_row_open(row[i], (struct perf_start){ .on = true }) && row[i]->unit.sampling)
-			row[i]->unit.sampling->start(&row[i]->unit);
-	}
-	clock_nanosleep(CLOCK_MONOTONIC, 0, &window, NULL);
-	for (uint32_t i = 0; i < tried; i++) {
-		const struct unit_sampling *sampling = row[i] ? row[i]->unit.sampling : NULL;
-		uint32_t n = 0;
-
-		for (; sampling && sampling->peek(&row[i]->unit, &time); n++)
-			sampling->take(&row[i]->unit, NULL);
-		silent += sampling && n < TRIAL_TICKS / 2;
-		if (row[i])
-			row[i]->unit.release(&row[i]->unit);
-	}
-	g->sample_ns = 0;
-	return silent;
-}
-
 /* Both for so many groups like that one, the least of some trials: the machine may be busy. False: one of them cannot
  * be tried. */
 static bool try_both(struct perf_group *g, uint32_t groups, uint64_t *kernel_ns, uint64_t *reader_ns)
@@ -201,7 +167,7 @@ int perf_choose_sampling(struct perf_source *s, struct plan *p)
 {
 	const struct sample_options *o = &p->options->sample;
 	struct perf_group *largest = NULL;
-	uint64_t kernel_ns, reader_ns, silent;
+	uint64_t kernel_ns, reader_ns;
 	uint32_t n = 0;
 	int err = 0;
 
@@ -226,10 +192,6 @@ int perf_choose_sampling(struct perf_source *s, struct plan *p)
 					  "pmrec.sampling.reader_ns");
 		if (err || reader_ns < kernel_ns)
 			return err;
-		silent = silent_cpus(largest);
-		if (silent)
-			return plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(silent),
-					   "pmrec.sampling.silent_cpus");
 	}
 	for (uint32_t i = 0; i < s->n_groups; i++)
 		if (can_be_sampled(s->group[i]))

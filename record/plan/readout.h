@@ -27,6 +27,7 @@ struct slot {
 	/* Samples come that long after their ticks (ns), by its reader; PM_NONE: not yet known. */
 	uint32_t phase;
 	uint64_t sampled[PM_CHUNK_ROWS / 64]; /* rows of this chunk that samples were for; by its reader */
+	uint32_t stood_in;                    /* of those, rows that were read; by its reader */
 	uint64_t shortest_ns;                 /* reading that there was; by its reader */
 	/* unit->even; by its reader: */
 	uint64_t usual_at, usual_ns; /* begin after that of the group's first place, length */

@@ -50,7 +50,7 @@ static void even_out(struct slot *s, uint64_t slack_ns, uint64_t *begin, uint64_
 /* Reads a unit, and again if something came between, as only unusual times tell: what was read and when do not
  * belong together then. *begin is that of the reading that counts. A second reading that takes as long says that the
  * machine has become slower, which must not double the readings for good. */
-static int read_unit(struct slot *s, struct cells *c, uint64_t interval_ns, uint64_t *begin, uint64_t *end)
+int sampler_read_unit(struct slot *s, struct cells *c, uint64_t interval_ns, uint64_t *begin, uint64_t *end)
 {
 	int err = s->unit->read(s->unit, c);
 	uint64_t took;
@@ -111,7 +111,7 @@ static void read_row(struct reader *reader, const struct readout *l, struct ring
 			end = begin;
 		} else {
 			atomic_store_explicit(&reader->at, i + 1, memory_order_release);
-			err = read_unit(s, &c, l->interval_ns, &begin, &end);
+			err = sampler_read_unit(s, &c, l->interval_ns, &begin, &end);
 			atomic_store_explicit(&reader->at, 0, memory_order_relaxed);
 			b->slot_read[i] = true;
 		}
@@ -230,11 +230,32 @@ static void run_ticks(struct reader *r, const struct ring_epoch *e)
 	}
 }
 
+/* Takes each tick when its samples should have come, and the one that it is told to stop in: false. */
+static bool stand_in(struct reader *r, const struct ring_epoch *e, uint64_t chunk, uint64_t first, uint64_t k,
+		     uint64_t last)
+{
+	const uint64_t interval = r->sampler->config.ring->readout->interval_ns, half = e->start_ns + interval / 2;
+	uint64_t now;
+	bool on = true;
+
+	r->in_chunk = chunk + 1;
+	for (; on && k <= last; k++) {
+		on = sleep_until(r, half + k * interval, &now);
+		now = clocks_monotonic();
+		count_delay(r, half + k * interval, now, interval);
+		k = (on ? now - half : now - e->start_ns) / interval;
+		if (k >= first && k <= last && !is_left(r))
+			sampler_stand_in(r, e, chunk, first, k);
+	}
+	return on;
+}
+
 /* The first tick is read; its samples then follow it at a distance of whole intervals. */
 static void run_sampled(struct reader *r, const struct ring_epoch *e)
 {
 	struct ring *ring = r->sampler->config.ring;
 	uint64_t interval = ring->readout->interval_ns, k = e->first_number, now, chunk = e->first_chunk, first;
+	uint64_t looks; /* the chunk that shows whether samples come */
 	uint32_t rows = ring->readout->rows;
 	bool on = sleep_until(r, e->start_ns + k * interval, &now);
 
@@ -247,16 +268,21 @@ static void run_sampled(struct reader *r, const struct ring_epoch *e)
 		ring_leave(ring, r->index, chunk);
 	r->in_chunk = chunk + 1;
 	snapshot(r, chunk, (uint32_t)((k - e->first_number) % rows), k, false);
-	sampler_start_samples(ring->readout, &ring->readout->reader[r->index]);
+	sampler_start_samples(r);
+	looks = chunk;
 	while (on && !is_left(r) && k < e->last_number) {
 		uint64_t last;
 		const struct ring_buf *b;
 
 		first = e->first_number + (chunk - e->first_chunk) * rows;
 		last = first + rows - 1 < e->last_number ? first + rows - 1 : e->last_number;
-		on = sleep_until(r, e->start_ns + (last + 2) * interval, &now);
-		/* What stood still may be told to stop before it looks. */
-		count_delay(r, e->start_ns + (last + 2) * interval, clocks_monotonic(), interval);
+		if (r->gaps || chunk == looks) {
+			on = stand_in(r, e, chunk, first, k < first ? first : k + 1, last);
+		} else {
+			on = sleep_until(r, e->start_ns + (last + 2) * interval, &now);
+			/* What stood still may be told to stop before it looks. */
+			count_delay(r, e->start_ns + (last + 2) * interval, clocks_monotonic(), interval);
+		}
 		r->in_chunk = chunk + 1;
 		sampler_collect_samples(r, e, chunk, first, last);
 		/* The last one is why it was begun: if its sample did not come, it is read. */
@@ -502,6 +528,7 @@ struct sampler_delay sampler_delay(const struct sampler *s)
 
 		most.late_ns = d->late_ns > most.late_ns ? d->late_ns : most.late_ns;
 		most.overrun_ns = d->overrun_ns > most.overrun_ns ? d->overrun_ns : most.overrun_ns;
+		most.stood_in += d->stood_in;
 	}
 	return most;
 }

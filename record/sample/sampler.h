@@ -19,10 +19,12 @@ struct sampler_config {
 	void (*thread_starts)(void);       /* called on each new thread before it reads: drops privileges; or NULL */
 };
 
-/* Why ticks were lost: the most of one reader. */
+/* What readers met. */
 struct sampler_delay {
+	/* Why ticks were lost: the most of one reader. */
 	uint64_t late_ns;    /* it woke up so much later than the tick that had been due */
 	uint64_t overrun_ns; /* it was still reading when that tick was due */
+	uint64_t stood_in;   /* samples that the kernel left out and that were read, of all readers */
 };
 
 /* Starts the threads, parked. 0 or -errno. */

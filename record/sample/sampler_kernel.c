@@ -3,13 +3,26 @@
 
 #include <string.h>
 
-void sampler_start_samples(const struct readout *l, const struct readout_reader *rr)
+static void begin_chunk(struct slot *s)
 {
-	for (uint32_t i = rr->first; i < rr->first + rr->n; i++)
-		if (!l->slot[i].away && l->slot[i].unit->sampling) {
-			l->slot[i].unit->sampling->start(l->slot[i].unit);
-			l->slot[i].phase = PM_NONE;
+	memset(s->sampled, 0, sizeof(s->sampled));
+	s->stood_in = 0;
+}
+
+void sampler_start_samples(struct reader *r)
+{
+	const struct readout *l = r->sampler->config.ring->readout;
+	const struct readout_reader *rr = &l->reader[r->index];
+
+	for (uint32_t i = rr->first; i < rr->first + rr->n; i++) {
+		struct slot *s = &l->slot[i];
+
+		begin_chunk(s);
+		if (!s->away && s->unit->sampling) {
+			s->unit->sampling->start(s->unit);
+			s->phase = PM_NONE;
 		}
+	}
 }
 
 /* The tick that a sample is of. The timer goes by whole intervals from when it was started, which was some time after
@@ -30,10 +43,11 @@ static uint64_t tick_of(struct slot *s, uint64_t since_start, uint64_t interval)
 	return tick;
 }
 
-static void set_times(const struct pm_chunk_group *g, const struct slot *s, uint32_t row, uint64_t time)
+static void set_times(const struct pm_chunk_group *g, const struct slot *s, uint32_t row, uint64_t begin,
+		      uint64_t end)
 {
-	g->v[s->begin * g->stride + row] = time;
-	g->v[s->end * g->stride + row] = time;
+	g->v[s->begin * g->stride + row] = begin;
+	g->v[s->end * g->stride + row] = end;
 }
 
 /* Samples of one unit that belong to the chunk that begins with tick `first`; ticks that found no room in the kernel
@@ -44,7 +58,6 @@ static void take_samples(const struct readout *l, struct slot *s, struct ring_bu
 	struct unit *u = s->unit;
 	uint64_t time;
 
-	memset(s->sampled, 0, sizeof(s->sampled));
 	while (!s->away && u->sampling && u->sampling->peek(u, &time)) {
 		uint64_t tick = time > e->start_ns ? tick_of(s, time - e->start_ns, l->interval_ns) : 0;
 		uint32_t row = (uint32_t)(tick - first);
@@ -60,10 +73,54 @@ static void take_samples(const struct readout *l, struct slot *s, struct ring_bu
 		slot_cells(b, s, row, &c);
 		c.any_missing = &b->slot_missing[i];
 		u->sampling->take(u, &c);
-		set_times(&b->group[s->group], s, row, time);
+		set_times(&b->group[s->group], s, row, time, time);
 		s->sampled[row / 64] |= 1ull << row % 64;
 		b->slot_read[i] = true;
 	}
+}
+
+void sampler_stand_in(struct reader *r, const struct ring_epoch *e, uint64_t chunk, uint64_t first, uint64_t tick)
+{
+	struct ring *ring = r->sampler->config.ring;
+	const struct readout *l = ring->readout;
+	const struct readout_reader *rr = &l->reader[r->index];
+	const uint32_t row = (uint32_t)(tick - first);
+	struct ring_buf *b = ring_enter(ring, r->index, chunk);
+
+	for (uint32_t i = rr->first; b && i < rr->first + rr->n; i++) {
+		struct slot *s = &l->slot[i];
+		uint64_t begin, end;
+		struct cells c;
+
+		take_samples(l, s, b, i, e, first, tick);
+		if (s->away || !s->unit->sampling || s->sampled[row / 64] >> row % 64 & 1)
+			continue;
+		slot_cells(b, s, row, &c);
+		c.any_missing = &b->slot_missing[i];
+		begin = clocks_monotonic();
+		if (sampler_read_unit(s, &c, l->interval_ns, &begin, &end))
+			continue;
+		set_times(&b->group[s->group], s, row, begin, end);
+		s->sampled[row / 64] |= 1ull << row % 64;
+		s->stood_in++;
+		r->delay.stood_in++;
+		b->slot_read[i] = true;
+	}
+	ring_exit(ring, r->index);
+	r->read_ns = clocks_monotonic();
+}
+
+/* So many rows of a chunk say something of what the kernel does. */
+#define ROWS_THAT_TELL 8
+
+/* Whether more than a quarter of the rows of a slot lack a sample. */
+static bool has_gaps(const struct slot *s, uint32_t rows)
+{
+	int n = -(int)s->stood_in;
+
+	for (uint32_t w = 0; w < PM_CHUNK_ROWS / 64; w++)
+		n += __builtin_popcountll(s->sampled[w]);
+	return !s->away && s->unit->sampling && rows >= ROWS_THAT_TELL && n < (int)(rows - rows / 4);
 }
 
 void sampler_collect_samples(struct reader *r, const struct ring_epoch *e, uint64_t chunk, uint64_t first,
@@ -86,6 +143,7 @@ void sampler_collect_samples(struct reader *r, const struct ring_epoch *e, uint6
 		ring_drop(ring, r->index, chunk, last - first + 1);
 	for (uint32_t i = rr->first; b && i < rr->first + rr->n; i++) {
 		struct slot *s = &l->slot[i];
+		const uint64_t tick0_ns = e->start_ns + first * l->interval_ns;
 
 		for (uint32_t row = 0; row <= last - first; row++) {
 			struct cells c;
@@ -96,12 +154,17 @@ void sampler_collect_samples(struct reader *r, const struct ring_epoch *e, uint6
 			slot_cells(b, s, row, &c);
 			c.any_missing = &b->slot_missing[i];
 			cells_fail_all(&c, s->away ? PM_REASON_OFFLINE : PM_REASON_MISSED);
-			set_times(&b->group[s->group], s, row, e->start_ns + (first + row) * l->interval_ns);
+			set_times(&b->group[s->group], s, row, tick0_ns + row * l->interval_ns,
+				  tick0_ns + row * l->interval_ns);
 			if (c.enabled)
 				*c.enabled = row ? c.enabled[-1] : 0;
 			if (c.running)
 				*c.running = row ? c.running[-1] : 0;
 		}
+	}
+	for (uint32_t i = rr->first; i < rr->first + rr->n; i++) {
+		r->gaps |= has_gaps(&l->slot[i], (uint32_t)(last - first + 1));
+		begin_chunk(&l->slot[i]);
 	}
 	for (uint32_t w = 0; b && w < PM_CHUNK_ROWS / 64; w++)
 		ring_fill(b, r->index, w, any[w]);

@@ -159,7 +159,7 @@ static void sampling(struct report *p)
 	/* What a tick of all groups on a CPU was measured to take of it, either way. */
 	uint64_t kernel = info_number(p->m, "pmrec.sampling.kernel_ns");
 	uint64_t reader = info_number(p->m, "pmrec.sampling.reader_ns"), n = info_number(p->m, "pmrec.sampled");
-	uint64_t silent = info_number(p->m, "pmrec.sampling.silent_cpus");
+	uint64_t stood_in = info_number(p->m, "pmrec.cost.stood_in");
 
 	if (!n && !kernel)
 		return;
@@ -173,8 +173,9 @@ static void sampling(struct report *p)
 		say_ns(&p->cell, reader);
 		buf_addstr(&p->cell, " in a reader");
 	}
-	if (silent)
-		buf_printf(&p->cell, "; %llu idle CPU%s gave no samples", (unsigned long long)silent, plural(silent));
+	if (n && stood_in)
+		buf_printf(&p->cell, "; %llu sample%s did not come and were read", (unsigned long long)stood_in,
+			   plural(stood_in));
 	say_fact(p, "sampled by the kernel", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
 }
 

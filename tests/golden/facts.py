@@ -451,8 +451,8 @@ def check_text(pmrep, path, r, said):
     n, kernel = sampled.get("pmrec.sampled"), sampled.get("pmrec.sampling.kernel_ns")
     line = "%d groups of perf events, each on a CPU" % n if n else "no perf events" if kernel else ""
     line += "%s a tick costs %s in the kernel, %s in a reader" % (";" if n else ":", duration(kernel), duration(sampled["pmrec.sampling.reader_ns"])) if kernel else ""
-    silent = sampled.get("pmrec.sampling.silent_cpus")
-    line += "; %s gave no samples" % plural(silent, "idle CPU") if silent else ""
+    stood_in = cost.get("stood_in")
+    line += "; %s did not come and were read" % plural(stood_in, "sample") if n and stood_in else ""
     if line:
         has("sampled by the kernel", line)
     check("%s: the page says what was sampled" % path, bool(line), any(x.startswith("sampled by the kernel") for x in page))
@@ -559,12 +559,12 @@ def main(pmrep, *paths):
         data, _ = redacted.build(redacted.Canaries())
         with open(folder + "/canaries.pmr", "wb") as f:
             f.write(data)
-        busy = {"cpu_ns": 3 * 10**9, "wakeups": 700, "waited_ns": 10**9, "memory_kib": 5000, "stolen_ns": 1234567, "stolen_ticks": 2}
+        busy = {"cpu_ns": 3 * 10**9, "wakeups": 700, "waited_ns": 10**9, "memory_kib": 5000, "stolen_ns": 1234567, "stolen_ticks": 2, "stood_in": 5}
         # Of 21 s, 3 ticks of 1 s more than what the host stole: half of that is the least that explains them.
         least = 3 * SECOND // 2
         machine(folder + "/waited.pmr", {**busy, "reader_waited_ns": least, "stalls": 1, "stalled_ns": 10**9, "sampled": 4, "sampling.kernel_ns": 1500, "sampling.reader_ns": 2500},
                 (10**6, 2 * 10**6, 10**6 + 4 * 10**10))
-        machine(folder + "/dropped.pmr", {**busy, "reader_waited_ns": least - 1, "stalls": 2, "stalled_ns": 10**9, "dropped": 3, "sampling.kernel_ns": 99, "sampling.reader_ns": 1, "sampling.silent_cpus": 2},
+        machine(folder + "/dropped.pmr", {**busy, "reader_waited_ns": least - 1, "stalls": 2, "stalled_ns": 10**9, "dropped": 3, "sampling.kernel_ns": 99, "sampling.reader_ns": 1},
                 (0, 10**6, 10**7))
         own = [folder + "/%s.pmr" % name for name in ("machine", "canaries", "waited", "dropped")]
         check_choice(pmrep, own[0])

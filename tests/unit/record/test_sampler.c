@@ -32,6 +32,7 @@ struct fake_unit {
 	/* Sampled: */
 	uint64_t started_ns, interval_ns, next; /* the sample that comes next, from 1 */
 	uint64_t skips;                         /* that one never comes */
+	uint64_t silent_from;                   /* nor does any from that one on; 0: all come */
 };
 
 static int fake_read(struct unit *u, struct cells *c)
@@ -71,7 +72,7 @@ static bool fake_peek(struct unit *u, uint64_t *time_ns)
 
 	f->next += f->next == f->skips;
 	*time_ns = f->started_ns + f->next * f->interval_ns + (f->next % 3 ? f->interval_ns * 2 / 5 : 0);
-	return *time_ns <= clocks_monotonic();
+	return *time_ns <= clocks_monotonic() && !(f->silent_from && f->next >= f->silent_from);
 }
 
 static void fake_take(struct unit *u, struct cells *c)
@@ -568,7 +569,8 @@ static void a_reading_that_took_long_is_read_again(void **state)
 	finish(&f);
 }
 
-/* The kernel samples two CPUs: each sample is in the row of its tick, with its time; one that did not come is missing. */
+/* The kernel samples two CPUs: each sample is in the row of its tick, with its time; one that does not come is read in
+ * the first chunk, which shows whether they do, and is missing later. */
 static void samples_are_in_the_rows_of_their_ticks(void **state)
 {
 	const uint64_t interval_ns = 20000000;
@@ -581,15 +583,17 @@ static void samples_are_in_the_rows_of_their_ticks(void **state)
 		f.unit[i].unit.sampling = &fake_sampling;
 		f.unit[i].interval_ns = interval_ns;
 	}
-	f.unit[1].skips = 9;
+	f.unit[0].skips = 9;
+	f.unit[1].skips = 65;
 	start(&f, interval_ns, true, 1 << 20);
 	/* One reads what is read, one empties the rings of both. */
 	assert_int_equal(f.readout.n_readers, 2);
 	begin(&f, 80);
 	wait_end(&f);
-	/* Once a tick at most, and never by who empties rings but at the beginning. */
-	assert_int_equal(f.unit[0].reads, 1);
+	/* Once a tick at most, and by who empties rings only at the beginning and for what does not come. */
+	assert_int_equal(f.unit[0].reads, 2);
 	assert_int_equal(f.unit[1].reads, 1);
+	assert_int_equal(sampler_delay(f.sampler).stood_in, 1);
 	while ((b = take(&f))) {
 		for (uint32_t i = 0; i < f.rows.n; i++, rows++) {
 			const struct pm_chunk_group *g = &b->group[0];
@@ -604,7 +608,7 @@ static void samples_are_in_the_rows_of_their_ticks(void **state)
 				}
 				assert_true(time >= f.rows.tick[i]);
 				if (value < 1000)
-					continue; /* the one that was read */
+					continue; /* one that was read */
 				assert_int_equal(time, f.unit[k].started_ns + n * interval_ns +
 							       (n % 3 ? interval_ns * 2 / 5 : 0));
 				assert_true(time < f.rows.tick[i] + 2 * interval_ns);
@@ -615,6 +619,44 @@ static void samples_are_in_the_rows_of_their_ticks(void **state)
 	assert_true(rows > 0);
 	assert_true(missing[1] > 0);
 	finish(&f);
+}
+
+/* A CPU that the kernel stops sampling, or never samples, is read: at once in the first chunk, and from the chunk after
+ * that in which samples failed to come. */
+static void what_is_not_sampled_is_read(void **state)
+{
+	const uint64_t first_silent[] = { 1, 55 };
+
+	for (size_t at = 0; at < 2; at++) {
+		uint64_t rows = 0, missing[2] = { 0 };
+		struct fixture f;
+		struct ring_buf *b;
+
+		build(&f, 2);
+		for (unsigned i = 0; i < 2; i++) {
+			f.unit[i].unit.sampling = &fake_sampling;
+			f.unit[i].interval_ns = 10000000;
+		}
+		f.unit[1].silent_from = first_silent[at];
+		f.chunk_ns = 400000000;
+		start(&f, 10000000, true, 1 << 20);
+		begin(&f, 160);
+		wait_end(&f);
+		while ((b = take(&f))) {
+			const struct pm_chunk_group *g = &b->group[0];
+
+			for (uint32_t i = 0; i < f.rows.n; i++, rows++)
+				for (uint32_t k = 0; k < 2; k++)
+					missing[k] += g->status[(4 + k) * g->stride + i] != PM_OK;
+			ring_give_back(&f.ring, b);
+		}
+		/* Of 160 ticks some may be lost on a busy machine. */
+		assert_true(rows > 120);
+		assert_true(missing[0] < 10);
+		assert_true(at == 0 ? missing[1] < 10 : missing[1] >= 15 && missing[1] < 30);
+		assert_true(sampler_delay(f.sampler).stood_in >= 50);
+		finish(&f);
+	}
 }
 
 /* The last tick is the end of what was asked for: where its sample does not come, it is read. */
@@ -881,6 +923,7 @@ int main(void)
 		cmocka_unit_test(times_of_even_units_are_true),
 		cmocka_unit_test(a_reading_that_took_long_is_read_again),
 		cmocka_unit_test(samples_are_in_the_rows_of_their_ticks),
+		cmocka_unit_test(what_is_not_sampled_is_read),
 		cmocka_unit_test(a_last_sample_that_does_not_come_is_read),
 		cmocka_unit_test(what_finds_no_buffer_is_dropped_and_counted),
 		cmocka_unit_test(a_dead_unit_costs_itself_only),
