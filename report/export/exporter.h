@@ -73,8 +73,6 @@ struct exporter {
 	void *data; /* the format's own */
 };
 
-extern const struct sink_ops export_table, export_csv, export_json, export_turbostat, export_parquet, export_perfetto,
-	export_openmetrics;
 /* Formats by name; ends with NULL; the first is the default. */
 extern const struct sink_ops *const exporters[];
 const struct sink_ops *exporter_find(const char *name);

@@ -3,10 +3,21 @@
 
 #include "report/export/exporter.h"
 
-const struct sink_ops *const exporters[] = { &export_table,       &export_csv,
-					     &export_json,        &export_turbostat,
-					     &export_parquet,     &export_perfetto,
-					     &export_openmetrics, NULL };
+/* One row a format: X stands for export_X of export_X.c. The first is the default. */
+#define EACH_FORMAT(FORMAT) \
+	FORMAT(table) \
+	FORMAT(csv) \
+	FORMAT(json) \
+	FORMAT(turbostat) \
+	FORMAT(parquet) \
+	FORMAT(perfetto) \
+	FORMAT(openmetrics)
+
+#define DECLARE(name) extern const struct sink_ops export_##name;
+EACH_FORMAT(DECLARE)
+
+#define ROW(name) &export_##name,
+const struct sink_ops *const exporters[] = { EACH_FORMAT(ROW) NULL };
 
 const struct sink_ops *exporter_find(const char *name)
 {

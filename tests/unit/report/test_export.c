@@ -126,7 +126,7 @@ static void long_csv(void **state)
 	struct builder b;
 
 	machine(&b);
-	assert_string_equal(print(&p, &b, &export_csv, (struct export_config){ 0 }, "test.*", 3), expected);
+	assert_string_equal(print(&p, &b, exporter_find("csv"), (struct export_config){ 0 }, "test.*", 3), expected);
 	assert_true(p.x.partial);
 	print_end(&p);
 	builder_release(&b);
@@ -139,9 +139,10 @@ static void places_of_a_cpu(void **state)
 
 	machine(&b);
 	assert_int_equal(cpulist_parse(&p.h.config.cpus, "6", false, NULL), 0);
-	assert_string_equal(
-		print(&p, &b, &export_csv, (struct export_config){ .time = EXPORT_TIME_RELATIVE }, "test.count", 2),
-		HEADS FILE_NAME ",1,1.000000000,1000000000,cpu,1,0,,1,1,1,6,,,,test.count,1000000,1,ok,1\n");
+	assert_string_equal(print(&p, &b, exporter_find("csv"),
+				  (struct export_config){ .time = EXPORT_TIME_RELATIVE }, "test.count", 2),
+			    HEADS FILE_NAME
+			    ",1,1.000000000,1000000000,cpu,1,0,,1,1,1,6,,,,test.count,1000000,1,ok,1\n");
 	cpulist_release(&p.h.config.cpus);
 	print_end(&p);
 	builder_release(&b);
@@ -155,7 +156,7 @@ static void wide_csv(void **state)
 	machine(&b);
 	b.no_wall = true;
 	assert_string_equal(
-		print(&p, &b, &export_csv, (struct export_config){ .layout = EXPORT_WIDE }, "test.*", 3),
+		print(&p, &b, exporter_find("csv"), (struct export_config){ .layout = EXPORT_WIDE }, "test.*", 3),
 		"recording,run,time,duration_ns,scope,package,die,cluster,cache,node,core,cpu,device,task,cgroup,"
 		"test.count[1],test.energy[J]\n" FILE_NAME
 		",1,1.000000000,1000000000,package,0,,,,,,,,,,1111,10.0001\n" FILE_NAME
@@ -184,9 +185,9 @@ static void times(void **state)
 		struct builder b;
 
 		machine(&b);
-		assert_non_null(strstr(
-			print(&p, &b, &export_csv, (struct export_config){ .time = c[i].time }, "test.count", 2),
-			c[i].text));
+		assert_non_null(strstr(print(&p, &b, exporter_find("csv"),
+					     (struct export_config){ .time = c[i].time }, "test.count", 2),
+				       c[i].text));
 		print_end(&p);
 		builder_release(&b);
 	}
@@ -201,8 +202,8 @@ static void json_lines(void **state)
 	size_t lines = 0;
 
 	machine(&b);
-	json = print(&p, &b, &export_json, (struct export_config){ 0 }, "test.*", 3);
-	csv = strchr(print(&q, &b, &export_csv, (struct export_config){ 0 }, "test.*", 3), '\n') + 1;
+	json = print(&p, &b, exporter_find("json"), (struct export_config){ 0 }, "test.*", 3);
+	csv = strchr(print(&q, &b, exporter_find("csv"), (struct export_config){ 0 }, "test.*", 3), '\n') + 1;
 	while (*json) {
 		size_t len = strcspn(json, "\n"), csv_len = strcspn(csv, "\n");
 		struct json *j = json_parse(json, len, NULL), *v;
@@ -245,7 +246,7 @@ static void tables(void **state)
 
 	machine(&b);
 	/* As turbostat has it: the system, then CPUs; a package's value stands in the row of its first CPU. */
-	assert_string_equal(print(&p, &b, &export_table, (struct export_config){ 0 }, "test.*", 2),
+	assert_string_equal(print(&p, &b, exporter_find("table"), (struct export_config){ 0 }, "test.*", 2),
 			    "Package  Node  Core  CPU  test.count  test.energy  test.temp\n"
 			    "      -     -     -    -    11111111        21.00      41.50\n"
 			    "      0     0     0    0           1        10.00\n"
@@ -258,16 +259,17 @@ static void tables(void **state)
 			    "      1     1     1    7    10000000\n");
 	print_end(&p);
 	p = (struct print){ .h.config = { .per = PM_SYSTEM, .summary_only = true } };
-	assert_string_equal(print(&p, &b, &export_table, (struct export_config){ 0 }, "test.count", 4),
+	assert_string_equal(print(&p, &b, exporter_find("table"), (struct export_config){ 0 }, "test.count", 4),
 			    "     UTC  test.count\n"
 			    "14:13:21    11111111\n"
 			    "14:13:22           -\n"
 			    "14:13:23    11112111\n");
 	print_end(&p);
 	p = (struct print){ .h.config = { .per = PM_DEVICE, .only_per = true }, .one = true };
-	assert_string_equal(print(&p, &b, &export_table, (struct export_config){ .no_heads = true }, "test.temp", 2),
-			    "zone0      40.50\n"
-			    "zone1      41.50\n");
+	assert_string_equal(
+		print(&p, &b, exporter_find("table"), (struct export_config){ .no_heads = true }, "test.temp", 2),
+		"zone0      40.50\n"
+		"zone1      41.50\n");
 	print_end(&p);
 	builder_release(&b);
 }
@@ -283,19 +285,19 @@ static void hostile_names(void **state)
 	builder_init(&b, truth);
 	id = builder_counter(&b, "x\033]0;pwned\007,\"y\n", "1", PM_CUMULATIVE, PM_AGG_SUM);
 	builder_group(&b, PM_CPU, 2, 0, &id, 1);
-	text = print(&p, &b, &export_table, (struct export_config){ 0 }, "all", 2);
+	text = print(&p, &b, exporter_find("table"), (struct export_config){ 0 }, "all", 2);
 	assert_null(strchr(text, '\033'));
 	assert_null(strchr(text, '\007'));
 	print_end(&p);
 	/* In csv it is a quoted field with its control characters spelled out; in json a string. */
 	p = (struct print){ .h.config = { .per = PM_SYSTEM, .summary_only = true } };
-	text = print(&p, &b, &export_csv, (struct export_config){ 0 }, "all", 2);
+	text = print(&p, &b, exporter_find("csv"), (struct export_config){ 0 }, "all", 2);
 	assert_null(strchr(text, '\033'));
 	assert_null(strchr(text, '\007'));
 	assert_non_null(strstr(text, ",\"x\\x1b]0;pwned\\x07,\"\"y\\x0a\",11,1,ok,1\n"));
 	print_end(&p);
 	p = (struct print){ .h.config = { .per = PM_SYSTEM, .summary_only = true } };
-	text = print(&p, &b, &export_json, (struct export_config){ 0 }, "all", 2);
+	text = print(&p, &b, exporter_find("json"), (struct export_config){ 0 }, "all", 2);
 	assert_null(strchr(text, '\033'));
 	assert_int_equal(strcspn(text, "\n"), strlen(text) - 1);
 	print_end(&p);

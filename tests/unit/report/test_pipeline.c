@@ -72,7 +72,7 @@ static struct outcome run_input(struct pm_input *in, const struct pipeline_confi
 	off_t size;
 
 	assert_true(export.fd >= 0);
-	if (ops == &export_csv)
+	if (ops == exporter_find("csv"))
 		export.time = EXPORT_TIME_RELATIVE;
 	exporter_init(&x, ops, &export);
 	x.sink.recording = "test";
@@ -104,7 +104,7 @@ static struct outcome run_format(const void *data, size_t len, const struct pipe
 
 static struct outcome run(const void *data, size_t len, const struct pipeline_config *config)
 {
-	return run_format(data, len, config, &export_csv);
+	return run_format(data, len, config, exporter_find("csv"));
 }
 
 static void done(struct outcome *o)
@@ -335,7 +335,7 @@ static void joined_recordings(void **state)
 	assert_true(o.least == 56 && o.most == 56);
 	done(&o);
 	config.mode = PIPELINE_TOTAL;
-	o = run_format(two, 2 * b.file.len, &config, &export_table);
+	o = run_format(two, 2 * b.file.len, &config, exporter_find("table"));
 	assert_int_equal(o.err, 0);
 	assert_string_equal(o.text, "test.x\n 22344\ntest.x\n 22344\n");
 	done(&o);
@@ -385,7 +385,7 @@ static void growing_file(void **state)
 		g = (struct growing){ .file = &b.file, .visible = 2000 };
 		config.wait = grow;
 		config.wait_ctx = &g;
-		o = run_input(&in, &config, &export_csv);
+		o = run_input(&in, &config, exporter_find("csv"));
 		assert_int_equal(o.err, 0);
 		assert_int_equal(o.lines, ROWS - 1);
 		assert_int_equal(o.result.ended, finish);
