@@ -9,6 +9,20 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Before a declaration with an initializer: release(&variable) on every way out of its block. */
+#define SCOPED(release) __attribute__((cleanup(release)))
+
+/* For SCOPED: frees what a pointer of any type points to. */
+static inline void scoped_free(void *pointer)
+{
+	void *p;
+
+	memcpy(&p, pointer, sizeof(p));
+	free(p);
+}
 
 struct buf {
 	uint8_t *data; /* owned; NULL until the first byte */

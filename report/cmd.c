@@ -28,7 +28,7 @@
 
 void cmd_complain(const char *command, const char *format, ...)
 {
-	struct buf line = BUF_INIT, shown = BUF_INIT;
+	SCOPED(buf_release) struct buf shown = BUF_INIT, line = BUF_INIT;
 	va_list ap;
 
 	va_start(ap, format);
@@ -39,8 +39,6 @@ void cmd_complain(const char *command, const char *format, ...)
 	if (!strncmp(program_invocation_name, "pmrec ", 6))
 		command = program_invocation_name;
 	fprintf(stderr, "%s: %s\n", command, buf_str(&shown));
-	buf_release(&line);
-	buf_release(&shown);
 }
 
 void cmd_complain_lines(const char *command, const char *what, struct buf *lines)
@@ -83,14 +81,11 @@ int cmd_write(const char *command, struct buf *b)
 
 bool cmd_complain_skipped(const char *command, struct vendor_files *files)
 {
-	struct buf lines = BUF_INIT;
-	bool any;
+	SCOPED(buf_release) struct buf lines = BUF_INIT;
 
 	vendor_files_skipped(files, &lines);
 	cmd_complain_lines(command, "--metrics-file", &lines);
-	any = lines.len > 0;
-	buf_release(&lines);
-	return any;
+	return lines.len > 0;
 }
 
 int cmd_judge(const struct pipeline_result *r, const char *path, bool followed)

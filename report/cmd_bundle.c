@@ -76,7 +76,7 @@ static int hand_over(const struct bundle *b, struct outfile *out, struct error *
 static void report(const struct bundle_job *j, const struct bundle *b)
 {
 	const struct rewrite_result *r = &b->result;
-	struct buf lost = BUF_INIT;
+	SCOPED(buf_release) struct buf lost = BUF_INIT;
 
 	bundle_tell(b, &lost);
 	cmd_complain(spec.name, "%s: %llu byte%s, %llu of %llu snapshot%s; %s", j->copy.output,
@@ -88,7 +88,6 @@ static void report(const struct bundle_job *j, const struct bundle *b)
 	if (lost.len)
 		cmd_complain(spec.name, "  %s", buf_str(&lost));
 	cmd_copied(spec.name, j->copy.files.path[0], r);
-	buf_release(&lost);
 }
 
 static int make(const struct bundle_job *j, struct bundle *b, struct redact **redact, struct error *e)

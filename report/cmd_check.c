@@ -157,16 +157,14 @@ static void json_file(const char *path, const struct scan *s, bool damaged, stru
 static int check_file(const void *input, const char *path, const struct options_common *common)
 {
 	const struct check *c = input;
-	struct buf out = BUF_INIT;
+	SCOPED(buf_release) struct buf out = BUF_INIT;
 	struct error e = { 0 };
-	struct scan s;
+	SCOPED(scan_release) struct scan s = { 0 };
 	bool damaged;
 	int r = EXIT_GOOD;
 
-	if (scan_path(&s, path, SCAN_VALUES, &e)) {
-		scan_release(&s);
+	if (scan_path(&s, path, SCAN_VALUES, &e))
 		return cmd_fail(spec.name, &e);
-	}
 	damaged = scan_damaged(&s);
 	if (c->format == CMD_JSON)
 		json_file(path, &s, damaged, &out);
@@ -175,8 +173,6 @@ static int check_file(const void *input, const char *path, const struct options_
 	r = cmd_write(spec.name, &out);
 	if (!r)
 		r = damaged ? EXIT_NEGATIVE : EXIT_GOOD;
-	buf_release(&out);
-	scan_release(&s);
 	return r;
 }
 

@@ -232,7 +232,7 @@ static int check_rest(const struct cut *c, const struct rewrite_result *r, struc
 static int run(void *input, const struct options_common *common)
 {
 	struct cut *c = input;
-	struct buf notes = BUF_INIT;
+	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	struct rewrite_result result;
 	struct outfile out = { .fd = -1 };
 	struct error e = { 0 };
@@ -254,9 +254,7 @@ static int run(void *input, const struct options_common *common)
 	if (!err)
 		err = check_rest(c, &result, &e);
 	err = outfile_end(&out, err, &e);
-	err = err ? cmd_fail(spec.name, &e) : report(c, &result, &notes);
-	buf_release(&notes);
-	return err;
+	return err ? cmd_fail(spec.name, &e) : report(c, &result, &notes);
 }
 
 int cmd_cut(int argc, char **argv)

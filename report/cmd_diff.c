@@ -202,7 +202,7 @@ static int status_of(const struct diff_results *results, const struct diff_recor
 
 static int print(const struct diff_report *x)
 {
-	struct buf out = BUF_INIT;
+	SCOPED(buf_release) struct buf out = BUF_INIT;
 	int status = x->status, err;
 
 	switch (x->o->format) {
@@ -226,7 +226,6 @@ static int print(const struct diff_report *x)
 	} else if (cmd_write(NAME, &out)) {
 		status = EXIT_TROUBLE;
 	}
-	buf_release(&out);
 	return status;
 }
 

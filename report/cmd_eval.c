@@ -107,7 +107,7 @@ static int bind(const char *word, const struct expr_input *input, size_t n, stru
 	struct expr *x = NULL;
 	struct value given;
 	size_t n_ids = 0;
-	char *text;
+	SCOPED(scoped_free) char *text = NULL;
 	int r;
 
 	if (!equals || equals == word)
@@ -128,7 +128,6 @@ static int bind(const char *word, const struct expr_input *input, size_t n, stru
 			bind_input(&input[i], id, given, &value[i], &bound[i]);
 	}
 	expr_free(x);
-	free(text);
 	return r;
 }
 
@@ -158,9 +157,9 @@ static int refuse_unbound(const struct expr_input *input, struct error *e)
 static int evaluate(const struct eval *v, struct value *result, struct error *e)
 {
 	const struct expr_input *input;
-	struct value *value = NULL;
+	SCOPED(scoped_free) struct value *value = NULL;
 	struct expr *x;
-	char *bound = NULL;
+	SCOPED(scoped_free) char *bound = NULL;
 	size_t n;
 	int r = expr_parse(&x, v->expr, e);
 
@@ -181,8 +180,6 @@ static int evaluate(const struct eval *v, struct value *result, struct error *e)
 	}
 	if (!r)
 		*result = expr_eval(x, value);
-	free(bound);
-	free(value);
 	expr_free(x);
 	return r;
 }

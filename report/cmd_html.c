@@ -106,12 +106,11 @@ static int judge(struct html_recording *r, const char *path)
 
 static void tell(const struct html *h, uint64_t bytes)
 {
-	struct buf line = BUF_INIT;
+	SCOPED(buf_release) struct buf line = BUF_INIT;
 
 	html_put_size(&line, bytes);
 	cmd_complain(spec.name, "%s: %s, %zu recording%s", strcmp(h->copy.output, "-") ? h->copy.output : "stdout",
 		     buf_str(&line), (size_t)h->copy.files.n, plural((size_t)h->copy.files.n));
-	buf_release(&line);
 }
 
 static int run(void *input, const struct options_common *common)
@@ -122,7 +121,7 @@ static int run(void *input, const struct options_common *common)
 	struct spool source[HTML_RECORDINGS] = { { .fd = -1 }, { .fd = -1 } };
 	struct html_page page = { .recording = recording, .n = n, .max_bytes = h->max_bytes };
 	struct outfile out = { .fd = -1 };
-	struct buf verdicts = BUF_INIT, counts = BUF_INIT;
+	SCOPED(buf_release) struct buf counts = BUF_INIT, verdicts = BUF_INIT;
 	struct error e = { 0 };
 	uint64_t bytes = 0;
 	int err, status = EXIT_GOOD;
@@ -153,8 +152,6 @@ static int run(void *input, const struct options_common *common)
 	if (!err && page.reduced.len)
 		cmd_complain_lines(spec.name, "reduced", &page.reduced);
 	buf_release(&page.reduced);
-	buf_release(&verdicts);
-	buf_release(&counts);
 	for (size_t i = 0; i < HTML_RECORDINGS; i++) {
 		html_recording_release(&recording[i]);
 		spool_close(&source[i]);

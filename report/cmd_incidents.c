@@ -89,7 +89,7 @@ static void put_markdown(const struct incidents *found, uint32_t n, struct buf *
 static int put_table(const struct incidents *found, uint32_t n, bool color, struct buf *out)
 {
 	struct table *t = table_new();
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	int err;
 
 	table_column(t, "WHEN", TABLE_LEFT, false);
@@ -115,14 +115,13 @@ static int put_table(const struct incidents *found, uint32_t n, bool color, stru
 	}
 	err = table_print(t, cmd_width(STDOUT_FILENO), true, color, out);
 	table_free(t);
-	buf_release(&text);
 	return err;
 }
 
 static int one_file(const void *input, const char *path, const struct options_common *common)
 {
 	const struct asked *a = input;
-	struct buf out = BUF_INIT;
+	SCOPED(buf_release) struct buf out = BUF_INIT;
 	struct incidents found = { 0 };
 	struct spool source;
 	struct error e = { 0 };
@@ -159,7 +158,6 @@ static int one_file(const void *input, const char *path, const struct options_co
 	status = status ? status : cmd_judge(&found.result, path, false);
 	incidents_release(&found);
 	spool_close(&source);
-	buf_release(&out);
 	return status;
 }
 

@@ -49,16 +49,14 @@ static const struct options_spec spec = {
 static int info_file(const void *input, const char *path, const struct options_common *common)
 {
 	const struct info *i = input;
-	struct buf out = BUF_INIT;
+	SCOPED(buf_release) struct buf out = BUF_INIT;
 	struct error e = { 0 };
 	struct json *j;
-	struct scan s;
+	SCOPED(scan_release) struct scan s = { 0 };
 	int r;
 
-	if (scan_path(&s, path, SCAN_VALUES | SCAN_TIMES | SCAN_INDEX, &e)) {
-		scan_release(&s);
+	if (scan_path(&s, path, SCAN_VALUES | SCAN_TIMES | SCAN_INDEX, &e))
 		return cmd_fail(spec.name, &e);
-	}
 	if (i->pci && i->format != CMD_JSON) {
 		const char *none;
 
@@ -66,8 +64,6 @@ static int info_file(const void *input, const char *path, const struct options_c
 		if (r == -EINVAL || none) {
 			cmd_complain(spec.name, "%s: %s", path,
 				     none ? none : "the recorded table of root ports is malformed");
-			scan_release(&s);
-			buf_release(&out);
 			return none ? EXIT_NEGATIVE : EXIT_TROUBLE;
 		}
 	} else if (i->format == CMD_JSON) {
@@ -86,8 +82,6 @@ static int info_file(const void *input, const char *path, const struct options_c
 		cmd_complain(spec.name, "%s: damaged or cut; pmrep check says where", path);
 		r = EXIT_DAMAGED;
 	}
-	buf_release(&out);
-	scan_release(&s);
 	return r;
 }
 

@@ -121,7 +121,7 @@ static struct counter_place *counter_places(const struct pm_model *m)
 static int list_counters(struct list *l, struct scan *s, struct error *e)
 {
 	const struct pm_model *m = pm_reader_model(s->reader);
-	struct counter_place *place = counter_places(m);
+	SCOPED(scoped_free) struct counter_place *place = counter_places(m);
 
 	if (!place)
 		return -ENOMEM;
@@ -134,7 +134,6 @@ static int list_counters(struct list *l, struct scan *s, struct error *e)
 						  count_text(text, place[i].n),
 						  pm_map_text(&c->attrs, PM_COUNTER_HELP, NULL) });
 	}
-	free(place);
 	return 0;
 }
 
@@ -157,24 +156,21 @@ static void list_builtin(struct list *l)
 static int list_metrics(struct list *l, struct scan *s, struct error *e)
 {
 	struct bind_options options = { 0 };
-	struct binding b = { 0 };
-	struct places p = { 0 };
+	SCOPED(binding_release) struct binding b = { 0 };
+	SCOPED(places_release) struct places p = { 0 };
 	int r = places_update(&p, pm_reader_model(s->reader));
 
 	if (!r)
 		r = binding_build(&b, &p, &options, e);
 	for (size_t i = 0; i < b.n_metrics && !r; i++) {
 		const struct bound_metric *m = &b.metric[i];
-		struct buf from = BUF_INIT;
+		SCOPED(buf_release) struct buf from = BUF_INIT;
 
 		ways_counters(&b, m, &from);
 		r = from.err ? -ENOMEM : 0;
 		add_row(l, (const char *const[]){ m->name, m->display, m->unit, pm_kind_name(m->kind), m->help,
 						  buf_str(&from), m->categories, m->default_on ? "yes" : "no" });
-		buf_release(&from);
 	}
-	binding_release(&b);
-	places_release(&p);
 	return r;
 }
 
@@ -184,14 +180,13 @@ static int list_events(struct list *l, struct scan *s, struct error *e)
 		const struct pm_event *event = &s->event[i];
 		uint64_t wall = pm_reader_realtime(s->reader, event->time_ns);
 		const char *name = pm_event_name(event->type);
-		struct buf attrs = BUF_INIT;
+		SCOPED(buf_release) struct buf attrs = BUF_INIT;
 		char when[64], relative[32];
 
 		when[wall ? number_time(when, wall, 0) : 0] = '\0';
 		snprintf(relative, sizeof(relative), "%.9f", ((double)event->time_ns - (double)s->first_ns) / 1e9);
 		map_text(&event->attrs, pm_event_keys, &attrs);
 		add_row(l, (const char *const[]){ name ? name : "unknown", relative, when, buf_str(&attrs) });
-		buf_release(&attrs);
 	}
 	return 0;
 }
@@ -203,14 +198,13 @@ static int list_instances(struct list *l, struct scan *s, struct error *e)
 	for (uint32_t i = 0; i < m->n_instances; i++) {
 		const struct pm_instance *p = &m->instance[i];
 		char number[32], cpu[32], id[32];
-		struct buf attrs = BUF_INIT;
+		SCOPED(buf_release) struct buf attrs = BUF_INIT;
 
 		map_text(&p->attrs, pm_instance_keys, &attrs);
 		add_row(l, (const char *const[]){
 				   pm_kind_name(p->kind), p->number == PM_NONE ? NULL : count_text(number, p->number),
 				   p->cpu == PM_NONE ? NULL : count_text(cpu, p->cpu), p->retired_ns ? "yes" : "no",
 				   count_text(id, p->id), buf_str(&attrs) });
-		buf_release(&attrs);
 	}
 	return 0;
 }
@@ -222,7 +216,7 @@ static int list_groups(struct list *l, struct scan *s, struct error *e)
 	for (uint32_t i = 0; i < m->n_groups; i++) {
 		const struct pm_group *g = &m->group[i];
 		char n[4][32];
-		struct buf names = BUF_INIT;
+		SCOPED(buf_release) struct buf names = BUF_INIT;
 
 		for (uint32_t k = 0; k < g->n_counters; k++) {
 			const struct pm_counter *c = pm_model_counter(m, g->counter[k]);
@@ -235,7 +229,6 @@ static int list_groups(struct list *l, struct scan *s, struct error *e)
 				   g->source, count_text(n[0], g->id), count_text(n[1], g->n_counters),
 				   count_text(n[2], g->n_instances), count_text(n[3], pm_group_values(g)),
 				   pm_group_times(g) == 1 ? "one time" : "a time an instance", buf_str(&names) });
-		buf_release(&names);
 	}
 	return 0;
 }
@@ -259,7 +252,7 @@ static int list_pmus(struct list *l, struct scan *s, struct error *e)
 	for (uint32_t i = 0; i < m->n_pmus; i++) {
 		const struct pm_map *a = &m->pmu[i].attrs;
 		const struct pm_value *events = pm_map_get(a, PM_PMU_EVENTS);
-		struct buf names = BUF_INIT;
+		SCOPED(buf_release) struct buf names = BUF_INIT;
 		char type[32];
 
 		for (uint32_t k = 0; events && events->kind == PM_VALUE_ARRAY && k < events->array.n; k++) {
@@ -273,7 +266,6 @@ static int list_pmus(struct list *l, struct scan *s, struct error *e)
 						  count_text(type, pm_map_u64(a, PM_PMU_TYPE, 0)),
 						  pm_map_text(a, PM_PMU_CPUMASK, pm_map_text(a, PM_PMU_CPUS, NULL)),
 						  buf_str(&names) });
-		buf_release(&names);
 	}
 	return 0;
 }
@@ -446,13 +438,12 @@ static int run(void *input, const struct options_common *common)
 	struct buf out = BUF_INIT;
 	struct list l = { .column = a->listing->column, .glob = a->glob, .out = &out };
 	struct error e = { 0 };
-	struct scan s = { 0 };
+	SCOPED(scan_release) struct scan s = { 0 };
 	int r = 0;
 
 	if (!a->path) {
 		l.column = builtin_column;
 	} else if (scan_path(&s, a->path, 0, &e)) {
-		scan_release(&s);
 		return cmd_fail(spec.name, &e);
 	}
 	while (l.n_columns < MAX_COLUMNS && l.column[l.n_columns].name &&
@@ -482,7 +473,6 @@ static int run(void *input, const struct options_common *common)
 	}
 	table_free(l.table);
 	buf_release(&out);
-	scan_release(&s);
 	return r;
 }
 

@@ -150,20 +150,17 @@ static int draw(const struct plotting *o, const struct plot_data *d, const struc
 {
 	struct plot_style style = { .utf8 = !o->ascii && !strcmp(nl_langinfo(CODESET), "UTF-8"),
 				    .color = options_use_color(common, STDOUT_FILENO) };
-	struct buf out = BUF_INIT;
+	SCOPED(buf_release) struct buf out = BUF_INIT;
 	struct error e = { 0 };
 	int err = (o->heatmap ? plot_heat : plot_lines)(d, o->size, style, &out);
 
 	if (d->left_out)
 		cmd_complain(NAME, "%s: only the first %d lines are drawn", path, PLOT_LINES_MAX);
 	if (err) {
-		buf_release(&out);
 		error_sys(&e, -err, "picture");
 		return cmd_fail(NAME, &e);
 	}
-	err = cmd_write(NAME, &out);
-	buf_release(&out);
-	return err;
+	return cmd_write(NAME, &out);
 }
 
 static int run(void *input, const struct options_common *common)

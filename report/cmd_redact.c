@@ -52,7 +52,7 @@ static int check_map(const struct redact_job *j, struct error *e)
 {
 	const char *slash = j->options.map ? strrchr(j->options.map, '/') : NULL;
 	struct stat map, out;
-	char *folder;
+	SCOPED(scoped_free) char *folder = NULL;
 	int r;
 
 	if (!j->options.map || !j->copy.output)
@@ -65,7 +65,6 @@ static int check_map(const struct redact_job *j, struct error *e)
 		return error_sys(e, ENOMEM, "--map");
 	r = j->directory && !stat(folder, &map) && !stat(j->copy.output, &out) && map.st_dev == out.st_dev &&
 	    map.st_ino == out.st_ino;
-	free(folder);
 	return r ? error_set(e, EINVAL, "the map is among the outputs, and would be shared with them") : 0;
 }
 
@@ -99,7 +98,7 @@ static void tell_count(struct buf *line, uint64_t n, const char *thing, const ch
 static void tell(const char *path, const struct rewrite_result *result, const struct redact_counts *before,
 		 const struct redact_counts *after)
 {
-	struct buf line = BUF_INIT;
+	SCOPED(buf_release) struct buf line = BUF_INIT;
 
 	buf_printf(&line, "%s: %llu snapshot%s", path, (unsigned long long)result->snapshots_out,
 		   plural(result->snapshots_out));
@@ -107,7 +106,6 @@ static void tell(const char *path, const struct rewrite_result *result, const st
 	tell_count(&line, after->pseudonyms - before->pseudonyms, "name", "replaced");
 	tell_count(&line, after->scrubbed - before->scrubbed, "text", "cleaned");
 	cmd_complain(spec.name, "%s", buf_str(&line));
-	buf_release(&line);
 }
 
 static int redact_one(struct redact_job *j, const char *file, struct error *e)
@@ -115,7 +113,7 @@ static int redact_one(struct redact_job *j, const char *file, struct error *e)
 	struct rewrite_rules rules = { .history = "redacted" };
 	struct redact_counts before = redact_counts(j->redact), after;
 	struct rewrite_result result;
-	struct buf path = BUF_INIT;
+	SCOPED(buf_release) struct buf path = BUF_INIT;
 	struct outfile out = { .fd = -1 };
 	struct spool in;
 	int err = spool_open(&in, file, SPOOL_TWICE, e);
@@ -139,7 +137,6 @@ static int redact_one(struct redact_job *j, const char *file, struct error *e)
 		tell(buf_str(&path), &result, &before, &after);
 		j->damaged |= cmd_copied(spec.name, file, &result) != EXIT_GOOD;
 	}
-	buf_release(&path);
 	return err;
 }
 

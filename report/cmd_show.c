@@ -67,7 +67,7 @@ static void list_offer(struct table *t, const struct offer *o)
 
 static int list_file(const struct show_options *o, struct table *t, const char *path, struct error *e)
 {
-	struct buf notes = BUF_INIT;
+	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	struct pm_reader *reader;
 	struct offer offer = { 0 };
 	int err = input_open(&reader, path, false, e);
@@ -79,7 +79,6 @@ static int list_file(const struct show_options *o, struct table *t, const char *
 	if (!err)
 		list_offer(t, &offer);
 	offer_release(&offer);
-	buf_release(&notes);
 	pm_reader_close(reader);
 	return err;
 }
@@ -88,7 +87,7 @@ static int list_columns(struct show_options *o)
 {
 	struct table *t = list_heads();
 	struct error e = { 0 };
-	struct buf out = BUF_INIT;
+	SCOPED(buf_release) struct buf out = BUF_INIT;
 	int err = 0, status = 0;
 
 	if (!o->n_files)
@@ -106,7 +105,6 @@ static int list_columns(struct show_options *o)
 	} else {
 		status = cmd_write(NAME, &out);
 	}
-	buf_release(&out);
 	return status;
 }
 
@@ -376,7 +374,7 @@ static int wait_for(struct show_options *o)
 	struct pipeline_result result = { 0 };
 	struct pipeline_config config = o->pipeline;
 	struct pm_reader *reader = NULL;
-	struct buf out = BUF_INIT;
+	SCOPED(buf_release) struct buf out = BUF_INIT;
 	struct error e = { 0 };
 	struct follow follow;
 	struct when w;
@@ -410,7 +408,6 @@ static int wait_for(struct show_options *o)
 	when_release(&w);
 	buf_release(&result.notes);
 	buf_release(&result.remarks);
-	buf_release(&out);
 	return status;
 }
 
@@ -432,8 +429,8 @@ static void output_path(struct buf *path, const struct show_options *o, const ch
 
 static int show_each(struct show_options *o, const struct options_common *common)
 {
-	struct buf path = BUF_INIT;
-	struct names made = { 0 };
+	SCOPED(buf_release) struct buf path = BUF_INIT;
+	SCOPED(names_release) struct names made = { 0 };
 	int status = EXIT_GOOD;
 	uint32_t before;
 
@@ -453,8 +450,6 @@ static int show_each(struct show_options *o, const struct options_common *common
 		if (one == EXIT_TROUBLE || status == EXIT_GOOD)
 			status = one;
 	}
-	names_release(&made);
-	buf_release(&path);
 	return status;
 }
 
@@ -464,7 +459,7 @@ static int show_each(struct show_options *o, const struct options_common *common
 static void hint(const struct show_options *o, const struct options_common *common)
 {
 	struct incidents found = { 0 };
-	struct buf line = BUF_INIT;
+	SCOPED(buf_release) struct buf line = BUF_INIT;
 	struct error e = { 0 };
 	struct stat st;
 
@@ -478,7 +473,6 @@ static void hint(const struct show_options *o, const struct options_common *comm
 		cmd_write(NAME, &line);
 	}
 	incidents_release(&found);
-	buf_release(&line);
 }
 
 static int show(struct show_options *o, const struct options_common *common)
@@ -499,11 +493,11 @@ static int show(struct show_options *o, const struct options_common *common)
 static int dump_raw(const struct show_options *o, const char *path, struct buf *out, struct error *e)
 {
 	struct turbostat_head head = { o->export.newer, o->quiet, o->export.debug, o->pipeline.bind.tj_max };
-	struct places places = { 0 };
+	SCOPED(places_release) struct places places = { 0 };
 	struct pm_reader *reader = NULL;
 	const struct pm_chunk *chunk;
 	struct pm_item item = { 0 };
-	struct buf about = BUF_INIT;
+	SCOPED(buf_release) struct buf about = BUF_INIT;
 	int err = input_open(&reader, path, false, e), r = 1;
 
 	while (!err && (r = pm_reader_next(reader, &item)) > 0 && item.kind != PM_ITEM_CHUNK)
@@ -518,8 +512,6 @@ static int dump_raw(const struct show_options *o, const char *path, struct buf *
 	}
 	if (err && !e->text[0])
 		error_sys(e, -err, "%s", path);
-	buf_release(&about);
-	places_release(&places);
 	pm_reader_close(reader);
 	return err;
 }

@@ -31,7 +31,7 @@ static int select_word(struct selection *s, const char *word)
 static int select_events(const struct stat_options *o, const char *path, struct selection *selection, struct error *e)
 {
 	struct pm_item item = { 0 };
-	struct places places = { 0 };
+	SCOPED(places_release) struct places places = { 0 };
 	struct stat_sheet s;
 	struct pm_reader *reader;
 	int err, got;
@@ -60,7 +60,6 @@ static int select_events(const struct stat_options *o, const char *path, struct 
 				err = select_word(selection,
 						  pm_model_counter(places.model, s.event[i].counter[k])->name);
 	stat_release(&s);
-	places_release(&places);
 	pm_reader_close(reader);
 	return err && !e->text[0] ? error_sys(e, -err, "events") : err;
 }
@@ -200,7 +199,7 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 int cmd_stat(int argc, char **argv)
 {
 	struct options_common common = { 0 };
-	struct buf notes = BUF_INIT;
+	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	struct stat_options o;
 	int status;
 
@@ -213,6 +212,5 @@ int cmd_stat(int argc, char **argv)
 	}
 	stat_options_release(&o);
 	options_common_release(&common);
-	buf_release(&notes);
 	return status;
 }

@@ -136,7 +136,7 @@ static int on_header(void *ctx, struct pm_map *header)
 	const struct attempt *a = ctx;
 	const struct pm_value *old = pm_map_get(header, PM_HEADER_HISTORY);
 	uint32_t n = old && old->kind == PM_VALUE_ARRAY ? old->array.n : 0;
-	struct buf history = BUF_INIT;
+	SCOPED(buf_release) struct buf history = BUF_INIT;
 	struct pm_value list = { 0 };
 	int err = n ? pm_value_copy(&list, old) : -EINVAL;
 
@@ -146,7 +146,6 @@ static int on_header(void *ctx, struct pm_map *header)
 		list.array.item[n - 1] = pm_text(buf_str(&history));
 		err = history.err ? history.err : pm_map_set(header, PM_HEADER_HISTORY, list);
 	}
-	buf_release(&history);
 	return err;
 }
 
@@ -257,7 +256,7 @@ static int write_input(struct bundle *b, const struct spool *in, struct attempt 
 		.group = group_fate,
 		.group_ctx = a,
 	};
-	struct buf history = BUF_INIT;
+	SCOPED(buf_release) struct buf history = BUF_INIT;
 	int err = begin(a, e);
 
 	tell_history(a, &history);
@@ -274,7 +273,6 @@ static int write_input(struct bundle *b, const struct spool *in, struct attempt 
 			error_prefix(e, "%s", in->name);
 		pm_reader_close(a->reader);
 	}
-	buf_release(&history);
 	if (a->better)
 		*e = (struct error){ 0 };
 	return a->better ? 0 : err;

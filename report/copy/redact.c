@@ -111,16 +111,15 @@ static int take_keep(struct redact *r, const char *list, struct error *e)
 {
 	static const char *const classes[] = { "", "machine", "person", "time" };
 	size_t n = 0, cap = 2;
-	char *copy, *rest;
+	char *rest;
+	SCOPED(scoped_free) char *copy = NULL;
 
 	for (const char *p = list ? list : ""; *p; p++)
 		cap += *p == ',';
 	r->keep = calloc(cap, sizeof(*r->keep));
 	copy = strdup(list ? list : "");
-	if (!r->keep || !copy) {
-		free(copy);
+	if (!r->keep || !copy)
 		return error_sys(e, ENOMEM, "--keep");
-	}
 	rest = copy;
 	for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
 		int class = 3;
@@ -136,7 +135,6 @@ static int take_keep(struct redact *r, const char *list, struct error *e)
 		else
 			r->keep[n++] = strdup(word);
 	}
-	free(copy);
 	return e->text[0] ? -EINVAL : 0;
 }
 

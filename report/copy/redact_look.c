@@ -132,7 +132,7 @@ static bool is_code(const char *text)
 static int add_secret(struct redact *r, const char *text, size_t len, const char *kind, bool weak)
 {
 	const char *instead = "redacted";
-	char *copy;
+	SCOPED(scoped_free) char *copy = NULL;
 	bool plain;
 	int err;
 
@@ -150,7 +150,6 @@ static int add_secret(struct redact *r, const char *text, size_t len, const char
 		err = 0;
 	else
 		err = instead ? secrets_add(&r->secrets, text, len, instead, weak || plain) : -ENOMEM;
-	free(copy);
 	return err;
 }
 

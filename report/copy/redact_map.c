@@ -55,7 +55,7 @@ static int add_name(struct redact_map *m, const char *kind, const char *from, co
 {
 	size_t kind_size = strlen(kind) + 1, from_size = strlen(from) + 1, to_size = strlen(to) + 1;
 	char *text = malloc(kind_size + from_size + to_size);
-	struct buf key = BUF_INIT;
+	SCOPED(buf_release) struct buf key = BUF_INIT;
 	int err;
 
 	if (!text || array_room(&m->name, m->n_names, sizeof(*m->name))) {
@@ -70,7 +70,6 @@ static int add_name(struct redact_map *m, const char *kind, const char *from, co
 	err = join(&key, kind, " ", from);
 	if (!err)
 		err = names_set(&m->by_from, buf_str(&key), m->n_names - 1);
-	buf_release(&key);
 	return err ? err : names_set(&m->by_to, to, m->n_names - 1);
 }
 
@@ -322,7 +321,7 @@ static void print_map(const struct redact_map *m, struct buf *out)
 int redact_map_save(const struct redact_map *m, const char *path, struct error *e)
 {
 	struct outfile file = { .fd = -1 };
-	struct buf out = BUF_INIT;
+	SCOPED(buf_release) struct buf out = BUF_INIT;
 	int err;
 
 	print_map(m, &out);
@@ -335,7 +334,5 @@ int redact_map_save(const struct redact_map *m, const char *path, struct error *
 		err = error_sys(e, errno, "%s", path);
 	if (!err)
 		err = outfile_write(&file, out.data, out.len);
-	err = outfile_end(&file, err, e);
-	buf_release(&out);
-	return err;
+	return outfile_end(&file, err, e);
 }

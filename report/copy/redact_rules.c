@@ -224,7 +224,7 @@ static bool is_of_another(const struct redact *r, const char *name, const char *
 /* Different names stay different, also where all that told them apart is gone. */
 static int make_unique(struct redact *r, char **name, const char *old)
 {
-	struct buf tried = BUF_INIT;
+	SCOPED(buf_release) struct buf tried = BUF_INIT;
 	bool own = false;
 	int err;
 
@@ -238,7 +238,6 @@ static int make_unique(struct redact *r, char **name, const char *old)
 		err = names_set(&r->given, buf_str(&tried), names_hash(old));
 	if (!err)
 		err = replace(name, buf_str(&tried));
-	buf_release(&tried);
 	return err;
 }
 
@@ -246,7 +245,7 @@ static int rename_counter(struct redact *r, struct pm_counter *c, const char *ki
 {
 	bool add = !strncmp(c->name, "add.", 4);
 	const char *to = redact_name(r, kind, c->name + (add ? 4 : 0));
-	struct buf name = BUF_INIT;
+	SCOPED(buf_release) struct buf name = BUF_INIT;
 	int err;
 
 	if (!to)
@@ -255,7 +254,6 @@ static int rename_counter(struct redact *r, struct pm_counter *c, const char *ki
 	err = name.err ? name.err : replace(&c->name, buf_str(&name));
 	if (!err)
 		err = replace(&c->display, to);
-	buf_release(&name);
 	pm_map_remove(&c->attrs, PM_COUNTER_PERF_USER_TEXT);
 	pm_map_remove(&c->attrs, PM_COUNTER_HELP);
 	pm_map_remove(&c->attrs, PM_COUNTER_FAMILY);
@@ -273,7 +271,7 @@ static int on_counter(void *ctx, struct pm_counter *c)
 	struct redact *r = ctx;
 	const char *kind = redact_counter_kind(r, c);
 	const char *group = pm_map_text(&c->attrs, PM_COUNTER_PERF_GROUP_NAME, "");
-	char *old = strdup(c->name);
+	SCOPED(scoped_free) char *old = strdup(c->name);
 	int err = old ? 0 : -ENOMEM;
 
 	if (!err && *group && !redact_is_plain(r, group))
@@ -293,7 +291,6 @@ static int on_counter(void *ctx, struct pm_counter *c)
 	/* A number in decimal; else it is no scale. */
 	if (!err && c->scale.text && c->scale.text[strspn(c->scale.text, "0123456789.eE+-")])
 		err = replace(&c->scale.text, "1");
-	free(old);
 	return err;
 }
 
@@ -375,7 +372,8 @@ static int on_pmu(void *ctx, struct pm_pmu *p)
 /* "cycles, cpu/event=1/": all of them events that no user made up. */
 static int are_events(const struct redact *r, const char *text)
 {
-	char *copy = strdup(text), *rest, *word;
+	char *rest, *word;
+	SCOPED(scoped_free) char *copy = strdup(text);
 	bool all = true;
 
 	if (!copy)
@@ -389,7 +387,6 @@ static int are_events(const struct redact *r, const char *text)
 				word[n - 1] = '\0';
 			all = redact_is_event(r, word) || redact_is_pseudonym(word);
 		}
-	free(copy);
 	return all;
 }
 

@@ -125,7 +125,7 @@ static int write_chunk(struct rewrite *w, const struct pm_chunk *chunk)
 int rewrite_rows_flush(struct rewrite *w)
 {
 	struct rewrite_rows *r = &w->rows;
-	struct pm_chunk_group *group;
+	SCOPED(scoped_free) struct pm_chunk_group *group = NULL;
 	int err;
 
 	rewrite_gather_end(r);
@@ -149,7 +149,6 @@ int rewrite_rows_flush(struct rewrite *w)
 	r->chunk.n_groups = r->n_slots;
 	err = write_chunk(w, &r->chunk);
 	r->chunk.rows = 0;
-	free(group);
 	return err;
 }
 

@@ -111,7 +111,7 @@ static void put_where(struct buf *out, const struct places *places, const struct
 
 static int name_cells(struct pass *p, struct level *l, const struct sheet *sheet)
 {
-	struct buf where = BUF_INIT, unit = BUF_INIT;
+	SCOPED(buf_release) struct buf unit = BUF_INIT, where = BUF_INIT;
 	int err = 0;
 
 	for (uint32_t r = 0; r < sheet->n_rows; r++)
@@ -163,8 +163,6 @@ static int name_cells(struct pass *p, struct level *l, const struct sheet *sheet
 		}
 	}
 	pthread_mutex_unlock(&p->c->lock);
-	buf_release(&where);
-	buf_release(&unit);
 	return err;
 }
 

@@ -74,7 +74,7 @@ static int expand(struct diff_recordings *r, const char *path, int (*each)(void 
 	if (!n)
 		err = error_set(e, ENOENT, "%s: a directory without recordings (*.pmr)", path);
 	for (int i = 0; i < n; i++) {
-		struct buf text = BUF_INIT;
+		SCOPED(buf_release) struct buf text = BUF_INIT;
 		char **owned = err ? NULL : reallocarray(r->owned, r->n_owned + 1, sizeof(*owned));
 
 		buf_printf(&text, "%s/%s", path, entry[i]->d_name);
@@ -86,7 +86,6 @@ static int expand(struct diff_recordings *r, const char *path, int (*each)(void 
 		} else if (!err) {
 			err = -ENOMEM;
 		}
-		buf_release(&text);
 		free(entry[i]);
 	}
 	free(entry);

@@ -73,9 +73,9 @@ static size_t gather(struct diff_result *x, const struct diff_recordings *r, con
 static int measure(struct diff_result *x, const struct diff_recordings *r, const struct diff_options *o)
 {
 	size_t n = x->series->n, base, units[DIFF_SIDES];
-	double *value = malloc((n + 1) * sizeof(*value)), *error = malloc((n + 1) * sizeof(*error));
-	double *unit = malloc((n + 1) * sizeof(*unit));
-	uint32_t *session = malloc((n + 1) * sizeof(*session));
+	double *value = malloc((n + 1) * sizeof(*value));
+	SCOPED(scoped_free) double *error = malloc((n + 1) * sizeof(*error)), *unit = malloc((n + 1) * sizeof(*unit));
+	SCOPED(scoped_free) uint32_t *session = malloc((n + 1) * sizeof(*session));
 	struct verdict_side side[DIFF_SIDES];
 	int err = value && error && unit && session ? 0 : -ENOMEM;
 
@@ -95,9 +95,6 @@ static int measure(struct diff_result *x, const struct diff_recordings *r, const
 		(struct verdict_side){ unit + base, x->rules.by_session ? NULL : error + base, units[DIFF_NEW] };
 	x->v = verdict_measure(&side[DIFF_BASE], &side[DIFF_NEW], &x->rules);
 out:
-	free(error);
-	free(unit);
-	free(session);
 	return err;
 }
 
@@ -136,7 +133,7 @@ static enum family family_of(const struct diff_result *x, const struct diff_opti
 static int discover(struct diff_results *out, size_t first, enum family family, const struct diff_options *o)
 {
 	size_t n = out->n - first;
-	double *p = calloc(n + 1, sizeof(*p)), *q = calloc(n + 1, sizeof(*q));
+	SCOPED(scoped_free) double *q = calloc(n + 1, sizeof(*q)), *p = calloc(n + 1, sizeof(*p));
 	int err = p && q ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n && !err; i++) {
@@ -149,8 +146,6 @@ static int discover(struct diff_results *out, size_t first, enum family family, 
 	for (size_t i = 0; i < n && !err; i++)
 		if (!isnan(q[i]))
 			out->result[first + i].v.q = q[i];
-	free(p);
-	free(q);
 	return err;
 }
 

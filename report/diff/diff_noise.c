@@ -87,7 +87,7 @@ int diff_noise_save(const struct diff_data *d, const struct diff_recordings *r, 
 		    struct error *e)
 {
 	struct json *file = json_new_object(), *all = json_new_array();
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	struct outfile f;
 	int err = !file || !all ? -ENOMEM : json_put(file, "pmrep_noise", json_new_u64(VERSION));
 
@@ -123,7 +123,6 @@ int diff_noise_save(const struct diff_data *d, const struct diff_recordings *r, 
 			err = outfile_write(&f, text.data, text.len);
 		err = outfile_end(&f, err, e);
 	}
-	buf_release(&text);
 	json_free(file);
 	return err;
 }

@@ -66,7 +66,7 @@ static void number_boots(struct diff_recordings *r)
 
 int diff_find_order(struct diff_recordings *r, const struct diff_options *o)
 {
-	struct dated *run;
+	SCOPED(scoped_free) struct dated *run = NULL;
 	size_t n = 0;
 
 	for (size_t i = 0; i < r->n; i++)
@@ -80,7 +80,6 @@ int diff_find_order(struct diff_recordings *r, const struct diff_options *o)
 			if (diff_counts(&r->recording[i].run[k], o))
 				run[n++] = (struct dated){ r->recording[i].run[k].wall_ns, r->recording[i].side };
 	r->order = order_of(run, n);
-	free(run);
 	number_boots(r);
 	return 0;
 }

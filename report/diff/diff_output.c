@@ -207,7 +207,7 @@ int diff_print_csv(const struct diff_report *x, struct buf *out)
 /* A cell of a table, " text |", with "|" before it if it is the first. Nothing in the text may break the table. */
 static void put_markdown(struct buf *out, const char *text, bool first)
 {
-	struct buf safe = BUF_INIT;
+	SCOPED(buf_release) struct buf safe = BUF_INIT;
 
 	text_escape(&safe, text, strlen(text));
 	buf_addstr(out, first ? "| " : " ");
@@ -217,12 +217,11 @@ static void put_markdown(struct buf *out, const char *text, bool first)
 		buf_addch(out, *c);
 	}
 	buf_addstr(out, " |");
-	buf_release(&safe);
 }
 
 int diff_print_markdown(const struct diff_report *x, struct buf *out)
 {
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 
 	buf_addstr(out, "### pmrep diff");
 	buf_addstr(out, x->failures                    ? ": FAILED\n\n" :
@@ -289,7 +288,6 @@ int diff_print_markdown(const struct diff_report *x, struct buf *out)
 	buf_addstr(out, ".\n");
 	if (text.err && !out->err)
 		out->err = text.err;
-	buf_release(&text);
 	return out->err;
 }
 
@@ -332,7 +330,7 @@ static void put_row(struct table *t, const struct diff_report *x, const struct d
 		    const char *why_all)
 {
 	const char *color = color_of(r);
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 
 	table_row(t);
 	table_cell(t, r->series->metric, color);
@@ -364,7 +362,6 @@ static void put_row(struct table *t, const struct diff_report *x, const struct d
 		buf_printf(&text, "%seffective samples %.3g and %.3g", text.len ? "; " : "", r->samples[DIFF_BASE],
 			   r->samples[DIFF_NEW]);
 	put_cell(t, &text, NULL);
-	buf_release(&text);
 }
 
 static int put_differences(const struct diff_report *x, struct buf *out)
@@ -448,7 +445,7 @@ int diff_print_table(const struct diff_report *x, struct buf *out)
 
 static void put_xml(struct buf *out, const char *text)
 {
-	struct buf safe = BUF_INIT;
+	SCOPED(buf_release) struct buf safe = BUF_INIT;
 
 	text_escape(&safe, text, strlen(text));
 	for (const char *c = buf_str(&safe); *c; c++)
@@ -456,7 +453,6 @@ static void put_xml(struct buf *out, const char *text)
 			buf_printf(out, "&#%d;", *c);
 		else
 			buf_addch(out, *c);
-	buf_release(&safe);
 }
 
 static void put_case(struct buf *out, const struct diff_result *r)

@@ -279,7 +279,7 @@ static void take_event(struct scanner *s, const struct pm_event *e)
 	const struct pm_map *a = &e->attrs;
 	struct diff_recording *r = s->r;
 	struct diff_run *run;
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 
 	switch (e->type) {
 	case PM_EVENT_LOST:
@@ -324,7 +324,6 @@ static void take_event(struct scanner *s, const struct pm_event *e)
 	/* The worst of the runs. */
 	if (!r->fact[DIFF_EXIT] || !strcmp(r->fact[DIFF_EXIT], "0"))
 		set_fact(s, DIFF_EXIT, &text);
-	buf_release(&text);
 }
 
 static void take_damage(struct scanner *s, const struct pm_damage *d)

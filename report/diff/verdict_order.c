@@ -74,7 +74,7 @@ static double without_bias(double r, double n)
 
 struct verdict_order verdict_order(const struct verdict_side (*metric)[2], size_t n)
 {
-	struct likeness *l = calloc(2, sizeof(*l));
+	SCOPED(scoped_free) struct likeness *l = calloc(2, sizeof(*l));
 	struct statistics_random random = { 20260131 };
 	size_t order[2][RUNS_MOST], more = 0, metrics = 0;
 	struct verdict_order result = { 0, MOST };
@@ -117,6 +117,5 @@ struct verdict_order verdict_order(const struct verdict_side (*metric)[2], size_
 		result.found = fmin(fmax(likely, 0), FOUND);
 	result.most = fmax(result.most, result.found);
 out:
-	free(l);
 	return result;
 }

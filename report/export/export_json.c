@@ -109,7 +109,7 @@ static void put_head(struct exporter *x, const struct interval *i)
 static void put_verdict(struct exporter *x, const struct sheet *s, const struct sheet_cell *cell, size_t k)
 {
 	const struct bound_metric *m = s->column[cell->column].metric;
-	struct buf name = BUF_INIT;
+	SCOPED(buf_release) struct buf name = BUF_INIT;
 
 	if (!x->config.thresholds || !m->threshold)
 		return;
@@ -117,7 +117,6 @@ static void put_verdict(struct exporter *x, const struct sheet *s, const struct 
 	buf_addch(&x->out.text, ',');
 	json_quote(&x->out.text, buf_str(&name), name.len);
 	buf_printf(&x->out.text, ":\"%s\"", export_verdicts[sheet_verdict(s, cell, k)]);
-	buf_release(&name);
 }
 
 /* What ends a value: the judgement is there where a threshold is. */
@@ -131,7 +130,7 @@ static const char *const threshold_end[] = {
 static int put_interval(struct exporter *x, const struct sheet *s, const struct interval *i, size_t k)
 {
 	bool wide = x->config.layout == EXPORT_WIDE;
-	struct buf head = BUF_INIT;
+	SCOPED(buf_release) struct buf head = BUF_INIT;
 	size_t from = x->out.text.len;
 	int err = 0;
 
@@ -171,7 +170,6 @@ static int put_interval(struct exporter *x, const struct sheet *s, const struct 
 out:
 	if (head.err)
 		x->out.text.err = head.err;
-	buf_release(&head);
 	return err;
 }
 

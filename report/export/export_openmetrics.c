@@ -52,7 +52,7 @@ static bool put_name(struct buf *out, const char *name)
 
 static void put_escaped(struct buf *out, const char *text, bool quotes)
 {
-	struct buf good = BUF_INIT;
+	SCOPED(buf_release) struct buf good = BUF_INIT;
 
 	utf8_repair(&good, text, strlen(text));
 	for (const char *c = buf_str(&good); *c; c++) {
@@ -61,7 +61,6 @@ static void put_escaped(struct buf *out, const char *text, bool quotes)
 		buf_addch(out, *c == '\n' ? 'n' : *c);
 	}
 	buf_carry(out, &good);
-	buf_release(&good);
 }
 
 static void put_label(struct buf *out, const char *name, const char *value)
@@ -76,12 +75,12 @@ static void put_origin(struct buf *out, const char *recording, const struct pm_m
 {
 	const struct pm_value *labels = pm_map_get(header, PM_HEADER_LABELS);
 	const char *host = pm_map_text(header, PM_HEADER_HOST, NULL);
-	struct names used = { 0 };
+	SCOPED(names_release) struct names used = { 0 };
 
 	put_label(out, host ? "host" : "recording", host ? host : recording);
 	for (uint32_t i = 0; labels && labels->kind == PM_VALUE_ARRAY && i < labels->array.n; i++) {
 		const struct pm_value *pair = export_label_pair(labels, i);
-		struct buf name = BUF_INIT;
+		SCOPED(buf_release) struct buf name = BUF_INIT;
 		uint32_t before;
 
 		if (!pair)
@@ -94,9 +93,7 @@ static void put_origin(struct buf *out, const char *recording, const struct pm_m
 		if (names_set(&used, buf_str(&name), i))
 			out->err = -ENOMEM;
 		put_label(out, buf_str(&name), pair[1].str.data);
-		buf_release(&name);
 	}
-	names_release(&used);
 }
 
 static void put_place(struct buf *out, const struct sheet *s, const struct place *p)
@@ -117,7 +114,8 @@ static void put_place(struct buf *out, const struct sheet *s, const struct place
 
 static void put_metric(struct pieces *piece, const struct bound_metric *m)
 {
-	struct buf name = BUF_INIT, *head = &piece[HEAD].text;
+	struct buf *head = &piece[HEAD].text;
+	SCOPED(buf_release) struct buf name = BUF_INIT;
 	bool other;
 
 	buf_addstr(&name, "pmrep_");
@@ -136,7 +134,6 @@ static void put_metric(struct pieces *piece, const struct bound_metric *m)
 	piece_end(&piece[FAMILY]);
 	piece_end(&piece[HEAD]);
 	piece_end(&piece[MORE]);
-	buf_release(&name);
 }
 
 static int openmetrics_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
@@ -160,7 +157,7 @@ static int openmetrics_shape(struct sink *sink, const struct sheet *s, size_t n_
 
 static int tell(struct exporter *x, struct openmetrics *o, size_t column)
 {
-	struct buf name = BUF_INIT;
+	SCOPED(buf_release) struct buf name = BUF_INIT;
 	uint32_t before;
 	int err = 0;
 
@@ -169,7 +166,6 @@ static int tell(struct exporter *x, struct openmetrics *o, size_t column)
 		piece_put(&x->out.text, &x->piece[HEAD], column);
 		err = names_set(&o->told, buf_str(&name), 1);
 	}
-	buf_release(&name);
 	return err;
 }
 
@@ -199,7 +195,7 @@ static void put_sample(struct exporter *x, size_t row, size_t column, double v, 
 /* One interval, family by family. */
 static int put_interval(struct exporter *x, struct openmetrics *o, const struct sheet *s, size_t k, int64_t wall_ns)
 {
-	uint32_t *next = calloc((size_t)s->n_rows + 1, sizeof(*next));
+	SCOPED(scoped_free) uint32_t *next = calloc((size_t)s->n_rows + 1, sizeof(*next));
 	int err = next ? 0 : -ENOMEM;
 
 	for (uint32_t c = 0; c < s->n_columns && !err; c++) {
@@ -221,7 +217,6 @@ static int put_interval(struct exporter *x, struct openmetrics *o, const struct 
 			put_sample(x, r, c, cell->value[k].v, wall_ns);
 		}
 	}
-	free(next);
 	return err ? err : x->out.text.err;
 }
 

@@ -407,7 +407,7 @@ static int put_in_order(struct waiting *w)
 {
 	size_t n = COUNT(&w->series, struct series), n_metrics = COUNT(&w->metrics, struct measure);
 	struct series *s = AT(&w->series, struct series, 0);
-	struct named *order = calloc(n_metrics + 1, sizeof(*order));
+	SCOPED(scoped_free) struct named *order = calloc(n_metrics + 1, sizeof(*order));
 	uint32_t rank = 0;
 
 	if (!order)
@@ -419,7 +419,6 @@ static int put_in_order(struct waiting *w)
 		rank += i && strcmp(order[i].name, order[i - 1].name) != 0;
 		AT(&w->metrics, struct measure, order[i].metric)->rank = rank;
 	}
-	free(order);
 	for (size_t i = 0; i < n; i++)
 		s[i].rank = AT(&w->metrics, struct measure, s[i].metric)->rank;
 	qsort(s, n, sizeof(*s), by_rank);
@@ -498,7 +497,7 @@ static int put_label(struct waiting *w, const char *key)
 
 static int put_labels(struct waiting *w)
 {
-	struct names known = { 0 };
+	SCOPED(names_release) struct names known = { 0 };
 	const char *key;
 	int err = 0;
 
@@ -516,7 +515,6 @@ static int put_labels(struct waiting *w)
 				err = put_label(w, key);
 		}
 	}
-	names_release(&known);
 	return err;
 }
 

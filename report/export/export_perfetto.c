@@ -92,12 +92,11 @@ static void put_bytes(struct buf *out, int field, const void *data, size_t len)
 
 static void put_text(struct buf *out, int field, const char *text)
 {
-	struct buf good = BUF_INIT;
+	SCOPED(buf_release) struct buf good = BUF_INIT;
 
 	utf8_repair(&good, text, strlen(text));
 	put_bytes(out, field, good.data, good.len);
 	buf_carry(out, &good);
-	buf_release(&good);
 }
 
 static void put_double(struct buf *out, int field, double v)
@@ -129,12 +128,11 @@ static uint64_t describe(struct exporter *x, struct trace *t, const char *name, 
 	if (parent)
 		put_number(&t->inner, TRACK_PARENT, parent);
 	if (unit) {
-		struct buf counter = BUF_INIT;
+		SCOPED(buf_release) struct buf counter = BUF_INIT;
 
 		if (*unit)
 			put_text(&counter, COUNTER_UNIT, unit);
 		put_bytes(&t->inner, TRACK_COUNTER, counter.data, counter.len);
-		buf_release(&counter);
 	}
 	put_bytes(&t->packet, PACKET_TRACK, t->inner.data, t->inner.len);
 	end_packet(x, t, false);
@@ -143,14 +141,13 @@ static uint64_t describe(struct exporter *x, struct trace *t, const char *name, 
 
 static void put_clock(struct buf *out, int id, uint64_t time)
 {
-	struct buf clock = BUF_INIT;
+	SCOPED(buf_release) struct buf clock = BUF_INIT;
 
 	put_number(&clock, CLOCK_ID, (uint64_t)id);
 	put_number(&clock, CLOCK_TIME, time);
 	if (id == STEPS)
 		put_number(&clock, CLOCK_INCREMENTAL, 1);
 	put_bytes(out, CLOCKS_CLOCK, clock.data, clock.len);
-	buf_release(&clock);
 }
 
 /* Values come in steps of a clock of their own, which costs a byte or two each. */
@@ -217,16 +214,14 @@ static uint64_t describe_place(struct exporter *x, struct trace *t, const struct
 		[PM_NODE] = p.node,       [PM_CORE] = p.core, [PM_CPU] = p.cpu
 	};
 	uint64_t uuid, parent = t->machine;
-	struct buf key = BUF_INIT, name = BUF_INIT;
+	SCOPED(buf_release) struct buf name = BUF_INIT, key = BUF_INIT;
 	uint32_t id;
 
 	if (p.kind == PM_SYSTEM)
 		return t->machine;
 	put_place_key(&key, &p);
-	if (names_get(&t->number, buf_str(&key), &id)) {
-		buf_release(&key);
+	if (names_get(&t->number, buf_str(&key), &id))
 		return ((uint64_t *)(void *)t->places.data)[id];
-	}
 	if (p.kind != PM_PACKAGE && p.package != PM_NONE)
 		parent = describe_place(x, t, places,
 					(struct place){ .kind = PM_PACKAGE,
@@ -246,8 +241,6 @@ static uint64_t describe_place(struct exporter *x, struct trace *t, const struct
 	buf_add(&t->places, &uuid, sizeof(uuid));
 	if (names_set(&t->number, buf_str(&key), id))
 		t->places.err = -ENOMEM;
-	buf_release(&key);
-	buf_release(&name);
 	return uuid;
 }
 
@@ -274,14 +267,13 @@ static uint32_t cell_of(struct trace *t, const struct sheet *s, const struct she
 static int begin_recording(struct exporter *x, struct trace *t, const struct pm_model *m)
 {
 	const char *host = pm_map_text(&m->header, PM_HEADER_HOST, NULL);
-	struct buf name = BUF_INIT;
+	SCOPED(buf_release) struct buf name = BUF_INIT;
 
 	t->sequence += 2;
 	buf_printf(&name, "%s%s%s", host ? host : "", host ? " " : "", x->sink.recording);
 	t->machine = describe(x, t, buf_str(&name), 0, NULL);
 	for (int i = 0; i < STANDING; i++)
 		t->track[i] = describe(x, t, standing[i], t->machine, NULL);
-	buf_release(&name);
 	return t->packet.err;
 }
 
@@ -314,12 +306,11 @@ static void note_missing(struct exporter *x, struct trace *t, const struct sheet
 	if (c->reason)
 		put_slice(x, t, at, SLICE_END, c->missing, NULL);
 	if (reason && !c->missing) {
-		struct buf name = BUF_INIT;
+		SCOPED(buf_release) struct buf name = BUF_INIT;
 		uint64_t parent = describe_place(x, t, s->places, row->place);
 
 		buf_printf(&name, "%s: no value", m->display);
 		c->missing = describe(x, t, buf_str(&name), parent, NULL);
-		buf_release(&name);
 	}
 	if (reason)
 		put_slice(x, t, at, SLICE_BEGIN, c->missing, status_word(reason, STATUS_WHOLE, word));

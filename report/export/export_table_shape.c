@@ -98,7 +98,7 @@ static void choose_topology(struct exporter *x, struct table_data *t)
 static int map_higher(struct table_data *t, enum pm_kind level)
 {
 	const struct sheet *s = t->sheet;
-	bool *taken = calloc((size_t)s->n_rows + 1, sizeof(*taken));
+	SCOPED(scoped_free) bool *taken = calloc((size_t)s->n_rows + 1, sizeof(*taken));
 
 	if (!taken)
 		return -ENOMEM;
@@ -117,7 +117,6 @@ static int map_higher(struct table_data *t, enum pm_kind level)
 		for (uint32_t i = 0; i < s->row[found].n_cells; i++)
 			t->cell[(size_t)r * s->n_columns + s->row[found].cell[i].column] = &s->row[found].cell[i];
 	}
-	free(taken);
 	return 0;
 }
 
@@ -284,7 +283,7 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 {
 	struct exporter *x = exporter_of(sink);
 	struct table_data *t = x->data;
-	struct buf about = BUF_INIT;
+	SCOPED(buf_release) struct buf about = BUF_INIT;
 	uint32_t below = 0;
 	int err;
 
@@ -341,7 +340,6 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 			err = put_registers(s->places->model, to);
 		fputs(buf_str(&about), stderr);
 	}
-	buf_release(&about);
 	t->heads_due = true;
 	return err;
 }

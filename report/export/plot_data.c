@@ -48,25 +48,21 @@ static void put_key(struct buf *out, const char *metric, const char *place)
 
 const struct plot_line *plot_data_find(const struct plot_data *d, const char *metric, const char *place)
 {
-	struct buf key = BUF_INIT;
+	SCOPED(buf_release) struct buf key = BUF_INIT;
 	uint32_t line;
 	bool found;
 
 	put_key(&key, metric, place);
 	found = !key.err && names_get(&d->lines, buf_str(&key), &line);
-	buf_release(&key);
 	return found ? &d->line[line] : NULL;
 }
 
 static char *escaped(const char *text)
 {
-	struct buf out = BUF_INIT;
-	char *copy;
+	SCOPED(buf_release) struct buf out = BUF_INIT;
 
 	text_escape(&out, text, strlen(text));
-	copy = out.err ? NULL : strdup(buf_str(&out));
-	buf_release(&out);
-	return copy;
+	return out.err ? NULL : strdup(buf_str(&out));
 }
 
 static int new_line(struct plot_data *d, const struct sheet *s, const struct bound_metric *m, const struct place *at,
@@ -95,7 +91,7 @@ static int new_line(struct plot_data *d, const struct sheet *s, const struct bou
 /* Says for each cell which line it feeds; lines that are new are added. */
 static int map_cells(struct plot_data *d, const struct sheet *s)
 {
-	struct buf place = BUF_INIT, key = BUF_INIT;
+	SCOPED(buf_release) struct buf key = BUF_INIT, place = BUF_INIT;
 	size_t cells = 0, at = 0;
 	int err = 0;
 
@@ -124,8 +120,6 @@ static int map_cells(struct plot_data *d, const struct sheet *s)
 			}
 		}
 	}
-	buf_release(&place);
-	buf_release(&key);
 	return err;
 }
 

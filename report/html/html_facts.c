@@ -263,13 +263,11 @@ int html_facts(struct html_recording *r, const char *path, struct error *e)
 {
 	struct facts f = { .out = &r->facts };
 	const struct info_sink to = { .ctx = &f, .part = part, .row = row, .remark = remark };
-	struct scan s;
+	SCOPED(scan_release) struct scan s = { 0 };
 	int err = scan_path(&s, path, SCAN_TIMES | SCAN_INDEX, e);
 
-	if (err) {
-		scan_release(&s);
+	if (err)
 		return err;
-	}
 	err = put_identity(r, pm_reader_model(s.reader), &s);
 	if (!err)
 		err = info_say(input_name(r->path), &s, true, &to);
@@ -280,7 +278,6 @@ int html_facts(struct html_recording *r, const char *path, struct error *e)
 	r->lost_ticks = s.lost_ticks;
 	r->n_refused = pm_reader_model(s.reader)->n_probes;
 	buf_release(&f.rows);
-	scan_release(&s);
 	if (!err)
 		err = r->facts.err;
 	return err ? error_sys(e, -err, "identity of the machine") : 0;

@@ -218,7 +218,7 @@ void html_put_size(struct buf *out, uint64_t bytes)
 
 int html_page_write(struct html_page *p, struct outfile *out, struct error *e)
 {
-	struct buf before = BUF_INIT, after = BUF_INIT, least = BUF_INIT;
+	SCOPED(buf_release) struct buf least = BUF_INIT, after = BUF_INIT, before = BUF_INIT;
 	uint64_t words = p->max_bytes / 10 * 6;
 	bool fits = false, more = true, had_far = true, again;
 	int err;
@@ -254,8 +254,5 @@ int html_page_write(struct html_page *p, struct outfile *out, struct error *e)
 	if (!err)
 		err = write_all(p, &before, &after, out, e);
 	p->bytes = out->bytes;
-	buf_release(&before);
-	buf_release(&after);
-	buf_release(&least);
 	return err;
 }

@@ -19,7 +19,7 @@ static const struct incident_series *place_of(const struct incident *i)
 static void put_button(const struct html_recording *r, const struct incident *i, struct buf *out)
 {
 	const struct incident_series *place = place_of(i);
-	struct buf when = BUF_INIT;
+	SCOPED(buf_release) struct buf when = BUF_INIT;
 	uint32_t n = 0;
 
 	buf_addstr(out, "<button type=button class=open data-metrics=\"");
@@ -38,7 +38,6 @@ static void put_button(const struct html_recording *r, const struct incident *i,
 	}
 	incident_put_time(&r->incidents, i, &when);
 	buf_printf(out, ">%s</button>", buf_str(&when));
-	buf_release(&when);
 }
 
 static const char *class_of(const struct incident *i)

@@ -282,14 +282,13 @@ static void put_uplot(const struct html_page *p, struct buf *out)
 static void put_notice(const struct html_page *p, struct buf *out)
 {
 	struct html_asset notice = html_asset_uplot_notice();
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 
 	if (!html_asset_uplot_script().len)
 		return;
 	buf_add(&text, notice.data, notice.len);
 	html_between(out, "<details><summary>Charts are drawn by uPlot, which is under this licence</summary><pre>",
 		     buf_str(&text), "</pre></details>");
-	buf_release(&text);
 }
 
 /* A script or style is allowed by its digest, and nothing else is: what slipped into the page could not run. */

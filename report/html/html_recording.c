@@ -106,7 +106,7 @@ static void put_where(const struct place *p, struct buf *out)
 int html_find_row(struct html_recording *r, struct names *names, const struct places *places, const struct place *p,
 		  uint32_t *place)
 {
-	struct buf label = BUF_INIT, where = BUF_INIT, key = BUF_INIT;
+	SCOPED(buf_release) struct buf key = BUF_INIT, where = BUF_INIT, label = BUF_INIT;
 	struct html_row *h;
 	int err = 0;
 
@@ -133,9 +133,6 @@ int html_find_row(struct html_recording *r, struct names *names, const struct pl
 	*place = r->n_rows++;
 	err = h->label && h->place ? names_set(names, buf_str(&key), *place) : -ENOMEM;
 out:
-	buf_release(&label);
-	buf_release(&where);
-	buf_release(&key);
 	return err;
 }
 

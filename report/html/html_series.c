@@ -361,7 +361,7 @@ static int turn_blocks(struct html_set *s)
 {
 	uint32_t n = in_block(s);
 	size_t size = (size_t)s->cap * n;
-	struct spark_bin *turned = n > 1 && s->n_blocks ? malloc(size * sizeof(*turned)) : NULL;
+	SCOPED(scoped_free) struct spark_bin *turned = n > 1 && s->n_blocks ? malloc(size * sizeof(*turned)) : NULL;
 
 	if (n > 1 && s->n_blocks && !turned)
 		return -ENOMEM;
@@ -378,7 +378,6 @@ static int turn_blocks(struct html_set *s)
 		for (uint32_t x = 0; x < n && i * n + x < s->n; x++)
 			s->series[i * n + x].bucket = b ? s->block[i] + (size_t)x * s->cap : NULL;
 	}
-	free(turned);
 	return 0;
 }
 

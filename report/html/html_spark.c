@@ -34,7 +34,7 @@ static void put_line(const struct html_set *set, const struct html_series *s, co
 {
 	uint32_t every = (set->used + SPARK_POINTS - 1) / SPARK_POINTS;
 	double part = box->seconds > 0 ? SPARK_X / box->seconds * set->width_s : 1;
-	struct buf reach = BUF_INIT;
+	SCOPED(buf_release) struct buf reach = BUF_INIT;
 	bool pen = false;
 
 	buf_printf(out, "<path class=\"line s%zu\" d=\"", which);
@@ -60,7 +60,6 @@ static void put_line(const struct html_set *set, const struct html_series *s, co
 	if (reach.len)
 		buf_printf(out, "<path class=\"reach s%zu\" d=\"%s\"/>", which, buf_str(&reach));
 	buf_carry(out, &reach);
-	buf_release(&reach);
 }
 
 void html_put_spark(const struct html_recording *r, const struct html_series *const *series, size_t n,

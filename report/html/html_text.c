@@ -39,7 +39,7 @@ void html_between(struct buf *out, const char *before, const char *text, const c
 
 void html_printf(struct buf *out, const char *format, ...)
 {
-	struct buf plain = BUF_INIT;
+	SCOPED(buf_release) struct buf plain = BUF_INIT;
 	va_list ap;
 
 	va_start(ap, format);
@@ -47,7 +47,6 @@ void html_printf(struct buf *out, const char *format, ...)
 	va_end(ap);
 	html_text(out, buf_str(&plain));
 	buf_carry(out, &plain);
-	buf_release(&plain);
 }
 
 /* In JSON these characters occur in strings only, so they may be written in another way wherever they are. */
@@ -72,11 +71,10 @@ static void add_safe(struct buf *out, const struct buf *json)
 
 void html_json_text(struct buf *out, const char *text)
 {
-	struct buf plain = BUF_INIT;
+	SCOPED(buf_release) struct buf plain = BUF_INIT;
 
 	json_quote(&plain, text, strlen(text));
 	add_safe(out, &plain);
-	buf_release(&plain);
 }
 
 /* ---- of what may be long ---- */
@@ -98,20 +96,18 @@ static int cut(const char *text, size_t most, struct buf *head)
 
 void html_text_cut(struct buf *out, const char *text, size_t most)
 {
-	struct buf head = BUF_INIT;
+	SCOPED(buf_release) struct buf head = BUF_INIT;
 
 	html_text(out, cut(text, most, &head) ? buf_str(&head) : text);
 	buf_carry(out, &head);
-	buf_release(&head);
 }
 
 void html_json_text_cut(struct buf *out, const char *text, size_t most)
 {
-	struct buf head = BUF_INIT;
+	SCOPED(buf_release) struct buf head = BUF_INIT;
 
 	html_json_text(out, cut(text, most, &head) ? buf_str(&head) : text);
 	buf_carry(out, &head);
-	buf_release(&head);
 }
 
 /* ---- base64 ---- */

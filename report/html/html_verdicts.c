@@ -140,11 +140,11 @@ static void put_results(struct buf *out, const struct diff_results *results, str
 
 static int compare(struct diff_options *o, struct buf *out, struct buf *counts, struct error *e)
 {
-	struct diff_recordings recordings = { 0 };
-	struct diff_environment environment = { 0 };
-	struct diff_data data = { 0 };
-	struct diff_results results = { 0 };
-	struct diff_noise noise = { 0 };
+	SCOPED(diff_recordings_release) struct diff_recordings recordings = { 0 };
+	SCOPED(diff_environment_release) struct diff_environment environment = { 0 };
+	SCOPED(diff_data_release) struct diff_data data = { 0 };
+	SCOPED(diff_results_release) struct diff_results results = { 0 };
+	SCOPED(diff_noise_release) struct diff_noise noise = { 0 };
 	int err = diff_find(&recordings, o, e);
 
 	if (!err)
@@ -164,11 +164,6 @@ static int compare(struct diff_options *o, struct buf *out, struct buf *counts, 
 			put_results(out, &results, counts);
 		err = out->err;
 	}
-	diff_results_release(&results);
-	diff_data_release(&data);
-	diff_environment_release(&environment);
-	diff_recordings_release(&recordings);
-	diff_noise_release(&noise);
 	return err;
 }
 

@@ -237,7 +237,7 @@ static int by_place(const void *a, const void *b)
 int dump_turbostat(const struct places *places, const struct pm_chunk *chunk, bool newer, uint32_t tcc,
 		   struct buf *out)
 {
-	struct pm_cpu *cpu = malloc((places->n + 1) * sizeof(*cpu));
+	SCOPED(scoped_free) struct pm_cpu *cpu = malloc((places->n + 1) * sizeof(*cpu));
 	struct cpu_facts f;
 	struct snapshot s = { places->model, places, &f, newer, tcc, out };
 	int err = cpu ? take_readings(&s, chunk) : -ENOMEM;
@@ -251,7 +251,6 @@ int dump_turbostat(const struct places *places, const struct pm_chunk *chunk, bo
 	}
 	for (uint32_t i = 0; i < places->n && !err; i++)
 		put_cpu(&s, &cpu[i], i ? &cpu[i - 1] : NULL);
-	free(cpu);
 	free(s.reading);
 	return err ? err : out->err;
 }

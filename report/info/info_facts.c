@@ -91,10 +91,9 @@ int topology_count(const struct pm_topology *t, struct topology_counts *c)
 
 static int reveal_times(struct reveals *r, enum pm_privacy privacy, const char *group, const char *what, uint64_t n)
 {
-	struct buf name = BUF_INIT;
+	SCOPED(buf_release) struct buf name = BUF_INIT;
 	struct reveal *p;
 	uint32_t i;
-	int err;
 
 	if (privacy == PM_PRIVACY_TECHNICAL)
 		return 0;
@@ -104,18 +103,13 @@ static int reveal_times(struct reveals *r, enum pm_privacy privacy, const char *
 	buf_printf(&name, "%d%s%s%s", privacy, group ? group : "", group ? ": " : "", what);
 	if (!name.err && names_get(&r->names, buf_str(&name), &i)) {
 		r->row[i].count += n;
-		buf_release(&name);
 		return 0;
 	}
-	if (name.err || array_room(&r->row, r->n, sizeof(*r->row))) {
-		buf_release(&name);
+	if (name.err || array_room(&r->row, r->n, sizeof(*r->row)))
 		return -ENOMEM;
-	}
 	p = &r->row[r->n];
 	*p = (struct reveal){ .privacy = privacy, .what = strdup(buf_str(&name) + 1), .count = n };
-	err = p->what ? names_set(&r->names, buf_str(&name), r->n++) : -ENOMEM;
-	buf_release(&name);
-	return err;
+	return p->what ? names_set(&r->names, buf_str(&name), r->n++) : -ENOMEM;
 }
 
 static int reveal(struct reveals *r, enum pm_privacy privacy, const char *group, const char *what)

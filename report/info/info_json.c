@@ -20,13 +20,10 @@ static struct json *name_json(const char *name)
 
 static struct json *cpulist_json(const struct cpulist *l)
 {
-	struct buf b = BUF_INIT;
-	struct json *j;
+	SCOPED(buf_release) struct buf b = BUF_INIT;
 
 	cpulist_print(l, &b);
-	j = json_new_buf(&b);
-	buf_release(&b);
-	return j;
+	return json_new_buf(&b);
 }
 
 static struct json *samples_json(struct samples *s)
@@ -245,7 +242,7 @@ static struct json *damage_json(const struct scan *s)
 static struct json *reveals_json(const struct scan *s)
 {
 	struct json *j = json_new_object(), *list[4] = { NULL };
-	struct reveals r;
+	SCOPED(reveals_release) struct reveals r = { 0 };
 
 	for (int p = PM_PRIVACY_MACHINE; p <= PM_PRIVACY_TIME; p++) {
 		list[p] = json_new_array();
@@ -257,7 +254,6 @@ static struct json *reveals_json(const struct scan *s)
 	}
 	for (size_t i = 0; i < r.n && j; i++)
 		json_push(list[r.row[i].privacy], json_new_text(r.row[i].what));
-	reveals_release(&r);
 	return j;
 }
 

@@ -152,7 +152,7 @@ void say_config(struct report *p, bool all)
 static int register_row(void *ctx, const struct decoded *d)
 {
 	struct report *p = ctx;
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	char value[32] = "";
 
 	if (!strncmp(d->name, "msr.", 4))
@@ -163,7 +163,6 @@ static int register_row(void *ctx, const struct decoded *d)
 	decoded_text(d, &text);
 	say_row(p, (const char *const[]){ d->name, value, buf_str(&p->cell), buf_str(&text) }, 4,
 		PM_PRIVACY_TECHNICAL);
-	buf_release(&text);
 	return p->err;
 }
 

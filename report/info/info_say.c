@@ -416,7 +416,7 @@ static void groups(struct report *p)
 
 static void reveals(struct report *p)
 {
-	struct reveals r;
+	SCOPED(reveals_release) struct reveals r = { 0 };
 
 	say_facts(p, "What this file reveals");
 	if (reveals_find(p->s, &r))
@@ -433,7 +433,6 @@ static void reveals(struct report *p)
 		say_fact(p, privacy_name((enum pm_privacy)privacy), p->cell.len ? buf_str(&p->cell) : "nothing",
 			 PM_PRIVACY_TECHNICAL);
 	}
-	reveals_release(&r);
 }
 
 int info_say(const char *path, struct scan *s, bool all, const struct info_sink *to)

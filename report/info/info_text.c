@@ -50,7 +50,7 @@ static int row(void *ctx, const char *const *cell, size_t n, enum pm_privacy pri
 {
 	struct page *p = ctx;
 	const char *what = privacy_name(privacy);
-	struct buf marked = BUF_INIT;
+	SCOPED(buf_release) struct buf marked = BUF_INIT;
 
 	if (!p->t)
 		begin_table(p);
@@ -61,7 +61,6 @@ static int row(void *ctx, const char *const *cell, size_t n, enum pm_privacy pri
 			buf_printf(&marked, "  [%s]", what);
 		table_cell_buf(p->t, &marked, NULL);
 	}
-	buf_release(&marked);
 	return p->t ? 0 : -ENOMEM;
 }
 

@@ -415,14 +415,13 @@ bool scan_lacks_end(const struct scan *s)
 struct json *newer_json(const struct pm_reader *reader)
 {
 	struct json *list = json_new_array();
-	struct buf one = BUF_INIT;
+	SCOPED(buf_release) struct buf one = BUF_INIT;
 
 	for (const char *line = pm_reader_newer(reader); *line; line += strcspn(line, "\n") + 1) {
 		buf_clear(&one);
 		buf_add(&one, line, strcspn(line, "\n"));
 		json_push(list, json_new_buf(&one));
 	}
-	buf_release(&one);
 	return list;
 }
 

@@ -123,13 +123,10 @@ bool input_being_written(const char *path)
 
 static bool has_suffix(const char *path, const char *suffix)
 {
-	struct buf b = BUF_INIT;
-	bool there;
+	SCOPED(buf_release) struct buf b = BUF_INIT;
 
 	buf_printf(&b, "%s%s", path, suffix);
-	there = !b.err && !access(buf_str(&b), F_OK);
-	buf_release(&b);
-	return there;
+	return !b.err && !access(buf_str(&b), F_OK);
 }
 
 bool input_is_pcp(const char *path)

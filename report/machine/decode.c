@@ -233,7 +233,7 @@ int decode_settings(const struct pm_model *m, int (*take)(void *ctx, const struc
 {
 	static const char *const prefix[] = { "cpufreq.", "intel_pstate.", "cpu_dma_latency",
 					      "cpuidle.", "uncorefreq.",   "powercap." };
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	int err = 0;
 
 	for (size_t k = 0; k < sizeof(prefix) / sizeof(prefix[0]); k++) {
@@ -254,7 +254,6 @@ int decode_settings(const struct pm_model *m, int (*take)(void *ctx, const struc
 			err = text.err ? -ENOMEM : take(ctx, &d);
 		}
 	}
-	buf_release(&text);
 	return err;
 }
 
@@ -334,8 +333,8 @@ static void where(const struct pm_config *c, struct buf *out)
 
 static int text_line(void *ctx, const struct decoded *d)
 {
-	struct buf *out = ctx, line = BUF_INIT;
-	int err;
+	struct buf *out = ctx;
+	SCOPED(buf_release) struct buf line = BUF_INIT;
 
 	buf_addstr(&line, d->name);
 	where(d->config, &line);
@@ -346,9 +345,7 @@ static int text_line(void *ctx, const struct decoded *d)
 	/* Names and words are of the file; they go to a terminal. */
 	text_escape(out, buf_str(&line), line.len);
 	buf_addch(out, '\n');
-	err = line.err ? line.err : out->err;
-	buf_release(&line);
-	return err;
+	return line.err ? line.err : out->err;
 }
 
 int decode_text(const struct pm_model *m, struct buf *out)

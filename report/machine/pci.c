@@ -103,7 +103,7 @@ static bool has_complex(const struct pm_pmu *pmu, struct pmu_name *name)
 
 static int node_of(const struct pm_model *m, const char *cpus)
 {
-	struct cpulist wanted = { 0 };
+	SCOPED(cpulist_release) struct cpulist wanted = { 0 };
 	int node = -1;
 
 	if (!cpulist_parse(&wanted, cpus, false, NULL))
@@ -113,7 +113,6 @@ static int node_of(const struct pm_model *m, const char *cpus)
 			if (cpulist_has(&wanted, c->cpu) && c->node <= INT16_MAX && (node < 0 || (int)c->node < node))
 				node = (int)c->node;
 		}
-	cpulist_release(&wanted);
 	return node;
 }
 
@@ -169,24 +168,22 @@ static void label_of(const struct pm_model *m, const struct pci_map *map, const 
 
 int pci_label(struct places *p, const struct pm_model *m)
 {
-	struct pci_map map;
+	SCOPED(pci_map_release) struct pci_map map = { 0 };
 	int err = pci_map_load(&map, m);
 
 	for (uint32_t i = 0; i < m->n_instances && !err && map.n_functions; i++) {
 		const char *name = pm_map_text(&m->instance[i].attrs, PM_INSTANCE_NAME, "");
 
 		for (uint32_t k = 0; k < m->n_pmus && m->instance[i].kind == PM_PMU && !err; k++) {
-			struct buf label = BUF_INIT;
+			SCOPED(buf_release) struct buf label = BUF_INIT;
 
 			if (strcmp(pm_map_text(&m->pmu[k].attrs, PM_PMU_NAME, ""), name))
 				continue;
 			label_of(m, &map, &m->pmu[k], &label);
 			err = label.err ? label.err : places_label(p, &m->instance[i], buf_str(&label));
-			buf_release(&label);
 			break;
 		}
 	}
-	pci_map_release(&map);
 	return err;
 }
 
@@ -223,7 +220,7 @@ int info_pci_text(const struct pm_model *m, bool all, struct buf *out, const cha
 				   "for the rest",
 	};
 	char text[PCI_TEXT];
-	struct pci_map map;
+	SCOPED(pci_map_release) struct pci_map map = { 0 };
 	int err = pci_map_load(&map, m);
 
 	*none = err || map.state == PCI_KNOWN ? NULL : why[map.state];
@@ -237,7 +234,6 @@ int info_pci_text(const struct pm_model *m, bool all, struct buf *out, const cha
 		if (all)
 			print_below(m, &map, i, out);
 	}
-	pci_map_release(&map);
 	return err;
 }
 

@@ -47,7 +47,7 @@ static int bind_class_row(struct builder *x, const struct metric *row, const str
 		return error_prefix(x->error, "metric %s", row->name);
 	in = expr_inputs(parsed, &n);
 	for (uint32_t f = 0; f < x->classes.n_filters && !err; f++) {
-		struct class_choice choice;
+		SCOPED(class_choice_release) struct class_choice choice = { 0 };
 		struct metric one = *row;
 
 		err = class_choose(&choice, &x->classes, class, f, in, n);
@@ -62,7 +62,6 @@ static int bind_class_row(struct builder *x, const struct metric *row, const str
 		if (!err && choice.n)
 			err = bind_row(x, &one, NULL, NULL, vendor);
 		x->choice = NULL;
-		class_choice_release(&choice);
 	}
 	expr_free(parsed);
 	return err;

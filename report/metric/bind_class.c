@@ -133,7 +133,7 @@ static void join_filters(struct class_index *x)
 
 int class_index_build(struct class_index *x, const struct pm_model *m)
 {
-	struct buf filters = BUF_INIT;
+	SCOPED(buf_release) struct buf filters = BUF_INIT;
 	int64_t place;
 
 	*x = (struct class_index){ 0 };
@@ -167,7 +167,6 @@ int class_index_build(struct class_index *x, const struct pm_model *m)
 		filter_words(m, c, event, x->row[x->n - 1].words);
 		join_filters(x);
 	}
-	buf_release(&filters);
 	if (place < 0)
 		class_index_release(x);
 	return place < 0 ? (int)place : 0;

@@ -65,12 +65,11 @@ int bind_threshold(struct builder *x, struct bound_metric *m, const struct metri
 
 	while (!kept && *from) {
 		size_t len = strcspn(from, ";");
-		char *text = strndup(from, len);
+		SCOPED(scoped_free) char *text = strndup(from, len);
 
 		if (!text)
 			return -ENOMEM;
 		kept = bind_one_threshold(x, m, text);
-		free(text);
 		from += len + (from[len] == ';');
 	}
 	return kept < 0 ? kept : 0;

@@ -112,7 +112,7 @@ static int add_event(struct bind_index *x, struct buf *key, const struct pm_coun
 
 int bind_index_build(struct bind_index *x, const struct pm_model *m)
 {
-	struct buf key = BUF_INIT;
+	SCOPED(buf_release) struct buf key = BUF_INIT;
 	int err = 0;
 
 	*x = (struct bind_index){ .model = m };
@@ -127,7 +127,6 @@ int bind_index_build(struct bind_index *x, const struct pm_model *m)
 		if (!err && !strcmp(c->source, "perf"))
 			err = add_event(x, &key, c);
 	}
-	buf_release(&key);
 	return err;
 }
 
@@ -141,13 +140,12 @@ void bind_index_release(struct bind_index *x)
 /* The first of those that the name stands for; after the last: 0. */
 static uint32_t first_of(const struct bind_index *x, enum spelling how, const char *name)
 {
-	struct buf key = BUF_INIT;
+	SCOPED(buf_release) struct buf key = BUF_INIT;
 	uint32_t at = 0;
 
 	put_key(&key, how, how == FAMILY ? name : canonical(name));
 	if (!key.err)
 		names_get(&x->names, buf_str(&key), &at);
-	buf_release(&key);
 	return at;
 }
 
@@ -195,8 +193,8 @@ static uint32_t group_of(const struct pm_counter *c)
 
 bool bind_twice(const struct pm_model *m)
 {
-	struct names seen = { 0 };
-	struct buf key = BUF_INIT;
+	SCOPED(names_release) struct names seen = { 0 };
+	SCOPED(buf_release) struct buf key = BUF_INIT;
 	bool twice = false;
 
 	for (uint32_t i = 0; i < m->n_counters && !twice; i++) {
@@ -214,8 +212,6 @@ bool bind_twice(const struct pm_model *m)
 		else if (names_set(&seen, buf_str(&key), group_of(c)))
 			break; /* then the first event of a name is taken, as if it were the only one */
 	}
-	names_release(&seen);
-	buf_release(&key);
 	return twice;
 }
 
@@ -280,8 +276,8 @@ static int by_id(const void *x, const void *y)
 int bind_of_groups(const struct bind_index *x, const char *name, const struct expr_input *in, size_t n_in,
 		   uint32_t *found, uint32_t n)
 {
-	struct buf presences = BUF_INIT, called = BUF_INIT; /* ids in order */
-	struct names best = { 0 };                          /* counters, by PMU */
+	SCOPED(buf_release) struct buf presences = BUF_INIT, called = BUF_INIT; /* ids in order */
+	SCOPED(names_release) struct names best = { 0 };                        /* counters, by PMU */
 	uint32_t id;
 	int err = find_presences(x, in, n_in, &presences);
 
@@ -302,9 +298,6 @@ int bind_of_groups(const struct bind_index *x, const char *name, const struct ex
 		    bsearch(&found[i], called.data, called.len / sizeof(*found), sizeof(*found), by_id))
 			found[i] = id;
 	}
-	names_release(&best);
-	buf_release(&presences);
-	buf_release(&called);
 	return err;
 }
 

@@ -174,7 +174,7 @@ static int compare_cpus(const void *left, const void *right, void *ctx)
 /* How many different things of a kind the online CPUs lie in; 0 if that cannot be told. */
 static double count(const struct places *p, enum distinct what)
 {
-	const struct pm_cpu **cpu = malloc(((size_t)p->n + 1) * sizeof(*cpu));
+	SCOPED(scoped_free) const struct pm_cpu **cpu = malloc(((size_t)p->n + 1) * sizeof(*cpu));
 	uint32_t n = 0;
 	double distinct = 0;
 
@@ -186,7 +186,6 @@ static double count(const struct places *p, enum distinct what)
 	qsort_r(cpu, n, sizeof(*cpu), compare_cpus, &what);
 	for (uint32_t i = 0; i < n; i++)
 		distinct += !i || compare_cpus(&cpu[i - 1], &cpu[i], &what);
-	free(cpu);
 	return distinct;
 }
 

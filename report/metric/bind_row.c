@@ -130,7 +130,7 @@ static int bind_otherwise(struct builder *x, struct bound_metric *m, const struc
 
 	while (!kept && *from) {
 		size_t len = strcspn(from, ";");
-		char *text = strndup(from, len);
+		SCOPED(scoped_free) char *text = strndup(from, len);
 
 		if (!text)
 			return -ENOMEM;
@@ -138,7 +138,6 @@ static int bind_otherwise(struct builder *x, struct bound_metric *m, const struc
 		m->expr = NULL;
 		m->n_inputs = 0;
 		kept = bind_formula(x, m, text, row);
-		free(text);
 		from += len + (from[len] == ';');
 	}
 	return kept;

@@ -35,12 +35,11 @@ static bool feeds(const struct pm_model *m, const struct bound_input *in, const 
 static uint32_t cpu_of(const struct pm_pmu *pmu)
 {
 	const char *mask = pm_map_text(&pmu->attrs, PM_PMU_CPUMASK, NULL);
-	struct cpulist cpus = { 0 };
+	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
 	uint32_t cpu = PM_NONE;
 
 	if (mask && !cpulist_parse(&cpus, mask, false, NULL) && cpus.n == 1)
 		cpu = cpus.cpu[0];
-	cpulist_release(&cpus);
 	return cpu;
 }
 

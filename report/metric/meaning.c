@@ -174,7 +174,7 @@ static bool means(const struct pm_model *m, const struct pm_counter *c, const st
 
 static void read_pmus(struct meaning *x, struct vendor_events *events)
 {
-	struct buf notes = BUF_INIT;
+	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	int64_t n = recorded_pmus(x->model, &x->pmu);
 
 	x->tried = true;
@@ -182,7 +182,6 @@ static void read_pmus(struct meaning *x, struct vendor_events *events)
 	/* What cannot be understood of a vendor's file is then not found by name. */
 	if (events)
 		vendor_events_apply(events, x->pmu, x->n_pmus, &notes);
-	buf_release(&notes);
 }
 
 static uint32_t find(const struct meaning *x, const struct event_set *set, uint32_t *found, uint32_t max)
@@ -208,7 +207,7 @@ uint32_t meaning_find(struct meaning *x, struct vendor_events *events, const cha
 {
 	struct event_list *list = NULL;
 	struct event_set set = { 0 };
-	struct buf notes = BUF_INIT;
+	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	struct event_view view;
 	uint32_t n = 0;
 
@@ -220,6 +219,5 @@ uint32_t meaning_find(struct meaning *x, struct vendor_events *events, const cha
 		n = find(x, &set, found, max);
 	event_list_free(list);
 	event_set_release(&set);
-	buf_release(&notes);
 	return n;
 }

@@ -153,7 +153,7 @@ static void note_need(const char *word, const char *lacks, const struct pm_model
 static bool note_rows(const char *word, const struct metric *row, size_t n, const struct binding *b,
 		      const struct places *p, struct buf *notes)
 {
-	struct buf scratch = BUF_INIT;
+	SCOPED(buf_release) struct buf scratch = BUF_INIT;
 	bool known = false;
 
 	for (size_t i = 0; i < n && !known; i++) {
@@ -170,7 +170,6 @@ static bool note_rows(const char *word, const struct metric *row, size_t n, cons
 		if (notes && lacks)
 			note_need(word, lacks, p->model, notes);
 	}
-	buf_release(&scratch);
 	return known;
 }
 
@@ -242,7 +241,7 @@ static void add_list(struct candidates *c, const char *list)
 
 static int unknown_word(const char *word, const struct binding *b, struct error *e)
 {
-	struct candidates *c = calloc(1, sizeof(*c));
+	SCOPED(scoped_free) struct candidates *c = calloc(1, sizeof(*c));
 	const char *near = NULL;
 
 	/* What this recording has comes first: of names that are equally near the first is offered. */
@@ -270,7 +269,6 @@ static int unknown_word(const char *word, const struct binding *b, struct error 
 		free(c->text[i]);
 	if (c)
 		free(c->name);
-	free(c);
 	return -ENOENT;
 }
 
@@ -284,8 +282,8 @@ static bool ends_with(const char *text, const char *end)
 /* Energies instead of powers: "pkg_j" for "pkgwatt". */
 static int show_joules(const struct binding *b, bool *shown)
 {
-	struct names energy = { 0 };
-	struct buf name = BUF_INIT;
+	SCOPED(names_release) struct names energy = { 0 };
+	SCOPED(buf_release) struct buf name = BUF_INIT;
 	uint32_t at;
 	int err = 0;
 
@@ -304,8 +302,6 @@ static int show_joules(const struct binding *b, bool *shown)
 			shown[i] = false;
 		}
 	}
-	names_release(&energy);
-	buf_release(&name);
 	return err;
 }
 

@@ -149,7 +149,7 @@ int binding_order(struct binding *b, const struct pm_model *m, const struct bind
 {
 	bool tabs = options->columns >= COLUMNS_TURBOSTAT;
 	unsigned generation = options->columns == COLUMNS_TURBOSTAT ? TURBOSTAT_2022 : TURBOSTAT_2026;
-	struct ranked *order;
+	SCOPED(scoped_free) struct ranked *order = NULL;
 
 	if (options->columns == COLUMNS_OWN || (options->columns == COLUMNS_AUTO && !has_registers(b, m)))
 		return 0;
@@ -176,6 +176,5 @@ int binding_order(struct binding *b, const struct pm_model *m, const struct bind
 	}
 	qsort(order, b->n_metrics, sizeof(*order), compare_ranks);
 	reorder(b->metric, order, b->n_metrics);
-	free(order);
 	return 0;
 }

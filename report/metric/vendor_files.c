@@ -136,7 +136,7 @@ static int load_events(struct of_cpu *c, const char *path, const char *id, struc
 /* Where nothing is known of a CPU, there is nothing. */
 static int load_pack(const struct vendor_files *v, struct of_cpu *c, const char *id, struct error *e)
 {
-	struct vendor_texts t;
+	SCOPED(vendor_texts_release) struct vendor_texts t = { 0 };
 	int err = vendor_pack_texts(&v->pack, id, false, &t, e);
 
 	for (uint32_t i = 0; i < t.n && !err; i++) {
@@ -152,7 +152,6 @@ static int load_pack(const struct vendor_files *v, struct of_cpu *c, const char 
 			c->n_packed++;
 		}
 	}
-	vendor_texts_release(&t);
 	return err;
 }
 

@@ -34,7 +34,7 @@ static bool has(const char *list, const char *one)
 
 void ways_counters(const struct binding *b, const struct bound_metric *metric, struct buf *out)
 {
-	struct buf one = BUF_INIT;
+	SCOPED(buf_release) struct buf one = BUF_INIT;
 	size_t begin = out->len;
 	unsigned n = 0, more = 0;
 
@@ -55,7 +55,6 @@ void ways_counters(const struct binding *b, const struct bound_metric *metric, s
 	}
 	if (more)
 		buf_printf(out, " and %u more", more);
-	buf_release(&one);
 }
 
 static bool takes_registers(const char *name)
@@ -93,9 +92,9 @@ enum way ways_of(const struct binding *b, const struct bound_metric *metric)
 int ways_each(const struct pm_model *m, ways_fn tell, void *arg)
 {
 	struct bind_options options = { 0 };
-	struct binding b = { 0 };
-	struct places p = { 0 };
-	struct buf from = BUF_INIT;
+	SCOPED(binding_release) struct binding b = { 0 };
+	SCOPED(places_release) struct places p = { 0 };
+	SCOPED(buf_release) struct buf from = BUF_INIT;
 	struct error e;
 	int err = places_update(&p, m);
 
@@ -111,8 +110,5 @@ int ways_each(const struct pm_model *m, ways_fn tell, void *arg)
 		err = from.err;
 		tell(arg, way, b.metric[i].display, buf_str(&from));
 	}
-	buf_release(&from);
-	binding_release(&b);
-	places_release(&p);
 	return err;
 }

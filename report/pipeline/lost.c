@@ -70,7 +70,8 @@ static void note_reason(const struct replay *r, const struct pm_model *m, size_t
 			struct buf *out)
 {
 	struct names counters = { 0 }, places = { 0 };
-	struct buf what = BUF_INIT, where = BUF_INIT, one = BUF_INIT;
+	struct buf what = BUF_INIT, where = BUF_INIT;
+	SCOPED(buf_release) struct buf one = BUF_INIT;
 	char word[16];
 
 	for (size_t t = first; t < replay_tracks(r); t++) {
@@ -88,7 +89,6 @@ static void note_reason(const struct replay *r, const struct pm_model *m, size_t
 	put_list(out, &where, &places);
 	buf_printf(out, ": never read (%s), so sums with it are missing; %s\n",
 		   status_word(reason, STATUS_WHOLE, word), cure_of(reason));
-	buf_release(&one);
 }
 
 /* PMUs that are not in the sum over their kind. */

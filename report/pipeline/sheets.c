@@ -28,8 +28,8 @@ static bool has_cpu(const struct places *p, uint32_t cpu)
 static int check_cpus(struct run *r, struct buf *notes)
 {
 	const struct sheet_config *sheet = &r->config->sheet;
-	struct cpulist absent = { 0 };
-	struct buf text = BUF_INIT;
+	SCOPED(cpulist_release) struct cpulist absent = { 0 };
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	int err = 0;
 
 	for (size_t i = 0; sheet->rows == SHEET_CPU_SET && i < sheet->cpus.n && !err; i++)
@@ -42,8 +42,6 @@ static int check_cpus(struct run *r, struct buf *notes)
 		err = error_set(r->error, ENOENT, "the recording has no CPU %s", buf_str(&text));
 	else if (absent.n && notes)
 		buf_printf(notes, "the recording has no CPU %s\n", buf_str(&text));
-	buf_release(&text);
-	cpulist_release(&absent);
 	return err;
 }
 

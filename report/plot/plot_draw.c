@@ -131,7 +131,7 @@ static void put_time(const struct plot_data *d, size_t margin, unsigned cells, s
 		     struct buf *out)
 {
 	double span = (double)(d->set.to_ns - d->set.from_ns) / 1e9, step = time_step(span, cells / 10 + 1);
-	struct buf below = BUF_INIT;
+	SCOPED(buf_release) struct buf below = BUF_INIT;
 	size_t next = 0, tick = 0;
 
 	if (margin)
@@ -162,7 +162,6 @@ static void put_time(const struct plot_data *d, size_t margin, unsigned cells, s
 	buf_add(out, below.data, below.len);
 	buf_carry(out, &below);
 	buf_addstr(out, span < 600 || step < 60 ? " s\n" : "\n");
-	buf_release(&below);
 }
 
 /* ---- lines ---- */
@@ -351,7 +350,7 @@ static void put_scale(const struct group *g, double low, double high, size_t ste
 static int heat_group(const struct group *g, struct plot_size size, struct plot_style style, struct buf *out)
 {
 	size_t step = (g->n + size.height - 1) / size.height, label = 0;
-	struct buf name = BUF_INIT;
+	SCOPED(buf_release) struct buf name = BUF_INIT;
 	double low, high;
 	unsigned cells;
 
@@ -386,7 +385,6 @@ static int heat_group(const struct group *g, struct plot_size size, struct plot_
 		buf_addch(out, '\n');
 	}
 	put_time(g->data, label + 2, cells, style, out);
-	buf_release(&name);
 	return 0;
 }
 
