@@ -3,7 +3,6 @@
 #include "report/commands.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/options_table.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/array.h"
 #include "common/json.h"

@@ -1,6 +1,5 @@
 #include "report/diff/diff_output.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,4 @@
 /* JSON, one object a line: the columns of csv as members, numbers as numbers, null where there is none. */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/json.h"

@@ -13,7 +13,6 @@
 #include "common/utf8.h"
 #include "report/export/exporter.h"
 #include "report/input/outfile.h"
-#include "report/machine/status.h"
 
 /* By column: its name, HELP and TYPE, a label; by row: labels. */
 enum { FAMILY = PIECE_METRIC, HEAD = PIECE_UNIT, MORE = PIECE_MORE };

@@ -1,7 +1,6 @@
 #include "report/html/html_series.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

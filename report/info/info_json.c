@@ -1,8 +1,6 @@
 /* pmrep info --format=json: one object with everything. */
 #include "report/info/info.h"
 
-#include <string.h>
-
 #include "report/machine/decode.h"
 #include "report/machine/value_out.h"
 #include "report/metric/ways.h"

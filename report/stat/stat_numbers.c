@@ -2,7 +2,6 @@
  * a metric consists of. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/stat/stat_shadow.h"
 
