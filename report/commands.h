@@ -1,7 +1,6 @@
 /* The commands of pmrep: a row here and one cmd_NAME.c each. The first is the default. */
 #pragma once
 
-
 /* clang-format off */
 /* COMMAND(name, one line of help), in the order of `pmrep --help`. */
 #define EACH_COMMAND(COMMAND) \

@@ -1,7 +1,6 @@
 /* The part of Thrift's compact protocol that Parquet's metadata needs. The buffer keeps errors. */
 #pragma once
 
-
 #include "common/buf.h"
 
 enum {
