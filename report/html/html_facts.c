@@ -61,8 +61,9 @@ static void end_part(struct facts *f)
 		html_text(f->out, f->title);
 		if (!card)
 			buf_printf(f->out, " <span class=count>%llu</span>", (unsigned long long)f->n_rows);
-		html_between(f->out, "</summary><div class=scroll tabindex=0 role=group aria-label=\"", f->title,
-			     "\"><table class=facts>");
+		html_put(f->out,
+			 "</summary><div class=scroll tabindex=0 role=group aria-label=\"{}\"><table class=facts>",
+			 f->title);
 		put_head(f);
 		buf_addstr(f->out, "<tbody>\n");
 		buf_add(f->out, f->rows.data, f->rows.len);
@@ -244,19 +245,12 @@ static int put_identity(struct html_recording *r, const struct pm_model *m, cons
 {
 	int err = put_plain(r, m, PM_HEADER_HOST, "Host");
 
-	if (!err)
-		err = put_plain(r, m, PM_HEADER_PRODUCT, "Product");
-	if (!err)
-		err = put_machine(r, m);
-	if (!err)
-		err = put_when(r, m);
-	if (!err)
-		err = put_target(r, m, s);
-	if (!err)
-		err = put_plain(r, m, PM_HEADER_LABELS, "Labels");
-	if (!err)
-		err = put_plain(r, m, PM_HEADER_HISTORY, "History");
-	return err;
+	err = err ? err : put_plain(r, m, PM_HEADER_PRODUCT, "Product");
+	err = err ? err : put_machine(r, m);
+	err = err ? err : put_when(r, m);
+	err = err ? err : put_target(r, m, s);
+	err = err ? err : put_plain(r, m, PM_HEADER_LABELS, "Labels");
+	return err ? err : put_plain(r, m, PM_HEADER_HISTORY, "History");
 }
 
 int html_facts(struct html_recording *r, const char *path, struct error *e)

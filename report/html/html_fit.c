@@ -31,83 +31,68 @@ static uint64_t numbers_bytes(const struct html_page *p)
 	return html_base64_length(bytes);
 }
 
-static uint32_t most_buckets(const struct html_page *p, bool far)
+/* The most that a recording has of each thing; of far series all have together. */
+struct sizes {
+	uint32_t near_buckets, far_buckets, far_series, metrics, rows;
+};
+
+static uint32_t larger(uint32_t a, uint32_t b)
 {
-	uint32_t most = 0;
+	return a > b ? a : b;
+}
+
+static struct sizes sizes_of(const struct html_page *p)
+{
+	struct sizes s = { 0 };
 
 	for (size_t i = 0; i < p->n; i++) {
 		const struct html_recording *r = &p->recording[i];
-		uint32_t n = far ? html_form_buckets(&r->far, &p->far) : html_form_buckets(&r->near, &p->near);
 
-		most = n > most ? n : most;
+		s.near_buckets = larger(s.near_buckets, html_form_buckets(&r->near, &p->near));
+		s.far_buckets = larger(s.far_buckets, html_form_buckets(&r->far, &p->far));
+		s.far_series += r->far.n;
+		s.metrics = larger(s.metrics, r->n_metrics);
+		s.rows = larger(s.rows, r->near.n + r->totals.n);
 	}
-	return most;
-}
-
-static uint32_t far_series(const struct html_page *p)
-{
-	uint32_t n = 0;
-
-	for (size_t i = 0; i < p->n; i++)
-		n += p->recording[i].far.n;
-	return n;
+	return s;
 }
 
 /* The next thing that is missed least; false: nothing is left to take away. */
 static bool reduce(struct html_page *p)
 {
-	bool far = p->far.bytes && far_series(p);
+	struct sizes most = sizes_of(p);
+	bool far = p->far.bytes && most.far_series;
 
 	if (far && p->far.bytes > 1)
 		p->far.bytes = 1;
-	else if (far && most_buckets(p, true) > 128)
+	else if (far && most.far_buckets > 128)
 		p->far.merge *= 2;
-	else if (most_buckets(p, false) > 512)
+	else if (most.near_buckets > 512)
 		p->near.merge *= 2;
 	else if (far && p->far.band)
 		p->far.band = false;
-	else if (far && most_buckets(p, true) > 32)
+	else if (far && most.far_buckets > 32)
 		p->far.merge *= 2;
-	else if (most_buckets(p, false) > 64)
+	else if (most.near_buckets > 64)
 		p->near.merge *= 2;
 	else if (far)
 		p->far.bytes = 0;
-	else if (most_buckets(p, false) > 16)
+	else if (most.near_buckets > 16)
 		p->near.merge *= 2;
 	else
 		return false;
 	return true;
 }
 
-static uint32_t most_metrics(const struct html_page *p)
-{
-	uint32_t most = 0;
-
-	for (size_t i = 0; i < p->n; i++)
-		most = p->recording[i].n_metrics > most ? p->recording[i].n_metrics : most;
-	return most;
-}
-
-static uint32_t most_rows(const struct html_page *p)
-{
-	uint32_t most = 0;
-
-	for (size_t i = 0; i < p->n; i++) {
-		const struct html_recording *r = &p->recording[i];
-
-		most = r->near.n + r->totals.n > most ? r->near.n + r->totals.n : most;
-	}
-	return most;
-}
-
 /* Fewer metrics, and rows in the table of all, of which `part` is to be left; false: there are no more than that. */
 static bool reduce_text(struct html_page *p, double part, uint32_t metrics_least, uint32_t rows_least)
 {
-	uint32_t metrics = most_metrics(p), rows = most_rows(p), before = p->metrics, before_rows = p->rows;
+	struct sizes most = sizes_of(p);
+	uint32_t metrics, rows, before = p->metrics, before_rows = p->rows;
 
 	part = part > .9 ? .9 : part;
-	metrics = (uint32_t)((p->metrics < metrics ? p->metrics : metrics) * part);
-	rows = (uint32_t)((p->rows < rows ? p->rows : rows) * part);
+	metrics = (uint32_t)((p->metrics < most.metrics ? p->metrics : most.metrics) * part);
+	rows = (uint32_t)((p->rows < most.rows ? p->rows : most.rows) * part);
 	if (metrics >= metrics_least)
 		p->metrics = metrics;
 	if (rows >= rows_least)
@@ -126,21 +111,22 @@ static void put_width(struct buf *out, double width_s)
 static void say_reduced(struct html_page *p)
 {
 	const struct html_recording *r = p->recording;
+	struct sizes most = sizes_of(p);
 
 	buf_clear(&p->reduced);
-	if (p->metrics < most_metrics(p))
+	if (p->metrics < most.metrics)
 		buf_printf(&p->reduced, "%u of %u metrics are drawn; --show=METRIC,... draws others\n", p->metrics,
-			   most_metrics(p));
-	if (p->rows < most_rows(p))
-		buf_printf(&p->reduced, "the table of every metric has %u of %u rows\n", p->rows, most_rows(p));
+			   most.metrics);
+	if (p->rows < most.rows)
+		buf_printf(&p->reduced, "the table of every metric has %u of %u rows\n", p->rows, most.rows);
 	if (p->near.merge > 1) {
 		buf_addstr(&p->reduced, "the system, packages and devices: ");
 		put_width(&p->reduced, r->near.width_s * p->near.merge);
 		buf_addstr(&p->reduced, " in a point, with the lowest and highest value in it\n");
 	}
-	if (!p->far.bytes && far_series(p))
+	if (!p->far.bytes && most.far_series)
 		buf_addstr(&p->reduced, "single CPUs, cores and tasks: left out of charts and heat map\n");
-	else if (far_series(p) && p->far.bytes == 1) {
+	else if (most.far_series && p->far.bytes == 1) {
 		buf_addstr(&p->reduced, "single CPUs, cores and tasks: ");
 		put_width(&p->reduced, r->far.width_s * p->far.merge);
 		buf_printf(&p->reduced,

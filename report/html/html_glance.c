@@ -31,8 +31,7 @@ static void put_pair(const struct html_page *p, struct buf *out)
 			"<table class=pair><thead><tr><td></td>");
 	for (size_t i = 0; i < p->n; i++) {
 		buf_printf(out, "<th scope=col><i class=\"swatch s%zu\"></i>", i);
-		html_text(out, input_name(p->recording[i].path));
-		buf_addstr(out, "</th>");
+		html_put(out, "{}</th>", input_name(p->recording[i].path));
 	}
 	buf_addstr(out, "</tr></thead><tbody>\n");
 	for (size_t k = 0; k < sizeof(name) / sizeof(*name); k++) {
@@ -41,10 +40,8 @@ static void put_pair(const struct html_page *p, struct buf *out)
 
 		if (!a[0] && !b[0])
 			continue;
-		buf_printf(out, "<tr%s><th scope=row>%s</th><td>", differs ? " class=differs" : "", name[k]);
-		html_text(out, a[0] ? a : "-");
-		buf_addstr(out, "</td><td>");
-		html_text(out, b[0] ? b : "-");
+		buf_addstr(out, differs ? "<tr class=differs>" : "<tr>");
+		html_put(out, "<th scope=row>{}</th><td>{}</td><td>{}", name[k], a[0] ? a : "-", b[0] ? b : "-");
 		buf_addstr(out, differs ? " <span class=mark>differs</span></td></tr>\n" : "</td></tr>\n");
 	}
 	buf_addstr(out, "</tbody></table></div>\n");
@@ -59,11 +56,9 @@ void html_put_identity(const struct html_page *p, struct buf *out)
 		return;
 	}
 	buf_addstr(out, "<dl class=identity>\n");
-	for (uint32_t i = 0; i < r->n_facts; i++) {
-		buf_printf(out, "<div><dt>%s</dt><dd title=\"", r->fact[i].name);
-		html_text(out, r->fact[i].value);
-		html_between(out, "\">", r->fact[i].value, "</dd></div>\n");
-	}
+	for (uint32_t i = 0; i < r->n_facts; i++)
+		html_put(out, "<div><dt>{}</dt><dd title=\"{}\">{}</dd></div>\n", r->fact[i].name, r->fact[i].value,
+			 r->fact[i].value);
 	buf_addstr(out, "</dl>\n");
 }
 
@@ -134,12 +129,10 @@ static void put_tile(const struct html_page *p, uint32_t metric, struct buf *out
 
 	if (p->n > 1 && find_metric(&r[1], m->name, &other))
 		series[1] = html_main(&r[1], other);
-	html_between(out, "<li class=tile><h3 title=\"", m->help, "\"><button type=button class=open data-metric=\"");
-	html_text(out, m->name);
-	html_between(out, "\">", m->display, "</button>");
-	if (r->row[series[0]->row].kind != PM_SYSTEM) {
-		html_between(out, " <span class=unit>", r->row[series[0]->row].label, "</span>");
-	}
+	html_put(out, "<li class=tile><h3 title=\"{}\"><button type=button class=open data-metric=\"{}\">{}</button>",
+		 m->help, m->name, m->display);
+	if (r->row[series[0]->row].kind != PM_SYSTEM)
+		html_put(out, " <span class=unit>{}</span>", r->row[series[0]->row].label);
 	buf_addstr(out, "</h3><p class=big>");
 	for (size_t i = 0; i < p->n; i++) {
 		buf_printf(out, "%s<b%s>", i ? " <span class=unit>&rarr;</span> " : "", i ? " class=second" : "");
@@ -303,8 +296,7 @@ static void put_about(const struct html_page *p, const char *title,
 	for (size_t i = 0; i < p->n; i++) {
 		if (p->n > 1) {
 			buf_printf(out, "<h3><i class=\"swatch s%zu\"></i>", i);
-			html_text(out, input_name(p->recording[i].path));
-			buf_addstr(out, "</h3>\n");
+			html_put(out, "{}</h3>\n", input_name(p->recording[i].path));
 		}
 		put(&p->recording[i], out);
 	}

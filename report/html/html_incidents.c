@@ -29,13 +29,10 @@ static void put_button(const struct html_recording *r, const struct incident *i,
 			html_text(out, i->series[k].metric);
 		}
 	buf_addch(out, '"');
-	if (place) {
-		buf_addstr(out, " data-row=\"");
-		html_text(out, place->label);
-		buf_addch(out, '"');
-	} else {
+	if (place)
+		html_put(out, " data-row=\"{}\"", place->label);
+	else
 		buf_printf(out, " data-from=%.6f data-to=%.6f", i->from_s, i->to_s);
-	}
 	incident_put_time(&r->incidents, i, &when);
 	buf_printf(out, ">%s</button>", buf_str(&when));
 }
@@ -53,9 +50,7 @@ void html_put_first_incidents(const struct html_recording *r, struct buf *out)
 	for (uint32_t i = 0; i < all->n && i < FIRST; i++) {
 		buf_printf(out, "<li%s>", class_of(&all->incident[i]));
 		put_button(r, &all->incident[i], out);
-		buf_addch(out, ' ');
-		html_text(out, all->incident[i].text);
-		buf_addstr(out, "</li>\n");
+		html_put(out, " {}</li>\n", all->incident[i].text);
 	}
 	buf_addstr(out, "</ol>\n");
 	if (all->n > FIRST)
@@ -93,7 +88,7 @@ void html_put_incidents(const struct html_page *p, const struct html_recording *
 		put_button(r, &all->incident[i], out);
 		buf_addstr(out, "</td><td>");
 		put_clock(all, all->incident[i].from_s, out);
-		html_between(out, "</td><td class=what>", all->incident[i].text, "</td></tr>\n");
+		html_put(out, "</td><td class=what>{}</td></tr>\n", all->incident[i].text);
 	}
 	buf_addstr(out, "</tbody></table></div>\n");
 }

@@ -156,11 +156,8 @@ static void put_title(const struct html_page *p, struct buf *out)
 		if (i)
 			buf_addstr(out, " beside ");
 		html_text(out, input_name(r->path));
-		if (r->host && r->host[0]) {
-			buf_addstr(out, " (");
-			html_text(out, r->host);
-			buf_addch(out, ')');
-		}
+		if (r->host && r->host[0])
+			html_put(out, " ({})", r->host);
 	}
 }
 
@@ -172,11 +169,8 @@ static void put_heading(const struct html_page *p, struct buf *out)
 
 		buf_addstr(out, i ? " <span class=soft>beside</span> " : "");
 		html_text(out, input_name(r->path));
-		if (r->host && r->host[0]) {
-			html_between(out, " <span class=\"soft host\" title=\"", r->host, "\">(");
-			html_text(out, r->host);
-			buf_addstr(out, ")</span>");
-		}
+		if (r->host && r->host[0])
+			html_put(out, " <span class=\"soft host\" title=\"{}\">({})</span>", r->host, r->host);
 	}
 }
 
@@ -185,10 +179,10 @@ static void put_lines(struct buf *out, const char *lines)
 {
 	while (*lines) {
 		size_t len = strcspn(lines, "\n");
+		SCOPED(scoped_free) char *line = strndup(lines, len);
 
-		buf_addstr(out, "<li>");
-		html_printf(out, "%.*s", (int)len, lines);
-		buf_addstr(out, "</li>");
+		out->err = line ? out->err : -ENOMEM;
+		html_put(out, "<li>{}</li>", line ? line : "");
 		lines += len + (lines[len] == '\n');
 	}
 }
@@ -197,7 +191,7 @@ static void put_note(struct buf *out, const char *about, struct buf *lines)
 {
 	if (!lines->len)
 		return;
-	html_between(out, "<div class=note role=note><strong>", about, "</strong><ul>");
+	html_put(out, "<div class=note role=note><strong>{}</strong><ul>", about);
 	put_lines(out, buf_str(lines));
 	buf_addstr(out, "</ul></div>\n");
 }
@@ -226,8 +220,7 @@ static void put_each(const struct html_page *p, struct buf *out,
 	buf_addstr(out, "<div class=each>\n");
 	for (size_t i = 0; i < p->n; i++) {
 		buf_printf(out, "<div><h3><i class=\"swatch s%zu\"></i>", i);
-		html_text(out, input_name(p->recording[i].path));
-		buf_addstr(out, "</h3>\n");
+		html_put(out, "{}</h3>\n", input_name(p->recording[i].path));
 		put(p, &p->recording[i], out);
 		buf_addstr(out, "</div>\n");
 	}
@@ -252,43 +245,43 @@ static void put_generator(const struct html_page *p, struct buf *out)
 	buf_addstr(out, "pmrep " PM_VERSION);
 }
 
+static void put_asset(struct buf *out, struct html_asset asset)
+{
+	buf_add(out, asset.data, asset.len);
+}
+
 static void put_style(const struct html_page *p, struct buf *out)
 {
-	struct html_asset plot = html_asset_uplot_style(), own = html_asset_style();
-
-	buf_add(out, plot.data, plot.len);
+	put_asset(out, html_asset_uplot_style());
 	buf_addch(out, '\n');
-	buf_add(out, own.data, own.len);
+	put_asset(out, html_asset_style());
 }
 
 static void put_script(const struct html_page *p, struct buf *out)
 {
-	struct html_asset own = html_asset_script();
-
-	buf_add(out, own.data, own.len);
+	put_asset(out, html_asset_script());
 }
 
 static void put_uplot(const struct html_page *p, struct buf *out)
 {
-	struct html_asset plot = html_asset_uplot_script();
-
-	if (!plot.len)
+	if (!html_asset_uplot_script().len)
 		return;
 	buf_addstr(out, "<script>");
-	buf_add(out, plot.data, plot.len);
+	put_asset(out, html_asset_uplot_script());
 	buf_addstr(out, "</script>");
 }
 
 static void put_notice(const struct html_page *p, struct buf *out)
 {
-	struct html_asset notice = html_asset_uplot_notice();
 	SCOPED(buf_release) struct buf text = BUF_INIT;
 
 	if (!html_asset_uplot_script().len)
 		return;
-	buf_add(&text, notice.data, notice.len);
-	html_between(out, "<details><summary>Charts are drawn by uPlot, which is under this licence</summary><pre>",
-		     buf_str(&text), "</pre></details>");
+	put_asset(&text, html_asset_uplot_notice());
+	html_put(out,
+		 "<details><summary>Charts are drawn by uPlot, which is under this "
+		 "licence</summary><pre>{}</pre></details>",
+		 buf_str(&text));
 }
 
 /* A script or style is allowed by its digest, and nothing else is: what slipped into the page could not run. */

@@ -106,22 +106,19 @@ static void put_where(const struct place *p, struct buf *out)
 int html_find_row(struct html_recording *r, struct names *names, const struct places *places, const struct place *p,
 		  uint32_t *place)
 {
-	SCOPED(buf_release) struct buf key = BUF_INIT, where = BUF_INIT, label = BUF_INIT;
+	SCOPED(buf_release) struct buf label = BUF_INIT, where = BUF_INIT, key = BUF_INIT;
 	struct html_row *h;
-	int err = 0;
 
 	put_label(places, p, &label);
 	buf_printf(&key, "%d:%s", (int)p->kind, buf_str(&label));
 	if (label.err || key.err)
-		err = -ENOMEM;
-	if (err || names_get(names, buf_str(&key), place))
-		goto out;
-	err = array_room(&r->row, r->n_rows, sizeof(*h));
-	if (err)
-		goto out;
-	h = r->row;
+		return -ENOMEM;
+	if (names_get(names, buf_str(&key), place))
+		return 0;
+	if (array_room(&r->row, r->n_rows, sizeof(*h)))
+		return -ENOMEM;
 	put_where(p, &where);
-	h += r->n_rows;
+	h = &r->row[r->n_rows];
 	*h = (struct html_row){
 		.label = strdup(buf_str(&label)),
 		.place = strdup(buf_str(&where)),
@@ -131,9 +128,7 @@ int html_find_row(struct html_recording *r, struct names *names, const struct pl
 		.far = is_far(p->kind),
 	};
 	*place = r->n_rows++;
-	err = h->label && h->place ? names_set(names, buf_str(&key), *place) : -ENOMEM;
-out:
-	return err;
+	return h->label && h->place ? names_set(names, buf_str(&key), *place) : -ENOMEM;
 }
 
 static int order(uint32_t metric, uint32_t row, const struct html_series *s)
@@ -165,17 +160,7 @@ int html_index(struct html_recording *r)
 /* The first series that is not before that metric and row; near.n: none. */
 static uint32_t find(const struct html_recording *r, uint32_t metric, uint32_t row)
 {
-	uint32_t from = 0, to = r->near.n;
-
-	while (from < to) {
-		uint32_t middle = from + (to - from) / 2;
-
-		if (order(metric, row, &r->near.series[r->near_order[middle]]) > 0)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return (uint32_t)ARRAY_PLACE(r->near.n, at, order(metric, row, &r->near.series[r->near_order[at]]) > 0);
 }
 
 const struct html_series *html_near(const struct html_recording *r, uint32_t metric, uint32_t row)

@@ -66,17 +66,15 @@ static bool is_main(const struct html_row *row)
 static void put_title(const struct html_metric *m, struct buf *out)
 {
 	html_text(out, m->name);
-	if (m->help[0]) {
-		buf_addstr(out, ": ");
-		html_text(out, m->help);
-	}
+	if (m->help[0])
+		html_put(out, ": {}", m->help);
 }
 
 static void put_metric_head(const struct html_metric *m, struct buf *out)
 {
 	buf_addstr(out, "<th scope=row title=\"");
 	put_title(m, out);
-	html_between(out, "\">", m->display, "</th><td class=unit>");
+	html_put(out, "\">{}</th><td class=unit>", m->display);
 	html_put_unit(m->unit, out);
 	buf_addstr(out, "</td>");
 }
@@ -115,9 +113,8 @@ void html_put_summary(const struct html_page *p, const struct html_recording *r,
 		   "<thead><tr><th rowspan=2 scope=col>Metric</th><th rowspan=2 scope=col>Unit</th>");
 	if (sparks)
 		buf_addstr(out, "<th rowspan=2 scope=col>Over time</th>");
-	for (uint32_t i = 0; i < n; i++) {
-		html_between(out, "<th colspan=3 scope=colgroup>", r->row[column[i]].label, "</th>");
-	}
+	for (uint32_t i = 0; i < n; i++)
+		html_put(out, "<th colspan=3 scope=colgroup>{}</th>", r->row[column[i]].label);
 	buf_addstr(out, "</tr><tr>");
 	for (uint32_t i = 0; i < n; i++)
 		buf_addstr(out, "<th scope=col>mean</th><th scope=col>min</th><th scope=col>max</th>");
@@ -165,9 +162,7 @@ static void put_metric_row(const struct html_recording *r, const struct html_ser
 
 	buf_addstr(out, "<tr><th scope=row title=\"");
 	put_title(m, out);
-	html_between(out, "\"><code>", m->name, "</code></th><td>");
-	html_text(out, r->row[s->row].label);
-	buf_addstr(out, "</td>");
+	html_put(out, "\"><code>{}</code></th><td>{}</td>", m->name, r->row[s->row].label);
 	put_cell(out, html_mean(s), html_precision(m, s));
 	put_cell(out, s->present ? s->low : (double)NAN, html_precision(m, s));
 	put_cell(out, s->present ? s->high : (double)NAN, html_precision(m, s));
@@ -260,13 +255,7 @@ void html_put_resolution(const struct html_page *p, struct buf *out)
 			continue;
 		if (near <= r->interval_s * 1.01 && (far <= r->interval_s * 1.01 || !r->far.n || !p->far.bytes))
 			continue;
-		buf_addstr(out, "<p class=hint>");
-		if (p->n > 1) {
-			html_text(out, input_name(r->path));
-			buf_addstr(out, ": a");
-		} else {
-			buf_addch(out, 'A');
-		}
+		html_put(out, p->n > 1 ? "<p class=hint>{}: a" : "<p class=hint>A", input_name(r->path));
 		buf_printf(out, " point is %.6g s long", near);
 		if (r->far.n && p->far.bytes)
 			buf_printf(out, ", of single CPUs %.6g s", far);

@@ -30,23 +30,13 @@ void html_text(struct buf *out, const char *text)
 	}
 }
 
-void html_between(struct buf *out, const char *before, const char *text, const char *after)
+void html_put_texts(struct buf *out, const char *markup, const char *const *text)
 {
-	buf_addstr(out, before);
-	html_text(out, text);
-	buf_addstr(out, after);
-}
-
-void html_printf(struct buf *out, const char *format, ...)
-{
-	SCOPED(buf_release) struct buf plain = BUF_INIT;
-	va_list ap;
-
-	va_start(ap, format);
-	buf_vprintf(&plain, format, ap);
-	va_end(ap);
-	html_text(out, buf_str(&plain));
-	buf_carry(out, &plain);
+	for (const char *hole; (hole = strstr(markup, "{}")); markup = hole + 2) {
+		buf_add(out, markup, (size_t)(hole - markup));
+		html_text(out, *text++);
+	}
+	buf_addstr(out, markup);
 }
 
 /* In JSON these characters occur in strings only, so they may be written in another way wherever they are. */

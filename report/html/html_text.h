@@ -10,11 +10,11 @@
 /* As text or as the value of a quoted attribute. U+FFFD replaces what is not UTF-8; control characters, and those
  * that change the direction of writing, become visible ("\x1b"), as in text_escape(). */
 void html_text(struct buf *out, const char *text);
-/* The same, with markup before and after it. */
-void html_between(struct buf *out, const char *before, const char *text, const char *after);
+/* Markup in which each {} stands for the next of the texts. */
+#define html_put(out, markup, ...) html_put_texts(out, markup, (const char *const[]){ __VA_ARGS__ })
+void html_put_texts(struct buf *out, const char *markup, const char *const *text);
 /* At most this many bytes, with a sign if there is more. */
 void html_text_cut(struct buf *out, const char *text, size_t most);
-void html_printf(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A string of JSON with its quotes that can stand inside <script>: no '<', '>', '&', U+2028 or U+2029 is left in
  * it. */

@@ -41,8 +41,8 @@ static void put_result(struct buf *out, const struct diff_result *r, bool with_w
 	};
 	const char *mark = class[r->v.kind];
 
-	html_between(out, "<tr><th scope=row>", r->series->display, "</th><td>");
-	html_text(out, r->series->where[0] ? r->series->where : "system");
+	html_put(out, "<tr><th scope=row>{}</th><td>{}", r->series->display,
+		 r->series->where[0] ? r->series->where : "system");
 	buf_printf(out, "</td><td%s>%s</td>", mark ? mark : "", verdict_name(r->v.kind));
 	put_number(out, r->v.base);
 	put_number(out, r->v.fresh);
@@ -59,9 +59,8 @@ static void put_result(struct buf *out, const struct diff_result *r, bool with_w
 		buf_addch(out, '-');
 	}
 	buf_addstr(out, "</td>");
-	if (with_why) {
-		html_between(out, "<td class=why>", r->why, "</td>");
-	}
+	if (with_why)
+		html_put(out, "<td class=why>{}</td>", r->why);
 	buf_addstr(out, "</tr>\n");
 }
 
@@ -72,12 +71,9 @@ static void put_differences(struct buf *out, const struct diff_environment *env)
 	buf_printf(out, "<div class=note role=note><strong>%s</strong><ul>",
 		   env->meaningless ? "The machines are too different to compare: there are no verdicts" :
 				      "The recordings differ in more than their numbers");
-	for (size_t i = 0; i < env->n; i++) {
-		buf_addstr(out, "<li>");
-		html_printf(out, "%s: %s and %s", env->difference[i].name, env->difference[i].side[DIFF_BASE],
-			    env->difference[i].side[DIFF_NEW]);
-		buf_addstr(out, "</li>");
-	}
+	for (size_t i = 0; i < env->n; i++)
+		html_put(out, "<li>{}: {} and {}</li>", env->difference[i].name, env->difference[i].side[DIFF_BASE],
+			 env->difference[i].side[DIFF_NEW]);
 	buf_addstr(out, "</ul></div>\n");
 }
 
@@ -120,9 +116,8 @@ static void put_results(struct buf *out, const struct diff_results *results, str
 	if (counts->len)
 		buf_printf(out, "<p><strong>Of the metrics that have a better direction: %s.</strong></p>\n",
 			   buf_str(counts));
-	if (why[0]) {
-		html_between(out, "<p>Of all of them: ", why, ".</p>\n");
-	}
+	if (why[0])
+		html_put(out, "<p>Of all of them: {}.</p>\n", why);
 	buf_addstr(out, "<p class=hint>The first recording is the base. A change counts only if its interval lies "
 			"beyond the metric's margin. A single run per side shows how values vary within it, "
 			"but not how other runs would differ.</p>\n"
@@ -190,8 +185,7 @@ void html_verdicts(const char *base, const char *fresh, const struct selection *
 	if (!err)
 		err = compare(&o, out, counts, &e);
 	/* The page is good without them: it says why they are not there. */
-	if (err) {
-		html_between(out, "<p>No verdicts: ", e.text[0] ? e.text : strerror(-err), ".</p>\n");
-	}
+	if (err)
+		html_put(out, "<p>No verdicts: {}.</p>\n", e.text[0] ? e.text : strerror(-err));
 	diff_options_release(&o);
 }
