@@ -25,7 +25,7 @@ void text_escape(struct buf *out, const char *text, size_t len)
 
 void text_csv(struct buf *out, const char *text, const char *separator)
 {
-	struct buf safe = BUF_INIT;
+	SCOPED(buf_release) struct buf safe = BUF_INIT;
 	const char *quote;
 
 	text_escape(&safe, text, strlen(text));
@@ -39,16 +39,14 @@ void text_csv(struct buf *out, const char *text, const char *separator)
 	}
 	buf_addstr(out, quote);
 	buf_carry(out, &safe);
-	buf_release(&safe);
 }
 
 void text_csv_head(struct buf *out, const char *text, const char *separator)
 {
-	struct buf head = BUF_INIT;
+	SCOPED(buf_release) struct buf head = BUF_INIT;
 
 	buf_addstr(&head, *text && strchr("=+-@", *text) ? "'" : "");
 	buf_addstr(&head, text);
 	text_csv(out, buf_str(&head), separator);
 	buf_carry(out, &head);
-	buf_release(&head);
 }

@@ -64,7 +64,7 @@ static int read_file(const char *path, struct buf *b, struct error *e)
 
 struct json *json_load(const char *path, struct error *e)
 {
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	struct json *j = NULL;
 
 	if (!read_file(path, &text, e)) {
@@ -72,7 +72,6 @@ struct json *json_load(const char *path, struct error *e)
 		if (!j)
 			error_prefix(e, "%s", path);
 	}
-	buf_release(&text);
 	return j;
 }
 
@@ -136,7 +135,7 @@ struct json *json_new_array(void)
 
 struct json *json_new_text(const char *text)
 {
-	struct buf b = BUF_INIT;
+	SCOPED(buf_release) struct buf b = BUF_INIT;
 	json_t *j = json_string(text);
 
 	if (j)
@@ -144,7 +143,6 @@ struct json *json_new_text(const char *text)
 	utf8_repair(&b, text, strlen(text));
 	if (!b.err)
 		j = json_string(buf_str(&b));
-	buf_release(&b);
 	return out(j);
 }
 
@@ -195,7 +193,7 @@ static int built(int err)
 
 int json_put(struct json *object, const char *key, struct json *value)
 {
-	struct buf b = BUF_INIT;
+	SCOPED(buf_release) struct buf b = BUF_INIT;
 	int err = -ENOMEM;
 
 	/* Takes the value over in any case. */
@@ -204,7 +202,6 @@ int json_put(struct json *object, const char *key, struct json *value)
 		json_free(value);
 	else if (!json_object_set_new(in(object), buf_str(&b), in(value)))
 		err = 0;
-	buf_release(&b);
 	return built(err);
 }
 

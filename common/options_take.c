@@ -24,7 +24,7 @@ int options_append(char ***list, char *text)
 
 int options_word(const char *option, const char *arg, const char *const *words, unsigned *place, struct error *e)
 {
-	struct buf all = BUF_INIT;
+	SCOPED(buf_release) struct buf all = BUF_INIT;
 	const char *near;
 	int err;
 
@@ -40,7 +40,6 @@ int options_word(const char *option, const char *arg, const char *const *words, 
 		if (*words[i])
 			buf_printf(&all, "%s%s", !all.len ? "" : words[i + 1] ? ", " : " or ", words[i]);
 	err = error_set(e, EINVAL, "--%s does not take '%s'; use %s", option, arg, buf_str(&all));
-	buf_release(&all);
 	return err;
 }
 

@@ -105,7 +105,7 @@ static bool add_modifier(const char *text, size_t len, struct buf *terms, struct
 static bool add_event(const char *name, const char *pmu, struct buf *out)
 {
 	const char *colon = strchr(name, ':'), *known = look_up(shares, name);
-	struct buf terms = BUF_INIT, letters = BUF_INIT;
+	SCOPED(buf_release) struct buf letters = BUF_INIT, terms = BUF_INIT;
 	size_t len = colon ? (size_t)(colon - name) : strlen(name);
 	bool one_unit = colon && !strcmp(colon, ":one_unit"), can = true;
 
@@ -124,8 +124,6 @@ static bool add_event(const char *name, const char *pmu, struct buf *out)
 			   buf_str(&letters));
 	else
 		buf_printf(out, "%.*s", (int)len, name);
-	buf_release(&terms);
-	buf_release(&letters);
 	return can && len;
 }
 
@@ -227,7 +225,7 @@ static bool add_formula(const struct json *metric, const char *pmu, const struct
 static struct json *convert_metric(const struct json *metric, const char *pmu, const struct json *all)
 {
 	struct json *to = json_new_object();
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	const char *unit = field(metric, "UnitOfMeasure"), *known = look_up(units, unit);
 	const char *group = field(metric, "MetricGroup"), *category = field(metric, "Category");
 	double level = json_number(json_get(metric, "Level"), 0);
@@ -247,7 +245,6 @@ static struct json *convert_metric(const struct json *metric, const char *pmu, c
 	if (!strcmp(category, "TMA"))
 		buf_printf(&text, ";TopdownL%.0f", level);
 	put(to, "MetricGroup", buf_str(&text));
-	buf_release(&text);
 	return to;
 }
 
@@ -264,7 +261,7 @@ static struct json *convert_intel(const struct json *all, const char *pmu)
 
 static void put_groups(struct json *to, const struct json *groups, const char *name)
 {
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 
 	for (const char *key = json_next_key(groups, NULL); key; key = json_next_key(groups, key)) {
 		const struct json *members = json_get(json_get(groups, key), "metrics");
@@ -274,7 +271,6 @@ static void put_groups(struct json *to, const struct json *groups, const char *n
 				buf_printf(&text, "%s%s", text.len ? ";" : "", key);
 	}
 	put(to, "MetricGroup", buf_str(&text));
-	buf_release(&text);
 }
 
 static struct json *convert_arm(const struct json *j)

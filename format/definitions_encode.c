@@ -155,7 +155,7 @@ static void add_ids(struct cbor_fields *f, unsigned key, const uint32_t *id, uin
 /* [stay, leave ...] of the instances of `from`. */
 static void add_left(struct cbor_fields *f, const struct pm_group *g, const struct pm_group *from, uint32_t kept)
 {
-	struct buf items = BUF_INIT;
+	SCOPED(buf_release) struct buf items = BUF_INIT;
 	uint64_t n = 0;
 
 	for (uint32_t at = 0, k = 0; at < from->n_instances;) {
@@ -173,7 +173,6 @@ static void add_left(struct cbor_fields *f, const struct pm_group *g, const stru
 	}
 	if (n)
 		add_items(f, GROUP_LEFT, n, &items);
-	buf_release(&items);
 }
 
 /* What it has that the previous one had not, and which of its instances have left. */
@@ -251,7 +250,7 @@ static void add_listed(struct cbor_fields *f, unsigned key, struct listed *l)
 void encode_schema(struct buf *out, const struct pm_model *m, struct span *counters, struct span *groups,
 		   struct span *strings, struct retired *retired, bool live)
 {
-	struct buf c = BUF_INIT, g = BUF_INIT, s = BUF_INIT;
+	SCOPED(buf_release) struct buf s = BUF_INIT, g = BUF_INIT, c = BUF_INIT;
 	struct span first_counter = *counters, first_string = *strings;
 	struct listed listed = { .ranges = BUF_INIT };
 	struct retired gone = { 0 };
@@ -287,9 +286,6 @@ void encode_schema(struct buf *out, const struct pm_model *m, struct span *count
 		cbor_field_ranges(&f, SCHEMA_RETIRED, gone.id, gone.n);
 		retired->n = 0;
 	}
-	buf_release(&c);
-	buf_release(&g);
-	buf_release(&s);
 }
 
 static void add_instance(struct buf *out, const struct pm_instance *i, uint64_t base_ns)
@@ -330,7 +326,7 @@ void encode_instances(struct buf *out, const struct pm_model *m, struct span *in
 	uint64_t base_ns = retired->n ? pm_model_instance(m, retired->id[0])->retired_ns : 0;
 	struct listed listed = { .ranges = BUF_INIT };
 	struct cbor_fields f = cbor_fields(out);
-	struct buf items = BUF_INIT;
+	SCOPED(buf_release) struct buf items = BUF_INIT;
 
 	TAKE(&items, instances, {
 		const struct pm_instance *one = &m->instance[instances->from];
@@ -348,7 +344,6 @@ void encode_instances(struct buf *out, const struct pm_model *m, struct span *in
 	}
 	if (retired->n)
 		add_retired(&f, m, retired, base_ns);
-	buf_release(&items);
 }
 
 static void add_list(struct buf *out, uint32_t first, uint32_t n, struct buf *items)
@@ -411,7 +406,7 @@ void encode_config(struct buf *out, const struct pm_model *m, struct span *confi
 		   bool (*chosen)(const void *ctx, uint32_t index), const void *ctx)
 {
 	struct cbor_fields f = cbor_fields(out);
-	struct buf items = BUF_INIT;
+	SCOPED(buf_release) struct buf items = BUF_INIT;
 	uint64_t n = 0;
 
 	TAKE(&items, configs, {
@@ -421,7 +416,6 @@ void encode_config(struct buf *out, const struct pm_model *m, struct span *confi
 		n++;
 	});
 	add_items(&f, CONFIG_ITEMS, n, &items);
-	buf_release(&items);
 }
 
 void encode_event(struct buf *items, const struct pm_event *e, uint64_t base_ns)

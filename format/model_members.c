@@ -139,7 +139,7 @@ static int by_id(const void *a, const void *b)
 /* A column that is there twice would be counted twice. 0, -EINVAL, -ENOMEM; nearly all lists ascend. */
 static int each_once(const uint32_t *id, const uint32_t *with, uint32_t n)
 {
-	uint64_t *sorted;
+	SCOPED(scoped_free) uint64_t *sorted = NULL;
 	int err = 0;
 
 	if (ascend(id, n) || (with && ascend(with, n)))
@@ -153,7 +153,6 @@ static int each_once(const uint32_t *id, const uint32_t *with, uint32_t n)
 	for (uint32_t k = 1; k < n; k++)
 		if (sorted[k] == sorted[k - 1])
 			err = -EINVAL;
-	free(sorted);
 	return err;
 }
 
@@ -327,7 +326,7 @@ static bool many(const struct model_ids *ids, uint32_t n)
 void pm_model_forget(struct pm_model *m)
 {
 	struct pm_model_caps *caps = m->caps;
-	bool *named;
+	SCOPED(scoped_free) bool *named = NULL;
 
 	if (!caps || (!many(&caps->instance_ids, m->n_instances) && !many(&caps->group_ids, m->n_groups)))
 		return;
@@ -343,6 +342,5 @@ void pm_model_forget(struct pm_model *m)
 		for (uint32_t k = 0; k < m->group[i].n_instances; k++)
 			named[find_instance(m, m->group[i].instance[k])->slot] = true;
 	forget_instances(m, named);
-	free(named);
 	caps->forgotten++;
 }

@@ -163,13 +163,12 @@ static int read_indexes(struct pm_reader *r, const uint64_t *list, size_t n)
 
 static int from_index(struct pm_reader *r)
 {
-	uint64_t *list = NULL;
+	SCOPED(scoped_free) uint64_t *list = NULL;
 	size_t n = 0;
 	int err = find_indexes(r, &list, &n);
 
 	if (!err)
 		err = read_indexes(r, list, n);
-	free(list);
 	if (err == -EBADMSG)
 		reader_catalog_release(r);
 	return err;
@@ -275,7 +274,7 @@ static int hop_on(struct pm_reader *r, struct chunk_head *head, struct chunk_bas
 static int by_hopping(struct pm_reader *r)
 {
 	struct window *w = &r->window;
-	struct chunk_head *head = calloc(1, sizeof(*head));
+	SCOPED(scoped_free) struct chunk_head *head = calloc(1, sizeof(*head));
 	struct chunk_base base = { 0 };
 	uint64_t from = r->catalog.to_offset;
 	struct index_entry e;
@@ -289,7 +288,6 @@ static int by_hopping(struct pm_reader *r)
 		ok = catalog_add(r, &e);
 	window_pace(w, LEAP_STEP, LEAP_STEP);
 	chunk_head_release(head);
-	free(head);
 	chunk_base_release(&base);
 	return ok;
 }
@@ -371,7 +369,7 @@ static double counter_hz(const struct pm_clocks *a, const struct pm_clocks *b)
 
 int pm_reader_clocks(struct pm_reader *r, struct pm_clocks *clocks, size_t max, uint64_t enough_ns)
 {
-	struct chunk_head *head = r->window.in.seek ? calloc(1, sizeof(*head)) : NULL;
+	SCOPED(scoped_free) struct chunk_head *head = r->window.in.seek ? calloc(1, sizeof(*head)) : NULL;
 	struct chunk_base base = { 0 };
 	uint64_t here = r->window.offset;
 	struct index_entry e;
@@ -397,7 +395,6 @@ int pm_reader_clocks(struct pm_reader *r, struct pm_clocks *clocks, size_t max, 
 	window_pace(&r->window, LEAP_STEP, READ_STEP);
 	back = window_seek(&r->window, here);
 	chunk_head_release(head);
-	free(head);
 	chunk_base_release(&base);
 	return back ? (r->err = back) : ok == -ENOMEM ? ok : (int)n;
 }

@@ -122,7 +122,8 @@ static void put_le32(uint8_t *b, uint32_t v)
 static int read_index(struct vendor_pack *p)
 {
 	uint8_t head[HEAD];
-	char *text, *rest, *line;
+	char *rest, *line;
+	SCOPED(scoped_free) char *text = NULL;
 	uint32_t size;
 	int err = 0;
 
@@ -140,7 +141,6 @@ static int read_index(struct vendor_pack *p)
 	p->begin = HEAD + size;
 	for (rest = text; !err && (line = strsep(&rest, "\n"));)
 		err = take_line(p, line);
-	free(text);
 	return err;
 }
 
@@ -161,13 +161,12 @@ static int vendor_pack_open(struct vendor_pack *p, const char *path, struct erro
 
 int vendor_pack_find(struct vendor_pack *p, struct error *e)
 {
-	char *own = vendor_pack_path();
+	SCOPED(scoped_free) char *own = vendor_pack_path();
 	const char *path = own && !access(own, F_OK) ? own : !access(PM_VENDOR_PACK, F_OK) ? PM_VENDOR_PACK : NULL;
 	int err = path ? vendor_pack_open(p, path, e) : -ENOENT;
 
 	if (!path)
 		*p = (struct vendor_pack){ .fd = -1 };
-	free(own);
 	return err;
 }
 
@@ -189,7 +188,7 @@ static uint32_t choose(const struct vendor_pack *p, const char *cpuid, uint32_t 
 static int read_frame(const struct vendor_pack *p, struct pm_zstd *z, const struct buf *base, const uint64_t place[3],
 		      struct buf *out)
 {
-	char *in = malloc(place[1] + 1);
+	SCOPED(scoped_free) char *in = malloc(place[1] + 1);
 	int err = in ? 0 : -ENOMEM;
 
 	if (!err && pread(p->fd, in, place[1], (off_t)(p->begin + place[0])) != (ssize_t)place[1])
@@ -197,7 +196,6 @@ static int read_frame(const struct vendor_pack *p, struct pm_zstd *z, const stru
 	if (!err)
 		err = pm_zstd_decompress_with(z, base ? base->data : NULL, base ? base->len : 0, in, place[1],
 					      place[2], out);
-	free(in);
 	return err;
 }
 
@@ -205,7 +203,7 @@ static int read_part(const struct vendor_pack *p, uint32_t set, enum vendor_part
 {
 	const struct vendor_set *s = &p->set[set];
 	struct pm_zstd *z = pm_zstd_new();
-	struct buf base = BUF_INIT, out = BUF_INIT;
+	SCOPED(buf_release) struct buf out = BUF_INIT, base = BUF_INIT;
 	int err = z ? 0 : -ENOMEM;
 
 	if (!s->length[part]) {
@@ -220,8 +218,6 @@ static int read_part(const struct vendor_pack *p, uint32_t set, enum vendor_part
 	if (!err && !(*text = buf_detach(&out)))
 		err = -ENOMEM;
 	pm_zstd_free(z);
-	buf_release(&base);
-	buf_release(&out);
 	return err;
 }
 
@@ -269,7 +265,7 @@ static int compare_sizes(const void *a, const void *b)
 
 static int gather_base(const struct vendor_pack *p, struct buf *base)
 {
-	const struct vendor_set **order = malloc((p->n_sets + 1) * sizeof(*order));
+	SCOPED(scoped_free) const struct vendor_set **order = malloc((p->n_sets + 1) * sizeof(*order));
 
 	if (!order)
 		return -ENOMEM;
@@ -280,14 +276,13 @@ static int gather_base(const struct vendor_pack *p, struct buf *base)
 		buf_add(base, order[i]->text[VENDOR_METRICS].data, order[i]->text[VENDOR_METRICS].len);
 		buf_add(base, order[i]->text[VENDOR_ROWS].data, order[i]->text[VENDOR_ROWS].len);
 	}
-	free(order);
 	return base->err;
 }
 
 static int pack(struct vendor_pack *p, struct buf *index, struct buf *frames)
 {
 	struct pm_zstd *z = pm_zstd_new();
-	struct buf base = BUF_INIT;
+	SCOPED(buf_release) struct buf base = BUF_INIT;
 	int err = z ? gather_base(p, &base) : -ENOMEM;
 
 	if (!err && base.len) {
@@ -312,7 +307,6 @@ static int pack(struct vendor_pack *p, struct buf *index, struct buf *frames)
 	for (uint32_t i = 0; i < p->n_cpus; i++)
 		buf_printf(index, "cpu\t%s\t%s\n", p->cpu[i].pattern, p->set[p->cpu[i].set].name);
 	pm_zstd_free(z);
-	buf_release(&base);
 	return err ? err : index->err ? index->err : frames->err;
 }
 
@@ -333,7 +327,7 @@ static int write_all(int fd, const void *data, size_t len)
 
 int vendor_pack_write(struct vendor_pack *p, const char *path, struct error *e)
 {
-	struct buf index = BUF_INIT, frames = BUF_INIT, temporary = BUF_INIT;
+	SCOPED(buf_release) struct buf temporary = BUF_INIT, frames = BUF_INIT, index = BUF_INIT;
 	uint8_t head[HEAD];
 	int err = pack(p, &index, &frames), fd = -1;
 
@@ -358,8 +352,5 @@ int vendor_pack_write(struct vendor_pack *p, const char *path, struct error *e)
 		if (err)
 			unlink(buf_str(&temporary));
 	}
-	buf_release(&index);
-	buf_release(&frames);
-	buf_release(&temporary);
 	return err ? error_sys(e, -err, "%s", path) : 0;
 }

@@ -32,7 +32,7 @@ static int new_event(struct event *ev, const char *pmu, uint32_t index, uint32_t
  * text. */
 static int finish(struct resolver *r, struct event *ev, const char *stem, bool slashes, bool expanded)
 {
-	struct buf body = BUF_INIT;
+	SCOPED(buf_release) struct buf body = BUF_INIT;
 	bool any = false;
 	int err;
 
@@ -65,7 +65,6 @@ static int finish(struct resolver *r, struct event *ev, const char *stem, bool s
 		event_release(ev);
 	else
 		err = resolve_add(r, ev, buf_str(&body), expanded);
-	buf_release(&body);
 	return err;
 }
 
@@ -326,7 +325,7 @@ static int add_pmu(struct resolver *r)
 	const struct event_node *n = r->node;
 	const struct event_pmu *exact = pmu_named(r->view, n->name);
 	size_t found = 0, added = 0;
-	struct buf lacking = BUF_INIT;
+	SCOPED(buf_release) struct buf lacking = BUF_INIT;
 	int err = 0, refused = 0;
 
 	if (exact)
@@ -356,7 +355,6 @@ static int add_pmu(struct resolver *r)
 	/* One of equal PMUs that is left out makes what is added up too low. */
 	if (!err && added)
 		buf_addstr(r->notes, buf_str(&lacking));
-	buf_release(&lacking);
 	return err ? err : added ? 0 : refused;
 }
 

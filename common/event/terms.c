@@ -142,15 +142,12 @@ static int need_value(struct resolver *r, const struct event_term *t, bool numbe
 /* A second cpu= adds to the first. */
 static int add_cpus(struct event *ev, const char *list)
 {
-	struct buf both = BUF_INIT;
-	int err;
+	SCOPED(buf_release) struct buf both = BUF_INIT;
 
 	if (!ev->cpus)
 		return set_text(&ev->cpus, list);
 	buf_printf(&both, "%s,%s", ev->cpus, list);
-	err = both.err ? both.err : set_text(&ev->cpus, buf_str(&both));
-	buf_release(&both);
-	return err;
+	return both.err ? both.err : set_text(&ev->cpus, buf_str(&both));
 }
 
 /* Where several kinds of cores answer, a general event names its PMU in the upper half of its config. */

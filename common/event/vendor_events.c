@@ -353,7 +353,7 @@ typedef int (*row_fn)(void *arg, const struct row *r);
 
 static int each_object(struct vendor_events *v, row_fn visit, void *arg, struct buf *notes)
 {
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	unsigned left_out = 0;
 	int err = 0;
 
@@ -389,9 +389,7 @@ static int each_object(struct vendor_events *v, row_fn visit, void *arg, struct 
 	}
 	if (left_out > MAX_NOTES)
 		buf_printf(notes, "and %u more vendor events\n", left_out - MAX_NOTES);
-	err = err ? err : text.err;
-	buf_release(&text);
-	return err;
+	return err ? err : text.err;
 }
 
 /* A pack is made by a program, but lies in a file: what a line lacks is empty. */
@@ -441,12 +439,11 @@ static int each_row(struct vendor_events *v, row_fn visit, void *arg, struct buf
 	int err = each_object(v, visit, arg, notes);
 
 	for (size_t i = 0; i < v->n_packed && !err; i++) {
-		char *help = v->packed[i].help;
+		SCOPED(scoped_free) char *help = v->packed[i].help;
 
 		/* Its lines are cut as they are read: it is good for one pass. */
 		v->packed[i].help = NULL;
 		err = each_line(v, v->packed[i].rows, help, visit, arg);
-		free(help);
 	}
 	return err;
 }

@@ -296,7 +296,7 @@ int vendor_folder(const char *path, const char *cpuid, char *dir, size_t size, s
 /* What ArchStdEvent refers to lies beside the mapfile.csv, in this folder or one above it. */
 static int load_standard(struct vendor_events *v, const char *path, struct error *e)
 {
-	char *above = realpath(path, NULL);
+	SCOPED(scoped_free) char *above = realpath(path, NULL);
 	int err = 0;
 
 	for (int level = 0; above && level < 4; level++) {
@@ -310,7 +310,6 @@ static int load_standard(struct vendor_events *v, const char *path, struct error
 			break;
 		}
 	}
-	free(above);
 	return err;
 }
 

@@ -79,7 +79,7 @@ static void drop_inputs(struct expr *x, uint32_t *place)
 int expr_fold(struct expr *x, bool (*literal)(void *ctx, const char *name, double *v), void *ctx)
 {
 	struct part stack[EXPR_MAX_DEPTH];
-	uint32_t *place = malloc((x->n_inputs + 1) * sizeof(*place));
+	SCOPED(scoped_free) uint32_t *place = malloc((x->n_inputs + 1) * sizeof(*place));
 	size_t top = 0, n = 0;
 
 	if (!place)
@@ -103,6 +103,5 @@ int expr_fold(struct expr *x, bool (*literal)(void *ctx, const char *name, doubl
 	}
 	x->n_steps = n;
 	drop_inputs(x, place);
-	free(place);
 	return 0;
 }

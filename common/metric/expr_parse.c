@@ -179,7 +179,7 @@ static int parse_id(struct parser *p, char **name)
 static int parse_seconds(struct parser *p)
 {
 	size_t column = p->lex.start;
-	char *name = NULL, *by = NULL;
+	SCOPED(scoped_free) char *by = NULL, *name = NULL;
 	int err = parse_id(p, &name);
 
 	if (!err)
@@ -190,8 +190,6 @@ static int parse_seconds(struct parser *p)
 		err = expect_mark(p, ')', "')'");
 	if (!err)
 		err = emit_input_by(p, name, by, EXPR_SECONDS, column);
-	free(name);
-	free(by);
 	return err;
 }
 
@@ -199,7 +197,7 @@ static int parse_seconds(struct parser *p)
 static int parse_aspect(struct parser *p, enum expr_aspect aspect)
 {
 	size_t column;
-	char *name;
+	SCOPED(scoped_free) char *name = NULL;
 	int err;
 
 	column = p->lex.start;
@@ -209,7 +207,6 @@ static int parse_aspect(struct parser *p, enum expr_aspect aspect)
 		err = expect_mark(p, ')', "')'");
 	if (!err)
 		err = emit_input(p, name, aspect, column);
-	free(name);
 	return err;
 }
 
@@ -260,7 +257,7 @@ static int parse_word(struct parser *p)
 	};
 	size_t column = p->lex.start;
 	bool plain = p->lex.plain;
-	char *word;
+	SCOPED(scoped_free) char *word = NULL;
 	int err;
 
 	if (at_keyword(p, "if") || at_keyword(p, "else"))
@@ -302,7 +299,6 @@ static int parse_word(struct parser *p)
 leave:
 	p->levels--;
 out:
-	free(word);
 	return err;
 }
 

@@ -167,7 +167,7 @@ static void print_items(struct printer *p)
 void expr_print_replaced(const struct expr *x, const char *const *replacement, struct buf *out)
 {
 	struct printer p = { .x = x, .replacement = replacement, .out = out };
-	size_t *stack = calloc(x->depth, sizeof(*stack));
+	SCOPED(scoped_free) size_t *stack = calloc(x->depth, sizeof(*stack));
 
 	p.child = calloc(x->n_steps, sizeof(*p.child));
 	/* A step waits at most once and brings at most eight pieces. An explicit stack, because `1+1+1+...`
@@ -180,7 +180,6 @@ void expr_print_replaced(const struct expr *x, const char *const *replacement, s
 	} else if (!out->err) {
 		out->err = -ENOMEM;
 	}
-	free(stack);
 	free(p.child);
 	free(p.item);
 }

@@ -104,7 +104,7 @@ static void key_of(struct buf *key, const char *unit, const char *name)
 /* The last entry, if it is the first of its name. */
 static int remember(struct loader *l, const char *unit, const char *name)
 {
-	struct buf key = BUF_INIT;
+	SCOPED(buf_release) struct buf key = BUF_INIT;
 	uint32_t known;
 	int err = 0;
 
@@ -113,20 +113,17 @@ static int remember(struct loader *l, const char *unit, const char *name)
 		err = names_set(&l->by_name, buf_str(&key), (uint32_t)(l->n - 1));
 	else if (!unit)
 		l->entry[known].twins = true;
-	err = key.err ? key.err : err;
-	buf_release(&key);
-	return err;
+	return key.err ? key.err : err;
 }
 
 /* What a metric of `unit` means by the name: hybrid processors have metrics of one name for each kind of cores. */
 static bool find_metric(struct loader *l, const char *unit, const char *name, uint32_t *at)
 {
-	struct buf key = BUF_INIT;
+	SCOPED(buf_release) struct buf key = BUF_INIT;
 	bool found;
 
 	key_of(&key, unit, name);
 	found = names_get(&l->by_name, buf_str(&key), at);
-	buf_release(&key);
 	return found || (unit && names_get(&l->by_name, name, at));
 }
 
@@ -177,15 +174,12 @@ static int collect(struct loader *l, struct error *first, struct buf *skipped)
 
 static int cycle(struct loader *l, size_t from, size_t to)
 {
-	struct buf text = BUF_INIT;
-	int err;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 
 	for (size_t i = from; i < to; i++)
 		buf_printf(&text, "%s -> ", l->entry[l->chain[i]].name);
 	buf_addstr(&text, l->entry[l->chain[from]].name);
-	err = error_set(l->error, ELOOP, "metrics that refer to themselves: %s", buf_str(&text));
-	buf_release(&text);
-	return err;
+	return error_set(l->error, ELOOP, "metrics that refer to themselves: %s", buf_str(&text));
 }
 
 static int expand(struct loader *l, size_t i, size_t level);
@@ -205,7 +199,7 @@ static bool fits(const struct expr *x, const char *const *replacement)
 static char *on_core(struct loader *l, const char *unit, const char *event)
 {
 	const struct event_symbol *symbol = event_symbol_find(event);
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	char *out = NULL;
 
 	if (!unit || strncmp(unit, "cpu_", 4) || strchr(event, '/') || !strcmp(event, "duration_time") ||
@@ -213,7 +207,6 @@ static char *on_core(struct loader *l, const char *unit, const char *event)
 		return NULL;
 	buf_printf(&text, "%s@%s@", unit, event);
 	out = buf_detach(&text);
-	buf_release(&text);
 	if (!out)
 		no_memory(l);
 	return out;
@@ -222,8 +215,8 @@ static char *on_core(struct loader *l, const char *unit, const char *event)
 /* Prints `x` with the formulas of other metrics instead of their names; `level` is its place in the chain. */
 static int print_expanded(struct loader *l, const struct expr *x, const char *unit, size_t level, char **out)
 {
-	struct buf text = BUF_INIT;
-	const char **replacement;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+	SCOPED(scoped_free) const char **replacement = NULL;
 	char **owned;
 	size_t n;
 	const struct expr_input *in = expr_inputs(x, &n);
@@ -257,10 +250,8 @@ static int print_expanded(struct loader *l, const struct expr *x, const char *un
 		if (!*out)
 			err = no_memory(l);
 	}
-	buf_release(&text);
 	for (size_t i = 0; i < n; i++)
 		free(owned[i]);
-	free(replacement);
 	return err;
 }
 
@@ -304,15 +295,12 @@ static int split_scale(const char *scale, char factor[static 32], const char **u
 
 static char *printed(const char *before, const char *text, const char *after)
 {
-	struct buf b = BUF_INIT;
-	char *out;
+	SCOPED(buf_release) struct buf b = BUF_INIT;
 
 	buf_addstr(&b, before);
 	buf_addstr(&b, text);
 	buf_addstr(&b, after);
-	out = buf_detach(&b);
-	buf_release(&b);
-	return out;
+	return buf_detach(&b);
 }
 
 /* MetricGroup separates by ';' and so may end. */
@@ -338,10 +326,9 @@ static char *categories_of(const char *groups)
 /* A stable id [a-z0-9_.]+ from MetricName; later ones of the same id get "_2", "_3" ... */
 static char *id_of(struct names *used, const char *name)
 {
-	struct buf id = BUF_INIT;
+	SCOPED(buf_release) struct buf id = BUF_INIT;
 	uint32_t count, unused;
 	size_t len;
-	char *out;
 
 	for (const char *c = name; *c; c++) {
 		char lower = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
@@ -352,7 +339,7 @@ static char *id_of(struct names *used, const char *name)
 	len = id.len;
 	if (names_get(used, buf_str(&id), &count)) {
 		/* Remember how far that name has got, or a thousand of the same would take a million looks. */
-		char *base = strdup(buf_str(&id));
+		SCOPED(scoped_free) char *base = strdup(buf_str(&id));
 
 		do {
 			id.len = len;
@@ -360,11 +347,8 @@ static char *id_of(struct names *used, const char *name)
 		} while (!id.err && names_get(used, buf_str(&id), &unused));
 		if (!base || names_set(used, base, count))
 			id.err = -ENOMEM;
-		free(base);
 	}
-	out = id.err || names_set(used, buf_str(&id), 1) ? NULL : buf_detach(&id);
-	buf_release(&id);
-	return out;
+	return id.err || names_set(used, buf_str(&id), 1) ? NULL : buf_detach(&id);
 }
 
 static int fill_expr(struct loader *l, struct entry *entry, struct metric *row)

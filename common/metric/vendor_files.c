@@ -63,7 +63,7 @@ static int add_folder(struct json ***list, size_t *n, const char *path, struct e
 	if (count < 0)
 		return error_set(e, errno, "%s: %s", path, strerror(errno));
 	for (int i = 0; i < count; i++) {
-		struct buf name = BUF_INIT;
+		SCOPED(buf_release) struct buf name = BUF_INIT;
 		struct json *j = NULL;
 
 		buf_printf(&name, "%s/%s", path, entry[i]->d_name);
@@ -77,7 +77,6 @@ static int add_folder(struct json ***list, size_t *n, const char *path, struct e
 			err = add_doc(list, n, j, e);
 		else
 			err = no_list(j, entry[i]->d_name, buf_str(&name), e);
-		buf_release(&name);
 		free(entry[i]);
 	}
 	free(entry);
@@ -99,7 +98,7 @@ static bool wants_standards(const struct vendor_docs *docs)
 /* What lies above need not be perf's tree: what cannot be read there is no error, but named. */
 static int add_standards(struct vendor_docs *docs, const char *path, struct buf *notes)
 {
-	struct buf above = BUF_INIT;
+	SCOPED(buf_release) struct buf above = BUF_INIT;
 	int err = 0;
 
 	buf_addstr(&above, path);
@@ -111,14 +110,13 @@ static int add_standards(struct vendor_docs *docs, const char *path, struct buf 
 		if (err)
 			buf_printf(notes, "some of what ArchStdEvent refers to was not read: %s\n", why.text);
 	}
-	buf_release(&above);
 	return err == -ENOMEM ? err : 0;
 }
 
 static int load_folder(struct metric_set *set, const char *path, struct error *e)
 {
 	struct vendor_docs docs = { 0 };
-	struct buf notes = BUF_INIT;
+	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	int err = add_folder(&docs.doc, &docs.n, path, e);
 
 	if (!err && wants_standards(&docs) && add_standards(&docs, path, &notes))
@@ -130,7 +128,6 @@ static int load_folder(struct metric_set *set, const char *path, struct error *e
 		else
 			buf_add(&set->skipped, notes.data, notes.len);
 	}
-	buf_release(&notes);
 	docs_release(&docs);
 	return err;
 }
@@ -141,7 +138,7 @@ static int load_one(struct metric_set *set, struct json *j, const char *folder, 
 	struct vendor_docs docs = { 0 };
 	const struct json *inner = json_is_array(j) ? NULL : json_get(j, "Metrics");
 	struct json *list = inner ? (struct json *)(uintptr_t)inner : j;
-	struct buf notes = BUF_INIT;
+	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	int err = 0;
 
 	if (!json_is_array(list))
@@ -157,7 +154,6 @@ static int load_one(struct metric_set *set, struct json *j, const char *folder, 
 		err = vendor_load(set, &docs, e);
 	if (!err)
 		buf_add(&set->skipped, notes.data, notes.len);
-	buf_release(&notes);
 	docs.doc = NULL;
 	docs.n = 0;
 	docs_release(&docs);
@@ -168,7 +164,7 @@ static int load_one(struct metric_set *set, struct json *j, const char *folder, 
 int metric_files_copy(const char *path, const char *pmu, bool help, struct json *to, struct error *e)
 {
 	struct vendor_docs docs = { 0 };
-	struct buf notes = BUF_INIT;
+	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	struct stat st;
 	struct json *j;
 	int err = 0;
@@ -183,7 +179,6 @@ int metric_files_copy(const char *path, const char *pmu, bool help, struct json 
 		err = error_set(e, ENOMEM, "out of memory");
 	if (!err && vendor_copy(&docs, help, to))
 		err = error_set(e, ENOMEM, "out of memory");
-	buf_release(&notes);
 	docs_release(&docs);
 	return err;
 }

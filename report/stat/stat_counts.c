@@ -250,7 +250,7 @@ static void say_lost(struct stat_sheet *s, uint32_t event, struct buf *out)
 {
 	uint32_t most = 0, named = 0, more = 0;
 	uint16_t why = 0;
-	struct buf where = BUF_INIT;
+	SCOPED(buf_release) struct buf where = BUF_INIT;
 
 	for (uint32_t i = 0; i < s->n_lines; i++) {
 		const struct stat_line *l = &s->line[i];
@@ -285,7 +285,6 @@ static void say_lost(struct stat_sheet *s, uint32_t event, struct buf *out)
 			   s->config->intervals ? "sums cover the others" :
 						  "so there is no sum; -A shows the others");
 	}
-	buf_release(&where);
 }
 
 /* -C that cannot be kept is not passed over in silence. */
@@ -320,7 +319,7 @@ static void note_runs(struct stat_sheet *s)
 /* One line for all events of which the same is to be said: groups are lost as a whole. */
 static void note_lost(struct stat_sheet *s)
 {
-	struct buf last = BUF_INIT, now = BUF_INIT;
+	SCOPED(buf_release) struct buf now = BUF_INIT, last = BUF_INIT;
 	uint32_t more = 0, named = 0;
 
 	for (uint32_t i = 0; i <= s->n_events; i++) {
@@ -342,8 +341,6 @@ static void note_lost(struct stat_sheet *s)
 		buf_clear(&last);
 		buf_add(&last, now.data, now.len);
 	}
-	buf_release(&last);
-	buf_release(&now);
 }
 
 void stat_note_lost(struct stat_sheet *s)

@@ -202,7 +202,8 @@ static int choose_named(struct stat_sheet *s, bool *chosen, struct error *e)
 	const struct stat_words *w = &s->config->events;
 
 	for (size_t i = 0; i < w->n; i++) {
-		const char **names, *near = NULL;
+		const char *near = NULL;
+		SCOPED(scoped_free) const char **names = NULL;
 		bool any = false;
 		size_t n = 0;
 
@@ -223,7 +224,6 @@ static int choose_named(struct stat_sheet *s, bool *chosen, struct error *e)
 		error_set(e, ENOENT, "-e: the recording has no event '%s'%s%s%s", w->word[i],
 			  near ? "; did you mean '" : "", near ? near : " (pmrep list events lists them)",
 			  near ? "'?" : "");
-		free(names);
 		return -ENOENT;
 	}
 	return 0;
@@ -449,7 +449,8 @@ static bool is_invalid(const struct pm_counter *c)
 static int add_chosen(struct stat_sheet *s, bool *chosen)
 {
 	const struct pm_model *m = s->places->model;
-	struct cpulist *in = calloc((size_t)m->n_counters + 1, sizeof(*in)), all = { 0 };
+	SCOPED(cpulist_release) struct cpulist all = { 0 };
+	SCOPED(scoped_free) struct cpulist *in = calloc((size_t)m->n_counters + 1, sizeof(*in));
 	uint32_t first = s->n_events;
 	int err = in ? 0 : -ENOMEM;
 	bool each = false;
@@ -493,8 +494,6 @@ static int add_chosen(struct stat_sheet *s, bool *chosen)
 	}
 	for (uint32_t i = 0; in && i < m->n_counters; i++)
 		cpulist_release(&in[i]);
-	free(in);
-	cpulist_release(&all);
 	return err;
 }
 
@@ -536,7 +535,7 @@ static int by_choice(const void *a, const void *b)
  * metrics only. */
 static int arrange_choice(struct stat_sheet *s)
 {
-	struct stat_event **sorted = calloc((size_t)s->n_events + 1, sizeof(*sorted));
+	SCOPED(scoped_free) struct stat_event **sorted = calloc((size_t)s->n_events + 1, sizeof(*sorted));
 
 	if (!sorted)
 		return -ENOMEM;
@@ -549,24 +548,21 @@ static int arrange_choice(struct stat_sheet *s)
 			ev->name = asprintf(&ev->name, "cpu-%s", plain) < 0 ? NULL : ev->name;
 			free(plain);
 		}
-		if (!ev->name) {
-			free(sorted);
+		if (!ev->name)
 			return -ENOMEM;
-		}
 		ev->hidden |= (ev->invalid && !cycles && !is_software(ev)) || !strcmp(ev->name, "slots") ||
 			      !strncmp(ev->name, "topdown-", 8);
 	}
 	qsort(sorted, s->n_events, sizeof(*sorted), by_choice);
 	for (uint32_t i = 0; i < s->n_events; i++)
 		sorted[i]->order = i + 1;
-	free(sorted);
 	return 0;
 }
 
 int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e)
 {
 	const struct pm_model *m = s->places->model;
-	bool *chosen = calloc((size_t)m->n_counters + 1, sizeof(*chosen));
+	SCOPED(scoped_free) bool *chosen = calloc((size_t)m->n_counters + 1, sizeof(*chosen));
 	int err = 0;
 
 	stat_events_release(s);
@@ -578,7 +574,6 @@ int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e)
 		choose_default(s, chosen);
 	if (!err && ((err = add_chosen(s, chosen)) || (stat_newer_choice(s) && (err = arrange_choice(s)))))
 		error_sys(e, -err, "events");
-	free(chosen);
 	if (!err && !s->n_events && !s->config->metrics.n && m->n_counters)
 		err = error_set(
 			e, ENOENT,

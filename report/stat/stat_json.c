@@ -211,7 +211,7 @@ static void put_alone(struct stat_sheet *s, uint32_t row)
 /* One object a place, a member a metric. */
 static void put_metrics(struct stat_sheet *s)
 {
-	struct buf head = BUF_INIT;
+	SCOPED(buf_release) struct buf head = BUF_INIT;
 
 	for (uint32_t row = 0; row < s->n_rows; row++) {
 		uint32_t nr = 0;
@@ -246,7 +246,6 @@ static void put_metrics(struct stat_sheet *s)
 		buf_addstr(&s->out->text, "}\n");
 	}
 	buf_carry(&s->out->text, &head);
-	buf_release(&head);
 }
 
 static void lines(struct stat_sheet *s)

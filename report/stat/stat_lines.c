@@ -87,7 +87,7 @@ int stat_sort_lines(struct stat_sheet *s)
 {
 	enum stat_sort sort = s->config->sort;
 	bool by_event = s->config->aggr == STAT_NONE || s->config->aggr == STAT_THREAD;
-	struct sort_key *key;
+	SCOPED(scoped_free) struct sort_key *key = NULL;
 
 	if (sort == STAT_SORT_NONE)
 		return 0;
@@ -108,6 +108,5 @@ int stat_sort_lines(struct stat_sheet *s)
 	qsort(key, s->n_lines, sizeof(*key), by_key);
 	for (uint32_t i = 0; i < s->n_lines; i++)
 		s->order[i] = key[i].line;
-	free(key);
 	return 0;
 }

@@ -301,7 +301,7 @@ struct unfed {
 
 static int try_unfed(struct stat_sheet *s, const struct metric *row, const char *word, struct unfed *u)
 {
-	struct buf scratch = BUF_INIT;
+	SCOPED(buf_release) struct buf scratch = BUF_INIT;
 	const char *lacks;
 	int err;
 
@@ -314,7 +314,6 @@ static int try_unfed(struct stat_sheet *s, const struct metric *row, const char 
 		buf_clear(&u->lacks);
 		buf_printf(&u->lacks, "the recording lacks %s", lacks);
 	}
-	buf_release(&scratch);
 	return err == -ENOENT ? 0 : err;
 }
 

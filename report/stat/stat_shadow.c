@@ -309,7 +309,7 @@ static void hide_grouped(struct stat_sheet *s)
 static int choose_lines(struct stat_sheet *s)
 {
 	struct stat_shadow *sh = s->shadow;
-	uint32_t *uses = calloc((size_t)s->n_events + 1, sizeof(*uses));
+	SCOPED(scoped_free) uint32_t *uses = calloc((size_t)s->n_events + 1, sizeof(*uses));
 
 	if (!uses)
 		return -ENOMEM;
@@ -319,7 +319,6 @@ static int choose_lines(struct stat_sheet *s)
 	for (uint32_t i = 0; i < sh->n; i++)
 		if (!sh->shown[i].group)
 			sh->shown[i].event = stat_home(s, &sh->shown[i], uses);
-	free(uses);
 	return 0;
 }
 

@@ -264,7 +264,7 @@ static int add_history(struct stat_sheet *s, const char *where, const char *head
 
 int stat_keep_metrics(struct stat_sheet *s)
 {
-	struct buf head = BUF_INIT, key = BUF_INIT;
+	SCOPED(buf_release) struct buf key = BUF_INIT, head = BUF_INIT;
 	int err = 0;
 
 	for (uint32_t row = 0; row < s->n_rows && s->shadow->asked; row++)
@@ -286,7 +286,5 @@ int stat_keep_metrics(struct stat_sheet *s)
 				buf_add(&s->history[at].values, &m.value, sizeof(m.value));
 			err = err ? err : head.err ? head.err : key.err;
 		}
-	buf_release(&head);
-	buf_release(&key);
 	return err;
 }

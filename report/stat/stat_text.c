@@ -83,13 +83,12 @@ static void put_place(struct stat_sheet *s, const struct stat_row *row, uint32_t
 		return;
 	dash = aggr == STAT_THREAD ? strrchr(row->label, '-') : NULL;
 	if (dash) {
-		struct buf comm = BUF_INIT;
+		SCOPED(buf_release) struct buf comm = BUF_INIT;
 
 		text_escape(&comm, row->label, (size_t)(dash - row->label));
 		for (size_t n = utf8_count(buf_str(&comm), comm.len); n < 16; n++)
 			buf_addch(out, ' ');
 		buf_printf(out, "%s-%-8s", buf_str(&comm), dash + 1);
-		buf_release(&comm);
 	} else {
 		put_safe(out, row->label, places[aggr].width);
 	}
@@ -251,7 +250,8 @@ static void put_head(struct stat_sheet *s)
 {
 	const struct pm_map *h = &s->places->model->header;
 	const char *target = pm_map_text(h, PM_HEADER_TARGET, "system"), *cpus = pm_map_text(h, PM_HEADER_CPUS, NULL);
-	struct buf *out = &s->out->text, programs = BUF_INIT;
+	struct buf *out = &s->out->text;
+	SCOPED(buf_release) struct buf programs = BUF_INIT;
 
 	buf_addstr(out, "\n Performance counter stats for ");
 	if (stat_programs_list(s, &programs)) {
@@ -277,7 +277,6 @@ static void put_head(struct stat_sheet *s)
 	if (s->n_runs > 1)
 		buf_printf(out, " (%u runs)", s->n_runs);
 	buf_carry(out, &programs);
-	buf_release(&programs);
 	buf_addstr(out, ":\n\n");
 }
 
@@ -336,21 +335,21 @@ static void put_foot(struct stat_sheet *s)
 /* The head of a column, which is at least so wide. */
 static int only_head(const struct stat_sheet *s, uint32_t id, struct buf *safe)
 {
-	struct buf head = BUF_INIT;
+	SCOPED(buf_release) struct buf head = BUF_INIT;
 	size_t n;
 
 	buf_clear(safe);
 	stat_shadow_head(s, id, &head);
 	text_escape(safe, buf_str(&head), head.len);
 	buf_carry(safe, &head);
-	buf_release(&head);
 	n = utf8_count(buf_str(safe), safe->len);
 	return n > ONLY_WIDTH ? (int)n : ONLY_WIDTH;
 }
 
 static void put_only_heads(struct stat_sheet *s)
 {
-	struct buf *out = &s->out->text, head = BUF_INIT;
+	struct buf *out = &s->out->text;
+	SCOPED(buf_release) struct buf head = BUF_INIT;
 	enum stat_aggr aggr = s->config->aggr;
 
 	if (s->time[0])
@@ -370,12 +369,12 @@ static void put_only_heads(struct stat_sheet *s)
 	}
 	end_line(out);
 	buf_carry(out, &head);
-	buf_release(&head);
 }
 
 static void put_only(struct stat_sheet *s)
 {
-	struct buf *out = &s->out->text, head = BUF_INIT;
+	struct buf *out = &s->out->text;
+	SCOPED(buf_release) struct buf head = BUF_INIT;
 	char text[64];
 
 	for (uint32_t row = 0; row < s->n_rows; row++) {
@@ -406,7 +405,6 @@ static void put_only(struct stat_sheet *s)
 		end_line(out);
 	}
 	buf_carry(out, &head);
-	buf_release(&head);
 }
 
 /* ---- the whole ---- */
