@@ -16,6 +16,10 @@ struct topology_counts {
 /* 0 or -ENOMEM. */
 int topology_count(const struct pm_topology *t, struct topology_counts *c);
 
+/* The version of the format that it is written in: "1.0". */
+struct info_version {
+	char text[24];
+} info_version(const struct pm_model *m);
 /* A one-time value of the recorder, such as "pmrec.readers"; 0: none. */
 uint64_t info_number(const struct pm_model *m, const char *name);
 

@@ -200,6 +200,16 @@ void reveals_release(struct reveals *r)
 	*r = (struct reveals){ 0 };
 }
 
+struct info_version info_version(const struct pm_model *m)
+{
+	struct info_version v;
+
+	/* Frames of another major version are not read. */
+	snprintf(v.text, sizeof(v.text), "1.%llu",
+		 (unsigned long long)pm_map_u64(&m->header, PM_HEADER_FORMAT_MINOR, 0));
+	return v;
+}
+
 uint64_t info_number(const struct pm_model *m, const char *name)
 {
 	const struct pm_config *c = pm_model_config(m, name, PM_NONE);

@@ -286,6 +286,7 @@ struct json *info_json(const char *path, struct scan *s)
 	if (!j)
 		return NULL;
 	json_put(j, "file", json_new_text(path));
+	json_put(j, "format", json_new_text(info_version(m).text));
 	json_put(j, "snapshots", json_new_u64(s->snapshots));
 	json_put(j, "lost_ticks", json_new_u64(s->lost_ticks));
 	json_put(j, "readers", readers ? json_new_u64(readers) : json_new_null());

@@ -193,6 +193,7 @@ static void recording(struct report *p, const char *path)
 		   *pm_reader_newer(s->reader) ? "partly newer than this program; see pmrep check" :
 		   s->ended                    ? "complete" :
 						 "open end");
+	say_fact(p, "format", info_version(p->m).text, PM_PRIVACY_TECHNICAL);
 	if (start) {
 		text[number_time(text, start, 0)] = '\0';
 		say_fact(p, "start", text, PM_PRIVACY_TIME);

@@ -321,7 +321,7 @@ def check_info(pmrep, path, r):
         return len(g.counters) if g.flags & 1 else len(g.counters) * len(g.instances)
     order = list(dict.fromkeys([g.source for g in r.groups.values()] + [c.source for c in r.counters.values()]))
     want = {
-        "file": path, "snapshots": snapshots, "lost_ticks": sum(e.attrs.get(1, 0) for e in r.events if e.type == "lost"),
+        "file": path, "format": "1.%d" % r.header.get(2, 0), "snapshots": snapshots, "lost_ticks": sum(e.attrs.get(1, 0) for e in r.events if e.type == "lost"),
         "duration_ns": last.ticks[-1] - first.ticks[0], "interval_ns": r.header.get(13) or None, "achieved_interval_ns": samples(intervals),
         "late_ns": samples(late), "bytes": len(r.data), "bytes_per_snapshot": len(r.data) / snapshots, "sampled_snapshots": snapshots,
         "values": sum(columns(g) * len(c.ticks) for c in r.chunks for g, _, _ in c.groups), "chunks": len(r.chunks),
@@ -388,7 +388,7 @@ def check_text(pmrep, path, r, said):
             failures.append("%s: the page lacks %r and has %s" % (path, line, near))
 
     sampled = said["snapshots"] - said["sampled_snapshots"]
-    want = {"snapshots": "%d" % said["snapshots"], "lost ticks": "%d" % said["lost_ticks"], "duration": duration(said["duration_ns"]),
+    want = {"format": said["format"], "snapshots": "%d" % said["snapshots"], "lost ticks": "%d" % said["lost_ticks"], "duration": duration(said["duration_ns"]),
             "reader threads": "%d" % said["readers"] if said["readers"] else None,
             "interval": "%s; achieved: %s" % (duration(said["interval_ns"] or 0), spread(said["achieved_interval_ns"])),
             "behind the tick": spread(said["late_ns"]), "state": "partly newer than this program; see pmrep check" if said["newer"] else "complete" if said["ended"] else "cut: its end is missing; see pmrep check",
