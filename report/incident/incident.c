@@ -5,8 +5,6 @@
 
 #include "report/incident/incident_private.h"
 
-#define SCORE_LEAST 0.8
-
 void incidents_release(struct incidents *found)
 {
 	for (uint32_t i = 0; i < found->n; i++) {

@@ -16,7 +16,8 @@
 #define DRIFT_SPREAD 6.5 /* change in spreads, and more where many series can have one */
 #define STEP_BLOCKS  2   /* of them on both sides of a step */
 #define STEP         6.0 /* times what the blocks scatter by beside it */
-#define STEP_SPREAD  3.0 /* and spreads */
+#define STAY         4.0 /* likewise, of what ends before the recording does: the level need not be the same throughout */
+#define STEP_SPREAD  2.0 /* and spreads */
 #define WAVES        4
 #define WAVE_LEAST   40 /* values that it takes to tell one */
 #define PARTS        8  /* of a series that resembles itself: so long a stretch has to recur to be known */
@@ -114,6 +115,12 @@ static void find_level(struct scan *x, const struct incident_metric *m, double s
 
 /* ---- what is slow ---- */
 
+/* A level that a series goes to. */
+struct step {
+	uint32_t from, to; /* values */
+	double change;
+};
+
 /* The medians of equal parts, of so many values at least. False: there are too few. */
 static bool find_blocks(struct scan *x, uint32_t least, double *block)
 {
@@ -139,9 +146,9 @@ static double squares_of(const double *v, uint32_t n, double slope, double *mean
 	return sum;
 }
 
-static void add_from(struct scan *x, uint32_t from, double d)
+static void add_from(struct scan *x, const struct step *s, double d)
 {
-	for (uint32_t i = from; i < x->n; i++)
+	for (uint32_t i = s->from; i < s->to; i++)
 		x->y[i] += d;
 }
 
@@ -154,48 +161,67 @@ static double clipped_mean(const struct scan *x, uint32_t from, uint32_t to, dou
 	return sum / (to - from);
 }
 
-/* Where a series goes from one level to another and stays there, which describes it far better than a line; by how much,
- * in *change. It is left without that. 0: it does not. */
-static uint32_t take_step(struct scan *x, double *change)
+/* Exactly where a step is that lies near the start of a block: so that most of what is after it is beyond the middle of
+ * both levels, and of what is before it is not. */
+static uint32_t edge_near(const struct scan *x, uint32_t block, double half, double change)
 {
-	double block[DRIFT_BLOCKS], slope = 0, least = INFINITY, before, behind, half = 0, sum = 0, most = 0;
-	uint32_t at = 0, split = 0, from;
+	uint32_t from = (uint32_t)((uint64_t)x->n * (block - 1) / DRIFT_BLOCKS), at = from;
+	double sum = 0, most = 0;
 
-	if (!find_blocks(x, 6, block))
-		return 0;
-	for (uint32_t i = 0; i < DRIFT_BLOCKS; i++)
-		slope += block[i] * (i - (DRIFT_BLOCKS - 1) / 2.0);
-	slope /= DRIFT_BLOCKS * (DRIFT_BLOCKS * DRIFT_BLOCKS - 1) / 12.0;
-	for (uint32_t i = STEP_BLOCKS; i <= DRIFT_BLOCKS - STEP_BLOCKS; i++) {
-		double squares =
-			squares_of(block, i, 0, &before) + squares_of(block + i, DRIFT_BLOCKS - i, 0, &behind);
-
-		if (squares < least) {
-			least = squares;
-			split = i;
-			*change = behind - before;
-			half = (behind + before) / 2;
-		}
-	}
-	if (least > squares_of(block, DRIFT_BLOCKS, slope, &before) / 2 ||
-	    fabs(*change) < STEP * sqrt(least / (DRIFT_BLOCKS - 2)))
-		return 0;
-	/* Exactly: so that most of what lies after it is beyond the middle of both levels, and of what is before is not. */
-	from = (uint32_t)((uint64_t)x->n * (split - 1) / DRIFT_BLOCKS);
-	at = from;
-	for (uint32_t i = from; i < (uint64_t)x->n * (split + 1) / DRIFT_BLOCKS; i++) {
-		sum += clipped((half - x->y[i]) / *change, 0.5);
+	for (uint32_t i = from; i < (uint64_t)x->n * (block + 1) / DRIFT_BLOCKS; i++) {
+		sum += clipped((half - x->y[i]) / change, 0.5);
 		if (sum > most) {
 			most = sum;
 			at = i + 1;
 		}
 	}
-	/* Medians of what is rounded jump where nothing does. */
-	if (fabs(clipped_mean(x, at, x->n, half, *change) - clipped_mean(x, 0, at, half, *change)) <
-	    fabs(*change) / 2)
-		return 0;
-	add_from(x, at, -*change);
 	return at;
+}
+
+/* Where a series goes from one level to another, and stays there to its end or for long, which describes it far better than
+ * a line. It is left without that. False: it does not. */
+static bool take_step(struct scan *x, struct step *s)
+{
+	double block[DRIFT_BLOCKS], rest[DRIFT_BLOCKS], slope = 0, least = INFINITY, before, behind, half = 0, line;
+	uint32_t from = 0, to = 0;
+
+	if (!find_blocks(x, 6, block))
+		return false;
+	for (uint32_t i = 0; i < DRIFT_BLOCKS; i++)
+		slope += block[i] * (i - (DRIFT_BLOCKS - 1) / 2.0);
+	slope /= DRIFT_BLOCKS * (DRIFT_BLOCKS * DRIFT_BLOCKS - 1) / 12.0;
+	line = squares_of(block, DRIFT_BLOCKS, slope, &before);
+	for (uint32_t end = DRIFT_BLOCKS; end > STEP_BLOCKS; end = end == DRIFT_BLOCKS ? end - STEP_BLOCKS : end - 1)
+		for (uint32_t i = STEP_BLOCKS; i + STEP_BLOCKS <= end; i++) {
+			uint32_t outside = DRIFT_BLOCKS - (end - i);
+			double squares;
+
+			if (end < DRIFT_BLOCKS && (end - i <= STEP_BLOCKS || end - i > DRIFT_BLOCKS / 2))
+				continue;
+			memcpy(rest, block, i * sizeof(*rest));
+			memcpy(rest + i, block + end, (DRIFT_BLOCKS - end) * sizeof(*rest));
+			squares = squares_of(rest, outside, 0, &before) + squares_of(block + i, end - i, 0, &behind);
+			/* What has two ends more easily resembles anything. */
+			if (squares < least * (end < DRIFT_BLOCKS && to == DRIFT_BLOCKS ? 0.5 : 1)) {
+				least = squares;
+				from = i;
+				to = end;
+				s->change = behind - before;
+				half = (behind + before) / 2;
+			}
+		}
+	if (s->change == 0 || least > line / 2 ||
+	    fabs(s->change) < (to < DRIFT_BLOCKS ? STAY : STEP) * sqrt(least / (DRIFT_BLOCKS - 2)))
+		return false;
+	s->from = edge_near(x, from, half, s->change);
+	s->to = to < DRIFT_BLOCKS ? edge_near(x, to, half, -s->change) : x->n;
+	/* Medians of what is rounded jump where nothing does. */
+	if (s->to <= s->from || !s->from ||
+	    fabs(clipped_mean(x, s->from, s->to, half, s->change) - clipped_mean(x, 0, s->from, half, s->change)) <
+		    fabs(s->change) / 2)
+		return false;
+	add_from(x, s, -s->change);
+	return true;
 }
 
 /* By how much a series goes one way all the time, by the medians of equal parts; it is left with what it does beside
@@ -338,17 +364,17 @@ static void see(struct scan *x, enum view v, const double *filter, uint32_t orde
 }
 
 /* What came later is the news, unless it is most of the recording. */
-static void report_step(struct scan *x, uint32_t series, uint32_t at, double change, double limit)
+static void report_step(struct scan *x, uint32_t series, const struct step *s, double limit)
 {
-	bool later = at > x->n / 4;
+	bool later = s->from > x->n / 4 || s->to < x->n;
 
 	scan_report(x, (struct finding){ .series = series,
 					 .kind = INCIDENT_STRETCH,
-					 .from = later ? x->bin[at] : 0,
-					 .to = later ? x->s->used : x->bin[at],
-					 .score = (float)(fabs(change) / x->spread / (limit / 2)),
-					 .usual = (float)(later ? x->level : x->level + change),
-					 .value = (float)(later ? x->level + change : x->level) });
+					 .from = later ? x->bin[s->from] : 0,
+					 .to = later ? x->bin[s->to - 1] + 1 : x->bin[s->from],
+					 .score = (float)(fabs(s->change) / x->spread / limit),
+					 .usual = (float)(later ? x->level : x->level + s->change),
+					 .value = (float)(later ? x->level + s->change : x->level) });
 }
 
 bool scan_series(struct scan *x, uint32_t series, bool report)
@@ -357,7 +383,9 @@ bool scan_series(struct scan *x, uint32_t series, bool report)
 	const struct incident_metric *m = &x->s->metric[of->metric];
 	double a[ORDER_MOST + 1], filter[ORDER_MOST + 1] = { 1 }, low = INFINITY, high = -INFINITY, step;
 	double limit = DRIFT_SPREAD * (1 + 0.1 * log2(x->equals)), change = 0;
-	uint32_t order, parts, at;
+	struct step stays = { 0 };
+	uint32_t order, parts;
+	bool at;
 
 	x->n = 0;
 	for (uint32_t i = 0; i < x->s->used; i++) {
@@ -377,16 +405,17 @@ bool scan_series(struct scan *x, uint32_t series, bool report)
 	if (x->has_common && take_common(x))
 		find_level(x, m, step);
 	order = autoregression(x, a);
-	at = order ? take_step(x, &change) : 0;
+	at = order && take_step(x, &stays);
 	if (at)
 		find_level(x, m, step);
-	if (at && fabs(change) < STEP_SPREAD * x->spread) {
-		add_from(x, at, change);
+	if (at && fabs(stays.change) < STEP_SPREAD * x->spread) {
+		add_from(x, &stays, stays.change);
 		find_level(x, m, step);
-		at = 0;
+		at = false;
 	}
-	if (at && report && fabs(change) > limit / 2 * x->spread)
-		report_step(x, series, at, change, limit);
+	change = at ? stays.change : 0;
+	if (at && report && fabs(change) > STEP_SPREAD * (1.25 + 0.06 * log2(x->equals)) * x->spread)
+		report_step(x, series, &stays, STEP_SPREAD);
 	if (!at)
 		change = order ? take_drift(x) : 0;
 	if (change != 0 && !at)

@@ -8,13 +8,14 @@
 #include "report/incident/incident_private.h"
 
 #define GROUPS_MOST 4096
+#define BEAT        3   /* bins */
 #define SHARED      0.4 /* of the time of both together: then it is the same */
 
 struct group {
 	enum incident_kind kind;
-	uint32_t from, to; /* bins */
-	float period;
-	uint32_t *finding; /* owned; best first */
+	uint32_t from, to;  /* bins */
+	float period, most; /* of a rhythm, the latter its best score */
+	uint32_t *finding;  /* owned; best first */
 	uint32_t n;
 	double score;
 };
@@ -47,6 +48,10 @@ static bool same_time(const struct group *g, const struct finding *f)
 	double from = fmax(g->from, f->from), to = fmin(g->to, f->to);
 	double first = fmin(g->from, f->from), last = fmax(g->to, f->to);
 
+	/* What is seen once of a rhythm that others show. */
+	if (g->kind == INCIDENT_RHYTHM && f->kind == INCIDENT_STRETCH && f->to - f->from <= BEAT &&
+	    f->score < g->most)
+		return fabs(remainder(f->from - (double)g->from, (double)g->period)) < BEAT;
 	if (g->kind != f->kind)
 		return false;
 	switch (f->kind) {
@@ -89,8 +94,9 @@ static double gain(const struct incident_store *s, const struct finding *f)
 	return log2(1 + (double)f->score) * size_of(f) * weight * (m->fault == METRIC_GRAVE ? 2 : 1);
 }
 
-/* Each further metric says less that is new; places of one metric say nearly nothing. */
-static double score_of(const struct incident_store *s, const struct findings *f, const struct group *g)
+/* Each further metric says less that is new, and so does one that better incidents have: `had` by metric says how many.
+ * Places of one metric say nearly nothing. */
+static double score_of(const struct incident_store *s, const struct findings *f, const struct group *g, uint32_t *had)
 {
 	uint32_t seen[16], n = 0;
 	double score = 0;
@@ -104,8 +110,10 @@ static double score_of(const struct incident_store *s, const struct findings *f,
 		if (k < n)
 			continue;
 		seen[n++] = metric;
-		score += gain(s, x) / n;
+		score += gain(s, x) / n / (1 + had[metric]);
 	}
+	while (n)
+		had[seen[--n]]++;
 	return score + 0.1 * log2(1 + g->n);
 }
 
@@ -137,7 +145,9 @@ static int group_order(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
 
-	return (x->score < y->score) - (x->score > y->score);
+	if (x->score != y->score)
+		return x->score < y->score ? 1 : -1;
+	return (x->from > y->from) - (x->from < y->from);
 }
 
 static void fill_series(const struct incident_store *s, const struct finding *f, struct incident_series *out)
@@ -222,13 +232,18 @@ int merge_all(struct incident_store *s, struct findings *f, struct incidents *ou
 {
 	struct group *g = calloc(GROUPS_MOST, sizeof(*g));
 	uint32_t *seen = calloc((size_t)s->n_series + 1, sizeof(*seen)), n = 0;
-	int err = g && seen ? 0 : -ENOMEM;
+	uint32_t *had = calloc((size_t)s->n_metrics + 1, sizeof(*had));
+	int err = g && seen && had ? 0 : -ENOMEM;
 
 	if (f->n)
 		qsort(f->f, f->n, sizeof(*f->f), by_score);
-	for (uint32_t i = 0; i < f->n && !err; i++) {
+	/* Rhythms first. */
+	for (uint32_t at = 0; at < 2 * f->n && !err; at++) {
+		uint32_t i = at % f->n;
 		struct group *to;
 
+		if ((f->f[i].kind == INCIDENT_RHYTHM) != (at < f->n))
+			continue;
 		if (is_trifle(&s->metric[s->series[f->f[i].series].metric], &f->f[i]))
 			continue;
 		to = find_group(g, n, &f->f[i]);
@@ -236,17 +251,26 @@ int merge_all(struct incident_store *s, struct findings *f, struct incidents *ou
 			continue;
 		if (!to) {
 			to = &g[n++];
-			*to = (struct group){
-				.kind = f->f[i].kind, .from = f->f[i].from, .to = f->f[i].to, .period = f->f[i].period
-			};
+			*to = (struct group){ .kind = f->f[i].kind,
+					      .from = f->f[i].from,
+					      .to = f->f[i].to,
+					      .period = f->f[i].period,
+					      .most = f->f[i].score };
 		}
 		err = add_to(to, i);
 	}
 	for (uint32_t i = 0; i < n && !err; i++) {
 		drop_repeated(f, &g[i], i + 1, seen);
-		g[i].score = score_of(s, f, &g[i]);
+		g[i].score = score_of(s, f, &g[i], had);
+		memset(had, 0, s->n_metrics * sizeof(*had));
 	}
 	free(seen);
+	if (n)
+		qsort(g, n, sizeof(*g), group_order);
+	/* The second of a kind is less of a surprise, but no less sure. */
+	for (uint32_t i = 0; i < n && !err; i++)
+		g[i].score = fmax(score_of(s, f, &g[i], had), fmin(g[i].score, SCORE_LEAST));
+	free(had);
 	if (n)
 		qsort(g, n, sizeof(*g), group_order);
 	out->incident = calloc(3 * INCIDENTS_MOST, sizeof(*out->incident));

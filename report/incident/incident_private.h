@@ -83,6 +83,7 @@ int scan_all(struct incident_store *s, struct findings *out);
 /* What belongs to one time becomes one incident; best first. */
 int merge_all(struct incident_store *s, struct findings *f, struct incidents *out);
 #define INCIDENTS_REFINED 5
+#define SCORE_LEAST       0.8 /* of an incident that is worth a line */
 /* Exact times and tasks of the first incidents. */
 int refine_all(struct incidents *found, const char *path, const struct pipeline_config *config, struct error *e);
 /* Their tasks. */

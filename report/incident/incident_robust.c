@@ -1,6 +1,7 @@
 /* What the parts of a scan share: figures that a few values do not move, and the list of what was found. */
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/array.h"
@@ -56,6 +57,43 @@ double scan_spread(double *work, const double *v, uint32_t n, double *level)
 	for (uint32_t i = 0; i < n; i++)
 		work[i] = fabs(v[i] - *level);
 	return scan_median(work, n) / 0.6745;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct peak *x = a, *y = b;
+
+	return (x->size < y->size) - (x->size > y->size);
+}
+
+uint32_t scan_apart(struct scan *x, const struct peak *block, uint32_t l, uint32_t reach, struct peak *out,
+		    uint32_t most)
+{
+	struct peak top[4 * PEAKS];
+	uint32_t n = blocks_of(x, l), want = 4 * most, some = 0, found = 0;
+	double least = 0;
+
+	if (n > want) {
+		for (uint32_t i = 0; i < n; i++)
+			x->work[i] = (double)block[i].size;
+		least = scan_kth(x->work, n, n - want);
+	}
+	/* Of values that are few, many are the least of these. */
+	for (int ties = 0; ties < 2; ties++)
+		for (uint32_t i = 0; i < n && some < want; i++)
+			if (ties ? (double)block[i].size == least && least > 0 : (double)block[i].size > least)
+				top[some++] = block[i];
+	qsort(top, some, sizeof(*top), by_size);
+	reach += 2 * scan_length[l];
+	for (uint32_t i = 0; i < some && found < most; i++) {
+		uint32_t k = 0;
+
+		while (k < found && (top[i].from >= out[k].from + reach || out[k].from >= top[i].from + reach))
+			k++;
+		if (k == found)
+			out[found++] = top[i];
+	}
+	return found;
 }
 
 void scan_report(struct scan *x, struct finding f)

@@ -16,47 +16,9 @@
 #include "common/array.h"
 #include "report/incident/incident_scan.h"
 
-#define OUTLIERS     3     /* at most, of one length; more are usual */
-#define TAIL         20    /* peaks that tell of the tail */
-#define PRIOR        20    /* what the normal distribution weighs beside them */
-#define ALIKE        1.2   /* times as long a tail is that of series that resemble themselves */
-#define WRONG        0.002 /* incidents that chance may make of a recording */
-#define LOOKS        6.0   /* lengths, sides and views, as far as they are independent */
-#define STRETCHES    12    /* of a family */
-#define MOST         0.7   /* of the recording */
-#define MEMBER       3.5   /* standard errors from which on a series takes part in what its family does */
-#define RHYTHM_TIMES 5
-#define RHYTHM       1.5 /* times the limit of what happens once */
-#define BEAT         2   /* bins on both sides of a beat that belong to it */
-
-enum side { UP, DOWN, SIDES };
-
-struct peak {
-	float size;    /* standard errors; 0: none */
-	uint32_t from; /* bin */
-	uint32_t series;
-};
-struct stretch {
-	enum view view;
-	enum side side;
-	uint32_t from, to; /* bins */
-	uint32_t series;   /* that shows it best */
-	double size, limit;
-};
-struct family {
-	const uint32_t *series;
-	uint32_t n;
-	struct peak *peak[VIEWS][SIDES][LENGTHS]; /* owned: one for each scan_length[] of bins */
-	struct stretch stretch[STRETCHES];
-	uint32_t n_stretches;
-	bool alike;  /* some of them resemble themselves */
-	bool in_sum; /* a row for all of them has the metric, too */
-};
-
-static uint32_t blocks_of(const struct scan *x, uint32_t l)
-{
-	return x->s->used / scan_length[l] + 1;
-}
+#define ALIKE 1.2 /* times as long a tail is that of series that resemble themselves */
+#define LOOKS 6.0 /* lengths, sides and views, as far as they are independent */
+#define MOST  0.7 /* of the recording */
 
 /* ---- what a family does ---- */
 
@@ -114,48 +76,6 @@ static void take_peaks(const struct scan *x, struct family *f, uint32_t series)
 				take_lengths(x, f, series, v, l);
 }
 
-static int by_size(const void *a, const void *b)
-{
-	const struct peak *x = a, *y = b;
-
-	return (x->size < y->size) - (x->size > y->size);
-}
-
-/* The largest peaks that lie apart from each other. */
-static uint32_t apart(struct scan *x, const struct peak *block, uint32_t l, uint32_t reach, struct peak *out)
-{
-	struct peak top[4 * (OUTLIERS + TAIL + 1)];
-	uint32_t n = blocks_of(x, l), want = sizeof(top) / sizeof(*top), some = 0, found = 0;
-	double least = 0;
-
-	if (n > want) {
-		for (uint32_t i = 0; i < n; i++)
-			x->work[i] = (double)block[i].size;
-		least = scan_kth(x->work, n, n - want);
-	}
-	/* Of values that are few, many are the least of these. */
-	for (int ties = 0; ties < 2; ties++)
-		for (uint32_t i = 0; i < n && some < want; i++)
-			if (ties ? (double)block[i].size == least && least > 0 : (double)block[i].size > least)
-				top[some++] = block[i];
-	qsort(top, some, sizeof(*top), by_size);
-	reach += 2 * scan_length[l];
-	for (uint32_t i = 0; i < some && found <= OUTLIERS + TAIL; i++) {
-		uint32_t k = 0;
-
-		while (k < found && (top[i].from >= out[k].from + reach || out[k].from >= top[i].from + reach))
-			k++;
-		if (k == found)
-			out[found++] = top[i];
-	}
-	return found;
-}
-
-static double energy(const struct peak *p)
-{
-	return (double)p->size * (double)p->size / 2;
-}
-
 /*
  * How far chance and the family go: `others`, largest first, are what it does at other times. Half the square of a
  * normal deviate has an exponential tail of scale 1.
@@ -206,63 +126,6 @@ static void keep(struct family *f, const struct stretch *new)
 		f->stretch[f->n_stretches++] = *new;
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct peak *x = a, *y = b;
-
-	return (x->from > y->from) - (x->from < y->from);
-}
-
-/* The distance of so many peaks, where it is the same throughout; 0: it is not. */
-static double distance_of(const struct scan *x, const struct peak *peak, uint32_t n)
-{
-	struct peak at[OUTLIERS + TAIL + 1];
-	double mean;
-
-	memcpy(at, peak, n * sizeof(*at));
-	qsort(at, n, sizeof(*at), by_time);
-	mean = (double)(at[n - 1].from - at[0].from) / (n - 1);
-	for (uint32_t i = 1; i < n; i++)
-		if (fabs(at[i].from - at[i - 1].from - mean) > fmax(mean * 0.1, 1.5))
-			return 0;
-	return mean > 3 && at[n - 1].from - at[0].from > x->s->used / 2 ? mean : 0;
-}
-
-/* The same again and again, and nothing like it between: it is reported, and the rest is left. */
-static bool take_rhythm(struct scan *x, struct family *f, double tests)
-{
-	struct peak peak[OUTLIERS + TAIL + 1];
-	uint32_t n, m;
-	double limit = 0, distance = 0;
-
-	if (!any_above(x, f->peak[PLAIN][UP][0], 0, RHYTHM * x->limit_least))
-		return false;
-	m = n = apart(x, f->peak[PLAIN][UP][0], 0, 0, peak);
-	for (; m >= RHYTHM_TIMES; m--) {
-		limit = RHYTHM * limit_of(peak + m, n - m, tests, f->alike);
-		distance = (double)peak[m - 1].size > limit ? distance_of(x, peak, m) : 0;
-		if (distance > 0)
-			break;
-	}
-	if (m < RHYTHM_TIMES)
-		return false;
-	scan_report(x, (struct finding){ .series = peak[0].series,
-					 .kind = INCIDENT_RHYTHM,
-					 .to = x->s->used,
-					 .score = (float)((double)peak[m - 1].size / limit),
-					 .usual = (float)x->s->series[peak[0].series].usual,
-					 .value = x->s->series[peak[0].series].v[peak[0].from],
-					 .period = (float)distance });
-	for (uint32_t i = 0; i < f->n; i++)
-		for (uint32_t k = 0; k < m; k++) {
-			uint32_t at = peak[k].from > BEAT ? peak[k].from - BEAT : 0;
-
-			for (; at <= peak[k].from + BEAT && at < x->s->used; at++)
-				x->s->series[f->series[i]].v[at] = NAN;
-		}
-	return true;
-}
-
 static void judge(struct scan *x, struct family *f, enum view v, enum side side, uint32_t l, double tests)
 {
 	struct peak peak[OUTLIERS + TAIL + 1];
@@ -271,7 +134,7 @@ static void judge(struct scan *x, struct family *f, enum view v, enum side side,
 
 	if (!any_above(x, f->peak[v][side][l], l, x->limit_least))
 		return;
-	n = apart(x, f->peak[v][side][l], l, v == WHITE ? ORDER_MOST : 0, peak);
+	n = scan_apart(x, f->peak[v][side][l], l, v == WHITE ? ORDER_MOST : 0, peak, OUTLIERS + TAIL + 1);
 	for (m = n < OUTLIERS ? n : OUTLIERS; m; m--) {
 		/* One value alone is a surprise only if it is large: no distribution is normal so far out. */
 		limit = limit_of(peak + m, n - m, tests, f->alike) * (l == 0 ? 1.6 : l == 1 ? 1.25 : 1);
@@ -434,8 +297,9 @@ static void scan_family(struct scan *x, struct family *f, double tests)
 	f->n_stretches = 0;
 	find_common(x, f->series, f->in_sum ? f->n : 0);
 	fill_peaks(x, f, true);
-	if (take_rhythm(x, f, tests))
-		fill_peaks(x, f, false);
+	for (enum side side = UP; side < SIDES; side++)
+		if (take_rhythm(x, f, side, tests))
+			fill_peaks(x, f, false);
 	for (uint32_t v = 0; v < VIEWS; v++)
 		for (uint32_t side = 0; side < SIDES; side++)
 			for (uint32_t l = 0; l < LENGTHS; l++)

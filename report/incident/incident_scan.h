@@ -9,6 +9,13 @@
 #define LENGTHS      16
 #define ORDER_MOST   16
 #define CLIP         4.0
+#define OUTLIERS     3     /* at most, of one length; more are usual */
+#define TAIL         20    /* peaks that tell of the tail */
+#define PRIOR        20    /* what the normal distribution weighs beside them */
+#define WRONG        0.002 /* incidents that chance may make of a recording */
+#define MEMBER       3.5   /* standard errors from which on a series takes part in what its family does */
+#define STRETCHES    12    /* of a family */
+#define PEAKS        48    /* that scan_apart() can be asked for */
 #define WAVE         0.9 /* of the spread that may be left for a wave to be one, or for what all do to be taken off */
 
 /*
@@ -43,6 +50,46 @@ struct scan {
 	int err;
 };
 extern const uint32_t scan_length[LENGTHS];
+
+enum side { UP, DOWN, SIDES };
+
+struct peak {
+	float size;    /* standard errors; 0: none */
+	uint32_t from; /* bin */
+	uint32_t series;
+};
+struct stretch {
+	enum view view;
+	enum side side;
+	uint32_t from, to; /* bins */
+	uint32_t series;   /* that shows it best */
+	double size, limit;
+};
+struct family {
+	const uint32_t *series;
+	uint32_t n;
+	struct peak *peak[VIEWS][SIDES][LENGTHS]; /* owned: one for each scan_length[] of bins */
+	struct stretch stretch[STRETCHES];
+	uint32_t n_stretches;
+	bool alike;  /* some of them resemble themselves */
+	bool in_sum; /* a row for all of them has the metric, too */
+};
+
+static inline uint32_t blocks_of(const struct scan *x, uint32_t l)
+{
+	return x->s->used / scan_length[l] + 1;
+}
+
+static inline double energy(const struct peak *p)
+{
+	return (double)p->size * (double)p->size / 2;
+}
+
+/* The largest of the peaks of blocks of scan_length[l] that lie apart by `reach` more than twice that; largest first. */
+uint32_t scan_apart(struct scan *x, const struct peak *block, uint32_t l, uint32_t reach, struct peak *out,
+		    uint32_t most);
+/* The same again and again, at a fixed distance: it is reported, and the rest is left. False: there is no such thing. */
+bool take_rhythm(struct scan *x, struct family *f, enum side side, double tests);
 
 /* Of n values, which are reordered. */
 double scan_kth(double *v, size_t n, size_t k);

@@ -242,6 +242,23 @@ def cron_and_stall(k, now, m):
         nvme_stall(now, m)
 
 
+def stalls(k, now, _):
+    """As small as its noise allows, but every 45 seconds."""
+    if k % 45 == 7:
+        now["diskstats.write_time", 0] += now["diskstats.writes", 0] * .5
+
+
+def stays_on_cpu(k, now, _):
+    if k > 150:
+        now["user", 5] += 18
+
+
+def creeps(k, now, _):
+    """Power rises for two minutes and falls back at once."""
+    if 60 < k <= 180:
+        now["power.energy", 0] *= 1 + .18 * (1 - math.exp((60 - k) / 40))
+
+
 def waves(k, now, m):
     """All CPUs have more and less to do, and one of them a little more for a while."""
     for c in range(m.cpus):
@@ -271,6 +288,9 @@ STORIES = {
     "a slow leak": (leak, {"cpus": 2, "seconds": 7200, "every": 5}, [(0, 7200, "memory")], 0),
     "cron, which is usual": (cron, {"seconds": 900}, [(0, 900, "every 60 s")], 0),
     "cron and a stall": (cron_and_stall, {"seconds": 900}, [(425, 431, "write latency")], 1),
+    "stalls every 45 s": (stalls, {"seconds": 600}, [(0, 600, "every 45 s: nvme0n1 write latency")], 1),
+    "a job that stays on a CPU": (stays_on_cpu, {"cpus": 64}, [(150, 300, "CPU 5")], 0),
+    "power that creeps up": (creeps, {}, [(60, 180, "package 0")], 0),
     "a step that stays": (step, {}, [(180, 300, "user mode")], 0),
     "ten snapshots": (within((24, 36, hog(1))), {"cpus": 2, "seconds": 60, "every": 6}, [(24, 36, "CPU 1")], 1),
     "missed ticks around it": (within((150, 156, hog(2))), {"missed": {148, 149, 152, 157, 158, 159}}, [(150, 156, "CPU 2")], 0),
