@@ -3,12 +3,9 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "common/error.h"
 #include "format/model.h"
 
 struct child_setup {

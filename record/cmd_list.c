@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "common/metric/metric.h"
-#include "common/names.h"
 #include "common/options_table.h"
 #include "common/table.h"
 #include "format/vendor_pack.h"

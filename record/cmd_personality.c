@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/buf.h"
 #include "format/reader.h"
 #include "record/commands.h"
 #include "record/host/opener.h"

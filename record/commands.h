@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "common/error.h"
 #include "common/options.h"
 
 enum {

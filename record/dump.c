@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "record/commands.h"
-#include "record/host/message.h"
 #include "record/host/privileges.h"
 #include "record/marksocket.h"
 #include "record/pressure.h"

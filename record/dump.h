@@ -6,8 +6,6 @@
 #pragma once
 
 #include <poll.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "record/child.h"
 #include "record/plan/plan.h"

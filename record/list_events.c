@@ -13,7 +13,6 @@
 #include "record/host/cputype.h"
 #include "record/perf/perf_class.h"
 #include "record/host/perf_open.h"
-#include "record/perf/perf_pmu.h"
 
 struct listing {
 	const struct root *root;

@@ -1,11 +1,6 @@
 /* What -e takes on this machine, for `pmrec list events`. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "common/buf.h"
-#include "common/error.h"
 #include "record/host/root.h"
 
 /* Appends the events whose name matches `glob` (NULL: all), for people; with those of vendor event files

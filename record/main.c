@@ -2,11 +2,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/options.h"
 #include "record/commands.h"
 #include "record/host/opener.h"
 

@@ -4,9 +4,6 @@
  * user and of root. A line has the words of --control. */
 #pragma once
 
-#include <stddef.h>
-#include <sys/types.h>
-
 #include "common/error.h"
 #include "record/host/message.h"
 

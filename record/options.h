@@ -1,8 +1,6 @@
 /* The command line of pmrec. */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/options.h"
 #include "record/plan/plan.h"
 

@@ -5,8 +5,6 @@
 
 #include "common/number.h"
 
-#include "record/host/clocks.h"
-
 void progress_init(struct progress *p, bool quiet)
 {
 	*p = (struct progress){ .on = !quiet && isatty(STDERR_FILENO), .start_ns = clocks_monotonic() };

@@ -1,10 +1,6 @@
 /* The progress line of the recorder on stderr, if that is a terminal. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "common/buf.h"
 #include "record/sample/recording.h"
 
 struct progress {

@@ -2,14 +2,9 @@
  * recorder_tell.c prints what it does. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "record/child.h"
 #include "record/control.h"
 #include "record/dump.h"
 #include "record/host/service.h"
-#include "record/joined.h"
 #include "record/perf/freeze_smi.h"
 #include "record/options.h"
 #include "record/progress.h"

@@ -1,8 +1,6 @@
 /* Signals as a file descriptor: blocked in every thread, read by the control thread. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "record/joined.h"
 
 struct signals {

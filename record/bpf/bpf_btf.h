@@ -4,11 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "common/buf.h"
 #include "record/host/root.h"
 
 struct btf {

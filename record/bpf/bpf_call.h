@@ -5,9 +5,7 @@
 #pragma once
 
 #include <linux/bpf.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "common/error.h"
 #include "record/bpf/bpf_code.h"

@@ -1,14 +1,12 @@
 #include "record/bpf/bpf_cgroups.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "record/bpf/bpf_btf.h"
 #include "record/bpf/bpf_call.h"
-#include "record/bpf/bpf_code.h"
 
 enum { CELL = sizeof(struct bpf_cell), DEPTH_MAX = 64 };
 

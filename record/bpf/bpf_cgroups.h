@@ -5,10 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "common/error.h"
 #include "record/bpf/bpf_cells.h"
 #include "record/host/root.h"
 

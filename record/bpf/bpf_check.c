@@ -6,7 +6,6 @@
 
 #include "record/bpf/bpf_btf.h"
 #include "record/bpf/bpf_call.h"
-#include "record/bpf/bpf_code.h"
 #include "record/host/privileges.h"
 
 static int load_nothing(enum bpf_attach_type attach, int target, int btf, struct error *e)

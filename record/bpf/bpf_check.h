@@ -1,7 +1,6 @@
 /* Whether BPF programs can count on this machine, and why not. */
 #pragma once
 
-#include "common/error.h"
 #include "record/host/root.h"
 
 /* Loads a program that does nothing. 0, or -errno with cause and cure in *e. */

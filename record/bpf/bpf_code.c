@@ -1,6 +1,5 @@
 #include "record/bpf/bpf_code.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 
 #include "common/array.h"

@@ -1,14 +1,12 @@
 #include "record/bpf/bpf_follower.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "format/model.h"
 #include "record/bpf/bpf_btf.h"
 #include "record/bpf/bpf_call.h"
-#include "record/bpf/bpf_code.h"
 
 /* ---- tasks ---- */
 

@@ -3,13 +3,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "common/error.h"
-#include "record/bpf/bpf_cells.h"
 #include "record/bpf/bpf_leader.h"
-#include "record/host/root.h"
 
 /* The tasks that are counted, for all followers together: from a thread's id to the place of its counts. */
 struct bpf_tasks {

@@ -10,7 +10,6 @@
 
 #include "record/bpf/bpf_btf.h"
 #include "record/bpf/bpf_call.h"
-#include "record/bpf/bpf_code.h"
 
 /* What the map of leaders has for each of them. */
 struct entry {

@@ -11,10 +11,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
-#include "common/cpulist.h"
-#include "common/error.h"
 #include "record/bpf/bpf_cells.h"
 #include "record/host/perf_open.h"
 

@@ -8,7 +8,6 @@
 #include "record/bpf/bpf_btf.h"
 #include "record/bpf/bpf_call.h"
 #include "record/bpf/bpf_check.h"
-#include "record/bpf/bpf_code.h"
 
 /* ---- programs to be counted ---- */
 

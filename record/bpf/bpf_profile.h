@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "common/error.h"
 #include "record/bpf/bpf_cells.h"
 

@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
-#include "common/cpulist.h"
 #include "record/host/root.h"
 
 struct cpuid_regs {

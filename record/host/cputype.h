@@ -2,9 +2,6 @@
  * bits 31-24, part number in bits 15-4). */
 #pragma once
 
-#include <stdint.h>
-
-#include "common/error.h"
 #include "format/model.h"
 #include "record/host/root.h"
 

@@ -2,7 +2,6 @@
  * containers do not let through. */
 #pragma once
 
-#include "common/cpulist.h"
 #include "record/host/root.h"
 
 struct hotplug {

@@ -2,10 +2,6 @@
 #pragma once
 
 #include <linux/perf_event.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
 
 #include "common/event/event.h"
 #include "record/host/root.h"

@@ -4,12 +4,8 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
-#include "common/buf.h"
 #include "common/cpulist.h"
 
 struct root {

@@ -6,10 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "record/host/root.h"
 
 #define TEXTFILE_UNKNOWN UINT32_MAX       /* tag of a line that was never added */

@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <sys/types.h>
-
-#include "common/error.h"
 #include "record/host/root.h"
 
 #define FREEZE_SMI_PATH "/sys/bus/event_source/devices/cpu/freeze_on_smi"

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "common/array.h"
-#include "common/cpulist.h"
 #include "record/perf/metric_pick.h"
 #include "record/perf/perf_class.h"
 

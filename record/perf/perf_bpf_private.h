@@ -3,7 +3,6 @@
 
 #include "record/bpf/bpf_cgroups.h"
 #include "record/bpf/bpf_follower.h"
-#include "record/bpf/bpf_leader.h"
 #include "record/bpf/bpf_profile.h"
 #include "record/perf/perf_source.h"
 

@@ -3,7 +3,6 @@
  * Both are tried for some milliseconds with the largest group on one CPU, and what takes that CPU longer is not chosen.
  */
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>

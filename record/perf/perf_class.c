@@ -13,7 +13,6 @@
 #include "record/host/clocks.h"
 #include "record/perf/pci_config.h"
 #include "record/perf/perf_group.h"
-#include "record/plan/plan.h"
 
 #define DEVICES "/sys/bus/event_source/devices"
 

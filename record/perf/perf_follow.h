@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "common/cpulist.h"

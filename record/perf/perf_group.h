@@ -4,15 +4,9 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "record/perf/perf_bpf.h"
 #include "record/perf/perf_ring.h"
-#include "record/host/perf_open.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 
 #define PERF_GROUP_MAX 256 /* members; the kernel wants what it reads at once below 16 KiB */
 

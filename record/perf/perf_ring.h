@@ -4,10 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "record/host/perf_open.h"
 
 struct perf_ring {

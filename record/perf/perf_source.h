@@ -1,7 +1,6 @@
 /* What the files of the perf source share; private to them. */
 #pragma once
 
-#include "record/perf/perf_bpf.h"
 #include "record/perf/perf_follow.h"
 #include "record/perf/perf_group.h"
 #include "record/perf/perf_pmu.h"

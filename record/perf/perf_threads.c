@@ -7,7 +7,6 @@
 #include "common/array.h"
 #include "record/host/clocks.h"
 #include "record/host/textfile.h"
-#include "record/perf/perf_source.h"
 #include "record/perf/perf_tool.h"
 
 struct noticed {

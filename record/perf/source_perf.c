@@ -15,9 +15,7 @@
 #include "record/perf/freeze_smi.h"
 #include "record/perf/pci_config.h"
 #include "record/perf/perf_class.h"
-#include "record/perf/perf_source.h"
 #include "record/perf/perf_tool.h"
-#include "record/plan/source.h"
 
 /* What BPF counts needs descriptors once, and the kernel keeps the events. */
 static uint32_t descriptors_of(const struct perf_source *s, const struct perf_group *g)

@@ -1,9 +1,6 @@
 /* Counters named after a part of the machine: a catalog row with a '*', and what replaces it. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/catalog/catalog.h"
 
 struct plan;

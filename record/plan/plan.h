@@ -4,15 +4,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
-#include "common/cpulist.h"
-#include "common/error.h"
-#include "format/model.h"
 #include "format/writer.h"
-#include "record/host/root.h"
 #include "record/plan/source.h"
 
 enum target_kind {

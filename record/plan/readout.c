@@ -6,7 +6,6 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "format/chunk.h"
 #include "record/host/affinity.h"
 #include "record/host/clocks.h"
 

@@ -4,9 +4,6 @@
  */
 #pragma once
 
-#include <stdatomic.h>
-
-#include "format/chunk.h"
 #include "record/plan/plan.h"
 
 /* One instance of a group, or a whole group that is read at once. Columns count from the start of the group. */

@@ -1,9 +1,6 @@
 /* Reporting what could not be recorded: once, briefly, with the command that would allow it. */
 #pragma once
 
-#include <stdbool.h>
-
-#include "common/buf.h"
 #include "format/model.h"
 
 /* Appends a few lines about missing permissions; `all`: also about what the machine lacks. */

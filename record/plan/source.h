@@ -9,12 +9,7 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 
-#include "common/buf.h"
-#include "common/cpulist.h"
-#include "common/error.h"
 #include "format/chunk.h"
 #include "format/model.h"
 #include "record/host/root.h"

@@ -1,9 +1,6 @@
 /* Where each CPU is: packages, dies, clusters, cores, threads, nodes, caches, types of CPUs. */
 #pragma once
 
-#include <stdint.h>
-
-#include "common/error.h"
 #include "format/model.h"
 #include "record/host/root.h"
 

@@ -8,7 +8,6 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "record/host/clocks.h"
 #include "record/sources/cputext.h"
 #include "record/sources/source_stat.h"
 

@@ -1,10 +1,7 @@
 /* The cost of recording, for the recording. */
 #pragma once
 
-#include <stdint.h>
-
 #include "record/host/textfile.h"
-#include "record/plan/plan.h"
 #include "record/sample/recording.h"
 #include "record/sample/sampler.h"
 

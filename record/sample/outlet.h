@@ -10,10 +10,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "common/error.h"
 #include "format/writer.h"
 
 #define OUTLET_BYTES (16u << 20) /* the usual limit */

@@ -1,10 +1,6 @@
 /* Where the recording goes: a new file, an existing pipe or device, or stdout. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "common/error.h"
 #include "record/plan/plan.h"
 
 struct output {

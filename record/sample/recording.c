@@ -1,7 +1,6 @@
 #include "record/sample/recording_private.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>

@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "format/writer.h"
 #include "record/host/clocks.h"
 #include "record/sample/outlet.h"
 #include "record/sample/ring.h"

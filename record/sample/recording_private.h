@@ -1,8 +1,6 @@
 /* What the files of the writer thread share. All functions are for that thread. */
 #pragma once
 
-#include <pthread.h>
-
 #include "record/sample/recording.h"
 #include "record/sample/rows.h"
 

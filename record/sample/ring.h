@@ -20,9 +20,7 @@
 
 #include <pthread.h>
 #include <stdalign.h>
-#include <stdatomic.h>
 
-#include "format/chunk.h"
 #include "record/plan/readout.h"
 
 #define RING_LINE 64 /* bytes of a cache line */

@@ -4,10 +4,6 @@
  */
 #pragma once
 
-#include <pthread.h>
-#include <stdbool.h>
-#include <sys/types.h>
-
 #include "record/host/message.h"
 #include "record/sample/output.h"
 #include "record/sample/recording.h"

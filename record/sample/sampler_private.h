@@ -1,8 +1,6 @@
 /* Between the files of the sampler. Nobody else includes this. */
 #pragma once
 
-#include <pthread.h>
-
 #include "record/host/affinity.h"
 #include "record/sample/sampler.h"
 

@@ -5,11 +5,8 @@
 #pragma once
 
 #include "record/host/hotplug.h"
-#include "record/plan/plan.h"
 #include "record/sample/cost.h"
-#include "record/sample/recording.h"
 #include "record/sample/rotate.h"
-#include "record/sample/sampler.h"
 
 struct session {
 	const struct record_options *options;

@@ -1,6 +1,5 @@
 /* What changes while a recording continues: CPUs go and come, tasks begin and end, counters are switched. */
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 
 #include "record/host/opener.h"

@@ -1,10 +1,6 @@
 /* Shared by text files with numbers per CPU: /proc/stat, schedstat, softirqs, interrupts. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "record/plan/source.h"
 #include "record/sources/textunit.h"
 
 /*

@@ -4,9 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "record/plan/source.h"
 
 struct plan;

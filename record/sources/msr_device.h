@@ -1,9 +1,6 @@
 /* Reading model-specific registers, wherever they come from. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "record/host/root.h"
 
 struct msr_reader {

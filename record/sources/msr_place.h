@@ -4,9 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "common/catalog/msr.h"
 #include "format/model.h"
 

@@ -7,7 +7,6 @@
 #include <pthread.h>
 
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 
 enum { RANKING_VALUES = 16, RANKING_ROWS = 128 };
 

@@ -12,7 +12,6 @@
 #include "record/sources/msr_device.h"
 #include "record/sources/msr_place.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 #include "record/plan/topology.h"
 
 #define TELEMETRY "/sys/class/intel_pmt"

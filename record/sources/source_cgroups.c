@@ -7,8 +7,6 @@
 
 #include "common/catalog/catalog.h"
 #include "record/host/clocks.h"
-#include "record/plan/plan.h"
-#include "record/plan/source.h"
 #include "record/sources/cgroup_list.h"
 #include "record/sources/ranking.h"
 

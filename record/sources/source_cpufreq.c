@@ -6,7 +6,6 @@
 #include "common/catalog/catalog.h"
 #include "record/sources/filegrid.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 
 #define SYS_CPU "/sys/devices/system/cpu/"
 

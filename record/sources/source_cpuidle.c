@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/catalog/catalog.h"
 #include "record/sources/filegrid.h"
 #include "record/plan/member.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 
 #define STATES_MAX 16
 #define ROWS_MAX   8

@@ -9,7 +9,6 @@
 #include "record/host/clocks.h"
 #include "record/plan/device.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 #include "record/sources/textunit.h"
 
 #define COLUMNS 20

@@ -11,7 +11,6 @@
 #include "record/host/mounts.h"
 #include "record/plan/device.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 
 #define PERIOD_NS 10000000000u
 

@@ -7,7 +7,6 @@
 #include "record/plan/device.h"
 #include "record/sources/filegrid.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 
 #define CARDS "/sys/class/drm"
 

@@ -8,11 +8,9 @@
 #include <time.h>
 
 #include "common/array.h"
-#include "common/catalog/catalog.h"
 #include "record/sources/cputext.h"
 #include "record/plan/member.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 
 /* New columns mean a new schema in the file; a machine where interrupts wander must not write one every second. */
 #define GROW_SECONDS 10

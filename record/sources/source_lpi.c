@@ -4,7 +4,6 @@
 #include "common/catalog/catalog.h"
 #include "record/sources/filegrid.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 
 #define CPUIDLE "/sys/devices/system/cpu/cpuidle/"
 

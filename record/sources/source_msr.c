@@ -12,7 +12,6 @@
 #include "common/array.h"
 #include "record/sources/msr_place.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 
 #define COUNTERS_MAX 64 /* of one scope: a bit each */
 

@@ -8,11 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/catalog/catalog.h"
 #include "record/plan/device.h"
 #include "record/plan/member.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 
 #define REGIONS   "/sys/class/intel_pmt"
 #define WORDS_MAX 16384

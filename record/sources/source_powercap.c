@@ -3,13 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/catalog/catalog.h"
 #include "common/parse.h"
 #include "record/plan/device.h"
 #include "record/sources/filegrid.h"
 #include "record/plan/member.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 #include "record/plan/topology.h"
 
 #define ZONES "/sys/class/powercap"

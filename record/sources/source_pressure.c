@@ -6,8 +6,6 @@
 
 #include "common/catalog/catalog.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
-#include "record/host/textfile.h"
 #include "record/sources/textunit.h"
 
 enum { SOME, FULL, KINDS };

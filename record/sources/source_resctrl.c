@@ -11,7 +11,6 @@
 #include "common/catalog/catalog.h"
 #include "record/plan/device.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 #include "record/sources/filegrid.h"
 
 #define RESCTRL "/sys/fs/resctrl"

@@ -2,11 +2,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "common/catalog/catalog.h"
 #include "record/sources/cputext.h"
 #include "record/plan/member.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 
 static int softirqs_refresh(struct textstore *s)
 {

@@ -3,7 +3,6 @@
  * system.
  */
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,6 @@
 #include "common/parse.h"
 #include "record/sources/cputext.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 #include "record/sources/source_stat.h"
 
 #define STOLEN  7      /* its column: user, nice, system, idle, iowait, irq, softirq, steal */

@@ -1,9 +1,6 @@
 /* What a source that reads /proc/stat anyway knows for others. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "record/plan/source.h"
 
 /* The time that the host has taken of the CPU with that index (from 0), in ticks of the kernel's clock, as the last snapshot

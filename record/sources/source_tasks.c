@@ -10,8 +10,6 @@
 
 #include "common/catalog/catalog.h"
 #include "record/host/clocks.h"
-#include "record/plan/plan.h"
-#include "record/plan/source.h"
 #include "record/sources/ranking.h"
 #include "record/sources/thread_list.h"
 

@@ -5,7 +5,6 @@
 
 #include "common/catalog/catalog.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 #include "record/sources/textunit.h"
 
 struct tcp {

@@ -5,7 +5,6 @@
 #include "record/plan/device.h"
 #include "record/sources/filegrid.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 
 #define ZONES "/sys/class/thermal"
 /* A sensor may sit behind a slow bus, and no temperature changes faster. */

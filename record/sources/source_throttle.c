@@ -5,7 +5,6 @@
 #include "common/catalog/catalog.h"
 #include "record/sources/filegrid.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 #include "record/plan/topology.h"
 
 #define FOLDER "/sys/devices/system/cpu/cpu%u/thermal_throttle/%s"

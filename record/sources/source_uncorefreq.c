@@ -3,11 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/catalog/catalog.h"
 #include "record/sources/filegrid.h"
 #include "record/plan/member.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 #include "record/plan/topology.h"
 
 #define FOLDER "/sys/devices/system/cpu/intel_uncore_frequency"

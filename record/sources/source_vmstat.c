@@ -4,10 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/catalog/catalog.h"
 #include "record/plan/member.h"
 #include "record/plan/plan.h"
-#include "record/plan/source.h"
 #include "record/sources/textunit.h"
 
 #define KEY_MAX 64

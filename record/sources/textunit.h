@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "record/host/textfile.h"
 #include "record/plan/source.h"
 
