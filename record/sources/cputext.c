@@ -128,19 +128,16 @@ int cputext_head(struct cputext *t, struct textcursor *c, bool *changed)
 	return err;
 }
 
-static int cpu_cells(struct cputext *t, struct plan *p, uint32_t index, struct textcell *cell, uint32_t *n)
+static int cpu_cells(struct cputext *t, struct plan *p, uint32_t index)
 {
 	int64_t instance = plan_cpu_instance(p, t->cpu[index]);
+	int err = 0;
 
-	if (instance < 0)
-		return (int)instance;
-	for (uint32_t k = 0; k < t->n_counters; k++) {
-		if (!t->counter[k])
-			continue;
-		cell[(*n)++] = (struct textcell){ t->counter[k], (uint32_t)instance, cputext_slot(t, k, index) };
-	}
+	for (uint32_t k = 0; k < t->n_counters && !err; k++)
+		if (t->counter[k])
+			err = textstore_cell(&t->text.store, t->counter[k], instance, cputext_slot(t, k, index));
 	t->planned[index] = true;
-	return 0;
+	return err;
 }
 
 static int by_slot(const void *a, const void *b)
@@ -150,36 +147,30 @@ static int by_slot(const void *a, const void *b)
 	return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
 
-int cputext_plan(struct cputext *t, struct plan *p, uint64_t min_period_ns)
+int cputext_plan(struct cputext *t, struct plan *p)
 {
-	struct textcell *cell = calloc(t->text.store.n + 1, sizeof(*cell));
-	uint32_t n = 0, index;
+	struct textstore *s = &t->text.store;
 	int err = 0;
 
-	if (!cell)
-		return -ENOMEM;
-	for (uint32_t k = 0; k < t->n_system; k++)
+	for (uint32_t k = 0; k < t->n_system && !err; k++)
 		if (t->system[k])
-			cell[n++] = (struct textcell){ t->system[k], p->system_instance, k };
+			err = textstore_cell(s, t->system[k], p->system_instance, k);
 	for (size_t i = 0; i < p->cpus.n && !err; i++) {
-		index = cputext_index(t, p->cpus.cpu[i]);
+		uint32_t index = cputext_index(t, p->cpus.cpu[i]);
+
 		if (index != UINT32_MAX)
-			err = cpu_cells(t, p, index, cell, &n);
+			err = cpu_cells(t, p, index);
 	}
 	/* Counter by counter: neighbours are then numbers of one kind. */
-	if (!err) {
-		qsort(cell, n, sizeof(*cell), by_slot);
-		err = textunit_add(p, &t->text.store, cell, n, min_period_ns);
-	}
-	free(cell);
-	return err;
+	if (s->n_cells)
+		qsort(s->cell, s->n_cells, sizeof(*s->cell), by_slot);
+	return err ? err : textunit_add(p, s, 0);
 }
 
 int cputext_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 {
 	struct cputext *t = s->data;
-	struct textcell *cell;
-	uint32_t index, n = 0;
+	uint32_t index;
 	int err;
 
 	if (!t || !online)
@@ -187,12 +178,6 @@ int cputext_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 	index = cputext_index(t, cpu);
 	if (index == UINT32_MAX || t->planned[index] || !plan_wants_cpu(p, cpu))
 		return 0;
-	cell = calloc(t->n_counters + 1, sizeof(*cell));
-	if (!cell)
-		return -ENOMEM;
-	err = cpu_cells(t, p, index, cell, &n);
-	if (!err)
-		err = textunit_add(p, &t->text.store, cell, n, 0);
-	free(cell);
-	return err;
+	err = cpu_cells(t, p, index);
+	return err ? err : textunit_add(p, &t->text.store, 0);
 }

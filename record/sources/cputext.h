@@ -42,7 +42,7 @@ bool cputext_label(const char *label, uint32_t len, uint32_t *cpu);
 int cputext_head(struct cputext *t, struct textcursor *c, bool *changed);
 
 /* Adds one group with all system counters and those of the CPUs of the plan. Call once. 0 or -errno. */
-int cputext_plan(struct cputext *t, struct plan *p, uint64_t min_period_ns);
+int cputext_plan(struct cputext *t, struct plan *p);
 
 /* update() and release() of sources whose data begins with a struct cputext, or is NULL: a CPU gets its cells when it
  * comes online for the first time. */

@@ -156,9 +156,7 @@ static int refresh(struct textstore *s)
 /* Units for those that have none yet. */
 static int place_new(struct devices *d, struct plan *p)
 {
-	struct textcell *cell = calloc((size_t)d->n * d->n_keys + 1, sizeof(*cell));
-	uint32_t n = 0;
-	int err = cell ? textstore_resize(&d->text.store, d->n * d->n_keys) : -ENOMEM;
+	int err = textstore_resize(&d->text.store, d->n * d->n_keys);
 
 	for (uint32_t i = 0; i < d->n && !err; i++) {
 		int64_t id;
@@ -166,15 +164,11 @@ static int place_new(struct devices *d, struct plan *p)
 		if (d->device[i].ignored || d->device[i].placed)
 			continue;
 		id = device_named(p, d->device[i].name, i);
-		err = id < 0 ? (int)id : 0;
 		d->device[i].placed = true;
 		for (uint32_t k = 0; k < d->n_keys && !err; k++)
-			cell[n++] = (struct textcell){ d->counter[k], (uint32_t)id, i * d->n_keys + k };
+			err = textstore_cell(&d->text.store, d->counter[k], id, i * d->n_keys + k);
 	}
-	if (!err)
-		err = textunit_add(p, &d->text.store, cell, n, 0);
-	free(cell);
-	return err;
+	return err ? err : textunit_add(p, &d->text.store, 0);
 }
 
 /* What has been idle ever since the machine was started is not there: loop devices, for the most part. */

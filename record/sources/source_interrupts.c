@@ -294,52 +294,35 @@ static int64_t row_counter(struct interrupts *d, struct plan *p, struct row *row
 	return id;
 }
 
-static int add_cell(struct interrupts *d, struct plan *p, uint32_t r, uint32_t i, struct textcell *cell)
+static int add_cell(struct interrupts *d, struct plan *p, int64_t counter, uint32_t i, bool system, uint32_t slot)
 {
-	int64_t counter = row_counter(d, p, &d->row[r]), instance = p->system_instance;
-
-	if (counter > 0 && !d->row[r].system)
-		instance = plan_cpu_instance(p, d->cpus.cpu[i]);
-	if (counter < 0 || instance < 0)
-		return (int)(counter < 0 ? counter : instance);
-	cell->counter = (uint32_t)counter;
-	cell->instance = (uint32_t)instance;
-	cell->slot = row_slot(d, r, i);
-	d->shown[cell->slot] = true;
-	return 1;
+	d->shown[slot] = true;
+	return textstore_cell(&d->cpus.text.store, counter,
+			      system ? p->system_instance : plan_cpu_instance(p, d->cpus.cpu[i]), slot);
 }
 
 /* All cells that count and have no column yet: the totals first, then row by row. */
 static int add_cells(struct interrupts *d, struct plan *p)
 {
 	struct cputext *t = &d->cpus;
-	struct textcell *cell = calloc(t->text.store.n + 1, sizeof(*cell));
-	uint32_t n = 0, slot;
-	int err = cell ? 0 : -ENOMEM;
+	uint32_t slot;
+	int err = 0;
 
-	for (uint32_t i = 0; i < t->n_cpus && err >= 0; i++) {
+	for (uint32_t i = 0; i < t->n_cpus && !err; i++) {
 		slot = cputext_slot(t, COUNTER_TOTAL, i);
-		if (!t->planned[i] || d->shown[slot])
-			continue;
-		cell[n].counter = t->counter[COUNTER_TOTAL];
-		err = (int)plan_cpu_instance(p, t->cpu[i]);
-		cell[n].instance = (uint32_t)err;
-		cell[n++].slot = slot;
-		d->shown[slot] = true;
+		if (t->planned[i] && !d->shown[slot])
+			err = add_cell(d, p, t->counter[COUNTER_TOTAL], i, false, slot);
 	}
-	for (uint32_t r = 0; r < d->n_rows && err >= 0; r++) {
-		for (uint32_t i = 0; i < (d->row[r].system ? 1 : t->n_cpus) && err >= 0; i++) {
+	for (uint32_t r = 0; r < d->n_rows; r++) {
+		bool system = d->row[r].system;
+
+		for (uint32_t i = 0; i < (system ? 1 : t->n_cpus) && !err; i++) {
 			slot = row_slot(d, r, i);
-			if (d->shown[slot] || !t->text.store.value[slot] || !(d->row[r].system || t->planned[i]))
-				continue;
-			err = add_cell(d, p, r, i, &cell[n]);
-			n += err > 0;
+			if (!d->shown[slot] && t->text.store.value[slot] && (system || t->planned[i]))
+				err = add_cell(d, p, row_counter(d, p, &d->row[r]), i, system, slot);
 		}
 	}
-	if (err >= 0)
-		err = textunit_add(p, &t->text.store, cell, n, t->text.file.len > LARGE_TEXT ? 1000000000ull : 0);
-	free(cell);
-	return err;
+	return err ? err : textunit_add(p, &t->text.store, t->text.file.len > LARGE_TEXT ? 1000000000ull : 0);
 }
 
 static int interrupts_plan(struct source *s, struct plan *p, struct error *e)

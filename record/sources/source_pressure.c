@@ -8,7 +8,8 @@
 #include "record/plan/plan.h"
 #include "record/sources/textunit.h"
 
-enum { SOME, FULL, KINDS };
+enum { KINDS = 2 };
+static const char *const kind_name[KINDS] = { "some", "full" };
 
 static const char *const resource[] = { "cpu", "memory", "io", "irq" };
 #define RESOURCES (sizeof(resource) / sizeof(resource[0]))
@@ -18,31 +19,23 @@ struct pressure {
 	struct textfile file[RESOURCES];
 };
 
-static int kind_of(const struct textcursor *c)
-{
-	if (c->label_len != 4)
-		return -1;
-	return !memcmp(c->label, "some", 4) ? SOME : !memcmp(c->label, "full", 4) ? FULL : -1;
-}
-
 static int read_resource(struct pressure *d, size_t r)
 {
 	uint64_t *value = &d->store.value[r * KINDS];
 	uint16_t *status = &d->store.status[r * KINDS];
+	int err = d->file[r].fd >= 0 ? textfile_read(&d->file[r]) : -ENOENT;
 	struct textcursor c;
-	int err, kind;
 
-	err = d->file[r].fd >= 0 ? textfile_read(&d->file[r]) : -ENOENT;
-	status[SOME] = status[FULL] = err ? pm_reason_errno(err) : PM_REASON_FORMAT;
+	status[0] = status[1] = err ? pm_reason_errno(err) : PM_REASON_FORMAT;
 	if (err)
 		return err;
 	c = textfile_begin(&d->file[r]);
-	while (textcursor_line(&c)) {
-		kind = kind_of(&c);
-		if (kind >= 0 && textcursor_find(&c, "total=") && textcursor_u64(&c, &value[kind]))
-			status[kind] = PM_OK;
-	}
-	return status[SOME] == PM_OK || status[FULL] == PM_OK ? 0 : -ENODATA;
+	while (textcursor_line(&c))
+		for (int k = 0; k < KINDS; k++)
+			if (c.label_len == 4 && !memcmp(c.label, kind_name[k], 4) && textcursor_find(&c, "total=") &&
+			    textcursor_u64(&c, &value[k]))
+				status[k] = PM_OK;
+	return status[0] == PM_OK || status[1] == PM_OK ? 0 : -ENODATA;
 }
 
 static int pressure_refresh(struct textstore *s)
@@ -80,26 +73,18 @@ static int open_files(struct pressure *d, struct plan *p)
 
 static int add_counters(struct pressure *d, struct plan *p)
 {
-	struct textcell cell[RESOURCES * KINDS];
 	char key[32];
-	uint32_t n = 0;
+	int err = 0;
 
-	for (uint32_t r = 0; r < RESOURCES; r++) {
-		for (uint32_t kind = 0; kind < KINDS; kind++) {
-			const struct catalog_counter *row;
-			int64_t id;
+	for (uint32_t slot = 0; slot < d->store.n && !err; slot++) {
+		const struct catalog_counter *row;
 
-			snprintf(key, sizeof(key), "%s.%s", resource[r], kind == SOME ? "some" : "full");
-			row = catalog_find("pressure", key);
-			if (!row || d->store.status[r * KINDS + kind] != PM_OK)
-				continue;
-			id = plan_counter(p, row);
-			if (id < 0)
-				return (int)id;
-			cell[n++] = (struct textcell){ (uint32_t)id, p->system_instance, r * KINDS + kind };
-		}
+		snprintf(key, sizeof(key), "%s.%s", resource[slot / KINDS], kind_name[slot % KINDS]);
+		row = catalog_find("pressure", key);
+		if (row && d->store.status[slot] == PM_OK)
+			err = textstore_cell(&d->store, plan_counter(p, row), p->system_instance, slot);
 	}
-	return textunit_add(p, &d->store, cell, n, 0);
+	return err ? err : textunit_add(p, &d->store, 0);
 }
 
 static int pressure_plan(struct source *s, struct plan *p, struct error *e)

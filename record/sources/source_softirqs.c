@@ -92,7 +92,7 @@ static int softirqs_plan(struct source *s, struct plan *p, struct error *e)
 		return plan_refused(p, PM_REASON_FORMAT, NULL, "/proc/softirqs");
 	}
 	if (!err)
-		err = cputext_plan(t, p, 0);
+		err = cputext_plan(t, p);
 	return err;
 }
 

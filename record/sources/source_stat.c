@@ -145,7 +145,7 @@ static int stat_plan(struct source *s, struct plan *p, struct error *e)
 	}
 	d->stolen = calloc(d->cpus.n_cpus + 1, sizeof(*d->stolen));
 	err = d->stolen ? learn_lines(&d->cpus, row + n_cpu_rows) : -ENOMEM;
-	return err ? err : cputext_plan(&d->cpus, p, 0);
+	return err ? err : cputext_plan(&d->cpus, p);
 }
 
 bool stat_stolen(const struct source *s, uint32_t index, uint32_t *cpu, uint64_t *stolen)
@@ -216,7 +216,7 @@ static int schedstat_plan(struct source *s, struct plan *p, struct error *e)
 		d->cpus.counter[k] = (uint32_t)id;
 		d->counter_of[column - 1] = (uint8_t)(k + 1);
 	}
-	return err ? err : cputext_plan(&d->cpus, p, 0);
+	return err ? err : cputext_plan(&d->cpus, p);
 }
 
 const struct source_ops source_stat = {

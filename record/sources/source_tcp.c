@@ -44,7 +44,6 @@ static int tcp_refresh(struct textstore *s)
 
 static int tcp_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct textcell *cell;
 	struct tcp *d;
 	size_t n;
 	int err = textsource_new(s, p, sizeof(*d), "/proc/net/snmp", NULL, tcp_refresh);
@@ -53,18 +52,10 @@ static int tcp_plan(struct source *s, struct plan *p, struct error *e)
 	if (err || !d)
 		return err;
 	d->row = catalog_source("tcp", &n);
-	cell = calloc(n, sizeof(*cell));
-	err = cell ? textstore_resize(&d->text.store, (uint32_t)n) : -ENOMEM;
-	for (uint32_t i = 0; i < n && !err; i++) {
-		int64_t id = plan_counter(p, &d->row[i]);
-
-		err = id < 0 ? (int)id : 0;
-		cell[i] = (struct textcell){ (uint32_t)id, p->system_instance, i };
-	}
-	if (!err)
-		err = textunit_add(p, &d->text.store, cell, (uint32_t)n, 0);
-	free(cell);
-	return err;
+	err = textstore_resize(&d->text.store, (uint32_t)n);
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = textstore_cell(&d->text.store, plan_counter(p, &d->row[i]), p->system_instance, i);
+	return err ? err : textunit_add(p, &d->text.store, 0);
 }
 
 const struct source_ops source_tcp = {

@@ -1,7 +1,6 @@
 /* /proc/vmstat: every key; /proc/meminfo: those of the catalog. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "record/plan/member.h"
@@ -60,13 +59,14 @@ static int64_t key_counter(struct plan *p, const char *key)
 	return member_counter(p, row, &(struct member){ .part = clean });
 }
 
-static int learn_keys(struct textsource *d, struct plan *p, struct textcell *cell, uint32_t max, uint32_t *n)
+static int learn_keys(struct textsource *d, struct plan *p)
 {
 	struct textcursor c = textfile_begin(&d->file);
 	char key[KEY_MAX];
 	int err = 0;
 
-	while (!err && *n < max && textcursor_line(&c)) {
+	while (!err && textcursor_line(&c)) {
+		uint32_t slot = d->store.n_cells;
 		int64_t counter;
 		uint64_t v;
 
@@ -75,41 +75,28 @@ static int learn_keys(struct textsource *d, struct plan *p, struct textcell *cel
 		memcpy(key, c.label, c.label_len);
 		key[c.label_len] = '\0';
 		counter = key_counter(p, key);
-		if (counter < 0)
-			return (int)counter;
 		if (!counter)
 			continue;
-		err = textfile_add(&d->file, key, c.label_len, *n);
-		cell[*n] = (struct textcell){ (uint32_t)counter, p->system_instance, *n };
-		(*n)++;
+		err = textstore_cell(&d->store, counter, p->system_instance, slot);
+		if (!err)
+			err = textfile_add(&d->file, key, c.label_len, slot);
 	}
-	return err;
+	return err ? err : textstore_resize(&d->store, d->store.n_cells);
 }
 
 static int vmstat_plan(struct source *s, struct plan *p, struct error *e)
 {
-	const char *name = s->ops->name;
-	struct textcell *cell;
-	uint32_t n = 0, lines = 1;
 	struct textsource *d;
 	char path[32];
 	int err;
 
-	snprintf(path, sizeof(path), "/proc/%s", name);
+	snprintf(path, sizeof(path), "/proc/%s", s->ops->name);
 	err = textsource_new(s, p, sizeof(*d), path, NULL, vmstat_refresh);
 	d = s->data;
 	if (err || !d)
 		return err;
-	for (size_t i = 0; i < d->file.len; i++)
-		lines += d->file.data[i] == '\n';
-	cell = calloc(lines, sizeof(*cell));
-	err = cell ? learn_keys(d, p, cell, lines, &n) : -ENOMEM;
-	if (!err)
-		err = textstore_resize(&d->store, n);
-	if (!err)
-		err = textunit_add(p, &d->store, cell, n, 0);
-	free(cell);
-	return err;
+	err = learn_keys(d, p);
+	return err ? err : textunit_add(p, &d->store, 0);
 }
 
 const struct source_ops source_vmstat = {

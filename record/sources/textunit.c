@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/array.h"
 #include "record/plan/plan.h"
 
 /* A file of /proc that fails that often in a row will not come back. */
@@ -39,7 +40,18 @@ void textstore_release(struct textstore *s)
 {
 	free(s->value);
 	free(s->status);
+	free(s->cell);
 	*s = (struct textstore){ 0 };
+}
+
+int textstore_cell(struct textstore *s, int64_t counter, int64_t instance, uint32_t slot)
+{
+	if (counter < 0 || instance < 0)
+		return (int)(counter < 0 ? counter : instance);
+	if (array_room(&s->cell, s->n_cells, sizeof(*s->cell)))
+		return -ENOMEM;
+	s->cell[s->n_cells++] = (struct textcell){ (uint32_t)counter, (uint32_t)instance, slot };
+	return 0;
 }
 
 static int refresh(struct textstore *s)
@@ -77,53 +89,38 @@ static void textunit_release(struct unit *u)
 	free(u);
 }
 
-static int64_t add_group(struct plan *p, const struct textcell *cell, uint32_t n)
+int textunit_add(struct plan *p, struct textstore *s, uint64_t min_period_ns)
 {
-	struct pm_group g = {
-		.source = (char *)p->source->ops->name, .flags = PM_GROUP_LIST, .n_counters = n, .n_instances = n
-	};
-	int64_t id = -ENOMEM;
+	uint32_t n = s->n_cells, *id = calloc(2 * n + 1, sizeof(*id));
+	struct textunit *t = malloc(sizeof(*t) + n * sizeof(t->slot[0]));
+	struct pm_group g = { .source = (char *)p->source->ops->name,
+			      .flags = PM_GROUP_LIST,
+			      .counter = id,
+			      .n_counters = n,
+			      .instance = id + n,
+			      .n_instances = n };
+	int64_t group = id && t ? 0 : -ENOMEM;
 
-	g.counter = calloc(n, sizeof(*g.counter));
-	g.instance = calloc(n, sizeof(*g.instance));
-	if (g.counter && g.instance) {
-		for (uint32_t i = 0; i < n; i++) {
-			g.counter[i] = cell[i].counter;
-			g.instance[i] = cell[i].instance;
-		}
-		id = pm_model_add_group(p->model, &g);
+	for (uint32_t i = 0; i < n && !group; i++) {
+		g.counter[i] = s->cell[i].counter;
+		g.instance[i] = s->cell[i].instance;
+		t->slot[i] = s->cell[i].slot;
 	}
-	free(g.counter);
-	free(g.instance);
-	return id;
-}
-
-int textunit_add(struct plan *p, struct textstore *s, const struct textcell *cell, uint32_t n, uint64_t min_period_ns)
-{
-	struct textunit *t;
-	int64_t group;
-
-	if (!n)
-		return 0;
-	t = malloc(sizeof(*t) + n * sizeof(t->slot[0]));
-	if (!t)
-		return -ENOMEM;
-	group = add_group(p, cell, n);
-	if (group < 0) {
+	if (!group && n)
+		group = pm_model_add_group(p->model, &g);
+	free(id);
+	s->n_cells = 0;
+	if (group <= 0) {
 		free(t);
 		return (int)group;
 	}
-	*t = (struct textunit){
-		.unit = { .group = (uint32_t)group,
-			  .cpu = PM_NONE,
-			  .min_period_ns = min_period_ns,
-			  .read = textunit_read,
-			  .release = textunit_release },
-		.store = s,
-		.refreshes = !s->has_reader,
-	};
-	for (uint32_t i = 0; i < n; i++)
-		t->slot[i] = cell[i].slot;
+	t->unit = (struct unit){ .group = (uint32_t)group,
+				 .cpu = PM_NONE,
+				 .min_period_ns = min_period_ns,
+				 .read = textunit_read,
+				 .release = textunit_release };
+	t->store = s;
+	t->refreshes = !s->has_reader;
 	s->has_reader = true;
 	plan_add_unit(p, &t->unit);
 	return 0;

@@ -8,10 +8,17 @@
 #include "record/host/textfile.h"
 #include "record/plan/source.h"
 
+struct textcell {
+	uint32_t counter, instance; /* ids */
+	uint32_t slot;              /* in the store */
+};
+
 struct textstore {
 	uint64_t *value;  /* owned, n each */
 	uint16_t *status; /* owned; PM_OK or why there is no value */
 	uint32_t n;
+	struct textcell *cell; /* owned: those that no unit has yet */
+	uint32_t n_cells;
 	/* Reads the file into value and status. Runs in the sampling thread. 0 or -errno. */
 	int (*refresh)(struct textstore *s);
 	int err;           /* of the last refresh */
@@ -23,15 +30,12 @@ struct textstore {
 int textstore_resize(struct textstore *s, uint32_t n);
 void textstore_release(struct textstore *s);
 
-struct textcell {
-	uint32_t counter, instance; /* ids */
-	uint32_t slot;              /* in the store */
-};
-
-/* Adds a LIST group of these cells and the unit that fills it. The store outlives the unit. Without cells
- * nothing is added. */
-int textunit_add(struct plan *p, struct textstore *s, const struct textcell *cell, uint32_t n,
-		 uint64_t min_period_ns);
+/* A cell for the next unit. `counter` and `instance` are ids, or the -errno of making them, which it returns. 0 or
+ * -errno. */
+int textstore_cell(struct textstore *s, int64_t counter, int64_t instance, uint32_t slot);
+/* Adds a LIST group of the cells that no unit has yet, and the unit that fills it. The store outlives the unit. Without
+ * cells nothing is added. */
+int textunit_add(struct plan *p, struct textstore *s, uint64_t min_period_ns);
 
 /* What the data of a source begin with that reads one file. */
 struct textsource {
