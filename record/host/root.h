@@ -38,8 +38,7 @@ int root_cpulist(const struct root *r, struct cpulist *list, const char *format,
 	__attribute__((format(printf, 3, 4)));
 /* Whether the name exists. */
 bool root_exists(const struct root *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The names in a directory, with numbers in numerical order; the caller frees the array and the names. Their number
- * or -errno. */
+/* The names in a directory, with numbers in numerical order. Their number or -errno; root_list_free() takes either. */
 int root_list(const struct root *r, char ***names, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void root_list_free(char **names, int n);
 /* Target of a symbolic link, without directories before the last part. 0 or -errno. */

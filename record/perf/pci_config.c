@@ -174,7 +174,7 @@ static int record_ports(const struct pci_map *m, struct plan *p)
 							      t->rc, t->socket, t->node },
 					   8);
 	}
-	return plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, all, "pci.root_ports");
+	return plan_fact(p, all, "pci.root_ports");
 }
 
 static int record_functions(const struct pci_map *m, struct plan *p)
@@ -190,7 +190,7 @@ static int record_functions(const struct pci_map *m, struct plan *p)
 		all.array.item[i] = row_of(
 			(const int64_t[]){ f->at.domain, f->at.id, f->port, f->class, f->vendor, f->device }, 6);
 	}
-	return plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, all, "pci.functions");
+	return plan_fact(p, all, "pci.functions");
 }
 
 int pci_map_record(const struct pci_map *m, struct plan *p)

@@ -166,8 +166,7 @@ static int search_below(struct search *w, const char *name, unsigned depth)
 		if (!err && depth < DEPTH_MAX)
 			err = search_below(w, below, depth + 1);
 	}
-	if (n >= 0)
-		root_list_free(names, n);
+	root_list_free(names, n);
 	return err;
 }
 

@@ -184,11 +184,9 @@ int perf_choose_sampling(struct perf_source *s, struct plan *p)
 	if (!largest)
 		return 0;
 	if (o->sampling == SAMPLING_AUTO && try_both(largest, n, &kernel_ns, &reader_ns)) {
-		err = plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(kernel_ns),
-				  "pmrec.sampling.kernel_ns");
+		err = plan_fact(p, pm_u64(kernel_ns), "pmrec.sampling.kernel_ns");
 		if (!err)
-			err = plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(reader_ns),
-					  "pmrec.sampling.reader_ns");
+			err = plan_fact(p, pm_u64(reader_ns), "pmrec.sampling.reader_ns");
 		if (err || reader_ns < kernel_ns)
 			return err;
 	}

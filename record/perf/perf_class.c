@@ -231,8 +231,7 @@ static int node_of(const struct root *root, const char *cpus)
 			node = (int)number;
 		cpulist_release(&list);
 	}
-	if (n >= 0)
-		root_list_free(names, n);
+	root_list_free(names, n);
 	cpulist_release(&wanted);
 	return node;
 }

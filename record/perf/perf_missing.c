@@ -16,8 +16,7 @@ static bool has_device(const struct root *root, const char *bus, const char *sta
 
 	for (int i = 0; i < n && !found; i++)
 		found = !strncmp(names[i], start, strlen(start));
-	if (n >= 0)
-		root_list_free(names, n);
+	root_list_free(names, n);
 	return found;
 }
 
@@ -69,8 +68,7 @@ static const char *chip_of(const struct root *root)
 		if (!strncmp(names[i], "cpu", 3) && names[i][3] >= '0' && names[i][3] <= '9' &&
 		    root_u64(root, &midr, "/sys/devices/system/cpu/%s/regs/identification/midr_el1", names[i]))
 			midr = 0;
-	if (n >= 0)
-		root_list_free(names, n);
+	root_list_free(names, n);
 	root_line(root, soc, sizeof(soc), "/sys/devices/soc0/soc_id");
 	for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++)
 		if ((midr & 0xff00fff0) == chips[i].midr &&

@@ -30,11 +30,8 @@ static int read_formats(struct event_pmu *pmu, const struct root *root)
 	char **names, line[LINE_MAX_BYTES];
 	int n = root_list(root, &names, DEVICES "/%s/format", pmu->name), err = 0;
 
-	if (n <= 0) {
-		if (!n)
-			root_list_free(names, n);
+	if (n <= 0)
 		return n == -ENOMEM ? n : 0;
-	}
 	pmu->format = calloc((size_t)n, sizeof(*pmu->format));
 	err = pmu->format ? 0 : -ENOMEM;
 	for (int i = 0; i < n && !err; i++) {
@@ -94,11 +91,8 @@ static int read_aliases(struct event_pmu *pmu, const struct root *root)
 	char **names, line[LINE_MAX_BYTES];
 	int n = root_list(root, &names, DEVICES "/%s/events", pmu->name), err = 0;
 
-	if (n <= 0) {
-		if (!n)
-			root_list_free(names, n);
+	if (n <= 0)
 		return n == -ENOMEM ? n : 0;
-	}
 	pmu->alias = calloc((size_t)n, sizeof(*pmu->alias));
 	err = pmu->alias ? 0 : -ENOMEM;
 	for (int i = 0; i < n && !err; i++) {
@@ -207,8 +201,7 @@ int perf_pmus_read(struct perf_pmus *p, const struct root *root)
 	if (!err)
 		err = event_tool_pmu(&p->pmu[p->n], slots);
 	p->n += !err;
-	if (n >= 0)
-		root_list_free(names, n);
+	root_list_free(names, n);
 	if (!err) {
 		qsort(p->pmu, p->n, sizeof(*p->pmu), compare_pmus);
 		err = perf_classes_find(p, root);
@@ -507,8 +500,7 @@ static int tracepoints(void *data, const char *system, const char *name, event_t
 			err = found(arg, systems[i], names[k], id);
 			count++;
 		}
-		if (m >= 0)
-			root_list_free(names, m);
+		root_list_free(names, m);
 	}
 	root_list_free(systems, n);
 	return err ? err : count;

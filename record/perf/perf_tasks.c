@@ -102,8 +102,7 @@ static int add_all(struct perf_source *s, struct plan *p)
 		if (err == -ESRCH)
 			err = 0;
 	}
-	if (n >= 0)
-		root_list_free(names, n);
+	root_list_free(names, n);
 	return err;
 }
 

@@ -87,8 +87,7 @@ static void begin_process(struct noticed *n, pid_t pid)
 
 	for (int k = 0; k < count; k++)
 		begin_task(n, pid, (pid_t)strtol(names[k], NULL, 10), clocks_monotonic());
-	if (count >= 0)
-		root_list_free(names, count);
+	root_list_free(names, count);
 }
 
 static bool follows_all(const struct plan *p)
@@ -133,8 +132,7 @@ static void look_again(struct noticed *n)
 			    (follows_all(n->p) || (t && t->pid == t->tid && !t->ended_ns) || is_descendant(n, pid)))
 				begin_process(n, pid);
 		}
-		if (count >= 0)
-			root_list_free(names, count);
+		root_list_free(names, count);
 	} while (n->s->n_tasks > known);
 }
 

@@ -77,8 +77,7 @@ static bool slots(const struct plan *p, uint64_t *value)
 		found = !root_line(p->root, line, sizeof(line), "/sys/bus/event_source/devices/%s/caps/slots",
 				   names[i]) &&
 			!parse_u64(line, value) && *value;
-	if (n >= 0)
-		root_list_free(names, n);
+	root_list_free(names, n);
 	return found;
 }
 

@@ -59,8 +59,7 @@ static int text_files(struct plan *p)
  * not there: events were chosen by that. */
 static int persistent_memory(struct plan *p)
 {
-	return plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL,
-			   pm_u64(root_exists(p->root, "/sys/firmware/acpi/tables/NFIT")), "machine.has_pmem");
+	return plan_fact(p, pm_u64(root_exists(p->root, "/sys/firmware/acpi/tables/NFIT")), "machine.has_pmem");
 }
 
 static int dmi(struct plan *p)
@@ -159,8 +158,7 @@ static int kernel_switches(struct plan *p)
 	if (!err && !root_u64(p->root, &v, "/proc/sys/kernel/nmi_watchdog"))
 		err = put_number(p, PM_HEADER_NMI_WATCHDOG, v);
 	if (!err && p->options->tcc_celsius)
-		err = plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(p->options->tcc_celsius),
-				  "tcc_celsius");
+		err = plan_fact(p, pm_u64(p->options->tcc_celsius), "tcc_celsius");
 	/* Opening asks for nothing, so nothing changes; the number says what others requested. */
 	fd = err ? -1 : root_open(p->root, "/dev/cpu_dma_latency");
 	if (fd < 0)
@@ -169,7 +167,7 @@ static int kernel_switches(struct plan *p)
 		int32_t us;
 
 		memcpy(&us, raw, sizeof(us));
-		err = plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_s64(us), "cpu_dma_latency_us");
+		err = plan_fact(p, pm_s64(us), "cpu_dma_latency_us");
 	}
 	close(fd);
 	return err;
@@ -193,8 +191,8 @@ static int cpuid_config(struct plan *p, const struct cpuid_cpu *c, size_t n)
 		if (c[i].err)
 			err = plan_config_missing(p, PM_CPU, c[i].cpu, pm_reason_errno(c[i].err), "cpuid.00000000.0");
 		for (uint32_t k = 0; k < c[i].n && !err; k++)
-			err = plan_config(p, PM_CPU, c[i].cpu, PM_PRIVACY_TECHNICAL, regs_value(&c[i].leaf[k].regs),
-					  "cpuid.%08x.%u", c[i].leaf[k].leaf, c[i].leaf[k].subleaf);
+			err = plan_config(p, PM_CPU, c[i].cpu, regs_value(&c[i].leaf[k].regs), "cpuid.%08x.%u",
+					  c[i].leaf[k].leaf, c[i].leaf[k].subleaf);
 	}
 	return err;
 }
@@ -247,8 +245,7 @@ static int describe_arm(struct plan *p)
 		for (size_t i = 0; i < p->cpus.n && !err; i++)
 			if (!root_u64(p->root, &v, "/sys/devices/system/cpu/cpu%u/regs/identification/%s",
 				      p->cpus.cpu[i], file[k]))
-				err = plan_config(p, PM_CPU, p->cpus.cpu[i], PM_PRIVACY_TECHNICAL, pm_u64(v),
-						  "arm64.%s", file[k]);
+				err = plan_config(p, PM_CPU, p->cpus.cpu[i], pm_u64(v), "arm64.%s", file[k]);
 	v = cputype_midr(p->root, p->cpus.cpu[0]);
 	if (err || !v)
 		return err;

@@ -232,61 +232,71 @@ int plan_note(struct plan *p, uint64_t count, const char *text)
 }
 
 /* `c->instances` may be borrowed. */
-static int add_config_of(struct plan *p, struct pm_config *c, int err, const char *format, va_list ap)
+static int add_config(struct plan *p, struct pm_config *c, const char *format, va_list ap)
 {
 	char name[200];
+	int err;
 
 	vsnprintf(name, sizeof(name), format, ap);
+	c->privacy = PM_PRIVACY_TECHNICAL;
 	c->name = name;
 	c->time_ns = p->time_ns;
-	/* Privacy is that of a key of the same class. */
-	if (!err && plan_may_record(p->options, (uint32_t)c->privacy * 100 + 1))
-		err = pm_model_add_config(p->model, c);
+	err = pm_model_add_config(p->model, c);
 	pm_value_release(&c->value);
 	return err;
 }
 
-static int add_config(struct plan *p, struct pm_config *c, uint32_t number, const char *format, va_list ap)
+static struct pm_config config_of(enum pm_kind kind, uint32_t *number)
 {
-	int err = add_config_of(p, c, number == PM_NONE ? 0 : cpulist_add(&c->instances, number), format, ap);
-
-	cpulist_release(&c->instances);
-	return err;
+	return (struct pm_config){ .kind = kind, .instances = { .cpu = number, .n = *number != PM_NONE } };
 }
 
 int plan_config_cpus(struct plan *p, const struct cpulist *cpus, struct pm_value v, const char *format, ...)
 {
-	struct pm_config c = { .privacy = PM_PRIVACY_TECHNICAL, .kind = PM_CPU, .value = v, .instances = *cpus };
+	struct pm_config c = { .kind = PM_CPU, .value = v, .instances = *cpus };
 	va_list ap;
 	int err;
 
 	va_start(ap, format);
-	err = add_config_of(p, &c, 0, format, ap);
+	err = add_config(p, &c, format, ap);
 	va_end(ap);
 	return err;
 }
 
-int plan_config(struct plan *p, enum pm_kind kind, uint32_t number, enum pm_privacy privacy, struct pm_value v,
-		const char *format, ...)
+int plan_config(struct plan *p, enum pm_kind kind, uint32_t number, struct pm_value v, const char *format, ...)
 {
-	struct pm_config c = { .privacy = privacy, .kind = kind, .value = v };
+	struct pm_config c = config_of(kind, &number);
+	va_list ap;
+	int err;
+
+	c.value = v;
+	va_start(ap, format);
+	err = add_config(p, &c, format, ap);
+	va_end(ap);
+	return err;
+}
+
+int plan_fact(struct plan *p, struct pm_value v, const char *format, ...)
+{
+	struct pm_config c = { .kind = PM_SYSTEM, .value = v };
 	va_list ap;
 	int err;
 
 	va_start(ap, format);
-	err = add_config(p, &c, number, format, ap);
+	err = add_config(p, &c, format, ap);
 	va_end(ap);
 	return err;
 }
 
 int plan_config_missing(struct plan *p, enum pm_kind kind, uint32_t number, uint16_t reason, const char *format, ...)
 {
-	struct pm_config c = { .kind = kind, .reason = reason };
+	struct pm_config c = config_of(kind, &number);
 	va_list ap;
 	int err;
 
+	c.reason = reason;
 	va_start(ap, format);
-	err = add_config(p, &c, number, format, ap);
+	err = add_config(p, &c, format, ap);
 	va_end(ap);
 	return err;
 }

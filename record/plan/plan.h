@@ -180,10 +180,13 @@ int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *
 int plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns);
 /* Adds an event with a remark of the recorder, about a number of things. 0 or -errno. */
 int plan_note(struct plan *p, uint64_t count, const char *text);
-/* One-time value, for instance `number` of `kind` (PM_SYSTEM: PM_NONE). Takes ownership of `v`. */
-int plan_config(struct plan *p, enum pm_kind kind, uint32_t number, enum pm_privacy privacy, struct pm_value v,
-		const char *format, ...) __attribute__((format(printf, 6, 7)));
-/* One technical value that is the same for all these CPUs. */
+/* One-time value of the machine itself, none of its users', for instance `number` of `kind` (PM_SYSTEM: PM_NONE). Takes
+ * ownership of `v`. */
+int plan_config(struct plan *p, enum pm_kind kind, uint32_t number, struct pm_value v, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+/* The same of the whole system. */
+int plan_fact(struct plan *p, struct pm_value v, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* One that is the same for all these CPUs. */
 int plan_config_cpus(struct plan *p, const struct cpulist *cpus, struct pm_value v, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 int plan_config_missing(struct plan *p, enum pm_kind kind, uint32_t number, uint16_t reason, const char *format, ...)

@@ -192,7 +192,6 @@ int cost_record(const struct cost *c, struct plan *p, struct recording *r, uint6
 	};
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]) && !err; i++)
-		err = plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(row[i].value), "pmrec.cost.%s",
-				  row[i].name);
+		err = plan_fact(p, pm_u64(row[i].value), "pmrec.cost.%s", row[i].name);
 	return err;
 }

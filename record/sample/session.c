@@ -188,13 +188,11 @@ int session_start_threads(struct session *s, struct error *e)
 	/* All that had them is written. */
 	err = retire_groups(&s->model, &s->readout);
 	if (!err)
-		err = plan_config(&s->plan, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(s->readout.n_readers),
-				  "pmrec.readers");
+		err = plan_fact(&s->plan, pm_u64(s->readout.n_readers), "pmrec.readers");
 	for (const struct unit *u = s->plan.units; u; u = u->next)
 		sampled += u->sampling != NULL;
 	if (!err && sampled)
-		err = plan_config(&s->plan, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(sampled),
-				  "pmrec.sampled");
+		err = plan_fact(&s->plan, pm_u64(sampled), "pmrec.sampled");
 	recording_unlock(s->recording);
 	if (err)
 		return error_sys(e, -err, "buffers");
@@ -224,8 +222,7 @@ static int tell_rights(struct session *s, struct error *e)
 	int err;
 
 	privileges_tell(&text);
-	err = plan_config(&s->plan, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_text(buf_str(&text)),
-			  "pmrec.rights");
+	err = plan_fact(&s->plan, pm_text(buf_str(&text)), "pmrec.rights");
 	buf_release(&text);
 	return err ? error_sys(e, -err, "recording") : 0;
 }

@@ -388,7 +388,7 @@ int filegrid_plan(struct plan *p, const struct filegrid_folder *f)
 	for (int i = 0; i < n && err >= 0; i++)
 		if (!f->prefix || !strncmp(entry[i], f->prefix, strlen(f->prefix)))
 			err = f->add(g, p, entry[i]);
-	root_list_free(entry, n < 0 ? 0 : n);
+	root_list_free(entry, n);
 	if (g)
 		g->min_period_ns = f->min_period_ns;
 	err = filegrid_finish(g, p, &list, err < 0 ? err : 0);

@@ -343,7 +343,7 @@ static int open_telemetry(const struct root *r, const struct root *named, const 
 		if (seen++ == a->sequence)
 			fd = root_open(r, TELEMETRY "/%s/telem", name[i]);
 	}
-	root_list_free(name, n < 0 ? 0 : n);
+	root_list_free(name, n);
 	return fd;
 }
 

@@ -20,8 +20,7 @@ static int config(struct plan *p, const struct cpulist *cpus, const char *path, 
 	if (err || !line[0])
 		return err == -ENOENT ? err : 0;
 	value = filegrid_parse(line, &v) ? pm_text(line) : pm_u64(v);
-	return cpus ? plan_config_cpus(p, cpus, value, "%s", name) :
-		      plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, value, "%s", name);
+	return cpus ? plan_config_cpus(p, cpus, value, "%s", name) : plan_fact(p, value, "%s", name);
 }
 
 static const struct {

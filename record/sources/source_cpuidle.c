@@ -242,8 +242,7 @@ static int config_system(struct plan *p)
 
 	for (size_t i = 0; i < sizeof(file) / sizeof(file[0]) && !err; i++)
 		if (!root_line(p->root, line, sizeof(line), SYS_CPU "cpuidle/%s", file[i]))
-			err = plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_text(line), "cpuidle.%s",
-					  file[i]);
+			err = plan_fact(p, pm_text(line), "cpuidle.%s", file[i]);
 	return err;
 }
 

@@ -73,7 +73,7 @@ static int add_gts(struct filegrid *g, struct plan *p, const char *parent, const
 		one = add_gt(g, p, folder, shown, l, media);
 		found = one < 0 ? one : found | one;
 	}
-	root_list_free(name, n < 0 ? 0 : n);
+	root_list_free(name, n);
 	return found;
 }
 
@@ -96,7 +96,7 @@ static int add_card(struct filegrid *g, struct plan *p, const char *card)
 		one = add_gts(g, p, folder, card, &xe);
 		found = one < 0 ? one : found | one;
 	}
-	root_list_free(tile, n < 0 ? 0 : n);
+	root_list_free(tile, n);
 	if (!found) {
 		snprintf(folder, sizeof(folder), "%s/gt", card);
 		found = add_gts(g, p, folder, card, &i915);

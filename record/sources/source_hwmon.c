@@ -61,7 +61,7 @@ static int add_chip(struct filegrid *g, struct plan *p, const char *hwmon)
 	n = root_list(p->root, &file, CHIPS "/%s", hwmon);
 	for (int i = 0; i < n && !err; i++)
 		err = add_channel(g, p, hwmon, chip, file[i]);
-	root_list_free(file, n < 0 ? 0 : n);
+	root_list_free(file, n);
 	return err;
 }
 

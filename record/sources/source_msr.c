@@ -77,8 +77,7 @@ static int note_config(struct plan *p, const struct msr_place *at, const struct 
 					   r->counter.name);
 	if (!(r->use & CATALOG_MSR_ONCE))
 		return 0;
-	return plan_config(p, at->config_kind, at->config_number, PM_PRIVACY_TECHNICAL, pm_u64(v), "%s",
-			   r->counter.name);
+	return plan_config(p, at->config_kind, at->config_number, pm_u64(v), "%s", r->counter.name);
 }
 
 static int try_place(struct msr_source *d, struct plan *p, struct place *place)

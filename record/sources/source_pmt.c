@@ -119,7 +119,7 @@ static int add_region(struct plan *p, const char *name)
 	}
 	r->unit.group = (uint32_t)group;
 	plan_add_unit(p, &r->unit);
-	return plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(guid), "pmt.%s.guid", name);
+	return plan_fact(p, pm_u64(guid), "pmt.%s.guid", name);
 }
 
 static int pmt_plan(struct source *s, struct plan *p, struct error *e)
@@ -133,7 +133,7 @@ static int pmt_plan(struct source *s, struct plan *p, struct error *e)
 		found++;
 		err = add_region(p, name[i]);
 	}
-	root_list_free(name, n < 0 ? 0 : n);
+	root_list_free(name, n);
 	if (err || found)
 		return err;
 	return plan_refused(p, PM_REASON_NOT_SUPPORTED, "modprobe pmt_telemetry; few processors have it",

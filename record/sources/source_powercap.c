@@ -84,18 +84,16 @@ static int config_zone(struct plan *p, const char *zone, const char *name)
 	uint64_t v;
 	int err;
 
-	err = plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_text(name), "powercap.%s.name", zone);
+	err = plan_fact(p, pm_text(name), "powercap.%s.name", zone);
 	for (size_t k = 0; k < 2 && !err; k++)
 		if (!root_u64(p->root, &v, ZONES "/%s/%s", zone, whole[k]))
-			err = plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(v), "powercap.%s.%s",
-					  zone, whole[k]);
+			err = plan_fact(p, pm_u64(v), "powercap.%s.%s", zone, whole[k]);
 	for (unsigned c = 0; c < CONSTRAINTS_MAX && !err; c++) {
 		for (size_t k = 0; k < sizeof(each) / sizeof(each[0]) && !err; k++) {
 			if (root_line(p->root, line, sizeof(line), ZONES "/%s/constraint_%u_%s", zone, c, each[k]))
 				continue;
-			err = plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL,
-					  parse_u64(line, &v) ? pm_text(line) : pm_u64(v),
-					  "powercap.%s.constraint_%u.%s", zone, c, each[k]);
+			err = plan_fact(p, parse_u64(line, &v) ? pm_text(line) : pm_u64(v),
+					"powercap.%s.constraint_%u.%s", zone, c, each[k]);
 		}
 	}
 	return err;

@@ -60,7 +60,7 @@ static int add_domain(struct look *l, const char *path, const char *name, bool p
 		err = filegrid_add(l->grid[part], counter, instance, PM_NONE, 0, "%s/mon_data/%s/%s", path, domain,
 				   file[i]);
 	}
-	root_list_free(file, n < 0 ? 0 : n);
+	root_list_free(file, n);
 	return err;
 }
 
@@ -93,6 +93,7 @@ static int add_all(struct look *l)
 	for (int i = -1; i < n && !err; i++) {
 		int m;
 
+		watch = NULL;
 		if (i >= 0 &&
 		    (!strcmp(group[i], "mon_groups") || !strcmp(group[i], "mon_data") || !strcmp(group[i], "info")))
 			continue;
@@ -107,10 +108,9 @@ static int add_all(struct look *l)
 				 i >= 0 && plan_may_record(l->p->options, PM_INSTANCE_DEVICE_PATH) ? group[i] : "");
 			err = add_group(l, below, above, watch[k], true);
 		}
-		if (!err && m >= 0)
-			root_list_free(watch, m);
+		root_list_free(watch, m);
 	}
-	root_list_free(group, n < 0 ? 0 : n);
+	root_list_free(group, n);
 	return err;
 }
 

@@ -24,8 +24,7 @@ static int config(struct plan *p, const char *name)
 
 	for (size_t k = 0; k < sizeof(file) / sizeof(file[0]) && !err; k++)
 		if (!root_u64(p->root, &v, FOLDER "/%s/%s", name, file[k]))
-			err = plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(v), "uncorefreq.%s.%s",
-					  name, file[k]);
+			err = plan_fact(p, pm_u64(v), "uncorefreq.%s.%s", name, file[k]);
 	return err;
 }
 

@@ -121,9 +121,9 @@ static void privacy_decides(void **state)
 	build(&f, "0");
 	f.options.privacy = (char *)"strict";
 	assert_int_equal(plan_init(&f.plan, &f.options, &f.root, &f.model, &e), 0);
-	assert_int_equal(plan_config(&f.plan, PM_SYSTEM, PM_NONE, PM_PRIVACY_MACHINE, pm_text("x"), "a.%d", 1), 0);
-	assert_int_equal(plan_config(&f.plan, PM_CPU, 0, PM_PRIVACY_TECHNICAL, pm_u64(7), "b.%d", 2), 0);
-	assert_null(pm_model_config(&f.model, "a.1", PM_NONE));
+	assert_int_equal(plan_fact(&f.plan, pm_text("x"), "a.%d", 1), 0);
+	assert_int_equal(plan_config(&f.plan, PM_CPU, 0, pm_u64(7), "b.%d", 2), 0);
+	assert_non_null(pm_model_config(&f.model, "a.1", PM_NONE));
 	assert_non_null(pm_model_config(&f.model, "b.2", 0));
 	fixture_end(&f);
 }
