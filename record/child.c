@@ -156,11 +156,6 @@ static void set_u64(struct pm_event *e, uint32_t key, uint64_t v)
 	(void)pm_map_set(&e->attrs, key, pm_u64(v));
 }
 
-static uint64_t timeval_ns(const struct timeval *t)
-{
-	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_usec * 1000;
-}
-
 void child_exit_event(const struct child *c, struct pm_event *e, bool name)
 {
 	const struct rusage *u = &c->usage;
@@ -175,8 +170,8 @@ void child_exit_event(const struct child *c, struct pm_event *e, bool name)
 		set_u64(e, PM_EVENT_KEY_SIGNAL, (uint64_t)WTERMSIG(c->status));
 	else
 		set_u64(e, PM_EVENT_KEY_EXIT, (uint64_t)WEXITSTATUS(c->status));
-	set_u64(e, PM_EVENT_KEY_USER_NS, timeval_ns(&u->ru_utime));
-	set_u64(e, PM_EVENT_KEY_SYSTEM_NS, timeval_ns(&u->ru_stime));
+	set_u64(e, PM_EVENT_KEY_USER_NS, clocks_timeval_ns(&u->ru_utime));
+	set_u64(e, PM_EVENT_KEY_SYSTEM_NS, clocks_timeval_ns(&u->ru_stime));
 	set_u64(e, PM_EVENT_KEY_MAXRSS, (uint64_t)u->ru_maxrss * 1024);
 	set_u64(e, PM_EVENT_KEY_ELAPSED_NS, c->ended_ns - c->started_ns);
 	(void)pm_map_set(&e->attrs, PM_EVENT_KEY_RUSAGE, rusage);

@@ -6,7 +6,7 @@
 #include <x86intrin.h>
 #endif
 
-static uint64_t read_clock(clockid_t id)
+uint64_t clocks_ns(clockid_t id)
 {
 	struct timespec t;
 
@@ -17,7 +17,7 @@ static uint64_t read_clock(clockid_t id)
 
 uint64_t clocks_monotonic(void)
 {
-	return read_clock(CLOCK_MONOTONIC);
+	return clocks_ns(CLOCK_MONOTONIC);
 }
 
 #if defined(__x86_64__)
@@ -80,14 +80,14 @@ static void machine_read(void *ctx, struct pm_clocks *out)
 	uint64_t best = UINT64_MAX;
 
 	for (int i = 0; i < 8 && best > 5000; i++) {
-		uint64_t before = read_clock(CLOCK_MONOTONIC), after;
+		uint64_t before = clocks_ns(CLOCK_MONOTONIC), after;
 		struct pm_clocks c;
 
-		c.monotonic_raw = read_clock(CLOCK_MONOTONIC_RAW);
-		c.realtime = read_clock(CLOCK_REALTIME);
-		c.boottime = read_clock(CLOCK_BOOTTIME);
+		c.monotonic_raw = clocks_ns(CLOCK_MONOTONIC_RAW);
+		c.realtime = clocks_ns(CLOCK_REALTIME);
+		c.boottime = clocks_ns(CLOCK_BOOTTIME);
 		c.counter = counter();
-		after = read_clock(CLOCK_MONOTONIC);
+		after = clocks_ns(CLOCK_MONOTONIC);
 		c.monotonic = before + (after - before) / 2;
 		if (after - before < best) {
 			best = after - before;
@@ -98,9 +98,9 @@ static void machine_read(void *ctx, struct pm_clocks *out)
 
 static int64_t machine_slept(void *ctx)
 {
-	uint64_t mono = read_clock(CLOCK_MONOTONIC);
+	uint64_t mono = clocks_ns(CLOCK_MONOTONIC);
 
-	return (int64_t)(read_clock(CLOCK_BOOTTIME) - mono);
+	return (int64_t)(clocks_ns(CLOCK_BOOTTIME) - mono);
 }
 
 const struct clock_source clocks_machine = { .read = machine_read, .slept = machine_slept };

@@ -4,6 +4,9 @@
  */
 #pragma once
 
+#include <sys/time.h>
+#include <time.h>
+
 #include "format/chunk.h"
 
 struct clock_source {
@@ -17,8 +20,18 @@ struct clock_source {
 /* The clocks of this machine. */
 extern const struct clock_source clocks_machine;
 
-/* CLOCK_MONOTONIC in ns. */
+/* A clock of clock_gettime(2) in ns; 0 if there is none of that number. */
+uint64_t clocks_ns(clockid_t id);
 uint64_t clocks_monotonic(void);
+
+static inline struct timespec clocks_timespec(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u) };
+}
+static inline uint64_t clocks_timeval_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
+}
 
 /* The name of the counter clock for the header ("tsc", "cntvct"), or NULL if it cannot be read. */
 const char *clocks_counter_name(void);

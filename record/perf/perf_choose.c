@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "record/host/affinity.h"
@@ -47,20 +46,11 @@ static int descending(const void *a, const void *b)
 	return (*x < *y) - (*x > *y);
 }
 
-/* CPU time of this program. */
-static uint64_t used_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* The longest gaps of a thread that does nothing but look at the clock while ticks come: the median of as many as there
  * were ticks is what one takes of this CPU. False: somebody else had the CPU, and gaps of that time were not seen. */
 static bool find_gaps(uint64_t gap[TRIAL_TICKS])
 {
-	const uint64_t window = (uint64_t)TRIAL_TICKS * TRIAL_NS, used = used_ns();
+	const uint64_t window = (uint64_t)TRIAL_TICKS * TRIAL_NS, used = clocks_ns(CLOCK_PROCESS_CPUTIME_ID);
 	uint64_t now, before = clocks_monotonic();
 	const uint64_t end = before + window;
 
@@ -74,7 +64,7 @@ static bool find_gaps(uint64_t gap[TRIAL_TICKS])
 		}
 		before = now;
 	}
-	return used_ns() - used > window * 3 / 4;
+	return clocks_ns(CLOCK_PROCESS_CPUTIME_ID) - used > window * 3 / 4;
 }
 
 static uint64_t sampled_tick(struct perf_row *row)

@@ -1,7 +1,6 @@
 /* --per-thread: a row for each task, also for those that begin while it is recorded. */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/array.h"
@@ -151,14 +150,11 @@ static pid_t *live_tasks(const struct perf_source *s, const struct plan *p, uint
 static int watch(struct perf_source *s, struct plan *p)
 {
 	struct cpulist present = { 0 };
-	struct timespec boot;
 	uint32_t n;
 	pid_t *tid = live_tasks(s, p, &n);
 	int err = tid ? root_cpulist(p->root, &present, "/sys/devices/system/cpu/present") : -ENOMEM;
 
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	s->since_ticks = (uint64_t)boot.tv_sec * (uint64_t)sysconf(_SC_CLK_TCK) +
-			 (uint64_t)boot.tv_nsec * (uint64_t)sysconf(_SC_CLK_TCK) / 1000000000;
+	s->since_ticks = clocks_ns(CLOCK_BOOTTIME) / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 	if (!err && (n || follows_all(p)))
 		err = perf_follow_begin(&s->follow, tid, n, &present);
 	cpulist_release(&present);

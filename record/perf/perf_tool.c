@@ -49,8 +49,8 @@ static void rusage_ns(uint64_t ns[2])
 	struct rusage u = { 0 };
 
 	getrusage(RUSAGE_CHILDREN, &u);
-	ns[0] = (uint64_t)u.ru_utime.tv_sec * 1000000000 + (uint64_t)u.ru_utime.tv_usec * 1000;
-	ns[1] = (uint64_t)u.ru_stime.tv_sec * 1000000000 + (uint64_t)u.ru_stime.tv_usec * 1000;
+	ns[0] = clocks_timeval_ns(&u.ru_utime);
+	ns[1] = clocks_timeval_ns(&u.ru_stime);
 }
 
 /* Reads the file again from its start. */

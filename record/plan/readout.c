@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "record/host/affinity.h"
 #include "record/host/clocks.h"
@@ -325,15 +324,16 @@ static uint64_t trial_read(struct unit *u, const struct pm_group *g, uint64_t *s
 /* CPU time of one timer wake-up, which on virtual machines is most of what a reader costs. */
 static uint64_t wakeup_ns(void)
 {
-	struct timespec before, after, t = { .tv_nsec = 200000 };
+	const struct timespec t = { .tv_nsec = 200000 };
+	uint64_t before;
 
 	prctl(PR_SET_TIMERSLACK, 1);
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+	before = clocks_ns(CLOCK_THREAD_CPUTIME_ID);
 	for (int i = 0; i < 8; i++)
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+	before = clocks_ns(CLOCK_THREAD_CPUTIME_ID) - before;
 	prctl(PR_SET_TIMERSLACK, 0);
-	return (uint64_t)((after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec) / 8;
+	return before / 8;
 }
 
 bool readout_measure_per_cpu(const struct plan *p, uint64_t interval_ns)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "record/sources/cputext.h"
@@ -158,11 +157,6 @@ void cost_add_threads(struct cost *c, const struct sampler *s)
 	c->delay.stood_in += delay.stood_in;
 }
 
-static uint64_t ns_of(const struct timeval *t)
-{
-	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
-}
-
 int cost_record(const struct cost *c, struct plan *p, struct recording *r, uint64_t dropped)
 {
 	struct recording_stats stats = recording_stats(r);
@@ -175,7 +169,7 @@ int cost_record(const struct cost *c, struct plan *p, struct recording *r, uint6
 		const char *name;
 		uint64_t value;
 	} row[] = {
-		{ "cpu_ns", ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime) },
+		{ "cpu_ns", clocks_timeval_ns(&usage.ru_utime) + clocks_timeval_ns(&usage.ru_stime) },
 		{ "wakeups", (uint64_t)usage.ru_nvcsw },
 		{ "waited_ns", c->waited_ns },
 		{ "reader_waited_ns", c->reader_ns },

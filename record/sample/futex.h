@@ -4,16 +4,15 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "record/host/clocks.h"
 
 /* deadline_ns 0: no deadline. Returns early for any reason; the caller looks again. */
 static inline void futex_wait_until(_Atomic uint32_t *word, uint32_t seen, uint64_t deadline_ns)
 {
-	struct timespec t = { .tv_sec = (time_t)(deadline_ns / 1000000000u),
-			      .tv_nsec = (long)(deadline_ns % 1000000000u) };
+	struct timespec t = clocks_timespec(deadline_ns);
 
 	syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, seen, deadline_ns ? &t : NULL, NULL,
 		FUTEX_BITSET_MATCH_ANY);

@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "record/host/clocks.h"
@@ -56,7 +55,7 @@ struct outlet {
 static void await_again(struct outlet *o)
 {
 	uint64_t now = clocks_monotonic(), then = now + AGAIN_NS;
-	struct timespec t = { .tv_sec = (time_t)(then / 1000000000u), .tv_nsec = (long)(then % 1000000000u) };
+	struct timespec t = clocks_timespec(then);
 
 	while (now < then && !o->quit && !o->hurry_ns) {
 		pthread_cond_timedwait(&o->put, &o->lock, &t);
@@ -253,8 +252,8 @@ static bool gives_up(const struct outlet *o, uint64_t now)
 static bool await(struct outlet *o, size_t most)
 {
 	while (o->bytes > most && !o->given_up) {
-		uint64_t now = clocks_monotonic(), then = now + LOOK_NS;
-		struct timespec t = { .tv_sec = (time_t)(then / 1000000000u), .tv_nsec = (long)(then % 1000000000u) };
+		uint64_t now = clocks_monotonic();
+		struct timespec t = clocks_timespec(now + LOOK_NS);
 
 		o->given_up = gives_up(o, now);
 		if (!o->given_up)

@@ -411,15 +411,11 @@ static bool drain(struct recording *r, uint64_t until_ns)
 	futex_wake_all(&r->wake);
 	pthread_mutex_lock(&r->lock);
 	while (!(done = (int32_t)(r->done - want) >= 0) && clocks_monotonic() < until_ns) {
-		struct timespec t;
+		struct timespec t = clocks_timespec(clocks_ns(CLOCK_REALTIME) + 100000000);
 
 		/* A signal that ends the program ends the patience with the sink, too. */
 		if (interrupted())
 			outlet_hurry(r->outlet);
-		clock_gettime(CLOCK_REALTIME, &t);
-		t.tv_nsec += 100000000;
-		t.tv_sec += t.tv_nsec / 1000000000;
-		t.tv_nsec %= 1000000000;
 		pthread_cond_timedwait(&r->progress, &r->lock, &t);
 	}
 	pthread_mutex_unlock(&r->lock);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "record/host/caller.h"
@@ -14,14 +13,6 @@ void rotation_init(struct rotation *r, const struct record_options *o)
 {
 	*r = (struct rotation)ROTATION_INIT;
 	r->options = o;
-}
-
-int64_t rotation_clock(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* ---- with the lock ---- */
@@ -43,7 +34,8 @@ static bool is_surplus(const struct rotation *r, size_t coming)
 		return r->n_kept > MESSAGE_FDS; /* rotation_files() wants no more */
 	for (size_t i = 0; i < r->n_kept; i++)
 		bytes += r->kept[i].end_ns == INT64_MAX ? o->rotate_bytes : r->kept[i].bytes;
-	return (o->ring_bytes && bytes > o->ring_bytes) || rotation_clock() - (int64_t)o->ring_ns > r->kept[0].end_ns;
+	return (o->ring_bytes && bytes > o->ring_bytes) ||
+	       (int64_t)clocks_ns(CLOCK_BOOTTIME) - (int64_t)o->ring_ns > r->kept[0].end_ns;
 }
 
 /* Takes the oldest file away, if it still is what was written under that name. */
@@ -120,7 +112,7 @@ static void note_end(struct rotation *r)
 	pthread_mutex_lock(&r->lock);
 	last = r->n_kept ? &r->kept[r->n_kept - 1] : NULL;
 	if (last && last->end_ns == INT64_MAX) {
-		last->end_ns = rotation_clock();
+		last->end_ns = (int64_t)clocks_ns(CLOCK_BOOTTIME);
 		last->bytes = rotation_output(r)->bytes;
 	}
 	pthread_mutex_unlock(&r->lock);

@@ -50,8 +50,6 @@ void rotation_files(struct rotation *r, struct message_fds *fds);
 bool rotation_make_room(void *r);
 /* With --ring: adopts the files that earlier recorders left, with the caller's rights. */
 void rotation_adopt(struct rotation *r);
-/* CLOCK_BOOTTIME, ns. */
-int64_t rotation_clock(void);
 /* For both: the one in use comes last. */
 void rotation_remember(struct rotation *r, const struct rotation_file *f);
 /* Closes the last file. 0 or -errno. */

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "format/frame.h"
@@ -56,9 +55,7 @@ void rotation_adopt(struct rotation *r)
 	size_t folder = (size_t)(own - path), stem = stem_length(own);
 	char *place = folder ? strndup(path, folder) : strdup(".");
 	DIR *dir = place ? opendir(place) : NULL;
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	for (struct dirent *d; dir && (d = readdir(dir));) {
 		struct rotation_file f = { 0 };
 		struct stat st;
@@ -72,8 +69,8 @@ void rotation_adopt(struct rotation *r)
 			f.inode = st.st_ino;
 			f.bytes = (uint64_t)st.st_size;
 			/* The wall clock is only good for how long ago that was; before the boot it is negative. */
-			f.end_ns = rotation_clock() - ((int64_t)(now.tv_sec - st.st_mtim.tv_sec) * 1000000000 +
-						       now.tv_nsec - st.st_mtim.tv_nsec);
+			f.end_ns = (int64_t)(clocks_ns(CLOCK_BOOTTIME) - clocks_ns(CLOCK_REALTIME)) +
+				   (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 			if (asprintf(&f.path, "%.*s%s", (int)folder, path, d->d_name) < 0)
 				f.path = NULL;
 			rotation_remember(r, &f);

@@ -415,12 +415,8 @@ static void unpin(struct sampler *s)
 /* Whether it has ended. */
 static bool join(pthread_t thread)
 {
-	struct timespec t;
+	struct timespec t = clocks_timespec(clocks_ns(CLOCK_REALTIME) + STARVED_MS * 1000000);
 
-	clock_gettime(CLOCK_REALTIME, &t);
-	t.tv_nsec += STARVED_MS * 1000000;
-	t.tv_sec += t.tv_nsec / 1000000000;
-	t.tv_nsec %= 1000000000;
 	return !pthread_timedjoin_np(thread, NULL, &t);
 }
 

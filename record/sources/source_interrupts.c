@@ -5,15 +5,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/array.h"
+#include "record/host/clocks.h"
 #include "record/sources/cputext.h"
 #include "record/plan/member.h"
 #include "record/plan/plan.h"
 
 /* New columns mean a new schema in the file; a machine where interrupts wander must not write one every second. */
-#define GROW_SECONDS 10
+#define GROW_NS 10000000000u
 /* Beyond this the text takes the kernel milliseconds to print: once a second is enough. */
 #define LARGE_TEXT    (1u << 20)
 #define COUNTER_TOTAL 0 /* the first counter of the store; row r is counter r + 1 */
@@ -34,8 +34,8 @@ struct interrupts {
 	uint32_t n_rows, n_present, generation;
 	bool *shown; /* owned, n_shown, one a slot: the cell has a column */
 	uint32_t n_shown;
-	time_t grown;  /* when update() last added cells, monotonic */
-	bool learning; /* no sampling yet: nothing to ask for */
+	uint64_t grown_ns; /* when update() last added cells */
+	bool learning;     /* no sampling yet: nothing to ask for */
 };
 
 static uint32_t row_slot(const struct interrupts *d, uint32_t r, uint32_t cpu_index)
@@ -43,17 +43,9 @@ static uint32_t row_slot(const struct interrupts *d, uint32_t r, uint32_t cpu_in
 	return cputext_slot(&d->cpus, r + 1, cpu_index);
 }
 
-static time_t now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return t.tv_sec;
-}
-
 static void want_update(struct interrupts *d)
 {
-	if (!d->learning && (!d->grown || now_s() - d->grown >= GROW_SECONDS))
+	if (!d->learning && (!d->grown_ns || clocks_monotonic() - d->grown_ns >= GROW_NS))
 		atomic_store(&d->source->stale, true);
 }
 
@@ -379,7 +371,7 @@ static int interrupts_update(struct source *s, struct plan *p, uint32_t cpu, boo
 	if (!err)
 		err = add_cells(d, p);
 	d->learning = false;
-	d->grown = now_s();
+	d->grown_ns = clocks_monotonic();
 	return err;
 }
 

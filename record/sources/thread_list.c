@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/array.h"
@@ -276,17 +275,9 @@ static void update(struct thread_list *l)
 	l->n = n;
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t = { 0 };
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 void thread_list_read(struct thread_list *l)
 {
-	uint64_t began = cpu_ns(), now = clocks_monotonic(), before = l->now_ns;
+	uint64_t began = clocks_ns(CLOCK_THREAD_CPUTIME_ID), now = clocks_monotonic(), before = l->now_ns;
 
 	l->now_ns = now;
 	l->credit_ns += (int64_t)((now - before) / SHARE);
@@ -307,7 +298,7 @@ void thread_list_read(struct thread_list *l)
 		t->crowded &= !looked;
 	}
 	/* What opening all files takes at the start comes once. */
-	l->credit_ns -= l->tasks->reading == 1 ? l->credit_ns : (int64_t)(cpu_ns() - began);
+	l->credit_ns -= l->tasks->reading == 1 ? l->credit_ns : (int64_t)(clocks_ns(CLOCK_THREAD_CPUTIME_ID) - began);
 	if (l->credit_ns > CREDIT_MOST)
 		l->credit_ns = CREDIT_MOST;
 }
