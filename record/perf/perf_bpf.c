@@ -214,19 +214,11 @@ static int find_targets(struct perf_bpf *b, const char *list, struct error *e)
 /* Groups for the programs after the first: the same events, counted elsewhere. */
 static int add_twin(struct perf_source *s, const struct perf_group *g, uint32_t target)
 {
-	struct perf_group *twin;
-	int err;
+	struct perf_group *twin = perf_group_like(s, g);
+	int err = 0;
 
-	if (array_room(&s->group, s->n_groups, sizeof(*s->group)))
+	if (!twin || !(twin->copy = calloc(g->n, sizeof(*twin->copy))))
 		return -ENOMEM;
-	twin = perf_group_new();
-	if (!twin)
-		return -ENOMEM;
-	s->group[s->n_groups++] = twin;
-	twin->number = s->n_groups;
-	twin->way = g->way;
-	twin->copy = calloc(g->n, sizeof(*twin->copy));
-	err = twin->copy ? cpulist_copy(&twin->cpus, &g->cpus) : -ENOMEM;
 	for (uint32_t k = 0; k < g->n && !err; k++) {
 		twin->copy[k] = *g->member[k];
 		err = perf_group_add(twin, &twin->copy[k]);

@@ -46,6 +46,14 @@ const struct pmu_class *perf_class(const struct event_pmu *pmu)
 	return pmu->class ? ((const struct class_pmu *)pmu->hook_data)->class : NULL;
 }
 
+const struct event_pmu *perf_class_first(const struct perf_pmus *p, const struct pmu_class *c)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (perf_class(&p->pmu[i]) == c)
+			return &p->pmu[i];
+	return NULL;
+}
+
 const struct pci_map *perf_classes_pci(const struct perf_pmus *p)
 {
 	return p->classes && p->classes->pci_wanted ? &p->classes->pci : NULL;

@@ -15,6 +15,8 @@ int perf_classes_find(struct perf_pmus *p, const struct root *root);
 void perf_classes_release(struct perf_pmus *p);
 /* NULL: none. */
 const struct pmu_class *perf_class(const struct event_pmu *pmu);
+/* The first PMU of the class; NULL: the machine has none. */
+const struct event_pmu *perf_class_first(const struct perf_pmus *p, const struct pmu_class *c);
 /* The map of PCI functions, read once; NULL: no PMU needs it. */
 const struct pci_map *perf_classes_pci(const struct perf_pmus *p);
 

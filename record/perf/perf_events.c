@@ -296,19 +296,6 @@ static void add_hint(const struct perf_source *s, struct error *e)
 		}
 }
 
-/* --pfm-events: libpfm4 says what the names mean, and the rest goes on as if that had been written with -e. */
-static int read_pfm(struct perf_source *s, struct plan *p, const char *list, struct error *e)
-{
-	struct buf text = BUF_INIT;
-	size_t first = s->set.n;
-	int err = pfm_events_text(list, &text, e);
-
-	if (!err)
-		err = read_text(s, p, buf_str(&text), e);
-	buf_release(&text);
-	return err ? err : grow_events(s, first, true);
-}
-
 int perf_events_add(struct perf_source *s, struct plan *p, const char *text, struct error *e)
 {
 	size_t first = s->set.n;
@@ -317,12 +304,16 @@ int perf_events_add(struct perf_source *s, struct plan *p, const char *text, str
 	return err ? err : grow_events(s, first, true);
 }
 
-static int read_sets(struct perf_source *s, struct plan *p, const char *text, struct error *e)
+/* --pfm-events: libpfm4 says what the names mean, and the rest goes on as if that had been written with -e. */
+static int read_pfm(struct perf_source *s, struct plan *p, const char *list, struct error *e)
 {
-	size_t first = s->set.n;
-	int err = *text ? read_text(s, p, text, e) : 0;
+	struct buf text = BUF_INIT;
+	int err = pfm_events_text(list, &text, e);
 
-	return err ? err : grow_events(s, first, true);
+	if (!err)
+		err = perf_events_add(s, p, buf_str(&text), e);
+	buf_release(&text);
+	return err;
 }
 
 /* Whether both can stand in one group: what they count and where is the same. */
@@ -385,7 +376,7 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 	const struct record_options *o = p->options;
 	size_t n = 0, *end;
 	bool named = o->perf.events || o->perf.pfm_events || o->perf.metrics || *sets;
-	int err = 0;
+	int err;
 
 	while (o->perf.events && o->perf.events[n])
 		n++;
@@ -418,8 +409,8 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 	}
 	if (!err && named && o->perf.detailed)
 		err = read_defaults(s, p, true, e);
-	if (!err)
-		err = read_sets(s, p, sets, e);
+	if (!err && *sets)
+		err = perf_events_add(s, p, sets, e);
 	if (!err)
 		err = perf_metrics_read(s, p, e);
 	for (size_t i = 0; o->perf.pfm_events && o->perf.pfm_events[i] && !err; i++)
@@ -433,9 +424,7 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 		if (!slash)
 			continue;
 		snprintf(text, sizeof(text), "%.*s/%s,name=%s/", (int)(slash - a->text), a->text, slash + 1, a->name);
-		err = read_text(s, p, text, e);
-		if (!err)
-			err = grow_events(s, first, true);
+		err = perf_events_add(s, p, text, e);
 		for (size_t k = first; k < s->set.n && !err; k++)
 			s->event[k].add = a;
 	}

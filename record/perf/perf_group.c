@@ -11,11 +11,6 @@
 
 /* ---- groups ---- */
 
-struct perf_group *perf_group_new(void)
-{
-	return calloc(1, sizeof(struct perf_group));
-}
-
 void perf_group_free(struct perf_group *g)
 {
 	if (!g)

@@ -92,8 +92,6 @@ struct perf_start {
 	bool on_exec; /* counting from the exec of the task */
 };
 
-/* A group without members; NULL without memory. */
-struct perf_group *perf_group_new(void);
 void perf_group_free(struct perf_group *g);
 /* One more member, which stays the caller's. 0 or -ENOMEM. */
 int perf_group_add(struct perf_group *g, struct perf_event *e);

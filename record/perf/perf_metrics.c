@@ -242,13 +242,9 @@ static bool is_elsewhere(const struct metrics *m, const struct metric *row)
 {
 	for (const struct pmu_class *c = pmu_classes; c->name; c++) {
 		const char *at = strstr(row->expr, c->name);
-		bool here = false;
 
-		if (!at || at[strlen(c->name)] != '@')
-			continue;
-		for (size_t i = 0; i < m->s->pmus.n && !here; i++)
-			here = perf_class(&m->s->pmus.pmu[i]) == c;
-		return !here;
+		if (at && at[strlen(c->name)] == '@')
+			return !perf_class_first(&m->s->pmus, c);
 	}
 	return false;
 }
@@ -332,11 +328,9 @@ static const char *class_event(const struct pmu_class *c, const char *text, size
 static int open_class(struct metrics *m, const struct pmu_class *c)
 {
 	struct buf bundles = BUF_INIT, text = BUF_INIT;
-	const struct event_pmu *pmu = NULL;
+	const struct event_pmu *pmu = perf_class_first(&m->s->pmus, c);
 	int err = 0;
 
-	for (size_t i = 0; i < m->s->pmus.n && !pmu; i++)
-		pmu = perf_class(&m->s->pmus.pmu[i]) == c ? &m->s->pmus.pmu[i] : NULL;
 	for (size_t k = 0; k < m->n && pmu; k++) {
 		bool first = true;
 
@@ -461,7 +455,7 @@ static void look_around(struct metrics *m)
 	char line[64];
 	const struct root *root = m->p->root;
 
-	m->watchdog = !root_line(root, line, sizeof(line), "/proc/sys/kernel/nmi_watchdog") && !strcmp(line, "1");
+	m->watchdog = perf_nmi_watchdog(root);
 	m->smt = !root_line(root, line, sizeof(line), "/sys/devices/system/cpu/smt/active") && !strcmp(line, "1");
 	m->chips = how_many(root, HV_24X7 "sockets");
 	m->cores = how_many(root, HV_24X7 "coresperchip");

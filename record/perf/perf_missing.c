@@ -20,14 +20,6 @@ static bool has_device(const struct root *root, const char *bus, const char *sta
 	return found;
 }
 
-static bool has_class(const struct perf_pmus *p, const struct pmu_class *c)
-{
-	for (size_t i = 0; i < p->n; i++)
-		if (perf_class(&p->pmu[i]) == c)
-			return true;
-	return false;
-}
-
 /* A PMU of the generic Arm kind, whatever its class. */
 static bool has_cspmu(const struct perf_pmus *p)
 {
@@ -119,10 +111,9 @@ int perf_classes_missing(const struct perf_pmus *p, struct plan *plan)
 	const char *chip = chip_of(plan->root);
 	int err = 0;
 
-	for (const struct pmu_class *c = pmu_classes; c->name && !err; c++) {
-		if (c->hid && !has_class(p, c) && has_device(plan->root, "acpi", c->hid))
+	for (const struct pmu_class *c = pmu_classes; c->name && !err; c++)
+		if (c->hid && !perf_class_first(p, c) && has_device(plan->root, "acpi", c->hid))
 			err = driver_missing(plan, c, c->title);
-	}
 	if (!err && !has_cspmu(p) && has_device(plan->root, "platform", "arm-cs-arch-pmu"))
 		err = driver_missing(plan, generic, "Arm CoreSight uncore PMUs");
 	if (!err && chip)

@@ -115,17 +115,30 @@ static int tell_other_cpus(const struct perf_source *s, struct plan *p, const st
 			    other_cpu);
 }
 
-static bool same_cpus(const struct cpulist *a, const struct cpulist *b)
+/* Whether what they count and where is the same. */
+static bool are_alike(const struct perf_group *a, const struct perf_group *b)
 {
-	return a->n == b->n && (!a->n || !memcmp(a->cpu, b->cpu, a->n * sizeof(*a->cpu)));
+	return a->way == b->way && a->tasks == b->tasks && a->inherit == b->inherit &&
+	       a->first_cgroup == b->first_cgroup && a->n_cgroups == b->n_cgroups && a->cpus.n == b->cpus.n &&
+	       (!a->cpus.n || !memcmp(a->cpus.cpu, b->cpus.cpu, a->cpus.n * sizeof(*a->cpus.cpu)));
 }
 
-static struct perf_group *add_group(struct perf_source *s)
+struct perf_group *perf_group_like(struct perf_source *s, const struct perf_group *like)
 {
+	struct perf_group *g;
+
 	if (array_room(&s->group, s->n_groups, sizeof(*s->group)))
 		return NULL;
-	s->group[s->n_groups] = perf_group_new();
-	return s->group[s->n_groups] ? s->group[s->n_groups++] : NULL;
+	g = s->group[s->n_groups] = calloc(1, sizeof(*g));
+	if (!g)
+		return NULL;
+	g->number = ++s->n_groups;
+	g->way = like->way;
+	g->tasks = like->tasks;
+	g->inherit = like->inherit;
+	g->first_cgroup = like->first_cgroup;
+	g->n_cgroups = like->n_cgroups;
+	return cpulist_copy(&g->cpus, &like->cpus) ? NULL : g;
 }
 
 /* The group that takes the event in: that of its braces, or one of its class; or a new one. */
@@ -133,65 +146,44 @@ static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 {
 	const struct event *ev = e->ev;
 	const char *class = class_of(ev);
-	enum perf_way way = perf_way_of(p->options, ev);
+	struct perf_group wanted = { .way = perf_way_of(p->options, ev),
+				     .tasks = p->options->target != TARGET_SYSTEM && !ev->uncore,
+				     .first_cgroup = e->first_cgroup,
+				     .n_cgroups = e->n_cgroups };
+	bool read = wanted.way == PERF_BY_READ;
 	/* Leaders read one event each: there is nothing that would be read together. */
-	uint32_t braces = way == PERF_BY_READ || way == PERF_BY_PROGRAM ? ev->group : 0;
-	bool tasks = p->options->target != TARGET_SYSTEM && !ev->uncore;
-	bool inherit = tasks && !p->options->perf.per_thread &&
-		       (ev->inherit < 0 ? !p->options->perf.no_inherit : ev->inherit);
-	struct cpulist cpus = { 0 };
+	uint32_t braces = read || wanted.way == PERF_BY_PROGRAM ? ev->group : 0;
 	struct perf_group *g = NULL;
-	int err = tasks && way == PERF_BY_READ ? 0 : perf_event_cpus(s, p, ev, &cpus);
+	int err = wanted.tasks && read ? 0 : perf_event_cpus(s, p, ev, &wanted.cpus);
 
+	wanted.inherit = wanted.tasks && !p->options->perf.per_thread &&
+			 (ev->inherit < 0 ? !p->options->perf.no_inherit : ev->inherit);
 	if (!err)
-		err = tell_other_cpus(s, p, ev, &cpus);
-
-	for (uint32_t i = 0; i < s->n_groups && !g && !err; i++) {
-		struct perf_group *have = s->group[i];
-
-		if (have->way != way || have->tasks != tasks || have->inherit != inherit ||
-		    have->n >= PERF_GROUP_MAX || have->first_cgroup != e->first_cgroup ||
-		    have->n_cgroups != e->n_cgroups || !same_cpus(&have->cpus, &cpus))
-			continue;
-		if (braces ? have->member[0]->ev->group == braces : class && have->class == class)
-			g = have;
-	}
+		err = tell_other_cpus(s, p, ev, &wanted.cpus);
+	for (uint32_t i = 0; i < s->n_groups && !g && !err; i++)
+		if (are_alike(s->group[i], &wanted) && s->group[i]->n < PERF_GROUP_MAX &&
+		    (braces ? s->group[i]->member[0]->ev->group == braces : class && s->group[i]->class == class))
+			g = s->group[i];
 	if (!g && !err) {
-		g = add_group(s);
+		g = perf_group_like(s, &wanted);
 		err = g ? 0 : -ENOMEM;
 		if (g) {
-			g->tasks = tasks;
-			g->inherit = inherit;
-			g->first_cgroup = e->first_cgroup;
-			g->n_cgroups = e->n_cgroups;
 			g->class = class;
-			g->way = way;
 			g->braces = braces;
 			g->weak = braces && ev->mods & EVENT_MOD_WEAK;
-			err = cpulist_copy(&g->cpus, &cpus);
 		}
 	}
 	if (!err)
 		err = perf_group_add(g, e);
-	cpulist_release(&cpus);
+	cpulist_release(&wanted.cpus);
 	return err;
 }
 
 int perf_group_split(struct perf_source *s, struct perf_group *g, uint32_t k)
 {
-	struct perf_group *alone = add_group(s);
-	int err = alone ? 0 : -ENOMEM;
+	struct perf_group *alone = perf_group_like(s, g);
+	int err = alone ? perf_group_add(alone, g->member[k]) : -ENOMEM;
 
-	if (!err) {
-		alone->way = g->way;
-		alone->tasks = g->tasks;
-		alone->inherit = g->inherit;
-		alone->first_cgroup = g->first_cgroup;
-		alone->n_cgroups = g->n_cgroups;
-		err = cpulist_copy(&alone->cpus, &g->cpus);
-	}
-	if (!err)
-		err = perf_group_add(alone, g->member[k]);
 	if (!err)
 		perf_group_remove(g, k);
 	return err;

@@ -242,10 +242,8 @@ static int take_apart(struct perf_source *s, struct plan *p, struct perf_group *
 		err = perf_group_split(s, g, keep);
 	if (!err)
 		err = open_again(s, p, g, &past);
-	for (uint32_t k = first; k < s->n_groups && !err; k++) {
-		s->group[k]->number = k + 1;
+	for (uint32_t k = first; k < s->n_groups && !err; k++)
 		err = open_again(s, p, s->group[k], &past);
-	}
 	past_release(&past);
 	return err;
 }
