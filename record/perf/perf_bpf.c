@@ -214,7 +214,7 @@ static int find_targets(struct perf_bpf *b, const char *list, struct error *e)
 /* Groups for the programs after the first: the same events, counted elsewhere. */
 static int add_twin(struct perf_source *s, const struct perf_group *g, uint32_t target)
 {
-	struct perf_group *twin = perf_group_like(s, g);
+	struct perf_group *twin = perf_group_like(&s->group, &s->n_groups, g);
 	int err = 0;
 
 	if (!twin || !(twin->copy = calloc(g->n, sizeof(*twin->copy))))

@@ -11,6 +11,24 @@
 
 /* ---- groups ---- */
 
+struct perf_group *perf_group_like(struct perf_group ***all, uint32_t *n, const struct perf_group *like)
+{
+	struct perf_group *g;
+
+	if (array_room(all, *n, sizeof(**all)))
+		return NULL;
+	g = (*all)[*n] = calloc(1, sizeof(*g));
+	if (!g)
+		return NULL;
+	g->number = ++*n;
+	g->way = like->way;
+	g->tasks = like->tasks;
+	g->inherit = like->inherit;
+	g->first_cgroup = like->first_cgroup;
+	g->n_cgroups = like->n_cgroups;
+	return cpulist_copy(&g->cpus, &like->cpus) ? NULL : g;
+}
+
 void perf_group_free(struct perf_group *g)
 {
 	if (!g)

@@ -92,6 +92,8 @@ struct perf_start {
 	bool on_exec; /* counting from the exec of the task */
 };
 
+/* Appends a group that counts in the same way and places, without members. NULL without memory. */
+struct perf_group *perf_group_like(struct perf_group ***all, uint32_t *n, const struct perf_group *like);
 void perf_group_free(struct perf_group *g);
 /* One more member, which stays the caller's. 0 or -ENOMEM. */
 int perf_group_add(struct perf_group *g, struct perf_event *e);

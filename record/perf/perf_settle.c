@@ -10,7 +10,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "common/array.h"
 #include "record/perf/perf_source.h"
 #include "record/plan/topology.h"
 
@@ -123,24 +122,6 @@ static bool are_alike(const struct perf_group *a, const struct perf_group *b)
 	       (!a->cpus.n || !memcmp(a->cpus.cpu, b->cpus.cpu, a->cpus.n * sizeof(*a->cpus.cpu)));
 }
 
-struct perf_group *perf_group_like(struct perf_source *s, const struct perf_group *like)
-{
-	struct perf_group *g;
-
-	if (array_room(&s->group, s->n_groups, sizeof(*s->group)))
-		return NULL;
-	g = s->group[s->n_groups] = calloc(1, sizeof(*g));
-	if (!g)
-		return NULL;
-	g->number = ++s->n_groups;
-	g->way = like->way;
-	g->tasks = like->tasks;
-	g->inherit = like->inherit;
-	g->first_cgroup = like->first_cgroup;
-	g->n_cgroups = like->n_cgroups;
-	return cpulist_copy(&g->cpus, &like->cpus) ? NULL : g;
-}
-
 /* The group that takes the event in: that of its braces, or one of its class; or a new one. */
 static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 {
@@ -165,7 +146,7 @@ static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 		    (braces ? s->group[i]->member[0]->ev->group == braces : class && s->group[i]->class == class))
 			g = s->group[i];
 	if (!g && !err) {
-		g = perf_group_like(s, &wanted);
+		g = perf_group_like(&s->group, &s->n_groups, &wanted);
 		err = g ? 0 : -ENOMEM;
 		if (g) {
 			g->class = class;
@@ -181,7 +162,7 @@ static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 
 int perf_group_split(struct perf_source *s, struct perf_group *g, uint32_t k)
 {
-	struct perf_group *alone = perf_group_like(s, g);
+	struct perf_group *alone = perf_group_like(&s->group, &s->n_groups, g);
 	int err = alone ? perf_group_add(alone, g->member[k]) : -ENOMEM;
 
 	if (!err)

@@ -75,8 +75,6 @@ uint32_t perf_topdown_order(const struct perf_source *s, struct perf_group *g);
 /* Puts the events into groups, and tries each on its first CPU or task: what cannot be opened gets an error,
  * what cannot be opened together is taken apart. */
 int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *e);
-/* A group of the source that counts in the same way and places, without members. NULL without memory. */
-struct perf_group *perf_group_like(struct perf_source *s, const struct perf_group *like);
 /* Takes member k into a group of its own, which comes last. 0 or -ENOMEM. */
 int perf_group_split(struct perf_source *s, struct perf_group *g, uint32_t k);
 /* Tells, while readers run, of groups that others keep out, and that they no longer do; what is to be opened anew
