@@ -97,7 +97,16 @@ int textfile_add(struct textfile *t, const char *label, size_t len, uint32_t tag
 
 struct textcursor textfile_begin(const struct textfile *t)
 {
-	return (struct textcursor){ .at = NULL, .label = t->data, .end = t->data + t->len, .last = UINT32_MAX };
+	return (struct textcursor){
+		.label = t->data, .end = t->data + t->len, .last = UINT32_MAX, .words = t->words
+	};
+}
+
+static const char *word_end(const char *p)
+{
+	while (*p != ' ' && *p != '\t' && *p != '\n' && *p != '\0')
+		p++;
+	return p;
 }
 
 bool textcursor_line(struct textcursor *c)
@@ -114,10 +123,11 @@ bool textcursor_line(struct textcursor *c)
 		p++;
 	if (p >= c->end)
 		return false;
+	for (uint32_t w = 0; w < c->words; w++)
+		for (p = word_end(p); *p == ' ' || *p == '\t';)
+			p++;
 	c->label = p;
-	while (*p != ' ' && *p != '\t' && *p != '\n' && *p != '\0')
-		p++;
-	c->at = p;
+	c->at = p = word_end(p);
 	c->label_len = (uint32_t)(p - c->label);
 	if (c->label_len > 1 && p[-1] == ':')
 		c->label_len--;

@@ -24,6 +24,7 @@ struct textfile {
 	size_t len, size;
 	struct textfile_line *line; /* owned */
 	uint32_t n_lines;
+	uint32_t words; /* of each line, before its label */
 };
 
 #define TEXTFILE_INIT ((struct textfile){ .fd = -1 })
@@ -45,12 +46,13 @@ struct textcursor {
 	const char *end;   /* of the text */
 	const char *label; /* of the line, without blanks and colon */
 	uint32_t label_len;
-	uint32_t last; /* index of the line before, for textfile_next() */
+	uint32_t last;  /* index of the line before, for textfile_next() */
+	uint32_t words; /* as the file's */
 };
 
 /* Before the first line of what was read last. */
 struct textcursor textfile_begin(const struct textfile *t);
-/* Goes to the next line and takes its label (the first word). False at the end. Empty lines are skipped. */
+/* Goes to the next line and takes its label. False at the end. Empty lines are skipped. */
 bool textcursor_line(struct textcursor *c);
 /* The same, and looks the label up: *tag. */
 bool textfile_next(struct textfile *t, struct textcursor *c, uint32_t *tag);

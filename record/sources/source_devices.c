@@ -1,10 +1,8 @@
 /* Block devices (/proc/diskstats) and network interfaces (/proc/net/dev): a line a device, with numbers in columns. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "common/catalog/catalog.h"
 #include "record/host/clocks.h"
 #include "record/plan/device.h"
@@ -17,9 +15,9 @@
 
 struct kind {
 	const char *path;
-	unsigned words;           /* before the name */
+	uint32_t words;           /* before the name */
 	const char *key[COLUMNS]; /* of the catalog, in the order of the file; "": of no interest */
-	bool (*wanted)(struct plan *p, const char *name);
+	bool (*wanted)(struct plan *p, const char *name); /* NULL: all are */
 };
 
 /* Partitions are a part of what their disk does. */
@@ -31,11 +29,6 @@ static bool is_disk(struct plan *p, const char *name)
 	for (char *slash = file; (slash = strchr(slash, '/'));)
 		*slash = '!';
 	return root_exists(p->root, "/sys/block/%s", file);
-}
-
-static bool is_interface(struct plan *p, const char *name)
-{
-	return *name != '\0';
 }
 
 static const struct kind disks = {
@@ -51,146 +44,86 @@ static const struct kind interfaces = {
 	.path = "/proc/net/dev",
 	.key = { "rx_bytes", "rx_packets", "rx_errors", "rx_dropped", "", "", "", "", "tx_bytes", "tx_packets",
 		 "tx_errors", "tx_dropped" },
-	.wanted = is_interface,
-};
-
-struct device {
-	char name[48];
-	bool ignored, placed;
-	uint32_t instance;
 };
 
 struct devices {
-	struct textsource text; /* first; slot = device * n_keys + key */
+	struct textsource text; /* first; slot = device * n_keys + key; the tag of a line is its device */
 	const struct kind *kind;
 	struct source *source;
-	struct device *device;
 	uint32_t n, n_keys, counter[COLUMNS];
 	int n_columns; /* that this kernel has, up to the last of the kind */
 	uint64_t updated_ns;
 };
 
-struct line {
-	const char *name;
+/* What has been idle ever since the machine was started is not there: loop devices, for the most part. Heads have no
+ * numbers. */
+static bool is_there(const struct textcursor *c)
+{
 	size_t len;
-	const char *numbers;
-};
+	const char *numbers = textcursor_rest(c, &len);
 
-/* The next line that has a name; *at goes after it. */
-static bool next_line(const struct kind *kind, const char **at, struct line *l)
-{
-	while (**at) {
-		const char *p = *at, *end = strchr(p, '\n');
-
-		*at = end ? end + 1 : p + strlen(p);
-		for (unsigned w = 0; w < kind->words; w++) {
-			p += strspn(p, " ");
-			p += strcspn(p, " \n");
-		}
-		p += strspn(p, " ");
-		l->name = p;
-		l->len = strcspn(p, kind->words ? " \n" : ":\n");
-		l->numbers = p + l->len + (p[l->len] == ':');
-		/* Heads have bars. */
-		if (l->len && l->len < sizeof(((struct device *)0)->name) && *l->numbers && *l->numbers != '\n' &&
-		    !memchr(l->name, '|', l->len))
-			return true;
-	}
-	return false;
-}
-
-static uint32_t find(const struct devices *d, const struct line *l, uint32_t guess)
-{
-	for (uint32_t i = 0; i < d->n; i++) {
-		uint32_t k = (guess + i) % d->n;
-
-		if (!strncmp(d->device[k].name, l->name, l->len) && !d->device[k].name[l->len])
-			return k;
-	}
-	return PM_NONE;
-}
-
-static bool is_idle(const char *numbers)
-{
-	return numbers[strspn(numbers, " 0")] == '\n' || !numbers[strspn(numbers, " 0")];
+	return len && *numbers >= '0' && *numbers <= '9' && strspn(numbers, " 0") < len;
 }
 
 static int refresh(struct textstore *s)
 {
 	struct devices *d = (struct devices *)s;
 	int err = textfile_read(&d->text.file);
-	const char *at = d->text.file.data;
-	uint32_t next = 0;
-	struct line l;
+	struct textcursor c;
+	uint32_t tag;
+	uint64_t v;
 
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < s->n; i++)
 		s->status[i] = PM_REASON_GONE;
-	while (next_line(d->kind, &at, &l)) {
-		uint32_t k = find(d, &l, next), n = 0;
-		const char *p = l.numbers;
+	c = textfile_begin(&d->text.file);
+	while (textfile_next(&d->text.file, &c, &tag)) {
+		uint32_t slot = tag * d->n_keys;
 
-		if (k == PM_NONE) {
-			if (!is_idle(l.numbers) && clocks_monotonic() > d->updated_ns + CALM_NS)
-				atomic_store(&d->source->stale, true);
-			continue;
-		}
-		next = k + 1;
-		for (int c = 0; c < d->n_columns && !d->device[k].ignored; c++) {
-			char *end;
-			uint64_t v = strtoull(p, &end, 10);
-
-			if (end == p)
-				break;
-			p = end;
-			if (*d->kind->key[c]) {
-				s->value[k * d->n_keys + n] = v;
-				s->status[k * d->n_keys + n++] = PM_OK;
+		if (tag == TEXTFILE_UNKNOWN && is_there(&c) && clocks_monotonic() > d->updated_ns + CALM_NS)
+			atomic_store(&d->source->stale, true);
+		for (int k = 0; tag < d->n && k < d->n_columns && textcursor_u64(&c, &v); k++)
+			if (*d->kind->key[k]) {
+				s->value[slot] = v;
+				s->status[slot++] = PM_OK;
 			}
-		}
 	}
 	return 0;
 }
 
-/* Units for those that have none yet. */
-static int place_new(struct devices *d, struct plan *p)
+/* Cells for a device, and room for its numbers. */
+static int add_device(struct devices *d, struct plan *p, const char *name)
 {
-	int err = textstore_resize(&d->text.store, d->n * d->n_keys);
+	int64_t instance = device_named(p, name, d->n);
+	uint32_t slot = d->n++ * d->n_keys;
+	int err = textstore_resize(&d->text.store, slot + d->n_keys);
 
-	for (uint32_t i = 0; i < d->n && !err; i++) {
-		int64_t id;
-
-		if (d->device[i].ignored || d->device[i].placed)
-			continue;
-		id = device_named(p, d->device[i].name, i);
-		d->device[i].placed = true;
-		for (uint32_t k = 0; k < d->n_keys && !err; k++)
-			err = textstore_cell(&d->text.store, d->counter[k], id, i * d->n_keys + k);
-	}
-	return err ? err : textunit_add(p, &d->text.store, 0);
+	for (uint32_t k = 0; k < d->n_keys && !err; k++)
+		err = textstore_cell(&d->text.store, d->counter[k], instance, slot + k);
+	return err;
 }
 
-/* What has been idle ever since the machine was started is not there: loop devices, for the most part. */
 static int learn(struct devices *d, struct plan *p)
 {
-	const char *at = d->text.file.data;
-	struct line l;
+	struct textcursor c = textfile_begin(&d->text.file);
+	uint32_t tag;
+	int err = 0;
 
-	while (next_line(d->kind, &at, &l)) {
-		struct device *new;
+	while (!err && textfile_next(&d->text.file, &c, &tag)) {
+		char name[64];
+		bool wanted;
 
-		if (is_idle(l.numbers) || find(d, &l, 0) != PM_NONE)
+		if (tag != TEXTFILE_UNKNOWN || !is_there(&c))
 			continue;
-		if (array_room(&d->device, d->n, sizeof(*d->device)))
-			return -ENOMEM;
-		new = &d->device[d->n++];
-		*new = (struct device){ 0 };
-		memcpy(new->name, l.name, l.len);
-		new->ignored = !d->kind->wanted(p, new->name);
+		snprintf(name, sizeof(name), "%.*s", (int)c.label_len, c.label);
+		wanted = !d->kind->wanted || d->kind->wanted(p, name);
+		err = textfile_add(&d->text.file, c.label, c.label_len, wanted ? d->n : TEXTFILE_IGNORED);
+		if (!err && wanted)
+			err = add_device(d, p, name);
 	}
 	d->updated_ns = clocks_monotonic();
-	return place_new(d, p);
+	return err ? err : textunit_add(p, &d->text.store, 0);
 }
 
 static int update(struct source *s, struct plan *p, uint32_t cpu, bool online)
@@ -207,18 +140,16 @@ static int update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 /* Later kernels have more. Without a line there is no telling: all of them. */
 static int count_columns(const struct devices *d)
 {
-	const char *at = d->text.file.data;
-	struct line l;
-	bool any = next_line(d->kind, &at, &l);
-	int n = 0;
+	struct textcursor c = textfile_begin(&d->text.file);
+	int keys = 0, n = 0;
+	uint64_t v;
 
-	for (const char *p = any ? l.numbers : ""; n < COLUMNS && d->kind->key[n]; n++) {
-		p += strspn(p, " ");
-		if (any && (!*p || *p == '\n'))
-			break;
-		p += strcspn(p, " \n");
-	}
-	return n;
+	while (keys < COLUMNS && d->kind->key[keys])
+		keys++;
+	while (!n && textcursor_line(&c))
+		while (n < keys && textcursor_u64(&c, &v))
+			n++;
+	return n ? n : keys;
 }
 
 static int plan_kind(struct source *s, struct plan *p, const struct kind *kind, struct error *e)
@@ -231,6 +162,7 @@ static int plan_kind(struct source *s, struct plan *p, const struct kind *kind, 
 		return err;
 	d->kind = kind;
 	d->source = s;
+	d->text.file.words = kind->words;
 	d->n_columns = count_columns(d);
 	for (int c = 0; c < d->n_columns; c++) {
 		const struct catalog_counter *row = *kind->key[c] ? catalog_find(s->ops->name, kind->key[c]) : NULL;
@@ -254,20 +186,12 @@ static int net_plan(struct source *s, struct plan *p, struct error *e)
 	return plan_kind(s, p, &interfaces, e);
 }
 
-static void devices_release(struct source *s)
-{
-	struct devices *d = s->data;
-
-	free(d->device);
-	textsource_release(s);
-}
-
 const struct source_ops source_diskstats = {
 	.name = "diskstats",
 	.help = "block devices: requests, bytes, times (/proc/diskstats)",
 	.plan = disk_plan,
 	.update = update,
-	.release = devices_release,
+	.release = textsource_release,
 };
 
 const struct source_ops source_netdev = {
@@ -275,5 +199,5 @@ const struct source_ops source_netdev = {
 	.help = "network interfaces: bytes, packets, errors (/proc/net/dev)",
 	.plan = net_plan,
 	.update = update,
-	.release = devices_release,
+	.release = textsource_release,
 };
