@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,7 +10,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "record/host/message.h"
@@ -31,11 +29,7 @@ struct request {
 	char text[PATH_MAX];
 };
 
-static struct {
-	pthread_mutex_t lock; /* one question at a time */
-	int socket;           /* -1: there is none */
-	pid_t pid;
-} caller = { .lock = PTHREAD_MUTEX_INITIALIZER, .socket = -1 };
+static struct message_peer caller = MESSAGE_PEER_NONE;
 
 static int create_here(const char *path, mode_t mode)
 {
@@ -169,12 +163,7 @@ int caller_start(const struct caller_rules *rules)
 
 void caller_end(void)
 {
-	if (caller.socket < 0)
-		return;
-	close(caller.socket);
-	caller.socket = -1;
-	while (waitpid(caller.pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	message_end(&caller);
 }
 
 bool caller_runs(void)
@@ -184,22 +173,14 @@ bool caller_runs(void)
 
 static int ask(struct request *r, const char *text, const struct message_fds *fds, struct message_fds *got)
 {
-	ssize_t n;
 	int err;
 
 	if (text && strlen(text) >= sizeof(r->text))
 		return -ENAMETOOLONG;
 	r->has_text = text != NULL;
 	strcpy(r->text, text ? text : "");
-	got->n = 0;
-	pthread_mutex_lock(&caller.lock);
-	err = caller.socket < 0 ? -EPERM : message_send(caller.socket, r, sizeof(*r), fds);
-	n = err ? err : message_take(caller.socket, r, sizeof(*r), got);
-	pthread_mutex_unlock(&caller.lock);
-	if (n == sizeof(*r))
-		return r->result;
-	message_close_fds(got);
-	return n < 0 ? (int)n : -EPERM;
+	err = message_ask(&caller, r, sizeof(*r), fds, got);
+	return err ? err : r->result;
 }
 
 pid_t caller_launch(unsigned what, const char *text, int go, int failure)

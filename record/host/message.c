@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 union control {
@@ -88,4 +89,36 @@ void message_close_fds(struct message_fds *fds)
 {
 	while (fds->n)
 		close(fds->fd[--fds->n]);
+}
+
+int message_ask(struct message_peer *p, void *data, size_t len, const struct message_fds *fds,
+		struct message_fds *got)
+{
+	ssize_t n;
+
+	got->n = 0;
+	pthread_mutex_lock(&p->lock);
+	n = p->socket < 0 ? -EPERM : message_send(p->socket, data, len, fds);
+	if (!n)
+		n = message_take(p->socket, data, len, got);
+	pthread_mutex_unlock(&p->lock);
+	if (n == (ssize_t)len)
+		return 0;
+	message_close_fds(got);
+	return n < 0 ? (int)n : -EPERM;
+}
+
+void message_end(struct message_peer *p)
+{
+	pid_t pid;
+
+	pthread_mutex_lock(&p->lock);
+	pid = p->pid;
+	if (p->socket >= 0)
+		close(p->socket);
+	p->socket = -1;
+	p->pid = 0;
+	pthread_mutex_unlock(&p->lock);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
 }

@@ -1,6 +1,7 @@
 /* Messages of bytes and descriptors between the processes of one pmrec. */
 #pragma once
 
+#include <pthread.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -18,3 +19,21 @@ int message_send(int socket, const void *data, size_t len, const struct message_
 /* The length, 0 if the other side has closed, or -errno. The receiver owns the descriptors; fds may be NULL. */
 ssize_t message_take(int socket, void *data, size_t size, struct message_fds *fds);
 void message_close_fds(struct message_fds *fds);
+
+/* A forked process that answers questions. */
+struct message_peer {
+	pthread_mutex_t lock; /* one question at a time */
+	int socket;           /* -1: there is none */
+	pid_t pid;
+};
+#define MESSAGE_PEER_NONE \
+	{ \
+		.lock = PTHREAD_MUTEX_INITIALIZER, .socket = -1 \
+	}
+
+/* Sends a question, and puts the answer, which is as long, in its place. From any thread. 0 or -errno; -EPERM without a
+ * process, or if it has ended. */
+int message_ask(struct message_peer *p, void *data, size_t len, const struct message_fds *fds,
+		struct message_fds *got);
+/* Lets it end, and waits for that. */
+void message_end(struct message_peer *p);

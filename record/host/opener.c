@@ -1,7 +1,6 @@
 #include "record/host/opener.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,12 +10,8 @@
 #include "record/host/opener_private.h"
 #include "record/host/privileges.h"
 
-static struct {
-	pthread_mutex_t lock; /* one question at a time */
-	int socket;           /* -1: there is none */
-	pid_t pid;
-	uint64_t capabilities; /* of this process when it was started */
-} opener = { .lock = PTHREAD_MUTEX_INITIALIZER, .socket = -1 };
+static struct message_peer opener = MESSAGE_PEER_NONE;
+static uint64_t capabilities; /* of this process when it was started */
 
 int opener_start(bool wanted)
 {
@@ -24,8 +19,8 @@ int opener_start(bool wanted)
 	pid_t client = getpid();
 	int end[2], err = 0;
 
-	opener.capabilities = privileges_permitted();
-	if (wanted && opener.capabilities) {
+	capabilities = privileges_permitted();
+	if (wanted && capabilities) {
 		err = message_pair(end);
 		if (err)
 			return err;
@@ -54,14 +49,7 @@ void opener_forget(void)
 
 void opener_end(void)
 {
-	pid_t pid;
-
-	pthread_mutex_lock(&opener.lock);
-	pid = opener.pid;
-	opener_forget();
-	pthread_mutex_unlock(&opener.lock);
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	message_end(&opener);
 }
 
 bool opener_runs(void)
@@ -87,34 +75,13 @@ bool opener_lost(void)
 
 bool opener_has(int capability)
 {
-	return capability < 64 && opener.capabilities >> capability & 1;
-}
-
-/* What failed on the way is not there either. */
-static int ask(struct opener_request *r, size_t len, size_t size, const struct message_fds *fds,
-	       struct message_fds *got, size_t *answer)
-{
-	ssize_t n;
-	int err;
-
-	got->n = 0;
-	pthread_mutex_lock(&opener.lock);
-	err = opener.socket < 0 ? -EPERM : message_send(opener.socket, r, len, fds);
-	n = err ? err : message_take(opener.socket, r, size, got);
-	pthread_mutex_unlock(&opener.lock);
-	if (n < (ssize_t)sizeof(*r)) {
-		message_close_fds(got);
-		return n < 0 ? (int)n : -EPERM;
-	}
-	*answer = (size_t)n;
-	return 0;
+	return capability < 64 && capabilities >> capability & 1;
 }
 
 static int ask_fd(struct opener_request *r, const struct message_fds *fds)
 {
 	struct message_fds got;
-	size_t n;
-	int err = ask(r, sizeof(*r), sizeof(*r), fds, &got, &n);
+	int err = message_ask(&opener, r, sizeof(*r), fds, &got);
 
 	if (!err && r->result >= 0)
 		return got.n == 1 ? got.fd[0] : -EPERM;
@@ -166,8 +133,7 @@ int opener_io(pid_t pid, uint64_t bytes[static 2])
 {
 	struct opener_request r = { .what = OPENER_IO, .io.pid = pid };
 	struct message_fds got;
-	size_t n;
-	int err = ask(&r, sizeof(r), sizeof(r), NULL, &got, &n);
+	int err = message_ask(&opener, &r, sizeof(r), NULL, &got);
 
 	memcpy(bytes, r.io.bytes, sizeof(r.io.bytes));
 	return err ? err : r.result;
@@ -177,8 +143,7 @@ int opener_hurry(pid_t tid, unsigned realtime)
 {
 	struct opener_request r = { .what = OPENER_HURRY, .tid = tid, .realtime = (int32_t)realtime };
 	struct message_fds got;
-	size_t n;
-	int err = ask(&r, sizeof(r), sizeof(r), NULL, &got, &n);
+	int err = message_ask(&opener, &r, sizeof(r), NULL, &got);
 
 	return err ? err : r.result;
 }
@@ -260,7 +225,6 @@ int opener_bpf(int command, const void *attr, size_t attr_size, const struct ope
 	struct message_fds fds = { .n = 0 }, got;
 	struct opener_request *r;
 	ssize_t size;
-	size_t n;
 	int err;
 
 	if (opener.socket < 0)
@@ -275,9 +239,9 @@ int opener_bpf(int command, const void *attr, size_t attr_size, const struct ope
 	memcpy(&r->bpf.attr, attr, r->bpf.attr_size);
 	r->bpf.baggage = *b;
 	size = pack(r, attr, &fds);
-	err = size < 0 ? (int)size : ask(r, (size_t)size, OPENER_BYTES, &fds, &got, &n);
+	err = size < 0 ? (int)size : message_ask(&opener, r, (size_t)size, &fds, &got);
 	if (!err) {
-		err = unpack(r, n, b, &got);
+		err = unpack(r, (size_t)size, b, &got);
 		if (err < 0)
 			message_close_fds(&got);
 	}
