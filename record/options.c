@@ -47,22 +47,6 @@ static const char brief[] =
 
 /* ---- what takes more than a member ---- */
 
-static int set_event(void *into, char *text, struct error *e)
-{
-	struct record_options *o = into;
-	size_t n = 0;
-	char **filters;
-
-	while (o->perf.events && o->perf.events[n])
-		n++;
-	filters = realloc(o->perf.filters, (n + 2) * sizeof(*filters));
-	if (!filters)
-		return -ENOMEM;
-	filters[n] = filters[n + 1] = NULL;
-	o->perf.filters = filters;
-	return options_append(&o->perf.events, text);
-}
-
 static size_t count_events(const struct record_options *o)
 {
 	size_t n = 0;
@@ -70,6 +54,20 @@ static size_t count_events(const struct record_options *o)
 	while (o->perf.events && o->perf.events[n])
 		n++;
 	return n;
+}
+
+static int set_event(void *into, char *text, struct error *e)
+{
+	struct record_options *o = into;
+	size_t n = count_events(o);
+	char **filters;
+
+	filters = realloc(o->perf.filters, (n + 2) * sizeof(*filters));
+	if (!filters)
+		return -ENOMEM;
+	filters[n] = filters[n + 1] = NULL;
+	o->perf.filters = filters;
+	return options_append(&o->perf.events, text);
 }
 
 static int set_filter(void *into, char *text, struct error *e)
@@ -337,70 +335,62 @@ static int check_ring(struct record_options *o, struct error *e)
 
 static int check(struct record_options *o, struct error *e)
 {
-	uint64_t number;
+	const struct perf_options *p = &o->perf;
+	uint64_t number, interval = o->sample.interval_ns;
+	bool tasks = p->pids || p->tids, cgroups = p->n_cgroups || p->each_cgroup, rotates;
+	bool to_stdout = o->output.output && !strcmp(o->output.output, "-");
 	int err = check_ring(o, e);
 
 	if (err)
 		return err;
-	if (o->sample.interval_ns && o->sample.interval_ns < INTERVAL_MIN_NS)
-		return error_set(e, EINVAL, "-i: the shortest interval is 10 us");
 	if (o->run.command && (!parse_u64(o->run.command[0], &number)))
 		return error_set(e, EINVAL,
 				 "a command named '%s'? To set the interval use -i %s, the number of intervals -n %s",
 				 o->run.command[0], o->run.command[0], o->run.command[0]);
-	if (o->perf.pids && o->perf.tids)
-		return error_set(e, EINVAL, "-p and -t are mutually exclusive");
-	if ((o->perf.pids || o->perf.tids) && o->perf.system_wide)
-		return error_set(e, EINVAL, "-a counts everything, so it excludes -p and -t");
-	if (o->perf.n_cgroups && o->perf.each_cgroup)
-		return error_set(e, EINVAL, "-G and --for-each-cgroup are mutually exclusive");
-	if ((o->perf.n_cgroups || o->perf.each_cgroup) && (o->perf.pids || o->perf.tids || o->perf.per_thread))
-		return error_set(e, EINVAL, "cgroups are counted on CPUs, so they exclude -p, -t and --per-thread");
-	if (o->perf.bpf_programs &&
-	    (o->perf.pids || o->perf.tids || o->perf.per_thread || o->perf.n_cgroups || o->perf.each_cgroup))
-		return error_set(e, EINVAL,
-				 "-b counts BPF programs for all tasks, so it excludes -p, -t, "
-				 "--per-thread, -G and --for-each-cgroup");
-	if (o->perf.bpf_programs && o->perf.bpf_counters)
-		return error_set(e, EINVAL, "-b and --bpf-counters are mutually exclusive");
-	if (o->perf.bpf_counters && o->perf.n_cgroups)
-		return error_set(e, EINVAL, "--bpf-counters counts cgroups with --for-each-cgroup, not with -G");
-	if (o->perf.bpf_counters && o->perf.per_thread)
-		return error_set(e, EINVAL,
-				 "--bpf-counters counts the tasks of -p, -t and COMMAND, and cannot follow "
-				 "new threads one by one, as --per-thread does");
-	if (o->run.runs != 1 && !o->run.command)
-		return error_set(e, EINVAL, "-r repeats a COMMAND; none is given");
-	if (o->sample.iterations && !o->sample.interval_ns)
-		return error_set(e, EINVAL, "-n counts intervals, but -i 0 makes none");
-	if (o->perf.delay_ms < 0 && !o->run.control)
-		return error_set(e, EINVAL, "-D -1 waits for an 'enable', which needs --control");
-	if (o->run.report && o->output.output && !strcmp(o->output.output, "-"))
-		return error_set(e, EINVAL,
-				 "--report cannot read a recording that goes to stdout; use pmrec -o - | pmrep -");
-	if (plan_rotates(o) && o->output.output && !strcmp(o->output.output, "-"))
-		return error_set(e, EINVAL,
-				 "--rotate and --ring write several files; name them with -o FILE, not -o -");
-	if (plan_rotates(o) && o->run.report)
-		return error_set(e, EINVAL,
-				 "--report reads one recording, and --rotate and --ring write several; pmrep merge "
-				 "joins them");
-	if (o->output.rotate_ns && o->output.rotate_ns < o->sample.interval_ns)
-		return error_set(e, EINVAL, "--rotate: a file must hold at least one interval");
-	if (o->output.keep && !plan_rotates(o))
-		return error_set(e, EINVAL, "--keep needs --rotate");
-	if (o->no_msr && adds(o, ADD_MSR))
-		return error_set(e, EINVAL, "--add names a register, but --no-msr excludes them");
-	if ((o->no_perf || o->perf.null) && adds(o, ADD_PERF))
-		return error_set(e, EINVAL, "--add names an event, but %s excludes them",
-				 o->perf.null ? "--null" : "-P");
-	if (o->perf.td_level && !o->perf.topdown)
-		return error_set(e, EINVAL, "--td-level needs --topdown");
-	if (o->perf.all_user && o->perf.all_kernel)
-		return error_set(e, EINVAL, "--all-user and --all-kernel are mutually exclusive");
-	if (o->perf.pids || o->perf.tids)
+	rotates = plan_rotates(o);
+	const struct {
+		bool broken;
+		const char *text;
+	} rules[] = {
+		{ interval && interval < INTERVAL_MIN_NS, "-i: the shortest interval is 10 us" },
+		{ p->pids && p->tids, "-p and -t are mutually exclusive" },
+		{ tasks && p->system_wide, "-a counts everything, so it excludes -p and -t" },
+		{ p->n_cgroups && p->each_cgroup, "-G and --for-each-cgroup are mutually exclusive" },
+		{ cgroups && (tasks || p->per_thread),
+		  "cgroups are counted on CPUs, so they exclude -p, -t and --per-thread" },
+		{ p->bpf_programs && (tasks || p->per_thread || cgroups),
+		  "-b counts BPF programs for all tasks, so it excludes -p, -t, --per-thread, -G and "
+		  "--for-each-cgroup" },
+		{ p->bpf_programs && p->bpf_counters, "-b and --bpf-counters are mutually exclusive" },
+		{ p->bpf_counters && p->n_cgroups,
+		  "--bpf-counters counts cgroups with --for-each-cgroup, not with -G" },
+		{ p->bpf_counters && p->per_thread,
+		  "--bpf-counters counts the tasks of -p, -t and COMMAND, and cannot follow new threads one by "
+		  "one, as --per-thread does" },
+		{ o->run.runs != 1 && !o->run.command, "-r repeats a COMMAND; none is given" },
+		{ o->sample.iterations && !interval, "-n counts intervals, but -i 0 makes none" },
+		{ p->delay_ms < 0 && !o->run.control, "-D -1 waits for an 'enable', which needs --control" },
+		{ o->run.report && to_stdout,
+		  "--report cannot read a recording that goes to stdout; use pmrec -o - | pmrep -" },
+		{ rotates && to_stdout, "--rotate and --ring write several files; name them with -o FILE, not -o -" },
+		{ rotates && o->run.report,
+		  "--report reads one recording, and --rotate and --ring write several; pmrep merge joins them" },
+		{ o->output.rotate_ns && o->output.rotate_ns < interval,
+		  "--rotate: a file must hold at least one interval" },
+		{ o->output.keep && !rotates, "--keep needs --rotate" },
+		{ o->no_msr && adds(o, ADD_MSR), "--add names a register, but --no-msr excludes them" },
+		{ p->null && adds(o, ADD_PERF), "--add names an event, but --null excludes them" },
+		{ o->no_perf && adds(o, ADD_PERF), "--add names an event, but -P excludes them" },
+		{ p->td_level && !p->topdown, "--td-level needs --topdown" },
+		{ p->all_user && p->all_kernel, "--all-user and --all-kernel are mutually exclusive" },
+	};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (rules[i].broken)
+			return error_set(e, EINVAL, "%s", rules[i].text);
+	if (tasks)
 		o->target = TARGET_TASKS;
-	else if (o->perf.n_cgroups || o->perf.each_cgroup || o->perf.bpf_programs)
+	else if (cgroups || p->bpf_programs)
 		o->target = TARGET_SYSTEM;
 	else if (o->run.command && !o->perf.system_wide && !(o->cpus && !o->perf.per_thread))
 		o->target = TARGET_COMMAND;
