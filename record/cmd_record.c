@@ -251,20 +251,6 @@ static void tell_exit(struct recorder *r)
 	session_event(&r->session, &e);
 }
 
-/* Signals still reach a command that takes its time to end. */
-static void await_child(struct recorder *r)
-{
-	struct pollfd p = { .fd = r->signals.fd, .events = POLLIN };
-	struct signals_event event;
-
-	while (!child_ended(&r->child, false)) {
-		poll(&p, 1, -1);
-		while (signals_next(&r->signals, &event))
-			if (signals_end(&event) && !event.terminal)
-				child_signal(&r->child, event.signo);
-	}
-}
-
 static int start_child(struct recorder *r)
 {
 	struct pm_event event = { .type = PM_EVENT_CHILD_START };
@@ -307,7 +293,7 @@ static void end_run(struct recorder *r)
 		/* The recording ended first (-n, --timeout, stop): so does what it was made of. */
 		if (!r->child.ended) {
 			child_signal(&r->child, SIGTERM);
-			await_child(r);
+			(void)hook_await(&r->child, &r->signals);
 			if (r->joined)
 				r->joined->cut = true;
 		}

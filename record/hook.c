@@ -4,8 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 
-/* True if the recorder was told to end. */
-static bool await(struct child *c, struct signals *signals)
+bool hook_await(struct child *c, struct signals *signals)
 {
 	struct pollfd p = { .fd = signals->fd, .events = POLLIN };
 	struct signals_event event;
@@ -39,7 +38,7 @@ int hook_run(unsigned what, const char *option, const char *command, const struc
 		child_release(&c);
 		return error_prefix(e, "%s", option);
 	}
-	told = await(&c, signals);
+	told = hook_await(&c, signals);
 	child_release(&c);
 	if (told)
 		return error_set(e, EINTR, "%s: interrupted", option);
