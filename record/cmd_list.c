@@ -87,19 +87,6 @@ static void row(struct table *t, const char *a, const char *b, const char *c)
 	table_texts(t, (const char *const[]){ a, b, c }, 3);
 }
 
-static int print(struct table *t, int err, const struct options_common *common)
-{
-	struct buf text = BUF_INIT;
-
-	if (!err)
-		err = table_print(t, command_width(), true, options_use_color(common, STDOUT_FILENO), &text);
-	if (!err)
-		fputs(buf_str(&text), stdout);
-	buf_release(&text);
-	table_free(t);
-	return err;
-}
-
 static int list_sources(struct list *l)
 {
 	struct table *t = new_table("SOURCE", "DEFAULT", "WHAT");
@@ -110,7 +97,7 @@ static int list_sources(struct list *l)
 		row(t, (*s)->name, "yes", (*s)->help);
 		l->n++;
 	}
-	return print(t, 0, &l->common);
+	return command_print(t, &l->common);
 }
 
 static int list_metrics(struct list *l)
@@ -126,7 +113,7 @@ static int list_metrics(struct list *l)
 			l->n++;
 		}
 	}
-	return print(t, 0, &l->common);
+	return command_print(t, &l->common);
 }
 
 static int load_pack(struct list *l, const char *id, struct error *e)
@@ -227,7 +214,10 @@ static int list_groups(struct list *l)
 				l->n++;
 			}
 	names_release(&seen);
-	return print(t, err, &l->common);
+	if (!err)
+		return command_print(t, &l->common);
+	table_free(t);
+	return err;
 }
 
 static int list_events_of_machine(struct list *l, struct error *e)

@@ -321,7 +321,6 @@ static int list(struct vendor *v, struct error *e)
 {
 	static const char *const heads[] = { "SET", "EVENTS", "METRICS", "PROCESSORS" };
 	struct table *t;
-	struct buf text = BUF_INIT;
 	int err = vendor_pack_find(&v->pack, e);
 
 	if (err == -ENOENT)
@@ -336,12 +335,8 @@ static int list(struct vendor *v, struct error *e)
 		table_column(t, heads[k], k == 1 || k == 2 ? TABLE_RIGHT : TABLE_LEFT, k == 3);
 	for (uint32_t i = 0; i < v->pack.n_sets; i++)
 		list_row(t, &v->pack, i);
-	err = table_print(t, command_width(), true, options_use_color(&v->common, STDOUT_FILENO), &text);
-	if (!err)
-		printf("%s\n%s", v->pack.path, buf_str(&text));
-	buf_release(&text);
-	table_free(t);
-	return err;
+	puts(v->pack.path);
+	return command_print(t, &v->common);
 }
 
 int cmd_vendor(int argc, char **argv)

@@ -2,6 +2,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "common/table.h"
 #include "record/commands.h"
 
 int command_failed(const struct error *e)
@@ -26,4 +27,16 @@ unsigned command_width(void)
 	struct winsize w;
 
 	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) ? w.ws_col : 0;
+}
+
+int command_print(struct table *t, const struct options_common *common)
+{
+	struct buf text = BUF_INIT;
+	int err = table_print(t, command_width(), true, options_use_color(common, STDOUT_FILENO), &text);
+
+	if (!err)
+		fputs(buf_str(&text), stdout);
+	buf_release(&text);
+	table_free(t);
+	return err;
 }
