@@ -23,29 +23,19 @@ static bool any_stale(const struct session *s)
 	return false;
 }
 
-static int update_stale(struct session *s)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < s->n_sources && !err; i++) {
-		if (!atomic_exchange(&s->source[i].stale, false) || !s->source[i].ops->update)
-			continue;
-		s->plan.source = &s->source[i];
-		err = s->source[i].ops->update(&s->source[i], &s->plan, PM_NONE, true);
-	}
-	s->plan.source = NULL;
-	return err;
-}
-
+/* PM_NONE: of those that have become stale. */
 static int update_sources(struct session *s, uint32_t cpu, bool online)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < s->n_sources && !err; i++) {
-		if (!s->source[i].wanted || !s->source[i].ops->update)
+		struct source *source = &s->source[i];
+
+		if (!source->wanted || !source->ops->update ||
+		    (cpu == PM_NONE && !atomic_exchange(&source->stale, false)))
 			continue;
-		s->plan.source = &s->source[i];
-		err = s->source[i].ops->update(&s->source[i], &s->plan, cpu, online);
+		s->plan.source = source;
+		err = source->ops->update(source, &s->plan, cpu, online);
 	}
 	s->plan.source = NULL;
 	return err;
@@ -109,7 +99,7 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 	for (size_t i = 0; i < come->n && !err; i++)
 		err = update_sources(s, come->cpu[i], true);
 	if (!err)
-		err = update_stale(s);
+		err = update_sources(s, PM_NONE, true);
 	/* At a limit of the format what fits continues. */
 	if (err == -E2BIG)
 		err = tell_limit(s);
