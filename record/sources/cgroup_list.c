@@ -1,5 +1,6 @@
 #include "record/sources/cgroup_list.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,7 +8,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "format/model.h"
@@ -97,36 +97,29 @@ static bool known(const struct cgroup_list *l, const char *path)
 	return false;
 }
 
-struct linux_dirent64 {
-	uint64_t ino, off;
-	unsigned short size;
-	unsigned char type;
-	char name[];
-};
-
 static void list_children(struct cgroup_list *l, const struct cgroup *parent)
 {
-	_Alignas(struct linux_dirent64) char text[16384];
+	_Alignas(struct dirent64) char text[16384];
 	const char *above = strcmp(parent->path, "/") ? parent->path : "";
-	long n;
+	ssize_t n;
 
 	lseek(parent->dir, 0, SEEK_SET);
-	while ((n = syscall(SYS_getdents64, parent->dir, text, sizeof(text))) > 0)
-		for (long at = 0; at < n;) {
-			const struct linux_dirent64 *d = (const struct linux_dirent64 *)&text[at];
+	while ((n = getdents64(parent->dir, text, sizeof(text))) > 0)
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *d = (const struct dirent64 *)&text[at];
 			char path[CGROUP_PATH];
 			int dir;
 
-			at += d->size;
-			if (d->type != 4 /* DT_DIR */ || d->name[0] == '.')
+			at += d->d_reclen;
+			if (d->d_type != DT_DIR || d->d_name[0] == '.')
 				continue;
-			if (snprintf(path, sizeof(path), "%s/%s", above, d->name) >= (int)sizeof(path)) {
+			if (snprintf(path, sizeof(path), "%s/%s", above, d->d_name) >= (int)sizeof(path)) {
 				l->missed++;
 				continue;
 			}
 			if (known(l, path))
 				continue;
-			dir = openat(parent->dir, d->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+			dir = openat(parent->dir, d->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 			if (dir >= 0)
 				add(l, path, dir);
 		}

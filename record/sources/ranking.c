@@ -78,16 +78,14 @@ int ranking_counters(struct ranking *r, struct plan *p)
 	return 0;
 }
 
-bool ranking_too_often(const struct plan *p)
+int ranking_new(struct source *s, struct plan *p, size_t size)
 {
 	uint64_t interval = p->options->sample.interval_ns;
 
-	return interval && interval < SHORTEST_NS;
-}
-
-int ranking_refused(struct plan *p)
-{
-	return plan_refused(p, PM_REASON_NOT_READ, "-i 1", "at an interval of less than a second");
+	if (interval && interval < SHORTEST_NS)
+		return plan_refused(p, PM_REASON_NOT_READ, "-i 1", "at an interval of less than a second");
+	s->data = calloc(1, size);
+	return s->data ? 0 : -ENOMEM;
 }
 
 int ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key, uint32_t n_cells, bool late)

@@ -44,9 +44,9 @@ struct ranking {
 /* The members before `own_group` are set, and the unit's `read`. 0 or -ENOMEM. */
 int ranking_init(struct ranking *r);
 void ranking_release(struct ranking *r);
-/* Whether the interval is too short for readings; notes the refusal. */
-bool ranking_too_often(const struct plan *p);
-int ranking_refused(struct plan *p);
+/* Makes source->data, `size` bytes of zeros; if the interval is too short for readings a refusal says so, and it stays
+ * NULL. 0 or -errno. */
+int ranking_new(struct source *s, struct plan *p, size_t size);
 /* Adds the unit that reads, with a group of its own for the whole system: counters of these keys, of which the first
  * is the number of the reading. Those of the table come with it, or with the first table (`late`). 0 or -errno. */
 int ranking_plan(struct ranking *r, struct plan *p, const char *const *cell_key, uint32_t n_cells, bool late);

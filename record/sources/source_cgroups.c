@@ -197,15 +197,11 @@ static int64_t new_instance(struct plan *p, const struct ranking_row *ranked)
 
 static int cgroups_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct cgroups *d;
-	int err;
+	int err = ranking_new(s, p, sizeof(struct cgroups));
+	struct cgroups *d = s->data;
 
-	if (ranking_too_often(p))
-		return ranking_refused(p);
-	d = calloc(1, sizeof(*d));
-	if (!d)
-		return -ENOMEM;
-	s->data = d;
+	if (err || !d)
+		return err;
 	d->ranking = (struct ranking){ .source = "cgroups",
 				       .key = key,
 				       .n_values = CGROUP_VALUES,

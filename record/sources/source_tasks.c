@@ -442,15 +442,11 @@ static int64_t new_instance(struct plan *p, const struct ranking_row *row)
 
 static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct tasks *d;
-	int err;
+	int err = ranking_new(s, p, sizeof(struct tasks));
+	struct tasks *d = s->data;
 
-	if (ranking_too_often(p))
-		return ranking_refused(p);
-	d = calloc(1, sizeof(*d));
-	if (!d)
-		return -ENOMEM;
-	s->data = d;
+	if (err || !d)
+		return err;
 	d->ranking = (struct ranking){ .source = "tasks",
 				       .key = key,
 				       .n_values = VALUES,
