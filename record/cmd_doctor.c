@@ -82,7 +82,7 @@ static void examine(const struct doctor *d, const struct source *s, struct table
 {
 	unsigned values = count_values(d, s);
 	bool any_denied = false, lacks = false, first = true;
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	const char *state;
 
 	for (uint32_t i = 0; i < d->model.n_probes; i++)
@@ -112,13 +112,12 @@ static void examine(const struct doctor *d, const struct source *s, struct table
 		row(t, first ? s->ops->name : "", first ? state : "", buf_str(&text), p->hint);
 		first = false;
 	}
-	buf_release(&text);
 }
 
 /* What a source has to say itself, each line with its name before it. */
 static void ask(struct doctor *d, struct source *s, struct buf *out)
 {
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 
 	if (!s->ops->doctor)
 		return;
@@ -129,13 +128,12 @@ static void ask(struct doctor *d, struct source *s, struct buf *out)
 		buf_printf(out, "%s: %.*s\n", s->ops->name, (int)len, at);
 		at += len + (at[len] == '\n');
 	}
-	buf_release(&text);
 }
 
 static int print(struct doctor *d, struct error *e)
 {
 	struct table *t = table_new();
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	int err;
 	static const char *const head[] = { "SOURCE", "STATE", "HAS OR NEEDS", "WHAT HELPS" };
 
@@ -153,7 +151,6 @@ static int print(struct doctor *d, struct error *e)
 	buf_addstr(&text, "\n");
 	if (!err)
 		fputs(buf_str(&text), stdout);
-	buf_release(&text);
 	table_free(t);
 	return err ? error_sys(e, -err, "doctor") : 0;
 }

@@ -119,7 +119,7 @@ static int list_metrics(struct list *l)
 static int load_pack(struct list *l, const char *id, struct error *e)
 {
 	struct vendor_pack pack;
-	struct vendor_texts texts = { 0 };
+	SCOPED(vendor_texts_release) struct vendor_texts texts = { 0 };
 	bool changed = privileges_become_caller();
 	int err = vendor_pack_find(&pack, e);
 
@@ -135,7 +135,6 @@ static int load_pack(struct list *l, const char *id, struct error *e)
 		if (text && !metric_set_load_text(&l->vendor[l->n_vendor], text, strlen(text), e))
 			l->n_vendor++;
 	}
-	vendor_texts_release(&texts);
 	return err;
 }
 
@@ -193,14 +192,14 @@ static void members_of(const struct list *l, const char *group, struct buf *out)
 static int list_groups(struct list *l)
 {
 	struct table *t = new_table("GROUP", "", "METRICS");
-	struct names seen = { 0 };
+	SCOPED(names_release) struct names seen = { 0 };
 	int err = 0;
 
 	for (const struct metric_table *m = l->table; m->row && !err; m++)
 		for (size_t i = 0; i < m->n && !err; i++)
 			for (const char *c = m->row[i].categories; c && *c && !err;
 			     c += strcspn(c, ","), c += *c == ',') {
-				struct buf members = BUF_INIT;
+				SCOPED(buf_release) struct buf members = BUF_INIT;
 				char group[64];
 				uint32_t ignored;
 
@@ -210,10 +209,8 @@ static int list_groups(struct list *l)
 				err = names_set(&seen, group, 0);
 				members_of(l, group, &members);
 				row(t, group, "", buf_str(&members));
-				buf_release(&members);
 				l->n++;
 			}
-	names_release(&seen);
 	if (!err)
 		return command_print(t, &l->common);
 	table_free(t);
@@ -222,7 +219,7 @@ static int list_groups(struct list *l)
 
 static int list_events_of_machine(struct list *l, struct error *e)
 {
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	struct root root;
 	int err = root_init(&root, l->root), n;
 
@@ -233,7 +230,6 @@ static int list_events_of_machine(struct list *l, struct error *e)
 		fputs(buf_str(&text), stdout);
 		l->n += (unsigned)n;
 	}
-	buf_release(&text);
 	root_release(&root);
 	return n < 0 ? n : 0;
 }

@@ -27,7 +27,7 @@ int cmd_mark(int argc, char **argv)
 {
 	struct options_common common = { 0 };
 	struct error e = { 0 };
-	struct buf line = BUF_INIT;
+	SCOPED(buf_release) struct buf line = BUF_INIT;
 	char *text = NULL;
 	int code = command_options(&spec, argc, argv, &text, &common), n;
 
@@ -38,7 +38,6 @@ int cmd_mark(int argc, char **argv)
 			error_set(&e, ESRCH, "you are not making a recording now");
 		code = n > 0 ? 0 : command_failed(&e);
 	}
-	buf_release(&line);
 	options_common_release(&common);
 	return code;
 }

@@ -73,7 +73,7 @@ void personality_add(struct list *l, const char *text)
 /* Puts the words of a row in, with the argument at its '%'. */
 static void add_words(struct list *l, const char *words, const char *argument)
 {
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 
 	while (words && *words) {
 		size_t len = strcspn(words, " ");
@@ -87,7 +87,6 @@ static void add_words(struct list *l, const char *words, const char *argument)
 		personality_add(l, buf_str(&text));
 		words += len + (words[len] == ' ');
 	}
-	buf_release(&text);
 }
 
 void personality_drop(struct list *l, const char *option, size_t arguments)

@@ -79,12 +79,11 @@ static void writing_failed(struct recorder *r)
 
 static void tell_service(struct recorder *r, const struct recording_stats *stats)
 {
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 
 	buf_printf(&text, "WATCHDOG=1\nSTATUS=%s  ", session_output(&r->session)->path);
 	progress_put(&r->progress, stats, &text);
 	service_tell(&r->service, buf_str(&text));
-	buf_release(&text);
 }
 
 static void each_second(struct recorder *r, uint64_t now)

@@ -106,7 +106,7 @@ static int add_events(struct vendor *v, struct vendor_set *s, const char *path, 
 {
 	struct vendor_events *events = NULL;
 	struct error e = { 0 };
-	struct buf unused = BUF_INIT;
+	SCOPED(buf_release) struct buf unused = BUF_INIT;
 	int err = vendor_events_load(&events, path, pmu, NULL, &e), n;
 
 	if (err == -ENODATA)
@@ -120,7 +120,6 @@ static int add_events(struct vendor *v, struct vendor_set *s, const char *path, 
 	if (n > 0)
 		s->events += (uint32_t)n;
 	vendor_events_free(events);
-	buf_release(&unused);
 	return n < 0 ? n : 0;
 }
 
@@ -305,7 +304,7 @@ static int import(struct vendor *v, struct error *e)
 static void list_row(struct table *t, const struct vendor_pack *p, uint32_t set)
 {
 	const struct vendor_set *s = &p->set[set];
-	struct buf patterns = BUF_INIT;
+	SCOPED(buf_release) struct buf patterns = BUF_INIT;
 	char events[16], metrics[16];
 
 	snprintf(events, sizeof(events), "%u", s->events);
@@ -314,7 +313,6 @@ static void list_row(struct table *t, const struct vendor_pack *p, uint32_t set)
 		if (p->cpu[i].set == set && !strstr(buf_str(&patterns), p->cpu[i].pattern))
 			buf_printf(&patterns, "%s%s", patterns.len ? " " : "", p->cpu[i].pattern);
 	table_texts(t, (const char *const[]){ s->name, events, metrics, buf_str(&patterns) }, 4);
-	buf_release(&patterns);
 }
 
 static int list(struct vendor *v, struct error *e)

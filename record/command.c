@@ -31,12 +31,11 @@ unsigned command_width(void)
 
 int command_print(struct table *t, const struct options_common *common)
 {
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	int err = table_print(t, command_width(), true, options_use_color(common, STDOUT_FILENO), &text);
 
 	if (!err)
 		fputs(buf_str(&text), stdout);
-	buf_release(&text);
 	table_free(t);
 	return err;
 }

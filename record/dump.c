@@ -72,7 +72,7 @@ int dump_exec(pid_t pid, const char *since, const char *path, bool overwrite)
 	char file[MESSAGE_FDS][32], *args[MESSAGE_FDS + 8];
 	struct message_fds fds = { .n = 0 };
 	struct error e = { 0 };
-	struct buf from = BUF_INIT;
+	SCOPED(buf_release) struct buf from = BUF_INIT;
 	size_t n = 0;
 
 	if (ask(pid, &fds, &e))
@@ -93,7 +93,6 @@ int dump_exec(pid_t pid, const char *since, const char *path, bool overwrite)
 	}
 	args[n] = NULL;
 	command_exec_pmrep(args, &e);
-	buf_release(&from);
 	message_close_fds(&fds);
 	return command_failed(&e);
 }

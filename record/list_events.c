@@ -135,7 +135,7 @@ static void add_same(struct listing *l)
 static bool listed(const struct listing *l, const struct event_pmu *twin, const struct event_alias *a,
 		   const char *behind)
 {
-	struct buf name = BUF_INIT;
+	SCOPED(buf_release) struct buf name = BUF_INIT;
 	bool yes = twin && !a;
 
 	for (size_t i = 0; twin && i < twin->n_aliases && !yes; i++)
@@ -144,14 +144,13 @@ static bool listed(const struct listing *l, const struct event_pmu *twin, const 
 		buf_printf(&name, "%s%s", twin->name, behind);
 		yes = !name.err && wanted(l, buf_str(&name));
 	}
-	buf_release(&name);
 	return yes;
 }
 
 static void add_pmu(struct listing *l, const struct perf_pmus *pmus, const struct event_pmu *pmu)
 {
 	const struct event_pmu *twin = twin_of(pmus, pmu);
-	struct buf name = BUF_INIT, terms = BUF_INIT;
+	SCOPED(buf_release) struct buf name = BUF_INIT, terms = BUF_INIT;
 	bool same = false;
 	int before = l->n;
 
@@ -196,8 +195,6 @@ static void add_pmu(struct listing *l, const struct perf_pmus *pmus, const struc
 	if (pmu->n_formats && !listed(l, twin, NULL, "/TERM=VALUE,.../"))
 		add(l, buf_str(&name), "terms", NULL, buf_str(&terms));
 	l->err = l->err ? l->err : name.err ? name.err : terms.err;
-	buf_release(&name);
-	buf_release(&terms);
 }
 
 /* PMUs of a class are described once: a word that finds one of them finds the description. */
@@ -305,7 +302,7 @@ int list_events(const struct root *root, const char *glob, char *const *event_fi
 	};
 	struct listing l = { .root = root, .glob = glob, .table = table_new() };
 	struct perf_pmus pmus = { 0 };
-	struct buf notes = BUF_INIT;
+	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	struct event_view view;
 	char id[64];
 
@@ -341,7 +338,6 @@ int list_events(const struct root *root, const char *glob, char *const *event_fi
 	if (!l.err)
 		l.err = table_print(l.table, 0, true, false, out);
 	buf_addstr(out, buf_str(&notes));
-	buf_release(&notes);
 	table_free(l.table);
 	perf_pmus_release(&pmus);
 	return l.err ? error_sys(e, -l.err, "list of events") : l.n;

@@ -122,11 +122,10 @@ static bool tpebs_unknown(const struct asked *a)
 static bool cpus_malformed(const struct asked *a)
 {
 	const char *text = personality_given(a, "cpu");
-	struct cpulist cpus = { 0 };
+	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
 	struct error e = { 0 };
 	bool bad = cpulist_parse(&cpus, text, !a->who->perf, &e);
 
-	cpulist_release(&cpus);
 	return bad && (a->who->perf || (strcmp(text, "core") && strcmp(text, "package")));
 }
 

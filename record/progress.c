@@ -23,7 +23,7 @@ void progress_put(const struct progress *p, const struct recording_stats *stats,
 
 void progress_show(struct progress *p, const struct recording_stats *stats)
 {
-	struct buf line = BUF_INIT;
+	SCOPED(buf_release) struct buf line = BUF_INIT;
 
 	if (!p->on)
 		return;
@@ -31,7 +31,6 @@ void progress_show(struct progress *p, const struct recording_stats *stats)
 	progress_put(p, stats, &line);
 	fputs(buf_str(&line), stderr);
 	fflush(stderr);
-	buf_release(&line);
 	p->shown = true;
 }
 

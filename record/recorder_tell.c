@@ -12,7 +12,7 @@
 void recorder_tell_refused(struct recorder *r)
 {
 	const struct pm_model *m = &r->session.model;
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 
 	/* A name on the command line that has no lines would not be missed. */
 	for (uint32_t i = 0; r->joined && r->joined->says && i < m->n_probes; i++)
@@ -22,17 +22,15 @@ void recorder_tell_refused(struct recorder *r)
 		return;
 	refused_print(&r->session.model, r->options->run.verbose, &text);
 	fputs(buf_str(&text), stderr);
-	buf_release(&text);
 }
 
 /* Where the kernel keeps something from us. */
 void recorder_tell_rights(const struct recorder *r)
 {
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 
 	if (!privileges_tell(&text) && !r->options->run.quiet)
 		fprintf(stderr, "pmrec: sampling with %s\n", buf_str(&text));
-	buf_release(&text);
 }
 
 /* For whoever has typed no more than pmrec. */
@@ -50,7 +48,7 @@ void recorder_tell_start(struct recorder *r)
 
 static void tell_result(struct recorder *r, const struct recording_stats *stats)
 {
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 
 	progress_clear(&r->progress);
 	if (r->options->run.quiet || (r->options->output.output && !strcmp(r->options->output.output, "-")))
@@ -65,7 +63,6 @@ static void tell_result(struct recorder *r, const struct recording_stats *stats)
 	if (r->progress.on && !r->options->run.report)
 		buf_printf(&text, "; to see it: pmrep %s", session_output(&r->session)->path);
 	fprintf(stderr, "%s\n", buf_str(&text));
-	buf_release(&text);
 }
 
 /* Losses go on until the end, so they are told there: in the middle the line would be overlooked. */
@@ -122,11 +119,10 @@ bool recorder_may_not(const struct recorder *r)
 {
 	const struct pm_model *m = &r->session.model;
 	bool refused = why_none(m) == PM_REASON_NO_PERMISSION;
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 
 	if (refused)
 		refused_print(m, false, &text);
 	fputs(buf_str(&text), stderr);
-	buf_release(&text);
 	return refused;
 }

@@ -91,21 +91,19 @@ int btf_take(struct btf *b, struct buf *data)
 
 int btf_read_kernel(struct btf *b, const struct root *root)
 {
-	struct buf data = BUF_INIT;
+	SCOPED(buf_release) struct buf data = BUF_INIT;
 	ssize_t size = root_read(root, &data, KERNEL_MAX, "/sys/kernel/btf/vmlinux");
 
 	*b = (struct btf){ 0 };
-	if (size < 0) {
-		buf_release(&data);
+	if (size < 0)
 		return (int)size;
-	}
 	return btf_take(b, &data);
 }
 
 int btf_read(struct btf *b, int fd)
 {
 	struct bpf_btf_info info = { 0 };
-	struct buf data = BUF_INIT;
+	SCOPED(buf_release) struct buf data = BUF_INIT;
 	int err = bpf_info(fd, &info, sizeof(info));
 
 	*b = (struct btf){ 0 };
@@ -120,7 +118,6 @@ int btf_read(struct btf *b, int fd)
 	data.len = info.btf_size;
 	if (!err)
 		return btf_take(b, &data);
-	buf_release(&data);
 	return err;
 }
 

@@ -14,13 +14,12 @@
 static void name_target(struct bpf_target *t, uint32_t btf_id)
 {
 	int fd = bpf_by_id(BPF_BTF_GET_FD_BY_ID, btf_id);
-	struct btf b = { 0 };
+	SCOPED(btf_release) struct btf b = { 0 };
 
 	if (fd < 0)
 		return;
 	if (!btf_read(&b, fd) && *btf_name(&b, t->function))
 		snprintf(t->name, sizeof(t->name), "%s", btf_name(&b, t->function));
-	btf_release(&b);
 	close(fd);
 }
 

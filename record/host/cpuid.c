@@ -163,7 +163,7 @@ static bool is_text(const uint8_t *p, ssize_t n)
 static int collect_file(const struct root *r, struct cpuid_cpu *c)
 {
 	struct asker a = { .ask = ask_device };
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	uint8_t start[16];
 	ssize_t n;
 	int err = 0;
@@ -181,7 +181,6 @@ static int collect_file(const struct root *r, struct cpuid_cpu *c)
 	if (!err)
 		err = walk(&a, c);
 	close(a.fd);
-	buf_release(&text);
 	return err;
 }
 

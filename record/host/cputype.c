@@ -64,7 +64,7 @@ static int64_t type_index(struct pm_topology *t, const char *name)
 
 static int read_hybrid(const struct root *r, struct pm_topology *t)
 {
-	struct cpulist cpus = { 0 };
+	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
 	int64_t index = 0;
 
 	for (size_t i = 0; i < sizeof(hybrid_pmu) / sizeof(hybrid_pmu[0]) && index >= 0; i++) {
@@ -75,7 +75,6 @@ static int read_hybrid(const struct root *r, struct pm_topology *t)
 			if (cpulist_has(&cpus, t->cpu[k].cpu))
 				t->cpu[k].type = (uint32_t)index;
 	}
-	cpulist_release(&cpus);
 	return index < 0 ? (int)index : 0;
 }
 

@@ -109,12 +109,11 @@ static bool fits_on(struct metrics *m, const struct bin *b, uint32_t pmu)
 					       .core = true };
 	const struct event_pmu *p = pmu == EVENT_NONE ? NULL : &m->s->pmus.pmu[pmu];
 	struct trial t = { .at = perf_on_task(0), .whole = true };
-	struct cpulist cpus = { 0 };
+	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
 	const struct event *ev;
 
 	if (p && p->cpus && !p->core && !cpulist_parse(&cpus, p->cpus, false, NULL) && cpus.n)
 		t.at = perf_on_cpu((int)cpus.cpu[0]);
-	cpulist_release(&cpus);
 	try_leader(m, &t, b, pmu);
 	for (size_t i = 0; i < b->n; i++)
 		if ((ev = event_on(b->want[i], pmu)) && !(t.n && perf_is_slots(m->s, ev)))
@@ -274,15 +273,12 @@ static int pack(struct packing *k, const struct picked *one, const char *pmu)
 
 static int open_bin(struct metrics *m, const struct bin *b)
 {
-	struct buf text = BUF_INIT;
-	int err;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 
 	for (size_t i = 0; i < b->n; i++)
 		buf_printf(&text, "%s%s", i ? "," : "{", b->want[i]->text);
 	buf_addstr(&text, "}:W");
-	err = text.err ? metrics_no_memory(m) : metrics_open(m, buf_str(&text));
-	buf_release(&text);
-	return err;
+	return text.err ? metrics_no_memory(m) : metrics_open(m, buf_str(&text));
 }
 
 /* Largest first, so that what is part of another comes after it. */

@@ -67,7 +67,7 @@ static int read_node(const struct root *root, const char *device)
 static int add_port(struct pci_map *m, const struct root *root, const char *device, struct pci_address at)
 {
 	struct root whole = *root;
-	struct buf config = BUF_INIT;
+	SCOPED(buf_release) struct buf config = BUF_INIT;
 	const char *c;
 	size_t dvsec;
 	ssize_t len;
@@ -100,7 +100,6 @@ static int add_port(struct pci_map *m, const struct root *root, const char *devi
 
 		m->state = cut || m->state == PCI_NEEDS_ROOT ? PCI_NEEDS_ROOT : PCI_NO_SUCH;
 	}
-	buf_release(&config);
 	return err;
 }
 

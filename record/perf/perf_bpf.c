@@ -156,7 +156,7 @@ void bpf_group_free(struct bpf_group *b)
 static struct perf_bpf *bpf_new(const struct perf_source *s, const struct plan *p)
 {
 	struct perf_bpf *b = calloc(1, sizeof(*b));
-	struct cpulist possible = { 0 };
+	SCOPED(cpulist_release) struct cpulist possible = { 0 };
 	int err;
 
 	if (!b)
@@ -170,7 +170,6 @@ static struct perf_bpf *bpf_new(const struct perf_source *s, const struct plan *
 	if (!err)
 		err = root_cpulist(p->root, &possible, "/sys/devices/system/cpu/possible");
 	b->n_cpus = err || !possible.n ? 0 : possible.cpu[possible.n - 1] + 1;
-	cpulist_release(&possible);
 	for (uint32_t i = 0; b->place && i < s->n_tasks; i++)
 		b->place[i] = s->task[i].instance;
 	if (b->n_cpus && b->place)

@@ -24,7 +24,7 @@
 /* perf events know the cgroups of the hierarchy that has their controller; without one, those of version 2. */
 static int find_hierarchy(struct perf_source *s, const struct plan *p, struct error *e)
 {
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	ssize_t size = mounts_read(p->root, &text);
 	char *at = NULL, *unified = NULL, *found = NULL;
 	struct mount m;
@@ -35,7 +35,6 @@ static int find_hierarchy(struct perf_source *s, const struct plan *p, struct er
 		else if (!strcmp(m.type, "cgroup") && strstr(m.options, "perf_event"))
 			found = strdup(m.where);
 	}
-	buf_release(&text);
 	s->hierarchy = found ? found : unified;
 	if (found)
 		free(unified);

@@ -131,7 +131,7 @@ static void take_less(uint64_t *least, uint64_t ns)
  * be tried. */
 static bool try_both(struct perf_group *g, uint32_t groups, uint64_t *kernel_ns, uint64_t *reader_ns)
 {
-	struct affinity before = { 0 };
+	SCOPED(affinity_restore) struct affinity before = { 0 };
 	struct perf_row *row;
 
 	*kernel_ns = *reader_ns = 0;
@@ -148,7 +148,6 @@ static bool try_both(struct perf_group *g, uint32_t groups, uint64_t *kernel_ns,
 	if (row)
 		row->unit.release(&row->unit);
 	g->sample_ns = 0;
-	affinity_restore(&before);
 	return *kernel_ns && *reader_ns;
 }
 

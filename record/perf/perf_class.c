@@ -115,12 +115,11 @@ static bool takes(const struct event_pmu *pmu, const char *terms)
 /* Of the first CPU. */
 static uint64_t family_of(const struct root *root)
 {
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	const char *line =
 		root_read(root, &text, 4096, "/proc/cpuinfo") < 0 ? NULL : strstr(buf_str(&text), "cpu family\t: ");
 	uint64_t family = line ? strtoull(line + strlen("cpu family\t: "), NULL, 10) : 0;
 
-	buf_release(&text);
 	return family;
 }
 
@@ -170,7 +169,7 @@ static int name_events(const struct perf_classes *all, struct event_pmu *pmu, co
 /* Where a PMU is opened that is no core's and has no mask: once for the CPUs it says it belongs to, else once a package. */
 static int add_mask(struct event_pmu *pmu, const struct root *root)
 {
-	struct cpulist cpus = { 0 };
+	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
 	struct buf firsts = BUF_INIT;
 	bool one = !root_cpulist(root, &cpus, DEVICES "/%s/associated_cpus", pmu->name) && cpus.n;
 	uint64_t package, seen[64] = { 0 };
@@ -185,7 +184,6 @@ static int add_mask(struct event_pmu *pmu, const struct root *root)
 			buf_printf(&firsts, "%s%u", firsts.len ? "," : "", cpus.cpu[i]);
 		seen[package / 64 % 64] |= UINT64_C(1) << package % 64;
 	}
-	cpulist_release(&cpus);
 	pmu->uncore = true;
 	pmu->cpus = buf_detach(&firsts);
 	return pmu->cpus ? 0 : -ENOMEM;
@@ -222,13 +220,13 @@ static bool overlap(const struct cpulist *a, const struct cpulist *b)
 /* The first NUMA node that has CPUs of a list; nodes list those that are online. -1: not known. */
 static int node_of(const struct root *root, const char *cpus)
 {
-	struct cpulist wanted = { 0 };
+	SCOPED(cpulist_release) struct cpulist wanted = { 0 };
 	char **names;
 	int n = root_list(root, &names, "/sys/devices/system/node"), node = -1;
 	bool known = !cpulist_parse(&wanted, cpus, false, NULL);
 
 	for (int i = 0; i < n && known; i++) {
-		struct cpulist list = { 0 };
+		SCOPED(cpulist_release) struct cpulist list = { 0 };
 		char line[4096], *end;
 		long number = strncmp(names[i], "node", 4) ? -1 : strtol(names[i] + 4, &end, 10);
 
@@ -237,10 +235,8 @@ static int node_of(const struct root *root, const char *cpus)
 			continue;
 		if (!cpulist_parse(&list, line, false, NULL) && overlap(&wanted, &list))
 			node = (int)number;
-		cpulist_release(&list);
 	}
 	root_list_free(names, n);
-	cpulist_release(&wanted);
 	return node;
 }
 
@@ -375,8 +371,8 @@ static int countable(const struct perf_pmus *p, const struct event_pmu *pmu, con
 {
 	struct event_view view = perf_view(p, root);
 	struct event_list *list = NULL;
-	struct event_set set = { 0 };
-	struct buf notes = BUF_INIT;
+	SCOPED(event_set_release) struct event_set set = { 0 };
+	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	struct error e = { 0 };
 	char text[160];
 	int err = -ENOENT;
@@ -392,8 +388,6 @@ static int countable(const struct perf_pmus *p, const struct event_pmu *pmu, con
 			perf_attr_fill(attr, &set.event[0]);
 		event_list_free(list);
 	}
-	event_set_release(&set);
-	buf_release(&notes);
 	return err;
 }
 
@@ -419,7 +413,7 @@ static unsigned open_group(const union perf_attr *attr, int cpu)
 int perf_class_probe(struct perf_pmus *p, const struct event_pmu *pmu, const struct root *root)
 {
 	const struct pmu_class *c = perf_class(pmu);
-	struct cpulist cpus = { 0 };
+	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
 	union perf_attr attr;
 	unsigned n = 0;
 	int err;
@@ -431,7 +425,6 @@ int perf_class_probe(struct perf_pmus *p, const struct event_pmu *pmu, const str
 		return err == -ENOMEM ? err : 0;
 	if (pmu->cpus && !cpulist_parse(&cpus, pmu->cpus, false, NULL) && cpus.n)
 		n = open_group(&attr, (int)cpus.cpu[0]);
-	cpulist_release(&cpus);
 	/* All PMUs of a class are the same hardware. */
 	for (size_t i = 0; i < p->n; i++)
 		if (perf_class(&p->pmu[i]) == c)

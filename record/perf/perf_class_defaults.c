@@ -134,7 +134,7 @@ int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
 		const struct event_pmu *pmu = &p->pmu[i];
 		const struct pmu_class *c = perf_class(pmu);
 		const char *bundles = c ? c->defaults : NULL;
-		struct buf text = BUF_INIT;
+		SCOPED(buf_release) struct buf text = BUF_INIT;
 
 		/* A mask has one CPU of each socket. */
 		if (c && has_instead(p, c))
@@ -148,7 +148,6 @@ int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
 			err = perf_class_groups(pmu, bundles, pmu->name, &text);
 		if (!err && text.len)
 			err = add(arg, pmu, buf_str(&text), e);
-		buf_release(&text);
 	}
 	return err;
 }

@@ -159,7 +159,7 @@ int perf_counters_add(struct perf_source *s, struct plan *p)
 		for (uint32_t k = 0; s->group[i]->copy && k < s->group[i]->n && !err; k++)
 			err = add_counter(p, &s->group[i]->copy[k], s->group[i], k);
 	for (size_t i = 0; i < s->set.n && !err; i++) {
-		struct buf names = BUF_INIT;
+		SCOPED(buf_release) struct buf names = BUF_INIT;
 		unsigned n = 0;
 		bool first = !s->event[i].requested && s->event[i].err;
 
@@ -172,7 +172,6 @@ int perf_counters_add(struct perf_source *s, struct plan *p)
 			buf_printf(&names, " and %u more", n - NAMED_MAX);
 		if (first)
 			err = refuse(p, &s->event[i], buf_str(&names));
-		buf_release(&names);
 	}
 	return err ? err : perf_classes_record(&s->pmus, p->model);
 }

@@ -76,7 +76,7 @@ static int read_text(struct perf_source *s, struct plan *p, const char *text, st
 	size_t first = s->set.n;
 	struct event_view view = perf_view(&s->pmus, p->root);
 	struct event_list *list = NULL;
-	struct buf notes = BUF_INIT;
+	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	int err = event_parse(&list, text, e);
 
 	if (!err)
@@ -88,7 +88,6 @@ static int read_text(struct perf_source *s, struct plan *p, const char *text, st
 	if (!err)
 		err = tell(p, &notes);
 	event_list_free(list);
-	buf_release(&notes);
 	return err;
 }
 
@@ -270,16 +269,13 @@ static int read_pack(struct perf_source *s, struct plan *p, const char *id, stru
 static int read_files(struct perf_source *s, struct plan *p, struct error *e)
 {
 	const char *id = pm_map_text(&p->model->header, PM_HEADER_CPU_ID, NULL);
-	struct buf notes = BUF_INIT;
+	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	int err = read_pack(s, p, id, &notes);
 
 	if (!err)
 		err = perf_pmus_add_files(&s->pmus, p->options->perf.event_files, p->options->perf.metric_files, id,
 					  &notes, e);
-	if (!err)
-		err = tell(p, &notes);
-	buf_release(&notes);
-	return err;
+	return err ? err : tell(p, &notes);
 }
 
 /* Names as vendors give them, where nobody has brought theirs in. */
@@ -307,13 +303,10 @@ int perf_events_add(struct perf_source *s, struct plan *p, const char *text, str
 /* --pfm-events: libpfm4 says what the names mean, and the rest goes on as if that had been written with -e. */
 static int read_pfm(struct perf_source *s, struct plan *p, const char *list, struct error *e)
 {
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	int err = pfm_events_text(list, &text, e);
 
-	if (!err)
-		err = perf_events_add(s, p, buf_str(&text), e);
-	buf_release(&text);
-	return err;
+	return err ? err : perf_events_add(s, p, buf_str(&text), e);
 }
 
 /* Whether both can stand in one group: what they count and where is the same. */

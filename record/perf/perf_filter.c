@@ -97,7 +97,7 @@ static bool unknown_field(const struct fields *f, const char *filter, char *word
 int perf_filter_failed(const struct root *root, const char *event, const char *filter, int number, struct error *e)
 {
 	struct fields f = { .text = BUF_INIT };
-	struct buf names = BUF_INIT;
+	SCOPED(buf_release) struct buf names = BUF_INIT;
 	const char *near = NULL;
 	char word[64];
 
@@ -122,7 +122,6 @@ int perf_filter_failed(const struct root *root, const char *event, const char *f
 	}
 	for (size_t i = 0; i < f.n; i++)
 		free((char *)(uintptr_t)f.name[i]);
-	buf_release(&names);
 	buf_release(&f.text);
 	return -number;
 }

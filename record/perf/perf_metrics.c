@@ -65,7 +65,7 @@ static bool find_events_of(struct metrics *m, const char *text, struct event_set
 {
 	struct event_view view = perf_view(&m->s->pmus, m->p->root);
 	struct event_list *list = NULL;
-	struct buf notes = BUF_INIT;
+	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	int err = event_parse(&list, text, e);
 
 	*set = (struct event_set){ 0 };
@@ -74,7 +74,6 @@ static bool find_events_of(struct metrics *m, const char *text, struct event_set
 	if (err)
 		event_error_plain(e);
 	event_list_free(list);
-	buf_release(&notes);
 	return !err && set->n;
 }
 
@@ -104,7 +103,7 @@ static int want_event(struct metrics *m, struct picked *one, const char *name, b
 
 	for (unsigned n = 0; n < (strchr(name, '?') ? values : 1) && !err; n++) {
 		struct event_set set = { 0 };
-		struct buf text = BUF_INIT;
+		SCOPED(buf_release) struct buf text = BUF_INIT;
 
 		for (const char *c = name; *c; c++)
 			if (*c == '?')
@@ -117,7 +116,6 @@ static int want_event(struct metrics *m, struct picked *one, const char *name, b
 			err = add_want(m, one, buf_str(&text), &set);
 		else if (!optional)
 			err = -ENOENT;
-		buf_release(&text);
 	}
 	return err;
 }
@@ -327,7 +325,7 @@ static const char *class_event(const struct pmu_class *c, const char *text, size
 /* Metrics over a class of PMUs: what each needs at once stays together, in as few groups as the hardware allows. */
 static int open_class(struct metrics *m, const struct pmu_class *c)
 {
-	struct buf bundles = BUF_INIT, text = BUF_INIT;
+	SCOPED(buf_release) struct buf bundles = BUF_INIT, text = BUF_INIT;
 	const struct event_pmu *pmu = perf_class_first(&m->s->pmus, c);
 	int err = 0;
 
@@ -358,8 +356,6 @@ static int open_class(struct metrics *m, const struct pmu_class *c)
 		err = metrics_open(m, buf_str(&text));
 	if (bundles.err || text.err)
 		err = -ENOMEM;
-	buf_release(&bundles);
-	buf_release(&text);
 	return err == -ENOMEM ? metrics_no_memory(m) : err;
 }
 
@@ -367,7 +363,7 @@ static int open_class(struct metrics *m, const struct pmu_class *c)
 static int open_rest(struct metrics *m)
 {
 	bool merge = !m->p->options->perf.metric_no_merge;
-	struct names seen = { 0 };
+	SCOPED(names_release) struct names seen = { 0 };
 	uint32_t ignored;
 	int err = 0;
 
@@ -383,7 +379,6 @@ static int open_rest(struct metrics *m)
 				continue;
 			err = names_set(&seen, w->text, 0) ? metrics_no_memory(m) : metrics_open(m, w->text);
 		}
-	names_release(&seen);
 	return err;
 }
 
@@ -404,7 +399,7 @@ static struct pm_value definition(const struct metric *row)
 /* What was requested in words: a report is laid out by them. */
 static int record_words(struct metrics *m)
 {
-	struct buf all = BUF_INIT;
+	SCOPED(buf_release) struct buf all = BUF_INIT;
 	struct pm_value v;
 	uint32_t n = 0;
 	char *rest, *word;
@@ -419,11 +414,8 @@ static int record_words(struct metrics *m)
 	while (v.array.item && (word = strsep(&rest, ",")))
 		if (*word)
 			v.array.item[v.array.n++] = pm_text(word);
-	if (all.err || pm_map_set(&m->p->model->header, PM_HEADER_METRIC_WORDS, v)) {
-		buf_release(&all);
+	if (all.err || pm_map_set(&m->p->model->header, PM_HEADER_METRIC_WORDS, v))
 		return metrics_no_memory(m);
-	}
-	buf_release(&all);
 	return 0;
 }
 

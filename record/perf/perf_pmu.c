@@ -124,13 +124,12 @@ static int read_aliases(struct event_pmu *pmu, const struct root *root)
 static int read_mask(struct event_pmu *pmu, const char *file, const struct root *root)
 {
 	char line[LINE_MAX_BYTES];
-	struct cpulist cpus = { 0 };
+	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
 	int err = root_line(root, line, sizeof(line), DEVICES "/%s/%s", pmu->name, file);
 
 	if (err)
 		return err;
 	pmu->cpus = strdup(cpulist_parse(&cpus, line, false, NULL) ? "" : line);
-	cpulist_release(&cpus);
 	return pmu->cpus ? 0 : -ENOMEM;
 }
 

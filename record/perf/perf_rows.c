@@ -153,31 +153,28 @@ int perf_rows_open(struct perf_source *s, struct plan *p, struct perf_group *g)
 static bool counts_on(const struct perf_group *g, const struct plan *p, uint32_t cpu)
 {
 	const struct event *ev = g->member[0]->ev;
-	struct cpulist list = { 0 };
+	SCOPED(cpulist_release) struct cpulist list = { 0 };
 	bool yes = true;
 
 	if (ev->cpus && !cpulist_parse(&list, ev->cpus, false, NULL))
 		yes = cpulist_has(&list, cpu);
-	cpulist_release(&list);
 	/* The kernel moves uncore PMUs from a CPU that goes to another one, and their events with them. */
 	if (yes && ev->uncore)
 		return false;
 	if (yes && ev->core && !root_cpulist(p->root, &list, "/sys/bus/event_source/devices/%s/cpus", ev->pmu))
 		yes = cpulist_has(&list, cpu);
-	cpulist_release(&list);
 	return yes;
 }
 
 /* The kernel has moved the events of an uncore PMU away from a CPU that went: they are read where they are now. */
 static void follow_mask(const struct perf_group *g, const struct plan *p, uint32_t gone)
 {
-	struct cpulist mask = { 0 };
+	SCOPED(cpulist_release) struct cpulist mask = { 0 };
 
 	if (!root_cpulist(p->root, &mask, "/sys/bus/event_source/devices/%s/cpumask", g->member[0]->ev->pmu))
 		for (uint32_t k = 0; k < g->n_rows; k++)
 			if (g->row[k]->unit.cpu == gone)
 				g->row[k]->unit.cpu = mask.n == 1 && g->n_rows == 1 ? mask.cpu[0] : PM_NONE;
-	cpulist_release(&mask);
 }
 
 int perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup, uint32_t cpu,
@@ -209,7 +206,7 @@ int perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g
 
 int perf_rows_revive(struct perf_source *s, struct plan *p)
 {
-	struct cpulist online = { 0 };
+	SCOPED(cpulist_release) struct cpulist online = { 0 };
 	uint64_t revived = 0;
 	int err = root_cpulist(p->root, &online, "/sys/devices/system/cpu/online");
 
@@ -224,6 +221,5 @@ int perf_rows_revive(struct perf_source *s, struct plan *p)
 			perf_row_close(row, true);
 			row->shut = perf_row_open(row, perf_start_of(s, p, s->group[i])) && row->shut;
 		}
-	cpulist_release(&online);
 	return err || !revived ? err : plan_note(p, revived, "groups of events on CPUs that were briefly offline");
 }

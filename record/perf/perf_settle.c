@@ -34,12 +34,11 @@ static const char *class_of(const struct event *ev)
 /* Keeps in *cpus what is in the list `text`. */
 static int keep_only(struct cpulist *cpus, const char *text)
 {
-	struct cpulist with = { 0 };
+	SCOPED(cpulist_release) struct cpulist with = { 0 };
 	int err = cpulist_parse(&with, text, false, NULL);
 
 	if (!err)
 		cpulist_intersect(cpus, &with);
-	cpulist_release(&with);
 	return err;
 }
 

@@ -126,7 +126,7 @@ static bool judge(struct perf_source *s, struct perf_group *g, struct buf *text)
 
 int perf_starving_look(struct perf_source *s, struct source *source, struct plan *p)
 {
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	uint32_t told = 0;
 	bool anew = false;
 	int err = 0;
@@ -147,7 +147,6 @@ int perf_starving_look(struct perf_source *s, struct source *source, struct plan
 	if (told > 1)
 		snprintf(p->told + strlen(p->told), sizeof(p->told) - strlen(p->told),
 			 "; and %u more groups (pmrep info lists them)", told - 1);
-	buf_release(&text);
 	return err;
 }
 

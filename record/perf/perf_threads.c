@@ -149,7 +149,7 @@ static pid_t *live_tasks(const struct perf_source *s, const struct plan *p, uint
 
 static int watch(struct perf_source *s, struct plan *p)
 {
-	struct cpulist present = { 0 };
+	SCOPED(cpulist_release) struct cpulist present = { 0 };
 	uint32_t n;
 	pid_t *tid = live_tasks(s, p, &n);
 	int err = tid ? root_cpulist(p->root, &present, "/sys/devices/system/cpu/present") : -ENOMEM;
@@ -157,7 +157,6 @@ static int watch(struct perf_source *s, struct plan *p)
 	s->since_ticks = clocks_ns(CLOCK_BOOTTIME) / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 	if (!err && (n || follows_all(p)))
 		err = perf_follow_begin(&s->follow, tid, n, &present);
-	cpulist_release(&present);
 	free(tid);
 	return err;
 }

@@ -62,7 +62,7 @@ static int refuse_emulated(struct perf_source *s, struct plan *p, const char *se
 static int perf_plan(struct source *source, struct plan *p, struct error *e)
 {
 	struct perf_source *s = calloc(1, sizeof(*s));
-	struct buf sets = BUF_INIT;
+	SCOPED(buf_release) struct buf sets = BUF_INIT;
 	int err;
 
 	if (!s)
@@ -81,15 +81,11 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 		err = pci_map_record(perf_classes_pci(&s->pmus), p);
 	if (!err)
 		err = perf_classes_missing(&s->pmus, p);
-	if (!err && p->root->emulated) {
-		err = refuse_emulated(s, p, buf_str(&sets), e);
-		buf_release(&sets);
-		return err;
-	}
+	if (!err && p->root->emulated)
+		return refuse_emulated(s, p, buf_str(&sets), e);
 	perf_raise_nofile();
 	if (!err)
 		err = perf_events_read(s, p, buf_str(&sets), e);
-	buf_release(&sets);
 	if (!err)
 		err = perf_pmus_record(&s->pmus, &s->set, p->root, p->model);
 	if (!err)

@@ -340,8 +340,8 @@ bool readout_measure_per_cpu(const struct plan *p, uint64_t interval_ns)
 {
 	uint64_t all = 0, own = 0, wake, limit = SKEW_NS, *scratch;
 	uint32_t values = 1, here = (uint32_t)sched_getcpu();
-	struct cpulist cpus = { 0 };
-	struct affinity before = { 0 };
+	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
+	SCOPED(affinity_restore) struct affinity before = { 0 };
 	bool per_cpu = false;
 	uint16_t *status;
 
@@ -381,9 +381,7 @@ bool readout_measure_per_cpu(const struct plan *p, uint64_t interval_ns)
 	 * comes late is late alone. */
 	per_cpu = (wake + own) * cpus.n <= (wake + all) * 3 / 2 || all > limit;
 out:
-	affinity_restore(&before);
 	free(scratch);
 	free(status);
-	cpulist_release(&cpus);
 	return per_cpu;
 }

@@ -27,7 +27,7 @@ static uint32_t number(const struct root *r, const char *file, uint32_t cpu)
 /* Place of `cpu` among those that share its core, of which *first is one; PM_NONE: unknown. */
 static uint32_t thread_of(const struct root *r, uint32_t cpu, uint32_t *first)
 {
-	struct cpulist siblings = { 0 };
+	SCOPED(cpulist_release) struct cpulist siblings = { 0 };
 	uint32_t thread = PM_NONE;
 
 	if (root_cpulist(r, &siblings, CPU "topology/core_cpus_list", cpu))
@@ -36,7 +36,6 @@ static uint32_t thread_of(const struct root *r, uint32_t cpu, uint32_t *first)
 		if (siblings.cpu[i] == cpu)
 			thread = (uint32_t)i;
 	*first = thread == PM_NONE ? cpu : siblings.cpu[0];
-	cpulist_release(&siblings);
 	return thread;
 }
 
@@ -49,7 +48,7 @@ static int cache_kind(uint64_t level, const char *type)
 
 static void read_caches(const struct root *r, struct pm_cpu *c)
 {
-	struct cpulist shared = { 0 };
+	SCOPED(cpulist_release) struct cpulist shared = { 0 };
 	char type[32] = "";
 	uint64_t level, id;
 	int kind;
@@ -68,7 +67,6 @@ static void read_caches(const struct root *r, struct pm_cpu *c)
 		else if (!root_cpulist(r, &shared, CPU "cache/index%u/shared_cpu_list", c->cpu, i) && shared.n)
 			c->cache[kind] = shared.cpu[0];
 	}
-	cpulist_release(&shared);
 }
 
 /* *capacities: whether the kernel shows the capacity of CPUs. */
@@ -100,7 +98,7 @@ static void read_cpu(const struct root *r, const struct pm_topology *t, struct p
 
 static void read_nodes(const struct root *r, struct pm_topology *t)
 {
-	struct cpulist nodes = { 0 }, cpus = { 0 };
+	SCOPED(cpulist_release) struct cpulist nodes = { 0 }, cpus = { 0 };
 	size_t at;
 
 	if (root_cpulist(r, &nodes, "/sys/devices/system/node/online"))
@@ -116,8 +114,6 @@ static void read_nodes(const struct root *r, struct pm_topology *t)
 				t->cpu[k].node = nodes.cpu[i];
 		}
 	}
-	cpulist_release(&nodes);
-	cpulist_release(&cpus);
 }
 
 static int present_cpus(const struct root *r, struct cpulist *present, struct cpulist *online, struct error *e)
@@ -139,7 +135,7 @@ static int present_cpus(const struct root *r, struct cpulist *present, struct cp
 
 int topology_read(const struct root *r, const struct pm_topology *before, struct pm_topology *t, struct error *e)
 {
-	struct cpulist present = { 0 }, online = { 0 };
+	SCOPED(cpulist_release) struct cpulist present = { 0 }, online = { 0 };
 	const struct pm_cpu *known;
 	bool capacities = true;
 	int err;
@@ -182,8 +178,6 @@ int topology_read(const struct root *r, const struct pm_topology *before, struct
 	}
 	if (err)
 		pm_topology_release(t);
-	cpulist_release(&present);
-	cpulist_release(&online);
 	return err;
 }
 

@@ -148,7 +148,7 @@ int header_fill(struct plan *p, const struct source *s, size_t n, char *const *a
 {
 	const struct record_options *o = p->options;
 	struct filler f = { .p = p };
-	struct buf cpus = BUF_INIT;
+	SCOPED(buf_release) struct buf cpus = BUF_INIT;
 
 	put(&f, PM_HEADER_TOOL, pm_text("pmrec " PM_VERSION));
 	put(&f, PM_HEADER_INTERVAL, pm_u64(o->sample.interval_ns));
@@ -173,7 +173,6 @@ int header_fill(struct plan *p, const struct source *s, size_t n, char *const *a
 		cpulist_print(&p->cpus, &cpus);
 		/* As typed, where that is how lists are written. */
 		put(&f, PM_HEADER_CPUS, pm_text(o->cpus[strspn(o->cpus, "0123456789,-")] ? buf_str(&cpus) : o->cpus));
-		buf_release(&cpus);
 	}
 	put_people(&f, argv);
 	return f.err ? error_sys(e, -f.err, "the header") : 0;

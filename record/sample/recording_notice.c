@@ -63,11 +63,10 @@ bool recording_note(struct recording *r, struct buf *line)
 /* Once a source and reason, however many units it had. */
 static void note_dead(struct recording *r, const char *source, uint16_t reason)
 {
-	struct buf line = BUF_INIT;
+	SCOPED(buf_release) struct buf line = BUF_INIT;
 
 	buf_printf(&line, "%s stopped delivering: %s\n", source, pm_reason_text(reason));
 	recording_note(r, &line);
-	buf_release(&line);
 }
 
 void recording_find_dead(struct recording *r, const struct readout *l)

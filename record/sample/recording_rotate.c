@@ -45,7 +45,7 @@ bool recording_file_is_full(const struct recording *r, uint32_t row)
 static void tell_no_file(struct recording *r, uint64_t tick, const struct error *e)
 {
 	struct pm_event note = { .type = PM_EVENT_NOTE, .time_ns = tick };
-	struct buf line = BUF_INIT;
+	SCOPED(buf_release) struct buf line = BUF_INIT;
 	char text[120];
 
 	buf_printf(&line, "could not start another file, and continued with the previous one: %s\n", e->text);
@@ -55,7 +55,6 @@ static void tell_no_file(struct recording *r, uint64_t tick, const struct error 
 		(void)pm_map_set(&note.attrs, PM_EVENT_KEY_NOTE, pm_text(text));
 		recording_write_event(r, &note);
 	}
-	buf_release(&line);
 }
 
 /* The end of the file before. All its snapshots are in it, whatever becomes of that. */

@@ -218,12 +218,11 @@ void session_stop_threads(struct session *s)
 
 static int tell_rights(struct session *s, struct error *e)
 {
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	int err;
 
 	privileges_tell(&text);
 	err = plan_fact(&s->plan, pm_text(buf_str(&text)), "pmrec.rights");
-	buf_release(&text);
 	return err ? error_sys(e, -err, "recording") : 0;
 }
 

@@ -212,7 +212,7 @@ int session_enable_one(struct session *s, const char *name, bool on, struct erro
 
 int session_look_for_cpus(struct session *s, struct error *e)
 {
-	struct cpulist gone = { 0 }, come = { 0 };
+	SCOPED(cpulist_release) struct cpulist gone = { 0 }, come = { 0 };
 	int n = hotplug_look(&s->hotplug, &gone, &come), err = 0;
 	bool ours = false;
 
@@ -222,7 +222,5 @@ int session_look_for_cpus(struct session *s, struct error *e)
 		ours = ours || plan_wants_cpu(&s->plan, come.cpu[i]);
 	if ((n > 0 && ours) || any_stale(s))
 		err = change_cpus(s, &gone, &come, e);
-	cpulist_release(&gone);
-	cpulist_release(&come);
 	return err;
 }

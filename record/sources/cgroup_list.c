@@ -248,7 +248,7 @@ int cgroup_list_read(struct cgroup_list *l)
 
 int cgroup_list_init(struct cgroup_list *l, const struct root *root)
 {
-	struct buf text = BUF_INIT;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	char *at = NULL;
 	struct rlimit files;
 	struct mount m = { 0 };
@@ -259,7 +259,6 @@ int cgroup_list_init(struct cgroup_list *l, const struct root *root)
 		while (dir == -ENOENT && mounts_next(&text, &at, &m))
 			if (!strcmp(m.type, "cgroup2"))
 				dir = root_open(root, "%s", m.where);
-	buf_release(&text);
 	if (dir < 0)
 		return dir;
 	if (getrlimit(RLIMIT_NOFILE, &files))

@@ -88,7 +88,7 @@ struct known {
 
 static int config_cpu(struct plan *p, uint32_t cpu, struct known *known)
 {
-	struct cpulist one = { 0 }, policy = { 0 };
+	SCOPED(cpulist_release) struct cpulist one = { 0 }, policy = { 0 };
 	bool of_policy = !cpulist_has(&known->told, cpu), cppc = true;
 	char path[128];
 	int err = cpulist_add(&one, cpu);
@@ -115,8 +115,6 @@ static int config_cpu(struct plan *p, uint32_t cpu, struct known *known)
 	known->policies |= of_policy;
 	for (size_t i = 0; i < policy.n && !err; i++)
 		err = cpulist_add(&known->told, policy.cpu[i]);
-	cpulist_release(&one);
-	cpulist_release(&policy);
 	return err;
 }
 

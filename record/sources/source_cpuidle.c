@@ -210,7 +210,7 @@ static int config_kind(struct plan *p, const struct idle_kind *kind)
 		const char *file;
 		bool number;
 	} fact[] = { { "desc", false }, { "latency", true }, { "residency", true }, { "default_status", false } };
-	struct cpulist one = { 0 };
+	SCOPED(cpulist_release) struct cpulist one = { 0 };
 	char line[128];
 	int err = 0;
 
@@ -229,7 +229,6 @@ static int config_kind(struct plan *p, const struct idle_kind *kind)
 				err = config(p, &one, k, "disable", line, true);
 		}
 	}
-	cpulist_release(&one);
 	return err;
 }
 

@@ -119,7 +119,7 @@ static int read_mounts(struct filesystems *d, const struct plan *p)
 	int err = 0;
 
 	for (int pass = 0; pass < 2 && !err; pass++) {
-		struct buf text = BUF_INIT;
+		SCOPED(buf_release) struct buf text = BUF_INIT;
 		char *at = NULL;
 		struct mount m;
 
@@ -135,7 +135,6 @@ static int read_mounts(struct filesystems *d, const struct plan *p)
 				d->n_far += !err;
 			}
 		}
-		buf_release(&text);
 	}
 	return err;
 }

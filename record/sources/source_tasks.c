@@ -414,14 +414,13 @@ static int describe(struct plan *p, const struct member *who, struct pm_map *att
 	if (!err && !root_line(p->root, text, sizeof(text), "/proc/%d/cgroup", (int)who->pid) && strrchr(text, ':'))
 		err = pm_map_set(attrs, PM_INSTANCE_CGROUP, pm_text(strrchr(text, ':') + 1));
 	if (!err && !who->tid && plan_may_name(p->options, PM_INSTANCE_ARGUMENTS)) {
-		struct buf b = BUF_INIT;
+		SCOPED(buf_release) struct buf b = BUF_INIT;
 		ssize_t n = root_read(p->root, &b, 4096, "/proc/%d/cmdline", (int)who->pid);
 
 		for (ssize_t i = 0; i + 1 < n; i++)
 			b.data[i] = b.data[i] ? b.data[i] : ' ';
 		if (n > 0)
 			err = pm_map_set(attrs, PM_INSTANCE_ARGUMENTS, pm_text(buf_str(&b)));
-		buf_release(&b);
 	}
 	return err;
 }

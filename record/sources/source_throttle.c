@@ -66,12 +66,11 @@ static int throttle_plan(struct source *s, struct plan *p, struct error *e)
 	/* A matrix of cores and one of packages. */
 	for (size_t k = 0; k < 2 && !err; k++) {
 		struct filegrid *g = filegrid_new(p);
-		struct cpulist seen = { 0 };
+		SCOPED(cpulist_release) struct cpulist seen = { 0 };
 
 		err = g ? 0 : -ENOMEM;
 		for (size_t i = 0; i < p->cpus.n && !err; i++)
 			err = add_cpu(g, p, p->cpus.cpu[i], kinds[k], &seen, there);
-		cpulist_release(&seen);
 		err = filegrid_finish(g, p, &grids, err);
 	}
 	s->data = grids;
