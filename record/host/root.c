@@ -264,33 +264,22 @@ static int by_version(const void *a, const void *b)
 
 static int list_names(DIR *dir, char ***names)
 {
-	char **list = NULL, *name;
 	const struct dirent *d;
+	uint32_t room = 0;
 	int n = 0;
 
 	for (errno = 0; (d = readdir(dir)); errno = 0) {
 		if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
 			continue;
-		if (array_room(&list, n, sizeof(*list)))
-			goto no_memory;
-		name = strdup(d->d_name);
-		if (!name)
-			goto no_memory;
-		list[n++] = name;
+		if (array_hold(names, &room, (size_t)n + 2, sizeof(**names)) || !((*names)[n] = strdup(d->d_name)))
+			return -ENOMEM;
+		n++;
 	}
-	if (errno) {
-		int err = -errno;
-
-		root_list_free(list, n);
-		return err;
-	}
+	if (errno)
+		return -errno;
 	if (n)
-		qsort(list, (size_t)n, sizeof(*list), by_version);
-	*names = list;
+		qsort(*names, (size_t)n, sizeof(**names), by_version);
 	return n;
-no_memory:
-	root_list_free(list, n);
-	return -ENOMEM;
 }
 
 int root_list(const struct root *r, char ***names, const char *format, ...)
@@ -316,11 +305,12 @@ int root_list(const struct root *r, char ***names, const char *format, ...)
 	return n;
 }
 
-void root_list_free(char **names, int n)
+void root_list_free(char ***names)
 {
-	for (int i = 0; i < n; i++)
-		free(names[i]);
-	free(names);
+	for (char **name = *names; name && *name; name++)
+		free(*name);
+	free(*names);
+	*names = NULL;
 }
 
 int root_link_name(const struct root *r, char *name, size_t size, const char *format, ...)

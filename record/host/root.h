@@ -38,9 +38,9 @@ int root_cpulist(const struct root *r, struct cpulist *list, const char *format,
 	__attribute__((format(printf, 3, 4)));
 /* Whether the name exists. */
 bool root_exists(const struct root *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The names in a directory, with numbers in numerical order. Their number or -errno; root_list_free() takes either. */
+/* The names in a directory, with numbers in numerical order. Their number or -errno; root_list_free() in any case. */
 int root_list(const struct root *r, char ***names, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void root_list_free(char **names, int n);
+void root_list_free(char ***names);
 /* Target of a symbolic link, without directories before the last part. 0 or -errno. */
 int root_link_name(const struct root *r, char *name, size_t size, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));

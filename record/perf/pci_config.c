@@ -120,7 +120,7 @@ static int add_function(struct pci_map *m, const struct root *root, const char *
 
 int pci_map_read(struct pci_map *m, const struct root *root)
 {
-	char **names;
+	SCOPED(root_list_free) char **names = NULL;
 	int n = root_list(root, &names, DEVICES), err = 0;
 
 	*m = (struct pci_map){ 0 };
@@ -145,7 +145,6 @@ int pci_map_read(struct pci_map *m, const struct root *root)
 		if (!m->n_ports)
 			break;
 	}
-	root_list_free(names, n);
 	if (err)
 		pci_map_release(m);
 	return err;

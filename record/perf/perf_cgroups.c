@@ -142,7 +142,7 @@ struct search {
 
 static int search_below(struct search *w, const char *name, unsigned depth)
 {
-	char **names;
+	SCOPED(root_list_free) char **names = NULL;
 	int n = root_list(w->p->root, &names, "%s/%s", w->s->hierarchy, name), err = 0;
 
 	/* One that vanishes while it is looked at has no children any more. */
@@ -165,7 +165,6 @@ static int search_below(struct search *w, const char *name, unsigned depth)
 		if (!err && depth < DEPTH_MAX)
 			err = search_below(w, below, depth + 1);
 	}
-	root_list_free(names, n);
 	return err;
 }
 

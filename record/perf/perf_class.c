@@ -221,7 +221,7 @@ static bool overlap(const struct cpulist *a, const struct cpulist *b)
 static int node_of(const struct root *root, const char *cpus)
 {
 	SCOPED(cpulist_release) struct cpulist wanted = { 0 };
-	char **names;
+	SCOPED(root_list_free) char **names = NULL;
 	int n = root_list(root, &names, "/sys/devices/system/node"), node = -1;
 	bool known = !cpulist_parse(&wanted, cpus, false, NULL);
 
@@ -236,7 +236,6 @@ static int node_of(const struct root *root, const char *cpus)
 		if (!cpulist_parse(&list, line, false, NULL) && overlap(&wanted, &list))
 			node = (int)number;
 	}
-	root_list_free(names, n);
 	return node;
 }
 

@@ -10,13 +10,12 @@
 /* Devices of the firmware that begin with a text, in a bus of sysfs. */
 static bool has_device(const struct root *root, const char *bus, const char *start)
 {
-	char **names;
+	SCOPED(root_list_free) char **names = NULL;
 	int n = root_list(root, &names, "/sys/bus/%s/devices", bus);
 	bool found = false;
 
 	for (int i = 0; i < n && !found; i++)
 		found = !strncmp(names[i], start, strlen(start));
-	root_list_free(names, n);
 	return found;
 }
 
@@ -50,7 +49,8 @@ static const char *chip_of(const struct root *root)
 		{ 0x4e000100, NULL, "Tegra410 " },
 		{ 0x4100d4f0, "jep106:036b:0241", "Grace " },
 	};
-	char soc[32] = "", **names;
+	SCOPED(root_list_free) char **names = NULL;
+	char soc[32] = "";
 	const char *found = NULL;
 	int n = root_list(root, &names, "/sys/devices/system/cpu");
 	uint64_t midr = 0;
@@ -60,7 +60,6 @@ static const char *chip_of(const struct root *root)
 		if (!strncmp(names[i], "cpu", 3) && names[i][3] >= '0' && names[i][3] <= '9' &&
 		    root_u64(root, &midr, "/sys/devices/system/cpu/%s/regs/identification/midr_el1", names[i]))
 			midr = 0;
-	root_list_free(names, n);
 	root_line(root, soc, sizeof(soc), "/sys/devices/soc0/soc_id");
 	for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++)
 		if ((midr & 0xff00fff0) == chips[i].midr &&

@@ -27,7 +27,8 @@ void perf_pmus_release(struct perf_pmus *p)
 
 static int read_formats(struct event_pmu *pmu, const struct root *root)
 {
-	char **names, line[LINE_MAX_BYTES];
+	SCOPED(root_list_free) char **names = NULL;
+	char line[LINE_MAX_BYTES];
 	int n = root_list(root, &names, DEVICES "/%s/format", pmu->name), err = 0;
 
 	if (n <= 0)
@@ -45,7 +46,6 @@ static int read_formats(struct event_pmu *pmu, const struct root *root)
 		if (!f->name || !f->text)
 			err = -ENOMEM;
 	}
-	root_list_free(names, n);
 	return err;
 }
 
@@ -88,7 +88,8 @@ static bool side_flag(const struct event_pmu *pmu, const char *event, const char
 
 static int read_aliases(struct event_pmu *pmu, const struct root *root)
 {
-	char **names, line[LINE_MAX_BYTES];
+	SCOPED(root_list_free) char **names = NULL;
+	char line[LINE_MAX_BYTES];
 	int n = root_list(root, &names, DEVICES "/%s/events", pmu->name), err = 0;
 
 	if (n <= 0)
@@ -116,7 +117,6 @@ static int read_aliases(struct event_pmu *pmu, const struct root *root)
 		a->per_pkg = side_flag(pmu, names[i], "per-pkg", root);
 		a->snapshot = side_flag(pmu, names[i], "snapshot", root);
 	}
-	root_list_free(names, n);
 	return err;
 }
 
@@ -178,7 +178,7 @@ static int compare_pmus(const void *left, const void *right)
 
 int perf_pmus_read(struct perf_pmus *p, const struct root *root)
 {
-	char **names;
+	SCOPED(root_list_free) char **names = NULL;
 	int n = root_list(root, &names, DEVICES), err = 0;
 	bool slots = false;
 
@@ -200,7 +200,6 @@ int perf_pmus_read(struct perf_pmus *p, const struct root *root)
 	if (!err)
 		err = event_tool_pmu(&p->pmu[p->n], slots);
 	p->n += !err;
-	root_list_free(names, n);
 	if (!err) {
 		qsort(p->pmu, p->n, sizeof(*p->pmu), compare_pmus);
 		err = perf_classes_find(p, root);
@@ -380,7 +379,8 @@ static int add_aliases(struct pm_map *attrs, const struct event_pmu *pmu, const 
 static int add_files(struct pm_map *attrs, uint32_t key, const struct root *root, const char *pmu, const char *dir,
 		     const char *const *except)
 {
-	char **names, line[LINE_MAX_BYTES];
+	SCOPED(root_list_free) char **names = NULL;
+	char line[LINE_MAX_BYTES];
 	int n = root_list(root, &names, DEVICES "/%s%s", pmu, dir);
 	struct pm_value all;
 	uint32_t used = 0;
@@ -398,7 +398,6 @@ static int add_files(struct pm_map *attrs, uint32_t key, const struct root *root
 		    line[0])
 			all.array.item[used++] = pair(names[i], line);
 	}
-	root_list_free(names, n);
 	if (!all.array.item)
 		return n ? -ENOMEM : 0;
 	all.array.n = used;
@@ -477,13 +476,13 @@ static int tracepoints(void *data, const char *system, const char *name, event_t
 {
 	const struct root *root = data;
 	const char *where;
-	char **systems;
+	SCOPED(root_list_free) char **systems = NULL;
 	int n = list_systems(root, &systems, &where), count = 0, err = 0;
 
 	if (n < 0)
 		return n;
 	for (int i = 0; i < n && !err; i++) {
-		char **names;
+		SCOPED(root_list_free) char **names = NULL;
 		int m;
 
 		if (fnmatch(system, systems[i], 0))
@@ -499,9 +498,7 @@ static int tracepoints(void *data, const char *system, const char *name, event_t
 			err = found(arg, systems[i], names[k], id);
 			count++;
 		}
-		root_list_free(names, m);
 	}
-	root_list_free(systems, n);
 	return err ? err : count;
 }
 

@@ -53,14 +53,13 @@ static int add_task(struct perf_source *s, struct plan *p, pid_t pid, pid_t tid)
 /* All threads of a process. */
 static int add_process(struct perf_source *s, struct plan *p, uint32_t pid, struct error *e)
 {
-	char **names;
+	SCOPED(root_list_free) char **names = NULL;
 	int n = root_list(p->root, &names, "/proc/%u/task", pid), err = 0;
 
 	if (n < 0)
 		return error_set(e, ESRCH, "-p: there is no process %u", pid);
 	for (int i = 0; i < n && !err; i++)
 		err = add_task(s, p, (pid_t)pid, (pid_t)strtol(names[i], NULL, 10));
-	root_list_free(names, n);
 	return err;
 }
 
@@ -90,7 +89,7 @@ static int add_ids(struct perf_source *s, struct plan *p, const char *text, bool
 /* Every thread of the system, but for those that end while it is looked. */
 static int add_all(struct perf_source *s, struct plan *p)
 {
-	char **names;
+	SCOPED(root_list_free) char **names = NULL;
 	int n = root_list(p->root, &names, "/proc"), err = n < 0 ? n : 0;
 
 	for (int i = 0; i < n && !err; i++) {
@@ -102,7 +101,6 @@ static int add_all(struct perf_source *s, struct plan *p)
 		if (err == -ESRCH)
 			err = 0;
 	}
-	root_list_free(names, n);
 	return err;
 }
 

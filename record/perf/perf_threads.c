@@ -81,12 +81,11 @@ static void lost(void *arg)
 /* Every thread of a process that is not known yet. */
 static void begin_process(struct noticed *n, pid_t pid)
 {
-	char **names;
+	SCOPED(root_list_free) char **names = NULL;
 	int count = root_list(n->p->root, &names, "/proc/%d/task", (int)pid);
 
 	for (int k = 0; k < count; k++)
 		begin_task(n, pid, (pid_t)strtol(names[k], NULL, 10), clocks_monotonic());
-	root_list_free(names, count);
 }
 
 static bool follows_all(const struct plan *p)
@@ -119,7 +118,7 @@ static void look_again(struct noticed *n)
 	}
 	/* The children of what is found are looked for in the next round. */
 	do {
-		char **names;
+		SCOPED(root_list_free) char **names = NULL;
 		int count = root_list(n->p->root, &names, "/proc");
 
 		known = n->s->n_tasks;
@@ -131,7 +130,6 @@ static void look_again(struct noticed *n)
 			    (follows_all(n->p) || (t && t->pid == t->tid && !t->ended_ns) || is_descendant(n, pid)))
 				begin_process(n, pid);
 		}
-		root_list_free(names, count);
 	} while (n->s->n_tasks > known);
 }
 

@@ -69,7 +69,8 @@ static bool smt_on(const struct plan *p)
 
 static bool slots(const struct plan *p, uint64_t *value)
 {
-	char **names, line[64];
+	SCOPED(root_list_free) char **names = NULL;
+	char line[64];
 	int n = root_list(p->root, &names, "/sys/bus/event_source/devices");
 	bool found = false;
 
@@ -77,7 +78,6 @@ static bool slots(const struct plan *p, uint64_t *value)
 		found = !root_line(p->root, line, sizeof(line), "/sys/bus/event_source/devices/%s/caps/slots",
 				   names[i]) &&
 			!parse_u64(line, value) && *value;
-	root_list_free(names, n);
 	return found;
 }
 

@@ -381,14 +381,13 @@ int filegrid_plan(struct plan *p, const struct filegrid_folder *f)
 {
 	struct filegrid *g = filegrid_new(p), *list = NULL;
 	uint32_t refused = p->model->n_probes;
-	char **entry = NULL;
+	SCOPED(root_list_free) char **entry = NULL;
 	int n, err = g ? 0 : -ENOMEM;
 
 	n = root_list(p->root, &entry, "%s", f->path);
 	for (int i = 0; i < n && err >= 0; i++)
 		if (!f->prefix || !strncmp(entry[i], f->prefix, strlen(f->prefix)))
 			err = f->add(g, p, entry[i]);
-	root_list_free(entry, n);
 	if (g)
 		g->min_period_ns = f->min_period_ns;
 	err = filegrid_finish(g, p, &list, err < 0 ? err : 0);

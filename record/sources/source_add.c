@@ -327,7 +327,7 @@ static int plan_path(struct add_source *d, struct plan *p, const struct add *a)
 
 static int open_telemetry(const struct root *r, const struct root *named, const struct add *a)
 {
-	char **name = NULL;
+	SCOPED(root_list_free) char **name = NULL;
 	uint32_t seen = 0;
 	int n, fd = -ENOENT;
 
@@ -343,7 +343,6 @@ static int open_telemetry(const struct root *r, const struct root *named, const 
 		if (seen++ == a->sequence)
 			fd = root_open(r, TELEMETRY "/%s/telem", name[i]);
 	}
-	root_list_free(name, n);
 	return fd;
 }
 

@@ -56,7 +56,8 @@ static int add_gt(struct filegrid *g, struct plan *p, const char *folder, const 
 /* Folders "gt0", "gt1" below `parent`; xe names them by what they are, i915 has the media engines in the second. */
 static int add_gts(struct filegrid *g, struct plan *p, const char *parent, const char *card, const struct layout *l)
 {
-	char **name = NULL, folder[128], shown[64], kind[32];
+	SCOPED(root_list_free) char **name = NULL;
+	char folder[128], shown[64], kind[32];
 	int n = root_list(p->root, &name, CARDS "/%s", parent), found = 0;
 
 	for (int i = 0; i < n && found >= 0; i++) {
@@ -73,14 +74,14 @@ static int add_gts(struct filegrid *g, struct plan *p, const char *parent, const
 		one = add_gt(g, p, folder, shown, l, media);
 		found = one < 0 ? one : found | one;
 	}
-	root_list_free(name, n);
 	return found;
 }
 
 /* The first layout that has something. */
 static int add_card(struct filegrid *g, struct plan *p, const char *card)
 {
-	char **tile = NULL, folder[96];
+	SCOPED(root_list_free) char **tile = NULL;
+	char folder[96];
 	int n, found = 0;
 
 	/* Not a connector: "card0-HDMI-A-1". */
@@ -96,7 +97,6 @@ static int add_card(struct filegrid *g, struct plan *p, const char *card)
 		one = add_gts(g, p, folder, card, &xe);
 		found = one < 0 ? one : found | one;
 	}
-	root_list_free(tile, n);
 	if (!found) {
 		snprintf(folder, sizeof(folder), "%s/gt", card);
 		found = add_gts(g, p, folder, card, &i915);

@@ -53,7 +53,8 @@ static int add_channel(struct filegrid *g, struct plan *p, const char *hwmon, co
 
 static int add_chip(struct filegrid *g, struct plan *p, const char *hwmon)
 {
-	char chip[64], **file = NULL;
+	SCOPED(root_list_free) char **file = NULL;
+	char chip[64];
 	int n, err = 0;
 
 	if (root_line(p->root, chip, sizeof(chip), CHIPS "/%s/name", hwmon) || !chip[0])
@@ -61,7 +62,6 @@ static int add_chip(struct filegrid *g, struct plan *p, const char *hwmon)
 	n = root_list(p->root, &file, CHIPS "/%s", hwmon);
 	for (int i = 0; i < n && !err; i++)
 		err = add_channel(g, p, hwmon, chip, file[i]);
-	root_list_free(file, n);
 	return err;
 }
 

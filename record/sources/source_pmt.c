@@ -124,7 +124,7 @@ static int add_region(struct plan *p, const char *name)
 
 static int pmt_plan(struct source *s, struct plan *p, struct error *e)
 {
-	char **name = NULL;
+	SCOPED(root_list_free) char **name = NULL;
 	int n = root_list(p->root, &name, REGIONS), err = 0, found = 0;
 
 	for (int i = 0; i < n && !err; i++) {
@@ -133,7 +133,6 @@ static int pmt_plan(struct source *s, struct plan *p, struct error *e)
 		found++;
 		err = add_region(p, name[i]);
 	}
-	root_list_free(name, n);
 	if (err || found)
 		return err;
 	return plan_refused(p, PM_REASON_NOT_SUPPORTED, "modprobe pmt_telemetry; few processors have it",

@@ -39,7 +39,7 @@ static int add_domain(struct look *l, const char *path, const char *name, bool p
 	char key[64], device[200];
 	const struct catalog_counter *row;
 	int64_t counter, instance = 0;
-	char **file;
+	SCOPED(root_list_free) char **file = NULL;
 	int n = root_list(l->p->root, &file, "%s/mon_data/%s", path, domain), err = 0;
 
 	snprintf(device, sizeof(device), "%.120s/%.60s", name, domain + strlen("mon_"));
@@ -60,13 +60,13 @@ static int add_domain(struct look *l, const char *path, const char *name, bool p
 		err = filegrid_add(l->grid[part], counter, instance, PM_NONE, 0, "%s/mon_data/%s/%s", path, domain,
 				   file[i]);
 	}
-	root_list_free(file, n);
 	return err;
 }
 
 static int add_group(struct look *l, const char *path, const char *above, const char *own, bool part)
 {
-	char **domain, name[160];
+	SCOPED(root_list_free) char **domain = NULL;
+	char name[160];
 	int n = root_list(l->p->root, &domain, "%s/mon_data", path), err = 0;
 
 	if (n < 0)
@@ -80,20 +80,20 @@ static int add_group(struct look *l, const char *path, const char *above, const 
 	for (int i = 0; i < n && !err; i++)
 		if (!strncmp(domain[i], "mon_L3_", 7))
 			err = add_domain(l, path, name, part, domain[i]);
-	root_list_free(domain, n);
 	return err;
 }
 
 /* The control groups, and in each those that watch a part of it. */
 static int add_all(struct look *l)
 {
-	char **group, path[400], **watch;
+	SCOPED(root_list_free) char **group = NULL;
+	char path[400];
 	int n = root_list(l->p->root, &group, RESCTRL), err = 0;
 
 	for (int i = -1; i < n && !err; i++) {
+		SCOPED(root_list_free) char **watch = NULL;
 		int m;
 
-		watch = NULL;
 		if (i >= 0 &&
 		    (!strcmp(group[i], "mon_groups") || !strcmp(group[i], "mon_data") || !strcmp(group[i], "info")))
 			continue;
@@ -108,9 +108,7 @@ static int add_all(struct look *l)
 				 i >= 0 && plan_may_record(l->p->options, PM_INSTANCE_DEVICE_PATH) ? group[i] : "");
 			err = add_group(l, below, above, watch[k], true);
 		}
-		root_list_free(watch, m);
 	}
-	root_list_free(group, n);
 	return err;
 }
 

@@ -92,7 +92,7 @@ static void lists_numbers_as_numbers(void **state)
 	assert_int_equal(n, 4);
 	for (int i = 0; i < n; i++)
 		assert_string_equal(name[i], expected[i]);
-	root_list_free(name, n);
+	root_list_free(&name);
 	assert_int_equal(root_list(&root, &name, "/none"), -ENOENT);
 	assert_null(name);
 	assert_int_equal(root_list(&root, &name, "/d/cpu0/x"), -ENOTDIR);
