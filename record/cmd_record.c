@@ -490,7 +490,7 @@ static int finish(struct recorder *r)
 	const struct record_options *o = r->options;
 	int code = r->code, child = r->child.ended && r->child.started ? child_exit_code(&r->child) : 0;
 	struct output *output = session_output(&r->session);
-	char *path = output->path ? strdup(output->path) : NULL;
+	SCOPED(scoped_free) char *path = output->path ? strdup(output->path) : NULL;
 	bool report = o->run.report && !code && !r->failed;
 	struct error close_error = { 0 };
 
@@ -514,7 +514,6 @@ static int finish(struct recorder *r)
 	signals_release(&r->signals);
 	if (report && !code && path)
 		code = print_report(r, path);
-	free(path);
 	caller_end();
 	opener_end();
 	return code ? code : child;

@@ -193,27 +193,22 @@ static int add_map_row(void *arg, const struct vendor_map *row)
 static int import_file(struct vendor *v, const char *path)
 {
 	struct json *j = json_load(path, v->error);
-	char pattern[32], *copy = strdup(path), *dot;
+	SCOPED(scoped_free) char *copy = strdup(path);
+	char pattern[32], *dot;
 	bool arm;
-	int err = 0;
 
-	if (!j || !copy) {
-		free(copy);
+	if (!j || !copy)
 		return j ? -ENOMEM : v->error->number ? -v->error->number : -EINVAL;
-	}
 	arm = vendor_json_midr(j, pattern, sizeof(pattern));
 	json_free(j);
 	dot = strrchr(copy, '.');
 	if (dot && dot > strrchr(copy, '/'))
 		*dot = '\0';
 	if (!arm)
-		err = error_set(v->error, EINVAL,
-				"%s does not say which CPU it is for; name the folder that has its mapfile.csv",
-				path);
-	else
-		err = add_path(v, basename(copy), pattern, path, NULL, true, true);
-	free(copy);
-	return err;
+		return error_set(v->error, EINVAL,
+				 "%s does not say which CPU it is for; name the folder that has its mapfile.csv",
+				 path);
+	return add_path(v, basename(copy), pattern, path, NULL, true, true);
 }
 
 static int import_path(struct vendor *v, const char *path, unsigned level);
@@ -268,7 +263,7 @@ static int make_folders(char *path)
 
 static int import(struct vendor *v, struct error *e)
 {
-	char *path = v->output ? strdup(v->output) : vendor_pack_path();
+	SCOPED(scoped_free) char *path = v->output ? strdup(v->output) : vendor_pack_path();
 	uint64_t events = 0, metrics = 0;
 	struct stat st = { 0 };
 	int err = 0;
@@ -295,7 +290,6 @@ static int import(struct vendor *v, struct error *e)
 	}
 	if (err == -ENOMEM)
 		error_set(e, ENOMEM, "out of memory");
-	free(path);
 	return err;
 }
 

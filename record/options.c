@@ -143,11 +143,11 @@ static int set_rotate(void *into, char *text, struct error *e)
 static int set_ring(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
-	char *comma = strchr(text, ','), *time = strndup(text, comma ? (size_t)(comma - text) : strlen(text));
+	const char *comma = strchr(text, ',');
+	SCOPED(scoped_free) char *time = strndup(text, comma ? (size_t)(comma - text) : strlen(text));
 	bool bad = !time || parse_duration(time, &o->output.ring_ns) || !o->output.ring_ns ||
 		   o->output.ring_ns > INT64_MAX / 4 || (comma && parse_size(comma + 1, &o->output.ring_bytes));
 
-	free(time);
 	if (bad || (comma && o->output.ring_bytes < RING_FILES_SIZE * ROTATE_MIN_BYTES))
 		return error_set(e, EINVAL,
 				 "--ring: '%s' is neither a time such as 10m nor a time and a size such as 10m,100M",

@@ -117,7 +117,7 @@ static void drop_others(struct asked *a)
 int personality_iostat(struct asked *a)
 {
 	const char *ports = personality_given(a, "iostat");
-	struct port *port = ports ? calloc(MAX_PORTS + 1, sizeof(*port)) : NULL;
+	SCOPED(scoped_free) struct port *port = ports ? calloc(MAX_PORTS + 1, sizeof(*port)) : NULL;
 	struct root root;
 	int n = 0, status = 0;
 
@@ -141,6 +141,5 @@ int personality_iostat(struct asked *a)
 		count_ports(a, port, n);
 	}
 	root_release(&root);
-	free(port);
 	return status;
 }

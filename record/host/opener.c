@@ -223,7 +223,7 @@ int opener_bpf(int command, const void *attr, size_t attr_size, const struct ope
 {
 	static const struct opener_baggage none;
 	struct message_fds fds = { .n = 0 }, got;
-	struct opener_request *r;
+	SCOPED(scoped_free) struct opener_request *r = NULL;
 	ssize_t size;
 	int err;
 
@@ -245,6 +245,5 @@ int opener_bpf(int command, const void *attr, size_t attr_size, const struct ope
 		if (err < 0)
 			message_close_fds(&got);
 	}
-	free(r);
 	return err;
 }

@@ -294,7 +294,7 @@ static int compare_sizes(const void *left, const void *right)
 int metric_groups_open(struct metrics *m)
 {
 	struct packing k = { .m = m };
-	struct picked **list = calloc(m->n + 1, sizeof(*list));
+	SCOPED(scoped_free) struct picked **list = calloc(m->n + 1, sizeof(*list));
 	int err = list ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < m->n && !err; i++)
@@ -313,6 +313,5 @@ int metric_groups_open(struct metrics *m)
 	for (size_t i = 0; i < k.n && !err; i++)
 		err = open_bin(m, &k.bin[i]);
 	free(k.bin);
-	free(list);
 	return err;
 }

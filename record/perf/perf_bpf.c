@@ -270,15 +270,13 @@ static int begin_profile(struct perf_source *s, struct plan *p, uint32_t n_event
 
 static int begin_cgroups(struct perf_source *s, struct plan *p, uint32_t n_events, struct error *e)
 {
-	int *directory = calloc(s->n_cgroups, sizeof(*directory)), err;
+	SCOPED(scoped_free) int *directory = calloc(s->n_cgroups, sizeof(*directory));
 
 	if (!directory)
 		return error_sys(e, ENOMEM, "cgroups");
 	for (uint32_t i = 0; i < s->n_cgroups; i++)
 		directory[i] = s->cgroup[i].fd;
-	err = bpf_cgroups_init(&s->bpf->cgroups, p->root, directory, s->n_cgroups, n_events, s->bpf->n_cpus, e);
-	free(directory);
-	return err;
+	return bpf_cgroups_init(&s->bpf->cgroups, p->root, directory, s->n_cgroups, n_events, s->bpf->n_cpus, e);
 }
 
 /* Before Linux 5.11, maps count as locked memory. */

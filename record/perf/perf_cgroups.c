@@ -189,7 +189,8 @@ static int add_matching(struct perf_source *s, const struct plan *p, const char 
 /* A name that no cgroup has costs itself only, unless there is no other. */
 static int add_each(struct perf_source *s, struct plan *p, struct error *e)
 {
-	char *list = strdup(p->options->perf.each_cgroup), *save = NULL;
+	SCOPED(scoped_free) char *list = strdup(p->options->perf.each_cgroup);
+	char *save = NULL;
 	int err = list ? 0 : -ENOMEM, missing = 0;
 
 	for (char *name = list ? strtok_r(list, ",", &save) : NULL; name && !err; name = strtok_r(NULL, ",", &save)) {
@@ -200,7 +201,6 @@ static int add_each(struct perf_source *s, struct plan *p, struct error *e)
 			err = plan_refused(p, PM_REASON_GONE, NULL, "cgroup %.200s",
 					   plan_may_name(p->options, PM_INSTANCE_CGROUP) ? name : "");
 	}
-	free(list);
 	if (!err && !s->n_cgroups && missing)
 		return missing;
 	if (!err && !s->n_cgroups)

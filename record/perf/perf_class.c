@@ -243,13 +243,14 @@ static int node_of(const struct root *root, const char *cpus)
 static int find_sockets(struct perf_pmus *p, const struct root *root)
 {
 	struct perf_classes *all = p->classes;
-	char(*cpus)[256] = calloc(p->n + 1, sizeof(*cpus));
-	const char **text = calloc(p->n + 1, sizeof(*text));
-	struct class_pmu **pmu = calloc(p->n + 1, sizeof(*pmu));
+	SCOPED(scoped_free) char(*cpus)[256] = calloc(p->n + 1, sizeof(*cpus));
+	SCOPED(scoped_free) const char **text = calloc(p->n + 1, sizeof(*text));
+	SCOPED(scoped_free) struct class_pmu **pmu = calloc(p->n + 1, sizeof(*pmu));
 	size_t n = 0;
-	int err = cpus && text && pmu ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < p->n && !err; i++) {
+	if (!cpus || !text || !pmu)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n; i++) {
 		if (!perf_class(&p->pmu[i]) || !perf_class(&p->pmu[i])->per_rc)
 			continue;
 		pmu[n] = p->pmu[i].hook_data;
@@ -257,16 +258,13 @@ static int find_sockets(struct perf_pmus *p, const struct root *root)
 		text[n] = cpus[n];
 		n++;
 	}
-	for (size_t i = 0; i < n && !err; i++) {
+	for (size_t i = 0; i < n; i++) {
 		int socket = cpus[i][0] ? pci_map_socket(&all->pci, text, n, i, node_of(root, cpus[i])) : -1;
 
 		if (socket >= 0)
 			pmu[i]->socket = socket;
 	}
-	free(pmu);
-	free(text);
-	free(cpus);
-	return err;
+	return 0;
 }
 
 int perf_classes_find(struct perf_pmus *p, const struct root *root)

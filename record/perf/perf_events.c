@@ -367,7 +367,8 @@ static int group_shares(struct perf_source *s, struct plan *p, struct error *e)
 int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, struct error *e)
 {
 	const struct record_options *o = p->options;
-	size_t n = 0, *end;
+	SCOPED(scoped_free) size_t *end = NULL;
+	size_t n = 0;
 	bool named = o->perf.events || o->perf.pfm_events || o->perf.metrics || *sets;
 	int err;
 
@@ -426,7 +427,6 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 		err = perf_classes_check(&s->pmus, &s->set, p, e);
 	if (!err)
 		err = perf_cgroups_read(s, p, end, e);
-	free(end);
 	vendor_texts_release(&s->vendor);
 	if (!err)
 		err = group_shares(s, p, e);

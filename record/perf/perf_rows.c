@@ -129,7 +129,7 @@ uint32_t perf_rows_places(const struct perf_source *s, const struct perf_group *
 int perf_rows_open(struct perf_source *s, struct plan *p, struct perf_group *g)
 {
 	uint32_t places = perf_rows_places(s, g), n = 0;
-	struct perf_row **rows = calloc(places + 1, sizeof(*rows));
+	SCOPED(scoped_free) struct perf_row **rows = calloc(places + 1, sizeof(*rows));
 	int err = rows ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < places && !err; i++) {
@@ -143,10 +143,7 @@ int perf_rows_open(struct perf_source *s, struct plan *p, struct perf_group *g)
 	if (err)
 		while (n)
 			n--, rows[n]->unit.release(&rows[n]->unit);
-	else
-		err = perf_rows_add(p, g, rows, n);
-	free(rows);
-	return err;
+	return err ? err : perf_rows_add(p, g, rows, n);
 }
 
 /* A CPU that was not there at the start: does the group count on it? */

@@ -149,13 +149,12 @@ static int watch(struct perf_source *s, struct plan *p)
 {
 	SCOPED(cpulist_release) struct cpulist present = { 0 };
 	uint32_t n;
-	pid_t *tid = live_tasks(s, p, &n);
+	SCOPED(scoped_free) pid_t *tid = live_tasks(s, p, &n);
 	int err = tid ? root_cpulist(p->root, &present, "/sys/devices/system/cpu/present") : -ENOMEM;
 
 	s->since_ticks = clocks_ns(CLOCK_BOOTTIME) / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 	if (!err && (n || follows_all(p)))
 		err = perf_follow_begin(&s->follow, tid, n, &present);
-	free(tid);
 	return err;
 }
 
@@ -184,7 +183,7 @@ int perf_threads_cpu(struct perf_source *s, struct plan *p, uint32_t cpu)
 	struct noticed n = { .s = s, .p = p };
 	struct perf_follow_ops ops = into(&n);
 	uint32_t n_tids;
-	pid_t *tid;
+	SCOPED(scoped_free) pid_t *tid = NULL;
 	int err;
 
 	if (s->follow.epoll < 0)
@@ -193,7 +192,6 @@ int perf_threads_cpu(struct perf_source *s, struct plan *p, uint32_t cpu)
 	err = tid ? 0 : -ENOMEM;
 	if (!err && (n_tids || follows_all(p)))
 		err = perf_follow_cpu(&s->follow, tid, n_tids, cpu, &ops);
-	free(tid);
 	if (err)
 		err = plan_refused(p, perf_reason(err), NULL, "--per-thread: new tasks on CPU %u cannot be followed",
 				   cpu);
@@ -237,18 +235,15 @@ static int define_new(struct perf_source *s, struct plan *p)
 
 static int place_rows(struct plan *p, struct perf_group *g)
 {
-	struct perf_row **rows = calloc(g->n_rows + 1, sizeof(*rows));
+	SCOPED(scoped_free) struct perf_row **rows = calloc(g->n_rows + 1, sizeof(*rows));
 	uint32_t n = 0;
-	int err;
 
 	if (!rows)
 		return -ENOMEM;
 	for (uint32_t k = 0; k < g->n_rows; k++)
 		if (!g->row[k]->unit.group)
 			rows[n++] = g->row[k];
-	err = perf_rows_add(p, g, rows, n);
-	free(rows);
-	return err;
+	return perf_rows_add(p, g, rows, n);
 }
 
 /* Of tasks that have been read after their end. */

@@ -237,14 +237,13 @@ static int take_all(struct add *a, char *text, struct error *e)
 
 int add_parse(struct add *a, const char *text, struct error *e)
 {
-	char *copy = strdup(text);
+	SCOPED(scoped_free) char *copy = strdup(text);
 	int err;
 
 	*a = (struct add){ .width = 64 };
 	if (!copy)
 		return error_sys(e, ENOMEM, "--add");
 	err = take_all(a, copy, e);
-	free(copy);
 	if (err) {
 		add_release(a);
 		return err == -ENOMEM ? err : error_prefix(e, "--add %.80s", text);

@@ -123,22 +123,19 @@ static int add_groups(struct readout *l, const struct plan *p, struct slot **slo
 		      struct error *e)
 {
 	const struct pm_model *m = p->model;
-	bool *used = calloc(m->last_group + 1ull, sizeof(*used));
-	uint32_t *first = calloc(m->last_group + 1ull, sizeof(*first));
+	SCOPED(scoped_free) bool *used = calloc(m->last_group + 1ull, sizeof(*used));
+	uint32_t *first = *first_slot = calloc(m->last_group + 1ull, sizeof(*first));
 	uint32_t n = 0, n_groups = 0;
-	struct slot *s = NULL;
-	int err = -ENOMEM;
+	struct slot *s;
 
 	if (!used || !first)
-		goto out;
+		return -ENOMEM;
 	for (const struct unit *u = p->units; u; u = u->next) {
 		const struct pm_group *g = pm_model_group(m, u->group);
 
-		if (!g || u->instance >= places(g)) {
-			err = error_set(e, EINVAL, "a unit of %s has no place in group %u", u->source->ops->name,
-					u->group);
-			goto out;
-		}
+		if (!g || u->instance >= places(g))
+			return error_set(e, EINVAL, "a unit of %s has no place in group %u", u->source->ops->name,
+					 u->group);
 		used[g->id] = true;
 	}
 	for (uint32_t i = 0; i < m->n_groups; i++) {
@@ -146,9 +143,9 @@ static int add_groups(struct readout *l, const struct plan *p, struct slot **slo
 		n_groups += used[m->group[i].id];
 	}
 	l->group = calloc(n_groups + 1, sizeof(*l->group));
-	s = calloc(n + 1, sizeof(*s));
+	s = *slots = calloc(n + 1, sizeof(*s));
 	if (!l->group || !s)
-		goto out;
+		return -ENOMEM;
 	l->n_slots = n;
 	n = 0;
 	for (uint32_t k = 0; k < m->n_groups; k++) {
@@ -166,16 +163,7 @@ static int add_groups(struct readout *l, const struct plan *p, struct slot **slo
 								  .head = pm_group_head(g) };
 		l->row_bytes += pm_group_columns(g) * sizeof(uint64_t);
 	}
-	*slots = s;
-	*first_slot = first;
-	s = NULL;
-	first = NULL;
-	err = 0;
-out:
-	free(used);
-	free(first);
-	free(s);
-	return err;
+	return 0;
 }
 
 static uint32_t every(const struct unit *u, uint64_t interval_ns)
@@ -238,8 +226,8 @@ static int sort_slots(struct readout *l, const struct plan *p, struct slot *slot
 int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, uint64_t chunk_ns, bool per_cpu,
 		 const struct cpulist *offline, struct error *e)
 {
-	struct slot *slots = NULL;
-	uint32_t *first = NULL;
+	SCOPED(scoped_free) struct slot *slots = NULL;
+	SCOPED(scoped_free) uint32_t *first = NULL;
 	uint64_t rows;
 	int err;
 
@@ -249,8 +237,6 @@ int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, 
 		err = add_groups(l, p, &slots, &first, e);
 	if (!err)
 		err = sort_slots(l, p, slots, first, offline);
-	free(slots);
-	free(first);
 	if (err) {
 		readout_release(l);
 		return err == -ENOMEM ? error_sys(e, ENOMEM, "the places of the counters") : err;
@@ -338,12 +324,12 @@ static uint64_t wakeup_ns(void)
 
 bool readout_measure_per_cpu(const struct plan *p, uint64_t interval_ns)
 {
-	uint64_t all = 0, own = 0, wake, limit = SKEW_NS, *scratch;
-	uint32_t values = 1, here = (uint32_t)sched_getcpu();
+	SCOPED(scoped_free) uint64_t *scratch = NULL;
+	SCOPED(scoped_free) uint16_t *status = NULL;
 	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
 	SCOPED(affinity_restore) struct affinity before = { 0 };
-	bool per_cpu = false;
-	uint16_t *status;
+	uint64_t all = 0, own = 0, wake, limit = SKEW_NS;
+	uint32_t values = 1, here = (uint32_t)sched_getcpu();
 
 	for (const struct unit *u = p->units; u; u = u->next) {
 		const struct pm_group *g = pm_model_group(p->model, u->group);
@@ -356,11 +342,11 @@ bool readout_measure_per_cpu(const struct plan *p, uint64_t interval_ns)
 	scratch = calloc(values, sizeof(*scratch));
 	status = calloc(values, sizeof(*status));
 	if (cpus.n < 2 || !scratch || !status)
-		goto out;
+		return false;
 	if (!cpulist_has(&cpus, here))
 		here = cpus.cpu[0];
 	if (affinity_save(&before) || affinity_pin(here))
-		goto out;
+		return false;
 	for (int pass = 0; pass < 2; pass++) {
 		all = own = 0; /* the first pass warms the caches */
 		for (struct unit *u = p->units; u; u = u->next) {
@@ -379,9 +365,5 @@ bool readout_measure_per_cpu(const struct plan *p, uint64_t interval_ns)
 		limit = interval_ns / 10;
 	/* A little dearer is accepted: with several readers the times of the CPUs lie closer together, and one that
 	 * comes late is late alone. */
-	per_cpu = (wake + own) * cpus.n <= (wake + all) * 3 / 2 || all > limit;
-out:
-	free(scratch);
-	free(status);
-	return per_cpu;
+	return (wake + own) * cpus.n <= (wake + all) * 3 / 2 || all > limit;
 }

@@ -53,7 +53,7 @@ void rotation_adopt(struct rotation *r)
 {
 	const char *path = rotation_output(r)->path, *slash = strrchr(path, '/'), *own = slash ? slash + 1 : path;
 	size_t folder = (size_t)(own - path), stem = stem_length(own);
-	char *place = folder ? strndup(path, folder) : strdup(".");
+	SCOPED(scoped_free) char *place = folder ? strndup(path, folder) : strdup(".");
 	DIR *dir = place ? opendir(place) : NULL;
 
 	for (struct dirent *d; dir && (d = readdir(dir));) {
@@ -80,7 +80,6 @@ void rotation_adopt(struct rotation *r)
 	}
 	if (dir)
 		closedir(dir);
-	free(place);
 	if (r->n_kept)
 		qsort(r->kept, r->n_kept, sizeof(*r->kept), by_end);
 }

@@ -273,7 +273,7 @@ static uint32_t ids_index(struct ids *s, uint32_t id)
 /* Sorts the cells into the order in which they are read if they fill a matrix: 1; 0 if they do not. */
 static int make_matrix(struct filegrid *g, struct ids *counters, struct ids *instances)
 {
-	struct filecell *sorted;
+	SCOPED(scoped_free) struct filecell *sorted = NULL;
 	uint64_t size;
 	int full = 1;
 
@@ -297,7 +297,6 @@ static int make_matrix(struct filegrid *g, struct ids *counters, struct ids *ins
 	}
 	if (full)
 		memcpy(g->cell, sorted, g->n * sizeof(*sorted));
-	free(sorted);
 	return full;
 }
 

@@ -141,7 +141,8 @@ static int read_mounts(struct filesystems *d, const struct plan *p)
 
 static int add_group(struct filesystems *d, struct plan *p)
 {
-	uint32_t counter[VALUES], *instance = calloc(d->n, sizeof(*instance));
+	SCOPED(scoped_free) uint32_t *instance = calloc(d->n, sizeof(*instance));
+	uint32_t counter[VALUES];
 	struct pm_group g = { .source = (char *)"filesystems",
 			      .flags = PM_GROUP_SHARED_TIME,
 			      .counter = counter,
@@ -160,7 +161,6 @@ static int add_group(struct filesystems *d, struct plan *p)
 	}
 	if (id >= 0)
 		id = pm_model_add_group(p->model, &g);
-	free(instance);
 	d->unit.group = id > 0 ? (uint32_t)id : 0;
 	return id < 0 ? (int)id : 0;
 }

@@ -182,7 +182,8 @@ static int group_counters(struct plan *p, const struct place *place, uint32_t *i
 static int add_group(struct msr_source *d, struct plan *p, uint32_t first)
 {
 	const struct place *like = &d->place[first];
-	uint32_t counter[COUNTERS_MAX], *instance = calloc(d->n, sizeof(*instance)), n = 0;
+	SCOPED(scoped_free) uint32_t *instance = calloc(d->n, sizeof(*instance));
+	uint32_t counter[COUNTERS_MAX], n = 0;
 	struct pm_group g = { .source = "msr", .counter = counter, .instance = instance };
 	int64_t id = instance ? group_counters(p, like, counter, &g.n_counters) : -ENOMEM;
 
@@ -192,7 +193,6 @@ static int add_group(struct msr_source *d, struct plan *p, uint32_t first)
 			instance[g.n_instances++] = d->place[i].at.instance;
 	if (!id)
 		id = pm_model_add_group(p->model, &g);
-	free(instance);
 	if (id < 0)
 		return (int)id;
 	for (uint32_t i = first; n < g.n_instances; i++) {
@@ -282,7 +282,6 @@ static size_t n_rows(void)
 int source_msr_plan(struct source *s, struct plan *p, const struct msr_reader *reader, struct error *e)
 {
 	struct msr_source *d = calloc(1, sizeof(*d));
-	int err;
 
 	if (!d)
 		return -ENOMEM;
@@ -293,8 +292,7 @@ int source_msr_plan(struct source *s, struct plan *p, const struct msr_reader *r
 	d->nonzero = calloc(n_rows(), 1);
 	if (!d->nonzero)
 		return -ENOMEM;
-	err = plan_all(d, p);
-	return err;
+	return plan_all(d, p);
 }
 
 static int msr_plan(struct source *s, struct plan *p, struct error *e)
@@ -361,12 +359,11 @@ static int tell_suspects(struct msr_source *d, struct plan *p, const uint8_t *re
 static int msr_finish(struct source *s, struct plan *p)
 {
 	struct msr_source *d = s->data;
-	uint8_t *readable;
+	SCOPED(scoped_free) uint8_t *readable = calloc(n_rows(), 1);
 	int err = 0;
 
 	if (!d || !d->n)
 		return 0;
-	readable = calloc(n_rows(), 1);
 	if (!readable)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < d->n; i++) {
@@ -384,10 +381,7 @@ static int msr_finish(struct source *s, struct plan *p)
 				err = note_config(p, at, r, failed, v);
 		}
 	}
-	if (!err && d->hypervisor)
-		err = tell_suspects(d, p, readable);
-	free(readable);
-	return err;
+	return err || !d->hypervisor ? err : tell_suspects(d, p, readable);
 }
 
 static void msr_release(struct source *s)

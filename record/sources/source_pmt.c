@@ -65,7 +65,8 @@ static void region_release(struct unit *u)
 static int64_t add_group(struct plan *p, const char *name, uint64_t guid, uint32_t n)
 {
 	const struct catalog_counter *row = catalog_find("pmt", "*");
-	uint32_t *counter = calloc(n, sizeof(*counter)), instance;
+	SCOPED(scoped_free) uint32_t *counter = calloc(n, sizeof(*counter));
+	uint32_t instance;
 	struct pm_group g = {
 		.source = "pmt", .counter = counter, .n_counters = n, .instance = &instance, .n_instances = 1
 	};
@@ -79,10 +80,7 @@ static int64_t add_group(struct plan *p, const char *name, uint64_t guid, uint32
 		id = member_counter(p, row, &(struct member){ .part = part });
 		counter[k] = (uint32_t)id;
 	}
-	if (id > 0)
-		id = pm_model_add_group(p->model, &g);
-	free(counter);
-	return id;
+	return id > 0 ? pm_model_add_group(p->model, &g) : id;
 }
 
 static int add_region(struct plan *p, const char *name)

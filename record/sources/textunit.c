@@ -91,7 +91,8 @@ static void textunit_release(struct unit *u)
 
 int textunit_add(struct plan *p, struct textstore *s, uint64_t min_period_ns)
 {
-	uint32_t n = s->n_cells, *id = calloc(2 * n + 1, sizeof(*id));
+	uint32_t n = s->n_cells;
+	SCOPED(scoped_free) uint32_t *id = calloc(2 * n + 1, sizeof(*id));
 	struct textunit *t = malloc(sizeof(*t) + n * sizeof(t->slot[0]));
 	struct pm_group g = { .source = (char *)p->source->ops->name,
 			      .flags = PM_GROUP_LIST,
@@ -108,7 +109,6 @@ int textunit_add(struct plan *p, struct textstore *s, uint64_t min_period_ns)
 	}
 	if (!group && n)
 		group = pm_model_add_group(p->model, &g);
-	free(id);
 	s->n_cells = 0;
 	if (group <= 0) {
 		free(t);
