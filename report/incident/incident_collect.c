@@ -389,6 +389,8 @@ static void event(struct sink *sink, const struct pm_event *e)
 {
 	struct collect *c = (struct collect *)sink;
 	uint64_t since = pm_map_u64(&e->attrs, PM_EVENT_KEY_SINCE, e->time_ns);
+	uint64_t cpu = pm_map_u64(&e->attrs, PM_EVENT_KEY_CPU, UINT64_MAX);
+	char text[48] = "a CPU went offline";
 
 	switch (e->type) {
 	case PM_EVENT_LOST:
@@ -402,7 +404,9 @@ static void event(struct sink *sink, const struct pm_event *e)
 		lose(c, e->time_ns, e->time_ns, 0, "the clock was set");
 		break;
 	case PM_EVENT_CPU_OFFLINE:
-		lose(c, e->time_ns, e->time_ns, 0, "a CPU went offline");
+		if (cpu != UINT64_MAX)
+			snprintf(text, sizeof(text), "CPU %llu went offline", (unsigned long long)cpu);
+		lose(c, e->time_ns, e->time_ns, 0, text);
 		break;
 	case PM_EVENT_FAILED:
 		lose(c, e->time_ns, e->time_ns, 0, "a source stopped delivering");

@@ -9,6 +9,7 @@
 
 #define GROUPS_MOST 4096
 #define BEAT        3   /* bins */
+#define TOGETHER_S  60  /* what happens again so soon after is the same */
 #define SHARED      0.4 /* of the time of both together: then it is the same */
 
 struct group {
@@ -33,7 +34,8 @@ static int by_score(const void *a, const void *b)
 static bool is_trifle(const struct incident_metric *m, const struct finding *f)
 {
 	double moved = fabs((double)f->value - (double)f->usual), usual = fabs((double)f->usual);
-	bool counted = !strcmp(m->unit, "1"), level = counted || !strcmp(m->unit, "MB");
+	bool counted = !strcmp(m->unit, "1"), bytes = !strcmp(m->unit, "By") && !m->amount;
+	bool level = counted || bytes || !strcmp(m->unit, "MB");
 	double least = counted ? 0.015 : 0;
 
 	if (!strcmp(m->unit, "%"))
@@ -202,28 +204,34 @@ static int by_rank(const void *a, const void *b)
 	return (x->score < y->score) - (x->score > y->score);
 }
 
-/* Lost ticks that lie together are one. */
+/* Those of a kind that lie together are one. */
 static int add_losses(const struct incident_store *s, struct incidents *out)
 {
-	struct incident *last = NULL;
+	uint32_t first = out->n;
 
 	for (uint32_t i = 0; i < s->n_losses && out->n < 2 * INCIDENTS_MOST; i++) {
 		const struct incident_loss *l = &s->loss[i];
+		double apart = l->text[0] ? TOGETHER_S : 10 * s->interval_s;
+		struct incident *last;
+		uint32_t at = out->n;
 
-		if (last && !l->text[0] && !last->text && l->from_s <= last->to_s + 10 * s->interval_s) {
+		while (at > first && strcmp(out->incident[at - 1].text, l->text) != 0)
+			at--;
+		last = at > first ? &out->incident[at - 1] : NULL;
+		if (last && l->from_s <= last->to_s + apart) {
 			last->to_s = fmax(last->to_s, l->to_s);
-			last->times += (uint32_t)l->ticks;
+			last->times += l->text[0] ? 1 : (uint32_t)l->ticks;
 		} else {
 			last = &out->incident[out->n++];
 			*last = (struct incident){ .kind = INCIDENT_LOSS,
 						   .from_s = l->from_s,
 						   .to_s = l->to_s,
-						   .times = (uint32_t)l->ticks,
-						   .text = l->text[0] ? strdup(l->text) : NULL };
-			if (l->text[0] && !last->text)
+						   .times = l->text[0] ? 1 : (uint32_t)l->ticks,
+						   .text = strdup(l->text) };
+			if (!last->text)
 				return -ENOMEM;
 		}
-		last->score = last->text ? 1.5 : fmin(0.4 + 0.25 * log2(1 + last->times), 3);
+		last->score = l->text[0] ? 1.5 : fmin(0.4 + 0.25 * log2(1 + last->times), 3);
 	}
 	return 0;
 }

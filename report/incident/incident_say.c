@@ -95,11 +95,49 @@ static const struct word {
 	{ "irq.res", "rescheduling interrupts", RANK_METRIC },
 	{ "irq.tlb", "TLB shootdowns", RANK_METRIC },
 	{ "idle.*.duration", "length of stays in *", RANK_METRIC },
+	{ "idle.*.requests", "entries into *", RANK_METRIC },
 	{ "softirq.*", "soft interrupts for *", RANK_RAW },
+	{ "meminfo.cached", "page cache", RANK_RAW },
+	{ "meminfo.memfree", "free memory", RANK_RAW },
+	{ "meminfo.shmem", "shared memory", RANK_RAW },
+	{ "meminfo.sreclaimable", "slab memory", RANK_RAW },
+	{ "meminfo.committed_as", "committed memory", RANK_RAW },
+	{ "vmstat.nr_dirtied", "pages dirtied", RANK_RAW },
+	{ "vmstat.pgscan_*", "pages scanned to be reclaimed", RANK_RAW },
+	{ "vmstat.pgsteal_*", "pages reclaimed", RANK_RAW },
+	{ "vmstat.allocstall_*", "waits for free memory", RANK_RAW },
+	{ "vmstat.workingset_refault_*", "reclaimed pages read again", RANK_RAW },
+	{ "vmstat.pgfree", "pages freed", RANK_RAW },
+	{ "vmstat.pgreuse", "pages written that processes shared", RANK_RAW },
+	{ "vmstat.pgactivate", "pages used again", RANK_RAW },
 	{ "meminfo.dirty", "dirty memory", RANK_AGAIN },
+	{ "vmstat.pgalloc_*", "pages allocated", RANK_AGAIN, "pages freed" },
+	{ "vmstat.numa_hit", "pages allocated", RANK_AGAIN, "pages freed" },
+	{ "vmstat.numa_local", "pages allocated", RANK_AGAIN, "pages freed" },
+	{ "vmstat.nr_written", "pages written back", RANK_AGAIN, "written to disks" },
 	{ "vmstat.nr_dirty", "dirty pages", RANK_AGAIN, "dirty memory" },
 	{ "vmstat.nr_zone_write_pending", "dirty pages", RANK_AGAIN, "dirty memory" },
-	{ "vmstat.nr_zone_*", "nr_*", RANK_AGAIN },
+	{ "vmstat.nr_free_pages", "free pages", RANK_AGAIN, "free memory" },
+	{ "vmstat.nr_free_pages_blocks", "free pages", RANK_AGAIN, "free memory" },
+	{ "vmstat.nr_file_pages", "pages of the page cache", RANK_AGAIN, "page cache" },
+	{ "vmstat.nr_inactive_file", "pages of the page cache", RANK_AGAIN, "page cache" },
+	{ "vmstat.nr_active_file", "pages of the page cache", RANK_AGAIN, "page cache" },
+	{ "vmstat.nr_anon_pages", "pages of processes", RANK_AGAIN },
+	{ "vmstat.nr_inactive_anon", "pages of processes", RANK_AGAIN },
+	{ "vmstat.nr_active_anon", "pages of processes", RANK_AGAIN },
+	{ "vmstat.nr_mapped", "mapped pages of files", RANK_AGAIN },
+	{ "vmstat.nr_shmem", "pages of shared memory", RANK_AGAIN, "shared memory" },
+	{ "vmstat.nr_slab_reclaimable", "slab pages", RANK_AGAIN, "slab memory" },
+	{ "vmstat.nr_slab_unreclaimable", "slab pages that stay", RANK_AGAIN },
+	{ "vmstat.nr_kernel_stack", "kernel stacks in kB", RANK_AGAIN },
+	{ "vmstat.nr_page_table_pages", "pages of page tables", RANK_AGAIN },
+	{ "vmstat.nr_mlock", "locked pages", RANK_AGAIN },
+	{ "vmstat.nr_unevictable", "locked pages", RANK_AGAIN },
+	{ "vmstat.nr_zone_unevictable", "locked pages", RANK_AGAIN },
+	{ "vmstat.nr_zone_inactive_file", "pages of the page cache", RANK_AGAIN, "page cache" },
+	{ "vmstat.nr_zone_active_file", "pages of the page cache", RANK_AGAIN, "page cache" },
+	{ "vmstat.nr_zone_inactive_anon", "pages of processes", RANK_AGAIN },
+	{ "vmstat.nr_zone_active_anon", "pages of processes", RANK_AGAIN },
 	{ "vmstat.*", "*", RANK_RAW },
 	{ "meminfo.*", "*", RANK_RAW },
 	{ "util", "busy", RANK_AGAIN, CPU_TIME },
@@ -195,8 +233,8 @@ void incident_put_number(struct buf *out, double v)
 				   scale[i].sign);
 			return;
 		}
-	if (size < 1000) {
-		buf_printf(out, "%.*g", size >= 100 ? 3 : size >= 1 ? 3 : 2, size < 1e-9 ? 0 : v);
+	if (size < 999.5) {
+		buf_printf(out, "%.*g", size >= 1 ? 3 : 2, size < 1e-9 ? 0 : v);
 		return;
 	}
 	n = snprintf(text, sizeof(text), "%.0f", size);
@@ -211,11 +249,19 @@ void incident_put_number(struct buf *out, double v)
 
 static void put_value(struct buf *out, double v, const char *unit)
 {
+	bool bytes = !strncmp(unit, "By", 2), millions = !strncmp(unit, "MB", 2);
+
+	if (bytes || millions) {
+		/* "346 MB/s", "12 kB". */
+		if (v < 0)
+			buf_addch(out, '-');
+		buf_bytes(out, (uint64_t)llround(fmin(fabs(v) * (millions ? 1e6 : 1), 9e18)));
+		buf_addstr(out, unit + 2);
+		return;
+	}
 	incident_put_number(out, v);
 	if (!strcmp(unit, "1/s"))
 		buf_addstr(out, "/s");
-	else if (!strncmp(unit, "By", 2))
-		buf_printf(out, "%sB%s", fabs(v) >= 1e7 ? "" : " ", unit + 2); /* "346 MB/s" */
 	else if (unit[0] && strcmp(unit, "1")) {
 		buf_addch(out, ' ');
 		text_escape(out, unit, strlen(unit));
@@ -403,10 +449,12 @@ int say(const struct incidents *all, struct incident *i)
 	struct item item[SAID];
 	uint32_t n = 0, metrics = 0;
 
-	if (i->text)
-		return 0;
 	if (i->kind == INCIDENT_LOSS) {
-		buf_printf(&out, "%u tick%s lost while recording", i->times, plural(i->times));
+		buf_addstr(&out, i->text);
+		if (!i->text[0])
+			buf_printf(&out, "%u tick%s lost while recording", i->times, plural(i->times));
+		else if (i->times > 1)
+			buf_printf(&out, ", %u times", i->times);
 	} else {
 		for (uint32_t k = 0; k < i->n_series; k++) {
 			if (!incident_names_first(i, k) || said_before(i, k))
@@ -424,6 +472,7 @@ int say(const struct incidents *all, struct incident *i)
 			buf_printf(&out, ", and %u more metric%s", metrics - n, plural(metrics - n));
 	}
 	put_tasks(&out, i);
+	free(i->text);
 	i->text = buf_detach(&out);
 	return i->text ? 0 : -ENOMEM;
 }
@@ -435,7 +484,9 @@ static int digits_of(double width)
 
 void incident_put_time(const struct incidents *all, const struct incident *i, struct buf *out)
 {
-	int digits = digits_of(all->bin_s);
+	double lasted = i->to_s - i->from_s;
+	/* "for 0 s" says nothing. */
+	int digits = digits_of(lasted > 0 ? fmin(all->bin_s, lasted) : all->bin_s);
 
 	switch (i->kind) {
 	case INCIDENT_DRIFT:
@@ -443,14 +494,14 @@ void incident_put_time(const struct incidents *all, const struct incident *i, st
 		buf_addstr(out, "throughout");
 		return;
 	case INCIDENT_RHYTHM:
-		buf_printf(out, "every %.*f s", digits, i->every_s);
+		buf_printf(out, "every %.*f s", digits_of(all->bin_s), i->every_s);
 		return;
 	default:
 		buf_printf(out, "%+.*f s", digits, i->from_s);
-		if (i->to_s > i->from_s && i->from_s > 0 && i->to_s > all->duration_s - all->bin_s / 2)
+		if (lasted > 0 && i->from_s > 0 && i->to_s > all->duration_s - all->bin_s / 2)
 			buf_addstr(out, " to the end");
-		else if (i->to_s > i->from_s)
-			buf_printf(out, " for %.*f s", digits, i->to_s - i->from_s);
+		else if (lasted > 0)
+			buf_printf(out, " for %.*f s", digits, fmax(lasted, 0.001));
 	}
 }
 
