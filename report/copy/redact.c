@@ -12,46 +12,101 @@
 
 /* ---- plain words ---- */
 
-/* The next word of three letters or more, in lower case; 0: there is none. Longer ones than fit are no words. */
-static size_t next_word(const char **at, char word[static 32])
+#define WORD_MAX 32
+
+/* The next run of letters and digits in which there is a letter and no hexadecimal number: in lower case, and '#' for the
+ * digits. Returns its length, 0: there is none. Longer ones than fit are no words. */
+static size_t next_word(const char **at, char word[static WORD_MAX])
 {
 	const char *p = *at;
-	size_t n;
+	size_t n = 0;
 
-	do {
-		while (*p && !redact_is_letter(*p))
+	while (*p && !n) {
+		bool letter = false;
+
+		while (*p && !redact_is_letter(*p) && !isdigit((unsigned char)*p))
 			p++;
-		for (n = 0; redact_is_letter(p[n]); n++)
-			if (n < 31)
-				word[n] = (char)tolower((unsigned char)p[n]);
-		p += n;
-	} while (n && n < 3);
+		if (p[0] == '0' && p[1] == 'x' && isxdigit((unsigned char)p[2]))
+			p += 2 + strspn(p + 2, "0123456789abcdefABCDEF");
+		for (; redact_is_letter(*p) || isdigit((unsigned char)*p); p++) {
+			char c = redact_is_letter(*p) ? (char)tolower((unsigned char)*p) : '#';
+
+			letter |= c != '#';
+			if (n < WORD_MAX && (c != '#' || !n || word[n - 1] != '#'))
+				word[n++] = c;
+		}
+		if (!letter)
+			n = 0;
+	}
 	*at = p;
-	word[n < 31 ? n : 31] = '\0';
+	word[n < WORD_MAX ? n : WORD_MAX - 1] = '\0';
 	return n;
+}
+
+/* As a whole, or for the words in it: "temp1" is a word with a number, "u42x" somebody's name. Changes `word`. */
+static bool is_known(const struct redact *r, char word[static WORD_MAX])
+{
+	char *rest = word, *part;
+	uint32_t any;
+
+	if (names_get(&r->plain, word, &any))
+		return true;
+	while ((part = strsep(&rest, "#")))
+		if (*part && (strlen(part) < 3 || !names_get(&r->plain, part, &any)))
+			return false;
+	return true;
+}
+
+/* Whose files there are is nobody's business, whatever the words; what the kernel and the system have is everywhere. */
+static bool names_path(const char *text)
+{
+	static const char *const everywhere[] = { "/sys", "/proc", "/dev", "/etc", "/usr" };
+
+	for (const char *p = text; (p = strpbrk(p, "/~")); p++) {
+		size_t n, i = 0;
+
+		if ((p > text && !strchr(" \t\n\"'`(=:,;<>[{|&@/", p[-1])) || !p[1] || strchr(" \t", p[1]) ||
+		    (*p == '/' && p[1] == '/'))
+			continue;
+		n = 1 + strcspn(p + 1, "/ \t\n\"'`:,;)>]}*");
+		while (i < sizeof(everywhere) / sizeof(*everywhere) &&
+		       (strlen(everywhere[i]) != n || memcmp(everywhere[i], p, n)))
+			i++;
+		/* A process is somebody's. */
+		if (i == sizeof(everywhere) / sizeof(*everywhere) ||
+		    (i == 1 && p[n] && isdigit((unsigned char)p[n + 1])))
+			return true;
+	}
+	return false;
 }
 
 bool redact_is_plain(const struct redact *r, const char *text)
 {
-	char word[32];
-	uint32_t any;
+	char word[WORD_MAX];
 	size_t n;
 
+	if (names_path(text))
+		return false;
 	while ((n = next_word(&text, word)))
-		if (n >= 31 || !names_get(&r->plain, word, &any))
+		if (n >= WORD_MAX || !is_known(r, word))
 			return false;
 	return true;
 }
 
 static int add_words(struct redact *r, const char *text)
 {
-	char word[32];
+	char word[WORD_MAX], *rest, *part;
 	size_t n;
 	int err = 0;
 
-	while (text && !err && (n = next_word(&text, word)))
-		if (n < 31)
-			err = names_set(&r->plain, word, 1);
+	while (text && !err && (n = next_word(&text, word))) {
+		if (n >= WORD_MAX)
+			continue;
+		err = names_set(&r->plain, word, 1);
+		for (rest = word; !err && (part = strsep(&rest, "#"));)
+			if (strlen(part) >= 3)
+				err = names_set(&r->plain, part, 1);
+	}
 	return err;
 }
 

@@ -114,27 +114,11 @@ const char *redact_instance_kind(const struct redact *r, const struct pm_instanc
 
 /* ---- looking ---- */
 
-/* "q7xz", "3f2a9c81d4e7": it has no word, and yet tells who or what. */
-static bool is_code(const char *text)
-{
-	unsigned digits = 0, letters = 0, run = 0;
-
-	for (; *text && run < 3; text++) {
-		bool letter = redact_is_letter(*text);
-
-		digits += *text >= '0' && *text <= '9';
-		letters += letter;
-		run = letter ? run + 1 : 0;
-	}
-	return !*text && digits && letters && digits + letters >= 4;
-}
-
 static int add_secret(struct redact *r, const char *text, size_t len, const char *kind, bool weak)
 {
 	const char *instead = "redacted";
 	SCOPED(scoped_free) char *copy = NULL;
 	bool plain;
-	int err;
 
 	if (len < 3)
 		return 0;
@@ -146,11 +130,9 @@ static int add_secret(struct redact *r, const char *text, size_t len, const char
 	/* A word that every machine has would take the sense out of what stays, and tells nothing. Several in a row
 	 * may be somebody's sentence. */
 	plain = (!kind || strcmp(kind, "host")) && !strchr(copy, ' ') && redact_is_plain(r, copy);
-	if (plain && !is_code(copy))
-		err = 0;
-	else
-		err = instead ? secrets_add(&r->secrets, text, len, instead, weak || plain) : -ENOMEM;
-	return err;
+	if (plain)
+		return 0;
+	return instead ? secrets_add(&r->secrets, text, len, instead, weak) : -ENOMEM;
 }
 
 /* Parts of a path, a command line, a list: each could be found alone. */
@@ -159,13 +141,13 @@ static int add_parts(struct redact *r, const char *text, size_t len)
 	int err = 0;
 
 	for (size_t at = 0; at < len && !err;) {
-		size_t n = 0, letters = 0;
+		size_t n = 0, letters = 0, digits = 0;
 
-		while (at + n < len && !strchr(" \t\n/=,:;\"'()[]{}|&<>@", text[at + n])) {
+		for (; at + n < len && !strchr(" \t\n/=,:;\"'()[]{}|&<>@", text[at + n]); n++) {
 			letters += redact_is_letter(text[at + n]);
-			n++;
+			digits += text[at + n] >= '0' && text[at + n] <= '9';
 		}
-		if (n < len && ((n >= 4 && letters >= 3) || n >= 6))
+		if (n < len && ((n >= 4 && letters >= 3) || n >= 6 || (letters && digits)))
 			err = add_secret(r, text + at, n, NULL, true);
 		at += n + 1;
 	}

@@ -480,12 +480,21 @@ static int on_config(void *ctx, struct pm_config *c)
 static int on_event(void *ctx, struct pm_event *e)
 {
 	struct redact *r = ctx;
+	const char *note;
+	int plain, err;
 
 	if (!pm_event_name(e->type)) {
 		r->counts.dropped++;
 		return REWRITE_DROP;
 	}
-	return clean_map(r, &e->attrs, pm_event_keys, redact_event_kind);
+	err = clean_map(r, &e->attrs, pm_event_keys, redact_event_kind);
+	note = pm_map_text(&e->attrs, PM_EVENT_KEY_NOTE, "");
+	plain = is_plain_now(r, note);
+	if (!err && plain < 0)
+		err = plain;
+	if (!err && !plain)
+		err = pm_map_set(&e->attrs, PM_EVENT_KEY_NOTE, pm_text("redacted"));
+	return err;
 }
 
 /* ---- numbers ---- */

@@ -6,6 +6,12 @@
  * counters and metrics are added to them. A text that holds nothing but such words is believed to be technical.
  */
 const char *const redact_plain_words[] = {
+	/* Short ones, and those whose numbers stand among letters; 0 is any number. */
+	"a an as at be by do go hn i if in is it its no of on or so to up us we c e g h k m n p r s t v w x 0k 0m 0g "
+	"0ms 0us "
+	"0ns 0s 0th x0_0 0x0 dm lo sd md sr hd ib tc os io ip hz mv mw uv uw uj c0e l0 l0d l0i nvme0n0 nvme0n0p0 "
+	"mmcblk0p0 "
+	"enp0s0 enp0s0f0 ens0 eno0 wlp0s0 i0c briefly fast instances notice offline reached running started times",
 	"aarch acpi acpitz acrn act active add adds admin after again alarmtimer alive all alloc alone alpine",
 	"always ambient amd amdgpu amp and another aoss apart aperf apm append arch are arm asm associated asus atom",
 	"attr attribute authentic auto average avic back backend base bash bat battery before begin begun behind",

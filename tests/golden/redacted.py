@@ -59,11 +59,11 @@ class Canaries:
 def build(c):
     r = Recording()
     # Short parts of a path, which a technical text repeats.
-    c.text.update({"qvxk": "person", "wqzjv": "person", "q7xz": "person"})
+    c.text.update({"qvxk": "person", "wqzjv": "person", "q7xz": "person", "u42x": "person", "w4j": "person"})
     person, machine = (lambda form="zq%sx": c.name("person", form)), (lambda form="zq%sx": c.name("machine", form))
     r.body(HEADER, {1: "pmrec 9", 2: 0, 5: "x86_64", 6: "6.1.0", 13: SECOND, 16: 100, 18: "command", 19: "full", 28: True,
                     100: machine(), 101: c.address("machine", "%012x-4aaa-8bbb-9ccc"), 102: machine("Maker zq%sx 9000"), 103: machine(),
-                    104: c.address("machine", "77aa%012xbb00"), 200: person(), 201: [person(), person("/srv/zq%sx/deep/zqfile.txt"), "/home/qvxk/wqzjv/q7xz/x"],
+                    104: c.address("machine", "77aa%012xbb00"), 200: person(), 201: [person(), person("/srv/zq%sx/deep/zqfile.txt"), "/home/qvxk/wqzjv/q7xz/w4j/x"],
                     202: "root=UUID=%s ro" % c.address("person", "%012x-root"), 203: [[person(), person()]], 204: person(),
                     205: [person()]})
     r.body(TOPOLOGY, {1: START - 77, 2: [0, 1], 3: [0, 0], 6: [0, 1], 15: [1, 1]})
@@ -87,8 +87,9 @@ def build(c):
     r.body(SCHEMA, {1: 1, 2: counters, 3: 1, 4: [{1: "stat", 2: 3, 3: [x for k, _ in pairs for x in (k, 1, 1)],
                                                   4: [x for _, n in pairs for x in (n, 1, 1)]}]})
     r.body(PMUS, {1: 0, 2: [{1: "cpu", 2: 4, 10: [["serial", person()]]}]})
-    r.body(PROBES, {1: 0, 2: [{1: "add", 2: "/sys/class/net/%s/speed" % devices[1], 3: "ask " + person(), 4: 3}]})
-    r.body(CONFIG, {1: [{1: "cpufreq.x", 2: START - 9, 3: 0, 50: "driver of qvxk and wqzjv, q7xz"}, {1: "machine.serial", 2: START - 8, 3: 0, 150: c.id("machine")},
+    r.body(PROBES, {1: 0, 2: [{1: "add", 2: "/sys/class/net/%s/speed" % devices[1], 3: "ask " + person(), 4: 3},
+                            {1: "stat", 2: "cannot open /home/u42x", 3: "try /home/u42x/core", 4: 13}]})
+    r.body(CONFIG, {1: [{1: "cpufreq.x", 2: START - 9, 3: 0, 50: "driver of qvxk and wqzjv, q7xz, w4j"}, {1: "machine.serial", 2: START - 8, 3: 0, 150: c.id("machine")},
                         {1: "machine.mac", 2: START - 8, 3: 0, 150: c.address("machine", "%012x")},
                         {1: "pmrec.when", 2: START - 8, 3: 0, 350: c.id("time")},
                         {1: "pmrec.who", 2: START - 8, 3: 0, 250: [person(), c.id("person")]}]})
@@ -101,7 +102,7 @@ def build(c):
     bands = late + [("u64", values)]
     r.chunk([(1, bands, [])], TICKS, CLOCKS)
     r.body(EVENT, {1: START, 2: [{1: 1, 2: 5, 3: {200: person()}}, {1: 9, 2: 6, 3: {201: c.id("person")}},
-                                 {1: 15, 2: 7, 3: {15: "%s went away" % devices[2]}}, {1: 12, 2: 8, 3: {8: 1}}]})
+                                 {1: 15, 2: 7, 3: {15: "%s went away" % devices[2]}}, {1: 15, 2: 7, 3: {15: "the file of u42x"}}, {1: 12, 2: 8, 3: {8: 1}}]})
     r.body(INSTANCES, {1: START + 2 * SECOND, 4: [2, 1]})
     r.end()
     return r.data, len(values)
