@@ -93,7 +93,11 @@ static int open_named(struct output *out, const struct record_options *o, struct
 	out->created = out->fd >= 0;
 	if (out->fd < 0 && errno == EEXIST) {
 		if (stat(out->path, &st))
-			return error_sys(e, errno, "cannot write '%s'", out->path);
+			return errno == ENOENT ?
+				       error_set(e, ENOENT,
+						 "'%s' is a link to a file that is not there; name that file",
+						 out->path) :
+				       error_sys(e, errno, "cannot write '%s'", out->path);
 		/* An empty file is what mktemp makes; pipes and devices are there to be written to. */
 		if (S_ISREG(st.st_mode) && st.st_size > 0 && !o->output.overwrite)
 			return error_set(e, EEXIST, "'%s' exists; --overwrite replaces it", out->path);

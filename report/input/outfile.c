@@ -103,9 +103,14 @@ static int open_path(struct outfile *o, unsigned flags, char *const *inputs, siz
 		o->place = strdup(o->path);
 	if (!o->place)
 		return error_sys(e, ENOMEM, "%s", o->path);
-	if (stat(o->path, &st))
-		return errno == ENOENT ? open_temporary(o, NULL, allowed, e) :
-					 error_sys(e, errno, "cannot write '%s'", o->path);
+	if (stat(o->path, &st)) {
+		if (errno != ENOENT)
+			return error_sys(e, errno, "cannot write '%s'", o->path);
+		if (!lstat(o->path, &st))
+			return error_set(e, ENOENT, "'%s' is a link to a file that is not there; name that file",
+					 o->path);
+		return open_temporary(o, NULL, allowed, e);
+	}
 	if (is_among(&st, inputs, n))
 		return refuse_input(o->path, e);
 	if (S_ISREG(st.st_mode) && !(flags & OUTFILE_APPEND)) {

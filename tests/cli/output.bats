@@ -80,6 +80,32 @@ writes() {
 	[ "$(ls | wc -l)" -eq 3 ]
 }
 
+# Whoever may write in a shared folder could choose what is written; replaced, it would be no link any more.
+@test "a link that leads nowhere is refused, and stays" {
+	"$tests/make_recording" r.pmr
+	ln -s none dangling
+	ln -s loop loop
+	mkdir folder
+	ln -s folder/none/x deep
+	for link in dangling loop deep; do
+		before=$(readlink "$link")
+		for options in "" --overwrite; do
+			for command in "pmrep show r.pmr" "pmrep redact r.pmr" "pmrep bundle r.pmr" "pmrep html r.pmr" "pmrep cut r.pmr" \
+				"pmrep repair r.pmr" "pmrec --quiet --sources=stat -n 1 -i 50ms"; do
+				# shellcheck disable=SC2086
+				run "$bin/${command%% *}" ${command#* } $options -o "$link"
+				[[ $status -eq 2 || $status -eq 125 ]]
+				[[ $output == *"'$link'"* ]] || { echo "$command: $output"; return 1; }
+				[ "$(readlink "$link")" = "$before" ]
+			done
+		done
+	done
+	run -2 "$bin/pmrep" show r.pmr -o dangling
+	[[ $output == *"'dangling' is a link to a file that is not there"* ]]
+	[ ! -e none ]
+	[ -z "$(ls folder)" ]
+}
+
 @test "a link stays a link, a mode a mode, and what is followed can be watched" {
 	"$tests/make_recording" r.pmr
 	echo old >place
