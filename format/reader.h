@@ -40,6 +40,11 @@ int pm_input_zstd(struct pm_input *in, struct pm_input *inner, const void *head,
  * newer major version or have unknown incompatible features. */
 int pm_reader_open(struct pm_reader **r, struct pm_input *in, struct error *e);
 void pm_reader_close(struct pm_reader *r);
+/* For SCOPED. */
+static inline void pm_reader_scoped(struct pm_reader **r)
+{
+	pm_reader_close(*r);
+}
 
 enum pm_item_kind {
 	PM_ITEM_MODEL, /* the model has changed in `parts` */

@@ -12,6 +12,7 @@
 
 #include "common/table.h"
 #include "report/confine.h"
+#include "report/input/follow.h"
 #include "report/input/input.h"
 #include "report/metric/vendor_files.h"
 #include "report/pager.h"
@@ -86,6 +87,15 @@ bool cmd_complain_skipped(const char *command, struct vendor_files *files)
 	vendor_files_skipped(files, &lines);
 	cmd_complain_lines(command, "--metrics-file", &lines);
 	return lines.len > 0;
+}
+
+void cmd_follow(struct pipeline_config *config, struct follow *f, const char *path, bool on)
+{
+	follow_init(f, path);
+	if (!on || !strcmp(path, "-"))
+		return;
+	config->wait = follow_wait;
+	config->wait_ctx = f;
 }
 
 int cmd_judge(const struct pipeline_result *r, const char *path, bool followed)

@@ -8,6 +8,8 @@
 #include "common/options.h"
 #include "report/exit.h"
 
+struct follow;
+struct pipeline_config;
 struct pipeline_result;
 struct vendor_files;
 
@@ -48,6 +50,8 @@ int cmd_no_memory(const char *command);
 int cmd_write(const char *command, struct buf *b);
 /* Prints metrics of --metrics-file with an invalid formula. True if there are any. */
 bool cmd_complain_skipped(const char *command, struct vendor_files *files);
+/* Watches the file, and with `on` waits for more at its end, unless it is "-". */
+void cmd_follow(struct pipeline_config *config, struct follow *f, const char *path, bool on);
 /* EXIT_GOOD or EXIT_DAMAGED, by the result of reading. A missing end is good if the file is `followed` or still
  * written. */
 int cmd_judge(const struct pipeline_result *r, const char *path, bool followed);

@@ -167,9 +167,9 @@ static int run(void *input, const struct options_common *common)
 {
 	struct plotting *o = input;
 	const char *path = o->word[o->n_words - 1];
-	struct pipeline_result result = { 0 };
-	struct pm_reader *reader = NULL;
-	struct plot_data data;
+	SCOPED(pipeline_result_release) struct pipeline_result result = { 0 };
+	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
+	SCOPED(plot_data_release) struct plot_data data = { 0 };
 	struct error e = { 0 };
 	int status = EXIT_GOOD, err;
 
@@ -191,10 +191,6 @@ static int run(void *input, const struct options_common *common)
 		status = draw(o, &data, common, path);
 	}
 	status = status ? status : cmd_judge(&result, path, false);
-	plot_data_release(&data);
-	buf_release(&result.notes);
-	buf_release(&result.remarks);
-	pm_reader_close(reader);
 	return status;
 }
 

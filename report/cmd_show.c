@@ -68,8 +68,8 @@ static void list_offer(struct table *t, const struct offer *o)
 static int list_file(const struct show_options *o, struct table *t, const char *path, struct error *e)
 {
 	SCOPED(buf_release) struct buf notes = BUF_INIT;
-	struct pm_reader *reader;
-	struct offer offer = { 0 };
+	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
+	SCOPED(offer_release) struct offer offer = { 0 };
 	int err = input_open(&reader, path, false, e);
 
 	if (err)
@@ -78,8 +78,6 @@ static int list_file(const struct show_options *o, struct table *t, const char *
 	cmd_complain_lines(NAME, path, &notes);
 	if (!err)
 		list_offer(t, &offer);
-	offer_release(&offer);
-	pm_reader_close(reader);
 	return err;
 }
 
@@ -116,18 +114,14 @@ static int list_columns(struct show_options *o)
 static int collect(const struct show_options *o, const char *path, struct plot_data *d, struct error *e)
 {
 	struct pipeline_config config = o->pipeline;
-	struct pipeline_result result = { 0 };
-	struct pm_reader *reader = NULL;
+	SCOPED(pipeline_result_release) struct pipeline_result result = { 0 };
+	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
 	int err = input_open(&reader, path, false, e);
 
 	if (err)
 		return err;
 	config.mode = PIPELINE_EACH;
-	err = pipeline_run(&config, reader, &d->sink, &result, e);
-	buf_release(&result.notes);
-	buf_release(&result.remarks);
-	pm_reader_close(reader);
-	return err;
+	return pipeline_run(&config, reader, &d->sink, &result, e);
 }
 
 /* Whether the rows that were requested are of a kind that the recording has none of; CPUs and above it always has. */
@@ -143,28 +137,21 @@ static bool lacks_rows(const struct show_options *o, const struct pm_model *m)
 
 static int show_file(struct show_options *o, const char *path, struct exporter *x, struct outfile *out)
 {
-	struct pipeline_result result = { 0 };
+	SCOPED(pipeline_result_release) struct pipeline_result result = { 0 };
 	struct pipeline_config config = o->pipeline;
-	struct pm_reader *reader = NULL;
+	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
 	struct error e = { 0 };
-	struct follow follow;
+	SCOPED(follow_release) struct follow follow = { .watch = -1 };
 	int err, status = EXIT_GOOD;
 
-	follow_init(&follow, path);
-	if (o->follow && strcmp(path, "-")) {
-		config.wait = follow_wait;
-		config.wait_ctx = &follow;
-	}
+	cmd_follow(&config, &follow, path, o->follow);
 	x->sink.recording = input_name(path);
 	err = input_open(&reader, path, config.wait != NULL, &e);
 	/* What is followed is watched by others while it grows. */
 	if (!err && o->follow)
 		err = outfile_publish(out, &e);
-	if (err) {
-		pm_reader_close(reader);
-		follow_release(&follow);
+	if (err)
 		return cmd_fail(NAME, &e);
-	}
 	err = pipeline_run(&config, reader, &x->sink, &result, &e);
 	if (!err && (err = exporter_flush(x)))
 		e = x->out.error;
@@ -186,10 +173,6 @@ static int show_file(struct show_options *o, const char *path, struct exporter *
 	}
 	if (status == EXIT_GOOD && o->strict && (x->partial || result.notes.len))
 		status = EXIT_DAMAGED;
-	pm_reader_close(reader);
-	follow_release(&follow);
-	buf_release(&result.notes);
-	buf_release(&result.remarks);
 	return status;
 }
 
@@ -371,13 +354,13 @@ static int show_into(struct show_options *o, const struct options_common *common
 /* Reads, or follows, until the expression is true. The time of it goes to stdout. */
 static int wait_for(struct show_options *o)
 {
-	struct pipeline_result result = { 0 };
+	SCOPED(pipeline_result_release) struct pipeline_result result = { 0 };
 	struct pipeline_config config = o->pipeline;
-	struct pm_reader *reader = NULL;
+	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
 	SCOPED(buf_release) struct buf out = BUF_INIT;
 	struct error e = { 0 };
-	struct follow follow;
-	struct when w;
+	SCOPED(follow_release) struct follow follow = { .watch = -1 };
+	SCOPED(when_release) struct when w;
 	char text[NUMBER_MAX];
 	int err = when_init(&w, o->when, &config.selection, &e), status = EXIT_NEGATIVE;
 
@@ -385,11 +368,7 @@ static int wait_for(struct show_options *o)
 	o->pipeline.selection = config.selection;
 	if (err)
 		error_prefix(&e, "--when");
-	follow_init(&follow, o->file[0]);
-	if (o->follow && strcmp(o->file[0], "-")) {
-		config.wait = follow_wait;
-		config.wait_ctx = &follow;
-	}
+	cmd_follow(&config, &follow, o->file[0], o->follow);
 	config.sheet =
 		(struct sheet_config){ .per = PM_SYSTEM, .only_per = true, .summary = true, .summary_only = true };
 	if (!err)
@@ -403,11 +382,6 @@ static int wait_for(struct show_options *o)
 	} else if (err) {
 		status = cmd_fail(NAME, &e);
 	}
-	pm_reader_close(reader);
-	follow_release(&follow);
-	when_release(&w);
-	buf_release(&result.notes);
-	buf_release(&result.remarks);
 	return status;
 }
 
@@ -494,7 +468,7 @@ static int dump_raw(const struct show_options *o, const char *path, struct buf *
 {
 	struct turbostat_head head = { o->export.newer, o->quiet, o->export.debug, o->pipeline.bind.tj_max };
 	SCOPED(places_release) struct places places = { 0 };
-	struct pm_reader *reader = NULL;
+	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
 	const struct pm_chunk *chunk;
 	struct pm_item item = { 0 };
 	SCOPED(buf_release) struct buf about = BUF_INIT;
@@ -512,13 +486,12 @@ static int dump_raw(const struct show_options *o, const char *path, struct buf *
 	}
 	if (err && !e->text[0])
 		error_sys(e, -err, "%s", path);
-	pm_reader_close(reader);
 	return err;
 }
 
 static int dump_text(const struct show_options *o)
 {
-	struct buf out = BUF_INIT;
+	SCOPED(buf_release) struct buf out = BUF_INIT;
 	struct outfile file;
 	struct error e = { 0 };
 	int err = outfile_open(&file, o->out ? o->out : "-", o->overwrite, o->file, (size_t)o->n_files, &e);
@@ -530,7 +503,6 @@ static int dump_text(const struct show_options *o)
 	if (!err && (err = file_write(strcmp(file.path, "-") ? file.fd : STDOUT_FILENO, out.data, out.len)))
 		error_sys(&e, -err, "output");
 	err = outfile_end(&file, err, &e);
-	buf_release(&out);
 	return err ? cmd_fail(NAME, &e) : EXIT_GOOD;
 }
 

@@ -32,7 +32,7 @@ static int select_events(const struct stat_options *o, const char *path, struct 
 	struct pm_item item = { 0 };
 	SCOPED(places_release) struct places places = { 0 };
 	struct stat_sheet s;
-	struct pm_reader *reader;
+	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
 	int err, got;
 
 	for (size_t i = 0; i < o->stat.metrics.n; i++)
@@ -59,7 +59,6 @@ static int select_events(const struct stat_options *o, const char *path, struct 
 				err = select_word(selection,
 						  pm_model_counter(places.model, s.event[i].counter[k])->name);
 	stat_release(&s);
-	pm_reader_close(reader);
 	return err && !e->text[0] ? error_sys(e, -err, "events") : err;
 }
 
@@ -79,11 +78,11 @@ static void settle_tidy(struct stat_options *o)
 static int stat_file(struct stat_options *o, const char *path, struct output *out, struct exporter *rows,
 		     struct outfile *file)
 {
-	struct pipeline_result result = { 0 };
+	SCOPED(pipeline_result_release) struct pipeline_result result = { 0 };
 	struct pipeline_config config = o->pipeline;
-	struct pm_reader *reader = NULL;
+	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
 	struct error e = { 0 };
-	struct follow follow;
+	SCOPED(follow_release) struct follow follow = { .watch = -1 };
 	struct stat_sheet s;
 	struct sink *sink;
 	int err = 0, status = EXIT_GOOD;
@@ -91,11 +90,7 @@ static int stat_file(struct stat_options *o, const char *path, struct output *ou
 	stat_init(&s, &o->stat, out);
 	s.cache_level = o->cache_level;
 	sink = rows ? &rows->sink : &s.sink;
-	follow_init(&follow, path);
-	if (o->follow && strcmp(path, "-")) {
-		config.wait = follow_wait;
-		config.wait_ctx = &follow;
-	}
+	cmd_follow(&config, &follow, path, o->follow);
 	sink->recording = input_name(path);
 	if (rows)
 		err = select_events(o, path, &config.selection, &e);
@@ -123,13 +118,9 @@ static int stat_file(struct stat_options *o, const char *path, struct output *ou
 	}
 	if (status == EXIT_GOOD && o->strict && ((rows && rows->partial) || s.partial || result.notes.len))
 		status = EXIT_DAMAGED;
-	pm_reader_close(reader);
-	follow_release(&follow);
 	if (rows)
 		selection_release(&config.selection);
 	stat_release(&s);
-	buf_release(&result.notes);
-	buf_release(&result.remarks);
 	return status;
 }
 

@@ -423,8 +423,8 @@ static int read_part(struct pass *p, uint64_t from, uint64_t to, struct error *e
 		.mode = p->each ? PIPELINE_EACH : PIPELINE_TOTAL,
 		.bind = { .rate = p->c->rate, .files = p->c->o->vendor },
 	};
-	struct pipeline_result result = { 0 };
-	struct pm_reader *reader = NULL;
+	SCOPED(pipeline_result_release) struct pipeline_result result = { 0 };
+	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
 	int err = input_open_as(&reader, p->r->place, p->r->path, e);
 
 	if (err)
@@ -443,8 +443,6 @@ static int read_part(struct pass *p, uint64_t from, uint64_t to, struct error *e
 	if (!err && !p->each && result.damaged)
 		buf_add(&p->r->notes, result.notes.data, result.notes.len);
 	pthread_mutex_unlock(&p->c->lock);
-	buf_release(&result.notes);
-	pm_reader_close(reader);
 	forget(p);
 	return err;
 }

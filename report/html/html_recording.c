@@ -35,8 +35,7 @@ void html_recording_release(struct html_recording *r)
 	html_set_release(&r->far);
 	html_set_release(&r->totals);
 	buf_release(&r->facts);
-	buf_release(&r->result.notes);
-	buf_release(&r->result.remarks);
+	pipeline_result_release(&r->result);
 	*r = (struct html_recording){ 0 };
 }
 

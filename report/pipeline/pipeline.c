@@ -346,6 +346,12 @@ static void note_damage(struct run *r)
 	}
 }
 
+void pipeline_result_release(struct pipeline_result *r)
+{
+	buf_release(&r->notes);
+	buf_release(&r->remarks);
+}
+
 int pipeline_run(const struct pipeline_config *config, struct pm_reader *reader, struct sink *sink,
 		 struct pipeline_result *result, struct error *e)
 {
@@ -378,7 +384,7 @@ const char *pipeline_why_empty(const struct pipeline_config *config, const struc
 int pipeline_offer(const struct pipeline_config *config, struct pm_reader *reader, struct offer *o, struct buf *notes,
 		   struct error *e)
 {
-	struct pipeline_result result = { 0 };
+	SCOPED(pipeline_result_release) struct pipeline_result result = { 0 };
 	struct run r = { .config = config, .reader = reader, .result = &result, .error = e };
 	struct pm_item item = { 0 };
 	int got, err;
@@ -390,8 +396,6 @@ int pipeline_offer(const struct pipeline_config *config, struct pm_reader *reade
 	err = sheets_bind(&r);
 	*o = (struct offer){ .places = r.places, .binding = r.binding, .shown = r.shown };
 	buf_add(notes, result.notes.data, result.notes.len);
-	buf_release(&result.notes);
-	buf_release(&result.remarks);
 	return err;
 }
 

@@ -41,9 +41,10 @@ struct pipeline_result {
 	struct buf notes;   /* lines for stderr */
 	struct buf remarks; /* more of them, on what is not wrong */
 };
+void pipeline_result_release(struct pipeline_result *r);
 
 /* Reads the whole recording into the sink, and closes neither. 0 or -errno with the text in *e; the result is valid
- * in both cases, and the caller releases its notes and remarks. */
+ * in both cases, and the caller releases it. */
 int pipeline_run(const struct pipeline_config *config, struct pm_reader *reader, struct sink *sink,
 		 struct pipeline_result *result, struct error *e);
 
