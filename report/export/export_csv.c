@@ -58,7 +58,6 @@ static void put_row_text(struct buf *out, const struct sheet *s, const struct pl
 static int wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
 {
 	struct buf head = BUF_INIT;
-	size_t start = 0;
 
 	if (!x->begun) {
 		c->cell = calloc((size_t)s->n_columns + 1, sizeof(*c->cell));
@@ -71,18 +70,13 @@ static int wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
 		for (uint32_t i = 0; i < s->n_columns; i++)
 			c->judged[i] = x->config.thresholds && s->column[i].metric->threshold;
 		c->n_wide = s->n_columns;
-		for (int i = 0; i < EXPORT_N_PLACE && !x->config.no_heads; i++) {
-			buf_addstr(&x->out.text, start++ ? "," : "");
-			buf_addstr(&x->out.text, export_columns[i]);
-		}
+		for (int i = 0; i < EXPORT_N_PLACE && !x->config.no_heads; i++)
+			buf_printf(&x->out.text, "%s%s", i ? "," : "", export_columns[i]);
 		for (uint32_t i = 0; i < s->n_columns && !x->config.no_heads; i++) {
 			const struct bound_metric *m = s->column[i].metric;
 
 			buf_clear(&head);
-			if (m->unit[0])
-				buf_printf(&head, "%s[%s]", m->name, m->unit);
-			else
-				buf_addstr(&head, m->name);
+			buf_printf(&head, m->unit[0] ? "%s[%s]" : "%s", m->name, m->unit);
 			buf_addch(&x->out.text, ',');
 			text_csv_head(&x->out.text, buf_str(&head), ",");
 			if (!c->judged[i])
@@ -135,10 +129,8 @@ static int csv_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 	if (x->config.layout == EXPORT_WIDE) {
 		err = wide_heads(x, c, s);
 	} else if (!x->begun && !x->config.no_heads) {
-		for (int i = 0; i < EXPORT_N_COLUMNS; i++) {
-			buf_addstr(&x->out.text, i ? "," : "");
-			buf_addstr(&x->out.text, export_columns[i]);
-		}
+		for (int i = 0; i < EXPORT_N_COLUMNS; i++)
+			buf_printf(&x->out.text, "%s%s", i ? "," : "", export_columns[i]);
 		buf_addstr(&x->out.text, x->config.thresholds ? ",threshold\n" : "\n");
 	}
 	x->begun = true;

@@ -198,26 +198,24 @@ static int parquet_shape(struct sink *sink, const struct sheet *s, size_t n_shee
 	return err ? err : note_shape(w, s);
 }
 
-static void add_word(struct waiting *w, int64_t v)
-{
-	buf_add(&w->words, &v, sizeof(v));
-}
-
 static int note_block(struct waiting *w, const struct sink *sink, const struct interval *i, size_t n)
 {
 	struct block b = { w->origin, (uint32_t)n, COUNT(&w->words, int64_t) };
+	int64_t *to;
 
-	for (size_t k = 0; k < n; k++)
-		add_word(w, i[k].wall_ns / 1000);
-	for (size_t k = 0; k < n; k++)
-		add_word(w, (int64_t)i[k].duration_ns);
-	for (size_t k = 0; k < n; k++)
-		add_word(w, (int64_t)(i[k].to_ns - sink->origin_ns));
-	for (size_t k = 0; k < n; k++)
-		add_word(w, i[k].run);
+	if (buf_reserve(&w->words, BLOCK_ROWS * n * sizeof(*to)))
+		return -ENOMEM;
+	to = AT(&w->words, int64_t, b.at);
+	for (size_t k = 0; k < n; k++) {
+		to[BLOCK_WALL * n + k] = i[k].wall_ns / 1000;
+		to[BLOCK_DURATION * n + k] = (int64_t)i[k].duration_ns;
+		to[BLOCK_ELAPSED * n + k] = (int64_t)(i[k].to_ns - sink->origin_ns);
+		to[BLOCK_RUN * n + k] = i[k].run;
+	}
+	w->words.len += BLOCK_ROWS * n * sizeof(*to);
 	w->block = (uint32_t)COUNT(&w->blocks, struct block);
 	buf_add(&w->blocks, &b, sizeof(b));
-	return w->words.err ? w->words.err : w->blocks.err;
+	return w->blocks.err;
 }
 
 static int note_series(struct exporter *x, struct waiting *w, const struct sheet_cell *c, uint32_t row, size_t n)

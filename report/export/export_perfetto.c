@@ -12,6 +12,8 @@
 #include "common/names.h"
 #include "common/utf8.h"
 #include "report/export/exporter.h"
+#include "report/export/parquet_encode.h"
+#include "report/export/thrift.h"
 #include "report/machine/status.h"
 
 enum { TRACE_PACKET = 1 };
@@ -70,23 +72,16 @@ struct trace {
 
 /* ---- protobuf ---- */
 
-static void put_varint(struct buf *out, uint64_t v)
-{
-	for (; v >= 128; v >>= 7)
-		buf_addch(out, (char)(v | 128));
-	buf_addch(out, (char)v);
-}
-
 static void put_number(struct buf *out, int field, uint64_t v)
 {
-	put_varint(out, (uint64_t)field << 3 | VARINT);
-	put_varint(out, v);
+	thrift_varint(out, (uint64_t)field << 3 | VARINT);
+	thrift_varint(out, v);
 }
 
 static void put_bytes(struct buf *out, int field, const void *data, size_t len)
 {
-	put_varint(out, (uint64_t)field << 3 | BYTES);
-	put_varint(out, len);
+	thrift_varint(out, (uint64_t)field << 3 | BYTES);
+	thrift_varint(out, len);
 	buf_add(out, data, len);
 }
 
@@ -103,9 +98,8 @@ static void put_double(struct buf *out, int field, double v)
 {
 	uint64_t bits = double_to_bits(v);
 
-	put_varint(out, (uint64_t)field << 3 | FIXED64);
-	for (int i = 0; i < 8; i++)
-		buf_addch(out, (char)(bits >> 8 * i));
+	thrift_varint(out, (uint64_t)field << 3 | FIXED64);
+	put_little(out, bits, 8);
 }
 
 /* ---- packets ---- */
@@ -209,31 +203,21 @@ static uint64_t describe_place(struct exporter *x, struct trace *t, const struct
 		[PM_PACKAGE] = "Package", [PM_DIE] = "Die",   [PM_CLUSTER] = "Cluster", [PM_CACHE] = "Cache",
 		[PM_NODE] = "Node",       [PM_CORE] = "Core", [PM_CPU] = "CPU"
 	};
-	const uint32_t number[PM_KINDS] = {
-		[PM_PACKAGE] = p.package, [PM_DIE] = p.die,   [PM_CLUSTER] = p.cluster, [PM_CACHE] = p.cache,
-		[PM_NODE] = p.node,       [PM_CORE] = p.core, [PM_CPU] = p.cpu
-	};
+	struct place package = PLACE_NOWHERE(PM_PACKAGE);
 	uint64_t uuid, parent = t->machine;
 	SCOPED(buf_release) struct buf name = BUF_INIT, key = BUF_INIT;
 	uint32_t id;
 
 	if (p.kind == PM_SYSTEM)
 		return t->machine;
+	package.package = p.package;
 	put_place_key(&key, &p);
 	if (names_get(&t->number, buf_str(&key), &id))
 		return ((uint64_t *)(void *)t->places.data)[id];
 	if (p.kind != PM_PACKAGE && p.package != PM_NONE)
-		parent = describe_place(x, t, places,
-					(struct place){ .kind = PM_PACKAGE,
-							.package = p.package,
-							.die = PM_NONE,
-							.cluster = PM_NONE,
-							.cache = PM_NONE,
-							.node = PM_NONE,
-							.core = PM_NONE,
-							.cpu = PM_NONE });
+		parent = describe_place(x, t, places, package);
 	if (word[p.kind])
-		buf_printf(&name, "%s %u", word[p.kind], number[p.kind]);
+		buf_printf(&name, "%s %u", word[p.kind], place_number(&p));
 	else
 		buf_addstr(&name, places_name(places, &p));
 	uuid = describe(x, t, buf_str(&name), parent, NULL);

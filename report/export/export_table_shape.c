@@ -208,38 +208,30 @@ static int fill_tabs(struct table_data *t)
 	return 0;
 }
 
-static struct text keep(struct table_data *t, const char *text)
-{
-	size_t at = t->text.len;
-
-	text_escape(&t->text, text, strlen(text));
-	return (struct text){ at, t->text.len - at };
-}
-
 /* As turbostat has it: the state's name up to a '-', without '_'. */
-static struct text keep_state(struct table_data *t, const char *display)
+static void put_state(struct buf *out, const char *display)
 {
-	size_t at = t->text.len, len = strcspn(display, "-"), end = strlen(display);
+	size_t len = strcspn(display, "-"), end = strlen(display);
 
 	for (size_t i = 0; i < len; i++)
 		if (display[i] != '_')
-			buf_addch(&t->text, display[i]);
+			buf_addch(out, display[i]);
 	/* "C1-HSW%" and "C1-HSW-" end with what is counted, not with the name. */
 	if (len < end && strchr("%+-", display[end - 1]))
-		buf_addch(&t->text, display[end - 1]);
-	return (struct text){ at, t->text.len - at };
+		buf_addch(out, display[end - 1]);
 }
 
-/* Heads of registers as they are are as wide as these; those of 2026 are not. */
-static struct text keep_raw(struct table_data *t, const struct bound_metric *m, bool newer)
+static void put_head(struct buf *out, const struct bound_metric *m, bool tabs, bool newer)
 {
-	size_t at = t->text.len;
-
-	if (newer)
-		buf_printf(&t->text, "%-*s", m->digits > 8 ? 8 : 0, m->display);
+	if (tabs && !strncmp(m->name, "idle.", 5))
+		put_state(out, m->display);
+	else if (!tabs || !m->digits)
+		text_escape(out, m->display, strlen(m->display));
+	else if (newer)
+		buf_printf(out, "%-*s", m->digits > 8 ? 8 : 0, m->display);
 	else
-		buf_printf(&t->text, "%*.*s", m->digits + 2, m->digits + 2, m->display);
-	return (struct text){ at, t->text.len - at };
+		/* Heads of registers as they are are as wide as these. */
+		buf_printf(out, "%*.*s", m->digits + 2, m->digits + 2, m->display);
 }
 
 static int keep_texts(struct table_data *t, bool tabs, bool newer)
@@ -251,14 +243,17 @@ static int keep_texts(struct table_data *t, bool tabs, bool newer)
 	if (!t->head || !t->name)
 		return -ENOMEM;
 	for (uint32_t c = 0; c < t->n_columns; c++) {
-		const struct bound_metric *m = s->column[t->column[c]].metric;
-
-		t->head[c] = tabs && !strncmp(m->name, "idle.", 5) ? keep_state(t, m->display) :
-			     tabs && m->digits                     ? keep_raw(t, m, newer) :
-								     keep(t, m->display);
+		t->head[c].at = t->text.len;
+		put_head(&t->text, s->column[t->column[c]].metric, tabs, newer);
+		t->head[c].len = t->text.len - t->head[c].at;
 	}
-	for (uint32_t r = 0; r < t->n_rows; r++)
-		t->name[r] = keep(t, places_name(s->places, &s->row[t->row[r]].place));
+	for (uint32_t r = 0; r < t->n_rows; r++) {
+		const char *name = places_name(s->places, &s->row[t->row[r]].place);
+
+		t->name[r].at = t->text.len;
+		text_escape(&t->text, name, strlen(name));
+		t->name[r].len = t->text.len - t->name[r].at;
+	}
 	return t->text.err;
 }
 
