@@ -55,7 +55,7 @@ void say_topology(struct report *p)
 		if (rows[i].n == UINT32_MAX)
 			say_fact(p, rows[i].name, "-", PM_PRIVACY_TECHNICAL);
 		else
-			say_fact_f(p, rows[i].name, PM_PRIVACY_TECHNICAL, "%u", rows[i].n);
+			say_fact_f(p, rows[i].name, "%u", rows[i].n);
 	}
 	for (uint32_t i = 0; i < p->m->topology.n_types; i++)
 		say_fact(p, "CPU type", p->m->topology.type[i], PM_PRIVACY_TECHNICAL);
@@ -108,7 +108,7 @@ void say_pmus(struct report *p, bool all)
 			add_pairs(p, "files", pm_map_get(a, PM_PMU_FILES), false);
 			add_pairs(p, "events", events, true);
 		}
-		say_fact(p, pm_map_text(a, PM_PMU_NAME, "?"), buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
+		say_cell(p, pm_map_text(a, PM_PMU_NAME, "?"));
 	}
 }
 
@@ -181,30 +181,21 @@ static int any_register(void *ctx, const struct decoded *d)
 	return 1;
 }
 
-/* What the processor's registers say; nothing on other architectures. */
-void say_registers(struct report *p)
+/* What the processor's registers say, which other architectures have none of, and the kernel's settings. */
+void say_decoded(struct report *p)
 {
 	static const struct info_column column[] = {
-		{ .name = "" },
-		{ .name = "" },
-		{ .name = "" },
-		{ .name = "", .wraps = true },
+		{ .name = "" }, { .name = "" }, { .name = "" }, { .name = "", .wraps = true }
 	};
 
-	if (!decode_all(p->m, any_register, NULL))
-		return;
-	say_part(p, "Registers", column, 4);
-	if (!p->err)
-		decode_all(p->m, register_row, p);
-}
-
-void say_settings(struct report *p)
-{
-	static const struct info_column column[] = { { .name = "" }, { .name = "" }, { .name = "", .wraps = true } };
-
-	if (!decode_settings(p->m, any_register, NULL))
-		return;
-	say_part(p, "Settings of the kernel", column, 3);
-	if (!p->err)
-		decode_settings(p->m, setting_row, p);
+	if (decode_all(p->m, any_register, NULL)) {
+		say_part(p, "Registers", column, 4);
+		if (!p->err)
+			decode_all(p->m, register_row, p);
+	}
+	if (decode_settings(p->m, any_register, NULL)) {
+		say_part(p, "Settings of the kernel", column + 1, 3);
+		if (!p->err)
+			decode_settings(p->m, setting_row, p);
+	}
 }

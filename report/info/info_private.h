@@ -16,8 +16,9 @@ void say_row(struct report *p, const char *const *cell, size_t n, enum pm_privac
 /* A part of names and values. */
 void say_facts(struct report *p, const char *title);
 void say_fact(struct report *p, const char *name, const char *value, enum pm_privacy privacy);
-void say_fact_f(struct report *p, const char *name, enum pm_privacy privacy, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+/* The same for what is technical: of p->cell, or formatted. */
+void say_cell(struct report *p, const char *name);
+void say_fact_f(struct report *p, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The format has one %llu in it. */
 void say_remark(struct report *p, const char *format, unsigned long long n) __attribute__((format(printf, 2, 0)));
 /* "1.250 ms" */
@@ -28,6 +29,5 @@ void say_ns(struct buf *b, uint64_t ns);
 void say_host(struct report *p);
 void say_topology(struct report *p);
 void say_pmus(struct report *p, bool all);
-void say_registers(struct report *p);
-void say_settings(struct report *p);
+void say_decoded(struct report *p);
 void say_config(struct report *p, bool all);

@@ -32,7 +32,12 @@ void say_fact(struct report *p, const char *name, const char *value, enum pm_pri
 	say_row(p, (const char *const[]){ name, value }, 2, privacy);
 }
 
-void say_fact_f(struct report *p, const char *name, enum pm_privacy privacy, const char *format, ...)
+void say_cell(struct report *p, const char *name)
+{
+	say_fact(p, name, buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
+}
+
+void say_fact_f(struct report *p, const char *name, const char *format, ...)
 {
 	va_list ap;
 
@@ -40,7 +45,7 @@ void say_fact_f(struct report *p, const char *name, enum pm_privacy privacy, con
 	va_start(ap, format);
 	buf_vprintf(&p->cell, format, ap);
 	va_end(ap);
-	say_fact(p, name, buf_str(&p->cell), privacy);
+	say_cell(p, name);
 }
 
 void say_remark(struct report *p, const char *format, unsigned long long n)
@@ -116,7 +121,7 @@ static void why_lost(struct report *p, uint64_t lost, double seconds)
 	} else {
 		return;
 	}
-	say_fact(p, "ticks were lost", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
+	say_cell(p, "ticks were lost");
 }
 
 /* Per second of the recording. */
@@ -141,12 +146,12 @@ static void cost(struct report *p)
 			   plural(stalls), (double)cost_of(p, "stalled_ns") / 1e9);
 	if (dropped)
 		buf_printf(&p->cell, "; %llu dropped", (unsigned long long)dropped);
-	say_fact(p, "cost", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
+	say_cell(p, "cost");
 	if (stolen_ns) {
 		buf_clear(&p->cell);
 		say_ns(&p->cell, stolen_ns);
 		buf_printf(&p->cell, ", %llu of the lost ticks", (unsigned long long)stolen);
-		say_fact(p, "stolen by the host", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
+		say_cell(p, "stolen by the host");
 	}
 	if (lost)
 		why_lost(p, lost, seconds);
@@ -175,7 +180,7 @@ static void sampling(struct report *p)
 	if (n && stood_in)
 		buf_printf(&p->cell, "; %llu sample%s did not come and were read", (unsigned long long)stood_in,
 			   plural(stood_in));
-	say_fact(p, "sampled by the kernel", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
+	say_cell(p, "sampled by the kernel");
 }
 
 static void recording(struct report *p, const char *path)
@@ -186,7 +191,7 @@ static void recording(struct report *p, const char *path)
 
 	say_facts(p, "Recording");
 	say_fact(p, "file", path, PM_PRIVACY_TECHNICAL);
-	say_fact_f(p, "state", PM_PRIVACY_TECHNICAL, "%s",
+	say_fact_f(p, "state", "%s",
 		   scan_damaged(s)             ? scan_lacks_end(s) ? "cut: its end is missing; see pmrep check" :
 								     "damaged; see pmrep check" :
 		   s->being_written            ? "still being written" :
@@ -200,35 +205,34 @@ static void recording(struct report *p, const char *path)
 	}
 	buf_clear(&p->cell);
 	say_ns(&p->cell, s->last_ns - s->first_ns);
-	say_fact(p, "duration", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
-	say_fact_f(p, "snapshots", PM_PRIVACY_TECHNICAL, "%llu", (unsigned long long)s->snapshots);
-	say_fact_f(p, "lost ticks", PM_PRIVACY_TECHNICAL, "%llu", (unsigned long long)s->lost_ticks);
+	say_cell(p, "duration");
+	say_fact_f(p, "snapshots", "%llu", (unsigned long long)s->snapshots);
+	say_fact_f(p, "lost ticks", "%llu", (unsigned long long)s->lost_ticks);
 	if (readers)
-		say_fact_f(p, "reader threads", PM_PRIVACY_TECHNICAL, "%llu", (unsigned long long)readers);
+		say_fact_f(p, "reader threads", "%llu", (unsigned long long)readers);
 	sampling(p);
 	cost(p);
 	buf_clear(&p->cell);
 	say_ns(&p->cell, pm_map_u64(&p->m->header, PM_HEADER_INTERVAL, 0));
 	buf_addstr(&p->cell, "; achieved: ");
 	add_samples(&p->cell, &s->interval);
-	say_fact(p, "interval", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
+	say_cell(p, "interval");
 	buf_clear(&p->cell);
 	add_samples(&p->cell, &s->late);
-	say_fact(p, "behind the tick", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
-	say_fact_f(p, "size", PM_PRIVACY_TECHNICAL, "%llu byte%s in %llu frame%s, %llu chunk%s",
-		   (unsigned long long)s->bytes, plural(s->bytes), (unsigned long long)s->frames, plural(s->frames),
-		   (unsigned long long)s->chunks, plural(s->chunks));
+	say_cell(p, "behind the tick");
+	say_fact_f(p, "size", "%llu byte%s in %llu frame%s, %llu chunk%s", (unsigned long long)s->bytes,
+		   plural(s->bytes), (unsigned long long)s->frames, plural(s->frames), (unsigned long long)s->chunks,
+		   plural(s->chunks));
 	if (s->snapshots && s->decoded)
-		say_fact_f(p, "bytes per snapshot", PM_PRIVACY_TECHNICAL, "%.1f for %llu values",
-			   (double)s->bytes / (double)s->snapshots, (unsigned long long)(s->values / s->decoded));
+		say_fact_f(p, "bytes per snapshot", "%.1f for %llu values", (double)s->bytes / (double)s->snapshots,
+			   (unsigned long long)(s->values / s->decoded));
 	if (s->decoded < s->snapshots)
-		say_fact_f(p, "sampled", PM_PRIVACY_TECHNICAL, "%llu snapshots, for intervals, lateness and skew",
+		say_fact_f(p, "sampled", "%llu snapshots, for intervals, lateness and skew",
 			   (unsigned long long)s->decoded);
 	if (s->runs > 1 || s->segments > 1)
-		say_fact_f(p, "runs, segments", PM_PRIVACY_TECHNICAL, "%u, %llu", s->runs,
-			   (unsigned long long)s->segments);
+		say_fact_f(p, "runs, segments", "%u, %llu", s->runs, (unsigned long long)s->segments);
 	if (s->recordings > 1)
-		say_fact_f(p, "recordings", PM_PRIVACY_TECHNICAL, "%llu in this file; facts are of the last",
+		say_fact_f(p, "recordings", "%llu in this file; facts are of the last",
 			   (unsigned long long)s->recordings);
 }
 
@@ -238,15 +242,15 @@ static void clocks(struct report *p)
 	uint64_t mono = b->monotonic - a->monotonic;
 
 	say_facts(p, "Clocks");
-	say_fact_f(p, "monotonic at start", PM_PRIVACY_TECHNICAL, "%llu ns", (unsigned long long)a->monotonic);
+	say_fact_f(p, "monotonic at start", "%llu ns", (unsigned long long)a->monotonic);
 	say_fact(p, "wall clock", a->realtime ? "recorded" : "not recorded",
 		 a->realtime ? PM_PRIVACY_TIME : PM_PRIVACY_TECHNICAL);
 	if (a->counter && b->counter > a->counter && mono)
-		say_fact_f(p, "counter", PM_PRIVACY_TECHNICAL, "%s at %.3f MHz",
+		say_fact_f(p, "counter", "%s at %.3f MHz",
 			   pm_map_text(&p->m->header, PM_HEADER_CLOCK_COUNTER, "of the CPU"),
 			   (double)(b->counter - a->counter) * 1e3 / (double)mono);
 	if (a->realtime && b->realtime)
-		say_fact_f(p, "wall clock moved", PM_PRIVACY_TECHNICAL, "%+lld ns against monotonic",
+		say_fact_f(p, "wall clock moved", "%+lld ns against monotonic",
 			   (long long)(b->realtime - a->realtime - mono));
 }
 
@@ -312,7 +316,7 @@ static void missing(struct report *p)
 			buf_printf(&p->cell, ": %s", pm_reason_text(probe->reason));
 		if (probe->hint)
 			buf_printf(&p->cell, "; try: %s", probe->hint);
-		say_fact(p, probe->source, buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
+		say_cell(p, probe->source);
 	}
 }
 
@@ -321,32 +325,32 @@ static void missing(struct report *p)
 /* Times and sizes with units that fit them; what getrusage() counted is for those who want all. */
 static void add_event(struct buf *b, const struct pm_map *attrs, bool all)
 {
+	static const struct {
+		uint32_t key;
+		const char *name;
+	} times[] = { { PM_EVENT_KEY_USER_NS, "user=" },
+		      { PM_EVENT_KEY_SYSTEM_NS, "system=" },
+		      { PM_EVENT_KEY_ELAPSED_NS, "elapsed=" },
+		      { 0, NULL } };
+
 	for (uint32_t i = 0; i < attrs->n; i++) {
 		const struct pm_field *f = &attrs->field[i];
 		const struct pm_map one = { .field = &attrs->field[i], .n = 1 };
 		uint64_t n = pm_map_u64(attrs, f->key, 0);
+		size_t k = 0;
 
 		if (f->key == PM_EVENT_KEY_RUSAGE && !all)
 			continue;
 		buf_addch(b, ' ');
-		switch (f->key) {
-		case PM_EVENT_KEY_USER_NS:
-			buf_addstr(b, "user=");
+		while (times[k].name && times[k].key != f->key)
+			k++;
+		if (times[k].name) {
+			buf_addstr(b, times[k].name);
 			say_ns(b, n);
-			break;
-		case PM_EVENT_KEY_SYSTEM_NS:
-			buf_addstr(b, "system=");
-			say_ns(b, n);
-			break;
-		case PM_EVENT_KEY_ELAPSED_NS:
-			buf_addstr(b, "elapsed=");
-			say_ns(b, n);
-			break;
-		case PM_EVENT_KEY_MAXRSS:
+		} else if (f->key == PM_EVENT_KEY_MAXRSS) {
 			buf_addstr(b, "maxrss=");
 			buf_bytes(b, n);
-			break;
-		default:
+		} else {
 			map_text(&one, pm_event_keys, b);
 		}
 	}
@@ -448,8 +452,7 @@ int info_say(const char *path, struct scan *s, bool all, const struct info_sink 
 	if (all)
 		groups(&p);
 	say_pmus(&p, all);
-	say_registers(&p);
-	say_settings(&p);
+	say_decoded(&p);
 	say_config(&p, all);
 	missing(&p);
 	events(&p, all);
