@@ -207,6 +207,16 @@ static unsigned least(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
+bool parse_is_among(const char *words, const char *word, size_t len)
+{
+	for (size_t n; *words; words += n + (words[n] == ' ')) {
+		n = strcspn(words, " ");
+		if (n == len && !memcmp(words, word, n))
+			return true;
+	}
+	return false;
+}
+
 unsigned parse_distance(const char *a, const char *b)
 {
 	enum { LONGEST = 64 };

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,9 @@ int parse_duration(const char *text, uint64_t *ns);
 int parse_duration_ms(const char *text, uint64_t *ns);
 /* A size in bytes, or with k M G T (powers of 1000) or Ki Mi Gi Ti (powers of 1024); a B may follow. */
 int parse_size(const char *text, uint64_t *bytes);
+
+/* Whether the word, of `len` bytes, is one of those that stand in `words` with a blank between. */
+bool parse_is_among(const char *words, const char *word, size_t len);
 
 /* The number of single-character edits (insert, delete, replace, swap) between two words, for "did you mean". */
 unsigned parse_distance(const char *a, const char *b);

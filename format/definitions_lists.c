@@ -54,7 +54,7 @@ static void add_probe(struct decoding *d, bool known)
 			d->c.err = err;
 		d->news = true;
 	}
-	model_probe_release(&p);
+	pm_probe_release(&p);
 }
 
 static void decode_items(struct decoding *d, uint32_t *seen, void (*add)(struct decoding *d, bool known))
@@ -159,7 +159,7 @@ static void decode_one_config(struct decoding *d)
 			c->err = err == -EINVAL ? -EBADMSG : err;
 		d->news |= d->m->caps && d->m->caps->config_changes != before;
 	}
-	model_config_release(&e);
+	pm_config_release(&e);
 }
 
 void decode_config(struct decoding *d)

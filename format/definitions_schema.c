@@ -116,7 +116,7 @@ static void decode_counter(struct decoding *d, uint32_t id)
 			   n.aggregation, id, n.name);
 	if (!d->c.err)
 		settle(d, old ? 0 : pm_model_add_counter(d->m, &n), id, !old || model_counter_equal(old, &n));
-	model_counter_release(&n);
+	pm_counter_release(&n);
 }
 
 static uint32_t *take_ids(struct decoding *d, uint32_t *count)
@@ -282,7 +282,7 @@ static void decode_group(struct decoding *d, uint32_t id)
 		else
 			d->seen->group[d->seen->n_groups++] = id;
 	}
-	model_group_release(&g);
+	pm_group_release(&g);
 }
 
 static void decode_string(struct decoding *d, uint32_t id)

@@ -18,13 +18,25 @@ void pm_model_init(struct pm_model *m)
 	*m = (struct pm_model){ 0 };
 }
 
-void model_probe_release(struct pm_probe *p)
+void pm_probe_release(struct pm_probe *p)
 {
 	free(p->source);
 	free(p->what);
 	free(p->hint);
 	pm_map_release(&p->attrs);
 	*p = (struct pm_probe){ 0 };
+}
+
+int pm_probe_copy(struct pm_probe *to, const struct pm_probe *from)
+{
+	*to = (struct pm_probe){ .source = copy_text(from->source),
+				 .what = copy_text(from->what),
+				 .hint = from->hint ? copy_text(from->hint) : NULL,
+				 .reason = from->reason };
+	if (to->source && to->what && (!from->hint || to->hint) && !pm_map_copy(&to->attrs, &from->attrs))
+		return 0;
+	pm_probe_release(to);
+	return -ENOMEM;
 }
 
 void pm_topology_release(struct pm_topology *t)
@@ -44,15 +56,15 @@ void pm_model_release(struct pm_model *m)
 	for (uint32_t i = 0; i < m->n_instances; i++)
 		model_instance_release(&m->instance[i]);
 	for (uint32_t i = 0; i < m->n_groups; i++)
-		model_group_release(&m->group[i]);
+		pm_group_release(&m->group[i]);
 	for (uint32_t i = 0; i < m->n_strings; i++)
 		pm_value_release(&m->string[i]);
 	for (uint32_t i = 0; i < m->n_pmus; i++)
 		pm_map_release(&m->pmu[i].attrs);
 	for (uint32_t i = 0; i < m->n_probes; i++)
-		model_probe_release(&m->probe[i]);
+		pm_probe_release(&m->probe[i]);
 	for (uint32_t i = 0; i < m->n_configs; i++)
-		model_config_release(&m->config[i]);
+		pm_config_release(&m->config[i]);
 	free(m->instance);
 	free(m->group);
 	free(m->string);
@@ -136,25 +148,17 @@ int pm_model_add_pmu(struct pm_model *m, const struct pm_pmu *p)
 int pm_model_add_probe(struct pm_model *m, const struct pm_probe *p)
 {
 	struct pm_model_caps *caps = model_caps(m);
-	struct pm_probe copy = { .reason = p->reason };
 	int err;
 
 	if (!caps)
 		return -ENOMEM;
-	err = model_account(m, sizeof(copy) + strlen(p->what ? p->what : "") + model_map_size(&p->attrs) + 64);
+	err = model_account(m, sizeof(*p) + strlen(p->what ? p->what : "") + model_map_size(&p->attrs) + 64);
 	if (!err)
-		err = model_grow(&m->probe, m->n_probes, PM_MAX_PROBES, sizeof(copy));
-	if (err)
-		return err;
-	copy.source = copy_text(p->source);
-	copy.what = copy_text(p->what);
-	copy.hint = p->hint ? copy_text(p->hint) : NULL;
-	if (!copy.source || !copy.what || (p->hint && !copy.hint) || pm_map_copy(&copy.attrs, &p->attrs)) {
-		model_probe_release(&copy);
-		return -ENOMEM;
-	}
-	m->probe[m->n_probes++] = copy;
-	return 0;
+		err = model_grow(&m->probe, m->n_probes, PM_MAX_PROBES, sizeof(*p));
+	if (!err)
+		err = pm_probe_copy(&m->probe[m->n_probes], p);
+	m->n_probes += !err;
+	return err;
 }
 
 static int compare_cpus(const void *a, const void *b)

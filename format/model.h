@@ -502,6 +502,14 @@ int pm_model_add_pmu(struct pm_model *m, const struct pm_pmu *p);
 int pm_model_add_probe(struct pm_model *m, const struct pm_probe *p);
 /* Adds `instances` to an entry with the same name, kind, reason, value and time, if there is one. */
 int pm_model_add_config(struct pm_model *m, const struct pm_config *c);
+/* Of what is not in a model: a copy, which shares nothing, 0 or -ENOMEM with nothing to release. */
+int pm_counter_copy(struct pm_counter *to, const struct pm_counter *from);
+int pm_probe_copy(struct pm_probe *to, const struct pm_probe *from);
+int pm_config_copy(struct pm_config *to, const struct pm_config *from);
+void pm_counter_release(struct pm_counter *c);
+void pm_group_release(struct pm_group *g);
+void pm_probe_release(struct pm_probe *p);
+void pm_config_release(struct pm_config *c);
 /* Replaces the topology by a copy. 0, -ENOMEM or -E2BIG. */
 int pm_model_set_topology(struct pm_model *m, const struct pm_topology *t);
 /* The instance is gone since `time_ns` of CLOCK_MONOTONIC; a second call has no effect. 0, -EINVAL for an unknown id,

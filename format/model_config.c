@@ -7,12 +7,27 @@
 #include "format/limits.h"
 #include "format/model_private.h"
 
-void model_config_release(struct pm_config *c)
+void pm_config_release(struct pm_config *c)
 {
 	free(c->name);
 	cpulist_release(&c->instances);
 	pm_value_release(&c->value);
 	*c = (struct pm_config){ 0 };
+}
+
+int pm_config_copy(struct pm_config *to, const struct pm_config *from)
+{
+	int err;
+
+	*to = *from;
+	to->name = strdup(from->name);
+	to->instances = (struct cpulist){ 0 };
+	err = pm_value_copy(&to->value, &from->value);
+	if (!err)
+		err = to->name ? cpulist_copy(&to->instances, &from->instances) : -ENOMEM;
+	if (err)
+		pm_config_release(to);
+	return err;
 }
 
 static bool same_but_instances(const struct pm_config *a, const struct pm_config *b)
@@ -102,7 +117,7 @@ static int join(struct pm_model *m, struct cpulist *into, const struct cpulist *
 
 int pm_model_add_config(struct pm_model *m, const struct pm_config *c)
 {
-	struct pm_config copy = *c;
+	struct pm_config copy = { 0 };
 	struct config_slot *slot;
 	uint64_t hash;
 	uint32_t older = 0;
@@ -129,18 +144,12 @@ int pm_model_add_config(struct pm_model *m, const struct pm_config *c)
 		err = array_room(&m->caps->config_older, m->n_configs, sizeof(older));
 	if (err)
 		return err;
-	copy.instances = (struct cpulist){ 0 };
-	copy.name = strdup(c->name);
-	err = pm_value_copy(&copy.value, &c->value);
-	if (!copy.name)
-		err = -ENOMEM;
-	if (!err)
-		err = cpulist_copy(&copy.instances, &c->instances);
+	err = pm_config_copy(&copy, c);
 	names_get(&m->caps->config_names, c->name, &older);
 	if (!err)
 		err = names_set(&m->caps->config_names, c->name, m->n_configs + 1);
 	if (err) {
-		model_config_release(&copy);
+		pm_config_release(&copy);
 		return err;
 	}
 	*slot = (struct config_slot){ .hash = hash, .index = m->n_configs + 1 };

@@ -166,7 +166,7 @@ void model_counters_release(struct pm_model *m)
 	}
 }
 
-void model_counter_release(struct pm_counter *c)
+void pm_counter_release(struct pm_counter *c)
 {
 	free(c->name);
 	free(c->display);
@@ -175,6 +175,22 @@ void model_counter_release(struct pm_counter *c)
 	free(c->scale.text);
 	pm_map_release(&c->attrs);
 	*c = (struct pm_counter){ 0 };
+}
+
+int pm_counter_copy(struct pm_counter *to, const struct pm_counter *from)
+{
+	*to = *from;
+	to->attrs = (struct pm_map){ 0 };
+	to->name = strdup(from->name);
+	to->display = strdup(from->display);
+	to->source = strdup(from->source);
+	to->unit = strdup(from->unit);
+	to->scale.text = from->scale.text ? strdup(from->scale.text) : NULL;
+	if (to->name && to->display && to->source && to->unit && !to->scale.text == !from->scale.text &&
+	    !pm_map_copy(&to->attrs, &from->attrs))
+		return 0;
+	pm_counter_release(to);
+	return -ENOMEM;
 }
 
 bool model_counter_equal(const struct pm_counter *a, const struct pm_counter *b)

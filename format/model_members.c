@@ -14,7 +14,7 @@ void model_instance_release(struct pm_instance *i)
 	*i = (struct pm_instance){ 0 };
 }
 
-void model_group_release(struct pm_group *g)
+void pm_group_release(struct pm_group *g)
 {
 	free(g->source);
 	free(g->counter);
@@ -215,7 +215,7 @@ int64_t model_add_group(struct pm_model *m, const struct pm_group *g, uint32_t i
 	copy.instance = copy_ids(g->instance, g->n_instances);
 	if (!copy.source || !copy.counter || !copy.instance ||
 	    model_ids_add(&caps->group_ids, m->group, m->n_groups, sizeof(copy), id, &copy.slot)) {
-		model_group_release(&copy);
+		pm_group_release(&copy);
 		return -ENOMEM;
 	}
 	m->group[m->n_groups++] = copy;
@@ -283,7 +283,7 @@ static void forget_groups(struct pm_model *m)
 		}
 		m->caps->bytes -= group_size(g);
 		model_ids_give_back(&m->caps->group_ids, g->slot);
-		model_group_release(g);
+		pm_group_release(g);
 	}
 	m->n_groups = n;
 	model_ids_rebuild(&m->caps->group_ids, m->group, n, sizeof(*m->group));

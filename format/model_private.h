@@ -67,13 +67,8 @@ void model_ids_release(struct model_ids *ids);
 bool model_counter_equal(const struct pm_counter *a, const struct pm_counter *b);
 bool model_group_equal(const struct pm_group *a, const struct pm_group *b);
 
-/* Of a counter that is not in a model; one that is shares its texts. */
-void model_counter_release(struct pm_counter *c);
 void model_counters_release(struct pm_model *m);
-void model_group_release(struct pm_group *g);
 void model_instance_release(struct pm_instance *i);
-void model_probe_release(struct pm_probe *p);
-void model_config_release(struct pm_config *c);
 
 /* Bytes that a value or map holds outside itself. */
 uint64_t model_value_size(const struct pm_value *v);

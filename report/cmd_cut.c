@@ -11,6 +11,7 @@
 
 #include "common/catalog/catalog.h"
 #include "common/cpulist.h"
+#include "common/parse.h"
 #include "report/input/input.h"
 #include "report/pipeline/options_read.h"
 #include "report/pipeline/pipeline.h"
@@ -117,17 +118,11 @@ static void note_words(struct cut *c, const char *source)
 /* A source of the recorder, which other machines have. */
 static bool is_source(const char *word, size_t len)
 {
-	static const char *const others[] = { "perf", "msr", "pmt", "add" };
 	char name[40];
 
-	if (len >= sizeof(name))
-		return false;
-	memcpy(name, word, len);
-	name[len] = '\0';
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (!strcmp(others[i], name))
-			return true;
-	return catalog_source(name, &(size_t){ 0 });
+	snprintf(name, sizeof(name), "%.*s", (int)len, word);
+	return len < sizeof(name) &&
+	       (parse_is_among("perf msr pmt add", word, len) || catalog_source(name, &(size_t){ 0 }));
 }
 
 /* A word of --sources that names nothing anywhere is a slip of the pen. */

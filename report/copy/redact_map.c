@@ -81,17 +81,17 @@ const char *redact_map_from(const struct redact_map *m, const char *to)
 
 const char *redact_map_name(struct redact_map *m, const char *kind, const char *from, bool *made)
 {
-	struct buf key = BUF_INIT;
-	bool known, failed = join(&key, kind, " ", from);
+	SCOPED(buf_release) struct buf key = BUF_INIT;
 	char to[64];
 	uint32_t at;
 	uint64_t v;
 
-	known = !failed && names_get(&m->by_from, buf_str(&key), &at);
-	buf_release(&key);
-	*made = !failed && !known;
-	if (known || failed)
-		return known ? m->name[at].to : NULL;
+	*made = false;
+	if (join(&key, kind, " ", from))
+		return NULL;
+	if (names_get(&m->by_from, buf_str(&key), &at))
+		return m->name[at].to;
+	*made = true;
 	do {
 		if (random_u64(&v))
 			return NULL;
@@ -163,22 +163,19 @@ static int add_base(struct redact_map *m, const char *name, uint64_t offset)
 
 uint64_t redact_map_base(struct redact_map *m, const char *boot, const char *counter, unsigned width)
 {
-	struct buf name = BUF_INIT;
+	SCOPED(buf_release) struct buf name = BUF_INIT;
 	uint64_t v = 0;
 	uint32_t at;
 
 	if (join(&name, boot, " ", counter))
 		return 0;
-	if (names_get(&m->by_base, buf_str(&name), &at)) {
-		v = m->base[at].offset;
-	} else if (!random_u64(&v)) {
-		/* Far from wrapping where it is wide. */
-		v &= width < 56 ? (UINT64_C(1) << width) - 1 : (UINT64_C(1) << 55) - 1;
-		if (add_base(m, buf_str(&name), v))
-			v = 0;
-	}
-	buf_release(&name);
-	return v;
+	if (names_get(&m->by_base, buf_str(&name), &at))
+		return m->base[at].offset;
+	if (random_u64(&v))
+		return 0;
+	/* Far from wrapping where it is wide. */
+	v &= width < 56 ? (UINT64_C(1) << width) - 1 : (UINT64_C(1) << 55) - 1;
+	return add_base(m, buf_str(&name), v) ? 0 : v;
 }
 
 /* ---- the file ---- */

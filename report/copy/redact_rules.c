@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/catalog/catalog.h"
+#include "common/parse.h"
 #include "report/copy/redact_private.h"
 
 /* ---- texts ---- */
@@ -322,23 +323,14 @@ static int on_topology(void *ctx, struct pm_topology *t)
 
 static bool is_technical_file(const struct pm_value *pair)
 {
-	static const char *const known[] = { "perf_event_mux_interval_ms",
-					     "peer",
-					     "rdpmc",
-					     "freeze_on_smi",
-					     "alias",
-					     "allow_tsx_force_abort",
-					     "nr_addr_filters",
-					     "partid",
-					     "numa_node",
-					     "slots" };
+	const char *name =
+		pair->kind == PM_VALUE_ARRAY && pair->array.n == 2 && pair->array.item[0].kind == PM_VALUE_TEXT ?
+			pair->array.item[0].str.data :
+			"";
 
-	if (pair->kind != PM_VALUE_ARRAY || pair->array.n != 2 || pair->array.item[0].kind != PM_VALUE_TEXT)
-		return false;
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (!strcmp(pair->array.item[0].str.data, known[i]))
-			return true;
-	return false;
+	return parse_is_among("perf_event_mux_interval_ms peer rdpmc freeze_on_smi alias allow_tsx_force_abort "
+			      "nr_addr_filters partid numa_node slots",
+			      name, strlen(name));
 }
 
 static int on_pmu(void *ctx, struct pm_pmu *p)
@@ -417,48 +409,17 @@ static int on_probe(void *ctx, struct pm_probe *p)
 
 static bool is_known_config(const char *name)
 {
-	static const char *const known[] = {
-		"cpu_dma_latency_us",
-		"cpuid",
-		"cpufreq",
-		"cpuidle",
-		"msr",
-		"pci",
-		"pmrec",
-		"pmt",
-		"powercap",
-		"tcc_celsius",
-		"throttle",
-		"uncorefreq",
-		"intel_pstate",
-		"machine",
-		"arm64",
-		"nvidia",
-		"perf",
-		"gfx",
-		"lpi",
-	};
-	size_t n = strcspn(name, ".");
-
 	/* Leaf 3 is the serial number of processors that have one. */
-	if (!strncmp(name, "cpuid.00000003.", 15))
-		return false;
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (strlen(known[i]) == n && !memcmp(known[i], name, n))
-			return true;
-	return false;
+	return strncmp(name, "cpuid.00000003.", 15) &&
+	       parse_is_among(
+		       "cpu_dma_latency_us cpuid cpufreq cpuidle msr pci pmrec pmt powercap tcc_celsius throttle "
+		       "uncorefreq intel_pstate machine arm64 nvidia perf gfx lpi",
+		       name, strcspn(name, "."));
 }
 
 static bool is_clock_config(const char *name)
 {
-	static const char *const clocks[] = {
-		"msr.0x10", "msr.0xe7", "msr.0xe8", "msr.tsc", "msr.aperf", "msr.mperf"
-	};
-
-	for (size_t i = 0; i < sizeof(clocks) / sizeof(*clocks); i++)
-		if (!strcmp(name, clocks[i]))
-			return true;
-	return false;
+	return parse_is_among("msr.0x10 msr.0xe7 msr.0xe8 msr.tsc msr.aperf msr.mperf", name, strlen(name));
 }
 
 static int on_config(void *ctx, struct pm_config *c)
@@ -538,19 +499,17 @@ static int on_clocks(void *ctx, struct pm_clocks *c)
 /* What the kernel and the registers have added up since boot says when that was. */
 static uint64_t on_rebase(void *ctx, const struct pm_counter *c)
 {
-	static const char *const since_boot[] = { "cpuidle",  "diskstats", "interrupts", "netdev",
-						  "pressure", "schedstat", "softirqs",   "stat",
-						  "tcp",      "throttle",  "vmstat" };
 	struct redact *r = ctx;
-	bool msr = !strcmp(c->name, "msr.tsc") || !strcmp(c->name, "msr.aperf") || !strcmp(c->name, "msr.mperf");
+	bool since_boot = parse_is_among("msr.tsc msr.aperf msr.mperf", c->name, strlen(c->name)) ||
+			  parse_is_among("cpuidle diskstats interrupts netdev pressure schedstat softirqs stat tcp "
+					 "throttle vmstat",
+					 c->source, strlen(c->source));
 
 	if (c->semantics != PM_CUMULATIVE)
 		return 0;
 	if (!strcmp(c->name, "msr.tsc"))
 		return r->shift.counter;
-	for (size_t i = 0; !msr && i < sizeof(since_boot) / sizeof(*since_boot); i++)
-		msr = !strcmp(c->source, since_boot[i]);
-	return msr ? redact_map_base(&r->map, r->boot, c->name, c->width) : 0;
+	return since_boot ? redact_map_base(&r->map, r->boot, c->name, c->width) : 0;
 }
 
 void redact_rules(struct redact *r, struct rewrite_rules *rules)

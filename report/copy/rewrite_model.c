@@ -7,39 +7,7 @@
 #include "common/array.h"
 #include "report/copy/rewrite_private.h"
 
-static char *copy_text(const char *text)
-{
-	return strdup(text ? text : "");
-}
-
 /* ---- counters ---- */
-
-static void counter_release(struct pm_counter *c)
-{
-	free(c->name);
-	free(c->display);
-	free(c->source);
-	free(c->unit);
-	free(c->scale.text);
-	pm_map_release(&c->attrs);
-}
-
-static int counter_copy(struct pm_counter *to, const struct pm_counter *from)
-{
-	*to = *from;
-	to->attrs = (struct pm_map){ 0 };
-	to->name = copy_text(from->name);
-	to->display = copy_text(from->display);
-	to->source = copy_text(from->source);
-	to->unit = copy_text(from->unit);
-	to->scale.text = from->scale.text ? strdup(from->scale.text) : NULL;
-	if (!to->name || !to->display || !to->source || !to->unit || (from->scale.text && !to->scale.text) ||
-	    pm_map_copy(&to->attrs, &from->attrs)) {
-		counter_release(to);
-		return -ENOMEM;
-	}
-	return 0;
-}
 
 /* The counter of the output: that of its name, if what its numbers mean is the same. Id, or -errno. */
 static int64_t counter_place(struct rewrite *w, const struct pm_counter *c, struct error *e)
@@ -68,12 +36,12 @@ static int map_counters(struct rewrite *w, const struct pm_model *in, struct err
 		if (array_hold(&m->counter, &m->cap_counters, m->n_counters + 1, sizeof(*m->counter)))
 			return -ENOMEM;
 		if (w->rules->counter) {
-			if (counter_copy(&copy, c))
+			if (pm_counter_copy(&copy, c))
 				return -ENOMEM;
 			fate = w->rules->counter(w->rules->ctx, &copy);
 			if (fate == REWRITE_KEEP)
 				id = counter_place(w, &copy, e);
-			counter_release(&copy);
+			pm_counter_release(&copy);
 		} else {
 			id = counter_place(w, c, e);
 		}
@@ -267,7 +235,7 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 		out->blank = err == REWRITE_BLANK;
 		err = 0;
 	}
-	copy.source = copy_text(g->source);
+	copy.source = strdup(g->source);
 	if (copy.source && w->rules->source)
 		err = w->rules->source(w->rules->ctx, &copy.source);
 	copy.counter = calloc(g->n_counters + 1, sizeof(*copy.counter));
@@ -305,9 +273,7 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 		else
 			out->id = (uint32_t)id;
 	}
-	free(copy.source);
-	free(copy.counter);
-	free(copy.instance);
+	pm_group_release(&copy);
 	return err;
 }
 
@@ -396,25 +362,12 @@ static int copy_pmus(struct rewrite *w, const struct pm_model *in)
 	return r < 0 ? r : 0;
 }
 
-static void probe_release(struct pm_probe *p)
-{
-	free(p->source);
-	free(p->what);
-	free(p->hint);
-	pm_map_release(&p->attrs);
-}
-
-static bool same_text(const char *a, const char *b)
-{
-	return !strcmp(a ? a : "", b ? b : "");
-}
-
 static bool probe_again(const struct rewrite *w, const struct pm_probe *p)
 {
 	for (uint32_t i = 0; w->recordings && i < w->model.n_probes; i++) {
 		const struct pm_probe *old = &w->model.probe[i];
 
-		if (old->reason == p->reason && same_text(old->source, p->source) && same_text(old->what, p->what))
+		if (old->reason == p->reason && !strcmp(old->source, p->source) && !strcmp(old->what, p->what))
 			return true;
 	}
 	return false;
@@ -425,22 +378,16 @@ static int copy_probes(struct rewrite *w, const struct pm_model *in)
 	int r = 0;
 
 	for (; w->maps.n_probes < in->n_probes && r >= 0; w->maps.n_probes++) {
-		const struct pm_probe *from = &in->probe[w->maps.n_probes];
-		struct pm_probe copy = {
-			.source = copy_text(from->source),
-			.what = copy_text(from->what),
-			.hint = from->hint ? strdup(from->hint) : NULL,
-			.reason = from->reason,
-		};
+		struct pm_probe copy;
 
-		r = -ENOMEM;
-		if (copy.source && copy.what && (!from->hint || copy.hint))
-			r = pm_map_copy(&copy.attrs, &from->attrs);
-		if (!r && w->rules->probe)
+		r = pm_probe_copy(&copy, &in->probe[w->maps.n_probes]);
+		if (r)
+			return r;
+		if (w->rules->probe)
 			r = w->rules->probe(w->rules->ctx, &copy);
 		if (r == REWRITE_KEEP && !probe_again(w, &copy))
 			r = pm_model_add_probe(&w->model, &copy);
-		probe_release(&copy);
+		pm_probe_release(&copy);
 	}
 	return r < 0 ? r : 0;
 }
@@ -459,24 +406,17 @@ static bool config_again(const struct rewrite *w, const struct pm_config *c)
 
 static int copy_config(struct rewrite *w, const struct pm_config *from)
 {
-	struct pm_config copy = *from;
-	int r;
+	struct pm_config copy;
+	int r = pm_config_copy(&copy, from);
 
-	copy.time_ns += w->rules->shift_ns;
-	copy.name = copy_text(from->name);
-	copy.instances = (struct cpulist){ 0 };
-	r = pm_value_copy(&copy.value, &from->value);
 	if (r)
-		copy.value = pm_u64(0);
-	if (!r)
-		r = copy.name ? cpulist_copy(&copy.instances, &from->instances) : -ENOMEM;
-	if (!r && w->rules->config)
+		return r;
+	copy.time_ns += w->rules->shift_ns;
+	if (w->rules->config)
 		r = w->rules->config(w->rules->ctx, &copy);
 	if (r == REWRITE_KEEP && !config_again(w, &copy))
 		r = pm_model_add_config(&w->model, &copy);
-	free(copy.name);
-	cpulist_release(&copy.instances);
-	pm_value_release(&copy.value);
+	pm_config_release(&copy);
 	return r < 0 ? r : 0;
 }
 

@@ -21,20 +21,6 @@ static char *with_parameter(const char *text, const char *number)
 	return buf_detach(&out);
 }
 
-static char *numbered(const char *name, unsigned n)
-{
-	char *text;
-
-	return asprintf(&text, "%s_%u", name, n) < 0 ? NULL : text;
-}
-
-static char *filtered(const char *name, const char *before, const char *filter, const char *behind)
-{
-	char *text;
-
-	return asprintf(&text, "%s%s%s%s", name, before, filter, behind) < 0 ? NULL : text;
-}
-
 /* A metric over a class of PMUs: once for each set of filters that was recorded. */
 static int bind_class_row(struct builder *x, const struct metric *row, const struct pmu_class *class, bool vendor)
 {
@@ -52,10 +38,10 @@ static int bind_class_row(struct builder *x, const struct metric *row, const str
 
 		err = class_choose(&choice, &x->classes, class, f, in, n);
 		if (!err && choice.n && f) {
-			one.name = bind_own(x->b, filtered(row->name, "/", x->classes.filter[f], "/"));
-			one.display = bind_own(x->b, filtered(row->display, " ", x->classes.filter[f], ""));
-			one.aliases = bind_own(x->b, filtered(row->name, row->aliases ? "," : "",
-							      row->aliases ? row->aliases : "", ""));
+			one.name = bind_text(x->b, "%s/%s/", row->name, x->classes.filter[f]);
+			one.display = bind_text(x->b, "%s %s", row->display, x->classes.filter[f]);
+			one.aliases = bind_text(x->b, "%s%s%s", row->name, row->aliases ? "," : "",
+						row->aliases ? row->aliases : "");
 			err = one.name && one.display && one.aliases ? 0 : -ENOMEM;
 		}
 		x->choice = &choice;
@@ -153,7 +139,6 @@ static int bind_counter(struct builder *x, const struct pm_counter *c, uint32_t 
 	struct bound_metric *m;
 	struct bound_input *in;
 	uint32_t ignored;
-	char *text;
 
 	if (pm_counter_texts(c) || x->kind[c->id] == PM_KINDS || bind_left_out(x, c))
 		return 0;
@@ -167,18 +152,12 @@ static int bind_counter(struct builder *x, const struct pm_counter *c, uint32_t 
 	in->n_counters = 1;
 	in->kind = m->kind = (enum pm_kind)x->kind[c->id];
 	m->unit = c->unit;
-	if (rate) {
-		m->unit = asprintf(&text, "%s/s", c->unit[0] ? c->unit : "1") < 0 ? NULL : bind_own(x->b, text);
-		if (!m->unit)
-			return -ENOMEM;
-	}
+	if (rate && !(m->unit = bind_text(x->b, "%s/s", c->unit[0] ? c->unit : "1")))
+		return -ENOMEM;
 	m->name = c->name;
 	/* An event may be called like a metric ("migrations"); every other raw counter has its source in its name. */
-	if (names_get(&x->taken, c->name, &ignored)) {
-		m->name = asprintf(&text, "%s.%s", c->source, c->name) < 0 ? NULL : bind_own(x->b, text);
-		if (!m->name)
-			return -ENOMEM;
-	}
+	if (names_get(&x->taken, c->name, &ignored) && !(m->name = bind_text(x->b, "%s.%s", c->source, c->name)))
+		return -ENOMEM;
 	m->display = c->display && c->display[0] ? c->display : c->name;
 	m->help = pm_map_text(&c->attrs, PM_COUNTER_HELP, "");
 	m->categories = c->source;
@@ -226,8 +205,8 @@ static int bind_parameters(struct builder *x, const struct metric *row)
 		char number[12];
 
 		snprintf(number, sizeof(number), "%u", n);
-		one.name = bind_own(b, numbered(row->name, n));
-		one.display = bind_own(b, numbered(row->display, n));
+		one.name = bind_text(b, "%s_%u", row->name, n);
+		one.display = bind_text(b, "%s_%u", row->display, n);
 		one.aliases = one.display;
 		one.expr = bind_own(b, with_parameter(row->expr, number));
 		one.threshold = row->threshold ? bind_own(b, with_parameter(row->threshold, number)) : NULL;

@@ -1,4 +1,5 @@
 #include "report/metric/bind_class.h"
+#include "report/metric/meaning.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -92,28 +93,15 @@ static int64_t filter_place(struct class_index *x, const char *text)
 	return x->n_filters++;
 }
 
-/* A word of the recorded perf_event_attr, which has the byte order of its machine. */
-static uint64_t attr_word(const struct pm_model *m, const struct pm_value *attr, size_t at)
-{
-	bool little = pm_map_bool(&m->header, PM_HEADER_LITTLE_ENDIAN, true);
-	uint64_t v = 0;
-
-	if (!attr || attr->kind != PM_VALUE_BYTES || attr->str.len < at + 8)
-		return 0;
-	for (size_t i = 0; i < 8; i++)
-		v = v << 8 | (unsigned char)attr->str.data[at + (little ? 7 - i : i)];
-	return v;
-}
-
 static void filter_words(const struct pm_model *m, const struct pm_counter *c, const struct pmu_class_event *event,
 			 uint64_t words[3])
 {
 	enum { CONFIG = 8, CONFIG1 = 56, CONFIG2 = 64 };
 	const struct pm_value *attr = pm_map_get(&c->attrs, PM_COUNTER_PERF_ATTR);
 
-	words[0] = attr_word(m, attr, CONFIG) ^ (attr ? event->code : 0);
-	words[1] = attr_word(m, attr, CONFIG1);
-	words[2] = attr_word(m, attr, CONFIG2);
+	words[0] = meaning_attr(m, c, CONFIG, 8) ^ (attr ? event->code : 0);
+	words[1] = meaning_attr(m, c, CONFIG1, 8);
+	words[2] = meaning_attr(m, c, CONFIG2, 8);
 }
 
 /* One filter may be written in several ways: what an earlier event of the PMU was called with the same words is its

@@ -251,19 +251,9 @@ static int find_presences(const struct bind_index *x, const struct expr_input *i
 static size_t events_in(const struct buf *presences, uint32_t group)
 {
 	const struct presence *p = (const void *)presences->data;
-	size_t low = 0, high = presences->len / sizeof(*p), end = high, first;
+	size_t n = presences->len / sizeof(*p);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (p[mid].group < group)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (first = low; low < end && p[low].group == group;)
-		low++;
-	return low - first;
+	return ARRAY_PLACE(n, at, p[at].group <= group) - ARRAY_PLACE(n, at, p[at].group < group);
 }
 
 static int by_id(const void *x, const void *y)

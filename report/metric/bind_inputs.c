@@ -22,6 +22,18 @@ void *bind_own(struct binding *b, void *data)
 	return data;
 }
 
+char *bind_text(struct binding *b, const char *format, ...)
+{
+	char *text = NULL;
+	va_list ap;
+
+	va_start(ap, format);
+	if (vasprintf(&text, format, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	return bind_own(b, text);
+}
+
 unsigned bound_input_aspects(const struct bound_input *i)
 {
 	if (i->constant || i->duration)

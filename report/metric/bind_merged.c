@@ -1,6 +1,5 @@
 /* One column for an event that several PMUs of a kind count. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "report/metric/bind_private.h"
@@ -24,17 +23,14 @@ int bind_merged(struct builder *x, const struct pm_counter *c)
 {
 	const char *user = pm_map_text(&c->attrs, PM_COUNTER_PERF_USER_TEXT, NULL);
 	struct metric row = { .name = user, .categories = c->source, .precision = 1, .default_on = true };
-	char *expr, *unit, *display;
 	uint32_t ignored;
 	int err;
 
 	if (!user || !bind_has_twins(x, c) || names_get(&x->taken, user, &ignored))
 		return 0;
-	expr = bind_with_member("rate(*)", user, false, true);
-	row.expr = bind_own(x->b, expr);
-	row.unit = bind_own(x->b, asprintf(&unit, "%s/s", c->unit[0] ? c->unit : "1") < 0 ? NULL : unit);
-	row.display = bind_own(
-		x->b, asprintf(&display, "%s %s", user, strcmp(c->unit, "1") ? row.unit : "/s") < 0 ? NULL : display);
+	row.expr = bind_own(x->b, bind_with_member("rate(*)", user, false, true));
+	row.unit = bind_text(x->b, "%s/s", c->unit[0] ? c->unit : "1");
+	row.display = bind_text(x->b, "%s %s", user, strcmp(c->unit, "1") ? row.unit : "/s");
 	row.help = "What all PMUs of the kind counted, a second";
 	if (!row.expr || !row.unit || !row.display)
 		return -ENOMEM;

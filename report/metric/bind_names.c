@@ -6,6 +6,7 @@
 
 #include "common/parse.h"
 #include "report/metric/bind.h"
+#include "report/metric/meaning.h"
 #include "report/machine/cpu_facts.h"
 #include "report/machine/telemetry.h"
 
@@ -74,17 +75,6 @@ const char *bind_field(const char *name, struct bound_input *in)
 	return NULL;
 }
 
-/* attr.config of an event; recordings of x86 have the low byte first. */
-static uint64_t config_of(const struct pm_counter *c)
-{
-	const struct pm_value *attr = pm_map_get(&c->attrs, PM_COUNTER_PERF_ATTR);
-	uint64_t config = 0;
-
-	for (size_t i = 0; attr && attr->kind == PM_VALUE_BYTES && attr->str.len >= 16 && i < 8; i++)
-		config |= (uint64_t)(unsigned char)attr->str.data[8 + i] << 8 * i;
-	return config;
-}
-
 /* One of each PMU; they count on different CPUs. */
 static uint32_t l2_counters(const struct pm_model *m, enum cpu_l2 what, uint32_t *found, uint32_t max)
 {
@@ -98,7 +88,7 @@ static uint32_t l2_counters(const struct pm_model *m, enum cpu_l2 what, uint32_t
 		const char *pmu = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, "");
 		bool twice = false;
 
-		if (strcmp(c->source, "perf") || cpu_l2_event(&id, pmu, config_of(c)) != what)
+		if (strcmp(c->source, "perf") || cpu_l2_event(&id, pmu, meaning_attr(m, c, 8, 8)) != what)
 			continue;
 		for (uint32_t k = 0; k < n && !twice; k++) {
 			const struct pm_map *attrs = &pm_model_counter(m, found[k])->attrs;

@@ -30,6 +30,8 @@ struct builder {
 
 /* Takes over what was allocated, NULL included; returns it, or NULL without memory. */
 void *bind_own(struct binding *b, void *data);
+/* A text that the binding owns, or NULL without memory. */
+char *bind_text(struct binding *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Fills x->kind. 0 or -ENOMEM. */
 int bind_find_kinds(struct builder *x);
 /* Whether the counter is of a source that the user does not want. */

@@ -128,12 +128,13 @@ static int no_tracepoints(void *data, const char *system, const char *name, even
 	return -ENODEV;
 }
 
-/* A word of the attr, which is as the recorded machine's memory had it; 0 after its end. */
-static uint64_t word(const struct pm_value *attr, size_t at, size_t bytes, bool little)
+uint64_t meaning_attr(const struct pm_model *m, const struct pm_counter *c, size_t at, size_t bytes)
 {
+	const struct pm_value *attr = pm_map_get(&c->attrs, PM_COUNTER_PERF_ATTR);
+	bool little = pm_map_bool(&m->header, PM_HEADER_LITTLE_ENDIAN, true);
 	uint64_t v = 0;
 
-	for (size_t i = 0; i < bytes; i++) {
+	for (size_t i = 0; attr && attr->kind == PM_VALUE_BYTES && i < bytes; i++) {
 		size_t k = at + (little ? bytes - 1 - i : i);
 
 		v = v << 8 | (k < attr->str.len ? (uint8_t)attr->str.data[k] : 0);
@@ -160,12 +161,11 @@ static const uint8_t config_at[EVENT_CONFIGS] = { 8, 56, 64, 128, 136 };
 static bool means(const struct pm_model *m, const struct pm_counter *c, const struct event *ev)
 {
 	const struct pm_value *attr = pm_map_get(&c->attrs, PM_COUNTER_PERF_ATTR);
-	bool little = pm_map_bool(&m->header, PM_HEADER_LITTLE_ENDIAN, true);
 
-	if (!attr || attr->kind != PM_VALUE_BYTES || word(attr, 0, 4, little) != ev->type)
+	if (!attr || attr->kind != PM_VALUE_BYTES || meaning_attr(m, c, 0, 4) != ev->type)
 		return false;
 	for (size_t i = 0; i < EVENT_CONFIGS; i++)
-		if (word(attr, config_at[i], 8, little) != ev->config[i])
+		if (meaning_attr(m, c, config_at[i], 8) != ev->config[i])
 			return false;
 	/* Modifiers that the user gave make no other event, unless the formula has some. */
 	return !ev->name[ev->body] ||

@@ -70,18 +70,23 @@ void vendor_files_free(struct vendor_files *v)
 	free(v);
 }
 
+/* Made when they are first asked for; NULL without memory. */
+static struct vendor_files *files_of(struct vendor_files **out)
+{
+	if (!*out && (*out = calloc(1, sizeof(**out))))
+		pthread_mutex_init(&(*out)->lock, NULL);
+	return *out;
+}
+
 int vendor_files_add(struct vendor_files **out, const char *path, struct error *e)
 {
-	struct vendor_files *v = *out ? *out : calloc(1, sizeof(*v));
+	struct vendor_files *v = files_of(out);
 	struct path one = { 0 };
 	struct stat st;
 	int err = 0;
 
 	if (!v)
 		return no_memory(e);
-	if (!*out)
-		pthread_mutex_init(&v->lock, NULL);
-	*out = v;
 	if (array_room(&v->path, v->n, sizeof(*v->path)))
 		return no_memory(e);
 	if (stat(path, &st))
@@ -104,14 +109,11 @@ int vendor_files_add(struct vendor_files **out, const char *path, struct error *
 
 int vendor_files_add_pack(struct vendor_files **out, bool never, struct error *e)
 {
-	struct vendor_files *v = *out ? *out : calloc(1, sizeof(*v));
+	struct vendor_files *v = files_of(out);
 	int err;
 
 	if (!v)
 		return no_memory(e);
-	if (!*out)
-		pthread_mutex_init(&v->lock, NULL);
-	*out = v;
 	v->never |= never;
 	if (v->packed || v->never)
 		return 0;
