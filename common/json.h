@@ -13,6 +13,11 @@ struct json; /* any JSON value; a parent owns its children */
 struct json *json_parse(const char *text, size_t len, struct error *e); /* NULL on error; the text names the line */
 struct json *json_load(const char *path, struct error *e);
 void json_free(struct json *j);
+/* For SCOPED. */
+static inline void json_scoped(struct json **j)
+{
+	json_free(*j);
+}
 
 /* Reading. The result is NULL, the fallback or 0 if the value has another kind. All accept NULL. */
 struct json *json_get(const struct json *object, const char *key);

@@ -92,7 +92,7 @@ static void report(const struct bundle_job *j, const struct bundle *b)
 
 static int make(const struct bundle_job *j, struct bundle *b, struct redact **redact, struct error *e)
 {
-	struct spool in = { .fd = -1 };
+	SCOPED(spool_close) struct spool in = { .fd = -1 };
 	struct outfile out;
 	int err = cmd_copy_open(&j->copy, j->no_redact ? OUTFILE_PRIVATE : 0, &out, e);
 
@@ -110,9 +110,7 @@ static int make(const struct bundle_job *j, struct bundle *b, struct redact **re
 	/* First the map: an output whose pseudonyms are lost could not be understood by its owner. */
 	if (!err && *redact)
 		err = redact_save(*redact, e);
-	err = outfile_end(&out, err, e);
-	spool_close(&in);
-	return err;
+	return outfile_end(&out, err, e);
 }
 
 static int run(void *input, const struct options_common *common)

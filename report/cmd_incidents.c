@@ -56,11 +56,10 @@ static const struct options_spec spec = {
 static void put_json(const struct incidents *found, uint32_t n, struct buf *out)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		struct json *j = incident_json(found, i);
+		SCOPED(json_scoped) struct json *j = incident_json(found, i);
 
 		json_print(j, 0, out);
 		buf_addch(out, '\n');
-		json_free(j);
 	}
 }
 
@@ -122,8 +121,8 @@ static int one_file(const void *input, const char *path, const struct options_co
 {
 	const struct asked *a = input;
 	SCOPED(buf_release) struct buf out = BUF_INIT;
-	struct incidents found = { 0 };
-	struct spool source;
+	SCOPED(incidents_release) struct incidents found = { 0 };
+	SCOPED(spool_close) struct spool source = { .fd = -1 };
 	struct error e = { 0 };
 	uint32_t n;
 	int status = EXIT_GOOD;
@@ -131,11 +130,8 @@ static int one_file(const void *input, const char *path, const struct options_co
 	/* It is read more than once. */
 	if (spool_open(&source, path, SPOOL_TWICE, &e))
 		return cmd_fail(spec.name, &e);
-	if (incidents_find(&found, source.path, source.name, &a->config, &e)) {
-		incidents_release(&found);
-		spool_close(&source);
+	if (incidents_find(&found, source.path, source.name, &a->config, &e))
 		return cmd_fail(spec.name, &e);
-	}
 	n = a->top == TOP_UNSAID ? a->format == FORMAT_JSON ? found.n : TOP : a->top ? a->top : found.n;
 	n = n < found.n ? n : found.n;
 	cmd_complain_lines(spec.name, path, &found.result.notes);
@@ -155,10 +151,7 @@ static int one_file(const void *input, const char *path, const struct options_co
 	if (n < found.n && a->format == FORMAT_TABLE)
 		buf_printf(&out, "%u more; --top=0 lists all\n", found.n - n);
 	status = cmd_write(spec.name, &out);
-	status = status ? status : cmd_judge(&found.result, path, false);
-	incidents_release(&found);
-	spool_close(&source);
-	return status;
+	return status ? status : cmd_judge(&found.result, path, false);
 }
 
 int cmd_incidents(int argc, char **argv)

@@ -50,7 +50,7 @@ static int info_file(const void *input, const char *path, const struct options_c
 	const struct info *i = input;
 	SCOPED(buf_release) struct buf out = BUF_INIT;
 	struct error e = { 0 };
-	struct json *j;
+	SCOPED(json_scoped) struct json *j = NULL;
 	SCOPED(scan_release) struct scan s = { 0 };
 	int r;
 
@@ -71,7 +71,6 @@ static int info_file(const void *input, const char *path, const struct options_c
 			json_print(j, 0, &out);
 		buf_addch(&out, '\n');
 		r = j ? 0 : EXIT_TROUBLE;
-		json_free(j);
 	} else {
 		r = info_text(path, &s, i->all, cmd_width(STDOUT_FILENO), options_use_color(common, STDOUT_FILENO),
 			      &out);

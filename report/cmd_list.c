@@ -435,7 +435,7 @@ static void add_column(struct table *t, const struct column *c)
 static int run(void *input, const struct options_common *common)
 {
 	const struct arguments *a = input;
-	struct buf out = BUF_INIT;
+	SCOPED(buf_release) struct buf out = BUF_INIT;
 	struct list l = { .column = a->listing->column, .glob = a->glob, .out = &out };
 	struct error e = { 0 };
 	SCOPED(scan_release) struct scan s = { 0 };
@@ -472,7 +472,6 @@ static int run(void *input, const struct options_common *common)
 		r = EXIT_DAMAGED;
 	}
 	table_free(l.table);
-	buf_release(&out);
 	return r;
 }
 

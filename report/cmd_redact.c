@@ -115,7 +115,7 @@ static int redact_one(struct redact_job *j, const char *file, struct error *e)
 	struct rewrite_result result;
 	SCOPED(buf_release) struct buf path = BUF_INIT;
 	struct outfile out = { .fd = -1 };
-	struct spool in;
+	SCOPED(spool_close) struct spool in = { .fd = -1 };
 	int err = spool_open(&in, file, SPOOL_TWICE, e);
 
 	if (!err)
@@ -131,7 +131,6 @@ static int redact_one(struct redact_job *j, const char *file, struct error *e)
 	if (!err)
 		err = redact_save(j->redact, e);
 	err = outfile_end(&out, err, e);
-	spool_close(&in);
 	if (!err) {
 		after = redact_counts(j->redact);
 		tell(buf_str(&path), &result, &before, &after);

@@ -238,7 +238,7 @@ static int take_bases(struct redact_map *m, const struct json *list)
 int redact_map_load(struct redact_map *m, const char *path, struct error *e)
 {
 	struct stat st;
-	struct json *j;
+	SCOPED(json_scoped) struct json *j = NULL;
 	int err;
 
 	if (stat(path, &st))
@@ -265,7 +265,6 @@ int redact_map_load(struct redact_map *m, const char *path, struct error *e)
 		err = number_of(j, "wall", &m->wall);
 		m->has_wall = !err;
 	}
-	json_free(j);
 	return err ? error_set(e, -err, "%s: not a map written by pmrep redact", path) : 0;
 }
 

@@ -1,5 +1,4 @@
 /* One JSON object with all there is to a comparison. */
-#include <errno.h>
 #include <math.h>
 
 #include "common/json.h"
@@ -107,22 +106,16 @@ int diff_print_json(const struct diff_report *x, struct buf *out)
 					     [DIFF_NEW_FIRST] = "new first",
 					     [DIFF_MIXED] = "mixed",
 					     [DIFF_TURNS] = "in turn" };
-	struct json *whole = json_new_object(), *all = json_new_array();
+	SCOPED(json_scoped) struct json *whole = json_new_object();
 	struct json *boots = by_side(x->recordings->boots[DIFF_BASE], x->recordings->boots[DIFF_NEW]);
-	int err = whole && all ? 0 : -ENOMEM;
+	struct json *all = json_new_array();
 
-	if (err) {
-		json_free(whole);
-		json_free(all);
-		json_free(boots);
-		return err;
-	}
 	json_put(whole, "base", recordings(x, DIFF_BASE));
 	json_put(whole, "new", recordings(x, DIFF_NEW));
 	json_put(whole, "order",
 		 order[x->recordings->order] ? json_new_text(order[x->recordings->order]) : json_new_null());
-	json_put(whole, "boots", boots);
 	json_put(boots, "shared", json_new_u64(x->recordings->boots_shared));
+	json_put(whole, "boots", boots);
 	json_put(whole, "differences", environment(x));
 	for (size_t i = 0; i < x->results->n; i++)
 		json_push(all, result(&x->results->result[i]));
@@ -131,6 +124,5 @@ int diff_print_json(const struct diff_report *x, struct buf *out)
 	json_put(whole, "exit", json_new_u64((uint64_t)x->status));
 	json_print(whole, 2, out);
 	buf_addch(out, '\n');
-	json_free(whole);
 	return out->err;
 }

@@ -99,14 +99,12 @@ static void built(struct dump *d, const char *key, struct buf *b)
 
 static void value(struct dump *d, const char *key, const struct pm_value *v)
 {
+	SCOPED(json_scoped) struct json *j = d->json ? value_json(v) : NULL;
 	struct buf b = BUF_INIT;
-	struct json *j;
 
 	if (d->json) {
-		j = value_json(v);
 		name(d, key);
 		json_print(j, 0, &d->out);
-		json_free(j);
 		return;
 	}
 	value_text(v, &b);

@@ -363,29 +363,23 @@ static struct json *fields_json(const struct decoded *d)
 
 	for (uint32_t i = 0; i < d->n; i++) {
 		const struct decoded_field *f = &d->field[i];
-		struct json *j = json_new_object(), *words = NULL;
+		struct json *j;
 
+		/* Words of one name are a list. */
+		if (f->word && i && d->field[i - 1].word && !strcmp(d->field[i - 1].name, f->name))
+			continue;
 		if (f->word) {
-			/* Words of one name are a list. */
-			if (i && d->field[i - 1].word && !strcmp(d->field[i - 1].name, f->name)) {
-				json_free(j);
-				continue;
-			}
-			json_free(j);
-			words = json_new_array();
+			j = json_new_array();
 			for (uint32_t k = i; k < d->n && d->field[k].word && !strcmp(d->field[k].name, f->name); k++)
-				json_push(words, json_new_text(d->field[k].text));
-			json_put(fields, f->name, words);
-			continue;
+				json_push(j, json_new_text(d->field[k].text));
+		} else if (f->flag) {
+			j = json_new_bool(f->number != 0);
+		} else {
+			j = json_new_object();
+			json_put(j, "value", json_new_f64(f->number));
+			json_put(j, "unit", json_new_text(f->unit));
+			json_put(j, "text", json_new_text(f->text));
 		}
-		if (f->flag) {
-			json_free(j);
-			json_put(fields, f->name, json_new_bool(f->number != 0));
-			continue;
-		}
-		json_put(j, "value", json_new_f64(f->number));
-		json_put(j, "unit", json_new_text(f->unit));
-		json_put(j, "text", json_new_text(f->text));
 		json_put(fields, f->name, j);
 	}
 	return fields;
@@ -394,7 +388,7 @@ static struct json *fields_json(const struct decoded *d)
 static int json_line(void *ctx, const struct decoded *d)
 {
 	struct json *list = ctx, *j = json_new_object();
-	struct buf cpus = BUF_INIT;
+	SCOPED(buf_release) struct buf cpus = BUF_INIT;
 	char value[32];
 
 	json_put(j, "name", json_new_text(d->name));
@@ -408,7 +402,6 @@ static int json_line(void *ctx, const struct decoded *d)
 		cpulist_print(&d->config->instances, &cpus);
 		json_put(j, "scope", json_new_text(kind ? kind : ""));
 		json_put(j, "instances", json_new_buf(&cpus));
-		buf_release(&cpus);
 	}
 	json_put(j, "fields", fields_json(d));
 	json_push(list, j);

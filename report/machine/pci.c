@@ -286,8 +286,8 @@ struct json *info_pci_json(const struct pm_model *m)
 		[PCI_NEEDS_ROOT] = "needs-root",
 		[PCI_KNOWN] = "known",
 	};
+	SCOPED(pci_map_release) struct pci_map map = { 0 };
 	struct json *j, *ports;
-	struct pci_map map;
 
 	if (pci_map_load(&map, m))
 		return json_new_null();
@@ -297,6 +297,5 @@ struct json *info_pci_json(const struct pm_model *m)
 	for (uint32_t i = 0; i < map.n_ports; i++)
 		json_push(ports, port_json(m, &map, i));
 	json_put(j, "root_ports", ports);
-	pci_map_release(&map);
 	return j;
 }

@@ -72,8 +72,7 @@ static struct json *array_json(const struct pm_value *v)
 
 struct json *value_json(const struct pm_value *v)
 {
-	struct buf hex = BUF_INIT;
-	struct json *j = NULL;
+	SCOPED(buf_release) struct buf hex = BUF_INIT;
 
 	switch (v->kind) {
 	case PM_VALUE_U64:
@@ -88,9 +87,7 @@ struct json *value_json(const struct pm_value *v)
 		return json_new_text(v->str.data);
 	case PM_VALUE_BYTES:
 		add_hex(v, &hex);
-		j = json_new_buf(&hex);
-		buf_release(&hex);
-		return j;
+		return json_new_buf(&hex);
 	case PM_VALUE_ARRAY:
 		return array_json(v);
 	case PM_VALUE_MAP:
