@@ -237,6 +237,11 @@ static void settle(struct show_options *o, const struct options_common *common)
 		o->export.width = cmd_width(o->export.fd);
 	o->export.registers = table && !o->quiet && !o->export.list;
 	o->export.tcc = tabs ? o->pipeline.bind.tj_max : 0;
+	/* Later turbostats read those CPUs alone. */
+	if (tabs && o->export.newer && sheet->cpus.n) {
+		o->export.only = &sheet->cpus;
+		sheet->set_alone = true;
+	}
 	if (tabs)
 		o->pipeline.bind.columns = o->export.newer ? COLUMNS_TURBOSTAT_2026 : COLUMNS_TURBOSTAT;
 	o->pipeline.selection.lenient = tabs;
@@ -466,30 +471,33 @@ static int show(struct show_options *o, const struct options_common *common)
 /* turbostat's --Dump, in its text. */
 static int dump_raw(const struct show_options *o, const char *path, struct buf *out, struct error *e)
 {
-	struct turbostat_head head = { o->export.newer, o->quiet, o->export.debug, o->pipeline.bind.tj_max };
-	SCOPED(places_release) struct places places = { 0 };
+	struct turbostat_head head = { o->export.newer, o->quiet, o->export.debug, o->pipeline.bind.tj_max,
+				       o->export.only };
+	struct pipeline_config config = o->pipeline;
 	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
+	SCOPED(offer_release) struct offer offer = { 0 };
 	const struct pm_chunk *chunk;
-	struct pm_item item = { 0 };
-	SCOPED(buf_release) struct buf about = BUF_INIT;
-	int err = input_open(&reader, path, false, e), r = 1;
+	SCOPED(buf_release) struct buf about = BUF_INIT, notes = BUF_INIT;
+	int err = input_open(&reader, path, false, e);
 
-	while (!err && (r = pm_reader_next(reader, &item)) > 0 && item.kind != PM_ITEM_CHUNK)
-		;
-	if (!err && r > 0 && !(err = pm_reader_decode(reader, &chunk)) &&
-	    !(err = places_update(&places, pm_reader_model(reader)))) {
-		err = decode_turbostat(&places, &head, o->out ? out : &about);
+	/* What is shown for rows alone is none of the columns. */
+	config.cpu_rows = config.places_only = false;
+	if (!err && !(err = pipeline_offer(&config, reader, &offer, &notes, e))) {
+		cmd_complain_lines(NAME, path, &notes);
+		if (pm_reader_decode(reader, &chunk))
+			err = error_set(e, EINVAL, "%s: no snapshot was recorded", path);
+	}
+	if (!err) {
+		err = decode_turbostat(&offer.places, &head, o->out ? out : &about);
 		fputs(buf_str(&about), stderr);
-		err = err ? err : dump_turbostat(&places, chunk, head.newer, head.tcc, out);
-	} else if (!err && r <= 0) {
-		err = error_set(e, EINVAL, "%s: no snapshot was recorded", path);
+		err = err ? err : dump_turbostat(&offer, chunk, head.only, head.newer, head.tcc, out);
 	}
 	if (err && !e->text[0])
 		error_sys(e, -err, "%s", path);
 	return err;
 }
 
-static int dump_text(const struct show_options *o)
+static int dump_text(struct show_options *o, const struct options_common *common)
 {
 	SCOPED(buf_release) struct buf out = BUF_INIT;
 	struct outfile file;
@@ -498,6 +506,7 @@ static int dump_text(const struct show_options *o)
 
 	if (err)
 		return cmd_fail(NAME, &e);
+	settle(o, common);
 	for (int i = 0; i < o->n_files && !err; i++)
 		err = dump_raw(o, o->file[i], &out, &e);
 	if (!err && (err = file_write(strcmp(file.path, "-") ? file.fd : STDOUT_FILENO, out.data, out.len)))
@@ -537,7 +546,7 @@ int cmd_show(int argc, char **argv)
 	o.export.list = o.list && o.format->tabs && o.n_files;
 	o.pipeline.selection.all |= o.export.list && !o.pipeline.selection.has_show;
 	if (status < 0 && o.dump)
-		status = (o.format->tabs ? dump_text : dump)(&o);
+		status = o.format->tabs ? dump_text(&o, &common) : dump(&o);
 	else if (status < 0)
 		status = o.list && !o.export.list ? list_columns(&o) : show(&o, &common);
 	show_options_release(&o);

@@ -261,7 +261,13 @@ void add_release(struct add *a)
 int add_set_attrs(const struct add *a, struct pm_map *attrs)
 {
 	int err = pm_map_set(attrs, PM_COUNTER_REQUESTED, pm_bool(true));
+	char where[24];
 
+	/* Which register or file of the kernel, whatever the column is called. Other files have names of the user's. */
+	snprintf(where, sizeof(where), "msr0x%x", a->address);
+	if (!err && (a->location == ADD_MSR ||
+		     (a->text && (!strncmp(a->text, "/sys/", 5) || !strncmp(a->text, "/proc/", 6)))))
+		err = pm_map_set(attrs, PM_COUNTER_HELP, pm_text(a->location == ADD_MSR ? where : a->text));
 	if (!err)
 		err = pm_map_set(attrs, PM_COUNTER_ADDED, pm_text(add_scope_name(a->scope)));
 	if (!err)

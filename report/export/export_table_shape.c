@@ -324,8 +324,8 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 	if (!err && (x->config.registers || x->config.tcc || x->config.debug) && t->decoded != x->sink.recording) {
 		/* Who reads turbostat's text reads columns; a file gets all. */
 		bool apart = table_has_tabs(x) && x->config.fd == STDOUT_FILENO;
-		struct turbostat_head head = { x->config.newer, !x->config.registers, x->config.debug,
-					       x->config.tcc };
+		struct turbostat_head head = { x->config.newer, !x->config.registers, x->config.debug, x->config.tcc,
+					       x->config.only };
 		struct buf *to = apart ? &about : &x->out.text;
 
 		t->decoded = x->sink.recording;

@@ -41,9 +41,10 @@ struct export_config {
 	bool list;            /* turbostat's text: the heads alone, with commas between */
 	bool newer;           /* turbostat's text: as the one of 2026 has it, not that of 2022 */
 	bool debug;           /* turbostat's text: also where each CPU is, as with its -d */
-	uint32_t tcc;         /* turbostat's text: -T, which it says even where nothing else is said; 0: not given */
-	unsigned no_place;    /* table: bits of the unwanted ones of Package, Die, L3, Node, Module, Core, CPU */
-	unsigned place;       /* likewise: those that were requested by name */
+	const struct cpulist *only; /* turbostat's text: of -c; NULL: all; borrowed */
+	uint32_t tcc;      /* turbostat's text: -T, which it says even where nothing else is said; 0: not given */
+	unsigned no_place; /* table: bits of the unwanted ones of Package, Die, L3, Node, Module, Core, CPU */
+	unsigned place;    /* likewise: those that were requested by name */
 };
 
 struct plot_data;

@@ -6,7 +6,7 @@
 
 #include "common/buf.h"
 #include "format/reader.h"
-#include "report/machine/places.h"
+#include "report/pipeline/pipeline.h"
 
 struct dump {
 	struct pm_reader *reader; /* owned */
@@ -21,6 +21,7 @@ struct dump {
 bool dump_wants(const struct dump *d, uint32_t counter);
 void dump_frame(struct dump *d, const struct pm_item *item);
 void dump_snapshot(struct dump *d, const struct pm_chunk *chunk, uint32_t row);
-/* The first row as turbostat has it, that of 2022 or a newer one; `tcc`: -T, 0: not given. 0 or -ENOMEM. */
-int dump_turbostat(const struct places *places, const struct pm_chunk *chunk, bool newer, uint32_t tcc,
-		   struct buf *out);
+/* The first row of what is shown as turbostat has it, that of 2022 or a newer one, of the CPUs of `only`; NULL: of all.
+ * `tcc`: -T, 0: not given. 0 or -ENOMEM. */
+int dump_turbostat(const struct offer *offer, const struct pm_chunk *chunk, const struct cpulist *only, bool newer,
+		   uint32_t tcc, struct buf *out);

@@ -11,10 +11,12 @@
 #include "report/machine/cpu_facts.h"
 
 enum form { HEX16, HEX, DECIMAL, BELOW_MAXIMUM };
-/* OPTIONAL: no line where the machine has no such counter; in 2026 alone */
-enum { ONLY_2022 = 1, ONLY_2026 = 2, OPTIONAL = 4, OPTIONAL_2026 = 8 };
+/* OPTIONAL: no line where the machine has no such counter, or its column is hidden; in 2026 alone. ALWAYS_2022: 2022
+ * reads it for no column. */
+enum { ONLY_2022 = 1, ONLY_2026 = 2, OPTIONAL = 4, OPTIONAL_2026 = 8, ALWAYS_2022 = 16 };
 
-/* A counter that the model has no register for, or whose register stops in that model, reads 0. */
+/* A counter that the model has no register for, whose register stops in that model, or that no shown column takes,
+ * reads 0. */
 static const struct line {
 	enum pm_kind kind;
 	const char *label, *counter, *or_counter;
@@ -51,13 +53,13 @@ static const struct line {
 	{ PM_PACKAGE, "pc10", "msr.pkg_c10_res", NULL, HEX16, 0, CPU_PC10 },
 	{ PM_PACKAGE, "cpu_lpi", "lpi.cpu", NULL, HEX16 },
 	{ PM_PACKAGE, "sys_lpi", "lpi.system", NULL, HEX16 },
-	{ PM_PACKAGE, "Joules PKG", "msr.pkg_energy_status", "msr.amd_pkg_energy", HEX },
-	{ PM_PACKAGE, "Joules COR", "msr.pp0_energy_status", NULL, HEX, 0, 0, 0, CPU_NO_CORE_ENERGY },
-	{ PM_PACKAGE, "Joules GFX", "msr.pp1_energy_status", NULL, HEX, 0, 0, 0, CPU_NO_GFX_ENERGY },
-	{ PM_PACKAGE, "Joules RAM", "msr.dram_energy_status", NULL, HEX },
+	{ PM_PACKAGE, "Joules PKG", "msr.pkg_energy_status", "msr.amd_pkg_energy", HEX, ALWAYS_2022 },
+	{ PM_PACKAGE, "Joules COR", "msr.pp0_energy_status", NULL, HEX, ALWAYS_2022, 0, 0, CPU_NO_CORE_ENERGY },
+	{ PM_PACKAGE, "Joules GFX", "msr.pp1_energy_status", NULL, HEX, ALWAYS_2022, 0, 0, CPU_NO_GFX_ENERGY },
+	{ PM_PACKAGE, "Joules RAM", "msr.dram_energy_status", NULL, HEX, ALWAYS_2022 },
 	{ PM_PACKAGE, "Joules PSYS", "msr.platform_energy_status", NULL, HEX, ONLY_2026 },
-	{ PM_PACKAGE, "Throttle PKG", "msr.pkg_perf_status", NULL, HEX },
-	{ PM_PACKAGE, "Throttle RAM", "msr.dram_perf_status", NULL, HEX },
+	{ PM_PACKAGE, "Throttle PKG", "msr.pkg_perf_status", NULL, HEX, ALWAYS_2022 },
+	{ PM_PACKAGE, "Throttle RAM", "msr.dram_perf_status", NULL, HEX, ALWAYS_2022 },
 	{ PM_PACKAGE, "PTM", "msr.package_therm_status", NULL, BELOW_MAXIMUM },
 };
 
@@ -68,10 +70,12 @@ struct reading {
 };
 
 struct snapshot {
+	const struct offer *offer;
 	const struct pm_model *m;
 	const struct places *places;
 	const struct cpu_facts *facts;
 	bool newer;
+	bool *taken; /* owned: by counter: a shown column takes it */
 	double tj_max;
 	struct buf *out;
 	struct reading *reading; /* owned: in order, so that a CPU finds its own without a look at all others' */
@@ -147,10 +151,11 @@ static void put_line(const struct snapshot *s, const struct line *l, const struc
 {
 	const struct pm_counter *c = has(s, l) ? counter_of(s, l) : NULL;
 	uint64_t value = 0;
-	bool there = c && read_at(s, c->id, cpu, &value);
+	bool taken = c && (s->taken[c->id] || !strcmp(c->name, "msr.tsc") || (l->when & ALWAYS_2022 && !s->newer));
+	bool there = taken && read_at(s, c->id, cpu, &value);
 
 	if (l->when & (s->newer ? ONLY_2022 : ONLY_2026) ||
-	    (l->when & (s->newer ? OPTIONAL | OPTIONAL_2026 : OPTIONAL) && !c))
+	    (l->when & (s->newer ? OPTIONAL | OPTIONAL_2026 : OPTIONAL) && (!c || (l->when & OPTIONAL && !taken))))
 		return;
 	buf_printf(s->out, "%s: ", l->label);
 	if (l->form == BELOW_MAXIMUM)
@@ -163,35 +168,89 @@ static void put_line(const struct snapshot *s, const struct line *l, const struc
 			   value);
 }
 
-/* How often and how long each state was requested, in 2026 the latter alone, and what --add asks for. */
+/* How many counters of its family come before it: those of idle states have its number. */
+static unsigned state_of(const struct snapshot *s, const struct pm_counter *c)
+{
+	size_t family = (size_t)(strrchr(c->name, '.') - c->name) + 1;
+	unsigned n = 0;
+
+	for (uint32_t i = 0; &s->m->counter[i] < c; i++)
+		n += !strncmp(s->m->counter[i].name, c->name, family);
+	return n;
+}
+
+/* What feeds the metric's input; 0: nothing that is recorded, or nothing that this model counts there. */
+static uint32_t feeds(const struct snapshot *s, const struct bound_metric *m, uint32_t input)
+{
+	const struct bound_input *in = input < m->n_inputs ? &s->offer->binding.input[m->input[input]] : NULL;
+	struct value factor = { .v = 1 };
+
+	if (!in || in->constant || !in->n_counters)
+		return 0;
+	if (in->op == INPUT_TIMES && in->fact)
+		bind_literal(s->places, in->fact, &factor);
+	return factor.reason || factor.v != 0 ? in->counter[0] : 0;
+}
+
+/* What is counted of idle states, and what --add asks for, as far as it is shown. */
 static void put_added(const struct snapshot *s, enum pm_kind kind, const struct pm_cpu *cpu)
 {
-	static const char *const of[] = { "cpuidle.usage.", "cpuidle.time.", "add." };
+	const struct binding *b = &s->offer->binding;
 	uint64_t value;
 	unsigned n = 0;
 
-	for (size_t k = s->newer; k < sizeof(of) / sizeof(of[0]); k++)
-		for (uint32_t i = 0; i < s->m->n_counters; i++) {
-			const struct pm_counter *c = &s->m->counter[i];
-			const char *scope = pm_map_text(&c->attrs, PM_COUNTER_ADDED, "cpu");
-			size_t len = strlen(c->display) - (s->newer && k == 1 ? strlen(".time") : 0);
-			unsigned msr = 0;
+	for (size_t i = 0; i < b->n_metrics; i++) {
+		const struct bound_metric *m = &b->metric[i];
+		uint32_t id = feeds(s, m, 0);
+		const struct pm_counter *c = pm_model_counter(s->m, id);
+		bool state = c && !m->counter && !strncmp(m->name, "idle.", 5) && !strcmp(c->source, "cpuidle");
+		const char *scope = c ? pm_map_text(&c->attrs, PM_COUNTER_ADDED, "cpu") : "";
+		const char *where = c ? pm_map_text(&c->attrs, PM_COUNTER_HELP, "") : "";
+		unsigned msr = 0;
 
-			if (strncmp(c->name, of[k], strlen(of[k])) || strcmp(scope, pm_kind_name(kind)) ||
-			    !read_at(s, c->id, cpu, &value))
-				continue;
-			sscanf(c->name, "add.m0x%x", &msr);
-			buf_printf(s->out, "%cADDED [%u] ", scope[0] == 'c' && scope[1] == 'p' ? 't' : scope[0], n++);
-			if (s->newer) {
-				buf_printf(s->out, "%*s", (int)(len < 8 ? 8 - len : 0) - (k == 1), "");
-				text_escape(s->out, c->display, len);
-				buf_addstr(s->out, k == 1 ? "% " : " ");
-			}
-			buf_printf(s->out, "msr0x%x: %08" PRIX64, msr, value);
-			if (s->newer && k == 1)
-				buf_printf(s->out, " cpuidle/state%u/time", n - 1);
-			buf_addstr(s->out, s->newer && k == 2 ? " (null)\n" : "\n");
+		if (!s->offer->shown[i] || (!state && !m->added) || strcmp(scope, pm_kind_name(kind)) ||
+		    !read_at(s, id, cpu, &value))
+			continue;
+		sscanf(where, "msr0x%x", &msr);
+		buf_printf(s->out, "%cADDED [%u] ", kind == PM_CPU ? 't' : scope[0], n++);
+		if (s->newer) {
+			buf_printf(s->out, "%*s", (int)(8 - strnlen(m->display, 8)), "");
+			text_escape(s->out, m->display, strlen(m->display));
+			buf_addch(s->out, ' ');
 		}
+		buf_printf(s->out, "msr0x%x: %08" PRIX64 "%s", msr, value, s->newer ? " " : "");
+		if (s->newer && state)
+			buf_printf(s->out, "cpuidle/state%u/%.*s", state_of(s, c),
+				   (int)strcspn(c->name + strlen("cpuidle."), "."), c->name + strlen("cpuidle."));
+		else if (s->newer)
+			text_escape(s->out, where[0] == '/' ? where : "(null)", where[0] == '/' ? strlen(where) : 6);
+		buf_addch(s->out, '\n');
+	}
+}
+
+/* A count that the column has, of its first input or its second; 0: it is not shown, or there is none. */
+static uint64_t count_of(const struct snapshot *s, const char *column, uint32_t input, const struct pm_cpu *cpu)
+{
+	const struct binding *b = &s->offer->binding;
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < b->n_metrics; i++)
+		if (s->offer->shown[i] && !strcmp(b->metric[i].name, column))
+			read_at(s, feeds(s, &b->metric[i], input), cpu, &value);
+	return value;
+}
+
+static void put_cache(const struct snapshot *s, const struct pm_cpu *cpu)
+{
+	uint64_t refs = count_of(s, "llc.hit", 0, cpu), miss = count_of(s, "llc.hit", 1, cpu),
+		 l2 = count_of(s, "l2.hit", 1, cpu), hits = count_of(s, "l2.hit", 0, cpu);
+
+	if (!refs)
+		refs = count_of(s, "llc.references", 0, cpu);
+	buf_printf(s->out, "LLC refs: %" PRIu64 "LLC miss: %" PRIu64 "LLC Hit%%: ", refs, miss);
+	buf_printf(s->out, refs >= miss && refs ? "%.2f" : "nan", 100 * (double)(refs - miss) / (double)refs);
+	buf_printf(s->out, "L2 refs: %" PRIu64 "L2 hits: %" PRIu64 "L2 Hit%%: ", l2, hits);
+	buf_printf(s->out, l2 && hits <= 1.1 * (double)l2 ? "%.2f" : "nan", 100 * (double)hits / (double)l2);
 }
 
 static void put_cpu(const struct snapshot *s, const struct pm_cpu *cpu, const struct pm_cpu *before)
@@ -216,6 +275,8 @@ static void put_cpu(const struct snapshot *s, const struct pm_cpu *cpu, const st
 				put_added(s, PM_CORE, cpu);
 			put_line(s, &lines[i], cpu);
 		}
+		if (kinds[k] == PM_CPU && s->newer)
+			put_cache(s, cpu);
 		if (kinds[k] != PM_CORE)
 			put_added(s, kinds[k], cpu);
 	}
@@ -234,23 +295,70 @@ static int by_place(const void *a, const void *b)
 	return 0;
 }
 
-int dump_turbostat(const struct places *places, const struct pm_chunk *chunk, bool newer, uint32_t tcc,
-		   struct buf *out)
+static void take_all(const struct snapshot *s, const char *const *name)
 {
+	for (; *name; name++) {
+		const struct pm_counter *c = pm_model_counter_named(s->m, *name);
+
+		s->taken[c ? c->id : 0] = true;
+	}
+}
+
+/* The counters of shown columns, and those that turbostat reads with them. */
+static int take_columns(struct snapshot *s)
+{
+	/* 2022 has no register for C1, and takes what the others leave. */
+	static const char *const soft[] = { "msr.mperf", "msr.core_c3_res", "msr.core_c6_res", "msr.core_c7_res",
+					    NULL };
+	static const char *const clocks[] = { "msr.aperf", "msr.mperf", NULL };
+	const struct binding *b = &s->offer->binding;
+
+	s->taken = calloc((size_t)s->m->n_counters + 1, sizeof(*s->taken));
+	if (!s->taken)
+		return -ENOMEM;
+	for (size_t i = 0; i < b->n_metrics; i++) {
+		const struct bound_metric *m = &b->metric[i];
+
+		if (!s->offer->shown[i])
+			continue;
+		for (uint32_t k = 0; k < m->n_inputs; k++)
+			s->taken[feeds(s, m, k)] = true;
+		if (!s->newer && !strcmp(m->name, "cpu.c1"))
+			take_all(s, soft);
+	}
+	for (size_t i = 0; clocks[i]; i++) {
+		const struct pm_counter *c = pm_model_counter_named(s->m, clocks[i]);
+
+		if (c && s->taken[c->id])
+			take_all(s, clocks);
+	}
+	return 0;
+}
+
+int dump_turbostat(const struct offer *offer, const struct pm_chunk *chunk, const struct cpulist *only, bool newer,
+		   uint32_t tcc, struct buf *out)
+{
+	const struct places *places = &offer->places;
 	SCOPED(scoped_free) struct pm_cpu *cpu = malloc((places->n + 1) * sizeof(*cpu));
 	struct cpu_facts f;
-	struct snapshot s = { places->model, places, &f, newer, tcc, out };
+	struct snapshot s = { offer, places->model, places, &f, newer, .tj_max = tcc, .out = out };
 	int err = cpu ? take_readings(&s, chunk) : -ENOMEM;
+	const struct pm_cpu *before = NULL;
 
 	cpu_facts_find(places->model, &f);
 	if (!tcc)
 		s.tj_max = f.tj_max;
-	if (places->n && !err) {
+	if (!err && !(err = take_columns(&s)) && places->n) {
 		memcpy(cpu, places->cpu, places->n * sizeof(*cpu));
 		qsort(cpu, places->n, sizeof(*cpu), by_place);
 	}
-	for (uint32_t i = 0; i < places->n && !err; i++)
-		put_cpu(&s, &cpu[i], i ? &cpu[i - 1] : NULL);
+	for (uint32_t i = 0; i < places->n && !err; i++) {
+		if (only && !cpulist_has(only, cpu[i].cpu))
+			continue;
+		put_cpu(&s, &cpu[i], before);
+		before = &cpu[i];
+	}
+	free(s.taken);
 	free(s.reading);
 	return err ? err : out->err;
 }

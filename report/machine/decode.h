@@ -44,10 +44,11 @@ void decoded_text(const struct decoded *d, struct buf *out);
 /* Lines for people, one a register, then what the kernel said of frequencies, idle states and limits. */
 int decode_text(const struct pm_model *m, struct buf *out);
 struct turbostat_head {
-	bool newer;   /* as the one of 2026 names itself, not that of 2022 */
-	bool quiet;   /* only what it says of -T all the same */
-	bool debug;   /* -d: where each CPU is */
-	uint32_t tcc; /* -T, Celsius; 0: it was not given */
+	bool newer;                 /* as the one of 2026 names itself, not that of 2022 */
+	bool quiet;                 /* only what it says of -T all the same */
+	bool debug;                 /* -d: where each CPU is, and how hot each core */
+	uint32_t tcc;               /* -T, Celsius; 0: it was not given */
+	const struct cpulist *only; /* of -c; NULL: all */
 };
 /* What turbostat prints before its table. */
 int decode_turbostat(const struct places *places, const struct turbostat_head *head, struct buf *out);

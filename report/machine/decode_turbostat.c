@@ -14,9 +14,10 @@
  * word for a flag, {NAME!} its text, {HI:LO} bits of the register, {#} the register, {@} its CPU, {+} the microcode, {~} microseconds and whose
  * choice they are.
  */
+enum each { ONCE, PACKAGES, CORES }; /* of cores only with -d */
 struct line {
 	const char *name;
-	bool each; /* of each package, not only of the first */
+	enum each each;
 	const char *text;
 };
 
@@ -142,15 +143,18 @@ static void put_uncore(struct writer *w)
 				   khz(m, package, die, "initial_max") / 1000);
 }
 
-/* Whether the reading is of the package. */
-static bool is_of(const struct pm_config *c, const struct places *p, uint32_t package, uint32_t first)
+/* Whether the reading is of the package, or the core, with that first CPU. */
+static bool is_of(const struct pm_config *c, const struct places *p, enum each each, const struct pm_cpu *first)
 {
+	if (each == CORES)
+		return !first->thread && c && c->kind == PM_CPU && cpulist_has(&c->instances, first->cpu);
 	if (!c || c->kind == PM_SYSTEM)
 		return true;
 	for (uint32_t i = 0; i < p->n; i++)
-		if (p->cpu[i].package == package && c->kind == PM_CPU && cpulist_has(&c->instances, p->cpu[i].cpu))
-			return p->cpu[i].cpu == first;
-	return c->kind == PM_PACKAGE && cpulist_has(&c->instances, package);
+		if (p->cpu[i].package == first->package && c->kind == PM_CPU &&
+		    cpulist_has(&c->instances, p->cpu[i].cpu))
+			return p->cpu[i].cpu == first->cpu;
+	return c->kind == PM_PACKAGE && cpulist_has(&c->instances, first->package);
 }
 
 static int take(void *ctx, const struct decoded *d)
@@ -165,13 +169,15 @@ static int take(void *ctx, const struct decoded *d)
 		uint64_t bit = 1ull << k % 64;
 		uint32_t last = PM_NONE;
 
-		if (fnmatch(lines[k].name, d->name, 0) || (w->head->quiet && !tcc))
+		if (fnmatch(lines[k].name, d->name, 0) || (w->head->quiet && !tcc) ||
+		    (lines[k].each == CORES && !w->head->debug))
 			continue;
 		for (uint32_t i = 0; i < p->n; i++) {
-			if (p->cpu[i].package == last || (!lines[k].each && w->told[k / 64] & bit))
+			if ((p->cpu[i].package == last && lines[k].each != CORES) ||
+			    (lines[k].each == ONCE && w->told[k / 64] & bit))
 				continue;
 			last = p->cpu[i].package;
-			if (!is_of(d->config, p, last, p->cpu[i].cpu))
+			if (!is_of(d->config, p, lines[k].each, &p->cpu[i]))
 				continue;
 			if (tcc)
 				buf_printf(w->out, "cpu%u: Using cmdline TCC Target (%u C)\n", p->cpu[i].cpu,
@@ -188,8 +194,48 @@ static int take(void *ctx, const struct decoded *d)
 	return 0;
 }
 
+static uint32_t or_0(uint32_t number)
+{
+	return number == PM_NONE ? 0 : number;
+}
+
+/* The first four threads of the CPU's core. */
+static void put_siblings(const struct places *p, const struct pm_cpu *of, struct buf *out)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < p->n && n < 4; i++)
+		if (p->cpu[i].package == of->package && p->cpu[i].die == of->die && p->cpu[i].core == of->core)
+			buf_printf(out, " %u", (n++, p->cpu[i].cpu));
+	while (n++ < 4)
+		buf_addstr(out, " -1");
+}
+
+/* How many CPUs, cores and packages take part. */
+static void put_allowed(const struct places *p, const struct cpulist *only, struct buf *out)
+{
+	unsigned n[3] = { 0 };
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		bool first[3] = { true, true, true };
+
+		if (only && !cpulist_has(only, p->cpu[i].cpu))
+			continue;
+		for (uint32_t k = 0; k < i; k++) {
+			bool package =
+				p->cpu[k].package == p->cpu[i].package && (!only || cpulist_has(only, p->cpu[k].cpu));
+
+			first[2] &= !package;
+			first[1] &= !package || p->cpu[k].die != p->cpu[i].die || p->cpu[k].core != p->cpu[i].core;
+		}
+		for (unsigned k = 0; k < 3; k++)
+			n[k] += first[k];
+	}
+	buf_printf(out, "allowed_cpus %u allowed_cores %u allowed_packages %u\n", n[0], n[1], n[2]);
+}
+
 /* Nodes count anew in each package, and threads in each core. */
-static void put_topology(const struct places *p, struct buf *out)
+static void put_topology(const struct places *p, const struct turbostat_head *head, struct buf *out)
 {
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct pm_cpu *c = &p->cpu[i];
@@ -198,10 +244,21 @@ static void put_topology(const struct places *p, struct buf *out)
 		for (uint32_t k = 0; k < p->n; k++)
 			if (p->cpu[k].package == c->package && p->cpu[k].node < node)
 				node = p->cpu[k].node;
-		buf_printf(out, "cpu %u pkg %u die %u node %u lnode %u core %u thread %u\n", c->cpu, c->package,
-			   c->die == PM_NONE ? 0 : c->die, c->node == PM_NONE ? 0 : c->node, c->node - node, c->core,
-			   c->thread);
+		buf_printf(out, "cpu %u pkg %u die %u ", c->cpu, c->package, or_0(c->die));
+		if (head->newer)
+			buf_printf(out, "l3 %u ", or_0(c->cache[3]));
+		buf_printf(out, "node %u lnode %u ", or_0(c->node), c->node - node);
+		if (head->newer)
+			buf_printf(out, "module 0x%x ", or_0(c->cluster));
+		buf_printf(out, head->newer ? "core %u ht_id %u" : "core %u thread %u", c->core, c->thread);
+		if (head->newer) {
+			buf_addstr(out, " siblings");
+			put_siblings(p, c, out);
+		}
+		buf_addch(out, '\n');
 	}
+	if (head->newer)
+		put_allowed(p, head->only, out);
 }
 
 int decode_turbostat(const struct places *places, const struct turbostat_head *head, struct buf *out)
@@ -221,7 +278,7 @@ int decode_turbostat(const struct places *places, const struct turbostat_head *h
 		buf_addch(out, '\n');
 	}
 	if (head->debug)
-		put_topology(places, out);
+		put_topology(places, head, out);
 	if (!(err = decode_all(places->model, take, &w)) && !head->quiet) {
 		put_uncore(&w);
 		err = decode_settings(places->model, take, &w);

@@ -41,6 +41,7 @@ struct sheet_config {
 	bool summary_only;
 	enum sheet_rows rows;
 	struct cpulist cpus; /* SHEET_CPU_SET; owned by the config's owner */
+	bool set_alone;      /* what lies beside them does not count for the system either */
 };
 
 struct sheet_cell {

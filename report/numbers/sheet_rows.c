@@ -38,6 +38,21 @@ static bool passes(const struct filter *f, const struct place *place, const stru
 	}
 }
 
+/* Whether what is counted there counts for the system. */
+static bool counts(const struct sheet *s, const struct sheet_config *config, const struct pm_instance *i)
+{
+	bool part = i->kind == PM_PMU && i->cpu != PM_NONE;
+	struct place at;
+
+	if (!config->set_alone || !places_find(s->places, i, part ? PM_PACKAGE : i->kind, &at) ||
+	    (at.kind != PM_CPU && !kind_contains(at.kind, PM_CPU)))
+		return true;
+	for (size_t k = 0; k < config->cpus.n; k++)
+		if (place_has(s->places, &at, &(struct place){ .first_cpu = config->cpus.cpu[k] }))
+			return true;
+	return false;
+}
+
 static int prepare_filter(struct filter *f, const struct sheet *s, enum pm_kind kind)
 {
 	const struct cpulist *cpus = &f->config->cpus;
@@ -152,6 +167,7 @@ static int place_tracks(struct sheet *s, struct level *l, struct filter *filter,
 
 		l->row_of[t] = PM_NONE;
 		if (wanted[info.counter] &&
+		    (l->kind != PM_SYSTEM || counts(s, filter->config, pm_model_instance(m, info.instance))) &&
 		    places_find(s->places, pm_model_instance(m, info.instance), l->kind, &one))
 			l->row_of[t] = put_place(&one, at, &found);
 	}

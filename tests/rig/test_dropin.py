@@ -173,8 +173,14 @@ TURBOSTAT = r"""
 @ -q -n 1 -i .1 -c ,0, -s CPU
 @ -q -S -s Busy% -i .3 >/dev/null & p=$!; sleep 1; kill -PIPE $p; wait $p 2>/dev/null; [ $? -eq 141 ] && echo pipe
 @ -q -T 90 -n 1 -i .1 -s CoreTmp,PkgTmp
-@ -q -D | sed -E 's/^t .*/t/; s/: [0-9A-F]+( |$)/: N\1/'
-@ -q -D -T 90 -a msr0x10,cpu,u64,raw | sed -E 's/^t .*/t/; s/: [0-9A-F]+( |$)/: N\1/'
+@ -q -D | raw
+@ -q -D -T 90 -a msr0x10,cpu,u64,raw | raw
+@ -q -D -s CPU%c1 | raw
+@ -q -D -s CPU%c6,Core -J | raw
+@ -q -D --hide CPU%c1,IRQ,SMI,Pkg%pc3,PkgTmp,sysfs | raw
+@ -q -D --hide all | raw
+@ -q -D -S --show C1,C6%,PkgWatt,PKG_%,IRQ | raw
+@ -q -D -c 0 --show Core,CPU,CoreThr -a msr0x10,cpu,u64,raw,NAMED -a msr0x1a2,package,u64,raw,LONGERTHAN8 | raw
 @ -n 1 -i .1 -o f -s Busy% 2>&1 | wc -l; grep -c : f | grep -c ..
 { sleep .5; echo; sleep 9; } | timeout 5 @ -q -i 30 -n 1 -S -s Busy%; echo ${PIPESTATUS[1]}
 { sleep 1; echo q; sleep 9; } | timeout 6 @ -q -i .4 -S -s Busy% >/dev/null; echo ${PIPESTATUS[1]}
@@ -185,6 +191,15 @@ TURBOSTAT = r"""
 { @ -q -s Busy% -i .1 & p=$!; sleep 1.5; kill -INT $p; wait $p; echo $? >&2; } | head -n 4
 @ -q -i .4 -S -s Busy% & p=$!; sleep 1; kill -USR2 $p; wait $p 2>/dev/null; echo $?
 @ -q -S -s Busy% sleep 1.5 & p=$!; sleep 1; kill -USR1 $p; wait $p 2>/dev/null; echo $?
+"""
+
+# Of the newer one alone.
+TURBOSTAT_NEWER = """
+@ -q -D --show cpuidle,NMI | raw
+@ -q -D -s C1+,C1-,C1% -a /sys/devices/system/cpu/cpu0/cpuidle/state1/usage,cpu,u64,delta,FILE | raw
+@ -q -d -n 1 -i .1 -s Busy%,CPU
+@ -q -d -c 0 -n 1 -i .1 -s Busy%,CPU
+@ -q -d -c core -n 1 -i .1 -S -s Busy%
 """
 
 # Which columns a machine has.
@@ -316,9 +331,13 @@ def mask(text, fields):
     return "\n".join(lines)
 
 
+# What is 0 in a dump is not read.
+RAW = r"sed -E 's/^t .*/t/; s/^CPU: ([0-9]+).*/CPU \1/; s/: 0+C?( |$)/: Z\1/; s/: [0-9A-F]+C?( |$)/: N\1/'"
+
+
 def run(line, program, folder):
     """A status that the line prints is in letters, so that it is no number for mask()."""
-    line = line.replace("@", program).replace("echo $?", "echo $? | tr 0-9 a-j")
+    line = line.replace("| raw", f"| {RAW}").replace("@", program).replace("echo $?", "echo $? | tr 0-9 a-j")
     with tempfile.TemporaryDirectory(dir=folder) as here:
         return subprocess.run(line, shell=True, executable="/bin/bash", capture_output=True, text=True,
                               env=ENV, cwd=here, timeout=60)
@@ -575,8 +594,9 @@ def not_theirs(text):
     an identity that the machine lacks."""
     # Of two packages 2026 prints the sum.
     text = re.sub(r"\b(0x[0-9a-f]+|[0-9a-f]{8,9}|[0-9a-f]{16})\b", "0", text.replace("X2APIC,", ""))
-    text = re.sub(r"LLC refs: .*?L2 Hit%: (nan|[\d.]+)", "", text)
     text = re.sub(r"turbostat: Failed to access perf .*\n\tRun as root .*\n\n?", "", text)
+    text = re.sub(r"^(Failed to parse perf counter info|add_msr_perf_counter:|(present|possible|effective|allowed) set:).*\n", "",
+                  text, flags=re.M)
     return "\n".join(line for line in text.split("\n") if "perf instruction counter" not in line and
                      "jitter" not in line and not line.startswith("deferred ") and
                      not line.startswith("pmrep: -: "))
@@ -592,7 +612,7 @@ def cells(text):
 def check_numbers(theirs, ours):
     loose = {"CoreThr", "IRQ", "NMI", "SMI", "POLL", "C1", "C6", "UncMHz"}
     they, we = cells(theirs), cells(ours)
-    return [f"{key}: {they[key]} and {we.get(key)}" for key in they if key[0] not in loose and
+    return ["nothing was printed"] * (not they) + [f"{key}: {they[key]} and {we.get(key)}" for key in they if key[0] not in loose and
             abs(they[key] - we.get(key, 1e9)) > .1 * abs(they[key]) + .3]
 
 
@@ -636,11 +656,12 @@ def turbostat(name, lines, long, peers):
         # What is wrong is refused in the words of the older ones.
         if not peers.root:
             wrong += check_refused(listed(TURBOSTAT_REFUSED, TURBOSTAT_REFUSED_LONG, long), side)
-        for _ in range(3):
-            found = check_numbers(side("@ -q -n 1 -i 1", True).stdout, side("@ -q -n 1 -i 1", False).stdout)
-            if not found:
-                break
-        wrong += found
+        for line in ("@ -q -n 1 -i 1", "@ -q -n 1 -i 1 -c 1"):
+            for _ in range(3):
+                found = check_numbers(side(line, True).stdout, side(line, False).stdout)
+                if not found:
+                    break
+            wrong += found
         wrong += check_dump(*(side("@ -q -D", theirs).stdout for theirs in (True, False, True)))
         wrong += check_header(side("@ -n 1 -i .1", True).stderr, side("@ -n 1 -i .1", False).stderr, peers.root)
     return [f"{name}: {w}" for w in wrong]
@@ -673,7 +694,8 @@ def main():
         for name in ["rocketlake"] + ["skylakex", "zen"] * long + ["skylakex"] * bool(root):
             # turbostat ends where an added register cannot be read.
             lines = TURBOSTAT.split("\n") + list(generated_turbostat(seed, 70 if long else 20 if root else 6))
-            wrong += turbostat(name, [line for line in peers.alike(lines) if name != "zen" or "msr0x" not in line], long, peers)
+            lines = peers.alike(lines) + listed(TURBOSTAT_NEWER, "", False) * bool(root)
+            wrong += turbostat(name, [line for line in lines if name != "zen" or "msr0x" not in line], long, peers)
         for name in ["haswell", "sapphirerapids"] * bool(some) + ["hybrid", "sierraforest"] * bool(root):
             wrong += turbostat(name, COLUMNS, False, peers)
         done += 1
