@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Before a declaration with an initializer: release(&variable) on every way out of its block. */
 #define SCOPED(release) __attribute__((cleanup(release)))
@@ -22,6 +23,14 @@ static inline void scoped_free(void *pointer)
 
 	memcpy(&p, pointer, sizeof(p));
 	free(p);
+}
+
+/* Closes a descriptor, which is -1 then; below 0 there is none. */
+static inline void fd_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
 }
 
 struct buf {

@@ -81,21 +81,16 @@ fail:
 	error_sys(e, errno, "cannot start a process");
 	c->pid = 0;
 	for (int i = 0; i < 2; i++) {
-		if (go[i] >= 0)
-			close(go[i]);
-		if (failure[i] >= 0)
-			close(failure[i]);
+		fd_close(&go[i]);
+		fd_close(&failure[i]);
 	}
 	return -e->number;
 }
 
 static void close_pipes(struct child *c)
 {
-	if (c->go >= 0)
-		close(c->go);
-	if (c->failure >= 0)
-		close(c->failure);
-	c->go = c->failure = -1;
+	fd_close(&c->go);
+	fd_close(&c->failure);
 }
 
 int child_start(struct child *c, struct error *e)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/buf.h"
 #include "common/parse.h"
 #include "record/host/privileges.h"
 #include "record/marksocket.h"
@@ -50,10 +51,9 @@ static int open_fifo(int *fd, const char *path, struct error *e)
 static int open_fifos(struct control *c, const char *text, struct error *e)
 {
 	const char *comma = strchr(text, ',');
-	char *path = strndup(text, comma ? (size_t)(comma - text) : strlen(text));
+	SCOPED(scoped_free) char *path = strndup(text, comma ? (size_t)(comma - text) : strlen(text));
 	int err = path ? open_fifo(&c->ctl, path, e) : error_sys(e, ENOMEM, "--control");
 
-	free(path);
 	return err || !comma ? err : open_fifo(&c->ack, comma + 1, e);
 }
 
@@ -76,18 +76,11 @@ int control_open(struct control *c, const char *where, struct error *e)
 	return err;
 }
 
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 void control_close(struct control *c)
 {
-	close_fd(&c->ctl);
-	close_fd(&c->ack);
-	close_fd(&c->mark);
+	fd_close(&c->ctl);
+	fd_close(&c->ack);
+	fd_close(&c->mark);
 }
 
 static void understand(char *line, struct control_command *command)
@@ -130,7 +123,7 @@ bool control_next(struct control *c, struct control_command *command)
 		if (n < 0 && errno == EAGAIN)
 			return false;
 		if (n <= 0)
-			close_fd(&c->ctl);
+			fd_close(&c->ctl);
 		if (n == 1 && byte != '\n' && byte != '\0') {
 			if (c->len < sizeof(c->line) - 1)
 				c->line[c->len++] = byte;
@@ -152,7 +145,7 @@ void control_answer(struct control *c, const char *wrong)
 
 	/* Nobody waits for an answer that nobody can take. */
 	if (c->ack >= 0 && write(c->ack, text, (size_t)len) < 0 && errno != EAGAIN)
-		close_fd(&c->ack);
+		fd_close(&c->ack);
 }
 
 int control_next_peer(struct control *c, char *line, size_t size, struct control_command *command)

@@ -57,13 +57,8 @@ static bool absent(const struct listing *l, uint32_t type, uint64_t config)
 					.exclude_kernel = 1,
 					.exclude_hv = 1,
 					.disabled = 1 } };
-	int fd;
+	SCOPED(fd_close) int fd = l->root->emulated ? -1 : perf_open(&attr, perf_on_task(0), -1);
 
-	if (l->root->emulated)
-		return false;
-	fd = perf_open(&attr, perf_on_task(0), -1);
-	if (fd >= 0)
-		close(fd);
 	return fd == -ENOENT || fd == -EOPNOTSUPP || fd == -ENXIO;
 }
 

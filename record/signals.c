@@ -5,6 +5,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "common/buf.h"
+
 enum { OWN = 1, PERF = 2, TURBOSTAT = 4, USR1 = 8, ALL = 15 };
 
 /* What pmrec and those that it stands for do not leave to the kernel, which ends a process without a word. */
@@ -58,9 +60,7 @@ int signals_init(struct signals *s, const struct joined *j, bool command)
 
 void signals_release(struct signals *s)
 {
-	if (s->fd >= 0)
-		close(s->fd);
-	s->fd = -1;
+	fd_close(&s->fd);
 }
 
 bool signals_next(struct signals *s, struct signals_event *e)

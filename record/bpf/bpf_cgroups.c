@@ -201,7 +201,8 @@ int bpf_cgroups_init(struct bpf_cgroups *g, const struct root *root, const int *
 		     uint32_t n_events, uint32_t n_cpus, struct error *e)
 {
 	struct offsets at = { 0 };
-	int err, program;
+	SCOPED(fd_close) int program = -1;
+	int err;
 
 	*g = BPF_CGROUPS_NONE;
 	g->n_events = n_events;
@@ -221,17 +222,15 @@ int bpf_cgroups_init(struct bpf_cgroups *g, const struct root *root, const int *
 	if (program < 0)
 		return program;
 	g->link = bpf_program_attach(program, NULL);
-	close(program);
 	return g->link < 0 ? error_sys(e, -g->link, "attaching to sched_switch") : 0;
 }
 
 void bpf_cgroups_release(struct bpf_cgroups *g)
 {
-	const int fd[] = { g->link, g->reader, g->places, g->events };
+	int *const fd[] = { &g->link, &g->reader, &g->places, &g->events };
 
 	for (size_t i = 0; i < sizeof(fd) / sizeof(fd[0]); i++)
-		if (fd[i] >= 0)
-			close(fd[i]);
+		fd_close(fd[i]);
 	bpf_cells_release(&g->state);
 	bpf_cells_release(&g->cells);
 	*g = BPF_CGROUPS_NONE;

@@ -46,12 +46,9 @@ static int refused(int err, const struct root *root, struct error *e)
 
 int bpf_check(const struct root *root, struct error *e)
 {
-	int fd = load_nothing(0, 0, 0, e);
+	SCOPED(fd_close) int fd = load_nothing(0, 0, 0, e);
 
-	if (fd < 0)
-		return refused(fd, root, e);
-	close(fd);
-	return 0;
+	return fd < 0 ? refused(fd, root, e) : 0;
 }
 
 int bpf_attach_refused(int err, struct error *e)
@@ -73,18 +70,13 @@ int bpf_attach_refused(int err, struct error *e)
 
 int bpf_check_attach(struct error *e)
 {
-	int btf = btf_function("nothing"), target, fd;
+	SCOPED(fd_close) int btf = btf_function("nothing"), target = -1, fd = -1;
 
 	if (btf < 0)
 		return error_sys(e, -btf, "BTF");
 	target = load_nothing(0, 0, btf, e);
-	close(btf);
 	if (target < 0)
 		return target;
 	fd = load_nothing(BPF_TRACE_FENTRY, target, 0, e);
-	close(target);
-	if (fd < 0)
-		return bpf_attach_refused(fd, e);
-	close(fd);
-	return 0;
+	return fd < 0 ? bpf_attach_refused(fd, e) : 0;
 }

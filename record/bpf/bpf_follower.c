@@ -56,14 +56,14 @@ static const struct watch {
 static int watch(const struct watch *w, int tasks, int32_t pid, struct error *e)
 {
 	struct bpf_code c = { 0 };
-	int fd, link;
+	SCOPED(fd_close) int fd = -1;
+	int link;
 
 	w->write(&c, tasks, pid);
 	fd = bpf_program_load(&(struct bpf_program){ .name = w->name, .type = BPF_PROG_TYPE_RAW_TRACEPOINT }, &c, e);
 	if (fd < 0)
 		return fd;
 	link = bpf_program_attach(fd, w->tracepoint);
-	close(fd);
 	return link < 0 ? error_sys(e, -link, "attaching to %s", w->tracepoint) : link;
 }
 
@@ -114,10 +114,8 @@ int bpf_tasks_init(struct bpf_tasks *t, const struct root *root, bool inherit, s
 void bpf_tasks_release(struct bpf_tasks *t)
 {
 	for (size_t i = 0; i < 2; i++)
-		if (t->link[i] >= 0)
-			close(t->link[i]);
-	if (t->map >= 0)
-		close(t->map);
+		fd_close(&t->link[i]);
+	fd_close(&t->map);
 	*t = BPF_TASKS_NONE;
 }
 
@@ -202,10 +200,8 @@ int bpf_follower_init(struct bpf_follower *f, const struct bpf_leader *l, const 
 
 void bpf_follower_release(struct bpf_follower *f)
 {
-	if (f->link >= 0)
-		close(f->link);
-	if (f->program >= 0)
-		close(f->program);
+	fd_close(&f->link);
+	fd_close(&f->program);
 	bpf_cells_release(&f->cells);
 	*f = BPF_FOLLOWER_NONE;
 }

@@ -133,18 +133,16 @@ static void write_leader(struct bpf_code *c, int events, int before, int differe
 static int load_leader(int events, int before, int differences, struct error *e)
 {
 	struct bpf_code c = { 0 };
-	int btf = btf_function("on_switch"), fd;
+	SCOPED(fd_close) int btf = btf_function("on_switch");
 
 	if (btf < 0)
 		return error_sys(e, -btf, "the BTF of a BPF program");
 	write_leader(&c, events, before, differences);
-	fd = bpf_program_load(&(struct bpf_program){ .name = "on_switch",
-						     .type = BPF_PROG_TYPE_RAW_TRACEPOINT,
-						     .btf = btf,
-						     .function = BTF_FUNCTION },
-			      &c, e);
-	close(btf);
-	return fd;
+	return bpf_program_load(&(struct bpf_program){ .name = "on_switch",
+						       .type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+						       .btf = btf,
+						       .function = BTF_FUNCTION },
+				&c, e);
 }
 
 /* ---- leaders ---- */
@@ -153,15 +151,13 @@ static int load_leader(int events, int before, int differences, struct error *e)
 static int add_event(int events, const union perf_attr *attr, const char *filter, uint32_t cpu)
 {
 	union perf_attr common;
-	int fd, err;
+	SCOPED(fd_close) int fd = -1;
 
 	common_attr(&common, attr);
 	fd = perf_open(&common, perf_on_cpu((int)cpu), -1);
 	if (fd < 0)
 		return fd;
-	err = filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) ? -errno : bpf_map_put_fd(events, &cpu, fd);
-	close(fd);
-	return err;
+	return filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) ? -errno : bpf_map_put_fd(events, &cpu, fd);
 }
 
 /* Some CPUs may lack it, or have just gone; all of them may not. */
@@ -264,15 +260,13 @@ static void sweep(const struct bpf_leaders *all)
 
 	while (more) {
 		struct entry entry;
-		int link = -1;
+		SCOPED(fd_close) int link = -1;
 
 		more = !bpf_map_next(all->map, key, next);
 		if (!bpf_map_get(all->map, key, &entry))
 			link = bpf_by_id(BPF_LINK_GET_FD_BY_ID, entry.link_id);
 		if (link == -ENOENT)
 			bpf_map_drop(all->map, key);
-		if (link >= 0)
-			close(link);
 		memcpy(key, next, sizeof(key));
 	}
 }
@@ -326,9 +320,8 @@ void bpf_leader_release(struct bpf_leader *l)
 	int *const fd[] = { &l->link, &l->program, &l->events, &l->readings, &l->differences };
 
 	for (size_t i = 0; i < sizeof(fd) / sizeof(fd[0]); i++)
-		if (*fd[i] >= 0)
-			close(*fd[i]);
-	*l = BPF_LEADER_NONE;
+		fd_close(fd[i]);
+	l->found = false;
 }
 
 int bpf_leader_add_cpu(const struct bpf_leader *l, const union perf_attr *attr, const char *filter, uint32_t cpu)

@@ -13,14 +13,13 @@
 
 static void name_target(struct bpf_target *t, uint32_t btf_id)
 {
-	int fd = bpf_by_id(BPF_BTF_GET_FD_BY_ID, btf_id);
+	SCOPED(fd_close) int fd = bpf_by_id(BPF_BTF_GET_FD_BY_ID, btf_id);
 	SCOPED(btf_release) struct btf b = { 0 };
 
 	if (fd < 0)
 		return;
 	if (!btf_read(&b, fd) && *btf_name(&b, t->function))
 		snprintf(t->name, sizeof(t->name), "%s", btf_name(&b, t->function));
-	close(fd);
 }
 
 int bpf_target_find(struct bpf_target *t, uint32_t id, struct error *e)
@@ -67,9 +66,7 @@ int bpf_target_find(struct bpf_target *t, uint32_t id, struct error *e)
 
 void bpf_target_release(struct bpf_target *t)
 {
-	if (t->fd >= 0)
-		close(t->fd);
-	t->fd = -1;
+	fd_close(&t->fd);
 }
 
 /* ---- the two programs around it ---- */
@@ -170,7 +167,8 @@ static int attach(const struct bpf_profile *p, uint32_t target, bool entry, stru
 {
 	const struct bpf_target *t = &p->target[target];
 	struct bpf_code c = { 0 };
-	int fd, link;
+	SCOPED(fd_close) int fd = -1;
+	int link;
 
 	(entry ? write_entry : write_exit)(&c, p, target);
 	fd = bpf_program_load(&(struct bpf_program){ .name = entry ? "pmrec_entry" : "pmrec_exit",
@@ -184,7 +182,6 @@ static int attach(const struct bpf_profile *p, uint32_t target, bool entry, stru
 		return error_prefix(e, "-b %u (%s)", t->id, t->name);
 	}
 	link = bpf_program_attach(fd, NULL);
-	close(fd);
 	if (link == -E2BIG)
 		return error_set(e, E2BIG,
 				 "-b %u (%s): the kernel attaches no more programs to it; stop what else profiles it",
@@ -230,11 +227,9 @@ int bpf_profile_init(struct bpf_profile *p, const struct bpf_target *target, uin
 void bpf_profile_release(struct bpf_profile *p)
 {
 	for (uint32_t i = 0; p->link && i < 2 * p->n_targets; i++)
-		if (p->link[i] >= 0)
-			close(p->link[i]);
+		fd_close(&p->link[i]);
 	free(p->link);
-	if (p->events >= 0)
-		close(p->events);
+	fd_close(&p->events);
 	bpf_cells_release(&p->cells);
 	*p = (struct bpf_profile){ .events = -1, .cells = BPF_CELLS_NONE };
 }

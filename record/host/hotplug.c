@@ -30,9 +30,7 @@ int hotplug_init(struct hotplug *h, const struct root *root)
 void hotplug_release(struct hotplug *h)
 {
 	cpulist_release(&h->online);
-	if (h->fd >= 0)
-		close(h->fd);
-	h->fd = -1;
+	fd_close(&h->fd);
 }
 
 bool hotplug_heard(struct hotplug *h)

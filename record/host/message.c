@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/buf.h"
+
 union control {
 	char bytes[CMSG_SPACE(MESSAGE_FDS * sizeof(int))];
 	struct cmsghdr align;
@@ -114,9 +116,7 @@ void message_end(struct message_peer *p)
 
 	pthread_mutex_lock(&p->lock);
 	pid = p->pid;
-	if (p->socket >= 0)
-		close(p->socket);
-	p->socket = -1;
+	fd_close(&p->socket);
 	p->pid = 0;
 	pthread_mutex_unlock(&p->lock);
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)

@@ -41,9 +41,7 @@ int opener_start(bool wanted)
 
 void opener_forget(void)
 {
-	if (opener.socket >= 0)
-		close(opener.socket);
-	opener.socket = -1;
+	fd_close(&opener.socket);
 	opener.pid = 0;
 }
 

@@ -116,10 +116,8 @@ bool perf_nmi_watchdog(const struct root *root)
 uint64_t perf_used_nofile(void)
 {
 	/* The lowest that is free: those who came before have them without gaps. */
-	int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+	SCOPED(fd_close) int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
 
-	if (fd >= 0)
-		close(fd);
 	return fd < 0 ? 0 : (uint64_t)fd;
 }
 

@@ -145,9 +145,9 @@ int root_open_write(const struct root *r, const char *path)
 ssize_t root_read(const struct root *r, struct buf *out, size_t max, const char *format, ...)
 {
 	char part[4096];
+	SCOPED(fd_close) int fd = -1;
 	va_list ap;
 	ssize_t n;
-	int fd, err = 0;
 
 	buf_clear(out);
 	va_start(ap, format);
@@ -161,18 +161,13 @@ ssize_t root_read(const struct root *r, struct buf *out, size_t max, const char 
 			continue;
 		if (n <= 0)
 			break;
-		if ((size_t)n > max - out->len) {
-			err = -EFBIG;
-			break;
-		}
+		if ((size_t)n > max - out->len)
+			return -EFBIG;
 		buf_add(out, part, (size_t)n);
 	}
 	if (n < 0)
-		err = -errno;
-	close(fd);
-	if (!err)
-		err = out->err;
-	return err ? err : (ssize_t)out->len;
+		return -errno;
+	return out->err ? out->err : (ssize_t)out->len;
 }
 
 static ssize_t read_some(int fd, char *line, size_t size)
@@ -187,16 +182,15 @@ static ssize_t read_some(int fd, char *line, size_t size)
 
 static int vline(const struct root *r, char *line, size_t size, const char *format, va_list ap)
 {
+	SCOPED(fd_close) int fd = -1;
 	size_t len;
 	ssize_t n;
-	int fd;
 
 	line[0] = '\0';
 	fd = vopen(r, O_RDONLY, format, ap);
 	if (fd < 0)
 		return fd;
 	n = read_some(fd, line, size - 1);
-	close(fd);
 	if (n < 0) {
 		line[0] = '\0';
 		return (int)n;
@@ -246,14 +240,12 @@ int root_cpulist(const struct root *r, struct cpulist *list, const char *format,
 
 bool root_exists(const struct root *r, const char *format, ...)
 {
+	SCOPED(fd_close) int fd = -1;
 	va_list ap;
-	int fd;
 
 	va_start(ap, format);
 	fd = vopen(r, O_PATH, format, ap);
 	va_end(ap);
-	if (fd >= 0)
-		close(fd);
 	return fd >= 0;
 }
 
@@ -316,9 +308,9 @@ void root_list_free(char ***names)
 int root_link_name(const struct root *r, char *name, size_t size, const char *format, ...)
 {
 	char target[PATH_MAX], *last;
+	SCOPED(fd_close) int fd = -1;
 	va_list ap;
 	ssize_t n;
-	int fd, err;
 
 	va_start(ap, format);
 	fd = vopen(r, O_PATH | O_NOFOLLOW, format, ap);
@@ -326,12 +318,8 @@ int root_link_name(const struct root *r, char *name, size_t size, const char *fo
 	if (fd < 0)
 		return fd;
 	n = readlinkat(fd, "", target, sizeof(target) - 1);
-	err = n < 0 ? -errno : 0;
-	close(fd);
-	if (err == -ENOENT) /* what readlinkat("") says of a file that is no link */
-		err = -EINVAL;
-	if (err)
-		return err;
+	if (n < 0)
+		return errno == ENOENT ? -EINVAL : -errno; /* what it says of a file that is no link */
 	target[n] = '\0';
 	last = strrchr(target, '/');
 	last = last ? last + 1 : target;

@@ -12,6 +12,8 @@
 
 #include <linux/netlink.h>
 
+#include "common/buf.h"
+
 /* What all tasks of a fork storm send in a second. */
 #define ROOM (16 << 20)
 
@@ -94,7 +96,8 @@ static int register_cpus(int fd)
 	struct request r = { .head = { .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
 			     .genl = { .cmd = TASKSTATS_CMD_GET, .version = TASKSTATS_GENL_VERSION } };
 	_Alignas(8) char answer[4096];
-	int id = family(fd), possible, err;
+	SCOPED(fd_close) int possible = -1;
+	int id = family(fd), err;
 	char cpus[48];
 	ssize_t n;
 
@@ -104,10 +107,8 @@ static int register_cpus(int fd)
 	if (possible < 0)
 		return -errno;
 	n = read(possible, cpus, sizeof(cpus) - 1);
-	err = n <= 0 ? -EIO : 0;
-	close(possible);
-	if (err)
-		return err;
+	if (n <= 0)
+		return -EIO;
 	cpus[n] = '\0';
 	cpus[strcspn(cpus, "\n")] = '\0';
 	r.head.nlmsg_type = (uint16_t)id;
@@ -200,17 +201,12 @@ int taskstats_next(int fd, struct task_exit *exit)
 int taskstats_io(int dir, const char *path, uint64_t bytes[static 2])
 {
 	static const char *const name[] = { "\nread_bytes: ", "\nwrite_bytes: " };
-	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC), err;
+	SCOPED(fd_close) int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
 	char text[512];
-	ssize_t n;
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
-	if (fd < 0)
+	if (n < 0)
 		return -errno;
-	n = read(fd, text, sizeof(text) - 1);
-	err = n < 0 ? -errno : 0;
-	close(fd);
-	if (err)
-		return err;
 	text[n] = '\0';
 	for (int i = 0; i < 2; i++) {
 		const char *at = strstr(text, name[i]);

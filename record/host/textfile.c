@@ -25,8 +25,7 @@ int textfile_open(struct textfile *t, const struct root *r, const char *path)
 
 void textfile_release(struct textfile *t)
 {
-	if (t->fd >= 0)
-		close(t->fd);
+	fd_close(&t->fd);
 	for (uint32_t i = 0; i < t->n_lines; i++)
 		free(t->line[i].label);
 	free(t->line);

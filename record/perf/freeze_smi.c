@@ -39,7 +39,8 @@ static void keep(int file, int alive)
 int freeze_smi_begin(struct freeze_smi *f, const struct root *root, struct error *e)
 {
 	char now[8];
-	int pipe_fd[2], file, err = root_line(root, now, sizeof(now), FREEZE_SMI_PATH);
+	SCOPED(fd_close) int file = -1;
+	int pipe_fd[2], err = root_line(root, now, sizeof(now), FREEZE_SMI_PATH);
 
 	*f = (struct freeze_smi){ .alive = -1 };
 	if (err)
@@ -49,10 +50,8 @@ int freeze_smi_begin(struct freeze_smi *f, const struct root *root, struct error
 	file = root_open_write(root, FREEZE_SMI_PATH);
 	if (file < 0)
 		return error_sys(e, -file, "--smi-cost cannot set %s", FREEZE_SMI_PATH);
-	if (pipe2(pipe_fd, O_CLOEXEC)) {
-		close(file);
+	if (pipe2(pipe_fd, O_CLOEXEC))
 		return error_sys(e, errno, "--smi-cost");
-	}
 	/* First who puts it back, then the change: there is no moment between them. */
 	f->keeper = fork();
 	if (f->keeper == 0) {
@@ -61,7 +60,6 @@ int freeze_smi_begin(struct freeze_smi *f, const struct root *root, struct error
 	}
 	err = f->keeper < 0 ? -errno : write_to(file, "1\n");
 	close(pipe_fd[0]);
-	close(file);
 	f->alive = pipe_fd[1];
 	if (f->keeper < 0)
 		f->keeper = 0;

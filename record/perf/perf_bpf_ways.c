@@ -164,16 +164,13 @@ static int cgroup_put(const struct perf_group *g, uint32_t k, uint32_t cpu)
 {
 	const struct bpf_group *b = g->bpf;
 	union perf_attr attr = g->member[k]->attr;
-	int fd, err;
+	SCOPED(fd_close) int fd = -1;
 
 	attr.a.disabled = 0;
 	attr.a.inherit = 0;
 	attr.a.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	fd = perf_open(&attr, perf_on_cpu((int)cpu), -1);
-	err = fd < 0 ? fd : bpf_cgroups_put(&b->all->cgroups, b->member[k].index, cpu, fd);
-	if (fd >= 0)
-		close(fd);
-	return err;
+	return fd < 0 ? fd : bpf_cgroups_put(&b->all->cgroups, b->member[k].index, cpu, fd);
 }
 
 /* The programs are there already: they count all groups. */

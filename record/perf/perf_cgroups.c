@@ -302,8 +302,7 @@ void perf_cgroups_release(struct perf_source *s)
 	for (uint32_t i = 0; i < s->n_cgroups; i++) {
 		free(s->cgroup[i].name);
 		free(s->cgroup[i].instance);
-		if (s->cgroup[i].fd >= 0)
-			close(s->cgroup[i].fd);
+		fd_close(&s->cgroup[i].fd);
 	}
 	free(s->cgroup);
 	free(s->hierarchy);

@@ -132,10 +132,9 @@ static const struct {
 
 static bool has_registers(const struct plan *p)
 {
+	SCOPED(fd_close)
 	int fd = p->options->no_msr || !p->cpus.n ? -1 : root_open(p->root, "/dev/cpu/%u/msr", p->cpus.cpu[0]);
 
-	if (fd >= 0)
-		close(fd);
 	return fd >= 0;
 }
 

@@ -31,8 +31,7 @@ void perf_follow_end(struct perf_follow *f)
 	for (uint32_t i = 0; i < f->n_rings; i++)
 		close_ring(&f->ring[i]);
 	free(f->ring);
-	if (f->epoll >= 0)
-		close(f->epoll);
+	fd_close(&f->epoll);
 	*f = (struct perf_follow){ .epoll = -1 };
 }
 

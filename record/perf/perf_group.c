@@ -206,10 +206,7 @@ void perf_row_close(struct perf_row *row, bool keep)
 			row->base[row->place[k]] += row->got[row->first + k];
 	}
 	for (uint32_t k = 0; k < row->n; k++)
-		if (row->fd[k] >= 0) {
-			close(row->fd[k]);
-			row->fd[k] = -1;
-		}
+		fd_close(&row->fd[k]);
 	if (row->ring.map)
 		close(row->leader);
 	perf_ring_close(&row->ring);
@@ -459,8 +456,7 @@ static void unit_release(struct unit *u)
 	struct perf_row *row = (struct perf_row *)u;
 
 	for (uint32_t k = 0; row->fd && k < row->n; k++)
-		if (row->fd[k] >= 0)
-			close(row->fd[k]);
+		fd_close(&row->fd[k]);
 	if (row->ring.map)
 		close(row->leader);
 	perf_ring_close(&row->ring);

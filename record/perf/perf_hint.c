@@ -19,11 +19,9 @@ static bool is_foreign(const struct plan *p, const char *ids)
 
 	for (const char *at = ids; at && *at; at = *end ? end + 1 : end) {
 		unsigned long id = strtoul(at, &end, 10);
-		int fd = end == at ? -1 : root_open(p->root, "/proc/%lu", id);
+		SCOPED(fd_close) int fd = end == at ? -1 : root_open(p->root, "/proc/%lu", id);
 		bool other = fd >= 0 && !fstat(fd, &st) && st.st_uid != geteuid();
 
-		if (fd >= 0)
-			close(fd);
 		if (other || end == at)
 			return other;
 	}

@@ -42,12 +42,10 @@ struct found {
 static bool may_open(const struct perf_row *row)
 {
 	union perf_attr attr = row->group->member[0]->attr;
-	int fd;
+	SCOPED(fd_close) int fd = -1;
 
 	attr.a.disabled = 1;
 	fd = perf_open(&attr, row->at, -1);
-	if (fd >= 0)
-		close(fd);
 	return fd >= 0;
 }
 

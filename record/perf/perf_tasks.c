@@ -179,10 +179,8 @@ bool perf_tasks_notice(struct perf_source *s)
 void perf_tasks_release(struct perf_source *s)
 {
 	for (uint32_t i = 0; i < s->n_tasks; i++)
-		if (s->task[i].end >= 0)
-			close(s->task[i].end);
-	if (s->ends >= 0)
-		close(s->ends);
+		fd_close(&s->task[i].end);
+	fd_close(&s->ends);
 	free(s->task);
 }
 

@@ -155,10 +155,8 @@ void perf_tool_release(struct perf_tool *t)
 	if (!t || --t->refs)
 		return;
 	for (uint32_t i = 0; i < t->n_places; i++)
-		if (t->place[i].fd >= 0)
-			close(t->place[i].fd);
-	if (t->stat >= 0)
-		close(t->stat);
+		fd_close(&t->place[i].fd);
+	fd_close(&t->stat);
 	free(t->place);
 	free(t->text);
 	free(t);
@@ -382,8 +380,7 @@ void perf_tool_restart(struct perf_tool *t, const struct plan *p)
 	/* What the command before had begun is over with it. */
 	for (uint32_t i = 1; i < t->n_places; i++)
 		t->place[i].gone = true;
-	if (t->place[0].fd >= 0)
-		close(t->place[0].fd);
+	fd_close(&t->place[0].fd);
 	t->place[0].fd = root_open(p->root, "/proc/%d/stat", (int)p->child);
 	t->place[0].gone = false;
 	rusage_ns(t->before);

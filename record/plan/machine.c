@@ -86,7 +86,7 @@ static int dmi(struct plan *p)
 /* The beginning of a file of any length. */
 static int read_head(const struct root *r, const char *path, char *text, size_t size)
 {
-	int fd = root_open(r, "%s", path);
+	SCOPED(fd_close) int fd = root_open(r, "%s", path);
 	ssize_t n = 0;
 
 	text[0] = '\0';
@@ -97,7 +97,6 @@ static int read_head(const struct root *r, const char *path, char *text, size_t 
 		if (n <= 0)
 			break;
 	}
-	close(fd);
 	return 0;
 }
 
@@ -148,8 +147,9 @@ static int kernel_switches(struct plan *p)
 	char line[64];
 	int64_t level;
 	uint64_t v;
-	uint8_t raw[4];
-	int err = 0, fd;
+	SCOPED(fd_close) int fd = -1;
+	int32_t us;
+	int err = 0;
 
 	if (!root_line(p->root, line, sizeof(line), "/proc/sys/kernel/perf_event_paranoid") &&
 	    !parse_s64(line, &level))
@@ -161,16 +161,8 @@ static int kernel_switches(struct plan *p)
 		err = plan_fact(p, pm_u64(p->options->tcc_celsius), "tcc_celsius");
 	/* Opening asks for nothing, so nothing changes; the number says what others requested. */
 	fd = err ? -1 : root_open(p->root, "/dev/cpu_dma_latency");
-	if (fd < 0)
-		return err;
-	if (read(fd, raw, sizeof(raw)) == sizeof(raw)) {
-		int32_t us;
-
-		memcpy(&us, raw, sizeof(us));
-		err = plan_fact(p, pm_s64(us), "cpu_dma_latency_us");
-	}
-	close(fd);
-	return err;
+	return fd < 0 || read(fd, &us, sizeof(us)) != sizeof(us) ? err :
+								   plan_fact(p, pm_s64(us), "cpu_dma_latency_us");
 }
 
 static struct pm_value regs_value(const struct cpuid_regs *r)

@@ -386,8 +386,7 @@ void recording_free(struct recording *r)
 	/* It may come back to that. */
 	if (given_up)
 		return;
-	if (r->fd >= 0)
-		close(r->fd);
+	fd_close(&r->fd);
 	pthread_cond_destroy(&r->progress);
 	pthread_mutex_destroy(&r->lock);
 	pthread_mutex_destroy(&r->model_lock);

@@ -58,8 +58,8 @@ void rotation_adopt(struct rotation *r)
 
 	for (struct dirent *d; dir && (d = readdir(dir));) {
 		struct rotation_file f = { 0 };
+		SCOPED(fd_close) int fd = -1;
 		struct stat st;
-		int fd;
 
 		if (strncmp(d->d_name, own, stem) || !is_stamp(d->d_name + stem))
 			continue;
@@ -75,8 +75,6 @@ void rotation_adopt(struct rotation *r)
 				f.path = NULL;
 			rotation_remember(r, &f);
 		}
-		if (fd >= 0)
-			close(fd);
 	}
 	if (dir)
 		closedir(dir);

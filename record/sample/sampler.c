@@ -433,8 +433,7 @@ bool sampler_free(struct sampler *s)
 	if (s->left)
 		return false;
 	affinity_release(&s->anywhere);
-	if (s->fd >= 0)
-		close(s->fd);
+	fd_close(&s->fd);
 	free(s->reader);
 	free(s);
 	return true;

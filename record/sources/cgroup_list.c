@@ -76,9 +76,7 @@ static void add(struct cgroup_list *l, const char *path, int dir)
 static void close_files(struct cgroup *c, int from)
 {
 	for (int i = from; i < CGROUP_FILES; i++) {
-		if (c->fd[i] >= 0)
-			close(c->fd[i]);
-		c->fd[i] = -1;
+		fd_close(&c->fd[i]);
 	}
 }
 

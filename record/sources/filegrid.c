@@ -30,8 +30,7 @@ struct filegrid *filegrid_new(struct plan *p)
 static void drop_last(struct filegrid *g)
 {
 	g->n--;
-	if (g->cell[g->n].fd >= 0)
-		close(g->cell[g->n].fd);
+	fd_close(&g->cell[g->n].fd);
 	free(g->cell[g->n].path);
 }
 
@@ -167,18 +166,14 @@ int filegrid_try(const struct root *r, const char *format, ...)
 {
 	char path[PATH_MAX];
 	uint64_t v;
+	SCOPED(fd_close) int fd = -1;
 	va_list ap;
-	int fd, err;
 
 	va_start(ap, format);
 	vsnprintf(path, sizeof(path), format, ap);
 	va_end(ap);
 	fd = root_open(r, "%s", path);
-	if (fd < 0)
-		return fd;
-	err = read_number(fd, &v);
-	close(fd);
-	return err;
+	return fd < 0 ? fd : read_number(fd, &v);
 }
 
 /* A file a number is more than shells grant by default, so the limit is raised as far as it goes. The last few
@@ -411,8 +406,7 @@ bool filegrid_cpu(struct filegrid *list, uint32_t cpu, bool online)
 			if (!online || f->by_turns)
 				continue;
 			/* The old descriptor belongs to a file that is gone, even if one of that name is back. */
-			if (f->fd >= 0)
-				close(f->fd);
+			fd_close(&f->fd);
 			f->fd = root_open(g->root, "%s", f->path);
 		}
 	}

@@ -71,8 +71,7 @@ static void unit_release(struct unit *u)
 {
 	struct add_unit *a = (struct add_unit *)u;
 
-	if (a->fd >= 0)
-		close(a->fd);
+	fd_close(&a->fd);
 	free(a);
 }
 

@@ -57,8 +57,7 @@ static void region_release(struct unit *u)
 {
 	struct region *r = (struct region *)u;
 
-	if (r->fd >= 0)
-		close(r->fd);
+	fd_close(&r->fd);
 	free(r);
 }
 

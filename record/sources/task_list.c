@@ -68,8 +68,7 @@ void task_list_release(struct task_list *l)
 		close_files(l, &l->task[i]);
 	if (l->dir)
 		closedir(l->dir);
-	if (l->exits >= 0)
-		close(l->exits);
+	fd_close(&l->exits);
 	free(l->task);
 	free(l->other);
 	free(l->pid);

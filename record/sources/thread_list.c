@@ -140,8 +140,8 @@ static int list_process(struct thread_list *l, pid_t pid)
 {
 	uint32_t n = l->n_listed;
 	char path[32];
+	SCOPED(fd_close) int fd = -1;
 	ssize_t bytes;
-	int fd;
 
 	snprintf(path, sizeof(path), "%d/task", (int)pid);
 	fd = openat(l->tasks->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -158,7 +158,6 @@ static int list_process(struct thread_list *l, pid_t pid)
 				l->listed[n] = (struct thread_id){ (pid_t)strtol(d->d_name, NULL, 10), pid };
 			n++;
 		}
-	close(fd);
 	if (n > THREADS_MOST)
 		return -ENOSPC;
 	l->n_listed = n;
