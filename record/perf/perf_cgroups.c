@@ -256,9 +256,7 @@ int perf_cgroups_read(struct perf_source *s, struct plan *p, const size_t *end, 
 int64_t perf_cgroup_instance(struct perf_source *s, struct plan *p, uint32_t cgroup, uint32_t cpu)
 {
 	struct perf_cgroup *c = &s->cgroup[cgroup];
-	struct pm_instance i = {
-		.kind = PM_CGROUP, .number = cgroup + 1, .cpu = cpu, .added_ns = clocks_monotonic()
-	};
+	struct pm_instance i = { .kind = PM_CGROUP, .number = cgroup + 1, .cpu = cpu };
 	char name[32];
 	int64_t id;
 	int err;
@@ -271,8 +269,7 @@ int64_t perf_cgroup_instance(struct perf_source *s, struct plan *p, uint32_t cgr
 	err = pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(name));
 	if (!err && plan_may_name(p->options, PM_INSTANCE_CGROUP))
 		err = pm_map_set(&i.attrs, PM_INSTANCE_CGROUP, pm_text(c->name));
-	id = err ? err : pm_model_add_instance(p->model, &i);
-	pm_map_release(&i.attrs);
+	id = plan_instance(p, &i, err);
 	if (id > 0)
 		c->instance[cpu] = (uint32_t)id;
 	return id;

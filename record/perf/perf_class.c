@@ -294,9 +294,10 @@ int perf_classes_find(struct perf_pmus *p, const struct root *root)
 int64_t perf_class_instance(struct perf_pmus *p, struct plan *plan, const struct event_pmu *pmu, uint32_t cpu)
 {
 	struct perf_classes *all = p->classes;
-	struct pm_instance i = { .kind = PM_PMU, .number = PM_NONE, .cpu = cpu, .added_ns = clocks_monotonic() };
+	struct pm_instance i = { .kind = PM_PMU, .number = PM_NONE, .cpu = cpu };
 	char cpus[256] = "";
 	int64_t added;
+	int err;
 
 	for (size_t k = 0; k < all->n_instances; k++)
 		if (all->instance[k].pmu == pmu && all->instance[k].cpu == cpu)
@@ -304,12 +305,10 @@ int64_t perf_class_instance(struct perf_pmus *p, struct plan *plan, const struct
 	if (array_room(&all->instance, all->n_instances, sizeof(*all->instance)))
 		return -ENOMEM;
 	root_line(plan->root, cpus, sizeof(cpus), DEVICES "/%s/associated_cpus", pmu->name);
-	added = pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(pmu->name));
-	if (!added && cpus[0])
-		added = pm_map_set(&i.attrs, PM_INSTANCE_CPUS, pm_text(cpus));
-	if (!added)
-		added = pm_model_add_instance(plan->model, &i);
-	pm_map_release(&i.attrs);
+	err = pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(pmu->name));
+	if (!err && cpus[0])
+		err = pm_map_set(&i.attrs, PM_INSTANCE_CPUS, pm_text(cpus));
+	added = plan_instance(plan, &i, err);
 	if (added > 0)
 		all->instance[all->n_instances++] = (struct class_instance){ pmu, cpu, (uint32_t)added };
 	return added;

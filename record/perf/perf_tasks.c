@@ -19,8 +19,6 @@ int perf_task_define(struct perf_source *s, struct plan *p, struct perf_task *t,
 	int64_t id;
 	int err;
 
-	if (!i.added_ns)
-		i.added_ns = clocks_monotonic();
 	snprintf(name, sizeof(name), "task-%u", number);
 	err = pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(name));
 	if (!err && plan_may_name(p->options, PM_INSTANCE_PID))
@@ -31,8 +29,7 @@ int perf_task_define(struct perf_source *s, struct plan *p, struct perf_task *t,
 	if (!err && plan_may_name(p->options, PM_INSTANCE_COMM) && t->tid != p->child &&
 	    !root_line(p->root, comm, sizeof(comm), "/proc/%d/comm", (int)t->tid))
 		err = pm_map_set(&i.attrs, PM_INSTANCE_COMM, pm_text(comm));
-	id = err ? err : pm_model_add_instance(p->model, &i);
-	pm_map_release(&i.attrs);
+	id = plan_instance(p, &i, err);
 	if (id > 0)
 		t->instance = (uint32_t)id;
 	return id < 0 ? (int)id : 0;

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/host/clocks.h"
 #include "record/plan/plan.h"
 
 #define SAME_NAME_MAX 100000
@@ -34,18 +33,13 @@ int64_t device_instance_at(struct plan *p, const char *name, const char *path, u
 {
 	struct pm_instance add = { .kind = PM_DEVICE, .number = PM_NONE, .cpu = cpu };
 	char unique[200];
-	int64_t id;
+	int err;
 
 	snprintf(unique, sizeof(unique), "%s", name);
 	for (unsigned k = 2; is_taken(p->model, unique) && k < SAME_NAME_MAX; k++)
 		snprintf(unique, sizeof(unique), "%.180s.%u", name, k);
-	id = pm_map_set(&add.attrs, PM_INSTANCE_NAME, pm_text(unique));
-	if (!id && path && plan_may_record(p->options, PM_INSTANCE_DEVICE_PATH))
-		id = pm_map_set(&add.attrs, PM_INSTANCE_DEVICE_PATH, pm_text(path));
-	if (!id) {
-		add.added_ns = clocks_monotonic();
-		id = pm_model_add_instance(p->model, &add);
-	}
-	pm_map_release(&add.attrs);
-	return id;
+	err = pm_map_set(&add.attrs, PM_INSTANCE_NAME, pm_text(unique));
+	if (!err && path && plan_may_record(p->options, PM_INSTANCE_DEVICE_PATH))
+		err = pm_map_set(&add.attrs, PM_INSTANCE_DEVICE_PATH, pm_text(path));
+	return plan_instance(p, &add, err);
 }

@@ -59,8 +59,7 @@ int plan_init(struct plan *p, const struct record_options *options, const struct
 		if (err)
 			return err;
 	}
-	system.added_ns = clocks_monotonic();
-	id = pm_model_add_instance(model, &system);
+	id = plan_instance(p, &system, 0);
 	if (id < 0)
 		return error_sys(e, (int)-id, "the instance of the system");
 	p->system_instance = (uint32_t)id;
@@ -137,6 +136,16 @@ int plan_sources(struct plan *p, struct source *s, size_t n, struct error *e)
 	return err;
 }
 
+int64_t plan_instance(struct plan *p, struct pm_instance *i, int err)
+{
+	int64_t id;
+
+	i->added_ns = i->added_ns ? i->added_ns : clocks_monotonic();
+	id = err ? err : pm_model_add_instance(p->model, i);
+	pm_map_release(&i->attrs);
+	return id;
+}
+
 int64_t plan_cpu_instance(struct plan *p, uint32_t cpu)
 {
 	struct pm_instance i = { .kind = PM_CPU, .number = cpu, .cpu = cpu };
@@ -148,8 +157,7 @@ int64_t plan_cpu_instance(struct plan *p, uint32_t cpu)
 		return -ENOMEM;
 	if (p->cpu_instance[cpu])
 		return p->cpu_instance[cpu];
-	i.added_ns = clocks_monotonic();
-	id = pm_model_add_instance(p->model, &i);
+	id = plan_instance(p, &i, 0);
 	if (id > 0)
 		p->cpu_instance[cpu] = (uint32_t)id;
 	return id;

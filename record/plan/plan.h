@@ -167,6 +167,9 @@ static inline bool plan_wants_cpu(const struct plan *p, uint32_t cpu)
 	return !p->options->cpus || cpulist_has(&p->cpus, cpu);
 }
 
+/* Adds an instance, which begins now if it does not say when, unless setting its attributes has failed (err). Releases
+ * these. Id > 0 or -errno. */
+int64_t plan_instance(struct plan *p, struct pm_instance *i, int err);
 /* The instance of a CPU, added if new. Id > 0 or -errno. */
 int64_t plan_cpu_instance(struct plan *p, uint32_t cpu);
 /* Appends and takes ownership; sets unit->source. */

@@ -300,11 +300,7 @@ int64_t topology_instance(struct plan *p, enum pm_kind kind, uint32_t cpu)
 	}
 	add.number = place_number(c, kind);
 	add.cpu = leader(t, kind, c)->cpu;
-	add.added_ns = clocks_monotonic();
-	if (kind == PM_CACHE && pm_map_set(&add.attrs, PM_INSTANCE_LEVEL, pm_u64(3)))
-		return -ENOMEM;
-	id = pm_model_add_instance(p->model, &add);
-	pm_map_release(&add.attrs);
+	id = plan_instance(p, &add, kind == PM_CACHE ? pm_map_set(&add.attrs, PM_INSTANCE_LEVEL, pm_u64(3)) : 0);
 	if (id > 0 && array_hold(&p->place_next, &p->n_place_next, (uint32_t)id + 1, sizeof(*p->place_next)))
 		return -ENOMEM;
 	if (id > 0) {

@@ -181,16 +181,12 @@ static int64_t new_instance(struct plan *p, const struct ranking_row *ranked)
 		.kind = PM_CGROUP, .number = row->number, .cpu = PM_NONE, .added_ns = row->since_ns
 	};
 	char name[32];
-	int64_t id;
 
 	snprintf(name, sizeof(name), "cgroup-%u", row->number);
-	id = plan_may_name(p->options, PM_INSTANCE_CGROUP) ?
-		     pm_map_set(&i.attrs, PM_INSTANCE_CGROUP, pm_text(row->path)) :
-		     pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(name));
-	if (!id)
-		id = pm_model_add_instance(p->model, &i);
-	pm_map_release(&i.attrs);
-	return id;
+	return plan_instance(p, &i,
+			     plan_may_name(p->options, PM_INSTANCE_CGROUP) ?
+				     pm_map_set(&i.attrs, PM_INSTANCE_CGROUP, pm_text(row->path)) :
+				     pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(name)));
 }
 
 /* ---- planning ---- */

@@ -429,12 +429,8 @@ static int64_t new_instance(struct plan *p, const struct ranking_row *row)
 {
 	const struct member *who = &((const struct row *)row)->who;
 	struct pm_instance i = { .kind = PM_TASK, .number = who->number, .cpu = PM_NONE, .added_ns = who->since_ns };
-	int64_t id = describe(p, who, &i.attrs);
 
-	if (!id)
-		id = pm_model_add_instance(p->model, &i);
-	pm_map_release(&i.attrs);
-	return id;
+	return plan_instance(p, &i, describe(p, who, &i.attrs));
 }
 
 /* ---- planning ---- */
