@@ -48,75 +48,70 @@ uint64_t cputype_midr(const struct root *r, uint32_t cpu)
 	return midr;
 }
 
-/* Index of a type, added if it is new. */
-static int64_t type_index(struct pm_topology *t, const char *name)
+/* Gives a CPU a type, which is added if it is new. 0 or -ENOMEM. */
+static int set_type(struct pm_topology *t, struct pm_cpu *cpu, const char *name)
 {
-	for (uint32_t i = 0; i < t->n_types; i++)
-		if (!strcmp(t->type[i], name))
-			return i;
-	if (array_room(&t->type, t->n_types, sizeof(*t->type)))
-		return -ENOMEM;
-	t->type[t->n_types] = strdup(name);
-	if (!t->type[t->n_types])
-		return -ENOMEM;
-	return t->n_types++;
+	uint32_t i = 0;
+
+	while (i < t->n_types && strcmp(t->type[i], name))
+		i++;
+	if (i == t->n_types) {
+		if (array_room(&t->type, i, sizeof(*t->type)) || !(t->type[i] = strdup(name)))
+			return -ENOMEM;
+		t->n_types++;
+	}
+	cpu->type = i;
+	return 0;
 }
 
 static int read_hybrid(const struct root *r, struct pm_topology *t)
 {
 	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
-	int64_t index = 0;
+	int err = 0;
 
-	for (size_t i = 0; i < sizeof(hybrid_pmu) / sizeof(hybrid_pmu[0]) && index >= 0; i++) {
+	for (size_t i = 0; i < sizeof(hybrid_pmu) / sizeof(hybrid_pmu[0]); i++) {
 		if (root_cpulist(r, &cpus, "/sys/devices/%s/cpus", hybrid_pmu[i]))
 			continue;
-		index = type_index(t, hybrid_pmu[i]);
-		for (uint32_t k = 0; k < t->n && index >= 0; k++)
+		for (uint32_t k = 0; k < t->n && !err; k++)
 			if (cpulist_has(&cpus, t->cpu[k].cpu))
-				t->cpu[k].type = (uint32_t)index;
+				err = set_type(t, &t->cpu[k], hybrid_pmu[i]);
 	}
-	return index < 0 ? (int)index : 0;
+	return err;
 }
 
 static int read_midrs(const struct root *r, struct pm_topology *t)
 {
 	char name[32];
-	int64_t index;
-	uint64_t midr;
+	int err = 0;
 
-	for (uint32_t k = 0; k < t->n; k++) {
+	for (uint32_t k = 0; k < t->n && !err; k++) {
+		uint64_t midr = t->cpu[k].online ? cputype_midr(r, t->cpu[k].cpu) : 0;
+
 		if (!t->cpu[k].online)
 			continue;
-		midr = cputype_midr(r, t->cpu[k].cpu);
 		/* What is no Arm machine has it of no CPU. */
 		if (!midr)
 			break;
 		cputype_name(midr, name, sizeof(name));
-		index = type_index(t, name);
-		if (index < 0)
-			return (int)index;
-		t->cpu[k].type = (uint32_t)index;
+		err = set_type(t, &t->cpu[k], name);
 	}
-	return 0;
+	return err;
 }
 
 static int keep_offline(const struct pm_topology *before, struct pm_topology *t)
 {
-	for (uint32_t k = 0; k < t->n; k++) {
+	int err = 0;
+
+	for (uint32_t k = 0; k < t->n && !err; k++) {
 		const struct pm_cpu *old = pm_topology_cpu(before, t->cpu[k].cpu);
-		int64_t index;
 
 		if (t->cpu[k].online)
 			continue;
 		t->cpu[k].type = PM_NONE;
-		if (!old || old->type >= before->n_types)
-			continue;
-		index = type_index(t, before->type[old->type]);
-		if (index < 0)
-			return (int)index;
-		t->cpu[k].type = (uint32_t)index;
+		if (old && old->type < before->n_types)
+			err = set_type(t, &t->cpu[k], before->type[old->type]);
 	}
-	return 0;
+	return err;
 }
 
 int cputype_read(const struct root *r, const struct pm_topology *before, struct pm_topology *t, struct error *e)

@@ -158,46 +158,27 @@ static int serve_perf(struct opener_request *r, const struct message_fds *fds)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* Pinning goes by path, which is the caller's. */
-static bool may_bpf(const struct server *s, int command)
-{
-	switch (command) {
-	case BPF_MAP_CREATE:
-	case BPF_MAP_LOOKUP_ELEM:
-	case BPF_MAP_UPDATE_ELEM:
-	case BPF_MAP_DELETE_ELEM:
-	case BPF_MAP_GET_NEXT_KEY:
-	case BPF_PROG_LOAD:
-	case BPF_RAW_TRACEPOINT_OPEN:
-	case BPF_BTF_LOAD:
-	case BPF_PROG_GET_FD_BY_ID:
-	case BPF_MAP_GET_FD_BY_ID:
-	case BPF_LINK_GET_FD_BY_ID:
-	case BPF_BTF_GET_FD_BY_ID:
-	case BPF_OBJ_GET_INFO_BY_FD:
-		return true;
-	case BPF_OBJ_PIN:
-	case BPF_OBJ_GET:
-		return !s->elevated;
-	default:
-		return false;
-	}
-}
-
-static bool is_new_fd(int command)
-{
-	switch (command) {
-	case BPF_MAP_LOOKUP_ELEM:
-	case BPF_MAP_UPDATE_ELEM:
-	case BPF_MAP_DELETE_ELEM:
-	case BPF_MAP_GET_NEXT_KEY:
-	case BPF_OBJ_GET_INFO_BY_FD:
-	case BPF_OBJ_PIN:
-		return false;
-	default:
-		return true;
-	}
-}
+/* What may be requested of bpf(2), and whether its result is a descriptor. Pinning goes by path, which is the caller's. */
+static const struct {
+	enum bpf_cmd command;
+	bool opens, by_path;
+} bpf_commands[] = {
+	{ BPF_MAP_CREATE, true },
+	{ BPF_MAP_LOOKUP_ELEM },
+	{ BPF_MAP_UPDATE_ELEM },
+	{ BPF_MAP_DELETE_ELEM },
+	{ BPF_MAP_GET_NEXT_KEY },
+	{ BPF_PROG_LOAD, true },
+	{ BPF_RAW_TRACEPOINT_OPEN, true },
+	{ BPF_BTF_LOAD, true },
+	{ BPF_PROG_GET_FD_BY_ID, true },
+	{ BPF_MAP_GET_FD_BY_ID, true },
+	{ BPF_LINK_GET_FD_BY_ID, true },
+	{ BPF_BTF_GET_FD_BY_ID, true },
+	{ BPF_OBJ_GET_INFO_BY_FD },
+	{ BPF_OBJ_PIN, false, .by_path = true },
+	{ BPF_OBJ_GET, true, .by_path = true },
+};
 
 static int put_fd(void *at, const struct message_fds *fds, unsigned *next)
 {
@@ -250,13 +231,19 @@ static int put_words(struct opener_request *r, size_t len, const struct message_
 	return err;
 }
 
-static int serve_bpf(const struct server *s, struct opener_request *r, size_t len, const struct message_fds *fds)
+static int serve_bpf(const struct server *s, struct opener_request *r, size_t len, const struct message_fds *fds,
+		     bool *opens)
 {
+	const size_t n = sizeof(bpf_commands) / sizeof(bpf_commands[0]);
+	size_t i = 0;
 	long result;
 	int err;
 
-	if (!may_bpf(s, r->bpf.command))
+	while (i < n && (int)bpf_commands[i].command != r->bpf.command)
+		i++;
+	if (i == n || (bpf_commands[i].by_path && s->elevated))
 		return -EPERM;
+	*opens = bpf_commands[i].opens;
 	err = put_words(r, len, fds);
 	if (err)
 		return err;
@@ -299,8 +286,7 @@ static void serve(const struct server *s, struct opener_request *r, size_t len, 
 		r->result = serve_perf(r, fds);
 		break;
 	case OPENER_BPF:
-		r->result = serve_bpf(s, r, len, fds);
-		opens = is_new_fd(r->bpf.command);
+		r->result = serve_bpf(s, r, len, fds, &opens);
 		break;
 	case OPENER_HURRY:
 		r->result = serve_hurry(s, r->tid, r->realtime);
