@@ -284,18 +284,6 @@ int plan_config(struct plan *p, enum pm_kind kind, uint32_t number, struct pm_va
 	return err;
 }
 
-int plan_fact(struct plan *p, struct pm_value v, const char *format, ...)
-{
-	struct pm_config c = { .kind = PM_SYSTEM, .value = v };
-	va_list ap;
-	int err;
-
-	va_start(ap, format);
-	err = add_config(p, &c, format, ap);
-	va_end(ap);
-	return err;
-}
-
 int plan_config_missing(struct plan *p, enum pm_kind kind, uint32_t number, uint16_t reason, const char *format, ...)
 {
 	struct pm_config c = config_of(kind, &number);

@@ -188,7 +188,7 @@ int plan_note(struct plan *p, uint64_t count, const char *text);
 int plan_config(struct plan *p, enum pm_kind kind, uint32_t number, struct pm_value v, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 /* The same of the whole system. */
-int plan_fact(struct plan *p, struct pm_value v, const char *format, ...) __attribute__((format(printf, 3, 4)));
+#define plan_fact(p, ...) plan_config(p, PM_SYSTEM, PM_NONE, __VA_ARGS__)
 /* One that is the same for all these CPUs. */
 int plan_config_cpus(struct plan *p, const struct cpulist *cpus, struct pm_value v, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
