@@ -365,8 +365,6 @@ int perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, s
 static int countable(const struct perf_pmus *p, const struct event_pmu *pmu, const struct root *root,
 		     union perf_attr *attr)
 {
-	struct event_view view = perf_view(p, root);
-	struct event_list *list = NULL;
 	SCOPED(event_set_release) struct event_set set = { 0 };
 	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	struct error e = { 0 };
@@ -377,12 +375,9 @@ static int countable(const struct perf_pmus *p, const struct event_pmu *pmu, con
 		if (!strcasecmp(pmu->alias[i].name, PMU_CLASS_CLOCK))
 			continue;
 		snprintf(text, sizeof(text), "%s/%s/", pmu->name, pmu->alias[i].name);
-		err = event_parse(&list, text, &e);
-		if (!err)
-			err = event_resolve(list, &view, &set, &notes, &e);
+		err = perf_events_of(p, root, text, &set, &notes, &e);
 		if (!err)
 			perf_attr_fill(attr, &set.event[0]);
-		event_list_free(list);
 	}
 	return err;
 }

@@ -35,35 +35,18 @@ static int tell(struct plan *p, struct buf *notes)
 	return err;
 }
 
-/* --cputype: of what was expanded to all types of cores, only this one stays. Who names a PMU means it. */
-static void keep_type(struct event_set *set, size_t first, const char *type)
-{
-	size_t kept = first;
-	char pmu[32];
-
-	snprintf(pmu, sizeof(pmu), "cpu_%s", type);
-	for (size_t i = first; i < set->n; i++) {
-		struct event *ev = &set->event[i];
-
-		if (ev->core && strcmp(ev->pmu, pmu) && strncmp(ev->text, ev->pmu, strlen(ev->pmu)))
-			event_release(ev);
-		else
-			set->event[kept++] = *ev;
-	}
-	set->n = kept;
-}
-
-/* --pmu-filter: likewise for all that one text stands for on several PMUs. */
-static void keep_pmu(struct event_set *set, size_t first, const char *pmu)
+/* --cputype, --pmu-filter: of what was expanded to all types of cores, or to several PMUs, only this one stays. Who names
+ * a PMU means it. */
+static void keep_pmu(struct event_set *set, size_t first, const char *pmu, bool type)
 {
 	size_t kept = first;
 
 	for (size_t i = first; i < set->n; i++) {
 		struct event *ev = &set->event[i];
 		size_t len = strlen(ev->pmu);
-		bool named = !strncmp(ev->text, ev->pmu, len) && ev->text[len] == '/';
+		bool named = !strncmp(ev->text, ev->pmu, len) && (type || ev->text[len] == '/');
 
-		if (ev->wildcard && !named && strcmp(ev->pmu, pmu))
+		if ((type ? ev->core : ev->wildcard > 0) && !named && strcmp(ev->pmu, pmu))
 			event_release(ev);
 		else
 			set->event[kept++] = *ev;
@@ -73,22 +56,17 @@ static void keep_pmu(struct event_set *set, size_t first, const char *pmu)
 
 static int read_text(struct perf_source *s, struct plan *p, const char *text, struct error *e)
 {
-	size_t first = s->set.n;
-	struct event_view view = perf_view(&s->pmus, p->root);
-	struct event_list *list = NULL;
 	SCOPED(buf_release) struct buf notes = BUF_INIT;
-	int err = event_parse(&list, text, e);
+	size_t first = s->set.n;
+	char type[32];
+	int err = perf_events_of(&s->pmus, p->root, text, &s->set, &notes, e);
 
-	if (!err)
-		err = event_resolve(list, &view, &s->set, &notes, e);
+	snprintf(type, sizeof(type), "cpu_%s", p->options->perf.cputype ? p->options->perf.cputype : "");
 	if (!err && p->options->perf.cputype)
-		keep_type(&s->set, first, p->options->perf.cputype);
+		keep_pmu(&s->set, first, type, true);
 	if (!err && p->options->perf.pmu_filter)
-		keep_pmu(&s->set, first, p->options->perf.pmu_filter);
-	if (!err)
-		err = tell(p, &notes);
-	event_list_free(list);
-	return err;
+		keep_pmu(&s->set, first, p->options->perf.pmu_filter, false);
+	return err ? err : tell(p, &notes);
 }
 
 /* Filters belong to the tracepoints of the text that they were given with. */

@@ -63,17 +63,11 @@ static bool is_counter(const struct plan *p, const char *name)
 /* What the text stands for here; false and *e: nothing. */
 static bool find_events_of(struct metrics *m, const char *text, struct event_set *set, struct error *e)
 {
-	struct event_view view = perf_view(&m->s->pmus, m->p->root);
-	struct event_list *list = NULL;
 	SCOPED(buf_release) struct buf notes = BUF_INIT;
-	int err = event_parse(&list, text, e);
+	int err = perf_events_of(&m->s->pmus, m->p->root, text, set, &notes, e);
 
-	*set = (struct event_set){ 0 };
-	if (!err)
-		err = event_resolve(list, &view, set, &notes, e);
 	if (err)
 		event_error_plain(e);
-	event_list_free(list);
 	return !err && set->n;
 }
 

@@ -510,3 +510,16 @@ struct event_view perf_view(const struct perf_pmus *p, const struct root *root)
 				    .data = (void *)root,
 				    .cores_first = p->cores_first };
 }
+
+int perf_events_of(const struct perf_pmus *p, const struct root *root, const char *text, struct event_set *set,
+		   struct buf *notes, struct error *e)
+{
+	struct event_view view = perf_view(p, root);
+	struct event_list *list = NULL;
+	int err = event_parse(&list, text, e);
+
+	if (!err)
+		err = event_resolve(list, &view, set, notes, e);
+	event_list_free(list);
+	return err;
+}

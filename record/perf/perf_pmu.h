@@ -31,5 +31,8 @@ int perf_pmus_add_pack(struct perf_pmus *p, const char *cpuid, char *const *word
 /* Records a description of each PMU. Of vendors' events it has those in `set` (NULL: none). 0 or -errno. */
 int perf_pmus_record(const struct perf_pmus *p, const struct event_set *set, const struct root *root,
 		     struct pm_model *model);
+/* Appends what a text stands for here. 0, or -errno with the text in *e. */
+int perf_events_of(const struct perf_pmus *p, const struct root *root, const char *text, struct event_set *set,
+		   struct buf *notes, struct error *e);
 /* The view of this machine; its arguments must outlive it. */
 struct event_view perf_view(const struct perf_pmus *p, const struct root *root);
