@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "format/model.h"
+#include "record/signals.h"
 
 struct child_setup {
 	bool stdout_to_stderr; /* because the recording goes to stdout */
@@ -45,3 +46,10 @@ void child_exit_event(const struct child *c, struct pm_event *e, bool name);
 
 /* As in a shell: the exit status, or 128 + signal. */
 int child_exit_code(const struct child *c);
+
+/* Waits for the end of a child, and passes signals on that end the recorder. Whether one came. */
+bool child_await(struct child *c, struct signals *signals);
+/* --pre and --post: runs a command of the shell to its end, under this number (child_fork()), with signals passed on. 0,
+ * or -errno with the text in *e: -EINTR after such a signal, -ECANCELED for a status other than 0. */
+int child_hook(unsigned what, const char *option, const char *command, const struct child_setup *setup,
+	       struct signals *signals, struct error *e);

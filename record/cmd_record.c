@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "record/commands.h"
-#include "record/hook.h"
 #include "record/host/caller.h"
 #include "record/host/interruptible.h"
 #include "record/host/opener.h"
@@ -292,7 +291,7 @@ static void end_run(struct recorder *r)
 		/* The recording ended first (-n, --timeout, stop): so does what it was made of. */
 		if (!r->child.ended) {
 			child_signal(&r->child, SIGTERM);
-			(void)hook_await(&r->child, &r->signals);
+			child_await(&r->child, &r->signals);
 			if (r->joined)
 				r->joined->cut = true;
 		}
@@ -304,7 +303,7 @@ static void end_run(struct recorder *r)
 
 static int run_hook(struct recorder *r, unsigned what, const char *option, const char *command)
 {
-	if (!command || !hook_run(what, option, command, &r->setup, &r->signals, &r->error))
+	if (!command || !child_hook(what, option, command, &r->setup, &r->signals, &r->error))
 		return 0;
 	return recorder_fail(r);
 }

@@ -17,12 +17,6 @@
 #include "record/perf/perf_class.h"
 #include "record/perf/perf_tool.h"
 
-/* What BPF counts needs descriptors once, and the kernel keeps the events. */
-static uint32_t descriptors_of(const struct perf_source *s, const struct perf_group *g)
-{
-	return g->bpf && !bpf_group_opens(g->bpf) ? 5 : perf_rows_places(s, g);
-}
-
 /* Descriptors of the sources that come after this one, about. */
 #define OTHERS 32
 
@@ -32,8 +26,13 @@ static int check_descriptors(const struct perf_source *s, struct plan *p)
 	uint64_t need = 0, have = perf_raise_nofile();
 	char hint[80];
 
-	for (uint32_t i = 0; i < s->n_groups; i++)
-		need += (uint64_t)(s->group[i]->n + (s->group[i]->sample_ns > 0)) * descriptors_of(s, s->group[i]);
+	for (uint32_t i = 0; i < s->n_groups; i++) {
+		const struct perf_group *g = s->group[i];
+		/* What BPF counts needs descriptors once, and the kernel keeps the events. */
+		uint32_t each = g->bpf && !bpf_group_opens(g->bpf) ? 5 : perf_rows_places(s, g);
+
+		need += (uint64_t)(g->n + (g->sample_ns > 0)) * each;
+	}
 	/* What notices new tasks. */
 	if (p->options->perf.per_thread && !p->options->perf.no_inherit)
 		need += (uint64_t)(s->n_tasks + 1) * p->model->topology.n;

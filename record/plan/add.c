@@ -9,6 +9,7 @@
 #include "common/parse.h"
 #include "format/model.h"
 
+/* Also the words of the recording. */
 static const char *const scopes[] = { "cpu", "core", "package" };
 static const char *const formats[] = { "delta", "raw", "percent", "average" };
 static const char *const types[] = { "cycles", "seconds", "usec" };
@@ -17,17 +18,6 @@ static const char *const words[] = { "cpu",     "core",    "package", "u32",    
 				     "percent", "average", "cycles",  "seconds", "usec", NULL };
 
 #define N(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
-/* Stable words for the recording. */
-static const char *add_scope_name(enum add_scope scope)
-{
-	return scopes[scope];
-}
-
-static const char *add_format_name(enum add_format format)
-{
-	return formats[format];
-}
 
 static int index_of(const char *const *list, int n, const char *word)
 {
@@ -269,9 +259,9 @@ int add_set_attrs(const struct add *a, struct pm_map *attrs)
 		     (a->text && (!strncmp(a->text, "/sys/", 5) || !strncmp(a->text, "/proc/", 6)))))
 		err = pm_map_set(attrs, PM_COUNTER_HELP, pm_text(a->location == ADD_MSR ? where : a->text));
 	if (!err)
-		err = pm_map_set(attrs, PM_COUNTER_ADDED, pm_text(add_scope_name(a->scope)));
+		err = pm_map_set(attrs, PM_COUNTER_ADDED, pm_text(scopes[a->scope]));
 	if (!err)
-		err = pm_map_set(attrs, PM_COUNTER_ADD_FORMAT, pm_text(add_format_name(a->format)));
+		err = pm_map_set(attrs, PM_COUNTER_ADD_FORMAT, pm_text(formats[a->format]));
 	if (!err && a->type)
 		err = pm_map_set(attrs, PM_COUNTER_ADD_TYPE, pm_text(a->type));
 	return err;

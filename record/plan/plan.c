@@ -205,23 +205,6 @@ int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *
 	return pm_model_add_probe(p->model, &probe);
 }
 
-/* Takes over the event; `err`: what went wrong while it was made. */
-static int add_event(struct plan *p, struct pm_event *e, int err)
-{
-	if (!err)
-		err = array_room(&p->event, p->n_events, sizeof(*p->event));
-	if (err)
-		pm_event_release(e);
-	else
-		p->event[p->n_events++] = *e;
-	return err;
-}
-
-static int set_source(const struct plan *p, struct pm_event *e)
-{
-	return pm_map_set(&e->attrs, PM_EVENT_KEY_SOURCE, pm_text(p->source ? p->source->ops->name : "pmrec"));
-}
-
 int plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns)
 {
 	return pm_model_retire_instance(p->model, instance, time_ns);
@@ -230,13 +213,20 @@ int plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns)
 int plan_note(struct plan *p, uint64_t count, const char *text)
 {
 	struct pm_event e = { .type = PM_EVENT_NOTE, .time_ns = clocks_monotonic() };
-	int err = set_source(p, &e);
+	const char *source = p->source ? p->source->ops->name : "pmrec";
+	int err = pm_map_set(&e.attrs, PM_EVENT_KEY_SOURCE, pm_text(source));
 
 	if (!err)
 		err = pm_map_set(&e.attrs, PM_EVENT_KEY_COUNT, pm_u64(count));
 	if (!err)
 		err = pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, pm_text(text));
-	return add_event(p, &e, err);
+	if (!err)
+		err = array_room(&p->event, p->n_events, sizeof(*p->event));
+	if (err)
+		pm_event_release(&e);
+	else
+		p->event[p->n_events++] = e;
+	return err;
 }
 
 /* `c->instances` may be borrowed. */

@@ -60,9 +60,10 @@ static uint32_t reader_of(const struct readout *l, const struct unit *u)
 	return u->cpu != PM_NONE && l->reader[lo].cpu == u->cpu ? lo : first;
 }
 
-static bool is_read_on_cpu(const struct unit *u, const struct cpulist *offline)
+/* `offline` may be NULL. */
+static bool is_off(const struct unit *u, const struct cpulist *offline)
 {
-	return u->cpu != PM_NONE && !(offline && cpulist_has(offline, u->cpu));
+	return u->cpu != PM_NONE && offline && cpulist_has(offline, u->cpu);
 }
 
 /* Who empties rings runs once a second: one thread does that for many CPUs. */
@@ -94,7 +95,7 @@ static int add_readers(struct readout *l, const struct plan *p, bool per_cpu, co
 		bool sampled = u->sampling;
 
 		any[sampled] |= !(spread && u->spread);
-		if (is_read_on_cpu(u, offline))
+		if (u->cpu != PM_NONE && !is_off(u, offline))
 			err = cpulist_add(&cpus[sampled], u->cpu);
 	}
 	l->n_own = per_cpu && cpus[0].n ? (uint32_t)cpus[0].n : any[0] || !(any[1] || spread);
@@ -186,7 +187,7 @@ static int sort_slots(struct readout *l, const struct plan *p, struct slot *slot
 	for (struct unit *u = p->units; u; u = u->next) {
 		struct slot *s = &slots[first[u->group] + u->instance];
 
-		if (offline && u->cpu != PM_NONE && cpulist_has(offline, u->cpu)) {
+		if (is_off(u, offline)) {
 			s->absent = PM_REASON_OFFLINE;
 			continue;
 		}
@@ -248,11 +249,6 @@ int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, 
 		rows = CHUNK_BYTES / l->row_bytes;
 	l->rows = rows ? (uint32_t)rows : 1;
 	return 0;
-}
-
-static bool is_off(const struct unit *u, const struct cpulist *offline)
-{
-	return u->cpu != PM_NONE && cpulist_has(offline, u->cpu);
 }
 
 /* Whether each unit still is there, and where its slot has it. */

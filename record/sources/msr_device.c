@@ -90,14 +90,9 @@ static bool locked_down(const struct root *root)
 	       strchr(line, '[');
 }
 
-static bool in_container(const struct root *root)
-{
-	return root_exists(root, "/.dockerenv") || root_exists(root, "/run/.containerenv");
-}
-
 const char *msr_hint(const struct root *root, int err, char *text, size_t size)
 {
-	bool container = in_container(root);
+	bool container = root_exists(root, "/.dockerenv") || root_exists(root, "/run/.containerenv");
 
 	switch (-err) {
 	case ENOENT:

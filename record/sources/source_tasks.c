@@ -182,12 +182,6 @@ static void want_thread(struct tasks *d, struct thread *t)
 	m->wanted = d->list.reading;
 }
 
-/* A recording has rows of threads from its first snapshot on, whoever has run in that moment. */
-static uint64_t by_run(const struct tasks *d, const struct thread *t)
-{
-	return d->list.reading <= 2 ? t->use : t->looked == d->list.reading ? (t->use - t->before) / STEP_US : 0;
-}
-
 static void want_threads(struct tasks *d)
 {
 	struct thread *top[TOP_THREADS];
@@ -195,8 +189,10 @@ static void want_threads(struct tasks *d)
 	int n = 0;
 
 	for (uint32_t i = 0; i < d->threads.n; i++) {
-		uint64_t v = by_run(d, &d->threads.thread[i]);
-		int at = top_place(value, &n, TOP_THREADS, v);
+		const struct thread *t = &d->threads.thread[i];
+		uint64_t run = t->looked == d->list.reading ? (t->use - t->before) / STEP_US : 0;
+		/* A recording has rows of threads from its first snapshot on, whoever has run in that moment. */
+		int at = top_place(value, &n, TOP_THREADS, d->list.reading <= 2 ? t->use : run);
 
 		if (at < 0)
 			continue;
