@@ -182,16 +182,14 @@ static void remove_all(const char *folder, uint64_t pairs)
 int cmd_compare(int argc, char **argv)
 {
 	struct compare c = { .pairs = PAIRS };
-	struct options_common common = { 0 };
+	SCOPED(options_common_release) struct options_common common = { 0 };
 	struct error e = { 0 };
 	char made[4096], path[4200];
 	const char *tmp = getenv("TMPDIR"), *folder;
 	int code = command_options(&spec, argc, argv, &c, &common);
 
-	if (code >= 0) {
-		options_common_release(&common);
+	if (code >= 0)
 		return code;
-	}
 	snprintf(made, sizeof(made), "%.4000s/pmrec-compare-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	folder = c.folder ? c.folder : mkdtemp(made);
 	code = !folder || (c.folder && mkdir(folder, 0777) && errno != EEXIST) ? -errno : 0;
@@ -205,6 +203,5 @@ int cmd_compare(int argc, char **argv)
 		error_sys(&e, -code, "compare");
 	if (!c.folder && folder)
 		remove_all(folder, c.pairs);
-	options_common_release(&common);
 	return code < 0 ? command_failed(&e) : code;
 }

@@ -48,7 +48,7 @@ static const struct options_spec spec = {
 
 int cmd_dump(int argc, char **argv)
 {
-	struct options_common common = { 0 };
+	SCOPED(options_common_release) struct options_common common = { 0 };
 	struct dump d = { 0 };
 	char last[32];
 	int code = command_options(&spec, argc, argv, &d, &common);
@@ -59,6 +59,5 @@ int cmd_dump(int argc, char **argv)
 	}
 	if (code < 0)
 		code = dump_exec((pid_t)d.pid, d.since, d.output, d.overwrite);
-	options_common_release(&common);
 	return code;
 }

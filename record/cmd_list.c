@@ -140,7 +140,7 @@ static int load_pack(struct list *l, const char *id, struct error *e)
 
 static int load_vendor(struct list *l, struct error *e)
 {
-	struct root root = { 0 };
+	SCOPED(root_release) struct root root = { 0 };
 	char id[64];
 	const char *known;
 	int err = root_init(&root, l->root);
@@ -154,7 +154,6 @@ static int load_vendor(struct list *l, struct error *e)
 		error_prefix(e, "--metrics-file");
 	else if (!l->no_vendor && !l->metric_file)
 		err = load_pack(l, known, e);
-	root_release(&root);
 	return err;
 }
 
@@ -220,7 +219,7 @@ static int list_groups(struct list *l)
 static int list_events_of_machine(struct list *l, struct error *e)
 {
 	SCOPED(buf_release) struct buf text = BUF_INIT;
-	struct root root;
+	SCOPED(root_release) struct root root = { 0 };
 	int err = root_init(&root, l->root), n;
 
 	if (err)
@@ -230,7 +229,6 @@ static int list_events_of_machine(struct list *l, struct error *e)
 		fputs(buf_str(&text), stdout);
 		l->n += (unsigned)n;
 	}
-	root_release(&root);
 	return n < 0 ? n : 0;
 }
 

@@ -25,7 +25,7 @@ static const struct options_spec spec = {
 
 int cmd_mark(int argc, char **argv)
 {
-	struct options_common common = { 0 };
+	SCOPED(options_common_release) struct options_common common = { 0 };
 	struct error e = { 0 };
 	SCOPED(buf_release) struct buf line = BUF_INIT;
 	char *text = NULL;
@@ -38,6 +38,5 @@ int cmd_mark(int argc, char **argv)
 			error_set(&e, ESRCH, "you are not making a recording now");
 		code = n > 0 ? 0 : command_failed(&e);
 	}
-	options_common_release(&common);
 	return code;
 }

@@ -296,7 +296,7 @@ int list_events(const struct root *root, const char *glob, char *const *event_fi
 		{ "mem:ADDR[/LEN][:rwx]", "breakpoint", "accesses to an address" },
 	};
 	struct listing l = { .root = root, .glob = glob, .table = table_new() };
-	struct perf_pmus pmus = { 0 };
+	SCOPED(perf_pmus_release) struct perf_pmus pmus = { 0 };
 	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	struct event_view view;
 	char id[64];
@@ -307,7 +307,6 @@ int list_events(const struct root *root, const char *glob, char *const *event_fi
 					    &notes, e);
 		if (l.err) {
 			table_free(l.table);
-			perf_pmus_release(&pmus);
 			return l.err;
 		}
 	}
@@ -334,6 +333,5 @@ int list_events(const struct root *root, const char *glob, char *const *event_fi
 		l.err = table_print(l.table, 0, true, false, out);
 	buf_addstr(out, buf_str(&notes));
 	table_free(l.table);
-	perf_pmus_release(&pmus);
 	return l.err ? error_sys(e, -l.err, "list of events") : l.n;
 }

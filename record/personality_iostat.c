@@ -118,7 +118,7 @@ int personality_iostat(struct asked *a)
 {
 	const char *ports = personality_given(a, "iostat");
 	SCOPED(scoped_free) struct port *port = ports ? calloc(MAX_PORTS + 1, sizeof(*port)) : NULL;
-	struct root root;
+	SCOPED(root_release) struct root root = { 0 };
 	int n = 0, status = 0;
 
 	if (!ports)
@@ -140,6 +140,5 @@ int personality_iostat(struct asked *a)
 		drop_others(a);
 		count_ports(a, port, n);
 	}
-	root_release(&root);
 	return status;
 }
