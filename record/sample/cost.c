@@ -106,34 +106,36 @@ void cost_look(struct cost *c, uint64_t lost, uint64_t interval_ns)
 	c->look_ns = now;
 }
 
-/* "CPU-ns WAITED-ns SLICES"; kernels without schedstats have no such file, or zeros. */
-static uint64_t waited(const char *tid)
+/* A line about one of our threads; "" if there is none. */
+static const char *line_of(const char *tid, const char *file, char line[static 80])
 {
-	unsigned long long ran, wait = 0;
 	char path[64];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%.20s/schedstat", tid);
+	snprintf(path, sizeof(path), "/proc/self/task/%.20s/%s", tid, file);
 	f = fopen(path, "re");
-	if (f && fscanf(f, "%llu %llu", &ran, &wait) != 2)
-		wait = 0;
+	if (!f || !fgets(line, 80, f))
+		line[0] = '\0';
 	if (f)
 		fclose(f);
-	return wait;
+	return line;
+}
+
+/* "CPU-ns WAITED-ns SLICES"; kernels without schedstats have no such file, or zeros. */
+static uint64_t waited(const char *tid)
+{
+	unsigned long long wait;
+	char line[80];
+
+	return sscanf(line_of(tid, "schedstat", line), "%*u %llu", &wait) == 1 ? wait : 0;
 }
 
 /* Readers are those whose names end in a number: pmrec/0. */
 static bool is_reader(const char *tid)
 {
-	char path[64], name[32] = "";
-	FILE *f;
+	char line[80];
+	const char *name = line_of(tid, "comm", line);
 
-	snprintf(path, sizeof(path), "/proc/self/task/%.20s/comm", tid);
-	f = fopen(path, "re");
-	if (f && !fgets(name, sizeof(name), f))
-		name[0] = '\0';
-	if (f)
-		fclose(f);
 	return !strncmp(name, "pmrec/", 6) && name[6] >= '0' && name[6] <= '9';
 }
 

@@ -13,6 +13,7 @@
 
 #include "record/host/clocks.h"
 #include "record/host/interrupted.h"
+#include "record/host/lock.h"
 
 #define STACK_BYTES (256u << 10)
 /* How often who waits looks whether it shall continue waiting. */
@@ -264,10 +265,10 @@ static bool await(struct outlet *o, size_t most)
 
 bool outlet_await_room(struct outlet *o, size_t bytes)
 {
+	SCOPED(unlock) pthread_mutex_t *held = lock(&o->lock);
 	uint64_t before = 0;
 	bool stalled, ok;
 
-	pthread_mutex_lock(&o->lock);
 	stalled = o->bytes && o->bytes + bytes > o->config.bytes;
 	if (stalled) {
 		o->stalls++;
@@ -276,50 +277,41 @@ bool outlet_await_room(struct outlet *o, size_t bytes)
 	ok = await(o, o->config.bytes > bytes ? o->config.bytes - bytes : 0);
 	if (stalled)
 		o->stalled_ns += clocks_monotonic() - before;
-	pthread_mutex_unlock(&o->lock);
 	return ok;
 }
 
 bool outlet_await_empty(struct outlet *o)
 {
-	bool ok;
+	SCOPED(unlock) pthread_mutex_t *held = lock(&o->lock);
 
-	pthread_mutex_lock(&o->lock);
-	ok = await(o, 0);
-	pthread_mutex_unlock(&o->lock);
-	return ok;
+	return await(o, 0);
 }
 
 int outlet_forgive(struct outlet *o)
 {
-	int err;
+	SCOPED(unlock) pthread_mutex_t *held = lock(&o->lock);
+	int err = o->err;
 
-	pthread_mutex_lock(&o->lock);
-	err = o->err;
 	o->err = 0;
-	pthread_mutex_unlock(&o->lock);
 	return err;
 }
 
 void outlet_hurry(struct outlet *o)
 {
-	pthread_mutex_lock(&o->lock);
+	SCOPED(unlock) pthread_mutex_t *held = lock(&o->lock);
+
 	if (!o->hurry_ns)
 		o->hurry_ns = clocks_monotonic();
 	pthread_cond_signal(&o->put);
-	pthread_mutex_unlock(&o->lock);
 }
 
 struct outlet_state outlet_state(struct outlet *o)
 {
-	struct outlet_state s;
+	SCOPED(unlock) pthread_mutex_t *held = lock(&o->lock);
 
-	pthread_mutex_lock(&o->lock);
-	s = (struct outlet_state){ .bytes = o->bytes,
-				   .snapshots = o->snapshots,
-				   .stalls = o->stalls,
-				   .stalled_ns = o->stalled_ns,
-				   .given_up = o->given_up };
-	pthread_mutex_unlock(&o->lock);
-	return s;
+	return (struct outlet_state){ .bytes = o->bytes,
+				      .snapshots = o->snapshots,
+				      .stalls = o->stalls,
+				      .stalled_ns = o->stalled_ns,
+				      .given_up = o->given_up };
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "record/host/interrupted.h"
+#include "record/host/lock.h"
 #include "record/sample/futex.h"
 
 /* Events are small, and there are not many. */
@@ -24,19 +25,18 @@ void recording_count(struct recording *r)
 
 static void note_failure(struct recording *r, int err, const char *text)
 {
+	SCOPED(unlock) pthread_mutex_t *held = lock(&r->lock);
 	uint64_t one = 1;
 
-	pthread_mutex_lock(&r->lock);
-	if (!r->failed) {
-		r->failed = err;
-		if (*text)
-			error_set(&r->error, -err, "%s", text);
-		else
-			error_sys(&r->error, -err, "write");
-		if (write(r->fd, &one, sizeof(one)) < 0)
-			r->fd = -1;
-	}
-	pthread_mutex_unlock(&r->lock);
+	if (r->failed)
+		return;
+	r->failed = err;
+	if (*text)
+		error_set(&r->error, -err, "%s", text);
+	else
+		error_sys(&r->error, -err, "write");
+	if (write(r->fd, &one, sizeof(one)) < 0)
+		r->fd = -1;
 }
 
 static void fail(struct recording *r, int err)
@@ -91,12 +91,9 @@ static int enqueue(void *ctx, const void *frame, size_t len)
 
 static bool has_failed(struct recording *r)
 {
-	bool failed;
+	SCOPED(unlock) pthread_mutex_t *held = lock(&r->lock);
 
-	pthread_mutex_lock(&r->lock);
-	failed = r->failed != 0;
-	pthread_mutex_unlock(&r->lock);
-	return failed;
+	return r->failed != 0;
 }
 
 void recording_write_event(struct recording *r, struct pm_event *e)
@@ -510,14 +507,11 @@ int recording_fd(const struct recording *r)
 
 int recording_error(struct recording *r, struct error *e)
 {
-	int err;
+	SCOPED(unlock) pthread_mutex_t *held = lock(&r->lock);
 
-	pthread_mutex_lock(&r->lock);
-	err = r->failed;
-	if (err)
+	if (r->failed)
 		*e = r->error;
-	pthread_mutex_unlock(&r->lock);
-	return err;
+	return r->failed;
 }
 
 struct recording_stats recording_stats(const struct recording *r)

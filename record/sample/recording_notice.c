@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "record/host/lock.h"
+
 /* REALTIME against BOOTTIME: readings a few us apart; a step is an act of somebody. */
 #define STEP_MIN_NS 2000000
 
@@ -50,13 +52,11 @@ void recording_find_lost(struct recording *r, const struct ring *ring, const str
 
 bool recording_note(struct recording *r, struct buf *line)
 {
-	bool is_new;
+	SCOPED(unlock) pthread_mutex_t *held = lock(&r->model_lock);
+	bool is_new = !line->err && !strstr(buf_str(&r->dead), buf_str(line));
 
-	pthread_mutex_lock(&r->model_lock);
-	is_new = !line->err && !strstr(buf_str(&r->dead), buf_str(line));
 	if (is_new)
 		buf_addstr(&r->dead, buf_str(line));
-	pthread_mutex_unlock(&r->model_lock);
 	return is_new;
 }
 

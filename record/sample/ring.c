@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "record/host/clocks.h"
+#include "record/host/lock.h"
 #include "record/sample/futex.h"
 
 #define BUFS_MIN 4
@@ -218,26 +219,20 @@ static uint64_t due(struct ring *r)
 
 uint64_t ring_due(struct ring *r)
 {
-	uint64_t ns;
+	SCOPED(unlock) pthread_mutex_t *held = lock(&r->lock);
 
-	pthread_mutex_lock(&r->lock);
-	ns = due(r);
-	pthread_mutex_unlock(&r->lock);
-	return ns;
+	return due(r);
 }
 
 static bool close_late(struct ring *r)
 {
-	uint64_t ns;
+	SCOPED(unlock) pthread_mutex_t *held = lock(&r->lock);
+	uint64_t ns = due(r);
 
-	pthread_mutex_lock(&r->lock);
-	ns = due(r);
-	if (ns && clocks_monotonic() >= ns)
-		atomic_store(&r->closed, r->next + 1);
-	else
-		ns = 0;
-	pthread_mutex_unlock(&r->lock);
-	return ns;
+	if (!ns || clocks_monotonic() < ns)
+		return false;
+	atomic_store(&r->closed, r->next + 1);
+	return true;
 }
 
 static bool is_inside(const struct ring *r, uint32_t i, uint64_t chunk)

@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "record/host/caller.h"
+#include "record/host/lock.h"
 #include "record/host/privileges.h"
 
 void rotation_init(struct rotation *r, const struct record_options *o)
@@ -55,41 +57,32 @@ static void drop_oldest(struct rotation *r)
 /* The last one is in use, and not to be lost, whatever comes. */
 static void drop_surplus(struct rotation *r, size_t coming)
 {
-	pthread_mutex_lock(&r->lock);
+	SCOPED(unlock) pthread_mutex_t *held = lock(&r->lock);
+
 	while (r->n_kept > 1 && is_surplus(r, coming))
 		drop_oldest(r);
-	pthread_mutex_unlock(&r->lock);
 }
 
 bool rotation_make_room(void *ctx)
 {
 	struct rotation *r = ctx;
-	bool any;
+	SCOPED(unlock) pthread_mutex_t *held = lock(&r->lock);
+	bool any = r->n_kept > 1 && removes(r);
 
-	pthread_mutex_lock(&r->lock);
-	any = r->n_kept > 1 && removes(r);
 	if (any)
 		drop_oldest(r);
-	pthread_mutex_unlock(&r->lock);
 	return any;
 }
 
 void rotation_remember(struct rotation *r, const struct rotation_file *f)
 {
-	pthread_mutex_lock(&r->lock);
-	if (r->n_kept == r->room) {
-		size_t room = r->room ? 2 * r->room : 16;
-		struct rotation_file *grown = reallocarray(r->kept, room, sizeof(*grown));
+	SCOPED(unlock) pthread_mutex_t *held = lock(&r->lock);
 
-		r->kept = grown ? grown : r->kept;
-		r->room = grown ? room : r->room;
-	}
 	/* What cannot be remembered stays. */
-	if (f->path && r->n_kept < r->room)
+	if (f->path && !array_room(&r->kept, r->n_kept, sizeof(*r->kept)))
 		r->kept[r->n_kept++] = *f;
 	else
 		free(f->path);
-	pthread_mutex_unlock(&r->lock);
 }
 
 static void remember(struct rotation *r, const struct output *out)
@@ -107,21 +100,20 @@ static void remember(struct rotation *r, const struct output *out)
 /* The file in use is complete. */
 static void note_end(struct rotation *r)
 {
-	struct rotation_file *last;
+	SCOPED(unlock) pthread_mutex_t *held = lock(&r->lock);
+	struct rotation_file *last = r->n_kept ? &r->kept[r->n_kept - 1] : NULL;
 
-	pthread_mutex_lock(&r->lock);
-	last = r->n_kept ? &r->kept[r->n_kept - 1] : NULL;
 	if (last && last->end_ns == INT64_MAX) {
 		last->end_ns = (int64_t)clocks_ns(CLOCK_BOOTTIME);
 		last->bytes = rotation_output(r)->bytes;
 	}
-	pthread_mutex_unlock(&r->lock);
 }
 
 void rotation_files(struct rotation *r, struct message_fds *fds)
 {
+	SCOPED(unlock) pthread_mutex_t *held = lock(&r->lock);
+
 	fds->n = 0;
-	pthread_mutex_lock(&r->lock);
 	for (size_t i = r->n_kept > MESSAGE_FDS ? r->n_kept - MESSAGE_FDS : 0; i < r->n_kept; i++) {
 		const struct rotation_file *f = &r->kept[i];
 		int fd = f->end_ns > 0 ? open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
@@ -132,7 +124,6 @@ void rotation_files(struct rotation *r, struct message_fds *fds)
 		else if (fd >= 0)
 			close(fd);
 	}
-	pthread_mutex_unlock(&r->lock);
 }
 
 int rotation_begin(struct rotation *r, struct error *e)

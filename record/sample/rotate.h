@@ -25,7 +25,7 @@ struct rotation {
 	uint64_t files;             /* begun so far */
 	pthread_mutex_t lock;       /* kept and n_kept */
 	struct rotation_file *kept; /* owned: the oldest first; the last one is in use */
-	size_t n_kept, room;
+	size_t n_kept;
 };
 
 #define ROTATION_INIT \

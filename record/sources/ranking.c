@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/catalog/catalog.h"
+#include "record/host/lock.h"
 
 #define SHORTEST_NS 1000000000u
 #define LATE_MOST   8 /* readings that wait for the writer */
@@ -199,17 +200,14 @@ static void fill(struct ranking *r, const uint64_t *times)
 
 static bool take_page(struct ranking *r, uint64_t reading)
 {
-	struct ranking_page *page = &r->late[reading % LATE_MOST];
-	bool there;
+	const struct ranking_page *page = &r->late[reading % LATE_MOST];
+	SCOPED(unlock) pthread_mutex_t *held = lock(&r->lock);
 
-	pthread_mutex_lock(&r->lock);
-	there = page->reading == reading;
-	if (there) {
-		r->taken->n = page->n;
-		memcpy(r->taken->row, page->row, page->n * r->row_size);
-	}
-	pthread_mutex_unlock(&r->lock);
-	return there;
+	if (page->reading != reading)
+		return false;
+	r->taken->n = page->n;
+	memcpy(r->taken->row, page->row, page->n * r->row_size);
+	return true;
 }
 
 int ranking_take(struct ranking *r, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
