@@ -22,7 +22,7 @@ struct pm_clocks {
 enum pm_snapshot_flags {
 	PM_SNAPSHOT_TICK = 0,        /* at its tick */
 	PM_SNAPSHOT_FORCED = 1 << 0, /* requested by signal, newline or control */
-	PM_SNAPSHOT_FIRST = 1 << 1,  /* first of a segment: no difference to the one before */
+	PM_SNAPSHOT_FIRST = 1 << 1,  /* first of a segment: no difference to the previous one */
 	PM_SNAPSHOT_LAST = 1 << 2,   /* last of a segment */
 };
 

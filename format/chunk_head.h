@@ -13,7 +13,7 @@ struct chunk_base {
 	bool valid;
 	uint32_t crc; /* of the frame's head */
 	uint32_t run, segment;
-	uint64_t step;                   /* ns between ticks, from which ticks are told */
+	uint64_t step;                   /* ns between ticks, by which ticks are predicted */
 	uint64_t last_tick, last_number; /* of its last row */
 	struct pm_clocks clocks;
 	uint32_t *group; /* owned: ids in the order of the payload */
@@ -28,7 +28,7 @@ struct chunk_block {
 	uint32_t n_groups;
 };
 
-/* What these mean is told by struct pm_chunk, which has most of them. */
+/* As in struct pm_chunk, which describes most members. */
 struct chunk_head {
 	bool key;
 	bool newer; /* the blocks cannot be read: another codec, or a critical key */

@@ -9,7 +9,7 @@ struct span {
 	uint32_t from, to;
 };
 
-/* Ids of what has retired, though it was written as living. */
+/* Ids that were written as live, and have retired. */
 struct retired {
 	const uint32_t *id;
 	uint32_t n;

@@ -13,18 +13,18 @@ struct decoding {
 	struct definitions_seen *seen;
 	uint64_t base_ns;      /* from which times count */
 	bool news;             /* something was not known before */
-	const char *newer;     /* what of the definition at hand this version cannot read; NULL: nothing, ... */
+	const char *newer;     /* what this version cannot read in the current definition; NULL: nothing, ... */
 	uint32_t newer_number; /* ... and its number */
 };
 
-/* A few bytes can name many things. Takes `n` from the room for `*used`, of which the bytes of the definitions make more;
- * -E2BIG in d->c if there is none. */
+/* Adds `n` to `*used`. Its limit grows with the bytes of the definitions, because a few bytes can name many things;
+ * -E2BIG in d->c beyond it. */
 void take_room(struct decoding *d, uint64_t *used, uint64_t n, uint64_t free, uint64_t by_byte);
 /* A number that may be unknown (all up to `last` are known) and then critical; a key that is unknown. */
 void look_at_number(struct decoding *d, const char *what, uint32_t number, uint32_t last);
 void look_at_key(struct decoding *d, uint32_t key);
 void look_at_attrs(struct decoding *d, const struct pm_map *attrs);
-/* Says so of a definition that is new, and whether there was something. */
+/* Notes that of a new definition; whether there was something. */
 bool is_newer(struct decoding *d, bool known, const char *what, const char *name, uint32_t id);
 /* The bodies of one kind of frame each. Errors are left in d->c. */
 void decode_schema(struct decoding *d);

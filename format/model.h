@@ -45,9 +45,9 @@ enum pm_type {
 
 enum pm_semantics {
 	PM_CUMULATIVE = 0, /* rises from an arbitrary start; only differences have a meaning */
-	PM_DELTA = 1,      /* the count since the snapshot before */
+	PM_DELTA = 1,      /* the count since the previous snapshot */
 	PM_GAUGE = 2,      /* the level at the time of reading */
-	PM_PEAK = 3,       /* the highest level since the snapshot before */
+	PM_PEAK = 3,       /* the highest level since the previous snapshot */
 	PM_STATE = 4,      /* the name or number of a state; no arithmetic */
 	PM_BITFIELD = 5,   /* fields that bits() extracts */
 };
@@ -213,8 +213,8 @@ struct pm_group {
 	uint32_t n_instances; /* LIST: equal to n_counters */
 	uint32_t continues; /* id of a group with the same flags and counters, which retires; 0: none. Instances that
 			       * stay come first, in that group's order */
-	bool retired;       /* not in later chunks, */
-	bool continued;     /* because another continues it */
+	bool retired;       /* not in later chunks */
+	bool continued;     /* retired because another group continues it */
 	bool newer;         /* this version cannot read its columns */
 };
 

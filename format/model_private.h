@@ -3,7 +3,7 @@
 
 #include "format/model.h"
 
-/* Finds a config entry by what makes two entries one: everything but the instances. */
+/* Finds a config entry by everything but its instances: entries that agree in that are one. */
 struct config_slot {
 	uint64_t hash;
 	uint32_t index; /* + 1; 0: free */
@@ -15,9 +15,9 @@ struct model_texts;
 struct model_ids {
 	uint32_t *place; /* open addressing: place in the array + 1; 0: free; NULL: id - 1 is the place of all */
 	uint32_t places;
-	uint32_t *spare; /* slots that can be given again */
+	uint32_t *spare; /* free slots */
 	uint32_t n_spare, spare_room, slots;
-	uint32_t *retired; /* ids, in the order in which they retired, since the last time that some were forgotten */
+	uint32_t *retired; /* ids that retired since the last pm_model_forget(), in that order */
 	uint32_t n_retired;
 	uint32_t n_kept; /* the first so many of retired[] could not be forgotten, because a group names them */
 };
@@ -32,7 +32,7 @@ struct pm_model_caps {
 	uint32_t forgotten;        /* rises when something is forgotten: retired[] of both then start over */
 	uint32_t config_changes;   /* rises with every entry added or joined */
 	struct names config_names; /* name -> newest entry */
-	uint32_t *config_older;    /* the entry of the same name before this one, + 1; 0: none */
+	uint32_t *config_older;    /* the previous entry of the same name, + 1; 0: none */
 	struct config_slot *config_slot;
 	uint32_t config_slots;
 };

@@ -564,7 +564,7 @@ int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk)
 	if (err == -EILSEQ)
 		return lose_chunk(r, PM_DAMAGE_GARBAGE, "chunk: its checksum fails");
 	if (err == -E2BIG) {
-		snprintf(text, sizeof(text), "chunk: asks for %" PRIu64 " values in %" PRIu64 " bytes; %s", r->asked,
+		snprintf(text, sizeof(text), "chunk: claims %" PRIu64 " values in %" PRIu64 " bytes; %s", r->asked,
 			 r->chunk_frame.payload_len, "beyond the limits of the format");
 		return lose_chunk(r, PM_DAMAGE_CONTENT, text);
 	}

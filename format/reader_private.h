@@ -10,15 +10,15 @@
 #include "format/reader.h"
 #include "format/window.h"
 
-#define READ_STEP (256u << 10) /* reading on and on */
-#define HOP_STEP  (4u << 10)   /* while only heads are looked at */
-#define LEAP_STEP (16u << 10)  /* while single frames are fetched */
+#define READ_STEP (256u << 10) /* for sequential reading */
+#define HOP_STEP  (4u << 10)   /* while hopping from head to head */
+#define LEAP_STEP (16u << 10)  /* for single frames */
 
 enum wanted { WANTED_UNASKED = 0, WANTED_YES, WANTED_NO };
 
 /* What a group keeps from chunk to chunk. */
 struct reader_group {
-	uint32_t id; /* that it belongs to; 0: none */
+	uint32_t id; /* 0: none */
 	struct layout layout;
 	uint8_t wanted;       /* enum wanted */
 	bool marked;          /* some of its columns cannot be read */
@@ -47,7 +47,7 @@ struct catalog {
 struct leap {
 	bool on;
 	size_t next, to;        /* entries */
-	size_t copy, copy_end;  /* all definitions stand there again; copy_end 0: they are not taken from there */
+	size_t copy, copy_end;  /* where all definitions are repeated; copy_end 0: not used */
 	struct pm_model *named; /* owned: what the copy has said so far */
 	struct definitions_seen seen;
 	size_t damages; /* before the way began */
@@ -67,12 +67,12 @@ struct pm_reader {
 	uint8_t id[8];
 	uint64_t start; /* offset of the recording in the input */
 	bool sequence_known;
-	uint64_t sequence;  /* that the next frame should have */
+	uint64_t sequence;  /* expected of the next frame */
 	bool ended;         /* the end frame was seen */
 	bool over;          /* the end of the input was reported */
 	bool fresh;         /* nothing of this recording was returned yet */
-	bool turning;       /* the next recording was announced, and what is known is still that of the one before */
-	uint64_t frame_end; /* of the frame that was returned last; the window stands at its start */
+	bool turning;       /* the next recording was announced, but the model is still the previous one's */
+	uint64_t frame_end; /* of the frame that was returned last; the window is at its start */
 	bool frame_open;
 
 	bool lost; /* looking for a frame since ... */
@@ -85,24 +85,24 @@ struct pm_reader {
 	size_t damage_told;  /* how many were returned as items */
 	size_t damage_timed; /* how many have both ends of their time range */
 	uint64_t last_ns;    /* last good time */
-	uint64_t before_ns;  /* the one before the chunk at hand, whose numbers may turn out to be lost */
+	uint64_t before_ns;  /* of the previous chunk; the numbers of the current one may turn out to be lost */
 
-	bool held; /* an item that waits until the damage before it was told */
+	bool held; /* an item that waits until the damage before it has been returned */
 	struct pm_item held_item;
-	struct pm_event *event; /* owned: those of the frame at hand */
+	struct pm_event *event; /* owned: those of the current frame */
 	size_t n_events, next_event;
-	uint32_t retired_instances, retired_groups, forgotten; /* of struct model_ids: told as events, let go */
+	uint32_t retired_instances, retired_groups, forgotten; /* of struct model_ids: returned as events, released */
 
 	bool chunk_open, chunk_decoded;
 	struct frame_head chunk_frame;
 	struct chunk_head head;
 	struct chunk_base base;
-	uint64_t values, asked;     /* that were decoded so far; that the chunk at hand asks for */
+	uint64_t values, asked;     /* decoded so far; in the current chunk */
 	struct reader_group *group; /* by slot */
 	uint32_t groups_cap;
 	size_t looked_ahead; /* damages at the last time */
-	bool last_decoded;   /* the chunk before was */
-	bool same_groups;    /* the chunk at hand has those of the one before, in the same order */
+	bool last_decoded;   /* the previous chunk was */
+	bool same_groups;    /* the current chunk has the groups of the previous one, in the same order */
 	uint32_t chain;      /* rises with every key chunk, and where a chunk is not decoded */
 	struct pm_chunk chunk;
 	struct pm_chunk_group *chunk_group;
@@ -112,13 +112,13 @@ struct pm_reader {
 
 	struct catalog catalog;
 	struct leap leap;
-	/* Clock relations, one whenever wall time went its own way. */
+	/* Clock relations, a new one whenever wall time departed from the last. */
 	struct pm_clocks *relation;
 	size_t n_relations;
 
 	struct buf newer; /* see pm_reader_newer() */
 	bool too_new;     /* nothing that follows in this recording can be read, ... */
-	bool hidden;      /* the input stands in a recording of which nothing can */
+	bool hidden;      /* the current recording cannot be read at all */
 	uint8_t hidden_id[8];
 	bool chunk_too_new; /* nor what depends on this chunk */
 
@@ -134,30 +134,31 @@ int reader_keep_last_row(struct reader_group *g);
 void reader_damage_until(struct pm_reader *r, uint64_t time_ns);
 void reader_damage_frames(struct pm_reader *r, uint64_t frames, uint64_t offset);
 
-/* Goes to the first magic of a frame among the bytes at hand, of which there must be enough for one: 1. 0: there is
- * none, and the window stands after what cannot be part of one. -errno. */
+/* Moves to the first magic of a frame in the window, which must hold enough bytes for one: 1. 0: none; the window is
+ * now after all that cannot be part of one. -errno. */
 int reader_to_magic(struct window *w);
-/* Stands in front of the next good frame afterwards: 1. 0: the end. -EAGAIN, other -errno. */
+/* Moves to the next good frame: 1. 0: the end. -EAGAIN, other -errno. */
 int reader_find(struct pm_reader *r, struct frame_head *h);
-/* The body of a frame whose payload is at hand: checksum, decompression. Points into the window or r->body. 0,
+/* The body of a frame with its payload in the window: checksum, decompression. Points into the window or r->body. 0,
  * -EBADMSG, -ENOMEM. */
 int reader_body(struct pm_reader *r, const struct frame_head *h, const void **body, size_t *len);
-/* Whether this frame is of a recording that cannot be read, which begins with it or has begun; notes that. */
+/* Whether this frame belongs to a recording that cannot be read; notes that. */
 bool reader_hides(struct pm_reader *r, const struct frame_head *h);
-/* Notes a frame that this version does not know, and what comes of it. */
+/* Notes a frame that this version does not know, and the consequences. */
 void reader_too_new(struct pm_reader *r, unsigned type);
-/* Goes over to the recording that was announced, if one was. */
+/* Starts the announced recording, if there is one. */
 void reader_turn(struct pm_reader *r);
 
 /* -ENODATA: it follows a chunk that is lost, which is noted. Else as other frames. */
 int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item *item);
-/* Takes what definitions are repeated after this place, if those before it may be lost. *parts: what of it is new. 0
- * or -errno. */
+/* Takes the definitions that are repeated after this place, if earlier ones may be lost. *parts: which are new. 0 or
+ * -errno. */
 int reader_look_ahead(struct pm_reader *r, unsigned *parts);
 void reader_groups_release(struct pm_reader *r);
 /* The state of a group of the model, valid until the model grows; NULL without memory. */
 struct reader_group *reader_group_of(struct pm_reader *r, uint32_t id);
-/* After definitions: groups that continue others take over their last rows, and what retired is let go. 0 or -ENOMEM. */
+/* After definitions: groups that continue others take over their last rows, and retired ones are released. 0 or
+ * -ENOMEM. */
 int reader_groups_changed(struct pm_reader *r);
 void reader_catalog_release(struct pm_reader *r);
 /* Goes to the next frame on the way to the chunk that was sought. 0 or -errno. */

@@ -19,8 +19,8 @@
 #define KEY_EVERY        16           /* chunks */
 #define BEGIN_LEVEL      19           /* of zstd, for definitions before the first chunk ... */
 #define BEGIN_BYTES      (256u << 10) /* ... that are no more than this */
-#define LATER_LEVEL      3            /* at least, for those behind; above it the result depends on the byte order */
-#define DEPENDENT_SAVES  5            /* percent of a chunk, or it stands alone: a fault then costs no other */
+#define LATER_LEVEL      3            /* at least, for later ones; above it the result depends on the byte order */
+#define DEPENDENT_SAVES  5            /* percent of a chunk, or it becomes a key chunk: a fault then costs no other */
 #define INDEX_EVERY      1024         /* chunks */
 #define INDEX_FRAMES     65536        /* frames, if that comes first */
 #define EVENTS_BYTES     (64u << 10)  /* that wait at most */
@@ -29,14 +29,14 @@
 
 /* What a group keeps from chunk to chunk, by its slot in the model. */
 struct writer_group {
-	uint32_t id; /* that it belongs to; 0: none */
+	uint32_t id; /* 0: none */
 	struct layout layout;
 	uint64_t *last; /* [2 x columns]: last row written, and its growths */
 	uint64_t last_tick;
-	uint32_t chain; /* `last` is a row of these chunks, or was taken over from one; 0: it is none */
+	uint32_t chain; /* `last` is a row of these chunks, or was taken over from one; 0: there is no `last` */
 };
 
-/* What of the model is in the file already. */
+/* How much of the model is in the file. */
 struct written {
 	bool header_valid;
 	struct pm_map header;
@@ -63,11 +63,11 @@ struct pm_writer {
 	uint64_t definitions_bytes; /* of all that would be repeated */
 	uint64_t begin_ns;          /* last tick of the first chunk */
 	uint64_t repeat_ns,
-		repeat_offset; /* when it was written last, the first time included, and where that ends */
+		repeat_offset; /* when it was last written, the first time included, and where that ends */
 	uint32_t repeats;
 	bool copies_apart; /* no bad sector takes all copies */
-	/* What came since `bridged` is defined again before a key chunk, up to `last`, the chunk before that. Of the
-	 * places passed, newest first, one shares no bad sector with the end of the file. */
+	/* Definitions from `bridged` to `last`, the previous chunk, are repeated before a key chunk. Of the places
+	 * passed, newest first, one shares no bad sector with the end of the file. */
 	struct defined bridged, passed[PLACES], last;
 	struct buf meta, body, packed, frame;
 
@@ -85,9 +85,9 @@ struct pm_writer {
 	unsigned since_key;
 	uint32_t key_rows; /* of the last key chunk that was packed here */
 	size_t key_bytes;  /* its payload and meta */
-	unsigned apart;    /* so many more chunks of so many rows stand alone: depending saved too little */
+	unsigned apart;    /* so many more chunks are key chunks: depending saved too little */
 	bool break_asked, finished;
-	bool repacked;         /* the last chunk came packed: group[].last is of one before */
+	bool repacked;         /* the last chunk came packed: group[].last is of an earlier one */
 	uint32_t repacked_crc; /* its head's checksum where it came from */
 	struct buf block, payload;
 
@@ -100,13 +100,13 @@ struct pm_writer {
  * index. */
 int writer_frame(struct pm_writer *w, unsigned type, const void *payload, size_t len, const struct index_entry *entry,
 		 uint32_t *crc);
-/* Notes the first failure, `what` being what it hit. Returns that first one, -errno. */
+/* Notes the first failure, with `what` failed. Returns the first one, -errno. */
 int writer_fail(struct pm_writer *w, int err, const char *what);
 /* Writes an index frame when enough chunks have come. */
 int writer_index(struct pm_writer *w);
 /* The state of a group of the model, valid until the model grows; NULL without memory. */
 struct writer_group *writer_group_of(struct pm_writer *w, uint32_t id);
-/* A group was defined that continues another: takes over what is known of its columns. 0 or -ENOMEM. */
+/* A new group continues another: it takes over what is known of the columns. 0 or -ENOMEM. */
 int writer_group_continue(struct pm_writer *w, const struct pm_group *g);
 /* Before a chunk, `key` or not as it seems: repeats the definitions if they are due at this time; and, once that is
  * decided, the new ones before a key chunk. */

@@ -12,7 +12,7 @@
 struct child_setup {
 	bool stdout_to_stderr; /* because the recording goes to stdout */
 	struct rlimit files;   /* as the caller had it: sources may raise it for their descriptors */
-	const char *text;      /* what the number of a program does not say; NULL: nothing */
+	const char *text;      /* what the number of a program does not tell; NULL: nothing */
 };
 
 struct child {
@@ -41,7 +41,7 @@ void child_signal(const struct child *c, int signo);
 /* Ends a child that never started; closes its descriptors. */
 void child_release(struct child *c);
 
-/* The event for its end, with less in it if memory is short. `name`: with its pid. */
+/* The event for its end; incomplete if memory is short. `name`: with its pid. */
 void child_exit_event(const struct child *c, struct pm_event *e, bool name);
 
 /* As in a shell: the exit status, or 128 + signal. */

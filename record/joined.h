@@ -6,14 +6,14 @@
 /* Arguments and results of a run of the recorder. */
 struct joined {
 	int fd;         /* where the recording goes, instead of -o */
-	bool says;      /* tells when events are disabled and enabled, and how a command was ended, as perf does */
+	bool says;      /* prints when events are disabled and enabled, and how a command ended, as perf does */
 	bool needs;     /* an event that is supported, as perf 7 does; perf 6 says of each that it is not */
 	bool turbostat; /* its events are not shown as counters, and perf stands in for registers that are shut */
 	bool usage;     /* out: the request is invalid */
 	bool none;      /* out: nothing was recorded */
 	bool refused;   /* out: the caller may count none of the requested events */
 	bool ran;       /* out: there was a command, and it ended */
-	bool cut;       /* out: by us, as the time was over */
+	bool cut;       /* out: pmrec ended it, because time was up */
 	int status;     /* out: then as wait() has it */
 	int failure;    /* out: errno of a command that could not be run */
 	int signal;     /* out: the signal that ended the recording; 0: none */

@@ -15,15 +15,15 @@ struct word {
 
 enum { MAX_WORDS = 96, MAX_PORTS = 256, DONE = -1 };
 
-/* What is said of a program where it differs from the other. */
+/* How one program differs from the other. */
 struct personality {
 	const char *name, *usage;
 	const struct word *word;
 	size_t n_words;
 	const char *older, *newer; /* generations, as --as has them */
 	bool perf;                 /* perf stat, not turbostat: -interval is --interval there */
-	int usage_status;          /* of words that it does not know */
-	int output_status;         /* of a file that it cannot write */
+	int usage_status;          /* for unknown words */
+	int output_status;         /* for a file that cannot be written */
 	const char *record, *report, *report_newer;
 };
 
@@ -56,7 +56,7 @@ int personality_check(struct asked *a);
 int personality_iostat(struct asked *a);
 /* pmrep, which reads from that descriptor. As fork(). */
 pid_t personality_start_reader(const struct asked *a, int from);
-/* --keep: what goes by from[0] goes into a file, and, if it is one, to the descriptor `to`. As fork(). */
+/* --keep: copies from[0] to a file, and to the descriptor `to` unless that is -1. As fork(). */
 pid_t personality_start_keeper(const struct asked *a, const char *path, const int from[2], int to);
-/* perf's status of what cannot be done here. */
+/* perf's exit status for what is impossible here. */
 int personality_invalid(const struct asked *a);

@@ -29,13 +29,13 @@ struct recorder {
 	struct freeze_smi freeze;
 	struct error error;
 	struct joined *joined; /* NULL: a recording for later */
-	bool input;            /* newline and q are taken from stdin */
-	bool interrupted;      /* Ctrl-C came once; the command has it */
+	bool input;            /* newline and q are read from stdin */
+	bool interrupted;      /* Ctrl-C came once; the command received it */
 	bool quit;             /* no further runs either */
 	bool failed;           /* writing: the recording is over, the command continues */
 	bool no_room;          /* a full disk was reported */
 	bool run_over;
-	bool disabled;      /* in place of perf: snapshots are taken, and events stand still */
+	bool disabled;      /* instead of perf: snapshots are taken, but events are disabled */
 	uint64_t end_ns;    /* of this run, by --timeout from when it counts; 0: none */
 	uint64_t enable_ns; /* -D: when; 0: not waiting */
 	uint64_t second_ns; /* of the next look at CPUs and progress */
@@ -48,13 +48,13 @@ struct recorder {
 int recorder_fail(struct recorder *r);
 /* Starts counting if it has not. */
 void recorder_enable(struct recorder *r);
-/* In place of perf, whose intervals go on: that events were enabled or disabled. */
+/* Instead of perf, which continues its intervals: prints that events were enabled or disabled. */
 void recorder_switched(struct recorder *r, enum pm_event_type how);
 /* A line of --control; answers it. */
 void recorder_obey(struct recorder *r, const struct control_command *c);
-/* What waits at the socket (marksocket.h); answers it. */
+/* Obeys what waits at the socket (marksocket.h), and answers. */
 void recorder_hear(struct recorder *r);
-/* --dump-on: what poll() found on the triggers. */
+/* --dump-on: handles what poll() found on the triggers. */
 void recorder_pressed(struct recorder *r, const struct pollfd *p);
 /* A command ends the recording by ending; without one the signal does. */
 void recorder_signal(struct recorder *r, const struct signals_event *s);
@@ -62,16 +62,16 @@ void recorder_signal(struct recorder *r, const struct signals_event *s);
 void recorder_input(struct recorder *r);
 
 /* Prints what could not be recorded, restrictions of the sampling threads that are not in force, and, for `pmrec`
- * without arguments, what is recorded. */
+ * without arguments, what is being recorded. */
 void recorder_tell_refused(struct recorder *r);
 void recorder_tell_rights(const struct recorder *r);
 void recorder_tell_start(struct recorder *r);
 /* Prints what was recorded, and what is missing. */
 void recorder_tell_end(struct recorder *r, const struct recording_stats *stats);
-/* Which signal ended the command, as perf has it; intervals go without. */
+/* Prints which signal ended the command, as perf does; not with intervals. */
 void recorder_tell_killed(const struct recorder *r);
 
-/* Whether no event could be opened, for want of such events; or for want of rights, which is printed. */
+/* Whether no event could be opened, because there is none such, or rights are missing, which is printed. */
 bool recorder_unsupported(const struct recorder *r);
 bool recorder_may_not(const struct recorder *r);
 

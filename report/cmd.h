@@ -28,8 +28,8 @@ struct cmd_files {
 	char **path; /* borrowed of options_common */
 	int n;
 };
-/* As cmd_run(), where the input begins with a struct cmd_files: `one` for each of them. Trouble with one outweighs damage
- * in another. */
+/* As cmd_run(), where the input begins with a struct cmd_files: `one` for each of them. EXIT_TROUBLE of one outweighs
+ * EXIT_DAMAGED of another. */
 int cmd_run_each(const struct options_spec *spec, int argc, char **argv, void *input,
 		 int (*one)(const void *input, const char *path, const struct options_common *common));
 /* For options_spec.operands that are FILE..., if the parser's input begins with a struct cmd_files. Fails without a

@@ -14,7 +14,7 @@
 	{ "overwrite", 0, NULL, "replace the output file", BITS(copy.overwrite, OUTFILE_OVERWRITE) }
 #define CMD_REDACT_OPTIONS \
 	{ "map", 0, "FILE", "take pseudonyms from FILE, and add new ones to it; keep it private, because it undoes redaction", TEXT(options.map) }, \
-	{ "shift-time", 0, NULL, "move all clocks, the time since boot too, by random amounts", FLAG(options.shift_time) }, \
+	{ "shift-time", 0, NULL, "shift all clocks by random amounts, time since boot included", FLAG(options.shift_time) }, \
 	{ "keep", 0, "LIST", "keep these: machine, person, time, or fields such as bios, labels, devices", TEXT(options.keep) }
 /* clang-format on */
 

@@ -228,7 +228,7 @@ static int list_groups(struct list *l, struct scan *s, struct error *e)
 		add_row(l, (const char *const[]){
 				   g->source, count_text(n[0], g->id), count_text(n[1], g->n_counters),
 				   count_text(n[2], g->n_instances), count_text(n[3], pm_group_values(g)),
-				   pm_group_times(g) == 1 ? "one time" : "a time an instance", buf_str(&names) });
+				   pm_group_times(g) == 1 ? "one time" : "one time per instance", buf_str(&names) });
 	}
 	return 0;
 }

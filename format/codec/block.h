@@ -35,7 +35,7 @@ void block_scratch_release(struct block_scratch *s);
 struct block_rows {
 	uint32_t rows;        /* 1 ... PM_CHUNK_ROWS */
 	const uint64_t *tick; /* [rows]: CLOCK_MONOTONIC ns */
-	uint64_t before_tick; /* of the row before; not looked at where there is none */
+	uint64_t before_tick; /* of the row before; unused without one */
 	bool dependent;       /* the chunk depends on another */
 	enum pm_codec codec;
 };
@@ -50,9 +50,9 @@ void row_after(const struct layout *l, const struct pm_matrix *m, uint64_t *afte
  * the other, whose tick was `before_tick`; new members have their times at that tick, and 0 elsewhere. 0 or -ENOMEM. */
 int group_take_over(const struct pm_group *g, uint64_t *after, const struct pm_group *from, const uint64_t *before,
 		    uint64_t before_tick);
-/* Takes one group off the cursor. With `v` (columns x stride) fills it, else passes over. -ENOLINK: the bytes want a row before, and `before` is NULL. `status` is made on demand:
- * called with the cell count when the first missing value comes, gives zeroed cells or NULL (no memory). 0, -EBADMSG
- * or -ENOMEM, which the cursor keeps. */
+/* Reads one group at the cursor into `v` (columns x stride), or skips it if `v` is NULL. -ENOLINK: the bytes need a
+ * row before, and `before` is NULL. `status` is made on demand: called with the cell count when the first missing
+ * value comes, gives zeroed cells or NULL (no memory). 0, -EBADMSG or -ENOMEM, which the cursor keeps. */
 typedef uint16_t *(*block_status_fn)(void *ctx, size_t cells);
 int block_take(struct cbor *c, struct block_scratch *s, const struct layout *l, const struct block_rows *rows,
 	       const uint64_t *before, uint64_t *v, size_t stride, block_status_fn status, void *ctx);

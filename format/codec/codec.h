@@ -52,7 +52,7 @@ enum pm_stored {
 	PM_STORED_NUMBERS = 2,
 };
 
-/* What a number is expected to grow by again: what it grew by last. What begins at 0 has shown nothing yet. */
+/* By how much a number is expected to grow: as much as last time. After a 0 nothing is known. */
 static inline uint64_t pm_growth(uint64_t before, uint64_t v)
 {
 	return before ? v - before : 0;

@@ -1,4 +1,4 @@
-/* Lists of up to PM_BLOCK small numbers, most of them 0 or all of a kind, in as few bits as may be. */
+/* Lists of up to PM_BLOCK small numbers, most of them 0 or all alike, in as few bits as possible. */
 #pragma once
 
 #include "format/codec/bits.h"

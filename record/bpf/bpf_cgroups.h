@@ -26,8 +26,8 @@ struct bpf_cgroups {
 			       .link = -1 })
 enum { BPF_CGROUPS_EVENTS_MAX = 400 };
 
-/* Begins standing still. `directory`: descriptors of the cgroups. 0 or -errno with the text in *e;
- * bpf_cgroups_release() in any case. */
+/* Starts disabled. `directory`: descriptors of the cgroups. 0 or -errno with the text in *e; bpf_cgroups_release() in
+ * any case. */
 int bpf_cgroups_init(struct bpf_cgroups *g, const struct root *root, const int *directory, uint32_t n_cgroups,
 		     uint32_t n_events, uint32_t n_cpus, struct error *e);
 void bpf_cgroups_release(struct bpf_cgroups *g);

@@ -28,8 +28,8 @@ struct bpf_follower {
 };
 #define BPF_FOLLOWER_NONE ((struct bpf_follower){ .link = -1, .program = -1, .cells = BPF_CELLS_NONE })
 
-/* Runs after the leader; `tasks`: NULL to count whatever runs, in one place a CPU. It begins standing still. 0 or
- * -errno with the text in *e; bpf_follower_release() in any case. */
+/* Runs after the leader; `tasks`: NULL to count whatever runs, in one place a CPU. It starts disabled. 0 or -errno
+ * with the text in *e; bpf_follower_release() in any case. */
 int bpf_follower_init(struct bpf_follower *f, const struct bpf_leader *l, const struct bpf_tasks *tasks,
 		      uint32_t n_places, uint32_t n_cpus, struct error *e);
 void bpf_follower_release(struct bpf_follower *f);

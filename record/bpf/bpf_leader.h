@@ -29,15 +29,15 @@ struct bpf_leader {
 	int link, program; /* owned; -1: none */
 	int events;        /* likewise; map: the event on each CPU; -1 also if the leader was found */
 	int readings;      /* likewise; map: what it has read last on each CPU */
-	int differences;   /* likewise; map: and how much that was more than before */
-	bool found;        /* it was there already */
+	int differences;   /* likewise; map: the difference of that to the reading before */
+	bool found;        /* it existed already */
 };
 #define BPF_LEADER_NONE \
 	((struct bpf_leader){ .link = -1, .program = -1, .events = -1, .readings = -1, .differences = -1 })
 
-/* Finds the leader of the event, or begins one with events on `cpus`; n_cpus: CPUs that may be there at all.
- * `filter`: of a tracepoint, or NULL; what is filtered is not shared. 0 or -errno with the text in *e;
- * bpf_leader_release() in any case. */
+/* Finds the leader of the event, or begins one with events on `cpus`; n_cpus: possible CPUs. `filter`: of a
+ * tracepoint, or NULL; what is filtered is not shared. 0 or -errno with the text in *e; bpf_leader_release() in any
+ * case. */
 int bpf_leader_begin(struct bpf_leader *l, const struct bpf_leaders *all, const union perf_attr *attr,
 		     const char *filter, const struct cpulist *cpus, uint32_t n_cpus, struct error *e);
 void bpf_leader_release(struct bpf_leader *l);

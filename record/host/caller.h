@@ -13,7 +13,7 @@ struct caller_rules {
 	 * stands for; `failure` is its own. Does not return. */
 	void (*run)(void *ctx, unsigned what, const char *text, int go, int failure);
 	void *ctx;
-	const char *output; /* recordings lie in the folder of this one; NULL: in the working directory */
+	const char *output; /* recordings are created in the folder of this file; NULL: in the working directory */
 };
 
 /* 0 or -errno. */

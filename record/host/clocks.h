@@ -11,7 +11,7 @@
 
 struct clock_source {
 	void *ctx;
-	/* Reads all five as close together as possible; `monotonic` is the middle of the reading. */
+	/* Reads all five as close together as possible; `monotonic` is the midpoint. */
 	void (*read)(void *ctx, struct pm_clocks *out);
 	/* BOOTTIME minus MONOTONIC in ns: how long the machine was suspended. Cheap enough for every tick. */
 	int64_t (*slept)(void *ctx);

@@ -7,10 +7,10 @@
 /* An event of a metric. */
 struct want {
 	char *text;           /* owned */
-	struct event_set set; /* owned; what it stands for, at least one event */
+	struct event_set set; /* owned; its events, at least one */
 	bool extra;           /* requested by the threshold alone */
-	bool done;            /* it stands in a group */
-	bool alone;           /* there is no room for it in one */
+	bool done;            /* it is in a group */
+	bool alone;           /* it fits into none */
 };
 
 struct picked {
@@ -38,7 +38,7 @@ struct metrics {
 
 /* Loads the files of --metrics-file; metrics that had to be left out become notes. 0 or -errno with *m->error. */
 int metric_sets_load(struct metrics *m);
-/* Fills m->picked with what the texts of -M name; -ENOENT names what comes near. */
+/* Fills m->picked with what the texts of -M name; the text of -ENOENT names the nearest. */
 int metrics_pick(struct metrics *m);
 /* Opens a text, and notes what formulas call its events. 0 or -errno with *m->error. */
 int metrics_open(struct metrics *m, const char *text);

@@ -7,7 +7,7 @@
 #include "record/perf/perf_source.h"
 
 struct perf_bpf {
-	uint32_t n_cpus;       /* that may be there at all */
+	uint32_t n_cpus;       /* possible CPUs */
 	struct cpulist online; /* when it began */
 	struct bpf_target *target;
 	uint32_t n_targets;
@@ -35,8 +35,8 @@ struct bpf_group {
 	struct bpf_member *member; /* owned; of each of the perf group */
 	uint32_t n;
 	uint32_t target;  /* PERF_BY_PROGRAM */
-	bool first;       /* its rows bring up to date what others of the same snapshot read, too */
-	char text[24];    /* what the recording says of it */
+	bool first;       /* its rows also update what others of the same snapshot read */
+	char text[24];    /* its text in the recording */
 	const char *name; /* of the program, or NULL; the target's */
 };
 

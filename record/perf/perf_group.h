@@ -35,8 +35,8 @@ struct perf_group {
 	uint32_t first_cgroup, n_cgroups; /* n 0: rows are CPUs, else cgroups times CPUs */
 	bool inherit;
 	bool braces, weak;     /* made by the user; may be taken apart */
-	bool waits;            /* it was told that it is not counted */
-	bool starved;          /* and it is to be opened anew, one by one where it can be taken apart */
+	bool waits;            /* it was reported as not counted */
+	bool starved;          /* to be reopened, event by event if it may be taken apart */
 	const char *class;     /* NULL: takes no others in */
 	uint64_t sample_ns;    /* its rows are sampled by the kernel, that often; 0: they are read */
 	struct perf_row **row; /* the units belong to the plan */
@@ -60,20 +60,20 @@ struct perf_row {
 	bool any_off;      /* some members are `off` */
 	bool on;           /* told to count */
 	bool shut;         /* could not be opened where others could: missing[] says why */
-	bool stood;        /* it did not: its CPU has been offline */
-	bool again;        /* it is to be opened anew: what held its counters may have let go */
+	bool stood;        /* it stopped: its CPU was offline */
+	bool again;        /* to be reopened: its counters may be free again */
 	int *fd;           /* of each member; -1: not open */
 	uint16_t *missing; /* reason of each that is not open */
 	int leader;        /* descriptor; -1: none */
 	uint32_t n_open;
 	uint32_t *place; /* of the k-th value of a read */
-	/* What descriptors that are closed now had counted: a CPU that was away continues where it stopped. */
+	/* Counts of descriptors that were closed: a CPU that was offline continues where it stopped. */
 	uint64_t *base, base_enabled, base_running;
-	uint64_t last_enabled; /* of the reading before, without base */
+	uint64_t last_enabled; /* of the previous reading, without base */
 	/* What the last reading found, for the control thread, and what that has seen: `since` is enabled when the row
 	 * was last known to count. */
 	_Atomic uint64_t read_enabled, read_running;
-	_Atomic bool gave_up; /* the kernel, because it is pinned and has no room */
+	_Atomic bool gave_up; /* the kernel gave it up: it is pinned and there was no counter */
 	struct {
 		uint64_t enabled, running, since;
 	} seen;
@@ -100,10 +100,9 @@ int perf_group_add(struct perf_group *g, struct perf_event *e);
 /* Drops member k; the later ones move up. */
 void perf_group_remove(struct perf_group *g, uint32_t k);
 
-/* A row that has not been opened; unit.read and unit.release are set. It becomes one of the group's. NULL
- * without memory. */
+/* A row of the group that is not open; unit.read and unit.release are set. NULL without memory. */
 struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32_t instance);
-/* The row that the unit is, or NULL for another kind of unit. */
+/* The unit's row, or NULL for another kind of unit. */
 struct perf_row *perf_row_of(struct unit *u);
 /* Names of the metrics of -M that need no event; NULL: all need some, or this is not the source of events. */
 const char *perf_no_event(const struct source *source);
@@ -121,6 +120,6 @@ int perf_row_enable(struct perf_row *row, bool on);
 /* What member k has counted so far, and for how long it was enabled and ran (ns). -ENODATA: it is not open. */
 int perf_row_count(const struct perf_row *row, uint32_t k, uint64_t *count, uint64_t *enabled, uint64_t *running);
 
-/* Opens one event for a try, giving up what the kernel refuses: details of the PMU, and the kernel part unless
- * the user said which parts to count (*excluded is then true, even if that did not help). A descriptor or -errno. */
+/* Opens one event on trial, without what the kernel refuses: details of the PMU, and the kernel part unless the user
+ * said which parts to count (*excluded is then true, even if that did not help). A descriptor or -errno. */
 int perf_event_try(struct perf_event *e, bool inherit, struct perf_place at, int leader, bool *excluded);

@@ -9,13 +9,13 @@ struct perf_task {
 	pid_t pid, tid;
 	uint32_t instance;           /* id; 0: began while recording, and is in no definition yet */
 	uint64_t began_ns, ended_ns; /* 0: before the recording; not yet */
-	bool told;                   /* that it has ended */
+	bool told;                   /* its end was reported */
 	bool timed;                  /* has a place among those of tool events */
 	int end;                     /* descriptor that is readable once it has ended; -1: none */
 };
 
 struct perf_cgroup {
-	char *name;         /* owned; as the hierarchy has it, without the slash before it */
+	char *name;         /* owned; below the hierarchy, without the first slash */
 	int fd;             /* its directory */
 	uint32_t *instance; /* owned; id on each CPU, by CPU number; 0: none yet */
 	uint32_t n_instance;
@@ -50,9 +50,9 @@ struct perf_source {
 	uint32_t n_held;
 	uint32_t n_missed; /* tasks that had ended before they could be followed */
 	uint32_t n_lost;   /* times that records of tasks were lost */
-	bool on;           /* counting, as far as enable() was told */
-	bool chosen;       /* --control has named events while all stopped: the next enable() is about them */
-	bool from_exec;    /* counting since the exec of the command: nobody told */
+	bool on;           /* counting, by the last enable() */
+	bool chosen;       /* --control has named events while all were stopped: the next enable() is for them */
+	bool from_exec;    /* counting since the exec of the command, without enable() */
 };
 
 /* Reads options->perf.events and `sets` (see perf_sets_text()), or the default list, into set and event[]. -errno
@@ -77,8 +77,8 @@ uint32_t perf_topdown_order(const struct perf_source *s, struct perf_group *g);
 int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *e);
 /* Takes member k into a group of its own, which comes last. 0 or -ENOMEM. */
 int perf_group_split(struct perf_source *s, struct perf_group *g, uint32_t k);
-/* Tells, while readers run, of groups that others keep out, and that they no longer do; what is to be opened anew
- * makes the source stale. */
+/* While readers run: reports groups that others keep from their counters, and the end of that; the source becomes
+ * stale if some are to be reopened. */
 int perf_starving_look(struct perf_source *s, struct source *source, struct plan *p);
 /* While nothing is read: takes them apart. 0 or -errno. */
 int perf_starving_split(struct perf_source *s, struct plan *p);
@@ -90,10 +90,10 @@ int perf_tasks_add(struct perf_source *s, struct plan *p, struct error *e);
 int perf_task_define(struct perf_source *s, struct plan *p, struct perf_task *t, uint32_t number);
 /* -p and -t, unless new tasks are followed: watches for the end of each, where the kernel lets it. */
 void perf_tasks_watch(struct perf_source *s, const struct plan *p);
-/* True if any has ended, for perf_tasks_look() to tell. */
+/* True if any has ended, for perf_tasks_look() to report. */
 bool perf_tasks_notice(struct perf_source *s);
 void perf_tasks_release(struct perf_source *s);
-/* Looks which tasks of -p and -t have ended. 0 or -errno. */
+/* Finds tasks of -p and -t that have ended. 0 or -errno. */
 int perf_tasks_look(struct perf_source *s, struct plan *p);
 
 /* --per-thread: watches for new tasks; does nothing otherwise. 0 or -errno. */
@@ -102,12 +102,12 @@ int perf_threads_begin(struct perf_source *s, struct plan *p, struct error *e);
 bool perf_threads_notice(struct perf_source *s, struct plan *p);
 /* While nothing is read: gives new tasks their place in the recording, and takes it from those that have ended. */
 int perf_threads_update(struct perf_source *s, struct plan *p);
-/* A CPU has come online: what begins there is followed, too. perf_threads_update() is to be called after it. */
+/* A CPU has come online: tasks that begin there are followed, too. Call perf_threads_update() afterwards. */
 int perf_threads_cpu(struct perf_source *s, struct plan *p, uint32_t cpu);
-/* -r: the tasks of the run before are no more, but for the first, which is the next command. */
+/* -r: drops the tasks of the previous run but the first, which is now the next command. */
 int perf_threads_restart(struct perf_source *s, struct plan *p, struct error *e);
 
-/* Says what is wrong with the filter of the tracepoint SYSTEM:NAME, for which the kernel gave this positive errno.
+/* Explains what is wrong with the filter of the tracepoint SYSTEM:NAME; `number` is the kernel's positive errno.
  * Returns -number. */
 int perf_filter_failed(const struct root *root, const char *event, const char *filter, int number, struct error *e);
 
@@ -121,7 +121,7 @@ int perf_rows_add(struct plan *p, struct perf_group *g, struct perf_row **rows, 
 /* The CPU has gone or come: for one group and one of its cgroups, if it has any. */
 int perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup, uint32_t cpu,
 		     bool online);
-/* Opens anew what has stopped since its CPU was offline, for less time than anybody looked. 0 or -errno. */
+/* Reopens what stopped because its CPU was offline too briefly to be noticed. 0 or -errno. */
 int perf_rows_revive(struct perf_source *s, struct plan *p);
 
 /* Opens the cgroups of -G and --for-each-cgroup, and gives them to the events; end[i]: how many events the texts of
@@ -129,7 +129,7 @@ int perf_rows_revive(struct perf_source *s, struct plan *p);
 int perf_cgroups_read(struct perf_source *s, struct plan *p, const size_t *end, struct error *e);
 /* Instance of a cgroup on a CPU, added if it is new. Id > 0 or -errno. */
 int64_t perf_cgroup_instance(struct perf_source *s, struct plan *p, uint32_t cgroup, uint32_t cpu);
-/* Looks which cgroups have been removed since, and says so. 0 or -errno. */
+/* Finds cgroups that have been removed, and reports them. 0 or -errno. */
 int perf_cgroups_look(struct perf_source *s, struct plan *p);
 void perf_cgroups_release(struct perf_source *s);
 /* Which groups the kernel samples (sample_ns): those that it can, if that was requested, or takes less time at each

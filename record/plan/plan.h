@@ -16,11 +16,11 @@ enum target_kind {
 /* One -G: its names go to the events before it. */
 struct cgroup_option {
 	char *names;     /* "a,,b": an empty name means no cgroup */
-	size_t n_events; /* texts of -e that stood before it */
+	size_t n_events; /* texts of -e before it */
 };
 
-/* Options: plain data that record/options.c fills, the room of their name reads, and nobody changes. Texts are
- * borrowed from the command line; NULL: not given. */
+/* Options: plain data that record/options.c fills; nobody changes them afterwards. Texts are borrowed from the
+ * command line; NULL: not given. */
 
 /* What perf events count. */
 struct perf_options {
@@ -62,7 +62,7 @@ struct sample_options {
 	char *sources;        /* --sources */
 	uint64_t interval_ns; /* default 1 s */
 	uint64_t iterations;  /* -n: 0 = no end */
-	unsigned realtime;    /* --realtime: priority of readers, 1 to 99; 0: ordinary ones */
+	unsigned realtime;    /* --realtime: priority of readers, 1 to 99; 0: ordinary readers */
 	enum sampling sampling;
 	enum reader_threads threads;
 	enum task_rows tasks;
@@ -129,7 +129,7 @@ struct plan {
 	uint32_t unit_changes;        /* changes of `units`, to which slots of a readout point */
 	const struct source *sources; /* all of them, wanted or not */
 	size_t n_sources;
-	struct source *source;    /* the one that is planning */
+	struct source *source;    /* the source that is planning */
 	uint32_t system_instance; /* id of the PM_SYSTEM instance */
 	uint32_t *cpu_instance;   /* id of each CPU's instance, by CPU number; 0: none yet */
 	uint32_t n_cpu_instance;

@@ -20,15 +20,15 @@ struct slot {
 	uint16_t absent;
 	_Atomic int dead;  /* errno of the read that ended the unit; set by its reader */
 	_Atomic bool told; /* the writer has reported it */
-	bool away;         /* its CPU is offline: not read; set while readers are parked */
-	/* Samples come that long after their ticks (ns), by its reader; PM_NONE: not yet known. */
+	bool away;         /* its CPU is offline; set while readers are parked */
+	/* Delay of samples after their ticks (ns); set by its reader; PM_NONE: not yet known. */
 	uint32_t phase;
 	uint64_t sampled[PM_CHUNK_ROWS / 64]; /* rows of this chunk that samples were for; by its reader */
 	uint32_t stood_in;                    /* of those, rows that were read; by its reader */
 	uint64_t shortest_ns;                 /* reading that there was; by its reader */
 	/* unit->even; by its reader: */
 	uint64_t usual_at, usual_ns; /* begin after that of the group's first place, length */
-	bool seen, off;              /* there is something usual; the last time was not */
+	bool seen, off;              /* there is a usual time; the last one was not usual */
 };
 
 struct readout_group {
@@ -39,7 +39,7 @@ struct readout_group {
 struct readout_reader {
 	uint32_t cpu;      /* where it is pinned; PM_NONE: nowhere */
 	uint32_t first, n; /* its slots */
-	bool sampled;      /* they are sampled by the kernel: it wakes up once a chunk */
+	bool sampled;      /* the kernel samples them: it wakes up once a chunk */
 };
 
 struct readout {
@@ -49,7 +49,7 @@ struct readout {
 	uint32_t n_slots;
 	uint32_t unit_changes;         /* of the plan, when the slots were laid out */
 	struct readout_reader *reader; /* in the order of their CPUs; those of samples follow */
-	/* Those who read: the first n_own for what belongs to a CPU or the system, then those for what is spread. */
+	/* The first n_own readers are for units of a CPU or the system, the others for units that are spread. */
 	uint32_t n_readers, n_reading, n_own;
 	uint64_t interval_ns; /* 0: no ticks */
 	size_t row_bytes;
@@ -65,8 +65,8 @@ struct readout {
 int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, uint64_t chunk_ns, bool per_cpu,
 		 const struct cpulist *offline, struct error *e);
 void readout_release(struct readout *l);
-/* CPUs of the units have gone or come, and nothing else has changed in the plan: lets their slots go and come,
- * without touching others. Readers must be parked. False: more has changed, and a new readout has to be made. */
+/* CPUs went offline or came online, and nothing else has changed in the plan: switches their slots off and on,
+ * without touching others. Readers must be parked. False: more has changed; make a new readout. */
 bool readout_switch(struct readout *l, const struct plan *p, const struct cpulist *offline);
 
 /*

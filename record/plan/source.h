@@ -14,7 +14,7 @@
 #include "format/model.h"
 #include "record/host/root.h"
 
-#define SOURCE_TABLES 3 /* of all sources together */
+#define SOURCE_TABLES 3 /* over all sources */
 
 struct plan;
 struct unit;
@@ -35,7 +35,7 @@ static inline void cells_set(struct cells *c, uint32_t k, uint64_t value)
 {
 	c->v[k * c->step] = value;
 }
-/* The value is missing in this snapshot, for this reason. */
+/* Marks the value as missing in this snapshot. */
 static inline void cells_fail(struct cells *c, uint32_t k, uint16_t reason)
 {
 	c->status[k * c->step] = reason;

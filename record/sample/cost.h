@@ -6,18 +6,18 @@
 #include "record/sample/sampler.h"
 
 struct cost {
-	uint64_t waited_ns; /* its threads, while they could have run */
+	uint64_t waited_ns; /* its threads, while runnable */
 	uint64_t reader_ns; /* of that, the readers */
 	struct sampler_delay delay;
 	/* Time stolen by the host: the most from one CPU, while this many ticks were lost. */
 	uint64_t stolen_ns, stolen_ticks;
-	uint64_t spare_ns; /* of the last look, for ticks whose loss is found later */
+	uint64_t spare_ns; /* at the last look, for ticks found lost later */
 	uint64_t lost, look_ns;
 	struct textfile stat; /* data NULL: not begun */
 	uint64_t *stolen;     /* owned; by CPU, as the kernel has it */
 	uint32_t n_stolen;
-	bool may_steal;            /* the host ever took something */
-	const struct source *from; /* reads the file with each snapshot: it is not read for this alone; NULL: none */
+	bool may_steal;            /* the host has ever taken time */
+	const struct source *from; /* the source that reads the file anyway, with each snapshot; NULL: none */
 };
 
 /* Begins to watch stolen time for cost_look(); without the file or memory it has no effect. `from`: source stat, if it is

@@ -1,12 +1,11 @@
 /*
- * What lies between the format's writer and the file: whole frames, in their order, in memory, until the file takes
- * them. A pipe that nobody reads or a disk that hangs therefore blocks neither encoding nor control; it only costs
- * memory, limited in bytes.
+ * A queue between the format's writer and the file: whole frames wait in memory until the file takes them. A pipe
+ * that nobody reads, or a disk that hangs, then blocks neither encoding nor control; it only costs memory, up to a
+ * limit.
  *
- * The frames are written by a process of its own that shares all memory and all descriptors with this one. A thread
- * would do, except for a frozen file system: a thread that writes to it cannot even be killed, and a program ends
- * only when all of its threads have. Where the kernel, or an emulation of it, refuses such a process, a thread is
- * used.
+ * A separate process writes the frames; it shares all memory and descriptors with this one. A thread would do, but
+ * not on a frozen file system: a thread that writes there cannot even be killed, and a program ends only with all of
+ * its threads. Where the kernel, or an emulation of it, refuses such a process, a thread is used.
  */
 #pragma once
 
@@ -29,7 +28,7 @@ struct outlet_config {
 
 /* 0 or -errno. */
 int outlet_new(struct outlet **o, const struct outlet_config *config, struct error *e);
-/* What still waits is not written. */
+/* Frames that still wait are not written. */
 void outlet_free(struct outlet *o);
 
 /* Copies a frame (length 0: a request to the sink) for `sink_ctx`; `snapshots` is the number handed over so far.
@@ -39,7 +38,7 @@ int outlet_put(struct outlet *o, void *sink_ctx, const void *frame, size_t len, 
 bool outlet_await_room(struct outlet *o, size_t bytes);
 /* Waits until the sink has taken or refused everything. False if it gave up. */
 bool outlet_await_empty(struct outlet *o);
-/* Takes the sink's failure; 0: none. */
+/* Returns the sink's failure and clears it; 0: none. */
 int outlet_forgive(struct outlet *o);
 /* The end is near: from now on waits give up if the sink has finished no frame for OUTLET_PATIENCE_NS, and soon after
  * another fatal signal. */

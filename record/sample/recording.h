@@ -61,7 +61,7 @@ bool recording_flush(struct recording *r);
  * at once. 0, -ENOMEM, or -ENOBUFS if thousands wait for a sink that takes nothing; their number is recorded. */
 int recording_event(struct recording *r, struct pm_event *e, uint64_t after);
 
-/* Gives the model to the caller while the writer waits. Nobody holds the lock while waiting for the sink. */
+/* Lends the model to the caller while the writer waits. Nobody holds the lock while waiting for the sink. */
 void recording_lock(struct recording *r);
 void recording_unlock(struct recording *r);
 
@@ -70,7 +70,7 @@ void recording_unlock(struct recording *r);
 int recording_fd(const struct recording *r);
 /* 0 or the -errno of the failure. */
 int recording_error(struct recording *r, struct error *e);
-/* -errno once for each failed attempt to write to the disk; 0: none. */
+/* -errno once for each failed write to the disk; 0: none. */
 int recording_no_room(struct recording *r);
 struct recording_stats recording_stats(const struct recording *r);
 struct outlet_state recording_outlet(struct recording *r);

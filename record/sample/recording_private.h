@@ -27,11 +27,11 @@ struct recording {
 	int fd;
 	_Atomic uint32_t wake;
 
-	pthread_mutex_t lock; /* the queue, `done`, `quit`, `ring`, `error` */
+	pthread_mutex_t lock; /* guards the queue, `done`, `quit`, `ring`, `error` */
 	pthread_cond_t progress;
 	struct message *first, **last;
-	uint32_t n_messages, refused; /* events that wait, and that found too many */
-	uint32_t done;                /* value of `wake` up to which all is written */
+	uint32_t n_messages, refused; /* events that wait, and that were refused because too many did */
+	uint32_t done;                /* value of `wake` up to which everything is written */
 	bool quit;
 	struct ring *ring;
 	struct error error;
@@ -45,7 +45,7 @@ struct recording {
 	struct rows rows;
 	uint64_t next_number; /* tick that should come next */
 	uint32_t serial;      /* of the epoch of the last rows */
-	uint64_t dropped;     /* of ring_dropped(), already told */
+	uint64_t dropped;     /* of ring_dropped(), as last reported */
 	uint32_t slept;       /* suspends so far: each begins a segment */
 	int64_t wall_offset;  /* REALTIME - BOOTTIME */
 	bool wall_known;
@@ -54,19 +54,19 @@ struct recording {
 	uint64_t snapshots_before, bytes_before;
 	uint64_t chunk_bytes;   /* of the largest chunk of this file */
 	uint64_t file_until_ns; /* the first snapshot then or later is the file's last; 0: not yet known */
-	uint64_t again_ns;      /* not before that another file is begun */
+	uint64_t again_ns;      /* no other file is begun before this time */
 
 	_Atomic uint64_t snapshots, lost, bytes;
-	_Atomic bool trying; /* a failure of the sink is that of a file that may be done without */
+	_Atomic bool trying; /* a failure of the sink concerns a file that is dispensable */
 };
 
 /* Writes the chunk and what sources add to it; with the model locked. 0 or -errno. */
 int recording_write_chunk(struct recording *r, struct pm_writer *w, struct pm_chunk *c);
-/* Brings the counts up to date that others may ask for. */
+/* Updates the counts that others may read. */
 void recording_count(struct recording *r);
 /* Takes the attributes. */
 void recording_write_event(struct recording *r, struct pm_event *e);
-/* A line for the end, once however often it comes; whether it is new. */
+/* Adds a line for the end unless it is there; whether it is new. */
 bool recording_note(struct recording *r, struct buf *line);
 
 /* Ticks without a row, before or between the rows of a chunk. */
@@ -79,7 +79,7 @@ void recording_find_step(struct recording *r, const struct pm_clocks *c);
 /* The writer of a file: the model's definitions, to that target. 0 or -errno. */
 int recording_writer(struct recording *r, unsigned target, void *sink_ctx, struct pm_writer **w, struct error *e);
 
-/* How many of these rows go into this file: up to the first one that its time is over with. */
+/* How many of these rows go into this file: up to the first one that exceeds its time. */
 uint32_t recording_rows_of_file(struct recording *r, uint32_t first, uint32_t n);
 /* Whether the file ends with that row, which is written. The last one of a segment is never
  * repeated. */

@@ -34,7 +34,7 @@ struct ring_epoch {
 	uint32_t run, segment;
 	uint32_t serial; /* of the ring */
 	uint8_t flags;   /* pm_snapshot_flags of the single snapshot, or of the row last_number */
-	bool resumed;    /* ticks before it were not wanted, so they are not lost */
+	bool resumed;    /* ticks before it were not wanted, so none is lost */
 };
 
 struct ring_filled {
@@ -69,7 +69,7 @@ struct ring {
 	struct ring_reader *reader;
 	struct ring_epoch epoch[RING_EPOCHS];
 	_Atomic uint32_t epochs;      /* begun so far */
-	_Atomic uint32_t epochs_done; /* left behind by the writer */
+	_Atomic uint32_t epochs_done; /* that the writer has finished */
 	_Atomic uint32_t *wake;       /* the writer sleeps on it */
 	_Atomic uint64_t closed;      /* nobody enters a chunk below this one */
 	pthread_mutex_t lock;         /* between closing a chunk and beginning or ending an epoch */

@@ -1,7 +1,5 @@
-/*
- * From a chunk buffer to rows: finds which snapshots exist, says why a reader's cells are missing in those that
- * exist without it, closes the gaps, and shows a stretch of rows to the format's writer without copying.
- */
+/* From a chunk buffer to rows: finds which snapshots exist, says why cells are missing in those that a reader missed,
+ * closes the gaps, and passes a stretch of rows to the format's writer without copying. */
 #pragma once
 
 #include "record/sample/ring.h"
@@ -13,7 +11,7 @@ struct rows {
 	uint8_t place[PM_CHUNK_ROWS]; /* row of the buffer before the gaps were closed */
 	uint32_t n;
 	const struct readout *readout;
-	struct pm_chunk_group *group; /* owned: what rows_chunk() shows */
+	struct pm_chunk_group *group; /* owned: what rows_chunk() passes on */
 	bool *present, *missing;      /* owned, by group */
 };
 

@@ -4,7 +4,7 @@
 #include "record/host/affinity.h"
 #include "record/sample/sampler.h"
 
-/* A reader that does not come back from a file is left behind: if it does come back, it touches nothing any more. */
+/* A reader that does not return from a file is abandoned: if it returns after all, it touches nothing. */
 enum reader_state { READER_PARKED, READER_BUSY, READER_LEFT };
 
 struct reader {
@@ -14,7 +14,7 @@ struct reader {
 	uint64_t in_chunk; /* first chunk of the epoch that it has not touched; read by control while parked */
 	int64_t slept_ns;  /* first reader */
 	struct sampler_delay delay;
-	/* Whether it reads what the kernel does not sample: in the first chunk, and for good once samples fail to come. */
+	/* Whether it reads what the kernel does not sample: in the first chunk, and always once samples are missing. */
 	bool gaps;
 	uint64_t read_ns;        /* when it had read the last row */
 	uint64_t awake_ns;       /* when it woke up last */
@@ -57,12 +57,13 @@ static inline void slot_cells(const struct ring_buf *b, const struct slot *s, ui
 /* Reads a unit from *begin on, twice if the first time is in doubt; *begin and *end are of the reading that counts. 0, or
  * -errno if the unit has failed for good. */
 int sampler_read_unit(struct slot *s, struct cells *c, uint64_t interval_ns, uint64_t *begin, uint64_t *end);
-/* What the first reader sees for all: the clocks once a chunk, and whether the machine has slept. */
+/* The first reader does this for all: reads the clocks once a chunk, and notices that the machine has slept. */
 void sampler_watch_clocks(struct reader *r, struct ring_buf *b, uint32_t row);
 /* Lets the kernel begin with the samples of a reader. */
 void sampler_start_samples(struct reader *r);
-/* Reads what has no sample of that tick: some kernels do not sample an idle CPU. */
+/* Reads units without a sample of that tick: some kernels do not sample an idle CPU. */
 void sampler_stand_in(struct reader *r, const struct ring_epoch *e, uint64_t chunk, uint64_t first, uint64_t tick);
-/* Fills the rows of one chunk, and finds out whether somebody has to stand in from then on. A tick that only some units have samples of is missing in the others. */
+/* Fills the rows of one chunk, and finds whether the reader has to stand in from then on. A tick with samples of some
+ * units only is missing in the others. */
 void sampler_collect_samples(struct reader *r, const struct ring_epoch *e, uint64_t chunk, uint64_t first,
 			     uint64_t last);

@@ -1,7 +1,5 @@
-/*
- * One recording in the making: the plan, the threads that sample and write it, and the few things that may be done
- * to it while it continues. Owned by the control thread.
- */
+/* A recording in progress: the plan, the threads that sample and write, and what may be done to it. The control thread
+ * owns it. */
 #pragma once
 
 #include "record/host/hotplug.h"
@@ -16,22 +14,22 @@ struct session {
 	struct source *source;
 	size_t n_sources;
 	struct hotplug hotplug;
-	struct cpulist offline;   /* CPUs that units are for and that have gone */
+	struct cpulist offline;   /* offline CPUs that have units */
 	struct rotation rotation; /* holds the output, also when there is one file only */
 	struct recording *recording;
 	struct readout readout;
 	struct ring ring;
 	struct sampler *sampler;
 	struct cost cost;
-	uint64_t dropped; /* snapshots for which there was no buffer, before the ring was made anew */
+	uint64_t dropped; /* snapshots without a buffer, of earlier rings */
 	const struct clock_source *clocks;
 	uint64_t chunk_ns; /* chunks end after that time */
 	bool per_cpu;
-	struct sampler *left; /* some of its readers were left behind: what they may still touch stays; NULL: none */
+	struct sampler *left; /* has abandoned readers, so what they may touch stays; NULL: none */
 	bool counting;        /* between the first and the last snapshot of a segment */
 	bool reached_last;    /* -n: its last tick has come */
 	bool wants_ticks;     /* for which there was no room */
-	bool limit_told;      /* of the format, so that some are not recorded */
+	bool limit_told;      /* reached a limit of the format, so that some are not recorded */
 	uint32_t run, segment;
 	uint64_t start_ns;    /* of tick 0; 0: nothing was sampled yet */
 	uint64_t number;      /* of the last snapshot that was requested */
@@ -63,7 +61,7 @@ void session_begin(struct session *s);
 void session_end(struct session *s);
 /* A snapshot between the ticks. */
 void session_snapshot(struct session *s);
-/* So many ticks more than -n has asked for. */
+/* Adds ticks to those of -n. */
 void session_prolong(struct session *s, uint64_t ticks);
 /* Ticks again, if the writer was too far behind for that before. */
 void session_retry(struct session *s);
@@ -75,16 +73,16 @@ uint64_t session_due(const struct session *s);
 void session_ticks_ended(struct session *s);
 /* The next run of -r: sources follow another process. 0 or -errno. */
 int session_next_run(struct session *s, pid_t child, struct error *e);
-/* Lets the sources notice which tasks and cgroups have ended, and records it. 0 or -errno. */
+/* Lets the sources find which tasks and cgroups have ended, and records that. 0 or -errno. */
 int session_look(struct session *s, struct error *e);
 /* A descriptor that is readable when sources have something to notice; -1: none has. */
 int session_watch_fd(const struct session *s);
 /* Lets them notice it; true: session_look_for_cpus() has something to do soon. */
 bool session_notice(struct session *s);
-/* Starts or stops the counters of that name alone; records it as an event of each. Their number, 0 for a name that
- * nobody knows, or -errno. */
+/* Starts or stops the counters of that name alone, and records an event for each. Their number, 0 for an unknown
+ * name, or -errno. */
 int session_enable_one(struct session *s, const char *name, bool on, struct error *e);
-/* Looks for CPUs that have gone or come, and rebuilds what samples them. 0 or -errno. */
+/* Finds CPUs that went offline or came online, and rebuilds what samples them. 0 or -errno. */
 int session_look_for_cpus(struct session *s, struct error *e);
 
 /* Adds an event to the recording, in its place among the snapshots. Takes the attributes. As recording_event(). */

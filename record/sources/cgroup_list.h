@@ -46,18 +46,18 @@ struct cgroup {
 	/* The table's own. */
 	uint32_t member;        /* id of its stay; 0: it is not there */
 	uint32_t number;        /* of its instances; 0: none yet */
-	uint64_t wanted;        /* reading in which it was among the first the last time */
+	uint64_t wanted;        /* last reading in which it was among the first */
 	uint64_t since_ns;      /* when it came into the table */
 	struct cgroup_use base; /* what it had used then */
 };
 
 struct cgroup_list {
-	struct cgroup *cgroup; /* owned: `n` places, of which some may be free; the first is the root of all */
+	struct cgroup *cgroup; /* owned: `n` places, some of them free; the first is the root */
 	uint32_t n, most;
 	bool keep;        /* files of those in the table stay open */
-	bool whole;       /* the first is the whole machine, not that of a container */
+	bool whole;       /* the root is the machine's, not a container's */
 	uint64_t reading; /* number of the last one, from 1 */
-	uint64_t missed;  /* cgroups for which there was no room */
+	uint64_t missed;  /* cgroups without a place */
 };
 
 /* Finds the hierarchy and opens its root; nothing is read yet. 0; -ENOENT: none is mounted; or -errno. */
@@ -65,10 +65,10 @@ int cgroup_list_init(struct cgroup_list *l, const struct root *root);
 void cgroup_list_release(struct cgroup_list *l);
 /* Reads. A cgroup that has gone leaves its place free. 0 or -errno. */
 int cgroup_list_read(struct cgroup_list *l);
-/* Reads the other files of a cgroup that has used no CPU time since the reading before. */
+/* Reads the other files of a cgroup that has used no CPU time since the previous reading. */
 void cgroup_list_rest(struct cgroup_list *l, struct cgroup *c);
 
-/* CPU time since the reading before, in steps of 100 us. */
+/* CPU time since the previous reading, in steps of 100 us. */
 static inline uint64_t cgroup_cpu(const struct cgroup *c)
 {
 	return c->use.v[CGROUP_USER] - c->before.v[CGROUP_USER] + c->use.v[CGROUP_SYSTEM] -

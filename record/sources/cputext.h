@@ -11,7 +11,7 @@ struct cputext {
 	struct textsource text; /* first, so that refresh() can find the rest */
 	uint32_t n_cpus;
 	uint32_t *cpu;    /* owned: CPU numbers, ascending */
-	bool *planned;    /* owned: the CPU has been given its cells */
+	bool *planned;    /* owned: the CPU has cells */
 	uint32_t *column; /* owned: in files with a head line, which CPU each column is: index into cpu[] */
 	uint32_t n_columns;
 	char *head; /* owned: the head line that column[] was made from */

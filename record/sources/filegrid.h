@@ -14,12 +14,12 @@ struct filecell {
 	uint32_t counter, instance; /* ids */
 	char *path;                 /* owned */
 	bool offline;
-	bool by_turns; /* there are more files than descriptors: it is opened for each reading */
+	bool by_turns; /* opened for each reading, because there are more files than descriptors */
 	/* The file's number wraps to 0 beyond `range`; the cell continues in 64 bits, from the first value read. */
 	uint64_t range; /* 0: it does not */
 	uint64_t last, total;
 	bool seen; /* `last` is a value that was read */
-	/* For a number that tells for others: readings since it or one of them changed. */
+	/* For a number that decides for others: readings since it or one of them changed. */
 	uint8_t quiet;
 };
 
@@ -40,10 +40,10 @@ struct filegrid {
 	/* The counts are divided by time: a matrix is read by instance, each with its own time, so that a late one
 	 * does not affect others. */
 	bool own_times;
-	/* own_times: number k of an instance changes only with number k % tells, and is not read while that one stays
-	 * the same; 0: all are read each time. */
+	/* own_times: number k of an instance changes only with number k % tells, and is read only after that has
+	 * changed; 0: all are read each time. */
 	uint32_t tells;
-	/* So many files are going to be added; 0: unknown. Where not all can stay open, those do that tell for others. */
+	/* The number of files to be added; 0: unknown. If not all can stay open, those that decide for others do. */
 	uint64_t expects;
 	uint32_t run;           /* cells of the instance that was added last */
 	bool lean;              /* not all of `expects` can stay open */
@@ -57,7 +57,7 @@ struct filegrid *filegrid_new(struct plan *p); /* NULL without memory */
 /* Whether the file has a number, before counters and instances are added for it. 0 or -errno. */
 int filegrid_try(const struct root *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Opens the file and reads it once. `counter` and `instance` are ids, or the -errno of making them, which it returns.
- * 0, or -errno if it cannot be read now: then nothing is added. Of an instance those that tell for others come first. */
+ * 0, or -errno if it cannot be read now: then nothing is added. Numbers that decide for others come first. */
 int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t cpu, uint64_t range,
 		 const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* Makes the group and hands the grid to the plan as its units, chained to *list, if what came before went well (err
@@ -65,7 +65,7 @@ int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t
 int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list, int err);
 /* The files in a folder's entries, such as /sys/class/thermal/thermal_zone0. */
 struct filegrid_folder {
-	const char *path, *prefix; /* how the names of entries begin that matter; NULL: all do */
+	const char *path, *prefix; /* prefix of the entries that matter; NULL: all do */
 	/* Adds what an entry has. 0 or more, or -errno. */
 	int (*add)(struct filegrid *g, struct plan *p, const char *entry);
 	uint64_t min_period_ns;
@@ -74,7 +74,7 @@ struct filegrid_folder {
 /* A plan() that makes one grid of them. 0 or -errno. */
 int filegrid_plan(struct plan *p, const struct filegrid_folder *f);
 
-/* For update(): a CPU has gone or come back. True if the CPU has cells in one of the grids. */
+/* For update(): a CPU went offline or came online. True if the CPU has cells in one of the grids. */
 bool filegrid_cpu(struct filegrid *list, uint32_t cpu, bool online);
 
 /* Reason for a failed read of a file that may go with its CPU. */

@@ -30,7 +30,7 @@ struct ranking {
 	uint32_t own_group; /* ranking_plan() made it */
 
 	pthread_mutex_t lock;
-	struct ranking_page *late; /* owned: those that wait for the writer, by reading; under the lock */
+	struct ranking_page *late; /* owned: those that wait for the writer, by reading; guarded by the lock */
 	struct ranking_page *page; /* of the reading thread, while it holds the lock */
 	/* The writer's. */
 	struct ranking_page *taken; /* owned */
@@ -41,7 +41,7 @@ struct ranking {
 	uint16_t status[2 + RANKING_VALUES * RANKING_ROWS];
 };
 
-/* The members before `own_group` are set, and the unit's `read`. 0 or -ENOMEM. */
+/* Set the members before `own_group`, and the unit's `read`, first. 0 or -ENOMEM. */
 int ranking_init(struct ranking *r);
 void ranking_release(struct ranking *r);
 /* Makes source->data, `size` bytes of zeros; if the interval is too short for readings a refusal says so, and it stays

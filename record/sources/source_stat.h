@@ -1,4 +1,4 @@
-/* What a source that reads /proc/stat anyway knows for others. */
+/* What the source that reads /proc/stat knows for others. */
 #pragma once
 
 #include "record/plan/source.h"

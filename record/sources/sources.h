@@ -1,4 +1,4 @@
-/* All sources of counters: which there are, and which of them --sources wants. */
+/* All sources of counters, and which of them --sources selects. */
 #pragma once
 
 #include "record/plan/source.h"

@@ -1,7 +1,5 @@
-/*
- * The processes of the machine, as /proc shows them at a reading, and what became of those that have ended since the
- * one before. Reading them again costs one small file a process; it allocates nothing.
- */
+/* The processes of the machine, as /proc shows them at a reading, and those that have ended since the previous one.
+ * Reading them again costs one small file per process, and allocates nothing. */
 #pragma once
 
 #include <dirent.h>
@@ -19,34 +17,34 @@ struct task_use {
 struct task {
 	pid_t pid, parent;
 	uint64_t began;              /* ticks after boot */
-	struct task_use use, before; /* now, and at the reading before; of one that has begun since: 0 */
+	struct task_use use, before; /* now, and at the previous reading; 0: it has begun since */
 	uint64_t children;           /* us: what those that have ended and were waited for had used */
 	uint64_t rss;                /* bytes */
 	uint32_t threads;
 	uint32_t member; /* the table's own: its place there + 1 */
 	uint32_t number; /* likewise: the number of its pseudonym; 0: none yet */
-	int fd;          /* of its stat; -1: opened each time */
+	int fd;          /* of its stat; -1: opened for each reading */
 	int run_fd;      /* of its schedstat; -1: not looked at */
-	uint64_t ran;    /* ns that its one thread had run then; 0: not known */
+	uint64_t ran;    /* ns that its one thread had run by then; 0: not known */
 	uint16_t no_io;  /* pm_reason why `bytes` are not known */
-	bool ended;      /* since the reading before: `use` is what is known of its end */
+	bool ended;      /* since the previous reading; `use` is what is known of its end */
 
-	uint64_t exits; /* us that its threads had used that have ended since */
+	uint64_t exits; /* us used by its threads that have ended since */
 	/* Of the list of threads. */
-	uint64_t looked;     /* reading in which its threads were looked at last; 0: never */
+	uint64_t looked;     /* last reading that looked at its threads; 0: never */
 	uint64_t looked_cpu; /* us that it had used then */
-	uint64_t looked_ns;  /* when it had last used no more than that */
+	uint64_t looked_ns;  /* the last time when it had used no more than that */
 	bool several;        /* threads, when they were looked at */
 	bool crowded;        /* there was no room for them */
 	char state;
 	char name[TASK_NAME];
 };
 
-/* Processes that began and ended between two readings: those of one name and parent. */
+/* Processes that began and ended between two readings: those with one name and parent. */
 struct task_brief {
-	pid_t parent; /* 0: none that a reading saw */
+	pid_t parent; /* 0: no reading saw it */
 	char name[TASK_NAME], parent_name[TASK_NAME];
-	struct task_use use, before;  /* of all so far, and of those up to the reading before */
+	struct task_use use, before;  /* of all so far, and of those up to the previous reading */
 	uint64_t ended, ended_before; /* how many */
 	uint64_t since;               /* reading in which one ended last; 0: the place is free */
 	uint32_t member;              /* as above */
@@ -62,14 +60,14 @@ struct task_list {
 	struct thread_list *threads; /* NULL: nobody looks at them */
 	DIR *dir;                    /* /proc */
 	int proc;                    /* its descriptor */
-	int exits;                   /* of taskstats; -errno: not to be had */
+	int exits;                   /* of taskstats; -errno: not available */
 	uint64_t reading;            /* number of the last one, from 1 */
 	struct task *task;           /* ascending by pid; n of them, those that have ended among them */
-	struct task *other;          /* the array before, and the next */
+	struct task *other;          /* the previous array, and the next */
 	pid_t *pid;
 	uint32_t n, n_files, files_most;
 	struct task_brief brief[BRIEF_MOST];
-	uint64_t ended;  /* processes, of which taskstats told */
+	uint64_t ended;  /* processes reported by taskstats */
 	uint64_t missed; /* processes too many, and messages that were lost */
 	uint64_t page, tick_us;
 };
@@ -89,5 +87,5 @@ int task_list_read(struct task_list *l);
 int task_list_file(int fd, int *kept, uint32_t *files, uint32_t most, char *text, size_t size);
 /* NULL: not in the list. */
 struct task *task_list_find(const struct task_list *l, pid_t pid);
-/* Reads what it has read and written, if that may be known. */
+/* Reads how much it has read and written, if permitted. */
 void task_list_io(struct task_list *l, struct task *t);

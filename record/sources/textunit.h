@@ -23,7 +23,7 @@ struct textstore {
 	int (*refresh)(struct textstore *s);
 	int err;           /* of the last refresh */
 	uint32_t failures; /* in a row */
-	bool has_reader;   /* the first unit is there: it refreshes for all */
+	bool has_reader;   /* there is a first unit, which refreshes for all */
 };
 
 /* Grows to n slots; new ones are 0 and PM_REASON_FORMAT. 0 or -ENOMEM. */

@@ -1,7 +1,6 @@
 /*
- * A recording whose definitions are lost, read with those of another one: a sibling of a rotation, or one made by the
- * same command on the same machine. Its own definitions come first, so that others which contradict them show as
- * damage.
+ * Reads a recording that has lost its definitions with those of another one: a sibling of a rotation, or one made by
+ * the same command on the same machine. Its own definitions come first, so that contradictions show as damage.
  */
 #pragma once
 

@@ -11,7 +11,7 @@
 /* The resolution that is left. */
 struct bundle_way {
 	uint32_t every;   /* one snapshot in so many; UINT32_MAX: the first and last of each segment */
-	uint32_t sources; /* how many of the largest counters have lost their values of single CPUs */
+	uint32_t sources; /* how many of the largest counters lose their values of single CPUs */
 };
 
 /* The share of values of single CPUs in a recording. */

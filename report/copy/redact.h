@@ -2,8 +2,8 @@
  * Removes from recordings what identifies machine, persons or time, by the privacy class of each field, which is its
  * number (format/value.h). Technical fields that this version knows stay; unknown fields are dropped. Names that
  * distinguish things become random pseudonyms. Texts without a class may repeat what is dropped (the cgroup of an
- * event's name, a path in a refusal), so a first pass collects all that is dropped, and it is removed from every text
- * that stays.
+ * event's name, a path in a refusal), so a first pass collects all that is dropped, and the copy removes it from
+ * every text that stays.
  *
  *   redact_new -> redact_look (a first reading) -> redact_rules -> rewrite ... -> redact_save -> redact_free
  *
@@ -28,11 +28,11 @@ struct redact;
 /* Reads the map, if it exists. 0 or -errno with the text in *e; -EACCES for a map that others may read. */
 int redact_new(struct redact **r, const struct redact_options *o, struct error *e);
 void redact_free(struct redact *r);
-/* Reads all definitions and events of the next recording to redact; forgets those of the one before. */
+/* Reads all definitions and events of the next recording to redact; forgets those of the previous one. */
 int redact_look(struct redact *r, struct pm_reader *reader, struct error *e);
 /* Sets the functions and times of the rules, and no other fields. */
 void redact_rules(struct redact *r, struct rewrite_rules *rules);
-/* The same of a file. */
+/* The same for a file. */
 int redact_look_spool(struct redact *r, const struct spool *in, struct error *e);
 /* Copies the recording of redact_look() by the rules, whose functions it sets. */
 int redact_copy(struct redact *r, struct spool *in, struct rewrite_rules *rules, pm_sink_fn sink, void *sink_ctx,

@@ -19,7 +19,7 @@ struct secret {
 };
 
 struct secrets {
-	struct secret *row; /* owned; the longest first once they are sorted */
+	struct secret *row; /* owned; the longest first, once sorted */
 	uint32_t n;
 	struct names known; /* places by text, until they are sorted */
 	uint32_t *first;    /* owned: place in `row` after which those with this start are, by two bytes */
@@ -27,7 +27,7 @@ struct secrets {
 };
 
 void secrets_release(struct secrets *s);
-/* Shorter than three bytes: not added. A text that is there keeps what stands instead of it. Not after a sort. */
+/* Shorter than three bytes: not added. A known text keeps its replacement. Not after a sort. */
 int secrets_add(struct secrets *s, const char *text, size_t len, const char *instead, bool weak);
 int secrets_sort(struct secrets *s);
 /* Replaces all that is found in *text (owned, by realloc) of `len` bytes. 1: it was changed, 0, -ENOMEM. */
@@ -36,7 +36,7 @@ int secrets_scrub(const struct secrets *s, char **text, size_t *len, bool weak_t
 /* ---- pseudonyms and shifts ---- */
 
 struct redact_name {
-	char *kind; /* owned, with the other two after it: there may be 100,000 */
+	char *kind; /* owned, with the other two after it, because there may be 100,000 */
 	const char *from, *to;
 };
 
@@ -68,11 +68,11 @@ struct redact_map {
 void redact_map_release(struct redact_map *m);
 int redact_map_load(struct redact_map *m, const char *path, struct error *e);
 int redact_map_save(const struct redact_map *m, const char *path, struct error *e);
-/* The pseudonym, made if there is none yet; NULL without memory. Owned by the map. */
+/* The pseudonym, created if new; NULL without memory. Owned by the map. */
 const char *redact_map_name(struct redact_map *m, const char *kind, const char *from, bool *made);
-/* What the pseudonym stands for; NULL: it is none of the map's. */
+/* What the pseudonym stands for; NULL: not in the map. */
 const char *redact_map_from(const struct redact_map *m, const char *to);
-/* The shift of a boot, made if there is none yet so that the clocks begin anywhere. NULL without memory. */
+/* The shift of a boot, random if new. NULL without memory. */
 const struct redact_shift *redact_map_shift(struct redact_map *m, const char *boot, const struct pm_clocks *first);
 /* Modulo 2^width; 0 without memory. */
 uint64_t redact_map_base(struct redact_map *m, const char *boot, const char *counter, unsigned width);
@@ -83,28 +83,28 @@ struct redact {
 	struct names plain;  /* words */
 	struct names events; /* event names that PMUs of the recording describe */
 	struct redact_map map;
-	struct redact_shift shift; /* of the recording at hand; boot is borrowed */
+	struct redact_shift shift; /* of the current recording; boot is borrowed */
 	struct redact_counts counts;
 	bool keep_class[4];
-	char **keep;        /* owned: names of fields, ends with NULL */
-	char *boot;         /* owned: of the recording at hand */
-	char host[64];      /* its host's name or pseudonym, "": there is none */
-	uint64_t wall_ns;   /* where it begins, shifted; 0: unknown */
-	struct names given; /* names of counters in the output other than their pseudonyms, and the hash of what
-				  * they were */
+	char **keep;      /* owned: names of fields, ends with NULL */
+	char *boot;       /* owned: of the current recording */
+	char host[64];    /* its host's name or pseudonym; "": none */
+	uint64_t wall_ns; /* where it begins, shifted; 0: unknown */
+	struct names
+		given; /* names of counters in the output other than their pseudonyms, and the hash of the original */
 	struct redact_seen {
 		uint32_t counters, instances, pmus, probes, configs;
 	} seen; /* of the model looked at */
 };
 
-/* Whether a field stays for its class, or because it was named. */
+/* Whether a field stays, by its class or because it was named. */
 bool redact_keeps(const struct redact *r, uint32_t key, const char *name);
-/* Of a word; every byte of other alphabets is taken for one. */
+/* A letter of a word; every byte of other alphabets counts as one. */
 static inline bool redact_is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
 }
-/* Nothing but plain words, numbers and marks. */
+/* Whether it has nothing but plain words, numbers and marks. */
 bool redact_is_plain(const struct redact *r, const char *text);
 /* Whether the text names an event that the kernel or a PMU of the recording defines, and not one of a user. */
 bool redact_is_event(const struct redact *r, const char *text);
@@ -114,7 +114,7 @@ const char *redact_name(struct redact *r, const char *kind, const char *from);
 const char *redact_counter_kind(const struct redact *r, const struct pm_counter *c);
 /* Likewise for the name of an instance. */
 const char *redact_instance_kind(const struct redact *r, const struct pm_instance *i);
-/* For a text of class machine or person: what kind of name it is, or NULL: it is dropped. */
+/* The kind of name in a text of class machine or person; NULL: the text is dropped. */
 const char *redact_header_kind(uint32_t key);
 const char *redact_counter_attr_kind(uint32_t key);
 const char *redact_attr_kind(uint32_t key);

@@ -5,7 +5,7 @@
  *   rewrite_new -> rewrite_recording (once a recording, in order) -> rewrite_finish -> rewrite_free
  *
  * It streams: memory is that of the definitions and of one chunk. What is missing stays missing for the reason it
- * had; damage of the input becomes a remark in the output and the end of a segment, so that no difference crosses it.
+ * had; damage of the input becomes a remark in the output and ends a segment, so that no difference crosses it.
  */
 #pragma once
 
@@ -17,9 +17,9 @@
 enum rewrite_fate { REWRITE_KEEP, REWRITE_DROP, REWRITE_BLANK };
 
 /*
- * All functions may be NULL: everything is copied unchanged. They get copies, which they may change, except ids and
- * references, and return enum rewrite_fate or -errno. They are called once: for counters and instances when these
- * become known, for others when they are written.
+ * All functions may be NULL: everything is copied unchanged. They get copies, may change all but ids and references,
+ * and return enum rewrite_fate or -errno. They are called once: for counters and instances when these become known,
+ * for others when they are written.
  */
 struct rewrite_rules {
 	void *ctx;
@@ -38,7 +38,7 @@ struct rewrite_rules {
 	/* Whether a group is copied; called when it becomes known, with ids of `in`. REWRITE_BLANK: all its values
 	 * are missing, because they were left out. */
 	int (*group)(void *ctx, const struct pm_model *in, const struct pm_group *g);
-	void *group_ctx; /* for this function, because redaction has its own */
+	void *group_ctx; /* for this function; redaction has another */
 	/* What to add to each value of a counter of integers, modulo 2^width; differences do not change. Called once
 	 * for each group with the counter. */
 	uint64_t (*rebase)(void *ctx, const struct pm_counter *c);
@@ -55,7 +55,7 @@ struct rewrite_rules {
 	/* Fills chunks as far as possible, for the smallest file; `every` does so in any case. Otherwise chunks keep
 	 * their ends and clocks. */
 	bool gather;
-	/* Joins chunks of fewer than 16 snapshots that must be packed anew: several times faster, and smaller. They
+	/* Joins chunks of fewer than 16 snapshots that must be packed again: several times faster, and smaller. They
 	 * get the clocks of the first one, if wall time and boot time then move by at most 1 us. */
 	bool gather_small;
 	bool growing;        /* the input may end anywhere, because it is still written */
@@ -64,12 +64,12 @@ struct rewrite_rules {
 
 struct rewrite_result {
 	uint64_t snapshots_in, snapshots_out;
-	uint64_t from_ns, to_ns; /* first and last tick that went over; 0: none */
+	uint64_t from_ns, to_ns; /* first and last tick that was copied; 0: none */
 	uint64_t bytes;          /* handed to the sink */
 	uint64_t damages;        /* stretches of the inputs that could not be read */
-	uint64_t gaps;           /* merge: recordings that did not begin where the one before ended */
+	uint64_t gaps;           /* merge: recordings that did not begin where the previous one ended */
 	bool ended;              /* every input had its end frame */
-	bool newer;              /* the input has what this version cannot read; it is not in the output */
+	bool newer;              /* the input has what this version cannot read, so the output lacks it */
 };
 
 struct rewrite;
@@ -81,7 +81,7 @@ void rewrite_free(struct rewrite *w);
 /*
  * Reads one recording to its end, or to the first snapshot after to_ns. A second one is appended: counters of the
  * same name and instances of the same kind, number and attributes continue. Its first snapshot begins a new segment,
- * unless it repeats the last one of the recording before (same tick); the repetition is then omitted. -EINVAL if a
+ * unless it repeats the last one of the previous recording (same tick), and is then omitted. -EINVAL if a
  * definition contradicts an earlier one of its name.
  */
 int rewrite_recording(struct rewrite *w, struct pm_reader *reader, struct error *e);

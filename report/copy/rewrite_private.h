@@ -7,7 +7,7 @@
 /* A group of the input in the output: which of its columns go where. */
 struct rewrite_group {
 	uint32_t from;      /* in the input */
-	uint32_t id;        /* in the output; 0: nothing of it goes over */
+	uint32_t id;        /* in the output; 0: nothing of it is copied */
 	uint32_t n_columns; /* in the output */
 	uint32_t n_head;    /* columns of times among them */
 	uint32_t *column;   /* owned: of the input, in the order of the output */
@@ -15,14 +15,14 @@ struct rewrite_group {
 	 * there are none. */
 	uint32_t *special;
 	struct rewrite_carry *carry; /* likewise, where snapshots are skipped */
-	uint64_t *rebase;            /* likewise: what is added; NULL: nothing */
+	uint64_t *rebase;            /* likewise: the numbers to add; NULL: none */
 	uint32_t n_clocks;           /* columns of times of CLOCK_MONOTONIC, which are the first */
-	uint64_t *add; /* owned, n_columns: what is added to each; NULL: nothing, or more than that happens */
-	bool blank;    /* nothing but the reason why there are no values */
+	uint64_t *add; /* owned, n_columns: numbers to add to each; NULL: none, or a copy takes more than that */
+	bool blank;    /* no values, only the reason */
 	bool whole;    /* the same columns in the same order, with the same values */
 };
 
-/* What skipped snapshots leave to the next one: the sum of their deltas, the largest of their peaks. */
+/* What skipped snapshots pass on to the next one: the sum of their deltas, the largest of their peaks. */
 struct rewrite_carry {
 	uint64_t v;
 	uint16_t reason; /* why one of them is missing; 0: none is */
@@ -33,16 +33,16 @@ struct rewrite_instance {
 	uint32_t from, to; /* ids of the input and the output; to 0: dropped */
 };
 
-/* From ids of the input at hand to ids of the output. Counters and strings have the index id - 1, and 0 means dropped;
- * instances and groups, which come and go, that of their slot. */
+/* From ids of the current input to ids of the output. Counters and strings have the index id - 1, and 0 means
+ * dropped; instances and groups, which come and go, that of their slot. */
 struct rewrite_maps {
 	const struct pm_model *in;
 	uint32_t *counter;
 	struct rewrite_instance *instance;
-	uint32_t *string; /* + 1, so that 0 is one that was not met yet; 1 is dropped */
+	uint32_t *string; /* + 1; 0: not seen yet; 1: dropped */
 	struct rewrite_group *group;
 	uint32_t n_counters, n_groups, n_pmus, n_probes, n_configs; /* up to this id or slot */
-	uint32_t seen_instances, seen_groups;                       /* of the input's, so many were mapped */
+	uint32_t seen_instances, seen_groups;                       /* of the input's, mapped so far */
 	uint32_t cap_counters, cap_instances, cap_strings, cap_groups;
 	uint64_t topology_ns;
 };
@@ -57,17 +57,17 @@ struct rewrite_slot {
 
 /* Snapshots waiting to be a chunk. */
 struct rewrite_rows {
-	struct pm_chunk chunk;     /* what all groups have in common; its rows are those gathered */
+	struct pm_chunk chunk;     /* common to all groups; its rows are those gathered */
 	struct rewrite_slot *slot; /* owned */
 	uint32_t n_slots, cap_slots;
 	uint32_t columns; /* of all slots */
 	uint64_t *stage;  /* owned: rows as they came, all columns of one after those of another */
 	size_t stage_size;
-	uint32_t staged; /* the last so many of the rows are there */
+	uint32_t staged; /* how many of the last rows are there */
 	uint64_t tick[PM_CHUNK_ROWS], number[PM_CHUNK_ROWS];
 	uint8_t flags[PM_CHUNK_ROWS];
 	uint32_t room;
-	bool spare;        /* after the last row there is a skipped one, which goes over if nothing follows it ... */
+	bool spare;        /* after the last row there is a skipped one, which is copied if nothing follows ... */
 	bool spare_staged; /* ... on the stage */
 };
 
@@ -82,14 +82,14 @@ struct rewrite {
 	uint32_t segment_last; /* the last one written */
 	uint32_t recordings;
 	bool broken;            /* the next row begins a new segment */
-	bool opened;            /* the input at hand has had a chunk: from_ns and to_ns are known */
+	bool opened;            /* the current input has had a chunk: from_ns and to_ns are known */
 	bool begun;             /* and a snapshot */
-	bool key;               /* the chunk at hand starts from absolute values */
-	uint64_t moved, stuck;  /* chunks to whose numbers something is added: that went over packed, or could not */
+	bool key;               /* the current chunk starts from absolute values */
+	uint64_t moved, stuck;  /* chunks with numbers to add: copied packed, and not */
 	uint32_t segment_in;    /* of its last snapshot */
 	uint64_t in_segment;    /* snapshots of that segment so far */
 	uint64_t last_tick;     /* that went over */
-	struct pm_damage early; /* found before a tick went over; length 0: none */
+	struct pm_damage early; /* found before a tick was copied; length 0: none */
 };
 
 /* Brings the output's model up to date with the input's; 0 or -errno with the text in *e. */
@@ -98,7 +98,7 @@ int rewrite_model(struct rewrite *w, const struct pm_model *in, struct error *e)
 int rewrite_retire_groups(struct rewrite *w, const struct pm_model *in);
 void rewrite_maps_release(struct rewrite_maps *m);
 
-/* 0: it is not known, or dropped. */
+/* 0: unknown or dropped. */
 static inline uint32_t rewrite_instance_of(const struct rewrite_maps *m, uint32_t id)
 {
 	const struct pm_instance *i = m->in ? pm_model_instance(m->in, id) : NULL;
@@ -106,7 +106,7 @@ static inline uint32_t rewrite_instance_of(const struct rewrite_maps *m, uint32_
 	return i && i->slot < m->cap_instances && m->instance[i->slot].from == id ? m->instance[i->slot].to : 0;
 }
 
-/* NULL: it was not met yet. */
+/* NULL: not seen yet. */
 static inline struct rewrite_group *rewrite_group_of(const struct rewrite *w, uint32_t id)
 {
 	const struct pm_group *g = w->maps.in ? pm_model_group(w->maps.in, id) : NULL;
@@ -121,17 +121,17 @@ static inline bool rewrite_goes_over(const struct rewrite *w, const struct pm_ch
 	return !g->absent && to && to->id;
 }
 
-/* Whether what is skipped of a counter belongs to the next value that is not. */
+/* Whether skipped values of a counter belong to the next one that is copied. */
 bool rewrite_adds_up(const struct pm_counter *c);
-/* What becomes of a value of a special column. 0 or -errno. */
+/* Copies or changes a value of a special column. 0 or -errno. */
 int rewrite_put_special(struct rewrite *w, const struct pm_model *in, struct rewrite_group *to, uint32_t column,
 			bool skipped, uint64_t *v, uint16_t *status);
 
-/* Takes `n` rows of a chunk, without those that are to be skipped (NULL: none); the last of them stays at hand until
- * another row follows. 0 or -errno. */
+/* Takes `n` rows of a chunk, without those to skip (NULL: none); the last of these waits until another row follows. 0
+ * or -errno. */
 int rewrite_rows_add(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t row,
 		     uint32_t n, const bool *skip);
-/* All that was gathered is in the slots then, the row at hand, too. */
+/* Moves all that was gathered into the slots, with the row that waits. */
 void rewrite_gather_end(struct rewrite_rows *r);
 /* Takes all rows of a chunk as they are, without a copy where that is possible. */
 int rewrite_rows_pass(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk, uint32_t segment);

@@ -64,7 +64,7 @@ struct diff_run {
 };
 
 struct diff_recording {
-	const char *path;  /* borrowed: what people call it */
+	const char *path;  /* borrowed: as users name it */
 	const char *place; /* borrowed: where it is read */
 	const char *name;  /* the last part of its path */
 	enum diff_side side;
@@ -74,17 +74,17 @@ struct diff_recording {
 	char **event;           /* owned: events of perf, sorted */
 	uint32_t n_events;
 	uint8_t id[8];
-	char *boot;        /* owned: which it was of; NULL: not recorded */
-	uint32_t session;  /* number of that among all recordings' */
-	double cost;       /* CPUs that recording took; with fact[DIFF_COST] */
+	char *boot;        /* owned: its boot id; NULL: not recorded */
+	uint32_t session;  /* number of that boot among all recordings */
+	double cost;       /* cost of recording in CPUs; with fact[DIFF_COST] */
 	uint64_t first_ns; /* tick of its first snapshot, CLOCK_MONOTONIC; 0: none */
 	uint64_t snapshots, lost_ticks, damages;
 	uint32_t parts; /* recordings in the file */
-	bool command;   /* one was recorded: counts are those of a fixed amount of work */
+	bool command;   /* it recorded a command: counts are those of a fixed amount of work */
 	bool damaged, cut;
 	bool open;         /* cut because it is still being written */
-	uint32_t values;   /* numbers that came of it */
-	uint32_t doubtful; /* of which so many belong to readings that took too long */
+	uint32_t values;   /* numbers that it gave */
+	uint32_t doubtful; /* of these, numbers of readings that took too long */
 	uint32_t first;    /* place of its first run among the runs of its side */
 	struct buf notes;  /* lines for the user */
 };
@@ -117,12 +117,12 @@ struct diff_value {
 struct diff_series {
 	char *metric, *display, *unit; /* owned */
 	char *where;                   /* owned: "" for the system, "package 0", a name */
-	struct place place;            /* as the first recording has it; `instance` means nothing */
+	struct place place;            /* as in the first recording; `instance` means nothing */
 	uint32_t order;                /* of its metric, as show has it */
 	double margin;                 /* 0: the default */
 	enum metric_better better;
-	const struct diff_gate *gate; /* that names it, or NULL */
-	struct diff_value *value;     /* owned; by recording, then run, once all are in */
+	const struct diff_gate *gate; /* the gate that names it, or NULL */
+	struct diff_value *value;     /* owned; by recording, then run, once complete */
 	uint32_t n;
 };
 
@@ -146,7 +146,7 @@ struct diff_options {
 	size_t n_paths[DIFF_SIDES];
 	char **label[DIFF_SIDES]; /* owned arrays, up to NULL: key=value */
 	size_t n_labels[DIFF_SIDES];
-	char **place; /* words that belong to no side; borrowed */
+	char **place; /* words without a side; borrowed */
 	size_t n_places;
 	struct diff_gate *gate; /* owned */
 	size_t n_gates;

@@ -6,7 +6,7 @@
 struct diff_difference {
 	enum diff_fact fact;
 	const char *name;
-	char *side[DIFF_SIDES]; /* owned: what each says; several values with their recordings after */
+	char *side[DIFF_SIDES]; /* owned: the value of each side; several with their recordings */
 	bool meaningless;       /* numbers of such sides cannot be compared */
 };
 

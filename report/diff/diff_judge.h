@@ -10,10 +10,10 @@ struct diff_result {
 	struct verdict v;
 	struct verdict_rules rules;
 	bool gated;                 /* named by --gate */
-	bool fails;                 /* makes the exit code say so */
-	bool decides;               /* without --gate: has to be decided before all is well */
+	bool fails;                 /* decides the exit code */
+	bool decides;               /* without --gate: has to be decided for success */
 	double *value;              /* owned: the base's runs, then the new ones */
-	size_t n[DIFF_SIDES];       /* so many; the verdict may count sessions instead */
+	size_t n[DIFF_SIDES];       /* their number; the verdict may count sessions instead */
 	double samples[DIFF_SIDES]; /* effective, of all runs of a side; NaN: not estimated */
 	double time[DIFF_SIDES];    /* mean autocorrelation time in intervals */
 	char why[120];              /* a remark on the verdict, or "" */
@@ -24,8 +24,8 @@ struct diff_results {
 	size_t n;
 	size_t count[VERDICT_ABSENT + 1]; /* of the metrics with a direction; with gates, of all that are gated */
 	size_t decided;                   /* of those */
-	bool failed, inconclusive;        /* what the exit code says */
-	bool by_default;                  /* the gates are those of a command */
+	bool failed, inconclusive;        /* for the exit code */
+	bool by_default;                  /* the gates are a command's defaults */
 };
 
 /* 0 or -errno. */

@@ -14,7 +14,7 @@ struct diff_report {
 	int status;           /* exit code */
 	unsigned width;       /* of the terminal; 0: none */
 	bool colors;
-	bool utf8; /* what the terminal understands */
+	bool utf8; /* of the terminal */
 };
 
 /* 0 or -ENOMEM. */

@@ -1,6 +1,6 @@
 /*
- * A series of any length in little memory, for a mean and its error. Neighbouring values are joined into blocks, and
- * blocks into longer ones, so that there are at most a few hundred.
+ * A series of any length in little memory, for a mean and its error. Neighboring values are joined into blocks, and
+ * these into longer ones, at most a few hundred.
  */
 #pragma once
 

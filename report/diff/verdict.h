@@ -1,8 +1,8 @@
 /*
  * From two sets of runs of one metric to a verdict: is it slower, and is that certain? A run is one number. If there
- * are too few runs to estimate how runs vary, the caller has to say it.
+ * are too few runs to estimate how runs vary, the caller has to supply that.
  *
- * Two steps, because a verdict looks at its neighbours: verdict_measure() for every metric of a level, then
+ * Two steps, because a verdict depends on its neighbors: verdict_measure() for every metric of a level, then
  * statistics_false_discovery() over their p_tested, then verdict_decide().
  */
 #pragma once
@@ -42,11 +42,11 @@ struct verdict_order {
 struct verdict_rules {
 	double margin; /* relative change that matters: 0.02 */
 	double alpha;  /* 0.05: of the test, and 1 - alpha is the level of the interval */
-	double run_sd; /* relative standard deviation from run to run that is taken for known; NaN: unknown */
+	double run_sd; /* relative standard deviation from run to run, taken as known; NaN: unknown */
 	struct verdict_order order;
 	enum metric_better better;
 	bool pairs;      /* value i of a side belongs to value i of the other */
-	size_t sessions; /* that many were taken out of the values; see verdict_sessions() */
+	size_t sessions; /* sessions removed from the values; see verdict_sessions() */
 	bool by_session; /* a value is a session, not a run */
 };
 
@@ -61,7 +61,7 @@ struct verdict {
 	size_t n_base, n_fresh;
 	size_t needed;    /* runs per side that would decide, for INCONCLUSIVE; 0: unknown or over 10,000 */
 	bool logarithmic; /* all values are above 0 */
-	bool within;      /* the interval consists of what happens within runs: it knows nothing of other runs */
+	bool within;      /* the interval covers variation within runs only, not between runs */
 	bool capped;      /* too few runs for a verdict that says which side is worse */
 	double spread; /* relative deviation from run to run with which chance would explain the ratio; NaN: none */
 };

@@ -31,8 +31,8 @@ struct table_data {
 	bool sized;
 	uint32_t since_heads; /* intervals */
 	bool heads_due;
-	const char *decoded; /* the recording whose registers were printed */
-	const char *named;   /* recording whose name was printed last */
+	const char *decoded; /* the recording with the registers last printed */
+	const char *named;   /* the recording last named */
 };
 
 enum { WIDTH_TIME, WIDTH_RUN, WIDTH_TOPOLOGY, WIDTH_METRICS = WIDTH_TOPOLOGY + TOPOLOGY_COLUMNS };
@@ -43,7 +43,7 @@ static inline bool table_has_tabs(const struct exporter *x)
 	return x->sink.ops->tabs;
 }
 
-/* One interval is all there is, and needs no time. */
+/* There is one interval only, which needs no time. */
 static inline bool table_is_one(const struct exporter *x)
 {
 	return x->sink.one && x->config.time == EXPORT_TIME_DEFAULT;

@@ -42,7 +42,7 @@ struct export_config {
 	bool newer;           /* turbostat's text: as the one of 2026 has it, not that of 2022 */
 	bool debug;           /* turbostat's text: also where each CPU is, as with its -d */
 	const struct cpulist *only; /* turbostat's text: of -c; NULL: all; borrowed */
-	uint32_t tcc;      /* turbostat's text: -T, which it says even where nothing else is said; 0: not given */
+	uint32_t tcc;               /* turbostat's text: -T, which is printed even if nothing else is; 0: not given */
 	unsigned no_place; /* table: bits of the unwanted ones of Package, Die, L3, Node, Module, Core, CPU */
 	unsigned place;    /* likewise: those that were requested by name */
 };
@@ -65,8 +65,8 @@ struct exporter {
 	struct output out;
 	uint64_t
 		elapsed_ns; /* table: how long the command ran that was recorded; 0: there was none, or it still runs */
-	const struct plot_data *spark; /* table: how values went goes beside them; borrowed; NULL: not requested */
-	bool utf8;                     /* with blocks, not signs of ASCII */
+	const struct plot_data *spark; /* table: the course of values, beside them; borrowed; NULL: not requested */
+	bool utf8;                     /* with blocks, not ASCII */
 	bool partial;                  /* a value was printed that lacks a part, or a lost one was left out */
 	bool begun;                    /* heads were printed */
 	struct buf file;               /* what all rows of a recording share */
@@ -100,8 +100,7 @@ void export_place_numbers(const struct place *p, uint32_t number[static 7]);
 void export_place_names(const struct sheet *s, const struct place *p, const char *name[static 3]);
 /* By verdict of a value: "", "unknown", "good", "bad". At most 7 bytes. */
 extern const char *const export_verdicts[SHEET_VERDICTS];
-/* Columns of the long form. The tidy ones stay in their order forever; the others are printed where they are asked
- * for. */
+/* Columns of the long form. The tidy ones stay in their order forever; the others are printed on request. */
 enum export_column {
 	EXPORT_RECORDING,
 	EXPORT_RUN,
@@ -145,7 +144,7 @@ int export_columns_check(const char *list, struct error *e);
 int export_columns_put(struct exporter *x, bool json, const struct sheet *s, const struct interval *interval,
 		       size_t n);
 
-/* Drops what was made for the shape before. */
+/* Drops what was made for the previous shape. */
 void export_forget(struct exporter *x);
 /* 0, or why a piece is missing. */
 int export_pieces_failed(const struct exporter *x);
@@ -176,7 +175,7 @@ static inline struct exporter *exporter_of(struct sink *s)
 {
 	return (struct exporter *)s;
 }
-/* Writes out what has gathered, if it is enough; the sink keeps errors. */
+/* Writes the buffer if it is large enough; the sink keeps errors. */
 int exporter_pace(struct exporter *x);
 int exporter_flush(struct exporter *x);
 

@@ -18,12 +18,12 @@ struct output {
 
 /* Writes all of it. 0 or -errno with the text in out->error. */
 int output_flush(struct output *out);
-/* Whether enough has gathered; what is long is written in pieces. */
+/* Whether the buffer is large enough to write; long output is written in pieces. */
 static inline bool output_is_full(const struct output *out)
 {
 	return out->text.len >= OUTPUT_ENOUGH || out->text.err;
 }
-/* As output_flush() when enough has gathered, or always if the output is live. */
+/* As output_flush() if the buffer is large enough, or always if the output is live. */
 int output_pace(struct output *out);
 /* Room for `n` more bytes; NULL without memory. */
 static inline char *output_room(struct buf *text, size_t n)

@@ -1,5 +1,5 @@
 /*
- * A Parquet file as it is being written: columns, row groups, dictionaries, statistics; it knows bytes and no
+ * A Parquet file as it is being written: columns, row groups, dictionaries, statistics; it knows nothing of
  * recordings. Only the parts of the format that pay off: one page per column of a row group, dictionaries for
  * everything but measured values, differences for long series of integers, zstd. The facts are those of
  * parquet-format 2.10.
@@ -25,8 +25,8 @@ struct parquet;
 /* Writes to `out`, which is borrowed, and begins with the magic. NULL: no memory. */
 struct parquet *parquet_new(struct output *out);
 void parquet_free(struct parquet *p);
-/* One more column, numbered from 0; its values may be missing. They come in this order, but the last ones may be
- * given when all row groups were written. The number, or -ENOMEM. */
+/* One more column, numbered from 0; its values may be missing. They come in this order, but the last ones may come
+ * after all row groups. The number, or -ENOMEM. */
 int parquet_add(struct parquet *p, const char *name, enum parquet_type type);
 
 /* A number for the text, which it copies, repairing UTF-8. A lack of memory shows at the end. */

@@ -9,9 +9,9 @@
 struct plot_line {
 	char *metric, *unit; /* owned: column head and unit */
 	char *place;         /* owned: "CPU 3"; "" for the system */
-	struct place at;     /* by which lines are in order */
+	struct place at;     /* lines are ordered by it */
 	double low, high;    /* of all intervals; low > high: there is none */
-	bool amount;         /* twice as much in twice the time: its mean is that of the intervals */
+	bool amount;         /* grows with time: its mean is that of the intervals */
 	double sum, weight;  /* of the mean; weight 0: there is none */
 };
 

@@ -50,7 +50,7 @@ void spark_init(struct spark_set *s, uint32_t bins);
 void spark_release(struct spark_set *s);
 /* The number of a new series, or -ENOMEM. */
 int64_t spark_add(struct spark_set *s);
-/* The time that is shown goes on to there. The first call sets the begin, which nothing may lie before. */
+/* Extends the time shown to `to_ns`. The first call sets the begin; nothing may lie before it. */
 void spark_reach(struct spark_set *s, uint64_t from_ns, uint64_t to_ns);
 /* Adds a value that held from one time to the other, within the time so far. Ignores values that are not finite. */
 void spark_take(struct spark_set *s, size_t series, uint64_t from_ns, uint64_t to_ns, double v);
@@ -63,8 +63,8 @@ bool spark_mean_range(const struct spark_set *s, size_t series, uint32_t columns
 #define SPARK_LEVELS 8
 /* The mark of a level from 0 (lowest) to 7: a block, or an ASCII character of increasing ink. */
 const char *spark_mark(unsigned level, bool utf8);
-/* Where a value lies between low and high, from 0 to 1. If these differ by less than a tenth of their size, they stand
- * nearer to the middle, because a line that always fills its box makes noise of nothing. */
+/* Where a value lies between low and high, from 0 to 1. If these differ by less than a tenth of their size, they are
+ * nearer to the middle, because a line that always fills its box makes noise look large. */
 double spark_share(double v, double low, double high);
 /* The level of a value, by its share. */
 unsigned spark_level(double v, double low, double high);

@@ -19,13 +19,13 @@
 #include "report/pipeline/pipeline.h"
 
 #define HTML_RECORDINGS 2
-#define HTML_EVENTS     5000 /* that a page draws and lists; more are counted */
-#define HTML_EVENT_TEXT 300  /* bytes of the text of one */
+#define HTML_EVENTS     5000 /* drawn and listed; more are counted */
+#define HTML_EVENT_TEXT 300  /* bytes of each text */
 
 struct html_metric {
 	char *name, *display, *unit, *help; /* owned */
 	uint8_t precision;
-	bool charted; /* has series; others have totals of the whole system only */
+	bool charted; /* has series; the others have totals of the system only */
 };
 
 struct html_row {
@@ -42,7 +42,7 @@ struct html_event {
 	char *text;           /* owned: what people read */
 };
 
-/* A line of the head: what of whose machine. */
+/* A line of the head. */
 struct html_fact {
 	const char *name;
 	char *value; /* owned */
@@ -56,7 +56,7 @@ struct html_recording {
 	uint32_t n_rows;
 	struct html_set near, far, totals;
 	uint32_t *near_order;     /* owned: series of `near` by metric and row, once html_index() has been called */
-	double interval_s;        /* that was requested; 0: none */
+	double interval_s;        /* the requested one; 0: none */
 	struct html_event *event; /* owned */
 	uint32_t n_events;
 	uint64_t more_events;
@@ -84,7 +84,7 @@ int html_find_row(struct html_recording *r, struct names *names, const struct pl
  * release the recording in both cases. */
 int html_collect(struct html_recording *r, const char *path, const struct pipeline_config *config, struct error *e);
 
-/* What `pmrep info` says of the whole file, in a second pass: identity, topology, decoded registers, quality,
+/* What `pmrep info` prints for the whole file, in a second pass: identity, topology, decoded registers, quality,
  * refusals. 0 or -errno with the text in *e. */
 int html_facts(struct html_recording *r, const char *path, struct error *e);
 
@@ -145,8 +145,7 @@ void html_put_incidents(const struct html_page *p, const struct html_recording *
 void html_put_first_incidents(const struct html_recording *r, struct buf *out);
 /* Whether an incident concerns the metric, which is then drawn even if hidden by default. */
 bool html_incident_metric(const struct html_recording *r, const char *metric);
-/* The series of a metric that stands for the whole; and a line that shows series of n recordings, of which some may
- * be NULL. */
+/* The series of a metric for the whole system; and a line with the series of n recordings, some of them NULL. */
 const struct html_series *html_main(const struct html_recording *r, uint32_t metric);
 void html_put_spark(const struct html_recording *r, const struct html_series *const *series, size_t n,
 		    struct buf *out);

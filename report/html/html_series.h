@@ -32,19 +32,19 @@ struct html_set {
 	struct html_series *series; /* owned */
 	uint32_t n;
 	uint32_t *slot, slots;    /* owned: 1 + places in series[], by metric and row; a power of two, or 0 */
-	struct spark_bin *open;   /* owned; by series: the bucket at hand, so that what is written lies together */
+	struct spark_bin *open;   /* owned; by series: the current bucket, so that what is written lies together */
 	uint32_t *taken;          /* owned; by series: `steps` when values were taken last */
 	struct spark_bin **block; /* owned, as are the blocks; NULL: one of totals only */
 	uint32_t n_blocks;
-	uint32_t open_at;  /* which bucket that is */
+	uint32_t open_at;  /* index of these buckets */
 	uint32_t steps;    /* how often html_set_end_steps() was called */
-	bool quick;        /* totals of a series come of its buckets, once they are closed */
+	bool quick;        /* totals of a series come from its buckets, once they are closed */
 	uint32_t cap;      /* buckets of a series */
 	uint32_t used;     /* that lie within the recording */
 	uint32_t filled;   /* buckets from here on are still empty in all series */
 	double width_s;    /* of a bucket */
 	uint64_t memory;   /* bytes that buckets may take */
-	uint32_t left_out; /* series that there was no memory for */
+	uint32_t left_out; /* series dropped for lack of memory */
 };
 
 #define HTML_BUCKETS_LEAST 16
@@ -54,11 +54,10 @@ struct html_set {
 void html_set_init(struct html_set *s, uint32_t buckets, double width_s, uint64_t memory, bool quick);
 void html_set_release(struct html_set *s);
 
-/* The place of a series, which is new if there was none. `totals`: without buckets. 0, -ENOMEM, or -ENOSPC: there are too
- * many. */
+/* The place of a series, added if new. `totals`: without buckets. 0, -ENOMEM, or -ENOSPC: there are too many. */
 int html_set_add(struct html_set *s, uint32_t metric, uint32_t row, bool totals, uint32_t *place);
-/* Before the first value: buckets become so long that those of `span_s` seconds fit, as they would in the end, which
- * saves making pairs of them one. A span that is too short costs only that. */
+/* Before the first value: makes buckets long enough for `span_s` seconds, as they will be in the end, so that none
+ * have to be joined. A span that is too short costs only joining. */
 void html_set_expect(struct html_set *s, double span_s);
 /* Opens the bucket that values at `at_s` seconds from the origin belong to. */
 void html_set_reach(struct html_set *s, double at_s);
@@ -70,7 +69,7 @@ struct html_value_run {
 	const struct value *value; /* one a step */
 	const double *coverage;    /* likewise; NULL: 1 */
 	const uint8_t *doubt;      /* likewise: not 0 where readings took too long; NULL: nowhere */
-	bool again;                /* a further part of intervals that were taken already, in another bucket */
+	bool again;                /* another part of intervals already taken, in another bucket */
 };
 
 #define HTML_STEPS 128
@@ -93,7 +92,7 @@ void html_steps_add(struct html_steps *s, uint32_t bucket, double weight_s, bool
 bool html_set_has(const struct html_set *s, double at_s, uint32_t *bucket);
 void html_set_take(struct html_set *s, uint32_t place, const struct html_steps *steps,
 		   const struct html_value_run *run);
-/* After all series that have values in these steps: the last of their buckets is open now. */
+/* Call it after all series with values in these steps: the last of their buckets is now open. */
 void html_set_end_steps(struct html_set *s, const struct html_steps *steps);
 
 /* How series go into a page. */

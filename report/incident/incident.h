@@ -23,7 +23,7 @@ enum incident_kind {
 	INCIDENT_STRETCH, /* a series was different for a while */
 	INCIDENT_DRIFT,   /* a series rose or fell throughout */
 	INCIDENT_PEER,    /* one among equals differed throughout */
-	INCIDENT_RHYTHM,  /* the same again and again, at a fixed distance */
+	INCIDENT_RHYTHM,  /* the same repeatedly, at a fixed distance */
 	INCIDENT_LOSS,    /* ticks were lost, or bytes are damaged */
 };
 
@@ -31,7 +31,7 @@ enum incident_kind {
 struct incident_series {
 	const char *metric, *display, *unit;
 	const char *label;  /* "CPU 3", "sda"; "" for the system */
-	const char *device; /* of what has a name and no number; "" otherwise */
+	const char *device; /* a name without a number; "" otherwise */
 	enum pm_kind kind;
 	uint32_t package, cpu; /* PM_NONE: does not apply */
 	uint8_t precision;
@@ -39,7 +39,7 @@ struct incident_series {
 };
 
 struct incident_task {
-	char *name;               /* owned; what people read: "sh (pid 4711)", "9,120 short-lived cc1 of make" */
+	char *name;               /* owned: "sh (pid 4711)", "9,120 short-lived cc1 of make" */
 	uint64_t pid, tid, ended; /* tid 0: no single thread did it */
 	double cpu, bytes;        /* CPU seconds, and bytes read and written, in that time */
 };
@@ -67,7 +67,7 @@ struct incidents {
 	int64_t start_wall_ns; /* 0: not recorded */
 	double duration_s, bin_s;
 	struct pipeline_result result;
-	struct incident_store *store; /* owned: what the texts of series belong to */
+	struct incident_store *store; /* owned: holds the texts of series */
 };
 
 #define INCIDENTS_MOST 50

@@ -9,7 +9,7 @@ struct incident_metric {
 	char *name, *display, *unit; /* owned */
 	uint8_t precision;
 	bool amount; /* grows with time: divided by it */
-	bool counts; /* single happenings, of which few are few */
+	bool counts; /* counts single occurrences, so few are few */
 	enum metric_fault fault;
 };
 struct incident_row {
@@ -52,15 +52,15 @@ struct incident_store {
 	bool tasks;  /* they were recorded */
 };
 void store_release(struct incident_store *s);
-/* For so many intervals, if that is known; 0 or -ENOMEM, as below. */
+/* Chooses them for that many intervals, 0: unknown. 0 or -ENOMEM, as below. */
 int store_choose_bins(struct incident_store *s, size_t cells, uint64_t expected);
 /* The bins of each of so many series that the memory holds. */
 uint32_t store_bins_for(size_t cells);
-/* The place of a series, which is added if it is new; PM_NONE: there is no room for it. */
+/* The place of a series, added if new; PM_NONE: there is no room. */
 int store_series(struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place);
-/* Twice as many bins: a short recording needs little memory. */
+/* Doubles the bins: a short recording needs little memory. */
 int store_grow(struct incident_store *s);
-/* Pairs of bins become one. */
+/* Joins pairs of bins. */
 void store_halve(struct incident_store *s);
 /* Reads all of it. */
 int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
@@ -71,7 +71,7 @@ struct finding {
 	uint32_t series;
 	enum incident_kind kind;
 	uint32_t from, to; /* bins [from, to) */
-	float score;       /* how far beyond what chance and the series itself do elsewhere; 1: just */
+	float score;       /* how far beyond what chance and the series do elsewhere; 1: just */
 	float usual, value;
 	float period; /* bins, of a rhythm */
 };
@@ -80,7 +80,7 @@ struct findings {
 	uint32_t n;
 };
 int scan_all(struct incident_store *s, struct findings *out);
-/* What belongs to one time becomes one incident; best first. */
+/* Joins what happens at one time into one incident; best first. */
 int merge_all(struct incident_store *s, struct findings *f, struct incidents *out);
 #define INCIDENTS_REFINED 5
 #define SCORE_LEAST       0.8 /* of an incident that is worth a line */
@@ -88,7 +88,7 @@ int merge_all(struct incident_store *s, struct findings *f, struct incidents *ou
 int refine_all(struct incidents *found, const char *path, const struct pipeline_config *config, struct error *e);
 /* Their tasks. */
 int find_tasks(struct incidents *found, const char *path, const struct pipeline_config *config, struct error *e);
-/* These metrics at all levels. */
+/* Requests these metrics at all levels. */
 void incident_wish(struct sink_plan *plan, const bool *shown);
 /* "CPU 3", "node 1", "sda"; nothing for the system. */
 void incident_put_label(const struct places *p, const struct place *place, struct buf *out);

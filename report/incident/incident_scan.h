@@ -1,4 +1,4 @@
-/* One series at hand, for the files that scan it. */
+/* The current series, for the files that scan it. */
 #pragma once
 
 #include <complex.h>
@@ -10,10 +10,10 @@
 #define ORDER_MOST   16
 #define CLIP         4.0
 #define OUTLIERS     3     /* at most, of one length; more are usual */
-#define TAIL         20    /* peaks that tell of the tail */
-#define PRIOR        20    /* what the normal distribution weighs beside them */
-#define WRONG        0.002 /* incidents that chance may make of a recording */
-#define MEMBER       3.5   /* standard errors from which on a series takes part in what its family does */
+#define TAIL         20    /* peaks that describe the tail */
+#define PRIOR        20    /* weight of the normal distribution beside them */
+#define WRONG        0.002 /* incidents that chance may produce in a recording */
+#define MEMBER       3.5   /* standard errors from which on a series joins what its family does */
 #define STRETCHES    12    /* of a family */
 #define PEAKS        48    /* that scan_apart() can be asked for */
 #define WAVE         0.9 /* of the spread that may be left for a wave to be one, or for what all do to be taken off */
@@ -38,13 +38,13 @@ struct scan {
 	double *y, *z, *work, *work2; /* by value */
 	complex double *spectrum;
 	double *common;  /* by bin: what all of its family do at the same time, in spreads of that */
-	bool has_common; /* which another row shows: it says nothing of any of them */
+	bool has_common; /* another row shows that: it says nothing about any of them */
 	uint32_t *bin;   /* of value */
 	struct viewed view[VIEWS];
 	uint32_t views;
 	double level, spread;
 	double limit_least; /* what no family has a lower limit than, whatever it does */
-	double least;       /* spread that chance makes of it at least */
+	double least;       /* the least spread that chance gives it */
 	uint32_t n;
 	uint32_t equals; /* series of its family */
 	int err;
@@ -88,7 +88,7 @@ static inline double energy(const struct peak *p)
 /* The largest of the peaks of blocks of scan_length[l] that lie apart by `reach` more than twice that; largest first. */
 uint32_t scan_apart(struct scan *x, const struct peak *block, uint32_t l, uint32_t reach, struct peak *out,
 		    uint32_t most);
-/* The same again and again, at a fixed distance: it is reported, and the rest is left. False: there is no such thing. */
+/* Finds what repeats at a fixed distance, reports it, and leaves the rest. False: nothing repeats. */
 bool take_rhythm(struct scan *x, struct family *f, enum side side, double tests);
 
 /* Of n values, which are reordered. */
@@ -106,9 +106,9 @@ static inline double clipped(double z, double at)
 	return z > at ? at : z < -at ? -at : z;
 }
 
-/* Between the series of one metric at `many` places of one kind: what all of them do, which has_common says; and one that
- * is otherwise all the time, which is reported. */
+/* Compares the series of one metric at `many` places of one kind: finds what all of them do (has_common), and reports
+ * one that differs throughout. */
 void find_common(struct scan *x, const uint32_t *series, uint32_t many);
 void compare_peers(struct scan *x, const uint32_t *series, uint32_t many);
-/* Takes the strongest wave off; false: the series is much the same without it. */
+/* Removes the strongest wave. False: that hardly changes the series. */
 bool take_wave(struct scan *x);

@@ -7,7 +7,7 @@
 #include "common/json.h"
 #include "report/info/scan.h"
 
-/* Things of the topology that online CPUs belong to. UINT32_MAX: the kernel does not say. */
+/* Parts of the topology with online CPUs. UINT32_MAX: the kernel does not say. */
 struct topology_counts {
 	uint32_t cpus, offline, cores, clusters, dies, packages, nodes, threads; /* threads: of the fullest core */
 	uint32_t cache[PM_CACHES];
@@ -16,7 +16,7 @@ struct topology_counts {
 /* 0 or -ENOMEM. */
 int topology_count(const struct pm_topology *t, struct topology_counts *c);
 
-/* The version of the format that it is written in: "1.0". */
+/* The version of the format: "1.0". */
 struct info_version {
 	char text[24];
 } info_version(const struct pm_model *m);

@@ -43,7 +43,7 @@ struct reveals {
 struct scan {
 	struct pm_reader *reader; /* owned; stays open for its model and damage */
 	uint64_t bytes, frames, chunks, snapshots, values, recordings, segments;
-	uint64_t decoded; /* snapshots whose values were looked at: those that `values` and the samples are of */
+	uint64_t decoded;           /* snapshots with decoded values: those behind `values` and the samples */
 	uint64_t first_ns, last_ns; /* CLOCK_MONOTONIC ticks of the first and the last snapshot */
 	struct pm_clocks clocks;    /* of the first chunk */
 	struct pm_clocks last_clocks;
@@ -59,7 +59,7 @@ struct scan {
 	struct scan_source *source; /* owned */
 	uint32_t n_sources;
 	struct names source_names;
-	struct reveals instances; /* what those of the model so far say, with SCAN_TIMES */
+	struct reveals instances; /* those of the model so far, with SCAN_TIMES */
 	uint32_t last_instance;   /* id of the last of them */
 	struct pm_damage *damage; /* owned */
 	size_t n_damage;

@@ -13,25 +13,25 @@
 struct outfile {
 	char *path;      /* owned; "-": stdout */
 	char *place;     /* owned: the file itself, where `path` is a link */
-	char *temporary; /* owned; what is written until it is whole; NULL: written in place (a pipe, a device) */
+	char *temporary; /* owned; written until complete; NULL: written in place (a pipe, a device) */
 	int fd;
-	int err; /* of the writing that failed first, -errno */
+	int err; /* the first failure to write, -errno */
 	uint64_t bytes;
 };
 
 enum outfile_flags {
-	OUTFILE_OVERWRITE = 1, /* a file that is there is replaced */
+	OUTFILE_OVERWRITE = 1, /* an existing file is replaced */
 	OUTFILE_BINARY = 2,    /* not for terminals */
 	OUTFILE_APPEND = 4,    /* append, in place */
 	OUTFILE_PRIVATE = 8,   /* who may not read an input may not read it either */
 };
 
 /*
- * Opens for writing; `path` "-" is stdout. `inputs` are `n` paths that are being read ("-": stdin). -EEXIST for a
- * file that is there without OUTFILE_OVERWRITE, -EINVAL for one of the inputs, by whatever name, or a terminal.
+ * Opens for writing; `path` "-" is stdout. `inputs` are `n` paths that are being read ("-": stdin). -EEXIST for an
+ * existing file without OUTFILE_OVERWRITE, -EINVAL for an input, by whatever name, or a terminal.
  */
 int outfile_open(struct outfile *o, const char *path, unsigned flags, char *const *inputs, size_t n, struct error *e);
-/* Whether `path` and one of `paths` are the same file, by whatever names. Devices are none. */
+/* Whether `path` and one of `paths` are the same file, by whatever names. Never true for devices. */
 bool outfile_is_among(const char *path, char *const *paths, size_t n);
 /* A pm_sink_fn. */
 int outfile_write(void *o, const void *data, size_t len);

@@ -13,7 +13,7 @@ enum spool_need {
 };
 
 struct spool {
-	char *name; /* owned: what people call it */
+	char *name; /* owned: as users name it */
 	char *path; /* owned: where it is read */
 	int fd;     /* of the copy, -1: there is none */
 	uint64_t bytes;

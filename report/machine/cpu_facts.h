@@ -31,8 +31,8 @@ void cpu_facts_find(const struct pm_model *m, struct cpu_facts *f);
 /* The same by the registers of one package, for machines whose packages differ; PM_NONE: of any. */
 void cpu_facts_find_at(const struct pm_model *m, uint32_t package, struct cpu_facts *f);
 
-/* The rate of the TSC, or what stands for it: what CPUID told the recorder (a hypervisor may scale it), or `nominal`,
- * unless the clocks of the recording say that it is more than 0.1 % off. 0: not known. */
+/* The rate of the TSC, or its substitute: CPUID's as recorded (a hypervisor may scale it), or `nominal`, unless the
+ * clocks of the recording differ from it by more than 0.1 %. 0: not known. */
 double cpu_counter_hz(const struct pm_model *m, double nominal);
 
 /* The literal (without '#') of that name; false: it is none of the processor. An unknown fact is a missing value. */

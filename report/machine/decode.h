@@ -44,8 +44,8 @@ void decoded_text(const struct decoded *d, struct buf *out);
 /* Lines for people, one a register, then what the kernel said of frequencies, idle states and limits. */
 int decode_text(const struct pm_model *m, struct buf *out);
 struct turbostat_head {
-	bool newer;                 /* as the one of 2026 names itself, not that of 2022 */
-	bool quiet;                 /* only what it says of -T all the same */
+	bool newer;                 /* as turbostat of 2026, not of 2022 */
+	bool quiet;                 /* only what it always prints about -T */
 	bool debug;                 /* -d: where each CPU is, and how hot each core */
 	uint32_t tcc;               /* -T, Celsius; 0: it was not given */
 	const struct cpulist *only; /* of -c; NULL: all */
@@ -89,7 +89,7 @@ struct reg_row {
 	/* In place of the table, or after it. */
 	void (*more)(const struct cpu_facts *f, uint64_t value, struct decoded *d);
 	const char *const *reasons; /* [16], of limits: a bit each for what is in force, and 16 above for what was */
-	uint32_t needs; /* cpu_flag without which the register is something else on known models; 0: none */
+	uint32_t needs; /* cpu_flag without which known models use the register for something else; 0: none */
 };
 extern const struct reg_row decode_registers[]; /* in the order of turbostat's header; ends with name NULL */
 

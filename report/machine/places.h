@@ -22,7 +22,7 @@ struct places {
 		uint32_t number, first; /* of its instances; 0: none */
 	} * cgroup;                     /* owned, by number */
 	uint32_t n_labels, n_numbers, n_cgroups, n_slots;
-	uint32_t n_seen, last_seen; /* the model's first instances that were looked at, and the id of the last */
+	uint32_t n_seen, last_seen; /* how many of the model's first instances were seen, and the id of the last */
 	int cache;                  /* PM_CACHE_*: the last level that the machine has; what --per-cache means */
 };
 
@@ -34,7 +34,7 @@ struct place {
 	uint32_t thread;
 	uint32_t first_cpu; /* a CPU that the place contains, by which it is ordered */
 };
-/* A place of that kind before it is known where it lies. */
+/* A place of that kind, not yet located. */
 /* clang-format off */
 #define PLACE_NOWHERE(what) \
 	((struct place){ (what), PM_NONE, PM_NONE, PM_NONE, PM_NONE, PM_NONE, PM_NONE, PM_NONE, PM_NONE, PM_NONE, PM_NONE })

@@ -22,7 +22,7 @@ enum status_quality {
 	STATUS_WHOLE,
 	STATUS_PARTIAL,  /* a part of it is lost */
 	STATUS_DOUBTFUL, /* a reading took so long that its numbers may not belong to its time */
-	STATUS_ESTIMATE, /* no measurement, whatever else there is to say of it */
+	STATUS_ESTIMATE, /* no measurement, whatever else applies */
 };
 
 /* "ok", "partial", "doubtful", or a reason; `buf` may hold the result. */

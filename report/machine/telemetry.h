@@ -22,13 +22,13 @@ enum telemetry {
 #define TELEMETRY_MODULES_N        12
 #define TELEMETRY_CPUS_OF_A_MODULE 4
 
-/* By a counter's name, TELEMETRY_MODULES for all of its words. */
+/* By a counter's name; TELEMETRY_MODULES for all words of modules. */
 enum telemetry telemetry_of(const char *counter);
 /* The level at which it counts: a CPU for a module, so that each row of the module's CPUs has the number. */
 enum pm_kind telemetry_kind(enum telemetry what);
 /* The number in the name of a region ("telem3"), or PM_NONE. */
 uint32_t telemetry_number(const struct pm_instance *i);
 /* CPUs that a word counts for, into cpu[] with room for p->n, ascending; returns how many. `region` counts the
- * regions of this kind from 0, in the order of their numbers. CPUs of which nothing is known are left out. */
+ * regions of this kind from 0, in the order of their numbers. Omits unknown CPUs. */
 uint32_t telemetry_cpus(const struct places *p, enum telemetry what, const struct pm_counter *c, uint32_t region,
 			uint32_t *cpu);

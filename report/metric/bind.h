@@ -90,7 +90,7 @@ struct bound_metric {
 	enum metric_better better : 3;
 	enum metric_fault fault : 3;
 	bool default_on : 1; /* shown without being requested */
-	bool estimate : 1;   /* no measurement: its values say so */
+	bool estimate : 1;   /* an estimate: its values say so */
 	bool vendor : 1;     /* of a --metrics-file */
 	bool added : 1;      /* the user described it: --show and --hide of other columns leave it in place */
 	bool foreign : 1;    /* the turbostat whose columns are wanted does not have it */
@@ -143,21 +143,21 @@ struct bind_options {
 	struct vendor_events *events; /* names of a vendor's events that formulas may use, or NULL; borrowed */
 };
 
-/* All that the recording can feed. Metrics whose counters are not there are left out; which those are, tells
- * bind_missing(). 0 or -errno. */
+/* Binds all that the recording can feed. Metrics without their counters are left out; bind_missing() names what they
+ * lack. 0 or -errno. */
 int binding_build(struct binding *b, const struct places *p, const struct bind_options *options, struct error *e);
 void binding_release(struct binding *b);
 /* Whether some event of a PMU was opened more than once, in several groups. */
 bool bind_twice(const struct pm_model *m);
-/* Puts in the place of each event in `found` the one of the same name and PMU that a formula with these inputs takes:
- * the one whose group has most of the others; of several the first. Other inputs stay. 0 or -ENOMEM. */
+/* Replaces each event in `found` by the one of the same name and PMU that a formula with these inputs takes: the
+ * first one in a group with most of the other inputs. Other inputs stay. 0 or -ENOMEM. */
 int bind_of_groups(const struct bind_index *x, const char *name, const struct expr_input *in, size_t n_in,
 		   uint32_t *found, uint32_t n);
 /* The PMUs of the kinds of CPUs, where there are several; NULL after the last. */
 const char *bind_core_pmu(const struct pm_model *m, uint32_t i);
-/* What takes the scale off the value of an event, as formulas of vendors want it; 1: it has none. */
+/* The factor that removes the scale from an event's value, for vendors' formulas; 1: no scale. */
 double bind_unscale(const struct pm_counter *c);
-/* The metric whose value for the system is the input, which was bound before those that ask for it; NULL: there is none. */
+/* The metric whose value for the system is the input, bound before those that use it; NULL: none. */
 const struct bound_metric *bind_whole(const struct binding *b, const struct bound_input *i);
 /* The input as a set of TRACK_ bits that the replay has to deliver for its counters. */
 unsigned bound_input_aspects(const struct bound_input *i);
@@ -167,8 +167,7 @@ const char *bind_missing(const struct binding *b, const struct places *p, const 
 			 struct buf *scratch);
 
 /*
- * turbostat's columns in its order: `name` is a metric, '*' in it stands for the members of a family. A metric that
- * is not among them comes behind.
+ * turbostat's columns in its order: `name` is a metric, '*' in it stands for the members of a family. A metric that is not among them comes after them.
  */
 enum turbostat_generation { TURBOSTAT_2022 = 1, TURBOSTAT_2026 = 2 };
 struct turbostat_column {

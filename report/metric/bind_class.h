@@ -1,8 +1,7 @@
 /*
  * Formulas over PMU classes (common/catalog/pmu_class.h): "nvidia_ucf/mem_bytes_rd/" is that event on every PMU of
  * the class. What a formula divides was best counted at once: of each PMU, its inputs come from one group, if one has
- * them all. What was counted with a filter is another quantity: the metric stands once for each set of filters that
- * was recorded.
+ * them all. What was counted with a filter is another quantity: there is one metric for each recorded set of filters.
  */
 #pragma once
 
@@ -16,7 +15,7 @@ struct class_counter {
 	const struct pmu_class *class;
 	const struct pmu_class_event *event;
 	uint32_t filter;   /* place in filter[] */
-	uint64_t words[3]; /* what the PMU filters by: attr words without the event's code */
+	uint64_t words[3]; /* the PMU's filters: attr words without the event's code */
 	bool clock;
 };
 

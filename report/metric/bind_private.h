@@ -5,7 +5,7 @@
 #include "report/metric/bind_class.h"
 #include "report/metric/meaning.h"
 
-#define BIND_MAX_COUNTERS 4096 /* that one name of a formula may stand for */
+#define BIND_MAX_COUNTERS 4096 /* counters that one name of a formula may mean */
 
 struct builder {
 	struct binding *b;
@@ -18,55 +18,55 @@ struct builder {
 	struct buf text;           /* scratch */
 	struct names taken;        /* names of the metrics so far */
 	struct meaning meaning;
-	const char *pmu; /* of the kind of CPUs whose events the formula at hand takes; NULL: of all */
-	bool raw;        /* the formula at hand wants counts before a PMU's scale */
+	const char *pmu; /* of the kind of CPUs for the current formula; NULL: of all */
+	bool raw;        /* the current formula wants counts before a PMU's scale */
 	bool twice;      /* some event was counted in several groups */
 	struct class_index classes;
-	const struct class_choice *choice; /* of the formula at hand, if it is about a class of PMUs */
-	const struct expr_input *formula;  /* inputs of the one at hand, while events were opened twice */
+	const struct class_choice *choice; /* of the current formula, if it is about a class of PMUs */
+	const struct expr_input *formula;  /* inputs of the current formula, if events were opened twice */
 	size_t n_formula;
 	unsigned formulas; /* so far */
 };
 
-/* Takes over what was allocated, NULL included; returns it, or NULL without memory. */
+/* Takes ownership of an allocation, or of NULL; returns it, or NULL without memory. */
 void *bind_own(struct binding *b, void *data);
 /* A text that the binding owns, or NULL without memory. */
 char *bind_text(struct binding *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Fills x->kind. 0 or -ENOMEM. */
 int bind_find_kinds(struct builder *x);
-/* Whether the counter is of a source that the user does not want. */
+/* Whether the user excluded the counter's source. */
 bool bind_left_out(const struct builder *x, const struct pm_counter *c);
-/* A metric without anything; NULL without memory. */
+/* An empty metric; NULL without memory. */
 struct bound_metric *bind_new_metric(struct binding *b);
-/* Whether some event of the metric is of that kind of CPUs, and none of another. */
+/* Whether the metric has events of that kind of CPUs and of no other. */
 bool bind_is_of_kind(const struct builder *x, const struct bound_metric *m, const char *pmu);
 /* Whether the literal is known to be 0. */
 bool bind_is_zero(const struct places *p, const char *literal);
-/* Adds the metrics that no formula could be fed for because registers could not be read. 0 or -errno. */
+/* Adds the metrics that lack registers for all of their formulas. 0 or -errno. */
 int bind_absent(struct builder *x);
-/* Binds one row: of a family its member, which the formula calls `part`; `vendor` is a metric of a file. 0, also if the
- * recording cannot feed it, or -errno. */
+/* Binds one row; of a family, the member that the formula calls `part`; `vendor` is a metric of a file. 0, also if
+ * the recording cannot feed it, or -errno. */
 int bind_row(struct builder *x, const struct metric *row, const char *member, const char *part, bool vendor);
 /* `text` with every '*' replaced. `escape`: as an id of a formula, where a '*' that stands alone multiplies. */
 char *bind_with_member(const char *text, const char *member, bool lower, bool escape);
 /* Whether the counter is one of several PMUs that the same words of the user stand for. */
 bool bind_has_twins(const struct builder *x, const struct pm_counter *c);
-/* Adds what all these PMUs counted, called as the user called them. 0 or -errno. */
+/* Adds the sum over all these PMUs, under the user's name. 0 or -errno. */
 int bind_merged(struct builder *x, const struct pm_counter *c);
-/* Notes which PMUs of a kind do not feed an input that adds up all of them, though they should. 0 or -ENOMEM. */
+/* Notes which PMUs of a kind are missing from an input that adds up all of them. 0 or -ENOMEM. */
 int bind_shut(struct builder *x, struct bound_input *in);
 /* An input without name; NULL without memory. */
 struct bound_input *bind_new_input(struct binding *b);
 /* As bind_input(), for an input whose time is another counter's; the clocks go to `clock`, their number to *n. */
 int64_t bind_clocked(struct builder *x, const struct expr_input *in, uint32_t *clock, uint32_t *n);
-/* What is bound next are the inputs of that formula. */
+/* Starts binding the inputs of that formula. */
 void bind_begin_formula(struct builder *x, const struct expr_input *in, size_t n);
 /* Adds the clocks to the metric's inputs. 0 or -errno. */
 int bind_add_clocks(struct builder *x, struct bound_metric *m, const uint32_t *clock, uint32_t n);
 /* The place of the input in the binding, or -errno; inputs that are requested twice are kept once. */
 int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect);
-/* Whether it is known that the input has no value. */
+/* Whether the input is known to have no value. */
 bool bind_lacks(const struct bound_input *in);
 
-/* Ties the threshold of the row to the metric, as far as its inputs are there. 0 or -errno. */
+/* Binds the row's threshold, if its inputs exist. 0 or -errno. */
 int bind_threshold(struct builder *x, struct bound_metric *m, const struct metric *row);

@@ -22,8 +22,8 @@ struct meaning {
 /* Borrows the model; resolves nothing yet. */
 void meaning_init(struct meaning *x, const struct pm_model *m);
 void meaning_release(struct meaning *x);
-/* Recorded events that the text stands for: ids into `found` (at most `max`); the number of all, 0 also where the
- * text means nothing there. `events` (NULL: none) adds names of a vendor's files. */
+/* Recorded events that the text means: ids into `found` (at most `max`); their number, 0 if the text means nothing
+ * there. `events` (NULL: none) adds names of a vendor's files. */
 uint32_t meaning_find(struct meaning *x, struct vendor_events *events, const char *text, uint32_t *found,
 		      uint32_t max);
 /* `bytes` of the recorded perf_event_attr from `at` on as a number; it has the byte order of its machine, and 0 after its

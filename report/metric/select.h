@@ -20,7 +20,7 @@ struct selection_word {
 struct selection {
 	struct selection_word *word; /* owned, in the order of the command line */
 	size_t n;
-	bool all; /* everything that is on nobody's list, too (--debug) */
+	bool all; /* everything that is hidden by default, too (--debug) */
 	bool has_show;
 	bool lenient; /* an unknown name is a note, not an error */
 	enum pm_kind

@@ -13,31 +13,31 @@
 struct aggregate {
 	size_t n;           /* intervals */
 	double *sum;        /* [n], as are all */
-	double *known;      /* seconds between ticks of those that were not known all the time */
+	double *known;      /* seconds between ticks, of instances not known all the time */
 	double *unknown;    /* seconds that were lost */
-	uint32_t *count;    /* values that are there, besides those of `whole` instances that had all of them */
-	uint32_t whole;     /* of the counter at hand */
+	uint32_t *count;    /* values, besides those of the `whole` instances */
+	uint32_t whole;     /* instances with all values, of the current counter */
 	uint32_t all_whole; /* of all counters since the beginning */
-	uint16_t *lost;     /* reason of one that should be there; 0: none */
-	uint16_t *away;     /* reason of one that takes no part */
-	bool some_parts;    /* known[] or unknown[] has something to say */
-	bool levels;        /* what is added up are levels: who is away for a part of the time counts as 0 in it */
+	uint16_t *lost;     /* reason of a value that is missing; 0: none */
+	uint16_t *away;     /* reason of one that is absent */
+	bool some_parts;    /* known[] or unknown[] is in use */
+	bool levels;        /* adds up levels: an instance counts as 0 while it is absent */
 };
 
 /* Room for n intervals. 0 or -ENOMEM. */
 int aggregate_init(struct aggregate *a, size_t n);
 void aggregate_release(struct aggregate *a);
 
-/* Starts anew, for the first n intervals, of counts. `more`: another counter of what was combined before. */
+/* Starts again, for the first n intervals, of counts. `more`: another counter of the same sum. */
 void aggregate_begin(struct aggregate *a, size_t n, bool more);
-/* One instance. `s`: for how long it was known; NULL: all the time. `may_go`: if it is gone it takes no part, as if
+/* One instance. `s`: for how long it was known; NULL: all the time. `may_go`: if it is gone it is left out, as if
  * offline (a task that ended). */
 void aggregate_add(struct aggregate *a, const struct value *v, const struct support *s,
 		   const struct interval *interval, enum pm_aggregation rule, bool may_go);
-/* The instances that count once together (a package's CPUs for an event of the package): the first that is there. */
+/* Of instances that count once together (a package's CPUs for an event of the package), the first with a value. */
 void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, const struct support *const *s, size_t n,
 			  const struct interval *interval, enum pm_aggregation rule, bool may_go);
-/* out += result if it was begun with `more`, else out = result. `count`: how many took part. */
+/* out += result if begun with `more`, else out = result. `count`: the number of instances. */
 void aggregate_end(struct aggregate *a, enum pm_aggregation rule, bool count, bool more, struct value *out);
 /* How long all instances since the beginning were known, and for how long not; false: all of them all of the time, and
  * only their number is told. */

@@ -21,7 +21,7 @@
 
 enum sheet_rows { SHEET_ALL_CPUS, SHEET_CPU_SET, SHEET_FIRST_OF_CORE, SHEET_FIRST_OF_PACKAGE };
 
-/* Rows of a sink's own instead of places: what counts in each of them it says itself. */
+/* A sink's rows instead of places: the sink says what counts in each. */
 struct sheet_custom {
 	void *ctx;
 	uint32_t scopes; /* each row is there once for every scope: row + scope * rows */
@@ -36,7 +36,7 @@ struct sheet_config {
 	enum pm_kind per;                  /* the wanted level */
 	bool fold_pmus;                    /* PMUs of a package are shown with it, not as rows of their own */
 	bool fold_tasks;                   /* tasks and cgroups count for the system alone, unless they are wanted */
-	bool only_per;                     /* it was requested: leave out what has no place there or above */
+	bool only_per;                     /* requested: omits what has no place there or above */
 	bool summary;                      /* a row for the whole system */
 	bool summary_only;
 	enum sheet_rows rows;
@@ -52,7 +52,7 @@ struct sheet_cell {
 	const uint8_t *doubt;   /* likewise: not 0 where readings took too long; NULL: nowhere */
 };
 
-/* What a metric's threshold says of a value; words as perf has them. */
+/* A metric's threshold applied to a value, in perf's words. */
 enum sheet_verdict { SHEET_UNJUDGED, SHEET_UNKNOWN, SHEET_GOOD, SHEET_BAD };
 #define SHEET_VERDICTS 4
 
@@ -64,7 +64,7 @@ struct sheet_row {
 
 struct sheet_column {
 	const struct bound_metric *metric;
-	enum pm_kind level; /* where its values stand, besides the summary; PM_KINDS: nowhere */
+	enum pm_kind level; /* where its values are, besides the summary; PM_KINDS: nowhere */
 };
 
 struct sheet {

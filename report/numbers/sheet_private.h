@@ -4,7 +4,7 @@
 #include "report/numbers/aggregate.h"
 #include "report/numbers/sheet.h"
 
-/* One kind of rows and the inputs that metrics at this level ask for. */
+/* One kind of rows, and the inputs of metrics at this level. */
 struct level {
 	enum pm_kind kind;
 	uint32_t first_row, n_rows;
@@ -22,10 +22,10 @@ struct level {
 
 struct sheet_private {
 	const struct replay *replay;
-	uint32_t *formula;    /* by column: what replay_join() says of its counters */
+	uint32_t *formula;    /* by column: what replay_join() returned for its counters */
 	struct sheet *system; /* owned: the row of the system, of metrics that formulas want for it; or NULL */
 	const struct sheet_cell **whole; /* owned: by binding input: its cell there, or NULL */
-	uint32_t taken; /* the formula whose inputs are filled at the moment; 0: what they are for themselves */
+	uint32_t taken;                  /* the formula for which inputs are being filled; 0: for none */
 	struct level level[PM_KINDS];
 	uint32_t n_levels;
 	size_t block;            /* intervals at once */
@@ -34,19 +34,19 @@ struct sheet_private {
 	uint32_t *counter_start; /* by counter id */
 	uint32_t n_counters;
 	struct sheet_cell *cell; /* of all rows */
-	struct value *value;     /* block for each cell that is not just what one track says */
+	struct value *value;     /* block for each cell that is more than one track */
 	double *coverage;        /* block per cell */
 	uint8_t *doubt;          /* likewise */
 	uint8_t *verdict;        /* likewise: sheet_verdict; NULL: no column has a threshold */
-	struct value *judged;    /* `block`: what a threshold comes to */
-	struct value *joint;     /* `block`: what a formula comes to if its counters are taken together */
+	struct value *judged;    /* `block`: value of a threshold */
+	struct value *joint;     /* `block`: value of a formula with its counters taken together */
 	double *joint_coverage;  /* likewise */
 	double *all_lost;        /* likewise: seconds that the inputs of a formula lack */
 	size_t n_cells;
 	/* Scratch for one row: an array of `block` for each input. */
 	struct value *in, *scratch;
-	double *in_known, *in_lost; /* seconds, of all that feeds the input */
-	uint32_t *in_whole;         /* that many members are known all of the time, if these have nothing to say */
+	double *in_known, *in_lost; /* seconds, over all tracks of the input */
+	uint32_t *in_whole;         /* members known all of the time, if in_known and in_lost are unused */
 	bool *in_parts;             /* they have */
 	bool *stood;                /* `block`: the clock of some reading stopped */
 	struct value *part;         /* `block`: a field of what one track read */
@@ -62,8 +62,8 @@ struct track_at {
 	bool may_go : 1, per_package : 1, nowhere : 1, level : 1;
 };
 
-/* Once the columns of all levels are chosen: orders the levels, and fills row[] and all that a level says of its
- * rows. 0 or -ENOMEM. */
+/* Once the columns of all levels are chosen: orders the levels, and fills row[] and each level's rows. 0 or -ENOMEM.
+ */
 int sheet_make_rows(struct sheet *s, const struct sheet_config *config);
 
 /* Whether an input that so many tracks feed, the first of which is given, is what its track says, as it is. Of a level

@@ -26,7 +26,7 @@ struct pipeline_config {
 	bool places_only; /* no metric is to be shown: the rows alone */
 	bool note_absent; /* a remark on columns whose registers could not be read */
 	bool no_scale;    /* do not scale for multiplexing */
-	bool pci;         /* PMUs of PCI are called by the devices that they count */
+	bool pci;         /* PMUs of PCI are named after the devices that they count */
 	/* Called when a growing input has no more yet: returns 0 to retry, 1 to end. */
 	int (*wait)(void *ctx);
 	void *wait_ctx;
@@ -39,7 +39,7 @@ struct pipeline_result {
 	bool cut_only; /* only the end is missing */
 	bool damaged;
 	struct buf notes;   /* lines for stderr */
-	struct buf remarks; /* more of them, on what is not wrong */
+	struct buf remarks; /* more of them, on what is not a fault */
 };
 void pipeline_result_release(struct pipeline_result *r);
 

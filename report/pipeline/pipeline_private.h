@@ -3,7 +3,7 @@
 
 #include "report/pipeline/pipeline.h"
 
-/* A way through the intervals. */
+/* One sequence of intervals. */
 struct lane {
 	struct replay *replay;
 	struct sheet sheet[PM_KINDS]; /* those that the sink wants */
@@ -11,7 +11,7 @@ struct lane {
 	bool stale; /* they are not those of the plan */
 };
 
-/* Interval by interval, or however the user joins them; and the whole, where the sink wants that, too. */
+/* Interval by interval, or as the user joins them; and the whole, if the sink wants that, too. */
 enum { LANE_INTERVALS, LANE_TOTALS, LANES };
 
 struct run {
@@ -29,10 +29,10 @@ struct run {
 	bool stale;                    /* the model has changed since the sheets were laid out */
 	struct sink_plan plan;         /* of the layout at hand */
 	unsigned parts;                /* of the model, that have changed since the counters were bound */
-	uint32_t bound[4];             /* counters, strings, instances, groups then */
-	bool laid_out;                 /* and they were, for this recording */
-	uint32_t n_counters, n_groups; /* that of the model were looked at */
-	bool noted;                    /* what the selection lacks was said */
+	uint32_t bound[4];             /* counters, strings, instances, groups at that time */
+	bool laid_out;                 /* the sheets were laid out for this recording */
+	uint32_t n_counters, n_groups; /* of the model, seen so far */
+	bool noted;                    /* what the selection lacks was reported */
 	bool child;                    /* a command was started */
 	bool in_window;                /* --since and --until are resolved */
 	bool full;                     /* enough intervals were printed */
@@ -40,16 +40,16 @@ struct run {
 
 /* All return 0 or -errno, with the text in *run.error. */
 
-/* Ties metrics to the counters of the model at hand, and chooses what is shown. */
+/* Binds metrics to the counters of the current model, and chooses what is shown. */
 int sheets_bind(struct run *r);
-/* The model has changed: what is tracked, and, unless that can wait until all is there, the sheets. */
+/* After the model has changed: lays out the tracks, and the sheets unless they can wait. */
 int sheets_lay_out(struct run *r);
-/* The sheets of a lane, as the plan has them. */
+/* Builds the sheets of a lane by the plan. */
 int sheets_build(struct run *r, struct lane *l);
 void sheets_release(struct lane *l);
-/* The sink learns what the sheets of the intervals look like. */
+/* Passes the shape of the intervals' sheets to the sink. */
 int sheets_shape(struct run *r);
 /* Whether definitions change what is laid out. Groups that nobody requested come and go with every snapshot. */
 bool sheets_concerned(struct run *r, unsigned parts);
-/* An error of the sink, or of what is done for it. */
+/* Reports an error of the sink, or of work for it. */
 int sheets_fail(struct run *r, int err, const char *what);

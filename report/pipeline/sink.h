@@ -20,7 +20,7 @@
 struct sink_plan {
 	const struct places *places;
 	const struct binding *binding;
-	const bool *shown;     /* by metric: what the user's selection says */
+	const bool *shown;     /* by metric: the user's selection */
 	struct replay *replay; /* for replay_want() of what is in no sheet */
 	struct sink_wish {
 		struct sheet_config config;
@@ -36,15 +36,15 @@ struct sink_ops {
 	const char *name, *help; /* of a format */
 
 	/* What it can do and wants. */
-	bool table;      /* for people: places stand in columns, once, and the processor's registers before them */
-	bool tabs;       /* its columns are turbostat's, and nothing else is in a line */
-	bool color;      /* values that a threshold judges */
+	bool table;      /* for people: places are columns, and the processor's registers come first */
+	bool tabs;       /* its columns are turbostat's and nothing else */
+	bool color;      /* colors by threshold */
 	bool spark;      /* sparklines beside values */
-	bool thresholds; /* a column with what a threshold says */
+	bool thresholds; /* columns with the verdicts of thresholds */
 	bool counts;     /* replay_counts(), which costs time */
 	bool coarse;     /* by default rows of the system, packages and devices */
-	bool replaces;   /* of what grows it makes a file a time */
-	bool columns;    /* they can be chosen */
+	bool replaces;   /* of a growing input it makes one file after another */
+	bool columns;    /* columns can be chosen */
 	bool forgets;    /* rows of totals() need not be those of intervals(), which then lose what has gone */
 	bool binary;     /* nothing for a terminal */
 
@@ -72,14 +72,14 @@ struct sink_ops {
 /* A sink's own struct begins with one. */
 struct sink {
 	const struct sink_ops *ops;
-	const char *recording; /* basename of the file at hand; the caller says it, the pipeline all below */
+	const char *recording; /* basename of the current file, set by the caller; the pipeline sets all below */
 	bool runs;             /* the recording has several runs */
 	bool one;              /* the mode gives one interval a run */
-	/* What totals() get; of all runs only what intervals() do not get anyway. */
+	/* What totals() gets; of all runs only what intervals() does not get anyway. */
 	enum { SINK_EACH_RUN, SINK_ALL_RUNS, SINK_NO_TOTALS } whole;
 	bool places_only;        /* the columns of metrics are not wanted */
 	uint64_t boot_offset_ns; /* CLOCK_BOOTTIME less CLOCK_MONOTONIC, of what was read last; 0: not known */
 	uint64_t origin_ns;      /* CLOCK_MONOTONIC of its first snapshot, for relative times */
-	struct buf *notes;       /* while it is laid out: lines for the user; NULL: they were said before */
+	struct buf *notes;       /* during layout: lines for the user; NULL: they were printed before */
 	struct error error;
 };

@@ -1,7 +1,7 @@
 /*
  * A picture of lines in a terminal. A cell has 2 x 4 dots (Braille patterns, U+2800 and on); where several lines go
- * through one cell, it has the color of the one with the most dots. Without colours, several lines are
- * distinguished by marks, one per line and cell; without UTF-8, a single line is drawn in ASCII.
+ * through one cell, it has the color of the one with the most dots. Without colors, several lines are distinguished
+ * by marks, one per line and cell; without UTF-8, a single line is drawn in ASCII.
  */
 #pragma once
 
@@ -36,7 +36,7 @@ void plot_bar(struct plot *p, uint32_t x, int64_t from, int64_t to);
 void plot_end_line(struct plot *p, unsigned line);
 /* Appends one row of cells, the topmost being 0, without a new line and without blanks at its end. */
 void plot_row(const struct plot *p, uint32_t row, struct plot_style style, struct buf *out);
-/* SGR parameters of the colour of a line; and its mark. Both repeat. */
+/* SGR parameters of the color of a line; and its mark. Both repeat. */
 const char *plot_color(unsigned line);
 char plot_mark(unsigned line);
 

@@ -18,7 +18,7 @@
 #include "format/model.h"
 #include "report/machine/places.h"
 
-/* What is wanted of a track: a set of bits 1 << aspect. */
+/* What is requested of a track: a set of bits 1 << aspect. */
 enum track_aspect {
 	TRACK_VALUE = EXPR_VALUE,
 	TRACK_FIRST = EXPR_FIRST,
@@ -42,26 +42,26 @@ struct replay_config {
 	bool counts;    /* keep replay_counts(), too */
 	bool no_scale;  /* do not scale for multiplexing */
 	bool join_runs; /* REPLAY_TOTAL: one for all runs */
-	bool gather;    /* intervals may come late: short chunks are combined, which is faster */
-	bool forget;    /* tracks of tasks and cgroups that have gone end with the interval in which they went */
+	bool gather;    /* intervals may be late: short chunks are combined, which is faster */
+	bool forget;    /* tracks of tasks and cgroups that are gone end with the interval in which they ended */
 	uint64_t every_ns;
-	uint64_t since_ns, until_ns; /* CLOCK_MONOTONIC; snapshots outside are left out. until 0: no end */
+	uint64_t since_ns, until_ns; /* CLOCK_MONOTONIC; snapshots outside are ignored. until 0: no end */
 };
 
 struct interval {
 	uint64_t from_ns, to_ns; /* ticks of its first and last snapshot, CLOCK_MONOTONIC */
-	uint64_t duration_ns;    /* how much of it was covered by snapshots that can be compared */
+	uint64_t duration_ns;    /* how much of it comparable snapshots cover */
 	int64_t wall_ns;         /* end, ns since 1970; 0: not recorded */
 	uint32_t run, segment;
-	bool partial; /* damage hides a part of it, which is not in duration_ns */
+	bool partial; /* damage hides a part, which is not in duration_ns */
 };
 
 /* For how long of an interval a counter was known, and for how long not, in seconds. */
 struct support {
 	double known; /* between readings; the others are between ticks */
 	double absent, lost;
-	double before; /* the interval: what a reading of it carried besides */
-	uint16_t why;  /* reason of what is lost */
+	double before; /* the interval: time that a reading carried into it */
+	uint16_t why;  /* reason of the lost time */
 };
 
 /*
@@ -69,7 +69,7 @@ struct support {
  * enabled and running times was enabled, and ran, for as long as it was observed.
  */
 struct count {
-	uint64_t v;                /* as it was counted */
+	uint64_t v;                /* unscaled */
 	uint64_t made;             /* scaled for multiplexing, in each of the finest intervals */
 	uint64_t enabled, running; /* ns */
 	uint16_t reason;           /* 0, or why there is none */
@@ -77,20 +77,18 @@ struct count {
 
 struct replay;
 
-/* Gets the finished intervals, at most replay_block() at a time; what replay_values() returns holds until it returns.
- * Not 0: stop; handed through to the caller. */
+/* Gets the finished intervals, at most replay_block() at a time; what replay_values() returns is valid until it
+ * returns. Not 0: stop; passed on to the caller. */
 typedef int (*replay_sink)(void *ctx, const struct interval *interval, size_t n);
 
-/* No track is wanted yet. 0 or -ENOMEM. */
+/* Without tracks. 0 or -ENOMEM. */
 int replay_new(struct replay **r, const struct replay_config *config, replay_sink sink, void *ctx);
 void replay_free(struct replay *r);
 /* Takes the clocks of the first chunks before any is replayed; without them those of the first second are unknown. */
 void replay_foresee(struct replay *r, const struct pm_clocks *clocks, size_t n);
 
 /*
- * Declares what is wanted: replay_begin_tracks(), replay_want() for each counter, replay_end_tracks(). To be repeated
- * when what is wanted has changed; when the model has gained or lost groups or instances, replay_end_tracks() alone
- * is enough, and takes time in proportion to those that live. Tracks that exist continue. No intervals may be open in a
+ * Declares what is wanted: replay_begin_tracks(), replay_want() for each counter, replay_end_tracks(). Repeat it when what is wanted changes. When the model has gained or lost groups or instances, replay_end_tracks() alone is enough; it takes time in proportion to the live ones. Tracks that exist continue. No intervals may be open in a
  * sink.
  */
 int replay_begin_tracks(struct replay *r, const struct pm_model *model);
@@ -102,8 +100,8 @@ struct track_info {
 	uint32_t counter, instance;
 	unsigned aspects;
 };
-/* How many columns are wanted, and what each of them is, by its number from 0. Counter 0: no column, but one of them
- * as a formula takes it. */
+/* How many columns are wanted, and what each of them is, by its number from 0. Counter 0: not a column, but one as a
+ * formula takes it. */
 size_t replay_tracks(const struct replay *r);
 struct track_info replay_track(const struct replay *r, size_t track);
 /* The largest number of intervals that a sink is given at once. */
@@ -119,7 +117,7 @@ const struct support *replay_support(const struct replay *r, size_t track);
 /* Whether the reading at the beginning or the end of an interval took longer than 1 % of it: not 0, by interval.
  * NULL: none did. Only inside a sink. */
 const uint8_t *replay_doubt(const struct replay *r, size_t track);
-/* Whether that is so of any track. */
+/* Whether that is true for any track. */
 bool replay_doubts(const struct replay *r);
 
 /* Why a counter that should exist was never known; 0: it was. */
@@ -137,9 +135,9 @@ uint32_t replay_joined(const struct replay *r, uint32_t track, uint32_t formula)
 
 /* All return 0, -errno, or what the sink returned. */
 int replay_chunk(struct replay *r, const struct pm_chunk *chunk);
-/* Replays what has gathered; call it before anything that must come after these intervals. */
+/* Replays gathered rows; call it before anything that must come after these intervals. */
 int replay_settle(struct replay *r);
-/* Data is lost here. */
+/* Data was lost here. */
 int replay_break(struct replay *r);
 /* The end of the input: closes what is open. */
 int replay_finish(struct replay *r);

@@ -6,7 +6,7 @@
 #include "report/replay/track.h"
 
 #define ARENA_ROWS  PM_CHUNK_ROWS /* intervals at once, if there are few tracks */
-#define GATHER_TILE 8             /* columns that are taken out of rows together: a line of the cache of each row */
+#define GATHER_TILE 8             /* columns taken from rows together: a cache line of each row */
 
 void track_release(struct track *t);
 
@@ -15,7 +15,7 @@ struct feed {
 	uint32_t column, time, track;
 };
 
-/* How long readings took, in ns: that at the beginning of the open interval, and the last. */
+/* How long readings took, in ns: the one at the beginning of the open interval, and the last. */
 struct spans {
 	uint64_t first, last;
 };
@@ -26,7 +26,7 @@ struct group_feeds {
 	uint32_t n;
 	struct spans *spans; /* owned: of each of its times; NULL: none was ever long */
 	uint8_t *doubt;      /* owned: times x rows of results; NULL likewise */
-	bool timed;          /* some track asks for times */
+	bool timed;          /* some track needs times */
 };
 
 /* Finds the track of a counter and an instance. */
@@ -41,24 +41,24 @@ struct rule_row {
 	struct counter_rule rule;
 };
 
-/* What is asked of every track for every value, close together. */
+/* What every value needs of its track, close together. */
 struct brief {
 	uint32_t slot;
 	uint8_t aspects;
 };
 
-/* A group of the rows that were gathered. */
+/* A group of the gathered rows. */
 struct gathered {
 	uint32_t columns, head; /* all; those of times */
-	uint64_t *row;          /* owned: row by row, as the rows came */
+	uint64_t *row;          /* owned: row by row */
 	uint64_t *time;         /* owned: head x rows of the gather, filled once the rows are complete */
-	uint64_t *tile;         /* owned: GATHER_TILE x rows of the gather: the columns at hand */
+	uint64_t *tile;         /* owned: GATHER_TILE x rows of the gather: the current columns */
 	uint32_t tiled;         /* the first of them; PM_NONE: none yet */
-	uint16_t *status;       /* owned: columns x rows; NULL: was never needed */
+	uint16_t *status;       /* owned: columns x rows; NULL: not needed so far */
 	bool some_missing;      /* `status` counts */
 };
 
-/* Rows of chunks that are too short to be worth a pass over all columns. */
+/* Rows of chunks too short for a pass over all columns. */
 struct gather {
 	struct gathered *group; /* owned: beside chunk.group */
 	uint32_t cap_groups;
@@ -73,39 +73,39 @@ struct clock_pair {
 };
 #define CLOCK_PAIRS 64
 
-/* The rows at hand, that end no more intervals than the arena holds. */
+/* The current rows, which end no more intervals than the arena holds. */
 struct slice {
 	const uint64_t *tick;
 	uint32_t row;    /* the first */
-	uint64_t before; /* tick of the snapshot before it; 0: none in this stretch */
+	uint64_t before; /* tick of the previous snapshot; 0: none in this stretch */
 	bool begins;     /* an interval begins with it */
 };
 
 struct formula {
 	uint32_t *counter; /* owned, ascending */
 	uint32_t n;
-	enum pm_kind area; /* PM_KINDS: those of an instance */
+	enum pm_kind area; /* PM_KINDS: of an instance */
 	const struct places *places;
 };
 
-/* What counters of a place have in common that a formula takes together. */
+/* What the counters of one place share that a formula takes together. */
 struct joint {
 	uint32_t formula;                    /* its number */
 	bool of_area;                        /* of several instances */
-	bool waits;                          /* of some the next reading may speak for the row before */
-	bool stepped;                        /* the rows at hand are no plain ones */
+	bool waits;                          /* for some, the next reading may cover the row before */
+	bool stepped;                        /* the current rows are not plain */
 	uint16_t owed;                       /* why it waits */
-	uint16_t lost;                       /* why it will have waited in vain; 0: it has not, so far */
-	struct row_note note[PM_CHUNK_ROWS]; /* what their tracks found */
-	struct joint_row row[PM_CHUNK_ROWS]; /* what follows for all */
+	uint16_t lost;                       /* why waiting was in vain; 0: it was not, so far */
+	struct row_note note[PM_CHUNK_ROWS]; /* findings of the tracks */
+	struct joint_row row[PM_CHUNK_ROWS]; /* consequence for all */
 };
 
 /* Of a track. */
 struct joint_link {
-	uint32_t joint; /* that it belongs to: place + 1; 0: none, it is plain */
-	uint32_t next;  /* of the same counter and instance, for another formula; 0: none */
-	bool missed;    /* something of it was missing */
-	bool fresh;     /* and that was seen just now */
+	uint32_t joint; /* its joint: place + 1; 0: none, it is plain */
+	uint32_t next;  /* the next for this counter and instance, for another formula; 0: none */
+	bool missed;    /* a part of it was missing */
+	bool fresh;     /* and that is new */
 };
 
 #define JOINT_TAKEN 1 /* a formula takes it with other counts */
@@ -117,7 +117,7 @@ struct joints {
 	struct joint_link *link; /* owned: by track */
 	unsigned char *taken;    /* owned: by counter id: JOINT_ bits */
 	uint32_t n_formulas, n, n_taken;
-	size_t n_links, n_seen; /* n_seen: tracks that are no news */
+	size_t n_links, n_seen; /* n_seen: tracks seen before */
 };
 
 struct replay {
@@ -131,7 +131,7 @@ struct replay {
 	size_t n_tracks, cap_tracks;
 	uint32_t *live; /* tracks that have not ended; room for all */
 	size_t n_live;
-	uint32_t *fed; /* by track: the layout in which a group fed it last */
+	uint32_t *fed; /* by track: the last layout in which a group fed it */
 	uint32_t layout;
 	struct track_key *key; /* open addressing, of the live ones */
 	size_t n_keys, used_keys;
@@ -139,7 +139,7 @@ struct replay {
 	uint32_t n_groups, cap_groups;
 	uint32_t *at_slot; /* by slot: place in group[] + 1; 0: none */
 	uint32_t n_slots;
-	uint32_t groups_seen, last_seen; /* of the model: the first so many were looked at; id of the last of them */
+	uint32_t groups_seen, last_seen; /* of the model: how many were seen; id of the last of them */
 	struct rule_row **rule;          /* owned: what tracks point to, so it does not move */
 	size_t n_rules;
 	struct cpu_facts facts; /* of the package `facts_of` */
@@ -150,22 +150,22 @@ struct replay {
 	struct count *counts; /* tracks x rows, if they are wanted */
 	size_t arrays, rows;  /* arena: arrays x rows */
 	size_t cap_arena;     /* values that fit */
-	bool placed;          /* all tracks have their place in it */
+	bool placed;          /* all tracks have a place in it */
 	struct gather gather;
 	struct joints joints;
-	double *seconds; /* [max_seconds]: times x rows of the group at hand, as struct column has them */
+	double *seconds; /* [max_seconds]: times x rows of the current group, as in struct column */
 	size_t max_seconds;
-	uint32_t chunk; /* number of the chunk at hand, or of those that were gathered */
-	size_t unseen;  /* live tracks that are not in it, as far as it was looked at */
+	uint32_t chunk; /* number of the current chunk, or of those gathered */
+	size_t unseen;  /* live tracks not found in it so far */
 	uint32_t run, segment;
 	bool begun;            /* a snapshot of this run was seen */
-	bool fresh;            /* none of this stretch was: nothing is known of what lies before it */
+	bool fresh;            /* none of this stretch was: nothing is known about the time before */
 	bool open;             /* an interval is open: it holds what is in `now` */
-	bool some_loss;        /* of some track something was missing */
-	const uint8_t **doubt; /* owned: by track, of the block at hand; NULL: nothing was ever doubtful */
-	bool some_doubt;       /* in the block at hand */
+	bool some_loss;        /* some track misses something */
+	const uint8_t **doubt; /* owned: by track, of the current block; NULL: nothing was ever doubtful */
+	bool some_doubt;       /* in the current block */
 	struct slice slice;
-	double slope;                        /* seconds in a second of CLOCK_MONOTONIC, in the chunk at hand */
+	double slope;                        /* seconds in a second of CLOCK_MONOTONIC, in the current chunk */
 	struct clock_pair head[CLOCK_PAIRS]; /* of the last chunks; the oldest is that of n_heads - CLOCK_PAIRS */
 	uint64_t n_heads;
 	bool perf_scale;
@@ -175,32 +175,33 @@ struct replay {
 	struct interval done[ARENA_ROWS];
 };
 
-/* Puts the results of all tracks in place; of what was there before nothing is left. 0 or -ENOMEM. */
+/* Allocates the results of all tracks; earlier ones are lost. 0 or -ENOMEM. */
 int replay_lay_results(struct replay *r);
 /* Frees group[] and what hangs on it. */
 void replay_forget_feeds(struct replay *r);
-/* What a group feeds; NULL: nothing is known of it. */
+/* What a group feeds; NULL: unknown group. */
 struct group_feeds *replay_feeds(const struct replay *r, uint32_t group);
-/* A new track, live, with nothing in it; PM_NONE without memory. */
+/* A new live track, empty; PM_NONE without memory. */
 uint32_t replay_add_track(struct replay *r);
 /* Room for so many tracks. 0 or -ENOMEM. */
 int replay_reserve_tracks(struct replay *r, size_t n);
 /* The key of a counter and an instance, or the free one where it belongs; NULL without memory. */
 struct track_key *replay_find_key(struct replay *r, uint32_t counter, uint32_t instance);
-/* A group that feeds nothing yet; NULL without memory. */
+/* Adds a group that feeds nothing yet; NULL without memory. */
 struct group_feeds *replay_add_group(struct replay *r, const struct pm_group *g);
-/* What retired since the last time feeds nothing any longer. */
+/* Drops groups that have retired since the last call. */
 void replay_drop_retired(struct replay *r);
 
-/* Notes which tracks are in the chunk, and why others are not, while that is known: it will be replayed later. */
+/* Notes which tracks are in the chunk, and why others are not: it will be replayed later, when that is no longer
+ * known. */
 void replay_see(struct replay *r, const struct pm_chunk *c);
-/* Replays rows [row, end) of a chunk; `wall`: of each row, or NULL: r->wall is of all. */
+/* Replays rows [row, end) of a chunk; `wall`: of each row; NULL: r->wall for all. */
 int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const int64_t *wall);
 
-/* Keeps rows [row, end) of a chunk for later, if that pays. 1: it did; 0: it does not, or the rows before them have
- * to be replayed first; -ENOMEM. */
+/* Keeps rows [row, end) of a chunk for later, if that pays. 1: kept; 0: it does not pay, or earlier rows have to be
+ * replayed first; -ENOMEM. */
 int gather_take(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end);
-/* A column of group `i` of what was gathered; valid until the next but those of its tile. Fast if they ascend. */
+/* A gathered column of group `i`; valid until a column of another tile is read. Fast in ascending order. */
 const uint64_t *gather_column(struct gather *g, uint32_t i, uint32_t column);
 /* Whether there is no room for more. */
 bool gather_is_full(const struct gather *g);
@@ -211,33 +212,34 @@ void gather_release(struct gather *g);
 /* Column `x` of group `i` of a chunk. */
 typedef struct column (*column_of)(struct replay *r, const struct pm_chunk *c, uint32_t i, const struct feed *x);
 
-/* Gives tracks of their own to what misses something from rows [row, end) on. 1: it did, and they have to be attached
- * and their results laid out; 0 or -ENOMEM. */
+/* Creates joint tracks for what misses something from rows [row, end) on. 1: created; attach them and lay out their
+ * results; 0 or -ENOMEM. */
 int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, column_of column);
-/* Has groups feed these tracks. 0 or -ENOMEM. */
+/* Lets groups feed these tracks. 0 or -ENOMEM. */
 int joints_attach(struct replay *r);
-/* What they miss in rows [row, end): begins before their plain tracks are fed, takes what those found, ends before they
- * are fed. */
+/* Decides rows [row, end): begins before plain tracks are fed, takes what those found, ends before joint tracks are
+ * fed. */
 void joints_begin(struct joints *j, uint32_t row, uint32_t end);
 bool joints_ask(const struct joints *j, size_t track);
 void joints_note(struct joints *j, size_t track, const struct row_note *found, uint32_t row, uint32_t end);
 void joints_end(struct joints *j, uint32_t row, uint32_t end);
-/* What comes is not compared with what was. */
+/* The next readings are not compared with earlier ones. */
 void joints_restart(struct joints *j);
-/* Whether a track is one of them; and then what becomes of its rows, or NULL: they are as those of any track. */
+/* Whether a track is one of them; the decisions for its rows, or NULL: as for any track. */
 bool joints_own(const struct joints *j, size_t track);
 const struct joint_row *joint_rows(const struct replay *r, uint32_t track);
-/* Tracks are renumbered: place[] has the new number, or PM_NONE of one that is dropped. */
+/* Renumbers tracks: place[] has the new number, or PM_NONE if dropped. */
 void joints_renumber(struct joints *j, const uint32_t *place, size_t n);
 void joints_release(struct joints *j);
 
-/* What is known of a group continues in the one that continues it: `kept` of its instances, each from a place there. */
+/* Passes on what is known of a group to the one that continues it: `kept` of its instances, each from a place there.
+ */
 int doubt_continue(struct group_feeds *f, const struct group_feeds *before, const uint32_t *place, uint32_t kept,
 		   uint32_t times);
-/* Looks at how long the readings of a group of rows [row, end) took. 0 or -ENOMEM. */
+/* Checks how long the readings of a group took in rows [row, end). 0 or -ENOMEM. */
 int doubt_read(struct replay *r, struct group_feeds *f, const struct pm_chunk_group *cg, uint32_t row, uint32_t end,
 	       const bool *closes);
-/* The same where an interval ends without a snapshot. */
+/* The same for an interval that ends without a snapshot. */
 void doubt_close(struct replay *r);
-/* A block was handed on. */
+/* Call it after a block was passed to the sink. */
 void doubt_forget(struct replay *r);

@@ -1,5 +1,4 @@
-/* One counter of one instance, followed through the recording. The arithmetic of differences lives here, and nowhere
- * else. */
+/* One counter of one instance through the recording. Differences are computed here only. */
 #pragma once
 
 #include "report/replay/replay.h"
@@ -13,7 +12,7 @@ struct track {
 	uint32_t slot; /* first of its arrays of results, in arrays */
 	uint32_t seen; /* chunk in which it was read last */
 	uint8_t width; /* bits that it counts, 1 to 64 */
-	bool started;  /* `prev` is a reading that the next one may be compared with */
+	bool started;  /* the next reading may be compared with `prev` */
 	uint8_t aspects;
 	uint8_t type;       /* pm_type */
 	uint8_t semantics;  /* pm_semantics */
@@ -22,18 +21,18 @@ struct track {
 	bool counts_on : 1; /* also while CPUs are offline: of a package, node, device or uncore PMU */
 	bool uncore : 1;    /* of an uncore PMU */
 	bool any : 1;       /* a difference or level was taken in this interval */
-	bool several : 1;   /* levels were, so that the mean is not the last */
-	bool ended : 1;     /* its instance has retired: nothing of it is to come */
-	bool over : 1;      /* and an interval in which it was absent was closed */
-	bool away : 1;      /* it was absent when it was looked at last */
-	uint16_t gap;       /* why the reading before this one is missing; 0: it is there */
-	uint16_t absent;    /* why there is nothing, if nothing was read and nothing lost */
+	bool several : 1;   /* several levels were: the mean is not the last one */
+	bool ended : 1;     /* its instance has retired */
+	bool over : 1;      /* and an interval without it was closed */
+	bool away : 1;      /* it was absent at the last row */
+	uint16_t gap;       /* why the previous reading is missing; 0: it is not */
+	uint16_t absent;    /* why there is no value, if nothing was read or lost */
 	uint16_t before;    /* why there was no reading before the first; 0: no special reason */
-	uint16_t unseen;    /* why it is not in the chunk at hand */
+	uint16_t unseen;    /* why it is not in the current chunk */
 	double mul, div;
 	uint64_t prev, prev_time;  /* of a gauge: the bits of the levels so far, each times its ns */
 	uint64_t sum;              /* difference so far, or the latest level; the bits of a double if type is F64 */
-	uint64_t elapsed;          /* ns of this interval in which it is known */
+	uint64_t elapsed;          /* ns of this interval for which it is known */
 	struct track_times *times; /* owned; NULL unless its group has enabled and running */
 	struct track_more *more;   /* owned; NULL unless it has a rule, or FIRST, LAST, MEAN, MAX or SPAN is wanted */
 	struct track_loss *loss;   /* owned; NULL as long as nothing was missing */
@@ -42,15 +41,15 @@ struct track {
 struct track_times {
 	uint64_t prev_enabled, prev_running;
 	uint64_t enabled, running; /* of this interval */
-	double made;               /* the sum, scaled for multiplexing */
+	double made;               /* the sum, scaled */
 	bool shared;               /* it was multiplexed */
 };
 
 struct track_more {
 	const struct counter_rule *rule; /* NULL: none; the replay owns it */
-	bool any;                        /* `last` was read, and nothing lies between */
+	bool any;                        /* `last` is the previous reading */
 	bool begun;                      /* `first` is a level at the beginning of this interval */
-	bool paused;                     /* `last` was read, and what comes is not compared with it */
+	bool paused;                     /* `last` is not compared with the next reading */
 	bool some;                       /* something was read in this interval */
 	double first, last, max, weighted;
 	double span; /* microseconds */
@@ -61,18 +60,18 @@ struct track_more {
 struct track_loss {
 	uint64_t absent, lost;     /* ns of this interval */
 	uint64_t pending;          /* ns since the last reading: lost, unless the next one carries them */
-	uint16_t owed;             /* why those are missing */
-	uint64_t earlier;          /* of intervals before this one, that it would carry, too */
-	uint64_t before;           /* what a reading of this interval carried of those */
-	uint64_t hidden;           /* ns that nobody saw, since it was absent: absent, if it still is behind them */
-	uint64_t undue;            /* ns since a snapshot at which a reading was there, or failed: none was due */
-	uint64_t ended_ns;         /* of an ended track: so much of the open interval had gone by */
-	uint16_t why;              /* of what is lost */
-	bool carried;              /* a reading of this interval spoke for time before it */
-	bool ever;                 /* it was known at some time */
+	uint16_t owed;             /* why these are missing */
+	uint64_t earlier;          /* ns of earlier intervals that it would carry, too */
+	uint64_t before;           /* ns of these that a reading of this interval carried */
+	uint64_t hidden;           /* unseen ns after it was absent: absent, if it is still absent afterwards */
+	uint64_t undue;            /* ns since a snapshot with a reading, or a failed one: none was due */
+	uint64_t ended_ns;         /* of an ended track: ns of the open interval until then */
+	uint16_t why;              /* reason of the lost time */
+	bool carried;              /* a reading of this interval carried earlier time */
+	bool ever;                 /* it has been known */
 	uint16_t last;             /* why it was lost last */
-	struct track_joint *joint; /* owned; NULL: it is taken by itself */
-	bool some;                 /* `at` has something to say of the block at hand */
+	struct track_joint *joint; /* owned; NULL: no formula takes it with others */
+	bool some;                 /* `at` is in use for the current block */
 	struct support *at;        /* owned; [replay_block()] */
 };
 
@@ -83,11 +82,11 @@ struct column {
 	const uint64_t *begin, *end, *enabled, *running; /* the last two NULL without perf times */
 	const double *seconds; /* since the row before, for all rows but the first; NULL: not requested */
 	const uint64_t *tick;
-	uint32_t first;        /* the row behind `before` */
-	uint64_t before;       /* the tick before that row; 0: none that it may be compared with */
-	bool begins;           /* that row is of the moment at which an interval begins */
+	uint32_t first;        /* the row after `before` */
+	uint64_t before;       /* the tick before that row; 0: none to compare with */
+	bool begins;           /* an interval begins with that row */
 	double slope;          /* seconds in a second of CLOCK_MONOTONIC */
-	struct row_note *note; /* by row: gets what a step found; NULL: nobody asks */
+	struct row_note *note; /* by row: findings of a step; NULL: not wanted */
 };
 
 /* ns of CLOCK_MONOTONIC as they would have been without its slewing. */
@@ -101,7 +100,7 @@ static inline uint64_t true_ns(const struct column *c, uint64_t ns)
 	return monotonic_ns(ns, c->slope);
 }
 
-/* From the snapshot before the row to it. */
+/* From the previous snapshot to the row. */
 static inline uint64_t column_ns(const struct column *c, uint32_t row)
 {
 	uint64_t before = row > c->first ? c->tick[row - 1] : c->before;
@@ -109,63 +108,62 @@ static inline uint64_t column_ns(const struct column *c, uint32_t row)
 	return before ? true_ns(c, c->tick[row] - before) : 0;
 }
 
-/* What a step found of the time since the snapshot before it: reasons, or 0. */
+/* What a step found about the time since the previous snapshot: reasons, or 0. */
 struct row_note {
 	uint16_t absent;
-	uint16_t lost;  /* it is, with all that waited */
-	uint16_t gone;  /* what waited before it is lost, and nothing of it */
-	uint16_t waits; /* the next reading may speak for it */
-	bool goes_on;   /* as for what lies before it */
+	uint16_t lost;  /* it is lost, with all that waited */
+	uint16_t gone;  /* what waited is lost, but not this time */
+	uint16_t waits; /* the next reading may carry it */
+	bool goes_on;   /* as for the time before */
 };
 
-/* What becomes of that time in all counters that a formula takes together. */
+/* The decision about that time for all counters that a formula takes together. */
 struct joint_row {
 	enum { JOINT_TAKE, JOINT_WAIT, JOINT_LOSE, JOINT_ABSENT } what;
 	uint16_t why;
 	uint16_t gone; /* what waited is lost first */
 };
 
-/* The loss of a track whose blocks have so many rows; NULL without memory. */
+/* The loss of a track, created for blocks of `rows`; NULL without memory. */
 struct track_loss *track_loss_of(struct track *t, size_t rows);
-/* Whether all readings of [row, end) are there and can be taken as they are: nothing of it will be missing. */
+/* Whether [row, end) has all readings, and each can be taken as it is. */
 bool track_is_regular(const struct track *t, const struct column *c, uint32_t row, uint32_t end);
-/* Whether a reading of [row, end) cannot be compared with that before it. */
+/* Whether a reading of [row, end) cannot be compared with the previous one. */
 bool track_breaks(const struct track *t, const struct column *c, uint32_t row, uint32_t end);
 /* Fills seconds[row + 1] to seconds[end - 1] as struct column has them. */
 void track_seconds(const struct column *c, uint32_t row, uint32_t end, double *seconds);
-/* One reading. The track has a loss unless the row is regular. */
+/* Takes one reading. The track has a loss unless the row is regular. */
 void track_step(struct track *t, const struct column *c, uint32_t row);
-/* Rows [row, end), none of which ends an interval but perhaps the last. Same as a step for each, faster if `regular`.
- */
+/* A step for each row of [row, end), of which only the last may end an interval; faster if `regular`. */
 void track_span(struct track *t, const struct column *c, uint32_t row, uint32_t end, bool regular);
-/* The interval ends with the reading before: result k of each wanted aspect; base = arrays, `stride` apart. `counts`:
- * an array for its counts, or NULL. */
+/* Ends the interval with the previous reading: result k of each wanted aspect; base = arrays, `stride` apart.
+ * `counts`: an array for its counts, or NULL. */
 void track_close(struct track *t, struct value *base, size_t stride, size_t k, struct count *counts);
-/* Rows [row, end) each close an interval, from k on. Same as step and close for each, faster; c->seconds is there if
- * time is requested. */
+/* A step and a close for each row of [row, end), from result k on, but faster; c->seconds is set if time is
+ * requested. */
 void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base,
 		size_t stride, size_t k, struct count *counts, bool regular);
-/* It was not read at all for so many ns. It has a loss. */
+/* It was not read for `ns`. It has a loss. */
 void track_missed(struct track *t, uint16_t reason, uint64_t ns);
 /* The same for the time before a row; `note` as in struct column. */
 void track_unseen(struct track *t, uint16_t reason, uint64_t ns, struct row_note *note);
-/* So much of the interval is lost, whatever was read before and will be behind it. It has a loss. */
+/* Loses `ns` of the interval, whatever was read before and after. It has a loss. */
 void track_lose(struct track *t, uint16_t reason, uint64_t ns);
-/* Nobody saw anything for so many ns. It has a loss. */
+/* Nothing was seen for `ns`. It has a loss. */
 void track_hide(struct track *t, uint64_t ns);
-/* The next reading starts anew; `before`: why there is none before it. */
+/* The next reading is a first one; `before`: why there is none before it. */
 void track_restart(struct track *t, uint16_t before);
 
-/* The same where a stretch of the recording ends. */
+/* The same at the end of a stretch of the recording. */
 void track_pause(struct track *t);
 
-/* From here on only what all counters of a formula have is taken. It has a loss. 0 or -ENOMEM. */
+/* From here on, takes only what all counters of a formula have. It has a loss. 0 or -ENOMEM. */
 int track_join(struct track *t);
 /* As track_step(), or track_unseen() where `c` is NULL. */
 void track_joint_step(struct track *t, const struct column *c, uint32_t row, const struct joint_row *j, uint64_t ns);
-/* Whether that was done, and track_joint_resume() was not called since then. */
+/* Whether that was called after the last track_joint_resume(). */
 bool track_joint_waits(const struct track *t);
-/* To be called behind rows of which the last was taken: it goes on as any track. */
+/* Call it after rows of which the last was taken: the track continues as any other. */
 void track_joint_resume(struct track *t);
-/* What waits for the next reading is lost. */
+/* Loses what waits for the next reading. */
 void track_joint_restart(struct track *t);

@@ -46,7 +46,7 @@ static inline bool has_rule(const struct track *t)
 	return t->more && t->more->rule;
 }
 
-/* The sums of the open interval, apart from the readings that the next one is compared with. */
+/* The sums of the open interval, without the readings for the next difference. */
 struct tally {
 	uint64_t sum, level, elapsed; /* level: bits, as in track.prev of a level */
 	struct track_times times;
@@ -58,21 +58,20 @@ struct tally {
 /* A counter that a formula takes together with others. */
 struct track_joint {
 	struct track_loss own; /* of its own readings */
-	struct tally taken;    /* of the open interval, as far as all had it; what the track has waits */
+	struct tally taken;    /* of the open interval, where all had it; what the track has waits */
 	bool slow;             /* `taken` is in use; else the track has all */
 };
 
-/* The end of the interval is the start of the next. */
+/* Starts the next interval at the end of the last. */
 void track_begin_interval(struct track *t);
-/* What was pending is known after all. */
+/* Makes what was pending known. */
 void track_carry(struct track_loss *l);
-/* Takes the sums away from the track, which begins anew with the next reading. */
+/* Removes the sums from the track, which starts again with the next reading. */
 struct tally tally_take(struct track *t);
-/* Puts sums before those that the track has. */
+/* Prepends sums to those of the track. */
 void tally_put(struct track *t, const struct tally *before);
 
 /* Whether the difference may be taken; else why not. */
 uint16_t track_against_rule(const struct track *t, uint64_t prev, uint64_t now, uint64_t ns);
-/* A narrow counter that goes backwards has wrapped, unless it would have run through more than half its range, and can not
- * be that fast. */
+/* A narrow counter that falls has wrapped, unless that means more than half its range, faster than it can count. */
 bool track_is_reset(const struct track *t, uint64_t prev, uint64_t now, uint64_t ns);

@@ -52,7 +52,7 @@ struct stat_config {
 	enum stat_style style;
 	const char *separator;    /* of STAT_CSV */
 	char *iostat;             /* "0000:3d=1.0,...": port = number of the IIO PMU . die; NULL: lines of events */
-	struct stat_words events; /* names or globs; empty: what the user requested when recording */
+	struct stat_words events; /* names or globs; empty: the events requested when recording */
 	struct stat_words metrics;
 	struct stat_words cgroups;
 	struct stat_words programs; /* ids of -b */
@@ -64,12 +64,12 @@ struct stat_config {
 	struct vendor_files *vendor; /* of --metrics-file; NULL: none; borrowed */
 	bool all_events, no_merge, hybrid_merge, big_num, intervals, summary, no_csv_summary, table, stats;
 	bool metric_only, no_quotes, no_threshold, no_scale, verbose, show_thread, color;
-	bool started; /* what goes into a file begins with when that was */
-	bool clear;   /* the screen before every interval */
-	bool window;  /* only a part of the recording is looked at */
+	bool started; /* a file begins with the time at which it was written */
+	bool clear;   /* clear the screen before every interval */
+	bool window;  /* only a part of the recording is read */
 };
 
-/* An event as it is printed: one counter, or those of several PMUs that are merged. */
+/* An event as printed: one counter, or those of several PMUs, merged. */
 struct stat_event {
 	char *name;         /* owned */
 	const char *unit;   /* "" for counts; borrowed of the model, as below */
@@ -79,16 +79,16 @@ struct stat_event {
 	uint32_t *counter; /* owned: ids */
 	uint32_t n_counters;
 	double mul, div; /* from counts to units */
-	bool fraction;   /* the scale is not a whole number: two decimals */
+	bool fraction;   /* the scale is no whole number: two decimals */
 	bool per_pkg, percore;
-	bool placed;      /* it stands where it was typed, whatever its cgroup */
-	bool asked;       /* by the user, when it was recorded or now */
-	bool hidden;      /* only metrics want it */
-	uint32_t order;   /* among those of its cgroup */
+	bool placed;      /* it stays where it was typed, whatever its cgroup */
+	bool asked;       /* by the user, when recording or now */
+	bool hidden;      /* only metrics use it */
+	uint32_t order;   /* among the events of its cgroup */
 	uint16_t invalid; /* why it could not be opened at all */
 };
 
-/* A place, or thread, that has lines. */
+/* A place, or a thread, with lines. */
 struct stat_row {
 	struct place place;
 	char *label;  /* owned: "S0-D0-C1", "bash-123", "" for the whole system */
@@ -98,10 +98,10 @@ struct stat_row {
 /* Counts of several columns together. */
 struct stat_sum {
 	uint64_t v;                /* scaled for multiplexing, unless --no-scale */
-	double rest;               /* what the mean of runs has beyond v; else 0 */
+	double rest;               /* fraction of the mean of runs beyond v; else 0 */
 	uint64_t raw;              /* as it was counted */
 	uint64_t enabled, running; /* ns */
-	uint64_t lost;             /* ns of enabled in which it was not seen */
+	uint64_t lost;             /* ns of enabled time without a reading */
 	uint32_t nr;               /* columns */
 	uint16_t reason;           /* 0, or why nothing was counted */
 };
@@ -132,11 +132,11 @@ struct stat_metric {
 	uint16_t reason;                /* 0, or why there is none */
 	unsigned char width, precision; /* of the value in text: %*.*f */
 	bool percent;                   /* text and csv: a '%' directly after the number */
-	bool own;          /* perf has none like it: without a value it is "-" in text and null in json, not "nan" */
-	const char *unit;  /* all that stands after the number: "insn per cycle", "GHz  cycles_frequency" */
-	const char *name;  /* the metric's own name, as --metric-only heads its columns */
-	const char *group; /* of perf's Default group: under which head it stands, "TopdownL1"; else NULL */
-	const struct stat_line *of; /* whose times that head gives */
+	bool own;          /* not one of perf's: without a value it is "-" in text and null in json, not "nan" */
+	const char *unit;  /* all that follows the number: "insn per cycle", "GHz  cycles_frequency" */
+	const char *name;  /* the metric's name, which heads columns of --metric-only */
+	const char *group; /* of perf's Default group: the head above it, "TopdownL1"; else NULL */
+	const struct stat_line *of; /* the line with the times of that head */
 	const char *threshold;      /* "good", "bad" ...; NULL: none is known */
 	const char *color;          /* SGR parameters, or NULL */
 	uint32_t id;                /* place in the columns of --metric-only */
@@ -146,9 +146,9 @@ struct stat_metric {
 struct stat_column { /* a track of the replay that a line sums up */
 	uint32_t track;
 	uint32_t package, die, cpu;
-	uint32_t lost; /* intervals in which it was not counted while others were */
+	uint32_t lost; /* intervals in which others were counted, but not this one */
 	uint16_t why;
-	uint64_t unseen_ns; /* since it was counted last */
+	uint64_t unseen_ns; /* ns since it was last counted */
 };
 
 /* Values of a metric at a place, one an interval, for --stats. */
@@ -158,7 +158,7 @@ struct stat_history {
 	struct buf values;       /* doubles */
 };
 
-/* Events were disabled from one time to the other (CLOCK_MONOTONIC). */
+/* Events were disabled between these times (CLOCK_MONOTONIC). */
 struct stat_off {
 	uint64_t from_ns, to_ns;
 };
@@ -166,7 +166,7 @@ struct stat_off {
 struct stat_sheet {
 	struct sink sink;
 	const struct stat_config *config;
-	struct stat_config own_config; /* borrows all but the places that lines are of */
+	struct stat_config own_config; /* borrows all but the places of lines */
 	struct output *out;            /* where text goes */
 	const struct places *places;
 	struct places own_places; /* borrows all but the level of --per-cache */
@@ -180,12 +180,12 @@ struct stat_sheet {
 	struct stat_line *line; /* in perf's order */
 	uint32_t n_lines;
 	uint32_t *line_of; /* row * n_events + event: line + 1; 0: none */
-	uint32_t *order;   /* lines as they are printed */
+	uint32_t *order;   /* lines in the order of printing */
 	struct stat_column *column;
 	uint32_t n_columns;
 	uint64_t intervals;      /* printed so far */
-	struct buf text;         /* pieces of lines; empty: to be made anew */
-	double seconds;          /* that the counts at hand are of */
+	struct buf text;         /* pieces of lines; empty: not made yet */
+	double seconds;          /* covered by the current counts */
 	struct stat_spread wall; /* ns, over runs */
 	double *run_wall;        /* owned: ns of each run, for --table */
 	uint32_t n_runs;
@@ -198,21 +198,21 @@ struct stat_sheet {
 	struct stat_finder *finder; /* where instances count */
 	bool laid_out;
 	/* Of the recording. */
-	uint64_t elapsed_ns;  /* of the command that ended last; 0: none */
-	uint64_t counted_ns;  /* in which events were enabled, over the intervals so far */
-	uint64_t off_ns;      /* in which they were not, of the interval at hand */
+	uint64_t elapsed_ns;  /* of the last command that ended; 0: none */
+	uint64_t counted_ns;  /* ns with events enabled, over the intervals so far */
+	uint64_t off_ns;      /* ns without, in the current interval */
 	uint64_t off_since;   /* CLOCK_MONOTONIC since when events are disabled; 0: they are not */
-	struct stat_off *off; /* owned: when they were */
+	struct stat_off *off; /* owned: when they were disabled */
 	size_t n_off;
 	struct stat_spread user, system;
 	bool child, runs, system_wide;
-	bool begins;      /* its first lines are still to come */
-	bool switched;    /* events were enabled or disabled on the way: the command's time is not theirs */
-	char time[32];    /* of the interval at hand */
-	bool summing;     /* what is printed are the totals of --summary */
+	bool begins;      /* its first lines are not printed yet */
+	bool switched;    /* events were enabled or disabled meanwhile: the command's time is not theirs */
+	char time[32];    /* of the current interval */
+	bool summing;     /* printing the totals of --summary */
 	struct buf notes; /* lines for stderr, at the end */
 	bool partial;     /* a sum lacks a part */
-	bool doubtful;    /* a metric is of readings that took too long */
+	bool doubtful;    /* a metric has readings that took too long */
 };
 
 void stat_init(struct stat_sheet *s, const struct stat_config *config, struct output *out);
@@ -220,8 +220,8 @@ void stat_release(struct stat_sheet *s);
 
 /* ---- stat_layout.c ---- */
 
-/* Events, rows and lines for the model and the replay's tracks. stat_declare() comes first and says what is
- * wanted. 0 or -errno. */
+/* Events, rows and lines for the model and the replay's tracks. Call stat_declare() first, which requests the tracks.
+ * 0 or -errno. */
 int stat_declare(struct stat_sheet *s, struct buf *notes, struct error *e);
 int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e);
 void stat_forget_layout(struct stat_sheet *s);
@@ -241,10 +241,10 @@ static inline uint64_t stat_rank(const struct stat_event *e)
 {
 	return (uint64_t)(e->in_cgroup == PM_NONE || e->placed ? 0 : e->in_cgroup) << 32 | e->order;
 }
-/* Whether the events are nobody's but perf's own choice, and are printed as its newer versions do. */
+/* Whether the events are perf's own choice, printed as its newer versions do. */
 bool stat_newer_choice(const struct stat_sheet *s);
-/* Counts of BPF programs (-b): whether both are one event in two of them; whether the counter is one of those that
- * are wanted, or none are; and " [12 name]" after an event of one, nothing after another. */
+/* Counts of BPF programs (-b): whether both are one event in two programs; whether the counter's program is wanted,
+ * or all are; and appends " [12 name]" for an event of a program. */
 bool stat_programs_same(const struct pm_counter *a, const struct pm_counter *b);
 bool stat_programs_wanted(const struct stat_words *wanted, const struct pm_counter *c);
 void stat_programs_put(const struct pm_counter *c, struct buf *out);
@@ -258,7 +258,7 @@ int64_t stat_event_of(struct stat_sheet *s, uint32_t counter, uint32_t cgroup);
 /* Whether the counter is an event of a PMU that is not the CPUs'. */
 bool stat_is_uncore(const struct pm_model *m, const struct pm_counter *c);
 void stat_events_release(struct stat_sheet *s);
-/* Takes a comma separated list in which commas between slashes or in braces part nothing. 0 or -ENOMEM. */
+/* Takes a comma separated list; commas between slashes or in braces do not separate. 0 or -ENOMEM. */
 int stat_words_add(struct stat_words *w, const char *list);
 void stat_words_release(struct stat_words *w);
 
@@ -274,11 +274,11 @@ void stat_take_means(struct stat_sheet *s);
 void stat_spread_add(struct stat_spread *w, double v);
 /* Standard deviation of the mean. */
 double stat_spread_error(const struct stat_spread *w);
-/* That in percent of the mean. */
+/* The same in percent of the mean. */
 double stat_spread_percent(const struct stat_spread *w);
 /* The value in the event's unit. */
 double stat_value(const struct stat_event *e, const struct stat_sum *sum);
-/* Lines for the user about sums that lack a part, or have one that was not wanted. */
+/* Notes for the user on sums that lack a part, or have an unwanted one. */
 void stat_note_lost(struct stat_sheet *s);
 
 /* The line of an event in a row, or NULL. */
@@ -300,7 +300,7 @@ size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l,
 /* Metrics that belong to no line, for a row. */
 size_t stat_shadow_alone(const struct stat_sheet *s, uint32_t row, struct stat_metric out[static STAT_METRICS]);
 bool stat_shadow_has_alone(const struct stat_sheet *s);
-/* The columns of --metric-only: how many, and the head of each: words and name. */
+/* The columns of --metric-only: their number, and the head of each: words and name. */
 uint32_t stat_shadow_heads(const struct stat_sheet *s);
 void stat_shadow_head(const struct stat_sheet *s, uint32_t id, struct buf *out);
 /* The value of column `id` in a row. */
@@ -308,23 +308,23 @@ void stat_shadow_cell(const struct stat_sheet *s, uint32_t row, uint32_t id, str
 
 /* ---- stat_numbers.c ---- */
 
-/* The metrics that are printed, at the rows of the lines. 0 or -ENOMEM. */
+/* Requests the printed metrics at the rows of the lines. 0 or -ENOMEM. */
 int stat_numbers_plan(struct stat_sheet *s, struct sink_plan *plan);
-/* Rows are known now. 0 or -ENOMEM. */
+/* Call it once rows are known. 0 or -ENOMEM. */
 int stat_numbers_shape(struct stat_sheet *s, const struct sheet *sheet, size_t n_sheets);
-/* The values of interval k; `sheet` is that of the shape, or has the same rows and cells. */
+/* Takes the values of interval k; `sheet` is that of the shape, or has the same rows and cells. */
 void stat_numbers_take(struct stat_sheet *s, const struct sheet *sheet, size_t k);
-/* What the engine says of a metric that is printed. */
+/* The engine's value of a printed metric. */
 struct value stat_numbers_get(const struct stat_sheet *s, uint32_t shown, uint32_t row, enum sheet_verdict *verdict);
 void stat_numbers_release(struct stat_sheet *s);
 
 /* ---- the formats ---- */
 
 struct stat_form_ops {
-	void (*begin)(struct stat_sheet *s); /* of a recording; NULL: nothing comes first */
+	void (*begin)(struct stat_sheet *s); /* of a recording; NULL: prints nothing */
 	void (*lines)(struct stat_sheet *s); /* of an interval, of all, or of the totals */
 };
-/* Whether the metric has to have its group's head before it. */
+/* Whether its group's head has to precede the metric. */
 static inline bool stat_is_headed(const struct stat_metric *m, size_t i)
 {
 	return m[i].group && (!i || !m[i - 1].group || strcmp(m[i - 1].group, m[i].group) || m[i - 1].of != m[i].of);
@@ -339,12 +339,12 @@ static inline bool stat_is_last(const struct stat_metric *m, size_t i, size_t n)
  * where the output fails; the exporter knows. */
 void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),
 		    void (*put_alone)(struct stat_sheet *s, uint32_t row));
-/* Puts s->order as --sort wants it. 0 or -ENOMEM. */
+/* Orders s->order by --sort. 0 or -ENOMEM. */
 int stat_sort_lines(struct stat_sheet *s);
 /* The lines of --iostat, in the text's form or in that of STAT_CSV. */
 void stat_put_ports(struct stat_sheet *s);
 extern const struct stat_form_ops stat_text, stat_csv, stat_json;
-extern const enum pm_kind stat_aggr_kinds[STAT_AGGRS]; /* what a line is of */
+extern const enum pm_kind stat_aggr_kinds[STAT_AGGRS]; /* places of lines */
 extern const char *const stat_aggr_words[STAT_AGGRS];  /* "core", "socket": perf's names; NULL: none */
 /* --stats: a table over the intervals, in any of the forms. */
 void stat_print_stats(struct stat_sheet *s);
@@ -352,8 +352,7 @@ void stat_print_stats(struct stat_sheet *s);
 int stat_keep_metrics(struct stat_sheet *s);
 void stat_forget_history(struct stat_sheet *s);
 
-/* Makes the pieces before and after the values, unless they are there: `make` appends the one or the other.
- */
+/* Makes the pieces before and after the values, unless they exist: `make` appends the one or the other. */
 void stat_texts(struct stat_sheet *s, void (*make)(struct stat_sheet *s, const struct stat_line *l, bool after));
 /* Appends a piece. */
 static inline char *stat_put(char *at, const void *data, size_t len)
@@ -362,25 +361,25 @@ static inline char *stat_put(char *at, const void *data, size_t len)
 	return at + len;
 }
 
-/* Formats as perf had them up to its version 6: with --metric-style=classic. */
+/* Whether formats are those of perf up to version 6 (--metric-style=classic). */
 static inline bool stat_is_older(const struct stat_sheet *s)
 {
 	return s->config->style == STAT_STYLE_CLASSIC;
 }
 
-/* And as those after it: where its words of metrics, or none of its own, were requested. */
+/* Whether they are those of later versions: with the newer words of metrics, or without any. */
 static inline bool stat_is_newer(const struct stat_sheet *s)
 {
 	return s->config->style == STAT_STYLE_NAMED || s->config->style == STAT_STYLE_NONE;
 }
 
-/* Over the column of how many counters were merged. */
+/* The head of the column with the number of merged counters. */
 static inline const char *stat_members(const struct stat_sheet *s)
 {
 	return stat_is_older(s) ? "cpus" : "ctrs";
 }
 
-/* Whose second metric stood in the same line then. */
+/* Whether its second metric was on the same line in those versions. */
 static inline bool stat_is_beside(const struct stat_sheet *s, const struct stat_event *e)
 {
 	return stat_is_older(s) && strstr(e->name, "topdown-");
@@ -388,10 +387,10 @@ static inline bool stat_is_beside(const struct stat_sheet *s, const struct stat_
 
 /* "<not counted>" or "<not supported>". */
 const char *stat_missing(uint16_t reason);
-/* What lines are sorted and cut within: the lines of a place, or of an event. */
+/* The block within which lines are sorted and cut: those of a place, or of an event. */
 static inline uint32_t stat_block(const struct stat_sheet *s, const struct stat_line *l)
 {
 	return s->config->aggr == STAT_NONE || s->config->aggr == STAT_THREAD ? l->event : l->row;
 }
-/* Lines that are not printed. */
+/* Whether the line is not printed. */
 bool stat_skips(const struct stat_sheet *s, const struct stat_line *l);
