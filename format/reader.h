@@ -50,10 +50,10 @@ enum pm_item_kind {
 	PM_ITEM_MODEL, /* the model has changed in `parts` */
 	PM_ITEM_CHUNK, /* snapshots, with values by pm_reader_decode(); without that call only the head is verified */
 	PM_ITEM_EVENT,
-	PM_ITEM_DAMAGE, /* bytes that could not be used */
-	PM_ITEM_INDEX,  /* verified; needs no action */
-	PM_ITEM_END,    /* the recorder closed the recording properly; another recording may follow */
-	PM_ITEM_OTHER,  /* a frame type that this version does not know */
+	PM_ITEM_DAMAGE,    /* bytes that could not be used */
+	PM_ITEM_INDEX,     /* verified; needs no action */
+	PM_ITEM_END,       /* the recorder closed the recording properly; another recording may follow */
+	PM_ITEM_OTHER,     /* a frame type that this version does not know */
 	PM_ITEM_RECORDING, /* another recording follows; the next call empties the model of this one */
 };
 

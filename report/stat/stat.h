@@ -79,7 +79,7 @@ struct stat_event {
 	uint32_t *counter; /* owned: ids */
 	uint32_t n_counters;
 	double mul, div; /* from counts to units */
-	bool fraction;   /* the scale is no whole number: two decimals */
+	bool fraction;   /* two decimals, because the scale is not a whole number */
 	bool per_pkg, percore;
 	bool placed;      /* it stays where it was typed, whatever its cgroup */
 	bool asked;       /* by the user, when recording or now */
