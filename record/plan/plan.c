@@ -1,5 +1,6 @@
 #include "record/plan/plan.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -10,7 +11,6 @@
 #include <unistd.h>
 
 #include "common/array.h"
-#include "common/catalog/catalog.h"
 #include "record/host/clocks.h"
 
 bool plan_may_record(const struct record_options *options, uint32_t key)
@@ -315,4 +315,100 @@ int64_t plan_counter(struct plan *p, const struct catalog_counter *row)
 	id = pm_model_add_counter(p->model, &c);
 	pm_map_release(&c.attrs);
 	return id;
+}
+
+/* ---- members ---- */
+
+/* Also cuts what would not fit: names of this kind have no business being that long. */
+static void replace_star(char *out, size_t size, const char *pattern, const char *with)
+{
+	const char *star = strchr(pattern, '*');
+
+	if (star)
+		snprintf(out, size, "%.*s%s%s", (int)(star - pattern), pattern, with, star + 1);
+	else
+		snprintf(out, size, "%s", pattern);
+}
+
+static int set_text(struct pm_map *m, uint32_t key, const char *text)
+{
+	return text ? pm_map_set(m, key, pm_text(text)) : 0;
+}
+
+int64_t member_counter(struct plan *p, const struct catalog_counter *row, const struct member *m)
+{
+	const char *shown = m->shown ? m->shown : m->part;
+	char name[200], display[200];
+	const struct pm_counter *known;
+	struct pm_counter c = plan_row(row);
+	int64_t id;
+
+	replace_star(name, sizeof(name), row->name, m->part);
+	c.name = name;
+	known = pm_model_counter_named(p->model, name);
+	if (known)
+		return known->id;
+	replace_star(display, sizeof(display), c.display, shown);
+	c.display = display;
+	id = set_text(&c.attrs, PM_COUNTER_HELP, m->help ? m->help : row->help);
+	if (!id && m->family)
+		id = set_text(&c.attrs, PM_COUNTER_FAMILY, m->family);
+	if (!id && m->family)
+		id = set_text(&c.attrs, PM_COUNTER_MEMBER, shown);
+	if (!id && plan_may_record(p->options, PM_COUNTER_DEVICES))
+		id = set_text(&c.attrs, PM_COUNTER_DEVICES, m->devices);
+	if (!id)
+		id = pm_model_add_counter(p->model, &c);
+	pm_map_release(&c.attrs);
+	return id;
+}
+
+void member_part(char *part, size_t size, const char *text, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len && n + 1 < size; i++)
+		part[n++] = isalnum((unsigned char)text[i]) ? (char)tolower((unsigned char)text[i]) : '_';
+	part[n] = '\0';
+}
+
+/* ---- devices ---- */
+
+#define SAME_NAME_MAX 100000
+
+static bool is_taken(const struct pm_model *m, const char *name)
+{
+	for (uint32_t i = 0; i < m->n_instances; i++)
+		if (m->instance[i].kind == PM_DEVICE &&
+		    !strcmp(pm_map_text(&m->instance[i].attrs, PM_INSTANCE_NAME, ""), name))
+			return true;
+	return false;
+}
+
+int64_t device_instance(struct plan *p, const char *name, const char *path)
+{
+	return device_instance_at(p, name, path, PM_NONE);
+}
+
+int64_t device_named(struct plan *p, const char *name, uint32_t number)
+{
+	char other[48];
+
+	snprintf(other, sizeof(other), "%s-%u", p->source->ops->name, number + 1);
+	return device_instance(p, plan_may_record(p->options, PM_INSTANCE_DEVICE_PATH) ? name : other, NULL);
+}
+
+int64_t device_instance_at(struct plan *p, const char *name, const char *path, uint32_t cpu)
+{
+	struct pm_instance add = { .kind = PM_DEVICE, .number = PM_NONE, .cpu = cpu };
+	char unique[200];
+	int err;
+
+	snprintf(unique, sizeof(unique), "%s", name);
+	for (unsigned k = 2; is_taken(p->model, unique) && k < SAME_NAME_MAX; k++)
+		snprintf(unique, sizeof(unique), "%.180s.%u", name, k);
+	err = pm_map_set(&add.attrs, PM_INSTANCE_NAME, pm_text(unique));
+	if (!err && path && plan_may_record(p->options, PM_INSTANCE_DEVICE_PATH))
+		err = pm_map_set(&add.attrs, PM_INSTANCE_DEVICE_PATH, pm_text(path));
+	return plan_instance(p, &add, err);
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "common/catalog/catalog.h"
 #include "format/writer.h"
 #include "record/plan/source.h"
 
@@ -195,8 +196,36 @@ int plan_config_cpus(struct plan *p, const struct cpulist *cpus, struct pm_value
 int plan_config_missing(struct plan *p, enum pm_kind kind, uint32_t number, uint16_t reason, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 
-struct catalog_counter;
 /* A counter from a row of the catalog (common/catalog/catalog.h), without attributes. Borrows the row's texts. */
 struct pm_counter plan_row(const struct catalog_counter *row);
 /* The model's counter for a row of the catalog, added if new. Id > 0 or -errno. */
 int64_t plan_counter(struct plan *p, const struct catalog_counter *row);
+
+/* Counters named after a part of the machine: a catalog row with a '*', and what replaces it. */
+
+/* A member; NULL for what is unknown. */
+struct member {
+	const char *part;    /* stands for '*' in the name; [a-z0-9_] */
+	const char *shown;   /* stands for '*' in the display name; NULL: part */
+	const char *family;  /* PM_COUNTER_FAMILY; NULL: no family, no member name */
+	const char *help;    /* replaces the row's */
+	const char *devices; /* PM_COUNTER_DEVICES, if privacy allows */
+};
+
+/* The counter of the member, added if new. Id > 0 or -errno. */
+int64_t member_counter(struct plan *p, const struct catalog_counter *row, const struct member *m);
+/* Turns a text into a part of a counter name: lower case, with '_' for what is not [a-z0-9], cut to the array. */
+void member_part(char *part, size_t size, const char *text, size_t len);
+
+/* Instances for things that are neither CPUs nor places in the topology: sensors, zones. */
+
+/*
+ * Adds a PM_DEVICE instance. If a device already has the name, ".2", ".3" ... is appended. `path` says where the
+ * device is connected and may be NULL; privacy may omit it. Id > 0 or -errno.
+ */
+int64_t device_instance(struct plan *p, const char *name, const char *path);
+/* The same for a device next to a CPU; PM_NONE: none. */
+int64_t device_instance_at(struct plan *p, const char *name, const char *path, uint32_t cpu);
+/* An instance for what users may have named, such as an interface or a mount. If privacy forbids the name, it is the
+ * source's device of this number (from 0). */
+int64_t device_named(struct plan *p, const char *name, uint32_t number);

@@ -8,7 +8,6 @@
 #include "common/array.h"
 #include "record/plan/add.h"
 #include "record/sources/filegrid.h"
-#include "record/plan/member.h"
 #include "record/sources/msr_device.h"
 #include "record/sources/msr_place.h"
 #include "record/plan/plan.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "record/sources/filegrid.h"
-#include "record/plan/member.h"
 #include "record/plan/plan.h"
 
 #define STATES_MAX 16

@@ -1,11 +1,8 @@
 /* Block devices (/proc/diskstats) and network interfaces (/proc/net/dev): a line a device, with numbers in columns. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "common/catalog/catalog.h"
 #include "record/host/clocks.h"
-#include "record/plan/device.h"
 #include "record/plan/plan.h"
 #include "record/sources/textunit.h"
 

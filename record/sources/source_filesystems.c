@@ -7,9 +7,7 @@
 #include <sys/statfs.h>
 
 #include "common/array.h"
-#include "common/catalog/catalog.h"
 #include "record/host/mounts.h"
-#include "record/plan/device.h"
 #include "record/plan/plan.h"
 
 #define PERIOD_NS 10000000000u

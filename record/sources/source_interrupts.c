@@ -9,7 +9,6 @@
 #include "common/array.h"
 #include "record/host/clocks.h"
 #include "record/sources/cputext.h"
-#include "record/plan/member.h"
 #include "record/plan/plan.h"
 
 /* New columns mean a new schema in the file; a machine where interrupts wander must not write one every second. */

@@ -1,7 +1,6 @@
 /* How long all CPUs, and the whole system, were in the low-power idle states that firmware describes. */
 #include <errno.h>
 
-#include "common/catalog/catalog.h"
 #include "record/sources/filegrid.h"
 #include "record/plan/plan.h"
 

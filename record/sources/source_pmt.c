@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/plan/device.h"
-#include "record/plan/member.h"
 #include "record/plan/plan.h"
 
 #define REGIONS   "/sys/class/intel_pmt"

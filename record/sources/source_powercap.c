@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "common/parse.h"
-#include "record/plan/device.h"
 #include "record/sources/filegrid.h"
-#include "record/plan/member.h"
 #include "record/plan/plan.h"
 #include "record/plan/topology.h"
 

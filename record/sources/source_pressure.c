@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/catalog/catalog.h"
 #include "record/plan/plan.h"
 #include "record/sources/textunit.h"
 

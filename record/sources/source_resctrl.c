@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/catalog/catalog.h"
-#include "record/plan/device.h"
 #include "record/plan/plan.h"
 #include "record/sources/filegrid.h"
 

@@ -33,7 +33,7 @@ static const char *const key[VALUES] = { "user",  "system", "read",    "write", 
 static const char *const thread_key[] = { "thread_cpu" };
 
 /* A stretch of time in which somebody is in the table. */
-struct member {
+struct stay {
 	uint32_t id; /* 0: the place is free */
 	uint32_t number;
 	pid_t pid, parent; /* pid 0: all of that name and parent that nobody could see */
@@ -48,7 +48,7 @@ struct member {
 
 struct row {
 	struct ranking_row row; /* first */
-	struct member who;
+	struct stay who;
 };
 
 struct tasks {
@@ -56,7 +56,7 @@ struct tasks {
 	struct ranking thread_ranking;
 	struct task_list list;
 	struct thread_list threads;
-	struct member member[TABLES][ROWS];
+	struct stay member[TABLES][ROWS];
 	uint32_t last_id, last_number;
 	uint64_t before_ns; /* of the reading before */
 };
@@ -79,9 +79,9 @@ static uint64_t by_io(const struct task *t)
 }
 
 /* A free place, or that of who was wanted least. NULL: all are wanted now. */
-static struct member *place_for(struct member *m, uint64_t reading)
+static struct stay *place_for(struct stay *m, uint64_t reading)
 {
-	struct member *least = &m[0];
+	struct stay *least = &m[0];
 
 	for (int i = 0; i < ROWS; i++) {
 		if (!m[i].id)
@@ -92,9 +92,9 @@ static struct member *place_for(struct member *m, uint64_t reading)
 	return least->wanted < reading && !least->over ? least : NULL;
 }
 
-static struct member *admit(struct tasks *d, int table, uint32_t *number)
+static struct stay *admit(struct tasks *d, int table, uint32_t *number)
 {
-	struct member *m = place_for(d->member[table], d->list.reading);
+	struct stay *m = place_for(d->member[table], d->list.reading);
 	struct thread *thread;
 	struct task *t;
 
@@ -108,14 +108,14 @@ static struct member *admit(struct tasks *d, int table, uint32_t *number)
 		if (d->list.brief[i].member == (uint32_t)(m - d->member[table]) + 1)
 			d->list.brief[i].member = 0;
 	*number = *number ? *number : ++d->last_number;
-	*m = (struct member){ .id = ++d->last_id, .number = *number, .since_ns = d->before_ns };
+	*m = (struct stay){ .id = ++d->last_id, .number = *number, .since_ns = d->before_ns };
 	return m;
 }
 
 static void want_task(struct tasks *d, struct task *t)
 {
 	const struct task *parent = task_list_find(&d->list, t->parent);
-	struct member *m = t->member ? &d->member[PROCESSES][t->member - 1] : admit(d, PROCESSES, &t->number);
+	struct stay *m = t->member ? &d->member[PROCESSES][t->member - 1] : admit(d, PROCESSES, &t->number);
 
 	if (!m)
 		return;
@@ -163,7 +163,7 @@ static void want_most(struct tasks *d, uint64_t (*of)(const struct task *t))
 
 static void want_thread(struct tasks *d, struct thread *t)
 {
-	struct member *m = t->member ? &d->member[THREAD][t->member - 1] : admit(d, THREAD, &t->number);
+	struct stay *m = t->member ? &d->member[THREAD][t->member - 1] : admit(d, THREAD, &t->number);
 	const struct task *task = task_list_find(&d->list, t->pid);
 
 	if (!m)
@@ -207,10 +207,10 @@ static void want_brief(struct tasks *d)
 {
 	for (int i = 0; i < BRIEF_MOST; i++) {
 		struct task_brief *b = &d->list.brief[i];
-		struct member *m = b->member ? &d->member[BRIEF][b->member - 1] : NULL;
+		struct stay *m = b->member ? &d->member[BRIEF][b->member - 1] : NULL;
 
 		if (m && b->since + IDLE_MOST < d->list.reading) {
-			*m = (struct member){ 0 };
+			*m = (struct stay){ 0 };
 			b->member = 0;
 		}
 		if (b->since != d->list.reading)
@@ -258,7 +258,7 @@ static void look_at_rest(struct tasks *d)
 
 /* ---- a reading ---- */
 
-static uint64_t *new_row(struct tasks *d, const struct member *m, const struct task_use *use, uint16_t no_io)
+static uint64_t *new_row(struct tasks *d, const struct stay *m, const struct task_use *use, uint16_t no_io)
 {
 	struct row *row = ranking_add(&d->ranking, m->id);
 	uint64_t *v = row->row.v;
@@ -277,7 +277,7 @@ static void put_processes(struct tasks *d)
 {
 	for (uint32_t i = 0; i < d->list.n; i++) {
 		struct task *t = &d->list.task[i];
-		struct member *m = t->member ? &d->member[PROCESSES][t->member - 1] : NULL;
+		struct stay *m = t->member ? &d->member[PROCESSES][t->member - 1] : NULL;
 		uint64_t *v;
 
 		if (!m)
@@ -299,7 +299,7 @@ static void put_processes(struct tasks *d)
 		v[THREADS] = t->ended ? 0 : t->threads;
 		v[STATE] = t->ended ? 'X' : (unsigned char)t->state;
 		if (t->ended)
-			*m = (struct member){ 0 };
+			*m = (struct stay){ 0 };
 	}
 }
 
@@ -307,7 +307,7 @@ static void put_brief(struct tasks *d)
 {
 	for (int i = 0; i < BRIEF_MOST; i++) {
 		const struct task_brief *b = &d->list.brief[i];
-		const struct member *m = b->member ? &d->member[BRIEF][b->member - 1] : NULL;
+		const struct stay *m = b->member ? &d->member[BRIEF][b->member - 1] : NULL;
 		uint64_t *v;
 
 		if (!m)
@@ -322,13 +322,13 @@ static void put_brief(struct tasks *d)
 static void put_threads(struct tasks *d)
 {
 	for (uint32_t i = 0; i < ROWS; i++) {
-		struct member *m = &d->member[THREAD][i];
+		struct stay *m = &d->member[THREAD][i];
 		const struct thread *t = m->id ? thread_list_find(&d->threads, m->tid) : NULL;
 		const struct task *task = t ? task_list_find(&d->list, t->pid) : NULL;
 		struct row *row;
 
 		if (!t || t->member != i + 1) {
-			*m = (struct member){ 0 };
+			*m = (struct stay){ 0 };
 			continue;
 		}
 		row = ranking_add(&d->thread_ranking, m->id);
@@ -338,7 +338,7 @@ static void put_threads(struct tasks *d)
 		if (task && !task->ended && !t->ended && task->looked_cpu != task_cpu(&task->use))
 			row->row.status[0] = PM_REASON_NOT_READ;
 		if (!task || task->ended || t->ended)
-			*m = (struct member){ 0 };
+			*m = (struct stay){ 0 };
 	}
 }
 
@@ -386,7 +386,7 @@ static int tasks_read(struct unit *u, struct cells *c)
 
 /* ---- on the writer's thread ---- */
 
-static int describe(struct plan *p, const struct member *who, struct pm_map *attrs)
+static int describe(struct plan *p, const struct stay *who, struct pm_map *attrs)
 {
 	char text[512];
 	int err;
@@ -423,7 +423,7 @@ static int describe(struct plan *p, const struct member *who, struct pm_map *att
 
 static int64_t new_instance(struct plan *p, const struct ranking_row *row)
 {
-	const struct member *who = &((const struct row *)row)->who;
+	const struct stay *who = &((const struct row *)row)->who;
 	struct pm_instance i = { .kind = PM_TASK, .number = who->number, .cpu = PM_NONE, .added_ns = who->since_ns };
 
 	return plan_instance(p, &i, describe(p, who, &i.attrs));

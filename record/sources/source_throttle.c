@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "common/catalog/catalog.h"
 #include "record/sources/filegrid.h"
 #include "record/plan/plan.h"
 #include "record/plan/topology.h"

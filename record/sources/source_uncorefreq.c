@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "record/sources/filegrid.h"
-#include "record/plan/member.h"
 #include "record/plan/plan.h"
 #include "record/plan/topology.h"
 

@@ -10,9 +10,7 @@
 
 #include <cmocka.h>
 
-#include "record/plan/device.h"
 #include "record/plan/machine.h"
-#include "record/plan/member.h"
 #include "record/plan/plan.h"
 #include "record/plan/refused.h"
 #include "record/sources/sources.h"
