@@ -259,12 +259,15 @@ static void add_tracepoints(struct listing *l, const struct event_view *v)
 
 bool list_cpu_id(const struct root *root, char *id, size_t size)
 {
+	const char *other = cpuid_for_vendor(NULL);
 	uint32_t first = 0;
 	struct cpulist cpus = { .cpu = &first, .n = 1 };
 	struct cpuid_cpu *c;
 	uint64_t midr;
 	bool known;
 
+	if (other)
+		return snprintf(id, size, "%s", other) > 0;
 	if (!cpuid_collect(root, &cpus, &c)) {
 		known = !c[0].err && cpuid_name(&c[0], id, size);
 		cpuid_free(c, 1);

@@ -7,6 +7,7 @@
 
 #include "common/array.h"
 #include "common/options.h"
+#include "record/host/cpuid.h"
 #include "record/host/privileges.h"
 
 int metrics_no_memory(struct metrics *m)
@@ -29,7 +30,7 @@ static int note_lines(struct metrics *m, const struct buf *lines)
 
 int metric_sets_load(struct metrics *m)
 {
-	const char *id = pm_map_text(&m->p->model->header, PM_HEADER_CPU_ID, NULL);
+	const char *id = cpuid_for_vendor(pm_map_text(&m->p->model->header, PM_HEADER_CPU_ID, NULL));
 	char **path = m->p->options->perf.metric_files;
 	size_t n = 0;
 	bool changed;

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/table.h"
+#include "record/host/cpuid.h"
 #include "record/plan/add.h"
 #include "record/perf/perf_class.h"
 #include "record/perf/perf_source.h"
@@ -245,13 +247,20 @@ static int read_pack(struct perf_source *s, struct plan *p, const char *id, stru
 
 static int read_files(struct perf_source *s, struct plan *p, struct error *e)
 {
-	const char *id = pm_map_text(&p->model->header, PM_HEADER_CPU_ID, NULL);
+	const char *own = pm_map_text(&p->model->header, PM_HEADER_CPU_ID, NULL), *id = cpuid_for_vendor(own);
 	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	int err = read_pack(s, p, id, &notes);
 
 	if (!err)
 		err = perf_pmus_add_files(&s->pmus, p->options->perf.event_files, p->options->perf.metric_files, id,
 					  &notes, e);
+	/* Their codes may count something else here. */
+	if (id && (!own || strcmp(id, own)) &&
+	    (s->vendor.n || p->options->perf.event_files || p->options->perf.metric_files)) {
+		buf_addstr(&notes, "PERF_CPUID: the vendor's events and metrics are those of ");
+		text_escape(&notes, id, strlen(id));
+		buf_printf(&notes, ", and this is %s\n", own ? own : "an unknown CPU");
+	}
 	return err ? err : tell(p, &notes);
 }
 

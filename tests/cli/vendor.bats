@@ -54,6 +54,22 @@ rec() {
 	pmrep --total --show=AcmeRatio x.pmr | grep -q 200
 }
 
+@test "PERF_CPUID chooses whose names are known, and changes nothing that is said of the machine" {
+	rec -e page-faults -- true
+	own=$(pmrep info --format=json x.pmr | jq -r .host.cpu_id)
+	printf 'CPUID,Version,Folder,Type\nother-7,v1,acme,core\n' >arch/here/mapfile.csv
+	pmrec vendor import arch
+	run -125 rec -M AcmeTwice -- true
+	[ -z "$(pmrec list events | grep -i acme)" ]
+	PERF_CPUID=other-7 pmrec list events | grep -qi acme.faults
+	PERF_CPUID=other-7 pmrec list metrics | grep -q acmetwice
+	PERF_CPUID=other-7 run rec -M AcmeTwice -- true
+	[[ $output == *"PERF_CPUID: the vendor's events and metrics are those of other-7, and this is "* ]] ||
+		{ echo "$output"; return 1; }
+	[ "$(pmrep info --format=json x.pmr | jq -r .host.cpu_id)" = "$own" ]
+	pmrep --total --format=csv --show=AcmeTwice x.pmr | grep -q ,acmetwice,
+}
+
 @test "without a pack the error names what brings one; a damaged one is told and costs nothing else" {
 	run -125 rec -e L2_RQSTS.MISS -- true
 	[[ $output == *"no event \"L2_RQSTS.MISS\""*"pmrec vendor import DIR"* ]] || { echo "$output"; return 1; }
