@@ -16,9 +16,9 @@ struct shadow {
 	const char *label;   /* after the number */
 	unsigned char width; /* of the number, as in "%8.3f", without a '%' */
 	unsigned char decimals;
-	bool percent;  /* a '%' follows the number; the metric's unit is then "%" */
-	bool own_line; /* on a line of its own below the event's */
-	bool lower;    /* limits are lower ones: above limit[0] is SHADOW_GOOD */
+	unsigned char percent; /* 1: a '%' follows the number, 2: a blank and a '%'; the metric's unit is then "%" */
+	bool own_line;         /* on a line of its own below the event's */
+	bool lower;            /* limits are lower ones: above limit[0] is SHADOW_GOOD */
 	/* In the metric's unit: SHADOW_BAD above [0], SHADOW_NEARLY_BAD above [1], SHADOW_LESS_GOOD above [2]. 0: no
 	 * such limit; without any, the number is SHADOW_PLAIN. */
 	double limit[3];

@@ -81,11 +81,12 @@ struct stat_event {
 	double mul, div; /* from counts to units */
 	bool fraction;   /* two decimals, because the scale is not a whole number */
 	bool per_pkg, percore;
-	bool placed;      /* it stays where it was typed, whatever its cgroup */
-	bool asked;       /* by the user, when recording or now */
-	bool hidden;      /* only metrics use it */
-	uint32_t order;   /* among the events of its cgroup */
-	uint16_t invalid; /* why it could not be opened at all */
+	bool placed;       /* it stays where it was typed, whatever its cgroup */
+	bool asked;        /* by the user, when recording or now */
+	bool hidden;       /* only metrics use it */
+	uint32_t order;    /* among the events of its cgroup */
+	uint16_t invalid;  /* why it could not be opened at all */
+	const char *unfed; /* unit of the metric that perf 6 has for it, where that has no value; NULL: it has none */
 };
 
 /* A place, or a thread, with lines. */
@@ -131,7 +132,7 @@ struct stat_metric {
 	double value;                   /* NaN if reason is not 0 */
 	uint16_t reason;                /* 0, or why there is none */
 	unsigned char width, precision; /* of the value in text: %*.*f */
-	bool percent;                   /* text and csv: a '%' directly after the number */
+	unsigned char percent;          /* as in struct shadow */
 	bool own;          /* not one of perf's: without a value it is "-" in text and null in json, not "nan" */
 	const char *unit;  /* all that follows the number: "insn per cycle", "GHz  cycles_frequency" */
 	const char *name;  /* the metric's name, which heads columns of --metric-only */
@@ -276,6 +277,10 @@ void stat_spread_add(struct stat_spread *w, double v);
 double stat_spread_error(const struct stat_spread *w);
 /* The same in percent of the mean. */
 double stat_spread_percent(const struct stat_spread *w);
+/* Of the time in which the event was enabled, the percent in which it counted, whole ones as perf has them. */
+unsigned stat_percent(const struct stat_sum *sum);
+/* Whether it shared its counter with others, or waited for one all the time. */
+bool stat_is_shared(const struct stat_sum *sum);
 /* The value in the event's unit. */
 double stat_value(const struct stat_event *e, const struct stat_sum *sum);
 /* Notes for the user on sums that lack a part, or have an unwanted one. */

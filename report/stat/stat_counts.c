@@ -204,6 +204,7 @@ void stat_add_run(struct stat_sheet *s, double wall_ns)
 		l->total.nr = l->now.nr;
 		if (l->now.reason) {
 			l->total.reason = l->value.n > 0 ? 0 : l->now.reason;
+			l->total.enabled = l->now.enabled;
 			continue;
 		}
 		l->total.reason = 0;
@@ -218,7 +219,9 @@ void stat_take_means(struct stat_sheet *s)
 	for (uint32_t i = 0; i < s->n_lines; i++) {
 		struct stat_line *l = &s->line[i];
 
-		l->now = (struct stat_sum){ .nr = l->total.nr, .reason = l->total.reason };
+		l->now = (struct stat_sum){ .nr = l->total.nr,
+					    .reason = l->total.reason,
+					    .enabled = l->total.enabled };
 		if (l->now.reason)
 			continue;
 		l->now.v = l->now.raw = (uint64_t)l->value.mean;
@@ -226,6 +229,16 @@ void stat_take_means(struct stat_sheet *s)
 		l->now.enabled = (uint64_t)l->enabled.mean;
 		l->now.running = (uint64_t)l->running.mean;
 	}
+}
+
+bool stat_is_shared(const struct stat_sum *sum)
+{
+	return sum->reason ? sum->reason == PM_REASON_NOT_COUNTED && sum->enabled : sum->running < sum->enabled;
+}
+
+unsigned stat_percent(const struct stat_sum *sum)
+{
+	return !stat_is_shared(sum) ? 100 : sum->reason ? 0 : (unsigned)(100 * sum->running / sum->enabled);
 }
 
 double stat_value(const struct stat_event *e, const struct stat_sum *sum)

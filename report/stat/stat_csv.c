@@ -148,9 +148,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 		at = stat_put(at, sep, sep_len);
 	}
 	at = stat_put(at + number_u64(at, there ? now->running : 0), sep, sep_len);
-	/* Whole percents, as perf has them. */
-	at += number_u64(
-		at, there && now->enabled && now->enabled != now->running ? 100 * now->running / now->enabled : 100);
+	at += number_u64(at, stat_percent(now));
 	at = stat_put(stat_put(at, ".00", 3), sep, sep_len);
 	if (!n) {
 		at = stat_put(at, sep, sep_len);
@@ -181,7 +179,7 @@ static void put_group(struct stat_sheet *s, uint32_t row, const struct stat_metr
 	put_sep(s, 1);
 	buf_add(out, text, number_u64(text, there ? now->running : 0));
 	put_sep(s, 1);
-	buf_add(out, text, number_u64(text, there && now->enabled ? 100 * now->running / now->enabled : 100));
+	buf_add(out, text, number_u64(text, now ? stat_percent(now) : 100));
 	buf_addstr(out, ".00");
 	put_sep(s, 4u + (m->of && s->event[m->of->event].cgroup) + (s->n_runs > 0));
 	put_field(s, m->group);

@@ -126,6 +126,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	struct buf *out = &s->out->text;
 	const char *text = (const char *)s->text.data;
 	bool there = !now->reason && now->running, more = true;
+	const char *unfed = there && e->unfed ? e->unfed : "";
 	char *at = output_room(out, l->before.len + l->after.len + 512);
 
 	if (!at)
@@ -158,13 +159,12 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	at = PUT(at, ", \"event-runtime\" : ");
 	at += number_u64(at, there ? now->running : 0);
 	at = PUT(at, ", \"pcnt-running\" : ");
-	at += number_u64(
-		at, there && now->enabled && now->enabled != now->running ? 100 * now->running / now->enabled : 100);
+	at += number_u64(at, stat_percent(now));
 	at = PUT(at, ".00");
 	if (!n && stat_is_older(s))
-		at = PUT(at, ", \"metric-value\" : 0.000000, \"metric-unit\" : \"\"");
+		at = stat_put(PUT(at, ", \"metric-value\" : 0.000000, \"metric-unit\" : \""), unfed, strlen(unfed));
 	if (!n)
-		at = PUT(at, "}\n");
+		at = stat_is_older(s) ? PUT(at, "\"}\n") : PUT(at, "}\n");
 	out->len = (size_t)(at - (char *)out->data);
 	if (n) {
 		put_metric(s, &metric[0], &more);
@@ -186,7 +186,7 @@ static void put_group(struct stat_sheet *s, uint32_t row, const struct stat_metr
 
 	put_prefix(s, &s->row[row], now ? now->nr : 1, &more);
 	put_number(s, "event-runtime", there ? now->running : 0, &more);
-	put_number(s, "pcnt-running", there && now->enabled ? 100 * now->running / now->enabled : 100, &more);
+	put_number(s, "pcnt-running", now ? stat_percent(now) : 100, &more);
 	buf_addstr(&s->out->text, ".00");
 	put_text(s, "metricgroup", m->group, &more);
 	buf_addstr(&s->out->text, "}\n");

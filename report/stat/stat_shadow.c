@@ -145,6 +145,41 @@ static int add_rate(struct stat_sheet *s, uint32_t event)
 	return 0;
 }
 
+/* What an attr leaves out of user, kernel, hypervisor, idle and host. */
+static unsigned left_out(const struct stat_sheet *s, const struct pm_counter *c)
+{
+	const struct pm_value *v = pm_map_get(&c->attrs, PM_COUNTER_PERF_ATTR);
+	bool little = pm_map_bool(&s->places->model->header, PM_HEADER_LITTLE_ENDIAN, true);
+	const unsigned char *d;
+
+	if (!v || v->kind != PM_VALUE_BYTES || v->str.len < 48)
+		return 0;
+	d = (const unsigned char *)v->str.data + 40;
+	return little ? (d[0] & 0xf0) | (d[2] & 8) : (d[0] & 0xf) << 4 | (d[2] & 0x10) >> 1;
+}
+
+/* Whether a ratio is of this event and others that were counted in the same modes: perf prints no other. */
+static bool is_of_mode(const struct stat_sheet *s, const struct shown *x)
+{
+	const struct stat_event *ev = &s->event[x->event];
+	bool own = false;
+	uint32_t type, own_type;
+	uint64_t config, own_config;
+
+	if (!attr_of(s, ev->first, &own_type, &own_config))
+		return true;
+	for (uint32_t i = 0; i < x->n_events; i++) {
+		const struct stat_event *other = &s->event[x->events[i]];
+
+		if (!attr_of(s, other->first, &type, &config))
+			continue;
+		own |= type == own_type && config == own_config;
+		if (type != PERF_TYPE_SOFTWARE && left_out(s, other->first) != left_out(s, ev->first))
+			return false;
+	}
+	return own || !x->n_events;
+}
+
 /* Shows one more metric: all of `what` is set but the metric itself; the words go over. Nothing if what the formula
  * needs was not recorded. */
 static int add_shown(struct stat_sheet *s, struct shown what, const char *name)
@@ -157,9 +192,9 @@ static int add_shown(struct stat_sheet *s, struct shown what, const char *name)
 	what.cgroup = ev->in_cgroup;
 	what.pmu = ev->n_counters > 1 ? NULL : stat_core_pmu(s->places->model, ev->first);
 	m = stat_metric_named(s, name, what.pmu);
-	err = !what.words ? -ENOMEM : m ? 0 : -ENOENT;
-	if (!err)
-		err = stat_take_metric(s, &what, m);
+	err = !what.words ? -ENOMEM : m ? stat_take_metric(s, &what, m) : -ENOENT;
+	if (!err && what.shadow && !is_of_mode(s, &what))
+		err = -ENOENT;
 	if (!err && (shown = stat_shown_add(s->shadow))) {
 		*shown = what;
 		return 0;
@@ -180,6 +215,8 @@ static int classic_of(struct stat_sheet *s, uint32_t event)
 
 	plain_name(s, &s->event[event], name, &type, &config);
 	n = shadow_find(type, config, name, &row);
+	/* perf spells this one in two ways. */
+	s->event[event].unfed = !n ? NULL : strcmp(row->label, "GHz") ? row->label : "Ghz";
 	for (size_t i = 0; i < n && !err; i++)
 		err = add_shown(s, (struct shown){ .event = event, .shadow = &row[i], .words = strdup(row[i].label) },
 				row[i].metric);

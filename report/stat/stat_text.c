@@ -12,19 +12,22 @@
 #define HEAD_EVERY   25 /* intervals between two head lines */
 #define NAME_WIDTH   32
 #define UNIT_WIDTH   4
-#define METRIC_WIDTH 36 /* from the '#' to the spread */
+#define METRIC_WIDTH 35 /* from the '#' to the blanks before the spread */
+#define METRIC_NONE  28 /* where nothing was counted */
+#define METRIC_NEWER 38 /* and in versions after 6 */
 #define GROUP_WIDTH  33 /* the name of a group of metrics, to its end */
 #define GROUP_HASH   49 /* and where the '#' of its metrics is */
 #define ONLY_WIDTH   20 /* a column of --metric-only */
 
 static const struct {
-	const char *head; /* "" and how wide the place is */
-	int width;
+	const char *head;
+	int width, newer; /* of the place, and in versions after 6 */
 } places[STAT_AGGRS] = {
-	[STAT_GLOBAL] = { "", 0 },        [STAT_NONE] = { "CPU", 11 },  [STAT_THREAD] = { "        comm-pid", 25 },
-	[STAT_SOCKET] = { "socket", 6 },  [STAT_DIE] = { "die", 12 },   [STAT_CLUSTER] = { "cluster", 20 },
-	[STAT_CACHE] = { "cache", 22 },   [STAT_CORE] = { "core", 15 }, [STAT_NODE] = { "node", 6 },
-	[STAT_CGROUP] = { "cgroup", 24 },
+	[STAT_GLOBAL] = { "", 0, 0 },       [STAT_NONE] = { "CPU", 11, 7 },
+	[STAT_THREAD] = { "", 26, 25 },     [STAT_SOCKET] = { "socket", 6, 6 },
+	[STAT_DIE] = { "die", 12, 12 },     [STAT_CLUSTER] = { "cluster", 20, 20 },
+	[STAT_CACHE] = { "cache", 22, 22 }, [STAT_CORE] = { "core", 15, 18 },
+	[STAT_NODE] = { "node", 6, 6 },     [STAT_CGROUP] = { "cgroup", 24, 24 },
 };
 
 /* To that many characters since `from`. */
@@ -34,6 +37,11 @@ static void pad(struct buf *out, size_t from, int width)
 
 	for (; n < (size_t)width && !out->err; n++)
 		buf_addch(out, ' ');
+}
+
+static int place_width(const struct stat_sheet *s)
+{
+	return stat_is_newer(s) ? places[s->config->aggr].newer : places[s->config->aggr].width;
 }
 
 static void put_safe(struct buf *out, const char *text, int width)
@@ -88,13 +96,13 @@ static void put_place(struct stat_sheet *s, const struct stat_row *row, uint32_t
 		text_escape(&comm, row->label, (size_t)(dash - row->label));
 		for (size_t n = utf8_count(buf_str(&comm), comm.len); n < 16; n++)
 			buf_addch(out, ' ');
-		buf_printf(out, "%s-%-8s", buf_str(&comm), dash + 1);
+		buf_printf(out, "%s-%-*s", buf_str(&comm), place_width(s) - 17, dash + 1);
 	} else {
-		put_safe(out, row->label, places[aggr].width);
+		put_safe(out, row->label, place_width(s));
 	}
 	if (row->counted)
 		buf_printf(out, " %4u", nr);
-	if (row->counted || aggr == STAT_THREAD || aggr == STAT_CGROUP)
+	if (row->counted || aggr == STAT_CGROUP)
 		buf_addch(out, ' ');
 }
 
@@ -114,8 +122,7 @@ static void put_metric(struct stat_sheet *s, const struct stat_metric *m)
 		n = number_fixed(text, m->value, m->precision);
 		buf_printf(out, "%*.*s", m->width, (int)n, text);
 	}
-	if (m->percent)
-		buf_addch(out, '%');
+	buf_addstr(out, m->percent > 1 ? " %" : m->percent ? "%" : "");
 	if (color)
 		buf_addstr(out, "\033[0m");
 	buf_addch(out, ' ');
@@ -128,7 +135,7 @@ static void put_metric(struct stat_sheet *s, const struct stat_metric *m)
 /* Of the time, how much it was counted. */
 static void put_share(struct buf *out, const struct stat_sum *now)
 {
-	buf_printf(out, "  (%.2f%%)", 100.0 * (double)now->running / (double)now->enabled);
+	buf_printf(out, "  (%.2f%%)", now->reason ? 0 : 100.0 * (double)now->running / (double)now->enabled);
 }
 
 /* Below the line of its event, or where no event is printed. */
@@ -149,7 +156,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	struct stat_metric metric[STAT_METRICS];
 	size_t n = stat_shadow(s, l, metric), from;
 	struct buf *out = &s->out->text;
-	bool there = !l->now.reason && l->now.running, color;
+	bool there = !l->now.reason && l->now.running, color, shared = stat_is_shared(&l->now);
 	char text[96];
 
 	put_place(s, row, l->now.nr);
@@ -167,14 +174,18 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	color = n && s->config->color && metric[0].color;
 	for (size_t i = 0; i < (stat_is_beside(s, e) ? n : n ? 1 : 0); i++) {
 		if (i)
-			pad(out, from, (METRIC_WIDTH - 1) * i);
+			pad(out, from, METRIC_WIDTH * i);
 		put_metric(s, &metric[i]);
 	}
-	if (there && (s->n_runs > 1 || l->now.running < l->now.enabled))
-		pad(out, from, METRIC_WIDTH + (color ? 9 : 0));
+	if (s->n_runs > 1 || shared)
+		pad(out, from,
+		    (stat_is_newer(s) ? METRIC_NEWER :
+		     there            ? METRIC_WIDTH :
+					METRIC_NONE) +
+			    (color ? 9 : 0));
 	if (there && s->n_runs > 1 && stat_spread_percent(&l->value) != 0)
-		buf_printf(out, " ( +-%6.2f%% )", stat_spread_percent(&l->value));
-	if (there && l->now.running < l->now.enabled)
+		buf_printf(out, "  ( +-%6.2f%% )", stat_spread_percent(&l->value));
+	if (shared)
 		put_share(out, &l->now);
 	end_line(out);
 	if (s->config->verbose && there) {
@@ -190,19 +201,28 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 
 /* ---- heads and feet ---- */
 
+static void put_place_head(struct stat_sheet *s)
+{
+	struct buf *out = &s->out->text;
+	enum stat_aggr aggr = s->config->aggr;
+	bool cpu = aggr == STAT_NONE && stat_is_newer(s);
+
+	if (aggr == STAT_THREAD)
+		buf_printf(out, "%16s-%-*s", "comm", place_width(s) - 17, "pid");
+	else
+		buf_printf(out, "%-*s", place_width(s), cpu ? "cpu" : places[aggr].head);
+	if (aggr >= STAT_SOCKET && aggr != STAT_CGROUP)
+		buf_printf(out, " %s ", stat_members(s));
+}
+
 static void put_interval_head(struct stat_sheet *s)
 {
 	struct buf *out = &s->out->text;
 	enum stat_aggr aggr = s->config->aggr;
 
 	buf_printf(out, "#           time ");
-	if (aggr == STAT_THREAD)
-		buf_printf(out, "%16s-%-8s ", "comm", "pid");
-	else if (aggr != STAT_GLOBAL)
-		buf_printf(out, "%-*s", places[aggr].width, places[aggr].head);
-	if (aggr >= STAT_SOCKET && aggr != STAT_CGROUP)
-		buf_printf(out, " %s ", stat_members(s));
-	else if (aggr == STAT_CGROUP)
+	put_place_head(s);
+	if (aggr == STAT_CGROUP)
 		buf_addch(out, ' ');
 	if (!s->config->metric_only)
 		buf_printf(out, "%18s unit events", "counts");
@@ -350,16 +370,10 @@ static void put_only_heads(struct stat_sheet *s)
 {
 	struct buf *out = &s->out->text;
 	SCOPED(buf_release) struct buf head = BUF_INIT;
-	enum stat_aggr aggr = s->config->aggr;
 
 	if (s->time[0])
 		buf_printf(out, "#%15s ", "time");
-	if (aggr == STAT_THREAD)
-		buf_printf(out, "%16s-%-8s ", "comm", "pid");
-	else if (aggr != STAT_GLOBAL)
-		buf_printf(out, "%-*s", places[aggr].width, places[aggr].head);
-	if (aggr >= STAT_SOCKET && aggr != STAT_CGROUP)
-		buf_printf(out, " %s ", stat_members(s));
+	put_place_head(s);
 	for (uint32_t i = 0; i < stat_shadow_heads(s); i++) {
 		int width = only_head(s, i, &head);
 

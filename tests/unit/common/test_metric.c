@@ -379,7 +379,7 @@ static void test_shadows(void **state)
 	for (const struct shadow *s = shadows; s->event; s++) {
 		const struct metric *m = find(s->metric);
 
-		assert_true(!strcmp(m->unit, "%") == s->percent);
+		assert_true(!strcmp(m->unit, "%") == (s->percent > 0));
 		assert_true(s->label && s->label[0] && s->width > s->decimals);
 		assert_true(s->own_line == (s > shadows && !strcmp(s->event, s[-1].event)));
 		for (const struct shadow *t = s + 1; t->event; t++)

@@ -19,15 +19,15 @@ static const struct {
 	const char *note; /* in what goes to standard error; NULL: whatever */
 } cases[] = {
 	/* 7 CPUs of 8000 x 4 s; they ran 2/8 to 8/8 of 4 s, which is 62.5 % of 28. CPU 0 never ran, so there is no sum of all. */
-	{ "all", "-x, --top=1 -e cycles", "<not counted>,,cycles,0,100.00,,\n" },
+	{ "all", "-x, --top=1 -e cycles", "<not counted>,,cycles,0,0.00,,\n" },
 	{ "all", "-x, --top=1 -e cycles -C 1-7", "224000,,cycles,17500000000,62.00,,\n" },
 	{ "all", "-x, --top=1 --no-scale -e cycles -C 1-7", "140000,,cycles,17500000000,62.00,,\n" },
 	{ "all", "-x, --top=1 --per-socket -e cycles -C 4-7", "S1,4,128000,,cycles,13000000000,81.00,,\n" },
-	{ "all", "-x, -A -e cycles -C 0,3", "CPU0,<not counted>,,cycles,0,100.00,,\nCPU3,32000,,cycles,2000000000,50.00,,\n"
+	{ "all", "-x, -A -e cycles -C 0,3", "CPU0,<not counted>,,cycles,0,0.00,,\nCPU3,32000,,cycles,2000000000,50.00,,\n"
 	  "CPU0,400,,cpu_core/cycles/,4000000000,100.00,,\nCPU3,400,,cpu_core/cycles/,4000000000,100.00,,\n" },
 	{ "all", "--top=1 -e cycles -C 1-7 --metric-style=none -I 4000",
 	  "#           time             counts unit events\n"
-	  "     4.000000000            224,000      cycles                                                                (62.50%)\n" },
+	  "     4.000000000            224,000      cycles                                                                  (62.50%)\n" },
 	{ "all", "-x, -e broken", "<not supported>,,broken,0,100.00,,\n" },
 	{ "all", "-j -e broken",
 	  "{\"counter-value\" : \"<not supported>\", \"unit\" : \"\", \"event\" : \"broken\", \"event-runtime\" : 0, "
@@ -81,19 +81,19 @@ static const struct {
 	/* 32000 in 4 s are no GHz; what was not counted has none. */
 	{ "all", "-A -C 0,1 -I 4000 -e cycles,task-clock --top=2",
 	  "#           time CPU                    counts unit events\n"
-	  "     4.000000000 CPU0            <not counted>      cycles\n"
-	  "     4.000000000 CPU1                   32,000      cycles                           #    0.000 GHz                       (25.00%)\n"
+	  "     4.000000000 CPU0            <not counted>      cycles                                                        (0.00%)\n"
+	  "     4.000000000 CPU1                   32,000      cycles                           #    0.000 GHz                      (25.00%)\n"
 	  "     4.000000000 CPU0                 4,000.00 msec task-clock                       #    1.000 CPUs utilized\n"
 	  "     4.000000000 CPU1                 4,000.00 msec task-clock                       #    1.000 CPUs utilized\n"
 	  "     4.000000000 CPU0                      400      cpu_core/cycles/\n"
 	  "     4.000000000 CPU1                      400      cpu_core/cycles/                 #    0.000 GHz\n" },
 	{ "all", "-j -A -C 0 -M GHz",
 	  "{\"cpu\" : \"0\", \"counter-value\" : \"<not counted>\", \"unit\" : \"\", \"event\" : \"cycles\", \"event-runtime\" : 0, "
-	  "\"pcnt-running\" : 100.00, \"metric-value\" : \"nan\", \"metric-unit\" : \"GHz  cycles_frequency\"}\n"
+	  "\"pcnt-running\" : 0.00, \"metric-value\" : \"nan\", \"metric-unit\" : \"GHz  cycles_frequency\"}\n"
 	  "{\"cpu\" : \"0\", \"counter-value\" : \"4000.000000\", \"unit\" : \"msec\", \"event\" : \"task-clock\", "
 	  "\"event-runtime\" : 4000000000, \"pcnt-running\" : 100.00}\n" },
 	{ "all", "-x, -A -C 0 -M GHz",
-	  "CPU0,<not counted>,,cycles,0,100.00,,GHz  cycles_frequency\nCPU0,4000.00,msec,task-clock,4000000000,100.00,,\n" },
+	  "CPU0,<not counted>,,cycles,0,0.00,,GHz  cycles_frequency\nCPU0,4000.00,msec,task-clock,4000000000,100.00,,\n" },
 	{ "all", "--metric-only -j -A -C 0,1 -M GHz",
 	  "{\"cpu\" : \"0\", \"GHz  cycles_frequency\" : \"none\"}\n{\"cpu\" : \"1\", \"GHz  cycles_frequency\" : \"0.0\"}\n" },
 	/* Two packages of 3 million a second of 64 bytes: 2 x 3000000 x 4 x 6.103515625e-05 MiB. */
@@ -150,7 +150,7 @@ static const struct {
 	  "\n Performance counter stats for 'true' (3 runs):\n\n"
 	  "              2.00 msec task-clock                       #    0.002 CPUs utilized            ( +- 28.87% )\n\n"
 	  "             2.000 +- 0.577 seconds time elapsed  ( +- 28.87% )\n\n" },
-	{ "unrun", "-x, -e rare,never", "200,,rare,50.00%,2000000,100.00,,\n<not counted>,,never,0.00%,0,100.00,,\n",
+	{ "unrun", "-x, -e rare,never", "200,,rare,50.00%,2000000,100.00,,\n<not counted>,,never,0.00%,0,0.00,,\n",
 	  "rare: not counted in 1 of 3 runs; the mean is of the others" },
 	{ "tasks", "--per-thread -x,",
 	  "bash-10,12,,context-switches,4000000000,100.00,,\ntwo words-11,10,,context-switches,2000000000,100.00,,\n" },
@@ -195,7 +195,7 @@ static const struct {
 	  "     4.000000000              TopdownL1 (cpu_core)                 #      5.0 %  tma_backend_bound\n"
 	  "     4.000000000                                                   #     10.0 %  tma_bad_speculation\n"
 	  "     4.000000000                                                   #     15.0 %  tma_frontend_bound\n"
-	  "     4.000000000                                                   #     70.0 %  tma_retiring           (50.00%)\n"
+	  "     4.000000000                                                   #     70.0 %  tma_retiring          (50.00%)\n"
 	  "     4.000000000              TopdownL1 (cpu_atom)                 #     10.0 %  tma_backend_bound\n"
 	  "     4.000000000                                                   #     20.0 %  tma_bad_speculation\n"
 	  "     4.000000000                                                   #     30.0 %  tma_frontend_bound\n"

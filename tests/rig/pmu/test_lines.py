@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""test_lines.py: lines of hardware events as `perf stat` has them, beside pmrec in its place, on an emulated processor: words, units,
+and where events share counters the columns."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import machine
+import rig
+import test_dropin
+
+MANY = "cycles,instructions,branches,branch-misses,cache-references,cache-misses,r1,r2,r3,r4,bus-cycles"
+LINES = """
+@ -d true
+@ -a -x, sleep .05
+@ -a -A -j -e cycles,instructions sleep .05
+@ -r 2 -x, -e cycles,instructions true
+@ -e cycles,instructions,cache-references,cache-misses,task-clock true
+@ -e cycles,instructions,cache-references,cache-misses,task-clock -x, true
+@ -j -e task-clock,cycles,instructions,cache-references,cache-misses,branches,branch-misses true
+@ -j -e branch-misses true
+@ -j -e instructions -e cache-misses true
+@ -j -e cycles true
+@ -j -e stalled-cycles-frontend,instructions,cycles true
+@ -e cycles:u,instructions:k true
+@ -x, -e cycles,instructions:u true
+@ -x, -e branches:u,branch-misses:u true
+@ -x, -e task-clock:u,cycles:u,instructions:u true
+@ -x, -e cycles,cycles,instructions true
+"""
+# One CPU, so that no more than a moment decides which events had a counter: in a command as short as this one some never do.
+SHARED = f"""
+@ -e {MANY} true
+@ -x, -e {MANY} true
+@ -j -e {MANY} true
+@ -a -C 0 -e {MANY} sleep .02
+"""
+
+def shares(text):
+    """Of each event that waited all the time: how it says so, and in which column; whether any was counted for some of it."""
+    found = set()
+    for line in text.split("\n"):
+        share = re.search(r"\((\d+\.\d\d)%\)$", line)
+        missing = "<not counted>" in line
+        if share:
+            found.add((missing, share.start()))
+        elif missing:
+            found.add((True, re.sub(r'"event" : "\w+"|,,\w+,', "", line)))
+    return found
+
+
+def main():
+    perf = shutil.which("perf")
+    m = machine.Machine("skylakex")
+    with tempfile.TemporaryDirectory(prefix="pm-lines-") as folder:
+        m.write(folder)
+        env = dict(test_dropin.ENV, FAKE_PMU=folder, LD_PRELOAD=os.path.join(rig.TESTS, "libfakepmu.so"), PERF_CPUID=m.table.CPUID)
+        if not perf or subprocess.run([perf, "stat", "-e", "cycles", "true"], env=env, capture_output=True).returncode:
+            rig.skip("no perf that counts on an emulated processor here")
+        test_dropin.ENV = env
+        peers = test_dropin.Peers()
+        side = test_dropin.perf_side(folder, peers)
+
+        def alone(line, theirs):
+            open(os.path.join(folder, "state"), "w").close()    # what was open is closed with its process
+            return side(line, theirs)
+
+        wrong = []
+        for line in LINES.split("\n"):
+            found = line and test_dropin.differences(line, alone(line, True), alone(line, False))
+            wrong += [f"$ {line}"] + found if found else []
+        for line in SHARED.split("\n"):
+            theirs = ours = set()
+            for _ in range(40 if line else 0):
+                theirs, ours = theirs | shares(alone(line, True).stderr), ours | shares(alone(line, False).stderr)
+                if theirs == ours and theirs:
+                    break
+            wrong += [f"$ {line}", f"{sorted(map(str, theirs))} and {sorted(map(str, ours))}"] if theirs != ours or line and not theirs else []
+    for line in wrong:
+        print("wrong:", line)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
