@@ -135,7 +135,8 @@ void stat_count(struct stat_sheet *s, size_t k)
 		struct stat_line *l = &s->line[i];
 		const struct stat_event *e = &s->event[l->event];
 
-		l->now = (struct stat_sum){ .nr = 1, .reason = e->invalid ? e->invalid : PM_REASON_NOT_COUNTED };
+		l->now = (struct stat_sum){ .nr = e->invalid || !stat_is_older(s),
+					    .reason = e->invalid ? e->invalid : PM_REASON_NOT_COUNTED };
 		if (!l->n)
 			continue;
 		l->now = (struct stat_sum){ 0 };

@@ -330,6 +330,12 @@ static char *merged_name(const struct stat_sheet *s, const struct pm_counter *c)
 
 /* ---- the list ---- */
 
+/* Times and the like, which perf has a PMU for in versions after 6. */
+static bool is_later_tool(const struct stat_sheet *s, const struct pm_counter *c)
+{
+	return stat_is_newer(s) && !strcmp(pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, ""), "tool");
+}
+
 static void describe(const struct stat_sheet *s, struct stat_event *ev, const struct pm_counter *c)
 {
 	double mul = (double)c->scale.num, div = (double)(c->scale.den ? c->scale.den : 1);
@@ -347,7 +353,7 @@ static void describe(const struct stat_sheet *s, struct stat_event *ev, const st
 	ev->div = div;
 	ev->fraction = floor(mul / div) != mul / div;
 	ev->unit = c->unit && strcmp(c->unit, "1") ? event_unit_perf(c->unit) : "";
-	if (stat_is_newer(s) && !strcmp(pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, ""), "tool"))
+	if (is_later_tool(s, c))
 		ev->unit = "";
 	ev->cgroup = pm_map_text(&c->attrs, PM_COUNTER_PERF_CGROUP, NULL);
 	ev->per_pkg = pm_map_bool(&c->attrs, PM_COUNTER_PERF_PER_PKG, false);
@@ -379,7 +385,7 @@ static int new_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t 
 	ev->in_cgroup = cgroup;
 	if (cgroup && cgroup != PM_NONE)
 		ev->cgroup = cgroup_name(s->places->model, cgroup);
-	buf_addstr(&name, c->display);
+	buf_printf(&name, is_later_tool(s, c) && s->config->aggr == STAT_NONE ? "tool/%s/" : "%s", c->display);
 	if (s->config->no_merge)
 		stat_programs_put(c, &name);
 	ev->name = buf_detach(&name);

@@ -216,6 +216,23 @@ static bool place_of_cgroup(const struct stat_sheet *s, const struct pm_instance
 	return false;
 }
 
+static uint32_t first_counted(const struct stat_sheet *s)
+{
+	SCOPED(cpulist_release) struct cpulist asked = { 0 };
+	const char *text = pm_map_text(&s->places->model->header, PM_HEADER_CPUS, NULL);
+
+	if (text && cpulist_parse(&asked, text, false, NULL))
+		cpulist_release(&asked);
+	for (uint32_t k = 0; k < s->places->n; k++) {
+		uint32_t cpu = s->places->cpu[k].cpu;
+
+		if ((!s->config->cpus.n || cpulist_has(&s->config->cpus, cpu)) &&
+		    (!asked.n || cpulist_has(&asked, cpu)))
+			return cpu;
+	}
+	return PM_NONE;
+}
+
 /* An event of a package stands at the first CPU that has it. */
 static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, const struct pm_instance *i,
 		     struct place *place)
@@ -241,6 +258,13 @@ static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, co
 	}
 	if (kind == PM_TASK && i->kind != PM_TASK)
 		return false;
+	/* What the machine has one of, such as the time, at the first CPU that is counted. */
+	if (i->kind == PM_SYSTEM && kind != PM_SYSTEM) {
+		struct pm_instance first = { .kind = PM_CPU, .number = first_counted(s) };
+
+		first.cpu = first.number;
+		return places_find(s->places, &first, kind, place);
+	}
 	if (kind == PM_CGROUP)
 		return i->kind == PM_CGROUP && place_of_cgroup(s, i, place);
 	/* A cgroup's counts are taken CPU by CPU. */
@@ -403,6 +427,7 @@ static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at
 	const struct stat_event *ev = &s->event[event];
 	size_t n = 0;
 	bool everywhere = s->config->aggr == STAT_NONE && ev->percore && s->config->show_thread, any = false;
+	bool alone = false;
 	int err = 0;
 
 	for (uint32_t k = 0; k < ev->n_counters; k++) {
@@ -411,8 +436,10 @@ static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at
 			uint32_t row;
 
 			any = true;
-			if (feeds(s, ev, f->track[t], &i) && (row = row_of(s, ev, i, f)))
-				feed[n++] = (struct feed){ row - 1, f->track[t] };
+			if (!feeds(s, ev, f->track[t], &i) || !(row = row_of(s, ev, i, f)))
+				continue;
+			feed[n++] = (struct feed){ row - 1, f->track[t] };
+			alone |= i->kind == PM_SYSTEM && s->row[row - 1].counted && stat_is_older(s);
 		}
 	}
 	qsort(feed, n, sizeof(*feed), by_row);
@@ -430,9 +457,9 @@ static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at
 				continue;
 			err = add_column(s, l, feed[k].track, pm_model_instance(s->places->model, t.instance));
 		}
-		/* An event that nobody could open has a line everywhere, of percore only where CPUs have one.
-		 */
-		if (l->n || (!any && s->row[r].place.kind == kind_for(s, ev)))
+		/* An event that nobody could open has a line everywhere, of percore only where CPUs have one; and in perf 6
+		 * one that counts in one place only. */
+		if (l->n || ((!any || alone) && s->row[r].place.kind == kind_for(s, ev)))
 			++*at;
 	}
 	return err;

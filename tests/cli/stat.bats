@@ -36,7 +36,7 @@ expect() {
 	expect cycles 'CPU3,32000,,cycles,2000000000,50.00,,' -A -x, -e cycles -C 3 all.pmr
 	# As seen: (2 + ... + 8) x 1000 x 4.
 	expect cycles '140000,,cycles,17500000000,62.00,,' -x, --no-scale -e cycles -C 1-7 all.pmr
-	expect cycles '           224,000      cycles                                                                (62.50%)' \
+	expect cycles '           224,000      cycles                                                                  (62.50%)' \
 		--metric-style=none -e cycles -C 1-7 all.pmr
 }
 

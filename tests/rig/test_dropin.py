@@ -123,6 +123,10 @@ sleep .05; echo $w >&8; read -t 9 -u 9 said; echo $said; done; wait $!; echo $?
 @ -a --per-socket --per-core -x, -e cs sleep .05
 @ -e duration_time,cs -a -x, sleep .05
 @ -e duration_time,user_time -a -j sleep .05
+@ -a --per-core -e cs,duration_time -x, sleep .05
+@ -a --per-socket -e duration_time,cs -j sleep .05
+@ -a -A -e duration_time,cs -x, sleep .05
+@ -C 1 -A -e cs,duration_time -I 50 --interval-count 1 sleep 1
 @ -x ';' -I 100 -a -e task-clock,cs sleep .25 2>&1 | while IFS=';' read -r time count unit event rest; do echo "$event $unit"; done
 @ -x ' ' -e duration_time,cs -a true 2>&1 | awk '{ print NF, $2, $3 }'
 setpriv --bounding-set=-all @ true
@@ -379,6 +383,26 @@ def each(lines, judge):
 
 def check(lines, side, numbers=None):
     return each(lines, lambda line: differences(line, side(line, True), side(line, False), numbers))
+
+
+# Where scripts cut these by columns.
+PLACED = ["@ -a -A -e cs -I 50 --interval-count 1 sleep 1", "@ -a --per-core -e cs -I 50 --interval-count 1 sleep 1",
+          "@ -a --per-node -e cs -I 50 --interval-count 1 sleep 1", "@ -a --per-die -e cs sleep .05", "@ -a -e cs,cpu-clock sleep .05",
+          "@ -p $$ --per-thread -e cs -I 50 --interval-count 1 sleep 1", "@ -r 2 -e task-clock sh -c 'sleep .0$((RANDOM % 5))'"]
+
+
+def columns(text):
+    """Heads as they are, and of lines of events and spreads where words begin."""
+    return {line if line[0] == "#" else tuple((m.start(), m[0]) for m in re.finditer(r" cs\b|cpu-clock|task-clock|\( *\+-", line))
+            for line in text.split("\n") if line and " ran" not in line and "elapsed" not in line}
+
+
+def check_columns(side):
+    def judge(line):
+        they, we = columns(side(line, True).stderr), columns(side(line, False).stderr)
+        return [f"columns: {sorted(map(str, they ^ we))}"] if they != we else []
+
+    return each(PLACED, judge)
 
 
 def check_refused(lines, side):
@@ -685,7 +709,7 @@ def main():
             print(f"seed {seed}")
             wrong += check(peers.alike(lines), perf_side(folder, peers), without_nan if root else None)
             wrong += check_refused(peers.alike(listed(PERF_REFUSED, PERF_REFUSED_LONG, some)), perf_side(folder, peers))
-            wrong += check_readers(READERS, perf_side(folder, peers))
+            wrong += check_readers(READERS, perf_side(folder, peers)) + check_columns(perf_side(folder, peers))
             done += 1
     fits = os.access("/dev/fuse", os.R_OK | os.W_OK) and shutil.which("fusermount3") and not os.geteuid() and \
         peers.turbostat and shutil.which("objdump") and \
