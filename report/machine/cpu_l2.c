@@ -17,7 +17,7 @@ static const struct l2_events golden_cove = { L2(0, 0xff), L2(0, 0xdf) }, lion_c
 			      darkmont = { L2(1, 0xff), L2(1, 0xbf) };
 
 /* `core` also stands for the only kind that there is. */
-static const struct {
+static const struct l2_row {
 	uint16_t family, model;
 	const struct l2_events *core, *atom, *low_power;
 } rows[] = {
@@ -47,6 +47,14 @@ static const struct {
 	{ 18, 0x03, &lion_cove, &darkmont, NULL },
 };
 
+static const struct l2_row *row_of(const struct cpu_identity *id)
+{
+	for (size_t i = 0; id->vendor == CPU_INTEL && i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].family == id->family && rows[i].model == id->model)
+			return &rows[i];
+	return NULL;
+}
+
 /* As -e has it: the bits of a umask beyond eight follow the first eight. */
 static void put_events(struct buf *out, const char *pmu, const struct l2_events *e)
 {
@@ -59,33 +67,26 @@ static void put_events(struct buf *out, const char *pmu, const struct l2_events 
 
 void cpu_l2_option(const struct cpu_identity *id, struct buf *out)
 {
-	for (size_t i = 0; id->vendor == CPU_INTEL && i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (rows[i].family != id->family || rows[i].model != id->model)
-			continue;
-		put_events(out, rows[i].atom ? "cpu_core" : "cpu", rows[i].core);
-		if (rows[i].atom)
-			put_events(out, "cpu_atom", rows[i].atom);
-		if (rows[i].low_power)
-			put_events(out, "cpu_lowpower", rows[i].low_power);
-	}
+	const struct l2_row *row = row_of(id);
+
+	if (row)
+		put_events(out, row->atom ? "cpu_core" : "cpu", row->core);
+	if (row && row->atom)
+		put_events(out, "cpu_atom", row->atom);
+	if (row && row->low_power)
+		put_events(out, "cpu_lowpower", row->low_power);
 }
 
 enum cpu_l2 cpu_l2_event(const struct cpu_identity *id, const char *pmu, uint64_t config)
 {
-	if (id->vendor != CPU_INTEL)
-		return CPU_L2_NONE;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct l2_events *e;
+	const struct l2_row *row = row_of(id);
+	const struct l2_events *e = !row                                            ? NULL :
+				    !strcmp(pmu, "cpu") || !strcmp(pmu, "cpu_core") ? row->core :
+				    !strcmp(pmu, "cpu_atom")                        ? row->atom :
+				    !strcmp(pmu, "cpu_lowpower")                    ? row->low_power :
+										      NULL;
 
-		if (rows[i].family != id->family || rows[i].model != id->model)
-			continue;
-		e = !strcmp(pmu, "cpu") || !strcmp(pmu, "cpu_core") ? rows[i].core :
-		    !strcmp(pmu, "cpu_atom")                        ? rows[i].atom :
-		    !strcmp(pmu, "cpu_lowpower")                    ? rows[i].low_power :
-								      NULL;
-		if (!e)
-			return CPU_L2_NONE;
-		return config == e->refs ? CPU_L2_REFS : config == e->hits ? CPU_L2_HITS : CPU_L2_NONE;
-	}
-	return CPU_L2_NONE;
+	if (!e)
+		return CPU_L2_NONE;
+	return config == e->refs ? CPU_L2_REFS : config == e->hits ? CPU_L2_HITS : CPU_L2_NONE;
 }

@@ -1,6 +1,7 @@
 #include "report/machine/decode.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,14 @@ struct decoded_field *decode_add(struct decoded *d, const char *name, double num
 	*f = (struct decoded_field){ .name = name, .number = number, .unit = unit };
 	snprintf(f->text, sizeof(f->text), "%.7g", number);
 	return f;
+}
+
+void decode_hex(struct decoded *d, const char *name, uint64_t v)
+{
+	struct decoded_field *f = decode_add(d, name, (double)v, "");
+
+	if (f)
+		snprintf(f->text, sizeof(f->text), "0x%" PRIx64, v);
 }
 
 void decode_word(struct decoded *d, const char *name, const char *word)
@@ -93,7 +102,6 @@ static void decode_field(const struct cpu_facts *f, const struct reg_field *r, u
 	uint64_t raw = value >> r->lo & (~UINT64_C(0) >> (63 - (r->hi - r->lo)));
 	unsigned v = (unsigned)raw;
 	bool amd = f->id.vendor == CPU_AMD;
-	struct decoded_field *at;
 
 	switch ((enum field_kind)r->kind) {
 	case FIELD_NUMBER:
@@ -106,9 +114,7 @@ static void decode_field(const struct cpu_facts *f, const struct reg_field *r, u
 		decode_flag(d, r->name, !v);
 		return;
 	case FIELD_HEX:
-		at = decode_add(d, r->name, v, "");
-		if (at)
-			snprintf(at->text, sizeof(at->text), "0x%x", v);
+		decode_hex(d, r->name, v);
 		return;
 	case FIELD_RATIO:
 		scaled(d, r->name, v, f->bclk_mhz, "MHz");

@@ -95,6 +95,7 @@ extern const struct reg_row decode_registers[]; /* in the order of turbostat's h
 
 /* For `more`: adds a field and returns it; NULL if there is no room. */
 struct decoded_field *decode_add(struct decoded *d, const char *name, double number, const char *unit);
+void decode_hex(struct decoded *d, const char *name, uint64_t v);
 void decode_word(struct decoded *d, const char *name, const char *word);
 void decode_flag(struct decoded *d, const char *name, bool set);
 

@@ -47,27 +47,16 @@ typedef int (*decode_take)(void *ctx, const struct decoded *d);
 static void processor(const struct pm_model *m, const struct cpu_facts *f, struct decoded *d)
 {
 	const char *hypervisor = pm_map_text(&m->header, PM_HEADER_HYPERVISOR, NULL);
-	struct decoded_field *at;
 	uint32_t reg[4];
 
 	decode_word(d, "vendor", f->id.vendor_name[0] ? f->id.vendor_name : "not known");
-	at = decode_add(d, "family", f->id.family, "");
-	if (at)
-		snprintf(at->text, sizeof(at->text), "0x%x", f->id.family);
-	at = decode_add(d, "model", f->id.model, "");
-	if (at)
-		snprintf(at->text, sizeof(at->text), "0x%x", f->id.model);
+	decode_hex(d, "family", f->id.family);
+	decode_hex(d, "model", f->id.model);
 	decode_add(d, "stepping", f->id.stepping, "");
-	if (f->id.levels) {
-		at = decode_add(d, "cpuid levels", f->id.levels, "");
-		if (at)
-			snprintf(at->text, sizeof(at->text), "0x%x", f->id.levels);
-	}
-	if (cpu_leaf(m, 0x80000000, 0, PM_NONE, reg) && reg[0] >= 0x80000000) {
-		at = decode_add(d, "extended levels", reg[0], "");
-		if (at)
-			snprintf(at->text, sizeof(at->text), "0x%x", reg[0]);
-	}
+	if (f->id.levels)
+		decode_hex(d, "cpuid levels", f->id.levels);
+	if (cpu_leaf(m, 0x80000000, 0, PM_NONE, reg) && reg[0] >= 0x80000000)
+		decode_hex(d, "extended levels", reg[0]);
 	if (hypervisor)
 		decode_word(d, "hypervisor", hypervisor);
 	decode_word(d, "name", f->id.known ? f->id.known->name : "not in the model table");

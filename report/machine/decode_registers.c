@@ -136,12 +136,7 @@ void decode_reasons(uint64_t value, const char *const *name, struct decoded *d)
 }
 static void microcode(const struct cpu_facts *f, uint64_t value, struct decoded *d)
 {
-	struct decoded_field *at;
-
-	value = f->id.vendor == CPU_AMD ? value & 0xffffffff : value >> 32;
-	at = decode_add(d, "microcode", (double)value, "");
-	if (at)
-		snprintf(at->text, sizeof(at->text), "0x%llx", (unsigned long long)value);
+	decode_hex(d, "microcode", f->id.vendor == CPU_AMD ? value & 0xffffffff : value >> 32);
 }
 
 /* How long the energy counter takes for a turn: what a recording must be read more often than. */
