@@ -47,6 +47,12 @@ static inline int array_hold(void *array, uint32_t *room, size_t n, size_t size)
 	return 0;
 }
 
+/* For qsort(): the order of two things by a number, then by another. */
+static inline int array_order(uint64_t a, uint64_t b, uint64_t then_a, uint64_t then_b)
+{
+	return a != b ? (a < b ? -1 : 1) : (then_a > then_b) - (then_a < then_b);
+}
+
 /*
  * The first of `n` places `at` for which `before`, an expression of `at`, is false; n if there is none. `before` must
  * be true for all places before it and false for all after it.

@@ -23,6 +23,42 @@ void text_escape(struct buf *out, const char *text, size_t len)
 	}
 }
 
+void text_markdown(struct buf *out, const char *text)
+{
+	SCOPED(buf_release) struct buf safe = BUF_INIT;
+
+	text_escape(&safe, text, strlen(text));
+	for (const char *c = buf_str(&safe); *c; c++) {
+		if (strchr("|*_`<>[]\\#", *c))
+			buf_addch(out, '\\');
+		buf_addch(out, *c);
+	}
+	buf_carry(out, &safe);
+}
+
+void text_markup(struct buf *out, const char *text)
+{
+	static const char *const entity[128] = {
+		['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;", ['"'] = "&quot;", ['\''] = "&#39;",
+	};
+	size_t len = strlen(text);
+	uint32_t c;
+
+	for (size_t i = 0, n; i < len; i += n) {
+		n = utf8_decode(text + i, len - i, &c);
+		if (!n) {
+			buf_addstr(out, "\xef\xbf\xbd");
+			n = 1;
+		} else if (c < 128 && entity[c]) {
+			buf_addstr(out, entity[c]);
+		} else if (c == '\n' || c == '\t') {
+			buf_addch(out, (char)c);
+		} else {
+			text_escape(out, text + i, n);
+		}
+	}
+}
+
 void text_csv(struct buf *out, const char *text, const char *separator)
 {
 	SCOPED(buf_release) struct buf safe = BUF_INIT;

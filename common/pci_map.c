@@ -33,9 +33,7 @@ int pci_map_add_function(struct pci_map *m, const struct pci_function *f)
 
 static int by_address(struct pci_address a, struct pci_address b)
 {
-	if (a.domain != b.domain)
-		return a.domain < b.domain ? -1 : 1;
-	return (a.id > b.id) - (a.id < b.id);
+	return array_order(a.domain, b.domain, a.id, b.id);
 }
 
 static int by_port(const void *a, const void *b)

@@ -33,6 +33,11 @@ int table_print(struct table *t, unsigned width, bool heads, bool colors, struct
 /* Appends `text` with control characters, escapes and broken UTF-8 made visible ("\x1b"). All text of a recording
  * must pass through this on its way to a terminal. */
 void text_escape(struct buf *out, const char *text, size_t len);
+/* The same with a backslash before what markdown would take for its own. */
+void text_markdown(struct buf *out, const char *text);
+/* The same as text of HTML or XML, or the value of a quoted attribute: U+FFFD replaces what is not UTF-8; line ends and
+ * TABs stay. */
+void text_markup(struct buf *out, const char *text);
 /* The same as a field of RFC 4180, quoted if it holds a quote or the separator. */
 void text_csv(struct buf *out, const char *text, const char *separator);
 /* The same as the head of a column; an apostrophe precedes what a spreadsheet would compute (= + - @). */

@@ -63,16 +63,6 @@ static void put_json(const struct incidents *found, uint32_t n, struct buf *out)
 	}
 }
 
-/* Signs that markdown would take for its own. */
-static void put_marked(const char *text, struct buf *out)
-{
-	for (; *text; text++) {
-		if (strchr("|*_`<>[]\\#", *text))
-			buf_addch(out, '\\');
-		buf_addch(out, *text);
-	}
-}
-
 static void put_markdown(const struct incidents *found, uint32_t n, struct buf *out)
 {
 	buf_addstr(out, "| # | When | What |\n|---|---|---|\n");
@@ -80,7 +70,7 @@ static void put_markdown(const struct incidents *found, uint32_t n, struct buf *
 		buf_printf(out, "| %u | ", i + 1);
 		incident_put_time(found, &found->incident[i], out);
 		buf_addstr(out, " | ");
-		put_marked(found->incident[i].text, out);
+		text_markdown(out, found->incident[i].text);
 		buf_addstr(out, " |\n");
 	}
 }

@@ -48,21 +48,14 @@ struct plotting {
 	int n_words;
 };
 
-static int set_cpu(void *into, char *arg, struct error *e)
-{
-	struct sheet_config *sheet = &((struct plotting *)into)->pipeline.sheet;
-
-	sheet->rows = SHEET_CPU_SET;
-	return cpulist_parse(&sheet->cpus, arg, true, e) ? error_prefix(e, "--cpu") : 0;
-}
-
 #define OPTIONS_INTO struct plotting
 #define PER(kind)    NUMBER(per, kind)
 static const struct option_row rows[] = {
 	{ .help = "Lines:" },
 	{ "per-system", 0, NULL, "one line for the whole system (the default)", PER(PM_SYSTEM) },
 	OPTIONS_PER(PER, "one line per"),
-	{ "cpu", 'c', "SET", "one line for each of these CPUs: 0,2..5", CALL(cpu) },
+	{ "cpu", 'c', "SET", "one line for each of these CPUs (0,2..5), or for one per core or package",
+	  READ(pipeline.sheet, read_rows) },
 	{ "heatmap", 0, NULL, "one row per CPU (or another level) by time, instead of lines", FLAG(heatmap) },
 	{ "rate", 0, NULL, "raw counters per second (the default)", FLAG(pipeline.bind.rate) },
 	{ "no-rate", 0, NULL, "raw counters per interval", CLEAR(pipeline.bind.rate) },
@@ -113,9 +106,7 @@ static void settle(struct plotting *o)
 
 	if (p->mode == PIPELINE_AUTO)
 		p->mode = PIPELINE_EACH;
-	p->sheet.per = o->per != PM_KINDS                           ? o->per :
-		       o->heatmap || p->sheet.rows == SHEET_CPU_SET ? PM_CPU :
-								      PM_SYSTEM;
+	p->sheet.per = o->per != PM_KINDS ? o->per : o->heatmap || p->sheet.rows ? PM_CPU : PM_SYSTEM;
 	p->sheet.only_per = true;
 	p->sheet.summary = p->sheet.per == PM_SYSTEM;
 	p->sheet.summary_only = p->sheet.per == PM_SYSTEM;

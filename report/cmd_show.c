@@ -518,20 +518,16 @@ static int dump_text(struct show_options *o, const struct options_common *common
 /* --Dump: the raw values of one snapshot, which pmrep dump prints. */
 static int dump(const struct show_options *o)
 {
-	char **argv = calloc((size_t)o->n_files + 3, sizeof(*argv)), name[] = "dump", one[] = "--snapshots=1";
-	int status = EXIT_TROUBLE;
+	SCOPED(scoped_free) char **argv = calloc((size_t)o->n_files + 3, sizeof(*argv));
+	char name[] = "dump", one[] = "--snapshots=1";
 
-	if (!argv) {
-		cmd_complain(NAME, "out of memory");
-		return status;
-	}
+	if (!argv)
+		return cmd_no_memory(NAME);
 	argv[0] = name;
 	argv[1] = one;
 	for (int i = 0; i < o->n_files; i++)
 		argv[i + 2] = o->file[i];
-	status = cmd_dump(o->n_files + 2, argv);
-	free(argv);
-	return status;
+	return cmd_dump(o->n_files + 2, argv);
 }
 
 int cmd_show(int argc, char **argv)

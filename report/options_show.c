@@ -56,28 +56,6 @@ static int set_ipc(void *into, char *arg, struct error *e)
 	return set_columns(into, SELECT_ENABLE, "insn_per_cycle", e);
 }
 
-static int set_no_vendor(void *into, char *arg, struct error *e)
-{
-	return vendor_files_add_pack(&((struct show_options *)into)->vendor, true, e);
-}
-
-static int set_cpu(void *into, char *arg, struct error *e)
-{
-	struct show_options *o = into;
-	struct sheet_config *sheet = &o->pipeline.sheet;
-
-	if (!strcmp(arg, "core")) {
-		sheet->rows = SHEET_FIRST_OF_CORE;
-	} else if (!strcmp(arg, "package")) {
-		sheet->rows = SHEET_FIRST_OF_PACKAGE;
-	} else {
-		sheet->rows = SHEET_CPU_SET;
-		if (cpulist_parse(&sheet->cpus, arg, true, e))
-			return error_prefix(e, "--cpu");
-	}
-	return 0;
-}
-
 static int set_heads(void *into, char *arg, struct error *e)
 {
 	struct show_options *o = into;

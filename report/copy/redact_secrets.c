@@ -169,9 +169,8 @@ static const struct secret *find_at(const struct secrets *s, const char *text, s
 
 int secrets_scrub(const struct secrets *s, char **text, size_t *len, bool weak_too)
 {
-	struct buf out = BUF_INIT;
+	SCOPED(buf_release) struct buf out = BUF_INIT;
 	size_t done = 0;
-	int err;
 
 	if (!s->n)
 		return 0;
@@ -190,13 +189,10 @@ int secrets_scrub(const struct secrets *s, char **text, size_t *len, bool weak_t
 	if (!done)
 		return 0;
 	buf_add(&out, *text + done, *len - done);
-	err = out.err;
-	if (!err) {
-		free(*text);
-		*len = out.len;
-		*text = buf_detach(&out);
-		err = *text ? 1 : -ENOMEM;
-	}
-	buf_release(&out);
-	return err;
+	if (out.err)
+		return out.err;
+	free(*text);
+	*len = out.len;
+	*text = buf_detach(&out);
+	return *text ? 1 : -ENOMEM;
 }

@@ -23,29 +23,21 @@ void diff_data_release(struct diff_data *d)
 
 int64_t diff_series_find(struct diff_data *d, const struct diff_series *as)
 {
-	struct buf key = BUF_INIT;
+	SCOPED(buf_release) struct buf key = BUF_INIT;
 	struct diff_series *more;
 	uint32_t found;
-	int err;
 
 	buf_printf(&key, "%s\n%s\n%d %s", as->metric, as->unit, as->place.kind, as->where);
-	if (key.err) {
-		buf_release(&key);
+	if (key.err)
 		return -ENOMEM;
-	}
 	if (names_get(&d->names, buf_str(&key), &found)) {
-		buf_release(&key);
 		/* Whichever recording comes first. */
 		if (as->order < d->series[found].order)
 			d->series[found].order = as->order;
 		return found;
 	}
-	err = array_room(&d->series, d->n, sizeof(*d->series));
-	if (!err)
-		err = names_set(&d->names, buf_str(&key), (uint32_t)d->n);
-	buf_release(&key);
-	if (err)
-		return err;
+	if (array_room(&d->series, d->n, sizeof(*d->series)) || names_set(&d->names, buf_str(&key), (uint32_t)d->n))
+		return -ENOMEM;
 	more = &d->series[d->n];
 	*more = *as;
 	more->value = NULL;
@@ -83,9 +75,7 @@ static int compare_values(const void *a, const void *b)
 {
 	const struct diff_value *x = a, *y = b;
 
-	if (x->recording != y->recording)
-		return x->recording < y->recording ? -1 : 1;
-	return (x->run > y->run) - (x->run < y->run);
+	return array_order(x->recording, y->recording, x->run, y->run);
 }
 
 static int compare_series(const void *a, const void *b)

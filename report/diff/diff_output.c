@@ -206,15 +206,8 @@ int diff_print_csv(const struct diff_report *x, struct buf *out)
 /* A cell of a table, " text |", with "|" before it if it is the first. Nothing in the text may break the table. */
 static void put_markdown(struct buf *out, const char *text, bool first)
 {
-	SCOPED(buf_release) struct buf safe = BUF_INIT;
-
-	text_escape(&safe, text, strlen(text));
 	buf_addstr(out, first ? "| " : " ");
-	for (const char *c = buf_str(&safe); *c; c++) {
-		if (strchr("|*_`<>[]\\", *c))
-			buf_addch(out, '\\');
-		buf_addch(out, *c);
-	}
+	text_markdown(out, text);
 	buf_addstr(out, " |");
 }
 
@@ -442,24 +435,12 @@ int diff_print_table(const struct diff_report *x, struct buf *out)
 
 /* ---- JUnit ---- */
 
-static void put_xml(struct buf *out, const char *text)
-{
-	SCOPED(buf_release) struct buf safe = BUF_INIT;
-
-	text_escape(&safe, text, strlen(text));
-	for (const char *c = buf_str(&safe); *c; c++)
-		if (strchr("<>&\"'", *c))
-			buf_printf(out, "&#%d;", *c);
-		else
-			buf_addch(out, *c);
-}
-
 static void put_case(struct buf *out, const struct diff_result *r)
 {
 	buf_addstr(out, "<testcase classname=\"");
-	put_xml(out, r->series->where[0] ? r->series->where : pm_kind_name(r->series->place.kind));
+	text_markup(out, r->series->where[0] ? r->series->where : pm_kind_name(r->series->place.kind));
 	buf_addstr(out, "\" name=\"");
-	put_xml(out, r->series->metric);
+	text_markup(out, r->series->metric);
 	buf_addstr(out, "\">");
 	if (r->fails || diff_open(r)) {
 		buf_printf(out, "<%s message=\"%s", r->fails ? "failure" : "skipped", verdict_name(r->v.kind));
@@ -468,7 +449,7 @@ static void put_case(struct buf *out, const struct diff_result *r)
 		if (!isnan(r->v.low) && !isnan(r->v.high))
 			buf_printf(out, ", %.4f to %.4f", r->v.low, r->v.high);
 		buf_addstr(out, r->why[0] ? "; " : "");
-		put_xml(out, r->why);
+		text_markup(out, r->why);
 		buf_addstr(out, "\"/>");
 	}
 	buf_addstr(out, "</testcase>\n");
@@ -491,7 +472,7 @@ int diff_print_junit(const struct diff_report *x, struct buf *out)
 		   n + (x->failures != NULL), failures, x->failures != NULL, skipped);
 	if (x->failures) {
 		buf_addstr(out, "<testcase classname=\"runs\" name=\"exit status\"><error message=\"");
-		put_xml(out, x->failures);
+		text_markup(out, x->failures);
 		buf_addstr(out, "\"/></testcase>\n");
 	}
 	for (size_t i = 0; i < n; i++)

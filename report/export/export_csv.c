@@ -57,7 +57,7 @@ static void put_row_text(struct buf *out, const struct sheet *s, const struct pl
 
 static int wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
 {
-	struct buf head = BUF_INIT;
+	SCOPED(buf_release) struct buf head = BUF_INIT;
 
 	if (!x->begun) {
 		c->cell = calloc((size_t)s->n_columns + 1, sizeof(*c->cell));
@@ -88,7 +88,6 @@ static int wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
 		}
 		if (!x->config.no_heads)
 			buf_addch(&x->out.text, '\n');
-		buf_release(&head);
 	}
 	for (uint32_t i = 0; i < s->n_columns; i++)
 		if (!names_get(&c->wide, s->column[i].metric->name, &c->wide_of[i]))

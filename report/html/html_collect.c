@@ -100,9 +100,7 @@ static int compare_drawn(const void *left, const void *right)
 {
 	const struct drawn *a = left, *b = right;
 
-	if (a->cell->column != b->cell->column)
-		return a->cell->column < b->cell->column ? -1 : 1;
-	return (a->row > b->row) - (a->row < b->row);
+	return array_order(a->cell->column, b->cell->column, a->row, b->row);
 }
 
 static int name_cells(struct collect *c, struct layout *l, const struct sheet *sheet, bool totals)

@@ -58,7 +58,7 @@ static void end_part(struct facts *f)
 		f->in_cards = card;
 		buf_printf(f->out, "<details class=\"facts%s\"%s><summary>", card ? " card" : "",
 			   open ? " open" : "");
-		html_text(f->out, f->title);
+		text_markup(f->out, f->title);
 		if (!card)
 			buf_printf(f->out, " <span class=count>%llu</span>", (unsigned long long)f->n_rows);
 		html_put(f->out,
@@ -100,7 +100,7 @@ static int row(void *ctx, const char *const *cell, size_t n, enum pm_privacy pri
 	buf_addstr(&f->rows, "<tr>");
 	for (size_t i = 0; i < n; i++) {
 		buf_addstr(&f->rows, !i ? "<th scope=row>" : f->column[i].right ? "<td class=n>" : "<td>");
-		html_text(&f->rows, cell[i] ? cell[i] : "");
+		text_markup(&f->rows, cell[i] ? cell[i] : "");
 		if (what && i + 1 == n)
 			buf_printf(&f->rows, " <span class=reveals title=\"reveals the %s\">%s</span>", what, what);
 		buf_addstr(&f->rows, i ? "</td>" : "</th>");

@@ -26,7 +26,7 @@ static void put_button(const struct html_recording *r, const struct incident *i,
 	for (uint32_t k = 0; k < i->n_series && n < CHARTS; k++)
 		if (incident_names_first(i, k)) {
 			buf_addstr(out, n++ ? "\t" : "");
-			html_text(out, i->series[k].metric);
+			text_markup(out, i->series[k].metric);
 		}
 	buf_addch(out, '"');
 	if (place)

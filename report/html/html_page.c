@@ -155,7 +155,7 @@ static void put_title(const struct html_page *p, struct buf *out)
 
 		if (i)
 			buf_addstr(out, " beside ");
-		html_text(out, input_name(r->path));
+		text_markup(out, input_name(r->path));
 		if (r->host && r->host[0])
 			html_put(out, " ({})", r->host);
 	}
@@ -168,7 +168,7 @@ static void put_heading(const struct html_page *p, struct buf *out)
 		const struct html_recording *r = &p->recording[i];
 
 		buf_addstr(out, i ? " <span class=soft>beside</span> " : "");
-		html_text(out, input_name(r->path));
+		text_markup(out, input_name(r->path));
 		if (r->host && r->host[0])
 			html_put(out, " <span class=\"soft host\" title=\"{}\">({})</span>", r->host, r->host);
 	}
@@ -236,7 +236,7 @@ static void put_files(const struct html_page *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		buf_addstr(out, i ? " and " : "");
-		html_text(out, input_name(p->recording[i].path));
+		text_markup(out, input_name(p->recording[i].path));
 	}
 }
 

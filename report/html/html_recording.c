@@ -132,9 +132,7 @@ int html_find_row(struct html_recording *r, struct names *names, const struct pl
 
 static int order(uint32_t metric, uint32_t row, const struct html_series *s)
 {
-	if (metric != s->metric)
-		return metric < s->metric ? -1 : 1;
-	return row < s->row ? -1 : row > s->row;
+	return array_order(metric, s->metric, row, s->row);
 }
 
 static int by_metric(const void *a, const void *b, void *ctx)

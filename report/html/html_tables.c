@@ -11,6 +11,7 @@
 #include "report/input/input.h"
 #include "report/machine/status.h"
 
+#define MAINS_MOST  9    /* places of the summary */
 #define SPARKS_MOST 1000 /* series from which on lines in a table make it too large */
 
 void html_number(char out[static 48], double v, unsigned precision)
@@ -32,7 +33,7 @@ void html_number(char out[static 48], double v, unsigned precision)
 
 void html_put_unit(const char *unit, struct buf *out)
 {
-	html_text(out, strcmp(unit, "1") ? unit : "");
+	text_markup(out, strcmp(unit, "1") ? unit : "");
 }
 
 unsigned html_precision(const struct html_metric *m, const struct html_series *s)
@@ -65,7 +66,7 @@ static bool is_main(const struct html_row *row)
 /* All of the name, which may be cut, and what it is. */
 static void put_title(const struct html_metric *m, struct buf *out)
 {
-	html_text(out, m->name);
+	text_markup(out, m->name);
 	if (m->help[0])
 		html_put(out, ": {}", m->help);
 }
@@ -91,21 +92,16 @@ static void put_trend(const struct html_recording *r, uint32_t metric, struct bu
 
 void html_put_summary(const struct html_page *p, const struct html_recording *r, struct buf *out)
 {
-	uint32_t *column = calloc((size_t)r->n_rows + 1, sizeof(*column)), n = 0;
+	uint32_t column[MAINS_MOST], n = 0;
 	bool sparks = r->near.n < SPARKS_MOST;
 
-	if (!column) {
-		out->err = -ENOMEM;
-		return;
-	}
 	if (!r->near.n) {
 		buf_addstr(out,
 			   "<p class=empty>No metric of the system or its packages could be computed: their counters "
 			   "were not recorded, or are lost.</p>\n");
-		free(column);
 		return;
 	}
-	for (uint32_t i = 0; i < r->n_rows && n < 9; i++)
+	for (uint32_t i = 0; i < r->n_rows && n < MAINS_MOST; i++)
 		if (is_main(&r->row[i]))
 			column[n++] = i;
 	buf_addstr(out,
@@ -150,7 +146,6 @@ void html_put_summary(const struct html_page *p, const struct html_recording *r,
 			out->len = before;
 	}
 	buf_addstr(out, "</tbody></table></div>\n");
-	free(column);
 }
 
 /* ---- every metric ---- */

@@ -1,40 +1,14 @@
-#include "common/table.h"
-#include "common/utf8.h"
 #include "report/html/html_text.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* ---- text ---- */
-
-void html_text(struct buf *out, const char *text)
-{
-	static const char *const entity[128] = {
-		['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;", ['"'] = "&quot;", ['\''] = "&#39;",
-	};
-	size_t len = strlen(text);
-	uint32_t c;
-
-	for (size_t i = 0, n; i < len; i += n) {
-		n = utf8_decode(text + i, len - i, &c);
-		if (!n) {
-			buf_addstr(out, "\xef\xbf\xbd");
-			n = 1;
-		} else if (c < 128 && entity[c]) {
-			buf_addstr(out, entity[c]);
-		} else if (c == '\n' || c == '\t') {
-			buf_addch(out, (char)c);
-		} else {
-			text_escape(out, text + i, n);
-		}
-	}
-}
 
 void html_put_texts(struct buf *out, const char *markup, const char *const *text)
 {
 	for (const char *hole; (hole = strstr(markup, "{}")); markup = hole + 2) {
 		buf_add(out, markup, (size_t)(hole - markup));
-		html_text(out, *text++);
+		text_markup(out, *text++);
 	}
 	buf_addstr(out, markup);
 }
@@ -69,35 +43,32 @@ void html_json_text(struct buf *out, const char *text)
 
 /* ---- of what may be long ---- */
 
-/* 0: it is short enough. */
-static int cut(const char *text, size_t most, struct buf *head)
+static void put_cut(struct buf *out, const char *text, size_t most, void (*put)(struct buf *out, const char *text))
 {
+	SCOPED(buf_release) struct buf head = BUF_INIT;
 	size_t len = strnlen(text, most + 1);
 
-	if (len <= most)
-		return 0;
+	if (len <= most) {
+		put(out, text);
+		return;
+	}
 	/* Never within a character. */
 	for (len = most; len && ((unsigned char)text[len] & 0xc0) == 0x80;)
 		len--;
-	buf_add(head, text, len);
-	buf_addstr(head, "\xe2\x80\xa6");
-	return 1;
+	buf_add(&head, text, len);
+	buf_addstr(&head, "\xe2\x80\xa6");
+	put(out, buf_str(&head));
+	buf_carry(out, &head);
 }
 
 void html_text_cut(struct buf *out, const char *text, size_t most)
 {
-	SCOPED(buf_release) struct buf head = BUF_INIT;
-
-	html_text(out, cut(text, most, &head) ? buf_str(&head) : text);
-	buf_carry(out, &head);
+	put_cut(out, text, most, text_markup);
 }
 
 void html_json_text_cut(struct buf *out, const char *text, size_t most)
 {
-	SCOPED(buf_release) struct buf head = BUF_INIT;
-
-	html_json_text(out, cut(text, most, &head) ? buf_str(&head) : text);
-	buf_carry(out, &head);
+	put_cut(out, text, most, html_json_text);
 }
 
 /* ---- base64 ---- */

@@ -6,10 +6,8 @@
 
 #include "common/buf.h"
 #include "common/json.h"
+#include "common/table.h"
 
-/* As text or as the value of a quoted attribute. U+FFFD replaces what is not UTF-8; control characters, and those
- * that change the direction of writing, become visible ("\x1b"), as in text_escape(). */
-void html_text(struct buf *out, const char *text);
 /* Markup in which each {} stands for the next of the texts. */
 #define html_put(out, markup, ...) html_put_texts(out, markup, (const char *const[]){ __VA_ARGS__ })
 void html_put_texts(struct buf *out, const char *markup, const char *const *text);

@@ -51,7 +51,7 @@ int spool_temporary_path(int fd, char path[static 32])
 
 static int copy(struct spool *s, struct pm_input *in, struct error *e)
 {
-	char *block = malloc(COPY_STEP);
+	SCOPED(scoped_free) char *block = malloc(COPY_STEP);
 	ssize_t n = 0;
 	int err = 0;
 
@@ -65,7 +65,6 @@ static int copy(struct spool *s, struct pm_input *in, struct error *e)
 		err = file_write(s->fd, block, (size_t)n);
 		s->bytes += (uint64_t)n;
 	}
-	free(block);
 	if (n == -EFBIG)
 		return input_failed(e, -EFBIG, NULL, s->name);
 	if (err == -ENOSPC || err == -EDQUOT || err == -EFBIG)

@@ -158,12 +158,11 @@ static bool is_time(const char *name)
 static uint32_t counters_of_kind(struct builder *x, const char *name)
 {
 	const struct pm_model *m = x->p->model;
-	struct buf full = BUF_INIT;
+	SCOPED(buf_release) struct buf full = BUF_INIT;
 	uint32_t n, kept = 0;
 
 	buf_printf(&full, "%s/%s/", x->pmu, name);
 	n = bind_counters(&x->b->index, buf_str(&full), x->found, BIND_MAX_COUNTERS);
-	buf_release(&full);
 	if (n)
 		return n;
 	n = bind_counters(&x->b->index, name, x->found, BIND_MAX_COUNTERS);

@@ -23,11 +23,22 @@ static bool parse_zone(const char *c, long *east)
 	return hours < 24 && minutes < 60;
 }
 
+/* ".5" in ns, and what follows it. */
+static uint64_t take_fraction(const char **c)
+{
+	uint64_t fraction = 0, unit = 100000000;
+
+	if (**c == '.')
+		for (++*c; **c >= '0' && **c <= '9'; ++*c, unit /= 10)
+			fraction += (uint64_t)(**c - '0') * unit;
+	return fraction;
+}
+
 static bool parse_rfc3339(const char *text, uint64_t *ns)
 {
 	struct tm tm = { 0 };
 	const char *c = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	uint64_t fraction = 0, unit = 100000000;
+	uint64_t fraction;
 	long east;
 	time_t t;
 
@@ -35,9 +46,7 @@ static bool parse_rfc3339(const char *text, uint64_t *ns)
 		c = strptime(text, "%Y-%m-%d %H:%M:%S", &tm);
 	if (!c)
 		return false;
-	if (*c == '.')
-		for (c++; *c >= '0' && *c <= '9'; c++, unit /= 10)
-			fraction += (uint64_t)(*c - '0') * unit;
+	fraction = take_fraction(&c);
 	if (!*c)
 		t = mktime(&tm); /* no zone: where the reader of the report is */
 	else if (parse_zone(c, &east))
@@ -52,7 +61,6 @@ static bool parse_rfc3339(const char *text, uint64_t *ns)
 static bool parse_clock(const char *text, uint64_t *ns)
 {
 	unsigned hours, minutes, seconds = 0;
-	uint64_t fraction = 0, unit = 100000000;
 	int used = 0;
 	const char *c;
 
@@ -65,10 +73,7 @@ static bool parse_clock(const char *text, uint64_t *ns)
 			return false;
 		c += used;
 	}
-	if (*c == '.')
-		for (c++; *c >= '0' && *c <= '9'; c++, unit /= 10)
-			fraction += (uint64_t)(*c - '0') * unit;
-	*ns = (uint64_t)((hours * 60 + minutes) * 60 + seconds) * 1000000000 + fraction;
+	*ns = (uint64_t)((hours * 60 + minutes) * 60 + seconds) * 1000000000 + take_fraction(&c);
 	return !*c && hours < 24 && minutes < 60 && seconds < 60;
 }
 
@@ -93,27 +98,18 @@ static bool parse_day(const char *text, uint64_t *ns)
 
 int moment_parse(struct moment *m, const char *text, struct error *e)
 {
-	bool ok;
+	bool ok = true;
 
-	if (*text == '-') {
-		m->kind = MOMENT_FROM_END;
-		ok = !parse_duration(text + 1, &m->ns);
-	} else if (*text == '@') {
-		m->kind = MOMENT_WALL;
+	if (*text == '-' || *text == '@') {
+		m->kind = *text == '-' ? MOMENT_FROM_END : MOMENT_WALL;
 		ok = !parse_duration(text + 1, &m->ns);
 	} else if (parse_clock(text, &m->ns)) {
 		m->kind = MOMENT_CLOCK;
-		ok = true;
-	} else if (parse_day(text, &m->ns)) {
+	} else if (parse_day(text, &m->ns) || parse_rfc3339(text, &m->ns)) {
 		m->kind = MOMENT_WALL;
-		ok = true;
 	} else {
 		m->kind = MOMENT_FROM_START;
 		ok = !parse_duration(*text == '+' ? text + 1 : text, &m->ns);
-		if (!ok) {
-			m->kind = MOMENT_WALL;
-			ok = parse_rfc3339(text, &m->ns);
-		}
 	}
 	if (ok)
 		return 0;

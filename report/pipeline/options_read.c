@@ -1,6 +1,7 @@
 #include "report/pipeline/options_read.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "common/cpulist.h"
 #include "common/parse.h"
@@ -47,4 +48,18 @@ int read_enable(void *member, const char *arg, struct error *e)
 int read_vendor_file(void *member, const char *arg, struct error *e)
 {
 	return vendor_files_add(member, arg, e);
+}
+
+int read_no_vendor(void *member, const char *arg, struct error *e)
+{
+	return vendor_files_add_pack(member, true, e);
+}
+
+int read_rows(void *member, const char *arg, struct error *e)
+{
+	struct sheet_config *sheet = member;
+	bool core = !strcmp(arg, "core"), package = !strcmp(arg, "package");
+
+	sheet->rows = core ? SHEET_FIRST_OF_CORE : package ? SHEET_FIRST_OF_PACKAGE : SHEET_CPU_SET;
+	return core || package ? 0 : cpulist_parse(&sheet->cpus, arg, true, e);
 }

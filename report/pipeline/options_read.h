@@ -11,7 +11,11 @@ int read_cpus(void *member, const char *arg, struct error *e);   /* struct cpuli
 int read_show(void *member, const char *arg, struct error *e);
 int read_hide(void *member, const char *arg, struct error *e);
 int read_enable(void *member, const char *arg, struct error *e);
-int read_vendor_file(void *member, const char *arg, struct error *e); /* struct vendor_files * */
+/* struct vendor_files *; the second has no argument */
+int read_vendor_file(void *member, const char *arg, struct error *e);
+int read_no_vendor(void *member, const char *arg, struct error *e);
+/* struct sheet_config: rows of a list of CPUs, or of the first of each "core" or "package" */
+int read_rows(void *member, const char *arg, struct error *e);
 
 /* Rows without --per-system. `how` makes an action of an enum pm_kind; `each` begins the sentence of help ("one row
  * per"). */

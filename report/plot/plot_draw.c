@@ -70,6 +70,12 @@ static void put_number(struct buf *out, double v)
 	buf_add(out, text, plot_number(text, &own, v));
 }
 
+static void put_unit(struct buf *out, const char *unit)
+{
+	if (strcmp(unit, "1"))
+		buf_printf(out, " %s", unit);
+}
+
 static void put_place(struct buf *out, const struct plot_line *l)
 {
 	buf_addstr(out, l->metric);
@@ -102,8 +108,7 @@ static void put_legend(const struct group *g, struct plot_style style, struct bu
 			buf_addch(out, '-');
 		buf_addstr(out, ", max ");
 		put_number(out, l->high);
-		buf_addstr(out, strcmp(l->unit, "1") ? " " : "");
-		buf_addstr(out, strcmp(l->unit, "1") ? l->unit : "");
+		put_unit(out, l->unit);
 		buf_addch(out, '\n');
 	}
 	if (named < g->n)
@@ -266,36 +271,23 @@ static int draw_group(const struct group *g, struct plot_size size, struct plot_
 	return err;
 }
 
-int plot_lines(const struct plot_data *d, struct plot_size size, struct plot_style style, struct buf *out)
-{
-	bool any = false;
-	int err = 0;
-
-	for (size_t i = 0; i < d->n && !err; i++) {
-		struct group g;
-
-		err = gather(d, i, true, &g);
-		if (!err && g.n) {
-			if (any)
-				buf_addch(out, '\n');
-			err = draw_group(&g, size, style, out);
-			any = true;
-		}
-		free(g.line);
-	}
-	return err ? err : out->err;
-}
-
 /* ---- heat map ---- */
 
 /* From dark blue over green to yellow: in order also for those who see no red, and when printed grey. */
 static const unsigned char heat_color[SPARK_LEVELS] = { 53, 60, 66, 72, 78, 114, 149, 226 };
 
+static void put_heat(struct buf *out, unsigned level, struct plot_style style)
+{
+	if (style.color)
+		buf_printf(out, "\033[48;5;%um ", heat_color[level]);
+	else
+		buf_addstr(out, spark_mark(level, style.utf8));
+}
+
 static void heat_cell(const struct group *g, size_t from, size_t to, unsigned x, unsigned cells, double low,
 		      double high, struct plot_style style, struct buf *out)
 {
 	double top = -INFINITY;
-	unsigned level;
 
 	for (size_t i = from; i < to; i++) {
 		struct spark_bin b;
@@ -307,11 +299,7 @@ static void heat_cell(const struct group *g, size_t from, size_t to, unsigned x,
 		buf_addstr(out, style.color ? "\033[0m " : " ");
 		return;
 	}
-	level = spark_level(top, low, high);
-	if (style.color)
-		buf_printf(out, "\033[48;5;%um ", heat_color[level]);
-	else
-		buf_addstr(out, spark_mark(level, style.utf8));
+	put_heat(out, spark_level(top, low, high), style);
 }
 
 /* "CPU 0" and "CPU 3" are "CPU 0-3". */
@@ -328,21 +316,14 @@ static void put_rows_name(const struct group *g, size_t from, size_t to, struct 
 static void put_scale(const struct group *g, double low, double high, size_t step, struct plot_style style,
 		      struct buf *out)
 {
-	const char *unit = g->data->line[g->line[0]].unit;
-
 	buf_printf(out, "%s: ", g->data->line[g->line[0]].metric);
 	put_number(out, low);
 	buf_addch(out, ' ');
-	for (unsigned i = 0; i < SPARK_LEVELS; i++) {
-		if (style.color)
-			buf_printf(out, "\033[48;5;%um ", heat_color[i]);
-		else
-			buf_addstr(out, spark_mark(i, style.utf8));
-	}
+	for (unsigned i = 0; i < SPARK_LEVELS; i++)
+		put_heat(out, i, style);
 	buf_addstr(out, style.color ? "\033[0m " : " ");
 	put_number(out, high);
-	if (strcmp(unit, "1"))
-		buf_printf(out, " %s", unit);
+	put_unit(out, g->data->line[g->line[0]].unit);
 	buf_addstr(out, step > 1 ? ", the largest value in each cell, of several rows each\n" :
 				   ", the largest value in each cell\n");
 }
@@ -388,7 +369,12 @@ static int heat_group(const struct group *g, struct plot_size size, struct plot_
 	return 0;
 }
 
-int plot_heat(const struct plot_data *d, struct plot_size size, struct plot_style style, struct buf *out)
+/* ---- pictures ---- */
+
+typedef int (*draw_fn)(const struct group *g, struct plot_size size, struct plot_style style, struct buf *out);
+
+static int plot_groups(const struct plot_data *d, bool by_unit, draw_fn draw_one, struct plot_size size,
+		       struct plot_style style, struct buf *out)
 {
 	bool any = false;
 	int err = 0;
@@ -396,14 +382,24 @@ int plot_heat(const struct plot_data *d, struct plot_size size, struct plot_styl
 	for (size_t i = 0; i < d->n && !err; i++) {
 		struct group g;
 
-		err = gather(d, i, false, &g);
+		err = gather(d, i, by_unit, &g);
 		if (!err && g.n) {
 			if (any)
 				buf_addch(out, '\n');
-			err = heat_group(&g, size, style, out);
+			err = draw_one(&g, size, style, out);
 			any = true;
 		}
 		free(g.line);
 	}
 	return err ? err : out->err;
+}
+
+int plot_lines(const struct plot_data *d, struct plot_size size, struct plot_style style, struct buf *out)
+{
+	return plot_groups(d, true, draw_group, size, style, out);
+}
+
+int plot_heat(const struct plot_data *d, struct plot_size size, struct plot_style style, struct buf *out)
+{
+	return plot_groups(d, false, heat_group, size, style, out);
 }

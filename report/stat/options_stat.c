@@ -26,20 +26,14 @@ static const char brief[] =
 	"  pmrep stat -A -e cycles --sort=value host.pmr\n"
 	"--help=all lists every option.\n";
 
-static int add_words(struct stat_words *w, const char *option, const char *arg, struct error *e)
+static int read_words(void *member, const char *arg, struct error *e)
 {
+	struct stat_words *w = member;
 	size_t before = w->n;
 
 	if (stat_words_add(w, arg))
-		return -ENOMEM;
-	return w->n > before ? 0 : error_set(e, EINVAL, "--%s: an empty list", option);
-}
-
-static int set_events(void *into, char *arg, struct error *e)
-{
-	struct stat_options *o = into;
-
-	return add_words(&o->stat.events, "event", arg, e);
+		return error_sys(e, ENOMEM, "list");
+	return w->n > before ? 0 : error_set(e, EINVAL, "an empty list");
 }
 
 static int set_metrics(void *into, char *arg, struct error *e)
@@ -47,37 +41,29 @@ static int set_metrics(void *into, char *arg, struct error *e)
 	struct stat_options *o = into;
 	int err = vendor_files_add_pack(&o->vendor, false, e);
 
-	return err ? err : add_words(&o->stat.metrics, "metrics", arg, e);
-}
-
-static int set_cgroups(void *into, char *arg, struct error *e)
-{
-	struct stat_options *o = into;
-
-	return add_words(&o->stat.cgroups, "cgroup", arg, e);
+	return err || !read_words(&o->stat.metrics, arg, e) ? err : error_prefix(e, "--metrics");
 }
 
 static int set_transaction(void *into, char *arg, struct error *e)
 {
 	struct stat_options *o = into;
 
-	return add_words(&o->stat.metrics, "metrics", "transaction", e);
+	return read_words(&o->stat.metrics, "transaction", e);
 }
 
 static int set_smi(void *into, char *arg, struct error *e)
 {
 	struct stat_options *o = into;
 
-	return add_words(&o->stat.metrics, "metrics", "smi", e);
+	return read_words(&o->stat.metrics, "smi", e);
 }
 
 static int set_programs(void *into, char *arg, struct error *e)
 {
 	struct stat_options *o = into;
-	int err;
+	int err = read_words(&o->stat.programs, arg, e) ? error_prefix(e, "--bpf-prog") : 0;
 	uint64_t id;
 
-	err = add_words(&o->stat.programs, "bpf-prog", arg, e);
 	for (size_t i = 0; i < o->stat.programs.n && !err; i++)
 		if (parse_u64(o->stat.programs.word[i], &id) || !id)
 			err = error_set(e, EINVAL, "--bpf-prog: '%s' is not a list of ids of BPF programs", arg);
@@ -121,11 +107,6 @@ static int set_tids(void *into, char *arg, struct error *e)
 	struct stat_options *o = into;
 
 	return add_ids(&o->stat, arg, true, e);
-}
-
-static int set_no_vendor(void *into, char *arg, struct error *e)
-{
-	return vendor_files_add_pack(&((struct stat_options *)into)->vendor, true, e);
 }
 
 static int set_per_cache(void *into, char *arg, struct error *e)
@@ -191,9 +172,8 @@ static int set_format(void *into, char *arg, struct error *e)
 static const char *const styles[] = { "auto", "classic", "named", "none", NULL };
 static const char *const sorts[] = { "none", "value", "name", "running", NULL };
 
-#define WORDS(member) CALL(member)
-#define AGGR(which)   NUMBER(stat.aggr, STAT_##which)
-#define MODE(which)   NUMBER(pipeline.mode, PIPELINE_##which)
+#define AGGR(which) NUMBER(stat.aggr, STAT_##which)
+#define MODE(which) NUMBER(pipeline.mode, PIPELINE_##which)
 
 #define OPTIONS_DEF  "common/options_stat.def"
 #define OPTIONS_INTO struct stat_options

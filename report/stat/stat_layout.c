@@ -389,9 +389,7 @@ static int by_row(const void *a, const void *b)
 {
 	const struct feed *x = a, *y = b;
 
-	if (x->row != y->row)
-		return x->row < y->row ? -1 : 1;
-	return (x->track > y->track) - (x->track < y->track);
+	return array_order(x->row, y->row, x->track, y->track);
 }
 
 /* 1 + the row of an instance; 0: it has none. */
@@ -470,18 +468,14 @@ static int by_event(const void *a, const void *b)
 {
 	const struct stat_line *x = a, *y = b;
 
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return (x->row > y->row) - (x->row < y->row);
+	return array_order(x->rank, y->rank, x->row, y->row);
 }
 
 static int by_row_then_event(const void *a, const void *b)
 {
 	const struct stat_line *x = a, *y = b;
 
-	if (x->row != y->row)
-		return x->row < y->row ? -1 : 1;
-	return (x->rank > y->rank) - (x->rank < y->rank);
+	return array_order(x->row, y->row, x->rank, y->rank);
 }
 
 static int index_lines(struct stat_sheet *s)

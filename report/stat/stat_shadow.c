@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/event/event.h"
 
 const struct named stat_named[] = {
@@ -275,9 +276,7 @@ static int by_place_behind(const void *a, const void *b)
 {
 	const struct behind *x = a, *y = b;
 
-	if (x->event != y->event)
-		return x->event < y->event ? -1 : 1;
-	return (x->shown > y->shown) - (x->shown < y->shown);
+	return array_order(x->event, y->event, x->shown, y->shown);
 }
 
 /* A metric of several PMUs may stand after the first line of any, whatever of them a row has. */

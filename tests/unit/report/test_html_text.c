@@ -14,7 +14,7 @@ static void check_text(const char *in, const char *want)
 {
 	struct buf b = BUF_INIT;
 
-	html_text(&b, in);
+	text_markup(&b, in);
 	assert_string_equal(buf_str(&b), want);
 	buf_release(&b);
 }
