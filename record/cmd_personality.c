@@ -137,19 +137,25 @@ static const char *without_empty(const char *list)
 	return names.len ? buf_detach(&names) : "";
 }
 
-/* turbostat takes what strtod() does, and no unit after it. */
-static const char *plain_seconds(const char *text)
+/* turbostat takes of numbers what strtod() and strtoul() do, and no unit after them. */
+static const char *plain_number(const char *text, bool seconds)
 {
 	struct buf plain = BUF_INIT;
 
-	buf_printf(&plain, "%.9f", strtod(text, NULL));
+	if (seconds)
+		buf_printf(&plain, "%.9f", strtod(text, NULL));
+	else
+		buf_printf(&plain, "%lu", strtoul(text, NULL, 0));
 	return buf_detach(&plain);
 }
 
 static void take(struct asked *a, const struct word *w, const char *argument)
 {
-	if (!a->who->perf && !strcmp(w->name, "interval"))
-		argument = plain_seconds(argument);
+	if (!a->who->perf && (!strcmp(w->name, "interval") || !strcmp(w->name, "num_iterations")))
+		argument = plain_number(argument, w->letter == 'i');
+	/* It is a file of that name. */
+	if (!a->who->perf && !strcmp(w->name, "out") && !strcmp(argument, "-"))
+		argument = "./-";
 	/* turbostat's first --show leaves nothing of what was enabled before it. */
 	if (!strcmp(w->name, "show") && !personality_given(a, "show")) {
 		personality_drop(&a->report, "--enable", 1);

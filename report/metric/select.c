@@ -321,7 +321,9 @@ static bool is_default(const struct bound_metric *m, enum pm_kind who)
 static void let_names_win(const struct selection *s, const struct binding *b, bool *shown)
 {
 	for (size_t i = 0; i < b->n_metrics; i++)
-		for (size_t w = 0; w < 2 * s->n && listed("sysfs", b->metric[i].categories); w++) {
+		for (size_t w = 0; w < 2 * s->n && !strncmp(b->metric[i].name, "idle.", 5) &&
+				   listed("sysfs", b->metric[i].categories);
+		     w++) {
 			const struct selection_word *word = &s->word[w % s->n];
 			bool hide = word->verb == SELECT_HIDE;
 
@@ -356,8 +358,9 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 				continue;
 			if (exact ? !is_exactly(word->word, &b->metric[i]) : !fits(word->word, &b->metric[i]))
 				continue;
-			shown[i] = !hide;
 			found = true;
+			/* Of groups turbostat leaves what the user added. */
+			shown[i] = !hide || (s->lenient && b->metric[i].added && !exact);
 		}
 		if (found || is_harmless(word->word) || note_lack(word->word, b, p, hide ? NULL : notes))
 			continue;

@@ -160,12 +160,17 @@ int binding_order(struct binding *b, const struct pm_model *m, const struct bind
 		struct bound_metric *x = &b->metric[i];
 		const struct turbostat_column *c = row_of(x);
 
-		const char *groups = generation == TURBOSTAT_2022 ? c->groups_2022 : c->groups_2026;
+		bool older = generation == TURBOSTAT_2022;
+		const char *groups = !older                                             ? c->groups_2026 :
+				     !c->groups_2022 && strstr(x->categories, "hwidle") ? "idle" :
+											  c->groups_2022;
 
 		order[i] = (struct ranked){ (uint32_t)(c - columns), (uint32_t)i,
 					    tabs && x->added ? UINT32_MAX - added_id(b, m, x) : (uint32_t)i };
 		if (tabs && groups)
 			x->categories = groups;
+		/* What is the other's alone is nothing that 2022 could be asked for. */
+		x->absent |= tabs && older && c->in && !(c->in & generation);
 		x->foreign = tabs && (!(c->in & generation) || x->absent || x->unlikely) && !x->added;
 		if (!x->vendor && !x->counter && !x->added)
 			x->default_on = c->on & generation && !x->unlikely && !x->absent;
