@@ -88,7 +88,7 @@ static void put_undecided(struct buf *out, const struct diff_results *all)
 
 		if (!r->decides || !diff_open(r))
 			continue;
-		buf_printf(out, "%s%s", n++ ? ", " : ", undecided: ", r->series->metric);
+		buf_printf(out, "%s%s", n++ ? ", " : ": undecided: ", r->series->metric);
 		if (r->v.needed > needed)
 			most = r;
 		needed = r->v.needed > needed ? r->v.needed : needed;
@@ -139,7 +139,7 @@ static void diff_put_summary(struct buf *out, const struct diff_report *x)
 		buf_addstr(out, "nothing to judge by: all metrics with a better direction are 0");
 	buf_addstr(out, x->failures                    ? ": FAILED" :
 			x->status == EXIT_NEGATIVE     ? x->o->n_gates ? ": the gate fails" : ": regressed" :
-			x->status == EXIT_INCONCLUSIVE ? ": inconclusive" :
+			x->status == EXIT_INCONCLUSIVE ? "" :
 			x->status == EXIT_DAMAGED      ? ": damaged input was used" :
 			x->o->n_gates                  ? ": the gate holds" :
 							 ": no regression");

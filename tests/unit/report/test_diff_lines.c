@@ -132,19 +132,19 @@ static const struct {
 	  ALONE "METRIC BASE  NEW UNIT  RATIO 95 % INTERVAL  P Q   N VERDICT      RUNS WHY\n"
 	  "irq    8000 8800 1/s  1.1000 1.1000..1.1000 0 0 1+1 INCONCLUSIVE 1 8  how much runs vary is unknown: record four or more per side, or give "
 	  "--assume-run-sd; effective samples 20 and 20\n\n"
-	  "1 INCONCLUSIVE: inconclusive, undecided: irq; about 4 runs per side would decide\n" },
+	  "1 INCONCLUSIVE: undecided: irq; about 4 runs per side would decide\n" },
 	/* 1.1 times or by exp(1.96 x 1 % x the root of 2) */
 	{ "a1.pmr b1.pmr --gate irq --assume-run-sd=1%", 1, NULL, "1.1000 1.0699..1.1309 1.6e-11" },
 	/* 1.5 times: by chance only if runs vary by 1.5 ^ (1 / (1.96 x root 2)) - 1. */
 	{ "a1.pmr p1.pmr --show=irq --per-package", 4, NULL, "CHANGED 1 8  chance only if runs vary by more than 15.8 %" },
-	{ "l1.pmr m1.pmr --gate irq", 4, NULL, "1 INCONCLUSIVE: inconclusive, undecided: irq; about 4 runs per side would decide\n" },
+	{ "l1.pmr m1.pmr --gate irq", 4, NULL, "1 INCONCLUSIVE: undecided: irq; about 4 runs per side would decide\n" },
 	{ SIDES("l", "m") " --gate irq", 4,
 	  "base: 4 runs of 4 recordings; new: 4 runs of 4 recordings\n"
 	  "Boots: 1 of the base, 1 of the new side; each counts as one run, because boots differ.\n\n"
 	  "METRIC BASE  NEW UNIT  RATIO 95 % INTERVAL P Q   N VERDICT      RUNS      WHY\n"
 	  "irq    8000 8800 1/s  1.1000 -             - - 1+1 INCONCLUSIVE 1111 8888 a boot counts as one run: four or more per side, "
 	  "or both sides in each\n\n"
-	  "1 INCONCLUSIVE: inconclusive, undecided: irq; about 4 boots per side would decide\n" },
+	  "1 INCONCLUSIVE: undecided: irq; about 4 boots per side would decide\n" },
 	{ "--base side=old --new side=new l1.pmr l2.pmr l3.pmr l4.pmr s1.pmr s2.pmr s3.pmr s4.pmr --gate irq", 1, NULL,
 	  "irq    system           8000 12000 1/s" },
 	/* Twice as much from the tenth second on: 10 of 20. */
