@@ -1,5 +1,4 @@
-/* Whose option is it: the tables of all programs side by side, so that an option at the wrong place is answered with
- * the right one. */
+/* The option tables of all programs, so that an option given to the wrong program is answered with the right one. */
 #include "common/options_table.h"
 
 #include <errno.h>

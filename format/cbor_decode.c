@@ -1,4 +1,4 @@
-/* The pull decoder. Every length is compared with the bytes that are left before anything is done with it. */
+/* The pull decoder. It checks every length against the bytes left before using it. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Bodies of definition and event frames to the model, and which part of it they touched. What a body repeats has to
- * be what is known. */
+/* Adds bodies of definition and event frames to the model, and notes which parts changed. A repetition has to equal
+ * what is known. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* The model to bodies of definition and event frames. Lists go in slices, so that no frame gets too large. */
+/* Turns the model into bodies of definition and event frames, in slices, so that no frame gets too large. */
 #include <string.h>
 
 #include "format/cbor.h"

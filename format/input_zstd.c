@@ -1,4 +1,4 @@
-/* A recording that somebody has compressed as a whole: a stream, whatever it was before. */
+/* A recording that was compressed as a whole: a stream, whatever the input is. */
 #include "format/reader.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Ids of what comes and goes: where each is, and small numbers that are given again. */
+/* Ids of instances and groups: where each is, and slots, which are reused. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

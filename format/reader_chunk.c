@@ -1,5 +1,5 @@
-/* The chunk at hand: its head, then the blocks of the groups that were selected, verified, unpacked and put on top of
- * the row before. */
+/* The current chunk: decodes its head, then verifies and unpacks the blocks of the selected groups from their rows
+ * before. */
 #include "format/reader_private.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
-/* The list of what is damaged: neighbours become one entry, and the time that is lost gets its far end once good
- * numbers come again. */
+/* The list of damage: adjacent damage is one entry, and lost time gets its end once good numbers follow. */
 #include "common/array.h"
 #include "format/reader_private.h"
 

@@ -1,4 +1,4 @@
-/* Where the next frame begins: after the last one, or, if something is damaged, wherever the magic comes again. */
+/* Finds the next frame: after the last one or, after damage, at the next magic. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * On the way to a chunk that was sought: definitions and events are read, chunks are not. Where the definitions stand
- * again on that way, nothing that came and went before that copy is looked at, and who is not in it has gone.
+ * Goes to a chunk: reads definitions and events on the way, but no chunks. If the definitions are repeated on the
+ * way, it skips what came and went before that copy; what the copy lacks has retired.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Chunks that go from one recording to another as they are packed: what cut and merge need most of the time. */
+/* Copies chunks to another recording as packed, which is most of the work of cut and merge. */
 #include <errno.h>
 #include <string.h>
 

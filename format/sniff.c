@@ -1,4 +1,4 @@
-/* Names what a file is that is no recording. */
+/* Says what a file is, if not a recording. */
 #include <stdbool.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* The numbers: which chunk is a key, which groups share a block, and what is packed against the row before. */
+/* Writes the numbers: decides which chunk is a key chunk, which groups share a block, and what depends on the row
+ * before. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

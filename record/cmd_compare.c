@@ -1,4 +1,4 @@
-/* pmrec compare: runs two commands in turn, pair by pair, until pmrep diff is sure of the pairs, or they are enough. */
+/* pmrec compare: runs two commands in turn, pair by pair, until pmrep diff decides, or the maximum is reached. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

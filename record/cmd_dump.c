@@ -1,4 +1,4 @@
-/* pmrec dump: the last minutes of a recorder at work, as a recording. */
+/* pmrec dump: the last minutes of a running recorder, as a recording. */
 #include <errno.h>
 #include <limits.h>
 

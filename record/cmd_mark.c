@@ -1,4 +1,4 @@
-/* pmrec mark: puts a marker into the recording that runs here. */
+/* pmrec mark: puts a marker into running recordings. */
 #include <errno.h>
 
 #include "common/options_table.h"

@@ -1,5 +1,5 @@
-/* pmrec turbostat and pmrec perfstat: takes the words of those programs, and joins a recorder that is told them in its
- * own to a pmrep that prints what they would have. */
+/* pmrec turbostat and pmrec perfstat: accepts these programs' command lines, translates them, and connects a recorder
+ * to a pmrep that prints what they would. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>

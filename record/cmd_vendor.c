@@ -1,4 +1,4 @@
-/* pmrec vendor: brings events and metrics of CPU vendors into a pack, and lists what one holds. */
+/* pmrec vendor: imports events and metrics of CPU vendors into a pack, and lists its contents. */
 #include <dirent.h>
 #include <errno.h>
 #include <libgen.h>

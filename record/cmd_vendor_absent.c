@@ -1,4 +1,4 @@
-/* In the place of cmd_vendor.c where JSON cannot be read. */
+/* Replaces cmd_vendor.c in builds without JSON. */
 #include <errno.h>
 
 #include "record/commands.h"

@@ -1,4 +1,4 @@
-/* What all commands of pmrec do at their edges. */
+/* What all commands of pmrec share. */
 #include <sys/ioctl.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* main() of pmrec: finds the command, and looks at stdout in the end. */
+/* main() of pmrec: finds the command, and checks stdout at the end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

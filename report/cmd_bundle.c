@@ -1,4 +1,4 @@
-/* pmrep bundle: a recording that may be given away: redacted, and as small as was requested. */
+/* pmrep bundle: a recording to hand on: redacted, and as small as requested. */
 #include "report/cmd_copy.h"
 #include "report/commands.h"
 

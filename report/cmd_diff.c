@@ -1,4 +1,4 @@
-/* pmrep diff: is it slower, and can it be believed. */
+/* pmrep diff: is it slower, and is that certain? */
 #include "report/cmd.h"
 #include "report/commands.h"
 

@@ -1,4 +1,4 @@
-/* pmrep eval: the value of a metric expression for numbers that are given. */
+/* pmrep eval: the value of a metric expression for given numbers. */
 #include "report/cmd.h"
 #include "report/commands.h"
 

@@ -1,4 +1,4 @@
-/* pmrep redact: takes out of recordings what tells which machine, person or time they are of. */
+/* pmrep redact: removes from recordings what identifies the machine, a person or the time. */
 #include "report/cmd_copy.h"
 #include "report/commands.h"
 

@@ -1,4 +1,4 @@
-/* pmrep repair: a copy of a damaged recording that has all that can be read, and no damage. */
+/* pmrep repair: copies the readable part of a damaged recording. */
 #include "report/cmd_copy.h"
 #include "report/commands.h"
 

@@ -1,4 +1,4 @@
-/* main() of pmrep: terminal, pipes, and whether all that was printed got out. */
+/* main() of pmrep: terminal, pipes, and whether all output was written. */
 #include <errno.h>
 #include <locale.h>
 #include <signal.h>

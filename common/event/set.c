@@ -1,4 +1,4 @@
-/* The events that a list has become: their texts, their groups, their end. */
+/* The events that a list resolves to: texts, groups, release. */
 #include "common/array.h"
 #include "common/event/resolve.h"
 

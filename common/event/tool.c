@@ -1,4 +1,4 @@
-/* The PMU of what the tool counts itself, and what PMU descriptions own. */
+/* The PMU of events that the tool counts itself; releases PMU descriptions. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

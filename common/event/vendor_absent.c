@@ -1,4 +1,4 @@
-/* In the place of vendor_events.c and vendor_load.c where JSON cannot be read. */
+/* Replaces vendor_events.c and vendor_load.c in builds without JSON. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* What objects of vendor event files become: terms of PMUs, with a scale and a unit. */
+/* Converts objects of vendor event files to terms of PMUs, with scale and unit. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -120,9 +120,9 @@ static const char *msr_term(uint64_t index)
 }
 
 /*
- * What the event sets its filters to; a text without '=' names a register that may narrow it down, or has to. config1 of a
- * slice of the cache holds two registers, and files have the value of the second as if it were the first: the kernel
- * (uncore_snbep.c) takes that from the upper half.
+ * What the event sets its filters to; a text without '=' names a register that may narrow it down, or has to. config1
+ * of a slice of the cache holds two registers, and files have the value of the second as if it were the first: the
+ * kernel (uncore_snbep.c) takes that from the upper half.
  */
 static const char *filter_text(const struct json *object, struct buf *out)
 {

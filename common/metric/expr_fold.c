@@ -1,4 +1,4 @@
-/* What constants decide is dropped from an expression, so that nobody looks for inputs that cannot matter. */
+/* Drops from an expression what constants decide, so that inputs without effect are not needed. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
-/* A compiled expression as text again, with as few parentheses as it takes, and other names where the caller has
- * them. */
+/* Prints a compiled expression with as few parentheses as possible, under other names if the caller has some. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

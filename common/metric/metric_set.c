@@ -1,4 +1,4 @@
-/* Sets of metrics that were read from files: how they are released. */
+/* Releases sets of metrics that were read from files. */
 #include <stdint.h>
 #include <stdlib.h>
 

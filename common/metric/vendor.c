@@ -1,8 +1,7 @@
 /*
- * Metric files in perf's JSON schema: an array of objects, of which those with MetricName and MetricExpr are
- * metrics; the others describe events. References from
- * metric to metric are resolved by writing the referred formula in their place, so that whoever evaluates sees
- * counters only.
+ * Metric files in perf's JSON schema: an array of objects, of which those with MetricName and MetricExpr are metrics;
+ * the others describe events. A reference to another metric is replaced by that metric's formula, so that evaluation
+ * sees counters only.
  */
 #include <errno.h>
 #include <linux/perf_event.h>

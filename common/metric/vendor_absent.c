@@ -1,4 +1,4 @@
-/* In the place of vendor.c and vendor_files.c where JSON cannot be read. */
+/* Replaces vendor.c and vendor_files.c in builds without JSON. */
 #include <errno.h>
 
 #include "common/metric/metric.h"

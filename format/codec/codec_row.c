@@ -1,10 +1,9 @@
 /*
- * Blocks across columns and bands, for the few rows of a slow recording: too few for a block of their own a
- * column.
+ * Blocks across columns and bands, for the few rows of a slow recording: too few for one block per column.
  *
- * The columns lie end to end as one list of numbers, cut into blocks. A band of PM_OWN_RUN columns or more
- * starts a run of blocks of its own and says how it is predicted; smaller ones share a run and are predicted
- * as their kind of band always is, for saying it would cost more than it gains.
+ * The columns lie end to end as one list of numbers, cut into blocks. A band of PM_OWN_RUN columns or more is a
+ * separate run of blocks and states its prediction; smaller bands share a run and have the fixed prediction of their
+ * kind, because stating it would cost more than it saves.
  */
 #include <errno.h>
 

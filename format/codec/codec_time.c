@@ -1,4 +1,4 @@
-/* Blocks along time: one a column. */
+/* Blocks along time: one per column. */
 #include <errno.h>
 
 #include "format/codec/codec_impl.h"

@@ -1,5 +1,5 @@
-/* The system calls of threads that sample, write and look after both. Whatever else is asked of the kernel was not asked
- * by this program. */
+/* The system calls of threads that sample, write and look after both. Any other call does not come from this program.
+ */
 #include "record/host/privileges.h"
 
 #include <sched.h>

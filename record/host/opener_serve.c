@@ -1,4 +1,4 @@
-/* The opener's side: what it opens, and nothing else. It believes nothing of what it is asked. */
+/* The opener's side: what it opens, and nothing else. It trusts no request. */
 #include "record/host/opener_private.h"
 
 #include <errno.h>

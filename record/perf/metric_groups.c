@@ -1,9 +1,9 @@
 /*
  * Which events of metrics are counted together. A metric's events of one PMU stay in one group, so that its formula
- * speaks of one time; and metrics share a group as long as the PMU has counters for all of it, so that as few groups as
- * possible take turns. How much fits is asked of the kernel, which alone knows fixed counters, shares of slots that
- * need none, and which event counts on which counter: a trial group opens or does not. What the NMI watchdog holds is
- * nothing that the kernel reckons with then, so the trial has its event as well.
+ * covers one time; metrics share a group while the PMU has counters for all of it, so that few groups take turns.
+ * Only the kernel knows what fits (fixed counters, shares of slots that need none, which event counts on which
+ * counter), so a trial group is opened. The kernel ignores the counter of the NMI watchdog then, so the trial
+ * includes an event for it.
  */
 #include <errno.h>
 #include <stdlib.h>

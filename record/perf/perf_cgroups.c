@@ -1,6 +1,6 @@
 /*
- * The cgroups of -G and --for-each-cgroup. The kernel counts a cgroup on one CPU at a time, so each of them has an
- * instance for each CPU: of kind PM_CGROUP, with the number of the cgroup in this recording and the CPU.
+ * The cgroups of -G and --for-each-cgroup. The kernel counts a cgroup on one CPU at a time, so each has one instance
+ * per CPU: of kind PM_CGROUP, with the number of the cgroup in this recording and the CPU.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /*
- * Who reads the groups of CPUs at each tick: a reader, which the timer wakes, or the kernel from the timer's interrupt.
- * Both are tried for some milliseconds with the largest group on one CPU, and what takes that CPU longer is not chosen.
+ * Who reads the groups of CPUs at each tick: a reader, which the timer wakes, or the kernel from the timer's
+ * interrupt. Both are tried for some milliseconds with the largest group on one CPU; the one that takes less CPU time
+ * is chosen.
  */
 #include <pthread.h>
 #include <stdlib.h>

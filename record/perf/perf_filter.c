@@ -1,4 +1,4 @@
-/* What is wrong with a filter of a tracepoint, of which the kernel says no more than a number. */
+/* Explains what is wrong with a tracepoint filter; the kernel returns a number only. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,5 @@
 /*
- * -M: the events that metrics need. Each metric's events of a PMU are counted in one group, so that they speak of the
- * same time; metric_groups.c decides which metrics share one. What cannot stand in a group (software, what a vendor says
- * does not fit) is counted alone, once for all.
+ * -M: the events that metrics need. Each metric's events of a PMU are counted in one group, so that they cover the same time; metric_groups.c decides which metrics share one. What cannot be in a group (software events, and what a vendor excludes) is counted alone, once for all metrics.
  */
 #include <errno.h>
 #include <stdlib.h>

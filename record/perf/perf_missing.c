@@ -1,4 +1,4 @@
-/* Uncore PMUs that should be here and are not, and those that this kernel does not know. */
+/* Finds uncore PMUs that are missing here, and those that this kernel does not know. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Sets of events that an option stands for: --transaction, --topdown, --smi-cost. Each needs events that few machines
- * have, so it is refused as a whole where they are missing: a part of it says nothing. */
+ * have, so it is refused as a whole without them: a part would mean nothing. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /*
- * Which events are read together. The cost of a read is that of the group, not of its members (one system
- * call, one interrupt if the CPU is another), so events that never compete for a counter share a group even
- * if the user did not ask for it. Events of hardware counters stay apart: a group is scheduled as a whole,
- * and would multiplex otherwise than asked.
+ * Which events are read together. A read costs the same for a group as for one event (one system call, one interrupt
+ * if the CPU is another), so events that never compete for a counter share a group even if the user did not request
+ * it. Events of hardware counters stay apart: a group is scheduled as a whole, which would change how they multiplex.
  */
 #include <errno.h>
 #include <stdlib.h>

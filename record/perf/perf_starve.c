@@ -1,8 +1,8 @@
 /*
- * Groups that do not get their counters: the kernel counts a group as a whole or not at all, and of one that another
- * user's events keep out nobody would hear. It is told, and its events are counted one by one from then on, so that
- * they take turns on what is left. What the kernel refused because it was taken, or gave up because it was pinned, is
- * requested again until it is free.
+ * Groups that do not get their counters: the kernel counts a group as a whole or not at all, and is silent about one
+ * that another user's events keep out. Such a group is reported, and its events are then counted one by one, so that
+ * they take turns on what is left. Events that the kernel refused because a counter was taken, or gave up because
+ * they were pinned, are retried until it is free.
  */
 #include <errno.h>
 #include <stdio.h>

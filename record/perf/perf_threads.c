@@ -1,4 +1,4 @@
-/* --per-thread: a row for each task, also for those that begin while it is recorded. */
+/* --per-thread: a row for each task, including those that begin while recording. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* Tool events that are values of the machine, and the texts of which the times are taken. */
+/* Tool events with values of the machine, and the parsing of CPU times. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

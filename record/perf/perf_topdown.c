@@ -1,7 +1,7 @@
 /*
  * Shares of the slots of Intel's cores (topdown-retiring and the like) are read from one register, which the event of
- * the slots switches on: the kernel takes them only after that event, in its group. What a file or a user calls them
- * says nothing; their codes do (arch/x86/events/intel/core.c: slots 0x400, shares 0x8000 to 0x8700).
+ * the slots switches on: the kernel takes them only after that event, in its group. Their names vary; their codes do
+ * not (arch/x86/events/intel/core.c: slots 0x400, shares 0x8000 to 0x8700).
  */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* libpfm4 is loaded where it is requested: its tables of events take a third of the time in which pmrec starts. */
+/* libpfm4 is loaded on request only: its event tables take a third of pmrec's start-up time. */
 #include "record/perf/pfm.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* In the place of pfm.c where libpfm4 is not there. */
+/* Replaces pfm.c in builds without libpfm4. */
 #include <errno.h>
 
 #include "record/perf/pfm.h"

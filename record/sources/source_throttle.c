@@ -1,4 +1,4 @@
-/* How often and how long x86 CPUs were throttled for heat; a CPU's folder has what its core and package counted. */
+/* How often and how long x86 CPUs were throttled for heat; a CPU's folder has the counts of its core and package. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* The second reading: writes the recording anew by the rules that the first one led to. */
+/* The second reading: writes the recording by the rules from the first one. */
 #include <time.h>
 
 #include "report/copy/redact_private.h"

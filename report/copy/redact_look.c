@@ -1,5 +1,4 @@
-/* The first reading: collects names and texts that tell who, where or what, so that they are found wherever else they
- * stand. */
+/* The first reading: collects identifying names and texts, so that they are found wherever else they occur. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

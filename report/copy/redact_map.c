@@ -1,4 +1,4 @@
-/* The map of pseudonyms as a file: what makes those of two redactions the same, and what undoes a redaction. */
+/* The map of pseudonyms as a file: it makes the pseudonyms of two redactions the same, and can undo a redaction. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* What becomes of each field: it stays, gets a pseudonym, is cleaned of what was found elsewhere, or goes. */
+/* The rule for each field: keep it, replace it by a pseudonym, remove what was found elsewhere from it, or drop it.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Rows that have to be packed anew, until there are enough of them for a chunk. */
+/* Collects rows that have to be packed again until they fill a chunk. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

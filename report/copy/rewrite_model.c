@@ -1,5 +1,4 @@
-/* The definitions of a copy: what the rules let through, with new ids, and once each however many recordings repeat
- * them. */
+/* The definitions of a copy: what the rules permit, with new ids, each once however many recordings repeat it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

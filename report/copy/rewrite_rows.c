@@ -1,4 +1,4 @@
-/* The numbers of a copy: chunks that go over as they are packed, and the others by way of rewrite_gather.c. */
+/* The numbers of a copy: chunks copied as packed, and others through rewrite_gather.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What the kernel says of a recorded command, as metrics. */
+/* The kernel's numbers for a recorded command, as metrics. */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* One JSON object with all there is to a comparison. */
+/* One JSON object with the whole comparison. */
 #include <math.h>
 
 #include "common/json.h"

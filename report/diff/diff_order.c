@@ -1,4 +1,4 @@
-/* In which order the runs of both sides were recorded, and in which boots: what else may have come between them. */
+/* The order of both sides' runs, and their boots: what else may differ between the sides. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

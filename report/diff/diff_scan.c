@@ -1,4 +1,4 @@
-/* What a recording is, without its numbers: the facts that two sides are compared by, its runs and its damage. */
+/* What a recording is, without its numbers: facts that both sides are compared by, runs, and damage. */
 #include "report/diff/diff_input.h"
 
 #include <errno.h>

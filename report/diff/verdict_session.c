@@ -1,6 +1,6 @@
 /*
- * Boots and other sessions as a random effect: memory lies elsewhere, services woke in another order, and all runs until
- * the next boot have that in common. Runs of one boot against those of another are two values, however many they are.
+ * Boots and other sessions as a random effect: memory layout and the order of services differ, and all runs until the
+ * next boot share that. Runs of one boot against those of another are two values, however many runs there are.
  */
 #include <math.h>
 #include <stdbool.h>

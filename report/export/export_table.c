@@ -1,7 +1,6 @@
 /*
- * Tables for people, as turbostat lays them out: a row for the whole system, then one for each place; what belongs to
- * a core or a package stands in the row of its first CPU. Widths are chosen once, from the heads and the first
- * values.
+ * Tables for people, as turbostat lays them out: a row for the whole system, then one for each place; a number of a
+ * core or a package is in the row of its first CPU. Widths are chosen once, from the heads and the first values.
  */
 #include <math.h>
 #include <stdio.h>

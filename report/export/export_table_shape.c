@@ -1,5 +1,5 @@
-/* Rows and columns of the table for people: what has a cell, which columns of places say something, and whose they
- * are. */
+/* Rows and columns of the table for people: which cells exist, which columns of places are useful, and to what they
+ * belong. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

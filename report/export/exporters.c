@@ -1,4 +1,4 @@
-/* The table of formats: it knows them all, and none of them knows it. */
+/* The table of formats. */
 #include <string.h>
 
 #include "report/export/exporter.h"

@@ -1,4 +1,4 @@
-/* A recording as the page has it: what is laid out, and what the intervals add to it. */
+/* A recording for the page: its layout, and what the intervals add. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Whose recording it is: what `pmrep info` says, as markup, and the lines that stand at the head of the page. */
+/* The facts of a recording: what `pmrep info` prints, as markup, and the lines at the head of the page. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

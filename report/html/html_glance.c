@@ -1,4 +1,4 @@
-/* The first screen of a page: whose recordings, what they come to, what happened and what is unusual. */
+/* The first screen of a page: which recordings, their totals, what happened, and what is unusual. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

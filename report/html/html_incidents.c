@@ -1,4 +1,4 @@
-/* What happened, first of all: each opens its time, with the charts that matter. */
+/* The incidents, which come first: each opens its time, with the charts that matter. */
 #include <string.h>
 
 #include "common/number.h"

@@ -1,4 +1,4 @@
-/* A line in a table that shows how a metric went. */
+/* A sparkline in a table. */
 #include <math.h>
 
 #include "report/html/html.h"

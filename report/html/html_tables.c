@@ -1,4 +1,4 @@
-/* The tables of a page, which are there without any script. */
+/* The tables of a page, which need no script. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Levels and spreads that a few values do not move, slow drifts, and what of a series those around it do not foretell. */
+/* Levels and spreads that resist outliers, slow drifts, and what neighboring values of a series do not predict. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,8 +276,8 @@ static bool take_common(struct scan *x)
 /* ---- what neighbours foretell ---- */
 
 /* The autoregression of a series, by Levinson's recursion, of the order that describes it best for what it costs: by the
- * Bayesian criterion, because each coefficient more also takes a part of what happened once for what is usual. Returns the
- * order. a[0] is 1. */
+ * Bayesian criterion, because each coefficient more also takes a part of what happened once for what is usual.
+ * Returns the order. a[0] is 1. */
 static uint32_t autoregression(struct scan *x, double *a)
 {
 	uint32_t most = x->n / 6 < ORDER_MOST ? x->n / 6 : ORDER_MOST, order = 0;

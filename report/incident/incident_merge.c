@@ -1,4 +1,4 @@
-/* What belongs to one time becomes one incident; ranked by surprise, size, and how much it accounts for. */
+/* Joins what happens at one time into an incident; ranks by surprise, size, and how much it accounts for. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Places that are equals: what all of them do at the same time, and which one is otherwise all the time. */
+/* Compares equal places: what all of them do at the same time, and which one differs throughout. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A second look at the times that matter: from when to when exactly. */
+/* A second reading of the times that matter, for their exact begin and end. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What happens again and again, at a distance that is the same or nearly so. */
+/* Finds what recurs at the same distance, or nearly. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What the parts of a scan share: figures that a few values do not move, and the list of what was found. */
+/* What the parts of a scan share: figures that resist outliers, and the list of findings. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Series in a bounded number of bins: where they lie in memory, and what becomes of it when there are more intervals. */
+/* Series in a bounded number of bins: their place in memory, and how they are joined when intervals do not fit. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

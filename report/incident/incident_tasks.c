@@ -1,4 +1,4 @@
-/* Which tasks did more while something happened than before and behind. */
+/* Which tasks did more during an incident than before and after. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

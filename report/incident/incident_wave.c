@@ -1,4 +1,4 @@
-/* What goes up and down in a series all the time. */
+/* Finds waves in a series. */
 #include <complex.h>
 #include <math.h>
 #include <string.h>

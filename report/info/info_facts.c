@@ -1,5 +1,4 @@
-/* What pmrep info has to find out: how many there are of each thing, which keys reveal something, which programs read
- * the recording. */
+/* Facts for pmrep info: counts of everything, revealing keys, programs that read the recording. */
 #include "common/array.h"
 #include "report/info/info.h"
 

@@ -1,4 +1,4 @@
-/* What pmrep info says of the machine: its header, topology, PMUs, registers and settings. */
+/* pmrep info on the machine: its header, topology, PMUs, registers and settings. */
 #include "report/info/info_private.h"
 
 #include <errno.h>

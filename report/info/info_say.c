@@ -1,4 +1,4 @@
-/* What pmrep info says, part by part, into a sink that makes text or a page of it: the recording. */
+/* pmrep info on the recording, part by part, into a sink that makes text or a page. */
 #include "report/info/info_private.h"
 
 #include <errno.h>

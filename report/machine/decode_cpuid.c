@@ -1,4 +1,4 @@
-/* What the processor says of itself: cpuid, and what the model table adds. */
+/* The processor: cpuid, and what the model table adds. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What describes the machine, in the lines that turbostat prints before its table. */
+/* The description of the machine, as turbostat prints it before its table. */
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
@@ -10,9 +10,9 @@
 #include "report/machine/decode.h"
 
 /*
- * In a line {NAME} is the number of a decoded field, {NAME=2} with two decimals, {NAME^} a million times it, {NAME?YES|NO} a
- * word for a flag, {NAME!} its text, {HI:LO} bits of the register, {#} the register, {@} its CPU, {+} the microcode, {~} microseconds and whose
- * choice they are.
+ * In a line {NAME} is the number of a decoded field, {NAME=2} with two decimals, {NAME^} a million times it,
+ * {NAME?YES|NO} a word for a flag, {NAME!} its text, {HI:LO} bits of the register, {#} the register, {@} its CPU, {+}
+ * the microcode, {~} microseconds and whose choice they are.
  */
 enum each { ONCE, PACKAGES, CORES }; /* of cores only with -d */
 struct line {

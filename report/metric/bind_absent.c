@@ -1,4 +1,4 @@
-/* Columns whose registers could not be read anywhere: they are still there, and say why they are empty. */
+/* Columns whose registers could not be read anywhere: they stay, and say why they are empty. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

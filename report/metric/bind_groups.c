@@ -1,4 +1,4 @@
-/* What takes the scale off events, and the thresholds of metrics. */
+/* Unscales events, and binds the thresholds of metrics. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Which counters a name in a formula stands for: counters, families, perf events in their many spellings. */
+/* Which counters a name in a formula means: counters, families, perf events in their many spellings. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>

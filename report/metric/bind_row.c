@@ -1,4 +1,4 @@
-/* One row of the tables, or of a file, as a metric of the recording; and what takes it back. */
+/* Binds one row of the tables, or of a file, to the recording; and undoes it. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What the sum of all PMUs of a kind lacks, because some could not be recorded. */
+/* Finds what the sum over all PMUs of a kind lacks, because some could not be recorded. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

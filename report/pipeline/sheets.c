@@ -1,4 +1,5 @@
-/* What a sink wants of a recording: metrics tied to counters, tracks, and sheets whenever the model has changed. */
+/* Provides what a sink requests: binds metrics to counters, and lays out tracks and sheets whenever the model has
+ * changed. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * Readings that took long: a number may be from before an interruption and its time from after it. Nearly no recording
- * has any, so that this takes no more than a look at the times of each group.
+ * Readings that took long: a number may be from before an interruption and its time from after it. Hardly any
+ * recording has one, so this costs only a check of the times of each group.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * Counters that a formula takes together. As long as nothing is missing each of them is what its track says. From the
- * first reading that is missing of one, all of them are followed once more, by tracks that take only what all have.
+ * Counters that a formula takes together. While nothing is missing, the value of each is that of its track. From the
+ * first missing reading on, joint tracks follow all of them, and take only what all have.
  */
 #include <errno.h>
 #include <stdlib.h>

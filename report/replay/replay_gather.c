@@ -1,6 +1,6 @@
 /*
- * Putting short chunks together. A recorder that is slow closes a chunk with every snapshot, and what has to be done
- * for every column costs the same for one row as for many.
+ * Joins short chunks. With long intervals every snapshot is a chunk, and the work per column costs the same for one
+ * row as for many.
  */
 #include <errno.h>
 #include <stdlib.h>

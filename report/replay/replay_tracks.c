@@ -1,4 +1,4 @@
-/* What is wanted of a recording: which columns of which groups feed which track, and room for the results. */
+/* The layout of a replay: which columns of which groups feed which track, and room for the results. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

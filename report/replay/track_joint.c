@@ -1,6 +1,6 @@
 /*
- * A counter that a formula takes together with others: what a reading says of it counts only where the others are known,
- * too. So it waits apart from what is taken until all of them have a reading.
+ * A counter that a formula takes together with others: a reading counts only where the others are known, too, so it
+ * waits until all of them have one.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* perf's configuration files: what stands under [stat]. */
+/* perf's configuration files: the section [stat]. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

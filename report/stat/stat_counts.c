@@ -1,5 +1,4 @@
-/* The numbers of pmrep stat: adds up the counts of the tracks that each line consists of, and what multiplexing took
- * is made up for. */
+/* The numbers of pmrep stat: adds up the counts of the tracks of each line, and scales them for multiplexing. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* -x: perf's fields in perf's order. What perf leaves to chance is settled: no locale, no leading blanks, and
- * a field in which the separator occurs is quoted. */
+/* -x: perf's fields in perf's order. Fixed where perf varies: no locale, no leading blanks, and a field that contains
+ * the separator is quoted. */
 #include <math.h>
 #include <string.h>
 

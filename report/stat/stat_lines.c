@@ -1,4 +1,4 @@
-/* The lines one after the other: in which order, and which of them say nothing. */
+/* Walks the lines: their order, and which of them are skipped. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

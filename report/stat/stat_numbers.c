@@ -1,5 +1,5 @@
-/* Values of metrics are the engine's: it is asked for them at the rows of the lines, once for each cgroup whose events
- * a metric consists of. */
+/* Values of metrics come from the engine, at the rows of the lines, once for each cgroup with events of the metric.
+ */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* --stats: what the values did over the intervals. */
+/* --stats: statistics of the values over the intervals. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

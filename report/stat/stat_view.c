@@ -1,4 +1,4 @@
-/* The way of a recording through the lines of perf stat: intervals, runs, totals. */
+/* Turns a recording into lines of perf stat: intervals, runs, totals. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
