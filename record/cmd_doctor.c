@@ -7,10 +7,10 @@
 #include "common/options_table.h"
 #include "common/table.h"
 #include "record/commands.h"
+#include "record/host/privileges.h"
 #include "record/plan/machine.h"
 #include "record/plan/plan.h"
 #include "record/sources/sources.h"
-#include "record/host/privileges.h"
 
 struct doctor {
 	struct options_common common;

@@ -10,9 +10,9 @@
 #include "common/table.h"
 #include "format/vendor_pack.h"
 #include "record/commands.h"
+#include "record/host/privileges.h"
 #include "record/list_events.h"
 #include "record/sources/sources.h"
-#include "record/host/privileges.h"
 
 struct list {
 	struct options_common common;

@@ -11,8 +11,8 @@
 #include "common/table.h"
 #include "record/host/cpuid.h"
 #include "record/host/cputype.h"
-#include "record/perf/perf_class.h"
 #include "record/host/perf_open.h"
+#include "record/perf/perf_class.h"
 
 struct listing {
 	const struct root *root;

@@ -9,8 +9,8 @@
 
 #include "common/array.h"
 #include "record/bpf/bpf_check.h"
-#include "record/perf/perf_bpf_private.h"
 #include "record/host/privileges.h"
+#include "record/perf/perf_bpf_private.h"
 
 static struct bpf_group *of(const struct perf_row *row)
 {

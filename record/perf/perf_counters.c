@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/plan/add.h"
 #include "record/perf/perf_class.h"
 #include "record/perf/perf_source.h"
+#include "record/plan/add.h"
 
 struct attr_value {
 	uint32_t key;

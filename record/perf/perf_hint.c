@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "record/host/perf_open.h"
-#include "record/plan/plan.h"
 #include "record/host/privileges.h"
+#include "record/plan/plan.h"
 
 #define SETCAP "setcap cap_perfmon=ep \"$(command -v pmrec)\""
 

@@ -87,6 +87,7 @@ struct source_ops {
 	/* Returns 0, also with nothing to record, for which a probe result says why; or -errno for a failure that
 	 * ends the recording, such as a wrong event on the command line, with any text in *e. */
 	int (*plan)(struct source *s, struct plan *p, struct error *e);
+	const struct filegrid_folder *folder; /* for filegrid_plan() */
 	/* Called between snapshots on the control thread when a CPU has gone offline or come online; may add units,
 	 * groups and instances through the plan. While its CPU is offline a unit is not read. When the CPU is back,
 	 * its old units are read again (so reopen what they hold here), unless a unit for the same place of the same

@@ -3,14 +3,14 @@
 #include <errno.h>
 #include <string.h>
 
-#include "record/plan/add.h"
-#include "record/sample/header.h"
-#include "record/sources/sources.h"
-#include "record/plan/machine.h"
-#include "record/plan/refused.h"
+#include "common/random.h"
 #include "record/host/privileges.h"
 #include "record/host/realtime.h"
-#include "common/random.h"
+#include "record/plan/add.h"
+#include "record/plan/machine.h"
+#include "record/plan/refused.h"
+#include "record/sample/header.h"
+#include "record/sources/sources.h"
 
 #define RING_BYTES    (16u << 20)
 #define CHUNK_NS      1000000000u

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "record/host/opener.h"
-#include "record/sample/session_private.h"
 #include "record/plan/topology.h"
+#include "record/sample/session_private.h"
 
 /* Its place was given to a newer one. */
 static bool is_superseded(struct unit *u)

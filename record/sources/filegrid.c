@@ -371,8 +371,9 @@ int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list, 
 	return err;
 }
 
-int filegrid_plan(struct plan *p, const struct filegrid_folder *f)
+int filegrid_plan(struct source *s, struct plan *p, struct error *e)
 {
+	const struct filegrid_folder *f = s->ops->folder;
 	struct filegrid *g = filegrid_new(p), *list = NULL;
 	uint32_t refused = p->model->n_probes;
 	SCOPED(root_list_free) char **entry = NULL;

@@ -71,8 +71,8 @@ struct filegrid_folder {
 	uint64_t min_period_ns;
 	const char *what, *hint; /* for the refusal if nothing was there; hint may be NULL */
 };
-/* A plan() that makes one grid of them. 0 or -errno. */
-int filegrid_plan(struct plan *p, const struct filegrid_folder *f);
+/* The plan() of sources with a folder: makes one grid of it. 0 or -errno. */
+int filegrid_plan(struct source *s, struct plan *p, struct error *e);
 
 /* For update(): a CPU went offline or came online. True if the CPU has cells in one of the grids. */
 bool filegrid_cpu(struct filegrid *list, uint32_t cpu, bool online);

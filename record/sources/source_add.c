@@ -7,11 +7,11 @@
 
 #include "common/array.h"
 #include "record/plan/add.h"
+#include "record/plan/plan.h"
+#include "record/plan/topology.h"
 #include "record/sources/filegrid.h"
 #include "record/sources/msr_device.h"
 #include "record/sources/msr_place.h"
-#include "record/plan/plan.h"
-#include "record/plan/topology.h"
 
 #define TELEMETRY "/sys/class/intel_pmt"
 #define CPU_FILES "/sys/devices/system/cpu/cpu"

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/sources/filegrid.h"
 #include "record/plan/plan.h"
+#include "record/sources/filegrid.h"
 
 #define SYS_CPU "/sys/devices/system/cpu/"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/sources/filegrid.h"
 #include "record/plan/plan.h"
+#include "record/sources/filegrid.h"
 
 #define STATES_MAX 16
 #define ROWS_MAX   8

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/sources/filegrid.h"
 #include "record/plan/plan.h"
+#include "record/sources/filegrid.h"
 
 #define CARDS "/sys/class/drm"
 
@@ -102,18 +102,15 @@ static int add_card(struct filegrid *g, struct plan *p, const char *card)
 	return found ? found : add_gt(g, p, card, card, &older, false);
 }
 
-static int gfx_plan(struct source *s, struct plan *p, struct error *e)
-{
-	return filegrid_plan(p, &(struct filegrid_folder){
-					.path = CARDS,
-					.prefix = "card",
-					.add = add_card,
-					.what = CARDS "/card*: no Intel graphics",
-				});
-}
-
 const struct source_ops source_gfx = {
 	.name = "gfx",
 	.help = "sleep and frequencies of Intel graphics (sysfs)",
-	.plan = gfx_plan,
+	.plan = filegrid_plan,
+	.folder =
+		&(const struct filegrid_folder){
+			.path = CARDS,
+			.prefix = "card",
+			.add = add_card,
+			.what = CARDS "/card*: no Intel graphics",
+		},
 };

@@ -64,16 +64,6 @@ static int add_chip(struct filegrid *g, struct plan *p, const char *hwmon)
 	return err;
 }
 
-static int hwmon_plan(struct source *s, struct plan *p, struct error *e)
-{
-	return filegrid_plan(p, &(struct filegrid_folder){
-					.path = CHIPS,
-					.add = add_chip,
-					.min_period_ns = MIN_PERIOD_NS,
-					.what = CHIPS "/hwmon*",
-				});
-}
-
 static int add_zone(struct filegrid *g, struct plan *p, const char *zone)
 {
 	const struct catalog_counter *row = catalog_find("thermal", "temp");
@@ -93,25 +83,29 @@ static int add_zone(struct filegrid *g, struct plan *p, const char *zone)
 	return filegrid_add(g, counter, device_instance(p, type, zone), PM_NONE, 0, ZONES "/%s/temp", zone);
 }
 
-static int thermal_plan(struct source *s, struct plan *p, struct error *e)
-{
-	return filegrid_plan(p, &(struct filegrid_folder){
-					.path = ZONES,
-					.prefix = "thermal_zone",
-					.add = add_zone,
-					.min_period_ns = MIN_PERIOD_NS,
-					.what = ZONES "/thermal_zone*",
-				});
-}
-
 const struct source_ops source_hwmon = {
 	.name = "hwmon",
 	.help = "temperatures, fans, voltages, currents and power of the sensors (sysfs)",
-	.plan = hwmon_plan,
+	.plan = filegrid_plan,
+	.folder =
+		&(const struct filegrid_folder){
+			.path = CHIPS,
+			.add = add_chip,
+			.min_period_ns = MIN_PERIOD_NS,
+			.what = CHIPS "/hwmon*",
+		},
 };
 
 const struct source_ops source_thermal = {
 	.name = "thermal",
 	.help = "temperatures of the thermal zones (sysfs)",
-	.plan = thermal_plan,
+	.plan = filegrid_plan,
+	.folder =
+		&(const struct filegrid_folder){
+			.path = ZONES,
+			.prefix = "thermal_zone",
+			.add = add_zone,
+			.min_period_ns = MIN_PERIOD_NS,
+			.what = ZONES "/thermal_zone*",
+		},
 };

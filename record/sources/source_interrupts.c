@@ -8,8 +8,8 @@
 
 #include "common/array.h"
 #include "record/host/clocks.h"
-#include "record/sources/cputext.h"
 #include "record/plan/plan.h"
+#include "record/sources/cputext.h"
 
 /* New columns mean a new schema in the file; a machine where interrupts wander must not write one every second. */
 #define GROW_NS 10000000000u
@@ -316,6 +316,20 @@ static int add_cells(struct interrupts *d, struct plan *p)
 	return err ? err : textunit_add(p, &t->text.store, t->text.file.len > LARGE_TEXT ? 1000000000ull : 0);
 }
 
+static int learn(struct interrupts *d, struct plan *p)
+{
+	int err;
+
+	d->learning = true;
+	err = learn_rows(d);
+	if (!err)
+		err = interrupts_refresh(&d->cpus.text.store);
+	if (!err)
+		err = add_cells(d, p);
+	d->learning = false;
+	return err;
+}
+
 static int interrupts_plan(struct source *s, struct plan *p, struct error *e)
 {
 	struct interrupts *d;
@@ -327,7 +341,6 @@ static int interrupts_plan(struct source *s, struct plan *p, struct error *e)
 	if (err || !d)
 		return err;
 	d->source = s;
-	d->learning = true;
 	total = plan_counter(p, &catalog_source("interrupts", &n)[0]);
 	if (total < 0)
 		return (int)total;
@@ -338,15 +351,8 @@ static int interrupts_plan(struct source *s, struct plan *p, struct error *e)
 		if (index != UINT32_MAX)
 			d->cpus.planned[index] = true;
 	}
-	err = learn_rows(d);
-	if (!err)
-		err = interrupts_refresh(&d->cpus.text.store);
-	if (err == -EINVAL)
-		return plan_refused(p, PM_REASON_FORMAT, NULL, "/proc/interrupts");
-	if (!err)
-		err = add_cells(d, p);
-	d->learning = false;
-	return err;
+	err = learn(d, p);
+	return err == -EINVAL ? plan_refused(p, PM_REASON_FORMAT, NULL, "/proc/interrupts") : err;
 }
 
 static int interrupts_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
@@ -363,13 +369,7 @@ static int interrupts_update(struct source *s, struct plan *p, uint32_t cpu, boo
 			return 0;
 		d->cpus.planned[index] = true;
 	}
-	d->learning = true;
-	err = learn_rows(d);
-	if (!err)
-		err = interrupts_refresh(&d->cpus.text.store);
-	if (!err)
-		err = add_cells(d, p);
-	d->learning = false;
+	err = learn(d, p);
 	d->grown_ns = clocks_monotonic();
 	return err;
 }

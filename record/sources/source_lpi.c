@@ -1,8 +1,8 @@
 /* How long all CPUs, and the whole system, were in the low-power idle states that firmware describes. */
 #include <errno.h>
 
-#include "record/sources/filegrid.h"
 #include "record/plan/plan.h"
+#include "record/sources/filegrid.h"
 
 #define CPUIDLE "/sys/devices/system/cpu/cpuidle/"
 

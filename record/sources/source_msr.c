@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "common/array.h"
-#include "record/sources/msr_place.h"
 #include "record/plan/plan.h"
+#include "record/sources/msr_place.h"
 
 #define COUNTERS_MAX 64 /* of one scope: a bit each */
 

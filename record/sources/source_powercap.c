@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "common/parse.h"
-#include "record/sources/filegrid.h"
 #include "record/plan/plan.h"
 #include "record/plan/topology.h"
+#include "record/sources/filegrid.h"
 
 #define ZONES "/sys/class/powercap"
 /* The same registers are shown a second time through memory-mapped I/O as "intel-rapl-mmio:": not these. */
@@ -123,19 +123,16 @@ static int add_zone(struct filegrid *g, struct plan *p, const char *zone)
 			    zone);
 }
 
-static int powercap_plan(struct source *s, struct plan *p, struct error *e)
-{
-	return filegrid_plan(p, &(struct filegrid_folder){
-					.path = ZONES,
-					.prefix = PREFIX,
-					.add = add_zone,
-					.what = ZONES "/intel-rapl*",
-					.hint = "modprobe intel_rapl_msr; virtual machines have none",
-				});
-}
-
 const struct source_ops source_powercap = {
 	.name = "powercap",
 	.help = "energy of packages, cores, memory and platform (sysfs powercap)",
-	.plan = powercap_plan,
+	.plan = filegrid_plan,
+	.folder =
+		&(const struct filegrid_folder){
+			.path = ZONES,
+			.prefix = PREFIX,
+			.add = add_zone,
+			.what = ZONES "/intel-rapl*",
+			.hint = "modprobe intel_rapl_msr; virtual machines have none",
+		},
 };

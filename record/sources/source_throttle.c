@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "record/sources/filegrid.h"
 #include "record/plan/plan.h"
 #include "record/plan/topology.h"
+#include "record/sources/filegrid.h"
 
 #define FOLDER "/sys/devices/system/cpu/cpu%u/thermal_throttle/%s"
 

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/sources/filegrid.h"
 #include "record/plan/plan.h"
 #include "record/plan/topology.h"
+#include "record/sources/filegrid.h"
 
 #define FOLDER "/sys/devices/system/cpu/intel_uncore_frequency"
 
@@ -91,18 +91,15 @@ static int add_folder(struct filegrid *g, struct plan *p, const char *name)
 	return err == -ENOMEM ? err : 0;
 }
 
-static int uncorefreq_plan(struct source *s, struct plan *p, struct error *e)
-{
-	return filegrid_plan(p, &(struct filegrid_folder){
-					.path = FOLDER,
-					.add = add_folder,
-					.what = FOLDER,
-					.hint = "modprobe intel-uncore-frequency; virtual machines have none",
-				});
-}
-
 const struct source_ops source_uncorefreq = {
 	.name = "uncorefreq",
 	.help = "frequencies and limits of the uncore of Intel's processors (sysfs)",
-	.plan = uncorefreq_plan,
+	.plan = filegrid_plan,
+	.folder =
+		&(const struct filegrid_folder){
+			.path = FOLDER,
+			.add = add_folder,
+			.what = FOLDER,
+			.hint = "modprobe intel-uncore-frequency; virtual machines have none",
+		},
 };
