@@ -166,6 +166,9 @@ static int choose(struct collect *c, const struct sink_plan *plan)
 
 		if (x->counter || x->absent || x->estimate || x->kind == PM_TASK || (of && known[of]))
 			continue;
+		/* Clocks of CPUs always run: how many there are. */
+		if (x->kind == PM_CPU && !strncmp(x->name, "cpus_utilized", strlen("cpus_utilized")))
+			continue;
 		c->wanted[i] = true;
 		if (of)
 			known[of] = true;

@@ -30,7 +30,8 @@ static int by_score(const void *a, const void *b)
 	return x->series < y->series ? -1 : x->series > y->series;
 }
 
-/* However surely it differs, nobody asks why: of a level (pages, tasks, memory), not for less than a tenth. */
+/* However surely it differs, nobody asks why: of a level (pages, tasks, memory), not for less than a tenth, and not for less
+ * than half where it is what a recording began with; of a rate, not for less than a fifth. */
 static bool is_trifle(const struct incident_metric *m, const struct finding *f)
 {
 	double moved = fabs((double)f->value - (double)f->usual), usual = fabs((double)f->usual);
@@ -41,7 +42,9 @@ static bool is_trifle(const struct incident_metric *m, const struct finding *f)
 	if (!strcmp(m->unit, "%"))
 		least = fmax(0.5, fmin(3, 0.15 * usual));
 	else if (level && f->kind != INCIDENT_DRIFT)
-		least = fmax(least, 0.1 * usual);
+		least = fmax(least, (f->from || m->amount ? 0.1 : 0.5) * usual);
+	if (m->counts && f->kind == INCIDENT_STRETCH)
+		least = fmax(least, usual / 5);
 	return moved <= 1e-6 * usual || (m->fault == METRIC_GRAVE ? f->value < f->usual : moved < least);
 }
 

@@ -259,6 +259,13 @@ def creeps(k, now, _):
         now["power.energy", 0] *= 1 + .18 * (1 - math.exp((60 - k) / 40))
 
 
+def settles(k, now, _):
+    """The first minute has a fifth more memory in use, and a little less to do."""
+    if k < 60:
+        now["meminfo.memavailable", 0] -= 8 << 20
+        now["tcp.out_segments", 0] *= .86
+
+
 def waves(k, now, m):
     """All CPUs have more and less to do, and one of them a little more for a while."""
     for c in range(m.cpus):
@@ -291,6 +298,7 @@ STORIES = {
     "stalls every 45 s": (stalls, {"seconds": 600}, [(0, 600, "every 45 s: nvme0n1 write latency")], 1),
     "a job that stays on a CPU": (stays_on_cpu, {"cpus": 64}, [(150, 300, "CPU 5")], 0),
     "power that creeps up": (creeps, {}, [(60, 180, "package 0")], 0),
+    "a start that settles": (settles, {}, [], 0),
     "a step that stays": (step, {}, [(180, 300, "user mode")], 0),
     "ten snapshots": (within((24, 36, hog(1))), {"cpus": 2, "seconds": 60, "every": 6}, [(24, 36, "CPU 1")], 1),
     "missed ticks around it": (within((150, 156, hog(2))), {"missed": {148, 149, 152, 157, 158, 159}}, [(150, 156, "CPU 2")], 0),
