@@ -45,7 +45,7 @@ struct chunk_head {
 	uint32_t n_blocks, blocks_cap;
 };
 void chunk_head_release(struct chunk_head *h);
-/* Room for so many of each; what is there stays. 0 or -ENOMEM. */
+/* Makes room for `groups` and `blocks`, and keeps the contents. 0 or -ENOMEM. */
 int chunk_head_room(struct chunk_head *h, uint32_t groups, uint32_t blocks);
 
 /* A dependent chunk cannot follow `b` if a clock was unreadable in one of them alone. */

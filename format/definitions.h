@@ -36,9 +36,9 @@ void encode_config(struct buf *out, const struct pm_model *m, struct span *confi
 void encode_event(struct buf *items, const struct pm_event *e, uint64_t base_ns);
 void encode_events(struct buf *out, uint64_t base_ns, uint32_t n, const struct buf *items);
 
-/* Adds what the body says to the model; what is there already must be the same. `seen` counts the PMUs and probes,
- * which have no ids. Sets pm_model_parts that were touched, PM_PART_REPEATED if nothing was new. 0; -EBADMSG: breaks
- * the rules; -ENOLINK: builds on definitions that are not there; -E2BIG: beyond the limits; -ENOMEM. */
+/* Adds the body to the model; known definitions must be the same. `seen` counts the PMUs and probes, which have no
+ * ids. Sets pm_model_parts that were touched, PM_PART_REPEATED if nothing was new. 0; -EBADMSG: breaks the rules;
+ * -ENOLINK: builds on definitions that are not there; -E2BIG: beyond the limits; -ENOMEM. */
 struct definitions_seen {
 	uint32_t pmus, probes;
 	uint64_t stored;       /* bytes of definitions so far, as stored; the caller counts them */

@@ -48,16 +48,16 @@ enum group_key {
 	GROUP_SOURCE = 1,
 	GROUP_FLAGS = 2,     /* absent: 0 */
 	GROUP_COUNTERS = 3,  /* [first, count, step ...] */
-	GROUP_INSTANCES = 4, /* likewise; with the next: those that it has not */
-	GROUP_CONTINUES = 5, /* then 1 to 3 are its, where they are absent */
-	GROUP_LEFT = 6,      /* of its instances: [stay, leave ...]; after the last all stay */
+	GROUP_INSTANCES = 4, /* likewise; with GROUP_CONTINUES: the new ones */
+	GROUP_CONTINUES = 5, /* id; keys 1 to 3 are that group's where absent */
+	GROUP_LEFT = 6,      /* of that group's instances: [stay, leave ...]; after the last all stay */
 };
 
 enum instances_key {
 	INSTANCES_BASE = 1,  /* absent: 0; all times count from it */
 	INSTANCES_FIRST = 2, /* or [first, count ...] */
 	INSTANCES_LIST = 3,
-	INSTANCES_RETIRED = 4, /* [id less the one before, time less the one before ...] */
+	INSTANCES_RETIRED = 4, /* [id less the previous one, time less the previous one ...] */
 };
 
 enum instance_key {

@@ -19,7 +19,7 @@ struct model_ids {
 	uint32_t n_spare, spare_room, slots;
 	uint32_t *retired; /* ids that retired since the last pm_model_forget(), in that order */
 	uint32_t n_retired;
-	uint32_t n_kept; /* the first so many of retired[] could not be forgotten, because a group names them */
+	uint32_t n_kept; /* how many of the first in retired[] could not be forgotten, because a group names them */
 };
 
 struct pm_model_caps {
@@ -45,7 +45,7 @@ int model_grow(void *array, uint32_t n, uint32_t max, size_t size);
 /* As pm_model_add_*(), under an id that is not there yet. */
 int64_t model_add_instance(struct pm_model *m, const struct pm_instance *i, uint32_t id);
 int64_t model_add_group(struct pm_model *m, const struct pm_group *g, uint32_t id);
-/* Also one that is there already: ids are those of the recording. */
+/* Adds a duplicate, too: ids are those of the recording. */
 int64_t model_append_string(struct pm_model *m, const void *data, size_t len, bool bytes);
 /* How many of the first instances of `g` come from `from`, which it continues: *kept, and for each its place there in
  * place[] (room for all of g; or NULL). */

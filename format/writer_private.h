@@ -85,7 +85,7 @@ struct pm_writer {
 	unsigned since_key;
 	uint32_t key_rows; /* of the last key chunk that was packed here */
 	size_t key_bytes;  /* its payload and meta */
-	unsigned apart;    /* so many more chunks are key chunks: depending saved too little */
+	unsigned apart;    /* chunks still to be key chunks, because depending saved too little */
 	bool break_asked, finished;
 	bool repacked;         /* the last chunk came packed: group[].last is of an earlier one */
 	uint32_t repacked_crc; /* its head's checksum where it came from */

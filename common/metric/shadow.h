@@ -1,5 +1,5 @@
 /*
- * What `perf stat` prints behind the '#' of an event's line: the metric of each event, its words, and the limits of
+ * What `perf stat` prints after the '#' of an event's line: the metric of each event, its words, and the limits of
  * its colors. The formulas are rows of the metric tables under the names given here.
  */
 #pragma once

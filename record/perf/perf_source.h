@@ -118,7 +118,7 @@ uint32_t perf_rows_places(const struct perf_source *s, const struct perf_group *
 int perf_rows_open(struct perf_source *s, struct plan *p, struct perf_group *g);
 /* One column group for rows that are not in one yet. */
 int perf_rows_add(struct plan *p, struct perf_group *g, struct perf_row **rows, uint32_t n);
-/* The CPU has gone or come: for one group and one of its cgroups, if it has any. */
+/* After a CPU went offline or came online: for one group, and one of its cgroups, if any. */
 int perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup, uint32_t cpu,
 		     bool online);
 /* Reopens what stopped because its CPU was offline too briefly to be noticed. 0 or -errno. */

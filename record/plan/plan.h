@@ -134,13 +134,14 @@ struct plan {
 	uint32_t system_instance; /* id of the PM_SYSTEM instance */
 	uint32_t *cpu_instance;   /* id of each CPU's instance, by CPU number; 0: none yet */
 	uint32_t n_cpu_instance;
-	uint32_t place[PLAN_PLACES]; /* those of places, by number: the newest; then by id the one before; 0: none */
+	uint32_t place
+		[PLAN_PLACES]; /* instances of places, by number: the newest; then, by id, the previous one; 0: none */
 	uint32_t *place_next, n_place_next;
 	struct pm_event *event; /* owned: events to be written; the session takes them */
 	uint32_t n_events;
 	char told[320];    /* a line for the user; the recorder prints and empties it */
 	bool targets_gone; /* all that -p, -t or -G named has ended */
-	uint64_t time_ns;  /* of planning: the same for all one-time values, so that equal ones join */
+	uint64_t time_ns;  /* of planning: the same for all one-time values, so that equal ones can be joined */
 };
 
 /* An empty plan for the online CPUs (of -C), with the PM_SYSTEM instance. Borrows its arguments. */

@@ -16,7 +16,7 @@ struct recording_rotation {
 	uint64_t bytes, period_ns; /* limits of a file; 0, 0: a single file */
 	/* Creates the next file, which gets what the sink receives with this context. 0 or -errno. */
 	int (*open)(void *ctx, void **sink_ctx, struct error *e);
-	/* `taken`: the new file is in use, and the one before is complete; else the new one is useless. */
+	/* `taken`: the new file is in use, and the previous one complete; else the new one is not needed. */
 	void (*settle)(void *ctx, bool taken);
 	/* On a full disk: removes the oldest file. Whether there was one. */
 	bool (*make_room)(void *ctx);

@@ -20,7 +20,7 @@ struct recording {
 	struct recording_config config;
 	struct pm_writer *writer;
 	struct outlet *outlet;
-	struct recording_target target[2]; /* of this file and of the one before or after it */
+	struct recording_target target[2]; /* of this file, and of the previous or next one */
 	unsigned now;
 	pthread_t thread;
 	bool running;

@@ -31,7 +31,7 @@ struct sampler {
 	int fd;
 	bool running;  /* control's own view */
 	bool hurry;    /* likewise: the end is near */
-	uint32_t left; /* readers that were left behind */
+	uint32_t left; /* abandoned readers */
 	struct ring_epoch epoch;
 	uint64_t next_chunk;
 	struct affinity anywhere;                    /* where the process may run */

@@ -4,8 +4,8 @@
 #include "record/host/root.h"
 
 struct msr_reader {
-	/* The register of one CPU; 0 or -errno: -ENODEV if the CPU is away, -EIO if it has no such register. Called
-	 * from the threads that sample; allocates nothing. */
+	/* The register of one CPU; 0 or -errno: -ENODEV if the CPU is offline, -EIO if it has no such register.
+	 * Called from the threads that sample; allocates nothing. */
 	int (*read)(void *ctx, uint32_t cpu, uint32_t address, uint64_t *value);
 	/* Permits or ends reading the CPU. 0 or -errno. On the control thread while nothing is read. */
 	int (*open)(void *ctx, uint32_t cpu);

@@ -144,7 +144,7 @@ static const struct option_row rows[] = {
 	{ "save-noise", 0, "FILE", "write that deviation for each metric, pooled over the sides, as JSON",
 	  TEXT(save_noise) },
 	{ "overwrite", 0, NULL, "replace FILE of --save-noise", BITS(overwrite, OUTFILE_OVERWRITE) },
-	{ "allow-failures", 0, NULL, "use runs whose command failed, too", FLAG(allow_failures) },
+	{ "allow-failures", 0, NULL, "use failed runs, too", FLAG(allow_failures) },
 	{ "pairs", 0, NULL, "judge pairs: run 1 of one side with run 1 of the other, and so on", FLAG(pairs) },
 	{ "alpha", 0, "ALPHA", "how often a verdict may be wrong (5%)", READ(alpha, read_share) },
 	{ "lower", 0, "LIST", "less is better for these metrics", READ(lower, read_show) },

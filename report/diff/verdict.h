@@ -33,7 +33,7 @@ struct verdict_side {
 	size_t n;
 };
 
-/* The correlation of runs with the one before them, of a side that did not take turns with the other. */
+/* The correlation of successive runs, if the sides did not alternate. */
 struct verdict_order {
 	double found; /* beyond chance; 0: none */
 	double most;  /* what the runs leave possible, up to 0.8; few leave all that */
@@ -56,7 +56,7 @@ struct verdict {
 	double base, fresh;      /* mean of each side: geometric if `logarithmic` */
 	double ratio, low, high; /* fresh / base and its interval; NaN: undefined */
 	double p, q;             /* of "no difference"; q is the caller's to set from p_tested, NaN where p is */
-	double p_tested;         /* p, or what it is if runs resemble the one before by order.most */
+	double p_tested;         /* p, or p if successive runs are correlated by order.most */
 	double ranks; /* exact two-sided p of the order alone; NaN where p was not below alpha without it */
 	size_t n_base, n_fresh;
 	size_t needed;    /* runs per side that would decide, for INCONCLUSIVE; 0: unknown or over 10,000 */

@@ -18,7 +18,7 @@ struct table_data {
 	uint32_t *column; /* columns of the sheet that have a cell in some of them */
 	uint32_t n_columns;
 	uint32_t n_first; /* of them stand before the places */
-	bool utc;         /* times of day stand in the first column */
+	bool utc;         /* times of day are in the first column */
 	uint8_t *
 		times; /* turbostat's text: by place in column[], by how many packages the machine's value goes; else 0 */
 	uint32_t *order;                /* of an interval: the places in row[] to be printed */

@@ -15,7 +15,7 @@
 #define WRONG        0.002 /* incidents that chance may produce in a recording */
 #define MEMBER       3.5   /* standard errors from which on a series joins what its family does */
 #define STRETCHES    12    /* of a family */
-#define PEAKS        48    /* that scan_apart() can be asked for */
+#define PEAKS        48    /* most peaks of scan_apart() */
 #define WAVE         0.9 /* of the spread that may be left for a wave to be one, or for what all do to be taken off */
 
 /*

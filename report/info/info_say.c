@@ -108,7 +108,7 @@ static void why_lost(struct report *p, uint64_t lost, double seconds)
 	/* Kernels that do not count it say that nobody ever waited. */
 	if (cost_of(p, "waited_ns") && late_ns / 2 > waited_ns + cost_of(p, "stolen_ns") &&
 	    (double)late_ns >= half_ns) {
-		buf_addstr(&p->cell, "the recorder stood still for ");
+		buf_addstr(&p->cell, "the recorder did not run for ");
 		say_ns(&p->cell, late_ns);
 		buf_addstr(&p->cell, ": it was stopped, or its cgroup was frozen");
 	} else if (lost > p->s->snapshots / 100 && waited >= 10 && (double)waited_ns >= half_ns) {

@@ -42,7 +42,7 @@ enum cpu_flag {
 	CPU_NO_TDP_LEVELS = 1 << 11,
 	CPU_EXTENDED_C0 = 1 << 12,    /* weighted_core_c0 and its sisters */
 	CPU_TRL_MORE = 1 << 14,       /* turbo_ratio_limit1 and 2 go on with more cores */
-	CPU_NO_CORE_ENERGY = 1 << 15, /* pp0_energy_status stands at 0 if it can be read */
+	CPU_NO_CORE_ENERGY = 1 << 15, /* pp0_energy_status stays 0 if it can be read */
 	CPU_NO_GFX_ENERGY = 1 << 16,  /* likewise pp1_energy_status */
 	CPU_KNL_TURBO = 1 << 13,      /* turbo_ratio_limit holds groups of cores and ratio differences */
 };

@@ -39,7 +39,7 @@ void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, con
 			  const struct interval *interval, enum pm_aggregation rule, bool may_go);
 /* out += result if begun with `more`, else out = result. `count`: the number of instances. */
 void aggregate_end(struct aggregate *a, enum pm_aggregation rule, bool count, bool more, struct value *out);
-/* How long all instances since the beginning were known, and for how long not; false: all of them all of the time, and
- * only their number is told. */
+/* How long all instances since the beginning were known, and for how long not; false: all of them all of the time,
+ * with their number only. */
 bool aggregate_times(const struct aggregate *a, const struct interval *interval, double *known, double *lost,
 		     uint32_t *whole);

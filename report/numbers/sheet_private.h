@@ -66,8 +66,8 @@ struct track_at {
  */
 int sheet_make_rows(struct sheet *s, const struct sheet_config *config);
 
-/* Whether an input that so many tracks feed, the first of which is given, is what its track says, as it is. Of a level
- * that is added up the time in which it was away counts as 0. */
+/* Whether an input that so many tracks feed, the first of which is given, is what its track says, as it is. Of a
+ * level that is added up its absent time counts as 0. */
 static inline bool sheet_borrows(const struct sheet_private *p, const struct bound_input *in, const uint32_t *track,
 				 uint32_t feeds)
 {

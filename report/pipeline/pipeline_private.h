@@ -27,7 +27,7 @@ struct run {
 	size_t n_lanes; /* 0: nothing was read yet */
 	struct replay_config window;
 	bool stale;                    /* the model has changed since the sheets were laid out */
-	struct sink_plan plan;         /* of the layout at hand */
+	struct sink_plan plan;         /* of the current layout */
 	unsigned parts;                /* of the model, that have changed since the counters were bound */
 	uint32_t bound[4];             /* counters, strings, instances, groups at that time */
 	bool laid_out;                 /* the sheets were laid out for this recording */
