@@ -3,7 +3,6 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/metric/metric.h"
 #include "common/options_table.h"

@@ -13,7 +13,6 @@
 
 #include "format/reader.h"
 #include "record/commands.h"
-#include "record/host/opener.h"
 #include "record/joined.h"
 #include "record/personality.h"
 

@@ -13,7 +13,6 @@
 #include "record/host/caller.h"
 #include "record/host/interruptible.h"
 #include "record/host/opener.h"
-#include "record/plan/refused.h"
 #include "record/recorder.h"
 
 #define SECOND 1000000000u

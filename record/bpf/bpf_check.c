@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "record/bpf/bpf_btf.h"
 #include "record/bpf/bpf_call.h"

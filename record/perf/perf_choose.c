@@ -12,7 +12,6 @@
 #include "record/host/affinity.h"
 #include "record/host/clocks.h"
 #include "record/perf/perf_source.h"
-#include "record/plan/add.h"
 
 /* At longer intervals a reader's wake-ups cost nothing that could be measured, and it reads without delay. */
 #define SAMPLE_MAX_NS 50000000u

@@ -2,10 +2,8 @@
  * they matter, and leave it when they are gone, or when others need the place. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "common/catalog/catalog.h"
 #include "record/host/clocks.h"
 #include "record/sources/cgroup_list.h"
 #include "record/sources/ranking.h"

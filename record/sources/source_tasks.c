@@ -2,13 +2,11 @@
  * name and parent, and threads where they are wanted. Which they are changes with every reading: their groups are made
  * when the chunk is written. Threads have a counter of their own, so that nothing adds them to their processes. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/catalog/catalog.h"
 #include "record/host/clocks.h"
 #include "record/sources/ranking.h"
 #include "record/sources/thread_list.h"
