@@ -263,18 +263,19 @@ static int read_files(struct perf_source *s, struct plan *p, struct error *e)
 	return err ? err : tell(p, &notes);
 }
 
-/* Names as vendors give them, where nobody has brought theirs in. */
+/* How to find an event that is not here. A vendor's name may only need an import. */
 static void add_hint(const struct perf_source *s, struct error *e)
 {
 	size_t len = strlen(e->text);
-	bool any = strstr(e->text, "there is no event") != NULL;
+	const char *hint = strstr(e->text, "did you mean") ? "" : "; `pmrec list events` lists them";
 
-	for (const char *c = e->text; any && *c; c++)
+	if (!strstr(e->text, "there is no event"))
+		return;
+	for (const char *c = e->text; *c; c++)
 		if (!s->packed && c[0] == '"' && c[1] >= 'A' && c[1] <= 'Z' && c[1 + strcspn(c + 1, "._\"")] != '"' &&
-		    c[1 + strcspn(c + 1, "._\"")]) {
-			snprintf(e->text + len, sizeof(e->text) - len, "; " PERF_VENDOR_HINT);
-			return;
-		}
+		    c[1 + strcspn(c + 1, "._\"")])
+			hint = "; " PERF_VENDOR_HINT;
+	snprintf(e->text + len, sizeof(e->text) - len, "%s", hint);
 }
 
 int perf_events_add(struct perf_source *s, struct plan *p, const char *text, struct error *e)

@@ -82,6 +82,8 @@ value() {
 	[ "$status" -eq 125 ]
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	[[ $stderr == *'column 13: there is no event "duration_tmie"; did you mean "duration_time"?'* ]]
+	run --separate-stderr -125 "$bin/pmrec" -e wqxzj true
+	[[ $stderr == *'there is no event "wqxzj"; `pmrec list events` lists them' ]]
 }
 
 # pmrec -e TEXT fails with one line, in which all of this stands: wrong TEXT SAYS...
