@@ -381,7 +381,6 @@ static void make_note(const struct track *t, const struct track_loss *before, bo
 	uint64_t hidden = away ? before->hidden : 0;
 	bool waited = before->pending || before->earlier;
 
-	n->goes_on = waited && l->pending;
 	n->waits = l->pending ? l->owed : 0;
 	if (l->absent > before->absent) {
 		n->absent = t->absent;
@@ -389,6 +388,7 @@ static void make_note(const struct track *t, const struct track_loss *before, bo
 	} else if (l->lost > before->lost + hidden) {
 		n->lost = before->pending ? before->owed : l->last;
 	}
+	n->goes_on = waited && !n->absent && !n->lost;
 }
 
 void track_step(struct track *t, const struct column *c, uint32_t row)

@@ -114,7 +114,7 @@ struct row_note {
 	uint16_t lost;  /* it is lost, with all that waited */
 	uint16_t gone;  /* what waited is lost, but not this time */
 	uint16_t waits; /* the next reading may carry it */
-	bool goes_on;   /* as for the time before */
+	bool goes_on;   /* as for the time before: the next reading, or this one, carries both */
 };
 
 /* The decision about that time for all counters that a formula takes together. */

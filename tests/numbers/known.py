@@ -407,6 +407,26 @@ def spoilt(path):
         (TOTAL, "began", one, 400 / 40, "partial", 4 / 6)]
 
 
+def leaves(path):
+    """A CPU goes offline while its reading is missing. Another reading, missing too, comes back with the next snapshot:
+    what that speaks for is lost for both."""
+    w = g.World(2)
+    w.counter("test.a")
+    w.counter("pkg.b")
+    w.group(["test.a"], w.each_cpu())
+    w.group(["pkg.b"], w.each_package())
+
+    def value(c, i, s, t):
+        if s > 2 and i == 2 or s == 3 and c == "pkg.b":
+            return None, g.DROPPED if s == 3 else g.OFFLINE
+        return (10 if c == "test.a" else 100) * s
+    w.write(path, line(7), value)
+    one = {"scope": "system"}
+    return {"share": "pkg.b / test.a"}, [
+        (ALL, "share", {**one, "wall": 4}, None, "dropped", ...), (ALL, "share", {**one, "wall": 5}, 10, "ok", 1),
+        (("--every=2",), "share", {**one, "wall": 4}, None, "dropped", ...), (TOTAL, "share", one, 400 / 60, "partial", 2 / 3)]
+
+
 def switched_off(path):
     """An event that is switched off by name while its group runs: nothing is carried over that reading."""
     w = g.World(1)
@@ -516,7 +536,7 @@ def shared(path):
         (("--all", "--per-cpu"), "beside", {"cpu": "0", "wall": 2}, 6, "ok", 1)]
 
 
-CASES = {"shared": shared, "means": means, "given_up": given_up, "disabled": disabled, "spoilt": spoilt, "switched_off": switched_off,
+CASES = {"shared": shared, "means": means, "given_up": given_up, "disabled": disabled, "spoilt": spoilt, "leaves": leaves, "switched_off": switched_off,
          "first_after": first_after, "several": several, "away": away, "multiplexed": multiplexed, "starved": starved, "late": late, "levels": levels, "reset": reset,
          "missed": missed, "members_lost": members_lost, "sockets": sockets, "support": support, "pmus": pmus,
          "twice": twice, "segments": segments, "hidden": hidden, "ticks": ticks, "interrupted": interrupted, "slew3": slewed(0.03), "slew8": slewed(0.08),
