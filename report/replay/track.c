@@ -329,13 +329,14 @@ static bool still_waits(const struct track *t, const struct column *c, uint32_t 
 static void step(struct track *t, const struct column *c, uint32_t row)
 {
 	bool missing = c->status && c->status[row], waits = missing && still_waits(t, c, row);
+	bool begins = missing && never_ran(t, c, row);
 	uint64_t now = waits ? t->prev : c->v[row], time, since;
 
 	if (t->more)
 		t->more->paused = false;
-	if (!missing || waits)
+	if (!missing || waits || begins)
 		is_back(t);
-	if (missing && never_ran(t, c, row)) {
+	if (begins) {
 		if (t->loss) {
 			give_up(t);
 			track_lose(t, PM_REASON_NOT_COUNTED, column_ns(c, row));

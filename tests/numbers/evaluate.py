@@ -233,7 +233,7 @@ def share_absence(owns):
                 o.say(inside, LOST, o.waits(inside))
             o.say([s], ABSENT, away.word[s])
         for o in owns:
-            o.words[s] |= {x.word[s] for x in owns}
+            o.words[s] |= {word for x in owns for word in (x.word[s], x.member.word[s])}
 
 
 def step_together(owns):
@@ -298,6 +298,9 @@ class Sum:
             elif own.state[s] == LOST or (own.state[s] and (own.when(s) > b if b < world.n - 1 else False)):
                 self.lost += world.ticks(s - 1, s)
                 self.lost_words += own.words[s]
+                while s and own.state[s - 1] == ABSENT:  # what waits since before another counter was absent
+                    s -= 1
+                    self.lost_words += own.words[s] - {"offline", "gone"}
 
     def doubtful(self):
         return any(100 * (r.end - r.begin) > self.lasts for r in self.bounds if r is not None)

@@ -298,6 +298,22 @@ def hidden(path):
         (("--every=2", "--per-cpu"), "first", {"cpu": "0", "wall": 4}, 40, "ok", 1)]
 
 
+def back(path):
+    """A CPU that comes back behind a gap is there as soon as an event waits for a counter on it: the gap is lost for it, too."""
+    w = g.World(2)
+    w.counter("test.n", rule="first")
+    w.group(["test.n"], w.each_cpu())
+    w.event("work")
+    w.group(["work"], w.each_cpu(), perf=True, source="perf")
+
+    def value(c, i, s, t):
+        if i == 2 and (not s or c == "work"):
+            return None, g.NOT_COUNTED if s else g.OFFLINE
+        return 10 * s
+    w.write(path, line(4), value, lambda k, i, s, t: (t, 0 if i == 2 else t), place=lambda s: (1, int(s > 0)))
+    return {"either": "test.n if work > 1 else 7"}, [(TOTAL, "either", {"scope": "system"}, 20, "partial", 1 / 3)]
+
+
 def ticks(path):
     """Missed ticks: the next snapshot has it all, and belongs to the bin in which it stands."""
     w = g.World(1)
@@ -539,5 +555,5 @@ def shared(path):
 CASES = {"shared": shared, "means": means, "given_up": given_up, "disabled": disabled, "spoilt": spoilt, "leaves": leaves, "switched_off": switched_off,
          "first_after": first_after, "several": several, "away": away, "multiplexed": multiplexed, "starved": starved, "late": late, "levels": levels, "reset": reset,
          "missed": missed, "members_lost": members_lost, "sockets": sockets, "support": support, "pmus": pmus,
-         "twice": twice, "segments": segments, "hidden": hidden, "ticks": ticks, "interrupted": interrupted, "slew3": slewed(0.03), "slew8": slewed(0.08),
+         "twice": twice, "segments": segments, "hidden": hidden, "back": back, "ticks": ticks, "interrupted": interrupted, "slew3": slewed(0.03), "slew8": slewed(0.08),
          "slow8": slewed(-0.08)}
