@@ -452,6 +452,10 @@ static int end_retired(struct replay *r)
 			continue;
 		}
 		r->some_loss = true;
+		if (track_joint_waits(t)) {
+			track_joint_restart(t);
+			track_joint_resume(t);
+		}
 		track_missed(t, PM_REASON_OFFLINE, 0);
 		t->loss->ended_ns = r->open ? r->now.duration_ns : 0;
 		t->ended = true;

@@ -583,7 +583,7 @@ void track_restart(struct track *t, uint16_t before)
 
 void track_pause(struct track *t)
 {
-	bool any = t->more && t->more->any;
+	bool any = t->more && t->more->any && !t->gap;
 
 	track_restart(t, 0);
 	track_joint_restart(t);
