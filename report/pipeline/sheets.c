@@ -94,38 +94,43 @@ int sheets_bind(struct run *r)
 	return err;
 }
 
-static int want_metric(const struct run *r, struct replay *replay, const struct bound_metric *m);
+static int want_metric(const struct run *r, struct replay *replay, const struct bound_metric *m, bool each);
 
-static int want_inputs(const struct run *r, struct replay *replay, const uint32_t *input, uint32_t n)
+/* `each`: there may be rows of single tasks. */
+static int want_inputs(const struct run *r, struct replay *replay, const uint32_t *input, uint32_t n, bool each)
 {
 	int err = 0;
 
 	for (uint32_t k = 0; k < n; k++) {
 		const struct bound_input *in = &r->binding.input[input[k]];
+		bool one_by_one = each || in->op || in->clock || in->aspect == EXPR_AGGR_NR;
 
 		for (uint32_t c = 0; !in->constant && !err && c < in->n_counters; c++)
-			err = replay_want(replay, in->counter[c], bound_input_aspects(in));
+			err = replay_want(replay, in->counter[c],
+					  bound_input_aspects(in) | (unsigned)one_by_one << TRACK_EACH);
 		if (in->whole && !in->constant && !err)
-			err = want_metric(r, replay, bind_whole(&r->binding, in));
+			err = want_metric(r, replay, bind_whole(&r->binding, in), false);
 	}
 	return err;
 }
 
-static int want_metric(const struct run *r, struct replay *replay, const struct bound_metric *m)
+static int want_metric(const struct run *r, struct replay *replay, const struct bound_metric *m, bool each)
 {
-	int err = want_inputs(r, replay, m->input, m->n_inputs);
+	int err = want_inputs(r, replay, m->input, m->n_inputs, each);
 
-	return err || !m->threshold ? err : want_inputs(r, replay, m->threshold->input, m->threshold->n_inputs);
+	return err || !m->threshold ? err : want_inputs(r, replay, m->threshold->input, m->threshold->n_inputs, each);
 }
 
 /* What the metrics of a sheet consist of. */
-static int want_sheet(const struct run *r, struct replay *replay, const bool *shown)
+static int want_sheet(const struct run *r, struct replay *replay, const struct sheet_config *config,
+		      const bool *shown)
 {
+	bool each = config->custom || !(config->fold_tasks || config->summary_only);
 	int err = 0;
 
 	for (size_t i = 0; !err && i < r->binding.n_metrics; i++)
 		if (shown[i])
-			err = want_metric(r, replay, &r->binding.metric[i]);
+			err = want_metric(r, replay, &r->binding.metric[i], each);
 	return err;
 }
 
@@ -158,7 +163,7 @@ static int follow(struct run *r, struct lane *l)
 	int err = 0;
 
 	for (size_t i = 0; i < r->plan.n_sheets && !err; i++)
-		err = want_sheet(r, l->replay, r->plan.sheet[i].shown);
+		err = want_sheet(r, l->replay, &r->plan.sheet[i].config, r->plan.sheet[i].shown);
 	l->stale = true;
 	return err ? err : replay_end_tracks(l->replay);
 }

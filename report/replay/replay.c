@@ -38,6 +38,7 @@ void replay_free(struct replay *r)
 	free(r->brief);
 	free(r->key);
 	free(r->want);
+	free(r->sum_of);
 	free(r->arena);
 	free(r->counts);
 	free(r);

@@ -28,7 +28,8 @@ enum track_aspect {
 	TRACK_ELAPSED = EXPR_ELAPSED, /* seconds */
 	TRACK_RATE,                   /* difference / known and absent time; a gauge as TRACK_VALUE */
 	TRACK_SPAN,                   /* microseconds that the last reading took */
-	TRACK_ASPECTS
+	TRACK_ASPECTS,
+	TRACK_EACH = TRACK_ASPECTS /* no aspect: tasks that have ended may not be one track together */
 };
 
 enum replay_mode {

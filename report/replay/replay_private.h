@@ -125,8 +125,9 @@ struct replay {
 	replay_sink sink;
 	void *ctx;
 	const struct pm_model *model;
-	unsigned char *want; /* by counter id: aspects */
-	size_t n_want;
+	uint16_t *want;   /* by counter id: aspects */
+	uint32_t *sum_of; /* likewise: the track of all that have ended, + 1; 0: none */
+	size_t n_want, n_folded;
 	struct track *track;
 	size_t n_tracks, cap_tracks;
 	uint32_t *live; /* tracks that have not ended; room for all */

@@ -15,14 +15,19 @@
 
 int replay_begin_tracks(struct replay *r, const struct pm_model *model)
 {
-	unsigned char *want = calloc((size_t)model->n_counters + 1, 1);
+	size_t n = (size_t)model->n_counters + 1;
+	uint16_t *want = calloc(n, sizeof(*want));
+	uint32_t *sum_of = want ? reallocarray(r->sum_of, n, sizeof(*sum_of)) : NULL;
 
-	if (!want)
-		return -ENOMEM;
 	free(r->want);
 	r->want = want;
+	if (!sum_of)
+		return -ENOMEM;
+	r->sum_of = sum_of;
+	for (size_t i = r->n_want; i < n; i++)
+		sum_of[i] = 0;
 	replay_forget_feeds(r);
-	r->n_want = (size_t)model->n_counters + 1;
+	r->n_want = n;
 	r->model = model;
 	r->perf_scale = !r->config.no_scale && pm_map_bool(&model->header, PM_HEADER_SCALED, true);
 	return 0;
@@ -32,7 +37,7 @@ int replay_want(struct replay *r, uint32_t counter, unsigned aspects)
 {
 	if (!counter || counter >= r->n_want)
 		return -EINVAL;
-	r->want[counter] |= (unsigned char)aspects;
+	r->want[counter] |= (uint16_t)aspects;
 	return 0;
 }
 
@@ -171,7 +176,7 @@ static int want_of(const struct replay *r, struct track *t)
 	const unsigned rare =
 		1u << TRACK_FIRST | 1u << TRACK_LAST | 1u << TRACK_MEAN | 1u << TRACK_MAX | 1u << TRACK_SPAN;
 
-	t->aspects = r->want[t->counter];
+	t->aspects = (uint8_t)r->want[t->counter];
 	if (t->aspects & rare && !t->more && !(t->more = calloc(1, sizeof(*t->more))))
 		return -ENOMEM;
 	return 0;
@@ -423,8 +428,34 @@ void track_release(struct track *t)
 	if (t->loss) {
 		free(t->loss->at);
 		free(t->loss->joint);
+		free(t->loss->sum);
 	}
 	free(t->loss);
+}
+
+/* Has one track stand for this and all others of the counter that have ended, if only their sum is wanted. */
+static int fold(struct replay *r, uint32_t track)
+{
+	uint32_t counter = r->track[track].counter, *sum = &r->sum_of[counter], number = *sum - 1;
+	uint8_t semantics = r->track[track].semantics;
+	int err;
+
+	if (r->config.mode != REPLAY_TOTAL || r->config.counts || r->want[counter] & 1u << TRACK_EACH ||
+	    (semantics != PM_CUMULATIVE && semantics != PM_DELTA) ||
+	    pm_counter_joins(pm_model_counter(r->model, counter)) != PM_AGG_SUM || joints_own(&r->joints, track) ||
+	    joints_ask(&r->joints, track))
+		return 0;
+	if (!*sum) {
+		if ((number = replay_add_track(r)) == PM_NONE)
+			return -ENOMEM;
+		r->n_live--;
+		if ((err = track_begin_sum(&r->track[number], &r->track[track], r->rows)))
+			return err;
+		*sum = number + 1;
+	}
+	r->track[track].folded = track_fold(&r->track[number], &r->track[track]);
+	r->n_folded += r->track[track].folded;
+	return 0;
 }
 
 /* Tracks of tasks and cgroups that have gone cost nothing from here on, until the interval is closed. */
@@ -460,26 +491,32 @@ static int end_retired(struct replay *r)
 		t->loss->ended_ns = r->open ? r->now.duration_ns : 0;
 		t->ended = true;
 		t->over = !t->seen;
+		err = err ? err : fold(r, r->live[i]);
 	}
 	r->n_live = kept;
 	return err;
 }
 
-/* Drops those that have gone before the interval that is open, or was closed last, began. */
+/* Whether it has gone before the interval that is open, or was closed last, began; or has left its sums to another. */
+static bool is_over(const struct replay *r, size_t track)
+{
+	return r->config.mode == REPLAY_TOTAL ? r->track[track].folded : r->track[track].over;
+}
+
 static int drop_over(struct replay *r)
 {
 	uint32_t *place, n = 0;
 	size_t over = 0;
 
 	for (size_t i = 0; i < r->n_tracks && r->n_live < r->n_tracks; i++)
-		over += r->track[i].over;
+		over += is_over(r, i);
 	if (!over)
 		return 0;
 	if (!(place = malloc(r->n_tracks * sizeof(*place))))
 		return -ENOMEM;
 	for (size_t i = 0; i < r->n_tracks; i++) {
-		place[i] = r->track[i].over ? PM_NONE : n;
-		if (r->track[i].over)
+		place[i] = is_over(r, i) ? PM_NONE : n;
+		if (place[i] == PM_NONE)
 			track_release(&r->track[i]);
 		else
 			r->track[n++] = r->track[i];
@@ -491,6 +528,9 @@ static int drop_over(struct replay *r)
 	for (uint32_t i = 0; i < r->n_groups; i++)
 		for (uint32_t k = 0; k < r->group[i].n; k++)
 			r->group[i].feed[k].track = place[r->group[i].feed[k].track];
+	for (size_t i = 0; i < r->n_want; i++)
+		r->sum_of[i] = r->sum_of[i] ? place[r->sum_of[i] - 1] + 1 : 0;
+	r->n_folded = 0;
 	/* The keys have the numbers of before. */
 	r->used_keys = r->n_keys;
 	free(place);
@@ -501,7 +541,8 @@ int replay_end_tracks(struct replay *r)
 {
 	int err;
 
-	if (r->config.forget && r->config.mode != REPLAY_TOTAL && (err = drop_over(r)))
+	if ((r->config.mode == REPLAY_TOTAL ? r->n_folded > r->n_tracks / 2 : r->config.forget) &&
+	    (err = drop_over(r)))
 		return err;
 	if ((err = add_groups(r)))
 		return err;

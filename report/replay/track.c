@@ -451,7 +451,7 @@ static struct value why_nothing(const struct track *t)
 	return value_missing(t->absent ? t->absent : VALUE_NO_INTERVAL);
 }
 
-static struct value interval_value(const struct track *t)
+struct value track_value(const struct track *t)
 {
 	if (!t->any)
 		return why_nothing(t);
@@ -490,11 +490,11 @@ static struct count interval_count(const struct track *t, uint16_t reason)
 static void close_loss(struct track *t, size_t k, struct value v)
 {
 	struct track_loss *l = t->loss;
-	uint64_t absent = l->absent, earlier = l->earlier + l->pending;
+	uint64_t absent = l->absent - (l->sum ? l->sum->known : 0), earlier = l->earlier + l->pending;
 
 	give_up(t);
 	l->earlier = earlier;
-	l->at[k] = (struct support){ (double)t->elapsed / 1e9, (double)absent / 1e9, (double)l->lost / 1e9,
+	l->at[k] = (struct support){ (double)t->elapsed / 1e9, (double)(int64_t)absent / 1e9, (double)l->lost / 1e9,
 				     (double)l->before / 1e9, l->why };
 	l->some |= absent || l->lost || v.reason || l->carried;
 	l->ever |= t->elapsed != 0;
@@ -502,11 +502,13 @@ static void close_loss(struct track *t, size_t k, struct value v)
 	l->absent = l->lost = l->before = 0;
 	l->why = 0;
 	l->carried = false;
+	if (l->sum)
+		*l->sum = (struct track_sum){ 0 };
 }
 
 static void close_interval(struct track *t, struct value *base, size_t stride, size_t k, struct count *counts)
 {
-	struct value v = interval_value(t);
+	struct value v = track_value(t);
 	struct value *out = base + t->slot * stride + k;
 	uint64_t counted = observed_ns(t) + (t->loss ? t->loss->absent : 0);
 
@@ -536,6 +538,7 @@ static void close_interval(struct track *t, struct value *base, size_t stride, s
 	}
 	if (t->aspects & 1u << TRACK_RATE) {
 		*out = v.reason || is_level(t) || t->semantics == PM_PEAK ? v :
+		       counted && t->loss && t->loss->sum                 ? value_of(track_sum_rate(t)) :
 		       counted                                            ? value_of(v.v / ((double)counted / 1e9)) :
 									    value_missing(VALUE_DIVISION_BY_ZERO);
 		out += stride;

@@ -25,6 +25,7 @@ struct track {
 	bool ended : 1;     /* its instance has retired */
 	bool over : 1;      /* and an interval without it was closed */
 	bool away : 1;      /* it was absent at the last row */
+	bool folded : 1;    /* its sums are in the track of all that have ended */
 	uint16_t gap;       /* why the previous reading is missing; 0: it is not */
 	uint16_t absent;    /* why there is no value, if nothing was read or lost */
 	uint16_t before;    /* why there was no reading before the first; 0: no special reason */
@@ -71,6 +72,7 @@ struct track_loss {
 	bool ever;                 /* it has been known */
 	uint16_t last;             /* why it was lost last */
 	struct track_joint *joint; /* owned; NULL: no formula takes it with others */
+	struct track_sum *sum;     /* owned; NULL: it does not stand for ended tracks */
 	bool some;                 /* `at` is in use for the current block */
 	struct support *at;        /* owned; [replay_block()] */
 };
@@ -156,6 +158,11 @@ void track_restart(struct track *t, uint16_t before);
 
 /* The same at the end of a stretch of the recording. */
 void track_pause(struct track *t);
+
+/* Begins a track that stands for all ended ones of the counter of `t`. 0 or -ENOMEM. */
+int track_begin_sum(struct track *sum, const struct track *t, size_t rows);
+/* Moves there what an ended track has of the open interval; false: it has to stay. */
+bool track_fold(struct track *sum, struct track *t);
 
 /* From here on, takes only what all counters of a formula have. It has a loss. 0 or -ENOMEM. */
 int track_join(struct track *t);

@@ -62,6 +62,18 @@ struct track_joint {
 	bool slow;             /* `taken` is in use; else the track has all */
 };
 
+#define TRACK_TERMS 4
+
+/* Of a track that stands for ended ones. */
+struct track_sum {
+	double term[TRACK_TERMS]; /* sums of count * (time - time of the interval)^k, in s */
+	uint64_t known;           /* ns between ticks, of all */
+};
+
+/* The value of the open interval. */
+struct value track_value(const struct track *t);
+/* Per second, at the end of an interval. */
+double track_sum_rate(const struct track *sum);
 /* Starts the next interval at the end of the last. */
 void track_begin_interval(struct track *t);
 /* Makes what was pending known. */
