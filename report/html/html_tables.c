@@ -108,7 +108,7 @@ void html_put_summary(const struct html_page *p, const struct html_recording *r,
 		   "<div class=\"scroll tall\" tabindex=0 role=group aria-label=\"Summary\"><table class=numbers>"
 		   "<thead><tr><th rowspan=2 scope=col>Metric</th><th rowspan=2 scope=col>Unit</th>");
 	if (sparks)
-		buf_addstr(out, "<th rowspan=2 scope=col>Over time</th>");
+		buf_addstr(out, "<th rowspan=2 scope=col class=trend>Over time</th>");
 	for (uint32_t i = 0; i < n; i++)
 		html_put(out, "<th colspan=3 scope=colgroup>{}</th>", r->row[column[i]].label);
 	buf_addstr(out, "</tr><tr>");

@@ -144,6 +144,17 @@ static uint32_t stands_for(const struct binding *b, const struct bound_metric *m
 	return counter;
 }
 
+/* Of CPUs: their clocks always run, and what they are busy and idle is what util says. */
+static bool says_less(const char *metric)
+{
+	static const char *const names[] = { "cpus_utilized", "cpus_utilized_clock", "cpus_busy", "util.idle" };
+	size_t i = 0;
+
+	while (i < sizeof(names) / sizeof(*names) && strcmp(names[i], metric) != 0)
+		i++;
+	return i < sizeof(names) / sizeof(*names);
+}
+
 /* A counter is left out where a metric says the same, or is computed from that time, and so are registers whose bits are no
  * amount. */
 static int choose(struct collect *c, const struct sink_plan *plan)
@@ -166,8 +177,7 @@ static int choose(struct collect *c, const struct sink_plan *plan)
 
 		if (x->counter || x->absent || x->estimate || x->kind == PM_TASK || (of && known[of]))
 			continue;
-		/* Clocks of CPUs always run: how many there are. */
-		if (x->kind == PM_CPU && !strncmp(x->name, "cpus_utilized", strlen("cpus_utilized")))
+		if (x->kind == PM_CPU && says_less(x->name))
 			continue;
 		c->wanted[i] = true;
 		if (of)

@@ -317,6 +317,17 @@ await test("dark, and on paper", async () => {
 		cell.getBoundingClientRect().width < 200 || cell.getBoundingClientRect().right > innerWidth).length);
 	assert.equal(hidden, 0, "incidents beside the screen");
 	await silent(narrow);
+	const phone = await open("samples.html", { viewport: { width: 390, height: 800 } });
+	await shown(phone);
+	const beside = await phone.evaluate(() => [...document.querySelectorAll("#summary tbody tr")].filter((row) => {
+		const mean = row.querySelector("td.n");
+		return mean && mean.getBoundingClientRect().right > innerWidth;
+	}).length);
+	assert.equal(beside, 0, "means beside the screen");
+	const short = await phone.evaluate(() => [...document.querySelectorAll("figcaption .help")].filter((help) =>
+		help.clientWidth && help.scrollWidth > help.clientWidth).length);
+	assert.equal(short, 0, "descriptions of charts are cut");
+	await silent(phone);
 });
 
 await test("without scripts the tables are there", async () => {
