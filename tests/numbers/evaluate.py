@@ -298,7 +298,8 @@ class Sum:
             elif own.state[s] == LOST or (own.state[s] and (own.when(s) > b if b < world.n - 1 else False)):
                 self.lost += world.ticks(s - 1, s)
                 self.lost_words += own.words[s]
-                while s and own.state[s - 1] == ABSENT:  # what waits since before another counter was absent
+                # What waits since before another counter was absent, or with others that were lost before it.
+                while s and own.state[s - 1] in ((ABSENT, LOST) if own.joined else (ABSENT,)):
                     s -= 1
                     self.lost_words += own.words[s] - {"offline", "gone"}
 
