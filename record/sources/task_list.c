@@ -241,7 +241,9 @@ static void take_exit(struct task_list *l, const struct task_exit *x)
 			t->use.system += (exits - used) - (exits - used) * x->user / (x->user + x->system + 1);
 		}
 		if (x->last && t->threads <= 1 && (!t->no_io || !(t->before.user + t->before.system))) {
-			memcpy(t->use.bytes, x->bytes, sizeof(x->bytes));
+			/* Of the last thread alone: /proc/PID/io also has those that ended before. */
+			for (int i = 0; i < 2; i++)
+				t->use.bytes[i] = x->bytes[i] > t->use.bytes[i] ? x->bytes[i] : t->use.bytes[i];
 			t->no_io = PM_OK;
 		}
 		return;

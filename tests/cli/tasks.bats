@@ -50,6 +50,35 @@ total() { # FILE METRIC TASK-PATTERN: the sum of the rows whose task matches
 	awk -v used="$used" -v a="$user" -v b="$system" 'BEGIN { d = a + b - used; exit !(used > 0 && d >= -0.03 && d <= 0.05) }'
 }
 
+@test "what threads wrote that ended before is not taken back when their process ends" {
+	cat >writer.py <<-'END'
+		import os, threading
+		def write():
+		    with open("written", "wb") as f:
+		        f.write(bytes(8 << 20))
+		thread = threading.Thread(target=write)
+		thread.start()
+		thread.join()
+		open("ready", "w")
+		while not os.path.exists("stop"):
+		    pass
+	END
+	/usr/bin/python3 writer.py & writer=$!
+	await test -e ready
+	grep -q '^write_bytes: [1-9]' "/proc/$writer/io" || { kill "$writer"; skip "writing here is not counted"; }
+	begin -i 1 --sources=tasks -o t.pmr
+	sleep 1.5
+	: >stop
+	wait "$writer"
+	say snapshot
+	say snapshot
+	kill -INT "$pid"
+	wait "$pid"
+	bytes=$(total t.pmr tasks.write "^python3 ")
+	echo "$bytes"
+	awk -v b="$bytes" 'BEGIN { exit !(b != "" && b >= 0 && b < 1e6) }'
+}
+
 @test "processes that nobody could see are counted by name, and by parent where that was seen" {
 	[ "$EUID" -eq 0 ] || skip "needs CAP_NET_ADMIN"
 	begin -i 1 --sources=tasks -o t.pmr
