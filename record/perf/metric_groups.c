@@ -230,15 +230,15 @@ static struct bin add_shares(const struct metrics *m, struct bin b, const struct
 	return b;
 }
 
-/* Leaves out what stands in a group; whether nothing is left. */
-static bool stands(const struct packing *k, struct bin *b)
+/* Leaves out what stands in a group, of a formula what its threshold alone wants; whether nothing is left. */
+static bool stands(const struct packing *k, struct bin *b, bool formula)
 {
 	size_t kept = 0;
 
 	for (size_t w = 0; w < b->n; w++) {
 		bool here = false;
 
-		for (size_t i = 0; i < k->n && !here; i++)
+		for (size_t i = 0; i < k->n && !here && (!formula || b->want[w]->extra); i++)
 			here = !strcmp(k->bin[i].pmu, b->pmu) && holds(&k->bin[i], b->want[w]);
 		b->want[w]->alone |= here;
 		if (!here)
@@ -248,7 +248,7 @@ static bool stands(const struct packing *k, struct bin *b)
 	return !kept;
 }
 
-static int pack(struct packing *k, const struct picked *one, const char *pmu)
+static int pack(struct packing *k, const struct picked *one, const char *pmu, bool thresholds)
 {
 	struct bin whole = take(one, pmu, true), formula = take(one, pmu, false),
 		   none = { .pmu = pmu, .refused = SIZE_MAX };
@@ -258,8 +258,8 @@ static int pack(struct packing *k, const struct picked *one, const char *pmu)
 	const struct bin *tries[] = { &whole, &with, &formula, &led };
 	int err = 0;
 
-	/* Thresholds alone take what is counted elsewhere. */
-	if (!formula.n && stands(k, &whole))
+	/* Thresholds take what is counted elsewhere, so those of which no formula is left come last. */
+	if ((!formula.n && !thresholds) || stands(k, &whole, formula.n))
 		return 0;
 	led = add_shares(k->m, none, &whole);
 	with = add_shares(k->m, formula, &whole);
@@ -301,13 +301,16 @@ int metric_groups_open(struct metrics *m)
 		list[i] = &m->picked[i];
 	if (!err)
 		qsort(list, m->n, sizeof(*list), compare_sizes);
-	for (size_t i = 0; i < m->n && !err; i++)
-		for (size_t w = 0; w < list[i]->n && !err && !list[i]->ungrouped; w++) {
-			const struct want *first = &list[i]->want[w];
+	for (size_t i = 0; i < 2 * m->n && !err; i++) {
+		const struct picked *one = list[i % m->n];
+
+		for (size_t w = 0; w < one->n && !err && !one->ungrouped; w++) {
+			const struct want *first = &one->want[w];
 
 			if (!first->done && !first->alone && may_group(pmu_of(first)))
-				err = pack(&k, list[i], pmu_of(first));
+				err = pack(&k, one, pmu_of(first), i >= m->n);
 		}
+	}
 	if (err)
 		metrics_no_memory(m);
 	for (size_t i = 0; i < k.n && !err; i++)
