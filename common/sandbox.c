@@ -42,7 +42,7 @@ enum {
 
 void sandbox_init(struct sandbox *s)
 {
-	long version = !SANDBOX_SANITIZED && ARCHITECTURE ? syscall(CALL_CREATE, NULL, 0, ASK_VERSION) : -1;
+	long version = !SANDBOX_SANITIZED && ARCHITECTURE != 0 ? syscall(CALL_CREATE, NULL, 0, ASK_VERSION) : -1;
 
 	s->handled = ALL_OF_1 | (version >= 2 ? MAY_REFER : 0) | (version >= 3 ? MAY_TRUNCATE : 0);
 	s->rules = version > 0 ? (int)syscall(CALL_CREATE, &s->handled, sizeof(s->handled), 0) : -1;

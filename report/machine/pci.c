@@ -216,8 +216,7 @@ int info_pci_text(const struct pm_model *m, bool all, struct buf *out, const cha
 	static const char *const why[] = {
 		[PCI_ABSENT] = "no root ports were recorded: the machine has no NVIDIA root port with a PMU",
 		[PCI_NO_SUCH] = "the NVIDIA root ports have no DVSEC 4, which says where they belong",
-		[PCI_NEEDS_ROOT] = "only the first 64 bytes of configuration space were recorded: run pmrec as root "
-				   "for the rest",
+		[PCI_NEEDS_ROOT] = "only the first 64 bytes of configuration space were recorded: run pmrec as root",
 	};
 	char text[PCI_TEXT];
 	SCOPED(pci_map_release) struct pci_map map = { 0 };

@@ -463,8 +463,8 @@ static const char *const evil[] = {
 	"\x1b[31m\x1b]0;PWN\x07",
 	"</script><img src=x onerror=alert(1)>",
 	"a\"b'c,d;e\\f",
-	"\xe2\x80\xae\xc2\x9b"
-	"31m",
+	("\xe2\x80\xae\xc2\x9b"
+	 "31m"),
 	"-\n\r\t+",
 	"cycles",
 	"stat.ctxsw",

@@ -107,8 +107,8 @@ static void what_is_no_map_is_refused(void **state)
 		"[]",
 		"{\"redact_map\": 2, \"names\": [], \"shifts\": [], \"counters\": []}",
 		"{\"redact_map\": 1, \"names\": [{\"kind\": \"host\", \"from\": \"a\", \"to\": \"b\"}]}",
-		"{\"redact_map\": 1, \"shifts\": [{\"boot\": \"b\", \"monotonic\": \"1\", \"raw\": \"2\", "
-		"\"boottime\": \"3\"}]}",
+		("{\"redact_map\": 1, \"shifts\": [{\"boot\": \"b\", \"monotonic\": \"1\", \"raw\": \"2\", "
+		 "\"boottime\": \"3\"}]}"),
 		"{\"redact_map\": 1, \"counters\": [{\"of\": \"b c\", \"offset\": \"-1\"}]}",
 		"{\"redact_map\": 1, \"wall\": \"soon\"}",
 	};
