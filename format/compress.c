@@ -135,7 +135,7 @@ static int stream_error(size_t n)
 	case ZSTD_error_memory_allocation:
 		return -ENOMEM;
 	case ZSTD_error_frameParameter_windowTooLarge:
-		return -EFBIG;
+		return -EOVERFLOW;
 	default:
 		return -EBADMSG;
 	}

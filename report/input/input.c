@@ -212,6 +212,8 @@ const char *input_name(const char *path)
 /* An error of open() begins with the path already. */
 static int name_error(struct error *e, int err, const char *path, const char *name)
 {
+	if (err == -EFBIG || err == -EOVERFLOW)
+		return input_failed(e, err, NULL, name);
 	if (err && strncmp(e->text, path, strlen(path)))
 		error_prefix(e, "%s", name);
 	return err;
@@ -249,6 +251,11 @@ int input_failed(struct error *e, int err, const struct pm_item *item, const cha
 	if (err == -EFBIG)
 		return error_set(e, EFBIG, "%s: unpacks to more than %u times its size, which no recording does",
 				 what, UNPACKED_A_BYTE);
+	if (err == -EOVERFLOW)
+		return error_set(
+			e, EOVERFLOW,
+			"%s: unpacking takes more memory than a recording needs; unpack it with zstd -d --long=31",
+			what);
 	if (err != -ENOMEM || !item->type)
 		return error_sys(e, -err, "%s", what);
 	return error_set(e, ENOMEM, "%s: out of memory at the %s frame at byte %" PRIu64, what,
