@@ -345,15 +345,18 @@ static int change_rows(struct replay *r, size_t rows)
 	r->rows = rows;
 	for (size_t i = 0; i < r->n_tracks; i++) {
 		struct track_loss *l = r->track[i].loss;
-		struct support *at = l ? calloc(rows, sizeof(*at)) : NULL;
 
 		if (!l)
 			continue;
-		if (!at)
+		r->track[i].loss = NULL;
+		if (!track_loss_of(&r->track[i], rows)) {
+			r->track[i].loss = l;
 			return -ENOMEM;
-		free(l->at);
-		l->at = at;
+		}
+		l->at = r->track[i].loss->at;
 		l->some = false;
+		*r->track[i].loss = *l;
+		free(l);
 	}
 	for (uint32_t i = 0; i < r->n_groups; i++) {
 		free(r->group[i].doubt);
@@ -426,7 +429,6 @@ void track_release(struct track *t)
 	free(t->times);
 	free(t->more);
 	if (t->loss) {
-		free(t->loss->at);
 		free(t->loss->joint);
 		free(t->loss->sum);
 	}

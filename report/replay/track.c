@@ -16,13 +16,12 @@ struct track_loss *track_loss_of(struct track *t, size_t rows)
 {
 	if (t->loss)
 		return t->loss;
-	t->loss = calloc(1, sizeof(*t->loss));
-	if (t->loss && !(t->loss->at = calloc(rows, sizeof(*t->loss->at)))) {
-		free(t->loss);
-		t->loss = NULL;
-	}
-	if (t->loss)
+	/* In one piece: where tasks come and go there are many. */
+	t->loss = calloc(1, sizeof(*t->loss) + rows * sizeof(*t->loss->at));
+	if (t->loss) {
+		t->loss->at = (struct support *)(t->loss + 1);
 		t->loss->ever = t->started || t->elapsed;
+	}
 	return t->loss;
 }
 

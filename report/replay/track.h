@@ -74,7 +74,7 @@ struct track_loss {
 	struct track_joint *joint; /* owned; NULL: no formula takes it with others */
 	struct track_sum *sum;     /* owned; NULL: it does not stand for ended tracks */
 	bool some;                 /* `at` is in use for the current block */
-	struct support *at;        /* owned; [replay_block()] */
+	struct support *at;        /* [replay_block()], behind it */
 };
 
 /* One column of a chunk. */
