@@ -1,6 +1,7 @@
 #include "record/host/opener.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,15 +19,20 @@ int opener_start(bool wanted)
 	bool elevated = privileges_elevated();
 	pid_t client = getpid();
 	int end[2], err = 0;
+	sigset_t all, before;
 
 	capabilities = privileges_permitted();
 	if (wanted && capabilities) {
 		err = message_pair(end);
 		if (err)
 			return err;
+		/* What the terminal sends is for the recorder to judge. */
+		sigfillset(&all);
+		sigprocmask(SIG_SETMASK, &all, &before);
 		opener.pid = fork();
 		if (!opener.pid)
 			opener_serve(end[1], client, elevated);
+		sigprocmask(SIG_SETMASK, &before, NULL);
 		err = opener.pid < 0 ? -errno : 0;
 		close(end[1]);
 		if (err)

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <linux/magic.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -345,11 +344,8 @@ void opener_serve(int socket, pid_t client, bool elevated)
 	struct server s = { .socket = keep_only(socket), .client = client, .elevated = elevated };
 	struct opener_request *r = calloc(1, OPENER_BYTES);
 	struct message_fds fds;
-	sigset_t all;
 	ssize_t n;
 
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_NAME, "pmrec/open");
 	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

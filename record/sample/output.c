@@ -177,14 +177,16 @@ int output_open_as_self(struct output *out, const struct record_options *o, stru
 
 int output_open(struct output *out, const struct record_options *o, struct error *e)
 {
-	bool changed = privileges_become_caller();
+	bool changed = privileges_become_caller(), waits = o->output.output && strcmp(o->output.output, "-");
 	sigset_t before;
 	int err;
 
-	/* A pipe has to wait for its reader. */
-	interruptible_begin(&before);
+	/* A pipe has to wait for its reader. What is open already is written to, whatever has been sent by now. */
+	if (waits)
+		interruptible_begin(&before);
 	err = output_open_as_self(out, o, e);
-	interruptible_end(&before);
+	if (waits)
+		interruptible_end(&before);
 	privileges_become_self(changed);
 	return err;
 }

@@ -10,9 +10,11 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import machines
 import newer
@@ -127,6 +129,9 @@ sleep .05; echo $w >&8; read -t 9 -u 9 said; echo $said; done; wait $!; echo $?
 @ -a --per-socket -e duration_time,cs -j sleep .05
 @ -a -A -e duration_time,cs -x, sleep .05
 @ -C 1 -A -e cs,duration_time -I 50 --interval-count 1 sleep 1
+sleep 2 & @ --per-thread -p $! -e cs,task-clock -x, -I 100 --interval-count 2; echo $?
+{ set -m; @ -a -e cs -x, -I 100 --interval-count 4 2>f & p=$!; sleep .25; kill -STOP -- -$p; sleep .35; kill -CONT -- -$p; wait $p; } \
+2>/dev/null; cut -d, -f3,4 f
 @ -x ';' -I 100 -a -e task-clock,cs sleep .25 2>&1 | while IFS=';' read -r time count unit event rest; do echo "$event $unit"; done
 @ -x ' ' -e duration_time,cs -a true 2>&1 | awk '{ print NF, $2, $3 }'
 setpriv --bounding-set=-all @ true
@@ -196,6 +201,7 @@ TURBOSTAT = r"""
 @ -q -n 1x -i .1 -s CPU
 @ -q -n 1 -i .1 -s ,Busy%,,CPU, --hide ,CPU
 @ -q -S -s Busy% sleep 1.5 & p=$!; sleep .7; kill -INT $p; wait $p; [ $? -eq 0 ] && echo good
+{ set -m; @ -q -n 4 -i .2 -S -s Busy% >f & p=$!; sleep .5; kill -STOP -- -$p; sleep .5; kill -CONT -- -$p; wait $p; } 2>/dev/null; cat f
 { @ -q -s Busy% -i .1 & p=$!; sleep 1.5; kill -INT $p; wait $p; echo $? >&2; } | head -n 4
 @ -q -i .4 -S -s Busy% & p=$!; sleep 1; kill -USR2 $p; wait $p 2>/dev/null; echo $?
 @ -q -S -s Busy% sleep 1.5 & p=$!; sleep 1; kill -USR1 $p; wait $p 2>/dev/null; echo $?
@@ -413,6 +419,31 @@ def check_columns(side):
         return [f"columns: {sorted(map(str, they ^ we))}"] if they != we else []
 
     return each(PLACED, judge)
+
+
+def check_early(program):
+    """SIGINT from the terminal, however early: the end comes at once, by that signal or with a line, and nothing is left behind."""
+    wrong = []
+    for ms in (0, 1, 3, 6, 10, 15, 25, 40, 80):
+        p = subprocess.Popen(f"{program} -a -x, -e cs".split(), stderr=subprocess.PIPE, text=True, env=ENV, start_new_session=True)
+        time.sleep(ms / 1e3)
+        os.killpg(p.pid, signal.SIGINT)
+        try:
+            said = p.communicate(timeout=5)[1]
+        except subprocess.TimeoutExpired:
+            os.killpg(p.pid, signal.SIGKILL)
+            said = f"nothing in 5 s {p.communicate()}"
+        known = all(",cs," in line for line in said.splitlines())
+        if (p.returncode, bool(said)) not in ((0, True), (-signal.SIGINT, False), (-signal.SIGINT, True)) or not known:
+            wrong.append(f"SIGINT after {ms} ms: {program} ends with {p.returncode}: {said}")
+        for _ in range(20):
+            left = subprocess.run(["ps", "-o", "stat=,comm=", "-s", str(p.pid)], capture_output=True, text=True, check=False).stdout
+            if all(line.startswith("Z") for line in left.splitlines()):
+                break
+            time.sleep(.1)
+        else:
+            wrong.append(f"SIGINT after {ms} ms: {program} leaves behind {left}")
+    return wrong
 
 
 def check_refused(lines, side):
@@ -720,6 +751,7 @@ def main():
             wrong += check(peers.alike(lines), perf_side(folder, peers), without_nan if root else None)
             wrong += check_refused(peers.alike(listed(PERF_REFUSED, PERF_REFUSED_LONG, some)), perf_side(folder, peers))
             wrong += check_readers(READERS, perf_side(folder, peers)) + check_columns(perf_side(folder, peers))
+            wrong += check_early(f"{PMREC} perfstat{peers.as_perf}")
             done += 1
     fits = os.access("/dev/fuse", os.R_OK | os.W_OK) and shutil.which("fusermount3") and not os.geteuid() and \
         peers.turbostat and shutil.which("objdump") and \
