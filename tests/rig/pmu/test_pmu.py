@@ -214,6 +214,21 @@ def check_many(m, runner):
     return [] if len(events) == wanted == len(set(events)) else [f"{len(events)} events and not {wanted} are opened: {text.stdout}{text.stderr}"]
 
 
+def check_thresholds(m, runner):
+    """What a threshold needs is counted once, where the formulas have it, also if it has no room beside that metric's own."""
+    pmu, path = core_of(m), os.path.join(runner.folder, "thresholds.json")
+    size = m.table.PMUS[pmu]["general"] - 1
+    total = lambda first, n: " + ".join(f"{pmu}@event\\={first + i:#x}@" for i in range(n))
+    metrics = [{"MetricName": "Long", "MetricExpr": total(0x40, size + 1), "MetricThreshold": f"Long > 1 & {total(0x80, 1)} > 2 & {total(0x90, 1)} > 3"},
+               {"MetricName": "One", "MetricExpr": total(0x80, size)}, {"MetricName": "Other", "MetricExpr": total(0x90, size)}]
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(metrics, f)
+    text = runner.run(os.path.join(BIN, "pmrec"), "--sources=perf", "-a", f"--metrics-file={path}", "-M", "Long,One,Other", "--dry-run", "true")
+    events = re.findall(r"event=0x\w+", text.stdout)
+    wanted = 1 + 3 * size
+    return [] if len(events) == wanted == len(set(events)) else [f"{len(events)} events and not {wanted} are opened: {text.stdout}{text.stderr}"]
+
+
 def check_room_unasked(m, runner):
     """Metrics share groups only as far as the PMU has counters, also where its driver takes in more and then never counts."""
     path, pmu = os.path.join(runner.folder, "share.json"), next((n for n, p in m.table.PMUS.items() if not p.get("checks", True)), None)
@@ -347,7 +362,7 @@ def main():
         else:
             programs["perf"] = runner.perf
         wrong = check_counts(m, programs) + check_families(m, programs) + check_room(m, programs) + \
-            check_topdown(m, programs) + check_many(m, runner) + check_room_unasked(m, runner) + check_others(m, folder, programs)
+            check_topdown(m, programs) + check_many(m, runner) + check_thresholds(m, runner) + check_room_unasked(m, runner) + check_others(m, folder, programs)
         if "perf" in programs:
             wrong += check_defaults(runner)
         wrong += check_starving(m, folder, runner) + check_kinds(m, runner) + check_perfmon(m, folder, runner)
