@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "report/numbers/sheet_private.h"
 
 static void level_release(struct level *l)
@@ -118,9 +119,7 @@ static int compare_per_package(const void *left, const void *right, void *ctx)
 
 	if (a->per_package != b->per_package)
 		return a->per_package ? 1 : -1;
-	if (a->package != b->package)
-		return a->package < b->package ? -1 : 1;
-	return (a->cpu > b->cpu) - (a->cpu < b->cpu);
+	return array_order(a->package, b->package, a->cpu, b->cpu);
 }
 
 /* The CPUs of a package side by side, for aggregate_add_one_of(). */
@@ -436,7 +435,7 @@ static enum pm_kind area_of(const struct sheet *s, const struct bound_metric *m)
 static int join_counters(struct sheet *s, struct replay *replay)
 {
 	size_t most = (size_t)s->places->model->n_counters * 2 + 1;
-	uint32_t *counter = malloc(most * sizeof(*counter));
+	SCOPED(scoped_free) uint32_t *counter = malloc(most * sizeof(*counter));
 	int64_t formula = 0;
 
 	s->p->formula = calloc((size_t)s->n_columns + 1, sizeof(*s->p->formula));
@@ -459,7 +458,6 @@ static int join_counters(struct sheet *s, struct replay *replay)
 		formula = replay_join(replay, counter, n, area_of(s, m), s->places);
 		s->p->formula[c] = formula > 0 ? (uint32_t)formula : 0;
 	}
-	free(counter);
 	return formula < 0 ? (int)formula : 0;
 }
 
@@ -468,7 +466,8 @@ static int build_system(struct sheet *s, struct replay *replay)
 {
 	const struct sheet_config config = { .per = PM_SYSTEM, .summary_only = true };
 	const struct binding *b = s->binding;
-	bool *wanted = calloc(b->n_metrics + 1, sizeof(*wanted)), any = false;
+	bool any = false;
+	SCOPED(scoped_free) bool *wanted = calloc(b->n_metrics + 1, sizeof(*wanted));
 	int err = wanted ? 0 : -ENOMEM;
 
 	for (uint32_t c = 0; c < s->n_columns && !err; c++)
@@ -491,7 +490,6 @@ static int build_system(struct sheet *s, struct replay *replay)
 			if (s->p->system->column[cell->column].metric == bind_whole(b, &b->input[i]))
 				s->p->whole[i] = cell;
 		}
-	free(wanted);
 	return err;
 }
 

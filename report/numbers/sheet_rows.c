@@ -149,10 +149,12 @@ static int place_tracks(struct sheet *s, struct level *l, struct filter *filter,
 	const struct pm_model *m = s->places->model;
 	size_t n = replay_tracks(s->p->replay), of_tracks, found = 0, kept = 0;
 	size_t cpus = s->places->n;
-	struct place *at = malloc((n + cpus + 1) * sizeof(*at)), *sorted = NULL;
-	bool *wanted = calloc((size_t)m->n_counters + 1, sizeof(*wanted));
-	bool *marked = calloc(cpus + 1, sizeof(*marked));
-	uint32_t *cpu = malloc((cpus + 1) * sizeof(*cpu)), *row = NULL;
+	struct place *sorted = NULL;
+	SCOPED(scoped_free) struct place *at = malloc((n + cpus + 1) * sizeof(*at));
+	SCOPED(scoped_free)
+	bool *wanted = calloc((size_t)m->n_counters + 1, sizeof(*wanted)),
+	     *marked = calloc(cpus + 1, sizeof(*marked));
+	SCOPED(scoped_free) uint32_t *cpu = malloc((cpus + 1) * sizeof(*cpu)), *row = NULL;
 	int err = filter->config->rows == SHEET_CPU_SET ? prepare_filter(filter, s, l->kind) : 0;
 	struct place one;
 
@@ -210,12 +212,7 @@ static int place_tracks(struct sheet *s, struct level *l, struct filter *filter,
 	*n_rows = kept;
 	sorted = NULL;
 out:
-	free(at);
 	free(sorted);
-	free(row);
-	free(wanted);
-	free(marked);
-	free(cpu);
 	return err;
 }
 
@@ -435,7 +432,7 @@ int sheet_make_rows(struct sheet *s, const struct sheet_config *config)
 		}
 	for (uint32_t i = 0; i < p->n_levels && !err; i++) {
 		struct level *l = &p->level[i];
-		struct place *place = NULL;
+		SCOPED(scoped_free) struct place *place = NULL;
 		struct sheet_row *row;
 		size_t n = 0;
 
@@ -458,7 +455,6 @@ int sheet_make_rows(struct sheet *s, const struct sheet_config *config)
 		} else if (!err) {
 			err = -ENOMEM;
 		}
-		free(place);
 	}
 	free(filter.kept);
 	return err;

@@ -307,9 +307,10 @@ static int join_formula(struct replay *r, uint32_t formula, const uint32_t *inst
 static int join_all(struct replay *r)
 {
 	size_t before = r->n_live, fresh = 0;
-	uint32_t *instance = malloc((before + 1) * sizeof(*instance));
-	struct member *m = malloc((before + 1) * sizeof(*m));
-	bool *of_fresh = calloc(r->joints.n_taken + 1, sizeof(*of_fresh)), any;
+	SCOPED(scoped_free) uint32_t *instance = malloc((before + 1) * sizeof(*instance));
+	SCOPED(scoped_free) struct member *m = malloc((before + 1) * sizeof(*m));
+	bool any;
+	SCOPED(scoped_free) bool *of_fresh = calloc(r->joints.n_taken + 1, sizeof(*of_fresh));
 	int err = instance && m && of_fresh ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < before && !err; i++) {
@@ -331,9 +332,6 @@ static int join_all(struct replay *r)
 	}
 	for (size_t i = 0; i < before; i++)
 		r->joints.link[r->live[i]].fresh = false;
-	free(instance);
-	free(m);
-	free(of_fresh);
 	return err ? err : r->n_live > before;
 }
 
@@ -413,7 +411,7 @@ int joints_attach(struct replay *r)
 
 void joints_renumber(struct joints *j, const uint32_t *place, size_t n)
 {
-	uint32_t *joint = calloc((size_t)j->n + 1, sizeof(*joint));
+	SCOPED(scoped_free) uint32_t *joint = calloc((size_t)j->n + 1, sizeof(*joint));
 	size_t kept = 0;
 	uint32_t n_joints = 0;
 
@@ -440,7 +438,6 @@ void joints_renumber(struct joints *j, const uint32_t *place, size_t n)
 		if (j->link[i].joint)
 			j->link[i].joint = joint[j->link[i].joint - 1];
 	j->n = joint ? n_joints : j->n;
-	free(joint);
 }
 
 /* ---- what they miss ---- */
