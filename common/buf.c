@@ -54,7 +54,9 @@ void buf_addstr(struct buf *b, const char *text)
 
 void buf_addch(struct buf *b, char c)
 {
-	buf_add(b, &c, 1);
+	if ((b->err || b->len == b->cap) && buf_reserve(b, 1))
+		return;
+	b->data[b->len++] = (uint8_t)c;
 }
 
 void buf_vprintf(struct buf *b, const char *format, va_list ap)
