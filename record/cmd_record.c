@@ -188,6 +188,14 @@ static bool listens(const struct recorder *r)
 					 (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))));
 }
 
+static void obey_signals(struct recorder *r)
+{
+	struct signals_event event;
+
+	while (signals_next(&r->signals, &event))
+		recorder_signal(r, &event);
+}
+
 /* Until the run is over. */
 static void watch(struct recorder *r)
 {
@@ -206,7 +214,6 @@ static void watch(struct recorder *r)
 			[CPUS] = { .fd = r->session.hotplug.fd, .events = POLLIN },
 		};
 		struct control_command command;
-		struct signals_event event;
 		unsigned triggers = dumper_watch(&r->dumper, p + FDS);
 
 		if (poll(p, FDS + triggers, wait_ms(r, clocks_monotonic())) < 0 && errno != EINTR) {
@@ -220,8 +227,8 @@ static void watch(struct recorder *r)
 		}
 		if (p[TICKS].revents)
 			session_ticks_ended(&r->session);
-		while (p[SIGNALS].revents && signals_next(&r->signals, &event))
-			recorder_signal(r, &event);
+		if (p[SIGNALS].revents)
+			obey_signals(r);
 		while (p[CONTROL].revents && !r->run_over && control_next(&r->control, &command))
 			recorder_obey(r, &command);
 		if (p[MARKS].revents)
@@ -335,6 +342,8 @@ static void one_run(struct recorder *r)
 	}
 	if (o->run.timeout_ns)
 		r->end_ns = (r->enable_ns ? r->enable_ns : clocks_monotonic()) + o->run.timeout_ns;
+	/* Who has interrupted it by now does not want the command to start. */
+	obey_signals(r);
 	if (!r->run_over && !start_child(r))
 		watch(r);
 	if (r->quit || r->session.run >= o->run.runs)

@@ -6,6 +6,7 @@ newer: those of newer.py, below FOLDER."""
 import concurrent.futures
 import csv
 import json
+import itertools
 import os
 import random
 import re
@@ -424,8 +425,9 @@ def check_columns(side):
 def check_early(program):
     """SIGINT from the terminal, however early: the end comes at once, by that signal or with a line, and nothing is left behind."""
     wrong = []
-    for ms in (0, 1, 3, 6, 10, 15, 25, 40, 80):
-        p = subprocess.Popen(f"{program} -a -x, -e cs".split(), stderr=subprocess.PIPE, text=True, env=ENV, start_new_session=True)
+    for ms, more in itertools.product((0, 1, 3, 6, 10, 15, 25, 40, 80), ("-a", "sleep 20")):
+        options, command = (more, "") if more == "-a" else ("", more)
+        p = subprocess.Popen(f"{program} {options} -x, -e cs {command}".split(), stderr=subprocess.PIPE, text=True, env=ENV, start_new_session=True)
         time.sleep(ms / 1e3)
         os.killpg(p.pid, signal.SIGINT)
         try:
@@ -433,16 +435,16 @@ def check_early(program):
         except subprocess.TimeoutExpired:
             os.killpg(p.pid, signal.SIGKILL)
             said = f"nothing in 5 s {p.communicate()}"
-        known = all(",cs," in line for line in said.splitlines())
+        known = all(",cs," in line or line == "sleep: Interrupt" for line in said.splitlines())
         if (p.returncode, bool(said)) not in ((0, True), (-signal.SIGINT, False), (-signal.SIGINT, True)) or not known:
-            wrong.append(f"SIGINT after {ms} ms: {program} ends with {p.returncode}: {said}")
+            wrong.append(f"SIGINT after {ms} ms: {program} {more} ends with {p.returncode}: {said}")
         for _ in range(20):
             left = subprocess.run(["ps", "-o", "stat=,comm=", "-s", str(p.pid)], capture_output=True, text=True, check=False).stdout
             if all(line.startswith("Z") for line in left.splitlines()):
                 break
             time.sleep(.1)
         else:
-            wrong.append(f"SIGINT after {ms} ms: {program} leaves behind {left}")
+            wrong.append(f"SIGINT after {ms} ms: {program} {more} leaves behind {left}")
     return wrong
 
 
