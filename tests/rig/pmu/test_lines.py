@@ -79,7 +79,10 @@ def main():
                 theirs, ours = theirs | shares(alone(line, True).stderr), ours | shares(alone(line, False).stderr)
                 if theirs == ours and theirs:
                     break
-            wrong += [f"$ {line}", f"{sorted(map(str, theirs))} and {sorted(map(str, ours))}"] if theirs != ours or line and not theirs else []
+            # On a busy machine one of them may have no event that waited all the time, or none that did for a part of it.
+            both = {missing for missing, _ in theirs} & {missing for missing, _ in ours}
+            alike = all({x for x in theirs if x[0] == missing} == {x for x in ours if x[0] == missing} for missing in both)
+            wrong += [f"$ {line}", f"{sorted(map(str, theirs))} and {sorted(map(str, ours))}"] if line and not (both and alike) else []
     for line in wrong:
         print("wrong:", line)
     return 1 if wrong else 0
