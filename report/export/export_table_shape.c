@@ -186,7 +186,24 @@ static void fill_column(struct table_data *t, uint32_t i, enum pm_kind level)
 	}
 }
 
-static int fill_tabs(struct table_data *t)
+/* How many packages the row of the machine is of; only NULL: all. */
+static uint8_t packages(const struct places *p, const struct cpulist *only)
+{
+	uint32_t last = PM_NONE;
+	uint8_t n = 0;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct pm_cpu *cpu = &p->cpu[p->by_package[i]];
+
+		if (!cpu->online || (only && !cpulist_has(only, cpu->cpu)) || (n && cpu->package == last))
+			continue;
+		last = cpu->package;
+		n++;
+	}
+	return n;
+}
+
+static int fill_tabs(struct table_data *t, const struct cpulist *only)
 {
 	const struct sheet *s = t->sheet;
 
@@ -202,8 +219,8 @@ static int fill_tabs(struct table_data *t)
 		t->n_first += !strcmp(m->name, "usec") || !strcmp(m->name, "time_of_day");
 		if (c->level == PM_CORE || c->level == PM_PACKAGE)
 			fill_column(t, i, c->level);
-		for (uint32_t r = 1; c->sum && r < t->n_rows; r++)
-			t->times[i] += t->cell[(size_t)r * s->n_columns + t->column[i]] != NULL;
+		if (c->sum)
+			t->times[i] = packages(s->places, only);
 	}
 	return 0;
 }
@@ -311,7 +328,7 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 		t->topology[BY_L3] &= x->config.newer;
 		t->topology[BY_MODULE] &= x->config.newer;
 		if (!err)
-			err = fill_tabs(t);
+			err = fill_tabs(t, x->config.only);
 	}
 	for (int i = BY_PACKAGE; i <= BY_CPU; i++)
 		t->topology[i] &= !(x->config.no_place >> i & 1);

@@ -38,7 +38,7 @@ static const struct line {
 	{ PM_CORE, "c7", "msr.core_c7_res", NULL, HEX16, 0, CPU_CC7 },
 	{ PM_CORE, "DTS", "msr.therm_status", NULL, BELOW_MAXIMUM },
 	{ PM_CORE, "cpu_throt_count", "throttle.core", NULL, HEX16 },
-	{ PM_CORE, "Joules", "msr.amd_core_energy", NULL, HEX, OPTIONAL_2026 },
+	{ PM_CORE, "Joules", "msr.amd_core_energy", NULL, HEX, OPTIONAL_2026 | ALWAYS_2022 },
 	{ PM_CORE, "mc6_us", "msr.module_c6_res", NULL, HEX16, 0, CPU_MC6 },
 	{ PM_PACKAGE, "Weighted cores", "msr.weighted_core_c0", NULL, HEX16, 0, 0, CPU_EXTENDED_C0 },
 	{ PM_PACKAGE, "Any cores", "msr.any_core_c0", NULL, HEX16, 0, 0, CPU_EXTENDED_C0 },
@@ -307,11 +307,12 @@ static void take_all(const struct snapshot *s, const char *const *name)
 /* The counters of shown columns, and those that turbostat reads with them. */
 static int take_columns(struct snapshot *s)
 {
-	/* 2022 has no register for C1, and takes what the others leave. */
+	/* Without a register for C1 it is what the others leave; 2022 knows none, and 2026 reads the others always. */
 	static const char *const soft[] = { "msr.mperf", "msr.core_c3_res", "msr.core_c6_res", "msr.core_c7_res",
 					    NULL };
 	static const char *const clocks[] = { "msr.aperf", "msr.mperf", NULL };
 	const struct binding *b = &s->offer->binding;
+	bool soft_always = s->newer && !pm_model_counter_named(s->m, "msr.core_c1_res");
 
 	s->taken = calloc((size_t)s->m->n_counters + 1, sizeof(*s->taken));
 	if (!s->taken)
@@ -326,6 +327,8 @@ static int take_columns(struct snapshot *s)
 		if (!s->newer && !strcmp(m->name, "cpu.c1"))
 			take_all(s, soft);
 	}
+	if (soft_always)
+		take_all(s, soft);
 	for (size_t i = 0; clocks[i]; i++) {
 		const struct pm_counter *c = pm_model_counter_named(s->m, clocks[i]);
 
