@@ -226,6 +226,8 @@ void stat_release(struct stat_sheet *s);
 int stat_declare(struct stat_sheet *s, struct buf *notes, struct error *e);
 int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e);
 void stat_forget_layout(struct stat_sheet *s);
+/* Appends what a row of that place is called: "S0-D0-C1", "CPU3", "comm-TID". */
+void stat_label_place(const struct stat_sheet *s, const struct place *p, struct buf *out);
 /* The row in which a counter of an instance counts, as an event of that cgroup; PM_NONE: none. */
 uint32_t stat_row_of(const struct stat_sheet *s, const struct pm_counter *c, uint32_t cgroup,
 		     const struct pm_instance *i);
