@@ -20,8 +20,8 @@ struct cost {
 	const struct source *from; /* the source that reads the file anyway, with each snapshot; NULL: none */
 };
 
-/* Begins to watch stolen time for cost_look(); without the file or memory it has no effect. `from`: source stat, if it is
- * read at least once a second, else NULL. */
+/* Begins to watch stolen time for cost_look(); without the file or memory it has no effect. `from`: source stat, if
+ * it is read at least once a second, else NULL. */
 void cost_begin(struct cost *c, const struct root *r, const struct source *from);
 void cost_release(struct cost *c);
 /* Call it once a second and at the end, with the number of ticks lost so far. */

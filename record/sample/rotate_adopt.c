@@ -1,5 +1,5 @@
-/* What a recorder that was killed has left of a ring: the next one of that name takes it over. It belongs into a dump, and
- * must not stay forever. */
+/* What a recorder that was killed has left of a ring: the next one of that name takes it over. It belongs into a
+ * dump, and must not stay forever. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -49,7 +49,7 @@ static void even_out(struct slot *s, uint64_t slack_ns, uint64_t *begin, uint64_
 /* Reads a unit, and again if something came between, as only unusual times tell: what was read and when do not
  * belong together then. *begin is that of the reading that counts. A second reading that takes as long says that the
  * machine has become slower, which must not double the readings for good. */
-int sampler_read_unit(struct slot *s, struct cells *c, uint64_t interval_ns, uint64_t *begin, uint64_t *end)
+static int read_unit(struct slot *s, struct cells *c, uint64_t interval_ns, uint64_t *begin, uint64_t *end)
 {
 	int err = s->unit->read(s->unit, c);
 	uint64_t took;
@@ -72,6 +72,23 @@ int sampler_read_unit(struct slot *s, struct cells *c, uint64_t interval_ns, uin
 	return err;
 }
 
+void sampler_read_slot(struct reader *r, struct ring_buf *b, uint32_t i, struct cells *c, uint64_t *begin,
+		       uint64_t *end)
+{
+	const struct readout *l = r->sampler->config.ring->readout;
+	struct slot *s = &l->slot[i];
+	int err;
+
+	atomic_store_explicit(&r->at, i + 1, memory_order_release);
+	err = read_unit(s, c, l->interval_ns, begin, end);
+	atomic_store_explicit(&r->at, 0, memory_order_relaxed);
+	b->slot_read[i] = true;
+	if (err < 0) {
+		atomic_store_explicit(&s->dead, err, memory_order_relaxed);
+		cells_fail_all(c, PM_REASON_GONE);
+	}
+}
+
 static bool is_left(const struct reader *r)
 {
 	return atomic_load_explicit(&r->state, memory_order_relaxed) == READER_LEFT;
@@ -90,7 +107,6 @@ static void read_row(struct reader *reader, const struct readout *l, struct ring
 		const struct pm_chunk_group *g = &b->group[s->group];
 		uint64_t from, to;
 		struct cells c;
-		int err = 0;
 
 		if (is_left(reader))
 			return;
@@ -109,14 +125,7 @@ static void read_row(struct reader *reader, const struct readout *l, struct ring
 			cells_fail_all(&c, PM_REASON_NOT_READ);
 			end = begin;
 		} else {
-			atomic_store_explicit(&reader->at, i + 1, memory_order_release);
-			err = sampler_read_unit(s, &c, l->interval_ns, &begin, &end);
-			atomic_store_explicit(&reader->at, 0, memory_order_relaxed);
-			b->slot_read[i] = true;
-		}
-		if (err < 0) {
-			atomic_store_explicit(&s->dead, err, memory_order_relaxed);
-			cells_fail_all(&c, PM_REASON_GONE);
+			sampler_read_slot(reader, b, i, &c, &begin, &end);
 		}
 		if (s->group != group)
 			first = begin;

@@ -93,18 +93,17 @@ void sampler_stand_in(struct reader *r, const struct ring_epoch *e, uint64_t chu
 		struct cells c;
 
 		take_samples(l, s, b, i, e, first, tick);
-		if (s->away || !s->unit->sampling || s->sampled[row / 64] >> row % 64 & 1)
+		if (s->away || !s->unit->sampling || s->sampled[row / 64] >> row % 64 & 1 ||
+		    atomic_load_explicit(&s->dead, memory_order_relaxed))
 			continue;
 		slot_cells(b, s, row, &c);
 		c.any_missing = &b->slot_missing[i];
 		begin = clocks_monotonic();
-		if (sampler_read_unit(s, &c, l->interval_ns, &begin, &end))
-			continue;
+		sampler_read_slot(r, b, i, &c, &begin, &end);
 		set_times(&b->group[s->group], s, row, begin, end);
 		s->sampled[row / 64] |= 1ull << row % 64;
 		s->stood_in++;
 		r->delay.stood_in++;
-		b->slot_read[i] = true;
 	}
 	ring_exit(ring, r->index);
 	r->read_ns = clocks_monotonic();

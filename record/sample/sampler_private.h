@@ -14,7 +14,8 @@ struct reader {
 	uint64_t in_chunk; /* first chunk of the epoch that it has not touched; read by control while parked */
 	int64_t slept_ns;  /* first reader */
 	struct sampler_delay delay;
-	/* Whether it reads what the kernel does not sample: in the first chunk, and always once samples are missing. */
+	/* Whether it reads what the kernel does not sample: in the first chunk, and always once samples are missing.
+	 */
 	bool gaps;
 	uint64_t read_ns;        /* when it had read the last row */
 	uint64_t awake_ns;       /* when it woke up last */
@@ -54,9 +55,10 @@ static inline void slot_cells(const struct ring_buf *b, const struct slot *s, ui
 	c->running = s->running == PM_NONE ? NULL : g->v + s->running * g->stride + row;
 }
 
-/* Reads a unit from *begin on, twice if the first time is in doubt; *begin and *end are of the reading that counts. 0, or
- * -errno if the unit has failed for good. */
-int sampler_read_unit(struct slot *s, struct cells *c, uint64_t interval_ns, uint64_t *begin, uint64_t *end);
+/* Reads slot i into its cells, twice if the first time is in doubt; *begin, which comes as the time now, and *end are
+ * of the reading that counts. A unit that has failed for good is dead from then on. */
+void sampler_read_slot(struct reader *r, struct ring_buf *b, uint32_t i, struct cells *c, uint64_t *begin,
+		       uint64_t *end);
 /* The first reader does this for all: reads the clocks once a chunk, and notices that the machine has slept. */
 void sampler_watch_clocks(struct reader *r, struct ring_buf *b, uint32_t row);
 /* Lets the kernel begin with the samples of a reader. */

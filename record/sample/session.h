@@ -1,5 +1,5 @@
-/* A recording in progress: the plan, the threads that sample and write, and what may be done to it. The control thread
- * owns it. */
+/* A recording in progress: the plan, the threads that sample and write, and what may be done to it. The control
+ * thread owns it. */
 #pragma once
 
 #include "record/host/hotplug.h"
