@@ -13,8 +13,8 @@
 #include "format/model.h"
 #include "record/host/mounts.h"
 
-/* Descriptors that each takes: its folder and cpu.stat. A quarter of all is for cgroups; where there are few, no other
- * file stays open. */
+/* Descriptors that each takes: its folder and cpu.stat. A quarter of all is for cgroups; where there are few, no
+ * other file stays open. */
 #define FILES_EACH 2
 #define FILES_FEW  4096
 
@@ -123,7 +123,8 @@ static void list_children(struct cgroup_list *l, const struct cgroup *parent)
 		}
 }
 
-/* New ones below it. The folder has two links and one for each of its own, where links are counted. False: it has gone. */
+/* New ones below it. The folder has two links and one for each of its own, where links are counted. False: it has
+ * gone. */
 static bool look_below(struct cgroup_list *l, struct cgroup *c)
 {
 	struct stat st;

@@ -102,13 +102,14 @@ static int learn_head(struct cputext *t, const char *p, const char *end)
 	return t->n_columns ? 0 : -EINVAL;
 }
 
-int cputext_head(struct cputext *t, struct textcursor *c, bool *changed)
+int cputext_begin(struct cputext *t, struct textcursor *c, bool *changed)
 {
 	const char *end;
 	size_t len;
 	int err;
 
 	*changed = false;
+	*c = textfile_begin(&t->text.file);
 	if (!textcursor_line(c))
 		return -EINVAL;
 	end = memchr(c->label, '\n', (size_t)(c->end - c->label));

@@ -37,9 +37,9 @@ uint32_t cputext_index(const struct cputext *t, uint32_t cpu);
 
 /* CPU number of a label like "cpu12"; false for other labels. */
 bool cputext_label(const char *label, uint32_t len, uint32_t *cpu);
-/* Reads the next line, a head line ("CPU0 CPU1 ..."). *changed: column[] is new. 0, or -EINVAL for another line.
- * Allocates nothing. */
-int cputext_head(struct cputext *t, struct textcursor *c, bool *changed);
+/* Sets the cursor before what was read last, and takes its first line, a head ("CPU0 CPU1 ..."). *changed: column[]
+ * is new. 0, or -EINVAL for another line. Allocates nothing. */
+int cputext_begin(struct cputext *t, struct textcursor *c, bool *changed);
 
 /* Adds one group with all system counters and those of the CPUs of the plan. Call once. 0 or -errno. */
 int cputext_plan(struct cputext *t, struct plan *p);

@@ -1,5 +1,5 @@
-/* Which cgroups used most CPU and memory, read and wrote most, and what they waited for. They come into the table once
- * they matter, and leave it when they are gone, or when others need the place. */
+/* Which cgroups used most CPU and memory, read and wrote most, and what they waited for. They come into the table
+ * once they matter, and leave it when they are gone, or when others need the place. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

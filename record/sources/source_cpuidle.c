@@ -25,7 +25,8 @@ struct idle_set {
 	struct idle_set *next;
 };
 
-/* CPUs whose states are described by the same memory of the kernel: what stands there is read for the first of them. */
+/* CPUs whose states are described by the same memory of the kernel: what stands there is read for the first of them.
+ */
 struct idle_kind {
 	uint32_t type; /* of the CPUs, as the topology has it */
 	struct idle_set *set;

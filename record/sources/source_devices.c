@@ -1,4 +1,5 @@
-/* Block devices (/proc/diskstats) and network interfaces (/proc/net/dev): a line a device, with numbers in columns. */
+/* Block devices (/proc/diskstats) and network interfaces (/proc/net/dev): a line a device, with numbers in columns.
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* How full file systems are (statfs): those that are mounted when recording begins, from devices of this machine. What
- * lies on another machine, or in a program, may never answer: it is left out, and so are mounts below it. */
+/* How full file systems are (statfs): those that are mounted when recording begins, from devices of this machine.
+ * What lies on another machine, or in a program, may never answer: it is left out, and so are mounts below it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -159,8 +159,7 @@ static int interrupts_refresh(struct textstore *s)
 		want_update(d);
 	if (err)
 		return err;
-	c = textfile_begin(&t->text.file);
-	err = cputext_head(t, &c, &changed);
+	err = cputext_begin(t, &c, &changed);
 	if (err)
 		return err;
 	if (changed)
@@ -244,8 +243,7 @@ static int learn_rows(struct interrupts *d)
 	err = textfile_grow(&d->cpus.text.file);
 	if (err)
 		return err;
-	c = textfile_begin(&d->cpus.text.file);
-	err = cputext_head(&d->cpus, &c, &changed);
+	err = cputext_begin(&d->cpus, &c, &changed);
 	/* What refresh() does with a new head line is still to be done: let it see one. */
 	d->cpus.head_len = 0;
 	while (!err && textfile_next(&d->cpus.text.file, &c, &tag))

@@ -1,7 +1,7 @@
 /*
  * Occupancy of the last-level cache and memory bandwidth by group and cache, as the resctrl file system shows them:
- * RDT of Intel, QoS of AMD, MPAM of Arm (Documentation/filesystems/resctrl.rst). What a group of monitoring counts is a
- * part of the control group above it, so the two are different counters.
+ * RDT of Intel, QoS of AMD, MPAM of Arm (Documentation/filesystems/resctrl.rst). What a group of monitoring counts is
+ * a part of the control group above it, so the two are different counters.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -232,8 +232,7 @@ static int softirqs_refresh(struct textstore *s)
 	err = textfile_read(&t->text.file);
 	if (err)
 		return err;
-	c = textfile_begin(&t->text.file);
-	err = cputext_head(t, &c, &changed);
+	err = cputext_begin(t, &c, &changed);
 	if (err)
 		return err;
 	/* CPUs without a column keep this; there are few rows, so it is set anew each time. */
@@ -271,12 +270,10 @@ static int64_t kind_counter(struct plan *p, const struct textcursor *c)
 
 static int learn_kinds(struct cputext *t, struct plan *p)
 {
-	struct textcursor c = textfile_begin(&t->text.file);
+	struct textcursor c;
 	uint32_t n = 0;
 	bool changed;
-	int err;
-
-	err = cputext_head(t, &c, &changed);
+	int err = cputext_begin(t, &c, &changed);
 	while (!err && textcursor_line(&c)) {
 		int64_t counter = kind_counter(p, &c);
 

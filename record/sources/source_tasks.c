@@ -1,6 +1,7 @@
-/* Who used most CPU, memory and storage since the last reading: processes, those that are too short-lived to be seen, by
- * name and parent, and threads where they are wanted. Which they are changes with every reading: their groups are made
- * when the chunk is written. Threads have a counter of their own, so that nothing adds them to their processes. */
+/* Who used most CPU, memory and storage since the last reading: processes, those that are too short-lived to be seen,
+ * by name and parent, and threads where they are wanted. Which they are changes with every reading: their groups are
+ * made when the chunk is written. Threads have a counter of their own, so that nothing adds them to their processes.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

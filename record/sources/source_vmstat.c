@@ -1,5 +1,5 @@
-/* Texts about the whole system. /proc/vmstat: every key; /proc/meminfo: those of the catalog; TCP of the network namespace
- * (/proc/net/snmp): a line of names and one of numbers. */
+/* Texts about the whole system. /proc/vmstat: every key; /proc/meminfo: those of the catalog; TCP of the network
+ * namespace (/proc/net/snmp): a line of names and one of numbers. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,8 @@ static int vmstat_refresh(struct textstore *s)
 	return 0;
 }
 
-/* The row of that key, or the rule that covers it; NULL: it is not recorded. *part is what stands for the rule's '*'. */
+/* The row of that key, or the rule that covers it; NULL: it is not recorded. *part is what stands for the rule's '*'.
+ */
 static const struct catalog_counter *row_of(const char *source, const char *key, const char **part)
 {
 	const struct catalog_counter *row = catalog_find(source, key);

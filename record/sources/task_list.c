@@ -149,8 +149,8 @@ static int read_file(struct task_list *l, const struct task *t, const char *name
 	return task_list_file(fd, kept, &l->n_files, l->files_most, text, size);
 }
 
-/* Whether its one thread has not run since the reading before, so that its stat says the same: to ask for that costs a
- * fifth. Kernels that do not count it say 0. */
+/* Whether its one thread has not run since the reading before, so that its stat says the same: to ask for that costs
+ * a fifth. Kernels that do not count it say 0. */
 static bool stood_still(struct task_list *l, struct task *t)
 {
 	uint64_t before = t->ran;

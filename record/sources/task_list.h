@@ -82,8 +82,8 @@ int task_list_init(struct task_list *l, const struct root *root);
 void task_list_release(struct task_list *l);
 /* Reads. 0 or -errno. */
 int task_list_read(struct task_list *l);
-/* Reads the file behind `fd`, which is *kept, or was opened (-1: could not be, errno says why): it stays open as *kept
- * while fewer than `most` files do, else it is closed. `text` ends with a NUL. 0, -ESRCH or -errno. */
+/* Reads the file behind `fd`, which is *kept, or was opened (-1: could not be, errno says why): it stays open as
+ * *kept while fewer than `most` files do, else it is closed. `text` ends with a NUL. 0, -ESRCH or -errno. */
 int task_list_file(int fd, int *kept, uint32_t *files, uint32_t most, char *text, size_t size);
 /* NULL: not in the list. */
 struct task *task_list_find(const struct task_list *l, pid_t pid);

@@ -33,8 +33,8 @@ void textstore_release(struct textstore *s);
 /* A cell for the next unit. `counter` and `instance` are ids, or the -errno of making them, which it returns. 0 or
  * -errno. */
 int textstore_cell(struct textstore *s, int64_t counter, int64_t instance, uint32_t slot);
-/* Adds a LIST group of the cells that no unit has yet, and the unit that fills it. The store outlives the unit. Without
- * cells nothing is added. */
+/* Adds a LIST group of the cells that no unit has yet, and the unit that fills it. The store outlives the unit.
+ * Without cells nothing is added. */
 int textunit_add(struct plan *p, struct textstore *s, uint64_t min_period_ns);
 
 /* What the data of a source begin with that reads one file. */
@@ -44,8 +44,8 @@ struct textsource {
 };
 
 /*
- * Makes source->data, `size` bytes of zeros after the store and the file at `path`. Where the file cannot be opened, a
- * refusal says so, and what would bring a file that does not exist (`hint`, or NULL); data stays NULL. 0 or -errno.
+ * Makes source->data, `size` bytes of zeros after the store and the file at `path`. Where the file cannot be opened,
+ * a refusal says so, and what would bring a file that does not exist (`hint`, or NULL); data stays NULL. 0 or -errno.
  */
 int textsource_new(struct source *s, struct plan *p, size_t size, const char *path, const char *hint,
 		   int (*refresh)(struct textstore *s));

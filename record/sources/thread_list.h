@@ -1,7 +1,7 @@
 /*
- * The threads of processes with several, as /proc/PID/task shows them. Only processes that have used CPU time since their
- * threads were last looked at are looked at again, and no more often than a small share of a CPU allows. Allocates
- * nothing once it is open.
+ * The threads of processes with several, as /proc/PID/task shows them. Only processes that have used CPU time since
+ * their threads were last looked at are looked at again, and no more often than a small share of a CPU allows.
+ * Allocates nothing once it is open.
  */
 #pragma once
 
