@@ -2,7 +2,7 @@
  * Command lines of both programs: long names with one dash, clusters, abbreviations, letters that belong to the other
  * program, and the options that every command has (--help, --version, --color).
  *
- * A command describes itself with a struct options_spec, whose rows (common/options_table.h) fill a struct of its own:
+ * A command describes itself with a struct options_spec, whose rows (common/options_table.h) fill its struct:
  *
  *   #define OPTIONS_INTO struct info
  *   static const struct option_row rows[] = {
@@ -10,7 +10,7 @@
  *           { 0 },
  *   };
  *   const struct options_spec info_spec = { .name = "pmrep info", .rows = rows,
- *                                           .operands = cmd_files, .operands_doc = "FILE...", .brief = "Usage: ..." };
+ *                                           .operands = cmd_files, .operands_doc = "FILE...", .brief = brief };
  *
  * The rows of pmrec, pmrep show and pmrep stat come from tables that other commands read, too.
  */
@@ -47,8 +47,8 @@ struct options_spec {
 	const char *brief;
 	bool reads;   /* reads recordings: has --max-memory */
 	bool command; /* options end at the first operand, which is a COMMAND (pmrec) */
-	/* Whether a pager may have what is printed, by the struct that the rows filled. NULL: never, and then there is
-	 * no --no-pager. */
+	/* Whether a pager may have what is printed, by the struct that the rows filled. NULL: never, and then there
+	 * is no --no-pager. */
 	bool (*paged)(const void *into);
 };
 
@@ -73,11 +73,11 @@ struct options_common {
  *  - A one-dash word is a cluster of letters if all are letters that take no argument but the last; otherwise a long
  *    name or an unambiguous abbreviation of one; otherwise letters of which one has its argument attached ("-I1000").
  *  - '_' and '-' are the same in long names.
- *  - "--no-NAME" cancels all "--NAME" before it, for a flag NAME, and "--NAME" cancels "--no-NAME" if only that exists.
- *    If both exist, both are rows.
+ *  - "--no-NAME" cancels all "--NAME" before it, for a flag NAME, and "--NAME" cancels "--no-NAME" if only that
+ *    exists. If both exist, both are rows.
  *  - What follows "--", or COMMAND with spec->command, is an operand.
- * 0: continue. 1: print common->text to stdout and exit with 0. -errno: a usage error, with its text in *e, which names
- * the right spelling or program. Values that `into` keeps are valid until options_common_release().
+ * 0: continue. 1: print common->text to stdout and exit with 0. -errno: a usage error, with its text in *e, which
+ * names the right spelling or program. Values that `into` keeps are valid until options_common_release().
  */
 int options_parse(const struct options_spec *spec, int argc, char **argv, void *into, struct options_common *common,
 		  struct error *e);

@@ -95,8 +95,8 @@ static int take(struct read *r, const struct known *k, char *value, const char *
 	return put(r, k, value);
 }
 
-/* A long name, with two dashes or one; `least`: letters that an abbreviation of another program's must have. -ENOENT: it
- * is none. */
+/* A long name, with two dashes or one; `least`: letters that an abbreviation of another program's must have. -ENOENT:
+ * it is none. */
 static int take_name(struct read *r, const char *dashes, char *text, size_t len, char *value, size_t least)
 {
 	const struct known *found, *second;

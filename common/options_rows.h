@@ -1,6 +1,6 @@
 /*
- * Expands the table OPTIONS_DEF into rows[] for the struct OPTIONS_INTO. A template: included once in the .c file of a
- * program's options, without a guard, below its setters.
+ * Expands the table OPTIONS_DEF into rows[] for the struct OPTIONS_INTO. A template: included once in the .c file of
+ * a program's options, without a guard, below its setters.
  */
 #define HEADING(text)                                      { .help = text },
 #define OPTION(letter, name_, argument_, how, hint, help_) { name_, letter, argument_, help_, how },

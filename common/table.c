@@ -202,7 +202,8 @@ static size_t space_before(const struct table *t, size_t c)
 	return c ? 1 + (t->column[c].wrap && t->column[c - 1].wrap) : 0;
 }
 
-/* Takes what is too much from the columns that may be wrapped, always from the widest; nothing where that would not do. */
+/* Takes what is too much from the columns that may be wrapped, always from the widest; nothing where that would not
+ * do. */
 static void fit(struct table *t, bool heads, size_t width)
 {
 	size_t total = 0;

@@ -35,8 +35,8 @@ int table_print(struct table *t, unsigned width, bool heads, bool colors, struct
 void text_escape(struct buf *out, const char *text, size_t len);
 /* The same with a backslash before what markdown would take for its own. */
 void text_markdown(struct buf *out, const char *text);
-/* The same as text of HTML or XML, or the value of a quoted attribute: U+FFFD replaces what is not UTF-8; line ends and
- * TABs stay. */
+/* The same as text of HTML or XML, or the value of a quoted attribute: U+FFFD replaces what is not UTF-8; line ends
+ * and TABs stay. */
 void text_markup(struct buf *out, const char *text);
 /* The same as a field of RFC 4180, quoted if it holds a quote or the separator. */
 void text_csv(struct buf *out, const char *text, const char *separator);

@@ -100,8 +100,8 @@ static bool add_modifier(const char *text, size_t len, struct buf *terms, struct
 	return false;
 }
 
-/* "UOPS_RETIRED.MS:c1:e1" as an id of a formula. `pmu`: of which kind of cores; NULL: there is one. False: it cannot be
- * said. */
+/* "UOPS_RETIRED.MS:c1:e1" as an id of a formula. `pmu`: of which kind of cores; NULL: there is one. False: it cannot
+ * be said. */
 static bool add_event(const char *name, const char *pmu, struct buf *out)
 {
 	const char *colon = strchr(name, ':'), *known = look_up(shares, name);

@@ -6,8 +6,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* Up to 3 zstd finds the same matches whatever the byte order, so that files are the same. More saves 1 percent; from 11
- * on it takes 40 times as long with this dictionary. */
+/* Up to 3 zstd finds the same matches whatever the byte order, so that files are the same. More saves 1 percent; from
+ * 11 on it takes 40 times as long with this dictionary. */
 #define KNOWN_LEVEL 3
 
 struct pm_zstd {

@@ -4,8 +4,8 @@
  *   "PMVENDR1", length of the index (u32 LE), its CRC-32C (u32 LE), the index, and after it zstd frames. The index is
  *   lines of words separated by TABs:
  *   base OFFSET LENGTH RAW                  the dictionary of all other frames; OFFSET counts from the index's end
- *   set NAME EVENTS METRICS and OFFSET LENGTH RAW of its events (vendor_events_print()), of the sentences beside them,
- *                                           and of its metrics (an array of objects in perf's schema)
+ *   set NAME EVENTS METRICS and OFFSET LENGTH RAW of its events (vendor_events_print()), of their sentences, and of
+ *                                           its metrics (an array of objects in perf's schema)
  *   cpu PATTERN NAME                        the set for the CPUs whose id the regular expression matches
  */
 #pragma once

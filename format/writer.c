@@ -508,7 +508,8 @@ int writer_bridge(struct pm_writer *w)
 	/* A copy of all has just been written. */
 	if (w->repeats && w->repeat_offset == w->offset)
 		return 0;
-	/* Who has just been defined will be with the next ones; a group is the same as if it did not continue another. */
+	/* Who has just been defined will be with the next ones; a group is the same as if it did not continue
+	 * another. */
 	err = instances(w,
 			(struct span){ FIRST_NEW(m, instance, n_instances, from.last_instance),
 				       FIRST_NEW(m, instance, n_instances, to.last_instance) },

@@ -50,12 +50,12 @@ int pm_writer_flush(struct pm_writer *w);
 int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk);
 /* Writes the chunk that the reader decoded last without packing it again. `chunk` has run, segment, flags, numbers
  * and clocks for the output; its ticks and values are those of the input. -EAGAIN: nothing was written, and
- * pm_writer_chunk() must do it, because the chunk depends on one that was not written this way directly before, or its
- * columns have another meaning. */
+ * pm_writer_chunk() must do it, because the chunk depends on one that was not written this way directly before, or
+ * its columns have another meaning. */
 struct pm_reader;
 struct pm_repack {
-	/* The group that `from` is in the output, 0: none; and what to add to each of its columns, modulo the width of
-	 * their counters, NULL: nothing. */
+	/* The group that `from` is in the output, 0: none; and what to add to each of its columns, modulo the width
+	 * of their counters, NULL: nothing. */
 	uint32_t (*group)(const void *ctx, uint32_t from, const uint64_t **add);
 	const void *ctx;
 	/* Something is added: only differences can stay as they are then. A key chunk is -EAGAIN, and so is a chunk

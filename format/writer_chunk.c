@@ -178,8 +178,8 @@ static bool must_be_key(struct pm_writer *w, const struct pm_chunk *chunk)
 	       !chunk_clocks_match(&chunk->clocks, &w->base.clocks);
 }
 
-/* Compares a chunk that depends with the key chunk before, if they have as many rows. What depending saves changes: numbers
- * that start near 0 grow, so it is tried anew from time to time. */
+/* Compares a chunk that depends with the key chunk before, if they have as many rows. What depending saves changes:
+ * numbers that start near 0 grow, so it is tried anew from time to time. */
 static void judge_dependence(struct pm_writer *w)
 {
 	size_t bytes = w->payload.len + w->meta.len;

@@ -10,7 +10,7 @@
 
 #define REPEAT_FIRST_NS  1000000000ull /* from the first chunk on */
 #define REPEAT_SECOND_NS 10000000000ull
-#define REPEAT_APART     4096 /* bytes between copies, or one bad sector takes both; and of a file that is worth two */
+#define REPEAT_APART     4096 /* bytes between copies, or one bad sector takes both */
 #define PLACES           5    /* a quarter of that apart */
 #define REPEAT_MIN_NS    60000000000ull
 #define REPEAT_MAX_NS    600000000000ull

@@ -49,7 +49,7 @@ int child_exit_code(const struct child *c);
 
 /* Waits for the end of a child, and passes signals on that end the recorder. Whether one came. */
 bool child_await(struct child *c, struct signals *signals);
-/* --pre and --post: runs a command of the shell to its end, under this number (child_fork()), with signals passed on. 0,
- * or -errno with the text in *e: -EINTR after such a signal, -ECANCELED for a status other than 0. */
+/* --pre and --post: runs a command of the shell to its end, under this number (child_fork()), with signals passed on.
+ * 0, or -errno with the text in *e: -EINTR after such a signal, -ECANCELED for a status other than 0. */
 int child_hook(unsigned what, const char *option, const char *command, const struct child_setup *setup,
 	       struct signals *signals, struct error *e);

@@ -57,7 +57,8 @@ static const struct options_spec spec = {
 		 "  pmrec compare --gate=elapsed:1% -o runs 'make -j4' 'make -j8'\n",
 };
 
-/* The status of a program, 128 and the number for a signal, or -errno. `quiet`: its standard output is of no interest. */
+/* The status of a program, 128 and the number for a signal, or -errno. `quiet`: its standard output is of no
+ * interest. */
 static int run(char *const *args, bool quiet, bool pmrep)
 {
 	pid_t pid = fork();

@@ -271,8 +271,8 @@ static void settle_perf(struct asked *a)
 	}
 }
 
-/* Which generation is wanted has to be known before words are. Takes the word out, which theirs are not to be mixed up
- * with. */
+/* Which generation is wanted has to be known before words are. Takes the word out, which theirs are not to be mixed
+ * up with. */
 static int choose_generation(struct asked *a, int *argc, char **argv)
 {
 	bool options = true;

@@ -179,7 +179,8 @@ static int add_map_row(void *arg, const struct vendor_map *row)
 	}
 	if (S_ISDIR(st.st_mode))
 		return add_path(v, name, row->pattern, path, NULL, true, true);
-	/* perfmon's: files by family. Those of hybrid processors are for one kind of cores; others have that kind alone. */
+	/* perfmon's: files by family. Those of hybrid processors are for one kind of cores; others have that kind
+	 * alone. */
 	snprintf(family, sizeof(family), "perfmon-%.*s%s", (int)strcspn(name, "/"), name,
 		 row->pmu                   ? "-hybrid" :
 		 !strcmp(row->type, "core") ? "-core" :

@@ -51,8 +51,8 @@ void personality_drop(struct list *l, const char *option, size_t arguments);
 /* Prints the program's own error for words that it refuses: the status to exit with, or 0. Drops words that have no
  * effect beside others. */
 int personality_check(struct asked *a);
-/* --iostat: DONE if ports were to be listed, which is done; 0 if they are to be counted, or if it was not given; else the
- * status to exit with. */
+/* --iostat: DONE if ports were to be listed, which is done; 0 if they are to be counted, or if it was not given; else
+ * the status to exit with. */
 int personality_iostat(struct asked *a);
 /* pmrep, which reads from that descriptor. As fork(). */
 pid_t personality_start_reader(const struct asked *a, int from);

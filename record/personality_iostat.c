@@ -1,5 +1,5 @@
-/* perf stat --iostat: traffic of the PCIe ports of Intel's servers. Each IIO PMU counts those of one stack, and its file
- * die0, die1, ... names the port that it stands for on that die. */
+/* perf stat --iostat: traffic of the PCIe ports of Intel's servers. Each IIO PMU counts those of one stack, and its
+ * file die0, die1, ... names the port that it stands for on that die. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,9 +59,9 @@ static int choose_ports(struct port *port, int n, const char *list)
 	return chosen;
 }
 
-/* Of each PMU once: what devices below a port read and write (DATA_REQ_OF_CPU, 0x83), and what CPUs read and write there
- * (DATA_REQ_BY_CPU, 0xc0), in units of four bytes: Intel Xeon Processor Scalable Family, Uncore Performance Monitoring
- * Reference Manual, "IIO". */
+/* Of each PMU once: what devices below a port read and write (DATA_REQ_OF_CPU, 0x83), and what CPUs read and write
+ * there (DATA_REQ_BY_CPU, 0xc0), in units of four bytes: Intel Xeon Processor Scalable Family, Uncore Performance
+ * Monitoring Reference Manual, "IIO". */
 static void count_ports(struct asked *a, const struct port *port, int n)
 {
 	static const char *const event[] = { "event=0x83,umask=0x04", "event=0x83,umask=0x01",

@@ -93,7 +93,8 @@ void recorder_tell_killed(const struct recorder *r)
 		fprintf(stderr, "%s: %s\n", o->run.command[0], strsignal(WTERMSIG(r->child.status)));
 }
 
-/* Why no event could be opened, which is that of one where rights would have helped; 0: some could, or none was wanted. */
+/* Why no event could be opened, which is that of one where rights would have helped; 0: some could, or none was
+ * wanted. */
 static uint64_t why_none(const struct pm_model *m)
 {
 	uint64_t why = 0;

@@ -19,9 +19,9 @@
 #include "report/pipeline/pipeline.h"
 
 /*
- * What an honest recording takes at most: so much, and so many bytes for each of its own. One limit for all files would
- * either let a few kilobytes of a stranger take what an hour of short tasks needs, or refuse that hour; and what a small
- * machine can spare is less than 1 GiB.
+ * What an honest recording takes at most: so much, and so many bytes for each of its own. One limit for all files
+ * would either let a few kilobytes of a stranger take what an hour of short tasks needs, or refuse that hour; and
+ * what a small machine can spare is less than 1 GiB.
  */
 #define MEMORY_LEAST  ((uint64_t)256 << 20)
 #define MEMORY_MOST   ((uint64_t)2 << 30)

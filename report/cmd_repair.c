@@ -90,8 +90,8 @@ static int look(struct repair *p, struct outcome *o, struct error *e)
 	return err;
 }
 
-/* Reads the file as it is, and with the definitions of the other one: they are taken if they bring more and contradict
- * nothing. */
+/* Reads the file as it is, and with the definitions of the other one: they are taken if they bring more and
+ * contradict nothing. */
 static int look_at_both(struct repair *p, struct outcome *o, struct error *e)
 {
 	struct outcome with;

@@ -222,7 +222,8 @@ static void settle(struct show_options *o, const struct options_common *common)
 
 	sheet->per = per_given ? o->per : o->format->coarse ? PM_PACKAGE : PM_CPU;
 	sheet->only_per = per_given;
-	/* A table of CPUs has no rows for PMUs; the sum of a package stands on its first CPU. Nor has it any for tasks. */
+	/* A table of CPUs has no rows for PMUs; the sum of a package stands on its first CPU. Nor has it any for
+	 * tasks. */
 	sheet->fold_pmus = sheet->fold_tasks = table && !per_given;
 	sheet->summary = !per_given || (table && sheet->per != PM_SYSTEM);
 	if (per_given && sheet->per == PM_SYSTEM)

@@ -25,7 +25,8 @@
 struct command {
 	const char *name;
 	const char *help;
-	/* argv[0] is the command's name; the result is an exit code of report/exit.h. stdout is checked afterwards. */
+	/* argv[0] is the command's name; the result is an exit code of report/exit.h. stdout is checked afterwards.
+	 */
 	int (*run)(int argc, char **argv);
 };
 

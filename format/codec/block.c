@@ -76,8 +76,8 @@ int layout_init(struct layout *l, const struct pm_model *m, const struct pm_grou
 	return 0;
 }
 
-/* Numbers or growths: of the first `kept` members those of the places in the other group, of others `time` for begin and
- * end, and 0. */
+/* Numbers or growths: of the first `kept` members those of the places in the other group, of others `time` for begin
+ * and end, and 0. */
 static void take_over(const struct pm_group *g, uint64_t *after, const struct pm_group *from, const uint64_t *before,
 		      const uint32_t *place, uint32_t kept, uint64_t time)
 {

@@ -47,7 +47,8 @@ int block_add(struct buf *out, struct block_scratch *s, const struct layout *l, 
 /* The last row of a matrix as the row before of the next one; may be the memory of m->before. */
 void row_after(const struct layout *l, const struct pm_matrix *m, uint64_t *after);
 /* The row before of a group that continues another: that of the members that both have, from the last row `before` of
- * the other, whose tick was `before_tick`; new members have their times at that tick, and 0 elsewhere. 0 or -ENOMEM. */
+ * the other, whose tick was `before_tick`; new members have their times at that tick, and 0 elsewhere. 0 or -ENOMEM.
+ */
 int group_take_over(const struct pm_group *g, uint64_t *after, const struct pm_group *from, const uint64_t *before,
 		    uint64_t before_tick);
 /* Reads one group at the cursor into `v` (columns x stride), or skips it if `v` is NULL. -ENOLINK: the bytes need a

@@ -32,8 +32,8 @@ struct pm_matrix {
 	size_t stride; /* value of column c, row r: v[c * stride + r] */
 	uint64_t *v;
 	const uint64_t *tick; /* [rows] */
-	/* The row before the first, one value a column, and its tick; NULL: none, the matrix starts from absolute values
-	 * (key chunk). */
+	/* The row before the first, one value a column, and its tick; NULL: none, the matrix starts from absolute
+	 * values (key chunk). */
 	const uint64_t *before;
 	const uint64_t *growth; /* of that row, pm_growth() for each column; NULL: all 0 */
 	uint64_t before_tick;
@@ -41,7 +41,8 @@ struct pm_matrix {
 	uint8_t *stored;
 };
 
-/* Beside the form, in the first byte: the matrix starts from absolute values although the chunk depends on another. */
+/* Beside the form, in the first byte: the matrix starts from absolute values although the chunk depends on another.
+ */
 #define PM_FORM_FRESH 16
 
 /* What the bytes of a band hold: the greatest of its columns. If the rows before are shifted by a number, differences

@@ -139,7 +139,8 @@ static void choose_band(const struct pm_matrix *m, uint32_t first, uint32_t colu
 		grain[c] = grain[c] ? common : NONE;
 }
 
-/* The row before, in numbers of the grains (one a column; NONE: the bits stay), to memory of twice as many numbers. */
+/* The row before, in numbers of the grains (one a column; NONE: the bits stay), to memory of twice as many numbers.
+ */
 static void convert_before(struct pm_matrix *m, const uint8_t *grain, size_t columns, uint64_t *before)
 {
 	memcpy(before, m->before, columns * sizeof(*before));

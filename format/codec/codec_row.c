@@ -13,7 +13,8 @@
 
 #define PM_OWN_RUN 8
 #define KIND_BITS  3 /* source * 2 + order */
-/* Of order 0: the row before and its growth. No number is expected to be moved by another one, so order 1 means nothing. */
+/* Of order 0: the row before and its growth. No number is expected to be moved by another one, so order 1 means
+ * nothing. */
 #define KIND_COURSE (PM_SOURCE_COURSE * 2)
 #define KINDS       (KIND_COURSE + 1)
 

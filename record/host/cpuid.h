@@ -40,8 +40,8 @@ bool cpuid_vendor(const struct cpuid_cpu *c, char vendor[static 13]);
 bool cpuid_brand(const struct cpuid_cpu *c, char brand[static 49]);
 /* As in perf's files of vendor events: "GenuineIntel-6-55-7", "AuthenticAMD-25-17-1". */
 bool cpuid_name(const struct cpuid_cpu *c, char *name, size_t size);
-/* The CPU whose vendor's events and metrics are wanted: that of PERF_CPUID in the environment, as with perf, or `own`.
- * Nothing else takes it: what a recording says of the machine is the machine's. */
+/* The CPU whose vendor's events and metrics are wanted: that of PERF_CPUID in the environment, as with perf, or
+ * `own`. Nothing else takes it: what a recording says of the machine is the machine's. */
 const char *cpuid_for_vendor(const char *own);
 /* "kvm", "vmware", ... or the signature itself; false on bare metal. */
 bool cpuid_hypervisor(const struct cpuid_cpu *c, char name[static 13]);

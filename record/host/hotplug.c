@@ -39,7 +39,8 @@ bool hotplug_heard(struct hotplug *h)
 	bool heard = false;
 	ssize_t n;
 
-	/* "online@/devices/system/cpu/cpu3", then what is of no interest here. Where too many came, one may have been. */
+	/* "online@/devices/system/cpu/cpu3", then what is of no interest here. Where too many came, one may have
+	 * been. */
 	while ((n = read(h->fd, message, sizeof(message) - 1)) >= 0 || errno == ENOBUFS) {
 		message[n > 0 ? n : 0] = '\0';
 		heard = heard || n < 0 || strstr(message, "@/devices/system/cpu/cpu");

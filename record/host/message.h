@@ -31,8 +31,8 @@ struct message_peer {
 		.lock = PTHREAD_MUTEX_INITIALIZER, .socket = -1 \
 	}
 
-/* Sends a question, and puts the answer, which is as long, in its place. From any thread. 0 or -errno; -EPERM without a
- * process, or if it has ended. */
+/* Sends a question, and puts the answer, which is as long, in its place. From any thread. 0 or -errno; -EPERM without
+ * a process, or if it has ended. */
 int message_ask(struct message_peer *p, void *data, size_t len, const struct message_fds *fds,
 		struct message_fds *got);
 /* Lets it end, and waits for that. */

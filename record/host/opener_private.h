@@ -29,8 +29,8 @@ struct opener_request {
 			union bpf_attr attr;
 			uint32_t attr_size;
 			int32_t command;
-			/* Descriptors come along in this order: of the attribute, of blobs, of code, where an index into
-			 * the last ones stands for each. */
+			/* Descriptors come along in this order: of the attribute, of blobs, of code, where an index
+			 * into the last ones stands for each. */
 			struct opener_baggage baggage;
 		} bpf;
 		struct {

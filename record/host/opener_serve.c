@@ -157,7 +157,8 @@ static int serve_perf(struct opener_request *r, const struct message_fds *fds)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* What may be requested of bpf(2), and whether its result is a descriptor. Pinning goes by path, which is the caller's. */
+/* What may be requested of bpf(2), and whether its result is a descriptor. Pinning goes by path, which is the
+ * caller's. */
 static const struct {
 	enum bpf_cmd command;
 	bool opens, by_path;

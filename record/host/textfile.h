@@ -80,6 +80,6 @@ static inline bool textcursor_u64(struct textcursor *c, uint64_t *value)
 	return true;
 }
 
-/* The numbers of /proc/PID/stat from the fourth on, the parent, to field[n - 1], numbered as proc(5) does and without their
- * signs. The number of the first that is not there, or n; 0: this is no such line. */
+/* The numbers of /proc/PID/stat from the fourth on, the parent, to field[n - 1], numbered as proc(5) does and without
+ * their signs. The number of the first that is not there, or n; 0: this is no such line. */
 int textfile_stat(const char *text, uint64_t *field, int n);

@@ -125,7 +125,8 @@ static bool fits_on(struct metrics *m, const struct bin *b, uint32_t pmu)
 	return t.whole;
 }
 
-/* On every kind of core that has the events; of equal PMUs beside the cores, on one. Under --root nobody can be asked. */
+/* On every kind of core that has the events; of equal PMUs beside the cores, on one. Under --root nobody can be
+ * asked. */
 static bool fits(struct metrics *m, const struct bin *b)
 {
 	const struct event_set *set = &b->want[0]->set;

@@ -46,8 +46,9 @@ static int descending(const void *a, const void *b)
 	return (*x < *y) - (*x > *y);
 }
 
-/* The longest gaps of a thread that does nothing but look at the clock while ticks come: the median of as many as there
- * were ticks is what one takes of this CPU. False: somebody else had the CPU, and gaps of that time were not seen. */
+/* The longest gaps of a thread that does nothing but look at the clock while ticks come: the median of as many as
+ * there were ticks is what one takes of this CPU. False: somebody else had the CPU, and gaps of that time were not
+ * seen. */
 static bool find_gaps(uint64_t gap[TRIAL_TICKS])
 {
 	const uint64_t window = (uint64_t)TRIAL_TICKS * TRIAL_NS, used = clocks_ns(CLOCK_PROCESS_CPUTIME_ID);

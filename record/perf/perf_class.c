@@ -166,7 +166,8 @@ static int name_events(const struct perf_classes *all, struct event_pmu *pmu, co
 	return 0;
 }
 
-/* Where a PMU is opened that is no core's and has no mask: once for the CPUs it says it belongs to, else once a package. */
+/* Where a PMU is opened that is no core's and has no mask: once for the CPUs it says it belongs to, else once a
+ * package. */
 static int add_mask(struct event_pmu *pmu, const struct root *root)
 {
 	SCOPED(cpulist_release) struct cpulist cpus = { 0 };

@@ -36,8 +36,8 @@ static int tell(struct plan *p, struct buf *notes)
 	return err;
 }
 
-/* --cputype, --pmu-filter: of what was expanded to all types of cores, or to several PMUs, only this one stays. Who names
- * a PMU means it. */
+/* --cputype, --pmu-filter: of what was expanded to all types of cores, or to several PMUs, only this one stays. Who
+ * names a PMU means it. */
 static void keep_pmu(struct event_set *set, size_t first, const char *pmu, bool type)
 {
 	size_t kept = first;

@@ -283,7 +283,8 @@ static bool is_revoked(struct perf_row *row, ssize_t size, bool still)
 	return ioctl(row->leader, PERF_EVENT_IOC_ID, &id) && errno == ENODEV;
 }
 
-/* Only such a group ends when it has no room; others end with their PMU, where the kernel does not tell (before 6.15). */
+/* Only such a group ends when it has no room; others end with their PMU, where the kernel does not tell (before
+ * 6.15). */
 static bool is_pinned(const struct perf_row *row)
 {
 	return row->group->member[0]->attr.a.pinned;
@@ -342,7 +343,8 @@ static int unit_read(struct unit *u, struct cells *c)
 	still = !fresh && !row->group->bpf && stands_still(row, size);
 	if (size < 0 ? errno == ENODEV : !fresh && !row->group->bpf && is_revoked(row, size, still))
 		return -ENODEV;
-	/* The kernel does not let events of a CPU continue that was away, and that may be back before anybody looks. */
+	/* The kernel does not let events of a CPU continue that was away, and that may be back before anybody looks.
+	 */
 	if (still && row->on) {
 		row->stood = true;
 		atomic_store(&u->source->stale, true);
@@ -432,7 +434,8 @@ enum perf_state perf_row_state(struct perf_row *row, uint64_t least_ns, uint32_t
 
 	if (row->leader < 0 || row->end || row->group->bpf)
 		return PERF_UNKNOWN;
-	/* Readings are rarer than looks; samples are taken out late, and none come while their clock waits with the others. */
+	/* Readings are rarer than looks; samples are taken out late, and none come while their clock waits with the
+	 * others. */
 	if ((enabled <= row->seen.enabled || row->ring.map) && *reads) {
 		--*reads;
 		look_at(row, &enabled, &running);

@@ -70,8 +70,8 @@ struct perf_row {
 	/* Counts of descriptors that were closed: a CPU that was offline continues where it stopped. */
 	uint64_t *base, base_enabled, base_running;
 	uint64_t last_enabled; /* of the previous reading, without base */
-	/* What the last reading found, for the control thread, and what that has seen: `since` is enabled when the row
-	 * was last known to count. */
+	/* What the last reading found, for the control thread, and what that has seen: `since` is enabled when the
+	 * row was last known to count. */
 	_Atomic uint64_t read_enabled, read_running;
 	_Atomic bool gave_up; /* the kernel gave it up: it is pinned and there was no counter */
 	struct {

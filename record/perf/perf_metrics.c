@@ -1,5 +1,7 @@
 /*
- * -M: the events that metrics need. Each metric's events of a PMU are counted in one group, so that they cover the same time; metric_groups.c decides which metrics share one. What cannot be in a group (software events, and what a vendor excludes) is counted alone, once for all metrics.
+ * -M: the events that metrics need. Each metric's events of a PMU are counted in one group, so that they cover the
+ * same time; metric_groups.c decides which metrics share one. What cannot be in a group (software events, and what a
+ * vendor excludes) is counted alone, once for all metrics.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -120,8 +122,8 @@ static bool asks_first(const struct expr_input *in, size_t n, const char *name)
 	return false;
 }
 
-/* As far as they are the same for the whole recording; who switches the threads of cores meanwhile loses the metrics that
- * need other events then, and everybody else does not pay for both ways to compute them. */
+/* As far as they are the same for the whole recording; who switches the threads of cores meanwhile loses the metrics
+ * that need other events then, and everybody else does not pay for both ways to compute them. */
 static bool literal(void *ctx, const char *name, double *v)
 {
 	static const struct {

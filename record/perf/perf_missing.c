@@ -133,7 +133,8 @@ int perf_classes_missing(const struct perf_pmus *p, struct plan *plan)
 
 /* ---- memory bandwidth ---- */
 
-/* The PMUs that count what memory carries, in the order of their worth; and by maker, what a machine without them lacks. */
+/* The PMUs that count what memory carries, in the order of their worth; and by maker, what a machine without them
+ * lacks. */
 static const char *const memory[] = { "intel_imc",  "intel_imc_free", "amd_umc",   "amd_df",
 				      "arm_dmc620", "ampere_mcu",     "hisi_ddrc", "ali_drw",
 				      "nvidia_ucf", "nvidia_scf",     "arm_cmn" };

@@ -120,7 +120,8 @@ static int read_aliases(struct event_pmu *pmu, const struct root *root)
 	return err;
 }
 
-/* The CPUs of a mask; none where it is not one, so that nothing is counted there. 0, -ENOMEM, or the error of the file. */
+/* The CPUs of a mask; none where it is not one, so that nothing is counted there. 0, -ENOMEM, or the error of the
+ * file. */
 static int read_mask(struct event_pmu *pmu, const char *file, const struct root *root)
 {
 	char line[LINE_MAX_BYTES];

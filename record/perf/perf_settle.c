@@ -41,8 +41,8 @@ static int keep_only(struct cpulist *cpus, const char *text)
 	return err;
 }
 
-/* Of the CPUs where an uncore PMU is counted, those that stand for one of `wanted`: what each stands for is the largest
- * part of the machine of which it is the only one. */
+/* Of the CPUs where an uncore PMU is counted, those that stand for one of `wanted`: what each stands for is the
+ * largest part of the machine of which it is the only one. */
 static int keep_units(struct cpulist *wanted, const char *mask, const struct pm_topology *t)
 {
 	static const enum pm_kind kinds[] = { PM_PACKAGE, PM_DIE, PM_CACHE, PM_CLUSTER, PM_CORE };

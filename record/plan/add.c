@@ -253,7 +253,8 @@ int add_set_attrs(const struct add *a, struct pm_map *attrs)
 	int err = pm_map_set(attrs, PM_COUNTER_REQUESTED, pm_bool(true));
 	char where[24];
 
-	/* Which register or file of the kernel, whatever the column is called. Other files have names of the user's. */
+	/* Which register or file of the kernel, whatever the column is called. Other files have names of the user's.
+	 */
 	snprintf(where, sizeof(where), "msr0x%x", a->address);
 	if (!err && (a->location == ADD_MSR ||
 		     (a->text && (!strncmp(a->text, "/sys/", 5) || !strncmp(a->text, "/proc/", 6)))))

@@ -54,8 +54,8 @@ static int text_files(struct plan *p)
 	return err;
 }
 
-/* The firmware's table of memory that keeps its contents; formulas ask for it (#has_pmem), and what may not be seen is
- * not there: events were chosen by that. */
+/* The firmware's table of memory that keeps its contents; formulas ask for it (#has_pmem), and what may not be seen
+ * is not there: events were chosen by that. */
 static int persistent_memory(struct plan *p)
 {
 	return plan_fact(p, pm_u64(root_exists(p->root, "/sys/firmware/acpi/tables/NFIT")), "machine.has_pmem");

@@ -134,8 +134,8 @@ struct plan {
 	uint32_t system_instance; /* id of the PM_SYSTEM instance */
 	uint32_t *cpu_instance;   /* id of each CPU's instance, by CPU number; 0: none yet */
 	uint32_t n_cpu_instance;
-	uint32_t place
-		[PLAN_PLACES]; /* instances of places, by number: the newest; then, by id, the previous one; 0: none */
+	/* Instances of places, by number: the newest; then, by id, the previous one; 0: none. */
+	uint32_t place[PLAN_PLACES];
 	uint32_t *place_next, n_place_next;
 	struct pm_event *event; /* owned: events to be written; the session takes them */
 	uint32_t n_events;
@@ -169,8 +169,8 @@ static inline bool plan_wants_cpu(const struct plan *p, uint32_t cpu)
 	return !p->options->cpus || cpulist_has(&p->cpus, cpu);
 }
 
-/* Adds an instance, which begins now if it does not say when, unless setting its attributes has failed (err). Releases
- * these. Id > 0 or -errno. */
+/* Adds an instance, which begins now if it does not say when, unless setting its attributes has failed (err).
+ * Releases these. Id > 0 or -errno. */
 int64_t plan_instance(struct plan *p, struct pm_instance *i, int err);
 /* The instance of a CPU, added if new. Id > 0 or -errno. */
 int64_t plan_cpu_instance(struct plan *p, uint32_t cpu);
@@ -185,8 +185,8 @@ int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *
 int plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns);
 /* Adds an event with a remark of the recorder, about a number of things. 0 or -errno. */
 int plan_note(struct plan *p, uint64_t count, const char *text);
-/* One-time value of the machine itself, none of its users', for instance `number` of `kind` (PM_SYSTEM: PM_NONE). Takes
- * ownership of `v`. */
+/* One-time value of the machine itself, none of its users', for instance `number` of `kind` (PM_SYSTEM: PM_NONE).
+ * Takes ownership of `v`. */
 int plan_config(struct plan *p, enum pm_kind kind, uint32_t number, struct pm_value v, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 /* The same of the whole system. */

@@ -110,8 +110,8 @@ static int add_readers(struct readout *l, const struct plan *p, bool per_cpu, co
 		bool pinned = sampled ? cpus[1].n > RINGS_A_READER : i < l->n_own && cpus[0].n;
 
 		l->reader[i].sampled = sampled;
-		/* A reader that follows a command or the whole system, or reads what is spread, has no CPU of its own:
-		 * the scheduler finds an idle one for it. */
+		/* A reader that follows a command or the whole system, or reads what is spread, has no CPU of its
+		 * own: the scheduler finds an idle one for it. */
 		l->reader[i].cpu = pinned ? cpus[sampled].cpu[k] : PM_NONE;
 	}
 	cpulist_release(&cpus[0]);

@@ -75,8 +75,8 @@ static uint64_t count_definitions(const struct borrow *b, unsigned left_out)
 	return n;
 }
 
-/* The definitions before the first chunk as frames of the recording `id`, numbered from `room` places before `next`: a
- * reader takes no number twice. */
+/* The definitions before the first chunk as frames of the recording `id`, numbered from `room` places before `next`:
+ * a reader takes no number twice. */
 static int take_definitions(struct borrow *b, const uint8_t id[8], bool header, uint64_t room, uint64_t next)
 {
 	struct frame_head h;

@@ -14,8 +14,8 @@
 
 #define WORD_MAX 32
 
-/* The next run of letters and digits in which there is a letter and no hexadecimal number: in lower case, and '#' for the
- * digits. Returns its length, 0: there is none. Longer ones than fit are no words. */
+/* The next run of letters and digits in which there is a letter and no hexadecimal number: in lower case, and '#' for
+ * the digits. Returns its length, 0: there is none. Longer ones than fit are no words. */
 static size_t next_word(const char **at, char word[static WORD_MAX])
 {
 	const char *p = *at;
@@ -57,7 +57,8 @@ static bool is_known(const struct redact *r, char word[static WORD_MAX])
 	return true;
 }
 
-/* Whose files there are is nobody's business, whatever the words; what the kernel and the system have is everywhere. */
+/* Whose files there are is nobody's business, whatever the words; what the kernel and the system have is everywhere.
+ */
 static bool names_path(const char *text)
 {
 	static const char *const everywhere[] = { "/sys", "/proc", "/dev", "/etc", "/usr" };

@@ -18,8 +18,8 @@
 
 struct redact_options {
 	const char *map; /* path of the file for the pseudonyms; NULL: they are not kept */
-	const char *
-		keep; /* classes (machine, person, time) and names of fields that stay, separated by commas; or NULL */
+	/* Classes (machine, person, time) and names of fields that stay, separated by commas; or NULL. */
+	const char *keep;
 	bool shift_time;
 };
 

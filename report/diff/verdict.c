@@ -91,9 +91,9 @@ static double log_ways(size_t n, size_t k)
 }
 
 /*
- * Runs that go one way or the other are no disturbed ones: what is left of a side without a fifth at each end may be of one
- * mode alone, with hardly a spread. Where the runs of both sides together fall into two such modes, and a side has both, p
- * is that of how many it has of each, whichever they are (Fisher's exact test). 0: they do not.
+ * Runs that go one way or the other are no disturbed ones: what is left of a side without a fifth at each end may be
+ * of one mode alone, with hardly a spread. Where the runs of both sides together fall into two such modes, and a side
+ * has both, p is that of how many it has of each, whichever they are (Fisher's exact test). 0: they do not.
  */
 static double modes_p(const struct verdict_side *base, const struct verdict_side *fresh, bool logarithmic)
 {
@@ -140,8 +140,8 @@ static double modes_p(const struct verdict_side *base, const struct verdict_side
 	return fmin(p, 1);
 }
 
-/* A mean without the fifth of the runs at each end, and its error from what these are drawn in to (Yuen 1974): runs that
- * were disturbed say nothing of the rest. Of few runs none is to spare. */
+/* A mean without the fifth of the runs at each end, and its error from what these are drawn in to (Yuen 1974): runs
+ * that were disturbed say nothing of the rest. Of few runs none is to spare. */
 static struct statistics_estimate trimmed(const struct verdict_side *s, bool logarithmic)
 {
 	size_t cut = s->n < TRIM_RUNS ? 0 : s->n / 5, kept = s->n - 2 * cut;
@@ -185,7 +185,8 @@ static struct statistics_estimate paired(const struct verdict_side *a, const str
 	return e;
 }
 
-/* The mean of n runs that resemble the one before varies more than their spread says, and that spread is too small. */
+/* The mean of n runs that resemble the one before varies more than their spread says, and that spread is too small.
+ */
 static struct statistics_estimate widened(struct statistics_estimate e, double n, double resemblance)
 {
 	double wider = 1;

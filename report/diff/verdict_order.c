@@ -1,9 +1,9 @@
 /*
- * Whether runs resemble the one before them. Then a side that ran as a whole before the other knows less of how runs vary
- * than its spread says, and many metrics together find a difference where the machine has only drifted (an
- * autoregression with 0.8: 20 gates, four runs a side, 45 % false REGRESSED). One metric of few runs cannot tell, and is
- * tested as if they did; all of a family together can, against the same runs in random order, which keeps what metrics
- * have in common.
+ * Whether runs resemble the one before them. Then a side that ran as a whole before the other knows less of how runs
+ * vary than its spread says, and many metrics together find a difference where the machine has only drifted (an
+ * autoregression with 0.8: 20 gates, four runs a side, 45 % false REGRESSED). One metric of few runs cannot tell, and
+ * is tested as if they did; all of a family together can, against the same runs in random order, which keeps what
+ * metrics have in common.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * OpenMetrics: history with times for `promtool tsdb create-blocks-from openmetrics`; or, of a recording that is being
- * written, a file for node_exporter's textfile collector, replaced at every interval, without times.
+ * OpenMetrics: history with times for `promtool tsdb create-blocks-from openmetrics`; or, of a recording that is
+ * being written, a file for node_exporter's textfile collector, replaced at every interval, without times.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /*
- * Parquet: the rows of csv as typed columns, with host, machine and labels beside them. Rows wait until there are about a
- * million, and leave ordered by metric, recording, place and time, so that engines leave out what a question does not
- * touch, and equal things lie side by side.
+ * Parquet: the rows of csv as typed columns, with host, machine and labels beside them. Rows wait until there are
+ * about a million, and leave ordered by metric, recording, place and time, so that engines leave out what a question
+ * does not touch, and equal things lie side by side.
  */
 #include <errno.h>
 #include <stdlib.h>

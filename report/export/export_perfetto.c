@@ -1,6 +1,6 @@
 /*
- * A trace for ui.perfetto.dev: a counter track for every metric and place, slices for what happened. Times are those of
- * CLOCK_BOOTTIME, as in traces of the kernel, so that both can be laid one over the other. The facts are those of
+ * A trace for ui.perfetto.dev: a counter track for every metric and place, slices for what happened. Times are those
+ * of CLOCK_BOOTTIME, as in traces of the kernel, so that both can be laid one over the other. The facts are those of
  * Perfetto's trace_packet.proto and what it includes.
  */
 #include <errno.h>

@@ -158,7 +158,8 @@ static void put_judged(struct exporter *x, bool *first, const char *text, size_t
 	buf_addstr(&x->out.text, "\033[m");
 }
 
-/* The row of the sheet that a cell is in: mostly that of the table, but not for what stands in the row of a first CPU. */
+/* The row of the sheet that a cell is in: mostly that of the table, but not for what stands in the row of a first
+ * CPU. */
 static const struct sheet_row *row_of(const struct sheet *s, const struct sheet_row *likely,
 				      const struct sheet_cell *cell)
 {
@@ -321,8 +322,8 @@ static void put_row(struct exporter *x, struct table_data *t, uint32_t r, uint32
 		buf_addch(&x->out.text, '\n');
 }
 
-/* What a row has in the first column that has a number there, if that is of the unit of the first: threads have a column of
- * their own beside processes. */
+/* What a row has in the first column that has a number there, if that is of the unit of the first: threads have a
+ * column of their own beside processes. */
 static double rank_of(const struct table_data *t, uint32_t row, size_t k)
 {
 	for (uint32_t c = 0; c < t->n_columns; c++) {

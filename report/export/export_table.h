@@ -19,8 +19,8 @@ struct table_data {
 	uint32_t n_columns;
 	uint32_t n_first; /* of them stand before the places */
 	bool utc;         /* times of day are in the first column */
-	uint8_t *
-		times; /* turbostat's text: by place in column[], by how many packages the machine's value goes; else 0 */
+	/* turbostat's text, by place in column[]: packages of which the machine's value is the sum; else 0. */
+	uint8_t *times;
 	uint32_t *order;                /* of an interval: the places in row[] to be printed */
 	const struct sheet_cell **cell; /* row by row; NULL: empty */
 	bool topology[TOPOLOGY_COLUMNS];

@@ -161,8 +161,8 @@ static bool is_first(const struct table_data *t, uint32_t r, enum pm_kind level)
 	       (level == PM_CORE && above->core != p->core);
 }
 
-/* turbostat's rows have no holes: what is of a module stands with each of its cores, what is of the machine alone with
- * each package. */
+/* turbostat's rows have no holes: what is of a module stands with each of its cores, what is of the machine alone
+ * with each package. */
 static void fill_column(struct table_data *t, uint32_t i, enum pm_kind level)
 {
 	const struct sheet *s = t->sheet;

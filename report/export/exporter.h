@@ -55,16 +55,15 @@ struct pieces {
 	struct buf end; /* size_t */
 };
 
-/* What csv, json and openmetrics print again and again is made once, with the shape: PIECE_ROW by row of the sheet, the
- * others by column. */
+/* What csv, json and openmetrics print again and again is made once, with the shape: PIECE_ROW by row of the sheet,
+ * the others by column. */
 enum piece { PIECE_ROW, PIECE_METRIC, PIECE_UNIT, PIECE_MORE, N_PIECES };
 
 struct exporter {
 	struct sink sink;
 	struct export_config config;
 	struct output out;
-	uint64_t
-		elapsed_ns; /* table: how long the command ran that was recorded; 0: there was none, or it still runs */
+	uint64_t elapsed_ns; /* table: run time of the recorded command; 0: there was none, or it still runs */
 	const struct plot_data *spark; /* table: the course of values, beside them; borrowed; NULL: not requested */
 	bool utf8;                     /* with blocks, not ASCII */
 	bool partial;                  /* a value was printed that lacks a part, or a lost one was left out */

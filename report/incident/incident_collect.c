@@ -155,8 +155,8 @@ static bool says_less(const char *metric)
 	return i < sizeof(names) / sizeof(*names);
 }
 
-/* A counter is left out where a metric says the same, or is computed from that time, and so are registers whose bits are no
- * amount. */
+/* A counter is left out where a metric says the same, or is computed from that time, and so are registers whose bits
+ * are no amount. */
 static int choose(struct collect *c, const struct sink_plan *plan)
 {
 	const struct binding *b = plan->binding;

@@ -16,7 +16,7 @@
 #define DRIFT_SPREAD 6.5 /* change in spreads, and more where many series can have one */
 #define STEP_BLOCKS  2   /* of them on both sides of a step */
 #define STEP         6.0 /* times what the blocks scatter by beside it */
-#define STAY         4.0 /* likewise, of what ends before the recording does: the level need not be the same throughout */
+#define STAY         4.0 /* likewise, of a level that ends before the recording does */
 #define STEP_SPREAD  2.0 /* and spreads */
 #define WAVES        4
 #define WAVE_LEAST   40 /* values that it takes to tell one */
@@ -56,8 +56,8 @@ static double least_spread(const struct scan *x, const struct incident_metric *m
 	return m->fault == METRIC_FAULT ? least : fmax(least, m->fault == METRIC_GRAVE ? step / 16 : step / 2);
 }
 
-/* Begins with medians, because those stay as they are whatever a few values do, and ends with mean and deviation of the
- * bulk, because sums are compared with them. */
+/* Begins with medians, because those stay as they are whatever a few values do, and ends with mean and deviation of
+ * the bulk, because sums are compared with them. */
 static void find_level(struct scan *x, const struct incident_metric *m, double step)
 {
 	double sum = 0, square, mean, wide;
@@ -161,8 +161,8 @@ static double clipped_mean(const struct scan *x, uint32_t from, uint32_t to, dou
 	return sum / (to - from);
 }
 
-/* Exactly where a step is that lies near the start of a block: so that most of what is after it is beyond the middle of
- * both levels, and of what is before it is not. */
+/* Exactly where a step is that lies near the start of a block: so that most of what is after it is beyond the middle
+ * of both levels, and of what is before it is not. */
 static uint32_t edge_near(const struct scan *x, uint32_t block, double half, double change)
 {
 	uint32_t from = (uint32_t)((uint64_t)x->n * (block - 1) / DRIFT_BLOCKS), at = from;
@@ -178,8 +178,8 @@ static uint32_t edge_near(const struct scan *x, uint32_t block, double half, dou
 	return at;
 }
 
-/* Where a series goes from one level to another, and stays there to its end or for long, which describes it far better than
- * a line. It is left without that. False: it does not. */
+/* Where a series goes from one level to another, and stays there to its end or for long, which describes it far
+ * better than a line. It is left without that. False: it does not. */
 static bool take_step(struct scan *x, struct step *s)
 {
 	double block[DRIFT_BLOCKS], rest[DRIFT_BLOCKS], slope = 0, least = INFINITY, before, behind, half = 0, line;
@@ -275,8 +275,8 @@ static bool take_common(struct scan *x)
 
 /* ---- what neighbours foretell ---- */
 
-/* The autoregression of a series, by Levinson's recursion, of the order that describes it best for what it costs: by the
- * Bayesian criterion, because each coefficient more also takes a part of what happened once for what is usual.
+/* The autoregression of a series, by Levinson's recursion, of the order that describes it best for what it costs: by
+ * the Bayesian criterion, because each coefficient more also takes a part of what happened once for what is usual.
  * Returns the order. a[0] is 1. */
 static uint32_t autoregression(struct scan *x, double *a)
 {
@@ -346,8 +346,8 @@ static void see(struct scan *x, enum view v, const double *filter, uint32_t orde
 			variance += row;
 			row += length + 1 <= order ? 2 * filter[length + 1] : 0;
 		}
-		/* And what the series itself says, as far as it has enough of such stretches; they overlap, because a few
-		 * that do not say little. */
+		/* And what the series itself says, as far as it has enough of such stretches; they overlap, because a
+		 * few that do not say little. */
 		if (l % 2 == 1 && l > 2 && n >= 10) {
 			uint32_t step = scan_length[l] / 4;
 

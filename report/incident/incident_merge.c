@@ -30,8 +30,8 @@ static int by_score(const void *a, const void *b)
 	return x->series < y->series ? -1 : x->series > y->series;
 }
 
-/* However surely it differs, nobody asks why: of a level (pages, tasks, memory), not for less than a tenth, and not for less
- * than half where it is what a recording began with; of a rate, not for less than a fifth. */
+/* However surely it differs, nobody asks why: of a level (pages, tasks, memory), not for less than a tenth, and not
+ * for less than half where it is what a recording began with; of a rate, not for less than a fifth. */
 static bool is_trifle(const struct incident_metric *m, const struct finding *f)
 {
 	double moved = fabs((double)f->value - (double)f->usual), usual = fabs((double)f->usual);
@@ -99,8 +99,8 @@ static double gain(const struct incident_store *s, const struct finding *f)
 	return log2(1 + (double)f->score) * size_of(f) * weight * (m->fault == METRIC_GRAVE ? 2 : 1);
 }
 
-/* Each further metric says less that is new, and so does one that better incidents have: `had` by metric says how many.
- * Places of one metric say nearly nothing. */
+/* Each further metric says less that is new, and so does one that better incidents have: `had` by metric says how
+ * many. Places of one metric say nearly nothing. */
 static double score_of(const struct incident_store *s, const struct findings *f, const struct group *g, uint32_t *had)
 {
 	uint32_t seen[16], n = 0;
@@ -130,8 +130,8 @@ static int add_to(struct group *g, uint32_t finding)
 	return 0;
 }
 
-/* What a series did then is said once: by the clearest of the stretches that it was seen in. `seen` by series: the last
- * group that had it. */
+/* What a series did then is said once: by the clearest of the stretches that it was seen in. `seen` by series: the
+ * last group that had it. */
 static void drop_repeated(const struct findings *f, struct group *g, uint32_t number, uint32_t *seen)
 {
 	uint32_t n = 0;

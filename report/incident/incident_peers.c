@@ -55,8 +55,8 @@ static double plain_mean(const struct incident_store *s, uint32_t of)
 	return n ? sum / n : NAN;
 }
 
-/* How far the plain mean of one lies from those of its equals, in spreads of them and towards `side`: of what comes in
- * bursts, what is usual is not how much it is. */
+/* How far the plain mean of one lies from those of its equals, in spreads of them and towards `side`: of what comes
+ * in bursts, what is usual is not how much it is. */
 static double means_apart(const struct scan *x, const uint32_t *series, uint32_t many, uint32_t who, double side,
 			  double *work)
 {

@@ -19,7 +19,8 @@ struct rhythm {
 	uint32_t at[BEATS], n;   /* bins of its beats */
 };
 
-/* From a peak in one direction, beat by beat: where one is later or earlier than it was due, so are those after it. */
+/* From a peak in one direction, beat by beat: where one is later or earlier than it was due, so are those after it.
+ */
 static void follow(const struct scan *x, const struct peak *bin, double least, double reach, int way, uint32_t from,
 		   struct rhythm *r, uint32_t *due)
 {
@@ -46,7 +47,8 @@ static void follow(const struct scan *x, const struct peak *bin, double least, d
 	}
 }
 
-/* Whether the largest peaks return at a distance, as far as places and sizes of others would not have it by chance. */
+/* Whether the largest peaks return at a distance, as far as places and sizes of others would not have it by chance.
+ */
 static void try_rhythm(const struct scan *x, const struct peak *bin, const struct peak *peak, uint32_t many,
 		       double distance, double reach, struct rhythm *best)
 {

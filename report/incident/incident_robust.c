@@ -7,8 +7,8 @@
 #include "common/array.h"
 #include "report/incident/incident_scan.h"
 
-/* Puts those below the pivot first, and with `same` those that equal it; returns how many. Without a branch on values,
- * which nobody can foretell. */
+/* Puts those below the pivot first, and with `same` those that equal it; returns how many. Without a branch on
+ * values, which nobody can foretell. */
 static size_t part(double *v, size_t from, size_t to, double pivot, bool same)
 {
 	size_t below = from;

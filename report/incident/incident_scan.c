@@ -1,12 +1,14 @@
 /*
- * Each series against itself, and against its equals. The series of one metric at places of one kind are a family. For
- * every length of a stretch, the family's value at a time is the largest sum that any of its series has there, in standard
- * errors; so a wide machine has no more chances to be wrong than a narrow one. What happens is what lies beyond the tail
- * that the family shows at all other times: an exponential tail over their largest peaks, pulled towards that of a normal
- * distribution by as many observations as PRIOR says. Whatever bursts again and again thus has a long tail and is no news.
+ * Each series against itself, and against its equals. The series of one metric at places of one kind are a family.
+ * For every length of a stretch, the family's value at a time is the largest sum that any of its series has there, in
+ * standard errors; so a wide machine has no more chances to be wrong than a narrow one. What happens is what lies
+ * beyond the tail that the family shows at all other times: an exponential tail over their largest peaks, pulled
+ * towards that of a normal distribution by as many observations as PRIOR says. Whatever bursts again and again thus
+ * has a long tail and is no news.
  *
- * Peaks over a threshold, declustered by runs: Coles 2001, An Introduction to Statistical Modeling of Extreme Values, 4.
- * Several outliers are tested from the smallest to the largest, so that none hides another: Rosner 1983, Technometrics 25.
+ * Peaks over a threshold, declustered by runs: Coles 2001, An Introduction to Statistical Modeling of Extreme Values,
+ * 4. Several outliers are tested from the smallest to the largest, so that none hides another: Rosner 1983,
+ * Technometrics 25.
  */
 #include <errno.h>
 #include <math.h>
@@ -308,7 +310,8 @@ static void scan_family(struct scan *x, struct family *f, double tests)
 		struct stretch *s = &f->stretch[i];
 
 		find_ends(x, s);
-		/* What it does most of the time is what is usual; and the first interval is the recorder's own start. */
+		/* What it does most of the time is what is usual; and the first interval is the recorder's own start.
+		 */
 		if (s->to - s->from > MOST * x->s->used || (s->to == 1 && !x->s->joined))
 			*s = f->stretch[--f->n_stretches];
 	}

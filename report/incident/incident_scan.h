@@ -19,10 +19,10 @@
 #define WAVE         0.9 /* of the spread that may be left for a wave to be one, or for what all do to be taken off */
 
 /*
- * A series as it is judged: standard errors by value, and by the length of a stretch what its sum scatters by. PLAIN is
- * the series itself; WHITE has taken from each value what those around it foretell (C^-1 x, with C the covariance of an
- * autoregression that is fitted to the series), so that sums over a stretch are its best test before any background
- * that resembles itself: waves, slow changes, correlated noise.
+ * A series as it is judged: standard errors by value, and by the length of a stretch what its sum scatters by. PLAIN
+ * is the series itself; WHITE has taken from each value what those around it foretell (C^-1 x, with C the covariance
+ * of an autoregression that is fitted to the series), so that sums over a stretch are its best test before any
+ * background that resembles itself: waves, slow changes, correlated noise.
  */
 enum view { PLAIN, WHITE, VIEWS };
 struct viewed {
@@ -85,7 +85,8 @@ static inline double energy(const struct peak *p)
 	return (double)p->size * (double)p->size / 2;
 }
 
-/* The largest of the peaks of blocks of scan_length[l] that lie apart by `reach` more than twice that; largest first. */
+/* The largest of the peaks of blocks of scan_length[l] that lie apart by `reach` more than twice that; largest first.
+ */
 uint32_t scan_apart(struct scan *x, const struct peak *block, uint32_t l, uint32_t reach, struct peak *out,
 		    uint32_t most);
 /* Finds what repeats at a fixed distance, reports it, and leaves the rest. False: nothing repeats. */

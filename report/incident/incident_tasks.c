@@ -57,8 +57,8 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	return 0;
 }
 
-/* Processes of one name are one; those without a number are many, and their name says whose they were. Threads without
- * numbers are nobody's. */
+/* Processes of one name are one; those without a number are many, and their name says whose they were. Threads
+ * without numbers are nobody's. */
 static struct task *task_of(const struct places *p, struct who *l, const struct place *place, bool thread)
 {
 	const struct pm_instance *i = pm_model_instance(p->model, place->instance);

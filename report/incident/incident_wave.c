@@ -42,8 +42,8 @@ static void transform(double complex *v, uint32_t n)
 	}
 }
 
-/* The wave of a frequency, in radians a value, that is nearest to work2 by least squares; returns how much of the sum of
- * squares it explains. */
+/* The wave of a frequency, in radians a value, that is nearest to work2 by least squares; returns how much of the sum
+ * of squares it explains. */
 static double fit_wave(const struct scan *x, double turn, double of[3])
 {
 	double m[3][4] = { { 0 } }, row[4] = { 1, 1, 0, 0 }, c = cos(turn), s = sin(turn);

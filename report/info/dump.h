@@ -21,7 +21,7 @@ struct dump {
 bool dump_wants(const struct dump *d, uint32_t counter);
 void dump_frame(struct dump *d, const struct pm_item *item);
 void dump_snapshot(struct dump *d, const struct pm_chunk *chunk, uint32_t row);
-/* The first row of what is shown as turbostat has it, that of 2022 or a newer one, of the CPUs of `only`; NULL: of all.
- * `tcc`: -T, 0: not given. 0 or -ENOMEM. */
+/* The first row of what is shown as turbostat has it, that of 2022 or a newer one, of the CPUs of `only`; NULL: of
+ * all. `tcc`: -T, 0: not given. 0 or -ENOMEM. */
 int dump_turbostat(const struct offer *offer, const struct pm_chunk *chunk, const struct cpulist *only, bool newer,
 		   uint32_t tcc, struct buf *out);

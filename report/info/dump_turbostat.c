@@ -307,7 +307,8 @@ static void take_all(const struct snapshot *s, const char *const *name)
 /* The counters of shown columns, and those that turbostat reads with them. */
 static int take_columns(struct snapshot *s)
 {
-	/* Without a register for C1 it is what the others leave; 2022 knows none, and 2026 reads the others always. */
+	/* Without a register for C1 it is what the others leave; 2022 knows none, and 2026 reads the others always.
+	 */
 	static const char *const soft[] = { "msr.mperf", "msr.core_c3_res", "msr.core_c6_res", "msr.core_c7_res",
 					    NULL };
 	static const char *const clocks[] = { "msr.aperf", "msr.mperf", NULL };

@@ -14,8 +14,8 @@
 
 /* ---- an input of which the first bytes were looked at ---- */
 
-/* What may come out of a packed file: so much, and so many bytes for each that went in. A recording is packed already;
- * a few kilobytes that unpack to gigabytes were made to fill disks. */
+/* What may come out of a packed file: so much, and so many bytes for each that went in. A recording is packed
+ * already; a few kilobytes that unpack to gigabytes were made to fill disks. */
 #define UNPACKED_FREE   ((uint64_t)256 << 20)
 #define UNPACKED_A_BYTE 200
 

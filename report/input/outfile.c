@@ -73,7 +73,8 @@ static mode_t shared_mode(char *const *paths, size_t n)
 	return mode;
 }
 
-/* Beside the file, so that a rename is enough; with the mode that a new file has, or the old one, as far as allowed. */
+/* Beside the file, so that a rename is enough; with the mode that a new file has, or the old one, as far as allowed.
+ */
 static int open_temporary(struct outfile *o, const struct stat *old, mode_t allowed, struct error *e)
 {
 	mode_t mask = umask(0);

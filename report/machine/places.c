@@ -96,8 +96,8 @@ static int number_task(struct places *p, const struct pm_instance *i)
 	return 0;
 }
 
-/* Its name and pid, where they were recorded; of those too short-lived to have one, those of their parent; of a thread
- * its own name, and name and pid of its process. */
+/* Its name and pid, where they were recorded; of those too short-lived to have one, those of their parent; of a
+ * thread its own name, and name and pid of its process. */
 static int name_task(struct places *p, const struct pm_instance *i)
 {
 	const char *comm = pm_map_text(&i->attrs, PM_INSTANCE_COMM, NULL);
@@ -277,9 +277,9 @@ static uint32_t first_of_cgroup(const struct places *p, const struct pm_instance
 }
 
 /*
- * Whether a PMU counts more than the node of the CPU that reads it. x86's kernel lets one CPU of a package read what belongs to
- * all of it, and nothing says which controller is of which node where a package is split into several (SNC, NPS). A PMU
- * that has more instances in the package, one a cache, is of the node of each.
+ * Whether a PMU counts more than the node of the CPU that reads it. x86's kernel lets one CPU of a package read what
+ * belongs to all of it, and nothing says which controller is of which node where a package is split into several
+ * (SNC, NPS). A PMU that has more instances in the package, one a cache, is of the node of each.
  */
 static bool spans_nodes(const struct places *p, const struct pm_instance *i, const struct pm_cpu *c)
 {

@@ -293,8 +293,8 @@ static int bind_all(struct builder *x)
 
 	if (x->options->counters_only)
 		return bind_all_counters(x);
-	/* The user's own come first: where a name is taken, theirs is meant. What a pack has comes after what was meant
-	 * when the recording was made. */
+	/* The user's own come first: where a name is taken, theirs is meant. What a pack has comes after what was
+	 * meant when the recording was made. */
 	if ((err = bind_sets(x, 0, own)))
 		return err;
 	for (size_t i = 0; i < x->b->recorded.n; i++)

@@ -167,7 +167,8 @@ const char *bind_missing(const struct binding *b, const struct places *p, const 
 			 struct buf *scratch);
 
 /*
- * turbostat's columns in its order: `name` is a metric, '*' in it stands for the members of a family. A metric that is not among them comes after them.
+ * turbostat's columns in its order: `name` is a metric, '*' in it stands for the members of a family. A metric that
+ * is not among them comes after them.
  */
 enum turbostat_generation { TURBOSTAT_2022 = 1, TURBOSTAT_2026 = 2 };
 struct turbostat_column {

@@ -266,8 +266,9 @@ int class_choose(struct class_choice *choice, const struct class_index *index, c
 		return -ENOMEM;
 	if (filter && !is_filtered(in, n))
 		return 0;
-	/* Each PMU once: by the first of its groups that has all, else by several. One whose group could not be opened
-	 * as a whole, because somebody else held its filter, would silently be left out of what all of them did. */
+	/* Each PMU once: by the first of its groups that has all, else by several. One whose group could not be
+	 * opened as a whole, because somebody else held its filter, would silently be left out of what all of them
+	 * did. */
 	for (int apart = 0; apart < 2; apart++)
 		for (size_t i = 0; i < index->n; i++) {
 			const struct class_counter *c = &index->row[i];

@@ -172,7 +172,8 @@ static uint32_t counters_of_kind(struct builder *x, const char *name)
 	return kept;
 }
 
-/* What perf counts of registers. Those of energy are added up and in another unit: they have formulas of their own. */
+/* What perf counts of registers. Those of energy are added up and in another unit: they have formulas of their own.
+ */
 /* clang-format off */
 static const struct {
 	const char *counter, *event;

@@ -26,6 +26,6 @@ void meaning_release(struct meaning *x);
  * there. `events` (NULL: none) adds names of a vendor's files. */
 uint32_t meaning_find(struct meaning *x, struct vendor_events *events, const char *text, uint32_t *found,
 		      uint32_t max);
-/* `bytes` of the recorded perf_event_attr from `at` on as a number; it has the byte order of its machine, and 0 after its
- * end. */
+/* `bytes` of the recorded perf_event_attr from `at` on as a number; it has the byte order of its machine, and 0 after
+ * its end. */
 uint64_t meaning_attr(const struct pm_model *m, const struct pm_counter *c, size_t at, size_t bytes);

@@ -317,7 +317,8 @@ static bool is_default(const struct bound_metric *m, enum pm_kind who)
 	return (who != PM_KINDS && is_who(m, who)) || (m->default_on && (who == PM_KINDS || m->kind == who));
 }
 
-/* turbostat's columns of requested C-states: their names win over their category, and hiding wins, wherever the words stand. */
+/* turbostat's columns of requested C-states: their names win over their category, and hiding wins, wherever the words
+ * stand. */
 static void let_names_win(const struct selection *s, const struct binding *b, bool *shown)
 {
 	for (size_t i = 0; i < b->n_metrics; i++)

@@ -70,7 +70,8 @@ static uint32_t added_id(const struct binding *b, const struct pm_model *m, cons
 	return 0;
 }
 
-/* turbostat of 2026 has what it counts of one state side by side, and of the first state nothing that is too shallow. */
+/* turbostat of 2026 has what it counts of one state side by side, and of the first state nothing that is too shallow.
+ */
 static void order_states(struct binding *b, struct ranked *order)
 {
 	uint32_t first = 0, last = 0, n = 0;

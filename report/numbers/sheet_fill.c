@@ -352,8 +352,8 @@ static bool takes_time(const struct bound_input *in)
 	return in->rate || in->aspect == EXPR_RATE || in->aspect == EXPR_ELAPSED || in->aspect == EXPR_SECONDS;
 }
 
-/* Whether readings of an input that took too long make it doubtful what the metric is: if its time counts, or if it is
- * taken together with registers that are read one after the other. */
+/* Whether readings of an input that took too long make it doubtful what the metric is: if its time counts, or if it
+ * is taken together with registers that are read one after the other. */
 static bool may_doubt(const struct sheet *s, const struct bound_metric *m, const struct bound_input *in)
 {
 	const struct pm_model *model = s->places->model;

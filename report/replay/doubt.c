@@ -15,8 +15,8 @@ static bool is_long(uint64_t span_ns, uint64_t of_ns)
 	return span_ns > of_ns / SHARE;
 }
 
-/* Whether any reading took long for the shortest of the intervals. The first of a stretch bounds one that is not known
- * yet. */
+/* Whether any reading took long for the shortest of the intervals. The first of a stretch bounds one that is not
+ * known yet. */
 static bool some_long(const struct replay *r, const struct pm_chunk_group *cg, uint32_t times, uint32_t row,
 		      uint32_t end)
 {

@@ -89,8 +89,9 @@ void replay_free(struct replay *r);
 void replay_foresee(struct replay *r, const struct pm_clocks *clocks, size_t n);
 
 /*
- * Declares what is wanted: replay_begin_tracks(), replay_want() for each counter, replay_end_tracks(). Repeat it when what is wanted changes. When the model has gained or lost groups or instances, replay_end_tracks() alone is enough; it takes time in proportion to the live ones. Tracks that exist continue. No intervals may be open in a
- * sink.
+ * Declares what is wanted: replay_begin_tracks(), replay_want() for each counter, replay_end_tracks(). Repeat it when
+ * what is wanted changes. When the model has gained or lost groups or instances, replay_end_tracks() alone is enough;
+ * it takes time in proportion to the live ones. Tracks that exist continue. No intervals may be open in a sink.
  */
 int replay_begin_tracks(struct replay *r, const struct pm_model *model);
 int replay_want(struct replay *r, uint32_t counter, unsigned aspects);
@@ -125,9 +126,9 @@ bool replay_doubts(const struct replay *r);
 uint16_t replay_never_known(const struct replay *r, size_t track);
 
 /*
- * A formula takes counters of a place together: only where all of them are known. `area`: the kind of the places, which
- * go with the replay; PM_KINDS: each instance is one. Returns its number; the same for the same counters, which are put
- * in order; 0: there are none to take together; or -ENOMEM.
+ * A formula takes counters of a place together: only where all of them are known. `area`: the kind of the places,
+ * which go with the replay; PM_KINDS: each instance is one. Returns its number; the same for the same counters, which
+ * are put in order; 0: there are none to take together; or -ENOMEM.
  */
 int64_t replay_join(struct replay *r, uint32_t *counter, uint32_t n, enum pm_kind area, const struct places *places);
 /* The track that has what such a formula takes of a track: itself as long as nothing is missing. Only inside a

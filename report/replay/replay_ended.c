@@ -1,4 +1,4 @@
-/* Tracks of tasks and cgroups that have ended: out of the way, and dropped. */
+/* Sets the tracks of ended tasks and cgroups aside, and drops those that no interval needs. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -78,7 +78,8 @@ int replay_end_retired(struct replay *r)
 	return err;
 }
 
-/* Whether it has gone before the interval that is open, or was closed last, began; or has left its sums to another. */
+/* Whether it has gone before the interval that is open, or was closed last, began; or has left its sums to another.
+ */
 static bool is_over(const struct replay *r, size_t track)
 {
 	return r->config.mode == REPLAY_TOTAL ? r->track[track].folded : r->track[track].over;

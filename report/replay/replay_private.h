@@ -192,7 +192,8 @@ struct track_key *replay_find_key(struct replay *r, uint32_t counter, uint32_t i
 struct group_feeds *replay_add_group(struct replay *r, const struct pm_group *g);
 /* Drops groups that have retired since the last call. */
 void replay_drop_retired(struct replay *r);
-/* Tracks of tasks and cgroups that have gone cost nothing from here on, until the interval is closed. 0 or -ENOMEM. */
+/* Tracks of tasks and cgroups that have gone cost nothing from here on, until the interval is closed. 0 or -ENOMEM.
+ */
 int replay_end_retired(struct replay *r);
 /* Drops those that no interval needs any more. 0 or -ENOMEM. */
 int replay_drop_ended(struct replay *r);

@@ -182,8 +182,8 @@ static int want_of(const struct replay *r, struct track *t)
 	return 0;
 }
 
-/* Where a group that continues has its feeds from: those of the instances that stay come first, in its order. NULL: it
- * does not, or they are not one for each column. */
+/* Where a group that continues has its feeds from: those of the instances that stay come first, in its order. NULL:
+ * it does not, or they are not one for each column. */
 static const struct group_feeds *feeds_before(const struct replay *r, const struct pm_group *g, uint32_t counters)
 {
 	const struct pm_group *from = g->flags & PM_GROUP_LIST ? NULL : pm_model_group(r->model, g->continues);

@@ -114,8 +114,8 @@ static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 		struct stat_column *column = &s->column[l->first + i];
 		const struct count *c = replay_counts(s->replay, column->track) + k;
 
-		/* A CPU that is offline, and a task that is not there, have no part in the sum; nor does an event while it is
-		 * not enabled, which is known to count nothing. */
+		/* A CPU that is offline, and a task that is not there, have no part in the sum; nor does an event
+		 * while it is not enabled, which is known to count nothing. */
 		if (!c->reason || status_absent(c->reason) ||
 		    (c->reason == PM_REASON_NOT_COUNTED && (!c->enabled || is_known(s, column, k))))
 			continue;

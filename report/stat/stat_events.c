@@ -149,7 +149,8 @@ static const char *cgroup_name(const struct pm_model *m, uint32_t number)
 	return NULL;
 }
 
-/* Which cgroups a counter was counted in, as numbers; 0 is among them if it was also counted elsewhere, or nowhere. */
+/* Which cgroups a counter was counted in, as numbers; 0 is among them if it was also counted elsewhere, or nowhere.
+ */
 static int cgroups_of(const struct stat_sheet *s, uint32_t counter, struct cpulist *found)
 {
 	const struct pm_model *m = s->places->model;
@@ -537,8 +538,8 @@ static int by_choice(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Software first, then by name. What the machine cannot count is left out, but for the cycles; slots stand after their
- * metrics only. */
+/* Software first, then by name. What the machine cannot count is left out, but for the cycles; slots stand after
+ * their metrics only. */
 static int arrange_choice(struct stat_sheet *s)
 {
 	SCOPED(scoped_free) struct stat_event **sorted = calloc((size_t)s->n_events + 1, sizeof(*sorted));

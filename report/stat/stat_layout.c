@@ -391,8 +391,8 @@ static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at
 				continue;
 			err = add_column(s, l, feed[k].track, pm_model_instance(s->places->model, t.instance));
 		}
-		/* An event that nobody could open has a line everywhere, of percore only where CPUs have one; and in perf 6
-		 * one that counts in one place only. */
+		/* An event that nobody could open has a line everywhere, of percore only where CPUs have one; and in
+		 * perf 6 one that counts in one place only. */
 		if (l->n || ((!any || alone) && s->row[r].place.kind == kind_for(s, ev)))
 			++*at;
 	}

@@ -213,7 +213,8 @@ static int add_metric(struct stat_sheet *s, const struct bound_metric *m, uint32
 	return err;
 }
 
-/* Of events that could not be opened it is no number, and says so where they stand. -ENOENT: some were not requested. */
+/* Of events that could not be opened it is no number, and says so where they stand. -ENOENT: some were not requested.
+ */
 static int add_refused(struct stat_sheet *s, const struct metric *row, uint32_t cgroup, bool in_default)
 {
 	struct shown what = { .cgroup = cgroup,
