@@ -26,7 +26,7 @@ static struct event_format target[] = {
 	{ "event", "config:0-2" },           { "dst_rp_mask", "config:3-10" },    { "dst_addr_en", "config:11" },
 	{ "dst_addr_base", "config1:0-63" }, { "dst_addr_mask", "config2:0-63" },
 };
-static struct event_format link[] = { { "event", "config:0-3" }, { "gpu_mask", "config1:0-1" } };
+static struct event_format c2c_format[] = { { "event", "config:0-3" }, { "gpu_mask", "config1:0-1" } };
 static struct event_format plain[] = { { "event", "config:0-32" },
 				       { "filter", "config1:0-31" },
 				       { "filter2", "config2:0-31" } };
@@ -44,7 +44,7 @@ static struct event_alias aliases[] = {
 static struct event_pmu pmus[] = {
 	PMU("nvidia_ucf_pmu_0", ucf),         PMU("nvidia_pcie_pmu_0_rc_1", pcie),
 	PMU("nvidia_pcie_pmu_1_rc_1", pcie),  PMU("nvidia_pcie_tgt_pmu_0_rc_1", target),
-	PMU("nvidia_nvlink_c2c_pmu_0", link), PMU("nvidia_uncore_pmu_3", plain),
+	PMU("nvidia_nvlink_c2c_pmu_0", c2c_format), PMU("nvidia_uncore_pmu_3", plain),
 };
 static struct class_pmu known[N(pmus)];
 static struct pci_map map;
