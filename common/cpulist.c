@@ -11,7 +11,7 @@ void cpulist_release(struct cpulist *l)
 	*l = (struct cpulist){ 0 };
 }
 
-/* First place whose number is not below `cpu`. */
+/* The index of the first number that is at least `cpu`. */
 static size_t lower_bound(const struct cpulist *l, uint32_t cpu)
 {
 	return ARRAY_PLACE(l->n, i, l->cpu[i] < cpu);
@@ -65,7 +65,7 @@ void cpulist_intersect(struct cpulist *l, const struct cpulist *with)
 	l->n = n;
 }
 
-/* A number at *text; moves after it. */
+/* Reads a number at *text and moves past it. */
 static int number(const char **text, uint32_t *value)
 {
 	uint32_t v = 0;
@@ -81,7 +81,7 @@ static int number(const char **text, uint32_t *value)
 	return 0;
 }
 
-/* "A", "A-B", "A-B:step" or "A-B:used/group", and marks the numbers. */
+/* Reads "A", "A-B", "A-B:step" or "A-B:used/group", and marks the numbers. */
 static int part(const char **text, bool dots, uint64_t *marks)
 {
 	uint32_t first, last, used = 1, group = 1;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Newlines would let one message look like two. */
+/* With newlines, one message would look like two. */
 static void flatten(char *text)
 {
 	for (; *text; text++)

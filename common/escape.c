@@ -1,4 +1,4 @@
-/* Text of a recording, made safe for a terminal: control characters and what reorders a line become escapes. */
+/* Makes text of a recording safe for a terminal: control characters and what reorders a line become escapes. */
 #include <string.h>
 
 #include "common/table.h"

@@ -7,14 +7,14 @@
 
 int file_open(const char *path, struct error *e)
 {
-	/* A pipe without a writer would hold up open(). */
+	/* Otherwise open() would block on a pipe without a writer. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 
 	if (fd < 0)
 		return error_sys(e, errno, "%s", path);
 	if (!fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
-		return fd; /* read() says what is wrong with a folder */
+		return fd; /* for a directory, read() reports the error */
 	close(fd);
 	return error_set(e, EINVAL, "%s: not a regular file; copy its contents into one", path);
 }

@@ -14,7 +14,7 @@
 
 #define FILE_MAX (256u << 20)
 
-/* struct json is never defined: a struct json * is a json_t * under another name. */
+/* struct json is never defined: a struct json * is a json_t * by another name. */
 static json_t *in(const struct json *j)
 {
 	return (json_t *)(uintptr_t)j;
@@ -182,7 +182,7 @@ struct json *json_new_null(void)
 	return out(json_null());
 }
 
-/* Values are built by many small calls that nobody wants to look at one by one. */
+/* Values are built by many small calls whose results nobody wants to check one by one. */
 static _Thread_local bool incomplete;
 
 static int built(int err)
@@ -196,7 +196,7 @@ int json_put(struct json *object, const char *key, struct json *value)
 	SCOPED(buf_release) struct buf b = BUF_INIT;
 	int err = -ENOMEM;
 
-	/* Takes the value over in any case. */
+	/* Consumes the value, also on failure. */
 	utf8_repair(&b, key, strlen(key));
 	if (b.err)
 		json_free(value);
@@ -257,7 +257,7 @@ static void print_array(json_t *j, unsigned indent, unsigned level, struct buf *
 	buf_addch(b, ']');
 }
 
-/* jansson would print doubles with 17 digits; one number has one text in all our outputs. */
+/* jansson would print doubles with 17 digits; in all outputs a number has the same text. */
 static void print_value(json_t *j, unsigned indent, unsigned level, struct buf *b)
 {
 	char text[NUMBER_MAX];

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FNV-1a: names are short, and nobody gains from colliding them in a file that they can fill with names anyway:
- * the number of names is limited. */
+/* FNV-1a: names are short, and collisions in a file that its author can fill with names anyway gain nothing: the
+ * number of names is limited. */
 uint32_t names_hash(const char *key)
 {
 	uint32_t h = 2166136261u;
@@ -15,7 +15,7 @@ uint32_t names_hash(const char *key)
 	return h;
 }
 
-/* The slot that holds the key, or the free one where it would go. */
+/* The slot that holds the key, or the free one for it. */
 static struct names_slot *find(const struct names *m, const char *key, uint32_t hash)
 {
 	for (size_t i = hash & (m->cap - 1);; i = (i + 1) & (m->cap - 1)) {

@@ -34,7 +34,7 @@ static const uint64_t powers_of_ten[20] = {
 
 static unsigned count_digits(uint64_t v)
 {
-	/* 1233/4096 is a little more than log10(2): right, or one too many. */
+	/* 1233/4096 is slightly more than log10(2), so the guess is right or one too high. */
 	unsigned guess = (unsigned)((64 - __builtin_clzll(v | 1)) * 1233) >> 12;
 
 	return guess + (v >= powers_of_ten[guess]);
@@ -73,7 +73,7 @@ static int32_t floor_log10_pow2(int32_t e)
 	return (int32_t)(((int64_t)e * 1262611) >> 22);
 }
 
-/* Of 3/4 of a power of two, for the doubles whose lower neighbour is nearer than the upper one. */
+/* floor(log10(3/4 * 2^e)), for doubles whose lower neighbour is nearer than the upper one. */
 static int32_t floor_log10_three_quarters_pow2(int32_t e)
 {
 	return (int32_t)(((int64_t)e * 1262611 - 524031) >> 22);
@@ -84,7 +84,7 @@ static int32_t floor_log2_pow10(int32_t e)
 	return (int32_t)(((int64_t)e * 1741647) >> 19);
 }
 
-/* The high part of the product; a lost remainder shows in the lowest bit. */
+/* The high part of the product; the lowest bit is set if a remainder was lost. */
 static uint64_t round_to_odd(struct pow10 g, uint64_t c)
 {
 	unsigned __int128 x = (unsigned __int128)g.low * c;
@@ -201,7 +201,8 @@ size_t number_double(char *out, double v)
 	return (size_t)(to - out) + n + 1;
 }
 
-/* The fraction c / 2^shift (below 1) in units of 10^-decimals, half to even. `odd`: the digit before it is odd. */
+/* The fraction c / 2^shift (below 1) in units of 10^-decimals, rounded half to even. `odd`: the digit before it is
+ * odd. */
 static uint64_t round_fraction(uint64_t c, unsigned shift, unsigned decimals, bool odd)
 {
 	unsigned __int128 product = (unsigned __int128)c * powers_of_ten[decimals], rest, half;
@@ -230,7 +231,7 @@ size_t number_fixed(char *out, double v, unsigned decimals)
 	bits = double_to_bits(v);
 	q = (int32_t)(bits >> 52 & 0x7ff);
 	c = (bits & ((1ull << 52) - 1)) | (q ? 1ull << 52 : 0);
-	q = (q ? q : 1) - 1075; /* below 0, because |v| is less than 2^53 */
+	q = (q ? q : 1) - 1075; /* negative, because |v| is less than 2^53 */
 	if (q > -53) {
 		whole = c >> -q;
 		c &= (1ull << -q) - 1;
@@ -277,7 +278,7 @@ size_t number_time(char *out, uint64_t ns_since_1970, int32_t offset_s)
 	month = (5 * day_of_year + 2) / 153; /* from March = 0 */
 	year = year_of_era + era * 400 + (month >= 10);
 
-	/* 2^64 ns end in the year 2554, so four digits are enough. */
+	/* 2^64 ns end in the year 2554, so four digits suffice. */
 	put_digits(to, (uint64_t)year, 4);
 	to[4] = '-';
 	put_digits(to + 5, month < 10 ? month + 3 : month - 9, 2);

@@ -1,4 +1,4 @@
-/* What --help=all and --help=options print. */
+/* The texts of --help=all and --help=options. */
 #include "common/options_help.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ static void put_words(struct buf *out, size_t column, const char *text)
 	buf_addch(out, '\n');
 }
 
-/* The row itself, and what has other names and letters of its option. */
+/* Whether it is the row itself or another name or letter of the same option. */
 static bool belongs(const struct option_row *r, const struct option_row *row)
 {
 	return r == row || (!r->help && (r->name || r->letter));

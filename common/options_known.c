@@ -1,4 +1,4 @@
-/* What a command line may name: the options of a command under all their names. */
+/* All names that a command's options have on its command line. */
 #include "common/options_known.h"
 
 #include <ctype.h>
@@ -48,7 +48,8 @@ static const struct known *known_exact(const struct known_options *all, const ch
 	return NULL;
 }
 
-/* Names that begin with the text; several names of one option are one. `flags`: only options without value. */
+/* Finds names that begin with the text; several names of one option count once. `flags`: only options without value.
+ */
 static enum match known_abbreviated(const struct known_options *all, const char *text, size_t len, bool flags,
 				    const struct known **found, const struct known **second)
 {
@@ -82,7 +83,7 @@ enum match known_find(const struct known_options *all, const char *text, size_t 
 		if (*found && !(*found)->option->argument)
 			return MATCH_NEGATED;
 	}
-	/* perf's options with a "no-" of their own have a form without it. */
+	/* perf's options that begin with "no-" can be negated by dropping it. */
 	for (size_t i = 0; i < all->n; i++) {
 		const char *name = all->known[i].row->name;
 

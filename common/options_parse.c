@@ -1,4 +1,4 @@
-/* The options that every command has, and the order of things: words, help, options, operands. */
+/* The options that every command has, and the order: words, help, options, operands. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static int set_max_memory(void *into, char *arg, struct error *e)
 }
 
 #define OPTIONS_INTO struct options_common
-/* What has a pager begins with the row that others leave out. */
+/* Commands without a pager skip the first row. */
 static const struct option_row common_rows[] = {
 	{ "no-pager", 0, NULL, "do not use a pager", FLAG(no_pager) },
 	{ "help", 0, "all", "print the most important options, or with =all every one, and exit", CALL(help),
@@ -47,7 +47,7 @@ static const struct option_row common_rows[] = {
 	{ 0 },
 };
 
-/* Of what reads recordings, which may be anybody's. */
+/* For commands that read recordings, which may come from anyone. */
 static const struct option_row reader_rows[] = {
 	{ "max-memory", 0, "SIZE",
 	  "use at most this much memory (256Mi and 64 times the size of the files, 2Gi at most); 0: no limit",
@@ -60,7 +60,7 @@ static const struct option_row *common_rows_of(const struct options_spec *spec)
 	return spec->paged ? common_rows : common_rows + 1;
 }
 
-/* What the brief help says before its options: usage, what the command does, its operands. */
+/* The brief help before the options: usage, what the command does, its operands. */
 static void put_purpose(struct buf *out, const struct options_spec *spec)
 {
 	for (const char *line = spec->brief, *end; line && *line; line = end) {
@@ -70,7 +70,7 @@ static void put_purpose(struct buf *out, const struct options_spec *spec)
 			break;
 		end = line + strcspn(line, "\n");
 		end += *end == '\n';
-		/* The options are preceded by a blank line anyway. */
+		/* A blank line precedes the options anyway. */
 		if (*line != '\n' || (end[strspn(end, " ")] != '-' && *end))
 			buf_add(out, line, (size_t)(end - line));
 	}
@@ -81,7 +81,7 @@ static void put_purpose(struct buf *out, const struct options_spec *spec)
 		buf_addstr(out, "\n");
 }
 
-/* The brief help with the options of the command, or with `all` those that every command has, too. */
+/* The brief help with the options of the command and, with `all`, those that every command has. */
 static void put_help(const struct options_spec *spec, bool all, struct buf *out)
 {
 	const char *brief = spec->brief ? spec->brief : "", *list = strstr(brief, OPTIONS_LIST);
@@ -105,7 +105,7 @@ static void put_help(const struct options_spec *spec, bool all, struct buf *out)
 		buf_addstr(out, list + strlen(OPTIONS_LIST));
 }
 
-/* Help or version. 1 or -ENOMEM. */
+/* Help or version. Returns 1 or -ENOMEM. */
 static int put_text(const struct options_spec *spec, struct options_common *c)
 {
 	const struct option_row *tables[] = { spec->rows, common_rows_of(spec), spec->reads ? reader_rows : NULL };
@@ -140,7 +140,7 @@ static int note_words(const struct option_words *words, struct options_common *c
 	return common->said ? 0 : -ENOMEM;
 }
 
-/* Takes the options that fill `into`, or with `others` all that do not. */
+/* Applies the options that fill `into`, or with `others` all that do not. */
 static int take_words(const struct option_words *words, const void *into, bool others, struct error *e)
 {
 	int err = 0;
@@ -165,7 +165,7 @@ static int parse(const struct options_spec *spec, void *into, struct options_com
 	err = err ? err : options_read(spec, &known, common->argc, common->argv, &words, e);
 	common->operand = words.operand;
 	err = err ? err : note_words(&words, common);
-	/* A request for help is answered also where operands are missing or values are wrong. */
+	/* Help is printed even if operands are missing or values are wrong. */
 	err = err ? err : take_words(&words, common, false, e);
 	if (!err && (common->help || common->version))
 		err = put_text(spec, common);

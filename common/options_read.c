@@ -15,9 +15,9 @@ struct read {
 	const struct options_spec *spec;
 	const struct known_options *known;
 	char **argv;
-	int argc, at; /* input and the word after the one in hand */
+	int argc, at; /* the words, and the index after the current one */
 	struct option_words *out;
-	const struct known *many; /* the option that takes the operands at hand, too; or NULL */
+	const struct known *many; /* the option that also takes the operands that follow; or NULL */
 	struct error *e;
 };
 
@@ -34,10 +34,10 @@ const char *options_nearest(const char *word, const char *const *names, size_t n
 		if (!strcasecmp(word, names[i]))
 			return names[i];
 		d = parse_distance(word, names[i]);
-		/* A word of which nothing is left is another word. */
+		/* A suggestion that shares no letter is not one. */
 		if (d >= strlen(word))
 			continue;
-		/* The first of equals stays: tables begin with what is meant most often. */
+		/* Of equally close names the first wins: tables begin with the most common. */
 		if (d < best_distance || (d == best_distance && !best)) {
 			best = names[i];
 			best_distance = d;
@@ -78,7 +78,7 @@ static int put(struct read *r, const struct known *k, char *value)
 	return 0;
 }
 
-/* Puts an option whose value, if it needs one and `value` is NULL, is the next word. */
+/* Records an option; if it needs a value and `value` is NULL, that is the next word. */
 static int take(struct read *r, const struct known *k, char *value, const char *dashes, const char *text, size_t len)
 {
 	const char *argument = k->option->argument;
@@ -95,13 +95,13 @@ static int take(struct read *r, const struct known *k, char *value, const char *
 	return put(r, k, value);
 }
 
-/* A long name, with two dashes or one; `least`: letters that an abbreviation of another program's must have. -ENOENT:
- * it is none. */
+/* A long name, after one or two dashes; an abbreviation of another program's name needs at least `least` letters.
+ * -ENOENT: not a name. */
 static int take_name(struct read *r, const char *dashes, char *text, size_t len, char *value, size_t least)
 {
 	const struct known *found, *second;
 	enum match m = known_find(r->known, text, len, &found, &second);
-	/* "--interval" of the other half must not be taken for an abbreviation of "--interval-clear" here. */
+	/* "--interval" of the other program must not pass as an abbreviation of "--interval-clear". */
 	const char *foreign = options_foreign(text, len, SIZE_MAX);
 
 	if (foreign && m != MATCH_NEGATED && !(m == MATCH_ONE && option_name_is(found->row->name, text, len)))
@@ -140,7 +140,8 @@ static bool is_cluster(struct read *r, const char *text)
 	return true;
 }
 
-/* Letters of which the last may have its value attached. -ENOENT: one is no option, for the reason in *why. */
+/* A cluster of letters; the last may have its value attached. -ENOENT: one is not an option, for the reason in *why.
+ */
 static int take_letters(struct read *r, char *text, struct error *why)
 {
 	size_t n_before = r->out->n;
@@ -153,7 +154,7 @@ static int take_letters(struct read *r, char *text, struct error *why)
 			r->out->n = n_before;
 			return -ENOENT;
 		}
-		/* "-x=," is not what getopt takes, but what people mean. */
+		/* getopt would not take "-x=,", but its meaning is clear. */
 		if (k->option->argument)
 			return take(r, k, text[1] == '=' ? text + 2 : text[1] ? text + 1 : NULL, "-", text, 1);
 		err = put(r, k, NULL);
@@ -163,7 +164,7 @@ static int take_letters(struct read *r, char *text, struct error *why)
 	return 0;
 }
 
-/* What follows the dash or dashes of a word. */
+/* A word without its leading dash or dashes. */
 static int take_option(struct read *r, const char *dashes, char *text)
 {
 	char *equals = strchr(text, '='), *value = equals ? equals + 1 : NULL;
@@ -184,7 +185,7 @@ static int take_option(struct read *r, const char *dashes, char *text)
 		return err;
 	if (len > 2 && !isalpha((unsigned char)text[0]))
 		return unknown_refuse(r, dashes, text, len);
-	/* "-x," needs no hint at where the -x is. */
+	/* "-x," needs no hint about where -x is. */
 	if (len == 1 || (why.text[0] == '-' && why.text[1] == text[0]))
 		return error_set(r->e, EINVAL, "%s", why.text);
 	return error_set(r->e, EINVAL, "%s (in -%s)", why.text, text);

@@ -1,4 +1,5 @@
-/* The option tables of all programs, so that an option given to the wrong program is answered with the right one. */
+/* The option tables of all programs, so that an option given to the wrong program gets an answer that names the right
+ * one. */
 #include "common/options_table.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@ static const struct row stat_rows[] = {
 #include "common/options_stat.def"
 	{ 0 },
 };
-/* What nobody has, and why. */
+/* What no program has, and why. */
 static const struct row nowhere[] = {
 	{ "input", "name the recording without an option" },
 	{ "record-tpebs", "retire latencies come from samples, not counts; perf record takes them, and formulas use "
@@ -75,7 +76,7 @@ static const struct {
 	{ 'V', OPTIONS_STAT, "is not an option; use --version" },
 };
 
-/* Which programs have the name, as bits, and the first hint. */
+/* The programs that have the name, as bits, and the first hint. */
 static unsigned owners(const char *name, const char **hint)
 {
 	unsigned found = 0;
@@ -175,7 +176,7 @@ int options_letter_refuse(char letter, enum options_column column, struct error 
 	for (unsigned c = 1; c < OPTIONS_COLUMNS && column != OPTIONS_OTHER; c++) {
 		const char *there = options_letter(letter, (enum options_column)c);
 
-		/* Where the letter means another thing to each, the first will do. */
+		/* Where the letter means something different to each, the first is named. */
 		if (there && (!name || !strcmp(there, name))) {
 			name = there;
 			found |= 1u << c;

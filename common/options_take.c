@@ -1,4 +1,4 @@
-/* What tables of options do by themselves: flags, texts, lists and words go where their row says. */
+/* What option tables do by themselves: flags, texts, lists and words are stored where their row says. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

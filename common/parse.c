@@ -99,7 +99,7 @@ struct unit_row {
 	uint64_t factor;
 };
 
-/* digits [. digits] times `factor`, exact; digits of the fraction that come to less than one unit must be zeros. */
+/* digits [. digits] times `factor`, exactly; fraction digits worth less than one unit must be zeros. */
 static int scaled(const char *text, size_t len, uint64_t factor, uint64_t *value)
 {
 	const char *dot = memchr(text, '.', len);
@@ -118,7 +118,8 @@ static int scaled(const char *text, size_t len, uint64_t factor, uint64_t *value
 
 		if (digit > 9)
 			return -EINVAL;
-		/* Factors are powers of ten, sixty or two: beyond what divides, use the remainder's product. */
+		/* Factors are powers of ten, sixty or two: divide while that is exact, then use the remainder's
+		 * product. */
 		if (weight % 10 == 0) {
 			weight /= 10;
 			part += digit * weight;
@@ -140,7 +141,7 @@ static int scaled(const char *text, size_t len, uint64_t factor, uint64_t *value
 	return 0;
 }
 
-/* A number with one of the units of the table, longest names first; a bare number takes that of the first row. */
+/* A number with a unit of the table, longest names first; without one, it has the unit of the first row. */
 static int with_unit(const char *text, const struct unit_row *unit, uint64_t bare, uint64_t *value)
 {
 	size_t len = strlen(text), digits = strspn(text, "0123456789.");
@@ -224,7 +225,7 @@ unsigned parse_distance(const char *a, const char *b)
 	size_t na = strlen(a), nb = strlen(b);
 	unsigned *before = row[0], *last = row[1], *now = row[2];
 
-	/* Words this long are no misspellings of each other worth suggesting. */
+	/* Longer words are not worth a suggestion. */
 	if (na > LONGEST || nb > LONGEST)
 		return strcmp(a, b) ? (unsigned)(na > nb ? na : nb) : 0;
 	for (size_t j = 0; j <= nb; j++)

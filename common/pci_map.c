@@ -83,7 +83,7 @@ const struct pci_function *pci_map_function(const struct pci_map *m, struct pci_
 	return m->n_functions ? bsearch(&key, m->function, m->n_functions, sizeof(key), by_function) : NULL;
 }
 
-/* Whether no port before it is of its socket. */
+/* Whether no earlier port is on its socket. */
 static bool first_of_socket(const struct pci_map *m, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
@@ -92,7 +92,7 @@ static bool first_of_socket(const struct pci_map *m, size_t i)
 	return true;
 }
 
-/* The socket of all ports on a node; -1: the node has none, or ports of several. */
+/* The socket of all ports on a node; -1: the node has none, or ports of several sockets. */
 static int socket_on_node(const struct pci_map *m, int node)
 {
 	int socket = -1;
@@ -137,7 +137,7 @@ int pci_map_socket(const struct pci_map *m, const char *const *cpus, size_t n, s
 	return -1;
 }
 
-/* One to `max` hexadecimal digits. */
+/* Reads one to `max` hexadecimal digits. */
 static bool hex(const char **at, unsigned max, uint32_t *value)
 {
 	unsigned n = 0;

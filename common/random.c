@@ -18,7 +18,7 @@ int random_bytes(void *out, size_t n)
 		got = getrandom(out, n, GRND_NONBLOCK);
 	if (got == (ssize_t)n)
 		return 0;
-	/* Kernels that old do not wait here. */
+	/* On kernels without getrandom() this never blocks. */
 	fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;

@@ -21,7 +21,7 @@
 
 /* ---- files ---- */
 
-/* The kernel's interface, which headers of older systems lack. The numbers are the same on all architectures. */
+/* The kernel's interface, which older headers lack. The numbers are the same on all architectures. */
 #define CALL_CREATE   444
 #define CALL_ADD      445
 #define CALL_RESTRICT 446
@@ -35,8 +35,8 @@ enum {
 	MAY_LIST = 1 << 3,
 	MAY_REMOVE_FILE = 1 << 5,
 	MAY_MAKE_FILE = 1 << 8,
-	ALL_OF_1 = (1 << 13) - 1, /* version 1 of the interface */
-	MAY_REFER = 1 << 13,      /* since 2: rename between folders */
+	ALL_OF_1 = (1 << 13) - 1, /* all rights of version 1 */
+	MAY_REFER = 1 << 13,      /* since version 2: rename between directories */
 	MAY_TRUNCATE = 1 << 14,   /* since 3 */
 };
 

@@ -34,7 +34,7 @@ static double beta_fraction(double a, double b, double x)
 	return f;
 }
 
-/* The regularised incomplete beta function. `y` is 1 - x, which the caller knows better than a subtraction does. */
+/* The regularised incomplete beta function. `y` is 1 - x, passed because the caller knows it more precisely. */
 static double beta_regular(double a, double b, double x, double y)
 {
 	double front;
@@ -47,10 +47,10 @@ static double beta_regular(double a, double b, double x, double y)
 	return 1 - front * beta_fraction(b, a, y) / b;
 }
 
-/* P(T > t), t >= 0: the small tail, without what a subtraction from 1 would lose. */
+/* P(T > t), t >= 0: computed directly, because 1 - P(T <= t) would lose the small tail. */
 static double t_tail(double t, double df)
 {
-	/* Abramowitz and Stegun 26.7.8: off by the order of df^-2, and below lgamma() loses more than that. */
+	/* Abramowitz and Stegun 26.7.8: its error is of the order of df^-2; above this, lgamma() loses more. */
 	if (df > 1e6) {
 		double z = isinf(df) ? t : t * (1 - 0.25 / df) / sqrt(1 + t * t / (2 * df));
 
@@ -95,7 +95,7 @@ struct statistics_sample statistics_of(const double *x, size_t n)
 	for (size_t i = 0; i < n; i++)
 		sum += x[i];
 	s.mean = sum / (double)n;
-	/* The second term is 0 but for rounding, and takes out that of the mean (Chan, Golub, LeVeque 1983). */
+	/* The second term is 0 but for rounding errors, and cancels those of the mean (Chan, Golub, LeVeque 1983). */
 	for (size_t i = 0; i < n; i++) {
 		squares += (x[i] - s.mean) * (x[i] - s.mean);
 		rest += x[i] - s.mean;
@@ -170,7 +170,7 @@ double statistics_rank_sum(const double *a, size_t n_a, const double *b, size_t 
 		total += twice[i];
 		sum += (n_a == few ? i < n_a : i >= n_a) ? twice[i] : 0;
 	}
-	/* In how many ways k of the ranks have each sum. */
+	/* The number of ways in which k of the ranks have each sum. */
 	for (size_t k = 0; k <= few; k++)
 		for (size_t s = 0; s <= total; s++)
 			ways[k][s] = !k && !s;
@@ -231,7 +231,7 @@ struct statistics_estimate statistics_batch_means(const double *x, size_t n, siz
 		batches = n;
 	if (batches < 2)
 		return (struct statistics_estimate){ .value = n ? x[0] : NAN, .error = NAN, .df = NAN };
-	/* All values take part: batch k ends where k + 1 parts of the whole end. */
+	/* Every value is used: batch k ends where k + 1 parts of the whole end. */
 	for (size_t i = 0; i < n; i++)
 		whole += x[i];
 	whole /= (double)n;

@@ -6,7 +6,7 @@
 #include "common/table.h"
 #include "common/utf8.h"
 
-/* A column is not made narrower than that: what would be left of a sentence cannot be read. */
+/* Columns do not become narrower than this: a sentence in less cannot be read. */
 #define WRAP_MIN 24
 
 struct cell {
@@ -18,7 +18,7 @@ struct column {
 	struct cell head;
 	enum table_align align;
 	bool wrap;
-	/* While printing: characters of the widest line, and what is left of the row's cell. */
+	/* While printing: characters of the widest line, and the rest of the row's cell. */
 	size_t width;
 	const char *rest;
 };
@@ -148,7 +148,7 @@ static void measure(struct table *t, bool heads)
 	}
 }
 
-/* Bytes up to the last blank within `width` characters, or after the last slash, or as many as there is room for. */
+/* Bytes up to the last blank within `width` characters, or to the last slash, or as many as fit. */
 static size_t line_end(const char *text, size_t width)
 {
 	size_t len = strlen(text), at = 0, blank = 0, slash = 0, n;
@@ -167,7 +167,7 @@ static size_t line_end(const char *text, size_t width)
 	return blank ? blank : slash > 1 ? slash : at;
 }
 
-/* The next line of a cell that is `width` wide; *rest goes after it. Its bytes. */
+/* Returns the length of the cell's next line of at most `width` characters; *rest moves past it. */
 static size_t next_line(const char **rest, size_t width)
 {
 	size_t len = line_end(*rest, width);
@@ -177,7 +177,7 @@ static size_t next_line(const char **rest, size_t width)
 	return len;
 }
 
-/* What the lines of a column need that has to make do with its width. */
+/* The width that a column needs when its lines are wrapped to its limit. */
 static void settle(struct table *t, size_t column, bool heads)
 {
 	struct column *k = &t->column[column];
@@ -196,14 +196,13 @@ static void settle(struct table *t, size_t column, bool heads)
 	k->width = widest;
 }
 
-/* Blanks before a column; two between columns of prose, where sentences would run together. */
+/* Blanks before a column; two between columns of prose, where one would let sentences run together. */
 static size_t space_before(const struct table *t, size_t c)
 {
 	return c ? 1 + (t->column[c].wrap && t->column[c - 1].wrap) : 0;
 }
 
-/* Takes what is too much from the columns that may be wrapped, always from the widest; nothing where that would not
- * do. */
+/* Narrows the columns that may wrap, the widest first, until the table fits; if it cannot fit, changes nothing. */
 static void fit(struct table *t, bool heads, size_t width)
 {
 	size_t total = 0;
@@ -242,7 +241,7 @@ static void print_line(struct table *t, const struct cell *row, bool colors, str
 
 		blanks += space_before(t, c);
 		blanks += k->align == TABLE_RIGHT ? gap : 0;
-		/* Blanks at the ends of lines would make them wider than what they say. */
+		/* Trailing blanks would make lines wider than their text. */
 		if (bytes) {
 			buf_printf(out, "%*s", (int)blanks, "");
 			blanks = 0;

@@ -2,7 +2,7 @@
 
 size_t utf8_decode(const char *text, size_t len, uint32_t *code)
 {
-	/* What a sequence of this many bytes must reach, or a shorter one would have done. */
+	/* The least character that needs so many bytes; smaller ones are overlong. */
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	const unsigned char *c = (const unsigned char *)text;
 	size_t n;

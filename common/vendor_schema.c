@@ -25,7 +25,7 @@ struct word {
 	const char *intel, *perf;
 };
 
-/* Shares of the slots that the kernel names in sysfs. */
+/* Shares of the slots, which the kernel lists in sysfs. */
 static const struct word shares[] = {
 	{ "PERF_METRICS.RETIRING", "topdown\\-retiring" },
 	{ "PERF_METRICS.BAD_SPECULATION", "topdown\\-bad\\-spec" },
@@ -36,7 +36,7 @@ static const struct word shares[] = {
 	{ "PERF_METRICS.FETCH_LATENCY", "topdown\\-fetch\\-lat" },
 	{ "PERF_METRICS.MEMORY_BOUND", "topdown\\-mem\\-bound" },
 	{ "TSC", "msr@tsc@" },
-	/* They count 2^-14 J, the kernel 2^-32. */
+	/* These count 2^-14 J, the kernel 2^-32. */
 	{ "FREERUN_PKG_ENERGY_STATUS", "(power@energy\\-pkg@ / 262144)" },
 	{ "FREERUN_DRAM_ENERGY_STATUS", "(power@energy\\-ram@ / 262144)" },
 	{ NULL, NULL },
@@ -69,7 +69,7 @@ static const char *look_up(const struct word *rows, const char *text)
 	return NULL;
 }
 
-/* A modifier of an event: a term of the cores' PMU, or a letter after the event. False: perf has nothing for it. */
+/* A modifier of an event: a term of the cores' PMU, or a letter after the event. False: perf has no equivalent. */
 static bool add_modifier(const char *text, size_t len, struct buf *terms, struct buf *letters)
 {
 	static const struct {
@@ -100,8 +100,8 @@ static bool add_modifier(const char *text, size_t len, struct buf *terms, struct
 	return false;
 }
 
-/* "UOPS_RETIRED.MS:c1:e1" as an id of a formula. `pmu`: of which kind of cores; NULL: there is one. False: it cannot
- * be said. */
+/* "UOPS_RETIRED.MS:c1:e1" as an id in a formula. `pmu`: the kind of cores; NULL: there is only one. False: it cannot
+ * be expressed. */
 static bool add_event(const char *name, const char *pmu, struct buf *out)
 {
 	const char *colon = strchr(name, ':'), *known = look_up(shares, name);
@@ -127,7 +127,7 @@ static bool add_event(const char *name, const char *pmu, struct buf *out)
 	return can && len;
 }
 
-/* What the alias stands for, of a list of "Name" and "Alias". */
+/* The name that the alias stands for, from a list of "Name" and "Alias". */
 static const char *name_of(const struct json *list, const char *alias, const char *key)
 {
 	for (size_t i = 0; i < json_count(list); i++)
@@ -136,7 +136,7 @@ static const char *name_of(const struct json *list, const char *alias, const cha
 	return NULL;
 }
 
-/* There is one counter of the clock for each of these units. */
+/* Each of these units has one counter for its clock. */
 static bool add_units(const struct json *events, struct buf *out)
 {
 	for (size_t i = 0; i < json_count(events); i++) {
@@ -154,7 +154,7 @@ static bool add_constant(const struct json *metric, const char *pmu, const char 
 {
 	const char *known = look_up(constants, name);
 
-	/* Small cores have one thread, large ones two if any CPU has. */
+	/* Small cores have one thread; large ones have two if any CPU has. */
 	if (pmu && !strcmp(name, "THREADS_PER_CORE"))
 		known = strcmp(pmu, "cpu_core") ? "1" : "(1 + #smt_on)";
 	if (!strcmp(name, "CHAS_PER_SOCKET"))
@@ -170,7 +170,7 @@ static bool is_reserved(const char *word)
 	return !strcmp(word, "if") || !strcmp(word, "else") || !strcmp(word, "min") || !strcmp(word, "max");
 }
 
-/* A word of a formula. `all`: metrics that a threshold may name, by their older names. */
+/* A word of a formula. `all`: metrics that a threshold may refer to by their older names. */
 static bool add_word(const struct json *metric, const char *pmu, const struct json *list, const struct json *all,
 		     const char *word, struct buf *out)
 {
@@ -191,7 +191,7 @@ static bool add_word(const struct json *metric, const char *pmu, const struct js
 	return add_constant(metric, pmu, name ? name : word, out);
 }
 
-/* The formula with what its aliases stand for. False: it holds something that perf's language cannot say. */
+/* Writes the formula with its aliases replaced. False: it contains something that perf's language cannot express. */
 static bool add_formula(const struct json *metric, const char *pmu, const struct json *formula,
 			const struct json *all, struct buf *out)
 {
@@ -231,7 +231,7 @@ static struct json *convert_metric(const struct json *metric, const char *pmu, c
 	double level = json_number(json_get(metric, "Level"), 0);
 
 	put(to, "MetricName", field(metric, "MetricName"));
-	/* What cannot be said is left out by whoever parses it, with its name. */
+	/* The parser omits what cannot be expressed, and names it. */
 	put(to, "MetricExpr",
 	    add_formula(metric, pmu, metric, NULL, &text) ? buf_str(&text) :
 							    "\"a constant or a modifier that is not known\"");
@@ -316,7 +316,7 @@ bool vendor_json_midr(const struct json *j, char *pattern, size_t size)
 
 /* ---- any ---- */
 
-/* Of what is for one kind of cores; events beside the cores are everybody's. */
+/* Marks what belongs to one kind of cores; events outside the cores belong to all. */
 static void put_unit(struct json *list, const char *pmu)
 {
 	for (size_t i = 0; i < json_count(list); i++) {

@@ -27,13 +27,13 @@ void class_pmu_init(struct class_pmu *to, const struct pmu_class *c, const char 
 /* Whether the root port belongs to the PMU's root complex. */
 static bool has_port(const struct class_pmu *pmu, const struct pci_port *port)
 {
-	/* Nothing but the name says which root complex it is. */
+	/* Only the name says which root complex it is. */
 	return pmu->name.rc == port->rc && pmu->socket == port->socket;
 }
 
 /* ---- fields ---- */
 
-/* What the field holds; 0 if there is no such. The bits of a field of this driver are side by side. */
+/* The value of the field; 0 if the PMU does not have it. This driver's fields consist of adjacent bits. */
 static uint64_t field(const struct event_pmu *pmu, const char *name, const uint64_t config[EVENT_CONFIGS])
 {
 	const char *format = event_pmu_format(pmu, name);
@@ -50,7 +50,7 @@ static uint64_t field(const struct event_pmu *pmu, const char *name, const uint6
 	return 0;
 }
 
-/* Sets the field if the kernel has it; a value that is too big for it is cut to what fits. */
+/* Sets the field if the kernel has it; a value that is too large is truncated. */
 static void fill(const struct event_pmu *pmu, const char *name, uint64_t value, uint64_t config[EVENT_CONFIGS])
 {
 	const char *format = event_pmu_format(pmu, name);
@@ -81,7 +81,7 @@ static void __attribute__((format(printf, 2, 3))) note(struct buf *notes, const 
 	if (len < 0)
 		return;
 	strcat(text, "\n");
-	/* Every event of a group would say the same. */
+	/* Every event of a group would add the same note. */
 	if (!strstr(buf_str(notes), text))
 		buf_addstr(notes, text);
 }
@@ -116,7 +116,7 @@ static int malformed(const struct event_term *t, const char *wanted, struct erro
 	return error_set(e, EINVAL, "%s=%.40s is not %s", t->key, t->value ? t->value : "", wanted);
 }
 
-/* The port above an address, whether or not something is there now. */
+/* The port above an address, whether or not the address is in use now. */
 static const struct pci_port *port_above(const struct pci_map *map, struct pci_address at)
 {
 	struct pci_function f = { .at = at };
@@ -124,7 +124,7 @@ static const struct pci_port *port_above(const struct pci_map *map, struct pci_a
 	return pci_map_place(map, &f) ? &map->port[f.port] : NULL;
 }
 
-/* An address without domain: what has it below this root complex. */
+/* Completes an address without a domain: that of a function below this root complex. */
 static bool find_here(const struct class_pmu *self, uint16_t id, struct pci_address *at)
 {
 	const struct pci_map *map = self->map;
@@ -171,7 +171,7 @@ static int check_function(const struct event_pmu *pmu, const struct class_pmu *s
 			 pmu->name);
 }
 
-/* A number is what the kernel document has, and its examples do not fit its own formula: say what it stands for. */
+/* The kernel document gives a number, but its examples contradict its own formula: say what it stands for. */
 static void explain_number(const struct event_pmu *pmu, const struct class_pmu *self, uint16_t id, struct buf *notes)
 {
 	struct pci_address at;
@@ -294,10 +294,10 @@ static int check_gpus(const struct event_pmu *pmu, const struct class_pmu *self,
 			 (unsigned long long)t->number, pmu->name, self->peers);
 }
 
-/* The terms that mean more than a number in their field. */
+/* Terms that are more than a number in their field. */
 enum term_kind { TERM_FUNCTION, TERM_PORTS, TERM_RANGE, TERM_BASE, TERM_GPUS };
 static const struct {
-	const char *term, *format; /* the format file without which the term is none */
+	const char *term, *format; /* the term exists only with this format file */
 	enum term_kind kind;
 } translated[] = {
 	{ "src_bdf", "src_bdf", TERM_FUNCTION },         { "src_rp_mask", "src_rp_mask", TERM_PORTS },
@@ -373,7 +373,7 @@ static int finish(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], s
 		return 0;
 	for (unsigned part = 1; part <= 2; part++)
 		fill_part(pmu, self->class, self->peers, part, config);
-	/* A kernel that does not know what the PMU is gives it plain filter words. */
+	/* A kernel that does not know the PMU's kind names the filter words plainly. */
 	for (unsigned part = 1; part <= 2 && event_pmu_format(pmu, "filter"); part++)
 		fill_part(pmu, pmu_class_named("nvidia_uncore"), 0, part, config);
 	return 0;

@@ -1,4 +1,4 @@
-/* The events that pmrec counts without -e, and with how many -d. */
+/* The events that pmrec counts without -e, and those that -d adds. */
 #include "common/event/event.h"
 
 const struct event_default event_defaults[] = {

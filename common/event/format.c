@@ -6,7 +6,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-/* Decimal digits at *text, which then points after them. */
+/* Reads decimal digits at *text and moves past them. */
 static int digits(const char **text, unsigned *value)
 {
 	const char *s = *text;
@@ -82,7 +82,7 @@ static size_t without_suffix(const char *name)
 	return n;
 }
 
-/* "hisi_sccl,ddrc" against "hisi_sccl1_ddrc3": the parts in their order, the first at the start, and nothing but a
+/* Matches "hisi_sccl,ddrc" with "hisi_sccl1_ddrc3": the parts in this order, the first at the start, and only a
  * number after the last. */
 static bool parts_match(const char *pattern, const char *name)
 {

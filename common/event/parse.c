@@ -1,5 +1,4 @@
-/* Text to list: a recursive-descent parser over the characters, which keeps the column of everything it
- * finds. */
+/* Parses a list of events: recursive descent over the characters, which keeps the column of everything it finds. */
 #include "common/array.h"
 #include "common/event/event.h"
 
@@ -21,7 +20,7 @@ static uint32_t column(const struct parser *p)
 	return (uint32_t)(p->at - p->text);
 }
 
-/* Shows at most the part of a long list that is around the place. */
+/* Of a long list the message shows only the part around the error. */
 static int fail(struct parser *p, const char *where, const char *message)
 {
 	unsigned at = (unsigned)(where - p->text) + 1;
@@ -41,7 +40,7 @@ static bool is_word(char c, bool first)
 	return isalnum((unsigned char)c) || (c && strchr(first ? "_*?[" : "_*?[].!-", c));
 }
 
-/* Length of the word at `s`; "[!a-c]" and the like belong to it. */
+/* Length of the word at `s`, including "[!a-c]" and the like. */
 static size_t word_length(const char *s)
 {
 	size_t n = 0;
@@ -205,7 +204,7 @@ static void node_release(struct event_node *n)
 	event_terms_free(n->term, n->n_terms);
 }
 
-/* Letters at the place; "u" of "cpu/cycles/u". */
+/* Reads modifier letters, such as "u" of "cpu/cycles/u". */
 static int parse_mods(struct parser *p, uint32_t *mods)
 {
 	size_t len = 0, wrong;
@@ -231,7 +230,7 @@ static int parse_optional_mods(struct parser *p, bool bare, uint32_t *mods)
 	return bare && isalpha((unsigned char)*p->at) ? parse_mods(p, mods) : 0;
 }
 
-/* "1000", "0x1000": for what is between "mem:" and the next separator. */
+/* Reads "1000" or "0x1000" between "mem:" and the next separator. */
 static int parse_number(struct parser *p, uint64_t *value, const char *message)
 {
 	size_t len = 0;
@@ -244,7 +243,7 @@ static int parse_number(struct parser *p, uint64_t *value, const char *message)
 	return 0;
 }
 
-/* Access bits as the kernel has them: 1 read, 2 write, 4 execute. */
+/* Access bits as the kernel defines them: 1 read, 2 write, 4 execute. */
 static bool parse_access(const char *s, size_t len, uint64_t *access)
 {
 	*access = 0;
@@ -296,7 +295,7 @@ static int parse_breakpoint(struct parser *p, struct event_node *n)
 	return parse_optional_mods(p, false, &n->mods);
 }
 
-/* What follows "word:": modifiers win over a tracepoint's name, as they do in perf. */
+/* Parses what follows "word:"; as in perf, modifiers take precedence over a tracepoint's name. */
 static int parse_after_colon(struct parser *p, struct event_node *n, const char *word, size_t len)
 {
 	const char *rest = p->at + 1;
@@ -317,7 +316,7 @@ static int parse_after_colon(struct parser *p, struct event_node *n, const char 
 		n->name = strndup(word, len);
 		return n->name ? parse_optional_mods(p, false, &n->mods) : -ENOMEM;
 	}
-	/* One or two letters, or nothing but modifiers, are mistyped modifiers rather than a tracepoint. */
+	/* One or two letters, or only modifier letters, are mistyped modifiers rather than a tracepoint. */
 	if (letters == rest_len && (rest_len <= 2 || strspn(rest, EVENT_MOD_LETTERS) == rest_len)) {
 		p->at++;
 		return parse_mods(p, &n->mods);
@@ -345,7 +344,7 @@ static int parse_slash(struct parser *p, struct event_node *n)
 	return parse_optional_mods(p, true, &n->mods);
 }
 
-/* More digits than a number of a raw event has, and not a word of any language. */
+/* More digits than a raw event can have, and not an English word. */
 static bool too_long_for_raw(const char *word, size_t len)
 {
 	return word[0] == 'r' && len > 17 && strspn(word + 1, "0123456789abcdefABCDEF") >= len - 1;

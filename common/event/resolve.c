@@ -1,4 +1,4 @@
-/* A parsed list to events with attr words: names are looked up in the view. */
+/* Turns a parsed list into events with attr words: names are looked up in the view. */
 #include "common/event/resolve.h"
 
 #include <errno.h>
@@ -28,8 +28,7 @@ static int new_event(struct event *ev, const char *pmu, uint32_t index, uint32_t
 	return ev->pmu ? 0 : -ENOMEM;
 }
 
-/* Ends an event whose terms have been applied: `stem`, and the terms that decide what is counted, as its
- * text. */
+/* Completes an event whose terms have been applied; its text is `stem` and the terms that decide what is counted. */
 static int finish(struct resolver *r, struct event *ev, const char *stem, bool slashes, bool expanded)
 {
 	SCOPED(buf_release) struct buf body = BUF_INIT;
@@ -42,7 +41,7 @@ static int finish(struct resolver *r, struct event *ev, const char *stem, bool s
 
 		if (!resolve_term_counts(t))
 			continue;
-		/* "cpu_core/cycles/" has an open place for more terms. */
+		/* "cpu_core/cycles/" can take more terms. */
 		if (!any && body.len && body.data[body.len - 1] == '/') {
 			body.len--;
 			buf_addch(&body, ',');
@@ -108,7 +107,7 @@ static int add_software(struct resolver *r, const struct event_symbol *s)
 	return finish(r, &ev, s->name, false, false);
 }
 
-/* As perf shows an event that it has expanded; NULL without memory. */
+/* The name that perf prints for an event that it has expanded; NULL: no memory. */
 static char *pmu_display(const struct resolver *r, const struct event_pmu *pmu, const char *name)
 {
 	char body[200];
@@ -117,7 +116,7 @@ static char *pmu_display(const struct resolver *r, const struct event_pmu *pmu, 
 	return resolve_with_mods(body, resolve_mods(r));
 }
 
-/* A hardware, cache or raw event: once, or on a hybrid machine once for each core PMU, named by it. */
+/* Adds a hardware, cache or raw event: one or, on a hybrid machine, one for each core PMU, whose name it gets. */
 static int add_core(struct resolver *r, uint32_t type, uint64_t config, const char *name)
 {
 	const struct event_pmu *first;
@@ -152,7 +151,7 @@ static int add_core(struct resolver *r, uint32_t type, uint64_t config, const ch
 			event_release(&ev);
 			return -ENOMEM;
 		}
-		/* The PMU may have an event of that name, which is another one. */
+		/* If the PMU has an event of that name, that is another event. */
 		if (hybrid && type != TYPE_RAW && event_pmu_alias(pmu, name, strlen(name)))
 			snprintf(stem, sizeof(stem), "%.90s/legacy-%s-config=0x%llx/", pmu->name,
 				 type == TYPE_CACHE ? "cache" : "hardware", (unsigned long long)config);
@@ -163,7 +162,7 @@ static int add_core(struct resolver *r, uint32_t type, uint64_t config, const ch
 	return err;
 }
 
-/* pmu/terms/ on one PMU, or pmu/alias/ for an alias that was written alone. */
+/* Adds pmu/terms/ on one PMU, or pmu/alias/ for an alias that was written alone. */
 static int add_pmu_event(struct resolver *r, const struct event_pmu *pmu, const struct event_alias *alone,
 			 bool expanded)
 {
@@ -173,7 +172,7 @@ static int add_pmu_event(struct resolver *r, const struct event_pmu *pmu, const 
 	int err = new_event(&ev, pmu->name, (uint32_t)(pmu - r->view->pmu), pmu->type);
 
 	if (alone) {
-		/* The name stands for a term; the node keeps its place in the text. */
+		/* The name becomes a term; the node keeps its place in the text. */
 		terms[0] = (struct event_term){ .key = alone->name, .column = r->node->column };
 		for (size_t i = 0; i < r->node->n_terms; i++)
 			terms[i + 1] = r->node->term[i];
@@ -212,7 +211,7 @@ static int unknown_name(struct resolver *r, const char *name)
 	struct nearest near = { .word = name };
 	char hint[256];
 
-	/* Looking for what was meant takes long, and nobody would read it. */
+	/* Searching for a suggestion is slow, and without `e` nobody would read it. */
 	if (!r->e)
 		return -ENOENT;
 	for (const struct event_symbol *s = event_symbols; s->name; s++) {
@@ -236,8 +235,8 @@ static bool cores_have(const struct event_view *view, const char *name)
 	return false;
 }
 
-/* Every PMU that has an event of this name, or events that a glob stands for. The number of events added, or
- * -errno. */
+/* Adds the event of this name, or those that match a glob, on every PMU that has it. Returns their number, or -errno.
+ */
 static int add_aliases(struct resolver *r, const char *name)
 {
 	bool glob = strpbrk(name, "*?["), cores = r->view->cores_first && cores_have(r->view, name);
@@ -264,7 +263,7 @@ static int add_aliases(struct resolver *r, const char *name)
 	return err ? err : found;
 }
 
-/* A word without PMU. -ENOENT without message if nobody knows it. */
+/* Adds a word without PMU. -ENOENT without a message: unknown. */
 static int add_name(struct resolver *r, const char *name)
 {
 	const struct event_symbol *s = event_symbol_find(name);
@@ -293,7 +292,7 @@ static int unknown_pmu(struct resolver *r, const char *name)
 	struct listing all = { 0 };
 	char hint[256];
 
-	/* perf makes PMUs of these files itself. */
+	/* perf itself makes PMUs of these files. */
 	if (!strncmp(name, "hwmon", 5) || !strncmp(name, "drm_", 4))
 		return resolve_fail(r, ENOENT, r->node->column,
 				    "\"%.80s\" is not a kernel PMU; the sources %s are recorded without -e", name,
@@ -311,7 +310,7 @@ static bool answers(const struct event_pmu *pmu, const char *pattern)
 	return (pmu->class && !strcmp(pmu->class, pattern)) || event_pmu_matches(pattern, pmu->name);
 }
 
-/* Whether the kernel names the event that the text names. */
+/* Whether the kernel lists the event that the text names. */
 static bool names_event(const struct event_pmu *pmu, const struct event_node *n)
 {
 	for (size_t k = 0; k < n->n_terms; k++)
@@ -342,7 +341,7 @@ static int add_pmu(struct resolver *r)
 			continue;
 		err = add_pmu_event(r, &r->view->pmu[i], NULL, true);
 		added += !err;
-		/* A glob over PMUs of several kinds means those that have the event. */
+		/* A glob over PMUs of several kinds selects those that have the event. */
 		if (err == -EINVAL && found > 1) {
 			if (names_event(&r->view->pmu[i], n) && r->e) {
 				event_error_plain(r->e);
@@ -352,7 +351,7 @@ static int add_pmu(struct resolver *r)
 			err = 0;
 		}
 	}
-	/* One of equal PMUs that is left out makes what is added up too low. */
+	/* If one of several equal PMUs is left out, their sum is too low. */
 	if (!err && added)
 		buf_addstr(r->notes, buf_str(&lacking));
 	return err ? err : added ? 0 : refused;
@@ -389,7 +388,7 @@ static int offer_tracepoint(void *arg, const char *system, const char *name, uin
 	return 0;
 }
 
-/* The same name in another system. */
+/* A tracepoint of the same name in another system. */
 static int take_tracepoint(void *arg, const char *system, const char *name, uint64_t id)
 {
 	struct nearest *near = arg;
@@ -430,7 +429,7 @@ static int add_tracepoints(struct resolver *r)
 		return resolve_fail(r, ENOENT, n->column, "there is no tracepoint \"%.60s:%.60s\"%s", n->name,
 				    n->event, nearest_text(&near, hint, sizeof(hint)));
 	}
-	/* Nobody can tell whether it exists: it becomes an event that is missing, and the others continue. */
+	/* Whether it exists cannot be found out: record it as missing, and continue with the others. */
 	if (new_event(&ev, "tracepoint", EVENT_NONE, TYPE_TRACEPOINT))
 		return -ENOMEM;
 	ev.missing = -err;

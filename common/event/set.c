@@ -27,13 +27,13 @@ void event_set_release(struct event_set *set)
 	*set = (struct event_set){ 0 };
 }
 
-/* Puts modifiers after a canonical text: "cycles:u", "cpu/cycles/u". */
+/* Adds modifiers to a canonical text: "cycles:u", "cpu/cycles/u". */
 char *resolve_with_mods(const char *body, uint32_t mods)
 {
 	struct buf b = BUF_INIT;
 	size_t len = strlen(body);
 
-	/* What concerns the whole group says nothing about the event. */
+	/* These concern the whole group, not the event. */
 	mods &= ~(uint32_t)(EVENT_MOD_WEAK | EVENT_MOD_NO_REGROUP);
 	buf_addstr(&b, body);
 	if (mods && body[len - 1] != '/')
@@ -68,8 +68,8 @@ uint32_t resolve_mods(const struct resolver *r)
 
 #define HARMLESS (EVENT_MOD_WEAK | EVENT_MOD_SAMPLE_READ | EVENT_MOD_NO_REGROUP)
 
-/* What the user wrote, of several PMUs or events that it stands for: the terms after the PMU's name, if they name one
- * event. */
+/* The text for one of several PMUs or events that the user's text stands for: the terms after the PMU's name, if they
+ * name one event. */
 static char *expanded_text(const struct event *ev)
 {
 	const char *terms = strchr(ev->text, '/');
@@ -86,7 +86,7 @@ int resolve_add(struct resolver *r, struct event *ev, const char *body, bool exp
 	const struct event_node *n = r->node;
 	struct event_set *set = r->set;
 
-	/* A group hands its modifiers down to those whom they concern. */
+	/* A group passes its modifiers on to the members that they concern. */
 	if (ev->type == EVENT_TYPE_TOOL && (n->mods & ~(uint32_t)HARMLESS || ev->cpus || ev->percore))
 		goto tool_mods;
 	if (n->mods & EVENT_MOD_WEAK)
@@ -95,7 +95,7 @@ int resolve_add(struct resolver *r, struct event *ev, const char *body, bool exp
 	ev->mods = resolve_mods(r);
 	ev->parsed = set->parsed;
 	ev->wildcard = r->wildcard;
-	ev->group = n->group == EVENT_NONE ? 0 : 1; /* numbered when all members are known */
+	ev->group = n->group == EVENT_NONE ? 0 : 1; /* numbered once all members are known */
 	if (n->group != EVENT_NONE) {
 		const struct event_group *g = &r->list->group[n->group];
 
@@ -127,7 +127,8 @@ no_memory:
 	return error_set(r->e, ENOMEM, "out of memory");
 }
 
-/* May these two be read as one? Software events go with anything; everything else only with its own PMU. */
+/* Whether the two may be read together: software events with any event, all others only with events of their own PMU.
+ */
 static bool same_group(const struct event *a, const struct event *b)
 {
 	if (a->pmu_index == b->pmu_index && !strcmp(a->pmu, b->pmu))
@@ -135,8 +136,8 @@ static bool same_group(const struct event *a, const struct event *b)
 	return (!a->core && !a->uncore) || (!b->core && !b->uncore);
 }
 
-/* A member on another PMU gets a group
- * with the others of that PMU, so that each PMU instance of a wildcard has its own. */
+/* A member on another PMU is grouped with the others of that PMU, so that each PMU that a wildcard matches has its
+ * own group. */
 int resolve_groups(struct resolver *r, size_t start, const struct event_group *g)
 {
 	struct event_set *set = r->set;
@@ -163,7 +164,7 @@ int resolve_groups(struct resolver *r, size_t start, const struct event_group *g
 		return 0;
 	for (size_t i = start; i < set->n; i++)
 		if (set->event[i].wildcard)
-			return 0; /* one group a PMU is what was requested */
+			return 0; /* one group per PMU is what was requested */
 	for (size_t i = start; i < set->n; i++) {
 		uint32_t pmu = set->event[i].pmu_index;
 

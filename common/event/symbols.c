@@ -1,4 +1,4 @@
-/* Names that need no PMU description: hardware, software and cache events, and the modifier letters. */
+/* Names that need no PMU description: hardware, software and cache events, and modifier letters. */
 #include "common/event/event.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ enum { RESULT_REFS, RESULT_MISSES, N_RESULTS };
 
 static const struct {
 	const char *name[6]; /* the first is canonical */
-	unsigned ops;        /* bit for each operation that exists */
+	unsigned ops;        /* one bit for each valid operation */
 } caches[] = {
 	[0] = { { "L1-dcache", "l1-d", "l1d", "L1-data" }, 1 << OP_LOAD | 1 << OP_STORE | 1 << OP_PREFETCH },
 	[1] = { { "L1-icache", "l1-i", "l1i", "L1-instruction" }, 1 << OP_LOAD | 1 << OP_PREFETCH },
@@ -37,7 +37,7 @@ static const struct {
 };
 #define N_CACHES (sizeof(caches) / sizeof(caches[0]))
 
-/* In canonical names the plural stands for references ("loads"), the singular before "-misses". */
+/* Canonical names have the plural for references ("loads"), and the singular before "-misses". */
 static const char *const op_names[N_OPS][6] = {
 	[OP_LOAD] = { "load", "loads", "read" },
 	[OP_STORE] = { "store", "stores", "write" },
@@ -48,7 +48,7 @@ static const char *const result_names[N_RESULTS][6] = {
 	[RESULT_MISSES] = { "misses", "miss" },
 };
 
-/* Length of the longest of `names` that the text begins with, up to a '-' or the end; 0: none. */
+/* Length of the longest of `names` at the start of the text, if '-' or the end follows; 0: none. */
 static size_t longest(const char *text, const char *const names[6])
 {
 	size_t best = 0;

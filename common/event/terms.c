@@ -22,7 +22,7 @@ void nearest_offer(struct nearest *near, const char *name)
 	if (strlen(name) >= sizeof(near->names[0]) || (strlen(name) > len + limit && !begins) ||
 	    strlen(name) + limit < len)
 		return;
-	/* What somebody left unfinished is farther than what was mistyped. */
+	/* An unfinished word is less likely meant than a mistyped one. */
 	distance = strlen(name) > len + limit ? limit : parse_distance(near->word, name);
 	if (!strncasecmp(near->word, name, strlen(name)) && strlen(name) == len)
 		distance = 0; /* differs in case alone */
@@ -54,7 +54,7 @@ void listing_add(struct listing *l, const char *name)
 {
 	size_t len = strlen(name);
 
-	/* Room for what comes before the names. */
+	/* Leave room for the text before the names. */
 	if (l->len + len + 32 > sizeof(l->text))
 		l->too_many = true;
 	else
@@ -83,7 +83,7 @@ enum fixed_effect {
 	FIXED_INHERIT, /* `n` */
 	FIXED_CPU,
 	FIXED_LEGACY,   /* an event of the general type `n`, asked of this PMU */
-	FIXED_SAMPLING, /* says how samples are taken; counting is not changed by it */
+	FIXED_SAMPLING, /* affects sampling, not counting */
 };
 
 static const struct {
@@ -150,7 +150,7 @@ static int add_cpus(struct event *ev, const char *list)
 	return both.err ? both.err : set_text(&ev->cpus, buf_str(&both));
 }
 
-/* Where several kinds of cores answer, a general event names its PMU in the upper half of its config. */
+/* If there are several kinds of cores, a general event has its PMU's type in the upper half of its config. */
 static uint64_t general_pmu(const struct resolver *r, const struct event_pmu *pmu)
 {
 	unsigned cores = 0;
@@ -190,8 +190,7 @@ static int apply_fixed(struct resolver *r, struct event *ev, const struct event_
 		err = need_value(r, t, false);
 		if (err)
 			return err;
-		/* The comma separates terms here, so it is a number or a range, or the PMU whose CPUs are
-		 * meant. */
+		/* The comma separates terms here, so this is a number, a range, or the PMU whose CPUs are meant. */
 		for (size_t i = 0; i < r->view->n_pmus; i++)
 			if (!strcmp(r->view->pmu[i].name, t->value))
 				return add_cpus(ev, r->view->pmu[i].cpus ? r->view->pmu[i].cpus : "0-65535");
@@ -274,7 +273,7 @@ static int unknown_term(struct resolver *r, const struct event_pmu *pmu, const s
 			    near.n ? nearest_text(&near, hint, sizeof(hint)) : listing_text(&all, "it has"));
 }
 
-/* One term that is not an alias. */
+/* Applies one term that is not an alias. */
 static int apply(struct resolver *r, struct event *ev, const struct event_pmu *pmu, const struct event_term *t)
 {
 	const struct event_format *f;
@@ -326,7 +325,7 @@ static int apply_alias(struct resolver *r, struct event *ev, const struct event_
 	for (int i = 0; i < n && !err; i++) {
 		struct event_term inherited = terms[i];
 
-		/* "core=?": to be said by the user; older kernels write "$core". */
+		/* "core=?" must be given by the user; older kernels write "$core". */
 		if (terms[i].value && (terms[i].value[0] == '?' || terms[i].value[0] == '$')) {
 			if (!has_key(r->node, terms[i].key))
 				err = resolve_fail(r, EINVAL, t->column, "%s/%s/ needs the term \"%s=...\"",
@@ -346,7 +345,7 @@ static int apply_alias(struct resolver *r, struct event *ev, const struct event_
 	return err;
 }
 
-/* An event by its general name, asked of one PMU that has such: "cpu_core/cycles/", "software/cs/". */
+/* Whether it is a general event requested from one PMU: "cpu_core/cycles/", "software/cs/". */
 static bool is_legacy(const struct event_pmu *pmu, const char *name, const struct event_symbol **s, uint64_t *config)
 {
 	*s = pmu ? event_symbol_find(name) : NULL;
@@ -394,7 +393,7 @@ int resolve_terms(struct resolver *r, struct event *ev, const struct event_pmu *
 	const struct event_node *n = r->node;
 	int err = 0;
 
-	/* Names of events first, so that the user's own terms override theirs wherever they stand. */
+	/* Event names come first, so that the user's terms override theirs wherever they stand. */
 	for (int names = 1; names >= 0 && !err; names--)
 		for (size_t i = 0; i < n->n_terms && !err; i++) {
 			const struct event_term *t = &n->term[i];

@@ -1,4 +1,4 @@
-/* The PMU of events that the tool counts itself; releases PMU descriptions. */
+/* The PMU of events that the tool itself counts; also frees PMU descriptions. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

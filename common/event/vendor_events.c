@@ -13,7 +13,8 @@
 
 #define MAX_NOTES 8
 
-/* A number, written as text ("0x3c", "60", or several of which the first counts) or as a number. False: none. */
+/* Reads a number, written as a number or as text ("0x3c", "60", or a list, of which the first counts). False: there
+ * is none. */
 static bool number(const struct json *object, const char *key, uint64_t *value)
 {
 	const struct json *j = json_get(object, key);
@@ -34,7 +35,7 @@ static bool number(const struct json *object, const char *key, uint64_t *value)
 
 const char *vendor_events_pmu(const char *unit, char *text, size_t size)
 {
-	/* Where the name of the PMU is not "uncore_" and the unit. */
+	/* Units whose PMU is not called "uncore_" plus the unit. */
 	static const struct {
 		const char *unit, *pmu;
 	} pmus[] = {
@@ -78,7 +79,7 @@ const char *vendor_events_pmu(const char *unit, char *text, size_t size)
 	return text;
 }
 
-/* Counters of Intel cores that have a place of their own: the codes in the files are not what the kernel takes. */
+/* Intel's fixed counters: the codes in the files are not those that the kernel takes. */
 static const struct {
 	const char *name, *text;
 } fixed[] = {
@@ -99,7 +100,7 @@ static const struct {
 	{ "EnAllSlices", "enallslices" }, { "SliceId", "sliceid" },   { "ThreadMask", "threadmask" },
 };
 
-/* The register beside the event's own that holds more of it. NULL: not known. */
+/* The term for the additional register of an event. NULL: unknown. */
 static const char *msr_term(uint64_t index)
 {
 	switch (index) {
@@ -119,11 +120,9 @@ static const char *msr_term(uint64_t index)
 	}
 }
 
-/*
- * What the event sets its filters to; a text without '=' names a register that may narrow it down, or has to. config1
- * of a slice of the cache holds two registers, and files have the value of the second as if it were the first: the
- * kernel (uncore_snbep.c) takes that from the upper half.
- */
+/* The filter settings of an event. A text without '=' names a register that can or must be set by the user. config1
+ * of a cache slice consists of two registers, and the files give the value of the second one as if it were the first:
+ * the kernel (uncore_snbep.c) expects that in the upper half. */
 static const char *filter_text(const struct json *object, struct buf *out)
 {
 	const char *filter = vendor_field(object, "Filter"), *unit = vendor_field(object, "Unit");
@@ -143,7 +142,7 @@ static const char *filter_text(const struct json *object, struct buf *out)
 	return NULL;
 }
 
-/* The event's code as terms of its PMU. NULL, or why it cannot be said. */
+/* Writes the event's code as terms of its PMU. Returns NULL, or why it cannot be expressed. */
 static const char *event_text(const struct json *object, struct buf *out)
 {
 	uint64_t code = 0, more = 0, mask = 0, msr = 0;
@@ -190,7 +189,7 @@ static const char *event_text(const struct json *object, struct buf *out)
 	return NULL;
 }
 
-/* "64Bytes" to "64" and "Bytes". */
+/* Splits "64Bytes" into "64" and "Bytes". */
 static size_t scale_length(const char *s)
 {
 	size_t n = strspn(s, "0123456789."), e;
@@ -203,7 +202,7 @@ static size_t scale_length(const char *s)
 	return n;
 }
 
-/* What one object says, with what the standard event that it refers to says. */
+/* An object together with the standard event that it refers to. */
 struct merged {
 	const struct json *own, *standard;
 };
@@ -222,7 +221,7 @@ static bool flag(const struct merged *m, const char *key)
 	return (number(m->own, key, &v) || (m->standard && number(m->standard, key, &v))) && v;
 }
 
-/* One event, as a file or a pack has it. */
+/* One event, from a file or a pack. */
 struct row {
 	const char *name, *unit, *compat, *text, *scale, *measure, *help; /* NULL: none */
 	bool per_pkg, deprecated;
@@ -284,7 +283,7 @@ static int add_alias(struct event_pmu *pmu, const struct row *r)
 		}
 	if (err)
 		return err;
-	/* The kernel's own came in an array without room; most calls ask for the size that it has. */
+	/* The kernel's own aliases came in an array of exact size; most calls only ask for the size. */
 	while (cap <= pmu->n_aliases)
 		cap *= 2;
 	bigger = realloc(pmu->alias, cap * sizeof(*bigger));
@@ -306,14 +305,14 @@ static void note(struct buf *notes, unsigned *n, const char *name, const char *w
 	buf_printf(notes, " left out: %s\n", why);
 }
 
-/* A word of the event language, so that it can be requested. */
+/* Whether the name can be requested as a word of the event language. */
 static bool is_name(const char *name)
 {
 	return name[0] != '.' && name[0] != '-' && name[0] &&
 	       name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_.-")] == '\0';
 }
 
-/* Finds name and text of one event. NULL, or why it has none; "" for a metric, which is not expected to have one. */
+/* Fills in name and text of one event. Returns NULL, or why it has none; "" for a metric, which needs none. */
 static const char *describe(const struct vendor_events *v, struct merged *m, char *name, size_t size,
 			    struct buf *text)
 {
@@ -392,7 +391,7 @@ static int each_object(struct vendor_events *v, row_fn visit, void *arg, struct 
 	return err ? err : text.err;
 }
 
-/* A pack is made by a program, but lies in a file: what a line lacks is empty. */
+/* A pack is made by a program but read from a file: missing fields of a line are empty. */
 static int each_line(struct vendor_events *v, char *at, char *help, row_fn visit, void *arg)
 {
 	char *line, scratch[4096];
@@ -441,7 +440,7 @@ static int each_row(struct vendor_events *v, row_fn visit, void *arg, struct buf
 	for (size_t i = 0; i < v->n_packed && !err; i++) {
 		SCOPED(scoped_free) char *help = v->packed[i].help;
 
-		/* Its lines are cut as they are read: it is good for one pass. */
+		/* Lines are split in place, so they can be read only once. */
 		v->packed[i].help = NULL;
 		err = each_line(v, v->packed[i].rows, help, visit, arg);
 	}
@@ -483,7 +482,7 @@ struct printing {
 	int n;
 };
 
-/* One line, whatever the text holds. */
+/* Adds one line, whatever the text contains. */
 static void add_line(struct buf *to, const char *text)
 {
 	for (; text && *text; text++)

@@ -1,4 +1,4 @@
-/* Files of vendor events: found, read, and kept with the standard events that they refer to. */
+/* Finds and reads vendor event files, and keeps them with the standard events that they refer to. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #define MAX_EVENTS 200000
 #define MAX_FILES  1000
-#define MAX_REGEX  256 /* characters; matching a longer one could take forever */
+#define MAX_REGEX  256 /* characters; matching a longer one could take very long */
 
 void vendor_events_free(struct vendor_events *v)
 {
@@ -85,7 +85,7 @@ static int add_standard(struct vendor_events *v, const struct json *object)
 	return err ? err : names_set(&v->standard, key, (uint32_t)(v->n_standard - 1));
 }
 
-/* With `only_standard` its events are there to be referred to, and no events of this CPU. */
+/* With `only_standard`, its events can be referred to but are not events of this CPU. */
 static int load_file(struct vendor_events *v, const char *path, const char *pmu, bool only_standard, struct error *e)
 {
 	struct error why = { 0 };
@@ -107,7 +107,7 @@ static int load_file(struct vendor_events *v, const char *path, const char *pmu,
 	for (size_t i = 0; i < json_count(list) && !err; i++) {
 		const struct json *object = json_at(list, i);
 
-		/* A metric may be what is referred to. */
+		/* A reference may also be to a metric. */
 		if (!vendor_field(object, "EventName") && !vendor_field(object, "ArchStdEvent")) {
 			err = only_standard ? add_standard(v, object) : 0;
 			continue;
@@ -142,7 +142,7 @@ static int load_dir(struct vendor_events *v, const char *path, bool only_standar
 	for (int i = 0; i < n; i++) {
 		if (!err && snprintf(full, sizeof(full), "%s/%s", path, name[i]->d_name) >= (int)sizeof(full))
 			err = error_set(e, ENAMETOOLONG, "%s", path);
-		/* Other files of the folder describe metrics, or what metrics are grouped by. */
+		/* Other files of the directory describe metrics, or groups of metrics. */
 		if (!err && strcmp(name[i]->d_name, "metricgroups.json"))
 			err = load_file(v, full, NULL, only_standard, e);
 		free(name[i]);
@@ -174,7 +174,7 @@ bool vendor_is_pattern(const char *pattern)
 	return true;
 }
 
-/* "GenuineIntel-6-(55|56)" against the whole of the id. */
+/* Matches "GenuineIntel-6-(55|56)" with the whole id. */
 bool vendor_matches(const char *pattern, size_t len, const char *text)
 {
 	regex_t re;
@@ -187,7 +187,7 @@ bool vendor_matches(const char *pattern, size_t len, const char *text)
 	return yes;
 }
 
-/* A pattern may leave out the stepping, and Arm's variant and revision. */
+/* A pattern may omit the stepping, or Arm's variant and revision. */
 bool vendor_is_cpu(const char *pattern, const char *cpuid)
 {
 	const char *stepping = strrchr(cpuid, '-');
@@ -220,7 +220,7 @@ int vendor_map_each(const char *path, vendor_map_fn each, void *arg, struct erro
 		close(fd);
 		return err;
 	}
-	/* Lines are "pattern,version,folder or file,type", Intel's have after it "0x20,0x000001,Atom". */
+	/* Lines are "pattern,version,folder or file,type"; Intel's continue with "0x20,0x000001,Atom". */
 	while (!err && fgets(line, sizeof(line), f)) {
 		struct vendor_map row = { .pattern = line };
 		char *rest = line + strcspn(line, ",\r\n");
@@ -263,7 +263,7 @@ static int look_at(void *arg, const struct vendor_map *row)
 	return 1;
 }
 
-/* 0 with the directory, or -errno. */
+/* Returns 0 and the directory, or -errno. */
 static int look_up(const char *path, const char *cpuid, char *dir, size_t size, struct error *e)
 {
 	struct looking l = { path, cpuid, dir, size };
@@ -275,7 +275,7 @@ static int look_up(const char *path, const char *cpuid, char *dir, size_t size, 
 			 cpuid ? cpuid : "whose id is not known");
 }
 
-/* One that is there and cannot be read is one: what it says matters. */
+/* One that exists but cannot be read counts: the error matters. */
 bool vendor_folder_is_mapped(const char *path)
 {
 	char map[4096];
@@ -293,7 +293,7 @@ int vendor_folder(const char *path, const char *cpuid, char *dir, size_t size, s
 	return 0;
 }
 
-/* What ArchStdEvent refers to lies beside the mapfile.csv, in this folder or one above it. */
+/* The targets of ArchStdEvent are beside mapfile.csv, in this directory or one above it. */
 static int load_standard(struct vendor_events *v, const char *path, struct error *e)
 {
 	SCOPED(scoped_free) char *above = realpath(path, NULL);
@@ -363,7 +363,7 @@ int vendor_events_load(struct vendor_events **out, const char *path, const char 
 	} else if (!*out) {
 		vendor_events_free(v);
 	} else {
-		/* The files stay: standard events may refer to them. */
+		/* Keep the files: standard events may refer to them. */
 		v->n_events = n_events;
 	}
 	return err;

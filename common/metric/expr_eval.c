@@ -1,12 +1,10 @@
-/*
- * Runs a compiled expression: a stack of values, each of which remembers why it is missing; for one row, or for
- * blocks of rows at once.
- */
+/* Runs a compiled expression on a stack of values, each with the reason if it is missing; for one row, or for blocks
+ * of rows at once. */
 #include <math.h>
 
 #include "common/metric/expr_internal.h"
 
-/* Rows that go through the program together: small enough that the stack of a deep formula stays in the L1 cache. */
+/* Rows evaluated together: few enough for the stack of a deep formula to stay in the L1 cache. */
 #define BLOCK 128
 
 #define INLINE inline __attribute__((always_inline))
@@ -30,7 +28,7 @@ const char *value_reason_name(uint16_t reason)
 	return NULL;
 }
 
-/* Inside the program v is NaN exactly if there is a reason, whatever the caller left in the other field. */
+/* Inside the program v is NaN exactly if there is a reason, whatever the caller left in the unused field. */
 static INLINE struct value load(struct value x)
 {
 	if (__builtin_expect(x.reason != 0, 0))
@@ -189,7 +187,7 @@ struct value expr_eval(const struct expr *x, const struct value *input)
 	return stack[0];
 }
 
-/* A place of the stack, for all rows of a block: an array, or one value for all of them (step 0). */
+/* A stack entry for all rows of a block: an array, or one value for all rows (step 0). */
 struct slot {
 	const struct value *v;
 	size_t step;
@@ -256,8 +254,8 @@ static void run_block(const struct expr *x, const struct value *const *input, si
 			stack[top++] = (struct slot){ &s->number, 0 };
 			continue;
 		}
-		/* Every place of the stack has its part of the scratch space, so the first operand may be
-		 * overwritten by the result: row by row, after it was read. */
+		/* Every stack entry has its own scratch space, so the result may overwrite the first operand row by
+		 * row. */
 		top -= operands;
 		to = i + 1 == x->n_steps ? out : scratch + top * n;
 		a = &stack[top];

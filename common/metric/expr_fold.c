@@ -1,11 +1,11 @@
-/* Drops from an expression what constants decide, so that inputs without effect are not needed. */
+/* Removes what constants decide from an expression, so that inputs without effect are not needed. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/metric/expr_internal.h"
 
-/* Values that are on the stack at a step, and where their steps begin. */
+/* The values on the stack at a step, and where their steps begin. */
 struct part {
 	size_t start;
 	bool known;
@@ -19,7 +19,7 @@ static struct part number(struct expr *x, size_t start, size_t *n, double v)
 	return (struct part){ start, true, v };
 }
 
-/* `A if C else B`, of which C is known: the steps of one of them stay. */
+/* `A if C else B` with a known C: only the steps of A or B remain. */
 static struct part choose(struct expr *x, const struct part *p, size_t *n)
 {
 	struct part kept = p[1].v != 0 ? p[0] : p[2];

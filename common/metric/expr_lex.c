@@ -1,4 +1,4 @@
-/* Cuts the text of an expression into tokens. Names may hold nearly anything, as perf's do: events with terms, and
+/* Splits the text of an expression into tokens. As in perf, names may contain nearly anything: events with terms, and
  * operators after a backslash. */
 #include <errno.h>
 #include <string.h>
@@ -39,7 +39,7 @@ bool lexer_is_keyword(const char *word)
 	return false;
 }
 
-/* Digits with a point anywhere among them; then perhaps 'e', a minus sign and digits. */
+/* Digits with at most one point, then optionally 'e', a minus sign and digits. */
 size_t lexer_number_length(const char *text, size_t len)
 {
 	size_t i = 0, digits = 0;
@@ -65,7 +65,7 @@ size_t lexer_number_length(const char *text, size_t len)
 	return i;
 }
 
-/* Fills l->word with the id at `start` and sets *end after it; equal to start if there is none. */
+/* Copies the id at `start` to l->word and sets *end to its end, which is `start` if there is none. */
 static int scan_id(struct lexer *l, size_t start, size_t *end)
 {
 	size_t i = start, open = 0;
@@ -99,7 +99,7 @@ static int scan_id(struct lexer *l, size_t start, size_t *end)
 	return l->word.err;
 }
 
-/* The forms "5." and ".5" are perf's; parse_double() wants digits on both sides. */
+/* perf accepts "5." and ".5"; parse_double() needs digits on both sides. */
 static int scan_number(struct lexer *l, size_t start, size_t len)
 {
 	const char *text = l->text + start;

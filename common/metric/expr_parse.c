@@ -1,4 +1,4 @@
-/* Recursive descent straight into a postfix program; no tree is kept. */
+/* Recursive descent that emits a postfix program directly; there is no tree. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -136,7 +136,7 @@ static int emit_input(struct parser *p, const char *name, enum expr_aspect aspec
 	return emit_input_by(p, name, NULL, aspect, column);
 }
 
-/* -EINVAL: `wanted` should be where the current token stands. */
+/* -EINVAL: the current token should have been `wanted`. */
 static int unexpected(struct parser *p, const char *wanted)
 {
 	const struct lexer *l = &p->lex;
@@ -166,7 +166,7 @@ static int expect_mark(struct parser *p, char mark, const char *wanted)
 	return lexer_next(&p->lex);
 }
 
-/* An id, which the caller frees. */
+/* Reads an id, which the caller frees. */
 static int parse_id(struct parser *p, char **name)
 {
 	if (p->lex.kind != TOKEN_ID || (p->lex.plain && lexer_is_keyword(buf_str(&p->lex.word))))
@@ -193,7 +193,7 @@ static int parse_seconds(struct parser *p)
 	return err;
 }
 
-/* Behind the opening parenthesis: one id and the closing one. */
+/* After the opening parenthesis: one id and the closing parenthesis. */
 static int parse_aspect(struct parser *p, enum expr_aspect aspect)
 {
 	size_t column;
@@ -210,7 +210,7 @@ static int parse_aspect(struct parser *p, enum expr_aspect aspect)
 	return err;
 }
 
-/* A field that no register has is a mistake in the text, not a missing value. */
+/* A field outside the register is a mistake in the text, not a missing value. */
 static int check_bits(struct parser *p, size_t column)
 {
 	const struct expr_step *hi = &p->x->step[p->x->n_steps - 2], *lo = hi + 1;
@@ -224,7 +224,7 @@ static int check_bits(struct parser *p, size_t column)
 			 column + 1);
 }
 
-/* Behind the opening parenthesis: the operands and the closing one. */
+/* After the opening parenthesis: the operands and the closing parenthesis. */
 static int parse_call(struct parser *p, enum expr_op op, size_t column)
 {
 	int err;
@@ -245,7 +245,7 @@ static int parse_call(struct parser *p, enum expr_op op, size_t column)
 	return err ? err : emit_op(p, op);
 }
 
-/* The word is a function if '(' follows, and for ours only then. */
+/* A word is a function if '(' follows; functions of our own need that. */
 static int parse_word(struct parser *p)
 {
 	static const struct {
@@ -357,7 +357,7 @@ static enum expr_op binary_op(const struct parser *p)
 	return OP_COUNT;
 }
 
-/* Operators of this precedence and higher; all of them group from the left. */
+/* Operators of this precedence and higher; all are left-associative. */
 static int parse_binary(struct parser *p, unsigned precedence)
 {
 	int err = parse_unary(p);

@@ -1,4 +1,4 @@
-/* Prints a compiled expression with as few parentheses as possible, under other names if the caller has some. */
+/* Prints a compiled expression with as few parentheses as possible, optionally under other names. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,12 +7,13 @@
 #include "common/metric/expr_internal.h"
 #include "common/number.h"
 
-/* Sections between two '@' keep an event as people write it; everything else that is no id character is escaped. */
+/* Between two '@' an event stays as people write it; outside them, all characters that cannot be in an id are
+ * escaped. */
 static void print_name(const char *name, struct buf *out)
 {
 	size_t len = strlen(name), number = lexer_number_length(name, len);
 	const char *first = strchr(name, '/'), *last = strrchr(name, '/');
-	/* A word that would be read as something else keeps its first character escaped. */
+	/* A word that would be read as something else gets an escape before its first character. */
 	bool escape = lexer_is_keyword(name) || (number && number == len);
 
 	for (size_t i = 0; i < len; i++) {
@@ -70,7 +71,7 @@ static void print_number(double v, struct buf *out)
 		buf_add(out, text, number_double(text, v));
 }
 
-/* What is still to be printed: a text, or a step of the program and the precedence that its place asks for. */
+/* What is still to be printed: a text, or a step of the program with the precedence that its place requires. */
 struct item {
 	const char *text;
 	size_t step;
@@ -110,7 +111,7 @@ static void find_children(struct printer *p, size_t *stack)
 	}
 }
 
-/* Takes an operator apart; the pieces are pushed last first. */
+/* Splits an operator into pieces, which are pushed in reverse order. */
 static void open_step(struct printer *p, size_t i, unsigned wanted)
 {
 	enum expr_op op = p->x->step[i].op;
@@ -169,8 +170,8 @@ void expr_print_replaced(const struct expr *x, const char *const *replacement, s
 	SCOPED(scoped_free) size_t *stack = calloc(x->depth, sizeof(*stack));
 
 	p.child = calloc(x->n_steps, sizeof(*p.child));
-	/* A step waits at most once and brings at most eight pieces. An explicit stack, because `1+1+1+...`
-	 * nests as deep to the left as it is long. */
+	/* Each step is pushed at most once and adds at most eight pieces. The stack is explicit because `1+1+1+...`
+	 * nests to the left as deep as it is long. */
 	p.item = calloc(x->n_steps * 8 + 1, sizeof(*p.item));
 	if (stack && p.child && p.item) {
 		find_children(&p, stack);

@@ -1,4 +1,4 @@
-/* Releases sets of metrics that were read from files. */
+/* Frees sets of metrics that were read from files. */
 #include <stdint.h>
 #include <stdlib.h>
 

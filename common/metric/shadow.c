@@ -7,7 +7,7 @@
 
 #include "common/event/event.h"
 
-/* Does the row speak of an event with these attr words? */
+/* Whether the row is about an event with these attr words. */
 static bool has_config(const struct shadow *s, uint32_t type, uint64_t config)
 {
 	const struct event_symbol *symbol;
@@ -20,7 +20,7 @@ static bool has_config(const struct shadow *s, uint32_t type, uint64_t config)
 	       symbol->config == (type == PERF_TYPE_HARDWARE ? (uint32_t)config : config);
 }
 
-/* "cpu/topdown-retiring/u" and "topdown-retiring:u" are topdown-retiring, "msr/smi/" is smi. */
+/* "cpu/topdown-retiring/u" and "topdown-retiring:u" are topdown-retiring; "msr/smi/" is smi. */
 static bool has_name(const struct shadow *s, const char *name)
 {
 	const char *slash = strchr(name, '/'), *from = slash ? slash + 1 : name;

@@ -1,8 +1,6 @@
-/*
- * Metric files in perf's JSON schema: an array of objects, of which those with MetricName and MetricExpr are metrics;
- * the others describe events. A reference to another metric is replaced by that metric's formula, so that evaluation
- * sees counters only.
- */
+/* Metric files in perf's JSON schema: an array of objects, of which those with MetricName and MetricExpr are metrics;
+ * the others describe events. A reference to another metric is replaced by its formula, so that evaluation sees only
+ * counters. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
@@ -28,8 +26,8 @@ struct entry {
 	const struct json *object;
 	const struct json *standard; /* what its ArchStdEvent stands for, or NULL */
 	const char *name;            /* MetricName, owned by the JSON */
-	struct expr *expr;           /* owned: MetricExpr as it stands */
-	char *expanded;              /* owned: counters only, without ScaleUnit; NULL until it is made */
+	struct expr *expr;           /* owned: MetricExpr as written */
+	char *expanded;              /* owned: counters only, without ScaleUnit; NULL until expanded */
 	size_t place;                /* in the chain, while `busy` */
 	bool busy, twins;            /* the first of its name, which another kind of cores has too */
 };
@@ -56,7 +54,7 @@ static const char *field(const struct json *object, const char *key)
 	return *text ? text : NULL;
 }
 
-/* The object's own word counts for more than that of the architecture's standard. */
+/* The object's own field takes precedence over that of the architecture's standard. */
 static const char *entry_field(const struct entry *entry, const char *key)
 {
 	const char *own = field(entry->object, key);
@@ -100,7 +98,7 @@ static void key_of(struct buf *key, const char *unit, const char *name)
 	buf_printf(key, "%s%s%s", unit ? unit : "", unit ? " " : "", name);
 }
 
-/* The last entry, if it is the first of its name. */
+/* Adds the last entry to the names, if it is the first of its name. */
 static int remember(struct loader *l, const char *unit, const char *name)
 {
 	SCOPED(buf_release) struct buf key = BUF_INIT;
@@ -115,7 +113,7 @@ static int remember(struct loader *l, const char *unit, const char *name)
 	return key.err ? key.err : err;
 }
 
-/* What a metric of `unit` means by the name: hybrid processors have metrics of one name for each kind of cores. */
+/* The metric that a metric of `unit` means by the name: on hybrid processors each kind of cores may have one. */
 static bool find_metric(struct loader *l, const char *unit, const char *name, uint32_t *at)
 {
 	SCOPED(buf_release) struct buf key = BUF_INIT;
@@ -183,7 +181,7 @@ static int cycle(struct loader *l, size_t from, size_t to)
 
 static int expand(struct loader *l, size_t i, size_t level);
 
-/* To be known before printing: a hostile file multiplies lengths with every reference. */
+/* Checked before printing, because a hostile file can multiply lengths with every reference. */
 static bool fits(const struct expr *x, const char *const *replacement)
 {
 	size_t total = 0;
@@ -194,7 +192,7 @@ static bool fits(const struct expr *x, const char *const *replacement)
 	return total <= EXPR_MAX_TEXT;
 }
 
-/* Of a metric of one kind of cores, an event that other kinds have too; ids escape what is no letter of one. */
+/* For a metric of one kind of cores, names an event that other kinds have, too, on that kind's PMU. */
 static char *on_core(struct loader *l, const char *unit, const char *event)
 {
 	const struct event_symbol *symbol = event_symbol_find(event);
@@ -211,7 +209,7 @@ static char *on_core(struct loader *l, const char *unit, const char *event)
 	return out;
 }
 
-/* Prints `x` with the formulas of other metrics instead of their names; `level` is its place in the chain. */
+/* Prints `x` with other metrics replaced by their formulas; `level` is its place in the chain. */
 static int print_expanded(struct loader *l, const struct expr *x, const char *unit, size_t level, char **out)
 {
 	SCOPED(buf_release) struct buf text = BUF_INIT;
@@ -274,7 +272,7 @@ static int expand(struct loader *l, size_t i, size_t level)
 	return err;
 }
 
-/* "100%", "1e9ns", "64MiB/s": a factor and a unit. Without a number the factor is 1. */
+/* Splits "100%", "1e9ns" or "64MiB/s" into factor and unit. Without a number the factor is 1. */
 static int split_scale(const char *scale, char factor[static 32], const char **unit)
 {
 	size_t len = lexer_number_length(scale, strlen(scale));
@@ -302,7 +300,7 @@ static char *printed(const char *before, const char *text, const char *after)
 	return buf_detach(&b);
 }
 
-/* MetricGroup separates by ';' and so may end. */
+/* MetricGroup is separated, and may be terminated, by ';'. */
 static char *categories_of(const char *groups)
 {
 	char *copy = strdup(groups), *to = copy;
@@ -322,7 +320,7 @@ static char *categories_of(const char *groups)
 	return copy;
 }
 
-/* A stable id [a-z0-9_.]+ from MetricName; later ones of the same id get "_2", "_3" ... */
+/* Makes a stable id [a-z0-9_.]+ of MetricName; later ones of the same id get "_2", "_3" ... */
 static char *id_of(struct names *used, const char *name)
 {
 	SCOPED(buf_release) struct buf id = BUF_INIT;
@@ -337,7 +335,7 @@ static char *id_of(struct names *used, const char *name)
 	}
 	len = id.len;
 	if (names_get(used, buf_str(&id), &count)) {
-		/* Remember how far that name has got, or a thousand of the same would take a million looks. */
+		/* Remember the last number of each name, or a thousand equal ones would take a million lookups. */
 		SCOPED(scoped_free) char *base = strdup(buf_str(&id));
 
 		do {
@@ -446,7 +444,7 @@ static int fill_row(struct loader *l, struct names *used, struct entry *entry, s
 	return 0;
 }
 
-/* A metric that cannot be had costs itself and those that refer to it; of a cycle each is named. */
+/* A metric that cannot be used is left out with those that refer to it; each metric of a cycle is named. */
 static int fill(struct loader *l, struct metric_set *set, struct error *first)
 {
 	struct names used = { 0 };
@@ -491,7 +489,7 @@ int vendor_load(struct metric_set *set, const struct vendor_docs *docs, struct e
 	err = collect(&l, &first, &set->skipped);
 	if (!err)
 		err = fill(&l, set, &first);
-	/* Nothing but mistakes is rather not a file of metrics. */
+	/* If every object is a mistake, this is probably not a file of metrics. */
 	if (!err && !set->n && first.number)
 		err = error_set(e, first.number, "%s", first.text);
 	else if (!err && !set->n)

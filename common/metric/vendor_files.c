@@ -1,8 +1,6 @@
-/*
- * Where a vendor's metrics come from: one file, or a folder of perf's tree (pmu-events/arch/x86/skylake), whose files
- * are one set and may refer to each other. An object that names only an ArchStdEvent has its formula in a file of a
- * folder above.
- */
+/* Where a vendor's metrics come from: one file, or a directory of perf's tree (pmu-events/arch/x86/skylake), whose
+ * files are one set and may refer to each other. The formula of an object with only an ArchStdEvent is in a file of a
+ * directory above. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +12,7 @@
 #include "common/metric/vendor.h"
 #include "common/vendor_schema.h"
 
-#define LEVELS_ABOVE 2 /* arch/arm64/arm/neoverse-n1 has its standards in arch/arm64 */
+#define LEVELS_ABOVE 2 /* the standards of arch/arm64/arm/neoverse-n1 are in arch/arm64 */
 
 static void docs_release(struct vendor_docs *docs)
 {
@@ -44,7 +42,8 @@ static int is_json(const struct dirent *d)
 	return len > 5 && !strcmp(d->d_name + len - 5, ".json");
 }
 
-/* Takes over `j`, which is no array. perf's folders have one such file, with what groups of metrics are about. */
+/* Takes ownership of `j`, which is not an array. perf's directories have one such file, which describes groups of
+ * metrics. */
 static int no_list(struct json *j, const char *name, const char *path, struct error *e)
 {
 	json_free(j);
@@ -53,8 +52,8 @@ static int no_list(struct json *j, const char *name, const char *path, struct er
 	return error_set(e, EINVAL, "%s: neither events nor metrics: not an array of objects", path);
 }
 
-/* All arrays of the folder's files, in the order of their names. What cannot be read is an error: a folder that lacks
- * a part would say other things without a word. */
+/* Adds all arrays of the directory's files, in the order of their names. Failing to read one is an error: with a part
+ * missing, the directory would silently mean something else. */
 static int add_folder(struct json ***list, size_t *n, const char *path, struct error *e)
 {
 	struct dirent **entry = NULL;
@@ -95,7 +94,7 @@ static bool wants_standards(const struct vendor_docs *docs)
 	return false;
 }
 
-/* What lies above need not be perf's tree: what cannot be read there is no error, but named. */
+/* The directories above need not be perf's tree: a failure to read them is noted, not an error. */
 static int add_standards(struct vendor_docs *docs, const char *path, struct buf *notes)
 {
 	SCOPED(buf_release) struct buf above = BUF_INIT;
