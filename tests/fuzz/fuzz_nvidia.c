@@ -42,9 +42,12 @@ static struct event_alias aliases[] = {
 		.format = formats, .n_formats = N(formats), .alias = aliases, .n_aliases = N(aliases) \
 	}
 static struct event_pmu pmus[] = {
-	PMU("nvidia_ucf_pmu_0", ucf),         PMU("nvidia_pcie_pmu_0_rc_1", pcie),
-	PMU("nvidia_pcie_pmu_1_rc_1", pcie),  PMU("nvidia_pcie_tgt_pmu_0_rc_1", target),
-	PMU("nvidia_nvlink_c2c_pmu_0", c2c_format), PMU("nvidia_uncore_pmu_3", plain),
+	PMU("nvidia_ucf_pmu_0", ucf),
+	PMU("nvidia_pcie_pmu_0_rc_1", pcie),
+	PMU("nvidia_pcie_pmu_1_rc_1", pcie),
+	PMU("nvidia_pcie_tgt_pmu_0_rc_1", target),
+	PMU("nvidia_nvlink_c2c_pmu_0", c2c_format),
+	PMU("nvidia_uncore_pmu_3", plain),
 };
 static struct class_pmu known[N(pmus)];
 static struct pci_map map;
