@@ -275,7 +275,7 @@ static void drop_idle(struct asked *a)
 	/* Those of -d stand beside the others, and need no second word. */
 	if (given(a, "event") || given(a, "metrics"))
 		personality_drop(&a->report, "-d", 0);
-	if (given(a, "event"))
+	if (given(a, "event") || given(a, "metrics"))
 		personality_drop(&a->record, "--null", 0);
 	if (!given(a, "topdown")) {
 		personality_drop(&a->record, "--td-level", 1);

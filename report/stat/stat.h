@@ -65,6 +65,7 @@ struct stat_config {
 	bool all_events, no_merge, hybrid_merge, big_num, intervals, summary, no_csv_summary, table, stats;
 	bool metric_only, no_quotes, no_threshold, no_scale, verbose, show_thread, color;
 	bool started; /* a file begins with the time at which it was written */
+	bool null;    /* no blank line stands after the lines */
 	bool clear;   /* clear the screen before every interval */
 	bool window;  /* only a part of the recording is read */
 };

@@ -212,10 +212,13 @@ static int classic_of(struct stat_sheet *s, uint32_t event)
 	uint32_t type;
 	uint64_t config;
 	size_t n;
+	bool own;
 	int err = 0;
 
 	plain_name(s, &s->event[event], name, &type, &config);
-	n = shadow_find(type, config, name, &row);
+	/* perf 6 knows events by type and config: not those of a PMU, nor of one kind of CPUs, whose PMU is in the config. */
+	own = type > PERF_TYPE_HW_CACHE ? event_symbol_find(name) != NULL : config >> 32 != 0;
+	n = own && stat_is_older(s) ? 0 : shadow_find(type, config, name, &row);
 	/* perf spells this one in two ways. */
 	s->event[event].unfed = !n ? NULL : strcmp(row->label, "GHz") ? row->label : "Ghz";
 	for (size_t i = 0; i < n && !err; i++)

@@ -331,7 +331,7 @@ static void put_foot(struct stat_sheet *s)
 {
 	struct buf *out = &s->out->text;
 
-	if (s->n_events)
+	if (s->n_events && !s->config->null)
 		buf_addch(out, '\n');
 	if (s->n_runs > 1) {
 		double error = stat_spread_error(&s->wall) / 1e9;

@@ -30,6 +30,7 @@ PERF = """
 @ true
 @ -d true
 @ -n true
+@ -n -e cs true
 @ -r 2 -x, -e page-faults true
 @ -x, true
 @ -j -e task-clock true
