@@ -22,7 +22,7 @@ static size_t left(const struct cbor *c)
 	return (size_t)(c->end - c->at);
 }
 
-/* Takes the head of an item. Indefinite lengths (31) and the reserved 28-30 are refused. */
+/* Reads the head of an item. Indefinite lengths (31) and the reserved 28-30 are refused. */
 static enum cbor_major head(struct cbor *c, uint64_t *argument, unsigned *info)
 {
 	unsigned bytes;
@@ -296,7 +296,7 @@ static void decode_array(struct cbor *c, struct pm_value *v, unsigned depth)
 	if (cap && !v->array.item)
 		c->err = -ENOMEM;
 	v->array.n = 0;
-	/* An item in memory is many times an item in the file: the array grows as items are really there. */
+	/* An item takes much more memory than its bytes in the file: grow the array as items are really read. */
 	for (size_t i = 0; i < n && !c->err; i++) {
 		if (i == cap) {
 			struct pm_value *item;
@@ -376,10 +376,10 @@ void cbor_value_map(struct cbor *c, struct pm_map *out, unsigned depth)
 		pm_value_release(&v);
 		if (c->err != -EBADMSG)
 			return;
-		/* It may be well-formed all the same: of a later version, or somebody's own. */
+		/* It may be well-formed anyway: of a later version, or private. */
 		*c = start;
 		cbor_skip(c);
-		/* That it is there says enough. */
+		/* That it exists says enough. */
 		if (!c->err && pm_key_critical(m.key) && pm_map_set(out, m.key, pm_bool(true)))
 			c->err = -ENOMEM;
 	}

@@ -74,7 +74,7 @@ void cbor_add_bool(struct buf *b, bool v)
 	cbor_add_head(b, CBOR_SIMPLE, v ? 21 : 20);
 }
 
-/* The half that is exactly this single, or -1. */
+/* The half-precision number that equals this single, or -1. */
 static int half_of(float single)
 {
 	uint32_t bits, mantissa;
@@ -144,7 +144,7 @@ static void add_map(struct buf *b, const struct pm_map *m, unsigned depth)
 	}
 }
 
-/* What no reader would take is not written. */
+/* What readers would refuse is not written. */
 static void add_value(struct buf *b, const struct pm_value *v, unsigned depth)
 {
 	if (((v->kind == PM_VALUE_TEXT || v->kind == PM_VALUE_BYTES) && v->str.len > PM_MAX_STRING) ||
@@ -203,7 +203,7 @@ struct cbor_fields cbor_fields(struct buf *b)
 void cbor_field(struct cbor_fields *f, uint32_t key)
 {
 	cbor_add_uint(f->out, key);
-	/* Up to so many the head is one byte. */
+	/* Up to this count the head is one byte. */
 	if (!f->out->err)
 		f->out->data[f->head]++;
 }

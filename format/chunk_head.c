@@ -61,7 +61,7 @@ static void add_difference(struct buf *out, uint64_t value, uint64_t expected)
 	cbor_add_int(out, (int64_t)(value - expected));
 }
 
-/* How far clock `b` is ahead of CLOCK_MONOTONIC; it hardly moves from chunk to chunk. */
+/* How far clock `b` is ahead of CLOCK_MONOTONIC; this hardly changes from chunk to chunk. */
 static uint64_t lead(const struct pm_clocks *c, uint64_t b)
 {
 	return b - c->monotonic;
@@ -98,7 +98,7 @@ static void encode_realtime(const struct chunk_head *h, const struct chunk_base 
 			       lead(&base->clocks, base->clocks.realtime));
 }
 
-/* What one expects of ticks and numbers: the first, and the same step to each. Only what is otherwise is written. */
+/* The prediction for ticks and numbers is the first one and a constant step; only deviations are written. */
 static void encode_series(struct cbor_fields *f, unsigned first_key, unsigned steps_key, const uint64_t *v,
 			  uint32_t rows, uint64_t first, uint64_t step)
 {
@@ -175,7 +175,7 @@ struct written {
 	uint64_t realtime;
 	bool has_step, has_clocks, has_groups, has_blocks, has_realtime, has_base;
 	int64_t ticks[PM_CHUNK_ROWS], numbers[PM_CHUNK_ROWS];
-	uint32_t n_ticks, n_numbers; /* rows that the steps are for; 0: there are none */
+	uint32_t n_ticks, n_numbers; /* rows that the steps are for; 0: none */
 	uint32_t last_flags;         /* the last row that has flags, from 1 */
 };
 
@@ -214,7 +214,7 @@ static void decode_groups(struct cbor *c, struct chunk_head *h)
 		cbor_fail(c);
 	h->n_groups = 0;
 	for (size_t i = 0; i < n && !c->err; i += 2) {
-		/* Ids are never reused: those of groups that come and go have no limit but their size. */
+		/* Ids are never reused: those of groups that come and go are limited only by their type. */
 		uint32_t first = take_u32(c, UINT32_MAX), count = take_u32(c, PM_MAX_GROUPS);
 
 		if (!first || !count || count - 1 > UINT32_MAX - first || h->n_groups + count > PM_MAX_GROUPS) {
@@ -353,7 +353,7 @@ static void sum_clocks(struct chunk_head *h, const struct chunk_base *base, cons
 		c->realtime = c->monotonic + lead(&base->clocks, base->clocks.realtime) + w->realtime;
 }
 
-/* Differences to clocks that could not be read would be any numbers. */
+/* Clocks that could not be read have no meaningful differences. */
 static bool continues(const struct chunk_head *h, const struct chunk_base *base, const struct written *w)
 {
 	return h->run == base->run && h->segment == base->segment && (base->clocks.monotonic_raw || !w->clock[1]) &&

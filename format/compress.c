@@ -6,8 +6,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* Up to 3 zstd finds the same matches whatever the byte order, so that files are the same. More saves 1 percent; from
- * 11 on it takes 40 times as long with this dictionary. */
+/* Up to 3 zstd finds the same matches on either byte order, so files are identical. Higher levels save 1 percent;
+ * from 11 on they take 40 times as long with this dictionary. */
 #define KNOWN_LEVEL 3
 
 struct pm_zstd {
@@ -18,7 +18,7 @@ struct pm_zstd {
 struct pm_zstd_stream {
 	ZSTD_DCtx *d;
 	bool at_end;
-	bool full; /* the last call ended for want of room: there may be more without input */
+	bool full; /* the last call filled the output: there may be more without input */
 	int err;
 };
 
@@ -52,7 +52,7 @@ int pm_zstd_compress_with(struct pm_zstd *z, const void *known, size_t known_len
 		return -ENOMEM;
 	n = ZSTD_compress_usingDict(z->c, out->data + out->len, bound, len ? in : "", len, known, known_len, level);
 	if (ZSTD_isError(n))
-		return -ENOMEM; /* the bound holds, so nothing else can fail */
+		return -ENOMEM; /* the output has room for the worst case, so nothing else can fail */
 	out->len += n;
 	return 0;
 }
@@ -78,7 +78,7 @@ int pm_zstd_decompress_with(struct pm_zstd *z, const void *known, size_t known_l
 		z->d = ZSTD_createDCtx();
 	if (!z->d)
 		return -ENOMEM;
-	/* zstd takes skippable frames and several frames in a row; neither is ever written. */
+	/* zstd would also accept skippable frames and several frames in a row; neither is ever written. */
 	if (len < 4 || le32(in) != ZSTD_MAGICNUMBER)
 		return -EBADMSG;
 	if (ZSTD_getFrameContentSize(in, len) != raw_len)
@@ -150,7 +150,7 @@ int pm_zstd_stream_read(struct pm_zstd_stream *s, const void *in, size_t *in_len
 	*in_len = *out_len = 0;
 	if (s->err)
 		return s->err;
-	/* zstd takes repeated calls that cannot get on for damage, so there are none. */
+	/* zstd treats repeated calls without progress as damage, so avoid them. */
 	while (from.pos < from.size || s->full) {
 		n = ZSTD_decompressStream(s->d, &to, &from);
 		if (ZSTD_isError(n)) {
@@ -164,7 +164,7 @@ int pm_zstd_stream_read(struct pm_zstd_stream *s, const void *in, size_t *in_len
 	}
 	*in_len = from.pos;
 	*out_len = to.pos;
-	/* What was good is handed over first. */
+	/* Hand over first what was good. */
 	return to.pos ? 0 : s->err;
 }
 

@@ -1,4 +1,4 @@
-/* Adds bodies of definition and event frames to the model, and notes which parts changed. A repetition has to equal
+/* Adds the bodies of definition and event frames to the model, and notes which parts changed. A repetition must equal
  * what is known. */
 #include <errno.h>
 #include <stdarg.h>
@@ -151,7 +151,7 @@ static bool same_topology(const struct pm_topology *a, const struct pm_topology 
 	for (uint32_t k = 0; k < a->n; k++) {
 		const struct pm_cpu *x = &a->cpu[k], *y = &b->cpu[k];
 
-		/* The numbers lie before `online`; after it is padding. */
+		/* The fields before `online` are numbers; padding follows it. */
 		if (memcmp(x, y, offsetof(struct pm_cpu, online)) != 0 || x->online != y->online)
 			return false;
 	}

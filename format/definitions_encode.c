@@ -1,4 +1,4 @@
-/* Turns the model into bodies of definition and event frames, in slices, so that no frame gets too large. */
+/* Turns the model into bodies of definition and event frames, in slices that keep frames small. */
 #include <string.h>
 
 #include "format/cbor.h"
@@ -20,7 +20,7 @@ static void add_attrs(struct cbor_fields *f, unsigned key, const struct pm_map *
 	cbor_add_map(f->out, attrs);
 }
 
-/* Items are combined apart from their array, because its head tells their number. */
+/* Items are gathered separately from their array, because its head contains their count. */
 static void add_items(struct cbor_fields *f, unsigned key, uint64_t n, const struct buf *items)
 {
 	cbor_field(f, key);
@@ -34,7 +34,7 @@ void encode_header(struct buf *out, const struct pm_model *m)
 	cbor_add_map(out, &m->header);
 }
 
-/* One row a number of struct pm_cpu. */
+/* One row per number of struct pm_cpu. */
 static const struct {
 	unsigned key;
 	size_t offset;
@@ -123,7 +123,7 @@ static void add_counter(struct buf *out, const struct pm_counter *c)
 	add_attrs(&f, COUNTER_ATTRS, &c->attrs);
 }
 
-/* Length of the arithmetic progression that starts at id[0]; *step is its step. Ids that fall end it. */
+/* Length of the arithmetic progression that starts at id[0]; *step is its step. Descending ids end it. */
 static uint32_t progression(const uint32_t *id, uint32_t n, uint32_t *step)
 {
 	uint32_t count = 1;
@@ -152,7 +152,7 @@ static void add_ids(struct cbor_fields *f, unsigned key, const uint32_t *id, uin
 	}
 }
 
-/* [stay, leave ...] of the instances of `from`. */
+/* Writes the instances of `from` that left, as [stay, leave ...]. */
 static void add_left(struct cbor_fields *f, const struct pm_group *g, const struct pm_group *from, uint32_t kept)
 {
 	SCOPED(buf_release) struct buf items = BUF_INIT;
@@ -175,7 +175,7 @@ static void add_left(struct cbor_fields *f, const struct pm_group *g, const stru
 		add_items(f, GROUP_LEFT, n, &items);
 }
 
-/* What it has that the previous one had not, and which of its instances have left. */
+/* Writes what the group has that the previous one had not, and which of its instances have left. */
 static void add_continued(struct buf *out, const struct pm_group *g, const struct pm_group *from)
 {
 	uint32_t kept = model_group_kept(g, from, NULL);
@@ -204,9 +204,9 @@ static void add_group(struct buf *out, const struct pm_group *g, const struct pm
 	add_ids(&f, GROUP_INSTANCES, g->instance, g->n_instances);
 }
 
-/* The ids of a list: the first, if they follow each other. */
+/* The ids of a list: only the first, if they are consecutive. */
 struct listed {
-	struct buf ranges; /* all but the last, which is [first, first + n) */
+	struct buf ranges; /* all but the last range, which is [first, first + n) */
 	uint64_t n_ranges;
 	uint32_t first, n, all;
 };
@@ -242,7 +242,7 @@ static void add_listed(struct cbor_fields *f, unsigned key, struct listed *l)
 	buf_release(&l->ranges);
 }
 
-/* Takes items of the span until the slice is full; returns how many. */
+/* Adds items of the span until the slice is full; returns how many. */
 #define TAKE(out, span, add) \
 	for (; (span)->from < (span)->to && (out)->len < DEFINITIONS_SLICE && !(out)->err; (span)->from++) \
 	add
@@ -257,7 +257,7 @@ void encode_schema(struct buf *out, const struct pm_model *m, struct span *count
 	struct cbor_fields f = cbor_fields(out);
 
 	TAKE(&c, counters, add_counter(&c, &m->counter[counters->from]));
-	/* Groups name counters, so none goes out before all counters have. */
+	/* Groups refer to counters, so they follow when all counters are written. */
 	if (counters->from == counters->to)
 		TAKE(&g, groups, {
 			const struct pm_group *one = &m->group[groups->from];
@@ -268,7 +268,7 @@ void encode_schema(struct buf *out, const struct pm_model *m, struct span *count
 			list_add(&listed, one->id);
 		});
 	TAKE(&s, strings, cbor_add_value(&s, &m->string[strings->from]));
-	/* What a group continues retires after it. */
+	/* A group retires after the one that continues it is written. */
 	gone = groups->from == groups->to && strings->from == strings->to ? *retired : gone;
 	if (counters->from > first_counter.from) {
 		cbor_field_uint(&f, SCHEMA_FIRST_COUNTER, first_counter.from + 1ull);
@@ -302,7 +302,7 @@ static void add_instance(struct buf *out, const struct pm_instance *i, uint64_t 
 	add_attrs(&f, INSTANCE_ATTRS, &i->attrs);
 }
 
-/* Each less the previous one. */
+/* Each id less the previous one. */
 static void add_retired(struct cbor_fields *f, const struct pm_model *m, const struct retired *retired,
 			uint64_t base_ns)
 {

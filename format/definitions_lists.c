@@ -94,7 +94,7 @@ static void take_numbers(struct decoding *d, struct cpulist *l)
 	for (size_t i = 0; i < n && !c->err; i += 2) {
 		uint32_t first = take_u32(c, CPULIST_MAX), count = take_u32(c, CPULIST_MAX + 1);
 
-		/* Ascending, so that a small file cannot ask for much work. */
+		/* Ascending, so that a small file cannot demand much work. */
 		if (count > CPULIST_MAX + 1 - first || (l->n && first <= l->cpu[l->n - 1]))
 			cbor_fail(c);
 		take_room(d, &d->seen->ids, count, PM_FREE_IDS, PM_BYTE_IDS);

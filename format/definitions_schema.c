@@ -92,7 +92,7 @@ static void take_counter(struct decoding *d, struct pm_counter *n)
 	}
 }
 
-/* Adds item `id`, or compares it with what is there under this id. */
+/* Adds item `id`, or compares it with the known one of this id. */
 static void settle(struct decoding *d, int64_t added, uint32_t id, bool same)
 {
 	if (d->c.err)
@@ -151,7 +151,7 @@ static uint32_t *take_ids(struct decoding *d, uint32_t *count)
 	return id;
 }
 
-/* Fills in what a group has of the one that it continues. */
+/* Fills in what a group takes over from the one that it continues. */
 static void take_over(struct decoding *d, struct pm_group *g, const uint32_t *left, size_t n_left)
 {
 	const struct pm_group *from = pm_model_group(d->m, g->continues);
@@ -202,7 +202,7 @@ static uint32_t *take_pairs(struct cbor *c, size_t *count)
 	*count = 0;
 	if (n % 2 || n > 2 * PM_MAX_COLUMNS)
 		cbor_fail(c);
-	/* Each takes a byte at least, so memory stays in proportion. */
+	/* Each takes at least a byte, so memory stays proportional to the file. */
 	pair = c->err ? NULL : malloc((n + 1) * sizeof(*pair));
 	if (!pair && !c->err)
 		c->err = -ENOMEM;
@@ -228,7 +228,7 @@ static void decode_group(struct decoding *d, uint32_t id)
 		case GROUP_FLAGS:
 			flags = take_u32(c, UINT32_MAX);
 			g.flags = flags & GROUP_FLAGS_KNOWN;
-			/* Critical are the lower halves of what is given out here and of what is private. */
+			/* Critical flags are the lower halves of the standard and the private range. */
 			flags &= 0x00ff00ff & ~(uint32_t)GROUP_FLAGS_KNOWN;
 			if (flags) {
 				d->newer = "flags";
@@ -353,7 +353,7 @@ static void decode_instance(struct decoding *d, uint32_t id)
 	pm_map_release(&i.attrs);
 }
 
-/* A list whose first id is known. A list that starts after what is there builds on something that was lost. */
+/* A list whose first id is known. If it starts after the last known id, something that it builds on was lost. */
 static void decode_list(struct decoding *d, uint64_t first, uint32_t known,
 			void (*item)(struct decoding *d, uint32_t id))
 {
@@ -367,7 +367,7 @@ static void decode_list(struct decoding *d, uint64_t first, uint32_t known,
 		item(d, (uint32_t)(first + i));
 }
 
-/* Ids of a list that comes next: the first, or [first, count ...]. */
+/* Ids of a list that follows: the first, or [first, count ...]. */
 struct listed {
 	struct cbor ranges;
 	size_t n_ranges;
@@ -393,7 +393,7 @@ static struct listed take_listed(struct cbor *c)
 	return l;
 }
 
-/* 0: there is none, or it is none. */
+/* 0: there is no next id, or it is invalid. */
 static uint32_t next_listed(struct listed *l)
 {
 	if (!l->left && l->n_ranges) {
@@ -432,7 +432,7 @@ static void retire_group(struct decoding *d, const struct pm_group *g)
 	if (!g || g->retired)
 		return;
 	d->news = true;
-	/* The room that few bytes may ask for is one of groups that live. */
+	/* Few bytes may claim much room: at most that of live groups. */
 	columns = (uint64_t)g->n_counters * g->n_instances;
 	d->seen->columns -= columns < d->seen->columns ? columns : d->seen->columns;
 	if (pm_model_retire_group(d->m, g->id))
@@ -448,8 +448,8 @@ static void decode_retired_groups(struct decoding *d)
 	for (size_t i = 0; i < n && !d->c.err; i += 2) {
 		uint64_t first = take_u32(&d->c, UINT32_MAX), count = take_u32(&d->c, UINT32_MAX);
 
-		/* One that is not known is forgotten already, or its definition was lost. A range of any length is a
-		 * few bytes, so the work is bounded by what there is. */
+		/* An unknown one has been forgotten already, or its definition was lost. A range of any length takes
+		 * few bytes, so bound the work by what exists. */
 		if (count > d->m->n_groups) {
 			for (uint32_t k = 0; k < d->m->n_groups; k++)
 				if (d->m->group[k].id >= first && d->m->group[k].id - first < count)

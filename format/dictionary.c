@@ -1,4 +1,4 @@
-/* dictionary.bin, which belongs to the format: it never changes, and another one would have another codec number. */
+/* dictionary.bin is part of the format: it never changes, and another dictionary would get another codec number. */
 #include "format/compress.h"
 
 /* clang-format off */

@@ -62,7 +62,7 @@ int frame_trailer(const uint8_t at[static FRAME_TRAILER], uint32_t *crc)
 	return 0;
 }
 
-/* The head of a CBOR item of this major type at data[*at], in its shortest form, which frames are bound to. */
+/* Reads the head of a CBOR item of this major type at data[*at]; frames must have the shortest form. */
 static int item_head(const uint8_t *data, size_t len, size_t *at, enum cbor_major major, uint64_t *value,
 		     size_t *need)
 {
@@ -141,7 +141,7 @@ int frame_parse(const uint8_t *data, size_t len, struct frame_head *h, size_t *n
 	at += h->meta_len;
 	if (frame_trailer(data + at, &crc) || crc != crc32c(data, at))
 		return -EBADMSG;
-	/* The head is the same in all major versions, so a flipped bit does not pass for a new one. */
+	/* The head is the same in all major versions, so a flipped bit cannot pass for a newer one. */
 	if (*major != PM_MAJOR)
 		return -ENOTSUP;
 	h->crc = crc;

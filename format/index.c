@@ -11,9 +11,9 @@
 enum index_key {
 	INDEX_FIRST = 1,   /* offset of the first frame */
 	INDEX_TYPES = 2,   /* byte string: type, + FLAG_KEY, + FLAG_REPEATED */
-	INDEX_LENGTHS = 3, /* each but the first less the one before */
-	INDEX_FROM = 4,    /* chunks: first tick, from the second on less what the one before leads one to expect */
-	INDEX_SPANS = 5,   /* chunks: last tick less first tick */
+	INDEX_LENGTHS = 3, /* each but the first: minus the one before */
+	INDEX_FROM = 4,    /* chunks: first tick; from the second on, minus what the one before predicts */
+	INDEX_SPANS = 5,   /* chunks: last tick minus first tick */
 	INDEX_ROWS = 6,    /* chunks */
 };
 enum { FLAG_KEY = 0x80, FLAG_REPEATED = 0x40, TYPE_MASK = 0x3f };
@@ -35,7 +35,7 @@ int index_add(struct index_builder *b, const struct index_entry *e)
 	return 0;
 }
 
-/* Regular chunks follow each other at the same distance; so only what breaks the rule costs. */
+/* Regular chunks follow each other at the same distance, so only deviations cost bytes. */
 struct expectation {
 	uint64_t from, step;
 };
@@ -90,7 +90,7 @@ void index_encode(struct index_builder *b, struct buf *out)
 	b->n = b->chunks = 0;
 }
 
-/* The arrays of a body, each a cursor that was checked to hold `n` items. */
+/* The arrays of a body, each as a cursor that was checked to have `n` items. */
 struct lists {
 	uint64_t first;
 	const uint8_t *type;

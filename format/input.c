@@ -38,7 +38,7 @@ static void file_close(void *ctx)
 	free(f);
 }
 
-/* Takes over fd in every case. */
+/* Takes ownership of fd, also on failure. */
 static int input_fd(struct pm_input *in, int fd)
 {
 	struct file *f = malloc(sizeof(*f));
@@ -51,7 +51,7 @@ static int input_fd(struct pm_input *in, int fd)
 	}
 	*f = (struct file){ .fd = fd };
 	*in = (struct pm_input){ .ctx = f, .read = file_read, .close = file_close, .size = UINT64_MAX };
-	/* Terminals and pipes may seem to seek; only what has a size does. */
+	/* Terminals and pipes may appear seekable; only what has a size is. */
 	if (!fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) && lseek(fd, 0, SEEK_CUR) == 0) {
 		in->seek = file_seek;
 		if (S_ISREG(st.st_mode))

@@ -15,7 +15,7 @@ struct unwrapping {
 	uint8_t *in; /* [STEP]: compressed bytes */
 	size_t at, end;
 	bool ended;
-	bool given; /* something of the recording */
+	bool given; /* some data of the recording was delivered */
 };
 
 static void unwrapping_close(void *ctx)
@@ -29,7 +29,8 @@ static void unwrapping_close(void *ctx)
 	free(u);
 }
 
-/* A cut stream ends like a cut recording, and is reported as one; but one that gave nothing is no empty file. */
+/* A truncated stream ends like a truncated recording, and is reported as one; if it delivered nothing, it is not an
+ * empty file. */
 static ssize_t unwrapping_end(const struct unwrapping *u)
 {
 	return u->given || pm_zstd_stream_at_end(u->stream) ? 0 : -ENODATA;
@@ -43,7 +44,7 @@ static ssize_t unwrapping_read(void *ctx, void *data, size_t len)
 		size_t taken = u->end - u->at, given = len;
 		int err = pm_zstd_stream_read(u->stream, u->in + u->at, &taken, data, &given);
 
-		/* Behind damage there is nothing: the recording ends there, and is reported as cut. */
+		/* Nothing can be read behind damage: the recording ends there, and is reported as cut. */
 		if (err)
 			return err == -EBADMSG ? unwrapping_end(u) : err;
 		u->at += taken;

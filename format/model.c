@@ -106,7 +106,7 @@ int64_t model_append_string(struct pm_model *m, const void *data, size_t len, bo
 
 int64_t pm_model_add_string(struct pm_model *m, const void *data, size_t len, bool bytes)
 {
-	/* Only texts without NUL can be keys of the map; the others are rare and just added. */
+	/* Only texts without NUL can be keys of the map; others are rare and are added without a lookup. */
 	bool key = !bytes && !memchr(data, '\0', len);
 	const char *text;
 	int64_t id;

@@ -1,4 +1,4 @@
-/* What all lists of the model need: room, and how much memory they take. */
+/* What all lists of the model need: capacity, and how much memory they take. */
 #include <errno.h>
 #include <stdlib.h>
 

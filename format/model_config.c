@@ -1,4 +1,4 @@
-/* One-time values: thousands of them on a large machine, most the same on every CPU, so equal ones are one entry. */
+/* One-time values: a large machine has thousands, mostly the same on every CPU, so equal ones share an entry. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static uint64_t hash_of(const struct pm_config *c)
 	return h;
 }
 
-/* The slot of an equal entry, or the free one where it would go. */
+/* The slot of an equal entry, or the free one for it. */
 static struct config_slot *find(const struct pm_model *m, const struct pm_config *c, uint64_t hash)
 {
 	const struct pm_model_caps *caps = m->caps;

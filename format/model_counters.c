@@ -1,8 +1,6 @@
-/*
- * The counters of a model. A recording may have a hundred thousand, most of which differ in nothing but their name:
- * texts lie one after another without an allocation each, what a counter has in common with the previous one is
- * kept once, and the index of names holds nothing but ids.
- */
+/* The counters of a model. A recording may have a hundred thousand, most of which differ only in their names: texts
+ * are stored one after another without an allocation each, what a counter shares with the previous one is kept once,
+ * and the index of names holds only ids. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +40,7 @@ static char *keep_text(struct pm_model_caps *caps, const char *text)
 	return kept;
 }
 
-/* `twin`, which the model holds already, if it says the same; else a copy. */
+/* `twin`, which the model already holds, if it is equal; else a copy. */
 static char *share_text(struct pm_model_caps *caps, const char *text, char *twin)
 {
 	if (!text)
@@ -50,7 +48,7 @@ static char *share_text(struct pm_model_caps *caps, const char *text, char *twin
 	return twin && !strcmp(text, twin) ? twin : keep_text(caps, text);
 }
 
-/* The slot that holds the counter of that name, or the free one where it would go. */
+/* The slot of the counter of that name, or the free one for it. */
 static uint32_t *find_slot(const struct pm_model *m, const char *name)
 {
 	const struct pm_model_caps *caps = m->caps;
@@ -130,7 +128,7 @@ int64_t pm_model_add_counter(struct pm_model *m, const struct pm_counter *c)
 		.scale = { .num = 1, .den = 1 },
 		.type = c->type,
 		.semantics = c->semantics,
-		/* Only integers wrap below 64 bits. */
+		/* Only integers can wrap below 64 bits. */
 		.width = !c->width || c->type >= PM_F64 ? 64 : c->width,
 		.aggregation = c->aggregation,
 		.newer = c->newer,
@@ -141,7 +139,7 @@ int64_t pm_model_add_counter(struct pm_model *m, const struct pm_counter *c)
 		copy.scale.text = share_text(caps, c->scale.text, before ? before->scale.text : NULL);
 	else if (c->scale.den)
 		copy.scale = (struct pm_scale){ .num = c->scale.num, .den = c->scale.den };
-	/* The texts of a counter that fails stay with the model until it goes. */
+	/* If a counter fails, its texts stay with the model until that is freed. */
 	if (!copy.name || !copy.display || !copy.source || !copy.unit || (c->scale.text && !copy.scale.text) ||
 	    copy_attrs(&copy.attrs, &c->attrs, before))
 		return -ENOMEM;
@@ -152,7 +150,7 @@ int64_t pm_model_add_counter(struct pm_model *m, const struct pm_counter *c)
 
 void model_counters_release(struct pm_model *m)
 {
-	/* The last one of those that share attributes frees them. */
+	/* The last counter of those that share attributes frees them. */
 	for (uint32_t i = 0; i < m->n_counters; i++)
 		if (i + 1 == m->n_counters || m->counter[i].attrs.field != m->counter[i + 1].attrs.field)
 			pm_map_release(&m->counter[i].attrs);

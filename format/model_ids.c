@@ -1,4 +1,4 @@
-/* Ids of instances and groups: where each is, and slots, which are reused. */
+/* Maps ids of instances and groups to their places, and to slots, which are reused. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ uint32_t model_ids_place(const struct model_ids *ids, const void *array, uint32_
 	return *place ? *place - 1 : PM_NONE;
 }
 
-/* A map of `n` items with room for as many more. */
+/* Builds a map of `n` items with room for as many more. */
 static int build(struct model_ids *ids, const void *array, uint32_t n, size_t size)
 {
 	uint32_t places = 64;
@@ -63,13 +63,13 @@ int model_ids_add(struct model_ids *ids, const void *array, uint32_t n, size_t s
 		err = build(ids, array, n, size);
 	else if (ids->place && n >= ids->places / 2)
 		err = build(ids, array, n, size);
-	/* So that giving it back cannot fail. */
+	/* Allocate now, so that giving a slot back cannot fail. */
 	if (!err)
 		err = array_hold(&ids->spare, &ids->spare_room, ids->slots + 1ull, sizeof(*ids->spare));
 	if (err)
 		return err;
 	*slot = ids->n_spare ? ids->spare[--ids->n_spare] : ids->slots++;
-	/* The item is written after the others before anybody looks. */
+	/* The item is stored behind the others before anyone looks it up. */
 	if (ids->place) {
 		uint32_t mask = ids->places - 1, i = id * 0x9e3779b1u & mask;
 

@@ -1,5 +1,4 @@
-/* The keys of every map, in words. A key that is missing here is still carried, but `pmrep info` has no name for it.
- */
+/* The keys of every map, in words. Unknown keys are still carried, but `pmrep info` has no name for them. */
 #include <stddef.h>
 
 #include "format/model.h"

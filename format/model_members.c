@@ -1,4 +1,4 @@
-/* Instances and the groups that name them: what comes and goes. */
+/* Instances, and the groups that refer to them: they come and go. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "format/limits.h"
 #include "format/model_private.h"
 
-#define FORGET_MIN 64 /* retired ones that are worth going through the model */
+#define FORGET_MIN 64 /* retired items for which a pass over the model is worthwhile */
 
 void model_instance_release(struct pm_instance *i)
 {
@@ -40,7 +40,7 @@ static uint64_t group_size(const struct pm_group *g)
 	return sizeof(*g) + 4ull * (g->n_counters + g->n_instances) + 32;
 }
 
-/* The array itself has room for all that were not forgotten; the limit is one of those that live. */
+/* The array also holds the retired that are not yet forgotten; the limit is for those that live. */
 static uint32_t most(uint32_t max, uint32_t retired)
 {
 	return retired > UINT32_MAX / 4 - max ? UINT32_MAX / 4 : max + retired;
@@ -136,7 +136,7 @@ static int by_id(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A column that is there twice would be counted twice. 0, -EINVAL, -ENOMEM; nearly all lists ascend. */
+/* A column that occurs twice would be counted twice. Returns 0, -EINVAL or -ENOMEM; nearly all lists ascend. */
 static int each_once(const uint32_t *id, const uint32_t *with, uint32_t n)
 {
 	SCOPED(scoped_free) uint64_t *sorted = NULL;
@@ -308,14 +308,14 @@ static void forget_instances(struct pm_model *m, const bool *named)
 	}
 	m->n_instances = n;
 	model_ids_rebuild(ids, m->instance, n, sizeof(*m->instance));
-	/* Those that a group still names have retired all the same. */
+	/* Those that a group still refers to have retired, too. */
 	for (uint32_t i = 0; i < n && still; i++)
 		if (m->instance[i].retired_ns)
 			ids->retired[ids->n_retired++] = m->instance[i].id;
 	ids->n_kept = ids->n_retired;
 }
 
-/* Whether enough of all have retired since the last time. */
+/* Whether enough of all items have retired since the last time. */
 static bool many(const struct model_ids *ids, uint32_t n)
 {
 	uint32_t retired = ids->n_retired - ids->n_kept;
@@ -330,7 +330,7 @@ void pm_model_forget(struct pm_model *m)
 
 	if (!caps || (!many(&caps->instance_ids, m->n_instances) && !many(&caps->group_ids, m->n_groups)))
 		return;
-	/* Without memory another time. */
+	/* Without memory, try another time. */
 	if (model_ids_map(&caps->instance_ids, m->instance, m->n_instances, sizeof(*m->instance)) ||
 	    model_ids_map(&caps->group_ids, m->group, m->n_groups, sizeof(*m->group)))
 		return;

@@ -10,7 +10,7 @@
 #include "format/limits.h"
 #include "format/model_private.h"
 
-#define LOOKS_MAX 64 /* damages that are worth going through what follows */
+#define LOOKS_MAX 64 /* damages for which looking ahead is worthwhile */
 
 /* Forgets what belongs to one recording. */
 static void reset(struct pm_reader *r)
@@ -59,7 +59,7 @@ static int queue_event(void *ctx, struct pm_event *e)
 	return 0;
 }
 
-/* Who has retired is gone, and that is an event. */
+/* Reports that what has retired is gone, as an event. */
 static int queue_gone(struct pm_reader *r)
 {
 	const struct model_ids *ids = &r->model.caps->instance_ids;
@@ -129,7 +129,7 @@ int reader_body(struct pm_reader *r, const struct frame_head *h, const void **bo
 	*len = (size_t)h->payload_len;
 	if (!codec)
 		return 0;
-	/* Memory stays in proportion to what was read. */
+	/* Memory stays proportional to what was read. */
 	if (codec > PM_BODY_ZSTD_KNOWN)
 		return -ENOTSUP;
 	if (raw > PM_MAX_BODY)
@@ -149,7 +149,7 @@ int reader_body(struct pm_reader *r, const struct frame_head *h, const void **bo
 
 /* ---- items ---- */
 
-/* Passes over a frame that shall not be returned. */
+/* Skips a frame that is not to be returned. */
 static int drop_frame(struct pm_reader *r, const struct frame_head *h)
 {
 	return window_skip(&r->window, frame_len(h));
@@ -171,7 +171,7 @@ static int damage_item(struct pm_reader *r, struct pm_item *item)
 	return 1;
 }
 
-/* Leaves the frame that was returned last. */
+/* Moves past the frame that was returned last. */
 static int leave_frame(struct pm_reader *r)
 {
 	struct window *w = &r->window;
@@ -185,7 +185,7 @@ static int leave_frame(struct pm_reader *r)
 		uint64_t start = w->offset;
 		uint32_t crc;
 
-		/* What is passed over is not verified, but the frame must end where it says. */
+		/* A skipped frame is not verified, but it must end where it says. */
 		err = window_skip(w, left - FRAME_TRAILER);
 		if (!err)
 			err = window_need(w, FRAME_TRAILER);
@@ -207,8 +207,8 @@ static int leave_frame(struct pm_reader *r)
 	return window_skip(w, left);
 }
 
-/* Is this frame the next of this recording? 1: yes; 0: no, and it was dropped or begins another recording (*begins).
- */
+/* Whether this frame is the next of this recording. 1: yes; 0: no, it was dropped or begins another recording
+ * (*begins). */
 static int belongs(struct pm_reader *r, const struct frame_head *h, bool *begins)
 {
 	bool same = r->id_known && !memcmp(r->id, h->id, sizeof(r->id));
@@ -221,7 +221,7 @@ static int belongs(struct pm_reader *r, const struct frame_head *h, bool *begins
 		memcpy(r->model.recording_id, r->id, sizeof(r->id));
 		return 1;
 	}
-	/* A header of another recording, or the first frame of this one a second time: files were joined. */
+	/* A header of another recording, or the first frame of this one again: files were concatenated. */
 	if (h->type == PM_FRAME_HEADER && (!same || (h->sequence == 0 && r->sequence_known && r->sequence > 0))) {
 		*begins = true;
 		return 0;
@@ -260,7 +260,7 @@ static int definitions(struct pm_reader *r, const struct frame_head *h, const vo
 	if (!err)
 		err = reader_leap_over(r, h->type, body, len, &item->parts);
 
-	/* Those of very many counters are large and rare. */
+	/* Bodies for very many counters are large and rare. */
 	if (r->body.cap > 256u << 10)
 		buf_release(&r->body);
 	if (err)
@@ -284,8 +284,8 @@ static void event_item(struct pm_reader *r, struct pm_item *item)
 	item->event = &r->event[r->next_event++];
 }
 
-/* Fills the item from a frame other than a chunk. 0: good; -EBADMSG, -EPROTO, -ENOLINK, -E2BIG: damage; other:
- * failure. */
+/* Fills the item from a frame other than a chunk. Returns 0: good; -EBADMSG, -EPROTO, -ENOLINK, -E2BIG: damage;
+ * other: failure. */
 static int small_frame(struct pm_reader *r, const struct frame_head *h, struct pm_item *item)
 {
 	const void *body;
@@ -324,7 +324,7 @@ static int small_frame(struct pm_reader *r, const struct frame_head *h, struct p
 	}
 }
 
-/* Without this, what follows a stop in the middle would be silence. */
+/* Without this, nothing would be said about what follows a stop in the middle. */
 static int at_end(struct pm_reader *r, struct pm_item *item)
 {
 	if (r->damage_told < r->n_damage)
@@ -339,7 +339,7 @@ static int at_end(struct pm_reader *r, struct pm_item *item)
 	return 0;
 }
 
-/* One frame. 1: *item is set; 0: look again; -errno. */
+/* Reads one frame. 1: *item is set; 0: look again; -errno. */
 static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item *item)
 {
 	struct window *w = &r->window;
@@ -347,7 +347,7 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 	bool begins;
 	int ok;
 
-	/* Behind damage: a copy of the definitions that it may have cost. */
+	/* After damage, look for a copy of the definitions that it may have cost. */
 	if (h->type == PM_FRAME_CHUNK && r->n_damage > r->looked_ahead && r->window.in.seek &&
 	    !r->window.in.growing) {
 		r->looked_ahead = r->n_damage < LOOKS_MAX ? r->n_damage : SIZE_MAX;
@@ -404,7 +404,7 @@ int pm_reader_next(struct pm_reader *r, struct pm_item *item)
 		struct frame_head h;
 		int ok;
 
-		/* Damage that lies before a frame comes before the frame, though it is known after it. */
+		/* Report damage that lies before a frame first, though it is known only afterwards. */
 		if (r->held) {
 			*item = r->held_item;
 			if (r->damage_told < r->n_damage)

@@ -1,5 +1,5 @@
-/* The current chunk: decodes its head, then verifies and unpacks the blocks of the selected groups from their rows
- * before. */
+/* The current chunk: decodes its head, then verifies and unpacks the blocks of the selected groups, starting from
+ * their previous rows. */
 #include "format/reader_private.h"
 
 #include <errno.h>
@@ -134,7 +134,7 @@ static int continue_group(struct pm_reader *r, const struct pm_group *g)
 	old = group_if(r, from->id);
 	if (!own || reader_keep_last_row(old) || need_layout(r, own))
 		return -ENOMEM;
-	/* Read a second time after going back: what is known of it is newer. */
+	/* The chunk is being read again after going back: what is known is newer. */
 	if (own->chain == r->chain)
 		return 0;
 	free(own->before);
@@ -155,7 +155,7 @@ int reader_groups_changed(struct pm_reader *r)
 
 	for (uint32_t i = 0; i < r->seen.n_groups && !err; i++)
 		err = continue_group(r, pm_model_group(&r->model, r->seen.group[i]));
-	/* Their rows are the largest part of what a group costs. */
+	/* The rows take most of a group's memory. */
 	for (uint32_t i = r->forgotten == r->model.caps->forgotten ? r->retired_groups : 0; i < ids->n_retired; i++) {
 		struct reader_group *g = group_if(r, ids->retired[i]);
 
@@ -166,8 +166,8 @@ int reader_groups_changed(struct pm_reader *r)
 	return err;
 }
 
-/* Remembers how wall time lies to CLOCK_MONOTONIC, when it has moved. Both are slewed alike, so what is more than the
- * noise of reading them is a step. */
+/* Records the offset of wall time from CLOCK_MONOTONIC when it has changed. Both are slewed alike, so any change
+ * beyond the noise of reading them is a step. */
 static int note_relation(struct pm_reader *r, const struct pm_clocks *c)
 {
 	const struct pm_clocks *last = r->n_relations ? &r->relation[r->n_relations - 1] : NULL;
@@ -195,7 +195,7 @@ uint64_t pm_reader_realtime(const struct pm_reader *r, uint64_t monotonic_ns)
 
 	if (!r->n_relations)
 		return 0;
-	/* The chunk at hand is nearest for its own time; the relations cover what lies before. */
+	/* For its own time the current chunk is most accurate; the relations cover earlier times. */
 	if (now->realtime && monotonic_ns >= r->head.tick[0])
 		return now->realtime + (monotonic_ns - now->monotonic);
 	at = ARRAY_PLACE(r->n_relations, i, r->relation[i].monotonic <= monotonic_ns);
@@ -203,7 +203,7 @@ uint64_t pm_reader_realtime(const struct pm_reader *r, uint64_t monotonic_ns)
 	return best->realtime + (monotonic_ns - best->monotonic);
 }
 
-/* Whoever computes with times relies on it: CLOCK_MONOTONIC never goes back, and has no 292 years. */
+/* Readers that compute with times rely on it: CLOCK_MONOTONIC never goes back, and never reaches 292 years. */
 static bool ascends(const struct chunk_head *h, uint64_t last_ns)
 {
 	for (uint32_t i = 0; i < h->rows; i++) {
@@ -233,7 +233,7 @@ int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item
 		return -ENODATA;
 	}
 	r->chunk_frame = *h;
-	/* Rows of a chunk that was not decoded are not known. */
+	/* Rows of a chunk that was not decoded are unknown. */
 	if (r->head.key || !r->last_decoded)
 		r->chain++;
 	r->last_decoded = false;
@@ -295,7 +295,7 @@ static uint16_t *make_status(void *ctx, size_t cells)
 	return g->status;
 }
 
-/* Marks the values that this version cannot read: those of counters and instances, or all. */
+/* Marks values that this version cannot read: those of some counters and instances, or all. */
 static int mark_newer(struct pm_reader *r, struct reader_group *own, struct pm_chunk_group *out, bool all)
 {
 	const struct pm_group *g = pm_model_group(&r->model, own->id);
@@ -311,7 +311,7 @@ static int mark_newer(struct pm_reader *r, struct reader_group *own, struct pm_c
 	return 0;
 }
 
-/* A number that is no string's cannot be what it claims to be. */
+/* A value that is not the id of a string is invalid. */
 static int check_strings(struct pm_reader *r, struct reader_group *own, struct pm_chunk_group *out)
 {
 	const struct pm_group *g = pm_model_group(&r->model, own->id);
@@ -339,7 +339,7 @@ static bool all_newer(const struct pm_reader *r, uint32_t id)
 	return r->too_new || r->chunk_too_new || pm_model_group(&r->model, id)->newer;
 }
 
-/* Of a group whose bytes mean nothing there is nothing but that it was read at these ticks. */
+/* For a group whose bytes cannot be interpreted, only the fact that it was read at these ticks is known. */
 static int stand_in(struct pm_reader *r, uint32_t id, struct pm_chunk_group *out)
 {
 	struct reader_group *g = group_if(r, id);
@@ -357,7 +357,7 @@ static int stand_in(struct pm_reader *r, uint32_t id, struct pm_chunk_group *out
 	return mark_newer(r, g, out, true);
 }
 
-/* One group off the block; `out` says what became of it. */
+/* Decodes one group of the block; `out` says what became of it. */
 static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct pm_chunk_group *out)
 {
 	struct block_rows rows = {
@@ -387,7 +387,7 @@ static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct p
 	out->stride = rows.rows;
 	err = block_take(c, &r->scratch, &g->layout, &rows, chained ? g->before : NULL, g->v, rows.rows, make_status,
 			 (void *[]){ out, g });
-	/* Selected late, or what it builds on was not decoded: it waits for absolute values. */
+	/* It was selected late, or the row that it depends on was not decoded: it waits for absolute values. */
 	if (err == -ENOLINK) {
 		*out = (struct pm_chunk_group){ .group = id, .absent = true };
 		*c = start;
@@ -406,8 +406,8 @@ static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct p
 	return err || !g->marked ? err : mark_newer(r, g, out, false);
 }
 
-/* What may be decoded is bounded before anything is allocated for it: by the limits of a chunk, and all in all by the
- * bytes that were read. */
+/* What may be decoded is bounded before anything is allocated: by the limits of a chunk, and in total by the bytes
+ * read. */
 static int prepare_groups(struct pm_reader *r)
 {
 	uint64_t values = 0;
@@ -437,7 +437,7 @@ static int prepare_groups(struct pm_reader *r)
 		       0;
 }
 
-/* One block: `first` is the place of its first group in head.group. -EILSEQ: its checksum fails. */
+/* Decodes one block; `first` is the index of its first group in head.group. -EILSEQ: its checksum fails. */
 static int take_block(struct pm_reader *r, const struct chunk_block *b, const uint8_t *data, uint32_t first,
 		      uint32_t *unknown)
 {
@@ -448,7 +448,7 @@ static int take_block(struct pm_reader *r, const struct chunk_block *b, const ui
 
 	for (uint32_t i = 0; i < b->n_groups; i++)
 		wanted |= is_wanted(r, r->head.group[first + i]);
-	/* Nothing is known of what a codec that is not known puts into a block. */
+	/* The contents of a block of an unknown codec are unknown. */
 	if (wanted && !r->head.newer) {
 		if (crc32c(data, b->stored) != b->crc)
 			return -EILSEQ;
@@ -554,7 +554,7 @@ int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk)
 		return lose_chunk(r, PM_DAMAGE_CUT, "the file ends inside a chunk");
 	}
 	payload = window_at(w) + r->chunk_frame.head_len;
-	/* With a selection the blocks' own checksums stand for what is used, and the rest is nobody's business. */
+	/* With a selection, the blocks' own checksums cover what is used; the rest does not matter. */
 	if (!r->wanted && (frame_trailer(payload + r->chunk_frame.payload_len, &crc) ||
 			   crc != crc32c(payload, r->chunk_frame.payload_len)))
 		return lose_chunk(r, PM_DAMAGE_GARBAGE, "chunk: its checksum fails");

@@ -1,17 +1,17 @@
-/* The list of damage: adjacent damage is one entry, and lost time gets its end once good numbers follow. */
+/* The list of damage: adjacent damage is one entry, and the end of lost time is set once good numbers follow. */
 #include "common/array.h"
 #include "format/reader_private.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-#define DAMAGE_MAX 65536 /* entries; what comes after is added to the last */
+#define DAMAGE_MAX 65536 /* entries; further damage is added to the last one */
 
 void reader_damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t offset, uint64_t length,
 		       const char *format, ...)
 {
 	struct pm_damage *d = r->n_damage ? &r->damage[r->n_damage - 1] : NULL;
-	/* A frame whose head is good; other bytes are counted by the gap in the sequence after them. */
+	/* A frame with a good head; other lost bytes show as a gap in the sequence numbers after them. */
 	bool whole_frame = length && offset + length == r->frame_end && kind != PM_DAMAGE_CUT;
 	va_list ap;
 
@@ -43,7 +43,7 @@ void reader_damage_frames(struct pm_reader *r, uint64_t frames, uint64_t offset)
 {
 	struct pm_damage *d = r->n_damage ? &r->damage[r->n_damage - 1] : NULL;
 
-	/* Bytes that could not be read explain frames that are missing right after them. */
+	/* Unreadable bytes explain frames that are missing right after them. */
 	if (d && d->kind == PM_DAMAGE_GARBAGE && d->offset + d->length == offset) {
 		d->frames += frames;
 		return;

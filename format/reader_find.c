@@ -1,11 +1,11 @@
-/* Finds the next frame: after the last one or, after damage, at the next magic. */
+/* Finds the next frame: right after the last one or, after damage, at the next magic number. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "format/reader_private.h"
 
-#define SEARCH_MAX (64u << 20) /* how far the first frame is looked for */
+#define SEARCH_MAX (64u << 20) /* how far to search for the first frame */
 
 /* Starts to look for the next frame; what lies between is lost. */
 static void lose(struct pm_reader *r, bool cut, const char *text)
@@ -42,7 +42,7 @@ int reader_to_magic(struct window *w)
 	return err ? err : found ? 1 : 0;
 }
 
-/* Goes to the next place that looks like a frame, at least one byte on. 1, 0 at the end, -errno. */
+/* Moves at least one byte to the next place that looks like a frame. 1, 0 at the end, -errno. */
 static int search(struct pm_reader *r)
 {
 	struct window *w = &r->window;
@@ -61,8 +61,8 @@ static int search(struct pm_reader *r)
 	return err;
 }
 
-/* Parses the head where the window stands. FRAME_OK; FRAME_SHORT: the input ends inside; -EBADMSG, -ENOTSUP,
- * -errno. */
+/* Parses the head at the window's position. FRAME_OK; FRAME_SHORT: the input ends inside; -EBADMSG, -ENOTSUP, -errno.
+ */
 static int parse(struct pm_reader *r, struct frame_head *h, unsigned *major)
 {
 	size_t need = FRAME_MAGIC_LEN + 1;
@@ -78,8 +78,8 @@ static int parse(struct pm_reader *r, struct frame_head *h, unsigned *major)
 	}
 }
 
-/* All of the frame, or for chunks of a file at least the certainty that it is there. FRAME_OK, FRAME_SHORT, -errno.
- */
+/* Makes sure that the whole frame is available, in the window or, for chunks of a file, in the file. FRAME_OK,
+ * FRAME_SHORT, -errno. */
 static int have_frame(struct pm_reader *r, struct frame_head *h)
 {
 	struct window *w = &r->window;
@@ -133,7 +133,7 @@ int reader_find(struct pm_reader *r, struct frame_head *h)
 		if (ok < 0)
 			return ok;
 		if (!ok) {
-			/* What is left cannot hold a frame. */
+			/* The rest is too short for a frame. */
 			int err = window_skip(w, window_has(w));
 
 			if (err)

@@ -1,7 +1,5 @@
-/*
- * Goes to a chunk: reads definitions and events on the way, but no chunks. If the definitions are repeated on the
- * way, it skips what came and went before that copy; what the copy lacks has retired.
- */
+/* Jumps to a chunk: reads definitions and events on the way, but no chunks. If the definitions are repeated on the
+ * way, it skips what came and went before that copy; what the copy lacks has retired. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -26,7 +24,7 @@ void reader_leap_end(struct pm_reader *r)
 	r->leap = (struct leap){ .gaps = gaps };
 }
 
-/* Whether it says nothing that is not known, or the copy says it as well, or it does not matter any longer. */
+/* Whether an entry adds nothing new, is repeated by the copy, or no longer matters. */
 static bool is_passed_over(const struct pm_reader *r, size_t i)
 {
 	const struct index_entry *e = &r->catalog.entries.entry[i];
@@ -36,7 +34,7 @@ static bool is_passed_over(const struct pm_reader *r, size_t i)
 		return true;
 	if (l->copy_end && i >= l->copy)
 		return false;
-	/* Copies have no probes, and of one-time values those that scale others. */
+	/* Copies lack probe results, and contain only those one-time values that scale others. */
 	return (l->copy_end && e->type <= PM_FRAME_PMUS) || (e->repeated && l->damages == r->n_damage);
 }
 
@@ -49,7 +47,7 @@ int reader_leap(struct pm_reader *r)
 
 	if (!l->on)
 		return 0;
-	/* What the copy has lost is not known to have gone. */
+	/* Whether something that the copy lost has gone is unknown. */
 	if (l->named && l->damages != r->n_damage) {
 		leave_copy(l);
 		l->next = 0;
@@ -72,12 +70,12 @@ int reader_leap(struct pm_reader *r)
 	e = &b->entry[l->next];
 	if (e->offset != r->window.offset)
 		r->sequence_known = false;
-	/* The numbers that follow are read on and on. */
+	/* The numbers that follow are read sequentially. */
 	if (l->next == l->to) {
 		window_pace(&r->window, LEAP_STEP, READ_STEP);
 		reader_leap_end(r);
 	} else {
-		/* Of what lies between small frames that are wanted, nothing is read. */
+		/* Between small frames that are wanted, read nothing. */
 		window_pace(&r->window, e->length < HOP_STEP ? (size_t)e->length : HOP_STEP, HOP_STEP);
 	}
 	return window_seek(&r->window, e->offset);

@@ -8,7 +8,7 @@
 
 #define FEATURES_KNOWN 0ull /* incompatible features that this version reads */
 
-/* A header is looked into before anything else is read: whether its recording can be. */
+/* Before anything else of a recording is read: does its header say that this version can read it? */
 static bool header_too_new(struct pm_reader *r, const struct frame_head *h)
 {
 	struct definitions_seen seen = { 0 };
@@ -86,7 +86,7 @@ static int other_major(unsigned major, struct error *e)
 			 PM_MAJOR);
 }
 
-/* Stands in front of the first good frame afterwards, whatever lies before it. */
+/* Moves to the first good frame, whatever lies before it. */
 static int open_at(struct pm_reader *r, struct error *e)
 {
 	struct window *w = &r->window;
@@ -107,7 +107,7 @@ static int open_at(struct pm_reader *r, struct error *e)
 		return 0;
 	if (w->in.growing && !len)
 		return 0;
-	/* Text may stand before a recording that comes through a login shell; a file that grows begins with it. */
+	/* Text may precede a recording that came through a login shell; a file that grows has none. */
 	if (!len || (!ours && (w->in.growing || (sniff(start, len) && !sniff_text(start, len)))))
 		return no_recording(start, len, e);
 	ok = reader_find(r, &h);

@@ -1,4 +1,4 @@
-/* Going to a time: by the index if there is one, else by hopping over the heads of frames. */
+/* Seeking to a time: by the index if there is one, else by hopping from frame head to frame head. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,8 @@ void reader_catalog_release(struct pm_reader *r)
 	r->catalog = (struct catalog){ 0 };
 }
 
-/* Only what a seek needs is kept: key chunks, and what is no chunk and says something. `e->offset` counts from the
- * recording. */
+/* Keeps only what a seek needs: key chunks, and informative frames other than chunks. `e->offset` counts from the
+ * start of the recording. */
 static int catalog_add(struct pm_reader *r, const struct index_entry *e)
 {
 	struct catalog *c = &r->catalog;
@@ -61,7 +61,7 @@ static struct links links_of(const struct frame_head *h)
 	return l;
 }
 
-/* The frame at this offset, whole and of this recording. 0, -EBADMSG if it is not there, -errno. */
+/* Reads the frame at this offset, whole and of this recording. 0, -EBADMSG if it is not there, -errno. */
 static int frame_at(struct pm_reader *r, uint64_t offset, unsigned type, struct frame_head *h)
 {
 	struct window *w = &r->window;
@@ -111,7 +111,7 @@ static int find_indexes(struct pm_reader *r, uint64_t **list, size_t *n)
 	if (err)
 		return err;
 	l = links_of(&h);
-	/* The end of another recording after this one is of no use. */
+	/* The end of another recording that follows this one is of no use. */
 	if (l.offset != at - r->start)
 		return -EBADMSG;
 	while (l.back) {
@@ -146,7 +146,7 @@ static int read_indexes(struct pm_reader *r, const uint64_t *list, size_t n)
 			err = reader_body(r, &h, &body, &len);
 		if (!err)
 			err = index_decode(&b, body, len);
-		/* Each covers what lies between the one before (itself included) and itself. */
+		/* Each covers what lies between the previous one (inclusive) and itself. */
 		if (!err && (!b.n || b.entry[0].offset != covered ||
 			     b.entry[b.n - 1].offset + b.entry[b.n - 1].length != list[n] - r->start))
 			err = -EBADMSG;
@@ -176,9 +176,9 @@ static int from_index(struct pm_reader *r)
 
 /* ---- by hopping ---- */
 
-#define OTHER_FRAME 63 /* stands for frames that a seek has no use for */
+#define OTHER_FRAME 63 /* stands for frames that a seek does not need */
 
-/* Passes over damage: to the next place that looks like a frame. 1, 0 at the end, -errno. */
+/* Skips damage, to the next place that looks like a frame. 1, 0 at the end, -errno. */
 static int hop_search(struct window *w)
 {
 	int err = window_skip(w, window_has(w) ? 1 : 0);
@@ -192,7 +192,8 @@ static int hop_search(struct window *w)
 	return err;
 }
 
-/* What the frame is where the window stands; goes after it. 1, 0 at the end, -EBADMSG: no frame, -errno. */
+/* Reads the head of the frame at the window's position and moves past the frame. 1, 0 at the end, -EBADMSG: no frame,
+ * -errno. */
 static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *base, struct index_entry *e)
 {
 	struct window *w = &r->window;
@@ -248,7 +249,7 @@ static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *
 				cbor_skip(&c);
 		}
 	}
-	/* The trailer must be there, or the frame is cut. */
+	/* Without its trailer the frame is cut. */
 	ok = window_skip(w, e->length - FRAME_TRAILER);
 	if (!ok)
 		ok = window_need(w, FRAME_TRAILER);
@@ -260,7 +261,7 @@ static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *
 	return ok ? ok : 1;
 }
 
-/* The same, over what is no frame. */
+/* Like hop(), but skips what is not a frame. */
 static int hop_on(struct pm_reader *r, struct chunk_head *head, struct chunk_base *base, struct index_entry *e)
 {
 	int ok;
@@ -298,7 +299,8 @@ static int catalog_fill(struct pm_reader *r)
 
 	if (r->catalog.ended)
 		return 0;
-	/* Heads of dependent chunks are read from a key chunk on, so a file that has grown is gone through again. */
+	/* Heads of dependent chunks can only be read from a key chunk on, so a file that has grown is scanned again.
+	 */
 	if (r->window.in.growing)
 		reader_catalog_release(r);
 	else if (!r->catalog.to_offset)
@@ -317,7 +319,7 @@ static int need_id(struct pm_reader *r)
 
 	if (r->id_known)
 		return 0;
-	/* The first frame has a short head, and opening has found it good. */
+	/* The first frame has a short head, and was verified when the file was opened. */
 	err = window_need(&r->window, 4096);
 	if (err)
 		return err;
@@ -359,7 +361,7 @@ int pm_reader_extent(struct pm_reader *r, struct pm_extent *x)
 	return 0;
 }
 
-/* The rate of the TSC between two heads; 0: they do not say. */
+/* The rate of the TSC between two heads; 0: unknown. */
 static double counter_hz(const struct pm_clocks *a, const struct pm_clocks *b)
 {
 	bool both = a->counter && b->counter > a->counter && a->monotonic_raw && b->monotonic_raw > a->monotonic_raw;
@@ -399,7 +401,7 @@ int pm_reader_clocks(struct pm_reader *r, struct pm_clocks *clocks, size_t max, 
 	return back ? (r->err = back) : ok == -ENOMEM ? ok : (int)n;
 }
 
-/* Takes the definitions of one frame into the model. */
+/* Adds the definitions of one frame to the model. */
 static int replay_frame(struct pm_reader *r, const struct index_entry *e, unsigned *parts)
 {
 	struct frame_head h;
@@ -442,7 +444,7 @@ int reader_look_ahead(struct pm_reader *r, unsigned *parts)
 
 		if (e->type > PM_FRAME_CONFIG || !e->repeated || e->offset < here)
 			continue;
-		/* One copy is enough; if that is damaged, too, there is the next. */
+		/* One copy is enough; if it is damaged, the next one is used. */
 		if (e->type == PM_FRAME_HEADER && r->model.n_groups && *parts)
 			break;
 		err = replay_frame(r, e, &touched);
@@ -463,10 +465,8 @@ bool pm_reader_seekable(const struct pm_reader *r)
 
 /* ---- from place to place ---- */
 
-/*
- * The copy of all definitions that stands right before a key chunk at or before entry `to`, the last one after entry
- * `from`: its entries are [*first, the one of that chunk, which is returned). 0: there is none.
- */
+/* Finds the last copy of all definitions after entry `from` that ends right before a key chunk at or before entry
+ * `to`: its entries are [*first, that chunk's entry, which is returned). 0: there is none. */
 static size_t last_copy(const struct index_builder *b, size_t from, size_t to, size_t *first)
 {
 	for (size_t i = to; i > from + 1; i--) {
@@ -502,7 +502,7 @@ int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns, bool all)
 	if (best == SIZE_MAX) {
 		err = window_seek(&r->window, r->start);
 	} else {
-		/* Back after what was passed over: all of it is available. */
+		/* Go back to what was skipped: all of it is available. */
 		if (leap->gaps && b->entry[best].offset < r->window.offset) {
 			err = window_seek(&r->window, r->start);
 			all = true;

@@ -1,11 +1,11 @@
-/* Copies chunks to another recording as packed, which is most of the work of cut and merge. */
+/* Copies packed chunks to another recording as they are, which is most of the work of cut and merge. */
 #include <errno.h>
 #include <string.h>
 
 #include "format/reader_private.h"
 #include "format/writer_private.h"
 
-/* The same bytes mean the same only in columns of the same nature. */
+/* Equal bytes have equal meanings only in columns of the same kind. */
 static bool same_layout(const struct layout *a, const struct layout *b)
 {
 	if (a->columns != b->columns || a->head != b->head || a->n_bands != b->n_bands)
@@ -20,7 +20,7 @@ static bool same_layout(const struct layout *a, const struct layout *b)
 	return true;
 }
 
-/* Whether what the chunk depends on is what was written last. */
+/* Whether the row that the chunk depends on is the one that was written last. */
 static bool follows(const struct pm_writer *w, const struct pm_reader *r, const struct pm_chunk *chunk)
 {
 	return w->base.valid && w->repacked && w->repacked_crc == r->head.base_crc && !w->break_asked &&
@@ -52,7 +52,7 @@ static int map_groups(struct pm_writer *w, struct pm_reader *r, const struct pm_
 	return err;
 }
 
-/* Numbers of this chunk, as far as statistics count them. */
+/* The number of values in this chunk, as statistics count them. */
 static uint64_t values_of(struct pm_writer *w, uint32_t rows)
 {
 	uint64_t n = 0;
@@ -65,7 +65,7 @@ static uint64_t values_of(struct pm_writer *w, uint32_t rows)
 	return n;
 }
 
-/* Whether bytes that hold differences from the columns before, or from others, hold those of the moved ones, too. */
+/* Whether stored differences, from previous columns or from other bands, remain valid when the values are shifted. */
 static bool moves_band(const struct pm_band *b, uint8_t stored, uint32_t first, const uint64_t *add, uint64_t add_ns)
 {
 	for (uint32_t c = 0; c < b->columns && stored != PM_STORED_DIFFERENCES; c++) {
@@ -80,7 +80,7 @@ static bool moves_band(const struct pm_band *b, uint8_t stored, uint32_t first, 
 	return true;
 }
 
-/* Whether moved numbers have the same growths: one from 0 is not known. */
+/* Whether shifted numbers keep their growths, which from 0 are unknown. */
 static bool grows_alike(const struct reader_group *g, const uint64_t *add)
 {
 	const struct layout *l = &g->layout;
@@ -123,7 +123,7 @@ static bool moves(struct pm_reader *r, const struct pm_repack *how)
 	return true;
 }
 
-/* Whether what was written last of a group is what was read last, moved, and goes on as that does. */
+/* Whether the row of a group that was written last is the one that was read last, shifted, and grows as that does. */
 static bool same_row(const struct layout *l, const uint64_t *written, const uint64_t *read, const uint64_t *add)
 {
 	for (uint32_t b = 0, c = 0; b < l->n_bands; b++) {

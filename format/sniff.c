@@ -1,4 +1,4 @@
-/* Says what a file is, if not a recording. */
+/* Says what a file is, if it is not a recording. */
 #include <stdbool.h>
 #include <string.h>
 

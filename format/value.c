@@ -64,7 +64,7 @@ bool pm_value_equal(const struct pm_value *a, const struct pm_value *b)
 	case PM_VALUE_S64:
 		return a->s64 == b->s64;
 	case PM_VALUE_F64:
-		/* By their bits, so that a NaN equals itself and a repeated definition is seen as one. */
+		/* Compare bits, so that a NaN equals itself and a repeated definition is recognized. */
 		return !memcmp(&a->f64, &b->f64, sizeof(a->f64));
 	case PM_VALUE_BOOL:
 		return a->boolean == b->boolean;
@@ -140,7 +140,7 @@ struct pm_value pm_array(uint32_t n)
 	return v;
 }
 
-/* First field whose key is not below `key`. */
+/* The first field whose key is at least `key`. */
 static uint32_t place(const struct pm_map *m, uint32_t key)
 {
 	return (uint32_t)ARRAY_PLACE(m->n, i, m->field[i].key < key);
@@ -185,7 +185,7 @@ bool pm_map_equal(const struct pm_map *a, const struct pm_map *b)
 	return true;
 }
 
-/* An item of an array may have, too. */
+/* An item of an array may have failed, too. */
 static bool constructor_failed(const struct pm_value *v)
 {
 	bool failed = (v->kind == PM_VALUE_TEXT || v->kind == PM_VALUE_BYTES) && !v->str.data;

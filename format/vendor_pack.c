@@ -17,7 +17,7 @@
 #define HEAD       16
 #define MAX_INDEX  (1u << 20)
 #define MAX_RAW    (64u << 20)
-#define BASE_SETS  3 /* the largest ones have most of what all others say */
+#define BASE_SETS  3 /* the largest sets contain most of what all others say */
 #define PACK_LEVEL 19
 
 static const char magic[8] = { 'P', 'M', 'V', 'E', 'N', 'D', 'R', '1' };

@@ -18,7 +18,7 @@ void window_pace(struct window *w, size_t first, size_t most)
 	w->most = most;
 }
 
-/* Room for at least one step after `end`. */
+/* Makes room for at least one step after `end`. */
 static int make_room(struct window *w)
 {
 	size_t cap = w->cap ? w->cap : 2 * w->step;
@@ -45,7 +45,7 @@ static int make_room(struct window *w)
 
 int window_need(struct window *w, uint64_t len)
 {
-	/* What has grown is looked at anew with every question. */
+	/* A file that grows is examined again each time. */
 	if (w->in.growing)
 		w->eof = false;
 	while (window_has(w) < len && !w->eof) {
@@ -92,7 +92,7 @@ int window_skip(struct window *w, uint64_t len)
 		uint64_t n = window_has(w) < len ? window_has(w) : len;
 		int err;
 
-		/* Beyond the end nothing is there to be skipped; the next need() finds that out. */
+		/* Beyond the end there is nothing to skip; the next need() finds that out. */
 		if (n < len && w->in.seek && !w->in.growing && len - n > w->step &&
 		    (w->in.size == UINT64_MAX || w->offset + len <= w->in.size))
 			return window_seek(w, w->offset + len);

@@ -111,7 +111,7 @@ int writer_frame(struct pm_writer *w, unsigned type, const void *payload, size_t
 	return 0;
 }
 
-/* Where this frame is, and how far behind the last index. */
+/* Where this frame is, and how far it is from the last index. */
 static void add_links(const struct pm_writer *w, struct cbor_fields *f)
 {
 	cbor_field_uint(f, PM_META_OFFSET, w->offset);
@@ -125,7 +125,7 @@ static int body_frame(struct pm_writer *w, unsigned type, bool repeated, bool in
 	struct index_entry entry = { .repeated = repeated };
 	const struct buf *payload = &w->body;
 	struct cbor_fields fields;
-	/* What is written once, before anything has to be in time, is worth the work. */
+	/* The first definitions are written once, before timing matters, so compress them better. */
 	bool begins = !w->stats.chunks && w->body.len <= BEGIN_BYTES;
 	int later = w->config.zstd_level > LATER_LEVEL ? w->config.zstd_level : LATER_LEVEL;
 	int err, level = begins ? BEGIN_LEVEL : later;
@@ -214,13 +214,13 @@ static int instances(struct pm_writer *w, struct span all, struct retired retire
 	return err;
 }
 
-/* What of retired[] was not written yet begins here: what was defined with it says so itself. */
+/* The first of retired[] that has not been written: whatever was defined with it already says so. */
 static uint32_t unwritten(uint32_t done, const struct pm_writer *w, const struct model_ids *ids)
 {
 	return w->written.forgotten == w->config.model->caps->forgotten ? done : ids->n_kept;
 }
 
-/* Ids that have retired since they were written as living; the caller frees them. */
+/* Collects ids that retired after they were written as living; the caller frees them. */
 static int find_retired(struct pm_writer *w, const struct model_ids *ids, uint32_t done, uint32_t last, uint32_t **id,
 			struct retired *out)
 {
@@ -240,7 +240,7 @@ static int find_retired(struct pm_writer *w, const struct model_ids *ids, uint32
 	return 0;
 }
 
-/* What retired was written, so the model may forget it. */
+/* The retirements are written, so the model may forget them. */
 static void note_retired(struct pm_writer *w)
 {
 	struct written *x = &w->written;
@@ -259,7 +259,7 @@ static bool config_changed(const void *ctx, uint32_t index)
 	       w->config.model->config[index].instances.n != w->written.config_instances[index];
 }
 
-/* Only numbers scale counters; texts and tables are said once. */
+/* Only numbers scale counters; texts and tables are not repeated. */
 static bool config_scales(const void *ctx, uint32_t index)
 {
 	const struct pm_config *c = &((const struct pm_writer *)ctx)->config.model->config[index];
@@ -336,7 +336,7 @@ static int topology(struct pm_writer *w, bool repeated)
 	return body_frame(w, PM_FRAME_TOPOLOGY, repeated, false);
 }
 
-/* The place in the model from which on nothing was written: ids ascend as they are given. */
+/* The place in the model of the first item that was not written: ids are assigned in ascending order. */
 #define FIRST_NEW(m, list, n, last) \
 	({ \
 		uint32_t at = (m)->n; \
@@ -463,12 +463,12 @@ int writer_repeat(struct pm_writer *w, uint64_t now_ns, bool key)
 		return 0;
 	if (w->repeats < 2 && now_ns - w->begin_ns < (w->repeats ? REPEAT_SECOND_NS : REPEAT_FIRST_NS))
 		return 0;
-	/* A key chunk that comes anyway is soon enough. */
+	/* If a key chunk is due anyway, it is soon enough. */
 	if (w->repeats >= 2 &&
 	    (!key || age < REPEAT_MIN_NS ||
 	     (age < REPEAT_MAX_NS && w->offset - w->repeat_offset < REPEAT_BYTES * w->definitions_bytes)))
 		return 0;
-	/* So that a file cut before the definitions starts with them and continues at once. */
+	/* So that a file that is cut before the definitions starts with them, and continues immediately. */
 	w->break_asked = true;
 	err = repeat(w);
 	w->repeat_ns = now_ns;
@@ -505,11 +505,10 @@ int writer_bridge(struct pm_writer *w)
 	if (!w->head.key || !w->stats.chunks)
 		return 0;
 	w->bridged = w->passed[behind];
-	/* A copy of all has just been written. */
+	/* A copy of everything has just been written. */
 	if (w->repeats && w->repeat_offset == w->offset)
 		return 0;
-	/* Who has just been defined will be with the next ones; a group is the same as if it did not continue
-	 * another. */
+	/* What was just defined comes with the next ones; a group is written as if it did not continue another. */
 	err = instances(w,
 			(struct span){ FIRST_NEW(m, instance, n_instances, from.last_instance),
 				       FIRST_NEW(m, instance, n_instances, to.last_instance) },
@@ -548,7 +547,8 @@ int pm_writer_flush(struct pm_writer *w)
 	return err ? err : writer_index(w);
 }
 
-/* The end frame has a fixed size, so that it is found from the end of the file; its payload is what fills it up. */
+/* The end frame has a fixed size, so that it can be found from the end of the file; padding in its payload fills it
+ * up. */
 static int end_frame(struct pm_writer *w)
 {
 	static const uint8_t zeros[FRAME_END_SIZE];
@@ -572,7 +572,7 @@ static int end_frame(struct pm_writer *w)
 	return writer_frame(w, PM_FRAME_END, zeros, pad, &entry, NULL);
 }
 
-/* Whether so much follows the last copy that one more is worth it. */
+/* Whether enough follows the last copy for another one to pay off. */
 static bool repeat_at_end(const struct pm_writer *w)
 {
 	uint64_t since = w->offset - w->repeat_offset;

@@ -19,7 +19,7 @@ struct writer_group *writer_group_of(struct pm_writer *w, uint32_t id)
 	own = &w->group[g->slot];
 	if (own->id == id)
 		return own;
-	/* The slot was that of a group that is forgotten. */
+	/* The slot belonged to a group that has been forgotten. */
 	layout_release(&own->layout);
 	free(own->last);
 	*own = (struct writer_group){ 0 };
@@ -56,8 +56,8 @@ static size_t raw_size(const struct writer_group *g, uint32_t rows)
 	return (size_t)g->layout.columns * rows * 8;
 }
 
-/* Group ids in the order of the payload, small groups first (they share blocks), each part ascending; w->head.group
- * holds places in chunk->group meanwhile. */
+/* Orders group ids as in the payload: small groups first (they share blocks), each part ascending; meanwhile
+ * w->head.group holds places in chunk->group. */
 static int order_groups(struct pm_writer *w, const struct pm_chunk *chunk, uint32_t *place)
 {
 	uint64_t raw = 0;
@@ -81,7 +81,7 @@ static int order_groups(struct pm_writer *w, const struct pm_chunk *chunk, uint3
 			return -E2BIG;
 		place[n++] = i;
 	}
-	/* Recorders hand groups over in ascending order nearly always: insertion is linear then. */
+	/* Recorders nearly always deliver groups in ascending order: insertion is linear then. */
 	for (uint32_t i = 1; i < n; i++) {
 		uint32_t p = place[i], k = i;
 
@@ -113,7 +113,7 @@ static int close_block(struct pm_writer *w, uint32_t n_groups)
 	*b = (struct chunk_block){ .n_groups = n_groups };
 	if (w->block.err)
 		return w->block.err;
-	/* The plain codec is for readers that know nothing but CBOR. */
+	/* The plain codec is for readers that know only CBOR. */
 	if (w->head.codec != PM_CODEC_PLAIN && w->block.len > 24)
 		err = pm_zstd_compress(w->zstd, w->block.data, w->block.len, w->config.zstd_level, &w->payload);
 	if (err)
@@ -178,8 +178,8 @@ static bool must_be_key(struct pm_writer *w, const struct pm_chunk *chunk)
 	       !chunk_clocks_match(&chunk->clocks, &w->base.clocks);
 }
 
-/* Compares a chunk that depends with the key chunk before, if they have as many rows. What depending saves changes:
- * numbers that start near 0 grow, so it is tried anew from time to time. */
+/* Compares a dependent chunk with the key chunk before it, if they have as many rows. What dependence saves changes,
+ * because numbers that start near 0 grow; so it is measured again from time to time. */
 static void judge_dependence(struct pm_writer *w)
 {
 	size_t bytes = w->payload.len + w->meta.len;
@@ -193,7 +193,7 @@ static void judge_dependence(struct pm_writer *w)
 	}
 }
 
-/* The distance of ticks that a regular recording has; 0 if it has none. */
+/* The interval between ticks of a regular recording; 0 if it is not regular. */
 static uint64_t step_of(const struct pm_writer *w, const struct pm_chunk *chunk)
 {
 	uint64_t interval = pm_map_u64(&w->config.model->header, PM_HEADER_INTERVAL, 0);
@@ -260,7 +260,7 @@ int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk)
 	entry.key = w->head.key;
 	entry.from_ns = chunk->tick[0];
 	entry.to_ns = chunk->tick[chunk->rows - 1];
-	/* The sink may ask how many it has with this one. */
+	/* The sink may ask how many there are, including this one. */
 	w->stats.snapshots += chunk->rows;
 	err = writer_frame(w, PM_FRAME_CHUNK, w->payload.data, w->payload.len, &entry, &crc);
 	if (!err && chunk_base_set(&w->base, &w->head, crc))

@@ -1,10 +1,8 @@
-/*
- * The inner loops, compiled once for any CPU and again with AVX2 (PM_KERNEL_AVX2): loops whose steps do not build
- * on each other become vectors.
- */
+/* The inner loops, compiled once for any CPU and again with AVX2 (PM_KERNEL_AVX2): loops without dependences between
+ * iterations become vectors. */
 #include "format/codec/bitpack.h"
 
-/* The numbers of the series after the two before them. */
+/* Computes the numbers of the series, after the two that precede them. */
 static void numbers_of(uint64_t w[static PM_BLOCK + 2], const struct pm_series *s)
 {
 	w[0] = s->last2;
@@ -25,7 +23,7 @@ static uint64_t bits(const uint64_t *v, size_t n)
 	return all;
 }
 
-/* As pm_extend(), without the shift of signed numbers that vectors of 64 bits lack. */
+/* Like pm_extend(), without the arithmetic right shift, which vectors of 64 bits lack. */
 static inline uint64_t extend(uint64_t x, uint64_t mask, uint64_t sign)
 {
 	return ((x & mask) ^ sign) - sign;
@@ -83,7 +81,7 @@ static void pack(uint8_t *out, const struct pm_series *s, unsigned order, uint64
 	differences(x, w, n, order, s->shift);
 	for (size_t i = 0; i < n; i++)
 		x[i] -= base;
-	/* In pairs while they fit: half as many steps for the part that cannot be done side by side. */
+	/* In pairs while they fit: this halves the steps of the sequential part. */
 	for (; width <= 32 && n > 1; width *= 2, n = (n + 1) / 2) {
 		x[n] = 0;
 		for (size_t i = 0; i < (n + 1) / 2; i++)
@@ -109,7 +107,7 @@ static void unpack_bits(uint64_t *x, const uint8_t *in, size_t n, unsigned width
 	size_t bit = 0;
 
 	if (width <= 57) {
-		/* Seven bits of offset and the value fit one load. */
+		/* An offset of up to seven bits and the value fit one load. */
 		for (size_t i = 0; i < n; i++, bit += width)
 			x[i] = (pm_load_le64(in + bit / 8) >> (bit % 8) & mask) + base;
 		return;

@@ -25,11 +25,11 @@ static void add_band(struct layout *l, uint32_t columns, uint8_t bits, uint8_t t
 
 static uint8_t plain_type(const struct pm_counter *c)
 {
-	/* String ids are unsigned numbers as far as columns are concerned. */
+	/* In columns, string ids are unsigned numbers. */
 	return c->type == PM_S64 || c->type == PM_F64 ? (uint8_t)c->type : PM_U64;
 }
 
-/* perf's clocks (task-clock, cpu-clock) run in ns beside the group's enabled time and share the jitter of its
+/* perf's clocks (task-clock, cpu-clock) advance in ns like the group's enabled time, and share the jitter of its
  * reading. */
 static bool follows_enabled(const struct pm_group *g, const struct pm_counter *c)
 {
@@ -76,8 +76,8 @@ int layout_init(struct layout *l, const struct pm_model *m, const struct pm_grou
 	return 0;
 }
 
-/* Numbers or growths: of the first `kept` members those of the places in the other group, of others `time` for begin
- * and end, and 0. */
+/* Copies numbers or growths: the first `kept` members have those of their places in the other group; new ones have
+ * `time` for begin and end, and 0. */
 static void take_over(const struct pm_group *g, uint64_t *after, const struct pm_group *from, const uint64_t *before,
 		      const uint32_t *place, uint32_t kept, uint64_t time)
 {
@@ -127,8 +127,8 @@ void block_scratch_release(struct block_scratch *s)
 	*s = (struct block_scratch){ 0 };
 }
 
-/* Stretches of (valid values, missing values, reason), counter by counter and within it row by row; what remains
- * after the last stretch is valid. Returns the number of stretches. */
+/* Writes stretches of (valid values, missing values, reason), counter by counter and row by row; what follows the
+ * last stretch is valid. Returns the number of stretches. */
 static size_t collect_status(struct buf *out, const struct layout *l, const struct pm_chunk_group *g, uint32_t rows)
 {
 	uint64_t valid = 0, missing = 0;
@@ -166,8 +166,8 @@ static size_t collect_status(struct buf *out, const struct layout *l, const stru
 	return n;
 }
 
-/* A copy of the group in which missing values repeat the value before them, so that they cost nothing and what memory
- * happened to hold does not reach the file. */
+/* Copies the group with missing values replaced by the value before them, so that they cost nothing and no stray
+ * memory reaches the file. */
 static int fill_missing(struct block_scratch *s, const struct layout *l, const struct pm_chunk_group *g,
 			uint32_t rows, const uint64_t *before)
 {

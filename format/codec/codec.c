@@ -93,7 +93,7 @@ static uint64_t *scratch_numbers(struct pm_packer *p, size_t n)
 	return numbers;
 }
 
-/* The wanted bands and, with them, those that they refer to. NULL: no memory. */
+/* The wanted bands and those that they refer to. NULL: no memory. */
 static const uint8_t *needed_bands(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted)
 {
 	uint64_t *first = scratch_numbers(p, (size_t)m->n_bands + 1);
@@ -116,7 +116,7 @@ static const uint8_t *needed_bands(struct pm_packer *p, const struct pm_matrix *
 		p->needed[b] = !wanted || wanted[b];
 	}
 	first[m->n_bands] = column;
-	/* References point backwards, so one pass from the end reaches all of them. */
+	/* References point backwards, so one pass from the end finds them all. */
 	for (uint32_t b = m->n_bands; wanted && b-- > 0;) {
 		const struct pm_band *band = &m->band[b];
 		uint64_t from = band->ref_first, to;
@@ -208,7 +208,7 @@ int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted
 	if (!needed)
 		return -ENOMEM;
 	form = *in++;
-	/* What nothing is known of starts from absolute values in any chunk. */
+	/* Columns without history start from absolute values in any chunk. */
 	if (form & PM_FORM_FRESH) {
 		absolute = *m;
 		absolute.before = absolute.growth = NULL;

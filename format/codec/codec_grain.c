@@ -1,7 +1,5 @@
-/*
- * Doubles as whole numbers of a grain (SPEC.md, "Grains"): 20.25 is 81 quarters, 36.6 is 366 tenths. Nearly all that
- * is recorded as a double was once a number with few digits, or a float.
- */
+/* Doubles as multiples of a grain (SPEC.md, "Grains"): 20.25 is 81 quarters, 36.6 is 366 tenths. Nearly every
+ * recorded double was once a number with few digits, or a float. */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -9,11 +7,11 @@
 #include "common/double_bits.h"
 #include "format/codec/codec_impl.h"
 
-/* Whole numbers are smaller than this, of either sign: then no two of them give the same double, and the one that
- * gives a double is the nearest to the double divided by the grain, however that is rounded. */
+/* Limit of the multiples' absolute value: below it no two of them give the same double, and the one that gives a
+ * double is the nearest to the double divided by the grain, however that is rounded. */
 #define LIMIT ((uint64_t)1 << 51)
 
-/* Bits of a double as they are; 10^0 to 10^-22; 2^-127 to 2^104. */
+/* The bits of a double as they are; 10^0 to 10^-22; 2^-127 to 2^104. */
 enum { NONE = 0, DECIMAL = 1, BINARY = 24 };
 #define DIGITS 22
 #define LEAST  (-127)
@@ -27,7 +25,7 @@ static double power_of_two(int e)
 	return double_from_bits((uint64_t)(1023 + e) << 52);
 }
 
-/* The double of n; false: n is out of range. */
+/* The double that n stands for; false: n is out of range. */
 static bool to_double(unsigned grain, uint64_t n, uint64_t *bits)
 {
 	double v = (double)(int64_t)n;
@@ -39,10 +37,10 @@ static bool to_double(unsigned grain, uint64_t n, uint64_t *bits)
 	return true;
 }
 
-/* The n that gives exactly this double; false: there is none. */
+/* The n that stands for exactly this double; false: there is none. */
 static bool to_number(unsigned grain, uint64_t bits, uint64_t *n)
 {
-	/* Doubles of this size are whole numbers, so that adding rounds to the nearest of them. */
+	/* Doubles of this size are integers, so adding it rounds to the nearest one. */
 	const double whole = 0x1.8p52;
 	double v = double_from_bits(bits);
 	uint64_t again;
@@ -54,7 +52,7 @@ static bool to_number(unsigned grain, uint64_t bits, uint64_t *n)
 	return to_double(grain, *n, &again) && again == bits;
 }
 
-/* What is known of some doubles, from which follows the grain of all. */
+/* What is known of some doubles; the grain of all follows from it. */
 struct fit {
 	unsigned digits; /* after the decimal point; above DIGITS: no such number */
 	int lowest;      /* exponent of the lowest bit that is set in any; INT_MAX: all are 0 */
@@ -77,7 +75,7 @@ static bool fit_add(struct fit *fit, uint64_t bits)
 		fit->lowest = lowest;
 	if (v > fit->greatest)
 		fit->greatest = v;
-	/* A number with some digits also is one with more of them. */
+	/* A number with some digits can be written with more. */
 	while (fit->digits <= DIGITS && !to_number(DECIMAL + fit->digits, bits, &n))
 		fit->digits = v * ten[fit->digits] < (double)LIMIT ? fit->digits + 1 : UINT_MAX;
 	return true;
@@ -93,7 +91,7 @@ static void fit_join(struct fit *fit, const struct fit *other)
 		fit->greatest = other->greatest;
 }
 
-/* The greatest grain of all these doubles, which makes the smallest numbers. */
+/* The largest grain that fits all these doubles: it makes the smallest numbers. */
 static uint8_t grain_of(const struct fit *fit)
 {
 	int e = fit->lowest < MOST ? fit->lowest : MOST;
@@ -105,7 +103,7 @@ static uint8_t grain_of(const struct fit *fit)
 	return binary ? (uint8_t)(BINARY + e - LEAST) : NONE;
 }
 
-/* The fit of one column, with the number before if that helps. */
+/* The fit of one column, including the number before if that helps. */
 static struct fit column_fit(const uint64_t *v, size_t rows, const uint64_t *before, uint8_t *grain)
 {
 	struct fit fit = { .lowest = INT_MAX }, with;
@@ -121,7 +119,7 @@ static struct fit column_fit(const uint64_t *v, size_t rows, const uint64_t *bef
 	return fit;
 }
 
-/* Blocks that run across columns want one grain for a band. */
+/* Blocks that span columns need one grain per band. */
 static void choose_band(const struct pm_matrix *m, uint32_t first, uint32_t columns, uint8_t *grain)
 {
 	struct fit all = { .lowest = INT_MAX };
@@ -139,8 +137,8 @@ static void choose_band(const struct pm_matrix *m, uint32_t first, uint32_t colu
 		grain[c] = grain[c] ? common : NONE;
 }
 
-/* The row before, in numbers of the grains (one a column; NONE: the bits stay), to memory of twice as many numbers.
- */
+/* Converts the row before to multiples of the grains (one per column; NONE: the bits stay), in memory of twice as
+ * many numbers. */
 static void convert_before(struct pm_matrix *m, const uint8_t *grain, size_t columns, uint64_t *before)
 {
 	memcpy(before, m->before, columns * sizeof(*before));
@@ -161,7 +159,7 @@ static uint64_t *scratch(struct pm_packer *p, size_t numbers)
 	return numbers > SIZE_MAX / 8 || buf_reserve(&p->whole, numbers * 8 + 8) ? NULL : (void *)p->whole.data;
 }
 
-/* For the columns of real bands, one after the other: a grain, and of how many columns in a row it is. */
+/* Writes, for the columns of real bands, each grain and the number of consecutive columns that have it. */
 static void add_grains(const struct pm_matrix *m, const uint8_t *grain, struct buf *out)
 {
 	uint32_t run = 0, c = 0;
@@ -210,7 +208,7 @@ int pm_pack_grains(struct pm_packer *p, const struct pm_matrix *m, size_t column
 		memcpy(to, from, m->rows * sizeof(*to));
 		for (uint32_t r = 0; grain[c] && r < m->rows; r++)
 			if (!to_number(grain[c], from[r], &to[r]))
-				return 0; /* at the very limit, where the fit was too kind */
+				return 0; /* the fit was too optimistic, at the very limit */
 	}
 	if (!any)
 		return 0;
@@ -229,7 +227,7 @@ int pm_pack_grains(struct pm_packer *p, const struct pm_matrix *m, size_t column
 	return 0;
 }
 
-/* The grains of all columns; *in moves after them. */
+/* Reads the grains of all columns and moves *in past them. */
 static int take_grains(struct pm_packer *p, const struct pm_matrix *m, size_t columns, const uint8_t **in,
 		       const uint8_t *end)
 {

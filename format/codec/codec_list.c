@@ -2,9 +2,9 @@
 
 enum {
 	MODE_ZERO = 0,   /* nothing but zeros */
-	MODE_SPARSE = 1, /* runs of zeros, and between them numbers by their lengths */
+	MODE_SPARSE = 1, /* runs of zeros; between them numbers with their lengths */
 	MODE_FRAME = 2,  /* base and packed bits */
-	MODE_RICE = 3,   /* base, and above it Rice codes */
+	MODE_RICE = 3,   /* a base, and Rice codes of what exceeds it */
 };
 
 #define MODE_BITS   2
@@ -12,14 +12,14 @@ enum {
 #define LENGTH_BITS 2  /* parameter of the number lengths */
 #define WIDTH_BITS  7  /* 0 ... 64 */
 #define REST_BITS   6  /* parameter of the Rice codes */
-#define RICE_ESCAPE 20 /* so many ones, and the number follows plainly */
+#define RICE_ESCAPE 20 /* after this many ones, the number follows as it is */
 
 static unsigned number_bits(uint64_t x)
 {
 	return WIDTH_BITS + pm_width_of(pm_zigzag(x));
 }
 
-/* A number: how many bits its zigzag form has, and these. */
+/* Writes the length of a number's zigzag form, and its bits. */
 static void put_number(struct bit_writer *w, uint64_t x)
 {
 	uint64_t z = pm_zigzag(x);
@@ -73,7 +73,7 @@ static uint64_t get_rice(struct bit_reader *r, unsigned rest, unsigned limit)
 
 /* ---- sparse ---- */
 
-/* The best parameter for the numbers that count[] says there are so many of, and the bits they take. */
+/* The best parameter for numbers of which count[] gives the frequencies, and the bits that they take. */
 static unsigned best_rice(const uint8_t *count, unsigned limit, unsigned bits, unsigned *parameter)
 {
 	unsigned least = UINT32_MAX;
@@ -172,7 +172,7 @@ static void measure_frame(struct pm_list_cost *best, uint64_t lo, uint64_t hi, s
 {
 	struct pm_list_cost cost = { .mode = MODE_FRAME, .a = pm_width_of(hi - lo), .base = lo };
 
-	/* 7: at worst, up to the next byte */
+	/* 7: at most, to the next byte boundary */
 	cost.bits = MODE_BITS + number_bits(lo) + WIDTH_BITS + 7 + 8 * (unsigned)pm_packed_size(n, cost.a);
 	if (cost.bits < best->bits)
 		*best = cost;
@@ -184,10 +184,10 @@ static void measure_rice(struct pm_list_cost *best, const uint64_t *x, uint64_t 
 	uint64_t sum = 0;
 
 	if ((hi - lo) >> 56)
-		return; /* the sum might not fit, and the gain would be small */
+		return; /* the sum might overflow, and the gain would be small */
 	for (size_t i = 0; i < n; i++)
 		sum += x[i] - lo;
-	/* The best parameter is about the length of the mean. */
+	/* The best parameter is close to the length of the mean. */
 	cost.a = pm_width_of(sum / n);
 	cost.a = cost.a > 1 ? cost.a - 1 : 0;
 	cost.bits = MODE_BITS + REST_BITS + number_bits(lo) + (unsigned)n * (1 + cost.a);

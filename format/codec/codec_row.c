@@ -13,8 +13,7 @@
 
 #define PM_OWN_RUN 8
 #define KIND_BITS  3 /* source * 2 + order */
-/* Of order 0: the row before and its growth. No number is expected to be moved by another one, so order 1 means
- * nothing. */
+/* Order 0: the row before and its growth. No number is predicted from another one, so order 1 has no meaning. */
 #define KIND_COURSE (PM_SOURCE_COURSE * 2)
 #define KINDS       (KIND_COURSE + 1)
 
@@ -43,7 +42,7 @@ static struct run run_after(const struct pm_matrix *m, const struct run *last)
 	return run;
 }
 
-/* Goes through the numbers of a run, column after column. */
+/* Visits the numbers of a run, column by column. */
 struct cursor {
 	const struct pm_matrix *m;
 	struct pm_place place;
@@ -53,7 +52,7 @@ struct cursor {
 	unsigned source, order;
 	unsigned shift;
 	uint64_t mask;
-	/* Of the column: its numbers, those that it is predicted from, and of both the ones before. */
+	/* Of the column: its numbers, those that predict it, and of each the number before. */
 	uint64_t *v;
 	const uint64_t *other; /* NULL: none */
 	const uint64_t *before, *other_before, *growth_before;
@@ -65,7 +64,7 @@ struct cursor {
 
 static const uint64_t nothing;
 
-/* From `before` and what goes with it. */
+/* Starts from `before` and its counterpart. */
 static inline void begin_column(struct cursor *u)
 {
 	u->r = 0;
@@ -126,7 +125,7 @@ static struct cursor cursor_of(const struct pm_matrix *m, const struct run *run,
 	return u;
 }
 
-/* To the next number; the caller counts them. */
+/* Moves to the next number; the caller counts. */
 static inline void advance(struct cursor *u)
 {
 	if (++u->r < u->m->rows)
@@ -189,14 +188,14 @@ static void give_numbers(struct cursor *u, const uint64_t *x, size_t n, const ui
 	}
 }
 
-/* The cheapest prediction of a band that has a run to itself. */
+/* The cheapest prediction for a band that has its own run. */
 static unsigned best_kind(const struct pm_matrix *m, const struct run *run, bool wide)
 {
 	bool has_ref = pm_ref_valid(&m->band[run->from], run->first);
 	unsigned best = PM_SOURCE_NONE * 2 + 1;
 	size_t least = SIZE_MAX;
 
-	/* Of what costs the same differences are better: they stay what they are where all values are moved. */
+	/* Among equals prefer differences: they do not change when all values are shifted. */
 	for (unsigned i = 0; i < KINDS; i++) {
 		unsigned kind = i == KIND_COURSE ? i : i ^ 1;
 		struct cursor u;

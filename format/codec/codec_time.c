@@ -3,8 +3,8 @@
 
 #include "format/codec/codec_impl.h"
 
-/* After so many columns of a band that are not alike their neighbours, only one in so many is compared with
- * its own. */
+/* After this many columns of a band that do not resemble their neighbours, only one in this many is compared with its
+ * neighbour. */
 #define PATIENCE 4
 
 /* What was chosen for a column. */
@@ -16,10 +16,8 @@ struct choice {
 	struct pm_series series;
 };
 
-/*
- * The numbers before the first are chosen so that the first differences cost no bits beyond the block's
- * width: they repeat the difference after them. The decoder is told what it cannot know.
- */
+/* The numbers before the first are chosen so that the first differences need no more bits than the block's width:
+ * they repeat the difference that follows. They are written for the decoder. */
 static struct pm_series series_of(const uint64_t *v, const uint64_t *other, size_t n, unsigned shift,
 				  const uint64_t *before, uint64_t other_before)
 {
@@ -36,7 +34,7 @@ static unsigned varint_size(uint64_t x)
 	return x ? (pm_width_of(x) + 6) / 7 : 1;
 }
 
-/* What has been written before a column, in its band: its numbers are written as differences to these. */
+/* What was written for the previous column of this band; a column's base and sum are differences from it. */
 struct last {
 	uint64_t base, sum;
 };
@@ -55,7 +53,7 @@ static void consider(const struct pm_kernel *k, struct choice *best, enum pm_sou
 
 		if (cost >= best->cost)
 			continue;
-		/* Any base from lo - spare to lo keeps the width: the nearest to the last one is shortest. */
+		/* Any base from lo - spare to lo keeps the width: the one nearest to the last base is shortest. */
 		if (lo - base > spare)
 			base = (int64_t)(base - lo) > 0 ? lo : lo - spare;
 		cost += varint_size(pm_zigzag(base - last->base));
@@ -109,7 +107,7 @@ int pm_pack_time(struct pm_packer *p, const struct pm_matrix *m, struct buf *out
 			struct pm_series series;
 			bool wide;
 
-			/* A number that is wider than its band must come back all the same. */
+			/* A number that is wider than its band must be restored, too. */
 			wide = shift && (k->bits(v, n) | (before ? *before : 0)) & ~place.mask;
 			if (wide)
 				shift = 0;
@@ -156,7 +154,7 @@ int pm_pack_time(struct pm_packer *p, const struct pm_matrix *m, struct buf *out
 	return out->err;
 }
 
-/* Where the packed bits start: after the numbers that the kinds ask for. NULL: malformed. */
+/* The start of the packed bits, after the numbers that the kinds need. NULL: malformed. */
 static const uint8_t *find_bits(const struct pm_matrix *m, const uint8_t *kinds, const uint8_t *widths,
 				size_t columns, const uint8_t *in, const uint8_t *end)
 {
@@ -173,7 +171,7 @@ static const uint8_t *find_bits(const struct pm_matrix *m, const uint8_t *kinds,
 	if (size > (size_t)(end - in))
 		return NULL;
 	end -= size;
-	/* The last byte of each number has a clear top bit. */
+	/* The last byte of each number has its top bit clear. */
 	for (const uint8_t *p = in; p < end; p++)
 		varints -= !(*p & 0x80);
 	return varints ? NULL : end;
