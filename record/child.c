@@ -19,13 +19,13 @@ int child_prepare(int go, const struct child_setup *setup)
 
 	while (read(go, &byte, 1) != 1)
 		if (errno != EINTR)
-			caller_leave(0); /* the recorder is gone, or does not want it any more */
+			caller_leave(0); /* the recorder has ended, or no longer wants it */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
 	err = privileges_for_child();
-	/* A higher limit than before is no harm, only a surprise. */
+	/* A higher limit than before does no harm, but could surprise. */
 	if (setup->files.rlim_cur)
 		setrlimit(RLIMIT_NOFILE, &setup->files);
 	if (!err && setup->stdout_to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
@@ -134,7 +134,7 @@ void child_signal(const struct child *c, int signo)
 	if (c->pid <= 0 || !c->started || c->ended)
 		return;
 	kill(c->pid, signo);
-	/* One that is stopped gets it no sooner than it continues. */
+	/* A stopped child receives the signal only when it continues. */
 	if (signo == SIGTERM || signo == SIGINT || signo == SIGHUP)
 		kill(c->pid, SIGCONT);
 }
@@ -192,7 +192,7 @@ bool child_await(struct child *c, struct signals *signals)
 			if (!signals_end(&event))
 				continue;
 			told = true;
-			/* What the terminal sends has reached it already. */
+			/* The child has already received what the terminal sends. */
 			if (!event.terminal)
 				child_signal(c, event.signo);
 		}

@@ -1,4 +1,4 @@
-/* pmrec compare: runs two commands in turn, pair by pair, until pmrep diff decides, or the maximum is reached. */
+/* pmrec compare: runs two commands in turn, pair by pair, until pmrep diff decides or the maximum is reached. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "record/commands.h"
 #include "record/host/privileges.h"
 
-#define FIRST_LOOK 5 /* pairs; each further look comes when there are twice as many */
+#define FIRST_LOOK 5 /* pairs; each further look has twice as many */
 #define PAIRS      20
 #define ALPHA      0.05
 
@@ -57,8 +57,7 @@ static const struct options_spec spec = {
 		 "  pmrec compare --gate=elapsed:1% -o runs 'make -j4' 'make -j8'\n",
 };
 
-/* The status of a program, 128 and the number for a signal, or -errno. `quiet`: its standard output is of no
- * interest. */
+/* The status of a program, 128 plus the number of a signal, or -errno. `quiet`: discard its standard output. */
 static int run(char *const *args, bool quiet, bool pmrep)
 {
 	pid_t pid = fork();
@@ -124,14 +123,14 @@ static int judge(const struct compare *c, const char *folder, double alpha, bool
 	return run(args, quiet, true);
 }
 
-/* Pairs in random order. What diff says when it is sure or there are no more, or -errno. */
+/* Runs pairs in random order. Returns diff's status once it is sure or no pairs are left, or -errno. */
 static int compare(const struct compare *c, const char *folder)
 {
 	unsigned looks = 1;
 	double alpha;
 	int status = 0;
 
-	/* The error that is allowed is shared among all times that the verdict is looked at. */
+	/* The permitted error rate is shared among all looks. */
 	for (uint64_t at = FIRST_LOOK; at < c->pairs; at *= 2)
 		looks++;
 	alpha = ALPHA / looks;
@@ -151,7 +150,7 @@ static int compare(const struct compare *c, const char *folder)
 			fprintf(stderr, "pmrec compare: pair %u of at most %u\n", (unsigned)pair, (unsigned)c->pairs);
 		if (status < 0 || (status >= EXIT_OWN && status <= EXIT_NO_COMMAND))
 			return status;
-		/* A command that failed has no time that could be compared, and diff says so. */
+		/* A command that failed has no comparable time, and diff says so. */
 		if (status || pair == c->pairs)
 			break;
 		if (pair == look) {

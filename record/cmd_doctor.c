@@ -1,4 +1,4 @@
-/* pmrec doctor: what would be recorded here, what not and why, and the command that would allow it. */
+/* pmrec doctor: what would be recorded here, what not and why, and the command that would permit it. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,8 +55,8 @@ static bool denied(uint16_t reason)
 	       reason == PM_REASON_ERRNO + EPERM;
 }
 
-/* "what: why" of a probe, or only what if the state of the source says why; of several with the same reason the
- * first, and how many more. */
+/* "what: why" of a probe, or only what, if the state of the source says why; of several with the same reason the
+ * first, and the number of the others. */
 static void print_probe(const struct doctor *d, uint32_t i, bool absent, struct buf *out)
 {
 	const struct pm_probe *p = &d->model.probe[i];
@@ -76,8 +76,8 @@ static void row(struct table *t, const char *source, const char *state, const ch
 	table_texts(t, (const char *const[]){ source, state, need, cure }, 4);
 }
 
-/* One row a source, and further rows for what it lacks for different reasons. One that has neither values nor
- * anything to say records what an option names. */
+/* One row per source, and more for things that it lacks for other reasons. A source with neither values nor messages
+ * records what an option names. */
 static void examine(const struct doctor *d, const struct source *s, struct table *t)
 {
 	unsigned values = count_values(d, s);
@@ -114,7 +114,7 @@ static void examine(const struct doctor *d, const struct source *s, struct table
 	}
 }
 
-/* What a source has to say itself, each line with its name before it. */
+/* The source's own messages, each line after its name. */
 static void ask(struct doctor *d, struct source *s, struct buf *out)
 {
 	SCOPED(buf_release) struct buf text = BUF_INIT;
@@ -144,7 +144,7 @@ static int print(struct doctor *d, struct error *e)
 	err = table_print(t, command_width(), true, options_use_color(&d->common, STDOUT_FILENO), &text);
 	for (size_t i = 0; i < d->n_sources && !err; i++)
 		ask(d, &d->source[i], &text);
-	/* Nothing is opened after this: what is said is what holds while something is recorded. */
+	/* Nothing is opened after this: report the state in which recording would take place. */
 	privileges_confine();
 	buf_addstr(&text, "while it samples, pmrec has ");
 	privileges_tell(&text);
@@ -163,7 +163,7 @@ static int examine_all(struct doctor *d, struct error *e)
 		return error_sys(e, -err, "--root");
 	pm_model_init(&d->model);
 	err = sources_select(&d->source, &d->n_sources, "all", e);
-	/* By name, absence would be an error; here it is the answer. */
+	/* If a source is named, absence is an error when recording; here it is the answer. */
 	for (size_t i = 0; i < d->n_sources && !err; i++)
 		d->source[i].required = false;
 	if (!err)

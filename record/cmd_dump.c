@@ -1,4 +1,4 @@
-/* pmrec dump: the last minutes of a running recorder, as a recording. */
+/* pmrec dump: copies the last minutes of a running recorder into a recording. */
 #include <errno.h>
 #include <limits.h>
 

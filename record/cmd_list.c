@@ -17,7 +17,7 @@ struct list {
 	struct options_common common;
 	char *what, *glob, *root, *metric_file;
 	char **event_files;                         /* owned, up to NULL */
-	struct metric_set vendor[1 + VENDOR_TEXTS]; /* of the --metrics-file and the pack */
+	struct metric_set vendor[1 + VENDOR_TEXTS]; /* those of --metrics-file, and the pack */
 	size_t n_vendor;
 	bool no_vendor;
 	struct metric_table *table; /* owned; the vendor's, then all that are built in; ends with row NULL */
@@ -46,7 +46,7 @@ static int take_words(void *into, int n, char **operand, struct error *e)
 			l->what = operand[0];
 	if (n > 1 + (l->what != NULL))
 		return error_set(e, EINVAL, "list takes one GLOB");
-	/* `pmrec list 'cpu*'` means everything of that name. */
+	/* `pmrec list 'cpu*'` lists everything whose name matches. */
 	l->glob = operand[l->what != NULL];
 	return 0;
 }
@@ -130,7 +130,7 @@ static int load_pack(struct list *l, const char *id, struct error *e)
 	for (uint32_t i = 0; i < texts.n && !err; i++) {
 		const char *text = texts.set[i].metrics;
 
-		/* A set of events alone is no mistake. */
+		/* A set that has only events is not an error. */
 		if (text && !metric_set_load_text(&l->vendor[l->n_vendor], text, strlen(text), e))
 			l->n_vendor++;
 	}
@@ -186,7 +186,7 @@ static void members_of(const struct list *l, const char *group, struct buf *out)
 					buf_printf(out, "%s%s", out->len ? " " : "", m->row[i].name);
 }
 
-/* Each group once, in the order of the tables, with its metrics. */
+/* Prints each group once, in the order of the tables, with its metrics. */
 static int list_groups(struct list *l)
 {
 	struct table *t = new_table("GROUP", "", "METRICS");

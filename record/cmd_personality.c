@@ -1,5 +1,5 @@
-/* pmrec turbostat and pmrec perfstat: accepts these programs' command lines, translates them, and connects a recorder
- * to a pmrep that prints what they would. */
+/* pmrec turbostat and pmrec perfstat: accept these programs' command lines, translate them, and connect a recorder to
+ * a pmrep that prints what they would. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -69,7 +69,7 @@ void personality_add(struct list *l, const char *text)
 	more[l->n] = NULL;
 }
 
-/* Puts the words of a row in, with the argument at its '%'. */
+/* Adds the words of a row, with the argument in place of '%'. */
 static void add_words(struct list *l, const char *words, const char *argument)
 {
 	SCOPED(buf_release) struct buf text = BUF_INIT;
@@ -100,7 +100,7 @@ void personality_drop(struct list *l, const char *option, size_t arguments)
 	l->word[l->n = kept] = NULL;
 }
 
-/* Where the argument of a word is kept; NULL: that program has no such word. */
+/* Where the argument of a word is stored; NULL: that program has no such word. */
 static const char **slot(struct asked *a, const char *name)
 {
 	for (size_t i = 0; i < a->who->n_words; i++)
@@ -121,7 +121,7 @@ void personality_forget(struct asked *a, const char *name)
 	*slot(a, name) = NULL;
 }
 
-/* Both pass over what is empty in a list; a list of nothing else stays as it is. */
+/* Both programs skip empty entries of a list; a list of only those stays as it is. */
 static const char *without_empty(const char *list)
 {
 	struct buf names = BUF_INIT;
@@ -136,7 +136,7 @@ static const char *without_empty(const char *list)
 	return names.len ? buf_detach(&names) : "";
 }
 
-/* turbostat takes of numbers what strtod() and strtoul() do, and no unit after them. */
+/* turbostat accepts the numbers that strtod() and strtoul() do, with no unit after them. */
 static const char *plain_number(const char *text, bool seconds)
 {
 	struct buf plain = BUF_INIT;
@@ -152,10 +152,10 @@ static void take(struct asked *a, const struct word *w, const char *argument)
 {
 	if (!a->who->perf && (!strcmp(w->name, "interval") || !strcmp(w->name, "num_iterations")))
 		argument = plain_number(argument, w->letter == 'i');
-	/* It is a file of that name. */
+	/* To turbostat, "-" is a file of that name. */
 	if (!a->who->perf && !strcmp(w->name, "out") && !strcmp(argument, "-"))
 		argument = "./-";
-	/* turbostat's first --show leaves nothing of what was enabled before it. */
+	/* turbostat's first --show discards what was enabled before it. */
 	if (!strcmp(w->name, "show") && !personality_given(a, "show")) {
 		personality_drop(&a->report, "--enable", 1);
 		personality_drop(&a->report, "--debug", 0);
@@ -165,13 +165,13 @@ static void take(struct asked *a, const struct word *w, const char *argument)
 		argument = without_empty(argument);
 	add_words(&a->record, w->record, argument);
 	add_words(&a->report, w->report, argument);
-	/* The newer turbostat's -d is all columns. */
+	/* The newer turbostat's -d shows all columns. */
 	if (a->newer && !strcmp(w->name, "debug"))
 		personality_add(&a->report, "--debug");
 	a->given[w - a->who->word] = argument ? argument : "";
 }
 
-/* Our own words make none of theirs ambiguous: they are there where one is spelled out. */
+/* Our own words must not make theirs ambiguous: they count only where spelled out. */
 static bool is_there(const struct word *w, bool later, int argc, char **argv)
 {
 	size_t len = strlen(w->name);
@@ -191,7 +191,7 @@ static int refuse(const struct asked *a, int c, const char *word, bool loud)
 	return -EINVAL;
 }
 
-/* 0, or what getopt_long() had against a word: it says so itself for turbostat, if `loud`. */
+/* 0, or getopt_long()'s complaint about a word, which it prints itself for turbostat if `loud`. */
 static int parse(struct asked *a, int argc, char **argv, bool later, bool loud)
 {
 	enum { LONG = 256 };
@@ -238,7 +238,7 @@ static void begin(struct asked *a)
 	add_words(&a->report, a->newer ? a->who->report_newer : a->who->report, NULL);
 }
 
-/* Asked for, it is perf's manual; else an error. */
+/* Asked for, this is perf's manual; else an error. */
 static int usage(const struct asked *a, FILE *to)
 {
 	fprintf(to, "Usage: %s %s\n", a->who->name, a->who->usage);
@@ -256,23 +256,22 @@ static int usage(const struct asked *a, FILE *to)
 	return to == stdout ? 0 : a->who->usage_status;
 }
 
-/* What follows from several words, or from where it runs. */
+/* Settles what follows from several words, or from the environment. */
 static void settle_perf(struct asked *a)
 {
-	/* perf groups digits as the locale has it, which often does not. */
+	/* perf groups digits as the locale does, which often means not at all. */
 	setlocale(LC_NUMERIC, "");
 	if (!*localeconv()->thousands_sep)
 		personality_add(&a->report, "--no-big-num");
 	setlocale(LC_NUMERIC, "C");
-	/* The newer perf has metrics for its own choice of events only. */
+	/* The newer perf prints metrics only for its own choice of events. */
 	if (a->newer && (personality_given(a, "event") || personality_given(a, "pfm-events"))) {
 		personality_drop(&a->report, "--metric-style=named", 0);
 		personality_add(&a->report, "--metric-style=none");
 	}
 }
 
-/* Which generation is wanted has to be known before words are. Takes the word out, which theirs are not to be mixed
- * up with. */
+/* The generation must be known before words are parsed. Removes its word, which must not be confused with theirs. */
 static int choose_generation(struct asked *a, int *argc, char **argv)
 {
 	bool options = true;
@@ -319,7 +318,7 @@ static void end_by(int signo)
 	kill(getpid(), signo);
 }
 
-/* Whether it was the machine that has not got it. */
+/* Whether the machine lacks what was requested. */
 static bool lacks_machine(const struct asked *a)
 {
 	static const char *const needs[] = { "topdown", "transaction", "smi-cost", "for-each-cgroup" };
@@ -334,7 +333,7 @@ static int judge(const struct asked *a, const struct joined *j, int code, int re
 {
 	bool perf = a->who->perf;
 
-	/* SIGPIPE and SIGXFSZ; SIGKILL was ours. */
+	/* SIGPIPE and SIGXFSZ; SIGKILL came from us. */
 	if (WIFSIGNALED(read) && WTERMSIG(read) != SIGKILL)
 		end_by(WTERMSIG(read));
 	if (j->usage)
@@ -350,7 +349,7 @@ static int judge(const struct asked *a, const struct joined *j, int code, int re
 	if (j->signal && ((j->signal != SIGINT && j->signal != SIGALRM && j->signal != SIGABRT) ||
 			  (perf && !(j->ran && !j->cut && WIFEXITED(j->status)))))
 		end_by(j->signal);
-	/* perf 7 ends as what --timeout has ended. */
+	/* perf 7 ends with the status of what --timeout ended. */
 	if (j->ran && (!j->cut || (a->newer && personality_given(a, "timeout"))) && j->status)
 		return WIFEXITED(j->status) ? WEXITSTATUS(j->status) : (perf ? 128 : 0) + WTERMSIG(j->status);
 	if ((code == EXIT_OWN && !j->unwanted) || j->refused)
@@ -369,7 +368,7 @@ static int run(struct asked *a)
 		perror(a->who->name);
 		return 1;
 	}
-	/* The reader first: it starts while the recorder looks at the machine. */
+	/* Start the reader first: it gets ready while the recorder examines the machine. */
 	if (!a->who->perf || !personality_given(a, "quiet"))
 		reader = personality_start_reader(a, keep ? on[0] : through[0]);
 	if (keep)
@@ -388,7 +387,7 @@ static int run(struct asked *a)
 	j.turbostat = !a->who->perf;
 	j.needs = a->who->perf && a->newer;
 	code = record_joined((int)a->record.n, a->record.word, &j);
-	/* There is nothing to be said of nothing. */
+	/* There is nothing to report. */
 	if ((j.none || j.usage) && reader > 0)
 		kill(reader, SIGKILL);
 	close(through[1]);
@@ -399,7 +398,7 @@ static int run(struct asked *a)
 
 /* ---- the command line ---- */
 
-/* As perf, which joins record and report by one where neither is told a file. */
+/* Like perf, which connects record and report by a pipe if neither is given a file. */
 static bool is_pipe(int fd)
 {
 	struct stat st;
@@ -407,7 +406,7 @@ static bool is_pipe(int fd)
 	return !fstat(fd, &st) && S_ISFIFO(st.st_mode);
 }
 
-/* A pipe is read once, by pmrep. */
+/* pmrep is the only one to read the pipe. */
 static bool has_intervals(const char *path)
 {
 	struct pm_reader *r = NULL;
@@ -423,7 +422,7 @@ static bool has_intervals(const char *path)
 	return ns;
 }
 
-/* perf stat report: its own words stand after it, and -i is another one there. */
+/* perf stat report: its own words follow, and -i has another meaning there. */
 static int report(struct asked *a, int argc, char **argv)
 {
 	char **first = a->command;
@@ -447,7 +446,7 @@ static int report(struct asked *a, int argc, char **argv)
 	return cmd_report((int)a->report.n, a->report.word);
 }
 
-/* perf stat record: an output after it is the recording's. */
+/* perf stat record: an output after it is that of the recording. */
 static int parse_record(struct asked *a, int argc, char **argv)
 {
 	const char *text = personality_given(a, "output"), *recording;
@@ -467,7 +466,7 @@ static void add_output(struct asked *a)
 {
 	const char *out = personality_given(a, a->who->perf ? "output" : "out"), *fd = personality_given(a, "log-fd");
 
-	/* It is standard error that perf calls -. */
+	/* In perf, "-" is standard error. */
 	if (out && a->who->perf && !strcmp(out, "-"))
 		out = NULL;
 	if (out) {
@@ -491,14 +490,15 @@ static int personality(const struct personality *who, int argc, char **argv)
 	sigset_t early;
 	int status;
 
-	/* A script that interrupts us soon wants what was counted: it waits until there is somebody to tell. */
+	/* A script that interrupts us early wants what was counted: hold signals until there is a recorder to forward
+	 * them to. */
 	sigemptyset(&early);
 	sigaddset(&early, SIGINT);
 	sigprocmask(SIG_BLOCK, &early, NULL);
 	if (choose_generation(&a, &argc, argv))
 		return who->usage_status;
 	begin(&a);
-	/* A word that only the later one has is taken where the older has nothing that it abbreviates. */
+	/* A word that only the newer version has is accepted where it abbreviates nothing of the older one. */
 	if (parse(&a, argc, argv, a.newer, false)) {
 		begin(&a);
 		if (parse(&a, argc, argv, true, true))
@@ -523,7 +523,7 @@ static int personality(const struct personality *who, int argc, char **argv)
 		add_words(&a.record, "-i 0.001 -n 1", NULL);
 		a.command = (char **)no_command;
 	}
-	/* turbostat counts heads where there is but one row an interval. */
+	/* turbostat counts heads if there is only one row per interval. */
 	if (!personality_given(&a, "Summary"))
 		personality_drop(&a.report, "--header_iterations", 1);
 	if (who->perf)

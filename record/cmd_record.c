@@ -1,5 +1,4 @@
-/* pmrec itself: runs the command, waits for ticks, signals, keys and control words, and ends the recording with the
- * right status. */
+/* Recording: runs the command, waits for ticks, signals, keys and control words, and ends with the right status. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -25,7 +24,7 @@ int recorder_fail(struct recorder *r)
 	return r->code;
 }
 
-/* Said once; what can be given up for it is. */
+/* Says it once, and gives up the oldest file if that is permitted. */
 static void no_room(struct recorder *r)
 {
 	int err = recording_no_room(r->session.recording);
@@ -43,7 +42,7 @@ static void no_room(struct recorder *r)
 	fprintf(stderr, "pmrec: %s; sampling continues; data in memory is written when there is room\n", e.text);
 }
 
-/* The status of a command stays its own: what could not be written is said, and no news of the command. */
+/* The status of a command stays its own: report what could not be written, but do not change the status. */
 static int failed_to_write(struct recorder *r)
 {
 	int code = EXIT_OWN;
@@ -104,7 +103,7 @@ static void each_second(struct recorder *r, uint64_t now)
 		r->quit = r->run_over = true;
 }
 
-/* What is new is taken in together, because it costs the readers a pause: tasks, and CPUs that come and go. */
+/* Handles new tasks and CPUs together, because that makes the readers pause. */
 static void notice(struct recorder *r, bool some)
 {
 	uint64_t wait = r->options->perf.per_thread ? r->options->sample.interval_ns / 4 : 1;
@@ -133,7 +132,7 @@ static int wait_ms(const struct recorder *r, uint64_t now)
 		next = r->end_ns;
 	if (r->settle_ns && r->settle_ns < next)
 		next = r->settle_ns;
-	/* Rounded up: a poll that ends too early would only be repeated. */
+	/* Round up: a poll that ends too early would only be repeated. */
 	return next > now ? (int)((next - now + 999999) / 1000000) : 0;
 }
 
@@ -155,7 +154,7 @@ static void handle_times(struct recorder *r)
 	}
 }
 
-/* Scripts count the lines of -n: those of ticks that were lost come later. */
+/* Scripts count the lines of -n: make up for lost ticks at the end. */
 static bool make_up(struct recorder *r)
 {
 	uint64_t lost;
@@ -178,7 +177,7 @@ static bool foreground(void)
 	return group == getpgrp() || (group < 0 && errno == ENOTTY);
 }
 
-/* What is in a file is for whoever reads it in a loop around this; turbostat would eat it. */
+/* A file's contents belong to whoever reads it in a loop around this program; turbostat would consume them. */
 static bool listens(const struct recorder *r)
 {
 	struct stat st;
@@ -282,10 +281,10 @@ static void end_run(struct recorder *r)
 {
 	const struct record_options *o = r->options;
 
-	/* Over before -D was: what little there is. */
+	/* It was over before -D was: enable the counters for the little that is left. */
 	if (r->enable_ns && !r->failed)
 		recorder_enable(r);
-	/* What began last has been read never or once: twice is needed to tell what it did. */
+	/* What began last has been read once or not at all; two readings are needed to tell what it did. */
 	if (o->perf.per_thread && !r->failed && r->session.counting && !r->session.reached_last) {
 		session_notice(&r->session);
 		settle(r);
@@ -294,7 +293,7 @@ static void end_run(struct recorder *r)
 	if (!r->failed)
 		session_end(&r->session);
 	if (r->child.started) {
-		/* The recording ended first (-n, --timeout, stop): so does what it was made of. */
+		/* The recording ended first (-n, --timeout, stop), so end the command, too. */
 		if (!r->child.ended) {
 			child_signal(&r->child, SIGTERM);
 			child_await(&r->child, &r->signals);
@@ -342,7 +341,7 @@ static void one_run(struct recorder *r)
 	}
 	if (o->run.timeout_ns)
 		r->end_ns = (r->enable_ns ? r->enable_ns : clocks_monotonic()) + o->run.timeout_ns;
-	/* Who has interrupted it by now does not want the command to start. */
+	/* If the user has interrupted by now, the command must not start. */
 	obey_signals(r);
 	if (!r->run_over && !start_child(r))
 		watch(r);
@@ -376,7 +375,7 @@ static bool writes_pipe(const struct record_options *o)
 	       !S_ISREG(st.st_mode);
 }
 
-/* In a process of the caller's. */
+/* Runs in a process with the caller's rights. */
 static void run_for_caller(void *ctx, unsigned what, const char *text, int go, int failure)
 {
 	struct recorder *r = ctx;
@@ -399,7 +398,7 @@ static void run_for_caller(void *ctx, unsigned what, const char *text, int go, i
 	caller_leave(command_failed(&r->error));
 }
 
-/* The exit code: what pmrep answers is for the reader of the report, the status is that of the recording. */
+/* The exit code: pmrep's answer is for the reader of the report, the status is that of the recording. */
 static int print_report(struct recorder *r, const char *path)
 {
 	struct child_setup setup = { .text = path };
@@ -423,7 +422,7 @@ static int start_caller(struct recorder *r)
 	return err ? error_sys(&r->error, -err, "cannot fork") : 0;
 }
 
-/* The recording proper; r->code says how it went. */
+/* Makes the recording; r->code says how it went. */
 static void record(struct recorder *r, char **argv)
 {
 	const struct record_options *o = r->options;
@@ -472,7 +471,7 @@ static void record(struct recorder *r, char **argv)
 		return;
 	}
 	recorder_tell_rights(r);
-	/* Whoever reads the pipe prints on the same terminal. */
+	/* The reader of the pipe prints on the same terminal. */
 	progress_init(&r->progress, o->run.quiet || r->joined || writes_pipe(o));
 	recorder_tell_start(r);
 	r->input = listens(r);
@@ -491,7 +490,7 @@ static void record(struct recorder *r, char **argv)
 		recorder_tell_end(r, &stats);
 }
 
-/* What came of it: the command's own exit code, unless pmrec failed itself. */
+/* The exit code: the command's own, unless pmrec itself failed. */
 static int finish(struct recorder *r)
 {
 	const struct record_options *o = r->options;
@@ -528,7 +527,7 @@ static int finish(struct recorder *r)
 
 int record_joined(int argc, char **argv, struct joined *j)
 {
-	/* Not on the stack: readers that were left behind may still look at it. */
+	/* Not on the stack: readers that were left behind may still use it. */
 	static struct recorder r;
 	int code;
 

@@ -7,7 +7,7 @@
 #include "record/commands.h"
 #include "record/host/privileges.h"
 
-/* "/usr/libexec/pmrec/pmrep" for "/usr/bin/pmrec", or "build/bin/pmrep": another one may be another program. */
+/* "/usr/libexec/pmrec/pmrep" for "/usr/bin/pmrec", or "build/bin/pmrep": any other might be a different program. */
 static bool beside_us(char path[static PATH_MAX], const char *where)
 {
 	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 32);

@@ -18,15 +18,15 @@
 
 struct vendor {
 	struct options_common common;
-	char **path; /* borrowed of options_common */
+	char **path; /* borrowed from options_common */
 	size_t n_paths;
 	char *output;
 	bool import, no_descriptions;
 	struct vendor_pack pack;
 	struct buf notes;
-	/* While a mapfile.csv is read. */
+	/* set while a mapfile.csv is read */
 	const char *folder;
-	char **done; /* owned texts: what has become a set, as "SET PATH" */
+	char **done; /* owned texts "SET PATH": what is already part of a set */
 	size_t n_done;
 	struct error *error;
 };
@@ -74,7 +74,7 @@ static const struct options_spec spec = {
 
 /* ---- importing ---- */
 
-/* The set of that name, made if it is new. */
+/* The set of that name, created if it is new. */
 static int64_t set_named(struct vendor *v, const char *name)
 {
 	for (uint32_t i = 0; i < v->pack.n_sets; i++)
@@ -83,7 +83,7 @@ static int64_t set_named(struct vendor *v, const char *name)
 	return vendor_pack_add_set(&v->pack, name);
 }
 
-/* Several patterns name one folder. */
+/* Several patterns may name one directory. */
 static bool is_done(struct vendor *v, const char *set, const char *path)
 {
 	char *text;
@@ -122,7 +122,7 @@ static int add_events(struct vendor *v, struct vendor_set *s, const char *path, 
 	return n < 0 ? n : 0;
 }
 
-/* Metrics of several files are one array: its text is closed when the next begins. */
+/* Metrics of several files form one array: its text is closed when the next set begins. */
 static int add_metrics(struct vendor *v, struct vendor_set *s, const char *path, const char *pmu)
 {
 	struct json *list = json_new_array();
@@ -141,7 +141,7 @@ static int add_metrics(struct vendor *v, struct vendor_set *s, const char *path,
 	return err;
 }
 
-/* `pmu`: of the kind of cores that it is for, or NULL. */
+/* `pmu`: the kind of cores that it is for, or NULL. */
 static int add_path(struct vendor *v, const char *set, const char *pattern, const char *path, const char *pmu,
 		    bool events, bool metrics)
 {
@@ -166,7 +166,7 @@ static int add_map_row(void *arg, const struct vendor_map *row)
 	if (!*name || !strcmp(row->type, "EventType") || snprintf(path, sizeof(path), "%s/%s", v->folder, name) < 0 ||
 	    stat(path, &st))
 		return 0;
-	/* A map speaks of the tree that it stands in. */
+	/* A map may name only files of its own tree. */
 	if (strstr(name, "..") || !vendor_is_pattern(row->pattern)) {
 		buf_addstr(&v->notes, "row of mapfile.csv left out: ");
 		text_escape(&v->notes, row->pattern, strlen(row->pattern));
@@ -179,8 +179,8 @@ static int add_map_row(void *arg, const struct vendor_map *row)
 	}
 	if (S_ISDIR(st.st_mode))
 		return add_path(v, name, row->pattern, path, NULL, true, true);
-	/* perfmon's: files by family. Those of hybrid processors are for one kind of cores; others have that kind
-	 * alone. */
+	/* perfmon's map: files by family. Those of hybrid processors are for one kind of cores; others have only one
+	 * kind. */
 	snprintf(family, sizeof(family), "perfmon-%.*s%s", (int)strcspn(name, "/"), name,
 		 row->pmu                   ? "-hybrid" :
 		 !strcmp(row->type, "core") ? "-core" :

@@ -21,7 +21,7 @@ static int open_fds(struct control *c, const char *text, struct error *e)
 	if (parse_u64_span(text, comma ? (size_t)(comma - text) : strlen(text), 10, &ctl) || ctl > 1 << 20 ||
 	    (comma && (parse_u64(comma + 1, &ack) || ack > 1 << 20)))
 		return error_set(e, EINVAL, "--control: 'fd:%s' names no file descriptors", text);
-	/* Copies of our own, so that the command does not inherit them and the caller's flags stay. */
+	/* Duplicates, so that the command does not inherit them and the caller's flags stay. */
 	c->ctl = fcntl((int)ctl, F_DUPFD_CLOEXEC, 3);
 	c->ack = comma ? fcntl((int)ack, F_DUPFD_CLOEXEC, 3) : -1;
 	if (c->ctl < 0 || (comma && c->ack < 0))
@@ -29,7 +29,7 @@ static int open_fds(struct control *c, const char *text, struct error *e)
 	return 0;
 }
 
-/* Read and write: a fifo then neither waits for the other side nor ends when one writer goes. */
+/* Open for reading and writing: a FIFO then neither waits for the other side nor ends when a writer leaves. */
 static int open_fifo(int *fd, const char *path, struct error *e)
 {
 	bool changed = privileges_become_caller();
@@ -100,7 +100,7 @@ static void understand(char *line, struct control_command *command)
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		if (strlen(verbs[i].word) == word && !strncmp(line, verbs[i].word, word))
 			command->verb = verbs[i].verb;
-	/* These are about one event, so they need one. */
+	/* These concern one event, so they need its name. */
 	if (memchr(line, '-', word) && !*command->text)
 		command->verb = CONTROL_UNKNOWN;
 }
@@ -108,12 +108,12 @@ static void understand(char *line, struct control_command *command)
 bool control_next(struct control *c, struct control_command *command)
 {
 	for (;;) {
-		/* One byte at a time: who shares the descriptor finds the rest, and commands are few. */
+		/* One byte at a time: whoever shares the descriptor finds the rest, and commands are rare. */
 		struct pollfd p = { .fd = c->ctl, .events = POLLIN };
 		char byte;
 		ssize_t n;
 
-		/* Asked first: the descriptor may be a blocking one, and its flags are the caller's. */
+		/* Poll first: the descriptor may be blocking, and its flags belong to the caller. */
 		if (c->ctl < 0 || poll(&p, 1, 0) <= 0)
 			return false;
 		n = read(c->ctl, &byte, 1);
@@ -142,7 +142,7 @@ void control_answer(struct control *c, const char *wrong)
 	char text[300];
 	int len = snprintf(text, sizeof(text), "%.250s\n", wrong ? wrong : "ack");
 
-	/* Nobody waits for an answer that nobody can take. */
+	/* Do not wait if nobody can read the answer. */
 	if (c->ack >= 0 && write(c->ack, text, (size_t)len) < 0 && errno != EAGAIN)
 		fd_close(&c->ack);
 }

@@ -1,4 +1,4 @@
-/* --dry-run: which groups would be counted, and for how much of the time each of them gets its counters. */
+/* --dry-run: which groups would be counted, and what share of the time each has its counters. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -54,7 +54,7 @@ void dry_run(struct session *s)
 	for (struct unit *u = s->plan.units; u; u = u->next) {
 		const struct perf_row *row = perf_row_of(u);
 
-		/* The rows of a group stand one after another. */
+		/* The rows of a group are adjacent. */
 		if (row && row->group != last)
 			print_group(row->group);
 		last = row ? row->group : last;

@@ -17,12 +17,12 @@ struct listing {
 	const struct root *root;
 	const char *glob;
 	struct table *table;
-	/* PMUs in a row that are as another: named together. */
+	/* consecutive PMUs that equal another one: named together */
 	const struct event_pmu *same_first, *same_last, *same_as;
 	int n, err;
 };
 
-/* A word without wildcards is looked for anywhere in the name. */
+/* A word without wildcards matches anywhere in the name. */
 static bool wanted(const struct listing *l, const char *name)
 {
 	if (!l->glob || !l->glob[0])
@@ -46,8 +46,8 @@ static void add(struct listing *l, const char *name, const char *kind, const cha
 		add_row(l, name, kind, unit, help);
 }
 
-/* Whether this CPU has a general event: asked of the kernel, for the user's part of this process, so that it
- * needs no privilege. On a machine that is only described nobody can be asked. */
+/* Whether this CPU lacks a general event: asks the kernel, for this process in user mode, which needs no privilege.
+ * If the machine is emulated, it cannot be asked. */
 static bool absent(const struct listing *l, uint32_t type, uint64_t config)
 {
 	union perf_attr attr = { .a = { .size = PERF_ATTR_SIZE_VER0,
@@ -91,7 +91,7 @@ static const char *kind_of(const struct event_pmu *pmu, const struct event_alias
 	return pmu->uncore ? "uncore" : pmu->core ? "core" : "PMU";
 }
 
-/* Whether both differ in nothing but their numbers. */
+/* Whether the two differ only in their numbers. */
 static bool same_kind(const struct event_pmu *a, const struct event_pmu *b)
 {
 	size_t len[2] = { strlen(a->name), strlen(b->name) };
@@ -103,7 +103,7 @@ static bool same_kind(const struct event_pmu *a, const struct event_pmu *b)
 	       !strncmp(a->name, b->name, len[0]);
 }
 
-/* The first PMU of the same class or kind; NULL: it has none, or is that one itself. */
+/* The first PMU of the same class or kind; NULL: none, or it is this one. */
 static const struct event_pmu *twin_of(const struct perf_pmus *pmus, const struct event_pmu *pmu)
 {
 	for (size_t i = 0; &pmus->pmu[i] != pmu; i++)
@@ -154,12 +154,12 @@ static void add_pmu(struct listing *l, const struct perf_pmus *pmus, const struc
 		const struct event_alias *a = &pmu->alias[i];
 
 		buf_clear(&name);
-		/* Those of the tool are known by their names alone. */
+		/* The tool's events are known by their names alone. */
 		if (pmu->type == EVENT_TYPE_TOOL)
 			buf_addstr(&name, a->name);
 		else
 			buf_printf(&name, "%s/%s/", pmu->name, a->name);
-		/* What is the same on a dozen root complexes is listed for the first that was requested. */
+		/* What is the same on a dozen root complexes is listed only for the first that was requested. */
 		if (listed(l, twin, a, buf_str(&name) + strlen(pmu->name))) {
 			same = true;
 			continue;
@@ -191,7 +191,7 @@ static void add_pmu(struct listing *l, const struct perf_pmus *pmus, const struc
 	l->err = l->err ? l->err : name.err ? name.err : terms.err;
 }
 
-/* PMUs of a class are described once: a word that finds one of them finds the description. */
+/* PMUs of a class are described once: a word that matches one of them matches the description. */
 static void add_class(struct listing *l, const struct perf_pmus *pmus, const struct pmu_class *c)
 {
 	const struct event_pmu *first = NULL, *last = NULL;
@@ -218,7 +218,7 @@ static void add_class(struct listing *l, const struct perf_pmus *pmus, const str
 			 last->name, c->note ? "; " : "", c->note ? c->note : "");
 	add_row(l, name, "class", NULL, what);
 	for (const struct pmu_class_filter *f = c->filter; f->name; f++) {
-		/* A term that stands for others is there if they are. */
+		/* A term that stands for others exists if they do. */
 		bool have = event_pmu_format(first, f->name) ||
 			    (!strcmp(f->name, "dst_addr") && event_pmu_format(first, "dst_addr_base"));
 

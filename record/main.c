@@ -1,4 +1,4 @@
-/* main() of pmrec: finds the command, and checks stdout at the end. */
+/* main() of pmrec: finds the command, and checks standard output at the end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 
 #define STACK_BYTES (1u << 20)
 
-/* perf's users type `perf stat -e LIST COMMAND`, and there is a stat(1) that would be run with that. */
+/* perf's users type `perf stat -e LIST COMMAND`; here that would run stat(1). */
 static int cmd_of_perf(int argc, char **argv)
 {
 	struct error e = { 0 };
@@ -55,12 +55,12 @@ void command_suggest(char *const *argv, struct error *e)
 		error_set(e, said.number, "%s; pmrec --help lists the commands of pmrec", said.text);
 }
 
-/* Called by the name of the program that it stands for. */
+/* Program names that select a command. */
 static const struct command called[] = { { "turbostat", cmd_turbostat, true },
 					 { "perf-stat", cmd_perfstat, true },
 					 { "perfstat", cmd_perfstat, true } };
 
-/* What was printed has arrived, or that is an error: a full disk must not look like success. */
+/* Makes sure that what was printed has arrived: a full disk must not look like success. */
 static int close_stdout(int code)
 {
 	struct error e = { 0 };
@@ -72,7 +72,8 @@ static int close_stdout(int code)
 	return code;
 }
 
-/* A standard stream that the caller has closed is not what opens next. Output still fails; messages are lost. */
+/* If the caller closed a standard stream, its descriptor must not be reused by the next open(). Output then still
+ * fails; messages are lost. */
 static void hold_streams(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -80,7 +81,7 @@ static void hold_streams(void)
 			return;
 }
 
-/* Eight megabytes of addresses for each are a lot where ulimit -v is set. */
+/* Eight megabytes of address space per thread are much under ulimit -v. */
 static void shorten_stacks(void)
 {
 	pthread_attr_t attr;
@@ -109,7 +110,7 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], commands[i].name))
 			command = &commands[i];
 	hold_streams();
-	/* Before a word of the caller's is read. */
+	/* Before any of the caller's words is read. */
 	err = opener_start(command->opens);
 	if (err) {
 		error_sys(&e, -err, "cannot give up privileges that the caller lacks");

@@ -14,13 +14,13 @@
 #define NAMES    64
 
 #ifndef SO_PEERGROUPS
-#define SO_PEERGROUPS 59 /* headers of older systems lack it */
+#define SO_PEERGROUPS 59 /* older headers lack it */
 #endif
 
 static socklen_t address(struct sockaddr_un *a, const char *name)
 {
 	*a = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	/* The first byte 0 is what makes it abstract. */
+	/* A leading zero byte makes the name abstract. */
 	snprintf(a->sun_path + 1, sizeof(a->sun_path) - 1, "%s", name);
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(a->sun_path + 1));
 }
@@ -42,7 +42,7 @@ int marksocket_listen(void)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -1;
-	/* Anybody may take an abstract name, and so keep it from us: there are others. */
+	/* Anyone may take an abstract name, and so block it: try others. */
 	for (int i = 0; i < NAMES; i++) {
 		snprintf(name, sizeof(name), "pmrec/%u/%d.%d", (unsigned)getuid(), (int)getpid(), i);
 		err = bind(fd, (struct sockaddr *)&a, address(&a, name)) ? errno : 0;
@@ -80,7 +80,7 @@ static bool peer_in(int fd, gid_t gid)
 	return false;
 }
 
-/* A service of root's that was given a group of its own was given it for those who may ask. */
+/* If a service of root was given a group of its own, its members may ask. */
 static bool may_ask(int peer)
 {
 	return peer_is(peer, getuid()) || peer_is(peer, 0) || (!getuid() && getgid() && peer_in(peer, getgid()));
@@ -94,7 +94,7 @@ int marksocket_take(int fd, char *line, size_t size)
 
 	if (peer < 0)
 		return -1;
-	/* The sender has its line ready; one that has not shall not hold up the recorder. */
+	/* A sender has its line ready; one that has not must not delay the recorder. */
 	setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
 	if (may_ask(peer))
 		n = recv(peer, line, size - 1, 0);
@@ -125,7 +125,7 @@ static bool say(uid_t uid, const char *name, const char *line, struct message_fd
 	if (fd < 0)
 		return false;
 	set_timeout(fd);
-	/* The name says nothing about who listens; the kernel does. */
+	/* The name does not say who listens; the kernel does. */
 	if (!connect(fd, (struct sockaddr *)&a, address(&a, name)) && peer_is(fd, uid) &&
 	    send(fd, line, len, MSG_NOSIGNAL) == (ssize_t)len)
 		n = message_take(fd, answer, sizeof(answer) - 1, fds);

@@ -13,7 +13,7 @@
 /* The definitions of a small machine and a few snapshots. */
 #define BUFFER_MIN_BYTES 1000000
 #define ROTATE_MIN_BYTES 4096
-/* Below that a snapshot takes longer than the interval on any machine. */
+/* On any machine a snapshot takes longer than that. */
 #define INTERVAL_MIN_NS 10000
 
 static const char brief[] =
@@ -116,7 +116,7 @@ static int set_cgroups(void *into, char *text, struct error *e)
 	return 0;
 }
 
-/* "1h" or "100M"; a bare number could be either. */
+/* "1h" or "100M"; a plain number could mean either. */
 static int set_rotate(void *into, char *text, struct error *e)
 {
 	struct record_options *o = into;
@@ -136,7 +136,8 @@ static int set_rotate(void *into, char *text, struct error *e)
 	return 0;
 }
 
-/* Without --rotate a ring is this many files by time, and by size: the oldest goes when the others hold enough. */
+/* Without --rotate a ring has this many files, by time and by size: the oldest is removed once the others hold
+ * enough. */
 #define RING_FILES_TIME 5
 #define RING_FILES_SIZE 8
 

@@ -9,7 +9,7 @@
 #define KERNEL_MAX ((size_t)64 << 20)
 #define NESTED_MAX 8
 
-/* Bytes after struct btf_type, and after it for each of its members; by kind, as <linux/btf.h> numbers them. Newer
+/* The bytes after struct btf_type, and after that for each member, by kind as <linux/btf.h> numbers them. Newer
  * kernels have kinds that older headers do not name. */
 static const struct {
 	uint8_t fixed, each;
@@ -48,7 +48,7 @@ static uint32_t count_of(const struct btf_type *t)
 	return t->info & 0xffff;
 }
 
-/* The type at `at`, and in *next where the one after it is; NULL at the end and where it does not fit. */
+/* The type at `at`, and in *next the place of the following one; NULL at the end, or if it does not fit. */
 static const struct btf_type *type_at(const struct btf *b, const uint8_t *at, const uint8_t **next)
 {
 	const struct btf_type *t = (const struct btf_type *)(const void *)at;

@@ -9,8 +9,7 @@
 
 #include "record/host/opener.h"
 
-/* What reads events and the kernel's memory may only run under a licence that the GPL is compatible with: the
- * programs here are under both. */
+/* Programs that read events and kernel memory need a GPL-compatible licence: these programs are under both. */
 static const char license[] = "Dual MIT/GPL";
 
 #define LOG_SIZE (64 << 10)
@@ -67,7 +66,7 @@ int bpf_map_new(const struct bpf_map_shape *shape)
 	return call(BPF_MAP_CREATE, &a, NULL);
 }
 
-/* How large keys and values are, another process cannot see. */
+/* Another process cannot see the sizes of keys and values. */
 static int sizes_of(int map, uint32_t *key, uint32_t *value)
 {
 	struct bpf_map_info info = { 0 };
@@ -94,7 +93,7 @@ static int on_element(enum bpf_cmd command, int map, const void *key, const void
 		return 0;
 	if (errno != EPERM)
 		return -errno;
-	/* Kernels before 5.19 let nobody without rights at the elements of a map that is open. */
+	/* Before 5.19 the kernel gives unprivileged processes no access to the elements of an open map. */
 	err = sizes_of(map, &key_size, &value_size);
 	if (err)
 		return err;
@@ -142,7 +141,7 @@ static void describe(const struct bpf_program *p, union bpf_attr *a)
 	copy_name(a->prog_name, p->name);
 }
 
-/* The last line but one: the last says how much the verifier looked at. */
+/* The last line but one: the last line says how much the verifier examined. */
 static void add_log(struct error *e, char *log)
 {
 	char *line = NULL, *save = NULL;
@@ -251,7 +250,7 @@ int bpf_info_list(int fd, void *info, size_t size, size_t at, void *list, size_t
 		add_blob(&b, (uint16_t)at, list, list_size, true);
 		b.blob[1].in = 1;
 	}
-	/* Who lacks rights is told less of a program, without an error. */
+	/* Without privileges the kernel reports less about a program, but no error. */
 	err = opener_bpf(BPF_OBJ_GET_INFO_BY_FD, &a, sizeof(a), &b);
 	if (list && list_size)
 		memcpy((char *)info + at, &there, sizeof(there));

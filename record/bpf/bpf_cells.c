@@ -46,7 +46,7 @@ struct bpf_cell bpf_sum_read(const struct bpf_sum *s)
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct bpf_cell *c = (const void *)((const char *)s->first + i * s->step);
 
-		/* In the other order than they are written: an event has never run for longer than it was enabled. */
+		/* In the reverse order of writing: an event has never run for longer than it was enabled. */
 		sum.running += __atomic_load_n(&c->running, __ATOMIC_ACQUIRE);
 		sum.enabled += __atomic_load_n(&c->enabled, __ATOMIC_ACQUIRE);
 		sum.value += __atomic_load_n(&c->value, __ATOMIC_ACQUIRE);

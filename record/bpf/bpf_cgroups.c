@@ -12,7 +12,7 @@ enum { CELL = sizeof(struct bpf_cell), DEPTH_MAX = 64 };
 
 /* ---- the programs ---- */
 
-/* Elements of `state`: what was read last, then the differences to it. */
+/* Elements of `state`: the last reading, then the differences to it. */
 static int16_t at_last(uint32_t event)
 {
 	return (int16_t)(event * CELL);
@@ -23,9 +23,9 @@ static int16_t at_difference(const struct bpf_cgroups *g, uint32_t event)
 	return at_last(g->n_events + event);
 }
 
-/* Where the kernel keeps what the programs look at. */
+/* Offsets of the kernel's fields that the programs read. */
 struct offsets {
-	int32_t cgroups;       /* of a task: its set of cgroups */
+	int32_t cgroups;       /* in a task: its set of cgroups */
 	uint32_t sched_switch; /* type of the tracepoint */
 };
 
@@ -39,8 +39,8 @@ static void write_same_set(struct bpf_code *c, const struct offsets *at)
 	code_exit_if_equal(c, R2, R3);
 }
 
-/* R6 = the state, R8 = the CPU. What was read before is replaced by what is read now; what an event could not say
- * adds nothing, and one that was enabled for less time than before is another one. */
+/* R6 = the state, R8 = the CPU. Replaces the previous reading by the current one. An event that could not be read
+ * adds nothing; one that was enabled for less time than before is a new one. */
 static void write_differences(struct bpf_code *c, const struct bpf_cgroups *g)
 {
 	enum { NOW = -32 };
@@ -60,7 +60,7 @@ static void write_differences(struct bpf_code *c, const struct bpf_cgroups *g)
 	}
 }
 
-/* To every cgroup between the root and the one of the task that runs: R9 = the depth. */
+/* Adds the differences to each cgroup from the root to that of the running task: R9 = the depth. */
 static void write_additions(struct bpf_code *c, const struct bpf_cgroups *g)
 {
 	uint32_t top, unknown, none;
@@ -148,10 +148,10 @@ static int find_offsets(struct offsets *at, const struct root *root, struct erro
 	return 0;
 }
 
-/* What statfs() says of a hierarchy of version 2. */
+/* The type that statfs() reports for a version 2 hierarchy. */
 #define VERSION_2 0x63677270u
 
-/* The id of a cgroup of version 2 is the number of its directory. */
+/* The id of a version 2 cgroup is its directory's inode number. */
 static int put_places(const struct bpf_cgroups *g, const int *directory, struct error *e)
 {
 	for (uint32_t i = 0; i < g->n_cgroups; i++) {

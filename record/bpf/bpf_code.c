@@ -153,7 +153,7 @@ void code_again_if_below(struct bpf_code *c, int reg, int32_t value, uint32_t pl
 
 /* ---- what goes together ---- */
 
-/* R0 = address of the map's element whose key lies at FP + key, or the program ends. */
+/* R0 = address of the map's element whose key is at FP + key; without one the program ends. */
 static void code_element(struct bpf_code *c, int map, int16_t key)
 {
 	code_copy(c, R2, FP);

@@ -10,10 +10,10 @@
 
 /* ---- tasks ---- */
 
-/* The number that the kernel gives to the first namespace of process ids. */
+/* The kernel's number for the initial PID namespace. */
 #define FIRST_PID_NAMESPACE "pid:[4026531836]"
 
-/* A task begins, and the one that begins it runs: task_newtask(task, clone_flags). */
+/* A task starts, and its parent runs: task_newtask(task, clone_flags). */
 static void write_begin(struct bpf_code *c, int tasks, int32_t pid)
 {
 	code_load(c, R6, R1, 0);
@@ -32,7 +32,7 @@ static void write_begin(struct bpf_code *c, int tasks, int32_t pid)
 	code_exit(c);
 }
 
-/* A task is over, long after it has run last, and its id is free: sched_process_free(task). */
+/* A task has been freed, long after it last ran, and so has its id: sched_process_free(task). */
 static void write_end(struct bpf_code *c, int tasks, int32_t pid)
 {
 	code_load(c, R6, R1, 0);
@@ -137,10 +137,8 @@ static uint32_t first_count(const struct bpf_follower *f)
 	return 1 + f->n_cpus;
 }
 
-/*
- * R6 = what the leader has read, R7 = what it had read before; the difference to FP + DIFFERENCE; R8 = the CPU.
- * Then the program ends if this follower stops, or if the task that is to leave the CPU is none of its own.
- */
+/* R6 = the leader's reading, R7 = its previous reading; stores the difference at FP + DIFFERENCE; R8 = the CPU. Then
+ * the program ends if this follower is stopped, or if the task that leaves the CPU is not one of its own. */
 static void write_follower(struct bpf_code *c, const struct bpf_follower *f, int readings, int tasks)
 {
 	enum { DIFFERENCE = -32, CELL = sizeof(struct bpf_cell) };
@@ -193,7 +191,7 @@ int bpf_follower_init(struct bpf_follower *f, const struct bpf_leader *l, const 
 		&(struct bpf_program){ .name = "pmrec_follower", .type = BPF_PROG_TYPE_RAW_TRACEPOINT }, &c, e);
 	if (f->program < 0)
 		return f->program;
-	/* What comes later to a tracepoint runs later: the leader is there. */
+	/* What attaches to a tracepoint later runs later: the leader is already attached. */
 	f->link = bpf_program_attach(f->program, "sched_switch");
 	return f->link < 0 ? error_sys(e, -f->link, "attaching to sched_switch") : 0;
 }

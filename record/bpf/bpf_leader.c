@@ -11,12 +11,12 @@
 #include "record/bpf/bpf_btf.h"
 #include "record/bpf/bpf_call.h"
 
-/* What the map of leaders has for each of them. */
+/* An entry in the map of leaders. */
 struct entry {
 	uint32_t link_id, differences_id;
 };
 
-/* perf makes the map with 16 elements, which fills up with leaders that have ended. */
+/* perf creates the map with 16 elements, which fills up with leaders that have ended. */
 enum { LEADERS_MAX = 1024, BPF_FS = (int)0xcafe4a11 };
 
 /* ---- the map of leaders ---- */
@@ -36,12 +36,12 @@ static int make_map(const char *path, struct error *e)
 	if (!err)
 		return map;
 	close(map);
-	/* Somebody else was faster. */
+	/* Another process was faster. */
 	map = err == -EEXIST ? bpf_pinned(path) : err;
 	return map < 0 ? error_sys(e, -map, "%.200s", path) : map;
 }
 
-/* The folder that is to hold the name: only a BPF file system can. */
+/* The directory for the name: it must be on a BPF file system. */
 static int check_folder(const char *path, struct error *e)
 {
 	const char *slash = strrchr(path, '/');
@@ -53,7 +53,7 @@ static int check_folder(const char *path, struct error *e)
 		return error_sys(e, errno, "%.200s", folder);
 	if ((int)fs.f_type != BPF_FS)
 		return error_set(e, ENOTSUP, "%.200s is not a BPF file system; mount -t bpf bpf /sys/fs/bpf", folder);
-	/* By the rights of the caller: pmrec may have more. */
+	/* Check with the caller's rights: pmrec may have more. */
 	if (access(path, R_OK | W_OK) && (errno != ENOENT || access(*folder ? folder : "/", W_OK)))
 		return error_sys(e, errno, "%.200s", path);
 	return 0;
@@ -99,7 +99,7 @@ void bpf_leaders_close(struct bpf_leaders *l)
 	l->map = -1;
 }
 
-/* The event as everyone counts it: always, by nobody's wish alone, and with both times. */
+/* The event as all users share it: always enabled, without settings of any user, and with both times. */
 static void common_attr(union perf_attr *to, const union perf_attr *from)
 {
 	*to = *from;
@@ -111,7 +111,7 @@ static void common_attr(union perf_attr *to, const union perf_attr *from)
 
 /* ---- the program ---- */
 
-/* R6 = what was read before, R7 = the difference to it, and what is read now is at FP + NOW. */
+/* R6 = the previous reading, R7 = the difference to it; the current reading is at FP + NOW. */
 enum { NOW = -32 };
 
 static void write_leader(struct bpf_code *c, int events, int before, int differences)
@@ -120,7 +120,7 @@ static void write_leader(struct bpf_code *c, int events, int before, int differe
 	code_copy(c, R6, R0);
 	code_element_at(c, differences, -4, 0);
 	code_copy(c, R7, R0);
-	/* What cannot be read adds nothing: without this, followers would add the last difference again. */
+	/* What cannot be read adds nothing: otherwise followers would add the last difference again. */
 	for (int16_t word = 0; word < (int16_t)sizeof(struct bpf_cell); word += 8)
 		code_store_value(c, R7, word, 0);
 	code_call(c, BPF_FUNC_get_smp_processor_id);
@@ -147,7 +147,7 @@ static int load_leader(int events, int before, int differences, struct error *e)
 
 /* ---- leaders ---- */
 
-/* Puts the event on a CPU into the map; the map keeps it open. */
+/* Puts the event on a CPU into the map, which keeps it open. */
 static int add_event(int events, const union perf_attr *attr, const char *filter, uint32_t cpu)
 {
 	union perf_attr common;
@@ -160,7 +160,7 @@ static int add_event(int events, const union perf_attr *attr, const char *filter
 	return filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) ? -errno : bpf_map_put_fd(events, &cpu, fd);
 }
 
-/* Some CPUs may lack it, or have just gone; all of them may not. */
+/* Some CPUs may lack the event, or have just gone offline, but not all. */
 static int add_events(int events, const union perf_attr *attr, const char *filter, const struct cpulist *cpus,
 		      struct error *e)
 {
@@ -211,7 +211,7 @@ static int make_leader(struct bpf_leader *l, const union perf_attr *attr, const 
 
 enum { MAPS_MAX = 8 };
 
-/* A map of the leader, of that type and with another id. A descriptor or -errno. */
+/* A map of the leader with that type and another id. A descriptor or -errno. */
 static int map_of(const struct bpf_leader *l, enum bpf_map_type type, uint32_t other)
 {
 	uint32_t id[MAPS_MAX];
@@ -232,7 +232,7 @@ static int map_of(const struct bpf_leader *l, enum bpf_map_type type, uint32_t o
 	return err ? err : -ENOENT;
 }
 
-/* Takes up the leader that the entry tells of; -ENOENT if it has ended. */
+/* Joins the leader that the entry names; -ENOENT if it has ended. */
 static int find_leader(struct bpf_leader *l, const struct entry *entry)
 {
 	struct bpf_link_info link = { 0 };
@@ -336,6 +336,6 @@ int bpf_leader_add_cpu(const struct bpf_leader *l, const union perf_attr *attr, 
 
 void bpf_leader_read(const struct bpf_leader *l, uint32_t cpu)
 {
-	/* It fails for a CPU that is offline, which has nothing new. */
+	/* Fails for a CPU that is offline, which has nothing new. */
 	(void)bpf_program_run(l->program, cpu);
 }

@@ -71,7 +71,7 @@ void bpf_target_release(struct bpf_target *t)
 
 /* ---- the two programs around it ---- */
 
-/* An element of the cells: whose run has begun on the CPU, how many have ended, and three cells of each event. */
+/* An element of the cells: the run that has begun on the CPU, how many have ended, and three cells for each event. */
 enum { AT_TAG = 0, AT_RUNS = 8, AT_TOTAL = 16, CELL = sizeof(struct bpf_cell) };
 
 static int16_t at_total(uint32_t event)
@@ -107,7 +107,8 @@ static void read_events(struct bpf_code *c, const struct bpf_profile *p, int16_t
 	}
 }
 
-/* R0 = who runs: a task that is preempted in the program may find that another one has begun it since. Never 0. */
+/* R0 = an identification of the running task: if the program is preempted, another task may begin it meanwhile. Never
+ * 0. */
 static void tag(struct bpf_code *c)
 {
 	code_call(c, BPF_FUNC_get_current_pid_tgid);
@@ -123,7 +124,7 @@ static void write_entry(struct bpf_code *c, const struct bpf_profile *p, uint32_
 	code_exit(c);
 }
 
-/* A cell that could not be read is all zero, and what has been read was enabled for some time. */
+/* A cell that could not be read is all zero; one that was read has been enabled for some time. */
 static void add_difference(struct bpf_code *c, const struct bpf_profile *p, uint32_t event)
 {
 	int16_t enabled = offsetof(struct bpf_cell, enabled);
@@ -218,7 +219,7 @@ int bpf_profile_init(struct bpf_profile *p, const struct bpf_target *target, uin
 	err = p->events < 0 ? p->events : bpf_cells_init(&p->cells, "pmrec_runs", size, n_targets * n_cpus);
 	if (err)
 		return error_sys(e, -err, "a BPF map");
-	/* What has no entry counts nothing: the exits come first, so that nothing is measured by half. */
+	/* Without an entry nothing is counted: attach to the exits first, so that no run is measured by half. */
 	for (uint32_t i = 0; i < 2 * n_targets && err >= 0; i++)
 		err = p->link[i] = attach(p, i % n_targets, i >= n_targets, e);
 	return err < 0 ? err : 0;

@@ -140,7 +140,7 @@ int caller_start(const struct caller_rules *rules)
 
 	if (err)
 		return err;
-	/* What the terminal sends is for the recorder to judge. */
+	/* The recorder decides about signals from the terminal. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	caller.pid = fork();

@@ -71,10 +71,8 @@ uint64_t clocks_counter_hz(void)
 }
 #endif
 
-/*
- * A reader that is preempted between two clocks ties together times that do not belong together, so the reading is
- * repeated until the whole took less than 5 us; the tightest of a few is kept.
- */
+/* If a reader is preempted between two clocks, their times do not belong together; so the reading is repeated until
+ * all of it takes less than 5 us, and the tightest of a few is kept. */
 static void machine_read(void *ctx, struct pm_clocks *out)
 {
 	uint64_t best = UINT64_MAX;

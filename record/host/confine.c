@@ -1,5 +1,4 @@
-/* The system calls of threads that sample, write and look after both. Any other call does not come from this program.
- */
+/* The system calls of the threads that sample, write and supervise. This program makes no others. */
 #include "record/host/privileges.h"
 
 #include <sched.h>
@@ -8,7 +7,7 @@
 
 #include "common/sandbox.h"
 
-/* Often used ones first: older kernels walk the list each time. */
+/* Frequent calls first: older kernels walk the list each time. */
 static const struct sandbox_call allowed[] = {
 	/* clang-format off */
 	{ SYS_read }, { SYS_pread64 }, { SYS_futex }, { SYS_clock_nanosleep }, { SYS_ioctl }, { SYS_clock_gettime },
@@ -42,7 +41,7 @@ static const struct sandbox_call allowed[] = {
 	{ SYS_sendmsg }, { SYS_recvmsg }, { SYS_sendto }, { SYS_recvfrom }, { SYS_accept4 }, { SYS_getsockopt },
 	{ SYS_setsockopt },
 #ifdef SYS_poll
-	/* what newer architectures have under other names */
+	/* newer architectures have these under other names */
 	{ SYS_poll }, { SYS_open }, { SYS_stat }, { SYS_lstat }, { SYS_access }, { SYS_readlink }, { SYS_unlink },
 	{ SYS_dup2 }, { SYS_pipe }, { SYS_getpgrp }, { SYS_epoll_wait }, { SYS_time }, { SYS_arch_prctl },
 	{ SYS_getdents },
@@ -51,7 +50,7 @@ static const struct sandbox_call allowed[] = {
 	{ SYS_clone }, { SYS_ptrace }, { SYS_mmap }, { SYS_mprotect }, { SYS_process_vm_readv }, { SYS_personality },
 	{ SYS_socket }, { SYS_connect },
 #endif
-	/* memory that becomes no code, and nothing that outlives this memory */
+	/* memory that never becomes code, and nothing that outlives it */
 	{ SYS_mmap, 2, PROT_EXEC, 0 }, { SYS_mprotect, 2, PROT_EXEC, 0 },
 #ifdef SYS_clone
 	{ SYS_clone, 0, CLONE_VM, CLONE_VM },

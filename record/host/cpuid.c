@@ -19,7 +19,7 @@
 #define HYPERVISOR    0x40000000u
 #define EXTENDED      0x80000000u
 
-/* How far the subleaves of a leaf go. */
+/* How many subleaves a leaf has. */
 enum subleaves {
 	ONE,     /* 0 alone */
 	COUNTED, /* eax of subleaf 0 is the highest */
@@ -39,7 +39,7 @@ static const struct {
 	{ 0x8000001e, ONE }, { 0x80000022, ONE },     { 0x80000026, LEVELS },
 };
 
-/* Whoever answers for one CPU. */
+/* The way in which one CPU is asked. */
 struct asker {
 	int (*ask)(struct asker *a, uint32_t leaf, uint32_t subleaf, struct cpuid_regs *regs);
 	int fd;
@@ -61,7 +61,7 @@ static uint32_t le32(const uint8_t *p)
 	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* The cpuid driver takes the position for a register pair: leaf below, subleaf above. */
+/* The cpuid driver takes the file offset as a register pair: leaf below, subleaf above. */
 static int ask_device(struct asker *a, uint32_t leaf, uint32_t subleaf, struct cpuid_regs *r)
 {
 	uint8_t raw[16];
@@ -73,7 +73,7 @@ static int ask_device(struct asker *a, uint32_t leaf, uint32_t subleaf, struct c
 	return 0;
 }
 
-/* A plain file cannot act like the driver: in copied trees there is the text that `cpuid -r` prints for one CPU. */
+/* A plain file cannot act like the driver: copied trees have the text that `cpuid -r` prints for one CPU. */
 static int ask_text(struct asker *a, uint32_t leaf, uint32_t subleaf, struct cpuid_regs *r)
 {
 	for (const char *line = a->text; line; line = strchr(line, '\n')) {
@@ -97,7 +97,7 @@ static int add_leaf(struct cpuid_cpu *c, uint32_t leaf, uint32_t subleaf, const 
 	return 0;
 }
 
-/* Highest leaf of the range that `leaf` is in; the answer of this CPU so far says it. */
+/* Whether the leaf exists: the highest leaf of its range is part of this CPU's answers so far. */
 static bool has_leaf(const struct cpuid_cpu *c, uint32_t leaf)
 {
 	const struct cpuid_regs *first;
@@ -112,7 +112,7 @@ static bool has_leaf(const struct cpuid_cpu *c, uint32_t leaf)
 	return first && leaf <= first->eax && (first->eax & EXTENDED) == (leaf & EXTENDED);
 }
 
-/* Whether the answer is a subleaf at all, or the end. */
+/* Whether the answer marks the end rather than a subleaf. */
 static bool is_end(enum subleaves kind, const struct cpuid_regs *r)
 {
 	return kind == LEVELS ? !(r->ecx >> 8 & 0xff) : kind == CACHES && !(r->eax & 0x1f);
@@ -145,7 +145,7 @@ static int walk(struct asker *a, struct cpuid_cpu *c)
 		if (!has_leaf(c, wanted[i].leaf))
 			continue;
 		err = walk_leaf(a, c, wanted[i].leaf, wanted[i].kind);
-		/* A dump may lack a leaf; without the first there is nothing. */
+		/* A dump may lack a leaf, but not the first. */
 		if (err && (err != -ENOENT || i == 0))
 			return err;
 	}
@@ -218,7 +218,7 @@ int cpuid_collect(const struct root *r, const struct cpulist *cpus, struct cpuid
 		collect_here(c, cpus->n);
 	for (size_t i = 0; i < cpus->n; i++)
 		none = none && c[i].err;
-	/* A tree without dev/cpu and a machine without the instruction have nothing to say. */
+	/* A tree without dev/cpu and a machine without the instruction have nothing to report. */
 	if (none && cpus->n && (c[0].err == -ENOENT || c[0].err == -ENOSYS)) {
 		cpuid_free(c, cpus->n);
 		return -ENOSYS;
@@ -242,7 +242,7 @@ const struct cpuid_regs *cpuid_get(const struct cpuid_cpu *c, uint32_t leaf, uin
 	return NULL;
 }
 
-/* Text in registers; what is not printable becomes nothing. */
+/* Appends the text in a register; unprintable characters are dropped. */
 static void add_text(char *out, uint32_t reg)
 {
 	size_t n = strlen(out);

@@ -7,7 +7,7 @@
 
 #include "common/array.h"
 
-/* Core PMUs that x86 kernels show on hybrids; each has a list of its CPUs. */
+/* Core PMUs of hybrid x86 processors; each lists its CPUs. */
 static const char *const hybrid_pmu[] = { "cpu_core", "cpu_atom", "cpu_lowpower" };
 
 static const struct {
@@ -48,7 +48,7 @@ uint64_t cputype_midr(const struct root *r, uint32_t cpu)
 	return midr;
 }
 
-/* Gives a CPU a type, which is added if it is new. 0 or -ENOMEM. */
+/* Gives a CPU a type, which is added if new. 0 or -ENOMEM. */
 static int set_type(struct pm_topology *t, struct pm_cpu *cpu, const char *name)
 {
 	uint32_t i = 0;
@@ -89,7 +89,7 @@ static int read_midrs(const struct root *r, struct pm_topology *t)
 
 		if (!t->cpu[k].online)
 			continue;
-		/* What is no Arm machine has it of no CPU. */
+		/* Only Arm machines have it, and then on every CPU. */
 		if (!midr)
 			break;
 		cputype_name(midr, name, sizeof(name));
@@ -124,7 +124,7 @@ int cputype_read(const struct root *r, const struct pm_topology *before, struct 
 		err = keep_offline(before, t);
 	if (err)
 		return error_sys(e, -err, "types of CPUs");
-	/* One kind is no distinction, unless the machine is a hybrid whose other kind is offline. */
+	/* A single kind is no distinction, unless this is a hybrid whose other kind is offline. */
 	if (t->n_types == 1 && !root_exists(r, "/sys/devices/%s", hybrid_pmu[0])) {
 		free(t->type[0]);
 		free(t->type);

@@ -8,7 +8,7 @@
 
 #define ONLINE "/sys/devices/system/cpu/online"
 
-/* The socket of the kernel's messages about devices (uevents), or -1. */
+/* A socket for the kernel's device messages (uevents), or -1. */
 static int listen_to_kernel(void)
 {
 	const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK, .nl_groups = 1 };
@@ -39,8 +39,8 @@ bool hotplug_heard(struct hotplug *h)
 	bool heard = false;
 	ssize_t n;
 
-	/* "online@/devices/system/cpu/cpu3", then what is of no interest here. Where too many came, one may have
-	 * been. */
+	/* "online@/devices/system/cpu/cpu3", then what does not matter here. If messages were lost, one may have been
+	 * about a CPU. */
 	while ((n = read(h->fd, message, sizeof(message) - 1)) >= 0 || errno == ENOBUFS) {
 		message[n > 0 ? n : 0] = '\0';
 		heard = heard || n < 0 || strstr(message, "@/devices/system/cpu/cpu");
@@ -48,7 +48,7 @@ bool hotplug_heard(struct hotplug *h)
 	return heard;
 }
 
-/* What is in `a` and not in `b`. */
+/* What is in `a` but not in `b`. */
 static int difference(struct cpulist *out, const struct cpulist *a, const struct cpulist *b)
 {
 	cpulist_release(out);

@@ -7,7 +7,7 @@ ssize_t mounts_read(const struct root *r, struct buf *text)
 	return root_read(r, text, 1 << 20, "/proc/mounts");
 }
 
-/* "\040" and the like, as /proc/mounts writes blanks. */
+/* Decodes "\040" and the like, by which /proc/mounts writes blanks. */
 static void unescape(char *text)
 {
 	char *to = text;

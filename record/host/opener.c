@@ -12,7 +12,7 @@
 #include "record/host/privileges.h"
 
 static struct message_peer opener = MESSAGE_PEER_NONE;
-static uint64_t capabilities; /* of this process when it was started */
+static uint64_t capabilities; /* of this process at its start */
 
 int opener_start(bool wanted)
 {
@@ -26,7 +26,7 @@ int opener_start(bool wanted)
 		err = message_pair(end);
 		if (err)
 			return err;
-		/* What the terminal sends is for the recorder to judge. */
+		/* The recorder decides about signals from the terminal. */
 		sigfillset(&all);
 		sigprocmask(SIG_SETMASK, &all, &before);
 		opener.pid = fork();
@@ -160,7 +160,7 @@ static int add_fd(struct message_fds *fds, int fd)
 	return 0;
 }
 
-/* Puts numbers instead of the descriptors that instructions name. */
+/* Replaces the descriptors in instructions by indices of a list. */
 static int take_maps(struct bpf_insn *code, size_t n, struct message_fds *fds)
 {
 	unsigned first = fds->n;
@@ -179,7 +179,7 @@ static int take_maps(struct bpf_insn *code, size_t n, struct message_fds *fds)
 	return 0;
 }
 
-/* The message of a call: everything that belongs to it. Its size, or -errno. */
+/* Packs the message of a call with everything that belongs to it. Its size, or -errno. */
 static ssize_t pack(struct opener_request *r, const void *attr, struct message_fds *fds)
 {
 	struct opener_baggage *b = &r->bpf.baggage;

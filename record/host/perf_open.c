@@ -10,7 +10,7 @@
 #include "format/model.h"
 #include "record/host/opener.h"
 
-/* Sizes that the kernel has known: all it needs is that what lies beyond its own is 0. */
+/* Sizes of the structure in kernels so far: a kernel only requires that what is beyond its own is 0. */
 enum { SIZE_CONFIG3 = 136, SIZE_CONFIG4 = 144, OFFSET_CONFIG3 = 128, OFFSET_CONFIG4 = 136 };
 _Static_assert(sizeof(struct perf_event_attr) <= PERF_ATTR_BYTES, "perf_event_attr has outgrown its place");
 
@@ -39,7 +39,7 @@ void perf_attr_fill(union perf_attr *attr, const struct event *ev)
 		a->exclude_host = !(ev->mods & EVENT_MOD_HOST);
 		a->exclude_guest = !(ev->mods & EVENT_MOD_GUEST);
 	} else {
-		/* Guests are another machine; PMUs that know no guests refuse the bit. */
+		/* Guests are machines of their own; PMUs that know no guests refuse the bit. */
 		a->exclude_guest = ev->core;
 	}
 	a->exclude_idle = !!(ev->mods & EVENT_MOD_NO_IDLE);
@@ -55,7 +55,7 @@ int perf_open(const union perf_attr *attr, struct perf_place at, int group_fd)
 	unsigned tries = 0;
 	long fd;
 
-	/* Moving an uncore event to its CPU can be interrupted; a signal a second must not cost events. */
+	/* Moving an uncore event to its CPU can be interrupted; one signal a second must not cost events. */
 	do
 		fd = syscall(SYS_perf_event_open, attr, at.cgroup < 0 ? at.pid : at.cgroup, at.cpu, group_fd, flags);
 	while (fd < 0 && errno == EINTR && ++tries < 10);
@@ -75,7 +75,7 @@ int perf_open_relaxed(union perf_attr *attr, struct perf_place at, int group_fd)
 
 	if (fd != -EINVAL && fd != -EOPNOTSUPP)
 		return fd;
-	/* Precision concerns samples; some kernels refuse it to an event that takes none. */
+	/* Precision concerns samples; some kernels refuse it for an event without sampling. */
 	if (a->precise_ip) {
 		a->precise_ip = 0;
 		fd = perf_open(attr, at, group_fd);
@@ -115,7 +115,7 @@ bool perf_nmi_watchdog(const struct root *root)
 
 uint64_t perf_used_nofile(void)
 {
-	/* The lowest that is free: those who came before have them without gaps. */
+	/* The lowest free descriptor: if those before it are in use, there are no gaps. */
 	SCOPED(fd_close) int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
 
 	return fd < 0 ? 0 : (uint64_t)fd;

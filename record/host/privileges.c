@@ -35,7 +35,7 @@ uint64_t privileges_permitted(void)
 	return get_set(CAP_PERMITTED);
 }
 
-/* Effective = permitted. Whether that is more than before. */
+/* Makes effective = permitted, and says whether that is more than before. */
 static bool fill_effective(cap_t caps)
 {
 	bool more = false;
@@ -51,7 +51,7 @@ static bool fill_effective(cap_t caps)
 	return more;
 }
 
-/* Effective = permitted, or nothing. */
+/* Makes effective = permitted, or empty. */
 static int set_effective(bool on)
 {
 	cap_t caps = cap_get_proc();
@@ -93,10 +93,10 @@ bool privileges_become_caller(void)
 	cap_t caps;
 	bool changed;
 
-	/* Before the opener has them, they may be more than his. */
+	/* Until the opener has them, this process may have more rights than the caller. */
 	if (privileges_elevated())
 		return false;
-	/* Once a file of an emulated machine: the kernel is asked once. */
+	/* Ask the kernel once, even if files of an emulated machine are opened by the thousand. */
 	caps = cap_get_proc();
 	changed = caps && fill_effective(caps) && !cap_set_proc(caps);
 	cap_free(caps);
@@ -115,7 +115,7 @@ int privileges_for_child(void)
 	gid_t gid = getgid();
 
 	if (!privileges_elevated())
-		return privileges_raise(); /* what the caller has, the command has */
+		return privileges_raise(); /* the command has what the caller has */
 	if (setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
 		return -errno;
 	drop();
@@ -131,8 +131,8 @@ bool privileges_has(const char *name)
 	return opener_has(cap) || privileges_permitted() >> cap & 1;
 }
 
-/* Pages for the kernel's rings are free of a limit for those who may lock memory: that right goes, so the limit has
- * to. */
+/* The locked-memory limit does not apply to those with CAP_IPC_LOCK: that right is dropped, so lift the limit for the
+ * kernel's rings. */
 static void lift_memory_limit(void)
 {
 	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };

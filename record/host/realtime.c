@@ -8,7 +8,7 @@
 
 #include "record/host/opener.h"
 
-/* What a reader may run without sleeping: a thousand times what it needs. */
+/* How long a reader may run without sleeping: a thousand times what it needs. */
 #define BOUND_US 200000
 
 static void too_long(int signo)
@@ -40,6 +40,6 @@ int realtime_begin(unsigned priority)
 {
 	const struct sched_param param = { .sched_priority = (int)priority };
 
-	/* By the caller's limit, or by who has the right to. */
+	/* Allowed by the caller's limit, or by the opener's right. */
 	return sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) ? opener_hurry(gettid(), priority) : 0;
 }

@@ -48,11 +48,8 @@ void root_release(struct root *r)
 	*r = (struct root){ 0 };
 }
 
-/*
- * Under a moved root, links are resolved as if that root were "/": an absolute link or a chain of ".." in a
- * copied tree must not lead to the machine that does the recording. Kernels before 5.6 cannot do that; there the
- * path is opened as it is.
- */
+/* Below a moved root, links are resolved as if it were "/": an absolute link or a chain of ".." in a copied tree must
+ * not lead to the recording machine. Kernels before 5.6 cannot do that; there the path is opened as it is. */
 static int open_beneath(const struct root *r, const char *path, int flags)
 {
 	struct open_how how = { .flags = (uint64_t)flags, .resolve = RESOLVE_IN_ROOT };
@@ -70,7 +67,7 @@ static int open_beneath(const struct root *r, const char *path, int flags)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* A pipe without a writer would hold up open(), and a terminal read(). */
+/* open() would block on a pipe without a writer, and read() on a terminal. */
 static int open_named(const struct root *r, const char *path, int flags)
 {
 	bool changed = !r->emulated && privileges_become_caller();
@@ -107,7 +104,7 @@ static int open_path(const struct root *r, const char *path, int flags)
 	if (fd == -EACCES || fd == -EPERM) {
 		int other = opener_open(path, flags);
 
-		/* Why it refused what it does not know is of no interest. */
+		/* Why the kernel refused an unknown flag does not matter. */
 		if (other >= 0 || (other != -EACCES && other != -EPERM))
 			fd = other;
 	}
@@ -319,7 +316,7 @@ int root_link_name(const struct root *r, char *name, size_t size, const char *fo
 		return fd;
 	n = readlinkat(fd, "", target, sizeof(target) - 1);
 	if (n < 0)
-		return errno == ENOENT ? -EINVAL : -errno; /* what it says of a file that is no link */
+		return errno == ENOENT ? -EINVAL : -errno; /* the error for a file that is not a link */
 	target[n] = '\0';
 	last = strrchr(target, '/');
 	last = last ? last + 1 : target;

@@ -7,7 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* WATCHDOG_USEC is when it loses patience: it hears twice in that time. */
+/* systemd's patience is WATCHDOG_USEC: notify it twice in that time. */
 static uint64_t patience(void)
 {
 	const char *pid = secure_getenv("WATCHDOG_PID"), *usec = secure_getenv("WATCHDOG_USEC");

@@ -14,10 +14,10 @@
 
 #include "common/buf.h"
 
-/* What all tasks of a fork storm send in a second. */
+/* What the tasks of a fork storm send in a second. */
 #define ROOM (16 << 20)
 
-/* From that version on it says which process a thread belonged to, and whether that has ended with it. */
+/* From this version on it says which process a thread belonged to, and whether that ended with it. */
 #define GROUP_VERSION 12
 
 struct request {
@@ -38,7 +38,7 @@ static int put_text(struct request *r, uint16_t type, const char *text)
 	return 0;
 }
 
-/* The attribute of that type in [at, end); NULL: none. */
+/* The attribute of this type in [at, end); NULL: none. */
 static const struct nlattr *attribute(const char *at, const char *end, uint16_t type)
 {
 	while (end - at >= NLA_HDRLEN) {
@@ -53,7 +53,7 @@ static const struct nlattr *attribute(const char *at, const char *end, uint16_t 
 	return NULL;
 }
 
-/* Sends it, and takes the answer. Its bytes, or -errno. */
+/* Sends the request and receives the answer. Its size, or -errno. */
 static ssize_t ask(int fd, struct request *r, char *answer, size_t size)
 {
 	const struct nlmsghdr *h = (const struct nlmsghdr *)answer;
@@ -70,7 +70,7 @@ static ssize_t ask(int fd, struct request *r, char *answer, size_t size)
 	return h->nlmsg_type == NLMSG_ERROR && e->error ? e->error : n;
 }
 
-/* The number by which the family goes. */
+/* The id of the netlink family. */
 static int family(int fd)
 {
 	struct request r = { .head = { .nlmsg_type = GENL_ID_CTRL, .nlmsg_flags = NLM_F_REQUEST },
@@ -126,7 +126,7 @@ int taskstats_listen(void)
 
 	if (fd < 0)
 		return -errno;
-	/* The greater one takes the right that it takes to listen. */
+	/* Exceeding the limit needs CAP_NET_ADMIN, as listening does. */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)))
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
 	err = bind(fd, (struct sockaddr *)&to, sizeof(to)) || connect(fd, (struct sockaddr *)&to, sizeof(to)) ?
@@ -140,7 +140,7 @@ int taskstats_listen(void)
 	return err;
 }
 
-/* False: it says nothing of a thread. */
+/* False: the message is not about a thread. */
 static bool take(const char *at, const char *end, struct task_exit *x)
 {
 	const struct nlattr *a = attribute(at, end, TASKSTATS_TYPE_AGGR_PID), *stats;
@@ -166,7 +166,7 @@ static bool take(const char *at, const char *end, struct task_exit *x)
 		x->last = t.ac_flag & AGROUP;
 	}
 #endif
-	/* Its times are those of ticks; what it ran is exact, as in its stat. */
+	/* Its times are counted in ticks; the run time is exact, as in its stat file. */
 	if (t.cpu_run_virtual_total && t.ac_utime + t.ac_stime) {
 		uint64_t us = t.cpu_run_virtual_total / 1000;
 

@@ -151,7 +151,7 @@ bool textfile_next(struct textfile *t, struct textcursor *c, uint32_t *tag)
 		*tag = t->line[expected].tag;
 		return true;
 	}
-	/* Forwards first: labels may repeat, and a line that is gone leaves the next one close by. */
+	/* Search forwards first: labels may repeat, and after a vanished line the next one is close. */
 	for (uint32_t k = 0; k < t->n_lines; k++) {
 		i = (from + k) % t->n_lines;
 		if (!is_line(&t->line[i], c))
@@ -192,7 +192,7 @@ const char *textcursor_rest(const struct textcursor *c, size_t *len)
 
 int textfile_stat(const char *text, uint64_t *field, int n)
 {
-	/* The name is in parentheses and may hold any. */
+	/* The name is in parentheses and may itself contain some. */
 	const char *at = strrchr(text, ')');
 	int i = 4;
 

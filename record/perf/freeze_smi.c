@@ -16,7 +16,7 @@ static int write_to(int fd, const char *text)
 	return pwrite(fd, text, strlen(text), 0) == (ssize_t)strlen(text) ? 0 : -EIO;
 }
 
-/* Nothing but SIGKILL ends it early. It keeps nothing open that somebody may wait for. */
+/* Only SIGKILL ends it early. It keeps no descriptor open on which someone might wait. */
 static void keep(int file, int alive)
 {
 	sigset_t all;
@@ -52,7 +52,7 @@ int freeze_smi_begin(struct freeze_smi *f, const struct root *root, struct error
 		return error_sys(e, -file, "--smi-cost cannot set %s", FREEZE_SMI_PATH);
 	if (pipe2(pipe_fd, O_CLOEXEC))
 		return error_sys(e, errno, "--smi-cost");
-	/* First who puts it back, then the change: there is no moment between them. */
+	/* Start the process that restores the setting, then change it: there is no moment in between. */
 	f->keeper = fork();
 	if (f->keeper == 0) {
 		close(pipe_fd[1]);

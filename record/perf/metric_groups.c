@@ -1,10 +1,8 @@
-/*
- * Which events of metrics are counted together. A metric's events of one PMU stay in one group, so that its formula
- * covers one time; metrics share a group while the PMU has counters for all of it, so that few groups take turns.
- * Only the kernel knows what fits (fixed counters, shares of slots that need none, which event counts on which
- * counter), so a trial group is opened. The kernel ignores the counter of the NMI watchdog then, so the trial
- * includes an event for it.
- */
+/* Which events of metrics are counted together. A metric's events of one PMU stay in one group, so that its formula
+ * covers one period; metrics share a group while the PMU has counters for all of it, so that few groups take turns.
+ * Only the kernel knows what fits (fixed counters, slot shares that need none, which event can use which counter), so
+ * a trial group is opened. In this check the kernel ignores the counter of the NMI watchdog, so the trial includes an
+ * event for it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +14,10 @@
 #include "record/perf/perf_class.h"
 
 struct bin {
-	const char *pmu; /* of the first event of each member */
+	const char *pmu; /* that of each member's first event */
 	struct want *want[PERF_GROUP_MAX];
 	size_t n;
-	size_t refused; /* so many events more did not fit */
+	size_t refused; /* number of additional events that did not fit */
 };
 
 static const char *pmu_of(const struct want *w)
@@ -49,7 +47,7 @@ struct trial {
 	bool whole; /* nothing was refused */
 };
 
-/* Counters are given out alike whatever is excluded, and user mode is what nobody refuses. */
+/* Exclusions do not affect which counter an event gets, and user mode is always permitted. */
 static void try_event(struct trial *t, const struct event *ev)
 {
 	union perf_attr attr;
@@ -60,13 +58,13 @@ static void try_event(struct trial *t, const struct event *ev)
 		attr.a.exclude_user = 0;
 		attr.a.exclude_kernel = attr.a.exclude_hv = 1;
 	}
-	/* Arm's kernel lets in members as if a leader that stops needed no counter. */
+	/* On Arm the kernel accepts members as if a stopped leader needed no counter. */
 	attr.a.disabled = 0;
 	fd = t->whole ? perf_open_relaxed(&attr, t->at, t->n ? t->fd[0] : -1) : -1;
 	if (fd >= 0) {
 		t->fd[t->n++] = fd;
 	} else if (t->whole && t->n && (fd = perf_open_relaxed(&attr, t->at, -1)) >= 0) {
-		/* What the kernel does not even count alone takes no room. */
+		/* An event that the kernel cannot count even alone takes no room. */
 		close(fd);
 		t->whole = false;
 	}
@@ -125,8 +123,8 @@ static bool fits_on(struct metrics *m, const struct bin *b, uint32_t pmu)
 	return t.whole;
 }
 
-/* On every kind of core that has the events; of equal PMUs beside the cores, on one. Under --root nobody can be
- * asked. */
+/* Whether they fit, on every kind of core that has the events; of equal PMUs outside the cores, on one. Under --root
+ * there is no kernel to ask. */
 static bool fits(struct metrics *m, const struct bin *b)
 {
 	const struct event_set *set = &b->want[0]->set;
@@ -168,7 +166,8 @@ static size_t growth(const struct bin *b, const struct bin *by)
 	return n;
 }
 
-/* More than the kind of PMU has counters for, and its driver does not say so: only a formula may try that. */
+/* Whether they are more than this kind of PMU has counters for, although its driver does not say so: only a single
+ * formula may try that. */
 static bool exceeds(const struct metrics *m, const struct bin *b, size_t n)
 {
 	uint32_t pmu = b->want[0]->set.event[0].pmu_index;
@@ -177,10 +176,10 @@ static bool exceeds(const struct metrics *m, const struct bin *b, size_t n)
 	return c && c->unchecked && n > c->counters;
 }
 
-/* Into the group that takes all of the events in and grows the least. */
+/* Adds them to the group that can take all of them and grows the least. */
 static bool join(struct packing *k, const struct bin *by)
 {
-	/* One event has nothing to be counted with, but may stand where it is counted anyway. */
+	/* A single event has no partners, but may share a group anyway. */
 	size_t most = by->n < 2 || k->m->p->root->emulated ? 0 : by->n;
 
 	for (size_t more = 0; more <= most; more++)
@@ -203,7 +202,7 @@ static bool join(struct packing *k, const struct bin *by)
 	return false;
 }
 
-/* Into a group that is there, or one of its own; false: it has no room, or nothing to be counted with. */
+/* Adds them to an existing group or a new one; false: they do not fit, or there is only one. */
 static bool place(struct packing *k, const struct bin *b, int *err)
 {
 	bool placed = !k->m->p->options->perf.metric_no_merge && join(k, b);
@@ -219,7 +218,8 @@ static bool place(struct packing *k, const struct bin *b, int *err)
 	return placed;
 }
 
-/* Shares, and the slots that lead them, take no counter here; elsewhere shares would have to bring their slots. */
+/* Slot shares, and the slots that lead them, need no counter here; in another group, shares would need their slots
+ * there. */
 static struct bin add_shares(const struct metrics *m, struct bin b, const struct bin *of)
 {
 	for (size_t i = 0; i < of->n; i++) {
@@ -231,7 +231,8 @@ static struct bin add_shares(const struct metrics *m, struct bin b, const struct
 	return b;
 }
 
-/* Leaves out what stands in a group, of a formula what its threshold alone wants; whether nothing is left. */
+/* Removes what is already in a group, and from a formula what only its threshold needs; returns whether nothing is
+ * left. */
 static bool stands(const struct packing *k, struct bin *b, bool formula)
 {
 	size_t kept = 0;
@@ -254,12 +255,12 @@ static int pack(struct packing *k, const struct picked *one, const char *pmu, bo
 	struct bin whole = take(one, pmu, true), formula = take(one, pmu, false),
 		   none = { .pmu = pmu, .refused = SIZE_MAX };
 	struct bin led, with;
-	/* What the threshold needs besides must not take the formula apart. What has no room together takes turns
-	 * one by one, once for all metrics. */
+	/* The threshold's additional events must not split the formula. What does not fit together takes turns one by
+	 * one, once for all metrics. */
 	const struct bin *tries[] = { &whole, &with, &formula, &led };
 	int err = 0;
 
-	/* Thresholds take what is counted elsewhere, so those of which no formula is left come last. */
+	/* Thresholds use what is counted elsewhere, so those without a formula left come last. */
 	if ((!formula.n && !thresholds) || stands(k, &whole, formula.n))
 		return 0;
 	led = add_shares(k->m, none, &whole);
@@ -282,7 +283,7 @@ static int open_bin(struct metrics *m, const struct bin *b)
 	return text.err ? metrics_no_memory(m) : metrics_open(m, buf_str(&text));
 }
 
-/* Largest first, so that what is part of another comes after it. */
+/* Largest first, so that part of another comes after it. */
 static int compare_sizes(const void *left, const void *right)
 {
 	const struct picked *const *a = left, *const *b = right;

@@ -80,7 +80,7 @@ static bool is_named(const struct metric *row, const char *word)
 static int pick(struct metrics *m, const struct metric *row, const char *word, bool by_group, bool vendor)
 {
 	for (size_t i = 0; i < m->n; i++)
-		/* A metric that is requested twice is one; a vendor's takes the place of ours. */
+		/* A metric that is requested twice counts once; a vendor's replaces ours. */
 		if (m->picked[i].row == row || !strcasecmp(m->picked[i].row->name, row->name)) {
 			m->picked[i].by_group &= by_group;
 			return 0;
@@ -110,12 +110,12 @@ static int each_row(struct metrics *m, visit_fn visit, void *arg)
 struct word {
 	const char *text;
 	bool by_name;
-	bool vendor; /* the rows of files are looked at, or our own */
+	bool vendor; /* search the rows of files, or the built-in ones */
 	bool found;
 	const struct metric *first; /* that it named */
 };
 
-/* Files of hybrid processors have metrics of one name for each kind of cores. */
+/* In files of hybrid processors each kind of cores may have a metric of one name. */
 static bool are_twins(const struct metrics *m, const struct metric *a, const struct metric *b)
 {
 	for (size_t k = 0; k < m->n_sets; k++) {
@@ -127,7 +127,7 @@ static bool are_twins(const struct metrics *m, const struct metric *a, const str
 	return false;
 }
 
-/* A machine need not have all kinds of cores: of metrics of one name, one that can be counted is enough. */
+/* A machine may lack a kind of cores: of the metrics of one name, one that can be counted is enough. */
 static void make_optional(struct metrics *m, const struct metric *row)
 {
 	for (size_t i = 0; i < m->n; i++)
@@ -143,7 +143,7 @@ static int pick_if(struct metrics *m, const struct metric *row, bool vendor, voi
 	if (w->by_name ? !is_named(row, w->text) :
 			 strcasecmp(w->text, "all") && !metric_in_list(row->categories, w->text))
 		return 0;
-	/* Of two of a name the first is meant. */
+	/* Of two with one name the first is meant. */
 	if (w->by_name && w->found) {
 		if (!are_twins(m, w->first, row))
 			return 0;
@@ -187,7 +187,7 @@ static int pick_word(struct metrics *m, const char *text)
 	struct near near = { .word = text };
 	int err = 0;
 
-	/* Who gives a file means what is in it. */
+	/* A file that the user gives takes precedence. */
 	for (int ours = 0; ours < 2; ours++)
 		for (int group = 0; group < 2 && !err && !w.found; group++) {
 			w.vendor = !ours;

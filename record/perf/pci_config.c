@@ -12,7 +12,7 @@
 #define CAP_DVSEC        0x23
 #define VENDOR_NVIDIA    0x10de
 #define CLASS_PCI_BRIDGE 0x0604
-#define FUNCTIONS_MAX    65536 /* that a recording takes in */
+#define FUNCTIONS_MAX    65536 /* at most these many are recorded */
 
 static uint32_t le32(const char *config, size_t at)
 {
@@ -21,7 +21,7 @@ static uint32_t le32(const char *config, size_t at)
 	return c[0] | (uint32_t)c[1] << 8 | (uint32_t)c[2] << 16 | (uint32_t)c[3] << 24;
 }
 
-/* Offset of NVIDIA's DVSEC 4, which has 17 bytes; 0: there is none. Others (CXL has some) stand beside it. */
+/* Offset of NVIDIA's DVSEC 4, which has 17 bytes; 0: there is none. There may be others, such as CXL's. */
 static size_t find_dvsec(const char *config, size_t len)
 {
 	size_t at = EXTENDED;
@@ -63,7 +63,7 @@ static int read_node(const struct root *root, const char *device)
 	return atoi(line);
 }
 
-/* Notes what the port says of itself in *state if it says nothing of where it is. */
+/* If the port's registers do not say where it is, records their state in *state. */
 static int add_port(struct pci_map *m, const struct root *root, const char *device, struct pci_address at)
 {
 	struct root whole = *root;
@@ -126,7 +126,7 @@ int pci_map_read(struct pci_map *m, const struct root *root)
 	*m = (struct pci_map){ 0 };
 	if (n < 0)
 		return n == -ENOMEM ? n : 0;
-	/* Ports first: functions are placed by the buses below them. */
+	/* Ports first: the buses below them place the functions. */
 	for (int pass = 0; pass < 2 && !err; pass++) {
 		for (int i = 0; i < n && !err; i++) {
 			struct pci_address at;

@@ -23,7 +23,7 @@ enum perf_way perf_way_of(const struct record_options *o, const struct event *ev
 		return PERF_BY_READ;
 	if (o->perf.bpf_programs)
 		return PERF_BY_PROGRAM;
-	/* What happens outside of cores happens in no task. */
+	/* Events outside of cores belong to no task. */
 	if (ev->uncore || (!o->perf.bpf_counters && !(ev->mods & EVENT_MOD_BPF)))
 		return PERF_BY_READ;
 	return o->perf.each_cgroup ? PERF_BY_CGROUP : PERF_BY_LEADER;
@@ -104,7 +104,7 @@ ssize_t bpf_row_read(const struct perf_row *row)
 		struct bpf_cell count = bpf_sum_read(&row->sum[row->place[k]]);
 
 		row->got[row->first + k] = count.value;
-		/* The times of one that --control has stopped alone stand still. */
+		/* If --control stopped an event alone, its times stand still. */
 		if (timed || (row->missing[row->place[k]] && k + 1 < row->n_open))
 			continue;
 		timed = true;
@@ -210,7 +210,7 @@ static int find_targets(struct perf_bpf *b, const char *list, struct error *e)
 	return 0;
 }
 
-/* Groups for the programs after the first: the same events, counted elsewhere. */
+/* Groups for the programs after the first: the same events, counted in another program. */
 static int add_twin(struct perf_source *s, const struct perf_group *g, uint32_t target)
 {
 	struct perf_group *twin = perf_group_like(&s->group, &s->n_groups, g);
@@ -251,7 +251,7 @@ static int begin_profile(struct perf_source *s, struct plan *p, uint32_t n_event
 	uint32_t n_groups = s->n_groups;
 	int err = find_targets(b, p->options->perf.bpf_programs, e);
 
-	/* What was counted in several programs belongs together like what several PMUs count. */
+	/* The counts in several programs are added up like those of several PMUs. */
 	for (uint32_t i = 0; i < n_groups && b->n_targets > 1; i++)
 		for (uint32_t k = 0; k < s->group[i]->n; k++)
 			if (s->group[i]->way == PERF_BY_PROGRAM && !s->group[i]->member[k]->ev->wildcard)
@@ -306,7 +306,7 @@ int perf_bpf_check(const struct perf_source *s, struct plan *p, struct error *e)
 	return plan_refused(p, PM_OK, NULL, "BPF counts events of a group one by one, not together");
 }
 
-/* What the options alone do not tell: single events have the modifier. */
+/* Checks what options alone do not show: single events with the modifier. */
 static int check_target(const struct record_options *o, const struct perf_group *g, struct error *e)
 {
 	const char *name = g->member[0]->ev->name;

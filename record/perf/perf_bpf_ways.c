@@ -133,7 +133,7 @@ static void leader_enable(struct perf_row *row, uint32_t k, bool on)
 	bpf_follower_enable(&b->member[k].follower, on);
 }
 
-/* What runs at this moment has been counted up to its last switch only. Tasks may run anywhere. */
+/* The running task has been counted up to its last switch only. Tasks may run anywhere. */
 static void leader_refresh(const struct perf_row *row)
 {
 	const struct bpf_group *b = of(row);
@@ -173,7 +173,7 @@ static int cgroup_put(const struct perf_group *g, uint32_t k, uint32_t cpu)
 	return fd < 0 ? fd : bpf_cgroups_put(&b->all->cgroups, b->member[k].index, cpu, fd);
 }
 
-/* The programs are there already: they count all groups. */
+/* The programs exist already: they count all groups. */
 static int cgroup_begin(struct perf_source *s, struct plan *p, struct perf_group *g, struct error *e)
 {
 	snprintf(g->bpf->text, sizeof(g->bpf->text), "cgroups");

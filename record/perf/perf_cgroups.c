@@ -21,7 +21,7 @@
 
 /* ---- the hierarchy ---- */
 
-/* perf events know the cgroups of the hierarchy that has their controller; without one, those of version 2. */
+/* perf events use the cgroups of the hierarchy that has their controller; without one, those of version 2. */
 static int find_hierarchy(struct perf_source *s, const struct plan *p, struct error *e)
 {
 	SCOPED(buf_release) struct buf text = BUF_INIT;
@@ -60,13 +60,13 @@ static int add_cgroup(struct perf_source *s, const struct plan *p, const char *n
 	struct perf_cgroup *new;
 	int fd;
 
-	/* The name is kept as it was typed: "/" is one, too. */
+	/* The name is kept as typed: "/" is a name, too. */
 	*at = known(s, name);
 	if (*at < s->n_cgroups)
 		return 0;
 	if (s->n_cgroups >= CGROUPS_MAX)
 		return error_set(e, E2BIG, "more than %d cgroups", CGROUPS_MAX);
-	/* Names are paths below the hierarchy, and nothing else. */
+	/* Names are paths below the hierarchy, nothing else. */
 	if (!strncmp(path, "../", 3) || strstr(path, "/../") || !strcmp(path, ".."))
 		return error_set(e, EINVAL, "cgroup '%.100s': a name cannot point outside %s", name, s->hierarchy);
 	fd = root_open(p->root, "%s/%s", s->hierarchy, path);
@@ -87,10 +87,8 @@ static int add_cgroup(struct perf_source *s, const struct plan *p, const char *n
 
 /* ---- -G ---- */
 
-/*
- * The k-th name of all -G together is for the k-th event of all. The very first -G with a single name gives it to all
- * events before it.
- */
+/* The k-th name of all -G together is for the k-th event of all. If the very first -G has a single name, it is for
+ * all events before it. */
 static int assign_names(struct perf_source *s, const struct plan *p, const size_t *end, struct error *e)
 {
 	const struct record_options *o = p->options;
@@ -145,12 +143,12 @@ static int search_below(struct search *w, const char *name, unsigned depth)
 	SCOPED(root_list_free) char **names = NULL;
 	int n = root_list(w->p->root, &names, "%s/%s", w->s->hierarchy, name), err = 0;
 
-	/* One that vanishes while it is looked at has no children any more. */
+	/* If it vanishes meanwhile, it has no children any more. */
 	for (int i = 0; i < n && !err; i++) {
 		char below[1024];
 		uint32_t index;
 
-		/* Cgroups are the directories: whatever has tasks. */
+		/* Cgroups are directories: each can have tasks. */
 		if (snprintf(below, sizeof(below), "%s%s%s", name, *name ? "/" : "", names[i]) >=
 			    (int)sizeof(below) ||
 		    !root_exists(w->p->root, "%s/%s/cgroup.procs", w->s->hierarchy, below))
@@ -158,7 +156,7 @@ static int search_below(struct search *w, const char *name, unsigned depth)
 		if (!regexec(&w->pattern, below, 0, NULL, 0)) {
 			err = add_cgroup(w->s, w->p, below, &index, w->e);
 			w->found += !err;
-			/* It may vanish between the two looks. */
+			/* It may vanish between the two checks. */
 			if (err == -ENOENT)
 				err = 0;
 		}
@@ -186,7 +184,7 @@ static int add_matching(struct perf_source *s, const struct plan *p, const char 
 	return err;
 }
 
-/* A name that no cgroup has costs itself only, unless there is no other. */
+/* If a name has no cgroup, only that name is lost, unless it is the only one. */
 static int add_each(struct perf_source *s, struct plan *p, struct error *e)
 {
 	SCOPED(scoped_free) char *list = strdup(p->options->perf.each_cgroup);
@@ -210,7 +208,7 @@ static int add_each(struct perf_source *s, struct plan *p, struct error *e)
 	return err;
 }
 
-/* What nobody can tell of a cgroup, and braces whose events are not in the same. */
+/* Refuses events that cannot be counted by cgroup, and groups whose events are in different cgroups. */
 static int tell_apart(struct perf_source *s, struct plan *p)
 {
 	int err = 0;
@@ -283,7 +281,7 @@ int perf_cgroups_look(struct perf_source *s, struct plan *p)
 		struct perf_cgroup *c = &s->cgroup[i];
 		uint64_t now = clocks_monotonic();
 
-		/* The descriptor still leads to it, and it has no files any more. */
+		/* The descriptor remains valid, but there are no files any more. */
 		if (c->gone || !faccessat(c->fd, "cgroup.procs", F_OK, 0) || errno != ENOENT)
 			continue;
 		c->gone = true;

@@ -1,7 +1,5 @@
-/*
- * Who reads the groups of CPUs at each tick: a reader, which the timer wakes, or the kernel from the timer's
- * interrupt. Both are tried for some milliseconds with the largest group on one CPU; the one that takes less CPU time
- * is chosen.
+/* Who reads the groups of CPUs at each tick: a reader, which a timer wakes, or the kernel in the timer's interrupt.
+ * Both are tried for some milliseconds with the largest group on one CPU; the one that takes less CPU time is chosen.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,18 +11,18 @@
 #include "record/host/clocks.h"
 #include "record/perf/perf_source.h"
 
-/* At longer intervals a reader's wake-ups cost nothing that could be measured, and it reads without delay. */
+/* At longer intervals the cost of a reader's wake-ups is not measurable, and it reads without delay. */
 #define SAMPLE_MAX_NS 50000000u
 /* As requested. */
 #define SAMPLE_LIMIT_NS 500000000u
-/* The kernel's clock goes no faster. */
+/* The kernel's clock is not faster. */
 #define SAMPLE_MIN_NS 10000u
 
 #define TRIAL_NS    100000u
 #define TRIAL_TICKS 32
 #define TRIALS      4
 
-/* Whether a clock of the CPU can lead the group: what counts on a CPU for everyone, in software or in its core. */
+/* Whether a clock of the CPU can lead the group: system-wide events, in software or in the core. */
 static bool can_be_sampled(const struct perf_group *g)
 {
 	bool can = !g->tasks && !g->n_cgroups && !g->bpf && g->way == PERF_BY_READ && g->n > 0;
@@ -46,9 +44,8 @@ static int descending(const void *a, const void *b)
 	return (*x < *y) - (*x > *y);
 }
 
-/* The longest gaps of a thread that does nothing but look at the clock while ticks come: the median of as many as
- * there were ticks is what one takes of this CPU. False: somebody else had the CPU, and gaps of that time were not
- * seen. */
+/* The longest gaps of a thread that only looks at the clock while ticks come: with as many gaps as ticks, their
+ * median is what a tick takes of this CPU. False: the thread was preempted, and gaps of that time were not seen. */
 static bool find_gaps(uint64_t gap[TRIAL_TICKS])
 {
 	const uint64_t window = (uint64_t)TRIAL_TICKS * TRIAL_NS, used = clocks_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -128,8 +125,8 @@ static void take_less(uint64_t *least, uint64_t ns)
 	*least = ns && (!*least || ns < *least) ? ns : *least;
 }
 
-/* Both for so many groups like that one, the least of some trials: the machine may be busy. False: one of them cannot
- * be tried. */
+/* Tries both for so many groups like this one, and takes the minimum of some trials, because the machine may be busy.
+ * False: one of them cannot be tried. */
 static bool try_both(struct perf_group *g, uint32_t groups, uint64_t *kernel_ns, uint64_t *reader_ns)
 {
 	SCOPED(affinity_restore) struct affinity before = { 0 };

@@ -22,7 +22,7 @@ struct class_instance {
 };
 
 struct perf_classes {
-	struct class_pmu *pmu;           /* owned, one a PMU that has a class */
+	struct class_pmu *pmu;           /* owned, one for each PMU that has a class */
 	struct class_instance *instance; /* owned; those in the recording */
 	size_t n_instances;
 	struct pci_map pci;
@@ -67,7 +67,7 @@ static int set_text(char **to, const char *text)
 	return *to ? 0 : -ENOMEM;
 }
 
-/* Its files have neither units nor sentences. */
+/* Its files contain neither units nor descriptions. */
 static int describe(struct event_pmu *pmu, const struct pmu_class *c)
 {
 	int err = 0;
@@ -84,7 +84,7 @@ static int describe(struct event_pmu *pmu, const struct pmu_class *c)
 	return err;
 }
 
-/* A kernel that is older than the hardware calls it something else and names its clock at most. */
+/* Whether a kernel older than the hardware gives it another name, and names at most its clock. */
 static bool is_unnamed(const struct event_pmu *pmu, const struct pmu_class *c)
 {
 	for (size_t i = 0; i < pmu->n_aliases; i++)
@@ -94,7 +94,7 @@ static bool is_unnamed(const struct event_pmu *pmu, const struct pmu_class *c)
 	return event_pmu_format(pmu, "event");
 }
 
-/* Whether the PMU has the formats that "event=0x0a,rdwrmask=0x1" takes, wide enough. */
+/* Whether the PMU has formats for "event=0x0a,rdwrmask=0x1", wide enough. */
 static bool takes(const struct event_pmu *pmu, const char *terms)
 {
 	struct event_term *term;
@@ -123,7 +123,7 @@ static uint64_t family_of(const struct root *root)
 	return family;
 }
 
-/* Whether the words of an event mean that here (struct pmu_class_event.where). */
+/* Whether an event's words mean that on this PMU (struct pmu_class_event.where). */
 static bool is_there(const struct perf_classes *all, const struct event_pmu *pmu, const char *where)
 {
 	size_t equals = strcspn(where, "=");
@@ -166,7 +166,7 @@ static int name_events(const struct perf_classes *all, struct event_pmu *pmu, co
 	return 0;
 }
 
-/* Where a PMU is opened that is no core's and has no mask: once for the CPUs it says it belongs to, else once a
+/* Where to open a PMU outside the cores without a mask: once for the CPUs it says it belongs to, else once per
  * package. */
 static int add_mask(struct event_pmu *pmu, const struct root *root)
 {
@@ -218,7 +218,7 @@ static bool overlap(const struct cpulist *a, const struct cpulist *b)
 	return false;
 }
 
-/* The first NUMA node that has CPUs of a list; nodes list those that are online. -1: not known. */
+/* The first NUMA node with CPUs of a list; nodes list the online ones. -1: unknown. */
 static int node_of(const struct root *root, const char *cpus)
 {
 	SCOPED(cpulist_release) struct cpulist wanted = { 0 };
@@ -240,7 +240,7 @@ static int node_of(const struct root *root, const char *cpus)
 	return node;
 }
 
-/* Puts the PMUs of root complexes on the sockets of the root ports. */
+/* Assigns the PMUs of root complexes to the sockets of the root ports. */
 static int find_sockets(struct perf_pmus *p, const struct root *root)
 {
 	struct perf_classes *all = p->classes;
@@ -315,7 +315,7 @@ int64_t perf_class_instance(struct perf_pmus *p, struct plan *plan, const struct
 	return added;
 }
 
-/* One of several of its kind, by its class or its number; power and C-states belong to their CPUs. */
+/* Whether it is one of several of its kind, by class or number; power and C-states belong to their CPUs. */
 static bool is_device(const struct event_pmu *pmu)
 {
 	size_t len = strlen(pmu->name);
@@ -362,7 +362,7 @@ int perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, s
 
 /* ---- how many counters ---- */
 
-/* Attr words of an event of the PMU that takes a programmable counter. */
+/* Fills in attr words of an event of the PMU that needs a programmable counter. */
 static int countable(const struct perf_pmus *p, const struct event_pmu *pmu, const struct root *root,
 		     union perf_attr *attr)
 {

@@ -4,7 +4,7 @@
 
 #include "record/perf/perf_class.h"
 
-#define DEFAULT_COUNTERS 4 /* where nobody may find out */
+#define DEFAULT_COUNTERS 4 /* used where it cannot be found out */
 
 #define DEFAULTS_MAX 64
 struct packing {
@@ -25,7 +25,7 @@ static bool holds(const struct packing *k, unsigned group, const char *name, siz
 	return false;
 }
 
-/* Events beside the clock that are put into one group. */
+/* Events besides the clock that fit one group. */
 static unsigned room(const struct event_pmu *pmu)
 {
 	unsigned n = perf_class_counters(pmu);
@@ -33,7 +33,7 @@ static unsigned room(const struct event_pmu *pmu)
 	return perf_class(pmu)->fixed ? PERF_CLASS_COUNTERS - 1 : n ? n : DEFAULT_COUNTERS;
 }
 
-/* Events of a bundle that the PMU has and the group does not; their number. */
+/* Counts, or adds, the events of a bundle that the PMU has and the group does not; returns their number. */
 static unsigned place(struct packing *k, const char *bundle, size_t len, unsigned group, bool put)
 {
 	unsigned n = 0;
@@ -94,7 +94,7 @@ int perf_class_groups(const struct event_pmu *pmu, const char *bundles, const ch
 	return out->err;
 }
 
-/* Whether the machine has PMUs that tell the same better, by names that they have here. */
+/* Whether the machine has better PMUs for the same numbers, by the names that they have here. */
 static bool has_instead(const struct perf_pmus *p, const struct pmu_class *c)
 {
 	const struct pmu_class *better = c->instead ? pmu_class_named(c->instead) : NULL;
@@ -108,7 +108,7 @@ static bool has_instead(const struct perf_pmus *p, const struct pmu_class *c)
 	return false;
 }
 
-/* Whether all PMUs of a kind have the default events of one: what they carry is added up. */
+/* Whether all PMUs of a kind have the default events of one: their counts are added up. */
 static bool has_all(const struct perf_pmus *p, const struct event_pmu *pmu, const char *bundles)
 {
 	for (size_t i = 0; i < p->n; i++)

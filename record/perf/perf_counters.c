@@ -1,4 +1,4 @@
-/* What the recording says of each event. */
+/* What the recording says about each event. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static int set_attrs(struct pm_counter *c, const struct perf_event *e, const str
 	return err;
 }
 
-/* Adds it under the canonical text, or with a number after if the same event is there already. */
+/* Adds it under the canonical text, with a number appended if the same event exists already. */
 static int64_t add_named(struct plan *p, struct pm_counter *c)
 {
 	const char *name = c->name;
@@ -115,7 +115,7 @@ static int refuse(struct plan *p, const struct perf_event *e, const char *what)
 
 #define NAMED_MAX 16
 
-/* What a default event is called in a note: those of many PMUs of a kind by their class. */
+/* The name of a default event in a note: many PMUs of a kind share that of their class. */
 static const char *called(const struct perf_source *s, size_t k)
 {
 	const struct event *ev = &s->set.event[k];
@@ -124,7 +124,7 @@ static const char *called(const struct perf_source *s, size_t k)
 	return pmu && pmu->class && !pmu->hooks ? pmu->class : ev->name;
 }
 
-/* Whether no event before it fails in the same way under the same name. */
+/* Whether no earlier event fails in the same way under the same name. */
 static bool is_first(const struct perf_source *s, size_t k)
 {
 	bool first = true;
@@ -134,11 +134,11 @@ static bool is_first(const struct perf_source *s, size_t k)
 	return first;
 }
 
-/* Events that the user named are counters even if they cannot be had; of the defaults only a note remains,
- * one for all that fail in the same way. */
+/* Events that the user named are counters even if they cannot be opened; of the defaults only a note remains, one for
+ * all that fail in the same way. */
 int perf_counters_add(struct perf_source *s, struct plan *p)
 {
-	/* perf has lines of its defaults, too, where the machine lacks them. */
+	/* perf prints lines of its default events even if the machine lacks them. */
 	bool all = p->options->output.fd > 0;
 	int err = 0;
 
@@ -151,7 +151,7 @@ int perf_counters_add(struct perf_source *s, struct plan *p)
 			err = add_counter(p, e, g, position);
 		else if (e->ev->pmu_index != EVENT_NONE)
 			perf_class_refuse(&s->pmus.pmu[e->ev->pmu_index], perf_reason(e->err));
-		/* By the name that its counter has: the same event may be there twice, once with success. */
+		/* Look it up by its counter's name: the same event may exist twice, once with success. */
 		if (!err && e->err && e->requested)
 			err = refuse(p, e, pm_model_counter(p->model, e->counter)->name);
 	}

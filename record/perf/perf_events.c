@@ -24,7 +24,7 @@ static bool described(const struct perf_pmus *pmus, const char *name)
 	return false;
 }
 
-/* What was remarked while reading, one line each, goes into the file and to the user. */
+/* Reports remarks made while reading, one per line, in the file and to the user. */
 static int tell(struct plan *p, struct buf *notes)
 {
 	int err = 0;
@@ -36,8 +36,8 @@ static int tell(struct plan *p, struct buf *notes)
 	return err;
 }
 
-/* --cputype, --pmu-filter: of what was expanded to all types of cores, or to several PMUs, only this one stays. Who
- * names a PMU means it. */
+/* --cputype, --pmu-filter: of events that were expanded to all types of cores, or to several PMUs, keeps only this
+ * one's. Explicitly named PMUs stay. */
 static void keep_pmu(struct event_set *set, size_t first, const char *pmu, bool type)
 {
 	size_t kept = first;
@@ -70,7 +70,7 @@ static int read_text(struct perf_source *s, struct plan *p, const char *text, st
 	return err ? err : tell(p, &notes);
 }
 
-/* Filters belong to the tracepoints of the text that they were given with. */
+/* A filter belongs to the tracepoints of the text that it was given with. */
 static int add_filter(struct perf_source *s, size_t first, const char *filter, const char *text, struct error *e)
 {
 	bool any = false;
@@ -95,10 +95,8 @@ static int grow_events(struct perf_source *s, size_t from, bool requested)
 	return 0;
 }
 
-/*
- * PMUs whose events run whether or not somebody counts: energy and idle states, one CPU of each package or core. The
- * registers after "msr" are read directly where that is allowed.
- */
+/* PMUs whose events run whether or not anyone counts: energy and idle states, on one CPU of each package or core. The
+ * registers after "msr" are read directly where that is permitted. */
 static const struct {
 	const char *pmu;
 	bool without_registers;
@@ -129,7 +127,7 @@ static int read_free_running(struct perf_source *s, struct plan *p, struct error
 
 			if (strcmp(pmu->name, free_running[f].pmu))
 				continue;
-			/* What has no CPU of its own would count the command alone. */
+			/* Without a CPU of its own it would count only the command. */
 			if (free_running[f].without_registers && (registers || p->options->target != TARGET_SYSTEM))
 				continue;
 			for (size_t k = 0; k < pmu->n_aliases && !err; k++) {
@@ -146,7 +144,7 @@ struct reading {
 	struct plan *p;
 };
 
-/* A PMU that is not as its kind is must not keep anything else from being recorded. */
+/* An unusual PMU must not keep anything else from being recorded. */
 static int add_default(void *arg, const struct event_pmu *pmu, const char *text, struct error *e)
 {
 	struct reading *r = arg;
@@ -180,7 +178,7 @@ static bool is_wanted(const struct event_default *d, const struct perf_source *s
 	return true;
 }
 
-/* Events that one of several kinds of cores has. */
+/* Events that only one of several kinds of cores has. */
 static int read_beside(struct perf_source *s, struct plan *p, const struct event_default *d, struct error *e)
 {
 	const struct event_pmu *pmu = s->pmus.pmu;
@@ -198,7 +196,7 @@ static int read_beside(struct perf_source *s, struct plan *p, const struct event
 	return err;
 }
 
-/* Those of -d alone beside what the user names. */
+/* Events of -d alone, besides those that the user names. */
 static int read_defaults(struct perf_source *s, struct plan *p, bool beside, struct error *e)
 {
 	size_t first = s->set.n;
@@ -217,7 +215,7 @@ static int read_defaults(struct perf_source *s, struct plan *p, bool beside, str
 	return err ? err : grow_events(s, 0, false);
 }
 
-/* --all-user, --all-kernel; an event's own modifiers win. */
+/* --all-user, --all-kernel; an event's own modifiers take precedence. */
 static int restrict_rings(struct event *ev, const struct record_options *o)
 {
 	uint32_t ring = (o->perf.all_user ? EVENT_MOD_USER : 0) | (o->perf.all_kernel ? EVENT_MOD_KERNEL : 0);
@@ -229,7 +227,7 @@ static int restrict_rings(struct event *ev, const struct record_options *o)
 	return event_set_mods(ev, ev->mods | ring);
 }
 
-/* Events and metrics that the user has brought in, unless he gives others. */
+/* Reads events and metrics that the user has imported, unless other files were given. */
 static int read_pack(struct perf_source *s, struct plan *p, const char *id, struct buf *notes)
 {
 	static char *const nothing[] = { NULL };
@@ -263,7 +261,7 @@ static int read_files(struct perf_source *s, struct plan *p, struct error *e)
 	return err ? err : tell(p, &notes);
 }
 
-/* How to find an event that is not here. A vendor's name may only need an import. */
+/* Says how to find an event that is not here. A vendor's name may only need an import. */
 static void add_hint(const struct perf_source *s, struct error *e)
 {
 	size_t len = strlen(e->text);
@@ -286,7 +284,7 @@ int perf_events_add(struct perf_source *s, struct plan *p, const char *text, str
 	return err ? err : grow_events(s, first, true);
 }
 
-/* --pfm-events: libpfm4 says what the names mean, and the rest goes on as if that had been written with -e. */
+/* --pfm-events: libpfm4 translates the names; then continues as if they had been given with -e. */
 static int read_pfm(struct perf_source *s, struct plan *p, const char *list, struct error *e)
 {
 	SCOPED(buf_release) struct buf text = BUF_INIT;
@@ -295,7 +293,7 @@ static int read_pfm(struct perf_source *s, struct plan *p, const char *list, str
 	return err ? err : perf_events_add(s, p, buf_str(&text), e);
 }
 
-/* Whether both can stand in one group: what they count and where is the same. */
+/* Whether both can be in one group: they count the same things at the same places. */
 static bool are_alike(const struct perf_event *a, const struct perf_event *b)
 {
 	const uint32_t ignored = EVENT_MOD_WEAK;
@@ -319,7 +317,7 @@ static int add_slots(struct perf_source *s, struct plan *p, size_t like, struct 
 	return event_set_mods(&s->set.event[at], s->set.event[like].mods);
 }
 
-/* Gives each share a group that has the slots, which are added where nobody requested them. */
+/* Gives each slot share a group with the slots, which are added if nobody requested them. */
 static int group_shares(struct perf_source *s, struct plan *p, struct error *e)
 {
 	size_t asked = s->set.n;
@@ -408,7 +406,7 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 		for (size_t k = first; k < s->set.n && !err; k++)
 			s->event[k].add = a;
 	}
-	/* The set has stopped moving. */
+	/* The set no longer moves. */
 	if (!err)
 		err = perf_classes_check(&s->pmus, &s->set, p, e);
 	if (!err)

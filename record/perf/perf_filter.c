@@ -1,4 +1,4 @@
-/* Explains what is wrong with a tracepoint filter; the kernel returns a number only. */
+/* Explains what is wrong with a tracepoint filter; the kernel only returns a number. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -13,10 +13,10 @@
 struct fields {
 	struct buf text;
 	const char *name[FIELDS_MAX];
-	size_t n, own; /* the first `own` are of this tracepoint; all have the others */
+	size_t n, own; /* the first `own` belong to this tracepoint; all have the others */
 };
 
-/* "\tfield:pid_t prev_pid;\toffset:24;...": the last word before the semicolon, without the length of an array. */
+/* "\tfield:pid_t prev_pid;\toffset:24;...": the last word before the semicolon, without an array's length. */
 static void take_fields(struct fields *f, bool common)
 {
 	for (char *at = (char *)buf_str(&f->text); (at = strstr(at, "field:"));) {
@@ -56,7 +56,7 @@ static int read_fields(struct fields *f, const struct root *root, const char *ev
 	return 0;
 }
 
-/* The first word that stands where a field has to, and is none; false: all are. */
+/* Finds the first word in a field's place that is not a field; false: there is none. */
 static bool unknown_field(const struct fields *f, const char *filter, char *word, size_t size)
 {
 	const char *at = filter;
@@ -73,7 +73,7 @@ static bool unknown_field(const struct fields *f, const char *filter, char *word
 		while (isalnum((unsigned char)at[len]) || at[len] == '_')
 			len++;
 		if (!len) {
-			/* What is compared with may be any word. */
+			/* The value compared with may be any word. */
 			if (strchr("=<>!~&", *at) && strncmp(at, "&&", 2)) {
 				at += strspn(at, "=<>!~& \t");
 				if (*at != '"' && *at != '\'')

@@ -12,7 +12,7 @@
 #include "common/array.h"
 #include "record/host/perf_open.h"
 
-#define DATA_PAGES 8 /* a power of two; 32 bytes a record */
+#define DATA_PAGES 8 /* a power of two; 32 bytes per record */
 
 static size_t page_bytes(void)
 {
@@ -84,7 +84,7 @@ static int add_cpu(struct perf_follow *f, const pid_t *tid, uint32_t n, uint32_t
 	for (uint32_t i = 0; i < (n ? n : 1); i++) {
 		int fd = add_ring(f, n ? tid[i] : -1, cpu, into);
 
-		/* One that has just ended begins nothing any more. */
+		/* A task that has just ended starts no others. */
 		if (fd < 0 && fd != -ESRCH)
 			return fd;
 		if (into < 0)
@@ -102,7 +102,7 @@ int perf_follow_begin(struct perf_follow *f, const pid_t *tid, uint32_t n, const
 		return -errno;
 	for (size_t c = 0; c < cpus->n && !err; c++) {
 		err = add_cpu(f, tid, n, cpus->cpu[c]);
-		/* One that is offline, for perf_follow_cpu(), unless it is so with all. */
+		/* A CPU that is offline is left to perf_follow_cpu(), unless all are. */
 		if (err == -ENODEV || err == -EINVAL || err == -ENXIO) {
 			refused = err;
 			err = 0;
@@ -140,14 +140,14 @@ static void read_ring(struct perf_follow_ring *ring, const struct perf_follow_op
 	const char *data = (const char *)ring->base + page_bytes();
 	uint64_t size = DATA_PAGES * page_bytes(), tail = page->data_tail;
 	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-	/* The kernel says that records were lost with the next one that it has room for, which may come too late. */
+	/* The kernel reports lost records only with the next one that fits, which may come too late. */
 	bool full = head - tail + 4 * sizeof(struct task_record) > size;
 
 	while (tail < head) {
 		struct task_record r = { 0 };
 		uint64_t at = tail % size, bytes = sizeof(r);
 
-		/* It may continue at the beginning of the buffer; what is longer than ours is of no interest. */
+		/* It may wrap around in the buffer; records longer than ours do not matter. */
 		if (bytes > size - at)
 			bytes = size - at;
 		memcpy(&r, data + at, bytes);

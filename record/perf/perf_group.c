@@ -73,14 +73,14 @@ int perf_event_try(struct perf_event *e, bool inherit, struct perf_place at, int
 	fd = perf_open_relaxed(&e->attr, at, leader);
 	if (fd != -EACCES && fd != -EPERM)
 		return fd;
-	/* Without the kernel part these would always read 0, which would be taken for a count. */
+	/* Without the kernel part these would always read 0, and look like counts. */
 	if (ev->mods & EVENT_MOD_RING || ev->kernel_only || ev->type == PERF_TYPE_TRACEPOINT)
 		return fd;
 	e->attr.a.exclude_kernel = 1;
 	e->attr.a.exclude_hv = 1;
 	user = perf_open_relaxed(&e->attr, at, leader);
 	*excluded = true;
-	/* A PMU that cannot leave the kernel out says so here, but it was the kernel that was refused. */
+	/* A PMU that cannot exclude the kernel fails like this, but what was refused is the kernel. */
 	if (user < 0) {
 		e->attr = asked;
 		return user == -EINVAL || user == -EOPNOTSUPP ? fd : user;
@@ -96,7 +96,7 @@ static int open_member(struct perf_row *row, struct perf_event *e, struct perf_s
 	attr.a.inherit = row->group->inherit;
 	attr.a.disabled = row->leader < 0;
 	attr.a.enable_on_exec = row->leader < 0 && start.on_exec;
-	/* All of a group go by the clock of their leader. */
+	/* All events of a group use the clock of their leader. */
 	attr.a.use_clockid = row->ring.map != NULL;
 	attr.a.clockid = row->ring.map ? CLOCK_MONOTONIC : 0;
 	fd = perf_open(&attr, row->at, row->leader);
@@ -120,7 +120,7 @@ static int open_counted(struct perf_row *row, struct perf_start start)
 	err = bpf_row_open(row);
 	if (err)
 		row->n_open = 0;
-	/* What is counted from the exec on is counted from a little before it: the command waits for its exec. */
+	/* Counting starts a little before the exec, for which the command is waiting. */
 	return err || !(start.on || start.on_exec) ? err : perf_row_enable(row, true);
 }
 
@@ -132,7 +132,7 @@ static void open_sampled(struct perf_row *row)
 	row->unit.sampling = row->ring.map ? &sampling : NULL;
 }
 
-/* Where members do not follow the clock, they are read, as others are. */
+/* If members do not follow the clock, they are read like others. */
 static int reopen_read(struct perf_row *row, struct perf_start start)
 {
 	uint64_t sample_ns = row->group->sample_ns;
@@ -179,11 +179,11 @@ int perf_row_open(struct perf_row *row, struct perf_start start)
 	err = g->bpf ? bpf_row_open(row) : 0;
 	if (err)
 		return err;
-	/* Only now: Linux 6.18 leaves a member that joins a running leader of another PMU standing still. */
+	/* Only now: on Linux 6.18 a member that joins a running leader of another PMU does not count. */
 	return start.on ? perf_row_enable(row, true) : 0;
 }
 
-/* What a read gives; a leader that is a clock stands before the members. */
+/* The number of words that a read returns; a leader that is a clock precedes the members. */
 static size_t words(const struct perf_row *row)
 {
 	return PERF_READ_HEAD + (row->ring.map != NULL) + row->n_open;
@@ -224,8 +224,8 @@ void perf_row_close(struct perf_row *row, bool keep)
 	}
 }
 
-/* What --control has disabled alone is not recorded. It continues counting if others of its group do: a leader cannot
- * be stopped without them, and members of several PMUs are not all started again (see below). */
+/* An event that --control has disabled alone is not recorded. It continues counting if others of its group do: a
+ * leader cannot be stopped without them, and members of several PMUs are not all started again (see below). */
 static uint32_t mask_members(struct perf_row *row)
 {
 	uint32_t off = 0;
@@ -249,16 +249,14 @@ int perf_row_enable(struct perf_row *row, bool on)
 	if (mask_members(row) == row->n_open)
 		on = false;
 	row->on = on;
-	/* The members follow their leader. Switching them too (PERF_IOC_FLAG_GROUP) is not only needless:
-	 * Linux 6.18 then does not start those again that are of another PMU than it (cpu-clock, msr/tsc/).
-	 */
+	/* The members follow their leader. Switching them as well (PERF_IOC_FLAG_GROUP) is needless, and Linux 6.18
+	 * then does not restart those of another PMU (cpu-clock, msr/tsc/). */
 	return ioctl(row->leader, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) ? -errno : 0;
 }
 
 /* ---- reading ---- */
 
-/* The time of an event stops on no CPU while the event is enabled, unless that is offline or the PMU is
- * gone. */
+/* The time of an enabled event always advances, unless its CPU is offline or the PMU is gone. */
 static bool stands_still(struct perf_row *row, ssize_t size)
 {
 	bool still =
@@ -269,10 +267,8 @@ static bool stands_still(struct perf_row *row, ssize_t size)
 	return still;
 }
 
-/*
- * Since Linux 6.15 a PMU may go while its events are open. Their leader then reads as it stood, without the others of
- * its group, and nothing but ioctl() says that it is over.
- */
+/* Since Linux 6.15 a PMU may disappear while its events are open. Their leader then reads as it last stood, without
+ * the rest of its group, and only ioctl() reports that it is gone. */
 static bool is_revoked(struct perf_row *row, ssize_t size, bool still)
 {
 	size_t whole = (row->first ? words(row) : PERF_READ_HEAD) * sizeof(*row->got);
@@ -283,14 +279,14 @@ static bool is_revoked(struct perf_row *row, ssize_t size, bool still)
 	return ioctl(row->leader, PERF_EVENT_IOC_ID, &id) && errno == ENODEV;
 }
 
-/* Only such a group ends when it has no room; others end with their PMU, where the kernel does not tell (before
- * 6.15). */
+/* Only a pinned group ends when it does not fit; others end with their PMU, where the kernel does not report that
+ * (before 6.15). */
 static bool is_pinned(const struct perf_row *row)
 {
 	return row->group->member[0]->attr.a.pinned;
 }
 
-/* What was read, into its cells. */
+/* Stores what was read in the row's cells. */
 static void got_cells(struct perf_row *row, struct cells *c)
 {
 	uint64_t enabled, running;
@@ -343,15 +339,15 @@ static int unit_read(struct unit *u, struct cells *c)
 	still = !fresh && !row->group->bpf && stands_still(row, size);
 	if (size < 0 ? errno == ENODEV : !fresh && !row->group->bpf && is_revoked(row, size, still))
 		return -ENODEV;
-	/* The kernel does not let events of a CPU continue that was away, and that may be back before anybody looks.
-	 */
+	/* The kernel does not restart events of a CPU that went offline, and it may be online again before anyone
+	 * notices. */
 	if (still && row->on) {
 		row->stood = true;
 		atomic_store(&u->source->stale, true);
 		cells_fail_all(c, PM_REASON_OFFLINE);
 		return 0;
 	}
-	/* End of file: the kernel gave the group up, as it does with a pinned one that does not fit. */
+	/* End of file: the kernel gave up the group, as it does with a pinned one that does not fit. */
 	if (size <= 0) {
 		row->gave_up = !size && is_pinned(row);
 		cells_fail_all(c, size ? pm_reason_errno(errno) : PM_REASON_NOT_COUNTED);
@@ -373,7 +369,7 @@ static bool sampling_peek(struct unit *u, uint64_t *time_ns)
 	bool any = false;
 	size_t n;
 
-	/* Not what another group of members had counted. */
+	/* Skip counts of another set of members. */
 	while (row->ring.map && (any = perf_ring_peek(&row->ring, time_ns, &values, &n)) && n != words(row))
 		perf_ring_drop(&row->ring);
 	if (any)
@@ -413,7 +409,7 @@ int perf_row_count(const struct perf_row *row, uint32_t k, uint64_t *count, uint
 	return -ENODATA;
 }
 
-/* While readers read: into memory of its own. */
+/* Called while readers read: uses memory of its own. */
 static void look_at(struct perf_row *row, uint64_t *enabled, uint64_t *running)
 {
 	uint64_t got[PERF_GROUP_MAX + PERF_READ_HEAD + 1];
@@ -434,7 +430,7 @@ enum perf_state perf_row_state(struct perf_row *row, uint64_t least_ns, uint32_t
 
 	if (row->leader < 0 || row->end || row->group->bpf)
 		return PERF_UNKNOWN;
-	/* Readings are rarer than looks; samples are taken out late, and none come while their clock waits with the
+	/* Readings are rarer than looks; samples are collected late, and none come while their clock waits with the
 	 * others. */
 	if ((enabled <= row->seen.enabled || row->ring.map) && *reads) {
 		--*reads;

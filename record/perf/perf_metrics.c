@@ -1,8 +1,6 @@
-/*
- * -M: the events that metrics need. Each metric's events of a PMU are counted in one group, so that they cover the
+/* -M: the events that metrics need. Each metric's events of a PMU are counted in one group, so that they cover the
  * same time; metric_groups.c decides which metrics share one. What cannot be in a group (software events, and what a
- * vendor excludes) is counted alone, once for all metrics.
- */
+ * vendor excludes) is counted alone, once for all metrics. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +11,7 @@
 #include "record/perf/perf_class.h"
 #include "record/perf/perf_tool.h"
 
-#define MAX_PARAMETER 1024 /* chips, or cores of one, that a '?' runs over */
+#define MAX_PARAMETER 1024 /* chips, or cores of one, that '?' is replaced by */
 #define HV_24X7       "/sys/bus/event_source/devices/hv_24x7/interface/"
 
 static void release_wants(struct picked *one)
@@ -46,7 +44,7 @@ static void release(struct metrics *m)
 
 /* ---- which events ---- */
 
-/* Counters that other sources record: "stat.user". */
+/* Whether another source records that counter, such as "stat.user". */
 static bool is_counter(const struct plan *p, const char *name)
 {
 	size_t len = strcspn(name, ".");
@@ -60,7 +58,7 @@ static bool is_counter(const struct plan *p, const char *name)
 	return false;
 }
 
-/* What the text stands for here; false and *e: nothing. */
+/* Finds the events that the text stands for here; false and *e: none. */
 static bool find_events_of(struct metrics *m, const char *text, struct event_set *set, struct error *e)
 {
 	SCOPED(buf_release) struct buf notes = BUF_INIT;
@@ -89,7 +87,7 @@ static int add_want(struct metrics *m, struct picked *one, const char *text, str
 	return new->text ? 0 : metrics_no_memory(m);
 }
 
-/* 0 also where the event is not there and the formula copes; -ENOENT if it does not. */
+/* Returns 0 also if the event is absent and the formula copes; -ENOENT if it does not. */
 static int want_event(struct metrics *m, struct picked *one, const char *name, bool optional, struct error *e)
 {
 	unsigned values = one->row->scope == METRIC_PACKAGE ? m->chips : m->cores;
@@ -122,8 +120,8 @@ static bool asks_first(const struct expr_input *in, size_t n, const char *name)
 	return false;
 }
 
-/* As far as they are the same for the whole recording; who switches the threads of cores meanwhile loses the metrics
- * that need other events then, and everybody else does not pay for both ways to compute them. */
+/* Literals that stay the same for the whole recording; whoever switches the threads of cores meanwhile loses the
+ * metrics that then need other events, but nobody pays for both ways of computing them. */
 static bool literal(void *ctx, const char *name, double *v)
 {
 	static const struct {
@@ -140,7 +138,7 @@ static bool literal(void *ctx, const char *name, double *v)
 		if (!strcmp(rows[i].name, name) &&
 		    perf_tool_value(((struct metrics *)ctx)->p, rows[i].what, &value)) {
 			*v = (double)value;
-			/* That -C leaves threads out may be undone by who reads the recording. */
+			/* The reader of a recording may undo what -C leaves out. */
 			return value || rows[i].what != EVENT_TOOL_CORE_WIDE;
 		}
 	return false;
@@ -161,11 +159,11 @@ static int want_formula(struct metrics *m, struct picked *one, const char *text,
 	}
 	in = expr_inputs(x, &n);
 	for (size_t i = 0; i < n && !err; i++) {
-		/* How long it took is in every recording; a metric of the system is requested by its own name. */
+		/* Elapsed time is in every recording; a metric of the system is requested by its own name. */
 		if (in[i].aspect == EXPR_LITERAL || in[i].aspect == EXPR_CPUID_MATCH || in[i].aspect == EXPR_SYSTEM ||
 		    is_counter(m->p, in[i].name) || !strcmp(in[i].name, "duration_time"))
 			continue;
-		/* Where CPUs are counted there are no tasks whose clock it could be. */
+		/* When CPUs are counted, there are no tasks whose clock it could be. */
 		if (!one->vendor && one->row->otherwise && m->p->options->target == TARGET_SYSTEM &&
 		    !strcmp(in[i].name, "task-clock")) {
 			err = -ENOENT;
@@ -179,7 +177,7 @@ static int want_formula(struct metrics *m, struct picked *one, const char *text,
 	return err;
 }
 
-/* The first of the row's formulas that the machine can feed. */
+/* Takes the first of the row's formulas that the machine can feed. */
 static int want_row(struct metrics *m, struct picked *one, struct error *e)
 {
 	const struct metric *row = one->row;
@@ -196,7 +194,7 @@ static int want_row(struct metrics *m, struct picked *one, struct error *e)
 		free(text);
 		list += len + (list[len] == ';');
 	}
-	/* What a threshold needs besides is worth less than the metric. */
+	/* The additional events of a threshold are worth less than the metric. */
 	if (!err && row->threshold && !m->p->options->perf.metric_no_threshold) {
 		struct error other = { 0 };
 
@@ -229,7 +227,7 @@ static bool is_ungrouped(const struct metrics *m, const struct picked *one)
 	return false;
 }
 
-/* A metric over PMUs of which the machine has none is of another machine: nobody misses it. */
+/* A metric over PMUs that this machine lacks belongs to other machines: nobody misses it. */
 static bool is_elsewhere(const struct metrics *m, const struct metric *row)
 {
 	for (const struct pmu_class *c = pmu_classes; c->name; c++) {
@@ -241,8 +239,8 @@ static bool is_elsewhere(const struct metrics *m, const struct metric *row)
 	return false;
 }
 
-/* Metrics of a group that this machine cannot feed are left out; one that was named is an error, and so is a group
- * of which nothing is left. */
+/* Metrics of a group that this machine cannot feed are left out; if a metric was named, or nothing of a group is
+ * left, that is an error. */
 static int find_events(struct metrics *m)
 {
 	size_t kept = 0, all = m->n;
@@ -305,7 +303,7 @@ int metrics_open(struct metrics *m, const char *text)
 	return err;
 }
 
-/* The event of "nvidia_ucf/mem_bytes_rd/", if the text is one of that class. */
+/* The event of "nvidia_ucf/mem_bytes_rd/", if the text belongs to that class. */
 static const char *class_event(const struct pmu_class *c, const char *text, size_t *len)
 {
 	size_t name = strlen(c->name);
