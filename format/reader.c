@@ -26,6 +26,7 @@ static void reset(struct pm_reader *r)
 	r->base.valid = false;
 	r->sequence_known = r->ended = false;
 	r->n_relations = 0;
+	r->damage_timed = r->n_damage; /* the next recording has a clock of its own */
 	r->last_ns = 0;
 	r->too_new = r->hidden = r->chunk_too_new = false;
 	r->seen.newer = &r->newer;
@@ -237,7 +238,7 @@ static int belongs(struct pm_reader *r, const struct frame_head *h, bool *begins
 static int content_damage(struct pm_reader *r, const struct frame_head *h, int err)
 {
 	const char *name = pm_frame_name(h->type);
-	enum pm_damage_kind kind = err == -ENOLINK ? PM_DAMAGE_DEPENDENT :
+	enum pm_damage_kind kind = err == -ENOLINK ? PM_DAMAGE_PARTIAL :
 				   err == -EBADMSG ? PM_DAMAGE_GARBAGE :
 						     PM_DAMAGE_CONTENT;
 

@@ -73,7 +73,8 @@ enum pm_damage_kind {
 	PM_DAMAGE_CUT,       /* the file ends inside a frame */
 	PM_DAMAGE_NO_END,    /* the file ends between two frames, without an end frame */
 	PM_DAMAGE_LOST,      /* whole frames are missing (the sequence jumps) */
-	PM_DAMAGE_DEPENDENT, /* an intact chunk that cannot be decoded because the chunk it depends on is lost */
+	PM_DAMAGE_DEPENDENT, /* intact chunks that depend on one that is not in the input */
+	PM_DAMAGE_PARTIAL,   /* intact frames of which a part means nothing without definitions that are lost */
 	PM_DAMAGE_CONTENT,   /* a frame with a good checksum whose content breaks the rules */
 	PM_DAMAGE_FOREIGN,   /* frames of another recording inside this one */
 };
@@ -82,9 +83,13 @@ struct pm_damage {
 	enum pm_damage_kind kind;
 	uint64_t offset, length; /* bytes of the input */
 	uint64_t from_ns,
-		to_ns;   /* CLOCK_MONOTONIC: last good time before, first good time after; 0: unknown, as to_ns
-				      always is in an item; pm_reader_damage() has the final list */
-	uint64_t frames; /* frames lost, by their sequence numbers; 0: unknown */
+		to_ns; /* CLOCK_MONOTONIC: last good time before, first good time after; 0: unknown, as to_ns
+				    always is in an item; pm_reader_damage() has the final list */
+	uint64_t from_wall, to_wall; /* likewise, ns since 1970 */
+	uint64_t frames;             /* frames lost, by their sequence numbers; 0: unknown */
+	/* Intact chunks that cannot be read because of it (PARTIAL: parts of them); where they end; and snapshots
+	 * lost, as far as known. */
+	uint64_t chunks, chunks_end, snapshots;
 	char text[160];
 };
 

@@ -222,8 +222,7 @@ int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item
 		r->base.valid = false;
 		if (err != -ENOLINK)
 			return err == -EBADMSG ? -EPROTO : err;
-		reader_damage_add(r, PM_DAMAGE_DEPENDENT, r->window.offset, frame_len(h),
-				  "intact, but follows a chunk that is lost");
+		reader_damage_chunk(r, NULL, r->window.offset + frame_len(h), r->head.rows);
 		return -ENODATA;
 	}
 	if (!ascends(&r->head, r->last_ns)) {
@@ -508,12 +507,15 @@ static int take_blocks(struct pm_reader *r, const uint8_t *payload)
 	}
 	if (unknown) {
 		uint64_t last_ns = r->last_ns;
+		struct pm_damage *d;
 
 		/* What is lost lies in this chunk, not after it. */
 		r->last_ns = r->before_ns;
-		reader_damage_add(r, PM_DAMAGE_DEPENDENT, r->window.offset, r->frame_end - r->window.offset,
-				  "%u group%s of a chunk: the definitions are lost", unknown,
-				  unknown == 1 ? "" : "s");
+		d = reader_damage_add(r, PM_DAMAGE_PARTIAL, r->window.offset, r->frame_end - r->window.offset,
+				      "chunk: the definitions of %u of its %u groups are lost", unknown,
+				      r->head.n_groups);
+		if (d)
+			reader_damage_chunk(r, d, r->frame_end, 0);
 		r->last_ns = last_ns;
 	}
 	return 0;
@@ -522,10 +524,14 @@ static int take_blocks(struct pm_reader *r, const uint8_t *payload)
 /* The numbers of this chunk are lost, and so is what depends on them. */
 static int lose_chunk(struct pm_reader *r, enum pm_damage_kind kind, const char *text)
 {
+	struct pm_damage *d;
+
 	r->base.valid = false;
 	r->chunk_open = false;
 	r->last_ns = r->before_ns;
-	reader_damage_add(r, kind, r->window.offset, r->frame_end - r->window.offset, "%s", text);
+	d = reader_damage_add(r, kind, r->window.offset, r->frame_end - r->window.offset, "%s", text);
+	if (d)
+		d->snapshots += r->head.rows;
 	return -EBADMSG;
 }
 

@@ -125,13 +125,15 @@ struct pm_reader {
 	struct pm_reader_stats stats;
 };
 
-/* Notes damage; contiguous damage of one kind becomes one. */
-void reader_damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t offset, uint64_t length,
-		       const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* Notes damage; contiguous damage of one kind becomes one. NULL without memory. */
+struct pm_damage *reader_damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t offset, uint64_t length,
+				    const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* The last row goes to `before`; v is then free to be filled. 0 or -ENOMEM. */
 int reader_keep_last_row(struct reader_group *g);
 /* Good numbers start at this time: the far end of what was lost before. */
 void reader_damage_until(struct pm_reader *r, uint64_t time_ns);
+/* The current chunk is intact, but cannot be read because of `d`, or (NULL) of what was lost before it. */
+void reader_damage_chunk(struct pm_reader *r, struct pm_damage *d, uint64_t end, uint32_t snapshots);
 void reader_damage_frames(struct pm_reader *r, uint64_t frames, uint64_t offset);
 
 /* Moves to the first magic of a frame in the window, which must hold enough bytes for one: 1. 0: none; the window is

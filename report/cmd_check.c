@@ -16,8 +16,8 @@
 static const char brief[] =
 	"Usage: pmrep check [OPTION...] FILE...\n"
 	"Verify every frame and every block of recordings.\n\n"
-	"Print which bytes are damaged, and which time is lost as a result. A recording that is still being\n"
-	"written is good.\n\n" OPTIONS_LIST "\n"
+	"Print which bytes are damaged, how many intact chunks cannot be read as a result, and which time is\n"
+	"lost. A recording that is still being written is good.\n\n" OPTIONS_LIST "\n"
 	"Exit status: 0 good, 1 damaged or cut, 2 not a recording or not readable.\n\n"
 	"Examples:\n"
 	"  pmrep check *.pmr\n"
@@ -44,45 +44,6 @@ static const struct options_spec spec = {
 	.brief = brief,
 };
 
-/* Wall time if the recording has it, else seconds since its first snapshot. */
-static void add_time(const struct scan *s, uint64_t ns, struct buf *out)
-{
-	uint64_t wall = pm_reader_realtime(s->reader, ns);
-	char text[64];
-
-	if (!ns)
-		buf_addstr(out, "an unknown time");
-	else if (wall)
-		buf_add(out, text, number_time(text, wall, 0));
-	else if (ns >= s->first_ns)
-		buf_printf(out, "%.3f s", (double)(ns - s->first_ns) / 1e9);
-	else
-		buf_addstr(out, "before the first snapshot");
-}
-
-static void text_damage(const struct scan *s, const struct pm_damage *d, struct buf *out)
-{
-	if (d->length)
-		buf_printf(out, "  bytes %llu to %llu (%llu): %s: ", (unsigned long long)d->offset,
-			   (unsigned long long)(d->offset + d->length), (unsigned long long)d->length,
-			   damage_name(d->kind));
-	else
-		buf_printf(out, "  at byte %llu: ", (unsigned long long)d->offset);
-	text_escape(out, d->text, strlen(d->text));
-	if (d->from_ns && !d->to_ns) {
-		buf_addstr(out, "; nothing after ");
-		add_time(s, d->from_ns, out);
-	} else if (d->from_ns || d->to_ns) {
-		buf_addstr(out, "; time from ");
-		add_time(s, d->from_ns, out);
-		buf_addstr(out, " to ");
-		add_time(s, d->to_ns, out);
-	}
-	if (d->frames)
-		buf_printf(out, "; %llu frame%s lost", (unsigned long long)d->frames, plural(d->frames));
-	buf_addch(out, '\n');
-}
-
 static void text_file(const char *path, const struct scan *s, bool damaged, struct buf *out)
 {
 	text_escape(out, path, strlen(path));
@@ -105,37 +66,20 @@ static void text_file(const char *path, const struct scan *s, bool damaged, stru
 		text_escape(out, line, strcspn(line, "\n"));
 		buf_addch(out, '\n');
 	}
-	for (size_t i = 0; damaged && i < s->n_damage; i++)
-		text_damage(s, &s->damage[i], out);
-}
+	for (size_t i = 0; damaged && i < s->n_damage; i++) {
+		SCOPED(buf_release) struct buf line = BUF_INIT;
 
-static struct json *json_time(const struct scan *s, uint64_t ns)
-{
-	return time_json(ns ? pm_reader_realtime(s->reader, ns) : 0);
-}
-
-static struct json *json_damage(const struct scan *s, const struct pm_damage *d)
-{
-	struct json *j = json_new_object();
-
-	json_put(j, "kind", json_new_text(damage_name(d->kind)));
-	json_put(j, "offset", json_new_u64(d->offset));
-	json_put(j, "length", json_new_u64(d->length));
-	json_put(j, "from", json_time(s, d->from_ns));
-	json_put(j, "to", json_time(s, d->to_ns));
-	json_put(j, "from_ns", d->from_ns ? json_new_u64(d->from_ns) : json_new_null());
-	json_put(j, "to_ns", d->to_ns ? json_new_u64(d->to_ns) : json_new_null());
-	json_put(j, "frames", d->frames ? json_new_u64(d->frames) : json_new_null());
-	json_put(j, "text", json_new_text(d->text));
-	return j;
+		damage_text(&s->damage[i], &line);
+		buf_addstr(out, "  ");
+		text_escape(out, buf_str(&line), line.len);
+		buf_addch(out, '\n');
+	}
 }
 
 static void json_file(const char *path, const struct scan *s, bool damaged, struct buf *out)
 {
-	struct json *j = json_new_object(), *list = json_new_array();
+	struct json *j = json_new_object();
 
-	for (size_t i = 0; i < s->n_damage; i++)
-		json_push(list, json_damage(s, &s->damage[i]));
 	json_put(j, "file", json_new_text(path));
 	json_put(j, "good", json_new_bool(!damaged));
 	json_put(j, "ended", json_new_bool(s->ended));
@@ -148,7 +92,7 @@ static void json_file(const char *path, const struct scan *s, bool damaged, stru
 	json_put(j, "recordings", json_new_u64(s->recordings));
 	json_put(j, "lost_ticks", json_new_u64(s->lost_ticks));
 	json_put(j, "newer", newer_json(s->reader));
-	json_put(j, "damage", list);
+	json_put(j, "damage", damage_json(s->damage, s->n_damage));
 	json_print(j, 0, out);
 	buf_addch(out, '\n');
 	json_free(j);

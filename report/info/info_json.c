@@ -221,22 +221,6 @@ static struct json *labels_json(const struct pm_model *m)
 	return j;
 }
 
-static struct json *damage_json(const struct scan *s)
-{
-	struct json *list = json_new_array();
-
-	for (size_t i = 0; i < s->n_damage; i++) {
-		struct json *j = json_new_object();
-
-		json_put(j, "kind", json_new_text(damage_name(s->damage[i].kind)));
-		json_put(j, "offset", json_new_u64(s->damage[i].offset));
-		json_put(j, "length", json_new_u64(s->damage[i].length));
-		json_put(j, "text", json_new_text(s->damage[i].text));
-		json_push(list, j);
-	}
-	return list;
-}
-
 static struct json *reveals_json(const struct scan *s)
 {
 	struct json *j = json_new_object(), *list[4] = { NULL };
@@ -307,7 +291,7 @@ struct json *info_json(const char *path, struct scan *s)
 	json_put(j, "ended", json_new_bool(s->ended));
 	json_put(j, "being_written", json_new_bool(s->being_written));
 	json_put(j, "newer", newer_json(s->reader));
-	json_put(j, "damage", damage_json(s));
+	json_put(j, "damage", damage_json(s->damage, s->n_damage));
 	json_put(j, "host", map_json(&m->header, pm_header_keys));
 	json_put(j, "labels", labels_json(m));
 	json_put(j, "reveals", reveals_json(s));

@@ -50,18 +50,6 @@ static void samples_release(struct samples *s)
 	*s = (struct samples){ 0 };
 }
 
-const char *damage_name(enum pm_damage_kind kind)
-{
-	static const char *const name[] = {
-		[PM_DAMAGE_GARBAGE] = "garbage",     [PM_DAMAGE_CUT] = "cut",
-		[PM_DAMAGE_NO_END] = "no-end",       [PM_DAMAGE_LOST] = "lost",
-		[PM_DAMAGE_DEPENDENT] = "dependent", [PM_DAMAGE_CONTENT] = "content",
-		[PM_DAMAGE_FOREIGN] = "foreign",
-	};
-
-	return (size_t)kind < sizeof(name) / sizeof(*name) ? name[kind] : "unknown";
-}
-
 static struct scan_source *find_source(struct scan *s, const char *name)
 {
 	struct scan_source *p;

@@ -89,7 +89,5 @@ bool scan_damaged(const struct scan *s);
 bool scan_lacks_end(const struct scan *s);
 /* The lines of pm_reader_newer(). */
 struct json *newer_json(const struct pm_reader *reader);
-/* Stable id of a damage kind: "garbage", "cut", "no-end" ... */
-const char *damage_name(enum pm_damage_kind kind);
 /* Wall time of the first snapshot, ns since 1970; 0: not recorded. */
 uint64_t scan_start(const struct scan *s);

@@ -146,3 +146,78 @@ struct json *time_json(uint64_t wall_ns)
 	text[number_time(text, wall_ns, 0)] = '\0';
 	return json_new_text(text);
 }
+
+const char *damage_name(enum pm_damage_kind kind)
+{
+	static const char *const name[] = {
+		[PM_DAMAGE_GARBAGE] = "garbage",     [PM_DAMAGE_CUT] = "cut",
+		[PM_DAMAGE_NO_END] = "no-end",       [PM_DAMAGE_LOST] = "lost",
+		[PM_DAMAGE_DEPENDENT] = "dependent", [PM_DAMAGE_CONTENT] = "content",
+		[PM_DAMAGE_PARTIAL] = "partial",     [PM_DAMAGE_FOREIGN] = "foreign",
+	};
+
+	return (size_t)kind < sizeof(name) / sizeof(*name) ? name[kind] : "unknown";
+}
+
+static void add_time(struct buf *out, uint64_t wall, uint64_t ns)
+{
+	char text[64];
+
+	if (wall)
+		buf_add(out, text, number_time(text, wall, 0));
+	else
+		buf_printf(out, "%llu.%03u s", (unsigned long long)ns / 1000000000, (unsigned)(ns / 1000000 % 1000));
+}
+
+void damage_text(const struct pm_damage *d, struct buf *out)
+{
+	bool partial = d->kind == PM_DAMAGE_PARTIAL;
+
+	if (d->length)
+		buf_printf(out, "bytes %llu to ", (unsigned long long)d->offset);
+	else
+		buf_addstr(out, "at byte ");
+	buf_printf(out, "%llu: %s", (unsigned long long)(d->offset + d->length), d->text);
+	if (d->chunks)
+		buf_printf(out, "; so %llu intact chunk%s up to byte %llu %s", (unsigned long long)d->chunks,
+			   plural(d->chunks), (unsigned long long)d->chunks_end,
+			   partial ? "can be read only in part" : "cannot be read");
+	if (d->from_ns || d->to_ns)
+		buf_addstr(out, partial ? "; some counters have nothing" : "; nothing");
+	if (d->from_ns) {
+		buf_addstr(out, d->to_ns ? " from " : " after ");
+		add_time(out, d->from_wall, d->from_ns);
+	}
+	if (d->to_ns) {
+		buf_addstr(out, d->from_ns ? " to " : " before ");
+		add_time(out, d->to_wall, d->to_ns);
+	}
+	if (d->frames)
+		buf_printf(out, "; %llu frame%s lost", (unsigned long long)d->frames, plural(d->frames));
+	if (d->snapshots)
+		buf_printf(out, "; at least %llu snapshot%s lost", (unsigned long long)d->snapshots,
+			   plural(d->snapshots));
+}
+
+struct json *damage_json(const struct pm_damage *d, size_t n)
+{
+	struct json *list = json_new_array();
+
+	for (size_t i = 0; i < n; i++, d++) {
+		struct json *j = json_new_object();
+
+		json_put(j, "kind", json_new_text(damage_name(d->kind)));
+		json_put(j, "offset", json_new_u64(d->offset));
+		json_put(j, "length", json_new_u64(d->length));
+		json_put(j, "from", time_json(d->from_wall));
+		json_put(j, "to", time_json(d->to_wall));
+		json_put(j, "from_ns", d->from_ns ? json_new_u64(d->from_ns) : json_new_null());
+		json_put(j, "to_ns", d->to_ns ? json_new_u64(d->to_ns) : json_new_null());
+		json_put(j, "frames", d->frames ? json_new_u64(d->frames) : json_new_null());
+		json_put(j, "chunks", json_new_u64(d->chunks));
+		json_put(j, "snapshots", d->snapshots ? json_new_u64(d->snapshots) : json_new_null());
+		json_put(j, "text", json_new_text(d->text));
+		json_push(list, j);
+	}
+	return list;
+}

@@ -4,7 +4,7 @@
 #include "common/buf.h"
 #include "common/json.h"
 #include "common/number.h"
-#include "format/model.h"
+#include "format/reader.h"
 
 /* Appends the value; not escaped, because tables do that. Arrays: "a, b", pairs: "a=b". Bytes: hexadecimal. */
 void value_text(const struct pm_value *v, struct buf *out);
@@ -20,3 +20,9 @@ void map_text(const struct pm_map *m, const struct pm_key_row *rows, struct buf 
 const char *key_name(const struct pm_key_row *rows, uint32_t key, char buf[static 16]);
 /* "machine", "person", "time"; NULL for technical keys. */
 const char *privacy_name(enum pm_privacy privacy);
+/* Stable id of a kind of damage: "garbage", "cut", "no-end" ... */
+const char *damage_name(enum pm_damage_kind kind);
+/* Appends one sentence: which bytes, what is lost with them, and when. Not escaped. */
+void damage_text(const struct pm_damage *d, struct buf *out);
+/* A list of them, likewise. NULL only without memory. */
+struct json *damage_json(const struct pm_damage *d, size_t n);

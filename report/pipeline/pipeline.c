@@ -1,12 +1,11 @@
 #include "report/pipeline/pipeline.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/number.h"
 #include "report/input/input.h"
+#include "report/machine/value_out.h"
 #include "report/pipeline/lost.h"
 #include "report/pipeline/pipeline_private.h"
 
@@ -309,17 +308,6 @@ static int read_all(struct run *r)
 	return err < 0 ? err : finish(r);
 }
 
-static void put_time(struct buf *out, const struct pm_reader *reader, uint64_t ns)
-{
-	uint64_t wall = pm_reader_realtime(reader, ns);
-	char text[64];
-
-	if (wall)
-		buf_add(out, text, number_time(text, wall, 0));
-	else
-		buf_printf(out, "%" PRIu64 ".%03u s", ns / 1000000000, (unsigned)(ns / 1000000 % 1000));
-}
-
 static void note_damage(struct run *r)
 {
 	struct buf *out = &r->result->notes;
@@ -329,19 +317,7 @@ static void note_damage(struct run *r)
 	buf_addstr(out, pm_reader_newer(r->reader));
 	d = pm_reader_damage(r->reader, &n);
 	for (size_t i = 0; i < n; i++) {
-		if (d[i].length)
-			buf_printf(out, "bytes %" PRIu64 " to ", d[i].offset);
-		else
-			buf_addstr(out, "at byte ");
-		buf_printf(out, "%" PRIu64 ": %s", d[i].offset + d[i].length, d[i].text);
-		if (d[i].from_ns) {
-			buf_addstr(out, d[i].to_ns ? "; nothing from " : "; nothing after ");
-			put_time(out, r->reader, d[i].from_ns);
-		}
-		if (d[i].to_ns) {
-			buf_addstr(out, d[i].from_ns ? " to " : "; nothing before ");
-			put_time(out, r->reader, d[i].to_ns);
-		}
+		damage_text(&d[i], out);
 		buf_addch(out, '\n');
 	}
 }

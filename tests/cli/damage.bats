@@ -131,6 +131,34 @@ print(late[0]["offset"] + late[0]["length"] // 2)')
 	[ "${output#* }" -eq 0 ] # a later copy serves the chunks before it
 }
 
+@test "a bad chunk is told in one line, with those that depend on it, by every command" {
+	"$PM_TESTS/sample_tool" live=20,2,2,300,0 whole.pmr
+	run /usr/bin/python3 - "$bin/pmrep" <<-'PYTHON'
+	import json, subprocess, sys
+	def lines(*words):
+	    return subprocess.run([sys.argv[1], *words], capture_output=True, text=True)
+	frames = [json.loads(l) for l in lines("dump", "--no-values", "--format=json", "whole.pmr").stdout.splitlines()]
+	chunks = [f for f in frames if f.get("kind") == "chunk"]
+	key = [i for i, c in enumerate(chunks) if c["key"] == "yes" and i + 8 < len(chunks)]
+	start = next(i for i in key if all(c["key"] == "no" for c in chunks[i + 1:i + 5]))
+	end = next(i for i in range(start + 1, len(chunks)) if chunks[i]["key"] == "yes")
+	data = bytearray(open("whole.pmr", "rb").read())
+	data[chunks[start]["offset"] + chunks[start]["length"] - 20] ^= 4
+	open("bad.pmr", "wb").write(data)
+	check, = json.loads(lines("check", "--format=json", "bad.pmr").stdout)["damage"]
+	assert check["chunks"] == end - start - 1 and check["offset"] == chunks[start]["offset"], check
+	assert check["snapshots"] == sum(c["snapshots"] for c in chunks[start:end]), check
+	assert (check["from_ns"], check["to_ns"]) == (chunks[start - 1]["to_ns"], chunks[end]["from_ns"]), check
+	words = "%d intact chunks" % check["chunks"]
+	assert sum(words in l for l in lines("check", "bad.pmr").stdout.splitlines()) == 1
+	for command in "show -s all", "info", "dump", "html -o x.html --overwrite", "incidents", "cut --since=0 -o c.pmr --overwrite":
+	    ran = lines(*command.split(), "bad.pmr")
+	    said = ran.stderr.splitlines()
+	    assert ran.returncode == 3 and len(said) <= 2 and any("bad.pmr" in l for l in said), (command, ran.returncode, said)
+	PYTHON
+	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+}
+
 @test "no row of a report changes with damage elsewhere" {
 	record whole.pmr
 	"$bin/pmrep" --all --show='*' --format=csv whole.pmr | cut -d, -f2- | sort >whole.rows
