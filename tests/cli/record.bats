@@ -322,6 +322,8 @@ snapshots() {
 	await holds x.pmr 20
 	kill -KILL "$pid"
 	finish
+	# The process that writes ends a moment later, with what it has begun to write.
+	await flock --nonblock --shared x.pmr true
 	code=0
 	"$bin/pmrep" info --format=json x.pmr >info 2>err || code=$?
 	[ "$code" = 3 ]

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,6 +27,7 @@ struct fake_unit {
 	uint64_t slow_read; /* this read takes slow_ns, and so do slow_more after it */
 	uint64_t slow_more;
 	uint64_t slow_ns;
+	_Atomic bool stuck;  /* a slow read goes on as long as this is set */
 	uint64_t dies_at;    /* this read ends the unit */
 	uint64_t missing_at; /* this read lacks its second value */
 	uint64_t at[64];     /* the clock in the middle of each read */
@@ -46,7 +48,9 @@ static int fake_read(struct unit *u, struct cells *c)
 		struct timespec t = { .tv_sec = (time_t)(f->slow_ns / 1000000000u),
 				      .tv_nsec = (long)(f->slow_ns % 1000000000u) };
 
-		nanosleep(&t, NULL);
+		do
+			nanosleep(&t, NULL);
+		while (f->stuck);
 	}
 	if (f->reads <= 64)
 		f->at[f->reads - 1] = clocks_monotonic();
@@ -353,26 +357,30 @@ static void one_late_reader_misses_alone(void **state)
  * in, and what it leaves there at last is in nobody's row. */
 static void a_stuck_reader_holds_nobody_back(void **state)
 {
-	const uint64_t interval_ns = 10000000, stuck_ns = 1000000000;
-	uint64_t chunks_meanwhile = 0, last = 0, last_value = 0, missed = 0, began, until;
+	const uint64_t limit_ns = 20000000000;
+	uint64_t chunks_meanwhile = 0, last = 0, last_value = 0, missed = 0, began;
 	struct timespec t = { .tv_nsec = 5000000 };
 	struct fixture f;
 	struct ring_buf *b;
 
 	build(&f, 2);
 	f.chunk_ns = 100000000;
+	/* The fifteenth of its readings begins in the second chunk. */
 	f.unit[1].slow_read = 15;
-	f.unit[1].slow_ns = stuck_ns;
-	start(&f, interval_ns, true, 0);
+	f.unit[1].slow_ns = 5000000;
+	f.unit[1].stuck = true;
+	start(&f, 10000000, true, 0);
 	assert_int_equal(f.ring.n_bufs, 4);
 	began = clocks_monotonic();
-	/* The fifteenth of its readings begins in the second chunk. */
-	until = began + 14 * interval_ns + stuck_ns;
 	begin(&f, 150);
-	while (last < 150 && clocks_monotonic() < began + 20 * stuck_ns) {
-		if (clocks_monotonic() > until + stuck_ns / 2 && sampler_running(f.sampler))
-			wait_end(&f);
+	while (last < 150 && clocks_monotonic() < began + limit_ns) {
+		bool is_stuck = f.unit[1].stuck && __atomic_load_n(&f.unit[1].reads, __ATOMIC_RELAXED) == 15,
+		     own = false;
+
 		b = take(&f);
+		if (!b && !f.unit[1].stuck && sampler_running(f.sampler) &&
+		    clocks_monotonic() > began + 160 * f.readout.interval_ns)
+			wait_end(&f);
 		if (!b) {
 			nanosleep(&t, NULL);
 			continue;
@@ -383,9 +391,9 @@ static void a_stuck_reader_holds_nobody_back(void **state)
 
 			assert_true(f.rows.number[i] > last);
 			last = f.rows.number[i];
-			assert_int_equal(g->status[4 * g->stride + i], PM_OK);
 			if (g->status[5 * g->stride + i] == PM_REASON_MISSED) {
 				missed++;
+				assert_int_equal(g->status[4 * g->stride + i], PM_OK);
 				continue;
 			}
 			/* Its own, with the time of its own. */
@@ -393,14 +401,18 @@ static void a_stuck_reader_holds_nobody_back(void **state)
 			assert_true(value > last_value);
 			last_value = value;
 			assert_true(begin >= f.rows.tick[i]);
+			own = true;
 		}
-		chunks_meanwhile += f.rows.tick[0] > began + 200000000 && clocks_monotonic() < until;
+		chunks_meanwhile += is_stuck && !own;
+		/* They have come round. */
+		if (chunks_meanwhile == 6)
+			f.unit[1].stuck = false;
 		ring_give_back(&f.ring, b);
 	}
+	f.unit[1].stuck = false;
+	assert_true(chunks_meanwhile >= 6);
 	assert_int_equal(last, 150);
-	/* Six of its time are over; a busy machine may be late with some. */
-	assert_true(chunks_meanwhile >= 2);
-	assert_true(missed >= 90);
+	assert_true(missed >= 50);
 	/* And its own readings after that are there. */
 	assert_true(last_value > 16 * 10);
 	finish(&f);
@@ -450,13 +462,13 @@ struct hog {
 	_Atomic int state; /* 1: it has the CPU; 2: it has given it back; -1: may not */
 };
 
-/* Takes CPU 1 from all ordinary work. */
+/* Takes CPU 1 from the readers, too. */
 static void *hog_main(void *arg)
 {
 	struct hog *h = arg;
 	uint64_t until;
 
-	if (affinity_pin(1) || realtime_begin(1)) {
+	if (affinity_pin(1) || realtime_begin(2)) {
 		h->state = -1;
 		return NULL;
 	}
@@ -934,5 +946,7 @@ int main(void)
 		cmocka_unit_test(a_cpu_goes_and_comes_alone),
 	};
 
+	/* With all threads that it begins, if it may: how busy the machine is, is not what is measured here. */
+	sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 });
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
