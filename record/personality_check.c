@@ -1,4 +1,4 @@
-/* Words that turbostat and perf stat refuse, or ignore, by their values and beside one another. */
+/* Words that turbostat and perf stat refuse or ignore, by their values and in combination. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,13 +17,13 @@ enum {
 	INVALID = 234, /* perf 6.1's -EINVAL, as a status */
 	INVALID_NEWER = 22,
 	FAILED = 255,
-	FAILED_ONCE = 256, /* 255 of perf 6.1, 1 of 7.2 */
+	FAILED_ONCE = 256, /* 255 in perf 6.1, 1 in 7.2 */
 	MISTYPED = 129,    /* a value of another type */
 };
 
 /* ---- values ---- */
 
-/* A whole number; false if the text is none. */
+/* Reads an integer; false if the text is not one. */
 static bool number(const char *text, long *value)
 {
 	char *end;
@@ -45,7 +45,7 @@ static bool given(const struct asked *a, const char *name)
 	return personality_given(a, name);
 }
 
-/* Whether a list of ids has one that no process, or thread, bears. */
+/* Whether a list of ids contains one that no process, or thread, can have. */
 static bool nobody(const char *list)
 {
 	do {
@@ -139,8 +139,8 @@ static bool no_thread(const struct asked *a)
 	return nobody(personality_given(a, "tid"));
 }
 
-/* Broken where all of the words of `all` were given, none of those of `none`, `broken` agrees, and the number behind
- * `all` is below `least`. In the order in which the programs look. */
+/* A rule is broken if all words of `all` were given, none of `none`, `broken` agrees, and the number after `all` is
+ * below `least`. In the order in which the programs check. */
 static const struct rule {
 	bool perf;
 	int status;
@@ -203,7 +203,7 @@ static bool is_broken(const struct rule *r, const struct asked *a)
 
 /* ---- what perf ignores ---- */
 
-/* Words whose values are whole numbers; below one, some are as good as not given. */
+/* Words with integer values; below one, some count as not given. */
 static const struct {
 	const char *name, *record, *report;
 	bool natural, idle;
@@ -233,7 +233,7 @@ static int check_numbers(struct asked *a)
 	return 0;
 }
 
-/* Of places of lines the older perf takes the last, the newer the first of these. */
+/* Of several options for rows the older perf takes the last, the newer the first in this order. */
 static void choose_place(struct asked *a)
 {
 	static const char *const place[] = { "no-aggr",     "per-thread", "per-core",   "per-cache",
@@ -272,7 +272,7 @@ static void drop_idle(struct asked *a)
 		personality_add(&a->report, "--no-aggr");
 	if (a->newer)
 		choose_place(a);
-	/* Those of -d stand beside the others, and need no second word. */
+	/* Those of -d add to the others, and need no second word. */
 	if (given(a, "event") || given(a, "metrics"))
 		personality_drop(&a->report, "-d", 0);
 	if (given(a, "event") || given(a, "metrics"))
@@ -283,7 +283,7 @@ static void drop_idle(struct asked *a)
 	}
 }
 
-/* Before anything runs, as theirs: whether a file can be written. */
+/* Checks before anything runs, as they do, whether a file can be written. */
 static int check_file(const struct asked *a, const char *name, int status)
 {
 	const char *path = personality_given(a, name);
@@ -293,7 +293,7 @@ static int check_file(const struct asked *a, const char *name, int status)
 
 	if (!path || !strcmp(path, "-"))
 		return 0;
-	/* Root may write in the folders of others. */
+	/* Root may write in other users' directories. */
 	changed = privileges_become_caller();
 	fd = !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) ?
 		     STDIN_FILENO :

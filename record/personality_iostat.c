@@ -31,7 +31,7 @@ static int find_ports(const struct root *root, struct port *port)
 	return n;
 }
 
-/* Puts the ports of the list first, in its order: how many there are. */
+/* Moves the ports of the list to the front, in its order; returns their number. */
 static int choose_ports(struct port *port, int n, const char *list)
 {
 	int chosen = 0;
@@ -59,8 +59,8 @@ static int choose_ports(struct port *port, int n, const char *list)
 	return chosen;
 }
 
-/* Of each PMU once: what devices below a port read and write (DATA_REQ_OF_CPU, 0x83), and what CPUs read and write
- * there (DATA_REQ_BY_CPU, 0xc0), in units of four bytes: Intel Xeon Processor Scalable Family, Uncore Performance
+/* For each PMU: what devices below a port read and write (DATA_REQ_OF_CPU, 0x83), and what CPUs read and write there
+ * (DATA_REQ_BY_CPU, 0xc0), in units of four bytes: Intel Xeon Processor Scalable Family, Uncore Performance
  * Monitoring Reference Manual, "IIO". */
 static void count_ports(struct asked *a, const struct port *port, int n)
 {
@@ -89,7 +89,7 @@ static void count_ports(struct asked *a, const struct port *port, int n)
 	personality_add(&a->record, "-a");
 }
 
-/* What is requested besides is dropped, as by perf. */
+/* Drops other requests, as perf does. */
 static void drop_others(struct asked *a)
 {
 	static const struct {

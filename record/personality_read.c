@@ -1,4 +1,4 @@
-/* What reads a recording while it is written: pmrep, and the file of --keep. */
+/* The readers of a recording while it is written: pmrep, and the file of --keep. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include "record/host/privileges.h"
 #include "record/personality.h"
 
-/* The Ctrl-C of a terminal reaches all; readers end with what they read. */
+/* A terminal's Ctrl-C reaches all; readers end when there is no more to read. */
 static void ignore_signals(void)
 {
 	static const int sent[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGALRM, SIGABRT, SIGUSR1, SIGUSR2 };
@@ -31,7 +31,7 @@ pid_t personality_start_reader(const struct asked *a, int from)
 		return pid;
 	opener_forget();
 	ignore_signals();
-	/* What ends the one without a word ends both. */
+	/* If one of the two is killed, so is the other. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (dup2(from, STDIN_FILENO) < 0 || (!a->who->perf && *a->command && dup2(STDERR_FILENO, STDOUT_FILENO) < 0))
 		_exit(EXIT_OWN);

@@ -52,7 +52,7 @@ int pressure_open(const struct pressure *p, struct error *e)
 	len = snprintf(rule, sizeof(rule), "%s %llu %llu", p->full ? "full" : "some", (unsigned long long)p->stall_us,
 		       (unsigned long long)p->window_us);
 	fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	/* The rule is a text with its 0. */
+	/* The kernel expects the text with its terminating 0. */
 	if (fd >= 0 && write(fd, rule, (size_t)len + 1) > 0)
 		return fd;
 	err = errno;

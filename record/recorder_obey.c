@@ -1,4 +1,4 @@
-/* What others say to a recorder at work: control words, markers, signals, keys, and who wants a dump of it. */
+/* What others request of a running recorder: control words, markers, signals, keys, and dumps. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,18 +9,18 @@
 #include "record/marksocket.h"
 #include "record/recorder.h"
 
-/* A marker, without text if it is NULL. False: there was no room for it. */
+/* Adds a marker, without text if it is NULL. False: there was no room. */
 static bool mark(struct recorder *r, const char *text)
 {
 	struct pm_event event = { .type = PM_EVENT_MARKER };
 
-	/* Under strict privacy the marker is there, its text is not. */
+	/* Under strict privacy the marker is recorded, its text is not. */
 	if (text && strcmp(r->options->privacy, "strict"))
 		(void)pm_map_set(&event.attrs, PM_EVENT_KEY_TEXT, pm_text(text));
 	return !session_event(&r->session, &event);
 }
 
-/* As perf says it: whatever they were before. */
+/* As perf says it, whatever the state before. */
 static void tell_switched(const struct recorder *r, const char *how)
 {
 	if (r->joined && r->joined->says)
@@ -35,7 +35,7 @@ void recorder_switched(struct recorder *r, enum pm_event_type how)
 	session_event(&r->session, &event);
 }
 
-/* Switches without a new segment, for intervals go on. Whether that was it. */
+/* Switches without a new segment, because intervals continue. Returns whether that was possible. */
 static bool switch_here(struct recorder *r, bool on)
 {
 	if (!r->joined || !r->joined->says || !r->session.counting)
@@ -56,7 +56,7 @@ void recorder_enable(struct recorder *r)
 	tell_switched(r, "enabled");
 	if (switch_here(r, true) || r->session.counting)
 		return;
-	/* Read while they stand still, they lose nothing of the time in which they count. */
+	/* Read while they stand still, they lose none of the time in which they count. */
 	session_begin(&r->session);
 	if (session_enable(&r->session, true, &r->error))
 		recorder_fail(r);
@@ -64,7 +64,7 @@ void recorder_enable(struct recorder *r)
 		session_event(&r->session, &event);
 }
 
-/* A dump of its own, by a process that asks as `pmrec dump` does. The reason why not, or NULL. */
+/* Starts a dump, in a process that asks as `pmrec dump` does. Returns why not, or NULL. */
 static const char *dump(struct recorder *r, const char *cause)
 {
 	const struct record_options *o = r->options;
@@ -107,7 +107,7 @@ void recorder_pressed(struct recorder *r, const struct pollfd *p)
 	}
 }
 
-/* All that was sampled, as far as a disk takes it. The reason why not, or NULL. */
+/* Writes all that was sampled, as far as the disk takes it, and hands out the files. Returns why not, or NULL. */
 static const char *hand_out(struct recorder *r, struct message_fds *fds)
 {
 	if (!session_output(&r->session)->regular)
@@ -151,7 +151,7 @@ static void disable(struct recorder *r)
 	session_end(&r->session);
 }
 
-/* One event alone. The reason why not, or NULL. */
+/* Switches one event alone. Returns why not, or NULL. */
 static const char *switch_event(struct recorder *r, const char *name, bool on)
 {
 	int n = session_enable_one(&r->session, name, on, &r->error);
@@ -208,7 +208,7 @@ void recorder_obey(struct recorder *r, const struct control_command *c)
 	case CONTROL_PING:
 		break;
 	case CONTROL_UNKNOWN:
-		/* perf leaves it unanswered. */
+		/* perf does not answer it. */
 		if (r->joined && r->joined->says)
 			return;
 		wrong = "unknown command";
@@ -217,7 +217,7 @@ void recorder_obey(struct recorder *r, const struct control_command *c)
 	control_answer(&r->control, wrong);
 }
 
-/* turbostat counts it among those of -n. */
+/* turbostat counts it towards -n. */
 static void end_interval(struct recorder *r)
 {
 	if (r->joined && !r->joined->says && r->session.last_number != UINT64_MAX)
@@ -254,11 +254,12 @@ void recorder_signal(struct recorder *r, const struct signals_event *s)
 	case SIGABRT:
 	case SIGQUIT:
 		r->quit = true;
-		/* perf and turbostat wait for a command that has not got it; intervals of perf end with it. */
+		/* perf and turbostat wait for a command that did not receive the signal; perf's intervals end with
+		 * it. */
 		if (r->joined && running && !s->terminal && s->signo != SIGQUIT &&
 		    !(r->joined->says && r->options->sample.interval_ns))
 			break;
-		/* A second Ctrl-C is for a command that does not heed the first. */
+		/* A second Ctrl-C is for a command that ignores the first. */
 		r->run_over = r->run_over || !running || r->interrupted;
 		r->interrupted = true;
 		if (!s->terminal)
@@ -267,7 +268,7 @@ void recorder_signal(struct recorder *r, const struct signals_event *s)
 	default:
 		r->quit = true;
 		r->run_over = r->run_over || !running;
-		/* turbostat dies of it, and prints no interval that is not whole. */
+		/* turbostat dies of it, and prints no incomplete interval. */
 		if (r->joined && !r->joined->says && !running)
 			session_ticks_ended(&r->session);
 		child_signal(&r->child, s->signo);

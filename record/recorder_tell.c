@@ -1,4 +1,4 @@
-/* What pmrec says to its user, on standard error, from before it samples to when it has ended. */
+/* What pmrec tells its user on standard error, from before sampling to the end. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -14,7 +14,7 @@ void recorder_tell_refused(struct recorder *r)
 	const struct pm_model *m = &r->session.model;
 	SCOPED(buf_release) struct buf text = BUF_INIT;
 
-	/* A name on the command line that has no lines would not be missed. */
+	/* A name on the command line that has no rows would not be missed. */
 	for (uint32_t i = 0; r->joined && r->joined->says && i < m->n_probes; i++)
 		if (m->probe[i].reason == PM_REASON_GONE && !strncmp(m->probe[i].what, "cgroup ", 7))
 			fprintf(stderr, "perf stat: there is no %s\n", m->probe[i].what);
@@ -24,7 +24,7 @@ void recorder_tell_refused(struct recorder *r)
 	fputs(buf_str(&text), stderr);
 }
 
-/* Where the kernel keeps something from us. */
+/* If the kernel withholds something. */
 void recorder_tell_rights(const struct recorder *r)
 {
 	SCOPED(buf_release) struct buf text = BUF_INIT;
@@ -33,7 +33,7 @@ void recorder_tell_rights(const struct recorder *r)
 		fprintf(stderr, "pmrec: sampling with %s\n", buf_str(&text));
 }
 
-/* For whoever has typed no more than pmrec. */
+/* For those who typed only pmrec. */
 void recorder_tell_start(struct recorder *r)
 {
 	const struct record_options *o = r->options;
@@ -65,7 +65,7 @@ static void tell_result(struct recorder *r, const struct recording_stats *stats)
 	fprintf(stderr, "%s\n", buf_str(&text));
 }
 
-/* Losses go on until the end, so they are told there: in the middle the line would be overlooked. */
+/* Losses continue until the end, so they are reported there: in the middle the line would be overlooked. */
 static void tell_dead(struct recorder *r)
 {
 	const char *line = recording_dead(r->session.recording);
@@ -93,8 +93,7 @@ void recorder_tell_killed(const struct recorder *r)
 		fprintf(stderr, "%s: %s\n", o->run.command[0], strsignal(WTERMSIG(r->child.status)));
 }
 
-/* Why no event could be opened, which is that of one where rights would have helped; 0: some could, or none was
- * wanted. */
+/* Why no event could be opened, preferring a reason that privileges would cure; 0: some could, or none was wanted. */
 static uint64_t why_none(const struct pm_model *m)
 {
 	uint64_t why = 0;

@@ -9,7 +9,8 @@
 
 enum { OWN = 1, PERF = 2, TURBOSTAT = 4, USR1 = 8, ALL = 15 };
 
-/* What pmrec and those that it stands for do not leave to the kernel, which ends a process without a word. */
+/* Signals that pmrec, and the programs that it stands for, do not leave to the kernel, which would end the process
+ * silently. */
 static const struct {
 	int signo;
 	unsigned by;
@@ -23,7 +24,7 @@ static const struct {
 	{ SIGUSR2, OWN },
 	{ SIGALRM, PERF },
 	{ SIGABRT, PERF },
-	/* Of kill(1); that of a closed pipe waits at the thread that wrote. */
+	/* Only if sent by kill(1); that of a closed pipe is pending on the thread that wrote. */
 	{ SIGPIPE, PERF | TURBOSTAT },
 };
 
@@ -33,17 +34,17 @@ int signals_init(struct signals *s, const struct joined *j, bool command)
 	struct sigaction old;
 	sigset_t set;
 
-	/* It ends turbostat beside a command, and perf without one. */
+	/* It ends turbostat if there is a command, and perf if there is none. */
 	if (!j || j->says == command)
 		by |= USR1;
 	sigemptyset(&set);
-	/* A shell without job control starts what is to run in the background with SIGINT ignored. That is about the
-	 * terminal's Ctrl-C; a recorder that nothing but SIGKILL and SIGTERM ends is not what is meant. */
+	/* A shell without job control starts background jobs with SIGINT ignored. That is about the terminal's
+	 * Ctrl-C, not meant to make a recorder that only SIGKILL and SIGTERM can end. */
 	signal(SIGINT, SIG_DFL);
 	for (unsigned i = 0; i < sizeof(handled) / sizeof(handled[0]); i++) {
 		int signo = handled[i].signo;
 
-		/* What the caller had ignored (nohup) stays ignored. */
+		/* What the caller ignored (nohup) stays ignored. */
 		if (handled[i].by & by &&
 		    (signo == SIGCHLD || sigaction(signo, NULL, &old) || old.sa_handler != SIG_IGN))
 			sigaddset(&set, signo);

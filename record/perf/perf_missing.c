@@ -7,7 +7,7 @@
 #include "record/perf/perf_class.h"
 #include "record/plan/plan.h"
 
-/* Devices of the firmware that begin with a text, in a bus of sysfs. */
+/* Whether firmware devices whose names begin with a text are on a bus of sysfs. */
 static bool has_device(const struct root *root, const char *bus, const char *start)
 {
 	SCOPED(root_list_free) char **names = NULL;
@@ -19,7 +19,7 @@ static bool has_device(const struct root *root, const char *bus, const char *sta
 	return found;
 }
 
-/* A PMU of the generic Arm kind, whatever its class. */
+/* Whether there is a PMU of the generic Arm kind, whatever its class. */
 static bool has_cspmu(const struct perf_pmus *p)
 {
 	for (size_t i = 0; i < p->n; i++)
@@ -38,10 +38,10 @@ static int driver_missing(struct plan *plan, const struct pmu_class *c, const ch
 			    "%s: the firmware describes it, but no driver is bound", what);
 }
 
-/* The first word of the titles of the classes that a machine should have by its processor; NULL: none. */
+/* The first word in the titles of the classes that a machine with this processor should have; NULL: none. */
 static const char *chip_of(const struct root *root)
 {
-	/* Cores of Grace are Arm's own, which others have, too. */
+	/* Grace's cores are Arm's own, which others have, too. */
 	static const struct {
 		uint32_t midr; /* implementer and part */
 		const char *soc, *chip;
@@ -76,7 +76,7 @@ static bool has_module(const struct perf_pmus *p, const char *module)
 	return false;
 }
 
-/* What the processor should have, where the firmware says nothing of it. */
+/* Reports what the processor should have, if the firmware does not say. */
 static int chip_missing(const struct perf_pmus *p, struct plan *plan, const char *chip)
 {
 	int err = 0;
@@ -133,8 +133,7 @@ int perf_classes_missing(const struct perf_pmus *p, struct plan *plan)
 
 /* ---- memory bandwidth ---- */
 
-/* The PMUs that count what memory carries, in the order of their worth; and by maker, what a machine without them
- * lacks. */
+/* The PMUs that count memory traffic, best first; and by vendor, what a machine without them lacks. */
 static const char *const memory[] = { "intel_imc",  "intel_imc_free", "amd_umc",   "amd_df",
 				      "arm_dmc620", "ampere_mcu",     "hisi_ddrc", "ali_drw",
 				      "nvidia_ucf", "nvidia_scf",     "arm_cmn" };
@@ -177,7 +176,7 @@ void perf_classes_tell(const struct perf_pmus *p, const struct plan *plan, struc
 	const char *id = pm_map_text(&plan->model->header, PM_HEADER_CPU_ID, ""), *why = NULL;
 	const size_t kinds = sizeof(memory) / sizeof(memory[0]);
 
-	/* What is counted first, then what could be. */
+	/* First what is counted, then what could be. */
 	for (size_t at = 0; at < 2 * kinds; at++) {
 		const char *kind = memory[at % kinds];
 		const struct event_pmu *first = NULL, *other = NULL;

@@ -12,7 +12,7 @@
 #include "record/perf/perf_class.h"
 
 #define DEVICES        "/sys/bus/event_source/devices"
-#define LINE_MAX_BYTES 4096 /* sysfs shows at most a page */
+#define LINE_MAX_BYTES 4096 /* sysfs files have at most one page */
 
 /* ---- PMUs ---- */
 
@@ -49,7 +49,7 @@ static int read_formats(struct event_pmu *pmu, const struct root *root)
 	return err;
 }
 
-/* "cas.scale", "cas.unit" ... describe the event "cas". */
+/* Whether it describes another event, as "cas.scale" and "cas.unit" describe "cas". */
 static bool is_side_file(const char *name)
 {
 	static const char *const ends[] = { ".scale",
@@ -108,7 +108,7 @@ static int read_aliases(struct event_pmu *pmu, const struct root *root)
 		err = a->name && a->text ? side_text(&a->scale, pmu, names[i], "scale", root) : -ENOMEM;
 		if (!err)
 			err = side_text(&a->unit, pmu, names[i], "unit", root);
-		/* Without a scale that is a number, what is counted is counts. */
+		/* Without a numeric scale, the unit is plain counts. */
 		if (a->scale && !pm_scale_good(a->scale)) {
 			free(a->scale);
 			free(a->unit);
@@ -120,8 +120,8 @@ static int read_aliases(struct event_pmu *pmu, const struct root *root)
 	return err;
 }
 
-/* The CPUs of a mask; none where it is not one, so that nothing is counted there. 0, -ENOMEM, or the error of the
- * file. */
+/* Reads the CPUs of a mask; if it is invalid there are none, so that nothing is counted. 0, -ENOMEM, or the error of
+ * the file. */
 static int read_mask(struct event_pmu *pmu, const char *file, const struct root *root)
 {
 	char line[LINE_MAX_BYTES];
@@ -143,15 +143,14 @@ static int read_pmu(struct event_pmu *pmu, const char *name, const struct root *
 	*pmu = (struct event_pmu){ .name = strdup(name) };
 	if (!pmu->name)
 		return -ENOMEM;
-	/* One of a kind that is added up is not left out of the sum silently. */
+	/* A PMU whose kind is added up must not be left out silently. */
 	if (root_u64(root, &type, DEVICES "/%s/type", name) && !pmu_class_of(name, NULL))
 		return -ENOENT;
 	pmu->type = (uint32_t)type;
 	if (!root_line(root, line, sizeof(line), DEVICES "/%s/identifier", name) && line[0] &&
 	    !(pmu->identifier = strdup(line)))
 		return -ENOMEM;
-	/* A mask says where an uncore PMU is to be opened; "cpus" says which CPUs a core PMU of a hybrid
-	 * belongs to. */
+	/* A mask says where to open an uncore PMU; "cpus" says which CPUs a core PMU of a hybrid belongs to. */
 	err = read_mask(pmu, "cpumask", root);
 	pmu->uncore = !err;
 	if (err && err != -ENOMEM) {
@@ -164,8 +163,7 @@ static int read_pmu(struct event_pmu *pmu, const char *name, const struct root *
 	return err ? err : read_aliases(pmu, root);
 }
 
-/* Core PMUs in the order in which the kernel made them (the big cores of a hybrid come first), then all
- * others by name. */
+/* Core PMUs in the kernel's order (the big cores of a hybrid come first), then all others by name. */
 static int compare_pmus(const void *left, const void *right)
 {
 	const struct event_pmu *a = left, *b = right;
@@ -217,8 +215,8 @@ static bool is_folder(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* Folders of metrics hold the events that these consist of. One that cannot be read is the error of those who want
- * the metrics. */
+/* Directories of metrics contain the events that these use. If one cannot be read, the error belongs to those who
+ * want the metrics. */
 static void load_folders(struct vendor_events **v, char *const *path, const char *cpuid)
 {
 	for (; path && *path; path++) {
@@ -331,7 +329,7 @@ static int add_formats(struct pm_map *attrs, const struct event_pmu *pmu)
 	return pmu->n_formats ? pm_map_set(attrs, PM_PMU_FORMATS, v) : (pm_value_release(&v), 0);
 }
 
-/* Is the alias one of the events? Their canonical names begin with "PMU/ALIAS". */
+/* Whether the alias is one of the events, whose canonical names begin with "PMU/ALIAS". */
 static bool is_used(const struct event_pmu *pmu, const struct event_alias *a, const struct event_set *set)
 {
 	size_t pmu_len = strlen(pmu->name), len = strlen(a->name);
@@ -376,7 +374,7 @@ static int add_aliases(struct pm_map *attrs, const struct event_pmu *pmu, const 
 	return used ? pm_map_set(attrs, PM_PMU_EVENTS, v) : (pm_value_release(&v), 0);
 }
 
-/* The files of one directory as pairs, without those in `except` (ends with NULL). */
+/* Adds the files of a directory as pairs, except those in `except` (ends with NULL). */
 static int add_files(struct pm_map *attrs, uint32_t key, const struct root *root, const char *pmu, const char *dir,
 		     const char *const *except)
 {
@@ -394,7 +392,7 @@ static int add_files(struct pm_map *attrs, uint32_t key, const struct root *root
 
 		while (except[k] && strcmp(except[k], names[i]))
 			k++;
-		/* A directory is not a line; a file that cannot be read says nothing. */
+		/* Directories, and files that cannot be read, are skipped. */
 		if (!except[k] && !root_line(root, line, sizeof(line), DEVICES "/%s%s/%s", pmu, dir, names[i]) &&
 		    line[0])
 			all.array.item[used++] = pair(names[i], line);
@@ -454,7 +452,7 @@ int perf_pmus_record(const struct perf_pmus *p, const struct event_set *set, con
 
 /* ---- tracepoints ---- */
 
-/* Where tracefs is: its own place, or where it was before Linux 4.1. */
+/* tracefs is in its own place, or where it was before Linux 4.1. */
 static int list_systems(const struct root *root, char ***names, const char **where)
 {
 	static const char *const places[] = { "/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events" };

@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A ring holds what comes in that time, at least; whoever empties it comes once a second. */
+/* A ring holds at least the samples of this time; it is emptied once a second. */
 #define RING_NS 2000000000u
-/* Header, time, then what read() gives: number, enabled, running, the leader's count, those of the members. */
+/* Header, time, then what read() returns: number, enabled, running, the leader's count, those of the members. */
 #define HEAD_WORDS   2
 #define RECORD_WORDS (HEAD_WORDS + 4)
 
@@ -100,7 +100,7 @@ int perf_ring_start(struct perf_ring *r)
 	uint64_t period = r->interval_ns;
 
 	set_tail(r, head(r));
-	/* A new period begins with its whole length. */
+	/* A new period starts from its full length. */
 	return ioctl(r->leader, PERF_EVENT_IOC_PERIOD, &period) ? -errno : 0;
 }
 

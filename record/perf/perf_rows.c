@@ -14,7 +14,7 @@ struct perf_start perf_start_of(const struct perf_source *s, const struct plan *
 	return (struct perf_start){ .on = s->on || (from_exec && !g->tasks), .on_exec = from_exec && g->tasks };
 }
 
-/* Members that could not be opened where others of their group could: as it comes with too few descriptors. */
+/* Reports members that could not be opened where others of their group could, as with too few descriptors. */
 static int tell_missing(struct plan *p, const struct perf_row *row, const char *where)
 {
 	char text[300];
@@ -39,7 +39,7 @@ static bool is_shortage(int err)
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOSPC || err == -EBUSY;
 }
 
-/* Opens a row for the place; NULL in *out if nothing can be opened there, which becomes a note. */
+/* Opens a row for the place; *out is NULL if nothing can be opened there, which is noted. */
 static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g, struct perf_place at,
 		    uint32_t instance, uint32_t cgroup, struct perf_row **out)
 {
@@ -57,23 +57,23 @@ static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g,
 		*out = row;
 		return tell_missing(p, row, where);
 	}
-	/* A CPU that lacks what the others have is a member without values: its part of a sum is missing. */
+	/* On a CPU that lacks what others have, a member has no values: its part of a sum is missing. */
 	row->shut = (at.cpu >= 0 && is_shortage(err)) || err == -EBUSY;
 	if (row->shut)
 		*out = row;
 	else
 		row->unit.release(&row->unit);
-	/* Said of the event as such. */
+	/* It was reported for the event as such. */
 	if (err == -EBUSY && g->member[0]->err)
 		return 0;
-	/* Among many threads some end while they are listed. */
+	/* Among many threads some end while they are being listed. */
 	if (err == -ESRCH && p->options->perf.per_thread)
 		return 0;
 	return plan_refused(p, perf_reason(err), perf_hint(err, g->member[0]->ev, p, text, sizeof(text)),
 			    "%s%s on %s", g->member[0]->ev->name, g->n > 1 ? " and its group" : "", where);
 }
 
-/* The row of the group on a CPU in one of its cgroups, if it has any. */
+/* Opens the row of the group on a CPU, in one of its cgroups if it has any. */
 static int open_cpu(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup, uint32_t cpu,
 		    struct perf_row **out)
 {
@@ -146,7 +146,7 @@ int perf_rows_open(struct perf_source *s, struct plan *p, struct perf_group *g)
 	return err ? err : perf_rows_add(p, g, rows, n);
 }
 
-/* A CPU that was not there at the start: does the group count on it? */
+/* Whether the group counts on a CPU that was not there at the start. */
 static bool counts_on(const struct perf_group *g, const struct plan *p, uint32_t cpu)
 {
 	const struct event *ev = g->member[0]->ev;
@@ -155,7 +155,7 @@ static bool counts_on(const struct perf_group *g, const struct plan *p, uint32_t
 
 	if (ev->cpus && !cpulist_parse(&list, ev->cpus, false, NULL))
 		yes = cpulist_has(&list, cpu);
-	/* The kernel moves uncore PMUs from a CPU that goes to another one, and their events with them. */
+	/* When a CPU goes offline, the kernel moves its uncore PMUs to another one, with their events. */
 	if (yes && ev->uncore)
 		return false;
 	if (yes && ev->core && !root_cpulist(p->root, &list, "/sys/bus/event_source/devices/%s/cpus", ev->pmu))
@@ -163,7 +163,7 @@ static bool counts_on(const struct perf_group *g, const struct plan *p, uint32_t
 	return yes;
 }
 
-/* The kernel has moved the events of an uncore PMU away from a CPU that went: they are read where they are now. */
+/* After the kernel has moved the events of an uncore PMU from a CPU that went offline, reads them on the new one. */
 static void follow_mask(const struct perf_group *g, const struct plan *p, uint32_t gone)
 {
 	SCOPED(cpulist_release) struct cpulist mask = { 0 };

@@ -1,5 +1,5 @@
 /* Sets of events that an option stands for: --transaction, --topdown, --smi-cost. Each needs events that few machines
- * have, so it is refused as a whole without them: a part would mean nothing. */
+ * have; without them it is refused as a whole, because a part would mean nothing. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static void add_event(struct buf *out, const struct event_pmu *pmu, const char *
 	buf_printf(out, "%s%s/%s/", first ? "" : ",", pmu->name, name);
 }
 
-/* Cycles in transactions, their starts, and where the CPU has them elided locks and cycles that were not in vain. */
+/* Cycles in transactions, their starts and, where the CPU has them, elided locks and committed cycles. */
 static int add_transaction(const struct perf_pmus *pmus, struct buf *out, struct error *e)
 {
 	static const char *const more[] = { "el-start", "cycles-ct" };
@@ -60,7 +60,7 @@ static unsigned levels(const struct event_pmu *pmu)
 	return has_alias(pmu, "topdown-heavy-ops") ? 2 : 1;
 }
 
-/* All topdown events of a core PMU; those of a metrics register have "slots" before them. */
+/* Adds all topdown events of a core PMU; "slots" leads those of a metrics register. */
 static int add_topdown_of(const struct event_pmu *pmu, struct buf *out)
 {
 	bool slots = has_alias(pmu, "slots"), first = !slots;

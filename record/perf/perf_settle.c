@@ -1,8 +1,7 @@
-/*
- * Which events are read together. A read costs the same for a group as for one event (one system call, one interrupt
- * if the CPU is another), so events that never compete for a counter share a group even if the user did not request
- * it. Events of hardware counters stay apart: a group is scheduled as a whole, which would change how they multiplex.
- */
+/* Which events are read together. Reading a group costs the same as reading one event (one system call, and one
+ * interrupt for another CPU), so events that never compete for a counter share a group even if the user did not
+ * request it. Events of hardware counters stay apart: a group is scheduled as a whole, which would change how they
+ * multiplex. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "record/perf/perf_source.h"
 #include "record/plan/topology.h"
 
-/* PMUs whose events all count at the same time, each with its own kind: a shared name may share a group. */
+/* PMUs whose events all count at the same time, each with its kind: those of one kind may share a group. */
 static const struct {
 	const char *pmu, *class;
 } free_running[] = {
@@ -30,7 +29,7 @@ static const char *class_of(const struct event *ev)
 	return NULL;
 }
 
-/* Keeps in *cpus what is in the list `text`. */
+/* Keeps in *cpus only what is in the list `text`. */
 static int keep_only(struct cpulist *cpus, const char *text)
 {
 	SCOPED(cpulist_release) struct cpulist with = { 0 };
@@ -41,8 +40,8 @@ static int keep_only(struct cpulist *cpus, const char *text)
 	return err;
 }
 
-/* Of the CPUs where an uncore PMU is counted, those that stand for one of `wanted`: what each stands for is the
- * largest part of the machine of which it is the only one. */
+/* Of the CPUs where an uncore PMU is counted, keeps those that stand for one of `wanted`: each stands for the largest
+ * part of the machine in which it is the only one. */
 static int keep_units(struct cpulist *wanted, const char *mask, const struct pm_topology *t)
 {
 	static const enum pm_kind kinds[] = { PM_PACKAGE, PM_DIE, PM_CACHE, PM_CLUSTER, PM_CORE };
@@ -74,7 +73,7 @@ static int keep_units(struct cpulist *wanted, const char *mask, const struct pm_
 	return err ? err : keep_only(wanted, mask);
 }
 
-/* CPUs that the event is to be opened on, of those that are recorded. */
+/* The recorded CPUs on which to open the event. */
 static int perf_event_cpus(const struct perf_source *s, const struct plan *p, const struct event *ev,
 			   struct cpulist *cpus)
 {
@@ -84,8 +83,7 @@ static int perf_event_cpus(const struct perf_source *s, const struct plan *p, co
 	if (!err && pmu && pmu->cpus)
 		err = ev->uncore && p->options->cpus ? keep_units(cpus, pmu->cpus, &p->model->topology) :
 						       keep_only(cpus, pmu->cpus);
-	/* The CPU of a mask stands for its package: -C without it cannot mean that the package has no such
-	 * events. */
+	/* A CPU of a mask stands for its package: -C without it cannot mean that the package has no such events. */
 	if (!err && !cpus->n && ev->uncore)
 		err = cpulist_parse(cpus, pmu->cpus, false, NULL);
 	if (!err && ev->cpus)
@@ -93,7 +91,7 @@ static int perf_event_cpus(const struct perf_source *s, const struct plan *p, co
 	return err;
 }
 
-/* Says once for each PMU that -C names none of its CPUs. */
+/* Says once per PMU that -C names none of its CPUs. */
 static int tell_other_cpus(const struct perf_source *s, struct plan *p, const struct event *ev,
 			   const struct cpulist *cpus)
 {
@@ -112,7 +110,7 @@ static int tell_other_cpus(const struct perf_source *s, struct plan *p, const st
 			    other_cpu);
 }
 
-/* Whether what they count and where is the same. */
+/* Whether they count the same things at the same places. */
 static bool are_alike(const struct perf_group *a, const struct perf_group *b)
 {
 	return a->way == b->way && a->tasks == b->tasks && a->inherit == b->inherit &&
@@ -120,7 +118,7 @@ static bool are_alike(const struct perf_group *a, const struct perf_group *b)
 	       (!a->cpus.n || !memcmp(a->cpus.cpu, b->cpus.cpu, a->cpus.n * sizeof(*a->cpus.cpu)));
 }
 
-/* The group that takes the event in: that of its braces, or one of its class; or a new one. */
+/* Adds the event to the group of its braces, to one of its class, or to a new one. */
 static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 {
 	const struct event *ev = e->ev;
@@ -130,7 +128,7 @@ static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 				     .first_cgroup = e->first_cgroup,
 				     .n_cgroups = e->n_cgroups };
 	bool read = wanted.way == PERF_BY_READ;
-	/* Leaders read one event each: there is nothing that would be read together. */
+	/* Leaders read single events, so there is nothing to be read together. */
 	uint32_t braces = read || wanted.way == PERF_BY_PROGRAM ? ev->group : 0;
 	struct perf_group *g = NULL;
 	int err = wanted.tasks && read ? 0 : perf_event_cpus(s, p, ev, &wanted.cpus);
@@ -168,7 +166,7 @@ int perf_group_split(struct perf_source *s, struct perf_group *g, uint32_t k)
 	return err;
 }
 
-/* The kernel's part was refused: what is shown says so, unless the user chose the name. */
+/* The kernel's part was refused: the event's name says so, unless the user chose it. */
 static int mark_user_only(struct event *ev)
 {
 	bool chosen = ev->named;
@@ -188,7 +186,7 @@ static int mark_user_only(struct event *ev)
 	return event_set_mods(ev, ev->mods | EVENT_MOD_USER);
 }
 
-/* Opens member k beside the leader, or alone if that is refused. */
+/* Opens member k in the leader's group, or alone if that is refused. */
 static int try_member(const struct plan *p, struct perf_group *g, struct perf_event *e, struct perf_place at,
 		      int leader, bool *alone_only, struct error *error)
 {
@@ -201,14 +199,14 @@ static int try_member(const struct plan *p, struct perf_group *g, struct perf_ev
 		fd = perf_event_try(e, inherit, at, -1, &excluded);
 		*alone_only = fd >= 0;
 	}
-	/* perf has given up the kernel's part before it looks whether there is such an event. */
+	/* perf drops the kernel's part before it checks whether the event exists. */
 	if (fd < 0)
 		return fd == -ENOENT && excluded && p->options->perf.as_perf && (err = mark_user_only(e->ev)) ? err :
 														fd;
 	if (e->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, e->filter)) {
 		err = errno;
 		close(fd);
-		/* Recording more than the filter lets through would be another measurement. */
+		/* Recording more than the filter lets through would be a different measurement. */
 		perf_filter_failed(p->root, e->ev->name, e->filter, err, error);
 		return -ENOTRECOVERABLE;
 	}
@@ -219,8 +217,8 @@ static int try_member(const struct plan *p, struct perf_group *g, struct perf_ev
 	return fd;
 }
 
-/* Ends a try. The kernel takes tens of ms to let go of a tracepoint that nobody else counts, so those are kept until
- * their rows are open, if that leaves enough descriptors for them. */
+/* Ends a trial. The kernel takes tens of ms to release a tracepoint that nobody else counts, so those stay open until
+ * their rows are, if that leaves enough descriptors. */
 static void hold(struct perf_source *s, const struct perf_group *g, const int *fds, int n)
 {
 	bool slow = n && g->n && g->member[0]->ev->type == PERF_TYPE_TRACEPOINT;
@@ -244,8 +242,8 @@ void perf_held_close(struct perf_source *s)
 	s->held = NULL;
 }
 
-/* One pass over the members at one place. Members that fail have their error set and leave the group; -EAGAIN
- * if the group was taken apart and has to be tried again. */
+/* One pass over the members at one place. Members that fail have their error set and leave the group; -EAGAIN if the
+ * group was split and must be tried again. */
 static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g, struct perf_place at,
 		     struct error *error)
 {
@@ -262,8 +260,8 @@ static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g
 		int fd = try_member(p, g, e, at, n_fds ? fds[0] : -1, &alone_only, error);
 
 		if (fd >= 0 && !alone_only && n_fds < PERF_GROUP_MAX) {
-			/* Arm's kernel lets in members as if a leader that stops needed no counter, and then
-			 * never counts any of them. */
+			/* On Arm the kernel accepts members as if a stopped leader needed no counter, and then never
+			 * counts any of them. */
 			if (!n_fds && g->n > 1)
 				ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 			fds[n_fds++] = fd;
@@ -275,7 +273,7 @@ static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g
 		if (fd == -ENOTRECOVERABLE || (fd == -ESRCH && !n_fds)) {
 			err = fd;
 		} else if (fd == -EBUSY && g->way == PERF_BY_READ && g->n == 1) {
-			/* What holds it may let go: it has rows that wait for that. */
+			/* Whoever holds the counter may release it: there are rows that wait for that. */
 			e->err = -fd;
 			k++;
 		} else if (fd == -EBUSY && g->way == PERF_BY_READ) {
@@ -284,7 +282,7 @@ static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g
 			e->err = -fd;
 			perf_group_remove(g, k);
 		} else if ((g->weak && g->n > together) || !g->braces) {
-			/* A weak group is opened whole or not at all. */
+			/* A weak group is opened as a whole or not at all. */
 			uint32_t keep = g->weak ? together : g->n - 1;
 
 			while (g->n > keep && !err)
@@ -332,7 +330,7 @@ int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *erro
 	for (size_t i = 0; i < s->set.n && !err; i++)
 		if (!s->event[i].err && s->set.event[i].type != EVENT_TYPE_TOOL)
 			err = assign(s, p, &s->event[i]);
-	/* Groups that are split off while this runs are tried in their turn. */
+	/* Groups that are split off meanwhile are tried in their turn. */
 	for (uint32_t i = 0; i < s->n_groups && !err; i++)
 		err = settle(s, p, s->group[i], error);
 	if (err == -ENOTRECOVERABLE)
@@ -341,7 +339,7 @@ int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *erro
 		if (s->group[i]->n) {
 			s->group[kept++] = s->group[i];
 			s->group[kept - 1]->number = kept;
-			/* The kernel reads one event faster if it need not put a group together. */
+			/* The kernel reads a single event faster if it need not collect a group. */
 			if (s->group[kept - 1]->n == 1)
 				s->group[kept - 1]->member[0]->attr.a.read_format &= ~(uint64_t)PERF_FORMAT_GROUP;
 		} else {

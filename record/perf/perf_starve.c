@@ -1,9 +1,7 @@
-/*
- * Groups that do not get their counters: the kernel counts a group as a whole or not at all, and is silent about one
- * that another user's events keep out. Such a group is reported, and its events are then counted one by one, so that
- * they take turns on what is left. Events that the kernel refused because a counter was taken, or gave up because
- * they were pinned, are retried until it is free.
- */
+/* Groups that do not get their counters: the kernel counts a group as a whole or not at all, and does not report a
+ * group that another user's events keep out. Such a group is reported, and its events are then counted one by one, so
+ * that they take turns on the remaining counters. Events that the kernel refused because a counter was taken, or gave
+ * up because they were pinned, are retried until it is free. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,14 +11,14 @@
 #include "record/host/clocks.h"
 #include "record/perf/perf_source.h"
 
-/* Looked for once a second, so told before two have passed; groups of one PMU take turns of some milliseconds. */
+/* Checked once a second, so reported within two; groups of one PMU take turns of some milliseconds. */
 #define STARVED_NS 800000000u
 #define TURN_NS    8000000u
 
-/* What is read of a group to find out, where readers come less often. */
+/* How often a group is read to find out, if readers come less often. */
 #define READS_MAX 16
 
-/* How many of its members have to stay together; all of them where the user wants nothing else. */
+/* How many of its members must stay together; all of them if the user wants exactly this. */
 static uint32_t inseparable(const struct perf_source *s, struct perf_group *g)
 {
 	for (uint32_t k = 0; k < g->n; k++)
@@ -29,12 +27,12 @@ static uint32_t inseparable(const struct perf_source *s, struct perf_group *g)
 	return g->way == PERF_BY_READ ? perf_topdown_order(s, g) : g->n;
 }
 
-/* What a look finds, over the rows of one group. */
+/* The result of a check, over the rows of one group. */
 struct found {
 	const struct perf_row *waits; /* one of them */
 	uint32_t n_wait, n_count, n_given_up;
 	bool counted; /* before */
-	bool freed;   /* what was refused could be opened */
+	bool freed;   /* what was refused can be opened now */
 };
 
 /* Whether the kernel now opens what it refused. */
@@ -99,7 +97,7 @@ static void say_waits(struct buf *text, const struct perf_group *g, const struct
 		buf_addstr(text, "; retried each second");
 }
 
-/* True: there is something to say of the group. */
+/* True: there is something to report about the group. */
 static bool judge(struct perf_source *s, struct perf_group *g, struct buf *text)
 {
 	struct found f = look_at(s, g);
@@ -108,7 +106,7 @@ static bool judge(struct perf_source *s, struct perf_group *g, struct buf *text)
 	buf_printf(text, "%s%s", g->member[0]->ev->name, g->n > 1 ? " and the others of its group" : "");
 	if (f.n_wait && !g->waits) {
 		g->waits = true;
-		/* Where a clock takes samples, it stops with the group. */
+		/* If a clock takes samples, it stops with the group. */
 		g->starved = inseparable(s, g) < g->n || g->sample_ns;
 		say_waits(text, g, &f);
 		return true;
@@ -135,7 +133,7 @@ int perf_starving_look(struct perf_source *s, struct source *source, struct plan
 			continue;
 		anew |= g->starved || !g->waits;
 		err = text.err ? text.err : plan_note(p, g->n, buf_str(&text));
-		/* One line is for all of them. */
+		/* One line for all of them. */
 		if (!told++)
 			snprintf(p->told, sizeof(p->told), "%s", buf_str(&text));
 	}
@@ -156,7 +154,7 @@ static bool has_starved(struct unit *u)
 	return row && row->group && row->group->starved && row->end == PERF_ENDED;
 }
 
-/* What a group has counted before it is opened anew. */
+/* The counts of a group before it is reopened. */
 struct past {
 	struct perf_event **member; /* owned */
 	struct past_row {
@@ -175,7 +173,7 @@ static void past_release(struct past *past)
 	free(past->member);
 }
 
-/* Takes it from the rows, which end. */
+/* Takes them from the rows, which are closed. */
 static int past_take(struct past *past, struct perf_group *g)
 {
 	*past = (struct past){ .n = g->n, .n_rows = g->n_rows };
@@ -196,7 +194,7 @@ static int past_take(struct past *past, struct perf_group *g)
 	return 0;
 }
 
-/* On a CPU its events were wanted all the time, also while they were not open. */
+/* On a CPU its events were wanted all the time, including while they were closed. */
 static void go_on(struct perf_row *row, const struct past *past, const struct past_row *before)
 {
 	uint64_t away = clocks_monotonic() - before->closed_ns, count, enabled = 0, running;
@@ -211,7 +209,7 @@ static void go_on(struct perf_row *row, const struct past *past, const struct pa
 				row->base[k] = before->base[j];
 }
 
-/* Opens the group anew; counts and times continue where those of the rows before stopped. */
+/* Reopens the group; counts and times continue from those of the previous rows. */
 static int open_again(struct perf_source *s, struct plan *p, struct perf_group *g, const struct past *past)
 {
 	int err = perf_rows_open(s, p, g);

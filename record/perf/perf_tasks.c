@@ -25,7 +25,7 @@ int perf_task_define(struct perf_source *s, struct plan *p, struct perf_task *t,
 		err = pm_map_set(&i.attrs, PM_INSTANCE_PID, pm_u64((uint64_t)t->pid));
 	if (!err && plan_may_name(p->options, PM_INSTANCE_TID))
 		err = pm_map_set(&i.attrs, PM_INSTANCE_TID, pm_u64((uint64_t)t->tid));
-	/* The command has not got its name before its exec. */
+	/* The command gets its name only by its exec. */
 	if (!err && plan_may_name(p->options, PM_INSTANCE_COMM) && t->tid != p->child &&
 	    !root_line(p->root, comm, sizeof(comm), "/proc/%d/comm", (int)t->tid))
 		err = pm_map_set(&i.attrs, PM_INSTANCE_COMM, pm_text(comm));
@@ -47,7 +47,7 @@ static int add_task(struct perf_source *s, struct plan *p, pid_t pid, pid_t tid)
 	return err;
 }
 
-/* All threads of a process. */
+/* Adds all threads of a process. */
 static int add_process(struct perf_source *s, struct plan *p, uint32_t pid, struct error *e)
 {
 	SCOPED(root_list_free) char **names = NULL;
@@ -83,7 +83,7 @@ static int add_ids(struct perf_source *s, struct plan *p, const char *text, bool
 	return err;
 }
 
-/* Every thread of the system, but for those that end while it is looked. */
+/* Adds every thread of the system, except those that end meanwhile. */
 static int add_all(struct perf_source *s, struct plan *p)
 {
 	SCOPED(root_list_free) char **names = NULL;
@@ -115,7 +115,7 @@ int perf_tasks_add(struct perf_source *s, struct plan *p, struct error *e)
 	return err ? err : add_ids(s, p, p->options->perf.tids, true, e);
 }
 
-/* What descendants count continues being added to their ancestor, so a task that has some to inherit is not over. */
+/* Descendants' counts continue to be added to their ancestor, so a task with heirs is not over. */
 static void end_rows(struct perf_source *s, pid_t tid)
 {
 	for (uint32_t i = 0; i < s->n_groups; i++)
@@ -124,7 +124,7 @@ static void end_rows(struct perf_source *s, pid_t tid)
 				s->group[i]->row[k]->end = PERF_ENDING;
 }
 
-/* Processes since Linux 5.3, threads since 6.9 (PIDFD_THREAD). */
+/* Works for processes since Linux 5.3, for threads since 6.9 (PIDFD_THREAD). */
 static int open_end(pid_t tid)
 {
 	long fd = syscall(SYS_pidfd_open, tid, 0);
@@ -144,11 +144,11 @@ void perf_tasks_watch(struct perf_source *s, const struct plan *p)
 	for (uint32_t i = 0; i < s->n_tasks && s->ends >= 0; i++) {
 		struct epoll_event watch = { .events = EPOLLIN, .data.u32 = i };
 
-		/* Of a process that was named, its first thread stands for all. */
+		/* A process that was named is represented by its first thread. */
 		if (o->perf.pids && s->task[i].tid != s->task[i].pid)
 			continue;
 		s->task[i].end = open_end(s->task[i].tid);
-		/* Whose end is not noticed is looked for once a second. */
+		/* If the kernel does not report its end, check once a second. */
 		if (s->task[i].end >= 0)
 			epoll_ctl(s->ends, EPOLL_CTL_ADD, s->task[i].end, &watch);
 	}
@@ -165,7 +165,7 @@ bool perf_tasks_notice(struct perf_source *s)
 
 		close(t->end);
 		t->end = -1;
-		/* Its parent may take its time to take notice, and its name stays in /proc until then. */
+		/* Its parent may be slow to reap it, and its name stays in /proc until then. */
 		for (struct perf_task *k = s->task; k < s->task + s->n_tasks; k++)
 			if (!k->ended_ns && (k == t || (t->tid == t->pid && k->pid == t->pid)))
 				k->ended_ns = now;

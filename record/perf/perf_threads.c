@@ -1,4 +1,4 @@
-/* --per-thread: a row for each task, including those that begin while recording. */
+/* --per-thread: a row per task, including those that begin while recording. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -16,14 +16,14 @@ struct noticed {
 
 static struct perf_task *find_task(struct perf_source *s, pid_t tid)
 {
-	/* The newest of that number. */
+	/* The newest with that number. */
 	for (uint32_t i = s->n_tasks; i-- > 0;)
 		if (s->task[i].tid == tid)
 			return &s->task[i];
 	return NULL;
 }
 
-/* Rows in all groups; they get their instance later. -errno if it has none anywhere. */
+/* Opens rows in all groups; they get their instance later. -errno if none could be opened. */
 static int open_rows(struct perf_source *s, pid_t tid)
 {
 	struct perf_start start = { .on = s->on || s->from_exec };
@@ -68,7 +68,7 @@ static void ended(void *arg, pid_t tid, uint64_t time_ns)
 	struct noticed *n = arg;
 	struct perf_task *t = find_task(n->s, tid);
 
-	/* The end of the command is an event of its own, and -r lets it begin again. */
+	/* The end of the command is an event of its own, and with -r it begins again. */
 	if (t && !t->ended_ns && tid != n->p->child)
 		t->ended_ns = time_ns;
 }
@@ -78,7 +78,7 @@ static void lost(void *arg)
 	((struct noticed *)arg)->lost = true;
 }
 
-/* Every thread of a process that is not known yet. */
+/* Adds every thread of a process that is not known yet. */
 static void begin_process(struct noticed *n, pid_t pid)
 {
 	SCOPED(root_list_free) char **names = NULL;
@@ -93,7 +93,7 @@ static bool follows_all(const struct plan *p)
 	return p->options->target == TARGET_TASKS && !p->options->perf.pids && !p->options->perf.tids;
 }
 
-/* Is it the child of a task that is followed, and has begun since? Who was there before was not requested. */
+/* Whether it is a child of a followed task and began later. Tasks that existed before were not requested. */
 static bool is_descendant(struct noticed *n, pid_t pid)
 {
 	enum { PARENT = 4, BEGAN = 22, FIELDS };
@@ -105,7 +105,7 @@ static bool is_descendant(struct noticed *n, pid_t pid)
 	       find_task(n->s, (pid_t)field[PARENT]);
 }
 
-/* Looks for itself, where records were lost or could not be written: on a CPU that has just come, for one. */
+/* Searches /proc if records were lost or could not be written, as on a CPU that has just come online. */
 static void look_again(struct noticed *n)
 {
 	uint32_t known;
@@ -116,7 +116,7 @@ static void look_again(struct noticed *n)
 		if (!t->ended_ns && !root_exists(n->p->root, "/proc/%d", (int)t->tid))
 			ended(n, t->tid, clocks_monotonic());
 	}
-	/* The children of what is found are looked for in the next round. */
+	/* Children of what is found are searched for in the next round. */
 	do {
 		SCOPED(root_list_free) char **names = NULL;
 		int count = root_list(n->p->root, &names, "/proc");
@@ -133,7 +133,7 @@ static void look_again(struct noticed *n)
 	} while (n->s->n_tasks > known);
 }
 
-/* Those that can begin others; NULL without memory. */
+/* Tasks that can start others; NULL without memory. */
 static pid_t *live_tasks(const struct perf_source *s, const struct plan *p, uint32_t *n)
 {
 	pid_t *tid = calloc(s->n_tasks + 1, sizeof(*tid));
@@ -167,7 +167,7 @@ int perf_threads_begin(struct perf_source *s, struct plan *p, struct error *e)
 	if (!p->options->perf.per_thread || p->options->perf.no_inherit || !s->n_groups)
 		return 0;
 	err = watch(s, p);
-	/* Those that are there can be counted even so. */
+	/* Existing tasks can be counted even so. */
 	return err ? plan_refused(p, perf_reason(err), perf_hint(err, NULL, p, hint, sizeof(hint)),
 				  "--per-thread: new tasks cannot be followed") :
 		     0;
@@ -246,7 +246,7 @@ static int place_rows(struct plan *p, struct perf_group *g)
 	return perf_rows_add(p, g, rows, n);
 }
 
-/* Of tasks that have been read after their end. */
+/* Whether its tasks have been read after their end. */
 static bool has_ended(struct unit *u)
 {
 	const struct perf_row *row = perf_row_of(u);

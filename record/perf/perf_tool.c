@@ -15,11 +15,11 @@ struct tool_place {
 	int fd;            /* stat file of a task; -1: none */
 	uint32_t cpu;      /* of /proc/stat; PM_NONE: a task */
 	uint32_t instance; /* id */
-	bool fresh;        /* a task that began while recording, and has not been read yet: it had used nothing */
+	bool fresh;        /* began while recording, and has not been read yet: it had used nothing */
 	bool gone;         /* cannot be read any more */
 };
 
-/* Shared by the source and its units, which may be released in any order. */
+/* Shared by the source and its units, which may be freed in any order. */
 struct perf_tool {
 	unsigned refs;
 	uint64_t tick_ns;
@@ -31,7 +31,7 @@ struct perf_tool {
 	char *text;  /* owned */
 	size_t size; /* of text */
 	bool command, children;
-	uint64_t before[2]; /* rusage of the children when the command was seen last, ns */
+	uint64_t before[2]; /* rusage of the children when the command was last seen, ns */
 };
 
 struct tool_unit {
@@ -70,7 +70,7 @@ static uint16_t place_times(struct perf_tool *t, struct tool_place *at, uint64_t
 		at->fresh = false;
 		return PM_OK;
 	}
-	/* Before the look: if the command is there after it, nothing of it is in this. */
+	/* Read it first: if the command still exists afterwards, none of it is included. */
 	if (t->command)
 		rusage_ns(now);
 	if (at->cpu != PM_NONE) {
@@ -99,7 +99,7 @@ static uint16_t place_times(struct perf_tool *t, struct tool_place *at, uint64_t
 
 static void set_times(struct cells *c)
 {
-	/* They run whenever they are read. */
+	/* They always run. */
 	uint64_t now = clocks_monotonic();
 
 	if (c->enabled)
@@ -224,8 +224,8 @@ static int open_cpu(struct perf_tool *t, struct plan *p, uint32_t cpu)
 	return 0;
 }
 
-/* With --per-thread, and where threads were named, each has its own place. Processes have one otherwise, at their
- * first thread, which knows what the others have used. */
+/* Whether there is one place per process, at its first thread, which also has the times of the others. With
+ * --per-thread, or if threads were named, each thread has its own place. */
 static bool of_processes(const struct plan *p)
 {
 	return !p->options->perf.per_thread && !p->options->perf.tids;
@@ -253,7 +253,7 @@ static int open_places(struct perf_tool *t, struct perf_source *s, struct plan *
 	bool tasks = p->options->target != TARGET_SYSTEM;
 	int err = 0;
 
-	/* A line of a CPU has ten numbers; the other lines of the file come after them. */
+	/* A CPU's line has ten numbers; the other lines follow. */
 	t->size = tasks ? TASK_STAT_MAX : 4096 + 256 * (size_t)p->model->topology.n;
 	t->text = malloc(t->size);
 	if (!t->text)
@@ -271,7 +271,7 @@ static int open_places(struct perf_tool *t, struct perf_source *s, struct plan *
 	return err;
 }
 
-/* One group and unit for the times at all places from `first` on, or for all other events. */
+/* Adds one group and unit for the times at all places from `first` on, or for all other events. */
 static int add_unit(struct perf_source *s, struct plan *p, bool times, uint32_t first)
 {
 	struct pm_group g = { .source = "perf", .flags = PM_GROUP_SHARED_TIME | PM_GROUP_PERF_TIMES };
@@ -342,7 +342,7 @@ int perf_tool_cpu(struct perf_source *s, struct plan *p, uint32_t cpu, bool onli
 	return err ? err : add_unit(s, p, true, t->n_places - 1);
 }
 
-/* All its tasks have ended, and have been read as such. */
+/* Whether all its tasks have ended, and were read afterwards. */
 static bool has_ended(struct unit *u)
 {
 	const struct tool_unit *t = (struct tool_unit *)u;
@@ -377,7 +377,7 @@ void perf_tool_restart(struct perf_tool *t, const struct plan *p)
 {
 	if (!t || !t->n_places || t->place[0].cpu != PM_NONE)
 		return;
-	/* What the command before had begun is over with it. */
+	/* What the previous command had started ends with it. */
 	for (uint32_t i = 1; i < t->n_places; i++)
 		t->place[i].gone = true;
 	fd_close(&t->place[0].fd);

@@ -9,7 +9,7 @@
 #include "record/host/textfile.h"
 #include "record/perf/perf_tool.h"
 
-/* How many places of that kind have a CPU that is online: the first CPU of each counts. */
+/* The number of places of that kind with an online CPU: the first CPU of each counts. */
 static uint64_t count(const struct pm_topology *t, bool (*same)(const struct pm_cpu *a, const struct pm_cpu *b))
 {
 	uint64_t n = 0;
@@ -44,7 +44,7 @@ static bool no_two(const struct pm_cpu *a, const struct pm_cpu *b)
 	return false;
 }
 
-/* Are all threads of each core counted of which any is? */
+/* Whether each core is counted with all its threads or not at all. */
 static bool core_wide(const struct plan *p)
 {
 	const struct pm_topology *t = &p->model->topology;

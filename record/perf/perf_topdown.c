@@ -1,14 +1,12 @@
-/*
- * Shares of the slots of Intel's cores (topdown-retiring and the like) are read from one register, which the event of
- * the slots switches on: the kernel takes them only after that event, in its group. Their names vary; their codes do
- * not (arch/x86/events/intel/core.c: slots 0x400, shares 0x8000 to 0x8700).
- */
+/* Shares of the slots of Intel's cores (topdown-retiring and the like) are read from one register, which the slots
+ * event switches on: the kernel accepts them only after that event, in its group. Their names vary; their codes do
+ * not (arch/x86/events/intel/core.c: slots 0x400, shares 0x8000 to 0x8700). */
 #include <string.h>
 
 #include "record/perf/perf_source.h"
 
 #define FIRST_SHARE 0x8000u
-#define SHARES      0x700u /* bits that tell them apart */
+#define SHARES      0x700u /* bits that distinguish them */
 
 static bool has_shares(const struct perf_source *s, const struct event *ev)
 {
@@ -42,7 +40,7 @@ uint32_t perf_topdown_order(const struct perf_source *s, struct perf_group *g)
 		uint32_t from = k ? k : slots;
 		struct perf_event *e;
 
-		/* The leader first; then shares, in their order. */
+		/* The leader first; then the shares, in order. */
 		while (k && from < g->n && !perf_is_share(s, g->member[from]->ev))
 			from++;
 		if (from == g->n)

@@ -1,4 +1,4 @@
-/* libpfm4 is loaded on request only: its event tables take a third of pmrec's start-up time. */
+/* libpfm4 is loaded only on request: its event tables take a third of pmrec's start-up time. */
 #include "record/perf/pfm.h"
 
 #include <dlfcn.h>

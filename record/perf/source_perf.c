@@ -1,8 +1,5 @@
-/*
- * perf events. Planning opens every event once to see what the machine allows, adds the counters in the
- * user's order, and then one column group for each kernel group: its events times the CPUs or tasks it is
- * opened on.
- */
+/* perf events. Planning opens every event once to find out what the machine permits, adds the counters in the user's
+ * order, and then one column group for each kernel group: its events times the CPUs or tasks that it is opened on. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,10 +14,10 @@
 #include "record/perf/perf_class.h"
 #include "record/perf/perf_tool.h"
 
-/* Descriptors of the sources that come after this one, about. */
+/* Approximate number of descriptors that the sources after this one need. */
 #define OTHERS 32
 
-/* How many descriptors all rows need, beside those of everyone else. */
+/* Checks how many descriptors all rows need, besides all others. */
 static int check_descriptors(const struct perf_source *s, struct plan *p)
 {
 	uint64_t need = 0, have = perf_raise_nofile();
@@ -47,7 +44,7 @@ static int check_descriptors(const struct perf_source *s, struct plan *p)
 
 /* ---- the source ---- */
 
-/* Texts that are wrong for the machine under --root are still wrong. */
+/* Texts that are wrong for the machine are also wrong under --root. */
 static int refuse_emulated(struct perf_source *s, struct plan *p, const char *sets, struct error *e)
 {
 	int err = p->options->perf.events || p->options->perf.metrics ? perf_events_read(s, p, sets, e) : 0;
@@ -188,7 +185,7 @@ static int perf_enable_one(struct source *source, const char *name, bool on,
 	for (size_t i = 0; i < s->set.n; i++) {
 		if (!s->event[i].counter || !answers_to(s->event[i].ev, name))
 			continue;
-		/* Where nothing counts, to start one is to leave out the others. */
+		/* If nothing counts, to enable one event is to leave out the others. */
 		for (size_t k = 0; k < s->set.n && all_off; k++)
 			s->event[k].off = true;
 		all_off = false;
@@ -202,7 +199,7 @@ static int perf_enable_one(struct source *source, const char *name, bool on,
 	return err ? err : n;
 }
 
-/* A PMU whose driver was taken away: its events stand still, and the kernel may not even say so. */
+/* If a PMU's driver was removed, its events stand still, and the kernel may not even report that. */
 static int look_for_pmus(struct perf_source *s, struct plan *p)
 {
 	int err = 0;
@@ -260,7 +257,7 @@ static int perf_restart(struct source *source, struct plan *p, struct error *e)
 			if (!s->group[i]->tasks)
 				continue;
 			perf_row_close(row, false);
-			/* What the command before had begun is over with it. */
+			/* What the previous command had started ends with it. */
 			if (row->instance != s->task[0].instance) {
 				row->end = PERF_ENDED;
 				continue;
@@ -294,7 +291,7 @@ static bool perf_notice(struct source *source, struct plan *p)
 	return work || (s && perf_tasks_notice(s));
 }
 
-/* Says of which PMUs nothing could be seen, and why that may be. */
+/* Reports of which PMUs nothing could be read, and why that may be. */
 static int note_standing(struct perf_source *s, struct plan *p)
 {
 	int err = 0;

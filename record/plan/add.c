@@ -9,7 +9,7 @@
 #include "common/parse.h"
 #include "format/model.h"
 
-/* Also the words of the recording. */
+/* Also the recording's words. */
 static const char *const scopes[] = { "cpu", "core", "package" };
 static const char *const formats[] = { "delta", "raw", "percent", "average" };
 static const char *const types[] = { "cycles", "seconds", "usec" };
@@ -69,7 +69,7 @@ static int take_perf(struct add *a, const char *word, struct error *e)
 	return set_location(a, ADD_PERF, word + 5, e);
 }
 
-/* Attributes of any location but telemetry. */
+/* Attributes of any location except telemetry. */
 static int take_word(struct add *a, const char *word, struct error *e)
 {
 	const char *near;
@@ -93,7 +93,7 @@ static int take_word(struct add *a, const char *word, struct error *e)
 	} else if (!strncmp(word, "name=", 5)) {
 		return set_name(a, word + 5, e);
 	} else {
-		/* Names are free, so only what looks like a word of this language is taken for a slip. */
+		/* Names are free, so only what resembles a word of this language counts as a misspelling. */
 		near = strspn(word, "abcdefghijklmnopqrstuvwxyz") == strlen(word) && strlen(word) > 3 ?
 			       options_nearest(word, words, SIZE_MAX) :
 			       NULL;
@@ -190,7 +190,7 @@ static int check_telemetry(struct add *a, const struct telemetry *t, struct erro
 	return 0;
 }
 
-/* As turbostat heads such columns. */
+/* The head that turbostat gives such columns. */
 static void default_name(struct add *a)
 {
 	const char *last = a->text ? strrchr(a->text, '/') : NULL;
@@ -253,8 +253,7 @@ int add_set_attrs(const struct add *a, struct pm_map *attrs)
 	int err = pm_map_set(attrs, PM_COUNTER_REQUESTED, pm_bool(true));
 	char where[24];
 
-	/* Which register or file of the kernel, whatever the column is called. Other files have names of the user's.
-	 */
+	/* The register or the kernel's file, whatever the column is called. Other files have names of the user's. */
 	snprintf(where, sizeof(where), "msr0x%x", a->address);
 	if (!err && (a->location == ADD_MSR ||
 		     (a->text && (!strncmp(a->text, "/sys/", 5) || !strncmp(a->text, "/proc/", 6)))))

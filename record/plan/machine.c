@@ -12,9 +12,9 @@
 #include "record/plan/plan.h"
 #include "record/plan/topology.h"
 
-#define HEAD_MAX 8192 /* of a long text file whose first lines are enough */
+#define HEAD_MAX 8192 /* bytes of a long text file: its first lines are enough */
 
-/* Header text unless it is empty or privacy keeps it out. */
+/* Adds a text to the header, unless it is empty or privacy excludes it. */
 static int put_text(struct plan *p, uint32_t key, const char *text)
 {
 	if (!text[0] || !plan_may_record(p->options, key))
@@ -27,7 +27,7 @@ static int put_number(struct plan *p, uint32_t key, uint64_t v)
 	return pm_map_set(&p->model->header, key, pm_u64(v));
 }
 
-/* Files whose first line is the header's text, in the order of preference. */
+/* Files whose first line is the header's text, in order of preference. */
 static const struct {
 	uint32_t key;
 	const char *path;
@@ -54,8 +54,8 @@ static int text_files(struct plan *p)
 	return err;
 }
 
-/* The firmware's table of memory that keeps its contents; formulas ask for it (#has_pmem), and what may not be seen
- * is not there: events were chosen by that. */
+/* The firmware's table of persistent memory, which formulas ask for (#has_pmem). If it cannot be read, there is none:
+ * events were chosen on that basis. */
 static int persistent_memory(struct plan *p)
 {
 	return plan_fact(p, pm_u64(root_exists(p->root, "/sys/firmware/acpi/tables/NFIT")), "machine.has_pmem");
@@ -82,7 +82,7 @@ static int dmi(struct plan *p)
 	return err;
 }
 
-/* The beginning of a file of any length. */
+/* Reads the beginning of a file of any length. */
 static int read_head(const struct root *r, const char *path, char *text, size_t size)
 {
 	SCOPED(fd_close) int fd = root_open(r, "%s", path);
@@ -99,7 +99,7 @@ static int read_head(const struct root *r, const char *path, char *text, size_t 
 	return 0;
 }
 
-/* Value of a line "key : value" or "key=value", quotes taken off. */
+/* The value of a line "key : value" or "key=value", without quotes. */
 static bool find_line(const char *text, const char *key, const char *separator, char *value, size_t size)
 {
 	size_t len = strlen(key), n;
@@ -158,7 +158,7 @@ static int kernel_switches(struct plan *p)
 		err = put_number(p, PM_HEADER_NMI_WATCHDOG, v);
 	if (!err && p->options->tcc_celsius)
 		err = plan_fact(p, pm_u64(p->options->tcc_celsius), "tcc_celsius");
-	/* Opening asks for nothing, so nothing changes; the number says what others requested. */
+	/* Opening it requests nothing, so nothing changes; the number is what others requested. */
 	fd = err ? -1 : root_open(p->root, "/dev/cpu_dma_latency");
 	return fd < 0 || read(fd, &us, sizeof(us)) != sizeof(us) ? err :
 								   plan_fact(p, pm_s64(us), "cpu_dma_latency_us");
@@ -253,7 +253,7 @@ static int describe_arm(struct plan *p)
 	return err;
 }
 
-/* What CPUID and MIDR did not say, from the text that the kernel writes for people. */
+/* Adds what CPUID and MIDR did not say, from the kernel's text for people. */
 static int from_cpuinfo(struct plan *p)
 {
 	static const struct {

@@ -98,7 +98,8 @@ void plan_release(struct plan *p)
 	*p = (struct plan){ 0 };
 }
 
-/* Descriptors for the output and for what runs the recording: sources may use up all others. Of few it is a part. */
+/* Descriptors for the output and for the recorder itself: sources may use up all others. If there are few, a share of
+ * them. */
 #define RESERVED 24
 
 static int reserve(int fds[RESERVED])
@@ -319,7 +320,7 @@ int64_t plan_counter(struct plan *p, const struct catalog_counter *row)
 
 /* ---- members ---- */
 
-/* Also cuts what would not fit: names of this kind have no business being that long. */
+/* Also truncates what would not fit: names of this kind are never that long. */
 static void replace_star(char *out, size_t size, const char *pattern, const char *with)
 {
 	const char *star = strchr(pattern, '*');

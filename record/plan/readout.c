@@ -9,7 +9,7 @@
 #include "record/host/clocks.h"
 
 #define CHUNK_BYTES (4u << 20)
-/* How far apart the times of the CPUs in one snapshot may lie when one reader reads them one after the other. */
+/* How far apart the times of CPUs in one snapshot may be when one reader reads them in turn. */
 #define SKEW_NS 1000000u
 
 void readout_release(struct readout *l)
@@ -44,7 +44,7 @@ static void place_slot(struct slot *s, const struct pm_group *g, uint32_t group,
 	s->running = g->flags & PM_GROUP_PERF_TIMES ? 3 * times + place : PM_NONE;
 }
 
-/* The reader of a unit: that of its CPU, else the first one of its kind. */
+/* The reader of a unit: that of its CPU, or the first one of its kind. */
 static uint32_t reader_of(const struct readout *l, const struct unit *u)
 {
 	uint32_t lo = u->sampling ? l->n_reading : 0, hi = u->sampling ? l->n_readers : l->n_own, first = lo;
@@ -66,13 +66,13 @@ static bool is_off(const struct unit *u, const struct cpulist *offline)
 	return u->cpu != PM_NONE && offline && cpulist_has(offline, u->cpu);
 }
 
-/* Who empties rings runs once a second: one thread does that for many CPUs. */
+/* What empties rings runs once a second: one thread does it for many CPUs. */
 #define RINGS_A_READER 64
 
 /* A reader takes about a millisecond for the files of so many CPUs. */
 #define SPREAD_A_READER 64
 
-/* How many readers there are for units that are spread: no more than may run at once. 0: none of their own. */
+/* The number of readers for units that are spread: at most as many as can run at once. 0: none of their own. */
 static uint32_t spread_readers(const struct plan *p)
 {
 	uint32_t n = 0, most = affinity_cpus();
@@ -110,8 +110,8 @@ static int add_readers(struct readout *l, const struct plan *p, bool per_cpu, co
 		bool pinned = sampled ? cpus[1].n > RINGS_A_READER : i < l->n_own && cpus[0].n;
 
 		l->reader[i].sampled = sampled;
-		/* A reader that follows a command or the whole system, or reads what is spread, has no CPU of its
-		 * own: the scheduler finds an idle one for it. */
+		/* A reader that follows a command or the whole system, or reads spread units, has no CPU of its own:
+		 * the scheduler finds an idle one. */
 		l->reader[i].cpu = pinned ? cpus[sampled].cpu[k] : PM_NONE;
 	}
 	cpulist_release(&cpus[0]);
@@ -119,7 +119,7 @@ static int add_readers(struct readout *l, const struct plan *p, bool per_cpu, co
 	return err;
 }
 
-/* One slot a place of every group that has a unit; in the order of groups. */
+/* Adds a slot for each place of every group that has a unit; in the order of groups. */
 static int add_groups(struct readout *l, const struct plan *p, struct slot **slots, uint32_t **first_slot,
 		      struct error *e)
 {
@@ -176,7 +176,7 @@ static uint32_t every(const struct unit *u, uint64_t interval_ns)
 	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-/* Copies the slots reader by reader, in the order of the plan within each; those without a unit follow. */
+/* Copies the slots reader by reader, each reader's in the plan's order; those without a unit follow. */
 static int sort_slots(struct readout *l, const struct plan *p, struct slot *slots, const uint32_t *first,
 		      const struct cpulist *offline)
 {
@@ -208,7 +208,7 @@ static int sort_slots(struct readout *l, const struct plan *p, struct slot *slot
 		n += l->reader[r].n;
 		l->reader[r].n = 0;
 	}
-	/* What belongs to a CPU comes first: its times then lie close to those of the other CPUs. */
+	/* What belongs to a CPU comes first, so that its times are close to those of the other CPUs. */
 	for (int system = 0; system < 2; system++) {
 		for (const struct unit *u = p->units; u; u = u->next) {
 			const struct slot *s = &slots[first[u->group] + u->instance];
@@ -251,7 +251,7 @@ int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, 
 	return 0;
 }
 
-/* Whether each unit still is there, and where its slot has it. */
+/* Whether each unit still exists, where its slot says. */
 static bool still_fits(const struct readout *l, const struct plan *p, const struct cpulist *offline)
 {
 	if (l->unit_changes != p->unit_changes)
@@ -283,7 +283,7 @@ bool readout_switch(struct readout *l, const struct plan *p, const struct cpulis
 	return true;
 }
 
-/* One reading into scratch memory; ns that it took. */
+/* Reads once into scratch memory; returns the ns that it took. */
 static uint64_t trial_read(struct unit *u, const struct pm_group *g, uint64_t *scratch, uint16_t *status)
 {
 	uint64_t before, times[2];
@@ -303,7 +303,7 @@ static uint64_t trial_read(struct unit *u, const struct pm_group *g, uint64_t *s
 	return clocks_monotonic() - before;
 }
 
-/* CPU time of one timer wake-up, which on virtual machines is most of what a reader costs. */
+/* CPU time of one timer wake-up, which on virtual machines is most of a reader's cost. */
 static uint64_t wakeup_ns(void)
 {
 	const struct timespec t = { .tv_nsec = 200000 };
@@ -359,7 +359,7 @@ bool readout_measure_per_cpu(const struct plan *p, uint64_t interval_ns)
 	wake = wakeup_ns();
 	if (interval_ns && interval_ns / 10 < limit)
 		limit = interval_ns / 10;
-	/* A little dearer is accepted: with several readers the times of the CPUs lie closer together, and one that
-	 * comes late is late alone. */
+	/* A slightly higher cost is accepted: with several readers the CPUs' times are closer together, and a late
+	 * reader delays only its own. */
 	return (wake + own) * cpus.n <= (wake + all) * 3 / 2 || all > limit;
 }

@@ -13,7 +13,7 @@ static bool is_permission(uint16_t reason)
 	       reason == PM_REASON_ERRNO + EPERM;
 }
 
-/* What was requested takes more than may be had. */
+/* The request exceeds a limit. */
 static bool is_shortage(uint16_t reason)
 {
 	return reason == PM_REASON_ERRNO + EMFILE || reason == PM_REASON_ERRNO + ENFILE ||
@@ -37,7 +37,7 @@ static bool is_named(const struct pm_model *m, const struct pm_probe *p)
 	return added || (c && pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID));
 }
 
-/* Nothing was refused: what was requested means something that its user should know. */
+/* Nothing was refused: the request has a meaning that its user should know. */
 static bool is_remark(const struct pm_probe *p)
 {
 	return p->reason == PM_OK;
@@ -61,7 +61,7 @@ static void escaped(struct buf *out, const char *text)
 	text_escape(out, text, strlen(text));
 }
 
-/* The first probe of each cure stands for all that it would cure. */
+/* The first probe of each cure represents all that it would cure. */
 static bool is_first(const struct pm_model *m, uint32_t i, bool all)
 {
 	for (uint32_t k = 0; k < i; k++)

@@ -10,9 +10,9 @@
 #include "record/plan/plan.h"
 
 #define CPU        "/sys/devices/system/cpu/cpu%u/"
-#define CACHES_MAX 16 /* index directories of one CPU that are looked at */
+#define CACHES_MAX 16 /* index directories of one CPU that are examined */
 
-/* Before a CPU has been given its cluster, x86 kernels show the 16-bit "bad APIC id". */
+/* Until a CPU has a cluster, x86 kernels show the 16-bit "bad APIC id". */
 #define CLUSTER_UNKNOWN 65535
 
 static uint32_t number(const struct root *r, const char *file, uint32_t cpu)
@@ -20,11 +20,11 @@ static uint32_t number(const struct root *r, const char *file, uint32_t cpu)
 	uint64_t v;
 
 	if (root_u64(r, &v, CPU "topology/%s", cpu, file) || v >= PM_NONE)
-		return PM_NONE; /* the kernel writes -1 where it does not know */
+		return PM_NONE; /* the kernel writes -1 for unknown */
 	return (uint32_t)v;
 }
 
-/* Place of `cpu` among those that share its core, of which *first is one; PM_NONE: unknown. */
+/* The position of `cpu` among the CPUs of its core, of which *first is one; PM_NONE: unknown. */
 static uint32_t thread_of(const struct root *r, uint32_t cpu, uint32_t *first)
 {
 	SCOPED(cpulist_release) struct cpulist siblings = { 0 };
@@ -63,7 +63,7 @@ static void read_caches(const struct root *r, struct pm_cpu *c)
 			continue;
 		if (!root_u64(r, &id, CPU "cache/index%u/id", c->cpu, i) && id < PM_NONE)
 			c->cache[kind] = (uint32_t)id;
-		/* Firmware that numbers no caches still says who shares them. */
+		/* Firmware without cache numbers still says who shares them. */
 		else if (!root_cpulist(r, &shared, CPU "cache/index%u/shared_cpu_list", c->cpu, i) && shared.n)
 			c->cache[kind] = shared.cpu[0];
 	}
@@ -76,7 +76,7 @@ static void read_cpu(const struct root *r, const struct pm_topology *t, struct p
 	uint32_t first, thread = thread_of(r, c->cpu, &first), cpu = c->cpu;
 	const struct pm_cpu *sibling = first < cpu ? pm_topology_cpu(t, first) : NULL;
 
-	/* The threads of a core differ in nothing that stands here. */
+	/* The threads of a core have all of this in common. */
 	if (sibling && sibling->online) {
 		*c = *sibling;
 		c->cpu = cpu;
@@ -168,7 +168,8 @@ int topology_read(const struct root *r, const struct pm_topology *before, struct
 		else if (known)
 			*c = *known;
 		c->online = cpulist_has(&online, c->cpu);
-		/* With a sibling offline the survivor moves to the front of the list: it keeps the place it had. */
+		/* If a sibling goes offline, the remaining thread moves to the front of the list: it keeps its old
+		 * position. */
 		if (known && known->thread != PM_NONE && known->core == c->core && known->package == c->package)
 			c->thread = known->thread;
 	}
@@ -216,7 +217,7 @@ int topology_refresh(struct plan *p)
 	return err;
 }
 
-/* The number that names the place, and whether both CPUs are in it. */
+/* The number of the place, and whether both CPUs are in it. */
 static uint32_t place_number(const struct pm_cpu *c, enum pm_kind kind)
 {
 	switch (kind) {

@@ -10,7 +10,8 @@
 #include "record/sources/cputext.h"
 #include "record/sources/source_stat.h"
 
-/* What the host has taken of a CPU so far, in ticks of the kernel's clock. False: the line is of no CPU. */
+/* The time that the host has taken from a CPU so far, in the kernel's clock ticks. False: the line is not about a
+ * CPU. */
 static bool stolen_of(struct textcursor at, uint32_t *cpu, uint64_t *stolen)
 {
 	if (!cputext_label(at.label, at.label_len, cpu))
@@ -65,7 +66,7 @@ static void grown(struct cost *c, uint32_t cpu, uint64_t stolen, uint64_t *most)
 	c->stolen[cpu] = stolen;
 }
 
-/* The greatest growth of all CPUs since the last time (ns). */
+/* The largest growth of any CPU since the last call (ns). */
 static uint64_t stolen_since(struct cost *c)
 {
 	uint64_t most = 0, stolen;
@@ -87,7 +88,7 @@ void cost_look(struct cost *c, uint64_t lost, uint64_t interval_ns)
 {
 	uint64_t now = clocks_monotonic(), stolen, ticks;
 
-	/* Nothing is asked of a machine that has no host. */
+	/* A machine without a host is not asked. */
 	if (!interval_ns || (!c->may_steal && lost == c->lost))
 		return;
 	stolen = stolen_since(c);
@@ -130,7 +131,7 @@ static uint64_t waited(const char *tid)
 	return sscanf(line_of(tid, "schedstat", line), "%*u %llu", &wait) == 1 ? wait : 0;
 }
 
-/* Readers are those whose names end in a number: pmrec/0. */
+/* Readers have names that end in a number: pmrec/0. */
 static bool is_reader(const char *tid)
 {
 	char line[80];

@@ -14,7 +14,7 @@ struct filler {
 	int err;
 };
 
-/* What the user typed in order to have it in the file is no secret of the machine. */
+/* What the user typed to have it in the file is not a secret of the machine. */
 static bool may_put(const struct record_options *o, uint32_t key)
 {
 	if ((key == PM_HEADER_COMMAND || key == PM_HEADER_LABELS) && strcmp(o->privacy, "strict"))
@@ -22,7 +22,7 @@ static bool may_put(const struct record_options *o, uint32_t key)
 	return plan_may_record(o, key);
 }
 
-/* Takes what privacy lets pass and what is not there yet. */
+/* Adds a value if privacy permits it and it is not there yet. */
 static void put(struct filler *f, uint32_t key, struct pm_value v)
 {
 	if (f->err || !may_put(f->p->options, key) || pm_map_get(&f->p->model->header, key))
@@ -104,7 +104,7 @@ static const char *target(const struct record_options *o)
 	return o->cpus ? "cpu" : "system";
 }
 
-/* From /etc/passwd and nowhere else: what name services load has no business in a program with capabilities. */
+/* From /etc/passwd only: what name services load does not belong in a program with capabilities. */
 static char *user_name(void)
 {
 	FILE *f = fopen("/etc/passwd", "re");
@@ -171,7 +171,7 @@ int header_fill(struct plan *p, const struct source *s, size_t n, char *const *a
 	}
 	if (o->cpus) {
 		cpulist_print(&p->cpus, &cpus);
-		/* As typed, where that is how lists are written. */
+		/* As typed, if that is how lists are written. */
 		put(&f, PM_HEADER_CPUS, pm_text(o->cpus[strspn(o->cpus, "0123456789,-")] ? buf_str(&cpus) : o->cpus));
 	}
 	put_people(&f, argv);

@@ -16,11 +16,11 @@
 #include "record/host/lock.h"
 
 #define STACK_BYTES (256u << 10)
-/* How often who waits looks whether it shall continue waiting. */
+/* How often a waiting thread checks whether to go on waiting. */
 #define LOOK_NS 50000000
-/* How often a disk that was full is tried again. */
+/* How often writing to a disk that was full is tried again. */
 #define AGAIN_NS 200000000
-/* Some senders of signals send each of them twice. */
+/* Some senders send each signal twice. */
 #define TWICE_NS 300000000u
 
 struct entry {
@@ -31,7 +31,7 @@ struct entry {
 	uint8_t data[];
 };
 
-/* Who waits until nothing is left waits for this, too. */
+/* The condition for those who wait until nothing is left. */
 static size_t cost(const struct entry *e)
 {
 	return e->len ? e->len : 1;
@@ -43,8 +43,8 @@ struct outlet {
 	void *stack;
 	pthread_mutex_t lock; /* all below */
 	pthread_cond_t put, taken;
-	struct entry *first, **last; /* the one that is being written stays the first */
-	struct entry *done;          /* freed by the thread that put them */
+	struct entry *first, **last; /* the one that is being written stays first */
+	struct entry *done;          /* freed by the thread that added them */
 	size_t bytes;
 	uint64_t snapshots, progress_ns, hurry_ns, stalls, stalled_ns;
 	pid_t pid; /* of the process; 0: a thread writes */
@@ -52,7 +52,7 @@ struct outlet {
 	bool quit, given_up;
 };
 
-/* With the lock; an end that is wanted comes at once. */
+/* Called with the lock; a requested end comes at once. */
 static void await_again(struct outlet *o)
 {
 	uint64_t now = clocks_monotonic(), then = now + AGAIN_NS;
@@ -104,10 +104,10 @@ static void write_frames(struct outlet *o)
 	pthread_mutex_unlock(&o->lock);
 }
 
-/* Runs on the thread's errno and other such memory, which that leaves alone meanwhile. */
+/* Shares the calling thread's errno and other thread-local memory, which that thread leaves alone meanwhile. */
 static int process_main(void *arg)
 {
-	/* Nobody is left to write for. */
+	/* There is nobody left to write for. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	write_frames(arg);
 	syscall(SYS_exit, 0);
@@ -200,7 +200,7 @@ void outlet_free(struct outlet *o)
 	pthread_cond_signal(&o->put);
 	pthread_mutex_unlock(&o->lock);
 	if (stuck) {
-		/* It may be beyond the reach of signals, with its memory; the end of the program is near. */
+		/* It may be beyond the reach of signals, with its memory; the program is about to end. */
 		if (o->pid)
 			kill(o->pid, SIGKILL);
 		pthread_detach(o->thread);
@@ -249,7 +249,7 @@ static bool gives_up(const struct outlet *o, uint64_t now)
 	return now - since > OUTLET_PATIENCE_NS || (now - o->hurry_ns > TWICE_NS && interrupted());
 }
 
-/* Until at most `most` bytes wait. With the lock. */
+/* Waits until at most `most` bytes are queued. With the lock. */
 static bool await(struct outlet *o, size_t most)
 {
 	while (o->bytes > most && !o->given_up) {

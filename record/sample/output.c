@@ -17,9 +17,10 @@
 #include "record/host/interruptible.h"
 #include "record/host/privileges.h"
 
-#define CHUNK_NS 1000000000u /* about the time between two writes */
+#define CHUNK_NS 1000000000u /* approximate time between two writes */
 
-/* "<host or anon><what>-<UTC>.pmr", with --rotate "<-o without .pmr><what>-<UTC>.pmr"; owned, NULL without memory. */
+/* Makes "<host or anon><what>-<UTC>.pmr", with --rotate "<-o without .pmr><what>-<UTC>.pmr"; owned, NULL without
+ * memory. */
 static char *stamped_name(const struct record_options *o, const char *what)
 {
 	bool anon = o->privacy && !strcmp(o->privacy, "strict");
@@ -62,7 +63,7 @@ static mode_t mode(const struct record_options *o)
 	return o->privacy && !strcmp(o->privacy, "full") ? 0600 : 0666;
 }
 
-/* A name of our own making may be taken by a recording that began in the same second. */
+/* A generated name may be taken by a recording that began in the same second. */
 static int open_default(struct output *out, const struct record_options *o, struct error *e)
 {
 	for (int i = 2;; i++) {
@@ -98,7 +99,7 @@ static int open_named(struct output *out, const struct record_options *o, struct
 						 "'%s' is a link to a file that is not there; name that file",
 						 out->path) :
 				       error_sys(e, errno, "cannot write '%s'", out->path);
-		/* An empty file is what mktemp makes; pipes and devices are there to be written to. */
+		/* mktemp makes an empty file; pipes and devices are meant to be written to. */
 		if (S_ISREG(st.st_mode) && st.st_size > 0 && !o->output.overwrite)
 			return error_set(e, EEXIST, "'%s' exists; --overwrite replaces it", out->path);
 		out->fd = open(out->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
@@ -106,23 +107,23 @@ static int open_named(struct output *out, const struct record_options *o, struct
 	return out->fd < 0 ? error_sys(e, errno, "cannot write '%s'", out->path) : 0;
 }
 
-/* Readers tell by the lock a file that still grows from one whose recorder died. */
+/* By the lock readers distinguish a file that still grows from one whose recorder died. */
 static int take(struct output *out, const struct record_options *o, const struct stat *st, struct error *e)
 {
 	const struct timespec moment = { .tv_nsec = 20000000 };
 	int err = flock(out->fd, LOCK_EX | LOCK_NB) ? errno : 0;
 
-	/* A reader that looks holds it for a moment. Where there are no locks it is done without. */
+	/* A reader that checks holds the lock for a moment. Where there are no locks, continue without. */
 	for (int i = 0; i < 5 && err == EWOULDBLOCK; i++) {
 		nanosleep(&moment, NULL);
 		err = flock(out->fd, LOCK_EX | LOCK_NB) ? errno : 0;
 	}
 	if (err == EWOULDBLOCK && strcmp(out->path, "-"))
 		return error_set(e, EBUSY, "'%s' is in use: another pmrec is writing to it", out->path);
-	/* Only now: nothing that another one records is lost. */
+	/* Only now: nothing that another recorder records is lost. */
 	if (o->output.overwrite && st->st_size && strcmp(out->path, "-") && ftruncate(out->fd, 0))
 		return error_sys(e, errno, "cannot replace '%s'", out->path);
-	/* One that was there keeps no more readers than a new one has. */
+	/* An existing file gets the permissions of a new one. */
 	if (mode(o) == 0600 && strcmp(out->path, "-") && st->st_mode & 077 && fchmod(out->fd, 0600))
 		return error_sys(e, errno, "cannot make '%s' unreadable to others", out->path);
 	return 0;
@@ -139,7 +140,7 @@ static int open_any(struct output *out, const struct record_options *o, struct e
 	if (!o->output.output || plan_rotates(o)) {
 		err = open_default(out, o, e);
 	} else if (!strcmp(out->path, "-")) {
-		/* A descriptor of its own: the number 1 may be handed to others. */
+		/* A descriptor of its own: number 1 may be handed to others. */
 		out->fd = fcntl(o->output.fd ? o->output.fd : STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 		if (out->fd < 0)
 			err = error_sys(e, errno, "stdout");
@@ -181,7 +182,7 @@ int output_open(struct output *out, const struct record_options *o, struct error
 	sigset_t before;
 	int err;
 
-	/* A pipe has to wait for its reader. What is open already is written to, whatever has been sent by now. */
+	/* A pipe must wait for its reader. What is open already is written to, whatever signals have come by now. */
 	if (waits)
 		interruptible_begin(&before);
 	err = output_open_as_self(out, o, e);
@@ -215,7 +216,7 @@ int output_blame(const struct output *out, struct error *e)
 	return error_prefix(e, "'%s'", out->path);
 }
 
-/* A file system that cannot is not asked again and again. */
+/* A file system that cannot is not asked again. */
 static int make_last(struct output *out)
 {
 	int err = fdatasync(out->fd) ? -errno : 0;
@@ -224,7 +225,7 @@ static int make_last(struct output *out)
 	return err == -EINVAL || err == -ENOSYS || err == -EINTR ? 0 : err;
 }
 
-/* A chunk that came a little early would wait for the next one, and twice the time would be at risk. */
+/* If a chunk comes a little early, waiting for the next one would put twice the time at risk. */
 static bool sync_is_due(const struct output *out)
 {
 	uint64_t early = (out->sync_ns < CHUNK_NS ? out->sync_ns : CHUNK_NS) / 2;
@@ -249,11 +250,11 @@ int output_write(void *ctx, const void *data, size_t len)
 			at += n;
 			left -= (size_t)n;
 		} else if (err == EAGAIN) {
-			poll(&p, 1, -1); /* somebody else made the pipe non-blocking */
+			poll(&p, 1, -1); /* someone made the pipe non-blocking */
 		} else if (err != EINTR) {
 			off_t end = lseek(out->fd, 0, SEEK_CUR);
 
-			/* Half a frame is of no use; without it the file ends between two frames. */
+			/* Half a frame is useless; without it the file ends between two frames. */
 			if (out->regular && left < len && end >= (off_t)(len - left) &&
 			    !ftruncate(out->fd, end - (off_t)(len - left)))
 				lseek(out->fd, end - (off_t)(len - left), SEEK_SET);

@@ -11,7 +11,7 @@
 #include "record/host/lock.h"
 #include "record/sample/futex.h"
 
-/* Events are small, and there are not many. */
+/* Events are small and rare. */
 #define EVENT_ROOM   4096
 #define MESSAGES_MAX 4096
 
@@ -44,7 +44,7 @@ static void fail(struct recording *r, int err)
 	note_failure(r, err, pm_writer_error(r->writer));
 }
 
-/* The sink's failure, beside all threads. That of another file than this one is recording_rotate()'s. */
+/* The sink failed; called on any thread. The failure of a file other than this one concerns recording_rotate(). */
 static void sink_failed(void *ctx, int err)
 {
 	struct recording *r = ctx;
@@ -53,7 +53,8 @@ static void sink_failed(void *ctx, int err)
 		note_failure(r, err, "");
 }
 
-/* What others take away or give back, while this continues. Another file than this one is recording_rotate()'s. */
+/* The sink is out of space, or has some again, while recording continues. A file other than this one concerns
+ * recording_rotate(). */
 static bool sink_stalled(void *ctx, int err)
 {
 	struct recording *r = ctx;
@@ -64,7 +65,7 @@ static bool sink_stalled(void *ctx, int err)
 		return false;
 	atomic_store(&r->no_room, err);
 	if (write(r->fd, &one, sizeof(one)) < 0)
-		return true; /* the counter is full: it is readable */
+		return true; /* the counter is full, so it is readable */
 	return true;
 }
 
@@ -126,7 +127,7 @@ static int write_stretch(struct recording *r, const struct ring_buf *b, const st
 	int err;
 
 	rows_chunk(&r->rows, b, first, n, &c);
-	/* Before the model is locked: others need it meanwhile. */
+	/* Before locking the model, which others need meanwhile. */
 	if (has_failed(r) || !outlet_await_room(r->outlet, r->chunk_bytes)) {
 		atomic_fetch_add(&r->lost, n);
 		return -ETIMEDOUT;
@@ -197,7 +198,7 @@ static void tell_refused(struct recording *r, uint32_t n)
 	recording_write_event(r, &e);
 }
 
-/* Events whose chunks are written. */
+/* Writes the events whose chunks are written. */
 static void write_events(struct recording *r, const struct ring *ring)
 {
 	for (;;) {
@@ -228,7 +229,7 @@ static void write_events(struct recording *r, const struct ring *ring)
 	}
 }
 
-/* Together, so that many cost little; and at once, so that none is lost with the recorder. */
+/* Together, so that many are cheap; and immediately, so that none is lost with the recorder. */
 static void flush_events(struct recording *r)
 {
 	int err = 0;
@@ -380,7 +381,7 @@ void recording_free(struct recording *r)
 	given_up = r->outlet && outlet_state(r->outlet).given_up;
 	outlet_free(r->outlet);
 	pm_writer_free(r->writer);
-	/* It may come back to that. */
+	/* Writing may resume. */
 	if (given_up)
 		return;
 	fd_close(&r->fd);
@@ -395,7 +396,7 @@ _Atomic uint32_t *recording_wake(struct recording *r)
 	return &r->wake;
 }
 
-/* Until that time (UINT64_MAX: however long it takes). Whether all is encoded. */
+/* Encodes until that time (UINT64_MAX: without limit). Returns whether all is encoded. */
 static bool drain(struct recording *r, uint64_t until_ns)
 {
 	uint32_t want;
@@ -409,7 +410,7 @@ static bool drain(struct recording *r, uint64_t until_ns)
 	while (!(done = (int32_t)(r->done - want) >= 0) && clocks_monotonic() < until_ns) {
 		struct timespec t = clocks_timespec(clocks_ns(CLOCK_REALTIME) + 100000000);
 
-		/* A signal that ends the program ends the patience with the sink, too. */
+		/* A signal that ends the program also ends the wait for the sink. */
 		if (interrupted())
 			outlet_hurry(r->outlet);
 		pthread_cond_timedwait(&r->progress, &r->lock, &t);
@@ -447,7 +448,7 @@ int recording_attach(struct recording *r, struct ring *ring)
 	pthread_mutex_lock(&r->lock);
 	r->ring = NULL;
 	pthread_mutex_unlock(&r->lock);
-	/* The thread may still hold the old pointer from before: after one more round it does not. */
+	/* The thread may still hold the old pointer: after one more round it does not. */
 	recording_drain(r);
 	r->dropped = 0;
 	r->serial = UINT32_MAX;
@@ -531,7 +532,7 @@ const char *recording_dead(struct recording *r)
 	return buf_str(&r->dead);
 }
 
-/* Says with the error that is set what the file lacks. */
+/* Adds to the error what the file lacks. */
 static int tell_missing(struct recording *r, struct error *e)
 {
 	struct error why = *e;

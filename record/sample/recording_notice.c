@@ -1,16 +1,16 @@
-/* What the writer thread sees of others: ticks that are missing, units that died, a clock that was set. */
+/* What the writer thread notices: missing ticks, dead units, a clock that was set. */
 #include "record/sample/recording_private.h"
 
 #include <string.h>
 
 #include "record/host/lock.h"
 
-/* REALTIME against BOOTTIME: readings a few us apart; a step is an act of somebody. */
+/* REALTIME against BOOTTIME: readings are a few us apart; a step is someone's doing. */
 #define STEP_MIN_NS 2000000
 
 static void set(struct pm_event *e, uint32_t key, struct pm_value v)
 {
-	/* Without memory an event says less; the recording continues. */
+	/* Without memory an event says less; recording continues. */
 	(void)pm_map_set(&e->attrs, key, v);
 }
 
@@ -40,7 +40,7 @@ void recording_find_lost(struct recording *r, const struct ring *ring, const str
 
 			tell_lost(r, lost, e->start_ns + r->next_number * interval,
 				  dropped ? PM_REASON_DROPPED : PM_REASON_MISSED);
-			/* What was dropped by now may be rows of chunks that are still to come. */
+			/* What has been dropped by now may include rows of chunks that are still to come. */
 			r->dropped += dropped < lost ? dropped : lost;
 			if (i == 0)
 				pm_writer_break(r->writer);
@@ -60,7 +60,7 @@ bool recording_note(struct recording *r, struct buf *line)
 	return is_new;
 }
 
-/* Once a source and reason, however many units it had. */
+/* Once per source and reason, however many units it had. */
 static void note_dead(struct recording *r, const char *source, uint16_t reason)
 {
 	SCOPED(buf_release) struct buf line = BUF_INIT;

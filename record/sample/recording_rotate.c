@@ -1,4 +1,4 @@
-/* Recordings of several files: when one is full, and how the next goes on without a snapshot lost. */
+/* Recordings of several files: when one is full, and how the next one continues without losing a snapshot. */
 #include "record/sample/recording_private.h"
 
 #include <errno.h>
@@ -7,9 +7,9 @@
 
 #include "common/random.h"
 
-/* After a file could not be begun: when to try again. */
+/* When to try again after a file could not be started. */
 #define ROTATE_AGAIN_NS 1000000000
-/* Index and end frame of a file: an entry takes less than that. */
+/* An entry in the index and end frame of a file takes less than this. */
 #define INDEX_ENTRY 24
 
 uint32_t recording_rows_of_file(struct recording *r, uint32_t first, uint32_t n)
@@ -36,8 +36,8 @@ bool recording_file_is_full(const struct recording *r, uint32_t row)
 		return false;
 	if (rot->period_ns && tick >= r->file_until_ns)
 		return true;
-	/* One more might be too many, and may come with a copy of the definitions as the end does; but one after the
-	 * snapshot that it begins with it has to have. */
+	/* One more might be too many, as may a copy of the definitions, which the end has, too; but a file must have
+	 * one after the snapshot that it begins with. */
 	return rot->bytes && stats.snapshots > 1 &&
 	       stats.bytes + r->chunk_bytes + 2 * stats.copy_bytes + INDEX_ENTRY * (stats.frames + 8) > rot->bytes;
 }
@@ -49,7 +49,7 @@ static void tell_no_file(struct recording *r, uint64_t tick, const struct error 
 	char text[120];
 
 	buf_printf(&line, "could not start another file, and continued with the previous one: %s\n", e->text);
-	/* The recording does not say where in somebody's folders it lies. */
+	/* Where in a user's directories the recording lies is not recorded. */
 	snprintf(text, sizeof(text), "could not start another file: %s", strerror(e->number));
 	if (recording_note(r, &line)) {
 		(void)pm_map_set(&note.attrs, PM_EVENT_KEY_NOTE, pm_text(text));
@@ -57,31 +57,31 @@ static void tell_no_file(struct recording *r, uint64_t tick, const struct error 
 	}
 }
 
-/* The end of the file before. All its snapshots are in it, whatever becomes of that. */
+/* Ends the previous file. All its snapshots are in it, whatever happens to that end. */
 static void replace_writer(struct recording *r, struct pm_writer *next)
 {
 	struct pm_writer_stats before;
 
 	pm_writer_finish(r->writer);
-	/* Without memory the kernel does it when it likes. */
+	/* Without memory the kernel does it in its own time. */
 	(void)outlet_put(r->outlet, r->target[r->now].sink_ctx, NULL, 0, 0);
 	before = pm_writer_stats(r->writer);
 	r->bytes_before += before.bytes;
-	/* The one that the files share. */
+	/* The snapshot that the files share. */
 	r->snapshots_before += before.snapshots - 1;
 	pm_writer_free(r->writer);
 	r->writer = next;
 	r->now = !r->now;
 }
 
-/* The beginning of the next file, until it is known that it can be written. */
+/* Writes the beginning of the next file, until it is certain that it can be written. */
 static int begin_file(struct recording *r, void *sink_ctx, struct pm_chunk *c, const uint8_t *new_id,
 		      struct pm_writer **next, struct error *e)
 {
 	uint8_t *id = r->config.writer.model->recording_id, old_id[sizeof(r->config.writer.model->recording_id)];
 	int err;
 
-	/* What fails from here on is the next file. */
+	/* From here on a failure concerns the next file. */
 	if (!outlet_await_empty(r->outlet))
 		return error_sys(e, ETIMEDOUT, "write");
 	atomic_store(&r->trying, true);

@@ -10,7 +10,7 @@
 
 #define BUFS_MIN 4
 #define BUFS_MAX 64
-/* How long a reader may take for a tick on a busy machine until the others go on without it. */
+/* How long a reader may take for a tick on a busy machine before the others go on without it. */
 #define LATE_NS 200000000u
 
 static void buf_free(struct ring_buf *b, uint32_t n_groups)
@@ -55,7 +55,7 @@ static int buf_init_groups(struct ring_buf *b, const struct readout *l)
 		b->group[g].status = malloc(n * sizeof(uint16_t) + 1);
 		if (!b->group[g].v || !b->group[g].status)
 			return -ENOMEM;
-		/* Written, not only zero: a reader shall not meet a page fault. */
+		/* Written, not only zeroed, so that a reader does not meet a page fault. */
 		memset(b->group[g].v, 0, n * sizeof(uint64_t));
 		memset(b->group[g].status, 0, n * sizeof(uint16_t));
 	}
@@ -144,7 +144,7 @@ void ring_leave(struct ring *r, uint32_t i, uint64_t chunk)
 	uint64_t before = atomic_load_explicit(&r->reader[i].left, memory_order_relaxed);
 
 	atomic_store(&r->reader[i].left, chunk);
-	/* Only the last one to leave wakes the writer: one wake-up a chunk, however many readers there are. */
+	/* Only the last one to leave wakes the writer: one wake-up per chunk, however many readers there are. */
 	if (chunk > before && all_left(r, before))
 		wake(r);
 }
@@ -182,13 +182,13 @@ void ring_drop(struct ring *r, uint32_t i, uint64_t chunk, uint64_t n)
 {
 	_Atomic uint64_t *dropped = &r->reader[i].dropped;
 
-	/* Who comes too late has missed it: there was a buffer. */
+	/* Those who come too late have missed it, but a buffer existed. */
 	if (atomic_load(&r->closed) <= chunk)
 		atomic_store_explicit(dropped, atomic_load_explicit(dropped, memory_order_relaxed) + n,
 				      memory_order_relaxed);
 }
 
-/* The epoch of the next chunk is the last one that begins at or before it. NULL: none has begun. */
+/* The epoch of the next chunk: the last one that begins at or before it. NULL: none has begun. */
 static const struct ring_epoch *next_epoch(struct ring *r)
 {
 	uint32_t n = atomic_load_explicit(&r->epochs_done, memory_order_relaxed), begun = atomic_load(&r->epochs);
@@ -201,7 +201,7 @@ static const struct ring_epoch *next_epoch(struct ring *r)
 	return &r->epoch[n % RING_EPOCHS];
 }
 
-/* A tick can be taken until the next one is due; what the kernel has sampled waits for a whole chunk more. */
+/* A tick can be taken until the next one is due; what the kernel has sampled waits one more chunk. */
 static uint64_t due(struct ring *r)
 {
 	const struct ring_epoch *e = next_epoch(r);
@@ -258,7 +258,7 @@ static void copy_column(struct pm_chunk_group *to, const struct pm_chunk_group *
 		}
 }
 
-/* The rows that readers have finished, of a buffer that some are still inside. */
+/* Copies the rows that readers have finished, from a buffer that some are still using. */
 static void copy_finished(const struct ring *r, struct ring_buf *to, struct ring_buf *b)
 {
 	const struct readout *l = r->readout;
@@ -287,7 +287,7 @@ static void copy_finished(const struct ring *r, struct ring_buf *to, struct ring
 	}
 }
 
-/* Statuses are all PM_OK in a free buffer: readers write only what is missing. */
+/* In a free buffer all statuses are PM_OK: readers write only what is missing. */
 static void clean_statuses(struct ring_buf *b, const struct readout *l)
 {
 	for (uint32_t i = 0; i < l->n_slots; i++) {
@@ -313,7 +313,7 @@ static void clean(struct ring *r, struct ring_buf *b)
 	b->slept_ns = 0;
 }
 
-/* A buffer that everybody has come out of, or another one; NULL without memory. */
+/* A buffer that all have left, or a new one; NULL without memory. */
 static struct ring_buf *spare(struct ring *r)
 {
 	for (struct ring_buf **at = &r->held; *at; at = &(*at)->next) {
@@ -328,7 +328,7 @@ static struct ring_buf *spare(struct ring *r)
 	return buf_new(r->readout);
 }
 
-/* Puts what is there of the next chunk into another buffer, which takes the place of this one. */
+/* Moves what there is of the next chunk to another buffer, which replaces this one. */
 static struct ring_buf *replace(struct ring *r, struct ring_buf *b)
 {
 	struct ring_buf *to = spare(r);
@@ -343,7 +343,7 @@ static struct ring_buf *replace(struct ring *r, struct ring_buf *b)
 	return to;
 }
 
-/* What readers that have come out of a held buffer had to say of a suspend belongs to the chunk that comes next. */
+/* Moves what readers of a held buffer reported about a suspend to the next chunk. */
 static void add_sleep(struct ring *r, struct ring_buf *to)
 {
 	for (struct ring_buf *b = r->held; b; b = b->next) {

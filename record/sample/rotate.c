@@ -24,7 +24,7 @@ static bool removes(const struct rotation *r)
 	return r->options->output.keep || r->options->output.ring_ns;
 }
 
-/* Whether the others hold enough without the oldest, when so many more come. */
+/* Whether the others hold enough without the oldest, with this many more to come. */
 static bool is_surplus(const struct rotation *r, size_t coming)
 {
 	const struct output_options *o = &r->options->output;
@@ -33,14 +33,14 @@ static bool is_surplus(const struct rotation *r, size_t coming)
 	if (o->keep)
 		return r->n_kept + coming > o->keep;
 	if (!o->ring_ns)
-		return r->n_kept > MESSAGE_FDS; /* rotation_files() wants no more */
+		return r->n_kept > MESSAGE_FDS; /* rotation_files() takes no more */
 	for (size_t i = 0; i < r->n_kept; i++)
 		bytes += r->kept[i].end_ns == INT64_MAX ? o->rotate_bytes : r->kept[i].bytes;
 	return (o->ring_bytes && bytes > o->ring_bytes) ||
 	       (int64_t)clocks_ns(CLOCK_BOOTTIME) - (int64_t)o->ring_ns > r->kept[0].end_ns;
 }
 
-/* Takes the oldest file away, if it still is what was written under that name. */
+/* Removes the oldest file, if it still is what was written under that name. */
 static void drop_oldest(struct rotation *r)
 {
 	struct rotation_file *f = &r->kept[0];
@@ -54,7 +54,7 @@ static void drop_oldest(struct rotation *r)
 
 /* ---- */
 
-/* The last one is in use, and not to be lost, whatever comes. */
+/* The last one is in use and must stay, whatever comes. */
 static void drop_surplus(struct rotation *r, size_t coming)
 {
 	SCOPED(unlock) pthread_mutex_t *held = lock(&r->lock);
@@ -166,7 +166,7 @@ static void settle(void *ctx, bool taken)
 		return;
 	}
 	note_end(r);
-	/* What close() could complain of now does not change what is done next. */
+	/* An error of close() would not change what is done next. */
 	output_close(rotation_output(r), NULL);
 	r->now = !r->now;
 	remember(r, rotation_output(r));

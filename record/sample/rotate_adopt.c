@@ -1,5 +1,5 @@
-/* What a recorder that was killed has left of a ring: the next one of that name takes it over. It belongs into a
- * dump, and must not stay forever. */
+/* Adopts what a killed recorder left of a ring: the next one of that name includes it in dumps, and removes it in
+ * time. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "format/frame.h"
 #include "record/sample/rotate.h"
 
-/* "-20260131T235959Z", where names part into what -o says and what is added to it. */
+/* Whether "-20260131T235959Z" begins here, which separates what -o says from what is added. */
 static bool is_stamp(const char *c)
 {
 	static const char form[] = "-ddddddddTddddddZ";
@@ -23,7 +23,7 @@ static bool is_stamp(const char *c)
 	return true;
 }
 
-/* Length of what comes before the time; 0: there is none. */
+/* Length of what precedes the time; 0: there is none. */
 static size_t stem_length(const char *name)
 {
 	for (size_t i = strlen(name); i-- > 0;)
@@ -32,7 +32,7 @@ static size_t stem_length(const char *name)
 	return 0;
 }
 
-/* Whether it is a recording of ours that nobody writes. */
+/* Whether it is one of our recordings that nobody writes. */
 static bool is_left(int fd, struct stat *st)
 {
 	uint8_t head[FRAME_MAGIC_LEN];
@@ -68,7 +68,7 @@ void rotation_adopt(struct rotation *r)
 			f.device = st.st_dev;
 			f.inode = st.st_ino;
 			f.bytes = (uint64_t)st.st_size;
-			/* The wall clock is only good for how long ago that was; before the boot it is negative. */
+			/* The wall clock only tells how long ago that was; before the boot it is negative. */
 			f.end_ns = (int64_t)(clocks_ns(CLOCK_BOOTTIME) - clocks_ns(CLOCK_REALTIME)) +
 				   (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 			if (asprintf(&f.path, "%.*s%s", (int)folder, path, d->d_name) < 0)

@@ -49,7 +49,7 @@ static void find_rows(struct rows *r, const struct ring *ring, uint64_t chunk, c
 	}
 }
 
-/* Cells of a slot that nobody filled in this row. Cumulative companions repeat the row before, which costs
+/* Fills the cells of a slot that nobody filled in this row. Cumulative companions repeat the row before, which costs
  * nothing. */
 static void fill_missing(struct ring_buf *b, const struct slot *s, uint32_t row, uint64_t tick, uint16_t reason)
 {

@@ -13,14 +13,14 @@
 #include "record/host/realtime.h"
 #include "record/sample/futex.h"
 
-/* BOOTTIME and MONOTONIC are not read at one moment; a difference below this is preemption, not sleep. */
+/* BOOTTIME and MONOTONIC are read one after the other; a difference below this is preemption, not sleep. */
 #define SLEPT_MIN_NS 5000000
-/* A reading is in doubt that took more than that part of its interval, and so many times what it can take. */
+/* A reading is doubtful if it took more than this part of its interval, and this many times what it should. */
 #define DOUBT_SHARE 100
 #define DOUBT_TIMES 4
-/* Nobody who is told to stop needs that long, if there is a CPU for it. */
+/* A reader that is told to stop does not need longer, given a CPU. */
 #define STARVED_MS 50
-/* Once the end is near a reading that takes longer is not waited for. */
+/* Near the end, a reading that takes longer is not waited for. */
 #define PATIENCE_NS 500000000u
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -28,8 +28,8 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* Replaces begin and end, ns after that of the group's first place, by the usual ones if those say nearly the same.
- * What is unusual twice is usual from then on. */
+/* Replaces begin and end, in ns after those of the group's first place, by the usual ones if they are nearly equal.
+ * What is unusual twice becomes usual. */
 static void even_out(struct slot *s, uint64_t slack_ns, uint64_t *begin, uint64_t *end)
 {
 	if (s->seen && distance(*begin + *end, 2 * s->usual_at + s->usual_ns) <= 2 * slack_ns) {
@@ -46,9 +46,9 @@ static void even_out(struct slot *s, uint64_t slack_ns, uint64_t *begin, uint64_
 	s->seen = true;
 }
 
-/* Reads a unit, and again if something came between, as only unusual times tell: what was read and when do not
- * belong together then. *begin is that of the reading that counts. A second reading that takes as long says that the
- * machine has become slower, which must not double the readings for good. */
+/* Reads a unit, and again if unusual times suggest an interruption: the values and their time do not belong together
+ * then. *begin is that of the reading that counts. If the second reading takes as long, the machine has become
+ * slower, which must not double all readings. */
 static int read_unit(struct slot *s, struct cells *c, uint64_t interval_ns, uint64_t *begin, uint64_t *end)
 {
 	int err = s->unit->read(s->unit, c);
@@ -121,7 +121,7 @@ static void read_row(struct reader *reader, const struct readout *l, struct ring
 			b->slot_read[i] = true;
 			end = begin;
 		} else if (number > 1 && s->every > 1 && !single && number % s->every) {
-			/* At first twice: a short recording has values, too. */
+			/* At first twice, so that a short recording has values, too. */
 			cells_fail_all(&c, PM_REASON_NOT_READ);
 			end = begin;
 		} else {
@@ -190,10 +190,10 @@ static bool sleep_until(const struct reader *r, uint64_t deadline_ns, uint64_t *
 	return false;
 }
 
-/* Why a tick is lost that is taken so late. */
+/* Records why a tick is lost that is taken so late. */
 static void count_delay(struct reader *r, uint64_t due_ns, uint64_t now, uint64_t interval)
 {
-	/* Of what was due while it stopped only the first is late for that. */
+	/* Of what was due while it was stopped, only the first tick is late for that reason. */
 	uint64_t from = due_ns > r->awake_ns ? due_ns : r->awake_ns;
 
 	r->awake_ns = now;
@@ -212,8 +212,7 @@ static void run_ticks(struct reader *r, const struct ring_epoch *e)
 	uint32_t rows = ring->readout->rows, row;
 
 	while (sleep_until(r, e->start_ns + k * interval, &now)) {
-		/* Too late for this tick when the next one is due: it is lost, and the one that is due now is
-		 * taken. */
+		/* If the next tick is due, this one is lost, and the next one is taken. */
 		count_delay(r, e->start_ns + k * interval, now, interval);
 		k = (now - e->start_ns) / interval;
 		if (k > e->last_number)
@@ -238,7 +237,7 @@ static void run_ticks(struct reader *r, const struct ring_epoch *e)
 	}
 }
 
-/* Takes each tick when its samples should have come, and the one that it is told to stop in: false. */
+/* Reads each tick when its samples should have come; false if told to stop meanwhile. */
 static bool stand_in(struct reader *r, const struct ring_epoch *e, uint64_t chunk, uint64_t first, uint64_t k,
 		     uint64_t last)
 {
@@ -258,7 +257,7 @@ static bool stand_in(struct reader *r, const struct ring_epoch *e, uint64_t chun
 	return on;
 }
 
-/* The first tick is read; its samples then follow it at a distance of whole intervals. */
+/* The first tick is read; its samples follow at whole intervals from it. */
 static void run_sampled(struct reader *r, const struct ring_epoch *e)
 {
 	struct ring *ring = r->sampler->config.ring;
@@ -288,12 +287,12 @@ static void run_sampled(struct reader *r, const struct ring_epoch *e)
 			on = stand_in(r, e, chunk, first, k < first ? first : k + 1, last);
 		} else {
 			on = sleep_until(r, e->start_ns + (last + 2) * interval, &now);
-			/* What stood still may be told to stop before it looks. */
+			/* A reader that stood still may be told to stop before it looks. */
 			count_delay(r, e->start_ns + (last + 2) * interval, clocks_monotonic(), interval);
 		}
 		r->in_chunk = chunk + 1;
 		sampler_collect_samples(r, e, chunk, first, last);
-		/* The last one is why it was begun: if its sample did not come, it is read. */
+		/* The last tick is the purpose of the epoch: if its sample did not come, read it. */
 		b = on && last == e->last_number ? ring_enter(ring, r->index, chunk) : NULL;
 		if (b && !(b->filled[r->index].rows[(last - first) / 64] >> (last - first) % 64 & 1))
 			snapshot(r, chunk, (uint32_t)(last - first), last, false);
@@ -324,7 +323,7 @@ static void run_epoch(struct reader *r)
 	}
 }
 
-/* Who does it first, the reader or control, counts it as no longer active. */
+/* Whoever does it first, the reader or control, counts it as no longer active. */
 static bool leaves_epoch(struct reader *r, int to)
 {
 	int busy = READER_BUSY;
@@ -343,14 +342,14 @@ static void *reader_main(void *arg)
 	atomic_store(&r->tid, gettid());
 	snprintf(name, sizeof(name), "pmrec/%u", cpu == PM_NONE ? r->index : cpu);
 	prctl(PR_SET_NAME, name);
-	/* The kernel may otherwise be 50 us late on purpose. */
+	/* Otherwise the kernel may delay timers by 50 us. */
 	prctl(PR_SET_TIMERSLACK, 1);
-	/* A CPU that this machine lacks (an emulated root) or that a cpuset forbids is read from elsewhere. */
+	/* A CPU that this machine lacks (under --root) or that a cpuset forbids is read from another one. */
 	if (cpu != PM_NONE)
 		affinity_pin(cpu);
 	if (s->config.thread_starts)
 		s->config.thread_starts();
-	/* That it is permitted was seen before. */
+	/* It was checked before that this is permitted. */
 	if (s->config.realtime)
 		realtime_begin(s->config.realtime);
 	for (;;) {
@@ -409,7 +408,7 @@ fail:
 	return error_sys(e, err, "reader threads");
 }
 
-/* Readers of a CPU that others keep come to their end on any other. */
+/* Lets readers whose CPU is kept busy by others finish on any CPU. */
 static void unpin(struct sampler *s)
 {
 	for (uint32_t i = 0; i < s->started; i++) {
@@ -465,7 +464,8 @@ bool sampler_begin(struct sampler *s, struct ring_epoch *e)
 	return true;
 }
 
-/* Leaves behind who is in the middle of a reading; what it reads has stopped delivering. Whether nobody is active. */
+/* Leaves readers behind that are in the middle of a reading: what they read does not respond. Returns whether none is
+ * active. */
 static bool leave_behind(struct sampler *s)
 {
 	bool last = false;
@@ -495,7 +495,7 @@ void sampler_park(struct sampler *s)
 
 	if (!s->running)
 		return;
-	/* A single snapshot is let finish: it is why the epoch was begun. */
+	/* Let a single snapshot finish: it is the purpose of the epoch. */
 	if (!s->epoch.tick_ns) {
 		atomic_store(&s->stop, 1);
 		futex_wake_all(&s->stop);

@@ -1,4 +1,4 @@
-/* What the kernel samples: rows made of the samples that wait for a reader. */
+/* What the kernel samples: turns the samples that wait for a reader into rows. */
 #include "record/sample/sampler_private.h"
 
 #include <string.h>
@@ -25,8 +25,8 @@ void sampler_start_samples(struct reader *r)
 	}
 }
 
-/* The tick that a sample is of. The timer goes by whole intervals from when it was started, which was some time after
- * a tick; interrupts are late, and never early, so the least lateness that was seen is that time. */
+/* The tick to which a sample belongs. The timer runs in whole intervals from its start, which was some time after a
+ * tick; interrupts are late, never early, so the smallest lateness seen is that time. */
 static uint64_t tick_of(struct slot *s, uint64_t since_start, uint64_t interval)
 {
 	int64_t off;
@@ -50,8 +50,8 @@ static void set_times(const struct pm_chunk_group *g, const struct slot *s, uint
 	g->v[s->end * g->stride + row] = end;
 }
 
-/* Samples of one unit that belong to the chunk that begins with tick `first`; ticks that found no room in the kernel
- * have none, as they were missed by the reader. b NULL: there is no buffer for them. */
+/* Takes one unit's samples of the chunk that begins with tick `first`; ticks for which the kernel had no room are
+ * missing, as if the reader had missed them. b NULL: there is no buffer for them. */
 static void take_samples(const struct readout *l, struct slot *s, struct ring_buf *b, uint32_t i,
 			 const struct ring_epoch *e, uint64_t first, uint64_t last)
 {
@@ -65,7 +65,7 @@ static void take_samples(const struct readout *l, struct slot *s, struct ring_bu
 
 		if (tick > last)
 			return;
-		/* Of two in one tick the first one is its own. */
+		/* Of two in one tick, the first belongs to it. */
 		if (!b || tick < first || s->sampled[row / 64] >> row % 64 & 1) {
 			u->sampling->take(u, NULL);
 			continue;
@@ -109,10 +109,10 @@ void sampler_stand_in(struct reader *r, const struct ring_epoch *e, uint64_t chu
 	r->read_ns = clocks_monotonic();
 }
 
-/* So many rows of a chunk say something of what the kernel does. */
+/* This many rows of a chunk show what the kernel does. */
 #define ROWS_THAT_TELL 8
 
-/* Whether more than a quarter of the rows of a slot lack a sample. */
+/* Whether more than a quarter of a slot's rows lack a sample. */
 static bool has_gaps(const struct slot *s, uint32_t rows)
 {
 	int n = -(int)s->stood_in;

@@ -14,13 +14,13 @@
 
 #define RING_BYTES    (16u << 20)
 #define CHUNK_NS      1000000000u
-#define CHUNK_LIVE_NS 100000000u /* where somebody may wait for it */
-/* Time for all readers to wake up, so that a snapshot out of turn begins on all of them at once. */
+#define CHUNK_LIVE_NS 100000000u /* if someone may be waiting for it */
+/* Time for all readers to wake up, so that an extra snapshot begins on all of them at once. */
 #define LEAD_NS 100000
-/* A last tick that has not been taken so long after it was over waits for a file that does not answer. */
+/* If the last tick has not been taken this long after it was due, it waits for a file that does not respond. */
 #define DUE_NS 1000000000u
 
-/* -P, --no-msr and --null are other words for --sources=-NAME, and --tasks=threads wants its source. */
+/* -P, --no-msr and --null are other words for --sources=-NAME, and --tasks=threads needs its source. */
 static void ask_for(struct session *s, const char *name, bool wanted)
 {
 	for (size_t i = 0; i < s->n_sources; i++)
@@ -28,7 +28,7 @@ static void ask_for(struct session *s, const char *name, bool wanted)
 			s->source[i].wanted = s->source[i].required = wanted;
 }
 
-/* What --add names is recorded whatever --sources says; events need the source of events. */
+/* What --add names is recorded whatever --sources says; events need their source. */
 static int take_added(struct session *s, struct error *e)
 {
 	for (size_t i = 0; i < s->options->n_added; i++) {
@@ -79,7 +79,7 @@ static int check_required(struct session *s, struct error *e)
 	return error_set(e, ENODEV, "nothing can be recorded here; pmrec doctor says why");
 }
 
-/* Only events that count cost what they will cost, so they count while they are tried. */
+/* Only events that count cost what they will cost, so they count during the trial. */
 static int choose_readers(struct session *s, struct error *e)
 {
 	const struct record_options *o = s->options;
@@ -141,7 +141,7 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 	return err ? err : choose_readers(s, e);
 }
 
-/* Groups that nobody reads and whose instances have all retired. Others may be read again: CPUs come back. */
+/* Retires groups that nobody reads and whose instances have all retired. Others may be read again: CPUs come back. */
 static int retire_groups(struct pm_model *m, const struct readout *l)
 {
 	uint32_t next = 0;
@@ -172,7 +172,7 @@ int session_start_threads(struct session *s, struct error *e)
 	uint64_t sampled = 0;
 	int err;
 
-	/* The writer may be forgetting who has retired. */
+	/* The writer may be forgetting retired ids at this moment. */
 	recording_lock(s->recording);
 	err = readout_init(&s->readout, &s->plan, s->options->sample.interval_ns, s->chunk_ns, s->per_cpu,
 			   &s->offline, e);
@@ -185,7 +185,7 @@ int session_start_threads(struct session *s, struct error *e)
 	if (err)
 		return error_sys(e, -err, "buffers");
 	recording_lock(s->recording);
-	/* All that had them is written. */
+	/* Everything about them is written. */
 	err = retire_groups(&s->model, &s->readout);
 	if (!err)
 		err = plan_fact(&s->plan, pm_u64(s->readout.n_readers), "pmrec.readers");
@@ -276,7 +276,7 @@ int session_open(struct session *s, struct error *e)
 	if (plan_rotates(s->options))
 		config.rotation = rotation_rules(&s->rotation);
 	config.waits_for_room = session_output(s)->regular;
-	/* All is open; what comes and goes later is opened by others. */
+	/* Everything is open; what comes later is opened by the opener. */
 	privileges_confine();
 	if (s->options->sample.realtime && (err = realtime_allow(s->options->sample.realtime)))
 		return error_sys(e, -err, "--realtime=%u needs CAP_SYS_NICE, or ulimit -r %u",
@@ -364,7 +364,7 @@ int session_enable(struct session *s, bool on, struct error *e)
 	return err;
 }
 
-/* Tick number that is due now; without ticks, snapshots are counted. */
+/* The number of the tick that is due now; without ticks, snapshots are counted. */
 static uint64_t due(const struct session *s, uint64_t now)
 {
 	uint64_t interval = s->options->sample.interval_ns;
@@ -385,7 +385,7 @@ static void single(struct session *s, uint8_t flags, bool resumed)
 		s->start_ns = e.tick_ns;
 	e.start_ns = s->start_ns;
 	e.first_number = e.last_number = s->number;
-	/* Where there is no room the snapshot is one that was lost. */
+	/* Without room the snapshot counts as lost. */
 	if (sampler_begin(s->sampler, &e))
 		sampler_park(s->sampler);
 }
@@ -398,7 +398,7 @@ void session_tick_on(struct session *s)
 				.flags = PM_SNAPSHOT_LAST,
 				.last_number = s->last_number };
 
-	/* A snapshot out of turn that comes after the last tick is the end. */
+	/* An extra snapshot after the last tick is the end. */
 	s->reached_last = s->number >= s->last_number;
 	if (!s->options->sample.interval_ns || s->reached_last)
 		return;

@@ -1,4 +1,4 @@
-/* What changes while a recording continues: CPUs go and come, tasks begin and end, counters are switched. */
+/* Changes while a recording continues: CPUs go offline and online, tasks begin and end, counters are switched. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -23,7 +23,7 @@ static bool any_stale(const struct session *s)
 	return false;
 }
 
-/* PM_NONE: of those that have become stale. */
+/* PM_NONE: update those that have become stale. */
 static int update_sources(struct session *s, uint32_t cpu, bool online)
 {
 	int err = 0;
@@ -100,7 +100,7 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 		err = update_sources(s, come->cpu[i], true);
 	if (!err)
 		err = update_sources(s, PM_NONE, true);
-	/* At a limit of the format what fits continues. */
+	/* At a limit of the format, what fits continues. */
 	if (err == -E2BIG)
 		err = tell_limit(s);
 	recording_unlock(s->recording);
@@ -113,7 +113,7 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 	stays = readout_switch(&s->readout, &s->plan, &s->offline);
 	recording_unlock(s->recording);
 	if (!stays) {
-		/* The writer lets go of the old units first. */
+		/* The writer first releases the old units. */
 		session_stop_threads(s);
 		plan_drop_units(&s->plan, is_superseded);
 		err = session_start_threads(s, e);
@@ -195,7 +195,7 @@ int session_enable_one(struct session *s, const char *name, bool on, struct erro
 	bool counting = s->counting;
 	int n = 0;
 
-	/* Differences across the switch would be of another stretch of time. */
+	/* Differences across the switch would cover another period. */
 	session_end(s);
 	for (size_t i = 0; i < s->n_sources && n >= 0; i++) {
 		const struct source_ops *ops = s->source[i].ops;

@@ -13,7 +13,7 @@
 #include "format/model.h"
 #include "record/host/mounts.h"
 
-/* Descriptors that each takes: its folder and cpu.stat. A quarter of all is for cgroups; where there are few, no
+/* Descriptors that each takes: its directory and cpu.stat. A quarter of all is for cgroups; if there are few, no
  * other file stays open. */
 #define FILES_EACH 2
 #define FILES_FEW  4096
@@ -22,7 +22,7 @@ static const char *const file_name[CGROUP_FILES] = { "cpu.stat", "memory.current
 						     "io.stat",  "cpu.pressure",   "memory.pressure", "io.pressure" };
 enum { MEMORY_CURRENT = 1, MEMORY_STAT, MEMORY_EVENTS, IO_STAT, CPU_PRESSURE, MEMORY_PRESSURE, IO_PRESSURE };
 
-/* Where the values stand: in lines that begin with `line`, after `word`; those of several lines add up. */
+/* Where the values are: in lines that begin with `line`, after `word`; those of several lines are added up. */
 static const struct {
 	enum cgroup_value value;
 	int file;
@@ -123,8 +123,8 @@ static void list_children(struct cgroup_list *l, const struct cgroup *parent)
 		}
 }
 
-/* New ones below it. The folder has two links and one for each of its own, where links are counted. False: it has
- * gone. */
+/* Looks for new ones below it. Where links are counted, a directory has two, and one for each subdirectory. False: it
+ * has gone. */
 static bool look_below(struct cgroup_list *l, struct cgroup *c)
 {
 	struct stat st;
@@ -148,7 +148,7 @@ static uint64_t number_at(const char *at)
 	return v;
 }
 
-/* Adds up what the lines have of it. False: none has. */
+/* Adds up the field over the lines that have it. False: none has. */
 static bool take_field(const char *text, const char *line, const char *word, uint64_t *sum)
 {
 	size_t begin = strlen(line), len = strlen(word);
@@ -169,7 +169,7 @@ static bool take_field(const char *text, const char *line, const char *word, uin
 	return any;
 }
 
-/* 0, or -errno: -ENODEV says that the cgroup has gone. */
+/* 0 or -errno: -ENODEV if the cgroup has gone. */
 static int read_file(struct cgroup *c, int file)
 {
 	char text[8192];
@@ -191,7 +191,7 @@ static int read_file(struct cgroup *c, int file)
 
 		if (fields[i].file != file)
 			continue;
-		/* Without I/O io.stat is empty; of what no controller counts there is no line. */
+		/* Without I/O io.stat is empty; what no controller counts has no line. */
 		if (n >= 0 && (take_field(text, fields[i].line, fields[i].word, &v) || file == IO_STAT)) {
 			c->use.v[fields[i].value] = v / fields[i].step;
 			c->use.status[fields[i].value] = PM_OK;
@@ -203,7 +203,7 @@ static int read_file(struct cgroup *c, int file)
 	return n < 0 ? (int)n : 0;
 }
 
-/* Who has much may be idle from now on. */
+/* One with large numbers may be idle from now on. */
 static void read_memory(struct cgroup *c)
 {
 	read_file(c, MEMORY_CURRENT);
@@ -212,7 +212,7 @@ static void read_memory(struct cgroup *c)
 
 void cgroup_list_rest(struct cgroup_list *l, struct cgroup *c)
 {
-	/* What was not looked at lately counts from now on; what has just begun, from its beginning. */
+	/* What was not examined lately counts from now on; what has just begun, from its beginning. */
 	bool fresh = c->full + 1 != l->reading && c->found != l->reading;
 
 	for (int file = CGROUP_CPU_STAT + 1; file < CGROUP_FILES; file++)
@@ -271,7 +271,7 @@ int cgroup_list_init(struct cgroup_list *l, const struct root *root)
 		return -ENOMEM;
 	}
 	add(l, "/", dir);
-	/* What only a cgroup with one above it has. */
+	/* Only a cgroup with a parent has this file. */
 	l->whole = faccessat(dir, "cgroup.events", F_OK, 0) != 0;
 	return 0;
 }

@@ -79,7 +79,7 @@ bool cputext_label(const char *label, uint32_t len, uint32_t *cpu)
 	return true;
 }
 
-/* The columns of a head line that is not the one before. */
+/* The columns of a head line that differs from the previous one. */
 static int learn_head(struct cputext *t, const char *p, const char *end)
 {
 	const char *word;
@@ -121,7 +121,7 @@ int cputext_begin(struct cputext *t, struct textcursor *c, bool *changed)
 	*changed = true;
 	t->head_len = 0;
 	err = learn_head(t, c->label, end);
-	/* A line too long to be kept is learned anew each time: slow, not wrong. */
+	/* A line that is too long to be kept is parsed again each time: slow, not wrong. */
 	if (!err && len <= t->head_size) {
 		memcpy(t->head, c->label, len);
 		t->head_len = len;
@@ -162,7 +162,7 @@ int cputext_plan(struct cputext *t, struct plan *p)
 		if (index != UINT32_MAX)
 			err = cpu_cells(t, p, index);
 	}
-	/* Counter by counter: neighbours are then numbers of one kind. */
+	/* Counter by counter, so that neighbours are numbers of one kind. */
 	if (s->n_cells)
 		qsort(s->cell, s->n_cells, sizeof(*s->cell), by_slot);
 	return err ? err : textunit_add(p, s, 0);

@@ -13,8 +13,9 @@
 #include "record/plan/plan.h"
 
 #define SPARE_FILES 64
-#define HELD_STEP   256 /* the limit is queried after so many files */
-/* A change is several writes, between which a reader may come: what was not seen to change so many times did not. */
+#define HELD_STEP   256 /* the limit is queried after this many files */
+/* A change consists of several writes, between which a reader may come: it is complete once nothing has changed this
+ * many times. */
 #define QUIET 3
 
 struct filegrid *filegrid_new(struct plan *p)
@@ -72,7 +73,7 @@ uint16_t filegrid_reason(int err, bool of_cpu)
 	case ENOENT:
 	case ENXIO:
 		return of_cpu ? PM_REASON_OFFLINE : PM_REASON_GONE;
-	case EBUSY: /* cpufreq, of a policy without CPUs */
+	case EBUSY: /* cpufreq, for a policy without CPUs */
 		return of_cpu ? PM_REASON_OFFLINE : pm_reason_errno(err);
 	case EACCES:
 	case EPERM:
@@ -176,8 +177,8 @@ int filegrid_try(const struct root *r, const char *format, ...)
 	return fd < 0 ? fd : read_number(fd, &v);
 }
 
-/* A file a number is more than shells grant by default, so the limit is raised as far as it goes. The last few
- * descriptors are left to others: sources that come later, the recording itself. */
+/* One file per number is more than shells permit by default, so raise the limit as far as possible. The last few
+ * descriptors are left to others: later sources, the recording itself. */
 static bool may_hold(uint64_t fds)
 {
 	struct rlimit limit;
@@ -192,7 +193,7 @@ static bool may_hold(uint64_t fds)
 	return fds + SPARE_FILES < limit.rlim_cur;
 }
 
-/* Whether the file that is about to be added may stay open. Descriptors are the lowest that are free. */
+/* Whether the file that is about to be added may stay open. New descriptors are the lowest that are free. */
 static bool stays_open(struct filegrid *g, int fd)
 {
 	if (!g->n)
@@ -244,7 +245,7 @@ int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t
 	return 0;
 }
 
-/* Ids in the order in which they first appear. */
+/* Ids in the order of their first occurrence. */
 struct ids {
 	uint32_t *id;
 	uint32_t n, last, top; /* the greatest */
@@ -252,7 +253,7 @@ struct ids {
 
 static uint32_t ids_index(struct ids *s, uint32_t id)
 {
-	/* Cells come in runs: the same one or its successor again. */
+	/* Cells come in runs: the same id or its successor again. */
 	for (uint32_t k = 0; k < s->n && id <= s->top; k++) {
 		uint32_t i = (s->last + k) % s->n;
 
@@ -265,7 +266,7 @@ static uint32_t ids_index(struct ids *s, uint32_t id)
 	return s->n++;
 }
 
-/* Sorts the cells into the order in which they are read if they fill a matrix: 1; 0 if they do not. */
+/* Sorts the cells into the order of reading. 1: they fill a matrix; 0: they do not. */
 static int make_matrix(struct filegrid *g, struct ids *counters, struct ids *instances)
 {
 	SCOPED(scoped_free) struct filecell *sorted = NULL;
@@ -321,8 +322,8 @@ static int64_t make_group(struct filegrid *g, struct plan *p)
 	return id;
 }
 
-/* Makes the group and hands the grid to the plan as its units, chained to *list; an empty grid is freed.
- * 0 or -errno. */
+/* Makes the group and hands the grid to the plan as its units, chained to *list; an empty grid is freed. 0 or -errno.
+ */
 static int filegrid_commit(struct filegrid *g, struct plan *p, struct filegrid **list)
 {
 	uint32_t turns = 0;

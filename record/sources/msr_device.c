@@ -106,7 +106,7 @@ const char *msr_hint(const struct root *root, int err, char *text, size_t size)
 			       "--cap-add SYS_RAWIO";
 	case EPERM:
 	case EACCES:
-		/* Not every kernel lets registers be read once it is locked down. */
+		/* Some kernels allow reading registers under lockdown. */
 		snprintf(
 			text, size, "%s%s",
 			container ?

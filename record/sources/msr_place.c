@@ -5,10 +5,8 @@
 #include "record/plan/plan.h"
 #include "record/plan/topology.h"
 
-/*
- * What Intel calls a package is one die of those processors that have several in one package: each has energy,
- * temperature and C-states of its own. AMD's dies share them.
- */
+/* For Intel's processors with several dies in a package, what Intel calls a package is one die: each has its own
+ * energy, temperature and C-states. AMD's dies share them. */
 static bool is_of_die(const struct plan *p, uint32_t cpu)
 {
 	const struct pm_topology *t = &p->model->topology;
@@ -23,7 +21,7 @@ static bool is_of_die(const struct plan *p, uint32_t cpu)
 	return false;
 }
 
-/* From wide to narrow; the first kind that the topology knows is taken. */
+/* From wide to narrow; the first kind that the topology knows is used. */
 static enum pm_kind kind_of(const struct plan *p, enum catalog_msr_scope scope, uint32_t cpu)
 {
 	static const enum pm_kind kinds[CATALOG_MSR_SCOPES][3] = {

@@ -129,7 +129,7 @@ static const struct ranking_row *row_of(const struct ranking *r, uint32_t id)
 	return NULL;
 }
 
-/* Who was written before stays in front, in that order. 1: others than before. */
+/* Those that were written before stay in front, in that order. 1: the members changed. */
 static int update_members(struct ranking *r, struct plan *p, uint64_t now_ns)
 {
 	uint32_t kept = 0, before = r->n;

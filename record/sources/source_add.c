@@ -1,4 +1,4 @@
-/* Counters that the user described with --add: registers, files, telemetry. Events are the perf source's. */
+/* Counters that the user described with --add: registers, files, telemetry. Events belong to the perf source. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,13 +29,13 @@ struct added {
 struct add_source {
 	struct msr_devices devices;
 	struct msr_reader reader;
-	struct root named; /* the machine, for what the caller names in it */
+	struct root named; /* the machine, for paths that the caller names */
 	struct filegrid *grids;
 	struct added *added; /* owned */
 	uint32_t n;
 };
 
-/* One number: a register of a CPU, or a field of a telemetry file. */
+/* One number: a CPU's register, or a field of a telemetry file. */
 struct add_unit {
 	struct unit unit;
 	const struct msr_reader *reader; /* NULL: telemetry */
@@ -81,7 +81,7 @@ static uint64_t mask_of(const struct add *a)
 
 /* ---- the counter ---- */
 
-/* `why`: it cannot be read, for this reason; the column is there all the same, and says so. */
+/* `why`: the reason why it cannot be read; the column exists anyway, and says so. */
 static int64_t add_counter(struct plan *p, const struct add *a, uint16_t why)
 {
 	char name[ADD_NAME_MAX + 16], part[ADD_NAME_MAX];
@@ -95,7 +95,7 @@ static int64_t add_counter(struct plan *p, const struct add *a, uint16_t why)
 		.semantics = a->format == ADD_RAW     ? PM_BITFIELD :
 			     a->format == ADD_AVERAGE ? PM_GAUGE :
 							PM_CUMULATIVE,
-		/* Shares of time are averaged, things are added up, register fields are neither. */
+		/* Shares of time are averaged, counts added up, register fields neither. */
 		.aggregation = a->format == ADD_RAW               ? PM_AGG_NONE :
 			       a->format == ADD_DELTA && !a->type ? PM_AGG_SUM :
 								    PM_AGG_MEAN,
@@ -140,7 +140,7 @@ static bool is_known(const struct add_source *d, const struct plan *p, const str
 	return false;
 }
 
-/* Adds the place that the CPU stands for, if it is new and the register can be read there. *why says why not. */
+/* Adds the place that the CPU stands for, if it is new and the register can be read there; *why says why not. */
 static int try_place(struct add_source *d, struct plan *p, const struct add *a, uint32_t cpu, int *why)
 {
 	struct added new = { .add = a };
@@ -244,7 +244,7 @@ static int move_places(struct add_source *d, struct plan *p)
 	return err;
 }
 
-/* A CPU that was not there when all began. */
+/* A CPU that was not there at the start. */
 static int add_places(struct add_source *d, struct plan *p, uint32_t cpu)
 {
 	int err = 0;
@@ -256,7 +256,7 @@ static int add_places(struct add_source *d, struct plan *p, uint32_t cpu)
 
 		for (uint32_t k = 0; k < d->n && a->location == ADD_MSR; k++)
 			counter = d->added[k].add == a ? d->added[k].counter : counter;
-		/* What could be read nowhere is told to be missing, and stays so. */
+		/* What could not be read anywhere was reported as missing, and stays so. */
 		if (!counter)
 			continue;
 		err = try_place(d, p, a, cpu, &why);
@@ -268,7 +268,7 @@ static int add_places(struct add_source *d, struct plan *p, uint32_t cpu)
 
 /* ---- files ---- */
 
-/* What follows the number in a path below cpu3 (or cpu*): such a file is read for every CPU, core or package. */
+/* The part after the number in a path below cpu3 (or cpu*): such a file is read for every CPU, core or package. */
 static const char *per_cpu_part(const char *path)
 {
 	const char *at = path + strlen(CPU_FILES);
@@ -312,7 +312,7 @@ static int plan_path(struct add_source *d, struct plan *p, const struct add *a)
 		err = msr_place_instance(p, &at);
 		for (uint32_t k = 0; k < g->n; k++)
 			known = known || g->cell[k].instance == at.instance;
-		/* A CPU that lacks the file costs itself only. */
+		/* If a CPU lacks the file, only its own value is missing. */
 		if (!err && !known &&
 		    filegrid_add(g, (uint32_t)counter, at.instance, at.cpu, 0, CPU_FILES "%u/%s", at.cpu, part) ==
 			    -ENOMEM)
@@ -344,7 +344,7 @@ static int open_telemetry(const struct root *r, const struct root *named, const 
 	return fd;
 }
 
-/* The instance of "package1": cores are named by the number that the kernel gives them in the first package. */
+/* The instance of "package1": cores have the numbers that the kernel gives them in the first package. */
 static int64_t telemetry_instance(struct plan *p, const struct add *a)
 {
 	const struct pm_topology *t = &p->model->topology;
@@ -448,7 +448,7 @@ static int add_update(struct source *s, struct plan *p, uint32_t cpu, bool onlin
 	if (!online) {
 		d->reader.close(d->reader.ctx, cpu);
 	} else if (d->n && plan_wants_cpu(p, cpu)) {
-		/* The file of a CPU that went is not the one that came. */
+		/* The file of the CPU that went offline is not that of the one that came online. */
 		if (d->reader.open(d->reader.ctx, cpu))
 			return 0;
 		err = add_places(d, p, cpu);

@@ -1,5 +1,5 @@
-/* Which cgroups used most CPU and memory, read and wrote most, and what they waited for. They come into the table
- * once they matter, and leave it when they are gone, or when others need the place. */
+/* Which cgroups used most CPU and memory, read and wrote most, and what they waited for. A cgroup enters the table
+ * once it matters, and leaves it when it is gone, or when others need the place. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "record/sources/ranking.h"
 
 #define ROWS       64
-#define TOP        16 /* of each kind get into the table */
-#define IDLE_LEAST 10 /* readings that one stays after it was among these */
-/* What is less than this a reading does not matter: 16 MiB, 64 KiB; in steps of the catalog. */
+#define TOP        16 /* of each kind enter the table */
+#define IDLE_LEAST 10 /* readings for which a cgroup stays after it was among these */
+/* Less than this per reading does not matter: 16 MiB, 64 KiB; in the catalog's units. */
 #define LEAST_MEMORY 4096
 #define LEAST_IO     128
 
@@ -65,7 +65,7 @@ static uint64_t by_io(const struct cgroup *c)
 	return v < LEAST_IO ? 0 : v;
 }
 
-/* Whether there is room for one more, if need be instead of who was wanted least. */
+/* Makes room for one more, if necessary in place of the least wanted; returns whether there is room. */
 static bool make_room(struct cgroups *d)
 {
 	struct cgroup *least = NULL;
@@ -155,7 +155,7 @@ static int cgroups_read(struct unit *u, struct cells *c)
 		d->before_ns = now;
 		return err;
 	}
-	/* A recording says from its first snapshot on whom it looks at. */
+	/* From its first snapshot on, a recording says which it examines. */
 	if (d->list.reading == 2)
 		want_most(d, by_all);
 	want_most(d, by_cpu);
@@ -216,7 +216,7 @@ static int cgroups_plan(struct source *s, struct plan *p, struct error *e)
 	for (uint32_t i = 0; i < p->model->n_instances; i++)
 		if (p->model->instance[i].kind == PM_CGROUP && p->model->instance[i].number > d->last_number)
 			d->last_number = p->model->instance[i].number;
-	/* Most machines that have none will have none. */
+	/* Most machines that have none now will have none later. */
 	return ranking_plan(&d->ranking, p, cell_key, CELLS, d->list.n == d->list.whole);
 }
 

@@ -1,4 +1,4 @@
-/* Frequencies as the cpufreq drivers know them, and how they were told to choose them. */
+/* Frequencies as the cpufreq drivers report them, and the settings by which they are chosen. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define SYS_CPU "/sys/devices/system/cpu/"
 
-/* One-time values; numbers stay numbers. 0, -ENOENT where there is no such file, or another -errno of ours. */
+/* One-time values; numbers stay numbers. 0, -ENOENT if there is no such file, or another -errno of ours. */
 static int config(struct plan *p, const struct cpulist *cpus, const char *path, const char *name)
 {
 	char line[256];
@@ -24,7 +24,7 @@ static int config(struct plan *p, const struct cpulist *cpus, const char *path, 
 
 static const struct {
 	const char *file, *name;
-	bool own; /* of the CPU, not of its policy */
+	bool own; /* of the CPU, not its policy */
 } cpu_file[] = {
 	{ "cpufreq/scaling_driver", "cpufreq.scaling_driver", false },
 	{ "cpufreq/scaling_governor", "cpufreq.scaling_governor", false },
@@ -54,7 +54,7 @@ static const struct {
 	{ SYS_CPU "amd_pstate/prefcore", "amd_pstate.prefcore" },
 };
 
-/* The CPUs of the plan whose folders cpufreq/ are the same one as this CPU's. */
+/* The CPUs of the plan that share this CPU's directory cpufreq/. */
 static int read_policy(struct plan *p, uint32_t cpu, struct cpulist *policy)
 {
 	char line[8192];
@@ -78,10 +78,10 @@ static int read_policy(struct plan *p, uint32_t cpu, struct cpulist *policy)
 	return cpulist_add(policy, cpu);
 }
 
-/* What was learnt from the CPUs before. */
+/* What is known from earlier CPUs. */
 struct known {
 	struct cpulist told; /* their policies have been read */
-	uint64_t absent;     /* files that no CPU has: that depends on the driver and on features of all CPUs */
+	uint64_t absent;     /* files that no CPU has: this depends on the driver and on features of all CPUs */
 	bool policies;       /* one of them had a policy */
 };
 
@@ -106,7 +106,7 @@ static int config_cpu(struct plan *p, uint32_t cpu, struct known *known)
 		err = 0;
 		if (!k)
 			of_policy = false;
-		else if (is_cppc) /* the firmware may describe some CPUs */
+		else if (is_cppc) /* the firmware may describe only some CPUs */
 			cppc = false;
 		else if (own ? cpu == p->cpus.cpu[0] : !known->policies)
 			known->absent |= 1ull << k;
@@ -132,7 +132,7 @@ static int config_all(struct plan *p)
 	return err;
 }
 
-/* *why is set where a CPU has no frequency. */
+/* *why is set if a CPU has no frequency. */
 static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, int *why)
 {
 	const struct catalog_counter *row = catalog_find("cpufreq", "scaling_cur_freq");
@@ -141,7 +141,7 @@ static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, int *why)
 
 	if (instance < 0)
 		return (int)instance;
-	/* The counter is there once a CPU has the file. */
+	/* The counter exists once a CPU has the file. */
 	if (!g->n && !root_exists(p->root, SYS_CPU "cpu%u/cpufreq/scaling_cur_freq", cpu)) {
 		*why = -ENOENT;
 		return 0;

@@ -25,10 +25,9 @@ struct idle_set {
 	struct idle_set *next;
 };
 
-/* CPUs whose states are described by the same memory of the kernel: what stands there is read for the first of them.
- */
+/* CPUs whose states the kernel describes in the same memory: the description is read for the first of them. */
 struct idle_kind {
-	uint32_t type; /* of the CPUs, as the topology has it */
+	uint32_t type; /* of the CPUs, as in the topology */
 	struct idle_set *set;
 	struct cpulist cpus; /* those that have idle states */
 	struct idle_kind *next;
@@ -39,13 +38,11 @@ struct cpuidle {
 	/* only while planning */
 	struct idle_set *sets;
 	struct idle_kind *kinds;
-	bool many_drivers; /* a CPU's driver may be another one's or not */
+	bool many_drivers; /* whether CPUs may have different drivers */
 };
 
-/*
- * The name is that of turbostat's columns: cut at '-' ("C6-SKX"), without '_' ("C1_ACPI"). Where that leaves two
- * states of a CPU with one name (LPI-0, LPI-1), the state's number makes the difference.
- */
+/* Names it as turbostat's columns are: cut at '-' ("C6-SKX"), without '_' ("C1_ACPI"). If two states of a CPU would
+ * then have the same name (LPI-0, LPI-1), the state's number distinguishes them. */
 static void name_state(struct idle_set *set, unsigned k, const char *name)
 {
 	struct state *s = &set->state[k];
@@ -123,7 +120,7 @@ static int find_set(struct cpuidle *d, struct plan *p, const struct idle_set *li
 		return err ? err : -ENOMEM;
 	}
 	catalog_source("cpuidle", &n);
-	/* The kernel counts an entry, its time and whether it was a wrong choice at once, when it is over. */
+	/* The kernel counts an entry, its time and whether the choice was wrong together, when it is over. */
 	set->grid->own_times = true;
 	set->grid->tells = set->n;
 	set->grid->expects = (uint64_t)n * set->n * p->cpus.n;
@@ -133,7 +130,7 @@ static int find_set(struct cpuidle *d, struct plan *p, const struct idle_set *li
 	return 0;
 }
 
-/* A kernel that has one driver for all CPUs has one description of their states; others show each CPU's driver. */
+/* A kernel with one driver for all CPUs has one description of their states; others show each CPU's driver. */
 static int find_kind(struct cpuidle *d, struct plan *p, uint32_t cpu, struct idle_kind **out)
 {
 	const struct pm_cpu *c = pm_topology_cpu(&p->model->topology, cpu);
@@ -189,7 +186,7 @@ static int add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu)
 	return kind->set->grid->n > before ? cpulist_add(&kind->cpus, cpu) : 0;
 }
 
-/* A fact of a state, the same for those CPUs. */
+/* A fact about a state, the same for those CPUs. */
 static int config(struct plan *p, const struct cpulist *cpus, unsigned state, const char *name, const char *text,
 		  bool number)
 {
@@ -220,7 +217,7 @@ static int config_kind(struct plan *p, const struct idle_kind *kind)
 			if (!root_line(p->root, line, sizeof(line), SYS_CPU "cpu%u/cpuidle/state%u/%s",
 				       kind->cpus.cpu[0], k, fact[f].file))
 				err = config(p, &kind->cpus, k, fact[f].file, line, fact[f].number);
-		/* This alone is each CPU's own. */
+		/* Only this differs between CPUs. */
 		for (size_t i = 0; i < kind->cpus.n && !err; i++) {
 			one.n = 0;
 			err = cpulist_add(&one, kind->cpus.cpu[i]);

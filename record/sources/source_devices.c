@@ -1,4 +1,4 @@
-/* Block devices (/proc/diskstats) and network interfaces (/proc/net/dev): a line a device, with numbers in columns.
+/* Block devices (/proc/diskstats) and network interfaces (/proc/net/dev): a line per device, with numbers in columns.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,17 +8,17 @@
 #include "record/sources/textunit.h"
 
 #define COLUMNS 20
-/* What comes and goes all the time must not hold up the recording all the time. */
+/* What comes and goes all the time must not keep interrupting the recording. */
 #define CALM_NS 10000000000u
 
 struct kind {
 	const char *path;
-	uint32_t words;           /* before the name */
-	const char *key[COLUMNS]; /* of the catalog, in the order of the file; "": of no interest */
+	uint32_t words;                                   /* before the name */
+	const char *key[COLUMNS];                         /* of the catalog, in the file's order; "": ignored */
 	bool (*wanted)(struct plan *p, const char *name); /* NULL: all are */
 };
 
-/* Partitions are a part of what their disk does. */
+/* A partition's traffic is part of its disk's. */
 static bool is_disk(struct plan *p, const char *name)
 {
 	char file[64];
@@ -53,8 +53,7 @@ struct devices {
 	uint64_t updated_ns;
 };
 
-/* What has been idle ever since the machine was started is not there: loop devices, for the most part. Heads have no
- * numbers. */
+/* Devices that have been idle since the boot are skipped: mostly loop devices. Heads have no numbers. */
 static bool is_there(const struct textcursor *c)
 {
 	size_t len;
@@ -90,7 +89,7 @@ static int refresh(struct textstore *s)
 	return 0;
 }
 
-/* Cells for a device, and room for its numbers. */
+/* Adds the cells of a device, and room for its numbers. */
 static int add_device(struct devices *d, struct plan *p, const char *name)
 {
 	int64_t instance = device_named(p, name, d->n);
@@ -135,7 +134,7 @@ static int update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 	return err ? err : learn(d, p);
 }
 
-/* Later kernels have more. Without a line there is no telling: all of them. */
+/* Later kernels have more. Without a line their number is unknown: assume all. */
 static int count_columns(const struct devices *d)
 {
 	struct textcursor c = textfile_begin(&d->text.file);

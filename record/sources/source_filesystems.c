@@ -1,5 +1,5 @@
 /* How full file systems are (statfs): those that are mounted when recording begins, from devices of this machine.
- * What lies on another machine, or in a program, may never answer: it is left out, and so are mounts below it. */
+ * What is on another machine, or in a program, may never answer: it is left out, and so are mounts below it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +18,13 @@ static const char *const key[VALUES] = { "size", "free", "available", "inodes", 
 /* On devices of this machine, and answered by the kernel alone. */
 static const char *const local[] = { "ext2", "ext3",  "ext4",  "xfs", "btrfs",    "f2fs",   "zfs",
 				     "vfat", "exfat", "ntfs3", "jfs", "bcachefs", "nilfs2", NULL };
-/* Those that may wait for somebody: how their types begin. */
+/* Those that may wait for others: how their types begin. */
 static const char *const remote[] = { "fuse",   "nfs",     "cifs",     "smb",      "ceph",   "9p",
 				      "afs",    "autofs",  "ocfs2",    "gfs2",     "lustre", "coda",
 				      "beegfs", "gluster", "orangefs", "virtiofs", NULL };
 
 struct filesystem {
-	char *what, *where; /* owned; where: with the root before it */
+	char *what, *where; /* owned; where: including the root */
 	struct statfs first;
 };
 
@@ -32,7 +32,7 @@ struct filesystems {
 	struct unit unit;
 	struct filesystem *fs; /* owned */
 	uint32_t n;
-	char **far; /* owned: where mounts are that may wait */
+	char **far; /* owned: mount points of those that may wait */
 	uint32_t n_far;
 };
 
@@ -45,7 +45,7 @@ static int filesystems_read(struct unit *u, struct cells *c)
 	for (uint32_t i = 0; i < d->n; i++) {
 		struct statfs s;
 		int err = statfs(d->fs[i].where, &s) ? errno : 0;
-		/* Where it was is a folder of another one now. */
+		/* Its place is now a directory of another one. */
 		bool gone = !err && memcmp(&s.f_fsid, &d->fs[i].first.f_fsid, sizeof(s.f_fsid));
 		uint64_t block = s.f_frsize ? (uint64_t)s.f_frsize : (uint64_t)s.f_bsize;
 		const uint64_t v[VALUES] = { s.f_blocks * block, s.f_bfree * block, s.f_bavail * block, s.f_files,
@@ -79,7 +79,7 @@ static bool is_below(const char *path, const char *top)
 	return !strncmp(path, top, n) && (path[n] == '/' || !path[n]);
 }
 
-/* Of a file system that is mounted in several places the first counts. */
+/* Of a file system that is mounted in several places, the first counts. */
 static bool is_wanted(const struct filesystems *d, const struct mount *m)
 {
 	bool wanted = is_one(m->type, local, false);

@@ -8,7 +8,7 @@
 
 #define CARDS "/sys/class/drm"
 
-/* Files of one graphics unit ("gt"), below its folder. */
+/* Files of one graphics unit ("gt"), below its directory. */
 struct layout {
 	const char *rc6, *cur, *act;
 };
@@ -17,7 +17,7 @@ static const struct layout xe = { "gtidle/idle_residency_ms", "freq0/cur_freq", 
 static const struct layout i915 = { "rc6_residency_ms", "rps_cur_freq_mhz", "rps_act_freq_mhz" };
 static const struct layout older = { "power/rc6_residency_ms", "gt_cur_freq_mhz", "gt_act_freq_mhz" };
 
-/* 1 if any file was there, else 0 or -errno. `folder` is below CARDS. */
+/* 1 if any file exists, else 0 or -errno. `folder` is below CARDS. */
 static int add_gt(struct filegrid *g, struct plan *p, const char *folder, const char *name, const struct layout *l,
 		  bool media)
 {
@@ -51,7 +51,8 @@ static int add_gt(struct filegrid *g, struct plan *p, const char *folder, const 
 	return found;
 }
 
-/* Folders "gt0", "gt1" below `parent`; xe names them by what they are, i915 has the media engines in the second. */
+/* Directories "gt0", "gt1" below `parent`; xe names them by what they are, i915 has the media engines in the second.
+ */
 static int add_gts(struct filegrid *g, struct plan *p, const char *parent, const char *card, const struct layout *l)
 {
 	SCOPED(root_list_free) char **name = NULL;

@@ -8,10 +8,10 @@
 
 #define CHIPS "/sys/class/hwmon"
 #define ZONES "/sys/class/thermal"
-/* Sensors sit behind slow buses; a disk's takes a command of its own. */
+/* Sensors are on slow buses; a disk's needs a command of its own. */
 #define MIN_PERIOD_NS 1000000000ull
 
-/* The row for a file like "temp3_input"; *channel becomes "temp3". Power may have nothing but an average. */
+/* The row for a file like "temp3_input"; *channel becomes "temp3". Power may only have an average. */
 static const struct catalog_counter *row_of(const char *file, char *channel, size_t size)
 {
 	const char *under = strchr(file, '_');

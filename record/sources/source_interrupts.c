@@ -1,7 +1,5 @@
-/*
- * /proc/interrupts: a total a CPU, and the cells that are not zero. Most cells never are, so they get no column until
- * they count for the first time; read() notes that and update() adds them.
- */
+/* /proc/interrupts: a total per CPU, and the cells that are not zero. Most cells always are, so they get a column
+ * only when they count for the first time; read() notes that and update() adds them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,19 +9,19 @@
 #include "record/plan/plan.h"
 #include "record/sources/cputext.h"
 
-/* New columns mean a new schema in the file; a machine where interrupts wander must not write one every second. */
+/* New columns mean a new schema in the file; a machine whose interrupts migrate must not write one every second. */
 #define GROW_NS 10000000000u
-/* Beyond this the text takes the kernel milliseconds to print: once a second is enough. */
+/* Beyond this size the kernel takes milliseconds to print the text: once a second is enough. */
 #define LARGE_TEXT    (1u << 20)
 #define COUNTER_TOTAL 0 /* the first counter of the store; row r is counter r + 1 */
 
 struct row {
 	char *label;      /* owned */
-	char *text;       /* owned: what stands after the numbers */
+	char *text;       /* owned: the text after the numbers */
 	bool system;      /* one number for the whole machine, kept in the slot of the first CPU */
 	bool present;     /* in the text that was read last */
 	uint32_t seen;    /* generation of the last text that had it */
-	uint32_t counter; /* id; 0: no cell of it has a column */
+	uint32_t counter; /* id; 0: none of its cells has a column */
 };
 
 struct interrupts {
@@ -31,10 +29,10 @@ struct interrupts {
 	struct source *source;
 	struct row *row; /* owned, n_rows */
 	uint32_t n_rows, n_present, generation;
-	bool *shown; /* owned, n_shown, one a slot: the cell has a column */
+	bool *shown; /* owned, n_shown, one per slot: the cell has a column */
 	uint32_t n_shown;
 	uint64_t grown_ns; /* when update() last added cells */
-	bool learning;     /* no sampling yet: nothing to ask for */
+	bool learning;     /* not sampling yet: nothing to request */
 };
 
 static uint32_t row_slot(const struct interrupts *d, uint32_t r, uint32_t cpu_index)
@@ -48,10 +46,8 @@ static void want_update(struct interrupts *d)
 		atomic_store(&d->source->stale, true);
 }
 
-/*
- * How much a cell went up. The kernel counts in 32 bits, so a long way back is a wrap; a short way back is a counter
- * that started again with its driver, and then all that it says now is new.
- */
+/* How much a cell has increased. The kernel counts in 32 bits, so a large decrease is a wrap; after a small one the
+ * counter started again with its driver, and its whole value is new. */
 static uint64_t gone_up(uint64_t before, uint64_t now)
 {
 	if (now >= before)
@@ -67,7 +63,7 @@ static void fill_status(struct interrupts *d, uint32_t first, uint32_t n, uint16
 		d->cpus.text.store.status[first + i] = status;
 }
 
-/* CPUs without a column are offline; those that are back have kept their numbers. */
+/* CPUs without a column are offline; when they come back they have kept their numbers. */
 static void apply_head(struct interrupts *d)
 {
 	struct cputext *t = &d->cpus;
@@ -87,7 +83,7 @@ static void apply_head(struct interrupts *d)
 	}
 }
 
-/* The row is there after all: those of its cells count whose CPU is online. */
+/* The row exists after all: those of its cells count whose CPU is online. */
 static void row_appears(struct interrupts *d, uint32_t r)
 {
 	struct cputext *t = &d->cpus;
@@ -125,7 +121,7 @@ static bool read_row(struct interrupts *d, struct textcursor *c, uint32_t r)
 			continue;
 		if (!there) {
 			t->text.store.status[row_slot(d, r, i)] = PM_REASON_FORMAT;
-			t->head_len = 0; /* the next read gives every cell its status again */
+			t->head_len = 0; /* the next read sets every cell's status again */
 		}
 		if (!there || v == value[i])
 			continue;
@@ -184,7 +180,7 @@ static int interrupts_refresh(struct textstore *s)
 	return 0;
 }
 
-/* Rows with one number for all CPUs. */
+/* Whether the row has one number for all CPUs. */
 static bool is_system_row(const char *label, uint32_t len)
 {
 	static const char *const name[] = { "ERR", "MIS", "Err" };
@@ -232,7 +228,7 @@ static int add_row(struct interrupts *d, struct textcursor *c)
 	return textfile_add(&d->cpus.text.file, row->label, strlen(row->label), d->n_rows++);
 }
 
-/* Makes all rows of the text known that are not, and room for their cells. */
+/* Adds all unknown rows of the text, and room for their cells. */
 static int learn_rows(struct interrupts *d)
 {
 	uint32_t tag;
@@ -244,7 +240,7 @@ static int learn_rows(struct interrupts *d)
 	if (err)
 		return err;
 	err = cputext_begin(&d->cpus, &c, &changed);
-	/* What refresh() does with a new head line is still to be done: let it see one. */
+	/* Let refresh() see a new head line, because what it does with one is still to be done. */
 	d->cpus.head_len = 0;
 	while (!err && textfile_next(&d->cpus.text.file, &c, &tag))
 		if (tag == TEXTFILE_UNKNOWN)
@@ -274,7 +270,7 @@ static int64_t row_counter(struct interrupts *d, struct plan *p, struct row *row
 		return row->counter;
 	member_part(part, sizeof(part), row->label, strlen(row->label));
 	m.part = part;
-	/* The text of a numbered line names devices, network interfaces among them; the others have a fixed text. */
+	/* The text of a numbered line names devices, such as network interfaces; other lines have fixed texts. */
 	if (row->text[0])
 		*(numbered ? &m.devices : &m.help) = row->text;
 	id = member_counter(p, &catalog_source("interrupts", &n)[1], &m);
@@ -290,7 +286,7 @@ static int add_cell(struct interrupts *d, struct plan *p, int64_t counter, uint3
 			      system ? p->system_instance : plan_cpu_instance(p, d->cpus.cpu[i]), slot);
 }
 
-/* All cells that count and have no column yet: the totals first, then row by row. */
+/* Adds all cells that count and have no column yet: the totals first, then row by row. */
 static int add_cells(struct interrupts *d, struct plan *p)
 {
 	struct cputext *t = &d->cpus;

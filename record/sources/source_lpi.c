@@ -1,4 +1,4 @@
-/* How long all CPUs, and the whole system, were in the low-power idle states that firmware describes. */
+/* How long all CPUs, and the whole system, were in the low-power idle states that the firmware describes. */
 #include <errno.h>
 
 #include "record/plan/plan.h"
@@ -11,7 +11,7 @@ static const struct {
 } file[] = {
 	{ "low_power_idle_cpu_residency_us", CPUIDLE "low_power_idle_cpu_residency_us" },
 	{ "low_power_idle_system_residency_us", CPUIDLE "low_power_idle_system_residency_us" },
-	/* The same of platforms whose firmware describes no such state. */
+	/* The same for platforms whose firmware describes no such state. */
 	{ "low_power_idle_system_residency_us", "/sys/kernel/debug/pmc_core/slp_s0_residency_usec" },
 };
 

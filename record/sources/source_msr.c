@@ -1,8 +1,5 @@
-/*
- * Model-specific registers of x86. There is no table of models: every register of the catalog is tried once on what
- * it belongs to. The driver turns the fault of a register that is not there into an error, and that error is
- * recorded.
- */
+/* Model-specific registers of x86. There is no table of models: every register of the catalog is tried once at each
+ * place it belongs to. If a register does not exist, the driver turns the fault into an error, which is recorded. */
 #include "record/sources/source_msr.h"
 
 #include <errno.h>
@@ -33,7 +30,7 @@ struct msr_source {
 	struct msr_reader reader;
 	struct place *place; /* owned */
 	uint32_t n;
-	uint8_t *nonzero; /* owned; by row: read somewhere as something else than 0 */
+	uint8_t *nonzero; /* owned; by row: somewhere its value was not 0 */
 	bool hypervisor, any_open;
 };
 
@@ -58,7 +55,7 @@ static void unit_release(struct unit *u)
 	free(u);
 }
 
-/* Calls for the next register of a scope that runs; *bit counts them. */
+/* Finds the next running register of a scope; *bit counts them. */
 static const struct catalog_msr *next_counter(enum catalog_msr_scope scope, const struct catalog_msr *r,
 					      unsigned *bit)
 {
@@ -114,7 +111,7 @@ static bool is_known(const struct msr_source *d, const struct plan *p, const str
 	return false;
 }
 
-/* Adds the places of all scopes that a CPU is the first to stand for. */
+/* Adds the places of all scopes for which this CPU is the first. */
 static int add_places(struct msr_source *d, struct plan *p, uint32_t cpu)
 {
 	int err = 0;
@@ -344,7 +341,7 @@ static int msr_update(struct source *s, struct plan *p, uint32_t cpu, bool onlin
 	return err;
 }
 
-/* Hypervisors answer for registers that they do not have with 0. */
+/* Hypervisors return 0 for registers that they do not have. */
 static int tell_suspects(struct msr_source *d, struct plan *p, const uint8_t *readable)
 {
 	int err = 0;
@@ -355,7 +352,7 @@ static int tell_suspects(struct msr_source *d, struct plan *p, const uint8_t *re
 	return err;
 }
 
-/* What was read once is read again: it may have been changed while it was recorded. */
+/* Read one-time values again: they may have changed during the recording. */
 static int msr_finish(struct source *s, struct plan *p)
 {
 	struct msr_source *d = s->data;

@@ -1,7 +1,5 @@
-/*
- * Intel's platform monitoring: regions of raw numbers whose meaning depends on their GUID. All words are kept as they
- * are; a report that knows the GUID takes out what it needs.
- */
+/* Intel's platform monitoring: regions of raw numbers whose meaning depends on their GUID. All words are recorded as
+ * they are; a report that knows the GUID extracts what it needs. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +10,7 @@
 
 #define REGIONS   "/sys/class/intel_pmt"
 #define WORDS_MAX 16384
-/* Hardware refreshes them every few milliseconds at best, and there are many. */
+/* The hardware refreshes them every few milliseconds at best, and there are many. */
 #define MIN_PERIOD_NS 1000000000ull
 
 struct region {
@@ -22,7 +20,7 @@ struct region {
 	uint64_t word[];
 };
 
-/* A page at a time is what sysfs gives. */
+/* sysfs returns one page at a time. */
 static int read_all(int fd, void *to, size_t size)
 {
 	for (size_t done = 0; done < size;) {

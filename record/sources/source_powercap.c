@@ -1,4 +1,4 @@
-/* Energy of packages, cores, memory and platform as the powercap framework shows it (RAPL of Intel and AMD). */
+/* Energy of packages, cores, memory and platform as the powercap framework reports it (RAPL of Intel and AMD). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "record/sources/filegrid.h"
 
 #define ZONES "/sys/class/powercap"
-/* The same registers are shown a second time through memory-mapped I/O as "intel-rapl-mmio:": not these. */
+/* "intel-rapl-mmio:" shows the same registers again, by memory-mapped I/O: skip those. */
 #define PREFIX          "intel-rapl:"
 #define CONSTRAINTS_MAX 8
 
@@ -21,7 +21,7 @@ static void parent_of(char *parent, size_t size, const char *zone)
 	snprintf(parent, size, "%.*s", colon ? (int)(colon - zone) : (int)strlen(zone), zone);
 }
 
-/* "package-1" or "package-1-die-0"; false for other names. *die: PM_NONE if it is not named. */
+/* Parses "package-1" or "package-1-die-0"; false for other names. *die: PM_NONE if not given. */
 static bool is_package(const char *name, uint32_t *package, uint32_t *die)
 {
 	unsigned p, d;
@@ -36,7 +36,7 @@ static bool is_package(const char *name, uint32_t *package, uint32_t *die)
 	return true;
 }
 
-/* The package or die whose zone has that name; 0: it is none that the topology knows. */
+/* The package or die whose zone has that name; 0: the topology does not know it. */
 static int64_t place_of(struct plan *p, const char *name)
 {
 	const struct pm_topology *t = &p->model->topology;

@@ -1,4 +1,4 @@
-/* /proc/pressure: time that tasks were held up for want of CPU, memory, I/O. */
+/* /proc/pressure: the time that tasks waited for CPU, memory or I/O. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static int pressure_refresh(struct textstore *s)
 	for (size_t r = 0; r < RESOURCES; r++) {
 		one = read_resource(d, r);
 		any |= !one;
-		/* A kernel may lack one of the files from the start: that is not why the others went. */
+		/* A kernel may lack one of the files from the start: that does not explain why the others went. */
 		err = one && one != -ENOENT ? one : err;
 	}
 	return any ? 0 : err;

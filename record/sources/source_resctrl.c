@@ -1,8 +1,6 @@
-/*
- * Occupancy of the last-level cache and memory bandwidth by group and cache, as the resctrl file system shows them:
- * RDT of Intel, QoS of AMD, MPAM of Arm (Documentation/filesystems/resctrl.rst). What a group of monitoring counts is
- * a part of the control group above it, so the two are different counters.
- */
+/* Occupancy of the last-level cache and memory bandwidth by group and cache, as the resctrl file system reports them:
+ * RDT of Intel, QoS of AMD, MPAM of Arm (Documentation/filesystems/resctrl.rst). A monitoring group is part of the
+ * control group above it, so their counters are different. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +13,11 @@
 
 struct look {
 	struct plan *p;
-	struct filegrid *grid[2]; /* of control groups, and of the parts of them */
+	struct filegrid *grid[2]; /* of control groups, and of monitoring groups in them */
 	unsigned groups;
 };
 
-/* A CPU of the cache whose number stands in "mon_L3_01"; PM_NONE: the topology does not know it. */
+/* A CPU of the cache with the number in "mon_L3_01"; PM_NONE: not in the topology. */
 static uint32_t cpu_of(const struct pm_topology *t, const char *domain)
 {
 	const char *number = strrchr(domain, '_');
@@ -31,7 +29,7 @@ static uint32_t cpu_of(const struct pm_topology *t, const char *domain)
 	return PM_NONE;
 }
 
-/* What a cache has of the group in `path`, which `name` is shown for. */
+/* Adds a cache's numbers for the group in `path`, which is shown as `name`. */
 static int add_domain(struct look *l, const char *path, const char *name, bool part, const char *domain)
 {
 	char key[64], device[200];
@@ -69,7 +67,7 @@ static int add_group(struct look *l, const char *path, const char *above, const 
 
 	if (n < 0)
 		return n == -ENOMEM ? n : 0;
-	/* People name groups by what runs in them. */
+	/* People name groups after what runs in them. */
 	if (*own && plan_may_record(l->p->options, PM_INSTANCE_DEVICE_PATH))
 		snprintf(name, sizeof(name), "%s/%.100s", above, own);
 	else
@@ -81,7 +79,7 @@ static int add_group(struct look *l, const char *path, const char *above, const 
 	return err;
 }
 
-/* The control groups, and in each those that watch a part of it. */
+/* Adds the control groups, and in each the groups that monitor a part of it. */
 static int add_all(struct look *l)
 {
 	SCOPED(root_list_free) char **group = NULL;

@@ -1,7 +1,5 @@
-/*
- * /proc/stat and /proc/schedstat: lines of CPUs with a number a column, and in /proc/stat a few numbers of the whole
- * system. /proc/softirqs: one line a kind, one column a CPU.
- */
+/* /proc/stat and /proc/schedstat: a line per CPU with a number in each column, and in /proc/stat a few numbers of the
+ * whole system. /proc/softirqs: a line per kind, a column per CPU. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +13,10 @@
 #define STOLEN  7      /* its column: user, nice, system, idle, iowait, irq, softirq, steal */
 #define CPU_KEY "cpu." /* how the keys of the per-CPU rows of /proc/stat begin */
 
-/* Versions of /proc/schedstat whose cpu lines have the same nine columns; they differ in the domain lines. */
+/* Versions of /proc/schedstat whose cpu lines have these nine columns; they differ in the domain lines. */
 #define VERSION_FIRST 15
 #define VERSION_LAST  17
-/* Columns up to here stand still unless sysctl kernel.sched_schedstats is on; the last three always count. */
+/* Columns up to this one stand still unless sysctl kernel.sched_schedstats is on; the last three always count. */
 #define COLUMN_LAST_OPTIONAL 6
 #define COLUMNS_MAX          16
 
@@ -76,7 +74,7 @@ static int refresh(struct textstore *s)
 	return cpus ? 0 : -EINVAL;
 }
 
-/* The CPUs before `end` that are not known yet: those that are offline may come. */
+/* Adds the CPUs before `end` that are not known yet: offline ones may come online. */
 static int learn_cpus(struct cputext *t, uint32_t *next, uint32_t end)
 {
 	char label[16];
@@ -90,7 +88,7 @@ static int learn_cpus(struct cputext *t, uint32_t *next, uint32_t end)
 	return err;
 }
 
-/* `system`: the n_system rows of the catalog for lines that are not of a CPU. */
+/* `system`: the n_system rows of the catalog for lines that are not about a CPU. */
 static int learn_lines(struct cputext *t, const struct catalog_counter *system)
 {
 	struct textcursor c = textfile_begin(&t->text.file);
@@ -166,7 +164,7 @@ static void stat_release(struct source *s)
 	cputext_release(s);
 }
 
-/* The version the file states; 0 if it states none. */
+/* The version that the file states; 0 if none. */
 static uint64_t version_of(const struct textfile *f)
 {
 	struct textcursor c = textfile_begin(f);
@@ -235,7 +233,7 @@ static int softirqs_refresh(struct textstore *s)
 	err = cputext_begin(t, &c, &changed);
 	if (err)
 		return err;
-	/* CPUs without a column keep this; there are few rows, so it is set anew each time. */
+	/* CPUs without a column keep this; there are few rows, so it is set each time. */
 	for (uint32_t i = 0; i < s->n; i++)
 		s->status[i] = PM_REASON_OFFLINE;
 	while (textfile_next(&t->text.file, &c, &tag)) {

@@ -1,7 +1,6 @@
-/* Who used most CPU, memory and storage since the last reading: processes, those that are too short-lived to be seen,
- * by name and parent, and threads where they are wanted. Which they are changes with every reading: their groups are
- * made when the chunk is written. Threads have a counter of their own, so that nothing adds them to their processes.
- */
+/* Who used most CPU, memory and storage since the last reading: processes, those too short-lived to be seen, by name
+ * and parent, and threads on request. They change with every reading: their groups are made when the chunk is
+ * written. Threads have a counter of their own, so that nothing adds them to their processes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +11,10 @@
 #include "record/sources/ranking.h"
 #include "record/sources/thread_list.h"
 
-#define TOP         12 /* of each kind get into the table */
+#define TOP         12 /* of each kind enter the table */
 #define TOP_THREADS 24
-#define IO_MOST     64 /* processes whose reading and writing is looked at */
-#define IDLE_MOST   10 /* readings that a name stays of which none has ended */
+#define IO_MOST     64 /* processes whose I/O is examined */
+#define IDLE_MOST   10 /* readings for which a name stays while none of its tasks ends */
 #define SMALL_BYTES (16u << 20)
 /* Steps of the catalog. */
 #define STEP_US     100
@@ -31,17 +30,17 @@ static const char *const key[VALUES] = { "user",  "system", "read",    "write", 
 					 "ended", "rss",    "threads", "state" };
 static const char *const thread_key[] = { "thread_cpu" };
 
-/* A stretch of time in which somebody is in the table. */
+/* A period in which a task is in the table. */
 struct stay {
 	uint32_t id; /* 0: the place is free */
 	uint32_t number;
-	pid_t pid, parent; /* pid 0: all of that name and parent that nobody could see */
-	pid_t tid;         /* 0: no thread; of one the parent is its process */
+	pid_t pid, parent; /* pid 0: all of that name and parent that ended unseen */
+	pid_t tid;         /* 0: not a thread; a thread's parent is its process */
 	char name[TASK_NAME], parent_name[TASK_NAME];
 	struct task_use base; /* what it had used before */
 	uint64_t base_ended;
 	uint64_t since_ns; /* when that was */
-	uint64_t wanted;   /* reading in which it was among the first the last time */
+	uint64_t wanted;   /* the last reading in which it was among the first */
 	bool over;         /* it leaves after this reading */
 };
 
@@ -77,7 +76,7 @@ static uint64_t by_io(const struct task *t)
 	return t->use.bytes[0] - t->before.bytes[0] + t->use.bytes[1] - t->before.bytes[1];
 }
 
-/* A free place, or that of who was wanted least. NULL: all are wanted now. */
+/* A free place, or that of the least wanted task. NULL: all are wanted now. */
 static struct stay *place_for(struct stay *m, uint64_t reading)
 {
 	struct stay *least = &m[0];
@@ -127,7 +126,7 @@ static void want_task(struct tasks *d, struct task *t)
 	m->wanted = d->list.reading;
 }
 
-/* Makes room among the n greatest so far, of `most`, for what is greater. Its place, or -1. */
+/* Makes room among the n largest so far, of at most `most`, for a larger value. Its place, or -1. */
 static int top_place(uint64_t *value, int *n, int most, uint64_t v)
 {
 	int at = *n < most ? *n : most - 1;
@@ -141,7 +140,7 @@ static int top_place(uint64_t *value, int *n, int most, uint64_t v)
 	return at;
 }
 
-/* Those with the most of something. */
+/* Marks those with the largest values as wanted. */
 static void want_most(struct tasks *d, uint64_t (*of)(const struct task *t))
 {
 	struct task *top[TOP];
@@ -190,7 +189,7 @@ static void want_threads(struct tasks *d)
 	for (uint32_t i = 0; i < d->threads.n; i++) {
 		const struct thread *t = &d->threads.thread[i];
 		uint64_t run = t->looked == d->list.reading ? (t->use - t->before) / STEP_US : 0;
-		/* A recording has rows of threads from its first snapshot on, whoever has run in that moment. */
+		/* A recording has rows of threads from its first snapshot on, whichever ran at that moment. */
 		int at = top_place(value, &n, TOP_THREADS, d->list.reading <= 2 ? t->use : run);
 
 		if (at < 0)
@@ -227,7 +226,7 @@ static void want_brief(struct tasks *d)
 	}
 }
 
-/* What costs another file is looked at where it is likely that something was read or written. */
+/* Reads the additional file for tasks that have probably read or written something. */
 static void look_at_io(struct tasks *d)
 {
 	unsigned left = IO_MOST;
@@ -242,7 +241,7 @@ static void look_at_io(struct tasks *d)
 	}
 }
 
-/* Of those who have come into the table for something else. */
+/* Reads it for those that entered the table for another reason. */
 static void look_at_rest(struct tasks *d)
 {
 	for (uint32_t i = 0; i < d->list.n; i++) {
@@ -312,7 +311,7 @@ static void put_brief(struct tasks *d)
 		if (!m)
 			continue;
 		v = new_row(d, m, &b->use, PM_OK);
-		/* None of them is there now. */
+		/* None of them exists now. */
 		v[ENDED] = b->ended - m->base_ended;
 		v[STATE] = 'X';
 	}
@@ -333,7 +332,7 @@ static void put_threads(struct tasks *d)
 		row = ranking_add(&d->thread_ranking, m->id);
 		row->who = *m;
 		row->row.v[0] = (t->use - m->base.user) / STEP_US;
-		/* What its process has used since was not looked at yet. */
+		/* What its process has used since has not been examined yet. */
 		if (task && !task->ended && !t->ended && task->looked_cpu != task_cpu(&task->use))
 			row->row.status[0] = PM_REASON_NOT_READ;
 		if (!task || task->ended || t->ended)
@@ -464,7 +463,7 @@ static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 				   d->list.exits == -EPERM ? "run pmrec as root, or with CAP_NET_ADMIN" :
 							     "a kernel with CONFIG_TASKSTATS",
 				   "/proc: tasks that end before they are read");
-	/* Everybody may see the first process, unless /proc hides those of other users. */
+	/* Everyone may see the first process, unless /proc hides other users' processes. */
 	if (!err && !p->root->emulated && faccessat(d->list.proc, "1/stat", R_OK, 0))
 		err = plan_refused(p, pm_reason_errno(-EPERM),
 				   "run pmrec as root, or mount /proc without the option hidepid",

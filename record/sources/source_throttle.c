@@ -1,4 +1,5 @@
-/* How often and how long x86 CPUs were throttled for heat; a CPU's folder has the counts of its core and package. */
+/* How often and how long x86 CPUs were throttled for heat; a CPU's directory has the counts of its core and package.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 
 #define FOLDER "/sys/devices/system/cpu/cpu%u/thermal_throttle/%s"
 
-/* Which rows of the catalog this machine has: a bit each. That depends on features that all its CPUs have. */
+/* The rows of the catalog that this machine has, as bits. They depend on features that all its CPUs share. */
 static uint64_t rows_there(const struct plan *p)
 {
 	size_t n;
@@ -20,7 +21,7 @@ static uint64_t rows_there(const struct plan *p)
 	return there;
 }
 
-/* Adds what a CPU's folder has of its place. With -C, the first CPU of the plan stands for its core or package. */
+/* Adds the counts of a CPU's place. With -C, the first CPU of the plan stands for its core or package. */
 static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, enum pm_kind kind, struct cpulist *seen,
 		   uint64_t there)
 {
@@ -62,7 +63,7 @@ static int throttle_plan(struct source *s, struct plan *p, struct error *e)
 	uint64_t there = rows_there(p);
 	int err = 0;
 
-	/* A matrix of cores and one of packages. */
+	/* One matrix of cores and one of packages. */
 	for (size_t k = 0; k < 2 && !err; k++) {
 		struct filegrid *g = filegrid_new(p);
 		SCOPED(cpulist_release) struct cpulist seen = { 0 };
@@ -78,7 +79,7 @@ static int throttle_plan(struct source *s, struct plan *p, struct error *e)
 	return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "/sys/devices/system/cpu/cpuN/thermal_throttle");
 }
 
-/* A core whose first CPU is gone is read again when that CPU is back. */
+/* A core whose first CPU went offline is read again when that CPU is back. */
 static int throttle_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 {
 	if (cpu != PM_NONE)

@@ -46,7 +46,7 @@ static int64_t place_of(struct plan *p, unsigned package, unsigned die)
 	return found ? topology_instance(p, dies && found->die == die ? PM_DIE : PM_PACKAGE, found->cpu) : -ENOENT;
 }
 
-/* The instance and the counter: one a package, or one a cluster of a domain. -ENOENT for folders that are neither. */
+/* The instance and the counter: one per package, or one per cluster of a domain. -ENOENT for other directories. */
 static int64_t find_column(struct plan *p, const char *name, int64_t *counter)
 {
 	uint64_t package, domain, cluster;

@@ -18,7 +18,7 @@ static int vmstat_refresh(struct textstore *s)
 	int err;
 
 	err = textfile_read(&d->file);
-	/* It has lines as long as there is a kernel. */
+	/* On a live kernel it always has lines. */
 	if (!err && !d->file.len)
 		err = -ENODATA;
 	if (err)
@@ -32,8 +32,8 @@ static int vmstat_refresh(struct textstore *s)
 	return 0;
 }
 
-/* The row of that key, or the rule that covers it; NULL: it is not recorded. *part is what stands for the rule's '*'.
- */
+/* The row of that key, or the pattern that matches it; NULL: it is not recorded. *part is what matches the pattern's
+ * '*'. */
 static const struct catalog_counter *row_of(const char *source, const char *key, const char **part)
 {
 	const struct catalog_counter *row = catalog_find(source, key);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One row a source: X stands for source_X of source_X.c. Sources are planned in this order. */
+/* One row per source: X stands for source_X of source_X.c. Sources are planned in this order. */
 #define EACH_SOURCE(SOURCE) \
 	SOURCE(perf) \
 	SOURCE(msr) \
@@ -48,7 +48,7 @@ static struct source *source_named(struct source *s, size_t n, const char *name,
 	return NULL;
 }
 
-/* "perf,msr" names what is wanted; a list of nothing but "-msr" takes away from the defaults. */
+/* "perf,msr" names what is wanted; a list of only "-msr" and the like is subtracted from the defaults. */
 static int select_from(struct source *s, size_t n, const char *list, struct error *e)
 {
 	bool only_without = true;

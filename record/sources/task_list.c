@@ -14,7 +14,7 @@
 #include "record/host/textfile.h"
 #include "record/sources/thread_list.h"
 
-/* What may change while a process stops (memory is taken from it, its parent ends) is read so rarely. */
+/* What may change while a process is stopped (memory is taken from it, its parent ends) is read this rarely. */
 #define STILL_MOST 8
 /* Descriptors that are left to others. */
 #define FILES_SPARED 512
@@ -149,8 +149,8 @@ static int read_file(struct task_list *l, const struct task *t, const char *name
 	return task_list_file(fd, kept, &l->n_files, l->files_most, text, size);
 }
 
-/* Whether its one thread has not run since the reading before, so that its stat says the same: to ask for that costs
- * a fifth. Kernels that do not count it say 0. */
+/* Whether its only thread has not run since the previous reading, so that its stat is unchanged: this check costs a
+ * fifth of reading it. Kernels that do not count it say 0. */
 static bool stood_still(struct task_list *l, struct task *t)
 {
 	uint64_t before = t->ran;
@@ -187,7 +187,7 @@ void task_list_io(struct task_list *l, struct task *t)
 	if ((err == -EACCES || err == -EPERM) && !l->root->emulated)
 		err = opener_io(t->pid, t->use.bytes);
 	t->no_io = err ? pm_reason_errno(err) : PM_OK;
-	/* What it had done before it was looked at for the first time is not of this interval. */
+	/* What it did before it was first examined does not belong to this interval. */
 	if (!err && !known && (t->before.user || t->before.system))
 		memcpy(t->before.bytes, t->use.bytes, sizeof(t->use.bytes));
 }
@@ -197,7 +197,7 @@ void task_list_io(struct task_list *l, struct task *t)
 static struct task_brief *brief_for(struct task_list *l, const struct task_exit *x)
 {
 	const struct task *parent = task_list_find(l, x->parent);
-	/* The number of one that nobody saw, and that may be gone, says nothing: one name is one then. */
+	/* The number of a parent that nobody saw, and that may be gone, says nothing: the name alone counts then. */
 	pid_t number = parent ? x->parent : 0;
 	struct task_brief *oldest = &l->brief[0];
 
@@ -214,7 +214,7 @@ static struct task_brief *brief_for(struct task_list *l, const struct task_exit 
 		if (b->since < oldest->since)
 			oldest = b;
 	}
-	/* One that is in the table has to be let go there first. */
+	/* One that is in the table must be released there first. */
 	if (oldest->member || oldest->since == l->reading)
 		return NULL;
 	*oldest = (struct task_brief){ .parent = number };
@@ -233,7 +233,7 @@ static void take_exit(struct task_list *l, const struct task_exit *x)
 	if (t) {
 		uint64_t used = t->use.user + t->use.system, exits;
 
-		/* That of its threads which have ended is in what the process has used, as long as it is there. */
+		/* The times of its threads that have ended are included in the process's, as long as that exists. */
 		t->exits += x->user + x->system;
 		exits = t->exits;
 		if (x->last && t->ended && exits > used) {
@@ -241,7 +241,7 @@ static void take_exit(struct task_list *l, const struct task_exit *x)
 			t->use.system += (exits - used) - (exits - used) * x->user / (x->user + x->system + 1);
 		}
 		if (x->last && t->threads <= 1 && (!t->no_io || !(t->before.user + t->before.system))) {
-			/* Of the last thread alone: /proc/PID/io also has those that ended before. */
+			/* For the last thread only: /proc/PID/io also includes those that ended before. */
 			for (int i = 0; i < 2; i++)
 				t->use.bytes[i] = x->bytes[i] > t->use.bytes[i] ? x->bytes[i] : t->use.bytes[i];
 			t->no_io = PM_OK;
@@ -311,7 +311,7 @@ static uint32_t list_pids(struct task_list *l)
 	return n;
 }
 
-/* It was there at the reading before: its file and what it had used. */
+/* It existed at the previous reading: keep its file and what it had used. */
 static struct task again(const struct task *old)
 {
 	struct task t = *old;
@@ -321,7 +321,7 @@ static struct task again(const struct task *old)
 	return t;
 }
 
-/* Those of the reading before up to that pid, which are no more, stay for this one reading. */
+/* Those of the previous reading up to that pid that no longer exist stay for this one reading. */
 static void end_tasks(struct task_list *l, uint32_t *k, pid_t before, struct task *now, uint32_t *n)
 {
 	for (; *k < l->n && l->task[*k].pid < before; (*k)++) {

@@ -6,7 +6,7 @@
 #include "common/array.h"
 #include "record/plan/plan.h"
 
-/* A file of /proc that fails that often in a row will not come back. */
+/* A file of /proc that fails this often in a row will not come back. */
 #define FAILURES_OF_THE_DEAD 3
 
 struct textunit {
@@ -70,7 +70,7 @@ static int textunit_read(struct unit *u, struct cells *c)
 		refresh(t->store);
 	if (s->err) {
 		cells_fail_all(c, pm_reason_errno(s->err));
-		/* A file that has outgrown its buffer is well: update() sees to it. */
+		/* A file that has outgrown its buffer is not dead: update() takes care of it. */
 		return s->failures >= FAILURES_OF_THE_DEAD && s->err != -EFBIG ? s->err : 0;
 	}
 	for (uint32_t k = 0; k < c->n; k++) {

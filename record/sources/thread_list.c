@@ -12,16 +12,16 @@
 #include "record/host/clocks.h"
 #include "record/host/textfile.h"
 
-#define SHARE       200 /* of the time may go into looking at threads: 0.5 % of a CPU */
+#define SHARE       200 /* the share of time for examining threads: 0.5 % of a CPU */
 #define CREDIT_MOST 20000000
-#define ENTRIES     32768 /* bytes of a directory that are taken at once */
-#define FILES       16384 /* descriptors that would do for processes, threads and others */
+#define ENTRIES     32768 /* bytes of a directory that are read at once */
+#define FILES       16384 /* descriptors that suffice for processes, threads and others */
 
 struct thread_id {
 	pid_t tid, pid;
 };
 
-/* A file of a thread as text. 0 or -errno. */
+/* Reads a thread's file as text. 0 or -errno. */
 static int read_file(const struct thread_list *l, const struct thread *t, const char *file, int *fd, uint32_t *files,
 		     uint32_t most, char *text, size_t size)
 {
@@ -85,7 +85,7 @@ int thread_list_init(struct thread_list *l, struct task_list *tasks)
 	struct rlimit files;
 
 	*l = (struct thread_list){ .tasks = tasks, .now_ns = clocks_monotonic() };
-	/* A kernel that does not count it says 0; a copy of /proc has what everybody copies. */
+	/* A kernel that does not count it says 0; a copy of /proc has what the files said. */
 	l->ticks = tasks->root->emulated || read_use(l, &self) || !self.use;
 	l->thread = calloc(THREADS_MOST, sizeof(*l->thread));
 	l->other = calloc(THREADS_MOST, sizeof(*l->other));
@@ -135,7 +135,7 @@ void thread_list_exit(struct thread_list *l, const struct task_exit *x)
 
 /* ---- a reading ---- */
 
-/* The threads of a process go after those that are listed already. */
+/* Appends a process's threads to the list. */
 static int list_process(struct thread_list *l, pid_t pid)
 {
 	uint32_t n = l->n_listed;
@@ -171,7 +171,7 @@ static int by_tid(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-/* Those of processes that have used something since. */
+/* Lists the threads of processes that have used CPU time since. */
 static void list_threads(struct thread_list *l, uint64_t before_ns)
 {
 	bool first = l->tasks->reading == 1;
@@ -203,7 +203,7 @@ static uint64_t base_of(const struct thread_list *l, const struct task *task, co
 		return t->use;
 	if (t->tid != t->pid || task->several)
 		return 0;
-	/* Up to now the process was this thread. */
+	/* Until now the process was this thread. */
 	return task->looked_cpu < t->use ? task->looked_cpu : t->use;
 }
 
@@ -228,7 +228,7 @@ static int read_thread(struct thread_list *l, struct thread *t, bool known)
 	return 0;
 }
 
-/* Those of before up to that number that are not listed: nobody has looked, or they have ended. */
+/* Skips earlier ones up to that number that are not listed: they were not examined, or have ended. */
 static void pass_others(struct thread_list *l, uint32_t *k, pid_t before, struct thread *now, uint32_t *n)
 {
 	for (; *k < l->n && l->thread[*k].tid < before; (*k)++) {
@@ -280,7 +280,7 @@ void thread_list_read(struct thread_list *l)
 
 	l->now_ns = now;
 	l->credit_ns += (int64_t)((now - before) / SHARE);
-	/* A copy of another machine changes by hand, and all of that is to be seen. */
+	/* A copy of another machine changes by hand, and every change counts. */
 	if (l->credit_ns < 0 && !l->tasks->root->emulated)
 		return;
 	list_threads(l, before);
@@ -296,7 +296,7 @@ void thread_list_read(struct thread_list *l)
 		t->several |= looked;
 		t->crowded &= !looked;
 	}
-	/* What opening all files takes at the start comes once. */
+	/* The cost of opening all files at the start is not charged. */
 	l->credit_ns -= l->tasks->reading == 1 ? l->credit_ns : (int64_t)(clocks_ns(CLOCK_THREAD_CPUTIME_ID) - began);
 	if (l->credit_ns > CREDIT_MOST)
 		l->credit_ns = CREDIT_MOST;
