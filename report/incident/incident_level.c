@@ -377,7 +377,7 @@ static void report_step(struct scan *x, uint32_t series, const struct step *s, d
 					 .value = (float)(later ? x->level + s->change : x->level) });
 }
 
-bool scan_series(struct scan *x, uint32_t series, bool report)
+static bool scan_values(struct scan *x, uint32_t series, bool report)
 {
 	const struct incident_row_series *of = &x->s->series[series];
 	const struct incident_metric *m = &x->s->metric[of->metric];
@@ -446,4 +446,13 @@ bool scan_series(struct scan *x, uint32_t series, bool report)
 	if (order)
 		see(x, WHITE, filter, order, PARTS);
 	return true;
+}
+
+bool scan_series(struct scan *x, uint32_t series, bool report)
+{
+	if (report || x->at != series) {
+		x->good = scan_values(x, series, report);
+		x->at = series;
+	}
+	return x->good;
 }

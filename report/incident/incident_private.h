@@ -87,7 +87,7 @@ int merge_all(struct incident_store *s, struct findings *f, struct incidents *ou
 /* Exact times and tasks of the first incidents. */
 int refine_all(struct incidents *found, const char *path, const struct pipeline_config *config, struct error *e);
 /* Their tasks. */
-int find_tasks(struct incidents *found, const char *path, const struct pipeline_config *config, struct error *e);
+int find_tasks(struct incidents *found, const char *path, struct error *e);
 /* Requests these metrics at all levels. */
 void incident_wish(struct sink_plan *plan, const bool *shown);
 /* "CPU 3", "node 1", "sda"; nothing for the system. */

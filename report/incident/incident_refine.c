@@ -191,5 +191,5 @@ int refine_all(struct incidents *found, const char *path, const struct pipeline_
 		if (found->incident[i].kind == INCIDENT_STRETCH && looked++ < INCIDENTS_REFINED &&
 		    found->incident[i].to_s - found->incident[i].from_s < BINS_EXACT * s->interval_s * s->per_bin)
 			err = refine(s, &found->incident[i], path, config, e);
-	return err || !s->tasks ? err : find_tasks(found, path, config, e);
+	return err || !s->tasks ? err : find_tasks(found, path, e);
 }

@@ -118,10 +118,16 @@ bool take_rhythm(struct scan *x, struct family *f, enum side side, double tests)
 	struct peak peak[PEAKS];
 	struct rhythm r = { 0 };
 	struct incident_row_series *of;
-	uint32_t n = scan_apart(x, bin, 0, APART - 2, peak, PEAKS), series = 0, times = 0;
+	uint32_t n = 0, series = 0, times = 0;
 	double size = 0, value = 0;
 	uint32_t first = x->s->used, last = 0;
 
+	for (uint32_t b = 0; b < x->s->used; b++)
+		n += (double)bin[b].size >= MEMBER;
+	/* Of the fewest that are tried, try_rhythm() wants the larger half to be large. */
+	if (n <= RHYTHM_TIMES / 2)
+		return false;
+	n = scan_apart(x, bin, 0, APART - 2, peak, PEAKS);
 	for (uint32_t i = 0; i < sizeof(many) / sizeof(*many) && many[i] <= n; i++) {
 		double distance = usual_distance(x, peak, many[i]);
 
@@ -161,6 +167,7 @@ bool take_rhythm(struct scan *x, struct family *f, enum side side, double tests)
 					 .usual = (float)of->usual,
 					 .value = (float)(value / times),
 					 .period = (float)r.period });
+	x->at = PM_NONE;
 	for (uint32_t i = 0; i < f->n; i++)
 		for (uint32_t k = 0; k < r.n; k++) {
 			uint32_t from = r.at[k], to = from + 1;

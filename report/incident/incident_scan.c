@@ -376,7 +376,7 @@ static void *lay_out(struct scan *x, struct family *f)
 int scan_all(struct incident_store *s, struct findings *out)
 {
 	uint32_t *place = calloc((size_t)s->n_series + 1, sizeof(*place)), families = 0;
-	struct scan x = { .s = s, .out = out };
+	struct scan x = { .s = s, .out = out, .at = PM_NONE };
 	struct family f = { 0 };
 	double tests;
 	void *room;

@@ -47,6 +47,8 @@ struct scan {
 	double least;       /* the least spread that chance gives it */
 	uint32_t n;
 	uint32_t equals; /* series of its family */
+	uint32_t at;     /* the series that all this is of; PM_NONE: none, or its values have changed */
+	bool good;       /* what scan_series() said of it */
 	int err;
 };
 extern const uint32_t scan_length[LENGTHS];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/incident/incident_private.h"
+#include "report/input/input.h"
 
 #define TASKS      512
 #define TASK_LEAST 0.02 /* of a CPU */
@@ -29,50 +30,44 @@ struct who {
 	double inside_s, outside_s;
 };
 
-struct look {
-	struct sink sink;
-	struct who who[INCIDENTS_REFINED];
-	uint32_t from, to; /* those that are being read */
-	const struct places *places;
-	bool *shown;     /* owned: by metric */
-	double origin_s; /* of the recording, on the clock of intervals */
+/* What counters say of a task. */
+enum { USER, SYSTEM, READ, WRITTEN, ENDED, THREAD_CPU, SAID };
+static const char *const said[SAID] = { "tasks.user",  "tasks.system", "tasks.read",
+					"tasks.write", "tasks.ended",  "tasks.thread_cpu" };
+
+/* The last reading of an instance. */
+struct reading {
+	uint32_t id;
+	uint64_t ns, v[SAID];
+	struct task *task[INCIDENTS_REFINED]; /* NULL: not looked for, or nobody's */
 };
 
-static int plan(struct sink *sink, struct sink_plan *plan)
-{
-	static const struct sheet_config by_task = { .per = PM_TASK };
-	struct look *l = (struct look *)sink;
-
-	l->places = plan->places;
-	free(l->shown);
-	l->shown = calloc(plan->binding->n_metrics + 1, sizeof(*l->shown));
-	if (!l->shown)
-		return -ENOMEM;
-	for (size_t k = 0; k < plan->binding->n_metrics; k++) {
-		const struct bound_metric *m = &plan->binding->metric[k];
-
-		l->shown[k] = m->kind == PM_TASK && !strncmp(m->name, "tasks.", 6);
-	}
-	plan->sheet[plan->n_sheets++] = (struct sink_wish){ by_task, l->shown };
-	return 0;
-}
+/* Whose values are taken as they were recorded: only differences are wanted, and of few of the chunks. */
+struct look {
+	struct who who[INCIDENTS_REFINED];
+	uint32_t from, to; /* those that are being read */
+	struct pm_reader *reader;
+	const struct pm_model *model;
+	struct reading *reading; /* owned; by slot of the instance */
+	uint32_t n_readings;
+	uint64_t origin_ns, before_ns; /* of the seconds; the last snapshot, 0: none to compare with */
+	uint64_t first_ns;             /* the first one that was read since then */
+};
 
 /* Processes of one name are one; those without a number are many, and their name says whose they were. Threads
  * without numbers are nobody's. */
-static struct task *task_of(const struct places *p, struct who *l, const struct place *place, bool thread)
+static struct task *task_of(struct who *l, const struct pm_instance *i, bool thread)
 {
-	const struct pm_instance *i = pm_model_instance(p->model, place->instance);
-	uint64_t pid = i ? pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0) : 0;
-	uint64_t parent = i && !pid ? pm_map_u64(&i->attrs, PM_INSTANCE_PARENT, 0) : 0;
-	uint64_t tid = i && thread ? pm_map_u64(&i->attrs, PM_INSTANCE_TID, 0) : 0;
-	const char *name;
+	uint64_t pid = pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0);
+	uint64_t parent = pid ? 0 : pm_map_u64(&i->attrs, PM_INSTANCE_PARENT, 0);
+	uint64_t tid = thread ? pm_map_u64(&i->attrs, PM_INSTANCE_TID, 0) : 0;
+	const char *name = pm_map_text(&i->attrs, PM_INSTANCE_COMM, "");
 	struct task *t;
 
-	if (!i || (thread && (!tid || !pid)))
+	if (thread && (!tid || !pid))
 		return NULL;
-	name = pm_map_text(&i->attrs, PM_INSTANCE_COMM, "");
 	if (!*name)
-		name = places_name(p, place);
+		name = pm_map_text(&i->attrs, PM_INSTANCE_NAME, "?");
 	for (t = l->task; t < l->task + l->n_tasks; t++)
 		if (!t->pid == !pid && t->parent == parent && t->tid == tid && t->name && !strcmp(t->name, name)) {
 			t->several |= t->pid != pid;
@@ -89,60 +84,142 @@ static struct task *task_of(const struct places *p, struct who *l, const struct 
 	return t;
 }
 
-static void take_tasks(const struct places *p, struct who *l, const struct sheet *sheet, size_t k, double seconds,
-		       int inside)
+static bool is_of_tasks(void *ctx, const struct pm_group *g)
 {
-	for (uint32_t r = 0; r < sheet->n_rows; r++)
-		for (uint32_t c = 0; c < sheet->row[r].n_cells; c++) {
-			const struct sheet_cell *cell = &sheet->row[r].cell[c];
-			const char *name = sheet->column[cell->column].metric->name + strlen("tasks.");
-			const struct value *v = &cell->value[k];
-			struct task *t;
+	const struct look *l = ctx;
+	const struct pm_counter *c = g->n_counters ? pm_model_counter(l->model, g->counter[0]) : NULL;
 
-			if (sheet->row[r].place.kind != PM_TASK || v->reason || !(v->v > 0))
-				continue;
-			t = task_of(p, l, &sheet->row[r].place, !strcmp(name, "thread_cpu"));
-			if (!t)
-				continue;
-			if (t->tid || !strcmp(name, "user") || !strcmp(name, "system"))
-				t->cpu[inside] += v->v * seconds;
-			else if (!strcmp(name, "read") || !strcmp(name, "write"))
-				t->bytes[inside] += v->v * seconds;
-			else if (!strcmp(name, "ended") && inside)
-				t->ended += v->v * seconds;
-		}
+	return c && !strcmp(c->source, "tasks");
 }
 
-static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
+static double seconds_at(const struct look *l, uint64_t ns)
 {
-	return 0;
+	return (double)(int64_t)(ns - l->origin_ns) / 1e9;
 }
 
-static int intervals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
+static void add(struct look *l, struct reading *r, const struct pm_instance *i, int what, double v, double middle)
 {
-	struct look *l = (struct look *)sink;
+	for (uint32_t w = l->from; w < l->to; w++) {
+		struct who *who = &l->who[w];
+		bool inside = middle > who->i->from_s && middle < who->i->to_s;
+		struct task *t = r->task[w];
 
-	for (size_t k = 0; k < n; k++) {
-		double seconds = (double)interval[k].duration_ns / 1e9, middle;
+		if (middle < who->from_s || middle > who->to_s)
+			continue;
+		if (!t && !(t = r->task[w] = task_of(who, i, what == THREAD_CPU)))
+			continue;
+		if (what == READ || what == WRITTEN)
+			t->bytes[inside] += v;
+		else if (what == ENDED)
+			t->ended += inside ? v : 0;
+		else
+			t->cpu[inside] += v;
+	}
+}
 
-		middle = ((double)(int64_t)(interval[k].from_ns - sink->origin_ns) / 1e9 +
-			  (double)(int64_t)(interval[k].to_ns - sink->origin_ns) / 1e9) /
-				 2 -
-			 l->origin_s;
-		for (uint32_t w = l->from; w < l->to; w++) {
-			struct who *who = &l->who[w];
-			bool inside = middle > who->i->from_s && middle < who->i->to_s;
+static struct reading *reading_of(struct look *l, const struct pm_instance *i)
+{
+	struct reading *r;
 
-			if (middle < who->from_s || middle > who->to_s)
-				continue;
-			*(inside ? &who->inside_s : &who->outside_s) += seconds;
-			take_tasks(l->places, who, sheet, k, seconds, inside);
+	if (i->slot >= l->n_readings) {
+		uint32_t n = 2 * i->slot + 64;
+
+		r = reallocarray(l->reading, n, sizeof(*r));
+		if (!r)
+			return NULL;
+		memset(r + l->n_readings, 0, (n - l->n_readings) * sizeof(*r));
+		l->reading = r;
+		l->n_readings = n;
+	}
+	r = &l->reading[i->slot];
+	/* Who comes in the middle begins at 0. */
+	if (r->id != i->id || r->ns < l->first_ns)
+		*r = (struct reading){ .id = i->id, .ns = i->added_ns >= l->first_ns ? i->added_ns : 0 };
+	return r;
+}
+
+static int take_group(struct look *l, const struct pm_chunk *c, const struct pm_chunk_group *values)
+{
+	const struct pm_group *g = pm_model_group(l->model, values->group);
+	uint32_t n = g->n_instances, head = pm_group_head(g);
+
+	for (uint32_t at = 0; at < n && !(g->flags & PM_GROUP_LIST); at++) {
+		const struct pm_instance *i = pm_model_instance(l->model, g->instance[at]);
+		struct reading *r = i && i->kind == PM_TASK ? reading_of(l, i) : NULL;
+
+		if (!r && i && i->kind == PM_TASK)
+			return -ENOMEM;
+		for (uint32_t row = 0; row < c->rows && r; row++) {
+			double middle = (seconds_at(l, r->ns) + seconds_at(l, c->tick[row])) / 2;
+
+			for (uint32_t k = 0; k < g->n_counters; k++) {
+				const struct pm_counter *counter = pm_model_counter(l->model, g->counter[k]);
+				size_t place = (head + (size_t)k * n + at) * values->stride + row;
+				uint64_t v = values->v[place];
+				int what = 0;
+
+				while (what < SAID && strcmp(said[what], counter->name) != 0)
+					what++;
+				if (what == SAID || (values->status && values->status[place]))
+					continue;
+				if (r->ns && v > r->v[what] && c->tick[row] > l->first_ns)
+					add(l, r, i, what,
+					    (double)(v - r->v[what]) * (double)counter->scale.num /
+						    (double)counter->scale.den,
+					    middle);
+				r->v[what] = v;
+			}
+			r->ns = c->tick[row];
 		}
 	}
 	return 0;
 }
 
-static const struct sink_ops ops = { .plan = plan, .shape = shape, .intervals = intervals };
+static int take_chunk(struct look *l, const struct pm_chunk *c)
+{
+	int err = 0;
+
+	l->first_ns = l->first_ns ? l->first_ns : c->tick[0];
+	for (uint32_t row = 0; row < c->rows; row++) {
+		uint64_t from = row ? c->tick[row - 1] : l->before_ns;
+		double middle = (seconds_at(l, from) + seconds_at(l, c->tick[row])) / 2;
+
+		for (uint32_t w = l->from; w < l->to && from; w++) {
+			struct who *who = &l->who[w];
+
+			if (middle > who->i->from_s && middle < who->i->to_s)
+				who->inside_s += seconds_at(l, c->tick[row]) - seconds_at(l, from);
+			else if (middle >= who->from_s && middle <= who->to_s)
+				who->outside_s += seconds_at(l, c->tick[row]) - seconds_at(l, from);
+		}
+	}
+	for (uint32_t k = 0; k < c->n_groups && !err; k++)
+		if (!c->group[k].absent)
+			err = take_group(l, c, &c->group[k]);
+	l->before_ns = c->tick[c->rows - 1];
+	return err;
+}
+
+/* The chunks that have something of these seconds. */
+static int read_between(struct look *l, double from_s, double to_s)
+{
+	struct pm_item item;
+	const struct pm_chunk *c;
+	int err = 0, got;
+
+	l->before_ns = l->first_ns = 0;
+	if (from_s > 0)
+		pm_reader_seek(l->reader, l->origin_ns + (uint64_t)(from_s * 1e9), false);
+	while (!err && (got = pm_reader_next(l->reader, &item)) == 1) {
+		if (item.kind != PM_ITEM_CHUNK)
+			continue;
+		if (seconds_at(l, item.chunk.from_ns) > to_s)
+			break;
+		got = pm_reader_decode(l->reader, &c);
+		err = !got ? take_chunk(l, c) : got == -EBADMSG ? 0 : got;
+	}
+	return err;
+}
 
 static double more_than_before(const struct who *l, const double v[2])
 {
@@ -283,16 +360,21 @@ static int by_time(const void *a, const void *b)
 	return (x->from_s > y->from_s) - (x->from_s < y->from_s);
 }
 
-int find_tasks(struct incidents *found, const char *path, const struct pipeline_config *config, struct error *e)
+int find_tasks(struct incidents *found, const char *path, struct error *e)
 {
 	const struct incident_store *s = found->store;
-	struct pipeline_config own = *config;
-	struct look l = { .sink.ops = &ops, .origin_s = s->origin_s };
+	struct look l = { 0 };
+	struct pm_extent x;
 	uint32_t n = 0;
-	int err = 0;
+	int err = input_open(&l.reader, path, false, e);
 
-	own.bind.counters_only = true;
-	for (uint32_t k = 0; k < found->n && n < INCIDENTS_REFINED && !err; k++) {
+	if (err)
+		return err;
+	if (!pm_reader_extent(l.reader, &x))
+		l.origin_ns = x.from_ns + (uint64_t)(s->origin_s * 1e9);
+	l.model = pm_reader_model(l.reader);
+	pm_reader_select(l.reader, is_of_tasks, &l);
+	for (uint32_t k = 0; k < found->n && n < INCIDENTS_REFINED && l.origin_ns && !err; k++) {
 		struct incident *i = &found->incident[k];
 		double around = fmax(AROUND * s->interval_s, i->to_s - i->from_s);
 
@@ -310,7 +392,7 @@ int find_tasks(struct incidents *found, const char *path, const struct pipeline_
 
 		for (l.to = l.from + 1; l.to < n && l.who[l.to].from_s < to_s + NEAR_S; l.to++)
 			to_s = fmax(to_s, l.who[l.to].to_s);
-		err = incident_read(s, &l.sink, &own, path, l.who[l.from].from_s, to_s, e);
+		err = read_between(&l, l.who[l.from].from_s, to_s);
 	}
 	for (uint32_t w = 0; w < n; w++) {
 		if (!err)
@@ -321,6 +403,7 @@ int find_tasks(struct incidents *found, const char *path, const struct pipeline_
 		}
 		free(l.who[w].task);
 	}
-	free(l.shown);
+	free(l.reading);
+	pm_reader_close(l.reader);
 	return err;
 }

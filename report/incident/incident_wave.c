@@ -26,43 +26,51 @@ static void transform(double complex *v, uint32_t n)
 		}
 	}
 	for (uint32_t width = 2; width <= n; width *= 2) {
-		double complex turn = cexp(-2 * M_PI * I / width);
+		double turn_c = cos(2 * M_PI / width), turn_s = -sin(2 * M_PI / width), c = 1, s = 0;
 
-		for (uint32_t i = 0; i < n; i += width) {
-			double complex w = 1;
+		for (uint32_t k = 0; k < width / 2; k++) {
+			double next = c * turn_c - s * turn_s;
 
-			for (uint32_t k = i; k < i + width / 2; k++) {
-				double complex a = v[k], b = v[k + width / 2] * w;
+			for (uint32_t i = k; i < n; i += width) {
+				double re = creal(v[i + width / 2]), im = cimag(v[i + width / 2]);
+				double complex turned = CMPLX(c * re - s * im, c * im + s * re);
 
-				v[k] = a + b;
-				v[k + width / 2] = a - b;
-				w *= turn;
+				v[i + width / 2] = v[i] - turned;
+				v[i] += turned;
 			}
+			s = c * turn_s + s * turn_c;
+			c = next;
 		}
 	}
 }
 
-/* The wave of a frequency, in radians a value, that is nearest to work2 by least squares; returns how much of the sum
- * of squares it explains. */
-static double fit_wave(const struct scan *x, double turn, double of[3])
+/* What a wave of a frequency, in radians a value, is fitted by: a level, cosine, sine. */
+struct wave {
+	double turn, of[3];
+};
+
+/* The one that is nearest to work2 by least squares; returns how much of the sum of squares it explains. */
+static double fit_wave(const struct scan *x, struct wave *w)
 {
-	double m[3][4] = { { 0 } }, row[4] = { 1, 1, 0, 0 }, c = cos(turn), s = sin(turn);
+	double c = cos(w->turn), s = sin(w->turn), at = 1, across = 0, right[3] = { 0 }, explained = 0;
+	/* Sums of cosine and sine over all values, and of those of twice the angle, which the squares come to. */
+	double complex once = (1 - cexp(I * w->turn * x->n)) / (1 - cexp(I * w->turn));
+	double complex twice = (1 - cexp(2 * I * w->turn * x->n)) / (1 - cexp(2 * I * w->turn));
+	double m[3][4] = { { x->n, creal(once), cimag(once) },
+			   { creal(once), (x->n + creal(twice)) / 2, cimag(twice) / 2 },
+			   { cimag(once), cimag(twice) / 2, (x->n - creal(twice)) / 2 } };
 
 	for (uint32_t i = 0; i < x->n; i++) {
-		double next = c * row[1] - s * row[2];
+		double next = c * at - s * across;
 
-		row[3] = x->work2[i];
-		for (int k = 0; k < 3; k++)
-			for (int j = k; j < 4; j++)
-				m[k][j] += row[k] * row[j];
-		row[2] = s * row[1] + c * row[2];
-		row[1] = next;
+		right[0] += x->work2[i];
+		right[1] += x->work2[i] * at;
+		right[2] += x->work2[i] * across;
+		across = s * at + c * across;
+		at = next;
 	}
-	m[1][0] = m[0][1];
-	m[2][0] = m[0][2];
-	m[2][1] = m[1][2];
 	for (int k = 0; k < 3; k++)
-		of[k] = m[k][3];
+		m[k][3] = right[k];
 	for (int k = 0; k < 3; k++)
 		for (int j = 0; j < 3; j++) {
 			double times = j == k ? 0 : m[j][k] / m[k][k];
@@ -71,30 +79,31 @@ static double fit_wave(const struct scan *x, double turn, double of[3])
 				m[j][l] -= times * m[k][l];
 		}
 	for (int k = 0; k < 3; k++) {
-		double right = of[k];
-
-		of[k] = m[k][3] / m[k][k];
-		c = k ? c + right * of[k] : right * of[k];
+		w->of[k] = m[k][3] / m[k][k];
+		explained += right[k] * w->of[k];
 	}
-	return c;
+	return explained;
 }
 
 /* What the series is beside a wave, in work2; returns its spread. */
-static double beside(struct scan *x, double turn, const double of[3])
+static double beside(struct scan *x, const struct wave *w)
 {
-	double complex at = 1, step = cexp(I * turn);
-	double level;
+	double c = cos(w->turn), s = sin(w->turn), at = w->of[1], across = w->of[2], level;
 
 	for (uint32_t i = 0; i < x->n; i++) {
-		x->work2[i] = x->z[i] - of[0] - of[1] * creal(at) - of[2] * cimag(at);
-		at *= step;
+		double next = c * at + s * across;
+
+		x->work2[i] = x->z[i] - w->of[0] - at;
+		across = c * across - s * at;
+		at = next;
 	}
 	return scan_spread(x->work, x->work2, x->n, &level);
 }
 
 bool take_wave(struct scan *x)
 {
-	double best = 0, turn = 0, of[3], before, spread, squares = 0;
+	double best = 0, before, spread, squares = 0;
+	struct wave w = { 0 };
 	uint32_t n = 1, at = 1;
 
 	while (n < 2 * x->n)
@@ -106,36 +115,38 @@ bool take_wave(struct scan *x)
 	for (uint32_t i = 0; i < n; i++)
 		x->spectrum[i] = i < x->n ? x->work2[i] : 0;
 	transform(x->spectrum, n);
-	for (uint32_t k = 1; k < n / 2; k++)
-		if (cabs(x->spectrum[k]) > best) {
-			best = cabs(x->spectrum[k]);
-			at = k;
-		}
-	if (2 * best * best < WAVE_SHARE * squares * x->n)
+	for (uint32_t k = 1; k < n / 2; k++) {
+		double power =
+			creal(x->spectrum[k]) * creal(x->spectrum[k]) + cimag(x->spectrum[k]) * cimag(x->spectrum[k]);
+
+		at = power > best ? k : at;
+		best = fmax(best, power);
+	}
+	if (2 * best < WAVE_SHARE * squares * x->n)
 		return false;
 	before = scan_spread(x->work, x->z, x->n, &spread);
 	best = 0;
 	for (double k = -0.75; k <= 0.75; k += 0.25) {
-		double explained = fit_wave(x, 2 * M_PI * (at + k) / n, of);
+		struct wave near = { .turn = 2 * M_PI * (at + k) / n };
+		double explained = fit_wave(x, &near);
 
 		/* Less than most of a wave may be anything. */
 		if (explained > best && (at + k) * x->n >= 0.7 * n) {
 			best = explained;
-			turn = 2 * M_PI * (at + k) / n;
+			w = near;
 		}
 	}
 	/* What stands out shall not bend it: Hampel's estimate, by adjusted values. */
-	fit_wave(x, turn, of);
-	for (int k = 0; k < HAMPEL_TIMES; k++) {
-		spread = HAMPEL * beside(x, turn, of);
+	for (int k = 0; k < HAMPEL_TIMES && best > 0; k++) {
+		spread = HAMPEL * beside(x, &w);
 		for (uint32_t i = 0; i < x->n; i++) {
 			double d = fabs(x->work2[i]) < 2 * spread ? clipped(x->work2[i], spread) : 0;
 
 			x->work2[i] = x->z[i] - x->work2[i] + d;
 		}
-		fit_wave(x, turn, of);
+		fit_wave(x, &w);
 	}
-	if (!(best > 0 && beside(x, turn, of) < WAVE * before))
+	if (!(best > 0 && beside(x, &w) < WAVE * before))
 		return false;
 	for (uint32_t i = 0; i < x->n; i++)
 		x->y[i] -= x->spread * (x->z[i] - x->work2[i]);
