@@ -18,11 +18,9 @@
 #include "report/pager.h"
 #include "report/pipeline/pipeline.h"
 
-/*
- * What an honest recording takes at most: so much, and so many bytes for each of its own. One limit for all files
- * would either let a few kilobytes of a stranger take what an hour of short tasks needs, or refuse that hour; and
- * what a small machine can spare is less than 1 GiB.
- */
+/* What an honest recording needs at most: this, and so many times its own size. A single limit for all files would
+ * either give a few kilobytes of a stranger what an hour of short tasks needs, or refuse that hour; and a small
+ * machine can spare less than 1 GiB. */
 #define MEMORY_LEAST  ((uint64_t)256 << 20)
 #define MEMORY_MOST   ((uint64_t)2 << 30)
 #define MEMORY_A_BYTE 64
@@ -121,7 +119,7 @@ unsigned cmd_width(int fd)
 	return size.ws_col;
 }
 
-/* Of the files that the words name. */
+/* The limit for the files that the words name. */
 static uint64_t memory_for(int argc, char **argv)
 {
 	uint64_t most = MEMORY_LEAST;
@@ -144,7 +142,7 @@ int cmd_options(const struct options_spec *spec, int argc, char **argv, void *in
 	r = options_parse(&reader, argc, argv, input, common, &e);
 	if (!r) {
 		confine_memory(common->max_memory);
-		/* Behind the confinement no program starts. */
+		/* Once confined, this process can start no program. */
 		common->paged = spec->paged && !common->no_pager && spec->paged(input) && pager_start();
 		confine(argc, argv);
 		return -1;

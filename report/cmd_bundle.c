@@ -107,7 +107,7 @@ static int make(const struct bundle_job *j, struct bundle *b, struct redact **re
 		err = bundle_make(b, &in, e);
 	if (!err)
 		err = hand_over(b, &out, e);
-	/* First the map: an output whose pseudonyms are lost could not be understood by its owner. */
+	/* Write the map first: without it even its owner could not interpret the pseudonyms. */
 	if (!err && *redact)
 		err = redact_save(*redact, e);
 	return outfile_end(&out, err, e);

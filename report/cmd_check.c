@@ -1,4 +1,4 @@
-/* pmrep check: verifies every byte, and says which time is lost with those that are damaged. */
+/* pmrep check: verifies every byte, and says which time is lost with damaged ones. */
 #include "report/cmd.h"
 #include "report/commands.h"
 

@@ -1,4 +1,4 @@
-/* pmrep cut: a part of a recording, by time, or every so many snapshots. */
+/* pmrep cut: copies part of a recording, by time, or one in every so many snapshots. */
 #include "report/cmd_copy.h"
 #include "report/commands.h"
 
@@ -39,8 +39,8 @@ struct cut {
 	struct rewrite_rules rules;
 	struct buf history;
 	uint64_t counters_in, counters_out, cpus_out;
-	struct spool in; /* a copy of the input, where one is needed */
-	uint64_t named;  /* words of `sources` that name one, by place */
+	struct spool in; /* a copy of the input, if one is needed */
+	uint64_t named;  /* words of `sources` that name one, by index */
 };
 
 static int set_cpus(void *into, char *arg, struct error *e)
@@ -82,7 +82,7 @@ static const char *path_of(const struct cut *c)
 
 /* ---- what stays ---- */
 
-/* "perf,msr" takes these, "-perf" all but it; the last word that speaks of a source decides. */
+/* "perf,msr" selects these, "-perf" all but this; the last word about a source decides. */
 static bool source_stays(const char *list, const char *source)
 {
 	size_t len = strlen(source);
@@ -101,7 +101,7 @@ static bool source_stays(const char *list, const char *source)
 	return stays;
 }
 
-/* Notes which words of the list name the source; so many of them at most are watched for being wrong. */
+/* Marks the words of the list that name the source; at most this many are checked for being wrong. */
 static void note_words(struct cut *c, const char *source)
 {
 	unsigned i = 0;
@@ -115,7 +115,7 @@ static void note_words(struct cut *c, const char *source)
 	}
 }
 
-/* A source of the recorder, which other machines have. */
+/* Whether a recorder has such a source, on this or another machine. */
 static bool is_source(const char *word, size_t len)
 {
 	char name[40];
@@ -125,7 +125,7 @@ static bool is_source(const char *word, size_t len)
 	       (parse_is_among("perf msr pmt add", word, len) || catalog_source(name, &(size_t){ 0 }));
 }
 
-/* A word of --sources that names nothing anywhere is a slip of the pen. */
+/* A word of --sources that matches nothing is a typing error. */
 static int check_words(const struct cut *c, struct error *e)
 {
 	unsigned i = 0;
@@ -176,7 +176,7 @@ static int open_window(void *ctx, struct pm_reader *reader, const struct pm_chun
 	return err;
 }
 
-/* What was done, in the words of the command line: it names no files. */
+/* Writes what was done, in the words of the command line: it names no files. */
 static void tell(struct cut *c, char *const *said)
 {
 	buf_addstr(&c->history, "cut");
@@ -187,7 +187,7 @@ static void tell(struct cut *c, char *const *said)
 
 static int report(const struct cut *c, const struct rewrite_result *r, struct buf *notes)
 {
-	/* Of how many snapshots is not known: what lies after the end was not read. */
+	/* The total of snapshots is unknown: what follows the end was not read. */
 	buf_printf(notes, "%llu snapshot%s, %llu of %llu counter%s, %llu byte%s",
 		   (unsigned long long)r->snapshots_out, plural(r->snapshots_out),
 		   (unsigned long long)c->counters_out, (unsigned long long)c->counters_in, plural(c->counters_in),
@@ -196,7 +196,7 @@ static int report(const struct cut *c, const struct rewrite_result *r, struct bu
 	return cmd_copied(spec.name, path_of(c), r);
 }
 
-/* Where the end is has to be known first: what cannot be jumped about in is copied for that. */
+/* The position of the end must be known first, so an input that cannot seek is copied. */
 static int open_input(void *ctx, size_t i, struct pm_reader **reader, const char **name, struct error *e)
 {
 	struct cut *c = ctx;
@@ -210,7 +210,7 @@ static int open_input(void *ctx, size_t i, struct pm_reader **reader, const char
 	return err ? err : spool_reader(reader, &c->in, e);
 }
 
-/* What was requested and is not there is no recording without it. */
+/* If what was requested is missing, the result is not a recording. */
 static int check_rest(const struct cut *c, const struct rewrite_result *r, struct error *e)
 {
 	if (c->counters_in && check_words(c, e))
@@ -240,7 +240,7 @@ static int run(void *input, const struct options_common *common)
 		.instance = instance_stays,
 		.start = open_window,
 		.every = (uint32_t)c->every,
-		/* Without limits on what is in a snapshot, all times stay what they are. */
+		/* With all counters and CPUs, times stay as they are. */
 		.gather_small = c->sources || c->glob || c->has_cpus,
 		.history = buf_str(&c->history),
 	};

@@ -20,7 +20,7 @@
 
 /* ---- before the numbers ---- */
 
-/* Recordings that are not whole take part with what is readable, unless that is refused. False: refused. */
+/* Incomplete recordings take part with what is readable, unless that is refused. False: refused. */
 static bool admit(struct diff_recordings *r, const struct diff_options *o)
 {
 	bool good = true;
@@ -63,7 +63,7 @@ static bool comparable(const struct diff_environment *env, const struct diff_opt
 
 /* ---- after them ---- */
 
-/* One name with several units: each is a metric of its own, and neither side is held against the other. */
+/* If one name has several units, each is a metric of its own, and is not compared. */
 static void complain_units(const struct diff_data *d)
 {
 	for (size_t i = 0; i < d->n; i++)
@@ -83,7 +83,7 @@ static bool has_side(const struct diff_series *s, const struct diff_recordings *
 	return false;
 }
 
-/* Whether any number of one side has its like on the other. */
+/* Whether any number of one side exists on the other. */
 static bool have_common(const struct diff_data *d, const struct diff_recordings *r)
 {
 	for (size_t i = 0; i < d->n; i++)
@@ -106,7 +106,7 @@ static const char *nearest_metric(const char *word)
 	return options_nearest(word, names, n);
 }
 
-/* Words that stand for nothing in any recording. */
+/* Checks for gates that match nothing in any recording. */
 static bool gates_exist(const struct diff_options *o, const struct diff_data *d)
 {
 	for (size_t g = 0; g < o->n_gates; g++) {
@@ -140,7 +140,7 @@ static bool word_exists(const char *option, const struct selection_word *w)
 	return w->verb == SELECT_HIDE;
 }
 
-/* A word of which nothing is known leaves something out that was requested, or judges it the wrong way. */
+/* An unknown word would leave out something that was requested, or judge it the wrong way. */
 static bool words_exist(const struct diff_options *o)
 {
 	static const char *const option[] = {
@@ -167,7 +167,7 @@ static bool is_damaged(const struct diff_recordings *r)
 	return false;
 }
 
-/* Which runs of which side failed; nothing if none did, or if they may. */
+/* Says which runs of which side failed, unless none did or failures are permitted. */
 static void tell_failures(const struct diff_recordings *r, const struct diff_options *o, struct buf *out)
 {
 	for (int side = 0; side < DIFF_SIDES; side++) {
@@ -308,7 +308,7 @@ static int compare(struct comparison *c, const struct options_common *common)
 		cmd_complain_lines(NAME, c->recordings.recording[i].path, &c->recordings.recording[i].notes);
 		buf_clear(&c->recordings.recording[i].notes);
 	}
-	/* Damage within values is met where they are read. */
+	/* Damage within values shows only when they are read. */
 	if (o->strict && is_damaged(&c->recordings)) {
 		cmd_complain(NAME, "--strict: a recording is damaged");
 		return EXIT_DAMAGED;

@@ -55,7 +55,7 @@ static bool wanted(void *ctx, const struct pm_group *g)
 	return false;
 }
 
-/* Snapshots can be large: what is printed leaves at once. */
+/* Snapshots can be large: write what is printed immediately. */
 static int flush(struct dump *d)
 {
 	return d->out.len > (1u << 16) || d->out.err ? cmd_write(spec.name, &d->out) : 0;
@@ -95,7 +95,7 @@ static int dump_items(struct dump *d, uint64_t left, struct error *e)
 	return r ? r : cmd_write(spec.name, &d->out);
 }
 
-/* A name that fits nothing is rather a typing error than a wish for no values. */
+/* A name that matches nothing is probably a typing error. */
 static bool any_wanted(const struct dump *d)
 {
 	const struct pm_model *m = pm_reader_model(d->reader);

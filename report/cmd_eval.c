@@ -68,7 +68,7 @@ static int parse_value(const char *text, struct value *v)
 
 enum { UNBOUND, INFERRED, GIVEN };
 
-/* What an ID says of an input: x=5 also gives first(x) and has_event(x), unless they are given themselves. */
+/* What an ID says about an input: x=5 also defines first(x) and has_event(x), unless they are given. */
 static void bind_input(const struct expr_input *input, const struct expr_input *id, struct value given,
 		       struct value *value, char *bound)
 {
@@ -117,7 +117,7 @@ static int bind(const char *word, const struct expr_input *input, size_t n, stru
 	text = strndup(word, (size_t)(equals - word));
 	if (!text)
 		return error_set(e, ENOMEM, "out of memory");
-	/* Read as the expression is, so that cpu@x\=1@ is the same ID in both places. */
+	/* Parsed as in the expression, so that cpu@x\=1@ is the same ID in both places. */
 	r = expr_parse(&x, text, NULL);
 	if (!r)
 		id = expr_inputs(x, &n_ids);

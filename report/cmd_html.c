@@ -1,4 +1,4 @@
-/* pmrep html: one page that needs nothing else, of a recording or of two. */
+/* pmrep html: a self-contained page about one recording or two. */
 #include "report/cmd_copy.h"
 #include "report/commands.h"
 
@@ -23,7 +23,7 @@ static const char brief[] =
 	"  pmrep html -o compared.html before.pmr after.pmr\n";
 
 #define MAX_SIZE_DEFAULT 10000000
-/* Strings of browsers end at 512 MiB, and a page is a string more than once. */
+/* Browsers limit strings to 512 MiB, and a page becomes more than one string. */
 #define MAX_SIZE_MOST 256000000
 
 struct html {
@@ -64,7 +64,7 @@ static const struct options_spec spec = {
 	.brief = brief,
 };
 
-/* Errors name what people know. */
+/* Errors name the file that the user knows. */
 static void call_by_name(struct error *e, const struct spool *s)
 {
 	size_t len = strlen(s->path);
@@ -126,10 +126,10 @@ static int run(void *input, const struct options_common *common)
 	uint64_t bytes = 0;
 	int err, status = EXIT_GOOD;
 
-	/* First, because reading takes long and a refusal does not. */
+	/* Open the output first: reading takes long, and a refusal should not. */
 	err = outfile_open(&out, h->copy.output, h->copy.overwrite | OUTFILE_PRIVATE, h->copy.files.path, n, &e);
 	for (size_t i = 0; i < n && !err; i++) {
-		/* It is read several times over. */
+		/* The input is read several times. */
 		err = spool_open(&source[i], h->copy.files.path[i], SPOOL_TWICE, &e);
 		if (!err)
 			err = collect(&recording[i], h, &source[i], &e);

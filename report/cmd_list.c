@@ -40,7 +40,7 @@ static const char brief[] =
 
 #define MAX_COLUMNS 11
 
-/* A column of a list; numbers are numbers in json, which alone has the last ones of some lists. */
+/* A column of a list; in json numbers are numbers, and some lists have more columns. */
 struct column {
 	const char *name;
 	bool number, wrap, json;
@@ -61,7 +61,7 @@ struct listing {
 	int (*run)(struct list *l, struct scan *s, struct error *e);
 };
 
-/* The first cell is the name that GLOB is compared with. */
+/* GLOB is compared with the first cell. */
 static void add_row(struct list *l, const char *const *cell)
 {
 	if (l->err || (l->glob && fnmatch(l->glob, cell[0] ? cell[0] : "", 0)))
@@ -92,7 +92,7 @@ static const char *count_text(char text[NUMBER_MAX], uint64_t n)
 	return text;
 }
 
-/* Where a counter is: how many instances it has over all groups, and of which kind. */
+/* A counter's number of instances over all groups, and their kind. */
 struct counter_place {
 	const char *kind;
 	uint32_t n;
@@ -137,7 +137,7 @@ static int list_counters(struct list *l, struct scan *s, struct error *e)
 	return 0;
 }
 
-/* Without a recording: the tables. In json with what else a manual wants to know. */
+/* Without a recording: the tables. In json also what a manual needs. */
 static void list_builtin(struct list *l)
 {
 	static const char *const scope[] = {
@@ -221,7 +221,7 @@ static int list_groups(struct list *l, struct scan *s, struct error *e)
 		for (uint32_t k = 0; k < g->n_counters; k++) {
 			const struct pm_counter *c = pm_model_counter(m, g->counter[k]);
 
-			/* A list has one counter many times. */
+			/* A list has each counter once. */
 			if (c && (!k || g->counter[k] != g->counter[k - 1]))
 				buf_printf(&names, "%s%s", names.len ? " " : "", c->name);
 		}
@@ -320,7 +320,7 @@ struct arguments {
 	enum cmd_format format;
 	const struct listing *listing;
 	const char *glob;
-	const char *path; /* NULL: none, the metrics that are built in */
+	const char *path; /* NULL: none, list the built-in metrics */
 };
 
 static const struct listing *listing_find(const char *what)
@@ -332,7 +332,7 @@ static const struct listing *listing_find(const char *what)
 	return NULL;
 }
 
-/* [WHAT] [GLOB] FILE: the last is the file, the first is WHAT if it is one of the words. */
+/* [WHAT] [GLOB] FILE: the last one is the file; the first is WHAT if it is one of the words. */
 static int assign_operands(struct arguments *a, int n, char **operand, struct error *e)
 {
 	const char *names[N_LISTINGS], *near, *last = operand[n - 1];
@@ -388,7 +388,7 @@ static const struct options_spec spec = {
 	.paged = cmd_always_paged,
 };
 
-/* An empty list is an answer, but not to a name. */
+/* An empty list is an answer, unless a name was given. */
 static int complain_empty(const struct arguments *a)
 {
 	const char *names[N_LISTINGS], *near;
@@ -420,7 +420,7 @@ static int print_list(struct list *l, const struct arguments *a, const struct op
 	return r ? r : empty;
 }
 
-/* Heads of tables are in capitals, as everywhere; keys in json are not. */
+/* Tables have heads in capitals, as everywhere; keys in json are in lower case. */
 static void add_column(struct table *t, const struct column *c)
 {
 	char head[32];

@@ -19,7 +19,7 @@ static const char brief[] =
 	"Example:\n"
 	"  pmrep merge -o day.pmr host-*.pmr\n";
 
-/* One of the inputs, as far as it must be known before the first is copied. */
+/* One of the inputs: what must be known before the first is copied. */
 struct part {
 	struct spool in;
 	uint8_t id[8];     /* of the recording */
@@ -71,7 +71,7 @@ static int look(struct part *p, const struct moment *since, struct error *e)
 	r = pm_reader_extent(reader, &extent);
 	p->from_ns = extent.from_ns;
 	p->to_ns = extent.to_ns;
-	/* A compressed file cannot be hopped over: it is read. */
+	/* A compressed file cannot seek: it is read. */
 	packed = r == -ESPIPE;
 	if (r && !packed)
 		r = error_sys(e, -r, "%s", p->in.name);
@@ -110,7 +110,7 @@ static int by_time(const void *x, const void *y)
 	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
 }
 
-/* CLOCK_MONOTONIC starts over with each boot: numbers of two of them have nothing to do with each other. */
+/* CLOCK_MONOTONIC restarts with each boot: numbers of two boots are unrelated. */
 static int belong_together(const struct part *a, const struct part *b, struct error *e)
 {
 	int64_t apart = a->offset_ns > b->offset_ns ? a->offset_ns - b->offset_ns : b->offset_ns - a->offset_ns;

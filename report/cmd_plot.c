@@ -17,7 +17,7 @@
 
 #define NAME          "pmrep plot"
 #define BINS          4096
-#define BINS_OF_MANY  1024 /* where lines are many: each takes memory */
+#define BINS_OF_MANY  1024 /* if there are many lines, because each needs memory */
 #define WIDTH_DEFAULT 80
 #define WIDTH_MIN     20
 #define WIDTH_MAX     1000
@@ -86,7 +86,7 @@ static const struct options_spec spec = {
 	.name = NAME, .rows = rows, .operands = operands, .operands_doc = "METRIC... FILE", .brief = brief
 };
 
-/* The terminal's, or what the environment says of it. */
+/* The terminal's width, or what the environment says. */
 static unsigned choose_width(void)
 {
 	const char *columns = getenv("COLUMNS");
@@ -116,7 +116,7 @@ static void settle(struct plotting *o)
 		o->size.height = o->heatmap ? HEIGHT_HEAT : HEIGHT_LINES;
 }
 
-/* What came before the recording are metrics. */
+/* The words before the recording are metrics. */
 static int choose_metrics(struct plotting *o, struct error *e)
 {
 	int err = 0;

@@ -68,7 +68,7 @@ static int check_map(const struct redact_job *j, struct error *e)
 	return r ? error_set(e, EINVAL, "the map is among the outputs, and would be shared with them") : 0;
 }
 
-/* The path of the output for the recording that was looked at. A name that is taken gets a number. */
+/* The path of the output for the current recording. A name that is taken gets a number. */
 static int name_output(const struct redact_job *j, struct buf *path)
 {
 	size_t len;
@@ -127,7 +127,7 @@ static int redact_one(struct redact_job *j, const char *file, struct error *e)
 				   (size_t)j->copy.files.n, e);
 	if (!err)
 		err = redact_copy(j->redact, &in, &rules, outfile_write, &out, &result, e);
-	/* First the map: an output whose pseudonyms are lost could not be understood by its owner. */
+	/* Write the map first: without it even its owner could not interpret the pseudonyms. */
 	if (!err)
 		err = redact_save(j->redact, e);
 	err = outfile_end(&out, err, e);

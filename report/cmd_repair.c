@@ -19,7 +19,7 @@ static const char brief[] =
 
 struct repair {
 	struct cmd_copy copy;
-	char *like; /* borrowed of options_common */
+	char *like; /* borrowed from options_common */
 	struct spool in, like_in;
 	struct borrow *borrow;
 	char history[200];
@@ -46,7 +46,7 @@ static int reading(struct repair *p, struct pm_reader **reader, struct error *e)
 	return p->borrow ? borrow_reader(reader, p->borrow, e) : spool_reader(reader, &p->in, e);
 }
 
-/* What reading all of it comes to. */
+/* The result of reading the whole file. */
 struct outcome {
 	uint64_t values, bytes; /* read, damaged */
 	size_t stretches, contradictions;
@@ -90,7 +90,7 @@ static int look(struct repair *p, struct outcome *o, struct error *e)
 	return err;
 }
 
-/* Reads the file as it is, and with the definitions of the other one: they are taken if they bring more and
+/* Reads the file as it is, and with the definitions of the other one, which are used if they recover more and
  * contradict nothing. */
 static int look_at_both(struct repair *p, struct outcome *o, struct error *e)
 {

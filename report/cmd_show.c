@@ -110,7 +110,7 @@ static int list_columns(struct show_options *o)
 
 #define SPARK_BINS 256
 
-/* All intervals, before the one over all of them. What is wrong with the input is said then. */
+/* Reads all intervals, before the total. Problems with the input are reported then. */
 static int collect(const struct show_options *o, const char *path, struct plot_data *d, struct error *e)
 {
 	struct pipeline_config config = o->pipeline;
@@ -124,7 +124,7 @@ static int collect(const struct show_options *o, const char *path, struct plot_d
 	return pipeline_run(&config, reader, &d->sink, &result, e);
 }
 
-/* Whether the rows that were requested are of a kind that the recording has none of; CPUs and above it always has. */
+/* Whether the recording has no rows of the requested kind; those of CPUs and larger places always exist. */
 static bool lacks_rows(const struct show_options *o, const struct pm_model *m)
 {
 	if (o->per != PM_TASK && o->per != PM_CGROUP && o->per != PM_DEVICE && o->per != PM_PMU)
@@ -147,7 +147,7 @@ static int show_file(struct show_options *o, const char *path, struct exporter *
 	cmd_follow(&config, &follow, path, o->follow);
 	x->sink.recording = input_name(path);
 	err = input_open(&reader, path, config.wait != NULL, &e);
-	/* What is followed is watched by others while it grows. */
+	/* A file that is followed is watched by others while it grows. */
 	if (!err && o->follow)
 		err = outfile_publish(out, &e);
 	if (err)
@@ -179,7 +179,7 @@ static int show_file(struct show_options *o, const char *path, struct exporter *
 static const char *const place_head[] = { "Package", "Die", "L3", "Node", "Module", "Core", "CPU" };
 #define PLACES (sizeof(place_head) / sizeof(place_head[0]))
 
-/* Whether nothing but topology columns is to be shown. As heads: "cpu" is a category. */
+/* Whether only topology columns are to be shown. Compared as heads: "cpu" is a category. */
 static bool asks_places_only(const struct selection *s)
 {
 	bool any = false;
@@ -196,8 +196,8 @@ static bool asks_places_only(const struct selection *s)
 	return any && !s->all;
 }
 
-/* Which topology columns are hidden: by name, and in turbostat's text, or
- * where they are all there is, by not being shown; and which are requested. */
+/* Which topology columns are hidden: by name, and in turbostat's text, or if they are the only columns, by not being
+ * shown; and which are requested. */
 static void choose_places(const struct selection *s, bool tabs, bool only, struct export_config *config)
 {
 	config->no_place = (tabs || only) && s->has_show ? (1u << PLACES) - 1 : 0;
@@ -222,8 +222,7 @@ static void settle(struct show_options *o, const struct options_common *common)
 
 	sheet->per = per_given ? o->per : o->format->coarse ? PM_PACKAGE : PM_CPU;
 	sheet->only_per = per_given;
-	/* A table of CPUs has no rows for PMUs; the sum of a package stands on its first CPU. Nor has it any for
-	 * tasks. */
+	/* A table of CPUs has no rows for PMUs or tasks; a package's sum is on its first CPU. */
 	sheet->fold_pmus = sheet->fold_tasks = table && !per_given;
 	sheet->summary = !per_given || (table && sheet->per != PM_SYSTEM);
 	if (per_given && sheet->per == PM_SYSTEM)
@@ -238,7 +237,7 @@ static void settle(struct show_options *o, const struct options_common *common)
 		o->export.width = cmd_width(o->export.fd);
 	o->export.registers = table && !o->quiet && !o->export.list;
 	o->export.tcc = tabs ? o->pipeline.bind.tj_max : 0;
-	/* Later turbostats read those CPUs alone. */
+	/* Later versions of turbostat read only those CPUs. */
 	if (tabs && o->export.newer && sheet->cpus.n) {
 		o->export.only = &sheet->cpus;
 		sheet->set_alone = true;
@@ -273,7 +272,7 @@ static int show_with_spark(struct show_options *o, const char *path, struct expo
 	return status;
 }
 
-/* The recording is read twice, and the marks stand in one row a place. */
+/* The recording is read twice, and the marks need one row per place. */
 static bool can_spark(struct show_options *o)
 {
 	bool files = !o->follow;
@@ -291,7 +290,7 @@ static bool can_spark(struct show_options *o)
 	return false;
 }
 
-/* Whether the options go together. */
+/* Whether the options fit together. */
 static bool makes_sense(struct show_options *o)
 {
 	if (!o->n_files)
@@ -314,7 +313,7 @@ static bool makes_sense(struct show_options *o)
 	return false;
 }
 
-/* Some recordings into one file. */
+/* Writes some recordings into one file. */
 static int show_into(struct show_options *o, const struct options_common *common, const char *path, char **file,
 		     int n)
 {
@@ -344,11 +343,11 @@ static int show_into(struct show_options *o, const struct options_common *common
 		if (cmd_complain_skipped(NAME, o->vendor) && o->strict && one == EXIT_GOOD)
 			one = EXIT_DAMAGED;
 
-		/* Trouble with one file says more than damage in another. */
+		/* An error with one file is more important than damage in another. */
 		if (one == EXIT_TROUBLE || status == EXIT_GOOD)
 			status = one;
 	}
-	/* The same trouble is said once. */
+	/* Report the same error once. */
 	if (exporter_close(&x) && status != EXIT_TROUBLE)
 		status = cmd_fail(NAME, &x.sink.error);
 	exporter_release(&x);
@@ -357,7 +356,7 @@ static int show_into(struct show_options *o, const struct options_common *common
 	return status;
 }
 
-/* Reads, or follows, until the expression is true. The time of it goes to stdout. */
+/* Reads, or follows, until the expression is true, and prints the time. */
 static int wait_for(struct show_options *o)
 {
 	SCOPED(pipeline_result_release) struct pipeline_result result = { 0 };
@@ -370,7 +369,7 @@ static int wait_for(struct show_options *o)
 	char text[NUMBER_MAX];
 	int err = when_init(&w, o->when, &config.selection, &e), status = EXIT_NEGATIVE;
 
-	/* The words are owned by the options again. */
+	/* The options own the words again. */
 	o->pipeline.selection = config.selection;
 	if (err)
 		error_prefix(&e, "--when");
@@ -433,9 +432,9 @@ static int show_each(struct show_options *o, const struct options_common *common
 	return status;
 }
 
-#define HINT_BYTES (4 << 20) /* of a recording that takes no time to look through */
+#define HINT_BYTES (4 << 20) /* a recording of this size is searched in no time */
 
-/* Behind the table, for whoever reads it on a terminal: whether something happened. */
+/* After the table, on a terminal: says whether something happened. */
 static void hint(const struct show_options *o, const struct options_common *common)
 {
 	struct incidents found = { 0 };
@@ -481,7 +480,7 @@ static int dump_raw(const struct show_options *o, const char *path, struct buf *
 	SCOPED(buf_release) struct buf about = BUF_INIT, notes = BUF_INIT;
 	int err = input_open(&reader, path, false, e);
 
-	/* What is shown for rows alone is none of the columns. */
+	/* Columns that are requested only for their rows are not shown. */
 	config.cpu_rows = config.places_only = false;
 	if (!err && !(err = pipeline_offer(&config, reader, &offer, &notes, e))) {
 		cmd_complain_lines(NAME, path, &notes);
@@ -539,7 +538,7 @@ int cmd_show(int argc, char **argv)
 
 	show_options_init(&o);
 	status = cmd_options(&show_spec, argc, argv, &o, &common);
-	/* turbostat lists what --show could name here. */
+	/* Here turbostat lists what --show could name. */
 	o.export.list = o.list && o.format->tabs && o.n_files;
 	o.pipeline.selection.all |= o.export.list && !o.pipeline.selection.has_show;
 	if (status < 0 && o.dump)

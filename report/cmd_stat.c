@@ -20,13 +20,13 @@ static int select_word(struct selection *s, const char *word)
 {
 	if (array_room(&s->word, s->n, sizeof(*s->word)))
 		return -ENOMEM;
-	/* Not through selection_add(): commas are a part of events. */
+	/* Not selection_add(): commas are part of events. */
 	s->word[s->n] = (struct selection_word){ .verb = SELECT_SHOW, .word = strdup(word) };
 	s->has_show = true;
 	return s->word[s->n].word ? (s->n++, 0) : -ENOMEM;
 }
 
-/* The names of the events that perf's lines would show. A stream cannot be looked at before it is read. */
+/* Selects the events that perf's lines would show. A stream cannot be examined before it is read. */
 static int select_events(const struct stat_options *o, const char *path, struct selection *selection, struct error *e)
 {
 	struct pm_item item = { 0 };
@@ -74,7 +74,7 @@ static void settle_tidy(struct stat_options *o)
 
 /* ---- a file ---- */
 
-/* Into lines of perf, or with --format into rows of ours, which then take the numbers. */
+/* Prints perf's lines, or with --format our rows with the same numbers. */
 static int stat_file(struct stat_options *o, const char *path, struct output *out, struct exporter *rows,
 		     struct outfile *file)
 {
@@ -96,7 +96,7 @@ static int stat_file(struct stat_options *o, const char *path, struct output *ou
 		err = select_events(o, path, &config.selection, &e);
 	if (!err)
 		err = input_open(&reader, path, config.wait != NULL, &e);
-	/* What is followed is watched by others while it grows. */
+	/* A file that is followed is watched by others while it grows. */
 	if (!err && o->follow)
 		err = outfile_publish(file, &e);
 	if (!err)
@@ -153,7 +153,7 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 		return status;
 	if (!o->quiet)
 		cmd_complain_skipped(NAME, o->vendor);
-	/* Figures over intervals are of those that were recorded, unless longer ones are wanted. */
+	/* Statistics are over the recorded intervals, unless longer ones are requested. */
 	if (o->stat.stats && o->pipeline.mode == PIPELINE_TOTAL)
 		o->pipeline.mode = PIPELINE_EACH;
 	o->stat.intervals = o->pipeline.mode != PIPELINE_TOTAL;

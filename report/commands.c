@@ -31,7 +31,7 @@ static int help(void)
 	return EXIT_GOOD;
 }
 
-/* A first word that is neither a command nor anything in the file system is rather a typing error than a file. */
+/* If the first word is neither a command nor a file, it is probably a typing error. */
 static int unknown_command(const char *word)
 {
 	const char *names[sizeof(commands) / sizeof(*commands)];
@@ -48,7 +48,7 @@ static int unknown_command(const char *word)
 	return EXIT_TROUBLE;
 }
 
-/* The recording of this folder that was written to last, if there is one. */
+/* Finds the recording in this directory that was written to last. */
 static bool find_newest(char path[sizeof(((struct dirent *)NULL)->d_name)])
 {
 	struct timespec newest = { 0 };
@@ -75,7 +75,7 @@ static bool find_newest(char path[sizeof(((struct dirent *)NULL)->d_name)])
 	return found;
 }
 
-/* `pmrep` and nothing else. */
+/* For `pmrep` alone. */
 static int show_newest(void)
 {
 	char path[sizeof(((struct dirent *)NULL)->d_name)], name[] = "pmrep", total[] = "--total", dashes[] = "--";

@@ -13,7 +13,7 @@
 
 #include "common/sandbox.h"
 
-/* No sockets, no programs, no other processes; nothing that is memory becomes code. */
+/* No sockets, no programs, no other processes; no memory becomes code. */
 static const struct sandbox_call allowed[] = {
 	/* clang-format off */
 	{ SYS_read }, { SYS_write }, { SYS_mmap, 2, PROT_EXEC, 0 }, { SYS_munmap }, { SYS_mremap }, { SYS_madvise },
@@ -31,7 +31,7 @@ static const struct sandbox_call allowed[] = {
 	{ SYS_getrusage }, { SYS_prlimit64 }, { SYS_getrlimit }, { SYS_setrlimit }, { SYS_membarrier },
 	{ SYS_rt_sigaction }, { SYS_rt_sigprocmask }, { SYS_rt_sigreturn }, { SYS_sigaltstack },
 	{ SYS_getuid }, { SYS_geteuid }, { SYS_getgid }, { SYS_getegid },
-	/* Closing the rules, and the filter of a command that calls another. */
+	/* Applying the rules, and the filter of a command that calls another. */
 	{ SYS_prctl }, { 444 }, { 445 }, { 446 },
 #ifdef SYS_open
 	{ SYS_open }, { SYS_stat }, { SYS_lstat }, { SYS_access }, { SYS_readlink }, { SYS_rename }, { SYS_unlink },
@@ -40,7 +40,7 @@ static const struct sandbox_call allowed[] = {
 	/* clang-format on */
 };
 
-/* Where a file of this name is made: beside what a link leads to. */
+/* Permits making a file of this name, beside the target if it is a link. */
 static void may_make(struct sandbox *s, const char *path)
 {
 	char place[PATH_MAX];
@@ -57,13 +57,13 @@ static void may_make(struct sandbox *s, const char *path)
 	sandbox_make(s, !stat(place, &st) && !S_ISREG(st.st_mode) ? place : dirname(place), false);
 }
 
-/* Options that name a file to be made, however they are cut short. */
+/* Whether the option names a file to be made, also if it is abbreviated. */
 static bool makes(const char *name)
 {
 	return *name == 'o' || (!strncmp(name, "ma", 2) && name[2] != 'x') || !strncmp(name, "sa", 2);
 }
 
-/* Standards that a vendor's files refer to stand in the folder above them. */
+/* Standards that a vendor's files refer to are in the directory above. */
 static void may_read_above(struct sandbox *s, const char *path)
 {
 	char place[PATH_MAX];
@@ -82,7 +82,7 @@ static void look_at_option(struct sandbox *s, const char *word, const char *next
 		may_read_above(s, value ? value + 1 : next);
 	if (makes(name))
 		may_make(s, value ? value + 1 : next);
-	/* A cluster of letters, the last of which takes what follows. */
+	/* A cluster of letters; the last may take what follows. */
 	if (word[1] != '-' && (name = strchr(word, 'o')))
 		may_make(s, name[1] ? name + 1 : next);
 }
@@ -112,7 +112,7 @@ void confine(int argc, char **argv)
 	const char *folder = getenv("TMPDIR");
 	struct sandbox s;
 
-	/* While the time zone can be read. */
+	/* While the time zone can still be read. */
 	tzset();
 	sandbox_init(&s);
 	for (int i = 1; i < argc; i++) {

@@ -13,12 +13,12 @@ int main(int argc, char **argv)
 {
 	int status;
 
-	/* Characters as wide as the terminal has them; numbers always with a point. */
+	/* Characters as the terminal has them; numbers always with a point. */
 	setlocale(LC_CTYPE, "");
-	/* Whoever started us may have ignored it; `pmrep | head` shall end without a word. */
+	/* Whoever started us may have ignored it; `pmrep | head` should end silently. */
 	signal(SIGPIPE, SIG_DFL);
 	status = pmrep_run(argc, argv);
-	/* A full disk shows when the last byte is written, or only when the file is closed. */
+	/* A full disk may show only when the last byte is written, or when the file is closed. */
 	if (ferror(stdout) || fclose(stdout)) {
 		fprintf(stderr, "pmrep: standard output: %s\n", strerror(errno));
 		status = EXIT_TROUBLE;

@@ -30,7 +30,7 @@ static const char brief[] =
 
 static int set_columns(struct show_options *o, enum selection_verb verb, const char *list, struct error *e)
 {
-	/* Who names columns may mean a vendor's. */
+	/* A column that the user names may be a vendor's. */
 	int err = verb == SELECT_HIDE ? 0 : vendor_files_add_pack(&o->vendor, false, e);
 
 	return err ? err : selection_add(&o->pipeline.selection, verb, list, e);
@@ -130,7 +130,7 @@ static int operands(void *into, int n, char **operand, struct error *e)
 	return 0;
 }
 
-/* Not what comes as it is recorded, and not what another program reads. */
+/* Not what appears while it is recorded, nor what another program reads. */
 static bool paged(const void *input)
 {
 	const struct show_options *o = input;

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How a part of the program that only has a descriptor learns of it; and whoever it starts. */
+/* How a part of the program that only has a descriptor, or a child process, learns the width. */
 #define WIDTH "PMREP_PAGER_WIDTH"
 
 unsigned pager_width(void)
@@ -47,14 +47,14 @@ bool pager_start(void)
 		dup2(way[0], STDIN_FILENO);
 		close(way[0]);
 		close(way[1]);
-		/* Ends where all fits on the screen, keeps colors, does not fold. */
+		/* Ends if everything fits on the screen, keeps colors, does not wrap. */
 		setenv("LESS", "FRSX", 0);
 		execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
 		_exit(127);
 	}
 	if (child > 0) {
 		dup2(way[1], STDOUT_FILENO);
-		/* ^C is the pager's: what is printed goes on as long as it reads. */
+		/* ^C belongs to the pager: output continues as long as it reads. */
 		signal(SIGINT, SIG_IGN);
 		snprintf(width, sizeof(width), "%u", size.ws_col);
 		setenv(WIDTH, width, 1);

@@ -41,7 +41,7 @@ static int map(const struct spool *s, uint8_t **data, size_t *len, struct error 
 	return 0;
 }
 
-/* The first whole frame at or after *at, which is moved there. */
+/* Finds the first whole frame at or after *at, and moves *at there. */
 static bool next_frame(const uint8_t *data, size_t len, size_t *at, struct frame_head *h)
 {
 	while (*at < len) {
@@ -59,10 +59,10 @@ static bool next_frame(const uint8_t *data, size_t len, size_t *at, struct frame
 	return false;
 }
 
-/* Numbers do not stand for anything without the schema; the others tell what they are of. */
+/* Without the schema numbers mean nothing; other definitions only describe them. */
 static const uint8_t least_needed_first[] = { PM_FRAME_CONFIG, PM_FRAME_PROBES, PM_FRAME_PMUS };
 
-/* How many of the definitions before the first chunk go over, without the `left_out` least needed kinds. */
+/* How many of the definitions before the first chunk are taken, without the `left_out` least needed kinds. */
 static uint64_t count_definitions(const struct borrow *b, unsigned left_out)
 {
 	struct frame_head h;
@@ -75,8 +75,8 @@ static uint64_t count_definitions(const struct borrow *b, unsigned left_out)
 	return n;
 }
 
-/* The definitions before the first chunk as frames of the recording `id`, numbered from `room` places before `next`:
- * a reader takes no number twice. */
+/* Takes the definitions before the first chunk as frames of the recording `id`, numbered from `room` places before
+ * `next`: readers accept each number once. */
 static int take_definitions(struct borrow *b, const uint8_t id[8], bool header, uint64_t room, uint64_t next)
 {
 	struct frame_head h;
@@ -107,7 +107,7 @@ int borrow_new(struct borrow **out, const struct spool *file, const struct spool
 	struct frame_head h;
 	size_t at = 0, place = 0;
 	bool header = false, chunk = false;
-	/* The first number that may be given away, the header has 0; and where most of them are free. */
+	/* Search for free numbers: the first that can be used (the header has 0), and where most are free. */
 	uint64_t from = 1, room = 0, next = 0;
 	uint8_t id[8];
 	int err;

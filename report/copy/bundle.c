@@ -11,18 +11,18 @@
 #include "report/input/gzip.h"
 #include "report/input/input.h"
 
-#define EVERY_MOST   1000       /* beyond, only the ends stay */
+#define EVERY_MOST   1000       /* beyond this only the ends stay */
 #define SOURCES_MAX  8          /* whose values of each CPU may be left out */
 #define SMALL_INPUT  (4u << 20) /* bytes that are read again rather than reduced twice */
-#define SMALL_OUTPUT (2u << 20) /* bytes that are worth packing harder */
+#define SMALL_OUTPUT (2u << 20) /* bytes for which better compression is worthwhile */
 #define LEVEL_FAST   3          /* of zstd: as fast as 1 on packed numbers */
-#define LEVEL_HARD   9          /* finds one byte in fifty more, at three times the cost */
+#define LEVEL_HARD   9          /* saves one byte in fifty more, at three times the cost */
 #define RESTARTS     3
-/* Half as many snapshots are more than half as large, 2^-0.85: they differ more from each other. */
+/* Half as many snapshots need more than half the bytes, 2^-0.85: they differ more from each other. */
 #define SHRINKS 0.85
-#define MARGIN  0.97 /* of the limit, that a forecast aims at */
+#define MARGIN  0.97 /* of the limit: what a forecast aims for */
 
-/* One writing of the bundle. */
+/* One attempt to write the bundle. */
 struct attempt {
 	const struct bundle *b;
 	struct bundle_way way;
@@ -34,12 +34,12 @@ struct attempt {
 	struct gzip_writer *gzip;
 	struct rewrite *rewrite;
 	struct pm_reader *reader;
-	uint64_t raw, raw_before; /* handed over by the rewrite, now and before the last frame */
+	uint64_t raw, raw_before; /* bytes from the rewrite, now and before the last frame */
 	uint64_t definitions;     /* of `raw`, before the first chunk */
-	uint64_t in_bytes;        /* of the input; 0: nobody watches */
-	uint32_t too_fine;        /* this much is known not to do */
+	uint64_t in_bytes;        /* of the input; 0: not watched */
+	uint32_t too_fine;        /* this is known to be too little reduction */
 	bool may_refine;
-	uint32_t better; /* given up: this would do; 0: it was not */
+	uint32_t better; /* aborted: this would suffice; 0: not aborted */
 };
 
 /* ---- what is large ---- */
@@ -130,7 +130,7 @@ static void tell_history(const struct attempt *a, struct buf *out)
 	}
 }
 
-/* What was written last into the history of a bundle that is reduced further. */
+/* Changes the last entry in the history of a bundle that is reduced further. */
 static int on_header(void *ctx, struct pm_map *header)
 {
 	const struct attempt *a = ctx;
@@ -151,7 +151,7 @@ static int on_header(void *ctx, struct pm_map *header)
 
 /* ---- how it goes ---- */
 
-/* From how many snapshots one has to be taken, if one in `every` would make `bytes`. */
+/* The least reduction that will suffice, if keeping one snapshot in `every` makes `bytes`. */
 static uint32_t every_for(const struct bundle *b, uint32_t every, double bytes)
 {
 	double factor = pow(bytes / (MARGIN * (double)b->max_size), 1 / SHRINKS);
@@ -160,7 +160,7 @@ static uint32_t every_for(const struct bundle *b, uint32_t every, double bytes)
 	return want < 1 ? 1 : want > EVERY_MOST ? EVERY_MOST : (uint32_t)want;
 }
 
-/* Gives up what shows that it will not do, or that it gives away too much. */
+/* Aborts an attempt that turns out to be too large, or to leave out too much. */
 static int watch(struct attempt *a)
 {
 	uint64_t read = pm_reader_stats(a->reader).bytes_read;
@@ -243,7 +243,7 @@ static int begin(struct attempt *a, struct error *e)
 	return 0;
 }
 
-/* From the input. 0, also where it was given up: `better` says what would do. */
+/* From the input. 0 also if it was aborted: `better` then says what would suffice. */
 static int write_input(struct bundle *b, const struct spool *in, struct attempt *a, bool as_it_is, struct error *e)
 {
 	struct rewrite_rules rules = {
@@ -278,7 +278,7 @@ static int write_input(struct bundle *b, const struct spool *in, struct attempt 
 	return a->better ? 0 : err;
 }
 
-/* From a bundle, which has one snapshot in way.every / `every` already. */
+/* From a bundle that already has one snapshot in way.every / `every`. */
 static int write_again(const struct attempt *from, struct attempt *a, uint32_t every, struct error *e)
 {
 	struct rewrite_rules rules = {
@@ -302,7 +302,7 @@ static int write_again(const struct attempt *from, struct attempt *a, uint32_t e
 		err = copy(a, &rules, e);
 		pm_reader_close(a->reader);
 	}
-	/* Of the input, and not of what was written from it. */
+	/* Of the input, not of the bundle that was read. */
 	a->result.snapshots_in = from->result.snapshots_in;
 	a->result.damages = from->result.damages;
 	a->result.newer = from->result.newer;
@@ -312,9 +312,9 @@ static int write_again(const struct attempt *from, struct attempt *a, uint32_t e
 /* ---- the way down ---- */
 
 struct descent {
-	struct attempt first, again; /* of the input; of what came out of it */
-	struct attempt *best;        /* the last that was finished */
-	uint64_t fixed;              /* bytes of the bundle, as far as known, that do not depend on snapshots */
+	struct attempt first, again; /* from the input; from its result */
+	struct attempt *best;        /* the last one that was completed */
+	uint64_t fixed;              /* bytes that do not depend on the number of snapshots, as far as known */
 };
 
 static bool fits(const struct bundle *b, const struct attempt *a)
@@ -322,7 +322,7 @@ static bool fits(const struct bundle *b, const struct attempt *a)
 	return a->bytes <= b->max_size;
 }
 
-/* The first writing: as it is if it may fit so, then with as many snapshots as will fit. */
+/* The first attempt: unreduced if that may fit, then with as many snapshots as will fit. */
 static int first_try(struct bundle *b, const struct spool *in, struct descent *d, struct error *e)
 {
 	struct attempt *a = &d->first;
@@ -331,7 +331,7 @@ static int first_try(struct bundle *b, const struct spool *in, struct descent *d
 
 	a->way.every = 1;
 	d->best = a;
-	/* gzip adds a byte in 6,000 to what does not shrink. */
+	/* gzip adds a byte in 6,000 to what cannot be compressed. */
 	if (ratio < 0.9998 || in->bytes < SMALL_INPUT) {
 		err = write_input(b, in, a, true, e);
 		if (err || fits(b, a))
@@ -356,7 +356,7 @@ static int first_try(struct bundle *b, const struct spool *in, struct descent *d
 	}
 }
 
-/* One snapshot in how many will do, for all that the bytes tell that one in `every` makes. */
+/* The next reduction to try, as far as the bytes of one in `every` show. */
 static uint32_t fewer(const struct bundle *b, const struct descent *d, uint32_t every)
 {
 	double fixed = (double)d->fixed, room = MARGIN * (double)b->max_size - fixed;
@@ -366,7 +366,7 @@ static uint32_t fewer(const struct bundle *b, const struct descent *d, uint32_t 
 	return want > every ? (uint32_t)want : every + 1;
 }
 
-/* The part that does not shrink, from two writings. */
+/* Estimates the fixed part from two attempts. */
 static void learn(struct descent *d, const struct attempt *more, uint64_t bytes, uint64_t snapshots)
 {
 	double a = (double)bytes, m = (double)snapshots, b = (double)more->bytes,
@@ -376,7 +376,8 @@ static void learn(struct descent *d, const struct attempt *more, uint64_t bytes,
 		d->fixed = (uint64_t)fmax(0, a - m * (b - a) / (n - m));
 }
 
-/* Fewer and fewer snapshots. A small input is read again, with any number; of a large one what came out is. */
+/* Keeps fewer and fewer snapshots. A small input is read again, with any number; of a large one the result is
+ * reduced. */
 static int thin_out(struct bundle *b, const struct spool *in, struct descent *d, struct error *e)
 {
 	bool small = in->bytes < SMALL_INPUT;
@@ -402,7 +403,7 @@ static int thin_out(struct bundle *b, const struct spool *in, struct descent *d,
 	return err;
 }
 
-/* The ends of each stretch alone; then without values of single CPUs. */
+/* Keeps only the ends of each stretch; then also drops values of single CPUs. */
 static int strip(const struct bundle *b, struct descent *d, struct error *e)
 {
 	static const uint32_t sources[] = { 0, 1, 2, SOURCES_MAX };

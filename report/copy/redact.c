@@ -14,8 +14,8 @@
 
 #define WORD_MAX 32
 
-/* The next run of letters and digits in which there is a letter and no hexadecimal number: in lower case, and '#' for
- * the digits. Returns its length, 0: there is none. Longer ones than fit are no words. */
+/* Finds the next run of letters and digits that has a letter and is not hexadecimal: in lower case, with '#' for
+ * digits. Returns its length, 0: there is none. Runs that do not fit are not words. */
 static size_t next_word(const char **at, char word[static WORD_MAX])
 {
 	const char *p = *at;
@@ -43,7 +43,8 @@ static size_t next_word(const char **at, char word[static WORD_MAX])
 	return n;
 }
 
-/* As a whole, or for the words in it: "temp1" is a word with a number, "u42x" somebody's name. Changes `word`. */
+/* Whether it is known as a whole, or its words are: "temp1" is a word with a number, "u42x" may be a name. Changes
+ * `word`. */
 static bool is_known(const struct redact *r, char word[static WORD_MAX])
 {
 	char *rest = word, *part;
@@ -57,8 +58,7 @@ static bool is_known(const struct redact *r, char word[static WORD_MAX])
 	return true;
 }
 
-/* Whose files there are is nobody's business, whatever the words; what the kernel and the system have is everywhere.
- */
+/* The user's paths are private, whatever their words; those of the kernel and the system exist everywhere. */
 static bool names_path(const char *text)
 {
 	static const char *const everywhere[] = { "/sys", "/proc", "/dev", "/etc", "/usr" };

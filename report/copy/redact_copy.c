@@ -1,4 +1,4 @@
-/* The second reading: writes the recording by the rules from the first one. */
+/* The second pass: writes the recording by the rules of the first one. */
 #include <time.h>
 
 #include "report/copy/redact_private.h"

@@ -1,4 +1,4 @@
-/* The first reading: collects identifying names and texts, so that they are found wherever else they occur. */
+/* The first pass: collects identifying names and texts, so that they are found wherever else they occur. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,13 +65,13 @@ const char *redact_counter_kind(const struct redact *r, const struct pm_counter 
 	if (!catalog_source(c->source, &(size_t){ 0 }) && strcmp(c->source, "msr") && strcmp(c->source, "pmt") &&
 	    !redact_is_plain(r, c->name))
 		return "counter";
-	/* Sensors are named by drivers, and the drivers of network interfaces call theirs by the interface. */
+	/* Drivers name sensors, and those of network interfaces use the interface's name. */
 	if (!strcmp(c->source, "hwmon") || !strcmp(c->source, "thermal"))
 		return redact_is_plain(r, c->name) ? NULL : "counter";
 	return NULL;
 }
 
-/* Digits that number things are few; those of an address, a serial number or an id are many. */
+/* Digits that count things are few; those of an address, a serial number or an id are many. */
 static bool has_address(const char *name)
 {
 	unsigned digits = 0, run = 0, in_run = 0;
@@ -126,15 +126,15 @@ static int add_secret(struct redact *r, const char *text, size_t len, const char
 		return -ENOMEM;
 	if (kind && !weak)
 		instead = redact_name(r, kind, copy);
-	/* A word that every machine has would take the sense out of what stays, and tells nothing. Several in a row
-	 * may be somebody's sentence. */
+	/* A word that every machine has reveals nothing, and without it the rest would lose its meaning. Several in a
+	 * row may be someone's sentence. */
 	plain = (!kind || strcmp(kind, "host")) && !strchr(copy, ' ') && redact_is_plain(r, copy);
 	if (plain)
 		return 0;
 	return instead ? secrets_add(&r->secrets, text, len, instead, weak) : -ENOMEM;
 }
 
-/* Parts of a path, a command line, a list: each could be found alone. */
+/* Parts of a path, a command line or a list: each could occur alone. */
 static int add_parts(struct redact *r, const char *text, size_t len)
 {
 	int err = 0;
@@ -187,7 +187,7 @@ static int look_at_map(struct redact *r, const struct pm_map *m, const struct pm
 
 		if (row && row->kind == m->field[i].value.kind && redact_keeps(r, key, row->name))
 			continue;
-		/* Numbers of the recorder may be of either sign. */
+		/* Numbers of the recorder may be negative. */
 		if (row && key < 100 && m->field[i].value.kind <= PM_VALUE_BOOL)
 			continue;
 		err = add_value(r, &m->field[i].value, kind_of ? kind_of(key) : NULL);
@@ -249,7 +249,7 @@ static int look_at_counter(struct redact *r, const struct pm_counter *c)
 		err = add_secret(r, c->name + (add ? 4 : 0), strlen(c->name) - (add ? 4 : 0), kind, false);
 	if (!err && kind)
 		err = add_parts(r, c->name, strlen(c->name));
-	/* It stands for the same, so it gets the same pseudonym. */
+	/* It means the same, so it gets the same pseudonym. */
 	if (!err && kind && c->display && strcmp(c->display, c->name)) {
 		const char *to = redact_name(r, kind, c->name + (add ? 4 : 0));
 
@@ -274,7 +274,7 @@ static int look_at_model(struct redact *r, const struct pm_model *m)
 
 	if (!err)
 		err = look_at_host(r, m);
-	/* Before the counters: they say which events no user has made up. */
+	/* Before the counters: these say which events no user has invented. */
 	if (!err)
 		err = look_at_pmus(r, m);
 	for (; seen->counters < m->n_counters && !err; seen->counters++)
@@ -329,7 +329,7 @@ int redact_look(struct redact *r, struct pm_reader *reader, struct error *e)
 			r->seen = (struct redact_seen){ 0 };
 		else if (item.kind == PM_ITEM_EVENT)
 			err = look_at_map(r, &item.event->attrs, pm_event_keys, redact_event_kind);
-		/* Frames of definitions refer to later ones, but chunks do not. */
+		/* Frames of definitions may refer to later ones, but chunks do not. */
 		if (grown && !err && (item.kind == PM_ITEM_CHUNK || item.kind == PM_ITEM_END)) {
 			err = look_at_model(r, pm_reader_model(reader));
 			grown = false;

@@ -1,4 +1,4 @@
-/* The map of pseudonyms as a file: it makes the pseudonyms of two redactions the same, and can undo a redaction. */
+/* The map of pseudonyms as a file: it gives two redactions the same pseudonyms, and can undo a redaction. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #define VERSION 1.0
 
-/* Clocks of a shifted recording begin between these: what is redacted later with the same map may lie before it. */
+/* Clocks of a shifted recording begin between these: what is redacted later with the same map may be older. */
 #define BOOT_LEAST_NS UINT64_C(8640000000000000)   /* 100 days */
 #define BOOT_MOST_NS  UINT64_C(34560000000000000)  /* 400 days */
 #define WALL_MOST_NS  UINT64_C(315360000000000000) /* back by up to ten years */
@@ -102,7 +102,7 @@ const char *redact_map_name(struct redact_map *m, const char *kind, const char *
 
 /* ---- times ---- */
 
-/* From where a clock stood to anywhere. */
+/* Shifts a clock from where it stood to anywhere. */
 static int shift_from(uint64_t first, uint64_t least, uint64_t most, uint64_t *shift)
 {
 	uint64_t v;
@@ -173,7 +173,7 @@ uint64_t redact_map_base(struct redact_map *m, const char *boot, const char *cou
 		return m->base[at].offset;
 	if (random_u64(&v))
 		return 0;
-	/* Far from wrapping where it is wide. */
+	/* A wide counter stays far from wrapping. */
 	v &= width < 56 ? (UINT64_C(1) << width) - 1 : (UINT64_C(1) << 55) - 1;
 	return add_base(m, buf_str(&name), v) ? 0 : v;
 }
@@ -324,7 +324,7 @@ int redact_map_save(const struct redact_map *m, const char *path, struct error *
 		err = error_sys(e, ENOMEM, "%s", path);
 	else
 		err = outfile_open(&file, path, OUTFILE_OVERWRITE, NULL, 0, e);
-	/* Before the first byte is in it. */
+	/* Before the first byte is written. */
 	if (!err && fchmod(file.fd, 0600))
 		err = error_sys(e, errno, "%s", path);
 	if (!err)

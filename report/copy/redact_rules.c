@@ -10,7 +10,7 @@
 
 /* ---- texts ---- */
 
-/* Whether a text is plain apart from pseudonyms that are in it. */
+/* Whether a text is plain apart from pseudonyms in it. */
 static int is_plain_now(const struct redact *r, const char *text)
 {
 	char *copy = strdup(text), *at = copy;
@@ -52,7 +52,7 @@ static int replace(char **text, const char *by)
 	return 0;
 }
 
-/* What is not certain to be technical once everything known is out of it says no more than that it was there. */
+/* If a text is not certainly technical once everything known is removed, keep only the fact that there was one. */
 static int clean_or_hide(struct redact *r, char **text, const char *instead)
 {
 	int plain, err = clean(r, text);
@@ -78,7 +78,7 @@ static int clean_value(struct redact *r, struct pm_value *v)
 		r->counts.scrubbed += n > 0;
 		return n < 0 ? n : 0;
 	case PM_VALUE_BYTES:
-		/* What can be searched is not replaced: other bytes would be another structure. */
+		/* Bytes that can be searched are not replaced: others would change the structure. */
 		len = v->str.len;
 		copy = malloc(len + 1);
 		if (!copy)
@@ -111,7 +111,8 @@ static void drop(struct redact *r, struct pm_map *m, uint32_t key)
 	r->counts.dropped++;
 }
 
-/* What becomes of a map: fields that are known and may stay are cleaned, names become pseudonyms, all else goes. */
+/* Applies the rules to a map: known fields that may stay are cleaned, names become pseudonyms, everything else is
+ * dropped. */
 static int clean_map(struct redact *r, struct pm_map *m, const struct pm_key_row *rows,
 		     const char *(*kind_of)(uint32_t key))
 {
@@ -150,7 +151,7 @@ static int rename_field(struct redact *r, struct pm_map *m, uint32_t key, const 
 
 /* ---- the header ---- */
 
-/* History is written in the words of command lines, which name files, times and counters: the command is enough. */
+/* The history repeats command lines, which name files, times and counters: the command is enough. */
 static int shorten_history(const struct redact *r, struct pm_map *header)
 {
 	static const char *const known[] = { "cut", "merged", "redacted", "bundled" };
@@ -210,8 +211,7 @@ static int on_header(void *ctx, struct pm_map *header)
 
 /* ---- counters ---- */
 
-/* Whether the name is that of another counter. Pseudonyms that stand for the counter's own name need no note: the map
- * has them. */
+/* Whether the name is another counter's. Pseudonyms for the counter's own name need no note: the map has them. */
 static bool is_of_another(const struct redact *r, const char *name, const char *old, bool *own)
 {
 	const char *from = redact_map_from(&r->map, name);
@@ -223,7 +223,7 @@ static bool is_of_another(const struct redact *r, const char *name, const char *
 	return names_get(&r->given, name, &other) && other != names_hash(old);
 }
 
-/* Different names stay different, also where all that told them apart is gone. */
+/* Keeps different names different, even if everything that distinguished them is gone. */
 static int make_unique(struct redact *r, char **name, const char *old)
 {
 	SCOPED(buf_release) struct buf tried = BUF_INIT;
@@ -290,7 +290,7 @@ static int on_counter(void *ctx, struct pm_counter *c)
 		err = on_source(r, &c->source);
 	if (!err)
 		err = clean_or_hide(r, &c->unit, "1");
-	/* A number in decimal; else it is no scale. */
+	/* Only a decimal number is a scale. */
 	if (!err && c->scale.text && c->scale.text[strspn(c->scale.text, "0123456789.eE+-")])
 		err = replace(&c->scale.text, "1");
 	return err;
@@ -362,7 +362,7 @@ static int on_pmu(void *ctx, struct pm_pmu *p)
 	return err ? err : clean_map(r, &p->attrs, pm_pmu_keys, NULL);
 }
 
-/* "cycles, cpu/event=1/": all of them events that no user made up. */
+/* "cycles, cpu/event=1/": whether all are events that no user invented. */
 static int are_events(const struct redact *r, const char *text)
 {
 	char *rest, *word;
@@ -410,7 +410,7 @@ static int on_probe(void *ctx, struct pm_probe *p)
 
 static bool is_known_config(const char *name)
 {
-	/* Leaf 3 is the serial number of processors that have one. */
+	/* Leaf 3 is the serial number, on processors that have one. */
 	return strncmp(name, "cpuid.00000003.", 15) &&
 	       parse_is_among(
 		       "cpu_dma_latency_us cpuid cpufreq cpuidle msr pci pmrec pmt powercap tcc_celsius throttle "
@@ -466,12 +466,12 @@ static int on_text(void *ctx, const struct pm_counter *c, struct pm_value *v)
 	struct redact *r = ctx;
 	struct pm_value name;
 
-	/* Nobody can say what bytes tell. */
+	/* Nobody knows what bytes reveal. */
 	if (v->kind != PM_VALUE_TEXT)
 		return REWRITE_DROP;
 	if (redact_is_plain(r, v->str.data))
 		return clean_value(r, v);
-	/* That it changed, and back, is still to be seen. */
+	/* A change of name, and back, remains visible. */
 	name = pm_text(redact_name(r, "text", v->str.data));
 	if (!name.str.data)
 		return -ENOMEM;
@@ -497,7 +497,7 @@ static int on_clocks(void *ctx, struct pm_clocks *c)
 	return 0;
 }
 
-/* What the kernel and the registers have added up since boot says when that was. */
+/* What the kernel and the registers have counted since the boot reveals its time. */
 static uint64_t on_rebase(void *ctx, const struct pm_counter *c)
 {
 	struct redact *r = ctx;
@@ -529,5 +529,5 @@ void redact_rules(struct redact *r, struct rewrite_rules *rules)
 	rules->clocks = r->options.shift_time ? on_clocks : NULL;
 	rules->rebase = r->options.shift_time ? on_rebase : NULL;
 	rules->shift_ns = r->options.shift_time ? r->shift.monotonic : 0;
-	rules->gather_small = true; /* texts that go through their rule have their chunks packed anew, too */
+	rules->gather_small = true; /* chunks with texts that change are packed again, too */
 }

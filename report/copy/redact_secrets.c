@@ -1,4 +1,4 @@
-/* Finds any of many texts in another one, whatever the case of its letters. */
+/* Finds any of many texts in another one, ignoring case. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static unsigned char lower(char c)
 	return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : (unsigned char)c;
 }
 
-/* In lower case, with what stands instead after it. */
+/* In lower case, followed by its replacement. */
 static char *text_of(const char *text, size_t len, const char *instead)
 {
 	char *copy = malloc(len + 1 + strlen(instead) + 1);
@@ -96,7 +96,7 @@ int secrets_sort(struct secrets *s)
 		s->first[start_of(s->row[i].text) + 1]++;
 	for (uint32_t i = 0; i < STARTS; i++)
 		s->first[i + 1] += s->first[i];
-	/* Places have changed, and it is large. */
+	/* Places have changed, and the map is large. */
 	names_release(&s->known);
 	s->sorted = true;
 	return 0;
@@ -107,7 +107,7 @@ static bool is_alnum(char c)
 	return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') || (unsigned char)c >= 0x80;
 }
 
-/* Behind the last row of row[i..end) that is as long as row[i]; the longest come first. */
+/* The end of the rows in row[i..end) that are as long as row[i]; the longest come first. */
 static uint32_t end_of_length(const struct secrets *s, uint32_t i, uint32_t end)
 {
 	uint32_t len = s->row[i].len;
@@ -144,8 +144,8 @@ static const struct secret *find_length(const struct secrets *s, uint32_t i, uin
 	return NULL;
 }
 
-/* `text` is `at` bytes into what is searched, and `len` long from there. Parts are found as words only: "lazy" of a
- * command line is not in "pglazyfree". */
+/* `text` is `at` bytes into the text that is searched, and `len` long from there. Parts match whole words only:
+ * "lazy" of a command line does not match in "pglazyfree". */
 static const struct secret *find_at(const struct secrets *s, const char *text, size_t at, size_t len, bool weak_too)
 {
 	unsigned start;

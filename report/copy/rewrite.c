@@ -59,8 +59,8 @@ static bool in_window(const struct rewrite *w, uint64_t ns)
 	return ns >= w->rules->from_ns && (!w->rules->to_ns || ns <= w->rules->to_ns);
 }
 
-/* Where the segments of this recording go, once its first snapshot is seen; whether that repeats the last one of the
- * recording before. */
+/* Chooses where the segments of this recording go, once its first snapshot is known; returns whether that repeats the
+ * last one of the previous recording. */
 static bool join(struct rewrite *w, const struct pm_chunk *chunk)
 {
 	bool again = w->last_tick && chunk->tick[0] + w->rules->shift_ns == w->last_tick;
@@ -77,7 +77,7 @@ static bool join(struct rewrite *w, const struct pm_chunk *chunk)
 	return again;
 }
 
-/* No difference shall cross what could not be read. */
+/* No difference may span what could not be read. */
 static void mend(struct rewrite *w)
 {
 	if (w->broken && w->begun)
@@ -91,7 +91,7 @@ static bool skips(const struct rewrite *w, uint8_t flags)
 	       !(flags & (PM_SNAPSHOT_FIRST | PM_SNAPSHOT_LAST));
 }
 
-/* Whether chunks of the output are those of the input, as far as they need not be packed anew. */
+/* Whether chunks of the input can be copied, as far as they need not be packed again. */
 static bool keeps_chunks(const struct rewrite *w)
 {
 	return !w->rules->gather && w->rules->every <= 1;
@@ -120,7 +120,7 @@ static int take_chunk(struct rewrite *w, struct pm_reader *reader, const struct 
 	bool all;
 	int err = 0;
 
-	/* Who went before the output begins has no place in it. */
+	/* What retired before the output begins does not belong in it. */
 	if (!pm_writer_stats(w->writer).frames)
 		pm_model_forget(&w->model);
 	mend(w);
@@ -148,7 +148,7 @@ static int take_chunk(struct rewrite *w, struct pm_reader *reader, const struct 
 
 /* ---- events ---- */
 
-/* What says how things stand later on, whenever it happened. */
+/* Whether the event describes a state that lasts. */
 static bool event_lasts(enum pm_event_type type)
 {
 	switch (type) {
@@ -167,7 +167,7 @@ static bool event_lasts(enum pm_event_type type)
 	}
 }
 
-/* Ids of the input to ids of the output. False: it speaks of what does not go over. */
+/* Replaces the input's ids by the output's. False: the event is about something that is not copied. */
 static bool map_event(const struct rewrite *w, struct pm_event *e)
 {
 	static const uint32_t keys[] = { PM_EVENT_KEY_INSTANCE, PM_EVENT_KEY_COUNTER };
@@ -198,7 +198,7 @@ static int shift_event(const struct rewrite *w, struct pm_event *e)
 	return pm_map_set(&e->attrs, PM_EVENT_KEY_SINCE, pm_u64(since->u64 + w->rules->shift_ns));
 }
 
-/* Who is gone retires in the output, and that is the event there. */
+/* What is gone retires in the output, and that is the event there. */
 static int retire(struct rewrite *w, const struct pm_event *event)
 {
 	uint64_t id = pm_map_u64(&event->attrs, PM_EVENT_KEY_INSTANCE, 0);
@@ -223,7 +223,7 @@ static int take_event(struct rewrite *w, const struct pm_event *event)
 	r = map_event(w, &copy) ? shift_event(w, &copy) : REWRITE_DROP;
 	if (r == REWRITE_KEEP && w->rules->event)
 		r = w->rules->event(w->rules->ctx, &copy);
-	/* What happened stays between the snapshots where it was. */
+	/* Events stay between the snapshots where they were. */
 	if (r == REWRITE_KEEP)
 		r = rewrite_rows_flush(w);
 	if (!r)
@@ -259,7 +259,7 @@ static int note_damage(struct rewrite *w, const struct pm_damage *d)
 	w->result.damages++;
 	if (r || w->last_tick)
 		return r ? r : write_note(w, d);
-	/* There is no time yet that it could be noted at. */
+	/* There is no time yet at which to note it. */
 	if (!w->early.length)
 		w->early = *d;
 	return 0;
@@ -297,7 +297,7 @@ static int end_recording(struct rewrite *w)
 	return err;
 }
 
-/* At the first chunk. 1: the reader has gone to where the window begins, and the chunk is not wanted. */
+/* Called at the first chunk. 1: the reader has moved to the start of the window, and the chunk is not wanted. */
 static int open_window(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk_head *first,
 		       struct error *e)
 {
@@ -307,7 +307,7 @@ static int open_window(struct rewrite *w, struct pm_reader *reader, const struct
 	return err ? err : w->rules->from_ns > first->to_ns && !pm_reader_seek(reader, w->rules->from_ns, false);
 }
 
-/* Those who have gone, once all that was said of them went over. */
+/* Forgets what has gone, once everything about it is copied. */
 static void forget(struct rewrite *w, struct pm_reader *reader)
 {
 	const struct pm_model *in = pm_reader_model(reader);
@@ -330,7 +330,7 @@ static int take_item(struct rewrite *w, struct pm_reader *reader, const struct p
 	case PM_ITEM_MODEL:
 		if (item->parts & PM_PART_REPEATED)
 			break;
-		/* What becomes known here is not to be written before what was read before it. */
+		/* What becomes known here must not be written before what was read earlier. */
 		if (w->rules->gather_small && keeps_chunks(w))
 			err = rewrite_rows_flush(w);
 		if (!err)

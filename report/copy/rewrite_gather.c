@@ -1,4 +1,4 @@
-/* Collects rows that have to be packed again until they fill a chunk. */
+/* Collects rows that must be packed again until they fill a chunk. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,15 +7,15 @@
 #include "report/copy/rewrite_private.h"
 
 #define GATHER_BYTES (8u << 20) /* of values that wait for their chunk */
-#define STAGE_ROWS   8          /* values of a column that fill a line of the processor's cache */
+#define STAGE_ROWS   8          /* values of a column that fill a cache line */
 
-/* Rows of a chunk that are looked at, and those of them that go over. */
+/* Rows of a chunk that are examined, and those of them that are copied. */
 struct pick {
 	uint32_t row, n;              /* looked at */
 	const bool *skip;             /* [n]; NULL: none is skipped */
-	uint32_t stay[PM_CHUNK_ROWS]; /* places of those that stay; after them the last one if it is skipped */
-	uint32_t kept, put;           /* that stay; with the spare one */
-	bool staged;                  /* one row: it goes to the stage */
+	uint32_t stay[PM_CHUNK_ROWS]; /* indices of those that stay; followed by the last one if it is skipped */
+	uint32_t kept, put;           /* number that stay; including the spare one */
+	bool staged;                  /* one row: it is staged */
 };
 
 /* ---- memory ---- */
@@ -47,8 +47,8 @@ static int slot_begin(struct rewrite_rows *r, const struct rewrite_group *to)
 	return 0;
 }
 
-/* A row that comes alone touches one line of the cache in each column. Several of them wait one after another, and
- * are then written together. */
+/* A row that comes alone touches one cache line in each column. Several of them wait, and are then written together.
+ */
 static int stage_begin(struct rewrite_rows *r)
 {
 	size_t need = (size_t)r->columns * (STAGE_ROWS + 1);
@@ -62,7 +62,7 @@ static int stage_begin(struct rewrite_rows *r)
 	return r->stage ? 0 : -ENOMEM;
 }
 
-/* Begins to gather what has the shape of this chunk. */
+/* Begins to gather rows of this chunk's shape. */
 static int begin(struct rewrite *w, const struct pm_chunk *chunk)
 {
 	struct rewrite_rows *r = &w->rows;
@@ -102,7 +102,7 @@ static bool fits(const struct rewrite *w, const struct pm_chunk *chunk)
 	return n == r->n_slots;
 }
 
-/* Gives the staged rows, and a spare one after them, their places in the columns. */
+/* Moves the staged rows, and a spare one after them, to their places in the columns. */
 static void unstage(struct rewrite_rows *r)
 {
 	uint32_t n = r->staged + (r->spare && r->spare_staged);
@@ -134,7 +134,7 @@ static struct pick pick_rows(const struct rewrite_rows *r, uint32_t row, uint32_
 {
 	struct pick p = { .row = row, .skip = skip };
 
-	/* A skipped row needs a place, too: it is the spare one for as long as none follows. */
+	/* A skipped row needs a place, too: it is the spare one until another follows. */
 	while (p.n < n && r->chunk.rows + p.kept < r->room) {
 		if (!skip || !skip[p.n])
 			p.stay[p.kept++] = row + p.n;
@@ -147,7 +147,7 @@ static struct pick pick_rows(const struct rewrite_rows *r, uint32_t row, uint32_
 	return p;
 }
 
-/* A column of which skipped rows leave something to the next one. */
+/* A column in which skipped rows pass something on to the next one. */
 static int put_carried(struct rewrite *w, const struct pm_model *in, struct rewrite_group *to, uint32_t column,
 		       const uint64_t *from, const uint16_t *status, const struct pick *p, uint64_t *v, uint16_t *why)
 {
@@ -259,7 +259,7 @@ static int put_rows(struct rewrite *w, const struct pm_model *in, const struct p
 		uint32_t at = r->chunk.rows + i, row = p->stay[i];
 
 		r->tick[at] = chunk->tick[row] + w->rules->shift_ns;
-		/* Counting what is left: the numbers of a recording of which one in ten stays cost as little. */
+		/* Numbered by what is left: if one snapshot in ten stays, numbers cost as little. */
 		r->number[at] = chunk->number[row] / (w->rules->every > 1 ? w->rules->every : 1);
 		r->flags[at] = chunk->flags[row];
 	}

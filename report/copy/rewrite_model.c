@@ -8,7 +8,7 @@
 
 /* ---- counters ---- */
 
-/* The counter of the output: that of its name, if what its numbers mean is the same. Id, or -errno. */
+/* The counter of the output with the same name, if its numbers mean the same; else a new one. Id, or -errno. */
 static int64_t counter_place(struct rewrite *w, const struct pm_counter *c, struct error *e)
 {
 	const struct pm_counter *old = pm_model_counter_named(&w->model, c->name);
@@ -53,7 +53,7 @@ static int map_counters(struct rewrite *w, const struct pm_model *in, struct err
 
 /* ---- instances ---- */
 
-/* What a second recording calls the same thing, still alive. */
+/* The same thing in an earlier recording, if it still lives. */
 static uint32_t instance_again(const struct rewrite *w, const struct pm_instance *i)
 {
 	for (uint32_t k = 0; w->recordings && k < w->model.n_instances; k++) {
@@ -101,13 +101,13 @@ static int map_instances(struct rewrite *w, const struct pm_model *in)
 
 /* ---- groups ---- */
 
-/* Whether value column `v` of the input goes over. */
+/* Whether value column `v` of the input is copied. */
 static bool wanted(const struct rewrite_maps *m, const struct pm_group *g, uint32_t v)
 {
 	return m->counter[pm_group_counter_of(g, v) - 1] && rewrite_instance_of(m, pm_group_instance_of(g, v));
 }
 
-/* An equal group that is there already: a second recording continues in it. */
+/* An equal group that exists already: a second recording continues in it. */
 static int64_t group_place(struct rewrite *w, const struct pm_group *g)
 {
 	for (uint32_t i = 0; w->recordings && i < w->model.n_groups; i++) {
@@ -143,7 +143,7 @@ static bool is_special(const struct pm_counter *c)
 	return pm_counter_texts(c) || c->semantics == PM_DELTA || c->semantics == PM_PEAK;
 }
 
-/* Columns that copying is not enough for: what they count, and what is added to it. */
+/* Columns for which copying is not enough: what they count, and what is added to them. */
 static int note_special(const struct rewrite *w, const struct pm_model *in, const struct pm_group *g,
 			struct rewrite_group *out)
 {
@@ -182,7 +182,7 @@ static bool has_texts(const struct pm_model *in, const struct pm_group *g)
 	return false;
 }
 
-/* All values of the group stay what they are, or have something added. */
+/* Whether all values of the group stay as they are, or have something added. */
 static int note_moves(const struct rewrite *w, struct rewrite_group *out)
 {
 	out->whole = !w->rules->shift_ns && !out->rebase;
@@ -194,7 +194,7 @@ static int note_moves(const struct rewrite *w, struct rewrite_group *out)
 	return out->add ? 0 : -ENOMEM;
 }
 
-/* The group of the output that this one continues there as well; 0: none. */
+/* The group of the output that this one continues there, too; 0: none. */
 static uint32_t continued(const struct rewrite *w, const struct pm_group *g, const struct pm_group *copy)
 {
 	const struct rewrite_group *from = g->continues ? rewrite_group_of(w, g->continues) : NULL;
@@ -224,7 +224,7 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 	int64_t id;
 	int err = 0;
 
-	/* Before anything was read of it: an equal one of the output lives on. */
+	/* Nothing was read of it: an equal one of the output lives on. */
 	if (g->retired)
 		return 0;
 	if (w->rules->group) {
@@ -391,7 +391,7 @@ static int copy_probes(struct rewrite *w, const struct pm_model *in)
 	return r < 0 ? r : 0;
 }
 
-/* A later recording says most things again. */
+/* A later recording repeats most things. */
 static bool config_again(const struct rewrite *w, const struct pm_config *c)
 {
 	const struct pm_config *old;
@@ -445,7 +445,7 @@ static int add_history(struct pm_map *header, const char *text)
 	return err;
 }
 
-/* Of the first recording: it is written once, and first. */
+/* That of the first recording: it is written once, and first. */
 static int copy_header(struct rewrite *w, const struct pm_model *in)
 {
 	uint64_t interval = pm_map_u64(&in->header, PM_HEADER_INTERVAL, 0);

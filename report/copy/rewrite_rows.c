@@ -1,4 +1,4 @@
-/* The numbers of a copy: chunks copied as packed, and others through rewrite_gather.c. */
+/* The numbers of a copy: packed chunks are copied, others go through rewrite_gather.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "common/array.h"
 #include "report/copy/rewrite_private.h"
 
-#define SMALL_ROWS    16   /* chunks below that are gathered when they have to be packed anew */
+#define SMALL_ROWS    16   /* smaller chunks are gathered when they must be packed again */
 #define WALL_NOISE_NS 1000 /* between the readings of two clocks, one right after the other */
 
 /* ---- values that take more than a copy ---- */
@@ -45,7 +45,7 @@ static bool larger(enum pm_type type, uint64_t a, uint64_t b)
 	return type == PM_S64 ? (int64_t)a > (int64_t)b : a > b;
 }
 
-/* The value together with what skipped snapshots left. */
+/* Adds what skipped snapshots left. */
 static void add_carry(const struct pm_counter *c, const struct rewrite_carry *carry, uint64_t *v, uint16_t *status)
 {
 	if (!carry->any)
@@ -154,7 +154,7 @@ int rewrite_rows_flush(struct rewrite *w)
 
 /* ---- whole chunks ---- */
 
-/* Whether the clocks of the chunk that is gathered say of this one's snapshots when they were, too. */
+/* Whether the clocks of the gathered chunk also date this one's snapshots. */
 static bool same_clocks(const struct pm_clocks *a, const struct pm_clocks *b)
 {
 	int64_t wall = (int64_t)((b->realtime - b->monotonic) - (a->realtime - a->monotonic));
@@ -174,7 +174,7 @@ static bool passes(const struct rewrite *w, const struct pm_chunk *chunk)
 	return true;
 }
 
-/* Whether nothing happens to its values but that something is added to them. */
+/* Whether its values only have something added. */
 static bool moves(const struct rewrite *w, const struct pm_chunk *chunk)
 {
 	for (uint32_t i = 0; i < chunk->n_groups; i++) {
@@ -194,7 +194,7 @@ static uint32_t repacked(const void *ctx, uint32_t from, const uint64_t **add)
 	return to ? to->id : 0;
 }
 
-/* The bytes as they are: packing them anew is most of the work. -EAGAIN: it has to be. */
+/* Copies the bytes: packing them again is most of the work. -EAGAIN: that is necessary. */
 static int write_packed(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk, bool moved)
 {
 	struct pm_chunk out = *chunk;
@@ -211,7 +211,7 @@ static int write_packed(struct rewrite *w, struct pm_reader *reader, const struc
 	return err;
 }
 
-/* A chunk whose absolute values are moved, as one that those after it can follow as they are. */
+/* Writes a chunk with shifted absolute values, so that those after it can follow as they are. */
 static int write_moved_key(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk)
 {
 	struct pm_repack how = { .group = repacked, .ctx = w, .moved = true, .add_ns = w->rules->shift_ns };
@@ -247,13 +247,13 @@ static int write_unpacked(struct rewrite *w, const struct pm_chunk *chunk)
 	return err;
 }
 
-/* -EAGAIN: its values have to be packed anew. */
+/* -EAGAIN: its values must be packed again. */
 static int pass_moved(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk, uint32_t segment)
 {
 	struct pm_chunk out = *chunk;
 	int err;
 
-	/* Where it never works, gathering is faster. */
+	/* If this never works, gathering is faster. */
 	if (w->rules->zstd_level || w->stuck > w->moved + 8)
 		return -EAGAIN;
 	if (w->key)
@@ -276,8 +276,7 @@ int rewrite_rows_pass(struct rewrite *w, struct pm_reader *reader, const struct 
 	if (err != -EAGAIN)
 		return err;
 	err = 0;
-	/* A value costs several times as much to pack in a chunk of few rows as along time in one of many, and more
-	 * bytes. */
+	/* A value in a chunk of few rows takes several times as long to pack as in one of many, and more bytes. */
 	if (as_it_is || !small || (w->rows.chunk.rows && !same_clocks(&w->rows.chunk.clocks, &chunk->clocks)))
 		err = rewrite_rows_flush(w);
 	if (!err && !as_it_is)

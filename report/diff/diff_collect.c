@@ -21,7 +21,7 @@ struct collection {
 	struct diff_recordings *recordings;
 	struct diff_options *o; /* its words are marked under the lock */
 	bool within, rate;
-	pthread_mutex_t lock; /* of data, next and the error */
+	pthread_mutex_t lock; /* protects data, next and the error */
 	size_t next;
 	int err;
 	struct error *e;
@@ -31,7 +31,7 @@ struct level {
 	enum pm_kind kind;
 	uint32_t *series;           /* by cell */
 	bool *amount;               /* by cell: grows with the length of the interval */
-	bool *total;                /* by cell: what it comes to was requested */
+	bool *total;                /* by cell: the total was requested */
 	struct diff_stream *stream; /* by cell; NULL: totals are wanted */
 	size_t n_cells;
 };
@@ -42,11 +42,11 @@ struct pass {
 	struct collection *c;
 	struct diff_recording *r;
 	uint32_t recording; /* its place */
-	bool each;          /* how it varies inside, not what it comes to */
+	bool each;          /* variation within it, not the total */
 	const struct places *places;
 	const struct binding *binding;
 	bool *shown, *varying, *amount;
-	bool varies; /* some metric has to be averaged over intervals */
+	bool varies; /* some metric must be averaged over intervals */
 	struct level level[PM_KINDS];
 	uint32_t n_levels;
 	uint32_t part, run; /* of the last interval; run 0: none yet */
@@ -84,7 +84,7 @@ static void put_where(struct buf *out, const struct places *places, const struct
 		uint32_t number;
 	} part[] = {
 		{ "package", p->kind == PM_NODE ? PM_NONE : p->package },
-		/* Cores count anew in each die where there are several. */
+		/* Where there are several dies, cores are numbered in each. */
 		{ "die", p->kind == PM_DIE || (p->kind == PM_CORE && p->die) ? p->die : PM_NONE },
 		{ "cluster", p->kind == PM_CLUSTER ? p->cluster : PM_NONE },
 		{ "cache", p->kind == PM_CACHE ? p->cache : PM_NONE },
@@ -99,7 +99,7 @@ static void put_where(struct buf *out, const struct places *places, const struct
 		buf_addstr(out, name);
 		return;
 	}
-	/* The kernel's number of a CPU says enough. */
+	/* The kernel's number of a CPU is enough. */
 	if (p->kind == PM_CPU) {
 		buf_printf(out, "cpu %u", p->cpu);
 		return;
@@ -178,7 +178,7 @@ static void wish(struct pass *p, struct sink_plan *plan, enum pm_kind kind)
 	};
 }
 
-/* Fields of registers have no number over longer intervals but the mean of what they were in these. */
+/* A register field has no value over longer intervals except the mean. */
 static bool has_field(const struct pass *p, const struct bound_metric *m, const struct pm_model *model)
 {
 	for (uint32_t i = 0; i < m->n_inputs; i++) {
@@ -248,7 +248,7 @@ static uint32_t run_of(const struct pass *p, uint32_t run)
 	return p->part << 16 | (run & 0xffff);
 }
 
-/* Puts what the streams have gathered to the values of their run. */
+/* Adds what the streams have gathered to the values of their run. */
 static int end_streams(struct pass *p)
 {
 	int err = 0;
@@ -266,7 +266,7 @@ static int end_streams(struct pass *p)
 				continue;
 			series = &p->c->data->series[l->series[n]];
 			v = diff_series_value(series, p->recording, p->run);
-			/* What it comes to is missing, so there is nothing to compare. */
+			/* The total is missing, so there is nothing to compare. */
 			if (v && isnan(v->v) && l->total[n]) {
 				series->n--;
 				diff_stream_clear(&l->stream[n]);
@@ -276,7 +276,7 @@ static int end_streams(struct pass *p)
 				err = -ENOMEM;
 				break;
 			}
-			/* A field of a register has no total: its mean is the value. */
+			/* A register field has no total: its mean is the value. */
 			if (isnan(v->v)) {
 				v->v = w.mean;
 				p->r->values++;
@@ -291,7 +291,7 @@ static int end_streams(struct pass *p)
 	return err;
 }
 
-/* A number as it is compared: per second, where the runs are of any length. */
+/* The number to compare: per second, if the runs may have any length. */
 static double comparable(const struct pass *p, const struct level *l, uint32_t cell, double v, double seconds)
 {
 	return l->amount[cell] && p->c->rate ? v / seconds : v;
@@ -429,7 +429,7 @@ static int read_part(struct pass *p, uint64_t from, uint64_t to, struct error *e
 
 	if (err)
 		return err;
-	/* Times of the recording itself, counted from its first snapshot. */
+	/* Times of the recording itself, from its first snapshot. */
 	if (from || to) {
 		config.since = (struct moment){ MOMENT_FROM_START, from - p->r->first_ns };
 		config.until = (struct moment){ MOMENT_FROM_START, to - p->r->first_ns };
@@ -514,7 +514,7 @@ int diff_collect(struct diff_data *d, struct diff_recordings *r, struct diff_opt
 	size_t n = 0, max = cpus > 16 ? 16 : cpus < 1 ? 1 : (size_t)cpus;
 	int err;
 
-	/* Counts of different lengths of time say nothing: only a command is a fixed amount of work. */
+	/* Counts over different periods cannot be compared: only a command is a fixed amount of work. */
 	for (size_t i = 0; i < r->n; i++)
 		c.rate |= !r->recording[i].command;
 	while (n + 1 < max && n + 1 < r->n && !pthread_create(&thread[n], NULL, work, &c))

@@ -54,7 +54,7 @@ struct diff_value *diff_series_value(struct diff_series *s, uint32_t recording, 
 {
 	struct diff_value *more;
 
-	/* Other threads put values of other recordings between. */
+	/* Other threads insert values of other recordings in between. */
 	for (uint32_t i = s->n; i; i--)
 		if (s->value[i - 1].recording == recording && s->value[i - 1].run == run)
 			return &s->value[i - 1];

@@ -7,7 +7,7 @@
 
 static const struct {
 	const char *name;
-	bool meaningless; /* a difference between the sides makes numbers that do not compare */
+	bool meaningless; /* if the sides differ in this, their numbers do not compare */
 } facts[DIFF_FACTS] = {
 	[DIFF_ARCH] = { "architecture", true },
 	[DIFF_CPU_MODEL] = { "CPU model", true },
@@ -41,7 +41,7 @@ static const char *say(const struct diff_recording *r, enum diff_fact f)
 	return r->fact[f] ? r->fact[f] : "unknown";
 }
 
-/* The values of a side, each once; where there are several, with the number of recordings that have it. */
+/* The values of a side, each once; if there are several, with the number of recordings that have it. */
 static char *describe(const struct diff_recordings *all, enum diff_side side, enum diff_fact f)
 {
 	struct buf text = BUF_INIT;
@@ -78,7 +78,7 @@ static bool has_event(const struct diff_recording *r, const char *name)
 	return false;
 }
 
-/* Events that not all recordings of both sides have, as far as this side has them. */
+/* Events that some recordings of either side lack, as far as this side has them. */
 static char *describe_events(const struct diff_recordings *all, enum diff_side side)
 {
 	struct buf text = BUF_INIT;
@@ -106,7 +106,7 @@ static char *describe_events(const struct diff_recordings *all, enum diff_side s
 	return buf_detach(&text);
 }
 
-/* The recorder takes from what it measures: a percent of a CPU and half as much again on one side, on average. */
+/* Whether recording costs differ: by a percent of a CPU and half as much again on one side, on average. */
 static bool costs_differ(const struct diff_recordings *all)
 {
 	double sum[DIFF_SIDES] = { 0 }, n[DIFF_SIDES] = { 0 }, least, most;
@@ -143,7 +143,7 @@ static bool differ(const struct diff_recordings *all, enum diff_fact f)
 	return false;
 }
 
-/* Damage is told of even if all have it. */
+/* Damage is reported even if all have it. */
 static bool all_whole(const struct diff_recordings *all)
 {
 	for (size_t i = 0; i < all->n; i++)

@@ -51,7 +51,7 @@ static int only_recordings(const struct dirent *d)
 	return is_recording_name(d->d_name);
 }
 
-/* The recordings of a folder in the order of their names, or the file itself. `each` gets every path. */
+/* Calls `each` for every recording of a directory in the order of their names, or for the file itself. */
 static int expand(struct diff_recordings *r, const char *path, int (*each)(void *ctx, const char *path), void *ctx,
 		  struct error *e)
 {
@@ -190,7 +190,7 @@ static int by_labels(struct taker *t, struct error *e)
 	return err;
 }
 
-/* The base first, and each side as it was given. */
+/* The base first, and each side in the order given. */
 static int sort_sides(struct diff_recordings *r)
 {
 	struct diff_recording *sorted = calloc(r->n + 1, sizeof(*sorted));

@@ -98,7 +98,7 @@ out:
 	return err;
 }
 
-/* What a command is judged by, the most important first. */
+/* What a command is judged by, most important first. */
 static int importance(const struct diff_series *s)
 {
 	static const char *const first[] = { "command.elapsed", "command.cpu",  "command.user", "command.system",
@@ -118,8 +118,8 @@ static bool is_default_gate(const struct diff_result *x)
 	return x->series->place.kind == PM_SYSTEM && at < 7 && at != 2 && at != 3;
 }
 
-/* What is tested together: gates, or those that a command has by default, and else what has a direction, and what has
- * none. The more there are the clearer each has to be; so what decides is not made less clear by the rest. */
+/* Results that are tested together: gates, given or default; other metrics with a better direction; those without
+ * one. The more there are, the clearer each must be; so what decides does not suffer from the rest. */
 enum family { FAMILY_GATES, FAMILY_BETTER, FAMILY_NEUTRAL, FAMILIES };
 
 static enum family family_of(const struct diff_result *x, const struct diff_options *o)
@@ -129,7 +129,7 @@ static enum family family_of(const struct diff_result *x, const struct diff_opti
 	return x->rules.better == METRIC_NEUTRAL ? FAMILY_NEUTRAL : FAMILY_BETTER;
 }
 
-/* q of all results of a family from `first` on. */
+/* Adjusts p to q for all results of a family from `first` on. */
 static int discover(struct diff_results *out, size_t first, enum family family, const struct diff_options *o)
 {
 	size_t n = out->n - first;
@@ -149,7 +149,7 @@ static int discover(struct diff_results *out, size_t first, enum family family, 
 	return err;
 }
 
-/* Of sides that did not take turns the runs of a family may resemble the one before; then they are measured again. */
+/* If the sides did not take turns, each run of a family may resemble the previous one; then they are tested again. */
 static int look_at_order(struct diff_results *out, size_t first, enum family family, const struct diff_recordings *r,
 			 const struct diff_options *o)
 {
@@ -209,7 +209,7 @@ static void explain(struct diff_result *x, const struct diff_recordings *r, cons
 			 x->n[DIFF_BASE], runs[DIFF_BASE], x->n[DIFF_NEW], runs[DIFF_NEW]);
 }
 
-/* How far the new side is away, in either direction. */
+/* The distance of the new side, in either direction. */
 static double effect(const struct diff_result *x)
 {
 	if (x->v.kind == VERDICT_ABSENT)
@@ -219,7 +219,7 @@ static double effect(const struct diff_result *x)
 	return fabs(log(x->v.ratio));
 }
 
-/* Worse ones first, then what it is about, then the size of the effect. */
+/* Worse ones first, then by subject, then by the size of the effect. */
 static int compare_results(const void *a, const void *b)
 {
 	static const unsigned char loud[] = {
@@ -246,7 +246,7 @@ static bool is_flagged(const struct diff_result *x)
 	       (x->v.kind == VERDICT_REGRESSED || x->v.kind == VERDICT_IMPROVED || x->v.kind == VERDICT_CHANGED);
 }
 
-/* Whether what lies above the series was tested and flagged. */
+/* Whether the level above the series was tested and flagged. */
 static bool below_flagged(const struct diff_results *out, const struct diff_series *s, enum pm_kind above)
 {
 	for (size_t i = 0; i < out->n; i++) {
@@ -260,7 +260,7 @@ static bool below_flagged(const struct diff_results *out, const struct diff_seri
 	return false;
 }
 
-/* How many places of that level the data have. */
+/* The number of places of that level in the data. */
 static size_t places_of(const struct diff_data *d, enum pm_kind kind)
 {
 	const char *first = NULL;
@@ -324,7 +324,7 @@ static void conclude(struct diff_results *out, const struct diff_options *o)
 
 		if (o->n_gates ? !x->gated : x->rules.better == METRIC_NEUTRAL)
 			continue;
-		/* What is looked at below a flagged metric says where it comes from, and is part of it. */
+		/* Places below a flagged metric say where the change comes from, and are part of it. */
 		if (!system && !o->per)
 			continue;
 		out->count[kind]++;
@@ -332,10 +332,10 @@ static void conclude(struct diff_results *out, const struct diff_options *o)
 		out->failed |= x->fails;
 		x->decides = o->n_gates ? system : command && is_default_gate(x);
 		open += x->decides && undecided;
-		/* That nothing happened on either side decides nothing. */
+		/* What is zero on both sides decides nothing. */
 		out->decided += !undecided && (x->v.base < 0 || x->v.base > 0 || x->v.fresh < 0 || x->v.fresh > 0);
 	}
-	/* A gate holds if each of its metrics is shown to hold, and a command has its gates by default; otherwise
+	/* A gate holds if each of its metrics is shown to hold, and a command has default gates; without gates
 	 * nothing was learned if nothing was decided. */
 	out->inconclusive = o->n_gates || command ? open : !out->decided;
 }
@@ -346,7 +346,7 @@ int diff_judge(struct diff_results *out, const struct diff_data *d, const struct
 	int err = judge_level(out, d, r, o, noise, PM_SYSTEM, PM_KINDS);
 
 	if (!o->per) {
-		/* One package is the system. */
+		/* A single package is the system. */
 		bool packages = places_of(d, PM_PACKAGE) > 1;
 
 		if (!err && packages)

@@ -18,7 +18,7 @@ static int by_time(const void *a, const void *b)
 	return (x->wall_ns > y->wall_ns) - (x->wall_ns < y->wall_ns);
 }
 
-/* Sides that change at least as often as the lesser one has runs took turns. */
+/* The sides took turns if they changed at least as often as the smaller one has runs. */
 static enum diff_order order_of(struct dated *run, size_t n)
 {
 	size_t runs[DIFF_SIDES] = { 0 }, changes = 0;
@@ -38,7 +38,7 @@ static enum diff_order order_of(struct dated *run, size_t n)
 												  DIFF_MIXED;
 }
 
-/* Where one does not say its boot, all are taken to be of one. */
+/* If one does not name its boot, all are taken to be of one. */
 static void number_boots(struct diff_recordings *r)
 {
 	uint32_t next = 1;

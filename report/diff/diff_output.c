@@ -22,7 +22,7 @@ static void put_number(struct buf *out, double v, const char *format)
 	buf_addstr(out, text);
 }
 
-/* A character a run, the higher the larger, the sides apart. */
+/* One character per run, by height, the sides separate. */
 static void diff_put_runs(struct buf *out, const struct diff_result *x, bool utf8)
 {
 	static const char *const bar[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
@@ -61,7 +61,7 @@ static void diff_put_sides(struct buf *out, const struct diff_report *x)
 		   plural(runs[DIFF_NEW]), files[DIFF_NEW], plural(files[DIFF_NEW]));
 }
 
-/* What may lie between the sides beside what is looked for, a sentence each. */
+/* What else may differ between the sides, a sentence each. */
 static void put_order(struct buf *out, const struct diff_report *x, const char *before)
 {
 	const struct diff_recordings *r = x->recordings;
@@ -77,7 +77,7 @@ static void put_order(struct buf *out, const struct diff_report *x, const char *
 			   r->order == DIFF_BASE_FIRST ? "base" : "new side");
 }
 
-/* What is left to be decided, and how many runs would do. */
+/* What is still undecided, and how many runs would decide it. */
 static void put_undecided(struct buf *out, const struct diff_results *all)
 {
 	const struct diff_result *most = NULL;
@@ -97,7 +97,7 @@ static void put_undecided(struct buf *out, const struct diff_results *all)
 		buf_printf(out, "; about %zu %s per side would decide", needed, diff_unit(most));
 }
 
-/* What did not change, as far as one can tell, has one line for all. */
+/* Whether nothing changed, as far as can be told: such results share one line. */
 static bool is_folded(const struct diff_result *r)
 {
 	return !r->gated && (r->v.kind == VERDICT_SAME || (r->v.kind == VERDICT_INCONCLUSIVE && r->v.capped));
@@ -203,7 +203,7 @@ int diff_print_csv(const struct diff_report *x, struct buf *out)
 
 /* ---- markdown ---- */
 
-/* A cell of a table, " text |", with "|" before it if it is the first. Nothing in the text may break the table. */
+/* A cell of a table, " text |", preceded by "|" if it is the first. The text must not break the table. */
 static void put_markdown(struct buf *out, const char *text, bool first)
 {
 	buf_addstr(out, first ? "| " : " ");
@@ -301,7 +301,7 @@ static const char *color_of(const struct diff_result *r)
 	}
 }
 
-/* The text as the next cell; it is empty then. */
+/* Adds the text as the next cell, and clears it. */
 static void put_cell(struct table *t, struct buf *text, const char *color)
 {
 	if (!text->len)
@@ -309,7 +309,7 @@ static void put_cell(struct table *t, struct buf *text, const char *color)
 	table_cell_buf(t, text, color);
 }
 
-/* What holds of every value is said once, below them. */
+/* What applies to every value is said once, below them. */
 static const char *why_of_all(const struct diff_results *all)
 {
 	for (size_t i = 0; i < all->n; i++)
@@ -349,7 +349,7 @@ static void put_row(struct table *t, const struct diff_report *x, const struct d
 	put_cell(t, &text, NULL);
 	if (!why_all)
 		buf_addstr(&text, r->why);
-	/* Without other runs an interval is worth what its samples are. */
+	/* Without other runs, an interval counts as many samples as it has. */
 	if (r->v.within && !isnan(r->samples[DIFF_BASE]) && !isnan(r->samples[DIFF_NEW]))
 		buf_printf(&text, "%seffective samples %.3g and %.3g", text.len ? "; " : "", r->samples[DIFF_BASE],
 			   r->samples[DIFF_NEW]);
@@ -459,7 +459,7 @@ int diff_print_junit(const struct diff_report *x, struct buf *out)
 {
 	size_t failures = 0, skipped = 0, n = 0;
 
-	/* Places that say where a change comes from are no tests of their own; they come after the system. */
+	/* Places that say where a change comes from are not tests of their own; they follow the system. */
 	while (n < x->results->n && (x->o->per || x->results->result[n].series->place.kind == PM_SYSTEM))
 		n++;
 	for (size_t i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-/* What a recording is, without its numbers: facts that both sides are compared by, runs, and damage. */
+/* What a recording is, without its numbers: facts by which the sides are compared, runs, and damage. */
 #include "report/diff/diff_input.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ static void set_text(struct scanner *s, enum diff_fact f, uint32_t key)
 	set_fact(s, f, &text);
 }
 
-/* A size or time that may differ by little without being another. */
+/* A size or time that may differ slightly without being another. */
 static void set_amount(struct scanner *s, enum diff_fact f, uint32_t key, double unit, const char *name)
 {
 	const struct pm_map *header = &pm_reader_model(s->reader)->header;
@@ -71,7 +71,7 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* All values that a one-time reading has, over its places. */
+/* All values of a one-time reading, over its places. */
 static void set_config(struct scanner *s, enum diff_fact f, const char *name)
 {
 	const struct pm_model *m = pm_reader_model(s->reader);
@@ -145,7 +145,7 @@ static bool has_times(void *ctx, const struct pm_group *g)
 	return g->flags & PM_GROUP_PERF_TIMES;
 }
 
-/* Which part of its time the event with the least had a counter. */
+/* For what part of its time the least counted event had a counter. */
 static void set_multiplexing(struct scanner *s)
 {
 	const struct pm_model *m = pm_reader_model(s->reader);
@@ -229,7 +229,7 @@ static void take_facts(struct scanner *s)
 
 /* ---- runs ---- */
 
-/* Runs of a second recording in the file count on. */
+/* Runs of a second recording in the file are numbered on. */
 static struct diff_run *find_run(struct scanner *s, uint32_t run)
 {
 	struct diff_recording *r = s->r;
@@ -383,7 +383,7 @@ static int tell_gaps(struct diff_recording *r)
 	return r->fact[DIFF_GAPS] ? 0 : -ENOMEM;
 }
 
-/* What was cut or merged has the cost of another length of time. */
+/* The cost of a recording that was cut or merged is of another period. */
 static int tell_cost(struct diff_recording *r, const struct pm_model *m)
 {
 	const struct pm_config *c = pm_model_config(m, "pmrec.cost.cpu_ns", PM_NONE);
@@ -396,7 +396,7 @@ static int tell_cost(struct diff_recording *r, const struct pm_model *m)
 		return 0;
 	r->cost = (double)c->value.u64 / (double)(to - r->first_ns);
 	percent = 100 * r->cost;
-	/* One digit: that of several runs is the same. */
+	/* One digit, so that several runs have the same text. */
 	digit = percent > 0 ? pow(10, floor(log10(percent))) : 1;
 	buf_printf(&text, "%g %% of a CPU", rint(percent / digit) * digit);
 	r->fact[DIFF_COST] = buf_detach(&text);
@@ -417,7 +417,7 @@ int diff_scan(struct diff_recordings *all, const struct diff_options *o, struct 
 		if (!err && tell_cost(s.r, pm_reader_model(s.reader)))
 			err = error_sys(e, ENOMEM, "%s", s.r->path);
 		pm_reader_close(s.reader);
-		/* A recording that has no end because it continues is as it should be, and still not over. */
+		/* A recording without an end that is still being written is intact, but not finished. */
 		s.r->open = s.r->cut && !s.r->damaged && input_being_written(s.r->place);
 		if (s.r->open)
 			buf_addstr(&s.r->notes, "still being written: using what is there\n");

@@ -3,7 +3,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-/* Events that cost time or are caused by it: of the same work, fewer are better. Ends with NULL. */
+/* Events that cost time or are caused by it: for the same work, fewer are better. Ends with NULL. */
 static const char *const costs[] = {
 	"cycles*",           "cpu-cycles*",     "ref-cycles*", "instructions*", "task-clock*",
 	"cpu-clock*",        "duration_time",   "user_time",   "system_time",   "*faults*",

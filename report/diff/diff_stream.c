@@ -68,7 +68,7 @@ double *diff_stream_blocks(const struct diff_stream *s, uint32_t *n)
 {
 	double *mean;
 
-	/* A block that is not full varies more than the others. */
+	/* An incomplete block varies more than the others. */
 	*n = s->n && s->in < s->per ? s->n - 1 : s->n;
 	mean = malloc(((size_t)*n + 1) * sizeof(*mean));
 	for (uint32_t i = 0; mean && i < *n; i++)
@@ -92,7 +92,7 @@ int diff_stream_end(struct diff_stream *s, struct diff_within *out)
 		out->error = e.error;
 		of_blocks = statistics_of(mean, n).variance;
 		out->time = statistics_autocorrelation_time(mean, n);
-		/* Blocks are worth as many values as their variance falls short of that of independent ones. */
+		/* Blocks count for as many values as their variance falls short of that of independent ones. */
 		if (s->per > 1 && variance > 0)
 			out->time *= s->per * of_blocks / variance;
 		if (!(out->time >= 1))

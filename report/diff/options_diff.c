@@ -46,7 +46,7 @@ static int parse_share(const char *text, size_t len, double *share)
 	return *share >= 0 && *share < 10 ? 0 : -ERANGE;
 }
 
-/* A label is what has a '=' and is no file. */
+/* A label has a '=' and is not a file. */
 static int add_side(struct diff_options *o, enum diff_side side, char *arg)
 {
 	bool label = strchr(arg, '=') && access(arg, F_OK);
@@ -67,7 +67,7 @@ static int set_new(void *into, char *arg, struct error *e)
 	return add_side(into, DIFF_NEW, arg);
 }
 
-/* The margin is what follows the last ':' if that is a number: names of events have colons, too. */
+/* The margin follows the last ':' if it is a number: names of events have colons, too. */
 static int set_gates(void *into, char *arg, struct error *e)
 {
 	struct diff_options *o = into;
@@ -171,7 +171,7 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-/* Recordings that belong to no side yet, and shares that stand for nothing. */
+/* Recordings without a side, and shares without a meaning. */
 static int operands(void *into, int n, char **operand, struct error *e)
 {
 	struct diff_options *o = into;

@@ -4,9 +4,9 @@
 
 #include "common/statistics.h"
 
-#define TRIM_RUNS 8 /* from which on runs are left out */
+#define TRIM_RUNS 8 /* from this many runs on, some are trimmed */
 #define TRIM_MOST 64
-#define MODES     3.0 /* deviations within them that two modes lie apart */
+#define MODES     3.0 /* deviations by which two modes differ */
 
 const char *verdict_name(enum verdict_kind kind)
 {
@@ -59,8 +59,8 @@ static struct statistics_sample sample_of(const struct verdict_side *s, bool log
 	return out;
 }
 
-/* A mean whose error is not taken from the spread of the runs, but from within them and from what is known of how
- * runs vary. */
+/* A mean whose error comes not from the spread of the runs, but from within them and from what is known of how runs
+ * vary. */
 static struct statistics_estimate told(const struct verdict_side *s, bool logarithmic, double run_sd)
 {
 	struct statistics_estimate e = { .value = sample_of(s, logarithmic).mean, .df = INFINITY };
@@ -73,7 +73,7 @@ static struct statistics_estimate told(const struct verdict_side *s, bool logari
 	}
 	if (!isnan(run_sd))
 		variance = (double)s->n * run_sd * run_sd * (logarithmic ? 1 : e.value * e.value);
-	/* Who gives a deviation from run to run need not have a series within them. */
+	/* With a given deviation from run to run, no series within them is needed. */
 	if (isnan(within) && !isnan(run_sd))
 		within = 0;
 	e.error = sqrt(variance + within) / (double)s->n;
@@ -90,11 +90,9 @@ static double log_ways(size_t n, size_t k)
 	return lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1);
 }
 
-/*
- * Runs that go one way or the other are no disturbed ones: what is left of a side without a fifth at each end may be
- * of one mode alone, with hardly a spread. Where the runs of both sides together fall into two such modes, and a side
- * has both, p is that of how many it has of each, whichever they are (Fisher's exact test). 0: they do not.
- */
+/* Runs in two modes are not disturbed runs: trimming a fifth at each end may leave one mode, with hardly any spread.
+ * If the runs of both sides together fall into two such modes, and one side has both, p is that of their numbers
+ * (Fisher's exact test). 0: they do not. */
 static double modes_p(const struct verdict_side *base, const struct verdict_side *fresh, bool logarithmic)
 {
 	double x[2 * TRIM_MOST], sum = 0, squares = 0, gap = 0, within = 0, p = 0, seen;
@@ -140,8 +138,8 @@ static double modes_p(const struct verdict_side *base, const struct verdict_side
 	return fmin(p, 1);
 }
 
-/* A mean without the fifth of the runs at each end, and its error from what these are drawn in to (Yuen 1974): runs
- * that were disturbed say nothing of the rest. Of few runs none is to spare. */
+/* A mean without the fifth of the runs at each end, with its error from the winsorized values (Yuen 1974), so that
+ * disturbed runs do not affect the result. With few runs none is trimmed. */
 static struct statistics_estimate trimmed(const struct verdict_side *s, bool logarithmic)
 {
 	size_t cut = s->n < TRIM_RUNS ? 0 : s->n / 5, kept = s->n - 2 * cut;
@@ -169,7 +167,7 @@ static struct statistics_estimate trimmed(const struct verdict_side *s, bool log
 					     .df = (double)kept - 1 };
 }
 
-/* What lies between the two of each pair. */
+/* The difference within each pair. */
 static struct statistics_estimate paired(const struct verdict_side *a, const struct verdict_side *b, bool logarithmic)
 {
 	struct statistics_estimate e = { .df = (double)a->n - 1 };
@@ -185,8 +183,8 @@ static struct statistics_estimate paired(const struct verdict_side *a, const str
 	return e;
 }
 
-/* The mean of n runs that resemble the one before varies more than their spread says, and that spread is too small.
- */
+/* If runs resemble the previous one, the mean of n runs varies more than their spread says, and that spread is too
+ * small. */
 static struct statistics_estimate widened(struct statistics_estimate e, double n, double resemblance)
 {
 	double wider = 1;
@@ -194,12 +192,12 @@ static struct statistics_estimate widened(struct statistics_estimate e, double n
 	for (double k = 1; k < n; k++)
 		wider += 2 * (1 - k / n) * pow(resemblance, k);
 	e.error *= sqrt(wider / (1 - (wider - 1) / (n - 1)));
-	/* Found by simulation: holds p from 0.05 to 0.001 of 4 to 16 runs and correlations of 0.3 to 0.8. */
+	/* Found by simulation: holds p from 0.05 to 0.001 for 4 to 16 runs and correlations of 0.3 to 0.8. */
 	e.df /= cbrt(wider);
 	return e;
 }
 
-/* Each session that was taken out of the values left them a degree of freedom less. */
+/* Each session whose effect was removed costs a degree of freedom. */
 static struct statistics_estimate without_sessions(struct statistics_estimate e, double n, double sessions)
 {
 	double left = fmax(n - sessions - 1, 0) / (n - 2);
@@ -255,7 +253,7 @@ struct verdict verdict_measure(const struct verdict_side *base, const struct ver
 	if (!few)
 		e = widened(e, (double)(base->n + fresh->n) / 2, rules->order.found);
 	v.p = statistics_p(e, 0);
-	/* Whatever the distribution: the order alone must say so, too. Of pairs it is that of the differences. */
+	/* Whatever the distribution, ranks must say so, too; for pairs, those of the differences. */
 	if (!few && !rules->pairs && v.p < rules->alpha) {
 		v.ranks = statistics_rank_sum(base->value, base->n, fresh->value, fresh->n);
 		v.p = fmax(v.p, fmax(v.ranks / 2, modes_p(base, fresh, v.logarithmic)));
@@ -275,7 +273,7 @@ struct verdict verdict_measure(const struct verdict_side *base, const struct ver
 			v.ratio = b.value / a.value;
 			v.low = v.ratio - half / fabs(a.value);
 			v.high = v.ratio + half / fabs(a.value);
-			/* What is never below 0 has no ratio below it. */
+			/* What is never negative has no ratio below 0. */
 			if (never_negative(base) && never_negative(fresh) && v.low < 0)
 				v.low = 0;
 		} else if (b.value <= 0 && b.value >= 0) {
@@ -303,7 +301,7 @@ static double student(double z, double df)
 	return z + (pow(z, 3) + z) / (4 * df) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * df * df);
 }
 
-/* Runs a side at which the interval, shrinking with the root of their number, would leave room for a verdict. */
+/* The runs per side at which the interval, shrinking with the root of their number, would permit a verdict. */
 static size_t runs_needed(const struct verdict *v, double margin, double alpha)
 {
 	double least = v->n_base < v->n_fresh ? (double)v->n_base : (double)v->n_fresh;
@@ -313,7 +311,7 @@ static size_t runs_needed(const struct verdict *v, double margin, double alpha)
 
 	if (!(v->low > 0) || !(half > 0) || isnan(effect) || v->capped || !(room > 0))
 		return 0;
-	/* A known error instead of one from few runs: the quantile shrinks too. */
+	/* The quantile shrinks too as the error becomes better known. */
 	now = student(z, 2 * least - 2 > 1 ? 2 * least - 2 : 1);
 	while (high - low > 1) {
 		size_t runs = (low + high) / 2;

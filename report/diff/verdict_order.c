@@ -1,10 +1,8 @@
-/*
- * Whether runs resemble the one before them. Then a side that ran as a whole before the other knows less of how runs
- * vary than its spread says, and many metrics together find a difference where the machine has only drifted (an
- * autoregression with 0.8: 20 gates, four runs a side, 45 % false REGRESSED). One metric of few runs cannot tell, and
- * is tested as if they did; all of a family together can, against the same runs in random order, which keeps what
- * metrics have in common.
- */
+/* Whether runs resemble the previous one. If so, and one side ran as a whole before the other, the spread of the runs
+ * is too small, and many metrics together show a difference where the machine has only drifted (an autoregression
+ * with 0.8: 20 gates, four runs per side, 45 % false REGRESSED). One metric of few runs cannot show it, and is tested
+ * as if they did; all metrics of a family together can, compared with the same runs in random order, which keeps what
+ * metrics have in common. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,10 +11,10 @@
 
 #define RUNS_MOST 64
 #define ORDERS    999  /* random ones */
-#define BEYOND    0.05 /* share of these that may resemble as much */
+#define BEYOND    0.05 /* share of these that may show as much resemblance */
 #define FOUND     0.9
-#define METRICS   3     /* at least: of one or two a warm-up would pass for likeness */
-#define MOST      0.8   /* that is reckoned with: above it no number of runs would decide */
+#define METRICS   3     /* at least: with one or two, a warm-up would pass for resemblance */
+#define MOST      0.8   /* the largest value assumed: above it no number of runs would decide */
 #define Z         1.645 /* of the upper bound */
 
 struct likeness {
@@ -33,7 +31,7 @@ static double rank_of(const struct verdict_side *s, size_t i)
 	return below - (double)(s->n - 1) / 2;
 }
 
-/* By ranks, which one wild run does not rule. */
+/* By ranks, which a single outlier does not dominate. */
 static void add(struct likeness *l, const struct verdict_side *s)
 {
 	double rank[RUNS_MOST], squares = 0;
@@ -66,7 +64,7 @@ static void shuffle(size_t *order, size_t n, struct statistics_random *r)
 	}
 }
 
-/* The first autocorrelation of runs whose mean was taken off (Marriott and Pope 1954), as it was before. */
+/* The first autocorrelation of runs, corrected for the removal of their mean (Marriott and Pope 1954). */
 static double without_bias(double r, double n)
 {
 	return (n * r + 1) / (n - 3);

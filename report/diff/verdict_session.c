@@ -1,14 +1,12 @@
-/*
- * Boots and other sessions as a random effect: memory layout and the order of services differ, and all runs until the
- * next boot share that. Runs of one boot against those of another are two values, however many runs there are.
- */
+/* Boots and other sessions as a random effect: memory layout and the order of services differ, and all runs until the
+ * next boot share that. Runs of one boot against those of another are two values, however many runs there are. */
 #include <math.h>
 #include <stdbool.h>
 
 #include "report/diff/verdict.h"
 
 struct pool {
-	double *value; /* or their logarithms, while sessions are taken out */
+	double *value; /* or their logarithms, while session effects are removed */
 	const uint32_t *session;
 	size_t n_base, n;
 };
@@ -58,7 +56,7 @@ static void take_out(struct pool *p, size_t sessions)
 		}
 }
 
-/* The means of the sessions of a side, at its front. */
+/* Moves the means of a side's sessions to its front. */
 static size_t join(struct pool *p, int side)
 {
 	size_t from = side ? p->n_base : 0, to = side ? p->n : p->n_base, n = 0;

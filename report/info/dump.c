@@ -89,7 +89,7 @@ static void number_or_not(struct dump *d, const char *key, uint32_t value)
 		u64(d, key, value);
 }
 
-/* A text that had to be combined first; releases it. */
+/* Writes a combined text, and releases it. */
 static void built(struct dump *d, const char *key, struct buf *b)
 {
 	text(d, key, buf_str(b), b->len);
@@ -134,7 +134,7 @@ static void list(struct dump *d, const char *key, const uint32_t *v, uint32_t n)
 
 /* ---- definitions ---- */
 
-/* What this version has no word for is said as its number. */
+/* What this version has no word for is written as a number. */
 static void word(struct dump *d, const char *key, const char *known, uint64_t number)
 {
 	if (known)
@@ -244,7 +244,7 @@ static void topology(struct dump *d, const struct pm_topology *t)
 	}
 }
 
-/* What the model has gained since the last call. */
+/* Writes what the model has gained since the last call. */
 static void definitions(struct dump *d, unsigned parts)
 {
 	const struct pm_model *m = pm_reader_model(d->reader);
@@ -385,7 +385,7 @@ static void raw(struct dump *d, const struct pm_model *m, const struct pm_counte
 	case PM_F64:
 		f = double_from_bits(v);
 		name(d, "value");
-		/* JSON has no nan and no inf. */
+		/* JSON has neither nan nor inf. */
 		if (d->json && (f != f || f - f != 0))
 			buf_addstr(&d->out, "null");
 		else

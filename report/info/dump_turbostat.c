@@ -11,12 +11,12 @@
 #include "report/machine/cpu_facts.h"
 
 enum form { HEX16, HEX, DECIMAL, BELOW_MAXIMUM };
-/* OPTIONAL: no line where the machine has no such counter, or its column is hidden; in 2026 alone. ALWAYS_2022: 2022
- * reads it for no column. */
+/* OPTIONAL: no line if the machine has no such counter, or its column is hidden; OPTIONAL_2026: in 2026 only.
+ * ALWAYS_2022: 2022 reads it without a column. */
 enum { ONLY_2022 = 1, ONLY_2026 = 2, OPTIONAL = 4, OPTIONAL_2026 = 8, ALWAYS_2022 = 16 };
 
-/* A counter that the model has no register for, whose register stops in that model, or that no shown column takes,
- * reads 0. */
+/* A counter reads 0 if the model has no register for it, if its register stops in that model, or if no shown column
+ * uses it. */
 static const struct line {
 	enum pm_kind kind;
 	const char *label, *counter, *or_counter;
@@ -75,10 +75,10 @@ struct snapshot {
 	const struct places *places;
 	const struct cpu_facts *facts;
 	bool newer;
-	bool *taken; /* owned: by counter: a shown column takes it */
+	bool *taken; /* owned: by counter: a shown column uses it */
 	double tj_max;
 	struct buf *out;
-	struct reading *reading; /* owned: in order, so that a CPU finds its own without a look at all others' */
+	struct reading *reading; /* owned: sorted, so that a CPU finds its own without a search through all */
 	size_t n;
 };
 
@@ -114,7 +114,7 @@ static int take_readings(struct snapshot *s, const struct pm_chunk *chunk)
 	return 0;
 }
 
-/* The value of the counter at the place that the CPU lies in. False: there is none. */
+/* Reads the counter at the place that the CPU belongs to. False: there is none. */
 static bool read_at(const struct snapshot *s, uint32_t counter, const struct pm_cpu *cpu, uint64_t *value)
 {
 	struct pm_instance self = { .kind = PM_CPU, .number = cpu->cpu, .cpu = cpu->cpu };
@@ -168,7 +168,7 @@ static void put_line(const struct snapshot *s, const struct line *l, const struc
 			   value);
 }
 
-/* How many counters of its family come before it: those of idle states have its number. */
+/* The number of a counter within its family: that of its idle state. */
 static unsigned state_of(const struct snapshot *s, const struct pm_counter *c)
 {
 	size_t family = (size_t)(strrchr(c->name, '.') - c->name) + 1;
@@ -179,7 +179,7 @@ static unsigned state_of(const struct snapshot *s, const struct pm_counter *c)
 	return n;
 }
 
-/* What feeds the metric's input; 0: nothing that is recorded, or nothing that this model counts there. */
+/* What feeds the metric's input; 0: nothing that is recorded, or that this model counts there. */
 static uint32_t feeds(const struct snapshot *s, const struct bound_metric *m, uint32_t input)
 {
 	const struct bound_input *in = input < m->n_inputs ? &s->offer->binding.input[m->input[input]] : NULL;
@@ -192,7 +192,7 @@ static uint32_t feeds(const struct snapshot *s, const struct bound_metric *m, ui
 	return factor.reason || factor.v != 0 ? in->counter[0] : 0;
 }
 
-/* What is counted of idle states, and what --add asks for, as far as it is shown. */
+/* Writes shown counts of idle states, and of --add. */
 static void put_added(const struct snapshot *s, enum pm_kind kind, const struct pm_cpu *cpu)
 {
 	const struct binding *b = &s->offer->binding;
@@ -228,7 +228,7 @@ static void put_added(const struct snapshot *s, enum pm_kind kind, const struct 
 	}
 }
 
-/* A count that the column has, of its first input or its second; 0: it is not shown, or there is none. */
+/* A count of the column, of its first or second input; 0: it is not shown, or there is none. */
 static uint64_t count_of(const struct snapshot *s, const char *column, uint32_t input, const struct pm_cpu *cpu)
 {
 	const struct binding *b = &s->offer->binding;
@@ -258,7 +258,7 @@ static void put_cpu(const struct snapshot *s, const struct pm_cpu *cpu, const st
 	bool package = !before || before->package != cpu->package, core = package || before->core != cpu->core;
 	static const enum pm_kind kinds[] = { PM_CPU, PM_CORE, PM_PACKAGE };
 
-	/* What belongs together has the same number where turbostat prints addresses. */
+	/* turbostat prints addresses; here equal numbers show what belongs together. */
 	buf_printf(s->out, "t 0x%x, c 0x%x, p 0x%x\nCPU: %u flags 0x%x\n", cpu->cpu + 1, cpu->core + 1,
 		   cpu->package + 1, cpu->cpu, (core ? 2u : 0) | (package ? 4u : 0));
 	for (unsigned k = 0; k < 3; k++) {
@@ -304,11 +304,11 @@ static void take_all(const struct snapshot *s, const char *const *name)
 	}
 }
 
-/* The counters of shown columns, and those that turbostat reads with them. */
+/* Marks the counters of shown columns, and those that turbostat reads with them. */
 static int take_columns(struct snapshot *s)
 {
-	/* Without a register for C1 it is what the others leave; 2022 knows none, and 2026 reads the others always.
-	 */
+	/* Without a register, C1 is what the other states leave; 2022 does not have that, and 2026 always reads the
+	 * others. */
 	static const char *const soft[] = { "msr.mperf", "msr.core_c3_res", "msr.core_c6_res", "msr.core_c7_res",
 					    NULL };
 	static const char *const clocks[] = { "msr.aperf", "msr.mperf", NULL };

@@ -15,7 +15,7 @@ static int compare(const void *a, const void *b)
 	return memcmp(a, b, sizeof(uint32_t) * 4);
 }
 
-/* How many different things there are among the online CPUs; the numbers of a thing count within its package. */
+/* The number of distinct things among the online CPUs; they are numbered within each package. */
 static uint32_t count_distinct(const struct pm_topology *t, uint32_t (*key)[4], uint32_t *largest,
 			       bool (*take)(const struct pm_cpu *c, int which, uint32_t key[4]), int which)
 {
@@ -96,7 +96,7 @@ static int reveal_times(struct reveals *r, enum pm_privacy privacy, const char *
 
 	if (privacy == PM_PRIVACY_TECHNICAL)
 		return 0;
-	/* A class of a later version: the strictest is assumed. */
+	/* A class of a later version: assume the strictest. */
 	if (privacy > PM_PRIVACY_TIME)
 		privacy = PM_PRIVACY_PERSON;
 	buf_printf(&name, "%d%s%s%s", privacy, group ? group : "", group ? ": " : "", what);
@@ -116,7 +116,7 @@ static int reveal(struct reveals *r, enum pm_privacy privacy, const char *group,
 	return reveal_times(r, privacy, group, what, 1);
 }
 
-/* Whether redaction has been at this class of fields. */
+/* Whether redaction has treated this class of fields. */
 static bool is_redacted(const struct pm_model *m, const char *class)
 {
 	const struct pm_value *list = pm_map_get(&m->header, PM_HEADER_REDACTED);

@@ -8,7 +8,7 @@
 #include "report/machine/decode.h"
 #include "report/machine/value_out.h"
 
-/* Everything of the header, so that a key of a later version is shown too. */
+/* Everything in the header, so that keys of a later version are shown, too. */
 void say_host(struct report *p)
 {
 	char name[16];
@@ -61,7 +61,7 @@ void say_topology(struct report *p)
 		say_fact(p, "CPU type", p->m->topology.type[i], PM_PRIVACY_TECHNICAL);
 }
 
-/* "event config:0-7, umask config:8-15": pairs of texts, or their names alone. */
+/* "event config:0-7, umask config:8-15": pairs of texts, or only their names. */
 static void add_pairs(struct report *p, const char *title, const struct pm_value *v, bool names)
 {
 	if (!v || v->kind != PM_VALUE_ARRAY || !v->array.n)
@@ -181,7 +181,7 @@ static int any_register(void *ctx, const struct decoded *d)
 	return 1;
 }
 
-/* What the processor's registers say, which other architectures have none of, and the kernel's settings. */
+/* What the processor's registers say, which only x86 has, and the kernel's settings. */
 void say_decoded(struct report *p)
 {
 	static const struct info_column column[] = {

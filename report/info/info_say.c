@@ -1,4 +1,4 @@
-/* pmrep info on the recording, part by part, into a sink that makes text or a page. */
+/* pmrep info about the recording, part by part, into a sink that makes text or a page. */
 #include "report/info/info_private.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ void say_ns(struct buf *b, uint64_t ns)
 	char number[NUMBER_MAX];
 
 	for (size_t i = 0; i < 4; i++) {
-		/* 999.9999 ms would round to 1000 ms, beside others that are 1 s. */
+		/* 999.9999 ms would become 1000 ms, beside others of 1 s. */
 		if (ns + units[i].ns / 2000000 >= units[i].ns || i == 3) {
 			buf_add(b, number,
 				number_fixed(number, (double)ns / (double)units[i].ns, ns && i < 3 ? 3 : 0));
@@ -88,7 +88,7 @@ static void add_samples(struct buf *b, struct samples *s)
 	say_ns(b, s->max);
 }
 
-/* What recording cost the machine, as the recorder says. */
+/* What recording cost the machine, as the recorder reports it. */
 static uint64_t cost_of(const struct report *p, const char *what)
 {
 	char name[64];
@@ -160,7 +160,7 @@ static void cost(struct report *p)
 /* Who read perf events of CPUs, and why. */
 static void sampling(struct report *p)
 {
-	/* What a tick of all groups on a CPU was measured to take of it, either way. */
+	/* The measured cost of a tick of all groups on a CPU, either way. */
 	uint64_t kernel = info_number(p->m, "pmrec.sampling.kernel_ns");
 	uint64_t reader = info_number(p->m, "pmrec.sampling.reader_ns"), n = info_number(p->m, "pmrec.sampled");
 	uint64_t stood_in = info_number(p->m, "pmrec.cost.stood_in");
@@ -286,7 +286,7 @@ static void add_column(void *arg, enum way way, const char *column, const char *
 	buf_printf(text, "%s%s (%s)", text->len ? ", " : "", column, counters);
 }
 
-/* Which way turbostat's columns came. */
+/* By which way turbostat's columns came. */
 static void columns(struct report *p)
 {
 	struct buf text[WAYS] = { 0 };
@@ -322,7 +322,7 @@ static void missing(struct report *p)
 
 #define EVENTS_SHOWN 40
 
-/* Times and sizes with units that fit them; what getrusage() counted is for those who want all. */
+/* Times and sizes in suitable units; getrusage()'s counts only with `all`. */
 static void add_event(struct buf *b, const struct pm_map *attrs, bool all)
 {
 	static const struct {

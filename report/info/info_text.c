@@ -1,4 +1,4 @@
-/* pmrep info as text: parts as tables beneath each other. */
+/* pmrep info as text: parts as tables, one below the other. */
 #include "report/info/info.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include "common/table.h"
 #include "report/machine/value_out.h"
 
-/* Parts as tables beneath each other. */
+/* Parts as tables, one below the other. */
 struct page {
 	struct table *t; /* NULL: no row yet */
 	const struct info_column *column;

@@ -156,11 +156,11 @@ static int add_values(struct scan *s, const struct pm_chunk *c, unsigned flags)
 	return 0;
 }
 
-#define INDEX_CHUNKS  1000 /* from so many chunks on, SCAN_INDEX passes some over: */
-#define INDEX_STOPS   8    /* it stops so many times, ... */
-#define INDEX_STRETCH 20   /* ... for so many chunks, and at the end */
+#define INDEX_CHUNKS  1000 /* from this many chunks on, SCAN_INDEX skips some: */
+#define INDEX_STOPS   8    /* it stops this many times, ... */
+#define INDEX_STRETCH 20   /* ... for this many chunks, and at the end */
 
-/* The way through a recording; of a long one by its index: stretches of it, far apart. */
+/* The path through a recording; in a long one, stretches far apart, by its index. */
 struct walk {
 	struct pm_extent extent;
 	bool on;
@@ -170,7 +170,7 @@ struct walk {
 	bool news;          /* groups may have come or gone since the last chunk */
 };
 
-/* Groups of every source that live; those of the last chunk are what counts. */
+/* Counts living groups of every source; the counts at the last chunk are reported. */
 static int count_groups(struct scan *s)
 {
 	const struct pm_model *m = pm_reader_model(s->reader);
@@ -220,7 +220,7 @@ static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned 
 		return 0;
 	r = pm_reader_decode(s->reader, &chunk);
 	(void)pm_reader_damage(s->reader, &damages);
-	/* Damage comes again as an item of its own; where all definitions are lost, no value is left of a chunk. */
+	/* Damage also comes as an item of its own; if all definitions are lost, a chunk has no values. */
 	if (r == -EBADMSG || (!r && !chunk->n_groups && damages)) {
 		s->snapshots -= head->rows;
 		s->last_begin = 0;
@@ -237,7 +237,7 @@ static int add_event(struct scan *s, const struct pm_event *event)
 	if (event->type == PM_EVENT_LOST)
 		s->lost_ticks += pm_map_u64(&event->attrs, PM_EVENT_KEY_COUNT, 0);
 	s->n_gone += event->type == PM_EVENT_GONE;
-	/* Tasks that come and go leave room for what happens rarely. */
+	/* Leaves room for rare events where tasks come and go. */
 	if (s->n_events >= (event->type == PM_EVENT_GONE ? SCAN_EVENTS / 2 : SCAN_EVENTS)) {
 		s->more_events++;
 		return 0;
@@ -277,7 +277,7 @@ static int copy_damage(struct scan *s)
 	return 0;
 }
 
-/* Behind a chunk: to the next stretch, if this one has been long enough. */
+/* After a chunk: moves to the next stretch, if this one has been long enough. */
 static int walk_on(struct scan *s, struct walk *w)
 {
 	const struct pm_extent *x = &w->extent;
@@ -293,7 +293,7 @@ static int walk_on(struct scan *s, struct walk *w)
 			      true);
 }
 
-/* What was passed over is known from the index, from the number of the last frame, and of its segment. */
+/* The counts of what was skipped follow from the index, from the number of the last frame, and from its segment. */
 static void walk_end(struct scan *s, const struct walk *w, uint64_t frames)
 {
 	uint64_t segments = (uint64_t)w->segment - w->segment_1 + 1;
@@ -353,7 +353,7 @@ int scan_path(struct scan *s, const char *path, unsigned flags, struct error *e)
 	int r;
 
 	*s = (struct scan){ 0 };
-	/* Asked before reading: what it writes meanwhile would otherwise look like a missing end. */
+	/* Checked before reading: what is written meanwhile would otherwise look like a missing end. */
 	s->being_written = input_being_written(path);
 	r = input_open(&s->reader, path, false, e);
 	if (r)

@@ -6,7 +6,7 @@
 
 #include "report/input/input.h"
 
-#define LOOK_MS 200 /* not every file system tells of changes (NFS, FUSE) */
+#define LOOK_MS 200 /* not every file system reports changes (NFS, FUSE) */
 
 void follow_init(struct follow *f, const char *path)
 {

@@ -9,9 +9,9 @@
 struct gzip {
 	struct pm_input inner;
 	z_stream z;
-	bool ended; /* the input, or what of it can be believed */
-	bool given; /* something of the recording */
-	bool whole; /* there was a member with an end */
+	bool ended; /* the input, or its believable part, has ended */
+	bool given; /* some data of the recording was delivered */
+	bool whole; /* there was a complete member */
 	uint8_t in[64 << 10];
 };
 
@@ -50,14 +50,14 @@ static ssize_t gzip_read(void *ctx, void *data, size_t len)
 			}
 		}
 		r = inflate(&g->z, Z_NO_FLUSH);
-		/* gzip files may be joined; what follows that is no gzip member is padding. */
+		/* gzip files may be concatenated; anything else that follows is padding. */
 		if (r == Z_STREAM_END) {
 			g->whole = true;
 			r = inflateReset(&g->z);
 		}
 		if (r == Z_MEM_ERROR)
 			return -ENOMEM;
-		/* The recording has checksums of its own, and says what the damage cost. */
+		/* The recording has its own checksums, and reports what the damage cost. */
 		if (r != Z_OK && r != Z_BUF_ERROR)
 			g->ended = true;
 	}
@@ -101,8 +101,8 @@ struct gzip_writer {
 	uint8_t out[64 << 10];
 };
 
-/* Definitions, which are small and come first, still shrink a little. Blocks of numbers are compressed already:
- * looking for more in them takes longer than reading them, and finds nothing. */
+/* Definitions are small, come first, and still shrink a little. Blocks of numbers are compressed already: trying
+ * again takes longer than reading them, and gains nothing. */
 #define DEFLATED_FIRST (1u << 20)
 
 int gzip_writer_new(struct gzip_writer **out, pm_sink_fn sink, void *sink_ctx, struct error *e)
@@ -139,7 +139,7 @@ static int deflate_all(struct gzip_writer *g, int flush)
 	return err;
 }
 
-/* From here on without deflating. zlib writes out what it holds first. */
+/* Stops deflating. zlib first writes out what it holds. */
 static int only_wrap(struct gzip_writer *g)
 {
 	int r, err;

@@ -14,8 +14,8 @@
 
 /* ---- an input of which the first bytes were looked at ---- */
 
-/* What may come out of a packed file: so much, and so many bytes for each that went in. A recording is packed
- * already; a few kilobytes that unpack to gigabytes were made to fill disks. */
+/* What a packed file may unpack to: this, and so many times its own size. A recording is packed already; a few
+ * kilobytes that become gigabytes were made to fill disks. */
 #define UNPACKED_FREE   ((uint64_t)256 << 20)
 #define UNPACKED_A_BYTE 200
 
@@ -24,7 +24,7 @@ struct peeked {
 	uint8_t head[8];
 	size_t len, at;
 	uint64_t taken;              /* bytes of `inner` so far */
-	const struct peeked *packed; /* what `inner` unpacks, which it owns; NULL: it is no packed file */
+	const struct peeked *packed; /* what `inner` unpacks, which it owns; NULL: it is not a packed file */
 };
 
 static ssize_t peeked_read(void *ctx, void *data, size_t len)
@@ -62,7 +62,7 @@ static void peeked_close(void *ctx)
 	free(p);
 }
 
-/* Takes over *inner in every case. Bytes that are not there yet are waited for, unless the input ends. */
+/* Takes ownership of *inner in every case. Waits for bytes that are not there yet, unless the input ends. */
 static int peek(struct pm_input *in, struct pm_input *inner, const struct peeked *packed, struct error *e)
 {
 	struct peeked *p = calloc(1, sizeof(*p));
@@ -142,7 +142,7 @@ bool input_is_pcp(const char *path)
 
 		if (len <= n || strcmp(path + len - n, parts[i]))
 			continue;
-		/* A length and 0x50052600 + version begin every file of an archive. */
+		/* Every file of an archive begins with a length and 0x50052600 + version. */
 		f = fopen(path, "rb");
 		if (!f)
 			return false;
@@ -193,7 +193,7 @@ static int open_path(struct pm_input *in, const char *path, bool growing, struct
 		return r ? r : peek(in, &packed, p, e);
 	}
 	if (is_zstd(p->head, p->len)) {
-		/* It takes the first bytes by hand. */
+		/* It takes the first bytes itself. */
 		p->at = p->len;
 		r = pm_input_zstd(&packed, &inner, p->head, p->len, e);
 		return r ? r : peek(in, &packed, p, e);
@@ -209,7 +209,7 @@ const char *input_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* An error of open() begins with the path already. */
+/* An error of open() already begins with the path. */
 static int name_error(struct error *e, int err, const char *path, const char *name)
 {
 	if (err == -EFBIG || err == -EOVERFLOW)

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A terminal or /dev/null may be several things at once. */
+/* Whether it is one of the inputs; a terminal or /dev/null may be several things at once. */
 static bool is_among(const struct stat *st, char *const *paths, size_t n)
 {
 	struct stat one;
@@ -37,7 +37,7 @@ static int refuse_input(const char *name, struct error *e)
 	return error_set(e, EINVAL, "'%s' is an input; name another file as the output", name);
 }
 
-/* Only to be written: mkostemp() would want to read it, too, which nobody may in the folders of outputs. */
+/* Opened for writing only: mkostemp() would also read, which is not permitted in output directories. */
 static int make_new(char **path, const char *place)
 {
 	for (int tries = 0; tries < 100; tries++) {
@@ -58,7 +58,7 @@ static int make_new(char **path, const char *place)
 	return -EEXIST;
 }
 
-/* The bits of a mode that all inputs have; pipes say nothing, and its owner may do anything. */
+/* The mode bits that all inputs share; pipes do not count, and the owner's bits are always set. */
 static mode_t shared_mode(char *const *paths, size_t n)
 {
 	mode_t mode = 0777;
@@ -73,8 +73,7 @@ static mode_t shared_mode(char *const *paths, size_t n)
 	return mode;
 }
 
-/* Beside the file, so that a rename is enough; with the mode that a new file has, or the old one, as far as allowed.
- */
+/* Beside the file, so that a rename is enough; with the mode of a new file, or of the old one, as far as allowed. */
 static int open_temporary(struct outfile *o, const struct stat *old, mode_t allowed, struct error *e)
 {
 	mode_t mask = umask(0);
@@ -98,7 +97,7 @@ static int open_path(struct outfile *o, unsigned flags, char *const *inputs, siz
 	mode_t allowed = flags & OUTFILE_PRIVATE ? shared_mode(inputs, n) : 0777;
 	struct stat st;
 
-	/* A link stays one; what it leads to is written. */
+	/* A link remains a link; its target is written. */
 	o->place = realpath(o->path, NULL);
 	if (!o->place)
 		o->place = strdup(o->path);

@@ -27,7 +27,7 @@ int spool_temporary(struct error *e)
 	int fd = open(folder(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	char *path = NULL;
 
-	/* Not all file systems have that. */
+	/* Not all file systems support that. */
 	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
 		if (asprintf(&path, "%s/pmrep.XXXXXX", folder()) < 0)
 			return error_sys(e, ENOMEM, "temporary file");
@@ -77,7 +77,7 @@ static int copy(struct spool *s, struct pm_input *in, struct error *e)
 	return n < 0 ? error_sys(e, (int)-n, "%s: cannot continue reading", s->name) : 0;
 }
 
-/* Whether the file can be read as often as one likes, and stays what it is. */
+/* Whether the file can be read repeatedly, and does not change. */
 static bool is_steady(struct spool *s, const char *path, enum spool_need need)
 {
 	unsigned char head[4] = { 0 };
@@ -108,7 +108,7 @@ int spool_open(struct spool *s, const char *path, enum spool_need need, struct e
 	*s = (struct spool){ .fd = -1, .name = strdup(strcmp(path, "-") ? path : "standard input") };
 	if (!s->name)
 		return error_sys(e, ENOMEM, "%s", path);
-	/* What is not there is said by who opens it. */
+	/* If it does not exist, whoever opens it reports that. */
 	if (strcmp(path, "-") && (access(path, R_OK) || is_steady(s, path, need))) {
 		s->path = strdup(path);
 		return s->path ? 0 : error_sys(e, ENOMEM, "%s", path);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DRAM_JOULES 15.3e-6 /* of the servers whose memory has a unit of its own */
+#define DRAM_JOULES 15.3e-6 /* for servers whose memory has its own unit */
 
 static bool flag(const struct cpu_facts *f, enum cpu_flag flag)
 {
@@ -29,7 +29,7 @@ static void find_bclk(const struct pm_model *m, uint32_t package, struct cpu_fac
 		f->bclk_mhz =
 			cpu_register_at(m, package, "fsb_freq", &v) && field(v, 3, 0) < 5 ? slv[field(v, 3, 0)] : 0;
 	else if (f->id.vendor == CPU_INTEL)
-		/* Every Intel processor since Sandy Bridge but some Atoms. */
+		/* Every Intel processor since Sandy Bridge except some Atoms. */
 		f->bclk_mhz = 100;
 }
 
@@ -67,7 +67,7 @@ static void find_clocks(const struct pm_model *m, uint32_t package, struct cpu_f
 	    cpu_counter_hz(m, f->tsc_hz) > 0)
 		f->tsc_hz = cpu_counter_hz(m, f->tsc_hz);
 	f->tsc_tweak = flag(f, CPU_TSC_TWEAK) && f->base_hz > 0 && f->tsc_hz > 0 ? f->base_hz / f->tsc_hz : 1;
-	/* More than a rounded clock apart: then the two do not speak of the same thing. */
+	/* They differ by more than rounding: then they are about different clocks. */
 	if (fabs(f->tsc_tweak - 1) > 0.05)
 		f->tsc_tweak = 1;
 	f->perf_factor = flag(f, CPU_PERF_X1024) ? 1024 : 1;
@@ -107,7 +107,7 @@ static void find_limits(const struct pm_model *m, uint32_t package, struct cpu_f
 	} else if (f->id.known && f->id.known->features->default_watts > 0) {
 		f->tdp_watts = f->id.known->features->default_watts;
 	} else {
-		/* More than nearly any package draws: the range is rather taken as too short. */
+		/* More than nearly any package draws: rather assume too short a range. */
 		f->tdp_watts = 500;
 	}
 	f->range_s = unit * 4294967295.0 / f->tdp_watts;
@@ -151,7 +151,7 @@ static const struct {
 static const struct {
 	const char *name;
 	uint32_t cstate;
-	unsigned package; /* its number if it is one of packages */
+	unsigned package; /* its number if it is a package state */
 } states[] = {
 	{ "has_cc1", CPU_CC1, 0 }, { "has_cc3", CPU_CC3, 0 }, { "has_cc6", CPU_CC6, 0 },    { "has_cc7", CPU_CC7, 0 },
 	{ "has_pc2", CPU_PC2, 2 }, { "has_pc3", CPU_PC3, 3 }, { "has_pc6", CPU_PC6, 6 },    { "has_pc7", CPU_PC7, 7 },
@@ -162,7 +162,7 @@ static const struct {
 static const struct {
 	const char *name;
 	uint32_t flag;
-	bool lacks; /* the flag says that it has it not */
+	bool lacks; /* the flag says that the model lacks it */
 } flags[] = {
 	{ "has_extended_c0", CPU_EXTENDED_C0, false },
 	{ "has_core_energy", CPU_NO_CORE_ENERGY, true },
@@ -174,7 +174,7 @@ static struct value has(const struct cpu_facts *f, bool yes)
 	return f->id.known ? value_of(yes) : value_missing(VALUE_NO_INPUT);
 }
 
-/* "pc6n" is 6, "pc7s" is 7; what has no number sets no limit. */
+/* "pc6n" is 6, "pc7s" is 7; a name without a number sets no limit. */
 static unsigned deepest(const struct cpu_facts *f, const struct pm_model *m, uint32_t package)
 {
 	const char *name = NULL;
@@ -186,7 +186,7 @@ static unsigned deepest(const struct cpu_facts *f, const struct pm_model *m, uin
 	return name && sscanf(name, "pc%u", &n) == 1 ? n : UINT_MAX;
 }
 
-/* The deepest that any package may go to. */
+/* The deepest state that any package may enter. */
 static unsigned deepest_of_all(const struct cpu_facts *f, const struct pm_model *m)
 {
 	unsigned most = 0;
@@ -210,7 +210,7 @@ static struct value has_state(const struct cpu_facts *f, const struct pm_model *
 	return has(f, !states[i].package || deepest_of_all(f, m) >= states[i].package);
 }
 
-/* What the model, or cpuid, says of one CPU. */
+/* What the model, or cpuid, says about one CPU. */
 static bool of_cpu(const struct cpu_facts *f, const struct pm_model *m, const char *name, uint32_t cpu,
 		   struct value *v)
 {
@@ -219,14 +219,14 @@ static bool of_cpu(const struct cpu_facts *f, const struct pm_model *m, const ch
 
 	*v = value_missing(VALUE_NO_INPUT);
 	if (!strcmp(name, "pc6_in_pc7")) {
-		/* A factor: missing where the register counts something else. */
+		/* A factor: missing if the register counts something else. */
 		if (f->id.known && f->id.known->features->flags & CPU_PC6_IN_PC7)
 			*v = value_of(1);
 	} else if (!strcmp(name, "apic_id")) {
 		if (cpu_leaf(m, 1, 0, cpu, reg))
 			*v = value_of(reg[1] >> 24);
 	} else if (!strcmp(name, "x2apic_id")) {
-		/* AMD's is in its own leaf, where it says that it has that leaf. */
+		/* AMD's is in its own leaf, if it says that it has that leaf. */
 		if (intel ? cpu_leaf(m, 0xb, 0, cpu, reg) && reg[1] & 0xffff :
 			    cpu_leaf(m, 0x80000001, 0, PM_NONE, reg) && reg[2] >> 22 & 1)
 			if (intel || cpu_leaf(m, 0x8000001e, 0, cpu, reg))
@@ -301,7 +301,7 @@ bool counter_rule(const struct cpu_facts *f, const struct pm_model *m, const str
 		r->is_clock = true;
 		r->advances = true;
 	} else if (!strcmp(name, "aperf") || !strcmp(name, "mperf")) {
-		/* To read them the CPU has to run. */
+		/* A CPU must run to read them. */
 		r->advances = true;
 	} else if (!strcmp(name, "pkg_energy_status")) {
 		r->wrap_ns = turn(f->energy_unit, f->tdp_watts);

@@ -5,7 +5,7 @@
 #include "report/machine/cpu_model.h"
 
 #define EVENT 0x24
-/* Bits 8 to 15 of the umask have a place of their own. */
+/* Bits 8 to 15 of the umask are elsewhere in the config. */
 #define L2(more, umask) ((uint64_t)(more) << 40 | (umask) << 8 | EVENT)
 
 struct l2_events {
@@ -16,7 +16,7 @@ static const struct l2_events golden_cove = { L2(0, 0xff), L2(0, 0xdf) }, lion_c
 			      gracemont = { L2(0, 0x00), L2(0, 0x02) }, skymont = { L2(0, 0x07), L2(0, 0x02) },
 			      darkmont = { L2(1, 0xff), L2(1, 0xbf) };
 
-/* `core` also stands for the only kind that there is. */
+/* `core` is also used if there is only one kind. */
 static const struct l2_row {
 	uint16_t family, model;
 	const struct l2_events *core, *atom, *low_power;
@@ -55,7 +55,7 @@ static const struct l2_row *row_of(const struct cpu_identity *id)
 	return NULL;
 }
 
-/* As -e has it: the bits of a umask beyond eight follow the first eight. */
+/* As for -e: the bits of a umask beyond eight follow the first eight. */
 static void put_events(struct buf *out, const char *pmu, const struct l2_events *e)
 {
 	const uint64_t config[] = { e->refs, e->hits };

@@ -71,7 +71,7 @@ static void from_leaf_1(struct cpu_identity *id, uint32_t eax)
 	id->stepping = eax & 15;
 	id->family = eax >> 8 & 15;
 	id->model = eax >> 4 & 15;
-	/* The extended parts count where the short ones are full. */
+	/* The extended parts are used where the short ones are full. */
 	if (id->family == 6 || id->family == 15)
 		id->model |= (eax >> 16 & 15) << 4;
 	if (id->family == 15)

@@ -50,7 +50,7 @@ void decode_flag(struct decoded *d, const char *name, bool set)
 	snprintf(f->text, sizeof(f->text), "%s", set ? "yes" : "no");
 }
 
-/* A number of a unit that some other register gives. */
+/* A number in a unit that another register defines. */
 static void scaled(struct decoded *d, const char *name, unsigned raw, double unit, const char *unit_name)
 {
 	if (unit > 0)
@@ -184,7 +184,7 @@ bool decode_register(const struct cpu_facts *f, const char *name, uint64_t value
 	return true;
 }
 
-/* Units and clocks of the package that a reading is of, where there are several. */
+/* Units and clocks of the package that a reading belongs to, if there are several. */
 static void facts_of(const struct pm_model *m, const struct cpu_facts *all, const struct pm_config *c,
 		     struct cpu_facts *own)
 {
@@ -202,7 +202,7 @@ static void facts_of(const struct pm_model *m, const struct cpu_facts *all, cons
 		cpu_facts_find_at(m, package, own);
 }
 
-/* Every reading of a register: other places, and the end of the recording if it says something else. */
+/* Decodes every reading of a register: at other places, and at the end of the recording if it changed. */
 static int decode_readings(const struct pm_model *m, const struct cpu_facts *f, const char *full,
 			   int (*take)(void *ctx, const struct decoded *d), void *ctx)
 {
@@ -252,7 +252,7 @@ int decode_settings(const struct pm_model *m, int (*take)(void *ctx, const struc
 				continue;
 			buf_clear(&text);
 			value_text(&c->value, &text);
-			/* What the kernel begins with: nobody has requested less. */
+			/* The kernel's default: nobody has requested less. */
 			if (!strcmp(c->name, "cpu_dma_latency_us") && c->value.kind == PM_VALUE_U64 &&
 			    c->value.u64 == 2000000000)
 				buf_addstr(&text, " (default)");
@@ -348,7 +348,7 @@ static int text_line(void *ctx, const struct decoded *d)
 	if (!strncmp(d->name, "msr.", 4))
 		buf_printf(&line, "0x%08llx%s", (unsigned long long)d->value, d->n ? " " : "");
 	decoded_text(d, &line);
-	/* Names and words are of the file; they go to a terminal. */
+	/* Names and words come from the file and go to a terminal. */
 	text_escape(out, buf_str(&line), line.len);
 	buf_addch(out, '\n');
 	return line.err ? line.err : out->err;

@@ -111,7 +111,7 @@ static int tsc(const struct pm_model *m, const struct cpu_facts *f, decode_take 
 	return take(ctx, &d);
 }
 
-/* SDM, leaf 16H: 0 where the processor, or a hypervisor in its place, does not say. */
+/* SDM, leaf 16H: 0 if the processor, or a hypervisor in its place, does not say. */
 static void add_mhz(struct decoded *d, const char *name, uint32_t reg)
 {
 	struct decoded_field *f = decode_add(d, name, reg & 0xffff ? reg & 0xffff : NAN, "MHz");

@@ -1,4 +1,4 @@
-/* The fields of the registers, as Intel's SDM (volume 4) and AMD's manuals give them. */
+/* The fields of the registers, as in Intel's SDM (volume 4) and AMD's manuals. */
 #include <stdio.h>
 
 #include "report/machine/decode.h"
@@ -45,11 +45,12 @@ static bool has(const struct cpu_facts *f, enum cpu_flag flag)
 static const char *const groups_of_cores[] = { "group 1", "group 2", "group 3", "group 4",
 					       "group 5", "group 6", "group 7", "group 8" };
 
-/* Groups of cores that turbo_ratio_limit1 gives the sizes of, where the model is known to have them. */
+/* Groups of cores whose sizes turbo_ratio_limit1 contains, on models that are known to have them. */
 static void turbo_first(const struct cpu_facts *f, uint64_t value, struct decoded *d)
 {
 	if (has(f, CPU_KNL_TURBO)) {
-		/* The first group's ratio, then by how much each next one is slower and how many cores it adds. */
+		/* The first group's ratio, then for each following group by how much it is slower and how many cores
+		 * it adds. */
 		unsigned ratio = bits(value, 15, 8), cores = bits(value, 7, 1);
 
 		for (unsigned i = 0; i < 7; i++) {
@@ -139,7 +140,7 @@ static void microcode(const struct cpu_facts *f, uint64_t value, struct decoded 
 	decode_hex(d, "microcode", f->id.vendor == CPU_AMD ? value & 0xffffffff : value >> 32);
 }
 
-/* How long the energy counter takes for a turn: what a recording must be read more often than. */
+/* The time in which the energy counter wraps around: a recording must read it more often. */
 static void joule_range(const struct cpu_facts *f, uint64_t value, struct decoded *d)
 {
 	if (f->range_s > 0) {

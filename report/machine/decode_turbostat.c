@@ -1,4 +1,4 @@
-/* The description of the machine, as turbostat prints it before its table. */
+/* The description of the machine that turbostat prints before its table. */
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
@@ -9,11 +9,9 @@
 #include "common/table.h"
 #include "report/machine/decode.h"
 
-/*
- * In a line {NAME} is the number of a decoded field, {NAME=2} with two decimals, {NAME^} a million times it,
+/* In a line, {NAME} is the number of a decoded field, {NAME=2} with two decimals, {NAME^} a million times it,
  * {NAME?YES|NO} a word for a flag, {NAME!} its text, {HI:LO} bits of the register, {#} the register, {@} its CPU, {+}
- * the microcode, {~} microseconds and whose choice they are.
- */
+ * the microcode, {~} microseconds and whose choice they are. */
 enum each { ONCE, PACKAGES, CORES }; /* of cores only with -d */
 struct line {
 	const char *name;
@@ -27,7 +25,7 @@ struct writer {
 	const struct places *places;
 	const struct turbostat_head *head;
 	struct buf *out;
-	uint64_t told[2]; /* bits of lines that were written */
+	uint64_t told[2]; /* bits of the lines that were written */
 	uint64_t counts;  /* cores of each group of turbo ratios, a byte each; 0: single cores */
 	double bclk_mhz;
 };
@@ -51,7 +49,7 @@ static void put_microcode(struct writer *w, const struct decoded *processor)
 		buf_printf(w->out, " microcode 0x%x", (uint32_t)(value >> (intel ? 32 : 0)));
 }
 
-/* What stands between braces. */
+/* Writes what stands between braces. */
 static void put_part(struct writer *w, const struct decoded *d, uint32_t cpu, const char *part, size_t len)
 {
 	size_t name = strcspn(part, "=?!:%^}");
@@ -143,7 +141,7 @@ static void put_uncore(struct writer *w)
 				   khz(m, package, die, "initial_max") / 1000);
 }
 
-/* Whether the reading is of the package, or the core, with that first CPU. */
+/* Whether the reading belongs to the package, or core, with that first CPU. */
 static bool is_of(const struct pm_config *c, const struct places *p, enum each each, const struct pm_cpu *first)
 {
 	if (each == CORES)
@@ -211,7 +209,7 @@ static void put_siblings(const struct places *p, const struct pm_cpu *of, struct
 		buf_addstr(out, " -1");
 }
 
-/* How many CPUs, cores and packages take part. */
+/* The number of CPUs, cores and packages that take part. */
 static void put_allowed(const struct places *p, const struct cpulist *only, struct buf *out)
 {
 	unsigned n[3] = { 0 };
@@ -234,7 +232,7 @@ static void put_allowed(const struct places *p, const struct cpulist *only, stru
 	buf_printf(out, "allowed_cpus %u allowed_cores %u allowed_packages %u\n", n[0], n[1], n[2]);
 }
 
-/* Nodes count anew in each package, and threads in each core. */
+/* Nodes are numbered in each package, and threads in each core. */
 static void put_topology(const struct places *p, const struct turbostat_head *head, struct buf *out)
 {
 	for (uint32_t i = 0; i < p->n; i++) {

@@ -68,7 +68,7 @@ static int load_functions(struct pci_map *map, const struct pm_value *rows)
 	return err;
 }
 
-/* 0, -EINVAL if the recording has something there that is no such map, -ENOMEM. */
+/* 0, -EINVAL if the recording has something there that is not such a map, -ENOMEM. */
 static int pci_map_load(struct pci_map *map, const struct pm_model *m)
 {
 	const struct pm_config *ports = pm_model_config(m, "pci.root_ports", PM_NONE);
@@ -91,7 +91,7 @@ static int pci_map_load(struct pci_map *map, const struct pm_model *m)
 	return err;
 }
 
-#define PMUS_MAX 1024 /* of root complexes that are looked at */
+#define PMUS_MAX 1024 /* root complexes that are examined at most */
 
 static bool has_complex(const struct pm_pmu *pmu, struct pmu_name *name)
 {
@@ -116,7 +116,7 @@ static int node_of(const struct pm_model *m, const char *cpus)
 	return node;
 }
 
-/* The socket of a PMU as root ports number them. */
+/* The socket of a PMU, as root ports number them. */
 static int socket_of(const struct pm_model *m, const struct pci_map *map, const struct pm_pmu *pmu)
 {
 	const char *cpus[PMUS_MAX];
@@ -137,7 +137,7 @@ static int socket_of(const struct pm_model *m, const struct pci_map *map, const 
 	return socket >= 0 ? socket : name.number;
 }
 
-/* Whether the PMU is one of the root complex that the port belongs to. */
+/* Whether the port belongs to the PMU's root complex. */
 static bool pmu_has(const struct pm_model *m, const struct pci_map *map, const struct pm_pmu *pmu, uint32_t port)
 {
 	struct pmu_name name;
@@ -205,7 +205,7 @@ static void print_below(const struct pm_model *m, const struct pci_map *map, uin
 	}
 }
 
-/* What the firmware says of a port should be what the kernel calls it. */
+/* What the firmware says about a port should agree with the kernel's name. */
 static bool contradicts(const struct pci_port *p)
 {
 	return p->bus != p->at.id >> 8 || p->segment != (p->at.domain & 0xff);

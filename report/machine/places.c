@@ -76,13 +76,13 @@ static int sort_cpus(uint32_t **order, const struct pm_cpu *cpu, uint32_t n, uin
 	return 0;
 }
 
-/* Whether that first instance (0: none) is there no more, so that another takes its place. */
+/* Whether that first instance (0: none) no longer exists, so that another takes its place. */
 static bool is_gone(const struct places *p, uint32_t first)
 {
 	return !first || !pm_model_instance(p->model, first);
 }
 
-/* A task that comes and goes has an instance each time, all with one number. */
+/* A task that comes and goes has a new instance each time, all with one number. */
 static int number_task(struct places *p, const struct pm_instance *i)
 {
 	enum { MOST = 1 << 22 };
@@ -96,8 +96,8 @@ static int number_task(struct places *p, const struct pm_instance *i)
 	return 0;
 }
 
-/* Its name and pid, where they were recorded; of those too short-lived to have one, those of their parent; of a
- * thread its own name, and name and pid of its process. */
+/* Its name and pid, if they were recorded; for those too short-lived to have one, their parent's; for a thread its
+ * own name, and name and pid of its process. */
 static int name_task(struct places *p, const struct pm_instance *i)
 {
 	const char *comm = pm_map_text(&i->attrs, PM_INSTANCE_COMM, NULL);
@@ -122,7 +122,7 @@ static int name_task(struct places *p, const struct pm_instance *i)
 	return places_label(p, i, text);
 }
 
-/* Where the first instance of the cgroup is noted, or would be. */
+/* The slot of the cgroup's first instance, or the free one for it. */
 static struct place_cgroup *cgroup_slot(const struct places *p, uint32_t number)
 {
 	uint32_t k = number * 2654435769u & (p->n_slots - 1);
@@ -158,7 +158,7 @@ static int number_cgroup(struct places *p, const struct pm_instance *i)
 	return 0;
 }
 
-/* Looks at the instances that are new; at all of them where the model has forgotten some, so that others moved up. */
+/* Examines new instances; or all of them if the model has forgotten some, so that others moved up. */
 static int see_instances(struct places *p)
 {
 	const struct pm_model *m = p->model;
@@ -216,7 +216,7 @@ const struct pm_cpu *places_cpu(const struct places *p, uint32_t cpu)
 	return pm_topology_cpu(&(struct pm_topology){ .cpu = p->cpu, .n = p->n }, cpu);
 }
 
-/* Nested kinds in order; the others (PMU, device, task, cgroup) stand beside them. */
+/* Nested kinds in order; the others (PMU, device, task, cgroup) are outside that order. */
 static const signed char rank[PM_KINDS] = {
 	[PM_CPU] = 1, [PM_CORE] = 2, [PM_CLUSTER] = 3, [PM_CACHE] = 4,
 	[PM_DIE] = 5, [PM_NODE] = 6, [PM_PACKAGE] = 7, [PM_SYSTEM] = 8,
@@ -230,7 +230,7 @@ bool kind_contains(enum pm_kind outer, enum pm_kind inner)
 		return false;
 	if (rank[inner])
 		return rank[inner] <= rank[outer];
-	/* Uncore PMUs and devices hang at a die, a node or a package; tasks wander. */
+	/* Uncore PMUs and devices belong to a die, a node or a package; tasks move. */
 	return (inner == PM_PMU || inner == PM_DEVICE) && rank[outer] >= rank[PM_DIE];
 }
 
@@ -246,7 +246,7 @@ enum pm_kind kind_join(enum pm_kind a, enum pm_kind b)
 	return PM_SYSTEM;
 }
 
-/* The first CPU whose number of a package or node is this. */
+/* The first CPU with this number of a package or node. */
 static const struct pm_cpu *first_cpu(const struct places *p, const uint32_t *order,
 				      uint32_t (*of)(const struct pm_cpu *c), uint32_t number)
 {
@@ -268,7 +268,7 @@ static const struct pm_cpu *cpu_of(const struct places *p, const struct pm_insta
 	return NULL;
 }
 
-/* A cgroup has an instance for each CPU; the first one stands for all. */
+/* A cgroup has an instance for each CPU; the first one represents all. */
 static uint32_t first_of_cgroup(const struct places *p, const struct pm_instance *i)
 {
 	uint32_t first = p->n_slots && i->number != PM_NONE ? cgroup_slot(p, i->number)->first : 0;
@@ -276,11 +276,9 @@ static uint32_t first_of_cgroup(const struct places *p, const struct pm_instance
 	return first ? first : i->id;
 }
 
-/*
- * Whether a PMU counts more than the node of the CPU that reads it. x86's kernel lets one CPU of a package read what
- * belongs to all of it, and nothing says which controller is of which node where a package is split into several
- * (SNC, NPS). A PMU that has more instances in the package, one a cache, is of the node of each.
- */
+/* Whether a PMU counts more than the node of the CPU that reads it. On x86 the kernel lets one CPU of a package read
+ * what belongs to all of it, and nothing says which controller belongs to which node if a package is split into
+ * several (SNC, NPS). If a PMU has several instances in the package, one per cache, each belongs to its own node. */
 static bool spans_nodes(const struct places *p, const struct pm_instance *i, const struct pm_cpu *c)
 {
 	const char *name = pm_map_text(&i->attrs, PM_INSTANCE_NAME, "");
@@ -387,7 +385,7 @@ int place_compare(const struct place *a, const struct place *b)
 
 	if ((d = by(a->kind, b->kind)) || (d = by(a->package, b->package)) || (d = by(a->die, b->die)))
 		return d;
-	/* The core of a CPU says in which cluster and cache it lies; only these rows need them as a key. */
+	/* A CPU's core determines its cluster and cache; only rows of these need them as a key. */
 	if (a->kind == PM_CLUSTER && (d = by(a->cluster, b->cluster)))
 		return d;
 	if (a->kind == PM_CACHE && (d = by(a->cache, b->cache)))
@@ -433,7 +431,7 @@ const char *places_name(const struct places *p, const struct place *place)
 		return p->label[i->slot].text;
 	if (!i)
 		return "";
-	/* A path says more than a pseudonym, where it was recorded. */
+	/* A path says more than a pseudonym, if it was recorded. */
 	return pm_map_text(&i->attrs, i->kind == PM_CGROUP ? PM_INSTANCE_CGROUP : PM_INSTANCE_NAME,
 			   pm_map_text(&i->attrs, PM_INSTANCE_NAME, ""));
 }

@@ -22,7 +22,7 @@ uint32_t telemetry_number(const struct pm_instance *i)
 	return sscanf(pm_map_text(&i->attrs, PM_INSTANCE_NAME, ""), "telem%u", &number) == 1 ? number : PM_NONE;
 }
 
-/* A CPU that was offline all the time lies nowhere. */
+/* The place of a CPU that was always offline is unknown. */
 static bool is_known(const struct pm_cpu *c)
 {
 	return c && c->package != PM_NONE;
@@ -33,7 +33,7 @@ static bool is_before(const struct pm_cpu *a, const struct pm_cpu *b)
 	return a->package != b->package ? a->package < b->package : a->die < b->die;
 }
 
-/* A CPU of the die that has so many before it, by package and number; NULL: there is none. */
+/* A CPU of the die with this many dies before it, by package and number; NULL: there is none. */
 static const struct pm_cpu *find_die(const struct places *p, uint32_t before)
 {
 	const struct pm_cpu *last = NULL;

@@ -91,7 +91,7 @@ static void note_reason(const struct replay *r, const struct pm_model *m, size_t
 		   status_word(reason, STATUS_WHOLE, word), cure_of(reason));
 }
 
-/* PMUs that are not in the sum over their kind. */
+/* Notes PMUs that are missing from the sum over their kind. */
 static void note_shut(const struct binding *b, struct buf *out)
 {
 	struct names pmus = { 0 };

@@ -23,7 +23,7 @@ static bool parse_zone(const char *c, long *east)
 	return hours < 24 && minutes < 60;
 }
 
-/* ".5" in ns, and what follows it. */
+/* Parses ".5" as ns, and moves past it. */
 static uint64_t take_fraction(const char **c)
 {
 	uint64_t fraction = 0, unit = 100000000;
@@ -48,7 +48,7 @@ static bool parse_rfc3339(const char *text, uint64_t *ns)
 		return false;
 	fraction = take_fraction(&c);
 	if (!*c)
-		t = mktime(&tm); /* no zone: where the reader of the report is */
+		t = mktime(&tm); /* no zone: that of whoever reads the report */
 	else if (parse_zone(c, &east))
 		t = timegm(&tm) - east;
 	else
@@ -121,7 +121,7 @@ int moment_parse(struct moment *m, const char *text, struct error *e)
 
 #define DAY UINT64_C(86400000000000)
 
-/* Wall time of the next such time of day, or of the first day's where the recording does not reach so far. */
+/* The next time when the clock shows this, or that on the first day if the recording ends before it. */
 static uint64_t next_clock(uint64_t clock, struct pm_reader *reader, const struct pm_chunk_head *first)
 {
 	uint64_t start = first->clocks.realtime, at = start - start % DAY + clock;
@@ -154,7 +154,7 @@ int moment_resolve(const struct moment *m, struct pm_reader *reader, const struc
 			return error_set(e, EINVAL, "the recording has no wall time; give seconds from its start");
 		*ns = m->kind == MOMENT_CLOCK ? next_clock(m->ns, reader, first) : m->ns;
 		*ns = first->clocks.monotonic + (*ns - first->clocks.realtime);
-		/* Before the machine was up is before the recording, too. */
+		/* Before the boot is before the recording, too. */
 		if ((int64_t)*ns <= 0)
 			*ns = 1;
 		return 0;

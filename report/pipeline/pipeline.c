@@ -49,7 +49,7 @@ static int intervals_done(void *ctx, const struct interval *interval, size_t n)
 
 /* ---- the time window ---- */
 
-/* At the first chunk of the file: where to begin. 1: the reader was moved, the chunk is not wanted. */
+/* At the first chunk of the file: where to begin. 1: the reader has moved, the chunk is not wanted. */
 static int open_window(struct run *r, const struct pm_chunk_head *first)
 {
 	uint64_t since = 0, until = 0;
@@ -63,7 +63,7 @@ static int open_window(struct run *r, const struct pm_chunk_head *first)
 		return err;
 	r->window.since_ns = since;
 	r->window.until_ns = until;
-	/* A stream cannot be hopped over; then what lies before is read and left out. */
+	/* A stream cannot seek; what comes before is read and skipped. */
 	if (since > first->to_ns && !pm_reader_seek(r->reader, since, false))
 		return 1;
 	return 0;
@@ -96,7 +96,7 @@ static bool wants_totals(const struct run *r)
 	       (r->sink->whole != SINK_ALL_RUNS || runs || r->window.mode != REPLAY_TOTAL);
 }
 
-/* Enough to fit the rate of the TSC, and to know how the clock was slewed from the beginning on. */
+/* Enough to fit the rate of the TSC, and to know the slew of the clock from the beginning on. */
 #define CLOCKS_NS   10000000000u
 #define CLOCKS_MOST 256
 
@@ -108,7 +108,7 @@ static int foresee(struct run *r)
 	for (size_t i = 0; i < r->n_lanes && n > 0; i++)
 		replay_foresee(r->lane[i].replay, clocks, (size_t)n);
 	free(clocks);
-	/* What cannot be read will be said where it is. */
+	/* What cannot be read is reported at its place. */
 	return n == -ENOMEM ? n : 0;
 }
 
@@ -120,7 +120,7 @@ static int start(struct run *r)
 	r->window.every_ns = r->config->every_ns;
 	r->window.counts = r->sink->ops->counts;
 	r->window.no_scale = r->config->no_scale;
-	/* What is waited for, or printed as it comes through a pipe, must not come late. */
+	/* What someone waits for, or what is printed while it comes through a pipe, must not be late. */
 	r->window.gather = !r->config->wait && !r->config->max_intervals && pm_reader_seekable(r->reader);
 	r->sink->one = r->window.mode == REPLAY_TOTAL;
 	r->window.forget = !r->sink->ops->totals || r->sink->ops->forgets;
@@ -157,7 +157,7 @@ static void forget(struct run *r)
 	r->laid_out = false;
 }
 
-/* Does it in all lanes, once there is something in them. */
+/* Calls it for all lanes, once they have data. */
 static int in_lanes(struct run *r, int (*what)(struct replay *))
 {
 	int err = 0;
@@ -167,7 +167,7 @@ static int in_lanes(struct run *r, int (*what)(struct replay *))
 	return err;
 }
 
-/* What was read so far comes before what happens now. */
+/* Finishes what was read so far before handling the next event. */
 static int settle(struct run *r)
 {
 	return in_lanes(r, replay_settle);
@@ -210,7 +210,7 @@ static int take_chunk(struct run *r, const struct pm_item *item)
 
 static int finish(struct run *r)
 {
-	/* What the model has gained after the last snapshot (values that are read at the end) changes no sheet. */
+	/* Additions to the model after the last snapshot (values that are read at the end) do not change a sheet. */
 	int err = in_lanes(r, replay_finish);
 
 	if (err >= 0 && r->laid_out)
@@ -237,7 +237,7 @@ static int take(struct run *r, const struct pm_item *item)
 
 	switch (item->kind) {
 	case PM_ITEM_MODEL:
-		/* Who went before the first snapshot that is wanted is of no use. */
+		/* What retired before the first wanted snapshot is of no use. */
 		if (!r->n_lanes && r->in_window)
 			pm_reader_forget(r->reader);
 		if (item->parts & PM_PART_REPEATED)

@@ -18,7 +18,7 @@ static bool has_cpu(const struct places *p, uint32_t cpu)
 {
 	if (places_cpu(p, cpu))
 		return true;
-	/* Without topology a CPU is what has counters. */
+	/* Without topology, CPUs are those that have counters. */
 	for (uint32_t i = 0; i < p->model->n_instances; i++)
 		if (p->model->instance[i].kind == PM_CPU && p->model->instance[i].number == cpu)
 			return true;
@@ -46,7 +46,7 @@ static int check_cpus(struct run *r, struct buf *notes)
 	return err;
 }
 
-/* Rows are where something was recorded: what the CPUs have, though no number of it is printed. */
+/* Rows are places where something was recorded: CPUs, even if no number of theirs is printed. */
 static void choose_rows(struct run *r)
 {
 	struct bound_metric *m = NULL;
@@ -96,7 +96,7 @@ int sheets_bind(struct run *r)
 
 static int want_metric(const struct run *r, struct replay *replay, const struct bound_metric *m, bool each);
 
-/* `each`: there may be rows of single tasks. */
+/* `each`: rows of single tasks are possible. */
 static int want_inputs(const struct run *r, struct replay *replay, const uint32_t *input, uint32_t n, bool each)
 {
 	int err = 0;
@@ -121,7 +121,7 @@ static int want_metric(const struct run *r, struct replay *replay, const struct 
 	return err || !m->threshold ? err : want_inputs(r, replay, m->threshold->input, m->threshold->n_inputs, each);
 }
 
-/* What the metrics of a sheet consist of. */
+/* Requests what the metrics of a sheet use. */
 static int want_sheet(const struct run *r, struct replay *replay, const struct sheet_config *config,
 		      const bool *shown)
 {
@@ -157,7 +157,7 @@ static int begin_tracks(struct run *r)
 	return err;
 }
 
-/* Tracks what the sheets of the plan consist of. */
+/* Tracks what the sheets of the plan use. */
 static int follow(struct run *r, struct lane *l)
 {
 	int err = 0;
@@ -181,7 +181,7 @@ int sheets_build(struct run *r, struct lane *l)
 	return err ? sheets_fail(r, err, "laying out the report") : 0;
 }
 
-/* What came and went since then are tasks and cgroups, in groups that continue: all counters are what they were. */
+/* Only tasks and cgroups came and went since then, in groups that continue: all counters are as they were. */
 static bool still_bound(const struct run *r, const struct pm_model *m)
 {
 	if (r->parts & ~(unsigned)(PM_PART_SCHEMA | PM_PART_INSTANCES) || !r->bound[0] ||
@@ -255,7 +255,7 @@ int sheets_lay_out(struct run *r)
 	r->stale = false;
 	r->n_counters = m->n_counters;
 	r->n_groups = m->n_groups;
-	/* Much may come and go before the whole is there. */
+	/* Much may come and go before the total is complete. */
 	return r->laid_out && r->window.mode == REPLAY_TOTAL ? 0 : sheets_shape(r);
 }
 

@@ -91,7 +91,7 @@ char plot_mark(unsigned line)
 	return mark[line % (sizeof(mark) - 1)];
 }
 
-/* One line in ASCII: where in the cell it is. */
+/* For one line in ASCII: its position in the cell. */
 static char ascii_of(uint8_t dots)
 {
 	bool top = dots & 0x09, middle = dots & 0x36, bottom = dots & 0xc0;
@@ -145,7 +145,7 @@ struct plot_axis plot_axis(double low, double high, unsigned most)
 
 	if (most < 3)
 		most = 3;
-	/* What differs by rounding alone is the same. */
+	/* A difference by rounding alone does not count. */
 	if (!(high - low > 1e-9 * fmax(fabs(low), fabs(high)))) {
 		double room = low == 0 ? 1 : fabs(low) / 2;
 
@@ -163,7 +163,7 @@ struct plot_axis plot_axis(double low, double high, unsigned most)
 		a.last = ceil(high / a.step - 1e-9) * a.step;
 		if ((a.last - a.first) / a.step < most - 0.5)
 			break;
-		/* Numbers that differ by less than a double tells apart. */
+		/* The numbers differ by less than a double can resolve. */
 		if (!(a.step < 1e300))
 			break;
 	}

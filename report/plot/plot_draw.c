@@ -8,7 +8,7 @@
 #include "common/utf8.h"
 
 #define LABEL_MAX  40
-#define LEGEND_MAX 24 /* lines that are named one by one */
+#define LEGEND_MAX 24 /* lines that are named individually */
 #define CELLS_MIN  8
 
 static size_t shown_width(const char *text)
@@ -21,14 +21,14 @@ static void blanks(struct buf *out, size_t n)
 	buf_printf(out, "%*s", (int)n, "");
 }
 
-/* What belongs together: lines of one chart. */
+/* The lines of one chart. */
 struct group {
 	const struct plot_data *data;
 	size_t *line; /* owned */
 	size_t n;
 };
 
-/* The lines that share something with line `first`, which is the first of them; n 0 if it is not. */
+/* Gathers the lines that share a chart with line `first`, if that is the first of them; else n is 0. */
 static int gather(const struct plot_data *d, size_t first, bool by_unit, struct group *g)
 {
 	const struct plot_line *a = &d->line[first];
@@ -60,7 +60,7 @@ static bool range(const struct group *g, double *low, double *high)
 	return *low <= *high;
 }
 
-/* Four digits that mean something. */
+/* Four significant digits. */
 static void put_number(struct buf *out, double v)
 {
 	double size = v == 0 ? 1 : pow(10, floor(log10(fabs(v))));
@@ -117,7 +117,7 @@ static void put_legend(const struct group *g, struct plot_style style, struct bu
 
 /* ---- time ---- */
 
-/* Steps that people count in. */
+/* Steps in which people count time. */
 static double time_step(double span, unsigned most)
 {
 	static const double step[] = { 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400 };
@@ -131,7 +131,7 @@ static double time_step(double span, unsigned most)
 	return plot_axis(0, span / 86400, most).step * 86400;
 }
 
-/* The line of the time axis, and the times below it. */
+/* The time axis, and the times below it. */
 static void put_time(const struct plot_data *d, size_t margin, unsigned cells, struct plot_style style,
 		     struct buf *out)
 {
@@ -153,7 +153,7 @@ static void put_time(const struct plot_data *d, size_t margin, unsigned cells, s
 		if (!is_tick)
 			continue;
 		len = plot_seconds(text, step * (double)tick, step);
-		/* The last one ends, with its unit, where the chart does. */
+		/* The last one, with its unit, ends where the chart does. */
 		at = i + len + 2 <= cells ? i : cells > len + 2 ? cells - len - 2 : 0;
 		if (at >= next) {
 			blanks(&below, at - (next ? next - 1 : 0));
@@ -188,7 +188,7 @@ static void draw(struct plot *p, const struct group *g, size_t i, const struct p
 		}
 		from = llround(((double)b.low - a->first) / (a->last - a->first) * dots);
 		to = llround(((double)b.high - a->first) / (a->last - a->first) * dots);
-		/* Up or down to where it was in the column before. */
+		/* Connects it with the previous column, up or down. */
 		plot_bar(p, x, before && high < from ? high + 1 : from, before && low > to ? low - 1 : to);
 		low = from;
 		high = to;
@@ -197,7 +197,7 @@ static void draw(struct plot *p, const struct group *g, size_t i, const struct p
 	plot_end_line(p, (unsigned)i);
 }
 
-/* From zero on, unless that would press what happens into the last third. */
+/* Starts at zero, unless that would squeeze the data into the last third. */
 static double base(double low, double high)
 {
 	return low > 0 && (low < high * 2 / 3 || high - low < high / 1000) ? 0 : low;
@@ -216,7 +216,7 @@ static size_t widest(const struct plot_axis *a)
 	return width;
 }
 
-/* The tick whose height is in that row; false: none is. */
+/* The tick whose height is in that row; false: there is none. */
 static bool tick_in(const struct plot_axis *a, unsigned row, unsigned height, double *v)
 {
 	double dots = (double)height * PLOT_DOTS_Y - 1;
@@ -273,7 +273,7 @@ static int draw_group(const struct group *g, struct plot_size size, struct plot_
 
 /* ---- heat map ---- */
 
-/* From dark blue over green to yellow: in order also for those who see no red, and when printed grey. */
+/* From dark blue over green to yellow: in order also for the color-blind, and when printed in grey. */
 static const unsigned char heat_color[SPARK_LEVELS] = { 53, 60, 66, 72, 78, 114, 149, 226 };
 
 static void put_heat(struct buf *out, unsigned level, struct plot_style style)
@@ -302,7 +302,7 @@ static void heat_cell(const struct group *g, size_t from, size_t to, unsigned x,
 	put_heat(out, spark_level(top, low, high), style);
 }
 
-/* "CPU 0" and "CPU 3" are "CPU 0-3". */
+/* "CPU 0" and "CPU 3" become "CPU 0-3". */
 static void put_rows_name(const struct group *g, size_t from, size_t to, struct buf *out)
 {
 	const char *first = g->data->line[g->line[from]].place, *last = g->data->line[g->line[to - 1]].place;
