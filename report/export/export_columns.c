@@ -1,4 +1,4 @@
-/* csv and json with the columns that were requested, in that order: --columns. */
+/* csv and json with the requested columns, in that order: --columns. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ int export_columns_check(const char *list, struct error *e)
 	return err;
 }
 
-/* The last one of that key, or NULL. */
+/* The last label with that key, or NULL. */
 static const char *export_label(const struct pm_value *labels, const char *key)
 {
 	const char *found = NULL;
@@ -77,7 +77,7 @@ static void put_number(struct buf *out, bool json, bool there, double v)
 		buf_addstr(out, json ? "null" : "");
 }
 
-/* What all rows of a place have in common, or all of an interval. */
+/* What all rows of a place, or of an interval, have in common. */
 static void put_time(struct exporter *x, bool json, const struct interval *i)
 {
 	char text[64];

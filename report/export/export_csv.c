@@ -1,7 +1,5 @@
-/*
- * CSV after RFC 4180, except that lines end with a newline alone, as every reader of this century takes it. One
- * header row, never repeated. Long: one row a value. Wide: one row an interval and place, one column a metric.
- */
+/* CSV as in RFC 4180, except that lines end with a newline alone, as current readers expect. One header row, never
+ * repeated. Long: one row per value. Wide: one row per interval and place, one column per metric. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +10,12 @@
 #include "report/machine/status.h"
 
 struct csv {
-	struct buf head;   /* "recording,run,time,duration_ns," of the interval at hand */
-	struct names wide; /* wide: the columns that the header has; nothing may be added later */
+	struct buf head;   /* "recording,run,time,duration_ns," of the current interval */
+	struct names wide; /* wide: the header's columns; none may be added later */
 	uint32_t n_wide;
-	uint32_t *wide_of;              /* wide: by column of the sheet: place in the header, or PM_NONE */
-	const struct sheet_cell **cell; /* wide: scratch by place in the header */
-	bool *judged;                   /* wide: by place in the header: a column with the verdict follows */
+	uint32_t *wide_of;              /* wide: by column of the sheet: index in the header, or PM_NONE */
+	const struct sheet_cell **cell; /* wide: scratch, by index in the header */
+	bool *judged;                   /* wide: by index in the header: a column with the verdict follows */
 };
 
 static void csv_release(struct sink *sink)
@@ -164,7 +162,7 @@ static char *put_verdict(char *to, const struct sheet *s, const struct sheet_cel
 	return put(to, word, strlen(word));
 }
 
-/* The end of a row, but for the verdict. */
+/* The end of a row, except for the verdict. */
 static char *put_status(char *to, struct exporter *x, const struct sheet_cell *cell, size_t k)
 {
 	uint16_t reason = cell->value[k].reason;
@@ -261,7 +259,7 @@ static int wide_interval(struct exporter *x, struct csv *c, const struct sheet *
 			to = cell ? put_verdict(to, s, cell, k) : to;
 			*to++ = ',';
 		}
-		/* The text of the row ends with a comma, and so does the last value. */
+		/* The row's text ends with a comma, and so does the last value. */
 		to[-1] = '\n';
 		x->out.text.len += (size_t)(to - start);
 	}

@@ -1,4 +1,4 @@
-/* JSON, one object a line: the columns of csv as members, numbers as numbers, null where there is none. */
+/* JSON, one object per line: the columns of csv as members, numbers as numbers, null for missing ones. */
 #include <string.h>
 
 #include "common/json.h"
@@ -117,7 +117,7 @@ static void put_verdict(struct exporter *x, const struct sheet *s, const struct 
 	buf_printf(&x->out.text, ":\"%s\"", export_verdicts[sheet_verdict(s, cell, k)]);
 }
 
-/* What ends a value: the judgement is there where a threshold is. */
+/* Ends a value: with a verdict if there is a threshold. */
 static const char *const threshold_end[] = {
 	[SHEET_UNJUDGED] = "}",
 	[SHEET_UNKNOWN] = ",\"threshold\":\"unknown\"}",

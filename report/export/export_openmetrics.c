@@ -1,7 +1,5 @@
-/*
- * OpenMetrics: history with times for `promtool tsdb create-blocks-from openmetrics`; or, of a recording that is
- * being written, a file for node_exporter's textfile collector, replaced at every interval, without times.
- */
+/* OpenMetrics: history with times for `promtool tsdb create-blocks-from openmetrics`; or, for a recording that is
+ * being written, a file for node_exporter's textfile collector, replaced at every interval, without times. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +16,7 @@
 enum { FAMILY = PIECE_METRIC, HEAD = PIECE_UNIT, MORE = PIECE_MORE };
 
 struct openmetrics {
-	struct names told; /* families that had their head */
+	struct names told; /* families whose head has been written */
 	bool made;         /* the file is there */
 };
 
@@ -34,7 +32,7 @@ static void openmetrics_release(struct sink *sink)
 
 /* ---- words ---- */
 
-/* "mem.read" becomes "mem_read". True if that is another name. */
+/* "mem.read" becomes "mem_read". True if the name changed. */
 static bool put_name(struct buf *out, const char *name)
 {
 	bool other = false;
@@ -86,7 +84,7 @@ static void put_origin(struct buf *out, const char *recording, const struct pm_m
 			continue;
 		buf_addstr(&name, "label_");
 		put_name(&name, pair[0].str.data);
-		/* Keys that become one name are distinguished by their number. */
+		/* If several keys become one name, their number distinguishes them. */
 		if (names_get(&used, buf_str(&name), &before))
 			buf_printf(&name, "_%u", i);
 		if (names_set(&used, buf_str(&name), i))
@@ -191,7 +189,7 @@ static void put_sample(struct exporter *x, size_t row, size_t column, double v, 
 	buf_addch(out, '\n');
 }
 
-/* One interval, family by family. */
+/* Writes one interval, family by family. */
 static int put_interval(struct exporter *x, struct openmetrics *o, const struct sheet *s, size_t k, int64_t wall_ns)
 {
 	SCOPED(scoped_free) uint32_t *next = calloc((size_t)s->n_rows + 1, sizeof(*next));
@@ -219,7 +217,7 @@ static int put_interval(struct exporter *x, struct openmetrics *o, const struct 
 	return err ? err : x->out.text.err;
 }
 
-/* Readers see the file of the interval before, or this one, and never a part. */
+/* Readers see the file of the previous interval or this one, never a part. */
 static int replace(struct exporter *x, struct openmetrics *o)
 {
 	unsigned flags = o->made ? OUTFILE_OVERWRITE : x->config.overwrite;
@@ -262,7 +260,7 @@ static int openmetrics_close(struct sink *sink)
 	struct exporter *x = exporter_of(sink);
 	struct openmetrics *o = x->data;
 
-	/* What is not measured any longer must not be collected. */
+	/* What is no longer measured must not be collected. */
 	if (o && o->made && x->config.replace)
 		return unlink(x->config.replace) ? error_sys(&sink->error, errno, "%s", x->config.replace) : 0;
 	if (!x->config.replace)

@@ -1,8 +1,6 @@
-/*
- * Parquet: the rows of csv as typed columns, with host, machine and labels beside them. Rows wait until there are
- * about a million, and leave ordered by metric, recording, place and time, so that engines leave out what a question
- * does not touch, and equal things lie side by side.
- */
+/* Parquet: the rows of csv as typed columns, with host, machine and labels beside them. Rows are collected until
+ * there are about a million, and written ordered by metric, recording, place and time, so that engines skip what a
+ * query does not need, and equal values are adjacent. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,32 +41,32 @@ struct measure {
 	uint32_t rank;
 };
 
-/* Intervals that came together. */
+/* Intervals that arrived together. */
 struct block {
 	uint32_t origin, n;
 	size_t at; /* in words: a row of n numbers each */
 };
 enum { BLOCK_WALL, BLOCK_DURATION, BLOCK_ELAPSED, BLOCK_RUN, BLOCK_ROWS };
 
-/* What one metric did at one place in them. */
+/* The values of one metric at one place in them. */
 struct series {
 	uint32_t rank, origin, spot, block, metric;
-	bool plain; /* all is known, and nothing lacks a part */
-	size_t at;  /* in words: n values; if it is not plain, n reasons and n coverages after them */
+	bool plain; /* all are known and complete */
+	size_t at;  /* in words: n values; if it is not plain, also n reasons and n coverages */
 };
 
-/* Rows of one origin that follow one another. */
+/* Adjacent rows of one origin. */
 struct part {
 	int group;
 	uint32_t origin, rows;
 };
 
-/* Arrays of what their names say, in buffers. */
+/* Buffers with arrays of what their names say. */
 struct waiting {
 	struct parquet *file;
 	struct buf origins, parts;                        /* to the end */
 	struct buf words, blocks, series, spots, metrics; /* until they are written */
-	uint32_t origin, block, first_spot, first_metric; /* of what comes now; origin PM_NONE: a new one */
+	uint32_t origin, block, first_spot, first_metric; /* of the next intervals; origin PM_NONE: a new one */
 };
 
 #define COUNT(buf, type) ((buf)->len / sizeof(type))
@@ -129,7 +127,7 @@ static void parquet_release(struct sink *sink)
 
 /* ---- what comes ---- */
 
-/* The last one of a key counts, as in csv. */
+/* The last label with a key counts, as in csv. */
 static int note_labels(struct origin *o, const struct pm_value *labels)
 {
 	int err = pm_value_copy(&o->labels, labels);
@@ -432,7 +430,7 @@ static int put_waiting(struct waiting *w)
 
 	for (size_t i = 0; i < n && !err; i++) {
 		rows += rows_of(w, &s[i]);
-		/* A metric begins a group of its own if that does not make small ones. */
+		/* A metric begins a new row group if that does not make small ones. */
 		if (i + 1 == n || rows >= GROUP_ROWS || (rows >= GROUP_ROWS / 2 && s[i + 1].rank != s[i].rank)) {
 			err = put_group(w, &s[from], i + 1 - from, rows);
 			from = i + 1;

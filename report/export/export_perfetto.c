@@ -1,8 +1,6 @@
-/*
- * A trace for ui.perfetto.dev: a counter track for every metric and place, slices for what happened. Times are those
- * of CLOCK_BOOTTIME, as in traces of the kernel, so that both can be laid one over the other. The facts are those of
- * Perfetto's trace_packet.proto and what it includes.
- */
+/* A trace for ui.perfetto.dev: a counter track for each metric and place, and slices for what happened. Times are of
+ * CLOCK_BOOTTIME, as in kernel traces, so that both can be combined. The facts are from Perfetto's trace_packet.proto
+ * and what it includes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +32,7 @@ enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
 enum { BOOTTIME = 6, STEPS = 64, STATE_CLEARED = 1 };
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2 };
 
-/* Of one metric at one place. */
+/* One metric at one place. */
 struct counter_track {
 	uint64_t uuid,
 		missing; /* 0: not described yet; `missing`: the track that says when and why there is no value */
@@ -45,10 +43,10 @@ struct counter_track {
 enum { ON_EVENTS, ON_LOST, ON_COMMAND, ON_RUNS, STANDING };
 static const char *const standing[STANDING] = { "Events", "No data", "Command", "Runs" };
 
-/* What happened, and waits for the intervals before it and for the clocks. */
+/* Something that happened, waiting for the intervals before it and for the clocks. */
 struct happening {
 	uint64_t from, to; /* CLOCK_MONOTONIC */
-	uint64_t offset;   /* CLOCK_BOOTTIME - CLOCK_MONOTONIC, if it is known */
+	uint64_t offset;   /* CLOCK_BOOTTIME - CLOCK_MONOTONIC, if known */
 	bool known;
 	int track;
 	enum { AT_ONCE, FROM_TO, FROM, TO } shape;
@@ -57,7 +55,7 @@ struct happening {
 
 struct trace {
 	uint64_t uuids, sequence;
-	uint64_t machine, track[STANDING]; /* tracks of the recording at hand; machine 0: none */
+	uint64_t machine, track[STANDING]; /* tracks of the current recording; machine 0: none */
 	uint64_t at;                       /* CLOCK_BOOTTIME of the last value; 0: no clock was written */
 	uint64_t end;                      /* of the last interval, CLOCK_MONOTONIC */
 	uint32_t run;                      /* 0: none is open */
@@ -65,7 +63,7 @@ struct trace {
 	struct names number;               /* of a place, and of a metric at a place */
 	struct buf places;                 /* uint64_t: tracks by number */
 	struct buf counters;               /* struct counter_track by number */
-	struct buf cells;                  /* uint32_t: numbers, in the order of the cells of the sheet */
+	struct buf cells;                  /* uint32_t: numbers, in the order of the sheet's cells */
 	struct buf happened;               /* struct happening */
 	struct buf packet, inner, key;
 };
@@ -104,7 +102,7 @@ static void put_double(struct buf *out, int field, double v)
 
 /* ---- packets ---- */
 
-/* t->packet, of the counters' sequence or the one after it, goes out. */
+/* Writes t->packet, in the counters' sequence or the other one. */
 static void end_packet(struct exporter *x, struct trace *t, bool counters)
 {
 	put_number(&t->packet, PACKET_SEQUENCE, t->sequence + !counters);
@@ -144,7 +142,7 @@ static void put_clock(struct buf *out, int id, uint64_t time)
 	put_bytes(out, CLOCKS_CLOCK, clock.data, clock.len);
 }
 
-/* Values come in steps of a clock of their own, which costs a byte or two each. */
+/* Values have times of a clock of their own, as differences of a byte or two. */
 static void begin_counters(struct exporter *x, struct trace *t, uint64_t at)
 {
 	buf_clear(&t->inner);
@@ -228,7 +226,7 @@ static uint64_t describe_place(struct exporter *x, struct trace *t, const struct
 	return uuid;
 }
 
-/* The number of the track, which is described when it has its first value. */
+/* The number of the track, which is described with its first value. */
 static uint32_t cell_of(struct trace *t, const struct sheet *s, const struct sheet_row *row, uint32_t column)
 {
 	struct counter_track fresh = { 0 };
@@ -281,7 +279,7 @@ static int perfetto_shape(struct sink *sink, const struct sheet *s, size_t n_she
 	return t->cells.err ? t->cells.err : t->counters.err;
 }
 
-/* Slices say when there is no value: the line of a counter continues. */
+/* Slices say when there is no value: a counter's line continues. */
 static void note_missing(struct exporter *x, struct trace *t, const struct sheet *s, const struct sheet_row *row,
 			 const struct bound_metric *m, struct counter_track *c, uint64_t at, uint16_t reason)
 {
@@ -301,7 +299,7 @@ static void note_missing(struct exporter *x, struct trace *t, const struct sheet
 	c->reason = reason;
 }
 
-/* A value holds from the begin of its interval, and until there is another one. */
+/* A value holds from the beginning of its interval until the next one. */
 static void put_cell(struct exporter *x, struct trace *t, const struct sheet *s, const struct sheet_row *row,
 		     const struct sheet_cell *cell, struct counter_track *c, uint64_t at, size_t k)
 {
@@ -334,7 +332,7 @@ static void end_run(struct exporter *x, struct trace *t)
 		put_slice(x, t, t->end + x->sink.boot_offset_ns, SLICE_END, t->track[ON_RUNS], NULL);
 }
 
-/* What was not measured between two intervals, what of one is lost, and where a run begins. */
+/* Notes what was not measured between two intervals, what is lost of one, and where a run begins. */
 static void note_interval(struct exporter *x, struct trace *t, const struct interval *i)
 {
 	char name[32];
@@ -419,7 +417,7 @@ static void perfetto_event(struct sink *sink, const struct pm_event *event)
 		h.track = ON_COMMAND;
 		h.shape = event->type == PM_EVENT_CHILD_START ? FROM : TO;
 	} else if (event->type == PM_EVENT_SUSPEND) {
-		/* It takes time on this clock alone. */
+		/* It takes time on this clock only. */
 		h.to += pm_map_u64(&event->attrs, PM_EVENT_KEY_STEP, 0);
 		h.shape = FROM_TO;
 	}

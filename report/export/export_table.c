@@ -1,7 +1,5 @@
-/*
- * Tables for people, as turbostat lays them out: a row for the whole system, then one for each place; a number of a
- * core or a package is in the row of its first CPU. Widths are chosen once, from the heads and the first values.
- */
+/* Tables for people, in turbostat's layout: a row for the whole system, then one for each place; numbers of a core or
+ * package are in the row of its first CPU. Widths are chosen once, from the heads and the first values. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +19,7 @@ static size_t time_of_day(const struct exporter *x, const struct interval *i, ch
 	size_t len = export_time_text(x, i, EXPORT_TIME_RFC3339, full, &stamp);
 
 	if (!stamp) {
-		/* Relative: to the microsecond is enough for the eye. */
+		/* Relative: microseconds are enough for the eye. */
 		len = x->config.time == EXPORT_TIME_EPOCH_NS ? len : len - 6;
 		memcpy(out, full, len);
 		return len;
@@ -36,8 +34,7 @@ static size_t time_of_day(const struct exporter *x, const struct interval *i, ch
 	return len;
 }
 
-/* A value that lacks a part, or is doubtful, has a mark before it, which scripts that read turbostat's text would
- * stumble over. */
+/* A partial or doubtful value has a mark before it, which would confuse scripts that read turbostat's text. */
 static size_t cell_text(const struct exporter *x, const struct table_data *t, const struct sheet_cell *cell, size_t k,
 			unsigned times, char *out)
 {
@@ -78,7 +75,7 @@ static size_t topology_text(const struct table_data *t, uint32_t r, enum topolog
 		out[0] = '-';
 		return 1;
 	}
-	/* Since 2026 turbostat writes them so. */
+	/* turbostat has written them like this since 2026. */
 	if (newer && (c == BY_CORE || c == BY_MODULE))
 		return (size_t)snprintf(out, CELL_MAX, "0x%x", number[c]);
 	if (numbered)
@@ -130,7 +127,7 @@ static void choose_widths(struct exporter *x, struct table_data *t, const struct
 	t->sized = true;
 }
 
-/* Right-aligned, two blanks before all but the first; or with a TAB between. */
+/* Right-aligned, two blanks before all but the first; or with a TAB in between. */
 static void put(struct exporter *x, bool *first, const char *text, size_t len, unsigned width)
 {
 	bool tabs = table_has_tabs(x);
@@ -158,8 +155,8 @@ static void put_judged(struct exporter *x, bool *first, const char *text, size_t
 	buf_addstr(&x->out.text, "\033[m");
 }
 
-/* The row of the sheet that a cell is in: mostly that of the table, but not for what stands in the row of a first
- * CPU. */
+/* The row of the sheet that contains the cell: usually the table's, but not for values that are shown in the row of a
+ * first CPU. */
 static const struct sheet_row *row_of(const struct sheet *s, const struct sheet_row *likely,
 				      const struct sheet_cell *cell)
 {
@@ -171,7 +168,7 @@ static const struct sheet_row *row_of(const struct sheet *s, const struct sheet_
 	return NULL;
 }
 
-/* How the value went, in steps from the lowest mark to the highest. */
+/* The course of the value, in steps from the lowest mark to the highest. */
 static void put_spark(struct exporter *x, const struct sheet *s, const struct sheet_row *likely,
 		      const struct sheet_cell *cell)
 {
@@ -194,8 +191,8 @@ static void put_spark(struct exporter *x, const struct sheet *s, const struct sh
 		buf_printf(&x->out.text, "%*s", SPARK_CELLS, "");
 }
 
-/* Columns of a table that is wider than the terminal go below the others; here ends the part that begins with
- * `from`. */
+/* If a table is wider than the terminal, columns are continued below; returns where the part that begins with `from`
+ * ends. */
 static uint32_t part_end(const struct exporter *x, const struct table_data *t, uint32_t from)
 {
 	unsigned used = table_is_one(x) ? 0 : t->width[WIDTH_TIME] + 2;
@@ -278,7 +275,7 @@ static void put_cell(struct exporter *x, struct table_data *t, bool *first, uint
 	unsigned times = t->times && s->row[t->row[r]].place.kind == PM_SYSTEM ? t->times[c] : 1;
 	char text[CELL_MAX];
 
-	/* A register has no value of the whole machine. */
+	/* A register has no value for the whole machine. */
 	if (!cell && t->times && s->row[t->row[r]].place.kind == PM_SYSTEM &&
 	    s->column[t->column[c]].metric->digits) {
 		put(x, first, text,
@@ -313,7 +310,7 @@ static void put_row(struct exporter *x, struct table_data *t, uint32_t r, uint32
 			    t->width[WIDTH_TOPOLOGY + i]);
 	for (uint32_t c = from > t->n_first ? from : t->n_first; c < to; c++)
 		put_cell(x, t, &first, r, c, k);
-	/* Empty cells at the end are no text. */
+	/* Empty cells at the end are not text. */
 	while (x->out.text.len > begin &&
 	       (x->out.text.data[x->out.text.len - 1] == ' ' || x->out.text.data[x->out.text.len - 1] == '\t'))
 		x->out.text.len--;
@@ -322,8 +319,8 @@ static void put_row(struct exporter *x, struct table_data *t, uint32_t r, uint32
 		buf_addch(&x->out.text, '\n');
 }
 
-/* What a row has in the first column that has a number there, if that is of the unit of the first: threads have a
- * column of their own beside processes. */
+/* The value by which a row is ranked: its first one that has the unit of the first column: threads have a column of
+ * their own beside processes. */
 static double rank_of(const struct table_data *t, uint32_t row, size_t k)
 {
 	for (uint32_t c = 0; c < t->n_columns; c++) {
@@ -338,7 +335,7 @@ static double rank_of(const struct table_data *t, uint32_t row, size_t k)
 	return -1;
 }
 
-/* The rows of the interval in the order of printing. Their number. */
+/* Puts the rows of the interval in printing order. Returns their number. */
 static uint32_t order_rows(const struct exporter *x, struct table_data *t, size_t k)
 {
 	uint32_t n = 0, fixed = 0;
@@ -365,7 +362,7 @@ static uint32_t order_rows(const struct exporter *x, struct table_data *t, size_
 	return n;
 }
 
-/* The rows of an interval, of the columns that have room beside each other. */
+/* Prints the rows of an interval, with the columns that fit beside each other. */
 static int put_part(struct exporter *x, struct table_data *t, uint32_t from, uint32_t to,
 		    const struct interval *interval, size_t k)
 {
@@ -427,7 +424,7 @@ static void table_event(struct sink *sink, const struct pm_event *event)
 		exporter_of(sink)->elapsed_ns = pm_map_u64(&event->attrs, PM_EVENT_KEY_ELAPSED_NS, 0);
 }
 
-/* What ran for another recording ran not for this one. */
+/* The elapsed time of a command applies to its own recording only. */
 static int table_end(struct sink *sink)
 {
 	exporter_of(sink)->elapsed_ns = 0;

@@ -50,7 +50,7 @@ static bool differs(const struct places *p, enum topology_column what)
 	return false;
 }
 
-/* Whether a cache or a module says more than the package or the core that the row names anyway. */
+/* Whether a cache or a module says more than the package or core that the row names anyway. */
 static bool tells_more(const struct places *p, enum topology_column what)
 {
 	for (uint32_t i = 1; i < p->n; i++) {
@@ -94,7 +94,7 @@ static void choose_topology(struct exporter *x, struct table_data *t)
 				  tells_more(s->places, (enum topology_column)i));
 }
 
-/* Rows of a higher level (packages, for a table of CPUs) stand in the first row that lies in them. */
+/* Rows of a higher level (packages, for a table of CPUs) are shown in the first row inside them. */
 static int map_higher(struct table_data *t, enum pm_kind level)
 {
 	const struct sheet *s = t->sheet;
@@ -138,7 +138,7 @@ static int map_cells(struct table_data *t, const struct exporter *x)
 		if (k != s->per && kind_contains(k, s->per))
 			err = map_higher(t, k);
 	for (uint32_t c = 0; c < s->n_columns; c++) {
-		/* turbostat has its head over a summary that is no value, too. */
+		/* turbostat prints its head over a summary without a value, too. */
 		bool any = table_has_tabs(x) && s->column[c].metric->digits;
 
 		for (uint32_t r = 0; r < t->n_rows && !any; r++)
@@ -149,7 +149,7 @@ static int map_cells(struct table_data *t, const struct exporter *x)
 	return err;
 }
 
-/* Whether the row is the first of its package or core: rows of one follow each other. */
+/* Whether the row is the first of its package or core: rows of one are adjacent. */
 static bool is_first(const struct table_data *t, uint32_t r, enum pm_kind level)
 {
 	const struct place *p = &t->sheet->row[t->row[r]].place,
@@ -161,8 +161,7 @@ static bool is_first(const struct table_data *t, uint32_t r, enum pm_kind level)
 	       (level == PM_CORE && above->core != p->core);
 }
 
-/* turbostat's rows have no holes: what is of a module stands with each of its cores, what is of the machine alone
- * with each package. */
+/* turbostat's rows have no holes: a module's value is with each of its cores, the machine's own with each package. */
 static void fill_column(struct table_data *t, uint32_t i, enum pm_kind level)
 {
 	const struct sheet *s = t->sheet;
@@ -186,7 +185,7 @@ static void fill_column(struct table_data *t, uint32_t i, enum pm_kind level)
 	}
 }
 
-/* How many packages the row of the machine is of; only NULL: all. */
+/* The number of packages in the row of the machine; only NULL: all. */
 static uint8_t packages(const struct places *p, const struct cpulist *only)
 {
 	uint32_t last = PM_NONE;
@@ -225,7 +224,7 @@ static int fill_tabs(struct table_data *t, const struct cpulist *only)
 	return 0;
 }
 
-/* As turbostat has it: the state's name up to a '-', without '_'. */
+/* As in turbostat: the state's name up to a '-', without '_'. */
 static void put_state(struct buf *out, const char *display)
 {
 	size_t len = strcspn(display, "-"), end = strlen(display);
@@ -247,7 +246,7 @@ static void put_head(struct buf *out, const struct bound_metric *m, bool tabs, b
 	else if (newer)
 		buf_printf(out, "%-*s", m->digits > 8 ? 8 : 0, m->display);
 	else
-		/* Heads of registers as they are are as wide as these. */
+		/* Heads of raw registers are as wide as these. */
 		buf_printf(out, "%*.*s", m->digits + 2, m->digits + 2, m->display);
 }
 
@@ -274,7 +273,7 @@ static int keep_texts(struct table_data *t, bool tabs, bool newer)
 	return t->text.err;
 }
 
-/* turbostat's system configuration header, for recordings that have registers of a processor. */
+/* turbostat's system configuration header, for recordings with processor registers. */
 static int put_registers(const struct pm_model *m, struct buf *out)
 {
 	for (uint32_t i = 0; i < m->n_configs; i++)
@@ -315,7 +314,7 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 		below += s->row[r].place.kind != PM_SYSTEM;
 		t->row[t->n_rows++] = r;
 	}
-	/* The only CPU of a machine says the same as the machine. */
+	/* A machine's only CPU has the same values as the machine. */
 	if (below == 1 && s->per == PM_CPU && s->places->n == 1 && t->n_rows == 2)
 		t->n_rows = 1;
 	err = map_cells(t, x);
@@ -323,7 +322,7 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 		err = keep_texts(t, table_has_tabs(x), x->config.newer);
 	choose_topology(x, t);
 	if (table_has_tabs(x)) {
-		/* Nodes are named only where packages have several. */
+		/* Nodes are named only if packages contain several. */
 		t->topology[BY_NODE] &= has_nodes_within(s->places);
 		t->topology[BY_L3] &= x->config.newer;
 		t->topology[BY_MODULE] &= x->config.newer;
@@ -339,7 +338,7 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 		t->named = x->sink.recording;
 	}
 	if (!err && (x->config.registers || x->config.tcc || x->config.debug) && t->decoded != x->sink.recording) {
-		/* Who reads turbostat's text reads columns; a file gets all. */
+		/* Readers of turbostat's text read columns; a file gets everything. */
 		bool apart = table_has_tabs(x) && x->config.fd == STDOUT_FILENO;
 		struct turbostat_head head = { x->config.newer, !x->config.registers, x->config.debug, x->config.tcc,
 					       x->config.only };

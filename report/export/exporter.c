@@ -98,7 +98,7 @@ size_t export_time_text(const struct exporter *x, const struct interval *i, enum
 	enum export_time kind = x->config.time ? x->config.time : fallback;
 
 	*quoted = false;
-	/* A recording without wall time has relative times only. */
+	/* A recording without wall time has only relative times. */
 	if (kind == EXPORT_TIME_RELATIVE || i->wall_ns <= 0)
 		return number_fixed(out, (double)(int64_t)(i->to_ns - x->sink.origin_ns) / 1e9, 9);
 	if (kind == EXPORT_TIME_EPOCH_NS)
@@ -109,7 +109,7 @@ size_t export_time_text(const struct exporter *x, const struct interval *i, enum
 
 size_t export_number(char *out, double v)
 {
-	/* Most values are counts, and those are quick. */
+	/* Most values are counts, which are quick to print. */
 	if (v >= 0 && v < 0x1p53) {
 		uint64_t n = (uint64_t)v;
 

@@ -3,7 +3,7 @@
 
 #include "report/export/exporter.h"
 
-/* One row a format: X stands for export_X of export_X.c. The first is the default. */
+/* One row per format: X stands for export_X of export_X.c. The first is the default. */
 #define EACH_FORMAT(FORMAT) \
 	FORMAT(table) \
 	FORMAT(csv) \

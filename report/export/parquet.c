@@ -20,7 +20,7 @@ enum { LOGICAL_STRING = 1, LOGICAL_TIMESTAMP = 8, UNIT_MICROS = 2 };
 #define ZSTD_LEVEL    1
 #define STATISTIC_MAX 256 /* bytes of a text that serves as a bound */
 
-/* Rows that are alike: a place in the dictionary, or NOTHING. */
+/* Equal adjacent rows: an index in the dictionary, or NOTHING. */
 struct run {
 	uint32_t index, count;
 };
@@ -100,7 +100,7 @@ void parquet_free(struct parquet *p)
 	free(p);
 }
 
-/* Room for `n` elements; what has failed is told at the end. */
+/* Makes room for `n` elements; a failure is reported at the end. */
 static bool hold(struct parquet *p, void *array, uint32_t *room, size_t n, size_t size)
 {
 	if (array_hold(array, room, n, size))
@@ -212,7 +212,7 @@ static uint32_t look_up(struct parquet *p, uint64_t v)
 
 void parquet_put(struct parquet *p, uint64_t value, size_t count)
 {
-	/* Times of one place are those of the place before. */
+	/* Times at one place are those of the previous place. */
 	if (p->last + 1 < p->n_values && p->value[p->last + 1] == value)
 		p->last++;
 	else if (p->last >= p->n_values || p->value[p->last] != value)
@@ -291,7 +291,7 @@ static void put_deltas(struct parquet *p)
 		put_delta_block(&p->raw, delta, n);
 }
 
-/* The first bytes of all values, then the second ones, and so on. */
+/* Writes the first bytes of all values, then the second ones, and so on. */
 static void put_doubles(struct buf *out, const uint64_t *v, size_t n)
 {
 	if (buf_reserve(out, n * 8))
@@ -309,7 +309,7 @@ static uint64_t position(const struct parquet *p)
 	return p->out->written + p->out->text.len;
 }
 
-/* p->raw, packed, after its head. */
+/* Writes p->raw, compressed, after its head. */
 static int put_page(struct parquet *p, int type, int encoding, uint64_t n, struct group *g)
 {
 	struct thrift t = { .out = &p->out->text };
@@ -370,7 +370,7 @@ static void put_bound(struct parquet *p, struct thrift *t, int id, enum parquet_
 	}
 }
 
-/* Least and greatest: what engines leave row groups out by. */
+/* Minimum and maximum, by which engines skip row groups. */
 static void put_statistics(struct parquet *p, struct thrift *t, enum parquet_type type)
 {
 	uint64_t least = p->n_values ? p->value[0] : 0, most = least;
@@ -544,7 +544,7 @@ int parquet_end(struct parquet *p)
 	for (int i = 0; i < p->n_groups; i++)
 		put_group(&t, &p->group[i]);
 	thrift_text(&t, 6, by, strlen(by));
-	/* Bounds are by the order of the type. */
+	/* Bounds are ordered by type. */
 	thrift_list(&t, 7, THRIFT_STRUCT, (size_t)p->n_columns);
 	for (int i = 0; i < p->n_columns; i++) {
 		thrift_open(&t, 0);

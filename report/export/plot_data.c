@@ -39,7 +39,7 @@ void plot_place_name(const struct places *p, const struct place *place, struct b
 	buf_printf(out, "%s %u", place->kind == PM_CPU ? "CPU" : pm_kind_name(place->kind), number);
 }
 
-/* Names that hold a zero byte there are none. */
+/* No name contains a zero byte. */
 static void put_key(struct buf *out, const char *metric, const char *place)
 {
 	buf_clear(out);
@@ -88,7 +88,7 @@ static int new_line(struct plot_data *d, const struct sheet *s, const struct bou
 	return line->metric && line->unit && line->place ? names_set(&d->lines, key, (uint32_t)d->n - 1) : -ENOMEM;
 }
 
-/* Says for each cell which line it feeds; lines that are new are added. */
+/* Assigns each cell to the line that it feeds; new lines are added. */
 static int map_cells(struct plot_data *d, const struct sheet *s)
 {
 	SCOPED(buf_release) struct buf key = BUF_INIT, place = BUF_INIT;
@@ -166,7 +166,7 @@ static int plot_intervals(struct sink *sink, const struct sheet *s, const struct
 	return 0;
 }
 
-/* Means are the numbers of the whole: those of the lines' points would weigh all times alike. */
+/* Means are those of the total: means of the lines' points would give every time the same weight. */
 static int plot_totals(struct sink *sink, const struct sheet *s, const struct interval *interval, size_t n)
 {
 	struct plot_data *d = (struct plot_data *)sink;

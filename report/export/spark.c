@@ -82,7 +82,7 @@ void spark_take(struct spark_set *s, size_t series, uint64_t from_ns, uint64_t t
 
 		begin = begin > from_ns ? begin : from_ns;
 		end = end < to_ns ? end : to_ns;
-		/* What took no time counts all the same: it is there. */
+		/* An instant without duration counts, too. */
 		seconds = end > begin ? (float)(end - begin) / 1e9f : 1e-9f;
 		spark_join(&s->series[series][i],
 			   &(struct spark_bin){ (float)v, (float)v, (float)v * seconds, seconds });
@@ -100,7 +100,8 @@ bool spark_column(const struct spark_set *s, size_t series, uint32_t at, uint32_
 		to = s->bins;
 	if (to <= from)
 		to = from + 1;
-	/* A bin that lies in two columns is in the one that has its middle, unless columns are shorter than bins. */
+	/* A bin across two columns belongs to the one that contains its middle, unless columns are shorter than bins.
+	 */
 	if (span > columns) {
 		from = (uint32_t)(first + 0.5);
 		to = (uint32_t)(end + 0.5);
@@ -138,7 +139,7 @@ double spark_share(double v, double low, double high)
 	double span = fmax(high - low, SPAN_LEAST * fmax(fabs(low), fabs(high)));
 	double share = span > 0 ? 0.5 + (v - (low + high) / 2) / span : 0;
 
-	/* Of numbers without end it is none. */
+	/* Infinite numbers have no share. */
 	return share > 0 ? fmin(share, 1) : 0;
 }
 

@@ -1,7 +1,7 @@
 /* The parts of the page that are the same for all recordings. */
 #include "report/html/html.h"
 
-/* What html_assets.S holds. */
+/* What html_assets.S contains. */
 #define ASSET(name) \
 	extern const char html_##name##_begin[] __attribute__((visibility("hidden"))); \
 	extern const char html_##name##_end[] __attribute__((visibility("hidden"))); \

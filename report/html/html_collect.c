@@ -1,4 +1,4 @@
-/* A recording for the page: its layout, and what the intervals add. */
+/* Collects a recording for the page: its layout, and what the intervals add. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,12 +21,12 @@ enum which { SHEET_PLACES, SHEET_PACKAGES, SHEET_OTHERS, SHEETS };
 
 enum { SET_NEAR, SET_FAR, SET_TOTALS, SETS };
 
-/* A cell and the series that its values go on with. */
+/* A cell and the series that its values continue. */
 struct drawn {
 	const struct sheet_cell *cell;
 	uint32_t place, row; /* series; row of the sheet */
 	uint8_t set;         /* SET_NEAR, ... */
-	bool amount;         /* twice as much in twice the time: its mean is that of an interval */
+	bool amount;         /* grows with time: its mean is that of an interval */
 };
 
 struct layout {
@@ -41,15 +41,15 @@ struct collect {
 	const struct places *places;
 	struct pm_reader *reader;
 	bool begun;
-	bool *charted, *others; /* owned: metrics that are, and those that are not */
+	bool *charted, *others; /* owned: metrics that are charted, and those that are not */
 	enum which which[SHEETS];
 	size_t n_sheets;
 	struct layout layout[SHEETS];
 	uint32_t layouts;              /* how many there were */
-	struct names metrics, rows;    /* names -> places in the recording */
+	struct names metrics, rows;    /* names -> indices in the recording */
 	struct html_steps steps[SETS]; /* what is taken at once; the same intervals for all */
 	uint64_t run_intervals;        /* of the run at hand */
-	uint64_t origin_ns, last_ns;   /* CLOCK_MONOTONIC of the recording at hand */
+	uint64_t origin_ns, last_ns;   /* CLOCK_MONOTONIC of the current recording */
 	size_t damages;                /* that have become events */
 	uint32_t placed_events;        /* whose times are seconds from the origin */
 	double shift_s;                /* of its origin, after what was read before it */
@@ -71,7 +71,7 @@ static int find_series(struct collect *c, int set, uint32_t metric, uint32_t row
 		*place = PM_NONE;
 		return err == -ENOSPC ? 0 : err;
 	}
-	/* Metrics of packages stand in two sheets, and count once. */
+	/* Metrics of packages are in two sheets, and count once. */
 	if (s->series[*place].layout == c->layouts)
 		*place = PM_NONE;
 	else
@@ -95,7 +95,7 @@ static void forget_layout(struct collect *c)
 	c->charted = c->others = NULL;
 }
 
-/* As values of counters lie in memory, which is faster where it is much. */
+/* In the order of counters in memory, which is faster if there are many. */
 static int compare_drawn(const void *left, const void *right)
 {
 	const struct drawn *a = left, *b = right;
@@ -146,7 +146,7 @@ static int name_cells(struct collect *c, struct layout *l, const struct sheet *s
 	return err;
 }
 
-/* Packages beside the system only say more if there are several. */
+/* Packages only say more than the system if there are several. */
 static bool has_packages(const struct places *p)
 {
 	for (uint32_t i = 1; i < p->n; i++)
@@ -155,7 +155,7 @@ static bool has_packages(const struct places *p)
 	return false;
 }
 
-/* Where the whole recording is read, how long it is is known beforehand. */
+/* If the whole recording is read, its length is known beforehand. */
 static void expect_extent(struct collect *c)
 {
 	bool whole = c->config->since.kind == MOMENT_NONE && c->config->until.kind == MOMENT_NONE;
@@ -225,7 +225,7 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 
 /* ---- intervals ---- */
 
-/* The intervals in `steps`, the first of which is number `first` of those in the sheets. */
+/* Takes the intervals in `steps`, the first of which is number `first` of those in the sheets. */
 static void take_sheet(struct collect *c, const struct layout *l, size_t first, bool again)
 {
 	for (size_t i = 0; i < l->n_drawn; i++) {
@@ -273,8 +273,8 @@ static void find_origin(struct collect *c, const struct interval *interval)
 		c->r->start_wall_ns = interval->wall_ns - (int64_t)(interval->to_ns - interval->from_ns);
 }
 
-/* In how many buckets the interval lies: more than one where ticks were lost, or where there was no interval. Then it
- * is what happened in all of them. */
+/* The number of buckets in the interval: more than one if ticks were lost, or there was no interval. It then applies
+ * to all of them. */
 static uint32_t parts_of(struct collect *c, double from, double length)
 {
 	if (length <= c->r->near.width_s * 1.5)
@@ -309,7 +309,7 @@ static void take_interval(struct collect *c, const struct interval *interval, si
 	}
 }
 
-/* Adds the interval if it lies in one bucket of each set, not before that of the step before. */
+/* Adds the interval if it lies in one bucket of each set, not before that of the previous step. */
 static bool add_simple_step(struct collect *c, const struct interval *interval)
 {
 	double length, from = begin_of(c, interval, &length);
@@ -352,7 +352,7 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 	return 0;
 }
 
-/* What tables call the mean is the number of the whole. Of several runs all count by their time. */
+/* The mean in tables is the number of the total. Several runs are weighted by their time. */
 static int totals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
 {
 	struct collect *c = (struct collect *)sink;
@@ -431,7 +431,7 @@ static void event(struct sink *sink, const struct pm_event *e)
 
 /* ---- the end ---- */
 
-/* What is damaged is a stretch without values, as lost ticks are. */
+/* Damage is a stretch without values, as lost ticks are. */
 static void add_damage(struct collect *c)
 {
 	size_t n;
@@ -457,7 +457,7 @@ static int end(struct sink *sink)
 
 	add_damage(c);
 
-	/* Of several recordings in one file, those after the first only go on with its series. */
+	/* Of several recordings in one file, the first defines the series. */
 	if (!r->host) {
 		r->host = strdup(pm_map_text(&c->places->model->header, PM_HEADER_HOST, ""));
 		err = r->host ? 0 : -ENOMEM;

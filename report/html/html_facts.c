@@ -1,4 +1,4 @@
-/* The facts of a recording: what `pmrep info` prints, as markup, and the lines at the head of the page. */
+/* The facts of a recording: what `pmrep info` prints, as markup, and the lines at the top of the page. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +12,12 @@
 #include "report/input/input.h"
 #include "report/machine/value_out.h"
 
-#define ROWS_MOST 1000 /* of a part: one-time values of a large machine are very many */
+#define ROWS_MOST 1000 /* per part: a large machine has very many one-time values */
 
 /* ---- all of it ---- */
 
 struct facts {
-	struct buf *out, rows; /* rows: of the part at hand */
+	struct buf *out, rows; /* rows: of the current part */
 	char *title;           /* of it, or NULL */
 	const struct info_column *column;
 	size_t n;
@@ -25,7 +25,7 @@ struct facts {
 	bool in_cards;
 };
 
-/* Parts that are short stand side by side, and are open. */
+/* Short parts are side by side, and open. */
 static bool is_card(const char *title)
 {
 	static const char *const card[] = { "Recording", "Host and recorder", "Topology (online CPUs)", "Clocks" };
@@ -135,7 +135,7 @@ static const char *word(const struct pm_model *m, uint32_t key)
 	return pm_map_text(&m->header, key, "");
 }
 
-/* A number of things, if the kernel says it: "2 packages". */
+/* A number of things, if the kernel reports it: "2 packages". */
 static void put_things(struct buf *out, uint32_t n, const char *thing)
 {
 	if (n != UINT32_MAX && n)
@@ -202,7 +202,7 @@ static int put_when(struct html_recording *r, const struct pm_model *m)
 	return add(r, "Recorded", &text);
 }
 
-/* What was counted, and how a command went. */
+/* What was counted, and how a command ended. */
 static int put_target(struct html_recording *r, const struct pm_model *m, const struct scan *s)
 {
 	const struct pm_value *arguments = pm_map_get(&m->header, PM_HEADER_ARGUMENTS);

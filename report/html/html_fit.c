@@ -1,4 +1,4 @@
-/* Making a page small enough, and writing it. */
+/* Makes a page small enough, and writes it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "report/html/html_text.h"
 #include "report/input/input.h"
 
-#define METRICS_LEAST 10 /* that are drawn, and rows of the table, where no more fit */
+#define METRICS_LEAST 10 /* metrics that are drawn, and rows of the table, if no more fit */
 #define ROWS_LEAST    20
 
 uint64_t html_page_bytes(const struct html_page *p, const struct html_set *s, const struct html_form *f)
@@ -31,7 +31,7 @@ static uint64_t numbers_bytes(const struct html_page *p)
 	return html_base64_length(bytes);
 }
 
-/* The most that a recording has of each thing; of far series all have together. */
+/* The maximum of each thing per recording; for distant series, over all recordings. */
 struct sizes {
 	uint32_t near_buckets, far_buckets, far_series, metrics, rows;
 };
@@ -57,7 +57,7 @@ static struct sizes sizes_of(const struct html_page *p)
 	return s;
 }
 
-/* The next thing that is missed least; false: nothing is left to take away. */
+/* Removes what is missed least; false: nothing is left to remove. */
 static bool reduce(struct html_page *p)
 {
 	struct sizes most = sizes_of(p);
@@ -84,7 +84,7 @@ static bool reduce(struct html_page *p)
 	return true;
 }
 
-/* Fewer metrics, and rows in the table of all, of which `part` is to be left; false: there are no more than that. */
+/* Reduces metrics, and rows in the table of all, to `part` of them; false: there are no more than that. */
 static bool reduce_text(struct html_page *p, double part, uint32_t metrics_least, uint32_t rows_least)
 {
 	struct sizes most = sizes_of(p);
@@ -148,7 +148,7 @@ struct pouring {
 	int err;
 };
 
-/* Base64 goes out in whole groups of three bytes; what is left waits for the next. */
+/* Base64 is written in groups of three bytes; the rest waits for the next call. */
 static void pour(struct pouring *w, bool last)
 {
 	size_t n = last ? w->raw.len : w->raw.len / 3 * 3;
@@ -213,7 +213,7 @@ int html_page_write(struct html_page *p, struct outfile *out, struct error *e)
 	p->far = p->near;
 	p->metrics = p->rows = UINT32_MAX;
 	err = html_page_text(p, &before, &after, e);
-	/* Where words alone fill the page, fewer of them leave room for numbers. */
+	/* If text alone fills the page, less of it leaves room for numbers. */
 	while (!err && before.len + after.len > words &&
 	       reduce_text(p, (double)words / (double)(before.len + after.len), 100, 500))
 		err = html_page_text(p, &before, &after, e);

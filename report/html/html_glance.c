@@ -21,7 +21,7 @@ static const char *fact_of(const struct html_recording *r, const char *name)
 	return "";
 }
 
-/* Beside each other, with what differs marked: whether two recordings compare is the first thing to know. */
+/* Side by side, with differences marked: whether two recordings are comparable is the first thing to know. */
 static void put_pair(const struct html_page *p, struct buf *out)
 {
 	static const char *const name[] = { "Host",     "Product", "Processor", "Size",   "System",
@@ -72,7 +72,7 @@ static bool find_metric(const struct html_recording *r, const char *name, uint32
 	return false;
 }
 
-/* What is asked first of a machine, where it was recorded; then what moved, in the order of columns. */
+/* First what people ask of the recorded machine; then what changed, in the order of columns. */
 static uint32_t pick_tiles(const struct html_recording *r, uint32_t tile[TILES])
 {
 	static const char *const first[] = {
@@ -97,7 +97,7 @@ static uint32_t pick_tiles(const struct html_recording *r, uint32_t tile[TILES])
 	return n;
 }
 
-/* "147.5k": a tile has room for five signs. */
+/* "147.5k": a tile has room for five characters. */
 static void put_short(struct buf *out, double v, unsigned precision)
 {
 	static const struct {
@@ -110,7 +110,7 @@ static void put_short(struct buf *out, double v, unsigned precision)
 	for (size_t i = 0; i < 5 && size >= 1e5; i++) {
 		double part = v / units[i].limit;
 
-		/* 999,960,000 is 1.000G, and not 1000M. */
+		/* 999,960,000 is 1.000G, not 1000M. */
 		if (size < units[i].limit * .99995)
 			continue;
 		buf_printf(out, "%.*f%s", fabs(part) < 9.9995 ? 3 : fabs(part) < 99.995 ? 2 : 1, part, units[i].sign);
@@ -186,7 +186,7 @@ static const char *event_class(const struct html_event *e)
 	}
 }
 
-/* What every recording has at its begin and end says little, and cgroups and devices may go by the hundred. */
+/* What every recording has at its beginning and end says little, and cgroups and devices may go by the hundred. */
 static bool is_usual(const struct html_event *e)
 {
 	switch (e->type) {
@@ -254,7 +254,7 @@ static void put_happened(const struct html_recording *r, struct buf *out)
 
 /* ---- what is not whole ---- */
 
-/* How many series have intervals without a value. */
+/* The number of series with intervals without a value. */
 static uint32_t with_gaps(const struct html_recording *r)
 {
 	uint32_t n = 0;

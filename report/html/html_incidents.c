@@ -93,7 +93,7 @@ void html_put_incidents(const struct html_page *p, const struct html_recording *
 	buf_addstr(out, "</tbody></table></div>\n");
 }
 
-/* Whether it has a chart though tables do not show it by default. */
+/* Whether it has a chart although tables omit it by default. */
 bool html_incident_metric(const struct html_recording *r, const char *metric)
 {
 	for (uint32_t i = 0; i < r->incidents.n; i++) {

@@ -20,7 +20,7 @@ static void put_double(struct buf *out, double v)
 		buf_add(out, text, number_double(text, v));
 }
 
-/* Seven digits are enough for what is drawn. */
+/* Seven digits are enough for drawing. */
 static void put_short(struct buf *out, double v)
 {
 	char text[32];
@@ -81,7 +81,7 @@ static void put_recording(const struct html_page *p, const struct html_recording
 	for (uint32_t i = 0; i < r->n_metrics && i < p->metrics; i++) {
 		const struct html_metric *m = &r->metric[i];
 
-		/* Those that are in tables only need their place. */
+		/* Those that are only in tables need only their place. */
 		buf_addstr(out, i ? ",{" : "{");
 		if (m->charted) {
 			buf_addstr(out, "\"name\":");
@@ -161,7 +161,7 @@ static void put_title(const struct html_page *p, struct buf *out)
 	}
 }
 
-/* The same as a heading: what is beside the name stands back. */
+/* The same as a heading: what accompanies the name is less prominent. */
 static void put_heading(const struct html_page *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->n; i++) {
@@ -284,7 +284,7 @@ static void put_notice(const struct html_page *p, struct buf *out)
 		 buf_str(&text));
 }
 
-/* A script or style is allowed by its digest, and nothing else is: what slipped into the page could not run. */
+/* Scripts and styles are allowed by their digests, and nothing else is: injected ones could not run. */
 static void put_digest(struct buf *out, const char *hex)
 {
 	uint8_t digest[32];
@@ -324,7 +324,7 @@ static void put_verdict_link(const struct html_page *p, struct buf *out)
 static const struct part {
 	const char *name;
 	void (*put)(const struct html_page *p, struct buf *out);
-	/* Or of each recording; neither: the numbers, which stream. */
+	/* Or for each recording; neither: the numbers, which are streamed. */
 	void (*each)(const struct html_page *p, const struct html_recording *r, struct buf *out);
 } parts[] = {
 	{ "policy", put_policy },

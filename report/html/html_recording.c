@@ -70,7 +70,7 @@ static bool is_far(enum pm_kind kind)
 	return kind == PM_CPU || kind == PM_CORE || kind == PM_CLUSTER || kind == PM_TASK || kind == PM_CGROUP;
 }
 
-/* "core 3 of package 1": what the place is called. */
+/* "core 3 of package 1": the name of the place. */
 static void put_label(const struct places *places, const struct place *p, struct buf *out)
 {
 	const char *name = places_name(places, p);
@@ -154,7 +154,7 @@ int html_index(struct html_recording *r)
 	return 0;
 }
 
-/* The first series that is not before that metric and row; near.n: none. */
+/* The first series at or after that metric and row; near.n: none. */
 static uint32_t find(const struct html_recording *r, uint32_t metric, uint32_t row)
 {
 	return (uint32_t)ARRAY_PLACE(r->near.n, at, order(metric, row, &r->near.series[r->near_order[at]]) > 0);

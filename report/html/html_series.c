@@ -12,11 +12,9 @@ void html_set_init(struct html_set *s, uint32_t buckets, double width_s, uint64_
 	*s = (struct html_set){ .cap = buckets, .width_s = width_s, .memory = memory, .quick = quick };
 }
 
-/*
- * Buckets are in blocks: those of so many series that a bucket of all of them fills some lines of the cache. While
- * values come in they lie bucket by bucket, because values of one time come together for all series, and of very many
- * each would else be in a page of its own; in a finished set series by series.
- */
+/* Buckets are stored in blocks of so many series that one bucket of all of them fills some cache lines. While values
+ * arrive, they are stored bucket by bucket, because values of one time arrive together for all series, and each of
+ * very many would otherwise be on a page of its own; in a finished set they are stored series by series. */
 static uint32_t in_block(const struct html_set *s)
 {
 	return s->quick ? 64 : 1;
@@ -42,7 +40,7 @@ void html_set_release(struct html_set *s)
 	*s = (struct html_set){ 0 };
 }
 
-/* What was open becomes bucket `at` of the series, or a part of it. */
+/* The open values become bucket `at` of the series, or a part of it. */
 static inline void close_of(const struct html_set *s, uint32_t series, uint32_t at, const struct spark_bin *b)
 {
 	struct spark_bin *to = bucket_at(s, series, at);
@@ -65,7 +63,7 @@ static void close_bucket(struct html_set *s)
 		s->filled = s->open_at + 1;
 }
 
-/* Pairs become one, in all series: buckets are twice as long. */
+/* Joins pairs of buckets in all series: buckets become twice as long. */
 static void widen(struct html_set *s)
 {
 	uint32_t n = in_block(s);
@@ -103,7 +101,7 @@ static void halve(struct html_set *s)
 	}
 }
 
-/* Room for the buckets of a series. */
+/* Makes room for the buckets of a series. */
 static int make_block(struct html_set *s, uint32_t series, bool totals)
 {
 	uint32_t at = series / in_block(s);
@@ -118,7 +116,7 @@ static int make_block(struct html_set *s, uint32_t series, bool totals)
 	return totals || s->block[at] ? 0 : -ENOMEM;
 }
 
-/* Where the series is, or would be. */
+/* The slot of the series, or the free one for it. */
 static uint32_t *slot_of(const struct html_set *s, uint32_t metric, uint32_t row)
 {
 	uint64_t hash = ((uint64_t)metric << 32 | row) * 0x9e3779b97f4a7c15;
@@ -240,7 +238,7 @@ static inline void take(struct spark_bin *b, float weight_s, float v)
 	b->weight += weight_s;
 }
 
-/* What the buckets do not say. */
+/* Adds what the buckets do not contain. */
 static void take_total(struct html_series *x, double weight_s, double v, bool again)
 {
 	x->sum += v * weight_s;
@@ -265,7 +263,7 @@ static void take_missing(struct html_series *x, uint16_t reason)
 		x->reason = reason;
 }
 
-/* Steps [k, end), which are in one bucket. */
+/* Takes steps [k, end), which are in one bucket. */
 static struct spark_bin take_careful(struct html_set *s, struct html_series *x, struct spark_bin b,
 				     const struct html_steps *steps, size_t k, size_t end,
 				     const struct html_value_run *run)
@@ -289,8 +287,8 @@ static struct spark_bin take_careful(struct html_set *s, struct html_series *x, 
 	return b;
 }
 
-/* The same for numbers that are all there, which of very many series nearly all are; false: some are not, and nothing
- * was done. What is missing or no number leaves no number for a sum. */
+/* The same for numbers that are all known, as nearly all are; false: some are not, and nothing was done. A missing
+ * value makes the sum not a number. */
 static bool take_plain(struct spark_bin *bucket, const struct html_steps *steps, size_t k, const struct html_run *r,
 		       const struct value *value)
 {
@@ -355,7 +353,7 @@ void html_set_end_steps(struct html_set *s, const struct html_steps *steps)
 	s->steps++;
 }
 
-/* Buckets of a block, series by series. */
+/* Turns the buckets of a block into series by series. */
 static int turn_blocks(struct html_set *s)
 {
 	uint32_t n = in_block(s);

@@ -7,7 +7,7 @@
 #define SPARK_Y      28
 #define SPARK_POINTS 60
 
-/* What a line is drawn in: values from low to high, so many seconds from side to side. */
+/* The box that a line is drawn in: from the lowest to the highest value, and so many seconds wide. */
 struct box {
 	double low, high, seconds;
 };
@@ -27,8 +27,8 @@ static struct spark_bin column(const struct html_series *s, uint32_t from, uint3
 	return all;
 }
 
-/* Means over time, in at most SPARK_POINTS columns, where a gap stays one; and after them from where to where values
- * reach, without which a short peak would not be seen. */
+/* Means over time, in at most SPARK_POINTS columns, with gaps; then the range of the values, without which a short
+ * peak would be invisible. */
 static void put_line(const struct html_set *set, const struct html_series *s, const struct box *box, size_t which,
 		     struct buf *out)
 {
@@ -49,7 +49,7 @@ static void put_line(const struct html_set *set, const struct html_series *s, co
 			continue;
 		}
 		buf_printf(out, "%c%.1f %.1f", pen ? 'L' : 'M', x, place_of(box, (double)b.sum / (double)b.weight));
-		/* A point alone is a dash that can be seen. */
+		/* A single point becomes a visible dash. */
 		if (!pen)
 			buf_addstr(out, "h.1");
 		if (bottom - top > 1)

@@ -12,7 +12,7 @@
 #include "report/machine/status.h"
 
 #define MAINS_MOST  9    /* places of the summary */
-#define SPARKS_MOST 1000 /* series from which on lines in a table make it too large */
+#define SPARKS_MOST 1000 /* with more series, lines make a table too large */
 
 void html_number(char out[static 48], double v, unsigned precision)
 {
@@ -22,10 +22,10 @@ void html_number(char out[static 48], double v, unsigned precision)
 		strcpy(out, "-");
 		return;
 	}
-	/* What is large has digits enough. */
+	/* Large numbers have enough digits. */
 	if (size >= 1e6)
 		precision = 0;
-	/* A small number keeps two digits that say something. */
+	/* A small number keeps two significant digits. */
 	while (size > 0 && precision < 6 && size * pow(10, precision) < 9.5)
 		precision++;
 	out[number_fixed(out, v, precision)] = '\0';
@@ -63,7 +63,7 @@ static bool is_main(const struct html_row *row)
 	return row->kind == PM_SYSTEM || row->kind == PM_PACKAGE;
 }
 
-/* All of the name, which may be cut, and what it is. */
+/* The whole name, which may be truncated, and what it means. */
 static void put_title(const struct html_metric *m, struct buf *out)
 {
 	text_markup(out, m->name);

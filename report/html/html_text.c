@@ -13,7 +13,7 @@ void html_put_texts(struct buf *out, const char *markup, const char *const *text
 	buf_addstr(out, markup);
 }
 
-/* In JSON these characters occur in strings only, so they may be written in another way wherever they are. */
+/* In JSON these characters occur only in strings, so they may be escaped wherever they are. */
 static void add_safe(struct buf *out, const struct buf *json)
 {
 	size_t from = 0;

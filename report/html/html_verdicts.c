@@ -1,4 +1,4 @@
-/* What `pmrep diff` says of the two recordings of a page. */
+/* What `pmrep diff` says about the two recordings of a page. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void put_number(struct buf *out, double v)
 	buf_printf(out, "<td class=n>%s</td>", text);
 }
 
-/* A part more or less, or so many times as much. */
+/* As a percentage, or as a factor. */
 static void put_percent(struct buf *out, double ratio)
 {
 	if (isfinite(ratio) && ratio >= 10)
@@ -77,7 +77,7 @@ static void put_differences(struct buf *out, const struct diff_environment *env)
 	buf_addstr(out, "</ul></div>\n");
 }
 
-/* What is said of every verdict alike, and so has to be said only once; "" if they differ. */
+/* What applies to every verdict is said once; "" if they differ. */
 static const char *common_why(const struct diff_results *results)
 {
 	for (size_t i = 1; i < results->n; i++)
@@ -86,7 +86,7 @@ static const char *common_why(const struct diff_results *results)
 	return results->n ? results->result[0].why : "";
 }
 
-/* "2 regressed, 1 improved, 14 the same": of the metrics that have a better direction. */
+/* "2 regressed, 1 improved, 14 the same": of the metrics with a better direction. */
 static void put_counts(struct buf *out, const struct diff_results *results)
 {
 	static const struct {
@@ -184,7 +184,7 @@ void html_verdicts(const char *base, const char *fresh, const struct selection *
 	o.selection.has_show = selection->has_show;
 	if (!err)
 		err = compare(&o, out, counts, &e);
-	/* The page is good without them: it says why they are not there. */
+	/* The page is useful without verdicts: it says why there are none. */
 	if (err)
 		html_put(out, "<p>No verdicts: {}.</p>\n", e.text[0] ? e.text : strerror(-err));
 	diff_options_release(&o);
