@@ -10,7 +10,7 @@
 #define PEERS_LEAST  4
 #define PEER_SCORE   6.0
 
-/* What all of a family do at the same time, where another row shows it. */
+/* Finds what all of a family do at the same time, if another row shows it. */
 void find_common(struct scan *x, const uint32_t *series, uint32_t many)
 {
 	const struct incident_store *s = x->s;
@@ -55,8 +55,8 @@ static double plain_mean(const struct incident_store *s, uint32_t of)
 	return n ? sum / n : NAN;
 }
 
-/* How far the plain mean of one lies from those of its equals, in spreads of them and towards `side`: of what comes
- * in bursts, what is usual is not how much it is. */
+/* How far the mean of one differs from its peers', in spreads of them and towards `side`: for what comes in bursts,
+ * the usual value is not the amount. */
 static double means_apart(const struct scan *x, const uint32_t *series, uint32_t many, uint32_t who, double side,
 			  double *work)
 {
@@ -72,7 +72,7 @@ static double means_apart(const struct scan *x, const uint32_t *series, uint32_t
 	return copysign(mean - level, (mean - level) * side) / fmax(scan_median(work, n) / 0.6745, fabs(level) / 200);
 }
 
-/* One among equals that is otherwise all the time; where several are, they are no exception. */
+/* Finds one among its peers that always differs; where several do, they are no exception. */
 void compare_peers(struct scan *x, const uint32_t *series, uint32_t many)
 {
 	const struct incident_store *s = x->s;
@@ -99,7 +99,7 @@ void compare_peers(struct scan *x, const uint32_t *series, uint32_t many)
 		spread = fmax(spread, sqrt(fmax(fabs(level) * width, 1)) / width);
 	if (!strcmp(m->unit, "%"))
 		spread = fmax(spread, 0.5);
-	/* Few of them tell little of how they vary. */
+	/* A few say little about their variation. */
 	limit = PEER_SCORE * (1 + 2.0 / (n - 2));
 	for (uint32_t i = 0; i < many && spread > 0; i++) {
 		double d = fabs(s->series[series[i]].usual - level) / spread;

@@ -1,4 +1,4 @@
-/* A second reading of the times that matter, for their exact begin and end. */
+/* Reads the times that matter again, for their exact beginning and end. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "report/incident/incident_private.h"
 #include "report/input/input.h"
 
-#define SERIES     16   /* of an incident whose values are taken anew */
+#define SERIES     16   /* of an incident, whose values are read again */
 #define VALUES     8192 /* intervals of a stretch; a longer one is exact enough */
 #define BINS_EXACT 40
 struct look {
@@ -91,7 +91,7 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 
 static const struct sink_ops ops = { .plan = plan, .shape = shape, .intervals = intervals };
 
-/* The stretch in which the values are nearer to the farthest of them than to what is usual. */
+/* The stretch in which the values are nearer to the extreme one than to what is usual. */
 static void find_times(struct look *l)
 {
 	const struct incident_series *s = &l->i->series[0];
@@ -184,7 +184,7 @@ int refine_all(struct incidents *found, const char *path, const struct pipeline_
 	uint32_t looked = 0;
 	int err = 0;
 
-	/* Times of a file with several recordings are no place in it. */
+	/* Times in a file with several recordings do not identify a place in it. */
 	if (s->recordings > 1)
 		return 0;
 	for (uint32_t i = 0; s->joined && i < found->n && looked < INCIDENTS_REFINED && !err; i++)

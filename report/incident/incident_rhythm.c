@@ -6,21 +6,20 @@
 #include "report/incident/incident_scan.h"
 
 #define RHYTHM_TIMES 5
-#define RHYTHM_LEAST 5.0  /* evidence that places alone have to give */
+#define RHYTHM_LEAST 5.0  /* evidence that places alone must give */
 #define JITTER       0.06 /* of the distance */
 #define MISSED       1    /* beats in a row */
 #define BEATS        512
 #define APART        5 /* bins between beats, at least */
-#define BEAT         3 /* bins on both sides of a beat that may belong to it */
+#define BEAT         3 /* bins on both sides that may belong to a beat */
 
-/* A beat of a rhythm, and all that speaks for it. */
+/* The beats of a rhythm, and the evidence for it. */
 struct rhythm {
-	double period, evidence; /* bins; minus the logarithm of the chance that it is none */
+	double period, evidence; /* in bins; minus the logarithm of the probability by chance */
 	uint32_t at[BEATS], n;   /* bins of its beats */
 };
 
-/* From a peak in one direction, beat by beat: where one is later or earlier than it was due, so are those after it.
- */
+/* Follows the beats from a peak in one direction: if one is early or late, so are those after it. */
 static void follow(const struct scan *x, const struct peak *bin, double least, double reach, int way, uint32_t from,
 		   struct rhythm *r, uint32_t *due)
 {
@@ -47,8 +46,8 @@ static void follow(const struct scan *x, const struct peak *bin, double least, d
 	}
 }
 
-/* Whether the largest peaks return at a distance, as far as places and sizes of others would not have it by chance.
- */
+/* Tests whether the largest peaks recur at a distance that is unlikely by chance, given the places and sizes of
+ * others. */
 static void try_rhythm(const struct scan *x, const struct peak *bin, const struct peak *peak, uint32_t many,
 		       double distance, double reach, struct rhythm *best)
 {
@@ -131,7 +130,8 @@ bool take_rhythm(struct scan *x, struct family *f, enum side side, double tests)
 	for (uint32_t i = 0; i < sizeof(many) / sizeof(*many) && many[i] <= n; i++) {
 		double distance = usual_distance(x, peak, many[i]);
 
-		/* Of beats that are less than others, every second may be the one that is among so many. */
+		/* If beats are smaller than other peaks, perhaps only every second or third of them is among these.
+		 */
 		for (int part = 1; part <= 3 && distance / part >= APART; part++) {
 			try_rhythm(x, bin, peak, many[i], distance / part, 1, &r);
 			try_rhythm(x, bin, peak, many[i], distance / part, JITTER * distance / part, &r);

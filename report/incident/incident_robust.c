@@ -7,8 +7,8 @@
 #include "common/array.h"
 #include "report/incident/incident_scan.h"
 
-/* Puts those below the pivot first, and with `same` those that equal it; returns how many. Without a branch on
- * values, which nobody can foretell. */
+/* Partitions: values below the pivot first and, with `same`, those that equal it; returns how many. Without a branch
+ * on values, which would be mispredicted. */
 static size_t part(double *v, size_t from, size_t to, double pivot, bool same)
 {
 	size_t below = from;
@@ -78,7 +78,7 @@ uint32_t scan_apart(struct scan *x, const struct peak *block, uint32_t l, uint32
 			x->work[i] = (double)block[i].size;
 		least = scan_kth(x->work, n, n - want);
 	}
-	/* Of values that are few, many are the least of these. */
+	/* If values are few and small, many equal the least one. */
 	for (int ties = 0; ties < 2; ties++)
 		for (uint32_t i = 0; i < n && some < want; i++)
 			if (ties ? (double)block[i].size == least && least > 0 : (double)block[i].size > least)

@@ -1,4 +1,4 @@
-/* An incident in a sentence, and as JSON. */
+/* Puts an incident into a sentence, and into JSON. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,17 +14,17 @@
 enum rank {
 	RANK_WORD,
 	RANK_METRIC, /* it has no word */
-	RANK_RAW,    /* a counter of the kernel, by its name there */
+	RANK_RAW,    /* a kernel counter, by its name there */
 	RANK_AGAIN,  /* says what another one says */
 };
 
 #define CPU_TIME "CPU time"
 
-/* What people call it. A star in the word is what the star of the metric stands for. The first that fits counts. */
+/* What people call a metric. A star in the word stands for what the metric's star matches. The first match counts. */
 static const struct word {
 	const char *metric, *word;
 	enum rank rank;
-	const char *about; /* what it says something about; NULL: the word */
+	const char *about; /* what it is about; NULL: the word */
 } words[] = {
 	{ "forks", "forks", RANK_WORD },
 	{ "faults", "page faults", RANK_WORD },
@@ -163,7 +163,7 @@ static const struct word {
 	{ "avg_mhz", "mean frequency", RANK_AGAIN },
 };
 
-/* Whether the metric fits; *star, *len: the part of it that the star stands for. */
+/* Whether the metric matches; *star, *len: what the star matches. */
 static bool fits(const char *pattern, const char *metric, const char **star, size_t *len)
 {
 	const char *at = strchr(pattern, '*');
@@ -205,7 +205,7 @@ static int by_word(const void *a, const void *b)
 
 	if (rank_of(x) != rank_of(y))
 		return rank_of(x) < rank_of(y) ? -1 : 1;
-	/* Of those that say the same, the first in the table is the one to say. */
+	/* Of those that say the same, the first in the table is used. */
 	if (rank_of(x) == RANK_AGAIN && strcmp(x->metric, y->metric) != 0)
 		return (row_of(x) > row_of(y)) - (row_of(x) < row_of(y));
 	return (x->score < y->score) - (x->score > y->score);
@@ -283,7 +283,7 @@ static void put_name(struct buf *out, const struct incident_series *s)
 		return;
 	}
 	len = strlen(s->display);
-	/* The unit stands after the value. */
+	/* The unit follows the value. */
 	if (len > 2 && !strcmp(s->display + len - 2, "/s"))
 		len -= 2;
 	else if (len > 1 && s->display[len - 1] == '%')
@@ -312,7 +312,7 @@ static void put_move(struct buf *out, const struct incident_series *s)
 	}
 }
 
-/* Of a kind of place, how many there are of the metric among them, and the best; below the system: how many. */
+/* For a kind of place, how many show the metric, and the best of them; below the system: how many. */
 struct places_said {
 	uint32_t n[PM_KINDS], below;
 	const struct incident_series *best[PM_KINDS];
@@ -332,10 +332,10 @@ static void find_places(const struct incident *i, uint32_t first, struct places_
 	}
 }
 
-/* What is said of a metric: of which of its places, or of how many. */
+/* What is said about a metric: at one place, or at how many. */
 struct item {
 	const struct incident_series *s;
-	uint32_t several; /* 0: of one, or of the system */
+	uint32_t several; /* 0: one, or the system */
 	const char *kind; /* of several places */
 };
 
@@ -345,7 +345,7 @@ static struct item choose_item(const struct incident *i, uint32_t first)
 	struct places_said places;
 
 	find_places(i, first, &places);
-	/* The one place that shows it: a CPU; a package, whose CPUs do; or any. */
+	/* The single place that shows it: a CPU; a package, if its CPUs do; or any. */
 	for (int kind = 0; kind < PM_KINDS && !one; kind++)
 		if (kind != PM_SYSTEM && places.n[kind] == 1 && (places.below == 1 || kind == PM_PACKAGE))
 			one = places.best[kind];
@@ -460,7 +460,7 @@ int say(const struct incidents *all, struct incident *i)
 			if (!incident_names_first(i, k) || said_before(i, k))
 				continue;
 			metrics++;
-			/* Names of the kernel's only for want of better. */
+			/* Kernel names only if nothing better is left. */
 			if (n < SAID && (n <= 2 || rank_of(&i->series[k]) != RANK_RAW))
 				item[n++] = choose_item(i, k);
 		}

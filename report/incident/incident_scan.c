@@ -18,13 +18,14 @@
 #include "common/array.h"
 #include "report/incident/incident_scan.h"
 
-#define ALIKE 1.2 /* times as long a tail is that of series that resemble themselves */
-#define LOOKS 6.0 /* lengths, sides and views, as far as they are independent */
+#define ALIKE 1.2 /* factor of the tail for autocorrelated series */
+#define LOOKS 6.0 /* effective number of independent lengths, sides and views */
 #define MOST  0.7 /* of the recording */
 
 /* ---- what a family does ---- */
 
-/* The largest step of a block on either side; where it is matters only if no series before it had one so large. */
+/* Records the largest step of a block on either side; its place matters only if no earlier series had one as large.
+ */
 static void raise_peak(const struct scan *x, struct peak *p, double d, double usual, double scale, const double *sum,
 		       uint32_t from, uint32_t length, uint32_t series)
 {
@@ -78,10 +79,8 @@ static void take_peaks(const struct scan *x, struct family *f, uint32_t series)
 				take_lengths(x, f, series, v, l);
 }
 
-/*
- * How far chance and the family go: `others`, largest first, are what it does at other times. Half the square of a
- * normal deviate has an exponential tail of scale 1.
- */
+/* The limit of what chance and the family produce: `others`, largest first, are its peaks at other times. Half the
+ * square of a normal deviate has an exponential tail of scale 1. */
 static double limit_of(const struct peak *others, uint32_t n, double tests, bool alike)
 {
 	uint32_t k = n > TAIL ? TAIL : n > 1 ? n - 1 : n;
@@ -89,7 +88,7 @@ static double limit_of(const struct peak *others, uint32_t n, double tests, bool
 
 	for (uint32_t i = 0; i < k; i++)
 		excess += energy(&others[i]) - from;
-	/* Peaks that are large throughout say that the error was taken for too small. */
+	/* If peaks are large throughout, the error was underestimated. */
 	scale = (PRIOR * fmax(alike ? ALIKE : 1, from / 6) + excess) / weight;
 	return sqrt(2 * (from + scale * weight * (pow(fmax(k, 1) * tests / WRONG, 1 / weight) - 1)));
 }
@@ -110,7 +109,8 @@ static bool meets(const struct stretch *a, const struct stretch *b)
 	return a->from < b->to + reach && b->from < a->to + reach;
 }
 
-/* Of stretches that meet, the clearest stays; seen in the series as it is before what neighbours foretell of it. */
+/* Of overlapping stretches the clearest stays; measured in the series before prediction from neighbours is removed.
+ */
 static void keep(struct family *f, const struct stretch *new)
 {
 	uint32_t n = 0;
@@ -138,7 +138,7 @@ static void judge(struct scan *x, struct family *f, enum view v, enum side side,
 		return;
 	n = scan_apart(x, f->peak[v][side][l], l, v == WHITE ? ORDER_MOST : 0, peak, OUTLIERS + TAIL + 1);
 	for (m = n < OUTLIERS ? n : OUTLIERS; m; m--) {
-		/* One value alone is a surprise only if it is large: no distribution is normal so far out. */
+		/* A single value is surprising only if it is large: no distribution is normal so far out. */
 		limit = limit_of(peak + m, n - m, tests, f->alike) * (l == 0 ? 1.6 : l == 1 ? 1.25 : 1);
 		if ((double)peak[m - 1].size > limit)
 			break;
@@ -184,7 +184,7 @@ static double mean_of(const struct scan *x, uint32_t from, uint32_t to)
 	return to > from ? sum / (to - from) : NAN;
 }
 
-/* As it was recorded: mean_of() is without waves and drifts. */
+/* As recorded: mean_of() lacks waves and drifts. */
 static double recorded_mean(const struct scan *x, uint32_t series, uint32_t from, uint32_t to)
 {
 	double sum = 0;
@@ -194,7 +194,7 @@ static double recorded_mean(const struct scan *x, uint32_t series, uint32_t from
 	return to > from ? sum / (to - from) : NAN;
 }
 
-/* What a series is like around a stretch. */
+/* The usual value around a stretch. */
 static double usual_at(const struct scan *x, const struct stretch *s, uint32_t from, uint32_t to)
 {
 	uint32_t reach = 2 * (to - from) > 8 ? 2 * (to - from) : 8, n = 0;
@@ -207,14 +207,14 @@ static double usual_at(const struct scan *x, const struct stretch *s, uint32_t f
 			x->work[n++] = x->y[i];
 	if (!n)
 		return x->level;
-	/* Of a median what is rounded has little; of a mean what stands out has much. */
+	/* A median of rounded values is coarse; a mean follows outliers. */
 	median = scan_median(x->work, n);
 	for (uint32_t i = 0; i < n; i++)
 		mean += fmax(fmin(x->work[i] - median, 2.5 * x->spread), -2.5 * x->spread) / n;
 	return median + mean;
 }
 
-/* From when to when exactly: the run of values that are nearer to the stretch than to what is usual. */
+/* The exact beginning and end: the run of values that are nearer to the stretch than to what is usual. */
 static void find_ends(struct scan *x, struct stretch *s)
 {
 	uint32_t from, to, reach, start, end;
@@ -310,8 +310,7 @@ static void scan_family(struct scan *x, struct family *f, double tests)
 		struct stretch *s = &f->stretch[i];
 
 		find_ends(x, s);
-		/* What it does most of the time is what is usual; and the first interval is the recorder's own start.
-		 */
+		/* What it does most of the time is usual; and the first interval is the recorder's own start. */
 		if (s->to - s->from > MOST * x->s->used || (s->to == 1 && !x->s->joined))
 			*s = f->stretch[--f->n_stretches];
 	}
@@ -343,7 +342,7 @@ static bool are_equals(const struct incident_store *s, uint32_t a, uint32_t b)
 
 /* ---- all ---- */
 
-/* One piece of memory for all that a scan needs. */
+/* Allocates all memory that a scan needs in one piece. */
 static void *lay_out(struct scan *x, struct family *f)
 {
 	size_t room = (size_t)x->s->used + 1, doubles = 16 * room, peaks = 0;
@@ -381,7 +380,7 @@ int scan_all(struct incident_store *s, struct findings *out)
 	double tests;
 	void *room;
 
-	/* What is short scatters more than the rest. */
+	/* A shorter interval scatters more than the others. */
 	if (s->used > 2 && s->to_s[s->used - 1] - s->from_s[s->used - 1] < 0.7 * (s->to_s[0] - s->from_s[0]))
 		s->used--;
 	if (s->used)

@@ -1,4 +1,4 @@
-/* Series in a bounded number of bins: their place in memory, and how they are joined when intervals do not fit. */
+/* Series in a bounded number of bins: how they are stored, and how bins are joined when intervals do not fit. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ void store_release(struct incident_store *s)
 	*s = (struct incident_store){ 0 };
 }
 
-/* Series lie in blocks of about a megabyte. */
+/* Series are stored in blocks of about a megabyte. */
 static float *room(struct incident_store *s, uint32_t series)
 {
 	uint32_t per = (1u << 18) / s->bins ? (1u << 18) / s->bins : 1, at = series % per;
@@ -77,7 +77,7 @@ int store_series(struct incident_store *s, uint32_t metric, uint32_t row, uint32
 	return names_set(&s->keys, key, *place);
 }
 
-/* So many bins that all series have room in the memory there is. */
+/* The number of bins for which all series fit in memory. */
 uint32_t store_bins_for(size_t cells)
 {
 	size_t fit = MEMORY / sizeof(float) / (cells ? cells : 1);

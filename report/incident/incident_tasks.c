@@ -9,19 +9,19 @@
 
 #define TASKS      512
 #define TASK_LEAST 0.02 /* of a CPU */
-#define AROUND     5    /* intervals before and behind, or as long as it took */
-#define MOST_OF    0.8  /* of what its process did more: it was this thread */
-#define NEAR_S     300  /* what lies so near to each other is read in one */
+#define AROUND     5    /* intervals before and after, or as many as it lasted */
+#define MOST_OF    0.8  /* share of what its process did more: it was this thread */
+#define NEAR_S     300  /* incidents this close to each other are read together */
 
 struct task {
 	double cpu[2], bytes[2], ended; /* outside, inside */
-	char *name, *parent_name;       /* owned; that of the parent only of the short-lived */
+	char *name, *parent_name;       /* owned; the parent's name only for short-lived ones */
 	uint64_t pid, parent;           /* pid 0: all short-lived ones of that name and parent */
-	uint64_t tid;                   /* of a thread of that process; 0: it is none */
+	uint64_t tid;                   /* of a thread of that process; 0: not a thread */
 	bool several;                   /* processes of that name */
 };
 
-/* One incident: from `from_s` to `to_s` its tasks are looked at. */
+/* One incident, whose tasks from `from_s` to `to_s` are examined. */
 struct who {
 	struct incident *i;
 	double from_s, to_s;
@@ -54,8 +54,8 @@ struct look {
 	uint64_t first_ns;             /* the first one that was read since then */
 };
 
-/* Processes of one name are one; those without a number are many, and their name says whose they were. Threads
- * without numbers are nobody's. */
+/* Processes of one name are one entry; short-lived ones are many, named by their parent, too. Threads without ids are
+ * ignored. */
 static struct task *task_of(struct who *l, const struct pm_instance *i, bool thread)
 {
 	uint64_t pid = pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0);
@@ -235,13 +235,13 @@ static int by_cpu(const void *a, const void *b)
 {
 	const struct incident_task *x = &((const struct kept *)a)->task, *y = &((const struct kept *)b)->task;
 
-	/* That it ended many times says as much as a millisecond each. */
+	/* Each end counts as much as a millisecond. */
 	double a_s = x->cpu + (double)x->ended / 1e3, b_s = y->cpu + (double)y->ended / 1e3;
 
 	return (a_s < b_s) - (a_s > b_s);
 }
 
-/* Where the parent of short-lived tasks is among the n; n: it is not. */
+/* The index of the parent of short-lived tasks among the n; n: it is not there. */
 static uint32_t parent_of(const struct kept *kept, uint32_t n, const struct task *of)
 {
 	uint32_t k = of->parent ? 0 : n;
@@ -251,7 +251,7 @@ static uint32_t parent_of(const struct kept *kept, uint32_t n, const struct task
 	return k;
 }
 
-/* A parent is named before its children. */
+/* Names a parent before its children. */
 static void parents_first(struct kept *kept, uint32_t n)
 {
 	for (uint32_t k = 0; k < n; k++) {
@@ -294,7 +294,7 @@ static char *name_of(const struct kept *kept, uint32_t n, const struct kept *one
 	return buf_detach(&name);
 }
 
-/* Whether others of the name of one that ended are tasks of their own: once is enough to name them. */
+/* Whether other tasks have the name of one that ended: naming them once is enough. */
 static bool lives_too(const struct who *l, const struct task *t)
 {
 	bool lives = false;
@@ -316,7 +316,7 @@ static const struct task *thread_of(const struct who *l, const struct task *of, 
 	return NULL;
 }
 
-/* Those that did more then than before and behind. */
+/* Keeps those that did more then than before and after. */
 static int keep_tasks(struct who *l)
 {
 	struct kept kept[INCIDENT_TASKS + 1];

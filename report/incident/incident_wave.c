@@ -5,7 +5,7 @@
 
 #include "report/incident/incident_scan.h"
 
-#define HAMPEL       1.3 /* spreads from which on a value counts less; not at all at twice as many */
+#define HAMPEL       1.3 /* spreads from which on a value counts less; from twice as many on, not at all */
 #define HAMPEL_TIMES 5
 #define WAVE_SHARE   0.1 /* of the squares that its frequency has at least; less cannot leave so little */
 
@@ -85,7 +85,7 @@ static double fit_wave(const struct scan *x, struct wave *w)
 	return explained;
 }
 
-/* What the series is beside a wave, in work2; returns its spread. */
+/* Subtracts a wave from the series, into work2; returns the spread of the rest. */
 static double beside(struct scan *x, const struct wave *w)
 {
 	double c = cos(w->turn), s = sin(w->turn), at = w->of[1], across = w->of[2], level;
@@ -130,13 +130,13 @@ bool take_wave(struct scan *x)
 		struct wave near = { .turn = 2 * M_PI * (at + k) / n };
 		double explained = fit_wave(x, &near);
 
-		/* Less than most of a wave may be anything. */
+		/* Less than most of one period may be anything. */
 		if (explained > best && (at + k) * x->n >= 0.7 * n) {
 			best = explained;
 			w = near;
 		}
 	}
-	/* What stands out shall not bend it: Hampel's estimate, by adjusted values. */
+	/* Outliers must not bend it: Hampel's estimate, by adjusted values. */
 	for (int k = 0; k < HAMPEL_TIMES && best > 0; k++) {
 		spread = HAMPEL * beside(x, &w);
 		for (uint32_t i = 0; i < x->n; i++) {

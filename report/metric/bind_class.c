@@ -34,7 +34,7 @@ static int by_key(const void *a, const void *b)
 	return strcmp(((const struct event_term *)a)->key, ((const struct event_term *)b)->key);
 }
 
-/* A filter that lets everything through says nothing. Those of one bit select; only masks can mean "all". */
+/* A filter that lets everything through says nothing. One-bit filters select; only masks can mean "all". */
 static bool is_everything(const struct pmu_class *c, const struct event_term *t)
 {
 	const struct pmu_class_filter *f = pmu_class_filter(c, t->key);
@@ -42,8 +42,8 @@ static bool is_everything(const struct pmu_class *c, const struct event_term *t)
 	return f && f->all > 1 && t->is_number && t->number == f->all;
 }
 
-/* The event of a canonical text, and its filters in the order of their names. NULL: it is none of the class's, or
- * filters->err says why not. */
+/* The event of a canonical text, and its filters in the order of their names. NULL: it is not the class's, or
+ * filters->err says why. */
 static const struct pmu_class_event *read_event(const struct pmu_class *c, const char *text, struct buf *filters)
 {
 	const struct pmu_class_event *event = NULL;
@@ -104,8 +104,7 @@ static void filter_words(const struct pm_model *m, const struct pm_counter *c, c
 	words[2] = meaning_attr(m, c, CONFIG2, 8);
 }
 
-/* One filter may be written in several ways: what an earlier event of the PMU was called with the same words is its
- * name. */
+/* A filter can be written in several ways: it is named by the words of the PMU's first event that has it. */
 static void join_filters(struct class_index *x)
 {
 	struct class_counter *last = &x->row[x->n - 1];
@@ -198,8 +197,8 @@ void class_choice_release(struct class_choice *choice)
 	*choice = (struct class_choice){ 0 };
 }
 
-/* The counter of the event in the group of a PMU, else in another if that may be; clocks are the same under every
- * filter. SIZE_MAX: there is none. */
+/* The counter of the event in the group of a PMU, or in another one if that is permitted; clocks are the same under
+ * every filter. SIZE_MAX: there is none. */
 static size_t find(const struct class_choice *k, const char *pmu, uint32_t group, const struct pmu_class_event *event,
 		   bool apart)
 {
@@ -219,7 +218,7 @@ static size_t find(const struct class_choice *k, const char *pmu, uint32_t group
 	return other;
 }
 
-/* Takes the counters of one PMU from one group, if that has them all; `apart`: what it lacks from others. */
+/* Takes the counters of one PMU from one group, if that has them all; `apart`: the missing ones from others. */
 static bool take(struct class_choice *k, const char *pmu, uint32_t group, const struct expr_input *in, size_t n,
 		 bool apart)
 {
@@ -243,7 +242,7 @@ static bool take(struct class_choice *k, const char *pmu, uint32_t group, const 
 	return true;
 }
 
-/* Whether it is about anything but the clock, which knows no filters. */
+/* Whether it is about anything but the clock, to which filters do not apply. */
 static bool is_filtered(const struct expr_input *in, size_t n)
 {
 	const struct pmu_class *class;
@@ -266,9 +265,9 @@ int class_choose(struct class_choice *choice, const struct class_index *index, c
 		return -ENOMEM;
 	if (filter && !is_filtered(in, n))
 		return 0;
-	/* Each PMU once: by the first of its groups that has all, else by several. One whose group could not be
-	 * opened as a whole, because somebody else held its filter, would silently be left out of what all of them
-	 * did. */
+	/* Each PMU once: by the first of its groups that has everything, or else by several. A PMU whose group could
+	 * not be opened as a whole, because someone else held its filter, would otherwise silently be missing from
+	 * the sum. */
 	for (int apart = 0; apart < 2; apart++)
 		for (size_t i = 0; i < index->n; i++) {
 			const struct class_counter *c = &index->row[i];

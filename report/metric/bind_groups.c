@@ -17,8 +17,7 @@ double bind_unscale(const struct pm_counter *c)
 	return 1 / scale;
 }
 
-/* 1: it judges; 0: the recording lacks what it needs, or it cannot be understood, which leaves its metric without
- * judgement. */
+/* 1: it judges; 0: the recording lacks what it needs, or it cannot be parsed, so its metric has no verdict. */
 static int bind_one_threshold(struct builder *x, struct bound_metric *m, const char *text)
 {
 	const struct expr_input *in;
@@ -80,7 +79,7 @@ const char *bind_core_pmu(const struct pm_model *m, uint32_t want)
 	const char *found = NULL;
 	uint32_t n = 0;
 
-	/* More than any machine has are none: each costs all metrics again. */
+	/* A hostile file may list more kinds than any machine has: each costs all metrics again. */
 	for (uint32_t i = 0; i < m->n_pmus && n <= CORE_KINDS_MAX; i++) {
 		if (!pm_map_get(&m->pmu[i].attrs, PM_PMU_CPUS))
 			continue;

@@ -8,7 +8,7 @@
 #include "common/buf.h"
 #include "report/metric/bind.h"
 
-/* Two names that perf has for one event. */
+/* Pairs of names that perf has for one event. */
 static const char *const synonyms[][2] = {
 	{ "cycles", "cpu-cycles" },
 	{ "branches", "branch-instructions" },
@@ -27,7 +27,7 @@ static const char *canonical(const char *name)
 	return name;
 }
 
-/* The event without ":modifiers"; `out` has room for PM_MAX_NAME. A tracepoint's colon is no modifier. */
+/* The event without ":modifiers"; `out` has room for PM_MAX_NAME. A tracepoint's colon does not begin modifiers. */
 static const char *plain(const char *event, char *out, size_t size)
 {
 	const char *colon = strrchr(event, ':');
@@ -58,11 +58,11 @@ static bool is_number(const struct pm_counter *c)
 
 /* ---- by name ---- */
 
-/* Spellings under which a counter is found, by the first letter of their keys. */
+/* The spellings by which a counter is found, by the first letter of their keys. */
 enum spelling { FAMILY = 'f', EXACT = 'e', PLAIN = 'p' };
 
 struct bind_entry {
-	uint32_t counter, next; /* place of the next of the same key, + 1; 0: none */
+	uint32_t counter, next; /* index of the next one with the same key, + 1; 0: none */
 };
 
 static void put_key(struct buf *key, enum spelling how, const char *name)
@@ -137,7 +137,7 @@ void bind_index_release(struct bind_index *x)
 	*x = (struct bind_index){ 0 };
 }
 
-/* The first of those that the name stands for; after the last: 0. */
+/* The first counter that the name stands for; 0 after the last. */
 static uint32_t first_of(const struct bind_index *x, enum spelling how, const char *name)
 {
 	SCOPED(buf_release) struct buf key = BUF_INIT;
@@ -161,7 +161,7 @@ static const char *pmu_of(const struct pm_counter *c)
 	return pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, "");
 }
 
-/* The name without the number of the PMU among those of its kind: "uncore_imc_" of "uncore_imc_11". */
+/* The name without the PMU's number among those of its kind: "uncore_imc_" of "uncore_imc_11". */
 static size_t kind_len(const char *pmu)
 {
 	size_t len = strlen(pmu);
@@ -171,7 +171,7 @@ static size_t kind_len(const char *pmu)
 	return len;
 }
 
-/* Whether it is of another PMU of the same kind than all that were found. */
+/* Whether it is of a different PMU of the same kind than those found. */
 static bool is_beside(const struct pm_model *m, const struct pm_counter *c, const uint32_t *found, uint32_t n)
 {
 	const char *pmu = pmu_of(c);
@@ -210,12 +210,12 @@ bool bind_twice(const struct pm_model *m)
 		if (names_get(&seen, buf_str(&key), &group))
 			twice = group != group_of(c);
 		else if (names_set(&seen, buf_str(&key), group_of(c)))
-			break; /* then the first event of a name is taken, as if it were the only one */
+			break; /* then the first event of a name is used, as if it were the only one */
 	}
 	return twice;
 }
 
-/* That a group has some event of the formula. */
+/* A group that has some event of the formula. */
 struct presence {
 	uint32_t group, input;
 };
@@ -247,7 +247,7 @@ static int find_presences(const struct bind_index *x, const struct expr_input *i
 	return out->err;
 }
 
-/* How many of the formula's events the group has. */
+/* The number of the formula's events in the group. */
 static size_t events_in(const struct buf *presences, uint32_t group)
 {
 	const struct presence *p = (const void *)presences->data;
@@ -307,8 +307,8 @@ uint32_t bind_counters(const struct bind_index *x, const char *name, uint32_t *f
 			found[n] = x->entry[at - 1].counter;
 		n++;
 	}
-	/* Modifiers that the user gave (or lack of rights added) do not make another event, unless the name has some.
-	 */
+	/* Modifiers that the user gave (or that a lack of rights added) do not make another event, unless the name
+	 * has some. */
 	for (int exact = 1; exact >= 0 && !n; exact--) {
 		uint64_t wildcard = 0;
 
@@ -316,7 +316,7 @@ uint32_t bind_counters(const struct bind_index *x, const char *name, uint32_t *f
 			uint64_t w;
 
 			c = counter_at(x, at);
-			/* An event counted twice is one event; on several PMUs of a kind it is a sum. */
+			/* An event that is counted twice is one event; on several PMUs of a kind it is a sum. */
 			w = pm_map_u64(&c->attrs, PM_COUNTER_PERF_WILDCARD, 0);
 			if (n && (!w || w != wildcard) && !is_beside(m, c, found, n < max ? n : max))
 				continue;

@@ -67,14 +67,14 @@ static int copy_aliases(struct event_pmu *pmu, const struct pm_value *v)
 	return err;
 }
 
-/* As the kernel calls those of machines with one kind of cores, which have no list of CPUs. */
+/* The kernel's names on machines with one kind of cores, which have no list of CPUs. */
 static bool is_core(const char *name)
 {
 	return !strcmp(name, "cpu") || !strcmp(name, "cpum_cf");
 }
 
-/* The PMUs of a recording as the event language asks for them; to be freed with event_pmu_release() and free(). The
- * number, or -ENOMEM. */
+/* The PMUs of a recording in the form that the event language needs; to be freed with event_pmu_release() and free().
+ * The number, or -ENOMEM. */
 static int64_t recorded_pmus(const struct pm_model *m, struct event_pmu **list)
 {
 	struct event_pmu *pmu = calloc((size_t)m->n_pmus + 1, sizeof(*pmu));
@@ -155,7 +155,7 @@ static const char *letters(const char *text)
 	return "";
 }
 
-/* Where the words of the attr lie: type, then config, config1 ... config4. */
+/* The offsets of the attr's words: type, then config, config1 ... config4. */
 static const uint8_t config_at[EVENT_CONFIGS] = { 8, 56, 64, 128, 136 };
 
 static bool means(const struct pm_model *m, const struct pm_counter *c, const struct event *ev)
@@ -167,7 +167,7 @@ static bool means(const struct pm_model *m, const struct pm_counter *c, const st
 	for (size_t i = 0; i < EVENT_CONFIGS; i++)
 		if (meaning_attr(m, c, config_at[i], 8) != ev->config[i])
 			return false;
-	/* Modifiers that the user gave make no other event, unless the formula has some. */
+	/* Modifiers that the user gave do not make another event, unless the formula has some. */
 	return !ev->name[ev->body] ||
 	       !strcmp(letters(ev->name), letters(pm_map_text(&c->attrs, PM_COUNTER_PERF_EVENT, "")));
 }
@@ -179,7 +179,7 @@ static void read_pmus(struct meaning *x, struct vendor_events *events)
 
 	x->tried = true;
 	x->n_pmus = n > 0 ? (size_t)n : 0;
-	/* What cannot be understood of a vendor's file is then not found by name. */
+	/* What cannot be parsed in a vendor's file is then not found by name. */
 	if (events)
 		vendor_events_apply(events, x->pmu, x->n_pmus, &notes);
 }

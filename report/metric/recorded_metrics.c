@@ -6,7 +6,7 @@
 
 #include "common/metric/expr.h"
 
-/* The places of a definition; see PM_HEADER_METRICS. */
+/* The fields of a definition; see PM_HEADER_METRICS. */
 enum { NAME, UNIT, FORMULA, THRESHOLD, GROUPS, HELP, TEXTS };
 
 static const struct pm_value *entries(const struct pm_model *m)
@@ -23,7 +23,7 @@ static const char *text_of(const struct pm_value *v, uint32_t i)
 		       "";
 }
 
-/* The same id that loading the vendor's file gives. */
+/* The same id as when the vendor's file is loaded. */
 static char *id_of(const char *name)
 {
 	char *id = strdup(name);

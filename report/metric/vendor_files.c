@@ -9,7 +9,7 @@
 
 struct path {
 	char *name;            /* owned */
-	struct metric_set set; /* of what is the same for all CPUs */
+	struct metric_set set; /* what is the same for all CPUs */
 	bool folder, mapped;
 	bool told; /* what was left out of `set` */
 };
@@ -17,7 +17,7 @@ struct path {
 struct of_cpu {
 	struct of_cpu *next;
 	char *id;               /* owned; "" for what is the same for all */
-	struct metric_set *set; /* owned; the sets only of paths that are mapped, and of the pack */
+	struct metric_set *set; /* owned; only the sets of paths that are mapped, and of the pack */
 	size_t n, n_packed;
 	struct vendor_events *events; /* owned */
 	bool told;
@@ -70,7 +70,7 @@ void vendor_files_free(struct vendor_files *v)
 	free(v);
 }
 
-/* Made when they are first asked for; NULL without memory. */
+/* Created on first use; NULL without memory. */
 static struct vendor_files *files_of(struct vendor_files **out)
 {
 	if (!*out && (*out = calloc(1, sizeof(**out))))
@@ -128,14 +128,14 @@ static int load_events(struct of_cpu *c, const char *path, const char *id, struc
 	struct error why = { 0 };
 	int err = vendor_events_load(&c->events, path, NULL, id, &why);
 
-	/* A folder without events has metrics of names that everybody knows. */
+	/* A directory without events has metrics over well-known names. */
 	if (!err || err == -ENODATA)
 		return 0;
 	*e = why;
 	return err;
 }
 
-/* Where nothing is known of a CPU, there is nothing. */
+/* For an unknown CPU there is nothing. */
 static int load_pack(const struct vendor_files *v, struct of_cpu *c, const char *id, struct error *e)
 {
 	SCOPED(vendor_texts_release) struct vendor_texts t = { 0 };

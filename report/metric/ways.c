@@ -4,7 +4,7 @@
 
 #include "report/metric/bind.h"
 
-#define NAMED_MAX 3 /* counters of a metric; the others are a number */
+#define NAMED_MAX 3 /* counters of a metric; of more, only the number is given */
 
 const char *const ways_name[WAYS] = { "registers", "kernel", "perf" };
 
@@ -78,7 +78,7 @@ enum way ways_of(const struct binding *b, const struct bound_metric *metric)
 					     pm_model_counter(b->index.model, in->counter[0])->source :
 					     NULL;
 
-		/* One that perf had to stand in for says more than the clock that all share. */
+		/* A counter that perf replaced says more than the clock that all share. */
 		if (source && !strcmp(source, "perf"))
 			way = WAY_PERF;
 		else if (source && way != WAY_PERF && !strcmp(source, "msr"))

@@ -61,7 +61,7 @@ static uint32_t count_at(const struct aggregate *a, size_t k)
 	return a->count[k] + a->whole;
 }
 
-/* How much of the interval was known of the instance. */
+/* Adds how much of the interval was known of the instance. */
 static void add_time(struct aggregate *a, size_t k, const struct value *v, const struct support *s,
 		     const struct interval *i)
 {
@@ -138,7 +138,7 @@ void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, con
 
 		while (i < n && v[i][k].reason)
 			i++;
-		/* None is there: one that is lost says more than one that is away. */
+		/* None is known: a loss says more than an absence. */
 		if (i == n)
 			for (i = 0; i + 1 < n && is_away(v[i][k].reason, may_go); i++)
 				;

@@ -1,7 +1,5 @@
-/*
- * Readings that took long: a number may be from before an interruption and its time from after it. Hardly any
- * recording has one, so this costs only a check of the times of each group.
- */
+/* Readings that took long: a number may be from before an interruption and its time from after it. Hardly any
+ * recording has one, so this only costs a check of the times of each group. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -15,8 +13,8 @@ static bool is_long(uint64_t span_ns, uint64_t of_ns)
 	return span_ns > of_ns / SHARE;
 }
 
-/* Whether any reading took long for the shortest of the intervals. The first of a stretch bounds one that is not
- * known yet. */
+/* Whether any reading took long for the shortest of the intervals. The first one of a stretch bounds one that is
+ * unknown yet. */
 static bool some_long(const struct replay *r, const struct pm_chunk_group *cg, uint32_t times, uint32_t row,
 		      uint32_t end)
 {
@@ -31,7 +29,7 @@ static bool some_long(const struct replay *r, const struct pm_chunk_group *cg, u
 
 		for (uint32_t k = row; k < end; k++)
 			any |= done[k] - begin[k];
-		/* Not less than the longest. */
+		/* At least the longest. */
 		if (is_long(any, least))
 			return true;
 	}
@@ -61,7 +59,7 @@ static int make_room(struct replay *r, struct group_feeds *f, uint32_t times)
 	return f->spans && f->doubt ? 0 : -ENOMEM;
 }
 
-/* Has tracks find what was said of their readings. */
+/* Lets tracks find what is known of their readings. */
 static void point_tracks(struct replay *r, const struct group_feeds *f)
 {
 	for (uint32_t i = 0; i < f->n; i++)

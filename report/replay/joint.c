@@ -1,7 +1,5 @@
-/*
- * Counters that a formula takes together. While nothing is missing, the value of each is that of its track. From the
- * first missing reading on, joint tracks follow all of them, and take only what all have.
- */
+/* Counters that a formula uses together. While nothing is missing, the value of each is that of its track. From the
+ * first missing reading on, joint tracks follow all of them, and use only what all have. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +104,7 @@ static int reserve_links(struct joints *j, size_t n)
 	return 0;
 }
 
-/* What is absent takes its neighbours with it, nearly always at once; but a level is known as soon as it is back. */
+/* If one is absent, the others nearly always follow at once; but a level is known as soon as it is back. */
 static bool is_missing(const struct replay *r, const struct track *t, const uint16_t *status, uint32_t row,
 		       uint32_t end)
 {
@@ -122,7 +120,7 @@ static const struct group_feeds *feeds_of(const struct replay *r, const struct p
 	return cg->absent ? NULL : replay_feeds(r, cg->group);
 }
 
-/* Whether a formula takes it with others, and it is not known yet that something of it is missing. */
+/* Whether a formula uses it with others, and nothing of it is known to be missing yet. */
 static bool is_whole(const struct replay *r, size_t track)
 {
 	const struct joint_link *l = &r->joints.link[track];
@@ -149,7 +147,7 @@ static bool lacks(struct replay *r, const struct pm_chunk *c, uint32_t i, const 
 	return (of.status && is_missing(r, t, of.status, row, end)) || track_breaks(t, &of, row, end);
 }
 
-/* Marks tracks of which something is missing for the first time; how many. */
+/* Marks tracks of which something is missing for the first time; returns how many. */
 static size_t note_missing(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, column_of column,
 			   bool some_unseen)
 {
@@ -187,7 +185,7 @@ static void *copy_of(const void *from, size_t size)
 	return copy ? memcpy(copy, from, size) : NULL;
 }
 
-/* From here on it is no longer what its track is. */
+/* From here on it differs from its track. */
 static int follow(struct replay *r, uint32_t track, uint32_t joint)
 {
 	struct joints *j = &r->joints;
@@ -219,7 +217,7 @@ static int follow(struct replay *r, uint32_t track, uint32_t joint)
 }
 
 struct member {
-	struct place at; /* those of one are taken together */
+	struct place at; /* those at one place are used together */
 	uint32_t track;
 };
 
@@ -231,7 +229,7 @@ static int by_place(const void *a, const void *b)
 	return order ? order : (x->track > y->track) - (x->track < y->track);
 }
 
-/* Joins those of a place that are not yet, if one of them has just begun to miss something. */
+/* Joins those of a place that are not joined yet, if one of them has just begun to miss something. */
 static int join(struct replay *r, uint32_t formula, const struct member *m, size_t n)
 {
 	struct joints *j = &r->joints;
@@ -261,14 +259,14 @@ static int join(struct replay *r, uint32_t formula, const struct member *m, size
 	return err;
 }
 
-/* Where the track meets others; false: nobody knows. */
+/* Where the track meets others; false: unknown. */
 static bool find_place(const struct replay *r, const struct formula *f, const struct track *t, struct place *at)
 {
 	*at = (struct place){ .kind = f->area, .instance = t->instance };
 	return f->area == PM_KINDS || places_find(f->places, pm_model_instance(r->model, t->instance), f->area, at);
 }
 
-/* All that the formula may take together with what has just begun to miss something. */
+/* All that the formula may use together with what has just begun to miss something. */
 static size_t members_of(const struct replay *r, const struct formula *f, const uint32_t *instance, size_t fresh,
 			 struct member *m)
 {
@@ -284,7 +282,7 @@ static size_t members_of(const struct replay *r, const struct formula *f, const 
 		somewhere &= find_place(r, f, t, &m[n].at);
 		m[n++].track = r->live[i];
 	}
-	/* What lies nowhere meets the others in the system. */
+	/* What has no place meets the others in the system. */
 	for (size_t i = 0; i < n && !somewhere; i++)
 		m[i].at = PLACE_NOWHERE(PM_SYSTEM);
 	qsort(m, n, sizeof(*m), by_place);
@@ -349,7 +347,7 @@ int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint3
 		return 0;
 	if (reserve_links(&r->joints, r->n_tracks))
 		return -ENOMEM;
-	/* What is new joins those that are joined already. */
+	/* New tracks join those that are joined already. */
 	for (size_t i = r->joints.n_seen; i < r->n_tracks && r->joints.n; i++) {
 		r->joints.link[i].fresh = !r->joints.link[i].joint;
 		some = true;
@@ -359,7 +357,7 @@ int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint3
 	return some ? join_all(r) : 0;
 }
 
-/* Another group may have brought what its track keeps. */
+/* Another group may have changed what its track keeps. */
 static int keep_up(struct track *own, const struct track *t)
 {
 	own->aspects = t->aspects;
@@ -394,7 +392,7 @@ int joints_attach(struct replay *r)
 		if (!(all = malloc(n * sizeof(*all))))
 			return -ENOMEM;
 		n = 0;
-		/* Behind its own, so that columns ascend. */
+		/* After its own, so that columns ascend. */
 		for (uint32_t k = 0; k < kept; k++) {
 			all[n++] = f->feed[k];
 			for (uint32_t t = j->link[f->feed[k].track].next; t; t = j->link[t].next) {
@@ -427,7 +425,7 @@ void joints_renumber(struct joints *j, const uint32_t *place, size_t n)
 		j->link[kept++] = *l;
 	}
 	j->n_links = j->n_seen = kept;
-	/* Without memory those of nobody stay. */
+	/* Without memory, unused ones stay. */
 	for (uint32_t i = 0; joint && i < j->n; i++) {
 		if (!joint[i])
 			continue;
@@ -477,7 +475,7 @@ void joints_note(struct joints *j, size_t track, const struct row_note *found, u
 		for (uint32_t k = row; k < end; k++) {
 			struct row_note *n = &x->note[k];
 
-			/* Of a place with several instances those that are absent are left out. */
+			/* Of several instances at a place, absent ones are left out. */
 			n->absent = either(n->absent, x->of_area ? 0 : found[k].absent);
 			n->lost = either(n->lost, found[k].lost);
 			n->gone = either(n->gone, found[k].gone);

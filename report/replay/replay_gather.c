@@ -30,7 +30,7 @@ void gather_release(struct gather *g)
 	*g = (struct gather){ 0 };
 }
 
-/* Rows of which the same column lies in the same place of a page would share a few lines of the cache. */
+/* If each row had the same alignment in a page, one column of all rows would share a few cache lines. */
 static size_t row_stride(const struct gathered *x)
 {
 	return (((size_t)x->columns + 7) & ~(size_t)7) + 8;
@@ -124,7 +124,7 @@ static int begin(struct replay *r, const struct pm_chunk *c, uint32_t rows)
 	return 0;
 }
 
-/* Whether the chunk has the same columns as those that were gathered. */
+/* Whether the chunk has the same columns as those gathered so far. */
 static bool goes_on(const struct replay *r, const struct pm_chunk *c)
 {
 	const struct gather *g = &r->gather;
@@ -153,7 +153,7 @@ static int take_status(struct gather *g, struct gathered *x, const struct pm_chu
 	return 0;
 }
 
-/* Columns [from, end) of all rows. */
+/* Copies columns [from, end) of all rows. */
 static void take_columns(const struct gather *g, const struct gathered *x, uint32_t from, uint32_t end, uint64_t *to)
 {
 	size_t stride = row_stride(x);
@@ -161,7 +161,7 @@ static void take_columns(const struct gather *g, const struct gathered *x, uint3
 	for (uint32_t row = 0; row < g->chunk.rows; row++) {
 		const uint64_t *v = x->row + row * stride;
 
-		/* Each row is a stream of its own, and these are more than processors guess. */
+		/* Each row is a stream of its own, more than processors predict. */
 		__builtin_prefetch(v + from + AHEAD);
 		for (uint32_t c = from; c < end; c++)
 			to[(size_t)(c - from) * g->rows + row] = v[c];

@@ -16,7 +16,7 @@ struct track_loss *track_loss_of(struct track *t, size_t rows)
 {
 	if (t->loss)
 		return t->loss;
-	/* In one piece: where tasks come and go there are many. */
+	/* In one allocation: where tasks come and go there are many. */
 	t->loss = calloc(1, sizeof(*t->loss) + rows * sizeof(*t->loss->at));
 	if (t->loss) {
 		t->loss->at = (struct support *)(t->loss + 1);
@@ -42,7 +42,7 @@ void track_hide(struct track *t, uint64_t ns)
 		track_lose(t, VALUE_GAP, ns);
 }
 
-/* It was looked at, and is not absent. */
+/* It was observed, and is not absent. */
 static void is_back(struct track *t)
 {
 	if (t->away && t->loss->hidden)
@@ -52,7 +52,7 @@ static void is_back(struct track *t)
 	t->away = false;
 }
 
-/* What the next reading was to carry is lost after all. */
+/* What the next reading was to include is lost after all. */
 static void give_up(struct track *t)
 {
 	if (t->loss->pending)
@@ -67,7 +67,7 @@ void track_carry(struct track_loss *l)
 	l->pending = l->earlier = 0;
 }
 
-/* What does not stop with the CPUs beside it is lost while nobody can read it. */
+/* What does not stop with its CPUs is lost while it cannot be read. */
 static uint16_t reason_of(const struct track *t, uint16_t reason)
 {
 	return t->counts_on && status_absent(reason) ? REPORT_UNREACHABLE : reason;
@@ -101,7 +101,7 @@ static bool carries(const struct track *t)
 	return t->semantics == PM_CUMULATIVE;
 }
 
-/* Whether the next reading will speak for the time of one that is missing for that reason. */
+/* Whether the next reading covers the time of one that is missing for that reason. */
 static bool bridges(const struct track *t, uint16_t status)
 {
 	return carries(t) || (is_level(t) && status == PM_REASON_NOT_READ);
@@ -115,7 +115,7 @@ static void step_missing(struct track *t, uint16_t status, uint64_t ns)
 		return;
 	}
 	is_back(t);
-	/* The next reading begins behind this one, and no longer behind what could not count. */
+	/* The next reading starts from this one, no longer from what could not count. */
 	t->before = 0;
 	if (bridges(t, status) && status != PM_REASON_NOT_COUNTED) {
 		if (!t->gap || carries(t))
@@ -129,7 +129,7 @@ static void step_missing(struct track *t, uint16_t status, uint64_t ns)
 		t->loss->undue = 0;
 		t->gap = status;
 		track_lose(t, status, ns);
-		/* Switched off by name, while its group went on: nobody knows what it would have counted. */
+		/* Switched off by name, while its group continued: what it would have counted is unknown. */
 		t->started &= !carries(t);
 	}
 }
@@ -159,7 +159,7 @@ bool track_is_reset(const struct track *t, uint64_t prev, uint64_t now, uint64_t
 	return t->width == 64 || (d > range / 2 && !(turn && (double)d <= (double)range * (double)ns / (double)turn));
 }
 
-/* The difference to the reading before; 0, or why there is none. */
+/* The difference from the previous reading; 0, or why there is none. */
 static uint16_t difference(struct track *t, const struct column *c, uint32_t row, uint64_t now, uint64_t ns)
 {
 	uint64_t d, e, r;
@@ -195,7 +195,7 @@ static uint16_t difference(struct track *t, const struct column *c, uint32_t row
 	return 0;
 }
 
-/* `since`: ns that the reading speaks for; `begins`: it is of the moment at which the interval begins. */
+/* `since`: ns that the reading covers; `begins`: it was taken at the moment at which the interval begins. */
 static void step_more(struct track *t, uint64_t now, uint64_t since, bool begins)
 {
 	struct track_more *m = t->more;
@@ -203,7 +203,8 @@ static void step_more(struct track *t, uint64_t now, uint64_t since, bool begins
 
 	m->weighted += d * (double)since;
 	m->weight += since;
-	/* Differences of a counter continue after a pause: what lies between first and last is what `elapsed` saw. */
+	/* Differences of a counter continue after a pause: what lies between first and last is what `elapsed` covers.
+	 */
 	if (begins)
 		m->first = d;
 	else if (!m->any && t->semantics == PM_CUMULATIVE)
@@ -217,7 +218,7 @@ static void step_more(struct track *t, uint64_t now, uint64_t since, bool begins
 	m->last = d;
 }
 
-/* Of a track that had no reading before: why, if it was there at all. */
+/* For a track without an earlier reading: why there is none, if it existed at all. */
 static void begin_here(struct track *t, uint64_t ns)
 {
 	bool away = t->before && is_absent(t, t->before);
@@ -245,7 +246,7 @@ static void level(struct track *t, uint64_t now, uint64_t ns)
 	t->any = true;
 }
 
-/* `waits`: it had no counter since the reading before, even if nobody wanted it to count. */
+/* `waits`: it had no counter since the previous reading, even if nobody wanted it to count. */
 static void take_cumulative(struct track *t, const struct column *c, uint32_t row, uint64_t now, uint64_t time,
 			    bool waits)
 {
@@ -262,7 +263,7 @@ static void take_cumulative(struct track *t, const struct column *c, uint32_t ro
 	t->elapsed += ns;
 }
 
-/* What is read for itself: its time is that from the snapshot before. Returns the time. */
+/* A value that stands alone covers the time since the previous snapshot. Returns that time. */
 static uint64_t take_single(struct track *t, const struct column *c, uint32_t row, uint64_t time)
 {
 	uint64_t now = c->v[row], ns = column_ns(c, row);
@@ -273,7 +274,7 @@ static uint64_t take_single(struct track *t, const struct column *c, uint32_t ro
 		if (t->loss)
 			track_carry(t->loss);
 	} else if (t->loss) {
-		/* A level speaks for the time in which none was due since one failed. */
+		/* A level covers the time since a failure in which none was due. */
 		if (is_level(t)) {
 			ns += t->loss->undue;
 			track_carry(t->loss);
@@ -298,10 +299,8 @@ static uint64_t take_single(struct track *t, const struct column *c, uint32_t ro
 	return ns;
 }
 
-/*
- * An event that shares its counter with others and has not had its turn since it was opened: it stands at 0, and its
- * first interval begins here as that of the others does.
- */
+/* Whether an event that shares its counter has not had its turn since it was opened: it is 0, and its first interval
+ * begins here like that of the others. */
 static bool never_ran(const struct track *t, const struct column *c, uint32_t row)
 {
 	return !t->started && t->perf && t->semantics == PM_CUMULATIVE && c->enabled && !c->running[row] &&
@@ -318,7 +317,7 @@ static void start_at_zero(struct track *t, const struct column *c, uint32_t row)
 	t->gap = t->before = 0;
 }
 
-/* It waits for a counter since the reading before, and stands where it stood then. */
+/* Whether it has waited for a counter since the previous reading, and is unchanged. */
 static bool still_waits(const struct track *t, const struct column *c, uint32_t row)
 {
 	return t->started && t->semantics == PM_CUMULATIVE && c->enabled && c->status[row] == PM_REASON_NOT_COUNTED &&
@@ -374,7 +373,7 @@ static void step(struct track *t, const struct column *c, uint32_t row)
 	t->gap = t->before = 0;
 }
 
-/* What a step that began with such a loss found. */
+/* Records what a step found that began with such a loss. */
 static void make_note(const struct track *t, const struct track_loss *before, bool away, struct row_note *n)
 {
 	const struct track_loss *l = t->loss;
@@ -461,10 +460,8 @@ struct value track_value(const struct track *t)
 	return value_of(is_shared(t) ? scaled(t, t->times->made) : number(t, t->sum));
 }
 
-/*
- * How long something was watched. The events of an uncore PMU stand still while they are moved to another CPU, and
- * the kernel's clock of the event knows.
- */
+/* How long it was observed. While the events of an uncore PMU are moved to another CPU they stand still, as the
+ * kernel's clock of the event shows. */
 static uint64_t observed_ns(const struct track *t)
 {
 	return t->uncore && t->perf && t->times->enabled ? t->times->enabled : t->elapsed;
@@ -571,7 +568,7 @@ void track_close(struct track *t, struct value *base, size_t stride, size_t k, s
 
 void track_restart(struct track *t, uint16_t before)
 {
-	/* Nothing that comes can speak for it. */
+	/* Nothing that follows can cover it. */
 	if (t->loss) {
 		give_up(t);
 		t->loss->undue = 0;

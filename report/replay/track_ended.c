@@ -1,14 +1,12 @@
-/*
- * What has ended, of a counter that is added up: one track stands for all of it. Its count is the sum of theirs, and
- * so is its rate, although each has a time of its own: that of the interval and a little more or less.
- */
+/* One track represents everything that has ended, of a counter that is added up. Its count is the sum of theirs, and
+ * so is its rate, although each has its own time: that of the interval and a little more or less. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "report/replay/track_private.h"
 
-/* Times that differ from the interval's by no more than one part in so many: then the first terms are exact to a
- * double. */
+/* Times that differ from the interval's by at most one part in so many: then the first terms are exact to a double.
+ */
 #define ALIKE 10000
 
 int track_begin_sum(struct track *sum, const struct track *t, size_t rows)

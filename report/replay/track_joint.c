@@ -1,7 +1,5 @@
-/*
- * A counter that a formula takes together with others: a reading counts only where the others are known, too, so it
- * waits until all of them have one.
- */
+/* A counter that a formula uses together with others: a reading counts only where the others are known, too, so it
+ * waits until all of them have one. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -96,7 +94,7 @@ static void lose(struct track *t, uint16_t why)
 	tally_take(t);
 }
 
-/* Steps its own reading; whether that is, or was, absent. */
+/* Steps with its own reading; returns whether that is, or was, absent. */
 static bool step_alone(struct track *t, const struct column *c, uint32_t row, uint64_t ns)
 {
 	struct track_loss *of_all = t->loss, *own = &of_all->joint->own;

@@ -1,4 +1,4 @@
-/* Many rows of a track at once: the same as a step for each, faster. */
+/* Many rows of a track at once: the same as a step for each, but faster. */
 #include <string.h>
 
 #include "report/replay/track_private.h"
@@ -12,14 +12,14 @@ static bool all_valid(const uint16_t *status, uint32_t row, uint32_t end)
 	return !any;
 }
 
-/* Whether the event ran in all of the time: no more than the ends have to be looked at. */
+/* Whether the event ran all the time: only the ends need to be checked. */
 static bool always_ran(const struct track *t, const struct column *c, uint32_t end)
 {
 	return !t->perf ||
 	       c->running[end - 1] - t->times->prev_running == c->enabled[end - 1] - t->times->prev_enabled;
 }
 
-/* Times that go back are those of a group that was opened anew. */
+/* Times that go back are those of a group that was reopened. */
 static bool times_rise(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
 {
 	uint64_t enabled = t->times->prev_enabled, running = t->times->prev_running;
@@ -92,7 +92,7 @@ bool track_is_regular(const struct track *t, const struct column *c, uint32_t ro
 	return !c->enabled || (times_rise(t, c, row, end) && (always_ran(t, c, end) || ran_in_each(t, c, row, end)));
 }
 
-/* Whether a reading among rows that are all there cannot be compared with that before it. */
+/* Whether a reading among complete rows cannot be compared with the previous one. */
 static bool breaks(const struct track *t, const struct column *c, uint32_t row, uint32_t end, bool started)
 {
 	struct track from = *t;
@@ -130,7 +130,7 @@ bool track_breaks(const struct track *t, const struct column *c, uint32_t row, u
 	return broken;
 }
 
-/* Multiplexed intervals among [row, end): scales what was computed as if always running. */
+/* Scales multiplexed intervals among [row, end), which were computed as if always running. */
 static void scale_rows(const struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *out)
 {
 	uint64_t enabled = t->times->prev_enabled, running = t->times->prev_running;
@@ -166,7 +166,7 @@ static uint64_t sum_of(const struct track *t, const struct column *c, uint32_t r
 {
 	uint64_t sum = 0, prev = t->prev, mask = mask_of(t);
 
-	/* Differences that all rise add up to the one between the ends. */
+	/* Differences that are all positive add up to the one between the ends. */
 	if (t->width == 64)
 		return c->v[end - 1] - t->prev;
 	for (; row < end; row++) {
@@ -261,7 +261,7 @@ static void elapsed_rows(double first, const double *seconds, size_t n, struct v
 		out[i] = value_of(i ? seconds[i] : first);
 }
 
-/* Where no time went by there is no rate. */
+/* Without elapsed time there is no rate. */
 static inline struct value rate(double v, double seconds)
 {
 	return __builtin_expect(seconds != 0, 1) ? value_of(v / seconds) : value_missing(VALUE_DIVISION_BY_ZERO);
@@ -276,7 +276,7 @@ static void rate_rows(const struct value *v, double first, const double *seconds
 
 typedef double pair __attribute__((vector_size(16)));
 
-/* Rates of a counter whose readings are whole numbers of its unit, in one go; two at once, because dividing is what
+/* Rates of a counter whose readings are whole numbers of its unit, in one loop; two at once, because division is what
  * takes the time. */
 static void plain_rates(const struct track *t, const struct column *c, uint32_t row, uint32_t end, double first,
 			struct value *out)
@@ -318,9 +318,9 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 	double first;
 	bool plain;
 
-	/* Without times of its own a count has those of the readings, which this does not look at. */
+	/* Without times of its own a count has those of the readings, which are not examined here. */
 	simple = simple && (!counts || (t->times && t->semantics == PM_CUMULATIVE));
-	/* The clock of the event counts, and no reading's time. */
+	/* The event's clock counts, not the time of a reading. */
 	simple = simple && !(t->uncore && t->perf && t->aspects & timed);
 	if (!simple) {
 		for (; row < end; row++, k++) {
@@ -336,7 +336,7 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 	if (counts)
 		count_rows(t, c, row, end, counts + k);
 	first = (double)true_ns(c, midpoint(c, row) - t->prev_time) / 1e9;
-	/* What is computed from the values may take their place, if they are not requested. */
+	/* What is computed from the values may overwrite them, if they are not requested. */
 	if (t->aspects & 1u << TRACK_VALUE)
 		out += stride;
 	else if (t->aspects & 1u << TRACK_RATE && t->aspects & 1u << TRACK_ELAPSED)

@@ -22,7 +22,7 @@ static bool parse_bool(const char *text, bool *value)
 	return false;
 }
 
-/* Cuts blanks at both ends. */
+/* Removes blanks at both ends. */
 static char *trim(char *text)
 {
 	size_t len;
@@ -44,7 +44,7 @@ static int take_key(struct stat_config *c, char *line, struct error *e)
 		*equals = '\0';
 	key = trim(line);
 	value = equals ? trim(equals + 1) : NULL;
-	/* A key alone means yes. Other keys speak of recording. */
+	/* A key alone means yes. Other keys are about recording. */
 	if (strcasecmp(key, "big-num") && strcasecmp(key, "no-csv-summary"))
 		return 0;
 	if (value && !parse_bool(value, &on))

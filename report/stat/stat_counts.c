@@ -18,7 +18,7 @@ static const struct count *count_at(const struct stat_sheet *s, const struct sta
 	return replay_counts(s->replay, s->column[l->first + i].track) + k;
 }
 
-/* Whether no column before it counted the same event of the same package. */
+/* Whether no earlier column counted the same event of the same package. */
 static bool is_first(const struct stat_sheet *s, const struct stat_line *l, uint32_t i, size_t k)
 {
 	const struct stat_column *c = &s->column[l->first + i];
@@ -53,19 +53,19 @@ static void count_package(struct stat_sheet *s, struct stat_line *l, size_t k)
 		l->now.nr = l->n;
 }
 
-/* What a column was not seen in makes the percentage fall. The next reading may bring the count of a missed one, so
- * that of sums of intervals only what none has brought is in it. What waited for a counter is in its own times. */
+/* Time in which a column was not observed lowers the percentage. The next reading may include the count of a missed
+ * one, so sums of intervals lack only what none has included. Waiting for a counter is part of its own times. */
 static void take_lost(const struct stat_sheet *s, struct stat_line *l, struct stat_column *c, bool counted, size_t k)
 {
 	const struct support *u = replay_support(s->replay, c->track);
 	uint64_t lost = u ? (uint64_t)(u[k].lost * 1e9) : 0;
 
-	/* Nor is there anything to be seen of what is disabled. */
+	/* Nor is a disabled event observed. */
 	lost = lost > s->off_ns && u[k].why != PM_REASON_NOT_COUNTED ? lost - s->off_ns : 0;
 	l->now.lost += lost;
 	l->total.lost -= c->unseen_ns;
 	c->unseen_ns = counted ? 0 : c->unseen_ns;
-	/* Nothing brings what the reader itself found to be lost: gaps, resets. */
+	/* What the reader itself found to be lost is never included: gaps, resets. */
 	if (lost && u[k].why >= VALUE_DIVISION_BY_ZERO)
 		l->total.lost += lost;
 	else
@@ -95,7 +95,7 @@ static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 			missing++;
 			why = c->reason;
 			column->why = c->reason;
-			/* What waited for a counter all the time makes the percentage say so. */
+			/* What waited for a counter all the time lowers the percentage. */
 			if (c->reason == PM_REASON_NOT_COUNTED)
 				l->now.enabled += c->enabled;
 			continue;
@@ -114,15 +114,15 @@ static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 		struct stat_column *column = &s->column[l->first + i];
 		const struct count *c = replay_counts(s->replay, column->track) + k;
 
-		/* A CPU that is offline, and a task that is not there, have no part in the sum; nor does an event
+		/* A CPU that is offline, and a task that does not exist, have no part in the sum; nor does an event
 		 * while it is not enabled, which is known to count nothing. */
 		if (!c->reason || status_absent(c->reason) ||
 		    (c->reason == PM_REASON_NOT_COUNTED && (!c->enabled || is_known(s, column, k))))
 			continue;
 		column->lost++;
 		s->partial = true;
-		/* Nothing of it is known in all the time: the sum is no number, here as everywhere. What a line of
-		 * several leaves out, the next one may bring. */
+		/* Nothing of it is known at any time: the sum is not a number, here as everywhere. In a line of
+		 * several intervals, the next one may include what this one lacks. */
 		if (!s->config->intervals)
 			l->now.reason = c->reason;
 	}
@@ -300,7 +300,7 @@ static void say_lost(struct stat_sheet *s, uint32_t event, struct buf *out)
 	}
 }
 
-/* -C that cannot be kept is not passed over in silence. */
+/* Says that -C cannot be honoured. */
 static void note_tasks(struct stat_sheet *s)
 {
 	for (uint32_t i = 0; s->config->cpus.n && i < s->n_columns; i++) {
@@ -315,7 +315,7 @@ static void note_tasks(struct stat_sheet *s)
 	}
 }
 
-/* A run without a number is none of those that the mean is of. */
+/* A run without a number does not count for the mean. */
 static void note_runs(struct stat_sheet *s)
 {
 	for (uint32_t i = 0; i < s->n_lines; i++) {
@@ -329,7 +329,7 @@ static void note_runs(struct stat_sheet *s)
 	}
 }
 
-/* One line for all events of which the same is to be said: groups are lost as a whole. */
+/* One line for all events with the same loss: groups are lost as a whole. */
 static void note_lost(struct stat_sheet *s)
 {
 	SCOPED(buf_release) struct buf now = BUF_INIT, last = BUF_INIT;

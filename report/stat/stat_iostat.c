@@ -24,7 +24,7 @@ static void put_heads(struct stat_sheet *s, const char *sep)
 	buf_addch(out, '\n');
 }
 
-/* Events of a PMU stand in the order of the heads. */
+/* Events of a PMU are in the order of the heads. */
 static void put_port(struct stat_sheet *s, const char *pmu, uint32_t die, const char *sep)
 {
 	struct buf *out = &s->out->text;

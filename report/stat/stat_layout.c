@@ -53,7 +53,7 @@ static bool wanted_instance(const struct stat_sheet *s, const struct pm_instance
 		return false;
 	if (!c->n_pids && !c->n_tids)
 		return true;
-	/* What counts for the whole system, such as the time, counts for a task as well. */
+	/* What counts for the whole system, such as time, counts for a task as well. */
 	return i->kind == PM_SYSTEM ||
 	       (i->kind == PM_TASK &&
 		(has_id(c->id, c->n_pids, pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0)) ||
@@ -62,7 +62,7 @@ static bool wanted_instance(const struct stat_sheet *s, const struct pm_instance
 
 /* ---- rows ---- */
 
-/* The same place may be added many times; tidy_rows() leaves one. */
+/* The same place may be added many times; tidy_rows() keeps one. */
 static int add_row(struct stat_sheet *s, const struct place *place, bool counted)
 {
 	if (array_room(&s->row, s->n_rows, sizeof(*s->row)))
@@ -80,7 +80,7 @@ static int by_place(const void *a, const void *b)
 	return order ? order : (x->first_cpu > y->first_cpu) - (x->first_cpu < y->first_cpu);
 }
 
-/* perf lists CPUs by number, and other things by socket, die and core. */
+/* perf lists CPUs by number, and other places by socket, die and core. */
 static int by_cpu(const void *a, const void *b)
 {
 	const struct place *x = &((const struct stat_row *)a)->place, *y = &((const struct stat_row *)b)->place;
@@ -96,7 +96,7 @@ static int by_place_of(const void *a, const void *b, void *rows)
 	return place_compare(&row[*(const uint32_t *)a].place, &row[*(const uint32_t *)b].place);
 }
 
-/* Each place once, in order, with its label. */
+/* Keeps each place once, in order, with its label. */
 static int tidy_rows(struct stat_sheet *s)
 {
 	uint32_t n = 0;
@@ -126,7 +126,7 @@ static int tidy_rows(struct stat_sheet *s)
 
 /* ---- which track is in which line ---- */
 
-/* The kind of place that the event has lines for. */
+/* The kind of place for which the event has lines. */
 static enum pm_kind kind_for(const struct stat_sheet *s, const struct stat_event *ev)
 {
 	if (s->config->aggr == STAT_NONE && ev->percore && !s->config->show_thread)
@@ -141,7 +141,7 @@ static int find_row(const struct stat_sheet *s, const struct place *place)
 	return at < s->n_rows && !place_compare(&s->row[s->row_at[at]].place, place) ? (int)s->row_at[at] : -1;
 }
 
-/* A cgroup has an instance for each CPU; it stands where its first one does. */
+/* A cgroup has an instance for each CPU; its place is that of the first one. */
 static bool place_of_cgroup(const struct stat_sheet *s, const struct pm_instance *i, struct place *place)
 {
 	const struct pm_model *m = s->places->model;
@@ -169,7 +169,7 @@ static uint32_t first_counted(const struct stat_sheet *s)
 	return PM_NONE;
 }
 
-/* An event of a package stands at the first CPU that has it. */
+/* An event of a package is placed at the first CPU that has it. */
 static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, const struct pm_instance *i,
 		     struct place *place)
 {
@@ -186,7 +186,7 @@ static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, co
 				return places_find(s->places, &first, kind, place);
 		}
 	}
-	/* Uncore and other things of a package stand at the CPU that reads them. */
+	/* Uncore and other events of a package are placed at the CPU that reads them. */
 	if (kind == PM_CPU && i->kind != PM_CPU && c) {
 		struct pm_instance first = { .kind = PM_CPU, .number = c->cpu, .cpu = c->cpu };
 
@@ -194,7 +194,7 @@ static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, co
 	}
 	if (kind == PM_TASK && i->kind != PM_TASK)
 		return false;
-	/* What the machine has one of, such as the time, at the first CPU that is counted. */
+	/* What the machine has once, such as time, is placed at the first CPU that is counted. */
 	if (i->kind == PM_SYSTEM && kind != PM_SYSTEM) {
 		struct pm_instance first = { .kind = PM_CPU, .number = first_counted(s) };
 
@@ -212,12 +212,12 @@ static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, co
 	return places_find(s->places, i, kind, place);
 }
 
-/* The tracks of the replay by counter, and what was found of instances: with a thousand of each searches count. */
+/* The tracks of the replay by counter, and what was found of instances: with a thousand of each, searches matter. */
 struct stat_finder {
 	uint32_t *start; /* by counter id: first in track[]; one more at the end */
 	uint32_t *track;
-	unsigned char *seen; /* by instance id: its row is there */
-	uint32_t *row;       /* by instance id: 1 + row; 0: not looked for yet */
+	unsigned char *seen; /* by instance id: its row exists */
+	uint32_t *row;       /* by instance id: 1 + row; 0: not searched for yet */
 };
 
 static void finder_free(struct stat_finder *f)
@@ -258,7 +258,7 @@ static bool feeds(const struct stat_sheet *s, const struct stat_event *ev, size_
 	return *i && (ev->in_cgroup == PM_NONE || ev->in_cgroup == stat_cgroup_of(*i)) && wanted_instance(s, *i);
 }
 
-/* Whether its instances stand where those of other events do. */
+/* Whether its instances are placed like those of other events. */
 static bool is_plain(const struct stat_sheet *s, const struct stat_event *ev)
 {
 	return !ev->per_pkg && kind_for(s, ev) == stat_aggr_kinds[s->config->aggr];
@@ -386,20 +386,20 @@ static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at
 			struct track_info t = replay_track(s->replay, feed[k].track);
 			const struct place *p = &s->row[feed[k].row].place, *own = &s->row[r].place;
 
-			/* The siblings of a core, each with what all of them counted. */
+			/* The siblings of a core, each with the counts of all of them. */
 			if (everywhere && (p->package != own->package || p->die != own->die || p->core != own->core))
 				continue;
 			err = add_column(s, l, feed[k].track, pm_model_instance(s->places->model, t.instance));
 		}
-		/* An event that nobody could open has a line everywhere, of percore only where CPUs have one; and in
-		 * perf 6 one that counts in one place only. */
+		/* An event that could not be opened anywhere has a line everywhere, a percore one only where CPUs
+		 * have one; in perf 6 also one that counts at a single place. */
 		if (l->n || ((!any || alone) && s->row[r].place.kind == kind_for(s, ev)))
 			++*at;
 	}
 	return err;
 }
 
-/* perf goes event by event where it tells CPUs or threads apart, and place by place where it sums. */
+/* perf goes event by event if it distinguishes CPUs or threads, and place by place if it sums. */
 static int by_event(const void *a, const void *b)
 {
 	const struct stat_line *x = a, *y = b;

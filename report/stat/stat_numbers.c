@@ -8,7 +8,7 @@
 /* A metric at a row. */
 struct answer {
 	uint32_t row, at; /* of the sheet, and the cell in it + 1; 0: nothing feeds it there */
-	struct value now; /* of the interval at hand, or of the whole */
+	struct value now; /* of the current interval, or the total */
 	enum sheet_verdict verdict;
 };
 

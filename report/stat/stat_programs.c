@@ -24,7 +24,7 @@ bool stat_programs_same(const struct pm_counter *a, const struct pm_counter *b)
 {
 	const char *pa = program_of(a), *pb = program_of(b);
 
-	/* The same event may be there twice; each of them has a number of its own. */
+	/* The same event may occur twice, each with a number of its own. */
 	return pa && pb && strcmp(pa, pb) &&
 	       pm_map_u64(&a->attrs, PM_COUNTER_PERF_WILDCARD, 0) ==
 		       pm_map_u64(&b->attrs, PM_COUNTER_PERF_WILDCARD, 0) &&

@@ -49,7 +49,7 @@ static int print_lines(struct stat_sheet *s)
 
 /* ---- intervals ---- */
 
-/* perf has a line a cgroup where metrics have columns. */
+/* perf prints a line per cgroup if metrics have columns. */
 static void part_cgroups(struct stat_sheet *s, const struct pm_model *m)
 {
 	bool any = false;
@@ -125,7 +125,7 @@ static int add_run(struct stat_sheet *s, double wall_ns)
 	return 0;
 }
 
-/* How much of the interval events were disabled. */
+/* For how much of the interval events were disabled. */
 static uint64_t off_ns(const struct stat_sheet *s, const struct interval *i)
 {
 	uint64_t sum = 0;
@@ -160,8 +160,8 @@ static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k
 	int err = 0;
 
 	s->off_ns = off_ns(s, i);
-	/* pmrec leaves most of the time out in which events are disabled, and what was left out is not part of the
-	 * duration. */
+	/* pmrec omits most of the time in which events are disabled, and what it omitted is not part of the duration.
+	 */
 	counted = i->to_ns - i->from_ns - s->off_ns;
 	counted = counted < i->duration_ns ? counted : i->duration_ns;
 
@@ -180,7 +180,7 @@ static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k
 		if (!c->stats && !err)
 			err = print_lines(s);
 	} else if (s->runs) {
-		/* The command's own time, where that is known, and not that of the snapshots around it. */
+		/* The command's own time, if known, not that of the snapshots around it. */
 		err = add_run(s, (double)(s->elapsed_ns && !s->switched ? s->elapsed_ns : counted));
 		s->elapsed_ns = 0;
 	}
@@ -202,7 +202,7 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 	return err;
 }
 
-/* Without memory the rates are of the whole time, no more. */
+/* Without memory, rates are over the whole time. */
 static void add_off(struct stat_sheet *s, uint64_t to_ns)
 {
 	struct stat_off *more = s->off_since ? realloc(s->off, (s->n_off + 1) * sizeof(*more)) : NULL;
@@ -219,7 +219,7 @@ static void event(struct sink *sink, const struct pm_event *event)
 	struct stat_sheet *s = (struct stat_sheet *)sink;
 	uint64_t elapsed, user, system;
 
-	/* One event alone: the time of the others continues. */
+	/* A single event: the time of the others continues. */
 	if (pm_map_get(&event->attrs, PM_EVENT_KEY_COUNTER))
 		return;
 	switch (event->type) {
@@ -265,7 +265,7 @@ static int end(struct sink *sink)
 			stat_take_means(s);
 			s->seconds = s->wall.mean / 1e9;
 		} else {
-			/* Of a command beside other things the clocks and counts are of a little more. */
+			/* For a command beside other things, clocks and counts cover a little more. */
 			if (s->elapsed_ns && !s->switched && !s->config->window && !s->config->intervals &&
 			    !strcmp(pm_map_text(&s->places->model->header, PM_HEADER_TARGET, ""), "command"))
 				s->seconds = (double)s->elapsed_ns / 1e9;
