@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +23,9 @@ int opener_start(bool wanted)
 	sigset_t all, before;
 
 	capabilities = privileges_permitted();
+	/* Whoever could attach to this process would have its opener. */
+	if (elevated)
+		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (wanted && capabilities) {
 		err = message_pair(end);
 		if (err)

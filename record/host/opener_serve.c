@@ -139,11 +139,16 @@ static int serve_open(struct opener_request *r)
 static int serve_perf(struct opener_request *r, const struct message_fds *fds)
 {
 	unsigned long flags = r->perf.flags & (PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
+	const struct perf_event_attr *a = &r->perf.attr.a;
 	int group = -1, pid = r->perf.pid;
 	long fd;
 
 	if (fds->n != (unsigned)r->perf.group + r->perf.cgroup || !pid)
 		return -EINVAL;
+	/* It counts; what others have in memory, and where, is not for the caller. */
+	if (a->sample_type & ~(uint64_t)(PERF_SAMPLE_TIME | PERF_SAMPLE_READ) || a->mmap || a->mmap_data ||
+	    a->mmap2 || a->comm)
+		return -EPERM;
 	if (r->perf.group)
 		group = fds->fd[0];
 	if (r->perf.cgroup)

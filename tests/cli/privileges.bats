@@ -47,7 +47,7 @@ with_capabilities() {
 	mkdir -m 777 mine
 	cp "$bin/pmrec" "$bin/pmrep" caps/
 	setcap "${1:-cap_perfmon,cap_dac_read_search=ep}" caps/pmrec 2>/dev/null || skip "no file capabilities here"
-	$as caps/pmrec mark x 2>&1 | grep -q 'no recording' || skip "programs with file capabilities do not run here"
+	$as caps/pmrec --version >/dev/null || skip "programs with file capabilities do not run here"
 }
 
 # Runs in the command: what the threads of the recorder may, and what the command may itself.
@@ -180,6 +180,35 @@ for i in range(4):
 		grep -qi 'permi' err
 	fi
 	finish
+}
+
+@test "nobody gets at the opener through the recorder, though both are his" {
+	with_capabilities
+	cd mine
+	$as ../caps/pmrec -q -i 0.1 -o x.pmr 2>err 3>&- &
+	pid=$!
+	sampling x.pmr
+	recorders=$(pgrep -u 54321 pmrec)
+	[ "$(wc -w <<<"$recorders")" -ge 3 ]
+	run $as /usr/bin/python3 - $recorders <<-'PYTHON'
+	import ctypes, sys
+	libc, got = ctypes.CDLL(None, use_errno=True), []
+	for pid in map(int, sys.argv[1:]):
+	    if libc.ptrace(0x4206, pid, 0, 0) == 0:
+	        got.append("attached to %d" % pid)
+	    pidfd = libc.syscall(434, pid, 0)
+	    assert pidfd >= 0
+	    got += ["descriptor %d of %d" % (n, pid) for n in range(3, 40) if libc.syscall(438, pidfd, n, 0) >= 0]
+	    try:
+	        got.append("environment: %d bytes" % len(open("/proc/%d/environ" % pid).read()))
+	    except PermissionError:
+	        pass
+	print(*got, sep="\n", end="")
+	PYTHON
+	kill -INT "$pid"
+	finish
+	[ -z "$output" ] || { echo "$output"; return 1; }
+	[ "$status" = 0 ]
 }
 
 @test "files of a rotation are made and removed where only root by its rights may" {
