@@ -99,10 +99,11 @@ static int open_named(struct output *out, const struct record_options *o, struct
 						 "'%s' is a link to a file that is not there; name that file",
 						 out->path) :
 				       error_sys(e, errno, "cannot write '%s'", out->path);
-		/* mktemp makes an empty file; pipes and devices are meant to be written to. */
-		if (S_ISREG(st.st_mode) && st.st_size > 0 && !o->output.overwrite)
-			return error_set(e, EEXIST, "'%s' exists; --overwrite replaces it", out->path);
 		out->fd = open(out->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		/* mktemp makes empty files; pipes and devices are meant to be written to. The name may lead elsewhere
+		 * by now, so the descriptor is asked. */
+		if (out->fd >= 0 && !fstat(out->fd, &st) && S_ISREG(st.st_mode) && st.st_size && !o->output.overwrite)
+			return error_set(e, EEXIST, "'%s' exists; --overwrite replaces it", out->path);
 	}
 	return out->fd < 0 ? error_sys(e, errno, "cannot write '%s'", out->path) : 0;
 }

@@ -138,3 +138,21 @@ writes() {
 	run -2 "$bin/pmrep" redact --map=b.pmr b.pmr -o out
 	cmp b.pmr kept
 }
+
+@test "what a name leads to when the file is opened is what must not be lost" {
+	command -v strace >/dev/null || skip "no strace"
+	: >x.pmr
+	echo keep >victim
+	ln -s victim link
+	ASAN_OPTIONS=detect_leaks=0 strace -f -o log -P x.pmr -e inject=newfstatat,stat,statx:delay_exit=1000000 \
+		"$bin/pmrec" -q -n 1 --sources=stat -o x.pmr 2>err &
+	pid=$!
+	for _ in $(seq 200); do
+		! grep -qE 'stat.*x.pmr' log 2>/dev/null || break
+		sleep 0.02
+	done
+	mv link x.pmr
+	! wait $pid || false
+	grep -q 'overwrite' err
+	[ "$(cat victim)" = keep ]
+}
