@@ -145,7 +145,8 @@ static void add_pmu(struct listing *l, const struct perf_pmus *pmus, const struc
 {
 	const struct event_pmu *twin = twin_of(pmus, pmu);
 	SCOPED(buf_release) struct buf name = BUF_INIT, terms = BUF_INIT;
-	bool same = false;
+	bool same = false, described = twin && pmu->n_formats && twin->n_formats == pmu->n_formats &&
+				       listed(l, twin, NULL, "/TERM=VALUE,.../");
 	int before = l->n;
 
 	if (twin != l->same_as)
@@ -174,6 +175,7 @@ static void add_pmu(struct listing *l, const struct perf_pmus *pmus, const struc
 	}
 	buf_clear(&name);
 	buf_clear(&terms);
+	same |= described && !pmu->n_aliases;
 	if (same) {
 		if (l->n != before)
 			add_same(l);
@@ -184,9 +186,7 @@ static void add_pmu(struct listing *l, const struct perf_pmus *pmus, const struc
 	buf_printf(&name, "%s/TERM=VALUE,.../", pmu->name);
 	for (size_t i = 0; i < pmu->n_formats; i++)
 		buf_printf(&terms, "%s%s (%s)", i ? ", " : "", pmu->format[i].name, pmu->format[i].text);
-	if (twin && twin->n_formats != pmu->n_formats)
-		twin = NULL;
-	if (pmu->n_formats && !listed(l, twin, NULL, "/TERM=VALUE,.../"))
+	if (pmu->n_formats && !described)
 		add(l, buf_str(&name), "terms", NULL, buf_str(&terms));
 	l->err = l->err ? l->err : name.err ? name.err : terms.err;
 }

@@ -96,7 +96,7 @@ static void put_where(struct buf *out, const struct places *places, const struct
 	if (p->kind == PM_SYSTEM)
 		return;
 	if (*name) {
-		buf_addstr(out, name);
+		places_put_name(places, p, out);
 		return;
 	}
 	/* The kernel's number of a CPU is enough. */

@@ -28,10 +28,11 @@ void plot_place_name(const struct places *p, const struct place *place, struct b
 {
 	bool within = place->kind == PM_DIE || place->kind == PM_CORE; /* numbered in a package */
 	uint32_t number = place_number(place);
-	const char *name = places_name(p, place);
+	SCOPED(buf_release) struct buf name = BUF_INIT;
 
 	if (number == PM_NONE) {
-		text_escape(out, name, strlen(name));
+		places_put_name(p, place, &name);
+		text_escape(out, buf_str(&name), name.len);
 		return;
 	}
 	if (within && place->package != PM_NONE)

@@ -83,7 +83,7 @@ static void put_label(const struct places *places, const struct place *p, struct
 	else if (number != PM_NONE)
 		buf_printf(out, "%s %u", pm_kind_name(p->kind), number);
 	else if (name[0])
-		buf_addstr(out, name);
+		places_put_name(places, p, out);
 	else
 		buf_printf(out, "%s #%u", pm_kind_name(p->kind), p->instance);
 	if ((p->kind == PM_CORE || p->kind == PM_DIE || p->kind == PM_CLUSTER) && p->package != PM_NONE)

@@ -89,7 +89,7 @@ void incident_put_label(const struct places *p, const struct place *place, struc
 		buf_printf(out, "cache %u", place->cache);
 		break;
 	default:
-		buf_addstr(out, places_name(p, place));
+		places_put_name(p, place, out);
 	}
 }
 

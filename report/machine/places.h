@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "common/buf.h"
 #include "format/model.h"
 
 struct places {
@@ -16,6 +17,7 @@ struct places {
 	struct place_label {
 		uint32_t instance;
 		char *text;  /* owned; shown instead of its name, or NULL */
+		bool twin;   /* a PMU, and another has its name, too */
 	} * label;           /* owned; by the instance's slot, which others may have had before */
 	uint32_t *of_number; /* owned; by the number of a task: its first instance; 0: none */
 	struct place_cgroup {
@@ -63,3 +65,5 @@ int place_compare(const struct place *a, const struct place *b);
 int places_label(struct places *p, const struct pm_instance *i, const char *text);
 /* "thermal_zone0", "task-3"; "" for places with a number. Valid as long as the model. */
 const char *places_name(const struct places *p, const struct place *place);
+/* The same, and of a PMU whose name another has, too, where it is: "uncore_imc_0 of package 1 (CPU 28)". */
+void places_put_name(const struct places *p, const struct place *place, struct buf *out);

@@ -242,6 +242,20 @@ def check_nodes(runner, m):
     return [f"nodes: {sorted(nodes)}, {wrong} {errors}"] if wrong or len(nodes) != len(set(m.nodes)) else []
 
 
+def check_twins(runner, m):
+    """PMUs of one name in two sockets are two rows everywhere."""
+    path, base, wrong = *(os.path.join(runner.folder, f"{name}.pmr") for name in "xy"), []
+    errors = record(runner, path) + record(runner, base)
+    said = {how[0]: runner.run(os.path.join(test_pmu.BIN, "pmrep"), *how, path, preload=False).stdout
+            for how in (("plot", "mem.read_bw", "--per-pmu"), ("html", "-o", "-"), ("diff", "--per-pmu", "--all", "--format=csv", base))}
+    for cpu in m.first_cpus(m.table.PMUS["uncore_imc_0"]):
+        place = f"uncore_imc_0 of package {m.cpus[cpu]} (CPU {cpu})"
+        rate = m.rate_at("uncore_imc_0", "cas_count_read", cpu) * 64 / 1e9
+        wrong += [] if f"{place}: min {rate:.2f}, mean {rate:.2f}, max {rate:.2f}" in said["plot"] else [f"plot: no {place} at {rate}: {said['plot'][:500]}"]
+        wrong += [f"{command}: no {place} {errors}" for command in ("html", "diff") if place not in said[command]]
+    return wrong
+
+
 def check_events(runner, m):
     """An event of all controllers is one column with a rate, one of each on request; -C takes the sockets of its CPUs."""
     wrong, path, event = [], os.path.join(runner.folder, "x.pmr"), "uncore_imc/cas_count_read/"
@@ -259,8 +273,11 @@ def check_events(runner, m):
         wrong.append(f"--show=uncore_imc_1/*: {one}")
     listed = subprocess.run([os.path.join(test_pmu.BIN, "pmrec"), "list", "events", f"--root={runner.folder}", "uncore_imc"], text=True,
                             capture_output=True, check=False).stdout
-    if "uncore_imc_1/.../ to uncore_imc_3/.../" not in listed or listed.count("cas_count_read/") != 1:
-        wrong.append(f"list events: {listed}")
+    # Those that have no names are folded, too.
+    bare = subprocess.run([os.path.join(test_pmu.BIN, "pmrec"), "list", "events", f"--root={runner.folder}", "uncore_acme"], text=True,
+                          capture_output=True, check=False).stdout
+    if "uncore_imc_1/.../ to uncore_imc_3/.../" not in listed or listed.count("cas_count_read/") != 1 or "uncore_acme_1/.../ to uncore_acme_2/.../" not in bare:
+        wrong.append(f"list events: {listed} {bare}")
     return wrong
 
 
@@ -287,7 +304,7 @@ def main():
             if name in DOCTOR:
                 wrong += check_doctor(runner, m, DOCTOR[name])
             if name == "sapphirerapids":
-                wrong += check_events(runner, m)
+                wrong += check_events(runner, m) + check_twins(runner, m)
     for line in wrong:
         print("wrong:", line)
     return 1 if wrong else 0
