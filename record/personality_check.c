@@ -11,6 +11,7 @@
 
 #include "common/cpulist.h"
 #include "record/host/privileges.h"
+#include "record/host/root.h"
 #include "record/personality.h"
 
 enum {
@@ -165,7 +166,6 @@ static const struct rule {
 	  "--per-thread needs --pid, --tid or --all-cpus, not a command alone" },
 	{ true, INVALID, "per-thread cpu", "pid tid", NULL, "--per-thread and --cpu are mutually exclusive" },
 	{ true, INVALID, "", "all-cpus cpu", counts_places, "cgroups and places of CPUs need --all-cpus or --cpu" },
-	{ true, INVALID, "topdown", "all-cpus cpu", has_command, "--topdown needs --all-cpus" },
 	{ true, INVALID, "interval-count", "interval-print", NULL, "--interval-count needs --interval-print" },
 	{ true, INVALID, "timeout interval-print", "", NULL,
 	  "--timeout and --interval-print are mutually exclusive" },
@@ -252,6 +252,27 @@ static void choose_place(struct asked *a)
 	}
 }
 
+/* perf 7 has metrics of the vendor for it; where the kernel names events of slots, these do. */
+static void choose_topdown(struct asked *a)
+{
+	static const char *const event[] = { "retiring", "retiring", "heavy-ops" };
+	long level = number_of(a, "td-level");
+	SCOPED(root_release) struct root root = { 0 };
+	char group[32];
+
+	if (root_init(&root, personality_given(a, "root")))
+		abort();
+	for (size_t i = 0; level >= 0 && level < 3 && i < 2; i++)
+		if (root_exists(&root, "/sys/bus/event_source/devices/cpu%s/events/topdown-%s", i ? "_core" : "",
+				event[level]))
+			return;
+	snprintf(group, sizeof(group), "TopdownL%ld", level ? level : 1);
+	personality_drop(&a->record, "--topdown", 0);
+	personality_drop(&a->record, "--td-level", 1);
+	personality_add(&a->record, "-M");
+	personality_add(&a->record, group);
+}
+
 static void drop_idle(struct asked *a)
 {
 	bool tasks = given(a, "pid") || given(a, "tid");
@@ -280,6 +301,8 @@ static void drop_idle(struct asked *a)
 	if (!given(a, "topdown")) {
 		personality_drop(&a->record, "--td-level", 1);
 		personality_drop(&a->report, "--td-level", 1);
+	} else if (a->newer) {
+		choose_topdown(a);
 	}
 }
 

@@ -201,7 +201,9 @@ static int judge(struct stat_options *o, struct error *e)
 				 "--stats and --metric-only have perf's formats: -x or -j in place of --format");
 	if (c->iostat)
 		c->aggr = STAT_DIE;
-	for (unsigned i = 0; o->topdown && i < (o->td_level ? o->td_level : 1); i++)
+	/* perf 7 has one level alone. */
+	for (unsigned i = c->style == STAT_STYLE_NAMED && o->td_level ? o->td_level - 1 : 0;
+	     c->topdown && i < (o->td_level ? o->td_level : 1); i++)
 		if (stat_words_add(&c->metrics, level[i]))
 			return -ENOMEM;
 	c->vendor = o->vendor;

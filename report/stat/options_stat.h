@@ -17,7 +17,7 @@ struct stat_options {
 	int log_fd;                  /* --log-fd; -1: none */
 	int cache_level;             /* of --per-cache=L2; 0: the last */
 	unsigned td_level;
-	bool follow, strict, quiet, topdown, csv, json;
+	bool follow, strict, quiet, csv, json;
 	struct vendor_files *vendor; /* owned; of --metrics-file */
 	char **file;                 /* borrowed of the command line */
 	int n_files;

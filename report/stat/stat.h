@@ -65,6 +65,7 @@ struct stat_config {
 	bool all_events, no_merge, hybrid_merge, big_num, intervals, summary, no_csv_summary, table, stats;
 	bool metric_only, no_quotes, no_threshold, no_scale, verbose, show_thread, color;
 	bool started; /* a file begins with the time at which it was written */
+	bool topdown; /* the metrics are those of slots */
 	bool null;    /* no blank line stands after the lines */
 	bool clear;   /* clear the screen before every interval */
 	bool window;  /* only a part of the recording is read */
@@ -139,6 +140,8 @@ struct stat_metric {
 	const char *name;  /* the metric's name, which heads columns of --metric-only */
 	const char *group; /* of perf's Default group: the head above it, "TopdownL1"; else NULL */
 	const struct stat_line *of; /* the line with the times of that head */
+	uint8_t part;               /* of those below it: perf prints the times with the first of each part */
+	bool begins, ends, headed;  /* such a part; the head has to precede it */
 	const char *threshold;      /* "good", "bad" ...; NULL: none is known */
 	const char *color;          /* SGR parameters, or NULL */
 	uint32_t id;                /* place in the columns of --metric-only */
@@ -211,6 +214,7 @@ struct stat_sheet {
 	bool begins;      /* its first lines are not printed yet */
 	bool switched;    /* events were enabled or disabled meanwhile: the command's time is not theirs */
 	char time[32];    /* of the current interval */
+	char group[64];   /* the head of a group that was printed last */
 	bool summing;     /* printing the totals of --summary */
 	struct buf notes; /* lines for stderr, at the end */
 	bool partial;     /* a sum lacks a part */
@@ -332,21 +336,12 @@ struct stat_form_ops {
 	void (*begin)(struct stat_sheet *s); /* of a recording; NULL: prints nothing */
 	void (*lines)(struct stat_sheet *s); /* of an interval, of all, or of the totals */
 };
-/* Whether its group's head has to precede the metric. */
-static inline bool stat_is_headed(const struct stat_metric *m, size_t i)
-{
-	return m[i].group && (!i || !m[i - 1].group || strcmp(m[i - 1].group, m[i].group) || m[i - 1].of != m[i].of);
-}
-/* Whether it is the last below its group's head, of n. */
-static inline bool stat_is_last(const struct stat_metric *m, size_t i, size_t n)
-{
-	return m[i].group && (i + 1 == n || stat_is_headed(m, i + 1) || !m[i + 1].group);
-}
-/* Calls put_line() for each line to be printed, in order, and put_alone() for each row if there are metrics that
- * belong to no line: after the lines of a place, or after all lines where those of an event stand together. Stops
- * where the output fails; the exporter knows. */
+typedef void stat_put_alone(struct stat_sheet *s, uint32_t row, const struct stat_metric *m);
+/* Calls put_line() for each line to be printed, in order, and put_alone() for each metric that belongs to no line:
+ * after the lines of a place, or after all lines where those of an event stand together. Stops where the output fails;
+ * the exporter knows. */
 void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),
-		    void (*put_alone)(struct stat_sheet *s, uint32_t row));
+		    stat_put_alone *put_alone);
 /* Orders s->order by --sort. 0 or -ENOMEM. */
 int stat_sort_lines(struct stat_sheet *s);
 /* The lines of --iostat, in the text's form or in that of STAT_CSV. */

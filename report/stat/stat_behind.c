@@ -96,6 +96,7 @@ static void take_metric(const struct stat_sheet *s, const struct shown *x, uint3
 	};
 	if (x->group) {
 		out->group = x->group;
+		out->part = x->part;
 		out->of = x->head < s->n_events ? stat_line_at(s, row, x->head) : NULL;
 	}
 	if (x->named) {
@@ -209,7 +210,7 @@ void stat_shadow_head(const struct stat_sheet *s, uint32_t id, struct buf *out)
 	else
 		buf_printf(out, "%s%s", x->shadow && x->shadow->percent ? "%  " : "", x->words);
 	/* As it is, two columns of a name would be two members of one object. */
-	if (x->pmu)
+	if (x->pmu && !stat_is_newer(s))
 		buf_printf(out, " (%s)", x->pmu);
 	if (is_repeated(s, id))
 		buf_printf(out, " %s", mark_of(s, x));

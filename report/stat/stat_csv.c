@@ -26,8 +26,9 @@ static void put_sep(struct stat_sheet *s, unsigned n)
 		buf_addstr(&s->out->text, s->config->separator);
 }
 
-/* Time, "summary", and the place with the number of counters in it. */
-static void put_prefix(struct stat_sheet *s, const struct stat_row *row, uint32_t nr)
+/* Time, "summary", and the place with the number of counters in it. perf 7 says "summary" once where one line has
+ * more. */
+static void put_prefix(struct stat_sheet *s, const struct stat_row *row, uint32_t nr, bool more)
 {
 	struct buf *out = &s->out->text;
 	char text[NUMBER_MAX];
@@ -35,7 +36,7 @@ static void put_prefix(struct stat_sheet *s, const struct stat_row *row, uint32_
 	if (s->time[0]) {
 		buf_addstr(out, s->time);
 		put_sep(s, 1);
-	} else if (s->summing && !s->config->no_csv_summary) {
+	} else if (s->summing && !s->config->no_csv_summary && !(more && stat_is_newer(s))) {
 		buf_printf(out, "%*s", stat_is_older(s) ? 16 : 0, "summary");
 		put_sep(s, 1);
 	}
@@ -107,7 +108,7 @@ static char *put_missing(const struct stat_sheet *s, char *at, uint16_t reason, 
 static void put_more(struct stat_sheet *s, const struct stat_line *l, const struct stat_metric *metric, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
-		put_prefix(s, &s->row[l->row], l->now.nr);
+		put_prefix(s, &s->row[l->row], l->now.nr, true);
 		put_sep(s, 5u + (s->event[l->event].cgroup != NULL) + (s->n_runs > 0));
 		put_metric(s, &metric[i]);
 		buf_addch(&s->out->text, '\n');
@@ -167,38 +168,39 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	}
 }
 
-/* What stands for the events of a group: their times, and its name where metrics have their unit. */
-static void put_group(struct stat_sheet *s, uint32_t row, const struct stat_metric *m)
+static void put_alone(struct stat_sheet *s, uint32_t row, const struct stat_metric *m)
 {
 	const struct stat_sum *now = m->of ? &m->of->now : NULL;
 	bool there = now && !now->reason && now->running;
+	unsigned cgroup = m->of && s->event[m->of->event].cgroup;
 	struct buf *out = &s->out->text;
 	char text[NUMBER_MAX];
 
-	put_prefix(s, &s->row[row], now ? now->nr : 1);
-	put_sep(s, 1);
-	buf_add(out, text, number_u64(text, there ? now->running : 0));
-	put_sep(s, 1);
-	buf_add(out, text, number_u64(text, now ? stat_percent(now) : 100));
-	buf_addstr(out, ".00");
-	put_sep(s, 4u + (m->of && s->event[m->of->event].cgroup) + (s->n_runs > 0));
-	put_field(s, m->group);
-	buf_addch(out, '\n');
-}
-
-static void put_alone(struct stat_sheet *s, uint32_t row)
-{
-	struct stat_metric metric[STAT_METRICS];
-	size_t n = stat_shadow_alone(s, row, metric);
-
-	for (size_t i = 0; i < n; i++) {
-		if (stat_is_headed(metric, i))
-			put_group(s, row, &metric[i]);
-		put_prefix(s, &s->row[row], metric[i].of ? metric[i].of->now.nr : 1);
-		put_sep(s, 5u + (s->n_runs > 0));
-		put_metric(s, &metric[i]);
-		buf_addch(&s->out->text, '\n');
+	put_prefix(s, &s->row[row], now ? now->nr : 1, !m->begins);
+	/* The times of the events stand before the first of a part; after the name of a group it is on its own. */
+	if (m->group && m->begins) {
+		put_sep(s, 1);
+		if (s->n_runs) {
+			put_fixed(s, there ? stat_spread_percent(&m->of->value) : 0, 2);
+			buf_addch(out, '%');
+			put_sep(s, 1);
+		}
+		buf_add(out, text, number_u64(text, there ? now->running : 0));
+		put_sep(s, 1);
+		buf_add(out, text, number_u64(text, now ? stat_percent(now) : 100));
+		buf_addstr(out, ".00");
+		put_sep(s, 3 + cgroup);
 	}
+	if (m->headed) {
+		put_sep(s, 1);
+		put_field(s, m->group);
+		buf_addch(out, '\n');
+		put_prefix(s, &s->row[row], now ? now->nr : 1, true);
+	}
+	if (!m->group || !m->begins || m->headed)
+		put_sep(s, 5 + cgroup + (s->n_runs > 0 && !stat_is_newer(s)));
+	put_metric(s, m);
+	buf_addch(out, '\n');
 }
 
 /* ---- --metric-only ---- */
@@ -252,7 +254,7 @@ static uint32_t counters_in(const struct stat_sheet *s, uint32_t row)
 static void put_metrics(struct stat_sheet *s)
 {
 	for (uint32_t row = 0; row < s->n_rows; row++) {
-		put_prefix(s, &s->row[row], counters_in(s, row));
+		put_prefix(s, &s->row[row], counters_in(s, row), false);
 		for (uint32_t i = 0; i < stat_shadow_heads(s); i++) {
 			struct stat_metric m;
 

@@ -12,7 +12,7 @@
 #include "common/event/event.h"
 #include "common/options.h"
 #include "common/parse.h"
-#include "report/stat/stat.h"
+#include "report/stat/stat_shadow.h"
 
 /* ---- words of the command line ---- */
 
@@ -535,10 +535,12 @@ static int by_choice(const void *a, const void *b)
 
 	if (is_software(x) != is_software(y))
 		return is_software(x) ? -1 : 1;
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
 	return strcmp(x->name, y->name);
 }
 
-/* Software first, then by name. What the machine cannot count is left out, but for the cycles; slots stand after
+/* Software first, then kinds of cores, each by name. What the machine cannot count is left out, but for the cycles; slots stand after
  * their metrics only. */
 static int arrange_choice(struct stat_sheet *s)
 {
@@ -548,17 +550,28 @@ static int arrange_choice(struct stat_sheet *s)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->n_events; i++) {
 		struct stat_event *ev = sorted[i] = &s->event[i];
-		bool cycles = !strncmp(ev->name, "cycles", 6) && strchr(":", ev->name[6]);
+		const char *pmu = stat_core_pmu(s->places->model, ev->first),
+			   *slash = pmu ? strchr(ev->name, '/') : NULL;
 		char *plain = ev->name;
+		size_t at = slash ? (size_t)(slash + 1 - plain) : 0;
+		bool cycles = !strncmp(plain + at, "cycles", 6) && strchr(":/", plain[at + 6]);
 
+		ev->hidden |= (ev->invalid && !cycles && !is_software(ev)) || !strncmp(plain + at, "slots", 5) ||
+			      !strncmp(plain + at, "topdown-", 8);
 		if (cycles) {
-			ev->name = asprintf(&ev->name, "cpu-%s", plain) < 0 ? NULL : ev->name;
+			ev->name =
+				asprintf(&ev->name, "%.*scpu-%s", (int)at, plain, plain + at) < 0 ? NULL : ev->name;
 			free(plain);
 		}
 		if (!ev->name)
 			return -ENOMEM;
-		ev->hidden |= (ev->invalid && !cycles && !is_software(ev)) || !strcmp(ev->name, "slots") ||
-			      !strncmp(ev->name, "topdown-", 8);
+		/* In the order of the first event of their kind of cores. */
+		for (uint32_t k = i; k-- && pmu;) {
+			const char *other = stat_core_pmu(s->places->model, s->event[k].first);
+
+			ev->order = other && !strcmp(other, pmu) ? s->event[k].order : ev->order;
+		}
+		ev->order = pmu ? ev->order : 0;
 	}
 	qsort(sorted, s->n_events, sizeof(*sorted), by_choice);
 	for (uint32_t i = 0; i < s->n_events; i++)

@@ -178,34 +178,30 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	}
 }
 
-/* What stands for the events of a group. */
-static void put_group(struct stat_sheet *s, uint32_t row, const struct stat_metric *m)
+static void put_alone(struct stat_sheet *s, uint32_t row, const struct stat_metric *m)
 {
 	const struct stat_sum *now = m->of ? &m->of->now : NULL;
 	bool there = now && !now->reason && now->running, more = false;
 
 	put_prefix(s, &s->row[row], now ? now->nr : 1, &more);
-	put_number(s, "event-runtime", there ? now->running : 0, &more);
-	put_number(s, "pcnt-running", now ? stat_percent(now) : 100, &more);
-	buf_addstr(&s->out->text, ".00");
-	put_text(s, "metricgroup", m->group, &more);
-	buf_addstr(&s->out->text, "}\n");
-}
-
-static void put_alone(struct stat_sheet *s, uint32_t row)
-{
-	struct stat_metric metric[STAT_METRICS];
-	size_t n = stat_shadow_alone(s, row, metric);
-
-	for (size_t i = 0; i < n; i++) {
-		bool more = false;
-
-		if (stat_is_headed(metric, i))
-			put_group(s, row, &metric[i]);
-		put_prefix(s, &s->row[row], metric[i].of ? metric[i].of->now.nr : 1, &more);
-		put_metric(s, &metric[i], &more);
-		buf_addstr(&s->out->text, "}\n");
+	/* What stands for the events of a part. */
+	if (m->group && m->begins) {
+		if (s->n_runs) {
+			put_key(s, "variance", &more);
+			put_fixed(s, there ? stat_spread_percent(&m->of->value) : 0, 2);
+		}
+		put_number(s, "event-runtime", there ? now->running : 0, &more);
+		put_number(s, "pcnt-running", now ? stat_percent(now) : 100, &more);
+		buf_addstr(&s->out->text, ".00");
 	}
+	if (m->headed) {
+		put_text(s, "metricgroup", m->group, &more);
+		buf_addstr(&s->out->text, "}\n");
+		more = false;
+		put_prefix(s, &s->row[row], now ? now->nr : 1, &more);
+	}
+	put_metric(s, m, &more);
+	buf_addstr(&s->out->text, "}\n");
 }
 
 /* One object a place, a member a metric. */

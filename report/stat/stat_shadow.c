@@ -259,13 +259,51 @@ static int by_event(const void *a, const void *b)
 	if (x->place != y->place)
 		return x->place < y->place ? -1 : 1;
 	if (!x->group || !y->group)
-		return (x->group != NULL) - (y->group != NULL);
+		return x->group || y->group ? (x->group != NULL) - (y->group != NULL) : x->turn - y->turn;
 	/* As perf has them below their heads. */
 	if (x->cgroup != y->cgroup)
 		return x->cgroup < y->cgroup ? -1 : 1;
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
+	if (x->turn && y->turn)
+		return x->turn - y->turn;
 	return strcmp(x->group, y->group) ? strcmp(x->group, y->group) : strcmp(x->name, y->name);
+}
+
+static bool has_counter(const struct stat_sheet *s, const char *part)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < s->places->model->n_counters; i++)
+		any |= strstr(s->places->model->counter[i].display, part) != NULL;
+	return any;
+}
+
+/* Metrics of slots stand as perf 7 finds them in the vendor's formulas: those that it has at one event are a part, and
+ * in cgroups the other way round. */
+static void find_turn(const struct stat_sheet *s, struct shown *x)
+{
+	static const char *const names[3][2] = {
+		/* Of processors that count no slots; without and with --topdown. */
+		{ "", "backend_bound frontend_bound bad_speculation retiring light_operations heavy_operations "
+		      "memory_bound core_bound machine_clears branch_mispredicts fetch_bandwidth fetch_latency" },
+		/* Ice Lake and its like, which count the first level alone, and later ones. */
+		{ "backend_bound bad_speculation|frontend_bound|retiring",
+		  "retiring bad_speculation backend_bound frontend_bound memory_bound core_bound light_operations "
+		  "heavy_operations machine_clears branch_mispredicts fetch_bandwidth fetch_latency" },
+		{ "bad_speculation frontend_bound|backend_bound retiring|core_bound memory_bound|"
+		  "heavy_operations light_operations|branch_mispredicts machine_clears|fetch_bandwidth fetch_latency",
+		  "frontend_bound bad_speculation retiring backend_bound memory_bound core_bound light_operations "
+		  "heavy_operations machine_clears branch_mispredicts fetch_latency fetch_bandwidth" },
+	};
+	size_t row = has_counter(s, "topdown-heavy-ops") ? 2 : has_counter(s, "topdown-retiring");
+	const char *text = names[row][s->config->topdown];
+	const char *at = strncmp(x->name, "tma_", 4) ? NULL : strstr(text, x->name + 4);
+
+	for (const char *c = text; at && c < at; c++)
+		x->part += *c == '|';
+	if (at)
+		x->turn = (x->part + 1) * 1000 + (int)(x->cgroup && x->cgroup != PM_NONE ? text - at : at - text);
 }
 
 static enum stat_style style_of(const struct stat_sheet *s)
@@ -314,7 +352,11 @@ static int index_events(struct stat_sheet *s)
 	for (uint32_t i = 0; i < sh->n; i++) {
 		uint32_t event = sh->shown[i].event;
 
-		sh->shown[i].place = chosen && event < s->n_events ? s->event[event].order : event;
+		sh->shown[i].place = s->config->topdown && stat_is_newer(s) ? 0 :
+				     chosen && event < s->n_events          ? s->event[event].order :
+									      event;
+		if (stat_is_newer(s) && (chosen || s->config->topdown))
+			find_turn(s, &sh->shown[i]);
 	}
 	if (sh->n)
 		qsort(sh->shown, sh->n, sizeof(*sh->shown), by_event);
@@ -396,7 +438,8 @@ int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e)
 		else if (style == STAT_STYLE_NAMED && (!s->event[i].asked || s->config->style == STAT_STYLE_NAMED))
 			err = named_of(s, i);
 	}
-	for (size_t i = 0; i < sizeof(own_groups) / sizeof(*own_groups) && !err && stat_newer_choice(s); i++)
+	/* Of several kinds of cores perf has the first level alone. */
+	for (size_t i = 0; i < (bind_core_pmu(s->places->model, 0) ? 1 : 2) && !err && stat_newer_choice(s); i++)
 		err = stat_metrics_add(s, own_groups[i], true, NULL, e);
 	err = err ? err : index_events(s);
 	return err ? error_sys(e, -err, "metrics") : 0;

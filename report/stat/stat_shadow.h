@@ -33,6 +33,8 @@ struct shown {
 	char *group;     /* owned: perf prints it below this head, without its events; or NULL */
 	uint32_t head;   /* the event with the times of that head */
 	uint64_t rank;   /* of that event */
+	int turn;        /* its place among metrics of slots as perf 7 has them; 0: by name */
+	uint8_t part;    /* stat_metric.part */
 	const char *pmu; /* the kind of CPUs of its events, where there are several; or NULL */
 	char *words;     /* owned: unit and name as printed */
 	bool judged;     /* it has a threshold */

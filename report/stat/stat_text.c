@@ -15,8 +15,8 @@
 #define METRIC_WIDTH 35 /* from the '#' to the blanks before the spread */
 #define METRIC_NONE  28 /* where nothing was counted */
 #define METRIC_NEWER 38 /* and in versions after 6 */
-#define GROUP_WIDTH  33 /* the name of a group of metrics, to its end */
-#define GROUP_HASH   49 /* and where the '#' of its metrics is */
+#define GROUP_WIDTH  21 /* the name of a group of metrics, to its end */
+#define GROUP_HASH   56 /* and where metrics without it begin */
 #define ONLY_WIDTH   20 /* a column of --metric-only */
 
 static const struct {
@@ -132,10 +132,24 @@ static void put_metric(struct stat_sheet *s, const struct stat_metric *m)
 	put_safe(out, m->unit, 0);
 }
 
-/* Of the time, how much it was counted. */
-static void put_share(struct buf *out, const struct stat_sum *now)
+/* How far the runs are apart, and of the time, how much it was counted: in columns of their own. */
+static void put_reliance(struct stat_sheet *s, const struct stat_line *l, size_t from, int width)
 {
-	buf_printf(out, "  (%.2f%%)", now->reason ? 0 : 100.0 * (double)now->running / (double)now->enabled);
+	const struct stat_sum *now = &l->now;
+	bool there = !now->reason && now->running, shared = stat_is_shared(now);
+	struct buf *out = &s->out->text;
+
+	if (s->n_runs > 1 || shared)
+		pad(out, from, width);
+	if (there && s->n_runs > 1 && stat_spread_percent(&l->value) != 0)
+		buf_printf(out, "  ( +-%6.2f%% )", stat_spread_percent(&l->value));
+	if (shared)
+		buf_printf(out, "  (%.2f%%)", now->reason ? 0 : 100.0 * (double)now->running / (double)now->enabled);
+}
+
+static bool is_by_event(const struct stat_sheet *s)
+{
+	return s->config->aggr == STAT_NONE || s->config->aggr == STAT_THREAD;
 }
 
 /* Below the line of its event, or where no event is printed. */
@@ -156,7 +170,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	struct stat_metric metric[STAT_METRICS];
 	size_t n = stat_shadow(s, l, metric), from;
 	struct buf *out = &s->out->text;
-	bool there = !l->now.reason && l->now.running, color, shared = stat_is_shared(&l->now);
+	bool there = !l->now.reason && l->now.running, color;
 	char text[96];
 
 	put_place(s, row, l->now.nr);
@@ -177,16 +191,11 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 			pad(out, from, METRIC_WIDTH * i);
 		put_metric(s, &metric[i]);
 	}
-	if (s->n_runs > 1 || shared)
-		pad(out, from,
-		    (stat_is_newer(s) ? METRIC_NEWER :
-		     there            ? METRIC_WIDTH :
-					METRIC_NONE) +
-			    (color ? 9 : 0));
-	if (there && s->n_runs > 1 && stat_spread_percent(&l->value) != 0)
-		buf_printf(out, "  ( +-%6.2f%% )", stat_spread_percent(&l->value));
-	if (shared)
-		put_share(out, &l->now);
+	put_reliance(s, l, from,
+		     (stat_is_newer(s) ? METRIC_NEWER :
+		      there            ? METRIC_WIDTH :
+					 METRIC_NONE) +
+			     (color ? 9 : 0));
 	end_line(out);
 	if (s->config->verbose && there) {
 		put_place(s, row, l->now.nr);
@@ -373,7 +382,11 @@ static void put_only_heads(struct stat_sheet *s)
 
 	if (s->time[0])
 		buf_printf(out, "#%15s ", "time");
-	put_place_head(s);
+	/* perf 7 has only blanks there, and one more. */
+	if (stat_is_newer(s) && !s->time[0])
+		buf_printf(out, "%*s", place_width(s) + (s->config->aggr != STAT_NONE), "");
+	else
+		put_place_head(s);
 	for (uint32_t i = 0; i < stat_shadow_heads(s); i++) {
 		int width = only_head(s, i, &head);
 
@@ -423,34 +436,25 @@ static void put_only(struct stat_sheet *s)
 
 /* ---- the whole ---- */
 
-static void put_grouped(struct stat_sheet *s, const struct stat_row *row, const struct stat_metric *m, bool headed,
-			bool last)
+static void put_alone(struct stat_sheet *s, uint32_t row, const struct stat_metric *m)
 {
 	struct buf *out = &s->out->text;
+	bool color = s->config->color && m->color;
 	size_t from;
 
-	put_place(s, row, m->of ? m->of->now.nr : 1);
-	buf_printf(out, "%*s%*s", GROUP_WIDTH, headed ? m->group : "", GROUP_HASH - GROUP_WIDTH, "");
+	if (!m->group) {
+		put_more(s, &s->row[row], 1, m);
+		return;
+	}
+	put_place(s, &s->row[row], m->of ? m->of->now.nr : 1);
+	/* Where perf 7 goes event by event, further metrics stand further right. */
+	buf_printf(out, "%*s", m->headed ? GROUP_WIDTH : GROUP_HASH + (m->begins || !is_by_event(s) ? 0 : 8),
+		   m->headed ? m->group : "");
 	from = out->len;
 	put_metric(s, m);
-	if (last && m->of && m->of->now.running < m->of->now.enabled) {
-		pad(out, from, METRIC_WIDTH + (s->config->color && m->color ? 9 : 0));
-		put_share(out, &m->of->now);
-	}
+	if (m->ends && m->of)
+		put_reliance(s, m->of, from, METRIC_NEWER + (color ? 9 : 0));
 	end_line(out);
-}
-
-static void put_alone(struct stat_sheet *s, uint32_t row)
-{
-	struct stat_metric metric[STAT_METRICS];
-	size_t n = stat_shadow_alone(s, row, metric);
-
-	for (size_t i = 0; i < n; i++)
-		if (metric[i].group)
-			put_grouped(s, &s->row[row], &metric[i], stat_is_headed(metric, i),
-				    stat_is_last(metric, i, n));
-		else
-			put_more(s, &s->row[row], 1, &metric[i]);
 }
 
 static void lines(struct stat_sheet *s)

@@ -461,8 +461,8 @@ for line in sys.stdin:
 	[[ $(sed -n 7p out) == '{"socket" : "S1", "counters" : 4, "metric-value" : "5.000000", "metric-unit" : "%  tma_backend_bound", '* ]]
 	[ "$(wc -l <out)" -eq 10 ]
 	stat -M Default td.pmr >out
-	[ "$(sed -n 4p out)" = '                        TopdownL1                 #      5.0 %  tma_backend_bound' ]
-	[ "$(sed -n 5p out)" = '                                                  #     10.0 %  tma_bad_speculation' ]
+	[ "$(sed -n 4p out)" = '            TopdownL1 #      5.0 %  tma_backend_bound' ]
+	[ "$(sed -n 5p out)" = '                                                         #     10.0 %  tma_bad_speculation' ]
 	# Of older processors: 550 of 1000 slots wait for the back end, and no other share is above its bound.
 	"$tests/make_stat" slots old.pmr
 	run stat -M TopdownL1 -j old.pmr
@@ -500,7 +500,7 @@ for line in sys.stdin:
 	END
 	stat hybrid.pmr >out
 	[ "$(grep -c TopdownL1 out)" -eq 2 ]
-	grep -qx ' \{18\}  *#     70.0 %  tma_retiring          (50.00%)' out || { cat out; return 1; }
+	grep -qx ' \{18\}  *#     70.0 %  tma_retiring             (50.00%)' out || { cat out; return 1; }
 	grep -qx ' *#     40.0 %  tma_retiring' out
 	# With the lines of their place; a place without the events has no head.
 	stat -x, --per-socket hybrid.pmr | cut -d, -f1,5,9 >out

@@ -192,14 +192,14 @@ static const struct {
 	  "#           time             counts unit events\n"
 	  "     4.000000000              1,440      context-switches                 #     45.0 cs/sec  cs_per_second\n"
 	  "     4.000000000          32,000.00 msec cpu-clock\n"
-	  "     4.000000000              TopdownL1 (cpu_core)                 #      5.0 %  tma_backend_bound\n"
-	  "     4.000000000                                                   #     10.0 %  tma_bad_speculation\n"
-	  "     4.000000000                                                   #     15.0 %  tma_frontend_bound\n"
-	  "     4.000000000                                                   #     70.0 %  tma_retiring          (50.00%)\n"
-	  "     4.000000000              TopdownL1 (cpu_atom)                 #     10.0 %  tma_backend_bound\n"
-	  "     4.000000000                                                   #     20.0 %  tma_bad_speculation\n"
-	  "     4.000000000                                                   #     30.0 %  tma_frontend_bound\n"
-	  "     4.000000000                                                   #     40.0 %  tma_retiring\n" },
+	  "     4.000000000  TopdownL1 (cpu_core) #      5.0 %  tma_backend_bound\n"
+	  "     4.000000000                                                          #     10.0 %  tma_bad_speculation\n"
+	  "     4.000000000                                                          #     15.0 %  tma_frontend_bound\n"
+	  "     4.000000000                                                          #     70.0 %  tma_retiring             (50.00%)\n"
+	  "     4.000000000  TopdownL1 (cpu_atom) #     10.0 %  tma_backend_bound\n"
+	  "     4.000000000                                                          #     20.0 %  tma_bad_speculation\n"
+	  "     4.000000000                                                          #     30.0 %  tma_frontend_bound\n"
+	  "     4.000000000                                                          #     40.0 %  tma_retiring\n" },
 };
 /* clang-format on */
 
