@@ -354,6 +354,14 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 		for (size_t i = 0; i < b->n_metrics && !exact; i++)
 			exact = is_exactly(word->word, &b->metric[i]);
 		for (size_t i = 0; i < b->n_metrics; i++) {
+			if (b->metric[i].foreign && b->metric[i].unlikely && exact &&
+			    is_exactly(word->word, &b->metric[i])) {
+				found = true;
+				if (notes && !hide)
+					buf_printf(notes,
+						   "'%s': this processor does not have it, or may not use it\n",
+						   word->word);
+			}
 			if ((head && is_by_head(word->word, &b->metric[i])) ||
 			    (b->metric[i].foreign && b->metric[i].absent))
 				continue;

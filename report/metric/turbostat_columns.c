@@ -170,9 +170,9 @@ int binding_order(struct binding *b, const struct pm_model *m, const struct bind
 					    tabs && x->added ? UINT32_MAX - added_id(b, m, x) : (uint32_t)i };
 		if (tabs && groups)
 			x->categories = groups;
-		/* What is the other's alone is nothing that 2022 could be asked for. */
-		x->absent |= tabs && older && c->in && !(c->in & generation);
-		x->foreign = tabs && (!(c->in & generation) || x->absent || x->unlikely) && !x->added;
+		/* 2022 does not know what only 2026 has, and neither shows what the model lacks, even if named. */
+		x->absent |= tabs && ((older && c->in && !(c->in & generation)) || x->unlikely);
+		x->foreign = tabs && (!(c->in & generation) || x->absent) && !x->added;
 		if (!x->vendor && !x->counter && !x->added)
 			x->default_on = c->on & generation && !x->unlikely && !x->absent;
 	}

@@ -225,7 +225,8 @@ TURBOSTAT_NEWER = """
 """
 
 # Which columns a machine has.
-COLUMNS = ["@ -q -n 1 -i .1", "@ -q -n 1 -i .1 -e all --hide X2APIC", "@ --list"]
+COLUMNS = ["@ -q -n 1 -i .1", "@ -q -n 1 -i .1 -e all --hide X2APIC", "@ --list",
+           "@ -q -n 1 -i .1 --show CPU,Pkg%pc2,Pkg%pc3,Pkg%pc6,CPU%c3", "@ -q -n 1 -i .1 --enable Pkg%pc6"]
 
 # What is refused is refused by both: the same status, and text in the same stream. Its words are each program's own.
 PERF_REFUSED = """
