@@ -208,6 +208,8 @@ static int put_target(struct html_recording *r, const struct pm_model *m, const 
 	const struct pm_value *arguments = pm_map_get(&m->header, PM_HEADER_ARGUMENTS);
 	const char *target = word(m, PM_HEADER_TARGET), *command = word(m, PM_HEADER_COMMAND);
 	struct buf text = BUF_INIT;
+	uint64_t signal = 0, status = 0;
+	unsigned runs = 0, failed = 0;
 
 	buf_addstr(&text, !strcmp(target, "system") ? "the whole system" : target);
 	if (command[0])
@@ -221,13 +223,18 @@ static int put_target(struct html_recording *r, const struct pm_model *m, const 
 
 		if (s->event[i].type != PM_EVENT_CHILD_EXIT)
 			continue;
-		if (pm_map_get(a, PM_EVENT_KEY_SIGNAL))
-			buf_printf(&text, ", killed by signal %llu",
-				   (unsigned long long)pm_map_u64(a, PM_EVENT_KEY_SIGNAL, 0));
-		else
-			buf_printf(&text, ", exit status %llu",
-				   (unsigned long long)pm_map_u64(a, PM_EVENT_KEY_EXIT, 0));
+		signal = pm_map_u64(a, PM_EVENT_KEY_SIGNAL, 0);
+		status = pm_map_u64(a, PM_EVENT_KEY_EXIT, 0);
+		failed += signal || status;
+		runs++;
 	}
+	if (runs > 1 && failed)
+		buf_printf(&text, ", %u runs, %u of which failed", runs, failed);
+	else if (runs > 1)
+		buf_printf(&text, ", %u runs, each with exit status 0", runs);
+	else if (runs)
+		buf_printf(&text, signal ? ", killed by signal %llu" : ", exit status %llu",
+			   (unsigned long long)(signal ? signal : status));
 	return add(r, "Counted", &text);
 }
 
