@@ -132,8 +132,8 @@ static int one_file(const void *input, const char *path, const struct options_co
 	if (a->format == FORMAT_JSON)
 		put_json(&found, n, &out);
 	else if (!n)
-		buf_printf(&out, "Nothing stands out among %u series over %.0f s.\n", found.n_scanned,
-			   found.duration_s);
+		buf_printf(&out, "Nothing stands out among %u series over %.*f s.\n", found.n_scanned,
+			   found.duration_s < 10 ? 2 : 0, found.duration_s);
 	else if (a->format == FORMAT_MARKDOWN)
 		put_markdown(&found, n, &out);
 	else if (put_table(&found, n, options_use_color(common, STDOUT_FILENO), &out))
