@@ -80,10 +80,27 @@ static bool is_home(const struct stat_sheet *s, const struct shown *x, const str
 	return true;
 }
 
+/* The formula of the counts in the lines of a row. */
+static struct value of_lines(const struct stat_sheet *s, const struct shown *x, uint32_t row)
+{
+	struct value in[SHADOW_INPUTS];
+
+	for (uint32_t i = 0; i < x->metric->n_inputs; i++) {
+		uint32_t event = x->feed[i];
+		const struct stat_line *l = event == UINT32_MAX ? NULL : stat_line_at(s, row, event);
+
+		in[i] = event == UINT32_MAX ? s->binding->input[x->metric->input[i]].value :
+			!l || l->now.reason ? value_missing(l ? l->now.reason : VALUE_NO_INPUT) :
+					      value_of(stat_value(&s->event[l->event], &l->now));
+	}
+	return expr_eval(x->metric->expr, in);
+}
+
 static void take_metric(const struct stat_sheet *s, const struct shown *x, uint32_t row, struct stat_metric *out)
 {
 	enum sheet_verdict verdict = SHEET_UNJUDGED;
-	struct value v = stat_numbers_get(s, (uint32_t)(x - s->shadow->shown), row, &verdict);
+	struct value v =
+		x->fed ? of_lines(s, x, row) : stat_numbers_get(s, (uint32_t)(x - s->shadow->shown), row, &verdict);
 
 	*out = (struct stat_metric){
 		.value = v.reason ? (double)NAN : v.v,

@@ -159,26 +159,48 @@ static unsigned left_out(const struct stat_sheet *s, const struct pm_counter *c)
 	return little ? (d[0] & 0xf0) | (d[2] & 8) : (d[0] & 0xf) << 4 | (d[2] & 0x10) >> 1;
 }
 
-/* Whether a ratio is of this event and others that were counted in the same modes: perf prints no other. */
-static bool is_of_mode(const struct stat_sheet *s, const struct shown *x)
+/* Whether both are one event in the modes of the second; software has none. */
+static bool is_twin(const struct stat_sheet *s, const struct stat_event *a, const struct stat_event *b,
+		    const struct stat_event *of)
+{
+	uint32_t type, other_type;
+	uint64_t config, other_config;
+
+	if (!attr_of(s, a->first, &type, &config) || !attr_of(s, b->first, &other_type, &other_config))
+		return a == b;
+	return type == other_type && config == other_config && a->in_cgroup == b->in_cgroup &&
+	       (type == PERF_TYPE_SOFTWARE || left_out(s, a->first) == left_out(s, of->first));
+}
+
+/* perf has a ratio for each mode, of events that were counted in it alone; the engine has one of the first of these.
+ * False: there is none of this event. */
+static bool choose_mode(const struct stat_sheet *s, struct shown *x)
 {
 	const struct stat_event *ev = &s->event[x->event];
-	bool own = false;
-	uint32_t type, own_type;
-	uint64_t config, own_config;
+	const struct bound_metric *m = x->metric;
+	bool own = !x->n_events, moved = false, whole = m->n_inputs <= SHADOW_INPUTS;
 
-	if (!attr_of(s, ev->first, &own_type, &own_config))
-		return true;
-	for (uint32_t i = 0; i < x->n_events; i++) {
-		const struct stat_event *other = &s->event[x->events[i]];
+	for (uint32_t i = 0; i < m->n_inputs && i < SHADOW_INPUTS; i++) {
+		const struct bound_input *in = &s->binding->input[m->input[i]];
+		uint32_t first = in->constant || !in->n_counters ? x->n_events : 0, at = 0;
 
-		if (!attr_of(s, other->first, &type, &config))
+		while (first < x->n_events && s->event[x->events[first]].first->id != in->counter[0])
+			first++;
+		x->feed[i] = UINT32_MAX;
+		whole &= in->constant || first < x->n_events;
+		if (first == x->n_events)
 			continue;
-		own |= type == own_type && config == own_config;
-		if (type != PERF_TYPE_SOFTWARE && left_out(s, other->first) != left_out(s, ev->first))
+		first = x->events[first];
+		while (at < s->n_events && !is_twin(s, &s->event[at], &s->event[first], ev))
+			at++;
+		if (at == s->n_events)
 			return false;
+		own |= is_twin(s, ev, &s->event[first], ev);
+		moved |= at != first;
+		x->feed[i] = at;
 	}
-	return own || !x->n_events;
+	x->fed = moved && whole && m->expr;
+	return own;
 }
 
 /* Shows one more metric: all of `what` is set but the metric itself; the words go over. Nothing if what the formula
@@ -194,7 +216,7 @@ static int add_shown(struct stat_sheet *s, struct shown what, const char *name)
 	what.pmu = ev->n_counters > 1 ? NULL : stat_core_pmu(s->places->model, ev->first);
 	m = stat_metric_named(s, name, what.pmu);
 	err = !what.words ? -ENOMEM : m ? stat_take_metric(s, &what, m) : -ENOENT;
-	if (!err && what.shadow && !is_of_mode(s, &what))
+	if (!err && what.shadow && !choose_mode(s, &what))
 		err = -ENOENT;
 	if (!err && (shown = stat_shown_add(s->shadow))) {
 		*shown = what;

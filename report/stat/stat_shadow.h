@@ -17,6 +17,8 @@ struct named {
 extern const struct named stat_named[];
 extern const size_t stat_named_n;
 
+#define SHADOW_INPUTS 8 /* of the formula of a struct shadow */
+
 /* A metric that is printed. */
 struct shown {
 	uint32_t
@@ -40,6 +42,8 @@ struct shown {
 	bool judged;     /* it has a threshold */
 	bool of_pmus;    /* computed PMU by PMU */
 	bool rate;       /* the count a second of the clock */
+	bool fed;        /* of another mode than the engine's: computed of the lines of these events */
+	uint32_t feed[SHADOW_INPUTS];
 };
 
 struct behind {

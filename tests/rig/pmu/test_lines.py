@@ -34,6 +34,16 @@ LINES = """
 @ -x, -e branches:u,branch-misses:u true
 @ -x, -e task-clock:u,cycles:u,instructions:u true
 @ -x, -e cycles,cycles,instructions true
+@ -x, -e cycles:u,cycles:k,instructions:u,instructions:k true
+@ -e task-clock,cycles,cycles:u,cycles:k,instructions,instructions:u,instructions:k true
+@ -a -A -x, -e cycles:u,instructions:u,cycles:k,instructions:k sleep .05
+@ -e cache-references:u,cache-misses:u,cache-references:k,cache-misses:k true
+@ -r 2 -e '{cycles:u,instructions:u},{cycles:k,instructions:k}' true
+@ -a -I 50 --interval-count 2 -e cycles:u,instructions:u,cycles:k,instructions:k
+@ -e cycles:u,instructions:u,cycles:k,instructions:k,stalled-cycles-frontend:u,stalled-cycles-frontend:k true
+@ --all-user -e cycles,instructions,cycles:k,instructions:k true
+@ -x, -e L1-dcache-loads:u,LLC-loads:k,branches:k true
+@ -e task-clock,cpu/instructions/,cpu/cpu-cycles/ true
 """
 # Of two kinds of cores: perf 6 has no ratio of an event that it opens for one kind.
 HYBRID = """
