@@ -442,11 +442,20 @@ def check_text(pmrep, path, r, said):
         if get("stolen_ns"):
             has("stolen by the host", "%s, %d of the lost ticks" % (duration(get("stolen_ns")), get("stolen_ticks")))
         lost, waited = max(0, said["lost_ticks"] - get("stolen_ticks")), get("reader_waited_ns") / 1e6 / s
-        explains = 2 * get("reader_waited_ns") >= lost * (said["interval_ns"] or 0)
-        if lost > said["snapshots"] // 100 and waited >= 10 and explains:
-            has("ticks were lost", "readers waited %.0f ms per second for a CPU; try --realtime, or fewer events" % waited)
-        elif lost and get("dropped"):
-            has("ticks were lost", "the output was too slow; try --buffer, or a longer interval")
+        # What explains at least half of the lost time, and no more than it took.
+        least = lost * (said["interval_ns"] or 0)
+        why = None
+        if get("waited_ns") and get("late_ns") > 2 * (get("reader_waited_ns") + get("stolen_ns")) and 2 * get("late_ns") >= least:
+            why = "the recorder did not run for %s: it was stopped, or its cgroup was frozen" % duration(get("late_ns"))
+        elif lost > said["snapshots"] // 100 and waited >= 10 and 2 * get("reader_waited_ns") >= least:
+            why = "readers waited %.0f ms per second for a CPU; try --realtime, or fewer events" % waited
+        elif 2 * get("overrun_ns") >= least:
+            why = "reading took longer than an interval; try a longer one, or fewer sources"
+        elif get("dropped"):
+            why = "the output was too slow; try --buffer, or a longer interval"
+        if lost and why:
+            has("ticks were lost", why)
+        check("%s: why ticks were lost" % path, bool(lost and why), any(x.startswith("ticks were lost ") for x in page))
     sampled = {c["name"]: c["value"] for c in said["config"] if c["name"].startswith("pmrec.sampl")}
     n, kernel = sampled.get("pmrec.sampled"), sampled.get("pmrec.sampling.kernel_ns")
     line = "%d groups of perf events, each on a CPU" % n if n else "no perf events" if kernel else ""
@@ -566,7 +575,13 @@ def main(pmrep, *paths):
                 (10**6, 2 * 10**6, 10**6 + 4 * 10**10))
         machine(folder + "/dropped.pmr", {**busy, "reader_waited_ns": least - 1, "stalls": 2, "stalled_ns": 10**9, "dropped": 3, "sampling.kernel_ns": 99, "sampling.reader_ns": 1},
                 (0, 10**6, 10**7))
-        own = [folder + "/%s.pmr" % name for name in ("machine", "canaries", "waited", "dropped")]
+        # Late without having waited is stopped; a reading that took longer than anything else does is a cause of its own.
+        machine(folder + "/stopped.pmr", {**busy, "reader_waited_ns": 10**9, "late_ns": 2 * (10**9 + 1234567) + 2, "overrun_ns": least})
+        machine(folder + "/not_stopped.pmr", {**busy, "reader_waited_ns": least, "late_ns": 2 * (least + 1234567), "overrun_ns": least})
+        machine(folder + "/overrun.pmr", {**busy, "reader_waited_ns": least - 1, "overrun_ns": least, "dropped": 3})
+        machine(folder + "/unknown.pmr", {**busy, "reader_waited_ns": least - 1, "late_ns": least - 1, "overrun_ns": least - 1})
+        own = [folder + "/%s.pmr" % name for name in
+               ("machine", "canaries", "waited", "dropped", "stopped", "not_stopped", "overrun", "unknown")]
         check_choice(pmrep, own[0])
         check_long(pmrep, folder)
         for path in own + list(paths):
