@@ -177,9 +177,11 @@ def hotplug(t, guest):
     recording = guest.recording("hotplug")
     near_programmed(t, recording)
     t.check("the PMU moved to another CPU", guest.text("hotplug").strip() == "1", guest.text("hotplug"))
+    # An emulated CPU may itself run too late for a tick: the recorder has measured by how much (ticks of 100 ms).
+    late = sum(row["value"] for row in recording.config["pmrec.cost.late_ns"]) // 100_000_000
     for (name, _), rows in recording.series.items():
-        lost = sum(row.status != "ok" for row in rows)
-        t.check(f"{name} is there all the time", not lost, f"{lost} of {len(rows)}")
+        lost = [row.status for row in rows if row.status != "ok"]
+        t.check(f"{name} is there all the time", len(lost) <= late and set(lost) <= {"missed"}, f"{lost} of {len(rows)}")
     found = recording.metrics("--show=nvidia")
     t.near("bandwidth across a migration", found["pmu", "0", "nvidia_ucf_pmu_0", "nvidia_ucf.slc_rd_bw"][0],
            rates.per_ns("nvidia_ucf_pmu_0/slc_bytes_rd/"))
