@@ -335,7 +335,7 @@ static int scan_items(struct scan *s, const char *path, unsigned flags, struct e
 			r = walk_on(s, &w);
 		if (r)
 			return input_failed(e, r, &item, path);
-		if (item.kind == PM_ITEM_CHUNK || item.kind == PM_ITEM_MODEL)
+		if (item.kind == PM_ITEM_CHUNK)
 			pm_reader_forget(s->reader);
 	}
 	walk_end(s, &w, item.sequence + 1);

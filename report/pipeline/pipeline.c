@@ -191,6 +191,9 @@ static int take_chunk(struct run *r, const struct pm_item *item)
 		r->full = true;
 		return 0;
 	}
+	/* What retired before the first wanted snapshot is of no use. */
+	if (!r->n_lanes)
+		pm_reader_forget(r->reader);
 	if (!r->n_lanes && (err = start(r)))
 		return err;
 	if (r->stale && (err = sheets_lay_out(r)))
@@ -237,9 +240,6 @@ static int take(struct run *r, const struct pm_item *item)
 
 	switch (item->kind) {
 	case PM_ITEM_MODEL:
-		/* What retired before the first wanted snapshot is of no use. */
-		if (!r->n_lanes && r->in_window)
-			pm_reader_forget(r->reader);
 		if (item->parts & PM_PART_REPEATED)
 			return 0;
 		if (!sheets_concerned(r, item->parts))

@@ -15,6 +15,7 @@ import tempfile
 sys.dont_write_bytecode = True
 try:
     import decode
+    from encode import HEADER, INSTANCES, SCHEMA, START, Recording, times
 except ImportError as e:
     print("skipped: %s" % e)
     sys.exit(77)
@@ -25,8 +26,38 @@ if decode.zstandard is None:
 SEEDS = range(1, 25)
 
 
+def ended_before(pmrep, folder):
+    """Tasks that have ended before the group that has their last readings is defined: none is forgotten before that."""
+    second, n, runs = 10**9, 70, 3
+    r = Recording()
+    r.body(HEADER, {1: "pmrec 9", 13: second, 28: True})
+    r.body(INSTANCES, {2: 1, 3: [{1: 7, 2: 0, 3: 0}]})
+    r.body(SCHEMA, {1: 1, 2: [{1: "cs", 3: "perf", 4: "1"}], 3: 1, 4: [{1: "perf", 3: [1, 1, 1], 4: [1, 1, 0]}]})
+    for i in range(runs):
+        ticks, first = [START + (2 * i + k) * second for k in range(2)], 2 + i * n
+        r.body(INSTANCES, {1: ticks[0], 2: first, 3: [{1: 9, 4: 2, 5: 3} for _ in range(n)]})
+        r.body(SCHEMA, {3: 2 + i, 4: [{1: "perf", 3: [1, 1, 1], 4: [first, n, 1]}]})
+        r.chunk([(1, times(ticks, 1, 0) + [("u64", [[i, i]])], []), (2 + i, times(ticks, n, 0) + [("u64", [[5, 12]] * n)], [])],
+                ticks, more={11: 2 * i})
+        r.body(SCHEMA, {7: [2 + i, 1]})
+    r.end()
+    path, copy = folder + "/ended.pmr", folder + "/copy.pmr"
+    r.save(path)
+    for words in (["cut", "--since=0"], ["merge"], ["redact"], ["repair"]):
+        subprocess.run([pmrep, *words, "-o", copy, path], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for one in (path, copy):
+            assert subprocess.run([pmrep, "check", "-q", one]).returncode == 0, (words, one)
+            out = subprocess.run([pmrep, "dump", "--format=json", "--counter=cs", one], check=True, stdout=subprocess.PIPE, text=True)
+            values = [json.loads(line)["value"] for line in out.stdout.splitlines() if '"is":"value"' in line]
+            assert values.count(12) == values.count(5) == n * runs, (words, one, len(values))
+        os.unlink(copy)
+    for words in (["show", "--show=cs", "--all"], ["show", "--show=cs", "--since=2", "--format=csv"], ["stat"], ["info", "--all"]):
+        subprocess.run([pmrep, *words, path], check=True, stdout=subprocess.DEVNULL)
+
+
 def main(pmrep, tool):
     with tempfile.TemporaryDirectory() as folder:
+        ended_before(pmrep, folder)
         for seed in SEEDS:
             path = os.path.join(folder, "churn.pmr")
             subprocess.run([tool, "churn%d" % seed, path], check=True)
