@@ -123,8 +123,8 @@ int pm_reader_next(struct pm_reader *r, struct pm_item *item);
  * values again, in the next key chunk at the latest. */
 void pm_reader_select(struct pm_reader *r, bool (*wanted)(void *ctx, const struct pm_group *g), void *ctx);
 
-/* Drops retired instances and groups from the model, as pm_model_forget() does, for callers that do not need them. Call
- * it only when the last item was a chunk: before that, groups that name what has retired may still follow. */
+/* Drops retired instances and groups from the model, as pm_model_forget() does, for callers that do not need them.
+ * Call it only when the last item was a chunk: before that, groups that name what has retired may still follow. */
 void pm_reader_forget(struct pm_reader *r);
 
 /* The values of the chunk that pm_reader_next() returned last; valid until the next call of either function. Groups
