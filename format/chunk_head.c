@@ -143,9 +143,9 @@ void chunk_head_encode(const struct chunk_head *h, const struct chunk_base *base
 	cbor_field_unless(&f, PM_META_RUN, h->run, 1);
 	cbor_field_unless(&f, PM_META_SEGMENT, h->segment, 0);
 	cbor_field_unless(&f, PM_META_ROWS, h->rows, 1);
-	if (h->key)
+	if (h->key || h->step != base->step)
 		cbor_field_uint(&f, PM_META_STEP, h->step);
-	encode_series(&f, PM_META_TICK, PM_META_TICKS, h->tick, h->rows, h->key ? 0 : base->last_tick + base->step,
+	encode_series(&f, PM_META_TICK, PM_META_TICKS, h->tick, h->rows, h->key ? 0 : base->last_tick + h->step,
 		      h->step);
 	encode_series(&f, PM_META_NUMBER, PM_META_NUMBERS, h->number, h->rows, h->key ? 0 : base->last_number + 1, 1);
 	encode_flags(h, &f);
@@ -399,7 +399,8 @@ int chunk_head_decode(struct chunk_head *h, const struct chunk_base *base, const
 	if (!h->key && !continues(h, base, &w))
 		return -EBADMSG;
 	if (!h->key) {
-		h->step = base->step;
+		if (!w.has_step)
+			h->step = base->step;
 		if (!w.has_groups) {
 			if (chunk_head_room(h, base->n_groups, 0))
 				return -ENOMEM;
@@ -410,7 +411,7 @@ int chunk_head_decode(struct chunk_head *h, const struct chunk_base *base, const
 	}
 	if (!blocks_fit(h, payload))
 		return -EBADMSG;
-	h->tick[0] = (h->key ? 0 : base->last_tick + base->step) + (uint64_t)w.tick;
+	h->tick[0] = (h->key ? 0 : base->last_tick + h->step) + (uint64_t)w.tick;
 	h->number[0] = (h->key ? 0 : base->last_number + 1) + (uint64_t)w.number;
 	sum_steps(h->tick, w.ticks, w.n_ticks, h->rows, h->step);
 	sum_steps(h->number, w.numbers, w.n_numbers, h->rows, 1);

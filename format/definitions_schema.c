@@ -80,6 +80,9 @@ static void take_counter(struct decoding *d, struct pm_counter *n)
 	}
 	if (!c->err && (!n->name || !n->source || !n->unit || !columns))
 		cbor_fail(c);
+	/* As the model has it, so that a repetition is the same. */
+	if (n->type >= PM_F64)
+		n->width = 64;
 	n->wide = columns != 1;
 	if (n->wide) {
 		d->newer = "columns";

@@ -100,11 +100,6 @@ int reader_keep_last_row(struct reader_group *g)
 	return 0;
 }
 
-static bool is_string(const struct pm_counter *c)
-{
-	return c->type == PM_TEXT || c->type == PM_BYTES;
-}
-
 static int need_layout(struct pm_reader *r, struct reader_group *own)
 {
 	const struct pm_group *g = pm_model_group(&r->model, own->id);
@@ -115,7 +110,7 @@ static int need_layout(struct pm_reader *r, struct reader_group *own)
 		const struct pm_counter *c = pm_model_counter(&r->model, g->counter[i]);
 
 		own->marked |= c->newer;
-		own->strings |= is_string(c);
+		own->strings |= pm_counter_texts(c);
 	}
 	for (uint32_t i = 0; i < g->n_instances; i++)
 		own->marked |= pm_model_instance(&r->model, g->instance[i])->newer;
@@ -319,7 +314,7 @@ static int check_strings(struct pm_reader *r, struct reader_group *own, struct p
 	for (uint32_t v = 0; head + v < own->layout.columns; v++) {
 		size_t at = (size_t)(head + v) * rows;
 
-		if (!is_string(pm_model_counter(&r->model, pm_group_counter_of(g, v))))
+		if (!pm_counter_texts(pm_model_counter(&r->model, pm_group_counter_of(g, v))))
 			continue;
 		for (size_t cell = at; cell < at + rows; cell++) {
 			if ((out->status && out->status[cell]) ||

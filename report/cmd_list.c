@@ -181,12 +181,13 @@ static int list_events(struct list *l, struct scan *s, struct error *e)
 		uint64_t wall = pm_reader_realtime(s->reader, event->time_ns);
 		const char *name = pm_event_name(event->type);
 		SCOPED(buf_release) struct buf attrs = BUF_INIT;
-		char when[64], relative[32];
+		char when[64], relative[32], number[32];
 
+		snprintf(number, sizeof(number), "event %u", (unsigned)event->type);
 		when[wall ? number_time(when, wall, 0) : 0] = '\0';
 		snprintf(relative, sizeof(relative), "%.9f", ((double)event->time_ns - (double)s->first_ns) / 1e9);
 		map_text(&event->attrs, pm_event_keys, &attrs);
-		add_row(l, (const char *const[]){ name ? name : "unknown", relative, when, buf_str(&attrs) });
+		add_row(l, (const char *const[]){ name ? name : number, relative, when, buf_str(&attrs) });
 	}
 	return 0;
 }

@@ -345,7 +345,10 @@ void dump_frame(struct dump *d, const struct pm_item *item)
 		break;
 	case PM_ITEM_EVENT:
 		event = pm_event_name(item->event->type);
-		str(d, "event", event ? event : "unknown");
+		if (event)
+			str(d, "event", event);
+		else
+			u64(d, "event", item->event->type);
 		u64(d, "time_ns", item->event->time_ns);
 		map(d, &item->event->attrs, pm_event_keys);
 		break;

@@ -396,7 +396,7 @@ class Recording:
                 return None
             base, group_ids, _ = self.base
             need((base.run, base.segment) == (c.run, c.segment), "a dependent chunk across segments")
-            c.step = base.step
+            c.step = m.get(8, base.step)
             tick, number = base.ticks[-1] + c.step, base.numbers[-1] + 1
         c.ticks = self.sums(tick + m.get(9, 0), c.step, m.get(10), rows)
         c.numbers = self.sums(number + m.get(11, 0), 1, m.get(12), rows)

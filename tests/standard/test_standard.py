@@ -1,0 +1,139 @@
+#!/usr/bin/python3
+"""An independent writer and reader of format/SPEC.md, both ways against pmrep.
+
+    test_standard.py PMREP [COUNT [FIRST]]   COUNT random recordings, from seed FIRST on
+    test_standard.py PMREP FILE...           recordings of other writers
+    test_standard.py --write SEED FILE       one random recording
+
+Of each random recording: check finds nothing, dump and the reader find every definition, row and value that was written, and
+so they do in what repair, cut and redact make of it. Nothing here shares code with the programs. One recording in ten has nothing
+that is unknown to 1.0; those are read by golden/decode.py, too.
+"""
+
+import collections
+import json
+import os
+import random
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden"))
+try:
+    import decode as second
+    from codec import Band, Row, bits_of, double, unpack
+    from compare import agree, dump, dump_matches, expected_value, run, same
+    from reader import Reader, shown, values
+    from worlds import World
+except ImportError as e:
+    print("skipped: %s" % e)
+    sys.exit(77)
+
+COPIES = ("repair", "cut", "redact")
+
+
+def examples():
+    """Those of "Packed columns"."""
+    one = unpack(bytes.fromhex("00010114bc0f5452"), 16, [Band(0, 1)], [0] * 16, None)[0]
+    assert one == [1000, 1010, 1021, 1031, 1042, 1052, 1063, 1073, 1083, 1094, 1104, 1114, 1125, 1135, 1146, 1156]
+    bands = [Band(0, 1, ref="tick"), Band(1, 1, ref=0)] + [Band(2 + k, 1) for k in range(6)]
+    two = unpack(bytes.fromhex("0101cae501"), 1, bands, [1000000], Row(990000, [990041, 990050, 5, 70, 6, 300, 0, 12], [0] * 8))
+    assert [x for x, in two] == [1000040, 1000052, 5, 70, 9, 300, 0, 12]
+    three = unpack(bytes.fromhex("21030321332b01"), 1, [Band(0, 3, plain="f64")], [0], Row(0, [bits_of(x) for x in (20.5, -1, 36.6)], [0] * 3))
+    assert [double(x) for x, in three] == [20.25, -1, 36.7]
+
+
+def make(seed):
+    world = World(random.Random(seed), exotic=seed % 10 != 0)
+    world.live(20)
+    return world
+
+
+def facts(reader, redacted):
+    """All values, without what a copy may change: the order inside a row, and the names, texts and clocks of a redacted one."""
+    found = collections.Counter()
+    for recording, c, row, g, counter, instance, number, reason, times in values(reader):
+        k = recording.counter(counter)
+        value, none = (None, reason) if reason else shown(recording, k, number)
+        if redacted:
+            found[None if value is None or isinstance(value, (str, bytes)) else repr(value)] += 1
+        else:
+            found[c.ticks[row], k.name, repr(value), none, tuple(times)] += 1
+    return found
+
+
+def agreed(world):
+    """The second reader finds the same."""
+    recording = second.Recording(bytes(world.out), strict=False)
+    assert not recording.damage, "decode.py: %s" % recording.damage[:3]
+    found = [second.as_json(v) for _, _, row in recording.snapshots() for v in row]
+    expected = [expected_value(world, *of) for _, _, *of in world.expected()]
+    assert len(found) == len(expected), "decode.py: %d values, not %d" % (len(found), len(expected))
+    for line, other in zip(expected, found):
+        same(line, other, "decode.py")
+
+
+def one(pmrep, seed, folder):
+    world = make(seed)
+    path, copy = os.path.join(folder, "a.pmr"), os.path.join(folder, "b.pmr")
+    with open(path, "wb") as f:
+        f.write(world.out)
+    out, _ = run(pmrep, "check", "--format=json", path, code=(0, 1))
+    damage = [d for d in json.loads(out)["damage"] if d["kind"] != "no-end"]
+    assert not damage, "check: %s" % damage[:3]
+    dump_matches(world, dump(pmrep, path, (0, 3)))
+    reader = Reader(world.out)
+    assert not reader.damage, "the reader: %s" % reader.damage[:3]
+    expected = [(c["ticks"][r], g.id, counter, instance, number, reason, times)
+                for c, r, g, counter, instance, number, reason, times in world.expected()]
+    found = [(c.ticks[r], g.id, counter, instance, number, reason, times)
+             for _, c, r, g, counter, instance, number, reason, times in values(reader)]
+    assert expected == found, "the reader finds other values"
+    if not world.exotic:
+        agreed(world)
+    if not found:
+        return 0
+    command = COPIES[seed % len(COPIES)]
+    run(pmrep, command, "--overwrite", "-o", copy, path, code=(0,) if reader.recordings[0].ended else (0, 3))
+    with open(copy, "rb") as f:
+        after = Reader(f.read())
+    assert not after.damage, "%s: %s" % (command, after.damage[:3])
+    assert facts(reader, command == "redact") == facts(after, command == "redact"), "%s changes values" % command
+    return len(found)
+
+
+def main(pmrep, *arguments):
+    examples()
+    failures = n = 0
+    if arguments and not arguments[0].isdigit():
+        for path in arguments:
+            with open(path, "rb") as f:
+                reader = Reader(f.read())
+            try:
+                assert not reader.damage, reader.damage[:3]
+                n += agree(reader, dump(pmrep, path, (0, 3)))
+            except AssertionError as e:
+                failures += 1
+                print("%s: %s" % (path, e))
+        print("%d files, %d values, %d failures" % (len(arguments), n, failures))
+        return failures > 0
+    count, first = (int(x) for x in (arguments + ("200", "1")[len(arguments):]))
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(first, first + count):
+            try:
+                n += one(pmrep, seed, folder)
+            except Exception as e:    # of any kind: the seed leads back to it
+                failures += 1
+                print("seed %d: %s: %s" % (seed, type(e).__name__, str(e)[:1500]))
+                if failures == 10:
+                    break
+    print("seeds %d to %d: %d values, %d failures" % (first, first + count - 1, n, failures))
+    return failures > 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--write":
+        with open(sys.argv[3], "wb") as f:
+            f.write(make(int(sys.argv[2])).out)
+        sys.exit(0)
+    sys.exit(main(*sys.argv[1:]))
