@@ -527,6 +527,7 @@ class Reader:
             need(is_int(e.get(3)) and 0 <= e[3] < 256, "kind of a config entry")
             values = [k for k in (50, 150, 250, 350) if k in e]
             need(all(is_value(e[k]) for k in values), "value of a config entry")
+            below(e.get(5, 1), 1 << 16)
             need(len(values) + (5 in e) == 1 and e.get(5) != 0, "neither a value nor a reason, or both")
             last = -1
             for first, count in zip(*[iter(array(e.get(4, []), 2))] * 2):
@@ -583,7 +584,7 @@ class Reader:
             for g in now.all_groups.values():
                 g.before = None
         critical = [k for k in m if critical_key(k)]
-        codec = below(m.get(2, 0), 1 << 64)
+        codec = below(m.get(2, 0), 1 << 31)
         if critical or codec > 1:
             now.newer.append("chunk %r" % (critical or codec))
         if not c.key:
@@ -610,7 +611,8 @@ class Reader:
         clocks = array(m.get(14))
         need(len(clocks) >= 4 and all(map(is_int, clocks)), "clocks")
         mono, raw, boot, cycles = clocks[:4]
-        real = None if 300 not in m else signed64(m[300])
+        real = None if 300 not in m else m[300]
+        need(real is None or is_int(real) and -(1 << 63) <= real <= M64, "key 300")
         if not c.key:
             need((c.run, c.segment) == (last.run, last.segment) and codec != 1, "it may not depend on that chunk")
             lm, lr, lb, lc = last.clocks
