@@ -179,7 +179,11 @@ static bool choose_mode(const struct stat_sheet *s, struct shown *x)
 	const struct stat_event *ev = &s->event[x->event];
 	const struct bound_metric *m = x->metric;
 	bool own = !x->n_events, moved = false, whole = m->n_inputs <= SHADOW_INPUTS;
+	uint32_t type;
+	uint64_t config;
 
+	if (!attr_of(s, ev->first, &type, &config))
+		return true;
 	for (uint32_t i = 0; i < m->n_inputs && i < SHADOW_INPUTS; i++) {
 		const struct bound_input *in = &s->binding->input[m->input[i]];
 		uint32_t first = in->constant || !in->n_counters ? x->n_events : 0, at = 0;
