@@ -168,8 +168,9 @@ static int list_metrics(struct list *l, struct scan *s, struct error *e)
 
 		ways_counters(&b, m, &from);
 		r = from.err ? -ENOMEM : 0;
-		add_row(l, (const char *const[]){ m->name, m->display, m->unit, pm_kind_name(m->kind), m->help,
-						  buf_str(&from), m->categories, m->default_on ? "yes" : "no" });
+		add_row(l, (const char *const[]){ m->name, m->display, m->about->unit, pm_kind_name(m->kind),
+						  m->about->help, buf_str(&from), m->about->categories,
+						  m->default_on ? "yes" : "no" });
 	}
 	return r;
 }

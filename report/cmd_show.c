@@ -61,7 +61,8 @@ static void list_offer(struct table *t, const struct offer *o)
 	for (size_t i = 0; i < o->binding.n_metrics; i++) {
 		const struct bound_metric *m = &o->binding.metric[i];
 
-		list_row(t, m->name, m->display, m->unit, m->categories, o->shown[i] ? "yes" : "no", m->help);
+		list_row(t, m->name, m->display, m->about->unit, m->about->categories, o->shown[i] ? "yes" : "no",
+			 m->about->help);
 	}
 }
 

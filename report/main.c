@@ -1,6 +1,7 @@
 /* main() of pmrep: terminal, pipes, and whether all output was written. */
 #include <errno.h>
 #include <locale.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,8 @@ int main(int argc, char **argv)
 {
 	int status;
 
+	/* What is large goes back to the system when it is freed; glibc would keep up to 32 MiB of it. */
+	mallopt(M_MMAP_THRESHOLD, 256 << 10);
 	/* Characters as the terminal has them; numbers always with a point. */
 	setlocale(LC_CTYPE, "");
 	/* Whoever started us may have ignored it; `pmrep | head` should end silently. */

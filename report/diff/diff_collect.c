@@ -136,7 +136,7 @@ static int name_cells(struct pass *p, struct level *l, const struct sheet *sheet
 				.display = (char *)m->display,
 				.where = (char *)buf_str(&where),
 				.place = row->place,
-				.margin = m->margin,
+				.margin = m->about->margin,
 				.order = (uint32_t)(m - p->binding->metric),
 				.better = m->better,
 			};
@@ -151,7 +151,7 @@ static int name_cells(struct pass *p, struct level *l, const struct sheet *sheet
 			l->amount[n] = p->amount[m - p->binding->metric];
 			l->total[n] = p->shown[m - p->binding->metric];
 			buf_clear(&unit);
-			buf_printf(&unit, "%s%s", m->unit, l->amount[n] && p->c->rate ? "/s" : "");
+			buf_printf(&unit, "%s%s", m->about->unit, l->amount[n] && p->c->rate ? "/s" : "");
 			as.unit = (char *)buf_str(&unit);
 			as.better = diff_better(p->c->o, p->binding, m, p->r->command && !p->c->rate);
 			as.gate = diff_gate_of(p->c->o, &name);
@@ -184,7 +184,7 @@ static bool has_field(const struct pass *p, const struct bound_metric *m, const 
 	for (uint32_t i = 0; i < m->n_inputs; i++) {
 		const struct bound_input *in = &p->binding->input[m->input[i]];
 
-		if (in->op != INPUT_BITS && in->op != INPUT_BELOW)
+		if (in->more->op != INPUT_BITS && in->more->op != INPUT_BELOW)
 			continue;
 		for (uint32_t k = 0; k < in->n_counters; k++)
 			if (pm_model_counter(model, in->counter[k])->semantics != PM_CUMULATIVE)

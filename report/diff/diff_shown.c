@@ -70,8 +70,8 @@ struct diff_name diff_name_of(const struct binding *b, const struct bound_metric
 	return (struct diff_name){
 		.metric = m->name,
 		.display = m->display,
-		.aliases = m->aliases ? m->aliases : "",
-		.categories = m->categories ? m->categories : "",
+		.aliases = m->about->aliases ? m->about->aliases : "",
+		.categories = m->about->categories ? m->about->categories : "",
 		.exact = is_name,
 		.ctx = (void *)b,
 	};

@@ -134,7 +134,7 @@ static void put_column(struct exporter *x, bool json, const struct at *at, int c
 	case EXPORT_METRIC:
 		return put_text(out, json, m->name);
 	case EXPORT_UNIT:
-		return put_text(out, json, m->unit);
+		return put_text(out, json, m->about->unit);
 	case EXPORT_VALUE:
 		return put_number(out, json, !v->reason, v->v);
 	case EXPORT_COVERAGE:

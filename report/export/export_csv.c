@@ -74,7 +74,7 @@ static int wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
 			const struct bound_metric *m = s->column[i].metric;
 
 			buf_clear(&head);
-			buf_printf(&head, m->unit[0] ? "%s[%s]" : "%s", m->name, m->unit);
+			buf_printf(&head, m->about->unit[0] ? "%s[%s]" : "%s", m->name, m->about->unit);
 			buf_addch(&x->out.text, ',');
 			text_csv_head(&x->out.text, buf_str(&head), ",");
 			if (!c->judged[i])
@@ -119,7 +119,7 @@ static int csv_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 		buf_addch(metric, ',');
 		piece_end(&x->piece[PIECE_METRIC]);
 		buf_addch(unit, ',');
-		export_csv_field(unit, s->column[i].metric->unit);
+		export_csv_field(unit, s->column[i].metric->about->unit);
 		buf_addch(unit, ',');
 		piece_end(&x->piece[PIECE_UNIT]);
 	}

@@ -57,7 +57,7 @@ static int json_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 			buf_addstr(metric, "\"value\":");
 		}
 		buf_addch(unit, ',');
-		put_name(unit, "unit", m->unit);
+		put_name(unit, "unit", m->about->unit);
 		buf_addstr(unit, "\"status\":\"");
 		piece_end(&x->piece[PIECE_METRIC]);
 		piece_end(&x->piece[PIECE_UNIT]);

@@ -119,10 +119,10 @@ static void put_metric(struct pieces *piece, const struct bound_metric *m)
 	other = put_name(&name, m->name);
 	buf_add(&piece[FAMILY].text, name.data, name.len);
 	buf_printf(head, "# HELP %s ", buf_str(&name));
-	put_escaped(head, m->help ? m->help : "", true);
-	if (*m->unit && strcmp(m->unit, "1")) {
+	put_escaped(head, m->about->help ? m->about->help : "", true);
+	if (*m->about->unit && strcmp(m->about->unit, "1")) {
 		buf_addstr(head, " (");
-		put_escaped(head, m->unit, true);
+		put_escaped(head, m->about->unit, true);
 		buf_addstr(head, ")");
 	}
 	buf_printf(head, "\n# TYPE %s gauge\n", buf_str(&name));

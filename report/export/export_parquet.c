@@ -176,7 +176,7 @@ static int note_shape(struct waiting *w, const struct sheet *s)
 	}
 	for (uint32_t c = 0; c < s->n_columns; c++) {
 		const struct bound_metric *b = s->column[c].metric;
-		struct measure m = { parquet_text(w->file, b->name), parquet_text(w->file, b->unit), 0 };
+		struct measure m = { parquet_text(w->file, b->name), parquet_text(w->file, b->about->unit), 0 };
 
 		buf_add(&w->metrics, &m, sizeof(m));
 	}

@@ -314,7 +314,7 @@ static void put_cell(struct exporter *x, struct trace *t, const struct sheet *s,
 	if (!c->uuid) {
 		uint64_t parent = describe_place(x, t, s->places, row->place);
 
-		c->uuid = describe(x, t, m->display, parent, m->unit);
+		c->uuid = describe(x, t, m->display, parent, m->about->unit);
 	}
 	put_value(x, t, at, c->uuid, v->v);
 	c->value = v->v;

@@ -327,8 +327,8 @@ static double rank_of(const struct table_data *t, uint32_t row, size_t k)
 		const struct sheet_cell *cell = t->cell[(size_t)row * t->sheet->n_columns + t->column[c]];
 
 		if (cell && !cell->value[k].reason)
-			return strcmp(t->sheet->column[t->column[c]].metric->unit,
-				      t->sheet->column[t->column[0]].metric->unit) ?
+			return strcmp(t->sheet->column[t->column[c]].metric->about->unit,
+				      t->sheet->column[t->column[0]].metric->about->unit) ?
 				       0 :
 				       cell->value[k].v;
 	}

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -52,7 +53,7 @@ struct plot_data;
 /* Pieces of text, one after another: piece i ends at end[i]. */
 struct pieces {
 	struct buf text;
-	struct buf end; /* size_t */
+	struct buf end; /* uint32_t */
 };
 
 /* What csv, json and openmetrics print again and again is made once, with the shape: PIECE_ROW by row of the sheet,
@@ -150,12 +151,16 @@ int export_pieces_failed(const struct exporter *x);
 
 static inline void piece_end(struct pieces *p)
 {
-	buf_add(&p->end, &p->text.len, sizeof(p->text.len));
+	uint32_t end = (uint32_t)p->text.len;
+
+	if (end != p->text.len)
+		p->end.err = -E2BIG;
+	buf_add(&p->end, &end, sizeof(end));
 }
 
 static inline const uint8_t *piece_at(const struct pieces *p, size_t i, size_t *len)
 {
-	const size_t *end = (const size_t *)(const void *)p->end.data;
+	const uint32_t *end = (const uint32_t *)(const void *)p->end.data;
 	size_t from = i ? end[i - 1] : 0;
 
 	*len = end[i] - from;

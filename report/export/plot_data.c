@@ -79,7 +79,7 @@ static int new_line(struct plot_data *d, const struct sheet *s, const struct bou
 		return -ENOMEM;
 	line = &d->line[d->n];
 	*line = (struct plot_line){ .metric = escaped(m->display),
-				    .unit = escaped(m->unit),
+				    .unit = escaped(m->about->unit),
 				    .place = strdup(place),
 				    .at = *at,
 				    .amount = metric_is_amount(s->binding, m, s->places->model),

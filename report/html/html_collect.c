@@ -233,7 +233,6 @@ static void take_sheet(struct collect *c, const struct layout *l, size_t first, 
 		struct html_value_run run = {
 			.value = f->cell->value + first,
 			.coverage = f->cell->coverage ? f->cell->coverage + first : NULL,
-			.doubt = f->cell->doubt ? f->cell->doubt + first : NULL,
 			.again = again,
 		};
 

@@ -54,8 +54,8 @@ int html_find_metric(struct html_recording *r, struct names *names, const struct
 	*h = (struct html_metric){
 		.name = strdup(m->name),
 		.display = strdup(m->display),
-		.unit = strdup(m->unit),
-		.help = strdup(m->help ? m->help : ""),
+		.unit = strdup(m->about->unit),
+		.help = strdup(m->about->help ? m->about->help : ""),
 		.precision = m->precision,
 		.charted = charted,
 	};

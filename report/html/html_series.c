@@ -279,7 +279,7 @@ static struct spark_bin take_careful(struct html_set *s, struct html_series *x, 
 		if (!run->again && (steps->partial[k] || (run->coverage && run->coverage[k] < 1)))
 			x->partial++;
 		else if (!run->again)
-			x->doubtful += run->doubt && run->doubt[k];
+			x->doubtful += run->coverage && run->coverage[k] > 1;
 		take(&b, steps->weight[k], (float)v->v);
 		if (!s->quick)
 			take_total(x, steps->weight_s[k], v->v, run->again);
@@ -316,7 +316,7 @@ void html_set_take(struct html_set *s, uint32_t place, const struct html_steps *
 		   const struct html_value_run *run)
 {
 	struct html_series *x = &s->series[place];
-	bool plain = s->quick && !run->coverage && !run->doubt && !steps->some_partial;
+	bool plain = s->quick && !run->coverage && !steps->some_partial;
 	struct spark_bin b = s->open[place];
 	uint32_t at = s->open_at;
 	size_t k = 0;

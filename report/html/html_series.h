@@ -67,8 +67,7 @@ int html_set_finish(struct html_set *s);
 /* Values of a series that are taken together. */
 struct html_value_run {
 	const struct value *value; /* one a step */
-	const double *coverage;    /* likewise; NULL: 1 */
-	const uint8_t *doubt;      /* likewise: not 0 where readings took too long; NULL: nowhere */
+	const double *coverage;    /* likewise, as in struct sheet_cell */
 	bool again;                /* another part of intervals already taken, in another bucket */
 };
 

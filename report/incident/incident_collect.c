@@ -52,12 +52,12 @@ static int find_metric(struct collect *c, const struct binding *b, const struct 
 	*x = (struct incident_metric){
 		.name = strdup(m->name),
 		.display = strdup(m->display),
-		.unit = strdup(m->unit),
+		.unit = strdup(m->about->unit),
 		.precision = m->precision,
 		.amount = metric_is_amount(b, m, c->places->model),
 		.fault = m->counter ? c->fault[m->counter] : m->fault,
 	};
-	x->counts = !strcmp(m->unit, "1/s") || (!strcmp(m->unit, "1") && x->amount);
+	x->counts = !strcmp(m->about->unit, "1/s") || (!strcmp(m->about->unit, "1") && x->amount);
 	*place = s->n_metrics++;
 	return x->name && x->display && x->unit ? names_set(&s->metrics, m->name, *place) : -ENOMEM;
 }
@@ -137,7 +137,7 @@ static uint32_t stands_for(const struct binding *b, const struct bound_metric *m
 
 		if (in->constant || in->duration)
 			continue;
-		if (in->op || in->n_counters != 1 || (counter && in->counter[0] != counter))
+		if (in->more->op || in->n_counters != 1 || (counter && in->counter[0] != counter))
 			return 0;
 		counter = in->counter[0];
 	}
@@ -242,8 +242,8 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 static const struct sheet_cell *count_of(const struct sheet *sheet, const struct sheet_row *row,
 					 const struct bound_metric *mean)
 {
-	for (uint32_t k = 0; k < row->n_cells && mean->requests; k++)
-		if (!strcmp(sheet->column[row->cell[k].column].metric->name, mean->requests))
+	for (uint32_t k = 0; k < row->n_cells && mean->about->requests; k++)
+		if (!strcmp(sheet->column[row->cell[k].column].metric->name, mean->about->requests))
 			return &row->cell[k];
 	return NULL;
 }

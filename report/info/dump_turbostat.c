@@ -187,8 +187,8 @@ static uint32_t feeds(const struct snapshot *s, const struct bound_metric *m, ui
 
 	if (!in || in->constant || !in->n_counters)
 		return 0;
-	if (in->op == INPUT_TIMES && in->fact)
-		bind_literal(s->places, in->fact, &factor);
+	if (in->more->op == INPUT_TIMES && in->more->fact)
+		bind_literal(s->places, in->more->fact, &factor);
 	return factor.reason || factor.v != 0 ? in->counter[0] : 0;
 }
 

@@ -10,10 +10,10 @@ static bool grows(const struct binding *b, const struct bound_input *in, const s
 {
 	if (in->duration)
 		return true;
-	if (in->whole && !in->constant)
-		return metric_is_amount(b, bind_whole(b, in), model);
-	if (in->constant || in->rate || in->aspect == EXPR_RATE || in->op == INPUT_NUMBER || in->op == INPUT_SPAN ||
-	    in->op == INPUT_WALL || !in->n_counters)
+	if (in->more->whole && !in->constant)
+		return metric_is_amount(b, bind_whole(b, in->more), model);
+	if (in->constant || in->rate || in->aspect == EXPR_RATE || in->more->op == INPUT_NUMBER ||
+	    in->more->op == INPUT_SPAN || in->more->op == INPUT_WALL || !in->n_counters)
 		return false;
 	switch (in->aspect) {
 	case EXPR_VALUE:
@@ -48,7 +48,7 @@ bool metric_is_amount(const struct binding *b, const struct bound_metric *m, con
 			const struct bound_input *in = &b->input[m->input[i]];
 
 			seed = seed * 1103515245u + 12345u;
-			once[i] = in->constant ? in->value :
+			once[i] = in->constant ? in->more->value :
 						 (struct value){ .v = 1 + (double)(seed >> 8 & 0xffff) / 7e3 };
 			twice[i] = once[i];
 			if (grows(b, in, model))

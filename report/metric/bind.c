@@ -132,36 +132,45 @@ static int bind_share(struct builder *x, const struct pm_counter *c)
 	return err == -EINVAL ? 0 : err;
 }
 
-/* number[i] is i: what points to an id or a place needs no memory of its own. */
-static int bind_counter(struct builder *x, const struct pm_counter *c, uint32_t *number)
+/* What counters as metrics have in common. */
+struct alike {
+	uint32_t *number; /* number[i] is i: what points to an id or a place needs no memory of its own */
+	struct input_more *more;
+	const char *unit, *rate; /* of the last one: its counter's, and that per second */
+};
+
+static int bind_counter(struct builder *x, const struct pm_counter *c, struct alike *alike)
 {
 	bool rate = x->options->rate && (c->semantics == PM_CUMULATIVE || c->semantics == PM_DELTA);
+	struct metric_about about = { .unit = c->unit, .aliases = "", .categories = c->source };
 	struct bound_metric *m;
 	struct bound_input *in;
 	uint32_t ignored;
 
 	if (pm_counter_texts(c) || x->kind[c->id] == PM_KINDS || bind_left_out(x, c))
 		return 0;
-	in = bind_new_input(x->b);
-	m = bind_new_metric(x->b);
+	about.help = pm_map_text(&c->attrs, PM_COUNTER_HELP, "");
+	if (rate && c->unit != alike->unit && !(alike->rate = bind_text(x->b, "%s/s", c->unit[0] ? c->unit : "1")))
+		return -ENOMEM;
+	if (rate) {
+		alike->unit = c->unit;
+		about.unit = alike->rate;
+	}
+	in = bind_new_input(x->b, alike->more);
+	m = bind_new_metric(x->b, &about);
 	if (!in || !m)
 		return -ENOMEM;
 	in->aspect = EXPR_VALUE;
 	in->rate = rate;
-	in->counter = &number[c->id];
+	in->counter = &alike->number[c->id];
 	in->n_counters = 1;
 	in->kind = m->kind = (enum pm_kind)x->kind[c->id];
-	m->unit = c->unit;
-	if (rate && !(m->unit = bind_text(x->b, "%s/s", c->unit[0] ? c->unit : "1")))
-		return -ENOMEM;
 	m->name = c->name;
 	/* An event may be called like a metric ("migrations"); every other raw counter has its source in its name. */
 	if (names_get(&x->taken, c->name, &ignored) && !(m->name = bind_text(x->b, "%s.%s", c->source, c->name)))
 		return -ENOMEM;
 	m->display = c->display && c->display[0] ? c->display : c->name;
-	m->help = pm_map_text(&c->attrs, PM_COUNTER_HELP, "");
-	m->categories = c->source;
-	m->input = &number[x->b->n_inputs - 1];
+	m->input = &alike->number[x->b->n_inputs - 1];
 	m->n_inputs = 1;
 	m->counter = c->id;
 	m->precision = precision_of(c, rate);
@@ -177,15 +186,14 @@ static int bind_all_counters(struct builder *x)
 	const struct pm_model *m = x->p->model;
 	struct binding *b = x->b;
 	size_t inputs = b->n_inputs + m->n_counters;
-	uint32_t *number = bind_own(b, malloc((inputs + 1) * sizeof(*number)));
-	int err = 0;
+	struct alike alike = { .number = bind_own(b, malloc((inputs + 1) * sizeof(*alike.number))),
+			       .more = bind_own(b, calloc(1, sizeof(*alike.more))) };
+	int err = alike.number && alike.more ? 0 : -ENOMEM;
 
-	if (!number)
-		return -ENOMEM;
-	for (size_t i = 0; i <= inputs; i++)
-		number[i] = (uint32_t)i;
+	for (size_t i = 0; i <= inputs && !err; i++)
+		alike.number[i] = (uint32_t)i;
 	for (uint32_t i = 0; i < m->n_counters && !err; i++)
-		err = bind_counter(x, &m->counter[i], number);
+		err = bind_counter(x, &m->counter[i], &alike);
 	return err;
 }
 

@@ -33,7 +33,6 @@ enum input_op {
 	INPUT_WALL,   /* seconds since 1970 at the end of the interval */
 };
 
-/* One number that formulas ask for; formulas that ask for the same share it. */
 /* A PMU of a kind whose event was not recorded. */
 struct bound_shut {
 	const char *pmu; /* borrowed from the model */
@@ -41,11 +40,11 @@ struct bound_shut {
 	uint16_t reason;
 };
 
-struct bound_input {
-	char *name;        /* owned; NULL for a counter as a metric */
-	uint32_t *counter; /* ids; their values are added up */
-	uint32_t *clock;   /* NULL, or beside each counter the id of one that has to count with it; 0: none */
-	double *bytes;     /* NULL, or beside each counter how many bytes one of its numbers stands for */
+/* What only inputs of formulas have: counters as metrics, of which there may be very many, share an empty one. */
+struct input_more {
+	char *name;      /* NULL for a counter as a metric */
+	uint32_t *clock; /* NULL, or beside each counter the id of one that has to count with it; 0: none */
+	double *bytes;   /* NULL, or beside each counter how many bytes one of its numbers stands for */
 	union {
 		struct value value; /* of a constant */
 		struct {
@@ -54,19 +53,26 @@ struct bound_input {
 		};
 	};
 	const char *whole;       /* name of a metric: its value for the system is the input; NULL: of none */
-	struct bound_shut *shut; /* owned by the binding: what makes a sum of all PMUs of the kind missing */
-	uint32_t n_counters, n_shut;
-	enum expr_aspect aspect : 8;
-	enum pm_kind kind : 8;        /* the level that its instances are at */
+	struct bound_shut *shut; /* what makes a sum of all PMUs of the kind missing */
+	uint32_t n_shut;
 	enum pm_aggregation rule : 8; /* of what is computed from a counter */
 	bool own_rule;                /* the counter's instead */
-	bool rate;                    /* per second, by each instance's own time */
-	bool constant;                /* `value` is all there is to know */
-	bool duration;                /* the length of the interval in seconds */
 	uint8_t op;                   /* input_op */
 	uint8_t hi, lo;               /* the bits of a field */
 	uint8_t telemetry; /* enum telemetry: where its readings count; 0: at the place of their instances */
 	uint8_t valid;     /* bit that has to be set for the field to count; 0: none */
+};
+
+/* One number that formulas ask for; formulas that ask for the same share it. The binding owns what it points to. */
+struct bound_input {
+	uint32_t *counter; /* ids; their values are added up */
+	struct input_more *more;
+	uint32_t n_counters;
+	enum expr_aspect aspect : 8;
+	enum pm_kind kind : 8; /* the level that its instances are at */
+	bool rate;             /* per second, by each instance's own time */
+	bool constant;         /* `more->value` is all there is to know */
+	bool duration;         /* the length of the interval in seconds */
 };
 
 struct bound_threshold {
@@ -75,17 +81,22 @@ struct bound_threshold {
 	uint32_t n_inputs;
 };
 
+/* What says what metrics are: counters one after another that say the same have it once. */
+struct metric_about {
+	const char *unit, *help, *aliases, *categories; /* "" if there are none */
+	const char *requests; /* of a mean: the metric that says of how many; NULL: none does */
+	const char *pmu;      /* the only kind of CPUs whose events it takes; NULL: of all */
+	double margin;        /* smallest relative change that matters; 0: the default */
+};
+
 struct bound_metric {
-	const char *name, *display, *unit, *help;
-	const char *aliases, *categories; /* "" if there are none */
-	const char *requests;             /* of a mean: the metric that says of how many; NULL: none does */
+	const char *name, *display;
+	const struct metric_about *about; /* owned by the binding */
 	struct expr *expr;                /* owned; NULL: input 0 as it is */
 	uint32_t *input;                  /* places in binding.input */
 	uint32_t n_inputs;
-	const char *pmu;                   /* the only kind of CPUs whose events it takes; NULL: of all */
 	uint32_t counter;                  /* id, for a counter as a metric; else 0 */
 	struct bound_threshold *threshold; /* owned; NULL: its values are not judged */
-	double margin;                     /* smallest relative change that matters; 0: the default */
 	enum pm_kind kind : 8;             /* lowest level at which it means something */
 	enum metric_better better : 3;
 	enum metric_fault fault : 3;
@@ -158,7 +169,7 @@ const char *bind_core_pmu(const struct pm_model *m, uint32_t i);
 /* The factor that removes the scale from an event's value, for vendors' formulas; 1: no scale. */
 double bind_unscale(const struct pm_counter *c);
 /* The metric whose value for the system is the input, bound before those that use it; NULL: none. */
-const struct bound_metric *bind_whole(const struct binding *b, const struct bound_input *i);
+const struct bound_metric *bind_whole(const struct binding *b, const struct input_more *i);
 /* The input as a set of TRACK_ bits that the replay has to deliver for its counters. */
 unsigned bound_input_aspects(const struct bound_input *i);
 /* The first counter or literal that a definition asks for and the recording lacks; NULL if it can be fed. Valid until
@@ -193,7 +204,7 @@ bool bind_is_optional(const struct expr_input *in, size_t n, size_t i);
 
 /* A name that stands for something made of a counter ("msr.therm_status.celsius"): that counter's name, and what is
  * made of it in *in. NULL: it is none. What is known of CPUs without any reading hangs at msr.tsc. */
-const char *bind_field(const char *name, struct bound_input *in);
+const char *bind_field(const char *name, struct input_more *in);
 /* The counters of what bind_field() says, as bind_counters() gives them. */
 uint32_t bind_made_of(const struct bind_index *x, const char *counter, uint32_t *found, uint32_t max);
 /* The input's number at the place of an instance; NaN: not known. */

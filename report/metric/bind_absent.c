@@ -65,7 +65,7 @@ static int why_unfed(struct builder *x, const char *text, size_t len)
 
 	in = err ? NULL : expr_inputs(expr, &n);
 	for (size_t i = 0; i < n && !why; i++) {
-		struct bound_input made = { 0 };
+		struct input_more made = { 0 };
 		const char *counter = bind_field(in[i].name, &made);
 
 		if (!bind_is_optional(in, n, i))
@@ -76,25 +76,25 @@ static int why_unfed(struct builder *x, const char *text, size_t len)
 	return err ? err : why;
 }
 
-static int add_absent(struct builder *x, const struct bound_metric *like, uint16_t why)
+static int add_absent(struct builder *x, const struct metric *row, bool added, uint16_t why)
 {
-	struct bound_input *in = bind_new_input(x->b);
-	struct bound_metric *m;
+	const struct metric_about about = bind_about(x, row);
+	struct bound_input *in = bind_new_input(x->b, NULL);
+	struct bound_metric *m = in ? bind_new_metric(x->b, &about) : NULL;
 
-	if (!in)
+	if (!m || !(m->input = bind_own(x->b, malloc(sizeof(*m->input)))))
 		return -ENOMEM;
 	in->constant = true;
 	in->kind = PM_KINDS;
-	in->value = value_missing(why);
-	m = bind_new_metric(x->b);
-	if (!m)
-		return -ENOMEM;
-	*m = *like;
+	in->more->value = value_missing(why);
+	m->name = row->name;
+	m->display = row->display ? row->display : row->name;
+	m->precision = row->precision;
+	m->better = row->better;
+	m->added = m->default_on = added;
+	m->unlikely = row->when && bind_is_zero(x->p, row->when);
 	m->absent = true;
 	m->kind = PM_SYSTEM;
-	m->input = bind_own(x->b, malloc(sizeof(*m->input)));
-	if (!m->input)
-		return -ENOMEM;
 	m->input[0] = (uint32_t)x->b->n_inputs - 1;
 	m->n_inputs = 1;
 	return 0;
@@ -102,14 +102,6 @@ static int add_absent(struct builder *x, const struct bound_metric *like, uint16
 
 static int bind_absent_row(struct builder *x, const struct metric *row)
 {
-	struct bound_metric m = { .name = row->name,
-				  .display = row->display ? row->display : row->name,
-				  .unit = row->unit ? row->unit : "",
-				  .help = row->help ? row->help : "",
-				  .aliases = row->aliases ? row->aliases : "",
-				  .categories = row->categories ? row->categories : "",
-				  .precision = row->precision,
-				  .better = row->better };
 	int why = why_unfed(x, row->expr, strlen(row->expr));
 
 	for (const char *from = row->otherwise; from && *from && !why;) {
@@ -118,10 +110,7 @@ static int bind_absent_row(struct builder *x, const struct metric *row)
 		why = why_unfed(x, from, len);
 		from += len + (from[len] == ';');
 	}
-	if (why <= 0)
-		return why;
-	m.unlikely = row->when && bind_is_zero(x->p, row->when);
-	return add_absent(x, &m, (uint16_t)why);
+	return why <= 0 ? why : add_absent(x, row, false, (uint16_t)why);
 }
 
 int bind_absent(struct builder *x)
@@ -139,18 +128,11 @@ int bind_absent(struct builder *x)
 	for (uint32_t i = 0; i < m->n_counters && !err; i++) {
 		const struct pm_counter *c = &m->counter[i];
 		uint16_t why = (uint16_t)pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0);
-		struct bound_metric one = { .name = c->name,
-					    .display = c->display,
-					    .unit = "",
-					    .help = "",
-					    .aliases = "",
-					    .categories = c->source,
-					    .added = true,
-					    .default_on = true };
+		struct metric one = { .name = c->name, .display = c->display, .categories = c->source };
 
 		if (why && x->kind[c->id] == PM_KINDS && pm_map_get(&c->attrs, PM_COUNTER_ADDED) &&
 		    !bind_left_out(x, c) && !names_get(&x->taken, c->name, &ignored))
-			err = add_absent(x, &one, why);
+			err = add_absent(x, &one, true, why);
 	}
 	return err;
 }

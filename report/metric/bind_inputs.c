@@ -40,7 +40,7 @@ unsigned bound_input_aspects(const struct bound_input *i)
 		return 0;
 	if (i->rate || i->aspect == EXPR_RATE)
 		return 1u << TRACK_RATE;
-	if (i->op == INPUT_SPAN)
+	if (i->more->op == INPUT_SPAN)
 		return 1u << TRACK_SPAN;
 	switch (i->aspect) {
 	case EXPR_FIRST:
@@ -141,7 +141,7 @@ static bool knows_number(const struct builder *x, const struct bound_input *in)
 {
 	struct value v;
 
-	return !in->fact || in->fixed != 0 || (bind_literal(x->p, in->fact, &v) && !v.reason);
+	return !in->more->fact || in->more->fixed != 0 || (bind_literal(x->p, in->more->fact, &v) && !v.reason);
 }
 
 static bool is_time(const char *name)
@@ -206,16 +206,16 @@ static const char *event_of(const char *counter)
 /* Where a register was shut, the event of perf that counts the same. */
 static void stand_in(struct builder *x, struct bound_input *in, const char *counter)
 {
-	bool plain = !in->op || in->op == INPUT_OVER || in->op == INPUT_TIMES;
+	bool plain = !in->more->op || in->more->op == INPUT_OVER || in->more->op == INPUT_TIMES;
 	const char *event = in->n_counters || !plain ? NULL : event_of(counter);
 
 	if (event)
 		in->n_counters = bind_counters(&x->b->index, event, x->found, BIND_MAX_COUNTERS);
 	if (!event || !in->n_counters)
 		return;
-	in->op = in->op ? in->op : INPUT_RULE;
-	in->own_rule = false;
-	in->rule = PM_AGG_MEAN;
+	in->more->op = in->more->op ? in->more->op : INPUT_RULE;
+	in->more->own_rule = false;
+	in->more->rule = PM_AGG_MEAN;
 }
 
 static int fill_input(struct builder *x, struct bound_input *in, const char *name)
@@ -228,25 +228,25 @@ static int fill_input(struct builder *x, struct bound_input *in, const char *nam
 	in->kind = PM_KINDS;
 	if (in->aspect == EXPR_LITERAL && !strcmp(name, "tj_max") && x->options->tj_max > 0) {
 		in->constant = true;
-		in->value = value_of((double)x->options->tj_max);
+		in->more->value = value_of((double)x->options->tj_max);
 		return 0;
 	}
 	if (in->aspect == EXPR_LITERAL) {
 		in->constant = true;
-		if (!bind_literal(x->p, name, &in->value))
-			in->value = value_missing(VALUE_NO_INPUT);
+		if (!bind_literal(x->p, name, &in->more->value))
+			in->more->value = value_missing(VALUE_NO_INPUT);
 		return 0;
 	}
 	if (in->aspect == EXPR_CPUID_MATCH) {
 		in->constant = true;
-		in->value = value_of(cpuid_matches(m, name));
+		in->more->value = value_of(cpuid_matches(m, name));
 		return 0;
 	}
 	if (in->aspect == EXPR_SYSTEM) {
-		in->whole = in->name;
+		in->more->whole = in->more->name;
 		in->constant = !names_get(&x->taken, name, &ignored);
 		if (in->constant)
-			in->value = value_missing(VALUE_NO_INPUT);
+			in->more->value = value_missing(VALUE_NO_INPUT);
 		return 0;
 	}
 	/* perf's formulas have times in seconds, whatever unit they were counted in. */
@@ -254,9 +254,9 @@ static int fill_input(struct builder *x, struct bound_input *in, const char *nam
 		in->duration = true;
 		return 0;
 	}
-	reg = bind_field(name, in);
-	if (in->fact && !strcmp(in->fact, "tj_max"))
-		in->fixed = x->options->tj_max;
+	reg = bind_field(name, in->more);
+	if (in->more->fact && !strcmp(in->more->fact, "tj_max"))
+		in->more->fixed = x->options->tj_max;
 	in->n_counters = x->pmu && !reg && !strchr(name, '/') ? counters_of_kind(x, name) : 0;
 	if (!in->n_counters)
 		in->n_counters = bind_made_of(&x->b->index, reg ? reg : name, x->found, BIND_MAX_COUNTERS);
@@ -277,35 +277,37 @@ static int fill_input(struct builder *x, struct bound_input *in, const char *nam
 		if (k != PM_KINDS)
 			in->kind = in->kind == PM_KINDS ? k : kind_join(in->kind, k);
 	}
-	if (in->telemetry && in->kind != PM_KINDS && x->p->n)
-		in->kind = telemetry_kind((enum telemetry)in->telemetry);
+	if (in->more->telemetry && in->kind != PM_KINDS && x->p->n)
+		in->kind = telemetry_kind((enum telemetry)in->more->telemetry);
 	if (in->aspect == EXPR_HAS_EVENT) {
 		in->constant = true;
-		in->value = value_of(in->kind != PM_KINDS);
+		in->more->value = value_of(in->kind != PM_KINDS);
 		in->kind = PM_KINDS;
 	} else if (in->kind != PM_KINDS && in->aspect == EXPR_SOURCE_COUNT) {
 		in->constant = true;
-		in->value = value_of(in->n_counters);
+		in->more->value = value_of(in->n_counters);
 	} else if (in->kind == PM_KINDS) {
 		in->constant = true;
-		in->value = value_missing(VALUE_NO_INPUT);
+		in->more->value = value_missing(VALUE_NO_INPUT);
 	} else if (is_time(name) && !strcmp(pm_model_counter(m, x->found[0])->unit, "ns")) {
-		in->op = INPUT_TIMES;
-		in->own_rule = true;
-		in->fixed = 1e-9;
-	} else if (x->raw && !in->op && bind_unscale(pm_model_counter(m, x->found[0])) != 1) {
-		in->op = INPUT_TIMES;
-		in->own_rule = true;
-		in->fixed = bind_unscale(pm_model_counter(m, x->found[0]));
+		in->more->op = INPUT_TIMES;
+		in->more->own_rule = true;
+		in->more->fixed = 1e-9;
+	} else if (x->raw && !in->more->op && bind_unscale(pm_model_counter(m, x->found[0])) != 1) {
+		in->more->op = INPUT_TIMES;
+		in->more->own_rule = true;
+		in->more->fixed = bind_unscale(pm_model_counter(m, x->found[0]));
 	}
 	return 0;
 }
 
-struct bound_input *bind_new_input(struct binding *b)
+struct bound_input *bind_new_input(struct binding *b, struct input_more *more)
 {
+	if (!more && !(more = bind_own(b, calloc(1, sizeof(*more)))))
+		return NULL;
 	if (array_room(&b->input, b->n_inputs, sizeof(*b->input)))
 		return NULL;
-	b->input[b->n_inputs] = (struct bound_input){ 0 };
+	b->input[b->n_inputs] = (struct bound_input){ .more = more };
 	return &b->input[b->n_inputs++];
 }
 
@@ -334,8 +336,8 @@ int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect)
 		return -ENOMEM;
 	if (names_get(&b->input_names, buf_str(&x->text), &at))
 		return at;
-	in = bind_new_input(b);
-	if (!in || !(in->name = bind_own(b, strdup(name))))
+	in = bind_new_input(b, NULL);
+	if (!in || !(in->more->name = bind_own(b, strdup(name))))
 		return -ENOMEM;
 	in->aspect = aspect;
 	if ((err = fill_input(x, in, name)))
@@ -369,13 +371,13 @@ static int64_t add_clocked(struct builder *x, const char *name, enum expr_aspect
 		return -ENOMEM;
 	if (names_get(&b->input_names, buf_str(&x->text), &at))
 		return at;
-	in = bind_new_input(b);
+	in = bind_new_input(b, NULL);
 	if (!in)
 		return -ENOMEM;
-	in->name = bind_own(b, strdup(name));
+	in->more->name = bind_own(b, strdup(name));
 	in->counter = bind_own(b, malloc((n + 1) * sizeof(*in->counter)));
-	in->clock = clock ? bind_own(b, malloc((n + 1) * sizeof(*in->clock))) : NULL;
-	if (!in->name || !in->counter || (clock && !in->clock))
+	in->more->clock = clock ? bind_own(b, malloc((n + 1) * sizeof(*in->more->clock))) : NULL;
+	if (!in->more->name || !in->counter || (clock && !in->more->clock))
 		return -ENOMEM;
 	in->aspect = aspect;
 	in->kind = PM_KINDS;
@@ -384,17 +386,17 @@ static int64_t add_clocked(struct builder *x, const char *name, enum expr_aspect
 
 		in->counter[in->n_counters++] = counter[i];
 		if (clock)
-			in->clock[i] = clock[i];
+			in->more->clock[i] = clock[i];
 		if (k != PM_KINDS)
 			in->kind = in->kind == PM_KINDS ? k : kind_join(in->kind, k);
 	}
 	if (aspect == EXPR_HAS_EVENT || aspect == EXPR_SOURCE_COUNT || in->kind == PM_KINDS) {
 		in->constant = true;
-		in->value = aspect == EXPR_HAS_EVENT         ? value_of(in->kind != PM_KINDS) :
-			    aspect == EXPR_SOURCE_COUNT && n ? value_of(n) :
-							       value_missing(VALUE_NO_INPUT);
+		in->more->value = aspect == EXPR_HAS_EVENT         ? value_of(in->kind != PM_KINDS) :
+				  aspect == EXPR_SOURCE_COUNT && n ? value_of(n) :
+								     value_missing(VALUE_NO_INPUT);
 		in->kind = PM_KINDS;
-		in->clock = NULL;
+		in->more->clock = NULL;
 	}
 	at = (uint32_t)(in - b->input);
 	err = bind_shut(x, in);
@@ -441,15 +443,15 @@ static uint32_t pair_clocks(struct builder *x, const struct expr_input *in, uint
 /* Our formulas take traffic in bytes. The kernel may give counts a scale and a unit of its own, or neither. */
 static int set_bytes(struct builder *x, struct bound_input *in, unsigned bytes)
 {
-	in->bytes = bind_own(x->b, malloc((in->n_counters + 1) * sizeof(*in->bytes)));
-	for (uint32_t i = 0; in->bytes && i < in->n_counters; i++) {
+	in->more->bytes = bind_own(x->b, malloc((in->n_counters + 1) * sizeof(*in->more->bytes)));
+	for (uint32_t i = 0; in->more->bytes && i < in->n_counters; i++) {
 		const struct pm_counter *c = pm_model_counter(x->p->model, in->counter[i]);
 
-		in->bytes[i] = c->scale.text || !strcmp(c->unit, "By") ? event_unit_bytes(c->unit) : 0;
-		if (!(in->bytes[i] > 0))
-			in->bytes[i] = bytes * bind_unscale(c);
+		in->more->bytes[i] = c->scale.text || !strcmp(c->unit, "By") ? event_unit_bytes(c->unit) : 0;
+		if (!(in->more->bytes[i] > 0))
+			in->more->bytes[i] = bytes * bind_unscale(c);
 	}
-	return in->bytes ? 0 : -ENOMEM;
+	return in->more->bytes ? 0 : -ENOMEM;
 }
 
 /* An input of a formula over a class of PMUs, or of seconds(). */
@@ -467,7 +469,7 @@ int64_t bind_clocked(struct builder *x, const struct expr_input *in, uint32_t *c
 	else
 		return bind_input(x, in->name, in->aspect);
 	at = add_clocked(x, in->name, in->aspect, x->found, clock, *n);
-	if (at >= 0 && event && event->bytes && counts && !x->raw && !x->b->input[at].bytes &&
+	if (at >= 0 && event && event->bytes && counts && !x->raw && !x->b->input[at].more->bytes &&
 	    set_bytes(x, &x->b->input[at], event->bytes))
 		return -ENOMEM;
 	return at;
@@ -475,5 +477,5 @@ int64_t bind_clocked(struct builder *x, const struct expr_input *in, uint32_t *c
 
 bool bind_lacks(const struct bound_input *in)
 {
-	return in->constant && in->value.reason;
+	return in->constant && in->more->value.reason;
 }

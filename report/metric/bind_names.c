@@ -57,7 +57,7 @@ static const struct {
 	{ "cpu.x2apic_id", "msr.tsc", INPUT_NUMBER, 0, 0, 0, PM_AGG_NONE, "x2apic_id" },
 };
 
-const char *bind_field(const char *name, struct bound_input *in)
+const char *bind_field(const char *name, struct input_more *in)
 {
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		if (strcmp(fields[i].name, name))
@@ -128,11 +128,12 @@ double bind_number(const struct places *p, const struct bound_input *in, const s
 	struct place at;
 	struct value v;
 
-	if (in->fixed != 0)
-		return in->fixed;
+	if (in->more->fixed != 0)
+		return in->more->fixed;
 	if (!places_find(p, i, PM_PACKAGE, &at))
 		at.package = PM_NONE;
-	if (!cpu_literal_at(p->model, in->fact, at.package, i->kind == PM_CPU ? i->number : i->cpu, &v) || v.reason)
+	if (!cpu_literal_at(p->model, in->more->fact, at.package, i->kind == PM_CPU ? i->number : i->cpu, &v) ||
+	    v.reason)
 		return NAN;
 	return v.v;
 }
@@ -288,7 +289,7 @@ bool bind_literal(const struct places *p, const char *name, struct value *v)
 
 /* ---- what is missing ---- */
 
-const struct bound_metric *bind_whole(const struct binding *b, const struct bound_input *in)
+const struct bound_metric *bind_whole(const struct binding *b, const struct input_more *in)
 {
 	for (size_t i = 0; in->whole && i < b->n_metrics; i++)
 		if (!b->metric[i].counter && !strcmp(b->metric[i].name, in->whole))
@@ -309,7 +310,7 @@ const char *bind_missing(const struct binding *b, const struct places *p, const 
 	const struct expr_input *in;
 	struct expr *x = NULL;
 	const char *missing = NULL;
-	struct bound_input field;
+	struct input_more field;
 	struct value v;
 	uint32_t found;
 	size_t n;
@@ -328,9 +329,9 @@ const char *bind_missing(const struct binding *b, const struct places *p, const 
 
 		if (in[i].aspect == EXPR_HAS_EVENT || in[i].aspect == EXPR_CPUID_MATCH ||
 		    bind_is_optional(in, n, i) ||
-		    (in[i].aspect == EXPR_SYSTEM && bind_whole(b, &(struct bound_input){ .whole = in[i].name })))
+		    (in[i].aspect == EXPR_SYSTEM && bind_whole(b, &(struct input_more){ .whole = in[i].name })))
 			continue;
-		field = (struct bound_input){ 0 };
+		field = (struct input_more){ 0 };
 		reg = bind_field(in[i].name, &field);
 		if (in[i].aspect == EXPR_LITERAL ? bind_literal(p, in[i].name, &v) && !v.reason :
 						   bind_made_of(&b->index, reg ? reg : in[i].name, &found, 1) != 0) {

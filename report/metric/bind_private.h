@@ -36,8 +36,8 @@ char *bind_text(struct binding *b, const char *format, ...) __attribute__((forma
 int bind_find_kinds(struct builder *x);
 /* Whether the user excluded the counter's source. */
 bool bind_left_out(const struct builder *x, const struct pm_counter *c);
-/* An empty metric; NULL without memory. */
-struct bound_metric *bind_new_metric(struct binding *b);
+/* A metric of which nothing is known but that; NULL without memory. */
+struct bound_metric *bind_new_metric(struct binding *b, const struct metric_about *about);
 /* Whether the metric has events of that kind of CPUs and of no other. */
 bool bind_is_of_kind(const struct builder *x, const struct bound_metric *m, const char *pmu);
 /* Whether the literal is known to be 0. */
@@ -55,8 +55,12 @@ bool bind_has_twins(const struct builder *x, const struct pm_counter *c);
 int bind_merged(struct builder *x, const struct pm_counter *c);
 /* Notes which PMUs of a kind are missing from an input that adds up all of them. 0 or -ENOMEM. */
 int bind_shut(struct builder *x, struct bound_input *in);
-/* An input without name; NULL without memory. */
-struct bound_input *bind_new_input(struct binding *b);
+/* The last metric's, if it is equal, else a copy; NULL without memory. */
+const struct metric_about *bind_keep_about(struct binding *b, const struct metric_about *about);
+/* What a row says, with what a formula takes now. */
+struct metric_about bind_about(const struct builder *x, const struct metric *row);
+/* An empty input; `more`: NULL, or it has that of another. NULL without memory. */
+struct bound_input *bind_new_input(struct binding *b, struct input_more *more);
 /* As bind_input(), for an input whose time is another counter's; the clocks go to `clock`, their number to *n. */
 int64_t bind_clocked(struct builder *x, const struct expr_input *in, uint32_t *clock, uint32_t *n);
 /* Starts binding the inputs of that formula. */

@@ -45,11 +45,25 @@ static enum pm_kind scope_kind(enum metric_scope scope)
 	return (enum pm_kind)kind[scope];
 }
 
-struct bound_metric *bind_new_metric(struct binding *b)
+const struct metric_about *bind_keep_about(struct binding *b, const struct metric_about *about)
 {
-	if (array_room(&b->metric, b->n_metrics, sizeof(*b->metric)))
+	const struct metric_about *last = b->n_metrics ? b->metric[b->n_metrics - 1].about : NULL;
+	struct metric_about *copy;
+
+	if (last && !memcmp(last, about, sizeof(*about)))
+		return last;
+	copy = bind_own(b, malloc(sizeof(*copy)));
+	if (copy)
+		*copy = *about;
+	return copy;
+}
+
+struct bound_metric *bind_new_metric(struct binding *b, const struct metric_about *about)
+{
+	about = bind_keep_about(b, about);
+	if (!about || array_room(&b->metric, b->n_metrics, sizeof(*b->metric)))
 		return NULL;
-	b->metric[b->n_metrics] = (struct bound_metric){ .aliases = "", .categories = "" };
+	b->metric[b->n_metrics] = (struct bound_metric){ .about = about };
 	return &b->metric[b->n_metrics++];
 }
 
@@ -110,7 +124,7 @@ static int bind_formula(struct builder *x, struct bound_metric *m, const char *t
 	for (size_t i = 0; i < n; i++) {
 		const struct bound_input *bound = &x->b->input[m->input[i]];
 
-		if (bound->clock && (err = bind_add_clocks(x, m, bound->clock, bound->n_counters)))
+		if (bound->more->clock && (err = bind_add_clocks(x, m, bound->more->clock, bound->n_counters)))
 			return err;
 	}
 	if (kind == PM_KINDS)
@@ -188,43 +202,50 @@ static bool is_taken(struct builder *x, const char *name, bool take)
 	return names_get(&x->taken, name, &ignored) || names_get(&x->taken, buf_str(&x->text), &ignored);
 }
 
+struct metric_about bind_about(const struct builder *x, const struct metric *row)
+{
+	return (struct metric_about){ .unit = row->unit ? row->unit : "",
+				      .help = row->help ? row->help : "",
+				      .aliases = row->aliases ? row->aliases : "",
+				      .categories = row->categories ? row->categories : "",
+				      .requests = row->requests,
+				      .pmu = x->pmu,
+				      .margin = row->margin };
+}
+
 int bind_row(struct builder *x, const struct metric *row, const char *member, const char *part, bool vendor)
 {
-	struct bound_metric *m = bind_new_metric(x->b);
+	struct metric_about about = bind_about(x, row);
+	struct bound_metric *m;
 	const char *text;
 	int kept;
 
+	if (member && !(about.help = bind_own(x->b, bind_with_member(row->help, member, false, false))))
+		return -ENOMEM;
+	m = bind_new_metric(x->b, &about);
 	if (!m)
 		return -ENOMEM;
 	if (member) {
 		m->name = bind_own(x->b, bind_with_member(row->name, member, true, false));
 		m->display = bind_own(x->b, bind_with_member(row->display, member, false, false));
-		m->help = bind_own(x->b, bind_with_member(row->help, member, false, false));
 		text = bind_own(x->b, bind_with_member(row->expr, part, false, true));
 	} else {
 		m->name = row->name;
 		m->display = row->display ? row->display : row->name;
-		m->help = row->help ? row->help : "";
 		text = row->expr;
 		/* turbostat of 2022 takes what other states leave, also where a register counts C1. */
 		if (x->options->columns == COLUMNS_TURBOSTAT && !strcmp(row->name, "cpu.c1"))
 			text = row->otherwise;
 	}
-	if (!m->name || !m->display || !m->help || !text)
+	if (!m->name || !m->display || !text)
 		return -ENOMEM;
-	m->unit = row->unit ? row->unit : "";
-	m->aliases = row->aliases ? row->aliases : "";
-	m->categories = row->categories ? row->categories : "";
 	m->precision = row->precision;
 	m->better = row->better;
 	m->fault = row->fault;
-	m->requests = row->requests;
-	m->margin = row->margin;
 	m->default_on =
 		row->default_on || recorded_asks(x->p->model, m->name) || recorded_asks(x->p->model, m->display);
 	m->vendor = vendor;
 	m->estimate = row->estimate;
-	m->pmu = x->pmu;
 	kept = is_taken(x, m->name, false) ? 0 : bind_formula(x, m, text, row);
 	if (!kept && row->otherwise && !is_taken(x, m->name, false))
 		kept = bind_otherwise(x, m, row);

@@ -46,14 +46,16 @@ static uint32_t cpu_of(const struct pm_pmu *pmu)
 int bind_shut(struct builder *x, struct bound_input *in)
 {
 	const struct pm_model *m = x->p->model;
-	const char *slash = in->name && in->n_counters && !in->constant ? strchr(in->name, '/') : NULL, *first;
+	const char *slash = in->more->name && in->n_counters && !in->constant ? strchr(in->more->name, '/') : NULL,
+		   *first;
 	const struct pmu_class *class = NULL;
 
 	if (slash) {
 		first = pm_map_text(&pm_model_counter(m, in->counter[0])->attrs, PM_COUNTER_PERF_PMU, "");
 		class = class_of_pmu(m, first);
 		/* Who names one PMU wants no other. */
-		if (strlen(first) == (size_t)(slash - in->name) && !strncmp(first, in->name, strlen(first)))
+		if (strlen(first) == (size_t)(slash - in->more->name) &&
+		    !strncmp(first, in->more->name, strlen(first)))
 			class = NULL;
 	}
 	for (uint32_t i = 0; class && i < m->n_pmus; i++) {
@@ -62,9 +64,9 @@ int bind_shut(struct builder *x, struct bound_input *in)
 
 		if (!reason || feeds(m, in, name))
 			continue;
-		if (!in->shut && !(in->shut = bind_own(x->b, calloc(m->n_pmus, sizeof(*in->shut)))))
+		if (!in->more->shut && !(in->more->shut = bind_own(x->b, calloc(m->n_pmus, sizeof(*in->more->shut)))))
 			return -ENOMEM;
-		in->shut[in->n_shut++] = (struct bound_shut){ name, cpu_of(&m->pmu[i]), reason };
+		in->more->shut[in->more->n_shut++] = (struct bound_shut){ name, cpu_of(&m->pmu[i]), reason };
 	}
 	return 0;
 }

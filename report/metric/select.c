@@ -94,7 +94,7 @@ static bool names_absent(const char *word, const struct bound_metric *m)
 {
 	if (!strcmp(word, "all"))
 		return !m->unlikely;
-	for (const char *list = m->aliases, *end; *list; list = *end ? end + 1 : end) {
+	for (const char *list = m->about->aliases, *end; *list; list = *end ? end + 1 : end) {
 		end = strchrnul(list, ',');
 		if (strlen(word) == (size_t)(end - list) && !strncasecmp(word, list, strlen(word)))
 			return true;
@@ -108,7 +108,7 @@ static bool fits(const char *word, const struct bound_metric *m)
 		return strcmp(word, "all") && names_absent(word, m);
 	if (m->absent && !m->added)
 		return names_absent(word, m);
-	return selection_matches(word, m->name, m->display, m->aliases, m->categories);
+	return selection_matches(word, m->name, m->display, m->about->aliases, m->about->categories);
 }
 
 /* An exact name means that one alone, whatever else its letters fit in another case. */
@@ -308,7 +308,7 @@ static int show_joules(const struct binding *b, bool *shown)
 /* Metrics of the processes and cgroups that used most: the columns of rows of that kind. */
 static bool is_who(const struct bound_metric *m, enum pm_kind who)
 {
-	return m->kind == who && !m->counter && strstr(m->categories, who == PM_TASK ? "tasks" : "cgroups");
+	return m->kind == who && !m->counter && strstr(m->about->categories, who == PM_TASK ? "tasks" : "cgroups");
 }
 
 /* `who`: of that kind the recording has some, and they are wanted; PM_KINDS: none. */
@@ -323,7 +323,7 @@ static void let_names_win(const struct selection *s, const struct binding *b, bo
 {
 	for (size_t i = 0; i < b->n_metrics; i++)
 		for (size_t w = 0; w < 2 * s->n && !strncmp(b->metric[i].name, "idle.", 5) &&
-				   listed("sysfs", b->metric[i].categories);
+				   listed("sysfs", b->metric[i].about->categories);
 		     w++) {
 			const struct selection_word *word = &s->word[w % s->n];
 			bool hide = word->verb == SELECT_HIDE;
@@ -392,7 +392,7 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 
 static uint16_t why_absent(const struct binding *b, size_t i)
 {
-	return b->input[b->metric[i].input[0]].value.reason;
+	return b->input[b->metric[i].input[0]].more->value.reason;
 }
 
 /* Columns that turbostat would show and that are not there; or those that are there without any number. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/metric/bind.h"
+#include "report/metric/bind_private.h"
 
 #define T22  TURBOSTAT_2022
 #define T26  TURBOSTAT_2026
@@ -162,14 +162,19 @@ int binding_order(struct binding *b, const struct pm_model *m, const struct bind
 		const struct turbostat_column *c = row_of(x);
 
 		bool older = generation == TURBOSTAT_2022;
-		const char *groups = !older                                             ? c->groups_2026 :
-				     !c->groups_2022 && strstr(x->categories, "hwidle") ? "idle" :
-											  c->groups_2022;
+		const char *groups = !older                                                    ? c->groups_2026 :
+				     !c->groups_2022 && strstr(x->about->categories, "hwidle") ? "idle" :
+												 c->groups_2022;
 
 		order[i] = (struct ranked){ (uint32_t)(c - columns), (uint32_t)i,
 					    tabs && x->added ? UINT32_MAX - added_id(b, m, x) : (uint32_t)i };
-		if (tabs && groups)
-			x->categories = groups;
+		if (tabs && groups) {
+			struct metric_about about = *x->about;
+
+			about.categories = groups;
+			if (!(x->about = bind_keep_about(b, &about)))
+				return -ENOMEM;
+		}
 		/* 2022 does not know what only 2026 has, and neither shows what the model lacks, even if named. */
 		x->absent |= tabs && ((older && c->in && !(c->in & generation)) || x->unlikely);
 		x->foreign = tabs && (!(c->in & generation) || x->absent) && !x->added;

@@ -36,7 +36,6 @@ void sheet_release(struct sheet *s)
 		free(p->cell);
 		free(p->value);
 		free(p->coverage);
-		free(p->doubt);
 		free(p->verdict);
 		free(p->judged);
 		free(p->formula);
@@ -105,7 +104,6 @@ static int index_tracks(struct sheet *s)
 		p->at[t].per_package = i->kind == PM_CPU && pm_map_bool(&c->attrs, PM_COUNTER_PERF_PER_PKG, false);
 		if (p->at[t].per_package && places_find(s->places, i, PM_PACKAGE, &place))
 			p->at[t].package = place.package;
-		p->at[t].cpu = i->number;
 		p->at[t].level = c->semantics == PM_GAUGE;
 		p->at[t].nowhere = (i->kind == PM_DEVICE || i->kind == PM_PMU) && i->cpu == PM_NONE;
 	}
@@ -113,18 +111,27 @@ static int index_tracks(struct sheet *s)
 	return 0;
 }
 
+static const struct pm_instance *instance_of(const struct sheet *s, uint32_t track)
+{
+	return pm_model_instance(s->places->model, replay_track(s->p->replay, track).instance);
+}
+
 static int compare_per_package(const void *left, const void *right, void *ctx)
 {
-	const struct track_at *at = ctx, *a = &at[*(const uint32_t *)left], *b = &at[*(const uint32_t *)right];
+	const struct sheet *s = ctx;
+	uint32_t t = *(const uint32_t *)left, u = *(const uint32_t *)right;
+	const struct track_at *a = &s->p->at[t], *b = &s->p->at[u];
 
 	if (a->per_package != b->per_package)
 		return a->per_package ? 1 : -1;
-	return array_order(a->package, b->package, a->cpu, b->cpu);
+	return array_order(a->package, b->package, instance_of(s, t)->number, instance_of(s, u)->number);
 }
 
 /* The CPUs of a package side by side, for aggregate_add_one_of(). */
-static void order_packages(struct sheet_private *p)
+static void order_packages(struct sheet *s)
 {
+	const struct sheet_private *p = s->p;
+
 	for (uint32_t c = 1; c < p->n_counters; c++) {
 		uint32_t *t = &p->of_counter[p->counter_start[c]], n = p->counter_start[c + 1] - p->counter_start[c];
 		bool some = false;
@@ -132,7 +139,7 @@ static void order_packages(struct sheet_private *p)
 		for (size_t k = 0; k < n && !some; k++)
 			some = p->at[t[k]].per_package;
 		if (n > 1 && some)
-			qsort_r(t, n, sizeof(*t), compare_per_package, p->at);
+			qsort_r(t, n, sizeof(*t), compare_per_package, s);
 	}
 }
 
@@ -277,7 +284,7 @@ static bool has_cell(const struct sheet *s, const struct level *l, uint32_t row,
 	for (uint32_t i = 0; i < m->n_inputs; i++) {
 		const struct bound_input *in = &s->binding->input[m->input[i]];
 
-		if (in->constant || in->duration || in->whole)
+		if (in->constant || in->duration || in->more->whole)
 			continue;
 		only_constants = false;
 		any |= level_feeds(l, row, l->place[m->input[i]]) > 0;
@@ -343,8 +350,7 @@ static int make_cells(struct sheet *s)
 		p->cell = calloc(p->n_cells + 1, sizeof(*p->cell));
 		p->value = malloc((own * p->block + 1) * sizeof(*p->value));
 		p->coverage = calloc(p->n_cells * p->block + 1, sizeof(*p->coverage));
-		p->doubt = calloc(p->n_cells * p->block + 1, 1);
-		if (!p->cell || !p->value || !p->coverage || !p->doubt)
+		if (!p->cell || !p->value || !p->coverage)
 			return -ENOMEM;
 	}
 	return 0;
@@ -451,12 +457,13 @@ static int join_counters(struct sheet *s, struct replay *replay)
 			for (uint32_t k = 0; !in->constant && k < in->n_counters; k++) {
 				if (n < most)
 					counter[n++] = in->counter[k];
-				if (in->clock && in->clock[k] && n < most)
-					counter[n++] = in->clock[k];
+				if (in->more->clock && in->more->clock[k] && n < most)
+					counter[n++] = in->more->clock[k];
 			}
 		}
 		formula = replay_join(replay, counter, n, area_of(s, m), s->places);
-		s->p->formula[c] = formula > 0 ? (uint32_t)formula : 0;
+		if (formula > 0)
+			s->p->formula[c] = (uint32_t)formula;
 	}
 	return formula < 0 ? (int)formula : 0;
 }
@@ -472,7 +479,7 @@ static int build_system(struct sheet *s, struct replay *replay)
 
 	for (uint32_t c = 0; c < s->n_columns && !err; c++)
 		for (uint32_t i = 0; i < s->column[c].metric->n_inputs; i++) {
-			const struct bound_metric *m = bind_whole(b, &b->input[s->column[c].metric->input[i]]);
+			const struct bound_metric *m = bind_whole(b, b->input[s->column[c].metric->input[i]].more);
 
 			if (m)
 				any = wanted[m - b->metric] = true;
@@ -484,10 +491,10 @@ static int build_system(struct sheet *s, struct replay *replay)
 						    -ENOMEM;
 	}
 	for (size_t i = 0; any && !err && i < b->n_inputs; i++)
-		for (uint32_t c = 0; b->input[i].whole && c < s->p->system->row[0].n_cells; c++) {
+		for (uint32_t c = 0; b->input[i].more->whole && c < s->p->system->row[0].n_cells; c++) {
 			const struct sheet_cell *cell = &s->p->system->row[0].cell[c];
 
-			if (s->p->system->column[cell->column].metric == bind_whole(b, &b->input[i]))
+			if (s->p->system->column[cell->column].metric == bind_whole(b, b->input[i].more))
 				s->p->whole[i] = cell;
 		}
 	return err;
@@ -509,7 +516,7 @@ int sheet_build(struct sheet *s, const struct sheet_config *config, const struct
 	s->p->block = replay_block(replay);
 	if ((err = index_tracks(s)))
 		return err;
-	order_packages(s->p);
+	order_packages(s);
 	if ((err = choose_columns(s, config, shown)) || (err = sheet_make_rows(s, config)) || (err = make_cells(s)) ||
 	    (err = join_counters(s, replay)) || (err = build_system(s, replay)))
 		return err;

@@ -48,8 +48,8 @@ struct sheet_cell {
 	uint32_t column;
 	bool estimate;
 	const struct value *value; /* one an interval; valid while the sheet is in a sink */
-	const double *coverage; /* likewise: known time in known and lost time; NULL: 1 wherever there is a value */
-	const uint8_t *doubt;   /* likewise: not 0 where readings took too long; NULL: nowhere */
+	/* Likewise: known time in known and lost time; more than 1: all, but readings took too long; NULL: 1. */
+	const double *coverage;
 };
 
 /* A metric's threshold applied to a value, in perf's words. */
@@ -87,14 +87,14 @@ void sheet_fill(struct sheet *s, const struct interval *interval, size_t n);
 /* 0 to 1 where there is a value; in a sink. */
 static inline double sheet_coverage(const struct sheet_cell *c, size_t k)
 {
-	return c->coverage ? c->coverage[k] : 1;
+	return c->coverage && c->coverage[k] < 1 ? c->coverage[k] : 1;
 }
 static inline enum status_quality sheet_quality(const struct sheet_cell *c, size_t k)
 {
-	return c->estimate              ? STATUS_ESTIMATE :
-	       sheet_coverage(c, k) < 1 ? STATUS_PARTIAL :
-	       c->doubt && c->doubt[k]  ? STATUS_DOUBTFUL :
-					  STATUS_WHOLE;
+	return c->estimate                       ? STATUS_ESTIMATE :
+	       sheet_coverage(c, k) < 1          ? STATUS_PARTIAL :
+	       c->coverage && c->coverage[k] > 1 ? STATUS_DOUBTFUL :
+						   STATUS_WHOLE;
 }
 /* Of interval k of a cell; likewise in a sink. */
 enum sheet_verdict sheet_verdict(const struct sheet *s, const struct sheet_cell *cell, size_t k);

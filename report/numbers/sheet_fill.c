@@ -24,7 +24,7 @@ static const struct support *support_of(const struct sheet_private *p, uint32_t 
 
 static uint64_t field(const struct bound_input *in, uint64_t bits)
 {
-	return bits >> in->lo & ((UINT64_C(1) << (in->hi - in->lo + 1)) - 1);
+	return bits >> in->more->lo & ((UINT64_C(1) << (in->more->hi - in->more->lo + 1)) - 1);
 }
 
 static struct value make(const struct bound_input *in, const struct value *v, double number,
@@ -32,7 +32,7 @@ static struct value make(const struct bound_input *in, const struct value *v, do
 {
 	uint64_t bits = v->reason ? 0 : (uint64_t)v->v + (uint64_t)(int64_t)v->rest;
 
-	switch ((enum input_op)in->op) {
+	switch ((enum input_op)in->more->op) {
 	case INPUT_NUMBER:
 		if (status_absent(v->reason))
 			return *v;
@@ -50,11 +50,11 @@ static struct value make(const struct bound_input *in, const struct value *v, do
 	}
 	if (v->reason)
 		return *v;
-	if (in->valid && !(bits >> in->valid & 1))
+	if (in->more->valid && !(bits >> in->more->valid & 1))
 		return value_missing(PM_REASON_SUSPECT);
-	if (in->fact && isnan(number))
+	if (in->more->fact && isnan(number))
 		return value_missing(VALUE_NO_INPUT);
-	switch ((enum input_op)in->op) {
+	switch ((enum input_op)in->more->op) {
 	case INPUT_BITS:
 		return value_of((double)field(in, bits));
 	case INPUT_BELOW:
@@ -80,7 +80,7 @@ static void fill_made(struct sheet_private *p, const struct bound_input *in, con
 		      size_t place)
 {
 	struct value *out = p->in + place * p->block;
-	enum pm_aggregation rule = in->own_rule ? (enum pm_aggregation)p->at[track[0]].rule : in->rule;
+	enum pm_aggregation rule = in->more->own_rule ? (enum pm_aggregation)p->at[track[0]].rule : in->more->rule;
 
 	aggregate_begin(&p->aggregate, intervals, false);
 	for (uint32_t i = 0; i < n; i++) {
@@ -128,8 +128,8 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 		uint32_t counter = p->at[track[i]].counter;
 		bool more = i > 0;
 		/* The time goes with what is combined, by whichever rule that is. */
-		bool by_input = in->op && !in->own_rule;
-		enum pm_aggregation rule = by_input ? in->rule : (enum pm_aggregation)p->at[track[i]].rule;
+		bool by_input = in->more->op && !in->more->own_rule;
+		enum pm_aggregation rule = by_input ? in->more->rule : (enum pm_aggregation)p->at[track[i]].rule;
 
 		aggregate_begin(&p->aggregate, intervals, more);
 		p->aggregate.levels = p->at[track[i]].level && (aspect == TRACK_VALUE || aspect == TRACK_MEAN);
@@ -162,9 +162,9 @@ static double bytes_of(const struct bound_input *in, uint32_t counter)
 {
 	uint32_t i = 0;
 
-	while (in->bytes && i < in->n_counters && in->counter[i] != counter)
+	while (in->more->bytes && i < in->n_counters && in->counter[i] != counter)
 		i++;
-	return in->bytes && i < in->n_counters ? in->bytes[i] : 1;
+	return in->more->bytes && i < in->n_counters ? in->more->bytes[i] : 1;
 }
 
 /* A reading whose clock stopped is none: it takes no part, as if it were not there. */
@@ -204,7 +204,7 @@ static void fill_clocked(struct sheet_private *p, const struct bound_input *in, 
 		for (size_t k = 0; k < intervals; k++) {
 			p->part[k] = clocked(in, &v[k], clock ? &clock[k] : NULL, clock ? &elapsed[k] : NULL,
 					     &p->stood[k]);
-			if (in->bytes && !p->part[k].reason)
+			if (in->more->bytes && !p->part[k].reason)
 				p->part[k] = value_of(p->part[k].v * bytes + p->part[k].rest * bytes);
 		}
 		aggregate_add(&p->aggregate, p->part, support_of(p, track[i]), interval, rule,
@@ -228,11 +228,11 @@ static void fill_fed(struct sheet *s, const struct level *l, uint32_t row, uint3
 	uint32_t first = l->start[slot], tracks = l->start[slot + 1] - first;
 	struct value *out = p->in + (size_t)place * p->block;
 
-	if (tracks && in->clock) {
+	if (tracks && in->more->clock) {
 		fill_clocked(p, in, l->track + first, l->partner + first, tracks, interval, n, place);
 		return;
 	}
-	if (tracks && in->op && in->aspect != EXPR_ELAPSED && in->aspect != EXPR_AGGR_NR) {
+	if (tracks && in->more->op && in->aspect != EXPR_ELAPSED && in->aspect != EXPR_AGGR_NR) {
 		fill_made(p, in, l->track + first, l->number ? l->number + first : NULL, tracks, interval, n, place);
 		return;
 	}
@@ -247,7 +247,7 @@ static void fill_fed(struct sheet *s, const struct level *l, uint32_t row, uint3
 		return;
 	}
 	for (size_t k = 0; k < n; k++)
-		out[k] = in->constant ? in->value :
+		out[k] = in->constant ? in->more->value :
 			 in->duration ? value_of((double)interval[k].duration_ns / 1e9) :
 					value_missing(VALUE_NO_INPUT);
 	p->in_at[place] = out;
@@ -262,12 +262,12 @@ static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uin
 	struct value *out = s->p->in + (size_t)place * s->p->block;
 
 	fill_fed(s, l, row, place, interval, n);
-	for (uint32_t i = 0; i < in->n_shut; i++)
+	for (uint32_t i = 0; i < in->more->n_shut; i++)
 		for (size_t k = 0;
-		     k < n && (in->shut[i].cpu == PM_NONE ||
-			       place_has(s->places, at, &(struct place){ .first_cpu = in->shut[i].cpu }));
+		     k < n && (in->more->shut[i].cpu == PM_NONE ||
+			       place_has(s->places, at, &(struct place){ .first_cpu = in->more->shut[i].cpu }));
 		     k++)
-			out[k] = out[k].reason ? out[k] : value_missing(in->shut[i].reason);
+			out[k] = out[k].reason ? out[k] : value_missing(in->more->shut[i].reason);
 }
 
 static void judge(struct sheet_private *p, const struct level *l, const struct bound_threshold *t,
@@ -364,7 +364,7 @@ static bool may_doubt(const struct sheet *s, const struct bound_metric *m, const
 }
 
 static void doubt_input(const struct sheet *s, const struct level *l, uint32_t row, uint32_t place, size_t n,
-			uint8_t *doubt)
+			double *coverage)
 {
 	size_t slot = (size_t)row * l->n_inputs + place;
 
@@ -372,7 +372,7 @@ static void doubt_input(const struct sheet *s, const struct level *l, uint32_t r
 		const uint8_t *own = replay_doubt(s->p->replay, l->track[t]);
 
 		for (size_t k = 0; own && k < n; k++)
-			doubt[k] |= own[k];
+			coverage[k] += coverage[k] >= 1 && own[k];
 	}
 }
 
@@ -381,22 +381,21 @@ static void fill_doubt(const struct sheet *s, const struct level *l, uint32_t ro
 	struct sheet_private *p = s->p;
 	const struct bound_metric *m = s->column[cell->column].metric;
 
-	cell->doubt = NULL;
 	if (!replay_doubts(p->replay))
 		return;
 	for (uint32_t i = 0; i < m->n_inputs; i++) {
 		const struct bound_input *in = &s->binding->input[m->input[i]];
 		const struct sheet_cell *whole = p->whole ? p->whole[m->input[i]] : NULL;
-		uint8_t *doubt = p->doubt + (size_t)(cell - p->cell) * p->block;
+		double *coverage = p->coverage + (size_t)(cell - p->cell) * p->block;
 
-		if (!may_doubt(s, m, in) && !(whole && whole->doubt))
+		if (!may_doubt(s, m, in) && !(whole && whole->coverage))
 			continue;
-		if (!cell->doubt)
-			memset(doubt, 0, n);
-		cell->doubt = doubt;
-		for (size_t k = 0; whole && k < n; k++)
-			doubt[k] |= whole->doubt[k];
-		doubt_input(s, l, row, l->place[m->input[i]], n, doubt);
+		for (size_t k = 0; !cell->coverage && k < n; k++)
+			coverage[k] = 1;
+		cell->coverage = coverage;
+		for (size_t k = 0; whole && whole->coverage && k < n; k++)
+			coverage[k] += coverage[k] >= 1 && whole->coverage[k] > 1;
+		doubt_input(s, l, row, l->place[m->input[i]], n, coverage);
 	}
 }
 
@@ -440,7 +439,7 @@ static bool fill_joint(struct sheet *s, const struct level *l, uint32_t row, con
 	bool alone[PM_CHUNK_ROWS] = { false }, some;
 
 	for (uint32_t i = 0; i < m->n_inputs; i++)
-		for (size_t k = 0; k < n && !s->binding->input[m->input[i]].whole; k++)
+		for (size_t k = 0; k < n && !s->binding->input[m->input[i]].more->whole; k++)
 			alone[k] |= is_alone(p, l->place[m->input[i]], k);
 	fill_inputs(s, l, row, m, formula, interval, n);
 	some = take_inputs(s, l, m, interval, n, p->joint_coverage);

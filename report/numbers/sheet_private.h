@@ -36,7 +36,6 @@ struct sheet_private {
 	struct sheet_cell *cell; /* of all rows */
 	struct value *value;     /* block for each cell that is more than one track */
 	double *coverage;        /* block per cell */
-	uint8_t *doubt;          /* likewise */
 	uint8_t *verdict;        /* likewise: sheet_verdict; NULL: no column has a threshold */
 	struct value *judged;    /* `block`: value of a threshold */
 	struct value *joint;     /* `block`: value of a formula with its counters taken together */
@@ -57,7 +56,7 @@ struct sheet_private {
 
 struct track_at {
 	uint32_t counter;
-	uint32_t package, cpu; /* for events that count once a package */
+	uint32_t package; /* for events that count once a package */
 	uint8_t rule;
 	bool may_go : 1, per_package : 1, nowhere : 1, level : 1;
 };
@@ -71,7 +70,7 @@ int sheet_make_rows(struct sheet *s, const struct sheet_config *config);
 static inline bool sheet_borrows(const struct sheet_private *p, const struct bound_input *in, const uint32_t *track,
 				 uint32_t feeds)
 {
-	return feeds == 1 && !in->op && !in->clock && !in->n_shut && in->aspect != EXPR_AGGR_NR &&
+	return feeds == 1 && !in->more->op && !in->more->clock && !in->more->n_shut && in->aspect != EXPR_AGGR_NR &&
 	       !(p->at[*track].level && p->at[*track].rule == PM_AGG_SUM);
 }
 

@@ -115,7 +115,7 @@ static uint32_t cpus_of_track(const struct sheet *s, const struct bound_input *i
 	const struct pm_counter *c = pm_model_counter(s->places->model, replay_track(s->p->replay, t).counter);
 	uint32_t region = region_of(s, t);
 
-	return region == PM_NONE ? 0 : telemetry_cpus(s->places, (enum telemetry)in->telemetry, c, region, cpu);
+	return region == PM_NONE ? 0 : telemetry_cpus(s->places, (enum telemetry)in->more->telemetry, c, region, cpu);
 }
 
 /* Marks the CPUs for which telemetry has a number: they have rows even where nothing else was read of them. */
@@ -126,7 +126,7 @@ static void mark_cpus(const struct sheet *s, const struct level *l, bool *marked
 	for (uint32_t i = 0; i < l->n_inputs; i++) {
 		const struct bound_input *in = &s->binding->input[l->input[i]];
 
-		for (uint32_t k = 0; in->telemetry && !in->constant && k < in->n_counters; k++) {
+		for (uint32_t k = 0; in->more->telemetry && !in->constant && k < in->n_counters; k++) {
 			uint32_t c = in->counter[k];
 
 			for (uint32_t x = p->counter_start[c]; x < p->counter_start[c + 1]; x++)
@@ -249,7 +249,7 @@ static bool lies_in_row(const struct sheet *s, const struct bound_input *in, uin
 {
 	const struct place *place = &s->row[row].place;
 
-	return in->telemetry ? counts_in_row(s, place, in, t, cpu) : feeds_row(s, place, t);
+	return in->more->telemetry ? counts_in_row(s, place, in, t, cpu) : feeds_row(s, place, t);
 }
 
 /* The feeds of a level are counted first, and then filled in. */
@@ -291,7 +291,7 @@ static void feed_places(struct feeder *f, const struct bound_input *in, uint32_t
 {
 	const struct level *l = f->l;
 	uint32_t row = l->row_of[t], last = row;
-	bool spread = in->telemetry || (row == PM_NONE && is_spread(l, in));
+	bool spread = in->more->telemetry || (row == PM_NONE && is_spread(l, in));
 
 	if (row == PM_NONE && !spread)
 		return;
@@ -358,7 +358,7 @@ static int find_partners(const struct sheet *s, struct level *l)
 	for (uint32_t i = 0; i < l->n_inputs; i++) {
 		const struct bound_input *in = &s->binding->input[l->input[i]];
 
-		if (!in->clock || in->constant)
+		if (!in->more->clock || in->constant)
 			continue;
 		if (!l->partner && !(l->partner = malloc((total + 1) * sizeof(*l->partner))))
 			return -ENOMEM;
@@ -371,7 +371,7 @@ static int find_partners(const struct sheet *s, struct level *l)
 
 				while (c + 1 < in->n_counters && in->counter[c] != info.counter)
 					c++;
-				l->partner[k] = track_at(s->p, in->clock[c], info.instance);
+				l->partner[k] = track_at(s->p, in->more->clock[c], info.instance);
 			}
 		}
 	}
@@ -386,7 +386,7 @@ static int find_numbers(const struct sheet *s, struct level *l)
 	for (uint32_t i = 0; i < l->n_inputs; i++) {
 		const struct bound_input *in = &s->binding->input[l->input[i]];
 
-		if ((!in->fact && in->fixed == 0) || in->constant)
+		if ((!in->more->fact && in->more->fixed == 0) || in->constant)
 			continue;
 		if (!l->number && !(l->number = calloc(total + 1, sizeof(*l->number))))
 			return -ENOMEM;

@@ -100,9 +100,9 @@ static void note_shut(const struct binding *b, struct buf *out)
 	char word[16];
 
 	for (size_t i = 0; i < b->n_inputs; i++)
-		for (uint32_t k = 0; k < b->input[i].n_shut; k++) {
-			reason = reason ? reason : b->input[i].shut[k].reason;
-			list(&which, &pmus, b->input[i].shut[k].pmu);
+		for (uint32_t k = 0; k < b->input[i].more->n_shut; k++) {
+			reason = reason ? reason : b->input[i].more->shut[k].reason;
+			list(&which, &pmus, b->input[i].more->shut[k].pmu);
 		}
 	put_list(out, &which, &pmus);
 	if (reason)

@@ -103,13 +103,13 @@ static int want_inputs(const struct run *r, struct replay *replay, const uint32_
 
 	for (uint32_t k = 0; k < n; k++) {
 		const struct bound_input *in = &r->binding.input[input[k]];
-		bool one_by_one = each || in->op || in->clock || in->aspect == EXPR_AGGR_NR;
+		bool one_by_one = each || in->more->op || in->more->clock || in->aspect == EXPR_AGGR_NR;
 
 		for (uint32_t c = 0; !in->constant && !err && c < in->n_counters; c++)
 			err = replay_want(replay, in->counter[c],
 					  bound_input_aspects(in) | (unsigned)one_by_one << TRACK_EACH);
-		if (in->whole && !in->constant && !err)
-			err = want_metric(r, replay, bind_whole(&r->binding, in), false);
+		if (in->more->whole && !in->constant && !err)
+			err = want_metric(r, replay, bind_whole(&r->binding, in->more), false);
 	}
 	return err;
 }

@@ -34,7 +34,6 @@ void replay_free(struct replay *r)
 	free(r->rule);
 	free(r->track);
 	free(r->live);
-	free(r->fed);
 	free(r->brief);
 	free(r->key);
 	free(r->want);

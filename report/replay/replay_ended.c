@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/buf.h"
 #include "report/replay/replay_private.h"
 
 void track_release(struct track *t)
@@ -42,18 +43,20 @@ static int fold(struct replay *r, uint32_t track)
 
 int replay_end_retired(struct replay *r)
 {
+	SCOPED(scoped_free) bool *fed = calloc(r->n_tracks + 1, sizeof(*fed));
 	size_t kept = 0;
 	int err = 0;
 
-	r->layout++;
+	if (!fed)
+		return -ENOMEM;
 	for (uint32_t i = 0; i < r->n_groups; i++)
 		for (uint32_t k = 0; k < r->group[i].n; k++)
-			r->fed[r->group[i].feed[k].track] = r->layout;
+			fed[r->group[i].feed[k].track] = true;
 	for (size_t i = 0; i < r->n_live; i++) {
 		struct track *t = &r->track[r->live[i]];
 		const struct pm_instance *in = NULL;
 
-		if (r->fed[r->live[i]] != r->layout)
+		if (!fed[r->live[i]])
 			in = pm_model_instance(r->model, t->instance);
 		if (!in || !in->retired_ns || (in->kind != PM_TASK && in->kind != PM_CGROUP)) {
 			r->live[kept++] = r->live[i];

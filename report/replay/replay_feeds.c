@@ -32,12 +32,13 @@ struct group_feeds *replay_feeds(const struct replay *r, uint32_t group)
 	return f && f->group == group ? f : NULL;
 }
 
-static struct track_key *find_key(const struct replay *r, uint32_t counter, uint32_t instance)
+static uint32_t *find_key(const struct replay *r, uint32_t counter, uint32_t instance)
 {
 	uint64_t both = (uint64_t)counter << 32 | instance;
 	size_t i = (size_t)((both * 0x9e3779b97f4a7c15u) >> 20) & (r->n_keys - 1);
 
-	while (r->key[i].track && (r->key[i].counter != counter || r->key[i].instance != instance))
+	while (r->key[i] &&
+	       (r->track[r->key[i] - 1].counter != counter || r->track[r->key[i] - 1].instance != instance))
 		i = (i + 1) & (r->n_keys - 1);
 	return &r->key[i];
 }
@@ -60,13 +61,13 @@ static int reserve_keys(struct replay *r)
 
 		if (joints_own(&r->joints, r->live[i]))
 			continue;
-		*find_key(r, t->counter, t->instance) = (struct track_key){ t->counter, t->instance, r->live[i] + 1 };
+		*find_key(r, t->counter, t->instance) = r->live[i] + 1;
 		r->used_keys++;
 	}
 	return r->key ? 0 : -ENOMEM;
 }
 
-struct track_key *replay_find_key(struct replay *r, uint32_t counter, uint32_t instance)
+uint32_t *replay_find_key(struct replay *r, uint32_t counter, uint32_t instance)
 {
 	return reserve_keys(r) ? NULL : find_key(r, counter, instance);
 }
@@ -74,7 +75,7 @@ struct track_key *replay_find_key(struct replay *r, uint32_t counter, uint32_t i
 int replay_reserve_tracks(struct replay *r, size_t n)
 {
 	struct track *t;
-	uint32_t *live, *fed;
+	uint32_t *live;
 
 	if (n <= r->cap_tracks)
 		return 0;
@@ -84,9 +85,6 @@ int replay_reserve_tracks(struct replay *r, size_t n)
 	if (!(live = reallocarray(r->live, n, sizeof(*live))))
 		return -ENOMEM;
 	r->live = live;
-	if (!(fed = reallocarray(r->fed, n, sizeof(*fed))))
-		return -ENOMEM;
-	r->fed = fed;
 	/* Nothing is in doubt between blocks, and then nearly never again. */
 	free(r->doubt);
 	r->doubt = NULL;
@@ -99,7 +97,6 @@ uint32_t replay_add_track(struct replay *r)
 	if (r->n_tracks == r->cap_tracks && replay_reserve_tracks(r, r->cap_tracks + r->cap_tracks / 2 + 64))
 		return PM_NONE;
 	r->track[r->n_tracks] = (struct track){ 0 };
-	r->fed[r->n_tracks] = 0;
 	r->live[r->n_live++] = (uint32_t)r->n_tracks;
 	return (uint32_t)r->n_tracks++;
 }

@@ -29,12 +29,6 @@ struct group_feeds {
 	bool timed;          /* some track needs times */
 };
 
-/* Finds the track of a counter and an instance. */
-struct track_key {
-	uint32_t counter, instance;
-	uint32_t track; /* + 1; 0: free */
-};
-
 /* Of a counter that has one, for all of its tracks in a package: packages may count energy in different units. */
 struct rule_row {
 	uint32_t counter, package;
@@ -132,9 +126,7 @@ struct replay {
 	size_t n_tracks, cap_tracks;
 	uint32_t *live; /* tracks that have not ended; room for all */
 	size_t n_live;
-	uint32_t *fed; /* by track: the last layout in which a group fed it */
-	uint32_t layout;
-	struct track_key *key; /* open addressing, of the live ones */
+	uint32_t *key; /* the live ones, + 1, by open addressing from counter and instance; 0: free */
 	size_t n_keys, used_keys;
 	struct group_feeds *group; /* that have not retired */
 	uint32_t n_groups, cap_groups;
@@ -187,7 +179,7 @@ uint32_t replay_add_track(struct replay *r);
 /* Room for so many tracks. 0 or -ENOMEM. */
 int replay_reserve_tracks(struct replay *r, size_t n);
 /* The key of a counter and an instance, or the free one where it belongs; NULL without memory. */
-struct track_key *replay_find_key(struct replay *r, uint32_t counter, uint32_t instance);
+uint32_t *replay_find_key(struct replay *r, uint32_t counter, uint32_t instance);
 /* Adds a group that feeds nothing yet; NULL without memory. */
 struct group_feeds *replay_add_group(struct replay *r, const struct pm_group *g);
 /* Drops groups that have retired since the last call. */

@@ -145,19 +145,18 @@ static int describe_new(struct replay *r, struct track *t)
 
 static int64_t track_for(struct replay *r, uint32_t counter, uint32_t instance)
 {
-	struct track_key *key;
-	uint32_t track;
+	uint32_t *key, track;
 	int err;
 
 	if (!(key = replay_find_key(r, counter, instance)))
 		return -ENOMEM;
-	if (key->track && !r->track[key->track - 1].ended)
-		return (int64_t)key->track - 1;
+	if (*key && !r->track[*key - 1].ended)
+		return (int64_t)*key - 1;
 	if ((track = replay_add_track(r)) == PM_NONE)
 		return -ENOMEM;
 	r->track[track].counter = counter;
 	r->track[track].instance = instance;
-	*key = (struct track_key){ counter, instance, track + 1 };
+	*key = track + 1;
 	r->used_keys++;
 	err = describe_new(r, &r->track[track]);
 	return err ? err : (int64_t)track;

@@ -89,7 +89,7 @@ static struct value of_lines(const struct stat_sheet *s, const struct shown *x, 
 		uint32_t event = x->feed[i];
 		const struct stat_line *l = event == UINT32_MAX ? NULL : stat_line_at(s, row, event);
 
-		in[i] = event == UINT32_MAX ? s->binding->input[x->metric->input[i]].value :
+		in[i] = event == UINT32_MAX ? s->binding->input[x->metric->input[i]].more->value :
 			!l || l->now.reason ? value_missing(l ? l->now.reason : VALUE_NO_INPUT) :
 					      value_of(stat_value(&s->event[l->event], &l->now));
 	}

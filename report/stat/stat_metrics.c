@@ -50,9 +50,9 @@ const struct bound_metric *stat_metric_named(const struct stat_sheet *s, const c
 
 		if (m->counter || m->absent || strcmp(m->name, name))
 			continue;
-		if (m->pmu && pmu && !strcmp(m->pmu, pmu))
+		if (m->about->pmu && pmu && !strcmp(m->about->pmu, pmu))
 			return m;
-		any = !m->pmu || !pmu ? m : any;
+		any = !m->about->pmu || !pmu ? m : any;
 	}
 	return any;
 }
@@ -88,16 +88,16 @@ int stat_take_metric(struct stat_sheet *s, struct shown *x, const struct bound_m
 
 	x->metric = m;
 	x->name = m->name;
-	x->unit = m->unit;
+	x->unit = m->about->unit;
 	x->precision = m->precision;
 	x->judged = m->threshold != NULL;
 	for (uint32_t i = 0; i < m->n_inputs && !err; i++) {
 		const struct bound_input *in = &s->binding->input[m->input[i]];
 		const struct pmu_class *class;
 		/* Without a name it is a clock that stands beside others. */
-		if (in->constant || in->duration || !in->name[0])
+		if (in->constant || in->duration || !in->more->name[0])
 			continue;
-		x->of_pmus |= in->clock || class_event_named(in->name, &class);
+		x->of_pmus |= in->more->clock || class_event_named(in->more->name, &class);
 		for (uint32_t k = 0; k < in->n_counters && !err; k++) {
 			const struct pm_counter *c = pm_model_counter(s->places->model, in->counter[k]);
 
@@ -200,7 +200,7 @@ static int finish(struct stat_sheet *s, struct shown *what, const char *display,
 
 static int add_metric(struct stat_sheet *s, const struct bound_metric *m, uint32_t cgroup, bool in_default)
 {
-	struct shown what = { .cgroup = cgroup, .pmu = m->pmu };
+	struct shown what = { .cgroup = cgroup, .pmu = m->about->pmu };
 	int err;
 
 	for (uint32_t i = 0; i < s->shadow->n; i++)
@@ -208,7 +208,7 @@ static int add_metric(struct stat_sheet *s, const struct bound_metric *m, uint32
 			return 0;
 	err = stat_take_metric(s, &what, m);
 	if (!err)
-		err = finish(s, &what, m->display, m->categories, in_default);
+		err = finish(s, &what, m->display, m->about->categories, in_default);
 	free(what.events);
 	return err;
 }
@@ -259,12 +259,12 @@ static bool is_shown(const struct stat_sheet *s, uint32_t cgroup, const struct b
 
 		/* A vendor's metric of a name that several kinds of CPUs have carries its kind after it. */
 		size_t len = strlen(m->name);
-		bool twin = x->metric && x->pmu == m->pmu && x->pmu && !strncmp(x->name, m->name, len) &&
+		bool twin = x->metric && x->pmu == m->about->pmu && x->pmu && !strncmp(x->name, m->name, len) &&
 			    strchr("._ ", x->name[len]) && !strcmp(x->name + len + (x->name[len] != 0), x->pmu);
 
 		if (twin && x->cgroup == cgroup)
 			return true;
-		if (x->metric && x->cgroup == cgroup && x->pmu == m->pmu &&
+		if (x->metric && x->cgroup == cgroup && x->pmu == m->about->pmu &&
 		    (!strcmp(x->name, m->name) || !strcasecmp(x->metric->display, m->display)))
 			return true;
 	}
@@ -340,7 +340,7 @@ static int add_word(struct stat_sheet *s, const char *word, struct unfed *u, str
 			const struct bound_metric *m = &b->metric[i];
 
 			if (m->vendor != vendor || m->counter || m->absent ||
-			    !selection_matches(word, m->name, m->display, m->aliases, m->categories) ||
+			    !selection_matches(word, m->name, m->display, m->about->aliases, m->about->categories) ||
 			    (!vendor && u->any && is_shown(s, u->cgroup, m)))
 				continue;
 			err = add_metric(s, m, u->cgroup, u->in_default);

@@ -169,7 +169,7 @@ static void families_become_metrics(void **state)
 	m = harness_metric(&h, "idle.c1_acpi.residency");
 	assert_non_null(m);
 	assert_string_equal(m->display, "C1-ACPI%");
-	assert_string_equal(m->unit, "%");
+	assert_string_equal(m->about->unit, "%");
 	assert_int_equal(m->kind, PM_CPU);
 	assert_true(harness_value(&h, "idle.c1_acpi.residency", PM_CPU, 3) == 25);
 	assert_true(harness_value(&h, "idle.poll.residency", PM_SYSTEM, 0) == 25);
@@ -231,7 +231,7 @@ static void what_the_user_added_is_there_unread(void **state)
 	m = harness_metric(&h, "add.mine");
 	assert_non_null(m);
 	assert_true(m->absent && m->added && m->default_on);
-	assert_int_equal(h.binding.input[m->input[0]].value.reason, PM_REASON_NO_PERMISSION);
+	assert_int_equal(h.binding.input[m->input[0]].more->value.reason, PM_REASON_NO_PERMISSION);
 	assert_null(harness_metric(&h, "add.other"));
 	harness_stop(&h);
 	builder_release(&b);
@@ -332,11 +332,11 @@ static void counters_are_metrics(void **state)
 	harness_feed(&h, 0, 3);
 	m = harness_metric(&h, "test.bytes");
 	assert_non_null(m);
-	assert_string_equal(m->unit, "By/s");
+	assert_string_equal(m->about->unit, "By/s");
 	assert_true(m->default_on);
 	assert_true(harness_value(&h, "test.bytes", PM_CPU, 0) == 2);
 	assert_false(harness_metric(&h, "test.level")->default_on);
-	assert_string_equal(harness_metric(&h, "test.level")->unit, "Cel");
+	assert_string_equal(harness_metric(&h, "test.level")->about->unit, "Cel");
 	assert_true(harness_value(&h, "test.level", PM_CPU, 0) == 1);
 	assert_null(harness_metric(&h, "test.text"));
 	assert_null(harness_metric(&h, "test.nowhere"));

@@ -43,7 +43,7 @@ static const struct bound_metric *metric_of(struct vendor_test *t, const char *n
 static const struct bound_input *input_of(struct vendor_test *t, const struct bound_metric *m, const char *name)
 {
 	for (uint32_t i = 0; i < m->n_inputs; i++)
-		if (!strcmp(t->binding.input[m->input[i]].name, name))
+		if (!strcmp(t->binding.input[m->input[i]].more->name, name))
 			return &t->binding.input[m->input[i]];
 	fail_msg("%s has no input %s", m->name, name);
 	return NULL;
@@ -81,7 +81,7 @@ static void thresholds_are_tied_to_their_inputs(void **state)
 	assert_non_null(m);
 	assert_non_null(m->threshold);
 	assert_int_equal(m->threshold->n_inputs, 2);
-	assert_string_equal(t.binding.input[m->threshold->input[0]].name, "a");
+	assert_string_equal(t.binding.input[m->threshold->input[0]].more->name, "a");
 	assert_true(expr_eval(m->threshold->expr, v).v == 1);
 	v[0] = value_of(20);
 	assert_true(expr_eval(m->threshold->expr, v).v == 0);
@@ -106,7 +106,7 @@ static void a_question_mark_runs(void **state)
 	assert_non_null(metric_of(&t, "cyc_1"));
 	assert_null(metric_of(&t, "cyc_2"));
 	assert_null(metric_of(&t, "cyc"));
-	assert_string_equal(input_of(&t, metric_of(&t, "cyc_1"), "hv/CYC,chip=1/")->name, "hv/CYC,chip=1/");
+	assert_string_equal(input_of(&t, metric_of(&t, "cyc_1"), "hv/CYC,chip=1/")->more->name, "hv/CYC,chip=1/");
 	unbind(&t);
 }
 
@@ -181,13 +181,13 @@ static void formulas_of_vendors_have_raw_counts(void **state)
 	perf_event_in(&t.b, "user_time", "ns", 2);
 	bind_text(&t, "[ { \"MetricName\": \"theirs\", \"MetricExpr\": \"task\\\\-clock / (duration_time * 1e9)\" }, "
 		      "{ \"MetricName\": \"share\", \"MetricExpr\": \"user_time / duration_time\" } ]");
-	assert_int_equal(input_of(&t, metric_of(&t, "theirs"), "task-clock")->op, INPUT_TIMES);
-	assert_true(input_of(&t, metric_of(&t, "theirs"), "task-clock")->fixed == 1 / 1e-6);
+	assert_int_equal(input_of(&t, metric_of(&t, "theirs"), "task-clock")->more->op, INPUT_TIMES);
+	assert_true(input_of(&t, metric_of(&t, "theirs"), "task-clock")->more->fixed == 1 / 1e-6);
 	assert_true(input_of(&t, metric_of(&t, "theirs"), "duration_time")->duration);
-	assert_int_equal(input_of(&t, metric_of(&t, "share"), "user_time")->op, INPUT_TIMES);
-	assert_true(input_of(&t, metric_of(&t, "share"), "user_time")->fixed == 1e-9);
+	assert_int_equal(input_of(&t, metric_of(&t, "share"), "user_time")->more->op, INPUT_TIMES);
+	assert_true(input_of(&t, metric_of(&t, "share"), "user_time")->more->fixed == 1e-9);
 	assert_non_null(metric_of(&t, "cpus_utilized"));
-	assert_int_equal(input_of(&t, metric_of(&t, "cpus_utilized"), "task-clock")->op, INPUT_PLAIN);
+	assert_int_equal(input_of(&t, metric_of(&t, "cpus_utilized"), "task-clock")->more->op, INPUT_PLAIN);
 	unbind(&t);
 }
 
@@ -291,7 +291,7 @@ static void recorded_metrics_need_no_file(void **state)
 	bind_text(&t, NULL);
 	assert_non_null(metric_of(&t, "ratio"));
 	assert_true(metric_of(&t, "ratio")->default_on);
-	assert_string_equal(metric_of(&t, "ratio")->unit, "%");
+	assert_string_equal(metric_of(&t, "ratio")->about->unit, "%");
 	assert_non_null(metric_of(&t, "ratio")->threshold);
 	assert_true(metric_of(&t, "cs_per_second")->default_on);
 	assert_false(metric_of(&t, "page_faults_per_second")->default_on);
