@@ -270,35 +270,58 @@ int pm_model_retire_group(struct pm_model *m, uint32_t id)
 	return 0;
 }
 
-static void forget_groups(struct pm_model *m)
+/* Those that stay have retired all the same. */
+static void still_retired(struct model_ids *ids, uint32_t id)
 {
+	ids->retired[ids->n_retired++] = id;
+	ids->n_kept = ids->n_retired;
+}
+
+static bool names_needed(const struct pm_model *m, const struct pm_group *g, const bool *needed)
+{
+	bool any = false;
+
+	for (uint32_t k = 0; k < g->n_instances && !any && !g->continued; k++)
+		any = needed[find_instance(m, g->instance[k])->slot];
+	return any;
+}
+
+/* With what the groups that stay name, more is needed. */
+static void forget_groups(struct pm_model *m, bool *needed)
+{
+	struct model_ids *ids = &m->caps->group_ids;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < m->n_groups; i++) {
 		struct pm_group *g = &m->group[i];
 
-		if (!g->retired) {
+		if (!g->retired || names_needed(m, g, needed)) {
 			m->group[n++] = *g;
 			continue;
 		}
 		m->caps->bytes -= group_size(g);
-		model_ids_give_back(&m->caps->group_ids, g->slot);
+		model_ids_give_back(ids, g->slot);
 		pm_group_release(g);
 	}
 	m->n_groups = n;
-	model_ids_rebuild(&m->caps->group_ids, m->group, n, sizeof(*m->group));
+	model_ids_rebuild(ids, m->group, n, sizeof(*m->group));
+	for (uint32_t i = 0; i < n; i++) {
+		if (m->group[i].retired)
+			still_retired(ids, m->group[i].id);
+		for (uint32_t k = 0; k < m->group[i].n_instances; k++)
+			needed[find_instance(m, m->group[i].instance[k])->slot] = true;
+	}
 }
 
-static void forget_instances(struct pm_model *m, const bool *named)
+static void forget_instances(struct pm_model *m, const bool *needed)
 {
 	struct model_ids *ids = &m->caps->instance_ids;
-	uint32_t n = 0, still = 0;
+	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < m->n_instances; i++) {
 		struct pm_instance *x = &m->instance[i];
 
-		if (!x->retired_ns || named[x->slot]) {
-			still += x->retired_ns != 0;
+		if (!x->retired_ns || needed[x->slot]) {
 			m->instance[n++] = *x;
 			continue;
 		}
@@ -308,11 +331,9 @@ static void forget_instances(struct pm_model *m, const bool *named)
 	}
 	m->n_instances = n;
 	model_ids_rebuild(ids, m->instance, n, sizeof(*m->instance));
-	/* Those that a group still refers to have retired, too. */
-	for (uint32_t i = 0; i < n && still; i++)
+	for (uint32_t i = 0; i < n; i++)
 		if (m->instance[i].retired_ns)
-			ids->retired[ids->n_retired++] = m->instance[i].id;
-	ids->n_kept = ids->n_retired;
+			still_retired(ids, m->instance[i].id);
 }
 
 /* Whether enough of all items have retired since the last time. */
@@ -323,10 +344,10 @@ static bool many(const struct model_ids *ids, uint32_t n)
 	return retired >= FORGET_MIN && retired >= n / 3;
 }
 
-void pm_model_forget(struct pm_model *m)
+void pm_model_forget(struct pm_model *m, pm_model_needs *needs, void *ctx)
 {
 	struct pm_model_caps *caps = m->caps;
-	SCOPED(scoped_free) bool *named = NULL;
+	SCOPED(scoped_free) bool *needed = NULL;
 
 	if (!caps || (!many(&caps->instance_ids, m->n_instances) && !many(&caps->group_ids, m->n_groups)))
 		return;
@@ -334,13 +355,12 @@ void pm_model_forget(struct pm_model *m)
 	if (model_ids_map(&caps->instance_ids, m->instance, m->n_instances, sizeof(*m->instance)) ||
 	    model_ids_map(&caps->group_ids, m->group, m->n_groups, sizeof(*m->group)))
 		return;
-	named = calloc(caps->instance_ids.slots + 1, sizeof(*named));
-	if (!named)
+	needed = calloc(caps->instance_ids.slots + 1, sizeof(*needed));
+	if (!needed)
 		return;
-	forget_groups(m);
-	for (uint32_t i = 0; i < m->n_groups; i++)
-		for (uint32_t k = 0; k < m->group[i].n_instances; k++)
-			named[find_instance(m, m->group[i].instance[k])->slot] = true;
-	forget_instances(m, named);
+	if (needs)
+		needs(ctx, m, needed);
+	forget_groups(m, needed);
+	forget_instances(m, needed);
 	caps->forgotten++;
 }

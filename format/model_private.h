@@ -19,7 +19,7 @@ struct model_ids {
 	uint32_t n_spare, spare_room, slots;
 	uint32_t *retired; /* ids that retired since the last pm_model_forget(), in that order */
 	uint32_t n_retired;
-	uint32_t n_kept; /* how many of the first in retired[] could not be forgotten, because a group names them */
+	uint32_t n_kept; /* how many of the first in retired[] could not be forgotten, because they are needed */
 };
 
 struct pm_model_caps {

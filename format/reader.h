@@ -123,9 +123,9 @@ int pm_reader_next(struct pm_reader *r, struct pm_item *item);
  * values again, in the next key chunk at the latest. */
 void pm_reader_select(struct pm_reader *r, bool (*wanted)(void *ctx, const struct pm_group *g), void *ctx);
 
-/* Drops retired instances and groups from the model, as pm_model_forget() does, for callers that do not need them.
- * Call it only when the last item was a chunk: before that, groups that name what has retired may still follow. */
-void pm_reader_forget(struct pm_reader *r);
+/* Drops retired instances and groups from the model, as pm_model_forget() does. Call it only when the last item was a
+ * chunk: before that, groups that name what has retired may still follow. */
+void pm_reader_forget(struct pm_reader *r, pm_model_needs *needs, void *ctx);
 
 /* The values of the chunk that pm_reader_next() returned last; valid until the next call of either function. Groups
  * with lost definitions are not in it and count as damage. 0; -EBADMSG: damage, which is also listed and returned as

@@ -43,9 +43,9 @@ void pm_reader_select(struct pm_reader *r, bool (*wanted)(void *ctx, const struc
 		r->group[i].wanted = WANTED_UNASKED;
 }
 
-void pm_reader_forget(struct pm_reader *r)
+void pm_reader_forget(struct pm_reader *r, pm_model_needs *needs, void *ctx)
 {
-	pm_model_forget(&r->model);
+	pm_model_forget(&r->model, needs, ctx);
 }
 
 struct reader_group *reader_group_of(struct pm_reader *r, uint32_t id)

@@ -122,7 +122,7 @@ static int take_chunk(struct rewrite *w, struct pm_reader *reader, const struct 
 
 	/* What retired before the output begins does not belong in it. */
 	if (!pm_writer_stats(w->writer).frames)
-		pm_model_forget(&w->model);
+		pm_model_forget(&w->model, NULL, NULL);
 	mend(w);
 	from = join(w, chunk) ? 1 : 0;
 	if (chunk->segment != w->segment_in) {
@@ -314,7 +314,7 @@ static void forget(struct rewrite *w, struct pm_reader *reader)
 
 	if (w->maps.seen_instances != in->n_instances || w->maps.seen_groups != in->n_groups)
 		return;
-	pm_reader_forget(reader);
+	pm_reader_forget(reader, NULL, NULL);
 	w->maps.seen_instances = in->n_instances;
 	w->maps.seen_groups = in->n_groups;
 }

@@ -336,7 +336,7 @@ static int scan_items(struct scan *s, const char *path, unsigned flags, struct e
 		if (r)
 			return input_failed(e, r, &item, path);
 		if (item.kind == PM_ITEM_CHUNK)
-			pm_reader_forget(s->reader);
+			pm_reader_forget(s->reader, NULL, NULL);
 	}
 	walk_end(s, &w, item.sequence + 1);
 	if (!r)

@@ -17,6 +17,7 @@ void places_release(struct places *p)
 	free(p->by_package);
 	free(p->by_node);
 	free(p->of_number);
+	free(p->kind);
 	*p = (struct places){ 0 };
 }
 
@@ -198,6 +199,43 @@ static int see_instances(struct places *p)
 	return err;
 }
 
+static void note_kind(struct places *p, uint32_t counter, enum pm_kind k)
+{
+	enum pm_kind before = (enum pm_kind)p->kind[counter];
+
+	p->kind[counter] = (unsigned char)(before == PM_KINDS ? k : kind_join(before, k));
+}
+
+/* Likewise for groups. */
+static int see_groups(struct places *p)
+{
+	const struct pm_model *m = p->model;
+	unsigned char *bigger = realloc(p->kind, m->n_counters + 1ull);
+
+	if (!bigger)
+		return -ENOMEM;
+	p->kind = bigger;
+	for (; p->n_kinds <= m->n_counters; p->n_kinds++)
+		bigger[p->n_kinds] = PM_KINDS;
+	if (p->groups_seen > m->n_groups || (p->groups_seen && m->group[p->groups_seen - 1].id != p->last_group))
+		p->groups_seen = 0;
+	for (; p->groups_seen < m->n_groups; p->groups_seen++) {
+		const struct pm_group *g = &m->group[p->groups_seen];
+		enum pm_kind all = PM_KINDS, one;
+
+		for (uint32_t k = 0; k < g->n_instances; k++) {
+			one = pm_model_instance(m, g->instance[k])->kind;
+			all = all == PM_KINDS ? one : kind_join(all, one);
+			if (g->flags & PM_GROUP_LIST)
+				note_kind(p, g->counter[k], one);
+		}
+		for (uint32_t k = 0; k < g->n_counters && !(g->flags & PM_GROUP_LIST); k++)
+			note_kind(p, g->counter[k], all);
+		p->last_group = g->id;
+	}
+	return 0;
+}
+
 int places_update(struct places *p, const struct pm_model *m)
 {
 	const struct pm_topology *t = &m->topology;
@@ -205,7 +243,7 @@ int places_update(struct places *p, const struct pm_model *m)
 	uint32_t i = 0, k = 0, n = 0;
 
 	p->model = m;
-	if (see_instances(p))
+	if (see_instances(p) || see_groups(p))
 		return -ENOMEM;
 	merged = calloc((size_t)p->n + t->n + 1, sizeof(*merged));
 	if (!merged)

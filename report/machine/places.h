@@ -23,9 +23,11 @@ struct places {
 	struct place_cgroup {
 		uint32_t number, first; /* of its instances; 0: none */
 	} * cgroup;                     /* owned, by number */
-	uint32_t n_labels, n_numbers, n_cgroups, n_slots;
-	uint32_t n_seen, last_seen; /* how many of the model's first instances were seen, and the id of the last */
-	int cache;                  /* PM_CACHE_*: the last level that the machine has; what --per-cache means */
+	unsigned char *kind; /* owned; by counter id: pm_kind of all instances that it ever had; PM_KINDS: none */
+	uint32_t n_labels, n_numbers, n_cgroups, n_slots, n_kinds;
+	/* How many of the model's first instances and groups were seen, and the id of the last. */
+	uint32_t n_seen, last_seen, groups_seen, last_group;
+	int cache; /* PM_CACHE_*: the last level that the machine has; what --per-cache means */
 };
 
 /* One row of a report: numbers that do not apply are PM_NONE. */

@@ -147,7 +147,7 @@ static int bind_counter(struct builder *x, const struct pm_counter *c, struct al
 	struct bound_input *in;
 	uint32_t ignored;
 
-	if (pm_counter_texts(c) || x->kind[c->id] == PM_KINDS || bind_left_out(x, c))
+	if (pm_counter_texts(c) || x->p->kind[c->id] == PM_KINDS || bind_left_out(x, c))
 		return 0;
 	about.help = pm_map_text(&c->attrs, PM_COUNTER_HELP, "");
 	if (rate && c->unit != alike->unit && !(alike->rate = bind_text(x->b, "%s/s", c->unit[0] ? c->unit : "1")))
@@ -164,7 +164,7 @@ static int bind_counter(struct builder *x, const struct pm_counter *c, struct al
 	in->rate = rate;
 	in->counter = &alike->number[c->id];
 	in->n_counters = 1;
-	in->kind = m->kind = (enum pm_kind)x->kind[c->id];
+	in->kind = m->kind = (enum pm_kind)x->p->kind[c->id];
 	m->name = c->name;
 	/* An event may be called like a metric ("migrations"); every other raw counter has its source in its name. */
 	if (names_get(&x->taken, c->name, &ignored) && !(m->name = bind_text(x->b, "%s.%s", c->source, c->name)))
@@ -357,7 +357,7 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 	x.twice = bind_twice(p->model);
 	x.found = malloc(BIND_MAX_COUNTERS * sizeof(*x.found));
 	x.clock = malloc(BIND_MAX_COUNTERS * sizeof(*x.clock));
-	err = x.found && x.clock ? bind_find_kinds(&x) : -ENOMEM;
+	err = x.found && x.clock ? 0 : -ENOMEM;
 	if (!err)
 		err = bind_index_build(&b->index, p->model);
 	if (!err)
@@ -369,7 +369,6 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 	if (!err)
 		err = binding_order(b, p->model, &options);
 	meaning_release(&x.meaning);
-	free(x.kind);
 	free(x.found);
 	free(x.clock);
 	class_index_release(&x.classes);

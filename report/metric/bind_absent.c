@@ -43,7 +43,7 @@ static uint16_t why_absent(const struct builder *x, const char *name)
 	const struct pm_model *m = x->p->model;
 	const struct pm_counter *c = pm_model_counter_named(m, name);
 
-	if ((c && x->kind[c->id] != PM_KINDS) || strncmp(name, "msr.", 4))
+	if ((c && x->p->kind[c->id] != PM_KINDS) || strncmp(name, "msr.", 4))
 		return PM_OK;
 	for (uint32_t i = 0; i < m->n_configs; i++)
 		if (m->config[i].reason && !strcmp(m->config[i].name, name))
@@ -130,7 +130,7 @@ int bind_absent(struct builder *x)
 		uint16_t why = (uint16_t)pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0);
 		struct metric one = { .name = c->name, .display = c->display, .categories = c->source };
 
-		if (why && x->kind[c->id] == PM_KINDS && pm_map_get(&c->attrs, PM_COUNTER_ADDED) &&
+		if (why && x->p->kind[c->id] == PM_KINDS && pm_map_get(&c->attrs, PM_COUNTER_ADDED) &&
 		    !bind_left_out(x, c) && !names_get(&x->taken, c->name, &ignored))
 			err = add_absent(x, &one, true, why);
 	}

@@ -57,50 +57,6 @@ unsigned bound_input_aspects(const struct bound_input *i)
 	}
 }
 
-/* ---- levels ---- */
-
-static void note_kind(unsigned char *kind, uint32_t counter, enum pm_kind k)
-{
-	kind[counter] = (unsigned char)(kind[counter] == PM_KINDS ? k : kind_join((enum pm_kind)kind[counter], k));
-}
-
-static bool all_are(const unsigned char *kind, const struct pm_group *g, enum pm_kind k)
-{
-	for (uint32_t i = 0; i < g->n_counters; i++)
-		if (kind[g->counter[i]] != k)
-			return false;
-	return true;
-}
-
-int bind_find_kinds(struct builder *x)
-{
-	const struct pm_model *m = x->p->model;
-
-	x->kind = malloc((size_t)m->n_counters + 1);
-	if (!x->kind)
-		return -ENOMEM;
-	memset(x->kind, PM_KINDS, (size_t)m->n_counters + 1);
-	for (uint32_t i = m->n_groups; i-- > 0;) {
-		const struct pm_group *g = &m->group[i];
-
-		/* Those that go on with it say the same. */
-		if (g->retired && all_are(x->kind, g, pm_model_instance(m, g->instance[0])->kind))
-			continue;
-		if (g->flags & PM_GROUP_LIST) {
-			for (uint32_t k = 0; k < g->n_counters; k++)
-				note_kind(x->kind, g->counter[k], pm_model_instance(m, g->instance[k])->kind);
-		} else if (g->n_instances) {
-			enum pm_kind all = pm_model_instance(m, g->instance[0])->kind;
-
-			for (uint32_t k = 1; k < g->n_instances; k++)
-				all = kind_join(all, pm_model_instance(m, g->instance[k])->kind);
-			for (uint32_t k = 0; k < g->n_counters; k++)
-				note_kind(x->kind, g->counter[k], all);
-		}
-	}
-	return 0;
-}
-
 /* ---- inputs ---- */
 
 /* As perf does it: the whole text, with the dashes and dots of its map files taken as a regular expression. */
@@ -272,7 +228,7 @@ static int fill_input(struct builder *x, struct bound_input *in, const char *nam
 	if (!knows_number(x, in))
 		in->n_counters = 0;
 	for (uint32_t i = 0, n = in->n_counters; i < n; i++) {
-		enum pm_kind k = (enum pm_kind)x->kind[x->found[i]];
+		enum pm_kind k = (enum pm_kind)x->p->kind[x->found[i]];
 
 		if (k != PM_KINDS)
 			in->kind = in->kind == PM_KINDS ? k : kind_join(in->kind, k);
@@ -382,7 +338,7 @@ static int64_t add_clocked(struct builder *x, const char *name, enum expr_aspect
 	in->aspect = aspect;
 	in->kind = PM_KINDS;
 	for (uint32_t i = 0; i < n; i++) {
-		enum pm_kind k = (enum pm_kind)x->kind[counter[i]];
+		enum pm_kind k = (enum pm_kind)x->p->kind[counter[i]];
 
 		in->counter[in->n_counters++] = counter[i];
 		if (clock)

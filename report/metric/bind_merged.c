@@ -7,7 +7,7 @@
 /* Whether the counter is one of several PMUs that the same words of the user stand for. */
 bool bind_has_twins(const struct builder *x, const struct pm_counter *c)
 {
-	uint64_t wildcard = x->kind[c->id] == PM_PMU ? pm_map_u64(&c->attrs, PM_COUNTER_PERF_WILDCARD, 0) : 0;
+	uint64_t wildcard = x->p->kind[c->id] == PM_PMU ? pm_map_u64(&c->attrs, PM_COUNTER_PERF_WILDCARD, 0) : 0;
 	const struct pm_model *m = x->p->model;
 	bool twins = false;
 

@@ -12,7 +12,6 @@ struct builder {
 	const struct places *p;
 	const struct bind_options *options;
 	struct error *error;
-	unsigned char *kind;       /* by counter id: pm_kind of its instances, PM_KINDS: it has none */
 	uint32_t *found;           /* scratch, BIND_MAX_COUNTERS */
 	uint32_t *clock, n_clocks; /* likewise, beside found[] */
 	struct buf text;           /* scratch */
@@ -32,8 +31,6 @@ struct builder {
 void *bind_own(struct binding *b, void *data);
 /* A text that the binding owns, or NULL without memory. */
 char *bind_text(struct binding *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Fills x->kind. 0 or -ENOMEM. */
-int bind_find_kinds(struct builder *x);
 /* Whether the user excluded the counter's source. */
 bool bind_left_out(const struct builder *x, const struct pm_counter *c);
 /* A metric of which nothing is known but that; NULL without memory. */

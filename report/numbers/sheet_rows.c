@@ -149,29 +149,37 @@ static int place_tracks(struct sheet *s, struct level *l, struct filter *filter,
 	const struct pm_model *m = s->places->model;
 	size_t n = replay_tracks(s->p->replay), of_tracks, found = 0, kept = 0;
 	size_t cpus = s->places->n;
+	uint32_t slots = 0;
 	struct place *sorted = NULL;
 	SCOPED(scoped_free) struct place *at = malloc((n + cpus + 1) * sizeof(*at));
 	SCOPED(scoped_free)
 	bool *wanted = calloc((size_t)m->n_counters + 1, sizeof(*wanted)),
 	     *marked = calloc(cpus + 1, sizeof(*marked));
-	SCOPED(scoped_free) uint32_t *cpu = malloc((cpus + 1) * sizeof(*cpu)), *row = NULL;
+	SCOPED(scoped_free) uint32_t *cpu = malloc((cpus + 1) * sizeof(*cpu)), *row = NULL, *of_slot = NULL;
 	int err = filter->config->rows == SHEET_CPU_SET ? prepare_filter(filter, s, l->kind) : 0;
 	struct place one;
 
+	for (uint32_t i = 0; i < m->n_instances; i++)
+		slots = m->instance[i].slot < slots ? slots : m->instance[i].slot + 1;
+	of_slot = calloc(slots + 1, sizeof(*of_slot));
 	l->row_of = malloc((n + 1) * sizeof(*l->row_of));
-	if (!at || !wanted || !marked || !cpu || !l->row_of || err) {
+	if (!at || !wanted || !marked || !cpu || !of_slot || !l->row_of || err) {
 		err = -ENOMEM;
 		goto out;
 	}
 	mark_counters(s, l, wanted);
 	for (size_t t = 0; t < n; t++) {
 		struct track_info info = replay_track(s->p->replay, t);
+		const struct pm_instance *in = pm_model_instance(m, info.instance);
+		uint32_t *place = &of_slot[in->slot];
 
-		l->row_of[t] = PM_NONE;
-		if (wanted[info.counter] &&
-		    (l->kind != PM_SYSTEM || counts(s, filter->config, pm_model_instance(m, info.instance))) &&
-		    places_find(s->places, pm_model_instance(m, info.instance), l->kind, &one))
-			l->row_of[t] = put_place(&one, at, &found);
+		/* 0: not looked for yet, 1: nowhere. */
+		if (wanted[info.counter] && !*place)
+			*place = (l->kind != PM_SYSTEM || counts(s, filter->config, in)) &&
+						 places_find(s->places, in, l->kind, &one) ?
+					 put_place(&one, at, &found) + 2 :
+					 1;
+		l->row_of[t] = wanted[info.counter] ? *place - 2 : PM_NONE;
 	}
 	of_tracks = found;
 	mark_cpus(s, l, marked, cpu);

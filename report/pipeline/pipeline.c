@@ -183,6 +183,7 @@ static int cannot_read(struct run *r, const struct pm_item *item, int why)
 static int take_chunk(struct run *r, const struct pm_item *item)
 {
 	const struct pm_chunk *chunk;
+	bool laid_out;
 	int err;
 
 	if (!r->in_window && (err = open_window(r, &item->chunk)))
@@ -193,10 +194,10 @@ static int take_chunk(struct run *r, const struct pm_item *item)
 	}
 	/* What retired before the first wanted snapshot is of no use. */
 	if (!r->n_lanes)
-		pm_reader_forget(r->reader);
+		pm_reader_forget(r->reader, NULL, NULL);
 	if (!r->n_lanes && (err = start(r)))
 		return err;
-	if (r->stale && (err = sheets_lay_out(r)))
+	if ((laid_out = r->stale) && (err = sheets_lay_out(r)))
 		return err;
 	err = pm_reader_decode(r->reader, &chunk);
 	/* Damage comes as an item of its own. */
@@ -208,7 +209,7 @@ static int take_chunk(struct run *r, const struct pm_item *item)
 	r->result->snapshots += chunk->rows;
 	for (size_t i = 0; i < r->n_lanes && !err; i++)
 		err = replay_chunk(r->lane[i].replay, chunk);
-	return err;
+	return !err && laid_out ? sheets_forget(r) : err;
 }
 
 static int finish(struct run *r)

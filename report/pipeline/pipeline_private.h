@@ -47,6 +47,8 @@ int sheets_lay_out(struct run *r);
 /* Builds the sheets of a lane by the plan. */
 int sheets_build(struct run *r, struct lane *l);
 void sheets_release(struct lane *l);
+/* Right after a layout and a chunk: drops from the model what has gone and no interval needs. */
+int sheets_forget(struct run *r);
 /* Passes the shape of the intervals' sheets to the sink. */
 int sheets_shape(struct run *r);
 /* Whether definitions change what is laid out. Groups that nobody requested come and go with every snapshot. */

@@ -259,6 +259,39 @@ int sheets_lay_out(struct run *r)
 	return r->laid_out && r->window.mode == REPLAY_TOTAL ? 0 : sheets_shape(r);
 }
 
+static void needed(void *ctx, const struct pm_model *m, bool *of_slot)
+{
+	const struct run *r = ctx;
+
+	for (const struct lane *l = r->lane; l < r->lane + r->n_lanes; l++) {
+		for (size_t t = 0; t < replay_tracks(l->replay); t++)
+			of_slot[pm_model_instance(m, replay_track(l->replay, t).instance)->slot] = true;
+		for (size_t i = 0; i < l->n_sheets; i++)
+			for (uint32_t k = 0; k < l->sheet[i].n_rows; k++) {
+				const struct pm_instance *in =
+					pm_model_instance(m, l->sheet[i].row[k].place.instance);
+
+				if (in)
+					of_slot[in->slot] = true;
+			}
+	}
+}
+
+int sheets_forget(struct run *r)
+{
+	const struct pm_model *m = pm_reader_model(r->reader);
+	int err = 0;
+
+	for (size_t i = 0; i < r->n_lanes && !err; i++)
+		err = replay_settle(r->lane[i].replay);
+	pm_reader_forget(r->reader, needed, r);
+	if (!err && places_update(&r->places, m))
+		err = error_sys(r->error, ENOMEM, "topology");
+	r->bound[2] = m->n_instances;
+	r->bound[3] = r->n_groups = m->n_groups;
+	return err;
+}
+
 bool sheets_concerned(struct run *r, unsigned parts)
 {
 	const struct pm_model *m = r->places.model;

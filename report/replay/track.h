@@ -61,20 +61,20 @@ struct track_more {
 struct track_loss {
 	uint64_t absent, lost;     /* ns of this interval */
 	uint64_t pending;          /* ns since the last reading: lost, unless the next one carries them */
-	uint16_t owed;             /* why these are missing */
 	uint64_t earlier;          /* ns of earlier intervals that it would carry, too */
 	uint64_t before;           /* ns of these that a reading of this interval carried */
 	uint64_t hidden;           /* unseen ns after it was absent: absent, if it is still absent afterwards */
 	uint64_t undue;            /* ns since a snapshot with a reading, or a failed one: none was due */
 	uint64_t ended_ns;         /* of an ended track: ns of the open interval until then */
-	uint16_t why;              /* reason of the lost time */
-	bool carried;              /* a reading of this interval carried earlier time */
-	bool ever;                 /* it has been known */
-	uint16_t last;             /* why it was lost last */
 	struct track_joint *joint; /* owned; NULL: no formula takes it with others */
 	struct track_sum *sum;     /* owned; NULL: it does not stand for ended tracks */
-	bool some;                 /* `at` is in use for the current block */
 	struct support *at;        /* [replay_block()], behind it */
+	uint16_t owed;             /* why `pending` is missing */
+	uint16_t why;              /* reason of the lost time */
+	uint16_t last;             /* why it was lost last */
+	bool carried : 1;          /* a reading of this interval carried earlier time */
+	bool ever : 1;             /* it has been known */
+	bool some : 1;             /* `at` is in use for the current block */
 };
 
 /* One column of a chunk. */

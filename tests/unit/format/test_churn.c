@@ -52,7 +52,7 @@ static struct seen read_all(const struct buf *file, const struct churn_options *
 			s.absent += c->group[g].absent;
 		s.wrong += churn_compare(m, o, c, &s.values);
 		if (forget)
-			pm_reader_forget(r);
+			pm_reader_forget(r, NULL, NULL);
 		s.most_instances = m->n_instances > s.most_instances ? m->n_instances : s.most_instances;
 		s.most_groups = m->n_groups > s.most_groups ? m->n_groups : s.most_groups;
 	}
