@@ -519,8 +519,8 @@ int pm_model_retire_instance(struct pm_model *m, uint32_t id, uint64_t time_ns);
 int pm_model_retire_group(struct pm_model *m, uint32_t id);
 /* Marks the instances that the caller still needs, by their slots. */
 typedef void pm_model_needs(void *ctx, const struct pm_model *m, bool *needed);
-/* Drops retired groups, and retired instances that no other group names and nobody needs (`needs` NULL: none is). Of a
- * needed instance it keeps the groups that no other continues. Their ids become unknown, and pointers into the model
+/* Drops retired groups, and retired instances that no other group names and nobody needs (`needs` NULL: none is); of
+ * a needed one it keeps the groups that no other continues. Their ids become unknown, and pointers into the model
  * invalid. It does nothing until a third of all has retired, because its cost grows with what remains. */
 void pm_model_forget(struct pm_model *m, pm_model_needs *needs, void *ctx);
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/lib/builder.h"
+#include "tests/unit/lib/churn.h"
 #include "report/export/exporter.h"
 #include "report/pipeline/pipeline.h"
 
@@ -432,6 +433,66 @@ static void unknown_columns(void **state)
 	builder_release(&b);
 }
 
+/* A sink that looks at the model and at the names of the rows. */
+struct onlooker {
+	struct sink sink;
+	const struct pm_reader *reader;
+	uint32_t most, rows;
+};
+
+static int look_at_shape(struct sink *s, const struct sheet *sheet, size_t n)
+{
+	return 0;
+}
+
+static int look(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
+{
+	struct onlooker *o = (struct onlooker *)sink;
+	uint32_t now = pm_reader_model(o->reader)->n_instances;
+
+	o->most = now > o->most ? now : o->most;
+	for (uint32_t r = 0; r < sheet->n_rows; r++)
+		assert_true(sheet->row[r].place.kind != PM_TASK ||
+			    strchr(places_name(sheet->places, &sheet->row[r].place), '('));
+	o->rows += sheet->n_rows;
+	return 0;
+}
+
+/* Of 5,000 tasks, 50 at a time, the model holds few, unless all have rows; and rows of the dead have their names. */
+static void dead_tasks(void **state)
+{
+	static const struct sink_ops ops = { .shape = look_at_shape, .intervals = look };
+	static const struct {
+		struct pipeline_config config;
+		uint32_t most, rows;
+	} cases[] = {
+		{ { .mode = PIPELINE_TOTAL, .sheet = { .per = PM_SYSTEM, .summary_only = true } }, 300, 1 },
+		{ { .mode = PIPELINE_EACH, .sheet = { .per = PM_TASK } }, 300, 50 * 199 },
+		{ { .mode = PIPELINE_TOTAL, .sheet = { .per = PM_TASK } }, 5100, 3900 },
+	};
+	const struct churn_options churn = { .live = 50, .counters = 2, .replaced = 25, .chunks = 200, .rows = 1 };
+	struct buf file = BUF_INIT;
+
+	churn_write(&file, &churn);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct onlooker o = { .sink.ops = &ops };
+		struct pipeline_result result = { 0 };
+		struct pm_reader *reader;
+		struct error error;
+		struct pm_input in;
+
+		assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+		assert_int_equal(pm_reader_open(&reader, &in, &error), 0);
+		o.reader = reader;
+		assert_int_equal(pipeline_run(&cases[i].config, reader, &o.sink, &result, &error), 0);
+		assert_in_range(o.rows, cases[i].rows, 2 * cases[i].rows);
+		assert_in_range(o.most, 50, cases[i].most);
+		pipeline_result_release(&result);
+		pm_reader_close(reader);
+	}
+	buf_release(&file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -446,6 +507,7 @@ int main(void)
 		cmocka_unit_test(growing_file),
 		cmocka_unit_test(first_intervals),
 		cmocka_unit_test(unknown_columns),
+		cmocka_unit_test(dead_tasks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
