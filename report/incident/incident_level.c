@@ -47,7 +47,7 @@ static double step_of(const double *v, uint32_t n)
 /* What chance makes of it at least: a part of the level, of a step, of the root of what is counted. */
 static double least_spread(const struct scan *x, const struct incident_metric *m, double level, double step)
 {
-	double width = x->s->interval_s * x->s->per_bin, least = fabs(level) / 300;
+	double width = x->s->interval_s * x->s->per_bin, least = fabs(level) / 1000;
 
 	if (m->counts && width > 0 && m->fault != METRIC_GRAVE)
 		least = fmax(least, sqrt(fmax(fabs(level) * width, 1)) / width);

@@ -31,13 +31,14 @@ static int by_score(const void *a, const void *b)
 }
 
 /* However surely it differs, nobody asks why: of a level (pages, tasks, memory), not for less than a tenth, and not
- * for less than half where it is what a recording began with; of a rate, not for less than a fifth. */
+ * for less than half where it is what a recording began with; of a rate, not for less than a fifth; of anything, not
+ * for less than a hundredth and a half. */
 static bool is_trifle(const struct incident_metric *m, const struct finding *f)
 {
 	double moved = fabs((double)f->value - (double)f->usual), usual = fabs((double)f->usual);
 	bool counted = !strcmp(m->unit, "1"), bytes = !strcmp(m->unit, "By") && !m->amount;
 	bool level = counted || bytes || !strcmp(m->unit, "MB");
-	double least = counted ? 0.015 : 0;
+	double least = fmax(counted ? 0.015 : 0, (level || f->kind == INCIDENT_STRETCH ? 0.015 : 0) * usual);
 
 	if (!strcmp(m->unit, "%"))
 		least = fmax(0.5, fmin(3, 0.15 * usual));
