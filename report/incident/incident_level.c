@@ -364,7 +364,7 @@ static void see(struct scan *x, enum view v, const double *filter, uint32_t orde
 }
 
 /* What came later is the news, unless it is most of the recording. */
-static void report_step(struct scan *x, uint32_t series, const struct step *s, double limit)
+static void report_step(struct scan *x, uint32_t series, const struct step *s, double limit, double low)
 {
 	bool later = s->from > x->n / 4 || s->to < x->n;
 
@@ -373,8 +373,8 @@ static void report_step(struct scan *x, uint32_t series, const struct step *s, d
 					 .from = later ? x->bin[s->from] : 0,
 					 .to = later ? x->bin[s->to - 1] + 1 : x->bin[s->from],
 					 .score = (float)(fabs(s->change) / x->spread / limit),
-					 .usual = (float)(later ? x->level : x->level + s->change),
-					 .value = (float)(later ? x->level + s->change : x->level) });
+					 .usual = (float)fmax(later ? x->level : x->level + s->change, low),
+					 .value = (float)fmax(later ? x->level + s->change : x->level, low) });
 }
 
 static bool scan_values(struct scan *x, uint32_t series, bool report)
@@ -415,7 +415,7 @@ static bool scan_values(struct scan *x, uint32_t series, bool report)
 	}
 	change = at ? stays.change : 0;
 	if (at && report && fabs(change) > STEP_SPREAD * (1.25 + 0.06 * log2(x->equals)) * x->spread)
-		report_step(x, series, &stays, STEP_SPREAD);
+		report_step(x, series, &stays, STEP_SPREAD, low);
 	if (!at)
 		change = order ? take_drift(x) : 0;
 	if (change != 0 && !at)
@@ -434,8 +434,8 @@ static bool scan_values(struct scan *x, uint32_t series, bool report)
 						 .kind = INCIDENT_DRIFT,
 						 .to = x->s->used,
 						 .score = (float)(fabs(change) / x->spread / limit),
-						 .usual = (float)(x->level - change / 2),
-						 .value = (float)(x->level + change / 2) });
+						 .usual = (float)fmax(x->level - change / 2, low),
+						 .value = (float)fmax(x->level + change / 2, low) });
 	see(x, PLAIN, filter, 0, parts);
 	x->views = order ? VIEWS : WHITE;
 	for (uint32_t k = 0; k <= order && order; k++) {

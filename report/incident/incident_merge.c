@@ -8,7 +8,7 @@
 #include "report/incident/incident_private.h"
 
 #define GROUPS_MOST 4096
-#define BEAT        3   /* bins */
+#define BEAT        3   /* bins, or fewer: most of a short rhythm is no beat of it */
 #define TOGETHER_S  60  /* what happens again so soon after is the same */
 #define SHARED      0.4 /* of the time of both together: then it is the same */
 
@@ -32,13 +32,13 @@ static int by_score(const void *a, const void *b)
 
 /* However surely it differs, nobody asks why: of a level (pages, tasks, memory), not for less than a tenth, and not
  * for less than half where it is what a recording began with; of a rate, not for less than a fifth; of anything, not
- * for less than a hundredth and a half. */
+ * for less than a fiftieth. */
 static bool is_trifle(const struct incident_metric *m, const struct finding *f)
 {
 	double moved = fabs((double)f->value - (double)f->usual), usual = fabs((double)f->usual);
 	bool counted = !strcmp(m->unit, "1"), bytes = !strcmp(m->unit, "By") && !m->amount;
 	bool level = counted || bytes || !strcmp(m->unit, "MB");
-	double least = fmax(counted ? 0.015 : 0, (level || f->kind == INCIDENT_STRETCH ? 0.015 : 0) * usual);
+	double least = fmax(counted ? 0.015 : 0, (f->kind == INCIDENT_STRETCH ? 0.02 : level ? 0.015 : 0) * usual);
 
 	if (!strcmp(m->unit, "%"))
 		least = fmax(0.5, fmin(3, 0.15 * usual));
@@ -57,7 +57,8 @@ static bool same_time(const struct group *g, const struct finding *f)
 	/* What is seen once of a rhythm that others show. */
 	if (g->kind == INCIDENT_RHYTHM && f->kind == INCIDENT_STRETCH && f->to - f->from <= BEAT &&
 	    f->score < g->most)
-		return fabs(remainder(f->from - (double)g->from, (double)g->period)) < BEAT;
+		return fabs(remainder(f->from - (double)g->from, (double)g->period)) <
+		       fmin(BEAT, (double)g->period / 16);
 	if (g->kind != f->kind)
 		return false;
 	switch (f->kind) {

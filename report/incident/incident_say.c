@@ -9,10 +9,14 @@
 #include "report/incident/incident_private.h"
 #include "report/machine/value_out.h"
 
-#define SAID 5 /* metrics that a sentence names */
+#define SAID   5    /* metrics that a sentence names */
+#define CAUSE  0.25 /* of the best score; what has less is not taken for it */
+#define LITTLE 0.05 /* of the bytes that others move */
 
 enum rank {
+	RANK_CAUSE, /* somebody did that */
 	RANK_WORD,
+	RANK_EFFECT, /* which comes of it; and what moved little beside the rest */
 	RANK_METRIC, /* it has no word */
 	RANK_RAW,    /* a kernel counter, by its name there */
 	RANK_AGAIN,  /* says what another one says */
@@ -26,36 +30,37 @@ static const struct word {
 	enum rank rank;
 	const char *about; /* what it is about; NULL: the word */
 } words[] = {
-	{ "forks", "forks", RANK_WORD },
-	{ "faults", "page faults", RANK_WORD },
+	{ "forks", "forks", RANK_CAUSE },
+	{ "faults", "page faults", RANK_EFFECT },
 	{ "faults.major", "major page faults", RANK_WORD },
-	{ "ctxsw", "context switches", RANK_WORD },
-	{ "irq", "interrupts", RANK_WORD },
-	{ "migrations", "migrations", RANK_WORD },
-	{ "runq", "runnable tasks", RANK_WORD },
-	{ "blocked", "tasks blocked on I/O", RANK_WORD },
-	{ "oom", "processes killed for memory", RANK_WORD },
-	{ "swap.in", "pages swapped in", RANK_WORD },
-	{ "swap.out", "pages swapped out", RANK_WORD },
-	{ "disk.in", "read from disks", RANK_WORD },
-	{ "disk.out", "written to disks", RANK_WORD },
+	{ "ctxsw", "context switches", RANK_EFFECT },
+	{ "irq", "interrupts", RANK_EFFECT },
+	{ "migrations", "migrations", RANK_EFFECT },
+	{ "runq", "runnable tasks", RANK_EFFECT },
+	{ "blocked", "tasks blocked on I/O", RANK_EFFECT },
+	{ "oom", "processes killed for memory", RANK_CAUSE },
+	{ "swap.in", "pages swapped in", RANK_CAUSE },
+	{ "swap.out", "pages swapped out", RANK_CAUSE },
+	{ "disk.in", "read from disks", RANK_CAUSE },
+	{ "disk.out", "written to disks", RANK_CAUSE },
 	{ "disk.read_await", "read latency", RANK_WORD },
 	{ "disk.write_await", "write latency", RANK_WORD },
-	{ "psi.cpu", "pressure on CPUs", RANK_WORD },
-	{ "psi.memory", "pressure on memory", RANK_WORD },
-	{ "psi.io", "pressure on I/O", RANK_WORD },
+	{ "psi.cpu", "pressure on CPUs", RANK_EFFECT },
+	{ "psi.memory", "pressure on memory", RANK_EFFECT },
+	{ "psi.io", "pressure on I/O", RANK_EFFECT },
 	{ "util.user", "in user mode", RANK_WORD, CPU_TIME },
 	{ "util.system", "in the kernel", RANK_WORD, CPU_TIME },
-	{ "util.iowait", "waiting for I/O", RANK_WORD, CPU_TIME },
+	{ "util.iowait", "waiting for I/O", RANK_EFFECT, CPU_TIME },
 	{ "util.steal", "taken by the hypervisor", RANK_WORD, CPU_TIME },
 	{ "util.softirq", "in soft interrupts", RANK_WORD, CPU_TIME },
 	{ "util.irq", "in interrupts", RANK_WORD, CPU_TIME },
 	{ "util.nice", "at low priority", RANK_WORD, CPU_TIME },
-	{ "sched.wait", "run queue wait", RANK_WORD },
+	{ "sched.wait", "run queue wait", RANK_EFFECT },
 	{ "bzy_mhz", "busy frequency", RANK_WORD },
 	{ "mhz", "frequency", RANK_WORD },
-	{ "throttled.core", "core throttling events", RANK_WORD },
-	{ "throttled.package", "package throttling events", RANK_WORD },
+	{ "throttled.core", "core throttling events", RANK_CAUSE },
+	{ "throttled.package", "package throttling events", RANK_CAUSE },
+	{ "cycles_frequency", "frequency", RANK_METRIC },
 	{ "throttled.core.time", "core throttled", RANK_METRIC },
 	{ "throttled.package.time", "package throttled", RANK_METRIC },
 	{ "pkgwatt", "power", RANK_METRIC },
@@ -76,6 +81,8 @@ static const struct word {
 	{ "exits", "processes that ended", RANK_METRIC },
 	{ "fs.used", "used space", RANK_METRIC },
 	{ "fs.available", "free space", RANK_METRIC },
+	{ "diskstats.reads_merged", "reads merged", RANK_METRIC },
+	{ "diskstats.writes_merged", "writes merged", RANK_METRIC },
 	{ "disk.queue", "disk queue", RANK_METRIC },
 	{ "disk.reads", "reads", RANK_METRIC },
 	{ "disk.writes", "writes", RANK_METRIC },
@@ -107,6 +114,9 @@ static const struct word {
 	{ "vmstat.pgsteal_*", "pages reclaimed", RANK_RAW },
 	{ "vmstat.allocstall_*", "waits for free memory", RANK_RAW },
 	{ "vmstat.workingset_refault_*", "reclaimed pages read again", RANK_RAW },
+	{ "vmstat.workingset_activate_*", "reclaimed pages used again", RANK_RAW },
+	{ "vmstat.workingset_nodes", "nodes of the page cache", RANK_RAW },
+	{ "vmstat.nr_file_hugepages", "huge pages of the page cache", RANK_RAW },
 	{ "vmstat.pgfree", "pages freed", RANK_RAW },
 	{ "vmstat.pgreuse", "pages written that processes shared", RANK_RAW },
 	{ "vmstat.pgactivate", "pages used again", RANK_RAW },
@@ -199,22 +209,48 @@ static enum rank rank_of(const struct incident_series *s)
 	return w ? w->rank : RANK_METRIC;
 }
 
-static int by_word(const void *a, const void *b)
+/* What the series of an incident are compared with. */
+struct best {
+	double score, bytes; /* of MB/s, by how much one moved most */
+};
+
+static double moved(const struct incident_series *s)
+{
+	return fabs(s->value - s->usual);
+}
+
+static enum rank rank_beside(const struct incident_series *s, const struct best *best)
+{
+	enum rank rank = rank_of(s);
+	bool little = s->score < CAUSE * best->score || (!strcmp(s->unit, "MB/s") && moved(s) < LITTLE * best->bytes);
+
+	return rank < RANK_METRIC && little ? RANK_EFFECT : rank;
+}
+
+static int by_word(const void *a, const void *b, void *best)
 {
 	const struct incident_series *x = a, *y = b;
+	enum rank i = rank_beside(x, best), k = rank_beside(y, best);
 
-	if (rank_of(x) != rank_of(y))
-		return rank_of(x) < rank_of(y) ? -1 : 1;
+	if (i != k)
+		return i < k ? -1 : 1;
 	/* Of those that say the same, the first in the table is used. */
-	if (rank_of(x) == RANK_AGAIN && strcmp(x->metric, y->metric) != 0)
+	if (i == RANK_AGAIN && strcmp(x->metric, y->metric) != 0)
 		return (row_of(x) > row_of(y)) - (row_of(x) < row_of(y));
 	return (x->score < y->score) - (x->score > y->score);
 }
 
 void say_order(struct incident *i)
 {
+	struct best best = { 0 };
+
+	for (uint32_t k = 0; k < i->n_series; k++) {
+		best.score = fmax(best.score, i->series[k].score);
+		if (!strcmp(i->series[k].unit, "MB/s"))
+			best.bytes = fmax(best.bytes, moved(&i->series[k]));
+	}
 	if (i->n_series)
-		qsort(i->series, i->n_series, sizeof(*i->series), by_word);
+		qsort_r(i->series, i->n_series, sizeof(*i->series), by_word, &best);
 }
 
 void incident_put_number(struct buf *out, double v)
@@ -295,7 +331,7 @@ static void put_move(struct buf *out, const struct incident_series *s)
 {
 	double times = s->usual > 0 ? s->value / s->usual : 0;
 
-	if (strcmp(s->unit, "%") && times >= 2 && times < 1e6) {
+	if (strcmp(s->unit, "%") && times >= 2 && times < 1e4) {
 		buf_addstr(out, " x");
 		incident_put_number(out, times >= 10 ? round(times) : round(times * 10) / 10);
 		buf_addstr(out, " (");

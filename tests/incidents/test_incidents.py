@@ -116,7 +116,8 @@ def main():
         worlds.write_storm(path)
         found = incidents(pmrep, path)
         check_types(found, 120)
-        assert re.match(r"\+60 s for 5 s: page faults x6[89] \(240,511/s\), forks x[89]\d\d \(1,835/s\); "
+        # What somebody did comes before what comes of it.
+        assert re.match(r"\+60 s for 5 s: forks x[89]\d\d \(1,835/s\), page faults x6[89] \(240,511/s\); "
                         r"sh \(pid 4711\) and 9,120 short-lived children$", found[0]["text"]), found[0]
         trouble(pmrep, path)
         for name, (story, how, expected, more) in stories.STORIES.items():
