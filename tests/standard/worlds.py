@@ -4,7 +4,7 @@ import random
 import struct
 
 from codec import M64, Map, Simple, Tag, bits_of, double, encode
-from reader import LIST, PERF, SHARED, Counter, Group, Instance, Reader, critical_flags
+from reader import LIST, PERF, SHARED, Counter, Group, Instance, Reader, critical_flags, is_value
 from writer import Writer, ranges, steps
 
 
@@ -31,9 +31,9 @@ def anything(rng, depth=0):
 class World(Writer):
     """One recording that comes about step by step."""
 
-    def __init__(self, rng, ident=None, strict=False, exotic=True):
-        super().__init__(rng, ident or bytes(rng.getrandbits(8) for _ in range(8)), strict)
-        self.exotic = exotic
+    def __init__(self, rng, exotic=True, future=False):
+        super().__init__(rng, bytes(rng.getrandbits(8) for _ in range(8)))
+        self.exotic, self.future, self.stopped, self.newer = exotic, future, False, False
         self.live_rows = set()
         self.counters, self.strings, self.instances, self.groups = [], [], {}, {}
         self.all_groups, self.all_instances = {}, {}
@@ -66,6 +66,25 @@ class World(Writer):
             k = self.rng.choice([k for k in (rng_key(self.rng) for _ in range(5)) if k >= low and k not in m] or [450])
             m[k] = anything(self.rng)
         return m
+
+    def later(self, chance=0.06):
+        """Whether something comes here that a reader of 1.0 must know, and does not."""
+        now = self.future and self.rng.random() < chance
+        self.newer |= now
+        return now
+
+    def critical(self, m, attributes):
+        """A key that 1.0 does not have, in m or in its attributes."""
+        k = self.rng.choice([80, 89, 185, 283, 380])
+        if attributes and self.rng.random() < 0.3:
+            m.setdefault(attributes, {})[k] = anything(self.rng) if self.rng.random() < 0.5 else 1
+            if not is_value(as_pairs(m[attributes])):
+                m[attributes][k] = 0
+        else:
+            m[k] = anything(self.rng)
+
+    def unknown_number(self, known):
+        return self.rng.choice([self.rng.randint(known + 1, 63), self.rng.randint(128, 191)])
 
     def topology(self):
         rng = self.rng
@@ -118,6 +137,18 @@ class World(Writer):
             if rng.random() < 0.3:
                 m[10] = self.extra({k: v for k, v in ((1, "help text"), (3, "fam"), (4, "M%d" % rng.randrange(3)), (5, True), (2, 7), (25, -1))
                                     if rng.random() < 0.3}, 40)
+            if self.later():
+                k = rng.randrange(5)
+                if k == 0:
+                    m[6] = self.unknown_number(4)
+                elif k == 1:
+                    m[7] = self.unknown_number(5)
+                elif k == 2:
+                    m[9] = self.unknown_number(5)
+                elif k == 3:
+                    m[11] = rng.randint(2, 9)
+                else:
+                    self.critical(m, 10)
             out.append(self.extra(m))
         self.counters += [Counter(as_pairs(m)) for m in out]
         self.counter_maps = getattr(self, "counter_maps", []) + out
@@ -157,6 +188,11 @@ class World(Writer):
             if rng.random() < 0.4:
                 one[6] = self.extra({k: v for k, v in ((1, "task-%d" % ids[-1]), (2, "0-3"), (200, rng.randrange(9999)), (202, "c\u00f6mm"))
                                      if rng.random() < 0.5}, 40)
+            if self.later():
+                if rng.random() < 0.5:
+                    one[1] = self.unknown_number(11)
+                else:
+                    self.critical(one, 6)
             listed.append(self.extra(one))
         self.next_instance = i
         if ids:
@@ -192,6 +228,8 @@ class World(Writer):
             flags |= rng.choice([1 << rng.randint(8, 15), 1 << rng.randint(24, 31)])
         counters = list(range(1, len(self.counters) + 1))
         most = rng.choice([1, 3, 10, 30])
+        if self.later():
+            flags |= 1 << rng.choice([3, 7, 16, 23])
         if flags & LIST:
             pairs = [(c, i) for c in counters for i in self.instances]
             pairs = rng.sample(pairs, min(len(pairs), most))
@@ -243,13 +281,15 @@ class World(Writer):
         return self.add_group(g, self.extra(m), old)
 
     def add_group(self, g, m, old):
+        g.newer = self.later()
+        if g.newer:
+            self.critical(m, None)
         if self.rng.random() < 0.1:
             self.next_group += self.rng.randrange(1, 3)
         g.id = self.next_group
         self.next_group += 1
-        g.unknown = critical_flags(g.flags)
-        if not g.unknown:
-            g.bands, g.values = g.shape(self.counter)
+        g.unknown = critical_flags(g.flags) or any(self.counter(c).columns != 1 for c in g.counters)
+        g.bands, g.values = g.shape(self.counter)
         if old:
             del self.groups[old.id]
         self.groups[g.id] = self.all_groups[g.id] = g
@@ -266,7 +306,7 @@ class World(Writer):
         first = self.next_group
         made, ids = [], []
         for _ in range(groups):
-            if rng.random() < 0.5 and (can := [g for g in self.groups.values() if not g.flags & LIST and not g.unknown]):
+            if rng.random() < 0.5 and (can := [g for g in self.groups.values() if not (g.flags & LIST or g.unknown or g.newer)]):
                 made.append(self.continue_group(rng.choice(can)))
             elif self.counters and self.instances:
                 made.append(self.new_group())
@@ -288,6 +328,12 @@ class World(Writer):
     def others(self):
         """PMUs, probes, config, events, and frames that are for other readers."""
         rng = self.rng
+        if self.later():
+            self.stopped = True
+            if rng.random() < 0.5:
+                self.frame(rng.choice([0, 12, 31, 48, 55]), b"later", {rng.randint(20, 79): anything(rng)})
+            else:
+                self.frame(rng.choice([5, 6, 7]), b"later", {2: rng.choice([3, 99, M64]), 3: 5})
         k = rng.randrange(5)
         if k == 0:
             n = rng.randint(1, 3)
@@ -452,6 +498,12 @@ class World(Writer):
         if rng.random() < 0.2:
             rng.shuffle(live)
         codec = 1 if key and rng.random() < 0.2 else 0
+        more = self.extra({}, 20)
+        newer = self.later(0.1)
+        if newer and rng.random() < 0.5:
+            codec = rng.choice([2, 3, (1 << 31) - 1])
+        elif newer:
+            self.critical(more, None)
         groups = []
         for g in live:
             if g.unknown:
@@ -463,8 +515,9 @@ class World(Writer):
         c = {"key": key, "codec": codec, "run": self.run, "segment": self.segment, "step": step, "ticks": ticks, "numbers": numbers,
              "flags": [rng.choice([0, 0, 0, 1, 2, 4, 6, 255]) for _ in ticks],
              "clocks": [mono, mono + self.skew if self.has_raw else 0, mono + 5 if self.has_boot else 0, rng.choice([0, mono * 3 & M64])],
-             "realtime": 17 * 10 ** 17 + mono if self.has_real else None, "groups": groups}
-        self.chunk(c, self.extra({}, 20))
+             "realtime": 17 * 10 ** 17 + mono if self.has_real else None, "groups": groups,
+             "newer": newer or self.stopped or not key and self.last["newer"]}
+        self.chunk(c, more)
 
     def live(self, most):
         """Let a random time pass."""
@@ -500,12 +553,15 @@ class World(Writer):
         for c in self.chunks:
             for r in range(len(c["ticks"])):
                 for g, v, reasons, _ in c["groups"]:
-                    if g.unknown:
+                    if g.unknown or g.newer or c["newer"]:
+                        for counter, instance in g.values:
+                            yield c, r, g, counter, instance, 0, 12, []
                         continue
                     first = len(v) - len(g.values)
                     for k, (counter, instance) in enumerate(g.values):
                         at = 0 if g.times == 1 else k % g.times
-                        yield c, r, g, counter, instance, v[first + k][r], reasons.get((k, r), 0), [v[t + at][r] for t in range(0, first, g.times)]
+                        newer = self.counter(counter).newer or self.all_instances[instance].newer
+                        yield c, r, g, counter, instance, v[first + k][r], 12 if newer else reasons.get((k, r), 0), [v[t + at][r] for t in range(0, first, g.times)]
 
 
 def rng_key(rng):

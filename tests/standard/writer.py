@@ -201,6 +201,8 @@ class Writer:
     def matrix(self, c, g, v, absolute):
         if g.unknown:
             return v
+        if c["codec"] > 1:
+            return b"packed in a way of its own"
         if c["codec"] == 0:
             return pack(self.rng, v, len(c["ticks"]), g.bands, c["ticks"], g.before, absolute)
         out = []
