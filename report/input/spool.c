@@ -88,14 +88,11 @@ static bool is_steady(struct spool *s, const char *path, enum spool_need need)
 	s->growing = input_being_written(path);
 	if (s->growing || stat(path, &st) || !S_ISREG(st.st_mode))
 		return false;
-	s->bytes = (uint64_t)st.st_size;
-	if (need != SPOOL_PLAIN)
-		return true;
-	f = fopen(path, "rbe");
-	if (!f)
-		return true; /* opening it will say why */
-	packed = input_is_packed(head, fread(head, 1, sizeof(head), f));
-	fclose(f);
+	f = need == SPOOL_PLAIN ? fopen(path, "rbe") : NULL; /* opening it will say why it failed */
+	packed = f && input_is_packed(head, fread(head, 1, sizeof(head), f));
+	if (f)
+		fclose(f);
+	s->bytes = packed ? 0 : (uint64_t)st.st_size;
 	return !packed;
 }
 

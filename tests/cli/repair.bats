@@ -71,6 +71,12 @@ zero() {
 	[ -s want ]
 	cmp want got
 	"$bin/pmrep" info good.pmr | grep "definitions of ${part[0]}"
+	# The same out of a compressed file, which has another length; one that was compressed twice has nothing.
+	gzip -k bad.pmr
+	"$bin/pmrep" repair --like="${part[0]}" -o unpacked.pmr bad.pmr.gz
+	values unpacked.pmr | cmp want -
+	head -c 20000 /dev/urandom | gzip | gzip >twice.gz
+	run -2 "$bin/pmrep" repair --like="${part[0]}" -o none.pmr twice.gz
 
 	# The topology is left, and says of another machine that it is not this one.
 	cp "${part[1]}" bad.pmr
