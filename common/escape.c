@@ -77,12 +77,12 @@ void text_csv(struct buf *out, const char *text, const char *separator)
 	buf_carry(out, &safe);
 }
 
-void text_csv_head(struct buf *out, const char *text, const char *separator)
+void text_csv_name(struct buf *out, const char *text, const char *separator)
 {
-	SCOPED(buf_release) struct buf head = BUF_INIT;
+	SCOPED(buf_release) struct buf name = BUF_INIT;
 
-	buf_addstr(&head, *text && strchr("=+-@", *text) ? "'" : "");
-	buf_addstr(&head, text);
-	text_csv(out, buf_str(&head), separator);
-	buf_carry(out, &head);
+	buf_addstr(&name, *text && text[1] && strchr("=+-@", *text) ? "'" : "");
+	buf_addstr(&name, text);
+	text_csv(out, buf_str(&name), separator);
+	buf_carry(out, &name);
 }

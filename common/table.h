@@ -40,5 +40,5 @@ void text_markdown(struct buf *out, const char *text);
 void text_markup(struct buf *out, const char *text);
 /* The same as a field of RFC 4180, quoted if it holds a quote or the separator. */
 void text_csv(struct buf *out, const char *text, const char *separator);
-/* The same as the head of a column; an apostrophe precedes what a spreadsheet would compute (= + - @). */
-void text_csv_head(struct buf *out, const char *text, const char *separator);
+/* The same for heads and names; an apostrophe precedes what a spreadsheet would compute (= + - @ and more). */
+void text_csv_name(struct buf *out, const char *text, const char *separator);

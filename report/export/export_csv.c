@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/number.h"
-#include "common/table.h"
 #include "report/export/exporter.h"
 #include "report/machine/status.h"
 
@@ -76,13 +75,13 @@ static int wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
 			buf_clear(&head);
 			buf_printf(&head, m->about->unit[0] ? "%s[%s]" : "%s", m->name, m->about->unit);
 			buf_addch(&x->out.text, ',');
-			text_csv_head(&x->out.text, buf_str(&head), ",");
+			export_csv_field(&x->out.text, buf_str(&head));
 			if (!c->judged[i])
 				continue;
 			buf_clear(&head);
 			buf_printf(&head, "%s:threshold", m->name);
 			buf_addch(&x->out.text, ',');
-			text_csv_head(&x->out.text, buf_str(&head), ",");
+			export_csv_field(&x->out.text, buf_str(&head));
 		}
 		if (!x->config.no_heads)
 			buf_addch(&x->out.text, '\n');

@@ -8,7 +8,7 @@
 
 #include "common/names.h"
 #include "common/number.h"
-#include "common/utf8.h"
+#include "common/table.h"
 #include "report/export/exporter.h"
 #include "report/input/outfile.h"
 
@@ -51,7 +51,10 @@ static void put_escaped(struct buf *out, const char *text, bool quotes)
 {
 	SCOPED(buf_release) struct buf good = BUF_INIT;
 
-	utf8_repair(&good, text, strlen(text));
+	for (size_t n = strcspn(text, "\n"); text_escape(&good, text, n), text[n]; n = strcspn(text, "\n")) {
+		buf_addch(&good, '\n');
+		text += n + 1;
+	}
 	for (const char *c = buf_str(&good); *c; c++) {
 		if (*c == '\\' || *c == '\n' || (*c == '"' && quotes))
 			buf_addch(out, '\\');

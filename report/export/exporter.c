@@ -121,7 +121,7 @@ size_t export_number(char *out, double v)
 
 void export_csv_field(struct buf *out, const char *text)
 {
-	text_csv(out, text, ",");
+	text_csv_name(out, text, ",");
 }
 
 void export_place_numbers(const struct place *p, uint32_t number[static 7])

@@ -56,7 +56,7 @@ static void interval_done(struct replay *r, size_t k)
 
 	*i = r->now;
 	i->to_ns = r->last_ns;
-	i->wall_ns = r->wall == INT64_MIN ? 0 : (int64_t)r->last_ns + r->wall;
+	i->wall_ns = r->wall == INT64_MIN ? 0 : (int64_t)(r->last_ns + (uint64_t)r->wall);
 	r->open = false;
 }
 

@@ -231,7 +231,7 @@ static void put_heads(struct stat_sheet *s)
 	for (uint32_t i = 0; i < stat_shadow_heads(s); i++) {
 		buf_clear(&head);
 		stat_shadow_head(s, i, &head);
-		text_csv_head(out, buf_str(&head), s->config->no_quotes ? "" : s->config->separator);
+		text_csv_name(out, buf_str(&head), s->config->no_quotes ? "" : s->config->separator);
 		put_sep(s, 1);
 	}
 	buf_addch(out, '\n');

@@ -59,7 +59,7 @@ struct stats {
 
 static void put_csv_field(struct stat_sheet *s, const char *text)
 {
-	text_csv(&s->out->text, text, s->config->separator);
+	text_csv_name(&s->out->text, text, s->config->separator);
 	buf_addstr(&s->out->text, s->config->separator);
 }
 

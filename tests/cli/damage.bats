@@ -240,7 +240,7 @@ sys.exit("unescaped: %r" % text[max(0, bad.start() - 40):bad.end() + 40] if bad 
 	/usr/bin/python3 "$golden/encode.py" hostile hostile.pmr
 	found=0
 	for command in "show -s all" "show -s all --format=csv" "show -s all --format=csv --layout=wide" \
-		"show -s all --format=json" "show -s all --per-task" "show -s all --per-device" "show --list" \
+		"show -s all --format=json" "show -s all --format=openmetrics" "stat --format=csv" "show -s all --per-task" "show -s all --per-device" "show --list" \
 		"show -s nothing" info "info --format=json" list "list --format=json" dump "dump --format=json" \
 		check "check --format=json"; do
 		# shellcheck disable=SC2086
@@ -251,6 +251,16 @@ sys.exit("unescaped: %r" % text[max(0, bad.start() - 40):bad.end() + 40] if bad 
 	done
 	# They are there, escaped.
 	[ "$found" -ge 8 ]
+	for command in "show -s all" "show -s all --layout=wide" "show -s all --per-task" "show -s all --per-cgroup" stat; do
+		# shellcheck disable=SC2086
+		"$bin/pmrep" $command --all --format=csv hostile.pmr >>cells 2>/dev/null || true
+	done
+	/usr/bin/python3 -c '
+import csv, re
+cells = [cell for row in csv.reader(open("cells")) for cell in row]
+assert any(cell.startswith("\x27=") for cell in cells)
+for cell in cells:
+    assert cell[:1] not in list("=+-@") or re.fullmatch("-?[0-9.]+(e[-+][0-9]+)?", cell), cell'
 }
 
 @test "labels and markers with escapes are recorded, and shown harmless" {

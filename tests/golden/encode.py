@@ -88,8 +88,8 @@ def times(ticks, columns, late):
     return [("u64", [[t + late * c + o for t in ticks] for c in range(columns)]) for o in (100, 350)]
 
 
-# Set the title, clear the screen, color, the 8-bit form of the same, an order to print from right to left, a bell.
-HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31m\u009b5m\u202e\U000e0041\x07\r\nnext"
+# What a spreadsheet would compute; set the title, clear the screen, color, the 8-bit form of the same, an order to print from right to left, a bell.
+HOSTILE = "=\x1b]0;owned\x07\x1b[2J\x1b[31m\u009b5m\u202e\U000e0041\x07\r\nnext"
 
 
 def hostile(path):
