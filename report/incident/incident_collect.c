@@ -360,8 +360,13 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 	if (n && !c->origin_ns) {
 		c->origin_ns = interval->from_ns;
 		c->s->origin_s = (double)(int64_t)(interval->from_ns - sink->origin_ns) / 1e9;
-		if (!c->start_wall_ns && interval->wall_ns)
-			c->start_wall_ns = interval->wall_ns - (int64_t)(interval->to_ns - interval->from_ns);
+		if (interval->wall_ns) {
+			int64_t wall_ns = interval->wall_ns - (int64_t)(interval->to_ns - interval->from_ns);
+
+			c->start_wall_ns = c->start_wall_ns ? c->start_wall_ns : wall_ns;
+			/* What lies between two recordings counts as time. */
+			c->shift_s = fmax(c->shift_s, (double)(wall_ns - c->start_wall_ns) / 1e9);
+		}
 	}
 	for (size_t k = 0; k < n && !err; k++) {
 		if (interval[k].duration_ns) {

@@ -383,8 +383,9 @@ int scan_all(struct incident_store *s, struct findings *out)
 	/* A shorter interval scatters more than the others. */
 	if (s->used > 2 && s->to_s[s->used - 1] - s->from_s[s->used - 1] < 0.7 * (s->to_s[0] - s->from_s[0]))
 		s->used--;
-	if (s->used)
-		s->interval_s = (s->to_s[s->used - 1] - s->from_s[0]) / s->used / s->per_bin;
+	s->interval_s = 0;
+	for (uint32_t i = 0; i < s->used; i++)
+		s->interval_s += (s->to_s[i] - s->from_s[i]) / s->used / s->per_bin;
 	room = lay_out(&x, &f);
 	if (!place || !room)
 		x.err = -ENOMEM;

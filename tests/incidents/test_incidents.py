@@ -69,6 +69,18 @@ def trouble(pmrep, path):
     found = incidents(pmrep, path)
     check_types(found, 120)
     assert [i["text"] for i in found] == ["+60 s for 10 s: page cache x3 (3.6 MB)"], found
+    # Of two recordings in one file the second is at its own time of day.
+    data = b""
+    for k in range(2):
+        stories.write(path, stories.within((60, 75, stories.hog(3))) if k else None, seconds=120)
+        with open(path, "rb") as f:
+            data += f.read()
+        worlds.encode.REALTIME += 3600 * worlds.S
+    worlds.encode.REALTIME -= 7200 * worlds.S
+    with open(path, "wb") as f:
+        f.write(data)
+    found = incidents(pmrep, path)
+    assert [(i["from_s"], i["from"][11:19]) for i in found[:1]] == [(3660, "16:07:40")], found[:1]
     worlds.write(path, None, 0, 2, 300, "constant", 1)
     with open(path, "rb") as f:
         data = bytearray(f.read())
