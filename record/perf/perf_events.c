@@ -1,4 +1,5 @@
 /* Which events: those of the command line, or perf's defaults. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,10 +270,12 @@ static void add_hint(const struct perf_source *s, struct error *e)
 
 	if (!strstr(e->text, "there is no event"))
 		return;
-	for (const char *c = e->text; *c; c++)
-		if (!s->packed && c[0] == '"' && c[1] >= 'A' && c[1] <= 'Z' && c[1 + strcspn(c + 1, "._\"")] != '"' &&
-		    c[1 + strcspn(c + 1, "._\"")])
+	for (const char *c = e->text; *c && !s->packed; c++) {
+		char in = *c == '"' ? c[1 + strcspn(c + 1, "._\"")] : 0;
+
+		if ((in == '.' || in == '_') && (*hint ? isalpha((unsigned char)c[1]) : isupper((unsigned char)c[1])))
 			hint = "; " PERF_VENDOR_HINT;
+	}
 	snprintf(e->text + len, sizeof(e->text) - len, "%s", hint);
 }
 

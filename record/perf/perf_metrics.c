@@ -263,8 +263,9 @@ static int find_events(struct metrics *m)
 					 "-M: metric %s: no PMU of this machine counts it; see pmrec doctor",
 					 one.row->display);
 		if (err && !one.by_group)
-			return error_set(m->error, e.number ? e.number : ENOENT, "-M: metric %s: %s",
-					 one.row->display, e.text);
+			return error_set(m->error, e.number ? e.number : ENOENT, "-M: metric %s: %s%s",
+					 one.row->display, e.text,
+					 one.vendor || m->n_sets || m->s->packed ? "" : "; " PERF_VENDOR_HINT);
 		if (err) {
 			release_picked(&m->picked[i]);
 			if (is_elsewhere(m, one.row))

@@ -73,6 +73,8 @@ rec() {
 @test "without a pack the error names what brings one; a damaged one is told and costs nothing else" {
 	run -125 rec -e L2_RQSTS.MISS -- true
 	[[ $output == *"no event \"L2_RQSTS.MISS\""*"pmrec vendor import DIR"* ]] || { echo "$output"; return 1; }
+	run -125 rec -e l2_rqsts.miss -- true
+	[[ $output == *"no event \"l2_rqsts.miss\""*"pmrec vendor import DIR"* ]] || { echo "$output"; return 1; }
 	run -125 rec -M TopdownL3 -- true
 	[[ $output == *"pmrec vendor import DIR"* ]]
 	run -125 pmrec vendor
