@@ -79,25 +79,31 @@ static const struct event *event_on(const struct want *w, uint32_t pmu)
 	return NULL;
 }
 
+/* The first event of the group there that is such a one; NULL: none. */
+static const struct event *find(struct metrics *m, const struct bin *b, uint32_t pmu,
+				bool (*is)(const struct perf_source *s, const struct event *ev))
+{
+	const struct event *ev;
+
+	for (size_t i = 0; i < b->n; i++)
+		if ((ev = event_on(b->want[i], pmu)) && is(m->s, ev))
+			return ev;
+	return NULL;
+}
+
 static void try_leader(struct metrics *m, struct trial *t, const struct bin *b, uint32_t pmu)
 {
-	const struct event *share = NULL;
-	struct event slots;
+	const struct event *slots = find(m, b, pmu, perf_is_slots), *share = find(m, b, pmu, perf_is_share);
+	struct event added;
 
-	for (size_t i = 0; i < b->n && !t->n; i++) {
-		const struct event *ev = event_on(b->want[i], pmu);
-
-		if (ev && perf_is_slots(m->s, ev))
-			try_event(t, ev);
-		else if (ev && perf_is_share(m->s, ev))
-			share = ev;
-	}
 	/* They will be added (perf_events_read()). */
-	if (share && !t->n) {
-		slots = *share;
-		slots.config[0] = PERF_SLOTS;
-		try_event(t, &slots);
+	if (share && !slots) {
+		added = *share;
+		added.config[0] = PERF_SLOTS;
+		slots = &added;
 	}
+	if (slots)
+		try_event(t, slots);
 }
 
 static bool fits_on(struct metrics *m, const struct bin *b, uint32_t pmu)
@@ -143,7 +149,17 @@ struct packing {
 	struct metrics *m;
 	struct bin *bin; /* owned */
 	size_t n;
+	/* The metric is part of one that had no room: perf counts each of its events once, and so may we. */
+	bool once;
 };
+
+static bool held(const struct packing *k, const char *pmu, const struct want *w)
+{
+	for (size_t i = 0; i < k->n; i++)
+		if (!strcmp(k->bin[i].pmu, pmu) && holds(&k->bin[i], w))
+			return true;
+	return false;
+}
 
 /* The metric's events of the PMU that are not open yet. */
 static struct bin take(const struct picked *one, const char *pmu, bool extra)
@@ -182,6 +198,8 @@ static bool join(struct packing *k, const struct bin *by)
 	/* A single event has no partners, but may share a group anyway. */
 	size_t most = by->n < 2 || k->m->p->root->emulated ? 0 : by->n;
 
+	for (size_t i = 0; i < by->n && k->once && most; i++)
+		most -= held(k, by->pmu, by->want[i]);
 	for (size_t more = 0; more <= most; more++)
 		for (size_t i = 0; i < k->n; i++) {
 			struct bin *b = &k->bin[i], both;
@@ -202,16 +220,45 @@ static bool join(struct packing *k, const struct bin *by)
 	return false;
 }
 
+/* Removes what is already in a group, and from a formula what only its threshold needs; returns whether nothing is
+ * left. */
+static bool stands(const struct packing *k, struct bin *b, bool formula)
+{
+	size_t kept = 0;
+
+	for (size_t w = 0; w < b->n; w++) {
+		bool here = (!formula || b->want[w]->extra) && held(k, b->pmu, b->want[w]);
+
+		b->want[w]->alone |= here;
+		if (!here)
+			b->want[kept++] = b->want[w];
+	}
+	b->n = kept;
+	return !kept;
+}
+
+/* Whether all events of a metric are among those of another. */
+static bool is_part(const struct picked *one, const struct picked *of)
+{
+	size_t i = 0, k = 0;
+
+	for (; i < one->n && k < of->n; i++)
+		for (k = 0; k < of->n && strcasecmp(of->want[k].text, one->want[i].text);)
+			k++;
+	return k < of->n;
+}
+
 /* Adds them to an existing group or a new one; false: they do not fit, or there is only one. */
 static bool place(struct packing *k, const struct bin *b, int *err)
 {
 	bool placed = !k->m->p->options->perf.metric_no_merge && join(k, b);
+	struct bin rest = *b;
 
-	if (!placed && b->n > 1 && fits(k->m, b)) {
+	if (!placed && b->n > 1 && fits(k->m, b) && !(k->once && (stands(k, &rest, false) || rest.n < 2))) {
 		*err = array_room(&k->bin, k->n, sizeof(*k->bin)) ? -ENOMEM : 0;
 		placed = !*err;
 		if (placed)
-			k->bin[k->n++] = *b;
+			k->bin[k->n++] = rest;
 	}
 	for (size_t i = 0; i < b->n && placed; i++)
 		b->want[i]->done = true;
@@ -231,26 +278,7 @@ static struct bin add_shares(const struct metrics *m, struct bin b, const struct
 	return b;
 }
 
-/* Removes what is already in a group, and from a formula what only its threshold needs; returns whether nothing is
- * left. */
-static bool stands(const struct packing *k, struct bin *b, bool formula)
-{
-	size_t kept = 0;
-
-	for (size_t w = 0; w < b->n; w++) {
-		bool here = false;
-
-		for (size_t i = 0; i < k->n && !here && (!formula || b->want[w]->extra); i++)
-			here = !strcmp(k->bin[i].pmu, b->pmu) && holds(&k->bin[i], b->want[w]);
-		b->want[w]->alone |= here;
-		if (!here)
-			b->want[kept++] = b->want[w];
-	}
-	b->n = kept;
-	return !kept;
-}
-
-static int pack(struct packing *k, const struct picked *one, const char *pmu, bool thresholds)
+static int pack(struct packing *k, struct picked *one, const char *pmu, bool thresholds)
 {
 	struct bin whole = take(one, pmu, true), formula = take(one, pmu, false),
 		   none = { .pmu = pmu, .refused = SIZE_MAX };
@@ -265,7 +293,7 @@ static int pack(struct packing *k, const struct picked *one, const char *pmu, bo
 		return 0;
 	led = add_shares(k->m, none, &whole);
 	with = add_shares(k->m, formula, &whole);
-	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]) && !err; i++)
+	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]) && !err; i++, one->parted = true)
 		if (tries[i]->n && (!i || tries[i]->n != tries[i - 1]->n) && place(k, tries[i], &err))
 			return 0;
 	for (size_t i = 0; i < whole.n; i++)
@@ -277,8 +305,10 @@ static int open_bin(struct metrics *m, const struct bin *b)
 {
 	SCOPED(buf_release) struct buf text = BUF_INIT;
 
-	for (size_t i = 0; i < b->n; i++)
+	for (size_t i = 0; i < b->n; i++) {
 		buf_printf(&text, "%s%s", i ? "," : "{", b->want[i]->text);
+		b->want[i]->done = true;
+	}
 	buf_addstr(&text, "}:W");
 	return text.err ? metrics_no_memory(m) : metrics_open(m, buf_str(&text));
 }
@@ -304,8 +334,12 @@ int metric_groups_open(struct metrics *m)
 	if (!err)
 		qsort(list, m->n, sizeof(*list), compare_sizes);
 	for (size_t i = 0; i < 2 * m->n && !err; i++) {
-		const struct picked *one = list[i % m->n];
+		struct picked *one = list[i % m->n];
 
+		k.once = false;
+		for (size_t larger = 0; larger < i % m->n && !k.once && !m->p->options->perf.metric_no_merge;
+		     larger++)
+			k.once = list[larger]->parted && is_part(one, list[larger]);
 		for (size_t w = 0; w < one->n && !err && !one->ungrouped; w++) {
 			const struct want *first = &one->want[w];
 

@@ -19,6 +19,7 @@ struct picked {
 	bool by_group;
 	bool vendor;
 	bool ungrouped;
+	bool parted;       /* its events had no room in one group */
 	bool extra;        /* while events of the threshold are added */
 	struct want *want; /* owned */
 	size_t n;

@@ -70,24 +70,15 @@ static bool is_far(enum pm_kind kind)
 	return kind == PM_CPU || kind == PM_CORE || kind == PM_CLUSTER || kind == PM_TASK || kind == PM_CGROUP;
 }
 
-/* "core 3 of package 1": the name of the place. */
 static void put_label(const struct places *places, const struct place *p, struct buf *out)
 {
-	const char *name = places_name(places, p);
-	uint32_t number = place_number(p);
+	size_t before = out->len;
 
+	places_put_name(places, p, out);
 	if (p->kind == PM_SYSTEM)
 		buf_addstr(out, "system");
-	else if (p->kind == PM_CPU)
-		buf_printf(out, "CPU %u", p->cpu);
-	else if (number != PM_NONE)
-		buf_printf(out, "%s %u", pm_kind_name(p->kind), number);
-	else if (name[0])
-		places_put_name(places, p, out);
-	else
+	else if (out->len == before)
 		buf_printf(out, "%s #%u", pm_kind_name(p->kind), p->instance);
-	if ((p->kind == PM_CORE || p->kind == PM_DIE || p->kind == PM_CLUSTER) && p->package != PM_NONE)
-		buf_printf(out, " of package %u", p->package);
 }
 
 static void put_where(const struct place *p, struct buf *out)

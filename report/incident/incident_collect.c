@@ -62,37 +62,6 @@ static int find_metric(struct collect *c, const struct binding *b, const struct 
 	return x->name && x->display && x->unit ? names_set(&s->metrics, m->name, *place) : -ENOMEM;
 }
 
-void incident_put_label(const struct places *p, const struct place *place, struct buf *out)
-{
-	switch (place->kind) {
-	case PM_SYSTEM:
-		break;
-	case PM_PACKAGE:
-		buf_printf(out, "package %u", place->package);
-		break;
-	case PM_CPU:
-		buf_printf(out, "CPU %u", place->cpu);
-		break;
-	case PM_NODE:
-		buf_printf(out, "node %u", place->node);
-		break;
-	case PM_CORE:
-		buf_printf(out, "core %u of package %u", place->core, place->package);
-		break;
-	case PM_DIE:
-		buf_printf(out, "die %u of package %u", place->die, place->package);
-		break;
-	case PM_CLUSTER:
-		buf_printf(out, "cluster %u", place->cluster);
-		break;
-	case PM_CACHE:
-		buf_printf(out, "cache %u", place->cache);
-		break;
-	default:
-		places_put_name(p, place, out);
-	}
-}
-
 static int find_row(struct collect *c, const struct place *p, uint32_t *place)
 {
 	struct incident_store *s = c->s;
@@ -103,7 +72,7 @@ static int find_row(struct collect *c, const struct place *p, uint32_t *place)
 
 	buf_printf(&key, "%d:", (int)p->kind);
 	kind = key.len;
-	incident_put_label(c->places, p, &key);
+	places_put_name(c->places, p, &key);
 	err = key.err;
 	if (err || names_get(&s->rows, buf_str(&key), place))
 		goto out;

@@ -90,8 +90,6 @@ int refine_all(struct incidents *found, const char *path, const struct pipeline_
 int find_tasks(struct incidents *found, const char *path, struct error *e);
 /* Requests these metrics at all levels. */
 void incident_wish(struct sink_plan *plan, const bool *shown);
-/* "CPU 3", "node 1", "sda"; nothing for the system. */
-void incident_put_label(const struct places *p, const struct place *place, struct buf *out);
 /* Reads the recording from one second after its start to another into a sink; errors as of pipeline_run(). */
 int incident_read(const struct incident_store *s, struct sink *sink, const struct pipeline_config *config,
 		  const char *path, double from_s, double to_s, struct error *e);

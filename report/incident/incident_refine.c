@@ -58,7 +58,7 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 			const struct sheet_row *row = &sheet[i].row[r];
 
 			buf_clear(&label);
-			incident_put_label(l->places, &row->place, &label);
+			places_put_name(l->places, &row->place, &label);
 			for (uint32_t c = 0; c < row->n_cells && !label.err; c++)
 				for (uint32_t k = 0; k < l->i->n_series && k < SERIES; k++)
 					if (l->i->series[k].kind == row->place.kind &&

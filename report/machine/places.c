@@ -159,26 +159,6 @@ static int number_cgroup(struct places *p, const struct pm_instance *i)
 	return 0;
 }
 
-/* Marks PMUs that have the name of another. */
-static int find_twins(struct places *p, const struct pm_instance *i)
-{
-	const char *name = i->kind == PM_PMU ? pm_map_text(&i->attrs, PM_INSTANCE_NAME, NULL) : NULL;
-
-	for (uint32_t k = 0; name && k < p->n_seen; k++) {
-		const struct pm_instance *pair[] = { &p->model->instance[k], i };
-
-		if (pair[0]->kind != PM_PMU || pair[0]->retired_ns ||
-		    strcmp(pm_map_text(&pair[0]->attrs, PM_INSTANCE_NAME, ""), name))
-			continue;
-		for (size_t n = 0; n < 2; n++) {
-			if (places_label(p, pair[n], name))
-				return -ENOMEM;
-			p->label[pair[n]->slot].twin = true;
-		}
-	}
-	return 0;
-}
-
 /* Examines new instances; or all of them if the model has forgotten some, so that others moved up. */
 static int see_instances(struct places *p)
 {
@@ -193,7 +173,6 @@ static int see_instances(struct places *p)
 		err = number_cgroup(p, i);
 		err = err ? err : name_task(p, i);
 		err = err ? err : number_task(p, i);
-		err = err ? err : find_twins(p, i);
 		p->last_seen = i->id;
 	}
 	return err;
@@ -477,7 +456,7 @@ int places_label(struct places *p, const struct pm_instance *i, const char *text
 		return -ENOMEM;
 	}
 	free(p->label[i->slot].text);
-	p->label[i->slot] = (struct place_label){ i->id, copy, false };
+	p->label[i->slot] = (struct place_label){ i->id, copy };
 	return 0;
 }
 
@@ -495,14 +474,31 @@ const char *places_name(const struct places *p, const struct place *place)
 			   pm_map_text(&i->attrs, PM_INSTANCE_NAME, ""));
 }
 
-void places_put_name(const struct places *p, const struct place *place, struct buf *out)
+/* Whether another PMU has its name; those that share one have been added one after the other. */
+static bool is_twin(const struct places *p, const struct place *place)
 {
 	const struct pm_instance *i = place->kind == PM_PMU ? pm_model_instance(p->model, place->instance) : NULL;
-	bool twin = i && i->slot < p->n_labels && p->label[i->slot].instance == i->id && p->label[i->slot].twin;
+	const struct pm_instance *first = p->model->instance, *end = first + p->model->n_instances;
+	bool found = false;
 
-	buf_addstr(out, places_name(p, place));
-	if (twin && place->package != PM_NONE)
+	for (int step = -1; step < 2 && i; step += 2)
+		found |= i + step >= first && i + step < end && i[step].kind == PM_PMU &&
+			 !strcmp(pm_map_text(&i[step].attrs, PM_INSTANCE_NAME, ""), places_name(p, place));
+	return found;
+}
+
+void places_put_name(const struct places *p, const struct place *place, struct buf *out)
+{
+	bool twin = is_twin(p, place);
+	uint32_t number = place_number(place);
+
+	if (number != PM_NONE)
+		buf_printf(out, "%s %u", place->kind == PM_CPU ? "CPU" : pm_kind_name(place->kind), number);
+	else
+		buf_addstr(out, places_name(p, place));
+	if ((twin || place->kind == PM_CORE || place->kind == PM_DIE || place->kind == PM_CLUSTER) &&
+	    place->package != PM_NONE)
 		buf_printf(out, " of package %u", place->package);
-	if (twin && i->cpu != PM_NONE)
-		buf_printf(out, " (CPU %u)", i->cpu);
+	if (twin)
+		buf_printf(out, " (CPU %u)", pm_model_instance(p->model, place->instance)->cpu);
 }

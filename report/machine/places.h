@@ -17,7 +17,6 @@ struct places {
 	struct place_label {
 		uint32_t instance;
 		char *text;  /* owned; shown instead of its name, or NULL */
-		bool twin;   /* a PMU, and another has its name, too */
 	} * label;           /* owned; by the instance's slot, which others may have had before */
 	uint32_t *of_number; /* owned; by the number of a task: its first instance; 0: none */
 	struct place_cgroup {
@@ -67,5 +66,6 @@ int place_compare(const struct place *a, const struct place *b);
 int places_label(struct places *p, const struct pm_instance *i, const char *text);
 /* "thermal_zone0", "task-3"; "" for places with a number. Valid as long as the model. */
 const char *places_name(const struct places *p, const struct place *place);
-/* The same, and of a PMU whose name another has, too, where it is: "uncore_imc_0 of package 1 (CPU 28)". */
+/* What it is called in a text: "CPU 3", "core 2 of package 1", "thermal_zone0", and of PMUs that have one name
+ * "uncore_imc_0 of package 1 (CPU 28)"; nothing for the system. */
 void places_put_name(const struct places *p, const struct place *place, struct buf *out);
