@@ -4,7 +4,7 @@ import json
 import math
 import subprocess
 
-from reader import CHUNK, EVENT, shown, values
+from reader import shown, values
 
 SCOPES = ("system", "package", "die", "cluster", "cache", "node", "core", "cpu", "pmu", "task", "cgroup", "device")
 TYPES = {0: "u64", 1: "s64", 2: "f64", 3: "text", 4: "bytes"}

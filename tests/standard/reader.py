@@ -671,8 +671,7 @@ class Reader:
 
     @staticmethod
     def matrix(now, c, group, matrix, status, codec):
-        rows, columns = len(c.ticks), sum(b.count for b in group.bands)
-        first = columns - len(group.values)
+        rows = len(c.ticks)
         if codec == 0:
             need(isinstance(matrix, bytes), "matrix")
             v = unpack(matrix, rows, group.bands, c.ticks, group.before)

@@ -1,10 +1,9 @@
 """Random recordings, with what a reader must find in them."""
 
-import random
 import struct
 
-from codec import M64, Map, Simple, Tag, bits_of, double, encode
-from reader import LIST, PERF, SHARED, Counter, Group, Instance, Reader, critical_flags, is_value
+from codec import M64, Map, Simple, Tag, bits_of
+from reader import LIST, PERF, Counter, Group, Instance, Reader, critical_flags, is_value
 from writer import Writer, ranges, steps
 
 
@@ -30,6 +29,8 @@ def anything(rng, depth=0):
 
 class World(Writer):
     """One recording that comes about step by step."""
+
+    flags, pauses = (0, 0, 0, 1, 2, 4, 6, 255), 0.4
 
     def __init__(self, rng, exotic=True, future=False):
         super().__init__(rng, bytes(rng.getrandbits(8) for _ in range(8)))
@@ -303,7 +304,7 @@ class World(Writer):
         if strings:
             m[5] = len(self.strings) + 1
             m[6] = self.new_strings(strings)
-        first = self.next_group
+
         made, ids = [], []
         for _ in range(groups):
             if rng.random() < 0.5 and (can := [g for g in self.groups.values() if not (g.flags & LIST or g.unknown or g.newer)]):
@@ -435,7 +436,7 @@ class World(Writer):
         return new & M64 if counter.plain == "s64" or rng.random() < 0.01 else new & mask
 
     def fill(self, g, ticks):
-        rng, rows = self.rng, len(ticks)
+        rng = self.rng
         v = [[] for _ in range(sum(b.count for b in g.bands))]
         reasons, t = {}, g.times
         for r, tick in enumerate(ticks):
@@ -493,7 +494,7 @@ class World(Writer):
                 g.before = None
             self.live_rows.clear()
         live = list(self.groups.values())
-        if rng.random() < 0.4:
+        if rng.random() < self.pauses:
             live = rng.sample(live, rng.randint(0, len(live)))
         if rng.random() < 0.2:
             rng.shuffle(live)
@@ -513,7 +514,7 @@ class World(Writer):
             groups.append((g, v, reasons, not key and (g.before is None or rng.random() < 0.15) or key and rng.random() < 0.1))
         mono = ticks[0] + rng.randrange(1000)
         c = {"key": key, "codec": codec, "run": self.run, "segment": self.segment, "step": step, "ticks": ticks, "numbers": numbers,
-             "flags": [rng.choice([0, 0, 0, 1, 2, 4, 6, 255]) for _ in ticks],
+             "flags": [rng.choice(self.flags) for _ in ticks],
              "clocks": [mono, mono + self.skew if self.has_raw else 0, mono + 5 if self.has_boot else 0, rng.choice([0, mono * 3 & M64])],
              "realtime": 17 * 10 ** 17 + mono if self.has_real else None, "groups": groups,
              "newer": newer or self.stopped or not key and self.last["newer"]}

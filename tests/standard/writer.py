@@ -2,8 +2,8 @@
 
 import struct
 
-from codec import M64, Map, Raw, Row, Simple, Tag, compress, crc32c, encode, head, pack, row_after, signed
-from reader import CHUNK, END, INDEX, MAGIC, Group, Reader
+from codec import Map, Raw, Simple, Tag, compress, crc32c, encode, head, pack, row_after, signed
+from reader import CHUNK, END, INDEX, MAGIC
 
 
 def loose(rng, x, most=0.05):
@@ -213,7 +213,7 @@ class Writer:
 
 
 def status(rng, reasons, rows):
-    out, at, run = [], 0, None
+    out, at = [], 0
     for k in sorted(k * rows + r for k, r in reasons):
         reason = reasons[divmod(k, rows)]
         if out and at == k and out[-1] == reason and rng.random() < 0.95:
