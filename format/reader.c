@@ -251,6 +251,21 @@ static int content_damage(struct pm_reader *r, const struct frame_head *h, int e
 	return 0;
 }
 
+/* The model has. */
+static int changed(struct pm_reader *r)
+{
+	int err = 0;
+
+	reader_release_events(r);
+	if (r->model.caps)
+		err = reader_groups_changed(r);
+	if (r->model.caps && !err)
+		err = queue_gone(r);
+	if (r->model.caps)
+		r->forgotten = r->model.caps->forgotten;
+	return err;
+}
+
 static int definitions(struct pm_reader *r, const struct frame_head *h, const void *body, size_t len,
 		       struct pm_item *item)
 {
@@ -259,24 +274,15 @@ static int definitions(struct pm_reader *r, const struct frame_head *h, const vo
 	r->seen.stored += h->payload_len;
 	err = decode_definitions(&r->model, h->type, body, len, &r->seen, &item->parts);
 	if (!err)
-		err = reader_leap_over(r, h->type, body, len, &item->parts);
+		err = reader_leap_over(r, h, body, len, &item->parts);
 
 	/* Bodies for very many counters are large and rare. */
 	if (r->body.cap > 256u << 10)
 		buf_release(&r->body);
 	if (err)
 		return err == -EBADMSG ? -EPROTO : err;
-	reader_release_events(r);
-	if (r->model.caps)
-		err = reader_groups_changed(r);
-	if (r->model.caps && !err)
-		err = queue_gone(r);
-	if (r->model.caps)
-		r->forgotten = r->model.caps->forgotten;
-	if (err)
-		return err;
 	item->kind = PM_ITEM_MODEL;
-	return 0;
+	return changed(r);
 }
 
 static void event_item(struct pm_reader *r, struct pm_item *item)
@@ -348,6 +354,15 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 	bool begins;
 	int ok;
 
+	if (h->type == PM_FRAME_CHUNK && r->leap.named && !r->leap.on) {
+		*item = (struct pm_item){ .kind = PM_ITEM_MODEL,
+					  .offset = offset,
+					  .type = PM_FRAME_HEADER,
+					  .parts = PM_PART_SCHEMA | PM_PART_INSTANCES };
+		ok = reader_copy_over(r, h);
+		ok = ok ? ok : changed(r);
+		return ok ? ok : 1;
+	}
 	/* After damage, look for a copy of the definitions that it may have cost. */
 	if (h->type == PM_FRAME_CHUNK && r->n_damage > r->looked_ahead && r->window.in.seek &&
 	    !r->window.in.growing) {

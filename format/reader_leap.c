@@ -6,13 +6,30 @@
 #include "format/model_private.h"
 #include "format/reader_private.h"
 
-static void leave_copy(struct leap *l)
+static void leave_names(struct leap *l)
 {
 	if (l->named)
 		pm_model_release(l->named);
 	free(l->named);
 	l->named = NULL;
+	definitions_seen_release(&l->seen);
+	l->seen = (struct definitions_seen){ 0 };
+}
+
+static void leave_copy(struct leap *l)
+{
+	leave_names(l);
 	l->copy_end = 0;
+}
+
+static int enter_copy(struct leap *l)
+{
+	leave_names(l);
+	l->named = malloc(sizeof(*l->named));
+	if (!l->named)
+		return -ENOMEM;
+	pm_model_init(l->named);
+	return 0;
 }
 
 void reader_leap_end(struct pm_reader *r)
@@ -20,7 +37,6 @@ void reader_leap_end(struct pm_reader *r)
 	bool gaps = r->leap.gaps;
 
 	leave_copy(&r->leap);
-	definitions_seen_release(&r->leap.seen);
 	r->leap = (struct leap){ .gaps = gaps };
 }
 
@@ -61,12 +77,8 @@ int reader_leap(struct pm_reader *r)
 		l->gaps |= l->copy_end != 0;
 		l->next++;
 	}
-	if (l->next == l->copy && l->copy_end && !l->named) {
-		l->named = malloc(sizeof(*l->named));
-		if (!l->named)
-			return -ENOMEM;
-		pm_model_init(l->named);
-	}
+	if (l->next == l->copy && l->copy_end && !l->named && enter_copy(l))
+		return -ENOMEM;
 	e = &b->entry[l->next];
 	if (e->offset != r->window.offset)
 		r->sequence_known = false;
@@ -95,21 +107,34 @@ static int retire_unnamed(struct pm_reader *r, uint64_t time_ns)
 	return err;
 }
 
-int reader_leap_over(struct pm_reader *r, unsigned type, const void *body, size_t len, unsigned *parts)
+int reader_leap_over(struct pm_reader *r, const struct frame_head *h, const void *body, size_t len, unsigned *parts)
 {
-	const struct index_entry *end;
+	struct leap *l = &r->leap;
 	unsigned touched;
-	int err;
+	int err = 0;
 
-	if (!r->leap.named)
-		return 0;
-	end = &r->catalog.entries.entry[r->leap.copy_end];
-	r->leap.seen.stored = r->seen.stored;
-	err = decode_definitions(r->leap.named, type, body, len, &r->leap.seen, &touched);
-	if (err || r->frame_end != end->offset)
+	/* Off the way, too: retirements may be lost. */
+	if (!l->on && h->type == PM_FRAME_HEADER && h->sequence && r->n_damage) {
+		err = enter_copy(l);
+		l->damages = r->n_damage;
+	}
+	if (err || !l->named)
+		return err;
+	l->seen.stored = r->seen.stored;
+	err = decode_definitions(l->named, h->type, body, len, &l->seen, &touched);
+	if (err || !l->on || r->frame_end != r->catalog.entries.entry[l->copy_end].offset)
 		return err;
 	*parts = (*parts | PM_PART_SCHEMA | PM_PART_INSTANCES) & ~(unsigned)PM_PART_REPEATED;
-	err = retire_unnamed(r, end->from_ns);
+	err = retire_unnamed(r, r->catalog.entries.entry[l->copy_end].from_ns);
+	leave_copy(l);
+	return err;
+}
+
+int reader_copy_over(struct pm_reader *r, const struct frame_head *h)
+{
+	bool whole = r->leap.damages == r->n_damage && r->sequence == h->sequence;
+	int err = whole ? retire_unnamed(r, r->last_ns) : 0;
+
 	leave_copy(&r->leap);
 	return err;
 }

@@ -165,9 +165,10 @@ int reader_groups_changed(struct pm_reader *r);
 void reader_catalog_release(struct pm_reader *r);
 /* Goes to the next frame on the way to the chunk that was sought. 0 or -errno. */
 int reader_leap(struct pm_reader *r);
-/* A frame of definitions on that way, which the model has taken: at the end of a copy, what it does not name retires.
- */
-int reader_leap_over(struct pm_reader *r, unsigned type, const void *body, size_t len, unsigned *parts);
+/* A frame of definitions, which the model has taken. What a copy of all does not name retires at its end: on that way
+ * here, elsewhere after damage in reader_copy_over(). Call that at a chunk if leap.named and not leap.on. */
+int reader_leap_over(struct pm_reader *r, const struct frame_head *h, const void *body, size_t len, unsigned *parts);
+int reader_copy_over(struct pm_reader *r, const struct frame_head *h);
 void reader_leap_end(struct pm_reader *r);
 void reader_release_events(struct pm_reader *r);
 

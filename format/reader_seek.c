@@ -431,6 +431,7 @@ int reader_look_ahead(struct pm_reader *r, unsigned *parts)
 {
 	const struct index_builder *b = &r->catalog.entries;
 	uint64_t here = r->window.offset;
+	bool whole = false;
 	int err, back;
 
 	*parts = 0;
@@ -442,12 +443,14 @@ int reader_look_ahead(struct pm_reader *r, unsigned *parts)
 		const struct index_entry *e = &b->entry[i];
 		unsigned touched = 0;
 
+		/* One copy of all is enough, and takes what later ones name for gone; if it is damaged, the next is
+		 * used. */
+		if (e->type == PM_FRAME_CHUNK && whole)
+			break;
 		if (e->type > PM_FRAME_CONFIG || !e->repeated || e->offset < here)
 			continue;
-		/* One copy is enough; if it is damaged, the next one is used. */
-		if (e->type == PM_FRAME_HEADER && r->model.n_groups && *parts)
-			break;
 		err = replay_frame(r, e, &touched);
+		whole = !err && (whole || e->type == PM_FRAME_HEADER);
 		if (is_damage(err))
 			err = 0;
 		else if (!(touched & PM_PART_REPEATED))

@@ -15,6 +15,7 @@ import tempfile
 sys.dont_write_bytecode = True
 try:
     import decode
+    import encode
     from encode import HEADER, INSTANCES, SCHEMA, START, Recording, times
 except ImportError as e:
     print("skipped: %s" % e)
@@ -55,9 +56,49 @@ def ended_before(pmrep, folder):
         subprocess.run([pmrep, *words, path], check=True, stdout=subprocess.DEVNULL)
 
 
+def lost_retirement(pmrep, folder):
+    """The frames in which a task retires are damaged: it is lost until a copy of all definitions lacks it, and then gone."""
+    second, r, task = 10**9, Recording(), {1: 9}
+    counter = {1: "cs", 3: "perf", 4: "1"}
+
+    def chunks(group, tasks, first, last):
+        for k in range(first, last):
+            tick = [START + k * second]
+            r.chunk([(group, times(tick, tasks, 0) + [("u64", [[10 * k]] * tasks)], [])], tick, more={11: k})
+
+    r.body(HEADER, {1: "pmrec 9", 13: second, 28: True})
+    r.body(INSTANCES, {2: 1, 3: [{1: 7, 2: 0, 3: 0}] + [task] * 4})
+    r.body(SCHEMA, {1: 1, 2: [counter], 3: 1, 4: [{1: "perf", 3: [1, 1, 1], 4: [2, 4, 1]}]})
+    chunks(1, 4, 0, 4)
+    damaged = len(r.data)
+    r.body(INSTANCES, {4: [2, START + 4 * second]})
+    r.body(SCHEMA, {3: 2, 4: [{5: 1, 6: [0, 1]}]})
+    damaged = damaged, len(r.data)
+    chunks(2, 3, 4, 8)
+    for kind, body in ((HEADER, {1: "pmrec 9", 13: second, 28: True}),
+                       (INSTANCES, {2: [1, 1, 3, 3], 3: [{1: 7, 2: 0, 3: 0}] + [task] * 3}),
+                       (SCHEMA, {1: 1, 2: [counter], 3: 2, 4: [{1: "perf", 3: [1, 1, 1], 4: [3, 3, 1]}]})):
+        r.frame(kind, encode.cbor2.dumps(body, canonical=True), {4: True})
+    chunks(2, 3, 8, 12)
+    r.end()
+    r.data = r.data[:damaged[0]] + bytes(damaged[1] - damaged[0]) + r.data[damaged[1]:]
+    path = folder + "/lost.pmr"
+    r.save(path)
+    assert subprocess.run([pmrep, "check", "-q", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 1
+    for feed in (path, "-"):
+        for words, mark, wanted in ((["dump", "--format=json"], '"event":"gone"', '"time_ns":%d,"instance":2}' % (START + 7 * second)),
+                                    (["show", "--all", "--show=cs", "--per-system", "--format=csv"], ",cs,",
+                                     "40,1,ok,1 " * 3 + ",1,not-read, " * 3 + "30,1,ok,1 " * 4)):
+            with open(path) as file:
+                out = subprocess.run([pmrep, *words, feed], stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            got = " ".join(line.partition(mark)[2] for line in out.stdout.splitlines() if mark in line)
+            assert got.strip(", ") == wanted.strip(), (feed, words, got)
+
+
 def main(pmrep, tool):
     with tempfile.TemporaryDirectory() as folder:
         ended_before(pmrep, folder)
+        lost_retirement(pmrep, folder)
         for seed in SEEDS:
             path = os.path.join(folder, "churn.pmr")
             subprocess.run([tool, "churn%d" % seed, path], check=True)
