@@ -242,7 +242,9 @@ static int content_damage(struct pm_reader *r, const struct frame_head *h, int e
 				   err == -EBADMSG ? PM_DAMAGE_GARBAGE :
 						     PM_DAMAGE_CONTENT;
 
-	reader_damage_add(r, kind, r->window.offset, frame_len(h),
+	if (err == -EBADMSG)
+		reader_frame_within(r, h);
+	reader_damage_add(r, kind, r->window.offset, r->frame_end - r->window.offset,
 			  err == -ENOLINK ? "%s frame: refers to definitions that are lost" :
 			  err == -EBADMSG ? "%s frame: its checksum fails" :
 			  err == -E2BIG   ? "%s frame: beyond the limits of the format" :
@@ -403,7 +405,7 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 		return drop_frame(r, h);
 	if (ok == -EBADMSG || ok == -EPROTO || ok == -ENOLINK || ok == -E2BIG) {
 		content_damage(r, h, ok);
-		return drop_frame(r, h);
+		return window_skip(&r->window, r->frame_end - r->window.offset);
 	}
 	if (ok)
 		return ok;

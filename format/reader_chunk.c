@@ -524,6 +524,8 @@ static int lose_chunk(struct pm_reader *r, enum pm_damage_kind kind, const char 
 	r->base.valid = false;
 	r->chunk_open = false;
 	r->last_ns = r->before_ns;
+	if (kind == PM_DAMAGE_GARBAGE)
+		reader_frame_within(r, &r->chunk_frame);
 	d = reader_damage_add(r, kind, r->window.offset, r->frame_end - r->window.offset, "%s", text);
 	if (d)
 		d->snapshots += r->head.rows;

@@ -42,6 +42,23 @@ int reader_to_magic(struct window *w)
 	return err ? err : found ? 1 : 0;
 }
 
+void reader_frame_within(struct pm_reader *r, const struct frame_head *h)
+{
+	const uint8_t *start = window_at(&r->window), *end = start + (r->frame_end - r->window.offset);
+	const uint8_t *found = start + h->head_len;
+	struct frame_head inner;
+	unsigned major;
+	size_t need;
+
+	while ((found = memmem(found, (size_t)(end - found), frame_magic, FRAME_MAGIC_LEN))) {
+		if (frame_parse(found, (size_t)(end - found), &inner, &need, &major) == FRAME_OK) {
+			r->frame_end = r->window.offset + (uint64_t)(found - start);
+			return;
+		}
+		found++;
+	}
+}
+
 /* Moves at least one byte to the next place that looks like a frame. 1, 0 at the end, -errno. */
 static int search(struct pm_reader *r)
 {

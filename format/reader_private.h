@@ -139,6 +139,9 @@ void reader_damage_frames(struct pm_reader *r, uint64_t frames, uint64_t offset)
 /* Moves to the first magic of a frame in the window, which must hold enough bytes for one: 1. 0: none; the window is
  * now after all that cannot be part of one. -errno. */
 int reader_to_magic(struct window *w);
+/* The current frame, which is in the window, is damaged: if another one begins inside, because the recorder was killed
+ * and the file continued, this one ends there. */
+void reader_frame_within(struct pm_reader *r, const struct frame_head *h);
 /* Moves to the next good frame: 1. 0: the end. -EAGAIN, other -errno. */
 int reader_find(struct pm_reader *r, struct frame_head *h);
 /* The body of a frame with its payload in the window: checksum, decompression. Points into the window or r->body. 0,

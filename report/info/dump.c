@@ -388,8 +388,7 @@ static void raw(struct dump *d, const struct pm_model *m, const struct pm_counte
 	case PM_F64:
 		f = double_from_bits(v);
 		name(d, "value");
-		/* JSON has neither nan nor inf. */
-		if (d->json && (f != f || f - f != 0))
+		if (d->json && f - f != 0)
 			buf_addstr(&d->out, "null");
 		else
 			buf_add(&d->out, number, number_double(number, f));
@@ -414,6 +413,7 @@ static void group_values(struct dump *d, const struct pm_group *g, const struct 
 	const struct pm_model *m = pm_reader_model(d->reader);
 	uint32_t times = pm_group_times(g), head = pm_group_head(g), n = pm_group_values(g);
 	char reason_buf[16];
+	double f;
 
 	for (uint32_t k = 0; k < n; k++) {
 		uint32_t time = pm_group_time_of(g, k);
@@ -432,7 +432,10 @@ static void group_values(struct dump *d, const struct pm_group *g, const struct 
 		u64(d, "instance", i->id);
 		if (!reason)
 			raw(d, m, c, cg->v[cell]);
-		str(d, "status", pm_reason_name(reason, reason_buf));
+		/* JSON has neither nan nor inf. */
+		f = c->type == PM_F64 ? double_from_bits(cg->v[cell]) : 0;
+		str(d, "status",
+		    d->json && !reason && f - f != 0 ? "not-finite" : pm_reason_name(reason, reason_buf));
 		u64(d, "begin", cg->v[(size_t)time * cg->stride + row]);
 		u64(d, "end", cg->v[(size_t)(times + time) * cg->stride + row]);
 		if (g->flags & PM_GROUP_PERF_TIMES) {

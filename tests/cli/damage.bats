@@ -263,6 +263,29 @@ for cell in cells:
     assert cell[:1] not in list("=+-@") or re.fullmatch("-?[0-9.]+(e[-+][0-9]+)?", cell), cell'
 }
 
+@test "what JSON cannot say has a reason" {
+	need_second_reader
+	/usr/bin/python3 - "$golden" <<-'PYTHON'
+	import sys
+	sys.path.insert(0, sys.argv[1])
+	from encode import *
+	r = Recording()
+	r.body(HEADER, {1: "pmrec 1"})
+	r.body(INSTANCES, {2: 1, 3: [{1: 0}]})
+	r.body(SCHEMA, {1: 1, 2: [{1: "a.b", 3: "a", 4: "1", 6: 2, 7: 2, 10: {2: True}}], 3: 1, 4: [{1: "a", 2: 2, 3: [1, 1, 0], 4: [1, 1, 0]}]})
+	ticks = [START + i * 10**9 for i in range(4)]
+	r.chunk([(1, times(ticks, 1, 0) + [("f64", [[1.5, float("inf"), float("inf"), float("nan")]])], [])], ticks)
+	r.end()
+	r.save("doubles.pmr")
+	PYTHON
+	"$bin/pmrep" dump --format=json doubles.pmr >dumped
+	[ "$(grep -c '"value":null,"status":"not-finite"' dumped)" -eq 3 ]
+	[ "$(grep -c '"value":1.5,"status":"ok"' dumped)" -eq 1 ]
+	"$bin/pmrep" --all --show='*' --format=json doubles.pmr >shown
+	grep -q '"value":null,"unit":"1","status":"not-finite"' shown
+	! grep '"value":null,.*"status":"ok"' shown || false
+}
+
 @test "labels and markers with escapes are recorded, and shown harmless" {
 	bad=$'\e[31m\e]0;x\a'
 	"$bin/pmrec" --quiet --sources=stat -i 50ms --label "k=v$bad" -o marked.pmr -- \

@@ -204,6 +204,30 @@ static void missing_frames(void **state)
 	buf_release(&f.file);
 }
 
+/* The file of a recorder that was killed in a write, and another one behind: nothing of that is lost. */
+static void another_inside_a_cut_frame(void **state)
+{
+	struct fixture f = make(&shape);
+	size_t cut[] = { nth_chunk(f.frame, f.n, 18), 1 };
+
+	for (size_t i = 0; i < sizeof(cut) / sizeof(*cut); i++) {
+		struct frame *in = &f.frame[cut[i]];
+		struct buf both = BUF_INIT;
+		struct result x;
+
+		buf_add(&both, f.file.data, in->at + in->len - 40);
+		buf_add(&both, f.file.data, f.file.len);
+		x = read_file(both.data, both.len, &shape);
+		assert_int_equal(x.recordings, 1);
+		assert_int_equal(x.chunks, (i ? 0 : 18) + shape.chunks);
+		assert_int_equal(x.n_damage, 2);
+		assert_damage(&x, 0, PM_DAMAGE_GARBAGE, in->at, in->len - 40);
+		assert_damage(&x, 1, PM_DAMAGE_NO_END, in->at + in->len - 40, 0);
+		buf_release(&both);
+	}
+	buf_release(&f.file);
+}
+
 /* A suffix starts without definitions; they come again, after which everything is read. */
 static void a_suffix_heals(void **state)
 {
@@ -393,6 +417,7 @@ int main(void)
 		cmocka_unit_test(zeros_in_the_middle),
 		cmocka_unit_test(a_cut_tail),
 		cmocka_unit_test(missing_frames),
+		cmocka_unit_test(another_inside_a_cut_frame),
 		cmocka_unit_test(a_suffix_heals),
 		cmocka_unit_test(foreign_and_repeated_frames),
 		cmocka_unit_test(unknown_frames_pass),
