@@ -215,6 +215,29 @@ static int look_at_host(struct redact *r, const struct pm_model *m)
 	return err ? err : secrets_add(&r->secrets, host + n + 1, strlen(host + n + 1), "redacted", false);
 }
 
+/* Metrics of the user's own: names, units, groups and help; what was given to -M is one of these. */
+static int look_at_metrics(struct redact *r, const struct pm_map *header)
+{
+	static const char *const kind[] = { "metric", NULL, "", "", "metric", NULL };
+	const struct pm_value *list = pm_map_get(header, PM_HEADER_METRICS);
+	int err = 0;
+
+	for (uint32_t i = 0; list && list->kind == PM_VALUE_ARRAY && i < list->array.n; i++) {
+		const struct pm_value *one = &list->array.item[i];
+
+		for (uint32_t k = 0; one->kind == PM_VALUE_ARRAY && k < one->array.n && k < 6; k++) {
+			const char *at = one->array.item[k].kind == PM_VALUE_TEXT ? one->array.item[k].str.data : "";
+
+			/* Formulas hold nothing but other names. */
+			for (size_t n; *at && (!kind[k] || *kind[k]) && !err; at += n + (at[n] == ';')) {
+				n = strcspn(at, kind[k] ? ";" : "");
+				err = add_secret(r, at, n, kind[k], false);
+			}
+		}
+	}
+	return err;
+}
+
 static int look_at_pmus(struct redact *r, const struct pm_model *m)
 {
 	int err = 0;
@@ -272,6 +295,8 @@ static int look_at_model(struct redact *r, const struct pm_model *m)
 	struct redact_seen *seen = &r->seen;
 	int err = look_at_map(r, &m->header, pm_header_keys, redact_header_kind);
 
+	if (!err)
+		err = look_at_metrics(r, &m->header);
 	if (!err)
 		err = look_at_host(r, m);
 	/* Before the counters: these say which events no user has invented. */

@@ -61,11 +61,13 @@ def build(c):
     # Short parts of a path, which a technical text repeats.
     c.text.update({"qvxk": "person", "wqzjv": "person", "q7xz": "person", "u42x": "person", "w4j": "person"})
     person, machine = (lambda form="zq%sx": c.name("person", form)), (lambda form="zq%sx": c.name("machine", form))
+    metric, group = person(), person()
     r.body(HEADER, {1: "pmrec 9", 2: 0, 5: "x86_64", 6: "6.1.0", 13: SECOND, 16: 100, 18: "command", 19: "full", 28: True,
                     100: machine(), 101: c.address("machine", "%012x-4aaa-8bbb-9ccc"), 102: machine("Maker zq%sx 9000"), 103: machine(),
                     104: c.address("machine", "77aa%012xbb00"), 200: person(), 201: [person(), person("/srv/zq%sx/deep/zqfile.txt"), "/home/qvxk/wqzjv/q7xz/w4j/x"],
                     202: "root=UUID=%s ro" % c.address("person", "%012x-root"), 203: [[person(), person()]], 204: person(),
-                    205: [person()]})
+                    205: [person()], 31: ["cpi", [metric, person(), "1000 * cycles / 2", metric + " > 1", person() + ";" + group, person("what zq%sx needs")],
+                                          [person(), "1", metric + " * 2", "", group, ""]], 33: [metric, group]})
     r.body(TOPOLOGY, {1: START - 77, 2: [0, 1], 3: [0, 0], 6: [0, 1], 15: [1, 1]})
     unit = person("/system.slice/zq%sx.service")
     names = [("cpu", {1: 7, 2: 0, 3: 0})]
