@@ -70,7 +70,7 @@ static int run(char *const *args, bool quiet, bool pmrep)
 		if (fd >= 0)
 			dup2(fd, STDOUT_FILENO);
 		if (pmrep)
-			command_exec_pmrep(args, &e);
+			command_exec_pmrep(NULL, args, &e);
 		else if (!privileges_for_child())
 			execv("/proc/self/exe", args);
 		_exit(EXIT_OWN);

@@ -385,6 +385,7 @@ static int run(struct asked *a)
 	j.fd = through[1];
 	j.says = a->who->perf;
 	j.turbostat = !a->who->perf;
+	j.brief = a->who->perf && !keep;
 	j.needs = a->who->perf && a->newer;
 	code = record_joined((int)a->record.n, a->record.word, &j);
 	/* There is nothing to report. */

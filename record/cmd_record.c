@@ -394,7 +394,7 @@ static void run_for_caller(void *ctx, unsigned what, const char *text, int go, i
 		snprintf(since, sizeof(since), "-%lluns", (unsigned long long)o->output.ring_ns);
 		caller_leave(dump_exec(getppid(), since, text, false));
 	} else if (what == RUN_REPORT)
-		command_exec_pmrep(report, &r->error);
+		command_exec_pmrep(NULL, report, &r->error);
 	caller_leave(command_failed(&r->error));
 }
 
@@ -545,6 +545,7 @@ int record_joined(int argc, char **argv, struct joined *j)
 		r.cmdline.options.output.fd = j->fd;
 		r.cmdline.options.perf.as_perf = j->says;
 		r.cmdline.options.perf.turbostat = j->turbostat;
+		r.cmdline.options.perf.brief = j->brief;
 		j->usage = code < 0;
 	}
 	if (code == 1) {

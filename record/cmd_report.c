@@ -23,13 +23,18 @@ static bool beside_us(char path[static PATH_MAX], const char *where)
 	return !access(path, X_OK);
 }
 
-int command_exec_pmrep(char *const *args, struct error *e)
+bool command_find_pmrep(char path[static PATH_MAX])
+{
+	return beside_us(path, "../libexec/pmrec/pmrep") || beside_us(path, "pmrep");
+}
+
+int command_exec_pmrep(const char *found, char *const *args, struct error *e)
 {
 	char path[PATH_MAX];
 	int err = privileges_for_child();
 
-	if (!err && (beside_us(path, "../libexec/pmrec/pmrep") || beside_us(path, "pmrep")))
-		execv(path, args);
+	if (!err && (found || command_find_pmrep(path)))
+		execv(found ? found : path, args);
 	if (!err) {
 		execvp("pmrep", args);
 		err = -errno;
@@ -42,6 +47,6 @@ int cmd_report(int argc, char **argv)
 	struct error e = { 0 };
 
 	argv[0] = (char *)"pmrep";
-	command_exec_pmrep(argv, &e);
+	command_exec_pmrep(NULL, argv, &e);
 	return command_failed(&e);
 }

@@ -1,6 +1,7 @@
 /* The commands of pmrec: a row here and one cmd_NAME.c each; without the name of a command, pmrec records. */
 #pragma once
 
+#include <limits.h>
 #include <stdio.h>
 
 #include "common/options.h"
@@ -41,5 +42,7 @@ int command_options(const struct options_spec *spec, int argc, char **argv, void
 		    struct options_common *common);
 /* Adds to "no such command" what its user may have meant. `argv` ends with NULL. */
 void command_suggest(char *const *argv, struct error *e);
-/* Replaces this process by pmrep, from this program's directory or PATH. Returns only on failure. */
-int command_exec_pmrep(char *const *args, struct error *e);
+/* The pmrep of this program's directory; false: there is none. */
+bool command_find_pmrep(char path[static PATH_MAX]);
+/* Replaces this process by pmrep, `found` or from this program's directory or PATH. Returns only on failure. */
+int command_exec_pmrep(const char *found, char *const *args, struct error *e);

@@ -92,7 +92,7 @@ int dump_exec(pid_t pid, const char *since, const char *path, bool overwrite)
 		args[n++] = file[i];
 	}
 	args[n] = NULL;
-	command_exec_pmrep(args, &e);
+	command_exec_pmrep(NULL, args, &e);
 	message_close_fds(&fds);
 	return command_failed(&e);
 }

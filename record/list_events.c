@@ -267,7 +267,7 @@ bool list_cpu_id(const struct root *root, char *id, size_t size)
 
 	if (other)
 		return snprintf(id, size, "%s", other) > 0;
-	if (!cpuid_collect(root, &cpus, &c)) {
+	if (!cpuid_collect(root, &cpus, true, &c)) {
 		known = !c[0].err && cpuid_name(&c[0], id, size);
 		cpuid_free(c, 1);
 		return known;

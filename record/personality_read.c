@@ -1,6 +1,7 @@
 /* The readers of a recording while it is written: pmrep, and the file of --keep. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,9 @@ static void ignore_signals(void)
 
 pid_t personality_start_reader(const struct asked *a, int from)
 {
+	/* Not found by the child: the kernel takes long to forget a process that looked at its own /proc. */
+	char path[PATH_MAX];
+	bool found = command_find_pmrep(path);
 	pid_t pid = fork();
 	struct error e = { 0 };
 
@@ -35,7 +39,7 @@ pid_t personality_start_reader(const struct asked *a, int from)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (dup2(from, STDIN_FILENO) < 0 || (!a->who->perf && *a->command && dup2(STDERR_FILENO, STDOUT_FILENO) < 0))
 		_exit(EXIT_OWN);
-	command_exec_pmrep(a->report.word, &e);
+	command_exec_pmrep(found ? path : NULL, a->report.word, &e);
 	_exit(command_failed(&e));
 }
 

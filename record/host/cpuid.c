@@ -137,12 +137,12 @@ static int walk_leaf(struct asker *a, struct cpuid_cpu *c, uint32_t leaf, enum s
 	return err;
 }
 
-static int walk(struct asker *a, struct cpuid_cpu *c)
+static int walk(struct asker *a, struct cpuid_cpu *c, bool brief)
 {
 	int err;
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		if (!has_leaf(c, wanted[i].leaf))
+		if (!has_leaf(c, wanted[i].leaf) || (brief && wanted[i].kind != ONE))
 			continue;
 		err = walk_leaf(a, c, wanted[i].leaf, wanted[i].kind);
 		/* A dump may lack a leaf, but not the first. */
@@ -160,7 +160,7 @@ static bool is_text(const uint8_t *p, ssize_t n)
 	return n > 0;
 }
 
-static int collect_file(const struct root *r, struct cpuid_cpu *c)
+static int collect_file(const struct root *r, struct cpuid_cpu *c, bool brief)
 {
 	struct asker a = { .ask = ask_device };
 	SCOPED(buf_release) struct buf text = BUF_INIT;
@@ -179,12 +179,12 @@ static int collect_file(const struct root *r, struct cpuid_cpu *c)
 		a.text = buf_str(&text);
 	}
 	if (!err)
-		err = walk(&a, c);
+		err = walk(&a, c, brief);
 	close(a.fd);
 	return err;
 }
 
-static void collect_here(struct cpuid_cpu *c, size_t n)
+static void collect_here(struct cpuid_cpu *c, size_t n, bool brief)
 {
 	struct asker a = { .ask = ask_here, .fd = -1 };
 	struct affinity before;
@@ -193,13 +193,13 @@ static void collect_here(struct cpuid_cpu *c, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		c[i].err = err ? err : affinity_pin(c[i].cpu);
 		if (!c[i].err)
-			c[i].err = walk(&a, &c[i]);
+			c[i].err = walk(&a, &c[i], brief);
 	}
 	if (!err)
 		affinity_restore(&before);
 }
 
-int cpuid_collect(const struct root *r, const struct cpulist *cpus, struct cpuid_cpu **out)
+int cpuid_collect(const struct root *r, const struct cpulist *cpus, bool brief, struct cpuid_cpu **out)
 {
 	struct cpuid_cpu *c;
 	bool none = true;
@@ -213,9 +213,9 @@ int cpuid_collect(const struct root *r, const struct cpulist *cpus, struct cpuid
 		c[i].cpu = cpus->cpu[i];
 	if (r->emulated)
 		for (size_t i = 0; i < cpus->n; i++)
-			c[i].err = collect_file(r, &c[i]);
+			c[i].err = collect_file(r, &c[i], brief);
 	else
-		collect_here(c, cpus->n);
+		collect_here(c, cpus->n, brief);
 	for (size_t i = 0; i < cpus->n; i++)
 		none = none && c[i].err;
 	/* A tree without dev/cpu and a machine without the instruction have nothing to report. */

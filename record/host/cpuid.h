@@ -25,10 +25,11 @@ struct cpuid_cpu {
 };
 
 /*
- * Asks each CPU for the leaves that reports need: an owned array with an entry for each of `cpus`. 0 or -errno;
- * -ENOSYS on machines other than x86.
+ * Asks each CPU for the leaves that reports need: an owned array with an entry for each of `cpus`. `brief`: none that
+ * have more than one subleaf, because each answer costs a guest a visit to its host. 0 or -errno; -ENOSYS on machines
+ * other than x86.
  */
-int cpuid_collect(const struct root *r, const struct cpulist *cpus, struct cpuid_cpu **out);
+int cpuid_collect(const struct root *r, const struct cpulist *cpus, bool brief, struct cpuid_cpu **out);
 void cpuid_free(struct cpuid_cpu *c, size_t n);
 
 /* NULL without the leaf. */

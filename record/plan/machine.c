@@ -1,6 +1,7 @@
 #include "record/plan/machine.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -211,15 +212,19 @@ static int cpuid_header(struct plan *p, const struct cpuid_cpu *c, size_t n)
 
 static int describe_x86(struct plan *p)
 {
+	uint32_t here = (uint32_t)sched_getcpu();
+	/* To visit the others costs more than to count a short command. */
+	struct cpulist one = { .cpu = &here, .n = 1 };
+	const struct cpulist *cpus = p->options->perf.brief && !p->root->emulated ? &one : &p->cpus;
 	struct cpuid_cpu *c;
-	int err = cpuid_collect(p->root, &p->cpus, &c);
+	int err = cpuid_collect(p->root, cpus, p->options->perf.brief, &c);
 
 	if (err)
 		return err == -ENOSYS ? 0 : err;
-	err = cpuid_header(p, c, p->cpus.n);
+	err = cpuid_header(p, c, cpus->n);
 	if (!err)
-		err = cpuid_config(p, c, p->cpus.n);
-	cpuid_free(c, p->cpus.n);
+		err = cpuid_config(p, c, cpus->n);
+	cpuid_free(c, cpus->n);
 	return err;
 }
 
@@ -300,9 +305,9 @@ static int from_uname(struct plan *p)
 
 int machine_describe(struct plan *p, struct error *e)
 {
-	int (*const step[])(struct plan *) = { text_files,      dmi,          os_and_memory,
-					       kernel_switches, describe_x86, describe_arm,
-					       from_cpuinfo,    from_uname,   persistent_memory };
+	int (*const step[])(struct plan *) = { dmi,          os_and_memory, /* the others are brief */
+					       text_files,   kernel_switches, describe_x86,     describe_arm,
+					       from_cpuinfo, from_uname,      persistent_memory };
 	struct pm_topology t;
 	int err;
 
@@ -311,7 +316,7 @@ int machine_describe(struct plan *p, struct error *e)
 		return err;
 	err = pm_model_set_topology(p->model, &t);
 	pm_topology_release(&t);
-	for (size_t i = 0; i < sizeof(step) / sizeof(step[0]) && !err; i++)
+	for (size_t i = p->options->perf.brief ? 2 : 0; i < sizeof(step) / sizeof(step[0]) && !err; i++)
 		err = step[i](p);
 	return err ? error_sys(e, -err, "describing the machine") : 0;
 }

@@ -47,6 +47,7 @@ struct perf_options {
 	bool system_wide; /* -a */
 	bool per_thread;  /* one instance per thread; new ones are followed */
 	bool as_perf;     /* counts of the kernel alone are 0, as with perf, where the kernel may not be counted */
+	bool brief;       /* the recording is read once, and says of the machine what pmrep stat prints */
 	bool turbostat;   /* `events` are not shown as counters, and others stand in for registers that are shut */
 	bool transaction, topdown, smi_cost, bpf_counters, null, no_inherit, all_user, all_kernel;
 	bool no_scale; /* noted in the header, applied when reporting */

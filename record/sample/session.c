@@ -202,7 +202,8 @@ int session_start_threads(struct session *s, struct error *e)
 void session_stop_threads(struct session *s)
 {
 	if (s->sampler) {
-		cost_add_threads(&s->cost, s->sampler);
+		if (!s->options->perf.brief)
+			cost_add_threads(&s->cost, s->sampler);
 		s->dropped += ring_dropped(&s->ring);
 	}
 	if (!sampler_free(s->sampler))

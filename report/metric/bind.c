@@ -296,6 +296,7 @@ static int bind_sets(struct builder *x, size_t from, size_t to)
 
 static int bind_all(struct builder *x)
 {
+	bool (*wanted)(const struct metric *row) = recorded_name(x->p->model, 0) ? NULL : x->options->wanted;
 	size_t own = x->options->n_vendor - x->options->n_packed;
 	int err;
 
@@ -312,7 +313,7 @@ static int bind_all(struct builder *x)
 		return err;
 	for (const struct metric_table *t = metric_tables; t->row; t++)
 		for (size_t i = 0; i < t->n; i++)
-			if ((err = bind_kinds(x, &t->row[i], bind_built_in)))
+			if ((!wanted || wanted(&t->row[i])) && (err = bind_kinds(x, &t->row[i], bind_built_in)))
 				return err;
 	for (uint32_t i = 0; i < x->p->model->n_counters; i++)
 		if (is_share(&x->p->model->counter[i]) && (err = bind_share(x, &x->p->model->counter[i])))

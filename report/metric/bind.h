@@ -145,7 +145,10 @@ struct bind_options {
 	bool no_msr, no_perf; /* as if these sources had not been recorded */
 	bool per_kind;        /* where there are several kinds of CPUs: metrics of their events once for each */
 	bool absent;          /* metrics, too, whose registers were tried and could not be read: `absent` */
-	unsigned tj_max;      /* Celsius, instead of what was recorded; 0: none */
+	/* Which definitions of our tables, because others cannot be shown; NULL, or where -M requested metrics when
+	 * recording: all. */
+	bool (*wanted)(const struct metric *row);
+	unsigned tj_max; /* Celsius, instead of what was recorded; 0: none */
 	/* Order and defaults; AUTO: turbostat's if there are registers of the processor. */
 	enum { COLUMNS_AUTO, COLUMNS_OWN, COLUMNS_TURBOSTAT, COLUMNS_TURBOSTAT_2026 } columns;
 	struct vendor_files *files; /* of --metrics-file; borrowed; or NULL, and then these: */

@@ -208,6 +208,7 @@ static int judge(struct stat_options *o, struct error *e)
 			return -ENOMEM;
 	c->vendor = o->vendor;
 	o->pipeline.bind.files = o->vendor;
+	o->pipeline.bind.wanted = c->metrics.n || o->tidy ? NULL : stat_may_show;
 	return 0;
 }
 

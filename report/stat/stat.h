@@ -306,6 +306,8 @@ static inline const struct stat_line *stat_line_at(const struct stat_sheet *s, u
 /* Finds the metrics for the events, and adds what these need. */
 int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e);
 void stat_shadow_release(struct stat_sheet *s);
+/* Whether lines may have the metric without a request for it. */
+bool stat_may_show(const struct metric *row);
 /* Metrics of a line, at most STAT_METRICS. */
 size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l,
 		   struct stat_metric out[static STAT_METRICS]);

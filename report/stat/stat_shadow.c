@@ -429,6 +429,19 @@ static int choose_lines(struct stat_sheet *s)
 	return 0;
 }
 
+bool stat_may_show(const struct metric *row)
+{
+	bool any = false;
+
+	for (size_t i = 0; row->categories && i < sizeof(own_groups) / sizeof(*own_groups); i++)
+		any |= strstr(row->categories, own_groups[i]) != NULL;
+	for (const struct shadow *x = shadows; x->event && !any; x++)
+		any = x->metric[0] == row->name[0] && !strcmp(x->metric, row->name);
+	for (size_t i = 0; i < stat_named_n && !any; i++)
+		any = !strcmp(stat_named[i].metric, row->name);
+	return any;
+}
+
 int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e)
 {
 	enum stat_style style = style_of(s);

@@ -42,7 +42,7 @@ static void reads_dumps(void **state)
 	char vendor[13], brand[49], name[64], hypervisor[13];
 
 	open_tree("server", "0,3");
-	assert_int_equal(cpuid_collect(&root, &cpus, &asked), 0);
+	assert_int_equal(cpuid_collect(&root, &cpus, false, &asked), 0);
 	assert_int_equal(asked[1].cpu, 3);
 	assert_int_equal(asked[1].err, 0);
 	r = cpuid_get(&asked[1], 1, 0);
@@ -86,7 +86,7 @@ static void names_cpus(void **state)
 			    "CPU:\n   0x00000000 0x00: eax=0x00000001 %s\n"
 			    "   0x00000001 0x00: eax=0x%08x ebx=0x0 ecx=0x0 edx=0x0\n",
 			    row[i].vendor, row[i].eax);
-		assert_int_equal(cpuid_collect(&root, &cpus, &asked), 0);
+		assert_int_equal(cpuid_collect(&root, &cpus, false, &asked), 0);
 		assert_true(cpuid_name(&asked[0], name, sizeof(name)));
 		assert_string_equal(name, row[i].name);
 		cpuid_free(asked, 1);
@@ -112,7 +112,7 @@ static void names_hypervisors(void **state)
 			    "   0x00000001 0x00: eax=0x0 ebx=0x0 ecx=0x80000000 edx=0x0\n"
 			    "   0x40000000 0x00: eax=0x40000001 %s\n",
 			    row[i][0]);
-		assert_int_equal(cpuid_collect(&root, &cpus, &asked), 0);
+		assert_int_equal(cpuid_collect(&root, &cpus, false, &asked), 0);
 		assert_true(cpuid_hypervisor(&asked[0], name));
 		assert_string_equal(name, row[i][1]);
 		cpuid_free(asked, 1);
@@ -123,7 +123,7 @@ static void names_hypervisors(void **state)
 static void nothing_to_ask(void **state)
 {
 	open_tree("arm64", "0-7");
-	assert_int_equal(cpuid_collect(&root, &cpus, &asked), -ENOSYS);
+	assert_int_equal(cpuid_collect(&root, &cpus, false, &asked), -ENOSYS);
 	assert_null(asked);
 }
 
@@ -151,7 +151,7 @@ static void agrees_with_the_driver(void **state)
 		skip();
 	assert_int_equal(root_init(&root, NULL), 0);
 	assert_int_equal(root_cpulist(&root, &cpus, "/sys/devices/system/cpu/online"), 0);
-	assert_int_equal(cpuid_collect(&root, &cpus, &asked), 0);
+	assert_int_equal(cpuid_collect(&root, &cpus, false, &asked), 0);
 	if (asked[0].cpu != 0 || asked[0].err || !kernel_sees_the_same(fd))
 		skip();
 	assert_true(asked[0].n > 5);
