@@ -49,7 +49,8 @@ class Frame:
         self.recording = data[pos + 1:pos + 9]
         n, pos = shortest(data, pos + 9, 2)
         need(n <= 4 << 20 and pos + n + 5 <= len(data), "meta")
-        meta = data[pos:pos + n]
+        self.items = [data[pos:pos + n]]    # the meta, and the body as it was before compression
+        meta = self.items[0]
         pos += n
         need(data[pos:pos + 1] == b"\x44" and int.from_bytes(data[pos + 1:pos + 5], "big") == crc32c(data[at:pos]), "head's checksum")
         self.head_crc = int.from_bytes(data[pos + 1:pos + 5], "big")
@@ -76,10 +77,40 @@ class Frame:
     def body(self):
         codec = self.meta.get(2, 0)
         if codec == 0:
+            self.items.append(self.payload)
             return read_map(self.payload, True)
         size = self.meta.get(3)
         need(is_int(size) and 0 <= size <= 64 << 20 and size <= (1 << 20) + 1000 * len(self.payload), "meta key 3")
-        return read_map(decompress(self.payload, size, codec == 2), True)
+        self.items.append(decompress(self.payload, size, codec == 2))
+        return read_map(self.items[-1], True)
+
+
+def broken_duties(reader):
+    """What SPEC.md demands of writers, and readers do without."""
+    for recording in reader.recordings:
+        keys, must = 0, True
+        for frame in recording.frames:
+            for item in frame.items:
+                if encode(decode(item)[0]) != bytes(item):
+                    yield "frame at %d: not in deterministic encoding" % frame.offset
+            if frame.type == END and frame.end - frame.offset != 64:
+                yield "end frame of %d bytes" % (frame.end - frame.offset)
+            if frame.type == CHUNK:
+                keys = keys + 1 if 15 in frame.meta else 1
+                if keys > 16 or must and keys > 1:
+                    yield "frame at %d: no key chunk" % frame.offset
+                must = False
+            must |= frame.meta.get(4) is True and frame.type != CHUNK
+        yield from (line for c in recording.chunks for line in held(c))
+
+
+def held(c):
+    """A missing value holds the previous one of its column."""
+    for v, reasons, g in c.groups.values():
+        for (k, r) in reasons or ():
+            column = v[len(v) - len(g.values) + k]
+            if r and column[r] != column[r - 1]:
+                yield "chunk at %d: a missing value that is not the one before" % c.frame.offset
 
 
 class Counter:

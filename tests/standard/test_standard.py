@@ -24,7 +24,7 @@ try:
     import decode as second
     from codec import Band, Row, bits_of, double, unpack
     from compare import agree, dump, dump_matches, expected_value, run, same
-    from reader import Reader, shown, values
+    from reader import Reader, broken_duties, shown, values
     from sums import check, sums
     from worlds import World
 except ImportError as e:
@@ -103,6 +103,7 @@ def one(pmrep, seed, folder):
     with open(copy, "rb") as f:
         after = Reader(f.read())
     assert not after.damage, "%s: %s" % (command, after.damage[:3])
+    assert not list(broken_duties(after)), "%s: %s" % (command, list(broken_duties(after))[:3])
     before, now = (facts(r, command == "redact") for r in (reader, after))
     assert before == now, "%s changes values: %s become %s" % (command, list(before - now)[:3], list(now - before)[:3])
     counted = sums(random.Random(seed))
@@ -120,6 +121,7 @@ def main(pmrep, *arguments):
                 reader = Reader(f.read())
             try:
                 assert not reader.damage, reader.damage[:3]
+                assert not list(broken_duties(reader)), list(broken_duties(reader))[:3]
                 n += agree(reader, dump(pmrep, path, (0, 3)))
             except AssertionError as e:
                 failures += 1
