@@ -40,7 +40,7 @@ class World(Writer):
         self.all_groups, self.all_instances = {}, {}
         self.events_made, self.config_made = [], []
         self.next_group = self.next_instance = 1
-        self.time = rng.choice([0, rng.getrandbits(30), rng.getrandbits(45)])
+        self.time = rng.choice([0, rng.getrandbits(30), rng.getrandbits(45)]) if rng.random() < 0.9 else (1 << 62) + rng.getrandbits(60)
         self.number = 0
         self.run, self.segment = 1, 0
         self.since_key = 0
@@ -479,7 +479,7 @@ class World(Writer):
             self.has_raw, self.has_boot, self.has_real = (rng.random() < 0.8 for _ in range(3))
         self.key_next = False
         self.since_key = 0 if key else self.since_key + 1
-        rows = rng.choice([1, 1, 1, 2, 3, rng.randint(4, 20)])
+        rows = rng.choice([1, 1, 1, 2, 3, rng.randint(4, 20)] if rng.random() < 0.97 else [64, 127, 128])
         step = self.interval if rng.random() < 0.9 else rng.getrandbits(30)
         ticks, numbers = [], []
         for _ in range(rows):
