@@ -157,6 +157,7 @@ void cost_add_threads(struct cost *c, const struct sampler *s)
 		closedir(dir);
 	c->delay.late_ns += delay.late_ns;
 	c->delay.overrun_ns += delay.overrun_ns;
+	c->delay.missed += delay.missed;
 	c->delay.stood_in += delay.stood_in;
 }
 
@@ -178,6 +179,7 @@ int cost_record(const struct cost *c, struct plan *p, struct recording *r, uint6
 		{ "reader_waited_ns", c->reader_ns },
 		{ "late_ns", c->delay.late_ns },
 		{ "overrun_ns", c->delay.overrun_ns },
+		{ "missed", c->delay.missed },
 		{ "stood_in", c->delay.stood_in },
 		{ "memory_kib", (uint64_t)usage.ru_maxrss },
 		{ "stalls", out.stalls },

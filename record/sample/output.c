@@ -199,9 +199,12 @@ int output_close(struct output *out, struct error *e)
 
 	if (out->fd >= 0) {
 		struct stat st;
+		bool ours = out->created && !fstat(out->fd, &st);
 
-		if (out->created && !out->bytes && !fstat(out->fd, &st))
+		if (ours && !out->bytes)
 			caller_remove(out->path, st.st_dev, st.st_ino);
+		else if (ours && !st.st_nlink)
+			err = error_set(e, ENOENT, "'%s' was removed while it was recorded", out->path);
 		if (close(out->fd))
 			err = error_sys(e, errno, "'%s'", out->path);
 	}

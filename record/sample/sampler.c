@@ -214,9 +214,11 @@ static void run_ticks(struct reader *r, const struct ring_epoch *e)
 	while (sleep_until(r, e->start_ns + k * interval, &now)) {
 		/* If the next tick is due, this one is lost, and the next one is taken. */
 		count_delay(r, e->start_ns + k * interval, now, interval);
+		r->delay.missed -= k;
 		k = (now - e->start_ns) / interval;
 		if (k > e->last_number)
 			k = e->last_number;
+		r->delay.missed += k;
 		chunk = e->first_chunk + (k - e->first_number) / rows;
 		row = (uint32_t)((k - e->first_number) % rows);
 		if (chunk > left) {
@@ -531,6 +533,7 @@ struct sampler_delay sampler_delay(const struct sampler *s)
 
 		most.late_ns = d->late_ns > most.late_ns ? d->late_ns : most.late_ns;
 		most.overrun_ns = d->overrun_ns > most.overrun_ns ? d->overrun_ns : most.overrun_ns;
+		most.missed = d->missed > most.missed ? d->missed : most.missed;
 		most.stood_in += d->stood_in;
 	}
 	return most;

@@ -132,7 +132,7 @@ static void cost(struct report *p)
 	/* By the host: from one CPU at most, while so many ticks were lost. */
 	uint64_t stolen_ns = cost_of(p, "stolen_ns"), stolen = cost_of(p, "stolen_ticks");
 	uint64_t stalls = cost_of(p, "stalls"), dropped = cost_of(p, "dropped");
-	uint64_t lost = s->lost_ticks > stolen ? s->lost_ticks - stolen : 0;
+	uint64_t missed = cost_of(p, "missed"), lost = missed > s->lost_ticks ? missed : s->lost_ticks;
 
 	if (!pm_model_config(p->m, "pmrec.cost.cpu_ns", PM_NONE) || seconds <= 0)
 		return;
@@ -147,14 +147,17 @@ static void cost(struct report *p)
 	if (dropped)
 		buf_printf(&p->cell, "; %llu dropped", (unsigned long long)dropped);
 	say_cell(p, "cost");
+	if (missed > s->lost_ticks)
+		say_fact_f(p, "missed readings", "%llu by one reader; its groups lack those ticks",
+			   (unsigned long long)missed);
 	if (stolen_ns) {
 		buf_clear(&p->cell);
 		say_ns(&p->cell, stolen_ns);
 		buf_printf(&p->cell, ", %llu of the lost ticks", (unsigned long long)stolen);
 		say_cell(p, "stolen by the host");
 	}
-	if (lost)
-		why_lost(p, lost, seconds);
+	if (lost > stolen)
+		why_lost(p, lost - stolen, seconds);
 }
 
 /* Who read perf events of CPUs, and why. */

@@ -331,6 +331,21 @@ snapshots() {
 	run -1 "$bin/pmrep" check x.pmr
 }
 
+@test "a recording that somebody removes meanwhile is a failure; one that is moved is none" {
+	start -o x.pmr
+	rm x.pmr
+	kill -TERM "$pid"
+	finish
+	[ "$status" = 125 ]
+	grep "'x.pmr' was removed while it was recorded" "$said"
+	start -o x.pmr
+	mv x.pmr y.pmr
+	kill -TERM "$pid"
+	finish
+	[ "$status" = 0 ]
+	"$bin/pmrep" check y.pmr
+}
+
 @test "a full disk: a message, 125, and what was written is good" {
 	mkdir small
 	mount -t tmpfs -o size=64k none small 2>/dev/null || skip "no permission to mount"

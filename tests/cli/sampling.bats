@@ -2,6 +2,7 @@
 # Who reads perf events at short intervals: the kernel's clock or readers. Both have to find the same.
 
 bats_require_minimum_version 1.5.0
+load lib
 
 setup() {
 	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
@@ -107,6 +108,28 @@ keep_busy() {
 	run "$bin/pmrep" info k.pmr
 	[[ $output == *"ticks were lost"*"the recorder did not run for "[4-6].*" s: it was stopped"* ]] || { echo "$output"; return 1; }
 	[[ $output != *"the output was too slow"* ]]
+}
+
+@test "what a reader missed while the kernel sampled for others is told" {
+	"$bin/pmrec" -q --sources=perf,stat -a -e cpu-clock -i 10ms --timeout=60000 --sampling=kernel -o k.pmr 3>&- &
+	pid=$!
+	await holds k.pmr 20
+	kill -STOP $pid
+	sleep 0.8
+	kill -CONT $pid
+	# Who is told to stop before it comes to read does not know what it has missed.
+	await holds k.pmr 120
+	kill -TERM $pid
+	wait $pid || [ $? = 143 ]
+	"$bin/pmrep" info k.pmr >info
+	missed=$("$bin/pmrep" dump --no-definitions --counter=stat.ctxt k.pmr | grep -c status=missed)
+	lost=$(awk '/^lost ticks/ { print $3 }' info)
+	told=$(awk '/^missed readings/ { print $3 }' info)
+	echo "$missed readings and $lost ticks are missing"
+	[ "$missed" -ge 50 ]
+	[ "$told" -ge "$missed" ]
+	[ "$told" -le $((missed + lost)) ]
+	grep -E '^ticks were lost +the recorder did not run for ' info
 }
 
 @test "--realtime: readers have the priority, and nobody else has" {

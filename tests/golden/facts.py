@@ -441,7 +441,10 @@ def check_text(pmrep, path, r, said):
         has("cost", line + ("; %d dropped" % get("dropped") if get("dropped") else ""))
         if get("stolen_ns"):
             has("stolen by the host", "%s, %d of the lost ticks" % (duration(get("stolen_ns")), get("stolen_ticks")))
-        lost, waited = max(0, said["lost_ticks"] - get("stolen_ticks")), get("reader_waited_ns") / 1e6 / s
+        if get("missed") > said["lost_ticks"]:
+            has("missed readings", "%d by one reader; its groups lack those ticks" % get("missed"))
+        check("%s: missed readings" % path, get("missed") > said["lost_ticks"], any(x.startswith("missed readings ") for x in page))
+        lost, waited = max(0, max(said["lost_ticks"], get("missed")) - get("stolen_ticks")), get("reader_waited_ns") / 1e6 / s
         # What explains at least half of the lost time, and no more than it took.
         least = lost * (said["interval_ns"] or 0)
         why = None
@@ -580,8 +583,10 @@ def main(pmrep, *paths):
         machine(folder + "/not_stopped.pmr", {**busy, "reader_waited_ns": least, "late_ns": 2 * (least + 1234567), "overrun_ns": least})
         machine(folder + "/overrun.pmr", {**busy, "reader_waited_ns": least - 1, "overrun_ns": least, "dropped": 3})
         machine(folder + "/unknown.pmr", {**busy, "reader_waited_ns": least - 1, "late_ns": least - 1, "overrun_ns": least - 1})
+        machine(folder + "/missed.pmr", {**busy, "reader_waited_ns": 10 * SECOND, "missed": 22})
+        machine(folder + "/missed_more.pmr", {**busy, "reader_waited_ns": 10 * SECOND - 1, "missed": 22, "dropped": 3})
         own = [folder + "/%s.pmr" % name for name in
-               ("machine", "canaries", "waited", "dropped", "stopped", "not_stopped", "overrun", "unknown")]
+               ("missed", "missed_more", "machine", "canaries", "waited", "dropped", "stopped", "not_stopped", "overrun", "unknown")]
         check_choice(pmrep, own[0])
         check_long(pmrep, folder)
         for path in own + list(paths):
