@@ -117,7 +117,6 @@ keep_busy() {
 	kill -STOP $pid
 	sleep 0.8
 	kill -CONT $pid
-	# Who is told to stop before it comes to read does not know what it has missed.
 	await holds k.pmr 120
 	kill -TERM $pid
 	wait $pid || [ $? = 143 ]
@@ -127,7 +126,8 @@ keep_busy() {
 	told=$(awk '/^missed readings/ { print $3 }' info)
 	echo "$missed readings and $lost ticks are missing"
 	[ "$missed" -ge 50 ]
-	[ "$told" -ge "$missed" ]
+	# Who is told to stop before it comes to read does not know what it has missed since the last time.
+	[ "$told" -ge $((missed * 3 / 4)) ]
 	[ "$told" -le $((missed + lost)) ]
 	grep -E '^ticks were lost +the recorder did not run for ' info
 }
