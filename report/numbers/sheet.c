@@ -7,16 +7,22 @@
 #include "common/array.h"
 #include "report/numbers/sheet_private.h"
 
-static void level_release(struct level *l)
+void *sheet_room(struct sheet_private *p, size_t n, size_t size)
 {
-	free(l->input);
-	free(l->place);
-	free(l->row_of);
-	free(l->start);
-	free(l->track);
-	free(l->number);
-	free(l->partner);
-	free(l->column);
+	void *data = array_room(&p->owned, p->n_owned, sizeof(*p->owned)) ? NULL : calloc(n + 1, size);
+
+	if (data)
+		p->owned[p->n_owned++] = data;
+	p->failed |= !data;
+	return data;
+}
+
+/* What only the building asks for: of very many counters it is megabytes. */
+static void forget_index(struct sheet_private *p)
+{
+	free(p->of_counter);
+	free(p->counter_start);
+	p->of_counter = p->counter_start = NULL;
 }
 
 void sheet_release(struct sheet *s)
@@ -27,33 +33,12 @@ void sheet_release(struct sheet *s)
 		if (p->system)
 			sheet_release(p->system);
 		free(p->system);
-		free(p->whole);
+		for (size_t i = 0; i < p->n_owned; i++)
+			free(p->owned[i]);
+		free(p->owned);
 		for (uint32_t i = 0; i < p->n_levels; i++)
-			level_release(&p->level[i]);
-		free(p->at);
-		free(p->of_counter);
-		free(p->counter_start);
-		free(p->cell);
-		free(p->value);
-		free(p->coverage);
-		free(p->verdict);
-		free(p->judged);
-		free(p->formula);
-		free(p->joint);
-		free(p->joint_coverage);
-		free(p->all_lost);
-		free(p->in);
-		free(p->scratch);
-		free(p->part);
-		free(p->stood);
-		free(p->in_known);
-		free(p->in_lost);
-		free(p->in_whole);
-		free(p->in_parts);
-		free(p->one_of_support);
-		free(p->in_at);
-		free(p->arg);
-		free(p->one_of);
+			free(p->level[i].row_of);
+		forget_index(p);
 		aggregate_release(&p->aggregate);
 		free(p);
 	}
@@ -79,7 +64,7 @@ static int index_tracks(struct sheet *s)
 	size_t n = replay_tracks(p->replay);
 
 	p->n_counters = m->n_counters + 1;
-	p->at = calloc(n + 1, sizeof(*p->at));
+	p->at = sheet_room(p, n, sizeof(*p->at));
 	p->of_counter = malloc((n + 1) * sizeof(*p->of_counter));
 	p->counter_start = calloc((size_t)p->n_counters + 2, sizeof(*p->counter_start));
 	if (!p->at || !p->of_counter || !p->counter_start)
@@ -199,10 +184,10 @@ static struct level *add_level(struct sheet *s, enum pm_kind kind)
 		return l;
 	l = &s->p->level[s->p->n_levels++];
 	l->kind = kind;
-	l->input = malloc(n * sizeof(*l->input));
-	l->place = malloc(n * sizeof(*l->place));
-	l->column = malloc(((size_t)s->n_columns + 1) * sizeof(*l->column));
-	if (!l->input || !l->place || !l->column)
+	l->input = sheet_room(s->p, n, sizeof(*l->input));
+	l->place = sheet_room(s->p, n, sizeof(*l->place));
+	l->column = sheet_room(s->p, s->n_columns, sizeof(*l->column));
+	if (s->p->failed)
 		return NULL;
 	memset(l->place, 0xff, n * sizeof(*l->place));
 	return l;
@@ -347,10 +332,10 @@ static int make_cells(struct sheet *s)
 		}
 		if (fill)
 			break;
-		p->cell = calloc(p->n_cells + 1, sizeof(*p->cell));
-		p->value = malloc((own * p->block + 1) * sizeof(*p->value));
-		p->coverage = calloc(p->n_cells * p->block + 1, sizeof(*p->coverage));
-		if (!p->cell || !p->value || !p->coverage)
+		p->cell = sheet_room(p, p->n_cells, sizeof(*p->cell));
+		p->value = sheet_room(p, own * p->block, sizeof(*p->value));
+		p->coverage = sheet_room(p, p->n_cells * p->block, sizeof(*p->coverage));
+		if (p->failed)
 			return -ENOMEM;
 	}
 	return 0;
@@ -381,42 +366,28 @@ static int make_scratch(struct sheet *s)
 			args = m->threshold->n_inputs;
 	}
 	if (judge) {
-		p->verdict = calloc(p->n_cells * p->block + 1, 1);
-		p->judged = malloc(p->block * sizeof(*p->judged));
-		if (!p->verdict || !p->judged)
-			return -ENOMEM;
+		p->verdict = sheet_room(p, p->n_cells * p->block, 1);
+		p->judged = sheet_room(p, p->block, sizeof(*p->judged));
 	}
 	/* Other tracks of such a counter may lie side by side with them. */
 	for (size_t t = 0; t < tracks && alike == 1; t++)
 		alike += p->at[t].per_package ? tracks : 0;
-	p->in = malloc(inputs * p->block * sizeof(*p->in));
-	p->in_known = malloc(inputs * p->block * sizeof(*p->in_known));
-	p->in_lost = malloc(inputs * p->block * sizeof(*p->in_lost));
-	p->in_whole = calloc(inputs, sizeof(*p->in_whole));
-	p->in_parts = calloc(inputs, sizeof(*p->in_parts));
-	p->in_at = calloc(inputs, sizeof(*p->in_at));
-	p->scratch = malloc(depth * p->block * sizeof(*p->scratch));
-	p->part = malloc(p->block * sizeof(*p->part));
-	p->stood = malloc(p->block * sizeof(*p->stood));
-	p->joint = malloc(p->block * sizeof(*p->joint));
-	p->joint_coverage = malloc(p->block * sizeof(*p->joint_coverage));
-	p->all_lost = malloc(p->block * sizeof(*p->all_lost));
-	p->arg = calloc(args, sizeof(*p->arg));
-	p->one_of = calloc(alike, sizeof(*p->one_of));
-	p->one_of_support = calloc(alike, sizeof(*p->one_of_support));
-	if (!p->in || !p->joint || !p->joint_coverage || !p->all_lost || !p->part || !p->stood || !p->in_known ||
-	    !p->in_lost || !p->in_whole || !p->in_parts || !p->one_of_support || !p->in_at || !p->scratch ||
-	    !p->arg || !p->one_of)
-		return -ENOMEM;
-	return aggregate_init(&p->aggregate, p->block);
-}
-
-/* What only the building asks for: of very many counters it is megabytes. */
-static void forget_index(struct sheet_private *p)
-{
-	free(p->of_counter);
-	free(p->counter_start);
-	p->of_counter = p->counter_start = NULL;
+	p->in = sheet_room(p, inputs * p->block, sizeof(*p->in));
+	p->in_known = sheet_room(p, inputs * p->block, sizeof(*p->in_known));
+	p->in_lost = sheet_room(p, inputs * p->block, sizeof(*p->in_lost));
+	p->in_whole = sheet_room(p, inputs, sizeof(*p->in_whole));
+	p->in_parts = sheet_room(p, inputs, sizeof(*p->in_parts));
+	p->in_at = sheet_room(p, inputs, sizeof(*p->in_at));
+	p->scratch = sheet_room(p, depth * p->block, sizeof(*p->scratch));
+	p->part = sheet_room(p, p->block, sizeof(*p->part));
+	p->stood = sheet_room(p, p->block, sizeof(*p->stood));
+	p->joint = sheet_room(p, p->block, sizeof(*p->joint));
+	p->joint_coverage = sheet_room(p, p->block, sizeof(*p->joint_coverage));
+	p->all_lost = sheet_room(p, p->block, sizeof(*p->all_lost));
+	p->arg = sheet_room(p, args, sizeof(*p->arg));
+	p->one_of = sheet_room(p, alike, sizeof(*p->one_of));
+	p->one_of_support = sheet_room(p, alike, sizeof(*p->one_of_support));
+	return p->failed ? -ENOMEM : aggregate_init(&p->aggregate, p->block);
 }
 
 /* The smallest place in which inputs of several kinds meet; PM_KINDS: all are of one kind. */
@@ -444,7 +415,7 @@ static int join_counters(struct sheet *s, struct replay *replay)
 	SCOPED(scoped_free) uint32_t *counter = malloc(most * sizeof(*counter));
 	int64_t formula = 0;
 
-	s->p->formula = calloc((size_t)s->n_columns + 1, sizeof(*s->p->formula));
+	s->p->formula = sheet_room(s->p, s->n_columns, sizeof(*s->p->formula));
 	if (!counter || !s->p->formula)
 		formula = -ENOMEM;
 	for (uint32_t c = 0; c < s->n_columns && formula >= 0; c++) {
@@ -486,7 +457,7 @@ static int build_system(struct sheet *s, struct replay *replay)
 		}
 	if (any) {
 		s->p->system = calloc(1, sizeof(*s->p->system));
-		s->p->whole = calloc(b->n_inputs + 1, sizeof(*s->p->whole));
+		s->p->whole = sheet_room(s->p, b->n_inputs, sizeof(*s->p->whole));
 		err = s->p->system && s->p->whole ? sheet_build(s->p->system, &config, s->places, b, wanted, replay) :
 						    -ENOMEM;
 	}

@@ -8,30 +8,33 @@
 struct level {
 	enum pm_kind kind;
 	uint32_t first_row, n_rows;
-	uint32_t *input; /* owned: places in binding.input */
+	uint32_t *input; /* places in binding.input */
 	uint32_t n_inputs;
-	uint32_t *place;   /* owned: by binding input: its place in input[], PM_NONE: not used here */
-	uint32_t *row_of;  /* owned: by track: row, PM_NONE: none; only while the sheet is built */
-	uint32_t *start;   /* owned: by (row - first_row) * n_inputs + place: first in track[] */
-	uint32_t *track;   /* owned */
-	uint32_t *partner; /* owned; beside track[]: the clock of an input that has one, or PM_NONE; NULL: none has */
-	double *number;    /* owned; beside track[]: bound_input's number at its place; NULL: no input has one */
-	uint32_t *column;  /* owned: columns that this level shows */
+	uint32_t *place;  /* by binding input: its place in input[], PM_NONE: not used here */
+	uint32_t *row_of; /* owned: by track: row, PM_NONE: none; only while the sheet is built */
+	uint32_t *start;  /* by (row - first_row) * n_inputs + place: first in track[] */
+	uint32_t *track;
+	uint32_t *partner; /* beside track[]: the clock of an input that has one, or PM_NONE; NULL: none has */
+	double *number;    /* beside track[]: bound_input's number at its place; NULL: no input has one */
+	uint32_t *column;  /* columns that this level shows */
 	uint32_t n_columns;
 };
 
 struct sheet_private {
+	void **owned; /* what sheet_room() made: all arrays but those of which it is said that they are owned */
+	size_t n_owned;
+	bool failed; /* some could not be made */
 	const struct replay *replay;
 	uint32_t *formula;    /* by column: what replay_join() returned for its counters */
 	struct sheet *system; /* owned: the row of the system, of metrics that formulas want for it; or NULL */
-	const struct sheet_cell **whole; /* owned: by binding input: its cell there, or NULL */
+	const struct sheet_cell **whole; /* by binding input: its cell there, or NULL */
 	uint32_t taken;                  /* the formula for which inputs are being filled; 0: for none */
 	struct level level[PM_KINDS];
 	uint32_t n_levels;
 	size_t block;            /* intervals at once */
 	struct track_at *at;     /* by track */
-	uint32_t *of_counter;    /* tracks ordered by counter */
-	uint32_t *counter_start; /* by counter id */
+	uint32_t *of_counter;    /* owned: tracks ordered by counter */
+	uint32_t *counter_start; /* owned: by counter id */
 	uint32_t n_counters;
 	struct sheet_cell *cell; /* of all rows */
 	struct value *value;     /* block for each cell that is more than one track */
@@ -61,6 +64,8 @@ struct track_at {
 	bool may_go : 1, per_package : 1, nowhere : 1, level : 1;
 };
 
+/* Room for n elements, which are 0, until the sheet is released; NULL without memory. */
+void *sheet_room(struct sheet_private *p, size_t n, size_t size);
 /* Once the columns of all levels are chosen: orders the levels, and fills row[] and each level's rows. 0 or -ENOMEM.
  */
 int sheet_make_rows(struct sheet *s, const struct sheet_config *config);

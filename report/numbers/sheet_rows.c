@@ -334,13 +334,13 @@ static int connect(struct sheet *s, struct level *l, const struct sheet_custom *
 	size_t n = (size_t)l->n_rows * l->n_inputs;
 	struct feeder f = { .s = s, .l = l, .custom = custom };
 
-	l->start = calloc(n + 2, sizeof(*l->start));
+	l->start = sheet_room(s->p, n + 1, sizeof(*l->start));
 	f.cpu = malloc(((size_t)s->places->n + 1) * sizeof(*f.cpu));
 	if (l->start && f.cpu) {
 		feed_level(&f);
 		for (size_t k = 2; k < n + 2; k++)
 			l->start[k] += l->start[k - 1];
-		l->track = malloc((f.total + 1) * sizeof(*l->track));
+		l->track = sheet_room(s->p, f.total, sizeof(*l->track));
 		f.fill = true;
 		if (l->track)
 			feed_level(&f);
@@ -368,7 +368,7 @@ static int find_partners(const struct sheet *s, struct level *l)
 
 		if (!in->more->clock || in->constant)
 			continue;
-		if (!l->partner && !(l->partner = malloc((total + 1) * sizeof(*l->partner))))
+		if (!l->partner && !(l->partner = sheet_room(s->p, total, sizeof(*l->partner))))
 			return -ENOMEM;
 		for (uint32_t r = 0; r < l->n_rows; r++) {
 			size_t slot = (size_t)r * l->n_inputs + i;
@@ -396,7 +396,7 @@ static int find_numbers(const struct sheet *s, struct level *l)
 
 		if ((!in->more->fact && in->more->fixed == 0) || in->constant)
 			continue;
-		if (!l->number && !(l->number = calloc(total + 1, sizeof(*l->number))))
+		if (!l->number && !(l->number = sheet_room(s->p, total, sizeof(*l->number))))
 			return -ENOMEM;
 		for (uint32_t r = 0; r < l->n_rows; r++) {
 			size_t slot = (size_t)r * l->n_inputs + i;
