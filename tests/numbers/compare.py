@@ -56,8 +56,24 @@ class Comparison:
             self.fail(" ".join(args), "ends with %d: %s", code, err)
         return list(csv.DictReader(io.StringIO(out)))
 
-    def all(self, levels=("system", "package", "core", "cpu"), every=(None,), totals=True, rates=(False, True)):
-        for level in levels:
+    PLACE = "scope", "package", "die", "cluster", "node", "core", "cpu"
+
+    def shapes(self, other):
+        """Neither wide csv nor another recording in front changes a value."""
+        args = "--per-cpu", "--total", "--layout=wide"
+        alone = self.rows(*args[:2])
+        mine = [r for r in self.rows(*args[:2], *([other] if other else [])) if r["recording"] == alone[0]["recording"]]
+        if mine != alone:
+            self.fail("beside " + str(other), "other rows")
+        long = {(*(r[k] for k in self.PLACE), r["time"], r["metric"]): r["value"] for r in alone if r["value"]}
+        wide = {(*(r[k] for k in self.PLACE), r["time"], k.split("[")[0]): v for r in self.rows(*args) for k, v in r.items()
+                if v and k.split("[")[0] in {key[-1] for key in long}}
+        if long != wide:
+            self.fail("wide", "differs: %s", sorted(long.items() ^ wide.items())[:4])
+
+    def all(self, levels=None, every=(None,), totals=True, rates=(False, True)):
+        fine = {k for k in ("cluster", "die", "node") for c in self.world.cpus.values() if c.get(k)}
+        for level in levels or ("system", "package", *sorted(fine - {"node"} if len(fine) > 2 else fine), "core", "cpu"):
             for step in list(every) + (["total"] if totals else []):
                 for rate in rates:
                     self.table(level, step, rate)
@@ -77,7 +93,7 @@ class Comparison:
             wall = int(row["time"])
             near = min(walls, key=lambda w: abs(w - wall))
             where = "%s: %s of %s%s at %s" % (" ".join(args), row["metric"], row["scope"], "".join(
-                " " + k + "=" + row[k] for k in ("package", "core", "cpu", "device", "task") if row[k]), row["time"])
+                " " + k + "=" + row[k] for k in ("package", "die", "cluster", "node", "core", "cpu", "device", "task") if row[k]), row["time"])
             if abs(near - wall) > 10**6:
                 self.fail(where, "there is no such interval")
                 continue

@@ -255,7 +255,7 @@ def one_stretch(owns, inside, k):
     for o in owns:
         parts = [p for s in inside if s in o.stretch for p in o.stretch.pop(s)[1]]
         mine = [s for s in inside if o.state[s] in (KNOWN, CARRIED, LOST)]
-        for s in mine:
+        for s in inside:
             o.words[s] |= said
         o.say(mine, LOST if lost else KNOWN, lost or waits)
         if mine and not lost:
@@ -384,7 +384,7 @@ class World:
 
     # ---- places ----
 
-    DEPTH = {"system": 0, "package": 1, "die": 2, "cluster": 3, "cache": 3, "node": 2, "core": 4, "cpu": 5, "pmu": 1,
+    DEPTH = {"system": 0, "package": 1, "node": 2, "die": 3, "cluster": 4, "core": 5, "cpu": 6, "pmu": 1,
              "task": 9, "cgroup": 9, "device": 9}
     KEYS = {"package": ("package",), "die": ("package", "die"), "node": ("node",), "core": ("package", "die", "core"),
             "cpu": ("cpu",), "cluster": ("package", "die", "cluster")}
@@ -579,7 +579,7 @@ class World:
             return len({s.member.counter.attrs.get(11) for s in sums})
         have = [s for s in sums if s.known]
         counter = sums[0].member.counter
-        rule = counter.aggregation
+        rule = "mean" if counter.aggregation == "sum" and 30 in counter.attrs else counter.aggregation
         pmus = self.counters(name)[1]
         if pmus:
             rule = "sum"

@@ -1,6 +1,6 @@
 """Recordings without a machine: a world whose counters a test programs, written by the words of format/SPEC.md.
 
-CPUs 0 to 7 are two packages of two cores of two threads; node = package. Truth is in the functions that a test
+CPUs 0 to 7 are two packages of two cores of two threads; a core is a cluster, and may be a die or a node, too. Truth is in the functions that a test
 gives; the time that goes by is RAW, and MONOTONIC is what a slewed clock shows of it."""
 
 import os
@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import encode
 
 S = 10**9
-KINDS = {"system": 0, "package": 1, "die": 2, "node": 5, "core": 6, "cpu": 7, "pmu": 8, "task": 9, "cgroup": 10}
+KINDS = {"system": 0, "package": 1, "die": 2, "cluster": 3, "node": 5, "core": 6, "cpu": 7, "pmu": 8, "task": 9, "cgroup": 10}
 TYPES = ["u64", "s64", "f64"]
 SEMANTICS = ["cumulative", "delta", "gauge", "peak", "state", "bitfield"]
 RULES = ["sum", "mean", "max", "min", "first", "none"]
@@ -24,8 +24,8 @@ class World:
     """group() and value functions first, then write()."""
     recording = b"\x11" * 8
 
-    def __init__(self, cpus=8, slew=0.0, tsc_hz=0, header=None):
-        self.cpus, self.slew, self.tsc_hz = cpus, slew, tsc_hz
+    def __init__(self, cpus=8, slew=0.0, tsc_hz=0, header=None, of_cores="cluster"):
+        self.cpus, self.slew, self.tsc_hz, self.of_cores = cpus, slew, tsc_hz, of_cores
         self.instances, self.ids, self.counters, self.names, self.groups = [], {}, [], {}, []
         self.pmus, self.config = [], {}
         self.header = {1: "test", 13: S, 5: "x86_64", 18: "system", 28: True, **(header or {})}
@@ -53,6 +53,10 @@ class World:
     def each_core(self):
         return [self.instance("core", c // 2 % 2, c) for c in range(0, self.cpus, 2)] if self.cpus <= 4 else [
             self.instance("core", c // 2 % 2, c, "core%d" % (c // 2)) for c in range(0, self.cpus, 2)]
+
+    def each_own(self):
+        """The cores as what else they are."""
+        return [self.instance(self.of_cores, c // 2, c) for c in range(0, self.cpus, 2)]
 
     def system(self):
         return [self.instance("system")]
@@ -100,8 +104,10 @@ class World:
         r = encode.Recording(self.recording)
         r.body(encode.HEADER, self.header)
         cpus = range(self.cpus)
-        r.body(encode.TOPOLOGY, {1: encode.START, 2: list(cpus), 3: [c // 4 for c in cpus], 4: [0 for c in cpus],
-                                 6: [c // 2 % 2 for c in cpus], 7: [c // 4 for c in cpus], 8: [c % 2 for c in cpus],
+        dies, nodes = self.of_cores == "die", 2 if self.of_cores == "node" else 4
+        r.body(encode.TOPOLOGY, {1: encode.START, 2: list(cpus), 3: [c // 4 for c in cpus],
+                                 4: [dies * (c // 2 % 2) for c in cpus], 5: [c // 2 for c in cpus],
+                                 6: [c // 2 % 2 for c in cpus], 7: [c // nodes for c in cpus], 8: [c % 2 for c in cpus],
                                  15: [1 for c in cpus]})
         r.body(encode.INSTANCES, {2: 1, 3: self.instances})
         groups = []

@@ -94,6 +94,17 @@ def levels(path):
         (ALL, "test.mhz", {"scope": "system", "wall": 12}, 1000, "ok", 1)]
 
 
+def added(path):
+    """What a user adds without a type counts, but is averaged over the CPUs, as turbostat does."""
+    w = g.World(4)
+    w.counter("add.n", attrs={30: "cpu"})
+    w.counter("test.n")
+    w.group(["add.n", "test.n"], w.each_cpu())
+    w.write(path, line(5), lambda c, i, s, t: (None, g.OFFLINE) if i == 4 else 100 * i * s)
+    return {}, [(TOTAL, "add.n", {"scope": "system"}, 800, "ok", 1), (TOTAL, "test.n", {"scope": "system"}, 2400, "ok", 1),
+                (("--rate", "--every=2"), "add.n", {"scope": "system", "wall": 4}, 200, "ok", 1)]
+
+
 def reset(path):
     """5,000,200 followed by 40 in 32 bits began anew; 4,294,967,290 followed by 40 turned round."""
     w = g.World(1)
@@ -552,7 +563,7 @@ def shared(path):
         (("--all", "--per-cpu"), "beside", {"cpu": "0", "wall": 2}, 6, "ok", 1)]
 
 
-CASES = {"shared": shared, "means": means, "given_up": given_up, "disabled": disabled, "spoilt": spoilt, "leaves": leaves, "switched_off": switched_off,
+CASES = {"added": added, "shared": shared, "means": means, "given_up": given_up, "disabled": disabled, "spoilt": spoilt, "leaves": leaves, "switched_off": switched_off,
          "first_after": first_after, "several": several, "away": away, "multiplexed": multiplexed, "starved": starved, "late": late, "levels": levels, "reset": reset,
          "missed": missed, "members_lost": members_lost, "sockets": sockets, "support": support, "pmus": pmus,
          "twice": twice, "segments": segments, "hidden": hidden, "back": back, "ticks": ticks, "interrupted": interrupted, "slew3": slewed(0.03), "slew8": slewed(0.08),

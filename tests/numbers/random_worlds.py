@@ -87,7 +87,7 @@ def make(seed, path, without=()):
         ticks.append(ticks[-1] + step * rng.choice([1, 1, 1, 1, 1, 1, 2, 5]))
     slew = rng.choice([0, 0, 0.0005, 0.03, -0.03, 0.08, -0.08])
     slew = 0 if "slew" in without else slew
-    w = g.World(cpus, slew, rng.choice([0, 2 * 10**9]))
+    w = g.World(cpus, slew, rng.choice([0, 2 * 10**9]), of_cores=rng.choice(["cluster", "die", "node"]))
     off = {i: stretches(rng, n, 0.25) for i in range(cpus)}
     values, pairs = {}, {}
     formulas, apart = {}, {}
@@ -136,6 +136,7 @@ def make(seed, path, without=()):
     of_cpu = plain("test", w.each_cpu()) + plain("again", w.each_cpu())
     of_package = plain("pkg", w.each_package()) if rng.random() < 0.6 else []
     of_system = plain("sys", w.system()) if rng.random() < 0.6 else []
+    of_own = plain("own", w.each_own()) if rng.random() < 0.4 else []
     events = []
     shares = [1, 1, 0.5, 0.25, 0.1] + ([0, None] if "starve" not in without else [])
     for number in range(rng.choice([0, 1, 2])):
@@ -155,7 +156,7 @@ def make(seed, path, without=()):
         formulas["m_sum_%d" % len(formulas)] = "rate(%s) + 3 * rate(%s)" % (a, b)
         formulas["m_either_%d" % len(formulas)] = "%s if %s > 1 else 7" % (a, b)
     # Inputs of any semantics, and of unlike kinds.
-    mixed = [x[0] for x in of_cpu + events + of_package + of_system]
+    mixed = [x[0] for x in of_cpu + events + of_package + of_system + of_own]
     for _ in range(3 if len(mixed) > 1 and "joint" not in without else 0):
         a, b = rng.sample(mixed, 2)
         formulas["m_mixed_%d" % len(formulas)] = "%s + 2 * %s" % (a, b)

@@ -90,7 +90,7 @@ def second(c, what, options, metric, where, value, coverage):
 
 
 def at_random(pmrep, folder, seed, count, what):
-    failures, cells, worlds, end = [], 0, 0, time.monotonic() + SECONDS
+    failures, cells, worlds, end, before = [], 0, 0, time.monotonic() + SECONDS, None
     while worlds < count and time.monotonic() < end:
         path = os.path.join(folder, "%d.pmr" % seed)
         counts = what == "counts"
@@ -98,6 +98,8 @@ def at_random(pmrep, folder, seed, count, what):
         c = compare.Comparison(pmrep, path, formulas, not counts)
         if what != "properties":
             c.all(every=(None,) if counts else every)
+            c.shapes(before)
+        before = path
         c.failures += properties.check(c, every)
         if what == "trusted":
             c.failures = [f for f in c.failures if re.search(r"(is|status is) (\S+ )?ok, but must be", f)]
