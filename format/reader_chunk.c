@@ -217,7 +217,7 @@ int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item
 		r->base.valid = false;
 		if (err != -ENOLINK)
 			return err == -EBADMSG ? -EPROTO : err;
-		reader_damage_chunk(r, NULL, r->window.offset + frame_len(h), r->head.rows);
+		reader_damage_chunk(r, r->window.offset + frame_len(h), r->head.rows);
 		return -ENODATA;
 	}
 	if (!ascends(&r->head, r->last_ns)) {
@@ -502,15 +502,13 @@ static int take_blocks(struct pm_reader *r, const uint8_t *payload)
 	}
 	if (unknown) {
 		uint64_t last_ns = r->last_ns;
-		struct pm_damage *d;
 
 		/* What is lost lies in this chunk, not after it. */
 		r->last_ns = r->before_ns;
-		d = reader_damage_add(r, PM_DAMAGE_PARTIAL, r->window.offset, r->frame_end - r->window.offset,
-				      "chunk: the definitions of %u of its %u groups are lost", unknown,
-				      r->head.n_groups);
-		if (d)
-			reader_damage_chunk(r, d, r->frame_end, 0);
+		reader_damage_add(r, PM_DAMAGE_PARTIAL, r->window.offset, r->frame_end - r->window.offset,
+				  "chunk: the definitions of %u of its %u groups are lost", unknown,
+				  r->head.n_groups);
+		reader_damage_chunk(r, r->frame_end, 0);
 		r->last_ns = last_ns;
 	}
 	return 0;

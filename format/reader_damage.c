@@ -48,11 +48,11 @@ struct pm_damage *reader_damage_add(struct pm_reader *r, enum pm_damage_kind kin
 	return d;
 }
 
-void reader_damage_chunk(struct pm_reader *r, struct pm_damage *d, uint64_t end, uint32_t snapshots)
+void reader_damage_chunk(struct pm_reader *r, uint64_t end, uint32_t snapshots)
 {
-	if (!d && r->damage_timed < r->n_damage)
-		d = &r->damage[r->n_damage - 1];
-	if (!d)
+	struct pm_damage *d = r->n_damage ? &r->damage[r->n_damage - 1] : NULL;
+
+	if (r->damage_timed == r->n_damage)
 		d = reader_damage_add(r, PM_DAMAGE_DEPENDENT, r->window.offset, end - r->window.offset,
 				      "intact, but the chunk before it is missing");
 	if (!d)

@@ -44,19 +44,12 @@ int reader_to_magic(struct window *w)
 
 void reader_frame_within(struct pm_reader *r, const struct frame_head *h)
 {
-	const uint8_t *start = window_at(&r->window), *end = start + (r->frame_end - r->window.offset);
-	const uint8_t *found = start + h->head_len;
-	struct frame_head inner;
-	unsigned major;
-	size_t need;
+	const uint8_t *start = window_at(&r->window), *found;
+	size_t len = (size_t)(r->frame_end - r->window.offset);
 
-	while ((found = memmem(found, (size_t)(end - found), frame_magic, FRAME_MAGIC_LEN))) {
-		if (frame_parse(found, (size_t)(end - found), &inner, &need, &major) == FRAME_OK) {
-			r->frame_end = r->window.offset + (uint64_t)(found - start);
-			return;
-		}
-		found++;
-	}
+	found = memmem(start + h->head_len, len - h->head_len, frame_magic, FRAME_MAGIC_LEN);
+	if (found)
+		r->frame_end = r->window.offset + (uint64_t)(found - start);
 }
 
 /* Moves at least one byte to the next place that looks like a frame. 1, 0 at the end, -errno. */

@@ -132,15 +132,15 @@ struct pm_damage *reader_damage_add(struct pm_reader *r, enum pm_damage_kind kin
 int reader_keep_last_row(struct reader_group *g);
 /* Good numbers start at this time: the far end of what was lost before. */
 void reader_damage_until(struct pm_reader *r, uint64_t time_ns);
-/* The current chunk is intact, but cannot be read because of `d`, or (NULL) of what was lost before it. */
-void reader_damage_chunk(struct pm_reader *r, struct pm_damage *d, uint64_t end, uint32_t snapshots);
+/* The current chunk is intact, but cannot be read because of what was lost before it. */
+void reader_damage_chunk(struct pm_reader *r, uint64_t end, uint32_t snapshots);
 void reader_damage_frames(struct pm_reader *r, uint64_t frames, uint64_t offset);
 
 /* Moves to the first magic of a frame in the window, which must hold enough bytes for one: 1. 0: none; the window is
  * now after all that cannot be part of one. -errno. */
 int reader_to_magic(struct window *w);
-/* The current frame, which is in the window, is damaged: if another one begins inside, because the recorder was killed
- * and the file continued, this one ends there. */
+/* The current frame, which is in the window, is damaged: if another one begins inside, because a file was cut and
+ * another followed, this one ends there. */
 void reader_frame_within(struct pm_reader *r, const struct frame_head *h);
 /* Moves to the next good frame: 1. 0: the end. -EAGAIN, other -errno. */
 int reader_find(struct pm_reader *r, struct frame_head *h);

@@ -215,26 +215,23 @@ static int look_at_host(struct redact *r, const struct pm_model *m)
 	return err ? err : secrets_add(&r->secrets, host + n + 1, strlen(host + n + 1), "redacted", false);
 }
 
-/* Metrics of the user's own: names, units, groups and help; what was given to -M is one of these. */
+/* Metrics of the user's own: name, unit, groups and help; the formulas in between hold nothing but other names. What
+ * -M was given is one of these. */
 static int look_at_metrics(struct redact *r, const struct pm_map *header)
 {
-	static const char *const kind[] = { "metric", NULL, "", "", "metric", NULL };
-	const struct pm_value *list = pm_map_get(header, PM_HEADER_METRICS);
+	const struct pm_value *list = pm_map_get(header, PM_HEADER_METRICS), *f;
 	int err = 0;
 
-	for (uint32_t i = 0; list && list->kind == PM_VALUE_ARRAY && i < list->array.n; i++) {
-		const struct pm_value *one = &list->array.item[i];
-
-		for (uint32_t k = 0; one->kind == PM_VALUE_ARRAY && k < one->array.n && k < 6; k++) {
-			const char *at = one->array.item[k].kind == PM_VALUE_TEXT ? one->array.item[k].str.data : "";
-
-			/* Formulas hold nothing but other names. */
-			for (size_t n; *at && (!kind[k] || *kind[k]) && !err; at += n + (at[n] == ';')) {
-				n = strcspn(at, kind[k] ? ";" : "");
-				err = add_secret(r, at, n, kind[k], false);
+	for (uint32_t i = 0; list && list->kind == PM_VALUE_ARRAY && i < list->array.n; i++)
+		for (uint32_t k = 0; list->array.item[i].kind == PM_VALUE_ARRAY && k < list->array.item[i].array.n;
+		     k++) {
+			f = &list->array.item[i].array.item[k];
+			for (size_t at = 0, n;
+			     f->kind == PM_VALUE_TEXT && k != 2 && k != 3 && at < f->str.len && !err; at += n + 1) {
+				n = strcspn(f->str.data + at, k == 4 ? ";" : "");
+				err = add_secret(r, f->str.data + at, n, k == 0 || k == 4 ? "metric" : NULL, false);
 			}
 		}
-	}
 	return err;
 }
 

@@ -264,19 +264,6 @@ static int count_counters(struct scan *s)
 	return 0;
 }
 
-static int copy_damage(struct scan *s)
-{
-	const struct pm_damage *d = pm_reader_damage(s->reader, &s->n_damage);
-
-	if (!s->n_damage)
-		return 0;
-	s->damage = calloc(s->n_damage, sizeof(*d));
-	if (!s->damage)
-		return -ENOMEM;
-	memcpy(s->damage, d, s->n_damage * sizeof(*d));
-	return 0;
-}
-
 /* After a chunk: moves to the next stretch, if this one has been long enough. */
 static int walk_on(struct scan *s, struct walk *w)
 {
@@ -343,8 +330,7 @@ static int scan_items(struct scan *s, const char *path, unsigned flags, struct e
 		r = count_counters(s);
 	if (!r && !s->chunks)
 		r = count_groups(s);
-	if (!r)
-		r = copy_damage(s);
+	s->damage = pm_reader_damage(s->reader, &s->n_damage);
 	return r ? input_failed(e, r, &item, path) : 0;
 }
 
@@ -375,7 +361,6 @@ void scan_release(struct scan *s)
 	free(s->event);
 	free(s->source);
 	names_release(&s->source_names);
-	free(s->damage);
 	pm_reader_close(s->reader);
 	*s = (struct scan){ 0 };
 }

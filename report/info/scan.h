@@ -61,7 +61,7 @@ struct scan {
 	struct names source_names;
 	struct reveals instances; /* those of the model so far, with SCAN_TIMES */
 	uint32_t last_instance;   /* id of the last of them */
-	struct pm_damage *damage; /* owned */
+	const struct pm_damage *damage;
 	size_t n_damage;
 	bool ended;         /* the recorder closed it */
 	bool being_written; /* a recorder has it open; a missing end is not damage */

@@ -159,14 +159,15 @@ const char *damage_name(enum pm_damage_kind kind)
 	return (size_t)kind < sizeof(name) / sizeof(*name) ? name[kind] : "unknown";
 }
 
-static void add_time(struct buf *out, uint64_t wall, uint64_t ns)
+static void add_time(struct buf *out, const char *word, uint64_t wall, uint64_t ns)
 {
 	char text[64];
 
 	if (wall)
-		buf_add(out, text, number_time(text, wall, 0));
-	else
-		buf_printf(out, "%llu.%03u s", (unsigned long long)ns / 1000000000, (unsigned)(ns / 1000000 % 1000));
+		buf_printf(out, "%s%.*s", word, (int)number_time(text, wall, 0), text);
+	else if (ns)
+		buf_printf(out, "%s%llu.%03u s", word, (unsigned long long)ns / 1000000000,
+			   (unsigned)(ns / 1000000 % 1000));
 }
 
 void damage_text(const struct pm_damage *d, struct buf *out)
@@ -184,14 +185,8 @@ void damage_text(const struct pm_damage *d, struct buf *out)
 			   partial ? "can be read only in part" : "cannot be read");
 	if (d->from_ns || d->to_ns)
 		buf_addstr(out, partial ? "; some counters have nothing" : "; nothing");
-	if (d->from_ns) {
-		buf_addstr(out, d->to_ns ? " from " : " after ");
-		add_time(out, d->from_wall, d->from_ns);
-	}
-	if (d->to_ns) {
-		buf_addstr(out, d->from_ns ? " to " : " before ");
-		add_time(out, d->to_wall, d->to_ns);
-	}
+	add_time(out, d->to_ns ? " from " : " after ", d->from_wall, d->from_ns);
+	add_time(out, d->from_ns ? " to " : " before ", d->to_wall, d->to_ns);
 	if (d->frames)
 		buf_printf(out, "; %llu frame%s lost", (unsigned long long)d->frames, plural(d->frames));
 	if (d->snapshots)
