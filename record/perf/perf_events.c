@@ -103,7 +103,9 @@ static const struct {
 	bool without_registers;
 } free_running[] = {
 	{ "power" },
+	{ "power_core" },
 	{ "cstate_core" },
+	{ "cstate_module" },
 	{ "cstate_pkg" },
 	{ "msr", .without_registers = true },
 };

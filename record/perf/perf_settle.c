@@ -15,8 +15,9 @@
 static const struct {
 	const char *pmu, *class;
 } free_running[] = {
-	{ "software", "software" }, { "tracepoint", "software" },     { "msr", "software" },
-	{ "power", "power" },       { "cstate_core", "cstate_core" }, { "cstate_pkg", "cstate_pkg" },
+	{ "software", "software" },     { "tracepoint", "software" },         { "msr", "software" },
+	{ "power", "power" },           { "cstate_core", "cstate_core" },     { "cstate_pkg", "cstate_pkg" },
+	{ "power_core", "power_core" }, { "cstate_module", "cstate_module" },
 };
 
 static const char *class_of(const struct event *ev)

@@ -141,6 +141,7 @@ static const struct {
 	{ "msr.core_c3_res", "cstate_core/c3-residency/" },
 	{ "msr.core_c6_res", "cstate_core/c6-residency/" },
 	{ "msr.core_c7_res", "cstate_core/c7-residency/" },
+	{ "msr.module_c6_res", "cstate_module/c6-residency/" },
 	{ "msr.pkg_c2_res", "cstate_pkg/c2-residency/" },
 	{ "msr.pkg_c3_res", "cstate_pkg/c3-residency/" },
 	{ "msr.pkg_c6_res", "cstate_pkg/c6-residency/" },

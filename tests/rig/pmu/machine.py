@@ -14,6 +14,7 @@ A machine is a module of this folder, with
     METRICS   name of a metric: what it is by the rates, a function of the machine and of a filter of packages (Machine.sum());
               None: nothing counts it
     ASKED     the same of metrics that are recorded where -M asks for them
+    COLUMNS   the same of columns of turbostat that perf's events fill
 """
 import importlib
 import os

@@ -126,6 +126,17 @@ def check_shut(runner, m, shut, seconds):
     return wrong
 
 
+def check_columns(runner, m):
+    """Other columns of turbostat that perf's events fill."""
+    wrong, path, how = [], os.path.join(runner.folder, "x.pmr"), "--show=" + ",".join(m.table.COLUMNS)
+    errors = record(runner, path)
+    values = {**shown(runner, path, "--per-package", how), **shown(runner, path, "--per-system", how)}
+    for (column, f), package in ((c, p) for c in m.table.COLUMNS.items() for p in (None, *m.packages)):
+        value, truth = values.get((column, package), "not there"), f(m, package)
+        wrong += [] if isinstance(value, float) and abs(value - truth) < TOLERANCE * truth else [f"{column} of {package} is {value}, not {truth} {errors}"]
+    return wrong
+
+
 def check_ways(runner, m):
     """A column has a register, the kernel, or perf: each shut in turn, everything that says so names the way that is left. The files of the
     first two stand still: their numbers are for other tests."""
@@ -301,6 +312,8 @@ def main():
                 wrong += check_nodes(runner, m)
             if name == "hiddenspr":
                 wrong += check_hidden(runner, m) + check_ways(runner, m) + check_user(runner, m)
+            if hasattr(m.table, "COLUMNS"):
+                wrong += check_columns(runner, m)
             if name in DOCTOR:
                 wrong += check_doctor(runner, m, DOCTOR[name])
             if name == "sapphirerapids":

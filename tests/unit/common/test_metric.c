@@ -38,7 +38,7 @@ static const char *const perf_events[] = {
 	"cpu/event=0x24,umask=0xff/", "cpu/event=0x24,umask=0xdf/", "cpu/event=0x24,umask=0x5f/",
 	"cpu/event=0x24,umask=0xbf/", "cpu_core/event=0x24,umask=0xff/", "cpu_core/event=0x24,umask=0xdf/",
 	"cpu_core/event=0x24,umask=0x5f/", "cpu_atom/event=0x24,umask=0xff/", "cpu_atom/event=0x24,umask=0xbf/",
-	"power/energy-gpu/", "power/energy-ram/", "power/energy-psys/",
+	"power/energy-gpu/", "power/energy-ram/", "power/energy-psys/", "power_core/energy-core/",
 	"cpu-clock", "cycles-t", "cycles-ct", "tx-start", "el-start", "msr/aperf/", "slots",
 	"topdown-retiring", "topdown-bad-spec", "topdown-fe-bound", "topdown-be-bound", "topdown-heavy-ops",
 	"topdown-br-mispredict", "topdown-fetch-lat", "topdown-mem-bound", "topdown-total-slots",
