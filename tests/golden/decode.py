@@ -482,7 +482,7 @@ class Recording:
 
 
 def reason_name(reason):
-    return REASONS.get(reason) or ("errno-%d" % (reason - 1000) if reason > 1000 else "reason-%d" % reason)
+    return REASONS.get(reason) or ("errno-%d" % (reason - 1000) if 1000 < reason < 2000 else "reason-%d" % reason)
 
 
 def as_json(value):

@@ -16,7 +16,7 @@ REASONS = {1: "not-counted", 2: "not-supported", 3: "no-permission", 4: "offline
 
 
 def reason_word(reason):
-    return "ok" if reason == 0 else REASONS.get(reason) or ("errno-%d" % (reason - 1000) if 1000 <= reason else "reason-%d" % reason)
+    return "ok" if reason == 0 else REASONS.get(reason) or ("errno-%d" % (reason - 1000) if 1000 < reason < 2000 else "reason-%d" % reason)
 
 
 def run(*command, code=(0,)):

@@ -452,7 +452,7 @@ class World(Writer):
             first = len(v) - len(g.values)
             for k, (c, i) in enumerate(g.values):
                 if rng.random() < self.holes:
-                    reasons[k, r] = rng.choice([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 499, 500, 999, 1002, 1013, 1200])
+                    reasons[k, r] = rng.choice([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 499, 500, 999, 1002, 1013, 1999, 2000, 65535])
                     v[first + k].append(None)
                 else:
                     x = self.number_of(g, c, i, tick)
