@@ -102,12 +102,8 @@ static const struct {
 	const char *pmu;
 	bool without_registers;
 } free_running[] = {
-	{ "power" },
-	{ "power_core" },
-	{ "cstate_core" },
-	{ "cstate_module" },
-	{ "cstate_pkg" },
-	{ "msr", .without_registers = true },
+	{ "power" },         { "power_core" }, { "cstate_core" },
+	{ "cstate_module" }, { "cstate_pkg" }, { "msr", .without_registers = true },
 };
 
 static bool has_registers(const struct plan *p)
