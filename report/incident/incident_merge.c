@@ -44,6 +44,9 @@ static bool is_trifle(const struct incident_metric *m, const struct finding *f)
 		least = fmax(0.5, fmin(3, 0.15 * usual));
 	else if (level && f->kind != INCIDENT_DRIFT)
 		least = fmax(least, (f->from || m->amount ? 0.1 : 0.5) * usual);
+	/* The recorder itself takes some memory: a megabyte, or as many pages. */
+	if (bytes || (counted && !m->amount && usual > 1000))
+		least = fmax(least, bytes ? 1 << 20 : 256);
 	if (m->counts && f->kind == INCIDENT_STRETCH)
 		least = fmax(least, usual / 5);
 	return moved <= 1e-6 * usual || (m->fault == METRIC_GRAVE ? f->value < f->usual : moved < least);

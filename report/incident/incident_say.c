@@ -127,14 +127,11 @@ static const struct word {
 	{ "vmstat.nr_written", "pages written back", RANK_AGAIN, "written to disks" },
 	{ "vmstat.nr_dirty", "dirty pages", RANK_AGAIN, "dirty memory" },
 	{ "vmstat.nr_zone_write_pending", "dirty pages", RANK_AGAIN, "dirty memory" },
-	{ "vmstat.nr_free_pages", "free pages", RANK_AGAIN, "free memory" },
-	{ "vmstat.nr_free_pages_blocks", "free pages", RANK_AGAIN, "free memory" },
+	{ "vmstat.nr_free_pages*", "free pages", RANK_AGAIN, "free memory" },
 	{ "vmstat.nr_file_pages", "pages of the page cache", RANK_AGAIN, "page cache" },
-	{ "vmstat.nr_inactive_file", "pages of the page cache", RANK_AGAIN, "page cache" },
-	{ "vmstat.nr_active_file", "pages of the page cache", RANK_AGAIN, "page cache" },
+	{ "vmstat.nr_*active_file", "pages of the page cache", RANK_AGAIN, "page cache" },
 	{ "vmstat.nr_anon_pages", "pages of processes", RANK_AGAIN },
-	{ "vmstat.nr_inactive_anon", "pages of processes", RANK_AGAIN },
-	{ "vmstat.nr_active_anon", "pages of processes", RANK_AGAIN },
+	{ "vmstat.nr_*active_anon", "pages of processes", RANK_AGAIN },
 	{ "vmstat.nr_mapped", "mapped pages of files", RANK_AGAIN },
 	{ "vmstat.nr_shmem", "pages of shared memory", RANK_AGAIN, "shared memory" },
 	{ "vmstat.nr_slab_reclaimable", "slab pages", RANK_AGAIN, "slab memory" },
@@ -142,21 +139,14 @@ static const struct word {
 	{ "vmstat.nr_kernel_stack", "kernel stacks in kB", RANK_AGAIN },
 	{ "vmstat.nr_page_table_pages", "pages of page tables", RANK_AGAIN },
 	{ "vmstat.nr_mlock", "locked pages", RANK_AGAIN },
-	{ "vmstat.nr_unevictable", "locked pages", RANK_AGAIN },
-	{ "vmstat.nr_zone_unevictable", "locked pages", RANK_AGAIN },
-	{ "vmstat.nr_zone_inactive_file", "pages of the page cache", RANK_AGAIN, "page cache" },
-	{ "vmstat.nr_zone_active_file", "pages of the page cache", RANK_AGAIN, "page cache" },
-	{ "vmstat.nr_zone_inactive_anon", "pages of processes", RANK_AGAIN },
-	{ "vmstat.nr_zone_active_anon", "pages of processes", RANK_AGAIN },
+	{ "vmstat.nr_*unevictable", "locked pages", RANK_AGAIN },
 	{ "vmstat.*", "*", RANK_RAW },
 	{ "meminfo.*", "*", RANK_RAW },
 	{ "util", "busy", RANK_AGAIN, CPU_TIME },
 	{ "busy", "busy", RANK_AGAIN, CPU_TIME },
 	{ "util.idle", "idle", RANK_AGAIN, CPU_TIME },
 	{ "idle.*.residency", "in *", RANK_AGAIN, CPU_TIME },
-	{ "cpus_busy", "utilization", RANK_AGAIN, CPU_TIME },
-	{ "cpus_utilized", "utilization", RANK_AGAIN, CPU_TIME },
-	{ "cpus_utilized_clock", "utilization", RANK_AGAIN, CPU_TIME },
+	{ "cpus_*", "utilization", RANK_AGAIN, CPU_TIME },
 	{ "irq.count", "interrupts", RANK_AGAIN },
 	{ "irq.iwi", "IRQ work interrupts", RANK_METRIC },
 	{ "irq.nmi", "non-maskable interrupts", RANK_METRIC },
@@ -183,7 +173,7 @@ static bool fits(const char *pattern, const char *metric, const char **star, siz
 		return !strcmp(pattern, metric);
 	*star = metric + head;
 	*len = all - head - tail;
-	return all > head + tail && !strncmp(pattern, metric, head) && !strcmp(at + 1, metric + all - tail);
+	return all >= head + tail && !strncmp(pattern, metric, head) && !strcmp(at + 1, metric + all - tail);
 }
 
 static const struct word *word_of(const char *metric, const char **star, size_t *len)

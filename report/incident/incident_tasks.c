@@ -50,8 +50,7 @@ struct look {
 	const struct pm_model *model;
 	struct reading *reading; /* owned; by slot of the instance */
 	uint32_t n_readings;
-	uint64_t origin_ns, before_ns; /* of the seconds; the last snapshot, 0: none to compare with */
-	uint64_t first_ns;             /* the first one that was read since then */
+	uint64_t origin_ns, first_ns; /* of the seconds; the first snapshot of those that are being read */
 };
 
 /* Processes of one name are one entry; short-lived ones are many, named by their parent, too. Threads without ids are
@@ -145,11 +144,13 @@ static int take_group(struct look *l, const struct pm_chunk *c, const struct pm_
 
 	for (uint32_t at = 0; at < n && !(g->flags & PM_GROUP_LIST); at++) {
 		const struct pm_instance *i = pm_model_instance(l->model, g->instance[at]);
-		struct reading *r = i && i->kind == PM_TASK ? reading_of(l, i) : NULL;
+		struct reading *r;
 
-		if (!r && i && i->kind == PM_TASK)
+		if (!i || i->kind != PM_TASK)
+			continue;
+		if (!(r = reading_of(l, i)))
 			return -ENOMEM;
-		for (uint32_t row = 0; row < c->rows && r; row++) {
+		for (uint32_t row = 0; row < c->rows; row++) {
 			double middle = (seconds_at(l, r->ns) + seconds_at(l, c->tick[row])) / 2;
 
 			for (uint32_t k = 0; k < g->n_counters; k++) {
@@ -175,31 +176,6 @@ static int take_group(struct look *l, const struct pm_chunk *c, const struct pm_
 	return 0;
 }
 
-static int take_chunk(struct look *l, const struct pm_chunk *c)
-{
-	int err = 0;
-
-	l->first_ns = l->first_ns ? l->first_ns : c->tick[0];
-	for (uint32_t row = 0; row < c->rows; row++) {
-		uint64_t from = row ? c->tick[row - 1] : l->before_ns;
-		double middle = (seconds_at(l, from) + seconds_at(l, c->tick[row])) / 2;
-
-		for (uint32_t w = l->from; w < l->to && from; w++) {
-			struct who *who = &l->who[w];
-
-			if (middle > who->i->from_s && middle < who->i->to_s)
-				who->inside_s += seconds_at(l, c->tick[row]) - seconds_at(l, from);
-			else if (middle >= who->from_s && middle <= who->to_s)
-				who->outside_s += seconds_at(l, c->tick[row]) - seconds_at(l, from);
-		}
-	}
-	for (uint32_t k = 0; k < c->n_groups && !err; k++)
-		if (!c->group[k].absent)
-			err = take_group(l, c, &c->group[k]);
-	l->before_ns = c->tick[c->rows - 1];
-	return err;
-}
-
 /* The chunks that have something of these seconds. */
 static int read_between(struct look *l, double from_s, double to_s)
 {
@@ -207,7 +183,7 @@ static int read_between(struct look *l, double from_s, double to_s)
 	const struct pm_chunk *c;
 	int err = 0, got;
 
-	l->before_ns = l->first_ns = 0;
+	l->first_ns = 0;
 	if (from_s > 0)
 		pm_reader_seek(l->reader, l->origin_ns + (uint64_t)(from_s * 1e9), false);
 	while (!err && (got = pm_reader_next(l->reader, &item)) == 1) {
@@ -216,7 +192,13 @@ static int read_between(struct look *l, double from_s, double to_s)
 		if (seconds_at(l, item.chunk.from_ns) > to_s)
 			break;
 		got = pm_reader_decode(l->reader, &c);
-		err = !got ? take_chunk(l, c) : got == -EBADMSG ? 0 : got;
+		err = got == -EBADMSG ? 0 : got;
+		if (!got && !l->first_ns)
+			l->first_ns = c->tick[0];
+		for (uint32_t k = 0; !got && k < c->n_groups && !err; k++)
+			if (!c->group[k].absent)
+				err = take_group(l, c, &c->group[k]);
+		pm_reader_forget(l->reader, NULL, NULL);
 	}
 	return err;
 }
@@ -383,7 +365,10 @@ int find_tasks(struct incidents *found, const char *path, struct error *e)
 		l.who[n] = (struct who){ .i = i,
 					 .from_s = i->from_s - around,
 					 .to_s = i->to_s + around,
+					 .inside_s = i->to_s - i->from_s,
 					 .task = calloc(TASKS, sizeof(struct task)) };
+		l.who[n].outside_s =
+			fmin(l.who[n].to_s, found->duration_s) - fmax(l.who[n].from_s, 0) - l.who[n].inside_s;
 		err = l.who[n++].task ? 0 : -ENOMEM;
 	}
 	qsort(l.who, n, sizeof(*l.who), by_time);
