@@ -515,7 +515,7 @@ int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns, bool all)
 		leap->to = best;
 		leap->on = true;
 		leap->damages = r->n_damage;
-		if (!all && extent.indexed)
+		if (!all)
 			leap->copy_end = last_copy(b, leap->next, best, &leap->copy);
 	}
 	if (err)

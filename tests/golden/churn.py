@@ -95,10 +95,25 @@ def lost_retirement(pmrep, folder):
             assert got.strip(", ") == wanted.strip(), (feed, words, got)
 
 
+def cut_without_index(pmrep, tool, folder):
+    """The last 20 s of what a killed recorder leaves: with their values, and of the 5,000 who ended before with a few at most."""
+    path, copy = folder + "/killed.pmr", folder + "/last.pmr"
+    subprocess.run([tool, "live=200,2,20,300,0", path], check=True, stdout=subprocess.DEVNULL)
+    os.truncate(path, os.path.getsize(path) * 9 // 10)
+    cut = subprocess.run([pmrep, "cut", "--since=-20", "-o", copy, path], stderr=subprocess.PIPE, text=True)
+    assert cut.returncode == 3 and "damaged or cut; what is readable was copied" in cut.stderr, cut
+    values = [[(v.counter.name, v.instance.attrs[200], v.value, v.reason, v.begin) for _, _, all_of in decode.load(one).snapshots()
+               for v in all_of] for one in (path, copy)]
+    assert len(values[1]) == 21 * 400 and sorted(values[1]) == sorted(values[0][-len(values[1]):])
+    tasks = sum(i.kind == "task" for i in decode.load(copy).instances.values())
+    assert tasks <= 200 + 21 * 20 + 64, tasks
+
+
 def main(pmrep, tool):
     with tempfile.TemporaryDirectory() as folder:
         ended_before(pmrep, folder)
         lost_retirement(pmrep, folder)
+        cut_without_index(pmrep, tool, folder)
         for seed in SEEDS:
             path = os.path.join(folder, "churn.pmr")
             subprocess.run([tool, "churn%d" % seed, path], check=True)
