@@ -133,12 +133,14 @@ static bool is_by_head(const char *word, const struct bound_metric *m)
 }
 
 /* Some events are not among those that are recorded by themselves, and their codes are the model's. */
-static void note_need(const char *word, const char *lacks, const struct pm_model *m, struct buf *notes)
+static void note_need(const char *word, const struct metric *row, const char *lacks, const struct pm_model *m,
+		      struct buf *notes)
 {
 	struct cpu_identity id;
 	size_t before;
 
-	buf_printf(notes, "'%s' needs '%s', which this recording does not have", word, lacks);
+	buf_printf(notes, "'%s' needs '%s'%s, which this recording does not have", word, lacks,
+		   row->otherwise && strchr(lacks, '/') ? " or another PMU's event for the same" : "");
 	before = notes->len;
 	if (!strncmp(lacks, "l2.", 3) && cpu_identify(m, &id)) {
 		buf_addstr(notes, ": record with -e ");
@@ -168,7 +170,7 @@ static bool note_rows(const char *word, const struct metric *row, size_t n, cons
 		lacks = bind_missing(b, p, m, &scratch);
 		known = !member || lacks;
 		if (notes && lacks)
-			note_need(word, lacks, p->model, notes);
+			note_need(word, m, lacks, p->model, notes);
 	}
 	return known;
 }

@@ -53,6 +53,8 @@ def check(name, runner, m):
             values = shown(runner, path, "--per-system")
             if (metric, None) in values:
                 wrong.append(f"{name}: {metric} is {values[metric, None]}, and nothing counts it")
+            said = runner.run(os.path.join(test_pmu.BIN, "pmrep"), "show", f"--show={metric}", path, preload=False).stderr
+            wrong += [] if "or another PMU's event for the same, which" in said else [f"{name}: --show={metric}: {said}"]
     return wrong
 
 
