@@ -67,11 +67,8 @@ static void text_file(const char *path, const struct scan *s, bool damaged, stru
 		buf_addch(out, '\n');
 	}
 	for (size_t i = 0; damaged && i < s->n_damage; i++) {
-		SCOPED(buf_release) struct buf line = BUF_INIT;
-
-		damage_text(&s->damage[i], &line);
 		buf_addstr(out, "  ");
-		text_escape(out, buf_str(&line), line.len);
+		damage_text(&s->damage[i], out);
 		buf_addch(out, '\n');
 	}
 }

@@ -22,7 +22,7 @@ const char *key_name(const struct pm_key_row *rows, uint32_t key, char buf[stati
 const char *privacy_name(enum pm_privacy privacy);
 /* Stable id of a kind of damage: "garbage", "cut", "no-end" ... */
 const char *damage_name(enum pm_damage_kind kind);
-/* Appends one sentence: which bytes, what is lost with them, and when. Not escaped. */
+/* Appends one sentence: which bytes, what is lost with them, and when. Nothing in it is of the recording. */
 void damage_text(const struct pm_damage *d, struct buf *out);
 /* A list of them, likewise. NULL only without memory. */
 struct json *damage_json(const struct pm_damage *d, size_t n);

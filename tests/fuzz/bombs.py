@@ -353,6 +353,19 @@ def far_realtime(r):
         r.values(1, 1, ticks_of(2, 1 << (2 * i), START + (1 << (2 * i + 20))), realtime=(1 << 64) - 1 if i % 2 else 1)
 
 
+def clocks_jump(r):
+    "clocks that stand still, wrap and run a thousand times too fast, and wall clocks at both ends of 64 bits"
+    r.begin()
+    r.body(INSTANCES, {2: 1, 3: [{1: 0}, {1: 7, 2: 0, 3: 0}, {1: 7, 2: 1, 3: 1}]})
+    names = ["a", "msr.tsc", "msr.aperf", "msr.mperf"]
+    r.body(SCHEMA, {1: 1, 2: [counter(n, _3="msr") for n in names], 3: 1, 4: [{1: "msr", 2: 2, 3: [1, 4, 1], 4: [2, 2, 1]}]})
+    for i in range(30):
+        t = ticks_of(2, start=START + 2 * i * SECOND)
+        clocks = [[t[0], 0, 0, 0], [t[0], 2**64 - 1, 1, 2**64 - 1], [t[0], 1, 2**64 - 1, 5], [t[0], t[0] * 1000, t[0], 0],
+                  [1, t[0], t[0], 2**63], [2**64 - 1] * 4][i % 6]
+        r.chunk([(1, times(t, 1, 0) + [("u64", [[i, 2**63 + i]] * 2)] * 4, [])], t, clocks, {300: [0, 1, 2**64 - 1, 2**63, 10**18][i % 5]})
+
+
 def back(r):
     "each chunk a second before the one before, and rows that go back inside"
     r.begin()
@@ -516,7 +529,7 @@ def clocks_wild(r):
 BOMBS = [texts, text_names, label_flood, metrics_deep, metrics_many, metrics_chain, counters_many, counters_family, perf_groups, perf_pmus, pmus_of_cores, perf_cpus, registers, groups_many, group_churn,
          instance_churn, instances_many, cgroups_many, values_wide, values_long, strings_many, repeated, headers, topologies, recordings,
          events_many, events_texts, hotplug, configs_many, configs_odd, pmus, probes, nested, far, far_realtime, back, index_lies, kinds,
-         nested_meta, counts_huge, cycles, ids_again, back_inside, columns_wide, chunks_tiny, floods, names_odd, clocks_wild]
+         nested_meta, counts_huge, cycles, ids_again, back_inside, columns_wide, chunks_tiny, floods, names_odd, clocks_wild, clocks_jump]
 
 
 def main(folder, *words):
