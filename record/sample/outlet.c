@@ -47,7 +47,7 @@ struct outlet {
 	struct entry *done;          /* freed by the thread that added them */
 	size_t bytes;
 	uint64_t snapshots, progress_ns, hurry_ns, stalls, stalled_ns;
-	pid_t pid; /* of the process; 0: a thread writes */
+	_Atomic pid_t pid; /* of the process; 0: a thread writes */
 	int err;
 	bool quit, given_up;
 };
@@ -136,15 +136,11 @@ static void *thread_main(void *arg)
 	if (o->config.thread_starts)
 		o->config.thread_starts();
 	pid = start_process(o);
-	if (pid < 0) {
+	if (pid < 0)
 		write_frames(o);
-		return NULL;
-	}
-	pthread_mutex_lock(&o->lock);
-	o->pid = pid;
-	pthread_cond_broadcast(&o->taken);
-	pthread_mutex_unlock(&o->lock);
-	while (syscall(SYS_wait4, pid, NULL, __WALL, NULL) < 0 && errno == EINTR)
+	else
+		o->pid = pid;
+	while (pid > 0 && syscall(SYS_wait4, pid, NULL, __WALL, NULL) < 0 && errno == EINTR)
 		;
 	return NULL;
 }

@@ -215,9 +215,7 @@ int output_close(struct output *out, struct error *e)
 
 int output_blame(const struct output *out, struct error *e)
 {
-	if (!strcmp(out->path, "-"))
-		return error_prefix(e, "standard output");
-	return error_prefix(e, "'%s'", out->path);
+	return strcmp(out->path, "-") ? error_prefix(e, "'%s'", out->path) : error_prefix(e, "standard output");
 }
 
 /* A file system that cannot is not asked again. */

@@ -112,12 +112,8 @@ static void read_row(struct reader *reader, const struct readout *l, struct ring
 			return;
 		slot_cells(b, s, row, &c);
 		c.any_missing = &b->slot_missing[i];
-		if (s->away) {
-			cells_fail_all(&c, PM_REASON_OFFLINE);
-			b->slot_read[i] = true;
-			end = begin;
-		} else if (atomic_load_explicit(&s->dead, memory_order_relaxed)) {
-			cells_fail_all(&c, PM_REASON_GONE);
+		if (s->away || atomic_load_explicit(&s->dead, memory_order_relaxed)) {
+			cells_fail_all(&c, s->away ? PM_REASON_OFFLINE : PM_REASON_GONE);
 			b->slot_read[i] = true;
 			end = begin;
 		} else if (number > 1 && s->every > 1 && !single && number % s->every) {

@@ -63,13 +63,12 @@ static int remember_offline(struct session *s, const struct cpulist *gone, const
 /* Once. */
 static int tell_limit(struct session *s)
 {
-	bool told = s->limit_told;
-
+	if (s->limit_told)
+		return 0;
 	s->limit_told = true;
-	return told ? 0 :
-		      plan_note(&s->plan, 1,
-				"a limit of the format is reached: from now on, new instances and counters are not "
-				"recorded");
+	return plan_note(
+		&s->plan, 1,
+		"a limit of the format is reached: from now on, new instances and counters are not recorded");
 }
 
 static int change_cpus(struct session *s, const struct cpulist *gone, const struct cpulist *come, struct error *e)
