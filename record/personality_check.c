@@ -288,6 +288,10 @@ static void drop_idle(struct asked *a)
 		personality_drop(&a->record, "--append", 0);
 		personality_drop(&a->report, "--append", 0);
 	}
+	if (given(a, "timeout") && number_of(a, "timeout") < 100)
+		fputs("timeout < 100ms. The overhead percentage could be high in some cases. Please proceed with "
+		      "caution.\n",
+		      stderr);
 	/* Since perf 6.2 it is another word for -A. */
 	if (a->newer && given(a, "no-merge"))
 		personality_add(&a->report, "--no-aggr");

@@ -455,6 +455,10 @@ static int add_numeric(struct resolver *r)
 	ev.config[0] = n->config;
 	ev.core = n->type == TYPE_HARDWARE || n->type == TYPE_CACHE || n->type == TYPE_RAW || (pmu && pmu->core);
 	ev.uncore = pmu && pmu->uncore;
+	for (const struct event_symbol *s = event_symbols; s->name && !err; s++)
+		if (s->type == n->type && s->config == n->config && s->scale && !ev.scale &&
+		    (!(ev.scale = strdup(s->scale)) || !(ev.unit = strdup(s->unit))))
+			err = -ENOMEM;
 	if (!err)
 		err = resolve_terms(r, &ev, pmu);
 	if (err) {

@@ -259,7 +259,9 @@ static int end(struct sink *sink)
 	if (s->intervals && s->config->stats) {
 		stat_print_stats(s);
 	} else if (s->intervals && (!s->config->intervals || s->config->summary)) {
-		s->summing = s->config->intervals;
+		/* perf's CSV says so of any totals, if it was asked for them. */
+		s->summing = s->config->intervals || (s->config->summary && s->config->form == STAT_CSV &&
+						      (stat_is_older(s) || stat_is_newer(s)));
 		s->seconds = (double)s->counted_ns / 1e9;
 		if (s->n_runs) {
 			stat_take_means(s);

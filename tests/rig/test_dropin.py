@@ -31,6 +31,10 @@ PERF = """
 @ -d true
 @ -n true
 @ -n -e cs true
+@ -a --per-socket --summary -x, -e cs sleep .02
+@ -e 1:1 -x, true
+@ --timeout=50 -e cs sleep 3; echo $?
+mkfifo c a; exec 8<>c 9<>a; @ --control fifo:c,a -a -x, -e cs sleep 5 & sleep .1; echo stop >&8; read -t 9 -u 9 said; wait $!; echo $?
 @ -r 2 -x, -e page-faults true
 @ -x, true
 @ -j -e task-clock true
