@@ -1,5 +1,6 @@
 /* Which events of metrics are counted together. A metric's events of one PMU stay in one group, so that its formula
  * covers one period; metrics share a group while the PMU has counters for all of it, so that few groups take turns.
+ * A metric whose events are part of those of one without room is parted if it would open any of them again.
  * Only the kernel knows what fits (fixed counters, slot shares that need none, which event can use which counter), so
  * a trial group is opened. In this check the kernel ignores the counter of the NMI watchdog, so the trial includes an
  * event for it. */
