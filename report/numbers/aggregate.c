@@ -1,38 +1,8 @@
 #include "report/numbers/aggregate.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/machine/status.h"
-
-int aggregate_init(struct aggregate *a, size_t n)
-{
-	*a = (struct aggregate){
-		.n = n,
-		.sum = malloc(n * sizeof(*a->sum)),
-		.known = malloc(n * sizeof(*a->known)),
-		.unknown = malloc(n * sizeof(*a->unknown)),
-		.count = malloc(n * sizeof(*a->count)),
-		.lost = malloc(n * sizeof(*a->lost)),
-		.away = malloc(n * sizeof(*a->away)),
-	};
-	if (a->sum && a->known && a->unknown && a->count && a->lost && a->away)
-		return 0;
-	aggregate_release(a);
-	return -ENOMEM;
-}
-
-void aggregate_release(struct aggregate *a)
-{
-	free(a->sum);
-	free(a->known);
-	free(a->unknown);
-	free(a->count);
-	free(a->lost);
-	free(a->away);
-	*a = (struct aggregate){ 0 };
-}
 
 void aggregate_begin(struct aggregate *a, size_t n, bool more)
 {

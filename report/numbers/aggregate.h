@@ -11,22 +11,18 @@
 #include "report/replay/replay.h"
 
 struct aggregate {
-	size_t n;           /* intervals */
-	double *sum;        /* [n], as are all */
-	double *known;      /* seconds between ticks, of instances not known all the time */
-	double *unknown;    /* seconds that were lost */
-	uint32_t *count;    /* values, besides those of the `whole` instances */
-	uint32_t whole;     /* instances with all values, of the current counter */
-	uint32_t all_whole; /* of all counters since the beginning */
-	uint16_t *lost;     /* reason of a value that is missing; 0: none */
-	uint16_t *away;     /* reason of one that is absent */
-	bool some_parts;    /* known[] or unknown[] is in use */
-	bool levels;        /* adds up levels: an instance counts as 0 while it is absent */
+	size_t n; /* intervals */
+	double sum[PM_CHUNK_ROWS];
+	double known[PM_CHUNK_ROWS];   /* seconds between ticks, of instances not known all the time */
+	double unknown[PM_CHUNK_ROWS]; /* seconds that were lost */
+	uint32_t count[PM_CHUNK_ROWS]; /* values, besides those of the `whole` instances */
+	uint32_t whole;                /* instances with all values, of the current counter */
+	uint32_t all_whole;            /* of all counters since the beginning */
+	uint16_t lost[PM_CHUNK_ROWS];  /* reason of a value that is missing; 0: none */
+	uint16_t away[PM_CHUNK_ROWS];  /* reason of one that is absent */
+	bool some_parts;               /* known[] or unknown[] is in use */
+	bool levels;                   /* adds up levels: an instance counts as 0 while it is absent */
 };
-
-/* Room for n intervals. 0 or -ENOMEM. */
-int aggregate_init(struct aggregate *a, size_t n);
-void aggregate_release(struct aggregate *a);
 
 /* Starts again, for the first n intervals, of counts. `more`: another counter of the same sum. */
 void aggregate_begin(struct aggregate *a, size_t n, bool more);

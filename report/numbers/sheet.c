@@ -39,7 +39,6 @@ void sheet_release(struct sheet *s)
 		for (uint32_t i = 0; i < p->n_levels; i++)
 			free(p->level[i].row_of);
 		forget_index(p);
-		aggregate_release(&p->aggregate);
 		free(p);
 	}
 	free(s->row);
@@ -365,10 +364,8 @@ static int make_scratch(struct sheet *s)
 		if (m->threshold->n_inputs > args)
 			args = m->threshold->n_inputs;
 	}
-	if (judge) {
+	if (judge)
 		p->verdict = sheet_room(p, p->n_cells * p->block, 1);
-		p->judged = sheet_room(p, p->block, sizeof(*p->judged));
-	}
 	/* Other tracks of such a counter may lie side by side with them. */
 	for (size_t t = 0; t < tracks && alike == 1; t++)
 		alike += p->at[t].per_package ? tracks : 0;
@@ -379,15 +376,10 @@ static int make_scratch(struct sheet *s)
 	p->in_parts = sheet_room(p, inputs, sizeof(*p->in_parts));
 	p->in_at = sheet_room(p, inputs, sizeof(*p->in_at));
 	p->scratch = sheet_room(p, depth * p->block, sizeof(*p->scratch));
-	p->part = sheet_room(p, p->block, sizeof(*p->part));
-	p->stood = sheet_room(p, p->block, sizeof(*p->stood));
-	p->joint = sheet_room(p, p->block, sizeof(*p->joint));
-	p->joint_coverage = sheet_room(p, p->block, sizeof(*p->joint_coverage));
-	p->all_lost = sheet_room(p, p->block, sizeof(*p->all_lost));
 	p->arg = sheet_room(p, args, sizeof(*p->arg));
 	p->one_of = sheet_room(p, alike, sizeof(*p->one_of));
 	p->one_of_support = sheet_room(p, alike, sizeof(*p->one_of_support));
-	return p->failed ? -ENOMEM : aggregate_init(&p->aggregate, p->block);
+	return p->failed ? -ENOMEM : 0;
 }
 
 /* The smallest place in which inputs of several kinds meet; PM_KINDS: all are of one kind. */

@@ -316,7 +316,7 @@ static void cover(const struct sheet *s, const struct bound_metric *m, uint32_t 
 static bool take_inputs(const struct sheet *s, const struct level *l, const struct bound_metric *m,
 			const struct interval *interval, size_t n, double *coverage)
 {
-	const struct sheet_private *p = s->p;
+	struct sheet_private *p = s->p;
 	double *known = coverage, *lost = p->all_lost;
 	bool any = false;
 

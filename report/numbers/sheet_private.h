@@ -36,22 +36,22 @@ struct sheet_private {
 	uint32_t *of_counter;    /* owned: tracks ordered by counter */
 	uint32_t *counter_start; /* owned: by counter id */
 	uint32_t n_counters;
-	struct sheet_cell *cell; /* of all rows */
-	struct value *value;     /* block for each cell that is more than one track */
-	double *coverage;        /* block per cell */
-	uint8_t *verdict;        /* likewise: sheet_verdict; NULL: no column has a threshold */
-	struct value *judged;    /* `block`: value of a threshold */
-	struct value *joint;     /* `block`: value of a formula with its counters taken together */
-	double *joint_coverage;  /* likewise */
-	double *all_lost;        /* likewise: seconds that the inputs of a formula lack */
+	struct sheet_cell *cell;              /* of all rows */
+	struct value *value;                  /* block for each cell that is more than one track */
+	double *coverage;                     /* block per cell */
+	uint8_t *verdict;                     /* likewise: sheet_verdict; NULL: no column has a threshold */
+	struct value judged[PM_CHUNK_ROWS];   /* value of a threshold */
+	struct value joint[PM_CHUNK_ROWS];    /* value of a formula with its counters taken together */
+	double joint_coverage[PM_CHUNK_ROWS]; /* likewise */
+	double all_lost[PM_CHUNK_ROWS];       /* seconds that the inputs of a formula lack */
 	size_t n_cells;
 	/* Scratch for one row: an array of `block` for each input. */
 	struct value *in, *scratch;
-	double *in_known, *in_lost; /* seconds, over all tracks of the input */
-	uint32_t *in_whole;         /* members known all of the time, if in_known and in_lost are unused */
-	bool *in_parts;             /* they have */
-	bool *stood;                /* `block`: the clock of some reading stopped */
-	struct value *part;         /* `block`: a field of what one track read */
+	double *in_known, *in_lost;       /* seconds, over all tracks of the input */
+	uint32_t *in_whole;               /* members known all of the time, if in_known and in_lost are unused */
+	bool *in_parts;                   /* they have */
+	bool stood[PM_CHUNK_ROWS];        /* the clock of some reading stopped */
+	struct value part[PM_CHUNK_ROWS]; /* a field of what one track read */
 	const struct value **in_at, **arg, **one_of;
 	const struct support **one_of_support;
 	struct aggregate aggregate;

@@ -78,6 +78,21 @@ static bool is_absent(const struct track *t, uint16_t reason)
 	return (status_absent(reason) && !t->counts_on) || reason == PM_REASON_GONE;
 }
 
+/* The next reading is a first one; `before`: why there is none before it. */
+static void restart_at(struct track *t, uint16_t before)
+{
+	/* Nothing that follows can cover it. */
+	if (t->loss) {
+		give_up(t);
+		t->loss->undue = 0;
+	}
+	t->started = false;
+	t->gap = 0;
+	t->before = before;
+	if (t->more)
+		t->more->any = false;
+}
+
 static void step_missing(struct track *t, uint16_t status, uint64_t ns);
 
 void track_missed(struct track *t, uint16_t reason, uint64_t ns)
@@ -89,7 +104,7 @@ void track_missed(struct track *t, uint16_t reason, uint64_t ns)
 		step_missing(t, PM_REASON_NOT_READ, ns);
 		return;
 	}
-	track_restart(t, reason);
+	restart_at(t, reason);
 	t->loss->absent += ns + t->loss->hidden;
 	t->loss->hidden = 0;
 	t->absent = reason;
@@ -566,25 +581,11 @@ void track_close(struct track *t, struct value *base, size_t stride, size_t k, s
 	tally_put(t, &waits);
 }
 
-void track_restart(struct track *t, uint16_t before)
-{
-	/* Nothing that follows can cover it. */
-	if (t->loss) {
-		give_up(t);
-		t->loss->undue = 0;
-	}
-	t->started = false;
-	t->gap = 0;
-	t->before = before;
-	if (t->more)
-		t->more->any = false;
-}
-
 void track_pause(struct track *t)
 {
 	bool any = t->more && t->more->any && !t->gap;
 
-	track_restart(t, 0);
+	restart_at(t, 0);
 	track_joint_restart(t);
 	if (any)
 		t->more->paused = true;

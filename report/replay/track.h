@@ -153,10 +153,7 @@ void track_unseen(struct track *t, uint16_t reason, uint64_t ns, struct row_note
 void track_lose(struct track *t, uint16_t reason, uint64_t ns);
 /* Nothing was seen for `ns`. It has a loss. */
 void track_hide(struct track *t, uint64_t ns);
-/* The next reading is a first one; `before`: why there is none before it. */
-void track_restart(struct track *t, uint16_t before);
-
-/* The same at the end of a stretch of the recording. */
+/* The next reading is a first one: a stretch of the recording ends. */
 void track_pause(struct track *t);
 
 /* Begins a track that stands for all ended ones of the counter of `t`. 0 or -ENOMEM. */
