@@ -159,16 +159,12 @@ class World:
                         column.append(v if kind != "u64" else v % (1 << 64))
                     columns.append(column)
                 bands.append((kind, columns))
-            blocks.append((number, merge(bands), triples(flags)))
+            blocks.append((number, bands, triples(flags)))
         first = ticks[rows[0]]
         raw = round(first / (1 + self.slew))
         clocks = [encode.START + first, 77 * S + raw, encode.START + first,
                   5 * S + round(raw * self.tsc_hz / S) if self.tsc_hz else 0]
         r.chunk(blocks, [encode.START + ticks[s] for s in rows], clocks, {5: place[0], 6: place[1], 11: rows[0]})
-
-
-def merge(bands):
-    return bands
 
 
 def triples(flags):

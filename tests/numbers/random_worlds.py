@@ -75,9 +75,8 @@ class Multiplexed:
             self.pair.append((enabled, running))
 
 
-def make(seed, path, without=()):
-    """Writes one; returns the formulas that make sense of it, and two lengths of bins. without: some of "slew", "gap",
-    "span", "gauge", "formula", "joint", "starve", to find out what a difference hangs on."""
+def make(seed, path):
+    """Writes one; returns the formulas that make sense of it, and two lengths of bins."""
     rng = random.Random(seed)
     cpus = rng.choice([1, 2, 4, 8, 8])
     n = rng.randrange(2, 24)
@@ -86,7 +85,6 @@ def make(seed, path, without=()):
     for _ in range(n - 1):
         ticks.append(ticks[-1] + step * rng.choice([1, 1, 1, 1, 1, 1, 2, 5]))
     slew = rng.choice([0, 0, 0.0005, 0.03, -0.03, 0.08, -0.08])
-    slew = 0 if "slew" in without else slew
     w = g.World(cpus, slew, rng.choice([0, 2 * 10**9]), of_cores=rng.choice(["cluster", "die", "node"]))
     off = {i: stretches(rng, n, 0.25) for i in range(cpus)}
     values, pairs = {}, {}
@@ -121,7 +119,6 @@ def make(seed, path, without=()):
         names = []
         for k in range(rng.choice([1, 2, 3])):
             semantics = rng.choice(["cumulative"] * 6 + ["gauge"] * 3 + ["delta", "peak", "state"])
-            semantics = "cumulative" if "gauge" in without else semantics
             rule = rng.choice(["sum"] * 4 + ["mean", "max", "min", "first", "none"])
             width = rng.choice([64, 64, 64, 48, 32, 16, 8]) if semantics == "cumulative" else 64
             scale = rng.choice([None, None, [3, 7], [1, 1000], "2.3283064365386962890625e-10"])
@@ -138,7 +135,7 @@ def make(seed, path, without=()):
     of_system = plain("sys", w.system()) if rng.random() < 0.6 else []
     of_own = plain("own", w.each_own()) if rng.random() < 0.4 else []
     events = []
-    shares = [1, 1, 0.5, 0.25, 0.1] + ([0, None] if "starve" not in without else [])
+    shares = [1, 1, 0.5, 0.25, 0.1] + [0, None]
     for number in range(rng.choice([0, 1, 2])):
         names = []
         for k in range(rng.choice([1, 2])):
@@ -150,18 +147,17 @@ def make(seed, path, without=()):
             pairs[group, i] = of[i].pair
         fill(names, instances, of)
         events += names
-    joined = pairs_of(rng, [x[0] for x in events + of_cpu if x[1] == "cumulative"])
-    for a, b in joined if "joint" not in without else []:
+    for a, b in pairs_of(rng, [x[0] for x in events + of_cpu if x[1] == "cumulative"]):
         formulas["m_ratio_%d" % len(formulas)] = "%s / %s" % (a, b)
         formulas["m_sum_%d" % len(formulas)] = "rate(%s) + 3 * rate(%s)" % (a, b)
         formulas["m_either_%d" % len(formulas)] = "%s if %s > 1 else 7" % (a, b)
     # Inputs of any semantics, and of unlike kinds.
     mixed = [x[0] for x in of_cpu + events + of_package + of_system + of_own]
-    for _ in range(3 if len(mixed) > 1 and "joint" not in without else 0):
+    for _ in range(3 if len(mixed) > 1 else 0):
         a, b = rng.sample(mixed, 2)
         formulas["m_mixed_%d" % len(formulas)] = "%s + 2 * %s" % (a, b)
         formulas["m_apart_%d" % len(formulas)] = "%s if %s > 1 else 5" % (a, b)
-    if len(mixed) > 2 and "joint" not in without:
+    if len(mixed) > 2:
         formulas["m_three_%d" % len(formulas)] = "%s + 2 * %s + 4 * %s" % tuple(rng.sample(mixed, 3))
     for a, semantics, _ in (of_cpu + of_package + of_system)[:4]:
         if semantics == "cumulative":
@@ -179,18 +175,15 @@ def make(seed, path, without=()):
             formulas["m_part_%d" % len(formulas)] = "d_ratio(%s, system(%s))" % (name, of)
     # Segments of one run, as after a reopening; and runs.
     cut = rng.randrange(1, n) if rng.random() < 0.25 else n
-    cut = n if "gap" in without else cut
 
     def place(s):
         return 1, int(s >= cut)
     spans = {}
     if rng.random() < 0.2:
         spans = {(i, rng.randrange(n)): step // rng.choice([20, 50, 200]) for i in w.each_cpu()}
-    spans = {} if "span" in without else spans
     w.write(path, ticks, lambda c, i, s, t: values[c, i][s], lambda k, i, s, t: pairs[k, i][s],
             rng.choice([1, 1, 3, 8, 64]), place, lambda i, s: spans.get((i, s), 20_000))
     step_s = step / S
-    formulas = {} if "formula" in without else formulas
     return formulas, [2 * step_s, 6 * step_s]
 
 

@@ -3,8 +3,6 @@
 
     test_numbers.py PMREP known [CASE...]     worlds whose numbers can be worked out by hand
     test_numbers.py PMREP random [SEED [COUNT]]       random worlds; COUNT of them, one seed after another
-    test_numbers.py PMREP single [SEED [COUNT]]       the same without formulas of several counters
-    test_numbers.py PMREP counts [SEED [COUNT]]       cumulative counters, without slew and gaps; of coverage whether it is 1
     test_numbers.py PMREP trusted [SEED [COUNT]]      the same; of what differs only values that say ok
     test_numbers.py PMREP properties [SEED [COUNT]]   the same, but only how their numbers fit together
 
@@ -28,7 +26,6 @@ except ImportError as e:
     print("skipped: %s" % e)
     sys.exit(77)
 SECONDS = 20
-COUNTS = "slew", "gauge", "formula", "span", "starve", "gap"
 
 
 def hand(pmrep, folder, names):
@@ -93,11 +90,10 @@ def at_random(pmrep, folder, seed, count, what):
     failures, cells, worlds, end, before = [], 0, 0, time.monotonic() + SECONDS, None
     while worlds < count and time.monotonic() < end:
         path = os.path.join(folder, "%d.pmr" % seed)
-        counts = what == "counts"
-        formulas, every = random_worlds.make(seed, path, COUNTS if counts else ("joint",) if what == "single" else ())
-        c = compare.Comparison(pmrep, path, formulas, not counts)
+        formulas, every = random_worlds.make(seed, path)
+        c = compare.Comparison(pmrep, path, formulas)
         if what != "properties":
-            c.all(every=(None,) if counts else every)
+            c.all(every=every)
             c.shapes(before)
         before = path
         c.failures += properties.check(c, every)
