@@ -333,7 +333,7 @@ void encode_instances(struct buf *out, const struct pm_model *m, struct span *in
 
 		if (live && one->retired_ns)
 			continue;
-		base_ns = base_ns ? base_ns : one->added_ns;
+		base_ns = base_ns ? base_ns : one->added_ns ? one->added_ns : one->retired_ns;
 		add_instance(&items, one, base_ns);
 		list_add(&listed, one->id);
 	});

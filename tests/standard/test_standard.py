@@ -106,6 +106,9 @@ def one(pmrep, seed, folder):
     assert not list(broken_duties(after)), "%s: %s" % (command, list(broken_duties(after))[:3])
     before, now = (facts(r, command == "redact") for r in (reader, after))
     assert before == now, "%s changes values: %s become %s" % (command, list(before - now)[:3], list(now - before)[:3])
+    if command != "redact":
+        before, now = ({i.retired for x in r.recordings for i in x.all_instances.values() if i.retired} for r in (reader, after))
+        assert now <= before, "%s invents retirements: %s" % (command, list(now - before)[:3])
     counted = sums(random.Random(seed))
     with open(path, "wb") as f:
         f.write(counted.out)
