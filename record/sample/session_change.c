@@ -73,8 +73,7 @@ static int tell_limit(struct session *s)
 
 static int change_cpus(struct session *s, const struct cpulist *gone, const struct cpulist *come, struct error *e)
 {
-	bool stays;
-	bool counting = s->counting;
+	bool stays, counting = s->counting;
 	int err;
 
 	if (come->n) {
