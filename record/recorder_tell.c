@@ -89,8 +89,7 @@ void recorder_tell_killed(const struct recorder *r)
 	const struct record_options *o = r->options;
 
 	if (r->joined->says && r->joined->ran && WIFSIGNALED(r->child.status) &&
-	    !((r->joined->cut || r->joined->signal) && o->sample.interval_ns) &&
-	    (!r->quit || r->joined->signal))
+	    !((r->joined->cut || r->joined->signal) && o->sample.interval_ns) && (!r->quit || r->joined->signal))
 		fprintf(stderr, "%s: %s\n", o->run.command[0], strsignal(WTERMSIG(r->child.status)));
 }
 

@@ -174,8 +174,9 @@ struct stat_sheet {
 	struct stat_config own_config; /* borrows all but the places of lines */
 	struct output *out;            /* where text goes */
 	const struct places *places;
-	struct places own_places; /* borrows all but the level of --per-cache */
-	int cache_level;          /* 2, 3; 0: the last that the machine has */
+	const struct places *shared; /* those of the pipeline, which change with the machine */
+	struct places own_places;    /* with --per-cache=LEVEL: the same, but for the level */
+	int cache_level;             /* 2, 3; 0: the last that the machine has */
 	struct replay *replay;
 	struct stat_event *event;
 	uint32_t n_events;

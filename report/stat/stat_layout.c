@@ -511,6 +511,10 @@ int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e)
 	struct stat_finder *f = calloc(1, sizeof(*f));
 	int err;
 
+	if (s->places == &s->own_places) {
+		s->own_places = *s->shared;
+		s->own_places.cache = s->cache_level == 2 ? PM_CACHE_L2 : PM_CACHE_L3;
+	}
 	s->row = NULL;
 	s->row_at = NULL;
 	s->line = NULL;

@@ -70,10 +70,11 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	int err;
 
 	s->begins = !s->replay;
-	s->own_places = *places;
-	if (s->cache_level)
-		s->own_places.cache = s->cache_level == 2 ? PM_CACHE_L2 : PM_CACHE_L3;
-	s->places = &s->own_places;
+	s->places = s->shared = places;
+	if (s->cache_level) {
+		s->own_places = *places;
+		s->places = &s->own_places;
+	}
 	s->replay = plan->replay;
 	buf_clear(&s->text);
 	part_cgroups(s, places->model);
