@@ -149,6 +149,9 @@ print(late[0]["offset"] + late[0]["length"] // 2)')
 	assert check["chunks"] == end - start - 1 and check["offset"] == chunks[start]["offset"], check
 	assert check["snapshots"] == sum(c["snapshots"] for c in chunks[start:end]), check
 	assert (check["from_ns"], check["to_ns"]) == (chunks[start - 1]["to_ns"], chunks[end]["from_ns"]), check
+	said = json.loads(lines("check", "--format=json", "bad.pmr").stdout)
+	dumped = [json.loads(l) for l in lines("dump", "--format=json", "bad.pmr").stdout.splitlines()]
+	assert said["values"] == sum(d["is"] == "value" for d in dumped) > 1000, said["values"]
 	words = "%d intact chunks" % check["chunks"]
 	assert sum(words in l for l in lines("check", "bad.pmr").stdout.splitlines()) == 1
 	for command in "show -s all", "info", "dump", "html -o x.html --overwrite", "incidents", "cut --since=0 -o c.pmr --overwrite":
