@@ -301,6 +301,10 @@ static void end_run(struct recorder *r)
 				r->joined->cut = true;
 		}
 		tell_exit(r);
+		if (r->joined) {
+			r->joined->ran = r->child.ended;
+			recorder_tell_killed(r);
+		}
 	}
 	if (o->run.runs != 1)
 		session_event_number(&r->session, PM_EVENT_RUN_END, PM_EVENT_KEY_RUN, r->session.run);
@@ -504,7 +508,6 @@ static int finish(struct recorder *r)
 		r->joined->ran = r->child.started && r->child.ended;
 		r->joined->status = r->child.status;
 		r->joined->none = !output->bytes || r->joined->failure;
-		recorder_tell_killed(r);
 		r->joined->refused = recorder_may_not(r);
 	}
 	service_close(&r->service);

@@ -341,8 +341,8 @@ struct stat_form_ops {
 };
 typedef void stat_put_alone(struct stat_sheet *s, uint32_t row, const struct stat_metric *m);
 /* Calls put_line() for each line to be printed, in order, and put_alone() for each metric that belongs to no line:
- * after the lines of a place, or after all lines where those of an event stand together. Stops where the output fails;
- * the exporter knows. */
+ * after the lines of a place, or after all lines where those of an event stand together. Stops where the output
+ * fails; the exporter knows. */
 void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),
 		    stat_put_alone *put_alone);
 /* Orders s->order by --sort. 0 or -ENOMEM. */

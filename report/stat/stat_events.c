@@ -546,8 +546,8 @@ static int by_choice(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Software first, then kinds of cores, each by name. What the machine cannot count is left out, but for the cycles; slots stand after
- * their metrics only. */
+/* Software first, then kinds of cores, each by name. What the machine cannot count is left out, but for the cycles;
+ * slots stand after their metrics only. */
 static int arrange_choice(struct stat_sheet *s)
 {
 	SCOPED(scoped_free) struct stat_event **sorted = calloc((size_t)s->n_events + 1, sizeof(*sorted));

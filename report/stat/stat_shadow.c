@@ -242,7 +242,7 @@ static int classic_of(struct stat_sheet *s, uint32_t event)
 	int err = 0;
 
 	plain_name(s, &s->event[event], name, &type, &config);
-	/* perf 6 knows events by type and config: not those of a PMU, nor of one kind of CPUs, whose PMU is in the config. */
+	/* perf 6 knows events by type and config: not those of PMUs, nor of one kind of CPUs, which is in the config. */
 	own = type > PERF_TYPE_HW_CACHE ? event_symbol_find(name) != NULL : config >> 32 != 0;
 	n = own && stat_is_older(s) ? 0 : shadow_find(type, config, name, &row);
 	/* perf spells this one in two ways. */
@@ -305,8 +305,8 @@ static bool has_counter(const struct stat_sheet *s, const char *part)
 	return any;
 }
 
-/* Metrics of slots stand as perf 7 finds them in the vendor's formulas: those that it has at one event are a part, and
- * in cgroups the other way round. */
+/* Metrics of slots stand as perf 7 finds them in the vendor's formulas: those that it has at one event are a part,
+ * and in cgroups the other way round. */
 static void find_turn(const struct stat_sheet *s, struct shown *x)
 {
 	static const char *const names[3][2] = {
