@@ -124,7 +124,8 @@ int pm_reader_next(struct pm_reader *r, struct pm_item *item);
 void pm_reader_select(struct pm_reader *r, bool (*wanted)(void *ctx, const struct pm_group *g), void *ctx);
 
 /* Drops retired instances and groups from the model, as pm_model_forget() does. Call it only when the last item was a
- * chunk: before that, groups that name what has retired may still follow. */
+ * chunk: before that, groups that name what has retired may still follow. If nobody needs any, chunks that are passed
+ * over on the way to one that was sought do so, too. */
 void pm_reader_forget(struct pm_reader *r, pm_model_needs *needs, void *ctx);
 
 /* The values of the chunk that pm_reader_next() returned last; valid until the next call of either function. Groups

@@ -45,6 +45,7 @@ void pm_reader_select(struct pm_reader *r, bool (*wanted)(void *ctx, const struc
 
 void pm_reader_forget(struct pm_reader *r, pm_model_needs *needs, void *ctx)
 {
+	r->forgets = !needs;
 	pm_model_forget(&r->model, needs, ctx);
 }
 

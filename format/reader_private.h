@@ -112,6 +112,7 @@ struct pm_reader {
 
 	struct catalog catalog;
 	struct leap leap;
+	bool forgets; /* on the way, too, at every chunk that is passed over */
 	/* Clock relations, a new one whenever wall time departed from the last. */
 	struct pm_clocks *relation;
 	size_t n_relations;

@@ -186,15 +186,15 @@ static int take_chunk(struct run *r, const struct pm_item *item)
 	bool laid_out;
 	int err;
 
+	/* What retired before the first wanted snapshot is of no use. */
+	if (!r->n_lanes)
+		pm_reader_forget(r->reader, NULL, NULL);
 	if (!r->in_window && (err = open_window(r, &item->chunk)))
 		return err < 0 ? err : 0;
 	if (r->window.until_ns && item->chunk.from_ns > r->window.until_ns) {
 		r->full = true;
 		return 0;
 	}
-	/* What retired before the first wanted snapshot is of no use. */
-	if (!r->n_lanes)
-		pm_reader_forget(r->reader, NULL, NULL);
 	if (!r->n_lanes && (err = start(r)))
 		return err;
 	if ((laid_out = r->stale) && (err = sheets_lay_out(r)))
