@@ -225,6 +225,12 @@ def main(pmrep):
                 assert all(len(by) == 1 for by in moved.values()) and len(set.union(*moved.values())) == len(moved), moved
             else:
                 assert not moved, moved
+        # Of two recordings in a file, the first is looked at before it is forgotten.
+        with open("two.pmr", "wb") as f:
+            f.write(data + build(canaries)[0])
+        subprocess.run([pmrep, "redact", "--overwrite", "-o", "out.pmr", "two.pmr"], check=True, stderr=subprocess.PIPE)
+        left = b"\0".join(d for _, d in all_bytes("out.pmr"))
+        assert not [t for t in canaries.text if t.encode() in left], [t for t in canaries.text if t.encode() in left]
     print("%d texts and %d numbers looked for in %d ways" % (len(canaries.text), len(canaries.number), 3 * len(ways_of)))
 
 
