@@ -242,7 +242,7 @@ static int classic_of(struct stat_sheet *s, uint32_t event)
 	int err = 0;
 
 	plain_name(s, &s->event[event], name, &type, &config);
-	/* perf 6 knows events by type and config: not those of PMUs, nor of one kind of CPUs, which is in the config. */
+	/* perf 6 knows events by type and config: not those of PMUs, nor of one kind of CPUs. */
 	own = type > PERF_TYPE_HW_CACHE ? event_symbol_find(name) != NULL : config >> 32 != 0;
 	n = own && stat_is_older(s) ? 0 : shadow_find(type, config, name, &row);
 	/* perf spells this one in two ways. */
