@@ -16,9 +16,9 @@ DAY = (200, 1, 100, 86400, 0)
 # Live members, counters, replaced a second, seconds, 1: cgroups or 2: tasks of perf; commands.
 LAST = "cut --since=-60 --overwrite -o %s.cut"
 CASES = [
-    ("tasks", (1000, 5, 100, 3600, 0), ["info", "check", "show --total", "show --since=-60 -S", LAST]),
+    ("tasks", (1000, 5, 100, 3600, 0), ["info", "check", "show --total", "show --total --format=csv", "show --since=-60 -S", LAST]),
     ("tasks, static", (1000, 5, 0, 3600, 0), ["info", "check", "show --total", LAST]),
-    ("tasks, twice the births", (1000, 5, 200, 3600, 0), ["info", "check", "show --total", "show --since=-60 -S"]),
+    ("tasks, twice the births", (1000, 5, 200, 3600, 0), ["info", "check", "show --total", "show --total --format=csv", "show --since=-60 -S"]),
     ("tasks, twice as many", (2000, 5, 100, 3600, 0), ["info", "check", "show --total"]),
     ("cgroups", (100, 5, 10, 3600, 1), ["show"]),
     ("cgroups, twice the births", (100, 5, 20, 3600, 1), ["show"]),
@@ -57,7 +57,7 @@ def day(pmrep, tool, path, factor):
         for chunks, size_then, copy, instances, groups, resident in said if part == 4 else []:
             print("    writer after %6.2f h: %8.2f MB, %6d bytes to repeat, %4d instances, %2d groups, %6.2f MiB resident"
                   % (chunks / 3600, size_then / 1e6, copy, instances, groups, resident / 1024))
-        for words in ("check", "info", "show --since=-60 -S", LAST):
+        for words in ("check", "info", "show --total", "show --since=-60 -S", LAST):
             command, *rest = (words % path if "%s" in words else words).split()
             code, cpu, memory, read = measure([pmrep, command, *rest, path])
             print("    %-28s %8.2f s %8.1f MiB, %5.1f %% read" % (words.split(" -o")[0], cpu, memory, read / size * 100))
