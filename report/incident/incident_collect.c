@@ -1,4 +1,4 @@
-/* All metrics at all levels, as series of a bounded number of bins. */
+/* Collects all metrics at all levels, as series of a bounded number of bins. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,14 +10,14 @@
 #include "report/input/input.h"
 #include "report/metric/amount.h"
 
-#define CHUNKS_FEW   256 /* a recording of so many is read as it is */
+#define CHUNKS_FEW   256 /* a recording of so few is read as it is */
 #define BATCH        128 /* intervals */
 #define REQUESTS_FEW 10
 #define TIME_LITTLE  0.1 /* of the interval */
 
 struct drawn {
 	const struct sheet_cell *cell;
-	const struct sheet_cell *count; /* of what the cell is the mean of; NULL: nobody counts it */
+	const struct sheet_cell *count; /* the number of things that the cell is the mean of; NULL: not counted */
 	uint32_t series;
 };
 
@@ -31,9 +31,9 @@ struct collect {
 	struct drawn *drawn; /* owned */
 	size_t n_drawn;
 	uint64_t origin_ns;
-	double shift_s, end_s; /* where the recording at hand begins; the last time that was seen */
+	double shift_s, end_s; /* where the current recording begins; the last time that was seen */
 	size_t damages;
-	uint64_t expected; /* intervals, about; 0: unknown */
+	uint64_t expected; /* approximate number of intervals; 0: unknown */
 	int64_t start_wall_ns;
 };
 
@@ -84,7 +84,7 @@ static int find_row(struct collect *c, const struct place *p, uint32_t *place)
 		.label = strdup(buf_str(&key) + kind),
 		.kind = p->kind,
 		.package = p->kind == PM_SYSTEM ? PM_NONE : p->package,
-		/* Of a core its first, as in tables. */
+		/* A core is named by its first CPU, as in tables. */
 		.cpu = p->kind == PM_CPU  ? p->cpu :
 		       p->kind == PM_CORE ? p->first_cpu :
 					    PM_NONE,
@@ -96,7 +96,7 @@ out:
 	return err;
 }
 
-/* Whether the metric says of one counter what the counter says. */
+/* Whether the metric shows exactly what one counter says. */
 static uint32_t stands_for(const struct binding *b, const struct bound_metric *m)
 {
 	uint32_t counter = 0;
@@ -113,7 +113,7 @@ static uint32_t stands_for(const struct binding *b, const struct bound_metric *m
 	return counter;
 }
 
-/* Of CPUs: their clocks always run, and what they are busy and idle is what util says. */
+/* Of CPUs: their clocks always run, and util says whether they are busy or idle. */
 static bool says_less(const char *metric)
 {
 	static const char *const names[] = { "cpus_utilized", "cpus_utilized_clock", "cpus_busy", "util.idle" };
@@ -124,8 +124,8 @@ static bool says_less(const char *metric)
 	return i < sizeof(names) / sizeof(*names);
 }
 
-/* A counter is left out where a metric says the same, or is computed from that time, and so are registers whose bits
- * are no amount. */
+/* Omits counters that a metric shows or that are computed from the same time, and registers whose bits are not an
+ * amount. */
 static int choose(struct collect *c, const struct sink_plan *plan)
 {
 	const struct binding *b = plan->binding;
@@ -258,7 +258,7 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 
 /* ---- intervals ---- */
 
-/* Intervals of a block that go into bins which are there. */
+/* Intervals of a block that go into existing bins. */
 struct batch {
 	uint32_t bin[BATCH];
 	float before[BATCH]; /* intervals that are in the bin already */
@@ -266,13 +266,13 @@ struct batch {
 	size_t first, n; /* intervals [first, first + n) of the block */
 };
 
-/* Milliseconds that a few requests took which took next to nothing together: their mean says nothing. */
+/* Milliseconds per request, where a few requests took next to no time together: their mean says nothing. */
 static bool says_nothing(double mean, double rate, double seconds)
 {
 	return rate * seconds < REQUESTS_FEW && rate * mean < 1000 * TIME_LITTLE;
 }
 
-/* Series after series, because the values of each lie side by side, here and there. */
+/* Series by series, because the values of each are adjacent, here and there. */
 static void put_batch(struct collect *c, struct batch *b)
 {
 	struct incident_store *s = c->s;
@@ -352,7 +352,7 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 
 /* ---- what is lost ---- */
 
-/* What lies before the first interval counts as its beginning. */
+/* What precedes the first interval counts as its beginning. */
 static double seconds_at(const struct collect *c, uint64_t ns)
 {
 	return c->shift_s + (c->origin_ns && ns > c->origin_ns ? (double)(ns - c->origin_ns) / 1e9 : 0);
@@ -425,7 +425,7 @@ static const struct sink_ops ops = {
 	.plan = plan, .shape = shape, .intervals = intervals, .event = event, .end = end
 };
 
-/* About how many series there will be: metrics are about as many as counters. */
+/* The approximate number of series: there are about as many metrics as counters. */
 static size_t cells_of(const struct pm_model *m)
 {
 	size_t n = 0;
@@ -437,7 +437,7 @@ static size_t cells_of(const struct pm_model *m)
 	return n;
 }
 
-/* A long recording is read in longer intervals from the start, which costs less than putting them together here. */
+/* A long recording is read in longer intervals from the start, which costs less than joining them here. */
 static void choose_step(struct collect *c, struct pipeline_config *config, const char *path)
 {
 	struct pm_reader *reader;

@@ -1,27 +1,27 @@
-/* Levels and spreads that resist outliers, slow drifts, and what neighboring values of a series do not predict. */
+/* Levels and spreads that resist outliers, slow drifts, and what neighbouring values of a series do not predict. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/incident/incident_scan.h"
 
-#define BULK         2.5 /* spreads from the median: what lies farther away says nothing of the rest */
+#define BULK         2.5 /* spreads from the median: values farther away say nothing about the rest */
 #define BULK_TIMES   3
 #define SAMPLE       301
 #define BULK_LEAST   0.65   /* of the values */
 #define BULK_SPREAD  0.9546 /* deviation of that part of a normal distribution */
-#define ALIKE        0.25   /* correlation of neighbours from which on a series resembles itself */
+#define ALIKE        0.25   /* correlation of neighbours from which on a series counts as autocorrelated */
 #define DRIFT_BLOCKS 16
-#define DRIFT_PAIRS  84  /* of 120 that have to agree */
+#define DRIFT_PAIRS  84  /* of 120 that must agree */
 #define DRIFT_SPREAD 6.5 /* change in spreads, and more where many series can have one */
 #define STEP_BLOCKS  2   /* of them on both sides of a step */
-#define STEP         6.0 /* times what the blocks scatter by beside it */
-#define STAY         4.0 /* likewise, of a level that ends before the recording does */
+#define STEP         6.0 /* times the scatter of the blocks beside it */
+#define STAY         4.0 /* likewise, for a level that ends before the recording does */
 #define STEP_SPREAD  2.0 /* and spreads */
 #define WAVES        4
-#define WAVE_LEAST   40 /* values that it takes to tell one */
-#define PARTS        8  /* of a series that resembles itself: so long a stretch has to recur to be known */
-#define WHITE_MOST   64 /* values of a stretch: a longer one is as well seen without */
+#define WAVE_LEAST   40 /* values needed to find one */
+#define PARTS        8  /* of an autocorrelated series: so long a stretch must recur to be known */
+#define WHITE_MOST   64 /* values of a stretch: a longer one is seen as well without */
 
 const uint32_t scan_length[LENGTHS] = { 1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096 };
 
@@ -44,7 +44,7 @@ static double step_of(const double *v, uint32_t n)
 	return isfinite(step) ? step : 0;
 }
 
-/* What chance makes of it at least: a part of the level, of a step, of the root of what is counted. */
+/* The least spread that chance alone makes: a part of the level, of a step, of the root of what is counted. */
 static double least_spread(const struct scan *x, const struct incident_metric *m, double level, double step)
 {
 	double width = x->s->interval_s * x->s->per_bin, least = fabs(level) / 1000;
@@ -56,15 +56,15 @@ static double least_spread(const struct scan *x, const struct incident_metric *m
 	return m->fault == METRIC_FAULT ? least : fmax(least, m->fault == METRIC_GRAVE ? step / 16 : step / 2);
 }
 
-/* Begins with medians, because those stay as they are whatever a few values do, and ends with mean and deviation of
- * the bulk, because sums are compared with them. */
+/* Starts with medians, which a few values do not move, and ends with mean and deviation of the bulk, because sums are
+ * compared with them. */
 static void find_level(struct scan *x, const struct incident_metric *m, double step)
 {
 	double sum = 0, square, mean, wide;
 	uint32_t some;
 	bool rare;
 
-	/* Of many values some are enough to begin with. */
+	/* Of many values a sample is enough to begin with. */
 	some = x->n < SAMPLE ? x->n : SAMPLE;
 	for (uint32_t i = 0; i < some; i++)
 		x->work[i] = x->y[(uint64_t)i * x->n / some];
@@ -96,7 +96,7 @@ static void find_level(struct scan *x, const struct incident_metric *m, double s
 			some++;
 		}
 		mean = some ? sum / some : 0;
-		/* What goes to and fro between two values has no bulk at one of them. */
+		/* A series that alternates between two values has no bulk at one of them. */
 		if (some < BULK_LEAST * x->n && x->spread < wide)
 			x->spread = wide;
 		else if (some > 1)
@@ -107,7 +107,7 @@ static void find_level(struct scan *x, const struct incident_metric *m, double s
 	}
 	for (uint32_t i = 0; i < x->n; i++) {
 		x->z[i] = x->spread > 0 ? (x->y[i] - x->level) / x->spread : 0;
-		/* Of what is nearly always the same nobody knows how large it is once it is not: it has to last. */
+		/* The size of a change in what is nearly always the same is unknown: the change has to last. */
 		if (rare && !m->fault)
 			x->z[i] = asinh(x->z[i]);
 	}
@@ -121,7 +121,7 @@ struct step {
 	double change;
 };
 
-/* The medians of equal parts, of so many values at least. False: there are too few. */
+/* The medians of equal parts of at least so many values. False: there are too few. */
 static bool find_blocks(struct scan *x, uint32_t least, double *block)
 {
 	for (uint32_t b = 0; b < DRIFT_BLOCKS && x->n >= DRIFT_BLOCKS * least; b++) {
@@ -161,8 +161,8 @@ static double clipped_mean(const struct scan *x, uint32_t from, uint32_t to, dou
 	return sum / (to - from);
 }
 
-/* Exactly where a step is that lies near the start of a block: so that most of what is after it is beyond the middle
- * of both levels, and of what is before it is not. */
+/* The exact place of a step near the start of a block: most values after it are beyond the middle of both levels,
+ * most before it are not. */
 static uint32_t edge_near(const struct scan *x, uint32_t block, double half, double change)
 {
 	uint32_t from = (uint32_t)((uint64_t)x->n * (block - 1) / DRIFT_BLOCKS), at = from;
@@ -178,8 +178,8 @@ static uint32_t edge_near(const struct scan *x, uint32_t block, double half, dou
 	return at;
 }
 
-/* Where a series goes from one level to another, and stays there to its end or for long, which describes it far
- * better than a line. It is left without that. False: it does not. */
+/* Finds where a series goes from one level to another, and stays there to its end or for long, if that describes it
+ * far better than a line; removes the step. False: there is none. */
 static bool take_step(struct scan *x, struct step *s)
 {
 	double block[DRIFT_BLOCKS], rest[DRIFT_BLOCKS], slope = 0, least = INFINITY, before, behind, half = 0, line;
@@ -201,7 +201,7 @@ static bool take_step(struct scan *x, struct step *s)
 			memcpy(rest, block, i * sizeof(*rest));
 			memcpy(rest + i, block + end, (DRIFT_BLOCKS - end) * sizeof(*rest));
 			squares = squares_of(rest, outside, 0, &before) + squares_of(block + i, end - i, 0, &behind);
-			/* What has two ends more easily resembles anything. */
+			/* With two ends it more easily resembles anything. */
 			if (squares < least * (end < DRIFT_BLOCKS && to == DRIFT_BLOCKS ? 0.5 : 1)) {
 				least = squares;
 				from = i;
@@ -215,7 +215,7 @@ static bool take_step(struct scan *x, struct step *s)
 		return false;
 	s->from = edge_near(x, from, half, s->change);
 	s->to = to < DRIFT_BLOCKS ? edge_near(x, to, half, -s->change) : x->n;
-	/* Medians of what is rounded jump where nothing does. */
+	/* Medians of rounded values jump where nothing does. */
 	if (s->to <= s->from || !s->from ||
 	    fabs(clipped_mean(x, s->from, s->to, half, s->change) - clipped_mean(x, 0, s->from, half, s->change)) <
 		    fabs(s->change) / 2)
@@ -224,8 +224,7 @@ static bool take_step(struct scan *x, struct step *s)
 	return true;
 }
 
-/* By how much a series goes one way all the time, by the medians of equal parts; it is left with what it does beside
- * that. 0: it does not. */
+/* By how much a series steadily goes one way, by the medians of equal parts; removes that. 0: it does not. */
 static double take_drift(struct scan *x)
 {
 	double block[DRIFT_BLOCKS], slope[DRIFT_BLOCKS * DRIFT_BLOCKS / 2], change;
@@ -249,7 +248,7 @@ static double take_drift(struct scan *x)
 
 /* ---- what all do ---- */
 
-/* Takes off what its equals do at the same time; false: the series is much the same without it. */
+/* Removes what its peers do at the same time; false: the series is much the same without it. */
 static bool take_common(struct scan *x)
 {
 	double product = 0, square = 0, before = 0, left = 0;
@@ -275,9 +274,8 @@ static bool take_common(struct scan *x)
 
 /* ---- what neighbours foretell ---- */
 
-/* The autoregression of a series, by Levinson's recursion, of the order that describes it best for what it costs: by
- * the Bayesian criterion, because each coefficient more also takes a part of what happened once for what is usual.
- * Returns the order. a[0] is 1. */
+/* The autoregression of a series, by Levinson's recursion, of the order that the Bayesian criterion chooses: each
+ * further coefficient also takes some of what happened once for usual. Returns the order. a[0] is 1. */
 static uint32_t autoregression(struct scan *x, double *a)
 {
 	uint32_t most = x->n / 6 < ORDER_MOST ? x->n / 6 : ORDER_MOST, order = 0;
@@ -289,7 +287,7 @@ static uint32_t autoregression(struct scan *x, double *a)
 		r[k] = 0;
 		for (uint32_t i = k; i < x->n; i++)
 			r[k] += x->work2[i] * x->work2[i - k];
-		/* Two neighbours are enough to tell that there is nothing to tell. */
+		/* Two neighbours are enough to see that there is no correlation. */
 		if (k == 2 && fabs(r[1]) < ALIKE * r[0] && fabs(r[2]) < ALIKE * r[0])
 			return 0;
 	}
@@ -315,8 +313,7 @@ static uint32_t autoregression(struct scan *x, double *a)
 	return order;
 }
 
-/* A series seen through a filter that is the same forwards and backwards; before its first value and after its last
- * it is mirrored. */
+/* Applies a filter forwards and backwards alike; the series is mirrored before its first value and after its last. */
 static void see(struct scan *x, enum view v, const double *filter, uint32_t order, uint32_t least)
 {
 	struct viewed *out = &x->view[v];
@@ -346,8 +343,8 @@ static void see(struct scan *x, enum view v, const double *filter, uint32_t orde
 			variance += row;
 			row += length + 1 <= order ? 2 * filter[length + 1] : 0;
 		}
-		/* And what the series itself says, as far as it has enough of such stretches; they overlap, because a
-		 * few that do not say little. */
+		/* And the series' own estimate, if it has enough of such stretches; they overlap, because a few that
+		 * do not say little. */
 		if (l % 2 == 1 && l > 2 && n >= 10) {
 			uint32_t step = scan_length[l] / 4;
 
@@ -363,7 +360,7 @@ static void see(struct scan *x, enum view v, const double *filter, uint32_t orde
 	}
 }
 
-/* What came later is the news, unless it is most of the recording. */
+/* The later level is the news, unless it is most of the recording. */
 static void report_step(struct scan *x, uint32_t series, const struct step *s, double limit, double low)
 {
 	bool later = s->from > x->n / 4 || s->to < x->n;

@@ -9,13 +9,13 @@
 
 #define GROUPS_MOST 4096
 #define BEAT        3   /* bins, or fewer: most of a short rhythm is no beat of it */
-#define TOGETHER_S  60  /* what happens again so soon after is the same */
+#define TOGETHER_S  60  /* what recurs so soon is the same incident */
 #define SHARED      0.4 /* of the time of both together: then it is the same */
 
 struct group {
 	enum incident_kind kind;
 	uint32_t from, to;  /* bins */
-	float period, most; /* of a rhythm, the latter its best score */
+	float period, most; /* of a rhythm; `most`: its best score */
 	uint32_t *finding;  /* owned; best first */
 	uint32_t n;
 	double score;
@@ -57,7 +57,7 @@ static bool same_time(const struct group *g, const struct finding *f)
 	double from = fmax(g->from, f->from), to = fmin(g->to, f->to);
 	double first = fmin(g->from, f->from), last = fmax(g->to, f->to);
 
-	/* What is seen once of a rhythm that others show. */
+	/* A single occurrence of a rhythm that others show. */
 	if (g->kind == INCIDENT_RHYTHM && f->kind == INCIDENT_STRETCH && f->to - f->from <= BEAT &&
 	    f->score < g->most)
 		return fabs(remainder(f->from - (double)g->from, (double)g->period)) <
@@ -76,7 +76,7 @@ static bool same_time(const struct group *g, const struct finding *f)
 	}
 	if (to - from >= SHARED * (last - first))
 		return true;
-	/* The bin before and the bin after are what it began and ended in. */
+	/* The bins before and after are those in which it began and ended. */
 	return f->to - f->from <= 2 && to - from >= -1;
 }
 
@@ -88,7 +88,7 @@ static struct group *find_group(struct group *g, uint32_t n, const struct findin
 	return NULL;
 }
 
-/* How much the value moved, beside what is usual: 1 for twice as much. */
+/* How far the value moved, relative to what is usual: 1 for twice as much. */
 static double size_of(const struct finding *f)
 {
 	double usual = fabs((double)f->usual), moved = fabs((double)f->value - (double)f->usual);
@@ -104,8 +104,8 @@ static double gain(const struct incident_store *s, const struct finding *f)
 	return log2(1 + (double)f->score) * size_of(f) * weight * (m->fault == METRIC_GRAVE ? 2 : 1);
 }
 
-/* Each further metric says less that is new, and so does one that better incidents have: `had` by metric says how
- * many. Places of one metric say nearly nothing. */
+/* Each further metric adds less that is new, and so does one that better incidents have: `had` counts these by
+ * metric. Further places of one metric add nearly nothing. */
 static double score_of(const struct incident_store *s, const struct findings *f, const struct group *g, uint32_t *had)
 {
 	uint32_t seen[16], n = 0;
@@ -135,7 +135,7 @@ static int add_to(struct group *g, uint32_t finding)
 	return 0;
 }
 
-/* What a series did then is said once: by the clearest of the stretches that it was seen in. `seen` by series: the
+/* What a series did then is said once: by the clearest of the stretches in which it was seen. `seen` by series: the
  * last group that had it. */
 static void drop_repeated(const struct findings *f, struct group *g, uint32_t number, uint32_t *seen)
 {
@@ -212,7 +212,7 @@ static int by_rank(const void *a, const void *b)
 	return (x->score < y->score) - (x->score > y->score);
 }
 
-/* Those of a kind that lie together are one. */
+/* Adjacent losses of one kind become one. */
 static int add_losses(const struct incident_store *s, struct incidents *out)
 {
 	uint32_t first = out->n;
@@ -283,7 +283,7 @@ int merge_all(struct incident_store *s, struct findings *f, struct incidents *ou
 	free(seen);
 	if (n)
 		qsort(g, n, sizeof(*g), group_order);
-	/* The second of a kind is less of a surprise, but no less sure. */
+	/* The second of a kind is less surprising, but no less certain. */
 	for (uint32_t i = 0; i < n && !err; i++)
 		g[i].score = fmax(score_of(s, f, &g[i], had), fmin(g[i].score, SCORE_LEAST));
 	free(had);

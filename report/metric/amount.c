@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define TRIES 16 /* a formula may ask for numbers that are in some order */
+#define TRIES 16 /* a formula may need numbers in some order */
 
-/* Whether what an input says grows with the time over which it is looked at. */
+/* Whether an input grows with the length of the interval. */
 static bool grows(const struct binding *b, const struct bound_input *in, const struct pm_model *model)
 {
 	if (in->duration)

@@ -7,7 +7,7 @@
 
 #include "report/metric/recorded_metrics.h"
 
-#define MAX_PARAMETER 1024 /* chips, or cores of one, that a metric is repeated for */
+#define MAX_PARAMETER 1024 /* chips, or cores of one, for which a metric is repeated */
 
 static char *with_parameter(const char *text, const char *number)
 {
@@ -21,7 +21,7 @@ static char *with_parameter(const char *text, const char *number)
 	return buf_detach(&out);
 }
 
-/* A metric over a class of PMUs: once for each set of filters that was recorded. */
+/* Binds a metric over a class of PMUs, once for each set of filters that was recorded. */
 static int bind_class_row(struct builder *x, const struct metric *row, const struct pmu_class *class, bool vendor)
 {
 	const struct expr_input *in;
@@ -53,8 +53,8 @@ static int bind_class_row(struct builder *x, const struct metric *row, const str
 	return err;
 }
 
-/* What of a counter's name is the member: after the family, or after the first part of it ("softirqs.vec" has
- * members such as "softirqs.timer"). */
+/* The member in a counter's name: what follows the family, or its first part ("softirqs.vec" has members such as
+ * "softirqs.timer"). */
 static const char *own_part(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -75,7 +75,7 @@ static int bind_family(struct builder *x, const struct metric *row)
 			continue;
 		part = own_part(c->name);
 		member = pm_map_text(&c->attrs, PM_COUNTER_MEMBER, part);
-		/* A member whose name no formula can hold is still there as a counter. */
+		/* If no formula can contain the member's name, it is still available as a counter. */
 		err = bind_row(x, row, member, part, false);
 		if (err && err != -EINVAL)
 			return err;
@@ -94,7 +94,7 @@ static unsigned char precision_of(const struct pm_counter *c, bool rate)
 	return !strcmp(c->unit, "s") ? 3 : 2;
 }
 
-/* An added counter that is shown as a share of time, by a formula. */
+/* Whether an added counter is shown as a share of time, by a formula. */
 static bool is_share(const struct pm_counter *c)
 {
 	return !strcmp(pm_map_text(&c->attrs, PM_COUNTER_ADD_FORMAT, ""), "percent");
@@ -197,7 +197,7 @@ static int bind_all_counters(struct builder *x)
 	return err;
 }
 
-/* A '?' in an event's name stands for a number that runs from 0: a metric for each that was recorded. */
+/* A '?' in an event's name stands for a number that counts from 0: binds a metric for each that was recorded. */
 static int bind_parameters(struct builder *x, const struct metric *row)
 {
 	struct binding *b = x->b;
@@ -227,7 +227,7 @@ static int bind_parameters(struct builder *x, const struct metric *row)
 	return err;
 }
 
-/* A metric over classes of PMUs: the first of its formulas that the recording can feed. */
+/* Binds a metric over classes of PMUs: the first of its formulas that the recording can feed. */
 static int bind_classes(struct builder *x, const struct metric *row)
 {
 	struct metric one = *row;
@@ -260,7 +260,7 @@ static int bind_built_in(struct builder *x, const struct metric *row)
 	return row->each ? bind_family(x, row) : bind_row(x, row, NULL, NULL, false);
 }
 
-/* perf's formulas have the counts as the hardware has them. */
+/* perf's formulas use counts in the hardware's units. */
 static int bind_vendor(struct builder *x, const struct metric *row)
 {
 	int err;
@@ -271,7 +271,7 @@ static int bind_vendor(struct builder *x, const struct metric *row)
 	return err;
 }
 
-/* What has to do with CPUs is one metric for each kind of them, if that is wanted. */
+/* What concerns CPUs becomes one metric for each kind of them, if requested. */
 static int bind_kinds(struct builder *x, const struct metric *row,
 		      int (*bind)(struct builder *x, const struct metric *row))
 {
@@ -302,8 +302,8 @@ static int bind_all(struct builder *x)
 
 	if (x->options->counters_only)
 		return bind_all_counters(x);
-	/* The user's own come first: where a name is taken, theirs is meant. What a pack has comes after what was
-	 * meant when the recording was made. */
+	/* The user's own come first: if a name is taken, theirs is meant. A pack's come after what was meant when the
+	 * recording was made. */
 	if ((err = bind_sets(x, 0, own)))
 		return err;
 	for (size_t i = 0; i < x->b->recorded.n; i++)
@@ -326,7 +326,7 @@ static int bind_all(struct builder *x)
 	return bind_all_counters(x);
 }
 
-/* What the CPU of the recording has of files that are for many. */
+/* Chooses what applies to the recording's CPU from files for many. */
 static int choose_vendor(struct bind_options *options, const struct pm_model *m, struct error *e)
 {
 	struct vendor_choice choice;

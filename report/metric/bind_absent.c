@@ -21,7 +21,7 @@ static bool has_source(const struct pm_model *m, const char *source)
 	return false;
 }
 
-/* Whether some register was requested in vain: most recordings are bound without looking at each formula. */
+/* Whether some register was requested in vain: most recordings are bound without checking each formula. */
 static bool lacks_registers(const struct builder *x)
 {
 	const struct pm_model *m = x->p->model;
@@ -37,7 +37,7 @@ static bool lacks_registers(const struct builder *x)
 	return false;
 }
 
-/* Why the register was not recorded; PM_OK: nobody tried, or it was. */
+/* Why the register was not recorded; PM_OK: nobody tried, or it was recorded. */
 static uint16_t why_absent(const struct builder *x, const char *name)
 {
 	const struct pm_model *m = x->p->model;
@@ -54,7 +54,7 @@ static uint16_t why_absent(const struct builder *x, const char *name)
 	return PM_OK;
 }
 
-/* Why the formula cannot be fed. PM_OK, also if it could be, or lacks something else. -errno. */
+/* Why the formula cannot be fed. PM_OK, also if it can be, or lacks something else. -errno. */
 static int why_unfed(struct builder *x, const char *text, size_t len)
 {
 	char *formula = strndup(text, len);

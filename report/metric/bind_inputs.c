@@ -10,7 +10,7 @@
 #include "report/replay/replay.h"
 #include "report/machine/telemetry.h"
 
-/* Takes over what was allocated, NULL included; returns it, or NULL without memory. */
+/* Takes ownership of an allocation, NULL included; returns it, or NULL without memory. */
 void *bind_own(struct binding *b, void *data)
 {
 	if (data && array_room(&b->owned, b->n_owned, sizeof(*b->owned))) {
@@ -50,7 +50,7 @@ unsigned bound_input_aspects(const struct bound_input *i)
 	case EXPR_ELAPSED:
 		return 1u << i->aspect;
 	case EXPR_AGGR_NR:
-		/* Those that were observed, whether or not their value is to be trusted. */
+		/* Those that were observed, whether or not their value can be trusted. */
 		return 1u << TRACK_ELAPSED;
 	default:
 		return 1u << TRACK_VALUE;
@@ -59,7 +59,7 @@ unsigned bound_input_aspects(const struct bound_input *i)
 
 /* ---- inputs ---- */
 
-/* As perf does it: the whole text, with the dashes and dots of its map files taken as a regular expression. */
+/* As in perf: the whole text, with the dashes and dots of its map files taken as a regular expression. */
 /* strcmp_cpuid_str(): whether the pattern describes the recorded processor. */
 static bool cpuid_matches(const struct pm_model *m, const char *pattern)
 {
@@ -81,7 +81,7 @@ bool bind_left_out(const struct builder *x, const struct pm_counter *c)
 	       (x->options->no_perf && !strcmp(c->source, "perf"));
 }
 
-/* Counters of sources that the user does not want. */
+/* Removes counters of sources that the user does not want. */
 static void leave_out(struct builder *x, struct bound_input *in)
 {
 	uint32_t n = 0;
@@ -110,7 +110,7 @@ static bool is_time(const char *name)
 	return false;
 }
 
-/* Where the kernel has a name of its own for "instructions" of a kind of CPUs, its counter is not called by it. */
+/* If the kernel has its own name for "instructions" on a kind of CPUs, its counter has that name. */
 static uint32_t counters_of_kind(struct builder *x, const char *name)
 {
 	const struct pm_model *m = x->p->model;
@@ -128,8 +128,7 @@ static uint32_t counters_of_kind(struct builder *x, const char *name)
 	return kept;
 }
 
-/* What perf counts of registers. Those of energy are added up and in another unit: they have formulas of their own.
- */
+/* What perf counts of registers. Energy is added up and in another unit, so it has formulas of its own. */
 /* clang-format off */
 static const struct {
 	const char *counter, *event;
@@ -160,7 +159,7 @@ static const char *event_of(const char *counter)
 	return NULL;
 }
 
-/* Where a register was shut, the event of perf that counts the same. */
+/* If a register could not be read, uses the perf event that counts the same. */
 static void stand_in(struct builder *x, struct bound_input *in, const char *counter)
 {
 	bool plain = !in->more->op || in->more->op == INPUT_OVER || in->more->op == INPUT_TIMES;
@@ -206,7 +205,7 @@ static int fill_input(struct builder *x, struct bound_input *in, const char *nam
 			in->more->value = value_missing(VALUE_NO_INPUT);
 		return 0;
 	}
-	/* perf's formulas have times in seconds, whatever unit they were counted in. */
+	/* perf's formulas expect times in seconds, whatever unit they were counted in. */
 	if (in->aspect == EXPR_VALUE && (!strcmp(name, "duration_time") || !strcmp(name, "tool/duration_time/"))) {
 		in->duration = true;
 		return 0;
@@ -275,7 +274,7 @@ void bind_begin_formula(struct builder *x, const struct expr_input *in, size_t n
 	x->formulas++;
 }
 
-/* The place of the input; inputs that are requested twice are kept once. */
+/* The index of the input; inputs that are requested twice are stored once. */
 int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect)
 {
 	struct binding *b = x->b;
@@ -362,7 +361,7 @@ static int64_t add_clocked(struct builder *x, const char *name, enum expr_aspect
 	return err ? err : (int64_t)at;
 }
 
-/* The numbers of the clocks themselves, which what is beside them is divided by or judged with. */
+/* The readings of the clocks themselves, by which their companions are divided or judged. */
 int bind_add_clocks(struct builder *x, struct bound_metric *m, const uint32_t *clock, uint32_t n)
 {
 	uint32_t *distinct = malloc((n + 1) * sizeof(*distinct)), k = 0;
@@ -384,7 +383,7 @@ int bind_add_clocks(struct builder *x, struct bound_metric *m, const uint32_t *c
 	return !distinct ? -ENOMEM : at < 0 ? (int)at : 0;
 }
 
-/* seconds(x,y) of any two counters: each x goes with the y at its place in the list, or with the only one. */
+/* seconds(x,y) of any two counters: each x is paired with the y at its place in the list, or with the only one. */
 static uint32_t pair_clocks(struct builder *x, const struct expr_input *in, uint32_t *clock)
 {
 	uint32_t n = bind_counters(&x->b->index, in->by, clock, BIND_MAX_COUNTERS), k;
@@ -397,7 +396,7 @@ static uint32_t pair_clocks(struct builder *x, const struct expr_input *in, uint
 	return k;
 }
 
-/* Our formulas take traffic in bytes. The kernel may give counts a scale and a unit of its own, or neither. */
+/* Our formulas expect traffic in bytes. The kernel may give counts a scale and a unit of its own, or neither. */
 static int set_bytes(struct builder *x, struct bound_input *in, unsigned bytes)
 {
 	in->more->bytes = bind_own(x->b, malloc((in->n_counters + 1) * sizeof(*in->more->bytes)));

@@ -4,7 +4,7 @@
 
 #include "report/metric/bind_private.h"
 
-/* Whether the counter is one of several PMUs that the same words of the user stand for. */
+/* Whether the counter is on one of several PMUs that the same words of the user stand for. */
 bool bind_has_twins(const struct builder *x, const struct pm_counter *c)
 {
 	uint64_t wildcard = x->p->kind[c->id] == PM_PMU ? pm_map_u64(&c->attrs, PM_COUNTER_PERF_WILDCARD, 0) : 0;
@@ -18,7 +18,7 @@ bool bind_has_twins(const struct builder *x, const struct pm_counter *c)
 	return twins;
 }
 
-/* An event of several PMUs: what all of them counted, a second, called as the user called them. */
+/* An event of several PMUs: their sum per second, under the user's name for it. */
 int bind_merged(struct builder *x, const struct pm_counter *c)
 {
 	const char *user = pm_map_text(&c->attrs, PM_COUNTER_PERF_USER_TEXT, NULL);

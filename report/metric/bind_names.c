@@ -1,4 +1,4 @@
-/* What a name in a formula means in a recording beside counters: fields of registers, literals. */
+/* What a name in a formula can mean in a recording besides counters: fields of registers, literals. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 #define OWN_RULE UINT8_MAX
 
-/* Events whose codes the model tells. */
+/* Events whose codes depend on the model. */
 #define L2_EVENTS "l2/"
 
 static const struct {
@@ -42,7 +42,7 @@ static const struct {
 	TIMES("msr.amd_core_energy", "joules", "amd_energy_unit"),
 	TIMES("msr.pkg_perf_status", "seconds", "rapl_time_unit"),
 	TIMES("msr.dram_perf_status", "seconds", "rapl_time_unit"),
-	/* Efficiency cores count the time in C7 as time in C6, too. */
+	/* Efficiency cores also count time in C7 as time in C6. */
 	TIMES("msr.core_c7_res", "in_c6", "c7_in_c6"),
 #undef TIMES
 	{ "msr.mperf.seconds", "msr.mperf", INPUT_OVER, 0, 0, 0, OWN_RULE, "base_hz" },
@@ -75,7 +75,7 @@ const char *bind_field(const char *name, struct input_more *in)
 	return NULL;
 }
 
-/* One of each PMU; they count on different CPUs. */
+/* One for each PMU; they count on different CPUs. */
 static uint32_t l2_counters(const struct pm_model *m, enum cpu_l2 what, uint32_t *found, uint32_t max)
 {
 	struct cpu_identity id;
@@ -162,7 +162,7 @@ static int compare_cpus(const void *left, const void *right, void *ctx)
 	return by(a->core, b->core);
 }
 
-/* How many different things of a kind the online CPUs lie in; 0 if that cannot be told. */
+/* The number of distinct things of a kind that contain online CPUs; 0 if unknown. */
 static double count(const struct places *p, enum distinct what)
 {
 	SCOPED(scoped_free) const struct pm_cpu **cpu = malloc(((size_t)p->n + 1) * sizeof(*cpu));
@@ -204,7 +204,7 @@ static struct value positive(double d)
 	return d > 0 ? value_of(d) : value_missing(VALUE_NO_INPUT);
 }
 
-/* "0x00000008": caps/slots of the core PMU; 0 stands for "not said". */
+/* "0x00000008": caps/slots of the core PMU; 0 means "not said". */
 static bool slots_number(const struct pm_value *text, uint64_t *v)
 {
 	const char *digits = text->str.data;

@@ -101,7 +101,7 @@ static int bind_formula(struct builder *x, struct bound_metric *m, const char *t
 	if (expr_fold(m->expr, literal, x))
 		return -ENOMEM;
 	in = expr_inputs(m->expr, &n);
-	/* Two clocks may join each. */
+	/* Each may get two clocks. */
 	m->input = bind_own(x->b, malloc((3 * n + 1) * sizeof(*m->input)));
 	if (!m->input)
 		return -ENOMEM;
@@ -190,7 +190,7 @@ char *bind_with_member(const char *text, const char *member, bool lower, bool es
 	return buf_detach(&out);
 }
 
-/* Whether a metric before it has the name; one of a kind of CPUs has it for itself. */
+/* Whether an earlier metric has the name; each kind of CPUs has its own. */
 static bool is_taken(struct builder *x, const char *name, bool take)
 {
 	uint32_t ignored;
@@ -233,7 +233,7 @@ int bind_row(struct builder *x, const struct metric *row, const char *member, co
 		m->name = row->name;
 		m->display = row->display ? row->display : row->name;
 		text = row->expr;
-		/* turbostat of 2022 takes what other states leave, also where a register counts C1. */
+		/* turbostat of 2022 computes it from the other states, even if a register counts C1. */
 		if (x->options->columns == COLUMNS_TURBOSTAT && !strcmp(row->name, "cpu.c1"))
 			text = row->otherwise;
 	}

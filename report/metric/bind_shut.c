@@ -1,4 +1,4 @@
-/* Finds what the sum over all PMUs of a kind lacks, because some could not be recorded. */
+/* Finds what is missing from the sum over all PMUs of a kind, because some could not be recorded. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "common/cpulist.h"
 #include "report/metric/bind_private.h"
 
-/* Why an event of a PMU is not in the recording, though it was to be; PM_OK: nobody wanted it. */
+/* Why a requested event of a PMU is not in the recording; PM_OK: nobody requested it. */
 static uint16_t why_shut(const struct pm_model *m, const struct pm_pmu *pmu, const char *name)
 {
 	for (uint32_t i = 0; i < m->n_counters; i++) {
@@ -31,7 +31,7 @@ static bool feeds(const struct pm_model *m, const struct bound_input *in, const 
 	return false;
 }
 
-/* The CPU that says in which package the PMU is; PM_NONE: it counts in several, or nobody knows. */
+/* A CPU of the PMU's package; PM_NONE: it counts in several, or that is unknown. */
 static uint32_t cpu_of(const struct pm_pmu *pmu)
 {
 	const char *mask = pm_map_text(&pmu->attrs, PM_PMU_CPUMASK, NULL);
@@ -53,7 +53,7 @@ int bind_shut(struct builder *x, struct bound_input *in)
 	if (slash) {
 		first = pm_map_text(&pm_model_counter(m, in->counter[0])->attrs, PM_COUNTER_PERF_PMU, "");
 		class = class_of_pmu(m, first);
-		/* Who names one PMU wants no other. */
+		/* Whoever names one PMU does not want the others. */
 		if (strlen(first) == (size_t)(slash - in->more->name) &&
 		    !strncmp(first, in->more->name, strlen(first)))
 			class = NULL;

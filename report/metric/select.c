@@ -82,14 +82,14 @@ static bool listed(const char *word, const char *list)
 bool selection_matches(const char *word, const char *name, const char *display, const char *aliases,
 		       const char *categories)
 {
-	/* A name may hold what is special in a glob: "cpu/event=[1]/". */
+	/* A name may contain what is special in a glob: "cpu/event=[1]/". */
 	if (!strcmp(word, "all") || !strcasecmp(word, name) || !strcasecmp(word, display))
 		return true;
 	return !fnmatch(word, name, FNM_CASEFOLD) || !fnmatch(word, display, FNM_CASEFOLD) || listed(word, aliases) ||
 	       listed(word, categories);
 }
 
-/* An empty column is shown to those who name it. */
+/* An empty column is shown if it is named. */
 static bool names_absent(const char *word, const struct bound_metric *m)
 {
 	if (!strcmp(word, "all"))
@@ -111,13 +111,13 @@ static bool fits(const char *word, const struct bound_metric *m)
 	return selection_matches(word, m->name, m->display, m->about->aliases, m->about->categories);
 }
 
-/* An exact name means that one alone, whatever else its letters fit in another case. */
+/* An exact name means only that one, whatever else it matches in another case. */
 static bool is_exactly(const char *word, const struct bound_metric *m)
 {
 	return !strcmp(word, m->name) || !strcmp(word, m->display);
 }
 
-/* Whether a metric of the tables is headed so. */
+/* Whether a metric of the tables has this head. */
 static bool heads_metric(const char *word, const struct binding *b)
 {
 	for (size_t i = 0; i < b->n_metrics; i++)
@@ -126,13 +126,13 @@ static bool heads_metric(const char *word, const struct binding *b)
 	return false;
 }
 
-/* A counter that has the word as its head alone: the metric computed from it may have the same ("SMI"). */
+/* Whether a counter has the word only as its head: the metric computed from it may have the same ("SMI"). */
 static bool is_by_head(const char *word, const struct bound_metric *m)
 {
 	return m->counter && !m->added && strcasecmp(word, m->name) && !strcasecmp(word, m->display);
 }
 
-/* Some events are not among those that are recorded by themselves, and their codes are the model's. */
+/* Some events are not recorded by default, and their codes depend on the model. */
 static void note_need(const char *word, const struct metric *row, const char *lacks, const struct pm_model *m,
 		      struct buf *notes)
 {
@@ -151,7 +151,7 @@ static void note_need(const char *word, const struct metric *row, const char *la
 	buf_addch(notes, '\n');
 }
 
-/* One table's metrics of that name that this recording cannot feed: what they lack. True if there is any. */
+/* Notes what metrics of that name lack in this recording. True if there is any. */
 static bool note_rows(const char *word, const struct metric *row, size_t n, const struct binding *b,
 		      const struct places *p, struct buf *notes)
 {
@@ -187,15 +187,15 @@ static bool note_lack(const char *word, const struct binding *b, const struct pl
 	return known;
 }
 
-/* Topology columns are always there where they tell something, but turbostat's users name them; sources may be hidden
- * whether they took part or not. */
+/* Topology columns are shown where they are useful, but turbostat's users name them; sources may be hidden whether
+ * they took part or not. */
 static const char *const harmless[] = {
 	"Package", "Die", "L3", "Node", "Module", "Core", "CPU", "topology", "Time", "msr", "perf",
 };
 #define N_HARMLESS (sizeof(harmless) / sizeof(harmless[0]))
 #define N_PLACES   7 /* of them are columns */
 
-/* Written as the column is headed: "CPU" is the column, "cpu" a category. */
+/* Written like the column's head: "CPU" is the column, "cpu" a category. */
 static bool is_place(const char *word)
 {
 	for (size_t i = 0; i < N_PLACES; i++)
@@ -212,7 +212,7 @@ static bool is_harmless(const char *word)
 	return false;
 }
 
-/* Names that may have been meant; the lists of several are cut into words that belong to `text`. */
+/* Suggestions; lists are split into words that belong to `text`. */
 struct candidates {
 	const char **name;
 	size_t n;
@@ -222,7 +222,7 @@ struct candidates {
 
 static void add_candidate(struct candidates *c, const char *name)
 {
-	/* Without memory the error message has one name less to offer. */
+	/* Without memory the error message offers one name less. */
 	if (name && name[0] && !strchr(name, '*') && !array_room(&c->name, c->n, sizeof(*c->name)))
 		c->name[c->n++] = name;
 }
@@ -246,7 +246,7 @@ static int unknown_word(const char *word, const struct binding *b, struct error 
 	SCOPED(scoped_free) struct candidates *c = calloc(1, sizeof(*c));
 	const char *near = NULL;
 
-	/* What this recording has comes first: of names that are equally near the first is offered. */
+	/* What this recording has comes first: among equally close names the first is offered. */
 	for (size_t i = 0; c && i < b->n_metrics; i++) {
 		add_candidate(c, b->metric[i].name);
 		add_candidate(c, b->metric[i].display);
@@ -307,20 +307,20 @@ static int show_joules(const struct binding *b, bool *shown)
 	return err;
 }
 
-/* Metrics of the processes and cgroups that used most: the columns of rows of that kind. */
+/* Metrics of the busiest processes and cgroups: the columns of rows of that kind. */
 static bool is_who(const struct bound_metric *m, enum pm_kind who)
 {
 	return m->kind == who && !m->counter && strstr(m->about->categories, who == PM_TASK ? "tasks" : "cgroups");
 }
 
-/* `who`: of that kind the recording has some, and they are wanted; PM_KINDS: none. */
+/* `who`: the recording has some of that kind, and they are wanted; PM_KINDS: none. */
 static bool is_default(const struct bound_metric *m, enum pm_kind who)
 {
 	return (who != PM_KINDS && is_who(m, who)) || (m->default_on && (who == PM_KINDS || m->kind == who));
 }
 
-/* turbostat's columns of requested C-states: their names win over their category, and hiding wins, wherever the words
- * stand. */
+/* turbostat's columns of requested C-states: names take precedence over categories, and hiding over showing, wherever
+ * the words are. */
 static void let_names_win(const struct selection *s, const struct binding *b, bool *shown)
 {
 	for (size_t i = 0; i < b->n_metrics; i++)
@@ -370,14 +370,14 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 			if (exact ? !is_exactly(word->word, &b->metric[i]) : !fits(word->word, &b->metric[i]))
 				continue;
 			found = true;
-			/* Of groups turbostat leaves what the user added. */
+			/* When turbostat hides a group, what the user added stays. */
 			shown[i] = !hide || (s->lenient && b->metric[i].added && !exact);
 		}
 		if (found || is_harmless(word->word) || note_lack(word->word, b, p, hide ? NULL : notes))
 			continue;
 		if (!hide && !s->lenient)
 			return unknown_word(word->word, b, e);
-		/* What is not there is hidden well enough; but it may be a typing error. */
+		/* Hiding what does not exist is harmless, but may be a typing error. */
 		unknown_word(word->word, b, &near);
 		if (notes)
 			buf_printf(notes, "%s%s\n", hide ? "nothing to hide: " : "", near.text);
@@ -389,7 +389,7 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 	return 0;
 }
 
-/* Of the columns that a machine without registers lacks: enough to know which kind is meant. */
+/* Columns that a machine without registers lacks: enough to show which kind is meant. */
 #define NAMES_TOLD 4
 
 static uint16_t why_absent(const struct binding *b, size_t i)
@@ -397,7 +397,7 @@ static uint16_t why_absent(const struct binding *b, size_t i)
 	return b->input[b->metric[i].input[0]].more->value.reason;
 }
 
-/* Columns that turbostat would show and that are not there; or those that are there without any number. */
+/* Columns that turbostat would show and that do not exist; or those that exist without any number. */
 static bool is_missed(const struct binding *b, const bool *shown, bool there, size_t i)
 {
 	const struct bound_metric *m = &b->metric[i];
@@ -405,7 +405,7 @@ static bool is_missed(const struct binding *b, const bool *shown, bool there, si
 	return m->absent && shown[i] == there && (there || (!m->unlikely && !m->foreign && turbostat_shows(m)));
 }
 
-/* All that miss their numbers for the same reason as `i`, which is the first of them. */
+/* All that lack their numbers for the same reason as `i`, which is the first of them. */
 static void note_alike(const struct binding *b, const bool *shown, bool there, size_t i, struct buf *out)
 {
 	size_t n = 0;
@@ -433,7 +433,7 @@ void selection_note_absent(const struct selection *s, const struct binding *b, c
 				continue;
 			while (!is_missed(b, shown, there, first) || why_absent(b, first) != why_absent(b, i))
 				first++;
-			/* Its group was written with the first of it. */
+			/* It was written with the first of its group. */
 			if (first < i)
 				continue;
 			buf_addstr(out, any ? "; " : there ? "no numbers: " : "not shown: ");

@@ -9,7 +9,7 @@
 #define T26  TURBOSTAT_2026
 #define TALL (T22 | T26)
 
-/* From this row to that: of a state what was too deep, what was requested, and what was too shallow. */
+/* Rows from this to that: for each state what was too deep, what was requested, and what was too shallow. */
 #define STATE_FIRST "idle.*.above"
 #define STATE_LAST  "idle.*.below"
 
@@ -29,7 +29,7 @@ static bool is_column(const char *column, const char *name)
 	return len > before + after && !strncmp(column, name, before) && !strcmp(star + 1, name + len - after);
 }
 
-/* The row of a metric: that with the end of the table if it has none. */
+/* The row of a metric, or the table's last one. */
 static const struct turbostat_column *row_of(const struct bound_metric *m)
 {
 	const struct turbostat_column *c = columns;
@@ -58,7 +58,7 @@ struct ranked {
 	uint32_t rank, place, within;
 };
 
-/* The counter that the user added; of added ones the last comes first. */
+/* The counter that the user added; the last added comes first. */
 static uint32_t added_id(const struct binding *b, const struct pm_model *m, const struct bound_metric *x)
 {
 	for (uint32_t i = 0; i < x->n_inputs; i++) {
@@ -70,8 +70,7 @@ static uint32_t added_id(const struct binding *b, const struct pm_model *m, cons
 	return 0;
 }
 
-/* turbostat of 2026 has what it counts of one state side by side, and of the first state nothing that is too shallow.
- */
+/* turbostat of 2026 has the counts of one state side by side, and for the first state nothing that is too shallow. */
 static void order_states(struct binding *b, struct ranked *order)
 {
 	uint32_t first = 0, last = 0, n = 0;
@@ -90,7 +89,7 @@ static void order_states(struct binding *b, struct ranked *order)
 		}
 }
 
-/* Nor has it a clock of the package's uncore where the parts of that have their own. */
+/* Nor does it show the package's uncore clock if its domains have their own. */
 static void prefer_domains(struct binding *b)
 {
 	bool parts = false;

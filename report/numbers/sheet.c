@@ -17,7 +17,7 @@ void *sheet_room(struct sheet_private *p, size_t n, size_t size)
 	return data;
 }
 
-/* What only the building asks for: of very many counters it is megabytes. */
+/* Needed only while building: with very many counters these are megabytes. */
 static void forget_index(struct sheet_private *p)
 {
 	free(p->of_counter);
@@ -48,7 +48,7 @@ void sheet_release(struct sheet *s)
 
 /* ---- tracks ---- */
 
-/* What a user adds is averaged, as turbostat does it. */
+/* What a user adds is averaged, as in turbostat. */
 static enum pm_aggregation rule_of(const struct pm_counter *c)
 {
 	enum pm_aggregation rule = pm_counter_joins(c);
@@ -91,7 +91,7 @@ static int index_tracks(struct sheet *s)
 		p->at[t].level = c->semantics == PM_GAUGE;
 		p->at[t].nowhere = (i->kind == PM_DEVICE || i->kind == PM_PMU) && i->cpu == PM_NONE;
 	}
-	/* Tracks of counter c: of_counter[counter_start[c] ... counter_start[c + 1]). */
+	/* The tracks of counter c: of_counter[counter_start[c] ... counter_start[c + 1]). */
 	return 0;
 }
 
@@ -111,7 +111,7 @@ static int compare_per_package(const void *left, const void *right, void *ctx)
 	return array_order(a->package, b->package, instance_of(s, t)->number, instance_of(s, u)->number);
 }
 
-/* The CPUs of a package side by side, for aggregate_add_one_of(). */
+/* The CPUs of a package become adjacent, for aggregate_add_one_of(). */
 static void order_packages(struct sheet *s)
 {
 	const struct sheet_private *p = s->p;
@@ -129,7 +129,7 @@ static void order_packages(struct sheet *s)
 
 /* ---- levels and columns ---- */
 
-/* Devices and PMUs that belong to no CPU lie in the system, and nowhere else. */
+/* Devices and PMUs that belong to no CPU belong only to the system. */
 static bool has_place(const struct sheet *s, const struct bound_metric *m)
 {
 	const struct sheet_private *p = s->p;
@@ -216,7 +216,7 @@ static int put_column(struct sheet *s, enum pm_kind kind, uint32_t column)
 	return 0;
 }
 
-/* What cgroups count is in those above them, too: it means something of each, and nothing of all together. */
+/* A cgroup's counts are included in those of its parents: they are valid for each, but not for all together. */
 static bool stands_alone(const struct sheet *s, const struct bound_metric *m)
 {
 	bool alone = m->kind == PM_CGROUP && !m->counter;
@@ -273,7 +273,7 @@ static bool has_cell(const struct sheet *s, const struct level *l, uint32_t row,
 		only_constants = false;
 		any |= level_feeds(l, row, l->place[m->input[i]]) > 0;
 	}
-	/* A plain counter that cannot be combined has nothing to say above its own level. */
+	/* A plain counter that cannot be combined says nothing above its own level. */
 	if (m->counter && any) {
 		const struct pm_counter *c = pm_model_counter(s->places->model, m->counter);
 
@@ -282,7 +282,7 @@ static bool has_cell(const struct sheet *s, const struct level *l, uint32_t row,
 	return any || (only_constants && l->kind == PM_SYSTEM);
 }
 
-/* Whether the cell shows what one track says, as it is: it needs no room for values of its own. */
+/* Whether the cell shows one track's value as it is, and needs no room of its own. */
 static bool is_plain(const struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m)
 {
 	uint32_t place;
@@ -366,7 +366,7 @@ static int make_scratch(struct sheet *s)
 	}
 	if (judge)
 		p->verdict = sheet_room(p, p->n_cells * p->block, 1);
-	/* Other tracks of such a counter may lie side by side with them. */
+	/* Other tracks of such a counter may lie beside them. */
 	for (size_t t = 0; t < tracks && alike == 1; t++)
 		alike += p->at[t].per_package ? tracks : 0;
 	p->in = sheet_room(p, inputs * p->block, sizeof(*p->in));
@@ -382,7 +382,7 @@ static int make_scratch(struct sheet *s)
 	return p->failed ? -ENOMEM : 0;
 }
 
-/* The smallest place in which inputs of several kinds meet; PM_KINDS: all are of one kind. */
+/* The smallest place that contains inputs of several kinds; PM_KINDS: all are of one kind. */
 static enum pm_kind area_of(const struct sheet *s, const struct bound_metric *m)
 {
 	enum pm_kind area = PM_KINDS;
@@ -400,7 +400,7 @@ static enum pm_kind area_of(const struct sheet *s, const struct bound_metric *m)
 	return !several ? PM_KINDS : beside ? kind_join(area, PM_PACKAGE) : area;
 }
 
-/* What formulas take together. */
+/* Registers the counters that formulas use together. */
 static int join_counters(struct sheet *s, struct replay *replay)
 {
 	size_t most = (size_t)s->places->model->n_counters * 2 + 1;
@@ -431,7 +431,7 @@ static int join_counters(struct sheet *s, struct replay *replay)
 	return formula < 0 ? (int)formula : 0;
 }
 
-/* Lays out the row of the system for the metrics that formulas of the columns want for it. */
+/* Lays out the row of the system for metrics that the columns' formulas need. */
 static int build_system(struct sheet *s, struct replay *replay)
 {
 	const struct sheet_config config = { .per = PM_SYSTEM, .summary_only = true };

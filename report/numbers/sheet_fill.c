@@ -74,7 +74,7 @@ static void note_coverage(struct sheet_private *p, const struct interval *interv
 					     p->in_lost + place * p->block, &p->in_whole[place]);
 }
 
-/* What is computed from each reading, combined. */
+/* Combines values that are computed from each reading. */
 static void fill_made(struct sheet_private *p, const struct bound_input *in, const uint32_t *track,
 		      const double *number, uint32_t n, const struct interval *interval, size_t intervals,
 		      size_t place)
@@ -96,7 +96,7 @@ static void fill_made(struct sheet_private *p, const struct bound_input *in, con
 	p->in_at[place] = out;
 }
 
-/* What one track says, as it is. */
+/* Takes one track's value as it is. */
 static void borrow(struct sheet_private *p, uint32_t track, enum track_aspect aspect, const struct interval *interval,
 		   size_t intervals, size_t place)
 {
@@ -127,7 +127,7 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 	for (uint32_t i = 0; i < n;) {
 		uint32_t counter = p->at[track[i]].counter;
 		bool more = i > 0;
-		/* The time goes with what is combined, by whichever rule that is. */
+		/* Times are combined like values, by whichever rule applies. */
 		bool by_input = in->more->op && !in->more->own_rule;
 		enum pm_aggregation rule = by_input ? in->more->rule : (enum pm_aggregation)p->at[track[i]].rule;
 
@@ -167,7 +167,7 @@ static double bytes_of(const struct bound_input *in, uint32_t counter)
 	return in->more->bytes && i < in->n_counters ? in->more->bytes[i] : 1;
 }
 
-/* A reading whose clock stopped is none: it takes no part, as if it were not there. */
+/* A reading whose clock stopped is ignored, as if it did not exist. */
 static struct value clocked(const struct bound_input *in, const struct value *v, const struct value *clock,
 			    const struct value *elapsed, bool *stood)
 {
@@ -253,7 +253,7 @@ static void fill_fed(struct sheet *s, const struct level *l, uint32_t row, uint3
 	p->in_at[place] = out;
 }
 
-/* A PMU of the kind that was not recorded is a member of which nothing is known. */
+/* A PMU of the kind that was not recorded counts as a member without known values. */
 static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uint32_t place,
 		       const struct interval *interval, size_t n)
 {
@@ -282,7 +282,7 @@ static void judge(struct sheet_private *p, const struct level *l, const struct b
 								   SHEET_GOOD;
 }
 
-/* Whether an input before it has the same counters: what is named twice counts once. */
+/* Whether an earlier input has the same counters: what is named twice counts once. */
 static bool is_again(const struct sheet *s, const struct bound_metric *m, uint32_t i)
 {
 	const struct bound_input *in = &s->binding->input[m->input[i]], *of;
@@ -311,8 +311,8 @@ static void cover(const struct sheet *s, const struct bound_metric *m, uint32_t 
 	}
 }
 
-/* Takes what was combined of the inputs, and known time in known and lost time over all of them; at most what is
- * known of what the formula takes of the system. Whether that is less than all. */
+/* Takes the combined inputs and, over all of them, known and lost time; at most what is known of the formula's
+ * system-wide inputs. Returns whether that is less than all. */
 static bool take_inputs(const struct sheet *s, const struct level *l, const struct bound_metric *m,
 			const struct interval *interval, size_t n, double *coverage)
 {
@@ -352,8 +352,8 @@ static bool takes_time(const struct bound_input *in)
 	return in->rate || in->aspect == EXPR_RATE || in->aspect == EXPR_ELAPSED || in->aspect == EXPR_SECONDS;
 }
 
-/* Whether readings of an input that took too long make it doubtful what the metric is: if its time counts, or if it
- * is taken together with registers that are read one after the other. */
+/* Whether slow readings of an input make the metric doubtful: if its time counts, or if it is combined with registers
+ * that are read one after the other. */
 static bool may_doubt(const struct sheet *s, const struct bound_metric *m, const struct bound_input *in)
 {
 	const struct pm_model *model = s->places->model;
@@ -399,7 +399,7 @@ static void fill_doubt(const struct sheet *s, const struct level *l, uint32_t ro
 	}
 }
 
-/* Whether counters that the formula takes together have missed something. */
+/* Whether counters that the formula uses together have missed something. */
 static bool is_split(const struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m,
 		     uint32_t formula)
 {
@@ -430,7 +430,8 @@ static bool is_alone(const struct sheet_private *p, uint32_t place, size_t k)
 	return reason && reason != REPORT_LEVEL && !(p->in_parts[place] && p->in_known[place * p->block + k] > 0);
 }
 
-/* Once more with what is known of all inputs together. An input that is missing by itself restricts no other. */
+/* Evaluates again with what is known of all inputs together. An input that is missing by itself restricts no other.
+ */
 static bool fill_joint(struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m,
 		       uint32_t formula, const struct interval *interval, size_t n, struct value *out,
 		       double *coverage, bool any)
@@ -466,7 +467,7 @@ static void fill_cell(struct sheet *s, const struct level *l, uint32_t row, stru
 	struct value *out;
 	bool any = take_inputs(s, l, m, interval, n, coverage);
 
-	/* What is no scratch stays as it is until the sink returns. */
+	/* What is not scratch stays unchanged until the sink returns. */
 	if (!m->expr && p->arg[0] != p->in + l->place[m->input[0]] * p->block) {
 		cell->coverage = any ? coverage : NULL;
 		cell->value = p->arg[0];

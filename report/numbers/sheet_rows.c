@@ -13,11 +13,11 @@ static int compare_places(const void *a, const void *b)
 
 struct filter {
 	const struct sheet_config *config;
-	struct place *kept; /* places of a level that hold a CPU of the set */
+	struct place *kept; /* places of a level that contain a CPU of the set */
 	size_t n;
 };
 
-/* Whether --cpu lets the row stand; `before`: the row before it, at the same level. */
+/* Whether --cpu keeps the row; `before`: the previous row of the same level. */
 static bool passes(const struct filter *f, const struct place *place, const struct place *before)
 {
 	bool topological = place->kind == PM_CPU || kind_contains(place->kind, PM_CPU);
@@ -38,7 +38,7 @@ static bool passes(const struct filter *f, const struct place *place, const stru
 	}
 }
 
-/* Whether what is counted there counts for the system. */
+/* Whether counts at that place count for the system. */
 static bool counts(const struct sheet *s, const struct sheet_config *config, const struct pm_instance *i)
 {
 	bool part = i->kind == PM_PMU && i->cpu != PM_NONE;
@@ -71,7 +71,7 @@ static int prepare_filter(struct filter *f, const struct sheet *s, enum pm_kind 
 	return 0;
 }
 
-/* Marks the counters that inputs of the level consist of. */
+/* Marks the counters that the level's inputs use. */
 static void mark_counters(const struct sheet *s, const struct level *l, bool *wanted)
 {
 	for (uint32_t i = 0; i < l->n_inputs; i++) {
@@ -82,7 +82,7 @@ static void mark_counters(const struct sheet *s, const struct level *l, bool *wa
 	}
 }
 
-/* How many regions of the same kind come before that of the track; PM_NONE: its name does not tell. */
+/* The number of regions of the same kind before the track's; PM_NONE: its name does not say. */
 static uint32_t region_of(const struct sheet *s, uint32_t t)
 {
 	const struct pm_model *m = s->places->model;
@@ -109,7 +109,7 @@ static uint32_t region_of(const struct sheet *s, uint32_t t)
 	return region;
 }
 
-/* The CPUs that the track counts for as such an input. */
+/* The CPUs for which the track counts as this input. */
 static uint32_t cpus_of_track(const struct sheet *s, const struct bound_input *in, uint32_t t, uint32_t *cpu)
 {
 	const struct pm_counter *c = pm_model_counter(s->places->model, replay_track(s->p->replay, t).counter);
@@ -118,7 +118,7 @@ static uint32_t cpus_of_track(const struct sheet *s, const struct bound_input *i
 	return region == PM_NONE ? 0 : telemetry_cpus(s->places, (enum telemetry)in->more->telemetry, c, region, cpu);
 }
 
-/* Marks the CPUs for which telemetry has a number: they have rows even where nothing else was read of them. */
+/* Marks CPUs for which telemetry has a number: they have rows even if nothing else was read of them. */
 static void mark_cpus(const struct sheet *s, const struct level *l, bool *marked, uint32_t *cpu)
 {
 	const struct sheet_private *p = s->p;
@@ -136,7 +136,7 @@ static void mark_cpus(const struct sheet *s, const struct level *l, bool *marked
 	}
 }
 
-/* Places are found in the order of tracks, of which many in a row often have the same. */
+/* Places are found in the order of tracks, of which many in a row often share one. */
 static uint32_t put_place(const struct place *at, struct place *found, size_t *n)
 {
 	if (!*n || place_compare(&found[*n - 1], at))
@@ -191,7 +191,7 @@ static int place_tracks(struct sheet *s, struct level *l, struct filter *filter,
 		if (marked[i] && places_find(s->places, &in, l->kind, &one))
 			put_place(&one, at, &found);
 	}
-	/* The system is there even for a formula of machine facts alone. */
+	/* The system exists even for a formula of machine facts alone. */
 	if (l->kind == PM_SYSTEM && !found)
 		places_find(s->places, &(struct pm_instance){ .kind = PM_SYSTEM }, PM_SYSTEM, &at[found++]);
 	sorted = malloc((found + 1) * sizeof(*sorted));
@@ -224,14 +224,14 @@ out:
 	return err;
 }
 
-/* An input that counts for more than a row of this level: each row that lies in its place takes all of it. */
+/* An input that covers more than one row of this level: each row inside its place uses all of it. */
 static bool is_spread(const struct level *l, const struct bound_input *in)
 {
 	return !in->constant && !in->duration && in->kind != PM_KINDS && in->kind != l->kind &&
 	       kind_contains(in->kind, l->kind);
 }
 
-/* Whether the row lies where the track counts. */
+/* Whether the row is inside the track's place. */
 static bool feeds_row(const struct sheet *s, const struct place *row, uint32_t t)
 {
 	struct track_info info = replay_track(s->p->replay, t);
@@ -241,7 +241,7 @@ static bool feeds_row(const struct sheet *s, const struct place *row, uint32_t t
 	return places_find(s->places, i, i->kind, &at) && place_has(s->places, &at, row);
 }
 
-/* Whether a word of telemetry counts in the row. The system has what nobody knows the place of, too. */
+/* Whether a telemetry value counts in the row. The system also has values of unknown places. */
 static bool counts_in_row(const struct sheet *s, const struct place *row, const struct bound_input *in, uint32_t t,
 			  uint32_t *cpu)
 {
@@ -260,7 +260,7 @@ static bool lies_in_row(const struct sheet *s, const struct bound_input *in, uin
 	return in->more->telemetry ? counts_in_row(s, place, in, t, cpu) : feeds_row(s, place, t);
 }
 
-/* The feeds of a level are counted first, and then filled in. */
+/* The feeds of a level are counted first, then filled in. */
 struct feeder {
 	struct sheet *s;
 	struct level *l;
@@ -328,7 +328,7 @@ static void feed_level(struct feeder *f)
 	}
 }
 
-/* Which tracks feed which input of which row. */
+/* Connects tracks with the inputs of rows that they feed. */
 static int connect(struct sheet *s, struct level *l, const struct sheet_custom *custom)
 {
 	size_t n = (size_t)l->n_rows * l->n_inputs;
@@ -358,7 +358,7 @@ static uint32_t track_at(const struct sheet_private *p, uint32_t counter, uint32
 	return PM_NONE;
 }
 
-/* The clocks beside readings that have one. */
+/* Finds the clocks of readings that have one. */
 static int find_partners(const struct sheet *s, struct level *l)
 {
 	size_t total = l->start[(size_t)l->n_rows * l->n_inputs];
@@ -386,7 +386,7 @@ static int find_partners(const struct sheet *s, struct level *l)
 	return 0;
 }
 
-/* Facts of the processor at the place of every reading that is multiplied by one. */
+/* Finds the processor's facts at the place of every reading that is multiplied by one. */
 static int find_numbers(const struct sheet *s, struct level *l)
 {
 	size_t total = l->start[(size_t)l->n_rows * l->n_inputs];
@@ -430,7 +430,7 @@ int sheet_make_rows(struct sheet *s, const struct sheet_config *config)
 	struct filter filter = { .config = config };
 	int err = 0;
 
-	/* Levels in the order of rows: the system, then what is smaller. */
+	/* Levels in the order of rows: the system, then smaller places. */
 	for (uint32_t i = 0; i < p->n_levels && !err; i++)
 		for (uint32_t k = i; k && p->level[k].kind < p->level[k - 1].kind; k--) {
 			struct level swap = p->level[k];

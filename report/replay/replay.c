@@ -60,7 +60,7 @@ static void interval_done(struct replay *r, size_t k)
 	r->open = false;
 }
 
-/* Ends interval k of the track. What has ended was absent for the rest of it. */
+/* Ends interval k of the track. After its end a track is absent. */
 static void close_track(struct replay *r, size_t track, size_t k)
 {
 	struct track *t = &r->track[track];
@@ -86,14 +86,14 @@ static int emit(struct replay *r, size_t n)
 	return err;
 }
 
-/* What notes that something of the track is missing. */
+/* Allocates the record of what the track is missing. */
 static int make_loss(struct replay *r, struct track *t)
 {
 	r->some_loss = true;
 	return track_loss_of(t, r->rows) ? 0 : -ENOMEM;
 }
 
-/* Closes the open interval where it stands. */
+/* Closes the open interval at the current place. */
 static int flush(struct replay *r)
 {
 	int err;
@@ -167,7 +167,7 @@ static void open_interval(struct replay *r)
 	r->now.segment = r->segment;
 }
 
-/* What nobody saw between two stretches has no row of its own, but is a part of longer intervals. */
+/* What was not observed between two stretches has no row of its own, but is part of longer intervals. */
 static int lose_hidden(struct replay *r, uint64_t tick)
 {
 	uint64_t ns = monotonic_ns(tick - r->last_ns, r->slope);
@@ -188,7 +188,7 @@ static int lose_hidden(struct replay *r, uint64_t tick)
 	return err;
 }
 
-/* A snapshot at `tick`: whether an interval ends with it. */
+/* Takes a snapshot at `tick`; returns whether an interval ends with it. */
 static bool advance(struct replay *r, uint64_t tick)
 {
 	uint64_t every = r->config.every_ns;
@@ -208,13 +208,13 @@ static bool advance(struct replay *r, uint64_t tick)
 	return !first && (r->config.mode == REPLAY_EACH || (r->config.mode == REPLAY_EVERY && tick == r->next_ns));
 }
 
-/* Whether the open interval has to end before a snapshot at `tick`: what straddles its end belongs to the next. */
+/* Whether the open interval must end before a snapshot at `tick`: what spans its end belongs to the next one. */
 static bool ends_before(const struct replay *r, uint64_t tick)
 {
 	return r->config.mode == REPLAY_EVERY && r->open && tick > r->next_ns;
 }
 
-/* Rows of a track that is taken together with others, of which some are not all there. */
+/* Rows of a track that is used together with others, some of which are incomplete. */
 static void feed_joint(struct replay *r, uint32_t track, const struct column *c, uint32_t row, uint32_t end,
 		       const bool *closes, const struct joint_row *what)
 {
@@ -249,7 +249,7 @@ static int feed_track(struct replay *r, uint32_t track, const struct column *c, 
 		feed_joint(r, track, c, row, end, closes, joint);
 		return 0;
 	}
-	/* With the first snapshot of a stretch nothing can have been lost yet. */
+	/* With the first snapshot of a stretch nothing can be lost yet. */
 	if (!c->before && !t->started && !t->before && !(c->status && c->status[row])) {
 		track_step(t, c, row);
 		if (closes[row])
@@ -278,7 +278,7 @@ static int feed_track(struct replay *r, uint32_t track, const struct column *c, 
 	return 0;
 }
 
-/* The columns of times beside which the values of a feed stand. */
+/* The columns of times that belong to the values of a feed. */
 static struct column times_of(const struct replay *r, const struct pm_group *g, const struct pm_chunk_group *cg,
 			      uint32_t time)
 {
@@ -333,7 +333,7 @@ static struct column column_at(struct replay *r, const struct pm_chunk *chunk, u
 	return column_in(r, chunk, i, pm_model_group(r->model, chunk->group[i].group), x);
 }
 
-/* Group `i` of the chunk: its plain tracks, or those that formulas take together. */
+/* Group `i` of the chunk: its plain tracks, or those that formulas use together. */
 static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint32_t i, uint32_t row, uint32_t end,
 			    const bool *closes, bool all_close, bool joint)
 {
@@ -432,7 +432,7 @@ static int miss_track(struct replay *r, uint32_t track, uint32_t row, uint32_t e
 	return 0;
 }
 
-/* Plain tracks that are not in the chunk, or those that formulas take together. */
+/* Plain tracks that are not in the chunk, or those that formulas use together. */
 static int miss_tracks(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const bool *closes,
 		       bool joint)
 {
@@ -523,7 +523,7 @@ static bool slope_between(struct replay *r, const struct clock_pair *then, const
 	return true;
 }
 
-/* Of the chunk: from the newest head before it that is at least a second older. */
+/* Finds the chunk's TSC rate, from the newest earlier head that is at least a second older. */
 static bool find_slope(struct replay *r, const struct pm_clocks *now)
 {
 	uint64_t n = r->n_heads, least = n > CLOCK_PAIRS ? n - CLOCK_PAIRS : 0;
@@ -533,7 +533,7 @@ static bool find_slope(struct replay *r, const struct pm_clocks *now)
 		return false;
 	for (uint64_t i = n; i-- > least && !found;)
 		found = slope_between(r, &r->head[i % CLOCK_PAIRS], now, 1000000000);
-	/* Many in a second would drive older ones out. */
+	/* Many within a second would displace older ones. */
 	if (!n || now->monotonic >= r->head[(n - 1) % CLOCK_PAIRS].monotonic + 50000000)
 		r->head[r->n_heads++ % CLOCK_PAIRS] = (struct clock_pair){ now->monotonic, now->monotonic_raw };
 	return found;

@@ -16,7 +16,7 @@ void track_release(struct track *t)
 	free(t->loss);
 }
 
-/* Has one track stand for this and all others of the counter that have ended, if only their sum is wanted. */
+/* Lets one track represent this and all others of the counter that have ended, if only their sum is wanted. */
 static int fold(struct replay *r, uint32_t track)
 {
 	uint32_t counter = r->track[track].counter, *sum = &r->sum_of[counter], number = *sum - 1;
@@ -81,8 +81,7 @@ int replay_end_retired(struct replay *r)
 	return err;
 }
 
-/* Whether it has gone before the interval that is open, or was closed last, began; or has left its sums to another.
- */
+/* Whether it ended before the open, or last closed, interval began; or has added its sums to another. */
 static bool is_over(const struct replay *r, size_t track)
 {
 	return r->config.mode == REPLAY_TOTAL ? r->track[track].folded : r->track[track].over;
@@ -116,7 +115,7 @@ int replay_drop_ended(struct replay *r)
 	for (size_t i = 0; i < r->n_want; i++)
 		r->sum_of[i] = r->sum_of[i] ? place[r->sum_of[i] - 1] + 1 : 0;
 	r->n_folded = 0;
-	/* The keys have the numbers of before. */
+	/* The keys have the old numbers. */
 	r->used_keys = r->n_keys;
 	free(place);
 	return 0;

@@ -43,7 +43,7 @@ static uint32_t *find_key(const struct replay *r, uint32_t counter, uint32_t ins
 	return &r->key[i];
 }
 
-/* Room for one more; what has ended is left out. */
+/* Makes room for one more; what has ended is left out. */
 static int reserve_keys(struct replay *r)
 {
 	size_t n = 1024;
@@ -85,7 +85,7 @@ int replay_reserve_tracks(struct replay *r, size_t n)
 	if (!(live = reallocarray(r->live, n, sizeof(*live))))
 		return -ENOMEM;
 	r->live = live;
-	/* Nothing is in doubt between blocks, and then nearly never again. */
+	/* Nothing is in doubt between blocks, and rarely ever again. */
 	free(r->doubt);
 	r->doubt = NULL;
 	r->cap_tracks = n;

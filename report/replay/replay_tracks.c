@@ -10,7 +10,7 @@
 
 #define ARENA_VALUES (1u << 18) /* results held at once, over all tracks: bounds memory, 4 MiB */
 #define FEW_ROWS     8
-#define HUGE_PAGE    (2u << 20) /* of most machines; elsewhere it does no harm */
+#define HUGE_PAGE    (2u << 20) /* the usual size; a different one does no harm */
 #define SECONDS_MOST (1u << 17) /* 1 MiB */
 
 int replay_begin_tracks(struct replay *r, const struct pm_model *model)
@@ -50,7 +50,7 @@ static void track_describe(struct track *t, const struct pm_counter *c)
 	t->div = (double)(c->scale.den ? c->scale.den : 1);
 	if (c->scale.text && parse_double(c->scale.text, &t->mul))
 		t->mul = 1;
-	/* No double is 1e-6, but one is 1000000: 1996247569 / 1000000 is 1996.247569, times 1e-6 it is
+	/* No double is exactly 1e-6, but 1000000 is one: 1996247569 / 1000000 is 1996.247569, times 1e-6 it is
 	 * 1996.2475689999999. */
 	if (t->mul > 1e-15 && t->mul < 1 && t->mul == 1 / (double)(uint64_t)(1 / t->mul + 0.5)) {
 		t->div = (double)(uint64_t)(1 / t->mul + 0.5);
@@ -125,8 +125,8 @@ static int describe_new(struct replay *r, struct track *t)
 		return -ENOMEM;
 	if (rule)
 		t->more->rule = rule;
-	/* What appears in the middle was not there before: it has no part in what its first reading begins, unless
-	 * it is known to have stood at 0. */
+	/* What appears in the middle was not there before: it has no part in the interval that its first reading
+	 * begins in, unless it is known to have been 0. */
 	if (r->begun && !r->fresh && t->semantics == PM_CUMULATIVE &&
 	    pm_map_bool(&c->attrs, PM_COUNTER_FROM_ZERO, false)) {
 		t->prev_time = i->added_ns;
@@ -181,8 +181,8 @@ static int want_of(const struct replay *r, struct track *t)
 	return 0;
 }
 
-/* Where a group that continues has its feeds from: those of the instances that stay come first, in its order. NULL:
- * it does not, or they are not one for each column. */
+/* The feeds of the group that this one continues: those of remaining instances come first, in its order. NULL: there
+ * is none, or they are not one per column. */
 static const struct group_feeds *feeds_before(const struct replay *r, const struct pm_group *g, uint32_t counters)
 {
 	const struct pm_group *from = g->flags & PM_GROUP_LIST ? NULL : pm_model_group(r->model, g->continues);
@@ -191,7 +191,7 @@ static const struct group_feeds *feeds_before(const struct replay *r, const stru
 	return f && f->n == counters * from->n_instances ? f : NULL;
 }
 
-/* The place that each instance has there; how many have one. */
+/* The index that each instance has there; returns how many have one. */
 static uint32_t places_before(const struct pm_group *g, const struct pm_group *from, uint32_t *place)
 {
 	uint32_t kept = 0;
@@ -259,7 +259,7 @@ static int feed_group(struct replay *r, const struct pm_group *g, struct group_f
 	return err;
 }
 
-/* Columns that are wanted of a group. */
+/* Wanted columns of a group. */
 static size_t wanted_of(const struct replay *r, const struct pm_group *g)
 {
 	size_t n = 0;
@@ -269,7 +269,7 @@ static size_t wanted_of(const struct replay *r, const struct pm_group *g)
 	return n;
 }
 
-/* Groups that the model has gained since the last time: after the others, unless it has forgotten some. */
+/* Adds groups that are new in the model: after the others, unless it has forgotten some. */
 static int add_groups(struct replay *r)
 {
 	const struct pm_model *m = r->model;
@@ -302,7 +302,7 @@ static int reserve_counts(struct replay *r)
 	return r->counts ? 0 : -ENOMEM;
 }
 
-/* Room for the times of the largest group, unless they are so many that working them out again costs less. */
+/* Room for the times of the largest group, unless they are so many that computing them again costs less. */
 static int reserve_seconds(struct replay *r)
 {
 	size_t most = 0;
@@ -322,7 +322,7 @@ static int reserve_seconds(struct replay *r)
 	return r->seconds ? 0 : -ENOMEM;
 }
 
-/* Everybody goes through all of it again and again: in large pages if it fills some and the system has them. */
+/* Everything passes through all of it repeatedly: use large pages if it fills some and the system has them. */
 static struct value *new_arena(size_t size)
 {
 	struct value *arena;
@@ -336,7 +336,7 @@ static struct value *new_arena(size_t size)
 	return arena;
 }
 
-/* Blocks have so many rows from here on. */
+/* From here on blocks have so many rows. */
 static int change_rows(struct replay *r, size_t rows)
 {
 	if (rows == r->rows)
@@ -375,7 +375,7 @@ static size_t choose_rows(const struct replay *r)
 
 	if (r->config.mode == REPLAY_TOTAL)
 		return 1;
-	/* So many columns take memory elsewhere, and a few rows more or less make no difference. */
+	/* With so many columns, memory goes elsewhere, and a few rows do not matter. */
 	if (rows < FEW_ROWS)
 		rows = rows_for(r, ARENA_VALUES / 2);
 	rows = rows < 1 ? 1 : rows > ARENA_ROWS ? ARENA_ROWS : rows;
@@ -439,7 +439,7 @@ int replay_end_tracks(struct replay *r)
 	if ((err = reserve_seconds(r)))
 		return err;
 	gather_release(&r->gather);
-	/* Nothing of what comes and goes within an interval is requested before its end. */
+	/* What comes and goes within an interval is not requested before its end. */
 	if (r->config.mode == REPLAY_TOTAL && r->open)
 		return 0;
 	if ((err = place_results(r)) || (err = change_rows(r, choose_rows(r))) || (err = reserve_results(r)))

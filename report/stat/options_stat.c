@@ -141,7 +141,7 @@ static int set_separator(void *into, char *arg, struct error *e)
 		return error_set(e, EINVAL, "-x: the separator must be a character or word without quotes");
 	if (!o->stat.no_quotes && strpbrk(arg, "0123456789.%"))
 		return error_set(e, EINVAL, "-x: '%s' occurs in numbers, so it cannot separate them", arg);
-	/* perf takes the two characters for a TAB, because shells make it hard to type one. */
+	/* perf takes these two characters for a TAB, because shells make it hard to type one. */
 	o->stat.separator = strcmp(arg, "\\t") ? arg : "\t";
 	o->stat.form = STAT_CSV;
 	o->csv = true;
@@ -179,7 +179,7 @@ static const char *const sorts[] = { "none", "value", "name", "running", NULL };
 #define OPTIONS_INTO struct stat_options
 #include "common/options_rows.h"
 
-/* What cannot stand together. */
+/* Checks which options exclude each other. */
 static int judge(struct stat_options *o, struct error *e)
 {
 	struct stat_config *c = &o->stat;

@@ -34,7 +34,7 @@ static void judge(const struct stat_sheet *s, const struct shown *x, enum sheet_
 		out->color = "31";
 }
 
-/* A second of CPU time; NaN: that is not known. */
+/* The rate per second of CPU time; NaN: unknown. */
 static double rate_of(const struct stat_sheet *s, const struct shown *x, const struct stat_line *l)
 {
 	enum sheet_verdict verdict;
@@ -68,7 +68,7 @@ static bool take_rate(const struct stat_sheet *s, const struct shown *x, const s
 	return true;
 }
 
-/* Whether no line of the row stands before this one that the metric could be behind. */
+/* Whether no earlier line of the row could be followed by the metric. */
 static bool is_home(const struct stat_sheet *s, const struct shown *x, const struct stat_line *l)
 {
 	for (uint32_t i = 0; i < x->n_events; i++) {
@@ -132,7 +132,7 @@ static void take_metric(const struct stat_sheet *s, const struct shown *x, uint3
 	judge(s, x, verdict, out);
 }
 
-/* perf prints what it cannot compute where it was requested, and nothing where it was its own idea. */
+/* If perf cannot compute a metric, it says so if it was requested, and prints nothing if it was its own choice. */
 static bool is_wanted(const struct shown *x, const struct stat_metric *m, const struct stat_sheet *s)
 {
 	return !m->reason || s->shadow->asked;
@@ -169,7 +169,7 @@ size_t stat_shadow_alone(const struct stat_sheet *s, uint32_t row, struct stat_m
 		const struct shown *x = &sh->shown[sh->behind[i].shown];
 
 		take_metric(s, x, row, &out[n]);
-		/* Where nothing was counted there is no group. */
+		/* If nothing was counted there is no group. */
 		n += !x->group || (out[n].of && !out[n].of->now.reason && out[n].of->now.running);
 	}
 	return n;
@@ -179,7 +179,7 @@ bool stat_shadow_has_alone(const struct stat_sheet *s)
 {
 	const struct stat_shadow *sh = s->shadow;
 
-	/* Who asks for events alone means these. */
+	/* Requesting only events implies these. */
 	return sh->first[sh->n_first] < sh->n_behind && (s->config->metrics.n || !s->config->events.n);
 }
 
@@ -193,7 +193,7 @@ static const char *words_of(const struct stat_sheet *s, const struct shown *x)
 	return x->rate ? s->event[x->event].name : x->words;
 }
 
-/* Another metric before this one has the same words. */
+/* Whether an earlier metric has the same words. */
 static bool is_repeated(const struct stat_sheet *s, uint32_t id)
 {
 	const struct shown *x = &s->shadow->shown[id];
@@ -208,7 +208,7 @@ static bool is_repeated(const struct stat_sheet *s, uint32_t id)
 	return false;
 }
 
-/* What tells it from those of the same words. */
+/* What distinguishes it from those with the same words. */
 static const char *mark_of(const struct stat_sheet *s, const struct shown *x)
 {
 	const struct stat_event *ev = x->event < s->n_events ? &s->event[x->event] : NULL;
@@ -226,7 +226,7 @@ void stat_shadow_head(const struct stat_sheet *s, uint32_t id, struct buf *out)
 		buf_printf(out, "/sec %s", s->event[x->event].name);
 	else
 		buf_printf(out, "%s%s", x->shadow && x->shadow->percent ? "%  " : "", x->words);
-	/* As it is, two columns of a name would be two members of one object. */
+	/* Otherwise two columns of one name would be two members of one object. */
 	if (x->pmu && !stat_is_newer(s))
 		buf_printf(out, " (%s)", x->pmu);
 	if (is_repeated(s, id))

@@ -57,7 +57,7 @@ static void put_fixed(struct stat_sheet *s, double v, unsigned decimals)
 	buf_add(&s->out->text, text, number_fixed(text, v, decimals));
 }
 
-/* A number that is negative or none at all is an empty field for perf's readers. */
+/* For readers of perf's output, a negative number or none is an empty field. */
 static void put_metric(struct stat_sheet *s, const struct stat_metric *m)
 {
 	if (!m->reason && isfinite(m->value) && m->value >= 0)
@@ -66,7 +66,7 @@ static void put_metric(struct stat_sheet *s, const struct stat_metric *m)
 	put_field(s, m->unit);
 }
 
-/* Before the value, and between it and the run time. */
+/* Writes what precedes the value, or stands between it and the run time. */
 static void make_text(struct stat_sheet *s, const struct stat_line *l, bool after)
 {
 	const struct stat_event *e = &s->event[l->event];

@@ -66,7 +66,7 @@ static bool is_perf(const struct pm_counter *c)
 	return !strcmp(c->source, "perf");
 }
 
-/* What counts up and can be summed. */
+/* Whether it counts up and can be summed. */
 static bool is_count(const struct pm_counter *c)
 {
 	return (c->type == PM_U64 || c->type == PM_S64) && c->aggregation == PM_AGG_SUM &&
@@ -79,7 +79,7 @@ static size_t base_len(const char *name)
 
 	if (slash)
 		return slash[1] ? (size_t)(slash + 1 - name) : strlen(name);
-	/* "sched:sched_switch" is a tracepoint and not a modifier; modifiers are short. */
+	/* "sched:sched_switch" is a tracepoint, without modifiers; modifiers are short. */
 	const char *colon = strrchr(name, ':');
 
 	return colon && strspn(colon + 1, EVENT_MOD_LETTERS) == strlen(colon + 1) ? (size_t)(colon - name) :
@@ -139,7 +139,7 @@ static bool is_default(const struct pm_model *m, const struct pm_counter *c, uns
 	return false;
 }
 
-/* What a cgroup is called: its path, or its pseudonym. */
+/* The name of a cgroup: its path, or its pseudonym. */
 static const char *cgroup_name(const struct pm_model *m, uint32_t number)
 {
 	for (uint32_t i = 0; i < m->n_instances; i++)
@@ -149,8 +149,8 @@ static const char *cgroup_name(const struct pm_model *m, uint32_t number)
 	return NULL;
 }
 
-/* Which cgroups a counter was counted in, as numbers; 0 is among them if it was also counted elsewhere, or nowhere.
- */
+/* The cgroups in which a counter was counted, as numbers; 0 is among them if it was also counted elsewhere, or
+ * nowhere. */
 static int cgroups_of(const struct stat_sheet *s, uint32_t counter, struct cpulist *found)
 {
 	const struct pm_model *m = s->places->model;
@@ -254,7 +254,7 @@ static void choose_default(struct stat_sheet *s, bool *chosen)
 
 /* ---- merging ---- */
 
-/* "uncore_imc" of uncore_imc_10: what is left of the name of one of several equal PMUs. */
+/* "uncore_imc" of uncore_imc_10: the name that equal PMUs share. */
 static size_t stem_len(const char *pmu)
 {
 	size_t len = strlen(pmu);
@@ -283,7 +283,7 @@ static const char *after_pmu(const char *name)
 	return slash ? slash : name;
 }
 
-/* The class of a PMU whose name has more than one number, or an address; NULL: it has none such. */
+/* The class of a PMU whose name has more than one number, or an address; NULL: it has none. */
 static const struct pmu_class *odd_class(const char *pmu)
 {
 	const struct pmu_class *c = pmu_class_of(pmu, NULL);
@@ -312,7 +312,7 @@ static bool belong_together(const struct stat_sheet *s, const struct pm_counter 
 	return (len == stem_len(pb) && !strncmp(pa, pb, len)) || (odd_class(pa) && odd_class(pa) == odd_class(pb));
 }
 
-/* What both are called together: "uncore_imc/cas_count_read/", or the user's words for a hybrid's. */
+/* Their common name: "uncore_imc/cas_count_read/", or the user's words for a hybrid's. */
 static char *merged_name(const struct stat_sheet *s, const struct pm_counter *c)
 {
 	const char *pmu = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, "");
@@ -331,7 +331,7 @@ static char *merged_name(const struct stat_sheet *s, const struct pm_counter *c)
 
 /* ---- the list ---- */
 
-/* Times and the like, which perf has a PMU for in versions after 6. */
+/* Times and the like, for which perf has a PMU in versions after 6. */
 static bool is_later_tool(const struct stat_sheet *s, const struct pm_counter *c)
 {
 	return stat_is_newer(s) && !strcmp(pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, ""), "tool");
@@ -343,7 +343,7 @@ static void describe(const struct stat_sheet *s, struct stat_event *ev, const st
 
 	if (c->scale.text && parse_double(c->scale.text, &mul))
 		mul = 1;
-	/* 1e-6 is no double, 1000000 is: the digits come out right if it divides. */
+	/* 1e-6 is not exactly a double, 1000000 is: dividing gives the right digits. */
 	if (mul > 1e-15 && mul < 1 && mul == 1 / (double)(uint64_t)(1 / mul + 0.5)) {
 		div = (double)(uint64_t)(1 / mul + 0.5);
 		mul = 1;
@@ -458,7 +458,7 @@ static bool is_invalid(const struct pm_counter *c)
 	return pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID);
 }
 
-/* perf has the events of one cgroup after those of the other. */
+/* perf prints the events of one cgroup after those of the other. */
 static int add_chosen(struct stat_sheet *s, bool *chosen)
 {
 	const struct pm_model *m = s->places->model;
@@ -478,7 +478,7 @@ static int add_chosen(struct stat_sheet *s, bool *chosen)
 			err = cpulist_add(&all, in[i].cpu[k]);
 		each |= in[i].n > 1;
 	}
-	/* What could not be opened was not, in each cgroup. */
+	/* What could not be opened could not be opened in any cgroup. */
 	for (uint32_t i = 0; i < m->n_counters && !err; i++) {
 		if (!chosen[m->counter[i].id] || !is_invalid(&m->counter[i]))
 			continue;

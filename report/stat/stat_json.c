@@ -1,5 +1,4 @@
-/* -j: perf's objects, one a line, with perf's keys and blanks; strings are escaped, numbers know no locale.
- */
+/* -j: perf's objects, one per line, with perf's keys and blanks; strings are escaped, numbers have no locale. */
 #include <math.h>
 #include <string.h>
 
@@ -85,7 +84,7 @@ static void put_metric(struct stat_sheet *s, const struct stat_metric *m, bool *
 		put_text(s, "metric-threshold", m->threshold, more);
 }
 
-/* The place before the value; unit and event after it. */
+/* Writes the place before the value, or unit and event after it. */
 static void make_text(struct stat_sheet *s, const struct stat_line *l, bool after)
 {
 	const struct stat_event *e = &s->event[l->event];
@@ -204,7 +203,7 @@ static void put_alone(struct stat_sheet *s, uint32_t row, const struct stat_metr
 	buf_addstr(&s->out->text, "}\n");
 }
 
-/* One object a place, a member a metric. */
+/* One object per place, a member per metric. */
 static void put_metrics(struct stat_sheet *s)
 {
 	SCOPED(buf_release) struct buf head = BUF_INIT;

@@ -1,4 +1,4 @@
-/* Metrics that were requested with -M, of our tables and of vendors' files. */
+/* Metrics that were requested with -M, from our tables and vendors' files. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ const struct bound_metric *stat_metric_named(const struct stat_sheet *s, const c
 	return any;
 }
 
-/* Adds the event of a counter to what the metric consists of. */
+/* Adds the event of a counter to those that the metric uses. */
 static int add_event(struct stat_sheet *s, struct shown *x, uint32_t counter)
 {
 	int64_t event = stat_event_of(s, counter, x->cgroup);
@@ -75,7 +75,7 @@ static int add_event(struct stat_sheet *s, struct shown *x, uint32_t counter)
 	return 0;
 }
 
-/* Lines are of counts that could be opened; what is read beside them has none. */
+/* Only counts that could be opened have lines; what is read beside them has none. */
 static bool has_line(const struct pm_counter *c)
 {
 	return (!strcmp(c->source, "perf") || c->semantics == PM_CUMULATIVE || c->semantics == PM_DELTA) &&
@@ -94,7 +94,7 @@ int stat_take_metric(struct stat_sheet *s, struct shown *x, const struct bound_m
 	for (uint32_t i = 0; i < m->n_inputs && !err; i++) {
 		const struct bound_input *in = &s->binding->input[m->input[i]];
 		const struct pmu_class *class;
-		/* Without a name it is a clock that stands beside others. */
+		/* Without a name it is a clock that accompanies others. */
 		if (in->constant || in->duration || !in->more->name[0])
 			continue;
 		x->of_pmus |= in->more->clock || class_event_named(in->more->name, &class);
@@ -119,7 +119,7 @@ static const char *default_group(bool in_default, const char *categories)
 	return NULL;
 }
 
-/* The PMU of all events that are of CPUs, where there are several kinds of these. NULL: of none, or of several. */
+/* The PMU of all its CPU events, if there are several kinds of CPUs. NULL: none, or several. */
 static const char *pmu_of(const struct stat_sheet *s, const struct shown *x)
 {
 	const char *pmu = NULL;
@@ -153,7 +153,7 @@ static uint32_t find_head(const struct stat_sheet *s, const struct shown *shown)
 	return head;
 }
 
-/* "TopdownL1", or "TopdownL1 (cpu_core)" where there are several kinds of CPUs. */
+/* "TopdownL1", or "TopdownL1 (cpu_core)" if there are several kinds of CPUs. */
 static char *head_of(const struct stat_sheet *s, const char *group, const char *pmu)
 {
 	struct buf text = BUF_INIT;
@@ -164,7 +164,7 @@ static char *head_of(const struct stat_sheet *s, const char *group, const char *
 	return buf_detach(&text);
 }
 
-/* Puts a metric among those that are printed, once its events are known. */
+/* Adds a metric to those that are printed, once its events are known. */
 static int finish(struct stat_sheet *s, struct shown *what, const char *display, const char *categories,
 		  bool in_default)
 {
@@ -176,7 +176,7 @@ static int finish(struct stat_sheet *s, struct shown *what, const char *display,
 		return -ENOMEM;
 	*shown = *what;
 	*what = (struct shown){ 0 };
-	/* Without -e the lines are those that the metrics consist of. */
+	/* Without -e the lines are those that the metrics use. */
 	for (uint32_t i = 0; !s->config->events.n && !group && i < shown->n_events; i++)
 		s->event[shown->events[i]].hidden = false;
 	shown->event = UINT32_MAX;
@@ -191,7 +191,7 @@ static int finish(struct stat_sheet *s, struct shown *what, const char *display,
 			unit = stat_named[i].unit;
 			display = stat_named[i].label;
 		}
-	/* Ours have heads of columns for a name; a vendor's name is what the file says. */
+	/* Our names are column heads; a vendor's name is that in its file. */
 	if (!strncmp(shown->name, "tma_", 4) && strncasecmp(display, "tma_", 4))
 		display = shown->name;
 	shown->words = stat_words_of(unit, display);
@@ -213,7 +213,7 @@ static int add_metric(struct stat_sheet *s, const struct bound_metric *m, uint32
 	return err;
 }
 
-/* Of events that could not be opened it is no number, and says so where they stand. -ENOENT: some were not requested.
+/* If its events could not be opened it has no number, and says so in their place. -ENOENT: some were not requested.
  */
 static int add_refused(struct stat_sheet *s, const struct metric *row, uint32_t cgroup, bool in_default)
 {
@@ -257,7 +257,7 @@ static bool is_shown(const struct stat_sheet *s, uint32_t cgroup, const struct b
 	for (uint32_t i = 0; i < s->shadow->n; i++) {
 		const struct shown *x = &s->shadow->shown[i];
 
-		/* A vendor's metric of a name that several kinds of CPUs have carries its kind after it. */
+		/* A vendor's metric whose name several kinds of CPUs have is followed by its kind. */
 		size_t len = strlen(m->name);
 		bool twin = x->metric && x->pmu == m->about->pmu && x->pmu && !strncmp(x->name, m->name, len) &&
 			    strchr("._ ", x->name[len]) && !strcmp(x->name + len + (x->name[len] != 0), x->pmu);
@@ -293,7 +293,7 @@ static int no_metric(const struct stat_sheet *s, const char *word, struct error 
 			 s->binding->n_vendor ? "" : " (`pmrec vendor import DIR` adds the CPU vendor's)");
 }
 
-/* What the recording could not feed of a word. */
+/* What a word needed that the recording lacks. */
 struct unfed {
 	uint32_t cgroup;
 	bool in_default, known, any;
@@ -327,14 +327,14 @@ static int try_set(struct stat_sheet *s, const struct metric *row, size_t n, con
 	return err;
 }
 
-/* All metrics that the word names, of vendors' files and of tables. */
+/* Adds all metrics that the word names, of vendors' files and of tables. */
 static int add_word(struct stat_sheet *s, const char *word, struct unfed *u, struct buf *notes, struct error *e)
 {
 	const struct binding *b = s->binding;
 	bool all = !strcmp(word, "Default");
 	int err = 0;
 
-	/* perf's Default group has the metrics of all CPUs, and those of the one at hand. */
+	/* perf's Default group has the metrics of all CPUs, and those of the recorded one. */
 	for (int vendor = 1; vendor >= 0 && (!u->any || all); vendor--) {
 		for (size_t i = 0; i < b->n_metrics && !err; i++) {
 			const struct bound_metric *m = &b->metric[i];
@@ -365,7 +365,7 @@ static int add_word(struct stat_sheet *s, const char *word, struct unfed *u, str
 	return err;
 }
 
-/* A metric of events that were counted in cgroups is one for each of them. */
+/* A metric whose events were counted in cgroups is printed for each of them. */
 int stat_metrics_add(struct stat_sheet *s, const char *word, bool in_default, struct buf *notes, struct error *e)
 {
 	const struct pm_model *m = s->places->model;

@@ -13,7 +13,7 @@
 #define NAME_WIDTH   32
 #define UNIT_WIDTH   4
 #define METRIC_WIDTH 35 /* from the '#' to the blanks before the spread */
-#define METRIC_NONE  28 /* where nothing was counted */
+#define METRIC_NONE  28 /* if nothing was counted */
 #define METRIC_NEWER 38 /* and in versions after 6 */
 #define GROUP_WIDTH  21 /* the name of a group of metrics, to its end */
 #define GROUP_HASH   56 /* and where metrics without it begin */
@@ -30,7 +30,7 @@ static const struct {
 	[STAT_NODE] = { "node", 6, 6 },     [STAT_CGROUP] = { "cgroup", 24, 24 },
 };
 
-/* To that many characters since `from`. */
+/* Pads to that many characters since `from`. */
 static void pad(struct buf *out, size_t from, int width)
 {
 	size_t n = out->err ? 0 : utf8_count((const char *)out->data + from, out->len - from);
@@ -60,7 +60,7 @@ static void end_line(struct buf *out)
 	buf_addch(out, '\n');
 }
 
-/* Thousands parted by commas, whatever the locale says. */
+/* With commas between thousands, whatever the locale says. */
 static size_t grouped(char *out, double v, unsigned decimals, bool big)
 {
 	char plain[64];
@@ -126,7 +126,7 @@ static void put_metric(struct stat_sheet *s, const struct stat_metric *m)
 	if (color)
 		buf_addstr(out, "\033[0m");
 	buf_addch(out, ' ');
-	/* Of instructions perf 6 left a blank more. */
+	/* After instructions perf 6 prints an extra blank. */
 	if (stat_is_older(s) && m->width == 7 && m->precision == 2 && !m->percent)
 		buf_addch(out, ' ');
 	put_safe(out, m->unit, 0);
@@ -309,7 +309,7 @@ static void put_head(struct stat_sheet *s)
 	buf_addstr(out, ":\n\n");
 }
 
-/* As many decimals as three digits of the spread need. */
+/* The decimals that three digits of the spread need. */
 static int precision_of(double spread)
 {
 	int p = spread > 0 ? (int)lround(ceil(-log10(spread))) + 2 : 9;
@@ -353,7 +353,7 @@ static void put_foot(struct stat_sheet *s)
 		return;
 	}
 	buf_printf(out, " %17.9f seconds time elapsed\n\n", s->seconds);
-	/* A command beside which other things were counted only bounds the time. */
+	/* A command that ran while other things were counted only limits the time. */
 	if (s->user.n > 0 && !strcmp(pm_map_text(&s->places->model->header, PM_HEADER_TARGET, "command"), "command"))
 		buf_printf(out, " %17.9f seconds user\n %17.9f seconds sys\n\n\n", s->user.mean / 1e9,
 			   s->system.mean / 1e9);
