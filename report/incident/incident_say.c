@@ -407,7 +407,7 @@ static void put_item(struct buf *out, const struct incident *i, const struct ite
 	} else if (i->kind == INCIDENT_PEER) {
 		buf_addch(out, ' ');
 		put_value(out, s->value, s->unit);
-		buf_addstr(out, ", its equals ");
+		buf_addstr(out, ", its peers ");
 		put_value(out, s->usual, s->unit);
 	} else {
 		put_move(out, s);
