@@ -3,7 +3,7 @@
  * stand out among their equals, lost ticks and damage. What happens at the same time is one incident.
  *
  *   collect: all metrics at all levels, in a bounded number of bins   (incident_collect.c)
- *   scan:    each series against itself, and against its equals       (incident_scan.c)
+ *   scan:    each series against itself, and against its peers        (incident_scan.c)
  *   merge:   what belongs together, ranked by surprise and size       (incident_merge.c)
  *   refine:  a second look at those few times: exact times            (incident_refine.c)
  *   tasks:   and who was busy then                                    (incident_tasks.c)

@@ -1,5 +1,5 @@
 /*
- * Each series against itself, and against its equals. The series of one metric at places of one kind are a family.
+ * Each series against itself, and against its peers. The series of one metric at places of one kind are a family.
  * For every length of a stretch, the family's value at a time is the largest sum that any of its series has there, in
  * standard errors; so a wide machine has no more chances to be wrong than a narrow one. What happens is what lies
  * beyond the tail that the family shows at all other times: an exponential tail over their largest peaks, pulled

@@ -140,7 +140,7 @@ for (const kind of withPlot ? ["", "svg-"] : ["svg-"]) {
 	await test(`${kind}CPUs: from an incident, from the picture, by key`, async () => {
 		const page = await open(kind + "even.html");
 		const first = page.locator("#incidents tbody tr", { hasText: "throughout" }).first();
-		assert.match(await first.textContent(), /CPU 11 bench\.even 5,000\/s, its equals 1,000\/s/);
+		assert.match(await first.textContent(), /CPU 11 bench\.even 5,000\/s, its peers 1,000\/s/);
 		await first.locator("button").click();
 		assert.equal(await page.locator("#one-row").inputValue(), "CPU 11");
 		assert.match(await page.locator("#one-where").textContent(), /package 1/);
