@@ -70,7 +70,8 @@ static bool is_perf(const struct pm_counter *c)
 static bool is_count(const struct pm_counter *c)
 {
 	return (c->type == PM_U64 || c->type == PM_S64) && c->aggregation == PM_AGG_SUM &&
-	       (c->semantics == PM_CUMULATIVE || c->semantics == PM_DELTA || is_perf(c));
+	       (c->semantics == PM_CUMULATIVE || c->semantics == PM_DELTA || is_perf(c)) &&
+	       !pm_map_get(&c->attrs, PM_COUNTER_ADDED);
 }
 
 static size_t base_len(const char *name)
