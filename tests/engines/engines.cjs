@@ -8,7 +8,7 @@ const { engines } = require("./engine.cjs");
 
 const [pmrep, samples, out] = process.argv.slice(2);
 const hostile = path.join(out, "hostile.pmr");
-const name = "\x1b]0;owned\x07\x1b[2J\x1b[31m\u009b5m\u202e\u{e0041}\x07\r\nnext";
+const name = "=\x1b]0;owned\x07\x1b[2J\x1b[31m\u009b5m\u202e\u{e0041}\x07\r\nnext";
 const words = ["--show=all", "--hide=topology", "--all"];
 const types = {
 	DuckDB: { recording: "VARCHAR", run: "BIGINT", time: "TIMESTAMP WITH TIME ZONE", duration_ns: "BIGINT", cpu: "BIGINT",
