@@ -260,12 +260,13 @@ def check_kinds(m, runner):
     path, wrong = os.path.join(runner.folder, "x.pmr"), []
     runner.run(os.path.join(BIN, "pmrec"), "-q", "--overwrite", "--sources=perf", "-a", "-i", "0", "-o", path, "-e", "cycles,instructions",
                "sleep", ".1")
-    shown = runner.run(os.path.join(BIN, "pmrep"), "stat", "-x;", "--metric-style=classic", path, preload=False).stdout
+    shown = runner.run(os.path.join(BIN, "pmrep"), "stat", "-j", "--metric-style=named", path, preload=False).stdout
+    found = {o["event"]: o.get("metric-value") for o in map(json.loads, shown.splitlines()) if "event" in o}
     for pmu in kinds if len(kinds) > 1 else []:
         ratio = m.rate(pmu, "instructions") / m.rate(pmu, "cpu-cycles")
-        cells = next((line.split(";") for line in shown.splitlines() if f";{pmu}/instructions/;" in line), [])
-        if len(cells) < 7 or abs(float(cells[5]) - ratio) > .01:
-            wrong.append(f"instructions per cycle of {pmu}: {cells}, not {ratio}")
+        got = found.get(f"{pmu}/instructions/")
+        if not got or abs(float(got) - ratio) > .01:
+            wrong.append(f"instructions per cycle of {pmu}: {got}, not {ratio}")
     return wrong
 
 
