@@ -43,17 +43,20 @@ static size_t next_word(const char **at, char word[static WORD_MAX])
 	return n;
 }
 
+/* Where a word is plain. */
+enum { ANYWHERE = 1, IN_METRICS };
+
 /* Whether it is known as a whole, or its words are: "temp1" is a word with a number, "u42x" may be a name. Changes
  * `word`. */
-static bool is_known(const struct redact *r, char word[static WORD_MAX])
+static bool is_known(const struct redact *r, char word[static WORD_MAX], uint32_t most)
 {
 	char *rest = word, *part;
-	uint32_t any;
+	uint32_t where;
 
-	if (names_get(&r->plain, word, &any))
+	if (names_get(&r->plain, word, &where) && where <= most)
 		return true;
 	while ((part = strsep(&rest, "#")))
-		if (*part && (strlen(part) < 3 || !names_get(&r->plain, part, &any)))
+		if (*part && (strlen(part) < 3 || !names_get(&r->plain, part, &where) || where > most))
 			return false;
 	return true;
 }
@@ -81,7 +84,7 @@ static bool names_path(const char *text)
 	return false;
 }
 
-bool redact_is_plain(const struct redact *r, const char *text)
+static bool all_known(const struct redact *r, const char *text, uint32_t most)
 {
 	char word[WORD_MAX];
 	size_t n;
@@ -89,12 +92,22 @@ bool redact_is_plain(const struct redact *r, const char *text)
 	if (names_path(text))
 		return false;
 	while ((n = next_word(&text, word)))
-		if (n >= WORD_MAX || !is_known(r, word))
+		if (n >= WORD_MAX || !is_known(r, word, most))
 			return false;
 	return true;
 }
 
-static int add_words(struct redact *r, const char *text)
+bool redact_is_plain(const struct redact *r, const char *text)
+{
+	return all_known(r, text, ANYWHERE);
+}
+
+bool redact_is_metric(const struct redact *r, const char *name)
+{
+	return all_known(r, name, IN_METRICS);
+}
+
+static int add_words_of(struct redact *r, const char *text, uint32_t where)
 {
 	char word[WORD_MAX], *rest, *part;
 	size_t n;
@@ -103,18 +116,25 @@ static int add_words(struct redact *r, const char *text)
 	while (text && !err && (n = next_word(&text, word))) {
 		if (n >= WORD_MAX)
 			continue;
-		err = names_set(&r->plain, word, 1);
+		err = names_set(&r->plain, word, where);
 		for (rest = word; !err && (part = strsep(&rest, "#"));)
 			if (strlen(part) >= 3)
-				err = names_set(&r->plain, part, 1);
+				err = names_set(&r->plain, part, where);
 	}
 	return err;
+}
+
+static int add_words(struct redact *r, const char *text)
+{
+	return add_words_of(r, text, ANYWHERE);
 }
 
 static int add_all_words(struct redact *r)
 {
 	int err = 0;
 
+	for (size_t i = 0; redact_metric_words[i] && !err; i++)
+		err = add_words_of(r, redact_metric_words[i], IN_METRICS);
 	for (size_t i = 0; redact_plain_words[i] && !err; i++)
 		err = add_words(r, redact_plain_words[i]);
 	for (const struct catalog_table *t = catalog_tables; t->source && !err; t++) {

@@ -215,6 +215,16 @@ static int look_at_host(struct redact *r, const struct pm_model *m)
 	return err ? err : secrets_add(&r->secrets, host + n + 1, strlen(host + n + 1), "redacted", false);
 }
 
+/* Adds the name of a metric, or of a group of metrics, unless a vendor could have made it. */
+static int add_metric(struct redact *r, const char *text, size_t len)
+{
+	SCOPED(scoped_free) char *name = strndup(text, len);
+
+	if (!name)
+		return -ENOMEM;
+	return redact_is_metric(r, name) ? 0 : add_secret(r, text, len, "metric", false);
+}
+
 /* Metrics of the user's own: name, unit, groups and help; the formulas in between hold nothing but other names. What
  * -M was given is one of these. */
 static int look_at_metrics(struct redact *r, const struct pm_map *header)
@@ -229,7 +239,8 @@ static int look_at_metrics(struct redact *r, const struct pm_map *header)
 			for (size_t at = 0, n;
 			     f->kind == PM_VALUE_TEXT && k != 2 && k != 3 && at < f->str.len && !err; at += n + 1) {
 				n = strcspn(f->str.data + at, k == 4 ? ";" : "");
-				err = add_secret(r, f->str.data + at, n, k == 0 || k == 4 ? "metric" : NULL, false);
+				err = k == 0 || k == 4 ? add_metric(r, f->str.data + at, n) :
+							 add_secret(r, f->str.data + at, n, NULL, false);
 			}
 		}
 	return err;

@@ -7,7 +7,8 @@
 
 /* ---- words that identify nothing ---- */
 
-extern const char *const redact_plain_words[]; /* words with blanks between; ends with NULL */
+extern const char *const redact_plain_words[];  /* words with blanks between; ends with NULL */
+extern const char *const redact_metric_words[]; /* likewise, those of vendors' metrics */
 
 /* ---- strings to be found again ---- */
 
@@ -106,6 +107,8 @@ static inline bool redact_is_letter(char c)
 }
 /* Whether it has nothing but plain words, numbers and marks. */
 bool redact_is_plain(const struct redact *r, const char *text);
+/* Whether it could be the name of a vendor's metric, or a group of these: it has words of theirs at most. */
+bool redact_is_metric(const struct redact *r, const char *name);
 /* Whether the text names an event that the kernel or a PMU of the recording defines, and not one of a user. */
 bool redact_is_event(const struct redact *r, const char *text);
 /* The pseudonym for a name; NULL without memory. */

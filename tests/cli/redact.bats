@@ -346,3 +346,16 @@ numbers() {
 	assert len({min(o) for o in offsets.values()}) == len(offsets), offsets
 	EOT
 }
+
+@test "metrics with vendors' names keep them, those of a user's own do not" {
+	cat >own.json <<'JSON'
+[{"MetricName": "tma_frontend_bound", "MetricExpr": "context\\-switches / duration_time", "MetricGroup": "TopdownL1"},
+ {"MetricName": "acme_ratio", "MetricExpr": "page\\-faults / duration_time", "MetricGroup": "acme"}]
+JSON
+	"$bin/pmrec" -q --metrics-file=own.json -M tma_frontend_bound,acme_ratio -i 0.05 -n 2 -o own.pmr
+	"$bin/pmrep" redact -o clean.pmr own.pmr 2>said
+	run -0 "$bin/pmrep" info clean.pmr
+	[[ "$output" == *tma_frontend_bound*TopdownL1* && "$output" != *acme* ]]
+	run -0 "$bin/pmrep" --total --show=tma_frontend_bound --format=csv clean.pmr
+	[[ "${lines[1]}" == *,ok,1 ]]
+}
