@@ -107,7 +107,7 @@ static inline bool redact_is_letter(char c)
 }
 /* Whether it has nothing but plain words, numbers and marks. */
 bool redact_is_plain(const struct redact *r, const char *text);
-/* Whether it could be the name of a vendor's metric, or a group of these: it has words of theirs at most. */
+/* Whether all words are plain or occur in names of vendors' metrics and their groups. */
 bool redact_is_metric(const struct redact *r, const char *name);
 /* Whether the text names an event that the kernel or a PMU of the recording defines, and not one of a user. */
 bool redact_is_event(const struct redact *r, const char *text);
