@@ -238,6 +238,12 @@ void stat_label_place(const struct stat_sheet *s, const struct place *p, struct 
 uint32_t stat_row_of(const struct stat_sheet *s, const struct pm_counter *c, uint32_t cgroup,
 		     const struct pm_instance *i);
 
+/* ---- stat_words.c ---- */
+
+/* Takes a comma separated list; commas between slashes or in braces do not separate. 0 or -ENOMEM. */
+int stat_words_add(struct stat_words *w, const char *list);
+void stat_words_release(struct stat_words *w);
+
 /* ---- stat_events.c ---- */
 
 int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e);
@@ -267,9 +273,6 @@ int64_t stat_event_of(struct stat_sheet *s, uint32_t counter, uint32_t cgroup);
 /* Whether the counter is an event of a PMU that is not the CPUs'. */
 bool stat_is_uncore(const struct pm_model *m, const struct pm_counter *c);
 void stat_events_release(struct stat_sheet *s);
-/* Takes a comma separated list; commas between slashes or in braces do not separate. 0 or -ENOMEM. */
-int stat_words_add(struct stat_words *w, const char *list);
-void stat_words_release(struct stat_words *w);
 
 /* ---- stat_counts.c ---- */
 
