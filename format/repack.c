@@ -197,7 +197,8 @@ int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *c
 		h->tick[i] = chunk->tick[i] + how->add_ns;
 	memcpy(h->number, chunk->number, chunk->rows * sizeof(*h->number));
 	memcpy(h->flags, chunk->flags, chunk->rows * sizeof(*h->flags));
-	memcpy(h->block, r->head.block, r->head.n_blocks * sizeof(*h->block));
+	if (r->head.n_blocks)
+		memcpy(h->block, r->head.block, r->head.n_blocks * sizeof(*h->block));
 	h->n_blocks = r->head.n_blocks;
 	payload = window_at(&r->window) + r->chunk_frame.head_len;
 	buf_clear(&w->meta);

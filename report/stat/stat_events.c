@@ -345,9 +345,9 @@ static int new_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t 
 	if (cgroup && cgroup != PM_NONE)
 		ev->cgroup = cgroup_name(s->places->model, cgroup);
 	buf_printf(&name, is_later_tool(s, c) && s->config->aggr == STAT_NONE ? "tool/%s/" : "%s", c->display);
-	/* perf 6 says nothing of the modes of events of caches. */
+	/* perf 6 does not name the modes that were requested of events of caches. */
 	snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(c->display, ":"), c->display);
-	if (stat_is_older(s) && !event_symbol_find(plain) && !event_cache_parse(plain, &config))
+	if (stat_is_older(s) && ev->asked && !event_symbol_find(plain) && !event_cache_parse(plain, &config))
 		name.len = strlen(plain);
 	if (s->config->no_merge)
 		stat_programs_put(c, &name);

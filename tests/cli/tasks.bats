@@ -189,7 +189,7 @@ ran() { # seconds that a thread has run
 	"$bin/pmrep" bundle -o bundle.pmr.gz default.pmr
 	gunzip bundle.pmr.gz
 	for file in strict redacted bundle; do
-		run ! grep -q "zqspinner\|hog\|$tid" <("$bin/pmrep" dump $file.pmr)
+		run ! grep -q "zqspinner\|hog\|\b$tid\b" <("$bin/pmrep" dump $file.pmr)
 		run -0 "$bin/pmrep" show --per-task --show=thread.cpu --format=csv $file.pmr
 		[[ "$output" == *,task-*,thread.cpu,* ]]
 	done
