@@ -236,7 +236,8 @@ int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item
 	if (r->head.newer)
 		newer_note(&r->newer, "chunks of codec %d, or with keys newer than this program", r->head.codec);
 	r->same_groups = r->base.valid && r->head.n_groups == r->base.n_groups &&
-			 !memcmp(r->head.group, r->base.group, r->head.n_groups * sizeof(*r->head.group));
+			 (!r->head.n_groups ||
+			  !memcmp(r->head.group, r->base.group, r->head.n_groups * sizeof(*r->head.group)));
 	err = chunk_base_set(&r->base, &r->head, h->crc);
 	if (!err)
 		err = note_relation(r, &r->head.clocks);
