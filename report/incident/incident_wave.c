@@ -33,7 +33,7 @@ static void transform(double complex *v, uint32_t n)
 
 			for (uint32_t i = k; i < n; i += width) {
 				double re = creal(v[i + width / 2]), im = cimag(v[i + width / 2]);
-				double complex turned = CMPLX(c * re - s * im, c * im + s * re);
+				double complex turned = c * re - s * im + (c * im + s * re) * I;
 
 				v[i + width / 2] = v[i] - turned;
 				v[i] += turned;
