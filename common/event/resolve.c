@@ -297,6 +297,10 @@ static int unknown_pmu(struct resolver *r, const char *name)
 		return resolve_fail(r, ENOENT, r->node->column,
 				    "\"%.80s\" is not a kernel PMU; the sources %s are recorded without -e", name,
 				    name[0] == 'h' ? "hwmon and thermal" : "for graphics");
+	if (!strcmp(name, "kprobe") || !strcmp(name, "uprobe"))
+		return resolve_fail(r, ENOENT, r->node->column,
+				    "\"%s\" takes no text; make a probe with perf probe, and count its tracepoint",
+				    name);
 	for (size_t i = 0; i < r->view->n_pmus; i++) {
 		nearest_offer(&near, r->view->pmu[i].name);
 		listing_add(&all, r->view->pmu[i].name);

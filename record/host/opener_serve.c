@@ -19,6 +19,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "common/buf.h"
 #include "common/sandbox.h"
 #include "record/host/privileges.h"
 #include "record/host/taskstats.h"
@@ -136,6 +137,24 @@ static int serve_open(struct opener_request *r)
 	return -EACCES;
 }
 
+/* The kernel reads a text where the configuration of these PMUs points to in this process, and opens the file that it
+ * names with this process's rights. Without their files it cannot be told which types they have. */
+static bool takes_pointer(uint32_t type)
+{
+	static const char *const file[] = { "/sys/bus/event_source/devices/kprobe/type",
+					    "/sys/bus/event_source/devices/uprobe/type" };
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(file) / sizeof(*file) && type >= PERF_TYPE_MAX && !found; i++) {
+		SCOPED(fd_close) int fd = open(file[i], O_RDONLY | O_CLOEXEC);
+		char text[16] = "";
+
+		found = fd < 0 ? errno != ENOENT :
+				 read(fd, text, sizeof(text) - 1) <= 0 || strtoul(text, NULL, 10) == type;
+	}
+	return found;
+}
+
 static int serve_perf(struct opener_request *r, const struct message_fds *fds)
 {
 	unsigned long flags = r->perf.flags & (PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
@@ -147,7 +166,7 @@ static int serve_perf(struct opener_request *r, const struct message_fds *fds)
 		return -EINVAL;
 	/* It counts; what others have in memory, and where, is not for the caller. */
 	if (a->sample_type & ~(uint64_t)(PERF_SAMPLE_TIME | PERF_SAMPLE_READ) || a->mmap || a->mmap_data ||
-	    a->mmap2 || a->comm)
+	    a->mmap2 || a->comm || a->ksymbol || a->bpf_event || a->text_poke || a->sigtrap || takes_pointer(a->type))
 		return -EPERM;
 	if (r->perf.group)
 		group = fds->fd[0];

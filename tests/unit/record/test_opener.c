@@ -1,6 +1,7 @@
 /* The opener's side, asked by somebody who has got hold of its socket: it opens what sampling needs, and nothing else. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -117,6 +118,36 @@ static void events(void **state)
 		assert_int_equal(perf(refused[i] | PERF_SAMPLE_TIME, false, getpid()), -EPERM);
 	assert_int_equal(perf(PERF_SAMPLE_TIME, true, getpid()), -EPERM);
 	assert_int_equal(perf(PERF_SAMPLE_TIME, false, 0), -EINVAL); /* would be the opener itself */
+	r.perf.pid = getpid();
+	r.perf.attr.a.ksymbol = 1;
+	assert_int_equal(ask(NULL), -EPERM);
+}
+
+/* A probe is in the file whose name lies at an address of the opener: it has the memory that this process had. */
+static void probes(void **state)
+{
+	static const char path[] = "/proc/self/exe";
+	const char *const file[] = { "/sys/bus/event_source/devices/kprobe/type",
+				     "/sys/bus/event_source/devices/uprobe/type" };
+	bool any = false;
+
+	for (size_t i = 0; i < 2; i++) {
+		FILE *f = fopen(file[i], "r");
+		uint32_t type = 0;
+
+		if (!f)
+			continue;
+		any = true;
+		assert_int_equal(fscanf(f, "%" SCNu32, &type), 1);
+		fclose(f);
+		r = (struct opener_request){ .what = OPENER_PERF, .perf = { .pid = getpid(), .cpu = -1 } };
+		r.perf.attr.a = (struct perf_event_attr){
+			.type = type, .size = PERF_ATTR_SIZE_VER5, .config1 = (uintptr_t)path, .config2 = 0x1000
+		};
+		assert_int_equal(ask(NULL), -EPERM);
+	}
+	if (!any)
+		skip();
 }
 
 static void others(void **state)
@@ -152,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paths),
 		cmocka_unit_test(events),
+		cmocka_unit_test(probes),
 		cmocka_unit_test(others),
 	};
 
