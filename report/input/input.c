@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "format/compress.h"
 #include "format/frame.h"
 #include "report/input/gzip.h"
 
@@ -159,14 +160,9 @@ static bool is_gzip(const void *head, size_t len)
 	return len >= 2 && !memcmp(head, "\x1f\x8b", 2);
 }
 
-static bool is_zstd(const void *head, size_t len)
-{
-	return len >= 4 && !memcmp(head, "\x28\xb5\x2f\xfd", 4);
-}
-
 bool input_is_packed(const void *head, size_t len)
 {
-	return is_gzip(head, len) || is_zstd(head, len);
+	return is_gzip(head, len) || pm_zstd_looks_like(head, len);
 }
 
 static int open_path(struct pm_input *in, const char *path, bool growing, struct error *e)
@@ -192,7 +188,7 @@ static int open_path(struct pm_input *in, const char *path, bool growing, struct
 		r = input_gzip(&packed, &inner, e);
 		return r ? r : peek(in, &packed, p, e);
 	}
-	if (is_zstd(p->head, p->len)) {
+	if (pm_zstd_looks_like(p->head, p->len)) {
 		/* It takes the first bytes itself. */
 		p->at = p->len;
 		r = pm_input_zstd(&packed, &inner, p->head, p->len, e);

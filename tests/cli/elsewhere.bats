@@ -48,6 +48,12 @@ without_machine() {
 	[ "$(wc -l <plain.csv)" -gt 20 ]
 	cmp plain.csv gz.csv
 	cmp plain.csv zst.csv
+	# As parallel compressors write it, and with an empty piece before.
+	{ printf '\x50\x2a\x4d\x18\x05\0\0\0hello'; : | zstd -q; cat plain.pmr.zst; } >skip.zst
+	{ : | gzip; head -c 3 plain.pmr | gzip; tail -c +4 plain.pmr | gzip; } >pieces.gz
+	for file in skip.zst pieces.gz; do
+		"$bin/pmrep" check - <"$file" | grep -q '^-: good'
+	done
 }
 
 @test "a compressed file that is cut before anything can be unpacked is not called empty" {
