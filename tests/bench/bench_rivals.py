@@ -3,15 +3,15 @@
 
 All record the counters that all of them have: CPU time by kind of each CPU, interrupts and context switches of the
 machine. perf reads no /proc and counts eight software events; sadc cannot leave out memory, disks, networks and more,
-all of whose values are counted, as sadf prints them. Each round measures every recorder and none, in
-random order, beside work that wakes up a hundred times a second and computes in between. Columns, each the median over
-the rounds:
+all of whose values are counted, as sadf prints them. Each round measures every recorder and none, in random order,
+beside work that computes, then beside two processes that wake each other up, then beside copies of memory. Columns,
+each the median over the rounds:
 
   CPU      ms a second of all processes of the recorder, from the kernel's accounts; pmlogger with its pmcd and agents
   memory   MiB of them together (proportional set size)
   B/value  bytes of its files, less those of a recording a third as long, for each value
   lost     snapshots that are due and not there
-  work     CPU time of the work for the same amount of it, over that of the nearest round without a recorder
+  others   CPU time of that work for the same amount of it, over that of the same round without a recorder
 
 usage: bench_rivals.py [--seconds S] [--rounds N] [--intervals MS,...] [--bin DIR]
 """
@@ -34,17 +34,53 @@ METRICS = ["kernel.percpu.cpu." + m for m in ("user", "nice", "sys", "idle", "wa
 METRICS += ["kernel.all.intr", "kernel.all.pswitch"]
 CPUS = os.cpu_count()
 TICK = os.sysconf("SC_CLK_TCK")
-WORK = """
-import sys, time
-n, until = 0, time.monotonic() + float(sys.argv[1])
-while time.monotonic() < until:
+# Pieces of work until the time is over: computing, waking each other up through pipes, copying memory. Says how many,
+# and the CPU seconds of all that took part.
+WORKS = {
+    "computing": """
     x = 0
     for i in range(20000):
         x += i * i
+""",
+    "waking up": """
+    for i in range(50):
+        os.write(there[1], b"x")
+        os.read(back[0], 1)
+""",
+    "copying": """
+    to[:] = of
+    of[:] = to
+""",
+}
+WORK = """
+import os, resource, sys, time
+there, back = os.pipe(), os.pipe()
+of, to = (memoryview(bytearray(b"x" * (64 << 20))) for _ in "ab") if "of" in PIECE else (None, None)
+child = os.fork() if "there" in PIECE else 0
+if "there" in PIECE and not child:
+    os.close(there[1])
+    while os.read(there[0], 1):
+        os.write(back[1], b"x")
+    os._exit(0)
+n, until = 0, time.monotonic() + float(sys.argv[1])
+start = time.process_time()
+while time.monotonic() < until:
+    exec(CODE)
     n += 1
-    time.sleep(0.008)
-print(n, time.process_time())
+    time.sleep(0.002)
+cpu = time.process_time() - start
+os.close(there[1])
+if child:
+    os.wait()
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu += used.ru_utime + used.ru_stime
+print(n, cpu)
 """
+
+
+def work(kind, seconds):
+    code = f"PIECE = {WORKS[kind]!r}\nimport textwrap\nCODE = compile(textwrap.dedent(PIECE), 'work', 'exec')\n" + WORK
+    return [sys.executable, "-c", code, str(seconds)]
 
 
 def processes(roots):
@@ -188,22 +224,24 @@ class Pmlogger(Recorder):
         return len(re.findall(r"kernel\.all\.intr", text)), 8 * CPUS + 2
 
 
-def record(recorder, ms, seconds, work):
-    """A round: its figures, and the CPU seconds that the work took for a thousand units."""
+def record(recorder, ms, seconds, worked):
+    """A round: its figures, and the CPU seconds that a thousand pieces of each kind of work took."""
     path = os.path.join(recorder.folder, f"bench-{random.randrange(1 << 48):x}") if recorder else None
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     run = subprocess.Popen(recorder.argv(path, ms), **quiet) if recorder else None
     time.sleep(1)
     pids = processes([run.pid, *recorder.others()]) if recorder else []
     before, start = cost(pids)[0], time.monotonic()
-    worker = subprocess.Popen([sys.executable, "-c", WORK, str(seconds)], stdout=subprocess.PIPE, text=True) if work else None
-    time.sleep(seconds)
+    result, memory = {}, 0
+    for kind in WORKS if worked else [None]:
+        if kind:
+            out = subprocess.check_output(work(kind, seconds / len(WORKS)), text=True)
+            n, cpu = map(float, out.split())
+            result[kind] = cpu / n * 1000
+        else:
+            time.sleep(seconds)
     after, memory = cost(pids)
     elapsed = time.monotonic() - start
-    result = {}
-    if worker:
-        n, cpu = map(float, worker.communicate()[0].split())
-        result["work"] = cpu / n * 1000
     if run:
         due = int((time.monotonic() - start + 1) * 1000 / ms)
         run.send_signal(signal.SIGINT)
@@ -229,14 +267,14 @@ def measure(recorders, ms, args):
             rounds[r.name if r else "none"].append(row)
     for r in recorders:
         rows = rounds[r.name if r else "none"]
-        ratio = statistics.median(a["work"] / b["work"] for a, b in zip(rows, rounds["none"]))
         if not r:
             continue
         m = {k: statistics.median(row[k] for row in rows) for k in ("cpu", "memory", "value", "lost")}
+        work = " | ".join(f"{statistics.median(a[k] / b[k] for a, b in zip(rows, rounds['none'])):.3f}" for k in WORKS)
         print(f"| {ms} ms | {r.name} | {m['cpu']:.2f} | {m['memory']:.1f} | {m['value']:.2f} | {100 * m['lost']:.1f} % | "
-              f"{ratio:.3f} |", flush=True)
-    spread = [row["work"] for row in rounds["none"]]
-    print(f"| {ms} ms | none: largest over smallest round | | | | | {max(spread) / min(spread):.3f} |", flush=True)
+              f"{work} |", flush=True)
+    spread = " | ".join(f"{max(row[k] for row in rounds['none']) / min(row[k] for row in rounds['none']):.3f}" for k in WORKS)
+    print(f"| {ms} ms | none: largest over smallest round | | | | | {spread} |", flush=True)
 
 
 def main():
@@ -256,7 +294,7 @@ def main():
             else:
                 print(f"skipped: {r.name} is not here or does not start")
         print(f"{CPUS} CPUs, load {os.getloadavg()[0]:.1f}, {args.rounds} rounds of {args.seconds:g} s, random order, medians")
-        print("| interval | recorder | CPU ms/s | memory MiB | bytes per value | lost | work |\n|---|---|---|---|---|---|---|")
+        print(f"| interval | recorder | CPU ms/s | memory MiB | bytes per value | lost | {' | '.join(WORKS)} |\n" + "|---" * 9 + "|")
         try:
             for ms in map(int, args.intervals.split(",")):
                 measure([r for r in recorders if ms >= r.least_ms] + [None], ms, args)
