@@ -132,7 +132,7 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 		enum pm_aggregation rule = by_input ? in->more->rule : (enum pm_aggregation)p->at[track[i]].rule;
 
 		aggregate_begin(&p->aggregate, intervals, more);
-		p->aggregate.levels = p->at[track[i]].level && (aspect == TRACK_VALUE || aspect == TRACK_MEAN);
+		p->aggregate.levels = aspect == TRACK_MEAN || (p->at[track[i]].level && aspect == TRACK_VALUE);
 		while (i < n && (by_input || p->at[track[i]].counter == counter)) {
 			const struct track_at *at = &p->at[track[i]];
 			uint32_t same = 0;

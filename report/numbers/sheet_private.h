@@ -76,7 +76,7 @@ static inline bool sheet_borrows(const struct sheet_private *p, const struct bou
 				 uint32_t feeds)
 {
 	return feeds == 1 && !in->more->op && !in->more->clock && !in->more->n_shut && in->aspect != EXPR_AGGR_NR &&
-	       !(p->at[*track].level && p->at[*track].rule == PM_AGG_SUM);
+	       !((p->at[*track].level || in->aspect == EXPR_MEAN) && p->at[*track].rule == PM_AGG_SUM);
 }
 
 /* How many tracks feed an input of a row. */

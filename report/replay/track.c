@@ -218,13 +218,7 @@ static void step_more(struct track *t, uint64_t now, uint64_t since, bool begins
 
 	m->weighted += d * (double)since;
 	m->weight += since;
-	/* Differences of a counter continue after a pause: what lies between first and last is what `elapsed` covers.
-	 */
-	if (begins)
-		m->first = d;
-	else if (!m->any && t->semantics == PM_CUMULATIVE)
-		m->first = m->some ? d - (m->last - m->first) : d;
-	else if (!m->any && !m->some && !m->begun)
+	if (begins || (!m->some && !m->begun && !(m->any && since)))
 		m->first = d;
 	m->max = m->some && m->max > d ? m->max : d;
 	m->any = true;
@@ -261,9 +255,10 @@ static void level(struct track *t, uint64_t now, uint64_t ns)
 	t->any = true;
 }
 
-/* `waits`: it had no counter since the previous reading, even if nobody wanted it to count. */
-static void take_cumulative(struct track *t, const struct column *c, uint32_t row, uint64_t now, uint64_t time,
-			    bool waits)
+/* `waits`: it had no counter since the previous reading, even if nobody wanted it to count. Returns ns that the
+ * difference covers; 0: it is lost. */
+static uint64_t take_cumulative(struct track *t, const struct column *c, uint32_t row, uint64_t now, uint64_t time,
+				bool waits)
 {
 	uint64_t ns = true_ns(c, time - t->prev_time);
 	uint16_t why = waits ? (uint16_t)PM_REASON_NOT_COUNTED : difference(t, c, row, now, ns);
@@ -271,11 +266,12 @@ static void take_cumulative(struct track *t, const struct column *c, uint32_t ro
 	if (why) {
 		give_up(t);
 		track_lose(t, why, column_ns(c, row));
-		return;
+		return 0;
 	}
 	if (t->loss)
 		track_carry(t->loss);
 	t->elapsed += ns;
+	return ns;
 }
 
 /* A value that stands alone covers the time since the previous snapshot. Returns that time. */
@@ -343,7 +339,7 @@ static void step(struct track *t, const struct column *c, uint32_t row)
 {
 	bool missing = c->status && c->status[row], waits = missing && still_waits(t, c, row);
 	bool begins = missing && never_ran(t, c, row);
-	uint64_t now = waits ? t->prev : c->v[row], time, since;
+	uint64_t now = waits ? t->prev : c->v[row], time, since = 0;
 
 	if (t->more)
 		t->more->paused = false;
@@ -362,7 +358,6 @@ static void step(struct track *t, const struct column *c, uint32_t row)
 		return;
 	}
 	time = midpoint(c, row);
-	since = t->started ? true_ns(c, time - t->prev_time) : 0;
 	if (carries(t) && !t->started && t->loss)
 		begin_here(t, column_ns(c, row));
 	if (c->enabled && t->started) {
@@ -372,7 +367,7 @@ static void step(struct track *t, const struct column *c, uint32_t row)
 	if (!carries(t))
 		since = take_single(t, c, row, time);
 	else if (t->started)
-		take_cumulative(t, c, row, now, time, waits);
+		since = take_cumulative(t, c, row, now, time, waits);
 	if (t->more) {
 		step_more(t, now, since, c->begins && row == c->first);
 		t->more->span = (double)(c->end[row] - c->begin[row]) / 1e3;
@@ -443,7 +438,7 @@ void track_begin_interval(struct track *t)
 		struct track_more *m = t->more;
 
 		m->any = m->any && t->started && (!t->gap || carries(t));
-		m->begun = m->any || m->paused;
+		m->begun = (m->any && !t->gap) || m->paused;
 		m->some = false;
 		m->first = m->last;
 		m->weighted = m->span = 0;

@@ -29,9 +29,7 @@ static void put_more(struct track *t, const struct track_more *before)
 
 	if (!before->some)
 		return;
-	/* What lies between first and last of a count is what was taken of it. */
-	m->first =
-		t->semantics == PM_CUMULATIVE && m->some ? m->first - (before->last - before->first) : before->first;
+	m->first = before->first;
 	m->max = m->some && m->max > before->max ? m->max : before->max;
 	m->last = m->some ? m->last : before->last;
 	m->span = m->some ? m->span : before->span;

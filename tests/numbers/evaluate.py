@@ -155,7 +155,7 @@ class Member:
         return self.why[s] == "not-read" and self.counter.semantics in LEVELS
 
     def classify(self):
-        """state and reason of each finest interval; stretches (j, k, count or level, time) that are known."""
+        """state and reason of each finest interval; stretches that are known."""
         n = self.world.n
         self.state, self.word = [None] * n, [None] * n
         self.stretch = {}
@@ -200,12 +200,12 @@ class Member:
 
 class Own:
     """What a member has in each finest interval; as a formula takes it once it was joined with others. A stretch is
-    known with snapshot k: (its intervals, [(amount, time)])."""
+    known with snapshot k: (its intervals, [(amount, time, reading)])."""
 
     def __init__(self, member):
         self.member = member
         self.state, self.word = list(member.state), list(member.word)
-        self.stretch = {k: (list(range(j + 1, k + 1)), [(amount, time)]) for k, (j, amount, time) in member.stretch.items()}
+        self.stretch = {k: (list(range(j + 1, k + 1)), [part]) for k, (j, part) in member.stretch.items()}
         self.joined = False
         self.words = [{word} for word in member.word]  # any of these may be the reason
 
@@ -266,7 +266,7 @@ def known(o, j, k, amount):
     for s in range(j + 1, k):
         o.state[s] = CARRIED  # its word stays
     o.state[k] = KNOWN
-    o.stretch[k] = j, amount, o.time(j, k)
+    o.stretch[k] = j, (amount, o.time(j, k), o.number[k] * o.scale)
 
 
 class Sum:
@@ -278,15 +278,16 @@ class Sum:
         member = self.member = own.member
         self.lasts = world.ticks(a, b)
         self.known = self.absent = self.lost = self.seen = Fraction(0)
-        self.count = Fraction(0)
+        self.count = self.weighted = Fraction(0)
         self.words, self.lost_words = [], []
         self.readings = []
         self.bounds = member.reading[a], member.reading[b]
         for k in range(a + 1, b + 1):
             inside, parts = own.stretch.get(k, ([], []))
             self.seen += sum(world.ticks(s - 1, s) for s in inside)
-            for amount, time in parts:
+            for amount, time, reading in parts:
                 self.known += time
+                self.weighted += reading * time
                 counts = member.counter.semantics in COUNTS
                 self.count += amount if counts else amount * time
                 self.readings += [] if counts else [amount]
@@ -635,14 +636,14 @@ class World:
         there = [k for k in inside if m.number[k] is not None]
         if aspect == "first":
             begin = inside[0] - 1
+            if m.number[begin] is None and m.counter.semantics == "cumulative" and there[0] in m.stretch:
+                begin = m.stretch[there[0]][0]
             return m.number[begin if m.number[begin] is not None else there[0]] * m.scale
         if aspect == "last":
             return m.number[there[-1]] * m.scale
         if aspect == "max_of":
             return max(m.number[k] for k in there) * m.scale
-        if m.counter.semantics == "gauge":
-            return s.count / ((s.known + s.absent) if rule == "sum" else s.known)
-        raise NotImplementedError("mean() of what is no gauge")
+        return s.weighted / ((s.known + s.absent) if rule == "sum" else s.known)
 
 
 def put_together(rule, values):

@@ -118,11 +118,13 @@ def reset(path):
                "test.small": [250, 4, 130, 5], "test.wide": [1000, 2000, 1999, 2100]}
     w.write(path, line(4), lambda c, i, s, t: reading[c][s])
     one = {"scope": "system"}
-    return {}, [(ALL, "test.reset", {**one, "wall": 2}, None, "reset", 0), (TOTAL, "test.reset", one, 210, "partial", 2 / 3),
-                (TOTAL, "test.wrap", one, 256, "ok", 1), (ALL, "test.wrap", {**one, "wall": 2}, 46, "ok", 1),
-                (ALL, "test.small", {**one, "wall": 1}, 10, "ok", 1), (ALL, "test.small", {**one, "wall": 2}, 126, "ok", 1),
-                (ALL, "test.small", {**one, "wall": 3}, None, "reset", 0), (TOTAL, "test.small", one, 136, "partial", 2 / 3),
-                (TOTAL, "test.wide", one, 1101, "partial", 2 / 3)]
+    return {"level": "mean(test.reset)", "began": "first(test.reset)"}, [
+        (ALL, "test.reset", {**one, "wall": 2}, None, "reset", 0), (TOTAL, "test.reset", one, 210, "partial", 2 / 3),
+        (TOTAL, "level", one, (5000200 + 50) / 2, "partial", 2 / 3), (TOTAL, "began", one, 5000000, "partial", 2 / 3),
+        (TOTAL, "test.wrap", one, 256, "ok", 1), (ALL, "test.wrap", {**one, "wall": 2}, 46, "ok", 1),
+        (ALL, "test.small", {**one, "wall": 1}, 10, "ok", 1), (ALL, "test.small", {**one, "wall": 2}, 126, "ok", 1),
+        (ALL, "test.small", {**one, "wall": 3}, None, "reset", 0), (TOTAL, "test.small", one, 136, "partial", 2 / 3),
+        (TOTAL, "test.wide", one, 1101, "partial", 2 / 3)]
 
 
 def missed(path):

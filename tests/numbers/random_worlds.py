@@ -163,11 +163,11 @@ def make(seed, path):
         if semantics == "cumulative":
             formulas["m_share_%d" % len(formulas)] = "100 * %s / elapsed(%s)" % (a, a)
             formulas["m_nr_%d" % len(formulas)] = "aggr_nr(%s)" % a
-        elif semantics == "gauge":
-            formulas["m_high_%d" % len(formulas)] = "max_of(%s)" % a
-            formulas["m_last_%d" % len(formulas)] = "last(%s)" % a
-            formulas["m_mean_%d" % len(formulas)] = "mean(%s)" % a
-            formulas["m_first_%d" % len(formulas)] = "first(%s)" % a
+    looks = ["max_of", "last", "mean", "first"]
+    for k, (a, semantics, _) in enumerate((of_cpu + events + of_package)[:6]):  # of counts too, alone and with another
+        for look in looks if semantics == "gauge" else [looks[(seed + k) % 4], "mean"]:
+            formulas["m_%s_%d" % (look, len(formulas))] = "%s(%s)" % (look, a)
+        formulas["m_beside_%d" % len(formulas)] = "mean(%s) + 2 * %s" % (a, mixed[(seed + k) % len(mixed)])
     for k, (name, _, _) in enumerate([x for x in of_cpu if x[1] == "cumulative"][:2]):  # what the machine has of another formula, in every row
         if formulas:
             of = list(formulas)[(seed + k) % len(formulas)]
