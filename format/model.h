@@ -521,8 +521,8 @@ int pm_model_retire_group(struct pm_model *m, uint32_t id);
 typedef void pm_model_needs(void *ctx, const struct pm_model *m, bool *needed);
 /* Drops retired groups, and retired instances that no other group names and nobody needs (`needs` NULL: none is); of
  * a needed one it keeps the groups that no other continues. Their ids become unknown, and pointers into the model
- * invalid. It does nothing until a third of all has retired, because its cost grows with what remains. */
-void pm_model_forget(struct pm_model *m, pm_model_needs *needs, void *ctx);
+ * invalid. Its cost grows with what remains: unless `few`, it does nothing until a third of all has retired. */
+void pm_model_forget(struct pm_model *m, pm_model_needs *needs, void *ctx, bool few);
 
 /* NULL if there is none. Valid until the model changes. */
 const struct pm_counter *pm_model_counter(const struct pm_model *m, uint32_t id);

@@ -344,12 +344,12 @@ static bool many(const struct model_ids *ids, uint32_t n)
 	return retired >= FORGET_MIN && retired >= n / 3;
 }
 
-void pm_model_forget(struct pm_model *m, pm_model_needs *needs, void *ctx)
+void pm_model_forget(struct pm_model *m, pm_model_needs *needs, void *ctx, bool few)
 {
 	struct pm_model_caps *caps = m->caps;
 	SCOPED(scoped_free) bool *needed = NULL;
 
-	if (!caps || (!many(&caps->instance_ids, m->n_instances) && !many(&caps->group_ids, m->n_groups)))
+	if (!caps || (!few && !many(&caps->instance_ids, m->n_instances) && !many(&caps->group_ids, m->n_groups)))
 		return;
 	/* Without memory, try another time. */
 	if (model_ids_map(&caps->instance_ids, m->instance, m->n_instances, sizeof(*m->instance)) ||

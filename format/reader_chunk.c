@@ -46,7 +46,7 @@ void pm_reader_select(struct pm_reader *r, bool (*wanted)(void *ctx, const struc
 void pm_reader_forget(struct pm_reader *r, pm_model_needs *needs, void *ctx)
 {
 	r->forgets = !needs;
-	pm_model_forget(&r->model, needs, ctx);
+	pm_model_forget(&r->model, needs, ctx, false);
 }
 
 struct reader_group *reader_group_of(struct pm_reader *r, uint32_t id)

@@ -76,7 +76,7 @@ int reader_leap(struct pm_reader *r)
 	while (l->next < l->to && (b->entry[l->next].offset < r->window.offset || is_passed_over(r, l->next))) {
 		l->gaps |= l->copy_end != 0;
 		if (b->entry[l->next++].type == PM_FRAME_CHUNK && r->forgets)
-			pm_model_forget(&r->model, NULL, NULL);
+			pm_model_forget(&r->model, NULL, NULL, false);
 	}
 	if (l->next == l->copy && l->copy_end && !l->named && enter_copy(l))
 		return -ENOMEM;

@@ -245,7 +245,7 @@ static void note_retired(struct pm_writer *w)
 {
 	struct written *x = &w->written;
 
-	pm_model_forget(w->config.model, NULL, NULL);
+	pm_model_forget(w->config.model, NULL, NULL, false);
 	x->forgotten = w->config.model->caps->forgotten;
 	x->retired_instances = w->config.model->caps->instance_ids.n_retired;
 	x->retired_groups = w->config.model->caps->group_ids.n_retired;

@@ -122,7 +122,7 @@ static int take_chunk(struct rewrite *w, struct pm_reader *reader, const struct 
 
 	/* What retired before the output begins does not belong in it. */
 	if (!pm_writer_stats(w->writer).frames)
-		pm_model_forget(&w->model, NULL, NULL);
+		pm_model_forget(&w->model, NULL, NULL, chunk->tick[chunk->rows - 1] >= w->rules->from_ns);
 	mend(w);
 	from = join(w, chunk) ? 1 : 0;
 	if (chunk->segment != w->segment_in) {

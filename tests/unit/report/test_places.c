@@ -61,7 +61,7 @@ static void forgotten(void **state)
 			snprintf(name, sizeof(name), "sh (%u)", i ? 1000 + t * LIVE + i : 1000);
 			assert_name(&p, live[i], i == 1 ? PM_DEVICE : PM_TASK, i == 1 ? "" : name);
 		}
-		pm_model_forget(&m, NULL, NULL);
+		pm_model_forget(&m, NULL, NULL, false);
 		most = m.n_instances > most ? m.n_instances : most;
 	}
 	/* Names of the dead cost nothing. */
