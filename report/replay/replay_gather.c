@@ -204,6 +204,16 @@ static int take_row(struct gather *g, const struct pm_chunk *c, uint32_t row)
 	return 0;
 }
 
+/* Whether a group is new with this chunk. Where members come and go every second, the next chunk has another one. */
+static bool is_fresh(struct replay *r, const struct pm_chunk *c)
+{
+	uint32_t before = r->newest;
+
+	for (uint32_t i = 0; i < c->n_groups; i++)
+		r->newest = c->group[i].group > r->newest ? c->group[i].group : r->newest;
+	return r->newest != before;
+}
+
 int gather_take(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end)
 {
 	struct gather *g = &r->gather;
@@ -214,7 +224,7 @@ int gather_take(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32
 	if (!g->chunk.rows) {
 		uint32_t rows = rows_for(r, c);
 
-		if (rows < GATHER_LEAST || (end - row) * 3 > rows)
+		if (is_fresh(r, c) || rows < GATHER_LEAST || (end - row) * 3 > rows)
 			return 0;
 		if ((err = begin(r, c, rows)))
 			return err;

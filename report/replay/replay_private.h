@@ -145,6 +145,7 @@ struct replay {
 	size_t cap_arena;     /* values that fit */
 	bool placed;          /* all tracks have a place in it */
 	struct gather gather;
+	uint32_t newest; /* largest id of a group of a chunk that found nothing gathered */
 	struct joints joints;
 	double *seconds; /* [max_seconds]: times x rows of the current group, as in struct column */
 	size_t max_seconds;
