@@ -19,6 +19,7 @@ struct group {
 	uint32_t *finding;  /* owned; best first */
 	uint32_t n;
 	double score;
+	bool usual; /* what shows it best recurs at any time, and is no fault */
 };
 
 static int by_score(const void *a, const void *b)
@@ -55,7 +56,7 @@ static bool is_trifle(const struct incident_metric *m, const struct finding *f)
 static bool same_time(const struct group *g, const struct finding *f)
 {
 	double from = fmax(g->from, f->from), to = fmin(g->to, f->to);
-	double first = fmin(g->from, f->from), last = fmax(g->to, f->to);
+	double first = fmin(g->from, f->from), last = fmax(g->to, f->to), least, times;
 
 	/* A single occurrence of a rhythm that others show. */
 	if (g->kind == INCIDENT_RHYTHM && f->kind == INCIDENT_STRETCH && f->to - f->from <= BEAT &&
@@ -68,7 +69,11 @@ static bool same_time(const struct group *g, const struct finding *f)
 	case INCIDENT_DRIFT:
 		return true;
 	case INCIDENT_RHYTHM:
-		return fabsf(g->period - f->period) < 0.15F * g->period;
+		/* Of a series that shows it weakly only every second or third time is found. */
+		least = fmin(g->period, f->period);
+		times = fmax(g->period, f->period) / least;
+		return fabs(times - round(times)) < 0.15 &&
+		       (times < 1.5 || fabs(remainder(f->from - (double)g->from, least)) < fmax(BEAT, least / 10));
 	case INCIDENT_PEER:
 		return false;
 	default:
@@ -101,6 +106,8 @@ static double gain(const struct incident_store *s, const struct finding *f)
 	const struct incident_metric *m = &s->metric[s->series[f->series].metric];
 	double weight = f->kind == INCIDENT_RHYTHM ? 0.5 : 1;
 
+	if (m->fault == METRIC_NO_FAULT)
+		weight /= 1 + (double)f->recurs;
 	return log2(1 + (double)f->score) * size_of(f) * weight * (m->fault == METRIC_GRAVE ? 2 : 1);
 }
 
@@ -271,13 +278,16 @@ int merge_all(struct incident_store *s, struct findings *f, struct incidents *ou
 					      .from = f->f[i].from,
 					      .to = f->f[i].to,
 					      .period = f->f[i].period,
-					      .most = f->f[i].score };
+					      .most = f->f[i].score,
+					      .usual = gain(s, &f->f[i]) == 0 };
 		}
+		if (f->f[i].kind == INCIDENT_RHYTHM && f->f[i].period * 1.5F < to->period)
+			to->period = f->f[i].period;
 		err = add_to(to, i);
 	}
 	for (uint32_t i = 0; i < n && !err; i++) {
 		drop_repeated(f, &g[i], i + 1, seen);
-		g[i].score = score_of(s, f, &g[i], had);
+		g[i].score = g[i].usual ? 0 : score_of(s, f, &g[i], had);
 		memset(had, 0, s->n_metrics * sizeof(*had));
 	}
 	free(seen);
@@ -285,7 +295,7 @@ int merge_all(struct incident_store *s, struct findings *f, struct incidents *ou
 		qsort(g, n, sizeof(*g), group_order);
 	/* The second of a kind is less surprising, but no less certain. */
 	for (uint32_t i = 0; i < n && !err; i++)
-		g[i].score = fmax(score_of(s, f, &g[i], had), fmin(g[i].score, SCORE_LEAST));
+		g[i].score = g[i].usual ? 0 : fmax(score_of(s, f, &g[i], had), fmin(g[i].score, SCORE_LEAST));
 	free(had);
 	if (n)
 		qsort(g, n, sizeof(*g), group_order);

@@ -74,6 +74,7 @@ struct finding {
 	float score;       /* how far beyond what chance and the series do elsewhere; 1: just */
 	float usual, value;
 	float period; /* bins, of a rhythm */
+	float recurs; /* times at irregular distances, by their size; INFINITY: it is usual */
 };
 struct findings {
 	struct finding *f; /* owned */

@@ -18,9 +18,11 @@
 #include "common/array.h"
 #include "report/incident/incident_scan.h"
 
-#define ALIKE 1.2 /* factor of the tail for autocorrelated series */
-#define LOOKS 6.0 /* effective number of independent lengths, sides and views */
-#define MOST  0.7 /* of the recording */
+#define ALIKE  1.2  /* factor of the tail for autocorrelated series */
+#define LOOKS  6.0  /* effective number of independent lengths, sides and views */
+#define MOST   0.7  /* of the recording */
+#define RECURS 4    /* other bursts, from which on one is usual */
+#define NEWS   0.01 /* bursts larger than it that chance may add */
 
 /* ---- what a family does ---- */
 
@@ -258,6 +260,34 @@ static double size_at(const struct scan *x, const struct stretch *s, uint32_t fr
 	return s->side == UP ? d : -d;
 }
 
+/* How often the family does as much at other times, by their energy beside its own: the surprise is shared. INFINITY:
+ * again and again. Of such bursts only what lies beyond their own tail, a power law, is news (Hill 1975, Annals of
+ * Statistics 3). */
+static double recurs(struct scan *x, const struct family *f, const struct stretch *s)
+{
+	struct peak peak[PEAKS];
+	uint32_t l = 0, n, others = 0;
+	double own = 0, sum = 0, tail = 0.5;
+
+	while (l + 1 < LENGTHS && scan_length[l + 1] <= s->to - s->from)
+		l++;
+	do
+		n = scan_apart(x, f->peak[s->view][s->side][l], l, 0, peak, PEAKS);
+	while (!(n && peak[0].size > 0) && l--);
+	for (uint32_t i = 0; i < n && (double)peak[i].size > x->limit_least; i++) {
+		if (peak[i].from < s->to && s->from < peak[i].from + scan_length[l]) {
+			own = fmax(own, energy(&peak[i]));
+			continue;
+		}
+		others++;
+		sum += energy(&peak[i]);
+		tail += log((double)peak[i].size / x->limit_least);
+	}
+	if (others >= RECURS && sqrt(2 * own) < x->limit_least * pow(others / NEWS, tail / (others + 1)))
+		return INFINITY;
+	return own > 0 ? sum / own : 0;
+}
+
 static void report(struct scan *x, struct family *f, uint32_t series)
 {
 	for (uint32_t i = 0; i < f->n_stretches; i++) {
@@ -273,6 +303,7 @@ static void report(struct scan *x, struct family *f, uint32_t series)
 							 .kind = INCIDENT_STRETCH,
 							 .from = s->from,
 							 .to = s->to,
+							 .recurs = (float)s->recurs,
 							 .score = (float)(size / s->limit),
 							 .usual = (float)usual_at(x, s, from, to),
 							 .value = (float)recorded_mean(x, series, from, to) });
@@ -313,6 +344,8 @@ static void scan_family(struct scan *x, struct family *f, double tests)
 		/* What it does most of the time is usual; and the first interval is the recorder's own start. */
 		if (s->to - s->from > MOST * x->s->used || (s->to == 1 && !x->s->joined))
 			*s = f->stretch[--f->n_stretches];
+		else
+			s->recurs = recurs(x, f, s);
 	}
 	for (uint32_t i = 0; i < f->n && f->n_stretches && !x->err; i++)
 		if (scan_series(x, f->series[i], false))
@@ -399,8 +432,7 @@ int scan_all(struct incident_store *s, struct findings *out)
 	x.limit_least = sqrt(2 * PRIOR * (pow(TAIL * tests / WRONG, 1.0 / (PRIOR + TAIL)) - 1));
 	for (uint32_t i = 0; i < s->n_series && !x.err; i += f.n) {
 		f.series = place + i;
-		f.in_sum = i && s->series[place[i - 1]].metric == s->series[place[i]].metric &&
-			   s->row[s->series[place[i - 1]].row].kind == PM_SYSTEM;
+		f.in_sum = i && s->series[place[i - 1]].metric == s->series[place[i]].metric;
 		for (f.n = 1; i + f.n < s->n_series && are_equals(s, place[i], place[i + f.n]);)
 			f.n++;
 		scan_family(&x, &f, tests);

@@ -66,6 +66,7 @@ struct stretch {
 	uint32_t from, to; /* bins */
 	uint32_t series;   /* that shows it best */
 	double size, limit;
+	double recurs; /* as of a finding */
 };
 struct family {
 	const uint32_t *series;
@@ -74,7 +75,7 @@ struct family {
 	struct stretch stretch[STRETCHES];
 	uint32_t n_stretches;
 	bool alike;  /* some of them resemble themselves */
-	bool in_sum; /* a row for all of them has the metric, too */
+	bool in_sum; /* rows for many of them have the metric, too */
 };
 
 static inline uint32_t blocks_of(const struct scan *x, uint32_t l)

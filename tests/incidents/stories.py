@@ -236,6 +236,31 @@ def cron(k, now, m):
             now["user", c] += 45
 
 
+BURSTS = {41: 30, 148: 12, 163: 55, 390: 9, 507: 20, 692: 14, 801: 33}
+
+
+def bursts(k, now, m):
+    """Somebody starts processes at any time, more or fewer of them."""
+    for n in (BURSTS.get(k), BURSTS.get(k - 1)):
+        if n:
+            now["stat.processes", 0] += 4 * n
+            now["vmstat.pgfault", 0] += 900 * n
+
+
+def bursts_and_hog(k, now, m):
+    bursts(k, now, m)
+    if 560 < k <= 570:
+        hog(3)(now, m)
+
+
+def irq_among_many(k, now, m):
+    """All CPUs have more and less interrupts together, and one of them more for a while."""
+    for c in range(m.cpus):
+        now["interrupts.loc", c] *= 1 + .25 * math.sin(k * k / 97) 
+    if 60 < k <= 66:
+        now["interrupts.loc", 77] += 110
+
+
 def cron_and_stall(k, now, m):
     cron(k, now, m)
     if 425 < k <= 431:
@@ -295,6 +320,9 @@ STORIES = {
     "a slow leak": (leak, {"cpus": 2, "seconds": 7200, "every": 5}, [(0, 7200, "memory")], 0),
     "cron, which is usual": (cron, {"seconds": 900}, [(0, 900, "every 60 s")], 0),
     "cron and a stall": (cron_and_stall, {"seconds": 900}, [(425, 431, "write latency")], 1),
+    "bursts at any time, which are usual": (bursts, {"seconds": 900}, [], 0),
+    "bursts at any time and a hog": (bursts_and_hog, {"seconds": 900}, [(560, 570, "CPU 3")], 0),
+    "interrupts of one CPU of 128": (irq_among_many, {"cpus": 128, "seconds": 120}, [(60, 66, "CPU 77")], 1),
     "stalls every 45 s": (stalls, {"seconds": 600}, [(0, 600, "every 45 s: nvme0n1 write latency")], 1),
     "a job that stays on a CPU": (stays_on_cpu, {"cpus": 64}, [(150, 300, "CPU 5")], 0),
     "power that creeps up": (creeps, {}, [(60, 180, "package 0")], 0),
