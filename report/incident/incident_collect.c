@@ -415,7 +415,9 @@ static int end(struct sink *sink)
 			lose(c, d[c->damages].from_ns,
 			     d[c->damages].to_ns ? d[c->damages].to_ns : d[c->damages].from_ns, 0,
 			     "the recording is damaged");
-	c->s->recordings++;
+	if (array_room(&c->s->start, c->s->recordings, sizeof(*c->s->start)))
+		return -ENOMEM;
+	c->s->start[c->s->recordings++] = (struct incident_start){ c->shift_s, c->origin_ns };
 	c->shift_s = c->end_s;
 	c->origin_ns = 0;
 	return 0;

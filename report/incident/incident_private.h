@@ -30,6 +30,12 @@ struct incident_loss {
 	char *text; /* owned */
 };
 
+/* One of the recordings of a file: its first interval, on our clock and its own. */
+struct incident_start {
+	double at_s;
+	uint64_t origin_ns;
+};
+
 /* Everything that was collected, in memory that does not grow with the recording. */
 struct incident_store {
 	struct incident_metric *metric; /* owned, as all below */
@@ -45,8 +51,9 @@ struct incident_store {
 	uint32_t in_bin;     /* intervals in the last bin so far */
 	uint32_t left_out;
 	struct names metrics, rows, keys;
-	double interval_s; /* of what was read */
-	double origin_s;   /* the first interval's, after the first snapshot of the file */
+	double interval_s;            /* of what was read */
+	double origin_s;              /* the first interval's, after the first snapshot of the file */
+	struct incident_start *start; /* owned; by recording */
 	uint32_t recordings;
 	bool joined; /* a bin is more than one interval of the recorder */
 	bool tasks;  /* they were recorded */

@@ -185,9 +185,8 @@ int refine_all(struct incidents *found, const char *path, const struct pipeline_
 	int err = 0;
 
 	/* Times in a file with several recordings do not identify a place in it. */
-	if (s->recordings > 1)
-		return 0;
-	for (uint32_t i = 0; s->joined && i < found->n && looked < INCIDENTS_REFINED && !err; i++)
+	for (uint32_t i = 0; s->joined && s->recordings == 1 && i < found->n && looked < INCIDENTS_REFINED && !err;
+	     i++)
 		if (found->incident[i].kind == INCIDENT_STRETCH && looked++ < INCIDENTS_REFINED &&
 		    found->incident[i].to_s - found->incident[i].from_s < BINS_EXACT * s->interval_s * s->per_bin)
 			err = refine(s, &found->incident[i], path, config, e);

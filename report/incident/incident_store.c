@@ -30,6 +30,7 @@ void store_release(struct incident_store *s)
 	free(s->row);
 	free(s->series);
 	free(s->loss);
+	free(s->start);
 	free(s->from_s);
 	free(s->to_s);
 	names_release(&s->metrics);

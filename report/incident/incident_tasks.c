@@ -50,7 +50,9 @@ struct look {
 	const struct pm_model *model;
 	struct reading *reading; /* owned; by slot of the instance */
 	uint32_t n_readings;
-	uint64_t origin_ns, first_ns; /* of the seconds; the first snapshot of those that are being read */
+	struct incident_start start; /* of the recording that is being read */
+	uint64_t first_ns;           /* the first snapshot of those that are being read */
+	bool over;                   /* the next one follows */
 };
 
 /* Processes of one name are one entry; short-lived ones are many, named by their parent, too. Threads without ids are
@@ -93,7 +95,7 @@ static bool is_of_tasks(void *ctx, const struct pm_group *g)
 
 static double seconds_at(const struct look *l, uint64_t ns)
 {
-	return (double)(int64_t)(ns - l->origin_ns) / 1e9;
+	return l->start.at_s + (double)(int64_t)(ns - l->start.origin_ns) / 1e9;
 }
 
 static void add(struct look *l, struct reading *r, const struct pm_instance *i, int what, double v, double middle)
@@ -184,9 +186,10 @@ static int read_between(struct look *l, double from_s, double to_s)
 	int err = 0, got;
 
 	l->first_ns = 0;
-	if (from_s > 0)
-		pm_reader_seek(l->reader, l->origin_ns + (uint64_t)(from_s * 1e9), false);
-	while (!err && (got = pm_reader_next(l->reader, &item)) == 1) {
+	if (from_s > l->start.at_s)
+		pm_reader_seek(l->reader, l->start.origin_ns + (uint64_t)((from_s - l->start.at_s) * 1e9), false);
+	while (!err && !l->over && (got = pm_reader_next(l->reader, &item)) == 1) {
+		l->over = item.kind == PM_ITEM_RECORDING;
 		if (item.kind != PM_ITEM_CHUNK)
 			continue;
 		if (seconds_at(l, item.chunk.from_ns) > to_s)
@@ -346,17 +349,15 @@ int find_tasks(struct incidents *found, const char *path, struct error *e)
 {
 	const struct incident_store *s = found->store;
 	struct look l = { 0 };
-	struct pm_extent x;
+	struct pm_item item;
 	uint32_t n = 0;
 	int err = input_open(&l.reader, path, false, e);
 
 	if (err)
 		return err;
-	if (!pm_reader_extent(l.reader, &x))
-		l.origin_ns = x.from_ns + (uint64_t)(s->origin_s * 1e9);
 	l.model = pm_reader_model(l.reader);
 	pm_reader_select(l.reader, is_of_tasks, &l);
-	for (uint32_t k = 0; k < found->n && n < INCIDENTS_REFINED && l.origin_ns && !err; k++) {
+	for (uint32_t k = 0; k < found->n && n < INCIDENTS_REFINED && !err; k++) {
 		struct incident *i = &found->incident[k];
 		double around = fmax(AROUND * s->interval_s, i->to_s - i->from_s);
 
@@ -372,12 +373,22 @@ int find_tasks(struct incidents *found, const char *path, struct error *e)
 		err = l.who[n++].task ? 0 : -ENOMEM;
 	}
 	qsort(l.who, n, sizeof(*l.who), by_time);
-	for (; l.from < n && !err; l.from = l.to) {
-		double to_s = l.who[l.from].to_s;
+	for (uint32_t r = 0; r < s->recordings && !err; r++) {
+		double end_s = r + 1 < s->recordings ? s->start[r + 1].at_s : INFINITY;
 
-		for (l.to = l.from + 1; l.to < n && l.who[l.to].from_s < to_s + NEAR_S; l.to++)
-			to_s = fmax(to_s, l.who[l.to].to_s);
-		err = read_between(&l, l.who[l.from].from_s, to_s);
+		l.start = s->start[r];
+		for (; l.from < n && l.who[l.from].i->from_s < end_s && !err; l.from = l.to) {
+			double to_s = l.who[l.from].to_s;
+
+			for (l.to = l.from + 1;
+			     l.to < n && l.who[l.to].i->from_s < end_s && l.who[l.to].from_s < to_s + NEAR_S; l.to++)
+				to_s = fmax(to_s, l.who[l.to].to_s);
+			err = read_between(&l, l.who[l.from].from_s, to_s);
+		}
+		while (!l.over && l.from < n && pm_reader_next(l.reader, &item) == 1)
+			l.over = item.kind == PM_ITEM_RECORDING;
+		l.over = false;
+		l.n_readings = 0;
 	}
 	for (uint32_t w = 0; w < n; w++) {
 		if (!err)

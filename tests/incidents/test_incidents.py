@@ -119,6 +119,19 @@ def main():
         found = incidents(pmrep, path)
         assert [(t["pid"], t["name"]) for t in found[0]["tasks"]] == [(4711, "hog (pid 4711)")], found
         assert 3.5 < found[0]["tasks"][0]["cpu_s"] < 4.5 and found[0]["text"].endswith("; hog (pid 4711)"), found[0]
+        # In the second of two recordings of a file, too.
+        with open(path, "rb") as f:
+            first = f.read()
+        worlds.encode.REALTIME += 3600 * worlds.S
+        worlds.write_tasks(path, begin=30, length=10)
+        worlds.encode.REALTIME -= 3600 * worlds.S
+        with open(path, "rb") as f:
+            first += f.read()
+        with open(path, "wb") as f:
+            f.write(first)
+        found = incidents(pmrep, path)
+        assert [(i["from_s"], [t["pid"] for t in i["tasks"]]) for i in found] == [(3630, [4711]), (60, [4711])], found
+        assert 6 < found[0]["tasks"][0]["cpu_s"] < 7.5 and 3.5 < found[1]["tasks"][0]["cpu_s"] < 4.5, found
         # Which thread of it, if it was one.
         for share, tid, says in ((.9, 4720, "server (pid 4711, thread collector, tid 4720)"), (.6, None, "server (pid 4711)")):
             worlds.write_threads(path, share)
