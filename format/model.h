@@ -290,7 +290,7 @@ enum pm_pmu_key {
 	PM_PMU_ASSOCIATED_CPUS = 5, /* text */
 	PM_PMU_CPUS = 6,            /* text */
 	PM_PMU_FORMATS = 7,         /* array of [name, text] */
-	PM_PMU_EVENTS = 8,          /* array of [name, text, scale or "", unit or "", flags: 1 per-pkg, 2 snapshot] */
+	PM_PMU_EVENTS = 8,          /* array of [name, text, scale or "", unit or "", flags] */
 	PM_PMU_CAPS = 9,            /* array of [name, text] */
 	PM_PMU_FILES = 10,          /* array of [name, text]: other files ("peer", "mux interval") */
 	PM_PMU_COUNTERS = 11,       /* u64: programmable counters found by probing */
@@ -433,8 +433,7 @@ enum pm_header_key {
 	PM_HEADER_LITTLE_ENDIAN = 28,    /* bool: byte order of raw structures (perf attrs, PCI config) */
 	PM_HEADER_SMT = 29,              /* text: contents of cpu/smt/control */
 	PM_HEADER_RUNS = 30,             /* u64: -r */
-	PM_HEADER_METRICS = 31,          /* array: metrics of -M: names of known ones, or [name, unit, formula,
-	                                  * threshold, groups, help] */
+	PM_HEADER_METRICS = 31,          /* array: metrics of -M: names of known ones, or texts: pm_metric_field */
 	PM_HEADER_REDACTED = 32,         /* array of text: classes that were redacted: machine, person, time */
 	PM_HEADER_METRIC_WORDS = 33,     /* array of text: names and groups of metrics in -M */
 	PM_HEADER_HOST = 100,            /* text: node name */
@@ -448,6 +447,23 @@ enum pm_header_key {
 	PM_HEADER_LABELS = 203,          /* array of [key, value] */
 	PM_HEADER_USER = 204,            /* text */
 	PM_HEADER_PMREC_ARGS = 205,      /* array of text: pmrec's arguments */
+};
+
+/* The texts of a metric of the user's in PM_HEADER_METRICS. */
+enum pm_metric_field {
+	PM_METRIC_NAME,
+	PM_METRIC_UNIT,
+	PM_METRIC_FORMULA,
+	PM_METRIC_THRESHOLD,
+	PM_METRIC_GROUPS,
+	PM_METRIC_HELP
+};
+
+/* Flags in PM_PMU_EVENTS. */
+enum pm_pmu_event_flags {
+	PM_PMU_EVENT_PER_PKG = 1,
+	PM_PMU_EVENT_SNAPSHOT = 2,
+	PM_PMU_EVENT_GIVEN = 4, /* of a file that the user named: the name may be his own */
 };
 
 /* A row for each key: what `pmrep info` prints, and what redaction may keep. Ends with key 0. */

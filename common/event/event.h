@@ -39,6 +39,7 @@ struct event_alias {
 	char *help;  /* one sentence, or NULL */
 	bool per_pkg, snapshot, deprecated;
 	bool vendor; /* from a file of the CPU's vendor, not from the kernel */
+	bool given;  /* from a file that the user named: the name may be his own */
 };
 
 struct event_pmu;

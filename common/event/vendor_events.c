@@ -224,7 +224,7 @@ static bool flag(const struct merged *m, const char *key)
 /* One event, from a file or a pack. */
 struct row {
 	const char *name, *unit, *compat, *text, *scale, *measure, *help; /* NULL: none */
-	bool per_pkg, deprecated;
+	bool per_pkg, deprecated, given;
 };
 
 static bool is_for(const struct row *r, const char *pattern, const struct event_pmu *pmu)
@@ -262,7 +262,8 @@ static int fill_alias(struct event_alias *a, const struct row *r)
 				   .help = copied(r->help, &failed),
 				   .per_pkg = r->per_pkg,
 				   .deprecated = r->deprecated,
-				   .vendor = true };
+				   .vendor = true,
+				   .given = r->given };
 	if (!failed)
 		return 0;
 	alias_release(a);
@@ -384,7 +385,8 @@ static int each_object(struct vendor_events *v, row_fn visit, void *arg, struct 
 					   .help = either(&m, "BriefDescription") ? either(&m, "BriefDescription") :
 										    either(&m, "PublicDescription"),
 					   .per_pkg = flag(&m, "PerPkg"),
-					   .deprecated = flag(&m, "Deprecated") });
+					   .deprecated = flag(&m, "Deprecated"),
+					   .given = true });
 	}
 	if (left_out > MAX_NOTES)
 		buf_printf(notes, "and %u more vendor events\n", left_out - MAX_NOTES);

@@ -367,7 +367,9 @@ static int add_aliases(struct pm_map *attrs, const struct event_pmu *pmu, const 
 			row.array.item[1] = pm_text(a->text);
 			row.array.item[2] = pm_text(a->scale ? a->scale : "");
 			row.array.item[3] = pm_text(a->unit ? a->unit : "");
-			row.array.item[4] = pm_u64((a->per_pkg ? 1 : 0) | (a->snapshot ? 2 : 0));
+			row.array.item[4] = pm_u64((a->per_pkg ? PM_PMU_EVENT_PER_PKG : 0) |
+						   (a->snapshot ? PM_PMU_EVENT_SNAPSHOT : 0) |
+						   (a->given ? PM_PMU_EVENT_GIVEN : 0));
 		}
 		v.array.item[used++] = row;
 	}

@@ -61,8 +61,7 @@ static bool is_known(const struct redact *r, char word[static WORD_MAX], uint32_
 	return true;
 }
 
-/* The user's paths are private, whatever their words; those of the kernel and the system exist everywhere. */
-static bool names_path(const char *text)
+bool redact_names_path(const char *text)
 {
 	static const char *const everywhere[] = { "/sys", "/proc", "/dev", "/etc", "/usr" };
 
@@ -89,7 +88,7 @@ static bool all_known(const struct redact *r, const char *text, uint32_t most)
 	char word[WORD_MAX];
 	size_t n;
 
-	if (names_path(text))
+	if (redact_names_path(text))
 		return false;
 	while ((n = next_word(&text, word)))
 		if (n >= WORD_MAX || !is_known(r, word, most))

@@ -225,25 +225,67 @@ static int add_metric(struct redact *r, const char *text, size_t len)
 	return redact_is_metric(r, name) ? 0 : add_secret(r, text, len, "metric", false);
 }
 
-/* Metrics of the user's own: name, unit, groups and help; the formulas in between hold nothing but other names. What
- * -M was given is one of these. */
-static int look_at_metrics(struct redact *r, const struct pm_map *header)
+/* Names that a formula gives to its events. */
+static int look_at_formula(struct redact *r, const char *text)
 {
-	const struct pm_value *list = pm_map_get(header, PM_HEADER_METRICS), *f;
 	int err = 0;
 
-	for (uint32_t i = 0; list && list->kind == PM_VALUE_ARRAY && i < list->array.n; i++)
-		for (uint32_t k = 0; list->array.item[i].kind == PM_VALUE_ARRAY && k < list->array.item[i].array.n;
-		     k++) {
-			f = &list->array.item[i].array.item[k];
-			for (size_t at = 0, n;
-			     f->kind == PM_VALUE_TEXT && k != 2 && k != 3 && at < f->str.len && !err; at += n + 1) {
-				n = strcspn(f->str.data + at, k == 4 ? ";" : "");
-				err = k == 0 || k == 4 ? add_metric(r, f->str.data + at, n) :
-							 add_secret(r, f->str.data + at, n, NULL, false);
+	while (!err && (text = strstr(text, "name="))) {
+		size_t n = strcspn(text += 5, ",/@ )");
+
+		err = add_secret(r, text, n, "event", false);
+	}
+	return err;
+}
+
+/* Metrics of the user's own. What -M was given is one of their names or groups. */
+static int look_at_metrics(struct redact *r, const struct pm_map *header)
+{
+	const struct pm_value *list = pm_map_get(header, PM_HEADER_METRICS);
+	int err = 0;
+
+	for (uint32_t i = 0; list && list->kind == PM_VALUE_ARRAY && i < list->array.n; i++) {
+		const struct pm_value *texts = &list->array.item[i];
+
+		for (uint32_t k = 0; texts->kind == PM_VALUE_ARRAY && k < texts->array.n && !err; k++) {
+			const char *text =
+				texts->array.item[k].kind == PM_VALUE_TEXT ? texts->array.item[k].str.data : "";
+			size_t n = strlen(text);
+
+			switch (k) {
+			case PM_METRIC_FORMULA:
+			case PM_METRIC_THRESHOLD:
+				err = look_at_formula(r, text);
+				break;
+			case PM_METRIC_NAME:
+				err = add_metric(r, text, n);
+				break;
+			case PM_METRIC_GROUPS:
+				for (; *text && !err; text += n + (text[n] == ';')) {
+					n = strcspn(text, ";");
+					err = add_metric(r, text, n);
+				}
+				break;
+			default:
+				err = add_secret(r, text, n, NULL, false);
 			}
 		}
+	}
 	return err;
+}
+
+static int look_at_pmu_event(struct redact *r, const struct pm_value *row)
+{
+	const struct pm_value *item = row->array.item;
+	const char *name;
+
+	if (row->kind != PM_VALUE_ARRAY || !row->array.n || item->kind != PM_VALUE_TEXT)
+		return 0;
+	name = item->str.data;
+	if (row->array.n > 4 && item[4].kind == PM_VALUE_U64 && item[4].u64 & PM_PMU_EVENT_GIVEN &&
+	    !redact_is_metric(r, name))
+		return add_secret(r, name, strlen(name), "event", false);
+	return names_set(&r->events, name, 1);
 }
 
 static int look_at_pmus(struct redact *r, const struct pm_model *m)
@@ -256,13 +298,8 @@ static int look_at_pmus(struct redact *r, const struct pm_model *m)
 
 		if (*name)
 			err = names_set(&r->events, name, 1);
-		for (uint32_t k = 0; list && list->kind == PM_VALUE_ARRAY && k < list->array.n && !err; k++) {
-			const struct pm_value *pair = &list->array.item[k];
-
-			if (pair->kind == PM_VALUE_ARRAY && pair->array.n &&
-			    pair->array.item[0].kind == PM_VALUE_TEXT)
-				err = names_set(&r->events, pair->array.item[0].str.data, 1);
-		}
+		for (uint32_t k = 0; list && list->kind == PM_VALUE_ARRAY && k < list->array.n && !err; k++)
+			err = look_at_pmu_event(r, &list->array.item[k]);
 		if (!err)
 			err = look_at_map(r, &m->pmu[i].attrs, pm_pmu_keys, NULL);
 		r->seen.pmus = i + 1;

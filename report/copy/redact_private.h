@@ -105,7 +105,9 @@ static inline bool redact_is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
 }
-/* Whether it has nothing but plain words, numbers and marks. */
+/* Whether it has the path of a file of a user's; those of the kernel and the system exist everywhere. */
+bool redact_names_path(const char *text);
+/* Whether it has nothing but plain words, numbers and marks, and no such path. */
 bool redact_is_plain(const struct redact *r, const char *text);
 /* Whether all words are plain or occur in names of vendors' metrics and their groups. */
 bool redact_is_metric(const struct redact *r, const char *name);

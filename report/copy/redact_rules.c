@@ -1,6 +1,7 @@
 /* The rule for each field: keep it, replace it by a pseudonym, remove what was found elsewhere from it, or drop it.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,19 +29,6 @@ static int is_plain_now(const struct redact *r, const char *text)
 	return plain;
 }
 
-static int clean(struct redact *r, char **text)
-{
-	size_t len;
-	int n;
-
-	if (!*text || !**text)
-		return 0;
-	len = strlen(*text);
-	n = secrets_scrub(&r->secrets, text, &len, !redact_is_plain(r, *text));
-	r->counts.scrubbed += n > 0;
-	return n < 0 ? n : 0;
-}
-
 static int replace(char **text, const char *by)
 {
 	char *copy = by ? strdup(by) : NULL;
@@ -50,6 +38,29 @@ static int replace(char **text, const char *by)
 	free(*text);
 	*text = copy;
 	return 0;
+}
+
+/* A technical text does not name a folder of the user's, though its words may all be plain. */
+static int scrub(struct redact *r, char **text, size_t *len, bool technical)
+{
+	int n = secrets_scrub(&r->secrets, text, len, !redact_is_plain(r, *text));
+
+	if (n >= 0 && technical && redact_names_path(*text)) {
+		n = replace(text, "redacted") ? -ENOMEM : 1;
+		*len = strlen(n < 0 ? "" : *text);
+	}
+	r->counts.scrubbed += n > 0;
+	return n < 0 ? n : 0;
+}
+
+static int clean(struct redact *r, char **text)
+{
+	size_t len;
+
+	if (!*text || !**text)
+		return 0;
+	len = strlen(*text);
+	return scrub(r, text, &len, true);
 }
 
 /* If a text is not certainly technical once everything known is removed, keep only the fact that there was one. */
@@ -66,7 +77,7 @@ static int clean_or_hide(struct redact *r, char **text, const char *instead)
 	return replace(text, instead);
 }
 
-static int clean_value(struct redact *r, struct pm_value *v)
+static int clean_value(struct redact *r, struct pm_value *v, bool technical)
 {
 	char *copy;
 	size_t len;
@@ -74,9 +85,7 @@ static int clean_value(struct redact *r, struct pm_value *v)
 
 	switch (v->kind) {
 	case PM_VALUE_TEXT:
-		n = secrets_scrub(&r->secrets, &v->str.data, &v->str.len, !redact_is_plain(r, v->str.data));
-		r->counts.scrubbed += n > 0;
-		return n < 0 ? n : 0;
+		return scrub(r, &v->str.data, &v->str.len, technical);
 	case PM_VALUE_BYTES:
 		/* Bytes that can be searched are not replaced: others would change the structure. */
 		len = v->str.len;
@@ -89,7 +98,7 @@ static int clean_value(struct redact *r, struct pm_value *v)
 		return n > 0 ? REWRITE_DROP : n;
 	case PM_VALUE_ARRAY:
 		for (uint32_t i = 0; i < v->array.n && !err; i++)
-			err = clean_value(r, &v->array.item[i]);
+			err = clean_value(r, &v->array.item[i], technical);
 		return err;
 	case PM_VALUE_MAP:
 		return REWRITE_DROP; /* no known field holds one */
@@ -125,7 +134,9 @@ static int clean_map(struct redact *r, struct pm_map *m, const struct pm_key_row
 		if (!row || !same_kind(row->kind, f->value.kind)) {
 			drop(r, m, f->key);
 		} else if (redact_keeps(r, f->key, row->name)) {
-			err = clean_value(r, &f->value);
+			/* Formulas divide. */
+			err = clean_value(r, &f->value,
+					  f->key < 100 && (rows != pm_header_keys || f->key != PM_HEADER_METRICS));
 			if (err < 0)
 				return err;
 			if (err)
@@ -197,11 +208,52 @@ static int note_classes(const struct redact *r, struct pm_map *header)
 	return pm_map_set(header, PM_HEADER_REDACTED, list);
 }
 
+/* In a formula the dash of a pseudonym would subtract. */
+static int escape_formula(const struct redact *r, struct pm_value *v)
+{
+	SCOPED(buf_release) struct buf out = BUF_INIT;
+	const char *text = v->kind == PM_VALUE_TEXT ? v->str.data : "", *dash;
+
+	for (; (dash = strchr(text, '-')); text = dash + 1) {
+		size_t n = 0;
+		char word[64];
+
+		while (dash - n > text && dash[-1 - (ptrdiff_t)n] >= 'a' && dash[-1 - (ptrdiff_t)n] <= 'z')
+			n++;
+		snprintf(word, sizeof(word), "%.*s", (int)n + 9, dash - n);
+		buf_add(&out, text, (size_t)(dash - text));
+		buf_addstr(&out, redact_map_from(&r->map, word) ? "\\-" : "-");
+	}
+	if (!out.len)
+		return out.err;
+	buf_addstr(&out, text);
+	pm_value_release(v);
+	*v = pm_text(buf_str(&out));
+	return out.err || !v->str.data ? -ENOMEM : 0;
+}
+
+static int escape_formulas(const struct redact *r, const struct pm_map *header)
+{
+	const struct pm_value *list = pm_map_get(header, PM_HEADER_METRICS);
+	int err = 0;
+
+	for (uint32_t i = 0; list && list->kind == PM_VALUE_ARRAY && i < list->array.n; i++) {
+		const struct pm_value *texts = &list->array.item[i];
+
+		for (uint32_t k = PM_METRIC_FORMULA;
+		     texts->kind == PM_VALUE_ARRAY && k <= PM_METRIC_THRESHOLD && k < texts->array.n && !err; k++)
+			err = escape_formula(r, &texts->array.item[k]);
+	}
+	return err;
+}
+
 static int on_header(void *ctx, struct pm_map *header)
 {
 	struct redact *r = ctx;
 	int err = clean_map(r, header, pm_header_keys, redact_header_kind);
 
+	if (!err)
+		err = escape_formulas(r, header);
 	if (!err)
 		err = shorten_history(r, header);
 	if (!err)
@@ -434,7 +486,7 @@ static int on_config(void *ctx, struct pm_config *c)
 		return REWRITE_DROP;
 	}
 	err = clean(r, &c->name);
-	return err ? err : clean_value(r, &c->value);
+	return err ? err : clean_value(r, &c->value, c->privacy == PM_PRIVACY_TECHNICAL);
 }
 
 /* ---- events ---- */
@@ -470,7 +522,7 @@ static int on_text(void *ctx, const struct pm_counter *c, struct pm_value *v)
 	if (v->kind != PM_VALUE_TEXT)
 		return REWRITE_DROP;
 	if (redact_is_plain(r, v->str.data))
-		return clean_value(r, v);
+		return clean_value(r, v, true);
 	/* A change of name, and back, remains visible. */
 	name = pm_text(redact_name(r, "text", v->str.data));
 	if (!name.str.data)

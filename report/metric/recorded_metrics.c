@@ -6,9 +6,6 @@
 
 #include "common/metric/expr.h"
 
-/* The fields of a definition; see PM_HEADER_METRICS. */
-enum { NAME, UNIT, FORMULA, THRESHOLD, GROUPS, HELP, TEXTS };
-
 static const struct pm_value *entries(const struct pm_model *m)
 {
 	const struct pm_value *v = pm_map_get(&m->header, PM_HEADER_METRICS);
@@ -43,28 +40,29 @@ static int add(struct metric_set *set, const struct pm_value *v)
 	struct error e = { 0 };
 	struct expr *x;
 
-	if (v->kind != PM_VALUE_ARRAY || !text_of(v, NAME)[0])
+	if (v->kind != PM_VALUE_ARRAY || !text_of(v, PM_METRIC_NAME)[0])
 		return 0;
-	if (expr_parse(&x, text_of(v, FORMULA), &e)) {
-		buf_printf(&set->skipped, "metric %s left out: %s\n", text_of(v, NAME), e.text);
+	if (expr_parse(&x, text_of(v, PM_METRIC_FORMULA), &e)) {
+		buf_printf(&set->skipped, "metric %s left out: %s\n", text_of(v, PM_METRIC_NAME), e.text);
 		return set->skipped.err;
 	}
 	expr_free(x);
 	*row = (struct metric){
-		.name = id_of(text_of(v, NAME)),
-		.display = strdup(text_of(v, NAME)),
-		.aliases = strdup(text_of(v, NAME)),
-		.unit = strdup(text_of(v, UNIT)),
-		.expr = strdup(text_of(v, FORMULA)),
-		.threshold = text_of(v, THRESHOLD)[0] ? strdup(text_of(v, THRESHOLD)) : NULL,
-		.categories = text_of(v, GROUPS)[0] ? strdup(text_of(v, GROUPS)) : NULL,
-		.help = strdup(text_of(v, HELP)),
+		.name = id_of(text_of(v, PM_METRIC_NAME)),
+		.display = strdup(text_of(v, PM_METRIC_NAME)),
+		.aliases = strdup(text_of(v, PM_METRIC_NAME)),
+		.unit = strdup(text_of(v, PM_METRIC_UNIT)),
+		.expr = strdup(text_of(v, PM_METRIC_FORMULA)),
+		.threshold = text_of(v, PM_METRIC_THRESHOLD)[0] ? strdup(text_of(v, PM_METRIC_THRESHOLD)) : NULL,
+		.categories = text_of(v, PM_METRIC_GROUPS)[0] ? strdup(text_of(v, PM_METRIC_GROUPS)) : NULL,
+		.help = strdup(text_of(v, PM_METRIC_HELP)),
 		.precision = 2,
 		.default_on = true,
 	};
 	set->n++;
 	if (!row->name || !row->display || !row->aliases || !row->unit || !row->expr || !row->help ||
-	    (!row->threshold && text_of(v, THRESHOLD)[0]) || (!row->categories && text_of(v, GROUPS)[0]))
+	    (!row->threshold && text_of(v, PM_METRIC_THRESHOLD)[0]) ||
+	    (!row->categories && text_of(v, PM_METRIC_GROUPS)[0]))
 		return -ENOMEM;
 	return 0;
 }
@@ -92,7 +90,7 @@ const char *recorded_name(const struct pm_model *m, uint32_t i)
 	if (!v || i >= v->array.n)
 		return NULL;
 	one = &v->array.item[i];
-	return one->kind == PM_VALUE_TEXT ? one->str.data : text_of(one, NAME);
+	return one->kind == PM_VALUE_TEXT ? one->str.data : text_of(one, PM_METRIC_NAME);
 }
 
 bool recorded_word(const struct pm_model *m, const char *word)

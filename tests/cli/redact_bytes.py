@@ -154,6 +154,11 @@ def make(path):
               57: secret("unknown"), 99: {1: secret("deep")}, 150: secret("machine"), 250: [secret("person")],
               333: secret("time"), 444: secret("private")}
     header[6] = "6.1.0-zqhost"  # a kernel that was named after its machine
+    header[7] = "cannot open /home/" + secret("path")
+    metric, event = secret("metric"), secret("event")
+    header[31] = [[metric, secret("unit"), "%s / software@faults,name=%s@ - 1" % (event, secret("alias")), event + " > 1",
+                   "TopdownL1;" + secret("set"), secret("help")]]
+    header[33] = [metric]
     r.body(encode.HEADER, header)
     r.body(encode.TOPOLOGY, {1: encode.START, 2: [0, 1], 3: [0, 0], 6: [0, 1], 15: [1, 1]})
     task, group = secret("comm"), "/" + secret("slice") + "/" + secret("unit")
@@ -177,7 +182,7 @@ def make(path):
         3: 1, 4: [{1: "stat", 2: 3, 3: [1, 1, 1, 2, 1, 1, 3, 1, 1, 4, 1, 1, 5, 1, 1, 6, 1, 1, 7, 1, 1],
                    4: [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]}],
         5: 1, 6: ["a line of " + secret("text"), "zqhost".encode("utf-16-le"), "on"]})
-    r.body(encode.PMUS, {1: 0, 2: [{1: "cpu", 2: 4, 10: [["peer", "0"], [secret("file"), secret("content")]],
+    r.body(encode.PMUS, {1: 0, 2: [{1: "cpu", 2: 4, 8: [[event, "event=0x3c", "", "", 4]], 10: [["peer", "0"], [secret("file"), secret("content")]],
                                     66: secret("pmu")}]})
     r.body(encode.PROBES, {1: 0, 2: [{1: "perf", 2: probe, 4: 2, 3: "ask " + secret("hint")},
                                      {1: "add", 2: "/sys/class/net/" + secret("eth") + "/speed", 4: 3,
