@@ -369,6 +369,11 @@ static double counter_hz(const struct pm_clocks *a, const struct pm_clocks *b)
 	return both ? (double)(b->counter - a->counter) / (double)(b->monotonic_raw - a->monotonic_raw) * 1e9 : 0;
 }
 
+static bool is_damage(int err)
+{
+	return err == -EBADMSG || err == -EPROTO || err == -ENOLINK || err == -E2BIG;
+}
+
 int pm_reader_clocks(struct pm_reader *r, struct pm_clocks *clocks, size_t max, uint64_t enough_ns)
 {
 	SCOPED(scoped_free) struct chunk_head *head = r->window.in.seek ? calloc(1, sizeof(*head)) : NULL;
@@ -398,7 +403,7 @@ int pm_reader_clocks(struct pm_reader *r, struct pm_clocks *clocks, size_t max, 
 	back = window_seek(&r->window, here);
 	chunk_head_release(head);
 	chunk_base_release(&base);
-	return back ? (r->err = back) : ok == -ENOMEM ? ok : (int)n;
+	return back ? (r->err = back) : ok < 0 && ok != -EAGAIN && !is_damage(ok) ? ok : (int)n;
 }
 
 /* Adds the definitions of one frame to the model. */
@@ -420,11 +425,6 @@ static int replay_frame(struct pm_reader *r, const struct index_entry *e, unsign
 		return err;
 	r->seen.stored += h.payload_len;
 	return decode_definitions(&r->model, h.type, body, len, &r->seen, parts);
-}
-
-static bool is_damage(int err)
-{
-	return err == -EBADMSG || err == -EPROTO || err == -ENOLINK || err == -E2BIG;
 }
 
 int reader_look_ahead(struct pm_reader *r, unsigned *parts)

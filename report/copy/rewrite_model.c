@@ -264,6 +264,9 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 		list_columns(m, g, out);
 		err = note_special(w, in, g, out);
 		copy.continues = continued(w, g, &copy);
+		/* That one retires, and may be among the rows that wait. */
+		if (!err && copy.continues)
+			err = rewrite_rows_flush(w);
 		id = err ? err : group_place(w, &copy);
 		if (!err && !out->blank && out->n_columns == pm_group_columns(g) && !has_texts(in, g))
 			err = note_moves(w, out);
