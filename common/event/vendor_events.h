@@ -30,7 +30,8 @@ struct vendor_map {
 /* Calls each() for every line, until it returns non-zero; returns that, 0, or -errno if the file cannot be read. */
 typedef int (*vendor_map_fn)(void *arg, const struct vendor_map *row);
 int vendor_map_each(const char *path, vendor_map_fn each, void *arg, struct error *e);
-/* Whether the pattern matches the CPU. It may omit the stepping, and Arm's variant and revision. */
+/* Whether the pattern matches the CPU. It may omit the stepping; Arm's number stands for its variant and revision and
+ * later ones (arch/arm64/util/header.c of perf). */
 bool vendor_is_cpu(const char *pattern, const char *cpuid);
 /* Whether it is a pattern at all. */
 bool vendor_is_pattern(const char *pattern);

@@ -187,20 +187,20 @@ bool vendor_matches(const char *pattern, size_t len, const char *text)
 	return yes;
 }
 
-/* A pattern may omit the stepping, or Arm's variant and revision. */
 bool vendor_is_cpu(const char *pattern, const char *cpuid)
 {
 	const char *stepping = strrchr(cpuid, '-');
+	const uint64_t variant_revision = 0xf0000f;
 	char less[64];
 	size_t len = strlen(pattern);
-	uint64_t midr;
+	uint64_t midr, least;
 
+	if (!strncmp(cpuid, "0x", 2) && !parse_u64(cpuid, &midr) && !parse_u64(pattern, &least))
+		return !((midr ^ least) & ~variant_revision) &&
+		       (midr & variant_revision) >= (least & variant_revision);
 	if (vendor_matches(pattern, len, cpuid))
 		return true;
-	if (!strncmp(cpuid, "0x", 2) && !parse_u64(cpuid, &midr))
-		snprintf(less, sizeof(less), "0x%016llx", (unsigned long long)midr & ~0xf0000full);
-	else
-		snprintf(less, sizeof(less), "%.*s", stepping ? (int)(stepping - cpuid) : 0, cpuid);
+	snprintf(less, sizeof(less), "%.*s", stepping ? (int)(stepping - cpuid) : 0, cpuid);
 	return less[0] && vendor_matches(pattern, len, less);
 }
 

@@ -1,12 +1,12 @@
 /* Where a formula's inputs come from: counters, facts of the machine, times. */
 #include <errno.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/metric/bind_private.h"
 #include "common/array.h"
+#include "common/event/vendor_events.h"
 #include "report/replay/replay.h"
 #include "report/machine/telemetry.h"
 
@@ -58,22 +58,6 @@ unsigned bound_input_aspects(const struct bound_input *i)
 }
 
 /* ---- inputs ---- */
-
-/* As in perf: the whole text, with the dashes and dots of its map files taken as a regular expression. */
-/* strcmp_cpuid_str(): whether the pattern describes the recorded processor. */
-static bool cpuid_matches(const struct pm_model *m, const char *pattern)
-{
-	const char *id = pm_map_text(&m->header, PM_HEADER_CPU_ID, NULL);
-	regmatch_t match;
-	regex_t r;
-	bool yes;
-
-	if (!id || regcomp(&r, pattern, REG_EXTENDED))
-		return false;
-	yes = !regexec(&r, id, 1, &match, 0) && match.rm_so == 0 && !id[match.rm_eo];
-	regfree(&r);
-	return yes;
-}
 
 bool bind_left_out(const struct builder *x, const struct pm_counter *c)
 {
@@ -195,7 +179,7 @@ static int fill_input(struct builder *x, struct bound_input *in, const char *nam
 	}
 	if (in->aspect == EXPR_CPUID_MATCH) {
 		in->constant = true;
-		in->more->value = value_of(cpuid_matches(m, name));
+		in->more->value = value_of(vendor_is_cpu(name, pm_map_text(&m->header, PM_HEADER_CPU_ID, "")));
 		return 0;
 	}
 	if (in->aspect == EXPR_SYSTEM) {

@@ -311,6 +311,11 @@ static void test_directories(void **state)
 	assert_int_equal(vendor_events_load(&v, dir, NULL, "GenuineIntel-6-56-1", &e), -ENOENT);
 	assert_non_null(strstr(e.text, "no line for this CPU (GenuineIntel-6-56-1)"));
 	assert_null(v);
+	/* Formulas write Arm's numbers without zeros; a variant and revision are the first ones that are meant. */
+	assert_true(vendor_is_cpu("0x410fd490", "0x00000000410fd490"));
+	assert_true(vendor_is_cpu("0x410fd493", "0x00000000411fd490"));
+	assert_false(vendor_is_cpu("0x410fd493", "0x00000000410fd492"));
+	assert_false(vendor_is_cpu("0x410fd490", "0x00000000410fd4f0"));
 	buf_release(&notes);
 }
 
