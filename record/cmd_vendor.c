@@ -1,6 +1,7 @@
 /* pmrec vendor: imports events and metrics of CPU vendors into a pack, and lists its contents. */
 #include <dirent.h>
 #include <errno.h>
+#include <fts.h>
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,6 +212,25 @@ static int import_file(struct vendor *v, const char *path)
 	return add_path(v, basename(copy), pattern, path, NULL, true, true);
 }
 
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+	return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* perf has folders named sys for what a board has, whatever its CPU; Compat tells which PMUs they are about. */
+static int add_boards(struct vendor *v, const char *path)
+{
+	FTS *tree = fts_open((char *const[]){ (char *)(uintptr_t)path, NULL }, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+	int err = tree ? 0 : -ENOMEM;
+
+	for (FTSENT *f; !err && (f = fts_read(tree));)
+		if (f->fts_info == FTS_D && f->fts_level && !strcmp(f->fts_name, "sys"))
+			err = add_path(v, "boards", "0x[0-9a-f]+", f->fts_path, NULL, true, true);
+	if (tree)
+		fts_close(tree);
+	return err;
+}
+
 static int import_path(struct vendor *v, const char *path, unsigned level);
 
 static int import_folder(struct vendor *v, const char *path, unsigned level)
@@ -239,6 +259,7 @@ static int import_folder(struct vendor *v, const char *path, unsigned level)
 static int import_path(struct vendor *v, const char *path, unsigned level)
 {
 	struct stat st;
+	int err;
 
 	if (stat(path, &st))
 		return error_sys(v->error, errno, "%s", path);
@@ -247,7 +268,8 @@ static int import_path(struct vendor *v, const char *path, unsigned level)
 	if (!vendor_folder_is_mapped(path))
 		return level < 2 ? import_folder(v, path, level) : 0;
 	v->folder = path;
-	return vendor_map_each(path, add_map_row, v, v->error);
+	err = vendor_map_each(path, add_map_row, v, v->error);
+	return err ? err : add_boards(v, path);
 }
 
 static int make_folders(char *path)

@@ -39,6 +39,24 @@ rec() {
 	[ -z "$(pmrec list events --no-vendor | grep acme)" ]
 }
 
+@test "what boards have is known on every Arm processor, where a PMU calls itself so" {
+	mkdir -p arch/here/maker/board/sys root/sys/bus/event_source/devices/dram_0/format
+	cat >arch/here/maker/board/sys/all.json <<-'END'
+	[ { "EventName": "beats", "EventCode": "0x7", "Unit": "dram", "Compat": "rev[12]", "BriefDescription": "Beats of dram" },
+	  { "MetricName": "BoardTwice", "MetricExpr": "2 * beats", "Unit": "dram", "Compat": "rev[12]" } ]
+	END
+	pmrec vendor import arch | grep -q ' 2 processors, 3 events, 3 metrics'
+	cd root/sys/bus/event_source/devices/dram_0
+	echo 77 >type; echo 0 >cpumask; echo rev1 >identifier; echo config:0-7 >format/event
+	export PERF_CPUID=0x00000000410fd400
+	pmrec list events --root="$BATS_TEST_TMPDIR/root" | grep -q 'beats.*Beats of dram'
+	pmrec list metrics --root="$BATS_TEST_TMPDIR/root" | grep -q boardtwice
+	echo rev3 >identifier
+	[ -z "$(pmrec list events --root="$BATS_TEST_TMPDIR/root" | grep Beats)" ]
+	echo rev1 >identifier
+	[ -z "$(PERF_CPUID=GenuineIntel-6-55-4 pmrec list events --root="$BATS_TEST_TMPDIR/root" | grep Beats)" ]
+}
+
 @test "a recording carries what was used; a pack serves older ones" {
 	rec -e page-faults -- true
 	cp x.pmr old.pmr
