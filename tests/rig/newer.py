@@ -22,13 +22,13 @@ def mirror():
     return places[0]
 
 
-def apt(folder, *words):
+def apt(folder, arch, *words):
     """apt with lists of its own, whose signatures it checks."""
     with open(os.path.join(folder, "sources.list"), "w") as f:
-        f.write(f"deb [signed-by={KEYS}] {mirror()} {SUITE} main\n")
+        f.write(f"deb [arch={arch} signed-by={KEYS}] {mirror()} {SUITE} main\n")
     options = {"Dir::Etc::SourceList": f"{folder}/sources.list", "Dir::Etc::SourceParts": "/dev/null", "Dir::State": f"{folder}/state",
                "Dir::State::status": "/dev/null", "Dir::Cache": f"{folder}/cache", "APT::Sandbox::User": "root",
-               "Acquire::GzipIndexes": "false", "Acquire::Languages": "none"}
+               "APT::Architecture": arch, "APT::Architectures": arch, "Acquire::GzipIndexes": "false", "Acquire::Languages": "none"}
     subprocess.run(["apt-get", "-q", *(f"-o{name}={value}" for name, value in options.items()), *words], cwd=folder, check=True,
                    timeout=200, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -49,10 +49,10 @@ def packages(text):
     return found
 
 
-def unpack(folder, root):
+def unpack(folder, arch, root):
     for name in ("state/lists/partial", "cache/archives/partial"):
         os.makedirs(os.path.join(folder, name), exist_ok=True)
-    apt(folder, "update")
+    apt(folder, arch, "update")
     with open(glob.glob(os.path.join(folder, "state/lists/*_Packages"))[0]) as f:
         known = packages(f.read())
     todo, seen, wanted = ["linux-perf", "linux-cpupower"], set(WITHOUT), set()
@@ -63,29 +63,32 @@ def unpack(folder, root):
         seen.add(name)
         wanted.add(known[name]["Package"])
         todo += names(known[name].get("Depends"))
-    apt(folder, "download", *sorted(wanted))
+    apt(folder, arch, "download", *sorted(wanted))
     for package in glob.glob(os.path.join(folder, "*.deb")):
         subprocess.run(["dpkg-deb", "-x", package, root], check=True)
 
 
-def libraries(root):
-    return f"{root}/usr/lib/x86_64-linux-gnu"
+LOADER = {"amd64": ("x86_64-linux-gnu", "ld-linux-x86-64.so.2"), "arm64": ("aarch64-linux-gnu", "ld-linux-aarch64.so.1")}
 
 
-def loader(root):
-    return [f"{libraries(root)}/ld-linux-x86-64.so.2", "--library-path", libraries(root)]
+def loader(root, arch="amd64", preload=None):
+    """What runs a program of them: programs of another machine run in QEMU's user mode."""
+    triple, name = LOADER[arch]
+    at = f"{root}/usr/lib/{triple}"
+    other = ["qemu-aarch64-static", *(("-E", f"LD_PRELOAD={preload}") if preload else ("-U", "LD_PRELOAD"))]
+    return [*(other if arch == "arm64" else ()), f"{at}/{name}", "--library-path", at]
 
 
-def bring(folder):
+def bring(folder, arch="amd64"):
     """The root below which they are, or None and why not."""
     root, done = os.path.join(folder, "root"), os.path.join(folder, "done")
     try:
         os.makedirs(root, exist_ok=True)
         if not os.path.exists(done):
-            unpack(os.path.abspath(folder), root)
+            unpack(os.path.abspath(folder), arch, root)
             open(done, "w").close()
-        for program, version in KNOWN.items():
-            said = subprocess.run(loader(root) + [os.path.join(root, program), "--version"], capture_output=True, text=True, check=False)
+        for program, version in list(KNOWN.items())[:None if arch == "amd64" else 1]:
+            said = subprocess.run(loader(root, arch) + [os.path.join(root, program), "--version"], capture_output=True, text=True, check=False)
             if not re.match(version, said.stdout + said.stderr):
                 return None, f"{program} of Debian {SUITE} is another one: {(said.stdout + said.stderr).strip()[:80]}"
     except (OSError, subprocess.SubprocessError, IndexError) as why:
@@ -100,7 +103,7 @@ def vendor(folder):
         return arch, ""
     package = "linux-source-" + KNOWN["usr/bin/perf"].split()[-1].replace("\\", "")
     try:
-        apt(folder, "download", package)
+        apt(folder, "amd64", "download", package)
         unpack_arch = "dpkg-deb --fsys-tarfile linux-source-*.deb | tar -xO --wildcards './usr/src/linux-source-*.tar.xz' | " \
                       "tar -xJ --strip-components=4 --wildcards '*/tools/perf/pmu-events/arch'"
         subprocess.run(unpack_arch, shell=True, cwd=folder, check=True, timeout=300)

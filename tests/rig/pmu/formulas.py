@@ -63,8 +63,9 @@ class Formulas:
         standards = [o for up in ("..", "../..") for f in sorted(glob.glob(os.path.join(folder, up, "*.json")))
                      for o in self.objects(f)]
         standard = {o.get("EventName", o.get("MetricName", "")).lower(): o for o in standards}
-        for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
-            for o in self.objects(path):
+        boards = glob.glob(os.path.join(folder, "../../**/sys/*.json"), recursive=True) if "-" not in m.table.CPUID else []
+        for path in sorted(glob.glob(os.path.join(folder, "*.json"))) + sorted(boards):
+            for o in filter(self.is_there, self.objects(path)):
                 o = {**standard.get(o.get("ArchStdEvent", "").lower(), {}), **o}
                 if "MetricName" in o and "MetricExpr" in o:
                     self.metrics.setdefault((o["MetricName"], o.get("Unit")), o)
@@ -75,6 +76,10 @@ class Formulas:
     def objects(path):
         found = json.load(open(path))
         return [o for o in found if isinstance(o, dict)] if isinstance(found, list) else []
+
+    def is_there(self, o):
+        """What is for boards names what their PMUs call themselves."""
+        return "Compat" not in o or any(re.match(o["Compat"], self.machine.table.PMUS[p].get("identifier", "")) for p in self.pmus(o["Unit"].replace(",", ".*")))
 
     def pmus(self, pattern):
         """PMUs of the machine that a Unit or the text before a slash means."""
@@ -143,7 +148,7 @@ class Formulas:
         if name.lower() == "system_tsc_freq":
             raise KeyError(name)
         known = {"smt_on": 0, "has_pmem": 0, "num_packages": len(m.packages), "num_dies": len(m.packages), "num_cores": len(m.cpus),
-                 "num_cpus": len(m.cpus), "num_cpus_online": len(m.cpus), "core_wide": 1, "target_cpu": 1}
+                 "num_cpus": len(m.cpus), "num_cpus_online": len(m.cpus), "core_wide": 1, "target_cpu": 1, "slots": int(next(iter(m.table.PMUS.values())).get("caps", {}).get("slots", "0"), 0) or NAN}
         return float(known[name.lower()]) if name.lower() in known else NAN
 
     def value(self, key, seconds, text=None, seen=()):
@@ -174,6 +179,9 @@ class Formulas:
                     found[name] = self.has(call[2])
                 elif call and call[1] == "source_count":
                     found[name] = float(sum(self.terms_on(pmu, call[2]) is not None for pmu in self.machine.table.PMUS))
+                elif call and call[1] == "strcmp_cpuid_str":
+                    # A recording says which machine it was made on, which is the one that runs the test.
+                    found[name] = 0.0
                 elif call:
                     found[name] = NAN
                 else:

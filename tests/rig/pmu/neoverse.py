@@ -9,7 +9,7 @@ def cpuinfo(part, n):
                      f"CPU part\t: {part:#x}\nCPU revision\t: 0\n" for i in range(n))
 
 
-CORE = dict(type=8, kind="core", general=6, format={"event": "config:0-15"}, fixed={"event=0x0011": 0},
+CORE = dict(type=8, kind="core", general=6, format={"event": "config:0-15"}, caps={"slots": "0x00000008"}, fixed={"event=0x0011": 0},
             events={"cpu_cycles": ("event=0x0011",), "inst_retired": ("event=0x0008",),
                     "l1d_cache": ("event=0x0004",), "l1d_cache_refill": ("event=0x0003",),
                     "br_mis_pred": ("event=0x0010",), "stall_backend": ("event=0x0024",),

@@ -9,7 +9,9 @@ a second (FAKE_PMU_STEP). Where perf is further off than that, it is listed and 
 import json
 import os
 import re
+import shutil
 import struct
+import subprocess
 import sys
 import tempfile
 
@@ -46,10 +48,10 @@ def perf_values(runner, names):
     return {n: (found[n], seconds) for n in names if n in found}
 
 
-def our_values(runner, m, arch, names):
+def our_values(runner, files, names):
     path = os.path.join(runner.folder, "m.pmr")
     done = runner.run(os.path.join(BIN, "pmrec"), "-q", "--overwrite", "--sources=perf", "-a", "-i", "0", "-o", path,
-                      f"--metrics-file={arch}", "-M", ",".join(names), "true")
+                      *files, "-M", ",".join(names), "true")
     if done.returncode:
         return {}, done.stderr
     shown = runner.run(os.path.join(BIN, "pmrep"), "--total", "-S", "--format=json", path, preload=False)
@@ -74,7 +76,7 @@ def opened(runner, files, name):
     lacks = any(word in done.stderr for word in ("cpu-clock", "<not supported>"))
     theirs = at_once(runner) if done.returncode == 0 and not lacks else None
     how = (os.path.join(BIN, "pmrec"), "-q", "--overwrite", "--sources=perf", "-a", "-i", "0", "-o", os.path.join(runner.folder, "m.pmr"),
-           f"--metrics-file={files}", "-M", name)
+           *files, "-M", name)
     said = runner.run(*how, "true").stderr
     ours = at_once(runner)
     return theirs, ours, said + runner.run(*how, "--dry-run").stdout if theirs is not None and ours > theirs else said
@@ -100,26 +102,38 @@ def check_counters(runner, files, groups, names):
     return [f"-M {name} takes {ours} counters and perf {theirs}: {text}" for name, (theirs, ours, text) in pairs.items() if ours > theirs]
 
 
-def take_newer(folder):
-    """The folder of the vendors' files; perf is that of the same kernel from now on."""
+FAKE = [os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.c") for name in ("fakepmu", "paths", "table")]
+
+
+def take_newer(folder, for_arm):
+    """The folder of the vendors' files; perf is that of the same kernel from now on, which knows only its own processors: Arm's runs in QEMU."""
     root, why = newer.bring(folder)
     arch, why = newer.vendor(folder) if root else (None, why)
-    if not arch:
+    fake = os.path.join(os.path.abspath(folder), "arm64", "libfakepmu.so")
+    if arch and for_arm:
+        if not shutil.which("aarch64-linux-gnu-gcc") or not shutil.which("qemu-aarch64-static"):
+            skip("no compiler or no emulator of arm64")
+        root, why = newer.bring(os.path.join(folder, "arm64"), "arm64")
+        subprocess.run(["aarch64-linux-gnu-gcc", "-std=gnu17", "-O1", "-D_GNU_SOURCE", "-fPIC", "-shared", "-fvisibility=hidden", "-o", fake, *FAKE],
+                       check=True)
+    if not arch or not root:
         skip(why)
+    run = newer.loader(os.path.abspath(root), *(("arm64", fake) if for_arm else ()))
     programs = os.path.join(os.path.abspath(folder), "bin")
     os.makedirs(programs, exist_ok=True)
     script = os.path.join(programs, "perf")
     with open(script, "w", encoding="utf-8") as f:
-        f.write(f"#!/bin/sh\nexec {' '.join(newer.loader(os.path.abspath(root)))} {os.path.abspath(root)}/usr/bin/perf \"$@\"\n")
+        f.write(f"#!/bin/sh\nexec {' '.join(run)} {os.path.abspath(root)}/usr/bin/perf \"$@\"\n")
     os.chmod(script, 0o755)
     os.environ["PATH"] = f"{programs}:{os.environ['PATH']}"
     return arch
 
 
 def main():
-    arch = take_newer(sys.argv[3]) if "newer" in sys.argv else os.environ.get("PM_PMU_EVENTS")
     m = machine.Machine(sys.argv[1])
-    folder_of_arch = os.path.join(arch, "x86" if "-" in m.table.CPUID else "arm64") if arch else ""
+    arm = "-" not in m.table.CPUID
+    arch = take_newer(sys.argv[3], arm) if "newer" in sys.argv else os.environ.get("PM_PMU_EVENTS")
+    folder_of_arch = os.path.join(arch, "arm64" if arm else "x86") if arch else ""
     if not os.path.exists(os.path.join(folder_of_arch, "mapfile.csv")):
         skip("PM_PMU_EVENTS names no folder tools/perf/pmu-events/arch")
     files = formulas.folder_of(folder_of_arch, m.table.CPUID)
@@ -139,13 +153,19 @@ def main():
         m.write(folder)
         runner = Runner(folder, m)
         runner.env["FAKE_PMU_STEP"] = "1"
+        how = [] if arm else [f"--metrics-file={files}"]
+        if arm:
+            # What the boards have is in the pack alone.
+            runner.env["XDG_DATA_HOME"] = folder
+            subprocess.run([os.path.join(BIN, "pmrec"), "vendor", "import", "-d", folder_of_arch], env=runner.env, check=True,
+                                 stdout=subprocess.DEVNULL)
         perf = {}
         for at in range(0, len(names), AT_ONCE):
             perf.update(perf_values(runner, names[at:at + AT_ONCE]))
-        ours, errors = our_values(runner, m, files, names)
+        ours, errors = our_values(runner, how, names)
         groups = {g.strip() for key in truth for g in f.metrics[key].get("MetricGroup", "").split(";")} - {""}
-        # perf mixes the kinds of cores.
-        takes = check_counters(runner, files, sorted(groups), names[::10]) if "cpu" in m.table.PMUS else []
+        # Older perf counts the formulas of one kind of cores, and no more than these.
+        takes = check_counters(runner, how, sorted(groups), names[::10]) if "cpu_core" not in m.table.PMUS or "newer" in sys.argv else []
     columns, wrong, perf_off, perf_lacks, none = ids(f.metrics), takes, [], 0, 0
     for key in truth:
         mine = ours.get(columns[key])
