@@ -56,8 +56,8 @@ bool is_newer(struct decoding *d, bool known, const char *what, const char *name
 	bool newer = d->newer;
 
 	if (newer && !known && !d->c.err)
-		newer_note(d->seen->newer, "%s %u of %s %u%s%s: its values cannot be read", d->newer, d->newer_number,
-			   what, id, *name ? ", " : "", name);
+		newer_note(d->seen->newer, "%s %u of %s %u%s%s is newer than this program: its values cannot be read",
+			   d->newer, d->newer_number, what, id, *name ? ", " : "", name);
 	d->newer = NULL;
 	return newer;
 }

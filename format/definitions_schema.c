@@ -115,8 +115,10 @@ static void decode_counter(struct decoding *d, uint32_t id)
 	take_counter(d, &n);
 	n.newer = is_newer(d, old, "counter", n.name ? n.name : "", id);
 	if (n.aggregation > PM_AGG_NONE && pm_number_critical(n.aggregation) && !old && !d->c.err)
-		newer_note(d->seen->newer, "aggregation %d of counter %u, %s: its values cannot be combined",
-			   n.aggregation, id, n.name);
+		newer_note(
+			d->seen->newer,
+			"aggregation %d of counter %u, %s is newer than this program: its values cannot be combined",
+			n.aggregation, id, n.name);
 	if (!d->c.err)
 		settle(d, old ? 0 : pm_model_add_counter(d->m, &n), id, !old || model_counter_equal(old, &n));
 	pm_counter_release(&n);

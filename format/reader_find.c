@@ -137,7 +137,7 @@ int reader_find(struct pm_reader *r, struct frame_head *h)
 		} else {
 			if (r->lost)
 				note_lost(r, false);
-			newer_note(&r->newer, "recordings of major version %u cannot be read", major);
+			newer_note(&r->newer, "recordings of major version %u are newer than this program", major);
 		}
 		ok = search(r);
 		if (ok < 0)

@@ -45,7 +45,7 @@ bool reader_hides(struct pm_reader *r, const struct frame_head *h)
 		r->hidden = false;
 		return false;
 	}
-	newer_note(&r->newer, "the recording at byte %" PRIu64 " uses features that this version does not know",
+	newer_note(&r->newer, "the recording at byte %" PRIu64 " uses features newer than this program",
 		   r->window.offset);
 	if (r->id_known && !r->ended)
 		reader_damage_add(r, PM_DAMAGE_NO_END, r->window.offset, 0,
@@ -130,7 +130,7 @@ static int open_at(struct pm_reader *r, struct error *e)
 	r->ended = false;
 	return ok == 1 ? 0 :
 	       ok      ? error_sys(e, -ok, "read") :
-			 error_set(e, ENOTSUP, "the recording uses features that this version does not know");
+			 error_set(e, ENOTSUP, "the recording uses features newer than this program");
 }
 
 int pm_reader_open(struct pm_reader **out, struct pm_input *in, struct error *e)

@@ -447,6 +447,8 @@ static int run(void *input, const struct options_common *common)
 		l.column = builtin_column;
 	} else if (scan_path(&s, a->path, 0, &e)) {
 		return cmd_fail(spec.name, &e);
+	} else if (*pm_reader_newer(s.reader)) {
+		cmd_complain(spec.name, "%s: partly newer than this program; pmrep check lists those parts", a->path);
 	}
 	while (l.n_columns < MAX_COLUMNS && l.column[l.n_columns].name &&
 	       (a->format == CMD_JSON || !l.column[l.n_columns].json))
