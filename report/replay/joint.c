@@ -361,7 +361,6 @@ int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint3
 static int keep_up(struct track *own, const struct track *t)
 {
 	own->aspects = t->aspects;
-	own->perf = t->perf;
 	own->times = own->times ? own->times : copy_of(t->times, sizeof(*t->times));
 	own->more = own->more ? own->more : copy_of(t->more, sizeof(*t->more));
 	return !own->times == !t->times && !own->more == !t->more ? 0 : -ENOMEM;

@@ -24,9 +24,10 @@ struct group_feeds {
 	uint32_t group, slot; /* as struct pm_group has them */
 	struct feed *feed;    /* owned */
 	uint32_t n;
-	struct spans *spans; /* owned: of each of its times; NULL: none was ever long */
-	uint8_t *doubt;      /* owned: times x rows of results; NULL likewise */
-	bool timed;          /* some track needs times */
+	struct spans *spans;     /* owned: of each of its times; NULL: none was ever long */
+	uint8_t *doubt;          /* owned: times x rows of results; NULL likewise */
+	bool timed;              /* some track needs times */
+	uint32_t stretch, first; /* the last stretch in which it was read, and the first chunk there */
 };
 
 /* Of a counter that has one, for all of its tracks in a package: packages may count energy in different units. */
@@ -149,8 +150,9 @@ struct replay {
 	struct joints joints;
 	double *seconds; /* [max_seconds]: times x rows of the current group, as in struct column */
 	size_t max_seconds;
-	uint32_t chunk; /* number of the current chunk, or of those gathered */
-	size_t unseen;  /* live tracks not found in it so far */
+	uint32_t chunk;   /* number of the current chunk, or of those gathered */
+	uint32_t stretch; /* number of the current stretch, from 1 */
+	size_t unseen;    /* live tracks not found in it so far */
 	uint32_t run, segment;
 	bool begun;            /* a snapshot of this run was seen */
 	bool fresh;            /* none of this stretch was: nothing is known about the time before */

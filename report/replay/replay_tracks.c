@@ -213,7 +213,7 @@ static int feed_column(struct replay *r, const struct pm_group *g, uint32_t v, u
 		return -ENOMEM;
 	if (g->flags & PM_GROUP_PERF_TIMES && !t->times && !(t->times = calloc(1, sizeof(*t->times))))
 		return -ENOMEM;
-	t->perf = r->perf_scale && (g->flags & PM_GROUP_PERF_TIMES);
+	t->group = t->group ? t->group : g->id;
 	*track = (uint32_t)found;
 	return 0;
 }
@@ -249,10 +249,13 @@ static int feed_group(struct replay *r, const struct pm_group *g, struct group_f
 		if (!r->want[pm_group_counter_of(g, v)])
 			continue;
 		*x = (struct feed){ pm_group_head(g) + v, pm_group_time_of(g, v), 0 };
-		if (v % per < kept)
+		if (v % per < kept) {
 			x->track = before->feed[f->n / per * members + place[v % per]].track;
-		else
+			if (r->track[x->track].group == before->group)
+				r->track[x->track].group = g->id;
+		} else {
 			err = feed_column(r, g, v, &x->track);
+		}
 		f->n += !err;
 	}
 	free(place);

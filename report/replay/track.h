@@ -9,10 +9,11 @@ struct track_loss;
 
 struct track {
 	uint32_t counter, instance;
-	uint32_t slot; /* first of its arrays of results, in arrays */
-	uint32_t seen; /* chunk in which it was read last */
-	uint8_t width; /* bits that it counts, 1 to 64 */
-	bool started;  /* the next reading may be compared with `prev` */
+	uint32_t slot;  /* first of its arrays of results, in arrays */
+	uint32_t seen;  /* chunk in which it was read last */
+	uint32_t group; /* that feeds it; another one that has the same column is a series by itself */
+	uint8_t width;  /* bits that it counts, 1 to 64 */
+	bool started;   /* the next reading may be compared with `prev` */
 	uint8_t aspects;
 	uint8_t type;       /* pm_type */
 	uint8_t semantics;  /* pm_semantics */

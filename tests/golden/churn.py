@@ -6,6 +6,7 @@
 Exits with 77 if a Python module is missing that this needs.
 """
 
+import itertools
 import json
 import os
 import subprocess
@@ -111,8 +112,34 @@ def cut_without_index(pmrep, tool, folder):
     assert not dead, (len(dead), dead[:3])
 
 
+def two_groups(pmrep, folder):
+    """One column in two groups, which may have times of perf and rates of their own: each is a series by itself, and one is shown."""
+    second, path = 10**9, folder + "/two.pmr"
+    for flags, every, semantics in itertools.product(itertools.product((0, 4), repeat=2), ((1, 1), (1, 2), (2, 1)), (0, 2)):
+        r = Recording()
+        r.body(HEADER, {1: "pmrec 9", 13: second, 28: True})
+        r.body(INSTANCES, {2: 1, 3: [{1: 0}]})
+        r.body(SCHEMA, {1: 1, 2: [{1: "c", 3: "t", 4: "1", 7: semantics}], 3: 1, 4: [{1: "t", 2: f, 3: [1, 1, 0], 4: [1, 1, 0]} for f in flags]})
+        for k in range(5):
+            tick = [START + k * second]
+            r.chunk([(i + 1, times(tick, 1, 0) + [("u64", [[k * 10]])] * (flags[i] // 2) + [("u64", [[(k + 1) * (1000, 7000)[i]]])], [])
+                     for i in (0, 1) if k % every[i] == every[i] - 1], tick, more={11: k})
+        r.end()
+        r.save(path)
+        step = 1000 if every[0] == 1 else 7000
+        for words, wanted in (([], [step] * 4 if semantics == 0 else [step * k for k in (2, 3, 4, 5)]),
+                              (["--total"], [step * (4 if semantics == 0 else 3.5)])):
+            out = subprocess.run([pmrep, "show", "--all", "--show=c", "--format=csv", *words, path], check=True, stdout=subprocess.PIPE, text=True)
+            got = [line.split(",c,")[1].split(",")[0::2] for line in out.stdout.splitlines()[1:]]
+            assert got == [["%g" % x, "ok"] for x in wanted], (flags, every, semantics, got, wanted)
+        for words in (["stat", "-e", "c"], ["plot", "c"], ["incidents"], ["html", "--overwrite", "-o", path + ".html"]) if every == (1, 2) else ():
+            code = subprocess.run([pmrep, *words, path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+            assert code in (0, 2), (words, code)
+
+
 def main(pmrep, tool):
     with tempfile.TemporaryDirectory() as folder:
+        two_groups(pmrep, folder)
         ended_before(pmrep, folder)
         lost_retirement(pmrep, folder)
         cut_without_index(pmrep, tool, folder)
