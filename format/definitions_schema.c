@@ -137,7 +137,7 @@ static uint32_t *take_ids(struct decoding *d, uint32_t *count)
 		uint32_t first = take_u32(c, UINT32_MAX), run = take_u32(c, PM_MAX_COLUMNS);
 		uint32_t step = take_u32(c, UINT32_MAX), *bigger;
 
-		if (c->err || !run || run > PM_MAX_COLUMNS - *count || (uint64_t)run * step > UINT32_MAX - first) {
+		if (c->err || !run || run > PM_MAX_COLUMNS - *count || (run - 1ull) * step > UINT32_MAX - first) {
 			cbor_fail(c);
 			break;
 		}

@@ -216,9 +216,22 @@ static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, co
 struct stat_finder {
 	uint32_t *start; /* by counter id: first in track[]; one more at the end */
 	uint32_t *track;
-	unsigned char *seen; /* by instance id: its row exists */
-	uint32_t *row;       /* by instance id: 1 + row; 0: not searched for yet */
+	/* By the slot of an instance, and one for those that came later. */
+	struct found {
+		uint32_t id, row; /* 1 + row; 0: not searched for yet */
+		bool seen;        /* its row exists */
+	} * found;
+	uint32_t n_found;
 };
+
+static struct found *found_of(const struct stat_finder *f, const struct pm_instance *i)
+{
+	struct found *x = &f->found[i->slot < f->n_found ? i->slot : f->n_found];
+
+	if (x->id != i->id)
+		*x = (struct found){ .id = i->id };
+	return x;
+}
 
 static void finder_free(struct stat_finder *f)
 {
@@ -226,8 +239,7 @@ static void finder_free(struct stat_finder *f)
 		return;
 	free(f->start);
 	free(f->track);
-	free(f->seen);
-	free(f->row);
+	free(f->found);
 	free(f);
 }
 
@@ -238,9 +250,10 @@ static int finder_init(struct stat_finder *f, const struct stat_sheet *s)
 
 	f->start = calloc((size_t)m->n_counters + 3, sizeof(*f->start));
 	f->track = calloc(n + 1, sizeof(*f->track));
-	f->seen = calloc((size_t)m->last_instance + 2, sizeof(*f->seen));
-	f->row = calloc((size_t)m->last_instance + 2, sizeof(*f->row));
-	if (!f->start || !f->track || !f->seen || !f->row)
+	for (uint32_t i = 0; i < m->n_instances; i++)
+		f->n_found = m->instance[i].slot < f->n_found ? f->n_found : m->instance[i].slot + 1;
+	f->found = calloc((size_t)f->n_found + 1, sizeof(*f->found));
+	if (!f->start || !f->track || !f->found)
 		return -ENOMEM;
 	/* start[c + 2] counts those of c; start[c + 1] is then where the next of c goes; at last start[c] holds. */
 	for (size_t t = 0; t < n; t++)
@@ -282,12 +295,12 @@ static int find_rows(struct stat_sheet *s, struct stat_finder *f, uint32_t *nowh
 				const struct pm_instance *i;
 				struct place place;
 
-				if (!feeds(s, ev, f->track[t], &i) || (plain && f->seen[i->id]))
+				if (!feeds(s, ev, f->track[t], &i) || (plain && found_of(f, i)->seen))
 					continue;
 				if (place_of(s, ev, i, &place)) {
 					err = add_row(s, &place,
 						      counted && place.kind == stat_aggr_kinds[s->config->aggr]);
-					f->seen[i->id] |= plain;
+					found_of(f, i)->seen |= plain;
 				} else {
 					(*nowhere)++;
 				}
@@ -332,15 +345,15 @@ static int by_row(const void *a, const void *b)
 static uint32_t row_of(const struct stat_sheet *s, const struct stat_event *ev, const struct pm_instance *i,
 		       struct stat_finder *f)
 {
-	bool plain = is_plain(s, ev);
+	struct found *found = is_plain(s, ev) ? found_of(f, i) : NULL;
 	struct place place;
 	uint32_t row;
 
-	if (plain && f->row[i->id])
-		return f->row[i->id];
+	if (found && found->row)
+		return found->row;
 	row = place_of(s, ev, i, &place) ? (uint32_t)(find_row(s, &place) + 1) : 0;
-	if (plain)
-		f->row[i->id] = row;
+	if (found)
+		found->row = row;
 	return row;
 }
 
