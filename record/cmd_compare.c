@@ -57,8 +57,9 @@ static const struct options_spec spec = {
 		 "  pmrec compare --gate=elapsed:1% -o runs 'make -j4' 'make -j8'\n",
 };
 
-/* The status of a program, 128 plus the number of a signal, or -errno. `quiet`: discard its standard output. */
-static int run(char *const *args, bool quiet, bool pmrep)
+/* Runs pmrep in `folder`, or pmrec if that is NULL: the status, 128 plus the number of a signal, or -errno. `quiet`:
+ * discard its standard output. */
+static int run(char *const *args, bool quiet, const char *folder)
 {
 	pid_t pid = fork();
 	int status;
@@ -69,10 +70,14 @@ static int run(char *const *args, bool quiet, bool pmrep)
 
 		if (fd >= 0)
 			dup2(fd, STDOUT_FILENO);
-		if (pmrep)
+		if (folder && !chdir(folder)) {
 			command_exec_pmrep(NULL, args, &e);
-		else if (!privileges_for_child())
+		} else if (!folder && !privileges_for_child()) {
+			/* Each run finds the same input: a file from its beginning, or nothing. */
+			if (lseek(STDIN_FILENO, 0, SEEK_SET) && (fd = open("/dev/null", O_RDONLY)) >= 0)
+				dup2(fd, STDIN_FILENO);
 			execv("/proc/self/exe", args);
+		}
 		_exit(EXIT_OWN);
 	}
 	while (pid > 0 && waitpid(pid, &status, 0) < 0)
@@ -99,28 +104,27 @@ static int record(const struct compare *c, const char *folder, int side, uint64_
 
 	if (snprintf(path, sizeof(path), "%s/%c/%04u.pmr", folder, 'a' + side, (unsigned)pair) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	return run(args, true, false);
+	return run(args, true, NULL);
 }
 
 static int judge(const struct compare *c, const char *folder, double alpha, bool quiet)
 {
-	char share[32], base[4096], fresh[4096], margin[64];
+	char share[32], margin[64];
 	char *args[] = { (char *)"pmrep",
 			 (char *)"diff",
 			 (char *)"--pairs",
 			 share,
 			 (char *)"--gate",
 			 (char *)(c->gate ? c->gate : "command.elapsed,command.cpu,command.max_rss"),
-			 base,
-			 fresh,
+			 (char *)"--base=a",
+			 (char *)"--new=b",
 			 c->margin ? margin : NULL,
 			 NULL };
 
 	snprintf(share, sizeof(share), "--alpha=%g", alpha);
 	snprintf(margin, sizeof(margin), "--margin=%.40s", c->margin ? c->margin : "");
-	snprintf(base, sizeof(base), "--base=%.4000s/a", folder);
-	snprintf(fresh, sizeof(fresh), "--new=%.4000s/b", folder);
-	return run(args, quiet, true);
+	/* There, so that no temporary folder is named. */
+	return run(args, quiet, folder);
 }
 
 /* Runs pairs in random order. Returns diff's status once it is sure or no pairs are left, or -errno. */

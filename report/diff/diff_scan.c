@@ -391,7 +391,8 @@ static int tell_cost(struct diff_recording *r, const struct pm_model *m)
 	struct buf text = BUF_INIT;
 	double percent, digit;
 
-	if (!c || c->reason || c->value.kind != PM_VALUE_U64 || to <= r->first_ns ||
+	/* Of less than a second its share of a CPU says nothing. */
+	if (!c || c->reason || c->value.kind != PM_VALUE_U64 || to < r->first_ns + 1000000000 ||
 	    pm_map_get(&m->header, PM_HEADER_HISTORY))
 		return 0;
 	r->cost = (double)c->value.u64 / (double)(to - r->first_ns);

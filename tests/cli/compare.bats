@@ -27,7 +27,16 @@ setup() {
 
 @test "a command that fails ends it: FAILED, exit 1" {
 	run -1 "$bin/pmrec" compare -q true 'exit 3'
-	[[ "${lines[0]}" == FAILED:* ]]
+	[[ "${lines[0]}" == "FAILED: 1 of 1 runs of the new side (b/0001.pmr: exit status 3)"* && "$output" != *"$TMPDIR"* ]]
 	run -125 "$bin/pmrec" compare one
 	run -125 "$bin/pmrec" compare -r 0 a b
+}
+
+@test "each run reads the same input" {
+	echo 3 >input
+	run -4 "$bin/pmrec" compare -q -r 3 'read -r n; exit $((n - 3))' 'read -r n; exit $((n - 3))' <input
+	[[ "$output" == *"base: 3 runs"* && "$output" != *"cost of recording"* ]]
+	# A pipe could be read only once.
+	echo 3 | "$bin/pmrec" compare -q -r 2 --gate command.elapsed '! read -r n' '! read -r n' >out || [ $? = 4 ]
+	grep 'base: 2 runs' out
 }
