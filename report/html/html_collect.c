@@ -474,6 +474,7 @@ static int end(struct sink *sink)
 }
 
 static const struct sink_ops ops = {
+	.roomy = true,
 	.plan = plan,
 	.shape = shape,
 	.intervals = intervals,

@@ -424,7 +424,7 @@ static int end(struct sink *sink)
 }
 
 static const struct sink_ops ops = {
-	.plan = plan, .shape = shape, .intervals = intervals, .event = event, .end = end
+	.roomy = true, .plan = plan, .shape = shape, .intervals = intervals, .event = event, .end = end
 };
 
 /* The approximate number of series: there are about as many metrics as counters. */

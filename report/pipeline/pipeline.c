@@ -121,6 +121,7 @@ static int start(struct run *r)
 	r->window.counts = r->sink->ops->counts;
 	r->window.no_scale = r->config->no_scale;
 	/* What someone waits for, or what is printed while it comes through a pipe, must not be late. */
+	r->window.roomy = r->sink->ops->roomy;
 	r->window.gather = !r->config->wait && !r->config->max_intervals && pm_reader_seekable(r->reader);
 	r->sink->one = r->window.mode == REPLAY_TOTAL;
 	r->window.forget = !r->sink->ops->totals || r->sink->ops->forgets;

@@ -46,6 +46,7 @@ struct sink_ops {
 	bool replaces;   /* of a growing input it makes one file after another */
 	bool columns;    /* columns can be chosen */
 	bool forgets;    /* rows of totals() need not be those of intervals(), which then lose what has gone */
+	bool roomy;      /* keeps much in memory anyway, so the engine may, too, and is faster */
 	bool binary;     /* nothing for a terminal */
 
 	/* The model has changed, or a recording begins: which sheets are wanted. NULL: one, of the pipeline's

@@ -44,6 +44,7 @@ struct replay_config {
 	bool no_scale;  /* do not scale for multiplexing */
 	bool join_runs; /* REPLAY_TOTAL: one for all runs */
 	bool gather;    /* intervals may be late: short chunks are combined, which is faster */
+	bool roomy;     /* memory does not matter: more rows of many columns at once */
 	bool forget;    /* tracks of tasks and cgroups that are gone end with the interval in which they ended */
 	uint64_t every_ns;
 	uint64_t since_ns, until_ns; /* CLOCK_MONOTONIC; snapshots outside are ignored. until 0: no end */

@@ -8,7 +8,8 @@
 
 #include "report/replay/replay_private.h"
 
-#define GATHER_BYTES (4u << 20)        /* that rows may take */
+#define GATHER_BYTES (6u << 20) /* that rows may take */
+#define GATHER_ROOMY (16u << 20)
 #define GATHER_LEAST 8                 /* rows */
 #define AHEAD        (4 * GATHER_TILE) /* columns that will be requested soon */
 
@@ -47,12 +48,13 @@ static bool is_fed(const struct replay *r, const struct pm_chunk_group *cg)
 static uint32_t rows_for(const struct replay *r, const struct pm_chunk *c)
 {
 	size_t rows = r->config.mode == REPLAY_EACH ? r->rows : ARENA_ROWS, columns = 1;
+	size_t most = (r->config.roomy ? GATHER_ROOMY : GATHER_BYTES) / sizeof(uint64_t);
 
 	for (uint32_t i = 0; i < c->n_groups; i++)
 		if (is_fed(r, &c->group[i]))
 			columns += pm_group_columns(pm_model_group(r->model, c->group[i].group));
-	if (rows > GATHER_BYTES / 8 / columns)
-		rows = GATHER_BYTES / 8 / columns;
+	if (rows > most / columns)
+		rows = most / columns;
 	return (uint32_t)(rows < ARENA_ROWS ? rows : ARENA_ROWS);
 }
 

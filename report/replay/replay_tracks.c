@@ -9,6 +9,7 @@
 #include "report/replay/replay_private.h"
 
 #define ARENA_VALUES (1u << 18) /* results held at once, over all tracks: bounds memory, 4 MiB */
+#define ARENA_ROOMY  (1u << 21) /* 32 MiB */
 #define FEW_ROWS     8
 #define HUGE_PAGE    (2u << 20) /* the usual size; a different one does no harm */
 #define SECONDS_MOST (1u << 17) /* 1 MiB */
@@ -374,7 +375,7 @@ static size_t rows_for(const struct replay *r, size_t values)
 
 static size_t choose_rows(const struct replay *r)
 {
-	size_t rows = rows_for(r, ARENA_VALUES);
+	size_t rows = rows_for(r, r->config.roomy ? ARENA_ROOMY : ARENA_VALUES);
 
 	if (r->config.mode == REPLAY_TOTAL)
 		return 1;

@@ -324,6 +324,8 @@ static void start_at_zero(struct track *t, const struct column *c, uint32_t row)
 	t->prev_time = midpoint(c, row);
 	t->times->prev_enabled = c->enabled[row];
 	t->times->prev_running = 0;
+	if (t->more)
+		step_more(t, 0, 0, c->begins && row == c->first);
 	t->started = true;
 	t->gap = t->before = 0;
 }

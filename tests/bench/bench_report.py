@@ -7,7 +7,8 @@
 2. Peak resident memory of pmrep on that file, on 100,000 columns, and on an hour of 1,024 CPUs x 40 counters.
 3. `pmrep stat -x,` beside `perf stat -x, report` on the same files, with -A and --per-socket, and on groups that are
    multiplexed.
-4. `pmrep --since` the last minute of that hour: which part of the file is read (counted by strace).
+4. `pmrep --since` the last minute of that hour, `info` and `cut` of the last minute of a day: which part of the file is
+   read (counted by strace).
 
 usage: bench_report.py [--rounds N] [--values N] [--bin DIR] [--tests DIR]
 """
@@ -165,6 +166,12 @@ def main():
             part = bytes_read(since, hour)
             cpu, _, status = run(since)
             print(f"--since=-60s: {part / size * 100:.2f} % of the file read, {cpu * 1000:.0f} ms (status {status})   limit: 3 %")
+            os.unlink(hour)
+            day = os.path.join(folder, "day.pmr")
+            subprocess.run([genrec, "day", day], check=True, stdout=subprocess.DEVNULL)
+            for argv in ([pmrep, "info", day], [pmrep, "cut", "--since=-60s", "-o", day + ".cut", day]):
+                part, size = bytes_read(argv, day), os.path.getsize(day)
+                print(f"{argv[1]} of a day ({size / 1e6:.0f} MB): {part / size * 100:.2f} % of the file read   limit: 3 %")
         else:
             print("no strace on this machine: the part that --since reads is not measured: skipped")
     return 0

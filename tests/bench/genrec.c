@@ -4,6 +4,8 @@
  *   genrec perf VALUES FILE    2 CPUs x 8 perf events at 1 ms, until VALUES values are in the file
  *   genrec groups VALUES FILE  the same, and the events share their counters: each runs half of the time
  *   genrec hour FILE           1,024 CPUs x 40 counters at 1 s for an hour
+ *   genrec large FILE          1,024 CPUs x 80 counters at 1 s for an hour
+ *   genrec day FILE            256 CPUs x 40 counters at 1 s for a day: 900 MB
  *   genrec page FILE           256 CPUs x 40 counters at 1 s for an hour
  *   genrec diff SNAPSHOTS SEED FILE  256 CPUs x 40 counters at 100 ms
  *   genrec wide COLUMNS FILE   COLUMNS counters of one machine at 1 s for two minutes
@@ -247,6 +249,10 @@ int main(int argc, char **argv)
 					.shared = argv[1][0] == 'g' };
 	else if (argc == 3 && !strcmp(argv[1], "hour"))
 		shape = (struct shape){ .cpus = 1024, .counters = 40, .interval_ns = 1000000000, .snapshots = 3601 };
+	else if (argc == 3 && !strcmp(argv[1], "large"))
+		shape = (struct shape){ .cpus = 1024, .counters = 80, .interval_ns = 1000000000, .snapshots = 3601 };
+	else if (argc == 3 && !strcmp(argv[1], "day"))
+		shape = (struct shape){ .cpus = 256, .counters = 40, .interval_ns = 1000000000, .snapshots = 86401 };
 	else if (argc == 3 && !strcmp(argv[1], "page"))
 		shape = (struct shape){ .cpus = 256, .counters = 40, .interval_ns = 1000000000, .snapshots = 3601 };
 	else if (argc == 5 && !strcmp(argv[1], "diff") && !parse_u64(argv[2], &n) && !parse_u64(argv[3], &shape.seed))
@@ -264,7 +270,7 @@ int main(int argc, char **argv)
 					.snapshots = 3,
 					.user_named = true };
 	else {
-		fprintf(stderr, "usage: genrec perf|groups VALUES FILE | genrec hour|page FILE | "
+		fprintf(stderr, "usage: genrec perf|groups VALUES FILE | genrec hour|large|day|page FILE | "
 				"genrec wide COLUMNS FILE | genrec named COUNTERS FILE\n");
 		return 2;
 	}
