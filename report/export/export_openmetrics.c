@@ -90,7 +90,7 @@ static void put_origin(struct buf *out, const char *recording, const struct pm_m
 		/* If several keys become one name, their number distinguishes them. */
 		if (names_get(&used, buf_str(&name), &before))
 			buf_printf(&name, "_%u", i);
-		if (names_set(&used, buf_str(&name), i))
+		if (name.err || names_set(&used, buf_str(&name), i))
 			out->err = -ENOMEM;
 		put_label(out, buf_str(&name), pair[1].str.data);
 	}
@@ -131,6 +131,7 @@ static void put_metric(struct pieces *piece, const struct bound_metric *m)
 	buf_printf(head, "\n# TYPE %s gauge\n", buf_str(&name));
 	if (other)
 		put_label(&piece[MORE].text, "metric", m->name);
+	head->err = name.err ? name.err : head->err;
 	piece_end(&piece[FAMILY]);
 	piece_end(&piece[HEAD]);
 	piece_end(&piece[MORE]);
@@ -166,7 +167,7 @@ static int tell(struct exporter *x, struct openmetrics *o, size_t column)
 		piece_put(&x->out.text, &x->piece[HEAD], column);
 		err = names_set(&o->told, buf_str(&name), 1);
 	}
-	return err;
+	return err ? err : name.err;
 }
 
 static void put_sample(struct exporter *x, size_t row, size_t column, double v, int64_t wall_ns)
@@ -179,7 +180,7 @@ static void put_sample(struct exporter *x, size_t row, size_t column, double v, 
 	buf_add(out, x->file.data, x->file.len);
 	piece_put(out, &x->piece[PIECE_ROW], row);
 	piece_put(out, &x->piece[MORE], column);
-	out->len -= out->data[out->len - 1] == ',';
+	out->len -= !out->err && out->data[out->len - 1] == ',';
 	buf_addstr(out, "} ");
 	if (isfinite(v))
 		buf_add(out, text, export_number(text, v));

@@ -77,7 +77,7 @@ static struct waiting *waiting(struct exporter *x)
 	struct waiting *w = x->data;
 
 	if (w)
-		return w;
+		return w->file ? w : NULL;
 	w = x->data = calloc(1, sizeof(*w));
 	if (!w || !(w->file = parquet_new(&x->out)))
 		return NULL;

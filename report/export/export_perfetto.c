@@ -221,7 +221,7 @@ static uint64_t describe_place(struct exporter *x, struct trace *t, const struct
 	uuid = describe(x, t, buf_str(&name), parent, NULL);
 	id = (uint32_t)(t->places.len / sizeof(uuid));
 	buf_add(&t->places, &uuid, sizeof(uuid));
-	if (names_set(&t->number, buf_str(&key), id))
+	if (key.err || name.err || t->places.err || names_set(&t->number, buf_str(&key), id))
 		t->places.err = -ENOMEM;
 	return uuid;
 }
@@ -395,6 +395,7 @@ static int perfetto_intervals(struct sink *sink, const struct sheet *s, const st
 					 at < t->at ? t->at : at, k);
 		err = exporter_pace(x);
 	}
+	err = err ? err : t->places.err;
 	return err ? err : t->packet.err ? t->packet.err : t->inner.err;
 }
 

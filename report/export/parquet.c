@@ -149,7 +149,7 @@ void parquet_forget(struct parquet *p)
 
 const char *parquet_text_of(const struct parquet *p, uint64_t id)
 {
-	return id < p->n_texts ? (const char *)p->text.data + p->text_at[id] : "";
+	return id < p->n_texts && !p->err ? (const char *)p->text.data + p->text_at[id] : "";
 }
 
 /* ---- the rows of a column ---- */
