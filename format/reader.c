@@ -222,8 +222,10 @@ static int belongs(struct pm_reader *r, const struct frame_head *h, bool *begins
 		memcpy(r->model.recording_id, r->id, sizeof(r->id));
 		return 1;
 	}
-	/* A header of another recording, or the first frame of this one again: files were concatenated. */
-	if (h->type == PM_FRAME_HEADER && (!same || (h->sequence == 0 && r->sequence_known && r->sequence > 0))) {
+	/* A header of another recording, the first frame of this one again, or after its end what is left of another:
+	 * files were concatenated. */
+	if ((!same && (r->ended || h->type == PM_FRAME_HEADER)) ||
+	    (h->type == PM_FRAME_HEADER && h->sequence == 0 && r->sequence_known && r->sequence > 0)) {
 		*begins = true;
 		return 0;
 	}

@@ -161,6 +161,16 @@ print(json.dumps(d))' "$1"
 	done
 }
 
+@test "a damaged beginning of the second of two recordings in a file costs no value" {
+	samples=${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}/samples
+	cat "$samples/idle.pmr" "$samples/loaded.pmr" >two.pmr
+	whole=$("$bin/pmrep" check two.pmr | grep -o '[0-9]* values, 2 recordings')
+	dd if=/dev/zero of=two.pmr bs=1 seek="$(stat -c %s "$samples/idle.pmr")" count=512 conv=notrunc 2>/dev/null
+	run "$bin/pmrep" check two.pmr
+	[ "$status" -eq 1 ]
+	[[ $output == *" $whole"* ]]
+}
+
 @test "hostile file names do not reach the terminal" {
 	: >$'bad\e[31m.pmr'
 	run "$bin/pmrep" check $'bad\e[31m.pmr'
