@@ -10,7 +10,7 @@
 
 #define GATHER_BYTES (6u << 20) /* that rows may take */
 #define GATHER_ROOMY (16u << 20)
-#define GATHER_LEAST 8                 /* rows */
+#define GATHER_LEAST 4                 /* rows */
 #define AHEAD        (4 * GATHER_TILE) /* columns that will be requested soon */
 
 static void group_release(struct gathered *x)
@@ -34,7 +34,7 @@ void gather_release(struct gather *g)
 /* If each row had the same alignment in a page, one column of all rows would share a few cache lines. */
 static size_t row_stride(const struct gathered *x)
 {
-	return (((size_t)x->columns + 7) & ~(size_t)7) + 8;
+	return (((size_t)x->room + 7) & ~(size_t)7) + 8;
 }
 
 static bool is_fed(const struct replay *r, const struct pm_chunk_group *cg)
@@ -84,10 +84,14 @@ static int begin_group(const struct gather *g, struct gathered *x, const struct 
 
 	x->some_missing = false;
 	x->tiled = PM_NONE;
-	if (x->columns == columns && x->head == head && x->row)
+	/* Members that come and go change it by little. */
+	if (x->row && x->room >= columns && x->room / 2 <= columns && x->head == head) {
+		x->columns = columns;
 		return 0;
+	}
 	group_release(x);
 	x->columns = columns;
+	x->room = columns + columns / 8;
 	x->head = head;
 	x->tiled = PM_NONE;
 	x->row = malloc(g->rows * row_stride(x) * sizeof(*x->row));
@@ -142,7 +146,7 @@ static bool goes_on(const struct replay *r, const struct pm_chunk *c)
 
 static int take_status(struct gather *g, struct gathered *x, const struct pm_chunk_group *cg, uint32_t row)
 {
-	size_t cells = x->columns * g->rows;
+	size_t cells = (size_t)x->room * g->rows;
 
 	if (!x->status && !(x->status = malloc(cells * sizeof(*x->status))))
 		return -ENOMEM;

@@ -45,11 +45,12 @@ struct brief {
 /* A group of the gathered rows. */
 struct gathered {
 	uint32_t columns, head; /* all; those of times */
+	uint32_t room;          /* for columns */
 	uint64_t *row;          /* owned: row by row */
 	uint64_t *time;         /* owned: head x rows of the gather, filled once the rows are complete */
 	uint64_t *tile;         /* owned: GATHER_TILE x rows of the gather: the current columns */
 	uint32_t tiled;         /* the first of them; PM_NONE: none yet */
-	uint16_t *status;       /* owned: columns x rows; NULL: not needed so far */
+	uint16_t *status;       /* owned: room x rows; NULL: not needed so far */
 	bool some_missing;      /* `status` counts */
 };
 

@@ -442,7 +442,6 @@ int replay_end_tracks(struct replay *r)
 	r->placed = false;
 	if ((err = reserve_seconds(r)))
 		return err;
-	gather_release(&r->gather);
 	/* What comes and goes within an interval is not requested before its end. */
 	if (r->config.mode == REPLAY_TOTAL && r->open)
 		return 0;
