@@ -34,20 +34,25 @@ double scan_kth(double *v, size_t n, size_t k)
 
 		if (k < at) {
 			to = at;
-			continue;
+		} else if (at > from) {
+			from = at;
+		} else {
+			from = part(v, at, to, pivot, true);
+			if (k < from || isnan(pivot))
+				return pivot;
 		}
-		from = part(v, at, to, pivot, true);
-		if (k < from || isnan(pivot))
-			return pivot;
 	}
 	return v[k];
 }
 
 double scan_median(double *v, size_t n)
 {
-	double upper = scan_kth(v, n, n / 2);
+	double upper = scan_kth(v, n, n / 2), lower = v[0];
 
-	return n % 2 ? upper : (upper + scan_kth(v, n, n / 2 - 1)) / 2;
+	/* All before it are at most as large. */
+	for (size_t i = 1; i < n / 2; i++)
+		lower = v[i] > lower ? v[i] : lower;
+	return n % 2 ? upper : (upper + lower) / 2;
 }
 
 double scan_spread(double *work, const double *v, uint32_t n, double *level)
@@ -59,11 +64,23 @@ double scan_spread(double *work, const double *v, uint32_t n, double *level)
 	return scan_median(work, n) / 0.6745;
 }
 
-static int by_size(const void *a, const void *b)
+static bool is_larger(const struct peak *x, const struct peak *y)
 {
-	const struct peak *x = a, *y = b;
+	return x->size != y->size ? x->size > y->size : x->from < y->from;
+}
 
-	return (x->size < y->size) - (x->size > y->size);
+/* Restores a heap whose entry `at` may be too small for its place. */
+static void sink(struct peak *heap, uint32_t n, uint32_t at)
+{
+	struct peak p = heap[at];
+
+	for (uint32_t k; (k = 2 * at + 1) < n; at = k) {
+		k += k + 1 < n && is_larger(&heap[k + 1], &heap[k]);
+		if (!is_larger(&heap[k], &p))
+			break;
+		heap[at] = heap[k];
+	}
+	heap[at] = p;
 }
 
 uint32_t scan_apart(struct scan *x, const struct peak *block, uint32_t l, uint32_t reach, struct peak *out,
@@ -83,15 +100,19 @@ uint32_t scan_apart(struct scan *x, const struct peak *block, uint32_t l, uint32
 		for (uint32_t i = 0; i < n && some < want; i++)
 			if (ties ? (double)block[i].size == least && least > 0 : (double)block[i].size > least)
 				top[some++] = block[i];
-	qsort(top, some, sizeof(*top), by_size);
 	reach += 2 * scan_length[l];
-	for (uint32_t i = 0; i < some && found < most; i++) {
+	for (uint32_t i = some / 2; i--;)
+		sink(top, some, i);
+	while (some && found < most) {
+		struct peak p = top[0];
 		uint32_t k = 0;
 
-		while (k < found && (top[i].from >= out[k].from + reach || out[k].from >= top[i].from + reach))
+		while (k < found && (p.from >= out[k].from + reach || out[k].from >= p.from + reach))
 			k++;
 		if (k == found)
-			out[found++] = top[i];
+			out[found++] = p;
+		top[0] = top[--some];
+		sink(top, some, 0);
 	}
 	return found;
 }

@@ -134,14 +134,14 @@ static void judge(struct scan *x, struct family *f, enum view v, enum side side,
 {
 	struct peak peak[OUTLIERS + TAIL + 1];
 	uint32_t n, m;
-	double limit = INFINITY;
+	/* A single value is surprising only if it is large: no distribution is normal so far out. */
+	double limit = INFINITY, wider = l == 0 ? 1.6 : l == 1 ? 1.25 : 1;
 
-	if (!any_above(x, f->peak[v][side][l], l, x->limit_least))
+	if (!any_above(x, f->peak[v][side][l], l, x->limit_least * wider))
 		return;
 	n = scan_apart(x, f->peak[v][side][l], l, v == WHITE ? ORDER_MOST : 0, peak, OUTLIERS + TAIL + 1);
 	for (m = n < OUTLIERS ? n : OUTLIERS; m; m--) {
-		/* A single value is surprising only if it is large: no distribution is normal so far out. */
-		limit = limit_of(peak + m, n - m, tests, f->alike) * (l == 0 ? 1.6 : l == 1 ? 1.25 : 1);
+		limit = limit_of(peak + m, n - m, tests, f->alike) * wider;
 		if ((double)peak[m - 1].size > limit)
 			break;
 	}
