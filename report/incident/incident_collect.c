@@ -50,16 +50,19 @@ static int find_metric(struct collect *c, const struct binding *b, const struct 
 		return -ENOMEM;
 	x = &s->metric[s->n_metrics];
 	*x = (struct incident_metric){
-		.name = strdup(m->name),
-		.display = strdup(m->display),
-		.unit = strdup(m->about->unit),
 		.precision = m->precision,
 		.amount = metric_is_amount(b, m, c->places->model),
 		.fault = m->counter ? c->fault[m->counter] : m->fault,
 	};
 	x->counts = !strcmp(m->about->unit, "1/s") || (!strcmp(m->about->unit, "1") && x->amount);
 	*place = s->n_metrics++;
-	return x->name && x->display && x->unit ? names_set(&s->metrics, m->name, *place) : -ENOMEM;
+	if (asprintf(&x->name, "%s%c%s%c%s", m->name, 0, m->display, 0, m->about->unit) < 0) {
+		x->name = NULL;
+		return -ENOMEM;
+	}
+	x->display = x->name + strlen(m->name) + 1;
+	x->unit = x->display + strlen(m->display) + 1;
+	return names_set(&s->metrics, m->name, *place);
 }
 
 static int find_row(struct collect *c, const struct place *p, uint32_t *place)

@@ -6,7 +6,8 @@
 #include "report/incident/incident.h"
 
 struct incident_metric {
-	char *name, *display, *unit; /* owned */
+	char *name; /* owned, and so are the next, which are in it */
+	const char *display, *unit;
 	uint8_t precision;
 	bool amount; /* grows with time: divided by it */
 	bool counts; /* counts single occurrences, so few are few */
@@ -50,7 +51,9 @@ struct incident_store {
 	uint32_t per_bin;    /* intervals that become one; doubles when they do not fit */
 	uint32_t in_bin;     /* intervals in the last bin so far */
 	uint32_t left_out;
-	struct names metrics, rows, keys;
+	struct names metrics, rows;
+	uint32_t *key; /* of series, + 1, by open addressing from metric and row; 0: free */
+	uint32_t n_keys;
 	double interval_s;            /* of what was read */
 	double origin_s;              /* the first interval's, after the first snapshot of the file */
 	struct incident_start *start; /* owned; by recording */
@@ -65,6 +68,7 @@ int store_choose_bins(struct incident_store *s, size_t cells, uint64_t expected)
 uint32_t store_bins_for(size_t cells);
 /* The place of a series, added if new; PM_NONE: there is no room. */
 int store_series(struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place);
+bool store_has(const struct incident_store *s, uint32_t metric, uint32_t row);
 /* Doubles the bins: a short recording needs little memory. */
 int store_grow(struct incident_store *s);
 /* Joins pairs of bins. */

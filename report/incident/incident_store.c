@@ -1,7 +1,6 @@
 /* Series in a bounded number of bins: how they are stored, and how bins are joined when intervals do not fit. */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/array.h"
@@ -10,15 +9,11 @@
 #define MEMORY     (8u << 20) /* bytes of bins */
 #define BINS_MOST  4096
 #define BINS_LEAST 64
-#define KEY_MAX    48
 
 void store_release(struct incident_store *s)
 {
-	for (uint32_t i = 0; i < s->n_metrics; i++) {
+	for (uint32_t i = 0; i < s->n_metrics; i++)
 		free(s->metric[i].name);
-		free(s->metric[i].display);
-		free(s->metric[i].unit);
-	}
 	for (uint32_t i = 0; i < s->n_rows; i++)
 		free(s->row[i].label);
 	for (uint32_t i = 0; i < s->n_losses; i++)
@@ -35,7 +30,7 @@ void store_release(struct incident_store *s)
 	free(s->to_s);
 	names_release(&s->metrics);
 	names_release(&s->rows);
-	names_release(&s->keys);
+	free(s->key);
 	*s = (struct incident_store){ 0 };
 }
 
@@ -55,13 +50,48 @@ static float *room(struct incident_store *s, uint32_t series)
 	return s->block[s->n_blocks - 1] + (size_t)at * s->bins;
 }
 
+/* Where the number of a series is, + 1, or comes. */
+static uint32_t *key_of(const struct incident_store *s, uint32_t metric, uint32_t row)
+{
+	uint32_t hash = metric * 2654435761u ^ row * 2246822519u;
+
+	for (hash ^= hash >> 15;; hash++) {
+		uint32_t *key = &s->key[hash & (s->n_keys - 1)];
+
+		if (!*key || (s->series[*key - 1].metric == metric && s->series[*key - 1].row == row))
+			return key;
+	}
+}
+
+static int grow_keys(struct incident_store *s)
+{
+	uint32_t n = s->n_keys ? 2 * s->n_keys : 1024, *key = calloc(n, sizeof(*key));
+
+	if (!key)
+		return -ENOMEM;
+	free(s->key);
+	s->key = key;
+	s->n_keys = n;
+	for (uint32_t i = 0; i < s->n_series; i++)
+		*key_of(s, s->series[i].metric, s->series[i].row) = i + 1;
+	return 0;
+}
+
+bool store_has(const struct incident_store *s, uint32_t metric, uint32_t row)
+{
+	return s->n_keys && *key_of(s, metric, row);
+}
+
 int store_series(struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place)
 {
-	char key[KEY_MAX];
+	uint32_t *key;
 	float *v;
 
-	snprintf(key, sizeof(key), "%x:%x", metric, row);
-	if (names_get(&s->keys, key, place))
+	if (2 * s->n_series >= s->n_keys && grow_keys(s))
+		return -ENOMEM;
+	key = key_of(s, metric, row);
+	*place = *key - 1;
+	if (*key)
 		return 0;
 	if ((uint64_t)s->n_series * s->bins * sizeof(float) > 4 * (uint64_t)MEMORY) {
 		*place = PM_NONE;
@@ -75,7 +105,8 @@ int store_series(struct incident_store *s, uint32_t metric, uint32_t row, uint32
 		v[i] = NAN;
 	s->series[s->n_series] = (struct incident_row_series){ .metric = metric, .row = row, .v = v };
 	*place = s->n_series++;
-	return names_set(&s->keys, key, *place);
+	*key = s->n_series;
+	return 0;
 }
 
 /* The number of bins for which all series fit in memory. */
