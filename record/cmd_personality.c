@@ -260,10 +260,12 @@ static int usage(const struct asked *a, FILE *to)
 static void settle_perf(struct asked *a)
 {
 	/* perf groups digits as the locale does, which often means not at all. */
-	setlocale(LC_NUMERIC, "");
-	if (!*localeconv()->thousands_sep)
-		personality_add(&a->report, "--no-big-num");
-	setlocale(LC_NUMERIC, "C");
+	if (!personality_given(a, "field-separator") && !personality_given(a, "json-output")) {
+		setlocale(LC_NUMERIC, "");
+		if (!*localeconv()->thousands_sep)
+			personality_add(&a->report, "--no-big-num");
+		setlocale(LC_NUMERIC, "C");
+	}
 	/* The newer perf prints metrics only for its own choice of events. */
 	if (a->newer && (personality_given(a, "event") || personality_given(a, "pfm-events"))) {
 		personality_drop(&a->report, "--metric-style=named", 0);

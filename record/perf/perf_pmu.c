@@ -10,6 +10,7 @@
 #include "common/event/vendor_events.h"
 #include "record/host/privileges.h"
 #include "record/perf/perf_class.h"
+#include "record/plan/plan.h"
 
 #define DEVICES        "/sys/bus/event_source/devices"
 #define LINE_MAX_BYTES 4096 /* sysfs files have at most one page */
@@ -67,23 +68,35 @@ static bool is_side_file(const char *name)
 	return false;
 }
 
-static int side_text(char **to, const struct event_pmu *pmu, const char *event, const char *side,
+/* The line of a side file of names[i]. Few events have any, so they are looked up in the list. */
+static bool side_line(char *line, size_t size, const struct event_pmu *pmu, char *const *names, int i,
+		      const char *side, const struct root *root)
+{
+	const size_t len = strlen(names[i]);
+	char *const *name = names;
+
+	while (*name && (strncmp(*name, names[i], len) || strcmp(*name + len, side)))
+		name++;
+	return *name && !root_line(root, line, size, DEVICES "/%s/events/%s", pmu->name, *name) && line[0];
+}
+
+static int side_text(char **to, const struct event_pmu *pmu, char *const *names, int i, const char *side,
 		     const struct root *root)
 {
 	char line[256];
 
-	if (root_line(root, line, sizeof(line), DEVICES "/%s/events/%s.%s", pmu->name, event, side) || !line[0])
+	if (!side_line(line, sizeof(line), pmu, names, i, side, root))
 		return 0;
 	*to = strdup(line);
 	return *to ? 0 : -ENOMEM;
 }
 
-static bool side_flag(const struct event_pmu *pmu, const char *event, const char *side, const struct root *root)
+static bool side_flag(const struct event_pmu *pmu, char *const *names, int i, const char *side,
+		      const struct root *root)
 {
 	char line[16];
 
-	return !root_line(root, line, sizeof(line), DEVICES "/%s/events/%s.%s", pmu->name, event, side) &&
-	       !strcmp(line, "1");
+	return side_line(line, sizeof(line), pmu, names, i, side, root) && !strcmp(line, "1");
 }
 
 static int read_aliases(struct event_pmu *pmu, const struct root *root)
@@ -105,17 +118,17 @@ static int read_aliases(struct event_pmu *pmu, const struct root *root)
 		pmu->n_aliases++;
 		a->name = strdup(names[i]);
 		a->text = strdup(line);
-		err = a->name && a->text ? side_text(&a->scale, pmu, names[i], "scale", root) : -ENOMEM;
+		err = a->name && a->text ? side_text(&a->scale, pmu, names, i, ".scale", root) : -ENOMEM;
 		if (!err)
-			err = side_text(&a->unit, pmu, names[i], "unit", root);
+			err = side_text(&a->unit, pmu, names, i, ".unit", root);
 		/* Without a numeric scale, the unit is plain counts. */
 		if (a->scale && !pm_scale_good(a->scale)) {
 			free(a->scale);
 			free(a->unit);
 			a->scale = a->unit = NULL;
 		}
-		a->per_pkg = side_flag(pmu, names[i], "per-pkg", root);
-		a->snapshot = side_flag(pmu, names[i], "snapshot", root);
+		a->per_pkg = side_flag(pmu, names, i, ".per-pkg", root);
+		a->snapshot = side_flag(pmu, names, i, ".snapshot", root);
 	}
 	return err;
 }
@@ -303,15 +316,6 @@ int perf_pmus_add_pack(struct perf_pmus *p, const char *cpuid, char *const *word
 
 /* ---- their description in the recording ---- */
 
-static int add_line(struct pm_map *attrs, uint32_t key, const struct root *root, const char *pmu, const char *file)
-{
-	char line[LINE_MAX_BYTES];
-
-	if (root_line(root, line, sizeof(line), DEVICES "/%s/%s", pmu, file))
-		return 0;
-	return pm_map_set(attrs, key, pm_text(line));
-}
-
 static struct pm_value pair(const char *name, const char *text)
 {
 	struct pm_value v = pm_array(2);
@@ -411,45 +415,42 @@ static int add_files(struct pm_map *attrs, uint32_t key, const struct root *root
 	return 0;
 }
 
-int perf_pmus_record(const struct perf_pmus *p, const struct event_set *set, const struct root *root,
-		     struct pm_model *model)
+int perf_pmus_record(const struct perf_pmus *p, const struct event_set *set, struct plan *plan)
 {
 	static const char *const nothing[] = { NULL };
 	static const char *const known[] = { "type",    "uevent",          "format", "events", "caps",
 					     "power",   "subsystem",       "device", "driver", "identifier",
 					     "cpumask", "associated_cpus", "cpus",   NULL };
-	static const struct {
-		uint32_t key;
-		const char *file;
-	} lines[] = {
-		{ PM_PMU_IDENTIFIER, "identifier" },
-		{ PM_PMU_CPUMASK, "cpumask" },
-		{ PM_PMU_ASSOCIATED_CPUS, "associated_cpus" },
-		{ PM_PMU_CPUS, "cpus" },
-	};
+	const bool whole = !plan->options->perf.brief;
 	int err = 0;
 
 	for (size_t i = 0; i < p->n && !err; i++) {
 		const struct event_pmu *pmu = &p->pmu[i];
 		struct pm_pmu out = { 0 };
+		char line[LINE_MAX_BYTES];
 
 		err = pm_map_set(&out.attrs, PM_PMU_NAME, pm_text(pmu->name));
 		if (!err)
 			err = pm_map_set(&out.attrs, PM_PMU_TYPE, pm_u64(pmu->type));
-		for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]) && !err; k++)
-			err = add_line(&out.attrs, lines[k].key, root, pmu->name, lines[k].file);
+		if (!err && pmu->identifier)
+			err = pm_map_set(&out.attrs, PM_PMU_IDENTIFIER, pm_text(pmu->identifier));
+		if (!err && pmu->cpus)
+			err = pm_map_set(&out.attrs, pmu->uncore ? PM_PMU_CPUMASK : PM_PMU_CPUS, pm_text(pmu->cpus));
+		if (!err && whole &&
+		    !root_line(plan->root, line, sizeof(line), DEVICES "/%s/associated_cpus", pmu->name))
+			err = pm_map_set(&out.attrs, PM_PMU_ASSOCIATED_CPUS, pm_text(line));
 		if (!err)
 			err = add_formats(&out.attrs, pmu);
 		if (!err && perf_class_counters(pmu))
 			err = pm_map_set(&out.attrs, PM_PMU_COUNTERS, pm_u64(perf_class_counters(pmu)));
 		if (!err)
 			err = add_aliases(&out.attrs, pmu, set);
+		if (!err && (whole || pmu->core))
+			err = add_files(&out.attrs, PM_PMU_CAPS, plan->root, pmu->name, "/caps", nothing);
+		if (!err && whole)
+			err = add_files(&out.attrs, PM_PMU_FILES, plan->root, pmu->name, "", known);
 		if (!err)
-			err = add_files(&out.attrs, PM_PMU_CAPS, root, pmu->name, "/caps", nothing);
-		if (!err)
-			err = add_files(&out.attrs, PM_PMU_FILES, root, pmu->name, "", known);
-		if (!err)
-			err = pm_model_add_pmu(model, &out);
+			err = pm_model_add_pmu(plan->model, &out);
 		pm_map_release(&out.attrs);
 	}
 	return err;

@@ -7,6 +7,7 @@
 #include "record/host/root.h"
 
 struct perf_classes;
+struct plan;
 
 struct perf_pmus {
 	struct event_pmu *pmu; /* owned, and all that is in it */
@@ -29,8 +30,7 @@ int perf_pmus_add_files(struct perf_pmus *p, char *const *path, char *const *met
 int perf_pmus_add_pack(struct perf_pmus *p, const char *cpuid, char *const *words, bool metrics,
 		       struct vendor_texts *texts, struct buf *notes);
 /* Records a description of each PMU. Of vendors' events it has those in `set` (NULL: none). 0 or -errno. */
-int perf_pmus_record(const struct perf_pmus *p, const struct event_set *set, const struct root *root,
-		     struct pm_model *model);
+int perf_pmus_record(const struct perf_pmus *p, const struct event_set *set, struct plan *plan);
 /* Appends what a text stands for here. 0, or -errno with the text in *e. */
 int perf_events_of(const struct perf_pmus *p, const struct root *root, const char *text, struct event_set *set,
 		   struct buf *notes, struct error *e);

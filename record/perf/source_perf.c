@@ -68,14 +68,14 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 	e->text[0] = '\0';
 	err = perf_pmus_read(&s->pmus, p->root);
 	if (!err && (p->options->perf.null || p->root->emulated))
-		err = perf_pmus_record(&s->pmus, NULL, p->root, p->model);
+		err = perf_pmus_record(&s->pmus, NULL, p);
 	if (!err && p->options->perf.null)
 		return 0;
 	if (!err)
 		err = perf_sets_text(s, p, &sets, e);
 	if (!err && perf_classes_pci(&s->pmus))
 		err = pci_map_record(perf_classes_pci(&s->pmus), p);
-	if (!err)
+	if (!err && !p->options->perf.brief)
 		err = perf_classes_missing(&s->pmus, p);
 	if (!err && p->root->emulated)
 		return refuse_emulated(s, p, buf_str(&sets), e);
@@ -83,7 +83,7 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 	if (!err)
 		err = perf_events_read(s, p, buf_str(&sets), e);
 	if (!err)
-		err = perf_pmus_record(&s->pmus, &s->set, p->root, p->model);
+		err = perf_pmus_record(&s->pmus, &s->set, p);
 	if (!err)
 		err = perf_tasks_add(s, p, e);
 	if (!err)

@@ -311,7 +311,7 @@ int machine_describe(struct plan *p, struct error *e)
 	struct pm_topology t;
 	int err;
 
-	err = topology_read(p->root, NULL, &t, e);
+	err = topology_read(p, NULL, &t, e);
 	if (err)
 		return err;
 	err = pm_model_set_topology(p->model, &t);

@@ -109,7 +109,8 @@ static int reserve(int fds[RESERVED])
 
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / 4 < RESERVED)
 		wanted = (int)(limit.rlim_cur / 4);
-	while (n < wanted && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+	while (n < wanted &&
+	       (fds[n] = n ? fcntl(fds[0], F_DUPFD_CLOEXEC, 0) : open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
 		n++;
 	return n;
 }

@@ -70,7 +70,8 @@ static void read_caches(const struct root *r, struct pm_cpu *c)
 }
 
 /* *capacities: whether the kernel shows the capacity of CPUs. */
-static void read_cpu(const struct root *r, const struct pm_topology *t, struct pm_cpu *c, bool *capacities)
+static void read_cpu(const struct root *r, const struct pm_topology *t, struct pm_cpu *c, bool caches,
+		     bool *capacities)
 {
 	uint64_t capacity;
 	uint32_t first, thread = thread_of(r, c->cpu, &first), cpu = c->cpu;
@@ -93,7 +94,8 @@ static void read_cpu(const struct root *r, const struct pm_topology *t, struct p
 	if (*capacities && !root_u64(r, &capacity, CPU "cpu_capacity", c->cpu) && capacity < PM_NONE)
 		c->capacity = (uint32_t)capacity;
 	*capacities = c->capacity != PM_NONE;
-	read_caches(r, c);
+	if (caches)
+		read_caches(r, c);
 }
 
 static void read_nodes(const struct root *r, struct pm_topology *t)
@@ -133,8 +135,11 @@ static int present_cpus(const struct root *r, struct cpulist *present, struct cp
 	return 0;
 }
 
-int topology_read(const struct root *r, const struct pm_topology *before, struct pm_topology *t, struct error *e)
+int topology_read(const struct plan *p, const struct pm_topology *before, struct pm_topology *t, struct error *e)
 {
+	/* Counts of tasks alone belong to no cache. */
+	const bool caches = !p->options->perf.brief || p->options->target == TARGET_SYSTEM;
+	const struct root *r = p->root;
 	SCOPED(cpulist_release) struct cpulist present = { 0 }, online = { 0 };
 	const struct pm_cpu *known;
 	bool capacities = true;
@@ -164,7 +169,7 @@ int topology_read(const struct root *r, const struct pm_topology *before, struct
 			c->cache[k] = PM_NONE;
 		known = before ? pm_topology_cpu(before, c->cpu) : NULL;
 		if (c->online)
-			read_cpu(r, t, c, &capacities);
+			read_cpu(r, t, c, caches, &capacities);
 		else if (known)
 			*c = *known;
 		c->online = cpulist_has(&online, c->cpu);
@@ -204,7 +209,7 @@ static bool same_topology(const struct pm_topology *a, const struct pm_topology 
 int topology_refresh(struct plan *p)
 {
 	struct pm_topology t;
-	int err = topology_read(p->root, &p->model->topology, &t, NULL);
+	int err = topology_read(p, &p->model->topology, &t, NULL);
 
 	if (err)
 		return err;

@@ -13,13 +13,15 @@
 
 static char dir[32];
 static struct root root;
+static struct record_options options;
+static struct plan plan = { .root = &root, .options = &options };
 static struct pm_topology topology;
 
 static void open_tree(const char *kind)
 {
 	sysroot_make(dir, kind);
 	assert_int_equal(root_init(&root, dir), 0);
-	assert_int_equal(topology_read(&root, NULL, &topology, NULL), 0);
+	assert_int_equal(topology_read(&plan, NULL, &topology, NULL), 0);
 }
 
 static int teardown(void **state)
@@ -103,7 +105,7 @@ static void offline_keeps_its_place(void **state)
 	sysroot_put(dir, "/sys/devices/system/cpu/online", "0,2-14\n");
 	sysroot_put(dir, "/sys/devices/system/cpu/cpu9/topology/core_cpus_list", "9\n");
 	sysroot_put(dir, "/sys/devices/system/cpu/cpu1/topology/core_id", "77\n");
-	assert_int_equal(topology_read(&root, &topology, &later, NULL), 0);
+	assert_int_equal(topology_read(&plan, &topology, &later, NULL), 0);
 	assert_false(pm_topology_cpu(&later, 1)->online);
 	assert_int_equal(pm_topology_cpu(&later, 1)->core, 4);
 	assert_int_equal(pm_topology_cpu(&later, 1)->thread, 0);
@@ -150,7 +152,7 @@ static void no_cpus_is_an_error(void **state)
 
 	open_tree("arm64");
 	sysroot_put(dir, "/sys/devices/system/cpu/online", "\n");
-	assert_int_equal(topology_read(&root, NULL, &t, &e), -EINVAL);
+	assert_int_equal(topology_read(&plan, NULL, &t, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "online"));
 }
 
