@@ -256,6 +256,12 @@ static int usage(const struct asked *a, FILE *to)
 	return to == stdout ? 0 : a->who->usage_status;
 }
 
+static void without_metrics(struct asked *a)
+{
+	personality_drop(&a->report, "--metric-style=named", 0);
+	personality_add(&a->report, "--metric-style=none");
+}
+
 /* Settles what follows from several words, or from the environment. */
 static void settle_perf(struct asked *a)
 {
@@ -267,10 +273,8 @@ static void settle_perf(struct asked *a)
 		setlocale(LC_NUMERIC, "C");
 	}
 	/* The newer perf prints metrics only for its own choice of events. */
-	if (a->newer && (personality_given(a, "event") || personality_given(a, "pfm-events"))) {
-		personality_drop(&a->report, "--metric-style=named", 0);
-		personality_add(&a->report, "--metric-style=none");
-	}
+	if (a->newer && (personality_given(a, "event") || personality_given(a, "pfm-events")))
+		without_metrics(a);
 }
 
 /* The generation must be known before words are parsed. Removes its word, which must not be confused with theirs. */
@@ -435,6 +439,9 @@ static int report(struct asked *a, int argc, char **argv)
 		*word = strcmp(*word, "-i") ? *word : (char *)"--input";
 	if (parse(a, argc - (int)(first - argv), first, true, true))
 		return usage(a, stderr);
+	/* Nor does it when it reads. */
+	if (a->newer)
+		without_metrics(a);
 	input = personality_given(a, "input");
 	input = input ? input : is_pipe(STDIN_FILENO) ? "-" : "perf.data";
 	if (strcmp(input, "-") && access(input, R_OK)) {

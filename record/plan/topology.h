@@ -8,8 +8,8 @@ struct plan;
 
 /*
  * Reads the topology of all CPUs that are present. Offline CPUs, which sysfs does not describe, keep their
- * entry of `before` (or NULL). If a recording of tasks is brief (perf_options), caches are unknown. The caller owns *t.
- * 0 or -errno.
+ * entry of `before` (or NULL). If a recording of tasks is brief (perf_options), caches are unknown. The caller
+ * owns *t. 0 or -errno.
  */
 int topology_read(const struct plan *p, const struct pm_topology *before, struct pm_topology *t, struct error *e);
 /* Reads it again after a CPU has come or gone, and updates the model. 1 if it changed, 0, or -errno. */

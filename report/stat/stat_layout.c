@@ -152,21 +152,29 @@ static bool place_of_cgroup(const struct stat_sheet *s, const struct pm_instance
 	return false;
 }
 
-static uint32_t first_counted(const struct stat_sheet *s)
+/* The first place from k on whose CPU was counted, or the number of places. */
+static uint32_t next_counted(const struct stat_sheet *s, uint32_t k)
 {
 	SCOPED(cpulist_release) struct cpulist asked = { 0 };
 	const char *text = pm_map_text(&s->places->model->header, PM_HEADER_CPUS, NULL);
 
 	if (text && cpulist_parse(&asked, text, false, NULL))
 		cpulist_release(&asked);
-	for (uint32_t k = 0; k < s->places->n; k++) {
+	for (; k < s->places->n; k++) {
 		uint32_t cpu = s->places->cpu[k].cpu;
 
 		if ((!s->config->cpus.n || cpulist_has(&s->config->cpus, cpu)) &&
 		    (!asked.n || cpulist_has(&asked, cpu)))
-			return cpu;
+			break;
 	}
-	return PM_NONE;
+	return k;
+}
+
+static struct pm_instance instance_of_cpu(const struct stat_sheet *s, uint32_t k)
+{
+	uint32_t cpu = k < s->places->n ? s->places->cpu[k].cpu : PM_NONE;
+
+	return (struct pm_instance){ .kind = PM_CPU, .number = cpu, .cpu = cpu };
 }
 
 /* An event of a package is placed at the first CPU that has it. */
@@ -179,7 +187,7 @@ static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, co
 	if (kind == PM_CPU && ev->per_pkg && c) {
 		for (uint32_t k = 0; k < s->places->n; k++) {
 			const struct pm_cpu *other = &s->places->cpu[k];
-			struct pm_instance first = { .kind = PM_CPU, .number = other->cpu, .cpu = other->cpu };
+			struct pm_instance first = instance_of_cpu(s, k);
 
 			if (other->package == c->package && other->die == c->die &&
 			    (!s->config->cpus.n || cpulist_has(&s->config->cpus, other->cpu)))
@@ -196,9 +204,8 @@ static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, co
 		return false;
 	/* What the machine has once, such as time, is placed at the first CPU that is counted. */
 	if (i->kind == PM_SYSTEM && kind != PM_SYSTEM) {
-		struct pm_instance first = { .kind = PM_CPU, .number = first_counted(s) };
+		struct pm_instance first = instance_of_cpu(s, next_counted(s, 0));
 
-		first.cpu = first.number;
 		return places_find(s->places, &first, kind, place);
 	}
 	if (kind == PM_CGROUP)
@@ -282,6 +289,8 @@ static int find_rows(struct stat_sheet *s, struct stat_finder *f, uint32_t *nowh
 	struct place system = PLACE_NOWHERE(PM_SYSTEM);
 	bool counted =
 		s->config->aggr != STAT_NONE && s->config->aggr != STAT_THREAD && s->config->aggr != STAT_CGROUP;
+	const char *target = pm_map_text(&s->places->model->header, PM_HEADER_TARGET, "");
+	uint32_t n = 0;
 	int err = 0;
 
 	if (s->config->aggr == STAT_GLOBAL)
@@ -306,6 +315,17 @@ static int find_rows(struct stat_sheet *s, struct stat_finder *f, uint32_t *nowh
 				}
 			}
 		}
+	}
+	/* There are lines even if no event is supported. */
+	if (!s->n_rows && !*nowhere && s->config->aggr != STAT_THREAD && s->config->aggr != STAT_CGROUP &&
+	    (!strcmp(target, "system") || !strcmp(target, "cpu")))
+		n = s->places->n;
+	for (uint32_t k = next_counted(s, 0); k < n && !err; k = next_counted(s, k + 1)) {
+		struct pm_instance i = instance_of_cpu(s, k);
+		struct place place;
+
+		if (places_find(s->places, &i, stat_aggr_kinds[s->config->aggr], &place))
+			err = add_row(s, &place, counted);
 	}
 	return err || !s->n_rows ? err : tidy_rows(s);
 }

@@ -124,9 +124,13 @@ x=$(@ -x, -e cs true 2>&1 >/dev/null); echo "$x"
 @ --td-level 1 -e cs true
 @ -p $$ -C 0 -e cs sleep .05 2>&1 >/dev/null | head -n 1
 @ record -e cs true 2>/dev/null | @ report 2>&1 | grep -c cs; ls
+@ record -e task-clock,cs -o - true 2>/dev/null | @ report -i - 2>&1 | grep -e task-clock -e cs
 mkfifo c a; exec 8<>c 9<>a; @ -a -D -1 --control fifo:c,a -e cs sleep .5 & for w in enable disable disable enable; do \
 sleep .05; echo $w >&8; read -t 9 -u 9 said; echo $said; done; wait $!; echo $?
 @ -a -A --per-socket -x, -e cs sleep .05
+@ -a --per-core -x, -e cycles,instructions sleep .05
+@ -C 1 -A -x, -e cycles,instructions sleep .05
+@ -a --per-socket -e cycles,instructions -I 50 --interval-count 1 sleep 1
 @ -a --per-core --per-socket -x, -e cs sleep .05
 @ -a --per-socket --per-core -x, -e cs sleep .05
 @ -e duration_time,cs -a -x, sleep .05
@@ -373,7 +377,9 @@ def run(line, program, folder):
 def without_nan(text):
     """perf 7 prints nan where it has no number, also for the CPU time of short commands; pmrec nothing, or the number."""
     text = re.sub(r" +(<not \w+>)", r" \1", text)    # its columns are not as wide for words as for numbers
-    text = re.sub(r"# +\S+ (CPUs  CPUs_utilized|GHz  cycles_frequency)", "", text)
+    text = re.sub(r"# +\S+ (CPUs  CPUs_utilized|GHz  cycles_frequency)|# +nan .*", "", text)
+    text = re.sub(r', "metric-value" : "nan", "metric-unit" : "[^"]*"', "", text)
+    text = re.sub(r"^(.*<not counted>[,;].*[,;])[^,;]+$", r"\1", text, flags=re.M)
     text = re.sub(r"([,;])[^,;]*([,;])(CPUs  CPUs_utilized|GHz  cycles_frequency)?$", r"\1\2", text, flags=re.M)
     return re.sub(r', "metric-value" : "[^"]*", "metric-unit" : "(CPUs  CPUs_utilized|GHz  cycles_frequency)"', "", text)
 
@@ -640,6 +646,7 @@ NEWER_DIFFERS = ("CPUMHz",            # of a name that no column has it makes an
                  "-dd -B -I",         # perf: nan behind what was not counted
                  "record -I",         # perf: cannot read what it wrote
                  "-x ' ' -e cycles",  # perf: an error in other words
+                 "-e cycles,instr",   # likewise
                  " --debug",          # as -d
                  "-s ,Busy%")         # turbostat: an empty name is one that no column has
 
