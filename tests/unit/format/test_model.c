@@ -11,6 +11,7 @@
 
 #include "format/limits.h"
 #include "format/model.h"
+#include "format/model_private.h"
 
 static void counters_have_unique_names(void **state)
 {
@@ -237,6 +238,102 @@ static void keys_are_described(void **state)
 	assert_int_equal(pm_key_privacy(450), PM_PRIVACY_PERSON);
 }
 
+/* Definitions are the same only if each part is, so that a repetition never hides a change. */
+static void any_difference_counts(void **state)
+{
+	const struct pm_counter counter = { .name = (char *)"n",
+					    .display = (char *)"d",
+					    .source = (char *)"s",
+					    .unit = (char *)"1",
+					    .scale = { .num = 1, .den = 2 },
+					    .width = 48 };
+	struct pm_counter other[13];
+	uint32_t ids[] = { 1, 2 }, others[] = { 1, 3 };
+	const struct pm_group group = {
+		.source = (char *)"s", .counter = ids, .n_counters = 2, .instance = ids, .n_instances = 2
+	};
+	struct pm_group changed[6];
+	struct pm_map attrs = { 0 };
+
+	(void)state;
+	assert_int_equal(pm_map_set(&attrs, 1, pm_u64(1)), 0);
+	for (size_t i = 0; i < 13; i++)
+		other[i] = counter;
+	other[0].name = other[1].display = other[2].source = other[3].unit = (char *)"x";
+	other[4].scale.num = other[5].scale.den = 3;
+	other[6].scale.text = (char *)"1.5";
+	other[7].type = PM_F64;
+	other[8].semantics = PM_GAUGE;
+	other[9].width = 32;
+	other[10].aggregation = PM_AGG_MAX;
+	other[11].attrs = attrs;
+	assert_true(model_counter_equal(&counter, &other[12]));
+	for (size_t i = 0; i < 12; i++) {
+		assert_false(model_counter_equal(&counter, &other[i]));
+		assert_false(model_counter_equal(&other[i], &counter));
+	}
+	other[12].scale.text = (char *)"1.25";
+	assert_false(model_counter_equal(&other[6], &other[12]));
+	for (size_t i = 0; i < 6; i++)
+		changed[i] = group;
+	changed[0].source = (char *)"x";
+	changed[1].flags = PM_GROUP_PERF_TIMES;
+	changed[2].n_counters = changed[3].n_instances = 1;
+	changed[4].counter = changed[5].instance = others;
+	for (size_t i = 0; i < 6; i++)
+		assert_false(model_group_equal(&group, &changed[i]));
+	changed[4].counter = (uint32_t[]){ 1, 2 };
+	assert_true(model_group_equal(&group, &changed[4]));
+	pm_map_release(&attrs);
+}
+
+static void config_is_joined_only_if_equal(void **state)
+{
+	const struct pm_config first = { .name = (char *)"c", .kind = PM_CPU, .time_ns = 5, .value = pm_u64(7) };
+	struct pm_config other[6];
+	struct pm_model m;
+
+	(void)state;
+	for (size_t i = 0; i < 6; i++)
+		other[i] = first;
+	other[0].name = (char *)"d";
+	other[1].kind = PM_CORE;
+	other[2].time_ns = 6;
+	other[3].value = pm_u64(8);
+	other[4].reason = 5;
+	other[5].privacy = PM_PRIVACY_MACHINE;
+	pm_model_init(&m);
+	assert_int_equal(pm_model_add_config(&m, &(struct pm_config){ .name = (char *)"" }), -EINVAL);
+	assert_int_equal(pm_model_add_config(&m, &(struct pm_config){ 0 }), -EINVAL);
+	for (int round = 0; round < 2; round++) {
+		assert_int_equal(pm_model_add_config(&m, &first), 0);
+		for (size_t i = 0; i < 6; i++)
+			assert_int_equal(pm_model_add_config(&m, &other[i]), 0);
+		assert_int_equal(m.n_configs, 7);
+	}
+	pm_model_release(&m);
+}
+
+static void values_are_compared_whole(void **state)
+{
+	struct pm_value item[] = { pm_u64(1), pm_u64(2) }, others[] = { pm_u64(1), pm_u64(3) };
+	const struct pm_value array[] = { { .kind = PM_VALUE_ARRAY, .array = { .item = item, .n = 2 } },
+					  { .kind = PM_VALUE_ARRAY, .array = { .item = others, .n = 2 } },
+					  { .kind = PM_VALUE_ARRAY, .array = { .item = item, .n = 1 } },
+					  { .kind = PM_VALUE_ARRAY } };
+	struct pm_value all[] = { pm_u64(1),    pm_u64(2),    pm_s64(-1),    pm_s64(-2),
+				  pm_f64(1),    pm_f64(2),    pm_bool(true), pm_bool(false),
+				  pm_text("a"), pm_text("b"), pm_text("ab"), pm_text(""),
+				  array[0],     array[1],     array[2],      array[3] };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		for (size_t k = 0; k < sizeof(all) / sizeof(*all); k++)
+			assert_int_equal(pm_value_equal(&all[i], &all[k]), i == k);
+	for (size_t i = 8; i < 12; i++)
+		pm_value_release(&all[i]);
+}
+
 static void numbers_have_words(void **state)
 {
 	char buf[16];
@@ -274,6 +371,9 @@ int main(void)
 		cmocka_unit_test(topology_is_sorted),
 		cmocka_unit_test(the_model_is_bounded),
 		cmocka_unit_test(keys_are_described),
+		cmocka_unit_test(any_difference_counts),
+		cmocka_unit_test(config_is_joined_only_if_equal),
+		cmocka_unit_test(values_are_compared_whole),
 		cmocka_unit_test(numbers_have_words),
 	};
 

@@ -340,6 +340,26 @@ static void every_adds_up_what_it_skips(void **state)
 	builder_release(&b);
 }
 
+/* Nothing follows that would bring the note. */
+static void a_cut_is_noted(void **state)
+{
+	struct rewrite_rules rules = { 0 };
+	struct buf file = BUF_INIT;
+	struct builder b;
+	struct table *out;
+
+	(void)state;
+	record(&b, 0, 300, 2);
+	b.file.len = b.file.len * 2 / 3;
+	assert_int_equal(carry_over(&rules, &b.file, 1, &file).damages, 1);
+	out = read_table(&file);
+	assert_int_equal(out->notes, 1);
+	assert_int_equal(out->damages, 0);
+	table_free(out);
+	buf_release(&file);
+	builder_release(&b);
+}
+
 static void damage_ends_a_segment(void **state)
 {
 	struct rewrite_rules rules = { 0 };
@@ -728,6 +748,7 @@ int main(void)
 		cmocka_unit_test(everything_stays),
 		cmocka_unit_test(windows_cut_through_chunks),
 		cmocka_unit_test(every_adds_up_what_it_skips),
+		cmocka_unit_test(a_cut_is_noted),
 		cmocka_unit_test(damage_ends_a_segment),
 		cmocka_unit_test(recordings_are_joined),
 		cmocka_unit_test(a_group_that_ended_takes_no_equal_one_along),
