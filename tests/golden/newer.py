@@ -8,6 +8,7 @@ damage; what stands beside it is as it would be without it.
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ LEVEL = [[7, 8, 9], [70, 80, 90]]
 
 
 def recording(counter=None, attrs=None, group=None, instance=None, header=None, kind=7, recording_id=b"\x11" * 8, before=(),
-              chunk=None, major=1, wide=False, words=False):
+              chunk=None, major=1, wide=False, words=False, level=LEVEL):
     """Two CPUs, a counter that everybody knows ("known") and one of a later version ("later") in groups of their own; and
     a third thing of a kind of its own."""
     r = Recording(recording_id, major)
@@ -37,7 +38,7 @@ def recording(counter=None, attrs=None, group=None, instance=None, header=None, 
                               {1: "of.thing", 3: "test", 4: "1", 7: 2, 10: {2: True}}],
                     3: 1, 4: [{1: "test", 3: [1, 1, 0], 4: [1, 2, 1]}, {1: "test", 3: [2, 1, 0], 4: [1, 2, 1], **(group or {})},
                               {1: "test", 3: [3, 1, 0], 4: [3, 1, 0]}], 5: 1, 6: ["word"]})
-    later = [("u64", [[1] * 3] * 2 if words else LEVEL * (2 if wide else 1))]
+    later = [("u64", [[1] * 3] * 2 if words else level * (2 if wide else 1))]
     groups = [(1, times(TICKS, 2, 0) + [("u64", PLAIN)], []), (2, times(TICKS, 2, 0) + later, []),
               (3, times(TICKS, 1, 0) + [("u64", [[1, 2, 3]])], [])]
     r.chunk(groups, TICKS, more=chunk)
@@ -87,9 +88,32 @@ class Reader:
                 os.replace(self.path + ".cut", self.path)
 
 
+def every_command(r):
+    """No command calls it damage, or adds up what must not be; all that read the file to its end name it."""
+    level = [[31337, 31338, 31339], [50021, 50022, 50023]]
+    sums = re.compile(r"(?<![0-9])(81358|81360|81362|[0-9.]*e\+0?4)(?![0-9])")
+    commands = [["show", "--all"], ["show", "--all", "--total", "-S"], ["show", "--all", "--per-cpu"]]
+    commands += [["show", "--all", "--format=" + x] for x in ("csv", "json", "openmetrics", "turbostat")]
+    commands += [["show", "--all", "--overwrite", "-o", r.path + ".o", "--format=" + x] for x in ("parquet", "perfetto")]
+    commands += [[x, "--overwrite", "-o", r.path + ".o"] for x in ("html", "merge", "redact", "repair", "bundle", "cut")]
+    commands += [["stat", "-e", "known,later"], ["list"], ["info", "--all"], ["plot", "known"], ["incidents"], ["dump"], ["check"]]
+    for named, data in ((True, {"counter": {7: 9}}), (True, {"counter": {9: 9}}), (True, {"counter": {6: 9}}), (True, {"kind": 20}),
+                        (True, {"group": {2: 8}}), (True, {"chunk": {80: 1}}), (True, {"before": [(12, b"", {})]}),
+                        (False, {"counter": {7: 70}}), (False, {"counter": {9: 200}}), (False, {"counter": {6: 64}})):
+        for words in commands:
+            with open(r.path, "wb") as f:
+                f.write(recording(level=level, **data))
+            out = subprocess.run([r.pmrep, *words, r.path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+            text = (out.stdout + out.stderr).replace("nothing was damaged", "")
+            assert out.returncode == (2 if words[0] == "stat" else 0), (data, words, text)
+            assert ("newer than this program" in text) == named, (data, words, text)
+            assert "damage" not in text and ("kind" in data or not sums.search(text)), (data, words, text)
+
+
 def main(pmrep):
     with tempfile.TemporaryDirectory() as folder:
         r = Reader(pmrep, folder)
+        every_command(r)
         numbers, words = LEVEL[1], ["word"] * 3
         r.look(recording(), [], numbers, total=99)
         newer = {"later": None, "status": "newer", "total_status": "newer"}
