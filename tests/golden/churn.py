@@ -116,6 +116,8 @@ def two_groups(pmrep, folder):
     """One column in two groups, which may have times of perf and rates of their own: each is a series by itself, and one is shown."""
     second, path = 10**9, folder + "/two.pmr"
     for flags, every, semantics in itertools.product(itertools.product((0, 4), repeat=2), ((1, 1), (1, 2), (2, 1)), (0, 2)):
+        if semantics and flags != (0, 4):
+            continue
         r = Recording()
         r.body(HEADER, {1: "pmrec 9", 13: second, 28: True})
         r.body(INSTANCES, {2: 1, 3: [{1: 0}]})
@@ -132,7 +134,8 @@ def two_groups(pmrep, folder):
             out = subprocess.run([pmrep, "show", "--all", "--show=c", "--format=csv", *words, path], check=True, stdout=subprocess.PIPE, text=True)
             got = [line.split(",c,")[1].split(",")[0::2] for line in out.stdout.splitlines()[1:]]
             assert got == [["%g" % x, "ok"] for x in wanted], (flags, every, semantics, got, wanted)
-        for words in (["stat", "-e", "c"], ["plot", "c"], ["incidents"], ["html", "--overwrite", "-o", path + ".html"]) if every == (1, 2) else ():
+        others = (["stat", "-e", "c"], ["plot", "c"], ["incidents"], ["html", "--overwrite", "-o", path + ".html"])
+        for words in others if every == (1, 2) and flags[0] != flags[1] else ():
             code = subprocess.run([pmrep, *words, path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
             assert code in (0, 2), (words, code)
 
