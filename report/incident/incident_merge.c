@@ -85,14 +85,6 @@ static bool same_time(const struct group *g, const struct finding *f)
 	return f->to - f->from <= 2 && to - from >= -1;
 }
 
-static struct group *find_group(struct group *g, uint32_t n, const struct finding *f)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (same_time(&g[i], f))
-			return &g[i];
-	return NULL;
-}
-
 /* How far the value moved, relative to what is usual: 1 for twice as much. */
 static double size_of(const struct finding *f)
 {
@@ -269,11 +261,12 @@ int merge_all(struct incident_store *s, struct findings *f, struct incidents *ou
 			continue;
 		if (is_trifle(&s->metric[s->series[f->f[i].series].metric], &f->f[i]))
 			continue;
-		to = find_group(g, n, &f->f[i]);
-		if (!to && n == GROUPS_MOST)
+		for (to = g; to < g + n && !same_time(to, &f->f[i]);)
+			to++;
+		if (to == g + GROUPS_MOST)
 			continue;
-		if (!to) {
-			to = &g[n++];
+		if (to == g + n) {
+			n++;
 			*to = (struct group){ .kind = f->f[i].kind,
 					      .from = f->f[i].from,
 					      .to = f->f[i].to,

@@ -95,15 +95,6 @@ static double limit_of(const struct peak *others, uint32_t n, double tests, bool
 	return sqrt(2 * (from + scale * weight * (pow(fmax(k, 1) * tests / WRONG, 1 / weight) - 1)));
 }
 
-static bool any_above(const struct scan *x, const struct peak *block, uint32_t l, double limit)
-{
-	uint32_t n = blocks_of(x, l), i = 0;
-
-	while (i < n && (double)block[i].size <= limit)
-		i++;
-	return i < n;
-}
-
 static bool meets(const struct stretch *a, const struct stretch *b)
 {
 	uint32_t reach = a->view == WHITE || b->view == WHITE ? ORDER_MOST : 1;
@@ -133,11 +124,13 @@ static void keep(struct family *f, const struct stretch *new)
 static void judge(struct scan *x, struct family *f, enum view v, enum side side, uint32_t l, double tests)
 {
 	struct peak peak[OUTLIERS + TAIL + 1];
-	uint32_t n, m;
+	uint32_t n = blocks_of(x, l), m = 0;
 	/* A single value is surprising only if it is large: no distribution is normal so far out. */
 	double limit = INFINITY, wider = l == 0 ? 1.6 : l == 1 ? 1.25 : 1;
 
-	if (!any_above(x, f->peak[v][side][l], l, x->limit_least * wider))
+	while (m < n && (double)f->peak[v][side][l][m].size <= x->limit_least * wider)
+		m++;
+	if (m == n)
 		return;
 	n = scan_apart(x, f->peak[v][side][l], l, v == WHITE ? ORDER_MOST : 0, peak, OUTLIERS + TAIL + 1);
 	for (m = n < OUTLIERS ? n : OUTLIERS; m; m--) {
@@ -177,22 +170,13 @@ static uint32_t value_at(const struct scan *x, uint32_t bin)
 	return low;
 }
 
-static double mean_of(const struct scan *x, uint32_t from, uint32_t to)
+/* As `recorded`; NULL: without waves and drifts. */
+static double mean_of(const struct scan *x, const float *recorded, uint32_t from, uint32_t to)
 {
 	double sum = 0;
 
 	for (uint32_t i = from; i < to; i++)
-		sum += x->y[i];
-	return to > from ? sum / (to - from) : NAN;
-}
-
-/* As recorded: mean_of() lacks waves and drifts. */
-static double recorded_mean(const struct scan *x, uint32_t series, uint32_t from, uint32_t to)
-{
-	double sum = 0;
-
-	for (uint32_t i = from; i < to; i++)
-		sum += (double)x->s->series[series].v[x->bin[i]];
+		sum += recorded ? (double)recorded[x->bin[i]] : x->y[i];
 	return to > from ? sum / (to - from) : NAN;
 }
 
@@ -229,7 +213,7 @@ static void find_ends(struct scan *x, struct stretch *s)
 	to = value_at(x, s->to);
 	reach = 3 * (to - from) + 4;
 	usual = usual_at(x, s, from, to);
-	half = (mean_of(x, from, to) - usual) / 2;
+	half = (mean_of(x, NULL, from, to) - usual) / 2;
 	start = from > reach ? from - reach : 0;
 	end = to + reach < x->n ? to + reach : x->n;
 	run = (struct best_run){ .start = start };
@@ -299,14 +283,15 @@ static void report(struct scan *x, struct family *f, uint32_t series)
 			continue;
 		size = series == s->series ? s->size : fmin(size_at(x, s, from, to), s->size);
 		if (size >= fmax(s->size / 2, MEMBER))
-			scan_report(x, (struct finding){ .series = series,
-							 .kind = INCIDENT_STRETCH,
-							 .from = s->from,
-							 .to = s->to,
-							 .recurs = (float)s->recurs,
-							 .score = (float)(size / s->limit),
-							 .usual = (float)usual_at(x, s, from, to),
-							 .value = (float)recorded_mean(x, series, from, to) });
+			scan_report(x,
+				    (struct finding){ .series = series,
+						      .kind = INCIDENT_STRETCH,
+						      .from = s->from,
+						      .to = s->to,
+						      .recurs = (float)s->recurs,
+						      .score = (float)(size / s->limit),
+						      .usual = (float)usual_at(x, s, from, to),
+						      .value = (float)mean_of(x, x->s->series[series].v, from, to) });
 	}
 }
 
