@@ -10,7 +10,7 @@
 #include "report/input/input.h"
 #include "report/metric/amount.h"
 
-#define CHUNKS_FEW   256 /* a recording of so few is read as it is */
+#define CHUNKS_FEW   64  /* a recording of so few is read as it is */
 #define BATCH        128 /* intervals */
 #define REQUESTS_FEW 10
 #define TIME_LITTLE  0.1 /* of the interval */
@@ -239,6 +239,7 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 	for (size_t i = 0; i < n && !err; i++)
 		for (uint32_t r = 0; r < sheet[i].n_rows && !err; r++) {
 			const struct sheet_row *from = &sheet[i].row[r];
+			bool only = c->places->n == 1 && from->place.kind == PM_CPU;
 			uint32_t row, metric, series;
 
 			if (from->place.kind == PM_TASK)
@@ -248,6 +249,9 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 				const struct bound_metric *m = sheet[i].column[from->cell[k].column].metric;
 
 				err = find_metric(c, sheet[i].binding, m, &metric);
+				/* What the only CPU does, the system does, whose row is the first. */
+				if (only && !err && c->s->row[0].kind == PM_SYSTEM && store_has(c->s, metric, 0))
+					continue;
 				if (!err)
 					err = store_series(c->s, metric, row, &series);
 				if (!err && series != PM_NONE)
@@ -427,7 +431,7 @@ static int end(struct sink *sink)
 }
 
 static const struct sink_ops ops = {
-	.roomy = true, .plan = plan, .shape = shape, .intervals = intervals, .event = event, .end = end
+	.plan = plan, .shape = shape, .intervals = intervals, .event = event, .end = end
 };
 
 /* The approximate number of series: there are about as many metrics as counters. */
