@@ -142,8 +142,9 @@ static bool lacks(struct replay *r, const struct pm_chunk *c, uint32_t i, const 
 		  uint32_t end, column_of column)
 {
 	struct column of = column(r, c, i, x);
-	const struct track *t = &r->track[x->track];
+	struct track *t = &r->track[x->track];
 
+	t->perf = r->perf_scale && of.enabled;
 	return (of.status && is_missing(r, t, of.status, row, end)) || track_breaks(t, &of, row, end);
 }
 

@@ -171,7 +171,7 @@ bool track_is_reset(const struct track *t, uint64_t prev, uint64_t now, uint64_t
 
 	if (now >= prev)
 		return false;
-	return t->width == 64 || (d > range / 2 && !(turn && (double)d <= (double)range * (double)ns / (double)turn));
+	return d > range / 2 && !(turn && (double)d <= (double)range * (double)ns / (double)turn);
 }
 
 /* The difference from the previous reading; 0, or why there is none. */
@@ -264,6 +264,8 @@ static uint64_t take_cumulative(struct track *t, const struct column *c, uint32_
 	uint16_t why = waits ? (uint16_t)PM_REASON_NOT_COUNTED : difference(t, c, row, now, ns);
 
 	if (why) {
+		if (c->enabled)
+			t->times->lost += c->enabled[row] - t->times->prev_enabled;
 		give_up(t);
 		track_lose(t, why, column_ns(c, row));
 		return 0;
@@ -434,7 +436,8 @@ void track_begin_interval(struct track *t)
 	t->absent = 0;
 	t->sum = t->elapsed = 0;
 	if (t->times)
-		t->times->enabled = t->times->running = 0, t->times->made = 0, t->times->shared = false;
+		t->times->enabled = t->times->running = t->times->lost = 0, t->times->made = 0,
+		t->times->shared = false;
 	if (t->more) {
 		/* The end of this interval is the start of the next. */
 		struct track_more *m = t->more;
@@ -476,7 +479,9 @@ struct value track_value(const struct track *t)
  * kernel's clock of the event shows. */
 static uint64_t observed_ns(const struct track *t)
 {
-	return t->uncore && t->perf && t->times->enabled ? t->times->enabled : t->elapsed;
+	uint64_t ns = t->uncore && t->perf ? t->times->enabled - t->times->lost : 0;
+
+	return ns ? ns : t->elapsed;
 }
 
 static struct count interval_count(const struct track *t, uint16_t reason)

@@ -43,6 +43,7 @@ struct track {
 struct track_times {
 	uint64_t prev_enabled, prev_running;
 	uint64_t enabled, running; /* of this interval */
+	uint64_t lost;             /* part of `enabled` in which what it counted is lost */
 	double made;               /* the sum, scaled */
 	bool shared;               /* it was multiplexed */
 };

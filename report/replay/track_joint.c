@@ -58,6 +58,7 @@ void tally_put(struct track *t, const struct tally *before)
 	if (t->times) {
 		t->times->enabled += before->times.enabled;
 		t->times->running += before->times.running;
+		t->times->lost += before->times.lost;
 		t->times->made += before->times.made;
 		t->times->shared |= before->times.shared;
 	}

@@ -55,10 +55,6 @@ static bool never_back(const struct track *t, const struct column *c, uint32_t r
 		back |= !(double_from_bits(c->v[row]) >= double_from_bits(prev));
 		prev = c->v[row];
 	}
-	for (; t->width == 64 && row < end; row++) {
-		back |= c->v[row] < prev;
-		prev = c->v[row];
-	}
 	for (; row < end; row++) {
 		back |= c->v[row] < prev && ((c->v[row] - prev) & mask) > half;
 		prev = c->v[row];

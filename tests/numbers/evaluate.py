@@ -200,7 +200,7 @@ class Member:
 
 class Own:
     """What a member has in each finest interval; as a formula takes it once it was joined with others. A stretch is
-    known with snapshot k: (its intervals, [(amount, time, reading)])."""
+    known with snapshot k: (its intervals, [(amount, time, reading, enabled)])."""
 
     def __init__(self, member):
         self.member = member
@@ -266,7 +266,9 @@ def known(o, j, k, amount):
     for s in range(j + 1, k):
         o.state[s] = CARRIED  # its word stays
     o.state[k] = KNOWN
-    o.stretch[k] = j, (amount, o.time(j, k), o.number[k] * o.scale)
+    pair = o.reading[j], o.reading[k]
+    enabled = pair[1].enabled - pair[0].enabled if o.instance.kind == "pmu" and pair[1].enabled is not None else 0
+    o.stretch[k] = j, (amount, o.time(j, k), o.number[k] * o.scale, enabled)
 
 
 class Sum:
@@ -279,14 +281,16 @@ class Sum:
         self.lasts = world.ticks(a, b)
         self.known = self.absent = self.lost = self.seen = Fraction(0)
         self.count = self.weighted = Fraction(0)
+        self.enabled = 0
         self.words, self.lost_words = [], []
         self.readings = []
         self.bounds = member.reading[a], member.reading[b]
         for k in range(a + 1, b + 1):
             inside, parts = own.stretch.get(k, ([], []))
             self.seen += sum(world.ticks(s - 1, s) for s in inside)
-            for amount, time, reading in parts:
+            for amount, time, reading, enabled in parts:
                 self.known += time
+                self.enabled += enabled
                 self.weighted += reading * time
                 counts = member.counter.semantics in COUNTS
                 self.count += amount if counts else amount * time
@@ -303,6 +307,10 @@ class Sum:
                 while s and own.state[s - 1] in ((ABSENT, LOST) if own.joined else (ABSENT,)):
                     s -= 1
                     self.lost_words += own.words[s] - {"offline", "gone"}
+
+    def timed(self):
+        """What is known of it, by the event's own clock if that may stand still."""
+        return self.enabled or self.known
 
     def doubtful(self):
         return any(100 * (r.end - r.begin) > self.lasts for r in self.bounds if r is not None)
@@ -402,9 +410,13 @@ class World:
             if level == "pmu":
                 return i.kind == "pmu" and i.attrs.get(1) == at.get("device")
             cpu = self.cpus.get(i.cpu)
-            if cpu is None or i.kind in ("task", "cgroup", "device") or self.DEPTH[i.kind] < self.DEPTH[level]:
+            if cpu is None or i.kind in ("task", "cgroup", "device"):
                 return False
-            if i.kind == "pmu" and level != "package":
+            if i.kind == "pmu":
+                nodes = {c.get("node") for c in self.cpus.values() if c.get("package") == cpu.get("package")}
+                if level != "package" and (level != "node" or len(nodes) > 1):
+                    return False
+            elif self.DEPTH[i.kind] < self.DEPTH[level]:
                 return False
             return all(str(cpu.get(k, "")) == at[k] for k in self.KEYS[level] if at.get(k, "") != "")
         return wanted
@@ -605,12 +617,12 @@ class World:
                         raise Missing({"division-by-zero"})
                     out.append(Fraction(0))
                 else:
-                    out.append(s.count * s.known / 10**9 / y.count)
+                    out.append(s.count * s.timed() / 10**9 / y.count)
             return put_together(rule, out)
         if aspect == "rate":
-            of = [s.count / (s.known + s.absent) * 10**9 for s in have]
+            of = [s.count / (s.timed() + s.absent) * 10**9 for s in have]
         elif aspect == "elapsed":
-            of = [s.known / 10**9 for s in have]
+            of = [s.timed() / 10**9 for s in have]
         elif aspect in ("first", "last", "max_of", "mean"):
             of = [self.look(aspect, s, rule, a, b) for s in have]
         elif not level:

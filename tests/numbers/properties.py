@@ -65,14 +65,14 @@ def children(c, every):
     for more in ((), ("--rate",)):
         cpus = [r for r in c.rows("--total", "--per-cpu", *more) if r["scope"] == "cpu"]
         for level, keys in (("core", ("package", "core")), ("package", ("package",)), ("system", ())):
-            of = by(cpus, "metric", *keys)
+            of = by(cpus, "metric", "time", *keys)
             for row in c.rows("--total", "--per-" + level, *more):
                 name = row["metric"]
                 if row["scope"] != level or not summed(c, name) or value(row) is None:
                     continue
                 if any(m.instance.kind != "cpu" for m in c.world.members[name].values()):
                     continue
-                parts = [value(r) for r in of[(name, *(row[k] for k in keys))] if value(r) is not None]
+                parts = [value(r) for r in of[(name, row["time"], *(row[k] for k in keys))] if value(r) is not None]
                 if not compare.same(sum(parts), value(row)):
                     yield "%s %s: its CPUs add up to %r, it is %r" % (level, name, sum(parts), value(row))
 

@@ -12,10 +12,12 @@ REASONS = [5, 7, 8, 9, 10, 2, 3, 1005, 1011, 11]
 class Series:
     """Readings of one counter of one instance, made before they are asked for."""
 
-    def __init__(self, rng, n, ticks, semantics, width, troubles):
+    def __init__(self, rng, n, ticks, semantics, width, troubles, full=False):
         self.at = []
         v = rng.randrange(1 << min(width, 40)) if rng.random() < 0.5 else 0
         pace = rng.choice([0, 1, 30, 1000, 10**6]) if width > 16 else rng.choice([0, 1, 20])
+        if full and semantics == "cumulative":  # it will wrap soon
+            v = (1 << width) - 1 - pace * n // 4 % (1 << (width - 1))
         for s in range(n):
             step = (ticks[s] - ticks[s - 1]) / S if s else 0
             if semantics == "cumulative":
@@ -87,15 +89,19 @@ def make(seed, path):
     slew = rng.choice([0, 0, 0.0005, 0.03, -0.03, 0.08, -0.08])
     w = g.World(cpus, slew, rng.choice([0, 2 * 10**9]), of_cores=rng.choice(["cluster", "die", "node"]))
     off = {i: stretches(rng, n, 0.25) for i in range(cpus)}
+    more = random.Random(seed + 1)  # of its own: what it decides leaves the rest of the world as it is
     values, pairs = {}, {}
-    formulas, apart = {}, {}
+    formulas, apart, floats = {}, {}, set()
 
     def fill(names, instances, of=None):
         for name, semantics, width in names:
             for i in instances:
                 kind = w.instances[i - 1][1]
                 cpu_off = off[w.instances[i - 1][2]] if kind == g.KINDS["cpu"] else set()
-                made = Series(rng, n, ticks, semantics, width, troubles(rng, n, kind, cpu_off))
+                full = more.random() < 0.3 and not of
+                made = Series(rng, n, ticks, semantics, width, troubles(rng, n, kind, cpu_off), full and name not in floats)
+                if name in floats:
+                    made.at = [v if isinstance(v, tuple) else v / 4 for v in made.at]
                 values[name, i] = made.at
                 if of:
                     for s, (enabled, running) in enumerate(of[i].pair):
@@ -121,9 +127,13 @@ def make(seed, path):
             semantics = rng.choice(["cumulative"] * 6 + ["gauge"] * 3 + ["delta", "peak", "state"])
             rule = rng.choice(["sum"] * 4 + ["mean", "max", "min", "first", "none"])
             width = rng.choice([64, 64, 64, 48, 32, 16, 8]) if semantics == "cumulative" else 64
+            if width < 64 and more.random() < 0.4:
+                width = more.randrange(9, 64)
             scale = rng.choice([None, None, [3, 7], [1, 1000], "2.3283064365386962890625e-10"])
             name = "%s.%s%d" % (prefix, semantics, k)
-            w.counter(name, semantics, rule, width, scale=scale)
+            if width == 64 and semantics in ("cumulative", "gauge") and more.random() < 0.15:
+                floats.add(name)
+            w.counter(name, semantics, rule, width, "f64" if name in floats else "u64", scale=scale)
             names.append((name, semantics, width))
             apart[name] = rule == "none"
         w.group([x[0] for x in names], instances)
@@ -147,6 +157,17 @@ def make(seed, path):
             pairs[group, i] = of[i].pair
         fill(names, instances, of)
         events += names
+    if more.random() < 0.3:  # controllers of memory, two a package, each with a group of its own
+        for k in range(2 * ((cpus + 3) // 4)):
+            pmu = "uncore_imc_%d" % k
+            i = w.instance("pmu", k, 4 * (k // 2), pmu)
+            w.pmu(pmu, 20 + k, {"reads": 0x304, "cycles": 0x100})
+            names = [(w.event("%s/%s/" % (pmu, e), 10 + k, pmu=pmu), "cumulative", 64) for e in ("reads", "cycles")]
+            group, of = w.group([x[0] for x in names], [i], perf=True, source="perf"), {i: Multiplexed(more, ticks, shares)}
+            pairs[group, i] = of[i].pair
+            fill(names, [i], of)
+        formulas.update({"m_bw": "uncore_imc@reads@", "m_bw_rate": "rate(uncore_imc@reads@)",
+                         "m_clocks": "uncore_imc@reads@ / uncore_imc@cycles@"})
     for a, b in pairs_of(rng, [x[0] for x in events + of_cpu if x[1] == "cumulative"]):
         formulas["m_ratio_%d" % len(formulas)] = "%s / %s" % (a, b)
         formulas["m_sum_%d" % len(formulas)] = "rate(%s) + 3 * rate(%s)" % (a, b)
@@ -175,9 +196,10 @@ def make(seed, path):
             formulas["m_part_%d" % len(formulas)] = "d_ratio(%s, system(%s))" % (name, of)
     # Segments of one run, as after a reopening; and runs.
     cut = rng.randrange(1, n) if rng.random() < 0.25 else n
+    again = more.randrange(1, n) if more.random() < 0.15 else n
 
     def place(s):
-        return 1, int(s >= cut)
+        return 1 + (s >= again), int(s >= cut)
     spans = {}
     if rng.random() < 0.2:
         spans = {(i, rng.randrange(n)): step // rng.choice([20, 50, 200]) for i in w.each_cpu()}
