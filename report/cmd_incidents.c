@@ -100,6 +100,7 @@ static int put_table(const struct incidents *found, uint32_t n, bool color, stru
 			if (len >= 10)
 				when[10] = ' ';
 		}
+		out->err = text.err ? text.err : out->err;
 		table_texts(t, (const char *const[]){ buf_str(&text), when, x->text }, 3);
 	}
 	err = table_print(t, cmd_width(STDOUT_FILENO), true, color, out);

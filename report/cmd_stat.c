@@ -48,6 +48,8 @@ static int select_events(const struct stat_options *o, const char *path, struct 
 		return err;
 	while ((got = pm_reader_next(reader, &item)) == 1 && item.kind != PM_ITEM_CHUNK)
 		;
+	if (got < 0)
+		return input_failed(e, got, &item, path);
 	stat_init(&s, &o->stat, NULL);
 	if (!(err = places_update(&places, pm_reader_model(reader)))) {
 		s.places = &places;

@@ -152,10 +152,14 @@ static int take_labelled(void *ctx, const char *path)
 	while ((got = pm_reader_next(reader, &item)) == 1 && item.kind != PM_ITEM_CHUNK)
 		if (item.kind == PM_ITEM_MODEL && item.parts & PM_PART_HEADER)
 			break;
+	if (got < 0)
+		err = input_failed(t->e, got, &item, path);
 	t->pool++;
 	for (int s = 0; s < DIFF_SIDES; s++)
 		fits[s] = has_labels(&pm_reader_model(reader)->header, t->o->label[s], t->o->n_labels[s]);
 	pm_reader_close(reader);
+	if (err)
+		return err;
 	if (fits[DIFF_BASE] && fits[DIFF_NEW])
 		return error_set(t->e, EINVAL, "%s has the labels of both sides", path);
 	for (int s = 0; s < DIFF_SIDES; s++) {

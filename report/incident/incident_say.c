@@ -443,8 +443,8 @@ static char *topic_of(const struct incident_series *s)
 	return buf_detach(&out);
 }
 
-/* Whether a better series has said it. */
-static bool said_before(const struct incident *i, uint32_t k)
+/* Whether a better series has said it. Without memory `out` fails. */
+static bool said_before(const struct incident *i, uint32_t k, struct buf *out)
 {
 	char *topic, *other;
 	bool said = false;
@@ -454,7 +454,10 @@ static bool said_before(const struct incident *i, uint32_t k)
 	topic = topic_of(&i->series[k]);
 	for (uint32_t j = 0; j < k && !said; j++) {
 		other = topic_of(&i->series[j]);
-		said = topic && other && !strcmp(topic, other);
+		if (!topic || !other)
+			out->err = -ENOMEM;
+		else
+			said = !strcmp(topic, other);
 		free(other);
 	}
 	free(topic);
@@ -483,7 +486,7 @@ int say(const struct incidents *all, struct incident *i)
 			buf_printf(&out, ", %u times", i->times);
 	} else {
 		for (uint32_t k = 0; k < i->n_series; k++) {
-			if (!incident_names_first(i, k) || said_before(i, k))
+			if (!incident_names_first(i, k) || said_before(i, k, &out))
 				continue;
 			metrics++;
 			/* Kernel names only if nothing better is left. */

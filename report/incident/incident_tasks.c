@@ -188,7 +188,9 @@ static int read_between(struct look *l, double from_s, double to_s)
 	l->first_ns = 0;
 	if (from_s > l->start.at_s)
 		pm_reader_seek(l->reader, l->start.origin_ns + (uint64_t)((from_s - l->start.at_s) * 1e9), false);
-	while (!err && !l->over && (got = pm_reader_next(l->reader, &item)) == 1) {
+	while (!err && !l->over && (got = pm_reader_next(l->reader, &item)) != 0) {
+		if (got < 0)
+			return got;
 		l->over = item.kind == PM_ITEM_RECORDING;
 		if (item.kind != PM_ITEM_CHUNK)
 			continue;
@@ -385,8 +387,10 @@ int find_tasks(struct incidents *found, const char *path, struct error *e)
 				to_s = fmax(to_s, l.who[l.to].to_s);
 			err = read_between(&l, l.who[l.from].from_s, to_s);
 		}
-		while (!l.over && l.from < n && pm_reader_next(l.reader, &item) == 1)
-			l.over = item.kind == PM_ITEM_RECORDING;
+		for (int got = 1; got == 1 && !err && !l.over && l.from < n;
+		     l.over = got == 1 && item.kind == PM_ITEM_RECORDING)
+			if ((got = pm_reader_next(l.reader, &item)) < 0)
+				err = got;
 		l.over = false;
 		l.n_readings = 0;
 	}
