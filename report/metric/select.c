@@ -132,6 +132,12 @@ static bool is_by_head(const char *word, const struct bound_metric *m)
 	return m->counter && !m->added && strcasecmp(word, m->name) && !strcasecmp(word, m->display);
 }
 
+/* `head`: heads_metric(). */
+static bool is_passed_over(const char *word, bool head, const struct bound_metric *m)
+{
+	return (head && is_by_head(word, m)) || (m->foreign && m->absent);
+}
+
 /* Some events are not recorded by default, and their codes depend on the model. */
 static void note_need(const char *word, const struct metric *row, const char *lacks, const struct pm_model *m,
 		      struct buf *notes)
@@ -354,7 +360,8 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 		if (is_place(word->word))
 			continue;
 		for (size_t i = 0; i < b->n_metrics && !exact; i++)
-			exact = is_exactly(word->word, &b->metric[i]);
+			exact = is_exactly(word->word, &b->metric[i]) &&
+				!is_passed_over(word->word, head, &b->metric[i]);
 		for (size_t i = 0; i < b->n_metrics; i++) {
 			if (b->metric[i].foreign && b->metric[i].unlikely && exact &&
 			    is_exactly(word->word, &b->metric[i])) {
@@ -364,8 +371,7 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 						   "'%s': this processor does not have it, or may not use it\n",
 						   word->word);
 			}
-			if ((head && is_by_head(word->word, &b->metric[i])) ||
-			    (b->metric[i].foreign && b->metric[i].absent))
+			if (is_passed_over(word->word, head, &b->metric[i]))
 				continue;
 			if (exact ? !is_exactly(word->word, &b->metric[i]) : !fits(word->word, &b->metric[i]))
 				continue;

@@ -89,7 +89,7 @@ static void order_states(struct binding *b, struct ranked *order)
 		}
 }
 
-/* Nor does it show the package's uncore clock if its domains have their own. */
+/* Nor does it have the package's uncore clock if its domains have their own, which share its name in lists. */
 static void prefer_domains(struct binding *b)
 {
 	bool parts = false;
@@ -98,7 +98,7 @@ static void prefer_domains(struct binding *b)
 		parts |= is_column("uncore.cluster.*.mhz", b->metric[i].name) && !b->metric[i].absent;
 	for (size_t i = 0; i < b->n_metrics && parts; i++)
 		if (is_column("uncore.mhz", b->metric[i].name)) {
-			b->metric[i].foreign = true;
+			b->metric[i].foreign = b->metric[i].absent = true;
 			b->metric[i].default_on = false;
 		}
 }

@@ -236,6 +236,9 @@ TURBOSTAT_NEWER = """
 COLUMNS = ["@ -q -n 1 -i .1", "@ -q -n 1 -i .1 -e all --hide X2APIC", "@ --list",
            "@ -q -n 1 -i .1 --show CPU,Pkg%pc2,Pkg%pc3,Pkg%pc6,CPU%c3", "@ -q -n 1 -i .1 --enable Pkg%pc6"]
 
+# Of a machine whose uncore has several clocks.
+DOMAINS = ["@ -q -S -n 1 -i .1 --show Busy%,UncMHz", "@ -q -n 1 -i .1 --hide UncMHz", "@ -q -S -n 1 -i .1 --show Busy% --enable UncMHz"]
+
 # What is refused is refused by both: the same status, and text in the same stream. Its words are each program's own.
 PERF_REFUSED = """
 @ --nosuch true
@@ -730,7 +733,7 @@ def turbostat(name, lines, long, peers):
                            os.path.join(m.folder, "profile"), os.path.join(rig.TESTS, "libcpushim.so"), *peers.loader, copy])
         side = lambda line, theirs: run(line, inside if theirs else f"{PMREC} turbostat{peers.as_turbostat} --root={m.root}", m.folder)
         wrong += check(lines, side, not_theirs)
-        if lines is COLUMNS:
+        if lines in (COLUMNS, DOMAINS):
             return [f"{name}: {w}" for w in wrong]
         wrong += check_readers(TURBOSTAT_READERS, side)
         # What is wrong is refused in the words of the older ones.
@@ -777,6 +780,8 @@ def main():
             lines = TURBOSTAT.split("\n") + list(generated_turbostat(seed, 70 if long else 20 if root else 6))
             lines = peers.alike(lines) + listed(TURBOSTAT_NEWER if root else TURBOSTAT_OLDER, "", False)
             wrong += turbostat(name, [line for line in lines if name != "zen" or "msr0x" not in line], long, peers)
+        if root:
+            wrong += turbostat("sierraforest", DOMAINS, False, peers)
         for name in ["haswell", "sapphirerapids"] * bool(some) + ["hybrid", "sierraforest"] * bool(root):
             wrong += turbostat(name, COLUMNS, False, peers)
         done += 1
