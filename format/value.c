@@ -191,7 +191,7 @@ static bool constructor_failed(const struct pm_value *v)
 	bool failed = (v->kind == PM_VALUE_TEXT || v->kind == PM_VALUE_BYTES) && !v->str.data;
 
 	for (uint32_t i = 0; v->kind == PM_VALUE_ARRAY && i < v->array.n && !failed; i++)
-		failed = !v->array.item || constructor_failed(&v->array.item[i]);
+		failed = constructor_failed(&v->array.item[i]);
 	return failed;
 }
 

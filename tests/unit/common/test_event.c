@@ -484,6 +484,7 @@ static void test_errors(void **state)
 		  "column 16: umask=0x100 is too big for cpu (config:8-15), the maximum is 0xff" },
 		{ "cpu/event=abc/", "column 5: the term \"event\" of cpu needs a number" },
 		{ "cs,cpu/event=1,umsk=2/", "column 16: cpu has no term or event \"umsk\"; did you mean \"umask\"?" },
+		{ "cpu/confih=1/", "has no term or event \"confih\"; did you mean \"config\"?" },
 		{ "cs,cycels", "column 4: there is no event \"cycels\"; did you mean \"cycles\"?" },
 		{ "uncore_ims/event=1/", "there is no PMU \"uncore_ims\"" },
 		{ "mrs/tsc/", "column 1: there is no PMU \"mrs\"; did you mean \"msr\"?" },

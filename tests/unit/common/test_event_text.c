@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <cmocka.h>
 
 #include "common/event/event.h"
@@ -73,11 +74,20 @@ static int check_cache_name(void *arg, const char *name, uint64_t config)
 
 static void test_all_cache_names(void **state)
 {
+	/* The first cache, operation and result that the kernel has no number for. */
+	static const uint64_t beyond[] = { 7, 3 << 8, 2 << 16 };
 	int n = 0;
 
 	/* (6 operations and results) x L1d, LLC, dTLB, node; 4 of L1i; 2 each of iTLB and branch */
 	event_cache_each(check_cache_name, &n);
 	assert_int_equal(n, 4 * 6 + 4 + 2 + 2);
+	for (size_t i = 0; i < sizeof(beyond) / sizeof(*beyond); i++) {
+		char name[64], number[64];
+
+		event_cache_name(beyond[i], name, sizeof(name));
+		snprintf(number, sizeof(number), "3:0x%llx", (unsigned long long)beyond[i]);
+		assert_string_equal(name, number);
+	}
 }
 
 int main(void)

@@ -24,6 +24,7 @@ static void counters_have_unique_names(void **state)
 	assert_int_equal(pm_model_add_counter(&m, &(struct pm_counter){ .name = (char *)"a.b" }), -EEXIST);
 	assert_int_equal(pm_model_add_counter(&m, &(struct pm_counter){ .name = (char *)"" }), -EINVAL);
 	assert_int_equal(pm_model_add_counter(&m, &(struct pm_counter){ .name = (char *)"w", .width = 65 }), -EINVAL);
+	assert_int_equal(m.counter[1].width, 32);
 	memset(long_name, 'x', sizeof(long_name));
 	long_name[sizeof(long_name) - 1] = '\0';
 	assert_int_equal(pm_model_add_counter(&m, &(struct pm_counter){ .name = long_name }), -E2BIG);
@@ -287,6 +288,45 @@ static void any_difference_counts(void **state)
 	pm_map_release(&attrs);
 }
 
+/* Only integers can wrap below 64 bits. */
+static void widths_are_of_integers(void **state)
+{
+	static const struct {
+		enum pm_type type;
+		uint8_t given, width;
+	} rows[] = {
+		{ PM_U64, 0, 64 }, { PM_U64, 32, 32 }, { PM_S64, 48, 48 }, { PM_F64, 32, 64 }, { PM_TEXT, 8, 64 }
+	};
+	struct pm_model m;
+
+	(void)state;
+	pm_model_init(&m);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		char name[] = { (char)('a' + i), '\0' };
+		const struct pm_counter c = { .name = name, .type = rows[i].type, .width = rows[i].given };
+
+		assert_int_equal(pm_model_add_counter(&m, &c), i + 1);
+		assert_int_equal(m.counter[i].width, rows[i].width);
+	}
+	pm_model_release(&m);
+}
+
+static void failed_texts_are_not_set(void **state)
+{
+	struct pm_value *item = calloc(2, sizeof(*item));
+	struct pm_map m = { 0 };
+
+	(void)state;
+	item[0] = pm_text("a");
+	item[1].kind = PM_VALUE_TEXT;
+	assert_int_equal(pm_map_set(&m, 1, (struct pm_value){ .kind = PM_VALUE_TEXT }), -ENOMEM);
+	assert_int_equal(
+		pm_map_set(&m, 1, (struct pm_value){ .kind = PM_VALUE_ARRAY, .array = { .item = item, .n = 2 } }),
+		-ENOMEM);
+	assert_int_equal(m.n, 0);
+	pm_map_release(&m);
+}
+
 static void config_is_joined_only_if_equal(void **state)
 {
 	const struct pm_config first = { .name = (char *)"c", .kind = PM_CPU, .time_ns = 5, .value = pm_u64(7) };
@@ -372,6 +412,8 @@ int main(void)
 		cmocka_unit_test(the_model_is_bounded),
 		cmocka_unit_test(keys_are_described),
 		cmocka_unit_test(any_difference_counts),
+		cmocka_unit_test(widths_are_of_integers),
+		cmocka_unit_test(failed_texts_are_not_set),
 		cmocka_unit_test(config_is_joined_only_if_equal),
 		cmocka_unit_test(values_are_compared_whole),
 		cmocka_unit_test(numbers_have_words),

@@ -126,6 +126,24 @@ static struct fixture make(const struct sample_options *o)
 	return f;
 }
 
+/* Before the first chunk there is no time. */
+static void bad_definitions_have_no_time_before(void **state)
+{
+	struct fixture f = make(&shape);
+	struct result x;
+
+	(void)state;
+	f.file.data[f.frame[1].at + f.frame[1].len - 20] ^= 4;
+	x = read_file(f.file.data, f.file.len, &shape);
+	assert_int_equal(x.n_damage, 1);
+	assert_damage(&x, 0, PM_DAMAGE_GARBAGE, f.frame[1].at, f.frame[1].len);
+	assert_int_equal(x.damage[0].from_ns, 0);
+	assert_int_equal(x.damage[0].from_wall, 0);
+	assert_int_equal(x.damage[0].to_ns, sample_tick(&shape, 0));
+	assert_true(x.damage[0].to_wall > 1700000000000000000ull);
+	buf_release(&f.file);
+}
+
 /* A dependent chunk in the middle: it and its followers up to the next key chunk are lost, with their times. */
 static void one_bad_chunk(void **state)
 {
@@ -413,6 +431,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(first_copy_lost),
+		cmocka_unit_test(bad_definitions_have_no_time_before),
 		cmocka_unit_test(one_bad_chunk),
 		cmocka_unit_test(zeros_in_the_middle),
 		cmocka_unit_test(a_cut_tail),

@@ -137,6 +137,8 @@ static void everything_comes_back(void **state)
 		assert_model_equal(&m, pm_reader_model(r));
 		pm_model_release(&m);
 		assert_int_equal(pm_reader_stats(r).bytes_read, file.len);
+		assert_int_equal(pm_reader_stats(r).snapshots, o->chunks * o->rows);
+		assert_int_equal(pm_reader_stats(r).chunks, o->chunks);
 		pm_reader_close(r);
 		print_message("shape %zu: %zu bytes, %.1f a snapshot\n", i, file.len,
 			      (double)file.len / (o->chunks * o->rows));
