@@ -93,8 +93,9 @@ def check_counts(m, programs):
         metric = {machine.config(p, t) for t in p.get("metric", ())}
         events = [e for e, (terms, *_) in p.get("events", {}).items() if machine.config(p, terms) not in metric]
         events.append("event=0x42" if "event" in p["format"] else "type=0x7,eventid=0x9")
-        for at in range(0, len(events), 4):
-            few = events[at:at + 4]
+        room = min(4, p["general"])
+        for at in range(0, len(events), room):
+            few = events[at:at + room]
             wrong += compare_each(m, programs, pmu, few)
     return wrong
 
@@ -162,9 +163,9 @@ def check_topdown(m, programs):
     """Shares of the slots, in a group that slots leads; alone they are refused."""
     pmu = core_of(m)
     p = m.table.PMUS[pmu]
-    if "slots" not in p["events"]:
-        return []
     shares = [e for e in p["events"] if e.startswith("topdown-")]
+    if "slots" not in p["events"] or not shares:
+        return []
     asked = ["slots", *shares]
     group = "{" + ",".join(f"{pmu}/{e}/" for e in asked) + "}"
     wrong = []
