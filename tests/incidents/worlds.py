@@ -61,7 +61,7 @@ KINDS = {
     "run_queue": (False, (("stat.procs_running", ALL, 1),)),
     "heat": (False, (("zone.temp", ONE, 1),)),
 }
-BACKGROUNDS = ("quiet", "bursty", "periodic")
+BACKGROUNDS = ("quiet", "bursty", "wild", "periodic")
 
 
 class Truth:
@@ -163,7 +163,7 @@ def write(path, kind, size, cpus, seconds, background, seed, events=()):
 
 def series(rnd, rows, gauge, level, sd, background, move, begin, length, leak):
     gauss, out, total, burst, extra = rnd.gauss, [], 0, 0, 0.
-    phase, period, bursts = rnd.random() * 7, 20 + rnd.random() * 60, background == "bursty"
+    phase, period, bursts = rnd.random() * 7, 20 + rnd.random() * 60, background in ("bursty", "wild")
     for k in range(rows):
         v = level + gauss(0, sd if background != "constant" else 0) if level else 0
         if not level:
@@ -172,7 +172,10 @@ def series(rnd, rows, gauge, level, sd, background, move, begin, length, leak):
             if burst:
                 burst -= 1
                 v += extra
-            elif rnd.random() < .03:
+            elif background == "wild" and rnd.random() < .01:
+                # Of any size.
+                burst, extra = rnd.randrange(1, 4), 3 * rnd.paretovariate(1.5) * sd
+            elif background == "bursty" and rnd.random() < .03:
                 burst, extra = rnd.randrange(1, 4), min(rnd.expovariate(1), 3) * sd
         elif background == "periodic":
             v += 2 * sd * math.sin(phase + k * 6.2832 / period)
