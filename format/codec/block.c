@@ -257,12 +257,12 @@ static void add_packed(struct buf *out, struct block_scratch *s, const struct pm
 
 void row_after(const struct layout *l, const struct pm_matrix *m, uint64_t *after)
 {
-	const uint64_t *v = m->v + m->rows - 1;
+	static const uint64_t none;
+	const uint64_t *v = m->v + m->rows - 1, *last = m->rows > 1 ? v - 1 : m->before ? m->before : &none;
+	size_t stride = m->stride, step = m->rows > 1 ? stride : m->before ? 1 : 0;
 
-	for (uint32_t c = 0; c < l->columns; c++, v += m->stride) {
-		uint64_t last = m->rows > 1 ? v[-1] : m->before ? m->before[c] : 0;
-
-		after[l->columns + c] = pm_growth(last, *v);
+	for (uint32_t c = 0, n = l->columns; c < n; c++, v += stride, last += step) {
+		after[n + c] = pm_growth(*last, *v);
 		after[c] = *v;
 	}
 }
