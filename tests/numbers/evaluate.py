@@ -414,7 +414,7 @@ class World:
                 return False
             if i.kind == "pmu":
                 nodes = {c.get("node") for c in self.cpus.values() if c.get("package") == cpu.get("package")}
-                if level != "package" and (level != "node" or len(nodes) > 1):
+                if level not in ("package", "die", "node") or (level == "node" and len(nodes) > 1):
                     return False
             elif self.DEPTH[i.kind] < self.DEPTH[level]:
                 return False
