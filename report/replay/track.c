@@ -345,8 +345,10 @@ static void step(struct track *t, const struct column *c, uint32_t row)
 	bool begins = missing && never_ran(t, c, row);
 	uint64_t now = waits ? t->prev : c->v[row], time, since = 0;
 
-	if (t->more)
+	if (t->more) {
 		t->more->paused = false;
+		t->more->begun &= !(missing && c->begins && row == c->first);
+	}
 	if (!missing || waits || begins)
 		is_back(t);
 	if (begins) {
