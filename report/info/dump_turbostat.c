@@ -150,10 +150,17 @@ static const struct pm_counter *counter_of(const struct snapshot *s, const struc
 static void put_line(const struct snapshot *s, const struct line *l, const struct pm_cpu *cpu)
 {
 	const struct pm_counter *c = has(s, l) ? counter_of(s, l) : NULL;
-	uint64_t value = 0;
+	struct value in_c6 = { 0 };
+	uint64_t value = 0, c7 = 0;
 	bool taken = c && (s->taken[c->id] || !strcmp(c->name, "msr.tsc") || (l->when & ALWAYS_2022 && !s->newer));
 	bool there = taken && read_at(s, c->id, cpu, &value);
 
+	if (there && !strcmp(l->label, "c6") && cpu_literal_at(s->m, "c7_in_c6", cpu->package, cpu->cpu, &in_c6) &&
+	    in_c6.v != 0) {
+		c = pm_model_counter_named(s->m, "msr.core_c7_res");
+		if (c && read_at(s, c->id, cpu, &c7))
+			value -= c7;
+	}
 	if (l->when & (s->newer ? ONLY_2022 : ONLY_2026) ||
 	    (l->when & (s->newer ? OPTIONAL | OPTIONAL_2026 : OPTIONAL) && (!c || (l->when & OPTIONAL && !taken))))
 		return;

@@ -64,25 +64,31 @@ static void columns(void **state)
 	builder_release(&b);
 }
 
-/* What is left of 100 %, where the model has no counter for C1: a core's states count for each of its threads. */
+/* What is left of 100 %, where the model has no counter for C1: a core's states count for each of its threads. Efficiency
+ * cores, CPUs 4 to 7, count C7 in C6. */
 static void soft_c1(void **state)
 {
-	struct harness h = { 0 };
-	struct builder b;
+	for (int hybrid = 0; hybrid < 2; hybrid++) {
+		struct harness h = { 0 };
+		struct builder b;
 
-	builder_init(&b, programmed);
-	intel(&b, 0x55);
-	add_group(&b, PM_CPU, 8, few_names);
-	add_group(&b, PM_CORE, 4, core_names);
-	start(&h, &b, "all");
-	near(&h, "cpu.c1", PM_CPU, 0, 100 - 10 - 2 - 25 - 4);
-	near(&h, "cpu.c1", PM_CPU, 1, 100 - 20 - 2 - 25 - 4);
-	near(&h, "cpu.c1", PM_CPU, 5, 100 - 60 - 2 - 25 - 4);
-	/* Busier than the other states leave: the counters were not read at one instant. */
-	near(&h, "cpu.c1", PM_CPU, 7, 0);
-	near(&h, "cpu.c1", PM_SYSTEM, 0, 100 - 45 - 2 - 25 - 4);
-	harness_stop(&h);
-	builder_release(&b);
+		builder_init(&b, programmed);
+		intel(&b, hybrid ? 0x97 : 0x55);
+		add_group(&b, PM_CPU, 8, few_names);
+		add_group(&b, PM_CORE, 4, core_names);
+		for (uint32_t cpu = 4; hybrid && cpu < 8; cpu++)
+			leaf_at(&b, "cpuid.0000001a.0", cpu, 0x20u << 24 | 1, 0, 0, 0);
+		start(&h, &b, "all");
+		near(&h, "cpu.c1", PM_CPU, 0, 100 - 10 - 2 - 25 - 4);
+		near(&h, "cpu.c1", PM_CPU, 1, 100 - 20 - 2 - 25 - 4);
+		near(&h, "cpu.c1", PM_CPU, 5, hybrid ? 100 - 60 - 2 - 25 : 100 - 60 - 2 - 25 - 4);
+		/* Busier than the other states leave: the counters were not read at one instant. */
+		near(&h, "cpu.c1", PM_CPU, 7, 0);
+		if (!hybrid)
+			near(&h, "cpu.c1", PM_SYSTEM, 0, 100 - 45 - 2 - 25 - 4);
+		harness_stop(&h);
+		builder_release(&b);
+	}
 }
 
 static void amd_cores(void **state)
