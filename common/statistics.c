@@ -59,13 +59,6 @@ static double t_tail(double t, double df)
 	return beta_regular(df / 2, 0.5, df / (df + t * t), t * t / (df + t * t)) / 2;
 }
 
-double statistics_t_cdf(double t, double df)
-{
-	if (isnan(t) || !(df > 0))
-		return NAN;
-	return t > 0 ? 1 - t_tail(t, df) : t_tail(-t, df);
-}
-
 double statistics_t_quantile(double p, double df)
 {
 	double low = 0, high = 1, tail = p < 0.5 ? p : 1 - p;

@@ -10,9 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* P(T <= t) of Student's distribution with df > 0 degrees of freedom (NIST DLMF 8.17); df may be infinite. */
-double statistics_t_cdf(double t, double df);
-/* The t for which statistics_t_cdf() is p; 0 < p < 1. Relative error below 1e-10. */
+/* The t for which P(T <= t) is p, 0 < p < 1, of Student's distribution with df > 0 degrees of freedom (NIST DLMF
+ * 8.17); df may be infinite. Relative error below 1e-10. */
 double statistics_t_quantile(double p, double df);
 
 struct statistics_sample {

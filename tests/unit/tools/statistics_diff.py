@@ -35,10 +35,7 @@ def ar1(n, rho, sd, mean):
 
 
 for df in (1, 1.7, 2, 3, 4.5, 8, 17.25, 100, 5e4, 1e9, 1e12, math.inf):
-    for t in (-40, -4.3, -1, -1e-3, 0, 0.2, 1.96, 5, 31):
-        far = stats.norm if df > 1e10 else stats.t(df)
-        ask("cdf", [t, df], [float(far.cdf(t))], 1e-8 if df > 1e4 else 1e-10)
-    for p in (1e-9, 0.001, 0.025, 0.3, 0.5, 0.9, 0.975, 0.9995):
+    for p in (1e-12, 1e-9, 0.001, 0.025, 0.3, 0.5, 0.9, 0.975, 0.9995):
         far = stats.norm if df > 1e10 else stats.t(df)
         ask("quantile", [p, df], [float(far.ppf(p))], 1e-7)
 

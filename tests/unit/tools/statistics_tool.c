@@ -1,7 +1,7 @@
 /*
  * For tests/unit/tools/statistics_diff.py: reads a line "WORD NUMBER...", answers with a line of numbers.
  *
- *   cdf T DF | quantile P DF | welch N A... B... | ranks N A... B... | discovery P... | batches K X...
+ *   quantile P DF | welch N A... B... | ranks N A... B... | discovery P... | batches K X...
  *   time X... | verdict MARGIN RUN_SD N A... B...       B is what is left
  */
 #include <math.h>
@@ -71,9 +71,7 @@ int main(void)
 			x[n++] = strtod(number, NULL);
 		if (!word)
 			continue;
-		if (!strcmp(word, "cdf"))
-			answer((double[]){ statistics_t_cdf(x[0], x[1]) }, 1);
-		else if (!strcmp(word, "quantile"))
+		if (!strcmp(word, "quantile"))
 			answer((double[]){ statistics_t_quantile(x[0], x[1]) }, 1);
 		else if (!strcmp(word, "welch"))
 			welch(x, n);
