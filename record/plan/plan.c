@@ -289,7 +289,8 @@ int plan_config_missing(struct plan *p, enum pm_kind kind, uint32_t number, uint
 	return err;
 }
 
-struct pm_counter plan_row(const struct catalog_counter *row)
+/* Without attributes. Borrows the row's texts. */
+static struct pm_counter counter_of(const struct catalog_counter *row)
 {
 	return (struct pm_counter){
 		.name = (char *)row->name,
@@ -307,7 +308,7 @@ struct pm_counter plan_row(const struct catalog_counter *row)
 int64_t plan_counter(struct plan *p, const struct catalog_counter *row)
 {
 	const struct pm_counter *known = pm_model_counter_named(p->model, row->name);
-	struct pm_counter c = plan_row(row);
+	struct pm_counter c = counter_of(row);
 	int64_t id;
 
 	if (known)
@@ -342,7 +343,7 @@ int64_t member_counter(struct plan *p, const struct catalog_counter *row, const 
 	const char *shown = m->shown ? m->shown : m->part;
 	char name[200], display[200];
 	const struct pm_counter *known;
-	struct pm_counter c = plan_row(row);
+	struct pm_counter c = counter_of(row);
 	int64_t id;
 
 	replace_star(name, sizeof(name), row->name, m->part);

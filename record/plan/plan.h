@@ -198,8 +198,6 @@ int plan_config_cpus(struct plan *p, const struct cpulist *cpus, struct pm_value
 int plan_config_missing(struct plan *p, enum pm_kind kind, uint32_t number, uint16_t reason, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 
-/* A counter from a row of the catalog (common/catalog/catalog.h), without attributes. Borrows the row's texts. */
-struct pm_counter plan_row(const struct catalog_counter *row);
 /* The model's counter for a row of the catalog, added if new. Id > 0 or -errno. */
 int64_t plan_counter(struct plan *p, const struct catalog_counter *row);
 

@@ -102,9 +102,6 @@ int refine_all(struct incidents *found, const char *path, const struct pipeline_
 int find_tasks(struct incidents *found, const char *path, struct error *e);
 /* Requests these metrics at all levels. */
 void incident_wish(struct sink_plan *plan, const bool *shown);
-/* Reads the recording from one second after its start to another into a sink; errors as of pipeline_run(). */
-int incident_read(const struct incident_store *s, struct sink *sink, const struct pipeline_config *config,
-		  const char *path, double from_s, double to_s, struct error *e);
 /* Puts what people know by name first. */
 void say_order(struct incident *i);
 /* The sentence. 0 or -ENOMEM. */

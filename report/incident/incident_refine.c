@@ -129,35 +129,9 @@ static void find_times(struct look *l)
 	}
 }
 
-static int refine(const struct incident_store *s, struct incident *i, const char *path,
-		  const struct pipeline_config *config, struct error *e)
-{
-	double bin = s->interval_s * s->per_bin;
-	struct look l = { .sink.ops = &ops,
-			  .i = i,
-			  .origin_s = s->origin_s,
-			  .from = calloc(VALUES, sizeof(*l.from)),
-			  .to = calloc(VALUES, sizeof(*l.to)) };
-	int err = l.from && l.to ? 0 : -ENOMEM;
-
-	for (uint32_t k = 0; k < SERIES; k++) {
-		l.v[k] = calloc(VALUES, sizeof(float));
-		err = l.v[k] ? err : -ENOMEM;
-	}
-	if (!err)
-		err = incident_read(s, &l.sink, config, path, i->from_s - 1.5 * bin, i->to_s + 1.5 * bin, e);
-	if (!err && l.n < VALUES)
-		find_times(&l);
-	for (uint32_t k = 0; k < SERIES; k++)
-		free(l.v[k]);
-	free(l.from);
-	free(l.to);
-	free(l.shown);
-	return err;
-}
-
-int incident_read(const struct incident_store *s, struct sink *sink, const struct pipeline_config *config,
-		  const char *path, double from_s, double to_s, struct error *e)
+/* Reads the recording from one second after its start to another into a sink. */
+static int read_part(const struct incident_store *s, struct sink *sink, const struct pipeline_config *config,
+		     const char *path, double from_s, double to_s, struct error *e)
 {
 	struct pipeline_config own = *config;
 	struct pipeline_result result = { 0 };
@@ -175,6 +149,33 @@ int incident_read(const struct incident_store *s, struct sink *sink, const struc
 	buf_release(&result.notes);
 	buf_release(&result.remarks);
 	pm_reader_close(reader);
+	return err;
+}
+
+static int refine(const struct incident_store *s, struct incident *i, const char *path,
+		  const struct pipeline_config *config, struct error *e)
+{
+	double bin = s->interval_s * s->per_bin;
+	struct look l = { .sink.ops = &ops,
+			  .i = i,
+			  .origin_s = s->origin_s,
+			  .from = calloc(VALUES, sizeof(*l.from)),
+			  .to = calloc(VALUES, sizeof(*l.to)) };
+	int err = l.from && l.to ? 0 : -ENOMEM;
+
+	for (uint32_t k = 0; k < SERIES; k++) {
+		l.v[k] = calloc(VALUES, sizeof(float));
+		err = l.v[k] ? err : -ENOMEM;
+	}
+	if (!err)
+		err = read_part(s, &l.sink, config, path, i->from_s - 1.5 * bin, i->to_s + 1.5 * bin, e);
+	if (!err && l.n < VALUES)
+		find_times(&l);
+	for (uint32_t k = 0; k < SERIES; k++)
+		free(l.v[k]);
+	free(l.from);
+	free(l.to);
+	free(l.shown);
 	return err;
 }
 

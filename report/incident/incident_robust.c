@@ -23,7 +23,8 @@ static size_t part(double *v, size_t from, size_t to, double pivot, bool same)
 	return below;
 }
 
-double scan_kth(double *v, size_t n, size_t k)
+/* Of n values, which are reordered. */
+static double kth(double *v, size_t n, size_t k)
 {
 	size_t from = 0, to = n;
 
@@ -47,7 +48,7 @@ double scan_kth(double *v, size_t n, size_t k)
 
 double scan_median(double *v, size_t n)
 {
-	double upper = scan_kth(v, n, n / 2), lower = v[0];
+	double upper = kth(v, n, n / 2), lower = v[0];
 
 	/* All before it are at most as large. */
 	for (size_t i = 1; i < n / 2; i++)
@@ -93,7 +94,7 @@ uint32_t scan_apart(struct scan *x, const struct peak *block, uint32_t l, uint32
 	if (n > want) {
 		for (uint32_t i = 0; i < n; i++)
 			x->work[i] = (double)block[i].size;
-		least = scan_kth(x->work, n, n - want);
+		least = kth(x->work, n, n - want);
 	}
 	/* If values are few and small, many equal the least one. */
 	for (int ties = 0; ties < 2; ties++)
