@@ -12,21 +12,23 @@ enum {
 	EXIT_NO_COMMAND = 127,
 };
 
-/* Each gets argv with its own name first, and returns the exit code. The second word: whether it opens what its
- * caller may not. */
+/* clang-format off */
+/* COMMAND(name, opens, pad, help), in the order of `pmrec --help`. `opens`: it opens what its caller may not. `pad` stands
+ * between name and help. Each gets argv with its own name first, and returns the exit code. */
 #define EACH_COMMAND(COMMAND) \
-	COMMAND(compare, false) \
-	COMMAND(doctor, true) \
-	COMMAND(dump, false) \
-	COMMAND(list, true) \
-	COMMAND(mark, false) \
-	COMMAND(perfstat, true) \
-	COMMAND(record, true) \
-	COMMAND(report, false) \
-	COMMAND(turbostat, true) \
-	COMMAND(vendor, false)
+	COMMAND(record,    true,  "     ",   "record into a file (the default command)") \
+	COMMAND(doctor,    true,  "     ",   "what this machine offers, what is missing, and how to get it") \
+	COMMAND(list,      true,  "       ", "events, sources, metrics and metric groups that can be recorded") \
+	COMMAND(mark,      false, "       ", "put a marker into your running recordings") \
+	COMMAND(dump,      false, "       ", "copy the last minutes out of a running recorder") \
+	COMMAND(compare,   false, "    ",    "run two commands alternately: is the second slower?") \
+	COMMAND(vendor,    false, "     ",   "import the events and metrics that CPU vendors publish") \
+	COMMAND(report,    false, "     ",   "run pmrep, where another program has that name") \
+	COMMAND(turbostat, true,  "  ",      "accept turbostat's command line, and print what it would") \
+	COMMAND(perfstat,  true,  "   ",     "the same for perf stat")
+/* clang-format on */
 
-#define DECLARE_COMMAND(name, opens) int cmd_##name(int argc, char **argv);
+#define DECLARE_COMMAND(name, opens, pad, help) int cmd_##name(int argc, char **argv);
 EACH_COMMAND(DECLARE_COMMAND)
 #undef DECLARE_COMMAND
 

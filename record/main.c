@@ -27,7 +27,7 @@ struct command {
 	bool opens;
 };
 
-#define ROW(name, opens) { #name, cmd_##name, opens },
+#define ROW(name, opens, pad, help) { #name, cmd_##name, opens },
 static const struct command commands[] = { EACH_COMMAND(ROW){ "stat", cmd_of_perf, false } };
 static const struct command recording = { "", cmd_record, true };
 

@@ -7,6 +7,7 @@
 #include "common/array.h"
 #include "common/options_table.h"
 #include "common/parse.h"
+#include "record/commands.h"
 #include "record/plan/add.h"
 #include "record/pressure.h"
 
@@ -16,6 +17,8 @@
 /* On any machine a snapshot takes longer than that. */
 #define INTERVAL_MIN_NS 10000
 
+#define HELP(name, opens, pad, help) "  " #name pad help "\n"
+#define COMMANDS                     EACH_COMMAND(HELP)
 static const char brief[] =
 	"Usage: pmrec [OPTION...] [--] [COMMAND [ARG...]]\n"
 	"Record raw counters of this machine into a file. pmrep reads it, here or elsewhere.\n"
@@ -25,18 +28,7 @@ static const char brief[] =
 	"  pmrec -i 10ms -e cycles,instructions -n 500\n"
 	"  pmrec -o - | pmrep -         watch live\n"
 	"\n"
-	"Commands:\n"
-	"  record     record into a file (the default command)\n"
-	"  doctor     what this machine offers, what is missing, and how to get it\n"
-	"  list       events, sources, metrics and metric groups that can be recorded\n"
-	"  mark       put a marker into your running recordings\n"
-	"  dump       copy the last minutes out of a running recorder\n"
-	"  compare    run two commands alternately: is the second slower?\n"
-	"  vendor     import the events and metrics that CPU vendors publish\n"
-	"  report     run pmrep, where another program has that name\n"
-	"  turbostat  accept turbostat's command line, and print what it would\n"
-	"  perfstat   the same for perf stat\n"
-	"\n"
+	"Commands:\n" COMMANDS "\n"
 	"  -i SEC, -I MSEC    interval (1 s)           -e LIST          perf events\n"
 	"  -n NUM             end after NUM intervals  -a, -C LIST      all CPUs, these CPUs\n"
 	"  -o FILE            output                   -p, -t LIST      processes, threads\n"

@@ -16,12 +16,15 @@ long_options() {
 	"$@" --help=all | grep -E '^ +-' | grep -oE '(^| )--[A-Za-z][A-Za-z0-9_-]*' | tr -d ' ' | sort -u
 }
 
+commands_of() {
+	"$bin/$1" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
+}
+
 @test "help fits on a screen and goes to stdout" {
-	for command in "pmrec" "pmrec list" "pmrec doctor" "pmrec dump" "pmrec compare" "pmrec vendor" "pmrep" "pmrep show" "pmrep info" "pmrep list" "pmrep dump" \
-		"pmrep check" "pmrep eval" "pmrep html" "pmrep stat" "pmrep diff" "pmrep cut" "pmrep merge" "pmrep repair" "pmrep redact" "pmrep bundle"; do
+	for command in pmrec pmrep $(commands_of pmrec | sed '/^re\|stat$/d; s/^/pmrec=/') $(commands_of pmrep | sed 's/^/pmrep=/'); do
 		for help in -h --help; do
 			# shellcheck disable=SC2086
-			run --separate-stderr "$bin"/$command $help
+			run --separate-stderr "$bin"/${command/=/ } $help
 			[ "$status" -eq 0 ]
 			[ -z "$stderr" ]
 			[[ $output == Usage:* ]]
@@ -118,10 +121,13 @@ complete_words() {
 	run ! cmp pmrep-show.1 "$source/report/pmrep-show.1"
 	[ "$(python3 "$source/common/manual_options.py" "$bin" ./*.1)" = ./pmrep-show.1 ]
 	cmp pmrep-show.1 "$source/report/pmrep-show.1"
-	for command in record list doctor dump mark compare vendor turbostat; do
+	commands=$(commands_of pmrec | grep -vx 'report\|perfstat')
+	[ "$(wc -w <<<"$commands")" -ge 8 ]
+	for command in $commands; do
 		[ -e "pmrec-$command.1" ]
+		grep -q "Xr pmrec-$command 1" "$source/record/pmrec.1"
 	done
-	commands=$("$bin/pmrep" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+	commands=$(commands_of pmrep)
 	[ "$(wc -w <<<"$commands")" -ge 16 ]
 	for command in $commands; do
 		[ -e "pmrep-$command.1" ]
