@@ -146,7 +146,7 @@ def lists_of(lines):
             stack.append(i + 1)
         elif line.startswith(".El"):
             begin = stack.pop()
-            if not stack and lines[begin].startswith(".It Fl "):
+            if not stack and (begin == i or lines[begin].startswith(".It Fl ")):
                 found.append((begin, i))
     return found
 
@@ -180,7 +180,11 @@ def main():
         command = MAIN.get(base, base.replace("-", " ").replace(" record", "")).split()
         with open(path, encoding="utf-8") as f:
             old = f.read()
-        new = write_page(old, options_of(bindir, command), base in MAIN)
+        options = options_of(bindir, command)
+        new = write_page(old, options, base in MAIN)
+        # A first list has no entry that would tell it from others: it is empty.
+        if new == old and "\n.It Fl " not in old and options.keys() - set(COMMON):
+            sys.exit(f"{path}: no list for its options: give it .Bl -tag -width Ds and .El")
         if new != old:
             print(path)
             with open(path, "w", encoding="utf-8") as f:

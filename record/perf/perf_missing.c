@@ -133,10 +133,7 @@ int perf_classes_missing(const struct perf_pmus *p, struct plan *plan)
 
 /* ---- memory bandwidth ---- */
 
-/* The PMUs that count memory traffic, best first; and by vendor, what a machine without them lacks. */
-static const char *const memory[] = { "intel_imc",  "intel_imc_free", "amd_umc",   "amd_df",
-				      "arm_dmc620", "ampere_mcu",     "hisi_ddrc", "ali_drw",
-				      "nvidia_ucf", "nvidia_scf",     "arm_cmn" };
+/* By vendor, what a machine lacks whose memory traffic no PMU counts. */
 static const struct {
 	const char *maker, *cure; /* as the CPU is identified */
 } lacking[] = {

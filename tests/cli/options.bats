@@ -121,6 +121,9 @@ complete_words() {
 	run ! cmp pmrep-show.1 "$source/report/pmrep-show.1"
 	[ "$(python3 "$source/common/manual_options.py" "$bin" ./*.1)" = ./pmrep-show.1 ]
 	cmp pmrep-show.1 "$source/report/pmrep-show.1"
+	sed -i '/^\.Bl -tag/,/^\.El/d' pmrep-check.1
+	run ! python3 "$source/common/manual_options.py" "$bin" ./pmrep-check.1
+	cp "$source/report/pmrep-check.1" .
 	commands=$(commands_of pmrec | grep -vx 'report\|perfstat')
 	[ "$(wc -w <<<"$commands")" -ge 8 ]
 	for command in $commands; do
