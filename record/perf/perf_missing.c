@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/event/class_pmu.h"
+#include "common/metric/metric.h"
 #include "common/number.h"
 #include "record/perf/perf_class.h"
 #include "record/plan/plan.h"
@@ -145,6 +146,21 @@ static const struct {
 	{ "0x0000000041", "modprobe arm-cmn arm_dmc620_pmu nvidia_cspmu, by what the processor has" },
 };
 
+/* Whether a metric of memory traffic has a formula over its events. */
+static bool counts_memory(const struct pmu_class *c)
+{
+	char named[64];
+	bool found = false;
+
+	snprintf(named, sizeof(named), "%s@", c->name);
+	for (const struct metric_table *t = metric_tables; t->row; t++)
+		for (size_t i = 0; i < t->n && !found; i++)
+			found = !strncmp(t->row[i].name, "mem.", 4) &&
+				(strstr(t->row[i].expr, named) ||
+				 (t->row[i].otherwise && strstr(t->row[i].otherwise, named)));
+	return found;
+}
+
 static bool counts(const struct plan *plan, const struct event_pmu *pmu)
 {
 	const struct pm_model *m = plan->model;
@@ -171,34 +187,34 @@ static const char *why_not(const struct plan *plan, const struct event_pmu *pmu)
 void perf_classes_tell(const struct perf_pmus *p, const struct plan *plan, struct buf *out)
 {
 	const char *id = pm_map_text(&plan->model->header, PM_HEADER_CPU_ID, ""), *why = NULL;
-	const size_t kinds = sizeof(memory) / sizeof(memory[0]);
 
-	/* First what is counted, then what could be. */
-	for (size_t at = 0; at < 2 * kinds; at++) {
-		const char *kind = memory[at % kinds];
-		const struct event_pmu *first = NULL, *other = NULL;
-		unsigned n = 0, counted = 0;
+	/* First what is counted, then what could be; of several classes the table has the better one first. */
+	for (int pass = 0; pass < 2; pass++)
+		for (const struct pmu_class *c = pmu_classes; c->name; c++) {
+			const struct event_pmu *first = NULL, *other = NULL;
+			const bool memory = counts_memory(c);
+			unsigned n = 0, counted = 0;
 
-		for (size_t i = 0; i < p->n; i++)
-			if (perf_class(&p->pmu[i]) && !strcmp(perf_class(&p->pmu[i])->name, kind)) {
-				bool here = counts(plan, &p->pmu[i]);
+			for (size_t i = 0; i < p->n && memory; i++)
+				if (perf_class(&p->pmu[i]) == c) {
+					bool here = counts(plan, &p->pmu[i]);
 
-				first = first ? first : &p->pmu[i];
-				other = other || here ? other : &p->pmu[i];
-				counted += here;
-				n++;
-			}
-		if (!first || (!counted && at < kinds))
-			continue;
-		buf_printf(out, "memory bandwidth: %u PMU%s such as %s", n, plural(n), first->name);
-		if (!counted)
-			buf_printf(out, ", which cannot be counted: %s", why_not(plan, first));
-		else if (other)
-			buf_printf(out, "; %s cannot be counted, so sums are missing: %s", other->name,
-				   why_not(plan, other));
-		buf_addstr(out, "\n");
-		return;
-	}
+					first = first ? first : &p->pmu[i];
+					other = other || here ? other : &p->pmu[i];
+					counted += here;
+					n++;
+				}
+			if (!first || (!counted && !pass))
+				continue;
+			buf_printf(out, "memory bandwidth: %u PMU%s such as %s", n, plural(n), first->name);
+			if (!counted)
+				buf_printf(out, ", which cannot be counted: %s", why_not(plan, first));
+			else if (other)
+				buf_printf(out, "; %s cannot be counted, so sums are missing: %s", other->name,
+					   why_not(plan, other));
+			buf_addstr(out, "\n");
+			return;
+		}
 	for (size_t i = 0; i < sizeof(lacking) / sizeof(lacking[0]) && !why; i++)
 		if (!strncmp(id, lacking[i].maker, strlen(lacking[i].maker)))
 			why = lacking[i].cure;

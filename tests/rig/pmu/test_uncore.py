@@ -67,7 +67,8 @@ def check_doctor(runner, m, expected):
 
 
 # Machine: what doctor says, and under which rights.
-DOCTOR = {"zen5": ("memory bandwidth: 24 PMUs such as amd_umc_0\n", {}),
+DOCTOR = {"altra": ("such as arm_dmc620_", {}),
+          "zen5": ("memory bandwidth: 24 PMUs such as amd_umc_0\n", {}),
           "zen4old": ("memory bandwidth: 1 PMU such as amd_df\n", {}),
           "hiddenspr": ("memory bandwidth: no PMU counts it: ", {}),
           "sapphirerapids": ("memory bandwidth: 4 PMUs such as uncore_imc_0, which cannot be counted: ",
