@@ -14,19 +14,22 @@
 #include "common/catalog/tasks.inc"
 #include "common/catalog/cgroups.inc"
 
-#define TABLE(source) { #source, catalog_##source, sizeof(catalog_##source) / sizeof(catalog_##source[0]) },
+#define TABLE_OF(source, boot) \
+	{ #source, boot, catalog_##source, sizeof(catalog_##source) / sizeof(catalog_##source[0]) },
+#define TABLE(source)      TABLE_OF(source, false)
+#define SINCE_BOOT(source) TABLE_OF(source, true)
 /* clang-format off */
 const struct catalog_table catalog_tables[] = {
-	TABLE(cpuidle)
+	SINCE_BOOT(cpuidle)
 	TABLE(cpufreq)
-	TABLE(interrupts)
-	TABLE(softirqs)
-	TABLE(stat)
-	TABLE(schedstat)
-	TABLE(vmstat)
-	TABLE(pressure)
+	SINCE_BOOT(interrupts)
+	SINCE_BOOT(softirqs)
+	SINCE_BOOT(stat)
+	SINCE_BOOT(schedstat)
+	SINCE_BOOT(vmstat)
+	SINCE_BOOT(pressure)
 	TABLE(thermal)
-	TABLE(throttle)
+	SINCE_BOOT(throttle)
 	TABLE(hwmon)
 	TABLE(powercap)
 	TABLE(resctrl)
@@ -35,9 +38,9 @@ const struct catalog_table catalog_tables[] = {
 	TABLE(lpi)
 	TABLE(pmt)
 	TABLE(meminfo)
-	TABLE(diskstats)
-	TABLE(netdev)
-	TABLE(tcp)
+	SINCE_BOOT(diskstats)
+	SINCE_BOOT(netdev)
+	SINCE_BOOT(tcp)
 	TABLE(filesystems)
 	TABLE(tasks)
 	TABLE(cgroups)
@@ -45,16 +48,24 @@ const struct catalog_table catalog_tables[] = {
 };
 /* clang-format on */
 
+static const struct catalog_table *table_of(const char *source)
+{
+	const struct catalog_table *t = catalog_tables;
+
+	while (t->source && strcmp(t->source, source))
+		t++;
+	return t;
+}
+
 const struct catalog_counter *catalog_source(const char *source, size_t *n)
 {
-	for (const struct catalog_table *t = catalog_tables; t->source; t++) {
-		if (strcmp(t->source, source))
-			continue;
-		*n = t->n;
-		return t->row;
-	}
-	*n = 0;
-	return NULL;
+	*n = table_of(source)->n;
+	return table_of(source)->row;
+}
+
+bool catalog_since_boot(const char *source)
+{
+	return table_of(source)->since_boot;
 }
 
 const struct catalog_counter *catalog_find(const char *source, const char *key)

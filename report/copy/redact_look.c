@@ -1,11 +1,13 @@
 /* The first pass: collects identifying names and texts, so that they are found wherever else they occur. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/catalog/catalog.h"
 #include "common/event/event.h"
+#include "common/parse.h"
 #include "report/copy/redact_private.h"
 #include "report/input/input.h"
 
@@ -54,6 +56,16 @@ static bool is_register(const char *name)
 	       name[3] && !name[3 + strspn(name + 3, "0123456789abcdefABCDEF")];
 }
 
+static bool in_catalog(const struct pm_counter *c)
+{
+	size_t n;
+	const struct catalog_counter *row = catalog_source(c->source, &n);
+
+	while (n && fnmatch(row[n - 1].name, c->name, 0))
+		n--;
+	return n;
+}
+
 const char *redact_counter_kind(const struct redact *r, const struct pm_counter *c)
 {
 	const char *part = strncmp(c->name, "add.", 4) ? c->name : c->name + 4;
@@ -62,13 +74,11 @@ const char *redact_counter_kind(const struct redact *r, const struct pm_counter 
 		return redact_is_event(r, c->name) ? NULL : "event";
 	if (!strcmp(c->source, "add") || pm_map_get(&c->attrs, PM_COUNTER_ADDED))
 		return is_register(part) || redact_is_plain(r, part) ? NULL : "counter";
-	if (!catalog_source(c->source, &(size_t){ 0 }) && strcmp(c->source, "msr") && strcmp(c->source, "pmt") &&
-	    !redact_is_plain(r, c->name))
-		return "counter";
 	/* Drivers name sensors, and those of network interfaces use the interface's name. */
-	if (!strcmp(c->source, "hwmon") || !strcmp(c->source, "thermal"))
-		return redact_is_plain(r, c->name) ? NULL : "counter";
-	return NULL;
+	return in_catalog(c) || parse_is_among("msr pmt", c->source, strlen(c->source)) ||
+			       redact_is_plain(r, c->name) ?
+		       NULL :
+		       "counter";
 }
 
 /* Digits that count things are few; those of an address, a serial number or an id are many. */

@@ -554,9 +554,7 @@ static uint64_t on_rebase(void *ctx, const struct pm_counter *c)
 {
 	struct redact *r = ctx;
 	bool since_boot = parse_is_among("msr.tsc msr.aperf msr.mperf", c->name, strlen(c->name)) ||
-			  parse_is_among("cpuidle diskstats interrupts netdev pressure schedstat softirqs stat tcp "
-					 "throttle vmstat",
-					 c->source, strlen(c->source));
+			  catalog_since_boot(c->source);
 
 	if (c->semantics != PM_CUMULATIVE)
 		return 0;
