@@ -5,23 +5,6 @@
 
 #include "report/incident/incident_private.h"
 
-void incidents_release(struct incidents *found)
-{
-	for (uint32_t i = 0; i < found->n; i++) {
-		free(found->incident[i].text);
-		free(found->incident[i].series);
-		for (uint32_t k = 0; k < found->incident[i].n_tasks; k++)
-			free(found->incident[i].task[k].name);
-	}
-	free(found->incident);
-	if (found->store)
-		store_release(found->store);
-	free(found->store);
-	buf_release(&found->result.notes);
-	buf_release(&found->result.remarks);
-	*found = (struct incidents){ 0 };
-}
-
 static void forget_from(struct incidents *found, uint32_t n)
 {
 	while (found->n > n) {
@@ -29,7 +12,21 @@ static void forget_from(struct incidents *found, uint32_t n)
 
 		free(i->text);
 		free(i->series);
+		while (i->n_tasks)
+			free(i->task[--i->n_tasks].name);
 	}
+}
+
+void incidents_release(struct incidents *found)
+{
+	forget_from(found, 0);
+	free(found->incident);
+	if (found->store)
+		store_release(found->store);
+	free(found->store);
+	buf_release(&found->result.notes);
+	buf_release(&found->result.remarks);
+	*found = (struct incidents){ 0 };
 }
 
 int incidents_find(struct incidents *found, const char *path, const char *name, const struct pipeline_config *config,

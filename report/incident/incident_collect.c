@@ -120,11 +120,10 @@ static uint32_t stands_for(const struct binding *b, const struct bound_metric *m
 static bool says_less(const char *metric)
 {
 	static const char *const names[] = { "cpus_utilized", "cpus_utilized_clock", "cpus_busy", "util.idle" };
-	size_t i = 0;
-
-	while (i < sizeof(names) / sizeof(*names) && strcmp(names[i], metric) != 0)
-		i++;
-	return i < sizeof(names) / sizeof(*names);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(names[i], metric))
+			return true;
+	return false;
 }
 
 /* Omits counters that a metric shows or that are computed from the same time, and registers whose bits are not an
@@ -381,32 +380,23 @@ static void lose(struct collect *c, uint64_t from_ns, uint64_t to_ns, uint64_t t
 
 static void event(struct sink *sink, const struct pm_event *e)
 {
+	static const char *const what[] = { [PM_EVENT_SUSPEND] = "the machine slept",
+					    [PM_EVENT_CLOCK_STEP] = "the clock was set",
+					    [PM_EVENT_CPU_OFFLINE] = "a CPU went offline",
+					    [PM_EVENT_FAILED] = "a source stopped delivering" };
 	struct collect *c = (struct collect *)sink;
 	uint64_t since = pm_map_u64(&e->attrs, PM_EVENT_KEY_SINCE, e->time_ns);
 	uint64_t cpu = pm_map_u64(&e->attrs, PM_EVENT_KEY_CPU, UINT64_MAX);
-	char text[48] = "a CPU went offline";
+	char text[48];
 
-	switch (e->type) {
-	case PM_EVENT_LOST:
+	if (e->type == PM_EVENT_LOST) {
 		lose(c, since < e->time_ns ? since : e->time_ns, e->time_ns,
 		     pm_map_u64(&e->attrs, PM_EVENT_KEY_COUNT, 0), "");
-		break;
-	case PM_EVENT_SUSPEND:
-		lose(c, e->time_ns, e->time_ns, 0, "the machine slept");
-		break;
-	case PM_EVENT_CLOCK_STEP:
-		lose(c, e->time_ns, e->time_ns, 0, "the clock was set");
-		break;
-	case PM_EVENT_CPU_OFFLINE:
-		if (cpu != UINT64_MAX)
-			snprintf(text, sizeof(text), "CPU %llu went offline", (unsigned long long)cpu);
+	} else if (e->type == PM_EVENT_CPU_OFFLINE && cpu != UINT64_MAX) {
+		snprintf(text, sizeof(text), "CPU %llu went offline", (unsigned long long)cpu);
 		lose(c, e->time_ns, e->time_ns, 0, text);
-		break;
-	case PM_EVENT_FAILED:
-		lose(c, e->time_ns, e->time_ns, 0, "a source stopped delivering");
-		break;
-	default:
-		break;
+	} else if (e->type < sizeof(what) / sizeof(*what) && what[e->type]) {
+		lose(c, e->time_ns, e->time_ns, 0, what[e->type]);
 	}
 }
 

@@ -30,13 +30,10 @@ void find_common(struct scan *x, const uint32_t *series, uint32_t many)
 		for (uint32_t i = 0; i < many; i++)
 			if (!isnan(s->series[series[i]].v[b]))
 				work[n++] = (double)s->series[series[i]].v[b];
-		x->common[b] = x->work[b] = n ? scan_median(work, n) : b ? x->common[b - 1] : 0;
+		x->common[b] = n ? scan_median(work, n) : b ? x->common[b - 1] : 0;
 	}
 	free(work);
-	level = scan_median(x->work, s->used);
-	for (uint32_t b = 0; b < s->used; b++)
-		x->work[b] = fabs(x->common[b] - level);
-	spread = scan_median(x->work, s->used) / 0.6745;
+	spread = scan_spread(x->work, x->common, s->used, &level);
 	x->has_common = spread > 0;
 	for (uint32_t b = 0; b < s->used; b++)
 		x->common[b] = (x->common[b] - level) / spread;
@@ -60,16 +57,14 @@ static double plain_mean(const struct incident_store *s, uint32_t of)
 static double means_apart(const struct scan *x, const uint32_t *series, uint32_t many, uint32_t who, double side,
 			  double *work)
 {
-	double mean = plain_mean(x->s, series[who]), level;
+	double mean = plain_mean(x->s, series[who]), level, spread;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < many; i++)
 		if (!isnan(x->s->series[series[i]].usual))
 			work[n++] = plain_mean(x->s, series[i]);
-	level = scan_median(work, n);
-	for (uint32_t i = 0; i < n; i++)
-		work[i] = fabs(work[i] - level);
-	return copysign(mean - level, (mean - level) * side) / fmax(scan_median(work, n) / 0.6745, fabs(level) / 200);
+	spread = scan_spread(work, work, n, &level);
+	return copysign(mean - level, (mean - level) * side) / fmax(spread, fabs(level) / 200);
 }
 
 /* Finds one among its peers that always differs; where several do, they are no exception. */
@@ -91,10 +86,8 @@ void compare_peers(struct scan *x, const uint32_t *series, uint32_t many)
 			work[n++] = s->series[series[i]].usual;
 	if (n < PEERS_LEAST)
 		goto out;
-	level = scan_median(work, n);
-	for (uint32_t i = 0; i < n; i++)
-		work[i] = fabs(work[i] - level);
-	spread = fmax(scan_median(work, n) / 0.6745, fabs(level) / 200);
+	spread = scan_spread(work, work, n, &level);
+	spread = fmax(spread, fabs(level) / 200);
 	if (m->counts && width > 0)
 		spread = fmax(spread, sqrt(fmax(fabs(level) * width, 1)) / width);
 	if (!strcmp(m->unit, "%"))

@@ -58,7 +58,7 @@ double scan_median(double *v, size_t n)
 
 double scan_spread(double *work, const double *v, uint32_t n, double *level)
 {
-	memcpy(work, v, n * sizeof(*work));
+	memmove(work, v, n * sizeof(*work));
 	*level = scan_median(work, n);
 	for (uint32_t i = 0; i < n; i++)
 		work[i] = fabs(v[i] - *level);

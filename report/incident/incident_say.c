@@ -95,7 +95,6 @@ static const struct word {
 	{ "tcp.retransmits", "TCP retransmissions", RANK_METRIC },
 	{ "tcp.retransmit_share", "TCP segments retransmitted", RANK_METRIC },
 	{ "memory.available", "available memory", RANK_METRIC },
-	{ "memory.used", "memory in use", RANK_METRIC },
 	{ "memory.dirty", "dirty memory", RANK_METRIC },
 	{ "irq.cal", "function call interrupts", RANK_METRIC },
 	{ "irq.loc", "timer interrupts", RANK_METRIC },
@@ -120,6 +119,7 @@ static const struct word {
 	{ "vmstat.pgfree", "pages freed", RANK_RAW },
 	{ "vmstat.pgreuse", "pages written that processes shared", RANK_RAW },
 	{ "vmstat.pgactivate", "pages used again", RANK_RAW },
+	{ "memory.used", "memory in use", RANK_AGAIN, "available memory" },
 	{ "meminfo.dirty", "dirty memory", RANK_AGAIN },
 	{ "vmstat.pgalloc_*", "pages allocated", RANK_AGAIN, "pages freed" },
 	{ "vmstat.numa_hit", "pages allocated", RANK_AGAIN, "pages freed" },
@@ -431,37 +431,20 @@ bool incident_names_first(const struct incident *i, uint32_t k)
 	return true;
 }
 
-static char *topic_of(const struct incident_series *s)
+static const char *topic_of(const struct incident_series *s)
 {
 	const struct word *w = row_of(s);
-	struct buf out = BUF_INIT;
 
-	if (w && w->about)
-		buf_addstr(&out, w->about);
-	else
-		put_name(&out, s);
-	return buf_detach(&out);
+	return !w ? s->display : w->about ? w->about : w->word;
 }
 
-/* Whether a better series has said it. Without memory `out` fails. */
-static bool said_before(const struct incident *i, uint32_t k, struct buf *out)
+/* Whether a better series has said it. */
+static bool said_before(const struct incident *i, uint32_t k)
 {
-	char *topic, *other;
-	bool said = false;
-
-	if (rank_of(&i->series[k]) != RANK_AGAIN)
-		return false;
-	topic = topic_of(&i->series[k]);
-	for (uint32_t j = 0; j < k && !said; j++) {
-		other = topic_of(&i->series[j]);
-		if (!topic || !other)
-			out->err = -ENOMEM;
-		else
-			said = !strcmp(topic, other);
-		free(other);
-	}
-	free(topic);
-	return said;
+	for (uint32_t j = 0; j < k && rank_of(&i->series[k]) == RANK_AGAIN; j++)
+		if (!strcmp(topic_of(&i->series[j]), topic_of(&i->series[k])))
+			return true;
+	return false;
 }
 
 static void put_tasks(struct buf *out, const struct incident *i)
@@ -469,6 +452,10 @@ static void put_tasks(struct buf *out, const struct incident *i)
 	for (uint32_t k = 0; k < i->n_tasks && k < 3; k++) {
 		buf_addstr(out, !k ? "; " : k + 1 == i->n_tasks || k == 2 ? " and " : ", ");
 		text_escape(out, i->task[k].name, strlen(i->task[k].name));
+		if (i->task[k].rss > 0) {
+			buf_addstr(out, " +");
+			buf_bytes(out, (uint64_t)i->task[k].rss);
+		}
 	}
 }
 
@@ -486,7 +473,7 @@ int say(const struct incidents *all, struct incident *i)
 			buf_printf(&out, ", %u times", i->times);
 	} else {
 		for (uint32_t k = 0; k < i->n_series; k++) {
-			if (!incident_names_first(i, k) || said_before(i, k, &out))
+			if (!incident_names_first(i, k) || said_before(i, k))
 				continue;
 			metrics++;
 			/* Kernel names only if nothing better is left. */
@@ -575,6 +562,7 @@ struct json *incident_json(const struct incidents *all, uint32_t rank)
 		json_put(one, "ended", json_new_u64(t->ended));
 		json_put(one, "cpu_s", json_new_f64(t->cpu));
 		json_put(one, "bytes", json_new_f64(t->bytes));
+		json_put(one, "rss", json_new_f64(t->rss));
 		json_push(tasks, one);
 	}
 	json_put(j, "rank", json_new_u64(rank + 1));

@@ -97,7 +97,7 @@ bool take_rhythm(struct scan *x, struct family *f, enum side side, double tests)
 
 /* Of n values, which are reordered. */
 double scan_median(double *v, size_t n);
-/* Of n values around their median, in *level; `work` has room for as many. */
+/* Of n values around their median, in *level; `work` has room for as many, or is the values. */
 double scan_spread(double *work, const double *v, uint32_t n, double *level);
 /* The values of a series, its level, and how it is judged; a drift is taken off, and reported if `report`. False:
  * nothing can be said of it. */

@@ -12,12 +12,15 @@
 #define AROUND     5    /* intervals before and after, or as many as it lasted */
 #define MOST_OF    0.8  /* share of what its process did more: it was this thread */
 #define NEAR_S     300  /* incidents this close to each other are read together */
+#define RSS_LEAST  16e6 /* bytes; below it a task is not recorded for its memory */
+#define RSS_OF     0.1  /* share of the memory that the incident took */
 
 struct task {
 	double cpu[2], bytes[2], ended; /* outside, inside */
+	double grown, most;             /* bytes by which its memory grew; of one process, `grower` */
 	char *name, *parent_name;       /* owned; the parent's name only for short-lived ones */
 	uint64_t pid, parent;           /* pid 0: all short-lived ones of that name and parent */
-	uint64_t tid;                   /* of a thread of that process; 0: not a thread */
+	uint64_t tid, grower;           /* tid: of a thread of that process; 0: not a thread */
 	bool several;                   /* processes of that name */
 };
 
@@ -31,15 +34,16 @@ struct who {
 };
 
 /* What counters say of a task. */
-enum { USER, SYSTEM, READ, WRITTEN, ENDED, THREAD_CPU, SAID };
-static const char *const said[SAID] = { "tasks.user",  "tasks.system", "tasks.read",
-					"tasks.write", "tasks.ended",  "tasks.thread_cpu" };
+enum { USER, SYSTEM, READ, WRITTEN, ENDED, THREAD_CPU, RSS, SAID };
+static const char *const said[SAID] = { "tasks.user",  "tasks.system",     "tasks.read", "tasks.write",
+					"tasks.ended", "tasks.thread_cpu", "tasks.rss" };
 
 /* The last reading of an instance. */
 struct reading {
 	uint32_t id;
 	uint64_t ns, v[SAID];
 	struct task *task[INCIDENTS_REFINED]; /* NULL: not looked for, or nobody's */
+	double rss[INCIDENTS_REFINED][2];     /* most of it before, and since then */
 };
 
 /* Whose values are taken as they were recorded: only differences are wanted, and of few of the chunks. */
@@ -98,6 +102,21 @@ static double seconds_at(const struct look *l, uint64_t ns)
 	return l->start.at_s + (double)(int64_t)(ns - l->start.origin_ns) / 1e9;
 }
 
+/* In a stretch, what comes had nothing before; in a drift, what it came with, as it may only have been seen late. */
+static void add_rss(struct task *t, const struct incident *i, uint64_t pid, double rss[2], double v, double middle)
+{
+	bool drift = i->kind == INCIDENT_DRIFT, since = drift ? rss[0] > 0 : middle > i->from_s;
+	double had = fmax(rss[1] - rss[0], 0), grown;
+
+	rss[since] = drift ? v : fmax(rss[since], middle < i->to_s ? v : 0);
+	grown = fmax(rss[1] - rss[0], 0);
+	t->grown += grown - had;
+	if (grown > t->most || pid == t->grower) {
+		t->most = grown;
+		t->grower = pid;
+	}
+}
+
 static void add(struct look *l, struct reading *r, const struct pm_instance *i, int what, double v, double middle)
 {
 	for (uint32_t w = l->from; w < l->to; w++) {
@@ -113,6 +132,8 @@ static void add(struct look *l, struct reading *r, const struct pm_instance *i, 
 			t->bytes[inside] += v;
 		else if (what == ENDED)
 			t->ended += inside ? v : 0;
+		else if (what == RSS)
+			add_rss(t, who->i, pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0), r->rss[w], v, middle);
 		else
 			t->cpu[inside] += v;
 	}
@@ -153,7 +174,8 @@ static int take_group(struct look *l, const struct pm_chunk *c, const struct pm_
 		if (!(r = reading_of(l, i)))
 			return -ENOMEM;
 		for (uint32_t row = 0; row < c->rows; row++) {
-			double middle = (seconds_at(l, r->ns) + seconds_at(l, c->tick[row])) / 2;
+			double now = seconds_at(l, c->tick[row]),
+			       middle = r->ns ? (seconds_at(l, r->ns) + now) / 2 : now;
 
 			for (uint32_t k = 0; k < g->n_counters; k++) {
 				const struct pm_counter *counter = pm_model_counter(l->model, g->counter[k]);
@@ -165,10 +187,10 @@ static int take_group(struct look *l, const struct pm_chunk *c, const struct pm_
 					what++;
 				if (what == SAID || (values->status && values->status[place]))
 					continue;
-				if (r->ns && v > r->v[what] && c->tick[row] > l->first_ns)
+				if (what == RSS || (r->ns && v > r->v[what] && c->tick[row] > l->first_ns))
 					add(l, r, i, what,
-					    (double)(v - r->v[what]) * (double)counter->scale.num /
-						    (double)counter->scale.den,
+					    (double)(v - (what == RSS ? 0 : r->v[what])) *
+						    (double)counter->scale.num / (double)counter->scale.den,
 					    middle);
 				r->v[what] = v;
 			}
@@ -222,8 +244,9 @@ static int by_cpu(const void *a, const void *b)
 {
 	const struct incident_task *x = &((const struct kept *)a)->task, *y = &((const struct kept *)b)->task;
 
-	/* Each end counts as much as a millisecond. */
-	double a_s = x->cpu + (double)x->ended / 1e3, b_s = y->cpu + (double)y->ended / 1e3;
+	/* Memory counts before all else, and each end as much as a millisecond. */
+	double a_s = x->cpu + (double)x->ended / 1e3 + 1e6 * x->rss,
+	       b_s = y->cpu + (double)y->ended / 1e3 + 1e6 * y->rss;
 
 	return (a_s < b_s) - (a_s > b_s);
 }
@@ -284,12 +307,11 @@ static char *name_of(const struct kept *kept, uint32_t n, const struct kept *one
 /* Whether other tasks have the name of one that ended: naming them once is enough. */
 static bool lives_too(const struct who *l, const struct task *t)
 {
-	bool lives = false;
-
-	for (uint32_t k = 0; k < l->n_tasks && !t->pid && !lives; k++)
-		lives = l->task[k].pid && !l->task[k].tid && l->task[k].name && t->name &&
-			!strcmp(l->task[k].name, t->name);
-	return lives;
+	for (uint32_t k = 0; k < l->n_tasks && !t->pid; k++)
+		if (l->task[k].pid && !l->task[k].tid && l->task[k].name && t->name &&
+		    !strcmp(l->task[k].name, t->name))
+			return true;
+	return false;
 }
 
 static const struct task *thread_of(const struct who *l, const struct task *of, double cpu)
@@ -303,6 +325,25 @@ static const struct task *thread_of(const struct who *l, const struct task *of, 
 	return NULL;
 }
 
+/* How much memory a task has to have taken to be named for it. INFINITY: the incident is not about that. */
+static double rss_least(const struct incident *i)
+{
+	static const char *const of[] = { "memory.available", "meminfo.anon", "vmstat.nr_anon",
+					  "psi.memory",       "swap.",        "oom" };
+	double least = INFINITY;
+
+	for (uint32_t k = 0; k < i->n_series; k++) {
+		const struct incident_series *s = &i->series[k];
+		double unit = !strcmp(s->unit, "MB") ? 1e6 : !strcmp(s->unit, "By");
+
+		for (size_t m = 0; m < sizeof(of) / sizeof(*of); m++)
+			if (!strncmp(s->metric, of[m], strlen(of[m])))
+				least = fmax(isinf(least) ? RSS_LEAST : least,
+					     RSS_OF * unit * fabs(s->value - s->usual));
+	}
+	return least;
+}
+
 /* Keeps those that did more then than before and after. */
 static int keep_tasks(struct who *l)
 {
@@ -311,16 +352,22 @@ static int keep_tasks(struct who *l)
 	uint32_t n = 0;
 
 	for (uint32_t k = 0; k < l->n_tasks; k++) {
-		const struct task *t = &l->task[k];
-		struct incident_task new = { .pid = t->several ? 0 : t->pid,
-					     .ended = (uint64_t)llround(t->ended),
+		struct task *t = &l->task[k];
+		bool took = t->grown >= rss_least(i), one = took && t->most > MOST_OF * t->grown;
+		struct incident_task new = { .ended = (uint64_t)llround(t->ended),
 					     .cpu = fmax(more_than_before(l, t->cpu), 0),
-					     .bytes = fmax(more_than_before(l, t->bytes), 0) };
+					     .bytes = fmax(more_than_before(l, t->bytes), 0),
+					     .rss = took ? one ? t->most : t->grown : 0 };
 
-		if (t->tid)
+		if (t->tid ||
+		    (!took && (i->kind == INCIDENT_DRIFT || ((new.cpu < TASK_LEAST * l->inside_s) &&
+							     (new.bytes < 1e6 * l->inside_s) && (new.ended < 10)))))
 			continue;
-		if ((new.cpu < TASK_LEAST * l->inside_s) && (new.bytes < 1e6 * l->inside_s) && (new.ended < 10))
-			continue;
+		if (one) {
+			t->pid = t->grower;
+			t->several = false;
+		}
+		new.pid = t->several ? 0 : t->pid;
 		if (new.ended <= 1 && lives_too(l, t))
 			continue;
 		kept[n++] = (struct kept){ t, thread_of(l, t, new.cpu), new };
@@ -363,7 +410,7 @@ int find_tasks(struct incidents *found, const char *path, struct error *e)
 		struct incident *i = &found->incident[k];
 		double around = fmax(AROUND * s->interval_s, i->to_s - i->from_s);
 
-		if (i->kind != INCIDENT_STRETCH)
+		if (i->kind != INCIDENT_STRETCH && (i->kind != INCIDENT_DRIFT || isinf(rss_least(i))))
 			continue;
 		l.who[n] = (struct who){ .i = i,
 					 .from_s = i->from_s - around,

@@ -18,7 +18,8 @@ KEYS = {"rank": COUNT, "from": TEXT, "to": TEXT, "from_s": NUMBER, "to_s": NUMBE
         "tasks": list}
 SERIES = {"metric": TEXT, "scope": TEXT, "package": (int, NONE), "cpu": (int, NONE), "device": (str, NONE), "usual": NUMBER,
           "value": NUMBER}
-TASKS = {"name": TEXT, "pid": (int, NONE), "tid": (int, NONE), "ended": COUNT, "cpu_s": NUMBER, "bytes": NUMBER}
+TASKS = {"name": TEXT, "pid": (int, NONE), "tid": (int, NONE), "ended": COUNT, "cpu_s": NUMBER, "bytes": NUMBER,
+         "rss": NUMBER}
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$")
 # Not near the limit: how much is found there is measured by tests/bench/bench_incidents.py.
 CASES = [(kind, 2 if kind != "slow_core" else 16, 120) for kind in worlds.KINDS] + [("hog", 128, 60), ("steal", 2, 1200)]
@@ -138,6 +139,15 @@ def main():
             found = incidents(pmrep, path)
             assert [(t["pid"], t["tid"], t["name"]) for t in found[0]["tasks"]] == [(4711, tid, says)], found
             assert 3.5 < found[0]["tasks"][0]["cpu_s"] < 4.5 and found[0]["text"].endswith("; " + says), found[0]
+        # Who took the memory, of several of that name, comes before who computed; of a leak nobody else.
+        for leak, time, pids in ((False, "+200 s for 30 s", [4712, 12]), (True, "throughout", [4712])):
+            worlds.write_memory(path, leak)
+            found = incidents(pmrep, path)
+            check_types(found, 600)
+            assert len(found) == 1 and [t["pid"] for t in found[0]["tasks"]] == pids, found
+            assert re.match(re.escape(time) + r": available memory .*; python3 \(pid 4712\) \+2\.0 GB( and spinner \(pid 12\))?$",
+                            found[0]["text"]), found[0]["text"]
+            assert 1.9e9 < found[0]["tasks"][0]["rss"] < 2.1e9, found[0]
         worlds.write_storm(path)
         found = incidents(pmrep, path)
         check_types(found, 120)
