@@ -91,14 +91,9 @@ static int put_table(const struct incidents *found, uint32_t n, bool color, stru
 		buf_clear(&text);
 		incident_put_time(found, x, &text);
 		if (found->start_wall_ns) {
-			size_t len =
-				number_time(when, (uint64_t)(found->start_wall_ns + (int64_t)(x->from_s * 1e9)), 0);
-
-			when[len] = '\0';
-			if (len >= 19)
-				when[19] = '\0';
-			if (len >= 10)
-				when[10] = ' ';
+			number_time(when, (uint64_t)(found->start_wall_ns + (int64_t)(x->from_s * 1e9)), 0);
+			when[10] = ' ';
+			when[19] = '\0';
 		}
 		out->err = text.err ? text.err : out->err;
 		table_texts(t, (const char *const[]){ buf_str(&text), when, x->text }, 3);

@@ -34,7 +34,6 @@ struct incident_series {
 	const char *device; /* a name without a number; "" otherwise */
 	enum pm_kind kind;
 	uint32_t package, cpu; /* PM_NONE: does not apply */
-	uint8_t precision;
 	double usual, value, score;
 };
 

@@ -50,7 +50,6 @@ static int find_metric(struct collect *c, const struct binding *b, const struct 
 		return -ENOMEM;
 	x = &s->metric[s->n_metrics];
 	*x = (struct incident_metric){
-		.precision = m->precision,
 		.amount = metric_is_amount(b, m, c->places->model),
 		.fault = m->counter ? c->fault[m->counter] : m->fault,
 	};
@@ -68,20 +67,17 @@ static int find_metric(struct collect *c, const struct binding *b, const struct 
 static int find_row(struct collect *c, const struct place *p, uint32_t *place)
 {
 	struct incident_store *s = c->s;
-	struct buf key = BUF_INIT;
+	SCOPED(buf_release) struct buf key = BUF_INIT;
 	struct incident_row *x;
 	size_t kind;
-	int err = 0;
 
 	buf_printf(&key, "%d:", (int)p->kind);
 	kind = key.len;
 	places_put_name(c->places, p, &key);
-	err = key.err;
-	if (err || names_get(&s->rows, buf_str(&key), place))
-		goto out;
-	err = array_room(&s->row, s->n_rows, sizeof(*s->row));
-	if (err)
-		goto out;
+	if (key.err || names_get(&s->rows, buf_str(&key), place))
+		return key.err;
+	if (array_room(&s->row, s->n_rows, sizeof(*s->row)))
+		return -ENOMEM;
 	x = &s->row[s->n_rows];
 	*x = (struct incident_row){
 		.label = strdup(buf_str(&key) + kind),
@@ -93,10 +89,7 @@ static int find_row(struct collect *c, const struct place *p, uint32_t *place)
 					    PM_NONE,
 	};
 	*place = s->n_rows++;
-	err = x->label ? names_set(&s->rows, buf_str(&key), *place) : -ENOMEM;
-out:
-	buf_release(&key);
-	return err;
+	return x->label ? names_set(&s->rows, buf_str(&key), *place) : -ENOMEM;
 }
 
 /* Whether the metric shows exactly what one counter says. */
@@ -132,16 +125,14 @@ static int choose(struct collect *c, const struct sink_plan *plan)
 {
 	const struct binding *b = plan->binding;
 	const struct pm_model *m = plan->places->model;
-	bool *known = calloc((size_t)m->n_counters + 1, sizeof(*known));
+	SCOPED(scoped_free) bool *known = calloc((size_t)m->n_counters + 1, sizeof(*known));
 
 	free(c->wanted);
 	free(c->fault);
 	c->wanted = calloc(b->n_metrics + 1, sizeof(*c->wanted));
 	c->fault = calloc((size_t)m->n_counters + 1, sizeof(*c->fault));
-	if (!known || !c->wanted || !c->fault) {
-		free(known);
+	if (!known || !c->wanted || !c->fault)
 		return -ENOMEM;
-	}
 	for (size_t i = 0; i < b->n_metrics; i++) {
 		const struct bound_metric *x = &b->metric[i];
 		uint32_t of = x->counter ? 0 : stands_for(b, x);
@@ -175,7 +166,6 @@ static int choose(struct collect *c, const struct sink_plan *plan)
 			continue;
 		c->wanted[i] = true;
 	}
-	free(known);
 	return 0;
 }
 

@@ -68,10 +68,7 @@ static void find_level(struct scan *x, const struct incident_metric *m, double s
 	some = x->n < SAMPLE ? x->n : SAMPLE;
 	for (uint32_t i = 0; i < some; i++)
 		x->work[i] = x->y[(uint64_t)i * x->n / some];
-	x->level = scan_median(x->work, some);
-	for (uint32_t i = 0; i < some; i++)
-		x->work[i] = fabs(x->work[i] - x->level);
-	x->spread = scan_median(x->work, some) / 0.6745;
+	x->spread = scan_spread(x->work, x->work, some, &x->level);
 	for (uint32_t i = 0; i < x->n; i++)
 		sum += fabs(x->y[i] - x->level);
 	rare = x->spread < 1e-9 * fabs(x->level) || x->spread == 0;

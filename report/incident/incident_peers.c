@@ -14,7 +14,8 @@
 void find_common(struct scan *x, const uint32_t *series, uint32_t many)
 {
 	const struct incident_store *s = x->s;
-	double *work, level, spread;
+	SCOPED(scoped_free) double *work = NULL;
+	double level, spread;
 
 	x->has_common = many >= COMMON_LEAST;
 	if (!x->has_common)
@@ -32,7 +33,6 @@ void find_common(struct scan *x, const uint32_t *series, uint32_t many)
 				work[n++] = (double)s->series[series[i]].v[b];
 		x->common[b] = n ? scan_median(work, n) : b ? x->common[b - 1] : 0;
 	}
-	free(work);
 	spread = scan_spread(x->work, x->common, s->used, &level);
 	x->has_common = spread > 0;
 	for (uint32_t b = 0; b < s->used; b++)
@@ -74,18 +74,18 @@ void compare_peers(struct scan *x, const uint32_t *series, uint32_t many)
 	const struct incident_metric *m = &s->metric[s->series[series[0]].metric];
 	enum pm_kind kind = s->row[s->series[series[0]].row].kind;
 	double level, spread, first = 0, width = s->interval_s * s->used * s->per_bin, limit;
-	double *work = calloc((size_t)many + 1, sizeof(*work));
+	SCOPED(scoped_free) double *work = calloc((size_t)many + 1, sizeof(*work));
 	uint32_t who = 0, beyond = 0, n = 0;
 
 	if (!work)
 		x->err = -ENOMEM;
 	if (!work || (kind != PM_CPU && kind != PM_PACKAGE && kind != PM_CORE))
-		goto out;
+		return;
 	for (uint32_t i = 0; i < many; i++)
 		if (!isnan(s->series[series[i]].usual))
 			work[n++] = s->series[series[i]].usual;
 	if (n < PEERS_LEAST)
-		goto out;
+		return;
 	spread = scan_spread(work, work, n, &level);
 	spread = fmax(spread, fabs(level) / 200);
 	if (m->counts && width > 0)
@@ -111,6 +111,4 @@ void compare_peers(struct scan *x, const uint32_t *series, uint32_t many)
 						 .score = (float)(first / limit),
 						 .usual = (float)level,
 						 .value = (float)s->series[series[who]].usual });
-out:
-	free(work);
 }

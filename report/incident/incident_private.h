@@ -8,7 +8,6 @@
 struct incident_metric {
 	char *name; /* owned, and so are the next, which are in it */
 	const char *display, *unit;
-	uint8_t precision;
 	bool amount; /* grows with time: divided by it */
 	bool counts; /* counts single occurrences, so few are few */
 	enum metric_fault fault;
@@ -50,7 +49,6 @@ struct incident_store {
 	uint32_t bins_most;  /* that all series fit in memory with */
 	uint32_t per_bin;    /* intervals that become one; doubles when they do not fit */
 	uint32_t in_bin;     /* intervals in the last bin so far */
-	uint32_t left_out;
 	struct names metrics, rows;
 	uint32_t *key; /* of series, + 1, by open addressing from metric and row; 0: free */
 	uint32_t n_keys;

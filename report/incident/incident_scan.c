@@ -392,11 +392,12 @@ static void *lay_out(struct scan *x, struct family *f)
 
 int scan_all(struct incident_store *s, struct findings *out)
 {
-	uint32_t *place = calloc((size_t)s->n_series + 1, sizeof(*place)), families = 0;
+	SCOPED(scoped_free) uint32_t *place = calloc((size_t)s->n_series + 1, sizeof(*place));
 	struct scan x = { .s = s, .out = out, .at = PM_NONE };
 	struct family f = { 0 };
+	SCOPED(scoped_free) void *room = NULL;
+	uint32_t families = 0;
 	double tests;
-	void *room;
 
 	/* A shorter interval scatters more than the others. */
 	if (s->used > 2 && s->to_s[s->used - 1] - s->from_s[s->used - 1] < 0.7 * (s->to_s[0] - s->from_s[0]))
@@ -423,7 +424,5 @@ int scan_all(struct incident_store *s, struct findings *out)
 		scan_family(&x, &f, tests);
 		compare_peers(&x, f.series, f.n);
 	}
-	free(place);
-	free(room);
 	return x.err;
 }

@@ -95,7 +95,6 @@ int store_series(struct incident_store *s, uint32_t metric, uint32_t row, uint32
 		return 0;
 	if ((uint64_t)s->n_series * s->bins * sizeof(float) > 4 * (uint64_t)MEMORY) {
 		*place = PM_NONE;
-		s->left_out++;
 		return 0;
 	}
 	v = room(s, s->n_series);

@@ -108,7 +108,9 @@ static void add_rss(struct task *t, const struct incident *i, uint64_t pid, doub
 	bool drift = i->kind == INCIDENT_DRIFT, since = drift ? rss[0] > 0 : middle > i->from_s;
 	double had = fmax(rss[1] - rss[0], 0), grown;
 
-	rss[since] = drift ? v : fmax(rss[since], middle < i->to_s ? v : 0);
+	/* What has ended has none left. */
+	if (v > 0 && (drift || middle < i->to_s))
+		rss[since] = drift ? v : fmax(rss[since], v);
 	grown = fmax(rss[1] - rss[0], 0);
 	t->grown += grown - had;
 	if (grown > t->most || pid == t->grower) {
@@ -328,13 +330,17 @@ static const struct task *thread_of(const struct who *l, const struct task *of, 
 /* How much memory a task has to have taken to be named for it. INFINITY: the incident is not about that. */
 static double rss_least(const struct incident *i)
 {
-	static const char *const of[] = { "memory.available", "meminfo.anon", "vmstat.nr_anon",
-					  "psi.memory",       "swap.",        "oom" };
+	static const char *const of[] = { "memory.available", "memory.used", "meminfo.anon", "vmstat.nr_anon",
+					  "psi.memory",       "swap.",       "oom" };
 	double least = INFINITY;
 
 	for (uint32_t k = 0; k < i->n_series; k++) {
 		const struct incident_series *s = &i->series[k];
-		double unit = !strcmp(s->unit, "MB") ? 1e6 : !strcmp(s->unit, "By");
+		/* Or pages. */
+		double unit = !strcmp(s->unit, "MB") ? 1e6 :
+			      !strcmp(s->unit, "By") ? 1 :
+			      !strcmp(s->unit, "1")  ? 4096 :
+						       0;
 
 		for (size_t m = 0; m < sizeof(of) / sizeof(*of); m++)
 			if (!strncmp(s->metric, of[m], strlen(of[m])))
@@ -353,7 +359,7 @@ static int keep_tasks(struct who *l)
 
 	for (uint32_t k = 0; k < l->n_tasks; k++) {
 		struct task *t = &l->task[k];
-		bool took = t->grown >= rss_least(i), one = took && t->most > MOST_OF * t->grown;
+		bool took = t->grown >= rss_least(i), one = took && t->most > t->grown / 2;
 		struct incident_task new = { .ended = (uint64_t)llround(t->ended),
 					     .cpu = fmax(more_than_before(l, t->cpu), 0),
 					     .bytes = fmax(more_than_before(l, t->bytes), 0),

@@ -260,11 +260,12 @@ def write_threads(path, share, seconds=120, begin=60, length=6):
 
 
 def write_memory(path, leak, seconds=400):
-    """The newer of two processes of one name, pid 4712, takes 2 GB: throughout, or from 200 to 230 s. The other one has more all
+    """The newer of two processes of one name, pid 4712, takes 2 GB: until it ends, or from 200 to 230 s. The other one has more all
     the time, and pid 12 computes more then; a third of that name takes 40 MB."""
     rnd = random.Random(1)
     inside = [200 < k <= 230 for k in range(seconds + 1)]
-    more = [2e9 * k / seconds if leak else 2e9 * n for k, n in enumerate(inside)]
+    alive = [not leak or k < seconds - 5 for k in range(seconds + 1)]
+    more = [(2e9 * k / seconds if leak else 2e9 * n) * alive[k] for k, n in enumerate(inside)]
     meminfo = {5: [1024, 1], 7: 2}
     r = machine([task(1, 4711, "python3"), task(2, 4712, "python3"), task(3, 12, "spinner"), task(4, 13, "python3"), {1: 0}],
                 [("meminfo.memtotal", "meminfo", "By", meminfo), ("meminfo.memavailable", "meminfo", "By", meminfo),
@@ -274,8 +275,9 @@ def write_memory(path, leak, seconds=400):
     save(r, path, seconds, [[[16 << 20] * (seconds + 1)], [[int((12e9 - m + rnd.gauss(0, 8e6)) / 1024) for m in more]]],
          [[added(small, 100), added([.05 if n else 0 for n in inside[1:]], 100), added([.9 if n else .1 for n in inside[1:]], 100),
            added(small, 100)],
-          [[int(v / 4096) for v in values] for values in ([3e9 + rnd.gauss(0, 5e6) for _ in more], [3e7 + m for m in more],
-                                                          [2e8] * (seconds + 1), [1e8 + m / 50 for m in more])]])
+          [[int(v / 4096) for v in values]
+           for values in ([3e9 + rnd.gauss(0, 5e6) for _ in more], [3e7 * a + m for a, m in zip(alive, more)],
+                          [2e8] * (seconds + 1), [1e8 + m / 50 for m in more])]])
 
 
 def write_storm(path, seconds=120, begin=60, length=5):
