@@ -175,29 +175,28 @@ static int take_group(struct look *l, const struct pm_chunk *c, const struct pm_
 			continue;
 		if (!(r = reading_of(l, i)))
 			return -ENOMEM;
-		for (uint32_t row = 0; row < c->rows; row++) {
-			double now = seconds_at(l, c->tick[row]),
-			       middle = r->ns ? (seconds_at(l, r->ns) + now) / 2 : now;
+		for (uint32_t k = 0; k < g->n_counters; k++) {
+			const struct pm_counter *counter = pm_model_counter(l->model, g->counter[k]);
+			double unit = (double)counter->scale.num / (double)counter->scale.den;
+			uint64_t ns = r->ns;
+			int what = 0;
 
-			for (uint32_t k = 0; k < g->n_counters; k++) {
-				const struct pm_counter *counter = pm_model_counter(l->model, g->counter[k]);
+			while (what < SAID && strcmp(said[what], counter->name) != 0)
+				what++;
+			for (uint32_t row = 0; row < c->rows && what < SAID; ns = c->tick[row++]) {
+				double now = seconds_at(l, c->tick[row]),
+				       middle = ns ? (seconds_at(l, ns) + now) / 2 : now;
 				size_t place = (head + (size_t)k * n + at) * values->stride + row;
-				uint64_t v = values->v[place];
-				int what = 0;
+				uint64_t v = values->v[place], before = what == RSS ? 0 : r->v[what];
 
-				while (what < SAID && strcmp(said[what], counter->name) != 0)
-					what++;
-				if (what == SAID || (values->status && values->status[place]))
+				if (values->status && values->status[place])
 					continue;
-				if (what == RSS || (r->ns && v > r->v[what] && c->tick[row] > l->first_ns))
-					add(l, r, i, what,
-					    (double)(v - (what == RSS ? 0 : r->v[what])) *
-						    (double)counter->scale.num / (double)counter->scale.den,
-					    middle);
+				if (what == RSS || (ns && v > before && c->tick[row] > l->first_ns))
+					add(l, r, i, what, (double)(v - before) * unit, middle);
 				r->v[what] = v;
 			}
-			r->ns = c->tick[row];
 		}
+		r->ns = c->rows ? c->tick[c->rows - 1] : r->ns;
 	}
 	return 0;
 }
