@@ -10,7 +10,9 @@
 
 #define GATHER_BYTES (6u << 20) /* that rows may take */
 #define GATHER_ROOMY (16u << 20)
-#define GATHER_LEAST 4                 /* rows */
+#define GATHER_LEAST 4                   /* rows */
+#define RISE_MOST    (UINT64_C(1) << 48) /* so that LOOSE_MOST of them are no wrap */
+#define LOOSE_MOST   4096
 #define AHEAD        (4 * GATHER_TILE) /* columns that will be requested soon */
 
 static void group_release(struct gathered *x)
@@ -100,6 +102,23 @@ static int begin_group(const struct gather *g, struct gathered *x, const struct 
 	return x->row && x->time && x->tile ? 0 : -ENOMEM;
 }
 
+/* Whether what intervals longer than from row to row need of the columns are their ends, as long as they rise. */
+static bool adds_up(const struct replay *r, const struct pm_chunk *c)
+{
+	bool all = r->config.mode != REPLAY_EACH && r->begun && !r->joints.n;
+
+	for (uint32_t i = 0; i < c->n_groups && all; i++) {
+		const struct group_feeds *f = is_fed(r, &c->group[i]) ? replay_feeds(r, c->group[i].group) : NULL;
+
+		for (uint32_t k = 0; f && k < f->n && all; k++) {
+			const struct track *t = &r->track[f->feed[k].track];
+
+			all = t->type == PM_U64 && t->semantics == PM_CUMULATIVE && !t->more;
+		}
+	}
+	return all;
+}
+
 static int begin(struct replay *r, const struct pm_chunk *c, uint32_t rows)
 {
 	struct gather *g = &r->gather;
@@ -126,6 +145,8 @@ static int begin(struct replay *r, const struct pm_chunk *c, uint32_t rows)
 	}
 	g->chunk.n_groups = c->n_groups;
 	g->chunk.tick = g->tick;
+	g->plain = adds_up(r, c);
+	g->loose = 0;
 	replay_see(r, c);
 	return 0;
 }
@@ -153,6 +174,7 @@ static int take_status(struct gather *g, struct gathered *x, const struct pm_chu
 	if (!x->some_missing)
 		memset(x->status, 0, cells * sizeof(*x->status));
 	x->some_missing = true;
+	g->plain = false;
 	for (uint32_t c = 0; c < x->columns; c++)
 		if (cg->status[c * cg->stride + row])
 			x->status[c * g->rows + g->chunk.rows] = cg->status[c * cg->stride + row];
@@ -210,6 +232,39 @@ static int take_row(struct gather *g, const struct pm_chunk *c, uint32_t row)
 	return 0;
 }
 
+/* Whether all readings are there, none is below that of the last row, and no event ran for a part of the time. */
+static bool rises(const struct replay *r, const struct pm_chunk *c, uint32_t row)
+{
+	const struct gather *g = &r->gather;
+	uint64_t any = 0;
+
+	for (uint32_t i = 0; i < c->n_groups && g->plain && g->chunk.rows && !any; i++) {
+		const struct pm_chunk_group *cg = &c->group[i];
+		const struct gathered *x = &g->group[i];
+		const uint64_t *last = x->row + (g->chunk.rows - 1) * row_stride(x), *v = cg->v + row;
+		uint32_t times = x->head / 4;
+
+		if (g->chunk.group[i].absent)
+			continue;
+		for (uint32_t k = 0; k < x->columns; k++)
+			any |= v[k * cg->stride] - last[k];
+		any = any / RISE_MOST | (cg->status != NULL);
+		if (!(pm_model_group(r->model, cg->group)->flags & PM_GROUP_PERF_TIMES))
+			continue;
+		for (uint32_t k = 2 * times; k < 3 * times; k++)
+			any |= (v[k * cg->stride] - last[k]) ^ (v[(k + times) * cg->stride] - last[k + times]);
+	}
+	return g->plain && g->chunk.rows && !any;
+}
+
+/* Which of the intervals from here on ends with this row, or after it. */
+static uint64_t interval_of(const struct replay *r, uint64_t tick)
+{
+	return r->config.mode == REPLAY_EVERY && tick > r->next_ns ?
+		       (tick - r->next_ns - 1) / r->config.every_ns + 1 :
+		       0;
+}
+
 /* Whether a group is new with this chunk. Where members come and go every second, the next chunk has another one. */
 static bool is_fresh(struct replay *r, const struct pm_chunk *c)
 {
@@ -237,9 +292,19 @@ int gather_take(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32
 	} else if (g->chunk.rows + (end - row) > g->rows || !goes_on(r, c)) {
 		return 0;
 	}
-	for (; row < end; row++)
+	for (; row < end; row++) {
+		uint32_t n = g->chunk.rows, loose = rises(r, c, row);
+
+		/* What lies between two rows of an interval adds nothing to them. */
+		if (loose && g->loose && g->loose < LOOSE_MOST &&
+		    interval_of(r, g->tick[n - 1]) == interval_of(r, c->tick[row])) {
+			g->chunk.rows--;
+			loose += g->loose;
+		}
+		g->loose = loose;
 		if ((err = take_row(g, c, row)))
 			return err;
+	}
 	return 1;
 }
 

@@ -60,6 +60,8 @@ struct gather {
 	uint32_t cap_groups;
 	struct pm_chunk chunk; /* owns its groups, of which only times and status are in place */
 	uint32_t rows;         /* room */
+	bool plain;            /* rows that rise need not be kept within an interval */
+	uint32_t loose;        /* rows that the last one stands for, if it need not be kept; else 0 */
 	uint64_t tick[PM_CHUNK_ROWS];
 	int64_t wall[PM_CHUNK_ROWS];
 };
