@@ -81,36 +81,6 @@ void pm_writer_break(struct pm_writer *w)
 	w->break_asked = true;
 }
 
-int writer_frame(struct pm_writer *w, unsigned type, const void *payload, size_t len, const struct index_entry *entry,
-		 uint32_t *crc)
-{
-	struct index_entry e = *entry;
-	uint32_t head;
-	int err;
-
-	if (len > PM_MAX_PAYLOAD || w->meta.len > PM_MAX_META)
-		return writer_fail(w, -E2BIG, "frame");
-	buf_clear(&w->frame);
-	head = frame_add(&w->frame, type, w->sequence, w->config.model->recording_id, &w->meta, payload, len);
-	if (w->frame.err)
-		return writer_fail(w, w->frame.err, "frame");
-	err = w->config.sink(w->config.sink_ctx, w->frame.data, w->frame.len);
-	if (err)
-		return writer_fail(w, err, "write");
-	if (crc)
-		*crc = head;
-	e.type = (uint8_t)type;
-	e.offset = w->offset;
-	e.length = w->frame.len;
-	w->sequence++;
-	w->offset += w->frame.len;
-	w->stats.bytes += w->frame.len;
-	w->stats.frames++;
-	if (!w->config.without_index && type != PM_FRAME_END && index_add(&w->index, &e))
-		return writer_fail(w, -ENOMEM, "index");
-	return 0;
-}
-
 /* Where this frame is, and how far it is from the last index. */
 static void add_links(const struct pm_writer *w, struct cbor_fields *f)
 {
