@@ -173,7 +173,7 @@ struct written {
 	int64_t tick, number;
 	uint64_t clock[4]; /* bits of a signed number in dependent chunks */
 	uint64_t realtime;
-	bool has_step, has_clocks, has_groups, has_blocks, has_realtime, has_base;
+	bool has_step, has_clocks, has_groups, has_blocks, has_realtime;
 	int64_t ticks[PM_CHUNK_ROWS], numbers[PM_CHUNK_ROWS];
 	uint32_t n_ticks, n_numbers; /* rows that the steps are for; 0: none */
 	uint32_t last_flags;         /* the last row that has flags, from 1 */

@@ -78,7 +78,7 @@ static void report(const struct bundle_job *j, const struct bundle *b)
 	const struct rewrite_result *r = &b->result;
 	SCOPED(buf_release) struct buf lost = BUF_INIT;
 
-	bundle_tell(b, &lost);
+	bundle_tell(b, &b->way, &lost);
 	cmd_complain(spec.name, "%s: %llu byte%s, %llu of %llu snapshot%s; %s", j->copy.output,
 		     (unsigned long long)b->bytes, plural(b->bytes), (unsigned long long)r->snapshots_out,
 		     (unsigned long long)r->snapshots_in, plural(r->snapshots_in),

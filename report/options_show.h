@@ -17,7 +17,7 @@ struct show_options {
 	const char *output_dir; /* NULL, or where each recording gets a file */
 	unsigned overwrite;     /* OUTFILE_OVERWRITE or 0 */
 	enum pm_kind per;       /* --per-LEVEL; PM_KINDS: none was requested */
-	bool spark, list, list_json, follow, strict, dump, quiet;
+	bool spark, list, follow, strict, dump, quiet;
 	struct vendor_files *vendor; /* owned; pipeline.bind points to it */
 	char **file;                 /* borrowed of the command line */
 	int n_files;

@@ -105,7 +105,7 @@ static int group_fate(void *ctx, const struct pm_model *m, const struct pm_group
 
 /* ---- words ---- */
 
-static void tell(const struct bundle *b, const struct bundle_way *way, struct buf *out)
+void bundle_tell(const struct bundle *b, const struct bundle_way *way, struct buf *out)
 {
 	if (way->every == UINT32_MAX)
 		buf_addstr(out, "only the first and last snapshot of each segment are kept");
@@ -116,17 +116,12 @@ static void tell(const struct bundle *b, const struct bundle_way *way, struct bu
 			   i ? ", " : "; the values of single CPUs are left out of: ", b->share[i].source);
 }
 
-void bundle_tell(const struct bundle *b, struct buf *out)
-{
-	tell(b, &b->way, out);
-}
-
 static void tell_history(const struct attempt *a, struct buf *out)
 {
 	buf_addstr(out, "bundled");
 	if (a->way.every > 1) {
 		buf_addstr(out, ": ");
-		tell(a->b, &a->way, out);
+		bundle_tell(a->b, &a->way, out);
 	}
 }
 

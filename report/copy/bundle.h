@@ -35,6 +35,6 @@ struct bundle {
 
 /* Call it after redact_look(). 0; -EFBIG with the smallest possible size in *e; or another -errno. */
 int bundle_make(struct bundle *b, const struct spool *in, struct error *e);
-/* Appends what was lost besides redacted texts, in words; "" if nothing. */
-void bundle_tell(const struct bundle *b, struct buf *out);
+/* Appends what such a way loses besides redacted texts, in words; "" if nothing. */
+void bundle_tell(const struct bundle *b, const struct bundle_way *way, struct buf *out);
 void bundle_release(struct bundle *b);

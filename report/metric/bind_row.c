@@ -67,11 +67,6 @@ struct bound_metric *bind_new_metric(struct binding *b, const struct metric_abou
 	return &b->metric[b->n_metrics++];
 }
 
-static void drop_metric(struct binding *b)
-{
-	release_metric(&b->metric[--b->n_metrics]);
-}
-
 /* What pmrec went by when it chose events: all of literal() in record/perf/perf_metrics.c. */
 static bool literal(void *ctx, const char *name, double *v)
 {
@@ -257,6 +252,6 @@ int bind_row(struct builder *x, const struct metric *row, const char *member, co
 		kept = bind_threshold(x, m, row);
 		return kept ? kept : is_taken(x, m->name, true) ? -ENOMEM : 0;
 	}
-	drop_metric(x->b);
+	release_metric(&x->b->metric[--x->b->n_metrics]);
 	return kept;
 }
