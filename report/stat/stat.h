@@ -396,10 +396,10 @@ static inline bool stat_is_beside(const struct stat_sheet *s, const struct stat_
 
 /* "<not counted>" or "<not supported>". */
 const char *stat_missing(uint16_t reason);
-/* The block within which lines are sorted and cut: those of a place, or of an event. */
-static inline uint32_t stat_block(const struct stat_sheet *s, const struct stat_line *l)
+/* Whether lines are sorted and cut within those of an event, not of a place. */
+static inline bool stat_is_by_event(const struct stat_sheet *s)
 {
-	return s->config->aggr == STAT_NONE || s->config->aggr == STAT_THREAD ? l->event : l->row;
+	return s->config->aggr == STAT_NONE || s->config->aggr == STAT_THREAD;
 }
 /* Whether the line is not printed. */
 bool stat_skips(const struct stat_sheet *s, const struct stat_line *l);

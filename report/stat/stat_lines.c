@@ -58,7 +58,7 @@ void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s,
 
 	for (uint32_t i = 0; i < s->n_lines; i++) {
 		const struct stat_line *l = &s->line[s->order[i]];
-		uint32_t block = stat_block(s, l);
+		uint32_t block = stat_is_by_event(s) ? l->event : l->row;
 
 		while (by_row && row < l->row)
 			put_part(s, row++, SIZE_MAX, put_alone);
@@ -120,7 +120,7 @@ static int by_key(const void *a, const void *b)
 int stat_sort_lines(struct stat_sheet *s)
 {
 	enum stat_sort sort = s->config->sort;
-	bool by_event = s->config->aggr == STAT_NONE || s->config->aggr == STAT_THREAD;
+	bool by_event = stat_is_by_event(s);
 	SCOPED(scoped_free) struct sort_key *key = NULL;
 
 	if (sort == STAT_SORT_NONE)

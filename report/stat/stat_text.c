@@ -147,11 +147,6 @@ static void put_reliance(struct stat_sheet *s, const struct stat_line *l, size_t
 		buf_printf(out, "  (%.2f%%)", now->reason ? 0 : 100.0 * (double)now->running / (double)now->enabled);
 }
 
-static bool is_by_event(const struct stat_sheet *s)
-{
-	return s->config->aggr == STAT_NONE || s->config->aggr == STAT_THREAD;
-}
-
 /* Below the line of its event, or where no event is printed. */
 static void put_more(struct stat_sheet *s, const struct stat_row *row, uint32_t nr, const struct stat_metric *m)
 {
@@ -448,7 +443,7 @@ static void put_alone(struct stat_sheet *s, uint32_t row, const struct stat_metr
 	}
 	put_place(s, &s->row[row], m->of ? m->of->now.nr : 1);
 	/* Where perf 7 goes event by event, further metrics stand further right. */
-	buf_printf(out, "%*s", m->headed ? GROUP_WIDTH : GROUP_HASH + (m->begins || !is_by_event(s) ? 0 : 8),
+	buf_printf(out, "%*s", m->headed ? GROUP_WIDTH : GROUP_HASH + (m->begins || !stat_is_by_event(s) ? 0 : 8),
 		   m->headed ? m->group : "");
 	from = out->len;
 	put_metric(s, m);
