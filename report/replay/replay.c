@@ -543,45 +543,6 @@ int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32
 	return 0;
 }
 
-static bool slope_between(struct replay *r, const struct clock_pair *then, const struct pm_clocks *now,
-			  uint64_t least_ns)
-{
-	double slope;
-
-	if (now->monotonic < then->monotonic + least_ns || now->monotonic_raw <= then->raw)
-		return false;
-	slope = (double)(now->monotonic_raw - then->raw) / (double)(now->monotonic - then->monotonic);
-	r->slope = slope > 1.001 || slope < 0.999 ? slope : 1;
-	return true;
-}
-
-/* Finds the chunk's TSC rate, from the newest earlier head that is at least a second older. */
-static bool find_slope(struct replay *r, const struct pm_clocks *now)
-{
-	uint64_t n = r->n_heads, least = n > CLOCK_PAIRS ? n - CLOCK_PAIRS : 0;
-	bool found = false;
-
-	if (!now->monotonic || !now->monotonic_raw)
-		return false;
-	for (uint64_t i = n; i-- > least && !found;)
-		found = slope_between(r, &r->head[i % CLOCK_PAIRS], now, 1000000000);
-	/* Many within a second would displace older ones. */
-	if (!n || now->monotonic >= r->head[(n - 1) % CLOCK_PAIRS].monotonic + 50000000)
-		r->head[r->n_heads++ % CLOCK_PAIRS] = (struct clock_pair){ now->monotonic, now->monotonic_raw };
-	return found;
-}
-
-void replay_foresee(struct replay *r, const struct pm_clocks *clocks, size_t n)
-{
-	bool found = false;
-
-	for (size_t i = 0; i < n && !found; i++)
-		found = find_slope(r, &clocks[i]);
-	if (!found && r->n_heads && n)
-		slope_between(r, &r->head[0], &clocks[n - 1], 1);
-	r->n_heads = 0;
-}
-
 int replay_chunk(struct replay *r, const struct pm_chunk *c)
 {
 	uint32_t row = 0, rows = c->rows;
@@ -597,7 +558,7 @@ int replay_chunk(struct replay *r, const struct pm_chunk *c)
 	if ((err = new_stretch(r, c)))
 		return err;
 	slope = r->slope;
-	find_slope(r, &c->clocks);
+	replay_find_slope(r, &c->clocks);
 	if (slope != r->slope && r->gather.chunk.rows) {
 		double now = r->slope;
 

@@ -202,6 +202,9 @@ void replay_see(struct replay *r, const struct pm_chunk *c);
 /* Replays rows [row, end) of a chunk; `wall`: of each row; NULL: r->wall for all. */
 int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const int64_t *wall);
 
+/* Finds how fast CLOCK_MONOTONIC_RAW ran in a chunk, from the newest earlier head that is at least a second older. */
+bool replay_find_slope(struct replay *r, const struct pm_clocks *now);
+
 /* Keeps rows [row, end) of a chunk for later, if that pays. 1: kept; 0: it does not pay, or earlier rows have to be
  * replayed first; -ENOMEM. */
 int gather_take(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end);
