@@ -77,8 +77,8 @@ class Multiplexed:
             self.pair.append((enabled, running))
 
 
-def make(seed, path):
-    """Writes one; returns the formulas that make sense of it, and two lengths of bins."""
+def make(seed, path, runs=True):
+    """Writes one; returns the formulas that make sense of it, and two lengths of bins. runs: it may have several."""
     rng = random.Random(seed)
     cpus = rng.choice([1, 2, 4, 8, 8])
     n = rng.randrange(2, 24)
@@ -196,7 +196,7 @@ def make(seed, path):
             formulas["m_part_%d" % len(formulas)] = "d_ratio(%s, system(%s))" % (name, of)
     # Segments of one run, as after a reopening; and runs.
     cut = rng.randrange(1, n) if rng.random() < 0.25 else n
-    again = more.randrange(1, n) if more.random() < 0.15 else n
+    again = more.randrange(1, n) if more.random() < 0.15 and runs else n
 
     def place(s):
         return 1 + (s >= again), int(s >= cut)
