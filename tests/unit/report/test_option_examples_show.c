@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/options_table.h"
+#include "report/export/exporter.h"
 #include "report/options_show.h"
 
 #define WORDS 12
@@ -83,9 +85,22 @@ static void turbostat(void **state)
 	}
 }
 
+/* The option's row cannot be made from the table of formats, which only pmrep has. */
+static void formats_are_listed(void **state)
+{
+	SCOPED(buf_release) struct buf all = BUF_INIT;
+	const struct option_row *row = show_spec.rows;
+
+	while (!row->name || strcmp(row->name, "format"))
+		row++;
+	for (size_t i = 0; exporters[i]; i++)
+		buf_printf(&all, "%s%s", i ? "|" : "", exporters[i]->name);
+	assert_string_equal(row->argument, buf_str(&all));
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(turbostat) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(turbostat), cmocka_unit_test(formats_are_listed) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
