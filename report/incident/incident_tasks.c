@@ -12,6 +12,7 @@
 #define AROUND     5    /* intervals before and after, or as many as it lasted */
 #define MOST_OF    0.8  /* share of what its process did more: it was this thread */
 #define NEAR_S     300  /* incidents this close to each other are read together */
+#define FIRST_S    0.5  /* after the start: only later readings show who comes */
 #define RSS_LEAST  16e6 /* bytes; below it a task is not recorded for its memory */
 #define RSS_OF     0.1  /* share of the memory that the incident took */
 
@@ -43,7 +44,7 @@ struct reading {
 	uint32_t id;
 	uint64_t ns, v[SAID];
 	struct task *task[INCIDENTS_REFINED]; /* NULL: not looked for, or nobody's */
-	double rss[INCIDENTS_REFINED][2];     /* most of it before, and since then */
+	double rss[INCIDENTS_REFINED][2];     /* before, and the most since then */
 };
 
 /* Whose values are taken as they were recorded: only differences are wanted, and of few of the chunks. */
@@ -102,15 +103,17 @@ static double seconds_at(const struct look *l, uint64_t ns)
 	return l->start.at_s + (double)(int64_t)(ns - l->start.origin_ns) / 1e9;
 }
 
-/* In a stretch, what comes had nothing before; in a drift, what it came with, as it may only have been seen late. */
-static void add_rss(struct task *t, const struct incident *i, uint64_t pid, double rss[2], double v, double middle)
+/* By how much a process grew since its first reading, or, if it came in a stretch or shortly before, since 0: in a drift
+ * it may only have been seen late. What has ended has no memory left. */
+static void add_rss(struct task *t, uint64_t pid, double rss[2], double v, bool inside, bool drift, bool came)
 {
-	bool drift = i->kind == INCIDENT_DRIFT, since = drift ? rss[0] > 0 : middle > i->from_s;
 	double had = fmax(rss[1] - rss[0], 0), grown;
 
-	/* What has ended has none left. */
-	if (v > 0 && (drift || middle < i->to_s))
-		rss[since] = drift ? v : fmax(rss[since], v);
+	/* One byte is as little as none, but known. */
+	if (!(rss[0] > 0))
+		rss[0] = came && !drift ? 1 : v;
+	if (v > 0 && inside)
+		rss[1] = drift ? v : fmax(rss[1], v);
 	grown = fmax(rss[1] - rss[0], 0);
 	t->grown += grown - had;
 	if (grown > t->most || pid == t->grower) {
@@ -135,7 +138,9 @@ static void add(struct look *l, struct reading *r, const struct pm_instance *i, 
 		else if (what == ENDED)
 			t->ended += inside ? v : 0;
 		else if (what == RSS)
-			add_rss(t, who->i, pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0), r->rss[w], v, middle);
+			add_rss(t, pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0), r->rss[w], v, inside,
+				who->i->kind == INCIDENT_DRIFT,
+				seconds_at(l, i->added_ns) > fmax(who->from_s, l->start.at_s + FIRST_S));
 		else
 			t->cpu[inside] += v;
 	}
@@ -341,10 +346,11 @@ static double rss_least(const struct incident *i)
 			      !strcmp(s->unit, "1")  ? 4096 :
 						       0;
 
-		for (size_t m = 0; m < sizeof(of) / sizeof(*of); m++)
+		double taken = !strcmp(s->metric, of[0]) ? s->usual - s->value : s->value - s->usual;
+
+		for (size_t m = 0; m < sizeof(of) / sizeof(*of) && taken > 0; m++)
 			if (!strncmp(s->metric, of[m], strlen(of[m])))
-				least = fmax(isinf(least) ? RSS_LEAST : least,
-					     RSS_OF * unit * fabs(s->value - s->usual));
+				least = fmax(isinf(least) ? RSS_LEAST : least, RSS_OF * unit * taken);
 	}
 	return least;
 }

@@ -201,15 +201,16 @@ def machine(instances, counters, groups):
     r = encode.Recording()
     r.body(encode.HEADER, {1: "worlds", 5: "x86_64", 13: S, 18: "system", 28: True})
     r.body(encode.TOPOLOGY, {1: encode.START, 2: [0, 1], 3: [0, 0], 6: [0, 1], 13: [0, 0], 15: [1, 1]})
-    r.body(encode.INSTANCES, {2: 1, 3: [{1: 7, 2: 0, 3: 0}, {1: 7, 2: 1, 3: 1}, *instances]})
+    r.body(encode.INSTANCES, {1: encode.START, 2: 1, 3: [{1: 7, 2: 0, 3: 0}, {1: 7, 2: 1, 3: 1}, *instances]})
     r.body(encode.SCHEMA, {1: 1, 2: [{1: n, 3: source, 4: unit, 10: {2: True}, **more} for n, source, unit, more in counters],
                            3: 1, 4: [{1: "test", 2: 2, 3: [c, n, 1], 4: [i, m, 1]} for c, n, i, m in groups]})
     return r
 
 
 def task(number, pid, comm, parent=None, tid=None):
+    """As the recorder knows it, shortly after its first reading."""
     whose = {200: pid, 201: tid, 205: parent} if tid else {200: pid} if pid else {204: parent[0], 205: parent[1]}
-    return {1: 9, 2: number, 6: {1: "task-%d" % number, 202: comm, **whose}}
+    return {1: 9, 2: number, 4: S // 100, 6: {1: "task-%d" % number, 202: comm, **whose}}
 
 
 def save(r, path, seconds, *tables):
@@ -259,13 +260,13 @@ def write_threads(path, share, seconds=120, begin=60, length=6):
          [[added(more, 100)]], [[added([m * share for m in more], 100), added([m * (1 - share) for m in more], 100)]])
 
 
-def write_memory(path, leak, seconds=400):
-    """The newer of two processes of one name, pid 4712, takes 2 GB: until it ends, or from 200 to 230 s. The other one has more all
+def write_memory(path, leak, begin=200, seconds=400):
+    """The newer of two processes of one name, pid 4712, takes 2 GB: until it ends, or for 30 s. The other one has more all
     the time, and pid 12 computes more then; a third of that name takes 40 MB."""
     rnd = random.Random(1)
-    inside = [200 < k <= 230 for k in range(seconds + 1)]
+    inside = [begin < k <= begin + 30 for k in range(seconds + 1)]
     alive = [not leak or k < seconds - 5 for k in range(seconds + 1)]
-    more = [(2e9 * k / seconds if leak else 2e9 * n) * alive[k] for k, n in enumerate(inside)]
+    more = [(2e9 * k / seconds if leak else 2e9 * n * min(1, (k - begin) / 4)) * alive[k] for k, n in enumerate(inside)]
     meminfo = {5: [1024, 1], 7: 2}
     r = machine([task(1, 4711, "python3"), task(2, 4712, "python3"), task(3, 12, "spinner"), task(4, 13, "python3"), {1: 0}],
                 [("meminfo.memtotal", "meminfo", "By", meminfo), ("meminfo.memavailable", "meminfo", "By", meminfo),
