@@ -103,8 +103,8 @@ static double seconds_at(const struct look *l, uint64_t ns)
 	return l->start.at_s + (double)(int64_t)(ns - l->start.origin_ns) / 1e9;
 }
 
-/* By how much a process grew since its first reading, or, if it came in a stretch or shortly before, since 0: in a drift
- * it may only have been seen late. What has ended has no memory left. */
+/* By how much a process grew since its first reading, or, if it came in a stretch or shortly before, since 0: in a
+ * drift it may only have been seen late. What has ended has no memory left. */
 static void add_rss(struct task *t, uint64_t pid, double rss[2], double v, bool inside, bool drift, bool came)
 {
 	double had = fmax(rss[1] - rss[0], 0), grown;
