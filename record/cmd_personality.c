@@ -337,7 +337,7 @@ static bool lacks_machine(const struct asked *a)
 
 static int judge(const struct asked *a, const struct joined *j, int code, int read, int kept)
 {
-	bool perf = a->who->perf;
+	bool perf = a->who->perf, waited = !perf && *a->command && j->signal == SIGQUIT;
 
 	/* SIGPIPE and SIGXFSZ; SIGKILL came from us. */
 	if (WIFSIGNALED(read) && WTERMSIG(read) != SIGKILL)
@@ -352,8 +352,9 @@ static int judge(const struct asked *a, const struct joined *j, int code, int re
 			strerror(j->failure));
 		return !perf ? j->failure : a->newer ? 1 : 255;
 	}
-	if (j->signal && ((j->signal != SIGINT && j->signal != SIGALRM && j->signal != SIGABRT) ||
-			  (perf && !(j->ran && !j->cut && WIFEXITED(j->status)))))
+	if (j->signal && !waited &&
+	    ((j->signal != SIGINT && j->signal != SIGALRM && j->signal != SIGABRT) ||
+	     (perf && !(j->ran && !j->cut && WIFEXITED(j->status)))))
 		end_by(j->signal);
 	/* perf 7 ends with the status of what --timeout ended. */
 	if (j->ran && (!j->cut || (a->newer && personality_given(a, "timeout"))) && j->status)

@@ -255,8 +255,8 @@ void recorder_signal(struct recorder *r, const struct signals_event *s)
 	case SIGQUIT:
 		r->quit = true;
 		/* perf and turbostat wait for a command that did not receive the signal; perf's intervals end with
-		 * it. */
-		if (r->joined && running && !s->terminal && s->signo != SIGQUIT &&
+		 * it, and perf dies of SIGQUIT. */
+		if (r->joined && running && !s->terminal && (s->signo != SIGQUIT || !r->joined->says) &&
 		    !(r->joined->says && r->options->sample.interval_ns))
 			break;
 		/* A second Ctrl-C is for a command that ignores the first. */

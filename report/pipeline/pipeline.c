@@ -90,7 +90,7 @@ static enum replay_mode mode_of(const struct run *r)
 
 static bool wants_totals(const struct run *r)
 {
-	bool runs = pm_map_u64(&pm_reader_model(r->reader)->header, PM_HEADER_RUNS, 1) > 1;
+	bool runs = pm_map_u64(&pm_reader_model(r->reader)->header, PM_HEADER_RUNS, 1) != 1;
 
 	return r->sink->ops->totals && r->sink->whole != SINK_NO_TOTALS &&
 	       (r->sink->whole != SINK_ALL_RUNS || runs || r->window.mode != REPLAY_TOTAL);

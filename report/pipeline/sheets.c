@@ -232,7 +232,7 @@ static int plan(struct run *r, const struct pm_model *m)
 		.shown = r->shown,
 		.replay = r->lane[LANE_INTERVALS].replay,
 	};
-	r->sink->runs = pm_map_u64(&r->places.model->header, PM_HEADER_RUNS, 1) > 1;
+	r->sink->runs = pm_map_u64(&r->places.model->header, PM_HEADER_RUNS, 1) != 1;
 	if (ops->plan && (err = ops->plan(r->sink, &r->plan)))
 		return sheets_fail(r, err, "laying out the report");
 	if (!ops->plan)

@@ -211,7 +211,7 @@ struct stat_sheet {
 	struct stat_off *off; /* owned: when they were disabled */
 	size_t n_off;
 	struct stat_spread user, system;
-	bool child, runs, system_wide;
+	bool child, runs, each, system_wide;
 	bool begins;      /* its first lines are not printed yet */
 	bool switched;    /* events were enabled or disabled meanwhile: the command's time is not theirs */
 	char time[32];    /* of the current interval */

@@ -126,9 +126,14 @@ static void plain_name(const struct stat_sheet *s, const struct stat_event *ev, 
  * counts CPUs. */
 static int add_rate(struct stat_sheet *s, uint32_t event)
 {
+	const struct stat_event *ev = &s->event[event];
 	struct shown *shown;
-	uint32_t clock;
+	uint32_t clock, k = 0;
 
+	while (k < ev->n_counters && s->places->kind[ev->counter[k]] == PM_KINDS)
+		k++;
+	if (k == ev->n_counters)
+		return 0;
 	if (!bind_counters(&s->binding->index, "task-clock", &clock, 1) &&
 	    !bind_counters(&s->binding->index, "cpu-clock", &clock, 1))
 		return 0;
@@ -139,7 +144,7 @@ static int add_rate(struct stat_sheet *s, uint32_t event)
 			return -ENOMEM;
 		shown->event = event;
 		shown->metric = &s->binding->metric[i];
-		shown->cgroup = s->event[event].in_cgroup;
+		shown->cgroup = ev->in_cgroup;
 		shown->rate = true;
 		return 0;
 	}

@@ -460,7 +460,7 @@ static void lines(struct stat_sheet *s)
 		buf_addstr(&s->out->text, "\033[H\033[2J");
 	if (interval && (s->intervals - 1) % HEAD_EVERY == 0 && !s->config->metric_only && !s->config->iostat)
 		put_interval_head(s);
-	if (!interval && !(s->summing && stat_is_newer(s)))
+	if (!interval && !(stat_is_newer(s) && (s->summing || (s->each && s->intervals > 1))))
 		put_head(s);
 	if (s->config->iostat) {
 		stat_put_ports(s);

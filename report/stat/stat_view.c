@@ -79,7 +79,9 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	buf_clear(&s->text);
 	part_cgroups(s, places->model);
 	s->system_wide = !strcmp(pm_map_text(&places->model->header, PM_HEADER_TARGET, ""), "system");
-	s->runs = pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1) > 1;
+	/* Of runs without end perf prints each, without the command's own times. */
+	s->each = !pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1) && (stat_is_older(s) || stat_is_newer(s));
+	s->runs = pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1) != 1;
 	s->binding = plan->binding;
 	s->laid_out = false;
 	if ((err = stat_declare(s, sink->notes, &sink->error)))
@@ -182,8 +184,15 @@ static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k
 			err = print_lines(s);
 	} else if (s->runs) {
 		/* The command's own time, if known, not that of the snapshots around it. */
-		err = add_run(s, (double)(s->elapsed_ns && !s->switched ? s->elapsed_ns : counted));
+		counted = s->elapsed_ns && !s->switched ? s->elapsed_ns : counted;
+		s->seconds = (double)counted / 1e9;
 		s->elapsed_ns = 0;
+		if (s->each) {
+			s->user = (struct stat_spread){ 0 };
+			err = print_lines(s);
+		} else {
+			err = add_run(s, (double)counted);
+		}
 	}
 	if (!s->runs || c->intervals)
 		stat_add_total(s);
@@ -259,7 +268,7 @@ static int end(struct sink *sink)
 	s->time[0] = '\0';
 	if (s->intervals && s->config->stats) {
 		stat_print_stats(s);
-	} else if (s->intervals && (!s->config->intervals || s->config->summary)) {
+	} else if (s->intervals && !s->each && (!s->config->intervals || s->config->summary)) {
 		/* perf's CSV says so of any totals, if it was asked for them. */
 		s->summing = s->config->intervals || (s->config->summary && s->config->form == STAT_CSV &&
 						      (stat_is_older(s) || stat_is_newer(s)));

@@ -36,6 +36,8 @@ PERF = """
 @ --timeout=50 -e cs sleep 3; echo $?
 mkfifo c a; exec 8<>c 9<>a; @ --control fifo:c,a -a -x, -e cs sleep 5 & sleep .1; echo stop >&8; read -t 9 -u 9 said; wait $!; echo $?
 @ -r 2 -x, -e page-faults true
+@ -r 0 -x, -e cs sleep .05 2>&1 | head -3
+@ -r 0 -e cs sleep .05 2>&1 | head -14
 @ -x, true
 @ -j -e task-clock true
 @ -aA -x, -e cs sleep .05
@@ -437,6 +439,13 @@ def check_columns(side):
     return each(PLACED, judge)
 
 
+def check_heads(side):
+    """--metric-only has no column for an event that the machine lacks."""
+    lacking = re.findall(r"<not supported> +(\S+)", side("@ true", False).stderr)
+    heads = side("@ -x, --metric-only true", False).stderr.split("\n")[0]
+    return [f"--metric-only has a column for {event}, which is not supported: {heads}" for event in lacking if f"/sec {event}" in heads]
+
+
 def check_early(program):
     """SIGINT from the terminal, however early: the end comes at once, by that signal or with a line, and nothing is left behind."""
     wrong = []
@@ -773,7 +782,8 @@ def main():
             print(f"seed {seed}")
             wrong += check(peers.alike(lines), perf_side(folder, peers), without_nan if root else None)
             wrong += check_refused(peers.alike(listed(PERF_REFUSED, PERF_REFUSED_LONG, some)), perf_side(folder, peers))
-            wrong += check_readers(READERS, perf_side(folder, peers)) + check_columns(perf_side(folder, peers))
+            wrong += check_readers(READERS, perf_side(folder, peers)) + check_columns(perf_side(folder, peers)) + \
+                check_heads(perf_side(folder, peers))
             wrong += check_early(f"{PMREC} perfstat{peers.as_perf}")
             done += 1
     fits = os.access("/dev/fuse", os.R_OK | os.W_OK) and shutil.which("fusermount3") and not os.geteuid() and \
