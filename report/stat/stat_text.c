@@ -174,7 +174,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	buf_printf(out, "%18s ", there ? text : stat_missing(l->now.reason));
 	put_safe(out, there || !e->invalid ? e->unit : "", UNIT_WIDTH);
 	buf_addch(out, ' ');
-	put_safe(out, e->name, NAME_WIDTH);
+	put_safe(out, e->name, there || !e->cgroup || !stat_is_older(s) ? NAME_WIDTH : NAME_WIDTH - 7);
 	if (e->cgroup) {
 		buf_addch(out, ' ');
 		put_safe(out, e->cgroup, stat_is_older(s) ? 0 : 16);

@@ -161,6 +161,7 @@ setpriv --bounding-set=-all sh -c 'sleep 1 & @ -x, -p $! -e cs sleep .05'; echo 
 @ -x. -e cs true
 @ -x ' ' -e cycles true
 @ -a -e cs,task-clock --for-each-cgroup / sleep .05
+mkfifo c a; exec 8<>c 9<>a; @ -D -1 --control fd:8,9 -a -e cs --for-each-cgroup / sleep .05
 @ -a -e cs,task-clock -G /,/ sleep .05
 @ -r 2 --null true 2>&1 | grep -c elapsed
 for i in 1 2; do @ -x, -e page-faults -o r$i true; done; paste -d, r1 r2 | grep -v '#'
