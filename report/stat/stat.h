@@ -265,8 +265,9 @@ bool stat_programs_wanted(const struct stat_words *wanted, const struct pm_count
 void stat_programs_put(const struct pm_counter *c, struct buf *out);
 /* Their ids, with commas between; false if there are none. */
 bool stat_programs_list(const struct stat_sheet *s, struct buf *out);
-/* Whether -G names the cgroup of that number. */
-bool stat_wants_cgroup(const struct stat_sheet *s, uint32_t number);
+/* The name of a cgroup: its path, or its pseudonym; and whether -G names it, or none. */
+const char *stat_cgroup_name(const struct pm_instance *i);
+bool stat_wants_cgroup(const struct stat_config *config, const char *cgroup);
 /* The event that a counter belongs to, in a cgroup as stat_event.in_cgroup has it; one that is not printed is added.
  * Its place or -ENOMEM. */
 int64_t stat_event_of(struct stat_sheet *s, uint32_t counter, uint32_t cgroup);

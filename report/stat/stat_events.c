@@ -95,13 +95,16 @@ static bool is_default(const struct pm_model *m, const struct pm_counter *c, uns
 	return false;
 }
 
-/* The name of a cgroup: its path, or its pseudonym. */
+const char *stat_cgroup_name(const struct pm_instance *i)
+{
+	return pm_map_text(&i->attrs, PM_INSTANCE_CGROUP, pm_map_text(&i->attrs, PM_INSTANCE_NAME, "cgroup"));
+}
+
 static const char *cgroup_name(const struct pm_model *m, uint32_t number)
 {
 	for (uint32_t i = 0; i < m->n_instances; i++)
 		if (stat_cgroup_of(&m->instance[i]) == number)
-			return pm_map_text(&m->instance[i].attrs, PM_INSTANCE_CGROUP,
-					   pm_map_text(&m->instance[i].attrs, PM_INSTANCE_NAME, "cgroup"));
+			return stat_cgroup_name(&m->instance[i]);
 	return NULL;
 }
 
@@ -131,7 +134,7 @@ static int cgroups_of(const struct stat_sheet *s, uint32_t counter, struct cpuli
 	return err || found->n ? err : cpulist_add(found, 0);
 }
 
-static bool is_wanted_cgroup(const struct stat_config *config, const char *cgroup)
+bool stat_wants_cgroup(const struct stat_config *config, const char *cgroup)
 {
 	for (size_t i = 0; cgroup && i < config->cgroups.n; i++)
 		if (!fnmatch(config->cgroups.word[i], cgroup, 0))
@@ -139,17 +142,12 @@ static bool is_wanted_cgroup(const struct stat_config *config, const char *cgrou
 	return !config->cgroups.n;
 }
 
-bool stat_wants_cgroup(const struct stat_sheet *s, uint32_t number)
-{
-	return is_wanted_cgroup(s->config, cgroup_name(s->places->model, number));
-}
-
 static bool has_cgroup(const struct stat_sheet *s, const struct pm_counter *c, uint32_t number)
 {
 	const char *cgroup =
 		number ? cgroup_name(s->places->model, number) : pm_map_text(&c->attrs, PM_COUNTER_PERF_CGROUP, NULL);
 
-	return number == PM_NONE || is_wanted_cgroup(s->config, cgroup);
+	return number == PM_NONE || stat_wants_cgroup(s->config, cgroup);
 }
 
 /* Sets chosen[counter id]. */

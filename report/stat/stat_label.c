@@ -27,7 +27,7 @@ void stat_label_place(const struct stat_sheet *s, const struct place *p, struct 
 {
 	uint32_t package = known(p->package), die = known(p->die);
 	int level = s->places->cache == PM_CACHE_L2 ? 2 : 3;
-	const struct pm_instance *i;
+	const struct pm_instance *i = pm_model_instance(s->places->model, p->instance);
 
 	switch (p->kind) {
 	case PM_CPU:
@@ -52,15 +52,12 @@ void stat_label_place(const struct stat_sheet *s, const struct place *p, struct 
 		buf_printf(out, "N%u", known(p->node));
 		break;
 	case PM_TASK:
-		i = pm_model_instance(s->places->model, p->instance);
 		if (i)
 			label_task(s, i, out);
 		break;
 	case PM_CGROUP:
-		i = pm_model_instance(s->places->model, p->instance);
 		if (i)
-			buf_addstr(out, pm_map_text(&i->attrs, PM_INSTANCE_CGROUP,
-						    pm_map_text(&i->attrs, PM_INSTANCE_NAME, "cgroup")));
+			buf_addstr(out, stat_cgroup_name(i));
 		break;
 	default:
 		break;

@@ -1,6 +1,5 @@
 /* Rows and lines: which columns of the recording are printed as one number. */
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,16 +29,6 @@ static bool has_id(const uint64_t *id, size_t n, uint64_t wanted)
 	return false;
 }
 
-static bool wanted_cgroup(const struct stat_config *c, const struct pm_instance *i)
-{
-	const char *name = pm_map_text(&i->attrs, PM_INSTANCE_CGROUP, pm_map_text(&i->attrs, PM_INSTANCE_NAME, ""));
-
-	for (size_t k = 0; k < c->cgroups.n; k++)
-		if (!fnmatch(c->cgroups.word[k], name, 0))
-			return true;
-	return false;
-}
-
 static bool wanted_instance(const struct stat_sheet *s, const struct pm_instance *i)
 {
 	const struct stat_config *c = s->config;
@@ -49,7 +38,7 @@ static bool wanted_instance(const struct stat_sheet *s, const struct pm_instance
 	if (c->cpus.n && i->kind != PM_CPU && i->kind != PM_TASK && i->cpu != PM_NONE &&
 	    !cpulist_has(&c->cpus, i->cpu))
 		return false;
-	if (c->cgroups.n && c->aggr == STAT_CGROUP && i->kind == PM_CGROUP && !wanted_cgroup(c, i))
+	if (c->aggr == STAT_CGROUP && i->kind == PM_CGROUP && !stat_wants_cgroup(c, stat_cgroup_name(i)))
 		return false;
 	if (!c->n_pids && !c->n_tids)
 		return true;
@@ -194,24 +183,18 @@ static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, co
 				return places_find(s->places, &first, kind, place);
 		}
 	}
-	/* Uncore and other events of a package are placed at the CPU that reads them. */
-	if (kind == PM_CPU && i->kind != PM_CPU && c) {
-		struct pm_instance first = { .kind = PM_CPU, .number = c->cpu, .cpu = c->cpu };
-
-		return places_find(s->places, &first, kind, place);
-	}
 	if (kind == PM_TASK && i->kind != PM_TASK)
 		return false;
 	/* What the machine has once, such as time, is placed at the first CPU that is counted. */
-	if (i->kind == PM_SYSTEM && kind != PM_SYSTEM) {
+	if (i->kind == PM_SYSTEM && kind != PM_SYSTEM && !(kind == PM_CPU && c)) {
 		struct pm_instance first = instance_of_cpu(s, next_counted(s, 0));
 
 		return places_find(s->places, &first, kind, place);
 	}
 	if (kind == PM_CGROUP)
 		return i->kind == PM_CGROUP && place_of_cgroup(s, i, place);
-	/* A cgroup's counts are taken CPU by CPU. */
-	if (i->kind == PM_CGROUP && kind != PM_SYSTEM && c) {
+	/* Events of a package are placed at the CPU that reads them; a cgroup's counts are taken CPU by CPU. */
+	if (c && (kind == PM_CPU ? i->kind != PM_CPU : i->kind == PM_CGROUP && kind != PM_SYSTEM)) {
 		struct pm_instance on = { .kind = PM_CPU, .number = c->cpu, .cpu = c->cpu };
 
 		return places_find(s->places, &on, kind, place);
@@ -466,6 +449,17 @@ static int index_lines(struct stat_sheet *s)
 
 /* ---- the whole ---- */
 
+static void forget_pointers(struct stat_sheet *s)
+{
+	s->finder = NULL;
+	s->row = NULL;
+	s->row_at = NULL;
+	s->line = NULL;
+	s->line_of = s->order = NULL;
+	s->column = NULL;
+	s->n_rows = s->n_lines = s->n_columns = 0;
+}
+
 void stat_forget_layout(struct stat_sheet *s)
 {
 	for (uint32_t i = 0; i < s->n_rows; i++)
@@ -479,13 +473,7 @@ void stat_forget_layout(struct stat_sheet *s)
 	free(s->order);
 	free(s->column);
 	finder_free(s->finder);
-	s->finder = NULL;
-	s->row = NULL;
-	s->row_at = NULL;
-	s->line = NULL;
-	s->line_of = s->order = NULL;
-	s->column = NULL;
-	s->n_rows = s->n_lines = s->n_columns = 0;
+	forget_pointers(s);
 }
 
 int stat_declare(struct stat_sheet *s, struct buf *notes, struct error *e)
@@ -548,21 +536,12 @@ int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e)
 		s->own_places = *s->shared;
 		s->own_places.cache = s->cache_level == 2 ? PM_CACHE_L2 : PM_CACHE_L3;
 	}
-	s->row = NULL;
-	s->row_at = NULL;
-	s->line = NULL;
-	s->line_of = s->order = NULL;
-	s->column = NULL;
-	s->n_rows = s->n_lines = s->n_columns = 0;
+	forget_pointers(s);
 	s->finder = f;
 	err = feed && f ? finder_init(f, s) : -ENOMEM;
-	if (!err)
-		err = find_rows(s, f, &nowhere);
-	if (!err)
-		s->line = calloc((size_t)s->n_rows * s->n_events + 1, sizeof(*s->line));
-	at = s->line;
-	if (!err && !s->line)
-		err = -ENOMEM;
+	err = err ? err : find_rows(s, f, &nowhere);
+	at = s->line = calloc((size_t)s->n_rows * s->n_events + 1, sizeof(*s->line));
+	err = err || s->line ? err : -ENOMEM;
 	for (uint32_t i = 0; i < s->n_events && !err; i++)
 		err = add_lines(s, i, &at, feed, f);
 	if (!err) {

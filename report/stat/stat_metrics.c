@@ -374,7 +374,8 @@ int stat_metrics_add(struct stat_sheet *s, const char *word, bool in_default, st
 	int err = 0;
 
 	for (uint32_t i = 0; i < m->n_instances && !err && s->config->aggr != STAT_CGROUP; i++)
-		if (stat_cgroup_of(&m->instance[i]) && stat_wants_cgroup(s, m->instance[i].number))
+		if (stat_cgroup_of(&m->instance[i]) &&
+		    stat_wants_cgroup(s->config, stat_cgroup_name(&m->instance[i])))
 			err = cpulist_add(&in, m->instance[i].number);
 	if (err)
 		return error_sys(e, -err, "-M");

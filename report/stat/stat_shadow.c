@@ -13,6 +13,8 @@
 
 #include "common/array.h"
 #include "common/event/event.h"
+#include "report/machine/cpu_model.h"
+#include "report/metric/meaning.h"
 
 const struct named stat_named[] = {
 	{ "task-clock", "cpus_utilized", "CPUs_utilized", "CPUs", 1, 0 },
@@ -71,22 +73,14 @@ const char *stat_core_pmu(const struct pm_model *m, const struct pm_counter *c)
 	return NULL;
 }
 
-/* Type and config of the attr, in the byte order of the machine that was recorded. */
 static bool attr_of(const struct stat_sheet *s, const struct pm_counter *c, uint32_t *type, uint64_t *config)
 {
 	const struct pm_value *v = pm_map_get(&c->attrs, PM_COUNTER_PERF_ATTR);
-	bool little = pm_map_bool(&s->places->model->header, PM_HEADER_LITTLE_ENDIAN, true);
-	const unsigned char *d;
 
 	if (!v || v->kind != PM_VALUE_BYTES || v->str.len < 16)
 		return false;
-	d = (const unsigned char *)v->str.data;
-	*type = 0;
-	*config = 0;
-	for (int i = 0; i < 4; i++)
-		*type |= (uint32_t)d[i] << (little ? 8 * i : 24 - 8 * i);
-	for (int i = 0; i < 8; i++)
-		*config |= (uint64_t)d[8 + i] << (little ? 8 * i : 56 - 8 * i);
+	*type = (uint32_t)meaning_attr(s->places->model, c, 0, 4);
+	*config = meaning_attr(s->places->model, c, 8, 8);
 	return true;
 }
 
@@ -152,16 +146,12 @@ static int add_rate(struct stat_sheet *s, uint32_t event)
 }
 
 /* What an attr leaves out of user, kernel, hypervisor, idle and host. */
-static unsigned left_out(const struct stat_sheet *s, const struct pm_counter *c)
+static uint64_t left_out(const struct stat_sheet *s, const struct pm_counter *c)
 {
-	const struct pm_value *v = pm_map_get(&c->attrs, PM_COUNTER_PERF_ATTR);
+	/* Bits 4 to 7 and 19, from the one end of the word or the other. */
 	bool little = pm_map_bool(&s->places->model->header, PM_HEADER_LITTLE_ENDIAN, true);
-	const unsigned char *d;
 
-	if (!v || v->kind != PM_VALUE_BYTES || v->str.len < 48)
-		return 0;
-	d = (const unsigned char *)v->str.data + 40;
-	return little ? (d[0] & 0xf0) | (d[2] & 8) : (d[0] & 0xf) << 4 | (d[2] & 0x10) >> 1;
+	return meaning_attr(s->places->model, c, 40, 8) & (little ? 0x800f0 : UINT64_C(0xf00100000000000));
 }
 
 /* Whether both are one event in the modes of the second; software has none. */
@@ -292,10 +282,8 @@ static int by_event(const void *a, const void *b)
 	if (!x->group || !y->group)
 		return x->group || y->group ? (x->group != NULL) - (y->group != NULL) : x->turn - y->turn;
 	/* As perf has them below their heads. */
-	if (x->cgroup != y->cgroup)
-		return x->cgroup < y->cgroup ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
+	if (x->cgroup != y->cgroup || x->rank != y->rank)
+		return array_order(x->cgroup, y->cgroup, x->rank, y->rank);
 	if (x->turn && y->turn)
 		return x->turn - y->turn;
 	return strcmp(x->group, y->group) ? strcmp(x->group, y->group) : strcmp(x->name, y->name);
@@ -314,7 +302,7 @@ static bool has_counter(const struct stat_sheet *s, const char *part)
  * and in cgroups the other way round. */
 static void find_turn(const struct stat_sheet *s, struct shown *x)
 {
-	static const char *const names[3][2] = {
+	static const char *const names[4][2] = {
 		/* Of processors that count no slots; without and with --topdown. */
 		{ "", "backend_bound frontend_bound bad_speculation retiring light_operations heavy_operations "
 		      "memory_bound core_bound machine_clears branch_mispredicts fetch_bandwidth fetch_latency" },
@@ -326,8 +314,14 @@ static void find_turn(const struct stat_sheet *s, struct shown *x)
 		  "heavy_operations light_operations|branch_mispredicts machine_clears|fetch_bandwidth fetch_latency",
 		  "frontend_bound bad_speculation retiring backend_bound memory_bound core_bound light_operations "
 		  "heavy_operations machine_clears branch_mispredicts fetch_latency fetch_bandwidth" },
+		/* Arrow Lake and Lunar Lake have all four at one event. */
+		{ "backend_bound bad_speculation frontend_bound retiring",
+		  "backend_bound retiring frontend_bound bad_speculation" },
 	};
-	size_t row = has_counter(s, "topdown-heavy-ops") ? 2 : has_counter(s, "topdown-retiring");
+	struct cpu_identity id;
+	bool one = cpu_identify(s->places->model, &id) && id.vendor == CPU_INTEL && id.family == 6 &&
+		   (id.model == 0xbd || id.model == 0xc5 || id.model == 0xc6);
+	size_t row = one ? 3 : has_counter(s, "topdown-heavy-ops") ? 2 : has_counter(s, "topdown-retiring");
 	const char *text = names[row][s->config->topdown];
 	const char *at = strncmp(x->name, "tma_", 4) ? NULL : strstr(text, x->name + 4);
 

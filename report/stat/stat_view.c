@@ -163,8 +163,7 @@ static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k
 	int err = 0;
 
 	s->off_ns = off_ns(s, i);
-	/* pmrec omits most of the time in which events are disabled, and what it omitted is not part of the duration.
-	 */
+	/* pmrec omits most of the time with events disabled, and what it omitted is not part of the duration. */
 	counted = i->to_ns - i->from_ns - s->off_ns;
 	counted = counted < i->duration_ns ? counted : i->duration_ns;
 

@@ -394,6 +394,7 @@ static void make_hybrid(struct builder *b)
 	uint32_t id[11], cpu[BUILDER_CPUS];
 
 	builder_init(b, of_hybrid);
+	pm_map_set(&b->model.header, PM_HEADER_CPU_ID, pm_text("GenuineIntel-6-C6-2"));
 	memcpy(cpu, b->instance[PM_CPU], sizeof(cpu));
 	add_core_pmu(b, "cpu_core", "0-3");
 	add_core_pmu(b, "cpu_atom", "4-7");

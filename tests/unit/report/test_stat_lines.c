@@ -187,6 +187,10 @@ static const struct {
 	  "     4.000000000             36,000      topdown-slots-retired            #     25.0% retiring\n"
 	  "     4.000000000             14,400      topdown-fetch-bubbles            #     10.0% frontend bound\n"
 	  "     4.000000000              7,200      topdown-recovery-bubbles         #     10.0% bad speculation\n" },
+	/* In the order that perf 7 has on Arrow Lake. */
+	{ "hybrid", "--topdown -x, --metric-only --metric-style=named",
+	  "%  tma_backend_bound,%  tma_backend_bound,%  tma_retiring,%  tma_retiring,%  tma_frontend_bound,%  tma_frontend_bound,"
+	  "%  tma_bad_speculation,%  tma_bad_speculation,\n5.0,10.0,70.0,40.0,15.0,30.0,10.0,20.0,\n" },
 	/* A half of the time cpu_core has counters, whose counts are made up for. */
 	{ "hybrid", "-I 4000",
 	  "#           time             counts unit events\n"
