@@ -156,11 +156,8 @@ static void put_line(const struct snapshot *s, const struct line *l, const struc
 	bool there = taken && read_at(s, c->id, cpu, &value);
 
 	if (there && !strcmp(l->label, "c6") && cpu_literal_at(s->m, "c7_in_c6", cpu->package, cpu->cpu, &in_c6) &&
-	    in_c6.v != 0) {
-		c = pm_model_counter_named(s->m, "msr.core_c7_res");
-		if (c && read_at(s, c->id, cpu, &c7))
-			value -= c7;
-	}
+	    in_c6.v != 0 && (c = pm_model_counter_named(s->m, "msr.core_c7_res")) && read_at(s, c->id, cpu, &c7))
+		value -= c7;
 	if (l->when & (s->newer ? ONLY_2022 : ONLY_2026) ||
 	    (l->when & (s->newer ? OPTIONAL | OPTIONAL_2026 : OPTIONAL) && (!c || (l->when & OPTIONAL && !taken))))
 		return;

@@ -32,11 +32,9 @@ static bool has_id(const uint64_t *id, size_t n, uint64_t wanted)
 static bool wanted_instance(const struct stat_sheet *s, const struct pm_instance *i)
 {
 	const struct stat_config *c = s->config;
+	uint32_t cpu = i->kind == PM_CPU ? i->number : i->kind == PM_TASK ? PM_NONE : i->cpu;
 
-	if (c->cpus.n && i->kind == PM_CPU && !cpulist_has(&c->cpus, i->number))
-		return false;
-	if (c->cpus.n && i->kind != PM_CPU && i->kind != PM_TASK && i->cpu != PM_NONE &&
-	    !cpulist_has(&c->cpus, i->cpu))
+	if (c->cpus.n && cpu != PM_NONE && !cpulist_has(&c->cpus, cpu))
 		return false;
 	if (c->aggr == STAT_CGROUP && i->kind == PM_CGROUP && !stat_wants_cgroup(c, stat_cgroup_name(i)))
 		return false;

@@ -186,12 +186,8 @@ static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k
 		counted = s->elapsed_ns && !s->switched ? s->elapsed_ns : counted;
 		s->seconds = (double)counted / 1e9;
 		s->elapsed_ns = 0;
-		if (s->each) {
-			s->user = (struct stat_spread){ 0 };
-			err = print_lines(s);
-		} else {
-			err = add_run(s, (double)counted);
-		}
+		s->user = s->each ? (struct stat_spread){ 0 } : s->user;
+		err = s->each ? print_lines(s) : add_run(s, (double)counted);
 	}
 	if (!s->runs || c->intervals)
 		stat_add_total(s);
