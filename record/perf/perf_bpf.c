@@ -361,16 +361,18 @@ int perf_bpf_begin(struct perf_source *s, struct plan *p, struct error *e)
 	return err;
 }
 
-static void tell_doctor(const struct root *root, struct buf *out)
+void perf_bpf_doctor(const struct plan *p, struct buf *out)
 {
 	struct error why = { 0 };
 
-	if (bpf_check(root, &why)) {
+	if (p->root->emulated)
+		return;
+	if (bpf_check(p->root, &why)) {
 		buf_printf(out, "no --bpf-counters, no -b: %s\n", why.text);
 		return;
 	}
 	buf_printf(out, "--bpf-counters works here%s\n",
-		   root_exists(root, "/sys/kernel/btf/vmlinux") ?
+		   root_exists(p->root, "/sys/kernel/btf/vmlinux") ?
 			   "" :
 			   " for CPUs, not for tasks and cgroups: they need a kernel with CONFIG_DEBUG_INFO_BTF=y");
 	if (bpf_check_attach(&why))
@@ -379,11 +381,4 @@ static void tell_doctor(const struct root *root, struct buf *out)
 		buf_addstr(out, "no -b: finding BPF programs needs CAP_SYS_ADMIN\n");
 	else
 		buf_addstr(out, "-b works here\n");
-}
-
-void perf_bpf_doctor(const struct plan *p, struct buf *out)
-{
-	if (p->root->emulated)
-		return;
-	tell_doctor(p->root, out);
 }
