@@ -74,7 +74,7 @@ enum pm_damage_kind {
 	PM_DAMAGE_NO_END,    /* the file ends between two frames, without an end frame */
 	PM_DAMAGE_LOST,      /* whole frames are missing (the sequence jumps) */
 	PM_DAMAGE_DEPENDENT, /* intact chunks that depend on one that is not in the input */
-	PM_DAMAGE_PARTIAL,   /* intact frames of which a part means nothing without definitions that are lost */
+	PM_DAMAGE_PARTIAL,   /* frames of which a part is damaged, or means nothing without what is lost */
 	PM_DAMAGE_CONTENT,   /* a frame with a good checksum whose content breaks the rules */
 	PM_DAMAGE_FOREIGN,   /* frames of another recording inside this one */
 };
@@ -129,8 +129,9 @@ void pm_reader_select(struct pm_reader *r, bool (*wanted)(void *ctx, const struc
 void pm_reader_forget(struct pm_reader *r, pm_model_needs *needs, void *ctx);
 
 /* The values of the chunk that pm_reader_next() returned last; valid until the next call of either function. Groups
- * with lost definitions are not in it and count as damage. 0; -EBADMSG: damage, which is also listed and returned as
- * the next item; -EINVAL: the last item was not a chunk. */
+ * with lost definitions are not in it, those in a block whose checksum fails are absent; both count as damage. 0;
+ * -EBADMSG: damage, and nothing is left; -EINVAL: the last item was not a chunk. Damage is also listed, and returned
+ * as the next item unless it continues the last one. */
 int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk);
 
 /* What this version could not read so far, in lines; "" if nothing. This is not damage. Such values are missing with

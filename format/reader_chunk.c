@@ -353,8 +353,27 @@ static int stand_in(struct pm_reader *r, uint32_t id, struct pm_chunk_group *out
 	return mark_newer(r, g, out, true);
 }
 
+/* What damage costs a chunk: groups without a definition; blocks whose checksums fail; groups that were in such. */
+struct loss {
+	uint32_t unknown, blocks, groups;
+	char sources[80]; /* of these groups */
+};
+
+static void lose_group(struct pm_reader *r, uint32_t id, struct loss *loss)
+{
+	const char *source = pm_model_group(&r->model, id)->source;
+	size_t len = strlen(loss->sources), n = strlen(source);
+
+	group_if(r, id)->chain = 0;
+	loss->groups++;
+	for (const char *at = loss->sources; n && (at = strstr(at, source)); at += n)
+		if ((at == loss->sources || at[-1] == ' ') && (!at[n] || at[n] == ','))
+			return;
+	snprintf(loss->sources + len, sizeof(loss->sources) - len, "%s%s", len ? ", " : "", source);
+}
+
 /* Decodes one group of the block; `out` says what became of it. */
-static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct pm_chunk_group *out)
+static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct pm_chunk_group *out, struct loss *loss)
 {
 	struct block_rows rows = {
 		.rows = r->head.rows,
@@ -386,6 +405,8 @@ static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct p
 	/* It was selected late, or the row that it depends on was not decoded: it waits for absolute values. */
 	if (err == -ENOLINK) {
 		*out = (struct pm_chunk_group){ .group = id, .absent = true };
+		if (r->torn == r->chain)
+			lose_group(r, id, loss);
 		*c = start;
 		return block_take(c, NULL, NULL, &rows, NULL, NULL, 0, NULL, NULL);
 	}
@@ -433,21 +454,21 @@ static int prepare_groups(struct pm_reader *r)
 		       0;
 }
 
-/* Decodes one block; `first` is the index of its first group in head.group. -EILSEQ: its checksum fails. */
+/* Decodes one block; `first` is the index of its first group in head.group. */
 static int take_block(struct pm_reader *r, const struct chunk_block *b, const uint8_t *data, uint32_t first,
-		      uint32_t *unknown)
+		      struct loss *loss)
 {
 	struct pm_chunk *chunk = &r->chunk;
-	bool wanted = false;
+	bool wanted = false, torn;
 	struct cbor c;
 	int err;
 
 	for (uint32_t i = 0; i < b->n_groups; i++)
 		wanted |= is_wanted(r, r->head.group[first + i]);
 	/* The contents of a block of an unknown codec are unknown. */
-	if (wanted && !r->head.newer) {
-		if (crc32c(data, b->stored) != b->crc)
-			return -EILSEQ;
+	torn = wanted && !r->head.newer && crc32c(data, b->stored) != b->crc;
+	loss->blocks += torn;
+	if (wanted && !r->head.newer && !torn) {
 		if (b->raw / 40000 > b->stored)
 			return -EBADMSG;
 		c = cbor_over(data, b->stored);
@@ -467,22 +488,24 @@ static int take_block(struct pm_reader *r, const struct chunk_block *b, const ui
 			out = &chunk->group[chunk->n_groups++];
 			*out = (struct pm_chunk_group){ .group = id, .absent = true };
 		} else {
-			++*unknown;
+			loss->unknown++;
 		}
-		if (!wanted)
+		if (torn && is_wanted(r, id))
+			lose_group(r, id, loss);
+		if (!wanted || torn)
 			continue;
-		err = !r->head.newer          ? take_group(r, &c, id, out) :
+		err = !r->head.newer          ? take_group(r, &c, id, out, loss) :
 		      out && is_wanted(r, id) ? stand_in(r, id, out) :
 						0;
 		if (err)
 			return err;
 	}
-	return wanted && !r->head.newer ? cbor_finish(&c) : 0;
+	return wanted && !r->head.newer && !torn ? cbor_finish(&c) : 0;
 }
 
-static int take_blocks(struct pm_reader *r, const uint8_t *payload)
+static int take_blocks(struct pm_reader *r, const uint8_t *payload, struct loss *loss)
 {
-	uint32_t first = 0, unknown = 0;
+	uint32_t first = 0;
 
 	r->chunk = (struct pm_chunk){
 		.run = r->head.run,
@@ -495,23 +518,12 @@ static int take_blocks(struct pm_reader *r, const uint8_t *payload)
 		.group = r->chunk_group,
 	};
 	for (uint32_t i = 0; i < r->head.n_blocks; i++) {
-		int err = take_block(r, &r->head.block[i], payload, first, &unknown);
+		int err = take_block(r, &r->head.block[i], payload, first, loss);
 
 		if (err)
 			return err;
 		payload += r->head.block[i].stored;
 		first += r->head.block[i].n_groups;
-	}
-	if (unknown) {
-		uint64_t last_ns = r->last_ns;
-
-		/* What is lost lies in this chunk, not after it. */
-		r->last_ns = r->before_ns;
-		reader_damage_add(r, PM_DAMAGE_PARTIAL, r->window.offset, r->frame_end - r->window.offset,
-				  "chunk: the definitions of %u of its %u groups are lost", unknown,
-				  r->head.n_groups);
-		reader_damage_chunk(r, r->frame_end, 0);
-		r->last_ns = last_ns;
 	}
 	return 0;
 }
@@ -521,23 +533,61 @@ static int lose_chunk(struct pm_reader *r, enum pm_damage_kind kind, const char 
 {
 	struct pm_damage *d;
 
-	r->base.valid = false;
+	/* Whose checksum fails has a good head, from which others can be read. */
+	r->base.valid &= kind == PM_DAMAGE_GARBAGE;
 	r->chunk_open = false;
 	r->last_ns = r->before_ns;
-	if (kind == PM_DAMAGE_GARBAGE)
-		reader_frame_within(r, &r->chunk_frame);
 	d = reader_damage_add(r, kind, r->window.offset, r->frame_end - r->window.offset, "%s", text);
 	if (d)
 		d->snapshots += r->head.rows;
 	return -EBADMSG;
 }
 
+/* Of a chunk whose blocks were read. What is lost lies in it, not after it. -EBADMSG: nothing is left. */
+static int note_loss(struct pm_reader *r, const struct loss *loss, bool unsound)
+{
+	uint64_t last_ns = r->last_ns, offset = r->window.offset;
+	bool left = !loss->groups;
+
+	for (uint32_t i = 0; i < r->chunk.n_groups; i++)
+		left |= !r->chunk.group[i].absent;
+	if (loss->blocks || unsound)
+		reader_frame_within(r, &r->chunk_frame);
+	r->last_ns = r->before_ns;
+	if (loss->unknown) {
+		reader_damage_add(r, PM_DAMAGE_PARTIAL, offset, r->frame_end - offset,
+				  "chunk: the definitions of %u of its %u groups are lost", loss->unknown,
+				  r->head.n_groups);
+		reader_damage_chunk(r, r->frame_end, 0);
+	}
+	if (loss->blocks && left) {
+		reader_damage_add(r, PM_DAMAGE_PARTIAL, offset, r->frame_end - offset,
+				  "chunk %" PRIu64 ": the checksums of %u of its %u blocks fail (%s)",
+				  r->stats.chunks, loss->blocks, r->head.n_blocks, loss->sources);
+	} else if (loss->blocks) {
+		return lose_chunk(r, PM_DAMAGE_GARBAGE, "chunk: its checksum fails");
+	} else if (loss->groups) {
+		reader_damage_goes_on(r, left, loss->sources);
+		reader_damage_chunk(r, r->frame_end, left ? 0 : r->head.rows);
+	} else if (unsound) {
+		r->last_ns = 0;
+		reader_damage_add(r, PM_DAMAGE_PARTIAL, r->frame_end - FRAME_TRAILER, FRAME_TRAILER,
+				  "chunk: its checksum fails, but not those of its blocks: no value is lost");
+		r->damage_timed = r->n_damage;
+	}
+	r->last_ns = left ? last_ns : r->before_ns;
+	r->chunk_open = left;
+	return left ? 0 : -EBADMSG;
+}
+
 int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk)
 {
 	struct window *w = &r->window;
+	struct loss loss = { 0 };
 	const uint8_t *payload;
 	char text[120];
 	uint32_t crc;
+	bool unsound;
 	int err;
 
 	*chunk = NULL;
@@ -557,15 +607,12 @@ int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk)
 		return lose_chunk(r, PM_DAMAGE_CUT, "the file ends inside a chunk");
 	}
 	payload = window_at(w) + r->chunk_frame.head_len;
-	/* With a selection, the blocks' own checksums cover what is used; the rest does not matter. */
-	if (!r->wanted && (frame_trailer(payload + r->chunk_frame.payload_len, &crc) ||
-			   crc != crc32c(payload, r->chunk_frame.payload_len)))
-		return lose_chunk(r, PM_DAMAGE_GARBAGE, "chunk: its checksum fails");
+	/* The blocks' own checksums cover what is used; with a selection, the rest does not matter. */
+	unsound = frame_trailer(payload + r->chunk_frame.payload_len, &crc) ||
+		  (!r->wanted && crc != crc32c(payload, r->chunk_frame.payload_len));
 	err = prepare_groups(r);
 	if (!err)
-		err = take_blocks(r, payload);
-	if (err == -EILSEQ)
-		return lose_chunk(r, PM_DAMAGE_GARBAGE, "chunk: its checksum fails");
+		err = take_blocks(r, payload, &loss);
 	if (err == -E2BIG) {
 		snprintf(text, sizeof(text), "chunk: claims %" PRIu64 " values in %" PRIu64 " bytes; %s", r->asked,
 			 r->chunk_frame.payload_len, "beyond the limits of the format");
@@ -576,6 +623,7 @@ int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk)
 	if (err)
 		return r->err = err;
 	r->chunk_decoded = r->last_decoded = true;
-	*chunk = &r->chunk;
-	return 0;
+	err = note_loss(r, &loss, unsound);
+	*chunk = err ? NULL : &r->chunk;
+	return err;
 }

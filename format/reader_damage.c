@@ -8,6 +8,15 @@
 
 #define DAMAGE_MAX 65536 /* entries; further damage is added to the last one */
 
+/* The last damage has not ended yet. */
+static struct pm_damage *go_on(struct pm_reader *r, struct pm_damage *d)
+{
+	if (r->damage_timed == r->n_damage)
+		r->damage_timed--;
+	d->to_ns = d->to_wall = 0;
+	return d;
+}
+
 struct pm_damage *reader_damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t offset, uint64_t length,
 				    const char *format, ...)
 {
@@ -21,15 +30,13 @@ struct pm_damage *reader_damage_add(struct pm_reader *r, enum pm_damage_kind kin
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	if (d && d->kind == kind && kind == PM_DAMAGE_PARTIAL && !strcmp(d->text, text)) {
-		r->damage_timed = r->n_damage - 1;
-		d->to_ns = d->to_wall = 0;
-		return d;
-	}
+	r->torn = r->chain;
+	if (d && d->kind == kind && kind == PM_DAMAGE_PARTIAL && !strcmp(d->text, text))
+		return go_on(r, d);
 	if (d && ((d->kind == kind && d->offset + d->length == offset && length) || r->n_damage == DAMAGE_MAX)) {
 		d->length = offset + length - d->offset;
 		d->frames += whole_frame;
-		return d;
+		return go_on(r, d);
 	}
 	if (array_room(&r->damage, r->n_damage, sizeof(*r->damage))) {
 		r->err = -ENOMEM;
@@ -46,6 +53,17 @@ struct pm_damage *reader_damage_add(struct pm_reader *r, enum pm_damage_kind kin
 	};
 	strcpy(d->text, text);
 	return d;
+}
+
+void reader_damage_goes_on(struct pm_reader *r, bool partial, const char *sources)
+{
+	struct pm_damage *d = r->n_damage ? &r->damage[r->n_damage - 1] : NULL;
+
+	if (d && (d->kind == PM_DAMAGE_PARTIAL || !partial))
+		go_on(r, d);
+	else
+		reader_damage_add(r, PM_DAMAGE_PARTIAL, r->window.offset, r->frame_end - r->window.offset,
+				  "chunk: depends on a block that is lost (%s)", sources);
 }
 
 void reader_damage_chunk(struct pm_reader *r, uint64_t end, uint32_t snapshots)

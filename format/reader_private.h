@@ -104,6 +104,7 @@ struct pm_reader {
 	bool last_decoded;   /* the previous chunk was */
 	bool same_groups;    /* the current chunk has the groups of the previous one, in the same order */
 	uint32_t chain;      /* rises with every key chunk, and where a chunk is not decoded */
+	uint32_t torn;       /* the chain in which the last damage was: groups that lack their row before are lost */
 	struct pm_chunk chunk;
 	struct pm_chunk_group *chunk_group;
 	uint32_t chunk_groups_cap;
@@ -135,6 +136,9 @@ int reader_keep_last_row(struct reader_group *g);
 void reader_damage_until(struct pm_reader *r, uint64_t time_ns);
 /* The current chunk is intact, but cannot be read because of what was lost before it. */
 void reader_damage_chunk(struct pm_reader *r, uint64_t end, uint32_t snapshots);
+/* The current chunk lacks groups, of these sources, that depend on a lost block: its damage has not ended. `partial`:
+ * there are others. */
+void reader_damage_goes_on(struct pm_reader *r, bool partial, const char *sources);
 void reader_damage_frames(struct pm_reader *r, uint64_t frames, uint64_t offset);
 
 /* Moves to the first magic of a frame in the window, which must hold enough bytes for one: 1. 0: none; the window is

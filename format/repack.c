@@ -170,8 +170,9 @@ int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *c
 	uint32_t crc;
 	int err;
 
-	if (!r->chunk_decoded || r->head.codec != PM_CODEC_PACKED || w->config.codec != PM_CODEC_PACKED ||
-	    chunk->rows != r->head.rows || (!r->head.key && (!r->same_groups || !follows(w, r, chunk))) ||
+	if (!r->chunk_decoded || r->torn == r->chain || r->head.codec != PM_CODEC_PACKED ||
+	    w->config.codec != PM_CODEC_PACKED || chunk->rows != r->head.rows ||
+	    (!r->head.key && (!r->same_groups || !follows(w, r, chunk))) ||
 	    memcmp(chunk->tick, r->head.tick, chunk->rows * sizeof(*chunk->tick)) ||
 	    (how->moved && (r->head.key || !moves(r, how))))
 		return -EAGAIN;

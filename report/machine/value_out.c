@@ -1,8 +1,10 @@
 #include "report/machine/value_out.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "common/number.h"
+#include "common/table.h"
 
 static void add_hex(const struct pm_value *v, struct buf *out)
 {
@@ -178,7 +180,8 @@ void damage_text(const struct pm_damage *d, struct buf *out)
 		buf_printf(out, "bytes %llu to ", (unsigned long long)d->offset);
 	else
 		buf_addstr(out, "at byte ");
-	buf_printf(out, "%llu: %s", (unsigned long long)(d->offset + d->length), d->text);
+	buf_printf(out, "%llu: ", (unsigned long long)(d->offset + d->length));
+	text_escape(out, d->text, strlen(d->text));
 	if (d->chunks)
 		buf_printf(out, "; so %llu intact chunk%s up to byte %llu %s", (unsigned long long)d->chunks,
 			   plural(d->chunks), (unsigned long long)d->chunks_end,
