@@ -159,7 +159,7 @@ int pm_zstd_stream_read(struct pm_zstd_stream *s, const void *in, size_t *in_len
 		}
 		s->at_end = n == 0;
 		s->full = to.pos == to.size && n != 0;
-		if (to.pos == to.size)
+		if (to.pos == to.size || !n)
 			break;
 	}
 	*in_len = from.pos;

@@ -33,7 +33,8 @@ int pm_zstd_decompress(struct pm_zstd *z, const void *in, size_t len, size_t raw
 struct pm_zstd_stream;
 struct pm_zstd_stream *pm_zstd_stream_new(void); /* NULL: no memory */
 void pm_zstd_stream_free(struct pm_zstd_stream *s);
-/* Reads in[0..*in_len) and writes out[0..*out_len); both lengths return what was used. Both 0: more input is needed.
+/* Reads in[0..*in_len), at most to the end of a frame, and writes out[0..*out_len); both lengths return what was
+ * used. Both 0: more input is needed.
  * 0, -EBADMSG for other or damaged data, -EOVERFLOW for a window above PM_ZSTD_WINDOW_LOG, or -ENOMEM. */
 int pm_zstd_stream_read(struct pm_zstd_stream *s, const void *in, size_t *in_len, void *out, size_t *out_len);
 /* Whether the input so far ends with a whole frame, so that the file may end here. */

@@ -6,89 +6,40 @@
 
 /* ---- reading ---- */
 
-struct gzip {
-	struct pm_input inner;
-	z_stream z;
-	bool ended; /* the input, or its believable part, has ended */
-	bool given; /* some data of the recording was delivered */
-	bool whole; /* there was a complete member */
-	uint8_t in[64 << 10];
-};
-
-static ssize_t gzip_fill(struct gzip *g)
+static int gzip_read(void *stream, const void *in, size_t *in_len, void *out, size_t *out_len, bool *ended)
 {
-	ssize_t n;
+	z_stream *z = stream;
+	uInt room = *out_len > (64u << 20) ? 64u << 20 : (uInt)*out_len;
+	int r;
 
-	do {
-		n = g->inner.read(g->inner.ctx, g->in, sizeof(g->in));
-	} while (n == -EINTR);
-	if (n > 0) {
-		g->z.next_in = g->in;
-		g->z.avail_in = (uInt)n;
-	}
-	return n;
+	z->next_in = (uint8_t *)(uintptr_t)in;
+	z->avail_in = (uInt)*in_len;
+	z->next_out = out;
+	z->avail_out = room;
+	r = inflate(z, Z_NO_FLUSH);
+	*in_len -= z->avail_in;
+	*out_len = room - z->avail_out;
+	*ended = r == Z_STREAM_END;
+	if (*ended)
+		r = inflateReset(z);
+	return r == Z_MEM_ERROR ? -ENOMEM : r == Z_OK || r == Z_BUF_ERROR || *out_len ? 0 : -EBADMSG;
 }
 
-static ssize_t gzip_read(void *ctx, void *data, size_t len)
+static void gzip_free(void *stream)
 {
-	struct gzip *g = ctx;
-
-	g->z.next_out = data;
-	g->z.avail_out = len > (64u << 20) ? 64u << 20 : (uInt)len;
-	len = g->z.avail_out;
-	while (!g->ended && g->z.avail_out == len) {
-		int r;
-
-		if (!g->z.avail_in) {
-			ssize_t n = gzip_fill(g);
-
-			if (n < 0)
-				return n;
-			if (!n) {
-				g->ended = true;
-				break;
-			}
-		}
-		r = inflate(&g->z, Z_NO_FLUSH);
-		/* gzip files may be concatenated; anything else that follows is padding. */
-		if (r == Z_STREAM_END) {
-			g->whole = true;
-			r = inflateReset(&g->z);
-		}
-		if (r == Z_MEM_ERROR)
-			return -ENOMEM;
-		/* The recording has its own checksums, and reports what the damage cost. */
-		if (r != Z_OK && r != Z_BUF_ERROR)
-			g->ended = true;
-	}
-	len -= g->z.avail_out;
-	g->given |= len > 0;
-	return len || g->given || g->whole ? (ssize_t)len : -ENODATA;
-}
-
-static void gzip_close(void *ctx)
-{
-	struct gzip *g = ctx;
-
-	inflateEnd(&g->z);
-	if (g->inner.close)
-		g->inner.close(g->inner.ctx);
-	free(g);
+	inflateEnd(stream);
+	free(stream);
 }
 
 int input_gzip(struct pm_input *in, struct pm_input *inner, struct error *e)
 {
-	struct gzip *g = calloc(1, sizeof(*g));
+	struct pm_unpacker how = { calloc(1, sizeof(z_stream)), gzip_read, gzip_free };
 
-	if (!g || inflateInit2(&g->z, 15 + 16) != Z_OK) {
-		free(g);
-		if (inner->close)
-			inner->close(inner->ctx);
-		return error_set(e, ENOMEM, "out of memory");
+	if (how.stream && inflateInit2((z_stream *)how.stream, 15 + 16) != Z_OK) {
+		free(how.stream);
+		how.stream = NULL;
 	}
-	g->inner = *inner;
-	*in = (struct pm_input){ .ctx = g, .read = gzip_read, .close = gzip_close, .size = UINT64_MAX };
-	return 0;
+	return pm_input_unpack(in, inner, &how, NULL, 0, e);
 }
 
 /* ---- writing ---- */

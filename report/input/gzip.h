@@ -4,7 +4,7 @@
 #include "format/reader.h"
 #include "format/writer.h"
 
-/* Unwraps it; takes ownership of *inner in every case. The input ends at damage. */
+/* Unpacks it, as pm_input_unpack() does. */
 int input_gzip(struct pm_input *in, struct pm_input *inner, struct error *e);
 
 struct gzip_writer;

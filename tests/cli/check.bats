@@ -161,6 +161,32 @@ print(json.dumps(d))' "$1"
 	done
 }
 
+@test "what follows compressed data is told, and read if it can be; zeros fill up" {
+	record plain.pmr
+	for pack in gzip zstd; do
+		$pack -c <plain.pmr >whole
+		cat whole whole >two
+		{ cat whole; head -c 5000 /dev/zero; } >padded
+		{ cat whole; echo "no member"; } >text
+		{ cat whole; printf x; } >byte
+		{ cat whole; head -c 9 whole; } >cut
+		cp two damaged
+		head -c 90 /dev/zero | dd of=damaged bs=1 seek=$(($(stat -c %s whole) + 4)) conv=notrunc status=none
+		values=$("$bin/pmrep" check plain.pmr | grep -o '[0-9]* values')
+		for file in whole padded two; do
+			"$bin/pmrep" check $file
+		done
+		for file in text byte cut damaged; do
+			run "$bin/pmrep" check $file
+			[ "$status" -eq 1 ] || { echo "$pack $file: $status: $output"; return 1; }
+			[[ $output == *" $values"* && $output == *"not a frame"* ]] || { echo "$pack $file: $output"; return 1; }
+			run --separate-stderr "$bin/pmrep" show --format=csv $file
+			[ "$status" -eq 3 ] && [ "${#stderr_lines[@]}" -eq 1 ] || { echo "$pack $file: $status: $stderr"; return 1; }
+			cmp <("$bin/pmrep" show --format=csv plain.pmr | cut -d, -f2-) <(printf '%s\n' "${lines[@]}" | cut -d, -f2-)
+		done
+	done
+}
+
 @test "a damaged beginning of the second of two recordings in a file costs no value" {
 	samples=${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}/samples
 	cat "$samples/idle.pmr" "$samples/loaded.pmr" >two.pmr
