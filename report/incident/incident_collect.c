@@ -427,21 +427,25 @@ static size_t cells_of(const struct pm_model *m)
 }
 
 /* A long recording is read in longer intervals from the start, which costs less than joining them here. */
-static void choose_step(struct collect *c, struct pipeline_config *config, const char *path)
+static int choose_step(struct collect *c, struct pipeline_config *config, const char *path, struct error *e)
 {
 	struct pm_reader *reader;
-	struct error e = { 0 };
 	struct pm_item item = { 0 };
 	struct pm_extent x;
 	uint64_t interval, bins;
+	int r = pm_reader_extent(c->reader, &x);
 
-	if (pm_reader_extent(c->reader, &x))
-		return;
+	/* A stream has no extent, nor have some damaged files. */
+	if (r)
+		return r == -EIO || r == -ENOMEM ? input_failed(e, r, &item, "reading") : 0;
 	c->expected = x.snapshots;
-	if (x.chunks <= CHUNKS_FEW || x.to_ns <= x.from_ns || input_open(&reader, path, false, &e))
-		return;
-	while (item.kind != PM_ITEM_CHUNK && pm_reader_next(reader, &item) == 1)
-		;
+	if (x.chunks <= CHUNKS_FEW || x.to_ns <= x.from_ns)
+		return 0;
+	if ((r = input_open(&reader, path, false, e)))
+		return r;
+	do
+		r = pm_reader_next(reader, &item);
+	while (r == 1 && item.kind != PM_ITEM_CHUNK);
 	interval = pm_map_u64(&pm_reader_model(reader)->header, PM_HEADER_INTERVAL, 0);
 	bins = store_bins_for(cells_of(pm_reader_model(reader)));
 	if (interval && (x.to_ns - x.from_ns) / interval + 2 > bins) {
@@ -449,6 +453,7 @@ static void choose_step(struct collect *c, struct pipeline_config *config, const
 		config->every_ns = ((x.to_ns - x.from_ns) / bins / interval + 1) * interval;
 	}
 	pm_reader_close(reader);
+	return r < 0 ? input_failed(e, r, &item, "reading") : 0;
 }
 
 int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
@@ -463,8 +468,8 @@ int store_collect(struct incident_store *s, struct incidents *found, const char 
 	own.selection = (struct selection){ 0 };
 	if ((err = input_open_as(&c.reader, path, name, e)))
 		return err;
-	choose_step(&c, &own, path);
-	err = pipeline_run(&own, c.reader, &c.sink, &found->result, e);
+	err = choose_step(&c, &own, path, e);
+	err = err ? err : pipeline_run(&own, c.reader, &c.sink, &found->result, e);
 	if (err)
 		error_prefix(e, "%s", name);
 	s->joined = own.mode == PIPELINE_EVERY || s->per_bin > 1;
