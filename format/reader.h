@@ -39,9 +39,9 @@ struct pm_unpacker {
 	void (*free)(void *stream);
 };
 /* Unpacks a stream around a whole recording; takes ownership of *inner and of the stream (NULL: no memory). `head`
- * and `head_len` are the bytes that were already read from it. A cut stream ends like a cut recording; what is damaged,
- * or follows and is neither a member nor zeros, comes as it is, which the reader reports. Reading fails with -ENODATA
- * if nothing could be unpacked. */
+ * and `head_len` are the bytes that were already read from it. What is cut ends like a cut recording; what is
+ * damaged, or follows and is neither a member nor zeros, comes as it is, so that the reader reports it. Reading fails
+ * with -ENODATA if nothing could be unpacked. */
 int pm_input_unpack(struct pm_input *in, struct pm_input *inner, const struct pm_unpacker *how, const void *head,
 		    size_t head_len, struct error *e);
 /* The same for zstd. -EINVAL if the head does not begin such a stream; *in is then *inner. */
