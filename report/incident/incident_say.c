@@ -278,9 +278,11 @@ static void put_value(struct buf *out, double v, const char *unit)
 
 	if (bytes || millions) {
 		/* "346 MB/s", "12 kB". */
-		if (v < 0)
+		uint64_t n = (uint64_t)llround(fmin(fabs(v) * (millions ? 1e6 : 1), 9e18));
+
+		if (v < 0 && n)
 			buf_addch(out, '-');
-		buf_bytes(out, (uint64_t)llround(fmin(fabs(v) * (millions ? 1e6 : 1), 9e18)));
+		buf_bytes(out, n);
 		buf_addstr(out, unit + 2);
 		return;
 	}
