@@ -136,6 +136,11 @@ int replay_finish(struct replay *r)
 {
 	int err = gather_settle(r);
 
+	/* What is made of the intervals needs room, too. */
+	gather_release(&r->gather);
+	free(r->key);
+	r->key = NULL;
+	r->n_keys = r->used_keys = 0;
 	if (!err)
 		err = flush(r);
 	restart(r);
