@@ -16,8 +16,8 @@
 #define NEAR_MEMORY  (32u << 20)
 #define FAR_MEMORY   (64u << 20)
 
-/* Which of the sheets: CPUs and the system, packages, the system with everything that is not charted. */
-enum which { SHEET_PLACES, SHEET_PACKAGES, SHEET_OTHERS, SHEETS };
+/* CPUs and the system, packages, the system with everything that is not charted. */
+#define SHEETS 3
 
 enum { SET_NEAR, SET_FAR, SET_TOTALS, SETS };
 
@@ -41,9 +41,8 @@ struct collect {
 	const struct places *places;
 	struct pm_reader *reader;
 	bool begun;
-	bool *charted, *others; /* owned: metrics that are charted, and those that are not */
-	enum which which[SHEETS];
-	size_t n_sheets;
+	bool *charted, *others;     /* owned: metrics that are charted, and those that are not */
+	size_t n_sheets, n_charted; /* what is not charted is in the last sheet, if it is one more */
 	struct layout layout[SHEETS];
 	uint32_t layouts;              /* how many there were */
 	struct names metrics, rows;    /* names -> indices in the recording */
@@ -146,15 +145,6 @@ static int name_cells(struct collect *c, struct layout *l, const struct sheet *s
 	return err;
 }
 
-/* Packages only say more than the system if there are several. */
-static bool has_packages(const struct places *p)
-{
-	for (uint32_t i = 1; i < p->n; i++)
-		if (p->cpu[i].package != PM_NONE && p->cpu[i].package != p->cpu[0].package)
-			return true;
-	return false;
-}
-
 /* If the whole recording is read, its length is known beforehand. */
 static void expect_extent(struct collect *c)
 {
@@ -167,17 +157,8 @@ static void expect_extent(struct collect *c)
 	html_set_expect(&c->r->far, (double)(x.to_ns - x.from_ns) / 1e9);
 }
 
-static void wish(struct collect *c, struct sink_plan *plan, enum which which, const struct sheet_config *config,
-		 const bool *shown)
-{
-	plan->sheet[plan->n_sheets++] = (struct sink_wish){ *config, shown };
-	c->which[c->n_sheets++] = which;
-}
-
 static int plan(struct sink *sink, struct sink_plan *plan)
 {
-	static const struct sheet_config by_cpu = { .per = PM_CPU, .summary = true };
-	static const struct sheet_config by_package = { .per = PM_PACKAGE };
 	static const struct sheet_config system_only = { .per = PM_SYSTEM, .summary = true, .summary_only = true };
 	struct collect *c = (struct collect *)sink;
 	bool any = false;
@@ -194,11 +175,11 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 		c->others[i] = !c->charted[i];
 		any |= c->others[i];
 	}
-	wish(c, plan, SHEET_PLACES, &by_cpu, c->charted);
-	if (has_packages(plan->places))
-		wish(c, plan, SHEET_PACKAGES, &by_package, c->charted);
+	incident_wish(plan, c->charted);
+	c->n_charted = plan->n_sheets;
 	if (any)
-		wish(c, plan, SHEET_OTHERS, &system_only, c->others);
+		plan->sheet[plan->n_sheets++] = (struct sink_wish){ system_only, c->others };
+	c->n_sheets = plan->n_sheets;
 	return 0;
 }
 
@@ -217,7 +198,7 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 		html_set_init(&c->r->totals, HTML_BUCKETS_LEAST, width, NEAR_MEMORY, false);
 	}
 	for (size_t i = 0; i < n && !err; i++)
-		err = name_cells(c, &c->layout[i], &sheet[i], c->which[i] == SHEET_OTHERS);
+		err = name_cells(c, &c->layout[i], &sheet[i], i >= c->n_charted);
 	if (first && !err)
 		expect_extent(c);
 	return err ? error_sys(&sink->error, -err, "laying out the page") : 0;
@@ -361,7 +342,7 @@ static int totals(struct sink *sink, const struct sheet *sheet, const struct int
 
 	c->layouts++;
 	for (size_t s = 0; s < c->n_sheets && !err; s++) {
-		err = name_cells(c, &l, &sheet[s], c->which[s] == SHEET_OTHERS);
+		err = name_cells(c, &l, &sheet[s], s >= c->n_charted);
 		for (size_t i = 0; i < l.n_drawn && !err; i++) {
 			const struct drawn *f = &l.drawn[i];
 			struct html_series *x = &set_at(c->r, f->set)->series[f->place];

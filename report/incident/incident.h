@@ -77,6 +77,9 @@ int incidents_find(struct incidents *found, const char *path, const char *name, 
 		   struct error *e);
 void incidents_release(struct incidents *found);
 
+/* Requests these metrics of the system, CPUs and, if there are several, packages: where incidents are looked for. */
+void incident_wish(struct sink_plan *plan, const bool *shown);
+
 /* "+23 s for 5 s", "throughout". */
 void incident_put_time(const struct incidents *all, const struct incident *i, struct buf *out);
 struct json *incident_json(const struct incidents *all, uint32_t i);

@@ -98,8 +98,6 @@ int merge_all(struct incident_store *s, struct findings *f, struct incidents *ou
 int refine_all(struct incidents *found, const char *path, const struct pipeline_config *config, struct error *e);
 /* Their tasks. */
 int find_tasks(struct incidents *found, const char *path, struct error *e);
-/* Requests these metrics at all levels. */
-void incident_wish(struct sink_plan *plan, const bool *shown);
 /* Puts what people know by name first. */
 void say_order(struct incident *i);
 /* The sentence. 0 or -ENOMEM. */
