@@ -30,6 +30,7 @@ struct who {
 	struct incident *i;
 	double from_s, to_s;
 	struct task *task; /* owned */
+	struct task rest;  /* of all for which there is no room */
 	uint32_t n_tasks;
 	double inside_s, outside_s;
 };
@@ -80,7 +81,7 @@ static struct task *task_of(struct who *l, const struct pm_instance *i, bool thr
 			return t;
 		}
 	if (l->n_tasks == TASKS)
-		return NULL;
+		return &l->rest;
 	l->n_tasks++;
 	*t = (struct task){ .name = strdup(name),
 			    .parent_name = strdup(pid ? "" : pm_map_text(&i->attrs, PM_INSTANCE_PARENT_COMM, "")),
