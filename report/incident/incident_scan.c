@@ -363,7 +363,7 @@ static bool are_equals(const struct incident_store *s, uint32_t a, uint32_t b)
 /* Allocates all memory that a scan needs in one piece. */
 static void *lay_out(struct scan *x, struct family *f)
 {
-	size_t room = (size_t)x->s->used + 1, doubles = 16 * room, peaks = 0;
+	size_t room = (size_t)x->s->used + 1, doubles = 11 * room, peaks = 0;
 	struct peak *peak;
 	double *at;
 
@@ -378,7 +378,7 @@ static void *lay_out(struct scan *x, struct family *f)
 	x->work = at + 2 * room;
 	x->work2 = at + 3 * room;
 	x->spectrum = (double complex *)(at + 6 * room);
-	x->common = at + 15 * room;
+	x->common = at + 10 * room;
 	for (uint32_t v = 0; v < VIEWS; v++)
 		x->view[v].sum = at + (4 + v) * room;
 	peak = (struct peak *)(at + doubles);

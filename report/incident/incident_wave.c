@@ -102,25 +102,32 @@ static double beside(struct scan *x, const struct wave *w)
 
 bool take_wave(struct scan *x)
 {
-	double best = 0, before, spread, squares = 0;
+	double best = 0, before, spread, squares = 0, turn_c, turn_s, c, s;
 	struct wave w = { 0 };
 	uint32_t n = 1, at = 1;
 
 	while (n < 2 * x->n)
 		n *= 2;
+	c = turn_c = cos(2 * M_PI / n);
+	s = turn_s = -sin(2 * M_PI / n);
 	for (uint32_t i = 0; i < x->n; i++) {
 		x->work2[i] = clipped(x->z[i], CLIP);
 		squares += x->work2[i] * x->work2[i];
 	}
-	for (uint32_t i = 0; i < n; i++)
-		x->spectrum[i] = i < x->n ? x->work2[i] : 0;
-	transform(x->spectrum, n);
+	/* Real values, two as one complex number, and their transforms apart again. */
+	memcpy(x->spectrum, x->work2, x->n * sizeof(double));
+	memset((double *)x->spectrum + x->n, 0, (n - x->n) * sizeof(double));
+	transform(x->spectrum, n / 2);
 	for (uint32_t k = 1; k < n / 2; k++) {
-		double power =
-			creal(x->spectrum[k]) * creal(x->spectrum[k]) + cimag(x->spectrum[k]) * cimag(x->spectrum[k]);
+		double complex a = x->spectrum[k], b = conj(x->spectrum[n / 2 - k]), sum = a + b, rest = a - b;
+		double re = creal(sum) + s * creal(rest) + c * cimag(rest);
+		double im = cimag(sum) + s * cimag(rest) - c * creal(rest);
+		double power = (re * re + im * im) / 4, next = c * turn_c - s * turn_s;
 
 		at = power > best ? k : at;
-		best = fmax(best, power);
+		best = power > best ? power : best;
+		s = c * turn_s + s * turn_c;
+		c = next;
 	}
 	if (2 * best < WAVE_SHARE * squares * x->n)
 		return false;
