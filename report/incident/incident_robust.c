@@ -65,25 +65,6 @@ double scan_spread(double *work, const double *v, uint32_t n, double *level)
 	return scan_median(work, n) / 0.6745;
 }
 
-static bool is_larger(const struct peak *x, const struct peak *y)
-{
-	return x->size != y->size ? x->size > y->size : x->from < y->from;
-}
-
-/* Restores a heap whose entry `at` may be too small for its place. */
-static void sink(struct peak *heap, uint32_t n, uint32_t at)
-{
-	struct peak p = heap[at];
-
-	for (uint32_t k; (k = 2 * at + 1) < n; at = k) {
-		k += k + 1 < n && is_larger(&heap[k + 1], &heap[k]);
-		if (!is_larger(&heap[k], &p))
-			break;
-		heap[at] = heap[k];
-	}
-	heap[at] = p;
-}
-
 uint32_t scan_apart(struct scan *x, const struct peak *block, uint32_t l, uint32_t reach, struct peak *out,
 		    uint32_t most)
 {
@@ -102,18 +83,21 @@ uint32_t scan_apart(struct scan *x, const struct peak *block, uint32_t l, uint32
 			if (ties ? (double)block[i].size == least && least > 0 : (double)block[i].size > least)
 				top[some++] = block[i];
 	reach += 2 * scan_length[l];
-	for (uint32_t i = some / 2; i--;)
-		sink(top, some, i);
-	while (some && found < most) {
-		struct peak p = top[0];
-		uint32_t k = 0;
+	for (; some && found < most; found++) {
+		uint32_t left = 0;
 
-		while (k < found && (p.from >= out[k].from + reach || out[k].from >= p.from + reach))
-			k++;
-		if (k == found)
-			out[found++] = p;
-		top[0] = top[--some];
-		sink(top, some, 0);
+		/* Of equal ones the first. */
+		out[found] = top[0];
+		for (uint32_t i = 1; i < some; i++)
+			if (top[i].size > out[found].size)
+				out[found] = top[i];
+		for (uint32_t i = 0; i < some; i++) {
+			struct peak p = top[i];
+
+			top[left] = p;
+			left += p.from >= out[found].from + reach || out[found].from >= p.from + reach;
+		}
+		some = left;
 	}
 	return found;
 }
