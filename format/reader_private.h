@@ -130,8 +130,6 @@ struct pm_reader {
 /* Notes damage; contiguous damage of one kind becomes one. NULL without memory. */
 struct pm_damage *reader_damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t offset, uint64_t length,
 				    const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* The last row goes to `before`; v is then free to be filled. 0 or -ENOMEM. */
-int reader_keep_last_row(struct reader_group *g);
 /* Good numbers start at this time: the far end of what was lost before. */
 void reader_damage_until(struct pm_reader *r, uint64_t time_ns);
 /* The current chunk is intact, but cannot be read because of what was lost before it. */
@@ -167,6 +165,14 @@ int reader_look_ahead(struct pm_reader *r, unsigned *parts);
 void reader_groups_release(struct pm_reader *r);
 /* The state of a group of the model, valid until the model grows; NULL without memory. */
 struct reader_group *reader_group_of(struct pm_reader *r, uint32_t id);
+/* The same, if there is one already; else NULL. */
+struct reader_group *reader_group_if(struct pm_reader *r, uint32_t id);
+/* Whether the caller selected the group. False: it is not in the model, or has no state yet. */
+bool reader_wants(struct pm_reader *r, uint32_t id);
+/* Lays the group's columns out, once. 0 or -ENOMEM. */
+int reader_need_layout(struct pm_reader *r, struct reader_group *own);
+/* The last row goes to `before`; v is then free to be filled. 0 or -ENOMEM. */
+int reader_keep_last_row(struct reader_group *g);
 /* After definitions: groups that continue others take over their last rows, and retired ones are released. 0 or
  * -ENOMEM. */
 int reader_groups_changed(struct pm_reader *r);
