@@ -16,8 +16,8 @@
 
 struct pm_reader;
 
-/* Where bytes come from. `read` works like read(2): it may return fewer bytes; 0 is the end, for now if `growing`;
- * -errno is a failure. `seek` goes to an absolute offset; NULL: the input is a stream. */
+/* Where bytes come from. `read` works like read(2): it may return fewer bytes; 0 is the end, or the end so far if
+ * `growing`; -errno is a failure. `seek` goes to an absolute offset; NULL: the input is a stream. */
 struct pm_input {
 	void *ctx;
 	ssize_t (*read)(void *ctx, void *data, size_t len);

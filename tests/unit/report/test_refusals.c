@@ -72,7 +72,7 @@ int __wrap_random_bytes(void *out, size_t n)
 struct way {
 	size_t step;  /* at most so many with a read; 0: all */
 	bool stream;  /* no seek */
-	bool growing; /* every other read finds the end, for now */
+	bool growing; /* every other read finds the end so far */
 	bool wrapped; /* in a zstd stream */
 };
 
