@@ -322,8 +322,10 @@ static void conclude(struct diff_results *out, const struct diff_options *o)
 		bool undecided = diff_open(x);
 		bool system = x->series->place.kind == PM_SYSTEM;
 
-		if (o->n_gates ? !x->gated : x->rules.better == METRIC_NEUTRAL)
+		if (o->n_gates ? !x->gated : x->rules.better == METRIC_NEUTRAL) {
+			out->neutral += system && !o->n_gates;
 			continue;
+		}
 		/* Places below a flagged metric say where the change comes from, and are part of it. */
 		if (!system && !o->per)
 			continue;

@@ -24,6 +24,7 @@ struct diff_results {
 	size_t n;
 	size_t count[VERDICT_ABSENT + 1]; /* of the metrics with a direction; with gates, of all that are gated */
 	size_t decided;                   /* of those */
+	size_t neutral;                   /* without gates: metrics of the system without a direction */
 	bool failed, inconclusive;        /* for the exit code */
 	bool by_default;                  /* the gates are a command's defaults */
 };

@@ -122,7 +122,7 @@ static void put_folded(struct buf *out, const struct diff_results *all, enum ver
 		buf_addstr(out, markdown ? ".\n\n" : "\n");
 }
 
-/* "2 REGRESSED, 30 SAME, 4 INCONCLUSIVE", and what that means for the exit code. */
+/* "2 REGRESSED, 30 SAME of the 32 with a better direction", and what that means for the exit code. */
 static void diff_put_summary(struct buf *out, const struct diff_report *x)
 {
 	static const enum verdict_kind order[] = { VERDICT_REGRESSED, VERDICT_CHANGED,      VERDICT_IMPROVED,
@@ -135,6 +135,8 @@ static void diff_put_summary(struct buf *out, const struct diff_report *x)
 		if (x->results->count[order[i]])
 			buf_printf(out, "%s%zu %s", some++ ? ", " : "", x->results->count[order[i]],
 				   verdict_name(order[i]));
+	if (n && x->results->neutral)
+		buf_printf(out, " of the %zu with a better direction", n);
 	if (!n)
 		buf_addstr(out, "nothing to judge by: all metrics with a better direction are 0");
 	buf_addstr(out, x->failures                    ? ": FAILED" :

@@ -100,7 +100,7 @@ static const struct {
 	  "command.user       5   6 s    1.2000 1.2000..1.2000 0.014 0.057 4+4 INCONCLUSIVE 1111 8888 significant alone, but "
 	  "not among all judged metrics: use more runs, or --gate\n"
 	  "\nSAME: command.system, command.max_rss, irq, insn_per_cycle, interrupts.total, bench.level\n"
-	  "2 REGRESSED, 4 SAME, 1 INCONCLUSIVE: regressed\n" },
+	  "2 REGRESSED, 4 SAME, 1 INCONCLUSIVE of the 7 with a better direction: regressed\n" },
 	{ SIDES("c", "d") " --format=markdown --gate elapsed", 1,
 	  "### pmrep diff: regressed\n\nbase: 4 runs of 4 recordings; new: 4 runs of 4 recordings.\n\n"
 	  "| differs | base | new |\n|---|---|---|\n| kernel | unknown | 6.2 |\n\n"
