@@ -319,7 +319,8 @@ static struct ring_buf *spare(struct ring *r)
 	for (struct ring_buf **at = &r->held; *at; at = &(*at)->next) {
 		struct ring_buf *b = *at;
 
-		if (anybody_inside(r, atomic_load(&b->chunk)))
+		/* What it reports of a suspend goes to the next chunk first: see below. */
+		if (anybody_inside(r, atomic_load(&b->chunk)) || b->slept_ns)
 			continue;
 		*at = b->next;
 		clean(r, b);

@@ -113,6 +113,22 @@ static void offline_keeps_its_place(void **state)
 	pm_topology_release(&later);
 }
 
+#define CPU0 "/sys/devices/system/cpu/cpu0/"
+
+/* Each of them changes one thing of the first CPU. */
+static const struct {
+	const char *file, *text;
+} changes[] = {
+	{ CPU0 "topology/physical_package_id", "3" },
+	{ CPU0 "topology/die_id", "5" },
+	{ CPU0 "topology/cluster_id", "9" },
+	{ CPU0 "topology/core_id", "77" },
+	{ CPU0 "cpu_capacity", "300" },
+	{ CPU0 "cache/index3/id", "6" },
+	{ "/sys/devices/system/node/node3/cpulist", "0" },
+	{ "/sys/devices/system/cpu/online", "1-13" },
+};
+
 static void instances_and_refresh(void **state)
 {
 	struct record_options options = { .privacy = "default" };
@@ -141,6 +157,12 @@ static void instances_and_refresh(void **state)
 	assert_false(pm_topology_cpu(&model.topology, 14)->online);
 	assert_int_equal(pm_topology_cpu(&model.topology, 14)->package, 1);
 	assert_int_equal(topology_refresh(&p), 0);
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		sysroot_put(dir, changes[i].file, "%s\n", changes[i].text);
+		if (topology_refresh(&p) != 1)
+			fail_msg("%s has changed", changes[i].file);
+		assert_int_equal(topology_refresh(&p), 0);
+	}
 	plan_release(&p);
 	pm_model_release(&model);
 }

@@ -1,0 +1,190 @@
+/* What the host stole from the recorder: the largest growth of a CPU, in ticks of the kernel's clock, against lost
+ * ticks. All values are worked out for a clock of 100 Hz: one of its ticks is 10 ms. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "record/sample/cost.h"
+#include "tests/unit/lib/planned.h"
+
+#define MS 1000000ull
+
+struct fixture {
+	char dir[32];
+	struct root root;
+	struct cost cost;
+};
+
+/* user, nice, system, idle, iowait, irq, softirq, steal; the first line is the sum of all. */
+static void host_took(struct fixture *f, unsigned from_0, unsigned from_3)
+{
+	sysroot_put(f->dir, "/proc/stat",
+		    "cpu  1 2 3 4 5 6 7 %u 0 0\ncpu0 1 2 3 4 5 6 7 %u 0 0\ncpu3 1 2 3 4 5 6 7 %u 0 0\nintr 5 1 2 3 4 "
+		    "5 6 7 "
+		    "8\ncpu9 1 2 3\n",
+		    from_0 + from_3, from_0, from_3);
+}
+
+static void begin(struct fixture *f, unsigned from_0, unsigned from_3)
+{
+	*f = (struct fixture){ 0 };
+	sysroot_make(f->dir, NULL);
+	host_took(f, from_0, from_3);
+	assert_int_equal(root_init(&f->root, f->dir), 0);
+	cost_begin(&f->cost, &f->root, NULL);
+}
+
+static void end(struct fixture *f)
+{
+	cost_release(&f->cost);
+	root_release(&f->root);
+	sysroot_remove(f->dir);
+}
+
+/* As if the last look were long ago. */
+static void look(struct fixture *f, uint64_t lost, uint64_t interval_ns)
+{
+	f->cost.look_ns = 0;
+	cost_look(&f->cost, lost, interval_ns);
+}
+
+static void the_most_of_one_cpu_counts(void **state)
+{
+	struct fixture f;
+
+	if (sysconf(_SC_CLK_TCK) != 100)
+		skip();
+	begin(&f, 100, 7);
+	assert_int_equal(f.cost.n_stolen, 4);
+	assert_int_equal(f.cost.stolen[0], 100);
+	assert_int_equal(f.cost.stolen[1], 0);
+	assert_int_equal(f.cost.stolen[3], 7);
+	assert_true(f.cost.may_steal);
+	/* 2 and 5 ticks of 10 ms: 50 ms, in which 5 intervals of 10 ms were due, of which 3 were lost. */
+	host_took(&f, 102, 12);
+	look(&f, 3, 10 * MS);
+	assert_int_equal(f.cost.stolen_ns, 50 * MS);
+	assert_int_equal(f.cost.stolen_ticks, 3);
+	assert_int_equal(f.cost.spare_ns, 20 * MS);
+	/* Nothing new was stolen; what is found lost later was lost then. */
+	look(&f, 4, 10 * MS);
+	assert_int_equal(f.cost.stolen_ns, 50 * MS);
+	assert_int_equal(f.cost.stolen_ticks, 4);
+	assert_int_equal(f.cost.spare_ns, 0);
+	/* Lost without theft. */
+	look(&f, 9, 10 * MS);
+	assert_int_equal(f.cost.stolen_ticks, 4);
+	/* 30 ms hold one of 20 ms, and the rest is spare. */
+	host_took(&f, 105, 12);
+	look(&f, 14, 20 * MS);
+	assert_int_equal(f.cost.stolen_ns, 80 * MS);
+	assert_int_equal(f.cost.stolen_ticks, 5);
+	assert_int_equal(f.cost.spare_ns, 10 * MS);
+	/* A count that went back is no theft, and the next one is taken from there. */
+	host_took(&f, 3, 12);
+	look(&f, 14, 20 * MS);
+	host_took(&f, 4, 12);
+	look(&f, 14, 20 * MS);
+	assert_int_equal(f.cost.stolen_ns, 90 * MS);
+	/* Never more than the time that passed. */
+	host_took(&f, 4000000, 12);
+	f.cost.look_ns = clocks_monotonic();
+	cost_look(&f.cost, 14, 20 * MS);
+	assert_in_range(f.cost.stolen_ns, 90 * MS, 39000 * MS);
+	assert_in_range(f.cost.look_ns, clocks_monotonic() - 60000 * MS, clocks_monotonic());
+	end(&f);
+}
+
+/* A machine without a host is looked at only when ticks were lost, and one that has no ticks never. */
+static void who_never_stole_is_not_asked(void **state)
+{
+	struct fixture f;
+
+	if (sysconf(_SC_CLK_TCK) != 100)
+		skip();
+	begin(&f, 0, 0);
+	assert_false(f.cost.may_steal);
+	host_took(&f, 0, 1);
+	look(&f, 0, 10 * MS);
+	assert_int_equal(f.cost.stolen_ns, 0);
+	look(&f, 1, 0);
+	assert_int_equal(f.cost.stolen_ns, 0);
+	look(&f, 1, 10 * MS);
+	assert_int_equal(f.cost.stolen_ns, 10 * MS);
+	assert_int_equal(f.cost.stolen_ticks, 1);
+	assert_true(f.cost.may_steal);
+	host_took(&f, 0, 2);
+	look(&f, 1, 10 * MS);
+	assert_int_equal(f.cost.stolen_ns, 20 * MS);
+	end(&f);
+	/* Without the file nothing was stolen. */
+	*(&f) = (struct fixture){ 0 };
+	sysroot_make(f.dir, NULL);
+	assert_int_equal(root_init(&f.root, f.dir), 0);
+	cost_begin(&f.cost, &f.root, NULL);
+	look(&f, 3, 10 * MS);
+	assert_int_equal(f.cost.stolen_ns, 0);
+	end(&f);
+}
+
+/* Where source stat reads the file, its readings are taken; a 0 is one that has not been made. */
+static void what_is_read_anyway_is_not_read_again(void **state)
+{
+	struct planned p = { .options = { .privacy = (char *)"default" } };
+	struct fixture f = { 0 };
+	struct error e = { 0 };
+	bool missing;
+
+	if (sysconf(_SC_CLK_TCK) != 100)
+		skip();
+	sysroot_make(p.dir, NULL);
+	memcpy(f.dir, p.dir, sizeof(f.dir));
+	host_took(&f, 100, 7);
+	sysroot_put(p.dir, "/sys/devices/system/cpu/online", "0,3\n");
+	planned_begin(&p, NULL, "stat");
+	assert_int_equal(plan_sources(&p.plan, p.source, p.n_sources, &e), 0);
+	for (size_t i = 0; i < p.n_sources; i++)
+		if (p.source[i].wanted)
+			cost_begin(&f.cost, &p.root, &p.source[i]);
+	assert_non_null(f.cost.from);
+	assert_null(f.cost.stat.data);
+	look(&f, 1, 10 * MS);
+	assert_int_equal(f.cost.stolen_ns, 0);
+	host_took(&f, 104, 10);
+	look(&f, 1, 10 * MS);
+	assert_int_equal(f.cost.stolen_ns, 0);
+	for (struct unit *u = p.plan.units; u; u = u->next) {
+		uint64_t v[64];
+		uint16_t status[64] = { 0 };
+		const struct pm_group *g = pm_model_group(&p.model, u->group);
+		bool whole = g->flags & (PM_GROUP_LIST | PM_GROUP_SHARED_TIME);
+		struct cells c = { .v = v,
+				   .status = status,
+				   .step = 1,
+				   .any_missing = &missing,
+				   .n = whole ? pm_group_values(g) : g->n_counters };
+
+		assert_in_range(c.n, 1, 64);
+		assert_int_equal(u->read(u, &c), 0);
+	}
+	look(&f, 1, 10 * MS);
+	assert_int_equal(f.cost.stolen_ns, 40 * MS);
+	cost_release(&f.cost);
+	planned_end(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_most_of_one_cpu_counts),
+		cmocka_unit_test(who_never_stole_is_not_asked),
+		cmocka_unit_test(what_is_read_anyway_is_not_read_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
