@@ -15,6 +15,8 @@
 #include "record/recorder.h"
 
 #define SECOND 1000000000u
+/* Between two looks if nobody watches and nothing has to be looked for. */
+#define CALM (10ull * SECOND)
 
 int recorder_fail(struct recorder *r)
 {
@@ -83,11 +85,15 @@ static void tell_service(struct recorder *r, const struct recording_stats *stats
 	service_tell(&r->service, buf_str(&text));
 }
 
+static bool is_calm(const struct recorder *r)
+{
+	return !r->progress.on && !r->service.wake_ns && !r->input && session_is_calm(&r->session);
+}
+
 static void each_second(struct recorder *r, uint64_t now)
 {
 	struct recording_stats stats = recording_stats(r->session.recording);
 
-	r->second_ns = now + SECOND;
 	session_retry(&r->session);
 	progress_show(&r->progress, &stats);
 	if (service_due(&r->service, now))
@@ -101,6 +107,7 @@ static void each_second(struct recorder *r, uint64_t now)
 	}
 	if (r->session.plan.targets_gone && !r->options->run.command)
 		r->quit = r->run_over = true;
+	r->second_ns = now + (is_calm(r) ? CALM : SECOND);
 }
 
 /* Handles new tasks and CPUs together, because that makes the readers pause. */

@@ -6,7 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ONLINE "/sys/devices/system/cpu/online"
+#include "record/host/clocks.h"
+
+#define AFTERMATH_NS 10000000000u
+#define ONLINE       "/sys/devices/system/cpu/online"
 
 /* A socket for the kernel's device messages (uevents), or -1. */
 static int listen_to_kernel(void)
@@ -21,9 +24,18 @@ static int listen_to_kernel(void)
 	return fd;
 }
 
+/* The kernel speaks to networks of its first user namespace only. */
+static bool is_first_namespace(void)
+{
+	char name[32] = "";
+
+	return readlink("/proc/self/ns/user", name, sizeof(name) - 1) > 0 && !strcmp(name, "user:[4026531837]");
+}
+
 int hotplug_init(struct hotplug *h, const struct root *root)
 {
 	*h = (struct hotplug){ .root = root, .fd = listen_to_kernel() };
+	h->quiet_ns = h->fd >= 0 && !root->emulated && is_first_namespace() ? 0 : UINT64_MAX;
 	return root_cpulist(root, &h->online, ONLINE);
 }
 
@@ -45,7 +57,15 @@ bool hotplug_heard(struct hotplug *h)
 		message[n > 0 ? n : 0] = '\0';
 		heard = heard || n < 0 || strstr(message, "@/devices/system/cpu/cpu");
 	}
+	/* What a CPU's events did meanwhile shows later. */
+	if (heard && h->quiet_ns != UINT64_MAX)
+		h->quiet_ns = clocks_monotonic() + AFTERMATH_NS;
 	return heard;
+}
+
+bool hotplug_hears(const struct hotplug *h)
+{
+	return h->quiet_ns != UINT64_MAX && clocks_monotonic() >= h->quiet_ns;
 }
 
 /* What is in `a` but not in `b`. */

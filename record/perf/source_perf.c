@@ -55,6 +55,17 @@ static int refuse_emulated(struct perf_source *s, struct plan *p, const char *se
 			    "perf events: with --root, nothing is counted on the machine that runs pmrec");
 }
 
+/* The kernel's own events on CPUs neither end nor wait for a counter. */
+static bool is_restless(const struct perf_source *s, const struct plan *p)
+{
+	bool some = p->options->target != TARGET_SYSTEM || s->n_cgroups;
+
+	for (uint32_t i = 0; i < s->n_groups && !some; i++)
+		for (uint32_t k = 0; k < s->group[i]->n && !some; k++)
+			some = s->group[i]->member[k]->ev->type != PERF_TYPE_SOFTWARE;
+	return some;
+}
+
 static int perf_plan(struct source *source, struct plan *p, struct error *e)
 {
 	struct perf_source *s = calloc(1, sizeof(*s));
@@ -107,6 +118,7 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 	for (uint32_t i = 0; i < s->n_groups && !err; i++)
 		err = perf_rows_open(s, p, s->group[i]);
 	perf_held_close(s);
+	source->restless = is_restless(s, p);
 	if (!err)
 		err = perf_tool_plan(s, p);
 	if (!err)

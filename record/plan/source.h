@@ -101,8 +101,8 @@ struct source_ops {
 	/* -r: p->child is a new process, which waits for its exec. Reopen what follows it, with the same units, from
 	 * 0; a new segment begins. NULL: nothing follows the command. 0, or -errno with the text in *e. */
 	int (*restart)(struct source *s, struct plan *p, struct error *e);
-	/* Once a second and at the end, on the control thread: notices what has ended since (plan_gone()). 0 or
-	 * -errno. NULL: nothing can end. */
+	/* Once a second if `restless`, else less often, and at the end, on the control thread: notices what has ended
+	 * since (plan_gone()). 0 or -errno. NULL: nothing can end. */
 	int (*look)(struct source *s, struct plan *p);
 	/* A descriptor that is readable when there is something to notice; -1: none now. NULL: never. */
 	int (*watch)(const struct source *s);
@@ -133,6 +133,7 @@ struct source {
 	/* Set by read() for something that the plan lacks, such as an interrupt that had never fired: the control
 	 * thread clears it between snapshots and calls update() with cpu PM_NONE. */
 	atomic_bool stale;
+	bool restless; /* set by plan(): read() may do that, or there is something to look() at each second */
 };
 
 /* Its data are gone then. */

@@ -24,7 +24,7 @@ struct cost {
  * it is read at least once a second, else NULL. */
 void cost_begin(struct cost *c, const struct root *r, const struct source *from);
 void cost_release(struct cost *c);
-/* Call it once a second and at the end, with the number of ticks lost so far. */
+/* Call it every second or every few, and at the end, with the number of ticks lost so far. */
 void cost_look(struct cost *c, uint64_t lost, uint64_t interval_ns);
 
 /* Adds how long the current threads have waited, and what delayed the readers; call it before they end. */

@@ -230,8 +230,9 @@ int outlet_put(struct outlet *o, void *sink_ctx, const void *frame, size_t len, 
 	o->bytes += cost(e);
 	done = o->done;
 	o->done = NULL;
-	pthread_cond_signal(&o->put);
 	pthread_mutex_unlock(&o->lock);
+	/* Only now: whoever wakes up finds the lock free. */
+	pthread_cond_signal(&o->put);
 	free_entries(done);
 	return 0;
 }

@@ -75,6 +75,9 @@ void session_ticks_ended(struct session *s);
 int session_next_run(struct session *s, pid_t child, struct error *e);
 /* Lets the sources find which tasks and cgroups have ended, and records that. 0 or -errno. */
 int session_look(struct session *s, struct error *e);
+/* Whether session_look() and session_look_for_cpus() can wait for some seconds: what they find is rare or is heard
+ * of. */
+bool session_is_calm(const struct session *s);
 /* A descriptor that is readable when sources have something to notice; -1: none has. */
 int session_watch_fd(const struct session *s);
 /* Lets them notice it; true: session_look_for_cpus() has something to do soon. */

@@ -155,6 +155,17 @@ int session_look(struct session *s, struct error *e)
 	return err ? error_sys(e, -err, "looking for what has ended") : 0;
 }
 
+bool session_is_calm(const struct session *s)
+{
+	bool calm = hotplug_hears(&s->hotplug) && !s->wants_ticks &&
+		    /* Ticks are lost for what the host stole in the same second. */
+		    (!s->cost.may_steal || s->options->sample.interval_ns >= 1000000000);
+
+	for (size_t i = 0; i < s->n_sources && calm; i++)
+		calm = !s->source[i].wanted || !s->source[i].restless;
+	return calm;
+}
+
 int session_watch_fd(const struct session *s)
 {
 	int fd = -1;

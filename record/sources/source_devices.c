@@ -159,6 +159,7 @@ static int plan_kind(struct source *s, struct plan *p, const struct kind *kind, 
 		return err;
 	d->kind = kind;
 	d->source = s;
+	s->restless = true;
 	d->text.file.words = kind->words;
 	d->n_columns = count_columns(d);
 	for (int c = 0; c < d->n_columns; c++) {

@@ -335,6 +335,7 @@ static int interrupts_plan(struct source *s, struct plan *p, struct error *e)
 	if (err || !d)
 		return err;
 	d->source = s;
+	s->restless = true;
 	total = plan_counter(p, &catalog_source("interrupts", &n)[0]);
 	if (total < 0)
 		return (int)total;

@@ -173,7 +173,7 @@ for i in range(4):
     threading.Thread(target=time.sleep, args=(1.2,)).start()
     time.sleep(0.2)' 3>&- &
 	pid=$!
-	if $as ../caps/pmrec -q -i 0.1 -n 8 --per-thread -e task-clock -p "$pid" -o threads.pmr 2>err; then
+	if $as ../caps/pmrec -q -i 0.1 -n 14 --per-thread -e task-clock -p "$pid" -o threads.pmr 2>err; then
 		[ "$("$bin/pmrep" stat --per-thread -x, threads.pmr 2>&1 | grep -c task-clock)" -ge 4 ]
 	else
 		cat err
