@@ -26,8 +26,6 @@ void index_release(struct index_builder *b)
 
 int index_add(struct index_builder *b, const struct index_entry *e)
 {
-	if (b->n >= PM_MAX_CATALOG)
-		return -E2BIG;
 	if (array_room(&b->entry, b->n, sizeof(*b->entry)))
 		return -ENOMEM;
 	b->entry[b->n++] = *e;
@@ -182,4 +180,73 @@ int index_decode(struct index_builder *b, const void *body, size_t len)
 		err = index_add(b, &e);
 	}
 	return err;
+}
+
+/* ---- entries that are kept ---- */
+
+void index_list_release(struct index_list *l)
+{
+	buf_release(&l->packed);
+	free(l->block);
+	*l = (struct index_list){ 0 };
+}
+
+/* Numbers of one entry: mostly small, because each tells of what the one before does not. */
+static void differences(const struct index_entry *e, const struct index_entry *before, uint64_t d[4])
+{
+	d[0] = (uint64_t)e->type | (e->key ? FLAG_KEY : 0) | (e->repeated ? FLAG_REPEATED : 0);
+	d[1] = e->offset - before->offset - before->length;
+	d[2] = e->length;
+	d[3] = e->type == PM_FRAME_CHUNK ? e->from_ns - before->from_ns : 0;
+}
+
+int index_list_add(struct index_list *l, const struct index_entry *e)
+{
+	struct index_entry before = l->n % INDEX_BLOCK ? l->last : (struct index_entry){ 0 };
+	size_t n = l->n / INDEX_BLOCK;
+	uint64_t d[4];
+
+	if (l->n >= PM_MAX_CATALOG)
+		return -E2BIG;
+	if (l->n % INDEX_BLOCK == 0) {
+		if (array_room(&l->block, n, sizeof(*l->block)))
+			return -ENOMEM;
+		l->block[n] = l->packed.len;
+	}
+	differences(e, &before, d);
+	for (int i = 0; i < 4; i++)
+		cbor_add_uint(&l->packed, d[i]);
+	if (l->packed.err)
+		return l->packed.err;
+	l->last = *e;
+	l->last.from_ns = before.from_ns + d[3];
+	l->unpacked = l->unpacked == n + 1 ? 0 : l->unpacked;
+	l->n++;
+	return 0;
+}
+
+const struct index_entry *index_list_at(struct index_list *l, size_t i)
+{
+	size_t block = i / INDEX_BLOCK, first = block * INDEX_BLOCK;
+	struct index_entry before = { 0 };
+	struct cbor c;
+
+	if (l->unpacked == block + 1)
+		return &l->entry[i - first];
+	c = cbor_over(l->packed.data + l->block[block], l->packed.len - l->block[block]);
+	for (size_t k = 0; k < INDEX_BLOCK && first + k < l->n; k++) {
+		unsigned type = (unsigned)cbor_uint(&c);
+
+		l->entry[k] = (struct index_entry){
+			.type = type & TYPE_MASK,
+			.key = type & FLAG_KEY,
+			.repeated = type & FLAG_REPEATED,
+			.offset = before.offset + before.length + cbor_uint(&c),
+		};
+		l->entry[k].length = cbor_uint(&c);
+		l->entry[k].from_ns = before.from_ns + cbor_uint(&c);
+		before = l->entry[k];
+	}
+	l->unpacked = block + 1;
+	return &l->entry[i - first];
 }

@@ -41,9 +41,9 @@ void reader_leap_end(struct pm_reader *r)
 }
 
 /* Whether an entry adds nothing new, is repeated by the copy, or no longer matters. */
-static bool is_passed_over(const struct pm_reader *r, size_t i)
+static bool is_passed_over(struct pm_reader *r, size_t i)
 {
-	const struct index_entry *e = &r->catalog.entries.entry[i];
+	const struct index_entry *e = index_list_at(&r->catalog.entries, i);
 	const struct leap *l = &r->leap;
 
 	if (e->type == PM_FRAME_CHUNK)
@@ -56,7 +56,7 @@ static bool is_passed_over(const struct pm_reader *r, size_t i)
 
 int reader_leap(struct pm_reader *r)
 {
-	const struct index_builder *b = &r->catalog.entries;
+	struct index_list *b = &r->catalog.entries;
 	struct leap *l = &r->leap;
 	const struct index_entry *e;
 	int err;
@@ -73,14 +73,15 @@ int reader_leap(struct pm_reader *r)
 		if (err)
 			return err;
 	}
-	while (l->next < l->to && (b->entry[l->next].offset < r->window.offset || is_passed_over(r, l->next))) {
+	while (l->next < l->to &&
+	       (index_list_at(b, l->next)->offset < r->window.offset || is_passed_over(r, l->next))) {
 		l->gaps |= l->copy_end != 0;
-		if (b->entry[l->next++].type == PM_FRAME_CHUNK && r->forgets)
+		if (index_list_at(b, l->next++)->type == PM_FRAME_CHUNK && r->forgets)
 			pm_model_forget(&r->model, NULL, NULL, false);
 	}
 	if (l->next == l->copy && l->copy_end && !l->named && enter_copy(l))
 		return -ENOMEM;
-	e = &b->entry[l->next];
+	e = index_list_at(b, l->next);
 	if (e->offset != r->window.offset)
 		r->sequence_known = false;
 	/* The numbers that follow are read sequentially. */
@@ -123,10 +124,10 @@ int reader_leap_over(struct pm_reader *r, const struct frame_head *h, const void
 		return err;
 	l->seen.stored = r->seen.stored;
 	err = decode_definitions(l->named, h->type, body, len, &l->seen, &touched);
-	if (err || !l->on || r->frame_end != r->catalog.entries.entry[l->copy_end].offset)
+	if (err || !l->on || r->frame_end != index_list_at(&r->catalog.entries, l->copy_end)->offset)
 		return err;
 	*parts = (*parts | PM_PART_SCHEMA | PM_PART_INSTANCES) & ~(unsigned)PM_PART_REPEATED;
-	err = retire_unnamed(r, r->catalog.entries.entry[l->copy_end].from_ns);
+	err = retire_unnamed(r, index_list_at(&r->catalog.entries, l->copy_end)->from_ns);
 	leave_copy(l);
 	return err;
 }

@@ -36,7 +36,7 @@ struct reader_group {
 
 /* Where the key chunks and the definitions of the recording are. */
 struct catalog {
-	struct index_builder entries; /* offsets count from the start of the input */
+	struct index_list entries; /* offsets count from the start of the input */
 	uint64_t from_ns, to_ns, chunks, snapshots;
 	uint64_t to_offset; /* covers the recording up to here */
 	bool ended;         /* and there is nothing after it */

@@ -10,7 +10,7 @@
 
 void reader_catalog_release(struct pm_reader *r)
 {
-	index_release(&r->catalog.entries);
+	index_list_release(&r->catalog.entries);
 	r->catalog = (struct catalog){ 0 };
 }
 
@@ -34,7 +34,7 @@ static int catalog_add(struct pm_reader *r, const struct index_entry *e)
 	if (e->type == PM_FRAME_CHUNK ?
 		    e->key :
 		    e->type <= PM_FRAME_CONFIG || e->type == PM_FRAME_EVENT || pm_frame_critical(e->type))
-		return index_add(&c->entries, &kept);
+		return index_list_add(&c->entries, &kept);
 	return 0;
 }
 
@@ -429,7 +429,7 @@ static int replay_frame(struct pm_reader *r, const struct index_entry *e, unsign
 
 int reader_look_ahead(struct pm_reader *r, unsigned *parts)
 {
-	const struct index_builder *b = &r->catalog.entries;
+	struct index_list *b = &r->catalog.entries;
 	uint64_t here = r->window.offset;
 	bool whole = false;
 	int err, back;
@@ -440,7 +440,7 @@ int reader_look_ahead(struct pm_reader *r, unsigned *parts)
 	if (!err)
 		err = catalog_fill(r);
 	for (size_t i = 0; i < b->n && !err; i++) {
-		const struct index_entry *e = &b->entry[i];
+		const struct index_entry *e = index_list_at(b, i);
 		unsigned touched = 0;
 
 		/* One copy of all is enough, and takes what later ones name for gone; if it is damaged, the next is
@@ -470,16 +470,20 @@ bool pm_reader_seekable(const struct pm_reader *r)
 
 /* Finds the last copy of all definitions after entry `from` that ends right before a key chunk at or before entry
  * `to`: its entries are [*first, that chunk's entry, which is returned). 0: there is none. */
-static size_t last_copy(const struct index_builder *b, size_t from, size_t to, size_t *first)
+static size_t last_copy(struct index_list *b, size_t from, size_t to, size_t *first)
 {
 	for (size_t i = to; i > from + 1; i--) {
-		const struct index_entry *chunk = &b->entry[i];
+		struct index_entry at = *index_list_at(b, i);
+		bool chunk = at.type == PM_FRAME_CHUNK;
 
-		*first = i;
-		while (chunk->type == PM_FRAME_CHUNK && *first > from && b->entry[*first - 1].repeated &&
-		       b->entry[*first - 1].offset + b->entry[*first - 1].length == b->entry[*first].offset)
-			--*first;
-		if (*first < i && b->entry[*first].type == PM_FRAME_HEADER)
+		for (*first = i; chunk && *first > from; --*first) {
+			const struct index_entry *before = index_list_at(b, *first - 1);
+
+			if (!before->repeated || before->offset + before->length != at.offset)
+				break;
+			at = *before;
+		}
+		if (*first < i && at.type == PM_FRAME_HEADER)
 			return i;
 	}
 	return 0;
@@ -487,7 +491,7 @@ static size_t last_copy(const struct index_builder *b, size_t from, size_t to, s
 
 int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns, bool all)
 {
-	const struct index_builder *b = &r->catalog.entries;
+	struct index_list *b = &r->catalog.entries;
 	struct leap *leap = &r->leap;
 	struct pm_extent extent;
 	size_t best = SIZE_MAX;
@@ -498,19 +502,22 @@ int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns, bool all)
 	err = pm_reader_extent(r, &extent);
 	if (err)
 		return err == -EAGAIN || err == -ESPIPE ? err : (r->err = err);
-	for (size_t i = 0; i < b->n; i++)
-		if (b->entry[i].type == PM_FRAME_CHUNK && (best == SIZE_MAX || b->entry[i].from_ns <= monotonic_ns))
+	for (size_t i = 0; i < b->n; i++) {
+		const struct index_entry *e = index_list_at(b, i);
+
+		if (e->type == PM_FRAME_CHUNK && (best == SIZE_MAX || e->from_ns <= monotonic_ns))
 			best = i;
+	}
 	reader_leap_end(r);
 	if (best == SIZE_MAX) {
 		err = window_seek(&r->window, r->start);
 	} else {
 		/* Go back to what was skipped: all of it is available. */
-		if (leap->gaps && b->entry[best].offset < r->window.offset) {
+		if (leap->gaps && index_list_at(b, best)->offset < r->window.offset) {
 			err = window_seek(&r->window, r->start);
 			all = true;
 		}
-		while (leap->next < best && b->entry[leap->next].offset < r->window.offset)
+		while (leap->next < best && index_list_at(b, leap->next)->offset < r->window.offset)
 			leap->next++;
 		leap->to = best;
 		leap->on = true;
