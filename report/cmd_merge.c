@@ -185,6 +185,7 @@ static int run(void *input, const struct options_common *common)
 	int err = look_at_all(m, &e);
 
 	if (!err) {
+		m->rules.join = true;
 		m->rules.from_ns = from(m, n);
 		m->rules.history = n > 1 ? "merged with those that followed" : NULL;
 		while (m->first + 1 < n && m->part[m->first].to_ns < m->rules.from_ns)

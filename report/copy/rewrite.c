@@ -7,25 +7,41 @@
 #include "report/copy/rewrite_private.h"
 #include "common/random.h"
 
+/* Begins a recording of the output. */
+static int open_output(struct rewrite *w, struct error *e)
+{
+	struct pm_writer_config config = { .sink = w->sink, .sink_ctx = w->sink_ctx, .model = &w->model };
+	int err;
+
+	config.zstd_level = w->rules->zstd_level;
+	pm_model_init(&w->model);
+	err = random_bytes(w->model.recording_id, sizeof(w->model.recording_id));
+	return err ? error_sys(e, -err, "random number") : pm_writer_new(&w->writer, &config, e);
+}
+
+static void close_output(struct rewrite *w)
+{
+	w->result.bytes += w->writer ? pm_writer_stats(w->writer).bytes : 0;
+	pm_writer_free(w->writer);
+	w->writer = NULL;
+	rewrite_rows_release(&w->rows);
+	rewrite_maps_release(&w->maps);
+	pm_model_release(&w->model);
+}
+
 int rewrite_new(struct rewrite **out, const struct rewrite_rules *rules, pm_sink_fn sink, void *sink_ctx,
 		struct error *e)
 {
 	struct rewrite *w = calloc(1, sizeof(*w));
-	struct pm_writer_config config = { .sink = sink, .sink_ctx = sink_ctx };
 	int err = 0;
 
 	if (!w)
 		return error_sys(e, ENOMEM, "output");
 	w->rules = rules;
+	w->sink = sink;
+	w->sink_ctx = sink_ctx;
 	w->result.ended = true;
-	config.zstd_level = rules->zstd_level;
-	pm_model_init(&w->model);
-	config.model = &w->model;
-	err = random_bytes(w->model.recording_id, sizeof(w->model.recording_id));
-	if (err)
-		error_sys(e, -err, "random number");
-	else
-		err = pm_writer_new(&w->writer, &config, e);
+	err = open_output(w, e);
 	if (err)
 		rewrite_free(w);
 	else
@@ -37,10 +53,7 @@ void rewrite_free(struct rewrite *w)
 {
 	if (!w)
 		return;
-	pm_writer_free(w->writer);
-	rewrite_rows_release(&w->rows);
-	rewrite_maps_release(&w->maps);
-	pm_model_release(&w->model);
+	close_output(w);
 	free(w);
 }
 
@@ -48,7 +61,7 @@ struct rewrite_result rewrite_result(const struct rewrite *w)
 {
 	struct rewrite_result r = w->result;
 
-	r.bytes = pm_writer_stats(w->writer).bytes;
+	r.bytes += pm_writer_stats(w->writer).bytes;
 	return r;
 }
 
@@ -297,6 +310,21 @@ static int end_recording(struct rewrite *w)
 	return err;
 }
 
+/* Another recording of the input: of another machine, boot or time, with definitions of its own. */
+static int next_output(struct rewrite *w, struct error *e)
+{
+	int err = end_recording(w);
+
+	if (err || w->rules->join)
+		return err;
+	if (pm_writer_stats(w->writer).frames)
+		err = rewrite_finish(w, e);
+	close_output(w);
+	w->segment_base = w->segment_last = w->recordings = 0;
+	w->last_tick = 0;
+	return err ? err : open_output(w, e);
+}
+
 /* Called at the first chunk. 1: the reader has moved to the start of the window, and the chunk is not wanted. */
 static int open_window(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk_head *first,
 		       struct error *e)
@@ -360,7 +388,7 @@ static int take_item(struct rewrite *w, struct pm_reader *reader, const struct p
 		err = note_damage(w, item->damage);
 		break;
 	case PM_ITEM_RECORDING:
-		err = end_recording(w);
+		err = next_output(w, e);
 		*end = false;
 		break;
 	case PM_ITEM_END:

@@ -58,6 +58,8 @@ struct rewrite_rules {
 	/* Joins chunks of fewer than 16 snapshots that must be packed again: several times faster, and smaller. They
 	 * get the clocks of the first one, if wall time and boot time then move by at most 1 us. */
 	bool gather_small;
+	/* Appends further recordings of an input to the first, as those of further inputs; else each stays one. */
+	bool join;
 	bool growing;        /* the input may end anywhere, because it is still written */
 	const char *history; /* appended to the header's history; NULL: nothing */
 };
@@ -79,7 +81,7 @@ int rewrite_new(struct rewrite **w, const struct rewrite_rules *rules, pm_sink_f
 		struct error *e);
 void rewrite_free(struct rewrite *w);
 /*
- * Reads one recording to its end, or to the first snapshot after to_ns. A second one is appended: counters of the
+ * Reads one input to its end, or to the first snapshot after to_ns. A second one is appended: counters of the
  * same name and instances of the same kind, number and attributes continue. Its first snapshot begins a new segment,
  * unless it repeats the last one of the previous recording (same tick), and is then omitted. -EINVAL if a
  * definition contradicts an earlier one of its name.

@@ -73,6 +73,8 @@ struct rewrite_rows {
 
 struct rewrite {
 	const struct rewrite_rules *rules;
+	pm_sink_fn sink;
+	void *sink_ctx;
 	struct pm_model model;
 	struct pm_writer *writer;
 	struct rewrite_maps maps;

@@ -221,6 +221,16 @@ assert longest < 200e6, longest'
 	[ "$output" = "pmrep html: page.html: $((($(stat -c %s page.html) + 999) / 1000)) kB, 2 recordings" ]
 }
 
+@test "two recordings of one file stay two, whichever is earlier" {
+	cat "$source/samples/idle.pmr" "$source/samples/loaded.pmr" >two.pmr
+	"$bin/pmrep" show --format=csv two.pmr | cut -d, -f2- >want
+	for command in cut redact repair 'bundle --no-redact'; do
+		"$bin/pmrep" $command --overwrite -o copy.pmr two.pmr
+		[[ $("$bin/pmrep" check copy.pmr) == *": good: "*", 2 recordings" ]]
+		"$bin/pmrep" show --format=csv copy.pmr | cut -d, -f2- | cmp - want
+	done
+}
+
 @test "times before the end, from a pipe and from a compressed file" {
 	"$bin/pmrec" --quiet --sources=stat -i 50ms -n 12 -o in.pmr
 	"$bin/pmrep" cut --since=-0.22 --until=-0.08 -o want.pmr in.pmr

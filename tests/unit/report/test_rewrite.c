@@ -167,7 +167,7 @@ static struct reading value(struct builder *b, const char *counter, const struct
 	return (struct reading){ .v = noise(row, i->number) };
 }
 
-static void define(struct builder *b)
+static void define_with(struct builder *b, const char *unit)
 {
 	static const enum pm_semantics semantics[] = { PM_CUMULATIVE, PM_DELTA, PM_PEAK, PM_GAUGE, PM_STATE };
 	struct pm_config config = { .name = (char *)"msr.0x606", .time_ns = 1234, .kind = PM_SYSTEM };
@@ -175,7 +175,7 @@ static void define(struct builder *b)
 
 	builder_init(b, value);
 	for (int i = 0; i < COUNTERS; i++) {
-		id[i] = builder_counter(b, names[i], "1", semantics[i], PM_AGG_SUM);
+		id[i] = builder_counter(b, names[i], unit, semantics[i], PM_AGG_SUM);
 		if (i == TEXT)
 			builder_counter_at(b, id[i])->type = PM_TEXT;
 	}
@@ -185,6 +185,11 @@ static void define(struct builder *b)
 	config.value = pm_u64(7);
 	assert_int_equal(pm_model_add_config(&b->model, &config), 0);
 	builder_group(b, PM_CPU, 3, 0, id, COUNTERS);
+}
+
+static void define(struct builder *b)
+{
+	define_with(b, "1");
 }
 
 /* Rows [from, to) in chunks of `rows`, of 3 CPUs. */
@@ -443,6 +448,61 @@ static void recordings_are_joined(void **state)
 		builder_release(&a);
 		builder_release(&b);
 	}
+}
+
+/* A file of two recordings, the later one first, which give one name two units: both stay what they are. Joined they
+ * would be neither. */
+static void recordings_of_one_file_stay_apart(void **state)
+{
+	struct rewrite_rules rules = { 0 }, join = { .join = true };
+	struct buf file = BUF_INIT, two = BUF_INIT;
+	uint32_t recordings = 0, rows[2] = { 0 };
+	const struct pm_chunk *c;
+	struct pm_reader *r;
+	struct rewrite *w;
+	struct error e = { 0 };
+	struct pm_item item;
+	struct builder a, b;
+	size_t damages;
+	(void)state;
+
+	record(&a, 500, 550, 4);
+	define_with(&b, "ms");
+	builder_write(&b, 20, 16);
+	builder_finish(&b);
+	buf_add(&two, a.file.data, a.file.len);
+	buf_add(&two, b.file.data, b.file.len);
+	assert_int_equal(carry_over(&rules, &two, 1, &file).snapshots_out, 66);
+	r = open_bytes(&file);
+	while (pm_reader_next(r, &item) == 1) {
+		recordings += item.kind == PM_ITEM_RECORDING;
+		if (item.kind != PM_ITEM_CHUNK)
+			continue;
+		assert_int_equal(pm_reader_decode(r, &c), 0);
+		assert_true(recordings < 2);
+		assert_int_equal(c->tick[0], BUILDER_START_NS + (recordings ? 20 : 500 + rows[0]) * 1000000000ull);
+		assert_int_equal(c->segment, 1);
+		rows[recordings] += c->rows;
+		assert_string_equal(pm_model_counter_named(pm_reader_model(r), names[GAUGE])->unit,
+				    recordings ? "ms" : "1");
+	}
+	assert_int_equal(recordings, 1);
+	assert_int_equal(rows[0], 50);
+	assert_int_equal(rows[1], 16);
+	pm_reader_damage(r, &damages);
+	assert_int_equal(damages, 0);
+	pm_reader_close(r);
+	buf_clear(&file);
+	assert_int_equal(rewrite_new(&w, &join, take, &file, &e), 0);
+	r = open_bytes(&two);
+	assert_int_equal(rewrite_recording(w, r, &e), -EINVAL);
+	assert_string_equal(e.text, "t.cumulative has different definitions in these recordings");
+	pm_reader_close(r);
+	rewrite_free(w);
+	buf_release(&file);
+	buf_release(&two);
+	builder_release(&a);
+	builder_release(&b);
 }
 
 /* Tasks come and go: what is read together may be what it was before, in a group of a new id. */
@@ -751,6 +811,7 @@ int main(void)
 		cmocka_unit_test(a_cut_is_noted),
 		cmocka_unit_test(damage_ends_a_segment),
 		cmocka_unit_test(recordings_are_joined),
+		cmocka_unit_test(recordings_of_one_file_stay_apart),
 		cmocka_unit_test(a_group_that_ended_takes_no_equal_one_along),
 		cmocka_unit_test(texts_go_through_their_rule),
 		cmocka_unit_test(times_and_counters_are_shifted),
