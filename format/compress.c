@@ -27,12 +27,17 @@ struct pm_zstd *pm_zstd_new(void)
 	return calloc(1, sizeof(struct pm_zstd));
 }
 
-void pm_zstd_free(struct pm_zstd *z)
+void pm_zstd_rest(struct pm_zstd *z)
 {
-	if (!z)
-		return;
 	ZSTD_freeCCtx(z->c);
 	ZSTD_freeDCtx(z->d);
+	*z = (struct pm_zstd){ 0 };
+}
+
+void pm_zstd_free(struct pm_zstd *z)
+{
+	if (z)
+		pm_zstd_rest(z);
 	free(z);
 }
 

@@ -12,6 +12,8 @@
 struct pm_zstd;
 struct pm_zstd *pm_zstd_new(void); /* NULL: no memory */
 void pm_zstd_free(struct pm_zstd *z);
+/* Gives their memory back until the next use: after what needed more than the usual. */
+void pm_zstd_rest(struct pm_zstd *z);
 
 /* Appends one zstd frame that declares its content size. `level`: 1 to 19. The input may be empty. 0 or -ENOMEM. */
 int pm_zstd_compress(struct pm_zstd *z, const void *in, size_t len, int level, struct buf *out);

@@ -387,6 +387,8 @@ int pm_writer_define(struct pm_writer *w)
 	if (!err)
 		err = note_configs(w);
 	x->config_changes = m->caps->config_changes;
+	if (!w->stats.chunks)
+		pm_zstd_rest(w->zstd);
 	return err;
 }
 
@@ -415,6 +417,7 @@ static int repeat(struct pm_writer *w)
 	w->copies_apart |= before - w->repeat_offset >= REPEAT_APART;
 	w->repeat_offset = w->offset;
 	w->repeats++;
+	pm_zstd_rest(w->zstd);
 	return err;
 }
 

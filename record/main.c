@@ -1,6 +1,7 @@
 /* main() of pmrec: finds the command, and checks standard output at the end. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -110,6 +111,8 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], commands[i].name))
 			command = &commands[i];
 	hold_streams();
+	/* What is large goes back to the system when it is freed; glibc would raise this. */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	/* Before any of the caller's words is read. */
 	err = opener_start(command->opens);
 	if (err) {
