@@ -10,7 +10,7 @@ LINES = {
     "common": ["common"],
     "format": ["common", "format"],
     "record": ["common", "format", "record/host", "record/plan", "record/bpf", "record/perf", "record/sources",
-               "record/sample", "record"],
+               "record/output", "record/sample", "record"],
     "report": ["common", "format", "report/input", "report/machine", "report/replay", "report/metric",
                "report/numbers", "report/pipeline", "report/export", "report/plot", "report/copy", "report/info",
                "report/stat", "report/diff", "report/incident", "report/html", "report"],

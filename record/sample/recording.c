@@ -80,16 +80,6 @@ int recording_no_room(struct recording *r)
 	return err;
 }
 
-/* The sink of all writers. */
-static int enqueue(void *ctx, const void *frame, size_t len)
-{
-	struct recording_target *t = ctx;
-	struct recording *r = t->recording;
-
-	return outlet_put(r->outlet, t->sink_ctx, frame, len,
-			  r->writer ? r->snapshots_before + pm_writer_stats(r->writer).snapshots : 0);
-}
-
 static bool has_failed(struct recording *r)
 {
 	SCOPED(unlock) pthread_mutex_t *held = lock(&r->lock);
@@ -126,7 +116,7 @@ static int write_stretch(struct recording *r, const struct ring_buf *b, const st
 	uint64_t before = pm_writer_stats(r->writer).bytes, bytes;
 	int err;
 
-	rows_chunk(&r->rows, b, first, n, &c);
+	rows_chunk(r->rows, b, first, n, &c);
 	/* Before locking the model, which others need meanwhile. */
 	if (has_failed(r) || !outlet_await_room(r->outlet, r->chunk_bytes)) {
 		atomic_fetch_add(&r->lost, n);
@@ -160,32 +150,31 @@ static void write_rows(struct recording *r, const struct ring_buf *b, const stru
 	}
 }
 
-static void write_chunk(struct recording *r, struct ring *ring, struct ring_buf *b, uint64_t chunk,
-			const struct ring_epoch *e)
+static void write_chunk(struct recording *r, struct ring *ring, const struct ring_buf *b, const struct ring_epoch *e)
 {
 	struct pm_clocks clocks = b->clocks;
 	uint32_t split;
 
-	rows_collect(&r->rows, ring, b, chunk, e);
-	if (!r->rows.n)
+	r->rows = &ring->rows;
+	if (!r->rows->n)
 		return;
 	if (!clocks.monotonic)
 		r->config.clocks->read(r->config.clocks->ctx, &clocks);
 	recording_find_lost(r, ring, e);
 	recording_find_step(r, &clocks);
-	split = rows_split(&r->rows, b->slept_row);
+	split = rows_split(r->rows, b->slept_row);
 	if (b->slept_row == PM_NONE) {
-		write_rows(r, b, e, 0, r->rows.n, &clocks);
+		write_rows(r, b, e, 0, r->rows->n, &clocks);
 	} else {
-		struct pm_event slept = { .type = PM_EVENT_SUSPEND, .time_ns = r->rows.tick[split] };
+		struct pm_event slept = { .type = PM_EVENT_SUSPEND, .time_ns = r->rows->tick[split] };
 
 		if (split)
 			write_rows(r, b, e, 0, split, &clocks);
 		(void)pm_map_set(&slept.attrs, PM_EVENT_KEY_STEP, pm_u64((uint64_t)b->slept_ns));
 		recording_write_event(r, &slept);
 		r->slept++;
-		r->rows.flags[split] |= PM_SNAPSHOT_FIRST;
-		write_rows(r, b, e, split, r->rows.n - split, &clocks);
+		r->rows->flags[split] |= PM_SNAPSHOT_FIRST;
+		write_rows(r, b, e, split, r->rows->n - split, &clocks);
 	}
 }
 
@@ -248,11 +237,10 @@ static void write_all(struct recording *r, struct ring *ring)
 {
 	const struct ring_epoch *e;
 	struct ring_buf *b;
-	uint64_t chunk;
 
 	write_events(r, ring);
-	while (ring && (b = ring_take(ring, &chunk, &e))) {
-		write_chunk(r, ring, b, chunk, e);
+	while (ring && (b = ring_take(ring, &e))) {
+		write_chunk(r, ring, b, e);
 		ring_give_back(ring, b);
 		write_events(r, ring);
 	}
@@ -291,14 +279,18 @@ static void *writer_main(void *arg)
 int recording_writer(struct recording *r, unsigned target, void *sink_ctx, struct pm_writer **w, struct error *e)
 {
 	struct pm_writer_config config = r->config.writer;
+	struct outlet_target *t = &r->target[target];
 	int err;
 
-	r->target[target] = (struct recording_target){ .recording = r, .sink_ctx = sink_ctx };
-	config.sink = enqueue;
-	config.sink_ctx = &r->target[target];
+	*t = (struct outlet_target){ r->outlet, sink_ctx };
+	config.sink = outlet_put;
+	config.sink_ctx = t;
 	err = pm_writer_new(w, &config, e);
 	if (err)
 		return err;
+	t->writer = *w;
+	/* Two files share a snapshot. */
+	t->before = r->writer ? r->snapshots_before + pm_writer_stats(r->writer).snapshots - 1 : 0;
 	err = pm_writer_define(*w);
 	return err ? error_set(e, -err, "%s", pm_writer_error(*w)) : 0;
 }
@@ -376,7 +368,6 @@ void recording_free(struct recording *r)
 		pm_event_release(&m->event);
 		free(m);
 	}
-	rows_release(&r->rows);
 	buf_release(&r->dead);
 	given_up = r->outlet && outlet_state(r->outlet).given_up;
 	outlet_free(r->outlet);
@@ -440,10 +431,8 @@ void recording_hurry(struct recording *r)
 	outlet_hurry(r->outlet);
 }
 
-int recording_attach(struct recording *r, struct ring *ring)
+void recording_attach(struct recording *r, struct ring *ring)
 {
-	int err = 0;
-
 	recording_drain(r);
 	pthread_mutex_lock(&r->lock);
 	r->ring = NULL;
@@ -452,12 +441,9 @@ int recording_attach(struct recording *r, struct ring *ring)
 	recording_drain(r);
 	r->dropped = 0;
 	r->serial = UINT32_MAX;
-	if (ring)
-		err = rows_init(&r->rows, ring->readout);
 	pthread_mutex_lock(&r->lock);
-	r->ring = err ? NULL : ring;
+	r->ring = ring;
 	pthread_mutex_unlock(&r->lock);
-	return err;
 }
 
 int recording_event(struct recording *r, struct pm_event *e, uint64_t after)
@@ -553,7 +539,7 @@ int recording_finish(struct recording *r, struct error *e)
 	recording_count(r);
 	if (err)
 		return error_set(e, -err, "%s", pm_writer_error(r->writer));
-	if (enqueue(&r->target[r->now], NULL, 0))
+	if (outlet_put(&r->target[r->now], NULL, 0))
 		return error_sys(e, ENOMEM, "buffers");
 	if (!outlet_await_empty(r->outlet))
 		error_set(e, ETIMEDOUT, "the output is blocked");

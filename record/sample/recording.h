@@ -6,7 +6,7 @@
 #pragma once
 
 #include "record/host/clocks.h"
-#include "record/sample/outlet.h"
+#include "record/output/outlet.h"
 #include "record/sample/ring.h"
 
 struct recording;
@@ -48,8 +48,8 @@ void recording_free(struct recording *r);
 /* The word by which a ring wakes the writer. */
 _Atomic uint32_t *recording_wake(struct recording *r);
 /* Takes chunks from this ring from now on; NULL: from none. Waits until the old one is encoded. Readers must be
- * parked. 0 or -ENOMEM. */
-int recording_attach(struct recording *r, struct ring *ring);
+ * parked. */
+void recording_attach(struct recording *r, struct ring *ring);
 /* Waits until all that was handed over is encoded. */
 void recording_drain(struct recording *r);
 

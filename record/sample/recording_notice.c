@@ -32,8 +32,8 @@ void recording_find_lost(struct recording *r, const struct ring *ring, const str
 	if (e->resumed && e->serial != r->serial)
 		r->next_number = e->first_number;
 	r->serial = e->serial;
-	for (uint32_t i = 0; i < r->rows.n; i++) {
-		uint64_t number = r->rows.number[i];
+	for (uint32_t i = 0; i < r->rows->n; i++) {
+		uint64_t number = r->rows->number[i];
 
 		if (number > r->next_number) {
 			uint64_t lost = number - r->next_number, dropped = ring_dropped(ring) - r->dropped;

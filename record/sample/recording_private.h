@@ -2,7 +2,6 @@
 #pragma once
 
 #include "record/sample/recording.h"
-#include "record/sample/rows.h"
 
 struct message {
 	struct message *next;
@@ -10,17 +9,11 @@ struct message {
 	uint64_t after;
 };
 
-/* Where the frames of one writer go. */
-struct recording_target {
-	struct recording *recording;
-	void *sink_ctx;
-};
-
 struct recording {
 	struct recording_config config;
 	struct pm_writer *writer;
 	struct outlet *outlet;
-	struct recording_target target[2]; /* of this file, and of the previous or next one */
+	struct outlet_target target[2]; /* of this file, and of the previous or next one */
 	unsigned now;
 	pthread_t thread;
 	bool running;
@@ -42,7 +35,7 @@ struct recording {
 	pthread_mutex_t model_lock;
 
 	/* The writer thread's own. */
-	struct rows rows;
+	struct rows *rows;    /* of the chunk in hand */
 	uint64_t next_number; /* tick that should come next */
 	uint32_t serial;      /* of the epoch of the last rows */
 	uint64_t dropped;     /* of ring_dropped(), as last reported */

@@ -20,8 +20,8 @@ uint32_t recording_rows_of_file(struct recording *r, uint32_t first, uint32_t n)
 	if (!rot->period_ns)
 		return n;
 	if (!r->file_until_ns)
-		r->file_until_ns = r->rows.tick[first] + rot->period_ns;
-	while (i < n && (r->rows.tick[first + i] < r->file_until_ns || r->rows.tick[first + i] < r->again_ns))
+		r->file_until_ns = r->rows->tick[first] + rot->period_ns;
+	while (i < n && (r->rows->tick[first + i] < r->file_until_ns || r->rows->tick[first + i] < r->again_ns))
 		i++;
 	return i < n ? i + 1 : n;
 }
@@ -30,9 +30,9 @@ bool recording_file_is_full(const struct recording *r, uint32_t row)
 {
 	const struct recording_rotation *rot = &r->config.rotation;
 	struct pm_writer_stats stats = pm_writer_stats(r->writer);
-	uint64_t tick = r->rows.tick[row];
+	uint64_t tick = r->rows->tick[row];
 
-	if (r->rows.flags[row] & PM_SNAPSHOT_LAST || tick < r->again_ns)
+	if (r->rows->flags[row] & PM_SNAPSHOT_LAST || tick < r->again_ns)
 		return false;
 	if (rot->period_ns && tick >= r->file_until_ns)
 		return true;
@@ -64,7 +64,7 @@ static void replace_writer(struct recording *r, struct pm_writer *next)
 
 	pm_writer_finish(r->writer);
 	/* Without memory the kernel does it in its own time. */
-	(void)outlet_put(r->outlet, r->target[r->now].sink_ctx, NULL, 0, 0);
+	(void)outlet_put(&r->target[r->now], NULL, 0);
 	before = pm_writer_stats(r->writer);
 	r->bytes_before += before.bytes;
 	/* The snapshot that the files share. */
@@ -107,7 +107,7 @@ void recording_rotate(struct recording *r, const struct ring_buf *b, const struc
 	struct pm_chunk c = { .run = e->run, .segment = e->segment + r->slept, .clocks = *clocks };
 	const struct recording_rotation *rot = &r->config.rotation;
 	uint8_t *id = r->config.writer.model->recording_id, new_id[sizeof(r->config.writer.model->recording_id)];
-	uint64_t tick = r->rows.tick[row];
+	uint64_t tick = r->rows->tick[row];
 	struct pm_writer *next = NULL;
 	struct error error = { 0 };
 	void *sink_ctx;
@@ -120,7 +120,7 @@ void recording_rotate(struct recording *r, const struct ring_buf *b, const struc
 		tell_no_file(r, tick, &error);
 		return;
 	}
-	rows_chunk(&r->rows, b, row, 1, &c);
+	rows_chunk(r->rows, b, row, 1, &c);
 	err = begin_file(r, sink_ctx, &c, new_id, &next, &error);
 	if (err) {
 		pm_writer_free(next);

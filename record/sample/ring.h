@@ -60,6 +60,18 @@ struct ring_reader {
 	_Atomic uint64_t dropped; /* snapshots for which there was no buffer */
 };
 
+/* What there is of a chunk: the snapshots that exist. */
+struct rows {
+	uint64_t tick[PM_CHUNK_ROWS];
+	uint64_t number[PM_CHUNK_ROWS];
+	uint8_t flags[PM_CHUNK_ROWS];
+	uint8_t place[PM_CHUNK_ROWS]; /* row of the buffer before the gaps were closed */
+	uint32_t n;
+	const struct readout *readout;
+	struct pm_chunk_group *group; /* owned: what rows_chunk() passes on */
+	bool *present, *missing;      /* owned, by group */
+};
+
 #define RING_EPOCHS 256
 
 struct ring {
@@ -77,6 +89,7 @@ struct ring {
 	/* Writer: */
 	uint64_t next;         /* the chunk that it takes next */
 	struct ring_buf *held; /* buffers that readers were inside when they were replaced; owned */
+	struct rows rows;      /* of the chunk that it took last */
 };
 
 /* `bytes`: the approximate memory for buffers, of which there are at least four. 0 or -ENOMEM. */
@@ -105,8 +118,13 @@ static inline void ring_fill(struct ring_buf *b, uint32_t i, uint32_t word, uint
 /* There was no buffer for `n` snapshots of a chunk. */
 void ring_drop(struct ring *r, uint32_t i, uint64_t chunk, uint64_t n);
 
-/* Writer: the next chunk that all readers have left or that is closed, and its epoch; NULL if there is none now. */
-struct ring_buf *ring_take(struct ring *r, uint64_t *chunk, const struct ring_epoch **e);
+/* Writer: the next chunk that all readers have left or that is closed, and its epoch; NULL if there is none now.
+ * Finds its rows, says why cells are missing in those that a reader missed, and closes the gaps between them. */
+struct ring_buf *ring_take(struct ring *r, const struct ring_epoch **e);
+/* Where the buffer's row is now; 0 for PM_NONE. */
+uint32_t rows_split(const struct rows *r, uint32_t row);
+/* Sets rows and groups of *c to `n` rows from `first` on, which are not copied. */
+void rows_chunk(struct rows *r, const struct ring_buf *b, uint32_t first, uint32_t n, struct pm_chunk *c);
 /* Writer: when the next chunk is closed, CLOCK_MONOTONIC; 0: not while nothing new begins. */
 uint64_t ring_due(struct ring *r);
 /* Writer: done with what ring_take() gave; the buffer is cleaned and free again. */

@@ -180,10 +180,9 @@ int session_start_threads(struct session *s, struct error *e)
 	if (err)
 		return err;
 	err = ring_init(&s->ring, &s->readout, RING_BYTES, recording_wake(s->recording));
-	if (!err)
-		err = recording_attach(s->recording, &s->ring);
 	if (err)
 		return error_sys(e, -err, "buffers");
+	recording_attach(s->recording, &s->ring);
 	recording_lock(s->recording);
 	/* Everything about them is written. */
 	err = retire_groups(&s->model, &s->readout);
@@ -257,7 +256,7 @@ int session_open(struct session *s, struct error *e)
 {
 	struct recording_config config = {
 		.writer = {
-			.sink = output_write,
+			.sink = outlet_write,
 			.sink_ctx = session_output(s),
 			.model = &s->model,
 			.loose = s->options->output.fd > 0,

@@ -18,7 +18,7 @@
 
 #include "record/host/affinity.h"
 #include "record/host/realtime.h"
-#include "record/sample/rows.h"
+#include "record/sample/ring.h"
 #include "record/sample/sampler.h"
 
 struct fake_unit {
@@ -105,7 +105,6 @@ struct fixture {
 	struct fake_unit unit[4];
 	struct readout readout;
 	struct ring ring;
-	struct rows rows;
 	struct sampler *sampler;
 	_Atomic uint32_t wake;
 	int64_t slept;     /* what the pretended clock says */
@@ -172,14 +171,12 @@ static void start(struct fixture *f, uint64_t interval_ns, bool per_cpu, size_t 
 				      per_cpu, NULL, &e),
 			 0);
 	assert_int_equal(ring_init(&f->ring, &f->readout, ring_bytes, &f->wake), 0);
-	assert_int_equal(rows_init(&f->rows, &f->readout), 0);
 	assert_int_equal(sampler_new(&f->sampler, &config, &e), 0);
 }
 
 static void finish(struct fixture *f)
 {
 	sampler_free(f->sampler);
-	rows_release(&f->rows);
 	ring_release(&f->ring);
 	readout_release(&f->readout);
 	pm_model_release(&f->model);
@@ -211,12 +208,8 @@ static void begin(struct fixture *f, uint64_t ticks)
 static struct ring_buf *take(struct fixture *f)
 {
 	const struct ring_epoch *e;
-	uint64_t chunk;
-	struct ring_buf *b = ring_take(&f->ring, &chunk, &e);
 
-	if (b)
-		rows_collect(&f->rows, &f->ring, b, chunk, e);
-	return b;
+	return ring_take(&f->ring, &e);
 }
 
 static void ticks_are_where_they_belong(void **state)
@@ -232,17 +225,17 @@ static void ticks_are_where_they_belong(void **state)
 	begin(&f, 300);
 	wait_end(&f);
 	while ((b = take(&f))) {
-		for (uint32_t i = 0; i < f.rows.n; i++) {
+		for (uint32_t i = 0; i < f.ring.rows.n; i++) {
 			const struct pm_chunk_group *g = &b->group[0];
 
 			if (!start_ns)
-				start_ns = f.rows.tick[i] - f.rows.number[i] * 2000000;
-			assert_true(f.rows.number[i] >= expected);
-			expected = f.rows.number[i] + 1;
-			assert_int_equal(f.rows.tick[i], start_ns + f.rows.number[i] * 2000000);
+				start_ns = f.ring.rows.tick[i] - f.ring.rows.number[i] * 2000000;
+			assert_true(f.ring.rows.number[i] >= expected);
+			expected = f.ring.rows.number[i] + 1;
+			assert_int_equal(f.ring.rows.tick[i], start_ns + f.ring.rows.number[i] * 2000000);
 			/* Never before its time, and begin, end are in order. */
 			for (uint32_t cpu = 0; cpu < 2; cpu++) {
-				assert_true(g->v[cpu * g->stride + i] >= f.rows.tick[i]);
+				assert_true(g->v[cpu * g->stride + i] >= f.ring.rows.tick[i]);
 				assert_true(g->v[(2 + cpu) * g->stride + i] >= g->v[cpu * g->stride + i]);
 			}
 			seen++;
@@ -252,7 +245,7 @@ static void ticks_are_where_they_belong(void **state)
 	/* The last tick is there, so every tick is there or counted as a jump. */
 	assert_int_equal(expected, 301);
 	assert_true(seen > 0);
-	assert_true(f.rows.flags[f.rows.n - 1] & PM_SNAPSHOT_LAST);
+	assert_true(f.ring.rows.flags[f.ring.rows.n - 1] & PM_SNAPSHOT_LAST);
 	finish(&f);
 }
 
@@ -270,8 +263,8 @@ static void values_are_in_their_columns(void **state)
 	wait_end(&f);
 	b = take(&f);
 	assert_non_null(b);
-	assert_int_equal(f.rows.n, 3);
-	rows_chunk(&f.rows, b, 0, f.rows.n, &c);
+	assert_int_equal(f.ring.rows.n, 3);
+	rows_chunk(&f.ring.rows, b, 0, f.ring.rows.n, &c);
 	assert_int_equal(c.n_groups, 2);
 	for (uint32_t row = 0; row < 3; row++) {
 		/* begin x 2, end x 2, a of cpu 0 and 1, b of cpu 0 and 1 */
@@ -303,10 +296,10 @@ static void a_late_reader_loses_ticks_and_shifts_none(void **state)
 	begin(&f, 40);
 	wait_end(&f);
 	while ((b = take(&f))) {
-		for (uint32_t i = 0; i < f.rows.n; i++) {
-			lost += f.rows.number[i] - next;
-			next = f.rows.number[i] + 1;
-			assert_true(b->group[0].v[i] >= f.rows.tick[i]);
+		for (uint32_t i = 0; i < f.ring.rows.n; i++) {
+			lost += f.ring.rows.number[i] - next;
+			next = f.ring.rows.number[i] + 1;
+			assert_true(b->group[0].v[i] >= f.ring.rows.tick[i]);
 			/* Rows that were closed up keep their own values. */
 			if (i)
 				assert_true(b->group[0].v[2 * b->group[0].stride + i] >
@@ -336,13 +329,13 @@ static void one_late_reader_misses_alone(void **state)
 	begin(&f, 30);
 	wait_end(&f);
 	while ((b = take(&f))) {
-		for (uint32_t i = 0; i < f.rows.n; i++, rows++) {
+		for (uint32_t i = 0; i < f.ring.rows.n; i++, rows++) {
 			const struct pm_chunk_group *g = &b->group[0];
 
 			if (g->status[5 * g->stride + i] == PM_REASON_MISSED) {
 				missed++;
 				/* Its time says nothing and costs nothing: the tick. */
-				assert_int_equal(g->v[1 * g->stride + i], f.rows.tick[i]);
+				assert_int_equal(g->v[1 * g->stride + i], f.ring.rows.tick[i]);
 			}
 		}
 		ring_give_back(&f.ring, b);
@@ -385,12 +378,12 @@ static void a_stuck_reader_holds_nobody_back(void **state)
 			nanosleep(&t, NULL);
 			continue;
 		}
-		for (uint32_t i = 0; i < f.rows.n; i++) {
+		for (uint32_t i = 0; i < f.ring.rows.n; i++) {
 			const struct pm_chunk_group *g = &b->group[0];
 			uint64_t value = g->v[5 * g->stride + i], begin = g->v[1 * g->stride + i];
 
-			assert_true(f.rows.number[i] > last);
-			last = f.rows.number[i];
+			assert_true(f.ring.rows.number[i] > last);
+			last = f.ring.rows.number[i];
 			if (g->status[5 * g->stride + i] == PM_REASON_MISSED) {
 				missed++;
 				assert_int_equal(g->status[4 * g->stride + i], PM_OK);
@@ -400,7 +393,7 @@ static void a_stuck_reader_holds_nobody_back(void **state)
 			assert_int_equal(g->status[5 * g->stride + i], PM_OK);
 			assert_true(value > last_value);
 			last_value = value;
-			assert_true(begin >= f.rows.tick[i]);
+			assert_true(begin >= f.ring.rows.tick[i]);
 			own = true;
 		}
 		chunks_meanwhile += is_stuck && !own;
@@ -447,10 +440,10 @@ static void who_reads_what_does_not_answer_is_left_behind(void **state)
 		assert_int_equal(f.readout.slot[i].dead, f.readout.slot[i].unit == &f.unit[1].unit ? -ETIMEDOUT : 0);
 	while ((b = take(&f))) {
 		const struct pm_chunk_group *g = &b->group[0];
-		uint32_t i = f.rows.n - 1;
+		uint32_t i = f.ring.rows.n - 1;
 
 		alone = g->status[4 * g->stride + i] == PM_OK && g->status[5 * g->stride + i] == PM_REASON_MISSED ?
-				f.rows.number[i] :
+				f.ring.rows.number[i] :
 				0;
 		ring_give_back(&f.ring, b);
 	}
@@ -529,10 +522,10 @@ static void times_of_even_units_are_true(void **state)
 	begin(&f, 8);
 	wait_end(&f);
 	while ((b = take(&f))) {
-		for (uint32_t i = 0; i < f.rows.n; i++, row++) {
+		for (uint32_t i = 0; i < f.ring.rows.n; i++, row++) {
 			const struct pm_chunk_group *g = &b->group[0];
 
-			assert_int_equal(f.rows.number[i], row + 1);
+			assert_int_equal(f.ring.rows.number[i], row + 1);
 			for (uint32_t k = 0; k < 2; k++) {
 				uint64_t begin = g->v[k * g->stride + i], end = g->v[(2 + k) * g->stride + i];
 				uint64_t at = f.unit[k].at[row + (k == 0 && row >= 3)], length = end - begin;
@@ -566,17 +559,17 @@ static void a_reading_that_took_long_is_read_again(void **state)
 	wait_end(&f);
 	b = take(&f);
 	assert_non_null(b);
-	for (uint32_t i = 0; i < f.rows.n; i++) {
+	for (uint32_t i = 0; i < f.ring.rows.n; i++) {
 		const struct pm_chunk_group *g = &b->group[0];
 
-		if (f.rows.number[i] != 3)
+		if (f.ring.rows.number[i] != 3)
 			continue;
 		/* The fourth reading, of all of its values, begun when the third had ended. */
 		assert_int_equal(g->v[2 * g->stride + i], 40);
 		assert_int_equal(g->status[3 * g->stride + i], PM_OK);
-		assert_true(g->v[i] >= f.rows.tick[i] + 20000000);
+		assert_true(g->v[i] >= f.ring.rows.tick[i] + 20000000);
 	}
-	assert_true(f.unit[0].reads > f.rows.n);
+	assert_true(f.unit[0].reads > f.ring.rows.n);
 	ring_give_back(&f.ring, b);
 	finish(&f);
 }
@@ -607,7 +600,7 @@ static void samples_are_in_the_rows_of_their_ticks(void **state)
 	assert_int_equal(f.unit[1].reads, 1);
 	assert_int_equal(sampler_delay(f.sampler).stood_in, 1);
 	while ((b = take(&f))) {
-		for (uint32_t i = 0; i < f.rows.n; i++, rows++) {
+		for (uint32_t i = 0; i < f.ring.rows.n; i++, rows++) {
 			const struct pm_chunk_group *g = &b->group[0];
 
 			for (uint32_t k = 0; k < 2; k++) {
@@ -618,12 +611,12 @@ static void samples_are_in_the_rows_of_their_ticks(void **state)
 					missing[k]++;
 					continue;
 				}
-				assert_true(time >= f.rows.tick[i]);
+				assert_true(time >= f.ring.rows.tick[i]);
 				if (value < 1000)
 					continue; /* one that was read */
 				assert_int_equal(time, f.unit[k].started_ns + n * interval_ns +
 							       (n % 3 ? interval_ns * 2 / 5 : 0));
-				assert_true(time < f.rows.tick[i] + 2 * interval_ns);
+				assert_true(time < f.ring.rows.tick[i] + 2 * interval_ns);
 			}
 		}
 		ring_give_back(&f.ring, b);
@@ -657,7 +650,7 @@ static void what_is_not_sampled_is_read(void **state)
 		while ((b = take(&f))) {
 			const struct pm_chunk_group *g = &b->group[0];
 
-			for (uint32_t i = 0; i < f.rows.n; i++, rows++)
+			for (uint32_t i = 0; i < f.ring.rows.n; i++, rows++)
 				for (uint32_t k = 0; k < 2; k++)
 					missing[k] += g->status[(4 + k) * g->stride + i] != PM_OK;
 			ring_give_back(&f.ring, b);
@@ -685,11 +678,11 @@ static void a_last_sample_that_does_not_come_is_read(void **state)
 	begin(&f, 20);
 	wait_end(&f);
 	while ((b = take(&f))) {
-		if (f.rows.number[f.rows.n - 1] == 20)
-			assert_true(f.rows.flags[f.rows.n - 1] & PM_SNAPSHOT_LAST);
+		if (f.ring.rows.number[f.ring.rows.n - 1] == 20)
+			assert_true(f.ring.rows.flags[f.ring.rows.n - 1] & PM_SNAPSHOT_LAST);
 		ring_give_back(&f.ring, b);
 	}
-	assert_int_equal(f.rows.number[f.rows.n - 1], 20);
+	assert_int_equal(f.ring.rows.number[f.ring.rows.n - 1], 20);
 	finish(&f);
 }
 
@@ -708,7 +701,7 @@ static void what_finds_no_buffer_is_dropped_and_counted(void **state)
 	assert_true(ring_dropped(&f.ring) > 0);
 	assert_true(ring_dropped(&f.ring) <= 1000 - 4 * 128);
 	while ((b = take(&f))) {
-		rows += f.rows.n;
+		rows += f.ring.rows.n;
 		ring_give_back(&f.ring, b);
 	}
 	assert_true(rows <= 4 * 128);
@@ -721,8 +714,8 @@ static void what_finds_no_buffer_is_dropped_and_counted(void **state)
 		sampler_park(f.sampler);
 		b = take(&f);
 		assert_non_null(b);
-		assert_int_equal(f.rows.n, 1);
-		assert_int_equal(f.rows.number[0], 2000);
+		assert_int_equal(f.ring.rows.n, 1);
+		assert_int_equal(f.ring.rows.number[0], 2000);
 		ring_give_back(&f.ring, b);
 	}
 	finish(&f);
@@ -740,7 +733,7 @@ static void a_dead_unit_costs_itself_only(void **state)
 	wait_end(&f);
 	b = take(&f);
 	assert_non_null(b);
-	for (uint32_t i = 0; i < f.rows.n; i++) {
+	for (uint32_t i = 0; i < f.ring.rows.n; i++) {
 		const struct pm_chunk_group *g = &b->group[0];
 
 		assert_int_equal(g->status[4 * g->stride + i], i ? PM_REASON_GONE : PM_OK);
@@ -778,7 +771,7 @@ static void rare_units_are_absent_between(void **state)
 	while ((b = take(&f))) {
 		struct pm_chunk c;
 
-		rows_chunk(&f.rows, b, 0, f.rows.n, &c);
+		rows_chunk(&f.ring.rows, b, 0, f.ring.rows.n, &c);
 		present += c.n_groups == 2;
 		chunks++;
 		ring_give_back(&f.ring, b);
@@ -805,9 +798,9 @@ static void a_suspend_is_seen_at_its_row(void **state)
 	b = take(&f);
 	assert_non_null(b);
 	assert_int_equal(b->slept_ns, 3600000000000);
-	row = rows_split(&f.rows, b->slept_row);
-	assert_true(row > 0 && row < f.rows.n);
-	assert_int_equal(f.rows.place[row], b->slept_row);
+	row = rows_split(&f.ring.rows, b->slept_row);
+	assert_true(row > 0 && row < f.ring.rows.n);
+	assert_int_equal(f.ring.rows.place[row], b->slept_row);
 	ring_give_back(&f.ring, b);
 	finish(&f);
 }
@@ -907,7 +900,7 @@ static void a_cpu_goes_and_comes_alone(void **state)
 	for (unsigned chunk = 0; (b = take(&f)); chunk++) {
 		const struct pm_chunk_group *g = &b->group[0];
 
-		for (uint32_t i = 0; i < f.rows.n; i++) {
+		for (uint32_t i = 0; i < f.ring.rows.n; i++) {
 			assert_int_equal(g->status[4 * g->stride + i] == PM_REASON_OFFLINE, 0);
 			if (g->status[5 * g->stride + i] != PM_REASON_MISSED)
 				assert_int_equal(g->status[5 * g->stride + i],

@@ -1,8 +1,7 @@
-#include "record/sample/output.h"
+#include "record/output/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +12,8 @@
 #include <unistd.h>
 
 #include "record/host/caller.h"
-#include "record/host/clocks.h"
 #include "record/host/interruptible.h"
 #include "record/host/privileges.h"
-
-#define CHUNK_NS 1000000000u /* approximate time between two writes */
 
 /* Makes "<host or anon><what>-<UTC>.pmr", with --rotate "<-o without .pmr><what>-<UTC>.pmr"; owned, NULL without
  * memory. */
@@ -216,53 +212,4 @@ int output_close(struct output *out, struct error *e)
 int output_blame(const struct output *out, struct error *e)
 {
 	return strcmp(out->path, "-") ? error_prefix(e, "'%s'", out->path) : error_prefix(e, "standard output");
-}
-
-/* A file system that cannot is not asked again. */
-static int make_last(struct output *out)
-{
-	int err = fdatasync(out->fd) ? -errno : 0;
-
-	out->synced_ns = clocks_monotonic();
-	return err == -EINVAL || err == -ENOSYS || err == -EINTR ? 0 : err;
-}
-
-/* If a chunk comes a little early, waiting for the next one would put twice the time at risk. */
-static bool sync_is_due(const struct output *out)
-{
-	uint64_t early = (out->sync_ns < CHUNK_NS ? out->sync_ns : CHUNK_NS) / 2;
-
-	return out->sync_ns && out->regular && clocks_monotonic() - out->synced_ns + early >= out->sync_ns;
-}
-
-int output_write(void *ctx, const void *data, size_t len)
-{
-	struct output *out = ctx;
-	const uint8_t *at = data;
-	size_t left = len;
-
-	if (!len)
-		return out->regular ? make_last(out) : 0;
-	while (left) {
-		ssize_t n = write(out->fd, at, left);
-		struct pollfd p = { .fd = out->fd, .events = POLLOUT };
-		int err = errno;
-
-		if (n >= 0) {
-			at += n;
-			left -= (size_t)n;
-		} else if (err == EAGAIN) {
-			poll(&p, 1, -1); /* someone made the pipe non-blocking */
-		} else if (err != EINTR) {
-			off_t end = lseek(out->fd, 0, SEEK_CUR);
-
-			/* Half a frame is useless; without it the file ends between two frames. */
-			if (out->regular && left < len && end >= (off_t)(len - left) &&
-			    !ftruncate(out->fd, end - (off_t)(len - left)))
-				lseek(out->fd, end - (off_t)(len - left), SEEK_SET);
-			return -err;
-		}
-	}
-	out->bytes += len;
-	return sync_is_due(out) ? make_last(out) : 0;
 }

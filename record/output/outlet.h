@@ -1,7 +1,7 @@
 /*
- * A queue between the format's writer and the file: whole frames wait in memory until the file takes them. A pipe
- * that nobody reads, or a disk that hangs, then blocks neither encoding nor control; it only costs memory, up to a
- * limit.
+ * What the format's writer writes to: a queue, and behind it the file. Whole frames wait in memory until the
+ * file takes them. A pipe that nobody reads, or a disk that hangs, then blocks neither encoding nor control; it only
+ * costs memory, up to a limit.
  *
  * A separate process writes the frames; it shares all memory and descriptors with this one. A thread would do, but
  * not on a frozen file system: a thread that writes there cannot even be killed, and a program ends only with all of
@@ -10,6 +10,7 @@
 #pragma once
 
 #include "format/writer.h"
+#include "record/output/output.h"
 
 #define OUTLET_BYTES (16u << 20) /* the usual limit */
 
@@ -17,7 +18,7 @@ struct outlet;
 
 struct outlet_config {
 	size_t bytes;                /* that may wait; 0: OUTLET_BYTES */
-	pm_sink_fn sink;             /* takes the frames; may block */
+	pm_sink_fn sink;             /* takes the frames, as outlet_write() does; may block */
 	void (*thread_starts)(void); /* drops privileges; or NULL */
 	/* Called in the outlet's process when the sink failed: whether to retry the frame soon. NULL: never. */
 	bool (*stalled)(void *ctx, int err);
@@ -31,9 +32,16 @@ int outlet_new(struct outlet **o, const struct outlet_config *config, struct err
 /* Frames that still wait are not written. */
 void outlet_free(struct outlet *o);
 
-/* Copies a frame (length 0: a request to the sink) for `sink_ctx`; `snapshots` is the number handed over so far.
- * Never blocks. One thread at a time. 0 or -ENOMEM. */
-int outlet_put(struct outlet *o, void *sink_ctx, const void *frame, size_t len, uint64_t snapshots);
+/* Where the frames of one writer go. */
+struct outlet_target {
+	struct outlet *outlet;
+	void *sink_ctx;
+	const struct pm_writer *writer; /* NULL: there is none yet */
+	uint64_t before;                /* snapshots in the files before its own */
+};
+/* The sink of that writer: copies a frame (length 0: a request to the sink). Never blocks. One thread at a time. 0 or
+ * -ENOMEM. */
+int outlet_put(void *target, const void *frame, size_t len);
 /* Waits until this many bytes fit into the limit, or nothing waits. False if it gave up. */
 bool outlet_await_room(struct outlet *o, size_t bytes);
 /* Waits until the sink has taken or refused everything. False if it gave up. */
@@ -53,3 +61,7 @@ struct outlet_state {
 	bool given_up;
 };
 struct outlet_state outlet_state(struct outlet *o);
+
+/* The sink that is a file, a struct output: only system calls, with one write() per frame. Removes a frame that was
+ * written in part. Length 0: flushes to disk. */
+int outlet_write(void *output, const void *data, size_t len);

@@ -23,8 +23,5 @@ int output_open_as_self(struct output *out, const struct record_options *o, stru
 /* Closes it, and removes an empty file. 0, or -errno, also for writes that the system had buffered. */
 int output_close(struct output *out, struct error *e);
 
-/* A pm_sink_fn for an outlet: only system calls, with one write() per frame. Removes a frame that was written in
- * part. Length 0: flushes to disk. */
-int output_write(void *out, const void *data, size_t len);
 /* error_prefix() with the name of the output. */
 int output_blame(const struct output *out, struct error *e);

@@ -1,6 +1,7 @@
-#include "record/sample/outlet.h"
+#include "record/output/outlet.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -22,6 +23,7 @@
 #define AGAIN_NS 200000000
 /* Some senders send each signal twice. */
 #define TWICE_NS 300000000u
+#define CHUNK_NS 1000000000u /* approximate time between two writes to a file */
 
 struct entry {
 	struct entry *next;
@@ -95,7 +97,7 @@ static void write_frames(struct outlet *o)
 			o->last = &o->first;
 		o->bytes -= cost(e);
 		o->progress_ns = clocks_monotonic();
-		if (!err && e->len)
+		if (!err && e->snapshots > o->snapshots)
 			o->snapshots = e->snapshots;
 		e->next = o->done;
 		o->done = e;
@@ -213,13 +215,17 @@ void outlet_free(struct outlet *o)
 	free(o);
 }
 
-int outlet_put(struct outlet *o, void *sink_ctx, const void *frame, size_t len, uint64_t snapshots)
+int outlet_put(void *target, const void *frame, size_t len)
 {
+	const struct outlet_target *t = target;
+	struct outlet *o = t->outlet;
 	struct entry *e = malloc(sizeof(*e) + len), *done;
 
 	if (!e)
 		return -ENOMEM;
-	*e = (struct entry){ .sink_ctx = sink_ctx, .snapshots = snapshots, .len = len };
+	*e = (struct entry){ .sink_ctx = t->sink_ctx, .len = len };
+	if (t->writer)
+		e->snapshots = t->before + pm_writer_stats(t->writer).snapshots;
 	if (len)
 		memcpy(e->data, frame, len);
 	pthread_mutex_lock(&o->lock);
@@ -311,4 +317,55 @@ struct outlet_state outlet_state(struct outlet *o)
 				      .stalls = o->stalls,
 				      .stalled_ns = o->stalled_ns,
 				      .given_up = o->given_up };
+}
+
+/* ---- the file ---- */
+
+/* A file system that cannot is not asked again. */
+static int make_last(struct output *out)
+{
+	int err = fdatasync(out->fd) ? -errno : 0;
+
+	out->synced_ns = clocks_monotonic();
+	return err == -EINVAL || err == -ENOSYS || err == -EINTR ? 0 : err;
+}
+
+/* If a chunk comes a little early, waiting for the next one would put twice the time at risk. */
+static bool sync_is_due(const struct output *out)
+{
+	uint64_t early = (out->sync_ns < CHUNK_NS ? out->sync_ns : CHUNK_NS) / 2;
+
+	return out->sync_ns && out->regular && clocks_monotonic() - out->synced_ns + early >= out->sync_ns;
+}
+
+int outlet_write(void *ctx, const void *data, size_t len)
+{
+	struct output *out = ctx;
+	const uint8_t *at = data;
+	size_t left = len;
+
+	if (!len)
+		return out->regular ? make_last(out) : 0;
+	while (left) {
+		ssize_t n = write(out->fd, at, left);
+		struct pollfd p = { .fd = out->fd, .events = POLLOUT };
+		int err = errno;
+
+		if (n >= 0) {
+			at += n;
+			left -= (size_t)n;
+		} else if (err == EAGAIN) {
+			poll(&p, 1, -1); /* someone made the pipe non-blocking */
+		} else if (err != EINTR) {
+			off_t end = lseek(out->fd, 0, SEEK_CUR);
+
+			/* Half a frame is useless; without it the file ends between two frames. */
+			if (out->regular && left < len && end >= (off_t)(len - left) &&
+			    !ftruncate(out->fd, end - (off_t)(len - left)))
+				lseek(out->fd, end - (off_t)(len - left), SEEK_SET);
+			return -err;
+		}
+	}
+	out->bytes += len;
+	return sync_is_due(out) ? make_last(out) : 0;
 }
