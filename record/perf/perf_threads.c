@@ -5,7 +5,7 @@
 
 #include "common/array.h"
 #include "record/host/clocks.h"
-#include "record/host/textfile.h"
+#include "record/plan/textfile.h"
 #include "record/perf/perf_tool.h"
 
 struct noticed {

@@ -6,7 +6,7 @@
 
 #include "common/parse.h"
 #include "record/host/clocks.h"
-#include "record/host/textfile.h"
+#include "record/plan/textfile.h"
 #include "record/perf/perf_tool.h"
 
 /* The number of places of that kind with an online CPU: the first CPU of each counts. */

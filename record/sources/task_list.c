@@ -11,7 +11,7 @@
 #include "common/array.h"
 #include "format/model.h"
 #include "record/host/opener.h"
-#include "record/host/textfile.h"
+#include "record/plan/textfile.h"
 #include "record/sources/thread_list.h"
 
 /* What may change while a process is stopped (memory is taken from it, its parent ends) is read this rarely. */

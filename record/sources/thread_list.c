@@ -10,7 +10,7 @@
 
 #include "common/array.h"
 #include "record/host/clocks.h"
-#include "record/host/textfile.h"
+#include "record/plan/textfile.h"
 
 #define SHARE       200 /* the share of time for examining threads: 0.5 % of a CPU */
 #define CREDIT_MOST 20000000
