@@ -334,7 +334,7 @@ static void take_packed(struct cbor *c, struct block_scratch *s, const struct pm
 	if (dependent && !m->before && len && !(data[0] & PM_FORM_FRESH))
 		err = -ENOLINK;
 	else
-		err = pm_unpack(s->packer, m, NULL, data, len);
+		err = pm_unpack(s->packer, m, data, len);
 	if (err)
 		c->err = err;
 }

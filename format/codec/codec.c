@@ -24,8 +24,6 @@ void pm_packer_free(struct pm_packer *p)
 	buf_release(&p->grains);
 	buf_release(&p->whole);
 	buf_release(&p->second);
-	free(p->numbers);
-	free(p->needed);
 	free(p);
 }
 
@@ -75,85 +73,21 @@ int pm_get_varint(const uint8_t **p, const uint8_t *end, uint64_t *x)
 	return -EBADMSG;
 }
 
-/* Scratch for n numbers; contents are not kept. NULL: no memory. */
-static uint64_t *scratch_numbers(struct pm_packer *p, size_t n)
-{
-	uint64_t *numbers;
-
-	if (n <= p->n_numbers)
-		return p->numbers;
-	if (n > SIZE_MAX / sizeof(*numbers))
-		return NULL;
-	numbers = malloc(n * sizeof(*numbers));
-	if (!numbers)
-		return NULL;
-	free(p->numbers);
-	p->numbers = numbers;
-	p->n_numbers = n;
-	return numbers;
-}
-
-/* The wanted bands and those that they refer to. NULL: no memory. */
-static const uint8_t *needed_bands(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted)
-{
-	uint64_t *first = scratch_numbers(p, (size_t)m->n_bands + 1);
-	uint64_t column = 0;
-
-	if (p->n_needed <= m->n_bands) {
-		uint8_t *needed = malloc((size_t)m->n_bands + 1);
-
-		if (!needed)
-			return NULL;
-		free(p->needed);
-		p->needed = needed;
-		p->n_needed = (size_t)m->n_bands + 1;
-	}
-	if (!first)
-		return NULL;
-	for (uint32_t b = 0; b < m->n_bands; b++) {
-		first[b] = column;
-		column += m->band[b].columns;
-		p->needed[b] = !wanted || wanted[b];
-	}
-	first[m->n_bands] = column;
-	/* References point backwards, so one pass from the end finds them all. */
-	for (uint32_t b = m->n_bands; wanted && b-- > 0;) {
-		const struct pm_band *band = &m->band[b];
-		uint64_t from = band->ref_first, to;
-		uint32_t low = 0, high = b;
-
-		if (!p->needed[b] || from == PM_REF_TICK || !pm_ref_valid(band, (uint32_t)first[b]))
-			continue;
-		to = from + (band->ref_columns == 1 ? 1 : band->columns);
-		while (high - low > 1) {
-			uint32_t middle = low + (high - low) / 2;
-
-			if (first[middle] <= from)
-				low = middle;
-			else
-				high = middle;
-		}
-		for (; first[low] < to; low++)
-			p->needed[low] = 1;
-	}
-	return p->needed;
-}
-
 int pm_pack_form(struct pm_packer *p, const struct pm_matrix *m, struct buf *out)
 {
 	return m->rows >= PM_TIMEWISE_ROWS ? pm_pack_time(p, m, out) : pm_pack_rows(p, m, out);
 }
 
-int pm_unpack_form(struct pm_packer *p, const struct pm_matrix *m, unsigned form, const uint8_t *needed,
-		   const uint8_t *in, const uint8_t *end)
+int pm_unpack_form(struct pm_packer *p, const struct pm_matrix *m, unsigned form, const uint8_t *in,
+		   const uint8_t *end)
 {
 	switch (form) {
 	case PM_FORM_TIME:
-		return pm_unpack_time(p, m, needed, in, end);
+		return pm_unpack_time(p, m, in, end);
 	case PM_FORM_ROW:
-		return pm_unpack_rows(p, m, false, needed, in, end);
+		return pm_unpack_rows(p, m, false, in, end);
 	case PM_FORM_ROW_WIDE:
-		return pm_unpack_rows(p, m, true, needed, in, end);
+		return pm_unpack_rows(p, m, true, in, end);
 	default:
 		return -EBADMSG;
 	}
@@ -193,20 +127,16 @@ int pm_pack(struct pm_packer *p, const struct pm_matrix *m, struct buf *out)
 	return err ? err : p->second.err;
 }
 
-int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted, const void *data, size_t len)
+int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const void *data, size_t len)
 {
 	const uint8_t *in = data, *end = in + len;
 	struct pm_matrix absolute;
-	const uint8_t *needed;
 	unsigned form;
 	size_t columns;
 	bool real;
 
 	if (!m->rows || m->rows > PM_BLOCK || !len)
 		return -EBADMSG;
-	needed = needed_bands(p, m, wanted);
-	if (!needed)
-		return -ENOMEM;
 	form = *in++;
 	/* Columns without history start from absolute values in any chunk. */
 	if (form & PM_FORM_FRESH) {
@@ -216,7 +146,7 @@ int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted
 		form &= ~(unsigned)PM_FORM_FRESH;
 	}
 	if (!(form & PM_FORM_GRAINS))
-		return pm_unpack_form(p, m, form, needed, in, end);
+		return pm_unpack_form(p, m, form, in, end);
 	columns = count_columns(m, &real);
-	return real ? pm_unpack_grains(p, m, columns, form & ~(unsigned)PM_FORM_GRAINS, needed, in, end) : -EBADMSG;
+	return real ? pm_unpack_grains(p, m, columns, form & ~(unsigned)PM_FORM_GRAINS, in, end) : -EBADMSG;
 }

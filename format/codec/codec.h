@@ -2,7 +2,7 @@
  * Columns of numbers to bytes and back (SPEC.md, "Packed columns"). Knows nothing of frames, groups or zstd.
  *
  * A matrix is a sequence of bands. A band is a run of columns of the same nature: one counter over all its
- * instances, or one kind of time stamp over all of them. Bands can be decoded alone.
+ * instances, or one kind of time stamp over all of them.
  */
 #pragma once
 
@@ -66,9 +66,8 @@ void pm_packer_free(struct pm_packer *p);
 /* Appends the coded matrix. 0, -ENOMEM, -EINVAL (rows). From 16 rows on zstd makes it smaller; below, where blocks
  * run across columns, it rarely does. */
 int pm_pack(struct pm_packer *p, const struct pm_matrix *m, struct buf *out);
-/* Fills m->v (for bands that are wanted; NULL: all) from exactly `len` bytes. Bands that a wanted one refers to are
- * decoded with it. 0, -EBADMSG (malformed: never reads or writes out of bounds), -ENOMEM. */
-int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted, const void *data, size_t len);
+/* Fills m->v from exactly `len` bytes. 0, -EBADMSG (malformed: never reads or writes out of bounds), -ENOMEM. */
+int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const void *data, size_t len);
 
 /* For tests and benchmarks: 0 = choose what the CPU offers, 1 = portable C, 2 = AVX2. A level that
  * this CPU lacks falls back. */

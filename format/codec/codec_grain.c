@@ -255,8 +255,8 @@ static int take_grains(struct pm_packer *p, const struct pm_matrix *m, size_t co
 	return run ? -EBADMSG : 0;
 }
 
-int pm_unpack_grains(struct pm_packer *p, const struct pm_matrix *m, size_t columns, unsigned form,
-		     const uint8_t *needed, const uint8_t *in, const uint8_t *end)
+int pm_unpack_grains(struct pm_packer *p, const struct pm_matrix *m, size_t columns, unsigned form, const uint8_t *in,
+		     const uint8_t *end)
 {
 	struct pm_matrix whole = *m;
 	uint64_t *before = scratch(p, m->before ? 2 * columns : 0);
@@ -266,7 +266,7 @@ int pm_unpack_grains(struct pm_packer *p, const struct pm_matrix *m, size_t colu
 	if (!err && m->before)
 		convert_before(&whole, grain, columns, before);
 	if (!err)
-		err = pm_unpack_form(p, &whole, form, needed, in, end);
+		err = pm_unpack_form(p, &whole, form, in, end);
 	for (uint32_t b = 0, c = 0; b < m->n_bands && !err; b++) {
 		for (uint32_t k = 0; k < m->band[b].columns; k++, c++) {
 			uint64_t *v = m->v + (size_t)c * m->stride;
@@ -275,7 +275,7 @@ int pm_unpack_grains(struct pm_packer *p, const struct pm_matrix *m, size_t colu
 				continue;
 			if (m->stored)
 				m->stored[b] = PM_STORED_NUMBERS;
-			for (uint32_t r = 0; needed[b] && r < m->rows; r++)
+			for (uint32_t r = 0; r < m->rows; r++)
 				if (!to_double(grain[c], v[r], &v[r]))
 					return -EBADMSG;
 		}

@@ -23,12 +23,8 @@ enum pm_source { PM_SOURCE_NONE = 0, PM_SOURCE_NEIGHBOUR = 1, PM_SOURCE_REF = 2,
 struct pm_packer {
 	const struct pm_kernel *kernel;
 	struct buf heads, varints, bits; /* packing: parts of the result */
-	uint64_t *numbers;               /* growing scratch of numbers */
-	size_t n_numbers;
-	uint8_t *needed; /* unpacking: per band */
-	size_t n_needed;
-	struct buf grains, whole; /* of doubles: one byte a column; numbers of the grains */
-	struct buf second;        /* packing: the matrix in these numbers */
+	struct buf grains, whole;        /* of doubles: one byte a column; numbers of the grains */
+	struct buf second;               /* packing: the matrix in these numbers */
 };
 
 /* A band and where it lies. */
@@ -87,13 +83,13 @@ int pm_get_varint(const uint8_t **p, const uint8_t *end, uint64_t *x);
  * grain fits. `columns`: of all bands; `form`: without PM_FORM_GRAINS. 0, -ENOMEM, -EBADMSG.
  */
 int pm_pack_grains(struct pm_packer *p, const struct pm_matrix *m, size_t columns, struct buf *out);
-int pm_unpack_grains(struct pm_packer *p, const struct pm_matrix *m, size_t columns, unsigned form,
-		     const uint8_t *needed, const uint8_t *in, const uint8_t *end);
+int pm_unpack_grains(struct pm_packer *p, const struct pm_matrix *m, size_t columns, unsigned form, const uint8_t *in,
+		     const uint8_t *end);
 /* The matrix as numbers, in the form that suits its rows: this is the first byte that packing appends, and stands
  * before `in`. */
 int pm_pack_form(struct pm_packer *p, const struct pm_matrix *m, struct buf *out);
-int pm_unpack_form(struct pm_packer *p, const struct pm_matrix *m, unsigned form, const uint8_t *needed,
-		   const uint8_t *in, const uint8_t *end);
+int pm_unpack_form(struct pm_packer *p, const struct pm_matrix *m, unsigned form, const uint8_t *in,
+		   const uint8_t *end);
 
 /*
  * The columns of a matrix, packed along the time or, where rows are few, across columns. Packing appends to *out;
@@ -101,8 +97,6 @@ int pm_unpack_form(struct pm_packer *p, const struct pm_matrix *m, unsigned form
  * band. 0, -ENOMEM, or -EBADMSG for bytes that no packer writes.
  */
 int pm_pack_time(struct pm_packer *p, const struct pm_matrix *m, struct buf *out);
-int pm_unpack_time(struct pm_packer *p, const struct pm_matrix *m, const uint8_t *needed, const uint8_t *in,
-		   const uint8_t *end);
+int pm_unpack_time(struct pm_packer *p, const struct pm_matrix *m, const uint8_t *in, const uint8_t *end);
 int pm_pack_rows(struct pm_packer *p, const struct pm_matrix *m, struct buf *out);
-int pm_unpack_rows(struct pm_packer *p, const struct pm_matrix *m, bool wide, const uint8_t *needed,
-		   const uint8_t *in, const uint8_t *end);
+int pm_unpack_rows(struct pm_packer *p, const struct pm_matrix *m, bool wide, const uint8_t *in, const uint8_t *end);

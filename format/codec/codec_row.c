@@ -161,28 +161,24 @@ static void take_numbers(struct cursor *u, uint64_t *x, size_t n)
 	}
 }
 
-static void give_course(struct cursor *u, const uint64_t *x, size_t n, const uint8_t *needed)
+static void give_course(struct cursor *u, const uint64_t *x, size_t n)
 {
 	for (size_t i = 0; i < n; i++, advance(u)) {
 		uint64_t v = (u->last + u->growth + x[i]) & u->mask;
 
-		if (!needed[u->b])
-			continue;
 		u->v[u->r] = v;
 		u->growth = pm_growth(u->last, v);
 		u->last = v;
 	}
 }
 
-static void give_numbers(struct cursor *u, const uint64_t *x, size_t n, const uint8_t *needed)
+static void give_numbers(struct cursor *u, const uint64_t *x, size_t n)
 {
 	if (u->source == PM_SOURCE_COURSE) {
-		give_course(u, x, n, needed);
+		give_course(u, x, n);
 		return;
 	}
 	for (size_t i = 0; i < n; i++, advance(u)) {
-		if (!needed[u->b])
-			continue;
 		u->last = u->order ? u->last + x[i] : x[i];
 		u->v[u->r] = (u->last + (u->other ? u->other[u->r] : 0)) & u->mask;
 	}
@@ -268,8 +264,7 @@ int pm_pack_rows(struct pm_packer *p, const struct pm_matrix *m, struct buf *out
 	return out->err;
 }
 
-int pm_unpack_rows(struct pm_packer *p, const struct pm_matrix *m, bool wide, const uint8_t *needed,
-		   const uint8_t *in, const uint8_t *end)
+int pm_unpack_rows(struct pm_packer *p, const struct pm_matrix *m, bool wide, const uint8_t *in, const uint8_t *end)
 {
 	struct bit_reader r = { .p = in, .end = end };
 	struct run run = { 0 };
@@ -294,7 +289,7 @@ int pm_unpack_rows(struct pm_packer *p, const struct pm_matrix *m, bool wide, co
 			pm_list_get(&r, p->kernel, x, n);
 			if (r.bad)
 				return -EBADMSG;
-			give_numbers(&u, x, n, needed);
+			give_numbers(&u, x, n);
 			left -= n;
 		}
 	}

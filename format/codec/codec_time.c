@@ -192,8 +192,7 @@ static uint8_t stored_of(const struct pm_matrix *m, const uint8_t *kinds, uint32
 	return most;
 }
 
-int pm_unpack_time(struct pm_packer *p, const struct pm_matrix *m, const uint8_t *needed, const uint8_t *in,
-		   const uint8_t *end)
+int pm_unpack_time(struct pm_packer *p, const struct pm_matrix *m, const uint8_t *in, const uint8_t *end)
 {
 	const uint8_t *kinds = in, *widths, *bits, *numbers_end;
 	uint8_t tail[PM_BLOCK * 8 + PM_SLACK];
@@ -243,8 +242,6 @@ int pm_unpack_time(struct pm_packer *p, const struct pm_matrix *m, const uint8_t
 			bits += size;
 			if ((source == PM_SOURCE_NEIGHBOUR && !c) || (source == PM_SOURCE_REF && !place.has_ref))
 				return -EBADMSG;
-			if (!needed[b])
-				continue;
 			if (source == PM_SOURCE_NEIGHBOUR) {
 				other = v - m->stride;
 				other_before = m->before ? m->before[column - 1] : 0;

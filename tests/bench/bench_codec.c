@@ -269,7 +269,7 @@ static double time_decode(struct bench *b, double *alone)
 		must(pm_zstd_decompress(b->zstd, c->coded.data, c->coded.len, c->packed.len, &b->scratch),
 		     "pm_zstd_decompress");
 		from = now();
-		must(pm_unpack(b->packer, &m, NULL, b->scratch.data, b->scratch.len), "pm_unpack");
+		must(pm_unpack(b->packer, &m, b->scratch.data, b->scratch.len), "pm_unpack");
 		unpacking += now() - from;
 	}
 	*alone = unpacking;

@@ -127,7 +127,7 @@ static double packed(struct pm_packer *p, const uint64_t *v, uint32_t rows, bool
 		bits += 8 * (double)out.len;
 		m.v = back;
 		m.stride = rows;
-		must(pm_unpack(p, &m, NULL, out.data, out.len));
+		must(pm_unpack(p, &m, out.data, out.len));
 		for (size_t c = 0; c < COLUMNS; c++)
 			must(memcmp(back + c * rows, v + c * NUMBERS + at, rows * sizeof(*v)) ? -74 : 0);
 	}

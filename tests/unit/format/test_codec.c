@@ -192,57 +192,20 @@ static void fill_band(struct sample *s, uint32_t band, uint32_t first, enum shap
 	}
 }
 
-static bool band_refers(const struct sample *s, uint32_t band, uint32_t to, uint32_t to_first)
-{
-	const struct pm_band *b = &s->band[band];
-	uint64_t n = b->ref_columns == 1 ? 1 : b->columns;
-
-	if (b->ref_first >= PM_REF_TICK)
-		return false;
-	return b->ref_first < (uint64_t)to_first + s->band[to].columns && b->ref_first + n > to_first;
-}
-
-/* A wanted band refers to this one, over others or itself. */
-static bool may_be_touched(const struct sample *s, const bool *wanted, uint32_t band, uint32_t first)
-{
-	uint32_t later_first = first + s->band[band].columns;
-
-	for (uint32_t later = band + 1; later < s->m.n_bands; later_first += s->band[later++].columns) {
-		if (band_refers(s, later, band, first) &&
-		    (wanted[later] || may_be_touched(s, wanted, later, later_first)))
-			return true;
-	}
-	return false;
-}
-
-/* Unpacks into fresh memory and compares; wanted NULL: all. */
-static void check_unpack(struct pm_packer *p, struct sample *s, const bool *wanted, const struct buf *packed)
+/* Unpacks into fresh memory and compares. */
+static void check_unpack(struct pm_packer *p, struct sample *s, const struct buf *packed)
 {
 	struct pm_matrix m = s->m;
-	uint32_t first = 0;
 
 	m.stride = s->m.rows + below(3);
 	m.v = malloc((s->columns * m.stride + 1) * sizeof(uint64_t));
 	assert_non_null(m.v);
 	for (size_t i = 0; i < s->columns * m.stride; i++)
 		m.v[i] = UNTOUCHED;
-	assert_int_equal(pm_unpack(p, &m, wanted, packed->data, packed->len), 0);
-	for (uint32_t b = 0; b < m.n_bands; first += m.band[b].columns, b++) {
-		bool referred = wanted && may_be_touched(s, wanted, b, first);
-
-		for (uint32_t c = 0; c < m.band[b].columns; c++) {
-			const uint64_t *v = m.v + (first + c) * m.stride;
-
-			for (uint32_t r = 0; r < m.rows; r++) {
-				if (!wanted || wanted[b])
-					assert_true(v[r] == *cell(s, first + c, r));
-				else if (!referred)
-					assert_true(v[r] == UNTOUCHED);
-			}
-			for (size_t r = m.rows; r < m.stride; r++)
-				assert_true(v[r] == UNTOUCHED);
-		}
-	}
+	assert_int_equal(pm_unpack(p, &m, packed->data, packed->len), 0);
+	for (size_t c = 0; c < s->columns; c++)
+		for (size_t r = 0; r < m.stride; r++)
+			assert_true(m.v[c * m.stride + r] == (r < m.rows ? *cell(s, c, r) : UNTOUCHED));
 	free(m.v);
 }
 
@@ -265,19 +228,12 @@ static size_t round_trip(struct pm_packer *p, struct sample *s)
 	for (int level = 1; level <= LEVELS; level++) {
 		/* A copy of exactly the right size, so that the sanitizer sees every byte read behind it. */
 		struct buf exact = { .data = malloc(size), .len = size };
-		bool *wanted = calloc(s->m.n_bands + 1, sizeof(*wanted));
 
 		assert_non_null(exact.data);
-		assert_non_null(wanted);
 		memcpy(exact.data, packed[level].data + 1, size);
 		pm_packer_force(p, level);
-		check_unpack(p, s, NULL, &exact);
-		check_unpack(p, s, wanted, &exact);
-		for (uint32_t b = 0; b < s->m.n_bands; b++)
-			wanted[b] = below(2);
-		check_unpack(p, s, wanted, &exact);
+		check_unpack(p, s, &exact);
 		free(exact.data);
-		free(wanted);
 		buf_release(&packed[level]);
 	}
 	pm_packer_force(p, 0);
@@ -591,7 +547,7 @@ static void test_damage(void **state)
 			assert_non_null(copy);
 			memcpy(copy, packed.data, cut);
 			pm_packer_force(p, 1 + (int)(cut % LEVELS));
-			assert_int_equal(pm_unpack(p, &s.m, NULL, copy, cut), cut == packed.len ? 0 : -EBADMSG);
+			assert_int_equal(pm_unpack(p, &s.m, copy, cut), cut == packed.len ? 0 : -EBADMSG);
 			free(copy);
 		}
 		for (unsigned flip = 0; flip < 200; flip++) {
@@ -603,7 +559,7 @@ static void test_damage(void **state)
 			memcpy(copy, packed.data, packed.len);
 			copy[at] = (uint8_t)(below(2) ? next_random() : (uint64_t)copy[at] ^ 1u << below(8));
 			pm_packer_force(p, 1 + (int)(flip % LEVELS));
-			err = pm_unpack(p, &s.m, NULL, copy, packed.len);
+			err = pm_unpack(p, &s.m, copy, packed.len);
 			assert_true(err == 0 || err == -EBADMSG);
 			if (err)
 				refused++;
@@ -636,7 +592,7 @@ static void check_example(const struct pm_matrix *m, size_t cells, const uint8_t
 		assert_memory_equal(packed.data, bytes, len);
 		memset(v, 0, sizeof(v));
 		copy.v = v;
-		assert_int_equal(pm_unpack(p, &copy, NULL, bytes, len), 0);
+		assert_int_equal(pm_unpack(p, &copy, bytes, len), 0);
 		assert_memory_equal(v, m->v, cells * sizeof(*v));
 	}
 	buf_release(&packed);
@@ -678,9 +634,9 @@ static void test_bad_grains(void **state)
 			.band = &band, .n_bands = 1, .rows = 1, .stride = 1, .v = &v, .tick = &tick
 		};
 
-		assert_int_equal(pm_unpack(p, &m, NULL, cases[i].bytes, cases[i].len), cases[i].err);
+		assert_int_equal(pm_unpack(p, &m, cases[i].bytes, cases[i].len), cases[i].err);
 		band.real = false;
-		assert_int_equal(pm_unpack(p, &m, NULL, cases[i].bytes, cases[i].len), -EBADMSG);
+		assert_int_equal(pm_unpack(p, &m, cases[i].bytes, cases[i].len), -EBADMSG);
 		band.real = true;
 	}
 	/* A course from the row before on, which does not grow: 8 columns, kind 6, mode zero. Whoever moves the doubles is
@@ -708,7 +664,7 @@ static void test_bad_grains(void **state)
 			before[c] = bits_of(c - 3);
 			growth[c] = next_random();
 		}
-		assert_int_equal(pm_unpack(p, &m, NULL, course, sizeof(course)), 0);
+		assert_int_equal(pm_unpack(p, &m, course, sizeof(course)), 0);
 		assert_memory_equal(after, before, sizeof(before));
 		assert_int_equal(stored, PM_STORED_NUMBERS);
 	}
@@ -727,7 +683,7 @@ static void test_bad_grains(void **state)
 		buf_addch(&whole, 1);
 		buf_addch(&whole, 1);
 		buf_add(&whole, packed.data + 1, packed.len - 1);
-		assert_int_equal(pm_unpack(p, &m, NULL, whole.data, whole.len), k % 2 ? -EBADMSG : 0);
+		assert_int_equal(pm_unpack(p, &m, whole.data, whole.len), k % 2 ? -EBADMSG : 0);
 		if (k % 2 == 0)
 			assert_true(number == bits_of(k ? -(double)(limit - 1) : (double)(limit - 1)));
 		buf_release(&packed);
