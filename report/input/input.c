@@ -13,7 +13,7 @@
 #include "format/frame.h"
 #include "report/input/gzip.h"
 
-/* ---- an input of which the first bytes were looked at ---- */
+/* ---- a stream of which the first bytes were looked at ---- */
 
 /* What a packed file may unpack to: this, and so many times its own size. A recording is packed already; a few
  * kilobytes that become gigabytes were made to fill disks. */
@@ -44,14 +44,6 @@ static ssize_t peeked_read(void *ctx, void *data, size_t len)
 	memcpy(data, p->head + p->at, n);
 	p->at += n;
 	return (ssize_t)n;
-}
-
-static int peeked_seek(void *ctx, uint64_t offset)
-{
-	struct peeked *p = ctx;
-
-	p->at = p->len;
-	return p->inner.seek(p->inner.ctx, offset);
 }
 
 static void peeked_close(void *ctx)
@@ -95,7 +87,6 @@ static int peek(struct pm_input *in, struct pm_input *inner, const struct peeked
 	*in = (struct pm_input){
 		.ctx = p,
 		.read = peeked_read,
-		.seek = inner->seek ? peeked_seek : NULL,
 		.close = peeked_close,
 		.size = inner->size,
 		.growing = inner->growing,
@@ -195,6 +186,11 @@ static int open_path(struct pm_input *in, const char *path, bool growing, struct
 		return r ? r : peek(in, &packed, p, e);
 	}
 	*in = inner;
+	/* What can be read again needs nobody in between. */
+	if (raw.seek && !raw.seek(raw.ctx, 0)) {
+		free(p);
+		*in = raw;
+	}
 	return 0;
 }
 

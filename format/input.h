@@ -1,4 +1,5 @@
-/* The part of the input that is in memory, from the current place on. */
+/* Where a reader's bytes come from: a path, a descriptor or memory; and the part that is in memory, from the current
+ * place on. */
 #pragma once
 
 #include "format/reader.h"
