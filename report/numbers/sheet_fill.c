@@ -5,6 +5,170 @@
 #include "report/numbers/sheet_private.h"
 #include "report/machine/status.h"
 
+/* ---- several instances ---- */
+
+/* Starts again, for the first n intervals, of counts. `more`: another counter of the same sum. */
+static void aggregate_begin(struct aggregate *a, size_t n, bool more)
+{
+	a->n = n;
+	a->levels = false;
+	a->all_whole = more ? a->all_whole + a->whole : 0;
+	a->whole = 0;
+	memset(a->sum, 0, n * sizeof(*a->sum));
+	memset(a->count, 0, n * sizeof(*a->count));
+	memset(a->lost, 0, n * sizeof(*a->lost));
+	memset(a->away, 0, n * sizeof(*a->away));
+	if (more)
+		return;
+	a->some_parts = false;
+	memset(a->known, 0, n * sizeof(*a->known));
+	memset(a->unknown, 0, n * sizeof(*a->unknown));
+}
+
+static bool is_away(uint16_t reason, bool may_go)
+{
+	return status_absent(reason) || (may_go && reason == PM_REASON_GONE);
+}
+
+static uint32_t count_at(const struct aggregate *a, size_t k)
+{
+	return a->count[k] + a->whole;
+}
+
+/* Adds how much of the interval was known of the instance. */
+static void add_time(struct aggregate *a, size_t k, const struct value *v, const struct support *s,
+		     const struct interval *i)
+{
+	double all = (double)i->duration_ns / 1e9, lost = s ? s->lost : 0;
+
+	/* Nothing was read of it, not even that something was lost. */
+	if (v->reason && lost == 0)
+		lost = all;
+	a->known[k] += v->reason ? 0 : s ? all - s->absent - lost + s->before : all;
+	a->unknown[k] += lost;
+	a->some_parts = true;
+}
+
+static void add_value(struct aggregate *a, size_t k, double v, enum pm_aggregation rule)
+{
+	if (!count_at(a, k))
+		a->sum[k] = v;
+	else if (rule == PM_AGG_SUM || rule == PM_AGG_MEAN)
+		a->sum[k] += v;
+	else if (rule == PM_AGG_MAX ? v > a->sum[k] : rule == PM_AGG_MIN && v < a->sum[k])
+		a->sum[k] = v;
+	a->count[k]++;
+}
+
+static void add_one(struct aggregate *a, size_t k, const struct value *v, const struct support *s,
+		    const struct interval *i, enum pm_aggregation rule, bool may_go)
+{
+	if (v->reason && is_away(v->reason, may_go)) {
+		a->away[k] = a->away[k] ? a->away[k] : v->reason;
+		return;
+	}
+	add_time(a, k, v, s, i);
+	if (a->levels && rule == PM_AGG_SUM && s && !v->reason && s->absent > 0) {
+		add_value(a, k, v->v * s->known / (s->known + s->absent), rule);
+		return;
+	}
+	if (v->reason) {
+		a->lost[k] = a->lost[k] ? a->lost[k] : v->reason;
+		return;
+	}
+	add_value(a, k, v->v, rule);
+}
+
+static bool all_there(const struct value *v, size_t n)
+{
+	uint16_t any = 0;
+
+	for (size_t k = 0; k < n; k++)
+		any |= v[k].reason;
+	return !any;
+}
+
+/* One instance. `s`: for how long it was known; NULL: all the time. `may_go`: if it is gone it is left out, as if
+ * offline (a task that ended). */
+static void aggregate_add(struct aggregate *a, const struct value *v, const struct support *s,
+			  const struct interval *interval, enum pm_aggregation rule, bool may_go)
+{
+	/* Nearly all values of nearly all recordings come through here. */
+	if (rule == PM_AGG_SUM && !s && all_there(v, a->n)) {
+		double *restrict sum = a->sum;
+
+		for (size_t k = 0, n = a->n; k < n; k++)
+			sum[k] += v[k].v;
+		a->whole++;
+		return;
+	}
+	for (size_t k = 0; k < a->n; k++)
+		add_one(a, k, &v[k], s ? &s[k] : NULL, &interval[k], rule, may_go);
+}
+
+/* Of instances that count once together (a package's CPUs for an event of the package), the first with a value. */
+static void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, const struct support *const *s,
+				 size_t n, const struct interval *interval, enum pm_aggregation rule, bool may_go)
+{
+	for (size_t k = 0; k < a->n; k++) {
+		size_t i = 0;
+
+		while (i < n && v[i][k].reason)
+			i++;
+		/* None is known: a loss says more than an absence. */
+		if (i == n)
+			for (i = 0; i + 1 < n && is_away(v[i][k].reason, may_go); i++)
+				;
+		add_one(a, k, &v[i][k], s[i] ? &s[i][k] : NULL, &interval[k], rule, may_go);
+	}
+}
+
+static struct value result(const struct aggregate *a, size_t k, enum pm_aggregation rule, bool as_count)
+{
+	bool tolerant = rule == PM_AGG_MEAN || rule == PM_AGG_MAX || rule == PM_AGG_MIN || rule == PM_AGG_FIRST;
+	uint32_t count = count_at(a, k);
+
+	if (a->lost[k] && !(tolerant && count))
+		return value_missing(a->lost[k]);
+	if (!count)
+		return value_missing(a->away[k] ? a->away[k] : VALUE_NO_INPUT);
+	if (as_count)
+		return value_of(count);
+	if ((rule == PM_AGG_NONE || rule == PM_AGG_NEWER) && count > 1)
+		return value_missing(rule == PM_AGG_NONE ? REPORT_LEVEL : PM_REASON_NEWER);
+	return value_of(rule == PM_AGG_MEAN ? a->sum[k] / count : a->sum[k]);
+}
+
+/* out += result if begun with `more`, else out = result. `count`: the number of instances. */
+static void aggregate_end(struct aggregate *a, enum pm_aggregation rule, bool count, bool more, struct value *out)
+{
+	for (size_t k = 0; k < a->n; k++) {
+		struct value v = result(a, k, rule, count);
+
+		if (!more || (!v.reason && status_absent(out[k].reason)))
+			out[k] = v;
+		else if (v.reason && !out[k].reason && !status_absent(v.reason))
+			out[k] = v;
+		else if (!v.reason && !out[k].reason)
+			out[k] = value_of(out[k].v + v.v);
+	}
+}
+
+/* How long all instances since the beginning were known, and for how long not; false: all of them all of the time,
+ * with their number only. */
+static bool aggregate_times(const struct aggregate *a, const struct interval *interval, double *known, double *lost,
+			    uint32_t *whole)
+{
+	*whole = a->all_whole + a->whole;
+	for (size_t k = 0; a->some_parts && k < a->n; k++) {
+		known[k] = a->known[k] + *whole * ((double)interval[k].duration_ns / 1e9);
+		lost[k] = a->unknown[k];
+	}
+	return a->some_parts;
+}
+
+/* ---- inputs ---- */
+
 static enum track_aspect aspect_of(const struct bound_input *in)
 {
 	unsigned bits = bound_input_aspects(in);
@@ -270,6 +434,8 @@ static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uin
 			out[k] = out[k].reason ? out[k] : value_missing(in->more->shut[i].reason);
 }
 
+/* ---- cells ---- */
+
 static void judge(struct sheet_private *p, const struct level *l, const struct bound_threshold *t,
 		  const struct value *of, size_t n, uint8_t *verdict)
 {
@@ -282,121 +448,10 @@ static void judge(struct sheet_private *p, const struct level *l, const struct b
 								   SHEET_GOOD;
 }
 
-/* Whether an earlier input has the same counters: what is named twice counts once. */
-static bool is_again(const struct sheet *s, const struct bound_metric *m, uint32_t i)
+static void take_inputs(struct sheet_private *p, const struct level *l, const struct bound_metric *m)
 {
-	const struct bound_input *in = &s->binding->input[m->input[i]], *of;
-	bool again = false;
-
-	for (uint32_t k = 0; k < i && in->counter && in->n_counters && !again; k++) {
-		of = &s->binding->input[m->input[k]];
-		again = of->counter && of->n_counters == in->n_counters &&
-			!memcmp(of->counter, in->counter, in->n_counters * sizeof(*in->counter));
-	}
-	return again;
-}
-
-/* Adds how long an input is known, and how long not. */
-static void cover(const struct sheet *s, const struct bound_metric *m, uint32_t input, size_t place,
-		  const struct interval *interval, size_t n, double *known, double *lost)
-{
-	const struct sheet_private *p = s->p;
-
-	if (is_again(s, m, input))
-		return;
-	for (size_t k = 0; k < n; k++) {
-		known[k] += p->in_parts[place] ? p->in_known[place * p->block + k] :
-						 p->in_whole[place] * ((double)interval[k].duration_ns / 1e9);
-		lost[k] += p->in_parts[place] ? p->in_lost[place * p->block + k] : 0;
-	}
-}
-
-/* Takes the combined inputs and, over all of them, known and lost time; at most what is known of the formula's
- * system-wide inputs. Returns whether that is less than all. */
-static bool take_inputs(const struct sheet *s, const struct level *l, const struct bound_metric *m,
-			const struct interval *interval, size_t n, double *coverage)
-{
-	struct sheet_private *p = s->p;
-	double *known = coverage, *lost = p->all_lost;
-	bool any = false;
-
-	for (uint32_t i = 0; i < m->n_inputs; i++) {
-		const struct sheet_cell *whole = p->whole ? p->whole[m->input[i]] : NULL;
-
-		p->arg[i] = p->in_at[l->place[m->input[i]]];
-		any |= p->in_parts[l->place[m->input[i]]] || (whole && whole->coverage);
-	}
-	if (!any)
-		return false;
-	memset(known, 0, n * sizeof(*known));
-	memset(lost, 0, n * sizeof(*lost));
 	for (uint32_t i = 0; i < m->n_inputs; i++)
-		cover(s, m, i, l->place[m->input[i]], interval, n, known, lost);
-	any = false;
-	for (size_t k = 0; k < n; k++) {
-		any |= lost[k] > 0;
-		coverage[k] = lost[k] > 0 ? known[k] / (known[k] + lost[k]) : 1;
-	}
-	for (uint32_t i = 0; p->whole && i < m->n_inputs; i++) {
-		const struct sheet_cell *whole = p->whole[m->input[i]];
-
-		any |= whole && whole->coverage;
-		for (size_t k = 0; whole && whole->coverage && k < n; k++)
-			coverage[k] = fmin(coverage[k], whole->coverage[k]);
-	}
-	return any;
-}
-
-static bool takes_time(const struct bound_input *in)
-{
-	return in->rate || in->aspect == EXPR_RATE || in->aspect == EXPR_ELAPSED || in->aspect == EXPR_SECONDS;
-}
-
-/* Whether slow readings of an input make the metric doubtful: if its time counts, or if it is combined with registers
- * that are read one after the other. */
-static bool may_doubt(const struct sheet *s, const struct bound_metric *m, const struct bound_input *in)
-{
-	const struct pm_model *model = s->places->model;
-
-	return in->n_counters && !in->constant &&
-	       (takes_time(in) ||
-		(m->n_inputs > 1 && !strcmp(pm_model_counter(model, in->counter[0])->source, "msr")));
-}
-
-static void doubt_input(const struct sheet *s, const struct level *l, uint32_t row, uint32_t place, size_t n,
-			double *coverage)
-{
-	size_t slot = (size_t)row * l->n_inputs + place;
-
-	for (uint32_t t = l->start[slot]; t < l->start[slot + 1]; t++) {
-		const uint8_t *own = replay_doubt(s->p->replay, l->track[t]);
-
-		for (size_t k = 0; own && k < n; k++)
-			coverage[k] += coverage[k] >= 1 && own[k];
-	}
-}
-
-static void fill_doubt(const struct sheet *s, const struct level *l, uint32_t row, struct sheet_cell *cell, size_t n)
-{
-	struct sheet_private *p = s->p;
-	const struct bound_metric *m = s->column[cell->column].metric;
-
-	if (!replay_doubts(p->replay))
-		return;
-	for (uint32_t i = 0; i < m->n_inputs; i++) {
-		const struct bound_input *in = &s->binding->input[m->input[i]];
-		const struct sheet_cell *whole = p->whole ? p->whole[m->input[i]] : NULL;
-		double *coverage = p->coverage + (size_t)(cell - p->cell) * p->block;
-
-		if (!may_doubt(s, m, in) && !(whole && whole->coverage))
-			continue;
-		for (size_t k = 0; !cell->coverage && k < n; k++)
-			coverage[k] = 1;
-		cell->coverage = coverage;
-		for (size_t k = 0; whole && whole->coverage && k < n; k++)
-			coverage[k] += coverage[k] >= 1 && whole->coverage[k] > 1;
-		doubt_input(s, l, row, l->place[m->input[i]], n, coverage);
-	}
+		p->arg[i] = p->in_at[l->place[m->input[i]]];
 }
 
 /* Whether counters that the formula uses together have missed something. */
@@ -443,7 +498,8 @@ static bool fill_joint(struct sheet *s, const struct level *l, uint32_t row, con
 		for (size_t k = 0; k < n && !s->binding->input[m->input[i]].more->whole; k++)
 			alone[k] |= is_alone(p, l->place[m->input[i]], k);
 	fill_inputs(s, l, row, m, formula, interval, n);
-	some = take_inputs(s, l, m, interval, n, p->joint_coverage);
+	take_inputs(p, l, m);
+	some = sheet_cover(s, l, m, interval, n, p->joint_coverage);
 	expr_eval_rows(m->expr, p->arg, n, p->joint, p->scratch);
 	for (size_t k = 0; k < n; k++) {
 		coverage[k] = any ? coverage[k] : 1;
@@ -465,8 +521,9 @@ static void fill_cell(struct sheet *s, const struct level *l, uint32_t row, stru
 	size_t at = (size_t)(cell - p->cell) * p->block;
 	double *coverage = p->coverage + at;
 	struct value *out;
-	bool any = take_inputs(s, l, m, interval, n, coverage);
+	bool any = sheet_cover(s, l, m, interval, n, coverage);
 
+	take_inputs(p, l, m);
 	/* What is not scratch stays unchanged until the sink returns. */
 	if (!m->expr && p->arg[0] != p->in + l->place[m->input[0]] * p->block) {
 		cell->coverage = any ? coverage : NULL;
@@ -506,7 +563,7 @@ void sheet_fill(struct sheet *s, const struct interval *interval, size_t n)
 				fill_input(s, l, r, k, interval, n);
 			for (uint32_t c = 0; c < row->n_cells; c++) {
 				fill_cell(s, l, r, &row->cell[c], interval, n);
-				fill_doubt(s, l, r, &row->cell[c], n);
+				sheet_doubt(s, l, r, &row->cell[c], n);
 			}
 		}
 	}

@@ -1,7 +1,6 @@
-/* What sheet.c and sheet_rows.c lay out and sheet_fill.c computes with. */
+/* What sheet.c and sheet_rows.c lay out and sheet_fill.c and sheet_cover.c compute with. */
 #pragma once
 
-#include "report/numbers/aggregate.h"
 #include "report/numbers/sheet.h"
 
 /* One kind of rows, and the inputs of metrics at this level. */
@@ -18,6 +17,21 @@ struct level {
 	double *number;    /* beside track[]: bound_input's number at its place; NULL: no input has one */
 	uint32_t *column;  /* columns that this level shows */
 	uint32_t n_columns;
+};
+
+/* Several instances' values to one, by the rule of their counter. NUMBERS.md says what a missing value does. */
+struct aggregate {
+	size_t n; /* intervals */
+	double sum[PM_CHUNK_ROWS];
+	double known[PM_CHUNK_ROWS];   /* seconds between ticks, of instances not known all the time */
+	double unknown[PM_CHUNK_ROWS]; /* seconds that were lost */
+	uint32_t count[PM_CHUNK_ROWS]; /* values, besides those of the `whole` instances */
+	uint32_t whole;                /* instances with all values, of the current counter */
+	uint32_t all_whole;            /* of all counters since the beginning */
+	uint16_t lost[PM_CHUNK_ROWS];  /* reason of a value that is missing; 0: none */
+	uint16_t away[PM_CHUNK_ROWS];  /* reason of one that is absent */
+	bool some_parts;               /* known[] or unknown[] is in use */
+	bool levels;                   /* adds up levels: an instance counts as 0 while it is absent */
 };
 
 struct sheet_private {
@@ -78,6 +92,13 @@ static inline bool sheet_borrows(const struct sheet_private *p, const struct bou
 	return feeds == 1 && !in->more->op && !in->more->clock && !in->more->n_shut && in->aspect != EXPR_AGGR_NR &&
 	       !((p->at[*track].level || in->aspect == EXPR_MEAN) && p->at[*track].rule == PM_AGG_SUM);
 }
+
+/* Coverage of a cell with these inputs: what is known over all of them; at most what is known of the formula's
+ * system-wide inputs. Returns whether that is less than all. */
+bool sheet_cover(const struct sheet *s, const struct level *l, const struct bound_metric *m,
+		 const struct interval *interval, size_t n, double *coverage);
+/* Adds to the coverage of a cell where slow readings make it doubtful. */
+void sheet_doubt(const struct sheet *s, const struct level *l, uint32_t row, struct sheet_cell *cell, size_t n);
 
 /* How many tracks feed an input of a row. */
 static inline uint32_t level_feeds(const struct level *l, uint32_t row, uint32_t place)
