@@ -283,14 +283,15 @@ int recording_writer(struct recording *r, unsigned target, void *sink_ctx, struc
 	int err;
 
 	*t = (struct outlet_target){ r->outlet, sink_ctx };
+	/* Two files share a snapshot. */
+	if (r->writer)
+		t->before = r->snapshots_before + pm_writer_stats(r->writer).snapshots - 1;
 	config.sink = outlet_put;
 	config.sink_ctx = t;
 	err = pm_writer_new(w, &config, e);
 	if (err)
 		return err;
 	t->writer = *w;
-	/* Two files share a snapshot. */
-	t->before = r->writer ? r->snapshots_before + pm_writer_stats(r->writer).snapshots - 1 : 0;
 	err = pm_writer_define(*w);
 	return err ? error_set(e, -err, "%s", pm_writer_error(*w)) : 0;
 }

@@ -2,7 +2,7 @@
 #include "tests/unit/lib/fake_plan.h"
 
 #include "record/host/clocks.h"
-#include "record/sample/rows.h"
+#include "record/sample/ring.h"
 
 #define ROWS 4
 
@@ -64,11 +64,10 @@ static void pass(struct fixture *f, uint32_t i, uint64_t chunk)
 
 static struct ring_buf *take(struct fixture *f, uint64_t expected, const struct ring_epoch **e)
 {
-	uint64_t chunk = PM_NONE;
-	struct ring_buf *b = ring_take(&f->ring, &chunk, e);
+	struct ring_buf *b = ring_take(&f->ring, e);
 
 	if (b)
-		assert_int_equal(chunk, expected);
+		assert_int_equal(f->ring.next, expected);
 	return b;
 }
 
@@ -199,11 +198,10 @@ static void a_late_reader_is_left_inside(void **state)
 	const struct ring_epoch *e;
 	struct ring_buf *late, *b, *left = NULL;
 	struct fixture f;
-	struct rows rows = { 0 };
+	struct rows *rows = &f.ring.rows;
 	struct pm_chunk c;
 
 	begin(&f);
-	assert_int_equal(rows_init(&rows, &f.plan.readout), 0);
 	assert_true(ring_begin(&f.ring, &long_ago));
 	late = ring_enter(&f.ring, 1, 0);
 	fill(late, 1, 0);
@@ -223,11 +221,10 @@ static void a_late_reader_is_left_inside(void **state)
 	assert_int_equal(b->slept_row, 2);
 	assert_int_equal(b->slept_ns, 6);
 	assert_int_equal(late->slept_ns, 0);
-	rows_collect(&rows, &f.ring, b, 0, e);
-	assert_int_equal(rows.n, ROWS);
+	assert_int_equal(rows->n, ROWS);
 	for (uint32_t row = 0; row < ROWS; row++) {
-		assert_int_equal(rows.number[row], 1 + row);
-		assert_int_equal(rows.tick[row], 1 + (1 + row) * 10 * MS);
+		assert_int_equal(rows->number[row], 1 + row);
+		assert_int_equal(rows->tick[row], 1 + (1 + row) * 10 * MS);
 		check_row(b, 0, row);
 	}
 	check_row(b, 1, 0);
@@ -238,10 +235,10 @@ static void a_late_reader_is_left_inside(void **state)
 		assert_int_equal(*cell(b, 9, row), 900 + row - 1);
 		assert_int_equal(*cell(b, 5, row), 500 + row - 1);
 		assert_int_equal(*cell(b, 7, row), 700 + row - 1);
-		assert_int_equal(*cell(b, 1, row), rows.tick[row]);
-		assert_int_equal(*cell(b, 3, row), rows.tick[row]);
+		assert_int_equal(*cell(b, 1, row), rows->tick[row]);
+		assert_int_equal(*cell(b, 3, row), rows->tick[row]);
 	}
-	rows_chunk(&rows, b, 1, 2, &c);
+	rows_chunk(rows, b, 1, 2, &c);
 	assert_int_equal(c.n_groups, 1);
 	assert_int_equal(c.number[0], 2);
 	assert_int_equal(c.group[0].status[9 * ROWS], PM_REASON_MISSED);
@@ -252,9 +249,8 @@ static void a_late_reader_is_left_inside(void **state)
 	pass(&f, 0, 1);
 	b = take(&f, 1, &e);
 	assert_int_equal(b->slept_ns, 0);
-	rows_collect(&rows, &f.ring, b, 1, e);
-	assert_int_equal(rows.n, ROWS);
-	assert_int_equal(rows.number[0], 5);
+	assert_int_equal(rows->n, ROWS);
+	assert_int_equal(rows->number[0], 5);
 	assert_int_equal(*cell(b, 9, 0), 0);
 	assert_int_equal(b->group[0].status[9 * ROWS], PM_REASON_MISSED);
 	ring_give_back(&f.ring, b);
@@ -272,7 +268,6 @@ static void a_late_reader_is_left_inside(void **state)
 		assert_int_equal(b->slept_row, chunk == 2 ? 0 : PM_NONE);
 		assert_int_equal(b->slept_ns, chunk == 2 ? 9 : 0);
 		assert_int_equal(b->clocks.monotonic, 0);
-		rows_collect(&rows, &f.ring, b, chunk, e);
 		for (uint32_t row = 0; row < ROWS; row++) {
 			assert_int_equal(b->group[0].status[9 * ROWS + row], PM_REASON_MISSED);
 			assert_int_equal(*cell(b, 9, row), 0);
@@ -288,17 +283,15 @@ static void a_late_reader_is_left_inside(void **state)
 		b = take(&f, chunk, &e);
 		assert_int_equal(b->slept_ns, 0);
 		assert_int_equal(b->slept_row, PM_NONE);
-		rows_collect(&rows, &f.ring, b, chunk, e);
 		for (uint32_t row = 0; row < ROWS; row++) {
-			assert_int_equal(rows.flags[row], PM_SNAPSHOT_TICK);
+			assert_int_equal(rows->flags[row], PM_SNAPSHOT_TICK);
 			check_row(b, 0, row);
 			check_row(b, 1, row);
 		}
-		rows_chunk(&rows, b, 0, ROWS, &c);
+		rows_chunk(rows, b, 0, ROWS, &c);
 		assert_null(c.group[0].status);
 		ring_give_back(&f.ring, b);
 	}
-	rows_release(&rows);
 	end(&f);
 }
 
@@ -308,50 +301,45 @@ static void gaps_are_closed(void **state)
 	struct ring_epoch last = { .first_number = 1, .last_number = 4, .start_ns = 1, .flags = PM_SNAPSHOT_LAST };
 	const struct ring_epoch *e;
 	struct fixture f;
-	struct rows rows = { 0 };
+	struct rows *rows = &f.ring.rows;
 	struct pm_chunk c;
 	struct ring_buf *b;
 
 	begin(&f);
-	assert_int_equal(rows_init(&rows, &f.plan.readout), 0);
 	assert_true(ring_begin(&f.ring, &last));
 	for (uint32_t i = 0; i < 2; i++) {
 		b = ring_enter(&f.ring, i, 0);
 		fill(b, i, 1);
 		fill(b, i, 3);
+		b->slot_read[i] = false;
 		ring_exit(&f.ring, i);
 		ring_leave(&f.ring, i, 1);
 	}
 	b = take(&f, 0, &e);
-	rows_collect(&rows, &f.ring, b, 0, e);
-	assert_int_equal(rows.n, 2);
-	assert_int_equal(rows.number[0], 2);
-	assert_int_equal(rows.number[1], 4);
-	assert_int_equal(rows.place[1], 3);
-	assert_int_equal(rows.flags[0], PM_SNAPSHOT_TICK);
-	assert_int_equal(rows.flags[1], PM_SNAPSHOT_LAST);
+	assert_int_equal(rows->n, 2);
+	assert_int_equal(rows->number[0], 2);
+	assert_int_equal(rows->number[1], 4);
+	assert_int_equal(rows->place[1], 3);
+	assert_int_equal(rows->flags[0], PM_SNAPSHOT_TICK);
+	assert_int_equal(rows->flags[1], PM_SNAPSHOT_LAST);
 	for (uint32_t column = 0; column < 10; column++) {
 		assert_int_equal(*cell(b, column, 0), 100 * column + 1);
 		assert_int_equal(*cell(b, column, 1), 100 * column + 3);
 	}
 	/* Where a row of the buffer went: a missing one to the next that is there. */
-	assert_int_equal(rows_split(&rows, 1), 0);
-	assert_int_equal(rows_split(&rows, 2), 1);
-	assert_int_equal(rows_split(&rows, 3), 1);
-	assert_int_equal(rows_split(&rows, PM_NONE), 0);
+	assert_int_equal(rows_split(rows, 1), 0);
+	assert_int_equal(rows_split(rows, 2), 1);
+	assert_int_equal(rows_split(rows, 3), 1);
+	assert_int_equal(rows_split(rows, PM_NONE), 0);
 	/* A group of which nothing was due is not in the chunk. */
-	b->slot_read[0] = b->slot_read[1] = false;
-	rows_collect(&rows, &f.ring, b, 0, e);
-	rows_chunk(&rows, b, 0, 2, &c);
+	rows_chunk(rows, b, 0, 2, &c);
 	assert_int_equal(c.rows, 2);
 	assert_int_equal(c.n_groups, 0);
 	ring_give_back(&f.ring, b);
 	/* Nothing at all. */
 	assert_int_equal(ring_leave_all(&f.ring, 2), 2);
 	b = take(&f, 1, &e);
-	rows_collect(&rows, &f.ring, b, 1, e);
-	assert_int_equal(rows.n, 0);
-	rows_release(&rows);
+	assert_int_equal(rows->n, 0);
 	end(&f);
 }
 
