@@ -247,11 +247,14 @@ static void add_list(struct candidates *c, const char *list)
 	}
 }
 
-static int unknown_word(const char *word, const struct binding *b, struct error *e)
+static int unknown_word(const char *word, const struct binding *b, const struct places *p, struct error *e)
 {
+	const struct pm_counter *text = pm_model_counter_named(p->model, word);
 	SCOPED(scoped_free) struct candidates *c = calloc(1, sizeof(*c));
 	const char *near = NULL;
 
+	if (text && pm_counter_texts(text))
+		return error_set(e, ENOENT, "'%s' has texts, no numbers; pmrep dump --counter prints them", word);
 	/* What this recording has comes first: among equally close names the first is offered. */
 	for (size_t i = 0; c && i < b->n_metrics; i++) {
 		add_candidate(c, b->metric[i].name);
@@ -382,9 +385,9 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 		if (found || is_harmless(word->word) || note_lack(word->word, b, p, hide ? NULL : notes))
 			continue;
 		if (!hide && !s->lenient)
-			return unknown_word(word->word, b, e);
+			return unknown_word(word->word, b, p, e);
 		/* Hiding what does not exist is harmless, but may be a typing error. */
-		unknown_word(word->word, b, &near);
+		unknown_word(word->word, b, p, &near);
 		if (notes)
 			buf_printf(notes, "%s%s\n", hide ? "nothing to hide: " : "", near.text);
 	}

@@ -196,6 +196,15 @@ static bool still_bound(const struct run *r, const struct pm_model *m)
 	return true;
 }
 
+/* Texts have no columns: there is nothing to compute of them. */
+static bool has_numbers(const struct pm_model *m)
+{
+	for (uint32_t i = 0; i < m->n_counters; i++)
+		if (!pm_counter_texts(&m->counter[i]))
+			return true;
+	return m->n_counters == 0;
+}
+
 int sheets_shape(struct run *r)
 {
 	struct lane *each = &r->lane[LANE_INTERVALS];
@@ -204,7 +213,10 @@ int sheets_shape(struct run *r)
 	if (err)
 		return err;
 	if (!r->sink->ops->plan && !each->sheet[0].n_columns)
-		return error_set(r->error, ENOENT, "no column is left to show (pmrep list metrics lists them)");
+		return error_set(r->error, ENOENT, "%s",
+				 has_numbers(r->places.model) ?
+					 "no column is left to show (pmrep list metrics lists them)" :
+					 "the recording has texts only, no numbers to show; pmrep dump prints them");
 	if ((err = r->sink->ops->shape(r->sink, each->sheet, each->n_sheets)))
 		return sheets_fail(r, err, "output");
 	r->laid_out = true;

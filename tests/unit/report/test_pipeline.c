@@ -433,6 +433,38 @@ static void unknown_columns(void **state)
 	builder_release(&b);
 }
 
+static struct reading text_one(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	return (struct reading){ .v = 1 };
+}
+
+static void texts_have_no_columns(void **state)
+{
+	struct pipeline_config config = system_only();
+	struct builder b;
+	struct outcome o;
+	uint32_t id;
+	(void)state;
+
+	builder_init(&b, text_one);
+	id = builder_counter(&b, "test.governor", "", PM_STATE, PM_AGG_NONE);
+	builder_counter_at(&b, id)->type = PM_TEXT;
+	assert_int_equal(pm_model_add_string(&b.model, "powersave", 9, false), 1);
+	builder_group(&b, PM_CPU, 2, 0, &id, 1);
+	builder_write(&b, 0, 5);
+	builder_finish(&b);
+	o = run(b.file.data, b.file.len, &config);
+	assert_true(o.err < 0);
+	assert_string_equal(o.error.text, "the recording has texts only, no numbers to show; pmrep dump prints them");
+	done(&o);
+	assert_int_equal(selection_add(&config.selection, SELECT_SHOW, "test.governor", NULL), 0);
+	o = run(b.file.data, b.file.len, &config);
+	assert_string_equal(o.error.text, "'test.governor' has texts, no numbers; pmrep dump --counter prints them");
+	done(&o);
+	selection_release(&config.selection);
+	builder_release(&b);
+}
+
 /* A sink that looks at the model and at the names of the rows. */
 struct onlooker {
 	struct sink sink;
@@ -507,6 +539,7 @@ int main(void)
 		cmocka_unit_test(growing_file),
 		cmocka_unit_test(first_intervals),
 		cmocka_unit_test(unknown_columns),
+		cmocka_unit_test(texts_have_no_columns),
 		cmocka_unit_test(dead_tasks),
 	};
 
