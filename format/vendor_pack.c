@@ -20,7 +20,7 @@
 #define BASE_SETS  3 /* the largest sets contain most of what all others say */
 #define PACK_LEVEL 19
 
-static const char magic[8] = { 'P', 'M', 'V', 'E', 'N', 'D', 'R', '1' };
+static const char magic[8] = { 'P', 'M', 'V', 'E', 'N', 'D', 'R', '2' };
 
 char *vendor_pack_path(void)
 {
@@ -67,13 +67,23 @@ int vendor_pack_add_cpu(struct vendor_pack *p, const char *pattern, uint32_t set
 
 /* ---- reading ---- */
 
+/* Absent numbers at the end are 0. */
+static int take_place(char **line, struct vendor_place *at)
+{
+	uint64_t n[4] = { 0 };
+
+	for (size_t i = 0; i < 4 && *line && **line; i++)
+		n[i] = strtoull(*line, line, 10);
+	*at = (struct vendor_place){ n[0], n[1], n[2], (uint32_t)n[3] };
+	return n[1] > MAX_RAW || n[2] > MAX_RAW ? -EBADMSG : 0;
+}
+
 static int take_line(struct vendor_pack *p, char *line)
 {
 	char *word = strsep(&line, "\t");
-	uint64_t n[3 * VENDOR_PARTS] = { 0 };
-	size_t used = 0;
 	char *name;
 	int64_t at;
+	int err = 0;
 
 	if (!strcmp(word, "cpu")) {
 		name = line ? strsep(&line, "\t") : NULL;
@@ -85,27 +95,16 @@ static int take_line(struct vendor_pack *p, char *line)
 	name = !strcmp(word, "set") && line ? strsep(&line, "\t") : NULL;
 	if (!name && strcmp(word, "base"))
 		return 0;
-	if (!name && line)
-		return sscanf(line, "%" SCNu64 "\t%" SCNu64 "\t%" SCNu64, &p->base[0], &p->base[1], &p->base[2]) ==
-					       3 &&
-				       p->base[2] <= MAX_RAW ?
-			       0 :
-			       -EBADMSG;
+	if (!name)
+		return take_place(&line, &p->base);
 	at = vendor_pack_add_set(p, name);
 	if (at < 0)
 		return (int)at;
 	p->set[at].events = line ? (uint32_t)strtoul(line, &line, 10) : 0;
 	p->set[at].metrics = line ? (uint32_t)strtoul(line, &line, 10) : 0;
-	for (; line && *line && used < sizeof(n) / sizeof(n[0]); used++)
-		n[used] = strtoull(line, &line, 10);
-	for (int k = 0; k < VENDOR_PARTS; k++) {
-		p->set[at].offset[k] = n[3 * k];
-		p->set[at].length[k] = n[3 * k + 1];
-		p->set[at].raw[k] = n[3 * k + 2];
-		if (p->set[at].raw[k] > MAX_RAW || p->set[at].length[k] > MAX_RAW)
-			return -EBADMSG;
-	}
-	return 0;
+	for (int k = 0; k < VENDOR_PARTS && !err; k++)
+		err = take_place(&line, &p->set[at].place[k]);
+	return err;
 }
 
 static uint32_t le32(const uint8_t *b)
@@ -185,36 +184,32 @@ static uint32_t choose(const struct vendor_pack *p, const char *cpuid, uint32_t 
 	return n;
 }
 
-static int read_frame(const struct vendor_pack *p, struct pm_zstd *z, const struct buf *base, const uint64_t place[3],
-		      struct buf *out)
+static int read_frame(const struct vendor_pack *p, struct pm_zstd *z, const struct buf *base,
+		      const struct vendor_place *at, struct buf *out)
 {
-	SCOPED(scoped_free) char *in = malloc(place[1] + 1);
-	int err = in ? 0 : -ENOMEM;
+	SCOPED(scoped_free) char *in = malloc(at->length + 1);
 
-	if (!err && pread(p->fd, in, place[1], (off_t)(p->begin + place[0])) != (ssize_t)place[1])
-		err = -EBADMSG;
-	if (!err)
-		err = pm_zstd_decompress_with(z, base ? base->data : NULL, base ? base->len : 0, in, place[1],
-					      place[2], out);
-	return err;
+	if (!in)
+		return -ENOMEM;
+	if (pread(p->fd, in, at->length, (off_t)(p->begin + at->offset)) != (ssize_t)at->length ||
+	    crc32c(in, at->length) != at->crc)
+		return -EBADMSG;
+	return pm_zstd_decompress_with(z, base->data, base->len, in, at->length, at->raw, out);
 }
 
 static int read_part(const struct vendor_pack *p, uint32_t set, enum vendor_part part, char **text)
 {
-	const struct vendor_set *s = &p->set[set];
-	struct pm_zstd *z = pm_zstd_new();
-	SCOPED(buf_release) struct buf out = BUF_INIT, base = BUF_INIT;
-	int err = z ? 0 : -ENOMEM;
+	const struct vendor_place *at = &p->set[set].place[part];
+	SCOPED(buf_release) struct buf out = BUF_INIT, base = BUF_INIT, none = BUF_INIT;
+	struct pm_zstd *z = at->length ? pm_zstd_new() : NULL;
+	int err = at->length && !z ? -ENOMEM : 0;
 
-	if (!s->length[part]) {
-		pm_zstd_free(z);
+	if (!z)
 		return err;
-	}
-	if (!err && p->base[1] && p->base[1] <= MAX_RAW)
-		err = read_frame(p, z, NULL, p->base, &base);
+	if (p->base.length && part != VENDOR_HELP)
+		err = read_frame(p, z, &none, &p->base, &base);
 	if (!err)
-		err = read_frame(p, z, part == VENDOR_HELP ? NULL : &base,
-				 (uint64_t[]){ s->offset[part], s->length[part], s->raw[part] }, &out);
+		err = read_frame(p, z, &base, at, &out);
 	if (!err && !(*text = buf_detach(&out)))
 		err = -ENOMEM;
 	pm_zstd_free(z);
@@ -279,6 +274,12 @@ static int gather_base(const struct vendor_pack *p, struct buf *base)
 	return base->err;
 }
 
+static void print_place(struct buf *index, const struct buf *frames, size_t at, size_t raw)
+{
+	buf_printf(index, "\t%zu\t%zu\t%zu\t%" PRIu32, at, frames->len - at, raw,
+		   frames->len > at ? crc32c(frames->data + at, frames->len - at) : 0);
+}
+
 static int pack(struct vendor_pack *p, struct buf *index, struct buf *frames)
 {
 	struct pm_zstd *z = pm_zstd_new();
@@ -287,7 +288,9 @@ static int pack(struct vendor_pack *p, struct buf *index, struct buf *frames)
 
 	if (!err && base.len) {
 		err = pm_zstd_compress(z, base.data, base.len, PACK_LEVEL, frames);
-		buf_printf(index, "base\t0\t%zu\t%zu\n", frames->len, base.len);
+		buf_addstr(index, "base");
+		print_place(index, frames, 0, base.len);
+		buf_addch(index, '\n');
 	}
 	for (uint32_t i = 0; i < p->n_sets && !err; i++) {
 		const struct vendor_set *s = &p->set[i];
@@ -300,7 +303,7 @@ static int pack(struct vendor_pack *p, struct buf *index, struct buf *frames)
 			if (s->text[k].len)
 				err = pm_zstd_compress_with(z, help ? NULL : base.data, help ? 0 : base.len,
 							    s->text[k].data, s->text[k].len, PACK_LEVEL, frames);
-			buf_printf(index, "\t%zu\t%zu\t%zu", at, frames->len - at, s->text[k].len);
+			print_place(index, frames, at, s->text[k].len);
 		}
 		buf_addch(index, '\n');
 	}

@@ -1,11 +1,12 @@
 /*
  * A pack of CPU vendors' events and metrics, sorted by CPU, so that a program reads only those of one CPU.
  *
- *   "PMVENDR1", length of the index (u32 LE), its CRC-32C (u32 LE), the index, and after it zstd frames. The index is
- *   lines of words separated by TABs:
- *   base OFFSET LENGTH RAW                  the dictionary of all other frames; OFFSET counts from the index's end
- *   set NAME EVENTS METRICS and OFFSET LENGTH RAW of its events (vendor_events_print()), of their sentences, and of
- *                                           its metrics (an array of objects in perf's schema)
+ *   "PMVENDR2", length of the index (u32 LE), its CRC-32C (u32 LE), the index, and after it zstd frames. The index is
+ *   lines of words separated by TABs. PLACE is OFFSET LENGTH RAW CRC of a frame: OFFSET counts from the index's end,
+ *   RAW are its bytes unpacked, CRC is the CRC-32C of its bytes:
+ *   base PLACE                              the dictionary of all other frames
+ *   set NAME EVENTS METRICS and PLACE of its events (vendor_events_print()), of their sentences, and of its metrics
+ *                                           (an array of objects in perf's schema)
  *   cpu PATTERN NAME                        the set for the CPUs whose id the regular expression matches
  */
 #pragma once
@@ -19,11 +20,17 @@
 
 enum vendor_part { VENDOR_ROWS, VENDOR_HELP, VENDOR_METRICS, VENDOR_PARTS };
 
+/* Of a frame; no length: there is none. */
+struct vendor_place {
+	uint64_t offset, length, raw;
+	uint32_t crc;
+};
+
 struct vendor_set {
 	char *name; /* owned */
 	uint32_t events, metrics;
 	struct buf text[VENDOR_PARTS]; /* to be written; empty in an opened pack */
-	uint64_t offset[VENDOR_PARTS], length[VENDOR_PARTS], raw[VENDOR_PARTS];
+	struct vendor_place place[VENDOR_PARTS];
 };
 
 struct vendor_cpu {
@@ -39,7 +46,7 @@ struct vendor_pack {
 	uint32_t n_sets;
 	struct vendor_cpu *cpu; /* owned */
 	uint32_t n_cpus;
-	uint64_t base[3]; /* offset, length, raw; length 0: none */
+	struct vendor_place base;
 };
 
 /* Opens the user's pack ($XDG_DATA_HOME/pmrec/vendor.pmv, ~/.local/share/...), or else the machine's

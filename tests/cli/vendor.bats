@@ -101,6 +101,11 @@ rec() {
 	printf x | dd of=data/pmrec/vendor.pmv bs=1 seek=30 conv=notrunc status=none
 	run rec -e page-faults -- true
 	[ "$status" = 0 ] && [[ $output == *"vendor.pmv: not a pack"* ]] || { echo "$output"; return 1; }
+	pmrec vendor import arch
+	size=$(stat -c %s data/pmrec/vendor.pmv)
+	printf x | dd of=data/pmrec/vendor.pmv bs=1 seek=$((size - 3)) conv=notrunc status=none
+	run rec -e page-faults -- true
+	[ "$status" = 0 ] && [[ $output == *"vendor.pmv: "*"the pack is damaged"* ]] || { echo "$output"; return 1; }
 	head -c 5 /dev/urandom >data/pmrec/vendor.pmv
 	run rec -e page-faults -- true
 	[ "$status" = 0 ]
