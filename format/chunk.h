@@ -44,6 +44,8 @@ struct pm_chunk {
 	struct pm_clocks clocks; /* read when the chunk was opened */
 	struct pm_chunk_group *group;
 	uint32_t n_groups;
+	bool after_loss; /* reader: snapshots before it may be lost */
+	bool partial;    /* reader: of some groups; they are absent, or not in it */
 };
 
 #define PM_CHUNK_ROWS 128

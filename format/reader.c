@@ -24,7 +24,7 @@ static void reset(struct pm_reader *r)
 	definitions_seen_release(&r->seen);
 	r->retired_instances = r->retired_groups = r->forgotten = 0;
 	r->base.valid = false;
-	r->sequence_known = r->ended = false;
+	r->sequence_known = r->ended = r->hole = false;
 	r->n_relations = 0;
 	r->damage_timed = r->n_damage; /* the next recording has a clock of its own */
 	r->last_ns = 0;

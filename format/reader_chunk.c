@@ -361,7 +361,10 @@ static int take_blocks(struct pm_reader *r, const uint8_t *payload, struct loss 
 {
 	uint32_t first = 0;
 
+	/* Snapshots are counted, so a chunk that counts on shows that what is damaged before it was none. */
 	r->chunk = (struct pm_chunk){
+		.after_loss = r->hole && (r->head.run != r->last_run || r->head.segment != r->last_segment ||
+					  r->head.number[0] != r->last_number + 1),
 		.run = r->head.run,
 		.segment = r->head.segment,
 		.rows = r->head.rows,
@@ -431,7 +434,14 @@ static int note_loss(struct pm_reader *r, const struct loss *loss, bool unsound)
 	}
 	r->last_ns = left ? last_ns : r->before_ns;
 	r->chunk_open = left;
-	return left ? 0 : -EBADMSG;
+	if (!left)
+		return -EBADMSG;
+	r->chunk.partial = loss->unknown || loss->groups;
+	r->hole = false;
+	r->last_number = r->head.number[r->head.rows - 1];
+	r->last_run = r->head.run;
+	r->last_segment = r->head.segment;
+	return 0;
 }
 
 int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk)

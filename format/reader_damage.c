@@ -31,6 +31,7 @@ struct pm_damage *reader_damage_add(struct pm_reader *r, enum pm_damage_kind kin
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
 	r->torn = r->chain;
+	r->hole |= kind != PM_DAMAGE_NO_END;
 	if (d && d->kind == kind && kind == PM_DAMAGE_PARTIAL && !strcmp(d->text, text))
 		return go_on(r, d);
 	if (d && ((d->kind == kind && d->offset + d->length == offset && length) || r->n_damage == DAMAGE_MAX)) {

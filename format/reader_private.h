@@ -100,11 +100,14 @@ struct pm_reader {
 	uint64_t values, asked;     /* decoded so far; in the current chunk */
 	struct reader_group *group; /* by slot */
 	uint32_t groups_cap;
-	size_t looked_ahead; /* damages at the last time */
-	bool last_decoded;   /* the previous chunk was */
-	bool same_groups;    /* the current chunk has the groups of the previous one, in the same order */
-	uint32_t chain;      /* rises with every key chunk, and where a chunk is not decoded */
-	uint32_t torn;       /* the chain in which the last damage was: groups that lack their row before are lost */
+	size_t looked_ahead;  /* damages at the last time */
+	bool last_decoded;    /* the previous chunk was */
+	bool hole;            /* there is damage after the last chunk that was decoded */
+	uint64_t last_number; /* its last tick number, run and segment */
+	uint32_t last_run, last_segment;
+	bool same_groups; /* the current chunk has the groups of the previous one, in the same order */
+	uint32_t chain;   /* rises with every key chunk, and where a chunk is not decoded */
+	uint32_t torn;    /* the chain in which the last damage was: groups that lack their row before are lost */
 	struct pm_chunk chunk;
 	struct pm_chunk_group *chunk_group;
 	uint32_t chunk_groups_cap;

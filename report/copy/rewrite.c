@@ -41,6 +41,7 @@ int rewrite_new(struct rewrite **out, const struct rewrite_rules *rules, pm_sink
 	w->sink = sink;
 	w->sink_ctx = sink_ctx;
 	w->result.ended = true;
+	w->stretch = 1;
 	err = open_output(w, e);
 	if (err)
 		rewrite_free(w);
@@ -90,12 +91,26 @@ static bool join(struct rewrite *w, const struct pm_chunk *chunk)
 	return again;
 }
 
-/* No difference may span what could not be read. */
-static void mend(struct rewrite *w)
+/* No difference may span what could not be read: the chunk lacks a group that was copied in this stretch. */
+static void mend(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk)
 {
-	if (w->broken && w->begun)
+	size_t lacks = 0;
+
+	for (uint32_t i = 0; i < in->n_groups && chunk->partial; i++) {
+		const struct rewrite_group *to = in->group[i].retired ? NULL : rewrite_group_of(w, in->group[i].id);
+
+		lacks += to && to->id && to->stretch == w->stretch;
+	}
+	for (uint32_t i = 0; i < chunk->n_groups && lacks; i++)
+		lacks -= rewrite_goes_over(w, &chunk->group[i]) &&
+			 rewrite_group_of(w, chunk->group[i].group)->stretch == w->stretch;
+	if ((chunk->after_loss || lacks) && w->begun) {
 		w->segment_base++;
-	w->broken = false;
+		w->stretch++;
+	}
+	for (uint32_t i = 0; i < chunk->n_groups; i++)
+		if (rewrite_goes_over(w, &chunk->group[i]))
+			rewrite_group_of(w, chunk->group[i].group)->stretch = w->stretch;
 }
 
 static bool skips(const struct rewrite *w, uint8_t flags)
@@ -136,7 +151,7 @@ static int take_chunk(struct rewrite *w, struct pm_reader *reader, const struct 
 	/* What retired before the output begins does not belong in it. */
 	if (!pm_writer_stats(w->writer).frames)
 		pm_model_forget(&w->model, NULL, NULL, chunk->tick[chunk->rows - 1] >= w->rules->from_ns);
-	mend(w);
+	mend(w, in, chunk);
 	from = join(w, chunk) ? 1 : 0;
 	if (chunk->segment != w->segment_in) {
 		err = rewrite_rows_flush(w);
@@ -268,7 +283,6 @@ static int note_damage(struct rewrite *w, const struct pm_damage *d)
 
 	if (w->rules->growing && (d->kind == PM_DAMAGE_NO_END || d->kind == PM_DAMAGE_CUT))
 		return r;
-	w->broken = true;
 	w->result.damages++;
 	if (r || w->last_tick)
 		return r ? r : write_note(w, d);
@@ -306,7 +320,6 @@ static int end_recording(struct rewrite *w)
 	rewrite_maps_release(&w->maps);
 	w->recordings += w->begun;
 	w->opened = w->begun = false;
-	w->broken = false;
 	return err;
 }
 

@@ -267,6 +267,7 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 		/* That one retires, and may be among the rows that wait. */
 		if (!err && copy.continues)
 			err = rewrite_rows_flush(w);
+		out->stretch = copy.continues ? rewrite_group_of(w, g->continues)->stretch : 0;
 		id = err ? err : group_place(w, &copy);
 		if (!err && !out->blank && out->n_columns == pm_group_columns(g) && !has_texts(in, g))
 			err = note_moves(w, out);

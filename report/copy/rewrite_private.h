@@ -10,6 +10,7 @@ struct rewrite_group {
 	uint32_t id;        /* in the output; 0: nothing of it is copied */
 	uint32_t n_columns; /* in the output */
 	uint32_t n_head;    /* columns of times among them */
+	uint32_t stretch;   /* in which it was copied last */
 	uint32_t *column;   /* owned: of the input, in the order of the output */
 	/* Owned, n_columns: counters (ids of the input) of columns whose values take more than a copy, else 0; NULL:
 	 * there are none. */
@@ -83,7 +84,7 @@ struct rewrite {
 	uint32_t segment_base; /* added to the segments of the input */
 	uint32_t segment_last; /* the last one written */
 	uint32_t recordings;
-	bool broken;            /* the next row begins a new segment */
+	uint32_t stretch;       /* rises where segments begin because of damage */
 	bool opened;            /* the current input has had a chunk: from_ns and to_ns are known */
 	bool begun;             /* and a snapshot */
 	bool key;               /* the current chunk starts from absolute values */

@@ -225,15 +225,10 @@ static int finish(struct run *r)
 	return err < 0 ? err : 0;
 }
 
-static int take_damage(struct run *r, const struct pm_damage *d)
+static void take_damage(struct run *r, const struct pm_damage *d)
 {
-	if (d->kind == PM_DAMAGE_NO_END || d->kind == PM_DAMAGE_CUT) {
-		r->result->cut_only = !r->result->damaged;
-		return 0;
-	}
-	r->result->damaged = true;
-	r->result->cut_only = false;
-	return in_lanes(r, replay_break);
+	r->result->damaged |= d->kind != PM_DAMAGE_NO_END && d->kind != PM_DAMAGE_CUT;
+	r->result->cut_only = !r->result->damaged;
 }
 
 static int take(struct run *r, const struct pm_item *item)
@@ -259,7 +254,8 @@ static int take(struct run *r, const struct pm_item *item)
 			r->sink->ops->event(r->sink, item->event);
 		return 0;
 	case PM_ITEM_DAMAGE:
-		return take_damage(r, item->damage);
+		take_damage(r, item->damage);
+		return 0;
 	case PM_ITEM_END:
 		r->result->ended = true;
 		return 0;

@@ -124,14 +124,6 @@ int replay_settle(struct replay *r)
 	return gather_settle(r);
 }
 
-int replay_break(struct replay *r)
-{
-	int err = gather_settle(r);
-
-	restart(r);
-	return err;
-}
-
 int replay_finish(struct replay *r)
 {
 	int err = gather_settle(r);
@@ -152,7 +144,7 @@ static int new_stretch(struct replay *r, const struct pm_chunk *c)
 {
 	int err;
 
-	if (r->run == c->run && r->segment == c->segment)
+	if (r->run == c->run && r->segment == c->segment && !c->after_loss)
 		return 0;
 	if ((err = gather_settle(r)))
 		return err;
@@ -548,6 +540,14 @@ int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32
 	return 0;
 }
 
+/* What a damaged chunk lacks starts again: what was lost may have said that it was away. */
+static void lose_unseen(struct replay *r)
+{
+	for (size_t i = 0; i < r->n_live; i++)
+		if (r->track[r->live[i]].seen != r->chunk)
+			track_pause(&r->track[r->live[i]]);
+}
+
 int replay_chunk(struct replay *r, const struct pm_chunk *c)
 {
 	uint32_t row = 0, rows = c->rows;
@@ -572,11 +572,11 @@ int replay_chunk(struct replay *r, const struct pm_chunk *c)
 			return err;
 		r->slope = now;
 	}
-	err = gather_take(r, c, row, rows);
+	err = c->partial ? 0 : gather_take(r, c, row, rows);
 	if (!err && r->gather.chunk.rows) {
 		if ((err = gather_settle(r)))
 			return err;
-		err = gather_take(r, c, row, rows);
+		err = c->partial ? 0 : gather_take(r, c, row, rows);
 	}
 	if (err == 1)
 		return gather_is_full(&r->gather) ? gather_settle(r) : 0;
@@ -585,5 +585,8 @@ int replay_chunk(struct replay *r, const struct pm_chunk *c)
 	r->wall = c->clocks.realtime ? (int64_t)(c->clocks.realtime - c->clocks.monotonic) : INT64_MIN;
 	r->chunk++;
 	r->unseen = r->n_live;
-	return replay_rows(r, c, row, rows, NULL);
+	err = replay_rows(r, c, row, rows, NULL);
+	if (c->partial)
+		lose_unseen(r);
+	return err;
 }

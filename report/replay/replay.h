@@ -140,7 +140,5 @@ uint32_t replay_joined(const struct replay *r, uint32_t track, uint32_t formula)
 int replay_chunk(struct replay *r, const struct pm_chunk *chunk);
 /* Replays gathered rows; call it before anything that must come after these intervals. */
 int replay_settle(struct replay *r);
-/* Data was lost here. */
-int replay_break(struct replay *r);
 /* The end of the input: closes what is open. */
 int replay_finish(struct replay *r);

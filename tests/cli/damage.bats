@@ -218,6 +218,62 @@ print(late[0]["offset"] + late[0]["length"] // 2)')
 	[ "$(comm -13 whole.rows flipped.rows | wc -l)" -eq 0 ]
 }
 
+@test "a definition or a block that is lost costs the counters beside it no interval" {
+	need_second_reader
+	"$bin/pmrec" --quiet --sources=stat,interrupts -i 5ms -n 260 -o whole.pmr
+	run /usr/bin/python3 - "$bin/pmrep" "$golden" <<-'PYTHON'
+	import json, subprocess, sys
+	sys.path.insert(0, sys.argv[2])
+	from encode import *
+	def out(*words, given=b""):
+	    return subprocess.run([sys.argv[1], *words], input=given, capture_output=True).stdout.decode()
+	def read(data, *words):
+	    lines = out("--all", "--format=csv", *words, "-", given=bytes(data)).splitlines()[1:]
+	    return {l[l.index(","):] for l in lines if l.split(",")[-4]}
+	def frames(path):
+	    found = map(json.loads, out("dump", "--no-values", "--format=json", path).splitlines())
+	    return [f for f in found if f["is"] == "frame" and f["length"]]
+	def flipped(data, at):
+	    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1:]
+	r = Recording()
+	r.body(HEADER, {1: "pmrec 1"})
+	r.body(INSTANCES, {2: 1, 3: [{1: 0}]})
+	def define(n):
+	    r.body(SCHEMA, {1: n, 2: [{1: "a.n%d" % n, 3: "a", 4: "1", 10: {2: True}}], 3: n, 4: [{1: "a", 2: 2, 3: [n, 1, 0], 4: [1, 1, 0]}]})
+	for i in range(5):
+	    define(i + 1)
+	    t = [START + i * 10**9]
+	    r.chunk([(g, times(t, 1, 0) + [("u64", [[1 << i * g]])], []) for g in range(1, i + 2)], t, more={11: i})
+	r.end()
+	r.save("five.pmr")
+	show, found = "--show=a.*", frames("five.pmr")
+	truth = read(r.data, show)
+	first = {l for l in truth if "a.n1," in l}
+	assert len(first) == 4 and len(truth) == 4 + 3 + 2 + 1, truth
+	for f in found[4:]:
+	    if f["kind"] == "definition":
+	        for at in (6, f["length"] // 2):
+	            bad = flipped(r.data, f["offset"] + at)
+	            left = read(bad, show)
+	            assert left <= truth and {l for l in left if "a.n1," in l} == first, (f, first - left)
+	            open("bad.pmr", "wb").write(bad)
+	            subprocess.run([sys.argv[1], "repair", "-o", "good.pmr", "--overwrite", "bad.pmr"], capture_output=True)
+	            left = read(open("good.pmr", "rb").read(), show)
+	            assert left <= truth and len(first - left) <= 1, (f, first - left)
+	data, some = open("whole.pmr", "rb").read(), 0
+	truth = read(data, "--show=*")
+	chunk = [f for f in frames("whole.pmr") if f["kind"] == "chunk"][1]
+	for part in range(5, 16, 2):
+	    left = read(flipped(data, chunk["offset"] + chunk["length"] * part // 16), "--show=*")
+	    names = {l.split(",")[15] for l in truth}
+	    lost = {l.split(",")[15] for l in truth - left}
+	    assert left <= truth, sorted(left - truth)[:2]
+	    some += bool(lost) and lost < names
+	assert some, "no block was lost alone"
+	PYTHON
+	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+}
+
 @test "what is no recording is named in one line, whatever the command" {
 	: >empty.pmr
 	mkdir directory.pmr

@@ -206,6 +206,9 @@ const struct pm_chunk *builder_chunk(struct builder *b, uint64_t row, uint32_t n
 	}
 	c->run = b->run;
 	c->segment = b->segment;
+	c->after_loss = b->after_loss;
+	c->partial = b->partial;
+	b->after_loss = b->partial = false;
 	c->rows = n;
 	c->tick = b->tick;
 	c->number = b->number;

@@ -42,6 +42,7 @@ struct builder {
 	bool no_wall;
 	uint64_t wall_shift_ns;                    /* by which the wall clock is ahead */
 	uint32_t run, segment;                     /* of the next chunk; 1 and 1 */
+	bool after_loss, partial;                  /* of the next chunk, once */
 	uint32_t instance[PM_KINDS][BUILDER_CPUS]; /* ids */
 	uint64_t *tick, *number;
 	uint8_t *flags;

@@ -225,6 +225,41 @@ static void offline_and_back(void **state)
 	builder_release(&b);
 }
 
+/* A group that a damaged chunk lacks starts again; the other goes on. */
+static void lost_groups(void **state)
+{
+	static const struct reading table[] = { { 10, 0 }, { 20, 0 }, { 30, 0 }, { 1000, 0 }, { 1001, 0 } };
+	struct builder b;
+	struct caught *c;
+	uint32_t beside;
+
+	setup(&b, table, PM_CUMULATIVE, 64);
+	beside = builder_counter(&b, "test.y", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(&b, PM_CPU, 1, 0, &beside, 1);
+	for (int total = 0; total < 2; total++) {
+		c = start(&b, total ? REPLAY_TOTAL : REPLAY_EACH, 0, VALUE);
+		feed(c, &b, 0, 2);
+		b.partial = true;
+		assert_int_equal(replay_chunk(c->replay, builder_chunk(&b, 2, 1, 2)), 0);
+		feed(c, &b, 3, 2);
+		assert_int_equal(replay_finish(c->replay), 0);
+		assert_int_equal(c->n, total ? 1 : 4);
+		for (size_t i = 0; i < c->n; i++) {
+			struct value lost = c->value[0][TRACK_VALUE][i], whole = c->value[1][TRACK_VALUE][i];
+
+			assert_true(!whole.reason);
+			assert_int_equal(lost.reason != 0, !total && (i == 1 || i == 2));
+		}
+		assert_value(c->value[0][TRACK_VALUE][0], total ? 11 : 10);
+		assert_value(c->value[1][TRACK_VALUE][0], total ? 991 : 10);
+		assert_value(c->value[1][TRACK_VALUE][c->n - 1], total ? 991 : 1);
+		assert_true(c->support[0][total ? 0 : 1].lost == (total ? 2 : 1));
+		assert_true(!c->support[1][0].lost);
+		stop(c);
+	}
+	builder_release(&b);
+}
+
 static void nothing_across_breaks(void **state)
 {
 	static const struct reading table[] = { { 10, 0 }, { 20, 0 }, { 1000, 0 }, { 1001, 0 } };
@@ -235,7 +270,7 @@ static void nothing_across_breaks(void **state)
 	setup(&b, table, PM_CUMULATIVE, 64);
 	c = start(&b, REPLAY_EACH, 0, VALUE);
 	feed(c, &b, 0, 2);
-	assert_int_equal(replay_break(c->replay), 0);
+	b.after_loss = true;
 	feed(c, &b, 2, 2);
 	assert_int_equal(c->n, 2);
 	assert_value(c->value[0][TRACK_VALUE][0], 10);
@@ -244,7 +279,7 @@ static void nothing_across_breaks(void **state)
 	/* Damage in the middle of a total: what is known is a part. */
 	c = start(&b, REPLAY_TOTAL, 0, VALUE);
 	feed(c, &b, 0, 2);
-	assert_int_equal(replay_break(c->replay), 0);
+	b.after_loss = true;
 	feed(c, &b, 2, 2);
 	replay_finish(c->replay);
 	assert_int_equal(c->n, 1);
@@ -386,6 +421,7 @@ int main(void)
 		cmocka_unit_test(failed_reading),
 		cmocka_unit_test(not_due),
 		cmocka_unit_test(offline_and_back),
+		cmocka_unit_test(lost_groups),
 		cmocka_unit_test(nothing_across_breaks),
 		cmocka_unit_test(levels),
 		cmocka_unit_test(deltas_and_peaks),

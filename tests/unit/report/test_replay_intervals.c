@@ -378,7 +378,7 @@ static void life_of_a_recording(struct caught *c, struct builder *b, uint32_t co
 	for (uint64_t row = 23; row < 30; row++)
 		feed(c, b, row, 1);
 	/* Damage. */
-	assert_int_equal(replay_break(c->replay), 0);
+	b->after_loss = true;
 	for (uint64_t row = 33; row < 40; row++)
 		feed(c, b, row, 1);
 	/* A segment, a long chunk among short ones, and another run. */
