@@ -558,6 +558,38 @@ static void make_nvidia(struct builder *b)
 	builder_write(b, 0, 5);
 }
 
+/* ---- names ---- */
+
+static struct reading of_names(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	static const char *const name[] = { "cpu_core/branches/u", "cycles:k", "sched:sched_switch", "cpu/loads/" };
+	uint64_t k = 0;
+
+	(void)i;
+	if (!strcmp(counter, "enabled") || !strcmp(counter, "running"))
+		return (struct reading){ row * 1000000000, 0 };
+	while (k < 4 && strcmp(counter, name[k]))
+		k++;
+	return (struct reading){ row * (k + 1), 0 };
+}
+
+static void make_names(struct builder *b)
+{
+	static const struct row list[] = { { "cpu_core/branches/u", "1", NULL, "cpu_core" },
+					   { "cycles:k", "1", NULL, "cpu" },
+					   { "sched:sched_switch", "1", NULL, "tracepoint" },
+					   { "cpu/loads/", "1", NULL, "cpu" } };
+	uint32_t id[4], other;
+
+	builder_init(b, of_names);
+	for (int k = 0; k < 4; k++)
+		add_counter(b, &list[k], &id[k]);
+	other = builder_counter(b, "interrupts.total", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(b, PM_CPU, 2, PM_GROUP_PERF_TIMES, id, 4);
+	builder_group(b, PM_CPU, 2, 0, &other, 1);
+	builder_write(b, 0, 5);
+}
+
 bool stat_world(struct builder *b, const char *kind)
 {
 	static const struct {
@@ -568,6 +600,7 @@ bool stat_world(struct builder *b, const char *kind)
 		{ "tasks", make_tasks },   { "topdown", make_topdown }, { "slots", make_slots },
 		{ "hybrid", make_hybrid }, { "cgroups", make_cgroups }, { "programs", make_programs },
 		{ "missed", make_missed }, { "shares", make_shares },   { "nvidia", make_nvidia },
+		{ "names", make_names },
 	};
 
 	for (size_t i = 0; i < sizeof(world) / sizeof(*world); i++)

@@ -28,6 +28,8 @@
  * shares   CPUs 0 and 1, three snapshots: cycles, 1000 a second on CPU 0 in 1/2, then in 1/4 of the time, 100 on 1
  *          in all of it; part, 7 a second, which CPU 1 could not open; pkg/late/, one of a package, which never runs
  *          on CPU 0 and counts 5 a second on CPU 1
+ * names    on CPUs 0 and 1, 1 to 4 a second: cpu_core/branches/u, cycles:k, sched:sched_switch and cpu/loads/, and what
+ *          perf did not count, interrupts.total
  * nvidia   PCIE PMUs, three of package 0 and two of package 1, of the rates in pcie[] below, in two groups that take
  *          turns: requests beside a clock, and bytes beside one that was read when it ran at half the speed; and a
  *          link that is down
