@@ -1,0 +1,218 @@
+/* What one pass over a recording counts: snapshots, values, times, spreads, events and damage. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/info/scan.h"
+#include "tests/unit/lib/captured.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static struct reading of_row(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	(void)b, (void)counter, (void)i;
+	return (struct reading){ row, 0 };
+}
+
+static void event(struct builder *b, enum pm_event_type type, uint64_t count)
+{
+	struct pm_event e = { .type = type, .time_ns = BUILDER_START_NS + SECOND };
+
+	if (count)
+		assert_int_equal(pm_map_set(&e.attrs, PM_EVENT_KEY_COUNT, pm_u64(count)), 0);
+	assert_int_equal(pm_writer_event(b->writer, &e), 0);
+	pm_event_release(&e);
+}
+
+/* Two counters of 8 CPUs, read 1 us apart, and one of 2 packages; 6 snapshots in three chunks and two segments. The last
+ * begins 3 s after the one before, the second run at row 5. */
+static void world(struct builder *b)
+{
+	uint32_t id[3];
+
+	builder_init(b, of_row);
+	b->read_ns = 1000;
+	id[0] = builder_counter(b, "stat.user", "ns", PM_CUMULATIVE, PM_AGG_SUM);
+	id[1] = builder_counter(b, "stat.system", "ns", PM_CUMULATIVE, PM_AGG_SUM);
+	id[2] = builder_counter(b, "rapl.energy", "J", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(b, PM_CPU, 8, 0, id, 2);
+	builder_group(b, PM_PACKAGE, 2, 0, id + 2, 1);
+	builder_write(b, 0, 3);
+	event(b, PM_EVENT_LOST, 3);
+	event(b, PM_EVENT_LOST, 4);
+	event(b, PM_EVENT_GONE, 0);
+	b->segment = 2;
+	builder_write(b, 4, 1);
+	b->run = 2;
+	builder_write(b, 7, 2);
+	builder_finish(b);
+}
+
+static const struct scan_source *source(const struct scan *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->n_sources; i++)
+		if (!strcmp(s->source[i].name, name))
+			return &s->source[i];
+	fail_msg("no source %s", name);
+	return NULL;
+}
+
+static void pass(struct scan *s, const struct buf *bytes, unsigned flags)
+{
+	struct error e = { 0 };
+	char path[64];
+
+	captured_file(path, bytes);
+	if (scan_path(s, path, flags, &e))
+		fail_msg("%s", e.text);
+	captured_remove(path);
+}
+
+static void counts(void **state)
+{
+	struct builder b;
+	struct scan s;
+
+	(void)state;
+	world(&b);
+	pass(&s, &b.file, 0);
+	assert_int_equal(s.bytes, b.file.len);
+	assert_int_equal(s.recordings, 1);
+	assert_int_equal(s.chunks, 3);
+	assert_int_equal(s.snapshots, 6);
+	assert_int_equal(s.segments, 2);
+	assert_int_equal(s.runs, 2);
+	assert_int_equal(s.values, 0);
+	assert_int_equal(s.decoded, 0);
+	assert_int_equal(s.first_ns, BUILDER_START_NS);
+	assert_int_equal(s.last_ns, BUILDER_START_NS + 8 * SECOND);
+	assert_int_equal(s.clocks.realtime, BUILDER_WALL_NS);
+	assert_int_equal(s.last_clocks.realtime, BUILDER_WALL_NS + 7 * SECOND);
+	assert_int_equal(scan_start(&s), BUILDER_WALL_NS);
+	assert_int_equal(s.lost_ticks, 7);
+	assert_int_equal(s.n_events, 3);
+	assert_int_equal(s.event[1].type, PM_EVENT_LOST);
+	assert_int_equal(s.event[2].type, PM_EVENT_GONE);
+	assert_int_equal(s.event[2].time_ns, BUILDER_START_NS + SECOND);
+	assert_int_equal(s.n_gone, 1);
+	assert_int_equal(s.more_events, 0);
+	/* Groups are of the builder's source, counters of their own. */
+	assert_int_equal(s.n_sources, 3);
+	assert_int_equal(source(&s, "test")->groups, 2);
+	assert_int_equal(source(&s, "test")->columns, 18);
+	assert_int_equal(source(&s, "test")->counters, 0);
+	assert_int_equal(source(&s, "stat")->counters, 2);
+	assert_int_equal(source(&s, "rapl")->counters, 1);
+	assert_int_equal(source(&s, "rapl")->groups, 0);
+	assert_true(s.ended);
+	assert_false(scan_damaged(&s));
+	assert_false(scan_lacks_end(&s));
+	scan_release(&s);
+	builder_release(&b);
+}
+
+/* 8 CPUs are read over 7 us and packages over 1; intervals of 1, 1, 3 and 1 s, without the one to the second segment. */
+static void times(void **state)
+{
+	struct builder b;
+	struct scan s;
+
+	(void)state;
+	world(&b);
+	pass(&s, &b.file, SCAN_TIMES);
+	assert_int_equal(s.values, 6 * 18);
+	assert_int_equal(s.decoded, 6);
+	assert_int_equal(s.interval.seen, 4);
+	assert_int_equal(s.interval.n, 4);
+	assert_int_equal(s.interval.max, 3 * SECOND);
+	assert_int_equal(samples_median(&s.interval), SECOND);
+	assert_int_equal(s.late.seen, 6);
+	assert_int_equal(s.late.max, 0);
+	assert_int_equal(source(&s, "test")->skew.seen, 12);
+	assert_int_equal(source(&s, "test")->skew.max, 7000);
+	assert_int_equal(source(&s, "test")->skew.v[0], 7000);
+	assert_int_equal(source(&s, "test")->skew.v[3], 1000);
+	assert_int_equal(samples_median(&(struct samples){ 0 }), 0);
+	scan_release(&s);
+	pass(&s, &b.file, SCAN_VALUES);
+	assert_int_equal(s.values, 6 * 18);
+	assert_int_equal(s.interval.seen, 0);
+	assert_int_equal(s.n_events, 3);
+	scan_release(&s);
+	builder_release(&b);
+}
+
+/* What was read twice as often as there is room for is kept one in four: 140000 - 1 intervals, the 4n-th of them. */
+static void many(void **state)
+{
+	struct builder b;
+	struct scan s;
+	uint32_t id;
+
+	(void)state;
+	builder_init(&b, of_row);
+	b.period_ns = 1000;
+	id = builder_counter(&b, "stat.user", "ns", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(&b, PM_CPU, 1, 0, &id, 1);
+	for (uint64_t row = 0; row < 140000; row += 125)
+		builder_write(&b, row + (row == 139875), 125);
+	builder_finish(&b);
+	pass(&s, &b.file, SCAN_TIMES);
+	assert_int_equal(s.snapshots, 140000);
+	assert_int_equal(s.interval.seen, 139999);
+	assert_int_equal(s.interval.every, 4);
+	assert_int_equal(s.interval.n, 35000);
+	assert_int_equal(s.interval.max, 2000);
+	assert_int_equal(samples_median(&s.interval), 1000);
+	/* One instance has no spread. */
+	assert_int_equal(source(&s, "test")->skew.seen, 0);
+	scan_release(&s);
+	builder_release(&b);
+}
+
+/* Without its end, and with a chunk that is none: of three chunks two are left. */
+static void damaged(void **state)
+{
+	struct builder b;
+	struct buf cut = BUF_INIT;
+	struct scan s;
+
+	(void)state;
+	world(&b);
+	buf_add(&cut, b.file.data, b.file.len - 8);
+	pass(&s, &cut, SCAN_VALUES);
+	assert_false(s.ended);
+	assert_true(scan_damaged(&s));
+	assert_true(scan_lacks_end(&s));
+	assert_int_equal(s.snapshots, 6);
+	s.being_written = true;
+	assert_false(scan_damaged(&s));
+	scan_release(&s);
+	buf_release(&cut);
+	b.file.data[b.file.len / 2] ^= 0x55;
+	pass(&s, &b.file, SCAN_VALUES);
+	assert_true(s.n_damage > 0);
+	assert_true(s.ended);
+	assert_true(scan_damaged(&s));
+	assert_false(scan_lacks_end(&s));
+	s.being_written = true;
+	assert_true(scan_damaged(&s));
+	scan_release(&s);
+	builder_release(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counts),
+		cmocka_unit_test(times),
+		cmocka_unit_test(many),
+		cmocka_unit_test(damaged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
