@@ -89,8 +89,9 @@ static void look(struct got *g, const struct bundle *b)
 			while (which < 2 && strcmp(group->source, source[which]))
 				which++;
 			for (uint32_t v = 0; c->group[i].status && v < values * c->rows; v++)
-				g->missing[which] += c->group[i].status[(head + v / c->rows) * c->group[i].stride +
-								    v % c->rows] != 0;
+				g->missing[which] +=
+					c->group[i].status[(head + v / c->rows) * c->group[i].stride + v % c->rows] !=
+					0;
 			if (which < 2)
 				continue;
 			if (!g->snapshots)
@@ -155,9 +156,10 @@ static void sizes(void **state)
 		in = bundle.way.every;
 		/* Every n-th from the first on, and the last. */
 		assert_int_equal(g.snapshots, (ROWS - 1 + in - 1) / in + 1);
-		assert_int_equal(g.first, noise(NULL, "rapl.d", &b.model.instance[b.instance[PM_PACKAGE][0] - 1], 0).v);
-		assert_int_equal(g.last, noise(NULL, "rapl.d", &b.model.instance[b.instance[PM_PACKAGE][0] - 1],
-					       ROWS - 1).v);
+		assert_int_equal(g.first,
+				 noise(NULL, "rapl.d", &b.model.instance[b.instance[PM_PACKAGE][0] - 1], 0).v);
+		assert_int_equal(g.last,
+				 noise(NULL, "rapl.d", &b.model.instance[b.instance[PM_PACKAGE][0] - 1], ROWS - 1).v);
 		assert_int_equal(g.missing[0] + g.missing[1] + g.missing[2], 0);
 		snprintf(words, sizeof(words), "bundled: one snapshot in %llu is kept", (unsigned long long)in);
 		assert_string_equal(g.history, words);
@@ -180,8 +182,9 @@ static void sizes(void **state)
 	assert_int_equal(g.missing[0], 2 * 16);
 	assert_int_equal(g.missing[1], 2 * 8);
 	assert_int_equal(g.missing[2], 0);
-	assert_string_equal(g.history, "bundled: only the first and last snapshot of each segment are kept; the values of "
-				       "single CPUs are left out of: wide, thin");
+	assert_string_equal(g.history,
+			    "bundled: only the first and last snapshot of each segment are kept; the values of "
+			    "single CPUs are left out of: wide, thin");
 	bundle_release(&bundle);
 	buf_release(&told);
 	captured_remove(path);

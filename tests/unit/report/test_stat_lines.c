@@ -257,7 +257,8 @@ static void lines(void **state)
 		}
 		snprintf(words, sizeof(words), "%s %s", cases[i].words, path);
 		captured_run(&c, cmd_stat, words);
-		if (c.status == cases[i].status && !strcmp(c.out, cases[i].lines) && (!cases[i].note || strstr(c.err, cases[i].note)))
+		if (c.status == cases[i].status && !strcmp(c.out, cases[i].lines) &&
+		    (!cases[i].note || strstr(c.err, cases[i].note)))
 			continue;
 		print_error("stat %s (%s): status %d\nhave:\n%s\nwant:\n%s\nsaid: %s\n", cases[i].words, made,
 			    c.status, c.out, cases[i].lines, c.err);
