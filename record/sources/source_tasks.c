@@ -387,6 +387,7 @@ static int tasks_read(struct unit *u, struct cells *c)
 static int describe(struct plan *p, const struct stay *who, struct pm_map *attrs)
 {
 	char text[512];
+	const char *at;
 	int err;
 
 	/* Its own name is enough: thousands of them may come and go. */
@@ -404,9 +405,10 @@ static int describe(struct plan *p, const struct stay *who, struct pm_map *attrs
 	err = pm_map_set(attrs, PM_INSTANCE_PID, pm_u64((uint64_t)who->pid));
 	if (!err && who->tid)
 		err = pm_map_set(attrs, PM_INSTANCE_TID, pm_u64((uint64_t)who->tid));
-	/* It may have ended by now. */
-	if (!err && !root_line(p->root, text, sizeof(text), "/proc/%d/cgroup", (int)who->pid) && strrchr(text, ':'))
-		err = pm_map_set(attrs, PM_INSTANCE_CGROUP, pm_text(strrchr(text, ':') + 1));
+	/* It may have ended by now. The path follows the second colon, and may have more. */
+	if (!err && !root_line(p->root, text, sizeof(text), "/proc/%d/cgroup", (int)who->pid) &&
+	    (at = strchr(text, ':')) && (at = strchr(at + 1, ':')))
+		err = pm_map_set(attrs, PM_INSTANCE_CGROUP, pm_text(at + 1));
 	if (!err && !who->tid && plan_may_name(p->options, PM_INSTANCE_ARGUMENTS)) {
 		SCOPED(buf_release) struct buf b = BUF_INIT;
 		ssize_t n = root_read(p->root, &b, 4096, "/proc/%d/cmdline", (int)who->pid);

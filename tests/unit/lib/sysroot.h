@@ -28,7 +28,7 @@ static inline void sysroot_make(char dir[static 32], const char *kind)
 
 static inline void sysroot_remove(const char *dir)
 {
-	char command[64];
+	char command[128];
 
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	if (system(command))

@@ -1,0 +1,668 @@
+/* Processes, threads and those that end unseen, from a /proc that a test writes and messages that it sends. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <linux/acct.h>
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
+#include <linux/taskstats.h>
+#include <sys/socket.h>
+
+#include "record/sources/task_list.h"
+#include "tests/unit/lib/planned.h"
+
+static struct planned here;
+
+/* One line of /proc/PID/stat; times in ticks, of which a second has 100. */
+struct proc {
+	int pid;
+	const char *name;
+	int parent;
+	unsigned user, system, children, threads, began, rss, faults;
+	char state;
+};
+
+static void put_stat(const char *path, const struct proc *p)
+{
+	sysroot_put(here.dir, path,
+		    "%d (%s) %c %d 1 1 0 -1 4194304 91 92 %u 93 %u %u %u %u 20 0 %u 0 %u 99999 %u 5 6\n", p->pid,
+		    p->name, p->state ? p->state : 'S', p->parent, p->faults, p->user, p->system, p->children,
+		    p->children, p->threads ? p->threads : 1, p->began, p->rss);
+}
+
+static void put(const struct proc *p)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", p->pid);
+	put_stat(path, p);
+}
+
+static void put_io(int pid, unsigned long read, unsigned long written)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/io", pid);
+	sysroot_put(here.dir, path, "rchar: 7\nwchar: 8\nread_bytes: %lu\nwrite_bytes: %lu\n", read, written);
+}
+
+static void put_thread(int pid, int tid, const char *name, unsigned user, unsigned system)
+{
+	struct proc p = { .pid = tid, .name = name, .user = user, .system = system };
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
+	sysroot_put(here.dir, path, "%s\n", name);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	put_stat(path, &p);
+}
+
+static void gone(const char *format, int pid, int tid)
+{
+	char path[96];
+	int n = snprintf(path, sizeof(path), "%s", here.dir);
+
+	snprintf(path + n, sizeof(path) - (size_t)n, format, pid, tid);
+	sysroot_remove(path);
+}
+
+static bool clock_fits(void)
+{
+	return sysconf(_SC_CLK_TCK) == 100 && sysconf(_SC_PAGESIZE) == 4096;
+}
+
+/* ---- the list ---- */
+
+static struct task_list list;
+static int messages[2];
+
+static void begin_list(void)
+{
+	sysroot_make(here.dir, NULL);
+	put(&(struct proc){ 1, "init", 0, .began = 1 });
+	assert_int_equal(root_init(&here.root, here.dir), 0);
+	assert_int_equal(task_list_init(&list, &here.root), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, messages), 0);
+	list.exits = messages[0];
+}
+
+static void end_list(void)
+{
+	task_list_release(&list);
+	close(messages[1]);
+	root_release(&here.root);
+	sysroot_remove(here.dir);
+	here.dir[0] = '\0';
+}
+
+static void processes_are_found_by_their_numbers(void **state)
+{
+	struct task *t;
+
+	if (!clock_fits())
+		skip();
+	begin_list();
+	put(&(struct proc){ 30, "a) (b", 1, 5, 7, 2, 3, 400, 11, 13, 'R' });
+	put(&(struct proc){ 4, "a name that is long", 30, 1, 0, .began = 500 });
+	sysroot_put(here.dir, "/proc/stat", "cpu\n");
+	sysroot_put(here.dir, "/proc/7up/stat", "7 (no) S\n");
+	sysroot_put(here.dir, "/proc/8/stat", "nothing\n");
+	assert_int_equal(task_list_read(&list), 0);
+	assert_int_equal(list.n, 3);
+	assert_int_equal(list.task[0].pid, 1);
+	assert_int_equal(list.task[1].pid, 4);
+	assert_int_equal(list.task[2].pid, 30);
+	t = task_list_find(&list, 30);
+	assert_ptr_equal(t, &list.task[2]);
+	assert_string_equal(t->name, "a) (b");
+	assert_int_equal(t->state, 'R');
+	assert_int_equal(t->parent, 1);
+	assert_int_equal(t->began, 400);
+	assert_int_equal(t->use.user, 50000);
+	assert_int_equal(t->use.system, 70000);
+	assert_int_equal(t->use.faults, 13);
+	assert_int_equal(t->children, 40000);
+	assert_int_equal(t->threads, 3);
+	assert_int_equal(t->rss, 11 * 4096);
+	assert_int_equal(t->before.user, 0);
+	assert_string_equal(task_list_find(&list, 4)->name, "a name that is ");
+	assert_null(task_list_find(&list, 5));
+	assert_null(task_list_find(&list, 31));
+
+	/* One goes on, one ends, one begins, and one is another process under an old number. */
+	put(&(struct proc){ 30, "a) (b", 1, 9, 7, .began = 400 });
+	put(&(struct proc){ 1, "else", 0, 3, 0, .began = 600 });
+	put(&(struct proc){ 31, "new", 30, 2, 0, .began = 700 });
+	gone("/proc/%d", 4, 0);
+	assert_int_equal(task_list_read(&list), 0);
+	t = task_list_find(&list, 30);
+	assert_int_equal(t->before.user, 50000);
+	assert_int_equal(t->use.user, 90000);
+	assert_false(t->ended);
+	assert_true(task_list_find(&list, 4)->ended);
+	assert_int_equal(task_list_find(&list, 4)->use.user, 10000);
+	assert_int_equal(task_list_find(&list, 4)->before.user, 10000);
+	assert_int_equal(task_list_find(&list, 31)->before.user, 0);
+	assert_false(task_list_find(&list, 31)->ended);
+	assert_true(task_list_find(&list, 1)->ended);
+	assert_string_equal(task_list_find(&list, 1)->name, "init");
+	/* They stay for one reading. */
+	assert_int_equal(task_list_read(&list), 0);
+	assert_null(task_list_find(&list, 4));
+	assert_string_equal(task_list_find(&list, 1)->name, "else");
+	assert_int_equal(task_list_find(&list, 1)->before.user, 0);
+	assert_int_equal(list.n, 3);
+	assert_int_equal(list.reading, 3);
+	assert_int_equal(list.ended, 0);
+	assert_int_equal(list.missed, 0);
+	/* Not one. */
+	gone("/proc/%d", 1, 0);
+	gone("/proc/%d", 30, 0);
+	gone("/proc/%d", 31, 0);
+	assert_int_equal(task_list_read(&list), 0);
+	assert_int_equal(list.n, 3);
+	assert_int_equal(task_list_read(&list), -ENODATA);
+	end_list();
+}
+
+/* What it did before anybody looked is not what it does in this interval. */
+static void io_counts_from_the_first_look(void **state)
+{
+	struct task *t;
+
+	begin_list();
+	put(&(struct proc){ 5, "old", 1, 9, 0, .began = 2 });
+	put(&(struct proc){ 6, "shut", 1, 9, 0, .began = 2 });
+	put_io(5, 1000, 2000);
+	assert_int_equal(task_list_read(&list), 0);
+	put(&(struct proc){ 7, "new", 1, 9, 0, .began = 3 });
+	put_io(7, 30, 40);
+	assert_int_equal(task_list_read(&list), 0);
+	t = task_list_find(&list, 5);
+	assert_int_equal(t->no_io, PM_REASON_NOT_READ);
+	for (unsigned i = 0; i < list.n; i++)
+		task_list_io(&list, &list.task[i]);
+	assert_int_equal(t->no_io, PM_OK);
+	assert_int_equal(t->use.bytes[0], 1000);
+	assert_int_equal(t->use.bytes[1], 2000);
+	assert_int_equal(t->before.bytes[0], 1000);
+	assert_int_equal(t->before.bytes[1], 2000);
+	t = task_list_find(&list, 7);
+	assert_int_equal(t->use.bytes[1], 40);
+	assert_int_equal(t->before.bytes[1], 0);
+	assert_int_equal(task_list_find(&list, 6)->no_io, PM_REASON_ERRNO + ENOENT);
+	put_io(5, 1500, 2600);
+	assert_int_equal(task_list_read(&list), 0);
+	t = task_list_find(&list, 5);
+	task_list_io(&list, t);
+	assert_int_equal(t->before.bytes[0], 1000);
+	assert_int_equal(t->use.bytes[0], 1500);
+	sysroot_put(here.dir, "/proc/5/io", "rchar: 7\nread_bytes: 9\n");
+	task_list_io(&list, t);
+	assert_int_equal(t->no_io, PM_REASON_ERRNO + EPROTO);
+	/* What has ended is not asked. */
+	t->ended = true;
+	t->no_io = PM_OK;
+	task_list_io(&list, t);
+	assert_int_equal(t->no_io, PM_OK);
+	end_list();
+}
+
+/* The kernel's message about a thread that ended; times in us. */
+static void say_end(struct taskstats t, const char *name)
+{
+	_Alignas(8) char message[1024] = "";
+	struct nlmsghdr *h = (struct nlmsghdr *)message;
+	char *at = message + NLMSG_LENGTH(GENL_HDRLEN);
+	struct nlattr all = { .nla_type = TASKSTATS_TYPE_AGGR_PID | NLA_F_NESTED,
+			      .nla_len = (uint16_t)(3 * NLA_HDRLEN + 4 + sizeof(t)) };
+	struct nlattr pid = { .nla_type = TASKSTATS_TYPE_PID, .nla_len = NLA_HDRLEN + 4 };
+	struct nlattr stats = { .nla_type = TASKSTATS_TYPE_STATS, .nla_len = (uint16_t)(NLA_HDRLEN + sizeof(t)) };
+
+	if (!t.version)
+		t.version = 12;
+	snprintf(t.ac_comm, sizeof(t.ac_comm), "%s", name);
+	memcpy(at, &all, NLA_HDRLEN);
+	memcpy(at + NLA_HDRLEN, &pid, NLA_HDRLEN);
+	memcpy(at + 2 * NLA_HDRLEN, &t.ac_pid, 4);
+	memcpy(at + 2 * NLA_HDRLEN + 4, &stats, NLA_HDRLEN);
+	memcpy(at + 3 * NLA_HDRLEN + 4, &t, sizeof(t));
+	h->nlmsg_type = 40;
+	h->nlmsg_len = (uint32_t)(NLMSG_LENGTH(GENL_HDRLEN) + all.nla_len);
+	assert_int_equal(send(messages[1], message, h->nlmsg_len, 0), h->nlmsg_len);
+}
+
+static void messages_are_understood(void **state)
+{
+	struct nlmsghdr other = { .nlmsg_type = NLMSG_NOOP, .nlmsg_len = sizeof(other) };
+	struct task_exit x;
+
+	begin_list();
+	assert_int_equal(taskstats_next(messages[0], &x), 0);
+	say_end((struct taskstats){ .ac_pid = 8,
+				    .ac_tgid = 7,
+				    .ac_ppid = 1,
+				    .ac_utime = 300,
+				    .ac_stime = 100,
+				    .ac_majflt = 5,
+				    .read_bytes = 11,
+				    .write_bytes = 12 },
+		"worker");
+	/* Counted in ticks, but it ran for 2 ms: 3 : 1. */
+	say_end((struct taskstats){ .ac_pid = 7,
+				    .ac_tgid = 7,
+				    .ac_ppid = 1,
+				    .ac_utime = 300,
+				    .ac_stime = 100,
+				    .cpu_run_virtual_total = 2000000,
+				    .ac_flag = AGROUP },
+		"main");
+	assert_int_equal(send(messages[1], &other, sizeof(other), 0), sizeof(other));
+	say_end((struct taskstats){ .ac_pid = 9, .ac_tgid = 7, .cpu_run_virtual_total = 5000, .version = 11 },
+		"short");
+	assert_int_equal(taskstats_next(messages[0], &x), 1);
+	assert_int_equal(x.pid, 7);
+	assert_int_equal(x.tid, 8);
+	assert_int_equal(x.parent, 1);
+	assert_false(x.last);
+	assert_int_equal(x.user, 300);
+	assert_int_equal(x.system, 100);
+	assert_int_equal(x.faults, 5);
+	assert_int_equal(x.bytes[0], 11);
+	assert_int_equal(x.bytes[1], 12);
+	assert_string_equal(x.name, "worker");
+	assert_int_equal(taskstats_next(messages[0], &x), 1);
+	assert_int_equal(x.tid, 7);
+	assert_true(x.last);
+	assert_int_equal(x.user, 1500);
+	assert_int_equal(x.system, 500);
+	/* Before version 12 a thread is its own process. */
+	assert_int_equal(taskstats_next(messages[0], &x), 1);
+	assert_int_equal(x.pid, 9);
+	assert_true(x.last);
+	assert_int_equal(x.user, 0);
+	assert_int_equal(x.system, 5);
+	assert_int_equal(taskstats_next(messages[0], &x), 0);
+	end_list();
+}
+
+/* Its last times are known from the message; what its threads used is in its own until it has ended. */
+static void ends_are_added_to_what_was_seen(void **state)
+{
+	struct task *t;
+
+	if (!clock_fits())
+		skip();
+	begin_list();
+	put(&(struct proc){ 7, "work", 1, 10, 5, .began = 3 });
+	put(&(struct proc){ 9, "two", 1, 10, 0, .threads = 2, .began = 3 });
+	put_io(7, 100, 200);
+	put_io(9, 100, 200);
+	assert_int_equal(task_list_read(&list), 0);
+	task_list_io(&list, task_list_find(&list, 7));
+	say_end((struct taskstats){ .ac_pid = 10, .ac_tgid = 9, .ac_utime = 500000 }, "two");
+	assert_int_equal(task_list_read(&list), 0);
+	assert_int_equal(list.ended, 0);
+	t = task_list_find(&list, 9);
+	assert_int_equal(t->exits, 500000);
+	assert_int_equal(t->use.user, 100000);
+	gone("/proc/%d", 7, 0);
+	gone("/proc/%d", 9, 0);
+	say_end((struct taskstats){ .ac_pid = 7,
+				    .ac_tgid = 7,
+				    .ac_flag = AGROUP,
+				    .ac_utime = 200000,
+				    .ac_stime = 100000,
+				    .read_bytes = 150,
+				    .write_bytes = 50 },
+		"work");
+	say_end(
+		(struct taskstats){
+			.ac_pid = 9, .ac_tgid = 9, .ac_flag = AGROUP, .ac_utime = 50000, .read_bytes = 999 },
+		"two");
+	assert_int_equal(task_list_read(&list), 0);
+	assert_int_equal(list.ended, 2);
+	/* 150 ms were seen of 300; the rest is shared 2 : 1. Bytes only grow. */
+	t = task_list_find(&list, 7);
+	assert_true(t->ended);
+	assert_in_range(t->use.user, 199998, 200000);
+	assert_int_equal(t->use.user + t->use.system, 300000);
+	assert_int_equal(t->use.bytes[0], 150);
+	assert_int_equal(t->use.bytes[1], 200);
+	/* What one thread of several says of the end is less than the process was seen to use. */
+	t = task_list_find(&list, 9);
+	assert_int_equal(t->use.user, 100000);
+	assert_int_equal(t->use.bytes[0], 0);
+	assert_int_equal(t->no_io, PM_REASON_NOT_READ);
+	end_list();
+}
+
+static struct task_brief *brief(const char *name, pid_t parent)
+{
+	for (int i = 0; i < BRIEF_MOST; i++)
+		if (list.brief[i].since && list.brief[i].parent == parent && !strcmp(list.brief[i].name, name))
+			return &list.brief[i];
+	fail_msg("nothing of %s", name);
+	return NULL;
+}
+
+static void unseen_ones_are_summed_by_name_and_parent(void **state)
+{
+	const struct taskstats cc = { .ac_pid = 100,
+				      .ac_tgid = 100,
+				      .ac_ppid = 5,
+				      .ac_flag = AGROUP,
+				      .ac_utime = 10,
+				      .ac_stime = 20,
+				      .ac_majflt = 3,
+				      .read_bytes = 40,
+				      .write_bytes = 50 };
+	struct taskstats elsewhere = cc;
+	struct task_brief *b;
+	char name[16];
+
+	begin_list();
+	put(&(struct proc){ 5, "make", 1, .began = 3 });
+	say_end(cc, "cc");
+	say_end(cc, "cc");
+	say_end(cc, "ld");
+	elsewhere.ac_ppid = 77; /* nobody saw it */
+	say_end(elsewhere, "cc");
+	elsewhere.ac_flag = 0;
+	elsewhere.ac_pid = 101;
+	say_end(elsewhere, "cc");
+	assert_int_equal(task_list_read(&list), 0);
+	assert_int_equal(list.ended, 4);
+	b = brief("cc", 5);
+	assert_string_equal(b->parent_name, "make");
+	assert_int_equal(b->ended, 2);
+	assert_int_equal(b->use.user, 20);
+	assert_int_equal(b->use.system, 40);
+	assert_int_equal(b->use.faults, 6);
+	assert_int_equal(b->use.bytes[0], 80);
+	assert_int_equal(b->use.bytes[1], 100);
+	assert_int_equal(b->before.user, 0);
+	assert_int_equal(brief("ld", 5)->ended, 1);
+	assert_int_equal(brief("cc", 0)->ended, 1);
+	assert_int_equal(brief("cc", 0)->use.user, 20);
+	assert_string_equal(brief("cc", 0)->parent_name, "");
+	/* What was there at the reading before is not of this one. */
+	say_end(cc, "cc");
+	say_end(cc, "cc");
+	assert_int_equal(task_list_read(&list), 0);
+	assert_int_equal(b->ended_before, 2);
+	assert_int_equal(b->ended, 4);
+	assert_int_equal(b->before.user, 20);
+	assert_int_equal(b->use.user, 40);
+	assert_int_equal(b->since, 2);
+	/* The oldest makes room, but not one that is in the table, nor one of this reading. */
+	b->member = 1;
+	brief("cc", 0)->member = 2;
+	for (int i = 0; i < BRIEF_MOST; i++) {
+		snprintf(name, sizeof(name), "n%d", i);
+		say_end(cc, name);
+	}
+	assert_int_equal(task_list_read(&list), 0);
+	assert_int_equal(list.missed, 2 + 0);
+	assert_int_equal(brief("cc", 5)->ended, 4);
+	assert_int_equal(brief("cc", 0)->ended, 1);
+	for (int i = 0; i < BRIEF_MOST - 2; i++) {
+		snprintf(name, sizeof(name), "n%d", i);
+		assert_int_equal(brief(name, 5)->ended, 1);
+	}
+	end_list();
+}
+
+/* ---- the table ---- */
+
+static struct pm_chunk_group tables[2];
+static int n_tables;
+static uint64_t cells[6];
+
+static struct source *the_source(void)
+{
+	for (size_t i = 0; i < here.n_sources; i++)
+		if (here.source[i].wanted)
+			return &here.source[i];
+	return NULL;
+}
+
+/* One snapshot, and what the writer gets for it. */
+static void snapshot(uint32_t rows)
+{
+	struct unit *u = here.plan.units;
+	uint16_t status[6] = { 0 };
+	bool missing = false;
+	struct cells c = { .v = cells + 2, .status = status + 2, .step = 1, .n = 4, .any_missing = &missing };
+	struct pm_chunk_group own = { .group = u->group, .v = cells, .stride = 1 };
+	struct pm_chunk chunk = { .rows = rows, .group = &own, .n_groups = 1 };
+
+	cells[0] = 1000;
+	cells[1] = 2000;
+	assert_int_equal(u->read(u, &c), 0);
+	n_tables = the_source()->ops->tables(the_source(), &here.plan, &chunk, tables);
+}
+
+/* -1: there is no row of it; -2: the value is missing. */
+static int64_t in_table(const char *counter, const char *name)
+{
+	const struct pm_counter *c = pm_model_counter_named(&here.model, counter);
+
+	assert_non_null(c);
+	for (int t = 0; t < n_tables; t++) {
+		const struct pm_group *g = pm_model_group(&here.model, tables[t].group);
+
+		assert_int_equal(tables[t].v[0], 1000);
+		assert_int_equal(tables[t].v[1], 2000);
+		for (uint32_t k = 0; k < pm_group_values(g); k++) {
+			const struct pm_instance *i = pm_model_instance(&here.model, pm_group_instance_of(g, k));
+
+			if (pm_group_counter_of(g, k) == c->id &&
+			    !strcmp(pm_map_text(&i->attrs, PM_INSTANCE_COMM, ""), name))
+				return tables[t].status[2 + k] ? -2 : (int64_t)tables[t].v[2 + k];
+		}
+	}
+	return -1;
+}
+
+static void begin_table(enum task_rows kind)
+{
+	here.options = (struct record_options){ .privacy = (char *)"full" };
+	here.options.sample.tasks = kind;
+	sysroot_make(here.dir, NULL);
+	sysroot_put(here.dir, "/sys/devices/system/cpu/online", "0\n");
+	put(&(struct proc){ 1, "init", 0, .began = 1 });
+}
+
+static void plan_table(void)
+{
+	struct error e = { 0 };
+
+	planned_begin(&here, NULL, "tasks");
+	assert_int_equal(plan_sources(&here.plan, here.source, here.n_sources, &e), 0);
+	assert_non_null(here.plan.units);
+}
+
+static void those_that_use_most_are_in_the_table(void **state)
+{
+	const struct pm_instance *i = NULL;
+	char name[16];
+
+	if (!clock_fits())
+		skip();
+	begin_table(TASKS_PROCESSES);
+	for (int n = 0; n < 14; n++) {
+		snprintf(name, sizeof(name), "n%d", n);
+		put(&(struct proc){ 100 + n, name, 1, 0, 0, .began = 3 });
+		put_io(100 + n, 0, 0);
+	}
+	put(&(struct proc){ 200, "large", 1, 0, 0, .began = 3, .rss = 4097 });
+	put(&(struct proc){ 201, "small", 1, 0, 0, .began = 3, .rss = 4095 });
+	put_io(200, 5120, 0);
+	sysroot_put(here.dir, "/proc/113/cgroup", "0::/a:1/b\n");
+	sysroot_put(here.dir, "/proc/113/cmdline", "%s", "cmd");
+	plan_table();
+	/* n0 has used nothing since, n1 one tick, and so on: the twelve largest, and the large one. */
+	for (int n = 0; n < 14; n++) {
+		snprintf(name, sizeof(name), "n%d", n);
+		put(&(struct proc){ 100 + n, name, 1, (unsigned)n, 2 * (n == 13), .began = 3, .faults = 5,
+				    .threads = 3 });
+		put_io(100 + n, 512 * 2 * (n == 13), 512 * 3 * (n == 13));
+	}
+	snapshot(1);
+	assert_int_equal(n_tables, 1);
+	assert_int_equal(cells[3], 17);
+	for (int n = 0; n < 14; n++) {
+		snprintf(name, sizeof(name), "n%d", n);
+		assert_int_equal(in_table("tasks.user", name), n < 2 ? -1 : 100 * n);
+	}
+	assert_int_equal(in_table("tasks.system", "n13"), 200);
+	assert_int_equal(in_table("tasks.system", "n12"), 0);
+	assert_int_equal(in_table("tasks.faults", "n13"), 5);
+	assert_int_equal(in_table("tasks.threads", "n13"), 3);
+	assert_int_equal(in_table("tasks.ended", "n13"), 0);
+	assert_int_equal(in_table("tasks.state", "n13"), 'S');
+	assert_int_equal(in_table("tasks.rss", "large"), 4097);
+	assert_int_equal(in_table("tasks.user", "large"), 0);
+	assert_int_equal(in_table("tasks.user", "small"), -1);
+	assert_int_equal(in_table("tasks.user", "init"), -1);
+	for (uint32_t k = 0; k < here.model.n_instances; k++)
+		if (!strcmp(pm_map_text(&here.model.instance[k].attrs, PM_INSTANCE_COMM, ""), "n13"))
+			i = &here.model.instance[k];
+	assert_int_equal(pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0), 113);
+	assert_int_equal(pm_map_u64(&i->attrs, PM_INSTANCE_PARENT, 0), 1);
+	assert_string_equal(pm_map_text(&i->attrs, PM_INSTANCE_PARENT_COMM, ""), "init");
+	assert_string_equal(pm_map_text(&i->attrs, PM_INSTANCE_CGROUP, ""), "/a:1/b");
+	assert_null(pm_map_get(&i->attrs, PM_INSTANCE_TID));
+	/* It had used no CPU time at the plan's reading, so all of its I/O came after it. */
+	put_io(113, 512 * 12, 512 * 23);
+	put(&(struct proc){ 113, "n13", 1, 14, 2, .began = 3 });
+	snapshot(1);
+	assert_int_equal(in_table("tasks.read", "n13"), 12);
+	assert_int_equal(in_table("tasks.write", "n13"), 23);
+	assert_int_equal(in_table("tasks.user", "n13"), 1400);
+	/* They stay while others do not need the place; who becomes another program starts anew. */
+	put(&(struct proc){ 112, "exec", 1, 19, 0, .began = 3 });
+	snapshot(1);
+	assert_int_equal(in_table("tasks.user", "n2"), 200);
+	assert_int_equal(in_table("tasks.user", "n12"), -1);
+	assert_int_equal(in_table("tasks.user", "exec"), 700);
+	/* The last reading of one that has ended says so. */
+	gone("/proc/%d", 113, 0);
+	snapshot(1);
+	assert_int_equal(in_table("tasks.state", "n13"), 'X');
+	assert_int_equal(in_table("tasks.ended", "n13"), 1);
+	assert_int_equal(in_table("tasks.threads", "n13"), 0);
+	assert_int_equal(in_table("tasks.rss", "n13"), 0);
+	assert_int_equal(in_table("tasks.user", "n13"), 1400);
+	assert_int_equal(cells[3], 16);
+	snapshot(1);
+	assert_int_equal(in_table("tasks.state", "n13"), -1);
+	/* Chunks of several snapshots have no table. */
+	snapshot(2);
+	assert_int_equal(n_tables, 0);
+	planned_end(&here);
+}
+
+/* A table of another reading than the chunk's is not its table. */
+static void tables_wait_for_their_chunk(void **state)
+{
+	struct pm_chunk_group own, *out = tables;
+	struct pm_chunk chunk = { .rows = 1, .group = &own, .n_groups = 1 };
+	uint16_t status[6] = { 0 };
+	uint64_t late[6];
+
+	begin_table(TASKS_PROCESSES);
+	plan_table();
+	snapshot(1);
+	memcpy(late, cells, sizeof(late));
+	own = (struct pm_chunk_group){ .group = here.plan.units->group, .v = late, .stride = 1, .status = status };
+	for (unsigned n = 0; n < 3; n++) {
+		put(&(struct proc){ 1, "init", 0, 10 + n, .began = 1 });
+		snapshot(1);
+	}
+	assert_int_equal(in_table("tasks.user", "init"), clock_fits() ? 1200 : in_table("tasks.user", "init"));
+	/* Of a few readings ago: nobody had used anything. */
+	assert_int_equal(the_source()->ops->tables(the_source(), &here.plan, &chunk, out), 0);
+	late[2] = cells[2] + 1;
+	assert_int_equal(the_source()->ops->tables(the_source(), &here.plan, &chunk, out), 0);
+	late[2] = cells[2];
+	assert_int_equal(the_source()->ops->tables(the_source(), &here.plan, &chunk, out), 1);
+	status[2] = PM_REASON_GONE;
+	assert_int_equal(the_source()->ops->tables(the_source(), &here.plan, &chunk, out), 0);
+	planned_end(&here);
+}
+
+static void threads_have_a_table_of_their_own(void **state)
+{
+	if (!clock_fits())
+		skip();
+	begin_table(TASKS_THREADS);
+	put(&(struct proc){ 10, "two", 1, 30, 0, .threads = 2, .began = 3 });
+	put_thread(10, 10, "two", 20, 0);
+	put_thread(10, 11, "helper", 4, 6);
+	put(&(struct proc){ 20, "one", 1, 8, 0, .began = 3 });
+	put_thread(20, 20, "one", 8, 0);
+	plan_table();
+	put(&(struct proc){ 10, "two", 1, 35, 0, .threads = 3, .began = 3 });
+	put_thread(10, 10, "two", 21, 0);
+	put_thread(10, 11, "helper", 4, 8);
+	put_thread(10, 12, "fresh", 2, 0);
+	/* It has become two: what it had used until the last look, it had used as its one thread. */
+	put(&(struct proc){ 20, "one", 1, 15, 0, .threads = 2, .began = 3 });
+	put_thread(20, 20, "one", 11, 0);
+	put_thread(20, 21, "second", 4, 0);
+	snapshot(1);
+	assert_int_equal(n_tables, 2);
+	assert_int_equal(in_table("tasks.thread_cpu", "two"), 100);
+	assert_int_equal(in_table("tasks.thread_cpu", "helper"), 200);
+	assert_int_equal(in_table("tasks.thread_cpu", "fresh"), 200);
+	assert_int_equal(in_table("tasks.thread_cpu", "one"), 300);
+	assert_int_equal(in_table("tasks.thread_cpu", "second"), 400);
+	/* One ends, and its process has used nothing: it is not looked at, and its rows stay as they were. */
+	gone("/proc/%d/task/%d", 10, 11);
+	snapshot(1);
+	assert_int_equal(in_table("tasks.thread_cpu", "helper"), 200);
+	put(&(struct proc){ 10, "two", 1, 36, 0, .threads = 2, .began = 3 });
+	put_thread(10, 10, "two", 22, 0);
+	snapshot(1);
+	assert_int_equal(in_table("tasks.thread_cpu", "two"), 200);
+	assert_int_equal(in_table("tasks.thread_cpu", "helper"), 200);
+	snapshot(1);
+	assert_int_equal(in_table("tasks.thread_cpu", "helper"), -1);
+	/* Another thread under a number that was another's, which had run for longer. */
+	put(&(struct proc){ 10, "two", 1, 37, 0, .threads = 2, .began = 3 });
+	put_thread(10, 12, "fresh", 1, 0);
+	snapshot(1);
+	assert_int_equal(in_table("tasks.thread_cpu", "fresh"), 100);
+	/* With their process all have ended. */
+	gone("/proc/%d", 10, 0);
+	snapshot(1);
+	assert_int_equal(in_table("tasks.state", "two"), 'X');
+	snapshot(1);
+	assert_int_equal(in_table("tasks.thread_cpu", "two"), -1);
+	assert_int_equal(in_table("tasks.thread_cpu", "second"), 400);
+	planned_end(&here);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(processes_are_found_by_their_numbers),
+		cmocka_unit_test(io_counts_from_the_first_look),
+		cmocka_unit_test(messages_are_understood),
+		cmocka_unit_test(ends_are_added_to_what_was_seen),
+		cmocka_unit_test(unseen_ones_are_summed_by_name_and_parent),
+		cmocka_unit_test(those_that_use_most_are_in_the_table),
+		cmocka_unit_test(tables_wait_for_their_chunk),
+		cmocka_unit_test(threads_have_a_table_of_their_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
