@@ -3,79 +3,10 @@
  * when a row waits. The kernel is a pipe and functions that the linker puts in the place of syscall(), ioctl() and mmap().
  */
 #include "record/perf/perf_group.h"
+#include "tests/unit/lib/perf_kernel.h"
 #include "tests/unit/lib/perf_world.h"
 
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-
-#define MS 1000000ull
-
-long __real_syscall(long number, long a, long b, long c, long d, long e);
-long __wrap_syscall(long number, long a, long b, long c, long d, long e);
-int __real_ioctl(int fd, unsigned long request, unsigned long arg);
-int __wrap_ioctl(int fd, unsigned long request, unsigned long arg);
-
 enum { MEMBERS = 3 };
-
-/* What was opened, in that order, and what was told to which descriptor. */
-static struct opening {
-	union perf_attr attr;
-	int pid, cpu, leader, fd;
-} opened[16];
-static struct telling {
-	int fd;
-	unsigned long request;
-} told[8];
-static unsigned n_opened, n_told;
-static int ends[2];         /* what is written to the second one is what read() returns */
-static int refuse[MEMBERS]; /* errno for the event with this config */
-static int refuse_kernel;   /* errno for every event that counts the kernel */
-static int refuse_filter;
-
-long __wrap_syscall(long number, long a, long b, long c, long d, long e)
-{
-	const union perf_attr *attr = (const union perf_attr *)a;
-	struct opening *o = &opened[n_opened];
-	int err;
-
-	if (number != SYS_perf_event_open)
-		return __real_syscall(number, a, b, c, d, e);
-	assert_true(n_opened < 16);
-	err = refuse_kernel && !attr->a.exclude_kernel ? refuse_kernel : refuse[attr->a.config];
-	*o = (struct opening){ *attr, (int)b, (int)c, (int)d, err ? -1 : dup(ends[0]) };
-	n_opened++;
-	errno = err;
-	return o->fd;
-}
-
-int __wrap_ioctl(int fd, unsigned long request, unsigned long arg)
-{
-	(void)arg;
-	if (request == PERF_EVENT_IOC_ID)
-		return 0;
-	assert_true(n_told < 8);
-	told[n_told++] = (struct telling){ fd, request };
-	errno = refuse_filter;
-	return request == PERF_EVENT_IOC_SET_FILTER && refuse_filter ? -1 : 0;
-}
-
-void *__real_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset);
-void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset);
-
-/* The ring of a clock, as the kernel fills it: a page that describes it, then the samples. */
-static struct perf_event_mmap_page *ring;
-
-void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	if (!n_opened || fd != opened[0].fd)
-		return __real_mmap(at, size, prot, flags, fd, offset);
-	ring = __real_mmap(NULL, size, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ring->data_offset = page;
-	ring->data_size = size - page;
-	return ring;
-}
 
 struct fixture {
 	struct event ev[MEMBERS];
@@ -94,10 +25,7 @@ static void begin_at(struct fixture *f, struct perf_place at)
 	static const struct perf_group like = { .way = PERF_BY_READ };
 
 	memset(f, 0, sizeof(*f));
-	n_opened = n_told = 0;
-	memset(refuse, 0, sizeof(refuse));
-	refuse_kernel = refuse_filter = 0;
-	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+	kernel_begin();
 	f->group = perf_group_like(&f->all, &f->n_groups, &like);
 	assert_non_null(f->group);
 	assert_int_equal(f->group->number, 1);
@@ -124,9 +52,7 @@ static void end(struct fixture *f)
 	assert_int_equal(f->group->n_rows, 0);
 	perf_group_free(f->group);
 	free(f->all);
-	close(ends[0]);
-	if (ends[1] >= 0)
-		close(ends[1]);
+	kernel_end();
 }
 
 static void open_row(struct fixture *f)
@@ -550,11 +476,9 @@ static void put_record(uint32_t type, unsigned words, uint64_t time_ns, uint64_t
 {
 	struct perf_event_header h = { .type = type, .size = (uint16_t)(words * sizeof(uint64_t)) };
 	uint64_t word[WORDS] = { 0, time_ns, words - 5, 500, 400, time_ns, value, value + 1, value + 2 };
-	uint64_t *data = (uint64_t *)(void *)((char *)ring + ring->data_offset);
 
 	memcpy(word, &h, sizeof(h));
-	for (unsigned i = 0; i < words; i++, ring->data_head += sizeof(uint64_t))
-		data[ring->data_head / sizeof(uint64_t) % (ring->data_size / sizeof(uint64_t))] = word[i];
+	put_bytes(word, words * sizeof(*word));
 }
 
 static void samples_are_values_with_their_times(void **state)

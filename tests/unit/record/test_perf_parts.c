@@ -1,0 +1,402 @@
+/* Parts of the perf source that need no counters: attributes of events, the order of a group, what is said of a filter,
+ * and the records of tasks that begin and end. */
+#include "tests/unit/lib/perf_kernel.h"
+
+#include "record/perf/perf_source.h"
+#include "tests/unit/lib/sysroot.h"
+
+/* ---- attributes ---- */
+
+static void attributes_say_what_modifiers_ask(void **state)
+{
+	static const struct {
+		uint32_t mods;
+		bool core;
+		uint8_t no_user, no_kernel, no_hv, no_host, no_guest, no_idle, precise, pinned, exclusive;
+	} cases[] = {
+		{ 0, false, 0 },
+		{ 0, true, .no_guest = 1 },
+		{ EVENT_MOD_USER, true, .no_kernel = 1, .no_hv = 1, .no_guest = 1 },
+		{ EVENT_MOD_KERNEL, false, .no_user = 1, .no_hv = 1 },
+		{ EVENT_MOD_HV, false, .no_user = 1, .no_kernel = 1 },
+		{ EVENT_MOD_USER | EVENT_MOD_KERNEL, false, .no_hv = 1 },
+		{ EVENT_MOD_GUEST, true, .no_host = 1 },
+		{ EVENT_MOD_HOST, false, .no_guest = 1 },
+		{ EVENT_MOD_GUEST | EVENT_MOD_HOST, true, 0 },
+		{ EVENT_MOD_NO_IDLE, false, .no_idle = 1 },
+		{ EVENT_MOD_PRECISE_1, false, .precise = 1 },
+		{ EVENT_MOD_PRECISE_2, false, .precise = 2 },
+		{ EVENT_MOD_PRECISE_1 | EVENT_MOD_PRECISE_2, false, .precise = 3 },
+		{ EVENT_MOD_MAX_PRECISE, false, .precise = 3 },
+		{ EVENT_MOD_PINNED, false, .pinned = 1 },
+		{ EVENT_MOD_EXCLUSIVE, false, .exclusive = 1 },
+	};
+	union perf_attr attr;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct event ev = { .type = 4,
+				    .config = { 0x11, 0x22, 0x33 },
+				    .mods = cases[i].mods,
+				    .core = cases[i].core,
+				    .bp_type = 3 };
+		const struct perf_event_attr *a = &attr.a;
+
+		memset(&attr, 0xff, sizeof(attr));
+		perf_attr_fill(&attr, &ev);
+		assert_int_equal(a->type, 4);
+		assert_int_equal(a->config, 0x11);
+		assert_int_equal(a->config1, 0x22);
+		assert_int_equal(a->config2, 0x33);
+		assert_int_equal(a->bp_type, 3);
+		assert_int_equal(a->exclude_user, cases[i].no_user);
+		assert_int_equal(a->exclude_kernel, cases[i].no_kernel);
+		assert_int_equal(a->exclude_hv, cases[i].no_hv);
+		assert_int_equal(a->exclude_host, cases[i].no_host);
+		assert_int_equal(a->exclude_guest, cases[i].no_guest);
+		assert_int_equal(a->exclude_idle, cases[i].no_idle);
+		assert_int_equal(a->precise_ip, cases[i].precise);
+		assert_int_equal(a->pinned, cases[i].pinned);
+		assert_int_equal(a->exclusive, cases[i].exclusive);
+		assert_int_equal(a->sample_period, 0);
+		/* Group, enabled, running. */
+		assert_int_equal(a->read_format, 8 | 1 | 2);
+	}
+}
+
+/* Words that kernels did not always have make it longer only where they are used. */
+static void attributes_are_as_long_as_they_need_be(void **state)
+{
+	struct event ev = { .type = 4 };
+	union perf_attr attr;
+	uint64_t word;
+	uint32_t before;
+
+	perf_attr_fill(&attr, &ev);
+	before = attr.a.size;
+	assert_in_range(before, 112, 128);
+	ev.config[3] = 0x44;
+	perf_attr_fill(&attr, &ev);
+	assert_int_equal(attr.a.size, 136);
+	memcpy(&word, attr.bytes + 128, sizeof(word));
+	assert_int_equal(word, 0x44);
+	ev.config[4] = 0x55;
+	perf_attr_fill(&attr, &ev);
+	assert_int_equal(attr.a.size, 144);
+	memcpy(&word, attr.bytes + 136, sizeof(word));
+	assert_int_equal(word, 0x55);
+}
+
+/* The errno of each kind of opening: as asked, without precision, without leaving guests out. */
+static void what_a_pmu_does_not_know_is_left_out(void **state)
+{
+	static const struct {
+		bool precise, guest, host; /* asked: precise_ip, exclude_guest, exclude_host */
+		int error;
+		unsigned tries;
+	} cases[] = {
+		{ false, false, false, EINVAL, 1 },    { true, false, false, EINVAL, 2 },
+		{ false, true, false, EOPNOTSUPP, 2 }, { true, true, false, EINVAL, 3 },
+		{ false, true, true, EINVAL, 1 },      { true, true, false, EACCES, 1 },
+		{ true, true, false, 0, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		union perf_attr attr = { .a = { .type = 4,
+						.precise_ip = cases[i].precise ? 2 : 0,
+						.exclude_guest = cases[i].guest,
+						.exclude_host = cases[i].host } };
+		int fd;
+
+		kernel_begin();
+		refuse[0] = cases[i].error;
+		fd = perf_open_relaxed(&attr, perf_on_cpu(0), -1);
+		assert_int_equal(n_opened, cases[i].tries);
+		if (cases[i].error)
+			assert_int_equal(fd, -cases[i].error);
+		/* What could not be opened in any way stays as it was asked for. */
+		assert_int_equal(attr.a.precise_ip, cases[i].precise ? 2 : 0);
+		assert_int_equal(attr.a.exclude_guest, cases[i].guest);
+		if (cases[i].tries == 3) {
+			assert_int_equal(opened[1].attr.a.precise_ip, 0);
+			assert_int_equal(opened[1].attr.a.exclude_guest, 1);
+			assert_int_equal(opened[2].attr.a.exclude_guest, 0);
+		}
+		if (fd >= 0)
+			close(fd);
+		kernel_end();
+	}
+}
+
+/* ---- order ---- */
+
+static void shares_follow_their_slots(void **state)
+{
+	/* Configs: slots 0x400, shares 0x8000 to 0x8700 in steps of 0x100; 0x3c and 0xc0 are ordinary. */
+	static const struct {
+		uint64_t before[5], after[5];
+		bool has_slots; /* the PMU has the event */
+		uint32_t front;
+	} cases[] = {
+		{ { 0x3c, 0x8000, 0x400, 0xc0, 0x8700 }, { 0x400, 0x8000, 0x8700, 0x3c, 0xc0 }, true, 3 },
+		{ { 0x400, 0x8100, 0x8200, 0x3c, 0xc0 }, { 0x400, 0x8100, 0x8200, 0x3c, 0xc0 }, true, 3 },
+		{ { 0x8000, 0x8100, 0x8200, 0x8300, 0x400 }, { 0x400, 0x8000, 0x8100, 0x8200, 0x8300 }, true, 5 },
+		/* Slots alone are an event like others, and so are shares without them, or of a PMU that has none. */
+		{ { 0x3c, 0x400, 0xc0, 1, 2 }, { 0x3c, 0x400, 0xc0, 1, 2 }, true, 1 },
+		{ { 0x3c, 0x8000, 0xc0, 1, 2 }, { 0x3c, 0x8000, 0xc0, 1, 2 }, true, 1 },
+		{ { 0x3c, 0x8000, 0x400, 1, 2 }, { 0x3c, 0x8000, 0x400, 1, 2 }, false, 1 },
+		{ { 0x3c, 0x8800, 0x400, 0x8001, 2 }, { 0x3c, 0x8800, 0x400, 0x8001, 2 }, true, 1 },
+	};
+	struct event_alias alias = { .name = (char *)"slots", .text = (char *)"event=0x00,umask=0x4" };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct event_pmu pmu = { .name = (char *)"cpu", .alias = &alias, .n_aliases = cases[i].has_slots };
+		struct perf_source s = { .pmus = { .pmu = &pmu, .n = 1 } };
+		struct event ev[5];
+		struct perf_event event[5] = { 0 }, *member[5];
+		struct perf_group g = { .member = member, .n = 5 };
+
+		for (unsigned k = 0; k < 5; k++) {
+			ev[k] = (struct event){ .config = { cases[i].before[k] }, .core = true };
+			event[k].ev = &ev[k];
+			member[k] = &event[k];
+		}
+		assert_int_equal(perf_topdown_order(&s, &g), cases[i].front);
+		for (unsigned k = 0; k < 5; k++)
+			assert_int_equal(member[k]->ev->config[0], cases[i].after[k]);
+		/* Of another PMU, or of none. */
+		ev[0] = (struct event){ .config = { 0x400 } };
+		assert_false(perf_is_slots(&s, &ev[0]));
+		ev[0] = (struct event){ .config = { 0x400 }, .core = true, .pmu_index = EVENT_NONE };
+		assert_false(perf_is_slots(&s, &ev[0]));
+	}
+}
+
+/* ---- filters ---- */
+
+static void filters_are_explained_by_the_fields(void **state)
+{
+	static const struct {
+		const char *event, *filter, *said;
+		int number;
+	} cases[] = {
+		{ "s:ev", "prev_pdi > 3", "there is no field 'prev_pdi'; did you mean 'prev_pid'?", EINVAL },
+		{ "s:ev/x/", "nothing_like_it == 1",
+		  "there is no field 'nothing_like_it'; the fields are prev_comm, prev_pid, flags", EINVAL },
+		{ "s:ev", "prev_pid >",
+		  "the kernel does not understand it; write FIELD OPERATOR VALUE, joined by && and ||, "
+		  "with the fields prev_comm, prev_pid, flags",
+		  EINVAL },
+		/* Values and texts are no fields; those that all have are. */
+		{ "s:ev", "prev_pid == nothing && common_pid != 'x y' || prev_comm ~ \"a b*\"", "does not understand",
+		  EINVAL },
+		{ "s:ev", "(flags & 3) && (prvious == 1)", "no field 'prvious'", EINVAL },
+		{ "s:ev", "prev_comm == \"open", "does not understand", EINVAL },
+		{ "s:ev", "x == 1", "--filter 'x == 1' of s:ev: Permission denied", EACCES },
+		{ "s:ev", "x == 1", "--filter 'x == 1' of s:ev: Operation not permitted", EPERM },
+		{ "s:none", "x == 1", "--filter 'x == 1' of s:none: Invalid argument", EINVAL },
+		{ "old:ev", "y == 1", "there is no field 'y'; the fields are z", EINVAL },
+	};
+	struct root root;
+	char dir[32];
+
+	sysroot_make(dir, NULL);
+	sysroot_put(dir, "/sys/kernel/tracing/events/s/ev/format",
+		    "name: ev\nformat:\n\tfield:unsigned short common_type;\toffset:0;\n\tfield:int "
+		    "common_pid;\toffset:4;\n\n"
+		    "\tfield:char prev_comm[16];\toffset:8;\n\tfield:pid_t prev_pid;\toffset:24;\n"
+		    "\tfield:const char *flags;\toffset:32;\n\nprint fmt: \"x\"\n");
+	sysroot_put(dir, "/sys/kernel/debug/tracing/events/old/ev/format", "\tfield:int z;\toffset:8;\n");
+	assert_int_equal(root_init(&root, dir), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct error e = { 0 };
+
+		assert_int_equal(perf_filter_failed(&root, cases[i].event, cases[i].filter, cases[i].number, &e),
+				 -cases[i].number);
+		if (!strstr(e.text, cases[i].said))
+			fail_msg("%s: %s", cases[i].filter, e.text);
+	}
+	root_release(&root);
+	sysroot_remove(dir);
+}
+
+/* ---- tasks that begin and end ---- */
+
+static struct {
+	char what; /* b, e, l */
+	pid_t pid, tid, parent;
+	uint64_t time_ns;
+} heard[2048];
+static unsigned n_heard;
+
+static void began(void *arg, pid_t pid, pid_t tid, pid_t parent, uint64_t time_ns)
+{
+	assert_ptr_equal(arg, heard);
+	heard[n_heard].what = 'b';
+	heard[n_heard].pid = pid;
+	heard[n_heard].tid = tid;
+	heard[n_heard].parent = parent;
+	heard[n_heard++].time_ns = time_ns;
+}
+
+static void ended(void *arg, pid_t tid, uint64_t time_ns)
+{
+	heard[n_heard].what = 'e';
+	heard[n_heard].tid = tid;
+	heard[n_heard++].time_ns = time_ns;
+}
+
+static void lost(void *arg)
+{
+	heard[n_heard++].what = 'l';
+}
+
+static const struct perf_follow_ops ops = { began, ended, lost, heard };
+
+static void put_task(uint32_t type, uint32_t pid, uint32_t tid, uint32_t ptid, uint64_t time_ns)
+{
+	struct {
+		struct perf_event_header header;
+		uint32_t pid, ppid, tid, ptid;
+		uint64_t time;
+	} r = { { .type = type, .size = sizeof(r) }, pid, 1, tid, ptid, time_ns };
+
+	put_bytes(&r, sizeof(r));
+}
+
+static void begins_and_ends_are_heard(void **state)
+{
+	struct perf_event_header other = { .type = PERF_RECORD_COMM, .size = 8 };
+	struct cpulist cpus = { 0 };
+	struct perf_follow f;
+	uint64_t n = 0;
+
+	kernel_begin();
+	assert_int_equal(cpulist_add(&cpus, 4), 0);
+	assert_int_equal(perf_follow_begin(&f, NULL, 0, &cpus), 0);
+	assert_int_equal(n_opened, 1);
+	assert_int_equal(opened[0].pid, -1);
+	assert_int_equal(opened[0].cpu, 4);
+	assert_int_equal(opened[0].attr.a.task, 1);
+	assert_int_equal(opened[0].attr.a.inherit, 0);
+	assert_int_equal(opened[0].attr.a.clockid, CLOCK_MONOTONIC);
+	n_heard = 0;
+	perf_follow_read(&f, &ops);
+	assert_int_equal(n_heard, 0);
+	put_task(PERF_RECORD_FORK, 70, 71, 72, 1000);
+	put_bytes(&other, sizeof(other));
+	put_task(PERF_RECORD_EXIT, 70, 71, 0, 2000);
+	put_task(PERF_RECORD_LOST, 0, 0, 0, 0);
+	perf_follow_read(&f, &ops);
+	assert_int_equal(n_heard, 3);
+	assert_int_equal(heard[0].what, 'b');
+	assert_int_equal(heard[0].pid, 70);
+	assert_int_equal(heard[0].tid, 71);
+	assert_int_equal(heard[0].parent, 72);
+	assert_int_equal(heard[0].time_ns, 1000);
+	assert_int_equal(heard[1].what, 'e');
+	assert_int_equal(heard[1].tid, 71);
+	assert_int_equal(heard[1].time_ns, 2000);
+	assert_int_equal(heard[2].what, 'l');
+	assert_int_equal(ring->data_tail, ring->data_head);
+	/* Round the ring: 8 pages, which records of 32 bytes after one of 8 do not divide. */
+	while (n < 4 * ring->data_size / 32) {
+		n_heard = 0;
+		for (unsigned i = 0; i < 100; i++)
+			put_task(PERF_RECORD_EXIT, 1, (uint32_t)n + i, 0, n + i);
+		perf_follow_read(&f, &ops);
+		assert_int_equal(n_heard, 100);
+		for (unsigned i = 0; i < 100; i++) {
+			assert_int_equal(heard[i].tid, n + i);
+			assert_int_equal(heard[i].time_ns, n + i);
+		}
+		n += 100;
+	}
+	/* Nearly full: the kernel may have dropped some. Four records are what it could not have told. */
+	for (uint64_t room = 3; room <= 4; room++) {
+		uint64_t fits = ring->data_size / 32 - room;
+
+		n_heard = 0;
+		for (uint64_t i = 0; i < fits; i++)
+			put_task(PERF_RECORD_EXIT, 1, 1, 0, 0);
+		perf_follow_read(&f, &ops);
+		assert_int_equal(n_heard, fits + (room < 4));
+	}
+	/* A record without a length would be read for ever. */
+	other.size = 0;
+	put_bytes(&other, sizeof(other));
+	n_heard = 0;
+	perf_follow_read(&f, &ops);
+	assert_int_equal(n_heard, 0);
+	assert_int_equal(ring->data_tail, ring->data_head);
+	/* The CPU was away: what waits is read before the watch is set up anew. */
+	put_task(PERF_RECORD_EXIT, 1, 9, 0, 0);
+	assert_int_equal(perf_follow_cpu(&f, NULL, 0, 4, &ops), 0);
+	assert_int_equal(n_heard, 1);
+	assert_int_equal(n_opened, 2);
+	assert_int_equal(f.n_rings, 1);
+	assert_int_equal(perf_follow_cpu(&f, NULL, 0, 5, &ops), 0);
+	assert_int_equal(f.n_rings, 2);
+	perf_follow_end(&f);
+	assert_int_equal(f.epoll, -1);
+	cpulist_release(&cpus);
+	kernel_end();
+}
+
+/* One buffer a CPU, into which the watches of all tasks write. */
+static void tasks_share_the_buffer_of_a_cpu(void **state)
+{
+	const pid_t tid[] = { 70, 71, 72 };
+	struct cpulist cpus = { 0 };
+	struct perf_follow f;
+
+	kernel_begin();
+	assert_int_equal(cpulist_add(&cpus, 0), 0);
+	assert_int_equal(cpulist_add(&cpus, 1), 0);
+	assert_int_equal(perf_follow_begin(&f, tid, 3, &cpus), 0);
+	assert_int_equal(n_opened, 6);
+	assert_int_equal(f.n_rings, 6);
+	for (unsigned i = 0; i < 6; i++) {
+		assert_int_equal(opened[i].pid, 70 + i % 3);
+		assert_int_equal(opened[i].cpu, i / 3);
+		assert_int_equal(opened[i].attr.a.inherit, 1);
+		assert_int_equal(f.ring[i].base != NULL, i % 3 == 0);
+	}
+	assert_int_equal(n_told, 4);
+	assert_int_equal(told[0].request, PERF_EVENT_IOC_SET_OUTPUT);
+	assert_int_equal(told[0].fd, opened[1].fd);
+	assert_int_equal(told[2].fd, opened[4].fd);
+	/* Watches of single tasks stay when a CPU comes back. */
+	assert_int_equal(perf_follow_cpu(&f, tid, 3, 1, &ops), 0);
+	assert_int_equal(n_opened, 6);
+	perf_follow_end(&f);
+	kernel_end();
+	/* Tasks that have ended start no others; offline CPUs are left out, unless all are; a refusal is one. */
+	kernel_begin();
+	refuse[PERF_COUNT_SW_DUMMY] = ESRCH;
+	assert_int_equal(perf_follow_begin(&f, tid, 3, &cpus), 0);
+	perf_follow_end(&f);
+	refuse[PERF_COUNT_SW_DUMMY] = ENODEV;
+	assert_int_equal(perf_follow_begin(&f, tid, 3, &cpus), -ENODEV);
+	assert_int_equal(f.epoll, -1);
+	refuse[PERF_COUNT_SW_DUMMY] = EACCES;
+	n_opened = 0;
+	assert_int_equal(perf_follow_begin(&f, tid, 3, &cpus), -EACCES);
+	assert_int_equal(n_opened, 1);
+	cpulist_release(&cpus);
+	kernel_end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(attributes_say_what_modifiers_ask),
+		cmocka_unit_test(attributes_are_as_long_as_they_need_be),
+		cmocka_unit_test(what_a_pmu_does_not_know_is_left_out),
+		cmocka_unit_test(shares_follow_their_slots),
+		cmocka_unit_test(filters_are_explained_by_the_fields),
+		cmocka_unit_test(begins_and_ends_are_heard),
+		cmocka_unit_test(tasks_share_the_buffer_of_a_cpu),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
