@@ -1,0 +1,695 @@
+/*
+ * What programs of counting by BPF compute, run by an interpreter of their instructions (as the kernel's documentation
+ * of the instruction set has them) on events, tasks and CPUs that a test makes up. The linker puts a bpf(2) of our own in
+ * the place of the kernel's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/btf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "format/model.h"
+#include "record/bpf/bpf_call.h"
+#include "record/bpf/bpf_follower.h"
+#include "record/bpf/bpf_leader.h"
+#include "record/bpf/bpf_profile.h"
+#include "tests/unit/lib/sysroot.h"
+
+enum { CPUS = 2, THINGS = 32, STEPS = 20000 };
+
+/* ---- what the kernel keeps ---- */
+
+struct map {
+	int fd;
+	uint32_t type, key_size, value_size, entries;
+	char *data;       /* elements in rows, CPU by CPU where it has them for each */
+	uint32_t key[64]; /* of a hash, by place */
+	bool used[64];
+};
+
+struct program {
+	int fd;
+	char name[16];
+	struct bpf_insn insn[512];
+	uint32_t n;
+};
+
+static struct map maps[THINGS];
+static struct program programs[THINGS];
+static struct {
+	int fd, program;
+	char tracepoint[32];
+} links[THINGS];
+static unsigned n_maps, n_programs, n_links;
+
+/* ---- the world of the programs ---- */
+
+static uint32_t cpu;                   /* the one that runs */
+static uint64_t task;                  /* pid << 32 | tid of the task that leaves it */
+static struct bpf_cell event[4][CPUS]; /* what the events of a map read, in its order */
+static bool broken[4][CPUS];           /* cannot be read */
+static uint32_t n_cpus_of_map;         /* index = event * this + CPU */
+
+static struct map *map_at(int fd)
+{
+	for (unsigned i = 0; i < n_maps; i++)
+		if (maps[i].fd == fd)
+			return &maps[i];
+	fail_msg("there is no map %d", fd);
+	return NULL;
+}
+
+static char *element(struct map *m, const void *key, uint32_t on)
+{
+	uint32_t k;
+
+	memcpy(&k, key, sizeof(k));
+	if (m->type == BPF_MAP_TYPE_HASH) {
+		for (unsigned i = 0; i < 64; i++)
+			if (m->used[i] && m->key[i] == k)
+				return m->data + i * m->value_size;
+		return NULL;
+	}
+	if (k >= m->entries)
+		return NULL;
+	if (m->type == BPF_MAP_TYPE_PERCPU_ARRAY)
+		k = k * CPUS + on;
+	return m->data + (size_t)k * m->value_size;
+}
+
+static long update(struct map *m, const void *key, const void *value, uint64_t flags)
+{
+	char *at = element(m, key, 0);
+	unsigned i = 0;
+
+	if (m->type == BPF_MAP_TYPE_PERF_EVENT_ARRAY)
+		return 0;
+	if (at && flags == BPF_NOEXIST)
+		return -EEXIST;
+	if (!at) {
+		while (m->used[i])
+			i++;
+		m->used[i] = true;
+		memcpy(&m->key[i], key, 4);
+		at = m->data + i * m->value_size;
+	}
+	memcpy(at, value, m->value_size);
+	return 0;
+}
+
+static long drop(struct map *m, const void *key)
+{
+	uint32_t k;
+
+	memcpy(&k, key, sizeof(k));
+	for (unsigned i = 0; i < 64; i++)
+		if (m->used[i] && m->key[i] == k) {
+			m->used[i] = false;
+			return 0;
+		}
+	return -ENOENT;
+}
+
+/* ---- the interpreter ---- */
+
+static void *pointer(uint64_t v)
+{
+	return (void *)(uintptr_t)v;
+}
+
+static uint64_t call_helper(int32_t id, const uint64_t *r)
+{
+	struct bpf_cell *to = pointer(r[3]);
+	uint32_t of;
+
+	switch (id) {
+	case BPF_FUNC_map_lookup_elem:
+		return (uintptr_t)element(map_at((int)r[1]), pointer(r[2]), cpu);
+	case BPF_FUNC_map_update_elem:
+		return (uint64_t)update(map_at((int)r[1]), pointer(r[2]), pointer(r[3]), r[4]);
+	case BPF_FUNC_map_delete_elem:
+		return (uint64_t)drop(map_at((int)r[1]), pointer(r[2]));
+	case BPF_FUNC_get_smp_processor_id:
+		return cpu;
+	case BPF_FUNC_get_current_pid_tgid:
+		return task;
+	case BPF_FUNC_probe_read_kernel:
+		memcpy(pointer(r[1]), pointer(r[3]), r[2]);
+		return 0;
+	case BPF_FUNC_perf_event_read_value:
+		assert_int_equal(map_at((int)r[1])->type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+		assert_int_equal(r[4], sizeof(*to));
+		assert_true(r[2] < map_at((int)r[1])->entries);
+		of = (uint32_t)r[2] / n_cpus_of_map;
+		/* Only on the CPU on which it counts. */
+		assert_int_equal(r[2] % n_cpus_of_map, cpu);
+		*to = broken[of][cpu] ? (struct bpf_cell){ 0 } : event[of][cpu];
+		return broken[of][cpu] ? (uint64_t)-ENOENT : 0;
+	}
+	fail_msg("call %d", id);
+	return 0;
+}
+
+static uint64_t run(const struct program *p, void *context)
+{
+	uint64_t r[11] = { 0 }, stack[64];
+	uint32_t at = 0;
+
+	memset(stack, 0xa5, sizeof(stack));
+	r[1] = (uintptr_t)context;
+	r[10] = (uintptr_t)(stack + 64);
+	for (unsigned step = 0; step < STEPS; step++) {
+		const struct bpf_insn *i = &p->insn[at];
+		uint64_t *d = &r[i->dst_reg], s = r[i->src_reg];
+		uint64_t k = BPF_SRC(i->code) == BPF_X ? s : (uint64_t)(int64_t)i->imm;
+		char *to = (char *)pointer(*d) + i->off, *from = (char *)pointer(s) + i->off;
+		bool jump = false;
+
+		assert_true(at < p->n);
+		at++;
+		switch (i->code) {
+		case BPF_ALU64 | BPF_MOV | BPF_K:
+		case BPF_ALU64 | BPF_MOV | BPF_X:
+			*d = k;
+			break;
+		case BPF_ALU64 | BPF_ADD | BPF_K:
+		case BPF_ALU64 | BPF_ADD | BPF_X:
+			*d += k;
+			break;
+		case BPF_ALU64 | BPF_SUB | BPF_X:
+			*d -= k;
+			break;
+		case BPF_ALU64 | BPF_MUL | BPF_K:
+			*d *= k;
+			break;
+		case BPF_LDX | BPF_MEM | BPF_DW:
+			memcpy(d, from, 8);
+			break;
+		case BPF_LDX | BPF_MEM | BPF_W:
+			*d = 0;
+			memcpy(d, from, 4);
+			break;
+		case BPF_STX | BPF_MEM | BPF_DW:
+			memcpy(to, &s, 8);
+			break;
+		case BPF_STX | BPF_MEM | BPF_W:
+			memcpy(to, &s, 4);
+			break;
+		case BPF_ST | BPF_MEM | BPF_DW:
+			k = (uint64_t)(int64_t)i->imm;
+			memcpy(to, &k, 8);
+			break;
+		case BPF_ST | BPF_MEM | BPF_W:
+			memcpy(to, &i->imm, 4);
+			break;
+		case BPF_LD | BPF_IMM | BPF_DW:
+			assert_int_equal(i->src_reg, BPF_PSEUDO_MAP_FD);
+			assert_int_equal(i[1].code, 0);
+			*d = (uint64_t)i->imm;
+			at++;
+			break;
+		case BPF_JMP | BPF_JEQ | BPF_K:
+		case BPF_JMP | BPF_JEQ | BPF_X:
+			jump = *d == k;
+			break;
+		case BPF_JMP | BPF_JNE | BPF_K:
+		case BPF_JMP | BPF_JNE | BPF_X:
+			jump = *d != k;
+			break;
+		case BPF_JMP | BPF_JGE | BPF_X:
+			jump = *d >= k;
+			break;
+		case BPF_JMP | BPF_JLT | BPF_K:
+			jump = *d < k;
+			break;
+		case BPF_JMP | BPF_CALL:
+			r[0] = call_helper(i->imm, r);
+			/* They do not survive. */
+			for (unsigned a = 1; a <= 5; a++)
+				r[a] = 0xdead;
+			break;
+		case BPF_JMP | BPF_EXIT:
+			return r[0];
+		default:
+			fail_msg("instruction %u: %#x", at - 1, i->code);
+		}
+		if (jump)
+			at = (uint32_t)((int32_t)at + i->off);
+	}
+	fail_msg("%s does not end", p->name);
+	return 0;
+}
+
+/* ---- bpf(2) ---- */
+
+static long bpf(int command, union bpf_attr *a)
+{
+	struct map *m;
+	struct program *p;
+	char *at;
+
+	switch (command) {
+	case BPF_MAP_CREATE:
+		m = &maps[n_maps++];
+		assert_true(n_maps < THINGS);
+		*m = (struct map){ memfd_create("map", MFD_CLOEXEC),
+				   a->map_type,
+				   a->key_size,
+				   a->value_size,
+				   a->max_entries,
+				   NULL,
+				   { 0 },
+				   { 0 } };
+		assert_int_equal(ftruncate(m->fd, 1 << 20), 0);
+		m->data = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
+		return m->fd;
+	case BPF_MAP_LOOKUP_ELEM:
+		at = element(map_at((int)a->map_fd), pointer(a->key), 0);
+		if (!at)
+			return -ENOENT;
+		memcpy(pointer(a->value), at, map_at((int)a->map_fd)->value_size);
+		return 0;
+	case BPF_MAP_UPDATE_ELEM:
+		return update(map_at((int)a->map_fd), pointer(a->key), pointer(a->value), a->flags);
+	case BPF_MAP_DELETE_ELEM:
+		return drop(map_at((int)a->map_fd), pointer(a->key));
+	case BPF_PROG_LOAD:
+		p = &programs[n_programs++];
+		assert_true(a->insn_cnt <= 512 && n_programs < THINGS);
+		p->fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		p->n = a->insn_cnt;
+		memcpy(p->insn, pointer(a->insns), p->n * sizeof(*p->insn));
+		snprintf(p->name, sizeof(p->name), "%s", a->prog_name);
+		return p->fd;
+	case BPF_RAW_TRACEPOINT_OPEN:
+		links[n_links].fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		links[n_links].program = (int)a->raw_tracepoint.prog_fd;
+		snprintf(links[n_links].tracepoint, 32, "%s",
+			 a->raw_tracepoint.name ? (char *)pointer(a->raw_tracepoint.name) : "");
+		return links[n_links++].fd;
+	case BPF_PROG_TEST_RUN:
+		cpu = a->test.cpu;
+		for (unsigned i = 0; i < n_programs; i++)
+			if (programs[i].fd == (int)a->test.prog_fd)
+				return run(&programs[i], NULL) ? -EINVAL : 0;
+		return -EBADF;
+	case BPF_BTF_LOAD:
+		return open("/dev/null", O_RDONLY | O_CLOEXEC);
+	}
+	return -EINVAL;
+}
+
+long __real_syscall(long number, long a, long b, long c, long d, long e);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e);
+
+long __wrap_syscall(long number, long a, long b, long c, long d, long e)
+{
+	long result;
+
+	if (number == SYS_perf_event_open)
+		return open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (number != SYS_bpf)
+		return __real_syscall(number, a, b, c, d, e);
+	result = bpf((int)a, pointer((uint64_t)b));
+	errno = result < 0 ? (int)-result : 0;
+	return result < 0 ? -1 : result;
+}
+
+static int begin(void **state)
+{
+	n_maps = n_programs = n_links = 0;
+	memset(event, 0, sizeof(event));
+	memset(broken, 0, sizeof(broken));
+	n_cpus_of_map = CPUS;
+	return 0;
+}
+
+static int end(void **state)
+{
+	for (unsigned i = 0; i < n_maps; i++)
+		munmap(maps[i].data, 1 << 20);
+	return 0;
+}
+
+static const struct program *named(const char *name, unsigned skip)
+{
+	for (unsigned i = 0; i < n_programs; i++)
+		if (!strcmp(programs[i].name, name) && !skip--)
+			return &programs[i];
+	fail_msg("no program %s", name);
+	return NULL;
+}
+
+static void assert_cell(struct bpf_sum sum, uint64_t value, uint64_t enabled, uint64_t running)
+{
+	struct bpf_cell c = bpf_sum_read(&sum);
+
+	assert_int_equal(c.value, value);
+	assert_int_equal(c.enabled, enabled);
+	assert_int_equal(c.running, running);
+}
+
+/* ---- leaders and followers ---- */
+
+static struct bpf_leader leader;
+static struct bpf_follower follower;
+
+static void lead(void)
+{
+	static const struct bpf_leaders alone = { .map = -1 };
+	union perf_attr attr = { .a = { .size = 64 } };
+	struct cpulist cpus = { 0 };
+	struct error e = { 0 };
+
+	for (uint32_t i = 0; i < CPUS; i++)
+		assert_int_equal(cpulist_add(&cpus, i), 0);
+	if (bpf_leader_begin(&leader, &alone, &attr, NULL, &cpus, CPUS, &e))
+		fail_msg("%s", e.text);
+	cpulist_release(&cpus);
+	assert_int_equal(n_links, 1);
+	assert_string_equal(links[0].tracepoint, "sched_switch");
+	assert_int_equal(links[0].program, leader.program);
+}
+
+/* A task with this id leaves the CPU. */
+static void leave(uint32_t on, uint64_t tid)
+{
+	cpu = on;
+	task = 77ull << 32 | tid;
+	assert_int_equal(run(named("on_switch", 0), NULL), 0);
+	assert_int_equal(run(named("pmrec_follower", 0), NULL), 0);
+}
+
+static void unlead(void)
+{
+	bpf_follower_release(&follower);
+	bpf_leader_release(&leader);
+}
+
+static void each_cpu_has_its_sum(void **state)
+{
+	struct error e = { 0 };
+
+	lead();
+	assert_int_equal(bpf_follower_init(&follower, &leader, NULL, 1, CPUS, &e), 0);
+	assert_string_equal(links[1].tracepoint, "sched_switch");
+	/* Nothing while it is stopped, and nothing of that later. */
+	event[0][0] = (struct bpf_cell){ 100, 1000, 900 };
+	event[0][1] = (struct bpf_cell){ 7, 70, 60 };
+	leave(0, 1);
+	leave(1, 1);
+	assert_cell(bpf_follower_sum(&follower, 0, PM_NONE), 0, 0, 0);
+	bpf_follower_enable(&follower, true);
+	event[0][0] = (struct bpf_cell){ 130, 1400, 1200 };
+	leave(0, 1);
+	assert_cell(bpf_follower_sum(&follower, 0, 0), 30, 400, 300);
+	assert_cell(bpf_follower_sum(&follower, 0, 1), 0, 0, 0);
+	event[0][1] = (struct bpf_cell){ 8, 75, 64 };
+	leave(1, 1);
+	event[0][0] = (struct bpf_cell){ 131, 1402, 1203 };
+	leave(0, 1);
+	assert_cell(bpf_follower_sum(&follower, 0, 0), 31, 402, 303);
+	assert_cell(bpf_follower_sum(&follower, 0, 1), 1, 5, 4);
+	assert_cell(bpf_follower_sum(&follower, 0, PM_NONE), 32, 407, 307);
+	/* One that cannot be read adds nothing, not even what was added before. */
+	broken[0][0] = true;
+	leave(0, 1);
+	assert_cell(bpf_follower_sum(&follower, 0, 0), 31, 402, 303);
+	broken[0][0] = false;
+	event[0][0] = (struct bpf_cell){ 141, 1412, 1213 };
+	leave(0, 1);
+	assert_cell(bpf_follower_sum(&follower, 0, 0), 41, 412, 313);
+	/* Enabled for less time than before: another event, which began at 0. */
+	event[0][0] = (struct bpf_cell){ 9, 20, 10 };
+	leave(0, 1);
+	assert_cell(bpf_follower_sum(&follower, 0, 0), 50, 432, 323);
+	/* A reading in between, as a snapshot makes it, and stopped again. */
+	event[0][1] = (struct bpf_cell){ 18, 85, 74 };
+	bpf_follower_read(&follower, &leader, 1);
+	assert_cell(bpf_follower_sum(&follower, 0, 1), 11, 15, 14);
+	bpf_follower_enable(&follower, false);
+	event[0][1] = (struct bpf_cell){ 28, 95, 84 };
+	leave(1, 1);
+	assert_cell(bpf_follower_sum(&follower, 0, 1), 11, 15, 14);
+	bpf_follower_enable(&follower, true);
+	event[0][1] = (struct bpf_cell){ 29, 96, 85 };
+	leave(1, 1);
+	assert_cell(bpf_follower_sum(&follower, 0, 1), 12, 16, 15);
+	unlead();
+}
+
+/* A structure of the kernel in which the pid is at byte 12. */
+static void put_kernel_types(const char *dir)
+{
+	static const char names[] = "\0int\0task_struct\0state\0pid";
+	const uint32_t types[] = { 1, 1u << 24, 4, 32, 5, 4u << 24 | 2, 16, 17, 1, 0, 23, 1, 96 };
+	struct btf_header head = { .magic = BTF_MAGIC,
+				   .version = 1,
+				   .hdr_len = sizeof(head),
+				   .type_len = sizeof(types),
+				   .str_off = sizeof(types),
+				   .str_len = sizeof(names) };
+	char path[64];
+	FILE *f;
+
+	sysroot_put(dir, "/sys/kernel/btf/vmlinux", "x");
+	sysroot_put(dir, "/proc/sys/kernel/pid_max", "32768\n");
+	snprintf(path, sizeof(path), "%s/sys/kernel/btf/vmlinux", dir);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fwrite(&head, sizeof(head), 1, f);
+	fwrite(types, sizeof(types), 1, f);
+	fwrite(names, sizeof(names), 1, f);
+	fclose(f);
+}
+
+static void tasks_have_places_and_so_have_their_children(void **state)
+{
+	struct {
+		int32_t state, pad[2], pid;
+	} child = { .pid = 31 };
+	uint64_t context[] = { (uintptr_t)&child, 0 };
+	struct bpf_tasks tasks;
+	struct error e = { 0 };
+	struct root root;
+	char dir[32];
+
+	sysroot_make(dir, NULL);
+	put_kernel_types(dir);
+	assert_int_equal(root_init(&root, dir), 0);
+	if (bpf_tasks_init(&tasks, &root, true, &e))
+		fail_msg("%s", e.text);
+	assert_int_equal(n_links, 2);
+	assert_string_equal(links[0].tracepoint, "task_newtask");
+	assert_string_equal(links[1].tracepoint, "sched_process_free");
+	n_links = 0;
+	lead();
+	assert_int_equal(bpf_follower_init(&follower, &leader, &tasks, 3, CPUS, &e), 0);
+	bpf_follower_enable(&follower, true);
+	assert_int_equal(bpf_tasks_put(&tasks, 30, 2), 0);
+	assert_int_equal(bpf_tasks_put(&tasks, 40, 0), 0);
+	event[0][0] = (struct bpf_cell){ 1, 10, 10 };
+	leave(0, 30);
+	event[0][0] = (struct bpf_cell){ 3, 30, 30 };
+	leave(0, 99); /* somebody else */
+	event[0][0] = (struct bpf_cell){ 7, 70, 70 };
+	leave(0, 40);
+	event[0][1] = (struct bpf_cell){ 100, 100, 100 };
+	leave(1, 30);
+	assert_cell(bpf_follower_sum(&follower, 2, PM_NONE), 101, 110, 110);
+	assert_cell(bpf_follower_sum(&follower, 2, 1), 100, 100, 100);
+	assert_cell(bpf_follower_sum(&follower, 1, PM_NONE), 0, 0, 0);
+	assert_cell(bpf_follower_sum(&follower, 0, PM_NONE), 4, 40, 40);
+	/* 30 begins 31, which counts where it does; a stranger's child is a stranger. */
+	task = 77ull << 32 | 30;
+	run(named("pmrec_begin", 0), context);
+	event[0][1].value = 150;
+	leave(1, 31);
+	assert_cell(bpf_follower_sum(&follower, 2, 1), 150, 100, 100);
+	child.pid = 32;
+	task = 99;
+	run(named("pmrec_begin", 0), context);
+	event[0][1].value = 170;
+	leave(1, 32);
+	assert_cell(bpf_follower_sum(&follower, 2, 1), 150, 100, 100);
+	/* A place that it has already is not taken from it. */
+	child.pid = 40;
+	task = 77ull << 32 | 30;
+	run(named("pmrec_begin", 0), context);
+	event[0][1].value = 180;
+	leave(1, 40);
+	assert_cell(bpf_follower_sum(&follower, 0, 1), 10, 0, 0);
+	/* When it is freed its number is nobody's. */
+	child.pid = 31;
+	run(named("pmrec_end", 0), context);
+	event[0][1].value = 190;
+	leave(1, 31);
+	assert_cell(bpf_follower_sum(&follower, 2, 1), 150, 100, 100);
+	assert_int_equal(bpf_tasks_drop(&tasks, 30), 0);
+	leave(1, 30);
+	assert_cell(bpf_follower_sum(&follower, 2, 1), 150, 100, 100);
+	unlead();
+	bpf_tasks_release(&tasks);
+	/* Without inheritance nobody looks at who begins. */
+	n_links = 0;
+	assert_int_equal(bpf_tasks_init(&tasks, &root, false, &e), 0);
+	assert_int_equal(n_links, 1);
+	assert_string_equal(links[0].tracepoint, "sched_process_free");
+	bpf_tasks_release(&tasks);
+	/* Nor without knowing where a task's number is. */
+	sysroot_put(dir, "/sys/kernel/btf/vmlinux", "x");
+	assert_int_equal(bpf_tasks_init(&tasks, &root, true, &e), -ENOTSUP);
+	root_release(&root);
+	sysroot_remove(dir);
+}
+
+/* ---- profiles ---- */
+
+static void runs_of_programs_are_measured(void **state)
+{
+	const struct bpf_target target[2] = { { .id = 5, .fd = 50, .name = "a" },
+					      { .id = 6, .fd = 60, .name = "b" } };
+	struct bpf_profile p;
+	struct error e = { 0 };
+	const struct program *exits[2], *entries[2];
+
+	if (bpf_profile_init(&p, target, 2, 2, CPUS, &e))
+		fail_msg("%s", e.text);
+	/* All exits before any entry. */
+	for (unsigned i = 0; i < 2; i++) {
+		assert_string_equal(programs[i].name, "pmrec_exit");
+		assert_string_equal(programs[2 + i].name, "pmrec_entry");
+		exits[i] = &programs[i];
+		entries[i] = &programs[2 + i];
+		assert_int_equal(links[i].program, programs[i].fd);
+	}
+	cpu = 1;
+	task = 9;
+	/* An end without a begin is no run. */
+	event[0][1] = (struct bpf_cell){ 10, 100, 90 };
+	event[1][1] = (struct bpf_cell){ 20, 200, 180 };
+	run(exits[0], NULL);
+	assert_cell(bpf_profile_sum(&p, 0, 0, 1), 0, 0, 0);
+	run(entries[0], NULL);
+	event[0][1] = (struct bpf_cell){ 13, 105, 94 };
+	event[1][1] = (struct bpf_cell){ 26, 207, 188 };
+	run(exits[0], NULL);
+	assert_cell(bpf_profile_sum(&p, 0, 0, 1), 3, 5, 4);
+	assert_cell(bpf_profile_sum(&p, 0, 1, 1), 6, 7, 8);
+	assert_cell(bpf_profile_sum(&p, 0, 0, 0), 0, 0, 0);
+	assert_cell(bpf_profile_sum(&p, 1, 0, 1), 0, 0, 0);
+	/* Once. */
+	run(exits[0], NULL);
+	assert_cell(bpf_profile_sum(&p, 0, 0, 1), 3, 5, 4);
+	/* The other program, and sums of several runs. */
+	for (unsigned i = 1; i <= 3; i++) {
+		run(entries[1], NULL);
+		event[0][1].value += 10;
+		event[0][1].enabled++;
+		run(exits[1], NULL);
+		assert_cell(bpf_profile_sum(&p, 1, 0, 1), 10 * i, i, 0);
+	}
+	assert_cell(bpf_profile_sum(&p, 0, 0, 1), 3, 5, 4);
+	/* Another task began it meanwhile: which of them a reading is of cannot be told. */
+	run(entries[0], NULL);
+	event[0][1].value += 1000;
+	task = 10;
+	run(exits[0], NULL);
+	assert_cell(bpf_profile_sum(&p, 0, 0, 1), 3, 5, 4);
+	/* Tasks with the number 0 are tasks. */
+	task = 0;
+	run(entries[0], NULL);
+	event[0][1].value += 1;
+	run(exits[0], NULL);
+	assert_cell(bpf_profile_sum(&p, 0, 0, 1), 4, 5, 4);
+	/* Not readable at the begin, or at the end, of one event. */
+	broken[0][1] = true;
+	run(entries[0], NULL);
+	broken[0][1] = false;
+	event[1][1].value += 5;
+	run(exits[0], NULL);
+	assert_cell(bpf_profile_sum(&p, 0, 0, 1), 4, 5, 4);
+	assert_cell(bpf_profile_sum(&p, 0, 1, 1), 11, 7, 8);
+	run(entries[0], NULL);
+	broken[0][1] = true;
+	event[1][1].value += 5;
+	run(exits[0], NULL);
+	assert_cell(bpf_profile_sum(&p, 0, 0, 1), 4, 5, 4);
+	assert_cell(bpf_profile_sum(&p, 0, 1, 1), 16, 7, 8);
+	bpf_profile_release(&p);
+	assert_int_equal(p.events, -1);
+	assert_int_equal(bpf_profile_init(&p, target, 1, BPF_PROFILE_EVENTS_MAX + 1, CPUS, &e), -E2BIG);
+	bpf_profile_release(&p);
+}
+
+/* ---- single instructions ---- */
+
+/* How far a program comes whose steps end it on one condition or another. */
+static void programs_end_where_they_should(void **state)
+{
+	static const struct {
+		uint64_t word[6];
+		uint64_t end;
+	} cases[] = {
+		/* 0: end if zero. 1: end unless zero. 2, 3: end unless equal. 4, 5: end if equal. */
+		{ { 0, 0, 1, 1, 1, 2 }, 0 }, { { 1, 7, 1, 1, 1, 2 }, 1 }, { { 1, 0, 1, 2, 1, 2 }, 2 },
+		{ { 1, 0, 3, 3, 5, 5 }, 3 }, { { 1, 0, 3, 3, 5, 6 }, 5 }, { { 1ull << 40, 0, 3, 3, 0, 6 }, 4 },
+	};
+	struct program p = { .name = "steps" };
+	struct bpf_code c = { 0 };
+	uint32_t skip;
+
+	code_copy(&c, R6, R1);
+	code_load(&c, R1, R6, 0);
+	code_exit_if_zero(&c, R1);
+	code_store_value(&c, R6, 48, 1);
+	code_load(&c, R1, R6, 8);
+	code_exit_unless_zero(&c, R1);
+	code_store_value(&c, R6, 48, 2);
+	code_load(&c, R1, R6, 16);
+	code_load(&c, R2, R6, 24);
+	code_exit_unless_equal(&c, R1, R2);
+	code_store_value(&c, R6, 48, 3);
+	code_load(&c, R1, R6, 32);
+	code_load(&c, R2, R6, 40);
+	code_exit_if_equal(&c, R1, R2);
+	code_store_value(&c, R6, 48, 4);
+	skip = code_skip_if_zero(&c, R1);
+	code_store_value(&c, R6, 48, 5);
+	code_here(&c, skip);
+	code_exit(&c);
+	p.n = c.n;
+	memcpy(p.insn, c.insn, c.n * sizeof(*c.insn));
+	code_release(&c);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t word[7];
+
+		memcpy(word, cases[i].word, sizeof(cases[i].word));
+		word[6] = 0;
+		assert_int_equal(run(&p, word), 0);
+		assert_int_equal(word[6], cases[i].end);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(each_cpu_has_its_sum, begin, end),
+		cmocka_unit_test_setup_teardown(tasks_have_places_and_so_have_their_children, begin, end),
+		cmocka_unit_test_setup_teardown(runs_of_programs_are_measured, begin, end),
+		cmocka_unit_test(programs_end_where_they_should),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
