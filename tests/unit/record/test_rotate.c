@@ -19,6 +19,7 @@
 
 #include "format/frame.h"
 #include "record/host/clocks.h"
+#include "record/output/outlet.h"
 #include "record/sample/rotate.h"
 #include "tests/unit/lib/sysroot.h"
 
@@ -77,7 +78,7 @@ static void a_recording_is_not_overwritten(void **state)
 
 	assert_int_equal(output_open(&out, &o, &e), 0);
 	assert_true(out.regular && out.created && !out.live);
-	assert_int_equal(output_write(&out, "12345", 5), 0);
+	assert_int_equal(outlet_write(&out, "12345", 5), 0);
 	assert_int_equal(out.bytes, 5);
 	/* Another one may not write there at the same time, with or without --overwrite. */
 	{
@@ -111,7 +112,7 @@ static void a_recording_is_not_overwritten(void **state)
 	assert_int_equal(size_of(name), -ENOENT);
 	/* Removed meanwhile: nobody will find what was recorded. */
 	assert_int_equal(output_open(&out, &o, &e), 0);
-	assert_int_equal(output_write(&out, "12345", 5), 0);
+	assert_int_equal(outlet_write(&out, "12345", 5), 0);
 	unlink(name);
 	assert_int_equal(output_close(&out, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "was removed while it was recorded"));
@@ -129,7 +130,7 @@ static void what_is_about_the_user_is_only_for_the_user(void **state)
 	o.privacy = (char *)"full";
 	assert_int_equal(output_open(&out, &o, &e), 0);
 	assert_int_equal(mode_of(name), 0600);
-	assert_int_equal(output_write(&out, "1", 1), 0);
+	assert_int_equal(outlet_write(&out, "1", 1), 0);
 	assert_int_equal(output_close(&out, &e), 0);
 	/* Also where there was a file that others could read. */
 	assert_int_equal(chmod(name, 0644), 0);
@@ -157,8 +158,8 @@ static void pipes_and_devices_are_written_to(void **state)
 	o.output.output = fifo;
 	assert_int_equal(output_open(&out, &o, &e), 0);
 	assert_true(out.live && !out.regular && !out.created);
-	assert_int_equal(output_write(&out, "abc", 3), 0);
-	assert_int_equal(output_write(&out, NULL, 0), 0);
+	assert_int_equal(outlet_write(&out, "abc", 3), 0);
+	assert_int_equal(outlet_write(&out, NULL, 0), 0);
 	assert_int_equal(read(reader, got, sizeof(got)), 3);
 	assert_int_equal(output_close(&out, &e), 0);
 	close(reader);
@@ -188,12 +189,12 @@ static void half_a_frame_is_taken_back(void **state)
 	limit.rlim_cur = 2500;
 	assert_int_equal(output_open(&out, &o, &e), 0);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	assert_int_equal(output_write(&out, frame, 1000), 0);
-	assert_int_equal(output_write(&out, frame, 1000), 0);
-	assert_int_equal(output_write(&out, frame, 1000), -EFBIG);
+	assert_int_equal(outlet_write(&out, frame, 1000), 0);
+	assert_int_equal(outlet_write(&out, frame, 1000), 0);
+	assert_int_equal(outlet_write(&out, frame, 1000), -EFBIG);
 	assert_int_equal(out.bytes, 2000);
 	assert_int_equal(size_of(name), 2000);
-	assert_int_equal(output_write(&out, frame, 400), 0);
+	assert_int_equal(outlet_write(&out, frame, 400), 0);
 	assert_int_equal(size_of(name), 2400);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	assert_int_equal(output_close(&out, &e), 0);
@@ -208,23 +209,23 @@ static void syncs_come_no_rarer_than_asked(void **state)
 	assert_int_equal(output_open(&out, &o, &e), 0);
 	/* A chunk a second: nine and a half seconds are due, nine are not. */
 	out.synced_ns = clocks_monotonic() - 9 * S;
-	assert_int_equal(output_write(&out, "1", 1), 0);
+	assert_int_equal(outlet_write(&out, "1", 1), 0);
 	assert_true(out.synced_ns < clocks_monotonic() - 8 * S);
 	out.synced_ns = clocks_monotonic() - 9 * S - S / 2;
-	assert_int_equal(output_write(&out, "1", 1), 0);
+	assert_int_equal(outlet_write(&out, "1", 1), 0);
 	assert_true(out.synced_ns > clocks_monotonic() - 5 * S);
 	out.synced_ns = clocks_monotonic() - 9 * S;
 	/* The end of a file is made to last at once. */
-	assert_int_equal(output_write(&out, NULL, 0), 0);
+	assert_int_equal(outlet_write(&out, NULL, 0), 0);
 	assert_true(out.synced_ns > clocks_monotonic() - 5 * S);
 	/* Below a second half of it is early enough. */
 	out.sync_ns = S / 10;
 	out.synced_ns = clocks_monotonic() - S / 20;
-	assert_int_equal(output_write(&out, "1", 1), 0);
+	assert_int_equal(outlet_write(&out, "1", 1), 0);
 	assert_true(out.synced_ns > clocks_monotonic() - S / 20);
 	out.sync_ns = 0;
 	out.synced_ns = 7;
-	assert_int_equal(output_write(&out, "1", 1), 0);
+	assert_int_equal(outlet_write(&out, "1", 1), 0);
 	assert_int_equal(out.synced_ns, 7);
 	assert_int_equal(output_close(&out, &e), 0);
 }
@@ -278,7 +279,7 @@ static void next(size_t bytes, bool taken)
 	void *sink = NULL;
 
 	assert_int_equal(rules.open(rules.ctx, &sink, &e), 0);
-	assert_int_equal(output_write(sink, text, bytes), 0);
+	assert_int_equal(outlet_write(sink, text, bytes), 0);
 	rules.settle(rules.ctx, taken);
 }
 
@@ -301,7 +302,7 @@ static void files_are_kept_up_to_a_number(void **state)
 	o.output.keep = 3;
 	begin();
 	snprintf(first, sizeof(first), "%s", rotation_output(&r)->path);
-	assert_int_equal(output_write(rotation_output(&r), "x", 1), 0);
+	assert_int_equal(outlet_write(rotation_output(&r), "x", 1), 0);
 	assert_int_equal(rules.bytes, 100);
 	/* Files that begin in one second have numbers. */
 	next(10, true);
@@ -374,7 +375,7 @@ static void a_ring_has_its_time_and_its_size(void **state)
 	o.output.rotate_bytes = 100;
 	o.output.ring_ns = 60 * S;
 	begin();
-	assert_int_equal(output_write(rotation_output(&r), "x", 1), 0);
+	assert_int_equal(outlet_write(rotation_output(&r), "x", 1), 0);
 	for (int i = 0; i < 3; i++)
 		next(50, true);
 	assert_int_equal(r.n_kept, 4);
