@@ -217,3 +217,22 @@ int taskstats_io(int dir, const char *path, uint64_t bytes[static 2])
 	}
 	return 0;
 }
+
+int taskstats_fields(const char *text, uint64_t *field, int n)
+{
+	/* The name is in parentheses and may itself contain some. */
+	const char *at = strrchr(text, ')');
+	int i = 4;
+
+	if (!at || at[1] != ' ' || !at[2])
+		return 0;
+	for (at += 3; i < n; i++) {
+		while (*at == ' ' || *at == '-')
+			at++;
+		if (*at < '0' || *at > '9')
+			break;
+		for (field[i] = 0; *at >= '0' && *at <= '9'; at++)
+			field[i] = field[i] * 10 + (uint64_t)(*at - '0');
+	}
+	return i;
+}

@@ -25,3 +25,7 @@ int taskstats_next(int fd, struct task_exit *exit);
 
 /* read_bytes and write_bytes of a file /proc/PID/io. 0 or -errno. */
 int taskstats_io(int dir, const char *path, uint64_t bytes[static 2]);
+
+/* The numbers of /proc/PID/stat from the fourth on, the parent, to field[n - 1], numbered as proc(5) does and without
+ * their signs. The number of the first that is not there, or n; 0: this is no such line. */
+int taskstats_fields(const char *text, uint64_t *field, int n);

@@ -5,7 +5,7 @@
 
 #include "common/array.h"
 #include "record/host/clocks.h"
-#include "record/plan/textfile.h"
+#include "record/host/taskstats.h"
 #include "record/perf/perf_tool.h"
 
 struct noticed {
@@ -101,7 +101,7 @@ static bool is_descendant(struct noticed *n, pid_t pid)
 	char text[2048];
 
 	return !root_line(n->p->root, text, sizeof(text), "/proc/%d/stat", (int)pid) &&
-	       textfile_stat(text, field, FIELDS) == FIELDS && field[BEGAN] >= n->s->since_ticks &&
+	       taskstats_fields(text, field, FIELDS) == FIELDS && field[BEGAN] >= n->s->since_ticks &&
 	       find_task(n->s, (pid_t)field[PARENT]);
 }
 

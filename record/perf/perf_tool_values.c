@@ -6,7 +6,7 @@
 
 #include "common/parse.h"
 #include "record/host/clocks.h"
-#include "record/plan/textfile.h"
+#include "record/host/taskstats.h"
 #include "record/perf/perf_tool.h"
 
 /* The number of places of that kind with an online CPU: the first CPU of each counts. */
@@ -130,7 +130,7 @@ bool perf_tool_task_times(const char *text, bool children, uint64_t ticks[2])
 	enum { USER = 14, SYSTEM, CHILDREN_USER, CHILDREN_SYSTEM, FIELDS };
 	uint64_t v[FIELDS];
 
-	if (textfile_stat(text, v, FIELDS) < FIELDS)
+	if (taskstats_fields(text, v, FIELDS) < FIELDS)
 		return false;
 	ticks[0] = v[USER] + (children ? v[CHILDREN_USER] : 0);
 	ticks[1] = v[SYSTEM] + (children ? v[CHILDREN_SYSTEM] : 0);

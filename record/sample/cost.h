@@ -1,7 +1,7 @@
 /* The cost of recording, for the recording. */
 #pragma once
 
-#include "record/plan/textfile.h"
+#include "record/sources/textfile.h"
 #include "record/sample/recording.h"
 #include "record/sample/sampler.h"
 

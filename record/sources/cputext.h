@@ -1,7 +1,7 @@
 /* Shared by text files with numbers per CPU: /proc/stat, schedstat, softirqs, interrupts. */
 #pragma once
 
-#include "record/plan/textfile.h"
+#include "record/sources/textfile.h"
 
 /*
  * Slots of the store: first n_system numbers of the whole system, then counter by counter one slot for each CPU that

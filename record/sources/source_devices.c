@@ -5,7 +5,7 @@
 
 #include "record/host/clocks.h"
 #include "record/plan/plan.h"
-#include "record/plan/textfile.h"
+#include "record/sources/textfile.h"
 
 #define COLUMNS 20
 /* What comes and goes all the time must not keep interrupting the recording. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "record/plan/plan.h"
-#include "record/plan/textfile.h"
+#include "record/sources/textfile.h"
 
 enum { KINDS = 2 };
 static const char *const kind_name[KINDS] = { "some", "full" };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "record/plan/plan.h"
-#include "record/plan/textfile.h"
+#include "record/sources/textfile.h"
 
 #define KEY_MAX 64
 

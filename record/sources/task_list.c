@@ -11,7 +11,8 @@
 #include "common/array.h"
 #include "format/model.h"
 #include "record/host/opener.h"
-#include "record/plan/textfile.h"
+#include "record/host/taskstats.h"
+#include "record/sources/textfile.h"
 #include "record/sources/thread_list.h"
 
 /* What may change while a process is stopped (memory is taken from it, its parent ends) is read this rarely. */
@@ -102,7 +103,7 @@ static int parse(struct task_list *l, struct task *t, char *text)
 	uint64_t field[FIELDS] = { 0 };
 	size_t n;
 
-	if (!name || !textfile_stat(text, field, FIELDS) || end < name)
+	if (!name || !taskstats_fields(text, field, FIELDS) || end < name)
 		return -EPROTO;
 	n = (size_t)(end - ++name);
 	n = n < TASK_NAME ? n : TASK_NAME - 1;

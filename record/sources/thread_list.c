@@ -10,7 +10,8 @@
 
 #include "common/array.h"
 #include "record/host/clocks.h"
-#include "record/plan/textfile.h"
+#include "record/host/taskstats.h"
+#include "record/sources/textfile.h"
 
 #define SHARE       200 /* the share of time for examining threads: 0.5 % of a CPU */
 #define CREDIT_MOST 20000000
@@ -47,7 +48,8 @@ static int read_use(struct thread_list *l, struct thread *t)
 		return err;
 	t->use = strtoull(text, NULL, 10) / 1000;
 	if (l->ticks)
-		t->use = textfile_stat(text, field, FIELDS) ? (field[USER] + field[SYSTEM]) * l->tasks->tick_us : 0;
+		t->use =
+			taskstats_fields(text, field, FIELDS) ? (field[USER] + field[SYSTEM]) * l->tasks->tick_us : 0;
 	return 0;
 }
 

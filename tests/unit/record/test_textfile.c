@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "record/plan/textfile.h"
+#include "record/sources/textfile.h"
 #include "tests/unit/lib/sysroot.h"
 
 static char dir[32];

@@ -1,4 +1,4 @@
-#include "record/plan/textfile.h"
+#include "record/sources/textfile.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -191,25 +191,6 @@ const char *textcursor_rest(const struct textcursor *c, size_t *len)
 		end--;
 	*len = (size_t)(end - p);
 	return p;
-}
-
-int textfile_stat(const char *text, uint64_t *field, int n)
-{
-	/* The name is in parentheses and may itself contain some. */
-	const char *at = strrchr(text, ')');
-	int i = 4;
-
-	if (!at || at[1] != ' ' || !at[2])
-		return 0;
-	for (at += 3; i < n; i++) {
-		while (*at == ' ' || *at == '-')
-			at++;
-		if (*at < '0' || *at > '9')
-			break;
-		for (field[i] = 0; *at >= '0' && *at <= '9'; at++)
-			field[i] = field[i] * 10 + (uint64_t)(*at - '0');
-	}
-	return i;
 }
 
 /* ---- units ---- */

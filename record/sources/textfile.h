@@ -81,10 +81,6 @@ static inline bool textcursor_u64(struct textcursor *c, uint64_t *value)
 	return true;
 }
 
-/* The numbers of /proc/PID/stat from the fourth on, the parent, to field[n - 1], numbered as proc(5) does and without
- * their signs. The number of the first that is not there, or n; 0: this is no such line. */
-int textfile_stat(const char *text, uint64_t *field, int n);
-
 /*
  * Values of one text file, for the groups that show them. A store holds everything that was found in the file last
  * time; each unit copies the part that is its own. So the file is read once a snapshot, and what turns up later (a
