@@ -23,48 +23,23 @@ static int copy_text(char **to, const char *from)
 	return *to ? 0 : -ENOMEM;
 }
 
-static int copy_formats(struct event_pmu *pmu, const struct pm_value *v)
+/* Rows [name, text] as structs of that size, which begin with these two; NULL without memory. */
+static void *copy_rows(const struct pm_value *v, size_t size, size_t *n, int *err)
 {
-	uint32_t n = rows_of(v);
-	int err = 0;
+	char *list = calloc((size_t)rows_of(v) + 1, size);
 
-	pmu->format = calloc((size_t)n + 1, sizeof(*pmu->format));
-	if (!pmu->format)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < n && !err; i++) {
+	*err = *err ? *err : list ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < rows_of(v) && !*err; i++) {
 		const struct pm_value *row = &v->array.item[i];
-		struct event_format *f = &pmu->format[pmu->n_formats];
+		char **text = (char **)(void *)(list + *n * size);
 
 		if (row->kind != PM_VALUE_ARRAY)
 			continue;
-		pmu->n_formats++;
-		err = copy_text(&f->name, text_at(row, 0));
-		if (!err)
-			err = copy_text(&f->text, text_at(row, 1));
+		++*n;
+		*err = copy_text(&text[0], text_at(row, 0));
+		*err = *err ? *err : copy_text(&text[1], text_at(row, 1));
 	}
-	return err;
-}
-
-static int copy_aliases(struct event_pmu *pmu, const struct pm_value *v)
-{
-	uint32_t n = rows_of(v);
-	int err = 0;
-
-	pmu->alias = calloc((size_t)n + 1, sizeof(*pmu->alias));
-	if (!pmu->alias)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < n && !err; i++) {
-		const struct pm_value *row = &v->array.item[i];
-		struct event_alias *a = &pmu->alias[pmu->n_aliases];
-
-		if (row->kind != PM_VALUE_ARRAY)
-			continue;
-		pmu->n_aliases++;
-		err = copy_text(&a->name, text_at(row, 0));
-		if (!err)
-			err = copy_text(&a->text, text_at(row, 1));
-	}
-	return err;
+	return list;
 }
 
 /* The kernel's names on machines with one kind of cores, which have no list of CPUs. */
@@ -92,10 +67,10 @@ static int64_t recorded_pmus(const struct pm_model *m, struct event_pmu **list)
 		pmu[n].core = !mask && (cpus || (!err && is_core(pmu[n].name)));
 		if (!err && (mask || cpus))
 			err = copy_text(&pmu[n].cpus, mask ? mask : cpus);
-		if (!err)
-			err = copy_formats(&pmu[n], pm_map_get(attrs, PM_PMU_FORMATS));
-		if (!err)
-			err = copy_aliases(&pmu[n], pm_map_get(attrs, PM_PMU_EVENTS));
+		pmu[n].format =
+			copy_rows(pm_map_get(attrs, PM_PMU_FORMATS), sizeof(*pmu->format), &pmu[n].n_formats, &err);
+		pmu[n].alias =
+			copy_rows(pm_map_get(attrs, PM_PMU_EVENTS), sizeof(*pmu->alias), &pmu[n].n_aliases, &err);
 	}
 	if (!err) {
 		*list = pmu;
