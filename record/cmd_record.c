@@ -49,6 +49,7 @@ static int failed_to_write(struct recorder *r)
 {
 	int code = EXIT_OWN;
 
+	progress_clear(&r->progress);
 	if (r->joined && r->error.number == EPIPE)
 		r->joined->unwanted = true;
 	else
@@ -61,7 +62,6 @@ static void writing_failed(struct recorder *r)
 	if (!recording_error(r->session.recording, &r->error) || r->failed)
 		return;
 	r->failed = true;
-	progress_clear(&r->progress);
 	output_blame(session_output(&r->session), &r->error);
 	r->code = failed_to_write(r);
 	r->quit = true;
