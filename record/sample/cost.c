@@ -23,6 +23,55 @@ static bool stolen_of(struct textcursor at, uint32_t *cpu, uint64_t *stolen)
 	return true;
 }
 
+/* The longest time, summed over CPUs, for which a quota has held back the cgroup of that path or one above. */
+static uint64_t throttled_at(const struct root *r, const char *mount, char *path)
+{
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+	uint64_t most = 0;
+	char *slash;
+
+	for (;;) {
+		const char *ns = NULL, *us = NULL;
+		uint64_t time = 0;
+
+		if (root_read(r, &text, 4096, "/sys/fs/cgroup%s%s/cpu.stat", mount, path) > 0) {
+			us = strstr(buf_str(&text), "throttled_usec ");
+			ns = strstr(buf_str(&text), "throttled_time ");
+		}
+		if (us || ns)
+			time = strtoull((us ? us : ns) + strlen("throttled_usec "), NULL, 10) * (us ? 1000 : 1);
+		most = time > most ? time : most;
+		slash = strrchr(path, '/');
+		if (!slash)
+			return most;
+		*slash = '\0';
+	}
+}
+
+/* Of this process; 0 also where no file says. */
+static uint64_t throttled(const struct root *r)
+{
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+	uint64_t most = 0, ns;
+	char *rest = NULL, *line;
+
+	if (root_read(r, &text, 65536, "/proc/self/cgroup") <= 0)
+		return 0;
+	line = (char *)(uintptr_t)buf_str(&text);
+	/* "0::/of/version/2", "4:cpu,cpuacct:/of/version/1" */
+	for (line = strtok_r(line, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		char *kind = strchr(line, ':'), *path = kind ? strchr(kind + 1, ':') : NULL;
+
+		if (!path || (kind[1] != ':' && strncmp(kind + 1, "cpu", 3)))
+			continue;
+		*path++ = '\0';
+		*kind = kind[1] ? '/' : '\0';
+		ns = throttled_at(r, kind, path);
+		most = ns > most ? ns : most;
+	}
+	return most;
+}
+
 void cost_begin(struct cost *c, const struct root *r, const struct source *from)
 {
 	struct textcursor at;
@@ -31,6 +80,7 @@ void cost_begin(struct cost *c, const struct root *r, const struct source *from)
 
 	c->stat = TEXTFILE_INIT;
 	c->from = from;
+	c->throttled_ns = throttled(r);
 	if (textfile_open(&c->stat, r, "/proc/stat"))
 		return;
 	for (at = textfile_begin(&c->stat); textcursor_line(&at);)
@@ -165,6 +215,7 @@ int cost_record(const struct cost *c, struct plan *p, struct recording *r, uint6
 {
 	struct recording_stats stats = recording_stats(r);
 	struct outlet_state out = recording_outlet(r);
+	uint64_t now_ns = throttled(p->root);
 	struct rusage usage = { 0 };
 	int err = 0;
 
@@ -177,6 +228,7 @@ int cost_record(const struct cost *c, struct plan *p, struct recording *r, uint6
 		{ "wakeups", (uint64_t)usage.ru_nvcsw },
 		{ "waited_ns", c->waited_ns },
 		{ "reader_waited_ns", c->reader_ns },
+		{ "throttled_ns", now_ns > c->throttled_ns ? now_ns - c->throttled_ns : 0 },
 		{ "late_ns", c->delay.late_ns },
 		{ "overrun_ns", c->delay.overrun_ns },
 		{ "missed", c->delay.missed },

@@ -16,6 +16,7 @@ struct cost {
 	struct textfile stat; /* data NULL: not begun */
 	uint64_t *stolen;     /* owned; by CPU, as the kernel has it */
 	uint32_t n_stolen;
+	uint64_t throttled_ns;     /* by quotas, when it began */
 	bool may_steal;            /* the host has ever taken time */
 	const struct source *from; /* the source that reads the file anyway, with each snapshot; NULL: none */
 };

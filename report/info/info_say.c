@@ -112,8 +112,9 @@ static void why_lost(struct report *p, uint64_t lost, double seconds)
 		say_ns(&p->cell, late_ns);
 		buf_addstr(&p->cell, ": it was stopped, or its cgroup was frozen");
 	} else if (lost > p->s->snapshots / 100 && waited >= 10 && (double)waited_ns >= half_ns) {
-		buf_printf(&p->cell, "readers waited %.0f ms per second for a CPU; try --realtime, or fewer events",
-			   waited);
+		buf_printf(&p->cell, "readers waited %.0f ms per second for a CPU%s; try --realtime, or fewer events",
+			   waited,
+			   (double)cost_of(p, "throttled_ns") >= half_ns ? " (a quota held back their cgroup)" : "");
 	} else if ((double)cost_of(p, "overrun_ns") >= half_ns) {
 		buf_addstr(&p->cell, "reading took longer than an interval; try a longer one, or fewer sources");
 	} else if (cost_of(p, "dropped")) {

@@ -451,7 +451,8 @@ def check_text(pmrep, path, r, said):
         if get("waited_ns") and get("late_ns") > 2 * (get("reader_waited_ns") + get("stolen_ns")) and 2 * get("late_ns") >= least:
             why = "the recorder did not run for %s: it was stopped, or its cgroup was frozen" % duration(get("late_ns"))
         elif lost > said["snapshots"] // 100 and waited >= 10 and 2 * get("reader_waited_ns") >= least:
-            why = "readers waited %.0f ms per second for a CPU; try --realtime, or fewer events" % waited
+            quota = " (a quota held back their cgroup)" if 2 * get("throttled_ns") >= least else ""
+            why = "readers waited %.0f ms per second for a CPU%s; try --realtime, or fewer events" % (waited, quota)
         elif 2 * get("overrun_ns") >= least:
             why = "reading took longer than an interval; try a longer one, or fewer sources"
         elif get("dropped"):
@@ -580,10 +581,10 @@ def main(pmrep, *paths):
                 (0, 10**6, 10**7))
         # Late without having waited is stopped; a reading that took longer than anything else does is a cause of its own.
         machine(folder + "/stopped.pmr", {**busy, "reader_waited_ns": 10**9, "late_ns": 2 * (10**9 + 1234567) + 2, "overrun_ns": least})
-        machine(folder + "/not_stopped.pmr", {**busy, "reader_waited_ns": least, "late_ns": 2 * (least + 1234567), "overrun_ns": least})
+        machine(folder + "/not_stopped.pmr", {**busy, "reader_waited_ns": least, "late_ns": 2 * (least + 1234567), "overrun_ns": least, "throttled_ns": least})
         machine(folder + "/overrun.pmr", {**busy, "reader_waited_ns": least - 1, "overrun_ns": least, "dropped": 3})
         machine(folder + "/unknown.pmr", {**busy, "reader_waited_ns": least - 1, "late_ns": least - 1, "overrun_ns": least - 1})
-        machine(folder + "/missed.pmr", {**busy, "reader_waited_ns": 10 * SECOND, "missed": 22})
+        machine(folder + "/missed.pmr", {**busy, "reader_waited_ns": 10 * SECOND, "missed": 22, "throttled_ns": 10 * SECOND - 1})
         machine(folder + "/missed_more.pmr", {**busy, "reader_waited_ns": 10 * SECOND - 1, "missed": 22, "dropped": 3})
         own = [folder + "/%s.pmr" % name for name in
                ("missed", "missed_more", "machine", "canaries", "waited", "dropped", "stopped", "not_stopped", "overrun", "unknown")]

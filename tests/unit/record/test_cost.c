@@ -132,6 +132,31 @@ static void who_never_stole_is_not_asked(void **state)
 	end(&f);
 }
 
+/* Of the own cgroup and those above, and of both versions, the one that was held back longest. */
+static void a_quota_above_holds_back_too(void **state)
+{
+	static const char above[] = "/sys/fs/cgroup/pod.slice/cpu.stat",
+			  old[] = "/sys/fs/cgroup/cpu,cpuacct/a/cpu.stat";
+	struct fixture f;
+
+	begin(&f, 0, 0);
+	assert_int_equal(f.cost.throttled_ns, 0);
+	cost_release(&f.cost);
+	sysroot_put(f.dir, "/proc/self/cgroup", "9:cpuset:/z\n4:cpu,cpuacct:/a\n0::/pod.slice/x:y.scope\n");
+	sysroot_put(f.dir, "/sys/fs/cgroup/pod.slice/x:y.scope/cpu.stat", "nr_throttled 2\nthrottled_usec 7\n");
+	cost_begin(&f.cost, &f.root, NULL);
+	assert_int_equal(f.cost.throttled_ns, 7000);
+	cost_release(&f.cost);
+	sysroot_put(f.dir, above, "usage_usec 90\nnr_throttled 2\nthrottled_usec 9\nnr_bursts 0\n");
+	cost_begin(&f.cost, &f.root, NULL);
+	assert_int_equal(f.cost.throttled_ns, 9000);
+	cost_release(&f.cost);
+	sysroot_put(f.dir, old, "nr_periods 4\nnr_throttled 3\nthrottled_time 258925281\nnr_bursts 0\n");
+	cost_begin(&f.cost, &f.root, NULL);
+	assert_int_equal(f.cost.throttled_ns, 258925281);
+	end(&f);
+}
+
 /* Where source stat reads the file, its readings are taken; a 0 is one that has not been made. */
 static void what_is_read_anyway_is_not_read_again(void **state)
 {
@@ -183,6 +208,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_most_of_one_cpu_counts),
 		cmocka_unit_test(who_never_stole_is_not_asked),
+		cmocka_unit_test(a_quota_above_holds_back_too),
 		cmocka_unit_test(what_is_read_anyway_is_not_read_again),
 	};
 
