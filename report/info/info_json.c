@@ -275,7 +275,7 @@ struct json *info_json(const char *path, struct scan *s)
 	json_put(j, "lost_ticks", json_new_u64(s->lost_ticks));
 	json_put(j, "readers", readers ? json_new_u64(readers) : json_new_null());
 	json_put(j, "start", time_json(scan_start(s)));
-	json_put(j, "duration_ns", json_new_u64(s->last_ns - s->first_ns));
+	json_put(j, "duration_ns", json_new_u64(s->earlier_ns + s->last_ns - s->first_ns));
 	json_put(j, "interval_ns", interval ? json_new_u64(interval) : json_new_null());
 	json_put(j, "achieved_interval_ns", samples_json(&s->interval));
 	json_put(j, "late_ns", samples_json(&s->late));

@@ -208,7 +208,7 @@ static void recording(struct report *p, const char *path)
 		say_fact(p, "start", text, PM_PRIVACY_TIME);
 	}
 	buf_clear(&p->cell);
-	say_ns(&p->cell, s->last_ns - s->first_ns);
+	say_ns(&p->cell, s->earlier_ns + s->last_ns - s->first_ns);
 	say_cell(p, "duration");
 	say_fact_f(p, "snapshots", "%llu", (unsigned long long)s->snapshots);
 	say_fact_f(p, "lost ticks", "%llu", (unsigned long long)s->lost_ticks);
@@ -236,7 +236,8 @@ static void recording(struct report *p, const char *path)
 	if (s->runs > 1 || s->segments > 1)
 		say_fact_f(p, "runs, segments", "%u, %llu", s->runs, (unsigned long long)s->segments);
 	if (s->recordings > 1)
-		say_fact_f(p, "recordings", "%llu in this file; facts are of the last",
+		say_fact_f(p, "recordings",
+			   "%llu in this file; counts and duration are of all, other facts of the last",
 			   (unsigned long long)s->recordings);
 }
 

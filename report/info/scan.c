@@ -193,14 +193,15 @@ static int count_groups(struct scan *s)
 static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned flags, struct walk *w)
 {
 	const struct pm_chunk *chunk;
-	bool same = s->chunks && w->segment == head->segment;
+	bool same = s->begun && w->segment == head->segment;
 	size_t damages;
 	int r;
 
 	if (w->news && count_groups(s))
 		return -ENOMEM;
 	w->news = false;
-	if (!s->chunks) {
+	if (!s->begun) {
+		s->begun = true;
 		s->first_ns = head->from_ns;
 		s->clocks = head->clocks;
 		w->segment_1 = head->segment;
@@ -247,6 +248,27 @@ static int add_event(struct scan *s, const struct pm_event *event)
 	to = &s->event[s->n_events++];
 	*to = (struct pm_event){ .type = event->type, .time_ns = event->time_ns };
 	return pm_map_copy(&to->attrs, &event->attrs);
+}
+
+static void release_events(struct scan *s)
+{
+	for (uint32_t i = 0; i < s->n_events; i++)
+		pm_event_release(&s->event[i]);
+	free(s->event);
+	s->event = NULL;
+	s->n_events = 0;
+	s->more_events = s->n_gone = 0;
+}
+
+/* Times of one recording mean nothing in another. */
+static void next_recording(struct scan *s)
+{
+	s->recordings++;
+	s->earlier_ns += s->last_ns - s->first_ns;
+	s->first_ns = s->last_ns = s->last_begin = 0;
+	s->clocks = s->last_clocks = (struct pm_clocks){ 0 };
+	release_events(s);
+	s->begun = false;
 }
 
 /* Counters of every source. */
@@ -315,7 +337,7 @@ static int scan_items(struct scan *s, const char *path, unsigned flags, struct e
 		else if (item.kind == PM_ITEM_EVENT)
 			r = add_event(s, item.event);
 		else if (item.kind == PM_ITEM_RECORDING)
-			s->recordings++;
+			next_recording(s);
 		else if (item.kind == PM_ITEM_MODEL && flags & SCAN_TIMES)
 			r = reveals_take_instances(s);
 		if (!r && item.kind == PM_ITEM_CHUNK)
@@ -349,8 +371,7 @@ int scan_path(struct scan *s, const char *path, unsigned flags, struct error *e)
 
 void scan_release(struct scan *s)
 {
-	for (uint32_t i = 0; i < s->n_events; i++)
-		pm_event_release(&s->event[i]);
+	release_events(s);
 	for (uint32_t i = 0; i < s->n_sources; i++) {
 		samples_release(&s->source[i].skew);
 		free(s->source[i].name);
@@ -358,7 +379,6 @@ void scan_release(struct scan *s)
 	samples_release(&s->interval);
 	samples_release(&s->late);
 	reveals_release(&s->instances);
-	free(s->event);
 	free(s->source);
 	names_release(&s->source_names);
 	pm_reader_close(s->reader);
@@ -400,5 +420,5 @@ struct json *newer_json(const struct pm_reader *reader)
 
 uint64_t scan_start(const struct scan *s)
 {
-	return s->chunks ? pm_reader_realtime(s->reader, s->first_ns) : 0;
+	return s->begun ? pm_reader_realtime(s->reader, s->first_ns) : 0;
 }

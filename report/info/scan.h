@@ -44,15 +44,17 @@ struct scan {
 	struct pm_reader *reader; /* owned; stays open for its model and damage */
 	uint64_t bytes, frames, chunks, snapshots, values, recordings, segments;
 	uint64_t decoded;           /* snapshots with decoded values: those behind `values` and the samples */
+	uint64_t earlier_ns;        /* duration of all recordings but the last, of which are ... */
 	uint64_t first_ns, last_ns; /* CLOCK_MONOTONIC ticks of the first and the last snapshot */
 	struct pm_clocks clocks;    /* of the first chunk */
 	struct pm_clocks last_clocks;
+	bool begun; /* the last recording has a chunk */
 	uint64_t lost_ticks;
 	uint32_t runs;
 	struct samples interval; /* ns from the first reading of a snapshot to that of the next, within segments */
 	struct samples late;     /* ns from the tick to the first reading */
 	uint64_t last_begin;     /* first reading of the last snapshot; 0: none to compare with */
-	struct pm_event *event;  /* owned: in order, at most SCAN_EVENTS of them */
+	struct pm_event *event;  /* owned: of the last recording, in order, at most SCAN_EVENTS of them */
 	uint32_t n_events;
 	uint64_t more_events;       /* that were not kept */
 	uint64_t n_gone;            /* tasks, cgroups and devices that went, kept or not */
@@ -89,5 +91,5 @@ bool scan_damaged(const struct scan *s);
 bool scan_lacks_end(const struct scan *s);
 /* The lines of pm_reader_newer(). */
 struct json *newer_json(const struct pm_reader *reader);
-/* Wall time of the first snapshot, ns since 1970; 0: not recorded. */
+/* Wall time of the first snapshot of the last recording, ns since 1970; 0: not recorded. */
 uint64_t scan_start(const struct scan *s);

@@ -230,7 +230,11 @@ def check_choice(pmrep, path):
     with open(path, "rb") as f, open(path + ".two", "wb") as two:
         two.write(f.read() * 2)
     said = run(pmrep, "info", path + ".two").splitlines()
-    check("two recordings", True, any(" ".join(x.split()) == "recordings 2 in this file; facts are of the last" for x in said))
+    check("two recordings", True, any(" ".join(x.split()) ==
+                                  "recordings 2 in this file; counts and duration are of all, other facts of the last" for x in said))
+    one, two = (json.loads(run(pmrep, "info", "--format=json", name)) for name in (path, path + ".two"))
+    for what, times in (("duration_ns", 2), ("snapshots", 2), ("start", 1), ("clocks", 1)):
+        check("%s of two recordings" % what, one[what] * times if times > 1 else one[what], two[what])
 
 
 # ---- (b) info ----
