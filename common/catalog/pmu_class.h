@@ -16,8 +16,9 @@ struct pmu_class_event {
 	const char *help;
 	/* Terms instead of the code, where the kernel may not name the event: "event=0x0a,rdwrmask=0x1"; or NULL. */
 	const char *terms;
-	/* Condition for the terms: a format of the PMU, "umask=config:8-15", or the processor's family, "family=26".
-	 * NULL: the PMU takes the terms. Of several rows of a name the first that holds is meant. */
+	/* Condition for the terms: a format of the PMU, "umask=config:8-15", the processor's family, "family=26", its
+	 * MIDR without variant and revision, "midr=0xc000ac30", or its chip, "soc=jep106:0a16:0001". NULL: the PMU
+	 * takes the terms. Of several rows of a name the first that holds is meant. */
 	const char *where;
 	unsigned bytes; /* of one count. Formulas take the event in bytes; 0: in counts */
 };

@@ -48,6 +48,21 @@ uint64_t cputype_midr(const struct root *r, uint32_t cpu)
 	return midr;
 }
 
+uint64_t cputype_chip(const struct root *r, char soc[static 32])
+{
+	SCOPED(root_list_free) char **names = NULL;
+	int n = root_list(r, &names, "/sys/devices/system/cpu");
+	uint64_t midr = 0;
+
+	/* CPU 0 may be offline. */
+	for (int i = 0; i < n && !midr; i++)
+		if (!strncmp(names[i], "cpu", 3) && names[i][3] >= '0' && names[i][3] <= '9')
+			midr = cputype_midr(r, (uint32_t)strtoul(names[i] + 3, NULL, 10));
+	soc[0] = '\0';
+	root_line(r, soc, 32, "/sys/devices/soc0/soc_id");
+	return midr & 0xff00fff0;
+}
+
 /* Gives a CPU a type, which is added if new. 0 or -ENOMEM. */
 static int set_type(struct pm_topology *t, struct pm_cpu *cpu, const char *name)
 {

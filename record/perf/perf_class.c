@@ -11,6 +11,7 @@
 #include "common/array.h"
 #include "common/event/class_pmu.h"
 #include "record/host/clocks.h"
+#include "record/host/cputype.h"
 #include "record/perf/pci_config.h"
 #include "record/perf/perf_group.h"
 
@@ -28,6 +29,8 @@ struct perf_classes {
 	struct pci_map pci;
 	bool pci_wanted;
 	uint64_t family; /* of an x86 processor; 0: another */
+	uint64_t midr;   /* implementer and part of an Arm processor; 0: another */
+	char soc[32];    /* "jep106:0a16:0001"; empty: unknown */
 };
 
 void perf_classes_release(struct perf_pmus *p)
@@ -132,6 +135,10 @@ static bool is_there(const struct perf_classes *all, const struct event_pmu *pmu
 
 	if (!strncmp(where, "family=", 7))
 		return strtoull(where + 7, NULL, 10) == all->family;
+	if (!strncmp(where, "midr=", 5))
+		return strtoull(where + 5, NULL, 16) == all->midr;
+	if (!strncmp(where, "soc=", 4))
+		return !strcmp(where + 4, all->soc);
 	snprintf(name, sizeof(name), "%.*s", (int)equals, where);
 	format = event_pmu_format(pmu, name);
 	return format && !strcmp(format, where + equals + 1);
@@ -281,6 +288,7 @@ int perf_classes_find(struct perf_pmus *p, const struct root *root)
 		return -ENOMEM;
 	n = 0;
 	all->family = family_of(root);
+	all->midr = cputype_chip(root, all->soc);
 	for (size_t i = 0; i < p->n && !err; i++) {
 		const struct pmu_class *c = pmu_class_of(p->pmu[i].name, p->pmu[i].identifier);
 

@@ -5,6 +5,8 @@
 #include "common/event/class_pmu.h"
 #include "common/metric/metric.h"
 #include "common/number.h"
+#include "record/host/cpuid.h"
+#include "record/host/cputype.h"
 #include "record/perf/perf_class.h"
 #include "record/plan/plan.h"
 
@@ -50,20 +52,12 @@ static const char *chip_of(const struct root *root)
 		{ 0x4e000100, NULL, "Tegra410 " },
 		{ 0x4100d4f0, "jep106:036b:0241", "Grace " },
 	};
-	SCOPED(root_list_free) char **names = NULL;
-	char soc[32] = "";
+	char soc[32];
+	const uint64_t midr = cputype_chip(root, soc);
 	const char *found = NULL;
-	int n = root_list(root, &names, "/sys/devices/system/cpu");
-	uint64_t midr = 0;
 
-	/* CPU 0 may be offline. */
-	for (int i = 0; i < n && !midr; i++)
-		if (!strncmp(names[i], "cpu", 3) && names[i][3] >= '0' && names[i][3] <= '9' &&
-		    root_u64(root, &midr, "/sys/devices/system/cpu/%s/regs/identification/midr_el1", names[i]))
-			midr = 0;
-	root_line(root, soc, sizeof(soc), "/sys/devices/soc0/soc_id");
 	for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++)
-		if ((midr & 0xff00fff0) == chips[i].midr &&
+		if (midr == chips[i].midr &&
 		    (!chips[i].soc || !strcmp(soc, chips[i].soc) || has_device(root, "acpi", "NVDA")))
 			found = chips[i].chip;
 	return found;
@@ -186,7 +180,7 @@ static const char *why_not(const struct plan *plan, const struct event_pmu *pmu)
 
 void perf_classes_tell(const struct perf_pmus *p, const struct plan *plan, struct buf *out)
 {
-	const char *id = pm_map_text(&plan->model->header, PM_HEADER_CPU_ID, ""), *why = NULL;
+	const char *id = cpuid_for_vendor(pm_map_text(&plan->model->header, PM_HEADER_CPU_ID, NULL)), *why = NULL;
 
 	/* First what is counted, then what could be; of several classes the table has the better one first. */
 	for (int pass = 0; pass < 2; pass++)
@@ -215,11 +209,11 @@ void perf_classes_tell(const struct perf_pmus *p, const struct plan *plan, struc
 			buf_addstr(out, "\n");
 			return;
 		}
-	for (size_t i = 0; i < sizeof(lacking) / sizeof(lacking[0]) && !why; i++)
+	for (size_t i = 0; id && i < sizeof(lacking) / sizeof(lacking[0]) && !why; i++)
 		if (!strncmp(id, lacking[i].maker, strlen(lacking[i].maker)))
 			why = lacking[i].cure;
+	if (pm_map_get(&plan->model->header, PM_HEADER_HYPERVISOR))
+		why = "this virtual machine has none; record on its host";
 	buf_printf(out, "memory bandwidth: no PMU counts it: %s", why ? why : "no event is known for this processor");
-	if (root_exists(plan->root, "/sys/fs/resctrl/mon_data"))
-		buf_addstr(out, "; resctrl groups do");
-	buf_addstr(out, "; virtual machines have none\n");
+	buf_addstr(out, root_exists(plan->root, "/sys/fs/resctrl/mon_data") ? "; resctrl groups do\n" : "\n");
 }

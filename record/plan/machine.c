@@ -258,6 +258,20 @@ static int describe_arm(struct plan *p)
 	return err;
 }
 
+/* What cpuid_name() would say of an x86 processor. */
+static int put_identity(struct plan *p, const char *text)
+{
+	static const char *const line[] = { "vendor_id", "cpu family", "model", "stepping" };
+	char value[4][128], id[128];
+	uint64_t n[4];
+
+	for (size_t i = 0; i < 4; i++)
+		if (!find_line(text, line[i], ":", value[i], sizeof(value[i])) || (i && parse_u64(value[i], &n[i])))
+			return 0;
+	snprintf(id, sizeof(id), "%.32s-%u-%X-%X", value[0], (unsigned)n[1], (unsigned)n[2], (unsigned)n[3]);
+	return put_text(p, PM_HEADER_CPU_ID, id);
+}
+
 /* Adds what CPUID and MIDR did not say, from the kernel's text for people. */
 static int from_cpuinfo(struct plan *p)
 {
@@ -279,6 +293,8 @@ static int from_cpuinfo(struct plan *p)
 		if (!pm_map_get(&p->model->header, row[i].key) &&
 		    find_line(text, row[i].line, ":", value, sizeof(value)))
 			err = put_text(p, row[i].key, value);
+	if (!err && !pm_map_get(&p->model->header, PM_HEADER_CPU_ID))
+		err = put_identity(p, text);
 	/* Before 6.1 no file of /proc names the architecture. */
 	if (!err && !pm_map_get(&p->model->header, PM_HEADER_ARCH)) {
 		if (strstr(text, "CPU implementer"))

@@ -9,7 +9,7 @@ A machine is a module of this folder, with
               (counts on CPUs and has no mask), cores (has one) or uncore; events are those that sysfs names, by their terms, with scale and unit;
               an event that has no rate, and a PMU that names none, count at rates of their own;
               filter: the term of a filter that it has once; alone: it opens nothing beside another user's pinned event
-    CPUID     for perf's environment; CPUINFO, the text of /proc/cpuinfo
+    CPUID     for perf's environment, and the MIDR of Arm's; CPUINFO, the text of /proc/cpuinfo; SOC, the name of the chip
     HARDWARE  config of the generic events (cycles, instructions, cache-references, cache-misses, branches, branch-misses)
     METRICS   name of a metric: what it is by the rates, a function of the machine and of a filter of packages (Machine.sum());
               None: nothing counts it
@@ -163,6 +163,8 @@ class Machine:
             text(folder, f"sys/devices/system/node/node{node}/cpulist", listed(cpus))
             text(folder, f"sys/devices/system/node/node{node}/cpumap", f"{sum(1 << c for c in cpus):x}")
             text(folder, f"sys/devices/system/node/node{node}/meminfo", f"Node {node} MemTotal: 1048576 kB\nNode {node} MemFree: 524288 kB")
+        if hasattr(self.table, "SOC"):
+            text(folder, "sys/devices/soc0/soc_id", self.table.SOC)
         text(folder, "sys/devices/system/node/online", listed(sorted(set(self.nodes))))
         text(folder, "sys/devices/system/node/possible", listed(sorted(set(self.nodes))))
         for cpu, package in enumerate(self.cpus):
@@ -173,6 +175,8 @@ class Machine:
                 text(folder, f"{cpu_dir}/cpu{cpu}/online", 0)
                 continue
             same = listed(siblings)
+            if "-" not in self.table.CPUID:
+                text(folder, f"{cpu_dir}/cpu{cpu}/regs/identification/midr_el1", self.table.CPUID)
             for k, v in dict(physical_package_id=package, core_id=siblings.index(cpu), die_id=0, thread_siblings_list=cpu,
                              core_cpus_list=cpu, package_cpus_list=same, core_siblings_list=same, die_cpus_list=same,
                              thread_siblings=f"{1 << cpu:x}", core_siblings=f"{sum(1 << c for c in siblings):x}").items():

@@ -1,7 +1,8 @@
 """What Arm's Neoverse processors have in common: six general counters and one of cycles (drivers/perf: arm_pmuv3.c, arm-cmn.c)."""
 HARDWARE = [0x11, 0x08, 0x04, 0x03, 0x0c, 0x10]
 CMN = {"type": "config:0-15", "eventid": "config:16-26", "occupid": "config:27-30", "bynodeid": "config:31",
-       "nodeid": "config:32-47"}
+       "nodeid": "config:32-47", "wp_dev_sel": "config:48-50", "wp_chn_sel": "config:51-55", "wp_grp": "config:56-57",
+       "wp_val": "config1:0-63", "wp_mask": "config2:0-63"}
 
 
 def cpuinfo(part, n):
@@ -25,6 +26,16 @@ def mesh(identifier):
                         "rnid_rxdat_flits": ("type=0xa,eventid=0x4",), "rnid_txdat_flits": ("type=0xa,eventid=0x5",)},
                 rates={"type=0x3": 2e9, "type=0x5,eventid=0xd": 5e8, "type=0x5,eventid=0x1": 4e8,
                        "type=0x5,eventid=0x2": 1.6e9})
+
+
+def linked(mesh, nodes):
+    """The mesh with links to the other socket at two nodes, and metrics of these: watchpoints of all data flits, 32 bytes each."""
+    all_ = f"{2**64 - 1:#x}"
+    terms = lambda node, way: f"type=0x7770,eventid={way},wp_chn_sel=3,wp_val={all_},wp_mask={all_},bynodeid=1,nodeid={node}"
+    rates = {terms(node, way): (3e8 + 1e8 * way) * (1 + i / 4) for i, node in enumerate(nodes) for way in (0, 2)}
+    sums = {f"link.{name}_bw": lambda m, p, way=way: sum(m.sum("arm_cmn_", terms(node, way), p) for node in nodes) * 32 / 1e9
+            for name, way in (("in", 0), ("out", 2))}
+    return {**mesh, "rates": {**mesh["rates"], **rates}}, sums
 
 
 def mesh_s3(number, package):
