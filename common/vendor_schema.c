@@ -288,6 +288,17 @@ static struct json *convert_arm(const struct json *j)
 		put(o, "BriefDescription", field(json_get(events, key), "title"));
 		json_push(to, o);
 	}
+	for (size_t i = 0; json_is_array(events) && i < json_count(events); i++) {
+		const struct json *event = json_at(events, i);
+		struct json *o = json_new_object();
+		char code[32];
+
+		snprintf(code, sizeof(code), "%#x", (unsigned)json_number(json_get(event, "code"), 0));
+		put(o, "EventName", field(event, "name"));
+		put(o, "EventCode", code);
+		put(o, "BriefDescription", field(event, "description"));
+		json_push(to, o);
+	}
 	for (key = json_next_key(metrics, NULL); key; key = json_next_key(metrics, key)) {
 		const struct json *metric = json_get(metrics, key);
 		const char *unit = field(metric, "units");
@@ -306,11 +317,20 @@ static struct json *convert_arm(const struct json *j)
 bool vendor_json_midr(const struct json *j, char *pattern, size_t size)
 {
 	const struct json *product = json_get(j, "product_configuration");
-	uint64_t implementer, part;
+	uint64_t implementer, part, major = 0, minor = 0;
+	unsigned id;
 
-	if (parse_u64(field(product, "implementer"), &implementer) || parse_u64(field(product, "part_num"), &part))
+	/* Arm's list of PMUs has both in one: 0x41d0c. */
+	if (sscanf(field(j, "cpuid"), "0x%x", &id) == 1 && id < 1u << 20 && json_is_array(json_get(j, "events"))) {
+		implementer = id >> 12;
+		part = id & 0xfff;
+	} else if (parse_u64(field(product, "implementer"), &implementer) ||
+		   parse_u64(field(product, "part_num"), &part))
 		return false;
-	snprintf(pattern, size, "0x%016llx", (unsigned long long)(implementer << 24 | 0xf0000 | part << 4));
+	(void)parse_u64(field(product, "major_revision"), &major);
+	(void)parse_u64(field(product, "minor_revision"), &minor);
+	snprintf(pattern, size, "0x%016llx",
+		 (unsigned long long)(implementer << 24 | major << 20 | 0xf0000 | part << 4 | minor));
 	return true;
 }
 

@@ -10,6 +10,7 @@
 
 #include "common/array.h"
 #include "common/event/vendor_events.h"
+#include "common/parse.h"
 #include "common/file.h"
 #include "format/compress.h"
 #include "format/crc32c.h"
@@ -169,8 +170,24 @@ int vendor_pack_find(struct vendor_pack *p, struct error *e)
 	return err;
 }
 
+/* Of rows for several revisions of an Arm processor that of the latest which is not newer than it, else the oldest. */
+static bool is_best(const struct vendor_pack *p, uint32_t row, uint64_t own)
+{
+	const uint64_t revision = 0xf0000f;
+	uint64_t mine, other;
+
+	if (parse_u64(p->cpu[row].pattern, &mine) || (mine ^ own) & ~revision)
+		return false;
+	for (uint32_t i = 0; i < p->n_cpus; i++)
+		if (!parse_u64(p->cpu[i].pattern, &other) && !((other ^ own) & ~revision) && other != mine &&
+		    (other <= own ? mine > own || other > mine : mine > own && other < mine))
+			return false;
+	return true;
+}
+
 static uint32_t choose(const struct vendor_pack *p, const char *cpuid, uint32_t *set, uint32_t max)
 {
+	uint64_t midr, other;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; cpuid && i < p->n_cpus && n < max; i++) {
@@ -178,7 +195,9 @@ static uint32_t choose(const struct vendor_pack *p, const char *cpuid, uint32_t 
 
 		for (uint32_t k = 0; k < n; k++)
 			known |= set[k] == p->cpu[i].set;
-		if (!known && vendor_is_cpu(p->cpu[i].pattern, cpuid))
+		if (!known && (parse_u64(cpuid, &midr) || parse_u64(p->cpu[i].pattern, &other) ?
+				       vendor_is_cpu(p->cpu[i].pattern, cpuid) :
+				       is_best(p, i, midr)))
 			set[n++] = p->cpu[i].set;
 	}
 	return n;

@@ -1,9 +1,11 @@
 /* pmrec list: events, sources and metrics of this machine. */
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/event/vendor_events.h"
 #include "common/metric/metric.h"
 #include "common/options_table.h"
 #include "common/table.h"
@@ -11,6 +13,7 @@
 #include "record/commands.h"
 #include "record/host/privileges.h"
 #include "record/list_events.h"
+#include "record/perf/perf_pmu.h"
 #include "record/sources/sources.h"
 
 struct list {
@@ -137,16 +140,12 @@ static int load_pack(struct list *l, const char *id, struct error *e)
 	return err;
 }
 
-static int load_vendor(struct list *l, struct error *e)
+static int load_vendor(struct list *l, const struct root *root, struct error *e)
 {
-	SCOPED(root_release) struct root root = { 0 };
 	char id[64];
-	const char *known;
-	int err = root_init(&root, l->root);
+	const char *known = list_cpu_id(root, id, sizeof(id)) ? id : NULL;
+	int err = 0;
 
-	if (err)
-		return err;
-	known = list_cpu_id(&root, id, sizeof(id)) ? id : NULL;
 	if (l->metric_file && !(err = metric_set_load_for(&l->vendor[0], l->metric_file, known, e)))
 		l->n_vendor = 1;
 	if (err)
@@ -156,11 +155,46 @@ static int load_vendor(struct list *l, struct error *e)
 	return err;
 }
 
+/* Whether the machine has the PMU that a board's metric is about. */
+static bool is_here(const struct perf_pmus *pmus, const struct metric *m)
+{
+	const char *compat = m->board ? strchr(m->board, '=') + 1 : NULL;
+	char unit[128];
+
+	snprintf(unit, sizeof(unit), "%.*s", m->board ? (int)(compat - m->board) - 1 : 0, m->board ? m->board : "");
+	for (size_t i = 0; compat && i < pmus->n; i++)
+		if (event_pmu_matches(unit, pmus->pmu[i].name) && pmus->pmu[i].identifier &&
+		    vendor_matches(compat, strlen(compat), pmus->pmu[i].identifier))
+			return true;
+	return !compat;
+}
+
+/* How many of a set's metrics are not another board's; these come first from now on. */
+static size_t sort_boards(const struct perf_pmus *pmus, struct metric_set *set)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < set->n; i++)
+		if (is_here(pmus, &set->row[i])) {
+			struct metric one = set->row[n];
+
+			set->row[n++] = set->row[i];
+			set->row[i] = one;
+		}
+	return n;
+}
+
 static int take_tables(struct list *l, struct error *e)
 {
+	SCOPED(root_release) struct root root = { 0 };
+	SCOPED(perf_pmus_release) struct perf_pmus pmus = { 0 };
 	size_t n = 0, used = 0;
-	int err = load_vendor(l, e);
+	int err = root_init(&root, l->root);
 
+	if (!err)
+		err = load_vendor(l, &root, e);
+	if (!err && l->n_vendor)
+		err = perf_pmus_read(&pmus, &root);
 	if (err)
 		return err;
 	while (metric_tables[n].row)
@@ -170,7 +204,8 @@ static int take_tables(struct list *l, struct error *e)
 		return -ENOMEM;
 	for (size_t i = 0; i < l->n_vendor; i++)
 		if (l->vendor[i].n)
-			l->table[used++] = (struct metric_table){ "vendor", l->vendor[i].row, l->vendor[i].n };
+			l->table[used++] = (struct metric_table){ "vendor", l->vendor[i].row,
+								  sort_boards(&pmus, &l->vendor[i]) };
 	memcpy(l->table + used, metric_tables, n * sizeof(*l->table));
 	return 0;
 }

@@ -69,8 +69,9 @@ static const struct options_spec spec = {
 		 "\n"
 		 "Show, or import, the events and metrics that CPU vendors publish.\n"
 		 "\n"
-		 "  DIR   tools/perf/pmu-events/arch of a kernel tree, or a clone of Intel's perfmon\n"
-		 "  FILE  Arm telemetry JSON\n\n" OPTIONS_LIST,
+		 "  DIR   tools/perf/pmu-events/arch of a kernel tree, a clone of Intel's perfmon, or\n"
+		 "        Arm's telemetry\n"
+		 "  FILE  Arm's telemetry of a processor\n\n" OPTIONS_LIST,
 };
 
 /* ---- importing ---- */
@@ -191,13 +192,17 @@ static int add_map_row(void *arg, const struct vendor_map *row)
 	return add_path(v, family, row->pattern, path, row->pmu, !metrics, metrics);
 }
 
-static int import_file(struct vendor *v, const char *path)
+static int import_file(struct vendor *v, const char *path, bool named)
 {
 	struct json *j = json_load(path, v->error);
 	SCOPED(scoped_free) char *copy = strdup(path);
 	char pattern[32], *dot;
 	bool arm;
 
+	if (!j && !named) {
+		*v->error = (struct error){ 0 };
+		return 0;
+	}
 	if (!j || !copy)
 		return j ? -ENOMEM : v->error->number ? -v->error->number : -EINVAL;
 	arm = vendor_json_midr(j, pattern, sizeof(pattern));
@@ -206,9 +211,15 @@ static int import_file(struct vendor *v, const char *path)
 	if (dot && dot > strrchr(copy, '/'))
 		*dot = '\0';
 	if (!arm)
-		return error_set(v->error, EINVAL,
-				 "%s does not say which CPU it is for; name the folder that has its mapfile.csv",
-				 path);
+		return !named ? 0 :
+				error_set(v->error, EINVAL,
+					  "%s does not say which CPU it is for; name the folder that has its "
+					  "mapfile.csv",
+					  path);
+	/* Arm's tree has most processors twice. */
+	for (uint32_t i = 0; i < v->pack.n_cpus && !named; i++)
+		if (!strcmp(v->pack.cpu[i].pattern, pattern))
+			return 0;
 	return add_path(v, basename(copy), pattern, path, NULL, true, true);
 }
 
@@ -231,45 +242,44 @@ static int add_boards(struct vendor *v, const char *path)
 	return err;
 }
 
-static int import_path(struct vendor *v, const char *path, unsigned level);
-
-static int import_folder(struct vendor *v, const char *path, unsigned level)
+static int import_mapped(struct vendor *v, const char *path)
 {
-	struct dirent **entry;
-	int n = scandir(path, &entry, NULL, alphasort), err = 0;
-	char inner[4096];
-
-	if (n < 0)
-		return error_sys(v->error, errno, "%s", path);
-	for (int i = 0; i < n; i++) {
-		size_t len = strlen(entry[i]->d_name);
-		struct stat st;
-
-		snprintf(inner, sizeof(inner), "%s/%s", path, entry[i]->d_name);
-		if (!err && entry[i]->d_name[0] != '.' && !stat(inner, &st) &&
-		    (S_ISDIR(st.st_mode) ? vendor_folder_is_mapped(inner) :
-					   len > 5 && !strcmp(entry[i]->d_name + len - 5, ".json")))
-			err = import_path(v, inner, level + 1);
-		free(entry[i]);
-	}
-	free(entry);
-	return err;
-}
-
-static int import_path(struct vendor *v, const char *path, unsigned level)
-{
-	struct stat st;
 	int err;
 
-	if (stat(path, &st))
-		return error_sys(v->error, errno, "%s", path);
-	if (!S_ISDIR(st.st_mode))
-		return import_file(v, path);
-	if (!vendor_folder_is_mapped(path))
-		return level < 2 ? import_folder(v, path, level) : 0;
 	v->folder = path;
 	err = vendor_map_each(path, add_map_row, v, v->error);
 	return err ? err : add_boards(v, path);
+}
+
+/* What stands in a tree that is not a vendor's is none of ours, unless it is named. */
+static int import_folder(struct vendor *v, const char *path)
+{
+	FTS *tree = fts_open((char *const[]){ (char *)(uintptr_t)path, NULL },
+			     FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+	int err = tree ? 0 : error_sys(v->error, errno, "%s", path);
+
+	for (FTSENT *f; !err && (f = fts_read(tree));) {
+		if (f->fts_info == FTS_D && f->fts_level && f->fts_name[0] == '.')
+			fts_set(tree, f, FTS_SKIP);
+		else if (f->fts_info == FTS_D && vendor_folder_is_mapped(f->fts_path)) {
+			err = import_mapped(v, f->fts_path);
+			fts_set(tree, f, FTS_SKIP);
+		} else if (f->fts_info == FTS_F && f->fts_namelen > 5 &&
+			   !strcmp(f->fts_name + f->fts_namelen - 5, ".json"))
+			err = import_file(v, f->fts_path, false);
+	}
+	if (tree)
+		fts_close(tree);
+	return err;
+}
+
+static int import_path(struct vendor *v, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return error_sys(v->error, errno, "%s", path);
+	return S_ISDIR(st.st_mode) ? import_folder(v, path) : import_file(v, path, true);
 }
 
 static int make_folders(char *path)
@@ -293,7 +303,7 @@ static int import(struct vendor *v, struct error *e)
 	if (!path)
 		err = error_set(e, ENOENT, "neither XDG_DATA_HOME nor HOME is set; name the pack with -o FILE");
 	for (size_t i = 0; i < v->n_paths && !err; i++)
-		err = import_path(v, v->path[i], 0);
+		err = import_path(v, v->path[i]);
 	if (!err && !v->pack.n_sets)
 		err = error_set(e, ENODATA, "%s: contains neither a mapfile.csv nor a vendor's file", v->path[0]);
 	if (!err && !v->output && (err = make_folders(path)))

@@ -22,6 +22,11 @@ int vendor_events_apply(struct vendor_events *v, struct event_pmu *pmu, size_t n
 	return 0;
 }
 
+bool vendor_matches(const char *pattern, size_t len, const char *text)
+{
+	return false;
+}
+
 bool vendor_is_cpu(const char *pattern, const char *cpuid)
 {
 	return false;

@@ -313,6 +313,19 @@ static bool is_name(const char *name)
 	       name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_.-")] == '\0';
 }
 
+/* perfmon's OFFCORE_RESPONSE:request=A:response=B is OFFCORE_RESPONSE.A.B in the kernel's files. */
+static void plain_name(char *name)
+{
+	static const char request[] = ":request=", response[] = ":response=";
+	char *a = strstr(name, request), *b = a ? strstr(a, response) : NULL;
+
+	if (!b)
+		return;
+	*a = *b = '.';
+	memmove(b + 1, b + sizeof(response) - 1, strlen(b + sizeof(response) - 1) + 1);
+	memmove(a + 1, a + sizeof(request) - 1, strlen(a + sizeof(request) - 1) + 1);
+}
+
 /* Fills in name and text of one event. Returns NULL, or why it has none; "" for a metric, which needs none. */
 static const char *describe(const struct vendor_events *v, struct merged *m, char *name, size_t size,
 			    struct buf *text)
@@ -332,7 +345,10 @@ static const char *describe(const struct vendor_events *v, struct merged *m, cha
 	}
 	if (!either(m, "EventName") && either(m, "MetricName"))
 		return "";
-	if (!either(m, "EventName") || vendor_lower(name, size, either(m, "EventName")) || !is_name(name))
+	if (!either(m, "EventName") || vendor_lower(name, size, either(m, "EventName")))
+		return "its name cannot be used in a list of events";
+	plain_name(name);
+	if (!is_name(name))
 		return "its name cannot be used in a list of events";
 	buf_clear(text);
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)

@@ -33,6 +33,8 @@ int vendor_map_each(const char *path, vendor_map_fn each, void *arg, struct erro
 /* Whether the pattern matches the CPU. It may omit the stepping; Arm's number stands for its variant and revision and
  * later ones (arch/arm64/util/header.c of perf). */
 bool vendor_is_cpu(const char *pattern, const char *cpuid);
+/* Does the extended regular expression match the whole of the text? */
+bool vendor_matches(const char *pattern, size_t len, const char *text);
 /* Whether it is a pattern at all. */
 bool vendor_is_pattern(const char *pattern);
 void vendor_events_free(struct vendor_events *v);

@@ -24,5 +24,3 @@ struct vendor_events {
 const char *vendor_field(const struct json *object, const char *key);
 /* In lower case. -E2BIG beyond `size`. */
 int vendor_lower(char *to, size_t size, const char *from);
-/* Does the extended regular expression match the whole of the text? */
-bool vendor_matches(const char *pattern, size_t len, const char *text);

@@ -61,6 +61,7 @@ struct metric {
 	const char *threshold; /* expression like `expr`; non-zero is bad; or NULL */
 	const char *threshold_otherwise; /* for recordings that lack its inputs, like `otherwise` */
 	const char *ungrouped_in;        /* categories by which its events are not grouped; or NULL */
+	const char *board; /* "arm_cmn=434.*": the PMU that it is about, and what that calls itself; or NULL */
 	enum metric_grouping grouping;
 	double margin; /* smallest relative change that matters to `diff`; 0: the default, 0.02 */
 	enum metric_scope scope;

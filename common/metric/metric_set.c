@@ -6,8 +6,8 @@
 
 void metric_row_release(struct metric *row)
 {
-	const char *owned[] = { row->name, row->display, row->aliases,   row->categories,  row->unit,
-				row->expr, row->help,    row->threshold, row->ungrouped_in };
+	const char *owned[] = { row->name, row->display, row->aliases,   row->categories,   row->unit,
+				row->expr, row->help,    row->threshold, row->ungrouped_in, row->board };
 
 	for (size_t k = 0; k < sizeof(owned) / sizeof(owned[0]); k++)
 		free((void *)(uintptr_t)owned[k]);

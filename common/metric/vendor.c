@@ -417,6 +417,7 @@ static int fill_row(struct loader *l, struct names *used, struct entry *entry, s
 	const char *groups = entry_field(entry, "MetricGroup"), *help = entry_field(entry, "BriefDescription");
 	const char *mode = entry_field(entry, "AggregationMode");
 	const char *ungrouped = entry_field(entry, "MetricgroupNoGroup"), *unit = entry_field(entry, "Unit");
+	const char *compat = entry_field(entry, "Compat");
 	int err = fill_expr(l, entry, row);
 
 	if (!err)
@@ -432,6 +433,7 @@ static int fill_row(struct loader *l, struct names *used, struct entry *entry, s
 	row->categories = groups ? categories_of(groups) : NULL;
 	row->ungrouped_in = ungrouped ? categories_of(ungrouped) : NULL;
 	row->help = copy(help ? help : entry->name);
+	row->board = compat && unit ? printed(unit, "=", compat) : NULL;
 	row->precision = 2;
 	row->grouping = grouping_of(entry_field(entry, "MetricConstraint"));
 	row->scope = !mode                    ? METRIC_ANY :
@@ -510,7 +512,7 @@ int vendor_copy(const struct vendor_docs *docs, bool help, struct json *to)
 	static const char *const keys[] = { "MetricName",      "MetricExpr",         "MetricGroup",
 					    "ScaleUnit",       "MetricThreshold",    "MetricConstraint",
 					    "AggregationMode", "MetricgroupNoGroup", "Unit",
-					    "BriefDescription" };
+					    "Compat",          "BriefDescription" };
 	int err = 0;
 
 	for (size_t d = 0; d < docs->n; d++)

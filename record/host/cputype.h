@@ -12,5 +12,5 @@ int cputype_read(const struct root *r, const struct pm_topology *before, struct 
 void cputype_name(uint64_t midr, char *name, size_t size);
 /* MIDR of a CPU, 0 if there is none. */
 uint64_t cputype_midr(const struct root *r, uint32_t cpu);
-/* Implementer and part of the first CPU that tells its MIDR, the other bits 0; the chip, "jep106:036b:0241", or "". */
+/* Implementer and part of the first CPU that tells its MIDR, other bits 0; the chip, "jep106:036b:0241", or "". */
 uint64_t cputype_chip(const struct root *r, char soc[static 32]);

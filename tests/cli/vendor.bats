@@ -52,6 +52,8 @@ rec() {
 	pmrec list events --root="$BATS_TEST_TMPDIR/root" | grep -q 'beats.*Beats of dram'
 	pmrec list metrics --root="$BATS_TEST_TMPDIR/root" | grep -q boardtwice
 	echo rev3 >identifier
+	! pmrec list metrics --root="$BATS_TEST_TMPDIR/root" | grep -q boardtwice
+	! pmrec list metricgroups --root="$BATS_TEST_TMPDIR/root" | grep -q boardtwice
 	[ -z "$(pmrec list events --root="$BATS_TEST_TMPDIR/root" | grep Beats)" ]
 	echo rev1 >identifier
 	[ -z "$(PERF_CPUID=GenuineIntel-6-55-4 pmrec list events --root="$BATS_TEST_TMPDIR/root" | grep Beats)" ]
@@ -138,6 +140,25 @@ rec() {
 	END
 	pmrec vendor import v9.json
 	[[ $(pmrec vendor) == *"v9"*1*1*0x00000000410fd4f0* ]]
+	# A clone has its files somewhere below, some of them twice, and others beside them.
+	mkdir -p clone/data/pmu/cpu clone/tools
+	cp v9.json clone/data/pmu/cpu && cp v9.json clone/tools/again.json && echo '{ "mapping": 1 }' >clone/tools/mapping.json
+	echo '{ "cpuid": "0x41d0c", "events": [ { "code": 4096, "name": "OWN", "description": "own" } ] }' >clone/tools/n1.json
+	echo broken >clone/tools/broken.json
+	[[ $(pmrec vendor import clone) == *"2 processors, 2 events, 1 metric,"* ]]
+	[[ $(pmrec vendor) == *"n1"*1*0*0x00000000410fd0c0* ]]
+	# Of several revisions the latest that is not newer, else the oldest.
+	for r in 2 3; do
+		sed 's/"0xd4f"/"0xd49", "major_revision": "0", "minor_revision": "'$r'"/; s/clk/clk'$r'/g' v9.json >clone/data/n2-$r.json
+	done
+	pmrec vendor import clone
+	for own in 0:clk2 2:clk2 3:clk3; do
+		[[ $(PERF_CPUID=0x00000000410fd49${own%:*} pmrec list metrics "clk*") == *"${own#*:}"* ]]
+		[[ $(PERF_CPUID=0x00000000410fd49${own%:*} pmrec list metrics "clk*" | grep -c clk) = 1 ]]
+	done
+	sed 's/ACME.FAULTS/OFFCORE_RESPONSE:request=ANY:response=NONE/' perfmon/ACM/events/e.json >e && mv e perfmon/ACM/events/e.json
+	[ -z "$(pmrec vendor import perfmon 2>&1 >/dev/null)" ]
+	pmrec list events offcore_response.any.none | grep -q offcore_response.any.none
 	run -125 pmrec vendor import perfmon/ACM/events/e.json
 	[[ $output == *"does not say which CPU"* ]]
 }

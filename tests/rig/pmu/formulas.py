@@ -108,7 +108,7 @@ class Formulas:
             unit = o.get("Unit")
             if pmu in self.pmus(PMUS.get(unit, f"uncore_{unit.lower()}") if unit not in (None, "core") else None):
                 return FIXED.get(name.lower()) or code(o)
-        return p.get("events", {}).get(name, (None,))[0]
+        return {k.lower(): v for k, v in p.get("events", {}).items()}.get(name.lower(), (None,))[0]
 
     def count(self, text, unit=None):
         """Counts a second of everything that the text means in a metric of that kind of cores."""
@@ -161,6 +161,12 @@ class Formulas:
         scale = re.match(r"[0-9.]+(e-?[0-9]+)?", o.get("ScaleUnit", "")) if not seen else None
         return result * float(scale[0]) if scale else result
 
+    def names(self, key):
+        """What its formula names."""
+        def walk(t):
+            return ([t[1]] if t[0] == "input" else []) + [n for sub in t[1:] if isinstance(sub, tuple) for n in walk(sub)]
+        return walk(Parser(self.metrics[key]["MetricExpr"]).whole())
+
     def inputs(self, tree, key, seconds, seen):
         found = {}
 
@@ -180,8 +186,7 @@ class Formulas:
                 elif call and call[1] == "source_count":
                     found[name] = float(sum(self.terms_on(pmu, call[2]) is not None for pmu in self.machine.table.PMUS))
                 elif call and call[1] == "strcmp_cpuid_str":
-                    # A recording says which machine it was made on, which is the one that runs the test.
-                    found[name] = 0.0
+                    found[name] = float(self.is_cpu(int(call[2], 16)))
                 elif call:
                     found[name] = NAN
                 else:
@@ -191,6 +196,12 @@ class Formulas:
                     walk(sub)
         walk(tree)
         return found
+
+    def is_cpu(self, wanted):
+        """The same implementer and part, of that variant and revision or a later one (Linux, tools/perf/arch/arm64)."""
+        own = int(self.machine.table.CPUID, 16)
+        version = lambda midr: (midr >> 20 & 15, midr & 15)
+        return (own ^ wanted) & ~0xf0000f == 0 and version(own) >= version(wanted)
 
     def has(self, text):
         try:

@@ -4,7 +4,7 @@ within 0.5 %.
 
 The files are those of $PM_PMU_EVENTS, the folder tools/perf/pmu-events/arch of a kernel's tree; newer: those of newer.py, and its
 perf, below FOLDER. Time does not pass: every reading is
-a second (FAKE_PMU_STEP). Where perf is further off than that, it is listed and does not matter; we have to be right.
+a second (FAKE_PMU_STEP). Where perf is further off than that, it is listed, with the reason for newer perf; we have to be right.
 """
 import json
 import os
@@ -80,6 +80,25 @@ def opened(runner, files, name):
     said = runner.run(*how, "true").stderr
     ours = at_once(runner)
     return theirs, ours, said + runner.run(*how, "--dry-run").stdout if theirs is not None and ours > theirs else said
+
+
+def why(f, key, seen=()):
+    """Why perf's value of that metric may be another one; None: no reason is known."""
+    for name in f.names(key):
+        other = next((k for k in ((name, key[1]), (name, None)) if k in f.metrics and k not in seen), None)
+        event, _, term = name.partition("/")[2].rstrip("/").partition(",")
+        own = f.events.get((event or name).lower(), [{}])[0]
+        if term.startswith("umask=") and int(term[6:], 0) | int(own.get("UMask", "0"), 0) != int(term[6:], 0):
+            return f"{event} keeps the bits of its own mask beside {term}"
+        if formulas.filters(own) not in ([], [own.get("Filter")]):
+            return f"{name} has its filter in the wrong half of config1"
+        if sum(f.terms_on(pmu, name) is not None for pmu in f.machine.table.PMUS) > 1 and not own.get("Unit"):
+            return f"{name} is an event of other PMUs, too"
+        found = why(f, other, (*seen, other)) if other else None
+        if found:
+            return found
+    # Each begins when it is opened, which on a busy machine takes a while.
+    return "perf's duration_time of a metric is not the one of -e" if "duration_time" in f.names(key) else None
 
 
 def ids(keys):
@@ -182,7 +201,9 @@ def main():
             perf_lacks += 1
         # Each kind of cores has a value, and both have one name.
         elif not any(near(one, f.value(key, theirs[1])) for one in theirs[0]):
-            perf_off.append(f"{key[0]}: perf {theirs[0]}, truth {f.value(key, theirs[1])}, ours {mine and mine[0]}")
+            perf_off.append(f"{key[0]}: perf {theirs[0]}, truth {f.value(key, theirs[1])}, ours {mine and mine[0]}: {why(f, key)}")
+            # Older perf is not explained here.
+            wrong += [f"nothing says why {perf_off[-1]}"] if "newer" in sys.argv and not why(f, key) else []
     for line in perf_off:
         print("perf differs:", line)
     for line in wrong:
