@@ -170,7 +170,7 @@ int vendor_pack_find(struct vendor_pack *p, struct error *e)
 	return err;
 }
 
-/* Of rows for several revisions of an Arm processor that of the latest which is not newer than it, else the oldest. */
+/* Of rows for revisions of an Arm processor that of the latest which is not newer than it, else the oldest. */
 static bool is_best(const struct vendor_pack *p, uint32_t row, uint64_t own)
 {
 	const uint64_t revision = 0xf0000f;
