@@ -21,6 +21,7 @@
 
 #include "format/model.h"
 #include "record/bpf/bpf_call.h"
+#include "record/bpf/bpf_check.h"
 #include "record/bpf/bpf_follower.h"
 #include "record/bpf/bpf_leader.h"
 #include "record/bpf/bpf_profile.h"
@@ -52,6 +53,7 @@ static struct {
 	char tracepoint[32];
 } links[THINGS];
 static unsigned n_maps, n_programs, n_links;
+static int refused[2]; /* errno for loading programs for tracepoints, and for those that attach to others */
 
 /* ---- the world of the programs ---- */
 
@@ -285,6 +287,8 @@ static long bpf(int command, union bpf_attr *a)
 	case BPF_MAP_DELETE_ELEM:
 		return drop(map_at((int)a->map_fd), pointer(a->key));
 	case BPF_PROG_LOAD:
+		if (refused[a->prog_type == BPF_PROG_TYPE_TRACING])
+			return -refused[a->prog_type == BPF_PROG_TYPE_TRACING];
 		p = &programs[n_programs++];
 		assert_true(a->insn_cnt <= 512 && n_programs < THINGS);
 		p->fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -331,6 +335,7 @@ static int begin(void **state)
 	n_maps = n_programs = n_links = 0;
 	memset(event, 0, sizeof(event));
 	memset(broken, 0, sizeof(broken));
+	memset(refused, 0, sizeof(refused));
 	n_cpus_of_map = CPUS;
 	return 0;
 }
@@ -633,6 +638,48 @@ static void runs_of_programs_are_measured(void **state)
 	bpf_profile_release(&p);
 }
 
+/* ---- refusals ---- */
+
+static void refusals_say_what_helps(void **state)
+{
+	static const struct {
+		int tracepoint, tracing, check, attach;
+		const char *lockdown, *check_says, *attach_says;
+	} cases[] = {
+		{ 0, 0, 0, 0, NULL, "", "" },
+		{ ENOSYS, 0, -ENOSYS, -ENOSYS, NULL, "CONFIG_BPF_SYSCALL", "" },
+		{ EPERM, 0, -EPERM, -EPERM, "none integrity [confidentiality]",
+		  "boot without lockdown=confidentiality", "" },
+		{ EACCES, 0, -EPERM, -EPERM, "none [integrity] confidentiality", "run pmrec ", "" },
+		{ ENOMEM, 0, -ENOMEM, -ENOMEM, NULL, "", "" },
+		{ 0, EPERM, 0, -EPERM, NULL, "", "only another kernel helps" },
+		{ 0, 524, 0, -ENOTSUP, NULL, "", "a newer kernel may" },
+		{ 0, ENOTSUP, 0, -ENOTSUP, NULL, "", "a newer kernel may" },
+		{ 0, ENOMEM, 0, -ENOMEM, NULL, "", "" },
+	};
+	struct root root;
+	char dir[32];
+
+	sysroot_make(dir, NULL);
+	assert_int_equal(root_init(&root, dir), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct error e = { 0 };
+
+		n_programs = 0;
+		refused[0] = cases[i].tracepoint;
+		refused[1] = cases[i].tracing;
+		sysroot_put(dir, "/sys/kernel/security/lockdown", "%s\n",
+			    cases[i].lockdown ? cases[i].lockdown : "[none]");
+		assert_int_equal(bpf_check(&root, &e), cases[i].check);
+		assert_non_null(strstr(e.text, cases[i].check_says));
+		e = (struct error){ 0 };
+		assert_int_equal(bpf_check_attach(&e), cases[i].attach);
+		assert_non_null(strstr(e.text, cases[i].attach_says));
+	}
+	root_release(&root);
+	sysroot_remove(dir);
+}
+
 /* ---- single instructions ---- */
 
 /* How far a program comes whose steps end it on one condition or another. */
@@ -688,6 +735,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(each_cpu_has_its_sum, begin, end),
 		cmocka_unit_test_setup_teardown(tasks_have_places_and_so_have_their_children, begin, end),
 		cmocka_unit_test_setup_teardown(runs_of_programs_are_measured, begin, end),
+		cmocka_unit_test_setup_teardown(refusals_say_what_helps, begin, end),
 		cmocka_unit_test(programs_end_where_they_should),
 	};
 

@@ -178,13 +178,120 @@ static void others(void **state)
 	close(null);
 }
 
+/* What a request says of its bytes is not believed: the opener refuses, and goes on. */
+static void baggage(void **state)
+{
+	const uint16_t key = offsetof(union bpf_attr, key), size = sizeof(union bpf_attr);
+	struct {
+		struct opener_baggage b;
+		uint32_t attr_size;
+	} cases[] = {
+		{ { .n_blobs = OPENER_BLOBS + 1 }, size },
+		{ { .n_blobs = 1u << 31 }, size },
+		{ { .n_fds = 3 }, size },
+		{ { .n_fds = 1u << 31 }, size },
+		{ .attr_size = size + 1u },
+		{ { .code = true }, size },
+		/* Beyond the attribute, or the blob that has it; in one that comes later, or in itself. */
+		{ { .n_blobs = 1, .blob = { { .at = size - 7 } } }, size },
+		{ { .n_blobs = 1, .blob = { { .at = key } } }, key + 7u },
+		{ { .n_blobs = 1, .blob = { { .in = 1 } } }, size },
+		{ { .n_blobs = 2, .blob = { { .at = key }, { .in = 2 } } }, size },
+		{ { .n_blobs = 2, .blob = { { .at = key }, { .in = 1 } } }, size },
+		{ { .n_blobs = 1, .blob = { { .size = 8, .in = 1 } } }, size },
+		/* More bytes than came. */
+		{ { .n_blobs = 1, .blob = { { .size = 1, .at = key } } }, size },
+		/* No descriptor came. */
+		{ { .n_fds = 1, .fd_at = { 0 } }, size },
+		{ { .n_fds = 1, .fd_at = { size - 3 } }, size },
+		{ { .n_blobs = 1, .blob = { { .at = key, .fd = true } } }, size },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		r = (struct opener_request){ .what = OPENER_BPF, .bpf = { .command = BPF_MAP_LOOKUP_ELEM } };
+		r.bpf.attr_size = cases[i].attr_size;
+		r.bpf.baggage = cases[i].b;
+		if (ask(NULL) != -EINVAL)
+			fail_msg("case %zu: %d", i, r.result);
+	}
+	/* It still opens. */
+	assert_true(open_it("/proc/vmstat", O_RDONLY) >= 0);
+}
+
+/* A map, its elements and a program that names it, by way of the opener, from a process that has given its rights
+ * away. Its exit status: 0, 77 without rights to give, or the number of what went wrong. */
+static int use_bpf(void)
+{
+	union bpf_attr a = { .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8, .max_entries = 3 };
+	struct opener_baggage element = { .fd_at = { offsetof(union bpf_attr, map_fd) }, .n_fds = 1, .n_blobs = 2 };
+	struct opener_baggage program = {
+		.fd_at = { offsetof(union bpf_attr, attach_prog_fd) }, .n_fds = 1, .n_blobs = 2, .code = true
+	};
+	static const char license[] = "GPL";
+	uint32_t key = 1;
+	uint64_t value = 0x1122334455667788;
+	int map, fd;
+
+	if (opener_start(true) || !opener_runs())
+		return 77;
+	map = opener_bpf(BPF_MAP_CREATE, &a, sizeof(a), NULL);
+	if (map == -EPERM)
+		return 77;
+	if (map < 0)
+		return 1;
+	struct bpf_insn code[] = {
+		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map },
+		{ 0 },
+		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 2, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map },
+		{ 0 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	a = (union bpf_attr){ .map_fd = (uint32_t)map };
+	element.blob[0] = (struct opener_blob){ .data = &key, .size = 4, .at = offsetof(union bpf_attr, key) };
+	element.blob[1] = (struct opener_blob){ .data = &value, .size = 8, .at = offsetof(union bpf_attr, value) };
+	if (opener_bpf(BPF_MAP_UPDATE_ELEM, &a, sizeof(a), &element))
+		return 2;
+	value = 0;
+	element.blob[1].out = true;
+	if (opener_bpf(BPF_MAP_LOOKUP_ELEM, &a, sizeof(a), &element) || value != 0x1122334455667788)
+		return 3;
+	key = 2;
+	if (opener_bpf(BPF_MAP_LOOKUP_ELEM, &a, sizeof(a), &element) || value)
+		return 4;
+	key = 3;
+	if (opener_bpf(BPF_MAP_LOOKUP_ELEM, &a, sizeof(a), &element) != -ENOENT)
+		return 5;
+	a = (union bpf_attr){ .prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT, .insn_cnt = 6 };
+	program.blob[0] =
+		(struct opener_blob){ .data = code, .size = sizeof(code), .at = offsetof(union bpf_attr, insns) };
+	program.blob[1] = (struct opener_blob){ .data = (char *)(uintptr_t)license,
+						.size = sizeof(license),
+						.at = offsetof(union bpf_attr, license) };
+	fd = opener_bpf(BPF_PROG_LOAD, &a, sizeof(a), &program);
+	return fd >= 0 ? 0 : 6;
+}
+
+static void bpf_goes_by_way_of_it(void **state)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (!pid)
+		_exit(use_bpf());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paths),
-		cmocka_unit_test(events),
-		cmocka_unit_test(probes),
-		cmocka_unit_test(others),
+		cmocka_unit_test(paths),  cmocka_unit_test(events),  cmocka_unit_test(probes),
+		cmocka_unit_test(others), cmocka_unit_test(baggage), cmocka_unit_test(bpf_goes_by_way_of_it),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);
