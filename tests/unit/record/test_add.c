@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "record/plan/add.h"
+#include "record/plan/topology.h"
 #include "tests/unit/lib/planned.h"
 
 static struct planned here;
@@ -198,6 +199,96 @@ static void reads_fields_of_telemetry(void **state)
 	assert_int_equal(pm_model_counter_named(&here.model, "add.x")->width, 16);
 }
 
+/* Register 0x10 of a CPU is 0xf00000000 + 256 times the CPU; there is no other. */
+static void put_registers(uint32_t cpu)
+{
+	char path[64], full[96];
+	uint64_t v = 0xf00000000 + 256 * cpu;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/dev/cpu/%u/msr", cpu);
+	sysroot_put(here.dir, path, "%s", "");
+	snprintf(full, sizeof(full), "%s%s", here.dir, path);
+	f = fopen(full, "r+");
+	assert_non_null(f);
+	assert_int_equal(fseek(f, 0x10, SEEK_SET), 0);
+	assert_int_equal(fwrite(&v, sizeof(v), 1, f), 1);
+	fclose(f);
+}
+
+/* -1: the unit says that there is none. */
+static int64_t read_of(struct unit *u)
+{
+	uint16_t status = 0;
+	uint64_t v = 0;
+	bool missing;
+	struct cells c = { .v = &v, .status = &status, .step = 1, .n = 1, .any_missing = &missing };
+
+	assert_int_equal(u->read(u, &c), 0);
+	return status ? -1 : (int64_t)v;
+}
+
+static unsigned units_there(void)
+{
+	unsigned n = 0;
+
+	for (struct unit *u = here.plan.units; u; u = u->next)
+		n++;
+	return n;
+}
+
+static void update(uint32_t cpu, bool online)
+{
+	for (size_t i = 0; i < here.n_sources; i++)
+		if (here.source[i].wanted) {
+			here.plan.source = &here.source[i];
+			assert_int_equal(here.source[i].ops->update(&here.source[i], &here.plan, cpu, online), 0);
+		}
+}
+
+/* Where packages have several dies such a register is one for each; a die that was not there gets its place when one
+ * of its CPUs comes. */
+static void registers_are_read_where_they_count(void **state)
+{
+	static struct add a[2];
+	const struct pm_counter *c;
+	struct unit *u;
+
+	sysroot_make(here.dir, "server");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/online", "0-3,8-11\n");
+	for (uint32_t i = 0; i < 16; i++)
+		put_registers(i);
+	assert_int_equal(add_parse(&a[0], "msr0x10,package,u32,raw,P", NULL), 0);
+	assert_int_equal(add_parse(&a[1], "msr0x18,cpu,Z", NULL), 0);
+	start("server", a, 2);
+	assert_int_equal(units_there(), 2);
+	u = here.plan.units;
+	assert_int_equal(u->cpu, 0);
+	assert_int_equal(read_of(u), 0);
+	u = u->next;
+	assert_int_equal(u->cpu, 2);
+	assert_int_equal(read_of(u), 256 * 2);
+	c = pm_model_counter_named(&here.model, "add.p");
+	assert_int_equal(c->width, 32);
+	assert_int_equal(c->semantics, PM_BITFIELD);
+	assert_int_equal(pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0), 0);
+	assert_int_equal(here.model.instance[here.model.group[0].instance[0] - 1].kind, PM_DIE);
+	/* What cannot be read anywhere is a column that says so, also later. */
+	assert_int_equal(pm_map_u64(&pm_model_counter_named(&here.model, "add.z")->attrs, PM_COUNTER_PERF_INVALID, 0),
+			 PM_REASON_ERRNO + EIO);
+	sysroot_put(here.dir, "/sys/devices/system/cpu/online", "0-14\n");
+	assert_int_equal(topology_refresh(&here.plan), 1);
+	update(1, true);
+	assert_int_equal(units_there(), 2);
+	update(5, true);
+	assert_int_equal(units_there(), 3);
+	assert_int_equal(read_of(u->next), 256 * 5);
+	assert_int_equal(u->next->cpu, 5);
+	update(4, true);
+	assert_int_equal(units_there(), 3);
+	assert_int_equal(pm_model_group(&here.model, u->next->group)->counter[0], c->id);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +297,7 @@ int main(void)
 		cmocka_unit_test_teardown(reads_files_by_scope, teardown),
 		cmocka_unit_test_teardown(reads_other_files_once, teardown),
 		cmocka_unit_test_teardown(what_is_not_there_is_a_column_with_a_reason, teardown),
+		cmocka_unit_test_teardown(registers_are_read_where_they_count, teardown),
 		cmocka_unit_test_teardown(reads_fields_of_telemetry, teardown),
 	};
 

@@ -1,7 +1,7 @@
 /*
  * What programs of counting by BPF compute, run by an interpreter of their instructions (as the kernel's documentation
- * of the instruction set has them) on events, tasks and CPUs that a test makes up. The linker puts a bpf(2) of our own in
- * the place of the kernel's.
+ * has them) on events, tasks and CPUs that a test makes up. The linker puts a bpf(2) of our own in the place of the
+ * kernel's.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -387,6 +387,22 @@ static void pmt_keeps_every_word(void **state)
 	sysroot_put(here.dir, "/sys/class/intel_pmt/telem1/size", "32\n");
 	start_again("pmt");
 	assert_int_equal(refused("pmt")->reason, pm_reason_errno(EIO));
+	/* Without a whole word, or with more than any has. */
+	for (unsigned size = 7; size < 200000; size += 8 * 16385 - 7) {
+		sysroot_put(here.dir, "/sys/class/intel_pmt/telem1/size", "%u\n", size);
+		start_again("pmt");
+		assert_int_equal(refused("pmt")->reason, PM_REASON_FORMAT);
+	}
+	/* Others of that folder are no telemetry. */
+	sysroot_put(here.dir, "/sys/class/intel_pmt/telem1/size", "24\n");
+	sysroot_put(here.dir, "/sys/class/intel_pmt/crashlog1/guid", "0x1a067103\n");
+	sysroot_put(here.dir, "/sys/class/intel_pmt/crashlog1/size", "24\n");
+	sysroot_put(here.dir, "/sys/class/intel_pmt/crashlog1/telem", "01234567abcdefgh89012345");
+	start_again("pmt");
+	assert_null(refused("pmt"));
+	sample();
+	assert_int_equal(of_device("pmt.1a067102_0", "telem1"), 0x3736353433323130);
+	assert_int_equal(of_device("pmt.1a067103_0", "crashlog1"), NO_COUNTER);
 }
 
 int main(void)
