@@ -34,8 +34,8 @@ enum { CPUS = 2, THINGS = 32, STEPS = 20000 };
 struct map {
 	int fd;
 	uint32_t type, key_size, value_size, entries;
-	char *data;       /* elements in rows, CPU by CPU where it has them for each */
-	uint32_t key[64]; /* of a hash, by place */
+	char *data;                    /* elements in rows, CPU by CPU where it has them for each */
+	char key[64][PERF_ATTR_BYTES]; /* of a hash, by place */
 	bool used[64];
 };
 
@@ -50,6 +50,7 @@ static struct map maps[THINGS];
 static struct program programs[THINGS];
 static struct {
 	int fd, program;
+	bool ended;
 	char tracepoint[32];
 } links[THINGS];
 static unsigned n_maps, n_programs, n_links;
@@ -63,8 +64,31 @@ static struct bpf_cell event[4][CPUS]; /* what the events of a map read, in its 
 static bool broken[4][CPUS];           /* cannot be read */
 static uint32_t n_cpus_of_map;         /* index = event * this + CPU */
 
+/* Descriptors that were made of ids, and those that they stand for. */
+static struct {
+	int fd, of;
+} alias[THINGS];
+static unsigned n_aliases;
+
+static int original(int fd)
+{
+	for (unsigned i = n_aliases; i-- > 0;)
+		if (alias[i].fd == fd)
+			return alias[i].of;
+	return fd;
+}
+
+static int another(int of)
+{
+	assert_true(n_aliases < THINGS);
+	alias[n_aliases].of = of;
+	alias[n_aliases].fd = fcntl(of, F_DUPFD_CLOEXEC, 100 + (int)n_aliases);
+	return alias[n_aliases++].fd;
+}
+
 static struct map *map_at(int fd)
 {
+	fd = original(fd);
 	for (unsigned i = 0; i < n_maps; i++)
 		if (maps[i].fd == fd)
 			return &maps[i];
@@ -76,13 +100,13 @@ static char *element(struct map *m, const void *key, uint32_t on)
 {
 	uint32_t k;
 
-	memcpy(&k, key, sizeof(k));
 	if (m->type == BPF_MAP_TYPE_HASH) {
 		for (unsigned i = 0; i < 64; i++)
-			if (m->used[i] && m->key[i] == k)
+			if (m->used[i] && !memcmp(m->key[i], key, m->key_size))
 				return m->data + i * m->value_size;
 		return NULL;
 	}
+	memcpy(&k, key, sizeof(k));
 	if (k >= m->entries)
 		return NULL;
 	if (m->type == BPF_MAP_TYPE_PERCPU_ARRAY)
@@ -100,10 +124,12 @@ static long update(struct map *m, const void *key, const void *value, uint64_t f
 	if (at && flags == BPF_NOEXIST)
 		return -EEXIST;
 	if (!at) {
-		while (m->used[i])
+		while (i < m->entries && m->used[i])
 			i++;
+		if (i == m->entries)
+			return -E2BIG;
 		m->used[i] = true;
-		memcpy(&m->key[i], key, 4);
+		memcpy(m->key[i], key, m->key_size);
 		at = m->data + i * m->value_size;
 	}
 	memcpy(at, value, m->value_size);
@@ -112,11 +138,8 @@ static long update(struct map *m, const void *key, const void *value, uint64_t f
 
 static long drop(struct map *m, const void *key)
 {
-	uint32_t k;
-
-	memcpy(&k, key, sizeof(k));
 	for (unsigned i = 0; i < 64; i++)
-		if (m->used[i] && m->key[i] == k) {
+		if (m->used[i] && !memcmp(m->key[i], key, m->key_size)) {
 			m->used[i] = false;
 			return 0;
 		}
@@ -255,6 +278,39 @@ static uint64_t run(const struct program *p, void *context)
 
 /* ---- bpf(2) ---- */
 
+/* Ids are places from 1: of maps, of programs, of links. */
+static long tell(int fd, void *info)
+{
+	struct bpf_prog_info *program = info;
+	uint32_t *ids = pointer(program->map_ids);
+	struct bpf_link_info *link = info;
+	struct bpf_map_info *map = info;
+
+	fd = original(fd);
+	for (unsigned i = 0; i < n_maps; i++)
+		if (maps[i].fd == fd) {
+			*map = (struct bpf_map_info){ .type = maps[i].type,
+						      .id = i + 1,
+						      .key_size = maps[i].key_size,
+						      .value_size = maps[i].value_size };
+			return 0;
+		}
+	for (unsigned i = 0; i < n_links; i++)
+		for (unsigned k = 0; k < n_programs && links[i].fd == fd; k++)
+			if (programs[k].fd == links[i].program) {
+				*link = (struct bpf_link_info){ .id = i + 1, .prog_id = k + 1 };
+				return 0;
+			}
+	for (unsigned i = 0; i < n_programs; i++)
+		if (programs[i].fd == fd) {
+			program->nr_map_ids = n_maps < program->nr_map_ids ? n_maps : program->nr_map_ids;
+			for (uint32_t k = 0; k < program->nr_map_ids; k++)
+				ids[k] = k + 1;
+			return 0;
+		}
+	return -EBADF;
+}
+
 static long bpf(int command, union bpf_attr *a)
 {
 	struct map *m;
@@ -265,14 +321,11 @@ static long bpf(int command, union bpf_attr *a)
 	case BPF_MAP_CREATE:
 		m = &maps[n_maps++];
 		assert_true(n_maps < THINGS);
-		*m = (struct map){ memfd_create("map", MFD_CLOEXEC),
-				   a->map_type,
-				   a->key_size,
-				   a->value_size,
-				   a->max_entries,
-				   NULL,
-				   { 0 },
-				   { 0 } };
+		*m = (struct map){ .fd = memfd_create("map", MFD_CLOEXEC),
+				   .type = a->map_type,
+				   .key_size = a->key_size,
+				   .value_size = a->value_size,
+				   .entries = a->max_entries };
 		assert_int_equal(ftruncate(m->fd, 1 << 20), 0);
 		m->data = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
 		return m->fd;
@@ -308,11 +361,38 @@ static long bpf(int command, union bpf_attr *a)
 			if (programs[i].fd == (int)a->test.prog_fd)
 				return run(&programs[i], NULL) ? -EINVAL : 0;
 		return -EBADF;
+	case BPF_MAP_GET_NEXT_KEY: {
+		unsigned i = 0;
+
+		m = map_at((int)a->map_fd);
+		while (a->key && i < 64 && !(m->used[i] && !memcmp(m->key[i], pointer(a->key), m->key_size)))
+			i++;
+		i += a->key != 0;
+		while (i < 64 && !m->used[i])
+			i++;
+		if (i >= 64)
+			return -ENOENT;
+		memcpy(pointer(a->next_key), m->key[i], m->key_size);
+		return 0;
+	}
+	case BPF_LINK_GET_FD_BY_ID:
+		return !a->link_id || a->link_id > n_links || links[a->link_id - 1].ended ?
+			       -ENOENT :
+			       another(links[a->link_id - 1].fd);
+	case BPF_PROG_GET_FD_BY_ID:
+		return another(programs[a->prog_id - 1].fd);
+	case BPF_MAP_GET_FD_BY_ID:
+		return another(maps[a->map_id - 1].fd);
+	case BPF_OBJ_GET_INFO_BY_FD:
+		return tell((int)a->info.bpf_fd, pointer(a->info.info));
 	case BPF_BTF_LOAD:
 		return open("/dev/null", O_RDONLY | O_CLOEXEC);
 	}
 	return -EINVAL;
 }
+
+static union perf_attr opened[THINGS];
+static unsigned n_opened;
 
 long __real_syscall(long number, long a, long b, long c, long d, long e);
 long __wrap_syscall(long number, long a, long b, long c, long d, long e);
@@ -321,6 +401,8 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e)
 {
 	long result;
 
+	if (number == SYS_perf_event_open && n_opened < THINGS)
+		opened[n_opened++] = *(const union perf_attr *)pointer((uint64_t)a);
 	if (number == SYS_perf_event_open)
 		return open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (number != SYS_bpf)
@@ -332,7 +414,7 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e)
 
 static int begin(void **state)
 {
-	n_maps = n_programs = n_links = 0;
+	n_maps = n_programs = n_links = n_opened = n_aliases = 0;
 	memset(event, 0, sizeof(event));
 	memset(broken, 0, sizeof(broken));
 	memset(refused, 0, sizeof(refused));
@@ -559,6 +641,70 @@ static void tasks_have_places_and_so_have_their_children(void **state)
 	sysroot_remove(dir);
 }
 
+/* Who counts the same event finds the leader that there is, until it ends. */
+static void leaders_are_shared(void **state)
+{
+	union perf_attr attr = { .a = { .size = 64, .config = 5, .disabled = 1, .inherit = 1, .enable_on_exec = 1 } };
+	struct bpf_leaders all = { .map = bpf_map_new(&(struct bpf_map_shape){ .name = "all",
+									       .type = BPF_MAP_TYPE_HASH,
+									       .key_size = PERF_ATTR_BYTES,
+									       .value_size = 8,
+									       .entries = 2 }) };
+	struct bpf_leader one, two, three, four;
+	struct cpulist cpus = { 0 };
+	struct error e = { 0 };
+
+	assert_int_equal(cpulist_add(&cpus, 0), 0);
+	assert_int_equal(cpulist_add(&cpus, 1), 0);
+	assert_int_equal(bpf_leader_begin(&one, &all, &attr, NULL, &cpus, CPUS, &e), 0);
+	assert_false(one.found);
+	assert_int_equal(n_opened, 2);
+	/* As all of its users may have it. */
+	assert_int_equal(opened[0].a.config, 5);
+	assert_int_equal(opened[0].a.disabled, 0);
+	assert_int_equal(opened[0].a.inherit, 0);
+	assert_int_equal(opened[0].a.enable_on_exec, 0);
+	assert_int_equal(opened[0].a.read_format, PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
+	attr.a.disabled = attr.a.inherit = attr.a.enable_on_exec = 0;
+	assert_int_equal(bpf_leader_begin(&two, &all, &attr, NULL, &cpus, CPUS, &e), 0);
+	assert_true(two.found);
+	assert_int_equal(n_opened, 2);
+	assert_int_equal(n_programs, 1);
+	assert_int_equal(original(two.link), one.link);
+	assert_int_equal(original(two.program), one.program);
+	assert_int_equal(original(two.readings), one.readings);
+	assert_int_equal(original(two.differences), one.differences);
+	assert_int_equal(two.events, -1);
+	/* Of a CPU that comes online later whoever notices it first opens the event. */
+	assert_int_equal(bpf_leader_add_cpu(&two, &attr, NULL, 1), 0);
+	assert_int_equal(n_opened, 3);
+	/* Another event has another leader. */
+	attr.a.config = 6;
+	assert_int_equal(bpf_leader_begin(&three, &all, &attr, NULL, &cpus, CPUS, &e), 0);
+	assert_false(three.found);
+	bpf_leader_release(&two);
+	/* The first has ended: its entry makes room for a third in a map of two. */
+	links[0].ended = true;
+	attr.a.config = 7;
+	assert_int_equal(bpf_leader_begin(&four, &all, &attr, NULL, &cpus, CPUS, &e), 0);
+	assert_false(four.found);
+	attr.a.config = 6;
+	assert_int_equal(bpf_leader_begin(&two, &all, &attr, NULL, &cpus, CPUS, &e), 0);
+	assert_true(two.found);
+	assert_int_equal(original(two.link), three.link);
+	bpf_leader_release(&two);
+	attr.a.config = 5;
+	links[2].ended = true;
+	assert_int_equal(bpf_leader_begin(&two, &all, &attr, NULL, &cpus, CPUS, &e), 0);
+	assert_false(two.found);
+	bpf_leader_release(&one);
+	bpf_leader_release(&two);
+	bpf_leader_release(&three);
+	bpf_leader_release(&four);
+	assert_int_equal(four.link, -1);
+	cpulist_release(&cpus);
+}
+
 /* ---- profiles ---- */
 
 static void runs_of_programs_are_measured(void **state)
@@ -734,6 +880,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(each_cpu_has_its_sum, begin, end),
 		cmocka_unit_test_setup_teardown(tasks_have_places_and_so_have_their_children, begin, end),
+		cmocka_unit_test_setup_teardown(leaders_are_shared, begin, end),
 		cmocka_unit_test_setup_teardown(runs_of_programs_are_measured, begin, end),
 		cmocka_unit_test_setup_teardown(refusals_say_what_helps, begin, end),
 		cmocka_unit_test(programs_end_where_they_should),
