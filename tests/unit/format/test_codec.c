@@ -532,15 +532,18 @@ static void test_damage(void **state)
 
 	for (unsigned round = 0; round < 300; round++) {
 		uint32_t rows = round % 2 ? 1 + (uint32_t)below(15) : 16 + (uint32_t)below(113);
+		/* With real numbers, and as columns or rows without. */
+		uint32_t n = round % 3 ? ARRAY_SIZE(bands) : ARRAY_SIZE(bands) - 1;
 		struct buf packed = BUF_INIT;
 		struct sample s;
 
-		sample_init(&s, bands, ARRAY_SIZE(bands), rows, rows, round & 2);
-		for (uint32_t b = 0, first = 0; b < ARRAY_SIZE(bands); first += bands[b++].columns)
+		sample_init(&s, bands, n, rows, rows, round & 2);
+		for (uint32_t b = 0, first = 0; b < n; first += bands[b++].columns)
 			fill_band(&s, b, first, (enum shape)below(SHAPES), (unsigned)below(30));
-		fill_doubles(&s, 13, 9, (unsigned)below(FLOATS));
+		if (round % 3)
+			fill_doubles(&s, 13, 9, (unsigned)below(FLOATS));
 		assert_int_equal(pm_pack(p, &s.m, &packed), 0);
-		assert_true(packed.data[0] & 32);
+		assert_int_equal(!(packed.data[0] & 32), round % 3 == 0);
 		for (size_t cut = 0; cut <= packed.len; cut++) {
 			uint8_t *copy = malloc(cut ? cut : 1);
 
@@ -572,6 +575,35 @@ static void test_damage(void **state)
 	}
 	print_message("%u flips refused, %u gave other numbers (or the same)\n", refused, taken);
 	assert_true(refused && taken);
+	pm_packer_free(p);
+}
+
+/* What is fresh was packed without a history, whatever the reader knows. */
+static void test_fresh(void **state)
+{
+	const struct pm_band bands[] = {
+		{ .columns = 4, .bits = 64, .ref_first = PM_REF_TICK },
+		{ .columns = 5, .bits = 48, .ref_first = PM_NO_REF },
+	};
+	struct pm_packer *p = pm_packer_new();
+
+	for (uint32_t rows = 1; rows < 60; rows += 13) {
+		struct buf packed = BUF_INIT;
+		struct sample s;
+
+		sample_init(&s, bands, ARRAY_SIZE(bands), rows, rows, false);
+		fill_band(&s, 0, 0, REF_WALK, 9);
+		fill_band(&s, 1, 4, COUNTER, 9);
+		assert_int_equal(pm_pack(p, &s.m, &packed), 0);
+		packed.data[0] |= PM_FORM_FRESH;
+		for (size_t c = 0; c < s.columns; c++)
+			s.before[c] = s.growth[c] = 12345 + c;
+		s.m.before = s.before;
+		s.m.growth = s.growth;
+		check_unpack(p, &s, &packed);
+		buf_release(&packed);
+		sample_release(&s);
+	}
 	pm_packer_free(p);
 }
 
@@ -770,10 +802,10 @@ static void test_quiet_row(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_examples),   cmocka_unit_test(test_quiet_row), cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_predictors), cmocka_unit_test(test_wrap),      cmocka_unit_test(test_random),
-		cmocka_unit_test(test_damage),     cmocka_unit_test(test_course),    cmocka_unit_test(test_doubles),
-		cmocka_unit_test(test_bad_grains),
+		cmocka_unit_test(test_examples),   cmocka_unit_test(test_quiet_row),  cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_predictors), cmocka_unit_test(test_wrap),       cmocka_unit_test(test_random),
+		cmocka_unit_test(test_damage),     cmocka_unit_test(test_fresh),      cmocka_unit_test(test_course),
+		cmocka_unit_test(test_doubles),    cmocka_unit_test(test_bad_grains),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
