@@ -48,7 +48,8 @@ struct print {
 	struct harness h;
 	struct exporter x;
 	bool one;
-	char *text; /* owned */
+	uint64_t elapsed_ns; /* of a command that ended; 0: none did */
+	char *text;          /* owned */
 };
 
 static void pass_on(struct harness *h, const struct interval *i, size_t n)
@@ -82,6 +83,15 @@ static const char *print(struct print *p, struct builder *b, const struct sink_o
 	p->h.look = pass_on;
 	harness_start(&p->h, b, show, REPLAY_EACH);
 	assert_int_equal(ops->shape(&p->x.sink, &p->h.sheet, 1), 0);
+	if (p->elapsed_ns) {
+		struct pm_event exit = { .type = PM_EVENT_CHILD_EXIT };
+
+		assert_int_equal(pm_map_set(&exit.attrs, PM_EVENT_KEY_ELAPSED_NS, pm_u64(p->elapsed_ns)), 0);
+		ops->event(&p->x.sink, &exit);
+		exit.type = PM_EVENT_MARKER;
+		ops->event(&p->x.sink, &exit);
+		pm_event_release(&exit);
+	}
 	harness_feed(&p->h, 0, rows);
 	assert_int_equal(exporter_flush(&p->x), 0);
 	p->text = slurp(config.fd);
@@ -270,6 +280,17 @@ static void tables(void **state)
 		print(&p, &b, exporter_find("table"), (struct export_config){ .no_heads = true }, "test.temp", 2),
 		"zone0      40.50\n"
 		"zone1      41.50\n");
+	print_end(&p);
+	/* How long a command took stands above its only row. */
+	p = (struct print){ .h.config = { .per = PM_SYSTEM, .summary_only = true },
+			    .one = true,
+			    .elapsed_ns = 12045678999 };
+	assert_string_equal(print(&p, &b, exporter_find("table"), (struct export_config){ 0 }, "test.count", 2),
+			    "12.045678 sec\n"
+			    "test.count\n"
+			    "  11111111\n");
+	assert_int_equal(exporter_find("table")->end(&p.x.sink), 0);
+	assert_int_equal(p.x.elapsed_ns, 0);
 	print_end(&p);
 	builder_release(&b);
 }
