@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "format/codec/codec.h"
+#include "format/codec/codec_list.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define UNTOUCHED     0xa5a5a5a5a5a5a5a5u
@@ -578,6 +579,52 @@ static void test_damage(void **state)
 	pm_packer_free(p);
 }
 
+static size_t list_round_trip(const struct pm_list_cost *cost, const uint64_t *x, size_t n)
+{
+	struct buf bytes = BUF_INIT;
+	struct bit_writer w = { .out = &bytes };
+	struct bit_reader r;
+	uint64_t got[PM_BLOCK];
+	size_t len;
+
+	assert_int_equal(pm_list_put(&w, &pm_kernel_portable, cost, x, n), 0);
+	bits_align(&w);
+	len = bytes.len;
+	assert_int_equal(buf_reserve(&bytes, PM_SLACK), 0);
+	r = (struct bit_reader){ .p = (uint8_t *)bytes.data, .end = (uint8_t *)bytes.data + len };
+	pm_list_get(&r, &pm_kernel_portable, got, n);
+	assert_false(r.bad);
+	assert_memory_equal(got, x, n * sizeof(*x));
+	buf_release(&bytes);
+	return len;
+}
+
+/* A list takes the bytes that it was said to take, wherever one of its numbers ends: 20 ones in front of a number mean
+ * that it follows as it is, in up to 64 bits. */
+static void test_lists(void **state)
+{
+	const struct pm_list_cost rice = { .mode = 3 };
+	uint64_t x[PM_BLOCK];
+
+	for (unsigned shape = 0; shape < 3; shape++)
+		for (uint64_t far = 1; far < 400; far++) {
+			struct pm_list_cost cost;
+			size_t len, n = PM_BLOCK - below(20);
+
+			for (size_t i = 0; i < n; i++)
+				x[i] = shape == 0 ? below(4) : shape == 1 ? 0 : below(far + 1) - far;
+			x[n / 2] = far;
+			cost = pm_list_measure(x, n);
+			len = list_round_trip(&cost, x, n);
+			/* Packed bits begin at a byte; what is left before is counted as the most it can be. */
+			assert_int_equal(len, (cost.bits + (cost.mode == 2 ? 0 : 7)) / 8);
+		}
+	for (uint64_t far = 1; far < 40; far++)
+		list_round_trip(&rice, &far, 1);
+	for (unsigned bits = 1; bits <= 64; bits++)
+		list_round_trip(&rice, (uint64_t[]){ mask_of(bits) }, 1);
+}
+
 /* What is fresh was packed without a history, whatever the reader knows. */
 static void test_fresh(void **state)
 {
@@ -802,10 +849,12 @@ static void test_quiet_row(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_examples),   cmocka_unit_test(test_quiet_row),  cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_predictors), cmocka_unit_test(test_wrap),       cmocka_unit_test(test_random),
-		cmocka_unit_test(test_damage),     cmocka_unit_test(test_fresh),      cmocka_unit_test(test_course),
-		cmocka_unit_test(test_doubles),    cmocka_unit_test(test_bad_grains),
+		cmocka_unit_test(test_examples), cmocka_unit_test(test_quiet_row),
+		cmocka_unit_test(test_shapes),   cmocka_unit_test(test_predictors),
+		cmocka_unit_test(test_wrap),     cmocka_unit_test(test_random),
+		cmocka_unit_test(test_damage),   cmocka_unit_test(test_fresh),
+		cmocka_unit_test(test_lists),    cmocka_unit_test(test_course),
+		cmocka_unit_test(test_doubles),  cmocka_unit_test(test_bad_grains),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,11 +2,13 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "report/commands.h"
 #include "report/info/scan.h"
 #include "tests/unit/lib/captured.h"
 
@@ -32,9 +34,11 @@ static void event(struct builder *b, enum pm_event_type type, uint64_t count)
  * begins 3 s after the one before, the second run at row 5. */
 static void world(struct builder *b)
 {
+	struct pm_event exit = { .type = PM_EVENT_CHILD_EXIT, .time_ns = BUILDER_START_NS + 8 * SECOND };
 	uint32_t id[3];
 
 	builder_init(b, of_row);
+	b->model.topology.cpu[7].online = false;
 	b->read_ns = 1000;
 	id[0] = builder_counter(b, "stat.user", "ns", PM_CUMULATIVE, PM_AGG_SUM);
 	id[1] = builder_counter(b, "stat.system", "ns", PM_CUMULATIVE, PM_AGG_SUM);
@@ -49,6 +53,12 @@ static void world(struct builder *b)
 	builder_write(b, 4, 1);
 	b->run = 2;
 	builder_write(b, 7, 2);
+	assert_int_equal(pm_map_set(&exit.attrs, PM_EVENT_KEY_EXIT, pm_u64(2)), 0);
+	assert_int_equal(pm_map_set(&exit.attrs, PM_EVENT_KEY_USER_NS, pm_u64(3 * SECOND / 2)), 0);
+	assert_int_equal(pm_map_set(&exit.attrs, PM_EVENT_KEY_MAXRSS, pm_u64(3 << 20)), 0);
+	assert_int_equal(pm_map_set(&exit.attrs, PM_EVENT_KEY_ELAPSED_NS, pm_u64(2 * SECOND)), 0);
+	assert_int_equal(pm_writer_event(b->writer, &exit), 0);
+	pm_event_release(&exit);
 	builder_finish(b);
 }
 
@@ -94,7 +104,7 @@ static void counts(void **state)
 	assert_int_equal(s.last_clocks.realtime, BUILDER_WALL_NS + 7 * SECOND);
 	assert_int_equal(scan_start(&s), BUILDER_WALL_NS);
 	assert_int_equal(s.lost_ticks, 7);
-	assert_int_equal(s.n_events, 3);
+	assert_int_equal(s.n_events, 4);
 	assert_int_equal(s.event[1].type, PM_EVENT_LOST);
 	assert_int_equal(s.event[2].type, PM_EVENT_GONE);
 	assert_int_equal(s.event[2].time_ns, BUILDER_START_NS + SECOND);
@@ -141,7 +151,7 @@ static void times(void **state)
 	pass(&s, &b.file, SCAN_VALUES);
 	assert_int_equal(s.values, 6 * 18);
 	assert_int_equal(s.interval.seen, 0);
-	assert_int_equal(s.n_events, 3);
+	assert_int_equal(s.n_events, 4);
 	scan_release(&s);
 	builder_release(&b);
 }
@@ -205,13 +215,52 @@ static void damaged(void **state)
 	builder_release(&b);
 }
 
+/* The same in words: what the builder made, and nothing that packing decides. */
+static void words(void **state)
+{
+	static const char *const parts[] = {
+		"state              complete\nformat             1.0\nstart              "
+		"2026-09-21T14:13:20.000000000Z  [time]\n"
+		"duration           8.000 s\nsnapshots          6\nlost ticks         7\n",
+		"achieved: median 1.000 s, at most 3.000 s\nbehind the tick    median 0 ns, at most 0 ns\n",
+		" frames, 3 chunks\n",
+		" for 18 values\nruns, segments     2, 2\n",
+		"tool   builder 1\narch   x86_64\ncpu_id GenuineIntel-6-55-7\ntarget system\n",
+		"packages         2\ndies             2\nnodes            2\nclusters         -\ncores            4\n"
+		"CPUs             7\nthreads per core 2\noffline CPUs     1\n",
+		"monotonic at start 5000000000 ns\nwall clock         recorded  [time]\nwall clock moved   +0 ns "
+		"against monotonic\n",
+		"source counters columns groups skew within a snapshot\n"
+		"test          0      18      2 median 7.000 us, at most 7.000 us\n"
+		"stat          2       0      0 -\nrapl          1       0      0 -\n",
+		"+1.000 s lost count=3\n",
+		"+8.000 s child-exit exit=2 user=1.500 s maxrss=3.1 MB elapsed=2.000 s\n",
+	};
+	static struct captured c;
+	struct builder b;
+	char path[64], line[80];
+	size_t missing = 0;
+
+	(void)state;
+	world(&b);
+	captured_file(path, &b.file);
+	snprintf(line, sizeof(line), "--all %s", path);
+	captured_run(&c, cmd_info, line);
+	assert_int_equal(c.status, 0);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (!strstr(c.out, parts[i]) && ++missing)
+			print_error("missing:\n%s\n", parts[i]);
+	if (missing)
+		fail_msg("of:\n%s%s", c.out, c.err);
+	captured_remove(path);
+	builder_release(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts),
-		cmocka_unit_test(times),
-		cmocka_unit_test(many),
-		cmocka_unit_test(damaged),
+		cmocka_unit_test(counts),  cmocka_unit_test(times), cmocka_unit_test(many),
+		cmocka_unit_test(damaged), cmocka_unit_test(words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

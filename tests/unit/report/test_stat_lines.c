@@ -54,6 +54,10 @@ static const struct {
 	{ "all", "--metric-only -M branch_miss_rate --per-socket -j",
 	  "{\"socket\" : \"S0\", \"counters\" : 4, \"%  branch_miss_rate\" : \"10.0\"}\n"
 	  "{\"socket\" : \"S1\", \"counters\" : 4, \"%  branch_miss_rate\" : \"10.0\"}\n" },
+	{ "all", "--metric-only -M branch_miss_rate --per-socket -I 4000",
+	  "#           time socket ctrs  %  branch_miss_rate\n"
+	  "     4.000000000 S0        4                 10.0\n"
+	  "     4.000000000 S1        4                 10.0\n" },
 	/* Totals follow intervals. */
 	{ "all", "-x, -I 2000 --summary -e branches",
 	  "2.000000000,1600,,branches,16000000000,100.00,,\n4.000000000,1600,,branches,16000000000,100.00,,\n"
@@ -179,6 +183,7 @@ static const struct {
 	  "{\"event\" : \"cs\", \"unit\" : \"\", \"cgroup\" : \"a\", \"intervals\" : 4, \"min\" : 21, \"p50\" : 21, \"p90\" : 21, "
 	  "\"p95\" : 21, \"p99\" : 21, \"max\" : 21, \"mean\" : 21, \"stddev\" : 0}\n" },
 	{ "cgroups", "-x, -G a -e cs", "84,,cs,a,8000000000,100.00,,\n" },
+	{ "cgroups", "-x, -C 1 -e cs", "44,,cs,a,4000000000,100.00,,\n84,,cs,\"b,c\",4000000000,100.00,,\n" },
 	{ "cgroups", "-x, -A -C 1 -e cs", "CPU1,44,,cs,a,4000000000,100.00,,\nCPU1,84,,cs,\"b,c\",4000000000,100.00,,\n" },
 	{ "cgroups", "--metric-only -M cs_per_second -j",
 	  "{\"cgroup\" : \"a\", \"cs/sec  cs_per_second\" : \"10500.0\"}\n"
