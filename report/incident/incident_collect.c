@@ -35,6 +35,7 @@ struct collect {
 	size_t damages;
 	uint64_t expected; /* approximate number of intervals; 0: unknown */
 	int64_t start_wall_ns;
+	bool back; /* a recording was made before the one that stands before it: one clock cannot tell both times */
 };
 
 /* ---- laying out ---- */
@@ -327,10 +328,13 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 		c->s->origin_s = (double)(int64_t)(interval->from_ns - sink->origin_ns) / 1e9;
 		if (interval->wall_ns) {
 			int64_t wall_ns = interval->wall_ns - (int64_t)(interval->to_ns - interval->from_ns);
+			double at_s;
 
 			c->start_wall_ns = c->start_wall_ns ? c->start_wall_ns : wall_ns;
+			at_s = (double)(wall_ns - c->start_wall_ns) / 1e9;
+			c->back |= at_s < c->shift_s - 1;
 			/* What lies between two recordings counts as time. */
-			c->shift_s = fmax(c->shift_s, (double)(wall_ns - c->start_wall_ns) / 1e9);
+			c->shift_s = fmax(c->shift_s, at_s);
 		}
 	}
 	for (size_t k = 0; k < n && !err; k++) {
@@ -473,7 +477,7 @@ int store_collect(struct incident_store *s, struct incidents *found, const char 
 	if (err)
 		error_prefix(e, "%s", name);
 	s->joined = own.mode == PIPELINE_EVERY || s->per_bin > 1;
-	found->start_wall_ns = c.start_wall_ns;
+	found->start_wall_ns = c.back ? 0 : c.start_wall_ns;
 	found->duration_s = c.end_s;
 	free(c.wanted);
 	free(c.fault);

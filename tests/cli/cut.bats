@@ -229,6 +229,13 @@ assert longest < 200e6, longest'
 		[[ $("$bin/pmrep" check copy.pmr) == *": good: "*", 2 recordings" ]]
 		"$bin/pmrep" show --format=csv copy.pmr | cut -d, -f2- | cmp - want
 	done
+	# What is one stretch of time to incidents has no wall clock then.
+	"$bin/pmrep" incidents --format=json two.pmr >two
+	[ "$(wc -l <two)" -gt 2 ]
+	run ! grep -v '"from":null,' two
+	cat "$source/samples/loaded.pmr" "$source/samples/idle.pmr" >ordered.pmr
+	"$bin/pmrep" incidents --format=json ordered.pmr >ordered
+	[ "$(grep -c '"from":"2026-' ordered)" -gt 2 ]
 }
 
 @test "times before the end, from a pipe and from a compressed file" {
