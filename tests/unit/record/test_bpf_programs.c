@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "format/model.h"
+#include "record/bpf/bpf_btf.h"
 #include "record/bpf/bpf_call.h"
 #include "record/bpf/bpf_check.h"
 #include "record/bpf/bpf_follower.h"
@@ -278,6 +279,8 @@ static uint64_t run(const struct program *p, void *context)
 
 /* ---- bpf(2) ---- */
 
+static const struct bpf_prog_info *described; /* what is said of programs; NULL: the maps that there are */
+
 /* Ids are places from 1: of maps, of programs, of links. */
 static long tell(int fd, void *info)
 {
@@ -302,7 +305,10 @@ static long tell(int fd, void *info)
 				return 0;
 			}
 	for (unsigned i = 0; i < n_programs; i++)
-		if (programs[i].fd == fd) {
+		if (programs[i].fd == fd && described) {
+			*program = *described;
+			return 0;
+		} else if (programs[i].fd == fd) {
 			program->nr_map_ids = n_maps < program->nr_map_ids ? n_maps : program->nr_map_ids;
 			for (uint32_t k = 0; k < program->nr_map_ids; k++)
 				ids[k] = k + 1;
@@ -342,6 +348,15 @@ static long bpf(int command, union bpf_attr *a)
 	case BPF_PROG_LOAD:
 		if (refused[a->prog_type == BPF_PROG_TYPE_TRACING])
 			return -refused[a->prog_type == BPF_PROG_TYPE_TRACING];
+		/* What has types of its own says of which function. */
+		if (a->prog_btf_fd) {
+			const struct bpf_func_info *function = pointer(a->func_info);
+
+			assert_int_equal(a->func_info_cnt, 1);
+			assert_int_equal(a->func_info_rec_size, sizeof(*function));
+			assert_int_equal(function->insn_off, 0);
+			assert_int_equal(function->type_id, BTF_FUNCTION);
+		}
 		p = &programs[n_programs++];
 		assert_true(a->insn_cnt <= 512 && n_programs < THINGS);
 		p->fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -380,6 +395,8 @@ static long bpf(int command, union bpf_attr *a)
 			       -ENOENT :
 			       another(links[a->link_id - 1].fd);
 	case BPF_PROG_GET_FD_BY_ID:
+		if (!a->prog_id || a->prog_id > n_programs)
+			return -ENOENT;
 		return another(programs[a->prog_id - 1].fd);
 	case BPF_MAP_GET_FD_BY_ID:
 		return another(maps[a->map_id - 1].fd);
@@ -826,6 +843,41 @@ static void refusals_say_what_helps(void **state)
 	sysroot_remove(dir);
 }
 
+/* Only what has types and is compiled can be profiled. */
+static void targets_have_types_and_are_compiled(void **state)
+{
+	static const struct {
+		struct bpf_prog_info info;
+		int err;
+		const char *says;
+	} cases[] = {
+		{ { .name = "f", .btf_id = 3, .nr_func_info = 1, .jited_prog_len = 9 }, 0, "" },
+		{ { .name = "f", .nr_func_info = 1, .jited_prog_len = 9 },
+		  -EINVAL,
+		  "the BPF program f was loaded without BTF" },
+		{ { .name = "f", .btf_id = 3, .jited_prog_len = 9 }, -EINVAL, "loaded without BTF" },
+		{ { .name = "f", .btf_id = 3, .nr_func_info = 1 }, -EPROTO, "is interpreted" },
+	};
+	struct bpf_code c = { 0 };
+	struct bpf_target t;
+	struct error e = { 0 };
+
+	assert_int_equal(bpf_target_find(&t, 1, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "-b 1: there is no such BPF program"));
+	code_exit(&c);
+	assert_true(bpf_program_load(&(struct bpf_program){ .name = "f" }, &c, &e) >= 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		described = &cases[i].info;
+		assert_int_equal(bpf_target_find(&t, 1, &e), cases[i].err);
+		if (cases[i].err)
+			assert_non_null(strstr(e.text, cases[i].says));
+		assert_int_equal(t.id, 1);
+		assert_string_equal(t.name, "f");
+		bpf_target_release(&t);
+	}
+	described = NULL;
+}
+
 /* ---- single instructions ---- */
 
 /* How far a program comes whose steps end it on one condition or another. */
@@ -883,6 +935,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(leaders_are_shared, begin, end),
 		cmocka_unit_test_setup_teardown(runs_of_programs_are_measured, begin, end),
 		cmocka_unit_test_setup_teardown(refusals_say_what_helps, begin, end),
+		cmocka_unit_test_setup_teardown(targets_have_types_and_are_compiled, begin, end),
 		cmocka_unit_test(programs_end_where_they_should),
 	};
 
