@@ -168,6 +168,25 @@ static void cpufreq_reads_khz(void **state)
 	assert_int_equal(refused("cpufreq")->reason, PM_REASON_NOT_SUPPORTED);
 }
 
+static void cpufreq_follows_hotplug(void **state)
+{
+	sysroot_make(here.dir, "server");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/online", "0-3\n");
+	start("server", "cpufreq");
+	sample();
+	assert_int_equal(of_cpu("cpufreq.cur", 5), NO_COLUMN);
+	sysroot_put(here.dir, "/sys/devices/system/cpu/online", "0-14\n");
+	update("cpufreq", PM_NONE, true);
+	update("cpufreq", 6, false);
+	sample();
+	assert_int_equal(of_cpu("cpufreq.cur", 5), NO_COLUMN);
+	update("cpufreq", 5, true);
+	sample();
+	assert_int_equal(of_cpu("cpufreq.cur", 5), 2000005);
+	assert_int_equal(of_cpu("cpufreq.cur", 3), 2000003);
+	assert_int_equal(of_cpu("cpufreq.cur", 6), NO_COLUMN);
+}
+
 /* CPUs of a policy share its folder; a list of them is no number. */
 static void cpufreq_knows_policies(void **state)
 {
@@ -414,6 +433,7 @@ int main(void)
 		cmocka_unit_test_teardown(cpuidle_asks_quiet_states_whether_they_were_entered, teardown),
 		cmocka_unit_test_teardown(cpuidle_gets_its_files, teardown),
 		cmocka_unit_test_teardown(cpufreq_reads_khz, teardown),
+		cmocka_unit_test_teardown(cpufreq_follows_hotplug, teardown),
 		cmocka_unit_test_teardown(cpufreq_knows_policies, teardown),
 		cmocka_unit_test_teardown(cpuidle_believes_one_driver, teardown),
 		cmocka_unit_test_teardown(thermal_may_freeze, teardown),

@@ -279,6 +279,36 @@ static void pressure_reads_totals(void **state)
 	assert_null(here.plan.units);
 }
 
+/* What appears while recording gets its place when the control thread looks, and what goes is gone. */
+static void interfaces_come_and_go(void **state)
+{
+#define NET_HEAD "Inter-|   Receive\n face |bytes    packets\n"
+	sysroot_make(here.dir, NULL);
+	sysroot_put(here.dir, "/sys/devices/system/cpu/online", "0\n");
+	sysroot_put(here.dir, "/proc/net/dev", NET_HEAD "  eth0: 11 12 0 0 0 0 0 0 21 22 0 0 0 0 0 0\n");
+	start_with(NULL, "netdev", "full", NULL);
+	sample();
+	assert_int_equal(of_device("netdev.rx_bytes", "eth0"), 11);
+	assert_int_equal(of_device("netdev.tx_packets", "eth0"), 22);
+	sysroot_put(here.dir, "/proc/net/dev",
+		    NET_HEAD
+		    "  eth0: 31 12 0 0 0 0 0 0 21 22 0 0 0 0 0 0\n  eth1: 41 12 0 0 0 0 0 0 51 22 0 0 0 0 0 0\n");
+	sample();
+	assert_int_equal(of_device("netdev.rx_bytes", "eth0"), 31);
+	assert_int_equal(of_device("netdev.rx_bytes", "eth1"), NO_COLUMN);
+	update("netdev", 0, true);
+	sample();
+	assert_int_equal(of_device("netdev.rx_bytes", "eth1"), NO_COLUMN);
+	update("netdev", PM_NONE, true);
+	sample();
+	assert_int_equal(of_device("netdev.rx_bytes", "eth1"), 41);
+	assert_int_equal(of_device("netdev.tx_bytes", "eth1"), 51);
+	sysroot_put(here.dir, "/proc/net/dev", NET_HEAD "  eth1: 42 12 0 0 0 0 0 0 51 22 0 0 0 0 0 0\n");
+	sample();
+	assert_int_equal(of_device("netdev.rx_bytes", "eth0"), STATUS(PM_REASON_GONE));
+	assert_int_equal(of_device("netdev.rx_bytes", "eth1"), 42);
+}
+
 /* ---- all together ---- */
 
 static void every_source_costs_itself_only(void **state)
@@ -334,6 +364,7 @@ int main(void)
 		cmocka_unit_test_teardown(vmstat_knows_levels, teardown),
 		cmocka_unit_test_teardown(meminfo_takes_what_it_knows, teardown),
 		cmocka_unit_test_teardown(pressure_reads_totals, teardown),
+		cmocka_unit_test_teardown(interfaces_come_and_go, teardown),
 		cmocka_unit_test_teardown(every_source_costs_itself_only, teardown),
 		cmocka_unit_test_teardown(counters_belong_to_their_source, teardown),
 	};
