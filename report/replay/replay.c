@@ -119,14 +119,9 @@ static void restart(struct replay *r)
 	r->fresh = true;
 }
 
-int replay_settle(struct replay *r)
-{
-	return gather_settle(r);
-}
-
 int replay_finish(struct replay *r)
 {
-	int err = gather_settle(r);
+	int err = replay_settle(r);
 
 	/* What is made of the intervals needs room, too. */
 	gather_release(&r->gather);
@@ -146,7 +141,7 @@ static int new_stretch(struct replay *r, const struct pm_chunk *c)
 
 	if (r->run == c->run && r->segment == c->segment && !c->after_loss)
 		return 0;
-	if ((err = gather_settle(r)))
+	if ((err = replay_settle(r)))
 		return err;
 	if (r->run != c->run) {
 		err = r->config.join_runs ? 0 : flush(r);
@@ -568,18 +563,18 @@ int replay_chunk(struct replay *r, const struct pm_chunk *c)
 		double now = r->slope;
 
 		r->slope = slope;
-		if ((err = gather_settle(r)))
+		if ((err = replay_settle(r)))
 			return err;
 		r->slope = now;
 	}
 	err = c->partial ? 0 : gather_take(r, c, row, rows);
 	if (!err && r->gather.chunk.rows) {
-		if ((err = gather_settle(r)))
+		if ((err = replay_settle(r)))
 			return err;
 		err = c->partial ? 0 : gather_take(r, c, row, rows);
 	}
 	if (err == 1)
-		return gather_is_full(&r->gather) ? gather_settle(r) : 0;
+		return gather_is_full(&r->gather) ? replay_settle(r) : 0;
 	if (err)
 		return err;
 	r->wall = c->clocks.realtime ? (int64_t)(c->clocks.realtime - c->clocks.monotonic) : INT64_MIN;

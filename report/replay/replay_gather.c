@@ -313,7 +313,7 @@ bool gather_is_full(const struct gather *g)
 	return g->chunk.rows == g->rows;
 }
 
-int gather_settle(struct replay *r)
+int replay_settle(struct replay *r)
 {
 	struct gather *g = &r->gather;
 	uint32_t rows = g->chunk.rows;

@@ -212,8 +212,6 @@ int gather_take(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32
 const uint64_t *gather_column(struct gather *g, uint32_t i, uint32_t column);
 /* Whether there is no room for more. */
 bool gather_is_full(const struct gather *g);
-/* Replays what was gathered. */
-int gather_settle(struct replay *r);
 void gather_release(struct gather *g);
 
 /* Column `x` of group `i` of a chunk. */

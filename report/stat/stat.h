@@ -163,7 +163,7 @@ struct stat_history {
 	struct buf values;       /* doubles */
 };
 
-/* Events were disabled between these times (CLOCK_MONOTONIC). */
+/* Events were disabled between these times (CLOCK_MONOTONIC); UINT64_MAX: they still are. */
 struct stat_off {
 	uint64_t from_ns, to_ns;
 };
@@ -207,7 +207,6 @@ struct stat_sheet {
 	uint64_t elapsed_ns;  /* of the last command that ended; 0: none */
 	uint64_t counted_ns;  /* ns with events enabled, over the intervals so far */
 	uint64_t off_ns;      /* ns without, in the current interval */
-	uint64_t off_since;   /* CLOCK_MONOTONIC since when events are disabled; 0: they are not */
 	struct stat_off *off; /* owned: when they were disabled */
 	size_t n_off;
 	struct stat_spread user, system;

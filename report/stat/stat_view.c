@@ -26,7 +26,6 @@ static void forget(struct stat_sheet *s)
 	free(s->off);
 	s->off = NULL;
 	s->n_off = 0;
-	s->off_since = 0;
 	free(s->run_wall);
 	s->run_wall = NULL;
 	s->n_runs = 0;
@@ -133,11 +132,9 @@ static uint64_t off_ns(const struct stat_sheet *s, const struct interval *i)
 {
 	uint64_t sum = 0;
 
-	for (size_t k = 0; k <= s->n_off; k++) {
-		struct stat_off off =
-			k < s->n_off ? s->off[k] : (struct stat_off){ s->off_since, s->off_since ? i->to_ns : 0 };
-		uint64_t from = off.from_ns > i->from_ns ? off.from_ns : i->from_ns;
-		uint64_t to = off.to_ns < i->to_ns ? off.to_ns : i->to_ns;
+	for (size_t k = 0; k < s->n_off; k++) {
+		uint64_t from = s->off[k].from_ns > i->from_ns ? s->off[k].from_ns : i->from_ns;
+		uint64_t to = s->off[k].to_ns < i->to_ns ? s->off[k].to_ns : i->to_ns;
 
 		sum += to > from ? to - from : 0;
 	}
@@ -207,22 +204,10 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 	return err;
 }
 
-/* Without memory, rates are over the whole time. */
-static void add_off(struct stat_sheet *s, uint64_t to_ns)
-{
-	struct stat_off *more = s->off_since ? realloc(s->off, (s->n_off + 1) * sizeof(*more)) : NULL;
-
-	if (more) {
-		s->off = more;
-		s->off[s->n_off++] = (struct stat_off){ s->off_since, to_ns };
-	}
-	s->off_since = 0;
-}
-
 static void event(struct sink *sink, const struct pm_event *event)
 {
 	struct stat_sheet *s = (struct stat_sheet *)sink;
-	uint64_t elapsed, user, system;
+	bool off = s->n_off && s->off[s->n_off - 1].to_ns == UINT64_MAX;
 
 	/* A single event: the time of the others continues. */
 	if (pm_map_get(&event->attrs, PM_EVENT_KEY_COUNTER))
@@ -233,20 +218,20 @@ static void event(struct sink *sink, const struct pm_event *event)
 		break;
 	case PM_EVENT_CHILD_EXIT:
 		s->child = true;
-		elapsed = pm_map_u64(&event->attrs, PM_EVENT_KEY_ELAPSED_NS, 0);
-		user = pm_map_u64(&event->attrs, PM_EVENT_KEY_USER_NS, 0);
-		system = pm_map_u64(&event->attrs, PM_EVENT_KEY_SYSTEM_NS, 0);
-		s->elapsed_ns = elapsed;
-		stat_spread_add(&s->user, (double)user);
-		stat_spread_add(&s->system, (double)system);
+		s->elapsed_ns = pm_map_u64(&event->attrs, PM_EVENT_KEY_ELAPSED_NS, 0);
+		stat_spread_add(&s->user, (double)pm_map_u64(&event->attrs, PM_EVENT_KEY_USER_NS, 0));
+		stat_spread_add(&s->system, (double)pm_map_u64(&event->attrs, PM_EVENT_KEY_SYSTEM_NS, 0));
 		break;
 	case PM_EVENT_DISABLE:
 		s->switched = true;
-		s->off_since = s->off_since ? s->off_since : event->time_ns;
+		/* Without memory, rates are over the whole time. */
+		if (!off && !array_room(&s->off, s->n_off, sizeof(*s->off)))
+			s->off[s->n_off++] = (struct stat_off){ event->time_ns, UINT64_MAX };
 		break;
 	case PM_EVENT_ENABLE:
 		s->switched = true;
-		add_off(s, event->time_ns);
+		if (off)
+			s->off[s->n_off - 1].to_ns = event->time_ns;
 		break;
 	default:
 		break;
