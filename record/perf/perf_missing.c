@@ -173,7 +173,8 @@ static const char *why_not(const struct plan *plan, const struct event_pmu *pmu)
 	if (!((const struct class_pmu *)pmu->hook_data)->refused)
 		return "this kernel names none of its events that measure traffic";
 	for (uint32_t i = 0; i < m->n_probes; i++)
-		if (!strcmp(m->probe[i].source, "perf") && m->probe[i].hint)
+		if (!strcmp(m->probe[i].source, "perf") && m->probe[i].hint &&
+		    (strstr(m->probe[i].what, pmu->class) || strstr(m->probe[i].what, pmu->name)))
 			return m->probe[i].hint;
 	return "its events were refused";
 }
