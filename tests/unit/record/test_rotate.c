@@ -172,6 +172,23 @@ static void pipes_and_devices_are_written_to(void **state)
 	assert_int_equal(output_open(&out, &o, &e), 0);
 	assert_false(out.live || out.regular);
 	assert_int_equal(output_close(&out, &e), 0);
+	/* Standard output, or the descriptor that stands for it: a duplicate, which is not the caller's to close. */
+	{
+		int ends[2];
+
+		assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+		o.output.output = (char *)"-";
+		o.output.fd = ends[1];
+		assert_int_equal(output_open(&out, &o, &e), 0);
+		assert_true(out.live && !out.created && out.fd != ends[1]);
+		assert_int_equal(outlet_write(&out, "xyz", 3), 0);
+		assert_int_equal(read(ends[0], got, sizeof(got)), 3);
+		assert_int_equal(output_close(&out, &e), 0);
+		close(ends[0]);
+		assert_int_equal(close(ends[1]), 0);
+		assert_int_equal(output_open(&out, &o, &e), -EBADF);
+		o.output.fd = 0;
+	}
 	o.output.output = (char *)"/nowhere/x.pmr";
 	assert_int_equal(output_open(&out, &o, &e), -ENOENT);
 }
