@@ -99,6 +99,17 @@ static bool parts_match(const char *pattern, const char *name)
 	}
 }
 
+const char *const event_pmus_of_pointers[] = { "kprobe", "uprobe", NULL };
+
+bool event_pmu_takes_pointer(const char *name)
+{
+	const char *const *one = event_pmus_of_pointers;
+
+	while (*one && strcmp(*one, name))
+		one++;
+	return *one;
+}
+
 bool event_pmu_matches(const char *pattern, const char *name)
 {
 	static const char prefix[] = "uncore_";

@@ -297,7 +297,7 @@ static int unknown_pmu(struct resolver *r, const char *name)
 		return resolve_fail(r, ENOENT, r->node->column,
 				    "\"%.80s\" is not a kernel PMU; the sources %s are recorded without -e", name,
 				    name[0] == 'h' ? "hwmon and thermal" : "for graphics");
-	if (!strcmp(name, "kprobe") || !strcmp(name, "uprobe"))
+	if (event_pmu_takes_pointer(name))
 		return resolve_fail(r, ENOENT, r->node->column,
 				    "\"%s\" takes no text; make a probe with perf probe, and count its tracepoint",
 				    name);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "common/buf.h"
+#include "common/event/event.h"
 #include "common/sandbox.h"
 #include "record/host/privileges.h"
 #include "record/host/taskstats.h"
@@ -137,18 +138,18 @@ static int serve_open(struct opener_request *r)
 	return -EACCES;
 }
 
-/* The kernel reads a text where the configuration of these PMUs points to in this process, and opens the file that it
- * names with this process's rights. Without their files it cannot be told which types they have. */
+/* Whether it is the type of one of event_pmus_of_pointers, or, where their files cannot be read, might be. */
 static bool takes_pointer(uint32_t type)
 {
-	static const char *const file[] = { "/sys/bus/event_source/devices/kprobe/type",
-					    "/sys/bus/event_source/devices/uprobe/type" };
+	const char *const *name = event_pmus_of_pointers;
 	bool found = false;
 
-	for (size_t i = 0; i < sizeof(file) / sizeof(*file) && type >= PERF_TYPE_MAX && !found; i++) {
-		SCOPED(fd_close) int fd = open(file[i], O_RDONLY | O_CLOEXEC);
-		char text[16] = "";
+	for (; *name && type >= PERF_TYPE_MAX && !found; name++) {
+		char path[64], text[16] = "";
+		SCOPED(fd_close) int fd = -1;
 
+		snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", *name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
 		found = fd < 0 ? errno != ENOENT :
 				 read(fd, text, sizeof(text) - 1) <= 0 || strtoul(text, NULL, 10) == type;
 	}

@@ -156,8 +156,7 @@ static int read_pmu(struct event_pmu *pmu, const char *name, const struct root *
 	*pmu = (struct event_pmu){ .name = strdup(name) };
 	if (!pmu->name)
 		return -ENOMEM;
-	/* The kernel takes names of files and functions from this program's memory for those two. */
-	if (!strcmp(name, "kprobe") || !strcmp(name, "uprobe"))
+	if (event_pmu_takes_pointer(name))
 		return -ENOENT;
 	/* A PMU whose kind is added up must not be left out silently. */
 	if (root_u64(root, &type, DEVICES "/%s/type", name) && !pmu_class_of(name, NULL))
