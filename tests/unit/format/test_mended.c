@@ -1,6 +1,6 @@
 /*
- * Bodies of definitions, events and indexes, and heads of chunks, with one byte changed, dropped or added and with right
- * checksums: whatever the reader takes of them has the properties on which all commands rely.
+ * Bodies of definitions, events and indexes, and heads of chunks, with one byte changed, dropped or added and with
+ * right checksums: whatever the reader takes of them has the properties on which all commands rely.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -22,7 +22,8 @@ struct piece {
 	unsigned type;
 	uint64_t sequence;
 	bool repeated;
-	struct buf meta, body;
+	size_t at, len; /* in the file */
+	struct buf meta, body, raw;
 };
 
 struct pieces {
@@ -74,7 +75,10 @@ static void take_apart(struct pieces *p, const struct buf *file)
 						 z, payload, (size_t)h.payload_len,
 						 (size_t)meta_number(&h, PM_META_RAW), &one->body),
 					 0);
-		at += frame_len(&h);
+		buf_add(&one->raw, payload, (size_t)h.payload_len);
+		one->at = at;
+		one->len = (size_t)frame_len(&h);
+		at += one->len;
 	}
 	pm_zstd_free(z);
 }
@@ -84,6 +88,7 @@ static void release(struct pieces *p)
 	for (size_t i = 0; i < p->n; i++) {
 		buf_release(&p->piece[i].meta);
 		buf_release(&p->piece[i].body);
+		buf_release(&p->piece[i].raw);
 	}
 }
 
@@ -134,13 +139,18 @@ static void read_all(const struct buf *file, uint64_t seek, uint64_t limit)
 	struct pm_input in;
 	struct pm_item item;
 	uint64_t last = 0, items = 0;
+	struct pm_clocks clocks[4];
+	struct pm_extent x;
 	int ok;
 
 	assert_int_equal(pm_input_memory(&in, file->data, file->len), 0);
 	if (pm_reader_open(&r, &in, NULL))
 		return;
-	if (seek)
+	if (seek) {
+		assert_int_equal(pm_reader_extent(r, &x), 0);
+		assert_true(pm_reader_clocks(r, clocks, 4, 0) >= 0);
 		assert_int_equal(pm_reader_seek(r, seek, false), 0);
+	}
 	while ((ok = pm_reader_next(r, &item)) == 1) {
 		const struct pm_chunk *c;
 
@@ -161,9 +171,41 @@ static void read_all(const struct buf *file, uint64_t seek, uint64_t limit)
 	pm_reader_close(r);
 }
 
-/* Heads of CBOR items of each kind, and numbers at the ends of ranges. */
-static const uint8_t instead[] = { 0x00, 0x01, 0x17, 0x1b, 0x20, 0x3b, 0x41, 0x62,
-				   0x80, 0x82, 0xa0, 0xa1, 0xf5, 0xf6, 0xfb, 0xff };
+/* Items of each kind, heads of such, and numbers at the ends of ranges. */
+/* clang-format off */
+static const struct { uint8_t n, bytes[9]; } instead[] = {
+	{ 0, { 0 } }, { 1, { 0x00 } }, { 1, { 0x01 } }, { 1, { 0x17 } }, { 1, { 0x1b } }, { 1, { 0x20 } },
+	{ 1, { 0x3b } }, { 1, { 0x41 } }, { 1, { 0x60 } }, { 1, { 0x62 } }, { 1, { 0x80 } }, { 1, { 0x82 } },
+	{ 1, { 0xa0 } }, { 1, { 0xa1 } }, { 1, { 0xf5 } }, { 1, { 0xf6 } }, { 1, { 0xfb } }, { 1, { 0xff } },
+	{ 2, { 0x18, 0x50 } }, { 2, { 0x18, 0xff } }, { 3, { 0x19, 0xff, 0xff } },
+	{ 5, { 0x1a, 0xff, 0xff, 0xff, 0xff } }, { 5, { 0x1a, 0xff, 0xff, 0xff, 0xfe } },
+	{ 9, { 0x1b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff } },
+	{ 9, { 0x1b, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff } },
+	{ 9, { 0x3b, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff } },
+	{ 9, { 0xfb, 0x7f, 0xf8, 0, 0, 0, 0, 0, 0 } },
+};
+/* clang-format on */
+enum { TWICE = sizeof(instead) / sizeof(*instead), NEXT, SHORTER, LONGER, CHANGES };
+
+/* A copy with another byte, or another number of items in what begins here. */
+static void change(struct buf *to, const struct buf *of, size_t at, size_t how)
+{
+	uint8_t here = of->data[at];
+	size_t rest = at + 1;
+
+	buf_clear(to);
+	buf_add(to, of->data, at);
+	if (how < TWICE)
+		buf_add(to, instead[how].bytes, instead[how].n);
+	else
+		buf_addch(to, (char)(here + (how == NEXT || how == LONGER) - (how == SHORTER)));
+	if (how == TWICE)
+		buf_addch(to, (char)here);
+	else if (how == LONGER)
+		buf_addch(to, 1);
+	rest += how == SHORTER && rest < of->len;
+	buf_add(to, of->data + rest, of->len - rest);
+}
 
 static void change_each(const struct buf *whole, uint64_t middle, size_t step)
 {
@@ -179,16 +221,8 @@ static void change_each(const struct buf *whole, uint64_t middle, size_t step)
 		const struct buf *of = one->type == PM_FRAME_CHUNK ? &one->meta : &one->body;
 
 		for (size_t at = 0; at < of->len && one->type != PM_FRAME_END; at++)
-			for (size_t k = turn++ % step; k < sizeof(instead) + 3; k += step) {
-				buf_clear(&body);
-				buf_add(&body, of->data, at);
-				if (k == sizeof(instead) + 1)
-					buf_add(&body, of->data + at, 1);
-				if (k != sizeof(instead))
-					buf_addch(&body, k < sizeof(instead)      ? instead[k] :
-							 k == sizeof(instead) + 2 ? of->data[at] + 1 :
-										    of->data[at]);
-				buf_add(&body, of->data + at + 1, of->len - at - 1);
+			for (size_t k = turn++ % step; k < CHANGES; k += step) {
+				change(&body, of, at, k);
 				put_together(&p, i, &body, &file);
 				read_all(&file, k % 3 ? 0 : middle, 1000);
 			}
@@ -196,6 +230,41 @@ static void change_each(const struct buf *whole, uint64_t middle, size_t step)
 	release(&p);
 	buf_release(&file);
 	buf_release(&body);
+}
+
+/* The frames of an index, and the end, of the same length: nothing else is wrong with the file. */
+static void change_index(const struct buf *whole, uint64_t middle)
+{
+	struct buf file = BUF_INIT, changed = BUF_INIT, frame = BUF_INIT;
+	struct pieces p = { 0 };
+
+	take_apart(&p, whole);
+	for (size_t i = 0; i < p.n; i++) {
+		const struct piece *one = &p.piece[i];
+
+		for (size_t k = 0; k < CHANGES && (one->type == PM_FRAME_INDEX || one->type == PM_FRAME_END); k++) {
+			for (size_t at = 0; at < one->meta.len + one->raw.len; at++) {
+				bool meta = at < one->meta.len;
+				const struct buf *of = meta ? &one->meta : &one->raw;
+
+				if (k < TWICE ? instead[k].n != 1 : k != NEXT)
+					continue;
+				change(&changed, of, meta ? at : at - one->meta.len, k);
+				buf_clear(&frame);
+				frame_add(&frame, one->type, one->sequence, p.id, meta ? &changed : &one->meta,
+					  meta ? one->raw.data : changed.data, one->raw.len);
+				buf_clear(&file);
+				buf_add(&file, whole->data, one->at);
+				buf_add(&file, frame.data, frame.len);
+				buf_add(&file, whole->data + one->at + one->len, whole->len - one->at - one->len);
+				read_all(&file, middle, 1000);
+			}
+		}
+	}
+	release(&p);
+	buf_release(&file);
+	buf_release(&changed);
+	buf_release(&frame);
 }
 
 static void definitions_of_all_kinds(void **state)
@@ -207,7 +276,8 @@ static void definitions_of_all_kinds(void **state)
 
 	(void)state;
 	sample_write(&whole, &o);
-	change_each(&whole, sample_tick(&o, 3), 5);
+	change_each(&whole, sample_tick(&o, 3), 7);
+	change_index(&whole, sample_tick(&o, 3));
 	buf_release(&whole);
 }
 
@@ -220,7 +290,8 @@ static void what_comes_and_goes(void **state)
 
 	(void)state;
 	churn_write(&whole, &o);
-	change_each(&whole, CHURN_START + 3 * CHURN_STEP, 5);
+	change_each(&whole, CHURN_START + 3 * CHURN_STEP, 7);
+	change_index(&whole, CHURN_START + 3 * CHURN_STEP);
 	buf_release(&whole);
 }
 
