@@ -234,8 +234,8 @@ int event_format_pack(const char *format, uint64_t value, uint64_t config[EVENT_
 /* Whether `pattern` means the PMU `name`: exactly, without its suffix ("uncore_imc" for uncore_imc_0), as a glob, or
  * with parts in order ("hisi_sccl,ddrc" for hisi_sccl1_ddrc3). */
 bool event_pmu_matches(const char *pattern, const char *name);
-/* The kernel takes names of files and functions from the caller's memory where the configuration of these PMUs points to,
- * and opens the files with the caller's rights: nothing counts them by their own name. NULL at the end. */
+/* Where the configuration of these PMUs points to, the kernel takes names of files and functions from the caller's
+ * memory; it opens the files with the caller's rights. So nothing counts them by name. NULL at the end. */
 extern const char *const event_pmus_of_pointers[];
 bool event_pmu_takes_pointer(const char *name);
 
