@@ -79,12 +79,19 @@ static void add_one(struct aggregate *a, size_t k, const struct value *v, const 
 	add_value(a, k, v->v, rule);
 }
 
-static bool all_there(const struct value *v, size_t n)
+/* Adds values that are all known; false: some are not, and nothing was added. Memory is what takes the time, so they
+ * are looked at once. */
+static bool add_known(struct aggregate *a, const struct value *v)
 {
+	double sum[PM_CHUNK_ROWS];
 	uint16_t any = 0;
 
-	for (size_t k = 0; k < n; k++)
+	for (size_t k = 0; k < a->n; k++) {
 		any |= v[k].reason;
+		sum[k] = a->sum[k] + v[k].v;
+	}
+	if (!any)
+		memcpy(a->sum, sum, a->n * sizeof(*sum));
 	return !any;
 }
 
@@ -94,11 +101,7 @@ static void aggregate_add(struct aggregate *a, const struct value *v, const stru
 			  const struct interval *interval, enum pm_aggregation rule, bool may_go)
 {
 	/* Nearly all values of nearly all recordings come through here. */
-	if (rule == PM_AGG_SUM && !s && all_there(v, a->n)) {
-		double *restrict sum = a->sum;
-
-		for (size_t k = 0, n = a->n; k < n; k++)
-			sum[k] += v[k].v;
+	if (rule == PM_AGG_SUM && !s && add_known(a, v)) {
 		a->whole++;
 		return;
 	}

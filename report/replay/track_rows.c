@@ -48,16 +48,23 @@ static bool ran_in_each(const struct track *t, const struct column *c, uint32_t 
 
 static bool never_back(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
 {
-	uint64_t prev = t->prev, mask = mask_of(t), half = mask / 2;
+	uint64_t prev = t->prev, mask = mask_of(t), half = mask / 2, any = 0;
+	const uint64_t *v = c->v;
 	bool back = false;
 
-	for (; t->type == PM_F64 && row < end; row++) {
-		back |= !(double_from_bits(c->v[row]) >= double_from_bits(prev));
-		prev = c->v[row];
+	for (uint32_t r = row; t->type == PM_F64 && r < end; r++) {
+		back |= !(double_from_bits(v[r]) >= double_from_bits(prev));
+		prev = v[r];
 	}
-	for (; row < end; row++) {
-		back |= c->v[row] < prev && ((c->v[row] - prev) & mask) > half;
-		prev = c->v[row];
+	if (t->type == PM_F64 || row == end)
+		return !back;
+	/* Nearly always no difference is as large as half of what the counter holds. */
+	any = v[row] - prev;
+	for (uint32_t r = row + 1; r < end; r++)
+		any |= v[r] - v[r - 1];
+	for (; (any & mask) > half && row < end; row++) {
+		back |= v[row] < prev && ((v[row] - prev) & mask) > half;
+		prev = v[row];
 	}
 	return !back;
 }
