@@ -39,8 +39,9 @@ struct collect {
 	struct html_recording *r;
 	const struct pipeline_config *config;
 	const struct places *places;
-	struct pm_reader *reader;
 	bool begun;
+	bool along;                 /* it is read while incidents are looked for, */
+	bool later;                 /* which has to be done before: they may concern metrics that are not shown */
 	bool *charted, *others;     /* owned: metrics that are charted, and those that are not */
 	size_t n_sheets, n_charted; /* what is not charted is in the last sheet, if it is one more */
 	struct layout layout[SHEETS];
@@ -151,7 +152,7 @@ static void expect_extent(struct collect *c)
 	bool whole = c->config->since.kind == MOMENT_NONE && c->config->until.kind == MOMENT_NONE;
 	struct pm_extent x;
 
-	if (!whole || pm_reader_extent(c->reader, &x) || x.to_ns <= x.from_ns)
+	if (!whole || pm_reader_extent(c->sink.reader, &x) || x.to_ns <= x.from_ns)
 		return;
 	html_set_expect(&c->r->near, (double)(x.to_ns - x.from_ns) / 1e9);
 	html_set_expect(&c->r->far, (double)(x.to_ns - x.from_ns) / 1e9);
@@ -175,6 +176,9 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 		c->others[i] = !c->charted[i];
 		any |= c->others[i];
 	}
+	c->later |= c->along && !incidents_within(plan, c->charted);
+	if (c->later)
+		return 0;
 	incident_wish(plan, c->charted);
 	c->n_charted = plan->n_sheets;
 	if (any)
@@ -190,6 +194,8 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 	bool first = !c->begun;
 	int err = 0;
 
+	if (c->later)
+		return 0;
 	c->begun = true;
 	width = width > 0 ? width : 1e-3;
 	if (first) {
@@ -313,6 +319,8 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 {
 	struct collect *c = (struct collect *)sink;
 
+	if (c->later)
+		return 0;
 	c->run_intervals += n;
 	if (n)
 		find_origin(c, interval);
@@ -397,7 +405,7 @@ static void event(struct sink *sink, const struct pm_event *e)
 {
 	struct collect *c = (struct collect *)sink;
 	const struct pm_instance *instance = pm_model_instance(
-		pm_reader_model(c->reader), (uint32_t)pm_map_u64(&e->attrs, PM_EVENT_KEY_INSTANCE, PM_NONE));
+		pm_reader_model(sink->reader), (uint32_t)pm_map_u64(&e->attrs, PM_EVENT_KEY_INSTANCE, PM_NONE));
 	uint64_t since = pm_map_u64(&e->attrs, PM_EVENT_KEY_SINCE, e->time_ns);
 	struct buf text = BUF_INIT;
 
@@ -415,7 +423,7 @@ static void event(struct sink *sink, const struct pm_event *e)
 static void add_damage(struct collect *c)
 {
 	size_t n;
-	const struct pm_damage *d = pm_reader_damage(c->reader, &n);
+	const struct pm_damage *d = pm_reader_damage(c->sink.reader, &n);
 
 	for (; c->damages < n; c->damages++) {
 		struct buf text = BUF_INIT;
@@ -465,20 +473,51 @@ static const struct sink_ops ops = {
 	.end = end,
 };
 
+/* Everything that was collected, except for the incidents. */
+static void forget_collected(struct collect *c)
+{
+	forget_layout(c);
+	names_release(&c->metrics);
+	names_release(&c->rows);
+}
+
+/* Reads again, now that the incidents are known. */
+static int read_again(struct html_recording *r, const struct pipeline_part *part, const char *path, struct error *e)
+{
+	struct incidents found = r->incidents;
+	struct pm_reader *reader;
+	char *named = r->path;
+	int err;
+
+	r->incidents = (struct incidents){ 0 };
+	r->path = NULL;
+	html_recording_release(r);
+	r->incidents = found;
+	r->path = named;
+	if ((err = input_open(&reader, path, false, e)))
+		return err;
+	err = pipeline_run_all(part, 1, reader, e);
+	pm_reader_close(reader);
+	return err;
+}
+
 int html_collect(struct html_recording *r, const char *path, const struct pipeline_config *config, struct error *e)
 {
 	struct pipeline_config own = *config;
-	struct collect c = { .sink.ops = &ops, .r = r, .config = config };
+	struct collect c = { .sink.ops = &ops, .r = r, .config = config, .along = true };
+	struct pipeline_part part = { &own, &c.sink, &r->result };
 	int err;
 
 	*r = (struct html_recording){ .path = strdup(path) };
 	if (!r->path)
 		return error_sys(e, ENOMEM, "%s", path);
-	if ((err = incidents_find(&r->incidents, path, path, config, e)) ||
-	    (err = input_open(&c.reader, path, false, e)))
-		return err;
 	own.mode = PIPELINE_EACH;
-	err = pipeline_run(&own, c.reader, &c.sink, &r->result, e);
+	err = incidents_find(&r->incidents, path, path, config, &part, e);
+	if (!err && c.later) {
+		forget_collected(&c);
+		c = (struct collect){ .sink.ops = &ops, .r = r, .config = config };
+		err = read_again(r, &part, path, e);
+	}
 	if (err && !strstr(e->text, path))
 		error_prefix(e, "%s", path);
 	for (int i = 0; i < SET_TOTALS && !err; i++)
@@ -486,9 +525,6 @@ int html_collect(struct html_recording *r, const char *path, const struct pipeli
 			err = error_sys(e, -err, "%s", path);
 	r->snapshots = r->result.snapshots;
 	r->intervals = r->result.intervals;
-	forget_layout(&c);
-	pm_reader_close(c.reader);
-	names_release(&c.metrics);
-	names_release(&c.rows);
+	forget_collected(&c);
 	return err;
 }

@@ -30,7 +30,7 @@ void incidents_release(struct incidents *found)
 }
 
 int incidents_find(struct incidents *found, const char *path, const char *name, const struct pipeline_config *config,
-		   struct error *e)
+		   const struct pipeline_part *along, struct error *e)
 {
 	struct findings f = { 0 };
 	uint32_t n = 0;
@@ -39,7 +39,7 @@ int incidents_find(struct incidents *found, const char *path, const char *name, 
 	*found = (struct incidents){ .store = calloc(1, sizeof(*found->store)) };
 	if (!found->store)
 		return error_sys(e, ENOMEM, "%s", name);
-	if ((err = store_collect(found->store, found, path, name, config, e)))
+	if ((err = store_collect(found->store, found, path, name, config, along, e)))
 		return err;
 	err = scan_all(found->store, &f);
 	if (!err)

@@ -72,11 +72,14 @@ struct incidents {
 
 #define INCIDENTS_MOST 50
 
-/* Reads a recording, `path`; errors name it `name`. 0 or -errno with the text in *e; release in both cases. */
+/* Reads a recording, `path`; errors name it `name`. `along`: a sink that gets the recording meanwhile, or NULL. 0 or
+ * -errno with the text in *e; release in both cases. */
 int incidents_find(struct incidents *found, const char *path, const char *name, const struct pipeline_config *config,
-		   struct error *e);
+		   const struct pipeline_part *along, struct error *e);
 void incidents_release(struct incidents *found);
 
+/* Whether all metrics that incidents are looked for in are among these. */
+bool incidents_within(const struct sink_plan *plan, const bool *shown);
 /* Requests these metrics of the system, CPUs and, if there are several, packages: where incidents are looked for. */
 void incident_wish(struct sink_plan *plan, const bool *shown);
 

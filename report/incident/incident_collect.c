@@ -24,7 +24,6 @@ struct drawn {
 struct collect {
 	struct sink sink;
 	struct incident_store *s;
-	struct pm_reader *reader;
 	const struct places *places;
 	bool *wanted;        /* owned: by metric */
 	uint8_t *fault;      /* owned: by counter, of the metrics that consist of it */
@@ -122,17 +121,17 @@ static bool says_less(const char *metric)
 
 /* Omits counters that a metric shows or that are computed from the same time, and registers whose bits are not an
  * amount. */
-static int choose(struct collect *c, const struct sink_plan *plan)
+static int choose(const struct sink_plan *plan, bool **wanted, uint8_t **fault)
 {
 	const struct binding *b = plan->binding;
 	const struct pm_model *m = plan->places->model;
 	SCOPED(scoped_free) bool *known = calloc((size_t)m->n_counters + 1, sizeof(*known));
 
-	free(c->wanted);
-	free(c->fault);
-	c->wanted = calloc(b->n_metrics + 1, sizeof(*c->wanted));
-	c->fault = calloc((size_t)m->n_counters + 1, sizeof(*c->fault));
-	if (!known || !c->wanted || !c->fault)
+	free(*wanted);
+	free(*fault);
+	*wanted = calloc(b->n_metrics + 1, sizeof(**wanted));
+	*fault = calloc((size_t)m->n_counters + 1, sizeof(**fault));
+	if (!known || !*wanted || !*fault)
 		return -ENOMEM;
 	for (size_t i = 0; i < b->n_metrics; i++) {
 		const struct bound_metric *x = &b->metric[i];
@@ -142,7 +141,7 @@ static int choose(struct collect *c, const struct sink_plan *plan)
 			continue;
 		if (x->kind == PM_CPU && says_less(x->name))
 			continue;
-		c->wanted[i] = true;
+		(*wanted)[i] = true;
 		if (of)
 			known[of] = true;
 		for (uint32_t k = 0; k < x->n_inputs; k++) {
@@ -152,7 +151,7 @@ static int choose(struct collect *c, const struct sink_plan *plan)
 				if (strchr("sm", pm_model_counter(m, in->counter[n])->unit[0]))
 					known[in->counter[n]] = true;
 				if (x->fault && !in->duration)
-					c->fault[in->counter[n]] = x->fault;
+					(*fault)[in->counter[n]] = x->fault;
 			}
 		}
 	}
@@ -165,9 +164,20 @@ static int choose(struct collect *c, const struct sink_plan *plan)
 		    k->type == PM_TEXT || k->type == PM_BYTES || k->semantics == PM_BITFIELD ||
 		    k->semantics == PM_STATE)
 			continue;
-		c->wanted[i] = true;
+		(*wanted)[i] = true;
 	}
 	return 0;
+}
+
+bool incidents_within(const struct sink_plan *plan, const bool *shown)
+{
+	SCOPED(scoped_free) bool *wanted = NULL;
+	SCOPED(scoped_free) uint8_t *fault = NULL;
+	bool within = !choose(plan, &wanted, &fault);
+
+	for (size_t i = 0; i < plan->binding->n_metrics && within; i++)
+		within = !wanted[i] || shown[i];
+	return within;
 }
 
 static bool has_packages(const struct places *p)
@@ -195,7 +205,7 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 
 	c->places = plan->places;
 	c->s->tasks |= pm_model_counter_named(plan->places->model, "tasks.user") != NULL;
-	if ((err = choose(c, plan)))
+	if ((err = choose(plan, &c->wanted, &c->fault)))
 		return err;
 	incident_wish(plan, c->wanted);
 	return 0;
@@ -398,7 +408,7 @@ static int end(struct sink *sink)
 {
 	struct collect *c = (struct collect *)sink;
 	size_t n;
-	const struct pm_damage *d = pm_reader_damage(c->reader, &n);
+	const struct pm_damage *d = pm_reader_damage(sink->reader, &n);
 
 	for (; c->damages < n; c->damages++)
 		if (d[c->damages].from_ns && d[c->damages].kind != PM_DAMAGE_NO_END &&
@@ -431,13 +441,14 @@ static size_t cells_of(const struct pm_model *m)
 }
 
 /* A long recording is read in longer intervals from the start, which costs less than joining them here. */
-static int choose_step(struct collect *c, struct pipeline_config *config, const char *path, struct error *e)
+static int choose_step(struct collect *c, struct pipeline_config *config, struct pm_reader *whole, const char *path,
+		       struct error *e)
 {
 	struct pm_reader *reader;
 	struct pm_item item = { 0 };
 	struct pm_extent x;
 	uint64_t interval, bins;
-	int r = pm_reader_extent(c->reader, &x);
+	int r = pm_reader_extent(whole, &x);
 
 	/* A stream has no extent, nor have some damaged files. */
 	if (r)
@@ -461,19 +472,23 @@ static int choose_step(struct collect *c, struct pipeline_config *config, const 
 }
 
 int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
-		  const struct pipeline_config *config, struct error *e)
+		  const struct pipeline_config *config, const struct pipeline_part *along, struct error *e)
 {
 	struct pipeline_config own = *config;
 	struct collect c = { .sink.ops = &ops, .s = s };
+	struct pipeline_part part[2] = { { &own, &c.sink, &found->result } };
+	struct pm_reader *reader;
 	int err;
 
 	own.mode = PIPELINE_EACH;
 	own.bind.rate = true;
 	own.selection = (struct selection){ 0 };
-	if ((err = input_open_as(&c.reader, path, name, e)))
+	if (along)
+		part[1] = *along;
+	if ((err = input_open_as(&reader, path, name, e)))
 		return err;
-	err = choose_step(&c, &own, path, e);
-	err = err ? err : pipeline_run(&own, c.reader, &c.sink, &found->result, e);
+	err = choose_step(&c, &own, reader, path, e);
+	err = err ? err : pipeline_run_all(part, along ? 2 : 1, reader, e);
 	if (err)
 		error_prefix(e, "%s", name);
 	s->joined = own.mode == PIPELINE_EVERY || s->per_bin > 1;
@@ -482,6 +497,6 @@ int store_collect(struct incident_store *s, struct incidents *found, const char 
 	free(c.wanted);
 	free(c.fault);
 	free(c.drawn);
-	pm_reader_close(c.reader);
+	pm_reader_close(reader);
 	return err;
 }

@@ -73,7 +73,7 @@ int store_grow(struct incident_store *s);
 void store_halve(struct incident_store *s);
 /* Reads all of it. */
 int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
-		  const struct pipeline_config *config, struct error *e);
+		  const struct pipeline_config *config, const struct pipeline_part *along, struct error *e);
 
 /* Something about a series. */
 struct finding {

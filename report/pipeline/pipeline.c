@@ -50,21 +50,23 @@ static int intervals_done(void *ctx, const struct interval *interval, size_t n)
 /* ---- the time window ---- */
 
 /* At the first chunk of the file: where to begin. 1: the reader has moved, the chunk is not wanted. */
-static int open_window(struct run *r, const struct pm_chunk_head *first)
+static int open_window(struct run *all, const struct pm_chunk_head *first)
 {
 	uint64_t since = 0, until = 0;
-	const struct pipeline_config *c = r->config;
+	const struct pipeline_config *c = all->config;
 	int err;
 
-	r->in_window = true;
-	r->sink->origin_ns = first->from_ns;
-	if ((err = moment_resolve(&c->since, r->reader, first, &since, r->error)) ||
-	    (err = moment_resolve(&c->until, r->reader, first, &until, r->error)))
+	all->in_window = true;
+	if ((err = moment_resolve(&c->since, all->reader, first, &since, all->error)) ||
+	    (err = moment_resolve(&c->until, all->reader, first, &until, all->error)))
 		return err;
-	r->window.since_ns = since;
-	r->window.until_ns = until;
+	for (struct run *r = all; r < all + all->n_all; r++) {
+		r->sink->origin_ns = first->from_ns;
+		r->window.since_ns = since;
+		r->window.until_ns = until;
+	}
 	/* A stream cannot seek; what comes before is read and skipped. */
-	if (since > first->to_ns && !pm_reader_seek(r->reader, since, false))
+	if (since > first->to_ns && !pm_reader_seek(all->reader, since, false))
 		return 1;
 	return 0;
 }
@@ -174,43 +176,53 @@ static int settle(struct run *r)
 	return in_lanes(r, replay_settle);
 }
 
-static int cannot_read(struct run *r, const struct pm_item *item, int why)
+static int cannot_read(struct run *all, const struct pm_item *item, int why)
 {
-	int err = settle(r);
+	int err = 0;
 
-	return err < 0 ? err : input_failed(r->error, why, item, "reading");
+	for (struct run *r = all; r < all + all->n_all && err >= 0; r++)
+		err = settle(r);
+	return err < 0 ? err : input_failed(all->error, why, item, "reading");
 }
 
-static int take_chunk(struct run *r, const struct pm_item *item)
+static int take_values(struct run *r, const struct pm_chunk *chunk)
 {
-	const struct pm_chunk *chunk;
-	bool laid_out;
-	int err;
+	int err = 0;
 
-	/* What retired before the first wanted snapshot is of no use. */
-	if (!r->n_lanes)
-		pm_reader_forget(r->reader, NULL, NULL);
-	if (!r->in_window && (err = open_window(r, &item->chunk)))
-		return err < 0 ? err : 0;
-	if (r->window.until_ns && item->chunk.from_ns > r->window.until_ns) {
-		r->full = true;
-		return 0;
-	}
-	if (!r->n_lanes && (err = start(r)))
-		return err;
-	if ((laid_out = r->stale) && (err = sheets_lay_out(r)))
-		return err;
-	err = pm_reader_decode(r->reader, &chunk);
-	/* Damage comes as an item of its own. */
-	if (err == -EBADMSG)
-		return 0;
-	if (err)
-		return cannot_read(r, item, err);
 	r->sink->boot_offset_ns = chunk->clocks.boottime ? chunk->clocks.boottime - chunk->clocks.monotonic : 0;
 	r->result->snapshots += chunk->rows;
 	for (size_t i = 0; i < r->n_lanes && !err; i++)
 		err = replay_chunk(r->lane[i].replay, chunk);
-	return !err && laid_out ? sheets_forget(r) : err;
+	return err;
+}
+
+static int take_chunk(struct run *all, const struct pm_item *item)
+{
+	const struct pm_chunk *chunk;
+	bool laid_out = all->stale;
+	int err;
+
+	/* What retired before the first wanted snapshot is of no use. */
+	if (!all->n_lanes)
+		pm_reader_forget(all->reader, NULL, NULL);
+	if (!all->in_window && (err = open_window(all, &item->chunk)))
+		return err < 0 ? err : 0;
+	if (all->window.until_ns && item->chunk.from_ns > all->window.until_ns) {
+		all->full = true;
+		return 0;
+	}
+	for (struct run *r = all; r < all + all->n_all; r++)
+		if ((!r->n_lanes && (err = start(r))) || (r->stale && (err = sheets_lay_out(r))))
+			return err;
+	err = pm_reader_decode(all->reader, &chunk);
+	/* Damage comes as an item of its own. */
+	if (err == -EBADMSG)
+		return 0;
+	if (err)
+		return cannot_read(all, item, err);
+	for (struct run *r = all; r < all + all->n_all && !err; r++)
+		err = take_values(r, chunk);
+	return !err && laid_out ? sheets_forget(all) : err;
 }
 
 static int finish(struct run *r)
@@ -231,21 +243,27 @@ static void take_damage(struct run *r, const struct pm_damage *d)
 	r->result->cut_only = !r->result->damaged;
 }
 
-static int take(struct run *r, const struct pm_item *item)
+/* If definitions concern one run, all lay out again: what has gone is dropped for all at once. */
+static int take_model(struct run *all, unsigned parts)
+{
+	bool concerned = false;
+	int err = 0;
+
+	for (struct run *r = all; r < all + all->n_all; r++)
+		concerned |= sheets_concerned(r, parts);
+	for (struct run *r = all; r < all + all->n_all && concerned && !err; r++) {
+		r->stale = true;
+		r->parts |= parts;
+		err = settle(r);
+	}
+	return err;
+}
+
+static int take_other(struct run *r, const struct pm_item *item)
 {
 	int err;
 
 	switch (item->kind) {
-	case PM_ITEM_MODEL:
-		if (item->parts & PM_PART_REPEATED)
-			return 0;
-		if (!sheets_concerned(r, item->parts))
-			return 0;
-		r->stale = true;
-		r->parts |= item->parts;
-		return settle(r);
-	case PM_ITEM_CHUNK:
-		return take_chunk(r, item);
 	case PM_ITEM_EVENT:
 		if ((err = settle(r)))
 			return err;
@@ -272,6 +290,19 @@ static int take(struct run *r, const struct pm_item *item)
 	}
 }
 
+static int take(struct run *all, const struct pm_item *item)
+{
+	int err = 0;
+
+	if (item->kind == PM_ITEM_MODEL)
+		return item->parts & PM_PART_REPEATED ? 0 : take_model(all, item->parts);
+	if (item->kind == PM_ITEM_CHUNK)
+		return take_chunk(all, item);
+	for (struct run *r = all; r < all + all->n_all && !err; r++)
+		err = take_other(r, item);
+	return err;
+}
+
 /* 1: nobody writes any longer. */
 static int wait_for_more(struct run *r)
 {
@@ -284,26 +315,29 @@ static int wait_for_more(struct run *r)
 	return err;
 }
 
-static int read_all(struct run *r)
+static int read_all(struct run *all)
 {
 	struct pm_item item = { 0 };
 	int err = 0;
 
-	while (!err && !r->full) {
-		int got = pm_reader_next(r->reader, &item);
+	while (!err && !all->full) {
+		int got = pm_reader_next(all->reader, &item);
 
 		if (got == 1)
-			err = take(r, &item);
-		else if (got == -EAGAIN && r->config->wait)
-			err = wait_for_more(r);
+			err = take(all, &item);
+		else if (got == -EAGAIN && all->config->wait)
+			err = wait_for_more(all);
 		else if (got && got != -EAGAIN)
-			err = cannot_read(r, &item, got);
+			err = cannot_read(all, &item, got);
 		else
 			break;
 	}
 	if (err == -ENOMEM)
-		return input_failed(r->error, err, &item, "reading");
-	return err < 0 ? err : finish(r);
+		return input_failed(all->error, err, &item, "reading");
+	err = err < 0 ? err : 0;
+	for (struct run *r = all; r < all + all->n_all && !err; r++)
+		err = finish(r);
+	return err;
 }
 
 static void note_damage(struct run *r)
@@ -326,25 +360,39 @@ void pipeline_result_release(struct pipeline_result *r)
 	buf_release(&r->remarks);
 }
 
+int pipeline_run_all(const struct pipeline_part *part, size_t n, struct pm_reader *reader, struct error *e)
+{
+	SCOPED(scoped_free) struct run *all = calloc(n, sizeof(*all));
+	int err;
+
+	for (size_t i = 0; i < n; i++) {
+		*part[i].result = (struct pipeline_result){ 0 };
+		part[i].sink->error.text[0] = '\0';
+		part[i].sink->reader = reader;
+		if (all)
+			all[i] = (struct run){ .all = all,
+					       .n_all = n,
+					       .config = part[i].config,
+					       .reader = reader,
+					       .sink = part[i].sink,
+					       .result = part[i].result,
+					       .error = e,
+					       .stale = true };
+	}
+	if (!all)
+		return error_sys(e, ENOMEM, "reading");
+	err = read_all(all);
+	for (struct run *r = all; r < all + n; r++) {
+		note_damage(r);
+		forget(r);
+	}
+	return err < 0 ? err : 0;
+}
+
 int pipeline_run(const struct pipeline_config *config, struct pm_reader *reader, struct sink *sink,
 		 struct pipeline_result *result, struct error *e)
 {
-	struct run r = {
-		.config = config,
-		.reader = reader,
-		.sink = sink,
-		.result = result,
-		.error = e,
-		.stale = true,
-	};
-	int err;
-
-	*result = (struct pipeline_result){ 0 };
-	sink->error.text[0] = '\0';
-	err = read_all(&r);
-	note_damage(&r);
-	forget(&r);
-	return err < 0 ? err : 0;
+	return pipeline_run_all(&(struct pipeline_part){ config, sink, result }, 1, reader, e);
 }
 
 const char *pipeline_why_empty(const struct pipeline_config *config, const struct pipeline_result *result)

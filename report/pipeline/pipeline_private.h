@@ -15,6 +15,8 @@ struct lane {
 enum { LANE_INTERVALS, LANE_TOTALS, LANES };
 
 struct run {
+	struct run *all; /* those that read together, this one among them: */
+	size_t n_all;
 	const struct pipeline_config *config;
 	struct pm_reader *reader;
 	struct sink *sink;
@@ -47,8 +49,8 @@ int sheets_lay_out(struct run *r);
 /* Builds the sheets of a lane by the plan. */
 int sheets_build(struct run *r, struct lane *l);
 void sheets_release(struct lane *l);
-/* Right after a layout and a chunk: drops from the model what has gone and no interval needs. */
-int sheets_forget(struct run *r);
+/* Right after a layout and a chunk: drops from the model what has gone and no interval of any run needs. */
+int sheets_forget(struct run *all);
 /* Passes the shape of the intervals' sheets to the sink. */
 int sheets_shape(struct run *r);
 /* Whether definitions change what is laid out. Groups that nobody requested come and go with every snapshot. */

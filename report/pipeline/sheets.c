@@ -9,9 +9,12 @@
 
 static bool group_wanted(void *ctx, const struct pm_group *g)
 {
-	const struct run *r = ctx;
+	const struct run *all = ctx;
+	bool wanted = false;
 
-	return r->n_lanes && replay_wants_group(r->lane[LANE_INTERVALS].replay, g);
+	for (const struct run *r = all; r < all + all->n_all && !wanted; r++)
+		wanted = r->n_lanes && replay_wants_group(r->lane[LANE_INTERVALS].replay, g);
+	return wanted;
 }
 
 static bool has_cpu(const struct places *p, uint32_t cpu)
@@ -234,7 +237,7 @@ static int plan(struct run *r, const struct pm_model *m)
 	} else {
 		if ((err = sheets_bind(r)) || (err = begin_tracks(r)))
 			return err;
-		pm_reader_select(r->reader, group_wanted, r);
+		pm_reader_select(r->reader, group_wanted, r->all);
 	}
 	r->parts = 0;
 	memcpy(r->bound, (uint32_t[]){ m->n_counters, m->n_strings, m->n_instances, m->n_groups }, sizeof(r->bound));
@@ -271,10 +274,8 @@ int sheets_lay_out(struct run *r)
 	return r->laid_out && r->window.mode == REPLAY_TOTAL ? 0 : sheets_shape(r);
 }
 
-static void needed(void *ctx, const struct pm_model *m, bool *of_slot)
+static void needed_by(const struct run *r, const struct pm_model *m, bool *of_slot)
 {
-	const struct run *r = ctx;
-
 	for (const struct lane *l = r->lane; l < r->lane + r->n_lanes; l++) {
 		for (size_t t = 0; t < replay_tracks(l->replay); t++)
 			of_slot[pm_model_instance(m, replay_track(l->replay, t).instance)->slot] = true;
@@ -289,18 +290,29 @@ static void needed(void *ctx, const struct pm_model *m, bool *of_slot)
 	}
 }
 
-int sheets_forget(struct run *r)
+static void needed(void *ctx, const struct pm_model *m, bool *of_slot)
 {
-	const struct pm_model *m = pm_reader_model(r->reader);
+	const struct run *all = ctx;
+
+	for (const struct run *r = all; r < all + all->n_all; r++)
+		needed_by(r, m, of_slot);
+}
+
+int sheets_forget(struct run *all)
+{
+	const struct pm_model *m = pm_reader_model(all->reader);
 	int err = 0;
 
-	for (size_t i = 0; i < r->n_lanes && !err; i++)
-		err = replay_settle(r->lane[i].replay);
-	pm_reader_forget(r->reader, needed, r);
-	if (!err && places_update(&r->places, m))
-		err = error_sys(r->error, ENOMEM, "topology");
-	r->bound[2] = m->n_instances;
-	r->bound[3] = r->n_groups = m->n_groups;
+	for (struct run *r = all; r < all + all->n_all; r++)
+		for (size_t i = 0; i < r->n_lanes && !err; i++)
+			err = replay_settle(r->lane[i].replay);
+	pm_reader_forget(all->reader, needed, all);
+	for (struct run *r = all; r < all + all->n_all; r++) {
+		if (!err && places_update(&r->places, m))
+			err = error_sys(r->error, ENOMEM, "topology");
+		r->bound[2] = m->n_instances;
+		r->bound[3] = r->n_groups = m->n_groups;
+	}
 	return err;
 }
 
@@ -312,7 +324,7 @@ bool sheets_concerned(struct run *r, unsigned parts)
 	    m->n_counters != r->n_counters)
 		return true;
 	for (; r->n_groups < m->n_groups; r->n_groups++)
-		if (group_wanted(r, &m->group[r->n_groups]))
+		if (group_wanted(r->all, &m->group[r->n_groups]))
 			return true;
 	return false;
 }

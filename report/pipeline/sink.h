@@ -73,9 +73,10 @@ struct sink_ops {
 /* A sink's own struct begins with one. */
 struct sink {
 	const struct sink_ops *ops;
-	const char *recording; /* basename of the current file, set by the caller; the pipeline sets all below */
-	bool runs;             /* the recording has several runs */
-	bool one;              /* the mode gives one interval a run */
+	const char *recording;    /* basename of the current file, set by the caller; the pipeline sets all below */
+	struct pm_reader *reader; /* of the recording */
+	bool runs;                /* the recording has several runs */
+	bool one;                 /* the mode gives one interval a run */
 	/* What totals() gets; of all runs only what intervals() does not get anyway. */
 	enum { SINK_EACH_RUN, SINK_ALL_RUNS, SINK_NO_TOTALS } whole;
 	bool places_only;        /* the columns of metrics are not wanted */

@@ -525,6 +525,52 @@ static void dead_tasks(void **state)
 	buf_release(&file);
 }
 
+/* Two sinks that read together see what each would alone, and the names of dead tasks stay as long as one needs them. */
+static void together(void **state)
+{
+	static const struct sink_ops ops = { .shape = look_at_shape, .intervals = look };
+	static const struct pipeline_config config[] = {
+		{ .mode = PIPELINE_EVERY,
+		  .every_ns = 3000000000,
+		  .sheet = { .per = PM_SYSTEM, .summary_only = true } },
+		{ .mode = PIPELINE_TOTAL, .sheet = { .per = PM_TASK } },
+	};
+	const struct churn_options churn = { .live = 50, .counters = 2, .replaced = 25, .chunks = 60, .rows = 1 };
+	struct onlooker o[4] = { 0 };
+	struct pipeline_result result[4] = { 0 };
+	struct pipeline_part part[4];
+	struct buf file = BUF_INIT;
+
+	churn_write(&file, &churn);
+	for (size_t i = 0; i < 4; i++) {
+		o[i].sink.ops = &ops;
+		part[i] = (struct pipeline_part){ &config[i % 2], &o[i].sink, &result[i] };
+	}
+	for (size_t first = 0, n; first < 4; first += n) {
+		struct pm_reader *reader;
+		struct error error;
+		struct pm_input in;
+
+		n = first < 2 ? 1 : 2;
+		assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+		assert_int_equal(pm_reader_open(&reader, &in, &error), 0);
+		for (size_t i = first; i < first + n; i++)
+			o[i].reader = reader;
+		assert_int_equal(pipeline_run_all(&part[first], n, reader, &error), 0);
+		pm_reader_close(reader);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(result[i].intervals, result[2 + i].intervals);
+		assert_int_equal(result[i].snapshots, result[2 + i].snapshots);
+		assert_int_equal(o[i].rows, o[2 + i].rows);
+	}
+	assert_true(result[2].intervals > result[3].intervals);
+	assert_in_range(o[3].rows, 1000, 2000);
+	for (size_t i = 0; i < 4; i++)
+		pipeline_result_release(&result[i]);
+	buf_release(&file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -541,6 +587,7 @@ int main(void)
 		cmocka_unit_test(unknown_columns),
 		cmocka_unit_test(texts_have_no_columns),
 		cmocka_unit_test(dead_tasks),
+		cmocka_unit_test(together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
