@@ -30,6 +30,7 @@ struct fixture {
 	struct reader reader;
 	_Atomic uint32_t wake;
 	unsigned clock_reads;
+	int64_t slept;
 	/* By unit: */
 	uint64_t time[UNITS][PM_CHUNK_ROWS]; /* of samples that wait, 0 ends them */
 	unsigned next[UNITS], dropped[UNITS], started[UNITS], reads[UNITS];
@@ -89,7 +90,7 @@ static void clock_read(void *ctx, struct pm_clocks *out)
 
 static int64_t clock_slept(void *ctx)
 {
-	return 0;
+	return f.slept;
 }
 
 static const struct unit_sampling sampling = { .start = start, .peek = peek, .take = take };
@@ -214,12 +215,16 @@ static void a_sample_goes_to_its_row_with_its_time(void **state)
 	assert_int_equal(f.clock_reads, 1);
 	assert_int_equal(f.ring.buf[0]->clocks.monotonic, S);
 	assert_int_equal(f.ring.reader[0].in, 0);
-	/* Nothing of this chunk is left for the next one. */
+	assert_int_equal(f.ring.buf[0]->slept_row, PM_NONE);
+	/* Nothing of this chunk is left for the next one; of a sleep it is not known when in a chunk it was. */
+	f.slept = 3600000 * MS;
 	samples(0, 9, 1, 2 * MS);
 	collect(1);
 	assert_int_equal(filled(1, 0), 1);
 	assert_int_equal(cell(1, FIRST, 0), 8100);
 	assert_int_equal(f.ring.buf[1]->clocks.monotonic, S);
+	assert_int_equal(f.ring.buf[1]->slept_row, 0);
+	assert_int_equal(f.ring.buf[1]->slept_ns, 3600000 * MS);
 }
 
 /* Interrupts are late, never early: less than half a tick changes nothing, and the least lateness is that of the timer. */

@@ -366,9 +366,9 @@ static void not_everything_is_in_doubt(void **state)
 	run(4, 7);
 	assert_int_equal(f.reads[0], 3 + 4 + 1);
 	ring_give_back(&f.ring, take(4));
-	/* The shortest is 0.4 ms now, or what is shorter. */
-	f.takes_at[0][9] = 300 * US;
-	f.takes_at[0][10] = 1201 * US;
+	/* The shortest is 0.4 ms now. */
+	f.takes_at[0][9] = 1601 * US;
+	f.takes_at[0][11] = 1600 * US;
 	run(8, 9);
 	assert_int_equal(f.reads[0], 11);
 	ring_give_back(&f.ring, take(2));
