@@ -20,6 +20,8 @@
 #define DOUBT_TIMES 4
 /* A reader that is told to stop does not need longer, given a CPU. */
 #define STARVED_MS 50
+/* So many ticks pass at most until a reader that has yet to see whether samples come finds out that they do not. */
+#define LOOKS_EVERY 8
 /* Near the end, a reading that takes longer is not waited for. */
 #define PATIENCE_NS 500000000u
 
@@ -235,22 +237,26 @@ static void run_ticks(struct reader *r, const struct ring_epoch *e)
 	}
 }
 
-/* Reads each tick when its samples should have come; false if told to stop meanwhile. */
+/* Looks when samples of a tick should have come, and reads it if they did not; false if told to stop meanwhile. While
+ * all come it looks less and less often, as each look costs a wake-up; after that, at each tick of the chunk. */
 static bool stand_in(struct reader *r, const struct ring_epoch *e, uint64_t chunk, uint64_t first, uint64_t k,
 		     uint64_t last)
 {
 	const uint64_t interval = r->sampler->config.ring->readout->interval_ns, half = e->start_ns + interval / 2;
-	uint64_t now;
+	const uint64_t before = r->delay.stood_in;
+	uint64_t now, step = 1;
 	bool on = true;
 
 	r->in_chunk = chunk + 1;
-	for (; on && k <= last; k++) {
+	while (on && k <= last) {
 		on = sleep_until(r, half + k * interval, &now);
 		now = clocks_monotonic();
 		count_delay(r, half + k * interval, now, interval);
 		k = (on ? now - half : now - e->start_ns) / interval;
 		if (k >= first && k <= last && !is_left(r))
 			sampler_stand_in(r, e, chunk, first, k);
+		step = r->gaps || r->delay.stood_in > before ? 1 : step < LOOKS_EVERY ? 2 * step : step;
+		k = k < last && k + step > last ? last : k + step;
 	}
 	return on;
 }

@@ -35,6 +35,7 @@ struct fake_unit {
 	uint64_t started_ns, interval_ns, next; /* the sample that comes next, from 1 */
 	uint64_t skips;                         /* that one never comes */
 	uint64_t silent_from;                   /* nor does any from that one on; 0: all come */
+	uint64_t looks;                         /* that found no more samples */
 };
 
 static int fake_read(struct unit *u, struct cells *c)
@@ -76,7 +77,10 @@ static bool fake_peek(struct unit *u, uint64_t *time_ns)
 
 	f->next += f->next == f->skips;
 	*time_ns = f->started_ns + f->next * f->interval_ns + (f->next % 3 ? f->interval_ns * 2 / 5 : 0);
-	return *time_ns <= clocks_monotonic() && !(f->silent_from && f->next >= f->silent_from);
+	if (*time_ns <= clocks_monotonic() && !(f->silent_from && f->next >= f->silent_from))
+		return true;
+	f->looks++;
+	return false;
 }
 
 static void fake_take(struct unit *u, struct cells *c)
@@ -588,7 +592,7 @@ static void samples_are_in_the_rows_of_their_ticks(void **state)
 		f.unit[i].unit.sampling = &fake_sampling;
 		f.unit[i].interval_ns = interval_ns;
 	}
-	f.unit[0].skips = 9;
+	f.unit[0].skips = 1;
 	f.unit[1].skips = 65;
 	start(&f, interval_ns, true, 1 << 20);
 	/* One reads what is read, one empties the rings of both. */
@@ -626,13 +630,15 @@ static void samples_are_in_the_rows_of_their_ticks(void **state)
 	finish(&f);
 }
 
-/* A CPU that the kernel stops sampling, or never samples, is read: at once in the first chunk, and from the chunk after
- * that in which samples failed to come. */
+/* A CPU that the kernel stops sampling, or never samples, is read: at once or soon in the first chunk, and from the
+ * chunk after that in which samples failed to come. */
 static void what_is_not_sampled_is_read(void **state)
 {
-	const uint64_t first_silent[] = { 1, 55 };
+	const struct {
+		uint64_t silent_from, ticks, missing;
+	} row[] = { { 1, 80, 0 }, { 20, 80, 0 }, { 55, 160, 15 } };
 
-	for (size_t at = 0; at < 2; at++) {
+	for (size_t at = 0; at < 3; at++) {
 		uint64_t rows = 0, missing[2] = { 0 };
 		struct fixture f;
 		struct ring_buf *b;
@@ -642,10 +648,10 @@ static void what_is_not_sampled_is_read(void **state)
 			f.unit[i].unit.sampling = &fake_sampling;
 			f.unit[i].interval_ns = 10000000;
 		}
-		f.unit[1].silent_from = first_silent[at];
+		f.unit[1].silent_from = row[at].silent_from;
 		f.chunk_ns = 400000000;
 		start(&f, 10000000, true, 1 << 20);
-		begin(&f, 160);
+		begin(&f, row[at].ticks);
 		wait_end(&f);
 		while ((b = take(&f))) {
 			const struct pm_chunk_group *g = &b->group[0];
@@ -655,11 +661,11 @@ static void what_is_not_sampled_is_read(void **state)
 					missing[k] += g->status[(4 + k) * g->stride + i] != PM_OK;
 			ring_give_back(&f.ring, b);
 		}
-		/* Of 160 ticks some may be lost on a busy machine. */
-		assert_true(rows > 120);
+		/* Some ticks may be lost on a busy machine. */
+		assert_true(rows > row[at].ticks * 3 / 4);
 		assert_true(missing[0] < 10);
-		assert_true(at == 0 ? missing[1] < 10 : missing[1] >= 15 && missing[1] < 30);
-		assert_true(sampler_delay(f.sampler).stood_in >= 50);
+		assert_true(missing[1] >= row[at].missing && missing[1] < row[at].missing + 15);
+		assert_true(sampler_delay(f.sampler).stood_in >= 45);
 		finish(&f);
 	}
 }
@@ -683,6 +689,8 @@ static void a_last_sample_that_does_not_come_is_read(void **state)
 		ring_give_back(&f.ring, b);
 	}
 	assert_int_equal(f.ring.rows.number[f.ring.rows.n - 1], 20);
+	/* While samples come, it need not wake up for each. */
+	assert_true(f.unit[0].looks < 10);
 	finish(&f);
 }
 
