@@ -242,7 +242,8 @@ static void run_ticks(struct reader *r, const struct ring_epoch *e)
 static bool stand_in(struct reader *r, const struct ring_epoch *e, uint64_t chunk, uint64_t first, uint64_t k,
 		     uint64_t last)
 {
-	const uint64_t interval = r->sampler->config.ring->readout->interval_ns, half = e->start_ns + interval / 2;
+	const uint64_t interval = r->sampler->config.ring->readout->interval_ns;
+	const uint64_t half = e->start_ns + r->phase_ns + interval / 2;
 	const uint64_t before = r->delay.stood_in;
 	uint64_t now, step = 1;
 	bool on = true;
@@ -280,6 +281,7 @@ static void run_sampled(struct reader *r, const struct ring_epoch *e)
 	r->in_chunk = chunk + 1;
 	snapshot(r, chunk, (uint32_t)((k - e->first_number) % rows), k, false);
 	sampler_start_samples(r);
+	r->phase_ns = (clocks_monotonic() - e->start_ns) % interval;
 	looks = chunk;
 	while (on && !is_left(r) && k < e->last_number) {
 		uint64_t last;

@@ -14,9 +14,9 @@ struct reader {
 	uint64_t in_chunk; /* first chunk of the epoch that it has not touched; read by control while parked */
 	int64_t slept_ns;  /* first reader */
 	struct sampler_delay delay;
-	/* Whether it reads what the kernel does not sample: in the first chunk, and always once samples are missing.
-	 */
+	/* Whether it looks for samples at each tick, and reads what has none: for good once some were missing. */
 	bool gaps;
+	uint64_t phase_ns;       /* how long after a tick its sample is due */
 	uint64_t read_ns;        /* when it had read the last row */
 	uint64_t awake_ns;       /* when it woke up last */
 	_Atomic pid_t tid;       /* 0: not yet running */
