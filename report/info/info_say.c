@@ -191,6 +191,7 @@ static void recording(struct report *p, const char *path)
 {
 	struct scan *s = p->s;
 	uint64_t start = scan_start(s), readers = info_number(p->m, "pmrec.readers");
+	uint64_t interval = pm_map_u64(&p->m->header, PM_HEADER_INTERVAL, 0);
 	char text[64];
 
 	say_facts(p, "Recording");
@@ -217,7 +218,10 @@ static void recording(struct report *p, const char *path)
 	sampling(p);
 	cost(p);
 	buf_clear(&p->cell);
-	say_ns(&p->cell, pm_map_u64(&p->m->header, PM_HEADER_INTERVAL, 0));
+	if (interval)
+		say_ns(&p->cell, interval);
+	else
+		buf_addch(&p->cell, '-');
 	buf_addstr(&p->cell, "; achieved: ");
 	add_samples(&p->cell, &s->interval);
 	say_cell(p, "interval");

@@ -394,7 +394,7 @@ def check_text(pmrep, path, r, said):
     sampled = said["snapshots"] - said["sampled_snapshots"]
     want = {"format": said["format"], "snapshots": "%d" % said["snapshots"], "lost ticks": "%d" % said["lost_ticks"], "duration": duration(said["duration_ns"]),
             "reader threads": "%d" % said["readers"] if said["readers"] else None,
-            "interval": "%s; achieved: %s" % (duration(said["interval_ns"] or 0), spread(said["achieved_interval_ns"])),
+            "interval": "%s; achieved: %s" % (duration(said["interval_ns"]) if said["interval_ns"] else "-", spread(said["achieved_interval_ns"])),
             "behind the tick": spread(said["late_ns"]), "state": "partly newer than this program; see pmrep check" if said["newer"] else "complete" if said["ended"] else "cut: its end is missing; see pmrep check",
             "size": "%s in %s, %s" % (plural(said["bytes"], "byte"), plural(len(r.frames), "frame"), plural(said["chunks"], "chunk")),
             "bytes per snapshot": "%.1f for %d values" % (said["bytes_per_snapshot"], said["values"] // said["snapshots"]),

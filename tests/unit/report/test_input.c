@@ -1,0 +1,338 @@
+/* Files that commands write and copies that they read, and points in time. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "report/input/outfile.h"
+#include "report/input/spool.h"
+#include "report/pipeline/moment.h"
+#include "report/pipeline/options_read.h"
+#include "report/pipeline/pipeline.h"
+
+/* In a folder of its own. */
+static int enter(void **state)
+{
+	static char path[] = "/tmp/test_input_XXXXXX";
+
+	assert_non_null(mkdtemp(path));
+	assert_int_equal(chdir(path), 0);
+	umask(022);
+	*state = path;
+	return 0;
+}
+
+static int leave(void **state)
+{
+	assert_int_equal(chdir("/"), 0);
+	assert_int_equal(rmdir(*state), 0);
+	return 0;
+}
+
+static void put(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void assert_file(const char *path, const char *text)
+{
+	char got[64] = "";
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	assert_true(fread(got, 1, sizeof(got) - 1, f) < sizeof(got) - 1);
+	fclose(f);
+	assert_string_equal(got, text);
+}
+
+static unsigned mode_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_mode & 0777;
+}
+
+static int write_text(const char *path, unsigned flags, char *const *inputs, size_t n, const char *text, int err)
+{
+	struct error e = { 0 };
+	struct outfile o;
+	int r = outfile_open(&o, path, flags, inputs, n, &e);
+
+	if (r) {
+		assert_int_equal(o.fd, -1);
+		assert_true(*e.text);
+		return r;
+	}
+	assert_int_equal(outfile_write(&o, text, strlen(text)), 0);
+	assert_int_equal(o.bytes, strlen(text));
+	return outfile_end(&o, err, &e);
+}
+
+/* It has its name once it is complete, or never; what was there stays until then. */
+static void complete_or_never(void **state)
+{
+	struct error e = { 0 };
+	struct outfile o;
+
+	(void)state;
+	assert_int_equal(outfile_open(&o, "new", 0, NULL, 0, &e), 0);
+	assert_int_equal(outfile_write(&o, "ab", 2), 0);
+	assert_int_not_equal(access("new", F_OK), 0);
+	assert_int_equal(outfile_publish(&o, &e), 0);
+	assert_file("new", "ab");
+	assert_int_equal(outfile_write(&o, "c", 1), 0);
+	assert_int_equal(o.bytes, 3);
+	assert_int_equal(outfile_end(&o, 0, &e), 0);
+	assert_file("new", "abc");
+	assert_int_equal(mode_of("new"), 0644);
+	assert_int_equal(write_text("new", 0, NULL, 0, "x", 0), -EEXIST);
+	assert_int_equal(write_text("new", OUTFILE_OVERWRITE, NULL, 0, "x", -EIO), -EIO);
+	assert_file("new", "abc");
+	assert_int_equal(write_text("new", OUTFILE_APPEND, NULL, 0, "d", 0), 0);
+	assert_file("new", "abcd");
+	assert_int_equal(chmod("new", 0640), 0);
+	assert_int_equal(write_text("new", OUTFILE_OVERWRITE, NULL, 0, "x", 0), 0);
+	assert_file("new", "x");
+	assert_int_equal(mode_of("new"), 0640);
+	assert_int_equal(write_text("gone", 0, NULL, 0, "x", -EIO), -EIO);
+	assert_int_not_equal(access("gone", F_OK), 0);
+	/* An empty file is nobody's. */
+	put("empty", "");
+	assert_int_equal(write_text("empty", 0, NULL, 0, "x", 0), 0);
+	assert_file("empty", "x");
+	/* A link remains one. */
+	assert_int_equal(symlink("empty", "link"), 0);
+	assert_int_equal(write_text("link", OUTFILE_OVERWRITE, NULL, 0, "y", 0), 0);
+	assert_file("empty", "y");
+	assert_int_equal(unlink("empty"), 0);
+	assert_int_equal(write_text("link", OUTFILE_OVERWRITE, NULL, 0, "z", 0), -ENOENT);
+	assert_int_equal(write_text("no/folder", 0, NULL, 0, "z", 0), -ENOENT);
+	assert_int_equal(write_text("new/file", 0, NULL, 0, "z", 0), -ENOTDIR);
+	/* Without a place to write to. */
+	assert_int_equal(outfile_open(&o, "/dev/full", 0, NULL, 0, &e), 0);
+	assert_int_equal(outfile_write(&o, "ab", 2), -ENOSPC);
+	assert_int_equal(o.bytes, 0);
+	assert_int_equal(outfile_end(&o, -ECANCELED, &e), -ENOSPC);
+	assert_non_null(strstr(e.text, "/dev/full"));
+	o = (struct outfile){ .fd = -1 };
+	assert_int_equal(outfile_end(&o, -EIO, &e), -EIO);
+	assert_int_equal(outfile_end(&o, 0, &e), 0);
+	assert_int_equal(unlink("link"), 0);
+	assert_int_equal(unlink("new"), 0);
+}
+
+/* An input is not overwritten, by whatever name, nor shown to others. */
+static void inputs(void **state)
+{
+	char *in[] = { (char *)"secret", (char *)"missing", (char *)"open", (char *)"/dev/null" };
+
+	(void)state;
+	put("secret", "s");
+	put("open", "o");
+	assert_int_equal(chmod("secret", 0600), 0);
+	assert_int_equal(link("open", "other"), 0);
+	assert_true(outfile_is_among("other", in, 4));
+	assert_false(outfile_is_among("other", in, 2));
+	assert_false(outfile_is_among("missing", in, 4));
+	assert_false(outfile_is_among("/dev/null", in, 4));
+	assert_int_equal(write_text("other", OUTFILE_OVERWRITE, in, 4, "x", 0), -EINVAL);
+	assert_file("open", "o");
+	assert_int_equal(write_text("/dev/null", 0, in, 4, "x", 0), 0);
+	assert_int_equal(write_text("out", 0, in, 4, "x", 0), 0);
+	assert_int_equal(mode_of("out"), 0644);
+	assert_int_equal(unlink("out"), 0);
+	assert_int_equal(write_text("out", OUTFILE_PRIVATE, in, 4, "x", 0), 0);
+	assert_int_equal(mode_of("out"), 0600);
+	assert_int_equal(unlink("out"), 0);
+	assert_int_equal(write_text("out", OUTFILE_PRIVATE, in + 1, 3, "x", 0), 0);
+	assert_int_equal(mode_of("out"), 0644);
+	for (size_t i = 0; i < 4; i++)
+		unlink((const char *[]){ "out", "secret", "open", "other" }[i]);
+}
+
+/* A file that stays the same is read where it is; packed, it is copied for those who search it. */
+static void copies(void **state)
+{
+	struct error e = { 0 };
+	struct spool s;
+
+	(void)state;
+	put("plain", "12345");
+	assert_int_equal(spool_open(&s, "plain", SPOOL_TWICE, &e), 0);
+	assert_string_equal(s.path, "plain");
+	assert_string_equal(s.name, "plain");
+	assert_int_equal(s.fd, -1);
+	assert_int_equal(s.bytes, 5);
+	assert_false(s.growing);
+	spool_close(&s);
+	assert_null(s.path);
+	assert_int_equal(spool_open(&s, "plain", SPOOL_PLAIN, &e), 0);
+	assert_int_equal(s.fd, -1);
+	assert_int_equal(s.bytes, 5);
+	spool_close(&s);
+	assert_int_equal(spool_open(&s, "missing", SPOOL_PLAIN, &e), 0);
+	assert_string_equal(s.path, "missing");
+	spool_close(&s);
+	put("plain", "\x1f\x8b\x08");
+	assert_int_equal(spool_open(&s, "plain", SPOOL_TWICE, &e), 0);
+	assert_int_equal(s.fd, -1);
+	spool_close(&s);
+	/* Empty, so that it is at its end at once. */
+	assert_int_equal(truncate("plain", 0), 0);
+	assert_non_null(freopen("plain", "r", stdin));
+	assert_int_equal(spool_open(&s, "-", SPOOL_TWICE, &e), 0);
+	assert_string_equal(s.name, "standard input");
+	assert_true(s.fd >= 0);
+	assert_int_equal(strncmp(s.path, "/proc/self/fd/", 14), 0);
+	assert_int_equal(s.bytes, 0);
+	spool_close(&s);
+	assert_int_equal(setenv("TMPDIR", "missing", 1), 0);
+	assert_int_equal(spool_temporary(&e), -ENOENT);
+	assert_non_null(strstr(e.text, "missing: cannot create"));
+	assert_int_equal(setenv("TMPDIR", "", 1), 0);
+	assert_int_equal(close(spool_temporary(&e)), 0);
+	assert_int_equal(unlink("plain"), 0);
+}
+
+static void moments(void **state)
+{
+	static const struct {
+		const char *text;
+		int kind;
+		uint64_t ms;
+	} c[] = {
+		{ "10", MOMENT_FROM_START, 10000 },
+		{ "+1.5m", MOMENT_FROM_START, 90000 },
+		{ "-1m", MOMENT_FROM_END, 60000 },
+		{ "@2.5", MOMENT_WALL, 2500 },
+		{ "03:10", MOMENT_CLOCK, 11400000 },
+		{ "23:59:59.250", MOMENT_CLOCK, 86399250 },
+		{ "00:00:01", MOMENT_CLOCK, 1000 },
+		{ "1970-01-02T00:00:00Z", MOMENT_WALL, 86400000 },
+		{ "1970-01-02 00:00:00.5z", MOMENT_WALL, 86400500 },
+		{ "1970-01-02T00:00:00+01:30", MOMENT_WALL, 81000000 },
+		{ "1970-01-02T00:00:00-23:59", MOMENT_WALL, 172740000 },
+		/* The reader's zone is two hours east. */
+		{ "1970-01-02T03:00:00", MOMENT_WALL, 90000000 },
+		{ "24:00", -1, 0 },
+		{ "03:60", -1, 0 },
+		{ "03:10:60", -1, 0 },
+		{ "03:10:", -1, 0 },
+		{ "03:10x", -1, 0 },
+		{ "tomorrow 03:10", -1, 0 },
+		{ "today", -1, 0 },
+		{ "1970-01-02T00:00:00+24:00", -1, 0 },
+		{ "1970-01-02T00:00:00+01:60", -1, 0 },
+		{ "1970-01-02T00:00:00+01:30x", -1, 0 },
+		{ "1970-01-02T00:00:00Zx", -1, 0 },
+		{ "1970-01-01T00:00:00Z", -1, 0 },
+		{ "-", -1, 0 },
+		{ "@x", -1, 0 },
+		{ "", -1, 0 },
+	};
+	struct moment now, day;
+	struct error e = { 0 };
+
+	(void)state;
+	assert_int_equal(setenv("TZ", "UTC-2", 1), 0);
+	tzset();
+	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
+		struct moment m = { 0 };
+		int err = moment_parse(&m, c[i].text, &e);
+
+		if (err != (c[i].kind < 0 ? -EINVAL : 0) ||
+		    (!err && (m.kind != (unsigned)c[i].kind || m.ns / 1000000 != c[i].ms)))
+			fail_msg("'%s': %d, kind %d, %llu ns", c[i].text, err, m.kind, (unsigned long long)m.ns);
+	}
+	/* Two hours east a day begins two hours earlier, and has 24 hours. */
+	assert_int_equal(moment_parse(&now, "today 03:10:01.5", &e), 0);
+	assert_int_equal(now.kind, MOMENT_WALL);
+	assert_int_equal(now.ns % 86400000000000, 4201500000000);
+	assert_true((uint64_t)time(NULL) / 86400 - now.ns / 86400000000000 <= 1 ||
+		    now.ns / 86400000000000 - (uint64_t)time(NULL) / 86400 <= 1);
+	assert_int_equal(moment_parse(&day, "yesterday 03:10:01.5", &e), 0);
+	assert_true(now.ns - day.ns == 86400000000000 || now.ns == day.ns);
+}
+
+static void resolved(void **state)
+{
+	struct pm_chunk_head first = { .from_ns = 5000, .clocks = { .monotonic = 6000, .realtime = 2000000 } };
+	struct moment m = { .kind = MOMENT_NONE };
+	struct error e = { 0 };
+	uint64_t ns = 7;
+
+	(void)state;
+	assert_int_equal(moment_resolve(&m, NULL, &first, &ns, &e), 0);
+	assert_int_equal(ns, 7);
+	m = (struct moment){ MOMENT_FROM_START, 300 };
+	assert_int_equal(moment_resolve(&m, NULL, &first, &ns, &e), 0);
+	assert_int_equal(ns, 5300);
+	m = (struct moment){ MOMENT_WALL, 2000100 };
+	assert_int_equal(moment_resolve(&m, NULL, &first, &ns, &e), 0);
+	assert_int_equal(ns, 6100);
+	m.ns = 1994001;
+	assert_int_equal(moment_resolve(&m, NULL, &first, &ns, &e), 0);
+	assert_int_equal(ns, 1);
+	m.ns = 1000;
+	assert_int_equal(moment_resolve(&m, NULL, &first, &ns, &e), 0);
+	assert_int_equal(ns, 1);
+	first.clocks.realtime = 0;
+	assert_int_equal(moment_resolve(&m, NULL, &first, &ns, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "no wall time"));
+}
+
+static void words(void **state)
+{
+	struct pipeline_config p = { 0 };
+	struct error e = { 0 };
+
+	(void)state;
+	assert_int_equal(read_every(&p, "0", &e), -EINVAL);
+	assert_int_equal(read_every(&p, "x", &e), -EINVAL);
+	assert_int_equal(p.mode, PIPELINE_AUTO);
+	assert_int_equal(read_every(&p, "250ms", &e), 0);
+	assert_int_equal(p.mode, PIPELINE_EVERY);
+	assert_int_equal(p.every_ns, 250000000);
+	assert_int_equal(read_rows(&p.sheet, "core", &e), 0);
+	assert_int_equal(p.sheet.rows, SHEET_FIRST_OF_CORE);
+	assert_int_equal(read_rows(&p.sheet, "package", &e), 0);
+	assert_int_equal(p.sheet.rows, SHEET_FIRST_OF_PACKAGE);
+	assert_int_equal(read_rows(&p.sheet, "cores", &e), -EINVAL);
+	assert_int_equal(read_rows(&p.sheet, "1,3", &e), 0);
+	assert_int_equal(p.sheet.rows, SHEET_CPU_SET);
+	assert_int_equal(p.sheet.cpus.n, 2);
+	cpulist_release(&p.sheet.cpus);
+	assert_int_equal(read_show(&p.selection, "a", &e), 0);
+	assert_int_equal(read_hide(&p.selection, "b", &e), 0);
+	assert_int_equal(read_enable(&p.selection, "c", &e), 0);
+	assert_int_equal(p.selection.n, 3);
+	assert_int_equal(p.selection.word[0].verb, SELECT_SHOW);
+	assert_int_equal(p.selection.word[1].verb, SELECT_HIDE);
+	assert_int_equal(p.selection.word[2].verb, SELECT_ENABLE);
+	selection_release(&p.selection);
+	assert_int_equal(read_moment(&p.since, "2", &e), 0);
+	assert_int_equal(p.since.ns, 2000000000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(complete_or_never), cmocka_unit_test(inputs),   cmocka_unit_test(copies),
+		cmocka_unit_test(moments),           cmocka_unit_test(resolved), cmocka_unit_test(words),
+	};
+
+	return cmocka_run_group_tests(tests, enter, leave);
+}
