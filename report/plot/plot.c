@@ -139,7 +139,7 @@ void plot_row(const struct plot *p, uint32_t row, struct plot_style style, struc
 
 struct plot_axis plot_axis(double low, double high, unsigned most)
 {
-	static const double mantissa[] = { 1, 2, 5, 10 };
+	static const double mantissa[] = { 1, 2, 5 };
 	struct plot_axis a = { 0 };
 	double ten;
 

@@ -1,17 +1,22 @@
 /* Files that commands write and copies that they read, and points in time. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "report/input/follow.h"
+#include "report/input/gzip.h"
+#include "report/input/input.h"
 #include "report/input/outfile.h"
 #include "report/input/spool.h"
 #include "report/pipeline/moment.h"
@@ -81,11 +86,22 @@ static int write_text(const char *path, unsigned flags, char *const *inputs, siz
 	return outfile_end(&o, err, &e);
 }
 
+/* The descriptor that is opened next. */
+static int next_fd(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	close(fd);
+	return fd;
+}
+
 /* It has its name once it is complete, or never; what was there stays until then. */
 static void complete_or_never(void **state)
 {
 	struct error e = { 0 };
 	struct outfile o;
+	int fd = next_fd();
 
 	(void)state;
 	assert_int_equal(outfile_open(&o, "new", 0, NULL, 0, &e), 0);
@@ -132,6 +148,7 @@ static void complete_or_never(void **state)
 	assert_int_equal(outfile_end(&o, 0, &e), 0);
 	assert_int_equal(unlink("link"), 0);
 	assert_int_equal(unlink("new"), 0);
+	assert_int_equal(next_fd(), fd);
 }
 
 /* An input is not overwritten, by whatever name, nor shown to others. */
@@ -205,6 +222,90 @@ static void copies(void **state)
 	assert_int_equal(setenv("TMPDIR", "", 1), 0);
 	assert_int_equal(close(spool_temporary(&e)), 0);
 	assert_int_equal(unlink("plain"), 0);
+}
+
+#define MIB (1u << 20)
+
+static int append(void *ctx, const void *data, size_t len)
+{
+	struct buf *b = ctx;
+
+	buf_add(b, data, len);
+	return b->len > 2 * MIB ? -ENOSPC : b->err;
+}
+
+/* The first MiB is deflated, the rest only wrapped; what comes out is what went in. */
+static void packed(void **state)
+{
+	SCOPED(buf_release) struct buf out = BUF_INIT, text = BUF_INIT;
+	struct gzip_writer *g;
+	struct error e = { 0 };
+	struct pm_input in;
+	uint64_t sum = 0;
+	ssize_t n;
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(buf_reserve(&text, 2 * MIB), 0);
+	memset(text.data, 'a', 2 * MIB);
+	assert_int_equal(gzip_writer_new(&g, append, &out, &e), 0);
+	assert_int_equal(gzip_write(g, text.data, MIB - 1), 0);
+	assert_int_equal(gzip_write(g, text.data, 1), 0);
+	assert_true(out.len > 500 && out.len < 5000);
+	assert_int_equal(gzip_write(g, text.data, MIB), 0);
+	assert_int_equal(gzip_finish(g), 0);
+	assert_true(out.len > MIB + 500 && out.len < MIB + 6000);
+	gzip_writer_free(g);
+	f = fopen("packed", "w");
+	assert_non_null(f);
+	assert_int_equal(fwrite(out.data, 1, out.len, f), out.len);
+	fclose(f);
+	assert_int_equal(input_bytes(&in, "packed", &e), 0);
+	while ((n = in.read(in.ctx, text.data, MIB)) > 0)
+		for (ssize_t i = 0; i < n; i++)
+			sum += text.data[i] == 'a';
+	assert_int_equal(n, 0);
+	assert_int_equal(sum, 2 * MIB);
+	in.close(in.ctx);
+	assert_int_equal(truncate("packed", 4), 0);
+	assert_int_equal(input_bytes(&in, "packed", &e), -ENODATA);
+	assert_int_equal(truncate("packed", 0), 0);
+	assert_int_equal(unlink("packed"), 0);
+	/* What the sink says is passed on. */
+	assert_int_equal(gzip_writer_new(&g, append, &out, &e), 0);
+	assert_int_equal(gzip_write(g, text.data, MIB), 0);
+	assert_int_equal(gzip_write(g, text.data, MIB), -ENOSPC);
+	gzip_writer_free(g);
+	gzip_writer_free(NULL);
+}
+
+/* While somebody has it locked there is more to come; once more after that. */
+static void followed(void **state)
+{
+	struct follow f;
+	int fd;
+
+	(void)state;
+	put("growing", "a");
+	fd = open("growing", O_WRONLY | O_APPEND | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_true(input_being_written("growing"));
+	follow_init(&f, "growing");
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(write(fd, "b", 1), 1);
+		assert_int_equal(follow_wait(&f), 0);
+		assert_false(f.last_look);
+	}
+	close(fd);
+	assert_false(input_being_written("growing"));
+	assert_int_equal(follow_wait(&f), 0);
+	assert_int_equal(follow_wait(&f), 1);
+	assert_int_equal(follow_wait(&f), 1);
+	follow_release(&f);
+	assert_int_equal(f.watch, -1);
+	assert_false(input_being_written("missing"));
+	assert_false(input_being_written("-"));
+	assert_int_equal(unlink("growing"), 0);
 }
 
 static void moments(void **state)
@@ -330,8 +431,14 @@ static void words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(complete_or_never), cmocka_unit_test(inputs),   cmocka_unit_test(copies),
-		cmocka_unit_test(moments),           cmocka_unit_test(resolved), cmocka_unit_test(words),
+		cmocka_unit_test(complete_or_never),
+		cmocka_unit_test(inputs),
+		cmocka_unit_test(copies),
+		cmocka_unit_test(packed),
+		cmocka_unit_test(followed),
+		cmocka_unit_test(moments),
+		cmocka_unit_test(resolved),
+		cmocka_unit_test(words),
 	};
 
 	return cmocka_run_group_tests(tests, enter, leave);

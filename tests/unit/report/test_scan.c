@@ -222,7 +222,8 @@ static void words(void **state)
 		"state              complete\nformat             1.0\nstart              "
 		"2026-09-21T14:13:20.000000000Z  [time]\n"
 		"duration           8.000 s\nsnapshots          6\nlost ticks         7\n",
-		"interval           -; achieved: median 1.000 s, at most 3.000 s\nbehind the tick    median 0 ns, at most 0 ns\n",
+		"interval           -; achieved: median 1.000 s, at most 3.000 s\nbehind the tick    median 0 ns, at "
+		"most 0 ns\n",
 		" frames, 3 chunks\n",
 		" for 18 values\nruns, segments     2, 2\n",
 		"tool   builder 1\narch   x86_64\ncpu_id GenuineIntel-6-55-7\ntarget system\n",

@@ -1,0 +1,259 @@
+/* What commands print of recordings with known truth: that of lib/diff_world.h, and one of all kinds of values. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/double_bits.h"
+#include "report/commands.h"
+#include "tests/unit/lib/captured.h"
+#include "tests/unit/lib/diff_world.h"
+
+/* Row n of CPU i: f has n + 0.5 on CPU 0 and nan on 1, s has -n, t a word on CPU 0 and one that is not there on 1; c has 10 n, and is
+ * missing in row 1 of CPU 1; it was enabled for n s and ran for half of them. */
+static struct reading kinds(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	(void)b;
+	if (!strcmp(counter, "enabled"))
+		return (struct reading){ row * 1000, 0 };
+	if (!strcmp(counter, "running"))
+		return (struct reading){ row * 500, 0 };
+	if (!strcmp(counter, "k.f"))
+		return (struct reading){ double_to_bits(i->number ? NAN : (double)row + 0.5), 0 };
+	if (!strcmp(counter, "k.s"))
+		return (struct reading){ (uint64_t) - (int64_t)row, 0 };
+	if (!strcmp(counter, "k.t"))
+		return (struct reading){ i->number ? 99 : 1, 0 };
+	return (struct reading){ row * 10, i->number && row == 1 ? PM_REASON_MISSED : 0 };
+}
+
+static void kinds_world(struct builder *b)
+{
+	struct pm_pmu pmu = { 0 };
+	struct pm_probe probe = { .source = (char *)"msr",
+				  .what = (char *)"/dev/cpu",
+				  .hint = (char *)"modprobe msr",
+				  .reason = PM_REASON_NO_PERMISSION };
+	uint32_t id[4];
+
+	builder_init(b, kinds);
+	b->read_ns = 10;
+	assert_int_equal(pm_model_add_string(&b->model, "two words", 9, false), 1);
+	assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_NAME, pm_text("cpu")), 0);
+	assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_TYPE, pm_u64(4)), 0);
+	assert_int_equal(pm_model_add_pmu(&b->model, &pmu), 0);
+	pm_map_release(&pmu.attrs);
+	assert_int_equal(pm_model_add_probe(&b->model, &probe), 0);
+	id[0] = builder_counter(b, "k.f", "W", PM_GAUGE, PM_AGG_SUM);
+	builder_counter_at(b, id[0])->type = PM_F64;
+	id[1] = builder_counter(b, "k.s", "Cel", PM_GAUGE, PM_AGG_MIN);
+	builder_counter_at(b, id[1])->type = PM_S64;
+	id[2] = builder_counter(b, "k.t", "1", PM_STATE, PM_AGG_NONE);
+	builder_counter_at(b, id[2])->type = PM_TEXT;
+	id[3] = builder_counter(b, "k.c", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_counter_at(b, id[3])->width = 32;
+	builder_group(b, PM_CPU, 2, 0, id, 3);
+	builder_group(b, PM_CPU, 2, PM_GROUP_PERF_TIMES, id + 3, 1);
+	builder_write(b, 0, 1);
+	builder_chunk(b, 1, 1, 1);
+	b->flags[0] = PM_SNAPSHOT_FORCED | PM_SNAPSHOT_LAST;
+	assert_int_equal(pm_writer_chunk(b->writer, &b->chunk), 0);
+	builder_finish(b);
+}
+
+/* clang-format off */
+#define KEYS 8
+#define CPU(n, package, core, thread) \
+	"cpu cpu=" #n " online=1 package=" #package " die=0 core=" #core " node=" #package " thread=" #thread
+
+static const struct {
+	const char *keys[KEYS]; /* of diff_world; none: of all kinds */
+	int (*command)(int argc, char **argv);
+	const char *words;
+	int status;
+	const char *parts[12];
+} cases[] = {
+	/* ---- dump ---- */
+	{ { "rows=3", "marker=1:go", "label=a=b c", "command=2", "config=x.y:0:z", "config=x.y:1" }, cmd_dump, "--no-values", 0,
+	  { " type=1 kind=definition parts=header\nheader tool=\"builder 1\" arch=x86_64 cpu_id=GenuineIntel-6-55-7 target=system "
+	    "runs=1 command=work labels=\"a=b c\"\n",
+	    CPU(0, 0, 0, 0) " l1d=0 l1i=0 l2=0 l3=0\n" CPU(1, 0, 0, 1) " l1d=0 l1i=0 l2=0 l3=0\n" CPU(2, 0, 1, 0) " l1d=1 l1i=1 l2=1 l3=0\n",
+	    CPU(7, 1, 1, 1) " l1d=3 l1i=3 l2=3 l3=1\nframe ",
+	    " parts=instances\ninstance id=1 kind=cpu number=0 cpu=0 added_ns=1\ninstance id=2 kind=cpu number=1 cpu=1 added_ns=1\n",
+	    "instance id=15 kind=system added_ns=1\ninstance id=16 kind=device number=0 added_ns=1 name=zone0\n",
+	    " parts=schema\ncounter id=1 name=interrupts.total display=interrupts.total source=interrupts unit=1 type=u64 "
+	    "semantics=cumulative aggregation=sum width=64 scale_num=1 scale_den=1000 requested=yes\ncounter id=2 name=cycles ",
+	    "\ngroup id=1 source=test flags=0 counters=1,2,3 instances=1,2,3,4,5,6,7,8\ngroup id=2 source=test flags=0 counters=4 "
+	    "instances=15\nframe ",
+	    "config name=x.y kind=cpu instances=0 time_ns=0 status=ok value=z\n"
+	    "config name=x.y kind=cpu instances=1 time_ns=0 status=no-permission\nframe ",
+	    " kind=chunk key=yes run=1 segment=1 snapshots=3 from_ns=5000000000 to_ns=7000000000 monotonic=5000000000 "
+	    "monotonic_raw=5000000000 realtime=1790000000000000000 boottime=5000000000 counter=0\nframe ",
+	    " kind=event event=marker time_ns=6000000000 run=1 text=go\n",
+	    " kind=event event=child-exit time_ns=7000000000 run=1 exit=0 user_ns=1000000000 elapsed_ns=2000000000\n" } },
+	{ { "rows=3", "marker=1:go" }, cmd_dump, "--no-values --format=json", 0,
+	  { "{\"is\":\"frame\",\"offset\":0,", "\"parts\":\"header\"}\n{\"is\":\"header\",\"tool\":\"builder 1\",\"arch\":\"x86_64\",",
+	    "{\"is\":\"cpu\",\"cpu\":5,\"online\":1,\"package\":1,\"die\":0,\"core\":0,\"node\":1,\"thread\":1,\"l1d\":2,\"l1i\":2,\"l2\":2,"
+	    "\"l3\":1}\n",
+	    "{\"is\":\"group\",\"id\":2,\"source\":\"test\",\"flags\":0,\"counters\":[4],\"instances\":[15]}\n",
+	    "\"kind\":\"event\",\"event\":\"marker\",\"time_ns\":6000000000,\"run\":1,\"text\":\"go\"}\n" } },
+	{ { "rows=3" }, cmd_dump, "--no-definitions --snapshots=2 --counter=bench.*", 0,
+	  { "counter=0\nsnapshot number=0 tick=5000000000\nvalue counter=bench.level scope=system instance=15 value=10000 status=ok "
+	    "begin=5000000000 end=5000000000\nsnapshot number=1 tick=6000000000\nvalue counter=bench.level scope=system instance=15 "
+	    "value=10000 status=ok begin=6000000000 end=6000000000\n" } },
+	{ { NULL }, cmd_dump, "", 0,
+	  { "\nstring id=1 value=\"two words\"\n", "\npmu name=cpu type=4\n",
+	    "\nprobe source=msr what=/dev/cpu reason=no-permission hint=\"modprobe msr\"\n",
+	    "\nsnapshot number=0 tick=5000000000\n"
+	    "value counter=k.f scope=cpu number=0 instance=1 value=0.5 status=ok begin=5000000000 end=5000000005\n"
+	    "value counter=k.f scope=cpu number=1 instance=2 value=nan status=ok begin=5000000010 end=5000000015\n"
+	    "value counter=k.s scope=cpu number=0 instance=1 value=0 status=ok begin=5000000000 end=5000000005\n",
+	    "\nsnapshot number=1 tick=6000000000 flags=forced,last\n",
+	    "value counter=k.s scope=cpu number=1 instance=2 value=-1 status=ok begin=6000000010 end=6000000015\n"
+	    "value counter=k.t scope=cpu number=0 instance=1 value=\"two words\" status=ok begin=6000000000 end=6000000005\n"
+	    "value counter=k.t scope=cpu number=1 instance=2 status=suspect begin=6000000010 end=6000000015\n",
+	    "value counter=k.c scope=cpu number=0 instance=1 value=10 status=ok begin=6000000000 end=6000000005 enabled=1000 running=500\n"
+	    "value counter=k.c scope=cpu number=1 instance=2 status=missed begin=6000000010 end=6000000015 enabled=1000 running=500\n",
+	    "id=4 name=k.c display=k.c source=k unit=1 type=u64 semantics=cumulative aggregation=sum width=32 " } },
+	{ { NULL }, cmd_dump, "--format=json --counter=k.f --snapshots=1", 0,
+	  { "\"value\":0.5,\"status\":\"ok\",\"begin\":5000000000,\"end\":5000000005}\n",
+	    "\"value\":null,\"status\":\"not-finite\",\"begin\":5000000010,\"end\":5000000015}\n" } },
+	/* ---- info ---- */
+	{ { "rows=3", "marker=1:go", "label=a=b c", "command=2", "config=x.y:0:z", "config=x.y:1" }, cmd_info, "--all", 0,
+	  { "\nduration           2.000 s\nsnapshots          3\nlost ticks         0\ninterval           -; achieved: median 1.000 s",
+	    "\ntarget  system\nruns    1\ncommand work  [person]\nlabels  a=b c  [person]\n",
+	    "\nGroups (what is read together)\ngroup source counters instances values first counter\n"
+	    "    1 test          3         8     24 interrupts.total\n    2 test          1         1      1 bench.level\n\n",
+	    "\nOne-time values\nx.y z  (cpu 0)\nx.y - (permission was refused)  (cpu 1)\n",
+	    "\nEvents\n+1.000 s marker run=1 text=go  [person]\n",
+	    "\n+2.000 s child-exit run=1 exit=0 user=1.000 s elapsed=2.000 s\n",
+	    "\nmachine nothing\nperson  command, labels, events: text\ntime    wall clock, time since boot\n" } },
+	{ { "rows=3", "interval=1000000000" }, cmd_info, "", 0, { "\ninterval           1.000 s; achieved: median 1.000 s" } },
+	{ { "rows=3", "marker=1:go", "label=a=b c", "config=x.y:0:z", "config=x.y:1" }, cmd_info, "--format=json", 0,
+	  { "\"format\":\"1.0\",\"snapshots\":3,\"lost_ticks\":0,\"readers\":null,\"start\":\"2026-09-21T14:13:20.000000000Z\","
+	    "\"duration_ns\":2000000000,\"interval_ns\":null,\"achieved_interval_ns\":{\"median\":1000000000,\"max\":1000000000}",
+	    "\"sampled_snapshots\":3,\"values\":75,\"chunks\":1,\"runs\":1,\"segments\":1,\"recordings\":1,\"ended\":true,"
+	    "\"being_written\":false,\"newer\":[],\"damage\":[],", "\"labels\":{\"a\":\"b c\"},",
+	    "\"topology\":{\"cpus\":8,\"cores\":4,\"clusters\":null,\"dies\":2,\"packages\":2,\"nodes\":2,\"threads_per_core\":2,"
+	    "\"l1d_caches\":4,\"l1i_caches\":4,\"l2_caches\":4,\"l3_caches\":2,\"offline_cpus\":0,\"cpu_types\":[]}",
+	    "\"counters\":[{\"name\":\"interrupts.total\",\"display\":\"interrupts.total\",",
+	    "{\"id\":2,\"source\":\"test\",\"counters\":1,\"instances\":1,\"columns\":1,\"shape\":\"matrix\",\"shared_time\":true,"
+	    "\"perf_times\":false}",
+	    "{\"name\":\"x.y\",\"scope\":\"cpu\",\"instances\":\"1\",\"value\":null,\"status\":\"no-permission\",\"reveals\":null}" } },
+	{ { "rows=3", "runs=2" }, cmd_info, "", 0, { "\nruns, segments     2, 2\n" } },
+	{ { NULL }, cmd_info, "", 0, { "\nNot recorded\nmsr /dev/cpu: permission was refused; try: modprobe msr\n" } },
+	/* ---- list ---- */
+	{ { "rows=3", "marker=1:go" }, cmd_list, "events --format=json", 0,
+	  { "{\"event\":\"marker\",\"seconds\":1.000000000,\"time\":\"2026-09-21T14:13:21.000000000Z\",\"attributes\":\"run=1 text=go\"}\n" } },
+	{ { "rows=3" }, cmd_list, "instances --format=json pack*", 0,
+	  { "{\"kind\":\"package\",\"number\":1,\"cpu\":4,\"retired\":\"no\",\"id\":14,\"attributes\":null}\n" } },
+	{ { "rows=3" }, cmd_list, "groups", 0,
+	  { "SOURCE GROUP COUNTERS INSTANCES COLUMNS TIMES                 NAMES\n"
+	    "test       1        3         8      24 one time per instance interrupts.total cycles instructions\n"
+	    "test       2        1         1       1 one time              bench.level\n" } },
+	{ { "rows=3" }, cmd_list, "sources", 0,
+	  { "SOURCE     COUNTERS COLUMNS GROUPS\ntest              0      25      2\ninterrupts        1       0      0\n"
+	    "perf              2       0      0\nbench             1       0      0\n" } },
+	{ { "rows=3" }, cmd_list, "counters bench*", 0,
+	  { "COUNTER     SOURCE UNIT SEMANTICS AGGREGATION PER    INSTANCES HELP\n"
+	    "bench.level bench  Cel  gauge     max         system         1 -\n" } },
+	{ { "rows=3" }, cmd_list, "counters none*", 2, { "none of its counters is named 'none*'" } },
+	{ { "rows=3" }, cmd_list, "pmus", 0, { "no pmus" } },
+	/* ---- check ---- */
+	{ { "rows=3" }, cmd_check, "", 0, { ": good: ", " 1 chunk, 3 snapshots, 75 values\n" } },
+	{ { "rows=3", "open=1" }, cmd_check, "", 1,
+	  { " 1 chunk, 3 snapshots, 75 values\n  at byte ", ": no end frame: the recorder was killed, or is still running; nothing after "
+	    "2026-09-21T14:13:22.000000000Z\n" } },
+	/* ---- show: 1000 interrupts a second of each of 8 CPUs; the level is twice as high in the end ---- */
+	{ { "rows=3" }, cmd_show, "--show=irq,bench.level --per-package --format=csv", 0,
+	  { "recording,run,time,duration_ns,scope,package,die,cluster,cache,node,core,cpu,device,task,cgroup,metric,value,unit,"
+	    "status,coverage\n", ",1,2026-09-21T14:13:21.000000000Z,1000000000,system,,,,,,,,,,,bench.level,10,Cel,ok,1\n",
+	    ",1,2026-09-21T14:13:21.000000000Z,1000000000,package,0,,,,,,,,,,irq,4000,1/s,ok,1\n",
+	    ",1,2026-09-21T14:13:22.000000000Z,1000000000,system,,,,,,,,,,,bench.level,20,Cel,ok,1\n",
+	    ",1,2026-09-21T14:13:22.000000000Z,1000000000,package,1,,,,,,,,,,irq,4000,1/s,ok,1\n" } },
+	{ { "rows=5" }, cmd_show, "--show=irq -S --format=csv --every=2", 0, 
+	  { ",1,2026-09-21T14:13:22.000000000Z,2000000000,system,,,,,,,,,,,irq,8000,1/s,ok,1\n",
+	    ",1,2026-09-21T14:13:24.000000000Z,2000000000,system,,,,,,,,,,,irq,8000,1/s,ok,1\n" } },
+	{ { "rows=5" }, cmd_show, "--show=irq,bench.level -S --format=csv --total", 0, 
+	  { ",1,2026-09-21T14:13:24.000000000Z,4000000000,system,,,,,,,,,,,irq,8000,1/s,ok,1\n",
+	    ",4000000000,system,,,,,,,,,,,bench.level,12.5,Cel,ok,1\n" } },
+	{ { "rows=3", "runs=2" }, cmd_show, "--show=irq -S --format=csv --total", 0, 
+	  { ",1,2026-09-21T14:13:22.000000000Z,2000000000,system,,,,,,,,,,,irq,8000,1/s,ok,1\n",
+	    ",2,2026-09-21T14:13:25.000000000Z,2000000000,system,,,,,,,,,,,irq,8000,1/s,ok,1\n" } },
+	{ { "rows=3", "runs=2" }, cmd_show, "--show=irq -S", 0, 
+	  { "     UTC  Run  IRQ/s\n14:13:21    1   8000\n14:13:22    1   8000\n14:13:24    2   8000\n14:13:25    2   8000\n" } },
+	{ { "rows=5" }, cmd_show, "--show=irq,bench.level -S --format=csv --layout=wide --since=1 --until=-1", 0, 
+	  { ",task,cgroup,irq[1/s],bench.level[Cel]\n",
+	    ",1,2026-09-21T14:13:22.000000000Z,1000000000,system,,,,,,,,,,,8000,10\n",
+	    ",1,2026-09-21T14:13:23.000000000Z,1000000000,system,,,,,,,,,,,8000,10\n" } },
+	{ { NULL }, cmd_show, "--show=k.* --per-cpu --format=csv", 0, 
+	  { ",cpu,0,0,,0,0,0,0,,,,k.f,1.5,W,ok,1\n",
+	    ",cpu,0,0,,0,0,0,0,,,,k.s,-1,Cel,ok,1\n",
+	    ",cpu,0,0,,0,0,0,0,,,,k.c,20,1,ok,1\n",
+	    ",cpu,0,0,,0,0,0,1,,,,k.f,nan,W,ok,1\n",
+	    ",cpu,0,0,,0,0,0,1,,,,k.c,,1,missed,\n" } },
+	{ { NULL }, cmd_show, "--show=k.* --per-cpu", 0, 
+	  { "     UTC  Package  Node  Core  CPU   k.f    k.s  k.c\n14:13:21        -     -     -    -   nan  -1.00    -\n14:13:21        0     0     0    0  1.50  -1.00   20\n14:13:21        0     0     0    1   nan  -1.00    -\n" } },
+	{ { NULL }, cmd_show, "--show=k.c,k.t --per-cpu --format=json", 2, { "'k.t' has texts, no numbers; pmrep dump --counter prints them" } },
+	{ { "rows=3", "package=1:1.5" }, cmd_show, "--show=irq --per-core -c 4-7 --format=csv", 0, 
+	  { ",1000000000,core,1,0,,1,1,0,,,,,irq,3000,1/s,ok,1\n",
+	    ",1000000000,core,1,0,,1,1,1,,,,,irq,3000,1/s,ok,1\n" } },
+	{ { "rows=3" }, cmd_show, "--list", 0, 
+	  { "NAME                           COLUMN           UNIT CATEGORIES         SHOWN HELP\nirq                            IRQ/s            1/s  interrupts,other   yes   Interrupts per second, of all lines\n",
+	    "\nbench.level                    bench.level      Cel  bench              yes   -\n" } },
+	{ { "rows=3" }, cmd_show, "--show=irq --per-package --format=json", 0,
+	  { "\"run\":1,\"time\":\"2026-09-21T14:13:22.000000000Z\",\"duration_ns\":1000000000,\"scope\":\"package\",\"package\":1,\"die\":null,"
+	    "\"cluster\":null,\"cache\":null,\"node\":null,\"core\":null,\"cpu\":null,\"device\":null,\"task\":null,\"cgroup\":null,"
+	    "\"metric\":\"irq\",\"value\":4000,\"unit\":\"1/s\",\"status\":\"ok\",\"coverage\":1}\n" } },
+	{ { "rows=3" }, cmd_show, "--show=irq --per-package", 0,
+	  { "     UTC  Package  IRQ/s\n14:13:21        -   8000\n14:13:21        0   4000\n14:13:21        1   4000\n" } },
+	{ { "rows=3", "label=a=b c" }, cmd_show, "--show=irq,bench.level --format=openmetrics -S", 0,
+	  { "# TYPE pmrep_irq gauge\npmrep_irq{", "label_a=\"b c\",scope=\"system\"} 8000 1790000001.000\n",
+	    "metric=\"bench.level\"} 20 1790000002.000\n# EOF\n" } },
+};
+/* clang-format on */
+
+static void lines(void **state)
+{
+	static struct captured c;
+	int bad = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct builder b;
+		char path[64], line[256];
+		size_t n = 0, missing = 0;
+
+		while (n < KEYS && cases[i].keys[n])
+			n++;
+		if (n)
+			assert_true(diff_world(&b, n, (char *const *)cases[i].keys));
+		else
+			kinds_world(&b);
+		captured_file(path, &b.file);
+		snprintf(line, sizeof(line), "%s%s%s", cases[i].words, *cases[i].words ? " " : "", path);
+		captured_run(&c, cases[i].command, line);
+		for (size_t k = 0; k < sizeof(cases[i].parts) / sizeof(*cases[i].parts) && cases[i].parts[k]; k++)
+			if (!strstr(c.out, cases[i].parts[k]) && !strstr(c.err, cases[i].parts[k]) && ++missing)
+				fprintf(stderr, "missing: %s\n", cases[i].parts[k]);
+		if (missing || c.status != cases[i].status || !*cases[i].parts[0]) {
+			fprintf(stderr, "%s: %d\n%s%s", cases[i].words, c.status, c.out, c.err);
+			bad++;
+		}
+		captured_remove(path);
+		builder_release(&b);
+	}
+	assert_int_equal(bad, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(lines) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
