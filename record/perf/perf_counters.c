@@ -147,6 +147,8 @@ int perf_counters_add(struct perf_source *s, struct plan *p)
 		uint32_t position = 0;
 		const struct perf_group *g = group_of(s, e, &position);
 
+		if (e->elsewhere)
+			continue;
 		if (!e->err || g || e->requested || all)
 			err = add_counter(p, e, g, position);
 		else if (e->ev->pmu_index != EVENT_NONE)

@@ -16,6 +16,7 @@ struct perf_event {
 	union perf_attr attr; /* as it can be opened */
 	const char *filter;   /* of a tracepoint, or NULL */
 	bool requested;
+	bool elsewhere;                   /* -C means the same event of other PMUs */
 	bool off;                         /* --control disabled it alone */
 	uint32_t first_cgroup, n_cgroups; /* of the source's; n 0: not in cgroups */
 	int err;                          /* 0, or the positive errno that keeps it closed */

@@ -3,11 +3,13 @@
  * request it. Events of hardware counters stay apart: a group is scheduled as a whole, which would change how they
  * multiplex. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "common/names.h"
 #include "record/perf/perf_source.h"
 #include "record/plan/topology.h"
 
@@ -84,31 +86,71 @@ static int perf_event_cpus(const struct perf_source *s, const struct plan *p, co
 	if (!err && pmu && pmu->cpus)
 		err = ev->uncore && p->options->cpus ? keep_units(cpus, pmu->cpus, &p->model->topology) :
 						       keep_only(cpus, pmu->cpus);
-	/* A CPU of a mask stands for its package: -C without it cannot mean that the package has no such events. */
-	if (!err && !cpus->n && ev->uncore)
-		err = cpulist_parse(cpus, pmu->cpus, false, NULL);
 	if (!err && ev->cpus)
 		err = keep_only(cpus, ev->cpus);
 	return err;
 }
 
-/* Says once per PMU that -C names none of its CPUs. */
-static int tell_other_cpus(const struct perf_source *s, struct plan *p, const struct event *ev,
-			   const struct cpulist *cpus)
+/* Where to open an event whose PMU counts none of the recorded CPUs. Nowhere, if -C means other PMUs of the kind, those
+ * of its packages; an event of this PMU alone is meant, wherever that is. */
+static int perf_event_beyond(const struct perf_source *s, const struct plan *p, struct perf_event *e,
+			     struct cpulist *cpus)
 {
-	uint32_t other_cpu = PM_NONE;
+	int err = 0;
 
-	for (size_t i = 0; i < cpus->n; i++)
-		if (!cpulist_has(&p->cpus, cpus->cpu[i]))
-			other_cpu = cpus->cpu[i];
-	if (!ev->uncore || !p->options->cpus || other_cpu == PM_NONE)
-		return 0;
-	for (const struct event *other = s->set.event; other < ev; other++)
-		if (other->pmu_index == ev->pmu_index)
-			return 0;
-	return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL,
-			    "-C %s: %s counts more than these CPUs, and does so on CPU %u", p->options->cpus, ev->pmu,
-			    other_cpu);
+	e->elsewhere = p->options->cpus && !e->requested;
+	for (size_t i = 0; i < s->set.n && p->options->cpus && !e->elsewhere && !err; i++) {
+		SCOPED(cpulist_release) struct cpulist other = { 0 };
+
+		if (s->set.event[i].uncore && s->set.event[i].wildcard == e->ev->wildcard)
+			err = perf_event_cpus(s, p, &s->set.event[i], &other);
+		e->elsewhere = other.n > 0;
+	}
+	return err || e->elsewhere ? err : cpulist_parse(cpus, s->pmus.pmu[e->ev->pmu_index].cpus, false, NULL);
+}
+
+/* The user's words for a PMU or for all of a kind, or the kind. */
+static void name_kind(const struct perf_source *s, const struct perf_event *e, char *name, size_t size)
+{
+	const struct event_pmu *pmu = &s->pmus.pmu[e->ev->pmu_index];
+	const char *slash = e->requested ? strchr(e->ev->text, '/') : NULL;
+
+	snprintf(name, size, "%.*s", slash ? (int)(slash - e->ev->text) : 63,
+		 slash      ? e->ev->text :
+		 pmu->class ? pmu->class :
+			      pmu->name);
+}
+
+/* Says which PMUs count what more CPUs do than those of -C. */
+static int tell_other_cpus(const struct perf_source *s, struct plan *p)
+{
+	SCOPED(cpulist_release) struct cpulist others = { 0 };
+	SCOPED(buf_release) struct buf cpus = BUF_INIT, pmus = BUF_INIT;
+	SCOPED(names_release) struct names told = { 0 };
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->n_groups && p->options->cpus && !err; i++) {
+		const struct cpulist *at = &s->group[i]->cpus;
+		const struct perf_event *e = s->group[i]->member[0];
+		uint32_t beyond = 0, ignored;
+		char kind[64];
+
+		for (size_t k = 0; k < at->n && e->ev->uncore && !err; k++)
+			if (!cpulist_has(&p->cpus, at->cpu[k]) && ++beyond)
+				err = cpulist_add(&others, at->cpu[k]);
+		if (!beyond || err)
+			continue;
+		name_kind(s, e, kind, sizeof(kind));
+		if (names_get(&told, kind, &ignored))
+			continue;
+		buf_printf(&pmus, "%s%s", told.n ? ", " : "", kind);
+		err = names_set(&told, kind, 0);
+	}
+	cpulist_print(&others, &cpus);
+	if (err || !others.n)
+		return err;
+	return plan_refused(p, PM_OK, NULL, "-C %.60s: these count whole packages or units, by CPU %s: %s",
+			    p->options->cpus, buf_str(&cpus), buf_str(&pmus));
 }
 
 /* Whether they count the same things at the same places. */
@@ -136,8 +178,10 @@ static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 
 	wanted.inherit = wanted.tasks && !p->options->perf.per_thread &&
 			 (ev->inherit < 0 ? !p->options->perf.no_inherit : ev->inherit);
-	if (!err)
-		err = tell_other_cpus(s, p, ev, &wanted.cpus);
+	if (!err && ev->uncore && !wanted.cpus.n)
+		err = perf_event_beyond(s, p, e, &wanted.cpus);
+	if (err || e->elsewhere)
+		goto out;
 	for (uint32_t i = 0; i < s->n_groups && !g && !err; i++)
 		if (are_alike(s->group[i], &wanted) && s->group[i]->n < PERF_GROUP_MAX &&
 		    (braces ? s->group[i]->member[0]->ev->group == braces : class && s->group[i]->class == class))
@@ -153,6 +197,7 @@ static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 	}
 	if (!err)
 		err = perf_group_add(g, e);
+out:
 	cpulist_release(&wanted.cpus);
 	return err;
 }
@@ -331,6 +376,7 @@ int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *erro
 	for (size_t i = 0; i < s->set.n && !err; i++)
 		if (!s->event[i].err && s->set.event[i].type != EVENT_TYPE_TOOL)
 			err = assign(s, p, &s->event[i]);
+	err = err ? err : tell_other_cpus(s, p);
 	/* Groups that are split off meanwhile are tried in their turn. */
 	for (uint32_t i = 0; i < s->n_groups && !err; i++)
 		err = settle(s, p, s->group[i], error);

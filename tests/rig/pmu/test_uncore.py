@@ -299,6 +299,31 @@ def check_events(runner, m):
     return wrong
 
 
+def check_masks(runner, m):
+    """-C takes the PMUs of its packages though each has but one CPU in its mask, and one that is named wherever it is; what counts by other
+    CPUs is said, once a kind."""
+    wrong, path, first = [], os.path.join(runner.folder, "x.pmr"), m.table.METRICS["mem.bw"]
+    event = lambda pmus: lambda m, package: m.sum(pmus, "event=0x1", package)
+    for cpus, how, name, f, packages, said in (
+            ("0", "amd_umc/event=1/", "amd_umc/event=1/", event("amd_umc_"), [0], None),
+            ("0", None, "mem.bw", first, [0], None),
+            ("1,3", "amd_umc/event=1/", "amd_umc/event=1/", event("amd_umc_"), [0, 1], "by CPU 0,2: amd_umc\n"),
+            ("3", None, "mem.bw", first, [1], "by CPU 2: amd_df, amd_l3, amd_umc\n"),
+            ("0", "amd_umc_23/event=1/", "amd_umc_23/event=0x1/", None, [1], "by CPU 2: amd_umc_23\n")):
+        done = runner.run(os.path.join(test_pmu.BIN, "pmrec"), "--overwrite", "--sources=perf", "-a", "-C", cpus, "-i", "0",
+                          *(["-e", how] if how else []), "-o", path, "sleep", ".1")
+        values = shown(runner, path, "--per-package")
+        if {p for n, p in values if n == name} != set(packages):
+            wrong.append(f"-C {cpus} {how}: {values}")
+        wrong += [f"-C {cpus} {how}: package {p}: {values[name, p]}" for p in packages
+                  if f and abs(values[name, p] - f(m, p)) > TOLERANCE * f(m, p)]
+        info = runner.run(os.path.join(test_pmu.BIN, "pmrep"), "info", path, preload=False).stdout
+        for text in (done.stderr, info):
+            if ("whole packages" in text) != bool(said) or (said or "") not in text or "counts more than" in text:
+                wrong.append(f"-C {cpus} {how}: not {said}, but {text}")
+    return wrong
+
+
 def main():
     here = os.path.dirname(os.path.abspath(__file__))
     names = sys.argv[1:] or sorted(os.path.basename(p)[:-3] for p in glob.glob(f"{here}/*.py") if "\nMETRICS = " in open(p).read())
@@ -313,6 +338,8 @@ def main():
             wrong += check(name, runner, m)
             if name == "kunpeng920":
                 wrong += check_stat(runner, m)
+            if name == "zen5":
+                wrong += check_masks(runner, m)
             if name == "oddarm":
                 wrong += check_told(runner) + check_part(runner, m, "ampere_mcu_pmu_4", sorted(k for k, f in m.table.METRICS.items() if f))
             if name == "emeraldsnc" and os.uname().machine == "x86_64":
