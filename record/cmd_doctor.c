@@ -67,7 +67,7 @@ static void print_probe(const struct doctor *d, uint32_t i, bool absent, struct 
 	text_escape(out, p->what, strlen(p->what));
 	if (more && !d->options.run.verbose)
 		buf_printf(out, " and %u more", more);
-	if (!absent || p->reason != PM_REASON_NOT_SUPPORTED)
+	if ((!absent || p->reason != PM_REASON_NOT_SUPPORTED) && p->reason != PM_REASON_NOT_READ)
 		buf_printf(out, ": %s", pm_reason_text(p->reason));
 }
 

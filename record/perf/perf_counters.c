@@ -13,6 +13,11 @@ struct attr_value {
 	bool wanted;
 };
 
+static uint16_t reason_of(const struct perf_event *e)
+{
+	return e->reason ? e->reason : perf_reason(e->err);
+}
+
 static int set_attrs(struct pm_counter *c, const struct perf_event *e, const struct plan *p,
 		     const struct perf_group *g, uint32_t position)
 {
@@ -36,7 +41,7 @@ static int set_attrs(struct pm_counter *c, const struct perf_event *e, const str
 		{ PM_COUNTER_PERF_GROUP_NAME, pm_text(ev->group_name ? ev->group_name : ""), ev->group_name },
 		{ PM_COUNTER_PERF_USER_TEXT, pm_text(ev->text), true },
 		{ PM_COUNTER_PERF_PARSED, pm_u64(ev->parsed), true },
-		{ PM_COUNTER_PERF_INVALID, pm_u64(perf_reason(e->err)), e->err && !g },
+		{ PM_COUNTER_PERF_INVALID, pm_u64(reason_of(e)), e->err && !g },
 		{ PM_COUNTER_PERF_BPF, pm_text(bpf ? bpf_group_text(bpf) : ""), bpf != NULL },
 		{ PM_COUNTER_PERF_PROGRAM, pm_text(program ? program : ""), program != NULL },
 		{ PM_COUNTER_PERF_FILTER, pm_text(e->filter ? e->filter : ""), e->filter },
@@ -110,7 +115,7 @@ static int refuse(struct plan *p, const struct perf_event *e, const char *what)
 	char text[300];
 	const char *hint = e->hint ? (*e->hint ? e->hint : NULL) : perf_hint(e->err, e->ev, p, text, sizeof(text));
 
-	return plan_refused(p, perf_reason(e->err), hint, "%s", what);
+	return plan_refused(p, reason_of(e), hint, "%s", what);
 }
 
 #define NAMED_MAX 16
@@ -121,7 +126,7 @@ static const char *called(const struct perf_source *s, size_t k)
 	const struct event *ev = &s->set.event[k];
 	const struct event_pmu *pmu = ev->pmu_index == EVENT_NONE ? NULL : &s->pmus.pmu[ev->pmu_index];
 
-	return pmu && pmu->class && !pmu->hooks ? pmu->class : ev->name;
+	return pmu && pmu->class && !pmu->hooks ? pmu->class : ev->display;
 }
 
 /* Whether no earlier event fails in the same way under the same name. */
@@ -130,7 +135,7 @@ static bool is_first(const struct perf_source *s, size_t k)
 	bool first = true;
 
 	for (size_t i = 0; i < k && first; i++)
-		first = s->event[i].err != s->event[k].err || strcmp(called(s, i), called(s, k));
+		first = reason_of(&s->event[i]) != reason_of(&s->event[k]) || strcmp(called(s, i), called(s, k));
 	return first;
 }
 
@@ -152,7 +157,7 @@ int perf_counters_add(struct perf_source *s, struct plan *p)
 		if (!e->err || g || e->requested || all)
 			err = add_counter(p, e, g, position);
 		else if (e->ev->pmu_index != EVENT_NONE)
-			perf_class_refuse(&s->pmus.pmu[e->ev->pmu_index], perf_reason(e->err));
+			perf_class_refuse(&s->pmus.pmu[e->ev->pmu_index], reason_of(e));
 		/* Look it up by its counter's name: the same event may exist twice, once with success. */
 		if (!err && e->err && e->requested)
 			err = refuse(p, e, pm_model_counter(p->model, e->counter)->name);

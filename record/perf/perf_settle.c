@@ -91,8 +91,8 @@ static int perf_event_cpus(const struct perf_source *s, const struct plan *p, co
 	return err;
 }
 
-/* Where to open an event whose PMU counts none of the recorded CPUs. Nowhere, if -C means other PMUs of the kind, those
- * of its packages; an event of this PMU alone is meant, wherever that is. */
+/* Where to open an event whose PMU counts none of the recorded CPUs. Nowhere, if -C means other PMUs of the kind: those
+ * of its packages or kind of cores; an event of one uncore PMU alone is meant, wherever that is. */
 static int perf_event_beyond(const struct perf_source *s, const struct plan *p, struct perf_event *e,
 			     struct cpulist *cpus)
 {
@@ -102,11 +102,13 @@ static int perf_event_beyond(const struct perf_source *s, const struct plan *p, 
 	for (size_t i = 0; i < s->set.n && p->options->cpus && !e->elsewhere && !err; i++) {
 		SCOPED(cpulist_release) struct cpulist other = { 0 };
 
-		if (s->set.event[i].uncore && s->set.event[i].wildcard == e->ev->wildcard)
+		if (e->ev->wildcard && s->set.event[i].wildcard == e->ev->wildcard)
 			err = perf_event_cpus(s, p, &s->set.event[i], &other);
 		e->elsewhere = other.n > 0;
 	}
-	return err || e->elsewhere ? err : cpulist_parse(cpus, s->pmus.pmu[e->ev->pmu_index].cpus, false, NULL);
+	return err || e->elsewhere || !e->ev->uncore ?
+		       err :
+		       cpulist_parse(cpus, s->pmus.pmu[e->ev->pmu_index].cpus, false, NULL);
 }
 
 /* The user's words for a PMU or for all of a kind, or the kind. */
@@ -178,7 +180,7 @@ static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 
 	wanted.inherit = wanted.tasks && !p->options->perf.per_thread &&
 			 (ev->inherit < 0 ? !p->options->perf.no_inherit : ev->inherit);
-	if (!err && ev->uncore && !wanted.cpus.n)
+	if (!err && ev->pmu_index != EVENT_NONE && !wanted.cpus.n && !(wanted.tasks && read))
 		err = perf_event_beyond(s, p, e, &wanted.cpus);
 	if (err || e->elsewhere)
 		goto out;
@@ -344,6 +346,12 @@ static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g
 	return err;
 }
 
+/* The kernel lists a PMU's CPUs that are online. */
+static bool has_no_cpu(const struct event_pmu *pmu)
+{
+	return pmu->cpus && !pmu->cpus[strspn(pmu->cpus, " \n")];
+}
+
 static int settle(struct perf_source *s, struct plan *p, struct perf_group *g, struct error *error)
 {
 	bool tasks = g->tasks && g->way == PERF_BY_READ;
@@ -361,9 +369,15 @@ static int settle(struct perf_source *s, struct plan *p, struct perf_group *g, s
 	if (err != -ESRCH)
 		return err;
 	for (; g->n; perf_group_remove(g, 0)) {
-		g->member[0]->err = g->tasks ? ESRCH : ENODEV;
-		if (!g->tasks)
-			g->member[0]->hint = "other CPUs: none on which it counts is online and recorded";
+		struct perf_event *e = g->member[0];
+
+		e->err = g->tasks ? ESRCH : ENODEV;
+		e->reason = g->tasks ? 0 : PM_REASON_NOT_COUNTED;
+		e->hint = g->tasks ? NULL : "another CPU: it counts on none of the recorded ones";
+		if (!g->tasks && e->ev->pmu_index != EVENT_NONE && has_no_cpu(&s->pmus.pmu[e->ev->pmu_index])) {
+			e->reason = PM_REASON_OFFLINE;
+			e->hint = "with a CPU of its PMU online: none is";
+		}
 	}
 	return 0;
 }

@@ -64,9 +64,10 @@ static int check_required(struct session *s, struct error *e)
 
 			/* A remark is no reason. */
 			if (p->reason && !strcmp(p->source, source->ops->name))
-				return error_set(e, ENODEV, "nothing to record from %s: %s: %s%s%s", p->source,
-						 p->what, pm_reason_text(p->reason), p->hint ? "; try: " : "",
-						 p->hint ? p->hint : "");
+				return error_set(e, ENODEV, "nothing to record from %s: %s%s%s%s%s", p->source,
+						 p->what, p->reason == PM_REASON_NOT_READ ? "" : ": ",
+						 p->reason == PM_REASON_NOT_READ ? "" : pm_reason_text(p->reason),
+						 p->hint ? "; try: " : "", p->hint ? p->hint : "");
 		}
 		return error_set(e, ENODEV, "nothing to record from %s on this machine", source->ops->name);
 	}

@@ -84,7 +84,7 @@ int ranking_new(struct source *s, struct plan *p, size_t size)
 	uint64_t interval = p->options->sample.interval_ns;
 
 	if (interval && interval < SHORTEST_NS)
-		return plan_refused(p, PM_REASON_NOT_READ, "-i 1", "at an interval of less than a second");
+		return plan_refused(p, PM_REASON_NOT_READ, "-i 1", "read at intervals of 1 s and more");
 	s->data = calloc(1, size);
 	return s->data ? 0 : -ENOMEM;
 }

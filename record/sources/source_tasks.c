@@ -431,6 +431,22 @@ static int64_t new_instance(struct plan *p, const struct ranking_row *row)
 
 /* ---- planning ---- */
 
+/* What would let the kernel tell of tasks that end. */
+static const char *exits_hint(int err)
+{
+	switch (-err) {
+	case EPERM:
+		return "run pmrec as root, or with CAP_NET_ADMIN";
+	case EINVAL:
+		return "outside the container: the kernel tells only the first namespaces of users and PIDs";
+	case ENOENT:
+	case EPROTONOSUPPORT:
+		return "a kernel with CONFIG_TASKSTATS";
+	default:
+		return NULL;
+	}
+}
+
 static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 {
 	int err = ranking_new(s, p, sizeof(struct tasks));
@@ -461,9 +477,7 @@ static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 	if (err && err != -ENOMEM)
 		return plan_refused(p, pm_reason_errno(err), NULL, "/proc");
 	if (!err && d->list.exits < 0 && !p->root->emulated)
-		err = plan_refused(p, pm_reason_errno(d->list.exits),
-				   d->list.exits == -EPERM ? "run pmrec as root, or with CAP_NET_ADMIN" :
-							     "a kernel with CONFIG_TASKSTATS",
+		err = plan_refused(p, pm_reason_errno(d->list.exits), exits_hint(d->list.exits),
 				   "/proc: tasks that end before they are read");
 	/* Everyone may see the first process, unless /proc hides other users' processes. */
 	if (!err && !p->root->emulated && faccessat(d->list.proc, "1/stat", R_OK, 0))

@@ -96,7 +96,7 @@ void say_pmus(struct report *p, bool all)
 		if (pm_map_get(a, PM_PMU_IDENTIFIER))
 			buf_printf(&p->cell, ", identifier %s", pm_map_text(a, PM_PMU_IDENTIFIER, ""));
 		if (cpus)
-			buf_printf(&p->cell, ", CPUs %s", cpus);
+			buf_printf(&p->cell, *cpus ? ", CPUs %s" : ", no CPU online%s", cpus);
 		if (pm_map_get(a, PM_PMU_COUNTERS))
 			buf_printf(&p->cell, ", %llu counters found",
 				   (unsigned long long)pm_map_u64(a, PM_PMU_COUNTERS, 0));

@@ -109,7 +109,7 @@ wrong() {
 	wrong 'mem:0x1000/16' 'column 12: a breakpoint watches 1 to 8 bytes'
 	wrong 'no_such_pmu/x/' 'column 1: there is no PMU "no_such_pmu"'
 	wrong '99:1' 'devices/*/type'
-	wrong 'software/cs,cpu=9999/' 'none on which it counts is online and recorded'
+	wrong 'software/cs,cpu=9999/' 'it counts on none of the recorded ones'
 }
 
 @test "what does not concern counting is accepted, and said" {

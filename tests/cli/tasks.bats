@@ -243,9 +243,9 @@ ran() { # seconds that a thread has run
 @test "at shorter intervals tasks are not read, and the recording says so" {
 	run -125 "$bin/pmrec" --quiet -i 0.1 -n 2 --sources=tasks -o t.pmr
 	run -125 "$bin/pmrec" --quiet -i 0.1 -n 2 --tasks=threads -o t.pmr
-	[[ "$output" == *"at an interval of less than a second"* ]]
+	[[ "$output" == *"from tasks: read at intervals of 1 s and more; try: -i 1" ]]
 	"$bin/pmrec" --quiet -i 0.1 -n 2 -o t.pmr --overwrite
-	"$bin/pmrep" info --all t.pmr | grep -q 'at an interval of less than a second'
+	"$bin/pmrep" info --all t.pmr | grep -q 'tasks.* read at intervals of 1 s and more; try: -i 1'
 }
 
 @test "two loops of 2:1 CPU time are given 2:1 of the power, and the rest is named" {

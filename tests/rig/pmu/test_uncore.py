@@ -6,6 +6,7 @@ import glob
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -299,6 +300,21 @@ def check_events(runner, m):
     return wrong
 
 
+def check_kinds(runner, m):
+    """What of one kind of cores is not recorded, and why: nothing of the others of -C, one that is named, or all because none is online."""
+    wrong, path = [], os.path.join(runner.folder, "x.pmr")
+    offline, other = "its CPU was offline; try: with a CPU of its PMU online", "try: another CPU"
+    for how, said, never in ((["-a"], [f"cpu_core/instructions/, .*{offline}", "cpu_core .* no CPU online"], "legacy-|not supported"),
+                             (["-a", "-e", "instructions"], [f"cpu_core/instructions/.*{offline}"], "legacy-|cpu_atom/instr"),
+                             (["-C", "2", "-e", "cpu_atom/instructions/"], [], "Not recorded.*instructions"),
+                             (["-a", "-e", "cycles,cpu_atom/r3,cpu=0/"], [f"cpu_atom/r3,cpu=0/: .*{other}"], "not supported")):
+        runner.run(os.path.join(test_pmu.BIN, "pmrec"), "-q", "--overwrite", "--sources=perf", "-i", "0", *how, "-o", path, "sleep", ".01")
+        info = runner.run(os.path.join(test_pmu.BIN, "pmrep"), "info", path, preload=False).stdout
+        wrong += [f"{how}: no {word} in {info}" for word in said if not re.search(word, info)]
+        wrong += [f"{how}: {never} in {info}" for _ in range(1) if re.search(never, info)]
+    return wrong
+
+
 def check_masks(runner, m):
     """-C takes the PMUs of its packages though each has but one CPU in its mask, and one that is named wherever it is; what counts by other
     CPUs is said, once a kind."""
@@ -340,6 +356,8 @@ def main():
                 wrong += check_stat(runner, m)
             if name == "zen5":
                 wrong += check_masks(runner, m)
+            if name == "ecores":
+                wrong += check_kinds(runner, m)
             if name == "oddarm":
                 wrong += check_told(runner) + check_part(runner, m, "ampere_mcu_pmu_4", sorted(k for k, f in m.table.METRICS.items() if f))
             if name == "emeraldsnc" and os.uname().machine == "x86_64":
