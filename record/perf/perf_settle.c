@@ -91,8 +91,8 @@ static int perf_event_cpus(const struct perf_source *s, const struct plan *p, co
 	return err;
 }
 
-/* Where to open an event whose PMU counts none of the recorded CPUs. Nowhere, if -C means other PMUs of the kind: those
- * of its packages or kind of cores; an event of one uncore PMU alone is meant, wherever that is. */
+/* Where to open an event whose PMU counts none of the recorded CPUs. Nowhere, if -C means others of the kind:
+ * those of its packages or kind of cores. An event of one uncore PMU alone is meant, wherever that is. */
 static int perf_event_beyond(const struct perf_source *s, const struct plan *p, struct perf_event *e,
 			     struct cpulist *cpus)
 {
