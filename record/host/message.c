@@ -107,7 +107,7 @@ int message_ask(struct message_peer *p, void *data, size_t len, const struct mes
 	if (n == (ssize_t)len)
 		return 0;
 	message_close_fds(got);
-	return n < 0 ? (int)n : -EPERM;
+	return n < 0 && n != -EPIPE && n != -ECONNRESET ? (int)n : -EPERM;
 }
 
 void message_end(struct message_peer *p)

@@ -32,7 +32,7 @@ struct fixture {
 	unsigned clock_reads;
 	int64_t slept;
 	/* By unit: */
-	uint64_t time[UNITS][PM_CHUNK_ROWS]; /* of samples that wait, 0 ends them */
+	uint64_t time[UNITS][2 * PM_CHUNK_ROWS]; /* of samples that wait, 0 ends them */
 	unsigned next[UNITS], dropped[UNITS], started[UNITS], reads[UNITS];
 	int fails[UNITS];
 };

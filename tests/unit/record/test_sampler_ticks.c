@@ -24,6 +24,7 @@ static _Atomic uint64_t oversleeps_at, oversleeps_ns; /* who waits for this time
 static _Atomic bool held;                             /* a reading waits */
 static _Atomic uint32_t pinned_to;                    /* the last mask of one CPU */
 static _Atomic unsigned pinned, unpinned;
+static unsigned held_for; /* at most, in ms of the machine's time */
 
 uint64_t __wrap_clocks_monotonic(void);
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long g);
@@ -94,8 +95,9 @@ static int read_now(struct unit *u, struct cells *c)
 	now += n < 32 && f.takes_at[k][n] ? f.takes_at[k][n] : f.takes[k];
 	if (n == f.holds_at[k])
 		held = true;
-	while (held)
+	for (unsigned i = 0; held && i < held_for; i++)
 		nanosleep(&t, NULL);
+	held = false;
 	if (k == 0 && n == f.sleeps_at)
 		f.slept += 3600000 * MS;
 	if (f.dies_at[k] && n >= f.dies_at[k])
@@ -126,6 +128,7 @@ static void begin(unsigned n, uint32_t flags)
 	now = S;
 	oversleeps_at = pinned = unpinned = 0;
 	held = false;
+	held_for = 20000;
 	pinned_to = PM_NONE;
 	fake_begin(&f.plan);
 	g = fake_group(&f.plan, 2, n, flags);
@@ -515,6 +518,24 @@ static void who_has_no_cpu_may_run_anywhere(void **state)
 	end();
 }
 
+static void who_may_run_anywhere_is_waited_for(void **state)
+{
+	struct ring_epoch e = { .run = 1, .first_number = 1, .last_number = 1, .tick_ns = S + TICK, .start_ns = S };
+
+	begin(1, 0);
+	f.plan.unit[0].cpu = PM_NONE;
+	f.holds_at[0] = 1;
+	held_for = 80;
+	start(TICK, 20 * TICK, false);
+	assert_int_equal(f.plan.readout.reader[0].cpu, PM_NONE);
+	assert_true(sampler_begin(f.sampler, &e));
+	sampler_park(f.sampler);
+	ring_give_back(&f.ring, take(1));
+	run(2, 2);
+	assert_int_equal(unpinned + pinned, 0);
+	end();
+}
+
 /* ---- what the kernel samples ---- */
 
 static void sampled_start(struct unit *u)
@@ -657,6 +678,7 @@ int main(void)
 		TEST(what_has_failed_for_good_is_left_alone),
 		TEST(a_sleep_is_seen_once),
 		TEST(who_has_no_cpu_may_run_anywhere),
+		TEST(who_may_run_anywhere_is_waited_for),
 		TEST(samples_are_taken_once_a_chunk),
 		TEST(one_tick_is_read_and_its_chunk_is_left),
 		TEST(the_last_tick_is_read_if_need_be),

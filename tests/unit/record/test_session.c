@@ -27,10 +27,12 @@ static _Atomic uint64_t now, limit, waits_for;
 static _Atomic uintptr_t word; /* on which the reader waits for more than `limit` */
 static _Thread_local bool is_reader;
 static bool ring_is_full, opener_ended;
+static unsigned cost_looks;
 
 uint64_t __wrap_clocks_monotonic(void);
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long g);
 long __real_syscall(long number, long a, long b, long c, long d, long e, long g);
+void __wrap_cost_look(struct cost *c, uint64_t lost, uint64_t interval_ns);
 void __wrap_privileges_hurry(void);
 void __wrap_privileges_confine(void);
 bool __wrap_opener_lost(void);
@@ -46,6 +48,12 @@ uint64_t __wrap_clocks_monotonic(void)
 void __wrap_privileges_hurry(void)
 {
 	is_reader = true;
+}
+
+/* Costs are looked at with a test of their own. */
+void __wrap_cost_look(struct cost *c, uint64_t lost, uint64_t interval_ns)
+{
+	cost_looks++;
 }
 
 void __wrap_privileges_confine(void)
@@ -107,13 +115,15 @@ enum { PERF, MSR, ADD, TASKS, STAT, N_SOURCES };
 struct played {
 	bool wanted, required, units;
 	int plan_fails, restart_fails, look_fails, finish_fails, update_says, enable_says, one_says;
-	bool notices, stale_read;
+	bool notices, has_devices;
+	enum { NOTHING, REPLACES, RETIRES, DROPS } does; /* in update() */
 	int fd;
 	unsigned planned, enabled, disabled, restarted, looked, noticed, finished, updated, switched;
 	char updates[64]; /* "+3-1*" */
 	uint32_t group, counter;
 };
 static struct played played[N_SOURCES];
+static unsigned released; /* units */
 
 struct played_unit {
 	struct unit unit;
@@ -141,6 +151,7 @@ static int read_now(struct unit *u, struct cells *c)
 
 static void release_unit(struct unit *u)
 {
+	released++;
 	free(u);
 }
 
@@ -179,12 +190,39 @@ static int play_plan(struct source *s, struct plan *p, struct error *e)
 		return 0;
 	snprintf(name, sizeof(name), "%s.x", s->ops->name);
 	me->counter = (uint32_t)pm_model_add_counter(p->model, &c);
-	for (size_t i = 0; i < p->cpus.n; i++)
-		instance[i] = (uint32_t)plan_cpu_instance(p, p->cpus.cpu[i]);
+	for (uint32_t i = 0; i < p->cpus.n; i++) {
+		struct pm_instance in = { .kind = PM_DEVICE, .number = i, .cpu = PM_NONE };
+
+		instance[i] =
+			(uint32_t)(me->has_devices ? plan_instance(p, &in, 0) : plan_cpu_instance(p, p->cpus.cpu[i]));
+	}
 	me->group = (uint32_t)pm_model_add_group(p->model, &g);
 	for (uint32_t i = 0; i < p->cpus.n; i++)
 		add_unit(p, me->group, i, p->cpus.cpu[i]);
 	return 0;
+}
+
+static struct source *leaves;
+
+static bool is_left(struct unit *u)
+{
+	return u->source == leaves;
+}
+
+/* Other units for the same places; or none, and what they were of is gone, or is not. */
+static void change_units(struct source *s, struct plan *p)
+{
+	struct played *me = of(s);
+	const struct pm_group *g = pm_model_group(p->model, me->group);
+
+	if (me->does == REPLACES)
+		add_unit(p, me->group, 1, 1);
+	if (me->does != RETIRES && me->does != DROPS)
+		return;
+	leaves = s;
+	plan_drop_units(p, is_left);
+	for (uint32_t i = 0; i < g->n_instances && me->does == RETIRES; i++)
+		assert_int_equal(plan_gone(p, g->instance[i], now), 0);
 }
 
 static int play_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
@@ -198,6 +236,7 @@ static int play_update(struct source *s, struct plan *p, uint32_t cpu, bool onli
 		snprintf(me->updates + at, sizeof(me->updates) - at, "*");
 	else
 		snprintf(me->updates + at, sizeof(me->updates) - at, "%c%u", online ? '+' : '-', cpu);
+	change_units(s, p);
 	return me->update_says;
 }
 
@@ -319,12 +358,14 @@ static int setup(void **state)
 	limit = waits_for = 0;
 	word = 0;
 	ring_is_full = opener_ended = false;
+	released = cost_looks = 0;
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	session_release(&s);
+	assert_int_equal(s.n_sources, 0);
 	sysroot_remove(dir);
 	return 0;
 }
@@ -406,7 +447,7 @@ static void add_chunk(const struct pm_chunk *c)
 		r.run[n] = c->run;
 		r.segment[n] = c->segment;
 		/* begin, end of three CPUs, the counter of three */
-		r.status[n] = g && g->status ? g->status[8 * g->stride + i] : 0;
+		r.status[n] = g && g->status && !o.cpus ? g->status[8 * g->stride + i] : 0;
 		if (n && c->segment != r.segment[n - 1])
 			r.text[at++] = '|';
 		r.text[at++] = flags & PM_SNAPSHOT_FIRST  ? 'F' :
@@ -426,6 +467,8 @@ static void close_and_read(void)
 
 	if (session_close(&s, &e))
 		fail_msg("%s", e.text);
+	assert_null(s.sampler);
+	assert_null(s.ring.buf);
 	assert_int_equal(rotation_end(&s.rotation, &e), 0);
 	memset(&r, 0, sizeof(r));
 	assert_int_equal(pm_input_path(&in, name, false, &e), 0);
@@ -697,12 +740,24 @@ static void ticks_are_tried_again(void **state)
 	assert_false(s.wants_ticks);
 	assert_true(sampler_running(s.sampler));
 	session_retry(&s);
+	/* Just before a tick, a snapshot that finds no room has the number of that tick, which is therefore lost. */
+	go_to(&s, s.start_ns + 5 * TICK - 50 * US);
+	ring_is_full = true;
+	session_snapshot(&s);
+	assert_int_equal(s.number, 5);
+	ring_is_full = false;
+	session_retry(&s);
+	go_to(&s, s.start_ns + 6 * TICK);
 	session_end(&s);
 	s.wants_ticks = true;
 	session_retry(&s);
 	assert_false(sampler_running(s.sampler));
+	ring_drop(&s.ring, 0, 1000, 5);
 	close_and_read();
-	assert_string_equal(r.text, "FL");
+	assert_string_equal(r.text, "Ftttt(lost 1)tL");
+	assert_int_equal(r.number[5], 6);
+	/* Of all rings that there were. */
+	assert_int_equal(s.dropped, 5);
 }
 
 /* ---- changes ---- */
@@ -791,6 +846,62 @@ static void what_has_become_stale_is_updated(void **state)
 	assert_string_equal(r.text, "F(note)L");
 }
 
+/* Other units in the same places are read instead, by other readers. */
+static void units_are_replaced(void **state)
+{
+	open_it();
+	session_begin(&s);
+	played[PERF].does = REPLACES;
+	s.source[PERF].stale = true;
+	online("0-2");
+	assert_int_equal(released, 1);
+	assert_true(sampler_running(s.sampler));
+	assert_true(s.readout.n_slots == 3);
+	go_to(&s, s.start_ns + 2 * TICK);
+	session_end(&s);
+	for (struct unit *u = s.plan.units; u; u = u->next)
+		assert_int_equal(((struct played_unit *)u)->reads, u->instance == 1 ? 3 : 4);
+	close_and_read();
+	assert_string_equal(r.text, "FttL");
+}
+
+static bool is_retired(unsigned source)
+{
+	const struct pm_group *g = pm_model_group(&s.model, played[source].group);
+
+	return !g || g->retired;
+}
+
+/* A group ends with what it was of, once nobody reads it. */
+static void groups_of_what_has_ended_are_retired(void **state)
+{
+	played[ADD].units = played[ADD].has_devices = true;
+	played[TASKS].units = played[TASKS].has_devices = true;
+	open_it();
+	session_begin(&s);
+	assert_int_equal(s.readout.n_slots, 9);
+	played[TASKS].does = DROPS;
+	s.source[TASKS].stale = true;
+	online("0-2");
+	assert_int_equal(s.readout.n_slots, 6);
+	recording_lock(s.recording);
+	assert_false(is_retired(PERF) || is_retired(ADD) || is_retired(TASKS));
+	recording_unlock(s.recording);
+	played[ADD].does = RETIRES;
+	s.source[ADD].stale = true;
+	online("0-2");
+	assert_int_equal(s.readout.n_slots, 3);
+	recording_lock(s.recording);
+	assert_true(is_retired(ADD));
+	assert_false(is_retired(PERF) || is_retired(TASKS));
+	recording_unlock(s.recording);
+	go_to(&s, s.start_ns + TICK);
+	session_end(&s);
+	close_and_read();
+	assert_string_equal(r.text, "FtL");
+	assert_int_equal(released, 6);
+}
+
 static void counters_are_switched_between_segments(void **state)
 {
 	open_it();
@@ -841,6 +952,7 @@ static void sources_look_for_what_has_ended(void **state)
 	assert_int_equal(session_look(&s, &e), 0);
 	assert_int_equal(played[PERF].looked, 1);
 	assert_int_equal(played[TASKS].looked, 0);
+	assert_int_equal(cost_looks, 1);
 	assert_null(s.plan.source);
 	session_end(&s);
 	opener_ended = true;
@@ -852,7 +964,9 @@ static void sources_look_for_what_has_ended(void **state)
 	played[PERF].look_fails = -EIO;
 	assert_int_equal(session_look(&s, &e), -EIO);
 	assert_string_equal(e.text, "looking for what has ended: Input/output error");
+	cost_looks = 0;
 	close_and_read();
+	assert_int_equal(cost_looks, 1);
 	assert_string_equal(r.text, "FL(note)");
 }
 
@@ -940,6 +1054,8 @@ int main(void)
 		TEST(cpus_go_and_come),
 		TEST(cpus_that_nobody_wants_change_nothing),
 		TEST(what_has_become_stale_is_updated),
+		TEST(units_are_replaced),
+		TEST(groups_of_what_has_ended_are_retired),
 		TEST(counters_are_switched_between_segments),
 		TEST(all_is_switched_in_turn),
 		TEST(sources_look_for_what_has_ended),

@@ -1,0 +1,546 @@
+/* What lies between the recorder and its machine: rights, the processes that keep them, the service manager, CPUs that
+ * come and go. What the kernel says in /proc is the truth. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/buf.h"
+#include "record/host/caller.h"
+#include "record/host/clocks.h"
+#include "record/host/hotplug.h"
+#include "record/host/opener.h"
+#include "record/host/privileges.h"
+#include "record/host/service.h"
+#include "tests/unit/lib/sysroot.h"
+
+static char dir[32];
+static int lost_fd = -1; /* its messages were lost, once */
+
+ssize_t __wrap_read(int fd, void *to, size_t n);
+ssize_t __real_read(int fd, void *to, size_t n);
+
+ssize_t __wrap_read(int fd, void *to, size_t n)
+{
+	if (fd >= 0 && fd == lost_fd) {
+		lost_fd = -1;
+		errno = ENOBUFS;
+		return -1;
+	}
+	return __real_read(fd, to, n);
+}
+
+static int setup(void **state)
+{
+	sysroot_make(dir, NULL);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	sysroot_remove(dir);
+	return 0;
+}
+
+/* A number of this thread, hexadecimal or not. */
+static uint64_t status_of(const char *key)
+{
+	FILE *f = fopen("/proc/thread-self/status", "r");
+	char line[256];
+	uint64_t value = UINT64_MAX;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, strlen(key)) && line[strlen(key)] == ':')
+			value = strtoull(line + strlen(key) + 1, NULL, 16);
+	fclose(f);
+	return value;
+}
+
+/* Runs it in a process that it may spoil. */
+static void apart(bool (*test)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(test() ? 0 : 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* ---- rights ---- */
+
+static void permitted_is_what_the_kernel_says(void **state)
+{
+	uint64_t all = status_of("CapPrm");
+
+	assert_int_equal(privileges_permitted(), all);
+	assert_int_equal(privileges_has("cap_sys_nice"), all >> 23 & 1);
+	assert_int_equal(privileges_has("cap_sys_admin"), all >> 21 & 1);
+	assert_false(privileges_has("cap_of_nothing"));
+	assert_false(privileges_elevated());
+}
+
+static void rights_are_in_effect_while_wanted(void **state)
+{
+	uint64_t all = status_of("CapPrm");
+	bool changed;
+
+	assert_int_equal(privileges_lower(), 0);
+	assert_int_equal(status_of("CapEff"), 0);
+	assert_int_equal(status_of("CapPrm"), all);
+	changed = privileges_become_caller();
+	assert_int_equal(changed, all != 0);
+	assert_int_equal(status_of("CapEff"), all);
+	/* Who had them before keeps them. */
+	assert_false(privileges_become_caller());
+	privileges_become_self(false);
+	assert_int_equal(status_of("CapEff"), all);
+	privileges_become_self(changed);
+	assert_int_equal(status_of("CapEff"), 0);
+	assert_int_equal(privileges_raise(), 0);
+	assert_int_equal(status_of("CapEff"), all);
+	privileges_lower();
+	assert_int_equal(privileges_for_child(), 0);
+	assert_int_equal(status_of("CapEff"), all);
+}
+
+static bool tells(void)
+{
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+	bool bare = !status_of("CapPrm") && !status_of("CapEff") && !status_of("CapInh");
+	bool final = status_of("NoNewPrivs") == 1, filtered = status_of("Seccomp") == 2;
+	char want[128];
+
+	snprintf(want, sizeof(want), "%s, %s, %s", bare ? "no capabilities" : "capabilities are kept",
+		 final ? "no new privileges" : "new privileges are possible",
+		 filtered ? "system calls filtered" : "system calls are not filtered");
+	return privileges_tell(&text) == (bare && final && filtered) && !strcmp(buf_str(&text), want);
+}
+
+static bool gives_up(void)
+{
+	bool before = tells(), between;
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	between = tells();
+	privileges_confine();
+	return before && between && tells() && !status_of("CapPrm") && !status_of("CapEff") &&
+	       status_of("NoNewPrivs") == 1 && !privileges_permitted();
+}
+
+static void what_is_in_force_is_told(void **state)
+{
+	apart(gives_up);
+}
+
+/* ---- the opener ---- */
+
+static bool refuses_all(void)
+{
+	uint64_t bytes[2];
+
+	return !opener_runs() && !opener_lost() && opener_open("/proc/vmstat", O_RDONLY) == -EPERM &&
+	       opener_perf("", 0, 0, 0, -1, -1, 0) == -EPERM && opener_exits() == -EPERM &&
+	       opener_io(getpid(), bytes) == -EPERM && opener_hurry(gettid(), 0) == -EPERM;
+}
+
+static bool not_wanted(void)
+{
+	uint64_t all = status_of("CapPrm");
+	bool ok = !opener_start(false) && refuses_all() && !status_of("CapEff");
+
+	for (int c = 0; c < 64; c++)
+		ok = ok && opener_has(c) == (all >> c & 1);
+	return ok && !opener_has(64);
+}
+
+static bool without_rights(void)
+{
+	privileges_confine();
+	return !opener_start(true) && refuses_all() && !opener_has(21);
+}
+
+static bool opens(void)
+{
+	char path[PATH_MAX + 8];
+	uint64_t bytes[2];
+	int fd;
+
+	memset(path, '/', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	if (opener_start(true) || !opener_runs() || opener_lost() || status_of("CapEff"))
+		return false;
+	fd = opener_open("/proc/vmstat", O_RDONLY);
+	if (fd < 0 || read(fd, path + 1, 3) != 3 || memcmp(path + 1, "nr_", 3))
+		return false;
+	close(fd);
+	if (opener_open("/etc/passwd", O_RDONLY) != -EACCES || opener_open(path, O_RDONLY) != -ENAMETOOLONG ||
+	    opener_io(getpid(), bytes) || opener_io(INT_MAX, bytes) >= 0)
+		return false;
+	opener_end();
+	return refuses_all();
+}
+
+/* It has been killed: that is said once. */
+static bool is_lost(void)
+{
+	char path[64];
+	int pid = 0;
+	FILE *f;
+
+	if (opener_start(true))
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)gettid());
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "%d", &pid) != 1 || pid <= 0)
+		return true; /* this kernel does not say who it is */
+	fclose(f);
+	kill(pid, SIGKILL);
+	waitid(P_PID, (id_t)pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
+	return opener_open("/proc/vmstat", O_RDONLY) == -EPERM && opener_lost() && refuses_all();
+}
+
+static bool is_forgotten(void)
+{
+	bool ok = !opener_start(true) && opener_runs();
+
+	opener_forget();
+	return ok && refuses_all();
+}
+
+static void an_opener_runs_where_there_is_something_to_keep(void **state)
+{
+	apart(not_wanted);
+	apart(without_rights);
+	if (!status_of("CapPrm"))
+		skip();
+	apart(opens);
+	apart(is_lost);
+	apart(is_forgotten);
+}
+
+/* ---- the caller's process ---- */
+
+static void run(void *ctx, unsigned what, const char *text, int go, int failure)
+{
+	char byte;
+
+	if (read(go, &byte, 1) != 1)
+		caller_leave(1);
+	dprintf(failure, "%s %u %s %c", (const char *)ctx, what, text ? text : "nothing", byte);
+	caller_leave(7);
+}
+
+static void launch(unsigned what, const char *text, const char *want)
+{
+	char said[64] = "";
+	int go[2], failure[2], status;
+	pid_t pid;
+
+	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(failure, O_CLOEXEC), 0);
+	pid = caller_launch(what, text, go[0], failure[1]);
+	assert_true(pid > 0);
+	close(go[0]);
+	close(failure[1]);
+	assert_int_equal(write(go[1], "!", 1), 1);
+	assert_int_equal(read(failure[0], said, sizeof(said) - 1), strlen(want));
+	assert_string_equal(said, want);
+	/* It is a child of this process. */
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	close(go[1]);
+	close(failure[0]);
+}
+
+static void commands_are_the_callers(void **state)
+{
+	const struct caller_rules rules = { .run = run, .ctx = (void *)(uintptr_t) "ctx" };
+	char text[PATH_MAX + 1];
+
+	assert_false(caller_runs());
+	assert_int_equal(caller_launch(1, NULL, 0, 1), -EPERM);
+	assert_int_equal(caller_start(&rules), 0);
+	assert_true(caller_runs());
+	launch(3, "some text", "ctx 3 some text !");
+	launch(4, NULL, "ctx 4 nothing !");
+	memset(text, 'x', PATH_MAX);
+	text[PATH_MAX] = '\0';
+	assert_int_equal(caller_launch(1, text, 0, 1), -ENAMETOOLONG);
+	caller_end();
+	assert_false(caller_runs());
+}
+
+static struct stat of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(lstat(path, &st), 0);
+	return st;
+}
+
+/* What the thread may do itself is done without anybody. */
+static void files_are_created_and_removed(void **state)
+{
+	char path[64], link[64];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/x.pmr", dir);
+	snprintf(link, sizeof(link), "%s/y.pmr", dir);
+	fd = caller_create(path, 0600);
+	assert_true(fd > 2);
+	assert_int_equal(write(fd, "abc", 3), 3);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	close(fd);
+	st = of(path);
+	assert_int_equal(st.st_size, 3);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(caller_create(path, 0600), -EEXIST);
+	assert_int_equal(caller_remove(path, st.st_dev, st.st_ino + 1), -ESTALE);
+	assert_int_equal(caller_remove(path, st.st_dev + 1, st.st_ino), -ESTALE);
+	assert_int_equal(symlink(path, link), 0);
+	assert_int_equal(caller_remove(link, of(link).st_dev, of(link).st_ino), -ESTALE);
+	assert_int_equal(caller_remove(path, st.st_dev, st.st_ino), 0);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(caller_remove(path, st.st_dev, st.st_ino), -ENOENT);
+}
+
+static bool asks_the_caller(void)
+{
+	char output[64], path[64], other[64];
+	const struct caller_rules rules = { .run = run, .output = output };
+	struct stat st;
+	bool ok;
+	int fd;
+
+	snprintf(output, sizeof(output), "%s/closed/x.pmr", dir);
+	snprintf(path, sizeof(path), "%s/closed/y.pmr", dir);
+	snprintf(other, sizeof(other), "%s/other/y.pmr", dir);
+	/* This thread may no longer write there; who has kept the rights may. */
+	if (caller_start(&rules) || privileges_lower() || caller_create(other, 0600) != -EACCES)
+		return false;
+	fd = caller_create(path, 0640);
+	if (fd < 0 || write(fd, "abcd", 4) != 4 || stat(path, &st) || st.st_size != 4 || (st.st_mode & 0777) != 0640)
+		return false;
+	close(fd);
+	ok = caller_remove(path, st.st_dev, st.st_ino + 1) == -ESTALE && !access(path, F_OK);
+	ok = ok && !caller_remove(path, st.st_dev, st.st_ino) && access(path, F_OK);
+	caller_end();
+	return ok && caller_create(path, 0600) == -EACCES;
+}
+
+static void recordings_are_created_with_the_callers_rights(void **state)
+{
+	char path[64];
+
+	/* CAP_DAC_OVERRIDE. */
+	if (!(status_of("CapPrm") >> 1 & 1))
+		skip();
+	snprintf(path, sizeof(path), "%s/closed", dir);
+	assert_int_equal(mkdir(path, 0500), 0);
+	snprintf(path, sizeof(path), "%s/other", dir);
+	assert_int_equal(mkdir(path, 0500), 0);
+	apart(asks_the_caller);
+}
+
+/* ---- the service manager ---- */
+
+static void a_manager_is_told_what_it_asked_for(void **state)
+{
+	static const char *const unfit[] = { "", "/", "x/sock", "relative" };
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	char text[64] = "", longest[sizeof(at.sun_path) + 1];
+	int manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct service s;
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s/sock", dir);
+	assert_int_equal(bind(manager, (struct sockaddr *)&at, sizeof(at)), 0);
+	unsetenv("NOTIFY_SOCKET");
+	service_open(&s);
+	assert_int_equal(s.fd, -1);
+	service_tell(&s, "READY=1");
+	for (size_t i = 0; i < sizeof(unfit) / sizeof(unfit[0]); i++) {
+		setenv("NOTIFY_SOCKET", unfit[i], 1);
+		service_open(&s);
+		assert_int_equal(s.fd, -1);
+	}
+	memset(longest, '/', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	setenv("NOTIFY_SOCKET", longest, 1);
+	service_open(&s);
+	assert_int_equal(s.fd, -1);
+	/* Two times in ten seconds, if they are meant for this process. */
+	setenv("NOTIFY_SOCKET", at.sun_path, 1);
+	setenv("WATCHDOG_USEC", "10000000", 1);
+	setenv("WATCHDOG_PID", "1", 1);
+	service_open(&s);
+	assert_true(s.fd >= 0);
+	assert_int_equal(s.wake_ns, 0);
+	assert_false(service_due(&s, UINT64_MAX));
+	service_close(&s);
+	snprintf(text, sizeof(text), "%d", (int)getpid());
+	setenv("WATCHDOG_PID", text, 1);
+	service_open(&s);
+	assert_int_equal(s.wake_ns, 5000000000);
+	assert_true(service_due(&s, 100));
+	assert_false(service_due(&s, 5000000099));
+	assert_true(service_due(&s, 5000000100));
+	service_tell(&s, "READY=1");
+	assert_int_equal(recv(manager, text, sizeof(text), MSG_DONTWAIT), 7);
+	assert_memory_equal(text, "READY=1", 7);
+	service_close(&s);
+	assert_int_equal(s.fd, -1);
+	assert_int_equal(s.wake_ns, 0);
+	unsetenv("WATCHDOG_PID");
+	service_open(&s);
+	assert_int_equal(s.wake_ns, 5000000000);
+	service_close(&s);
+	close(manager);
+	/* An abstract name. */
+	manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	at.sun_path[0] = '\0';
+	assert_int_equal(bind(manager, (struct sockaddr *)&at,
+			      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(at.sun_path + 1))),
+			 0);
+	at.sun_path[0] = '@';
+	setenv("NOTIFY_SOCKET", at.sun_path, 1);
+	service_open(&s);
+	assert_true(s.fd >= 0);
+	service_close(&s);
+	close(manager);
+	/* Nobody listens there. */
+	service_open(&s);
+	assert_int_equal(s.fd, -1);
+	unsetenv("NOTIFY_SOCKET");
+	unsetenv("WATCHDOG_USEC");
+}
+
+/* ---- CPUs ---- */
+
+static void expect_cpus(const struct cpulist *list, const char *want)
+{
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+
+	cpulist_print(list, &text);
+	assert_string_equal(buf_str(&text), want);
+}
+
+static void cpus_that_went_and_came_are_found(void **state)
+{
+	struct cpulist gone = { 0 }, come = { 0 };
+	struct hotplug h;
+	struct root root;
+	char path[80];
+
+	assert_int_equal(root_init(&root, dir), 0);
+	assert_int_equal(hotplug_init(&h, &root), -ENOENT);
+	hotplug_release(&h);
+	sysroot_put(dir, "/sys/devices/system/cpu/online", "0-3,8\n");
+	assert_int_equal(hotplug_init(&h, &root), 0);
+	expect_cpus(&h.online, "0-3,8");
+	/* The kernel does not speak of a machine that is a copy. */
+	assert_int_equal(h.quiet_ns, UINT64_MAX);
+	assert_false(hotplug_hears(&h));
+	assert_int_equal(hotplug_look(&h, &gone, &come), 0);
+	sysroot_put(dir, "/sys/devices/system/cpu/online", "0,2-4,9\n");
+	assert_int_equal(hotplug_look(&h, &gone, &come), 1);
+	expect_cpus(&gone, "1,8");
+	expect_cpus(&come, "4,9");
+	sysroot_put(dir, "/sys/devices/system/cpu/online", "0,2-4\n");
+	assert_int_equal(hotplug_look(&h, &gone, &come), 1);
+	expect_cpus(&gone, "9");
+	assert_int_equal(come.n, 0);
+	sysroot_put(dir, "/sys/devices/system/cpu/online", "0-4\n");
+	assert_int_equal(hotplug_look(&h, &gone, &come), 1);
+	assert_int_equal(gone.n, 0);
+	expect_cpus(&come, "1");
+	snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/online", dir);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(hotplug_look(&h, &gone, &come), -ENOENT);
+	expect_cpus(&h.online, "0-4");
+	hotplug_release(&h);
+	assert_int_equal(h.fd, -1);
+	cpulist_release(&gone);
+	cpulist_release(&come);
+	root_release(&root);
+}
+
+static void say(int kernel, const char *message)
+{
+	assert_int_equal(send(kernel, message, strlen(message), 0), (ssize_t)strlen(message));
+}
+
+/* Ten seconds after the last one, what a CPU's events did shows no more. */
+static void the_kernel_is_heard(void **state)
+{
+	const uint64_t after_ns = 10000000000;
+	struct hotplug h = { .quiet_ns = 0 };
+	uint64_t before;
+	int end[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, end), 0);
+	h.fd = end[0];
+	assert_true(hotplug_hears(&h));
+	assert_false(hotplug_heard(&h));
+	say(end[1], "add@/devices/pci0000:00/0000:00:1f.2");
+	say(end[1], "change@/devices/system/node/node0");
+	assert_false(hotplug_heard(&h));
+	assert_true(hotplug_hears(&h));
+	say(end[1], "online@/devices/system/cpu/cpu3");
+	say(end[1], "add@/devices/virtual/bdi/0:40");
+	before = clocks_monotonic();
+	assert_true(hotplug_heard(&h));
+	assert_true(h.quiet_ns >= before + after_ns && h.quiet_ns <= clocks_monotonic() + after_ns);
+	assert_false(hotplug_hears(&h));
+	assert_false(hotplug_heard(&h));
+	/* Messages were lost: one may have been about a CPU. */
+	h.quiet_ns = 0;
+	lost_fd = h.fd;
+	assert_true(hotplug_heard(&h));
+	assert_true(h.quiet_ns > 0);
+	/* Where it does not speak to everybody, a message does not change that. */
+	h.quiet_ns = UINT64_MAX;
+	say(end[1], "offline@/devices/system/cpu/cpu3");
+	assert_true(hotplug_heard(&h));
+	assert_int_equal(h.quiet_ns, UINT64_MAX);
+	assert_false(hotplug_hears(&h));
+	close(end[1]);
+	hotplug_release(&h);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(permitted_is_what_the_kernel_says),
+		TEST(rights_are_in_effect_while_wanted),
+		TEST(what_is_in_force_is_told),
+		TEST(an_opener_runs_where_there_is_something_to_keep),
+		TEST(commands_are_the_callers),
+		TEST(files_are_created_and_removed),
+		TEST(recordings_are_created_with_the_callers_rights),
+		TEST(a_manager_is_told_what_it_asked_for),
+		TEST(cpus_that_went_and_came_are_found),
+		TEST(the_kernel_is_heard),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
