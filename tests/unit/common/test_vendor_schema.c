@@ -1,0 +1,255 @@
+/* Metrics and events in the words of Intel and Arm, and what they are in perf's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/vendor_schema.h"
+
+/* Single quotes stand for double ones. */
+static struct json *parse(const char *text)
+{
+	struct error e = { 0 };
+	char with[4096];
+	struct json *j;
+
+	snprintf(with, sizeof(with), "%s", text);
+	for (char *c = with; (c = strchr(c, '\''));)
+		*c = '"';
+	j = json_parse(with, strlen(with), &e);
+	if (!j)
+		fail_msg("%s", e.text);
+	return j;
+}
+
+static struct json *convert(const char *text, const char *pmu)
+{
+	struct error e = { 0 };
+	struct json *j = vendor_json_convert(parse(text), pmu, &e);
+
+	assert_non_null(j);
+	return j;
+}
+
+static const char *text_of(const struct json *list, size_t i, const char *key)
+{
+	return json_text(json_get(json_at(list, i), key), "none");
+}
+
+/* ---- Intel ---- */
+
+static const char unknown[] = "\"a constant or a modifier that is not known\"";
+
+/* Events a to d, constants x and y. */
+static void formula(const char *intel, const char *pmu, const char *want)
+{
+	char text[2048];
+	struct json *j;
+
+	snprintf(text, sizeof(text),
+		 "{'Metrics':[{'MetricName':'m','Formula':'%s','Events':["
+		 "{'Name':'INST_RETIRED.ANY','Alias':'a'},"
+		 "{'Name':'UOPS_RETIRED.MS:c1:e1','Alias':'b'},"
+		 "{'Name':'CPU_CLK_UNHALTED.THREAD:SUP','Alias':'c'},"
+		 "{'Name':'TOPDOWN.SLOTS:perf_metrics','Alias':'d'},"
+		 "{'Name':'UNC_CHA_CLOCKTICKS:one_unit','Alias':'e'},"
+		 "{'Name':'OCR.READS:ocr_msr_val=0x10:u0x3:i1:USER','Alias':'f'},"
+		 "{'Name':'A.B:c','Alias':'g'},"
+		 "{'Name':'A.B:z1','Alias':'h'},"
+		 "{'Name':'A.B:c1x','Alias':'i'},"
+		 "{'Name':':c1','Alias':'k'},"
+		 "{'Name':'PERF_METRICS.RETIRING','Alias':'l'},"
+		 "{'Name':'TSC','Alias':'m'}],'Constants':["
+		 "{'Name':'THREADS_PER_CORE','Alias':'x'},"
+		 "{'Name':'CHAS_PER_SOCKET','Alias':'y'},"
+		 "{'Name':'2.5','Alias':'z'},"
+		 "{'Name':'SOCKET_COUNT','Alias':'w'},"
+		 "{'Name':'NEVER_HEARD_OF','Alias':'v'}]}]}",
+		 intel);
+	j = convert(text, pmu);
+	assert_int_equal(json_count(j), 1);
+	assert_string_equal(text_of(j, 0, "MetricExpr"), want);
+	json_free(j);
+}
+
+static void aliases_are_replaced(void **state)
+{
+	formula("a", NULL, "INST_RETIRED.ANY");
+	formula("100 * ( a / 2.5e3 ) - A", NULL, "100 * ( INST_RETIRED.ANY / 2.5e3 ) - INST_RETIRED.ANY");
+	formula("min ( a , 1 ) if a > 2 else max(a,0)", NULL,
+		"min ( INST_RETIRED.ANY , 1 ) if INST_RETIRED.ANY > 2 else max(INST_RETIRED.ANY,0)");
+	formula("a.b", NULL, unknown);
+	formula("a_b", NULL, unknown);
+	formula("nowhere", NULL, unknown);
+	formula("", NULL, unknown);
+	formula("a + a23456789012345678901234567890123456789012345678901234567890123", NULL, unknown);
+}
+
+static void modifiers_are_terms_or_letters(void **state)
+{
+	formula("b", NULL, "cpu@UOPS_RETIRED.MS,cmask=1,edge=1@");
+	formula("b", "cpu_atom", "cpu_atom@UOPS_RETIRED.MS,cmask=1,edge=1@");
+	formula("c", NULL, "cpu@CPU_CLK_UNHALTED.THREAD@k");
+	formula("f", NULL, "cpu@OCR.READS,offcore_rsp=0x10,umask=0x3,inv=1@u");
+	formula("e", NULL, "(UNC_CHA_CLOCKTICKS / source_count(UNC_CHA_CLOCKTICKS))");
+	formula("l", NULL, "topdown\\-retiring");
+	formula("m", NULL, "msr@tsc@");
+	formula("g", NULL, unknown);
+	formula("h", NULL, unknown);
+	formula("i", NULL, unknown);
+	formula("k", NULL, unknown);
+	/* It says which counter it is on, which perf knows. */
+	formula("d", NULL, "TOPDOWN.SLOTS");
+}
+
+static void constants_are_of_the_machine(void **state)
+{
+	formula("x", NULL, "(#num_cpus_online / #num_cores)");
+	formula("x", "cpu_core", "(1 + #smt_on)");
+	formula("x", "cpu_atom", "1");
+	formula("y", NULL, "source_count(UNC_CHA_CLOCKTICKS)");
+	formula("z + w", NULL, "2.5 + #num_packages");
+	formula("v", NULL, unknown);
+	/* Without an alias. */
+	formula("HYPERTHREADING_ON", NULL, "#smt_on");
+}
+
+static void what_is_said_of_a_metric_is_kept(void **state)
+{
+	struct json *j = convert(
+		"{'Metrics':["
+		"{'MetricName':'one','LegacyName':'metric_One','Formula':'a','Level':2,'UnitOfMeasure':'percent',"
+		" 'MetricGroup':'Mem;Bw','Category':'TMA','BriefDescription':'What it is',"
+		" 'Events':[{'Name':'X.Y','Alias':'a'}],"
+		" 'Threshold':{'Formula':'p > 20','ThresholdMetrics':[{'Alias':'p','Value':'metric_One'}]}},"
+		"{'MetricName':'two','Formula':'a','UnitOfMeasure':'MB/sec','Category':'Other',"
+		" 'Events':[{'Name':'UNC_M.Z','Alias':'a'}],"
+		" 'Threshold':{'Formula':'p > 20','ThresholdMetrics':[{'Alias':'p','Value':'metric_Two'}]}},"
+		"{'MetricName':'three','Formula':'a','UnitOfMeasure':'J','MetricGroup':'G','Level':1}]}",
+		"cpu_core");
+
+	assert_int_equal(json_count(j), 3);
+	assert_string_equal(text_of(j, 0, "MetricName"), "one");
+	assert_string_equal(text_of(j, 0, "ScaleUnit"), "%");
+	assert_string_equal(text_of(j, 0, "BriefDescription"), "What it is");
+	assert_string_equal(text_of(j, 0, "MetricThreshold"), "one > 20");
+	assert_string_equal(text_of(j, 0, "MetricGroup"), "Mem;Bw;TMA;TopdownL2");
+	assert_string_equal(text_of(j, 0, "Unit"), "cpu_core");
+	assert_string_equal(text_of(j, 1, "ScaleUnit"), "MB/s");
+	assert_string_equal(text_of(j, 1, "MetricThreshold"), "none");
+	assert_string_equal(text_of(j, 1, "MetricGroup"), "Other");
+	/* What lies outside the cores belongs to all. */
+	assert_string_equal(text_of(j, 1, "Unit"), "none");
+	assert_string_equal(text_of(j, 2, "ScaleUnit"), "J");
+	assert_string_equal(text_of(j, 2, "MetricGroup"), "G");
+	assert_string_equal(text_of(j, 2, "BriefDescription"), "none");
+	assert_string_equal(text_of(j, 2, "MetricExpr"), unknown);
+	json_free(j);
+}
+
+/* ---- Arm ---- */
+
+static const char arm[] = "{'product_configuration':{'implementer':'0x41','part_num':'0xd0c',%s'x':1},"
+			  "'events':{'CYCLES':{'code':'0x0011','title':'Cycles'},'OTHER':{'code':'0x8'}},"
+			  "'metrics':{'ipc':{'formula':'OTHER / CYCLES','units':'per cycle','title':'Each'},"
+			  "'miss':{'formula':'CYCLES','units':'percent of all'}},"
+			  "'groups':{'metrics':{'General':{'metrics':['ipc']},'Miss':{'metrics':['miss','ipc']}}}}";
+
+static void telemetry_of_arm(void **state)
+{
+	struct json *j;
+	char text[1024];
+
+	snprintf(text, sizeof(text), arm, "");
+	j = convert(text, NULL);
+	assert_int_equal(json_count(j), 4);
+	assert_string_equal(text_of(j, 0, "EventName"), "CYCLES");
+	assert_string_equal(text_of(j, 0, "EventCode"), "0x0011");
+	assert_string_equal(text_of(j, 0, "BriefDescription"), "Cycles");
+	assert_string_equal(text_of(j, 1, "EventName"), "OTHER");
+	assert_string_equal(text_of(j, 1, "BriefDescription"), "none");
+	assert_string_equal(text_of(j, 2, "MetricName"), "ipc");
+	assert_string_equal(text_of(j, 2, "MetricExpr"), "OTHER / CYCLES");
+	assert_string_equal(text_of(j, 2, "ScaleUnit"), "per cycle");
+	assert_string_equal(text_of(j, 2, "BriefDescription"), "Each");
+	assert_string_equal(text_of(j, 2, "MetricGroup"), "General;Miss");
+	assert_string_equal(text_of(j, 3, "ScaleUnit"), "%");
+	assert_string_equal(text_of(j, 3, "MetricGroup"), "Miss");
+	json_free(j);
+	/* The older list: codes are numbers, and one number is both the implementer and the part. */
+	j = convert("{'cpuid':'0x41d0c','events':[{'name':'A','code':17,'description':'D'},{'name':'B','code':255}]}",
+		    NULL);
+	assert_int_equal(json_count(j), 2);
+	assert_string_equal(text_of(j, 0, "EventName"), "A");
+	assert_string_equal(text_of(j, 0, "EventCode"), "0x11");
+	assert_string_equal(text_of(j, 0, "BriefDescription"), "D");
+	assert_string_equal(text_of(j, 1, "EventName"), "B");
+	assert_string_equal(text_of(j, 1, "EventCode"), "0xff");
+	json_free(j);
+}
+
+/* MIDR_EL1: implementer from bit 24, variant from 20, architecture 15 from 16, part from 4, revision. */
+static void midr(const char *text, const char *want)
+{
+	struct json *j = parse(text);
+	char pattern[32] = "";
+
+	assert_int_equal(vendor_json_midr(j, pattern, sizeof(pattern)), want != NULL);
+	if (want)
+		assert_string_equal(pattern, want);
+	json_free(j);
+}
+
+static void files_of_arm_say_for_what_they_are(void **state)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), arm, "");
+	midr(text, "0x00000000410fd0c0");
+	snprintf(text, sizeof(text), arm, "'major_revision':'3','minor_revision':'1',");
+	midr(text, "0x00000000413fd0c1");
+	midr("{'cpuid':'0x41d49','events':[]}", "0x00000000410fd490");
+	midr("{'cpuid':'0x41d49','events':{}}", NULL);
+	midr("{'cpuid':'0x100000','events':[]}", NULL);
+	midr("{'cpuid':'41d49','events':[]}", NULL);
+	midr("{'product_configuration':{'implementer':'0x41'}}", NULL);
+	midr("{'product_configuration':{'part_num':'0x41'}}", NULL);
+	midr("{}", NULL);
+}
+
+static void what_is_perfs_stays(void **state)
+{
+	struct json *j =
+		convert("[{'EventName':'a'},{'EventName':'b','Unit':'CHA'},{'MetricExpr':'UNC_X'}]", "cpu_atom");
+
+	assert_string_equal(text_of(j, 0, "Unit"), "cpu_atom");
+	assert_string_equal(text_of(j, 1, "Unit"), "CHA");
+	assert_string_equal(text_of(j, 2, "Unit"), "none");
+	json_free(j);
+	j = convert("{'Events':[{'EventName':'a'}],'Metrics':[{'MetricExpr':'b'}]}", "cpu_core");
+	assert_string_equal(text_of(json_get(j, "Events"), 0, "Unit"), "cpu_core");
+	assert_string_equal(text_of(json_get(j, "Metrics"), 0, "MetricExpr"), "b");
+	json_free(j);
+	j = convert("[{'EventName':'a'}]", NULL);
+	assert_string_equal(text_of(j, 0, "Unit"), "none");
+	json_free(j);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(aliases_are_replaced),
+		cmocka_unit_test(modifiers_are_terms_or_letters),
+		cmocka_unit_test(constants_are_of_the_machine),
+		cmocka_unit_test(what_is_said_of_a_metric_is_kept),
+		cmocka_unit_test(telemetry_of_arm),
+		cmocka_unit_test(files_of_arm_say_for_what_they_are),
+		cmocka_unit_test(what_is_perfs_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
