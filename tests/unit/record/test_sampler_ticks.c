@@ -4,6 +4,7 @@
  * So every time and every loss is known to the nanosecond, however busy the machine is.
  */
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
@@ -24,6 +25,7 @@ static _Atomic uint64_t oversleeps_at, oversleeps_ns; /* who waits for this time
 static _Atomic bool held;                             /* a reading waits */
 static _Atomic uint32_t pinned_to;                    /* the last mask of one CPU */
 static _Atomic unsigned pinned, unpinned;
+static bool never_released;
 static unsigned held_for; /* at most, in ms of the machine's time */
 
 uint64_t __wrap_clocks_monotonic(void);
@@ -31,9 +33,10 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long g)
 long __real_syscall(long number, long a, long b, long c, long d, long e, long g);
 int __wrap_sched_setaffinity(pid_t tid, size_t size, const cpu_set_t *set);
 
+/* Whoever looks while a reading is held may do so for ever. */
 uint64_t __wrap_clocks_monotonic(void)
 {
-	return now;
+	return held ? now += 1000 * MS : now;
 }
 
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long g)
@@ -60,7 +63,7 @@ int __wrap_sched_setaffinity(pid_t tid, size_t size, const cpu_set_t *set)
 	} else {
 		assert_true(tid > 0);
 		unpinned++;
-		held = false;
+		held = never_released && held;
 	}
 	return 0;
 }
@@ -593,10 +596,10 @@ static void expect_chunk(const uint64_t *rows)
 /* The first tick is read, and in the first chunk what has not come half a tick later. */
 static void samples_are_taken_once_a_chunk(void **state)
 {
-	static const uint64_t chunk[3][4] = { { 10, 1020, 20, 1040 }, { 1050, 1060, 1070, 1080 }, { 1090, 1100 } };
+	static const uint64_t chunk[3][4] = { { 10, 1020, 1030, 20 }, { 1050, 1060, 1070, 1080 }, { 1090, 1100 } };
 
 	begin_sampled(1);
-	f.skips[0] = 3;
+	f.skips[0] = 4;
 	start(TICK, 4 * TICK, true);
 	assert_true(f.plan.readout.reader[0].sampled);
 	run(1, 10);
@@ -663,6 +666,37 @@ static void the_last_tick_is_read_if_need_be(void **state)
 	end();
 }
 
+/* A reading that does not end, at the end: its reader is left behind, and the other one goes on. */
+static void who_does_not_come_back_is_left_behind(void **state)
+{
+	struct ring_epoch e = { .run = 1, .first_number = 1, .last_number = 1, .tick_ns = S + TICK, .start_ns = S };
+	struct sampler_config config = { .ring = &f.ring, .clocks = &f.clocks };
+	struct error error = { 0 };
+
+	assert_true(sampler_free(NULL));
+	begin(2, 0);
+	f.holds_at[1] = 1;
+	held_for = UINT_MAX;
+	f.clocks = (struct clock_source){ .read = clock_read, .slept = clock_slept };
+	assert_int_equal(readout_init(&f.plan.readout, &f.plan.plan, TICK, 20 * TICK, true, NULL, &error), 0);
+	assert_int_equal(f.plan.readout.n_readers, 2);
+	assert_int_equal(ring_init(&f.ring, &f.plan.readout, 0, &f.wake), 0);
+	assert_int_equal(sampler_new(&f.sampler, &config, &error), 0);
+	never_released = true;
+	assert_true(sampler_begin(f.sampler, &e));
+	sampler_hurry(f.sampler);
+	sampler_park(f.sampler);
+	assert_int_equal(f.plan.readout.slot[0].dead, 0);
+	assert_int_equal(f.plan.readout.slot[1].dead, -ETIMEDOUT);
+	e.first_number = e.last_number = 2;
+	assert_true(sampler_begin(f.sampler, &e));
+	sampler_park(f.sampler);
+	assert_int_equal(f.reads[0], 2);
+	assert_int_equal(f.reads[1], 1);
+	/* What it may touch has to stay. */
+	assert_false(sampler_free(f.sampler));
+}
+
 #define TEST(name) cmocka_unit_test(name)
 
 int main(void)
@@ -682,6 +716,7 @@ int main(void)
 		TEST(samples_are_taken_once_a_chunk),
 		TEST(one_tick_is_read_and_its_chunk_is_left),
 		TEST(the_last_tick_is_read_if_need_be),
+		TEST(who_does_not_come_back_is_left_behind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -366,6 +366,8 @@ static int teardown(void **state)
 {
 	session_release(&s);
 	assert_int_equal(s.n_sources, 0);
+	if (rotation_output(&s.rotation)->path)
+		rotation_end(&s.rotation, &e);
 	sysroot_remove(dir);
 	return 0;
 }
