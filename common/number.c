@@ -191,10 +191,7 @@ size_t number_double(char *out, double v)
 		put_digits(to, digits, n);
 		return (size_t)(to - out) + n;
 	}
-	if (exponent >= 0) {
-		put_digits(to, digits * powers_of_ten[exponent], (unsigned)point);
-		return (size_t)(to - out) + (size_t)point;
-	}
+	/* It is no integer, so some digits follow the decimal point. */
 	put_digits(to, digits / powers_of_ten[-exponent], (unsigned)point);
 	to[point] = '.';
 	put_digits(to + point + 1, digits % powers_of_ten[-exponent], (unsigned)-exponent);

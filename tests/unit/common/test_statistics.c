@@ -55,6 +55,7 @@ static void hypotheses(void **state)
 	struct statistics_estimate e = { .value = 5, .error = 2, .df = 1 };
 
 	/* t = 1: 1 - 2 atan(1) / pi; t = 1.5. */
+	near(statistics_p(e, 5), 1);
 	near(statistics_p(e, 3), 0.5);
 	near(statistics_p(e, 7), 0.5);
 	near(statistics_p(e, 8), 1 - 2 * atan(1.5) / M_PI);

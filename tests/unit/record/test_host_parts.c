@@ -135,18 +135,22 @@ static bool tells(void)
 
 static bool gives_up(void)
 {
-	bool before = tells(), between;
+	bool before = tells();
 
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	between = tells();
 	privileges_confine();
-	return before && between && tells() && !status_of("CapPrm") && !status_of("CapEff") &&
-	       status_of("NoNewPrivs") == 1 && !privileges_permitted();
+	return before && tells() && !status_of("CapPrm") && !status_of("CapEff") && status_of("NoNewPrivs") == 1 &&
+	       !privileges_permitted();
+}
+
+static bool gains_none(void)
+{
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && tells();
 }
 
 static void what_is_in_force_is_told(void **state)
 {
 	apart(gives_up);
+	apart(gains_none);
 }
 
 /* ---- the opener ---- */
