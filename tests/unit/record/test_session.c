@@ -33,6 +33,10 @@ uint64_t __wrap_clocks_monotonic(void);
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long g);
 long __real_syscall(long number, long a, long b, long c, long d, long e, long g);
 void __wrap_cost_look(struct cost *c, uint64_t lost, uint64_t interval_ns);
+int __wrap_outlet_write(void *output, const void *data, size_t len);
+int __real_outlet_write(void *output, const void *data, size_t len);
+struct recording_rotation __wrap_rotation_rules(struct rotation *r);
+struct recording_rotation __real_rotation_rules(struct rotation *r);
 void __wrap_privileges_hurry(void);
 void __wrap_privileges_confine(void);
 bool __wrap_opener_lost(void);
@@ -71,6 +75,48 @@ bool __wrap_opener_lost(void)
 bool __wrap_sampler_begin(struct sampler *s, struct ring_epoch *e)
 {
 	return !ring_is_full && __real_sampler_begin(s, e);
+}
+
+static struct {
+	const void *first;            /* the output of the first file */
+	_Atomic int refuse, refusals; /* so often is another file refused, with this error */
+	_Atomic unsigned taken, dropped, asked_for_room;
+	bool has_room;
+	void (*settle)(void *ctx, bool taken);
+} files;
+
+int __wrap_outlet_write(void *output, const void *data, size_t len)
+{
+	if (!files.first)
+		files.first = output;
+	if (output != files.first && files.refusals > 0 && len) {
+		files.refusals--;
+		return files.refuse;
+	}
+	return __real_outlet_write(output, data, len);
+}
+
+static void settle(void *ctx, bool taken)
+{
+	files.taken += taken;
+	files.dropped += !taken;
+	files.settle(ctx, taken);
+}
+
+static bool make_room(void *ctx)
+{
+	files.asked_for_room++;
+	return files.has_room;
+}
+
+struct recording_rotation __wrap_rotation_rules(struct rotation *r)
+{
+	struct recording_rotation rules = __real_rotation_rules(r);
+
+	files.settle = rules.settle;
+	rules.settle = settle;
+	rules.make_room = make_room;
+	return rules;
 }
 
 /* What is due soon comes at once: single snapshots are planned a little ahead. */
@@ -358,6 +404,7 @@ static int setup(void **state)
 	limit = waits_for = 0;
 	word = 0;
 	ring_is_full = opener_ended = false;
+	memset(&files, 0, sizeof(files));
 	released = cost_looks = 0;
 	return 0;
 }
@@ -460,20 +507,15 @@ static void add_chunk(const struct pm_chunk *c)
 	}
 }
 
-static void close_and_read(void)
+static void read_file(const char *path)
 {
 	struct pm_reader *reader;
 	struct pm_input in;
 	struct pm_item item;
 	bool ended = false;
 
-	if (session_close(&s, &e))
-		fail_msg("%s", e.text);
-	assert_null(s.sampler);
-	assert_null(s.ring.buf);
-	assert_int_equal(rotation_end(&s.rotation, &e), 0);
 	memset(&r, 0, sizeof(r));
-	assert_int_equal(pm_input_path(&in, name, false, &e), 0);
+	assert_int_equal(pm_input_path(&in, path, false, &e), 0);
 	assert_int_equal(pm_reader_open(&reader, &in, &e), 0);
 	while (pm_reader_next(reader, &item) > 0) {
 		if (item.kind == PM_ITEM_CHUNK) {
@@ -488,6 +530,16 @@ static void close_and_read(void)
 	}
 	assert_true(ended);
 	pm_reader_close(reader);
+}
+
+static void close_and_read(void)
+{
+	if (session_close(&s, &e))
+		fail_msg("%s", e.text);
+	assert_null(s.sampler);
+	assert_null(s.ring.buf);
+	assert_int_equal(rotation_end(&s.rotation, &e), 0);
+	read_file(name);
 }
 
 /* ---- what is asked for ---- */
@@ -1019,6 +1071,88 @@ static void looking_can_wait_where_it_finds_nothing(void **state)
 	close_and_read();
 }
 
+/* Each file has ten ticks, and the next one begins with the last of these. */
+static unsigned snapshots_of_files(unsigned *n)
+{
+	char command[160], line[200];
+	unsigned sum = 0;
+	FILE *f;
+
+	*n = 0;
+	snprintf(command, sizeof(command), "ls %s/*.pmr", dir);
+	f = popen(command, "r");
+	while (fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		read_file(line);
+		sum += r.snapshots;
+		++*n;
+	}
+	pclose(f);
+	return sum;
+}
+
+static void record_files(int refuse, int refusals, bool has_room)
+{
+	o.output.rotate_ns = 10 * TICK;
+	files.refuse = refuse;
+	files.refusals = refusals;
+	files.has_room = has_room;
+	open_it();
+	session_begin(&s);
+	go_to(&s, s.start_ns + 25 * TICK);
+	session_end(&s);
+	if (session_close(&s, &e))
+		fail_msg("%s", e.text);
+	assert_int_equal(rotation_end(&s.rotation, &e), 0);
+}
+
+static void files_follow_one_another(void **state)
+{
+	unsigned n;
+
+	record_files(0, 0, false);
+	assert_int_equal(files.taken, 2);
+	assert_int_equal(files.dropped + files.asked_for_room, 0);
+	/* The first one, 25 ticks, the last one, and two that are in two files. */
+	assert_int_equal(snapshots_of_files(&n), 1 + 25 + 1 + 2);
+	assert_int_equal(n, 3);
+	assert_int_equal(recording_stats(s.recording).snapshots, 27);
+	assert_string_equal(recording_dead(s.recording), "");
+}
+
+/* A full disk has room again once the oldest file is gone: then the next snapshot is in the next file. */
+static void a_full_disk_makes_room(void **state)
+{
+	unsigned n;
+
+	record_files(-ENOSPC, 1, true);
+	assert_int_equal(files.asked_for_room, 1);
+	assert_int_equal(files.dropped, 1);
+	assert_int_equal(files.taken, 2);
+	assert_int_equal(snapshots_of_files(&n), 1 + 25 + 1 + 2);
+	assert_string_equal(recording_dead(s.recording), "");
+}
+
+/* Without, or for another reason, the file goes on, and the next second brings another try. */
+static void a_file_goes_on_where_none_can_begin(void **state)
+{
+	unsigned n;
+
+	record_files(-ENOSPC, 1, false);
+	assert_int_equal(files.asked_for_room, 1);
+	assert_int_equal(files.dropped, 1);
+	assert_int_equal(files.taken, 0);
+	assert_int_equal(snapshots_of_files(&n), 27);
+	assert_non_null(strstr(recording_dead(s.recording), "could not start another file"));
+	teardown(state);
+	setup(state);
+	record_files(-EIO, 1, true);
+	assert_int_equal(files.asked_for_room, 0);
+	assert_int_equal(files.dropped, 1);
+	assert_int_equal(files.taken, 0);
+	assert_int_equal(snapshots_of_files(&n), 27);
+}
+
 static void failures_at_the_end_are_told(void **state)
 {
 	open_it();
@@ -1063,6 +1197,9 @@ int main(void)
 		TEST(sources_look_for_what_has_ended),
 		TEST(sources_are_watched),
 		TEST(looking_can_wait_where_it_finds_nothing),
+		TEST(files_follow_one_another),
+		TEST(a_full_disk_makes_room),
+		TEST(a_file_goes_on_where_none_can_begin),
 		TEST(failures_at_the_end_are_told),
 	};
 
