@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -205,6 +206,16 @@ static void test_raw_and_numeric(void **state)
 	check_one("cpu/r3c/", "cpu/r3c/", 4, 0x3c);
 	check_one("9:0x4", "9:0x4", 9, 4);
 	check_one("1:3:u", "1:0x3:u", 1, 3);
+	/* Hardware, caches and raw events are of the cores; software, tracepoints and others are not. */
+	for (uint32_t type = 0; type < 10; type++) {
+		char text[16];
+		struct event_set set;
+
+		snprintf(text, sizeof(text), "%u:0x1", type);
+		set = resolve_on(&machine, text);
+		assert_int_equal(set.event[0].core, type == 0 || type == 3 || type == 4);
+		event_set_release(&set);
+	}
 }
 
 static void test_terms(void **state)

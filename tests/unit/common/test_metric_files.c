@@ -113,7 +113,7 @@ static void test_vendor_folder(void **state)
 		    "[ { \"MetricName\": \"fe_bound\", \"MetricExpr\": \"stall / cycles\", "
 		    "\"ScaleUnit\": \"100%%\" } ]");
 	sysroot_put(base, "/cpu/a.json",
-		    "[ { \"MetricName\": \"twice\", \"MetricExpr\": \"2 * once\", \"MetricConstraint\": "
+		    "[ { \"MetricName\": \"A Twice.Z-09\", \"MetricExpr\": \"2 * once\", \"MetricConstraint\": "
 		    "\"NO_GROUP_EVENTS_NMI\" }, { \"ArchStdEvent\": \"FE_BOUND\", \"MetricGroup\": \"g\" } ]");
 	sysroot_put(base, "/cpu/b.json",
 		    "[ { \"MetricName\": \"once\", \"MetricExpr\": \"x\", \"MetricgroupNoGroup\": \"A;B\" }, "
@@ -122,6 +122,7 @@ static void test_vendor_folder(void **state)
 	if (metric_set_load(&set, path, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(set.n, 3);
+	assert_string_equal(set.row[0].name, "a_twice.z_09");
 	assert_string_equal(set.row[0].expr, "2 * (x)");
 	assert_int_equal(set.row[0].grouping, METRIC_UNGROUPED_NMI);
 	assert_string_equal(set.row[1].name, "fe_bound");

@@ -375,6 +375,68 @@ static void test_wrong_files(void **state)
 	vendor_events_free(v);
 }
 
+static int apply_packed(const char *words, bool with_help)
+{
+	static const char rows_text[] = "inst_retired.any\t\t\t\tevent=0xc0\t\t\n"
+					"llc.reads\tiMC\t\tp\tevent=0x4\t64\tBytes\n"
+					"old\t\t\td\tevent=0x1\n"
+					"no_terms\t\t\t\n"
+					"\t\t\t\tevent=0x3\n"
+					"with-dash\t\t\t\tevent=0x2",
+			  help[] = "Instructions\nReads\nOld\nNone\nNone\nDash";
+	SCOPED(buf_release) struct buf notes = BUF_INIT;
+	struct vendor_events *v = NULL;
+	int n;
+
+	assert_int_equal(vendor_events_unpack(&v, strdup(rows_text), with_help ? strdup(help) : NULL), 0);
+	if (words)
+		assert_int_equal(vendor_events_words(v, words), 0);
+	n = vendor_events_apply(v, pmus, COUNT(rows), &notes);
+	vendor_events_free(v);
+	return n;
+}
+
+static const struct event_alias *alias_of(const struct event_pmu *pmu, const char *name)
+{
+	for (size_t i = 0; i < pmu->n_aliases; i++)
+		if (!strcmp(pmu->alias[i].name, name))
+			return &pmu->alias[i];
+	return NULL;
+}
+
+/* What a pack has of each event; of those that are not named, nothing is applied but what no formula can name. */
+static void test_packed(void **state)
+{
+	char word[300];
+	const struct event_alias *a;
+
+	assert_int_equal(apply_packed(NULL, true), 5);
+	a = alias_of(&pmus[1], "llc.reads");
+	assert_non_null(a);
+	assert_non_null(alias_of(&pmus[2], "llc.reads"));
+	assert_string_equal(a->text, "event=0x4");
+	assert_string_equal(a->scale, "64");
+	assert_string_equal(a->unit, "Bytes");
+	assert_true(a->per_pkg);
+	a = alias_of(&pmus[0], "inst_retired.any");
+	assert_string_equal(a->help, "Instructions");
+	assert_null(a->scale);
+	assert_false(a->per_pkg);
+	assert_string_equal(alias_of(&pmus[0], "with-dash")->help, "Dash");
+	assert_non_null(alias_of(&pmus[0], "old"));
+	tear_down(state);
+	set_up(state);
+	assert_int_equal(apply_packed("100 * INST_RETIRED.ANY / cpu@old\\-one@", false), 3);
+	assert_null(alias_of(&pmus[0], "inst_retired.any")->help);
+	assert_null(alias_of(&pmus[1], "llc.reads"));
+	tear_down(state);
+	set_up(state);
+	/* A word that is longer than any name is a word, too. */
+	memset(word, 'x', sizeof(word) - 1);
+	word[sizeof(word) - 1] = '\0';
+	assert_int_equal(apply_packed(word, true), 1);
+}
+
 static void test_units(void **state)
 {
 	char text[64];
@@ -402,6 +464,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_directories, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_left_out, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_wrong_files, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_packed, set_up, tear_down),
 		cmocka_unit_test(test_units),
 	};
 
