@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "record/host/clocks.h"
 #include "record/host/lock.h"
@@ -13,15 +14,19 @@
 /* How long a reader may take for a tick on a busy machine before the others go on without it. */
 #define LATE_NS 200000000u
 #define WORDS   (PM_CHUNK_ROWS / 64)
+/* A buffer has its memory so many chunks before its turn: readers meet no page faults, and a short recording does not
+ * pay for what only a writer that stands still would need. */
+#define WARM_AHEAD 8
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
-static void buf_free(struct ring_buf *b, uint32_t n_groups)
+static void buf_free(struct ring_buf *b)
 {
 	if (!b)
 		return;
-	for (uint32_t g = 0; g < n_groups && b->group; g++) {
-		free(b->group[g].v);
-		free(b->group[g].status);
-	}
+	if (b->cells)
+		munmap(b->cells, b->size);
 	free(b->group);
 	free(b->slot_missing);
 	free(b->slot_read);
@@ -32,12 +37,12 @@ static void buf_free(struct ring_buf *b, uint32_t n_groups)
 void ring_release(struct ring *r)
 {
 	for (uint32_t i = 0; i < r->n_bufs; i++)
-		buf_free(r->buf[i], r->readout->n_groups);
+		buf_free(r->buf[i]);
 	while (r->held) {
 		struct ring_buf *b = r->held;
 
 		r->held = b->next;
-		buf_free(b, r->readout->n_groups);
+		buf_free(b);
 	}
 	free(r->buf);
 	free(r->reader);
@@ -51,19 +56,33 @@ void ring_release(struct ring *r)
 
 static int buf_init_groups(struct ring_buf *b, const struct readout *l)
 {
-	for (uint32_t g = 0; g < l->n_groups; g++) {
-		size_t n = (size_t)l->group[g].columns * l->rows;
+	const size_t cell = sizeof(uint64_t) + sizeof(uint16_t);
+	size_t n = 0;
+	uint64_t *v;
+	uint16_t *status;
 
-		b->group[g] = (struct pm_chunk_group){ .group = l->group[g].id, .stride = l->rows };
-		b->group[g].v = malloc(n * sizeof(uint64_t) + 1);
-		b->group[g].status = malloc(n * sizeof(uint16_t) + 1);
-		if (!b->group[g].v || !b->group[g].status)
-			return -ENOMEM;
-		/* Written, not only zeroed, so that a reader does not meet a page fault. */
-		memset(b->group[g].v, 0, n * sizeof(uint64_t));
-		memset(b->group[g].status, 0, n * sizeof(uint16_t));
+	for (uint32_t g = 0; g < l->n_groups; g++)
+		n += (size_t)l->group[g].columns * l->rows;
+	b->size = (n + 1) * cell;
+	v = mmap(NULL, b->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (v == MAP_FAILED)
+		return -ENOMEM;
+	b->cells = v;
+	status = (uint16_t *)(v + n);
+	for (uint32_t g = 0; g < l->n_groups; g++) {
+		b->group[g] = (struct pm_chunk_group){
+			.group = l->group[g].id, .stride = l->rows, .v = v, .status = status
+		};
+		v += (size_t)l->group[g].columns * l->rows;
+		status += (size_t)l->group[g].columns * l->rows;
 	}
 	return 0;
+}
+
+/* Gives a buffer its memory, whatever it holds. False: the kernel cannot (before 5.14). */
+static bool warm(const struct ring_buf *b)
+{
+	return !madvise(b->cells, b->size, MADV_POPULATE_WRITE);
 }
 
 static struct ring_buf *buf_new(const struct readout *l)
@@ -77,7 +96,7 @@ static struct ring_buf *buf_new(const struct readout *l)
 	b->slot_read = calloc(l->n_slots + 1, sizeof(bool));
 	b->filled = aligned_alloc(RING_LINE, l->n_readers * sizeof(*b->filled));
 	if (!b->group || !b->slot_missing || !b->slot_read || !b->filled || buf_init_groups(b, l)) {
-		buf_free(b, l->n_groups);
+		buf_free(b);
 		return NULL;
 	}
 	memset(b->filled, 0, l->n_readers * sizeof(*b->filled));
@@ -88,6 +107,7 @@ static struct ring_buf *buf_new(const struct readout *l)
 int ring_init(struct ring *r, const struct readout *l, size_t bytes, _Atomic uint32_t *wake)
 {
 	size_t n = bytes / (l->row_bytes * l->rows + 4096);
+	bool later = true;
 
 	*r = (struct ring){ .readout = l, .wake = wake };
 	pthread_mutex_init(&r->lock, NULL);
@@ -108,6 +128,13 @@ int ring_init(struct ring *r, const struct readout *l, size_t bytes, _Atomic uin
 			goto fail;
 		atomic_init(&b->chunk, r->n_bufs);
 		atomic_init(&r->buf[r->n_bufs], b);
+	}
+	while (r->warm < n && (r->warm < WARM_AHEAD || !later)) {
+		const struct ring_buf *b = r->buf[r->warm++];
+
+		later = warm(b);
+		if (!later)
+			memset(b->cells, 0, b->size);
 	}
 	return 0;
 fail:
@@ -535,6 +562,8 @@ void ring_give_back(struct ring *r, struct ring_buf *b)
 {
 	clean(r, b);
 	r->next++;
+	if (r->warm < r->n_bufs && r->warm < r->next + WARM_AHEAD)
+		warm(r->buf[r->warm++]);
 	atomic_store_explicit(&b->chunk, r->next - 1 + r->n_bufs, memory_order_release);
 }
 

@@ -43,7 +43,9 @@ struct ring_filled {
 
 struct ring_buf {
 	_Atomic uint64_t chunk;
-	struct pm_chunk_group *group; /* by index of readout.group; v and status are always allocated */
+	struct pm_chunk_group *group; /* by index of readout.group; v and status are always there */
+	void *cells;                  /* what these point into, of this size in bytes; owned */
+	size_t size;
 	bool *slot_missing;           /* one per slot, in an array of its own, so that each byte has one writer */
 	bool *slot_read;
 	struct ring_filled *filled; /* one per reader */
@@ -88,6 +90,7 @@ struct ring {
 	uint64_t until;               /* chunks below this one may still be filled; UINT64_MAX: all */
 	/* Writer: */
 	uint64_t next;         /* the chunk that it takes next */
+	uint32_t warm;         /* buffers that have their memory */
 	struct ring_buf *held; /* buffers that readers were inside when they were replaced; owned */
 	struct rows rows;      /* of the chunk that it took last */
 };

@@ -1,6 +1,9 @@
 /* Buffers between readers and the writer, step by step in one thread: who is inside what, and whose rows are seen. */
 #include "tests/unit/lib/fake_plan.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "record/host/clocks.h"
 #include "record/sample/ring.h"
 
@@ -12,21 +15,27 @@ struct fixture {
 	_Atomic uint32_t wake;
 };
 
-/* Two readers of one place each, with one counter; four rows of 10 ms a chunk; four buffers. */
-static void begin(struct fixture *f)
+/* Two readers of one place each, with one counter, in a group with places for more; four rows of 10 ms a chunk; four
+ * buffers. */
+static void begin_with(struct fixture *f, uint32_t places)
 {
 	struct error e = { 0 };
 	uint32_t g;
 
 	memset(f, 0, sizeof(*f));
 	fake_begin(&f->plan);
-	g = fake_group(&f->plan, 1, 2, PM_GROUP_PERF_TIMES);
+	g = fake_group(&f->plan, 1, places, PM_GROUP_PERF_TIMES);
 	fake_unit(&f->plan, g, 0, 0);
 	fake_unit(&f->plan, g, 1, 1);
 	assert_int_equal(readout_init(&f->plan.readout, &f->plan.plan, 10 * MS, ROWS * 10 * MS, true, NULL, &e), 0);
 	assert_int_equal(f->plan.readout.rows, ROWS);
 	assert_int_equal(f->plan.readout.n_readers, 2);
 	assert_int_equal(ring_init(&f->ring, &f->plan.readout, 0, &f->wake), 0);
+}
+
+static void begin(struct fixture *f)
+{
+	begin_with(f, 2);
 }
 
 static void end(struct fixture *f)
@@ -90,6 +99,40 @@ static void memory_decides_how_many_there_are(void **state)
 		ring_release(&f.ring);
 		assert_int_equal(ring_init(&f.ring, &f.plan.readout, cases[i].bytes, &f.wake), 0);
 		assert_int_equal(f.ring.n_bufs, cases[i].n);
+	}
+	end(&f);
+}
+
+/* Pages of a buffer that have no memory yet. */
+static size_t cold_pages(const struct ring_buf *b)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), cold = 0;
+	unsigned char there;
+
+	for (size_t at = 0; at < b->size; at += page) {
+		assert_int_equal(mincore((char *)b->cells + at, page, &there), 0);
+		cold += !(there & 1);
+	}
+	return cold;
+}
+
+static void buffers_have_their_memory_before_their_turn(void **state)
+{
+	struct ring_epoch first = long_ago;
+	const struct ring_epoch *e;
+	struct fixture f;
+
+	begin_with(&f, 400);
+	ring_release(&f.ring);
+	assert_int_equal(ring_init(&f.ring, &f.plan.readout, 1 << 24, &f.wake), 0);
+	assert_int_equal(f.ring.n_bufs, 64);
+	assert_true(ring_begin(&f.ring, &first));
+	for (uint32_t chunk = 0; chunk < 64; chunk++) {
+		for (uint32_t i = chunk; i < 64 && i < chunk + 4; i++)
+			assert_int_equal(cold_pages(f.ring.buf[i]), 0);
+		ring_leave(&f.ring, 0, chunk + 1);
+		ring_leave(&f.ring, 1, chunk + 1);
+		ring_give_back(&f.ring, take(&f, chunk, &e));
 	}
 	end(&f);
 }
@@ -347,6 +390,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_decides_how_many_there_are),
+		cmocka_unit_test(buffers_have_their_memory_before_their_turn),
 		cmocka_unit_test(the_last_one_to_leave_wakes_the_writer),
 		cmocka_unit_test(a_chunk_is_due_after_its_last_tick),
 		cmocka_unit_test(epochs_that_nobody_writes_are_refused),
