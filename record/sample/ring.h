@@ -46,7 +46,7 @@ struct ring_buf {
 	struct pm_chunk_group *group; /* by index of readout.group; v and status are always there */
 	void *cells;                  /* what these point into, of this size in bytes; owned */
 	size_t size;
-	bool *slot_missing;           /* one per slot, in an array of its own, so that each byte has one writer */
+	bool *slot_missing; /* one per slot, in an array of its own, so that each byte has one writer */
 	bool *slot_read;
 	struct ring_filled *filled; /* one per reader */
 	struct ring_buf *next;      /* writer: held, too */
