@@ -159,6 +159,10 @@ bool pm_reader_seekable(const struct pm_reader *r);
  * before that copy. 0 or -errno; -ESPIPE on a stream. */
 int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns, bool all);
 
+/* Leaves out the rest of this recording: the next item says that another one follows. 1; 0 if none does, or on what
+ * grows or is a stream; -errno. */
+int pm_reader_leave(struct pm_reader *r);
+
 /* The extent of the current recording. */
 struct pm_extent {
 	uint64_t from_ns, to_ns; /* first and last tick, CLOCK_MONOTONIC */

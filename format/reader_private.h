@@ -41,6 +41,7 @@ struct catalog {
 	uint64_t to_offset; /* covers the recording up to here */
 	bool ended;         /* and there is nothing after it */
 	bool indexed;       /* the index says so, and where each frame is */
+	uint64_t next;      /* where another recording begins; 0: none does */
 };
 
 /* The way to the chunk that was sought: from entry to entry of the catalog. */

@@ -215,8 +215,11 @@ static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *
 	if (ok != FRAME_OK)
 		return -EBADMSG;
 	/* The next recording, if this one is followed by another. */
-	if (h.type == PM_FRAME_HEADER && start > r->start && (memcmp(h.id, r->id, sizeof(r->id)) != 0 || !h.sequence))
+	if (start > r->start && (memcmp(h.id, r->id, sizeof(r->id)) ? h.type == PM_FRAME_HEADER || r->catalog.ended :
+								      h.type == PM_FRAME_HEADER && !h.sequence)) {
+		r->catalog.next = start;
 		return 0;
+	}
 	*e = (struct index_entry){ 0 };
 	e->type = h.type < OTHER_FRAME ? (uint8_t)h.type : OTHER_FRAME;
 	e->offset = start - r->start;
@@ -489,6 +492,17 @@ static size_t last_copy(struct index_list *b, size_t from, size_t to, size_t *fi
 	return 0;
 }
 
+/* Forgets what was known at the place that was left. */
+static void arrive(struct pm_reader *r)
+{
+	r->frame_open = r->chunk_open = r->held = r->lost = r->turning = false;
+	r->sequence_known = r->fresh = r->ended = r->over = false;
+	r->base.valid = r->last_decoded = r->chunk_too_new = false;
+	r->chain++;
+	reader_release_events(r);
+	r->last_ns = 0;
+}
+
 int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns, bool all)
 {
 	struct index_list *b = &r->catalog.entries;
@@ -527,11 +541,28 @@ int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns, bool all)
 	}
 	if (err)
 		return r->err = err;
-	r->frame_open = r->chunk_open = r->held = r->lost = r->turning = false;
-	r->sequence_known = r->fresh = r->ended = r->over = false;
-	r->base.valid = r->last_decoded = r->chunk_too_new = false;
-	r->chain++;
-	reader_release_events(r);
-	r->last_ns = 0;
+	arrive(r);
 	return 0;
+}
+
+int pm_reader_leave(struct pm_reader *r)
+{
+	struct pm_extent extent;
+	int err = r->err;
+
+	if (!err && r->window.in.growing)
+		return 0;
+	if (!err)
+		err = pm_reader_extent(r, &extent);
+	if (err || !r->catalog.next)
+		return err == -ESPIPE ? 0 : err;
+	reader_leap_end(r);
+	err = window_seek(&r->window, r->catalog.next);
+	if (err)
+		return r->err = err;
+	arrive(r);
+	/* Whatever has the number 0 is then the first of another. */
+	r->ended = r->sequence_known = true;
+	r->sequence = 1;
+	return 1;
 }

@@ -11,6 +11,7 @@
 
 #include "common/catalog/catalog.h"
 #include "common/cpulist.h"
+#include "common/names.h"
 #include "common/parse.h"
 #include "report/input/input.h"
 #include "report/pipeline/options_read.h"
@@ -38,7 +39,9 @@ struct cut {
 	uint64_t every;
 	struct rewrite_rules rules;
 	struct buf history;
-	uint64_t counters_in, counters_out, cpus_out;
+	struct names counters; /* whether they stay */
+	uint64_t counters_out, cpus_out;
+	bool backwards;  /* --until is before --since */
 	struct spool in; /* a copy of the input, if one is needed */
 	uint64_t named;  /* words of `sources` that name one, by index */
 };
@@ -150,8 +153,12 @@ static int counter_stays(void *ctx, struct pm_counter *c)
 		note_words(cut, c->source);
 	for (size_t i = 0; cut->glob && stays && fnmatch(cut->glob[i], c->name, 0); i++)
 		stays = cut->glob[i + 1];
-	cut->counters_in++;
-	cut->counters_out += stays;
+	/* Recordings of a file have mostly the same. */
+	if (!names_get(&cut->counters, c->name, &(uint32_t){ 0 })) {
+		cut->counters_out += stays;
+		if (names_set(&cut->counters, c->name, stays))
+			return -ENOMEM;
+	}
 	return stays ? REWRITE_KEEP : REWRITE_DROP;
 }
 
@@ -171,8 +178,7 @@ static int open_window(void *ctx, struct pm_reader *reader, const struct pm_chun
 
 	if (!err)
 		err = moment_resolve(&c->until, reader, first, &c->rules.to_ns, e);
-	if (!err && c->rules.to_ns && c->rules.to_ns < c->rules.from_ns)
-		err = error_set(e, EINVAL, "--until is before --since: nothing is left");
+	c->backwards |= c->rules.to_ns && c->rules.to_ns < c->rules.from_ns;
 	return err;
 }
 
@@ -190,7 +196,7 @@ static int report(const struct cut *c, const struct rewrite_result *r, struct bu
 	/* The total of snapshots is unknown: what follows the end was not read. */
 	buf_printf(notes, "%llu snapshot%s, %llu of %llu counter%s, %llu byte%s",
 		   (unsigned long long)r->snapshots_out, plural(r->snapshots_out),
-		   (unsigned long long)c->counters_out, (unsigned long long)c->counters_in, plural(c->counters_in),
+		   (unsigned long long)c->counters_out, (unsigned long long)c->counters.n, plural(c->counters.n),
 		   (unsigned long long)r->bytes, plural(r->bytes));
 	cmd_complain(spec.name, "%s", buf_str(notes));
 	return cmd_copied(spec.name, path_of(c), r);
@@ -213,14 +219,16 @@ static int open_input(void *ctx, size_t i, struct pm_reader **reader, const char
 /* If what was requested is missing, the result is not a recording. */
 static int check_rest(const struct cut *c, const struct rewrite_result *r, struct error *e)
 {
-	if (c->counters_in && check_words(c, e))
+	if (c->counters.n && check_words(c, e))
 		return -e->number;
-	if (c->counters_in && !c->counters_out)
+	if (c->counters.n && !c->counters_out)
 		return error_set(e, ENOENT, "no counter is left; pmrep list %s lists them", path_of(c));
 	if (c->has_cpus && !c->cpus_out)
 		return error_set(e, ENOENT, "the recording has none of these CPUs");
 	if (r->snapshots_in && !r->snapshots_out)
-		return error_set(e, ENOENT, "there is no snapshot in that time");
+		return error_set(e, ENOENT, "%s",
+				 c->backwards ? "--until is before --since: nothing is left" :
+						"there is no snapshot in that time");
 	return 0;
 }
 
@@ -259,6 +267,7 @@ int cmd_cut(int argc, char **argv)
 
 	spool_close(&c.in);
 	free(c.glob);
+	names_release(&c.counters);
 	cpulist_release(&c.cpus);
 	buf_release(&c.history);
 	return r;

@@ -245,7 +245,7 @@ void redact_free(struct redact *r)
 	for (size_t i = 0; r->keep && r->keep[i]; i++)
 		free(r->keep[i]);
 	free(r->keep);
-	free(r->boot);
+	free(r->shift);
 	secrets_release(&r->secrets);
 	names_release(&r->plain);
 	names_release(&r->events);

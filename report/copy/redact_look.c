@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/catalog/catalog.h"
 #include "common/event/event.h"
 #include "common/parse.h"
@@ -217,7 +218,8 @@ static int look_at_host(struct redact *r, const struct pm_model *m)
 	to = redact_name(r, "host", host);
 	if (!to)
 		return -ENOMEM;
-	snprintf(r->host, sizeof(r->host), "%s", to);
+	if (!*r->host)
+		snprintf(r->host, sizeof(r->host), "%s", to);
 	if (!host[n])
 		return 0;
 	/* The name without its domain, and the domain: neither is plain, whatever its words. */
@@ -372,41 +374,57 @@ static int look_at_model(struct redact *r, const struct pm_model *m)
 	return err;
 }
 
-static int take_shift(struct redact *r, const struct pm_clocks *clocks, struct error *e)
+/* Boots that the recordings do not name may differ: the clock of one is then too far back for another's shift. */
+static int take_shift(struct redact *r, const struct pm_model *m, const struct pm_clocks *clocks)
 {
-	const struct redact_shift *s = redact_map_shift(&r->map, r->boot, clocks);
+	SCOPED(buf_release) struct buf boot = BUF_INIT;
+	const struct redact_shift *s;
 
-	if (!s)
-		return error_sys(e, ENOMEM, "--shift-time");
-	r->shift = *s;
-	if (clocks->monotonic + s->monotonic > UINT64_MAX / 4)
-		return error_set(
-			e, ERANGE,
-			"recorded long before the first recording in the map; redact the oldest recording first");
+	buf_addstr(&boot, pm_map_text(&m->header, PM_HEADER_BOOT_ID, ""));
+	do {
+		s = redact_map_shift(&r->map, buf_str(&boot), clocks);
+		buf_addch(&boot, '+');
+	} while (s && !boot.err && clocks->monotonic + s->monotonic > UINT64_MAX / 4);
+	if (!s || boot.err || array_room(&r->shift, r->n_shifts, sizeof(*r->shift)))
+		return -ENOMEM;
+	r->shift[r->n_shifts++] = *s;
 	return 0;
+}
+
+/* At the end of a recording, before another one of the file. */
+static int end_recording(struct redact *r, const struct pm_model *m, struct pm_clocks *first)
+{
+	int err = look_at_model(r, m);
+
+	if (!err && r->options.shift_time)
+		err = take_shift(r, m, first);
+	if (first->realtime && !r->wall_ns)
+		r->wall_ns = first->realtime + (r->options.shift_time ? r->map.wall : 0);
+	r->seen = (struct redact_seen){ 0 };
+	*first = (struct pm_clocks){ 0 };
+	return err;
 }
 
 int redact_look(struct redact *r, struct pm_reader *reader, struct error *e)
 {
-	struct pm_clocks clocks = { 0 };
+	struct pm_clocks first = { 0 };
 	struct pm_item item = { 0 };
-	bool begun = false, grown = false;
+	bool grown = false;
 	int n, err = 0;
 
 	r->seen = (struct redact_seen){ 0 };
 	secrets_release(&r->secrets);
 	names_release(&r->events);
-	free(r->boot);
-	r->boot = NULL;
-	r->shift = (struct redact_shift){ 0 };
+	r->n_shifts = 0;
 	r->host[0] = '\0';
+	r->wall_ns = 0;
 	while (!err && (n = pm_reader_next(reader, &item)) != 0) {
 		if (n < 0)
 			return input_failed(e, n, &item, "cannot continue reading");
 		if (item.kind == PM_ITEM_MODEL)
 			grown |= !(item.parts & PM_PART_REPEATED);
 		else if (item.kind == PM_ITEM_RECORDING)
-			r->seen = (struct redact_seen){ 0 };
+			err = end_recording(r, pm_reader_model(reader), &first);
 		else if (item.kind == PM_ITEM_EVENT)
 			err = look_at_map(r, &item.event->attrs, pm_event_keys, redact_event_kind);
 		/* Frames of definitions may refer to later ones, but chunks do not. */
@@ -414,23 +432,12 @@ int redact_look(struct redact *r, struct pm_reader *reader, struct error *e)
 			err = look_at_model(r, pm_reader_model(reader));
 			grown = false;
 		}
-		if (!begun && item.kind == PM_ITEM_CHUNK) {
-			clocks = item.chunk.clocks;
-			begun = true;
-		}
+		if (item.kind == PM_ITEM_CHUNK && !first.monotonic)
+			first = item.chunk.clocks;
 	}
 	if (!err)
-		err = look_at_model(r, pm_reader_model(reader));
+		err = end_recording(r, pm_reader_model(reader), &first);
 	if (!err)
 		err = secrets_sort(&r->secrets);
-	if (!err) {
-		r->boot = strdup(pm_map_text(&pm_reader_model(reader)->header, PM_HEADER_BOOT_ID, ""));
-		err = r->boot ? 0 : -ENOMEM;
-	}
-	if (err)
-		return input_failed(e, err, &item, "redact");
-	if (r->options.shift_time)
-		err = take_shift(r, &clocks, e);
-	r->wall_ns = clocks.realtime && r->options.shift_time ? clocks.realtime + r->map.wall : clocks.realtime;
-	return err;
+	return err ? input_failed(e, err, &item, "redact") : 0;
 }

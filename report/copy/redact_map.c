@@ -33,6 +33,7 @@ void redact_map_release(struct redact_map *m)
 	free(m->base);
 	names_release(&m->by_from);
 	names_release(&m->by_to);
+	names_release(&m->by_boot);
 	names_release(&m->by_base);
 	*m = (struct redact_map){ 0 };
 }
@@ -117,7 +118,9 @@ static struct redact_shift *add_shift(struct redact_map *m, const char *boot)
 	if (array_room(&m->shift, m->n_shifts, sizeof(*m->shift)))
 		return NULL;
 	m->shift[m->n_shifts] = (struct redact_shift){ .boot = strdup(boot) };
-	return m->shift[m->n_shifts].boot ? &m->shift[m->n_shifts++] : NULL;
+	if (!m->shift[m->n_shifts].boot)
+		return NULL;
+	return names_set(&m->by_boot, boot, m->n_shifts++) ? NULL : &m->shift[m->n_shifts - 1];
 }
 
 static int choose_wall(struct redact_map *m)
@@ -136,12 +139,12 @@ static int choose_wall(struct redact_map *m)
 const struct redact_shift *redact_map_shift(struct redact_map *m, const char *boot, const struct pm_clocks *first)
 {
 	struct redact_shift *s;
+	uint32_t at;
 
 	if (choose_wall(m))
 		return NULL;
-	for (uint32_t i = 0; i < m->n_shifts; i++)
-		if (!strcmp(m->shift[i].boot, boot))
-			return &m->shift[i];
+	if (names_get(&m->by_boot, boot, &at))
+		return &m->shift[at];
 	s = add_shift(m, boot);
 	if (!s || shift_from(first->monotonic, BOOT_LEAST_NS, BOOT_MOST_NS, &s->monotonic) ||
 	    shift_from(first->monotonic_raw, BOOT_LEAST_NS, BOOT_MOST_NS, &s->raw) ||

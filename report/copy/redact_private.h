@@ -59,6 +59,7 @@ struct redact_map {
 	struct names by_from, by_to; /* "KIND FROM" and pseudonyms to places in `name` */
 	struct redact_shift *shift;
 	uint32_t n_shifts;
+	struct names by_boot; /* boots to places in `shift` */
 	struct redact_base *base;
 	uint32_t n_bases;
 	struct names by_base; /* base names to places */
@@ -84,13 +85,15 @@ struct redact {
 	struct names plain;  /* words */
 	struct names events; /* event names that PMUs of the recording describe */
 	struct redact_map map;
-	struct redact_shift shift; /* of the current recording; boot is borrowed */
 	struct redact_counts counts;
 	bool keep_class[4];
-	char **keep;      /* owned: names of fields, ends with NULL */
-	char *boot;       /* owned: of the current recording */
-	char host[64];    /* its host's name or pseudonym; "": none */
-	uint64_t wall_ns; /* where it begins, shifted; 0: unknown */
+	char **keep;                /* owned: names of fields, ends with NULL */
+	struct redact_shift *shift; /* owned: of each recording of the file, if time is shifted; boots are borrowed */
+	size_t n_shifts, next;
+	const struct redact_shift *now; /* of the one that is copied */
+	struct rewrite_rules *rules;    /* by which it is */
+	char host[64];                  /* the first host's name or pseudonym; "": none */
+	uint64_t wall_ns;               /* where the first recording begins, shifted; 0: unknown */
 	struct names
 		given; /* names of counters in the output other than their pseudonyms, and the hash of the original */
 	struct redact_seen {

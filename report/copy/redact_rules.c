@@ -543,9 +543,9 @@ static int on_clocks(void *ctx, struct pm_clocks *c)
 	struct redact *r = ctx;
 
 	shift(&c->realtime, r->map.wall);
-	shift(&c->monotonic_raw, r->shift.raw);
-	shift(&c->boottime, r->shift.boottime);
-	shift(&c->counter, r->shift.counter);
+	shift(&c->monotonic_raw, r->now->raw);
+	shift(&c->boottime, r->now->boottime);
+	shift(&c->counter, r->now->counter);
 	return 0;
 }
 
@@ -559,13 +559,26 @@ static uint64_t on_rebase(void *ctx, const struct pm_counter *c)
 	if (c->semantics != PM_CUMULATIVE)
 		return 0;
 	if (!strcmp(c->name, "msr.tsc"))
-		return r->shift.counter;
-	return since_boot ? redact_map_base(&r->map, r->boot, c->name, c->width) : 0;
+		return r->now->counter;
+	return since_boot ? redact_map_base(&r->map, r->now->boot, c->name, c->width) : 0;
+}
+
+/* Each recording of a file has a boot of its own. */
+static void on_begin(void *ctx)
+{
+	struct redact *r = ctx;
+
+	r->now = &r->shift[r->next];
+	r->next += r->next + 1 < r->n_shifts;
+	r->rules->shift_ns = r->now->monotonic;
 }
 
 void redact_rules(struct redact *r, struct rewrite_rules *rules)
 {
+	r->next = 0;
+	r->rules = rules;
 	rules->ctx = r;
+	rules->begin = r->options.shift_time ? on_begin : NULL;
 	rules->header = on_header;
 	rules->counter = on_counter;
 	rules->instance = on_instance;
@@ -578,6 +591,5 @@ void redact_rules(struct redact *r, struct rewrite_rules *rules)
 	rules->text = on_text;
 	rules->clocks = r->options.shift_time ? on_clocks : NULL;
 	rules->rebase = r->options.shift_time ? on_rebase : NULL;
-	rules->shift_ns = r->options.shift_time ? r->shift.monotonic : 0;
 	rules->gather_small = true; /* chunks with texts that change are packed again, too */
 }

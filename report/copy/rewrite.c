@@ -13,6 +13,8 @@ static int open_output(struct rewrite *w, struct error *e)
 	struct pm_writer_config config = { .sink = w->sink, .sink_ctx = w->sink_ctx, .model = &w->model };
 	int err;
 
+	if (w->rules->begin)
+		w->rules->begin(w->rules->ctx);
 	config.zstd_level = w->rules->zstd_level;
 	pm_model_init(&w->model);
 	err = random_bytes(w->model.recording_id, sizeof(w->model.recording_id));
@@ -92,25 +94,26 @@ static bool join(struct rewrite *w, const struct pm_chunk *chunk)
 }
 
 /* No difference may span what could not be read: the chunk lacks a group that was copied in this stretch. */
-static void mend(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk)
+static void mend(struct rewrite *w, const struct pm_chunk *chunk)
 {
-	size_t lacks = 0;
+	size_t here = 0;
 
-	for (uint32_t i = 0; i < in->n_groups && chunk->partial; i++) {
-		const struct rewrite_group *to = in->group[i].retired ? NULL : rewrite_group_of(w, in->group[i].id);
-
-		lacks += to && to->id && to->stretch == w->stretch;
-	}
-	for (uint32_t i = 0; i < chunk->n_groups && lacks; i++)
-		lacks -= rewrite_goes_over(w, &chunk->group[i]) &&
-			 rewrite_group_of(w, chunk->group[i].group)->stretch == w->stretch;
-	if ((chunk->after_loss || lacks) && w->begun) {
+	for (uint32_t i = 0; i < chunk->n_groups && chunk->partial; i++)
+		here += rewrite_goes_over(w, &chunk->group[i]) &&
+			rewrite_group_of(w, chunk->group[i].group)->stretch == w->stretch;
+	if ((chunk->after_loss || (chunk->partial && here < w->n_stretch)) && w->begun) {
 		w->segment_base++;
 		w->stretch++;
+		w->n_stretch = 0;
 	}
-	for (uint32_t i = 0; i < chunk->n_groups; i++)
-		if (rewrite_goes_over(w, &chunk->group[i]))
-			rewrite_group_of(w, chunk->group[i].group)->stretch = w->stretch;
+	for (uint32_t i = 0; i < chunk->n_groups; i++) {
+		struct rewrite_group *to = rewrite_group_of(w, chunk->group[i].group);
+
+		if (!rewrite_goes_over(w, &chunk->group[i]))
+			continue;
+		w->n_stretch += to->stretch != w->stretch;
+		to->stretch = w->stretch;
+	}
 }
 
 static bool skips(const struct rewrite *w, uint8_t flags)
@@ -151,7 +154,7 @@ static int take_chunk(struct rewrite *w, struct pm_reader *reader, const struct 
 	/* What retired before the output begins does not belong in it. */
 	if (!pm_writer_stats(w->writer).frames)
 		pm_model_forget(&w->model, NULL, NULL, chunk->tick[chunk->rows - 1] >= w->rules->from_ns);
-	mend(w, in, chunk);
+	mend(w, chunk);
 	from = join(w, chunk) ? 1 : 0;
 	if (chunk->segment != w->segment_in) {
 		err = rewrite_rows_flush(w);
@@ -220,10 +223,10 @@ static int shift_event(const struct rewrite *w, struct pm_event *e)
 {
 	const struct pm_value *since = pm_map_get(&e->attrs, PM_EVENT_KEY_SINCE);
 
-	e->time_ns += w->rules->shift_ns;
+	e->time_ns = rewrite_time(w, e->time_ns);
 	if (!since || since->kind != PM_VALUE_U64)
 		return 0;
-	return pm_map_set(&e->attrs, PM_EVENT_KEY_SINCE, pm_u64(since->u64 + w->rules->shift_ns));
+	return pm_map_set(&e->attrs, PM_EVENT_KEY_SINCE, pm_u64(rewrite_time(w, since->u64)));
 }
 
 /* What is gone retires in the output, and that is the event there. */
@@ -234,7 +237,7 @@ static int retire(struct rewrite *w, const struct pm_event *event)
 
 	if (!to || !pm_model_instance(&w->model, to))
 		return 0;
-	return pm_model_retire_instance(&w->model, to, event->time_ns + w->rules->shift_ns);
+	return pm_model_retire_instance(&w->model, to, rewrite_time(w, event->time_ns));
 }
 
 static int take_event(struct rewrite *w, const struct pm_event *event)
@@ -318,6 +321,7 @@ static int end_recording(struct rewrite *w)
 	int err = rewrite_rows_flush(w);
 
 	rewrite_maps_release(&w->maps);
+	w->n_stretch = 0;
 	w->recordings += w->begun;
 	w->opened = w->begun = false;
 	return err;
@@ -425,10 +429,12 @@ int rewrite_recording(struct rewrite *w, struct pm_reader *reader, struct error 
 		if (r < 0)
 			return error_sys(e, -r, "cannot continue reading");
 		err = take_item(w, reader, &item, &end, e);
-		if (!err && item.kind == PM_ITEM_CHUNK && w->rules->to_ns && item.chunk.from_ns > w->rules->to_ns) {
-			end = true;
+		if (err || item.kind != PM_ITEM_CHUNK || !w->rules->to_ns || item.chunk.from_ns <= w->rules->to_ns)
+			continue;
+		end = true;
+		if (w->rules->join || (r = pm_reader_leave(reader)) == 0)
 			break;
-		}
+		err = r < 0 ? r : 0;
 	}
 	w->result.ended = w->result.ended && end;
 	w->result.newer |= *pm_reader_newer(reader) != '\0';

@@ -43,6 +43,8 @@ struct rewrite_rules {
 	 * for each group with the counter. */
 	uint64_t (*rebase)(void *ctx, const struct pm_counter *c);
 
+	/* Before anything of a recording of the output: may set shift_ns. */
+	void (*begin)(void *ctx);
 	/* Before the first snapshot of a recording, when model and clocks are known: may set from_ns and to_ns. */
 	int (*start)(void *ctx, struct pm_reader *reader, const struct pm_chunk_head *first, struct error *e);
 

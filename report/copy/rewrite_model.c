@@ -83,9 +83,9 @@ static int map_instances(struct rewrite *w, const struct pm_model *in)
 		if (w->rules->instance)
 			fate = w->rules->instance(w->rules->ctx, &copy);
 		if (copy.added_ns)
-			copy.added_ns += w->rules->shift_ns;
+			copy.added_ns = rewrite_time(w, copy.added_ns);
 		if (copy.retired_ns)
-			copy.retired_ns += w->rules->shift_ns;
+			copy.retired_ns = rewrite_time(w, copy.retired_ns);
 		if (fate == REWRITE_KEEP) {
 			id = instance_again(w, &copy);
 			if (!id)
@@ -267,7 +267,10 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 		/* That one retires, and may be among the rows that wait. */
 		if (!err && copy.continues)
 			err = rewrite_rows_flush(w);
-		out->stretch = copy.continues ? rewrite_group_of(w, g->continues)->stretch : 0;
+		if (copy.continues) {
+			out->stretch = rewrite_group_of(w, g->continues)->stretch;
+			rewrite_group_of(w, g->continues)->stretch = 0;
+		}
 		id = err ? err : group_place(w, &copy);
 		if (!err && !out->blank && out->n_columns == pm_group_columns(g) && !has_texts(in, g))
 			err = note_moves(w, out);
@@ -278,6 +281,12 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 	}
 	pm_group_release(&copy);
 	return err;
+}
+
+static void end_stretch(struct rewrite *w, struct rewrite_group *g)
+{
+	w->n_stretch -= g->stretch == w->stretch;
+	g->stretch = 0;
 }
 
 static int map_groups(struct rewrite *w, const struct pm_model *in)
@@ -292,6 +301,7 @@ static int map_groups(struct rewrite *w, const struct pm_model *in)
 			return -ENOMEM;
 		/* Counted in any case, so that its arrays are freed. */
 		m->n_groups = m->n_groups > from->slot + 1 ? m->n_groups : from->slot + 1;
+		end_stretch(w, &m->group[from->slot]);
 		group_release(&m->group[from->slot]);
 		m->group[from->slot].from = from->id;
 		err = map_group(w, in, from, &m->group[from->slot]);
@@ -306,8 +316,10 @@ int rewrite_retire_groups(struct rewrite *w, const struct pm_model *in)
 	int err = 0;
 
 	for (uint32_t i = 0; i < in->n_groups && !err; i++) {
-		const struct rewrite_group *to = in->group[i].retired ? rewrite_group_of(w, in->group[i].id) : NULL;
+		struct rewrite_group *to = in->group[i].retired ? rewrite_group_of(w, in->group[i].id) : NULL;
 
+		if (to)
+			end_stretch(w, to);
 		if (!to || !to->id || !pm_model_group(&w->model, to->id) ||
 		    pm_model_group(&w->model, to->id)->retired)
 			continue;
@@ -331,7 +343,7 @@ static int copy_topology(struct rewrite *w, const struct pm_model *in)
 	w->maps.topology_ns = in->topology.time_ns;
 	pm_model_init(&scratch);
 	r = pm_model_set_topology(&scratch, &in->topology);
-	scratch.topology.time_ns += w->rules->shift_ns;
+	scratch.topology.time_ns = rewrite_time(w, scratch.topology.time_ns);
 	if (!r && w->rules->topology)
 		r = w->rules->topology(w->rules->ctx, &scratch.topology);
 	if (r == REWRITE_KEEP)
@@ -414,7 +426,7 @@ static int copy_config(struct rewrite *w, const struct pm_config *from)
 
 	if (r)
 		return r;
-	copy.time_ns += w->rules->shift_ns;
+	copy.time_ns = rewrite_time(w, copy.time_ns);
 	if (w->rules->config)
 		r = w->rules->config(w->rules->ctx, &copy);
 	if (r == REWRITE_KEEP && !config_again(w, &copy))

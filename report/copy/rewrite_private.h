@@ -85,6 +85,7 @@ struct rewrite {
 	uint32_t segment_last; /* the last one written */
 	uint32_t recordings;
 	uint32_t stretch;       /* rises where segments begin because of damage */
+	uint32_t n_stretch;     /* living groups that were copied in it */
 	bool opened;            /* the current input has had a chunk: from_ns and to_ns are known */
 	bool begun;             /* and a snapshot */
 	bool key;               /* the current chunk starts from absolute values */
@@ -100,6 +101,14 @@ int rewrite_model(struct rewrite *w, const struct pm_model *in, struct error *e)
 /* Groups that have retired in the input do so in the output. 0 or -errno. */
 int rewrite_retire_groups(struct rewrite *w, const struct pm_model *in);
 void rewrite_maps_release(struct rewrite_maps *m);
+
+/* A time of the input on the output's clock; what lies before that began is at its beginning. */
+static inline uint64_t rewrite_time(const struct rewrite *w, uint64_t ns)
+{
+	uint64_t to = ns + w->rules->shift_ns;
+
+	return to > INT64_MAX ? 1 : to;
+}
 
 /* 0: unknown or dropped. */
 static inline uint32_t rewrite_instance_of(const struct rewrite_maps *m, uint32_t id)

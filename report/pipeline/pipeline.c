@@ -208,8 +208,10 @@ static int take_chunk(struct run *all, const struct pm_item *item)
 	if (!all->in_window && (err = open_window(all, &item->chunk)))
 		return err < 0 ? err : 0;
 	if (all->window.until_ns && item->chunk.from_ns > all->window.until_ns) {
-		all->full = true;
-		return 0;
+		/* Another recording of the file has a time of its own. */
+		err = pm_reader_leave(all->reader);
+		all->full = !err;
+		return err < 0 ? cannot_read(all, item, err) : 0;
 	}
 	for (struct run *r = all; r < all + all->n_all; r++)
 		if ((!r->n_lanes && (err = start(r))) || (r->stale && (err = sheets_lay_out(r))))

@@ -229,6 +229,17 @@ assert longest < 200e6, longest'
 		[[ $("$bin/pmrep" check copy.pmr) == *": good: "*", 2 recordings" ]]
 		"$bin/pmrep" show --format=csv copy.pmr | cut -d, -f2- | cmp - want
 	done
+	# Each has its own time.
+	for window in --until=4 '--since=2 --until=4' '--since=-3 --until=-1'; do
+		for file in idle loaded; do
+			"$bin/pmrep" show $window --format=csv "$source/samples/$file.pmr" | cut -d, -f2- | tail -n +2
+		done >want
+		[ "$(wc -l <want)" -gt 100 ]
+		"$bin/pmrep" show $window --format=csv two.pmr | cut -d, -f2- | tail -n +2 | cmp - want
+		"$bin/pmrep" cut $window --overwrite -o copy.pmr two.pmr 2>said
+		"$bin/pmrep" show --format=csv copy.pmr | cut -d, -f2- | tail -n +2 | cmp - want
+	done
+	grep -q ', 255 of 255 counters, ' said
 	# What is one stretch of time to incidents has no wall clock then.
 	"$bin/pmrep" incidents --format=json two.pmr >two
 	[ "$(wc -l <two)" -gt 2 ]

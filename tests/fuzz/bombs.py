@@ -36,16 +36,18 @@ class Bomb(Recording):
         self.body(HEADER, {1: "pmrec 1", 5: "x86_64", 13: SECOND, 16: 100, 18: "system", 28: True, **(more or {})})
         self.body(TOPOLOGY, {1: START, 2: list(range(cpus)), 3: [0] * cpus, 15: [1] * cpus})
 
-    def values(self, group, counters, ticks, instances=1, realtime=None):
-        """A chunk of one group with shared times; each column has the same numbers."""
+    def values(self, group, counters, ticks, instances=1, realtime=None, lost=None):
+        """A chunk of one group with shared times, and of a lost one; each column has the same numbers."""
         bands = [t for t in ([t + 100 for t in ticks], [t + 350 for t in ticks])]
         bands += [[100 * (1 + i) for i in range(len(ticks))] * instances] * counters
         block = cbor2.dumps([cbor2.CBORTag(71, struct.pack("<%dQ" % len(b), *(x % 2**64 for x in b))) for b in bands]) + cbor2.dumps([])
         small = PACKER.compress(block)
         more = [b - a - SECOND for a, b in zip(ticks, ticks[1:])]
+        blocks, groups = [len(small), len(block), decode.crc32c(small), 1], [group, 1]
+        if lost:
+            small, blocks, groups = small + b"\x80", blocks + [1, 0, decode.crc32c(b"\x80"), 1], groups + [lost, 1]
         self.frame(CHUNK, small, {2: 1, 7: len(ticks), 8: SECOND, 9: ticks[0], **({10: more} if any(more) else {}),
-                                  14: [ticks[0], ticks[0], ticks[0], 0], 16: [group, 1],
-                                  17: [len(small), len(block), decode.crc32c(small), 1],
+                                  14: [ticks[0], ticks[0], ticks[0], 0], 16: groups, 17: blocks,
                                   300: realtime or 1_750_000_000 * SECOND + ticks[0] - START})
 
 
@@ -162,6 +164,15 @@ def groups_many(r):
     r.body(INSTANCES, {2: 1, 3: [{1: 0}]})
     r.packed(SCHEMA, {1: 1, 2: [counter("c.0")], 3: 1, 4: [{1: "stat", 2: 2, 3: [1, 1, 0], 4: [1, 1, 0]}] * 250000})
     r.values(250000, 1, ticks_of(3))
+
+
+def groups_lost(r):
+    "60,000 groups, and chunks of one that each lack another, whose definition is lost"
+    r.begin()
+    r.body(INSTANCES, {2: 1, 3: [{1: 0}]})
+    r.packed(SCHEMA, {1: 1, 2: [counter("c.0")], 3: 1, 4: [{1: "stat", 2: 2, 3: [1, 1, 0], 4: [1, 1, 0]}] * 60000})
+    for i in range(20000):
+        r.values(1, 1, ticks_of(2, start=START + 2 * i * SECOND), lost=70000)
 
 
 def group_churn(r):
@@ -526,7 +537,7 @@ def clocks_wild(r):
         r.frame(CHUNK, block, {2: 1, 7: 2, 8: SECOND, 9: t, 14: [t] + wild[1:], 16: [1, 1], 17: [len(block), 0, decode.crc32c(block), 1], 300: wild[0]})
 
 
-BOMBS = [texts, text_names, label_flood, metrics_deep, metrics_many, metrics_chain, counters_many, counters_family, perf_groups, perf_pmus, pmus_of_cores, perf_cpus, registers, groups_many, group_churn,
+BOMBS = [texts, text_names, label_flood, metrics_deep, metrics_many, metrics_chain, counters_many, counters_family, perf_groups, perf_pmus, pmus_of_cores, perf_cpus, registers, groups_many, groups_lost, group_churn,
          instance_churn, instances_many, cgroups_many, values_wide, values_long, strings_many, repeated, headers, topologies, recordings,
          events_many, events_texts, hotplug, configs_many, configs_odd, pmus, probes, nested, far, far_realtime, back, index_lies, kinds,
          nested_meta, counts_huge, cycles, ids_again, back_inside, columns_wide, chunks_tiny, floods, names_odd, clocks_wild, clocks_jump]
