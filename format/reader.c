@@ -27,6 +27,8 @@ static void reset(struct pm_reader *r)
 	r->sequence_known = r->ended = r->hole = false;
 	r->n_relations = 0;
 	r->damage_timed = r->n_damage; /* the next recording has a clock of its own */
+	r->before_chunk = r->n_damage;
+	r->last_segment = UINT32_MAX;
 	r->last_ns = 0;
 	r->too_new = r->hidden = r->chunk_too_new = false;
 	r->seen.newer = &r->newer;

@@ -102,6 +102,7 @@ struct pm_damage {
 	/* Intact chunks that cannot be read because of it (PARTIAL: parts of them); where they end; and snapshots
 	 * lost, as far as known. */
 	uint64_t chunks, chunks_end, snapshots;
+	bool harmless; /* the chunk after it shows that no value is missing */
 	char text[160];
 };
 

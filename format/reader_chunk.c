@@ -437,6 +437,9 @@ static int note_loss(struct pm_reader *r, const struct loss *loss, bool unsound)
 	if (!left)
 		return -EBADMSG;
 	r->chunk.partial = loss->unknown || loss->groups;
+	for (size_t i = r->before_chunk; i < r->n_damage && !r->chunk.partial && !r->chunk.after_loss; i++)
+		r->damage[i].harmless = true;
+	r->before_chunk = r->n_damage;
 	r->hole = false;
 	r->last_number = r->head.number[r->head.rows - 1];
 	r->last_run = r->head.run;

@@ -14,6 +14,7 @@ static struct pm_damage *go_on(struct pm_reader *r, struct pm_damage *d)
 	if (r->damage_timed == r->n_damage)
 		r->damage_timed--;
 	d->to_ns = d->to_wall = 0;
+	d->harmless = false;
 	return d;
 }
 

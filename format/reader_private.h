@@ -104,6 +104,7 @@ struct pm_reader {
 	size_t looked_ahead;  /* damages at the last time */
 	bool last_decoded;    /* the previous chunk was */
 	bool hole;            /* there is damage after the last chunk that was decoded */
+	size_t before_chunk;  /* damages up to that chunk */
 	uint64_t last_number; /* its last tick number, run and segment */
 	uint32_t last_run, last_segment;
 	bool same_groups; /* the current chunk has the groups of the previous one, in the same order */

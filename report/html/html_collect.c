@@ -428,7 +428,7 @@ static void add_damage(struct collect *c)
 	for (; c->damages < n; c->damages++) {
 		struct buf text = BUF_INIT;
 
-		if (!d[c->damages].from_ns)
+		if (!d[c->damages].from_ns || d[c->damages].harmless)
 			continue;
 		buf_printf(&text, "damaged: %s", d[c->damages].text);
 		add_event(c, PM_EVENT_LOST, d[c->damages].from_ns,

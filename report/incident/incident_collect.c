@@ -411,7 +411,7 @@ static int end(struct sink *sink)
 	const struct pm_damage *d = pm_reader_damage(sink->reader, &n);
 
 	for (; c->damages < n; c->damages++)
-		if (d[c->damages].from_ns && d[c->damages].kind != PM_DAMAGE_NO_END &&
+		if (d[c->damages].from_ns && !d[c->damages].harmless && d[c->damages].kind != PM_DAMAGE_NO_END &&
 		    d[c->damages].kind != PM_DAMAGE_CUT)
 			lose(c, d[c->damages].from_ns,
 			     d[c->damages].to_ns ? d[c->damages].to_ns : d[c->damages].from_ns, 0,

@@ -187,9 +187,13 @@ void damage_text(const struct pm_damage *d, struct buf *out)
 			   plural(d->chunks), (unsigned long long)d->chunks_end,
 			   partial ? "can be read only in part" : "cannot be read");
 	if (d->from_ns || d->to_ns)
-		buf_addstr(out, partial ? "; some counters have nothing" : "; nothing");
-	add_time(out, d->to_ns ? " from " : " after ", d->from_wall, d->from_ns);
-	add_time(out, d->from_ns ? " to " : " before ", d->to_wall, d->to_ns);
+		buf_addstr(out, d->harmless ? "; no value is lost" :
+				partial     ? "; some counters have nothing" :
+					      "; nothing");
+	if (!d->harmless) {
+		add_time(out, d->to_ns ? " from " : " after ", d->from_wall, d->from_ns);
+		add_time(out, d->from_ns ? " to " : " before ", d->to_wall, d->to_ns);
+	}
 	if (d->frames)
 		buf_printf(out, "; %llu frame%s lost", (unsigned long long)d->frames, plural(d->frames));
 	if (d->snapshots)

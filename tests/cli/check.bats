@@ -197,6 +197,21 @@ print(json.dumps(d))' "$1"
 	[[ $output == *" $whole"* ]]
 }
 
+@test "where only an event is damaged no time is without values" {
+	cp "${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}/samples/offline.pmr" event.pmr
+	at=$("$bin/pmrep" dump --no-values event.pmr | grep -m1 'kind=event' | grep -o ' offset=[0-9]*' | cut -d= -f2)
+	values=$("$bin/pmrep" check event.pmr | grep -o '[0-9]* values')
+	printf '\xff\xff' | dd of=event.pmr bs=1 seek=$((at + 24)) conv=notrunc status=none
+	run "$bin/pmrep" check event.pmr
+	[ "$status" -eq 1 ]
+	[[ $output == *"$values"*"; no value is lost; 1 frame lost" ]]
+	"$bin/pmrep" incidents --top=0 --format=json event.pmr >got || [ $? -eq 3 ]
+	run ! grep 'is damaged' got
+	[ -s got ]
+	"$bin/pmrep" html -o page.html event.pmr || [ $? -eq 3 ]
+	run ! grep -o 'damaged: [a-z]' page.html
+}
+
 @test "hostile file names do not reach the terminal" {
 	: >$'bad\e[31m.pmr'
 	run "$bin/pmrep" check $'bad\e[31m.pmr'

@@ -166,6 +166,7 @@ static void one_bad_chunk(void **state)
 	assert_int_equal(x.damage[0].snapshots, 13 * 2);
 	assert_int_equal(x.damage[0].from_ns, sample_tick(&shape, 2 * 19 - 1));
 	assert_int_equal(x.damage[0].to_ns, sample_tick(&shape, 2 * 32));
+	assert_false(x.damage[0].harmless);
 	for (uint32_t n = 0; n < 128; n++)
 		assert_int_equal(x.seen[n], n < 38 || n >= 64);
 	buf_release(&f.file);
@@ -222,6 +223,7 @@ static void missing_frames(void **state)
 	assert_int_equal(x.n_damage, 1);
 	assert_damage(&x, 0, PM_DAMAGE_LOST, at, 0);
 	assert_int_equal(x.damage[0].frames, 1);
+	assert_false(x.damage[0].harmless);
 	buf_release(&f.file);
 }
 
@@ -244,6 +246,7 @@ static void another_inside_a_cut_frame(void **state)
 		assert_int_equal(x.n_damage, 2);
 		assert_damage(&x, 0, PM_DAMAGE_GARBAGE, in->at, in->len - 40);
 		assert_damage(&x, 1, PM_DAMAGE_NO_END, in->at + in->len - 40, 0);
+		assert_false(x.damage[0].harmless);
 		buf_release(&both);
 	}
 	buf_release(&f.file);
@@ -308,6 +311,7 @@ static void foreign_and_repeated_frames(void **state)
 	assert_int_equal(x.n_damage, 1);
 	assert_damage(&x, 0, PM_DAMAGE_FOREIGN, f.frame[b].at, foreign.len + f.frame[a].len);
 	assert_int_equal(x.damage[0].frames, 2);
+	assert_true(x.damage[0].harmless);
 	buf_release(&mixed);
 	buf_release(&foreign);
 	buf_release(&f.file);
