@@ -281,6 +281,111 @@ static void formulas_come_after_sums(void **state)
 	builder_release(&b);
 }
 
+/* Each row and each interval is judged for itself: 55556 of the system and 110001 of package 1 are too much, 11 of package
+ * 0 is not. In the second interval it is not known, nor is the sum. */
+static void look_judged(struct harness *h, const struct interval *i, size_t n)
+{
+	assert_int_equal(n, 2);
+	for (size_t k = 0; k < 2; k++) {
+		assert_int_equal(sheet_verdict(&h->sheet, harness_cell(h, "share", PM_SYSTEM, 0), k),
+				 k ? SHEET_UNKNOWN : SHEET_BAD);
+		assert_int_equal(sheet_verdict(&h->sheet, harness_cell(h, "share", PM_PACKAGE, 0), k),
+				 k ? SHEET_UNKNOWN : SHEET_GOOD);
+		assert_int_equal(sheet_verdict(&h->sheet, harness_cell(h, "share", PM_PACKAGE, 1), k), SHEET_BAD);
+	}
+}
+
+static struct reading missed_later(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	struct reading r = read_cpu(b, counter, i, row);
+
+	if (i->kind == PM_PACKAGE && !i->number && row == 2)
+		r.status = PM_REASON_MISSED;
+	return r;
+}
+
+static void thresholds_judge_each_interval(void **state)
+{
+	struct harness h = { .config = { .per = PM_PACKAGE } };
+	struct metric row = { .name = "share",
+			      .display = "share",
+			      .unit = "1",
+			      .expr = "test.count / test.energy",
+			      .threshold = "test.count / test.energy > 1000" };
+	struct metric_set set = { .row = &row, .n = 1 };
+	struct builder b;
+	struct plan plan;
+
+	setup(&b, &plan);
+	b.value = missed_later;
+	h.config.summary = true;
+	h.bind.vendor = &set;
+	h.bind.n_vendor = 1;
+	h.look = look_judged;
+	harness_start(&h, &b, "share", REPLAY_EACH);
+	harness_feed(&h, 0, 3);
+	assert_int_equal(h.intervals, 2);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
+static void add_pmu(struct builder *b, const char *name, const char *cpus, uint16_t refused)
+{
+	struct pm_pmu pmu = { 0 };
+
+	assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_NAME, pm_text(name)), 0);
+	assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_CPUMASK, pm_text(cpus)), 0);
+	if (refused)
+		assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_REFUSED, pm_u64(refused)), 0);
+	assert_int_equal(pm_model_add_pmu(&b->model, &pmu), 0);
+	pm_map_release(&pmu.attrs);
+}
+
+/* A sum over PMUs of a kind lacks those that were refused, where they count. */
+static void pmus_that_were_refused(void **state)
+{
+	struct harness h = { .config = { .per = PM_PACKAGE, .summary = true }, .look = nothing };
+	struct builder b;
+	uint32_t id;
+
+	builder_init(&b, one_a_row);
+	add_pmu(&b, "uncore_imc_0", "0", 0);
+	add_pmu(&b, "uncore_imc_1", "4", PM_REASON_NO_PERMISSION);
+	add_pmu(&b, "uncore_imc_2", "4", 0);
+	add_pmu(&b, "uncore_cha_0", "0", PM_REASON_NOT_SUPPORTED);
+	for (uint32_t i = 0; i < 2; i++) {
+		const char *name = i ? "uncore_imc_2/reads/" : "uncore_imc_0/reads/";
+		struct pm_group g = { .source = (char *)"perf",
+				      .counter = &id,
+				      .n_counters = 1,
+				      .n_instances = 1,
+				      .instance = &b.instance[PM_PMU][i] };
+
+		id = builder_counter(&b, name, "1", PM_CUMULATIVE, PM_AGG_SUM);
+		text_attr(&b, id, PM_COUNTER_PERF_PMU, i ? "uncore_imc_2" : "uncore_imc_0");
+		text_attr(&b, id, PM_COUNTER_PERF_EVENT, name);
+		text_attr(&b, id, PM_COUNTER_PERF_USER_TEXT, "uncore_imc/reads/");
+		assert_int_equal(pm_map_set(&builder_counter_at(&b, id)->attrs, PM_COUNTER_PERF_WILDCARD, pm_u64(7)),
+				 0);
+		assert_int_equal(pm_map_set(&builder_counter_at(&b, id)->attrs, PM_COUNTER_PERF_GROUP, pm_u64(i + 1)),
+				 0);
+		assert_true(pm_model_add_group(&b.model, &g) > 0);
+	}
+	harness_start(&h, &b, "uncore_imc/reads/", REPLAY_EACH);
+	harness_feed(&h, 0, 2);
+	assert_true(harness_value(&h, "uncore_imc/reads/", PM_PACKAGE, 0) == 1);
+	assert_int_equal(harness_reason(&h, "uncore_imc/reads/", PM_PACKAGE, 1), PM_REASON_NO_PERMISSION);
+	assert_int_equal(harness_reason(&h, "uncore_imc/reads/", PM_SYSTEM, 0), PM_REASON_NO_PERMISSION);
+	harness_stop(&h);
+	/* Whoever names one wants no other. */
+	h = (struct harness){ .config = { .per = PM_PACKAGE, .summary = true }, .look = nothing };
+	harness_start(&h, &b, "uncore_imc_2/reads/", REPLAY_EACH);
+	harness_feed(&h, 0, 2);
+	assert_true(harness_value(&h, "uncore_imc_2/reads/", PM_SYSTEM, 0) == 1);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
 /* More instances than fit at once: the blocks must fit together. */
 static void look_sum(struct harness *h, const struct interval *i, size_t n)
 {
@@ -317,6 +422,8 @@ int main(void)
 		cmocka_unit_test(rows_of_some_cpus),
 		cmocka_unit_test(what_has_no_place_at_a_level),
 		cmocka_unit_test(formulas_come_after_sums),
+		cmocka_unit_test(thresholds_judge_each_interval),
+		cmocka_unit_test(pmus_that_were_refused),
 		cmocka_unit_test(blocks),
 	};
 

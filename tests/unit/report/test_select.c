@@ -179,6 +179,49 @@ static void joules(void **state)
 	builder_release(&b);
 }
 
+/* What registers would have fed is named by reason; four of each, in the order of the columns. */
+static void columns_without_registers(void **state)
+{
+	struct pm_probe probe = { .source = (char *)"msr",
+				  .what = (char *)"/dev/cpu",
+				  .reason = PM_REASON_NO_PERMISSION };
+	struct pm_config smi = { .name = (char *)"msr.smi_count", .kind = PM_CPU, .reason = PM_REASON_NOT_SUPPORTED };
+	struct bind_options options = { .absent = true };
+	struct selection all = { 0 }, sel = { .has_show = true };
+	struct places p = { 0 };
+	struct binding binding = { 0 };
+	struct buf notes = BUF_INIT;
+	struct builder b;
+	bool *shown;
+
+	builder_init(&b, zero);
+	assert_int_equal(pm_model_add_probe(&b.model, &probe), 0);
+	assert_int_equal(pm_model_add_config(&b.model, &smi), 0);
+	assert_int_equal(places_update(&p, &b.model), 0);
+	assert_int_equal(binding_build(&binding, &p, &options, NULL), 0);
+	shown = calloc(binding.n_metrics + 1, sizeof(*shown));
+	assert_non_null(shown);
+	selection_note_absent(&all, &binding, shown, &notes);
+	assert_string_equal(buf_str(&notes),
+			    "not shown: PkgWatt, RAMWatt, SysWatt, Avg_MHz and 12 more (permission was "
+			    "refused); SMI (not supported by the kernel or the hardware); pmrep info "
+			    "says more\n");
+	buf_clear(&notes);
+	selection_note_absent(&sel, &binding, shown, &notes);
+	assert_string_equal(buf_str(&notes), "");
+	for (size_t i = 0; i < binding.n_metrics; i++)
+		shown[i] = !strcmp(binding.metric[i].name, "busy") || !strcmp(binding.metric[i].name, "smi");
+	selection_note_absent(&sel, &binding, shown, &notes);
+	assert_string_equal(buf_str(&notes),
+			    "no numbers: Busy% (permission was refused); SMI (not supported by the kernel "
+			    "or the hardware); pmrep info says more\n");
+	buf_release(&notes);
+	free(shown);
+	binding_release(&binding);
+	places_release(&p);
+	builder_release(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +230,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(errors_name_the_nearest, setup, teardown),
 		cmocka_unit_test(words_of_a_list),
 		cmocka_unit_test(joules),
+		cmocka_unit_test(columns_without_registers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
