@@ -3,7 +3,7 @@
 
 #include "tests/unit/lib/builder.h"
 
-#define CAPTURED_MOST 65536
+#define CAPTURED_MOST (1 << 20)
 
 struct captured {
 	int status; /* -N: killed by signal N */

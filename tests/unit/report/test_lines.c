@@ -215,6 +215,32 @@ static const struct {
 	{ { "rows=3", "label=a=b c" }, cmd_show, "--show=irq,bench.level --format=openmetrics -S", 0,
 	  { "# TYPE pmrep_irq gauge\npmrep_irq{", "label_a=\"b c\",scope=\"system\"} 8000 1790000001.000\n",
 	    "metric=\"bench.level\"} 20 1790000002.000\n# EOF\n" } },
+	/* ---- html ---- */
+	{ { "rows=21", "marker=10:go" }, cmd_html, "-o -", 0,
+	  { "<dd title=\"8 CPUs, 4 cores, 2 packages, 2 nodes\">", "2026-09-21 14:13:20 UTC, 20.000 s in 20 intervals</dd>",
+	    "data-metric=\"bench.level\">bench.level</button></h3><p class=big><b>10.50</b> <span class=unit>Cel</span></p>",
+	    "<p class=range>10.00 to 20.00</p>",
+	    /* Half of the 20 s. */
+	    "<rect class=marker x=500.0 width=3.0 height=20><title>marker: go</title></rect>",
+	    "data-from=10.000000 data-to=10.000000>+10.000 s</button></td><td>marker: go</td></tr>\n",
+	    "</svg></td><td class=n>8000</td><td class=n>8000</td><td class=n>8000</td><td class=n>4000</td><td class=n>4000</td>"
+	    "<td class=n>4000</td><td class=n>4000</td><td class=n>4000</td><td class=n>4000</td></tr>\n",
+	    "<td class=n>10.50</td><td class=n>10.00</td><td class=n>20.00</td><td class=missing colspan=3>-</td><td class=missing "
+	    "colspan=3>-</td></tr>\n",
+	    "<code>stalled_cycles_per_instruction</code></th><td>system</td><td class=n>-</td><td class=n>-</td><td class=n>-</td>"
+	    "<td class=unit></td><td class=n>0</td><td>20 missing: undefined</td></tr>\n",
+	    "{\"label\":\"CPU 6\",\"place\":\"package 1, node 1, core 1\",\"kind\":\"cpu\",\"far\":true,\"package\":1,\"cpu\":6}",
+	    "\"events\":[[10,10,\"marker\",-1,\"marker: go\"]],", "[3,0,10,20,10.5],[0,9,4000,4000,4000],[1,9,0.5,0.5,0.5]" } },
+	/* ---- incidents: three times as many from 570 s on ---- */
+	{ { "rows=600", "noise=0.05", "step=570:3" }, cmd_incidents, "", 0,
+	  { "WHEN              TIME (UTC)          WHAT\n+570 s to the end 2026-09-21 14:22:50 interrupts x3 (24," } },
+	{ { "rows=600", "noise=0.05", "step=570:3" }, cmd_incidents, "--format=json", 0,
+	  { "{\"rank\":1,\"from\":\"2026-09-21T14:22:50.000000000Z\",\"to\":\"2026-09-21T14:23:19.000000000Z\",\"from_s\":570,"
+	    "\"to_s\":599,\"score\":", "\"text\":\"+570 s to the end: interrupts x3 (24,",
+	    "\"series\":[{\"metric\":\"irq\",\"scope\":\"system\",\"package\":null,\"cpu\":null,\"device\":null,\"usual\":7",
+	    "{\"metric\":\"irq\",\"scope\":\"package\",\"package\":1,\"cpu\":null,\"device\":null,\"usual\":3",
+	    "{\"metric\":\"irq\",\"scope\":\"cpu\",\"package\":1,\"cpu\":7,\"device\":null,\"usual\":100", "],\"tasks\":[]}\n" } },
+	{ { "rows=600", "noise=0.05" }, cmd_incidents, "", 0, { "Nothing stands out among 45 series over 599 s.\n" } },
 };
 /* clang-format on */
 
