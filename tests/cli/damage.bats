@@ -212,7 +212,7 @@ print(late[0]["offset"] + late[0]["length"] // 2)')
 	run --separate-stderr "$bin/pmrep" --all --show='*' --format=csv flipped.pmr
 	[ "$status" -eq 3 ]
 	# What is lost has no row, or no value.
-	printf '%s\n' "${lines[@]}" | cut -d, -f2- | grep -v ',,[^,]*,not-read,$' | sort >flipped.rows
+	printf '%s\n' "${lines[@]}" | cut -d, -f2- | grep -vE ',,[^,]*,(not-read|no-interval),$' | sort >flipped.rows
 	[ "$(wc -l <flipped.rows)" -gt 1000 ]
 	[ "$(wc -l <flipped.rows)" -lt "$(wc -l <whole.rows)" ]
 	[ "$(comm -13 whole.rows flipped.rows | wc -l)" -eq 0 ]
