@@ -89,7 +89,7 @@ void sampler_stand_in(struct reader *r, const struct ring_epoch *e, uint64_t chu
 
 	for (uint32_t i = rr->first; b && i < rr->first + rr->n; i++) {
 		struct slot *s = &l->slot[i];
-		uint64_t begin, end;
+		uint64_t begin, end, next;
 		struct cells c;
 
 		take_samples(l, s, b, i, e, first, tick);
@@ -100,6 +100,9 @@ void sampler_stand_in(struct reader *r, const struct ring_epoch *e, uint64_t chu
 		c.any_missing = &b->slot_missing[i];
 		begin = clocks_monotonic();
 		sampler_read_slot(r, b, i, &c, &begin, &end);
+		/* Whoever comes to read after the next sample was taken is too late: values would go back. */
+		if (s->unit->sampling->peek(s->unit, &next) && next < end)
+			continue;
 		set_times(&b->group[s->group], s, row, begin, end);
 		s->sampled[row / 64] |= 1ull << row % 64;
 		s->stood_in++;

@@ -474,6 +474,23 @@ static void standing_in_does_not_hide_gaps(void **state)
 	assert_int_equal(f.reader.delay.stood_in, ROWS + 2);
 }
 
+/* A reader that waited for its CPU until the next sample was taken has read what comes after it. */
+static void what_is_read_after_the_next_sample_is_missed(void **state)
+{
+	samples(0, 1, ROWS, MS);
+	sample(1, 11 * MS);
+	sample(1, 31 * MS);
+	now = S + 31 * MS - 1000;
+	sampler_stand_in(&f.reader, &epoch, 0, 1, 2);
+	assert_int_equal(f.reads[1], 1);
+	assert_int_equal(f.reader.delay.stood_in, 0);
+	collect(0);
+	assert_int_equal(status(0, 1, 1), PM_REASON_MISSED);
+	assert_int_equal(cell(0, BEGIN + 1, 1), S + 2 * TICK);
+	assert_int_equal(cell(0, FIRST + 1, 2), 1100);
+	assert_int_equal(status(0, 1, 2), PM_OK);
+}
+
 static void what_is_dead_or_away_is_not_read(void **state)
 {
 	f.fails[0] = -ENODEV;
@@ -514,6 +531,7 @@ int main(void)
 		TEST(rows_beyond_the_first_word),
 		TEST(what_has_no_sample_is_read),
 		TEST(standing_in_does_not_hide_gaps),
+		TEST(what_is_read_after_the_next_sample_is_missed),
 		TEST(what_is_dead_or_away_is_not_read),
 	};
 
