@@ -279,6 +279,71 @@ static void packed(void **state)
 	gzip_writer_free(NULL);
 }
 
+static void put_bytes(const char *path, const void *data, size_t len)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(data, 1, len, f), len);
+	fclose(f);
+}
+
+/* A frame of zstd with one block that is not compressed, and bytes that are neither. */
+static void zstd_and_plain(void **state)
+{
+	static const unsigned char zst[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x20, 11,  11 << 3 | 1, 0,   0,   'h',
+					     'e',  'l',  'l',  'o',  ' ',  'w', 'o',         'r', 'l', 'd' };
+	struct error e = { 0 };
+	struct pm_input in;
+	char text[32] = "";
+
+	(void)state;
+	for (int plain = 0; plain < 2; plain++) {
+		ssize_t n;
+		size_t got = 0;
+
+		put_bytes("file", plain ? "hello world" : (const char *)zst, plain ? 11 : sizeof(zst));
+		assert_int_equal(input_is_packed(zst, 4), true);
+		assert_int_equal(input_is_packed("hello", 5), false);
+		assert_int_equal(input_bytes(&in, "file", &e), 0);
+		while ((n = in.read(in.ctx, text + got, sizeof(text) - 1 - got)) > 0)
+			got += (size_t)n;
+		assert_int_equal(n, 0);
+		text[got] = '\0';
+		assert_string_equal(text, "hello world");
+		in.close(in.ctx);
+	}
+	assert_int_equal(unlink("file"), 0);
+	assert_int_equal(input_bytes(&in, "file", &e), -ENOENT);
+	assert_string_equal(input_name("a/b/c.pmr"), "c.pmr");
+	assert_string_equal(input_name("c.pmr"), "c.pmr");
+}
+
+/* Files of another pmrep, named themselves or by what they have in common. */
+static void archives_of_others(void **state)
+{
+	static const unsigned char magic[] = { 0, 0, 0, 132, 0x50, 0x05, 0x26, 0x02 };
+	struct error e = { 0 };
+	struct pm_input in;
+
+	(void)state;
+	put_bytes("day.index", magic, sizeof(magic));
+	assert_true(input_is_pcp("day"));
+	assert_true(input_is_pcp("day.index"));
+	assert_int_equal(input_bytes(&in, "day.index", &e), -EINVAL);
+	assert_non_null(strstr(e.text, "Performance Co-Pilot"));
+	assert_false(input_is_pcp("night"));
+	assert_int_equal(rename("day.index", "day.x"), 0);
+	assert_false(input_is_pcp("day"));
+	assert_false(input_is_pcp("day.x"));
+	put_bytes("day.0", "12345678", 8);
+	assert_false(input_is_pcp("day.0"));
+	put_bytes("day.0", magic, 6);
+	assert_false(input_is_pcp("day.0"));
+	assert_int_equal(unlink("day.0"), 0);
+	assert_int_equal(unlink("day.x"), 0);
+}
+
 /* While somebody has it locked there is more to come; once more after that. */
 static void followed(void **state)
 {
@@ -436,6 +501,8 @@ int main(void)
 		cmocka_unit_test(copies),
 		cmocka_unit_test(packed),
 		cmocka_unit_test(followed),
+		cmocka_unit_test(zstd_and_plain),
+		cmocka_unit_test(archives_of_others),
 		cmocka_unit_test(moments),
 		cmocka_unit_test(resolved),
 		cmocka_unit_test(words),

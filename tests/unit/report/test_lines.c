@@ -29,6 +29,10 @@ static struct reading kinds(struct builder *b, const char *counter, const struct
 		return (struct reading){ (uint64_t) - (int64_t)row, 0 };
 	if (!strcmp(counter, "k.t"))
 		return (struct reading){ i->number ? 99 : 1, 0 };
+	if (!strcmp(counter, "l.n"))
+		return (struct reading){ row, i->number == 2 ? PM_REASON_MISSED :
+					      i->number      ? PM_REASON_NO_PERMISSION :
+							       0 };
 	return (struct reading){ row * 10, i->number && row == 1 ? PM_REASON_MISSED : 0 };
 }
 
@@ -39,7 +43,7 @@ static void kinds_world(struct builder *b)
 				  .what = (char *)"/dev/cpu",
 				  .hint = (char *)"modprobe msr",
 				  .reason = PM_REASON_NO_PERMISSION };
-	uint32_t id[4];
+	uint32_t id[5];
 
 	builder_init(b, kinds);
 	b->read_ns = 10;
@@ -59,6 +63,8 @@ static void kinds_world(struct builder *b)
 	builder_counter_at(b, id[3])->width = 32;
 	builder_group(b, PM_CPU, 2, 0, id, 3);
 	builder_group(b, PM_CPU, 2, PM_GROUP_PERF_TIMES, id + 3, 1);
+	id[4] = builder_counter(b, "l.n", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(b, PM_CPU, 3, 0, id + 4, 1);
 	builder_write(b, 0, 1);
 	builder_chunk(b, 1, 1, 1);
 	b->flags[0] = PM_SNAPSHOT_FORCED | PM_SNAPSHOT_LAST;
@@ -197,6 +203,11 @@ static const struct {
 	    ",cpu,0,0,,0,0,0,0,,,,k.c,20,1,ok,1\n",
 	    ",cpu,0,0,,0,0,0,1,,,,k.f,nan,W,ok,1\n",
 	    ",cpu,0,0,,0,0,0,1,,,,k.c,,1,missed,\n" } },
+	{ { NULL }, cmd_show, "--show=l.n --per-cpu --format=csv", 0,
+	  { ",cpu,0,0,,0,0,0,0,,,,l.n,1,1,ok,1\n", ",cpu,0,0,,0,0,0,1,,,,l.n,,1,no-permission,\n",
+	    ",cpu,0,0,,0,0,1,2,,,,l.n,,1,missed,\n",
+	    ": l.n of CPU 1: never read (no-permission), so sums with it are missing; pmrec doctor says which rights are needed\n",
+	    ": l.n of CPU 2: never read (missed), so sums with it are missing; record with --realtime\n" } },
 	{ { NULL }, cmd_show, "--show=k.* --per-cpu", 0, 
 	  { "     UTC  Package  Node  Core  CPU   k.f    k.s  k.c\n14:13:21        -     -     -    -   nan  -1.00    -\n14:13:21        0     0     0    0  1.50  -1.00   20\n14:13:21        0     0     0    1   nan  -1.00    -\n" } },
 	{ { NULL }, cmd_show, "--show=k.c,k.t --per-cpu --format=json", 2, { "'k.t' has texts, no numbers; pmrep dump --counter prints them" } },

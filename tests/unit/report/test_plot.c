@@ -192,6 +192,10 @@ static const struct {
 	  "* test.x  CPU 0: min 1.000, mean 5.500, max 10.00 1/s\no test.x  CPU 1: min 2.000, mean 11.00, max 20.00 1/s\n"
 	  "20 +        oooooooo\n10 +        o*******\n   |        *\n 0 +*********\n"
 	  "   ++---------+-----\n    0         5 s\n" },
+	/* What lies in the last third of 80 does not begin at 0. */
+	{ "-c 6,7 --since=5 --height=4",
+	  "* test.x  CPU 6: min 70.00, mean 70.00, max 70.00 1/s\no test.x  CPU 7: min 80.00, mean 80.00, max 80.00 1/s\n"
+	  "80 +oooooooooooooooo\n75 +\n   |\n70 +****************\n   ++---------+-----\n    0         2 s\n" },
 	/* Eighths of 80 in cells of 8 / 11 s. Of CPU 3 nothing is known
 	 * from 3 to 4 s; then it is 44 in 2 s. */
 	{ "--heatmap --height=2",
