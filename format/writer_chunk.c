@@ -170,12 +170,21 @@ static int add_blocks(struct pm_writer *w, const struct pm_chunk *chunk)
 	return err;
 }
 
+/* All of a short recording would depend on one key chunk: one more, if the file becomes little longer by it. */
+static bool may_be_key(const struct pm_writer *w, const struct pm_chunk *chunk)
+{
+	size_t more = w->key_bytes > w->last_bytes ? w->key_bytes - w->last_bytes : 0;
+
+	return !w->again && w->since_key + 1 >= KEY_ONCE && chunk->rows == w->key_rows &&
+	       more * 100 <= (w->offset + w->key_bytes) * DEPENDENT_SAVES;
+}
+
 static bool must_be_key(struct pm_writer *w, const struct pm_chunk *chunk)
 {
 	return !w->base.valid || w->break_asked || w->repacked || w->since_key + 1 >= KEY_EVERY ||
 	       (w->apart && chunk->rows == w->key_rows) || w->config.codec == PM_CODEC_PLAIN ||
 	       chunk->run != w->base.run || chunk->segment != w->base.segment ||
-	       !chunk_clocks_match(&chunk->clocks, &w->base.clocks);
+	       !chunk_clocks_match(&chunk->clocks, &w->base.clocks) || may_be_key(w, chunk);
 }
 
 /* Compares a dependent chunk with the key chunk before it, if they have as many rows. What dependence saves changes,
@@ -184,6 +193,8 @@ static void judge_dependence(struct pm_writer *w)
 {
 	size_t bytes = w->payload.len + w->meta.len;
 
+	w->last_bytes = bytes;
+	w->again |= w->head.key && w->since_key + 1 >= KEY_ONCE;
 	if (w->head.key) {
 		w->apart = w->apart && w->head.rows == w->key_rows ? w->apart - 1 : 0;
 		w->key_rows = w->head.rows;

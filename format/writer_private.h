@@ -20,6 +20,7 @@
 #define BEGIN_LEVEL      19           /* of zstd, for definitions before the first chunk ... */
 #define BEGIN_BYTES      (256u << 10) /* ... that are no more than this */
 #define LATER_LEVEL      3            /* at least, for later ones; above it the result depends on the byte order */
+#define KEY_ONCE         6            /* chunks after which one more key chunk is worth some bytes, once */
 #define DEPENDENT_SAVES  5            /* percent of a chunk, or it becomes a key chunk: a fault then costs no other */
 #define INDEX_EVERY      1024         /* chunks */
 #define INDEX_FRAMES     65536        /* frames, if that comes first */
@@ -85,6 +86,8 @@ struct pm_writer {
 	unsigned since_key;
 	uint32_t key_rows; /* of the last key chunk that was packed here */
 	size_t key_bytes;  /* its payload and meta */
+	size_t last_bytes; /* those of the last chunk */
+	bool again;        /* a key chunk has followed KEY_ONCE chunks */
 	unsigned apart;    /* chunks still to be key chunks, because depending saved too little */
 	bool break_asked, finished;
 	bool repacked;         /* the last chunk came packed: group[].last is of an earlier one */

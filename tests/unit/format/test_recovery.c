@@ -151,31 +151,31 @@ static void bad_definitions_have_no_time_before(void **state)
 static void one_bad_chunk(void **state)
 {
 	struct fixture f = make(&shape);
-	size_t bad = nth_chunk(f.frame, f.n, 19);
+	size_t bad = nth_chunk(f.frame, f.n, 24);
 	struct result x;
 
 	f.file.data[f.frame[bad].at + f.frame[bad].len - 20] ^= 4;
 	x = read_file(f.file.data, f.file.len, &shape);
-	/* Chunks 20-29 lie before a marker; 30 and 31 behind it; chunk 32 is a key chunk. */
-	assert_int_equal(x.chunks, 64 - 13);
+	/* Chunks 25-29 lie before a marker; 30-37 behind it; chunk 38 is a key chunk, as 6 and 22 are. */
+	assert_int_equal(x.chunks, 64 - 14);
 	assert_int_equal(x.n_damage, 1);
 	assert_damage(&x, 0, PM_DAMAGE_GARBAGE, f.frame[bad].at, f.frame[bad].len);
 	assert_int_equal(x.damage[0].frames, 1);
-	assert_int_equal(x.damage[0].chunks, 12);
-	assert_int_equal(x.damage[0].chunks_end, f.frame[nth_chunk(f.frame, f.n, 32)].at);
-	assert_int_equal(x.damage[0].snapshots, 13 * 2);
-	assert_int_equal(x.damage[0].from_ns, sample_tick(&shape, 2 * 19 - 1));
-	assert_int_equal(x.damage[0].to_ns, sample_tick(&shape, 2 * 32));
+	assert_int_equal(x.damage[0].chunks, 13);
+	assert_int_equal(x.damage[0].chunks_end, f.frame[nth_chunk(f.frame, f.n, 38)].at);
+	assert_int_equal(x.damage[0].snapshots, 14 * 2);
+	assert_int_equal(x.damage[0].from_ns, sample_tick(&shape, 2 * 24 - 1));
+	assert_int_equal(x.damage[0].to_ns, sample_tick(&shape, 2 * 38));
 	assert_false(x.damage[0].harmless);
 	for (uint32_t n = 0; n < 128; n++)
-		assert_int_equal(x.seen[n], n < 38 || n >= 64);
+		assert_int_equal(x.seen[n], n < 48 || n >= 76);
 	buf_release(&f.file);
 }
 
 static void zeros_in_the_middle(void **state)
 {
 	struct fixture f = make(&shape);
-	size_t bad = nth_chunk(f.frame, f.n, 3);
+	size_t bad = nth_chunk(f.frame, f.n, 11);
 	struct result x;
 
 	/* A block that never reached the disk. */
@@ -183,10 +183,10 @@ static void zeros_in_the_middle(void **state)
 	x = read_file(f.file.data, f.file.len, &shape);
 	assert_damage(&x, 0, PM_DAMAGE_GARBAGE, f.frame[bad].at, f.frame[bad + 4].at - f.frame[bad].at);
 	assert_int_equal(x.damage[0].frames, 4);
-	assert_int_equal(x.damage[0].chunks, 16 - 7);
+	assert_int_equal(x.damage[0].chunks, 22 - 15);
 	assert_int_equal(x.n_damage, 1);
 	for (uint32_t n = 0; n < 128; n++)
-		assert_int_equal(x.seen[n], n < 6 || n >= 32);
+		assert_int_equal(x.seen[n], n < 22 || n >= 44);
 	buf_release(&f.file);
 }
 
@@ -213,7 +213,7 @@ static void a_cut_tail(void **state)
 static void missing_frames(void **state)
 {
 	struct fixture f = make(&shape);
-	size_t gone = nth_chunk(f.frame, f.n, 15); /* the last before the second key chunk */
+	size_t gone = nth_chunk(f.frame, f.n, 5); /* the last before the second key chunk */
 	size_t at = f.frame[gone].at, len = f.frame[gone].len;
 	struct result x;
 
