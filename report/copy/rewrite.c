@@ -388,6 +388,8 @@ static int take_item(struct rewrite *w, struct pm_reader *reader, const struct p
 	case PM_ITEM_CHUNK:
 		if (!w->opened && (err = open_window(w, reader, &item->chunk, e)))
 			return err < 0 ? err : 0;
+		if (w->recordings && !w->begun && item->chunk.from_ns + w->rules->shift_ns < w->last_tick)
+			return error_set(e, EINVAL, "its recordings overlap in time: they are not consecutive");
 		forget(w, reader);
 		w->key = item->chunk.key;
 		err = pm_reader_decode(reader, &chunk);

@@ -229,6 +229,9 @@ assert longest < 200e6, longest'
 		[[ $("$bin/pmrep" check copy.pmr) == *": good: "*", 2 recordings" ]]
 		"$bin/pmrep" show --format=csv copy.pmr | cut -d, -f2- | cmp - want
 	done
+	run "$bin/pmrep" merge -o merged.pmr two.pmr
+	[ "$status" -eq 2 ] && [ ! -e merged.pmr ]
+	[[ $output == *"two.pmr: its recordings overlap in time: they are not consecutive" ]]
 	# Each has its own time.
 	for window in --until=4 '--since=2 --until=4' '--since=-3 --until=-1'; do
 		for file in idle loaded; do
