@@ -211,6 +211,10 @@ static const struct {
 	{ { NULL }, cmd_show, "--show=k.* --per-cpu", 0, 
 	  { "     UTC  Package  Node  Core  CPU   k.f    k.s  k.c\n14:13:21        -     -     -    -   nan  -1.00    -\n14:13:21        0     0     0    0  1.50  -1.00   20\n14:13:21        0     0     0    1   nan  -1.00    -\n" } },
 	{ { NULL }, cmd_show, "--show=k.c,k.t --per-cpu --format=json", 2, { "'k.t' has texts, no numbers; pmrep dump --counter prints them" } },
+	/* Cut behind its last value: 3, and no value is lacking. */
+	{ { "rows=3", "open=1" }, cmd_show, "--show=irq -S", 3,
+	  { "     UTC  IRQ/s\n14:13:21   8000\n14:13:22   8000\n", ": at byte ", ": no end frame: the recorder was killed, or is still "
+	    "running; nothing after 2026-09-21T14:13:22.000000000Z\n" } },
 	{ { "rows=3", "package=1:1.5" }, cmd_show, "--show=irq --per-core -c 4-7 --format=csv", 0, 
 	  { ",1000000000,core,1,0,,1,1,0,,,,,irq,3000,1/s,ok,1\n",
 	    ",1000000000,core,1,0,,1,1,1,,,,,irq,3000,1/s,ok,1\n" } },
