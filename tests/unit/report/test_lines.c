@@ -234,7 +234,8 @@ static const struct {
 	{ { "rows=21", "marker=10:go" }, cmd_html, "-o -", 0,
 	  { "<dd title=\"8 CPUs, 4 cores, 2 packages, 2 nodes\">", "2026-09-21 14:13:20 UTC, 20.000 s in 20 intervals</dd>",
 	    "data-metric=\"bench.level\">bench.level</button></h3><p class=big><b>10.50</b> <span class=unit>Cel</span></p>",
-	    "<p class=range>10.00 to 20.00</p>",
+	    /* From the top to the bottom of 28 without 2 at each. */
+	    " 2.0V26.0\"/></svg><p class=range>10.00 to 20.00</p>",
 	    /* Half of the 20 s. */
 	    "<rect class=marker x=500.0 width=3.0 height=20><title>marker: go</title></rect>",
 	    "data-from=10.000000 data-to=10.000000>+10.000 s</button></td><td>marker: go</td></tr>\n",
