@@ -11,6 +11,8 @@
 #define BULK_LEAST   0.65   /* of the values */
 #define BULK_SPREAD  0.9546 /* deviation of that part of a normal distribution */
 #define ALIKE        0.25   /* correlation of neighbours from which on a series counts as autocorrelated */
+#define ALIKE_ERRORS 2.6    /* and in standard errors, which chance does not make of a short one */
+#define RARE         0.75   /* of the values that are the same: others are rare */
 #define DRIFT_BLOCKS 16
 #define DRIFT_PAIRS  84  /* of 120 that must agree */
 #define DRIFT_SPREAD 6.5 /* change in spreads, and more where many series can have one */
@@ -61,19 +63,22 @@ static double least_spread(const struct scan *x, const struct incident_metric *m
 static void find_level(struct scan *x, const struct incident_metric *m, double step)
 {
 	double sum = 0, square, mean, wide;
-	uint32_t some;
-	bool rare;
+	uint32_t some, same = 0;
+	bool rare, flat;
 
 	/* Of many values a sample is enough to begin with. */
 	some = x->n < SAMPLE ? x->n : SAMPLE;
 	for (uint32_t i = 0; i < some; i++)
 		x->work[i] = x->y[(uint64_t)i * x->n / some];
 	x->spread = scan_spread(x->work, x->work, some, &x->level);
-	for (uint32_t i = 0; i < x->n; i++)
+	for (uint32_t i = 0; i < x->n; i++) {
 		sum += fabs(x->y[i] - x->level);
-	rare = x->spread < 1e-9 * fabs(x->level) || x->spread == 0;
+		same += fabs(x->y[i] - x->level) <= 1e-9 * fabs(x->level);
+	}
+	flat = x->spread < 1e-9 * fabs(x->level) || x->spread == 0;
+	rare = flat && same > RARE * x->n;
 	wide = sum / x->n * 1.2533;
-	if (rare)
+	if (flat)
 		x->spread = wide;
 	x->least = least_spread(x, m, x->level, step);
 	x->spread = fmax(x->spread, x->least);
@@ -277,6 +282,7 @@ static uint32_t autoregression(struct scan *x, double *a)
 {
 	uint32_t most = x->n / 6 < ORDER_MOST ? x->n / 6 : ORDER_MOST, order = 0;
 	double r[ORDER_MOST + 1], error, now[ORDER_MOST + 1] = { 1 }, old[ORDER_MOST + 1], best = INFINITY;
+	double alike = fmax(ALIKE, ALIKE_ERRORS / sqrt(x->n));
 
 	for (uint32_t i = 0; i < x->n; i++)
 		x->work2[i] = clipped(x->z[i], CLIP);
@@ -285,7 +291,10 @@ static uint32_t autoregression(struct scan *x, double *a)
 		for (uint32_t i = k; i < x->n; i++)
 			r[k] += x->work2[i] * x->work2[i - k];
 		/* Two neighbours are enough to see that there is no correlation. */
-		if (k == 2 && fabs(r[1]) < ALIKE * r[0] && fabs(r[2]) < ALIKE * r[0])
+		if (k < 2)
+			continue;
+		x->near |= fmax(fabs(r[1]), fabs(r[2])) >= ALIKE * r[0];
+		if (k == 2 && fmax(fabs(r[1]), fabs(r[2])) < alike * r[0])
 			return 0;
 	}
 	error = r[0] *= 1.001;
@@ -382,6 +391,7 @@ static bool scan_values(struct scan *x, uint32_t series, bool report)
 	bool at;
 
 	x->n = 0;
+	x->near = false;
 	for (uint32_t i = 0; i < x->s->used; i++) {
 		if (isnan(of->v[i]))
 			continue;
@@ -416,8 +426,9 @@ static bool scan_values(struct scan *x, uint32_t series, bool report)
 		find_level(x, m, step);
 	if (change != 0)
 		order = autoregression(x, a);
-	parts = order || change != 0 ? PARTS : 3;
-	for (int i = 0; order && i < WAVES && (uint32_t)i < x->n / WAVE_LEAST && take_wave(x); i++) {
+	parts = x->near || change != 0 ? PARTS : 3;
+	memcpy(x->with_waves, x->y, x->n * sizeof(*x->y));
+	for (x->waves = 0; order && x->waves < WAVES && x->waves < x->n / WAVE_LEAST && take_wave(x); x->waves++) {
 		find_level(x, m, step);
 		order = autoregression(x, a);
 	}

@@ -7,10 +7,13 @@
 #include "common/array.h"
 #include "report/incident/incident_private.h"
 
-#define GROUPS_MOST 4096
-#define BEAT        3   /* bins, or fewer: most of a short rhythm is no beat of it */
-#define TOGETHER_S  60  /* what recurs so soon is the same incident */
-#define SHARED      0.4 /* of the time of both together: then it is the same */
+#define GROUPS_MOST    4096
+#define BEAT           3   /* bins, or fewer: most of a short rhythm is no beat of it */
+#define TOGETHER_S     60  /* what recurs so soon is the same incident */
+#define CLEAR          1.2 /* score */
+#define RELATED        0.3 /* correlation of drifts, and standard errors of it */
+#define RELATED_ERRORS 4
+#define SHARED         0.4 /* of the time of both together: then it is the same */
 
 struct group {
 	enum incident_kind kind;
@@ -32,8 +35,8 @@ static int by_score(const void *a, const void *b)
 }
 
 /* However surely it differs, nobody asks why: of a level (pages, tasks, memory), not for less than a tenth, and not
- * for less than half where it is what a recording began with; of a rate, not for less than a fifth; of anything, not
- * for less than a fiftieth. */
+ * for less than half where it is what a recording began with; of a rate, not for less than a fifth, or an eighth that is
+ * clear; of anything, not for less than a fiftieth. */
 static bool is_trifle(const struct incident_metric *m, const struct finding *f)
 {
 	double moved = fabs((double)f->value - (double)f->usual), usual = fabs((double)f->usual);
@@ -49,11 +52,50 @@ static bool is_trifle(const struct incident_metric *m, const struct finding *f)
 	if (bytes || (counted && !m->amount && usual > 1000))
 		least = fmax(least, bytes ? 1 << 20 : 256);
 	if (m->counts && f->kind == INCIDENT_STRETCH)
-		least = fmax(least, usual / 5);
+		least = fmax(least, usual / ((double)f->score < CLEAR ? 5 : 8));
 	return moved <= 1e-6 * usual || (m->fault == METRIC_GRAVE ? f->value < f->usual : moved < least);
 }
 
-static bool same_time(const struct group *g, const struct finding *f)
+/* Of what is left beside their lines, by bins. */
+static double correlation(const float *v, const float *w, uint32_t n)
+{
+	double m[4][4] = { { 0 } };
+
+	for (uint32_t i = 0; i < n; i++) {
+		double x[4] = { 1, (i + 0.5) / n - 0.5, (double)v[i], (double)w[i] };
+
+		for (int k = 0; k < 16 && !isnan(x[2] + x[3]); k++)
+			m[k / 4][k % 4] += x[k / 4] * x[k % 4];
+	}
+	/* Gauss's elimination of the level and the slope. */
+	for (int k = 0; k < 2; k++)
+		for (int j = 3; j > k; j--)
+			for (int l = 3; l >= k && m[k][k] > 0; l--)
+				m[j][l] -= m[j][k] / m[k][k] * m[k][l];
+	return m[2][2] > 0 && m[3][3] > 0 ? m[2][3] / sqrt(m[2][2] * m[3][3]) : 0;
+}
+
+static bool is_memory(const struct incident_metric *m)
+{
+	return !m->amount &&
+	       (!strcmp(m->unit, "By") || !strcmp(m->unit, "MB") || !strncmp(m->name, "vmstat.nr_", 10));
+}
+
+/* Everything drifts at the same time: what shares a name, is memory, or moves together apart from the drift, too, is
+ * one incident. */
+static bool same_drift(const struct incident_store *s, const struct finding *a, const struct finding *b)
+{
+	const struct incident_row_series *x = &s->series[a->series], *y = &s->series[b->series];
+	const struct incident_metric *m = &s->metric[x->metric], *n = &s->metric[y->metric];
+	size_t first = strcspn(m->name, ".");
+
+	return (first == strcspn(n->name, ".") && !strncmp(m->name, n->name, first)) ||
+	       (is_memory(m) && is_memory(n)) ||
+	       fabs(correlation(x->v, y->v, s->used)) > fmax(RELATED, RELATED_ERRORS / sqrt(s->used));
+}
+
+static bool same_time(const struct incident_store *s, const struct findings *all, const struct group *g,
+		      const struct finding *f)
 {
 	double from = fmax(g->from, f->from), to = fmin(g->to, f->to);
 	double first = fmin(g->from, f->from), last = fmax(g->to, f->to), least, times;
@@ -67,7 +109,7 @@ static bool same_time(const struct group *g, const struct finding *f)
 		return false;
 	switch (f->kind) {
 	case INCIDENT_DRIFT:
-		return true;
+		return same_drift(s, &all->f[g->finding[0]], f);
 	case INCIDENT_RHYTHM:
 		/* Of a series that shows it weakly only every second or third time is found. */
 		least = fmin(g->period, f->period);
@@ -260,7 +302,7 @@ int merge_all(struct incident_store *s, struct findings *f, struct incidents *ou
 			continue;
 		if (is_trifle(&s->metric[s->series[f->f[i].series].metric], &f->f[i]))
 			continue;
-		for (to = g; to < g + n && !same_time(to, &f->f[i]);)
+		for (to = g; to < g + n && !same_time(s, f, to, &f->f[i]);)
 			to++;
 		if (to == g + GROUPS_MOST)
 			continue;

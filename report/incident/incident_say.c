@@ -29,6 +29,7 @@ static const struct word {
 	const char *metric, *word;
 	enum rank rank;
 	const char *about; /* what it is about; NULL: the word */
+	const char *unit;  /* what it is in, if its own does not say */
 } words[] = {
 	{ "forks", "forks", RANK_CAUSE },
 	{ "faults", "page faults", RANK_EFFECT },
@@ -135,7 +136,7 @@ static const struct word {
 	{ "vmstat.nr_mapped", "mapped pages of files", RANK_AGAIN },
 	{ "vmstat.nr_shmem", "pages of shared memory", RANK_AGAIN, "shared memory" },
 	{ "vmstat.nr_slab_*", "slab pages", RANK_AGAIN, "slab memory" },
-	{ "vmstat.nr_kernel_stack", "kernel stacks in kB", RANK_AGAIN },
+	{ "vmstat.nr_kernel_stack", "kernel stacks", RANK_AGAIN, .unit = "KiBy" },
 	{ "vmstat.nr_page_table_pages", "pages of page tables", RANK_AGAIN },
 	{ "vmstat.nr_mlock", "locked pages", RANK_AGAIN },
 	{ "vmstat.nr_*unevictable", "locked pages", RANK_AGAIN },
@@ -189,6 +190,13 @@ static const struct word *row_of(const struct incident_series *s)
 	size_t len;
 
 	return word_of(s->metric, &star, &len);
+}
+
+static const char *unit_of(const struct incident_series *s)
+{
+	const struct word *w = row_of(s);
+
+	return w && w->unit ? w->unit : s->unit;
 }
 
 static enum rank rank_of(const struct incident_series *s)
@@ -274,16 +282,16 @@ void incident_put_number(struct buf *out, double v)
 
 static void put_value(struct buf *out, double v, const char *unit)
 {
-	bool bytes = !strncmp(unit, "By", 2), millions = !strncmp(unit, "MB", 2);
+	double size = !strncmp(unit, "By", 2) ? 1 : !strncmp(unit, "MB", 2) ? 1e6 : !strcmp(unit, "KiBy") ? 1024 : 0;
 
-	if (bytes || millions) {
+	if (size > 0) {
 		/* "346 MB/s", "12 kB". */
-		uint64_t n = (uint64_t)llround(fmin(fabs(v) * (millions ? 1e6 : 1), 9e18));
+		uint64_t n = (uint64_t)llround(fmin(fabs(v) * size, 9e18));
 
 		if (v < 0 && n)
 			buf_addch(out, '-');
 		buf_bytes(out, n);
-		buf_addstr(out, unit + 2);
+		buf_addstr(out, size == 1024 ? "" : unit + 2);
 		return;
 	}
 	incident_put_number(out, v);
@@ -326,15 +334,15 @@ static void put_move(struct buf *out, const struct incident_series *s)
 		buf_addstr(out, " x");
 		incident_put_number(out, times >= 10 ? round(times) : round(times * 10) / 10);
 		buf_addstr(out, " (");
-		put_value(out, s->value, s->unit);
+		put_value(out, s->value, unit_of(s));
 		buf_addch(out, ')');
 		return;
 	}
 	buf_addch(out, ' ');
-	put_value(out, s->value, s->unit);
+	put_value(out, s->value, unit_of(s));
 	if (strcmp(s->unit, "%") || s->usual >= 1 || s->value < s->usual) {
 		buf_addstr(out, " (usually ");
-		put_value(out, s->usual, s->usual == 0 ? "" : s->unit);
+		put_value(out, s->usual, s->usual == 0 ? "" : unit_of(s));
 		buf_addch(out, ')');
 	}
 }
@@ -402,14 +410,14 @@ static void put_item(struct buf *out, const struct incident *i, const struct ite
 	put_name(out, s);
 	if (i->kind == INCIDENT_DRIFT) {
 		buf_addstr(out, " from ");
-		put_value(out, s->usual, s->unit);
+		put_value(out, s->usual, unit_of(s));
 		buf_addstr(out, " to ");
-		put_value(out, s->value, s->unit);
+		put_value(out, s->value, unit_of(s));
 	} else if (i->kind == INCIDENT_PEER) {
 		buf_addch(out, ' ');
-		put_value(out, s->value, s->unit);
+		put_value(out, s->value, unit_of(s));
 		buf_addstr(out, ", its peers ");
-		put_value(out, s->usual, s->unit);
+		put_value(out, s->usual, unit_of(s));
 	} else {
 		put_move(out, s);
 	}

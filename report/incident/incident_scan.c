@@ -18,10 +18,13 @@
 #include "common/array.h"
 #include "report/incident/incident_scan.h"
 
-#define ALIKE  1.2  /* factor of the tail for autocorrelated series */
+#define ALIKE  1.2 /* factor of the tail for autocorrelated series, if they are more than one of so many: */
+#define FEW    8
 #define LOOKS  6.0  /* effective number of independent lengths, sides and views */
 #define MOST   0.7  /* of the recording */
 #define RECURS 4    /* other bursts, from which on one is usual */
+#define ALMOST 0.3  /* of its energy, from which on another burst is as much */
+#define CHANCE 1.1  /* of the largest that a normal distribution has: errors are estimates */
 #define NEWS   0.01 /* bursts larger than it that chance may add */
 
 /* ---- what a family does ---- */
@@ -74,7 +77,7 @@ static void take_lengths(const struct scan *x, struct family *f, uint32_t series
 
 static void take_peaks(const struct scan *x, struct family *f, uint32_t series)
 {
-	f->alike |= x->views > WHITE;
+	f->n_alike += x->views > WHITE;
 	for (uint32_t v = 0; v < x->views; v++)
 		for (uint32_t l = 0; l < LENGTHS; l++)
 			if (x->view[v].error[l] > 0)
@@ -85,7 +88,8 @@ static void take_peaks(const struct scan *x, struct family *f, uint32_t series)
  * square of a normal deviate has an exponential tail of scale 1. */
 static double limit_of(const struct peak *others, uint32_t n, double tests, bool alike)
 {
-	uint32_t k = n > TAIL ? TAIL : n > 1 ? n - 1 : n;
+	/* The last of few are what the larger ones left room for, and no threshold. */
+	uint32_t k = n > TAIL ? TAIL : n > 1 ? n - 1 - n / 4 : n;
 	double from = n ? energy(&others[k < n ? k : n - 1]) : 0, excess = 0, scale, weight = PRIOR + k;
 
 	for (uint32_t i = 0; i < k; i++)
@@ -134,7 +138,7 @@ static void judge(struct scan *x, struct family *f, enum view v, enum side side,
 		return;
 	n = scan_apart(x, f->peak[v][side][l], l, v == WHITE ? ORDER_MOST : 0, peak, OUTLIERS + TAIL + 1);
 	for (m = n < OUTLIERS ? n : OUTLIERS; m; m--) {
-		limit = limit_of(peak + m, n - m, tests, f->alike) * wider;
+		limit = limit_of(peak + m, n - m, tests, f->n_alike * FEW > f->n) * wider;
 		if ((double)peak[m - 1].size > limit)
 			break;
 	}
@@ -251,23 +255,26 @@ static double recurs(struct scan *x, const struct family *f, const struct stretc
 {
 	struct peak peak[PEAKS];
 	uint32_t l = 0, n, others = 0;
-	double own = 0, sum = 0, tail = 0.5;
+	double own = 0, sum = 0, tail = 0.5, least;
 
 	while (l + 1 < LENGTHS && scan_length[l + 1] <= s->to - s->from)
 		l++;
 	do
 		n = scan_apart(x, f->peak[s->view][s->side][l], l, 0, peak, PEAKS);
 	while (!(n && peak[0].size > 0) && l--);
-	for (uint32_t i = 0; i < n && (double)peak[i].size > x->limit_least; i++) {
-		if (peak[i].from < s->to && s->from < peak[i].from + scan_length[l]) {
+	for (uint32_t i = 0; i < n; i++)
+		if (peak[i].from < s->to && s->from < peak[i].from + scan_length[l])
 			own = fmax(own, energy(&peak[i]));
+	/* Where many have many, chance alone makes larger ones. */
+	least = fmax(x->limit_least, CHANCE * sqrt(2 * log((double)f->n * blocks_of(x, l))));
+	for (uint32_t i = 0; i < n && (double)peak[i].size > least; i++) {
+		if (peak[i].from < s->to && s->from < peak[i].from + scan_length[l])
 			continue;
-		}
 		others++;
-		sum += energy(&peak[i]);
-		tail += log((double)peak[i].size / x->limit_least);
+		sum += energy(&peak[i]) > ALMOST * own ? energy(&peak[i]) : 0;
+		tail += log((double)peak[i].size / least);
 	}
-	if (others >= RECURS && sqrt(2 * own) < x->limit_least * pow(others / NEWS, tail / (others + 1)))
+	if (others >= RECURS && sqrt(2 * own) < least * pow(others / NEWS, tail / (others + 1)))
 		return INFINITY;
 	return own > 0 ? sum / own : 0;
 }
@@ -277,10 +284,12 @@ static void report(struct scan *x, struct family *f, uint32_t series)
 	for (uint32_t i = 0; i < f->n_stretches; i++) {
 		const struct stretch *s = &f->stretch[i];
 		uint32_t from = value_at(x, s->from), to = value_at(x, s->to);
-		double size;
+		double size, wave = 0;
 
 		if (from == to || (uint32_t)s->view >= x->views)
 			continue;
+		for (uint32_t k = from; k < to && x->waves; k++)
+			wave += (x->with_waves[k] - x->y[k]) / (to - from);
 		size = series == s->series ? s->size : fmin(size_at(x, s, from, to), s->size);
 		if (size >= fmax(s->size / 2, MEMBER))
 			scan_report(x,
@@ -290,14 +299,14 @@ static void report(struct scan *x, struct family *f, uint32_t series)
 						      .to = s->to,
 						      .recurs = (float)s->recurs,
 						      .score = (float)(size / s->limit),
-						      .usual = (float)usual_at(x, s, from, to),
+						      .usual = (float)(usual_at(x, s, from, to) + wave),
 						      .value = (float)mean_of(x, x->s->series[series].v, from, to) });
 	}
 }
 
 static void fill_peaks(struct scan *x, struct family *f, bool report)
 {
-	f->alike = false;
+	f->n_alike = 0;
 	x->equals = f->n;
 	for (uint32_t v = 0; v < VIEWS; v++)
 		for (uint32_t side = 0; side < SIDES; side++)
@@ -363,7 +372,7 @@ static bool are_equals(const struct incident_store *s, uint32_t a, uint32_t b)
 /* Allocates all memory that a scan needs in one piece. */
 static void *lay_out(struct scan *x, struct family *f)
 {
-	size_t room = (size_t)x->s->used + 1, doubles = 11 * room, peaks = 0;
+	size_t room = (size_t)x->s->used + 1, doubles = 12 * room, peaks = 0;
 	struct peak *peak;
 	double *at;
 
@@ -379,6 +388,7 @@ static void *lay_out(struct scan *x, struct family *f)
 	x->work2 = at + 3 * room;
 	x->spectrum = (double complex *)(at + 6 * room);
 	x->common = at + 10 * room;
+	x->with_waves = at + 11 * room;
 	for (uint32_t v = 0; v < VIEWS; v++)
 		x->view[v].sum = at + (4 + v) * room;
 	peak = (struct peak *)(at + doubles);

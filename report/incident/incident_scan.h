@@ -36,12 +36,13 @@ struct scan {
 	struct incident_store *s;
 	struct findings *out;
 	double *y, *z, *work, *work2; /* by value */
+	double *with_waves;           /* y before waves were taken off; only if `waves` were */
 	complex double *spectrum;
 	double *common;  /* by bin: what all of its family do at the same time, in spreads of that */
 	bool has_common; /* another row shows that: it says nothing about any of them */
 	uint32_t *bin;   /* of value */
 	struct viewed view[VIEWS];
-	uint32_t views;
+	uint32_t views, waves;
 	double level, spread;
 	double limit_least; /* what no family has a lower limit than, whatever it does */
 	double least;       /* the least spread that chance gives it */
@@ -49,6 +50,7 @@ struct scan {
 	uint32_t equals; /* series of its family */
 	uint32_t at;     /* the series that all this is of; PM_NONE: none, or its values have changed */
 	bool good;       /* what scan_series() said of it */
+	bool near;       /* its neighbours resemble each other, if only by chance */
 	int err;
 };
 extern const uint32_t scan_length[LENGTHS];
@@ -74,8 +76,8 @@ struct family {
 	struct peak *peak[VIEWS][SIDES][LENGTHS]; /* owned: one for each scan_length[] of bins */
 	struct stretch stretch[STRETCHES];
 	uint32_t n_stretches;
-	bool alike;  /* some of them resemble themselves */
-	bool in_sum; /* rows for many of them have the metric, too */
+	uint32_t n_alike; /* of them that resemble themselves */
+	bool in_sum;      /* rows for many of them have the metric, too */
 };
 
 static inline uint32_t blocks_of(const struct scan *x, uint32_t l)
