@@ -35,8 +35,8 @@ static int by_score(const void *a, const void *b)
 }
 
 /* However surely it differs, nobody asks why: of a level (pages, tasks, memory), not for less than a tenth, and not
- * for less than half where it is what a recording began with; of a rate, not for less than a fifth, or an eighth that is
- * clear; of anything, not for less than a fiftieth. */
+ * for less than half where it is what a recording began with; of a rate, not for less than a fifth, or an eighth
+ * that is clear; of anything, not for less than a fiftieth. */
 static bool is_trifle(const struct incident_metric *m, const struct finding *f)
 {
 	double moved = fabs((double)f->value - (double)f->usual), usual = fabs((double)f->usual);

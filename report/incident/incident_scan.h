@@ -50,7 +50,7 @@ struct scan {
 	uint32_t equals; /* series of its family */
 	uint32_t at;     /* the series that all this is of; PM_NONE: none, or its values have changed */
 	bool good;       /* what scan_series() said of it */
-	bool near;       /* its neighbours resemble each other, if only by chance */
+	bool near;       /* values resemble the ones beside them, perhaps by chance */
 	int err;
 };
 extern const uint32_t scan_length[LENGTHS];
