@@ -43,6 +43,7 @@ def main():
     shapes += [(2, 3600), (1024, 60)] if args.wide else []
     shapes += [(2, 86400)] if args.long else []
     found = collections.defaultdict(list)
+    unseen = collections.Counter()
     alarms, hours, ratio, memory = collections.Counter(), collections.Counter(), [], 0
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "world.pmr")
@@ -73,12 +74,17 @@ def main():
                                       f"to {truth.to_s}: {[(i['from_s'], i['to_s'], i['text'][:60]) for i in incidents[:3]]}")
                             found["size", size].append(hit)
                             if size >= 5:
+                                if not hit:
+                                    unseen[background, truth.visible > 1] += 1
                                 found["background", background].append(hit)
                                 found["CPUs x seconds", f"{cpus} x {seconds}"].append(hit)
                                 found["kind", kind].append(hit)
     print("among the first three (by kind, CPUs and background: of those at least five times the noise)")
     for (what, value), hits in sorted(found.items(), key=str):
         print(f"  {what:15} {value!s:16} {sum(hits):5} of {len(hits):5}   {100 * sum(hits) / len(hits):5.1f} %")
+    for background in worlds.BACKGROUNDS:
+        print(f"  missed, {background:9} {unseen[background, True]:4}, and {unseen[background, False]:4} where the same series are as "
+              "large at other times")
     for background in worlds.BACKGROUNDS:
         print(f"  nothing happens, {background:9} {alarms[background]:4} incidents in {hours[background]:.2f} hours")
     if ratio:

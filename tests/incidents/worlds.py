@@ -1,6 +1,7 @@
 """Recordings with one incident in them, written by the words of format/SPEC.md: of which kind, how large beside the noise, how
 long, on how many CPUs, and before what background is up to the caller. Nothing of pmrep takes part."""
 
+import itertools
 import math
 import os
 import random
@@ -65,8 +66,9 @@ BACKGROUNDS = ("quiet", "bursty", "wild", "periodic")
 
 
 class Truth:
-    def __init__(self, from_s, to_s, whole, metrics, cpu):
+    def __init__(self, from_s, to_s, whole, metrics, cpu, visible=None):
         self.from_s, self.to_s, self.whole, self.metrics, self.cpu = from_s, to_s, whole, metrics, cpu
+        self.visible = visible
 
     def in_first(self, incidents, first=3):
         for i in incidents[:first]:
@@ -158,7 +160,29 @@ def write(path, kind, size, cpus, seconds, background, seed, events=()):
     r.end()
     r.save(path)
     metrics = {m[0] for m in moves} | {x for m in moves for x in COUNTERS[m[0]][6]} | ({"mhz"} if moves else set())
-    return Truth(begin, begin + length, whole, metrics, who)
+    return Truth(begin, begin + length, whole, metrics, who, whole or max(
+        (stands_out(columns[m[0]], COUNTERS[m[0]][3], m[2] < 0, begin, length) for m in moves), default=0))
+
+
+def stands_out(column, gauge, down, begin, length):
+    """By how much the largest sum of so many values at that time exceeds the largest of any of these series, and of all of them
+    together, at any other time: at most 1 if whoever knows what to look for, and for how long, would see nothing."""
+    rates = [c[1:] if gauge else [b - a for a, b in zip(c, c[1:])] for c in column]
+    rates = [[-v if down else v for v in r] for r in rates]
+    most = 0
+    for family in (rates, [[sum(v) for v in zip(*rates)]]):
+        own = others = 0
+        for r in family:
+            usual = sorted(r)[len(r) // 2] * length
+            total = [0, *itertools.accumulate(r)]
+            for k in range(len(r) - length + 1):
+                d = total[k + length] - total[k] - usual
+                if k == begin:
+                    own = max(own, d)
+                elif abs(k - begin) >= length:
+                    others = max(others, d)
+        most = max(most, own / others if others else 100)
+    return most
 
 
 def series(rnd, rows, gauge, level, sd, background, move, begin, length, leak):
