@@ -160,7 +160,7 @@ def write(path, kind, size, cpus, seconds, background, seed, events=()):
     r.end()
     r.save(path)
     metrics = {m[0] for m in moves} | {x for m in moves for x in COUNTERS[m[0]][6]} | ({"mhz"} if moves else set())
-    return Truth(begin, begin + length, whole, metrics, who, whole or max(
+    return Truth(begin, begin + length, whole, metrics, who, 100 if whole else max(
         (stands_out(columns[m[0]], COUNTERS[m[0]][3], m[2] < 0, begin, length) for m in moves), default=0))
 
 
