@@ -374,6 +374,7 @@ static int make_scratch(struct sheet *s)
 	p->in_lost = sheet_room(p, inputs * p->block, sizeof(*p->in_lost));
 	p->in_whole = sheet_room(p, inputs, sizeof(*p->in_whole));
 	p->in_parts = sheet_room(p, inputs, sizeof(*p->in_parts));
+	p->in_row = sheet_room(p, inputs, sizeof(*p->in_row));
 	p->in_at = sheet_room(p, inputs, sizeof(*p->in_at));
 	p->scratch = sheet_room(p, depth * p->block, sizeof(*p->scratch));
 	p->arg = sheet_room(p, args, sizeof(*p->arg));

@@ -47,6 +47,7 @@ struct sheet_config {
 struct sheet_cell {
 	uint32_t column;
 	bool estimate;
+	bool lasts; /* for sheet_fill(): it is what a track says, which needs no filling while nothing is missing */
 	const struct value *value; /* one an interval; valid while the sheet is in a sink */
 	/* Likewise: known time in known and lost time; more than 1: all, but readings took too long; NULL: 1. */
 	const double *coverage;

@@ -488,6 +488,20 @@ static bool is_alone(const struct sheet_private *p, uint32_t place, size_t k)
 	return reason && reason != REPORT_LEVEL && !(p->in_parts[place] && p->in_known[place * p->block + k] > 0);
 }
 
+/* Fills those that the row has not needed so far. */
+static void need_inputs(struct sheet *s, const struct level *l, uint32_t row, const uint32_t *input, uint32_t inputs,
+			const struct interval *interval, size_t n)
+{
+	for (uint32_t i = 0; i < inputs; i++) {
+		uint32_t place = l->place[input[i]];
+
+		if (s->p->in_row[place] == s->p->rows)
+			continue;
+		s->p->in_row[place] = s->p->rows;
+		fill_input(s, l, row, place, interval, n);
+	}
+}
+
 /* Evaluates again with what is known of all inputs together. An input that is missing by itself restricts no other.
  */
 static bool fill_joint(struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m,
@@ -524,13 +538,19 @@ static void fill_cell(struct sheet *s, const struct level *l, uint32_t row, stru
 	size_t at = (size_t)(cell - p->cell) * p->block;
 	double *coverage = p->coverage + at;
 	struct value *out;
-	bool any = sheet_cover(s, l, m, interval, n, coverage);
+	bool any;
 
+	need_inputs(s, l, row, m->input, m->n_inputs, interval, n);
+	if (m->threshold)
+		need_inputs(s, l, row, m->threshold->input, m->threshold->n_inputs, interval, n);
+	any = sheet_cover(s, l, m, interval, n, coverage);
 	take_inputs(p, l, m);
+	cell->lasts = false;
 	/* What is not scratch stays unchanged until the sink returns. */
 	if (!m->expr && p->arg[0] != p->in + l->place[m->input[0]] * p->block) {
 		cell->coverage = any ? coverage : NULL;
 		cell->value = p->arg[0];
+		cell->lasts = !(p->whole && p->whole[m->input[0]]);
 		return;
 	}
 	out = p->value + (cell->value - p->value);
@@ -554,17 +574,22 @@ enum sheet_verdict sheet_verdict(const struct sheet *s, const struct sheet_cell 
 
 void sheet_fill(struct sheet *s, const struct interval *interval, size_t n)
 {
+	uint32_t settled = replay_settled(s->p->replay);
+	bool still = settled && settled == s->p->filled;
+
 	if (s->p->system)
 		sheet_fill(s->p->system, interval, n);
+	s->p->filled = settled;
 	for (uint32_t i = 0; i < s->p->n_levels; i++) {
 		const struct level *l = &s->p->level[i];
 
 		for (uint32_t r = 0; r < l->n_rows; r++) {
 			struct sheet_row *row = &s->row[l->first_row + r];
 
-			for (uint32_t k = 0; k < l->n_inputs; k++)
-				fill_input(s, l, r, k, interval, n);
+			s->p->rows++;
 			for (uint32_t c = 0; c < row->n_cells; c++) {
+				if (still && row->cell[c].lasts)
+					continue;
 				fill_cell(s, l, r, &row->cell[c], interval, n);
 				sheet_doubt(s, l, r, &row->cell[c], n);
 			}

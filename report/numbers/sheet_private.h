@@ -64,6 +64,8 @@ struct sheet_private {
 	double *in_known, *in_lost;       /* seconds, over all tracks of the input */
 	uint32_t *in_whole;               /* members known all of the time, if in_known and in_lost are unused */
 	bool *in_parts;                   /* they have */
+	uint64_t *in_row, rows;           /* which row each was filled for; rows filled so far */
+	uint32_t filled;                  /* replay_settled() at that time */
 	bool stood[PM_CHUNK_ROWS];        /* the clock of some reading stopped */
 	struct value part[PM_CHUNK_ROWS]; /* a field of what one track read */
 	const struct value **in_at, **arg, **one_of;

@@ -122,6 +122,8 @@ const struct support *replay_support(const struct replay *r, size_t track);
 const uint8_t *replay_doubt(const struct replay *r, size_t track);
 /* Whether that is true for any track. */
 bool replay_doubts(const struct replay *r);
+/* Changes when what replay_values() returns does; 0: some track has support or doubt. Only inside a sink. */
+uint32_t replay_settled(const struct replay *r);
 
 /* Why a counter that should exist was never known; 0: it was. */
 uint16_t replay_never_known(const struct replay *r, size_t track);

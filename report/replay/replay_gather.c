@@ -145,6 +145,8 @@ static int begin(struct replay *r, const struct pm_chunk *c, uint32_t rows)
 	}
 	g->chunk.n_groups = c->n_groups;
 	g->chunk.tick = g->tick;
+	for (uint32_t i = 0; i < g->rows; i++)
+		g->at[i] = (uint8_t)i;
 	g->plain = adds_up(r, c);
 	g->loose = 0;
 	replay_see(r, c);
@@ -187,7 +189,7 @@ static void take_columns(const struct gather *g, const struct gathered *x, uint3
 	size_t stride = row_stride(x);
 
 	for (uint32_t row = 0; row < g->chunk.rows; row++) {
-		const uint64_t *v = x->row + row * stride;
+		const uint64_t *v = x->row + g->at[row] * stride;
 
 		/* Each row is a stream of its own, more than processors predict. */
 		__builtin_prefetch(v + from + AHEAD);
@@ -207,54 +209,79 @@ const uint64_t *gather_column(struct gather *g, uint32_t i, uint32_t column)
 	return x->tile + (size_t)(column - first) * g->rows;
 }
 
-static int take_row(struct gather *g, const struct pm_chunk *c, uint32_t row)
+/* Whether no difference is negative, or nearly as large as that would be; stores the readings, too, because memory is
+ * what takes the time. */
+static bool store_rising(uint64_t *restrict to, const uint64_t *restrict last, const uint64_t *restrict v,
+			 size_t stride, uint32_t n)
 {
+	uint64_t any = 0;
+
+	for (uint32_t k = 0; k < n; k++) {
+		uint64_t now = v[k * stride];
+
+		any |= now - last[k];
+		to[k] = now;
+	}
+	return any < RISE_MOST;
+}
+
+static void store(uint64_t *to, const uint64_t *v, size_t stride, uint32_t n)
+{
+	if (stride == 1)
+		memcpy(to, v, n * sizeof(*to));
+	else
+		for (uint32_t k = 0; k < n; k++)
+			to[k] = v[k * stride];
+}
+
+/* Whether no event ran for a part of the time. */
+static bool ran_or_not(const struct gathered *x, const uint64_t *now, const uint64_t *last)
+{
+	uint32_t times = x->head / 4;
+	uint64_t any = 0;
+
+	for (uint32_t k = 2 * times; k < 3 * times; k++)
+		any |= (now[k] - last[k]) ^ (now[k + times] - last[k + times]);
+	return !any;
+}
+
+/* Stores a row after the others. Returns whether all readings are there, none is below that of the last row, and no
+ * event ran for a part of the time; or -ENOMEM. */
+static int store_row(const struct replay *r, struct gather *g, const struct pm_chunk *c, uint32_t row)
+{
+	uint32_t n = g->chunk.rows;
+	bool rises = g->plain && n;
 	int err;
 
 	for (uint32_t i = 0; i < c->n_groups; i++) {
 		const struct pm_chunk_group *cg = &c->group[i];
 		struct gathered *x = &g->group[i];
-		uint64_t *to = x->row + g->chunk.rows * row_stride(x);
+		uint64_t *to = x->row + g->at[n] * row_stride(x);
+		const uint64_t *last = n ? x->row + g->at[n - 1] * row_stride(x) : NULL;
 
 		if (g->chunk.group[i].absent)
 			continue;
-		if (cg->stride == 1)
-			memcpy(to, cg->v, x->columns * sizeof(*to));
+		if (rises)
+			rises = store_rising(to, last, cg->v + row, cg->stride, x->columns);
 		else
-			for (uint32_t k = 0; k < x->columns; k++)
-				to[k] = cg->v[k * cg->stride + row];
+			store(to, cg->v + row, cg->stride, x->columns);
+		if (rises && pm_model_group(r->model, cg->group)->flags & PM_GROUP_PERF_TIMES)
+			rises = ran_or_not(x, to, last);
 		if (cg->status && (err = take_status(g, x, cg, row)))
 			return err;
+		rises &= !cg->status;
 	}
-	g->tick[g->chunk.rows] = c->tick[row];
-	g->wall[g->chunk.rows] = c->clocks.realtime ? (int64_t)(c->clocks.realtime - c->clocks.monotonic) : INT64_MIN;
-	g->chunk.rows++;
-	return 0;
+	return rises;
 }
 
-/* Whether all readings are there, none is below that of the last row, and no event ran for a part of the time. */
-static bool rises(const struct replay *r, const struct pm_chunk *c, uint32_t row)
+/* Replaces the last row by the one stored after it. */
+static void drop_last(struct gather *g)
 {
-	const struct gather *g = &r->gather;
-	uint64_t any = 0;
+	uint32_t n = --g->chunk.rows;
+	uint8_t at = g->at[n];
 
-	for (uint32_t i = 0; i < c->n_groups && g->plain && g->chunk.rows && !any; i++) {
-		const struct pm_chunk_group *cg = &c->group[i];
-		const struct gathered *x = &g->group[i];
-		const uint64_t *last = x->row + (g->chunk.rows - 1) * row_stride(x), *v = cg->v + row;
-		uint32_t times = x->head / 4;
-
-		if (g->chunk.group[i].absent)
-			continue;
-		for (uint32_t k = 0; k < x->columns; k++)
-			any |= v[k * cg->stride] - last[k];
-		any = any / RISE_MOST | (cg->status != NULL);
-		if (!(pm_model_group(r->model, cg->group)->flags & PM_GROUP_PERF_TIMES))
-			continue;
-		for (uint32_t k = 2 * times; k < 3 * times; k++)
-			any |= (v[k * cg->stride] - last[k]) ^ (v[(k + times) * cg->stride] - last[k + times]);
-	}
-	return g->plain && g->chunk.rows && !any;
+	g->at[n] = g->at[n + 1];
+	g->at[n + 1] = at;
 }
 
 /* Which of the intervals from here on ends with this row, or after it. */
@@ -293,17 +320,22 @@ int gather_take(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32
 		return 0;
 	}
 	for (; row < end; row++) {
-		uint32_t n = g->chunk.rows, loose = rises(r, c, row);
+		uint32_t n = g->chunk.rows, loose;
 
+		if ((err = store_row(r, g, c, row)) < 0)
+			return err;
+		loose = (uint32_t)err;
 		/* What lies between two rows of an interval adds nothing to them. */
 		if (loose && g->loose && g->loose < LOOSE_MOST &&
 		    interval_of(r, g->tick[n - 1]) == interval_of(r, c->tick[row])) {
-			g->chunk.rows--;
+			drop_last(g);
 			loose += g->loose;
 		}
 		g->loose = loose;
-		if ((err = take_row(g, c, row)))
-			return err;
+		g->tick[g->chunk.rows] = c->tick[row];
+		g->wall[g->chunk.rows] =
+			c->clocks.realtime ? (int64_t)(c->clocks.realtime - c->clocks.monotonic) : INT64_MIN;
+		g->chunk.rows++;
 	}
 	return 1;
 }

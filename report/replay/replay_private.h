@@ -58,10 +58,11 @@ struct gathered {
 struct gather {
 	struct gathered *group; /* owned: beside chunk.group */
 	uint32_t cap_groups;
-	struct pm_chunk chunk; /* owns its groups, of which only times and status are in place */
-	uint32_t rows;         /* room */
-	bool plain;            /* rows that rise need not be kept within an interval */
-	uint32_t loose;        /* rows that the last one stands for, if it need not be kept; else 0 */
+	struct pm_chunk chunk;     /* owns its groups, of which only times and status are in place */
+	uint32_t rows;             /* room */
+	bool plain;                /* rows that rise need not be kept within an interval */
+	uint32_t loose;            /* rows that the last one stands for, if it need not be kept; else 0 */
+	uint8_t at[PM_CHUNK_ROWS]; /* by row: which of those in `row` of each group */
 	uint64_t tick[PM_CHUNK_ROWS];
 	int64_t wall[PM_CHUNK_ROWS];
 };
@@ -148,6 +149,7 @@ struct replay {
 	size_t arrays, rows;  /* arena: arrays x rows */
 	size_t cap_arena;     /* values that fit */
 	bool placed;          /* all tracks have a place in it */
+	uint32_t places;      /* how often they got it */
 	struct gather gather;
 	uint32_t newest; /* largest id of a group of a chunk that found nothing gathered */
 	struct joints joints;

@@ -393,6 +393,7 @@ static int place_results(struct replay *r)
 	if (!r->brief)
 		return -ENOMEM;
 	r->arrays = 0;
+	r->places++;
 	for (size_t i = 0; i < r->n_tracks; i++) {
 		struct track *t = &r->track[i];
 
@@ -477,6 +478,11 @@ const struct value *replay_values(const struct replay *r, size_t track, enum tra
 		return NULL;
 	/* Counting bits is a call on many processors, and mostly there is one aspect. */
 	return r->arena + (t->slot + (below ? (size_t)__builtin_popcount(below) : 0)) * r->rows;
+}
+
+uint32_t replay_settled(const struct replay *r)
+{
+	return r->some_loss || r->some_doubt ? 0 : r->places;
 }
 
 const struct support *replay_support(const struct replay *r, size_t track)

@@ -159,6 +159,7 @@ static void fill_group(struct builder *b, struct pm_chunk_group *cg, const struc
 		       uint32_t n)
 {
 	uint32_t columns = pm_group_columns(g), times = pm_group_times(g), head = pm_group_head(g);
+	bool some_missing = false;
 
 	b->filling = g;
 	*cg = (struct pm_chunk_group){ .group = g->id, .stride = n };
@@ -186,7 +187,13 @@ static void fill_group(struct builder *b, struct pm_chunk_group *cg, const struc
 
 			cg->v[(head + v) * n + r] = reading.v;
 			cg->status[(head + v) * n + r] = reading.status;
+			some_missing |= reading.status != 0;
 		}
+	}
+	/* As the reader has it. */
+	if (!some_missing) {
+		free(cg->status);
+		cg->status = NULL;
 	}
 }
 
