@@ -23,7 +23,7 @@
 #include "record/host/caller.h"
 #include "record/host/clocks.h"
 #include "record/host/hotplug.h"
-#include "record/host/opener.h"
+#include "record/host/opener_private.h"
 #include "record/host/privileges.h"
 #include "record/host/service.h"
 #include "tests/unit/lib/sysroot.h"
@@ -42,6 +42,26 @@ ssize_t __wrap_read(int fd, void *to, size_t n)
 		return -1;
 	}
 	return __real_read(fd, to, n);
+}
+
+/* What would be sent to the opener, if not NULL; it is not. */
+static struct opener_request *captured;
+static struct message_fds captured_fds;
+
+int __wrap_message_ask(struct message_peer *p, void *data, size_t len, const struct message_fds *fds,
+		       struct message_fds *got);
+int __real_message_ask(struct message_peer *p, void *data, size_t len, const struct message_fds *fds,
+		       struct message_fds *got);
+
+int __wrap_message_ask(struct message_peer *p, void *data, size_t len, const struct message_fds *fds,
+		       struct message_fds *got)
+{
+	if (!captured)
+		return __real_message_ask(p, data, len, fds, got);
+	memcpy(captured, data, len);
+	captured_fds = *fds;
+	got->n = 0;
+	return -EIO;
 }
 
 static int setup(void **state)
@@ -220,6 +240,40 @@ static bool is_lost(void)
 	return opener_open("/proc/vmstat", O_RDONLY) == -EPERM && opener_lost() && refuses_all();
 }
 
+/* Instructions name maps by descriptor; the request has each descriptor once, and its place in the list instead. */
+static bool names_maps_once(void)
+{
+	static const int32_t of[] = { 30, 31, 30, 32, 31 }, place[] = { 0, 1, 0, 2, 1 };
+	struct bpf_insn code[6] = { { 0 } };
+	union bpf_attr attr = { .insn_cnt = 6 };
+	struct opener_baggage b = { .blob = { { .data = code, .size = sizeof(code), .at = 8 } },
+				    .n_blobs = 1,
+				    .fd_at = { 40 },
+				    .n_fds = 1,
+				    .code = true };
+	bool ok = !opener_start(true);
+	int fd = 29;
+
+	for (unsigned i = 0; i < 5; i++)
+		code[i] = (struct bpf_insn){ .code = BPF_LD | BPF_IMM | BPF_DW,
+					     .src_reg = BPF_PSEUDO_MAP_FD,
+					     .imm = of[i] };
+	code[5].imm = 77;
+	memcpy((char *)&attr + 40, &fd, sizeof(fd));
+	captured = malloc(OPENER_BYTES);
+	ok = ok && opener_bpf(BPF_PROG_LOAD, &attr, sizeof(attr), &b) == -EIO;
+	ok = ok && captured_fds.n == 4;
+	for (int i = 0; ok && i < 4; i++)
+		ok = captured_fds.fd[i] == 29 + i;
+	for (unsigned i = 0; ok && i < 5; i++)
+		ok = ((const struct bpf_insn *)(captured + 1))[i].imm == place[i];
+	ok = ok && ((const struct bpf_insn *)(captured + 1))[5].imm == 77;
+	free(captured);
+	captured = NULL;
+	opener_end();
+	return ok;
+}
+
 static bool is_forgotten(void)
 {
 	bool ok = !opener_start(true) && opener_runs();
@@ -237,6 +291,7 @@ static void an_opener_runs_where_there_is_something_to_keep(void **state)
 	apart(opens);
 	apart(is_lost);
 	apart(is_forgotten);
+	apart(names_maps_once);
 }
 
 /* ---- the caller's process ---- */
@@ -328,7 +383,7 @@ static void files_are_created_and_removed(void **state)
 
 static bool asks_the_caller(void)
 {
-	char output[64], path[64], other[64];
+	char output[64], path[64], other[64], foreign[64];
 	const struct caller_rules rules = { .run = run, .output = output };
 	struct stat st;
 	bool ok;
@@ -337,8 +392,12 @@ static bool asks_the_caller(void)
 	snprintf(output, sizeof(output), "%s/closed/x.pmr", dir);
 	snprintf(path, sizeof(path), "%s/closed/y.pmr", dir);
 	snprintf(other, sizeof(other), "%s/other/y.pmr", dir);
-	/* This thread may no longer write there; who has kept the rights may. */
-	if (caller_start(&rules) || privileges_lower() || caller_create(other, 0600) != -EACCES)
+	snprintf(foreign, sizeof(foreign), "%s/other/z.pmr", dir);
+	close(caller_create(foreign, 0600));
+	/* This thread may no longer write there; who has kept the rights may, but only in the folder of the output. */
+	if (stat(foreign, &st) || caller_start(&rules) || privileges_lower() ||
+	    caller_create(other, 0600) != -EACCES || caller_remove(foreign, st.st_dev, st.st_ino) != -EACCES ||
+	    access(foreign, F_OK))
 		return false;
 	fd = caller_create(path, 0640);
 	if (fd < 0 || write(fd, "abcd", 4) != 4 || stat(path, &st) || st.st_size != 4 || (st.st_mode & 0777) != 0640)

@@ -169,6 +169,9 @@ static void others(void **state)
 	/* Not a thread of the recorder. */
 	r = (struct opener_request){ .what = OPENER_HURRY, .tid = 1, .realtime = 1 };
 	assert_int_equal(ask(NULL), -ESRCH);
+	/* One of it, with a priority that there is not. */
+	r = (struct opener_request){ .what = OPENER_HURRY, .tid = getpid(), .realtime = 1000 };
+	assert_int_equal(ask(NULL), -EINVAL);
 	/* A name for it in the file system would be the opener's, not the caller's. */
 	r = (struct opener_request){ .what = OPENER_BPF, .bpf = { .command = BPF_OBJ_PIN, .attr_size = 16 } };
 	assert_int_equal(ask(NULL), -EPERM);

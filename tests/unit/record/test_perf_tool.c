@@ -24,6 +24,8 @@ static void test_task_times(void **state)
 	assert_int_equal(t[1], 82 + 1040);
 	assert_false(perf_tool_task_times("", false, t));
 	assert_false(perf_tool_task_times("42 (a", false, t));
+	assert_false(perf_tool_task_times("42 (a) ", false, t));
+	assert_false(perf_tool_task_times("42 (a)xS 1 42 42 0 -1 4194560 100 200 3 4 71 82 930 1040 20", false, t));
 	assert_false(perf_tool_task_times("42 (a) S 1 42 42 0 -1", false, t));
 	assert_false(perf_tool_task_times("42 (a) S 1 42 42 0 -1 4194560 100 200 3 4 71 82", false, t));
 	assert_false(perf_tool_task_times("42 (a) S 1 42 42 0 -1 4194560 100 200 3 4 71 x 3 4 5", false, t));

@@ -35,6 +35,7 @@ struct fixture {
 	uint64_t time[UNITS][2 * PM_CHUNK_ROWS]; /* of samples that wait, 0 ends them */
 	unsigned next[UNITS], dropped[UNITS], started[UNITS], reads[UNITS];
 	int fails[UNITS];
+	unsigned lacks[UNITS]; /* this sample, from 1, has no second value */
 };
 static struct fixture f;
 
@@ -66,6 +67,8 @@ static void take(struct unit *u, struct cells *c)
 		return;
 	for (uint32_t i = 0; i < c->n; i++)
 		cells_set(c, i, 1000 * n + 100 + i);
+	if (n + 1 == f.lacks[k])
+		cells_fail(c, 1, PM_REASON_FORMAT);
 	*c->enabled = 2 * (n + 1) * 1000 * MS;
 	*c->running = (n + 1) * 1000 * MS;
 }
@@ -327,6 +330,22 @@ static void a_row_is_missing_where_another_has_it(void **state)
 	assert_true(f.reader.gaps);
 }
 
+static void a_sample_may_lack_a_value(void **state)
+{
+	const struct pm_chunk_group *g = &f.ring.buf[0]->group[0];
+
+	f.lacks[1] = 3;
+	samples(0, 1, ROWS, MS);
+	samples(1, 1, ROWS, MS);
+	collect(0);
+	for (uint32_t row = 0; row < ROWS; row++) {
+		assert_int_equal(g->status[(FIRST + 1) * g->stride + row], PM_OK);
+		assert_int_equal(g->status[(SECOND + 1) * g->stride + row], row == 2 ? PM_REASON_FORMAT : PM_OK);
+	}
+	assert_true(f.ring.buf[0]->slot_missing[1]);
+	assert_false(f.ring.buf[0]->slot_missing[0]);
+}
+
 static void times_are_optional(void **state)
 {
 	struct slot *s = &f.plan.readout.slot[1];
@@ -524,6 +543,7 @@ int main(void)
 		TEST(a_timer_is_not_early),
 		TEST(of_two_in_a_tick_the_first_belongs_to_it),
 		TEST(a_row_is_missing_where_another_has_it),
+		TEST(a_sample_may_lack_a_value),
 		TEST(times_are_optional),
 		TEST(more_than_a_quarter_missing_is_a_gap),
 		TEST(few_rows_tell_nothing),

@@ -293,6 +293,21 @@ static void messages_are_understood(void **state)
 }
 
 /* Its last times are known from the message; what its threads used is in its own until it has ended. */
+/* Where this kernel and these rights have it, it is a descriptor of its own. */
+static void ends_can_be_listened_to(void **state)
+{
+	int fd = taskstats_listen();
+	struct task_exit x;
+
+	assert_int_equal(taskstats_next(-1, &x), -EBADF);
+	if (fd < 0)
+		skip();
+	assert_true(fd > STDERR_FILENO);
+	while (taskstats_next(fd, &x) > 0)
+		;
+	assert_int_equal(close(fd), 0);
+}
+
 static void ends_are_added_to_what_was_seen(void **state)
 {
 	struct task *t;
@@ -657,6 +672,7 @@ int main(void)
 		cmocka_unit_test(processes_are_found_by_their_numbers),
 		cmocka_unit_test(io_counts_from_the_first_look),
 		cmocka_unit_test(messages_are_understood),
+		cmocka_unit_test(ends_can_be_listened_to),
 		cmocka_unit_test(ends_are_added_to_what_was_seen),
 		cmocka_unit_test(unseen_ones_are_summed_by_name_and_parent),
 		cmocka_unit_test(those_that_use_most_are_in_the_table),
