@@ -90,7 +90,7 @@ static void test_whole_ticks(void **state)
 	begin(&s, SECONDS);
 	at = add(&s, "steal", "s", true, 0);
 	for (uint32_t i = 0; i < SECONDS; i++)
-		s.series[at].v[i] = (float)round(2 + 0.6 * normal(&seed) + (i >= 30 && i < 33 ? 3 : 0)) / 100;
+		s.series[at].v[i] = (float)round(2 + 0.5 * normal(&seed) + (i >= 30 && i < 33 ? 3 : 0)) / 100;
 	find(&s, &out);
 	assert_int_equal(out.n, 1);
 	assert_true(fabs(out.incident[0].from_s - 30) <= 1 && fabs(out.incident[0].to_s - 33) <= 1);
