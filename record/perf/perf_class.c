@@ -197,6 +197,43 @@ static int add_mask(struct event_pmu *pmu, const struct root *root)
 	return pmu->cpus ? 0 : -ENOMEM;
 }
 
+/* The kernel's PMUs that count what several CPUs share, and the file of these, for the case that nothing else tells. */
+static const struct {
+	const char *pmu, *siblings;
+} shared[] = {
+	{ "power", "core_siblings_list" },
+	{ "power_core", "thread_siblings_list" },
+	{ "cstate_pkg", "core_siblings_list" },
+	{ "cstate_core", "thread_siblings_list" },
+};
+
+/* Where to open such a PMU without a mask: on the first CPU of each package or core, because others would count the
+ * same once more. */
+static int add_shared_mask(struct event_pmu *pmu, const struct root *root)
+{
+	SCOPED(cpulist_release) struct cpulist online = { 0 };
+	SCOPED(buf_release) struct buf firsts = BUF_INIT;
+	size_t k = 0;
+
+	while (k < sizeof(shared) / sizeof(shared[0]) && strcmp(shared[k].pmu, pmu->name))
+		k++;
+	if (k == sizeof(shared) / sizeof(shared[0]) || pmu->cpus)
+		return 0;
+	(void)root_cpulist(root, &online, "/sys/devices/system/cpu/online");
+	for (size_t i = 0; i < online.n; i++) {
+		SCOPED(cpulist_release) struct cpulist with = { 0 };
+
+		if (!root_cpulist(root, &with, "/sys/devices/system/cpu/cpu%u/topology/%s", online.cpu[i],
+				  shared[k].siblings) &&
+		    with.n && with.cpu[0] != online.cpu[i])
+			continue;
+		buf_printf(&firsts, "%s%u", firsts.len ? "," : "", online.cpu[i]);
+	}
+	pmu->uncore = true;
+	pmu->cpus = buf_detach(&firsts);
+	return pmu->cpus ? 0 : -ENOMEM;
+}
+
 static int classify(struct perf_classes *all, struct event_pmu *pmu, const struct pmu_class *c,
 		    struct class_pmu *self, const struct root *root)
 {
@@ -292,8 +329,7 @@ int perf_classes_find(struct perf_pmus *p, const struct root *root)
 	for (size_t i = 0; i < p->n && !err; i++) {
 		const struct pmu_class *c = pmu_class_of(p->pmu[i].name, p->pmu[i].identifier);
 
-		if (c)
-			err = classify(all, &p->pmu[i], c, &all->pmu[n++], root);
+		err = c ? classify(all, &p->pmu[i], c, &all->pmu[n++], root) : add_shared_mask(&p->pmu[i], root);
 	}
 	if (!err && all->pci_wanted)
 		err = pci_map_read(&all->pci, root);

@@ -139,7 +139,7 @@ class Machine:
             text(folder, f"{at}/format/{k}", v)
         for k, v in pmu.get("caps", {}).items():
             text(folder, f"{at}/caps/{k}", v)
-        if pmu["kind"] == "cores":
+        if pmu["kind"] == "cores" and not pmu.get("bare"):
             text(folder, f"{at}/cpumask", listed(self.online))
         if pmu["kind"] == "uncore" and not pmu.get("bare"):
             text(folder, f"{at}/cpumask", listed(self.first_cpus(pmu)))

@@ -102,7 +102,7 @@ def hidden_truth(m, package):
 def check_hidden(runner, m):
     """turbostat's columns without a register, each of perf's ways shut in turn: what is left is right, and info says how it came."""
     wrong = []
-    for shut in (None, "msr", "cstate_core", "cstate_pkg", "power"):
+    for shut in (None, "msr", "cstate_core", "cstate_pkg", "power", "cpumask"):
         # PMUs are read one after the other: a busy machine puts milliseconds between them, which weigh less in a longer recording.
         found = check_shut(runner, m, shut, .1)
         wrong += found and check_shut(runner, m, shut, 3)
@@ -111,7 +111,7 @@ def check_hidden(runner, m):
 
 def check_shut(runner, m, shut, seconds):
     wrong, path, pmus = [], os.path.join(runner.folder, "x.pmr"), dict(m.table.PMUS)
-    m.table.PMUS = {k: v for k, v in pmus.items() if k != shut}
+    m.table.PMUS = {k: {**v, "bare": shut == "cpumask"} for k, v in pmus.items() if k != shut}
     shutil.rmtree(os.path.join(runner.folder, "sys"))
     m.write(runner.folder, paranoid=2, privileged=True)
     m.table.PMUS = pmus
