@@ -216,22 +216,21 @@ static int read_frame(const struct vendor_pack *p, struct pm_zstd *z, const stru
 	return pm_zstd_decompress_with(z, base->data, base->len, in, at->length, at->raw, out);
 }
 
-static int read_part(const struct vendor_pack *p, uint32_t set, enum vendor_part part, char **text)
+static int read_part(const struct vendor_pack *p, struct pm_zstd *z, struct buf *base, const struct vendor_place *at,
+		     bool with_base, char **text)
 {
-	const struct vendor_place *at = &p->set[set].place[part];
-	SCOPED(buf_release) struct buf out = BUF_INIT, base = BUF_INIT, none = BUF_INIT;
-	struct pm_zstd *z = at->length ? pm_zstd_new() : NULL;
-	int err = at->length && !z ? -ENOMEM : 0;
+	SCOPED(buf_release) struct buf out = BUF_INIT, none = BUF_INIT;
+	int err = 0;
 
-	if (!z)
-		return err;
-	if (p->base.length && part != VENDOR_HELP)
-		err = read_frame(p, z, &none, &p->base, &base);
+	if (!at->length)
+		return 0;
+	/* Several times as long as any other. */
+	if (with_base && p->base.length && !base->len)
+		err = read_frame(p, z, &none, &p->base, base);
 	if (!err)
-		err = read_frame(p, z, &base, at, &out);
+		err = read_frame(p, z, with_base ? base : &none, at, &out);
 	if (!err && !(*text = buf_detach(&out)))
 		err = -ENOMEM;
-	pm_zstd_free(z);
 	return err;
 }
 
@@ -245,23 +244,25 @@ void vendor_texts_release(struct vendor_texts *t)
 	*t = (struct vendor_texts){ 0 };
 }
 
-int vendor_pack_texts(const struct vendor_pack *p, const char *cpuid, bool help, struct vendor_texts *out,
+int vendor_pack_texts(const struct vendor_pack *p, const char *cpuid, unsigned parts, struct vendor_texts *out,
 		      struct error *e)
 {
+	SCOPED(buf_release) struct buf base = BUF_INIT;
+	struct pm_zstd *z = pm_zstd_new();
 	uint32_t set[VENDOR_TEXTS];
-	int err = 0;
+	int err = z ? 0 : -ENOMEM;
 
 	*out = (struct vendor_texts){ .n = choose(p, cpuid, set, VENDOR_TEXTS) };
 	for (uint32_t i = 0; i < out->n && !err; i++) {
-		err = read_part(p, set[i], VENDOR_ROWS, &out->set[i].rows);
-		if (!err && help)
-			err = read_part(p, set[i], VENDOR_HELP, &out->set[i].help);
-		if (!err)
-			err = read_part(p, set[i], VENDOR_METRICS, &out->set[i].metrics);
+		for (unsigned k = 0; k < VENDOR_PARTS && !err; k++)
+			if (parts >> k & 1)
+				err = read_part(p, z, &base, &p->set[set[i]].place[k], k != VENDOR_HELP,
+						&out->set[i].part[k]);
 		if (err)
 			error_set(e, -err, "%s: %s cannot be read: the pack is damaged", p->path,
 				  p->set[set[i]].name);
 	}
+	pm_zstd_free(z);
 	if (err)
 		vendor_texts_release(out);
 	return err;

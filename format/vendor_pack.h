@@ -56,16 +56,19 @@ void vendor_pack_close(struct vendor_pack *p);
 /* The path of the user's pack, to be freed; NULL if the user has no directory for it. */
 char *vendor_pack_path(void);
 
-/* All that the pack has for a CPU, by set: rows, with `help` their help texts, and a text of metrics. The result may
- * be empty. 0 or -errno. */
+/* What the pack has for a CPU, by set: of `parts`, bits 1 << VENDOR_ROWS and so on. The result may be empty. 0 or -errno.
+ */
 #define VENDOR_TEXTS 4
 struct vendor_texts {
-	struct {
-		char *rows, *help, *metrics; /* owned; NULL: none */
+	union {
+		struct {
+			char *rows, *help, *metrics; /* owned; NULL: none */
+		};
+		char *part[VENDOR_PARTS];
 	} set[VENDOR_TEXTS];
 	uint32_t n;
 };
-int vendor_pack_texts(const struct vendor_pack *p, const char *cpuid, bool help, struct vendor_texts *out,
+int vendor_pack_texts(const struct vendor_pack *p, const char *cpuid, unsigned parts, struct vendor_texts *out,
 		      struct error *e);
 void vendor_texts_release(struct vendor_texts *t);
 

@@ -57,14 +57,23 @@ static bool denied(uint16_t reason)
 
 /* "what: why" of a probe, or only what, if the state of the source says why; of several with the same reason the
  * first, and the number of the others. */
+#define WHAT_MAX 80
+
 static void print_probe(const struct doctor *d, uint32_t i, bool absent, struct buf *out)
 {
 	const struct pm_probe *p = &d->model.probe[i];
 	unsigned more = 0;
+	size_t len = strlen(p->what);
 
+	/* A list of events is for `info`: what helps stands in the next column. */
+	for (size_t k = 0; len > WHAT_MAX && k < len; k++)
+		if (k >= WHAT_MAX / 2 && p->what[k] == ',' && p->what[k + 1] == ' ')
+			len = k + 1;
 	for (uint32_t k = i + 1; k < d->model.n_probes; k++)
 		more += !strcmp(d->model.probe[k].source, p->source) && d->model.probe[k].reason == p->reason;
-	text_escape(out, p->what, strlen(p->what));
+	text_escape(out, p->what, len);
+	if (p->what[len])
+		buf_addstr(out, " ...");
 	if (more && !d->options.run.verbose)
 		buf_printf(out, " and %u more", more);
 	if ((!absent || p->reason != PM_REASON_NOT_SUPPORTED) && p->reason != PM_REASON_NOT_READ)

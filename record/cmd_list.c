@@ -128,7 +128,7 @@ static int load_pack(struct list *l, const char *id, struct error *e)
 	privileges_become_self(changed);
 	if (err)
 		return err == -ENOENT ? 0 : err;
-	err = vendor_pack_texts(&pack, id, false, &texts, e);
+	err = vendor_pack_texts(&pack, id, 1 << VENDOR_METRICS, &texts, e);
 	vendor_pack_close(&pack);
 	for (uint32_t i = 0; i < texts.n && !err; i++) {
 		const char *text = texts.set[i].metrics;

@@ -174,13 +174,32 @@ bool vendor_is_pattern(const char *pattern)
 	return true;
 }
 
+/* Whether the text lacks what all that the pattern matches begins with: most patterns of a map are settled by that. */
+static bool begins_otherwise(const char *pattern, size_t len, const char *text)
+{
+	size_t n = strcspn(pattern, "\\^$.[]|()*+?{}");
+	int depth = 0;
+
+	n = n < len ? n : len;
+	for (size_t i = n; i < len; i++) {
+		depth += pattern[i] == '(' ? 1 : pattern[i] == ')' ? -1 : 0;
+		/* Inside brackets and after a backslash parentheses are letters. */
+		if (pattern[i] == '\\' || (pattern[i] == '|' && depth <= 0) ||
+		    (pattern[i] == '[' && strcspn(pattern + i + 1, "()") < strcspn(pattern + i + 1, "]")))
+			return false;
+	}
+	if (n && n < len && strchr("*?{", pattern[n]))
+		n--;
+	return strncmp(pattern, text, n) != 0;
+}
+
 /* Matches "GenuineIntel-6-(55|56)" with the whole id. */
 bool vendor_matches(const char *pattern, size_t len, const char *text)
 {
 	regex_t re;
 	bool yes;
 
-	if (!compile(&re, pattern, len))
+	if (begins_otherwise(pattern, len, text) || !compile(&re, pattern, len))
 		return false;
 	yes = !regexec(&re, text, 0, NULL, 0);
 	regfree(&re);

@@ -205,6 +205,7 @@ static const struct {
 	{ "power_core", "thread_siblings_list" },
 	{ "cstate_pkg", "core_siblings_list" },
 	{ "cstate_core", "thread_siblings_list" },
+	{ "cstate_module", "cluster_cpus_list" },
 };
 
 /* Where to open such a PMU without a mask: on the first CPU of each package or core, because others would count the

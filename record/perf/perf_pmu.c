@@ -291,7 +291,9 @@ int perf_pmus_add_pack(struct perf_pmus *p, const char *cpuid, char *const *word
 	privileges_become_self(changed);
 	*texts = (struct vendor_texts){ 0 };
 	if (!err) {
-		err = vendor_pack_texts(&pack, cpuid, !words, texts, &e);
+		err = vendor_pack_texts(&pack, cpuid,
+					1u << VENDOR_ROWS | !words << VENDOR_HELP | metrics << VENDOR_METRICS, texts,
+					&e);
 		vendor_pack_close(&pack);
 	}
 	if (err && err != -ENOMEM && e.number) {

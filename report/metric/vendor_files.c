@@ -139,7 +139,7 @@ static int load_events(struct of_cpu *c, const char *path, const char *id, struc
 static int load_pack(const struct vendor_files *v, struct of_cpu *c, const char *id, struct error *e)
 {
 	SCOPED(vendor_texts_release) struct vendor_texts t = { 0 };
-	int err = vendor_pack_texts(&v->pack, id, false, &t, e);
+	int err = vendor_pack_texts(&v->pack, id, 1 << VENDOR_ROWS | 1 << VENDOR_METRICS, &t, e);
 
 	for (uint32_t i = 0; i < t.n && !err; i++) {
 		const char *metrics = t.set[i].metrics;

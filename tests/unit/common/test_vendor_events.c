@@ -313,6 +313,18 @@ static void test_directories(void **state)
 	assert_null(v);
 	/* Formulas write Arm's numbers without zeros; a variant and revision are the first ones that are meant. */
 	assert_true(vendor_is_cpu("0x410fd490", "0x00000000410fd490"));
+	assert_true(vendor_is_cpu("GenuineIntel-6-(3D|47)", "GenuineIntel-6-47-2"));
+	assert_false(vendor_is_cpu("GenuineIntel-6-(3D|47)", "GenuineIntel-6-48"));
+	assert_true(vendor_is_cpu("AuthenticAMD-1|GenuineIntel-6-47", "GenuineIntel-6-47"));
+	assert_true(vendor_is_cpu("A(b)|GenuineIntel-6-47", "GenuineIntel-6-47"));
+	assert_true(vendor_is_cpu("[(]|GenuineIntel-6-47", "GenuineIntel-6-47"));
+	assert_true(vendor_is_cpu("A\\(|GenuineIntel-6-47", "GenuineIntel-6-47"));
+	assert_true(vendor_is_cpu("GenuineIntelX*-6-47", "GenuineIntel-6-47"));
+	assert_true(vendor_is_cpu("GenuineIntelX{0,1}-6-47", "GenuineIntel-6-47"));
+	assert_true(vendor_is_cpu("GenuineIntel-6-47-?", "GenuineIntel-6-47"));
+	assert_true(vendor_is_cpu("GenuineIntel-6-47", "GenuineIntel-6-47-2"));
+	assert_false(vendor_is_cpu("GenuineIntel-6-47+1", "GenuineIntel-6-47-2"));
+	assert_true(vendor_is_cpu("GenuineIntel-6-47+", "GenuineIntel-6-477"));
 	assert_true(vendor_is_cpu("0x410fd493", "0x00000000411fd490"));
 	assert_false(vendor_is_cpu("0x410fd493", "0x00000000410fd492"));
 	assert_false(vendor_is_cpu("0x410fd490", "0x00000000410fd4f0"));
