@@ -44,10 +44,14 @@ static void print_input(const struct expr_input *input, const char *replacement,
 		return;
 	}
 	if (input->aspect == EXPR_VALUE) {
-		if (replacement)
-			buf_printf(out, "(%s)", replacement);
-		else
+		/* Not by buf_printf(): it may be long, and formats twice. */
+		if (replacement) {
+			buf_addch(out, '(');
+			buf_addstr(out, replacement);
+			buf_addch(out, ')');
+		} else {
 			print_name(input->name, out);
+		}
 		return;
 	}
 	while (row->text && row->aspect != input->aspect)
