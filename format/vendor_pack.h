@@ -56,8 +56,8 @@ void vendor_pack_close(struct vendor_pack *p);
 /* The path of the user's pack, to be freed; NULL if the user has no directory for it. */
 char *vendor_pack_path(void);
 
-/* What the pack has for a CPU, by set: of `parts`, bits 1 << VENDOR_ROWS and so on. The result may be empty. 0 or -errno.
- */
+/* What the pack has for a CPU, by set: of `parts`, bits 1 << VENDOR_ROWS and so on. The result may be empty. 0 or
+ * -errno. */
 #define VENDOR_TEXTS 4
 struct vendor_texts {
 	union {

@@ -174,7 +174,7 @@ bool vendor_is_pattern(const char *pattern)
 	return true;
 }
 
-/* Whether the text lacks what all that the pattern matches begins with: most patterns of a map are settled by that. */
+/* Whether the text lacks what all that the pattern matches begins with: that settles most patterns of a map. */
 static bool begins_otherwise(const char *pattern, size_t len, const char *text)
 {
 	size_t n = strcspn(pattern, "\\^$.[]|()*+?{}");

@@ -197,6 +197,7 @@ static int add_mask(struct event_pmu *pmu, const struct root *root)
 	return pmu->cpus ? 0 : -ENOMEM;
 }
 
+/* clang-format off */
 /* The kernel's PMUs that count what several CPUs share, and the file of these, for the case that nothing else tells. */
 static const struct {
 	const char *pmu, *siblings;
@@ -207,6 +208,7 @@ static const struct {
 	{ "cstate_core", "thread_siblings_list" },
 	{ "cstate_module", "cluster_cpus_list" },
 };
+/* clang-format on */
 
 /* Where to open such a PMU without a mask: on the first CPU of each package or core, because others would count the
  * same once more. */
