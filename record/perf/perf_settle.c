@@ -375,8 +375,9 @@ static int settle(struct perf_source *s, struct plan *p, struct perf_group *g, s
 		e->reason = g->tasks ? 0 : PM_REASON_NOT_COUNTED;
 		e->hint = g->tasks ? NULL : "another CPU: it counts on none of the recorded ones";
 		if (!g->tasks && e->ev->pmu_index != EVENT_NONE && has_no_cpu(&s->pmus.pmu[e->ev->pmu_index])) {
-			e->reason = PM_REASON_OFFLINE;
-			e->hint = "with a CPU of its PMU online: none is";
+			/* The mask of an uncore PMU is never empty, but may be no list. */
+			e->reason = e->ev->uncore ? PM_REASON_NOT_SUPPORTED : PM_REASON_OFFLINE;
+			e->hint = e->ev->uncore ? "" : "with a CPU of its PMU online: none is";
 		}
 	}
 	return 0;
