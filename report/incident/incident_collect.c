@@ -190,8 +190,8 @@ static bool has_packages(const struct places *p)
 
 void incident_wish(struct sink_plan *plan, const bool *shown)
 {
-	static const struct sheet_config by_cpu = { .per = PM_CPU, .summary = true };
-	static const struct sheet_config by_package = { .per = PM_PACKAGE };
+	static const struct sheet_config by_cpu = { .per = PM_CPU, .summary = true, .sum_tasks = true };
+	static const struct sheet_config by_package = { .per = PM_PACKAGE, .sum_tasks = true };
 
 	plan->sheet[plan->n_sheets++] = (struct sink_wish){ by_cpu, shown };
 	if (has_packages(plan->places))
@@ -242,8 +242,6 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 			bool only = c->places->n == 1 && from->place.kind == PM_CPU;
 			uint32_t row, metric, series;
 
-			if (from->place.kind == PM_TASK)
-				continue;
 			err = find_row(c, &from->place, &row);
 			for (uint32_t k = 0; k < from->n_cells && !err; k++) {
 				const struct bound_metric *m = sheet[i].column[from->cell[k].column].metric;

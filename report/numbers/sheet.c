@@ -159,7 +159,8 @@ static enum pm_kind display_level(const struct sheet *s, const struct sheet_conf
 		return config->per;
 	if (config->fold_pmus && m->kind == PM_PMU && has_place(s, m))
 		return PM_PACKAGE;
-	if (config->fold_tasks && (m->kind == PM_TASK || m->kind == PM_CGROUP))
+	if ((config->fold_tasks && (m->kind == PM_TASK || m->kind == PM_CGROUP)) ||
+	    (config->sum_tasks && m->kind == PM_TASK))
 		return PM_KINDS;
 	if (!config->only_per || kind_contains(m->kind, config->per))
 		return m->kind;

@@ -36,6 +36,7 @@ struct sheet_config {
 	enum pm_kind per;                  /* the wanted level */
 	bool fold_pmus;                    /* PMUs of a package are shown with it, not as rows of their own */
 	bool fold_tasks;                   /* tasks and cgroups count for the system alone, unless they are wanted */
+	bool sum_tasks;                    /* tasks, but not cgroups, count for the system alone */
 	bool only_per;                     /* requested: omits what has no place there or above */
 	bool summary;                      /* a row for the whole system */
 	bool summary_only;
