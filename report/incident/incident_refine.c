@@ -13,10 +13,11 @@
 struct look {
 	struct sink sink;
 	struct incident *i;
+	double from_s, to_s; /* what is wanted, with a bin before and after */
 	const struct places *places;
-	bool *shown;       /* owned */
-	double origin_s;   /* of the recording, on the clock of intervals */
-	double *from, *to; /* owned: by interval */
+	bool *shown;        /* owned */
+	uint64_t origin_ns; /* of the recording */
+	double *from, *to;  /* owned: by interval */
 	float *v[SERIES];  /* owned: likewise */
 	uint32_t n;
 	const struct sheet_cell *cell[SERIES];
@@ -77,8 +78,10 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 	struct look *l = (struct look *)sink;
 
 	for (size_t k = 0; k < n && l->n < VALUES; k++) {
-		l->from[l->n] = (double)(int64_t)(interval[k].from_ns - sink->origin_ns) / 1e9 - l->origin_s;
-		l->to[l->n] = (double)(int64_t)(interval[k].to_ns - sink->origin_ns) / 1e9 - l->origin_s;
+		l->from[l->n] = (double)(int64_t)(interval[k].from_ns - l->origin_ns) / 1e9;
+		l->to[l->n] = (double)(int64_t)(interval[k].to_ns - l->origin_ns) / 1e9;
+		if (l->to[l->n] < l->from_s || l->from[l->n] > l->to_s)
+			continue;
 		for (uint32_t s = 0; s < SERIES; s++) {
 			const struct value *v = l->cell[s] ? &l->cell[s]->value[k] : NULL;
 
@@ -129,60 +132,86 @@ static void find_times(struct look *l)
 	}
 }
 
-/* Reads the recording from one second after its start to another into a sink. */
-static int read_part(const struct incident_store *s, struct sink *sink, const struct pipeline_config *config,
-		     const char *path, double from_s, double to_s, struct error *e)
+/* Where the reader goes on: at a time, in a file that it has read a part of. A stream starts anew. */
+static int go_to(struct pm_reader **reader, const char *path, uint64_t ns, struct error *e)
 {
-	struct pipeline_config own = *config;
-	struct pipeline_result result = { 0 };
-	struct pm_reader *reader;
-	int err = input_open(&reader, path, false, e);
+	if (*reader) {
+		pm_reader_select(*reader, NULL, NULL);
+		if (!pm_reader_seek(*reader, ns, false))
+			return 0;
+		pm_reader_close(*reader);
+		*reader = NULL;
+	}
+	return input_open(reader, path, false, e);
+}
 
-	if (err)
-		return err;
+/* Reads what n looks want, whose times overlap. */
+static int read_part(struct look *l, uint32_t n, const struct pipeline_config *config, struct pm_reader **reader,
+		     const char *path, struct error *e)
+{
+	struct pipeline_part part[INCIDENTS_REFINED];
+	struct pipeline_result result[INCIDENTS_REFINED];
+	struct pipeline_config own = *config;
+	double to_s = l->to_s, from = (double)l->origin_ns + l->from_s * 1e9;
+	int err;
+
+	for (uint32_t k = 0; k < n; k++) {
+		part[k] = (struct pipeline_part){ &own, &l[k].sink, &result[k] };
+		to_s = fmax(to_s, l[k].to_s);
+	}
 	own.mode = PIPELINE_EACH;
 	own.bind.rate = true;
 	own.selection = (struct selection){ 0 };
-	own.since = (struct moment){ MOMENT_FROM_START, (uint64_t)(fmax(from_s + s->origin_s, 0) * 1e9) };
-	own.until = (struct moment){ MOMENT_FROM_START, (uint64_t)((to_s + s->origin_s) * 1e9) + 1 };
-	err = pipeline_run(&own, reader, sink, &result, e);
-	buf_release(&result.notes);
-	buf_release(&result.remarks);
-	pm_reader_close(reader);
+	own.since = (struct moment){ MOMENT_MONOTONIC, from > 1 ? (uint64_t)from : 1 };
+	own.until = (struct moment){ MOMENT_MONOTONIC, l->origin_ns + (uint64_t)(to_s * 1e9) + 1 };
+	if ((err = go_to(reader, path, own.since.ns, e)))
+		return err;
+	err = pipeline_run_all(part, n, *reader, e);
+	for (uint32_t k = 0; k < n; k++)
+		pipeline_result_release(&result[k]);
 	return err;
 }
 
-static int refine(const struct incident_store *s, struct incident *i, const char *path,
-		  const struct pipeline_config *config, struct error *e)
+static int begin(struct look *l, const struct incident_store *s, struct incident *i)
 {
 	double bin = s->interval_s * s->per_bin;
-	struct look l = { .sink.ops = &ops,
-			  .i = i,
-			  .origin_s = s->origin_s,
-			  .from = calloc(VALUES, sizeof(*l.from)),
-			  .to = calloc(VALUES, sizeof(*l.to)) };
-	int err = l.from && l.to ? 0 : -ENOMEM;
+	bool failed;
 
-	for (uint32_t k = 0; k < SERIES; k++) {
-		l.v[k] = calloc(VALUES, sizeof(float));
-		err = l.v[k] ? err : -ENOMEM;
-	}
-	if (!err)
-		err = read_part(s, &l.sink, config, path, i->from_s - 1.5 * bin, i->to_s + 1.5 * bin, e);
-	if (!err && l.n < VALUES)
-		find_times(&l);
+	*l = (struct look){ .sink.ops = &ops,
+			    .i = i,
+			    .from_s = i->from_s - bin,
+			    .to_s = i->to_s + bin,
+			    .origin_ns = s->start[0].origin_ns,
+			    .from = calloc(VALUES, sizeof(*l->from)),
+			    .to = calloc(VALUES, sizeof(*l->to)) };
+	failed = !l->from || !l->to;
 	for (uint32_t k = 0; k < SERIES; k++)
-		free(l.v[k]);
-	free(l.from);
-	free(l.to);
-	free(l.shown);
-	return err;
+		failed |= !(l->v[k] = calloc(VALUES, sizeof(float)));
+	return failed ? -ENOMEM : 0;
+}
+
+static void release(struct look *l)
+{
+	for (uint32_t k = 0; k < SERIES; k++)
+		free(l->v[k]);
+	free(l->from);
+	free(l->to);
+	free(l->shown);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct look *x = a, *y = b;
+
+	return (x->from_s > y->from_s) - (x->from_s < y->from_s);
 }
 
 int refine_all(struct incidents *found, const char *path, const struct pipeline_config *config, struct error *e)
 {
 	const struct incident_store *s = found->store;
-	uint32_t looked = 0;
+	struct look look[INCIDENTS_REFINED];
+	struct pm_reader *reader = NULL;
+	uint32_t looked = 0, n = 0;
 	int err = 0;
 
 	/* Times in a file with several recordings do not identify a place in it. */
@@ -190,6 +219,21 @@ int refine_all(struct incidents *found, const char *path, const struct pipeline_
 	     i++)
 		if (found->incident[i].kind == INCIDENT_STRETCH && looked++ < INCIDENTS_REFINED &&
 		    found->incident[i].to_s - found->incident[i].from_s < BINS_EXACT * s->interval_s * s->per_bin)
-			err = refine(s, &found->incident[i], path, config, e);
+			err = begin(&look[n++], s, &found->incident[i]);
+	qsort(look, n, sizeof(*look), by_time);
+	for (uint32_t i = 0, end; i < n && !err; i = end) {
+		double to_s = look[i].to_s;
+
+		for (end = i + 1; end < n && look[end].from_s < to_s; end++)
+			to_s = fmax(to_s, look[end].to_s);
+		err = read_part(&look[i], end - i, config, &reader, path, e);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		if (!err && look[i].n < VALUES)
+			find_times(&look[i]);
+		release(&look[i]);
+	}
+	if (reader)
+		pm_reader_close(reader);
 	return err || !s->tasks ? err : find_tasks(found, path, e);
 }

@@ -140,6 +140,9 @@ int moment_resolve(const struct moment *m, struct pm_reader *reader, const struc
 	switch (m->kind) {
 	case MOMENT_NONE:
 		return 0;
+	case MOMENT_MONOTONIC:
+		*ns = m->ns;
+		return 0;
 	case MOMENT_FROM_START:
 		*ns = first->from_ns + m->ns;
 		return 0;

@@ -5,7 +5,7 @@
 #include "format/reader.h"
 
 struct moment {
-	enum { MOMENT_NONE, MOMENT_FROM_START, MOMENT_FROM_END, MOMENT_WALL, MOMENT_CLOCK } kind;
+	enum { MOMENT_NONE, MOMENT_MONOTONIC, MOMENT_FROM_START, MOMENT_FROM_END, MOMENT_WALL, MOMENT_CLOCK } kind;
 	uint64_t ns;
 };
 /* "10", "+1.5m" after the start; "-1m" before the end; RFC 3339 or "@SECONDS" of wall time; "03:10" or "03:10:02" of
