@@ -397,8 +397,8 @@ static bool scan_values(struct scan *x, uint32_t series, bool report)
 			continue;
 		x->bin[x->n] = i;
 		x->y[x->n++] = (double)of->v[i];
-		low = fmin(low, x->y[x->n - 1]);
-		high = fmax(high, x->y[x->n - 1]);
+		low = x->y[x->n - 1] < low ? x->y[x->n - 1] : low;
+		high = x->y[x->n - 1] > high ? x->y[x->n - 1] : high;
 	}
 	x->level = x->n ? low : NAN;
 	/* What never changed is no incident. */

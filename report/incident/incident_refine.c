@@ -18,7 +18,7 @@ struct look {
 	bool *shown;        /* owned */
 	uint64_t origin_ns; /* of the recording */
 	double *from, *to;  /* owned: by interval */
-	float *v[SERIES];  /* owned: likewise */
+	float *v[SERIES];   /* owned: likewise */
 	uint32_t n;
 	const struct sheet_cell *cell[SERIES];
 };

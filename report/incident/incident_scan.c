@@ -41,20 +41,36 @@ static void raise_peak(const struct scan *x, struct peak *p, double d, double us
 	*p = (struct peak){ (float)(fabs(d - usual) * scale), x->bin[from], series };
 }
 
+/* Single values, which are no sums to look for the largest of. */
+static void take_values(const struct scan *x, struct family *f, uint32_t series, uint32_t v)
+{
+	const double *sum = x->view[v].sum;
+	double scale = 1 / x->view[v].error[0], usual = x->view[v].mean[0];
+
+	for (uint32_t i = 0; i < x->n; i++) {
+		double d = sum[i + 1] - sum[i] - usual, size = fabs(d) * scale;
+		struct peak *p = &f->peak[v][d > 0 ? UP : DOWN][0][x->bin[i]];
+
+		if (size > (double)p->size)
+			*p = (struct peak){ (float)size, x->bin[i], series };
+	}
+}
+
 static void take_lengths(const struct scan *x, struct family *f, uint32_t series, uint32_t v, uint32_t l)
 {
 	const uint32_t length = scan_length[l], step = length / 8 + 1;
 	const double *sum = x->view[v].sum;
 	double scale = 1 / x->view[v].error[l], usual = length * x->view[v].mean[l];
 	uint32_t starts = x->n >= length ? x->n - length + 1 : 0;
+	bool gaps = x->n < x->s->used;
 
-	for (uint32_t i = 0, from, end; i < starts;) {
-		uint32_t block = x->bin[i] / length;
+	for (uint32_t i = 0, block = 0, from, end; i < starts; block++) {
 		double up = usual, down = usual;
 
 		/* Without gaps the place of a value is its bin. */
+		block = gaps ? x->bin[i] / length : block;
 		end = (block + 1) * length < starts ? (block + 1) * length : starts;
-		if (x->n < x->s->used)
+		if (gaps)
 			for (end = i; end < starts && x->bin[end] < (block + 1) * length;)
 				end++;
 		for (from = i; i + step < end; i += 2 * step) {
@@ -80,8 +96,10 @@ static void take_peaks(const struct scan *x, struct family *f, uint32_t series)
 	f->n_alike += x->views > WHITE;
 	for (uint32_t v = 0; v < x->views; v++)
 		for (uint32_t l = 0; l < LENGTHS; l++)
-			if (x->view[v].error[l] > 0)
+			if (x->view[v].error[l] > 0 && l)
 				take_lengths(x, f, series, v, l);
+			else if (x->view[v].error[l] > 0)
+				take_values(x, f, series, v);
 }
 
 /* The limit of what chance and the family produce: `others`, largest first, are its peaks at other times. Half the
