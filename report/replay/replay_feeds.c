@@ -35,7 +35,8 @@ struct group_feeds *replay_feeds(const struct replay *r, uint32_t group)
 static uint32_t *find_key(const struct replay *r, uint32_t counter, uint32_t instance)
 {
 	uint64_t both = (uint64_t)counter << 32 | instance;
-	size_t i = (size_t)((both * 0x9e3779b97f4a7c15u) >> 20) & (r->n_keys - 1);
+	/* Bits below these depend on the instance alone, which may be the only one. */
+	size_t i = (size_t)((both * 0x9e3779b97f4a7c15u) >> 32) & (r->n_keys - 1);
 
 	while (r->key[i] &&
 	       (r->track[r->key[i] - 1].counter != counter || r->track[r->key[i] - 1].instance != instance))
