@@ -140,10 +140,7 @@ static void put_column(struct exporter *x, bool json, const struct at *at, int c
 	case EXPORT_COVERAGE:
 		return put_number(out, json, !v->reason, sheet_coverage(at->cell, at->k));
 	case EXPORT_STATUS:
-		return put_text(out, json,
-				json && !v->reason && v->v - v->v != 0 ?
-					"not-finite" :
-					status_word(v->reason, sheet_quality(at->cell, at->k), word));
+		return put_text(out, json, status_word(v->reason, sheet_quality(at->cell, at->k), word));
 	case EXPORT_HOST:
 	case EXPORT_MACHINE:
 	case EXPORT_RECORDING_ID:

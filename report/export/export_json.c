@@ -155,10 +155,7 @@ static int put_interval(struct exporter *x, const struct sheet *s, const struct 
 				buf_addch(&x->out.text, n + 1 < row->n_cells ? ',' : '}');
 			} else {
 				piece_put(&x->out.text, &x->piece[PIECE_UNIT], cell->column);
-				buf_addstr(&x->out.text,
-					   !v->reason && v->v - v->v != 0 ?
-						   "not-finite" :
-						   status_word(v->reason, sheet_quality(cell, k), word));
+				buf_addstr(&x->out.text, status_word(v->reason, sheet_quality(cell, k), word));
 				put_coverage(&x->out.text, v, sheet_coverage(cell, k));
 				buf_addstr(&x->out.text, threshold_end[sheet_verdict(s, cell, k)]);
 			}

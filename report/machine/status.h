@@ -20,15 +20,16 @@ enum report_reason {
 /* How good a known value is. */
 enum status_quality {
 	STATUS_WHOLE,
-	STATUS_PARTIAL,  /* a part of it is lost */
-	STATUS_DOUBTFUL, /* a reading took so long that its numbers may not belong to its time */
-	STATUS_ESTIMATE, /* no measurement, whatever else applies */
+	STATUS_PARTIAL,    /* a part of it is lost */
+	STATUS_DOUBTFUL,   /* a reading took so long that its numbers may not belong to its time */
+	STATUS_ESTIMATE,   /* no measurement, whatever else applies */
+	STATUS_NOT_FINITE, /* infinite, or not a number */
 };
 
 /* "ok", "partial", "doubtful", or a reason; `buf` may hold the result. */
 static inline const char *status_word(uint16_t reason, enum status_quality quality, char buf[static 16])
 {
-	static const char *const there[] = { "ok", "partial", "doubtful", "estimate" };
+	static const char *const there[] = { "ok", "partial", "doubtful", "estimate", "not-finite" };
 	const char *word;
 
 	if (!reason)

@@ -93,10 +93,11 @@ static inline double sheet_coverage(const struct sheet_cell *c, size_t k)
 }
 static inline enum status_quality sheet_quality(const struct sheet_cell *c, size_t k)
 {
-	return c->estimate                       ? STATUS_ESTIMATE :
-	       sheet_coverage(c, k) < 1          ? STATUS_PARTIAL :
-	       c->coverage && c->coverage[k] > 1 ? STATUS_DOUBTFUL :
-						   STATUS_WHOLE;
+	return c->value[k].v - c->value[k].v != 0 ? STATUS_NOT_FINITE :
+	       c->estimate                        ? STATUS_ESTIMATE :
+	       sheet_coverage(c, k) < 1           ? STATUS_PARTIAL :
+	       c->coverage && c->coverage[k] > 1  ? STATUS_DOUBTFUL :
+						    STATUS_WHOLE;
 }
 /* Of interval k of a cell; likewise in a sink. */
 enum sheet_verdict sheet_verdict(const struct sheet *s, const struct sheet_cell *cell, size_t k);

@@ -386,6 +386,10 @@ for cell in cells:
 	"$bin/pmrep" --all --show='*' --format=json doubles.pmr >shown
 	grep -q '"value":null,"unit":"1","status":"not-finite"' shown
 	! grep '"value":null,.*"status":"ok"' shown || false
+	# No other output calls them good.
+	"$bin/pmrep" --all --show='*' --format=csv doubles.pmr >shown
+	grep -q ',not-finite,1$' shown
+	! grep -E ',-?(nan|inf),.*,ok,1$' shown || false
 }
 
 @test "labels and markers with escapes are recorded, and shown harmless" {
