@@ -31,6 +31,38 @@ static bool feeds(const struct pm_model *m, const struct bound_input *in, const 
 	return false;
 }
 
+/* Names that differ in digits alone: uncore_imc_0, uncore_imc_10. */
+static bool is_sibling(const char *a, const char *b)
+{
+	static const char digits[] = "0123456789";
+
+	while (*a && *a == *b) {
+		a += strspn(a + 1, digits) + 1;
+		b += strspn(b + 1, digits) + 1;
+	}
+	return !*a && !*b;
+}
+
+/* Whether other events of the PMU were recorded, but not this one, which a sibling in the same place has. */
+static bool was_left_out(const struct pm_model *m, const struct bound_input *in, const struct pm_pmu *pmu,
+			 const char *name)
+{
+	const char *mask = pm_map_text(&pmu->attrs, PM_PMU_CPUMASK, "");
+	bool recorded = false;
+
+	for (uint32_t i = 0; i < m->n_counters && !recorded; i++)
+		recorded = !pm_map_get(&m->counter[i].attrs, PM_COUNTER_PERF_INVALID) &&
+			   !strcmp(pm_map_text(&m->counter[i].attrs, PM_COUNTER_PERF_PMU, ""), name);
+	for (uint32_t i = 0; i < m->n_pmus && recorded; i++) {
+		const char *other = pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, "");
+
+		if (is_sibling(name, other) && !strcmp(pm_map_text(&m->pmu[i].attrs, PM_PMU_CPUMASK, ""), mask) &&
+		    feeds(m, in, other))
+			return true;
+	}
+	return false;
+}
+
 /* A CPU of the PMU's package; PM_NONE: it counts in several, or that is unknown. */
 static uint32_t cpu_of(const struct pm_pmu *pmu)
 {
@@ -60,9 +92,13 @@ int bind_shut(struct builder *x, struct bound_input *in)
 	}
 	for (uint32_t i = 0; class && i < m->n_pmus; i++) {
 		const char *name = pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, "");
-		uint16_t reason = class_of_pmu(m, name) == class ? why_shut(m, &m->pmu[i], name) : PM_OK;
+		uint16_t reason = why_shut(m, &m->pmu[i], name);
 
-		if (!reason || feeds(m, in, name))
+		if (class_of_pmu(m, name) != class || feeds(m, in, name))
+			continue;
+		if (!reason && was_left_out(m, in, &m->pmu[i], name))
+			reason = PM_REASON_NOT_READ;
+		if (!reason)
 			continue;
 		if (!in->more->shut && !(in->more->shut = bind_own(x->b, calloc(m->n_pmus, sizeof(*in->more->shut)))))
 			return -ENOMEM;

@@ -105,7 +105,12 @@ static void note_shut(const struct binding *b, struct buf *out)
 			list(&which, &pmus, b->input[i].more->shut[k].pmu);
 		}
 	put_list(out, &which, &pmus);
-	if (reason)
+	if (reason == PM_REASON_NOT_READ)
+		buf_addstr(
+			out,
+			": not all events of their kind were recorded, so some sums are missing; name the kind after "
+			"-e, not one of them\n");
+	else if (reason)
 		buf_printf(out, ": not recorded (%s), so sums with it are missing; %s\n",
 			   status_word(reason, STATUS_WHOLE, word), cure_of(reason));
 }

@@ -25,7 +25,7 @@ COMMANDS = [
     "pmrep redact -o {o} {s}/command.pmr", "pmrep bundle -o {o} {s}/loaded.pmr", "pmrep html -o {o} {s}/idle.pmr",
     "pmrep incidents {s}/loaded.pmr", "pmrep show --format=perfetto -o {o} {s}/loaded.pmr", "pmrep show --format=openmetrics {s}/idle.pmr",
     "pmrep show --format=parquet -o {o} {s}/idle.pmr", "pmrep show --total {s}/idle.pmr {s}/loaded.pmr",
-    "pmrec -q -n 1 -i 0.02 --sources=stat,cpuidle,vmstat -o {o}", "pmrec -q -o {o} -e task-clock,faults true",
+    "pmrec -q -n 1 -i 0.02 --sources=stat,softirqs,vmstat -o {o}", "pmrec -q -o {o} -e task-clock,faults true",
     "pmrec list sources", "pmrec doctor",
 ]
 # What these print is never twice the same.

@@ -89,7 +89,7 @@ def lost_retirement(pmrep, folder):
     for feed in (path, "-"):
         for words, mark, wanted in ((["dump", "--format=json"], '"event":"gone"', '"time_ns":%d,"instance":2}' % (START + 7 * second)),
                                     (["show", "--all", "--show=cs", "--per-system", "--format=csv"], ",cs,",
-                                     "40,1,ok,1 " * 3 + ",1,not-read, " * 3 + "30,1,ok,1 " * 4)):
+                                     "40,1,ok,1 " * 3 + ",1,not-read, " * 4 + "30,1,ok,1 " * 4)):
             with open(path) as file:
                 out = subprocess.run([pmrep, *words, feed], stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
             got = " ".join(line.partition(mark)[2] for line in out.stdout.splitlines() if mark in line)

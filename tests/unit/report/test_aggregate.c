@@ -386,6 +386,54 @@ static void pmus_that_were_refused(void **state)
 	builder_release(&b);
 }
 
+/* Reads of two controllers and writes of one of them: what both wrote is not known, and what each read is. */
+static void events_of_some_pmus(void **state)
+{
+	static const struct {
+		const char *pmu, *event, *typed;
+	} of[] = {
+		{ "uncore_imc_0", "uncore_imc_0/reads/", "uncore_imc/reads/" },
+		{ "uncore_imc_10", "uncore_imc_10/reads/", "uncore_imc/reads/" },
+		{ "uncore_imc_10", "uncore_imc_10/writes/", "uncore_imc/writes/" },
+		{ "uncore_imc_2", "uncore_imc_2/writes/", "uncore_imc/writes/" },
+	};
+	struct harness h = { .config = { .per = PM_PACKAGE, .summary = true }, .look = nothing };
+	struct builder b;
+	uint32_t id;
+
+	builder_init(&b, one_a_row);
+	add_pmu(&b, "uncore_imc_0", "0", 0);
+	add_pmu(&b, "uncore_imc_10", "0", 0);
+	/* Another kind, and another package, whose reads nobody asked for. */
+	add_pmu(&b, "uncore_imc_free_running_0", "0", 0);
+	add_pmu(&b, "uncore_imc_2", "4", 0);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct pm_group g = { .source = (char *)"perf",
+				      .counter = &id,
+				      .n_counters = 1,
+				      .n_instances = 1,
+				      .instance = &b.instance[PM_PMU][i == 3] };
+
+		id = builder_counter(&b, of[i].event, "1", PM_CUMULATIVE, PM_AGG_SUM);
+		text_attr(&b, id, PM_COUNTER_PERF_PMU, of[i].pmu);
+		text_attr(&b, id, PM_COUNTER_PERF_EVENT, of[i].event);
+		text_attr(&b, id, PM_COUNTER_PERF_USER_TEXT, of[i].typed);
+		assert_int_equal(pm_map_set(&builder_counter_at(&b, id)->attrs, PM_COUNTER_PERF_WILDCARD,
+					    pm_u64(i < 2 ? 7 : 8)),
+				 0);
+		assert_int_equal(pm_map_set(&builder_counter_at(&b, id)->attrs, PM_COUNTER_PERF_GROUP, pm_u64(i + 1)),
+				 0);
+		assert_true(pm_model_add_group(&b.model, &g) > 0);
+	}
+	harness_start(&h, &b, "uncore_imc/reads/,uncore_imc/writes/", REPLAY_EACH);
+	harness_feed(&h, 0, 2);
+	assert_true(harness_value(&h, "uncore_imc/reads/", PM_SYSTEM, 0) == 2);
+	assert_int_equal(harness_reason(&h, "uncore_imc/writes/", PM_SYSTEM, 0), PM_REASON_NOT_READ);
+	assert_true(harness_value(&h, "uncore_imc/writes/", PM_PACKAGE, 1) == 1);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
 /* More instances than fit at once: the blocks must fit together. */
 static void look_sum(struct harness *h, const struct interval *i, size_t n)
 {
@@ -424,6 +472,7 @@ int main(void)
 		cmocka_unit_test(formulas_come_after_sums),
 		cmocka_unit_test(thresholds_judge_each_interval),
 		cmocka_unit_test(pmus_that_were_refused),
+		cmocka_unit_test(events_of_some_pmus),
 		cmocka_unit_test(blocks),
 	};
 
