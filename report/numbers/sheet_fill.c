@@ -429,7 +429,7 @@ static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uin
 	struct value *out = s->p->in + (size_t)place * s->p->block;
 
 	fill_fed(s, l, row, place, interval, n);
-	for (uint32_t i = 0; i < in->more->n_shut; i++)
+	for (uint32_t i = 0; at->kind != PM_PMU && i < in->more->n_shut; i++)
 		for (size_t k = 0;
 		     k < n && (in->more->shut[i].cpu == PM_NONE ||
 			       place_has(s->places, at, &(struct place){ .first_cpu = in->more->shut[i].cpu }));
