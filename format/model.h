@@ -543,6 +543,8 @@ void pm_model_forget(struct pm_model *m, pm_model_needs *needs, void *ctx, bool 
 /* NULL if there is none. Valid until the model changes. */
 const struct pm_counter *pm_model_counter(const struct pm_model *m, uint32_t id);
 const struct pm_counter *pm_model_counter_named(const struct pm_model *m, const char *name);
+/* What could not be recorded: its counter's display name, or the name where that is one of several such. */
+const char *pm_model_probe_name(const struct pm_model *m, const struct pm_probe *p);
 const struct pm_instance *pm_model_instance(const struct pm_model *m, uint32_t id);
 const struct pm_group *pm_model_group(const struct pm_model *m, uint32_t id);
 const struct pm_value *pm_model_string(const struct pm_model *m, uint32_t id);

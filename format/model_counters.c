@@ -211,3 +211,12 @@ const struct pm_counter *pm_model_counter_named(const struct pm_model *m, const 
 {
 	return m->caps && m->caps->counter_slots ? pm_model_counter(m, *find_slot(m, name)) : NULL;
 }
+
+const char *pm_model_probe_name(const struct pm_model *m, const struct pm_probe *p)
+{
+	const struct pm_counter *c = strcmp(p->source, "perf") ? NULL : pm_model_counter_named(m, p->what);
+	size_t len = c && c->display ? strlen(c->display) : 0;
+
+	/* "cycles#2" is the second of that name. */
+	return len && (strncmp(p->what, c->display, len) || p->what[len] != '#') ? c->display : p->what;
+}

@@ -61,14 +61,6 @@ static void escaped(struct buf *out, const char *text)
 	text_escape(out, text, strlen(text));
 }
 
-/* The user's words for it rather than the counter's name. */
-static const char *called(const struct pm_model *m, const struct pm_probe *p)
-{
-	const struct pm_counter *c = strcmp(p->source, "perf") ? NULL : pm_model_counter_named(m, p->what);
-
-	return c && c->display && *c->display ? c->display : p->what;
-}
-
 /* The first probe of each cure represents all that it would cure. */
 static bool is_first(const struct pm_model *m, uint32_t i, bool all)
 {
@@ -99,7 +91,7 @@ static void print_one(const struct pm_model *m, uint32_t i, bool all, struct buf
 		} else {
 			buf_addstr(out, ", ");
 		}
-		escaped(out, called(m, q));
+		escaped(out, pm_model_probe_name(m, q));
 		last = q->source;
 		named++;
 	}

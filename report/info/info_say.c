@@ -311,14 +311,6 @@ static void columns(struct report *p)
 	}
 }
 
-/* The user's words for an event rather than its counter's name. */
-static const char *called(const struct pm_model *m, const struct pm_probe *probe)
-{
-	const struct pm_counter *c = strcmp(probe->source, "perf") ? NULL : pm_model_counter_named(m, probe->what);
-
-	return c && c->display && *c->display ? c->display : probe->what;
-}
-
 static void missing(struct report *p)
 {
 	if (!p->m->n_probes)
@@ -328,7 +320,7 @@ static void missing(struct report *p)
 		const struct pm_probe *probe = &p->m->probe[i];
 
 		buf_clear(&p->cell);
-		buf_addstr(&p->cell, called(p->m, probe));
+		buf_addstr(&p->cell, pm_model_probe_name(p->m, probe));
 		if (probe->reason && probe->reason != PM_REASON_NOT_READ) /* then what says why */
 			buf_printf(&p->cell, ": %s", pm_reason_text(probe->reason));
 		if (probe->hint)

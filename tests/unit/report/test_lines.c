@@ -201,7 +201,7 @@ static const struct {
 	  { ",cpu,0,0,,0,0,0,0,,,,k.f,1.5,W,ok,1\n",
 	    ",cpu,0,0,,0,0,0,0,,,,k.s,-1,Cel,ok,1\n",
 	    ",cpu,0,0,,0,0,0,0,,,,k.c,20,1,ok,1\n",
-	    ",cpu,0,0,,0,0,0,1,,,,k.f,nan,W,ok,1\n",
+	    ",cpu,0,0,,0,0,0,1,,,,k.f,nan,W,not-finite,1\n",
 	    ",cpu,0,0,,0,0,0,1,,,,k.c,,1,missed,\n" } },
 	{ { NULL }, cmd_show, "--show=l.n --per-cpu --format=csv", 0,
 	  { ",cpu,0,0,,0,0,0,0,,,,l.n,1,1,ok,1\n", ",cpu,0,0,,0,0,0,1,,,,l.n,,1,no-permission,\n",
