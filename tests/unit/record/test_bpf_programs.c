@@ -199,7 +199,7 @@ static uint64_t run(const struct program *p, void *context)
 		const struct bpf_insn *i = &p->insn[at];
 		uint64_t *d = &r[i->dst_reg], s = r[i->src_reg];
 		uint64_t k = BPF_SRC(i->code) == BPF_X ? s : (uint64_t)(int64_t)i->imm;
-		char *to = (char *)pointer(*d) + i->off, *from = (char *)pointer(s) + i->off;
+		void *to = pointer(*d + (uint64_t)(int64_t)i->off), *from = pointer(s + (uint64_t)(int64_t)i->off);
 		bool jump = false;
 
 		assert_true(at < p->n);
@@ -285,7 +285,6 @@ static const struct bpf_prog_info *described; /* what is said of programs; NULL:
 static long tell(int fd, void *info)
 {
 	struct bpf_prog_info *program = info;
-	uint32_t *ids = pointer(program->map_ids);
 	struct bpf_link_info *link = info;
 	struct bpf_map_info *map = info;
 
@@ -309,6 +308,8 @@ static long tell(int fd, void *info)
 			*program = *described;
 			return 0;
 		} else if (programs[i].fd == fd) {
+			uint32_t *ids = pointer(program->map_ids);
+
 			program->nr_map_ids = n_maps < program->nr_map_ids ? n_maps : program->nr_map_ids;
 			for (uint32_t k = 0; k < program->nr_map_ids; k++)
 				ids[k] = k + 1;
