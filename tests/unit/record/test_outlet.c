@@ -2,6 +2,7 @@
  * The queue before the file, with a sink that takes, refuses or holds what it is given. Time is the test's: each look
  * at the clock is a millisecond later than the one before, and waits for a time that is long past are over at once.
  */
+#include <stdatomic.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -25,7 +26,7 @@ uint64_t __wrap_clocks_monotonic(void);
 
 uint64_t __wrap_clocks_monotonic(void)
 {
-	return now += MS;
+	return atomic_fetch_add(&now, MS) + MS;
 }
 
 static struct {

@@ -3,6 +3,7 @@
  * until a reader waits for a deadline, which comes at once, or reads something, which takes as long as the test says.
  * So every time and every loss is known to the nanosecond, however busy the machine is.
  */
+#include <stdatomic.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -37,7 +38,7 @@ int __wrap_sched_setaffinity(pid_t tid, size_t size, const cpu_set_t *set);
 /* Whoever looks while a reading is held may do so for ever. */
 uint64_t __wrap_clocks_monotonic(void)
 {
-	return held ? now += 1000 * MS : now;
+	return held ? atomic_fetch_add(&now, 1000 * MS) + 1000 * MS : now;
 }
 
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long g)
@@ -134,7 +135,9 @@ static void begin(unsigned n, uint32_t flags)
 
 	memset(&f, 0, sizeof(f));
 	now = S;
-	oversleeps_at = pinned = unpinned = 0;
+	oversleeps_at = 0;
+	pinned = 0;
+	unpinned = 0;
 	held = false;
 	held_for = 20000;
 	pinned_to = PM_NONE;
