@@ -377,7 +377,7 @@ static int settle(struct perf_source *s, struct plan *p, struct perf_group *g, s
 		if (!g->tasks && e->ev->pmu_index != EVENT_NONE && has_no_cpu(&s->pmus.pmu[e->ev->pmu_index])) {
 			/* The mask of an uncore PMU is never empty, but may be no list. */
 			e->reason = e->ev->uncore ? PM_REASON_NOT_SUPPORTED : PM_REASON_OFFLINE;
-			e->hint = e->ev->uncore ? "" : "with a CPU of its PMU online: none is";
+			e->hint = e->ev->uncore ? "" : "with its CPUs online";
 		}
 	}
 	return 0;

@@ -303,7 +303,7 @@ def check_events(runner, m):
 def check_kinds(runner, m):
     """What of one kind of cores is not recorded, and why: nothing of the others of -C, one that is named, or all because none is online."""
     wrong, path = [], os.path.join(runner.folder, "x.pmr")
-    offline, other = "its CPU was offline; try: with a CPU of its PMU online", "try: another CPU"
+    offline, other = "its CPU was offline; try: with its CPUs online", "try: another CPU"
     for how, said, never in ((["-a"], [f"cpu_core/instructions/, .*{offline}", "cpu_core .* no CPU online"], "legacy-|not supported"),
                              (["-a", "-e", "instructions"], [f"cpu_core/instructions/.*{offline}"], "legacy-|cpu_atom/instr"),
                              (["-C", "2", "-e", "cpu_atom/instructions/"], [], "Not recorded.*instructions"),
