@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/buf.h"
 #include "common/cpulist.h"
+#include "common/event/event.h"
 #include "report/metric/bind_private.h"
 
 /* Why a requested event of a PMU is not in the recording; PM_OK: nobody requested it. */
@@ -79,22 +81,26 @@ int bind_shut(struct builder *x, struct bound_input *in)
 {
 	const struct pm_model *m = x->p->model;
 	const char *slash = in->more->name && in->n_counters && !in->constant ? strchr(in->more->name, '/') : NULL,
-		   *first;
+		   *first = "";
+	SCOPED(buf_release) struct buf pattern = { 0 };
 	const struct pmu_class *class = NULL;
+	bool named;
 
 	if (slash) {
 		first = pm_map_text(&pm_model_counter(m, in->counter[0])->attrs, PM_COUNTER_PERF_PMU, "");
 		class = class_of_pmu(m, first);
-		/* Whoever names one PMU does not want the others. */
-		if (strlen(first) == (size_t)(slash - in->more->name) &&
-		    !strncmp(first, in->more->name, strlen(first)))
-			class = NULL;
+		buf_add(&pattern, in->more->name, (size_t)(slash - in->more->name));
 	}
+	if (pattern.err)
+		return pattern.err;
+	/* Whoever names one PMU does not want the others; the name of a class names all of its PMUs. */
+	named = class && event_pmu_matches(buf_str(&pattern), first);
 	for (uint32_t i = 0; class && i < m->n_pmus; i++) {
 		const char *name = pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, "");
 		uint16_t reason = why_shut(m, &m->pmu[i], name);
 
-		if (class_of_pmu(m, name) != class || feeds(m, in, name))
+		if (class_of_pmu(m, name) != class || feeds(m, in, name) ||
+		    (named && !event_pmu_matches(buf_str(&pattern), name)))
 			continue;
 		if (!reason && was_left_out(m, in, &m->pmu[i], name))
 			reason = PM_REASON_NOT_READ;

@@ -122,7 +122,10 @@ class Formulas:
             terms = [t.strip() for t in rest.rpartition("/")[0].split(",")]
             pmus = self.pmus(pattern)
         else:
-            pmus, terms = list(self.machine.table.PMUS), [text]
+            # A metric means the cores' event where they have one.
+            having = [n for n in self.machine.table.PMUS if self.terms_on(n, text) is not None]
+            cores = [n for n in having if self.machine.table.PMUS[n]["kind"] == "core"]
+            pmus, terms = cores or list(self.machine.table.PMUS), [text]
         found, total = False, 0.0
         for pmu in pmus:
             known = self.terms_on(pmu, terms[0])
