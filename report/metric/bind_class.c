@@ -16,17 +16,68 @@ void class_index_release(struct class_index *x)
 		free(x->filter[i]);
 	free(x->filter);
 	free(x->row);
+	free(x->pmu);
+	names_release(&x->pmus);
 	*x = (struct class_index){ 0 };
 }
 
 /* ---- what a counter is ---- */
 
-const struct pmu_class *class_of_pmu(const struct pm_model *m, const char *name)
+const struct pmu_class *class_of_pmu(const struct class_index *x, const char *name)
 {
-	for (uint32_t i = 0; i < m->n_pmus; i++)
-		if (!strcmp(pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, ""), name))
-			return pmu_class_of(name, pm_map_text(&m->pmu[i].attrs, PM_PMU_IDENTIFIER, NULL));
-	return pmu_class_of(name, NULL);
+	uint32_t at;
+
+	return names_get(&x->pmus, name, &at) ? x->pmu[at].class : pmu_class_of(name, NULL);
+}
+
+/* Names and CPUs of the PMUs, and which of them are kin. 0 or -ENOMEM. */
+static int add_pmus(struct class_index *x, const struct pm_model *m)
+{
+	SCOPED(buf_release) struct buf key = BUF_INIT;
+	SCOPED(names_release) struct names kin = { 0 };
+	int err = 0;
+
+	x->pmu = calloc((size_t)m->n_pmus + 1, sizeof(*x->pmu));
+	if (!x->pmu)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < m->n_pmus && !err; i++) {
+		const struct pm_map *attrs = &m->pmu[i].attrs;
+		const char *name = pm_map_text(attrs, PM_PMU_NAME, "");
+		uint32_t first;
+
+		x->pmu[i] = (struct class_pmu){
+			.class = pmu_class_of(name, pm_map_text(attrs, PM_PMU_IDENTIFIER, NULL)),
+			.kin = i,
+			.reason = (uint16_t)pm_map_u64(attrs, PM_PMU_REFUSED, 0),
+		};
+		err = names_get(&x->pmus, name, &first) ? 0 : names_set(&x->pmus, name, i);
+		buf_clear(&key);
+		for (const char *c = name; *c; c++)
+			if (c == name || *c < '0' || *c > '9')
+				buf_addch(&key, *c);
+		buf_printf(&key, " %s", pm_map_text(attrs, PM_PMU_CPUMASK, ""));
+		if (!err && !names_get(&kin, buf_str(&key), &x->pmu[i].kin))
+			err = names_set(&kin, buf_str(&key), i);
+		err = err ? err : key.err;
+	}
+	return err;
+}
+
+/* What the recording has of the counter's PMU. */
+static void note_pmu(struct class_index *x, const struct pm_counter *c)
+{
+	const struct pm_value *invalid = pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID);
+	struct class_pmu *pmu;
+	uint32_t at;
+
+	if (!names_get(&x->pmus, pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, ""), &at))
+		return;
+	pmu = &x->pmu[at];
+	pmu->recorded |= !invalid;
+	if (invalid && !pmu->refused) {
+		pmu->reason = (uint16_t)pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0);
+		pmu->refused = true;
+	}
 }
 
 static int by_key(const void *a, const void *b)
@@ -124,15 +175,17 @@ int class_index_build(struct class_index *x, const struct pm_model *m)
 	int64_t place;
 
 	*x = (struct class_index){ 0 };
-	place = filter_place(x, "");
+	place = add_pmus(x, m);
+	place = place ? place : filter_place(x, "");
 	for (uint32_t i = 0; i < m->n_counters && place >= 0; i++) {
 		const struct pm_counter *c = &m->counter[i];
 		const char *pmu = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, NULL);
 		const struct pmu_class *class;
 		const struct pmu_class_event *event;
 
+		note_pmu(x, c);
 		if (strcmp(c->source, "perf") || !pmu || !pm_map_get(&c->attrs, PM_COUNTER_PERF_GROUP) ||
-		    pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID) || !(class = class_of_pmu(m, pmu)))
+		    pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID) || !(class = class_of_pmu(x, pmu)))
 			continue;
 		event = read_event(class, pm_map_text(&c->attrs, PM_COUNTER_PERF_EVENT, c->name), &filters);
 		place = filters.err ? filters.err : event ? filter_place(x, buf_str(&filters)) : 0;

@@ -8,6 +8,15 @@
 #include "common/catalog/pmu_class.h"
 #include "report/metric/bind.h"
 
+/* A PMU of the recording. */
+struct class_pmu {
+	const struct pmu_class *class; /* NULL: none */
+	uint32_t kin;    /* place of the first PMU with the same CPUs whose name differs in digits at most */
+	uint16_t reason; /* why a requested event of it is not in the recording; PM_OK: nobody requested it */
+	bool refused;    /* that is the reason of an event, not of the whole PMU */
+	bool recorded;   /* some event of it is in the recording */
+};
+
 struct class_counter {
 	uint32_t counter; /* id */
 	uint32_t group;
@@ -24,6 +33,8 @@ struct class_index {
 	size_t n;
 	char **filter; /* owned; distinct texts, the first is "" */
 	uint32_t n_filters;
+	struct class_pmu *pmu; /* owned; beside pmu[] of the model */
+	struct names pmus;     /* their names -> places */
 };
 
 /* Which counters one formula takes, under one set of filters. */
@@ -39,8 +50,8 @@ struct class_choice {
 int class_index_build(struct class_index *x, const struct pm_model *m);
 void class_index_release(struct class_index *x);
 
-/* The class of a recorded PMU by its name, or NULL. */
-const struct pmu_class *class_of_pmu(const struct pm_model *m, const char *name);
+/* The class of a PMU by its name, or NULL. */
+const struct pmu_class *class_of_pmu(const struct class_index *x, const char *name);
 /* The class that the text of a formula names first, or NULL. */
 const struct pmu_class *class_of_formula(const char *text);
 /* Splits "nvidia_ucf/cycles/"; NULL: not an event of a class. */

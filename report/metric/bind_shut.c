@@ -8,61 +8,26 @@
 #include "common/event/event.h"
 #include "report/metric/bind_private.h"
 
-/* Why a requested event of a PMU is not in the recording; PM_OK: nobody requested it. */
-static uint16_t why_shut(const struct pm_model *m, const struct pm_pmu *pmu, const char *name)
-{
-	for (uint32_t i = 0; i < m->n_counters; i++) {
-		const struct pm_map *attrs = &m->counter[i].attrs;
+/* In fed_by(). */
+enum { FED_ITSELF = 1, FED_KIN = 2 };
 
-		if (pm_map_get(attrs, PM_COUNTER_PERF_INVALID) &&
-		    !strcmp(pm_map_text(attrs, PM_COUNTER_PERF_PMU, ""), name))
-			return (uint16_t)pm_map_u64(attrs, PM_COUNTER_PERF_INVALID, 0);
-	}
-	return (uint16_t)pm_map_u64(&pmu->attrs, PM_PMU_REFUSED, 0);
-}
-
-static bool feeds(const struct pm_model *m, const struct bound_input *in, const char *pmu)
+/* Which PMUs feed the input, and, at the place of the first of some kin, whether any of them does; NULL without
+ * memory. */
+static unsigned char *fed_by(const struct class_index *x, const struct pm_model *m, const struct bound_input *in)
 {
-	for (uint32_t k = 0; k < in->n_counters; k++) {
+	unsigned char *fed = calloc((size_t)m->n_pmus + 1, 1);
+	uint32_t at;
+
+	for (uint32_t k = 0; fed && k < in->n_counters; k++) {
 		const struct pm_map *attrs = &pm_model_counter(m, in->counter[k])->attrs;
 
-		if (!pm_map_get(attrs, PM_COUNTER_PERF_INVALID) &&
-		    !strcmp(pm_map_text(attrs, PM_COUNTER_PERF_PMU, ""), pmu))
-			return true;
+		if (pm_map_get(attrs, PM_COUNTER_PERF_INVALID) ||
+		    !names_get(&x->pmus, pm_map_text(attrs, PM_COUNTER_PERF_PMU, ""), &at))
+			continue;
+		fed[at] |= FED_ITSELF;
+		fed[x->pmu[at].kin] |= FED_KIN;
 	}
-	return false;
-}
-
-/* Names that differ in digits alone: uncore_imc_0, uncore_imc_10. */
-static bool is_sibling(const char *a, const char *b)
-{
-	static const char digits[] = "0123456789";
-
-	while (*a && *a == *b) {
-		a += strspn(a + 1, digits) + 1;
-		b += strspn(b + 1, digits) + 1;
-	}
-	return !*a && !*b;
-}
-
-/* Whether other events of the PMU were recorded, but not this one, which a sibling in the same place has. */
-static bool was_left_out(const struct pm_model *m, const struct bound_input *in, const struct pm_pmu *pmu,
-			 const char *name)
-{
-	const char *mask = pm_map_text(&pmu->attrs, PM_PMU_CPUMASK, "");
-	bool recorded = false;
-
-	for (uint32_t i = 0; i < m->n_counters && !recorded; i++)
-		recorded = !pm_map_get(&m->counter[i].attrs, PM_COUNTER_PERF_INVALID) &&
-			   !strcmp(pm_map_text(&m->counter[i].attrs, PM_COUNTER_PERF_PMU, ""), name);
-	for (uint32_t i = 0; i < m->n_pmus && recorded; i++) {
-		const char *other = pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, "");
-
-		if (is_sibling(name, other) && !strcmp(pm_map_text(&m->pmu[i].attrs, PM_PMU_CPUMASK, ""), mask) &&
-		    feeds(m, in, other))
-			return true;
-	}
-	return false;
+	return fed;
 }
 
 /* A CPU of the PMU's package; PM_NONE: it counts in several, or that is unknown. */
@@ -84,25 +49,30 @@ int bind_shut(struct builder *x, struct bound_input *in)
 		   *first = "";
 	SCOPED(buf_release) struct buf pattern = { 0 };
 	const struct pmu_class *class = NULL;
+	SCOPED(scoped_free) unsigned char *fed = NULL;
 	bool named;
 
 	if (slash) {
 		first = pm_map_text(&pm_model_counter(m, in->counter[0])->attrs, PM_COUNTER_PERF_PMU, "");
-		class = class_of_pmu(m, first);
+		class = class_of_pmu(&x->classes, first);
 		buf_add(&pattern, in->more->name, (size_t)(slash - in->more->name));
 	}
 	if (pattern.err)
 		return pattern.err;
+	if (class && !(fed = fed_by(&x->classes, m, in)))
+		return -ENOMEM;
 	/* Whoever names one PMU does not want the others; the name of a class names all of its PMUs. */
 	named = class && event_pmu_matches(buf_str(&pattern), first);
 	for (uint32_t i = 0; class && i < m->n_pmus; i++) {
 		const char *name = pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, "");
-		uint16_t reason = why_shut(m, &m->pmu[i], name);
+		const struct class_pmu *pmu = &x->classes.pmu[i];
+		uint16_t reason = pmu->reason;
 
-		if (class_of_pmu(m, name) != class || feeds(m, in, name) ||
+		if (pmu->class != class || (fed[i] & FED_ITSELF) ||
 		    (named && !event_pmu_matches(buf_str(&pattern), name)))
 			continue;
-		if (!reason && was_left_out(m, in, &m->pmu[i], name))
+		/* Other events of the PMU were recorded, but not this one, which another of the kin has. */
+		if (!reason && pmu->recorded && (fed[pmu->kin] & FED_KIN))
 			reason = PM_REASON_NOT_READ;
 		if (!reason)
 			continue;
