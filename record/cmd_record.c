@@ -205,7 +205,7 @@ static void obey_signals(struct recorder *r)
 /* Until the run is over. */
 static void watch(struct recorder *r)
 {
-	enum { SIGNALS, WRITING, TICKS, CONTROL, MARKS, INPUT, TASKS, CPUS, FDS };
+	enum { SIGNALS, WRITING, TICKS, CONTROL, MARKS, INPUT, TASKS, CPUS, OPENER, FDS };
 
 	while (!r->run_over) {
 		struct pollfd p[FDS + DUMP_TRIGGERS] = {
@@ -218,6 +218,7 @@ static void watch(struct recorder *r)
 			[INPUT] = { .fd = r->input && foreground() ? STDIN_FILENO : -1, .events = POLLIN },
 			[TASKS] = { .fd = session_watch_fd(&r->session), .events = POLLIN },
 			[CPUS] = { .fd = r->session.hotplug.fd, .events = POLLIN },
+			[OPENER] = { .fd = r->failed ? -1 : opener_fd() },
 		};
 		struct control_command command;
 		unsigned triggers = dumper_watch(&r->dumper, p + FDS);
@@ -246,6 +247,9 @@ static void watch(struct recorder *r)
 			notice(r, session_notice(&r->session));
 		if (p[CPUS].revents)
 			notice(r, hotplug_heard(&r->session.hotplug));
+		/* It has ended; looking finds that. */
+		if (p[OPENER].revents)
+			r->second_ns = 0;
 		handle_times(r);
 		if (r->session.reached_last && !make_up(r))
 			r->run_over = true;

@@ -65,6 +65,11 @@ bool opener_runs(void)
 	return opener.socket >= 0;
 }
 
+int opener_fd(void)
+{
+	return opener.socket;
+}
+
 bool opener_lost(void)
 {
 	pid_t pid = 0;

@@ -22,6 +22,8 @@ void opener_end(void);
 /* In a forked process: closes what was inherited of it. */
 void opener_forget(void);
 bool opener_runs(void);
+/* A descriptor that hangs up when it ends; -1: there is none. Only for poll(), without events. */
+int opener_fd(void);
 /* True once, if it has ended by itself. Later requests are refused. */
 bool opener_lost(void);
 /* Whether it was started with this capability. */

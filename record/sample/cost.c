@@ -224,6 +224,7 @@ int cost_record(const struct cost *c, struct plan *p, struct recording *r, uint6
 		const char *name;
 		uint64_t value;
 	} row[] = {
+		{ "elapsed_ns", clocks_monotonic() - c->begin_ns },
 		{ "cpu_ns", clocks_timeval_ns(&usage.ru_utime) + clocks_timeval_ns(&usage.ru_stime) },
 		{ "wakeups", (uint64_t)usage.ru_nvcsw },
 		{ "waited_ns", c->waited_ns },

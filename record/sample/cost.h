@@ -6,6 +6,7 @@
 #include "record/sample/sampler.h"
 
 struct cost {
+	uint64_t begin_ns;  /* all is counted from then on, CLOCK_MONOTONIC */
 	uint64_t waited_ns; /* its threads, while runnable */
 	uint64_t reader_ns; /* of that, the readers */
 	struct sampler_delay delay;

@@ -103,6 +103,7 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 {
 	int err;
 
+	s->cost.begin_ns = clocks_monotonic();
 	s->options = o;
 	s->run = 1;
 	s->hotplug.fd = -1;

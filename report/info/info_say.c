@@ -102,6 +102,7 @@ static void why_lost(struct report *p, uint64_t lost, double seconds)
 {
 	double half_ns = (double)lost * (double)pm_map_u64(&p->m->header, PM_HEADER_INTERVAL, 0) / 2;
 	uint64_t waited_ns = cost_of(p, "reader_waited_ns"), late_ns = cost_of(p, "late_ns");
+	uint64_t readers = info_number(p->m, "pmrec.readers");
 	double waited = (double)waited_ns / 1e6 / seconds;
 
 	buf_clear(&p->cell);
@@ -112,9 +113,12 @@ static void why_lost(struct report *p, uint64_t lost, double seconds)
 		say_ns(&p->cell, late_ns);
 		buf_addstr(&p->cell, ": it was stopped, or its cgroup was frozen");
 	} else if (lost > p->s->snapshots / 100 && waited >= 10 && (double)waited_ns >= half_ns) {
-		buf_printf(&p->cell, "readers waited %.0f ms per second for a CPU%s; try --realtime, or fewer events",
-			   waited,
-			   (double)cost_of(p, "throttled_ns") >= half_ns ? " (a quota held back their cgroup)" : "");
+		buf_printf(&p->cell, "readers waited %.0f ms per second for a CPU", waited);
+		if (readers > 1)
+			buf_printf(&p->cell, ", all %llu together", (unsigned long long)readers);
+		if ((double)cost_of(p, "throttled_ns") >= half_ns)
+			buf_addstr(&p->cell, " (a quota held back their cgroup)");
+		buf_addstr(&p->cell, "; try --realtime, or fewer events");
 	} else if ((double)cost_of(p, "overrun_ns") >= half_ns) {
 		buf_addstr(&p->cell, "reading took longer than an interval; try a longer one, or fewer sources");
 	} else if (cost_of(p, "dropped")) {
@@ -125,11 +129,12 @@ static void why_lost(struct report *p, uint64_t lost, double seconds)
 	say_cell(p, "ticks were lost");
 }
 
-/* Per second of the recording. */
+/* Per second in which it was counted, which began before the first snapshot. */
 static void cost(struct report *p)
 {
 	struct scan *s = p->s;
-	double seconds = (double)(s->last_ns - s->first_ns) / 1e9;
+	uint64_t elapsed_ns = cost_of(p, "elapsed_ns");
+	double seconds = (double)(elapsed_ns ? elapsed_ns : s->last_ns - s->first_ns) / 1e9;
 	/* By the host: from one CPU at most, while so many ticks were lost. */
 	uint64_t stolen_ns = cost_of(p, "stolen_ns"), stolen = cost_of(p, "stolen_ticks");
 	uint64_t stalls = cost_of(p, "stalls"), dropped = cost_of(p, "dropped");
@@ -139,7 +144,8 @@ static void cost(struct report *p)
 		return;
 	buf_clear(&p->cell);
 	buf_printf(&p->cell,
-		   "%.2f %% of a CPU, %.0f wake-ups per second, waited %.1f ms per second for a CPU, %.1f MB",
+		   "%.2f %% of a CPU, %.0f wake-ups per second, waited %.1f ms per second for a CPU (all "
+		   "threads together), %.1f MB",
 		   (double)cost_of(p, "cpu_ns") / 1e7 / seconds, (double)cost_of(p, "wakeups") / seconds,
 		   (double)cost_of(p, "waited_ns") / 1e6 / seconds, (double)cost_of(p, "memory_kib") / 1024);
 	if (stalls)

@@ -438,8 +438,8 @@ def check_text(pmrep, path, r, said):
         has("CPU type", t)
     cost = {c["name"][11:]: c["value"] for c in said["config"] if c["name"].startswith("pmrec.cost.")}
     if cost.get("cpu_ns") and said["duration_ns"]:
-        s, get = said["duration_ns"] / 1e9, lambda k: cost.get(k, 0)
-        line = "%.2f %% of a CPU, %.0f wake-ups per second, waited %.1f ms per second for a CPU, %.1f MB" % (
+        s, get = (cost.get("elapsed_ns") or said["duration_ns"]) / 1e9, lambda k: cost.get(k, 0)
+        line = "%.2f %% of a CPU, %.0f wake-ups per second, waited %.1f ms per second for a CPU (all threads together), %.1f MB" % (
             get("cpu_ns") / 1e7 / s, get("wakeups") / s, get("waited_ns") / 1e6 / s, get("memory_kib") / 1024)
         line += "; the output stalled %s, %.1f s" % (plural(get("stalls"), "time"), get("stalled_ns") / 1e9) if get("stalls") else ""
         has("cost", line + ("; %d dropped" % get("dropped") if get("dropped") else ""))
@@ -456,6 +456,8 @@ def check_text(pmrep, path, r, said):
             why = "the recorder did not run for %s: it was stopped, or its cgroup was frozen" % duration(get("late_ns"))
         elif lost > said["snapshots"] // 100 and waited >= 10 and 2 * get("reader_waited_ns") >= least:
             quota = " (a quota held back their cgroup)" if 2 * get("throttled_ns") >= least else ""
+            n = next((c["value"] for c in said["config"] if c["name"] == "pmrec.readers"), 1)
+            quota = (", all %d together" % n if n > 1 else "") + quota
             why = "readers waited %.0f ms per second for a CPU%s; try --realtime, or fewer events" % (waited, quota)
         elif 2 * get("overrun_ns") >= least:
             why = "reading took longer than an interval; try a longer one, or fewer sources"
@@ -564,7 +566,7 @@ def machine(path, costs=None, cycles=(0, 0, 0)):
     chunk([START + (20 + i) * SECOND for i in range(2)], 700, cycles[2], {11: 20, 5: 2, 6: 2})
     r.body(INSTANCES, {1: START + 22 * SECOND, 4: [17, 1, 1, 5]})
     if costs:
-        r.body(CONFIG, {1: [{1: "pmrec." + (k if k.startswith("sampl") else "cost." + k), 2: START, 3: 0, 50: v} for k, v in costs.items()]})
+        r.body(CONFIG, {1: [{1: "pmrec." + (k if k.startswith(("sampl", "readers")) else "cost." + k), 2: START, 3: 0, 50: v} for k, v in costs.items()]})
     r.frame(63, b"\x00")
     r.end()
     r.save(path)
@@ -589,9 +591,10 @@ def main(pmrep, *paths):
         machine(folder + "/overrun.pmr", {**busy, "reader_waited_ns": least - 1, "overrun_ns": least, "dropped": 3})
         machine(folder + "/unknown.pmr", {**busy, "reader_waited_ns": least - 1, "late_ns": least - 1, "overrun_ns": least - 1})
         machine(folder + "/missed.pmr", {**busy, "reader_waited_ns": 10 * SECOND, "missed": 22, "throttled_ns": 10 * SECOND - 1})
+        machine(folder + "/together.pmr", {**busy, "reader_waited_ns": 90 * SECOND, "missed": 22, "readers": 8, "elapsed_ns": 40 * SECOND})
         machine(folder + "/missed_more.pmr", {**busy, "reader_waited_ns": 10 * SECOND - 1, "missed": 22, "dropped": 3})
         own = [folder + "/%s.pmr" % name for name in
-               ("missed", "missed_more", "machine", "canaries", "waited", "dropped", "stopped", "not_stopped", "overrun", "unknown")]
+               ("missed", "missed_more", "together", "machine", "canaries", "waited", "dropped", "stopped", "not_stopped", "overrun", "unknown")]
         check_choice(pmrep, own[0])
         check_long(pmrep, folder)
         for path in own + list(paths):

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -224,11 +225,15 @@ static bool opens(void)
 /* It has been killed: that is said once. */
 static bool is_lost(void)
 {
+	struct pollfd hangs_up = { .fd = opener_fd() };
 	char path[64];
 	int pid = 0;
 	FILE *f;
 
-	if (opener_start(true))
+	if (hangs_up.fd >= 0 || opener_start(true))
+		return false;
+	hangs_up.fd = opener_fd();
+	if (poll(&hangs_up, 1, 0))
 		return false;
 	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)gettid());
 	f = fopen(path, "r");
@@ -237,7 +242,8 @@ static bool is_lost(void)
 	fclose(f);
 	kill(pid, SIGKILL);
 	waitid(P_PID, (id_t)pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
-	return opener_open("/proc/vmstat", O_RDONLY) == -EPERM && opener_lost() && refuses_all();
+	return poll(&hangs_up, 1, -1) == 1 && opener_open("/proc/vmstat", O_RDONLY) == -EPERM && opener_lost() &&
+	       opener_fd() < 0 && refuses_all();
 }
 
 /* Instructions name maps by descriptor; the request has each descriptor once, and its place in the list instead. */
