@@ -250,17 +250,21 @@ int vendor_pack_texts(const struct vendor_pack *p, const char *cpuid, unsigned p
 	SCOPED(buf_release) struct buf base = BUF_INIT;
 	struct pm_zstd *z = pm_zstd_new();
 	uint32_t set[VENDOR_TEXTS];
-	int err = z ? 0 : -ENOMEM;
+	int err = 0;
 
-	*out = (struct vendor_texts){ .n = choose(p, cpuid, set, VENDOR_TEXTS) };
+	*out = (struct vendor_texts){ 0 };
+	if (!z)
+		return error_set(e, ENOMEM, "out of memory");
+	out->n = choose(p, cpuid, set, VENDOR_TEXTS);
 	for (uint32_t i = 0; i < out->n && !err; i++) {
 		for (unsigned k = 0; k < VENDOR_PARTS && !err; k++)
 			if (parts >> k & 1)
 				err = read_part(p, z, &base, &p->set[set[i]].place[k], k != VENDOR_HELP,
 						&out->set[i].part[k]);
 		if (err)
-			error_set(e, -err, "%s: %s cannot be read: the pack is damaged", p->path,
-				  p->set[set[i]].name);
+			error_set(e, -err,
+				  err == -ENOMEM ? "out of memory" : "%s: %s cannot be read: the pack is damaged",
+				  p->path, p->set[set[i]].name);
 	}
 	pm_zstd_free(z);
 	if (err)
@@ -320,7 +324,8 @@ static int pack(struct vendor_pack *p, struct buf *index, struct buf *frames)
 			size_t at = frames->len;
 			bool help = k == VENDOR_HELP;
 
-			if (s->text[k].len)
+			err = s->text[k].err;
+			if (!err && s->text[k].len)
 				err = pm_zstd_compress_with(z, help ? NULL : base.data, help ? 0 : base.len,
 							    s->text[k].data, s->text[k].len, PACK_LEVEL, frames);
 			print_place(index, frames, at, s->text[k].len);
@@ -331,21 +336,6 @@ static int pack(struct vendor_pack *p, struct buf *index, struct buf *frames)
 		buf_printf(index, "cpu\t%s\t%s\n", p->cpu[i].pattern, p->set[p->cpu[i].set].name);
 	pm_zstd_free(z);
 	return err ? err : index->err ? index->err : frames->err;
-}
-
-static int write_all(int fd, const void *data, size_t len)
-{
-	const char *at = data;
-
-	while (len) {
-		ssize_t n = write(fd, at, len);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		at += n > 0 ? n : 0;
-		len -= n > 0 ? (size_t)n : 0;
-	}
-	return 0;
 }
 
 int vendor_pack_write(struct vendor_pack *p, const char *path, struct error *e)
@@ -363,11 +353,11 @@ int vendor_pack_write(struct vendor_pack *p, const char *path, struct error *e)
 	if (!err)
 		err = (fd = mkstemp((char *)temporary.data)) < 0 ? -errno : 0;
 	if (!err)
-		err = write_all(fd, head, HEAD);
+		err = file_write(fd, head, HEAD);
 	if (!err)
-		err = write_all(fd, index.data, index.len);
+		err = file_write(fd, index.data, index.len);
 	if (!err)
-		err = write_all(fd, frames.data, frames.len);
+		err = file_write(fd, frames.data, frames.len);
 	if (!err && (fchmod(fd, 0644) || fsync(fd) || rename(buf_str(&temporary), path)))
 		err = -errno;
 	if (fd >= 0) {

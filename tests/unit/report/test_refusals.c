@@ -1,6 +1,7 @@
 /* A recording is read and written again while the n-th allocation, read, seek or write fails, for every n: the copy ends
  * with this error, or is the same as ever. */
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "format/compress.h"
+#include "format/vendor_pack.h"
 #include "report/copy/rewrite.h"
 #include "tests/unit/lib/churn.h"
 #include "tests/unit/lib/sample.h"
@@ -59,6 +63,22 @@ void *__wrap_realloc(void *p, size_t n)
 char *__wrap_strdup(const char *s)
 {
 	return refused(ALLOCATION) ? NULL : __real_strdup(s);
+}
+
+ssize_t __real_pread(int fd, void *data, size_t n, off_t at);
+ssize_t __real_write(int fd, const void *data, size_t n);
+ssize_t __wrap_pread(int fd, void *data, size_t n, off_t at);
+ssize_t __wrap_write(int fd, const void *data, size_t n);
+
+ssize_t __wrap_pread(int fd, void *data, size_t n, off_t at)
+{
+	return refused(READ) ? -1 : __real_pread(fd, data, n, at);
+}
+
+ssize_t __wrap_write(int fd, const void *data, size_t n)
+{
+	errno = error_of[WRITE];
+	return refused(WRITE) ? -1 : __real_write(fd, data, n);
 }
 
 /* Ids of copies are the same, so that copies are. */
@@ -173,31 +193,99 @@ static void say_chunk(struct buf *out, const struct pm_model *m, const struct pm
 	}
 }
 
+/* At most so many items, as far as there are any; what grows is asked again. */
+static int read_on(struct buf *out, struct pm_reader *r, unsigned most, bool forget)
+{
+	const struct pm_chunk *chunk;
+	struct pm_item item;
+	unsigned asked = 0;
+	int err = 1;
+
+	while (most && (err == 1 || (err == -EAGAIN && ++asked < 400))) {
+		err = pm_reader_next(r, &item);
+		if (err != 1)
+			continue;
+		asked = 0;
+		most--;
+		if (item.kind == PM_ITEM_DAMAGE)
+			buf_printf(out, "\ndamage %u", item.damage->kind);
+		err = item.kind == PM_ITEM_CHUNK ? pm_reader_decode(r, &chunk) : -EBADMSG;
+		if (!err)
+			say_chunk(out, pm_reader_model(r), chunk);
+		if (!err && forget)
+			pm_reader_forget(r, NULL, NULL);
+		/* Of a damaged chunk nothing may be left. */
+		err = !err || err == -EBADMSG ? 1 : err;
+	}
+	return err == 1 || err == -EAGAIN ? 0 : err;
+}
+
+static int extent_of(struct pm_reader *r, struct pm_extent *x)
+{
+	int err = -EAGAIN;
+
+	for (int asked = 0; err == -EAGAIN && asked < 200; asked++)
+		err = pm_reader_extent(r, x);
+	return err;
+}
+
+/* What look() says before the values: of what there is so far. */
+#define WHOLE (3 * sizeof(uint64_t) + 4 * sizeof(struct pm_clocks))
+
 /* What a reader says of the whole, then what it meets, with any rules from the middle on. */
 static int look(struct buf *out, struct bytes *b, const struct rewrite_rules *rules)
 {
 	struct pm_reader *r = NULL;
 	struct pm_clocks clocks[4] = { 0 };
-	const struct pm_chunk *chunk;
 	struct pm_extent x = { 0 };
 	struct error e = { 0 };
-	struct pm_item item;
 	int err = open_bytes(&r, b, &e);
 
 	if (!err)
-		err = pm_reader_extent(r, &x);
+		err = extent_of(r, &x);
 	if (!err)
-		err = pm_reader_clocks(r, clocks, 4, 0);
+		err = pm_reader_clocks(r, clocks, 4, UINT64_MAX);
 	if (err >= 0)
 		err = rules ? pm_reader_seek(r, x.from_ns + (x.to_ns - x.from_ns) / 2, false) : 0;
 	buf_add(out, &x.from_ns, sizeof(x.from_ns));
 	buf_add(out, &x.to_ns, sizeof(x.to_ns));
 	buf_add(out, &x.snapshots, sizeof(x.snapshots));
 	buf_add(out, clocks, sizeof(clocks));
-	while (!err && (err = pm_reader_next(r, &item)) == 1) {
-		err = item.kind == PM_ITEM_CHUNK ? pm_reader_decode(r, &chunk) : 0;
-		if (!err && item.kind == PM_ITEM_CHUNK)
-			say_chunk(out, pm_reader_model(r), chunk);
+	if (!err)
+		err = read_on(out, r, UINT_MAX, false);
+	pm_reader_close(r);
+	return err ? err : out->err;
+}
+
+static bool one_group(void *ctx, const struct pm_group *g)
+{
+	return g->id == 1;
+}
+
+/* Back and forth in each of the recordings. */
+static int wander(struct buf *out, struct bytes *b, const struct rewrite_rules *rules)
+{
+	struct pm_reader *r = NULL;
+	struct error e = { 0 };
+	int err = open_bytes(&r, b, &e), more = 1;
+
+	if (!err)
+		err = read_on(out, r, 4, false);
+	while (!err && more == 1) {
+		struct pm_extent x;
+
+		err = extent_of(r, &x);
+		for (unsigned turn = 0; turn < 6 && !err; turn++) {
+			uint64_t to_ns = turn % 2 ? x.from_ns : x.from_ns + (x.to_ns - x.from_ns) * turn / 4;
+
+			pm_reader_select(r, turn == 2 ? one_group : NULL, NULL);
+			err = pm_reader_seek(r, to_ns, turn == 1);
+			if (!err)
+				err = read_on(out, r, turn == 3 ? UINT_MAX : 4 * turn, turn > 2);
+		}
+		more = err ? 0 : pm_reader_leave(r);
+		if (more)
+			err = more < 0 ? more : read_on(out, r, 2, false);
 	}
 	pm_reader_close(r);
 	return err ? err : out->err;
@@ -281,6 +369,112 @@ static void copies(void **state)
 	}
 }
 
+/* Recordings that are searched frame by frame: without an index, with a damaged one, damaged, cut, followed by another,
+ * and growing. */
+static void searches(void **state)
+{
+	struct sample_options without = sample;
+	struct buf file[6] = { 0 };
+	const struct rewrite_rules rules = { 0 };
+
+	(void)state;
+	without.without_index = true;
+	sample_write(&file[0], &without);
+	for (size_t f = 1; f < 4; f++)
+		sample_write(&file[f], &sample);
+	file[1].len -= 10;
+	file[2].data[file[2].len - 100] ^= 1;
+	file[3].data[file[3].len / 2] ^= 1;
+	sample_write(&file[4], &sample);
+	churn_write(&file[4], &churn);
+	churn_write(&file[5], &churn);
+	for (size_t f = 0; f < 6; f++) {
+		refuse(wander, &file[f], (struct way){ 0 }, NULL);
+		refuse(look, &file[f], (struct way){ .growing = true }, NULL);
+		refuse(look, &file[f], (struct way){ .step = 50, .growing = true }, &rules);
+		if (f < 5)
+			refuse(copy, &file[f], (struct way){ 0 }, &rules);
+		buf_release(&file[f]);
+	}
+}
+
+/* A pack is written, and read for a CPU: 0 with all texts, or an error with a sentence. */
+static int pack_and_read(const char *path, bool *read_failed)
+{
+	struct vendor_pack p = { .fd = -1 };
+	struct vendor_texts t = { 0 };
+	struct error e = { 0 };
+	int err = 0;
+
+	*read_failed = false;
+	for (uint32_t i = 0; i < 5 && !err; i++) {
+		char name[] = { 's', (char)('0' + i), '\0' };
+		int64_t at = vendor_pack_add_set(&p, name);
+
+		err = at < 0 ? (int)at : vendor_pack_add_cpu(&p, i ? name : "cpu", (uint32_t)at);
+		for (int k = 0; k < VENDOR_PARTS && !err; k++)
+			buf_printf(&p.set[i].text[k], "part %d of %s", k, name);
+	}
+	if (err)
+		error_set(&e, -err, "memory");
+	else
+		err = vendor_pack_write(&p, path, &e);
+	vendor_pack_close(&p);
+	if (!err) {
+		*read_failed = true;
+		err = vendor_pack_find(&p, &e);
+		if (!err)
+			err = vendor_pack_texts(&p, "cpu", 1 << VENDOR_ROWS | 1 << VENDOR_HELP, &t, &e);
+		*read_failed = err;
+		vendor_pack_close(&p);
+	}
+	assert_int_equal(err != 0, *e.text != '\0');
+	assert_true(err != -ENOMEM || strstr(e.text, "memory") || strstr(e.text, "Cannot allocate"));
+	if (!err) {
+		assert_int_equal(t.n, 1);
+		assert_string_equal(t.set[0].rows, "part 0 of s0");
+		assert_string_equal(t.set[0].help, "part 1 of s0");
+		assert_null(t.set[0].metrics);
+	}
+	vendor_texts_release(&t);
+	return err;
+}
+
+static void packs(void **state)
+{
+	char folder[] = "/tmp/refusals.XXXXXX", inner[64], path[80];
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	setenv("XDG_DATA_HOME", folder, 1);
+	snprintf(inner, sizeof(inner), "%s/pmrec", folder);
+	snprintf(path, sizeof(path), "%s/vendor.pmv", inner);
+	for (enum what w = 0; w < WHATS; w++) {
+		for (long n = 1;; n++) {
+			bool reading;
+			int err;
+
+			assert_int_equal(mkdir(inner, 0700), 0);
+			memset(&world, 0, sizeof(world));
+			world.left[w] = n;
+			err = pack_and_read(path, &reading);
+			world.left[w] = 0;
+			if (!world.failed)
+				break;
+			/* What cannot be read of a pack counts as damage of it. */
+			if (err)
+				assert_int_equal(err, w == READ ? -EBADMSG : -error_of[w]);
+			/* No file is left that was not written whole. */
+			assert_int_equal(access(path, F_OK), err && !reading ? -1 : 0);
+			unlink(path);
+			assert_int_equal(rmdir(inner), 0);
+		}
+		unlink(path);
+		rmdir(inner);
+	}
+	rmdir(folder);
+}
+
 /* However the bytes come, the copy is the same. */
 static void ways(void **state)
 {
@@ -290,7 +484,7 @@ static void ways(void **state)
 		{ .wrapped = true }, { .step = 3, .wrapped = true },
 	};
 	const struct rewrite_rules rules = { 0 };
-	struct buf file = { 0 }, packed = { 0 }, good = { 0 };
+	struct buf file = { 0 }, packed = { 0 }, good = { 0 }, grown = { 0 }, still = { 0 };
 	struct pm_zstd *z = pm_zstd_new();
 
 	(void)state;
@@ -309,7 +503,14 @@ static void ways(void **state)
 		if (way[i].step != 1)
 			refuse(copy, from, way[i], &rules);
 	}
+	/* What grows meanwhile has the same values. */
+	assert_int_equal(look(&still, &(struct bytes){ .file = &file }, NULL), 0);
+	assert_int_equal(look(&grown, &(struct bytes){ &file, { .step = 5, .growing = true }, 0, false }, NULL), 0);
+	assert_int_equal(grown.len, still.len);
+	assert_memory_equal(grown.data + WHOLE, still.data + WHOLE, still.len - WHOLE);
 	pm_zstd_free(z);
+	buf_release(&still);
+	buf_release(&grown);
 	buf_release(&file);
 	buf_release(&packed);
 	buf_release(&good);
@@ -317,7 +518,8 @@ static void ways(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(copies), cmocka_unit_test(ways) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(copies), cmocka_unit_test(searches),
+					    cmocka_unit_test(packs), cmocka_unit_test(ways) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
