@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""test_dropin.py [long | newer FOLDER] [SEED]: perf stat and turbostat beside pmrec in their places: the same command lines, on this
+"""test_dropin.py [long | longer | newer FOLDER] [SEED]: perf stat and turbostat beside pmrec in their places: the same command lines, on this
 machine and on an emulated one. What they print and how they end differ in numbers only, and these by no more than noise.
 
-newer: those of newer.py, below FOLDER."""
+long: all that their manuals show, and 80 generated lines of perf; longer: and 200. newer: those of newer.py, below FOLDER."""
 import concurrent.futures
 import csv
 import json
@@ -772,8 +772,9 @@ def main():
         root, why = newer.bring(words[words.index("newer") + 1])
         if not root:
             rig.skip(why)
-    peers, long = Peers(root), "long" in words
-    some = 40 if root else 200 if long else 0
+    peers, longer = Peers(root), "longer" in words
+    long = longer or "long" in words
+    some = 40 if root else 200 if longer else 80 if long else 0
     # One seed for everybody, so that a failure is of a change; another one finds what is still different.
     seed = int(words[-1]) if words and words[-1].isdigit() else 21
     wrong, done = [], 0
@@ -793,7 +794,7 @@ def main():
     if fits and os.path.exists(os.path.join(rig.TESTS, "fakemsr")):
         for name in ["rocketlake"] + ["skylakex", "zen"] * long + ["skylakex"] * bool(root):
             # turbostat ends where an added register cannot be read.
-            lines = TURBOSTAT.split("\n") + list(generated_turbostat(seed, 70 if long else 20 if root else 6))
+            lines = TURBOSTAT.split("\n") + list(generated_turbostat(seed, 70 if longer else 25 if long else 20 if root else 6))
             lines = peers.alike(lines) + listed(TURBOSTAT_NEWER if root else TURBOSTAT_OLDER, "", False)
             wrong += turbostat(name, [line for line in lines if name != "zen" or "msr0x" not in line], long, peers)
         if root:

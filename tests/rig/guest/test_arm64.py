@@ -127,7 +127,7 @@ def rules(t, guest):
 def cost(t, guest):
     """Prints what a pass over 34 groups costs beside the same reads alone, summed over the CPUs that read."""
     best = []
-    for k in (1, 2, 3):
+    for k in (1, 2):
         alone = {int(w[1]): int(w[5]) for w in (line.split() for line in guest.text(f"cost.alone.{k}").splitlines())}
         passes = {}
         # One row of times a PMU, whichever of its counters stands for it.
