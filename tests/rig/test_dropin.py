@@ -748,7 +748,8 @@ def turbostat(name, lines, long, peers):
         less = [] if peers.root or name != "hybrid" else ["pc7", "pc9"]
         hide = " ".join(f"--hide Pkg%{state}" for state in less)
         for line in (f"@ -q -n 1 -i 1 {hide}", f"@ -q -n 1 -i 1 -c 1 {hide}") if lines != DOMAINS else ():
-            for _ in range(3):
+            # On a busy machine turbostat's own interval is not the one that its rates are of.
+            for _ in range(6):
                 found = check_numbers(side(line, True).stdout, side(line, False).stdout)
                 if not found:
                     break
