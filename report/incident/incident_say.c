@@ -255,14 +255,14 @@ void incident_put_number(struct buf *out, double v)
 	static const struct {
 		double from, size;
 		const char *sign;
-	} scale[] = { { 1e15, 1e15, "P" }, { 1e12, 1e12, "T" }, { 1e9, 1e9, "G" }, { 1e7, 1e6, "M" } };
+	} scale[] = { { 9.995e14, 1e15, "P" }, { 9.995e11, 1e12, "T" }, { 9.995e8, 1e9, "G" }, { 1e7, 1e6, "M" } };
 	double size = fabs(v);
 	char text[32];
 	int n;
 
 	for (size_t i = 0; i < sizeof(scale) / sizeof(*scale); i++)
 		if (size >= scale[i].from) {
-			buf_printf(out, size < 1000 * scale[i].size ? "%.3g %s" : "%.0f %s", v / scale[i].size,
+			buf_printf(out, size < 999.5 * scale[i].size ? "%.3g %s" : "%.0f %s", v / scale[i].size,
 				   scale[i].sign);
 			return;
 		}
