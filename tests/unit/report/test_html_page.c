@@ -1,0 +1,444 @@
+/* What stands on a page of a recording that is made here, part by part. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/html/html.h"
+
+#define SECONDS 4
+#define START   1790000000 /* 2026-09-21 14:13:20 UTC */
+#define NONE    (-1.0)     /* of a value: it is missing */
+
+enum { UTIL, FORKS, STILL, BROKEN, NOWHERE, TOTAL, METRICS };
+enum { SYSTEM, PACKAGE, CPU, ROWS };
+
+static char *copy(const char *text)
+{
+	char *to = strdup(text);
+
+	assert_non_null(to);
+	return to;
+}
+
+static void add_series(struct html_set *s, uint32_t metric, uint32_t row)
+{
+	uint32_t place;
+
+	assert_int_equal(html_set_add(s, metric, row, false, &place), 0);
+	assert_int_equal(place, s->n - 1);
+}
+
+/* A value a second. */
+static void take(struct html_set *s, const double (*v)[SECONDS])
+{
+	for (uint32_t k = 0; k < SECONDS; k++) {
+		struct html_steps steps = { 0 };
+
+		html_set_reach(s, k + 0.5);
+		html_steps_add(&steps, s->open_at, 1, false);
+		for (uint32_t i = 0; i < s->n; i++) {
+			bool there = v[i][k] != NONE;
+			struct value value = there ? value_of(v[i][k]) : value_missing(PM_REASON_ERRNO + 5);
+			struct html_value_run run = { .value = &value };
+
+			html_set_take(s, i, &steps, &run);
+		}
+		html_set_end_steps(s, &steps);
+	}
+	assert_int_equal(html_set_finish(s), 0);
+}
+
+static void begin(struct html_recording *r, const char *path)
+{
+	static const struct html_metric metrics[METRICS] = {
+		[UTIL] = { "util", "util%", "%", "how busy", 1, true },
+		[FORKS] = { "forks", "forks/s", "1", "", 0, true },
+		[STILL] = { "still", "still", "W", "<power>", 0, true },
+		[BROKEN] = { "broken", "broken", "W", "", 0, true },
+		[NOWHERE] = { "nowhere", "nowhere", "W", "", 0, true },
+		[TOTAL] = { "total", "total", "W", "", 0, false },
+	};
+	static const struct html_row rows[ROWS] = {
+		[SYSTEM] = { "system", "", PM_SYSTEM, PM_NONE, PM_NONE, false },
+		[PACKAGE] = { "package 0", "", PM_PACKAGE, 0, PM_NONE, false },
+		[CPU] = { "CPU 0", "package 0", PM_CPU, 0, 0, true },
+	};
+	static const double near[][SECONDS] = { { 10, 20, 30, 40 },         { 10, 20, 30, 41 },
+						{ 10, 20, NONE, 40 },       { 5, 5, 5, 5 },
+						{ NONE, NONE, NONE, NONE }, { 123456, 123456, 123456, 200000 } };
+
+	*r = (struct html_recording){
+		.path = copy(path), .host = copy("box"), .interval_s = 1, .duration_s = SECONDS, .snapshots = 5
+	};
+	r->n_metrics = METRICS;
+	r->metric = calloc(METRICS, sizeof(*r->metric));
+	r->n_rows = ROWS;
+	r->row = calloc(ROWS, sizeof(*r->row));
+	assert_true(r->metric && r->row);
+	for (uint32_t i = 0; i < METRICS; i++) {
+		r->metric[i] = metrics[i];
+		r->metric[i].name = copy(metrics[i].name);
+		r->metric[i].display = copy(metrics[i].display);
+		r->metric[i].unit = copy(metrics[i].unit);
+		r->metric[i].help = copy(metrics[i].help);
+	}
+	for (uint32_t i = 0; i < ROWS; i++) {
+		r->row[i] = rows[i];
+		r->row[i].label = copy(rows[i].label);
+		r->row[i].place = copy(rows[i].place);
+	}
+	html_set_init(&r->near, 64, 1, 1 << 20, false);
+	html_set_init(&r->far, 64, 1, 1 << 20, false);
+	html_set_init(&r->totals, 64, 1, 1 << 20, false);
+	add_series(&r->near, UTIL, SYSTEM);
+	add_series(&r->near, UTIL, PACKAGE);
+	add_series(&r->near, UTIL, CPU);
+	add_series(&r->near, STILL, SYSTEM);
+	add_series(&r->near, BROKEN, SYSTEM);
+	add_series(&r->near, FORKS, SYSTEM);
+	take(&r->near, near);
+	assert_int_equal(html_index(r), 0);
+}
+
+typedef void part(const struct html_page *p, const struct html_recording *r, struct buf *out);
+
+static void identity(const struct html_page *p, const struct html_recording *r, struct buf *out)
+{
+	html_put_identity(p, out);
+}
+
+static void glance(const struct html_page *p, const struct html_recording *r, struct buf *out)
+{
+	html_put_glance(p, out);
+}
+
+static void resolution(const struct html_page *p, const struct html_recording *r, struct buf *out)
+{
+	html_put_resolution(p, out);
+}
+
+static void page(const struct html_page *p, const struct html_recording *r, struct buf *out)
+{
+	SCOPED(buf_release) struct buf after = BUF_INIT;
+	struct error e = { 0 };
+
+	assert_int_equal(html_page_text(p, out, &after, &e), 0);
+}
+
+static struct html_page page_of(const struct html_recording *r, size_t n)
+{
+	struct html_form form = { .merge = 1, .bytes = 1 };
+
+	return (struct html_page){
+		.recording = r, .n = n, .near = form, .far = form, .metrics = METRICS, .rows = 100
+	};
+}
+
+/* All texts are there, in this order; those after a NULL are not. */
+static void has(part *put, const struct html_page *p, const char *const *text)
+{
+	SCOPED(buf_release) struct buf out = BUF_INIT;
+	const char *at;
+
+	put(p, p->recording, &out);
+	for (at = buf_str(&out); *text; text++) {
+		const char *found = strstr(at, *text);
+
+		if (!found)
+			fail_msg("%s is not in\n%s", *text, at);
+		at = found + strlen(*text);
+	}
+	while (*++text)
+		if (strstr(buf_str(&out), *text))
+			fail_msg("%s is in\n%s", *text, buf_str(&out));
+}
+#define HAS(put, p, ...) has(put, p, (const char *const[]){ __VA_ARGS__, NULL, NULL })
+
+#define CELL(v) "<td class=n>" v "</td>"
+
+static void summary(void **state)
+{
+	struct html_recording r;
+	struct html_page p = page_of(&r, 1);
+
+	begin(&r, "/x/a.pmr");
+	HAS(html_put_summary, &p,
+	    "<th colspan=3 scope=colgroup>system</th><th colspan=3 scope=colgroup>package 0</th></tr>",
+	    "title=\"util: how busy\">util%</th><td class=unit>%</td>",
+	    CELL("25.0") CELL("10.0") CELL("40.0") CELL("25.2") CELL("10.0") CELL("41.0") "</tr>",
+	    "title=\"forks\">forks/s</th><td class=unit></td>", CELL("142592") CELL("123456") CELL("200000"),
+	    "<td class=missing colspan=3>-</td></tr>", "title=\"still: &lt;power&gt;\">",
+	    CELL("5.0") CELL("5.0") CELL("5.0"), "broken</th>", "<td class=missing colspan=3>errno-5</td>", NULL,
+	    "nowhere", "CPU 0", "total");
+	p.metrics = FORKS;
+	HAS(html_put_summary, &p, "util%", NULL, "forks");
+	r.near.n = 0;
+	HAS(html_put_summary, &p, "No metric", NULL, "<table");
+	r.near.n = 6;
+	html_recording_release(&r);
+}
+
+static void every_metric(void **state)
+{
+	struct html_recording r;
+	struct html_page p = page_of(&r, 1);
+
+	begin(&r, "/x/a.pmr");
+	/* By name, then by place. */
+	HAS(html_put_metrics, &p, "<code>broken</code>", CELL("-") CELL("-") CELL("-"),
+	    CELL("0") "<td>4 missing: errno-5</td>", "<code>forks</code>", CELL("4") "<td></td>",
+	    "<code>still</code>", "<code>util</code></th><td>system</td>", "<code>util</code></th><td>package 0</td>",
+	    "<code>util</code></th><td>CPU 0</td>" CELL("23.3") CELL("10.0") CELL("40.0"),
+	    CELL("3") "<td>1 missing: errno-5</td>", NULL, "more are not listed");
+	r.near.series[3].partial = 2;
+	r.near.series[2].partial = r.near.series[2].doubtful = r.near.series[0].doubtful = 1;
+	p.rows = 5;
+	HAS(html_put_metrics, &p, "<td>2 partial</td>", "<td>1 doubtful</td>", "1 more are not listed", NULL,
+	    "CPU 0");
+	p.rows = 6;
+	HAS(html_put_metrics, &p, "<td>1 missing: errno-5; 1 partial; 1 doubtful</td>", NULL, "not listed");
+	html_recording_release(&r);
+}
+
+static void tiles(void **state)
+{
+	struct html_recording r[2];
+	struct html_page p = page_of(r, 1);
+
+	begin(&r[0], "/x/a.pmr");
+	begin(&r[1], "/x/b.pmr");
+	/* What people ask first, what moved, then the rest. */
+	HAS(glance, &p, "data-metric=\"util\">", "<b>25.0</b> <span class=unit>%</span>",
+	    "<p class=range>10.0 to 40.0</p>", "data-metric=\"forks\">", "<b>142.6k</b>",
+	    "<p class=range>123.5k to 200.0k</p>", "data-metric=\"still\">", "</ul>", NULL, "data-metric=\"broken\"",
+	    "data-metric=\"nowhere\"", "data-metric=\"total\"");
+	/* Four points in the middles of four parts of 120; from 0 at 26 to the highest at 2, where that is near. */
+	HAS(glance, &p, "<path class=\"line s0\" d=\"M15.0 20.0h.1L45.0 14.0L75.0 8.0L105.0 2.0\"/></svg>",
+	    "<path class=\"line s0\" d=\"M15.0 26.0h.1L45.0 26.0L75.0 26.0L105.0 2.0\"/></svg>");
+	p.n = 2;
+	r[1].near.series[5].present = 0;
+	HAS(glance, &p, "<ul class=\"tiles two\"", "<b>25.0</b>", "&rarr;</span> <b class=second>25.0</b>", "line s0",
+	    "line s1", "<b>142.6k</b>", "<b class=second>-</b>", NULL, "class=range");
+	html_recording_release(&r[0]);
+	html_recording_release(&r[1]);
+}
+
+static void missing(void **state)
+{
+	struct html_recording r;
+	struct html_page p = page_of(&r, 1);
+
+	begin(&r, "/x/a.pmr");
+	HAS(glance, &p, "<li>2 series lack values at times", NULL, " lost tick:", " lost ticks:", "damaged",
+	    "Nothing: no tick", "could not be recorded", "cut, or");
+	r.lost_ticks = 1;
+	r.n_refused = 1;
+	r.result.cut_only = true;
+	HAS(glance, &p, "is cut, or was still", "1 lost tick:", "1 thing could not be recorded", NULL, "damaged");
+	r.lost_ticks = 2;
+	r.n_refused = 2;
+	r.result.damaged = true;
+	HAS(glance, &p, "is damaged:", "2 lost ticks:", "2 things could not be recorded");
+	r.lost_ticks = 0;
+	r.result.cut_only = r.result.damaged = false;
+	r.near.series[2].missing = r.near.series[4].missing = 0;
+	HAS(glance, &p, "Nothing: no tick was lost", "2 things", NULL, "lack values");
+	html_recording_release(&r);
+}
+
+static void events(void **state)
+{
+	struct html_event event[9];
+	struct html_recording r;
+	struct html_page p = page_of(&r, 1);
+
+	begin(&r, "/x/a.pmr");
+	HAS(glance, &p, "Nothing noted");
+	HAS(html_put_events, &p, "No events", NULL, "<table");
+	for (uint32_t i = 0; i < 9; i++)
+		event[i] = (struct html_event){ PM_EVENT_RUN_START, 0.5, 0.5, PM_NONE, (char *)"usual" };
+	event[1] = (struct html_event){ PM_EVENT_MARKER, 1, 1, PM_NONE, (char *)"a<b" };
+	event[2] = (struct html_event){ PM_EVENT_LOST, 2, 3, PM_NONE, (char *)"ticks" };
+	event[3] = (struct html_event){ PM_EVENT_CPU_OFFLINE, 4, 4, 1, (char *)"off" };
+	event[4] = (struct html_event){ PM_EVENT_SUSPEND, 3, 4, 1, (char *)"long" };
+	event[5] = (struct html_event){ PM_EVENT_MARKER, -1, -1, 1, (char *)"before" };
+	r.event = event;
+	r.n_events = 6;
+	HAS(glance, &p, "<rect class=other x=125.0 width=3.0 height=20><title>usual",
+	    "<rect class=marker x=250.0 width=3.0 height=20><title>a&lt;b</title>",
+	    "<rect class=lost x=500.0 width=250.0 ", "<rect class=hotplug x=997.0 width=3.0 ",
+	    "<rect class=lost x=750.0 width=250.0 height=20><title>long", "</svg>",
+	    "<i class=\"kind other\"></i><button type=button class=open data-from=0.500000 data-to=0.500000>+0.5 "
+	    "s</button> usual",
+	    "kind marker", "+1.0 s</button> a&lt;b</li>", "data-from=2.000000 data-to=3.000000>", "before", "</ul>",
+	    NULL, "more", "<title>before");
+	/* Of many the usual ones are only counted. */
+	r.n_events = 9;
+	r.more_events = 2;
+	HAS(glance, &p, "a&lt;b</li>", "ticks</li>", "off</li>", "long</li>", "before</li>", "#events\">6 more</a>",
+	    NULL, "usual</li>");
+	HAS(html_put_events, &p, "data-from=0.500000 data-to=0.500000>+0.500 s</button></td><td>usual</td>",
+	    "+2.000 s to +3.000 s</button></td><td>ticks", "<p>2 more events are not listed");
+	r.more_events = 0;
+	HAS(html_put_events, &p, "usual", NULL, "not listed");
+	for (uint32_t i = 1; i < 9; i++)
+		event[i] = event[0];
+	HAS(glance, &p, "#events\">9 starts and ends of tasks or runs</a>", NULL, "more", "usual</li>");
+	r.event = NULL;
+	r.n_events = 0;
+	html_recording_release(&r);
+}
+
+static void incidents(void **state)
+{
+	struct incident_series series[] = { { .metric = "util", .kind = PM_SYSTEM, .label = "" },
+					    { .metric = "util", .kind = PM_CPU, .label = "CPU 0" },
+					    { .metric = "a", .kind = PM_SYSTEM, .label = "" },
+					    { .metric = "b", .kind = PM_SYSTEM, .label = "" },
+					    { .metric = "c", .kind = PM_SYSTEM, .label = "" },
+					    { .metric = "d", .kind = PM_SYSTEM, .label = "" } };
+	struct incident incident[8];
+	struct html_recording r;
+	struct html_page p = page_of(&r, 1);
+
+	begin(&r, "/x/a.pmr");
+	r.incidents = (struct incidents){ .n_scanned = 77, .bin_s = 1, .duration_s = SECONDS };
+	HAS(glance, &p, "Nothing stands out among 77 series");
+	HAS(html_put_incidents, &p, "Nothing stands out among 77 series", NULL, "<table");
+	for (uint32_t i = 0; i < 8; i++)
+		incident[i] =
+			(struct incident){ .kind = INCIDENT_LOSS, .from_s = 1, .to_s = 2, .text = (char *)"lost" };
+	incident[0] = (struct incident){
+		.from_s = 1, .to_s = 2, .text = (char *)"<busy>", .series = series, .n_series = 6
+	};
+	incident[1] = (struct incident){
+		.kind = INCIDENT_PEER, .to_s = 4, .text = (char *)"peer", .series = series + 1, .n_series = 1
+	};
+	incident[2] = (struct incident){
+		.kind = INCIDENT_PEER, .to_s = 4, .text = (char *)"package", .series = series, .n_series = 1
+	};
+	incident[3] = (struct incident){
+		.from_s = 3, .to_s = 4, .text = (char *)"cpu", .series = series + 1, .n_series = 1
+	};
+	r.incidents.incident = incident;
+	r.incidents.n = 6;
+	HAS(glance, &p,
+	    "<li><button type=button class=open data-metrics=\"util\ta\tb\tc\" data-from=1.000000 data-to=2.000000>"
+	    "+1 s for 1 s</button> &lt;busy&gt;</li>",
+	    "data-metrics=\"util\" data-row=\"CPU 0\">throughout</button> peer</li>",
+	    "data-metrics=\"util\" data-from=0.000000 data-to=4.000000>throughout</button> package</li>",
+	    "data-metrics=\"util\" data-from=3.000000 data-to=4.000000>", "<li class=bad>", "</ol>", NULL,
+	    "#incidents\"", "Nothing stands out");
+	r.incidents.n = 8;
+	HAS(glance, &p, "#incidents\">2 more</a>");
+	HAS(html_put_incidents, &p, "<tr><td class=n>1</td>", "</button></td><td></td><td class=what>&lt;busy&gt;",
+	    "<tr class=bad><td class=n>8</td>", NULL, "<time");
+	r.incidents.start_wall_ns = INT64_C(1000000000) * START;
+	HAS(html_put_incidents, &p, "<time datetime=\"2026-09-21T14:13:21Z\">2026-09-21 14:13:21</time>");
+	assert_true(html_incident_metric(&r, "util") && html_incident_metric(&r, "c"));
+	assert_false(html_incident_metric(&r, "d") || html_incident_metric(&r, "x"));
+	r.incidents = (struct incidents){ 0 };
+	html_recording_release(&r);
+}
+
+static void points(void **state)
+{
+	struct html_recording r[2];
+	struct html_page p = page_of(r, 1);
+	static const double far[][SECONDS] = { { 1, 2, 3, 4 } };
+
+	begin(&r[0], "/x/a.pmr");
+	begin(&r[1], "/x/b.pmr");
+	HAS(resolution, &p, "", NULL, "point");
+	p.near.merge = 4;
+	HAS(resolution, &p, "<p class=hint>A point is 4 s long.</p>");
+	p.near.merge = 1;
+	p.far.merge = 2;
+	HAS(resolution, &p, "", NULL, "point");
+	add_series(&r[0].far, UTIL, CPU);
+	take(&r[0].far, far);
+	HAS(resolution, &p, "<p class=hint>A point is 1 s long, of single CPUs 2 s.</p>");
+	p.n = 2;
+	p.near.merge = 3;
+	HAS(resolution, &p, "<p class=hint>a.pmr: a point is 3 s long, of single CPUs 2 s.",
+	    "<p class=hint>b.pmr: a point is 3 s long.</p>");
+	p.far.bytes = 0;
+	HAS(resolution, &p, "<p class=hint>a.pmr: a point is 3 s long.</p>");
+	r[0].interval_s = 0;
+	HAS(resolution, &p, "b.pmr", NULL, "a.pmr");
+	html_recording_release(&r[0]);
+	html_recording_release(&r[1]);
+}
+
+static void heads(void **state)
+{
+	struct html_fact a[] = { { "Host", (char *)"one" },
+				 { "Recorded", (char *)"today" },
+				 { "Size", (char *)"2 CPUs" } };
+	struct html_fact b[] = { { "Size", (char *)"2 CPUs" },
+				 { "Recorded", (char *)"then" },
+				 { "Labels", (char *)"<x>" } };
+	struct html_recording r[2];
+	struct html_page p = page_of(r, 1);
+
+	begin(&r[0], "/x/a.pmr");
+	begin(&r[1], "/x/<b>.pmr");
+	free(r[1].host);
+	r[1].host = copy("");
+	r[0].fact = a;
+	r[1].fact = b;
+	r[0].n_facts = r[1].n_facts = 3;
+	HAS(identity, &p, "<dt>Host</dt><dd title=\"one\">one</dd>", "<dt>Recorded</dt>", "<dt>Size</dt>");
+	HAS(page, &p, "<title>", "a.pmr (box)", "</title>", NULL, "(box) beside", "<span class=soft>beside");
+	p.n = 2;
+	HAS(identity, &p, "a.pmr</th>", "&lt;b&gt;.pmr</th>",
+	    "<tr class=differs><th scope=row>Host</th><td>one</td><td>- <span class=mark>differs</span>",
+	    "<tr><th scope=row>Size</th><td>2 CPUs</td><td>2 CPUs</td></tr>",
+	    "<tr><th scope=row>Recorded</th><td>today</td><td>then</td></tr>",
+	    "<tr class=differs><th scope=row>Labels</th><td>-</td><td>&lt;x&gt;", NULL, "Product");
+	HAS(page, &p, "<title>", "a.pmr (box) beside &lt;b&gt;.pmr", "</title>", "a.pmr <span class=\"soft host\"",
+	    "<span class=soft>beside</span> &lt;b&gt;.pmr<", NULL, "()");
+	r[0].fact = r[1].fact = NULL;
+	r[0].n_facts = r[1].n_facts = 0;
+	html_recording_release(&r[0]);
+	html_recording_release(&r[1]);
+}
+
+static void numbers(void **state)
+{
+	static const struct {
+		double v;
+		unsigned precision;
+		const char *text;
+	} cases[] = {
+		{ 0, 1, "0.0" },
+		{ 12.34, 1, "12.3" },
+		{ 0.0123, 1, "0.012" },
+		{ 0.00000123, 0, "0.000001" },
+		{ 999999.4, 1, "999999.4" },
+		{ 1e6, 2, "1000000" },
+		{ -2.5, 1, "-2.5" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char text[48];
+
+		html_number(text, cases[i].v, cases[i].precision);
+		assert_string_equal(text, cases[i].text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(summary), cmocka_unit_test(every_metric), cmocka_unit_test(tiles),
+		cmocka_unit_test(missing), cmocka_unit_test(events),       cmocka_unit_test(incidents),
+		cmocka_unit_test(points),  cmocka_unit_test(heads),        cmocka_unit_test(numbers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
