@@ -1,0 +1,668 @@
+/* What options ask of the perf source, on a machine that is a folder: cgroups, tasks, sets of events. */
+#include "record/perf/perf_source.h"
+#include "tests/unit/lib/perf_world.h"
+#include "tests/unit/lib/sysroot.h"
+
+#define PMU  "/sys/bus/event_source/devices/"
+#define V2   "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n"
+#define TREE "/sys/fs/cgroup/"
+
+struct machine {
+	char dir[32];
+	struct world *w;
+	struct perf_source s;
+	struct buf text;
+};
+
+static int set_up(void **state)
+{
+	struct machine *m = calloc(1, sizeof(*m));
+
+	assert_non_null(m);
+	sysroot_make(m->dir, NULL);
+	sysroot_put(m->dir, "/sys/devices/system/cpu/online", "0-3\n");
+	sysroot_put(m->dir, PMU "software/type", "1\n");
+	*state = m;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct machine *m = *state;
+
+	sysroot_remove(m->dir);
+	free(m);
+	return 0;
+}
+
+static struct perf_options *begin(struct machine *m, const char *a, const char *b, const char *c)
+{
+	m->w = world_new(TARGET_SYSTEM, a, b, c);
+	world_begin(m->w, m->dir);
+	m->s = (struct perf_source){ .ends = -1, .follow.epoll = -1 };
+	assert_int_equal(perf_pmus_read(&m->s.pmus, &m->w->root), 0);
+	return &m->w->options.perf;
+}
+
+static void end(struct machine *m)
+{
+	perf_tasks_release(&m->s);
+	perf_cgroups_release(&m->s);
+	free(m->s.event);
+	event_set_release(&m->s.set);
+	buf_release(&m->s.no_event);
+	perf_pmus_release(&m->s.pmus);
+	world_end(m->w, true);
+	free(m->w);
+	buf_release(&m->text);
+}
+
+static int read_events(struct machine *m)
+{
+	return perf_events_read(&m->s, &m->w->plan, "", &m->w->e);
+}
+
+static void says(const struct machine *m, const char *text)
+{
+	if (!strstr(m->w->e.text, text))
+		fail_msg("'%s' lacks '%s'", m->w->e.text, text);
+}
+
+static const struct pm_instance *last_instance(const struct machine *m)
+{
+	return &m->w->model.instance[m->w->model.n_instances - 1];
+}
+
+/* ---- cgroups ---- */
+
+static void make_tree(struct machine *m, const char *mounts)
+{
+	static const char *const path[] = { "", "a/", "a/x/", "a/x/y/", "b/" };
+	char name[64];
+
+	sysroot_put(m->dir, "/proc/mounts", "%s", mounts);
+	for (size_t i = 0; i < sizeof(path) / sizeof(path[0]); i++) {
+		snprintf(name, sizeof(name), TREE "%scgroup.procs", path[i]);
+		sysroot_put(m->dir, name, "\n");
+	}
+	sysroot_put(m->dir, TREE "a/file/of", "\n");
+}
+
+static void the_hierarchy_of_perf_events_comes_first(void **state)
+{
+	static const struct {
+		const char *mounts, *found;
+	} cases[] = {
+		{ "proc /proc proc rw 0 0\n" V2 "cgroup2 /later cgroup2 rw 0 0\n", "/sys/fs/cgroup" },
+		{ V2 "cgroup /sys/fs/cgroup/a cgroup rw,cpu 0 0\n", "/sys/fs/cgroup" },
+		{ V2 "cgroup /sys/fs/cgroup/a cgroup rw,perf_event 0 0\n", "/sys/fs/cgroup/a" },
+		{ "cgroup /sys/fs/cgroup/a cgroup rw,perf_event 0 0\n" V2, "/sys/fs/cgroup/a" },
+		{ "cgroup /sys/fs/cgroup/a cgroup rw,cpu 0 0\n", NULL },
+		{ "x /sys/fs/cgroup tmpfs rw,perf_event 0 0\n", NULL },
+	};
+	struct machine *m = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		make_tree(m, cases[i].mounts);
+		begin(m, "cs", NULL, NULL)->each_cgroup = (char *)(uintptr_t) "x,/";
+		if (cases[i].found) {
+			assert_int_equal(read_events(m), 0);
+			assert_string_equal(m->s.hierarchy, cases[i].found);
+		} else {
+			assert_int_equal(read_events(m), -ENOENT);
+			says(m, "mount -t cgroup2");
+		}
+		end(m);
+	}
+	/* Nobody asked. */
+	begin(m, "cs", NULL, NULL);
+	assert_int_equal(read_events(m), 0);
+	assert_null(m->s.hierarchy);
+	end(m);
+}
+
+/* The k-th name is for the k-th event; the only one for all before it. */
+static void names_go_to_the_events_before_them(void **state)
+{
+	/* `want`: the cgroup of each event, '-' for none. */
+	static const struct {
+		struct cgroup_option given[2];
+		const char *want, *error;
+	} cases[] = {
+		{ { { (char *)"a", 3 } }, "aaa", NULL },
+		{ { { (char *)"a", 2 } }, "aa-", NULL },
+		{ { { (char *)"a", 1 } }, "a--", NULL },
+		{ { { (char *)"a,,b", 3 } }, "a-b", NULL },
+		{ { { (char *)"b,a,b", 3 } }, "bab", NULL },
+		{ { { (char *)"a", 1 }, { (char *)"b", 2 } }, "ab-", NULL },
+		{ { { (char *)"a", 2 }, { (char *)"b", 3 } }, "ab-", NULL },
+		{ { { (char *)"a,b,a,b", 3 } }, NULL, "'b' has no event before it: there are only 3 events" },
+		{ { { (char *)"a,b", 1 } }, NULL, "'b' has no event before it: there are only 1 event" },
+		{ { { (char *)"none", 3 } }, NULL, "cgroup 'none' in /sys/fs/cgroup: No such file" },
+		{ { { (char *)"a/file", 3 } }, NULL, "'a/file' in /sys/fs/cgroup is not a cgroup" },
+		{ { { (char *)"../cgroup", 3 } }, NULL, "a name cannot point outside /sys/fs/cgroup" },
+		{ { { (char *)"/../cgroup", 3 } }, NULL, "cannot point outside" },
+		{ { { (char *)"a/../b", 3 } }, NULL, "cannot point outside" },
+		{ { { (char *)"..", 3 } }, NULL, "cannot point outside" },
+	};
+	struct machine *m = *state;
+	char longest[1100];
+
+	make_tree(m, V2);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct perf_options *o = begin(m, "cs", "faults", "migrations");
+		struct cgroup_option given[2];
+		int err;
+
+		memcpy(given, cases[i].given, sizeof(given));
+		o->cgroups = given;
+		o->n_cgroups = given[1].names ? 2 : 1;
+		err = read_events(m);
+		if (cases[i].error) {
+			assert_true(err < 0);
+			says(m, cases[i].error);
+		} else if (err) {
+			fail_msg("%s: %s", given[0].names, m->w->e.text);
+		}
+		for (size_t k = 0; cases[i].want && k < 3; k++) {
+			const struct perf_event *e = &m->s.event[k];
+
+			assert_int_equal(e->n_cgroups, cases[i].want[k] != '-');
+			if (e->n_cgroups)
+				assert_int_equal(m->s.cgroup[e->first_cgroup].name[0], cases[i].want[k]);
+			assert_in_range(m->s.n_cgroups, 1, 2);
+		}
+		end(m);
+	}
+	/* As long as a path may be, and longer. */
+	memset(longest, 'x', sizeof(longest));
+	for (int more = 0; more < 2; more++) {
+		struct perf_options *o = begin(m, "cs", NULL, NULL);
+		struct cgroup_option given = { longest, 1 };
+
+		longest[1023 + more] = '\0';
+		o->cgroups = &given;
+		o->n_cgroups = 1;
+		assert_true(read_events(m) < 0);
+		assert_int_equal(!!strstr(m->w->e.text, "too long for a name"), more);
+		longest[1023 + more] = 'x';
+		end(m);
+	}
+}
+
+static void each_of_some_cgroups(void **state)
+{
+	static const struct {
+		const char *list, *want, *error;
+		unsigned refused;
+	} cases[] = {
+		{ "a,b", "a b", NULL, 0 },
+		{ "b,a,b,/", "b a /", NULL, 0 },
+		{ "none,b", "b", NULL, 1 },
+		{ "none", NULL, "cgroup 'none' in /sys/fs/cgroup: No such file", 1 },
+		{ ",", NULL, "',' names no cgroup", 0 },
+		{ "^a", "a a/x a/x/y", NULL, 0 },
+		{ "[xy]$", "a/x a/x/y", NULL, 0 },
+		{ "b,[ab]$", "b a", NULL, 0 },
+		{ "z+", NULL, "no cgroup in /sys/fs/cgroup matches 'z+'", 1 },
+		{ "b,z+", "b", NULL, 1 },
+		{ "a(", NULL, "--for-each-cgroup: 'a('", 0 },
+		{ "a/file,b", NULL, "is not a cgroup", 0 },
+	};
+	struct machine *m = *state;
+
+	make_tree(m, V2);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct buf got = BUF_INIT;
+		int err;
+
+		begin(m, "cs,faults", "migrations", NULL)->each_cgroup = (char *)(uintptr_t)cases[i].list;
+		err = read_events(m);
+		assert_int_equal(!err, !cases[i].error);
+		if (err)
+			says(m, cases[i].error);
+		for (uint32_t k = 0; k < m->s.n_cgroups; k++)
+			buf_printf(&got, "%s%s", k ? " " : "", m->s.cgroup[k].name);
+		if (!err && strcmp(buf_str(&got), cases[i].want))
+			fail_msg("%s: %s", cases[i].list, buf_str(&got));
+		for (size_t k = 0; k < 3 && !err; k++) {
+			assert_int_equal(m->s.event[k].first_cgroup, 0);
+			assert_int_equal(m->s.event[k].n_cgroups, m->s.n_cgroups);
+		}
+		assert_int_equal(m->w->model.n_probes, cases[i].refused);
+		if (cases[i].refused) {
+			assert_string_equal(m->w->model.probe[0].what,
+					    strstr(cases[i].list, "z+") ? "cgroup z+" : "cgroup none");
+			assert_int_equal(m->w->model.probe[0].reason, PM_REASON_GONE);
+		}
+		buf_release(&got);
+		end(m);
+	}
+	/* A name may say whose it is. */
+	begin(m, "cs", NULL, NULL)->each_cgroup = (char *)(uintptr_t) "none,b";
+	m->w->options.privacy = (char *)(uintptr_t) "strict";
+	assert_int_equal(read_events(m), 0);
+	assert_string_equal(m->w->model.probe[0].what, "cgroup ");
+	end(m);
+}
+
+/* What counts the whole machine is in no cgroup, and a group is in one. */
+static void what_no_cgroup_has(void **state)
+{
+	struct cgroup_option given = { (char *)(uintptr_t) "a,b", 1 };
+	struct machine *m = *state;
+	struct perf_options *o;
+
+	make_tree(m, V2);
+	sysroot_put(m->dir, PMU "mem/type", "20\n");
+	sysroot_put(m->dir, PMU "mem/cpumask", "0\n");
+	sysroot_put(m->dir, PMU "mem/format/event", "config:0-7\n");
+	begin(m, "cs,mem/event=1/", "user_time,system_time", "duration_time")->each_cgroup =
+		(char *)(uintptr_t) "a,b";
+	assert_int_equal(read_events(m), 0);
+	assert_int_equal(m->s.set.n, 5);
+	for (size_t i = 0; i < 5; i++) {
+		assert_int_equal(m->s.event[i].n_cgroups, i == 0 || i == 4 ? 2 : 0);
+		if (i < 3)
+			assert_non_null(strstr(m->w->model.probe[i].what, "counts the whole machine"));
+	}
+	assert_int_equal(m->w->model.n_probes, 3);
+	assert_string_equal(m->w->model.probe[0].what,
+			    "mem/event=0x1/ counts the whole machine, whatever the cgroup");
+	end(m);
+	for (int apart = 0; apart < 2; apart++) {
+		given.names = apart ? (char *)(uintptr_t) "a,b" : (char *)(uintptr_t) "a,a";
+		o = begin(m, "{cs,faults}", NULL, NULL);
+		o->cgroups = &given;
+		o->n_cgroups = 1;
+		assert_int_equal(read_events(m), 0);
+		assert_int_equal(m->w->model.n_probes, apart);
+		if (apart)
+			assert_string_equal(
+				m->w->model.probe[0].what,
+				"context-switches and page-faults are in braces but in different cgroups: "
+				"they are counted separately");
+		end(m);
+	}
+	/* Not in braces. */
+	o = begin(m, "cs,faults", NULL, NULL);
+	o->cgroups = &given;
+	o->n_cgroups = 1;
+	assert_int_equal(read_events(m), 0);
+	assert_int_equal(m->w->model.n_probes, 0);
+	end(m);
+}
+
+static void a_cgroup_is_one_instance_per_cpu(void **state)
+{
+	static const char *const levels[] = { "strict", "default" };
+	struct machine *m = *state;
+	int64_t b2, b0, a0;
+	char path[64];
+
+	for (int named = 0; named < 2; named++) {
+		const struct pm_instance *i;
+
+		make_tree(m, V2);
+		begin(m, "cs", NULL, NULL)->each_cgroup = (char *)(uintptr_t) "a,b";
+		m->w->options.privacy = (char *)(uintptr_t)levels[named];
+		assert_int_equal(read_events(m), 0);
+		b2 = perf_cgroup_instance(&m->s, &m->w->plan, 1, 2);
+		i = last_instance(m);
+		assert_true(b2 > 0 && i->id == b2);
+		assert_int_equal(i->kind, PM_CGROUP);
+		assert_int_equal(i->number, 2);
+		assert_int_equal(i->cpu, 2);
+		assert_string_equal(pm_map_text(&i->attrs, PM_INSTANCE_NAME, ""), "cgroup-2");
+		assert_string_equal(pm_map_text(&i->attrs, PM_INSTANCE_CGROUP, ""), named ? "b" : "");
+		b0 = perf_cgroup_instance(&m->s, &m->w->plan, 1, 0);
+		a0 = perf_cgroup_instance(&m->s, &m->w->plan, 0, 0);
+		assert_true(b0 > b2 && a0 > b0);
+		assert_int_equal(last_instance(m)->number, 1);
+		assert_int_equal(perf_cgroup_instance(&m->s, &m->w->plan, 1, 2), b2);
+		assert_int_equal(perf_cgroups_look(&m->s, &m->w->plan), 0);
+		assert_false(m->s.cgroup[0].gone || m->s.cgroup[1].gone);
+		snprintf(path, sizeof(path), "%s" TREE "b/cgroup.procs", m->dir);
+		assert_int_equal(unlink(path), 0);
+		assert_int_equal(perf_cgroups_look(&m->s, &m->w->plan), 0);
+		assert_false(m->s.cgroup[0].gone);
+		assert_true(m->s.cgroup[1].gone);
+		for (uint32_t k = 0; k < m->w->model.n_instances; k++) {
+			i = &m->w->model.instance[k];
+			assert_int_equal(i->retired_ns > 0, i->id == b0 || i->id == b2);
+		}
+		end(m);
+	}
+}
+
+/* ---- tasks ---- */
+
+static void tasks_are_those_that_were_named(void **state)
+{
+	static const struct {
+		const char *pids, *tids, *want, *error; /* want: pid/tid; without any all of them */
+	} cases[] = {
+		{ "10", NULL, "10/10 10/11", NULL },
+		{ "20,10", NULL, "20/20 10/10 10/11", NULL },
+		{ NULL, "11,20", "11/11 20/20", NULL },
+		{ "20", "11", "20/20 11/11", NULL },
+		{ NULL, NULL, "10/10 10/11 20/20", NULL },
+		{ "12", NULL, NULL, "-p: there is no process 12" },
+		{ NULL, "12", NULL, "-t: there is no thread 12" },
+		{ "10,", NULL, NULL, "-p: \"10,\" is not a list of ids" },
+		{ NULL, "x", NULL, "-t: \"x\" is not a list of ids" },
+		{ "0", NULL, NULL, "is not a list of ids" },
+		{ "+10", NULL, NULL, "is not a list of ids" },
+		{ "10 20", NULL, NULL, "is not a list of ids" },
+		{ "2147483647", NULL, NULL, "there is no process" },
+		{ "2147483648", NULL, NULL, "is not a list of ids" },
+	};
+	struct machine *m = *state;
+
+	sysroot_put(m->dir, "/proc/10/task/10/stat", "\n");
+	sysroot_put(m->dir, "/proc/10/task/11/stat", "\n");
+	sysroot_put(m->dir, "/proc/11/comm", "eleven\n");
+	sysroot_put(m->dir, "/proc/20/task/20/stat", "\n");
+	sysroot_put(m->dir, "/proc/stat/task/30", "\n");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct buf got = BUF_INIT;
+		struct perf_options *o = begin(m, "cs", NULL, NULL);
+		int err;
+
+		m->w->options.target = TARGET_TASKS;
+		o->pids = (char *)(uintptr_t)cases[i].pids;
+		o->tids = (char *)(uintptr_t)cases[i].tids;
+		err = perf_tasks_add(&m->s, &m->w->plan, &m->w->e);
+		assert_int_equal(!err, !cases[i].error);
+		if (err)
+			says(m, cases[i].error);
+		for (uint32_t k = 0; k < m->s.n_tasks; k++) {
+			const struct perf_task *t = &m->s.task[k];
+			const struct pm_instance *inst = pm_model_instance(&m->w->model, t->instance);
+
+			buf_printf(&got, "%s%d/%d", k ? " " : "", t->pid, t->tid);
+			assert_int_equal(pm_map_u64(&inst->attrs, PM_INSTANCE_TID, 0), t->tid);
+			assert_string_equal(pm_map_text(&inst->attrs, PM_INSTANCE_COMM, "-"),
+					    t->tid == 11 ? "eleven" : "-");
+		}
+		if (!err && strcmp(buf_str(&got), cases[i].want))
+			fail_msg("%zu: %s", i, buf_str(&got));
+		buf_release(&got);
+		end(m);
+	}
+	/* All of the machine are none of a system, and a command is itself. */
+	begin(m, "cs", NULL, NULL);
+	assert_int_equal(perf_tasks_add(&m->s, &m->w->plan, &m->w->e), 0);
+	assert_int_equal(m->s.n_tasks, 0);
+	m->w->options.target = TARGET_COMMAND;
+	m->w->plan.child = 11;
+	assert_int_equal(perf_tasks_add(&m->s, &m->w->plan, &m->w->e), 0);
+	assert_int_equal(m->s.n_tasks, 1);
+	assert_int_equal(m->s.task[0].tid, 11);
+	/* Its name is that of its exec. */
+	assert_null(pm_map_get(&last_instance(m)->attrs, PM_INSTANCE_COMM));
+	end(m);
+}
+
+static void tasks_that_have_ended_are_told_once(void **state)
+{
+	struct machine *m = *state;
+	struct perf_row rows[4] = {
+		{ .at.pid = 11 }, { .at.pid = 20 }, { .at.pid = 11, .end = PERF_ENDED }, { .at.pid = 11 }
+	};
+	struct perf_row *of[2][2] = { { &rows[0], &rows[1] }, { &rows[2], &rows[3] } };
+	struct perf_group groups[2] = { { .tasks = true, .row = of[0], .n_rows = 2 },
+					{ .tasks = true, .row = of[1], .n_rows = 2 } };
+	struct perf_group *group[] = { &groups[0], &groups[1] };
+	char path[64];
+
+	sysroot_put(m->dir, "/proc/11/comm", "eleven\n");
+	sysroot_put(m->dir, "/proc/20/comm", "twenty\n");
+	begin(m, "cs", NULL, NULL)->tids = (char *)(uintptr_t) "11,20";
+	m->w->options.target = TARGET_TASKS;
+	assert_int_equal(perf_tasks_add(&m->s, &m->w->plan, &m->w->e), 0);
+	m->s.group = group;
+	m->s.n_groups = 2;
+	assert_int_equal(perf_tasks_look(&m->s, &m->w->plan), 0);
+	assert_false(m->w->plan.targets_gone);
+	assert_int_equal(m->s.task[0].ended_ns, 0);
+	for (int last = 0; last < 2; last++) {
+		snprintf(path, sizeof(path), "%s/proc/%d/comm", m->dir, last ? 20 : 11);
+		assert_int_equal(unlink(path), 0);
+		*strrchr(path, '/') = '\0';
+		assert_int_equal(rmdir(path), 0);
+		assert_int_equal(perf_tasks_look(&m->s, &m->w->plan), 0);
+		assert_int_equal(m->w->plan.targets_gone, last);
+		assert_true(m->s.task[0].told);
+		assert_int_equal(m->s.task[1].told, last);
+		for (uint32_t k = 0; k < 2; k++)
+			assert_int_equal(pm_model_instance(&m->w->model, m->s.task[k].instance)->retired_ns,
+					 m->s.task[k].ended_ns);
+		assert_int_equal(rows[0].end, PERF_ENDING);
+		assert_int_equal(rows[1].end, last ? PERF_ENDING : PERF_ALIVE);
+		assert_int_equal(rows[2].end, PERF_ENDED);
+		/* Its children count for it. */
+		assert_int_equal(rows[3].end, PERF_ENDING);
+		groups[0].inherit = false;
+	}
+	/* Told, and not again. */
+	rows[0].end = rows[1].end = PERF_ALIVE;
+	assert_int_equal(perf_tasks_look(&m->s, &m->w->plan), 0);
+	assert_int_equal(rows[0].end, PERF_ALIVE);
+	assert_true(m->w->plan.targets_gone);
+	/* Whose heirs go on is not over; nor is a CPU. */
+	groups[0].inherit = true;
+	groups[1].tasks = false;
+	rows[3].end = PERF_ALIVE;
+	m->s.task[0].told = m->s.task[1].told = false;
+	assert_int_equal(perf_tasks_look(&m->s, &m->w->plan), 0);
+	assert_int_equal(rows[0].end, PERF_ALIVE);
+	assert_int_equal(rows[3].end, PERF_ALIVE);
+	/* Those of all the machine never are. */
+	m->w->options.perf.tids = NULL;
+	assert_int_equal(perf_tasks_look(&m->s, &m->w->plan), 0);
+	assert_false(m->w->plan.targets_gone);
+	m->s.group = NULL;
+	m->s.n_groups = 0;
+	end(m);
+}
+
+/* The kernel says when a process has ended, before its parent has reaped it; its threads end with it. */
+static void the_kernel_says_when_tasks_end(void **state)
+{
+	struct machine *m = *state;
+	pid_t child[2];
+	char id[16], path[32];
+	siginfo_t info;
+
+	for (int k = 0; k < 2; k++) {
+		child[k] = fork();
+		assert_true(child[k] >= 0);
+		if (!child[k]) {
+			pause();
+			_exit(0);
+		}
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/x", child[k], child[k]);
+		sysroot_put(m->dir, path, "\n");
+	}
+	snprintf(id, sizeof(id), "%d,%d", child[0], child[1]);
+	/* A second thread of the first. */
+	snprintf(path, sizeof(path), "/proc/%d/task/9999999/x", child[0]);
+	sysroot_put(m->dir, path, "\n");
+	begin(m, "cs", NULL, NULL)->pids = id;
+	m->w->options.target = TARGET_TASKS;
+	assert_int_equal(perf_tasks_add(&m->s, &m->w->plan, &m->w->e), 0);
+	assert_int_equal(m->s.n_tasks, 3);
+	perf_tasks_watch(&m->s, &m->w->plan);
+	assert_false(perf_tasks_notice(&m->s));
+	if (m->s.task[0].end >= 0) {
+		kill(child[0], SIGKILL);
+		assert_int_equal(waitid(P_PID, (id_t)child[0], &info, WEXITED | WNOWAIT), 0);
+		assert_true(perf_tasks_notice(&m->s));
+		for (uint32_t k = 0; k < 3; k++)
+			assert_int_equal(m->s.task[k].ended_ns > 0, m->s.task[k].pid == child[0]);
+		assert_false(perf_tasks_notice(&m->s));
+		assert_int_equal(perf_tasks_look(&m->s, &m->w->plan), 0);
+		assert_false(m->w->plan.targets_gone);
+	}
+	for (int k = 0; k < 2; k++) {
+		kill(child[k], SIGKILL);
+		assert_int_equal(waitpid(child[k], NULL, 0), child[k]);
+	}
+	end(m);
+	/* Nobody waits for those that are followed anyway. */
+	begin(m, "cs", NULL, NULL)->per_thread = true;
+	m->w->options.target = TARGET_TASKS;
+	perf_tasks_watch(&m->s, &m->w->plan);
+	assert_int_equal(m->s.ends, -1);
+	m->w->options.perf.per_thread = false;
+	m->w->options.target = TARGET_COMMAND;
+	perf_tasks_watch(&m->s, &m->w->plan);
+	assert_int_equal(m->s.ends, -1);
+	end(m);
+}
+
+/* ---- sets of events ---- */
+
+static void put_events(struct machine *m, const char *pmu, const char *const *names)
+{
+	char path[96];
+
+	for (; *names; names++) {
+		snprintf(path, sizeof(path), PMU "%s/events/%s", pmu, *names);
+		sysroot_put(m->dir, path, "event=1\n");
+	}
+}
+
+static int sets(struct machine *m)
+{
+	buf_clear(&m->text);
+	perf_pmus_release(&m->s.pmus);
+	assert_int_equal(perf_pmus_read(&m->s.pmus, &m->w->root), 0);
+	return perf_sets_text(&m->s, &m->w->plan, &m->text, &m->w->e);
+}
+
+static void options_stand_for_sets_of_events(void **state)
+{
+	static const char *const first[] = { "cycles-t", NULL }, *const rest[] = { "tx-start", NULL };
+	static const char *const more[] = { "cycles-ct", "el-start", NULL };
+	static const char *const smi[] = { "smi", NULL }, *const aperf[] = { "aperf", NULL };
+	struct machine *m = *state;
+	struct perf_options *o;
+
+	sysroot_put(m->dir, PMU "cpu/type", "4\n");
+	sysroot_put(m->dir, PMU "cpu/format/event", "config:0-7\n");
+	sysroot_put(m->dir, PMU "msr/type", "9\n");
+	sysroot_put(m->dir, PMU "msr/format/event", "config:0-7\n");
+	o = begin(m, "cs", NULL, NULL);
+	assert_int_equal(sets(m), 0);
+	assert_string_equal(buf_str(&m->text), "");
+	o->transaction = true;
+	assert_int_equal(sets(m), -ENODEV);
+	says(m, "--transaction: no core PMU");
+	put_events(m, "cpu", first);
+	assert_int_equal(sets(m), -ENODEV);
+	put_events(m, "cpu", rest);
+	assert_int_equal(sets(m), 0);
+	assert_string_equal(buf_str(&m->text),
+			    "task-clock,{cpu/instructions/,cpu/cycles/,cpu/cycles-t/,cpu/tx-start/}:W");
+	put_events(m, "cpu", more);
+	assert_int_equal(sets(m), 0);
+	assert_string_equal(buf_str(&m->text),
+			    "task-clock,{cpu/instructions/,cpu/cycles/,cpu/cycles-t/,cpu/tx-start/,"
+			    "cpu/el-start/,cpu/cycles-ct/}:W");
+	o->transaction = false;
+	o->smi_cost = true;
+	assert_int_equal(sets(m), -ENODEV);
+	put_events(m, "msr", smi);
+	assert_int_equal(sets(m), -ENODEV);
+	says(m, "--smi-cost: the msr PMU");
+	put_events(m, "msr", aperf);
+	assert_int_equal(sets(m), 0);
+	assert_string_equal(buf_str(&m->text), "{msr/aperf/,msr/smi/,cycles}:W");
+	/* All of them, in one list. */
+	o->transaction = true;
+	assert_int_equal(sets(m), 0);
+	assert_int_equal(!strncmp(buf_str(&m->text), "{msr/aperf/,msr/smi/,cycles}:W,task-clock,{", 43), 1);
+	o->transaction = o->smi_cost = false;
+	/* PMUs that options name. */
+	o->cputype = (char *)(uintptr_t) "atom";
+	assert_int_equal(sets(m), -ENODEV);
+	says(m, "--cputype: this machine has no PMU cpu_atom");
+	o->cputype = NULL;
+	o->pmu_filter = (char *)(uintptr_t) "msr";
+	assert_int_equal(sets(m), 0);
+	o->pmu_filter = (char *)(uintptr_t) "ms";
+	assert_int_equal(sets(m), -ENODEV);
+	says(m, "--pmu-filter: this machine has no PMU ms");
+	end(m);
+}
+
+static void topdown_is_what_a_core_has_of_it(void **state)
+{
+	static const char *const slots[] = {
+		"slots", "topdown-retiring", "topdown-bad-spec", "topdown-old.scale", "topology", NULL
+	};
+	static const char *const deep[] = { "topdown-heavy-ops", NULL };
+	static const char *const old[] = { "topdown-total-slots", "topdown-fetch-bubbles", NULL };
+	struct machine *m = *state;
+	struct perf_options *o;
+
+	sysroot_put(m->dir, PMU "cpu_core/type", "4\n");
+	sysroot_put(m->dir, PMU "cpu_core/cpus", "0-1\n");
+	sysroot_put(m->dir, PMU "cpu_core/format/event", "config:0-7\n");
+	sysroot_put(m->dir, PMU "cpu_atom/type", "10\n");
+	sysroot_put(m->dir, PMU "cpu_atom/cpus", "2-3\n");
+	sysroot_put(m->dir, PMU "cpu_atom/format/event", "config:0-7\n");
+	o = begin(m, "cs", NULL, NULL);
+	o->topdown = true;
+	assert_int_equal(sets(m), -ENODEV);
+	says(m, "no core PMU has topdown-* events");
+	put_events(m, "cpu_core", slots);
+	assert_int_equal(sets(m), 0);
+	assert_string_equal(buf_str(&m->text),
+			    "{cpu_core/slots/,cpu_core/topdown-bad-spec/,cpu_core/topdown-retiring/}:W");
+	o->td_level = 2;
+	assert_int_equal(sets(m), -EINVAL);
+	says(m, "--td-level: this processor has 1 level");
+	assert_null(strstr(m->w->e.text, "levels"));
+	put_events(m, "cpu_core", deep);
+	assert_int_equal(sets(m), 0);
+	o->td_level = 3;
+	assert_int_equal(sets(m), -EINVAL);
+	says(m, "has 2 levels");
+	o->td_level = 0;
+	put_events(m, "cpu_atom", old);
+	assert_int_equal(sets(m), 0);
+	assert_string_equal(buf_str(&m->text),
+			    "{cpu_core/slots/,cpu_core/topdown-bad-spec/,cpu_core/topdown-heavy-ops/,"
+			    "cpu_core/topdown-retiring/}:W,{cpu_atom/topdown-fetch-bubbles/,"
+			    "cpu_atom/topdown-total-slots/}:W");
+	/* Threads share what these count. */
+	sysroot_put(m->dir, "/sys/devices/system/cpu/smt/active", "1\n");
+	assert_int_equal(sets(m), 0);
+	m->w->options.target = TARGET_COMMAND;
+	assert_int_equal(sets(m), -EINVAL);
+	says(m, "count whole cores, not threads");
+	sysroot_put(m->dir, "/sys/devices/system/cpu/smt/active", "0\n");
+	assert_int_equal(sets(m), 0);
+	end(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_hierarchy_of_perf_events_comes_first, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(names_go_to_the_events_before_them, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(each_of_some_cgroups, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_no_cgroup_has, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_cgroup_is_one_instance_per_cpu, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(tasks_are_those_that_were_named, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(tasks_that_have_ended_are_told_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_kernel_says_when_tasks_end, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(options_stand_for_sets_of_events, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(topdown_is_what_a_core_has_of_it, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
