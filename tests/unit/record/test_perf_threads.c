@@ -1,0 +1,379 @@
+/* --per-thread: tasks that begin and end while recording get rows of their own, from the kernel's records or, where
+ * these were lost, from /proc. The machine is a folder, and its kernel that of perf_kernel.h. */
+#include "record/host/clocks.h"
+#include "record/perf/perf_source.h"
+#include "record/perf/perf_tool.h"
+#include "tests/unit/lib/perf_kernel.h"
+#include "tests/unit/lib/perf_world.h"
+#include "tests/unit/lib/sysroot.h"
+
+enum { CHILD = 70 };
+
+struct fixture {
+	char dir[32];
+	struct world *w;
+	struct perf_source *s;
+};
+
+static void put_proc(struct fixture *f, int pid, int tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/x", pid, tid);
+	sysroot_put(f->dir, path, "\n");
+}
+
+static void drop_proc(struct fixture *f, int pid)
+{
+	char command[96];
+
+	snprintf(command, sizeof(command), "rm -r %s/proc/%d", f->dir, pid);
+	assert_int_equal(system(command), 0);
+}
+
+/* Its parent, and when it began. */
+static void put_stat(struct fixture *f, int pid, int parent, uint64_t ticks)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	sysroot_put(f->dir, path, "%d (a b) S %d 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %llu 0 0 0\n", pid, parent,
+		    (unsigned long long)ticks);
+}
+
+static void begin(struct fixture *f, enum target_kind target)
+{
+	kernel_begin();
+	sysroot_make(f->dir, NULL);
+	sysroot_put(f->dir, "/sys/devices/system/cpu/online", "0\n");
+	sysroot_put(f->dir, "/sys/devices/system/cpu/present", "0\n");
+	sysroot_put(f->dir, "/sys/bus/event_source/devices/software/type", "1\n");
+	put_proc(f, CHILD, CHILD);
+	f->w = world_new(target, "cs,faults", NULL, NULL);
+	f->w->options.perf.per_thread = true;
+	world_begin(f->w, f->dir);
+	f->w->plan.child = target == TARGET_COMMAND ? CHILD : 0;
+	f->s = calloc(1, sizeof(*f->s));
+	assert_non_null(f->s);
+	f->w->source.data = f->s;
+	f->s->ends = f->s->follow.epoll = -1;
+	assert_int_equal(perf_pmus_read(&f->s->pmus, &f->w->root), 0);
+	assert_int_equal(perf_events_read(f->s, &f->w->plan, "", &f->w->e), 0);
+	assert_int_equal(perf_tasks_add(f->s, &f->w->plan, &f->w->e), 0);
+	assert_int_equal(perf_groups_settle(f->s, &f->w->plan, &f->w->e), 0);
+	assert_int_equal(perf_counters_add(f->s, &f->w->plan), 0);
+	assert_int_equal(f->s->n_groups, 1);
+	assert_int_equal(perf_rows_open(f->s, &f->w->plan, f->s->group[0]), 0);
+	perf_held_close(f->s);
+	n_opened = n_told = 0;
+}
+
+static void follow(struct fixture *f)
+{
+	assert_int_equal(perf_threads_begin(f->s, &f->w->plan, &f->w->e), 0);
+	assert_true(f->s->follow.epoll >= 0);
+}
+
+static void end(struct fixture *f)
+{
+	world_end(f->w, false);
+	free(f->w);
+	sysroot_remove(f->dir);
+	kernel_end();
+}
+
+static void put_task(uint32_t type, uint32_t pid, uint32_t tid, uint64_t time_ns)
+{
+	struct {
+		struct perf_event_header header;
+		uint32_t pid, ppid, tid, ptid;
+		uint64_t time;
+	} r = { { .type = type, .size = sizeof(r) }, pid, CHILD, tid, CHILD, time_ns };
+
+	put_bytes(&r, sizeof(r));
+}
+
+static bool notice(struct fixture *f)
+{
+	return perf_threads_notice(f->s, &f->w->plan);
+}
+
+static void update(struct fixture *f)
+{
+	assert_int_equal(perf_threads_update(f->s, &f->w->plan), 0);
+}
+
+static const struct pm_instance *instance_of(const struct fixture *f, uint32_t task)
+{
+	return pm_model_instance(&f->w->model, f->s->task[task].instance);
+}
+
+static void a_task_has_rows_from_its_begin_to_its_end(void **state)
+{
+	struct perf_group *g;
+	struct fixture f;
+
+	begin(&f, TARGET_COMMAND);
+	f.s->from_exec = true;
+	follow(&f);
+	assert_int_equal(n_opened, 1);
+	assert_int_equal(opened[0].pid, CHILD);
+	g = f.s->group[0];
+	assert_int_equal(g->n_rows, 1);
+	assert_false(notice(&f));
+	put_task(PERF_RECORD_FORK, CHILD, 71, 1000);
+	assert_true(notice(&f));
+	assert_int_equal(f.s->n_tasks, 2);
+	assert_int_equal(n_opened, 3);
+	assert_int_equal(opened[1].pid, 71);
+	assert_int_equal(opened[1].attr.a.disabled, 1);
+	assert_int_equal(n_told, 1);
+	assert_int_equal(told[0].request, PERF_EVENT_IOC_ENABLE);
+	assert_int_equal(g->n_rows, 2);
+	assert_true(g->row[1]->fresh);
+	assert_int_equal(g->row[1]->instance, 0);
+	assert_true(notice(&f)); /* nobody has done it yet */
+	update(&f);
+	assert_false(notice(&f));
+	assert_int_equal(g->row[1]->instance, f.s->task[1].instance);
+	assert_true(g->row[1]->unit.group > g->row[0]->unit.group);
+	assert_int_equal(count_units(f.w), 2);
+	assert_string_equal(pm_map_text(&instance_of(&f, 1)->attrs, PM_INSTANCE_NAME, ""), "task-2");
+	assert_int_equal(pm_map_u64(&instance_of(&f, 1)->attrs, PM_INSTANCE_PID, 0), CHILD);
+	assert_int_equal(pm_map_u64(&instance_of(&f, 1)->attrs, PM_INSTANCE_TID, 0), 71);
+	assert_int_equal(instance_of(&f, 1)->added_ns, 1000);
+	/* It is there. */
+	put_task(PERF_RECORD_FORK, CHILD, 71, 1500);
+	/* The command may begin again. */
+	put_task(PERF_RECORD_EXIT, CHILD, CHILD, 1600);
+	assert_false(notice(&f));
+	assert_int_equal(f.s->n_tasks, 2);
+	assert_int_equal(f.s->task[0].ended_ns, 0);
+	put_task(PERF_RECORD_EXIT, CHILD, 71, 2000);
+	put_task(PERF_RECORD_EXIT, CHILD, 71, 2500);
+	assert_true(notice(&f));
+	update(&f);
+	assert_false(notice(&f));
+	assert_int_equal(instance_of(&f, 1)->retired_ns, 2000);
+	assert_int_equal(instance_of(&f, 0)->retired_ns, 0);
+	assert_int_equal(g->row[1]->end, PERF_ENDING);
+	assert_int_equal(g->row[0]->end, PERF_ALIVE);
+	/* Dropped once it was read; its number may be another's then. */
+	g->row[1]->end = PERF_ENDED;
+	put_task(PERF_RECORD_FORK, 71, 71, 3000);
+	assert_true(notice(&f));
+	assert_int_equal(f.s->n_tasks, 3);
+	update(&f);
+	assert_int_equal(g->n_rows, 2);
+	assert_int_equal(g->row[1]->instance, f.s->task[2].instance);
+	assert_int_equal(count_units(f.w), 2);
+	assert_int_equal(f.s->n_missed, 0);
+	end(&f);
+}
+
+static void what_could_not_be_followed_is_counted(void **state)
+{
+	static const char *const said[] = { "tasks that ended before they could be followed",
+					    "times that tasks started and ended too fast to notice: only those still "
+					    "running are followed" };
+	struct fixture f;
+
+	begin(&f, TARGET_COMMAND);
+	follow(&f);
+	refuse[PERF_COUNT_SW_CONTEXT_SWITCHES] = refuse[PERF_COUNT_SW_PAGE_FAULTS] = ESRCH;
+	put_task(PERF_RECORD_FORK, CHILD, 71, 1000);
+	put_task(PERF_RECORD_FORK, CHILD, 72, 1000);
+	assert_false(notice(&f));
+	assert_int_equal(f.s->n_missed, 2);
+	assert_int_equal(f.s->n_tasks, 1);
+	assert_int_equal(f.s->group[0]->n_rows, 1);
+	/* One event is enough. */
+	refuse[PERF_COUNT_SW_PAGE_FAULTS] = 0;
+	put_task(PERF_RECORD_FORK, CHILD, 73, 1000);
+	assert_true(notice(&f));
+	assert_int_equal(f.s->n_tasks, 2);
+	put_task(PERF_RECORD_LOST, 0, 0, 0);
+	assert_true(notice(&f));
+	assert_int_equal(f.s->n_lost, 1);
+	assert_int_equal(source_perf.finish(&f.w->source, &f.w->plan), 0);
+	assert_int_equal(f.w->plan.n_events, 2);
+	for (int i = 0; i < 2; i++) {
+		const struct pm_map *a = &f.w->plan.event[i].attrs;
+
+		assert_string_equal(pm_map_text(a, PM_EVENT_KEY_NOTE, ""), said[i]);
+		assert_int_equal(pm_map_u64(a, PM_EVENT_KEY_COUNT, 0), i ? 1 : 2);
+	}
+	end(&f);
+}
+
+/* Children of those that are followed, and theirs, but not those that were there before. */
+static void lost_records_are_made_up_for_by_proc(void **state)
+{
+	static const pid_t want[] = { CHILD, 71, 75, 80, 81, 79 };
+	struct fixture f;
+	uint64_t since;
+
+	begin(&f, TARGET_COMMAND);
+	follow(&f);
+	since = f.s->since_ticks;
+	assert_in_range(since, 1, clocks_ns(CLOCK_BOOTTIME) / 10000000);
+	put_task(PERF_RECORD_FORK, CHILD, 71, 1000);
+	put_task(PERF_RECORD_FORK, 75, 75, 1000);
+	assert_true(notice(&f));
+	update(&f);
+	put_proc(&f, 75, 75);
+	put_proc(&f, 80, 80);
+	put_proc(&f, 80, 81);
+	put_stat(&f, 80, CHILD, since);
+	put_proc(&f, 79, 79); /* found once its parent is */
+	put_stat(&f, 79, 80, since + 5);
+	put_proc(&f, 82, 82);
+	put_stat(&f, 82, CHILD, since - 1);
+	put_proc(&f, 83, 83);
+	put_stat(&f, 83, 1, since);
+	put_proc(&f, 84, 84);
+	n_opened = 1; /* the watch */
+	put_task(PERF_RECORD_LOST, 0, 0, 0);
+	assert_true(notice(&f));
+	assert_int_equal(f.s->n_tasks, 6);
+	for (size_t i = 0; i < 6; i++)
+		assert_int_equal(f.s->task[i].tid, want[i]);
+	assert_int_equal(f.s->task[4].pid, 80);
+	/* It ended unheard; the command did not. */
+	assert_true(f.s->task[1].ended_ns > 0);
+	assert_int_equal(f.s->task[0].ended_ns, 0);
+	assert_int_equal(f.s->task[2].ended_ns, 0);
+	update(&f);
+	assert_int_equal(f.s->group[0]->n_rows, 6);
+	end(&f);
+}
+
+/* Those of the whole system: whatever begins. */
+static void everything_is_followed(void **state)
+{
+	struct fixture f;
+
+	begin(&f, TARGET_TASKS);
+	assert_int_equal(f.s->n_tasks, 1);
+	follow(&f);
+	assert_int_equal(n_opened, 1);
+	assert_int_equal(opened[0].pid, -1);
+	put_proc(&f, 80, 80);
+	put_proc(&f, 80, 81);
+	put_task(PERF_RECORD_LOST, 0, 0, 0);
+	assert_true(notice(&f));
+	assert_int_equal(f.s->n_tasks, 3);
+	update(&f);
+	drop_proc(&f, 80);
+	put_task(PERF_RECORD_LOST, 0, 0, 0);
+	assert_true(notice(&f));
+	assert_false(f.s->task[0].ended_ns);
+	/* Its thread's number has no entry in /proc either. */
+	assert_true(f.s->task[1].ended_ns && f.s->task[2].ended_ns);
+	end(&f);
+}
+
+static void another_cpu_is_watched(void **state)
+{
+	struct fixture f;
+
+	begin(&f, TARGET_COMMAND);
+	assert_int_equal(perf_threads_cpu(f.s, &f.w->plan, 5), 0);
+	assert_int_equal(n_opened, 0);
+	follow(&f);
+	put_task(PERF_RECORD_FORK, CHILD, 71, 1000);
+	put_task(PERF_RECORD_FORK, CHILD, 72, 1000);
+	put_task(PERF_RECORD_EXIT, CHILD, 72, 1000);
+	assert_true(notice(&f));
+	n_opened = 0;
+	put_proc(&f, 71, 71);
+	assert_int_equal(perf_threads_cpu(f.s, &f.w->plan, 5), 0);
+	assert_int_equal(n_opened, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(opened[i].cpu, 5);
+		assert_int_equal(opened[i].pid, CHILD + i);
+	}
+	assert_int_equal(f.w->model.n_probes, 0);
+	/* What began there unseen is in /proc, also if there is no watch. */
+	refuse[PERF_COUNT_SW_DUMMY] = EACCES;
+	put_proc(&f, 80, 80);
+	put_stat(&f, 80, CHILD, f.s->since_ticks);
+	assert_int_equal(perf_threads_cpu(f.s, &f.w->plan, 6), 0);
+	assert_int_equal(f.w->model.n_probes, 1);
+	assert_string_equal(f.w->model.probe[0].what, "--per-thread: new tasks on CPU 6 cannot be followed");
+	assert_int_equal(f.w->model.probe[0].reason, PM_REASON_NO_PERMISSION);
+	assert_int_equal(f.s->n_tasks, 4);
+	assert_int_equal(f.s->task[3].tid, 80);
+	end(&f);
+}
+
+static void the_next_run_has_tasks_of_its_own(void **state)
+{
+	struct fixture f;
+
+	begin(&f, TARGET_COMMAND);
+	follow(&f);
+	put_task(PERF_RECORD_FORK, CHILD, 71, 1000);
+	put_task(PERF_RECORD_FORK, CHILD, 72, 1000);
+	put_task(PERF_RECORD_EXIT, CHILD, 72, 2000);
+	assert_true(notice(&f));
+	update(&f);
+	n_opened = n_told = 0;
+	f.w->plan.child = 90;
+	assert_int_equal(source_perf.restart(&f.w->source, &f.w->plan, &f.w->e), 0);
+	assert_int_equal(f.s->task[0].tid, 90);
+	assert_int_equal(f.s->task[0].ended_ns, 0);
+	assert_true(f.s->task[1].ended_ns > 2000);
+	assert_int_equal(f.s->task[2].ended_ns, 2000);
+	/* Its two events and its watch. */
+	assert_int_equal(n_opened, 3);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(opened[i].pid, 90);
+	assert_int_equal(opened[0].attr.a.enable_on_exec, 1);
+	assert_int_equal(f.s->group[0]->row[0]->end, PERF_ALIVE);
+	for (uint32_t k = 1; k < f.s->group[0]->n_rows; k++)
+		assert_int_equal(f.s->group[0]->row[k]->end, PERF_ENDED);
+	assert_true(atomic_load(&f.w->source.stale));
+	update(&f);
+	assert_int_equal(f.s->group[0]->n_rows, 1);
+	end(&f);
+}
+
+static void not_everybody_wants_that(void **state)
+{
+	for (int c = 0; c < 4; c++) {
+		struct fixture f;
+
+		begin(&f, TARGET_COMMAND);
+		f.w->options.perf.per_thread = c != 0;
+		f.w->options.perf.no_inherit = c == 1;
+		if (c == 2)
+			f.s->n_groups = 0;
+		if (c == 3)
+			refuse[PERF_COUNT_SW_DUMMY] = EACCES;
+		assert_int_equal(perf_threads_begin(f.s, &f.w->plan, &f.w->e), 0);
+		assert_int_equal(f.s->follow.epoll, -1);
+		assert_false(notice(&f));
+		assert_int_equal(n_opened, c == 3);
+		assert_int_equal(f.w->model.n_probes, c == 3);
+		if (c == 3)
+			assert_string_equal(f.w->model.probe[0].what, "--per-thread: new tasks cannot be followed");
+		f.s->n_groups = 1;
+		end(&f);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_task_has_rows_from_its_begin_to_its_end),
+		cmocka_unit_test(what_could_not_be_followed_is_counted),
+		cmocka_unit_test(lost_records_are_made_up_for_by_proc),
+		cmocka_unit_test(everything_is_followed),
+		cmocka_unit_test(another_cpu_is_watched),
+		cmocka_unit_test(the_next_run_has_tasks_of_its_own),
+		cmocka_unit_test(not_everybody_wants_that),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
