@@ -76,6 +76,8 @@ static void follow(struct fixture *f)
 
 static void end(struct fixture *f)
 {
+	/* Rows belong to the plan only then. */
+	assert_int_equal(perf_threads_update(f->s, &f->w->plan), 0);
 	world_end(f->w, false);
 	free(f->w);
 	sysroot_remove(f->dir);

@@ -1,0 +1,435 @@
+/* Where events are counted, and what becomes of that: CPUs of -C and units, CPUs that go and come, PMUs that go, events
+ * that --control names. The machine is a folder, and its kernel that of perf_kernel.h. */
+#include "record/perf/perf_source.h"
+#include "tests/unit/lib/perf_kernel.h"
+#include "tests/unit/lib/perf_world.h"
+#include "tests/unit/lib/sysroot.h"
+
+#define PMU "/sys/bus/event_source/devices/"
+
+struct fixture {
+	char dir[32];
+	struct world *w;
+	struct perf_source *s;
+};
+
+static void put_pmu(struct fixture *f, const char *name, unsigned type, const char *mask, const char *cpus)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), PMU "%s/type", name);
+	sysroot_put(f->dir, path, "%u\n", type);
+	snprintf(path, sizeof(path), PMU "%s/format/event", name);
+	sysroot_put(f->dir, path, "config:0-7\n");
+	snprintf(path, sizeof(path), PMU "%s/%s", name, cpus ? "cpus" : "cpumask");
+	sysroot_put(f->dir, path, "%s\n", cpus ? cpus : mask);
+}
+
+/* Two packages of two dies of two cores. */
+static void begin(struct fixture *f, const char *online, const char *a, const char *b)
+{
+	struct pm_topology *t;
+
+	kernel_begin();
+	sysroot_make(f->dir, NULL);
+	sysroot_put(f->dir, "/sys/devices/system/cpu/online", "%s\n", online);
+	put_pmu(f, "mem_0", 20, "0", NULL);
+	put_pmu(f, "mem_1", 21, "4", NULL);
+	put_pmu(f, "die", 22, "0,2,4,6", NULL);
+	put_pmu(f, "cpu_core", 4, NULL, "0-3");
+	put_pmu(f, "cpu_none", 8, NULL, "");
+	put_pmu(f, "cpu_away", 9, NULL, "9");
+	sysroot_put(f->dir, PMU "software/type", "1\n");
+	f->w = world_new(TARGET_SYSTEM, a, b, NULL);
+	world_begin(f->w, f->dir);
+	t = &f->w->model.topology;
+	t->cpu = calloc(8, sizeof(*t->cpu));
+	assert_non_null(t->cpu);
+	t->n = 8;
+	for (uint32_t i = 0; i < t->n; i++) {
+		t->cpu[i] = (struct pm_cpu){
+			.cpu = i, .package = i / 4, .die = i / 2 % 2, .cluster = PM_NONE, .core = i, .online = true
+		};
+		for (int k = 0; k < PM_CACHES; k++)
+			t->cpu[i].cache[k] = PM_NONE;
+	}
+	f->s = calloc(1, sizeof(*f->s));
+	assert_non_null(f->s);
+	f->w->source.data = f->s;
+	f->s->ends = f->s->follow.epoll = -1;
+	assert_int_equal(perf_pmus_read(&f->s->pmus, &f->w->root), 0);
+}
+
+/* -C; the CPUs that are left of it. */
+static void only(struct fixture *f, const char *text)
+{
+	f->w->options.cpus = (char *)(uintptr_t)text;
+	cpulist_release(&f->w->plan.cpus);
+	assert_int_equal(cpulist_parse(&f->w->plan.cpus, text, false, NULL), 0);
+}
+
+static void settle(struct fixture *f)
+{
+	if (perf_events_read(f->s, &f->w->plan, "", &f->w->e) || perf_groups_settle(f->s, &f->w->plan, &f->w->e))
+		fail_msg("%s", f->w->e.text);
+}
+
+static void open_all(struct fixture *f)
+{
+	settle(f);
+	assert_int_equal(perf_counters_add(f->s, &f->w->plan), 0);
+	for (uint32_t i = 0; i < f->s->n_groups; i++)
+		assert_int_equal(perf_rows_open(f->s, &f->w->plan, f->s->group[i]), 0);
+	perf_held_close(f->s);
+	n_opened = n_told = 0;
+}
+
+static void end(struct fixture *f)
+{
+	world_end(f->w, false);
+	free(f->w);
+	sysroot_remove(f->dir);
+	kernel_end();
+}
+
+/* The CPUs of all groups: "0 2,4". */
+static void at(const struct fixture *f, const char *want)
+{
+	SCOPED(buf_release) struct buf got = BUF_INIT;
+
+	for (uint32_t i = 0; i < f->s->n_groups; i++) {
+		if (i)
+			buf_addch(&got, ' ');
+		cpulist_print(&f->s->group[i]->cpus, &got);
+	}
+	assert_string_equal(buf_str(&got), want);
+}
+
+/* ---- which CPUs ---- */
+
+/* A CPU stands for the largest part of the machine in which it is the only one of the mask. */
+static void units_count_for_the_cpus_of_an_option(void **state)
+{
+	static const struct {
+		const char *cpus, *events, *at, *said;
+	} cases[] = {
+		{ NULL, "mem_0/event=1/,die/event=2/", "0 0,2,4,6", NULL },
+		{ "0", "mem_0/event=1/", "0", NULL },
+		{ "2-3", "mem_0/event=1/", "0", "-C 2-3: these count whole packages or units, by CPU 0: mem_0" },
+		{ "3,5", "mem_0/event=1/,mem_1/event=1/", "0 4",
+		  "-C 3,5: these count whole packages or units, by CPU 0,4: mem_0, mem_1" },
+		/* Of another package, but nothing else is meant. */
+		{ "3", "mem_1/event=1/", "4", "-C 3: these count whole packages or units, by CPU 4: mem_1" },
+		/* One of several is. */
+		{ "3", "mem/event=1/", "0", "-C 3: these count whole packages or units, by CPU 0: mem" },
+		{ "3,7", "mem/event=1/", "0 4", "-C 3,7: these count whole packages or units, by CPU 0,4: mem" },
+		{ "3", "die/event=1/", "2", "-C 3: these count whole packages or units, by CPU 2: die" },
+		{ "2,6", "die/event=1/", "2,6", NULL },
+		{ "1,4", "die/event=1/,die/event=2/", "0,4 0,4",
+		  "-C 1,4: these count whole packages or units, by CPU 0: die" },
+		{ "1,4", "cpu_core/event=1/,cs", "1 1,4", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fixture f;
+
+		begin(&f, "0-7", cases[i].events, NULL);
+		if (cases[i].cpus)
+			only(&f, cases[i].cpus);
+		settle(&f);
+		at(&f, cases[i].at);
+		assert_int_equal(f.w->model.n_probes, cases[i].said != NULL);
+		if (cases[i].said)
+			assert_string_equal(f.w->model.probe[0].what, cases[i].said);
+		perf_held_close(f.s);
+		end(&f);
+	}
+}
+
+static void what_has_no_cpu_says_why(void **state)
+{
+	struct fixture f;
+
+	begin(&f, "0-3", "cpu_none/event=1/,cpu_away/event=1/,mem_1/event=1/,cs", NULL);
+	put_pmu(&f, "mem_1", 21, "x", NULL);
+	perf_pmus_release(&f.s->pmus);
+	assert_int_equal(perf_pmus_read(&f.s->pmus, &f.w->root), 0);
+	settle(&f);
+	assert_int_equal(f.s->n_groups, 1);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(f.s->event[i].err, ENODEV);
+	assert_int_equal(f.s->event[3].err, 0);
+	assert_int_equal(f.s->event[0].reason, PM_REASON_OFFLINE);
+	assert_string_equal(f.s->event[0].hint, "with its CPUs online");
+	assert_int_equal(f.s->event[1].reason, PM_REASON_NOT_COUNTED);
+	assert_string_equal(f.s->event[1].hint, "another CPU: it counts on none of the recorded ones");
+	assert_int_equal(f.s->event[2].reason, PM_REASON_NOT_SUPPORTED);
+	assert_string_equal(f.s->event[2].hint, "");
+	perf_held_close(f.s);
+	end(&f);
+	/* Tasks that are all gone. */
+	begin(&f, "0-3", "cs", NULL);
+	f.w->options.target = TARGET_COMMAND;
+	f.w->plan.child = 70;
+	assert_int_equal(perf_tasks_add(f.s, &f.w->plan, &f.w->e), 0);
+	refuse[PERF_COUNT_SW_CONTEXT_SWITCHES] = ESRCH;
+	settle(&f);
+	assert_int_equal(f.s->n_groups, 0);
+	assert_int_equal(f.s->event[0].err, ESRCH);
+	assert_int_equal(f.s->event[0].reason, 0);
+	assert_null(f.s->event[0].hint);
+	end(&f);
+}
+
+/* Whose counter is taken waits for it in a group of its own; what cannot be opened is in none. */
+static void what_is_refused_leaves_its_group(void **state)
+{
+	struct fixture f;
+
+	begin(&f, "0", "{cpu_core/event=7/,cpu_core/event=8/,cpu_core/event=9/}", "cpu_core/event=10/");
+	refuse[8] = EBUSY;
+	refuse[9] = ENOENT;
+	refuse[10] = EBUSY;
+	settle(&f);
+	assert_int_equal(f.s->n_groups, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(f.s->group[i]->n, 1);
+		assert_int_equal(f.s->group[i]->number, i + 1);
+		assert_false(f.s->group[i]->member[0]->attr.a.read_format & PERF_FORMAT_GROUP);
+	}
+	assert_ptr_equal(f.s->group[1]->member[0], &f.s->event[3]);
+	assert_ptr_equal(f.s->group[2]->member[0], &f.s->event[1]);
+	assert_int_equal(f.s->event[0].err, 0);
+	assert_int_equal(f.s->event[1].err, EBUSY);
+	assert_int_equal(f.s->event[2].err, ENOENT);
+	assert_int_equal(f.s->event[3].err, EBUSY);
+	perf_held_close(f.s);
+	end(&f);
+}
+
+/* ---- CPUs that go and come ---- */
+
+static int update(struct fixture *f, uint32_t cpu, bool online)
+{
+	n_opened = n_told = 0;
+	return source_perf.update(&f->w->source, &f->w->plan, cpu, online);
+}
+
+static void rows_follow_their_cpus(void **state)
+{
+	struct fixture f;
+	struct perf_group *core, *mem, *soft;
+
+	begin(&f, "0-1", "cpu_core/event=1/,mem_0/event=1/", "cs");
+	open_all(&f);
+	assert_int_equal(f.s->n_groups, 3);
+	core = f.s->group[0];
+	mem = f.s->group[1];
+	soft = f.s->group[2];
+	assert_int_equal(core->n_rows, 2);
+	assert_int_equal(update(&f, 1, false), 0);
+	assert_int_equal(n_opened, 0);
+	assert_int_equal(core->row[1]->leader, -1);
+	assert_int_equal(soft->row[1]->leader, -1);
+	assert_true(core->row[0]->leader >= 0 && soft->row[0]->leader >= 0);
+	assert_int_equal(update(&f, 1, true), 0);
+	assert_int_equal(n_opened, 2);
+	assert_int_equal(opened[0].cpu, 1);
+	assert_true(core->row[1]->leader >= 0);
+	assert_int_equal(core->n_rows, 2);
+	/* One that was never there, of this kind of cores and of another one. */
+	assert_int_equal(update(&f, 2, true), 0);
+	assert_int_equal(n_opened, 2);
+	assert_int_equal(core->n_rows, 3);
+	assert_int_equal(soft->n_rows, 3);
+	assert_true(core->row[2]->unit.group > core->row[1]->unit.group);
+	assert_int_equal(update(&f, 4, true), 0);
+	assert_int_equal(n_opened, 1);
+	assert_int_equal(core->n_rows, 3);
+	assert_int_equal(soft->n_rows, 4);
+	/* It was away before anything was opened there. */
+	assert_int_equal(update(&f, 5, false), 0);
+	assert_int_equal(n_opened, 0);
+	/* The kernel moves what counts a unit. */
+	assert_int_equal(mem->n_rows, 1);
+	assert_int_equal(mem->row[0]->unit.cpu, 0);
+	put_pmu(&f, "mem_0", 20, "1", NULL);
+	assert_int_equal(update(&f, 0, false), 0);
+	assert_int_equal(mem->row[0]->unit.cpu, 1);
+	assert_int_equal(mem->row[0]->at.cpu, 0);
+	assert_true(mem->row[0]->leader >= 0);
+	assert_int_equal(update(&f, 0, true), 0);
+	assert_int_equal(n_opened, 2);
+	assert_int_equal(mem->n_rows, 1);
+	/* Which of several is not known. */
+	put_pmu(&f, "mem_0", 20, "1-2", NULL);
+	assert_int_equal(update(&f, 1, false), 0);
+	assert_int_equal(mem->row[0]->unit.cpu, PM_NONE);
+	end(&f);
+	/* Others than those of -C are nobody's. */
+	begin(&f, "0-3", "cs", NULL);
+	only(&f, "0-1");
+	open_all(&f);
+	assert_int_equal(update(&f, 2, true), 0);
+	assert_int_equal(n_opened, 0);
+	assert_int_equal(update(&f, 1, false), 0);
+	assert_int_equal(f.s->group[0]->row[1]->leader, -1);
+	end(&f);
+}
+
+/* A CPU that was away too briefly to be noticed; a counter that is free again. */
+static void rows_that_stopped_are_opened_anew(void **state)
+{
+	struct perf_row **row;
+	struct fixture f;
+
+	begin(&f, "0-2", "cs", NULL);
+	open_all(&f);
+	f.s->on = true;
+	row = f.s->group[0]->row;
+	row[1]->stood = true;
+	assert_int_equal(update(&f, PM_NONE, true), 0);
+	assert_int_equal(n_opened, 1);
+	assert_int_equal(opened[0].cpu, 1);
+	assert_int_equal(f.w->plan.n_events, 1);
+	assert_string_equal(pm_map_text(&f.w->plan.event[0].attrs, PM_EVENT_KEY_NOTE, ""),
+			    "groups of events on CPUs that were briefly offline");
+	assert_int_equal(pm_map_u64(&f.w->plan.event[0].attrs, PM_EVENT_KEY_COUNT, 0), 1);
+	row[0]->stood = row[1]->stood = row[2]->stood = false;
+	row[2]->again = row[2]->shut = true;
+	assert_int_equal(update(&f, PM_NONE, true), 0);
+	assert_int_equal(n_opened, 1);
+	assert_int_equal(opened[0].cpu, 2);
+	assert_false(row[2]->again || row[2]->shut);
+	assert_int_equal(f.w->plan.n_events, 1);
+	/* Refused again, it stays shut; what is away still is not opened. */
+	row[2]->again = row[2]->shut = true;
+	refuse[PERF_COUNT_SW_CONTEXT_SWITCHES] = EBUSY;
+	row[0]->stood = true;
+	sysroot_put(f.dir, "/sys/devices/system/cpu/online", "1-2\n");
+	assert_int_equal(update(&f, PM_NONE, true), 0);
+	assert_int_equal(n_opened, 1);
+	assert_true(row[2]->shut);
+	assert_false(row[2]->again);
+	assert_int_equal(f.w->plan.n_events, 1);
+	end(&f);
+}
+
+/* A driver that was removed: its events stand still, and that is their end. */
+static void rows_end_with_their_pmu(void **state)
+{
+	char command[128];
+	struct fixture f;
+
+	begin(&f, "0-7", "mem/event=1/", "cs");
+	open_all(&f);
+	assert_int_equal(f.s->n_groups, 3);
+	assert_int_equal(source_perf.look(&f.w->source, &f.w->plan), 0);
+	snprintf(command, sizeof(command), "rm -r %s" PMU "mem_1", f.dir);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(source_perf.look(&f.w->source, &f.w->plan), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct perf_group *g = f.s->group[i];
+		bool gone = !strcmp(g->member[0]->ev->pmu, "mem_1");
+
+		assert_int_equal(g->row[0]->end, gone ? PERF_ENDED : PERF_ALIVE);
+		assert_int_equal(pm_model_instance(&f.w->model, g->row[0]->instance)->retired_ns > 0, gone);
+	}
+	assert_int_equal(f.w->plan.n_events, 0);
+	end(&f);
+}
+
+/* ---- --control ---- */
+
+static struct {
+	uint32_t counter[8];
+	unsigned n;
+} found;
+
+static void find(void *arg, uint32_t counter)
+{
+	assert_ptr_equal(arg, &found);
+	found.counter[found.n++] = counter;
+}
+
+static int enable_one(struct fixture *f, const char *name, bool on)
+{
+	n_told = found.n = 0;
+	return source_perf.enable_one(&f->w->source, name, on, find, &found);
+}
+
+static void enable(struct fixture *f, bool on)
+{
+	n_told = 0;
+	assert_int_equal(source_perf.enable(&f->w->source, on), 0);
+}
+
+static void expect_off(const struct fixture *f, bool a, bool b, bool c)
+{
+	assert_int_equal(f->s->event[0].off, a);
+	assert_int_equal(f->s->event[1].off, b);
+	assert_int_equal(f->s->event[2].off, c);
+}
+
+static void events_are_named_one_by_one(void **state)
+{
+	struct fixture f;
+
+	begin(&f, "0", "cs,faults/name=mine/", "cpu_core/event=1/");
+	open_all(&f);
+	/* While all are stopped the first one leaves out the others, until they are started by that. */
+	assert_int_equal(enable_one(&f, "none", true), 0);
+	assert_false(f.s->chosen);
+	assert_int_equal(enable_one(&f, "mine", true), 1);
+	assert_int_equal(found.n, 1);
+	assert_int_equal(found.counter[0], f.s->event[1].counter);
+	expect_off(&f, true, false, true);
+	assert_int_equal(enable_one(&f, "cpu_core/event=1/", true), 1);
+	expect_off(&f, true, false, false);
+	for (unsigned i = 0; i < n_told; i++)
+		assert_int_equal(told[i].request, PERF_EVENT_IOC_DISABLE);
+	enable(&f, true);
+	expect_off(&f, true, false, false);
+	assert_false(f.s->chosen);
+	assert_int_equal(told[0].request, PERF_EVENT_IOC_ENABLE);
+	/* While they count, it is the only one that changes. By its text, name or what is shown. */
+	assert_int_equal(enable_one(&f, "cs", true), 1);
+	expect_off(&f, false, false, false);
+	assert_int_equal(enable_one(&f, "page-faults", false), 1);
+	expect_off(&f, false, true, false);
+	assert_int_equal(enable_one(&f, "mine", true), 1);
+	expect_off(&f, false, false, false);
+	assert_int_equal(enable_one(&f, "context-switches", false), 1);
+	expect_off(&f, true, false, false);
+	assert_false(f.s->chosen);
+	enable(&f, false);
+	expect_off(&f, true, false, false);
+	enable(&f, true);
+	expect_off(&f, false, false, false);
+	/* From the exec on they count, too. */
+	enable(&f, false);
+	f.s->from_exec = true;
+	assert_int_equal(enable_one(&f, "cs", true), 1);
+	expect_off(&f, false, false, false);
+	assert_false(f.s->chosen);
+	/* To stop one while all are stopped leaves the others alone. */
+	f.s->from_exec = false;
+	assert_int_equal(enable_one(&f, "cs", false), 1);
+	expect_off(&f, true, false, false);
+	/* What has no counter is not there. */
+	f.s->event[1].counter = 0;
+	assert_int_equal(enable_one(&f, "mine", true), 0);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(units_count_for_the_cpus_of_an_option), cmocka_unit_test(what_has_no_cpu_says_why),
+		cmocka_unit_test(what_is_refused_leaves_its_group),      cmocka_unit_test(rows_follow_their_cpus),
+		cmocka_unit_test(rows_that_stopped_are_opened_anew),     cmocka_unit_test(rows_end_with_their_pmu),
+		cmocka_unit_test(events_are_named_one_by_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
