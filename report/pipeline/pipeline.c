@@ -339,7 +339,7 @@ static int read_all(struct run *all)
 	err = err < 0 ? err : 0;
 	for (struct run *r = all; r < all + all->n_all && !err; r++)
 		err = finish(r);
-	return err;
+	return err == -ENOMEM && !all->error->text[0] ? error_sys(all->error, ENOMEM, "adding up") : err;
 }
 
 static void note_damage(struct run *r)

@@ -132,5 +132,5 @@ bool replay_doubts(const struct replay *r)
 
 const uint8_t *replay_doubt(const struct replay *r, size_t track)
 {
-	return r->some_doubt ? r->doubt[track] : NULL;
+	return r->some_doubt && !replay_past(r, track) ? r->doubt[track] : NULL;
 }

@@ -34,6 +34,7 @@ void replay_free(struct replay *r)
 		free(r->rule[i]);
 	free(r->rule);
 	free(r->track);
+	free(r->past);
 	free(r->live);
 	free(r->brief);
 	free(r->key);
@@ -101,13 +102,20 @@ static int flush(struct replay *r)
 
 	if (!r->open)
 		return 0;
+	if (r->n_folded && (err = replay_drop_ended(r)))
+		return err;
 	if (!r->placed && (err = replay_lay_results(r)))
 		return err;
 	interval_done(r, 0);
 	doubt_close(r);
 	for (size_t i = 0; i < r->n_tracks; i++)
 		close_track(r, i, 0);
-	return emit(r, 1);
+	for (size_t i = 0; i < r->n_past; i++)
+		track_end_close(&r->past[i], r->done[0].duration_ns);
+	err = emit(r, 1);
+	for (size_t i = 0; i < r->n_past; i++)
+		track_end_again(&r->past[i]);
+	return err;
 }
 
 static void restart(struct replay *r)

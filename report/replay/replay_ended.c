@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/array.h"
 #include "common/buf.h"
 #include "report/replay/replay_private.h"
 
@@ -14,6 +15,22 @@ void track_release(struct track *t)
 		free(t->loss->sum);
 	}
 	free(t->loss);
+	t->times = NULL;
+	t->more = NULL;
+	t->loss = NULL;
+}
+
+/* Keeps of a track only what it comes to, if nothing else can be wanted of it. */
+static int set_aside(struct replay *r, struct track *t)
+{
+	if (array_room(&r->past, r->n_past, sizeof(*r->past)))
+		return -ENOMEM;
+	t->folded = track_end(&r->past[r->n_past], t);
+	r->n_past += t->folded;
+	r->n_folded += t->folded;
+	if (t->folded)
+		track_release(t);
+	return 0;
 }
 
 /* Lets one track represent this and all others of the counter that have ended, if only their sum is wanted. */
@@ -23,11 +40,12 @@ static int fold(struct replay *r, uint32_t track)
 	uint8_t semantics = r->track[track].semantics;
 	int err;
 
-	if (r->config.mode != REPLAY_TOTAL || r->config.counts || r->want[counter] & 1u << TRACK_EACH ||
-	    (semantics != PM_CUMULATIVE && semantics != PM_DELTA) ||
-	    pm_counter_joins(pm_model_counter(r->model, counter)) != PM_AGG_SUM || joints_own(&r->joints, track) ||
+	if (r->config.mode != REPLAY_TOTAL || r->config.counts || joints_own(&r->joints, track) ||
 	    joints_ask(&r->joints, track))
 		return 0;
+	if (r->want[counter] & 1u << TRACK_EACH || (semantics != PM_CUMULATIVE && semantics != PM_DELTA) ||
+	    pm_counter_joins(pm_model_counter(r->model, counter)) != PM_AGG_SUM)
+		return set_aside(r, &r->track[track]);
 	if (!*sum) {
 		if ((number = replay_add_track(r)) == PM_NONE)
 			return -ENOMEM;

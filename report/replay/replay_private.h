@@ -129,6 +129,8 @@ struct replay {
 	size_t n_want, n_folded;
 	struct track *track;
 	size_t n_tracks, cap_tracks;
+	struct track_end *past; /* of a total, what single tracks that have ended came to; their numbers follow */
+	size_t n_past;
 	uint32_t *live; /* tracks that have not ended; room for all */
 	size_t n_live;
 	uint32_t *key; /* the live ones, + 1, by open addressing from counter and instance; 0: free */
@@ -197,6 +199,11 @@ void replay_drop_retired(struct replay *r);
 int replay_end_retired(struct replay *r);
 /* Drops those that no interval needs any more. 0 or -ENOMEM. */
 int replay_drop_ended(struct replay *r);
+/* What a number stands for that is none of track[]; NULL: it is one. */
+static inline struct track_end *replay_past(const struct replay *r, size_t track)
+{
+	return track < r->n_tracks ? NULL : &r->past[track - r->n_tracks];
+}
 
 /* Notes which tracks are in the chunk, and why others are not: it will be replayed later, when that is no longer
  * known. */

@@ -454,13 +454,16 @@ int replay_end_tracks(struct replay *r)
 
 size_t replay_tracks(const struct replay *r)
 {
-	return r->n_tracks;
+	return r->n_tracks + r->n_past;
 }
 
 struct track_info replay_track(const struct replay *r, size_t track)
 {
-	const struct track *t = &r->track[track];
+	const struct track_end *e = replay_past(r, track);
+	const struct track *t = e ? NULL : &r->track[track];
 
+	if (e)
+		return (struct track_info){ e->counter, e->instance, e->aspects };
 	return (struct track_info){ joints_own(&r->joints, track) ? 0 : t->counter, t->instance, t->aspects };
 }
 
@@ -471,9 +474,14 @@ size_t replay_block(const struct replay *r)
 
 const struct value *replay_values(const struct replay *r, size_t track, enum track_aspect aspect)
 {
-	const struct brief *t = &r->brief[track];
-	uint32_t below = t->aspects & ((1u << aspect) - 1);
+	const struct track_end *e = replay_past(r, track);
+	const struct brief *t;
+	uint32_t below;
 
+	if (e)
+		return e->aspects & 1u << aspect ? &e->v : NULL;
+	t = &r->brief[track];
+	below = t->aspects & ((1u << aspect) - 1);
 	if (!(t->aspects & 1u << aspect))
 		return NULL;
 	/* Counting bits is a call on many processors, and mostly there is one aspect. */
@@ -487,14 +495,15 @@ uint32_t replay_settled(const struct replay *r)
 
 const struct support *replay_support(const struct replay *r, size_t track)
 {
-	const struct track_loss *l = r->some_loss ? r->track[track].loss : NULL;
+	const struct track_end *e = replay_past(r, track);
+	const struct track_loss *l = r->some_loss && !e ? r->track[track].loss : NULL;
 
-	return l && l->some ? l->at : NULL;
+	return e && e->some ? &e->at : l && l->some ? l->at : NULL;
 }
 
 uint16_t replay_never_known(const struct replay *r, size_t track)
 {
-	const struct track_loss *l = r->track[track].loss;
+	const struct track_loss *l = replay_past(r, track) ? NULL : r->track[track].loss;
 
 	return l && !l->ever && !joints_own(&r->joints, track) ? l->last : 0;
 }

@@ -26,7 +26,7 @@ struct track {
 	bool ended : 1;     /* its instance has retired */
 	bool over : 1;      /* and an interval without it was closed */
 	bool away : 1;      /* it was absent at the last row */
-	bool folded : 1;    /* its sums are in the track of all that have ended */
+	bool folded : 1;    /* what it had is in the track of all that have ended, or in a track_end */
 	uint16_t gap;       /* why the previous reading is missing; 0: it is not */
 	uint16_t absent;    /* why there is no value, if nothing was read or lost */
 	uint16_t before;    /* why there was no reading before the first; 0: no special reason */
@@ -77,6 +77,22 @@ struct track_loss {
 	bool carried : 1;          /* a reading of this interval carried earlier time */
 	bool ever : 1;             /* it has been known */
 	bool some : 1;             /* `at` is in use for the current block */
+};
+
+/* What an ended track comes to. */
+struct track_end {
+	uint32_t counter, instance;
+	uint8_t aspects; /* one of VALUE, ELAPSED, RATE */
+	bool divides;    /* `v` is a difference of which the rate is wanted */
+	bool some;       /* `at` is not that of one that was known all the time */
+	struct value v;
+	union {
+		struct {
+			uint64_t known, absent, lost, before; /* ns; absent: without what follows its end */
+			uint16_t why;
+		} ns; /* until the interval ends */
+		struct support at;
+	};
 };
 
 /* One column of a chunk. */
@@ -162,6 +178,13 @@ void track_pause(struct track *t);
 int track_begin_sum(struct track *sum, const struct track *t, size_t rows);
 /* Moves there what an ended track has of the open interval; false: it has to stay. */
 bool track_fold(struct track *sum, struct track *t);
+
+/* Moves there what an ended track, which is released, has of the open interval; false: that needs more. */
+bool track_end(struct track_end *e, struct track *t);
+/* Ends the interval, of `ns`. */
+void track_end_close(struct track_end *e, uint64_t ns);
+/* Begins the next one, all of which comes after its end. */
+void track_end_again(struct track_end *e);
 
 /* From here on, takes only what all counters of a formula have. It has a loss. 0 or -ENOMEM. */
 int track_join(struct track *t);

@@ -1,5 +1,7 @@
 /* One track represents everything that has ended, of a counter that is added up. Its count is the sum of theirs, and
- * so is its rate, although each has its own time: that of the interval and a little more or less. */
+ * so is its rate, although each has its own time: that of the interval and a little more or less.
+ *
+ * Where single ones are wanted, each keeps only what it comes to. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -49,4 +51,42 @@ double track_sum_rate(const struct track *sum)
 	for (unsigned k = TRACK_TERMS; k; k--)
 		rate = (sum->loss->sum->term[k - 1] - rate) / d;
 	return rate;
+}
+
+bool track_end(struct track_end *e, struct track *t)
+{
+	const struct track_loss *l = t->loss;
+	const unsigned simple = 1u << TRACK_VALUE | 1u << TRACK_ELAPSED | 1u << TRACK_RATE;
+	struct value v = track_value(t);
+
+	if (t->more || t->uncore || l->joint || t->aspects & ~simple || __builtin_popcount(t->aspects) != 1)
+		return false;
+	*e = (struct track_end){
+		.counter = t->counter,
+		.instance = t->instance,
+		.aspects = t->aspects,
+		.divides = t->aspects == 1u << TRACK_RATE && !is_level(t) && t->semantics != PM_PEAK,
+		.some = l->absent || l->lost || v.reason || l->carried,
+		.v = v.reason || t->aspects != 1u << TRACK_ELAPSED ? v : value_of((double)t->elapsed / 1e9),
+		.ns = { t->elapsed, l->absent - l->ended_ns, l->lost, l->before, l->why },
+	};
+	return true;
+}
+
+void track_end_close(struct track_end *e, uint64_t ns)
+{
+	uint64_t known = e->ns.known, absent = e->ns.absent + ns, counted = known + absent;
+
+	if (e->divides && !e->v.reason)
+		e->v = counted ? value_of(e->v.v / ((double)counted / 1e9)) : value_missing(VALUE_DIVISION_BY_ZERO);
+	e->some |= absent != 0;
+	e->at = (struct support){ (double)known / 1e9, (double)(int64_t)absent / 1e9, (double)e->ns.lost / 1e9,
+				  (double)e->ns.before / 1e9, e->ns.why };
+}
+
+void track_end_again(struct track_end *e)
+{
+	e->v = value_missing(PM_REASON_OFFLINE);
+	e->some = true;
+	e->ns.known = e->ns.absent = e->ns.lost = e->ns.before = e->ns.why = 0;
 }

@@ -423,3 +423,10 @@ machine() {
 		[[ $output != *"not shown: "* ]] || { echo "$level: $output"; return 1; }
 	done
 }
+
+@test "a task that has ended costs a total only what it comes to" {
+	[ -z "$PM_SANITIZE" ] || skip "sanitizers have memory of their own"
+	"$PM_TESTS/sample_tool" live=1000,5,1000,30,0 churn.pmr
+	"$bin/pmrep" show --total --format=csv churn.pmr >whole.csv
+	(ulimit -v 43000 && "$bin/pmrep" show --total --format=csv churn.pmr) | cmp - whole.csv
+}

@@ -410,6 +410,61 @@ static void scales_and_types(void **state)
 	builder_release(&b);
 }
 
+/* Task 1 is read three times, task 2 seven times; a second run follows. */
+static struct reading of_tasks(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	return (struct reading){ row * 10, 0 };
+}
+
+static void totals_of_the_ended(void **state)
+{
+	static const unsigned aspects[] = { VALUE, 1u << TRACK_ELAPSED, 1u << TRACK_RATE, VALUE | 1u << TRACK_RATE };
+	static const double ended[] = { 20, 2, 20 / 6.0, 20 }, lives[] = { 60, 6, 10, 60 };
+
+	for (size_t k = 0; k < sizeof(aspects) / sizeof(*aspects); k++)
+		for (int level = 0; level < 2; level++) {
+			enum track_aspect aspect = (enum track_aspect)__builtin_ctz(aspects[k]);
+			struct pm_model *m;
+			struct builder b;
+			struct caught *c;
+			uint32_t x, live = 0, dead = 0;
+			bool counts = !level || aspect == TRACK_ELAPSED;
+
+			builder_init(&b, of_tasks);
+			m = &b.model;
+			x = builder_counter(&b, "test.x", "1", level ? PM_GAUGE : PM_CUMULATIVE, PM_AGG_SUM);
+			builder_group(&b, PM_TASK, 1, 0, &x, 1);
+			builder_group(&b, PM_TASK, 1, 0, &x, 1);
+			m->group[1].instance[0] = b.instance[PM_TASK][1];
+			c = start(&b, REPLAY_TOTAL, 0, aspects[k] | 1u << TRACK_EACH);
+			feed(c, &b, 0, 3);
+			m->group[0].retired = true;
+			m->instance[b.instance[PM_TASK][0] - 1].retired_ns = BUILDER_START_NS + 2500000000;
+			assert_int_equal(replay_settle(c->replay), 0);
+			assert_int_equal(replay_end_tracks(c->replay), 0);
+			feed(c, &b, 3, 4);
+			b.run++;
+			feed(c, &b, 7, 3);
+			assert_int_equal(replay_finish(c->replay), 0);
+			assert_int_equal(replay_tracks(c->replay), 2);
+			for (uint32_t t = 0; t < 2; t++)
+				if (replay_track(c->replay, t).instance == b.instance[PM_TASK][0])
+					dead = t;
+				else
+					live = t;
+			assert_true(dead != live && c->n == 2);
+			/* The means are of the levels at the ends: 10, 20; 10 to 60. */
+			assert_value(c->value[dead][aspect][0], counts ? ended[k] : 15);
+			assert_value(c->value[live][aspect][0], counts ? lives[k] : 35);
+			assert_true(c->support[dead][0].known == 2 && c->support[dead][0].absent == 4);
+			assert_true(!c->support[dead][0].lost);
+			assert_missing(c->value[dead][aspect][1], PM_REASON_OFFLINE);
+			assert_true(!c->support[dead][1].known && c->support[dead][1].absent == 2);
+			stop(c);
+			builder_release(&b);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -426,6 +481,7 @@ int main(void)
 		cmocka_unit_test(levels),
 		cmocka_unit_test(deltas_and_peaks),
 		cmocka_unit_test(scales_and_types),
+		cmocka_unit_test(totals_of_the_ended),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
