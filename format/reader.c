@@ -342,7 +342,8 @@ static int at_end(struct pm_reader *r, struct pm_item *item)
 {
 	if (r->damage_told < r->n_damage)
 		return damage_item(r, item);
-	if (!r->ended && !r->over && !(r->n_damage && r->damage[r->n_damage - 1].kind == PM_DAMAGE_CUT)) {
+	if (!r->ended && !r->over && !r->leaving &&
+	    !(r->n_damage && r->damage[r->n_damage - 1].kind == PM_DAMAGE_CUT)) {
 		r->over = true;
 		reader_damage_add(r, PM_DAMAGE_NO_END, r->window.offset, 0,
 				  "no end frame: the recorder was killed, or is still running");
@@ -385,9 +386,15 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 		if (!r->ended)
 			reader_damage_add(r, PM_DAMAGE_NO_END, offset, 0,
 					  "no end frame before the next recording begins");
+		r->leaving = false;
 		r->turning = true;
 		*item = (struct pm_item){ .kind = PM_ITEM_RECORDING, .offset = offset, .type = h->type };
 		return 1;
+	}
+	if (ok > 0 && r->leaving) {
+		r->sequence = h->sequence + 1;
+		r->ended |= h->type == PM_FRAME_END;
+		return drop_frame(r, h);
 	}
 	if (ok <= 0)
 		return ok;

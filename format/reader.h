@@ -161,7 +161,7 @@ bool pm_reader_seekable(const struct pm_reader *r);
 int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns, bool all);
 
 /* Leaves out the rest of this recording: the next item says that another one follows. 1; 0 if none does, or on what
- * grows or is a stream; -errno. */
+ * grows; -errno. On a stream, whether one does is known only at its end. */
 int pm_reader_leave(struct pm_reader *r);
 
 /* The extent of the current recording. */

@@ -28,6 +28,9 @@ struct pm_damage *reader_damage_add(struct pm_reader *r, enum pm_damage_kind kin
 	char text[sizeof(d->text)];
 	va_list ap;
 
+	/* As where a file is left, nobody looks at it. */
+	if (r->leaving)
+		return NULL;
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);

@@ -72,6 +72,7 @@ struct pm_reader {
 	bool ended;         /* the end frame was seen */
 	bool over;          /* the end of the input was reported */
 	bool fresh;         /* nothing of this recording was returned yet */
+	bool leaving;       /* the rest of this recording is left out */
 	bool turning;       /* the next recording was announced, but the model is still the previous one's */
 	uint64_t frame_end; /* of the frame that was returned last; the window is at its start */
 	bool frame_open;

@@ -552,10 +552,15 @@ int pm_reader_leave(struct pm_reader *r)
 
 	if (!err && r->window.in.growing)
 		return 0;
+	if (!err && !r->window.in.seek) {
+		reader_release_events(r);
+		r->held = false;
+		return r->leaving = true;
+	}
 	if (!err)
 		err = pm_reader_extent(r, &extent);
 	if (err || !r->catalog.next)
-		return err == -ESPIPE ? 0 : err;
+		return err;
 	reader_leap_end(r);
 	err = window_seek(&r->window, r->catalog.next);
 	if (err)
