@@ -265,7 +265,8 @@ int html_facts(struct html_recording *r, const char *path, struct error *e)
 	struct facts f = { .out = &r->facts };
 	const struct info_sink to = { .ctx = &f, .part = part, .row = row, .remark = remark };
 	SCOPED(scan_release) struct scan s = { 0 };
-	int err = scan_path(&s, path, SCAN_TIMES | SCAN_INDEX, e);
+	/* Everything was read before; what is damaged is read again, to say so. */
+	int err = scan_path(&s, path, SCAN_TIMES | (r->result.damaged ? 0 : SCAN_INDEX), e);
 
 	if (err)
 		return err;

@@ -159,11 +159,15 @@ static int add_values(struct scan *s, const struct pm_chunk *c, unsigned flags)
 #define INDEX_CHUNKS  1000 /* from this many chunks on, SCAN_INDEX skips some: */
 #define INDEX_STOPS   8    /* it stops this many times, ... */
 #define INDEX_STRETCH 20   /* ... for this many chunks, and at the end */
+/* Likewise from so many chunks and bytes on, in shorter stretches, where nobody asks whether all are whole. */
+#define INDEX_LEAST 50
+#define INDEX_BYTES (4 << 20)
 
 /* The path through a recording; in a long one, stretches far apart, by its index. */
 struct walk {
 	struct pm_extent extent;
 	bool on;
+	uint64_t stretch;   /* chunks */
 	unsigned stops;     /* so far */
 	uint32_t segment;   /* of the last chunk */
 	uint32_t segment_1; /* of the first one */
@@ -292,12 +296,16 @@ static int walk_on(struct scan *s, struct walk *w)
 	const struct pm_extent *x = &w->extent;
 	uint64_t length = x->to_ns - x->from_ns;
 
-	if (!w->on || s->chunks % INDEX_STRETCH || w->stops > INDEX_STOPS)
+	if (!w->on || s->chunks % w->stretch || w->stops > INDEX_STOPS)
 		return 0;
+	if (!w->stops && x->chunks < INDEX_CHUNKS && s->bytes / s->chunks * x->chunks < INDEX_BYTES) {
+		w->on = false;
+		return 0;
+	}
 	s->last_begin = 0;
 	w->stops++;
 	return pm_reader_seek(s->reader,
-			      w->stops > INDEX_STOPS ? x->to_ns - length / x->chunks * INDEX_STRETCH :
+			      w->stops > INDEX_STOPS ? x->to_ns - length / x->chunks * w->stretch :
 						       x->from_ns + length / (INDEX_STOPS + 1) * w->stops,
 			      true);
 }
@@ -323,7 +331,9 @@ static int scan_items(struct scan *s, const char *path, unsigned flags, struct e
 
 	s->recordings = 1;
 	w.on = flags & SCAN_INDEX && !pm_reader_extent(s->reader, &w.extent) && w.extent.indexed &&
-	       w.extent.chunks >= INDEX_CHUNKS;
+	       w.extent.chunks >= (flags & SCAN_VALUES ? INDEX_CHUNKS : INDEX_LEAST);
+	w.stretch =
+		w.extent.chunks < INDEX_CHUNKS ? w.extent.chunks * INDEX_STRETCH / INDEX_CHUNKS + 1 : INDEX_STRETCH;
 	while ((r = pm_reader_next(s->reader, &item)) > 0) {
 		if (item.offset + item.length > s->bytes)
 			s->bytes = item.offset + item.length;

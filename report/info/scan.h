@@ -74,7 +74,8 @@ struct scan {
 enum scan_flags {
 	SCAN_VALUES = 1 << 0, /* decode everything: verifies every block */
 	SCAN_TIMES = 1 << 1,  /* decode too, and fill the skews */
-	SCAN_INDEX = 1 << 2,  /* of a long recording whose index is whole, read only some of the chunks */
+	/* Of a long recording whose index is whole, and without SCAN_VALUES of a large one, too, read only some. */
+	SCAN_INDEX = 1 << 2,
 };
 
 /* Counts what new instances of the model reveal. 0 or -ENOMEM. */
