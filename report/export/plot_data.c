@@ -129,13 +129,13 @@ static int plot_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 	return map_cells((struct plot_data *)sink, s);
 }
 
-static void take(struct plot_data *d, uint32_t line, const struct interval *i, double v)
+static void take(struct plot_data *d, uint32_t line, uint64_t from_ns, uint64_t to_ns, double v)
 {
 	struct plot_line *l = &d->line[line];
 
 	if (!isfinite(v))
 		return;
-	spark_take(&d->set, line, i->from_ns, i->to_ns, v);
+	spark_take(&d->set, line, from_ns, to_ns, v);
 	l->low = fmin(l->low, v);
 	l->high = fmax(l->high, v);
 	l->sum += l->amount ? v : 0;
@@ -147,20 +147,24 @@ static int plot_intervals(struct sink *sink, const struct sheet *s, const struct
 	struct plot_data *d = (struct plot_data *)sink;
 
 	for (size_t k = 0; k < n; k++) {
-		const struct interval *i = &interval[k];
+		uint64_t from_ns, to_ns;
 		bool partial = false;
 		size_t at = 0;
 
-		if (!d->set.to_ns && i->wall_ns)
-			d->wall_ns = i->wall_ns - (int64_t)(i->to_ns - i->from_ns);
-		spark_reach(&d->set, i->from_ns, i->to_ns);
+		/* Recordings may be of several boots. */
+		if (!d->begun && interval[k].wall_ns)
+			d->wall = (uint64_t)interval[k].wall_ns - interval[k].to_ns;
+		d->begun = true;
+		from_ns = interval[k].from_ns + d->wall;
+		to_ns = interval[k].to_ns + d->wall;
+		spark_reach(&d->set, from_ns, to_ns);
 		for (uint32_t r = 0; r < s->n_rows; r++)
 			for (uint32_t c = 0; c < s->row[r].n_cells; c++, at++) {
 				const struct sheet_cell *cell = &s->row[r].cell[c];
 
 				partial |= sheet_coverage(cell, k) < 1;
 				if (d->map[at] != PM_NONE && !cell->value[k].reason)
-					take(d, d->map[at], i, cell->value[k].v);
+					take(d, d->map[at], from_ns, to_ns, cell->value[k].v);
 			}
 		d->partial += partial;
 	}
@@ -191,10 +195,17 @@ static int plot_totals(struct sink *sink, const struct sheet *s, const struct in
 	return err;
 }
 
+static int plot_end(struct sink *sink)
+{
+	((struct plot_data *)sink)->begun = false;
+	return 0;
+}
+
 static const struct sink_ops plot_ops = {
 	.shape = plot_shape,
 	.intervals = plot_intervals,
 	.totals = plot_totals,
+	.end = plot_end,
 	.forgets = true,
 };
 

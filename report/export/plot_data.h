@@ -23,7 +23,8 @@ struct plot_data {
 	struct names lines; /* "metric, place" -> line */
 	uint32_t *map;      /* owned: line by cell of the sheet, row by row; PM_NONE: none */
 	bool left_out;      /* there were more than PLOT_LINES_MAX */
-	int64_t wall_ns;    /* of the begin; 0: not known */
+	uint64_t wall;      /* makes of ticks of this recording those of a clock that all share */
+	bool begun;         /* it is that of this recording */
 	uint64_t partial;   /* intervals with a value that lacks a part */
 };
 

@@ -54,14 +54,30 @@ static void fold(struct spark_set *s)
 	s->width_ns *= 2;
 }
 
+static uint64_t bins_for(const struct spark_set *s, uint64_t ns)
+{
+	return ns / s->width_ns + (ns % s->width_ns != 0);
+}
+
 void spark_reach(struct spark_set *s, uint64_t from_ns, uint64_t to_ns)
 {
+	uint64_t earlier, shift;
+
 	if (!s->to_ns)
 		s->from_ns = s->to_ns = from_ns;
 	if (to_ns > s->to_ns)
 		s->to_ns = to_ns;
-	while ((s->to_ns - s->from_ns + s->width_ns - 1) / s->width_ns > s->bins)
+	earlier = from_ns < s->from_ns ? s->from_ns - from_ns : 0;
+	while (bins_for(s, earlier) + bins_for(s, s->to_ns - s->from_ns) > s->bins)
 		fold(s);
+	shift = bins_for(s, earlier);
+	if (!shift || shift * s->width_ns > s->from_ns)
+		return;
+	s->from_ns -= shift * s->width_ns;
+	for (size_t i = 0; i < s->n; i++) {
+		memmove(s->series[i] + shift, s->series[i], (s->bins - shift) * sizeof(**s->series));
+		memset(s->series[i], 0, shift * sizeof(**s->series));
+	}
 }
 
 void spark_take(struct spark_set *s, size_t series, uint64_t from_ns, uint64_t to_ns, double v)

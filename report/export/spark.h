@@ -50,7 +50,7 @@ void spark_init(struct spark_set *s, uint32_t bins);
 void spark_release(struct spark_set *s);
 /* The number of a new series, or -ENOMEM. */
 int64_t spark_add(struct spark_set *s);
-/* Extends the time shown to `to_ns`. The first call sets the begin; nothing may lie before it. */
+/* Extends the time shown to `from_ns`, or up to a bin before it, and `to_ns`. */
 void spark_reach(struct spark_set *s, uint64_t from_ns, uint64_t to_ns);
 /* Adds a value that held from one time to the other, within the time so far. Ignores values that are not finite. */
 void spark_take(struct spark_set *s, size_t series, uint64_t from_ns, uint64_t to_ns, double v);

@@ -139,6 +139,15 @@ assert min(values) <= mean <= max(values)'
 	tail -1 part | grep -q -v '[34] s$'
 }
 
+@test "recordings of one file are drawn where their time is, in any order" {
+	s=$source/samples
+	cat "$s/plain.pmr" "$s/idle.pmr" >first.pmr
+	cat "$s/idle.pmr" "$s/plain.pmr" >last.pmr
+	plot util first.pmr >want
+	plot util last.pmr | cmp - want
+	tail -1 want | grep -q '120 s$'
+}
+
 @test "what cannot be drawn is said" {
 	s=$source/samples/idle.pmr
 	run -2 plot

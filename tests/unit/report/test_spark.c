@@ -80,6 +80,33 @@ static void spike(void **state)
 	spark_release(&s);
 }
 
+/* What is added later may be of an earlier time. */
+static void earlier(void **state)
+{
+	for (uint32_t bins = 8; bins <= 1024; bins *= 2) {
+		struct spark_set s;
+		struct spark_bin b;
+		float weight = 0;
+
+		spark_init(&s, bins);
+		assert_int_equal(spark_add(&s), 0);
+		for (uint64_t i = 0; i < 4; i++) {
+			uint64_t at = (1000 - 2 * i) * SECOND;
+
+			spark_reach(&s, at, at + SECOND);
+			spark_take(&s, 0, at, at + SECOND, (double)i);
+		}
+		assert_true(s.from_ns <= 994 * SECOND && s.from_ns + s.width_ns > 994 * SECOND);
+		assert_true(s.to_ns == 1001 * SECOND);
+		for (uint32_t i = 0; i < bins; i++)
+			weight += s.series[0][i].weight;
+		assert_true(fabsf(weight - 4) < 0.01f);
+		assert_true(spark_column(&s, 0, 0, 3, &b) && b.high == 3);
+		assert_true(spark_column(&s, 0, 2, 3, &b) && b.low == 0);
+		spark_release(&s);
+	}
+}
+
 static void nothing(void **state)
 {
 	struct spark_set s;
@@ -205,8 +232,9 @@ static void axes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(steps), cmocka_unit_test(spike),   cmocka_unit_test(nothing),
-		cmocka_unit_test(dots),  cmocka_unit_test(several), cmocka_unit_test(axes),
+		cmocka_unit_test(steps),   cmocka_unit_test(spike), cmocka_unit_test(earlier),
+		cmocka_unit_test(nothing), cmocka_unit_test(dots),  cmocka_unit_test(several),
+		cmocka_unit_test(axes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
