@@ -289,6 +289,39 @@ static void what_formulas_can_ask(void **state)
 	}
 }
 
+/* Bits 22 to 16 of a register, by hand: 0x5a beside bits that are set, of CPU n less n; CPU 6 says that it is not valid. */
+static struct reading thermal(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	uint64_t valid = i->number == 6 ? 0 : UINT64_C(1) << 31;
+
+	return (struct reading){ valid | UINT64_C(1) << 23 | (UINT64_C(0x5a) - i->number) << 16 | 0xffff, 0 };
+}
+
+static void fields_of_registers(void **state)
+{
+	struct harness h;
+	struct metric_set set;
+	struct metric row;
+	struct builder b;
+	uint32_t id;
+
+	builder_init(&b, thermal);
+	id = builder_counter(&b, "msr.therm_status", "1", PM_BITFIELD, PM_AGG_NONE);
+	builder_group(&b, PM_CPU, 8, 0, &id, 1);
+	vendor(&h, &set, &row, "msr.therm_status.readout");
+	harness_start(&h, &b, "v", REPLAY_EACH);
+	harness_feed(&h, 0, 2);
+	for (uint32_t cpu = 0; cpu < 8; cpu++)
+		if (cpu == 6)
+			assert_int_equal(harness_reason(&h, "v", PM_CPU, cpu), PM_REASON_SUSPECT);
+		else
+			assert_true(harness_value(&h, "v", PM_CPU, cpu) == 0x5a - cpu);
+	/* The least distance is that of the hottest, whoever else is not known. */
+	assert_true(harness_value(&h, "v", PM_SYSTEM, 0) == 0x53);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
 static void a_broken_formula_is_named(void **state)
 {
 	struct harness h;
@@ -404,6 +437,7 @@ int main(void)
 		cmocka_unit_test(metrics_without_counters_are_not_there),
 		cmocka_unit_test(what_the_user_added_is_there_unread),
 		cmocka_unit_test(what_formulas_can_ask),
+		cmocka_unit_test(fields_of_registers),
 		cmocka_unit_test(a_broken_formula_is_named),
 		cmocka_unit_test(counters_are_metrics),
 		cmocka_unit_test(names_are_unique),

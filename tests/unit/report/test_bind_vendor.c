@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "report/metric/meaning.h"
+#include "report/metric/ways.h"
 #include "tests/unit/lib/report_harness.h"
 
 struct vendor_test {
@@ -300,6 +301,39 @@ static void recorded_metrics_need_no_file(void **state)
 	unbind(&t);
 }
 
+/* PMUs of a kind are one, and what is named is not named again; of more than three only the number is said. */
+static void counters_are_named_once(void **state)
+{
+	static const struct {
+		const char *formula, *names;
+	} c[] = {
+		{ "ab + a", "ab, a" },
+		{ "a + ab", "a, ab" },
+		{ "u_0@x@ + a + u_1@x@", "u/x/, a" },
+		{ "a + ab + b", "a, ab, b" },
+		{ "u_0@x@ + ab + a + u_1@x@ + b", "u/x/, ab, a and 1 more" },
+		{ "u_0@x@ + ab + a + b + c_1", "u/x/, ab, a and 2 more" },
+	};
+
+	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
+		static const char *const names[] = { "a", "b", "ab", "c_1", "u_0/x/", "u_1/x/" };
+		struct vendor_test t = { 0 };
+		struct buf text = BUF_INIT, said = BUF_INIT;
+
+		builder_init(&t.b, one_a_row);
+		for (uint32_t k = 0; k < sizeof(names) / sizeof(*names); k++)
+			perf_event(&t.b, names[k], 1);
+		buf_printf(&text, "[ { \"MetricName\": \"m\", \"MetricExpr\": \"%s\" } ]", c[i].formula);
+		bind_text(&t, buf_str(&text));
+		assert_non_null(metric_of(&t, "m"));
+		ways_counters(&t.binding, metric_of(&t, "m"), &said);
+		assert_string_equal(buf_str(&said), c[i].names);
+		buf_release(&text);
+		buf_release(&said);
+		unbind(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,6 +344,7 @@ int main(void)
 		cmocka_unit_test(formulas_of_vendors_have_raw_counts),
 		cmocka_unit_test(events_are_found_by_what_they_count),
 		cmocka_unit_test(recorded_metrics_need_no_file),
+		cmocka_unit_test(counters_are_named_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

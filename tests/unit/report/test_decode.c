@@ -320,6 +320,7 @@ static void unknown_model(void **state)
 	intel(&m, 0xff);
 	config(&m, "msr.rapl_power_unit", pm_u64(0xa0e03));
 	config(&m, "msr.temperature_target", pm_u64(0x00641400));
+	config(&m, "msr.hwp_status", pm_u64(4));
 	cpu_facts_find(&m, &f);
 	assert_null(f.id.known);
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
@@ -334,6 +335,8 @@ static void unknown_model(void **state)
 	json_free(j);
 	assert_non_null(strstr(buf_str(&text), "\"msr.rapl_power_unit\""));
 	assert_non_null(strstr(buf_str(&text), "\"0xa0e03\""));
+	assert_non_null(strstr(buf_str(&text), "\"excursion below minimum\":true"));
+	assert_non_null(strstr(buf_str(&text), ":false"));
 	/* Nothing is known of its C-states: their columns are neither promised nor hidden. */
 	assert_true(cpu_literal(&m, "has_pc6", &v));
 	assert_int_equal(v.reason, VALUE_NO_INPUT);

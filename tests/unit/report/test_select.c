@@ -187,7 +187,9 @@ static void columns_without_registers(void **state)
 				  .reason = PM_REASON_NO_PERMISSION };
 	struct pm_config smi = { .name = (char *)"msr.smi_count", .kind = PM_CPU, .reason = PM_REASON_NOT_SUPPORTED };
 	struct bind_options options = { .absent = true };
-	struct selection all = { 0 }, sel = { .has_show = true };
+	struct selection all = { 0 }, sel = { .has_show = true }, every = { 0 };
+	uint32_t absent = 0, left_out = 0;
+	struct error e = { 0 };
 	struct places p = { 0 };
 	struct binding binding = { 0 };
 	struct buf notes = BUF_INIT;
@@ -201,6 +203,19 @@ static void columns_without_registers(void **state)
 	assert_int_equal(binding_build(&binding, &p, &options, NULL), 0);
 	shown = calloc(binding.n_metrics + 1, sizeof(*shown));
 	assert_non_null(shown);
+	/* All are shown that there could be a number of on another day. */
+	assert_int_equal(selection_add(&every, SELECT_SHOW, "all", NULL), 0);
+	assert_int_equal(selection_apply(&every, &binding, &p, shown, NULL, &e), 0);
+	for (size_t i = 0; i < binding.n_metrics; i++) {
+		const struct bound_metric *m = &binding.metric[i];
+
+		assert_int_equal(shown[i], !m->foreign && !(m->absent && m->unlikely));
+		absent += m->absent && shown[i];
+		left_out += !shown[i];
+	}
+	assert_true(absent > 10 && left_out > 0);
+	selection_release(&every);
+	memset(shown, 0, binding.n_metrics);
 	selection_note_absent(&all, &binding, shown, &notes);
 	assert_string_equal(buf_str(&notes),
 			    "not shown: PkgWatt, RAMWatt, SysWatt, Avg_MHz and 12 more (permission was "
