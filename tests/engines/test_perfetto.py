@@ -142,6 +142,14 @@ def call(*words):
     return done.stdout
 
 
+WORDS = {"package": "Package", "die": "Die", "cluster": "Cluster", "cache": "Cache", "node": "Node", "core": "Core", "cpu": "CPU"}
+
+
+def where(place):
+    """The tracks above that of a metric: of the system none, of a CPU its package and itself; "?" for what has a name."""
+    scope, of = place[0], dict(zip(WORDS, place[1:]))
+    above = ["Package %s" % of["package"]] if of["package"] is not None and scope not in ("system", "package") else []
+    return tuple(above + ["%s %s" % (WORDS[scope], of[scope])] if scope in WORDS else [] if scope == "system" else above + ["?"])
 
 
 def main():
@@ -159,11 +167,15 @@ def main():
             place = tuple(r[k] for k in "scope package die cluster cache node core cpu device task cgroup metric".split())
             expected.setdefault(place, []).append(r["value"])
         lines = []
-        for values in expected.values():
+        for place, values in expected.items():
             there = [v for v in values if v is not None]
             if there:
-                lines.append([v for i, v in enumerate(there) if not i or v != there[i - 1]])
-        assert sorted(lines) == sorted([v for _, v in series] for series in trace.counters.values()), name
+                lines.append((where(place), [v for i, v in enumerate(there) if not i or v != there[i - 1]]))
+        drawn = []
+        for uuid, series in trace.counters.items():
+            above = [w if w.split(" ")[0] in WORDS.values() else "?" for w in trace.path(uuid)[1:-1]]
+            drawn.append((tuple(above), [v for _, v in series]))
+        assert sorted(lines) == sorted(drawn), name
         missing = sum(any(v is None for v in values) for values in expected.values())
         tracks = {t for t, *_ in trace.slices if trace.tracks[t]["name"].endswith(": no value")}
         assert len(tracks) == missing, (name, len(tracks), missing)

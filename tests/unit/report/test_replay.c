@@ -1,6 +1,7 @@
 /* Differences, gaps, resets, wraps, scales: everything that happens to one counter of one instance. */
 #include "tests/unit/lib/replay_caught.h"
 
+#include "report/replay/replay_private.h"
 #include "report/replay/track_private.h"
 
 /* A table of readings, ends where the test says. */
@@ -555,6 +556,33 @@ static void sums_are_joined(void **state)
 	}
 }
 
+/* Tracks that are dropped take their links along, and joints that nobody is in any longer. */
+static void joints_follow_their_tracks(void **state)
+{
+	enum { TRACKS = 6, JOINTS = 3 };
+	struct joint_link link[TRACKS] = { { 1, 2, true, false }, { 2, 0, false, false }, { 3, 5, false, true },
+					   { 0, 0, true, true },  { 2, 0, false, false }, { 1, 0, false, false } };
+	const uint32_t place[TRACKS] = { 0, PM_NONE, 1, 2, PM_NONE, 3 };
+	struct joint *joint = calloc(JOINTS, sizeof(*joint));
+	struct joints j = { .joint = joint, .link = link, .n = JOINTS, .n_links = TRACKS, .n_seen = TRACKS };
+
+	(void)state;
+	assert_non_null(joint);
+	for (uint32_t i = 0; i < JOINTS; i++)
+		joint[i].formula = 10 + i;
+	joints_renumber(&j, place, TRACKS);
+	assert_int_equal(j.n, 2);
+	assert_int_equal(joint[0].formula, 10);
+	assert_int_equal(joint[1].formula, 12);
+	assert_int_equal(j.n_links, 4);
+	assert_int_equal(j.n_seen, 4);
+	assert_true(link[0].joint == 1 && link[0].next == 1 && link[0].missed && !link[0].fresh);
+	assert_true(link[1].joint == 2 && link[1].next == 3 && !link[1].missed && link[1].fresh);
+	assert_true(link[2].joint == 0 && link[2].next == 0 && link[2].missed && link[2].fresh);
+	assert_true(link[3].joint == 1 && link[3].next == 0);
+	free(joint);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -574,6 +602,7 @@ int main(void)
 		cmocka_unit_test(totals_of_the_ended),
 
 		cmocka_unit_test(sums_are_joined),
+		cmocka_unit_test(joints_follow_their_tracks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
