@@ -171,7 +171,7 @@ bool track_is_reset(const struct track *t, uint64_t prev, uint64_t now, uint64_t
 
 	if (now >= prev)
 		return false;
-	return d > range / 2 && !(turn && (double)d <= (double)range * (double)ns / (double)turn);
+	return d > range / 2 + 1 && !(turn && (double)d <= (double)range * (double)ns / (double)turn);
 }
 
 /* The difference from the previous reading; 0, or why there is none. */

@@ -48,7 +48,7 @@ static bool ran_in_each(const struct track *t, const struct column *c, uint32_t 
 
 static bool never_back(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
 {
-	uint64_t prev = t->prev, mask = mask_of(t), half = mask / 2, any = 0;
+	uint64_t prev = t->prev, mask = mask_of(t), half = mask / 2 + 1, any = 0;
 	const uint64_t *v = c->v;
 	bool back = false;
 
@@ -58,7 +58,7 @@ static bool never_back(const struct track *t, const struct column *c, uint32_t r
 	}
 	if (t->type == PM_F64 || row == end)
 		return !back;
-	/* Nearly always no difference is as large as half of what the counter holds. */
+	/* Nearly always no difference is larger than half of what the counter holds. */
 	any = v[row] - prev;
 	for (uint32_t r = row + 1; r < end; r++)
 		any |= v[r] - v[r - 1];

@@ -129,6 +129,26 @@ static void narrow_counters_reset(void **state)
 	}
 }
 
+/* Half of the range, either way, is a wrap; one more is none. */
+static void half_a_range(void **state)
+{
+	static const struct reading table[] = { { 144, 0 }, { 16, 0 }, { 200, 0 }, { 73, 0 } };
+	struct builder b;
+	struct caught *c;
+
+	for (uint32_t rows = 1; rows <= 4; rows += 3) {
+		setup(&b, table, PM_CUMULATIVE, 8);
+		c = start(&b, REPLAY_EACH, 0, VALUE);
+		for (uint32_t i = 0; i < 4; i += rows)
+			feed(c, &b, i, rows);
+		assert_value(c->value[0][TRACK_VALUE][0], 128);
+		assert_value(c->value[0][TRACK_VALUE][1], 184);
+		assert_missing(c->value[0][TRACK_VALUE][2], REPORT_RESET);
+		stop(c);
+		builder_release(&b);
+	}
+}
+
 /* A reading that failed leaves its interval without a number; the next one brings what it missed. */
 static void failed_reading(void **state)
 {
@@ -473,6 +493,7 @@ int main(void)
 		cmocka_unit_test(narrow_counters_wrap),
 		cmocka_unit_test(wide_counters_reset),
 		cmocka_unit_test(narrow_counters_reset),
+		cmocka_unit_test(half_a_range),
 		cmocka_unit_test(failed_reading),
 		cmocka_unit_test(not_due),
 		cmocka_unit_test(offline_and_back),
