@@ -498,6 +498,8 @@ static void test_errors(void **state)
 		{ "cpu/confih=1/", "has no term or event \"confih\"; did you mean \"config\"?" },
 		{ "cs,cycels", "column 4: there is no event \"cycels\"; did you mean \"cycles\"?" },
 		{ "uncore_ims/event=1/", "there is no PMU \"uncore_ims\"" },
+		{ "L1-dcache-laod-misses", "did you mean \"L1-dcache-load-misses\"?" },
+		{ "cpu/name='x'y/", "expected \",\" or \"/\" after the term" },
 		{ "mrs/tsc/", "column 1: there is no PMU \"mrs\"; did you mean \"msr\"?" },
 		{ "cs/umask=1/", "has no term or event \"umask\"" },
 		{ "uncore_imc_0/param/", "needs the term \"three=...\"" },
@@ -528,6 +530,36 @@ static void test_errors(void **state)
 	}
 }
 
+/* A list of `n` times `word` between two texts, and how it is refused; NULL: it is not. */
+static void repeat(const char *before, const char *word, size_t n, const char *after, const char *says)
+{
+	struct event_list *list = NULL;
+	struct buf text = BUF_INIT;
+	struct error e = { 0 };
+	int err;
+
+	buf_addstr(&text, before);
+	for (size_t i = 0; i < n; i++)
+		buf_addstr(&text, word);
+	buf_addstr(&text, after);
+	err = event_parse(&list, buf_str(&text), &e);
+	assert_int_equal(err, says ? -E2BIG : 0);
+	if (says && !strstr(e.text, says))
+		fail_msg("%s", e.text);
+	event_list_free(list);
+	buf_release(&text);
+}
+
+static void test_limits(void **state)
+{
+	repeat("cpu/event=1", ",umask=1", EVENT_TERM_MAX - 1, "/", NULL);
+	repeat("cpu/event=1", ",umask=1", EVENT_TERM_MAX, "/", "an event has at most");
+	repeat("cs", ",cs", EVENT_LIST_MAX - 1, "", NULL);
+	repeat("cs", ",cs", EVENT_LIST_MAX, "", "more than 8192 events");
+	repeat("cs", " ", EVENT_TEXT_MAX - 2, "", NULL);
+	repeat("cs", " ", EVENT_TEXT_MAX - 1, "", "longer than 1048576 bytes");
+}
+
 static void test_parameter(void **state)
 {
 	check_one("uncore_imc_0/param,three=1/", "uncore_imc_0/param,three=0x1/", 20, 9);
@@ -554,6 +586,7 @@ int main(void)
 		cmocka_unit_test(test_hybrid),
 		cmocka_unit_test(test_modifiers),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_parameter),
 	};
 

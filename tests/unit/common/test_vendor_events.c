@@ -282,7 +282,7 @@ static void test_directories(void **state)
 	struct error e = { 0 };
 	struct vendor_events *v = NULL;
 	struct event_set set;
-	char path[200];
+	char path[200], found[200];
 
 	write_file("mapfile.csv", "Family-model,Version,Filename,EventType\n"
 				  "GenuineIntel-6-(4E|55),v1,big,core\n0x00000000410fd490,v1,arm/n2,core\n");
@@ -304,6 +304,17 @@ static void test_directories(void **state)
 	event_set_release(&set);
 	assert_string_equal(pmus[0].alias[pmus[0].n_aliases - 1].help, "own");
 	assert_string_equal(pmus[0].alias[pmus[0].n_aliases - 2].help, "std");
+	/* Of a folder without a map it is the folder itself. */
+	assert_int_equal(vendor_folder(dir, "GenuineIntel-6-55-7", found, sizeof(found), &e), 0);
+	snprintf(path, sizeof(path), "%s/big", dir);
+	assert_string_equal(found, path);
+	assert_int_equal(vendor_folder(path, NULL, found, sizeof(found), &e), 0);
+	assert_string_equal(found, path);
+	assert_int_equal(vendor_folder(path, NULL, found, strlen(path) + 1, &e), 0);
+	assert_int_equal(vendor_folder(path, NULL, found, strlen(path), &e), -ENAMETOOLONG);
+	assert_int_equal(vendor_folder(dir, NULL, found, sizeof(found), &e), -ENOENT);
+	assert_non_null(strstr(e.text, "no line for this CPU (whose id is not known)"));
+	e = (struct error){ 0 };
 	/* The folder of one CPU finds what it refers to above it. */
 	snprintf(path, sizeof(path), "%s/arm/n2", dir);
 	assert_int_equal(load(path, NULL, &notes), 2);
@@ -449,6 +460,62 @@ static void test_packed(void **state)
 	assert_int_equal(apply_packed(word, true), 1);
 }
 
+/* A line for each event, as packs have them. */
+static void test_printed(void **state)
+{
+	struct vendor_events *v = NULL;
+	struct buf lines = BUF_INIT, help = BUF_INIT, notes = BUF_INIT;
+	struct error e = { 0 };
+	const char *path = write_file("printed.json",
+				      "[" OBJECT("A.ONE", "\"EventCode\": \"0x1\", \"BriefDescription\": "
+							  "\"tab\\tand\\r\\nline\"") "," OBJECT(
+					      "B.TWO",
+					      "\"EventCode\": \"0x2\", \"PerPkg\": \"1\", \"Unit\": \"iMC\", "
+					      "\"ScaleUnit\": "
+					      "\"6.1e-5MiB\"") "," OBJECT("C.THREE", "\"EventCode\": \"0x3\", "
+										     "\"Deprecated\": \"1\", "
+										     "\"PerPkg\": \"1\", \"Unit\": "
+										     "\"CHA\"") "," OBJECT("D.FOUR",
+													   "\"EventCo"
+													   "de\": "
+													   "\"0x4\", "
+													   "\"Depreca"
+													   "ted\": "
+													   "\"1\", "
+													   "\"ScaleUn"
+													   "it\": "
+													   "\"2Eggs"
+													   "\"") "," OBJECT("E:request=ANY:response=HIT",
+															    "\"EventCode\": \"0xb7\"") "]");
+
+	assert_int_equal(vendor_events_print(NULL, &lines, &help, &notes), 0);
+	assert_int_equal(vendor_events_load(&v, path, NULL, NULL, &e), 0);
+	assert_int_equal(vendor_events_print(v, &lines, &help, &notes), 5);
+	assert_string_equal(buf_str(&lines), "a.one\t\t\t\tevent=0x1\t\t\n"
+					     "b.two\tiMC\t\tp\tevent=0x2\t6.1e-5\tMiB\n"
+					     "c.three\tCHA\t\tpd\tevent=0x3\t\t\n"
+					     "d.four\t\t\td\tevent=0x4\t2\tEggs\n"
+					     "e.any.hit\t\t\t\tevent=0xb7\t\t\n");
+	assert_string_equal(buf_str(&help), "tab and  line\n\n\n\n\n");
+	assert_string_equal(buf_str(&notes), "");
+	vendor_events_free(v);
+	buf_release(&lines);
+	buf_release(&help);
+}
+
+static void test_patterns(void **state)
+{
+	char pattern[4096];
+
+	assert_true(vendor_is_pattern("GenuineIntel-6-(4E|5[5-7])"));
+	assert_true(vendor_is_pattern(""));
+	assert_false(vendor_is_pattern("GenuineIntel-6-(4E"));
+	assert_false(vendor_is_pattern("a\tb"));
+	memset(pattern, 'x', sizeof(pattern));
+	pattern[sizeof(pattern) - 1] = '\0';
+	assert_false(vendor_is_pattern(pattern));
+}
+
 static void test_units(void **state)
 {
 	char text[64];
@@ -477,6 +544,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_left_out, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_wrong_files, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_packed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_printed, set_up, tear_down),
+		cmocka_unit_test(test_patterns),
 		cmocka_unit_test(test_units),
 	};
 
