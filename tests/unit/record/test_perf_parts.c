@@ -2,6 +2,7 @@
  * and the records of tasks that begin and end. */
 #include "tests/unit/lib/perf_kernel.h"
 
+#include "record/perf/perf_bpf_private.h"
 #include "record/perf/perf_source.h"
 #include "tests/unit/lib/sysroot.h"
 
@@ -386,6 +387,107 @@ static void tasks_share_the_buffer_of_a_cpu(void **state)
 	kernel_end();
 }
 
+/* ---- BPF ---- */
+
+static void who_counts_follows_from_options(void **state)
+{
+	static const struct {
+		bool programs, counters, cgroups;
+		uint32_t mods;
+		bool uncore, tool;
+		enum perf_way way;
+		int refused;
+	} cases[] = {
+		{ .way = PERF_BY_READ },
+		{ .programs = true, .way = PERF_BY_PROGRAM },
+		{ .programs = true, .tool = true, .way = PERF_BY_READ },
+		{ .programs = true, .uncore = true, .way = PERF_BY_PROGRAM, .refused = EOPNOTSUPP },
+		{ .counters = true, .way = PERF_BY_LEADER },
+		{ .counters = true, .uncore = true, .way = PERF_BY_READ },
+		{ .counters = true, .tool = true, .way = PERF_BY_READ },
+		{ .counters = true, .cgroups = true, .way = PERF_BY_CGROUP },
+		{ .cgroups = true, .way = PERF_BY_READ },
+		{ .mods = EVENT_MOD_BPF, .way = PERF_BY_LEADER },
+		{ .mods = EVENT_MOD_BPF, .cgroups = true, .way = PERF_BY_CGROUP },
+		{ .mods = EVENT_MOD_BPF, .uncore = true, .way = PERF_BY_READ },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[] = "1";
+		const struct record_options o = { .perf = { .bpf_programs = cases[i].programs ? text : NULL,
+							    .each_cgroup = cases[i].cgroups ? text : NULL,
+							    .bpf_counters = cases[i].counters } };
+		const struct event ev = { .type = cases[i].tool ? EVENT_TYPE_TOOL : PERF_TYPE_RAW,
+					  .uncore = cases[i].uncore,
+					  .mods = cases[i].mods };
+		int err = 0;
+
+		assert_int_equal(perf_way_of(&o, &ev), cases[i].way);
+		assert_int_equal(!perf_way_refuses(&o, &ev, &err), !cases[i].refused);
+		assert_int_equal(err, cases[i].refused);
+	}
+}
+
+static void some_targets_are_not_for_bpf(void **state)
+{
+	struct event ev = { .name = (char *)(uintptr_t) "cycles:b" };
+	struct perf_event event = { .ev = &ev }, *member[] = { &event };
+	struct perf_group g = { .member = member, .n = 1, .way = PERF_BY_READ }, *group[] = { &g };
+	struct perf_source s = { .group = group, .n_groups = 1 };
+	struct record_options o = { .perf = { .per_thread = true } };
+	struct plan p = { .options = &o };
+	struct error e = { 0 };
+
+	assert_int_equal(perf_bpf_begin(&s, &p, &e), 0);
+	assert_null(s.bpf);
+	g.way = PERF_BY_LEADER;
+	assert_int_equal(perf_bpf_begin(&s, &p, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "cycles:b: BPF cannot follow new threads"));
+	g.n_cgroups = 1;
+	assert_int_equal(perf_bpf_begin(&s, &p, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "cycles:b: BPF counts cgroups with --for-each-cgroup"));
+}
+
+static unsigned switched[4];
+
+static void count_switch(struct perf_row *row, uint32_t k, bool on)
+{
+	switched[2 * k + on]++;
+}
+
+/* Switching concerns all rows alike, so it is done once; an event that is off has no time. */
+static void members_that_bpf_counts_are_switched_once(void **state)
+{
+	static const struct bpf_way way = { .enable = count_switch };
+	struct bpf_member members[2] = { 0 };
+	struct bpf_group b = { .way = &way, .member = members, .n = 2 };
+	struct perf_event event[2] = { 0 }, *member[] = { &event[0], &event[1] };
+	struct perf_group g = { .member = member, .n = 2, .bpf = &b };
+	uint16_t missing[2][2];
+	struct perf_row row[2] = { { .group = &g, .n = 2, .missing = missing[0] },
+				   { .group = &g, .n = 2, .missing = missing[1] } };
+
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(bpf_row_enable(&row[i], true), 0);
+	assert_false(row[0].any_off || row[1].any_off);
+	event[1].off = true;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(bpf_row_enable(&row[i], true), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_true(row[i].any_off);
+		assert_int_equal(missing[i][0], PM_OK);
+		assert_int_equal(missing[i][1], PM_REASON_NOT_COUNTED);
+	}
+	assert_int_equal(switched[0], 0);
+	assert_int_equal(switched[1], 1);
+	assert_int_equal(switched[2], 1);
+	assert_int_equal(switched[3], 1);
+	assert_int_equal(bpf_row_enable(&row[0], false), 0);
+	assert_int_equal(switched[0], 1);
+	assert_int_equal(switched[2], 1);
+	assert_false(members[0].on || members[1].on);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -396,6 +498,9 @@ int main(void)
 		cmocka_unit_test(filters_are_explained_by_the_fields),
 		cmocka_unit_test(begins_and_ends_are_heard),
 		cmocka_unit_test(tasks_share_the_buffer_of_a_cpu),
+		cmocka_unit_test(who_counts_follows_from_options),
+		cmocka_unit_test(some_targets_are_not_for_bpf),
+		cmocka_unit_test(members_that_bpf_counts_are_switched_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

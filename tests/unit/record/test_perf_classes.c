@@ -1,0 +1,334 @@
+/* What a machine's uncore PMUs are, which of them are missing, and what is said of memory bandwidth; on a folder. */
+#include "record/perf/perf_class.h"
+#include "tests/unit/lib/perf_world.h"
+#include "tests/unit/lib/sysroot.h"
+
+#define PMU "/sys/bus/event_source/devices/"
+
+struct machine {
+	char dir[32];
+	struct world *w;
+	struct perf_pmus pmus;
+};
+
+static int set_up(void **state)
+{
+	struct machine *m = calloc(1, sizeof(*m));
+
+	assert_non_null(m);
+	sysroot_make(m->dir, NULL);
+	sysroot_put(m->dir, "/sys/devices/system/cpu/online", "0-7\n");
+	sysroot_put(m->dir, PMU "software/type", "1\n");
+	unsetenv("PERF_CPUID");
+	m->w = world_new(TARGET_SYSTEM, NULL, NULL, NULL);
+	world_begin(m->w, m->dir);
+	m->w->plan.source = &m->w->source;
+	*state = m;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct machine *m = *state;
+
+	perf_pmus_release(&m->pmus);
+	m->w->source.data = NULL;
+	plan_release(&m->w->plan);
+	pm_model_release(&m->w->model);
+	root_release(&m->w->root);
+	free(m->w);
+	sysroot_remove(m->dir);
+	free(m);
+	return 0;
+}
+
+static void put_pmu(struct machine *m, const char *name, const char *mask)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), PMU "%s/type", name);
+	sysroot_put(m->dir, path, "40\n");
+	snprintf(path, sizeof(path), PMU "%s/format/event", name);
+	sysroot_put(m->dir, path, "config:0-7\n");
+	snprintf(path, sizeof(path), PMU "%s/cpumask", name);
+	if (mask)
+		sysroot_put(m->dir, path, "%s\n", mask);
+}
+
+static void drop(struct machine *m, const char *path)
+{
+	char command[160];
+
+	snprintf(command, sizeof(command), "rm -r %s%s", m->dir, path);
+	assert_int_equal(system(command), 0);
+}
+
+static void again(struct machine *m)
+{
+	perf_pmus_release(&m->pmus);
+	assert_int_equal(perf_pmus_read(&m->pmus, &m->w->root), 0);
+}
+
+static struct event_pmu *pmu_named(struct machine *m, const char *name)
+{
+	for (size_t i = 0; i < m->pmus.n; i++)
+		if (!strcmp(m->pmus.pmu[i].name, name))
+			return &m->pmus.pmu[i];
+	fail_msg("there is no %s", name);
+	return NULL;
+}
+
+/* The notes since the last time, each with its cure. */
+static void missing(struct machine *m, const char *const (*want)[2], size_t n)
+{
+	const struct pm_model *model = &m->w->model;
+	uint32_t first = model->n_probes;
+
+	again(m);
+	assert_int_equal(perf_classes_missing(&m->pmus, &m->w->plan), 0);
+	for (uint32_t i = first; i < model->n_probes; i++) {
+		assert_in_range(i - first, 0, n - 1);
+		assert_string_equal(model->probe[i].what, want[i - first][0]);
+		assert_string_equal(model->probe[i].hint, want[i - first][1]);
+		assert_int_equal(model->probe[i].reason, PM_REASON_NOT_SUPPORTED);
+	}
+	assert_int_equal(model->n_probes - first, n);
+}
+
+#define CSPMU "nvidia_cspmu (kernel option CONFIG_NVIDIA_CORESIGHT_PMU_ARCH_SYSTEM_PMU)"
+#define CMEM  "nvidia_t410_cmem_latency_pmu (kernel option CONFIG_NVIDIA_TEGRA410_CMEM_LATENCY_PMU)"
+#define C2C   "nvidia_t410_c2c_pmu (kernel option CONFIG_NVIDIA_TEGRA410_C2C_PMU)"
+#define BOUND ": the firmware describes it, but no driver is bound"
+#define SHOWN ": the processor should have it, but neither driver nor firmware shows it"
+#define GUEST ", unless this is a virtual machine"
+
+static void drivers_of_what_the_firmware_describes(void **state)
+{
+	static const char *const memory[][2] = { { "Tegra410 CPU memory latency" BOUND, "modprobe " CMEM } };
+	struct machine *m = *state;
+
+	missing(m, NULL, 0);
+	sysroot_put(m->dir, "/sys/bus/acpi/devices/NVDA2021:00/status", "15\n");
+	sysroot_put(m->dir, "/sys/bus/acpi/devices/NVDA20220/status", "15\n");
+	drop(m, "/sys/bus/acpi/devices/NVDA20220");
+	missing(m, memory, 1);
+	put_pmu(m, "nvidia_cmem_latency_pmu_0", "0");
+	missing(m, NULL, 0);
+	drop(m, "/sys/bus/acpi");
+	/* The generic ones of Arm have one driver. */
+	sysroot_put(m->dir, "/sys/bus/platform/devices/arm-cs-arch-pmu.0/x", "\n");
+	again(m);
+	assert_int_equal(perf_classes_missing(&m->pmus, &m->w->plan), 0);
+	assert_int_equal(m->w->model.n_probes, 2);
+	assert_string_equal(m->w->model.probe[1].what, "Arm CoreSight uncore PMUs" BOUND);
+	assert_string_equal(m->w->model.probe[1].hint, "modprobe " CSPMU);
+	put_pmu(m, "arm_cspmu_0", "0");
+	missing(m, NULL, 0);
+	drop(m, PMU "arm_cspmu_0");
+	put_pmu(m, "nvidia_scf_pmu_0", "0");
+	missing(m, NULL, 0);
+}
+
+static void what_a_processor_should_have(void **state)
+{
+	static const char *const vera[][2] = {
+		{ "Tegra410 Unified Coherence Fabric" SHOWN, "modprobe " CSPMU GUEST },
+		{ "Tegra410 CPU memory latency" SHOWN, "modprobe " CMEM GUEST },
+		{ "Tegra410 NVLink-C2C" SHOWN, "modprobe " C2C GUEST },
+	};
+	static const char *const described[][2] = {
+		{ "Tegra410 NV-DLink" BOUND, "modprobe " C2C },
+		{ "Tegra410 Unified Coherence Fabric" SHOWN, "modprobe " CSPMU GUEST },
+		{ "Tegra410 CPU memory latency" SHOWN, "modprobe " CMEM GUEST },
+	};
+	static const char *const grace[][2] = {
+		{ "Grace Scalable Coherency Fabric" SHOWN, "modprobe " CSPMU GUEST },
+	};
+	struct machine *m = *state;
+#define MIDR(cpu) "/sys/devices/system/cpu/cpu" #cpu "/regs/identification/midr_el1"
+
+	/* CPU 0 is offline. */
+	sysroot_put(m->dir, "/sys/devices/system/cpu/cpu0/online", "0\n");
+	sysroot_put(m->dir, MIDR(1), "0x000000004e0f0103\n");
+	missing(m, vera, 3);
+	sysroot_put(m->dir, "/sys/bus/acpi/devices/NVDA2020:00/status", "15\n");
+	missing(m, described, 3);
+	drop(m, "/sys/bus/acpi");
+	put_pmu(m, "nvidia_ucf_pmu_0", "0");
+	missing(m, &vera[1], 2);
+	drop(m, PMU "nvidia_ucf_pmu_0");
+	/* Grace's cores are also those of others. */
+	sysroot_put(m->dir, MIDR(1), "0x00000000410fd4f0\n");
+	missing(m, NULL, 0);
+	sysroot_put(m->dir, "/sys/devices/soc0/soc_id", "jep106:036b:0240\n");
+	missing(m, NULL, 0);
+	sysroot_put(m->dir, "/sys/devices/soc0/soc_id", "jep106:036b:0241\n");
+	missing(m, grace, 1);
+	sysroot_put(m->dir, "/sys/devices/soc0/soc_id", "jep106:0a16:0001\n");
+	sysroot_put(m->dir, "/sys/bus/acpi/devices/NVDA1234:00/status", "15\n");
+	missing(m, grace, 1);
+	sysroot_put(m->dir, MIDR(1), "0x00000000410fd4e0\n");
+	missing(m, NULL, 0);
+}
+
+/* ---- masks that sysfs lacks ---- */
+
+static void units_are_read_on_one_cpu_of_a_package(void **state)
+{
+	struct machine *m = *state;
+	char path[80];
+
+	for (unsigned i = 0; i < 8; i++) {
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology/physical_package_id", i);
+		sysroot_put(m->dir, path, "%u\n", i < 3 ? 0 : i < 6 ? 70 : 6);
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology/core_siblings_list", i);
+		sysroot_put(m->dir, path, "%s\n", i < 3 ? "0-2" : i < 6 ? "3-5" : "6-7");
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list", i);
+		if (i < 6)
+			sysroot_put(m->dir, path, "%u-%u\n", i / 2 * 2, i / 2 * 2 + 1);
+	}
+	put_pmu(m, "power", NULL);
+	put_pmu(m, "cstate_core", NULL);
+	put_pmu(m, "cstate_pkg", "5");
+	put_pmu(m, "power_not", NULL);
+	put_pmu(m, "nvidia_ucf_pmu_0", NULL);
+	put_pmu(m, "nvidia_ucf_pmu_1", NULL);
+	sysroot_put(m->dir, PMU "nvidia_ucf_pmu_1/associated_cpus", "4-5\n");
+	put_pmu(m, "nvidia_scf_pmu_0", "2");
+	again(m);
+	assert_string_equal(pmu_named(m, "nvidia_ucf_pmu_0")->cpus, "0,3,6");
+	assert_string_equal(pmu_named(m, "nvidia_ucf_pmu_1")->cpus, "4");
+	assert_string_equal(pmu_named(m, "nvidia_scf_pmu_0")->cpus, "2");
+	assert_true(pmu_named(m, "nvidia_ucf_pmu_0")->uncore);
+	/* What no file tells counts by itself. */
+	assert_string_equal(pmu_named(m, "power")->cpus, "0,3,6");
+	assert_string_equal(pmu_named(m, "cstate_core")->cpus, "0,2,4,6,7");
+	assert_string_equal(pmu_named(m, "cstate_pkg")->cpus, "5");
+	assert_true(pmu_named(m, "power")->uncore);
+	assert_null(pmu_named(m, "power_not")->cpus);
+	assert_ptr_equal(perf_class_first(&m->pmus, perf_class(pmu_named(m, "nvidia_ucf_pmu_1"))),
+			 pmu_named(m, "nvidia_ucf_pmu_0"));
+	assert_null(perf_class(pmu_named(m, "software")));
+}
+
+/* Events whose words mean something on this processor alone. */
+static void events_are_those_of_the_processor(void **state)
+{
+	static const char link0[] = "local_socket_outbound_data_beats_link_0",
+			  link7[] = "local_socket_outbound_data_beats_link_7",
+			  dram[] = "dram_channel_data_controller_0";
+	struct machine *m = *state;
+
+	for (unsigned family = 24; family <= 26; family++) {
+		const struct event_pmu *df;
+
+		sysroot_put(m->dir, "/proc/cpuinfo", "processor\t: 0\ncpu family\t: %u\nmodel\t\t: 1\n", family);
+		put_pmu(m, "amd_df", "0");
+		sysroot_put(m->dir, PMU "amd_df/format/event", "config:0-7,32-37\n");
+		sysroot_put(m->dir, PMU "amd_df/format/umask", "config:8-15%s\n", family > 24 ? ",24-27" : "");
+		again(m);
+		df = pmu_named(m, "amd_df");
+		assert_int_equal(event_pmu_alias(df, dram, strlen(dram)) != NULL, family == 24);
+		assert_int_equal(event_pmu_alias(df, link0, strlen(link0)) != NULL, family > 24);
+		assert_int_equal(event_pmu_alias(df, link7, strlen(link7)) != NULL, family == 25);
+		if (family > 24)
+			assert_string_equal(event_pmu_alias(df, link0, strlen(link0))->text,
+					    family == 25 ? "event=0xb5f,umask=0xf3e" : "event=0xd5f,umask=0xf3e");
+	}
+}
+
+/* ---- memory bandwidth ---- */
+
+static void tell(struct machine *m, const char *want)
+{
+	struct buf out = BUF_INIT;
+
+	perf_classes_tell(&m->pmus, &m->w->plan, &out);
+	assert_string_equal(buf_str(&out), want);
+	buf_release(&out);
+}
+
+static void count(struct machine *m, const char *pmu)
+{
+	char name[64];
+	struct pm_counter c = { .name = name, .source = (char *)(uintptr_t) "perf" };
+
+	snprintf(name, sizeof(name), "%s/read/", pmu);
+	assert_int_equal(pm_map_set(&c.attrs, PM_COUNTER_PERF_PMU, pm_text(pmu)), 0);
+	assert_true(pm_model_add_counter(&m->w->model, &c) > 0);
+	pm_map_release(&c.attrs);
+}
+
+static void memory_that_nothing_counts_says_why(void **state)
+{
+	static const struct {
+		const char *id, *said;
+	} cases[] = {
+		{ NULL, "no event is known for this processor" },
+		{ "GenuineIntel-6-85-4", "modprobe intel_uncore (kernel option CONFIG_PERF_EVENTS_INTEL_UNCORE)" },
+		{ "AuthenticAMD-25-17-1",
+		  "modprobe amd_uncore (CONFIG_PERF_EVENTS_AMD_UNCORE); Zen 4 and later need Linux 6.8" },
+		{ "0x00000000480fd010", "modprobe hisi_uncore_ddrc_pmu (CONFIG_HISI_PMU)" },
+		{ "0x00000000520fd010", "no event is known for this processor" },
+	};
+	struct machine *m = *state;
+	char want[200];
+
+	again(m);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (cases[i].id)
+			assert_int_equal(pm_map_set(&m->w->model.header, PM_HEADER_CPU_ID, pm_text(cases[i].id)), 0);
+		snprintf(want, sizeof(want), "memory bandwidth: no PMU counts it: %s\n", cases[i].said);
+		tell(m, want);
+	}
+	assert_int_equal(pm_map_set(&m->w->model.header, PM_HEADER_HYPERVISOR, pm_text("KVM")), 0);
+	tell(m, "memory bandwidth: no PMU counts it: this virtual machine has none; record on its host\n");
+	sysroot_put(m->dir, "/sys/fs/resctrl/mon_data/x", "\n");
+	tell(m,
+	     "memory bandwidth: no PMU counts it: this virtual machine has none; record on its host; resctrl groups "
+	     "do\n");
+}
+
+static void memory_that_a_pmu_counts(void **state)
+{
+#define SUCH "memory bandwidth: 2 PMUs such as uncore_imc_0"
+	struct machine *m = *state;
+
+	put_pmu(m, "uncore_imc_0", "0");
+	put_pmu(m, "uncore_cha_0", "0");
+	again(m);
+	tell(m,
+	     "memory bandwidth: 1 PMU such as uncore_imc_0, which cannot be counted: this kernel names none of its "
+	     "events that measure traffic\n");
+	put_pmu(m, "uncore_imc_1", "0");
+	again(m);
+	perf_class_refuse(pmu_named(m, "uncore_imc_0"), PM_REASON_NO_PERMISSION);
+	tell(m, SUCH ", which cannot be counted: its events were refused\n");
+	assert_int_equal(plan_refused(&m->w->plan, PM_OK, "another cure", "uncore_cha_0/x/"), 0);
+	assert_int_equal(plan_refused(&m->w->plan, PM_OK, "the cure", "uncore_imc_0/read/ and more"), 0);
+	tell(m, SUCH ", which cannot be counted: the cure\n");
+	count(m, "uncore_cha_0");
+	count(m, "uncore_imc_1");
+	tell(m, SUCH "; uncore_imc_0 cannot be counted, so sums are missing: the cure\n");
+	count(m, "uncore_imc_0");
+	tell(m, SUCH "\n");
+	/* One that counts is said before a better one that does not. */
+	again(m);
+	put_pmu(m, "amd_umc_0", "0");
+	again(m);
+	tell(m, SUCH "\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(drivers_of_what_the_firmware_describes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_a_processor_should_have, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(units_are_read_on_one_cpu_of_a_package, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(events_are_those_of_the_processor, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(memory_that_nothing_counts_says_why, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(memory_that_a_pmu_counts, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
