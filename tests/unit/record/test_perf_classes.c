@@ -1,4 +1,5 @@
 /* What a machine's uncore PMUs are, which of them are missing, and what is said of memory bandwidth; on a folder. */
+#include "common/event/class_pmu.h"
 #include "record/perf/perf_class.h"
 #include "tests/unit/lib/perf_world.h"
 #include "tests/unit/lib/sysroot.h"
@@ -237,6 +238,124 @@ static void events_are_those_of_the_processor(void **state)
 	}
 }
 
+/* ---- default events ---- */
+
+static void put_event(struct machine *m, const char *pmu, const char *event)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), PMU "%s/events/%s", pmu, event);
+	sysroot_put(m->dir, path, "event=0x4\n");
+}
+
+static int add_text(void *arg, const struct event_pmu *pmu, const char *text, struct error *e)
+{
+	struct buf *out = arg;
+
+	buf_printf(out, "%s%s", out->len ? " " : "", text);
+	return 0;
+}
+
+static void defaults(struct machine *m, const char *want)
+{
+	struct buf out = BUF_INIT;
+
+	again(m);
+	assert_int_equal(perf_classes_defaults(&m->pmus, &m->w->root, add_text, &out, &m->w->e), 0);
+	assert_string_equal(buf_str(&out), want);
+	buf_release(&out);
+}
+
+static bool is_refused(struct machine *m, const char *name)
+{
+	uint16_t reason = ((const struct class_pmu *)pmu_named(m, name)->hook_data)->refused;
+
+	assert_true(!reason || reason == PM_REASON_NOT_SUPPORTED);
+	return reason;
+}
+
+static void defaults_are_what_all_of_a_kind_have(void **state)
+{
+	struct machine *m = *state;
+
+	drop(m, PMU "software");
+	put_pmu(m, "uncore_imc_free_running_0", "0");
+	put_event(m, "uncore_imc_free_running_0", "data_read");
+	put_event(m, "uncore_imc_free_running_0", "data_write");
+#define FREE "{uncore_imc_free_running_0/data_read/,uncore_imc_free_running_0/data_write/}:W"
+	defaults(m, FREE);
+	/* A better kind is recorded instead once it has something to record. */
+	put_pmu(m, "uncore_imc_0", "0");
+	put_pmu(m, "uncore_imc_1", "0");
+	defaults(m, FREE);
+	put_event(m, "uncore_imc_1", "cas_count_read");
+	defaults(m, "{uncore_imc_1/cas_count_read/}:W");
+	assert_true(is_refused(m, "uncore_imc_0"));
+	assert_false(is_refused(m, "uncore_imc_1"));
+	put_event(m, "uncore_imc_0", "cas_count_read");
+	put_event(m, "uncore_imc_0", "cas_count_write");
+	put_event(m, "uncore_imc_0", "not_a_default");
+	defaults(m,
+		 "{uncore_imc_0/cas_count_read/,uncore_imc_0/cas_count_write/}:W {uncore_imc_1/cas_count_read/}:W");
+	assert_false(is_refused(m, "uncore_imc_0"));
+	assert_true(is_refused(m, "uncore_imc_1"));
+	put_event(m, "uncore_imc_1", "cas_count_write");
+	put_event(m, "uncore_imc_1", "clockticks");
+	defaults(m, "{uncore_imc_0/cas_count_read/,uncore_imc_0/cas_count_write/}:W "
+		    "{uncore_imc_1/cas_count_read/,uncore_imc_1/cas_count_write/}:W");
+	assert_false(is_refused(m, "uncore_imc_0") || is_refused(m, "uncore_imc_1"));
+}
+
+static void groups_hold_what_their_counters_can(void **state)
+{
+	static const struct {
+		const char *bundles, *want;
+	} cases[] = {
+		{ NULL, "" },
+		{ "e1", "{x/e1/}:W" },
+		{ "e1,e2,e3,e4", "{x/e1/,x/e2/,x/e3/,x/e4/}:W" },
+		{ "e1,e2;e3,e4", "{x/e1/,x/e2/,x/e3/,x/e4/}:W" },
+		{ "e1,e2,e3;e4,e5", "{x/e1/,x/e2/,x/e3/}:W,{x/e4/,x/e5/}:W" },
+		/* What a group has already needs no place, and what comes later may fill the first one. */
+		{ "e1,e2,e3;e4,e5;e6", "{x/e1/,x/e2/,x/e3/,x/e6/}:W,{x/e4/,x/e5/}:W" },
+		{ "e1,e2,e3;e1,e2,e4", "{x/e1/,x/e2/,x/e3/,x/e4/}:W" },
+		{ "e1,e2,e3;?e4,e5;?e6", "{x/e1/,x/e2/,x/e3/,x/e6/}:W" },
+		{ "none,e1;nothing", "{x/e1/}:W" },
+		{ "e1,e1", "{x/e1/}:W" },
+		{ "e,e11", "" },
+	};
+	struct machine *m = *state;
+	char name[8];
+
+	put_pmu(m, "uncore_imc_0", "0");
+	for (int i = 1; i <= 6; i++) {
+		snprintf(name, sizeof(name), "e%d", i);
+		put_event(m, "uncore_imc_0", name);
+	}
+	for (int clock = 0; clock < 2; clock++) {
+		if (clock)
+			put_event(m, "uncore_imc_0", PMU_CLASS_CLOCK);
+		again(m);
+		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+			struct buf out = BUF_INIT, want = BUF_INIT;
+
+			assert_int_equal(perf_class_groups(pmu_named(m, "uncore_imc_0"), cases[i].bundles, "x", &out),
+					 0);
+			/* The clock is the last one of each group, or stands alone. */
+			for (const char *c = cases[i].want; *c; c++) {
+				if (*c == '}' && clock)
+					buf_addstr(&want, ",x/" PMU_CLASS_CLOCK "/");
+				buf_addch(&want, *c);
+			}
+			if (clock && !*cases[i].want)
+				buf_addstr(&want, "x/" PMU_CLASS_CLOCK "/");
+			assert_string_equal(buf_str(&out), buf_str(&want));
+			buf_release(&out);
+			buf_release(&want);
+		}
+	}
+}
+
 /* ---- memory bandwidth ---- */
 
 static void tell(struct machine *m, const char *want)
@@ -326,6 +445,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_a_processor_should_have, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(units_are_read_on_one_cpu_of_a_package, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(events_are_those_of_the_processor, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(defaults_are_what_all_of_a_kind_have, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(groups_hold_what_their_counters_can, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(memory_that_nothing_counts_says_why, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(memory_that_a_pmu_counts, set_up, tear_down),
 	};
