@@ -463,30 +463,19 @@ static void test_packed(void **state)
 /* A line for each event, as packs have them. */
 static void test_printed(void **state)
 {
-	struct vendor_events *v = NULL;
+	static const char json[] =
+		"[{\"EventName\": \"A.ONE\", \"EventCode\": \"0x1\", \"BriefDescription\": \"tab\\tand\\r\\nline\"},"
+		" {\"EventName\": \"B.TWO\", \"EventCode\": \"0x2\", \"PerPkg\": \"1\", \"Unit\": \"iMC\","
+		"  \"ScaleUnit\": \"6.1e-5MiB\"},"
+		" {\"EventName\": \"C.THREE\", \"EventCode\": \"0x3\", \"PerPkg\": \"1\", \"Unit\": \"CHA\","
+		"  \"Deprecated\": \"1\"},"
+		" {\"EventName\": \"D.FOUR\", \"EventCode\": \"0x4\", \"Deprecated\": \"1\","
+		"  \"ScaleUnit\": \"2Eggs\"},"
+		" {\"EventName\": \"E:request=ANY:response=HIT\", \"EventCode\": \"0xb7\"}]";
 	struct buf lines = BUF_INIT, help = BUF_INIT, notes = BUF_INIT;
+	struct vendor_events *v = NULL;
 	struct error e = { 0 };
-	const char *path = write_file("printed.json",
-				      "[" OBJECT("A.ONE", "\"EventCode\": \"0x1\", \"BriefDescription\": "
-							  "\"tab\\tand\\r\\nline\"") "," OBJECT(
-					      "B.TWO",
-					      "\"EventCode\": \"0x2\", \"PerPkg\": \"1\", \"Unit\": \"iMC\", "
-					      "\"ScaleUnit\": "
-					      "\"6.1e-5MiB\"") "," OBJECT("C.THREE", "\"EventCode\": \"0x3\", "
-										     "\"Deprecated\": \"1\", "
-										     "\"PerPkg\": \"1\", \"Unit\": "
-										     "\"CHA\"") "," OBJECT("D.FOUR",
-													   "\"EventCo"
-													   "de\": "
-													   "\"0x4\", "
-													   "\"Depreca"
-													   "ted\": "
-													   "\"1\", "
-													   "\"ScaleUn"
-													   "it\": "
-													   "\"2Eggs"
-													   "\"") "," OBJECT("E:request=ANY:response=HIT",
-															    "\"EventCode\": \"0xb7\"") "]");
+	const char *path = write_file("printed.json", json);
 
 	assert_int_equal(vendor_events_print(NULL, &lines, &help, &notes), 0);
 	assert_int_equal(vendor_events_load(&v, path, NULL, NULL, &e), 0);
