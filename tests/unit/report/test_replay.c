@@ -488,20 +488,13 @@ static void totals_of_the_ended(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(differences),
-		cmocka_unit_test(differences_across_chunks),
-		cmocka_unit_test(narrow_counters_wrap),
-		cmocka_unit_test(wide_counters_reset),
-		cmocka_unit_test(narrow_counters_reset),
-		cmocka_unit_test(half_a_range),
-		cmocka_unit_test(failed_reading),
-		cmocka_unit_test(not_due),
-		cmocka_unit_test(offline_and_back),
-		cmocka_unit_test(lost_groups),
-		cmocka_unit_test(nothing_across_breaks),
-		cmocka_unit_test(levels),
-		cmocka_unit_test(deltas_and_peaks),
-		cmocka_unit_test(scales_and_types),
+		cmocka_unit_test(differences),           cmocka_unit_test(differences_across_chunks),
+		cmocka_unit_test(narrow_counters_wrap),  cmocka_unit_test(wide_counters_reset),
+		cmocka_unit_test(narrow_counters_reset), cmocka_unit_test(half_a_range),
+		cmocka_unit_test(failed_reading),        cmocka_unit_test(not_due),
+		cmocka_unit_test(offline_and_back),      cmocka_unit_test(lost_groups),
+		cmocka_unit_test(nothing_across_breaks), cmocka_unit_test(levels),
+		cmocka_unit_test(deltas_and_peaks),      cmocka_unit_test(scales_and_types),
 		cmocka_unit_test(totals_of_the_ended),
 	};
 
