@@ -167,7 +167,10 @@ assert longest < 250e6, longest'
 }
 
 @test "privacy: names say no host, and a failure says no path in the recording" {
-	record -i 5ms -n 20 --rotate=50ms --privacy=strict
+	start -i 5ms --rotate=50ms --timeout=60000 --privacy=strict
+	await appeared 2 'anon-*.pmr'
+	kill -TERM "$pid"
+	wait "$pid" || [ $? = 143 ]
 	for f in *.pmr; do
 		[[ $f == anon-* ]]
 		run ! grep -q '"host"' <("$bin/pmrep" dump --format=json "$f")

@@ -22,10 +22,20 @@ hold() {
 	holder=$!
 }
 
-# Enough to fill the pipe within a second, also on a busy machine.
+# Enough to fill the pipe soon.
 start() {
 	env --default-signal=INT "$bin/pmrec" --sources=stat,vmstat,softirqs,interrupts -i 1ms --codec=plain -o pipe "$@" 2>err 3>&- &
 	pid=$!
+}
+
+# Until nothing more goes into the pipe.
+filled() {
+	timeout 60 /usr/bin/python3 - <<-'END'
+		import os, select, time
+		end = os.open("pipe", os.O_RDWR | os.O_NONBLOCK)
+		while select.select([], [end], [], 0)[1]:
+		    time.sleep(0.02)
+	END
 }
 
 # Ends within so many tenths of a second, whatever the machine does.
@@ -56,7 +66,7 @@ finish() {
 	hold
 	for signal in INT TERM HUP; do
 		start
-		sleep 1.5
+		filled
 		kill -$signal "$pid"
 		finish
 		[ "$status" = 125 ]
@@ -66,7 +76,9 @@ finish() {
 
 @test "a pipe that nobody reads: the end of the command ends the recording, with its status" {
 	hold
-	start -- sh -c 'sleep 1.5; exit 3'
+	start -- sh -c 'until [ -e go ]; do sleep 0.05; done; exit 3'
+	filled
+	: >go
 	finish
 	[ "$status" = 3 ]
 	grep -E "snapshots are missing" err
@@ -84,7 +96,7 @@ finish() {
 	hold
 	for signal in INT TERM; do
 		start
-		sleep 1
+		filled
 		kill -$signal "$pid"
 		sleep 0.3
 		kill -0 "$pid"
