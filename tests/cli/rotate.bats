@@ -19,11 +19,13 @@ start() {
 	pid=$!
 }
 
-# Names in the order in which the files were written.
+# Names in the order in which the files were written: what was killed before its first chunk is the last.
 files() {
+	local from
 	for f in "$@"; do
-		echo "$("$bin/pmrep" dump --format=json --no-values "$f" |
-			sed -n '/"kind":"chunk"/{s/.*"from_ns":\([0-9]*\).*/\1/p;q}') $f"
+		from=$("$bin/pmrep" dump --format=json --no-values "$f" |
+			sed -n '/"kind":"chunk"/{s/.*"from_ns":\([0-9]*\).*/\1/p;q}')
+		echo "${from:-9999999999999999999} $f"
 	done | sort -n | cut -d' ' -f2
 }
 
