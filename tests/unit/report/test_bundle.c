@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "format/frame.h"
 #include "format/model.h"
 #include "report/copy/bundle.h"
 #include "report/input/input.h"
@@ -222,9 +223,63 @@ static void damaged(void **state)
 	builder_release(&b);
 }
 
+/* Makes of the index a frame of a type that is not known and need not be. */
+static void make_newer(struct buf *file)
+{
+	struct buf out = BUF_INIT, meta = BUF_INIT;
+	struct frame_head h;
+
+	for (size_t at = 0; at < file->len; at += frame_len(&h)) {
+		const uint8_t *frame = (const uint8_t *)file->data + at;
+
+		assert_int_equal(frame_parse(frame, file->len - at, &h, &(size_t){ 0 }, &(unsigned){ 0 }), FRAME_OK);
+		buf_clear(&meta);
+		buf_add(&meta, (const char *)h.meta, h.meta_len);
+		if (h.type == PM_FRAME_INDEX)
+			frame_add(&out, 40, h.sequence, h.id, &meta, frame + h.head_len, h.payload_len);
+		else
+			buf_add(&out, (const char *)frame, frame_len(&h));
+	}
+	assert_false(out.err || meta.err || pm_frame_critical(40));
+	buf_release(&meta);
+	buf_release(file);
+	*file = out;
+}
+
+/* That the input has parts which are too new is told of what is made of an attempt, too. */
+static void newer(void **state)
+{
+	struct builder b;
+	struct bundle bundle;
+	struct error e;
+	unsigned long long smallest;
+	char path[64];
+
+	(void)state;
+	world(&b, path);
+	for (int k = 0; k < 2; k++) {
+		assert_int_equal(make(&bundle, path, 10, &e), -EFBIG);
+		assert_int_equal(sscanf(strstr(e.text, " has "), " has %llu", &smallest), 1);
+		bundle_release(&bundle);
+		for (int whole = 0; whole < 2; whole++) {
+			assert_int_equal(make(&bundle, path, whole ? 1 << 30 : smallest + 16, &e), 0);
+			assert_int_equal(bundle.result.newer, k);
+			assert_int_equal(bundle.result.damages, 0);
+			bundle_release(&bundle);
+		}
+		captured_remove(path);
+		if (!k)
+			make_newer(&b.file);
+		captured_file(path, &b.file);
+	}
+	captured_remove(path);
+	builder_release(&b);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(sizes), cmocka_unit_test(damaged) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(sizes), cmocka_unit_test(damaged),
+					    cmocka_unit_test(newer) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
