@@ -52,6 +52,12 @@ static struct count *counts_of(const struct replay *r, size_t track)
 	return r->counts ? r->counts + track * r->rows : NULL;
 }
 
+/* Wherever an interval ends, tracks have a place for it. */
+static struct value *results_of(const struct replay *r, size_t track)
+{
+	return r->arena + r->brief[track].slot * r->rows;
+}
+
 static void interval_done(struct replay *r, size_t k)
 {
 	struct interval *i = &r->done[k];
@@ -74,7 +80,7 @@ static void close_track(struct replay *r, size_t track, size_t k)
 	}
 	if (t->ended)
 		t->loss->ended_ns = 0;
-	track_close(t, r->arena, r->rows, k, counts_of(r, track));
+	track_close(t, results_of(r, track), r->rows, k, counts_of(r, track));
 }
 
 static int emit(struct replay *r, size_t n)
@@ -226,7 +232,7 @@ static void feed_joint(struct replay *r, uint32_t track, const struct column *c,
 	for (; row < end; row++) {
 		track_joint_step(t, c->v ? c : NULL, row, &what[row], column_ns(c, row));
 		if (closes[row])
-			track_close(t, r->arena, r->rows, k++, counts_of(r, track));
+			track_close(t, results_of(r, track), r->rows, k++, counts_of(r, track));
 	}
 	if (what[end - 1].what == JOINT_TAKE && !t->away)
 		track_joint_resume(t);
@@ -256,7 +262,7 @@ static int feed_track(struct replay *r, uint32_t track, const struct column *c, 
 	if (!c->before && !t->started && !t->before && !(c->status && c->status[row])) {
 		track_step(t, c, row);
 		if (closes[row])
-			track_close(t, r->arena, r->rows, k++, counts);
+			track_close(t, results_of(r, track), r->rows, k++, counts);
 		row++;
 		all_close = false;
 	}
@@ -265,7 +271,7 @@ static int feed_track(struct replay *r, uint32_t track, const struct column *c, 
 	if (!regular && (err = make_loss(r, t)))
 		return err;
 	if (all_close) {
-		track_rows(t, c, row, end, r->arena, r->rows, 0, counts, regular);
+		track_rows(t, c, row, end, results_of(r, track), r->rows, 0, counts, regular);
 		return 0;
 	}
 	while (row < end) {
@@ -275,7 +281,7 @@ static int feed_track(struct replay *r, uint32_t track, const struct column *c, 
 			last++;
 		track_span(t, c, row, last + 1, regular);
 		if (closes[last])
-			track_close(t, r->arena, r->rows, k++, counts);
+			track_close(t, results_of(r, track), r->rows, k++, counts);
 		row = last + 1;
 	}
 	return 0;
@@ -457,7 +463,7 @@ static int miss_track(struct replay *r, uint32_t track, uint32_t row, uint32_t e
 	for (uint32_t i = row; i < end; i++) {
 		track_unseen(t, t->unseen, column_ns(&c, i), asked ? &note[i] : NULL);
 		if (closes[i])
-			track_close(t, r->arena, r->rows, k++, counts_of(r, track));
+			track_close(t, results_of(r, track), r->rows, k++, counts_of(r, track));
 	}
 	if (asked)
 		joints_note(&r->joints, track, note, row, end);

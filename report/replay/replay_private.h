@@ -38,7 +38,7 @@ struct rule_row {
 
 /* What every value needs of its track, close together. */
 struct brief {
-	uint32_t slot;
+	uint32_t slot; /* first of its arrays of results, in arrays */
 	uint8_t aspects;
 };
 

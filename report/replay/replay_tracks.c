@@ -399,8 +399,7 @@ static int place_results(struct replay *r)
 
 		if (want_of(r, t))
 			return -ENOMEM;
-		t->slot = (uint32_t)r->arrays;
-		r->brief[i] = (struct brief){ t->slot, t->aspects };
+		r->brief[i] = (struct brief){ (uint32_t)r->arrays, t->aspects };
 		r->arrays += (size_t)__builtin_popcount(t->aspects);
 	}
 	return 0;

@@ -521,12 +521,12 @@ static void close_loss(struct track *t, size_t k, struct value v)
 		*l->sum = (struct track_sum){ 0 };
 }
 
-static void close_interval(struct track *t, struct value *base, size_t stride, size_t k, struct count *counts)
+static void close_interval(struct track *t, struct value *out, size_t stride, size_t k, struct count *counts)
 {
 	struct value v = track_value(t);
-	struct value *out = base + t->slot * stride + k;
 	uint64_t counted = observed_ns(t) + (t->loss ? t->loss->absent : 0);
 
+	out += k;
 	if (counts)
 		counts[k] = interval_count(t, v.reason);
 	if (t->aspects & 1u << TRACK_VALUE) {

@@ -9,7 +9,6 @@ struct track_loss;
 
 struct track {
 	uint32_t counter, instance;
-	uint32_t slot;  /* first of its arrays of results, in arrays */
 	uint32_t seen;  /* chunk in which it was read last */
 	uint32_t group; /* that feeds it; another one that has the same column is a series by itself */
 	uint8_t width;  /* bits that it counts, 1 to 64 */
@@ -156,8 +155,8 @@ void track_seconds(const struct column *c, uint32_t row, uint32_t end, double *s
 void track_step(struct track *t, const struct column *c, uint32_t row);
 /* A step for each row of [row, end), of which only the last may end an interval; faster if `regular`. */
 void track_span(struct track *t, const struct column *c, uint32_t row, uint32_t end, bool regular);
-/* Ends the interval with the previous reading: result k of each wanted aspect; base = arrays, `stride` apart.
- * `counts`: an array for its counts, or NULL. */
+/* Ends the interval with the previous reading: result k of each wanted aspect, in arrays from `base` on, `stride`
+ * apart. `counts`: an array for its counts, or NULL. */
 void track_close(struct track *t, struct value *base, size_t stride, size_t k, struct count *counts);
 /* A step and a close for each row of [row, end), from result k on, but faster; c->seconds is set if time is
  * requested. */

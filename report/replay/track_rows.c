@@ -315,7 +315,7 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 		      (t->semantics == PM_CUMULATIVE || t->semantics == PM_GAUGE) &&
 		      !(t->aspects & ~(timed | 1u << TRACK_VALUE)) && (c->seconds || !(t->aspects & timed)) &&
 		      !t->elapsed && !(t->loss && (t->loss->lost || t->loss->absent));
-	struct value *out = base + t->slot * stride + k, *v = out;
+	struct value *out = base + k, *v = out;
 	const double *seconds = c->seconds ? c->seconds + row : NULL;
 	size_t n = end - row;
 	double first;
