@@ -200,15 +200,17 @@ static int bind_all_counters(struct builder *x)
 /* A '?' in an event's name stands for a number that counts from 0: binds a metric for each that was recorded. */
 static int bind_parameters(struct builder *x, const struct metric *row)
 {
+	const struct pmu_class *class = class_of_formula(row->expr);
 	struct binding *b = x->b;
-	int err = 0;
+	size_t before = b->n_metrics;
+	int err = class ? bind_class_row(x, row, class, true) : 0;
 
-	if (class_of_formula(row->expr))
-		return bind_class_row(x, row, class_of_formula(row->expr), true);
+	/* Events that are not in the class's table are found by what the user or the kernel calls them. */
+	if (err || b->n_metrics != before)
+		return err;
 	if (!strchr(row->expr, '?'))
 		return bind_row(x, row, NULL, NULL, true);
 	for (unsigned n = 0; n < MAX_PARAMETER && !err; n++) {
-		size_t before = b->n_metrics;
 		struct metric one = *row;
 		char number[12];
 
@@ -220,6 +222,7 @@ static int bind_parameters(struct builder *x, const struct metric *row)
 		one.threshold = row->threshold ? bind_own(b, with_parameter(row->threshold, number)) : NULL;
 		if (!one.name || !one.display || !one.expr || (row->threshold && !one.threshold))
 			return -ENOMEM;
+		before = b->n_metrics;
 		err = bind_row(x, &one, NULL, NULL, true);
 		if (b->n_metrics == before)
 			break;

@@ -42,35 +42,60 @@ static uint32_t cpu_of(const struct pm_pmu *pmu)
 	return cpu;
 }
 
+/* Why an event of the PMU is not in the recording, of a request of which others feed the input. PM_OK: it was not
+ * part of any. */
+static uint16_t why_alone(const struct pm_model *m, const struct bound_input *in, const char *pmu)
+{
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		const struct pm_map *attrs = &m->counter[i].attrs;
+		uint64_t wildcard = pm_map_u64(attrs, PM_COUNTER_PERF_WILDCARD, 0);
+
+		if (!wildcard || !pm_map_get(attrs, PM_COUNTER_PERF_INVALID) ||
+		    strcmp(pm_map_text(attrs, PM_COUNTER_PERF_PMU, ""), pmu) != 0)
+			continue;
+		for (uint32_t k = 0; k < in->n_counters; k++)
+			if (pm_map_u64(&pm_model_counter(m, in->counter[k])->attrs, PM_COUNTER_PERF_WILDCARD, 0) ==
+			    wildcard)
+				return (uint16_t)pm_map_u64(attrs, PM_COUNTER_PERF_INVALID, 0);
+	}
+	return PM_OK;
+}
+
 int bind_shut(struct builder *x, struct bound_input *in)
 {
 	const struct pm_model *m = x->p->model;
-	const char *slash = in->more->name && in->n_counters && !in->constant ? strchr(in->more->name, '/') : NULL,
-		   *first = "";
+	const char *slash = in->more->name ? strchr(in->more->name, '/') : NULL, *first = "";
 	SCOPED(buf_release) struct buf pattern = { 0 };
-	const struct pmu_class *class = NULL;
 	SCOPED(scoped_free) unsigned char *fed = NULL;
+	const struct pmu_class *class;
+	uint32_t at;
 	bool named;
 
-	if (slash) {
+	if (in->more->name && in->n_counters && !in->constant)
 		first = pm_map_text(&pm_model_counter(m, in->counter[0])->attrs, PM_COUNTER_PERF_PMU, "");
-		class = class_of_pmu(&x->classes, first);
-		buf_add(&pattern, in->more->name, (size_t)(slash - in->more->name));
-	}
-	if (pattern.err)
-		return pattern.err;
-	if (class && !(fed = fed_by(&x->classes, m, in)))
+	/* What cores count has a PMU a kind, and not all kinds have it. */
+	if (!names_get(&x->classes.pmus, first, &at) ||
+	    (!x->classes.pmu[at].class && !pm_map_get(&m->pmu[at].attrs, PM_PMU_CPUMASK)))
+		return 0;
+	class = x->classes.pmu[at].class;
+	buf_add(&pattern, in->more->name, slash ? (size_t)(slash - in->more->name) : 0);
+	if (pattern.err || !(fed = fed_by(&x->classes, m, in)))
 		return -ENOMEM;
-	/* Whoever names one PMU does not want the others; the name of a class names all of its PMUs. */
-	named = class && event_pmu_matches(buf_str(&pattern), first);
-	for (uint32_t i = 0; class && i < m->n_pmus; i++) {
+	/* Whoever names one PMU does not want the others; the name of a class names all of its PMUs, and so does that of
+	 * an event alone. */
+	named = slash && event_pmu_matches(buf_str(&pattern), first);
+	for (uint32_t i = 0; i < m->n_pmus; i++) {
 		const char *name = pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, "");
 		const struct class_pmu *pmu = &x->classes.pmu[i];
-		uint16_t reason = pmu->reason;
+		bool same = class && pmu->class == class;
+		uint16_t reason = same && (slash || !pmu->refused) ? pmu->reason : PM_OK;
 
-		if (pmu->class != class || (fed[i] & FED_ITSELF) ||
+		if ((fed[i] & FED_ITSELF) ||
+		    (!same && ((slash && !named) || !pm_map_get(&m->pmu[i].attrs, PM_PMU_CPUMASK))) ||
 		    (named && !event_pmu_matches(buf_str(&pattern), name)))
 			continue;
+		if (!reason && pmu->refused)
+			reason = why_alone(m, in, name);
 		/* Other events of the PMU were recorded, but not this one, which another of the kin has. */
 		if (!reason && pmu->recorded && (fed[pmu->kin] & FED_KIN))
 			reason = PM_REASON_NOT_READ;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/catalog/pmu_class.h"
+
 /* ---- the recording's PMUs ---- */
 
 static const char *text_at(const struct pm_value *array, uint32_t i)
@@ -60,9 +62,12 @@ static int64_t recorded_pmus(const struct pm_model *m, struct event_pmu **list)
 		const struct pm_map *attrs = &m->pmu[n].attrs;
 		const char *mask = pm_map_text(attrs, PM_PMU_CPUMASK, NULL);
 		const char *cpus = pm_map_text(attrs, PM_PMU_CPUS, NULL);
+		const struct pmu_class *class = pmu_class_of(pm_map_text(attrs, PM_PMU_NAME, ""),
+							     pm_map_text(attrs, PM_PMU_IDENTIFIER, NULL));
 
 		err = copy_text(&pmu[n].name, pm_map_text(attrs, PM_PMU_NAME, ""));
 		pmu[n].type = (uint32_t)pm_map_u64(attrs, PM_PMU_TYPE, 0);
+		pmu[n].class = class ? class->name : NULL;
 		pmu[n].uncore = mask != NULL;
 		pmu[n].core = !mask && (cpus || (!err && is_core(pmu[n].name)));
 		if (!err && (mask || cpus))

@@ -230,9 +230,10 @@ static bool is_hybrid(const struct pm_model *m, const char *pmu)
 	return false;
 }
 
-static const char *after_pmu(const char *name)
+/* The event without its PMU, and without the number of one that was requested twice. */
+static const char *after_pmu(const struct pm_counter *c)
 {
-	const char *slash = strchr(name, '/');
+	const char *name = pm_map_text(&c->attrs, PM_COUNTER_PERF_EVENT, c->name), *slash = strchr(name, '/');
 
 	return slash ? slash : name;
 }
@@ -259,25 +260,30 @@ static bool belong_together(const struct stat_sheet *s, const struct pm_counter 
 		return !s->config->no_merge;
 	if (s->config->no_merge || (s->config->aggr == STAT_NONE && !stat_is_older(s)) || !wildcard ||
 	    wildcard != pm_map_u64(&b->attrs, PM_COUNTER_PERF_WILDCARD, 0) || !strcmp(pa, pb) ||
-	    strcmp(after_pmu(a->name), after_pmu(b->name)))
+	    strcmp(after_pmu(a), after_pmu(b)))
 		return false;
 	if (is_hybrid(m, pa) && is_hybrid(m, pb))
 		return s->config->hybrid_merge;
-	return (len == stem_len(pb) && !strncmp(pa, pb, len)) || (odd_class(pa) && odd_class(pa) == odd_class(pb));
+	return stat_is_newer(s) || (len == stem_len(pb) && !strncmp(pa, pb, len)) ||
+	       (odd_class(pa) && odd_class(pa) == odd_class(pb));
 }
 
-/* Their common name: "uncore_imc/cas_count_read/", or the user's words for a hybrid's. */
+/* Their common name: "uncore_imc/cas_count_read/", or the user's words: for a hybrid's, for some of a kind, and in
+ * later versions. */
 static char *merged_name(const struct stat_sheet *s, const struct pm_counter *c)
 {
 	const char *pmu = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, "");
 	const char *user = pm_map_text(&c->attrs, PM_COUNTER_PERF_USER_TEXT, NULL);
+	size_t len = strlen(pmu), words = user ? strcspn(user, "/") : 0;
+	bool begins = !strncmp(c->display, pmu, len) && c->display[len] == '/';
 	struct buf name = BUF_INIT;
 
-	if (is_hybrid(s->places->model, pmu) && user)
+	if (user &&
+	    (is_hybrid(s->places->model, pmu) || (begins && (stat_is_newer(s) || strcspn(user, "*?[") < words))))
 		buf_addstr(&name, user);
-	else if (!strncmp(c->display, pmu, strlen(pmu)) && c->display[strlen(pmu)] == '/')
+	else if (begins)
 		buf_printf(&name, "%.*s%s", odd_class(pmu) ? 64 : (int)stem_len(pmu),
-			   odd_class(pmu) ? odd_class(pmu)->name : pmu, c->display + strlen(pmu));
+			   odd_class(pmu) ? odd_class(pmu)->name : pmu, c->display + len);
 	else
 		buf_addstr(&name, c->display);
 	return buf_detach(&name);

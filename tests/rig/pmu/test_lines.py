@@ -73,6 +73,7 @@ SLOTS = """
 @ --topdown -x, true
 @ -a --topdown --per-core sleep .05
 @ -a --topdown -A -I 50 --interval-count 1
+@ -a -x, -e uncore_imc_[01]/cas_count_read/,imc/cas_count_write/,cas_count_read,uncore_imc_?/event=0x5,name=some/ sleep .05
 """
 # One CPU, so that no more than a moment decides which events had a counter: in a command as short as this one some never do.
 SHARED = f"""

@@ -357,6 +357,30 @@ def check_some(runner):
     return [] if good else [f"writes of one controller: {values} {text} {errors}"]
 
 
+# Machine: what is recorded of it, and formulas by the PMUs, or those whose names begin so, that they mean, and the event.
+NAMED = {"sapphirerapids": ("uncore_imc/cas_count_read/,uncore_imc_[01]/cas_count_write/",
+                            {"imc_1@cas_count_write@": (("uncore_imc_1",), "cas_count_write"), "cas_count_write": None,
+                             "cas_count_read": (("uncore_imc_",), "cas_count_read")}),
+         "altra": ("arm_dmc620/clkdiv2_rdwr/", {f: (("arm_dmc620_",), "clkdiv2_rdwr") for f in ("arm_dmc620@clkdiv2_rdwr@", "clkdiv2_rdwr")}),
+         "kunpeng920": ("hisi_sccl1_ddrc/flux_rd/", {f: (("hisi_sccl1_ddrc",), "flux_rd") for f in ("hisi_ddrc@flux_rd@", "flux_rd")}
+                        | {"hisi_sccl1_ddrc2@flux_rd@": (("hisi_sccl1_ddrc2",), "flux_rd")})}
+
+
+def check_named(runner, m, asked, formulas):
+    """What a formula means by a PMU, a kind of them, or an event alone."""
+    path, file = (os.path.join(runner.folder, name) for name in ("x.pmr", "named.json"))
+    with open(file, "w") as out:
+        json.dump([{"MetricName": f"n{i}", "MetricExpr": f"rate({f})"} for i, f in enumerate(formulas)], out)
+    errors, wrong = record(runner, path, "-e", asked), []
+    values = shown(runner, path, "--per-system", f"--metrics-file={file}", "--show=" + ",".join(f"n{i}" for i in range(len(formulas))))
+    for i, (formula, meant) in enumerate(formulas.items()):
+        value = values.get((f"n{i}", None), "not there")
+        truth = m.sum(*meant) if meant else "not-read"
+        if value != truth and (not meant or not isinstance(value, float) or abs(value - truth) > TOLERANCE * truth):
+            wrong.append(f"{formula} of {asked} is {value}, not {truth} {errors}")
+    return wrong
+
+
 def main():
     here = os.path.dirname(os.path.abspath(__file__))
     names = sys.argv[1:] or sorted(os.path.basename(p)[:-3] for p in glob.glob(f"{here}/*.py") if "\nMETRICS = " in open(p).read())
@@ -381,6 +405,8 @@ def main():
                 wrong += check_nodes(runner, m)
             if name == "hiddenspr":
                 wrong += check_hidden(runner, m) + check_ways(runner, m) + check_user(runner, m)
+            if name in NAMED:
+                wrong += check_named(runner, m, *NAMED[name])
             if hasattr(m.table, "COLUMNS"):
                 wrong += check_columns(runner, m)
             if name in DOCTOR:

@@ -1,4 +1,6 @@
 /* Rows and what is added up in them, on two packages of two cores of two threads. */
+#include <stdio.h>
+
 #include "tests/unit/lib/report_harness.h"
 
 /* CPU n counts 10^n a second: who took part in a sum can be read off its digits. */
@@ -334,11 +336,80 @@ static void add_pmu(struct builder *b, const char *name, const char *cpus, uint1
 	struct pm_pmu pmu = { 0 };
 
 	assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_NAME, pm_text(name)), 0);
-	assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_CPUMASK, pm_text(cpus)), 0);
+	if (cpus)
+		assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_CPUMASK, pm_text(cpus)), 0);
 	if (refused)
 		assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_REFUSED, pm_u64(refused)), 0);
 	assert_int_equal(pm_model_add_pmu(&b->model, &pmu), 0);
 	pm_map_release(&pmu.attrs);
+}
+
+/* A counter of an event of a PMU that was requested with others; which was refused, or has the instance. */
+static uint32_t add_member(struct builder *b, const char *pmu, const char *event, uint32_t wildcard, uint16_t invalid,
+			   const uint32_t *instance)
+{
+	char name[64];
+	uint32_t id;
+	struct pm_group g = { .source = (char *)"perf",
+			      .counter = &id,
+			      .n_counters = 1,
+			      .n_instances = 1,
+			      .instance = (uint32_t *)instance };
+
+	snprintf(name, sizeof(name), "%s/%s/", pmu, event);
+	id = builder_counter(b, name, "1", PM_CUMULATIVE, PM_AGG_SUM);
+	text_attr(b, id, PM_COUNTER_PERF_PMU, pmu);
+	text_attr(b, id, PM_COUNTER_PERF_EVENT, name);
+	text_attr(b, id, PM_COUNTER_PERF_USER_TEXT, event);
+	assert_int_equal(pm_map_set(&builder_counter_at(b, id)->attrs, PM_COUNTER_PERF_WILDCARD, pm_u64(wildcard)),
+			 0);
+	if (invalid) {
+		assert_int_equal(
+			pm_map_set(&builder_counter_at(b, id)->attrs, PM_COUNTER_PERF_INVALID, pm_u64(invalid)), 0);
+		return id;
+	}
+	assert_int_equal(
+		pm_map_set(&builder_counter_at(b, id)->attrs, PM_COUNTER_PERF_GROUP, pm_u64(b->model.n_groups + 1)),
+		0);
+	assert_true(pm_model_add_group(&b->model, &g) > 0);
+	return id;
+}
+
+/* The name of an event alone means all PMUs that have it, known kinds or not; cores have kinds of their own. */
+static void events_without_pmus(void **state)
+{
+	static const char *const kinds[] = { "uncore_imc", "acme", "cpu" };
+	struct metric row[] = { { .name = "r", .display = "r", .expr = "reads" },
+				{ .name = "w", .display = "w", .expr = "writes" },
+				{ .name = "f", .display = "f", .expr = "fills" } };
+	struct metric_set set = { .row = row, .n = 3 };
+
+	for (size_t k = 0; k < 3; k++) {
+		struct harness h = { .config = { .per = PM_PACKAGE, .summary = true }, .look = nothing };
+		struct builder b;
+		char pmu[3][32];
+
+		h.bind.vendor = &set;
+		h.bind.n_vendor = 1;
+		builder_init(&b, one_a_row);
+		for (int i = 0; i < 3; i++) {
+			snprintf(pmu[i], sizeof(pmu[i]), "%s_%d", kinds[k], i);
+			add_pmu(&b, pmu[i], k < 2 ? "0" : NULL, 0);
+		}
+		for (uint32_t i = 0; i < 3; i++) {
+			add_member(&b, pmu[i], "reads", 7, i == 2 ? PM_REASON_NO_PERMISSION : 0,
+				   &b.instance[PM_PMU][0]);
+			add_member(&b, pmu[i], "writes", 8, 0, &b.instance[PM_PMU][0]);
+		}
+		add_member(&b, pmu[1], "fills", 0, 0, &b.instance[PM_PMU][0]);
+		harness_start(&h, &b, "r,w,f", REPLAY_EACH);
+		harness_feed(&h, 0, 2);
+		assert_true(harness_value(&h, "w", PM_SYSTEM, 0) == 3);
+		assert_int_equal(harness_reason(&h, "r", PM_SYSTEM, 0), k < 2 ? PM_REASON_NO_PERMISSION : PM_OK);
+		assert_int_equal(harness_reason(&h, "f", PM_SYSTEM, 0), k < 2 ? PM_REASON_NOT_READ : PM_OK);
+		harness_stop(&h);
+		builder_release(&b);
+	}
 }
 
 /* A sum over PMUs of a kind lacks those that were refused, where they count. */
@@ -473,6 +544,7 @@ int main(void)
 		cmocka_unit_test(thresholds_judge_each_interval),
 		cmocka_unit_test(pmus_that_were_refused),
 		cmocka_unit_test(events_of_some_pmus),
+		cmocka_unit_test(events_without_pmus),
 		cmocka_unit_test(blocks),
 	};
 
