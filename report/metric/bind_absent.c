@@ -54,7 +54,37 @@ static uint16_t why_absent(const struct builder *x, const char *name)
 	return PM_OK;
 }
 
-/* Why the formula cannot be fed. PM_OK, also if it can be, or lacks something else. -errno. */
+static bool has_event(const struct pm_pmu *pmu, const char *event)
+{
+	const char *name = pm_map_text(&pmu->attrs, PM_PMU_NAME, ""), *slash = strchr(event, '/');
+	const struct pm_value *events = pm_map_get(&pmu->attrs, PM_PMU_EVENTS), *own;
+	size_t len = strlen(name);
+
+	if (!slash || (size_t)(slash - event) != len || strncmp(name, event, len))
+		return false;
+	for (uint32_t i = 0; events && events->kind == PM_VALUE_ARRAY && i < events->array.n; i++) {
+		own = events->array.item[i].kind == PM_VALUE_ARRAY ? events->array.item[i].array.item : NULL;
+		len = own && own->kind == PM_VALUE_TEXT ? strlen(own->str.data) : 0;
+		if (len && !strncmp(slash + 1, own->str.data, len) && !strcmp(slash + 1 + len, "/"))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a PMU of the machine counts the event, and only the right to count it was missing. */
+static bool was_forbidden(const struct pm_model *m, const char *event)
+{
+	bool has = false, forbidden = false;
+
+	for (uint32_t i = 0; event && i < m->n_pmus && !has; i++)
+		has = has_event(&m->pmu[i], event);
+	for (uint32_t i = 0; has && i < m->n_probes && !forbidden; i++)
+		forbidden = !strcmp(m->probe[i].source, "perf") && m->probe[i].reason == PM_REASON_NO_PERMISSION;
+	return forbidden;
+}
+
+/* Why the formula cannot be fed: what a right would cure comes before what the machine lacks. PM_OK, also if it can
+ * be, or lacks something else. -errno. */
 static int why_unfed(struct builder *x, const char *text, size_t len)
 {
 	char *formula = strndup(text, len);
@@ -64,12 +94,17 @@ static int why_unfed(struct builder *x, const char *text, size_t len)
 	size_t n = 0;
 
 	in = err ? NULL : expr_inputs(expr, &n);
-	for (size_t i = 0; i < n && !why; i++) {
+	for (size_t i = 0; i < n && why != PM_REASON_NO_PERMISSION; i++) {
 		struct input_more made = { 0 };
-		const char *counter = bind_field(in[i].name, &made);
+		const char *field = bind_field(in[i].name, &made), *name = field ? field : in[i].name;
+		int one;
 
-		if (!bind_is_optional(in, n, i))
-			why = why_absent(x, counter ? counter : in[i].name);
+		if (bind_is_optional(in, n, i))
+			continue;
+		one = why_absent(x, name);
+		if ((one || !field) && was_forbidden(x->p->model, strchr(name, '/') ? name : bind_stand_in(name)))
+			one = PM_REASON_NO_PERMISSION;
+		why = !why || one == PM_REASON_NO_PERMISSION ? one : why;
 	}
 	expr_free(expr);
 	free(formula);
@@ -104,10 +139,11 @@ static int bind_absent_row(struct builder *x, const struct metric *row)
 {
 	int why = why_unfed(x, row->expr, strlen(row->expr));
 
-	for (const char *from = row->otherwise; from && *from && !why;) {
+	for (const char *from = row->otherwise; from && *from && why >= 0 && why != PM_REASON_NO_PERMISSION;) {
 		size_t len = strcspn(from, ";");
+		int other = why_unfed(x, from, len);
 
-		why = why_unfed(x, from, len);
+		why = !why || other < 0 || other == PM_REASON_NO_PERMISSION ? other : why;
 		from += len + (from[len] == ';');
 	}
 	return why <= 0 ? why : add_absent(x, row, false, (uint16_t)why);

@@ -135,7 +135,7 @@ static const struct {
 };
 /* clang-format on */
 
-static const char *event_of(const char *counter)
+const char *bind_stand_in(const char *counter)
 {
 	for (size_t i = 0; i < sizeof(stand_ins) / sizeof(stand_ins[0]); i++)
 		if (!strcmp(stand_ins[i].counter, counter))
@@ -147,7 +147,7 @@ static const char *event_of(const char *counter)
 static void stand_in(struct builder *x, struct bound_input *in, const char *counter)
 {
 	bool plain = !in->more->op || in->more->op == INPUT_OVER || in->more->op == INPUT_TIMES;
-	const char *event = in->n_counters || !plain ? NULL : event_of(counter);
+	const char *event = in->n_counters || !plain ? NULL : bind_stand_in(counter);
 
 	if (event)
 		in->n_counters = bind_counters(&x->b->index, event, x->found, BIND_MAX_COUNTERS);

@@ -50,6 +50,8 @@ char *bind_with_member(const char *text, const char *member, bool lower, bool es
 bool bind_has_twins(const struct builder *x, const struct pm_counter *c);
 /* Adds the sum over all these PMUs, under the user's name. 0 or -errno. */
 int bind_merged(struct builder *x, const struct pm_counter *c);
+/* The perf event that counts what a register does, or NULL. */
+const char *bind_stand_in(const char *counter);
 /* Notes which PMUs of a kind are missing from an input that adds up all of them. 0 or -ENOMEM. */
 int bind_shut(struct builder *x, struct bound_input *in);
 /* The last metric's, if it is equal, else a copy; NULL without memory. */

@@ -181,6 +181,18 @@ def check_ways(runner, m):
     return wrong
 
 
+def check_forbidden(runner, m):
+    """Without registers and without the right to perf's events: the columns say what the user can do something about."""
+    path = os.path.join(runner.folder, "x.pmr")
+    shutil.rmtree(os.path.join(runner.folder, "sys"))
+    m.write(runner.folder, paranoid=3, privileged=False)
+    runner.run(os.path.join(test_pmu.BIN, "pmrec"), "-q", "--overwrite", "-a", "-i", "0", "-o", path, "true")
+    values = shown(runner, path, "--per-system", "--show=pkgwatt,busy,gfxwatt")
+    # No PMU of this machine counts what graphics use.
+    wanted = {"pkgwatt": "no-permission", "busy": "no-permission", "gfxwatt": "not-supported"}
+    return [f"without rights: {name} is {values.get((name, None))}, not {why}" for name, why in wanted.items() if values.get((name, None)) != why]
+
+
 def check_user(runner, m):
     """Somebody with CAP_PERFMON and nothing else gets turbostat's summary. What the kernel of this machine allows is not asked: it counts
     nothing but dummies."""
@@ -404,7 +416,7 @@ def main():
             if name == "emeraldsnc" and os.uname().machine == "x86_64":
                 wrong += check_nodes(runner, m)
             if name == "hiddenspr":
-                wrong += check_hidden(runner, m) + check_ways(runner, m) + check_user(runner, m)
+                wrong += check_hidden(runner, m) + check_ways(runner, m) + check_user(runner, m) + check_forbidden(runner, m)
             if name in NAMED:
                 wrong += check_named(runner, m, *NAMED[name])
             if hasattr(m.table, "COLUMNS"):
