@@ -85,7 +85,7 @@ counts() {
 	grep -q 'software page-faults$' out
 	grep -q '^no event: Twice, Nil$' out
 	pmrec --sources=perf -M Nil --metrics-file=constant.json --dry-run -- true >out
-	grep -qE '^  - +100.0 %  tool duration_time$' out
+	grep -qE '^ +- +100.0 %  tool duration_time$' out
 }
 
 @test "what there is not is named, and what comes near" {

@@ -175,7 +175,7 @@ rec() {
 	[ ! -e ran ] && grep -q 'page-faults' out
 	# Sources that are not wanted are not asked.
 	pmrec --sources=stat --dry-run -o y.pmr >out
-	[ "$(cat out)" = "GROUP COUNTS  EVENTS" ]
+	[ "$(cat out)" = "GROUP   COUNTS  EVENTS" ]
 }
 
 @test "a tree of strangers leads nowhere else, and says nothing to the terminal but text" {

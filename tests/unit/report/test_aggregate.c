@@ -392,6 +392,8 @@ static void events_without_pmus(void **state)
 		h.bind.vendor = &set;
 		h.bind.n_vendor = 1;
 		builder_init(&b, one_a_row);
+		/* It is not of the kind. */
+		add_pmu(&b, "arm_dsu_3", "0", PM_REASON_NOT_SUPPORTED);
 		for (int i = 0; i < 3; i++) {
 			snprintf(pmu[i], sizeof(pmu[i]), "%s_%d", kinds[k], i);
 			add_pmu(&b, pmu[i], k < 2 ? "0" : NULL, 0);
