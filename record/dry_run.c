@@ -39,9 +39,21 @@ static const char *own_words(const struct event *ev)
 	return !strncmp(ev->display, ev->pmu, len) && ev->display[len] == '/' ? ev->display + len + 1 : ev->display;
 }
 
+/* Names that differ in digits alone: uncore_imc_0, uncore_imc_10. */
+static bool are_kin(const char *a, const char *b)
+{
+	static const char digits[] = "0123456789";
+
+	while (*a && *a == *b) {
+		a += strspn(a + 1, digits) + 1;
+		b += strspn(b + 1, digits) + 1;
+	}
+	return !*a && !*b;
+}
+
 static bool are_equal(const struct perf_group *a, const struct perf_group *b)
 {
-	bool equal = a->n == b->n && event_pmu_siblings(a->member[0]->ev->pmu, b->member[0]->ev->pmu);
+	bool equal = a->n == b->n && are_kin(a->member[0]->ev->pmu, b->member[0]->ev->pmu);
 
 	for (uint32_t k = 0; equal && k < a->n; k++)
 		equal = !strcmp(own_words(a->member[k]->ev), own_words(b->member[k]->ev));

@@ -234,8 +234,6 @@ int event_format_pack(const char *format, uint64_t value, uint64_t config[EVENT_
 /* Whether `pattern` means the PMU `name`: exactly, without its suffix ("uncore_imc" for uncore_imc_0), as a glob, or
  * with parts in order ("hisi_sccl,ddrc" for hisi_sccl1_ddrc3). */
 bool event_pmu_matches(const char *pattern, const char *name);
-/* Whether names differ in digits alone: uncore_imc_0, uncore_imc_10. */
-bool event_pmu_siblings(const char *a, const char *b);
 /* Where the configuration of these PMUs points to, the kernel takes names of files and functions from the caller's
  * memory; it opens the files with the caller's rights. So nothing counts them by name. NULL at the end. */
 extern const char *const event_pmus_of_pointers[];

@@ -99,17 +99,6 @@ static bool parts_match(const char *pattern, const char *name)
 	}
 }
 
-bool event_pmu_siblings(const char *a, const char *b)
-{
-	static const char digits[] = "0123456789";
-
-	while (*a && *a == *b) {
-		a += strspn(a + 1, digits) + 1;
-		b += strspn(b + 1, digits) + 1;
-	}
-	return !*a && !*b;
-}
-
 const char *const event_pmus_of_pointers[] = { "kprobe", "uprobe", NULL };
 
 bool event_pmu_takes_pointer(const char *name)
