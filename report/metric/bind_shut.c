@@ -81,8 +81,8 @@ int bind_shut(struct builder *x, struct bound_input *in)
 	buf_add(&pattern, in->more->name, slash ? (size_t)(slash - in->more->name) : 0);
 	if (pattern.err || !(fed = fed_by(&x->classes, m, in)))
 		return -ENOMEM;
-	/* Whoever names one PMU does not want the others; the name of a class names all of its PMUs, and so does that of
-	 * an event alone. */
+	/* Whoever names one PMU does not want the others; the name of a class names all of its PMUs, and so does an
+	 * event alone. */
 	named = slash && event_pmu_matches(buf_str(&pattern), first);
 	for (uint32_t i = 0; i < m->n_pmus; i++) {
 		const char *name = pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, "");
