@@ -211,6 +211,7 @@ class Recording:
         retired = body.get(7, [])
         need(len(retired) % 2 == 0, "ranges")
         for first, count in zip(*[iter(retired)] * 2):
+            need(first >= 0 and count >= 0, "a range")
             for n in [n for n in self.groups if first <= n < first + count]:
                 self.retired_groups.add(n)
                 self.last_rows.pop(n, None)
