@@ -1,4 +1,5 @@
 /* What stands on a page of a recording that is made here, part by part. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -264,15 +265,16 @@ static void events(void **state)
 	event[1] = (struct html_event){ PM_EVENT_MARKER, 1, 1, PM_NONE, (char *)"a<b" };
 	event[2] = (struct html_event){ PM_EVENT_LOST, 2, 3, PM_NONE, (char *)"ticks" };
 	event[3] = (struct html_event){ PM_EVENT_CPU_OFFLINE, 4, 4, 1, (char *)"off" };
+	event[0].at_s = event[0].until_s = 0;
 	event[4] = (struct html_event){ PM_EVENT_SUSPEND, 3, 4, 1, (char *)"long" };
 	event[5] = (struct html_event){ PM_EVENT_MARKER, -1, -1, 1, (char *)"before" };
 	r.event = event;
 	r.n_events = 6;
-	HAS(glance, &p, "<rect class=other x=125.0 width=3.0 height=20><title>usual",
+	HAS(glance, &p, "<rect class=other x=0.0 width=3.0 height=20><title>usual",
 	    "<rect class=marker x=250.0 width=3.0 height=20><title>a&lt;b</title>",
 	    "<rect class=lost x=500.0 width=250.0 ", "<rect class=hotplug x=997.0 width=3.0 ",
 	    "<rect class=lost x=750.0 width=250.0 height=20><title>long", "</svg>",
-	    "<i class=\"kind other\"></i><button type=button class=open data-from=0.500000 data-to=0.500000>+0.5 "
+	    "<i class=\"kind other\"></i><button type=button class=open data-from=0.000000 data-to=0.000000>+0.0 "
 	    "s</button> usual",
 	    "kind marker", "+1.0 s</button> a&lt;b</li>", "data-from=2.000000 data-to=3.000000>", "before", "</ul>",
 	    NULL, "more", "<title>before");
@@ -281,7 +283,7 @@ static void events(void **state)
 	r.more_events = 2;
 	HAS(glance, &p, "a&lt;b</li>", "ticks</li>", "off</li>", "long</li>", "before</li>", "#events\">6 more</a>",
 	    NULL, "usual</li>");
-	HAS(html_put_events, &p, "data-from=0.500000 data-to=0.500000>+0.500 s</button></td><td>usual</td>",
+	HAS(html_put_events, &p, "data-from=0.000000 data-to=0.000000>+0.000 s</button></td><td>usual</td>",
 	    "+2.000 s to +3.000 s</button></td><td>ticks", "<p>2 more events are not listed");
 	r.more_events = 0;
 	HAS(html_put_events, &p, "usual", NULL, "not listed");
@@ -432,12 +434,113 @@ static void numbers(void **state)
 	}
 }
 
+/* Many values of many series, of which the last metric has those that are far. */
+static void fill(struct html_recording *r)
+{
+	enum { NEAR = 40, FAR = 30, POINTS = 1000 };
+	uint32_t place;
+
+	begin(r, "/x/a.pmr");
+	html_set_release(&r->near);
+	html_set_release(&r->far);
+	html_set_init(&r->near, 1024, 1, 1 << 24, false);
+	html_set_init(&r->far, 1024, 1, 1 << 24, false);
+	for (uint32_t i = 0; i < NEAR; i++)
+		assert_int_equal(html_set_add(&r->near, i % METRICS, i / METRICS, false, &place), 0);
+	for (uint32_t i = 0; i < FAR; i++)
+		assert_int_equal(html_set_add(&r->far, UTIL, i, false, &place), 0);
+	r->n_rows = NEAR;
+	r->row = realloc(r->row, NEAR * sizeof(*r->row));
+	assert_non_null(r->row);
+	for (uint32_t i = ROWS; i < NEAR; i++)
+		r->row[i] = (struct html_row){ copy("CPU"), copy(""), PM_CPU, 0, i, true };
+	for (uint32_t k = 0; k < POINTS; k++) {
+		struct html_set *set[] = { &r->near, &r->far };
+
+		for (int n = 0; n < 2; n++) {
+			struct html_steps steps = { 0 };
+
+			html_set_reach(set[n], k + 0.5);
+			html_steps_add(&steps, set[n]->open_at, 1, false);
+			for (uint32_t i = 0; i < set[n]->n; i++) {
+				struct value v = value_of(k % (i + 2));
+
+				html_set_take(set[n], i, &steps, &(struct html_value_run){ .value = &v });
+			}
+			html_set_end_steps(set[n], &steps);
+		}
+	}
+	assert_int_equal(html_set_finish(&r->near), 0);
+	assert_int_equal(html_set_finish(&r->far), 0);
+	r->duration_s = POINTS;
+	free(r->near_order);
+	assert_int_equal(html_index(r), 0);
+}
+
+static int write_page(struct html_page *p, const struct html_recording *r, uint64_t max, struct error *e)
+{
+	struct outfile out = { 0 };
+	int err;
+
+	*p = (struct html_page){ .recording = r, .n = 1, .max_bytes = max };
+	assert_int_equal(outfile_open(&out, "/dev/null", 0, NULL, 0, e), 0);
+	err = html_page_write(p, &out, e);
+	assert_true(err || (p->bytes && p->bytes == out.bytes));
+	return outfile_end(&out, err, e);
+}
+
+/* A page is never larger than it may be; the less it may be, the less it has, and it says what that is. */
+static void sizes(void **state)
+{
+	struct html_recording r;
+	struct html_page p;
+	struct error e = { 0 };
+	uint64_t all, numbers;
+	struct html_form near = { .merge = 1 }, far = { .merge = 1, .bytes = 2 };
+	int err = 0, written = 0;
+
+	fill(&r);
+	assert_int_equal(write_page(&p, &r, 1 << 30, &e), 0);
+	assert_string_equal(buf_str(&p.reduced), "");
+	assert_true(p.near.merge == 1 && p.near.bytes == 2 && p.far.merge == 1 && p.far.bytes == 2 && p.far.band);
+	buf_release(&p.reduced);
+	all = p.bytes;
+	/* Means, lowest and highest of two bytes, as base64 has them. */
+	numbers = (40 + 30) * 1000 * 3 * 2 * 4 / 3;
+	assert_true(all > numbers);
+	for (uint64_t max = all + 1024; !err; max -= numbers / 50) {
+		err = write_page(&p, &r, max, &e);
+		if (!err) {
+			const char *said = buf_str(&p.reduced);
+
+			written++;
+			assert_true(p.bytes <= max);
+			assert_true(p.near.merge >= near.merge && p.far.merge >= far.merge &&
+				    p.far.bytes <= far.bytes);
+			assert_int_equal(strstr(said, "the system, packages and devices: ") != NULL,
+					 p.near.merge > 1);
+			assert_int_equal(strstr(said, "left out of charts") != NULL, !p.far.bytes);
+			assert_int_equal(strstr(said, "metrics are drawn") != NULL, p.metrics < METRICS);
+			assert_int_equal(strstr(said, "rows\n") != NULL, p.rows < 40);
+			near = p.near;
+			far = p.far;
+		}
+		buf_release(&p.reduced);
+	}
+	assert_int_equal(err, -EFBIG);
+	assert_non_null(strstr(e.text, "the page needs at least "));
+	/* Down to what is left when the numbers are few. */
+	assert_true(written > 40 && near.merge >= 16 && !far.bytes);
+	html_recording_release(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(summary), cmocka_unit_test(every_metric), cmocka_unit_test(tiles),
 		cmocka_unit_test(missing), cmocka_unit_test(events),       cmocka_unit_test(incidents),
 		cmocka_unit_test(points),  cmocka_unit_test(heads),        cmocka_unit_test(numbers),
+		cmocka_unit_test(sizes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -240,11 +240,60 @@ static void test_kernel_stacks(void **state)
 	free(i.text);
 }
 
+/* All series and tasks of an incident, and what there is not as null. */
+static void test_json(void **state)
+{
+	struct incident_series series[] = { S("runq", "1", "", PM_SYSTEM, 1, 3),
+					    S("disk.busy", "%", "sda", PM_DEVICE, 5, 99) };
+	struct incident one = { .kind = INCIDENT_STRETCH,
+				.from_s = 1,
+				.to_s = 2.5,
+				.score = 1.234,
+				.text = (char *)"who",
+				.series = series,
+				.n_series = 2,
+				.n_all = 2,
+				.n_tasks = 2,
+				.task = { { .name = (char *)"a", .pid = 7, .tid = 8, .cpu = 0.5 },
+					  { .name = (char *)"b", .ended = 3, .bytes = 9, .rss = 11 } } };
+	struct incidents all = { .incident = &one, .n = 1, .bin_s = 1, .duration_s = 60 };
+	struct buf text = BUF_INIT;
+
+	(void)state;
+	series[1].device = "sda";
+	series[1].package = 1;
+	for (int64_t wall = 0; wall <= 1790000000000000000; wall += 1790000000000000000) {
+		struct json *j;
+
+		all.start_wall_ns = wall;
+		j = incident_json(&all, 0);
+		assert_non_null(j);
+		buf_clear(&text);
+		json_print(j, 0, &text);
+		json_free(j);
+		assert_int_equal(strstr(buf_str(&text), "\"from\":null,\"to\":null") != NULL, !wall);
+		assert_int_equal(strstr(buf_str(&text), "2026-09-21T14:13:21") != NULL, wall != 0);
+		assert_int_equal(strstr(buf_str(&text), "2026-09-21T14:13:22.5") != NULL, wall != 0);
+		assert_non_null(
+			strstr(buf_str(&text),
+			       "\"from_s\":1,\"to_s\":2.5,\"score\":1.23,\"text\":\"+1 s for 2 s: who\",\"series\":["
+			       "{\"metric\":\"runq\",\"scope\":\"system\",\"package\":null,\"cpu\":null,"
+			       "\"device\":null,\"usual\":1,\"value\":3},"
+			       "{\"metric\":\"disk.busy\",\"scope\":\"device\",\"package\":1,\"cpu\":null,"
+			       "\"device\":\"sda\",\"usual\":5,\"value\":99}],\"tasks\":["
+			       "{\"name\":\"a\",\"pid\":7,\"tid\":8,\"ended\":0,\"cpu_s\":0.5,\"bytes\":0,\"rss\":0},"
+			       "{\"name\":\"b\",\"pid\":null,\"tid\":null,\"ended\":3,\"cpu_s\":0,\"bytes\":9,"
+			       "\"rss\":11}]}"));
+	}
+	buf_release(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kernel_stacks), cmocka_unit_test(test_numbers), cmocka_unit_test(test_times),
 		cmocka_unit_test(test_sentences),     cmocka_unit_test(test_order),   cmocka_unit_test(test_who),
+		cmocka_unit_test(test_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -342,6 +342,36 @@ static void test_trifles(void **state)
 	}
 }
 
+/* What is grave counts twice; what recurs counts less unless it is a fault. */
+static void test_scores(void **state)
+{
+	static const enum metric_fault fault[] = { METRIC_NO_FAULT, METRIC_FAULT, METRIC_GRAVE };
+	double score[3][2];
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		for (int recurs = 0; recurs < 2; recurs++) {
+			struct finding f = {
+				.from = 10, .to = 13, .score = 3, .usual = 10, .value = 20, .recurs = (float)recurs
+			};
+			struct findings all = { .f = &f, .n = 1 };
+			struct incidents out = { 0 };
+			struct incident_store s;
+
+			begin(&s, SECONDS);
+			add(&s, "x", "Cel", false, 0);
+			s.metric[0].fault = fault[i];
+			assert_int_equal(merge_all(&s, &all, &out), 0);
+			assert_int_equal(out.n, 1);
+			/* Beside a tenth for the one series. */
+			score[i][recurs] = out.incident[0].score - 0.1;
+			end(&s, &out);
+		}
+	/* log2(1 + 3), and a value that doubled. */
+	assert_true(fabs(score[0][0] - 2) < 1e-6 && fabs(score[1][0] - 2) < 1e-6 && fabs(score[2][0] - 4) < 1e-6);
+	assert_true(fabs(score[0][1] - 1) < 1e-6 && fabs(score[1][1] - 2) < 1e-6 && fabs(score[2][1] - 4) < 1e-6);
+}
+
 static void test_losses(void **state)
 {
 	struct incident_loss loss[] = {
@@ -436,8 +466,8 @@ int main(void)
 		cmocka_unit_test(test_usual_in_a_wave), cmocka_unit_test(test_steps_and_drifts),
 		cmocka_unit_test(test_what_is_usual),   cmocka_unit_test(test_little_of_a_rate),
 		cmocka_unit_test(test_drifts),          cmocka_unit_test(test_trifles),
-		cmocka_unit_test(test_losses),          cmocka_unit_test(test_rhythms),
-		cmocka_unit_test(test_peers),
+		cmocka_unit_test(test_losses),          cmocka_unit_test(test_scores),
+		cmocka_unit_test(test_rhythms),         cmocka_unit_test(test_peers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
