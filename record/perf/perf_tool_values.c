@@ -146,6 +146,9 @@ bool perf_tool_cpu_times(const char *text, uint32_t cpu, uint64_t ticks[2])
 		at += *at == '\n';
 		if (strncmp(at, "cpu", 3))
 			return false;
+		/* Of all CPUs; after a blank %u would take its first count for a number. */
+		if (at[3] == ' ')
+			continue;
 		if (sscanf(at, "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64, &number, &user, &nice, &system) == 4 &&
 		    number == cpu) {
 			ticks[0] = user + nice;

@@ -45,6 +45,8 @@ static void test_cpu_times(void **state)
 	assert_true(perf_tool_cpu_times(text, 12, t));
 	assert_false(perf_tool_cpu_times(text, 1, t)); /* offline */
 	assert_false(perf_tool_cpu_times("", 0, t));
+	/* The first count of all CPUs is no CPU's number. */
+	assert_false(perf_tool_cpu_times("cpu  1 2 3 4\ncpu0 1 2 3 4\n", 1, t));
 }
 
 /* Two packages of two cores of two threads; the second package has lost a thread. */
