@@ -504,6 +504,10 @@ static void samples_are_values_with_their_times(void **state)
 	assert_int_equal(opened[0].attr.a.config, PERF_COUNT_SW_CPU_CLOCK);
 	assert_int_equal(opened[0].attr.a.sample_period, 10 * MS);
 	assert_int_equal(opened[0].attr.a.sample_type, PERF_SAMPLE_TIME | PERF_SAMPLE_READ);
+	/* Nothing that nobody asked for. */
+	assert_int_equal(opened[0].attr.a.mmap, 0);
+	assert_int_equal(opened[0].attr.a.config1, 0);
+	assert_int_equal(opened[0].attr.a.branch_sample_type, 0);
 	assert_int_equal(opened[0].attr.a.disabled, 1);
 	for (unsigned k = 1; k <= MEMBERS; k++) {
 		assert_int_equal(opened[k].leader, opened[0].fd);

@@ -1,5 +1,6 @@
 /* Where events are counted, and what becomes of that: CPUs of -C and units, CPUs that go and come, PMUs that go, events
  * that --control names. The machine is a folder, and its kernel that of perf_kernel.h. */
+#include "record/perf/perf_class.h"
 #include "record/perf/perf_source.h"
 #include "tests/unit/lib/perf_kernel.h"
 #include "tests/unit/lib/perf_world.h"
@@ -204,6 +205,51 @@ static void what_is_refused_leaves_its_group(void **state)
 	assert_int_equal(f.s->event[2].err, ENOENT);
 	assert_int_equal(f.s->event[3].err, EBUSY);
 	perf_held_close(f.s);
+	end(&f);
+}
+
+/* Opening groups shows how many events fit into one; for all PMUs of the class, and for no other. */
+static void counters_of_a_unit_are_found_by_opening(void **state)
+{
+	struct fixture f;
+	size_t seen = 0;
+
+	begin(&f, "0-3", "cs", NULL);
+	put_pmu(&f, "nvidia_ucf_pmu_0", 30, "0", NULL);
+	put_pmu(&f, "nvidia_ucf_pmu_1", 31, "2", NULL);
+	put_pmu(&f, "nvidia_nvlink_c2c_pmu_0", 32, "0", NULL);
+	sysroot_put(f.dir, PMU "nvidia_ucf_pmu_0/events/cycles", "event=0x1\n");
+	sysroot_put(f.dir, PMU "nvidia_ucf_pmu_0/events/mem_bytes_rd", "event=0x2\n");
+	perf_pmus_release(&f.s->pmus);
+	assert_int_equal(perf_pmus_read(&f.s->pmus, &f.w->root), 0);
+	/* On a folder nothing is opened, unless it may pass for the machine. */
+	for (size_t i = 0; i < f.s->pmus.n; i++)
+		assert_int_equal(perf_class_probe(&f.s->pmus, &f.s->pmus.pmu[i], &f.w->root), 0);
+	assert_int_equal(n_opened, 0);
+	f.w->root.emulated = false;
+	room_for = 6;
+	for (size_t i = 0; i < f.s->pmus.n && !n_opened; i++)
+		if (!strcmp(f.s->pmus.pmu[i].name, "nvidia_ucf_pmu_0"))
+			assert_int_equal(perf_class_probe(&f.s->pmus, &f.s->pmus.pmu[i], &f.w->root), 0);
+	f.w->root.emulated = true;
+	assert_int_equal(n_opened, 7);
+	for (unsigned k = 0; k < 7; k++) {
+		assert_int_equal(opened[k].attr.a.type, 30);
+		assert_int_equal(opened[k].attr.a.config, 2);
+		assert_int_equal(opened[k].attr.a.disabled, !k);
+		assert_int_equal(opened[k].cpu, 0);
+		assert_int_equal(opened[k].leader, k ? opened[0].fd : -1);
+	}
+	for (size_t i = 0; i < f.s->pmus.n; i++) {
+		const struct event_pmu *pmu = &f.s->pmus.pmu[i];
+		bool same = !strncmp(pmu->name, "nvidia_ucf", 10);
+
+		if (!pmu->class)
+			continue;
+		assert_int_equal(perf_class_counters(pmu) == 6, same);
+		seen += same;
+	}
+	assert_int_equal(seen, 2);
 	end(&f);
 }
 
@@ -425,9 +471,13 @@ static void events_are_named_one_by_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(units_count_for_the_cpus_of_an_option), cmocka_unit_test(what_has_no_cpu_says_why),
-		cmocka_unit_test(what_is_refused_leaves_its_group),      cmocka_unit_test(rows_follow_their_cpus),
-		cmocka_unit_test(rows_that_stopped_are_opened_anew),     cmocka_unit_test(rows_end_with_their_pmu),
+		cmocka_unit_test(units_count_for_the_cpus_of_an_option),
+		cmocka_unit_test(what_has_no_cpu_says_why),
+		cmocka_unit_test(what_is_refused_leaves_its_group),
+		cmocka_unit_test(counters_of_a_unit_are_found_by_opening),
+		cmocka_unit_test(rows_follow_their_cpus),
+		cmocka_unit_test(rows_that_stopped_are_opened_anew),
+		cmocka_unit_test(rows_end_with_their_pmu),
 		cmocka_unit_test(events_are_named_one_by_one),
 	};
 
