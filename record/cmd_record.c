@@ -11,6 +11,7 @@
 #include "record/commands.h"
 #include "record/host/caller.h"
 #include "record/host/interruptible.h"
+#include "record/host/memory.h"
 #include "record/host/opener.h"
 #include "record/recorder.h"
 
@@ -90,10 +91,21 @@ static bool is_calm(const struct recorder *r)
 	return !r->progress.on && !r->service.wake_ns && !r->input && session_is_calm(&r->session);
 }
 
+/* Once the recording goes its way: ends and gives back what only starting needed. */
+static void grow_small(struct recorder *r)
+{
+	if (!plan_starts_more(r->options))
+		caller_end();
+	memory_give_back();
+	r->small = true;
+}
+
 static void each_second(struct recorder *r, uint64_t now)
 {
 	struct recording_stats stats = recording_stats(r->session.recording);
 
+	if (!r->small && recording_outlet(r->session.recording).snapshots)
+		grow_small(r);
 	session_retry(&r->session);
 	progress_show(&r->progress, &stats);
 	if (service_due(&r->service, now))
@@ -107,7 +119,7 @@ static void each_second(struct recorder *r, uint64_t now)
 	}
 	if (r->session.plan.targets_gone && !r->options->run.command)
 		r->quit = r->run_over = true;
-	r->second_ns = now + (is_calm(r) ? CALM : SECOND);
+	r->second_ns = now + (!r->second_ns ? SECOND / 4 : is_calm(r) ? CALM : SECOND); /* soon, to grow small */
 }
 
 /* Handles new tasks and CPUs together, because that makes the readers pause. */
@@ -247,9 +259,8 @@ static void watch(struct recorder *r)
 			notice(r, session_notice(&r->session));
 		if (p[CPUS].revents)
 			notice(r, hotplug_heard(&r->session.hotplug));
-		/* It has ended; looking finds that. */
 		if (p[OPENER].revents)
-			r->second_ns = 0;
+			r->second_ns = 0; /* looking finds that it has ended */
 		handle_times(r);
 		if (r->session.reached_last && !make_up(r))
 			r->run_over = true;

@@ -113,6 +113,8 @@ int main(int argc, char **argv)
 	hold_streams();
 	/* What is large goes back to the system when it is freed; glibc would raise this. */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	/* Threads allocate little. */
+	mallopt(M_ARENA_MAX, 1);
 	/* Before any of the caller's words is read. */
 	err = opener_start(command->opens);
 	if (err) {

@@ -34,6 +34,7 @@ struct recorder {
 	bool quit;             /* no further runs either */
 	bool failed;           /* writing: the recording is over, the command continues */
 	bool no_room;          /* a full disk was reported */
+	bool small;            /* what only starting needed is given back */
 	bool run_over;
 	bool disabled;      /* instead of perf: snapshots are taken, but events are disabled */
 	uint64_t end_ns;    /* of this run, by --timeout from when it counts; 0: none */

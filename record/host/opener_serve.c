@@ -16,12 +16,14 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "common/buf.h"
 #include "common/event/event.h"
 #include "common/sandbox.h"
+#include "record/host/memory.h"
 #include "record/host/privileges.h"
 #include "record/host/taskstats.h"
 
@@ -344,7 +346,7 @@ static const struct sandbox_call calls[] = {
 	{ SYS_socket, 0, ~0u, AF_NETLINK }, { SYS_setsockopt }, { SYS_bind }, { SYS_connect }, { SYS_sendto }, { SYS_recvfrom },
 	{ SYS_fcntl, 1, ~0u, F_SETFL },
 	/* memory, the end */
-	{ SYS_brk }, { SYS_mmap, 2, PROT_EXEC, 0 }, { SYS_munmap }, { SYS_mremap }, { SYS_futex }, { SYS_exit }, { SYS_exit_group },
+	{ SYS_madvise }, { SYS_brk }, { SYS_mmap, 2, PROT_EXEC, 0 }, { SYS_munmap }, { SYS_mremap }, { SYS_futex }, { SYS_exit }, { SYS_exit_group },
 	{ SYS_rt_sigreturn }, { SYS_restart_syscall },
 #ifdef SYS_open
 	{ SYS_open }, { SYS_access }, { SYS_stat },
@@ -367,6 +369,8 @@ static int keep_only(int socket)
 
 void opener_serve(int socket, pid_t client, bool elevated)
 {
+	/* Who has asked for nothing for so long has started. */
+	const struct timeval starting = { .tv_usec = 500000 }, forever = { 0 };
 	struct server s = { .socket = keep_only(socket), .client = client, .elevated = elevated };
 	struct opener_request *r = calloc(1, OPENER_BYTES);
 	struct message_fds fds;
@@ -380,7 +384,13 @@ void opener_serve(int socket, pid_t client, bool elevated)
 	/* Where the kernel has no filter, the checks above are what there is. */
 	if (!SANDBOX_SANITIZED)
 		(void)sandbox_calls(calls, sizeof(calls) / sizeof(*calls), false);
+	setsockopt(s.socket, SOL_SOCKET, SO_RCVTIMEO, &starting, sizeof(starting));
 	while ((n = message_take(s.socket, r, OPENER_BYTES, &fds)) != 0) {
+		if (n == -EAGAIN) {
+			memory_give_back();
+			setsockopt(s.socket, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof(forever));
+			continue;
+		}
 		if (n < (ssize_t)sizeof(*r)) {
 			message_close_fds(&fds);
 			_exit(1);

@@ -164,6 +164,12 @@ static inline bool plan_rotates(const struct record_options *o)
 	return o->output.rotate_bytes || o->output.rotate_ns;
 }
 
+/* Whether something remains to be started, or a file to be made or removed, with the caller's rights. */
+static inline bool plan_starts_more(const struct record_options *o)
+{
+	return o->run.command || o->run.pre || o->run.post || o->run.report || plan_rotates(o);
+}
+
 /* Whether -C lets a CPU be recorded that has come online. */
 static inline bool plan_wants_cpu(const struct plan *p, uint32_t cpu)
 {

@@ -11,12 +11,14 @@
 
 #define BUFS_MIN 4
 #define BUFS_MAX 64
+/* For longer than this nobody needs to stand still: what is written waits in a queue of its own. */
+#define BUFS_NS 16000000000u
 /* How long a reader may take for a tick on a busy machine before the others go on without it. */
 #define LATE_NS 200000000u
 #define WORDS   (PM_CHUNK_ROWS / 64)
 /* A buffer has its memory so many chunks before its turn: readers meet no page faults, and a short recording does not
  * pay for what only a writer that stands still would need. */
-#define WARM_AHEAD 8
+#define WARM_AHEAD 4
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -106,11 +108,14 @@ static struct ring_buf *buf_new(const struct readout *l)
 
 int ring_init(struct ring *r, const struct readout *l, size_t bytes, _Atomic uint32_t *wake)
 {
+	const uint64_t chunk_ns = l->interval_ns * l->rows;
 	size_t n = bytes / (l->row_bytes * l->rows + 4096);
 	bool later = true;
 
 	*r = (struct ring){ .readout = l, .wake = wake };
 	pthread_mutex_init(&r->lock, NULL);
+	if (chunk_ns && n > BUFS_NS / chunk_ns)
+		n = BUFS_NS / chunk_ns;
 	n = n < BUFS_MIN ? BUFS_MIN : n > BUFS_MAX ? BUFS_MAX : n;
 	r->buf = calloc(n, sizeof(*r->buf));
 	r->reader = aligned_alloc(RING_LINE, l->n_readers * sizeof(*r->reader));

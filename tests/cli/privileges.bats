@@ -191,18 +191,23 @@ for i in range(4):
 	recorders=$(pgrep -u 54321 pmrec)
 	[ "$(wc -w <<<"$recorders")" -ge 3 ]
 	run $as /usr/bin/python3 - $recorders <<-'PYTHON'
-	import ctypes, sys
-	libc, got = ctypes.CDLL(None, use_errno=True), []
+	import ctypes, errno, sys
+	libc, got, tried = ctypes.CDLL(None, use_errno=True), [], 0
 	for pid in map(int, sys.argv[1:]):
+	    pidfd = libc.syscall(434, pid, 0)
+	    if pidfd < 0 and ctypes.get_errno() == errno.ESRCH:
+	        continue
+	    assert pidfd >= 0
+	    tried += 1
 	    if libc.ptrace(0x4206, pid, 0, 0) == 0:
 	        got.append("attached to %d" % pid)
-	    pidfd = libc.syscall(434, pid, 0)
-	    assert pidfd >= 0
 	    got += ["descriptor %d of %d" % (n, pid) for n in range(3, 40) if libc.syscall(438, pidfd, n, 0) >= 0]
 	    try:
 	        got.append("environment: %d bytes" % len(open("/proc/%d/environ" % pid).read()))
-	    except PermissionError:
+	    except (PermissionError, FileNotFoundError, ProcessLookupError):
 	        pass
+	# What starts commands ends when there are none.
+	assert tried >= 3
 	print(*got, sep="\n", end="")
 	PYTHON
 	kill -INT "$pid"
@@ -262,6 +267,9 @@ for i in range(4):
 	done
 	[ "$(cat /proc/$opener/comm)" = pmrec/open ]
 	[ -n "$PM_SANITIZE" ] || grep -q 'Seccomp:.2' /proc/$opener/status
+	# Nothing is left to be done for the caller.
+	run ps -o comm= --ppid "$pid"
+	[[ $output != *pmrec/caller* ]] || { echo "$output"; return 1; }
 	kill -KILL "$opener"
 	for _ in $(seq 100); do
 		[ ! -s err ] || break

@@ -24,6 +24,7 @@
 #include "record/host/caller.h"
 #include "record/host/clocks.h"
 #include "record/host/hotplug.h"
+#include "record/host/memory.h"
 #include "record/host/opener_private.h"
 #include "record/host/privileges.h"
 #include "record/host/service.h"
@@ -596,6 +597,40 @@ static void the_kernel_is_heard(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* KiB of a library's code that this process has in memory. */
+static int code_in_memory(const char *library)
+{
+	char line[512];
+	int kib, sum = 0;
+	bool its = false;
+	FILE *f = fopen("/proc/self/smaps", "r");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (strstr(line, "-xp "))
+			its = strstr(line, library);
+		else if (strchr("0123456789abcdef", *line))
+			its = false;
+		else if (its && sscanf(line, "Rss: %d", &kib) == 1)
+			sum += kib;
+	}
+	if (f)
+		fclose(f);
+	return sum;
+}
+
+static void code_that_is_not_called_again_is_given_back(void **state)
+{
+	const int before = code_in_memory("libcmocka");
+	int after;
+
+	if (!before)
+		skip();
+	memory_give_back();
+	after = code_in_memory("libcmocka");
+	assert_int_equal(after, 0);
+	assert_int_not_equal(code_in_memory("libcmocka"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -609,6 +644,7 @@ int main(void)
 		TEST(a_manager_is_told_what_it_asked_for),
 		TEST(cpus_that_went_and_came_are_found),
 		TEST(the_kernel_is_heard),
+		TEST(code_that_is_not_called_again_is_given_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
