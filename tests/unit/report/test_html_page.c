@@ -163,7 +163,7 @@ static void has(part *put, const struct html_page *p, const char *const *text)
 
 static void summary(void **state)
 {
-	struct html_recording r;
+	struct html_recording r = { 0 };
 	struct html_page p = page_of(&r, 1);
 
 	begin(&r, "/x/a.pmr");
@@ -185,7 +185,7 @@ static void summary(void **state)
 
 static void every_metric(void **state)
 {
-	struct html_recording r;
+	struct html_recording r = { 0 };
 	struct html_page p = page_of(&r, 1);
 
 	begin(&r, "/x/a.pmr");
@@ -230,7 +230,7 @@ static void tiles(void **state)
 
 static void missing(void **state)
 {
-	struct html_recording r;
+	struct html_recording r = { 0 };
 	struct html_page p = page_of(&r, 1);
 
 	begin(&r, "/x/a.pmr");
@@ -254,7 +254,7 @@ static void missing(void **state)
 static void events(void **state)
 {
 	struct html_event event[9];
-	struct html_recording r;
+	struct html_recording r = { 0 };
 	struct html_page p = page_of(&r, 1);
 
 	begin(&r, "/x/a.pmr");
@@ -304,7 +304,7 @@ static void incidents(void **state)
 					    { .metric = "c", .kind = PM_SYSTEM, .label = "" },
 					    { .metric = "d", .kind = PM_SYSTEM, .label = "" } };
 	struct incident incident[8];
-	struct html_recording r;
+	struct html_recording r = { 0 };
 	struct html_page p = page_of(&r, 1);
 
 	begin(&r, "/x/a.pmr");
@@ -492,7 +492,7 @@ static int write_page(struct html_page *p, const struct html_recording *r, uint6
 /* A page is never larger than it may be; the less it may be, the less it has, and it says what that is. */
 static void sizes(void **state)
 {
-	struct html_recording r;
+	struct html_recording r = { 0 };
 	struct html_page p;
 	struct error e = { 0 };
 	uint64_t all, numbers;
