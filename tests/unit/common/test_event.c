@@ -515,6 +515,8 @@ static void test_errors(void **state)
 		{ "mem:0x10/9", "column 10: a breakpoint watches 1 to 8 bytes" },
 		{ "mem:0x10/0", "1 to 8 bytes" },
 		{ "cs,r12345678901234567", "column 4: a raw event has at most 16" },
+		{ "uncore_imc_0/zzzzzzzzz/",
+		  "has no term or event \"zzzzzzzzz\"; it has event, wide, three, four, broken, cas_count_read" },
 		{ "msr/zzzzz/", "msr has no term or event \"zzzzz\"; it has " },
 		{ "nowhere:sched_switch", "did you mean \"sched:sched_switch\"?" },
 		{ "zzzzzzzz/a/", "there is no PMU \"zzzzzzzz\"; here are " },
@@ -528,6 +530,25 @@ static void test_errors(void **state)
 		if (!strstr(text, wrong[i].says))
 			fail_msg("'%s' gives '%s', not '%s'", wrong[i].text, text, wrong[i].says);
 	}
+}
+
+/* A whole name, in any case. */
+static void test_names_are_whole(void **state)
+{
+	struct event_alias alias[] = { { .name = (char *)(uintptr_t) "abc" },
+				       { .name = (char *)(uintptr_t) "ab" },
+				       { .name = (char *)(uintptr_t) "xyz" } };
+	struct event_format format[] = { { (char *)(uintptr_t) "event", (char *)(uintptr_t) "config:0-7" },
+					 { (char *)(uintptr_t) "even", (char *)(uintptr_t) "config:8" } };
+	struct event_pmu pmu = { .alias = alias, .n_aliases = 3, .format = format, .n_formats = 2 };
+
+	assert_ptr_equal(event_pmu_alias(&pmu, "abc", 3), &alias[0]);
+	assert_ptr_equal(event_pmu_alias(&pmu, "abc", 2), &alias[1]);
+	assert_ptr_equal(event_pmu_alias(&pmu, "XYZ,a", 3), &alias[2]);
+	assert_null(event_pmu_alias(&pmu, "a", 1));
+	assert_null(event_pmu_alias(&pmu, "abcd", 4));
+	assert_string_equal(event_pmu_format(&pmu, "even"), "config:8");
+	assert_null(event_pmu_format(&pmu, "EVENT"));
 }
 
 /* A list of `n` times `word` between two texts, and how it is refused; NULL: it is not. */
@@ -586,6 +607,7 @@ int main(void)
 		cmocka_unit_test(test_hybrid),
 		cmocka_unit_test(test_modifiers),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_names_are_whole),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_parameter),
 	};

@@ -498,6 +498,10 @@ static void test_patterns(void **state)
 
 	assert_true(vendor_is_pattern("GenuineIntel-6-(4E|5[5-7])"));
 	assert_true(vendor_is_pattern(""));
+	/* A part of a line. */
+	assert_true(vendor_matches("abcdef", 3, "abc"));
+	assert_false(vendor_matches("abcdef", 3, "abcdef"));
+	assert_false(vendor_matches("abcdef", 4, "abc"));
 	assert_false(vendor_is_pattern("GenuineIntel-6-(4E"));
 	assert_false(vendor_is_pattern("a\tb"));
 	memset(pattern, 'x', sizeof(pattern));
