@@ -114,6 +114,45 @@ static void texts_come_back(void **state)
 	}
 }
 
+/* Of revisions of a part the latest that is not newer than the processor, or the oldest; of another part none. */
+static void revisions_are_chosen(void **state)
+{
+	static const char *const pattern[] = { "0x411fd491", "0x412fd490", "0x411fd490", "0x410fd4a0" };
+	static const struct {
+		const char *cpu;
+		int set; /* -1: none */
+	} rows[] = {
+		{ "0x411fd490", 2 },  { "0x411fd491", 0 },  { "0x411fd495", 0 },    { "0x412fd490", 1 },
+		{ "0x413fd49f", 1 },  { "0x410fd490", 2 },  { "0x410fd4a0", 3 },    { "0x41ffd4af", 3 },
+		{ "0x410fd4b0", -1 }, { "0x510fd490", -1 }, { "GenuineIntel", -1 },
+	};
+	struct vendor_pack p = { .fd = -1 };
+	struct error e = { 0 };
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_int_equal(vendor_pack_add_set(&p, pattern[i]), i);
+		buf_printf(&p.set[i].text[VENDOR_ROWS], "row %u of %u\n", i, i);
+		buf_printf(&p.set[i].text[VENDOR_METRICS], "[%u]", i);
+		assert_int_equal(vendor_pack_add_cpu(&p, pattern[i], i), 0);
+	}
+	assert_int_equal(vendor_pack_write(&p, path, &e), 0);
+	vendor_pack_close(&p);
+	assert_int_equal(vendor_pack_find(&p, &e), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct vendor_texts t;
+		char text[32];
+
+		assert_int_equal(vendor_pack_texts(&p, rows[i].cpu, 1 << VENDOR_ROWS, &t, &e), 0);
+		assert_int_equal(t.n, rows[i].set >= 0);
+		snprintf(text, sizeof(text), "row %d of %d\n", rows[i].set, rows[i].set);
+		if (t.n)
+			assert_string_equal(t.set[0].rows, text);
+		vendor_texts_release(&t);
+	}
+	vendor_pack_close(&p);
+}
+
 static void put(const void *data, size_t len)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -255,11 +294,9 @@ static void writing_fails_with_a_reason(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(texts_come_back),
-		cmocka_unit_test(indexes_are_checked),
-		cmocka_unit_test(damage_is_seen),
-		cmocka_unit_test(paths_need_a_folder),
-		cmocka_unit_test(writing_fails_with_a_reason),
+		cmocka_unit_test(texts_come_back),     cmocka_unit_test(revisions_are_chosen),
+		cmocka_unit_test(indexes_are_checked), cmocka_unit_test(damage_is_seen),
+		cmocka_unit_test(paths_need_a_folder), cmocka_unit_test(writing_fails_with_a_reason),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
