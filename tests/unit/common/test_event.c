@@ -289,6 +289,11 @@ static void test_wildcards(void **state)
 	assert_string_equal(set.event[1].name, "uncore_imc_1/cas_count_read/");
 	assert_string_equal(set.event[1].unit, "MiB");
 	event_set_release(&set);
+	/* One PMU alone is no sum. */
+	set = resolve_on(&machine, "tsc");
+	assert_int_equal(set.n, 1);
+	assert_int_equal(set.event[0].wildcard, 0);
+	event_set_release(&set);
 }
 
 /* Units of cores and of the cache behind them name events alike. */
