@@ -213,7 +213,7 @@ static int follow(struct replay *r, uint32_t track, uint32_t joint)
 		own->loss->at = at;
 		own->loss->some = false;
 	}
-	r->some_loss = true;
+	r->losses = true;
 	return track_join(own);
 }
 

@@ -85,10 +85,15 @@ static void close_track(struct replay *r, size_t track, size_t k)
 
 static int emit(struct replay *r, size_t n)
 {
-	int err = n ? r->sink(r->ctx, r->done, n) : 0;
+	int err;
 
+	/* From the last, because what has just begun was not there before. */
+	r->some_loss = false;
+	for (size_t i = r->n_tracks; i-- && n && r->losses && !r->some_loss;)
+		r->some_loss = r->track[i].loss && r->track[i].loss->some;
+	err = n ? r->sink(r->ctx, r->done, n) : 0;
 	doubt_forget(r);
-	for (size_t i = 0; i < r->n_tracks && n && r->some_loss; i++)
+	for (size_t i = 0; i < r->n_tracks && r->some_loss; i++)
 		if (r->track[i].loss)
 			r->track[i].loss->some = false;
 	return err;
@@ -97,7 +102,7 @@ static int emit(struct replay *r, size_t n)
 /* Allocates the record of what the track is missing. */
 static int make_loss(struct replay *r, struct track *t)
 {
-	r->some_loss = true;
+	r->losses = true;
 	return track_loss_of(t, r->rows) ? 0 : -ENOMEM;
 }
 

@@ -84,7 +84,7 @@ int replay_end_retired(struct replay *r)
 			err = -ENOMEM;
 			continue;
 		}
-		r->some_loss = true;
+		r->losses = true;
 		if (track_joint_waits(t)) {
 			track_joint_restart(t);
 			track_joint_resume(t);

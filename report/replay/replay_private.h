@@ -164,7 +164,8 @@ struct replay {
 	bool begun;            /* a snapshot of this run was seen */
 	bool fresh;            /* none of this stretch was: nothing is known about the time before */
 	bool open;             /* an interval is open: it holds what is in `now` */
-	bool some_loss;        /* some track misses something */
+	bool losses;           /* some track has missed something, */
+	bool some_loss;        /* and does in the current block; only inside a sink */
 	const uint8_t **doubt; /* owned: by track, of the current block; NULL: nothing was ever doubtful */
 	bool some_doubt;       /* in the current block */
 	struct slice slice;

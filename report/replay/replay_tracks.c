@@ -140,7 +140,7 @@ static int describe_new(struct replay *r, struct track *t)
 	if (!track_loss_of(t, r->rows))
 		return -ENOMEM;
 	t->loss->absent = r->now.duration_ns;
-	r->some_loss = true;
+	r->losses = true;
 	return 0;
 }
 
@@ -489,7 +489,7 @@ const struct value *replay_values(const struct replay *r, size_t track, enum tra
 
 uint32_t replay_settled(const struct replay *r)
 {
-	return r->some_loss || r->some_doubt ? 0 : r->places;
+	return r->some_loss || r->some_doubt || r->n_past ? 0 : r->places;
 }
 
 const struct support *replay_support(const struct replay *r, size_t track)
