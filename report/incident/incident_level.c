@@ -323,21 +323,20 @@ static uint32_t autoregression(struct scan *x, double *a)
 static void see(struct scan *x, enum view v, const double *filter, uint32_t order, uint32_t least)
 {
 	struct viewed *out = &x->view[v];
-	double spread, variance = 0, row = filter[0], wider = 1, level, mean = 0;
+	double spread, variance = 0, row = filter[0], wider = 1, level, mean = 0, scale;
 	int last = (int)x->n - 1;
 
+	out->sum[0] = 0;
 	for (int i = 0; i <= last; i++) {
 		double value = filter[0] * x->z[i];
 
 		for (int k = 1; k <= (int)order; k++)
 			value += filter[k] * (x->z[abs(i - k)] + x->z[i + k > last ? 2 * last - i - k : i + k]);
 		x->work2[i] = value;
+		out->sum[i + 1] = out->sum[i] + value;
 	}
 	spread = order ? fmax(scan_spread(x->work, x->work2, x->n, &level) / sqrt(filter[0]), x->least / x->spread) :
 			 1;
-	out->sum[0] = 0;
-	for (uint32_t i = 0; i < x->n; i++)
-		out->sum[i + 1] = out->sum[i] + x->work2[i];
 	for (uint32_t l = 0, length = 0; l < LENGTHS; l++) {
 		uint32_t n = x->n / scan_length[l];
 
@@ -357,8 +356,8 @@ static void see(struct scan *x, enum view v, const double *filter, uint32_t orde
 			n = (x->n - scan_length[l]) / step + 1;
 			for (uint32_t i = 0; i < n; i++)
 				x->work2[i] = out->sum[i * step + scan_length[l]] - out->sum[i * step];
-			wider = fmax(wider, scan_spread(x->work, x->work2, n, &level) * (1 - 1.0 / sqrt(n)) /
-						    (spread * sqrt(fmax(variance, 1e-9))));
+			scale = spread * sqrt(fmax(variance, 1e-9)) / (1 - 1.0 / sqrt(n));
+			wider = fmax(wider, scan_spread_above(x->work, x->work2, n, wider * scale, &level) / scale);
 			mean = level / scan_length[l];
 		}
 		out->mean[l] = mean;

@@ -7,6 +7,8 @@
 #include "common/array.h"
 #include "report/incident/incident_scan.h"
 
+#define NORMAL_MEDIAN 0.6745 /* of a normal distribution's deviations, in spreads */
+
 /* Partitions: values below the pivot first and, with `same`, those that equal it; returns how many. Without a branch
  * on values, which would be mispredicted. */
 static size_t part(double *v, size_t from, size_t to, double pivot, bool same)
@@ -58,11 +60,23 @@ double scan_median(double *v, size_t n)
 
 double scan_spread(double *work, const double *v, uint32_t n, double *level)
 {
+	return scan_spread_above(work, v, n, -1, level);
+}
+
+double scan_spread_above(double *work, const double *v, uint32_t n, double least, double *level)
+{
+	/* Rounding must not decide. */
+	double limit = least * NORMAL_MEDIAN * (1 - 1e-12);
+	uint32_t within = 0;
+
 	memmove(work, v, n * sizeof(*work));
 	*level = scan_median(work, n);
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		work[i] = fabs(v[i] - *level);
-	return scan_median(work, n) / 0.6745;
+		within += work[i] <= limit;
+	}
+	/* To count them costs far less than to find the median. */
+	return within > n / 2 ? 0 : scan_median(work, n) / NORMAL_MEDIAN;
 }
 
 uint32_t scan_apart(struct scan *x, const struct peak *block, uint32_t l, uint32_t reach, struct peak *out,

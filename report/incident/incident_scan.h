@@ -101,6 +101,8 @@ bool take_rhythm(struct scan *x, struct family *f, enum side side, double tests)
 double scan_median(double *v, size_t n);
 /* Of n values around their median, in *level; `work` has room for as many, or is the values. */
 double scan_spread(double *work, const double *v, uint32_t n, double *level);
+/* The same; 0 if it is at most `least`. */
+double scan_spread_above(double *work, const double *v, uint32_t n, double least, double *level);
 /* The values of a series, its level, and how it is judged; a drift is taken off, and reported if `report`. False:
  * nothing can be said of it. */
 bool scan_series(struct scan *x, uint32_t series, bool report);
