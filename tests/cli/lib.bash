@@ -45,10 +45,13 @@ begin() {
 
 # say WORDS [ANSWER]: tells the recorder of begin, and waits for its answer (ack).
 say() {
-	local answer='' turn
+	local answer='' part turn ended=
 	echo "$1" >&"$tell"
+	# A second may end in the middle of an answer: its first part is in $part then.
 	for ((turn = 0; turn < 30; turn++)); do
-		read -r -t 1 -u "$told" answer && break
+		read -r -t 1 -u "$told" part && ended=yes
+		answer+=$part
+		[ -z "$ended" ] || break
 		kill -0 "$pid" || break
 	done
 	[ "$answer" = "${2:-ack}" ] || { echo "$1: '$answer'"; cat "$said"; return 1; }
