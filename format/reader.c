@@ -28,7 +28,7 @@ static void reset(struct pm_reader *r)
 	r->n_relations = 0;
 	r->damage_timed = r->n_damage; /* the next recording has a clock of its own */
 	r->before_chunk = r->n_damage;
-	r->last_segment = UINT32_MAX;
+	reader_expect_first(r);
 	r->last_ns = 0;
 	r->too_new = r->hidden = r->chunk_too_new = false;
 	r->seen.newer = &r->newer;

@@ -161,6 +161,7 @@ int pm_reader_open(struct pm_reader **out, struct pm_input *in, struct error *e)
 	r->start = r->window.offset;
 	r->seen.newer = &r->newer;
 	r->fresh = true;
+	reader_expect_first(r);
 	*out = r;
 	return 0;
 }

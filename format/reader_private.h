@@ -106,7 +106,7 @@ struct pm_reader {
 	bool last_decoded;    /* the previous chunk was */
 	bool hole;            /* there is damage after the last chunk that was decoded */
 	size_t before_chunk;  /* damages up to that chunk */
-	uint64_t last_number; /* its last tick number, run and segment */
+	uint64_t last_number; /* its last tick number, run and segment; or reader_expect_first() */
 	uint32_t last_run, last_segment;
 	bool same_groups; /* the current chunk has the groups of the previous one, in the same order */
 	uint32_t chain;   /* rises with every key chunk, and where a chunk is not decoded */
@@ -160,6 +160,13 @@ int reader_body(struct pm_reader *r, const struct frame_head *h, const void **bo
 bool reader_hides(struct pm_reader *r, const struct frame_head *h);
 /* Notes a frame that this version does not know, and the consequences. */
 void reader_too_new(struct pm_reader *r, unsigned type);
+/* The first chunk of a recording goes on from here, unless others before it are lost. */
+static inline void reader_expect_first(struct pm_reader *r)
+{
+	r->last_run = 1;
+	r->last_segment = 0;
+	r->last_number = UINT64_MAX;
+}
 /* Starts the announced recording, if there is one. */
 void reader_turn(struct pm_reader *r);
 

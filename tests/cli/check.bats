@@ -212,6 +212,25 @@ print(json.dumps(d))' "$1"
 	run ! grep -o 'damaged: [a-z]' page.html
 }
 
+@test "where definitions are damaged that are repeated, or a fact, no time is without values" {
+	samples=${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}/samples
+	values=$("$bin/pmrep" check "$samples/idle.pmr" | grep -o '[0-9]* values')
+	"$bin/pmrep" dump --no-values "$samples/idle.pmr" | grep 'kind=definition\|kind=chunk' |
+		sed '/kind=chunk/q' | grep -o ' offset=[0-9]*' | cut -d= -f2 >at
+	[ "$(wc -l <at)" -ge 7 ]
+	while read -r at; do
+		cp "$samples/idle.pmr" one.pmr
+		printf '\xff\xff' | dd of=one.pmr bs=1 seek=$((at + 60)) conv=notrunc status=none
+		run "$bin/pmrep" check one.pmr
+		[ "$status" -eq 1 ]
+		if [ "$at" = "$(tail -n 1 at)" ]; then
+			[[ $output != *"no value is lost"* ]]
+		else
+			[[ $output == *" $values"*"; no value is lost; 1 frame lost" ]] || { echo "$at: $output"; return 1; }
+		fi
+	done <at
+}
+
 @test "hostile file names do not reach the terminal" {
 	: >$'bad\e[31m.pmr'
 	run "$bin/pmrep" check $'bad\e[31m.pmr'
