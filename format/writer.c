@@ -460,9 +460,13 @@ int writer_bridge(struct pm_writer *w)
 	const struct pm_model *m = w->config.model;
 	struct defined from = w->bridged, now = defined_now(w), to = w->last;
 	struct retired none = { 0 };
+	bool copied = w->repeats && w->repeat_offset == w->offset;
 	unsigned behind = 0;
 	int err = 0;
 
+	/* A bad sector may take the beginning of a copy of everything and what was defined before it. */
+	if (copied)
+		now.offset -= w->definitions_bytes;
 	if (!w->stats.chunks) {
 		for (unsigned i = 0; i < PLACES; i++)
 			w->passed[i] = now;
@@ -478,8 +482,7 @@ int writer_bridge(struct pm_writer *w)
 	if (!w->head.key || !w->stats.chunks)
 		return 0;
 	w->bridged = w->passed[behind];
-	/* A copy of everything has just been written. */
-	if (w->repeats && w->repeat_offset == w->offset)
+	if (copied)
 		return 0;
 	/* What was just defined comes with the next ones; a group is written as if it did not continue another. */
 	err = instances(w,
