@@ -138,11 +138,16 @@ int plan_sources(struct plan *p, struct source *s, size_t n, struct error *e)
 	return err;
 }
 
+#define TOGETHER_NS 2000000
+
 int64_t plan_instance(struct plan *p, struct pm_instance *i, int err)
 {
+	uint64_t now = clocks_monotonic();
 	int64_t id;
 
-	i->added_ns = i->added_ns ? i->added_ns : clocks_monotonic();
+	/* One time for those that are added together costs the file a tenth less of its instances. */
+	if (!i->added_ns)
+		i->added_ns = p->added_ns = now - p->added_ns > TOGETHER_NS ? now : p->added_ns;
 	id = err ? err : pm_model_add_instance(p->model, i);
 	pm_map_release(&i->attrs);
 	return id;

@@ -143,6 +143,7 @@ struct plan {
 	char told[320];    /* a line for the user; the recorder prints and empties it */
 	bool targets_gone; /* all that -p, -t or -G named has ended */
 	uint64_t time_ns;  /* of planning: the same for all one-time values, so that equal ones can be joined */
+	uint64_t added_ns; /* of the newest instances that told no time */
 };
 
 /* An empty plan for the online CPUs (of -C), with the PM_SYSTEM instance. Borrows its arguments. */
