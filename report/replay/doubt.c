@@ -39,10 +39,11 @@ static bool some_long(const struct replay *r, const struct pm_chunk_group *cg, u
 int doubt_continue(struct group_feeds *f, const struct group_feeds *before, const uint32_t *place, uint32_t kept,
 		   uint32_t times)
 {
-	if (!before->spans)
+	if (!before->spans || f->spans)
 		return 0;
 	if (!(f->spans = calloc(times, sizeof(*f->spans))))
 		return -ENOMEM;
+	f->n_spans = times;
 	for (uint32_t t = 0; t < times && (t < kept || times == 1); t++)
 		f->spans[t] = before->spans[times == 1 ? 0 : place[t]];
 	return 0;
@@ -52,8 +53,8 @@ static int make_room(struct replay *r, struct group_feeds *f, uint32_t times)
 {
 	if (!r->doubt && !(r->doubt = calloc(r->cap_tracks, sizeof(*r->doubt))))
 		return -ENOMEM;
-	if (!f->spans)
-		f->spans = calloc(times, sizeof(*f->spans));
+	if (!f->spans && (f->spans = calloc(times, sizeof(*f->spans))))
+		f->n_spans = times;
 	if (!f->doubt)
 		f->doubt = calloc(times * r->rows, 1);
 	return f->spans && f->doubt ? 0 : -ENOMEM;

@@ -8,19 +8,58 @@
 static void release_feeds(struct group_feeds *f)
 {
 	free(f->feed);
-	free(f->spans);
 	free(f->doubt);
+	f->feed = NULL;
+	f->doubt = NULL;
 }
 
-void replay_forget_feeds(struct replay *r)
+static void release_spans(struct group_feeds *f)
 {
-	for (uint32_t i = 0; i < r->n_groups; i++)
-		release_feeds(&r->group[i]);
-	free(r->group);
+	free(f->spans);
+	f->spans = NULL;
+}
+
+static int by_group(const void *a, const void *b)
+{
+	const struct group_feeds *x = a, *y = b;
+
+	return (x->group > y->group) - (x->group < y->group);
+}
+
+void replay_set_feeds_aside(struct replay *r)
+{
+	for (uint32_t i = 0; i < r->n_former; i++)
+		release_spans(&r->former[i]);
+	free(r->former);
+	r->former = r->group;
+	r->n_former = r->n_groups;
+	for (uint32_t i = 0; i < r->n_former; i++)
+		release_feeds(&r->former[i]);
+	if (r->n_former)
+		qsort(r->former, r->n_former, sizeof(*r->former), by_group);
 	free(r->at_slot);
 	r->group = NULL;
 	r->at_slot = NULL;
 	r->n_groups = r->cap_groups = r->n_slots = r->groups_seen = r->last_seen = 0;
+}
+
+void replay_forget_feeds(struct replay *r)
+{
+	replay_set_feeds_aside(r);
+	replay_set_feeds_aside(r);
+}
+
+/* How long the group's last readings took, if that was known before all was laid out anew. */
+static void take_spans(struct replay *r, const struct pm_group *g, struct group_feeds *f)
+{
+	struct group_feeds *of = r->n_former ? bsearch(f, r->former, r->n_former, sizeof(*f), by_group) : NULL;
+
+	if (!of || of->n_spans != pm_group_times(g))
+		return;
+	f->spans = of->spans;
+	f->n_spans = of->n_spans;
+	of->spans = NULL;
+	of->n_spans = 0;
 }
 
 struct group_feeds *replay_feeds(const struct replay *r, uint32_t group)
@@ -113,6 +152,7 @@ void replay_drop_retired(struct replay *r)
 			continue;
 		}
 		release_feeds(f);
+		release_spans(f);
 		r->at_slot[f->slot] = 0;
 		*f = r->group[--r->n_groups];
 		if (i < r->n_groups)
@@ -141,6 +181,7 @@ struct group_feeds *replay_add_group(struct replay *r, const struct pm_group *g)
 		r->n_slots = n;
 	}
 	r->group[r->n_groups] = (struct group_feeds){ .group = g->id, .slot = g->slot };
+	take_spans(r, g, &r->group[r->n_groups]);
 	r->at_slot[g->slot] = ++r->n_groups;
 	return &r->group[r->n_groups - 1];
 }

@@ -24,7 +24,8 @@ struct group_feeds {
 	uint32_t group, slot; /* as struct pm_group has them */
 	struct feed *feed;    /* owned */
 	uint32_t n;
-	struct spans *spans;     /* owned: of each of its times; NULL: none was ever long */
+	struct spans *spans; /* owned: of each of its times; NULL: none was ever long */
+	uint32_t n_spans;
 	uint8_t *doubt;          /* owned: times x rows of results; NULL likewise */
 	bool timed;              /* some track needs times */
 	uint32_t stretch, first; /* the last stretch in which it was read, and the first chunk there */
@@ -135,7 +136,9 @@ struct replay {
 	size_t n_live;
 	uint32_t *key; /* the live ones, + 1, by open addressing from counter and instance; 0: free */
 	size_t n_keys, used_keys;
-	struct group_feeds *group; /* that have not retired */
+	struct group_feeds *group;  /* that have not retired */
+	struct group_feeds *former; /* owned: those set aside, by group, with nothing but their spans */
+	uint32_t n_former;
 	uint32_t n_groups, cap_groups;
 	uint32_t *at_slot; /* by slot: place in group[] + 1; 0: none */
 	uint32_t n_slots;
@@ -183,6 +186,8 @@ struct replay {
 int replay_lay_results(struct replay *r);
 /* Frees group[] and what hangs on it. */
 void replay_forget_feeds(struct replay *r);
+/* Does so, but for how long their last readings took, which the groups have again when they are added again. */
+void replay_set_feeds_aside(struct replay *r);
 /* What a group feeds; NULL: unknown group. */
 struct group_feeds *replay_feeds(const struct replay *r, uint32_t group);
 /* A new live track, empty; PM_NONE without memory. */

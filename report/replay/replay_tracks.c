@@ -27,7 +27,7 @@ int replay_begin_tracks(struct replay *r, const struct pm_model *model)
 	r->sum_of = sum_of;
 	for (size_t i = r->n_want; i < n; i++)
 		sum_of[i] = 0;
-	replay_forget_feeds(r);
+	replay_set_feeds_aside(r);
 	r->n_want = n;
 	r->model = model;
 	r->perf_scale = !r->config.no_scale && pm_map_bool(&model->header, PM_HEADER_SCALED, true);

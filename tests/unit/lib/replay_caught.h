@@ -21,6 +21,7 @@ struct caught {
 	struct interval interval[CAUGHT_MAX];
 	struct value value[4][TRACK_ASPECTS][CAUGHT_MAX];
 	struct support support[4][CAUGHT_MAX]; /* zero where the replay has nothing to say */
+	bool doubt[CAUGHT_MAX];                /* of track 0 */
 	size_t n;
 };
 
@@ -33,6 +34,8 @@ static inline int catch (void *ctx, const struct interval *interval, size_t n)
 	for (size_t t = 0; t < replay_tracks(c->replay) && t < 4; t++)
 		if (replay_support(c->replay, t))
 			memcpy(&c->support[t][c->n], replay_support(c->replay, t), n * sizeof(struct support));
+	for (size_t k = 0; k < n && replay_tracks(c->replay); k++)
+		c->doubt[c->n + k] = replay_doubt(c->replay, 0) && replay_doubt(c->replay, 0)[k];
 	for (size_t t = 0; t < replay_tracks(c->replay) && t < 4; t++)
 		for (int a = 0; a < TRACK_ASPECTS; a++)
 			if (replay_values(c->replay, t, (enum track_aspect)a))

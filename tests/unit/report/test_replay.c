@@ -149,6 +149,30 @@ static void half_a_range(void **state)
 	}
 }
 
+/* One that takes 2 % of the interval makes both of its intervals doubtful, although all is laid out anew between them. */
+static void long_readings(void **state)
+{
+	static const struct reading table[] = { { 1, 0 }, { 2, 0 }, { 3, 0 }, { 4, 0 } };
+	struct builder b;
+	struct caught *c;
+
+	setup(&b, table, PM_CUMULATIVE, 64);
+	c = start(&b, REPLAY_EACH, 0, VALUE);
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct pm_chunk *chunk = builder_chunk(&b, i, 1, 1);
+
+		if (i == 1)
+			chunk->group[0].v[chunk->group[0].stride] += 20000000;
+		assert_int_equal(replay_chunk(c->replay, chunk), 0);
+		assert_int_equal(replay_settle(c->replay), 0);
+		if (i == 1)
+			want(c, &b, VALUE);
+	}
+	assert_true(c->n == 3 && c->doubt[0] && c->doubt[1] && !c->doubt[2]);
+	stop(c);
+	builder_release(&b);
+}
+
 /* A reading that failed leaves its interval without a number; the next one brings what it missed. */
 static void failed_reading(void **state)
 {
@@ -488,13 +512,21 @@ static void totals_of_the_ended(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(differences),           cmocka_unit_test(differences_across_chunks),
-		cmocka_unit_test(narrow_counters_wrap),  cmocka_unit_test(wide_counters_reset),
-		cmocka_unit_test(narrow_counters_reset), cmocka_unit_test(half_a_range),
-		cmocka_unit_test(failed_reading),        cmocka_unit_test(not_due),
-		cmocka_unit_test(offline_and_back),      cmocka_unit_test(lost_groups),
-		cmocka_unit_test(nothing_across_breaks), cmocka_unit_test(levels),
-		cmocka_unit_test(deltas_and_peaks),      cmocka_unit_test(scales_and_types),
+		cmocka_unit_test(differences),
+		cmocka_unit_test(differences_across_chunks),
+		cmocka_unit_test(narrow_counters_wrap),
+		cmocka_unit_test(wide_counters_reset),
+		cmocka_unit_test(narrow_counters_reset),
+		cmocka_unit_test(half_a_range),
+		cmocka_unit_test(long_readings),
+		cmocka_unit_test(failed_reading),
+		cmocka_unit_test(not_due),
+		cmocka_unit_test(offline_and_back),
+		cmocka_unit_test(lost_groups),
+		cmocka_unit_test(nothing_across_breaks),
+		cmocka_unit_test(levels),
+		cmocka_unit_test(deltas_and_peaks),
+		cmocka_unit_test(scales_and_types),
 		cmocka_unit_test(totals_of_the_ended),
 	};
 
