@@ -214,7 +214,8 @@ void perf_row_close(struct perf_row *row, bool keep)
 	row->leader = -1;
 	row->n_open = 0;
 	row->last_enabled = 0;
-	row->on = row->stood = false;
+	row->on = row->stood = row->lapsed = false;
+	memset(row->got, 0, (row->n + PERF_READ_HEAD + 1) * sizeof(*row->got));
 	if (!keep) {
 		memset(row->base, 0, row->n * sizeof(*row->base));
 		row->base_enabled = row->base_running = 0;
@@ -312,10 +313,19 @@ static void got_cells(struct perf_row *row, struct cells *c)
 			cells_fail(c, k, row->missing[k]);
 }
 
+/* It counts again, but since which moment of this interval no reading tells: from now on it is counted. */
+static void resume(struct perf_row *row)
+{
+	row->base_running -= row->got[PERF_READ_RUNNING] - row->was[PERF_READ_RUNNING];
+	for (uint32_t k = 0; k < row->n_open; k++)
+		row->base[row->place[k]] -= row->got[row->first + k] - row->was[row->first + k];
+	row->lapsed = false;
+}
+
 static int unit_read(struct unit *u, struct cells *c)
 {
 	struct perf_row *row = (struct perf_row *)u;
-	bool fresh = row->fresh, still;
+	bool fresh = row->fresh, still, resumes;
 	ssize_t size;
 
 	if (row->shut && !row->n_open) {
@@ -349,11 +359,19 @@ static int unit_read(struct unit *u, struct cells *c)
 	}
 	/* End of file: the kernel gave up the group, as it does with a pinned one that does not fit. */
 	if (size <= 0) {
+		if (!size && is_pinned(row) && !row->lapsed)
+			memcpy(row->was, row->got, words(row) * sizeof(*row->got));
 		row->gave_up = !size && is_pinned(row);
+		row->lapsed |= row->gave_up;
 		cells_fail_all(c, size ? pm_reason_errno(errno) : PM_REASON_NOT_COUNTED);
 		return 0;
 	}
+	resumes = row->lapsed;
+	if (resumes)
+		resume(row);
 	got_cells(row, c);
+	if (resumes)
+		cells_fail_all(c, PM_REASON_NOT_COUNTED);
 	return 0;
 }
 
@@ -493,13 +511,15 @@ struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32
 		.missing = calloc(g->n, sizeof(*row->missing)),
 		.place = calloc(g->n, sizeof(*row->place)),
 		.base = calloc(g->n, sizeof(*row->base)),
-		.got = calloc(g->n + PERF_READ_HEAD + 1, sizeof(*row->got)),
+		.got = calloc(2 * (g->n + PERF_READ_HEAD + 1), sizeof(*row->got)),
 	};
 	for (uint32_t k = 0; row->fd && k < g->n; k++)
 		row->fd[k] = -1;
 	g->row[g->n_rows++] = row;
-	if (row->fd && row->missing && row->place && row->base && row->got)
+	if (row->fd && row->missing && row->place && row->base && row->got) {
+		row->was = row->got + row->n + PERF_READ_HEAD + 1;
 		return row;
+	}
 	unit_release(&row->unit);
 	return NULL;
 }

@@ -79,7 +79,9 @@ struct perf_row {
 	struct {
 		uint64_t enabled, running, since;
 	} seen;
+	bool lapsed;           /* the last readings failed because the kernel gave it up */
 	uint64_t *got;         /* nr, enabled, running, values; or value, enabled, running */
+	uint64_t *was;         /* behind got[], and what that was before it lapsed */
 	struct bpf_sum *sum;   /* owned; where members are counted by BPF; NULL: nowhere */
 	uint32_t first;        /* the first value of got[] */
 	struct perf_ring ring; /* map NULL: it is read */

@@ -249,6 +249,34 @@ static void what_never_ran_was_not_counted(void **state)
 	end(&f);
 }
 
+/* What the kernel gave up counts again from some moment of an interval on, which nobody knows. */
+static void given_up_and_resumed(void **state)
+{
+	struct fixture f;
+	int leader;
+
+	begin(&f);
+	f.event[0].attr.a.pinned = 1;
+	open_row(&f);
+	leader = f.row->leader;
+	say(50, 50, 1, 2, 3);
+	all_missing(&f, PM_OK);
+	f.row->leader = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	all_missing(&f, PM_REASON_NOT_COUNTED);
+	all_missing(&f, PM_REASON_NOT_COUNTED);
+	close(f.row->leader);
+	f.row->leader = leader;
+	say(75, 75, 11, 12, 13);
+	all_missing(&f, PM_REASON_NOT_COUNTED);
+	assert_int_equal(f.got.running, 50);
+	say(125, 125, 111, 112, 113);
+	all_missing(&f, PM_OK);
+	assert_int_equal(f.got.running, 100);
+	assert_int_equal(f.got.v[0], 101);
+	assert_int_equal(f.got.v[2], 103);
+	end(&f);
+}
+
 static void the_end_of_a_row(void **state)
 {
 	struct fixture f;
@@ -588,6 +616,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_opened_is_missing_alone),
 		cmocka_unit_test(what_was_counted_is_kept),
 		cmocka_unit_test(what_never_ran_was_not_counted),
+		cmocka_unit_test(given_up_and_resumed),
 		cmocka_unit_test(the_end_of_a_row),
 		cmocka_unit_test(members_are_switched_off_alone),
 		cmocka_unit_test(a_row_waits_or_counts),
