@@ -16,8 +16,11 @@ teardown() {
 	[ -z "${pid:-}" ] || kill -KILL "$pid" 2>/dev/null || true
 }
 
-# Holds the pipe open and reads nothing.
+# Holds a new pipe open and reads nothing.
 hold() {
+	[ -z "${holder:-}" ] || kill "$holder"
+	rm -f pipe
+	mkfifo pipe
 	sleep 1000 <pipe 3>&- &
 	holder=$!
 }
@@ -63,8 +66,8 @@ finish() {
 }
 
 @test "a pipe that nobody reads: signals end the recording" {
-	hold
 	for signal in INT TERM HUP; do
+		hold
 		start
 		filled
 		kill -$signal "$pid"
@@ -93,8 +96,8 @@ finish() {
 }
 
 @test "a pipe that nobody reads: a second signal ends pmrec at once" {
-	hold
 	for signal in INT TERM; do
+		hold
 		start
 		filled
 		kill -$signal "$pid"
