@@ -23,6 +23,9 @@ def counts(guest, name):
 
 
 def scaled(first, last):
+    """Nothing, where it had no turn."""
+    if last.running == first.running:
+        return 0
     return (last.value - first.value) * (last.enabled - first.enabled) / (last.running - first.running)
 
 
@@ -35,9 +38,10 @@ def estimate(recording, counter):
 
 
 def intervals(recording, counter):
-    """The same of each interval; None where a CPU lacks it."""
+    """The same of each interval; None where a CPU lacks it, or it had no turn on one."""
     columns = list(zip(*(rows for (name, _), rows in recording.series.items() if name == counter)))
-    return [sum(scaled(*pair) for pair in zip(a, b)) if all(row.status == "ok" for row in a + b) else None
+    return [sum(scaled(*pair) for pair in zip(a, b))
+            if all(row.status == "ok" for row in a + b) and all(y.running > x.running for x, y in zip(a, b)) else None
             for a, b in zip(columns, columns[1:])]
 
 
