@@ -52,12 +52,6 @@ static struct count *counts_of(const struct replay *r, size_t track)
 	return r->counts ? r->counts + track * r->rows : NULL;
 }
 
-/* Wherever an interval ends, tracks have a place for it. */
-static struct value *results_of(const struct replay *r, size_t track)
-{
-	return r->arena + r->brief[track].slot * r->rows;
-}
-
 static void interval_done(struct replay *r, size_t k)
 {
 	struct interval *i = &r->done[k];

@@ -211,6 +211,12 @@ static inline struct track_end *replay_past(const struct replay *r, size_t track
 	return track < r->n_tracks ? NULL : &r->past[track - r->n_tracks];
 }
 
+/* Wherever an interval ends, tracks have a place for it. */
+static inline struct value *results_of(const struct replay *r, size_t track)
+{
+	return r->arena + r->brief[track].slot * r->rows;
+}
+
 /* Notes which tracks are in the chunk, and why others are not: it will be replayed later, when that is no longer
  * known. */
 void replay_see(struct replay *r, const struct pm_chunk *c);
