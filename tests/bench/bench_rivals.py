@@ -200,6 +200,10 @@ class Pmlogger(Recorder):
         self.pmcd = shutil.which("pmcd", path="/usr/lib/pcp/bin:/usr/libexec/pcp/bin")
         if not self.pmcd or not shutil.which("pmlogger"):
             return False
+        names = "/var/lib/pcp/pmns"
+        if not os.path.exists(names + "/root"):
+            # The package leaves this to the start of a service, which a container does not have.
+            subprocess.run([names + "/Rebuild"], cwd=names, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         socket = self.folder + "/pmcd.socket"
         self.environment = {**os.environ, "PMCD_SOCKET": socket, "PCP_LOG_DIR": self.folder, "PCP_RUN_DIR": self.folder,
                             "PCP_TMP_DIR": self.folder, "PCP_TMPFILE_DIR": self.folder}
