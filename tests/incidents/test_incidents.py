@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Planted incidents are found, first of all, by their time, metric and CPU; nothing is found where nothing happens.
 
-usage: test_incidents.py PMREP
+usage: test_incidents.py PMREP planted|stories
 """
 import json
 import os
@@ -93,87 +93,91 @@ def trouble(pmrep, path):
     assert 120 < found[0]["from_s"] < found[0]["to_s"] < 270, found
 
 
+def planted(pmrep, path):
+    for seed, (kind, cpus, seconds) in enumerate(CASES):
+        truth = worlds.write(path, kind, 30, cpus, seconds, "quiet", seed)
+        found = incidents(pmrep, path)
+        assert truth.in_first(found, 1), (kind, cpus, seconds, seed, truth.from_s, truth.to_s, found[:3])
+        check_types(found, seconds)
+        if kind == "hog":
+            assert truth.cpu in [s["cpu"] for s in found[0]["series"]], (truth.cpu, found[0])
+    # As many as are asked for; the other forms say the same.
+    assert len(incidents(pmrep, path, "--top=1")) == 1
+    table, markdown = (subprocess.run([pmrep, "incidents", "--format=" + f, path], check=True, stdout=subprocess.PIPE,
+                                      text=True).stdout for f in ("table", "markdown"))
+    assert markdown.splitlines()[2].startswith("| 1 | +"), markdown
+    assert "stat.steal x" in table and "stat.steal x" in markdown, (table, markdown)
+    # From a pipe, and nothing of what lies outside the window.
+    with open(path, "rb") as source:
+        piped = subprocess.run([pmrep, "incidents", "--format=json", "-"], check=True, stdin=source, stdout=subprocess.PIPE)
+    assert [json.loads(line) for line in piped.stdout.splitlines()] == found
+    assert not truth.in_first(incidents(pmrep, path, "--until=%d" % truth.from_s))
+    # Who did it; and not who does the same all the time.
+    worlds.write_tasks(path)
+    found = incidents(pmrep, path)
+    assert [(t["pid"], t["name"]) for t in found[0]["tasks"]] == [(4711, "hog (pid 4711)")], found
+    assert 3.5 < found[0]["tasks"][0]["cpu_s"] < 4.5 and found[0]["text"].endswith("; hog (pid 4711)"), found[0]
+    # In the second of two recordings of a file, too.
+    with open(path, "rb") as f:
+        first = f.read()
+    worlds.encode.REALTIME += 3600 * worlds.S
+    worlds.write_tasks(path, begin=30, length=10)
+    worlds.encode.REALTIME -= 3600 * worlds.S
+    with open(path, "rb") as f:
+        first += f.read()
+    with open(path, "wb") as f:
+        f.write(first)
+    found = incidents(pmrep, path)
+    assert [(i["from_s"], [t["pid"] for t in i["tasks"]]) for i in found] == [(3630, [4711]), (60, [4711])], found
+    assert 6 < found[0]["tasks"][0]["cpu_s"] < 7.5 and 3.5 < found[1]["tasks"][0]["cpu_s"] < 4.5, found
+    # Which thread of it, if it was one.
+    for share, tid, says in ((.9, 4720, "server (pid 4711, thread collector, tid 4720)"), (.6, None, "server (pid 4711)")):
+        worlds.write_threads(path, share)
+        found = incidents(pmrep, path)
+        assert [(t["pid"], t["tid"], t["name"]) for t in found[0]["tasks"]] == [(4711, tid, says)], found
+        assert 3.5 < found[0]["tasks"][0]["cpu_s"] < 4.5 and found[0]["text"].endswith("; " + says), found[0]
+    # Who took the memory, of several of that name, comes before who computed; of a leak nobody else.
+    for leak, begin, time, pids in ((False, 200, r"\+20[0-3] s for (30|2[789]) s", [4712, 12]), (True, 200, "throughout", [4712]),
+                                    (False, 6, r"\+[6-9] s for (30|2[789]) s", [4712, 12])):
+        worlds.write_memory(path, leak, begin)
+        found = incidents(pmrep, path)
+        check_types(found, 600)
+        assert [t["pid"] for t in found[0]["tasks"]] == pids, found
+        assert re.match(time + r": available memory .*; python3 \(pid 4712\) \+2\.0 GB( and spinner \(pid 12\))?$",
+                        found[0]["text"]), found[0]
+        assert 1.9e9 < found[0]["tasks"][0]["rss"] < 2.1e9, found[0]
+    worlds.write_storm(path)
+    found = incidents(pmrep, path)
+    check_types(found, 120)
+    # What somebody did comes before what comes of it.
+    assert re.match(r"\+60 s for 5 s: forks x[89]\d\d \(1,835/s\), page faults x6[89] \(240,511/s\); "
+                    r"sh \(pid 4711\) and 9,120 short-lived children$", found[0]["text"]), found[0]
+    trouble(pmrep, path)
+    for background, cpus, seconds in (("bursty", 16, 300), ("periodic", 2, 600), ("quiet", 16, 120), ("quiet", 2, 600)):
+        worlds.write(path, None, 0, cpus, seconds, background, 1)
+        found = incidents(pmrep, path)
+        assert not found, (background, cpus, seconds, found)
+    out = subprocess.run([pmrep, "incidents", path], check=True, stdout=subprocess.PIPE, text=True).stdout
+    assert out.startswith("Nothing stands out"), out
+    # What comes again and again is one incident, with its distance.
+    worlds.write(path, None, 0, 2, 600, "beats", 1)
+    found = incidents(pmrep, path)
+    assert len(found) == 1 and found[0]["text"].startswith("every 40 s: "), found
+
+
+def told(pmrep, path):
+    for name, (story, how, expected, more) in stories.STORIES.items():
+        stories.write(path, story, **how)
+        found = incidents(pmrep, path)
+        assert not stories.misses(found, expected, more), (name, stories.misses(found, expected, more), [i["text"] for i in found])
+        # Of a bin of several intervals the exact time.
+        if name == "a node, in a long recording":
+            assert (found[0]["from_s"], found[0]["to_s"]) == (4801, 4850), found[0]
+
+
 def main():
-    pmrep = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "world.pmr")
-        for seed, (kind, cpus, seconds) in enumerate(CASES):
-            truth = worlds.write(path, kind, 30, cpus, seconds, "quiet", seed)
-            found = incidents(pmrep, path)
-            assert truth.in_first(found, 1), (kind, cpus, seconds, seed, truth.from_s, truth.to_s, found[:3])
-            check_types(found, seconds)
-            if kind == "hog":
-                assert truth.cpu in [s["cpu"] for s in found[0]["series"]], (truth.cpu, found[0])
-        # As many as are asked for; the other forms say the same.
-        assert len(incidents(pmrep, path, "--top=1")) == 1
-        table, markdown = (subprocess.run([pmrep, "incidents", "--format=" + f, path], check=True, stdout=subprocess.PIPE,
-                                          text=True).stdout for f in ("table", "markdown"))
-        assert markdown.splitlines()[2].startswith("| 1 | +"), markdown
-        assert "stat.steal x" in table and "stat.steal x" in markdown, (table, markdown)
-        # From a pipe, and nothing of what lies outside the window.
-        with open(path, "rb") as source:
-            piped = subprocess.run([pmrep, "incidents", "--format=json", "-"], check=True, stdin=source, stdout=subprocess.PIPE)
-        assert [json.loads(line) for line in piped.stdout.splitlines()] == found
-        assert not truth.in_first(incidents(pmrep, path, "--until=%d" % truth.from_s))
-        # Who did it; and not who does the same all the time.
-        worlds.write_tasks(path)
-        found = incidents(pmrep, path)
-        assert [(t["pid"], t["name"]) for t in found[0]["tasks"]] == [(4711, "hog (pid 4711)")], found
-        assert 3.5 < found[0]["tasks"][0]["cpu_s"] < 4.5 and found[0]["text"].endswith("; hog (pid 4711)"), found[0]
-        # In the second of two recordings of a file, too.
-        with open(path, "rb") as f:
-            first = f.read()
-        worlds.encode.REALTIME += 3600 * worlds.S
-        worlds.write_tasks(path, begin=30, length=10)
-        worlds.encode.REALTIME -= 3600 * worlds.S
-        with open(path, "rb") as f:
-            first += f.read()
-        with open(path, "wb") as f:
-            f.write(first)
-        found = incidents(pmrep, path)
-        assert [(i["from_s"], [t["pid"] for t in i["tasks"]]) for i in found] == [(3630, [4711]), (60, [4711])], found
-        assert 6 < found[0]["tasks"][0]["cpu_s"] < 7.5 and 3.5 < found[1]["tasks"][0]["cpu_s"] < 4.5, found
-        # Which thread of it, if it was one.
-        for share, tid, says in ((.9, 4720, "server (pid 4711, thread collector, tid 4720)"), (.6, None, "server (pid 4711)")):
-            worlds.write_threads(path, share)
-            found = incidents(pmrep, path)
-            assert [(t["pid"], t["tid"], t["name"]) for t in found[0]["tasks"]] == [(4711, tid, says)], found
-            assert 3.5 < found[0]["tasks"][0]["cpu_s"] < 4.5 and found[0]["text"].endswith("; " + says), found[0]
-        # Who took the memory, of several of that name, comes before who computed; of a leak nobody else.
-        for leak, begin, time, pids in ((False, 200, r"\+20[0-3] s for (30|2[789]) s", [4712, 12]), (True, 200, "throughout", [4712]),
-                                        (False, 6, r"\+[6-9] s for (30|2[789]) s", [4712, 12])):
-            worlds.write_memory(path, leak, begin)
-            found = incidents(pmrep, path)
-            check_types(found, 600)
-            assert [t["pid"] for t in found[0]["tasks"]] == pids, found
-            assert re.match(time + r": available memory .*; python3 \(pid 4712\) \+2\.0 GB( and spinner \(pid 12\))?$",
-                            found[0]["text"]), found[0]
-            assert 1.9e9 < found[0]["tasks"][0]["rss"] < 2.1e9, found[0]
-        worlds.write_storm(path)
-        found = incidents(pmrep, path)
-        check_types(found, 120)
-        # What somebody did comes before what comes of it.
-        assert re.match(r"\+60 s for 5 s: forks x[89]\d\d \(1,835/s\), page faults x6[89] \(240,511/s\); "
-                        r"sh \(pid 4711\) and 9,120 short-lived children$", found[0]["text"]), found[0]
-        trouble(pmrep, path)
-        for name, (story, how, expected, more) in stories.STORIES.items():
-            stories.write(path, story, **how)
-            found = incidents(pmrep, path)
-            assert not stories.misses(found, expected, more), (name, stories.misses(found, expected, more), [i["text"] for i in found])
-            # Of a bin of several intervals the exact time.
-            if name == "a node, in a long recording":
-                assert (found[0]["from_s"], found[0]["to_s"]) == (4801, 4850), found[0]
-        for background, cpus, seconds in (("bursty", 16, 300), ("periodic", 2, 600), ("quiet", 16, 120), ("quiet", 2, 600)):
-            worlds.write(path, None, 0, cpus, seconds, background, 1)
-            found = incidents(pmrep, path)
-            assert not found, (background, cpus, seconds, found)
-        out = subprocess.run([pmrep, "incidents", path], check=True, stdout=subprocess.PIPE, text=True).stdout
-        assert out.startswith("Nothing stands out"), out
-        # What comes again and again is one incident, with its distance.
-        worlds.write(path, None, 0, 2, 600, "beats", 1)
-        found = incidents(pmrep, path)
-        assert len(found) == 1 and found[0]["text"].startswith("every 40 s: "), found
-    print("%d incidents" % len(CASES))
+        {"planted": planted, "stories": told}[sys.argv[2]](sys.argv[1], os.path.join(folder, "world.pmr"))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,513 @@
+/* What incidents are read for a second time: whose tasks they were, and their exact times; and the bins that they were
+ * found in. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/incident/incident_private.h"
+#include "tests/unit/lib/captured.h"
+
+#define ROWS 100
+#define MB   1000000.0
+
+/* What somebody does in a second, between `from` and `to` and otherwise. */
+struct doer {
+	uint64_t pid, tid, parent;
+	const char *comm, *parent_comm;
+	uint32_t came, gone; /* rows from and behind which it can be read; came > 0: it is added then */
+	double cpu[2], bytes[2], ended[2], thread[2];
+	double rss[2];
+};
+
+struct world {
+	const struct doer *doer;
+	uint32_t n, first; /* first: the id of its first instance */
+	uint32_t from, to; /* rows */
+};
+
+static struct reading of_row(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	const struct world *w = b->data;
+	const struct doer *d = &w->doer[i->id - w->first];
+	uint64_t begin = w->from > d->came ? w->from : d->came, end = row < w->to ? row : w->to;
+	uint64_t inside = end > begin ? end - begin : 0;
+	const double *rate = !strcmp(counter, "tasks.read")       ? d->bytes :
+			     !strcmp(counter, "tasks.ended")      ? d->ended :
+			     !strcmp(counter, "tasks.thread_cpu") ? d->thread :
+								    d->cpu;
+
+	if (row < d->came || (d->gone && row > d->gone) || !d->tid != !!strcmp(counter, "tasks.thread_cpu"))
+		return (struct reading){ 0, PM_REASON_GONE };
+	if (!strcmp(counter, "tasks.rss"))
+		return (struct reading){ (uint64_t)d->rss[row > w->from && row <= w->to], 0 };
+	if (!strcmp(counter, "tasks.system") || !strcmp(counter, "tasks.write"))
+		return (struct reading){ 0, 0 };
+	return (struct reading){
+		(uint64_t)llround(rate[0] * (double)(row - d->came - inside) + rate[1] * (double)inside), 0
+	};
+}
+
+/* CPU times are in hundredths of a second. */
+static void record(struct world *w, char path[64])
+{
+	static const struct {
+		const char *name, *unit;
+	} counters[] = { { "tasks.user", "s" },   { "tasks.system", "s" }, { "tasks.read", "By" },
+			 { "tasks.write", "By" }, { "tasks.ended", "1" },  { "tasks.thread_cpu", "s" },
+			 { "tasks.rss", "By" } };
+	enum { COUNTERS = sizeof(counters) / sizeof(*counters) };
+	struct builder b;
+	uint32_t counter[COUNTERS], who[32];
+
+	builder_init(&b, of_row);
+	b.data = w;
+	for (int k = 0; k < COUNTERS; k++) {
+		counter[k] = builder_counter(&b, counters[k].name, counters[k].unit,
+					     k == COUNTERS - 1 ? PM_GAUGE : PM_CUMULATIVE, PM_AGG_SUM);
+		if (counters[k].unit[0] == 's')
+			builder_counter_at(&b, counter[k])->scale.den = 100;
+	}
+	for (uint32_t k = 0; k < w->n; k++) {
+		const struct doer *d = &w->doer[k];
+		struct pm_instance i = { .kind = PM_TASK,
+					 .number = 100 + k,
+					 .cpu = PM_NONE,
+					 .added_ns = d->came ? BUILDER_START_NS + d->came * UINT64_C(1000000000) - 1 :
+							       1 };
+		const struct {
+			uint32_t key;
+			uint64_t v;
+		} numbers[] = { { PM_INSTANCE_PID, d->pid },
+				{ PM_INSTANCE_TID, d->tid },
+				{ PM_INSTANCE_PARENT, d->parent } };
+
+		for (int n = 0; n < 3; n++)
+			if (numbers[n].v)
+				assert_int_equal(pm_map_set(&i.attrs, numbers[n].key, pm_u64(numbers[n].v)), 0);
+		assert_int_equal(pm_map_set(&i.attrs, PM_INSTANCE_COMM, pm_text(d->comm)), 0);
+		if (d->parent_comm)
+			assert_int_equal(pm_map_set(&i.attrs, PM_INSTANCE_PARENT_COMM, pm_text(d->parent_comm)), 0);
+		who[k] = (uint32_t)pm_model_add_instance(&b.model, &i);
+		pm_map_release(&i.attrs);
+	}
+	w->first = who[0];
+	assert_true(pm_model_add_group(&b.model, &(struct pm_group){ .source = (char *)"tasks",
+								     .counter = counter,
+								     .n_counters = COUNTERS,
+								     .instance = who,
+								     .n_instances = w->n }) > 0);
+	for (uint64_t row = 0; row < ROWS; row += 10)
+		builder_write(&b, row, 10);
+	builder_finish(&b);
+	captured_file(path, &b.file);
+	builder_release(&b);
+}
+
+/* The names of who is found for the incidents, a line each. */
+static void look(struct incident *i, uint32_t n, const struct doer *doer, uint32_t doers, struct buf *names)
+{
+	struct world w = { .doer = doer, .n = doers, .from = (uint32_t)i->from_s, .to = (uint32_t)i->to_s };
+	struct incident_start start = { 0, BUILDER_START_NS };
+	struct incident_store s = { .interval_s = 1, .start = &start, .recordings = 1, .tasks = true };
+	struct incidents found = { .incident = i, .n = n, .store = &s, .duration_s = ROWS - 1 };
+	struct error e = { 0 };
+	char path[64];
+
+	record(&w, path);
+	if (find_tasks(&found, path, &e))
+		fail_msg("%s", e.text);
+	captured_remove(path);
+	buf_clear(names);
+	for (uint32_t k = 0; k < n; k++)
+		for (uint32_t t = 0; t < i[k].n_tasks; t++)
+			buf_printf(names, "%s\n", i[k].task[t].name);
+}
+
+static void forget(struct incident *i)
+{
+	while (i->n_tasks)
+		free(i->task[--i->n_tasks].name);
+}
+
+#define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-6)
+
+/* From +30 s for 4 s: who did more than in the 5 s before and after, in the order of what they did. */
+static void test_doers(void **state)
+{
+	static const struct doer doer[] = {
+		{ .pid = 1, .comm = "always", .cpu = { 50, 50 }, .bytes = { 9 * MB, 9 * MB } },
+		{ .pid = 2, .comm = "hog", .cpu = { 10, 60 } },
+		/* A parent is named before its children, whatever they did. */
+		{ .pid = 0, .comm = "true", .parent = 4, .parent_comm = "sh", .ended = { 1, 800 }, .cpu = { 0, 5 } },
+		{ .pid = 4, .comm = "sh", .cpu = { 0, 10 } },
+		{ .pid = 5, .comm = "dd", .cpu = { 0, 1 }, .bytes = { 2 * MB, 5 * MB } },
+		/* Just enough to be named, and less than that. */
+		{ .pid = 6, .comm = "reads", .bytes = { 0, MB } },
+		{ .pid = 7, .comm = "reads-less", .bytes = { 0, MB - 1 }, .cpu = { 0, 1 }, .ended = { 9, 2 } },
+	};
+	struct incident i = { .kind = INCIDENT_STRETCH, .from_s = 30, .to_s = 34 };
+	struct buf names = BUF_INIT;
+
+	(void)state;
+	look(&i, 1, doer, sizeof(doer) / sizeof(*doer), &names);
+	assert_string_equal(buf_str(&names), "sh (pid 4)\n3,200 short-lived children\nhog (pid 2)\ndd (pid 5)\n"
+					     "reads (pid 6)\n");
+	assert_int_equal(i.task[1].ended, 3200);
+	assert_int_equal(i.task[1].pid, 0);
+	NEAR(i.task[0].cpu, 0.4);
+	NEAR(i.task[2].cpu, 2);
+	NEAR(i.task[2].bytes, 0);
+	assert_int_equal(i.task[2].pid, 2);
+	assert_int_equal(i.task[2].tid, 0);
+	NEAR(i.task[3].bytes, 12 * MB);
+	NEAR(i.task[4].bytes, 4 * MB);
+	forget(&i);
+	buf_release(&names);
+}
+
+/* Processes of one name, those that ended, threads; and who comes in the middle, which begins at 0. */
+static void test_kinds(void **state)
+{
+	static const struct doer doer[] = {
+		{ .pid = 1, .comm = "twin", .cpu = { 0, 40 } },
+		{ .pid = 2, .comm = "twin", .cpu = { 0, 40 } },
+		{ .pid = 0, .comm = "cc1", .parent = 99, .parent_comm = "make", .ended = { 0, 3 }, .cpu = { 0, 70 } },
+		/* One that ended, of a name that lives: naming it once is enough. */
+		{ .pid = 0, .comm = "twin", .parent = 1, .cpu = { 0, 30 } },
+		{ .pid = 3, .comm = "server", .cpu = { 0, 60 } },
+		{ .pid = 3, .tid = 31, .comm = "worker", .parent_comm = "server", .thread = { 0, 50 } },
+		{ .pid = 3, .tid = 32, .comm = "other", .parent_comm = "server", .thread = { 0, 10 } },
+		{ .pid = 4, .comm = "shared", .cpu = { 0, 50 } },
+		{ .pid = 4, .tid = 41, .comm = "most", .thread = { 0, 40 } },
+		{ .tid = 51, .comm = "nobody's", .thread = { 0, 90 } },
+		{ .pid = 6, .comm = "comes", .came = 32, .cpu = { 0, 45 } },
+	};
+	struct incident i = { .kind = INCIDENT_STRETCH, .from_s = 30, .to_s = 34 };
+	struct buf names = BUF_INIT;
+
+	(void)state;
+	look(&i, 1, doer, sizeof(doer) / sizeof(*doer), &names);
+	assert_string_equal(buf_str(&names),
+			    "twin (several)\n12 short-lived cc1 of make (pid 99)\n"
+			    "server (pid 3, thread worker, tid 31)\nshared (pid 4)\ncomes (pid 6)\n");
+	NEAR(i.task[0].cpu, 3.2);
+	assert_int_equal(i.task[0].pid, 0);
+	assert_int_equal(i.task[2].tid, 31);
+	NEAR(i.task[2].cpu, 2.4);
+	assert_int_equal(i.task[3].tid, 0);
+	NEAR(i.task[4].cpu, 0.9);
+	forget(&i);
+	buf_release(&names);
+}
+
+static const struct incident_series memory = {
+	.metric = "memory.available", .unit = "MB", .usual = 1000, .value = 400
+};
+
+/* Who took a tenth of 600 MB, in a stretch and throughout; and nobody, where the incident is of another metric. */
+static void test_memory(void **state)
+{
+	static const struct doer doer[] = {
+		{ .pid = 1, .comm = "big", .rss = { 500 * MB, 500 * MB } },
+		{ .pid = 2, .comm = "little", .rss = { 10 * MB, 69 * MB } },
+		{ .pid = 3, .comm = "enough", .rss = { 10 * MB, 70 * MB } },
+		{ .pid = 4, .comm = "two", .rss = { 10 * MB, 110 * MB } },
+		{ .pid = 5, .comm = "two", .rss = { 10 * MB, 210 * MB } },
+		{ .pid = 6, .comm = "comes", .came = 32, .rss = { 90 * MB, 90 * MB } },
+		{ .pid = 7, .comm = "busy", .cpu = { 0, 90 }, .rss = { MB, MB } },
+		/* That ended, one of them or several, of which nobody knows the parent. */
+		{ .comm = "lonely", .parent = 77, .parent_comm = "init", .cpu = { 0, 30 } },
+		{ .comm = "ends", .ended = { 0, 3 } },
+	};
+	struct incident_series series = memory;
+	struct incident i = { .kind = INCIDENT_STRETCH, .from_s = 30, .to_s = 34, .series = &series, .n_series = 1 };
+	struct buf names = BUF_INIT;
+
+	(void)state;
+	look(&i, 1, doer, sizeof(doer) / sizeof(*doer), &names);
+	/* More than a half of what both of that name took is one's. */
+	assert_string_equal(buf_str(&names), "two (pid 5)\ncomes (pid 6)\nenough (pid 3)\nbusy (pid 7)\n"
+					     "lonely of init (pid 77)\n");
+	NEAR(i.task[0].rss, 200 * MB);
+	assert_int_equal(i.task[0].pid, 5);
+	NEAR(i.task[2].rss, 60 * MB);
+	NEAR(i.task[3].rss, 0);
+	forget(&i);
+	series.metric = "ctxsw";
+	look(&i, 1, doer, sizeof(doer) / sizeof(*doer), &names);
+	assert_string_equal(buf_str(&names), "busy (pid 7)\nlonely of init (pid 77)\n12 short-lived ends\n");
+	forget(&i);
+	buf_release(&names);
+}
+
+/* Each of them has its own, in the order of the incidents, not of time. */
+static void test_several_incidents(void **state)
+{
+	static const struct doer doer[] = {
+		{ .pid = 1, .comm = "first", .gone = 50, .cpu = { 0, 90 } },
+		{ .pid = 2, .comm = "second", .came = 70, .cpu = { 90, 0 }, .gone = 78 },
+	};
+	struct incident i[] = { { .kind = INCIDENT_STRETCH, .from_s = 30, .to_s = 34 },
+				{ .kind = INCIDENT_PEER, .from_s = 30, .to_s = 34 },
+				{ .kind = INCIDENT_STRETCH, .from_s = 70, .to_s = 78 },
+				{ .kind = INCIDENT_STRETCH, .from_s = 10, .to_s = 14 } };
+	struct buf names = BUF_INIT;
+
+	(void)state;
+	look(i, 4, doer, 2, &names);
+	assert_string_equal(buf_str(&names), "first (pid 1)\nsecond (pid 2)\n");
+	assert_int_equal(i[0].n_tasks, 1);
+	assert_int_equal(i[2].n_tasks, 1);
+	NEAR(i[0].task[0].cpu, 3.6);
+	NEAR(i[2].task[0].cpu, 7.2);
+	for (int k = 0; k < 4; k++)
+		forget(&i[k]);
+	buf_release(&names);
+}
+
+/* ---- exact times ---- */
+
+#define LONG 240
+
+/* Rates of three series by second, around usual ones of 100, 10 and 5: two of the system, and one of CPU 3. */
+static struct reading of_rates(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	const double(*rate)[3] = b->data;
+	int which = !strcmp(counter, "demo.a") ? 0 : !strcmp(counter, "demo.b") ? 1 : 2;
+	double v = 0;
+
+	if (which == 2 && i->number != 3)
+		return (struct reading){ 0, 0 };
+	if (isnan(rate[row][which]))
+		return (struct reading){ 0, PM_REASON_GONE };
+	for (uint64_t k = 1; k <= row; k++)
+		v += isnan(rate[k][which]) ? 0 : rate[k][which];
+	return (struct reading){ (uint64_t)llround(v), 0 };
+}
+
+static void refine(double rate[LONG][3], struct incident *i, uint32_t n, uint32_t per_bin)
+{
+	struct incident_start start = { 0, BUILDER_START_NS };
+	struct incident_store s = {
+		.interval_s = 1, .per_bin = per_bin, .start = &start, .recordings = 1, .joined = per_bin > 1
+	};
+	struct incidents found = { .incident = i, .n = n, .store = &s, .duration_s = LONG - 1 };
+	struct pipeline_config config = { 0 };
+	struct error e = { 0 };
+	struct builder b;
+	uint32_t counter[3];
+	char path[64];
+
+	builder_init(&b, of_rates);
+	b.data = rate;
+	counter[0] = builder_counter(&b, "demo.a", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	counter[1] = builder_counter(&b, "demo.b", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	counter[2] = builder_counter(&b, "demo.c", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(&b, PM_SYSTEM, 1, 0, counter, 2);
+	builder_group(&b, PM_CPU, 8, 0, counter + 2, 1);
+	for (uint64_t row = 0; row < LONG; row += 8)
+		builder_write(&b, row, 8);
+	builder_finish(&b);
+	captured_file(path, &b.file);
+	if (refine_all(&found, path, &config, &e))
+		fail_msg("%s", e.text);
+	captured_remove(path);
+	builder_release(&b);
+}
+
+static void usual_rates(double rate[LONG][3])
+{
+	for (int k = 0; k < LONG; k++) {
+		rate[k][0] = 100;
+		rate[k][1] = 10;
+		rate[k][2] = 5;
+	}
+}
+
+/* Interval k ends at second k. */
+static void test_times(void **state)
+{
+	static const struct {
+		uint32_t at;
+		double v[6]; /* of the first series from there on */
+		double from, to, value;
+	} cases[] = {
+		/* The three largest are 800 above what is usual: of that a half. */
+		{ 42, { 900, 900, 900, 490, 0, 0 }, 41, 44, 900 },
+		{ 42, { 900, 900, 900, 510, 0, 0 }, 41, 45, 802.5 },
+		{ 41, { 490, 900, 900, 900, 0, 0 }, 41, 44, 900 },
+		{ 42, { 400, 600, 900, 0, 0, 0 }, 41, 44, 1900 / 3.0 },
+		/* Two are as three, of which one is 120 above. */
+		{ 42, { 900, 900, 220, 0, 0, 0 }, 41, 43, 900 },
+		/* One alone is worth a half of itself, one among little a quarter. */
+		{ 42, { 900, 490, 0, 0, 0, 0 }, 41, 42, 900 },
+		{ 42, { 900, 510, 0, 0, 0, 0 }, 41, 43, 705 },
+		{ 42, { 900, 290, 110, 0, 0, 0 }, 41, 42, 900 },
+		{ 42, { 900, 310, 110, 0, 0, 0 }, 41, 43, 605 },
+		/* A value that is missing takes its successor with it. */
+		{ 42, { 900, NAN, 100, 900, 900, 0 }, 41, 46, 900 },
+		/* Below what is usual. */
+		{ 43, { 20, 20, 20, 70, 0, 0 }, 42, 45, 20 },
+	};
+
+	(void)state;
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		double rate[LONG][3];
+		struct incident_series series[3] = {
+			{ .metric = "demo.a", .label = "", .kind = PM_SYSTEM, .usual = 100, .value = cases[c].value },
+			{ .metric = "demo.b", .label = "", .kind = PM_SYSTEM, .usual = 10, .value = 1 },
+			{ .metric = "demo.c", .label = "CPU 3", .kind = PM_CPU, .usual = 5, .value = 1 },
+		};
+		struct incident i = {
+			.kind = INCIDENT_STRETCH, .from_s = 40, .to_s = 48, .series = series, .n_series = 3
+		};
+
+		usual_rates(rate);
+		for (int k = 0; k < 6; k++)
+			rate[cases[c].at + (uint32_t)k][0] = cases[c].v[k] == 0 ? 100 : cases[c].v[k];
+		for (int k = 40; k < 50; k++)
+			rate[k][1] = k <= cases[c].from || k > cases[c].to ? 10 : 25;
+		rate[(int)cases[c].to][2] = 5 + 10 * (cases[c].to - cases[c].from);
+		refine(rate, &i, 1, 4);
+		if (i.from_s != cases[c].from || i.to_s != cases[c].to)
+			fail_msg("case %zu: from %g to %g", c, i.from_s, i.to_s);
+		NEAR(series[0].value, cases[c].value);
+		NEAR(series[1].value, 25);
+		NEAR(series[2].value, 15);
+	}
+}
+
+/* What is not a stretch, is long, or is not among the first keeps its times; all do if no intervals were joined. */
+static void test_which(void **state)
+{
+	enum { MANY = 8 };
+	static const struct {
+		enum incident_kind kind;
+		double from, to, exact_from, exact_to;
+	} cases[MANY] = {
+		{ INCIDENT_STRETCH, 36, 44, 39, 42 },     { INCIDENT_DRIFT, 0, 239, 0, 239 },
+		{ INCIDENT_STRETCH, 68, 228, 68, 228 },   { INCIDENT_STRETCH, 40, 48, 39, 48 },
+		{ INCIDENT_STRETCH, 156, 164, 159, 162 }, { INCIDENT_STRETCH, 100, 104, 99, 102 },
+		{ INCIDENT_STRETCH, 8, 12, 8, 12 },       { INCIDENT_STRETCH, 16, 20, 16, 20 },
+	};
+
+	(void)state;
+	for (uint32_t joined = 0; joined < 2; joined++) {
+		double rate[LONG][3];
+		struct incident_series series[MANY];
+		struct incident i[MANY] = { 0 };
+
+		usual_rates(rate);
+		for (int k = 0; k < MANY; k++) {
+			series[k] = (struct incident_series){
+				.metric = "demo.a", .label = "", .kind = PM_SYSTEM, .usual = 100, .value = 900
+			};
+			i[k] = (struct incident){ .kind = cases[k].kind,
+						  .from_s = cases[k].from,
+						  .to_s = cases[k].to,
+						  .series = &series[k],
+						  .n_series = 1 };
+		}
+		for (int k = 0; k < 3; k++)
+			rate[9 + k][0] = rate[17 + k][0] = rate[40 + k][0] = rate[160 + k][0] = rate[100 + k][0] =
+				900;
+		for (int k = 43; k <= 48; k++)
+			rate[k][1] = 900;
+		series[3].metric = "demo.b";
+		rate[40][1] = rate[41][1] = rate[42][1] = 900;
+		refine(rate, i, MANY, joined ? 4 : 1);
+		for (int k = 0; k < MANY; k++)
+			if (i[k].from_s != (joined ? cases[k].exact_from : cases[k].from) ||
+			    i[k].to_s != (joined ? cases[k].exact_to : cases[k].to))
+				fail_msg("%d: from %g to %g", k, i[k].from_s, i[k].to_s);
+	}
+}
+
+/* ---- bins ---- */
+
+static void test_bins(void **state)
+{
+	static const struct {
+		size_t cells;
+		uint64_t expected;
+		uint32_t most, bins;
+	} cases[] = {
+		{ 1, 0, 4096, 64 },      { 1, 64, 4096, 64 },        { 1, 65, 4096, 128 },
+		{ 1, 9999, 4096, 4096 }, { 0, 129, 4096, 256 },      { 513, 64, 4088, 64 },
+		{ 1000, 64, 2096, 64 },  { 1000, 1500, 2096, 2048 }, { 99999, 9999, 64, 64 },
+	};
+	struct incident_store s;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		s = (struct incident_store){ 0 };
+		assert_int_equal(store_choose_bins(&s, cases[i].cells, cases[i].expected), 0);
+		assert_int_equal(s.bins_most, cases[i].most);
+		assert_int_equal(s.bins, cases[i].bins);
+		assert_int_equal(s.per_bin, 1);
+		store_release(&s);
+	}
+}
+
+/* More series than a block has room for keep what they have when bins are doubled, and then joined in pairs. */
+static void test_store(void **state)
+{
+	enum { ALL = 4099, USED = 5 };
+	static const float v[USED] = { 1, 3, NAN, 5, 7 }, joined[] = { 2, 5, 7, NAN, NAN };
+	struct incident_store s = { 0 };
+	uint32_t place;
+
+	(void)state;
+	assert_false(store_has(&s, 0, 0));
+	assert_int_equal(store_choose_bins(&s, ALL, 64), 0);
+	for (uint32_t k = 0; k < ALL; k++) {
+		assert_false(store_has(&s, k / 7, k % 7));
+		assert_int_equal(store_series(&s, k / 7, k % 7, &place), 0);
+		assert_int_equal(place, k);
+		assert_true(isnan(s.series[k].v[0]) && isnan(s.series[k].v[63]));
+		for (uint32_t b = 0; b < USED; b++)
+			s.series[k].v[b] = v[b] + (float)(8 * k);
+	}
+	s.used = USED;
+	for (uint32_t b = 0; b < USED; b++) {
+		s.from_s[b] = b;
+		s.to_s[b] = b + 0.5;
+	}
+	assert_int_equal(store_grow(&s), 0);
+	assert_int_equal(s.bins, 128);
+	store_halve(&s);
+	assert_int_equal(s.used, 3);
+	assert_int_equal(s.per_bin, 2);
+	assert_int_equal(s.in_bin, 2);
+	assert_true(s.from_s[0] == 0 && s.from_s[1] == 2 && s.from_s[2] == 4);
+	assert_true(s.to_s[0] == 1.5 && s.to_s[1] == 3.5 && s.to_s[2] == 4.5);
+	for (uint32_t k = 0; k < ALL; k++) {
+		assert_true(store_has(&s, k / 7, k % 7));
+		assert_int_equal(store_series(&s, k / 7, k % 7, &place), 0);
+		assert_int_equal(place, k);
+		for (uint32_t b = 0; b < USED; b++)
+			assert_true(isnan(joined[b]) ? isnan(s.series[k].v[b]) :
+						       s.series[k].v[b] == joined[b] + (float)(8 * k));
+		assert_true(isnan(s.series[k].v[64]) && isnan(s.series[k].v[127]));
+	}
+	assert_false(store_has(&s, ALL, 0));
+	store_release(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_doers),  cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_memory), cmocka_unit_test(test_several_incidents),
+		cmocka_unit_test(test_times),  cmocka_unit_test(test_which),
+		cmocka_unit_test(test_bins),   cmocka_unit_test(test_store),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
