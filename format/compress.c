@@ -24,6 +24,7 @@ static const struct {
 
 struct pm_zstd {
 	ZSTD_CCtx *c;
+	ZSTD_CCtx *known; /* of repetitions: its tables are large, and stay */
 	ZSTD_DCtx *d;
 };
 
@@ -39,17 +40,13 @@ struct pm_zstd *pm_zstd_new(void)
 	return calloc(1, sizeof(struct pm_zstd));
 }
 
-void pm_zstd_rest(struct pm_zstd *z)
-{
-	ZSTD_freeCCtx(z->c);
-	ZSTD_freeDCtx(z->d);
-	*z = (struct pm_zstd){ 0 };
-}
-
 void pm_zstd_free(struct pm_zstd *z)
 {
-	if (z)
-		pm_zstd_rest(z);
+	if (z) {
+		ZSTD_freeCCtx(z->c);
+		ZSTD_freeCCtx(z->known);
+		ZSTD_freeDCtx(z->d);
+	}
 	free(z);
 }
 
@@ -79,23 +76,46 @@ int pm_zstd_compress(struct pm_zstd *z, const void *in, size_t len, int level, s
 	return pm_zstd_compress_with(z, NULL, 0, in, len, level, out);
 }
 
+/* 0 or an error of zstd. */
+static size_t know(ZSTD_CCtx *c)
+{
+	size_t n = 0;
+
+	ZSTD_CCtx_reset(c, ZSTD_reset_session_and_parameters);
+	for (size_t i = 0; i < sizeof(known_parameters) / sizeof(known_parameters[0]) && !ZSTD_isError(n); i++)
+		n = ZSTD_CCtx_setParameter(c, known_parameters[i].key, known_parameters[i].value);
+	return ZSTD_isError(n) ? n :
+				 ZSTD_CCtx_refPrefix(c, pm_dictionary, (size_t)(pm_dictionary_end - pm_dictionary));
+}
+
+int pm_zstd_warm(struct pm_zstd *z)
+{
+	ZSTD_inBuffer in = { "", 0, 0 };
+	ZSTD_outBuffer out = { &in, 0, 0 };
+
+	ZSTD_freeCCtx(z->c);
+	z->c = NULL;
+	if (z->known)
+		return 0;
+	z->known = ZSTD_createCCtx();
+	return !z->known || ZSTD_isError(know(z->known)) ||
+			       ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(z->known, KNOWN_MOST)) ||
+			       ZSTD_isError(ZSTD_compressStream2(z->known, &out, &in, ZSTD_e_continue)) ?
+		       -ENOMEM :
+		       0;
+}
+
 int pm_zstd_compress_known(struct pm_zstd *z, const void *in, size_t len, struct buf *out)
 {
-	size_t n = 0, bound = ZSTD_compressBound(len), known = (size_t)(pm_dictionary_end - pm_dictionary);
+	size_t n, bound = ZSTD_compressBound(len), known = (size_t)(pm_dictionary_end - pm_dictionary);
 
 	if (len > KNOWN_MOST)
 		return pm_zstd_compress_with(z, pm_dictionary, known, in, len, KNOWN_LEVEL, out);
-	if (!z->c)
-		z->c = ZSTD_createCCtx();
-	if (!z->c || buf_reserve(out, bound))
+	if ((!z->known && pm_zstd_warm(z)) || buf_reserve(out, bound))
 		return -ENOMEM;
-	ZSTD_CCtx_reset(z->c, ZSTD_reset_session_and_parameters);
-	for (size_t i = 0; i < sizeof(known_parameters) / sizeof(known_parameters[0]) && !ZSTD_isError(n); i++)
-		n = ZSTD_CCtx_setParameter(z->c, known_parameters[i].key, known_parameters[i].value);
+	n = know(z->known);
 	if (!ZSTD_isError(n))
-		n = ZSTD_CCtx_refPrefix(z->c, pm_dictionary, known);
-	if (!ZSTD_isError(n))
-		n = ZSTD_compress2(z->c, out->data + out->len, bound, len ? in : "", len);
+		n = ZSTD_compress2(z->known, out->data + out->len, bound, len ? in : "", len);
 	if (ZSTD_isError(n))
 		return -ENOMEM;
 	out->len += n;

@@ -12,13 +12,13 @@
 struct pm_zstd;
 struct pm_zstd *pm_zstd_new(void); /* NULL: no memory */
 void pm_zstd_free(struct pm_zstd *z);
-/* Gives their memory back until the next use: after what needed more than the usual. */
-void pm_zstd_rest(struct pm_zstd *z);
 
 /* Appends one zstd frame that declares its content size. `level`: 1 to 19. The input may be empty. 0 or -ENOMEM. */
 int pm_zstd_compress(struct pm_zstd *z, const void *in, size_t len, int level, struct buf *out);
 /* The same with the frozen dictionary (SPEC.md, "Repetition"). */
 int pm_zstd_compress_known(struct pm_zstd *z, const void *in, size_t len, struct buf *out);
+/* Takes now the memory that repetitions need, and gives back what other uses took. 0 or -ENOMEM. */
+int pm_zstd_warm(struct pm_zstd *z);
 int pm_zstd_decompress_known(struct pm_zstd *z, const void *in, size_t len, size_t raw_len, struct buf *out);
 /* The same with a prefix that both sides know; NULL and 0: none. */
 int pm_zstd_compress_with(struct pm_zstd *z, const void *known, size_t known_len, const void *in, size_t len,

@@ -387,8 +387,9 @@ int pm_writer_define(struct pm_writer *w)
 	if (!err)
 		err = note_configs(w);
 	x->config_changes = m->caps->config_changes;
-	if (!w->stats.chunks)
-		pm_zstd_rest(w->zstd);
+	/* A recorder's first reading comes next; the second is not to show what memory its copies need. */
+	if (!err && !w->stats.chunks && !w->config.loose && pm_zstd_warm(w->zstd))
+		err = writer_fail(w, -ENOMEM, "zstd");
 	return err;
 }
 
@@ -417,7 +418,6 @@ static int repeat(struct pm_writer *w)
 	w->copies_apart |= before - w->repeat_offset >= REPEAT_APART;
 	w->repeat_offset = w->offset;
 	w->repeats++;
-	pm_zstd_rest(w->zstd);
 	return err;
 }
 

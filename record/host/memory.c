@@ -10,7 +10,8 @@
 /* What may not be written is as in the file. */
 static int drop_pages(struct dl_phdr_info *object, size_t size, void *page)
 {
-	for (unsigned i = 0; i < object->dlpi_phnum; i++) {
+	/* The first segment holds the list of them, which reading would bring back. */
+	for (unsigned i = object->dlpi_phnum; i-- > 0;) {
 		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
 		uintptr_t at = (uintptr_t)(object->dlpi_addr + p->p_vaddr), off = at % *(const size_t *)page;
 

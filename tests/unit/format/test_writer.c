@@ -1,13 +1,16 @@
 /* When the writer repeats itself, what it refuses, and what a failing sink does to it. */
 #include <errno.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <cmocka.h>
 
+#include "common/sandbox.h"
 #include "format/frame.h"
 #include "tests/unit/lib/sample.h"
 
@@ -101,6 +104,48 @@ static void key_chunks(void **state)
 	}
 	assert_int_equal(i, sizeof(t) / sizeof(t[0]));
 	pm_reader_close(r);
+	pm_model_release(&m);
+	buf_release(&file);
+}
+
+static long faults(void)
+{
+	struct rusage u;
+
+	assert_int_equal(getrusage(RUSAGE_SELF, &u), 0);
+	return u.ru_minflt;
+}
+
+/* Copies of definitions need much memory, and each page of it is a fault that a recorder would record of itself: the
+ * writer has it before the first chunk. */
+static void copies_need_no_memory(void **state)
+{
+	struct sample_options o = small;
+	struct buf file = BUF_INIT;
+	struct pm_model m;
+	struct pm_writer_config config = { .sink = sample_sink, .sink_ctx = &file, .model = &m };
+	uint64_t cells[64] = { 0 }, tick = 1000000000, number = 0;
+	struct pm_chunk_group g = { .group = 2, .v = cells, .stride = 1 };
+	struct pm_chunk c = { .run = 1, .rows = 1, .tick = &tick, .number = &number, .group = &g, .n_groups = 1 };
+	struct pm_writer *w;
+	long before;
+
+	/* As in pmrec. */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	pm_model_init(&m);
+	sample_model(&m, &o);
+	assert_int_equal(pm_writer_new(&w, &config, NULL), 0);
+	assert_int_equal(pm_writer_define(w), 0);
+	assert_int_equal(pm_writer_chunk(w, &c), 0);
+	before = faults();
+	for (size_t frames = pm_writer_stats(w).frames; pm_writer_stats(w).frames - frames < 6; number++) {
+		assert_true(number < 3);
+		tick += 1000000000;
+		assert_int_equal(pm_writer_chunk(w, &c), 0);
+	}
+	if (!SANDBOX_SANITIZED && faults() - before > 40)
+		fail_msg("%ld faults", faults() - before);
+	pm_writer_free(w);
 	pm_model_release(&m);
 	buf_release(&file);
 }
@@ -270,11 +315,9 @@ static void definitions_grow(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(key_chunks),
-		cmocka_unit_test(copies_lie_apart),
-		cmocka_unit_test(wrong_chunks_are_refused),
-		cmocka_unit_test(a_full_disk_sticks),
-		cmocka_unit_test(definitions_grow),
+		cmocka_unit_test(key_chunks),         cmocka_unit_test(copies_need_no_memory),
+		cmocka_unit_test(copies_lie_apart),   cmocka_unit_test(wrong_chunks_are_refused),
+		cmocka_unit_test(a_full_disk_sticks), cmocka_unit_test(definitions_grow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
