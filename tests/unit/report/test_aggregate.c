@@ -203,6 +203,14 @@ static void events_of_a_package_count_once(void **state)
 	assert_true(harness_value(&h, "test.count", PM_PACKAGE, 1) == 100000);
 	assert_true(harness_value(&h, "test.count", PM_SYSTEM, 0) == 100001);
 	harness_stop(&h);
+	/* Where every other CPU is of package 1. */
+	for (uint32_t i = 0; i < BUILDER_CPUS; i++)
+		b.model.topology.cpu[i].package = i % 2;
+	h = (struct harness){ .config = { .summary = true } };
+	run(&h, &b, PM_PACKAGE);
+	assert_true(harness_value(&h, "test.count", PM_PACKAGE, 1) == 10);
+	assert_true(harness_value(&h, "test.count", PM_SYSTEM, 0) == 11);
+	harness_stop(&h);
 	builder_release(&b);
 }
 
@@ -256,6 +264,17 @@ static void what_has_no_place_at_a_level(void **state)
 	h = (struct harness){ .config = { .summary = true } };
 	run(&h, &b, PM_CPU);
 	assert_int_equal(harness_rows(&h, PM_DEVICE), 2);
+	harness_stop(&h);
+	builder_release(&b);
+	/* Of which node the PMU of a split package is, nothing says: there is no row, not an empty one either. */
+	setup(&b, &plan);
+	b.model.topology.cpu[1].node = 2;
+	b.model.topology.cpu[5].node = 3;
+	zone = builder_counter(&b, "test.uncore", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(&b, PM_PMU, 2, 0, &zone, 1);
+	h = (struct harness){ .config.per = PM_NODE, .look = nothing };
+	harness_start(&h, &b, "test.uncore", REPLAY_EACH);
+	assert_int_equal(h.sheet.n_rows, 0);
 	harness_stop(&h);
 	builder_release(&b);
 }

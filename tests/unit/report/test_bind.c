@@ -318,6 +318,7 @@ static void fields_of_registers(void **state)
 			assert_true(harness_value(&h, "v", PM_CPU, cpu) == 0x5a - cpu);
 	/* The least distance is that of the hottest, whoever else is not known. */
 	assert_true(harness_value(&h, "v", PM_SYSTEM, 0) == 0x53);
+	assert_true(sheet_coverage(harness_cell(&h, "v", PM_SYSTEM, 0), 0) == 7 / 8.);
 	harness_stop(&h);
 	builder_release(&b);
 }
