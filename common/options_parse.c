@@ -214,6 +214,11 @@ void options_common_release(struct options_common *common)
 	*common = (struct options_common){ 0 };
 }
 
+bool options_always_paged(const void *into)
+{
+	return true;
+}
+
 bool options_use_color(const struct options_common *common, int fd)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");

@@ -103,11 +103,6 @@ int cmd_judge(const struct pipeline_result *r, const char *path, bool followed)
 	return !open && (r->damaged || r->cut_only) ? EXIT_DAMAGED : EXIT_GOOD;
 }
 
-bool cmd_always_paged(const void *input)
-{
-	return true;
-}
-
 unsigned cmd_width(int fd)
 {
 	struct winsize size;
@@ -144,6 +139,8 @@ int cmd_options(const struct options_spec *spec, int argc, char **argv, void *in
 		confine_memory(common->max_memory);
 		/* Once confined, this process can start no program. */
 		common->paged = spec->paged && !common->no_pager && spec->paged(input) && pager_start();
+		if (!common->paged)
+			pager_watch(spec->saves);
 		confine(argc, argv);
 		return -1;
 	}

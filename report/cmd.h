@@ -57,5 +57,3 @@ void cmd_follow(struct pipeline_config *config, struct follow *f, const char *pa
 int cmd_judge(const struct pipeline_result *r, const char *path, bool followed);
 /* Columns of the descriptor's terminal, also behind a pager; 0 without a terminal: no limit. */
 unsigned cmd_width(int fd);
-/* For options_spec.paged: always. */
-bool cmd_always_paged(const void *input);

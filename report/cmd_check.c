@@ -42,6 +42,7 @@ static const struct options_spec spec = {
 	.operands = cmd_files,
 	.operands_doc = "FILE...",
 	.brief = brief,
+	.paged = options_always_paged,
 };
 
 static void text_file(const char *path, const struct scan *s, bool damaged, struct buf *out)

@@ -41,7 +41,7 @@ static const struct options_spec spec = {
 	.operands = cmd_file,
 	.operands_doc = "FILE",
 	.brief = brief,
-	.paged = cmd_always_paged,
+	.paged = options_always_paged,
 };
 
 static bool wanted(void *ctx, const struct pm_group *g)

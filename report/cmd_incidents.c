@@ -50,7 +50,7 @@ static const struct options_spec spec = {
 	.operands = cmd_files,
 	.operands_doc = "FILE...",
 	.brief = brief,
-	.paged = cmd_always_paged,
+	.paged = options_always_paged,
 };
 
 static void put_json(const struct incidents *found, uint32_t n, struct buf *out)

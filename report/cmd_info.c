@@ -42,7 +42,7 @@ static const struct options_spec spec = {
 	.operands = cmd_files,
 	.operands_doc = "FILE...",
 	.brief = brief,
-	.paged = cmd_always_paged,
+	.paged = options_always_paged,
 };
 
 static int info_file(const void *input, const char *path, const struct options_common *common)

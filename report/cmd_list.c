@@ -387,7 +387,7 @@ static const struct options_spec spec = {
 	.operands = operands,
 	.operands_doc = "[WHAT] [GLOB] FILE",
 	.brief = brief,
-	.paged = cmd_always_paged,
+	.paged = options_always_paged,
 };
 
 /* An empty list is an answer, unless a name was given. */

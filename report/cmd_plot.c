@@ -82,9 +82,12 @@ static int operands(void *into, int n, char **operand, struct error *e)
 	return n ? 0 : error_set(e, EINVAL, "no metric and no recording given; try --help");
 }
 
-static const struct options_spec spec = {
-	.name = NAME, .rows = rows, .operands = operands, .operands_doc = "METRIC... FILE", .brief = brief
-};
+static const struct options_spec spec = { .name = NAME,
+					  .rows = rows,
+					  .operands = operands,
+					  .operands_doc = "METRIC... FILE",
+					  .brief = brief,
+					  .paged = options_always_paged };
 
 /* The terminal's width, or what the environment says. */
 static unsigned choose_width(void)

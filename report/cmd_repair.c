@@ -39,6 +39,7 @@ static const struct options_spec spec = {
 	.operands = cmd_copy_files,
 	.operands_doc = "FILE",
 	.brief = brief,
+	.saves = true,
 };
 
 static int reading(struct repair *p, struct pm_reader **reader, struct error *e)

@@ -1,13 +1,21 @@
 #include "report/pager.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "common/table.h"
+#include "report/input/input.h"
 
 /* How a part of the program that only has a descriptor, or a child process, learns the width. */
 #define WIDTH "PMREP_PAGER_WIDTH"
@@ -30,42 +38,162 @@ static const char *chosen(void)
 	return *pager && strcmp(pager, "cat") != 0 ? pager : NULL;
 }
 
+/* What the parent has open under this number, if it reads a file: the file's name and how much of it is behind. */
+static bool read_so_far(pid_t parent, const char *fd, struct buf *name, unsigned *percent)
+{
+	char path[300], target[4096];
+	unsigned flags = 0;
+	uint64_t at = 0;
+	struct stat st;
+	ssize_t len;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%s", (int)parent, fd);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (fscanf(f, "pos: %" SCNu64 " flags: %o", &at, &flags) != 2)
+		at = 0;
+	fclose(f);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%s", (int)parent, fd);
+	len = readlink(path, target, sizeof(target) - 1);
+	if (!at || (flags & O_ACCMODE) != O_RDONLY || len < 0 || stat(path, &st) || !S_ISREG(st.st_mode) ||
+	    !st.st_size)
+		return false;
+	target[len] = '\0';
+	text_escape(name, input_name(target), strlen(input_name(target)));
+	*percent = (uint64_t)st.st_size > at ? (unsigned)(100.0 * (double)at / (double)st.st_size) : 100;
+	return true;
+}
+
+static void show_progress(pid_t parent)
+{
+	char path[40];
+	struct dirent *d;
+	unsigned percent;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)parent);
+	dir = opendir(path);
+	while (dir && (d = readdir(dir))) {
+		SCOPED(buf_release) struct buf name = BUF_INIT;
+
+		if (!read_so_far(parent, d->d_name, &name, &percent))
+			continue;
+		fprintf(stderr, "\r%.50s: %u %% read\033[K", buf_str(&name), percent);
+		break;
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void interrupted(int number)
+{
+	/* poll() ends. */
+}
+
+/* Until the parent prints or ends: after a second, how far it has read. ^C ends it, as it would without us. */
+static void await_output(pid_t parent)
+{
+	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+	bool shown = false;
+	int n;
+
+	sigaction(SIGINT, &(struct sigaction){ .sa_handler = interrupted }, NULL);
+	while ((n = poll(&in, 1, shown ? 200 : 1000)) == 0) {
+		show_progress(parent);
+		shown = true;
+	}
+	if (shown)
+		fprintf(stderr, "\r\033[K");
+	if (n < 0) {
+		kill(parent, SIGPIPE);
+		_exit(128 + SIGINT);
+	}
+	signal(SIGINT, SIG_DFL);
+}
+
+/* A child whose standard input is what the parent writes into *to. 0 in the child, which can start other programs. */
+static pid_t fork_reader(int *to)
+{
+	pid_t child;
+	int way[2];
+
+	if (pipe2(way, O_CLOEXEC))
+		return -1;
+	child = fork();
+	if (!child)
+		dup2(way[0], STDIN_FILENO);
+	close(way[0]);
+	if (child > 0)
+		*to = way[1];
+	else
+		close(way[1]);
+	return child;
+}
+
 bool pager_start(void)
 {
 	const char *pager = chosen(), *term = getenv("TERM");
 	struct winsize size;
+	pid_t parent = getpid(), child;
 	char width[16];
-	int way[2];
-	pid_t child;
+	int to;
 
 	unsetenv(WIDTH);
 	if (!pager || !isatty(STDOUT_FILENO) || !term || !strcmp(term, "dumb") ||
-	    ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || pipe(way))
+	    ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || (child = fork_reader(&to)) < 0)
 		return false;
-	child = fork();
 	if (!child) {
-		dup2(way[0], STDIN_FILENO);
-		close(way[0]);
-		close(way[1]);
+		if (isatty(STDERR_FILENO))
+			await_output(parent);
 		/* Ends if everything fits on the screen, keeps colors, does not wrap. */
 		setenv("LESS", "FRSX", 0);
 		execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
 		_exit(127);
 	}
-	if (child > 0) {
-		dup2(way[1], STDOUT_FILENO);
-		/* ^C belongs to the pager: output continues as long as it reads. */
+	dup2(to, STDOUT_FILENO);
+	/* What is said would stand across the pager's screen. */
+	if (isatty(STDERR_FILENO))
+		dup2(to, STDERR_FILENO);
+	close(to);
+	/* ^C belongs to the pager: output continues as long as it reads. */
+	signal(SIGINT, SIG_IGN);
+	snprintf(width, sizeof(width), "%u", size.ws_col);
+	setenv(WIDTH, width, 1);
+	return true;
+}
+
+void pager_watch(bool saves)
+{
+	const char *term = getenv("TERM");
+	pid_t parent = getpid(), child;
+	char text[4096];
+	struct stat st;
+	ssize_t n;
+	int to;
+
+	/* Who reads from a pipe may be drawing on the terminal. */
+	if (!isatty(STDERR_FILENO) || !term || !strcmp(term, "dumb") ||
+	    (!saves && (fstat(STDOUT_FILENO, &st) || !S_ISREG(st.st_mode))) || (child = fork_reader(&to)) < 0)
+		return;
+	if (!child) {
+		await_output(parent);
 		signal(SIGINT, SIG_IGN);
-		snprintf(width, sizeof(width), "%u", size.ws_col);
-		setenv(WIDTH, width, 1);
+		while ((n = read(STDIN_FILENO, text, sizeof(text))) > 0 && write(STDERR_FILENO, text, (size_t)n) == n)
+			;
+		_exit(0);
 	}
-	close(way[0]);
-	close(way[1]);
-	return child > 0;
+	dup2(to, STDERR_FILENO);
+	close(to);
 }
 
 void pager_wait(void)
 {
+	if (waitpid(-1, NULL, WNOHANG) < 0)
+		return;
+	/* It may be what they read. */
+	close(STDERR_FILENO);
 	while (wait(NULL) > 0 || errno == EINTR)
 		;
 }

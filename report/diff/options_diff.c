@@ -191,6 +191,7 @@ const struct options_spec diff_spec = {
 	.operands = operands,
 	.operands_doc = "BASE NEW",
 	.brief = brief,
+	.paged = options_always_paged,
 };
 
 void diff_options_init(struct diff_options *o)
