@@ -147,6 +147,7 @@ static void a_rate_is_the_sum_of_its_members(void **state)
 	harness_feed(&h, 0, 21);
 	assert_true(replay_finish(h.replay) >= 0);
 	assert_true(harness_value(&h, "test.count", PM_SYSTEM, 0) == 1100);
+	assert_string_equal(harness_metric(&h, "test.count")->about->unit, "1/s");
 	assert_true(sheet_coverage(harness_cell(&h, "test.count", PM_SYSTEM, 0), 0) == 1);
 	harness_stop(&h);
 	builder_release(&b);

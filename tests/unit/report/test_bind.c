@@ -94,8 +94,31 @@ static double literal(struct places *p, const char *name)
 	return v.v;
 }
 
+/* The core PMU with caps/slots, before something else. */
+static void add_caps(struct builder *b, const char *slots)
+{
+	struct pm_pmu pmu = { 0 };
+	struct pm_value caps = pm_array(2);
+
+	for (uint32_t i = 0; i < 2; i++) {
+		caps.array.item[i] = pm_array(2);
+		caps.array.item[i].array.item[0] = pm_text(i ? "branches" : "slots");
+		caps.array.item[i].array.item[1] = pm_text(i ? "0x20" : slots);
+	}
+	assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_NAME, pm_text("cpu")), 0);
+	assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_CAPS, caps), 0);
+	assert_int_equal(pm_model_add_pmu(&b->model, &pmu), 0);
+	pm_map_release(&pmu.attrs);
+}
+
 static void machine_facts_come_from_the_recording(void **state)
 {
+	/* Hexadecimal, whatever is before it; 0 is not said. */
+	static const struct {
+		const char *text;
+		double n;
+	} slots[] = { { "0x00000008", 8 }, { "0x1a", 26 }, { "010", 16 }, { "5", 5 },
+		      { "0x0", 0 },        { "0x", 0 },    { "", 0 } };
 	struct builder b;
 	struct places p = { 0 };
 	struct value v;
@@ -113,6 +136,13 @@ static void machine_facts_come_from_the_recording(void **state)
 	assert_true(bind_literal(&p, "slots", &v));
 	assert_int_equal(v.reason, VALUE_NO_INPUT);
 	assert_false(bind_literal(&p, "num_moons", &v));
+	for (size_t i = 0; i < sizeof(slots) / sizeof(*slots); i++) {
+		add_caps(&b, slots[i].text);
+		assert_true(bind_literal(&p, "slots", &v));
+		assert_int_equal(!v.reason, slots[i].n > 0);
+		assert_true(v.reason || v.v == slots[i].n);
+		pm_map_release(&b.model.pmu[--b.model.n_pmus].attrs);
+	}
 	/* Without the second threads: what is offline does not count, and is still known to be there. */
 	for (uint32_t i = 1; i < 8; i += 2)
 		b.model.topology.cpu[i].online = false;

@@ -172,6 +172,29 @@ static void rates(void **state)
 	builder_release(&b);
 }
 
+/* Rates alone have a way of their own: as many as there is room for, an even number of them, then an odd one. */
+static void rates_alone(void **state)
+{
+	struct builder b;
+	struct caught *c;
+	uint32_t counter;
+
+	builder_init(&b, by_time);
+	b.read_ns = 20000;
+	b.period_ns = 1000000;
+	counter = builder_counter(&b, "test.x", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(&b, PM_CPU, 1, 0, &counter, 1);
+	c = start(&b, REPLAY_EACH, 0, 1u << TRACK_RATE);
+	feed(c, &b, 0, 2);
+	feed(c, &b, 2, PM_CHUNK_ROWS);
+	feed(c, &b, 2 + PM_CHUNK_ROWS, PM_CHUNK_ROWS - 1);
+	assert_int_equal(c->n, 2 * PM_CHUNK_ROWS);
+	for (size_t i = 0; i < c->n; i++)
+		assert_value(c->value[0][TRACK_RATE][i], 1e9);
+	stop(c);
+	builder_release(&b);
+}
+
 /* ---- groups that come and go ---- */
 
 static void a_series_goes_on_in_a_new_group(void **state)
@@ -560,6 +583,7 @@ int main(void)
 		cmocka_unit_test(longer_intervals),
 		cmocka_unit_test(window),
 		cmocka_unit_test(rates),
+		cmocka_unit_test(rates_alone),
 		cmocka_unit_test(a_series_goes_on_in_a_new_group),
 		cmocka_unit_test(a_group_that_is_missing),
 		cmocka_unit_test(random_recordings),

@@ -2,6 +2,7 @@
 #include "tests/unit/lib/report_harness.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 static struct reading zero(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
 {
@@ -128,6 +129,19 @@ static void errors_name_the_nearest(void **state)
 	assert_non_null(strstr(buf_str(&s->notes), "PkgWatt"));
 	assert_string_equal(choose(s, "cycles", "PkgWatt", NULL), "cycles");
 	assert_int_equal(s->notes.len, 0);
+	/* Names of all tables are offered. */
+	for (const struct metric_table *t = metric_tables; t->row; t++)
+		for (size_t i = 0; i<t->n; i += t->n> 1 ? t->n - 1 : 1) {
+			char word[64], near[64];
+
+			if (strchr(t->row[i].name, '*'))
+				continue;
+			snprintf(word, sizeof(word), "%sq", t->row[i].name);
+			snprintf(near, sizeof(near), "'%s'", t->row[i].name);
+			assert_null(choose(s, word, NULL, NULL));
+			if (!strstr(s->error.text, near))
+				fail_msg("%s", s->error.text);
+		}
 	/* turbostat's users name its topology columns. */
 	assert_string_equal(choose(s, "Core,CPU,cycles", NULL, NULL), "cycles");
 }
