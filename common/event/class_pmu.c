@@ -41,9 +41,8 @@ static uint64_t field(const struct event_pmu *pmu, const char *name, const uint6
 
 	if (!format)
 		return 0;
-	if (event_format_pack(format, UINT64_MAX, mask, &max) == -ERANGE &&
-	    event_format_pack(format, max, mask, &max))
-		return 0;
+	if (event_format_pack(format, UINT64_MAX, mask, &max) == -ERANGE)
+		event_format_pack(format, max, mask, &max);
 	for (int i = 0; i < EVENT_CONFIGS; i++)
 		if (mask[i])
 			return (config[i] & mask[i]) >> __builtin_ctzll(mask[i]);

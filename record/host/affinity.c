@@ -14,8 +14,7 @@ int affinity_save(struct affinity *a)
 	CPU_ZERO_S(a->size, (cpu_set_t *)a->mask);
 	if (!sched_getaffinity(0, a->size, a->mask))
 		return 0;
-	CPU_FREE(a->mask);
-	a->mask = NULL;
+	affinity_release(a);
 	return -errno;
 }
 

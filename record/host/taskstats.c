@@ -127,8 +127,7 @@ int taskstats_listen(void)
 	if (fd < 0)
 		return -errno;
 	/* Exceeding the limit needs CAP_NET_ADMIN, as listening does. */
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)))
-		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
 	err = bind(fd, (struct sockaddr *)&to, sizeof(to)) || connect(fd, (struct sockaddr *)&to, sizeof(to)) ?
 		      -errno :
 		      register_cpus(fd);

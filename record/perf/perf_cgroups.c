@@ -134,7 +134,7 @@ struct search {
 	struct perf_source *s;
 	const struct plan *p;
 	regex_t pattern;
-	unsigned found;
+	bool found;
 	struct error *e;
 };
 
@@ -155,7 +155,7 @@ static int search_below(struct search *w, const char *name, unsigned depth)
 			continue;
 		if (!regexec(&w->pattern, below, 0, NULL, 0)) {
 			err = add_cgroup(w->s, w->p, below, &index, w->e);
-			w->found += !err;
+			w->found |= !err;
 			/* It may vanish between the two checks. */
 			if (err == -ENOENT)
 				err = 0;

@@ -107,7 +107,7 @@ static const struct {
 
 const char *perf_hint(int err, const struct event *ev, const struct plan *p, char *text, size_t size)
 {
-	int number = err < 0 ? -err : err;
+	int number = abs(err);
 
 	switch (number) {
 	case EACCES:

@@ -39,7 +39,7 @@ static void open_tree(const char *kind, const char *list)
 static void reads_dumps(void **state)
 {
 	const struct cpuid_regs *r;
-	char vendor[13], brand[49], name[64], hypervisor[13];
+	char vendor[13], brand[49], name[64], hypervisor[13] = "before";
 
 	open_tree("server", "0,3");
 	assert_int_equal(cpuid_collect(&root, &cpus, false, &asked), 0);
@@ -63,6 +63,7 @@ static void reads_dumps(void **state)
 	assert_true(cpuid_name(&asked[0], name, sizeof(name)));
 	assert_string_equal(name, "GenuineIntel-6-55-7");
 	assert_false(cpuid_hypervisor(&asked[0], hypervisor));
+	assert_string_equal(hypervisor, "");
 }
 
 /* Family, model and stepping as Intel's and AMD's manuals put them together. */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -21,6 +22,7 @@
 #include <cmocka.h>
 
 #include "common/buf.h"
+#include "record/host/affinity.h"
 #include "record/host/caller.h"
 #include "record/host/clocks.h"
 #include "record/host/hotplug.h"
@@ -631,6 +633,25 @@ static void code_that_is_not_called_again_is_given_back(void **state)
 	assert_int_not_equal(code_in_memory("libcmocka"), 0);
 }
 
+static void a_thread_goes_back_to_its_cpus(void **state)
+{
+	uint32_t before = affinity_cpus();
+	struct affinity all = { 0 };
+
+	affinity_restore(&all);
+	assert_int_equal(affinity_cpus(), before);
+	assert_int_equal(affinity_save(&all), 0);
+	assert_int_equal(affinity_pin(UINT16_MAX), -EINVAL);
+	assert_int_equal(affinity_pin((uint32_t)sched_getcpu()), 0);
+	assert_int_equal(affinity_cpus(), 1);
+	assert_int_equal(affinity_apply(&all, 0), 0);
+	assert_int_equal(affinity_cpus(), before);
+	assert_int_equal(affinity_pin((uint32_t)sched_getcpu()), 0);
+	affinity_restore(&all);
+	assert_int_equal(affinity_cpus(), before);
+	affinity_release(&all);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -644,6 +665,7 @@ int main(void)
 		TEST(a_manager_is_told_what_it_asked_for),
 		TEST(cpus_that_went_and_came_are_found),
 		TEST(the_kernel_is_heard),
+		TEST(a_thread_goes_back_to_its_cpus),
 		TEST(code_that_is_not_called_again_is_given_back),
 	};
 

@@ -429,12 +429,35 @@ static void rights(void **state)
 	pci_map_release(&map);
 }
 
+/* Nodes tell the sockets apart, whatever the order of their CPUs: here the second has the CPUs that come first. */
+static void nodes_tell_sockets(void **state)
+{
+	static const char *const second[] = { "0009:00:00.0", "000a:80:00.0", "000a:a0:00.0", "000a:e0:00.0",
+					      "000b:00:00.0", "000c:00:00.0", "000d:00:00.0", "000d:40:00.0",
+					      "000d:c0:00.0", "000e:00:00.0" };
+	struct machine *m = *state;
+	char path[100];
+
+	for (size_t i = 0; i < sizeof(second) / sizeof(second[0]); i++) {
+		snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/numa_node", second[i]);
+		sysroot_put(m->dir, path, "2\n");
+	}
+	sysroot_put(m->dir, "/sys/devices/system/node/node0/cpulist", "4-7\n");
+	sysroot_put(m->dir, "/sys/devices/system/node/node2/cpulist", "0-3\n");
+	perf_pmus_release(&m->pmus);
+	look(m);
+	good(m, "nvidia_pcie_pmu_1_rc_1/rd_bytes,src_bdf=0002:81:00.0/", 1);
+	bad(m, "nvidia_pcie_pmu_0_rc_1/rd_bytes,src_bdf=0002:81:00.0/", "below root complex 1 of socket 0");
+	good(m, "nvidia_pcie_pmu_0_rc_4/rd_bytes,src_bdf=000d:41:00.0/", 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(document, begin, end),
 		cmocka_unit_test_setup_teardown(defaults, begin, end),
 		cmocka_unit_test_setup_teardown(addresses, begin, end),
+		cmocka_unit_test_setup_teardown(nodes_tell_sockets, begin, end),
 		cmocka_unit_test_setup_teardown(refused, begin, end),
 		cmocka_unit_test_setup_teardown(general_names, begin, end),
 		cmocka_unit_test_setup_teardown(default_groups, begin, end),

@@ -332,6 +332,25 @@ static void a_filter_of_pmus(void **state)
 	done(m);
 }
 
+/* Codes of another processor may count something else here. */
+static void whose_codes_they_are_is_told(void **state)
+{
+	struct machine *m = *state;
+
+	for (int other = 0; other < 2; other++) {
+		if (other)
+			setenv("PERF_CPUID", "other-7", 1);
+		assert_int_equal(ask(m, "ipc"), 0);
+		assert_int_equal(m->model.n_probes, other);
+		if (other)
+			assert_string_equal(m->model.probe[0].what,
+					    "PERF_CPUID: the vendor's events and metrics are those of other-7, and "
+					    "this is an unknown CPU");
+		done(m);
+	}
+	unsetenv("PERF_CPUID");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,6 +362,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_cannot_be_had_is_named, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_header_says_what_was_asked, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_filter_of_pmus, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(whose_codes_they_are_is_told, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -292,22 +292,53 @@ static void messages_are_understood(void **state)
 	end_list();
 }
 
-/* Its last times are known from the message; what its threads used is in its own until it has ended. */
 /* Where this kernel and these rights have it, it is a descriptor of its own. */
 static void ends_can_be_listened_to(void **state)
 {
 	int fd = taskstats_listen();
 	struct task_exit x;
+	socklen_t len = sizeof(int);
+	int room;
 
 	assert_int_equal(taskstats_next(-1, &x), -EBADF);
 	if (fd < 0)
 		skip();
 	assert_true(fd > STDERR_FILENO);
+	/* More than any limit of the machine: many tasks may end at once. */
+	assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, &len), 0);
+	assert_true(room >= 16 << 20);
 	while (taskstats_next(fd, &x) > 0)
 		;
 	assert_int_equal(close(fd), 0);
 }
 
+/* Fields as proc(5) numbers them; the name is anything. */
+static void numbers_are_those_behind_the_name(void **state)
+{
+	static const struct {
+		const char *text;
+		int n;
+		uint64_t field[4]; /* from the fourth on; 77: as it was */
+	} row[] = {
+		{ "7 (sh) S 1 20 -30 44\n", 8, { 1, 20, 30, 44 } },
+		{ "7 (a) (b 2 3) R 12 -1 5 6 7 8 9\n", 8, { 12, 1, 5, 6 } },
+		{ "7 (sh) S 1 20 x 44\n", 6, { 1, 20, 77, 77 } },
+		{ "7 (sh) S\n", 4, { 77, 77, 77, 77 } },
+		{ "7 (sh) ", 0, { 77, 77, 77, 77 } },
+		{ "7 (sh)x1 2 3", 0, { 77, 77, 77, 77 } },
+		{ "7 sh S 1 20 30 44\n", 0, { 77, 77, 77, 77 } },
+		{ "", 0, { 77, 77, 77, 77 } },
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		uint64_t field[8] = { 0, 0, 0, 0, 77, 77, 77, 77 };
+
+		assert_int_equal(taskstats_fields(row[i].text, field, 8), row[i].n);
+		assert_memory_equal(field + 4, row[i].field, sizeof(row[i].field));
+	}
+}
+
+/* Its last times are known from the message; what its threads used is in its own until it has ended. */
 static void ends_are_added_to_what_was_seen(void **state)
 {
 	struct task *t;
@@ -673,6 +704,7 @@ int main(void)
 		cmocka_unit_test(io_counts_from_the_first_look),
 		cmocka_unit_test(messages_are_understood),
 		cmocka_unit_test(ends_can_be_listened_to),
+		cmocka_unit_test(numbers_are_those_behind_the_name),
 		cmocka_unit_test(ends_are_added_to_what_was_seen),
 		cmocka_unit_test(unseen_ones_are_summed_by_name_and_parent),
 		cmocka_unit_test(those_that_use_most_are_in_the_table),
