@@ -27,6 +27,7 @@
 #include "record/host/clocks.h"
 #include "record/host/hotplug.h"
 #include "record/host/memory.h"
+#include "record/host/mounts.h"
 #include "record/host/opener_private.h"
 #include "record/host/privileges.h"
 #include "record/host/service.h"
@@ -633,6 +634,35 @@ static void code_that_is_not_called_again_is_given_back(void **state)
 	assert_int_not_equal(code_in_memory("libcmocka"), 0);
 }
 
+/* As proc_pid_mounts(5) writes them: what separates words is octal. */
+static void mounts_are_lines_of_four_words(void **state)
+{
+	static const char *const want[][4] = {
+		{ "a\tb\\", "/mnt/one two", "ext4", "rw,name=x\ny" },
+		{ "none", "/c\\9", "tmpfs", "ro" },
+	};
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+	char *at = NULL;
+	struct mount m;
+	struct root root;
+
+	sysroot_put(dir, "/proc/mounts", "%s",
+		    "a\\011b\\134 /mnt/one\\040two ext4 rw,name=x\\012y 0 0\n"
+		    "three words only\n"
+		    "none /c\\9 tmpfs ro 0 0\n");
+	assert_int_equal(root_init(&root, dir), 0);
+	assert_true(mounts_read(&root, &text) > 0);
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		assert_true(mounts_next(&text, &at, &m));
+		assert_string_equal(m.what, want[i][0]);
+		assert_string_equal(m.where, want[i][1]);
+		assert_string_equal(m.type, want[i][2]);
+		assert_string_equal(m.options, want[i][3]);
+	}
+	assert_false(mounts_next(&text, &at, &m));
+	root_release(&root);
+}
+
 static void a_thread_goes_back_to_its_cpus(void **state)
 {
 	uint32_t before = affinity_cpus();
@@ -666,6 +696,7 @@ int main(void)
 		TEST(cpus_that_went_and_came_are_found),
 		TEST(the_kernel_is_heard),
 		TEST(a_thread_goes_back_to_its_cpus),
+		TEST(mounts_are_lines_of_four_words),
 		TEST(code_that_is_not_called_again_is_given_back),
 	};
 

@@ -264,6 +264,7 @@ static void messages_are_understood(void **state)
 				    .ac_flag = AGROUP },
 		"main");
 	assert_int_equal(send(messages[1], &other, sizeof(other), 0), sizeof(other));
+	assert_int_equal(send(messages[1], &other, 0, 0), 0);
 	say_end((struct taskstats){ .ac_pid = 9, .ac_tgid = 7, .cpu_run_virtual_total = 5000, .version = 11 },
 		"short");
 	assert_int_equal(taskstats_next(messages[0], &x), 1);
