@@ -196,7 +196,7 @@ static int import_file(struct vendor *v, const char *path, bool named)
 {
 	struct json *j = json_load(path, v->error);
 	SCOPED(scoped_free) char *copy = strdup(path);
-	char pattern[32], *dot;
+	char pattern[32], *name, *dot;
 	bool arm;
 
 	if (!j && !named) {
@@ -207,8 +207,9 @@ static int import_file(struct vendor *v, const char *path, bool named)
 		return j ? -ENOMEM : v->error->number ? -v->error->number : -EINVAL;
 	arm = vendor_json_midr(j, pattern, sizeof(pattern));
 	json_free(j);
-	dot = strrchr(copy, '.');
-	if (dot && dot > strrchr(copy, '/'))
+	name = basename(copy);
+	dot = strrchr(name, '.');
+	if (dot)
 		*dot = '\0';
 	if (!arm)
 		return !named ? 0 :
@@ -220,7 +221,7 @@ static int import_file(struct vendor *v, const char *path, bool named)
 	for (uint32_t i = 0; i < v->pack.n_cpus && !named; i++)
 		if (!strcmp(v->pack.cpu[i].pattern, pattern))
 			return 0;
-	return add_path(v, basename(copy), pattern, path, NULL, true, true);
+	return add_path(v, name, pattern, path, NULL, true, true);
 }
 
 static int by_name(const FTSENT **a, const FTSENT **b)

@@ -437,6 +437,21 @@ smi_root() {
 	done
 	run -125 "$bin/pmrec" -q --root=root --topdown -n 1 -o x.pmr -- true
 	[[ $output == *"--topdown: "*"add -a" ]]
+	# Since perf 7 these are metrics of the vendor, but where the kernel names events of that level.
+	rm $cpu/events/*
+	mkdir -p ${cpu}_core/events
+	echo 4 >${cpu}_core/type
+	for level in 1 2 3; do
+		run "$bin/pmrec" perfstat --as=7.2 --root=root --topdown --td-level=$level -a true
+		[[ $output == "pmrec: -M: "*"TopdownL$level"* ]]
+	done
+	for level in 1 2; do
+		echo event=0 >${cpu}_core/events/topdown-$([ $level = 1 ] && echo retiring || echo heavy-ops)
+		run "$bin/pmrec" perfstat --as=7.2 --root=root --topdown --td-level=$level -a true
+		[[ $output == "pmrec: --topdown: "* ]]
+	done
+	run "$bin/pmrec" perfstat --as=7.2 --root=root --topdown -a true
+	[[ $output == "pmrec: --topdown: "* ]]
 }
 
 @test "user_time and system_time of each run of -r are those of its command, whatever hooks use" {

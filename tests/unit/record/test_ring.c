@@ -335,6 +335,14 @@ static void a_late_reader_is_left_inside(void **state)
 		assert_null(c.group[0].status);
 		ring_give_back(&f.ring, b);
 	}
+	/* The first one may be it, too. */
+	late = ring_enter(&f.ring, 0, 8);
+	pass(&f, 1, 8);
+	b = take(&f, 8, &e);
+	assert_ptr_not_equal(b, late);
+	check_row(b, 1, 0);
+	ring_give_back(&f.ring, b);
+	ring_exit(&f.ring, 0);
 	end(&f);
 }
 

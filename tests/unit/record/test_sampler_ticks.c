@@ -30,6 +30,10 @@ static bool never_released;
 static _Atomic unsigned finished; /* readings */
 static unsigned held_for;         /* at most, in ms of the machine's time */
 
+static _Atomic uint64_t takes_at; /* what is there when this time is waited for is taken */
+static struct ring_buf *_Atomic taken;
+
+static void take_early(void);
 uint64_t __wrap_clocks_monotonic(void);
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long g);
 long __real_syscall(long number, long a, long b, long c, long d, long e, long g);
@@ -47,6 +51,8 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long g)
 		const struct timespec *t = (const struct timespec *)(uintptr_t)d;
 		uint64_t until = (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
 
+		if (until == takes_at)
+			take_early();
 		until += until == oversleeps_at ? oversleeps_ns : 0;
 		if (*(_Atomic uint32_t *)(uintptr_t)a == (uint32_t)c && until > now)
 			now = until;
@@ -86,6 +92,13 @@ struct fixture {
 	unsigned next[UNITS], skips[UNITS], last[UNITS];
 };
 static struct fixture f;
+
+static void take_early(void)
+{
+	const struct ring_epoch *e;
+
+	taken = ring_take(&f.ring, &e);
+}
 
 static unsigned unit_number(const struct unit *u)
 {
@@ -136,6 +149,7 @@ static void begin(unsigned n, uint32_t flags)
 	memset(&f, 0, sizeof(f));
 	now = S;
 	oversleeps_at = 0;
+	takes_at = 0;
 	pinned = 0;
 	unpinned = 0;
 	held = false;
@@ -258,6 +272,19 @@ static void ticks_have_their_times(void **state)
 	assert_int_equal(f.ring.rows.number[0], 8);
 	ring_give_back(&f.ring, b);
 	assert_int_equal(sampler_next_chunk(f.sampler), 3);
+	end();
+}
+
+/* A chunk can be had when its last tick has been read, not when the next one is due. */
+static void a_full_chunk_is_left_at_once(void **state)
+{
+	begin(1, 0);
+	start(TICK, 4 * TICK, false);
+	takes_at = S + 5 * TICK;
+	run(1, 6);
+	assert_non_null(taken);
+	ring_give_back(&f.ring, taken);
+	ring_give_back(&f.ring, take(2));
 	end();
 }
 
@@ -712,6 +739,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(ticks_have_their_times),
+		TEST(a_full_chunk_is_left_at_once),
 		TEST(who_wakes_up_late_loses_ticks),
 		TEST(chunks_that_nobody_reached_are_left),
 		TEST(what_takes_long_is_read_again_and_loses_ticks),
