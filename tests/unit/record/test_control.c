@@ -14,13 +14,14 @@
 
 #include <cmocka.h>
 
+#include "record/commands.h"
 #include "record/control.h"
 #include "record/host/clocks.h"
 #include "record/joined.h"
 #include "record/marksocket.h"
 #include "record/pressure.h"
 #include "record/progress.h"
-#include "record/signals.h"
+#include "record/recorder.h"
 
 /* ---- control lines ---- */
 
@@ -346,6 +347,77 @@ static void signals_are_heard_by_whom_they_are_for(void **state)
 	}
 }
 
+/* It is that of the program. */
+void command_suggest(char *const *argv, struct error *e)
+{
+}
+
+/* perf and turbostat wait for a command that did not receive the signal; perf's intervals end with it, and perf ends
+ * of SIGQUIT. A second Ctrl-C is for a command that ignores the first. */
+static void signals_end_a_recording(void **state)
+{
+	enum { OURS, PERF, TURBOSTAT };
+	static const struct {
+		int signo, who;
+		bool running, terminal, intervals, quit, run_over, interrupted, run_over_twice;
+	} row[] = {
+		{ SIGINT, OURS, false, false, true, true, true, true, true },
+		{ SIGINT, OURS, true, false, true, true, false, true, true },
+		{ SIGINT, PERF, true, false, false, true, false, false, false },
+		{ SIGINT, PERF, true, false, true, true, false, true, true },
+		{ SIGINT, PERF, true, true, false, true, false, true, true },
+		{ SIGINT, PERF, false, false, false, true, true, true, true },
+		{ SIGALRM, PERF, true, false, false, true, false, false, false },
+		{ SIGQUIT, PERF, true, false, false, true, false, true, true },
+		{ SIGQUIT, TURBOSTAT, true, false, true, true, false, false, false },
+		{ SIGINT, TURBOSTAT, true, true, true, true, false, true, true },
+		{ SIGTERM, OURS, true, false, true, true, false, false, false },
+		{ SIGTERM, OURS, false, false, true, true, true, false, true },
+		{ SIGHUP, PERF, false, false, true, true, true, false, true },
+		{ SIGUSR1, PERF, true, false, true, false, false, false, false },
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		const struct record_options o = { .sample.interval_ns = row[i].intervals ? 1000 : 0 };
+		const struct signals_event e = { .signo = row[i].signo, .terminal = row[i].terminal };
+		struct joined j = { .says = row[i].who == PERF };
+		static struct recorder r;
+
+		r = (struct recorder){ .options = &o,
+				       .joined = row[i].who == OURS ? NULL : &j,
+				       .child.started = row[i].running };
+		recorder_signal(&r, &e);
+		assert_int_equal(r.quit, row[i].quit);
+		assert_int_equal(r.run_over, row[i].run_over);
+		assert_int_equal(r.interrupted, row[i].interrupted);
+		assert_int_equal(j.signal, r.joined && row[i].signo != SIGUSR1 ? row[i].signo : 0);
+		recorder_signal(&r, &e);
+		assert_int_equal(r.run_over, row[i].run_over_twice);
+	}
+}
+
+static void keys_end_a_recording(void **state)
+{
+	int input[2], before = dup(STDIN_FILENO);
+	static struct recorder r;
+
+	r = (struct recorder){ .input = true };
+	assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+	assert_int_equal(dup2(input[0], STDIN_FILENO), STDIN_FILENO);
+	assert_int_equal(write(input[1], "\n", 1), 1);
+	recorder_input(&r);
+	assert_true(r.input && !r.quit && !r.run_over);
+	assert_int_equal(write(input[1], "xq\n", 3), 3);
+	recorder_input(&r);
+	assert_true(r.input && r.quit && r.run_over);
+	close(input[1]);
+	recorder_input(&r);
+	assert_false(r.input);
+	dup2(before, STDIN_FILENO);
+	close(before);
+	close(input[0]);
+}
+
 /* ---- triggers ---- */
 
 static void triggers_are_spelled_out(void **state)
@@ -426,6 +498,8 @@ int main(void)
 		cmocka_unit_test(only_pipes_are_taken),
 		cmocka_unit_test(markers_come_by_socket),
 		cmocka_unit_test(signals_are_heard_by_whom_they_are_for),
+		cmocka_unit_test(signals_end_a_recording),
+		cmocka_unit_test(keys_end_a_recording),
 		cmocka_unit_test(triggers_are_spelled_out),
 		cmocka_unit_test(progress_is_a_line),
 	};

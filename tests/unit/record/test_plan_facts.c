@@ -1,4 +1,5 @@
 /* What a plan finds out of a machine whose files are given, what it calls devices, and what it says was refused. */
+#include <endian.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,12 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "record/plan/machine.h"
 #include "record/plan/plan.h"
 #include "record/plan/refused.h"
+#include "record/sample/header.h"
 #include "record/sources/sources.h"
 #include "tests/unit/lib/plan_fixture.h"
 
@@ -268,6 +271,77 @@ static void what_was_refused_is_told_once_a_cure(void **state)
 	buf_release(&text);
 }
 
+static const char *of(const struct pm_value *array, uint32_t i)
+{
+	assert_non_null(array);
+	assert_true(i < array->array.n);
+	return array->array.item[i].str.data;
+}
+
+static void the_header_says_what_was_asked(void **state)
+{
+	static char *const words[] = { (char *)"pmrec", (char *)"-x", NULL };
+	char *labels[] = { (char *)"a=b=c", (char *)"key=", NULL };
+	char *command[] = { (char *)"run", (char *)"1", (char *)"2", NULL };
+	static const struct {
+		enum target_kind target;
+		const char *pids, *tids, *cgroup, *cpus;
+		uint32_t runs;
+		const char *said, *said_cpus;
+		uint64_t said_runs; /* 9: nothing */
+	} row[] = {
+		{ TARGET_COMMAND, NULL, NULL, NULL, NULL, 1, "command", "", 9 },
+		{ TARGET_TASKS, "1", NULL, NULL, NULL, 3, "pid", "", 3 },
+		{ TARGET_TASKS, NULL, "1", NULL, NULL, UINT32_MAX, "tid", "", 0 },
+		{ TARGET_TASKS, NULL, NULL, NULL, NULL, 1, "system", "", 9 },
+		{ TARGET_SYSTEM, NULL, NULL, NULL, NULL, 1, "system", "", 9 },
+		{ TARGET_SYSTEM, NULL, NULL, NULL, "3,0-1", 1, "cpu", "3,0-1", 9 },
+		{ TARGET_SYSTEM, NULL, NULL, "a", "0-1", 2, "cgroup", "0-1", 2 },
+	};
+	const struct pm_value *v;
+	struct error e = { 0 };
+	struct fixture f;
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		fixture_begin(&f, "0-3", i == 6 ? "strict" : "default");
+		f.options.target = row[i].target;
+		f.options.perf.pids = (char *)(uintptr_t)row[i].pids;
+		f.options.perf.tids = (char *)(uintptr_t)row[i].tids;
+		f.options.perf.each_cgroup = (char *)(uintptr_t)row[i].cgroup;
+		f.options.perf.no_scale = i == 0;
+		f.options.cpus = (char *)(uintptr_t)row[i].cpus;
+		f.options.run.runs = row[i].runs;
+		f.options.run.command = command;
+		f.options.output.labels = labels;
+		f.options.sample.interval_ns = 7000;
+		plan(&f);
+		assert_int_equal(header_fill(&f.plan, NULL, 0, words, &e), 0);
+		assert_string_equal(pm_map_text(&f.model.header, PM_HEADER_TARGET, ""), row[i].said);
+		assert_string_equal(pm_map_text(&f.model.header, PM_HEADER_CPUS, ""), row[i].said_cpus);
+		assert_int_equal(pm_map_u64(&f.model.header, PM_HEADER_RUNS, 9), row[i].said_runs);
+		assert_int_equal(pm_map_u64(&f.model.header, PM_HEADER_INTERVAL, 0), 7000);
+		assert_int_equal(pm_map_u64(&f.model.header, PM_HEADER_PAGE_SIZE, 0), sysconf(_SC_PAGESIZE));
+		assert_int_equal(!pm_map_get(&f.model.header, PM_HEADER_SCALED), i != 0);
+		assert_true(pm_map_get(&f.model.header, PM_HEADER_EMULATED)->boolean);
+		assert_int_equal(pm_map_get(&f.model.header, PM_HEADER_LITTLE_ENDIAN)->boolean, htole16(1) == 1);
+		assert_int_equal(pm_map_get(&f.model.header, PM_HEADER_SOURCES)->array.n, 0);
+		v = pm_map_get(&f.model.header, PM_HEADER_LABELS);
+		if (i == 6) {
+			assert_null(v);
+			assert_null(pm_map_get(&f.model.header, PM_HEADER_COMMAND));
+			fixture_end(&f);
+			continue;
+		}
+		assert_int_equal(v->array.n, 2);
+		assert_string_equal(of(&v->array.item[0], 0), "a");
+		assert_string_equal(of(&v->array.item[0], 1), "b=c");
+		assert_string_equal(of(&v->array.item[1], 0), "key");
+		assert_string_equal(of(&v->array.item[1], 1), "");
+		assert_string_equal(pm_map_text(&f.model.header, PM_HEADER_COMMAND, ""), "run");
+		fixture_end(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +350,7 @@ int main(void)
 		cmocka_unit_test(devices_have_names_of_their_own),
 		cmocka_unit_test(members_of_a_family_are_made_once),
 		cmocka_unit_test(what_was_refused_is_told_once_a_cure),
+		cmocka_unit_test(the_header_says_what_was_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
