@@ -395,15 +395,16 @@ static bool sampling_peek(struct unit *u, uint64_t *time_ns)
 	return any;
 }
 
-static void sampling_take(struct unit *u, struct cells *c)
+static uint64_t sampling_take(struct unit *u, struct cells *c)
 {
 	struct perf_row *row = (struct perf_row *)u;
+	uint64_t late = perf_ring_drop(&row->ring);
 
-	perf_ring_drop(&row->ring);
-	if (!c)
-		return;
-	row->last_enabled = row->got[PERF_READ_ENABLED];
-	got_cells(row, c);
+	if (c) {
+		row->last_enabled = row->got[PERF_READ_ENABLED];
+		got_cells(row, c);
+	}
+	return late;
 }
 
 static const struct unit_sampling sampling = {

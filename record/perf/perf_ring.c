@@ -13,6 +13,9 @@
 /* Header, time, then what read() returns: number, enabled, running, the leader's count, those of the members. */
 #define HEAD_WORDS   2
 #define RECORD_WORDS (HEAD_WORDS + 4)
+/* Counts are late if they are by more than this part of an interval, and of the time since the last sample. */
+#define LATE_SHARE  100
+#define SLOPE_SHARE 1000
 
 static void fill(union perf_attr *attr, uint64_t interval_ns)
 {
@@ -100,6 +103,7 @@ int perf_ring_start(struct perf_ring *r)
 	uint64_t period = r->interval_ns;
 
 	set_tail(r, head(r));
+	r->last_ns = 0;
 	/* A new period starts from its full length. */
 	return ioctl(r->leader, PERF_EVENT_IOC_PERIOD, &period) ? -errno : 0;
 }
@@ -127,11 +131,21 @@ bool perf_ring_peek(struct perf_ring *r, uint64_t *time_ns, const uint64_t **val
 	return false;
 }
 
-void perf_ring_drop(struct perf_ring *r)
+uint64_t perf_ring_drop(struct perf_ring *r)
 {
 	const struct perf_event_mmap_page *page = r->map;
+	uint64_t time = r->record[1], enabled = r->record[HEAD_WORDS + 1], passed = time - r->last_ns;
+	uint64_t was_on = enabled - r->last_enabled, late = 0;
 	struct perf_event_header h;
 
-	copy(r, page->data_tail, &h, sizeof(h));
+	/* While it was disabled, it was enabled for less time than passed. The two clocks may differ in rate. */
+	if (r->last_ns && enabled > r->last_enabled && was_on > passed)
+		late = was_on - passed;
+	if (late < r->interval_ns / LATE_SHARE || late < passed / SLOPE_SHARE)
+		late = 0;
+	r->last_ns = time + late;
+	r->last_enabled = enabled;
+	memcpy(&h, r->record, sizeof(h));
 	set_tail(r, page->data_tail + h.size);
+	return late;
 }

@@ -13,6 +13,7 @@ struct perf_ring {
 	uint64_t interval_ns;
 	uint64_t *record; /* owned: the sample that was looked at */
 	size_t record_size;
+	uint64_t last_ns, last_enabled; /* when the counts of the last sample were read; 0: there was none */
 };
 
 /* Opens the leader of a group of `members` on a CPU, disabled, and its ring. A descriptor or -errno. */
@@ -25,5 +26,6 @@ int perf_ring_start(struct perf_ring *r);
 /* The oldest sample: its time (CLOCK_MONOTONIC), and what read() would have returned, valid until the next call.
  * False if there is none. */
 bool perf_ring_peek(struct perf_ring *r, uint64_t *time_ns, const uint64_t **values, size_t *n);
-/* Removes that sample. */
-void perf_ring_drop(struct perf_ring *r);
+/* Removes that sample. Returns how long after its time its counts were read, ns: a host may take the CPU away in
+ * between, which shows in the time enabled, as it is read with the counts. */
+uint64_t perf_ring_drop(struct perf_ring *r);

@@ -55,8 +55,8 @@ struct unit_sampling {
 	void (*start)(struct unit *u);
 	/* The time (CLOCK_MONOTONIC) of the oldest waiting sample. False: none waits. */
 	bool (*peek)(struct unit *u, uint64_t *time_ns);
-	/* Takes that sample; c NULL: drops it. */
-	void (*take)(struct unit *u, struct cells *c);
+	/* Takes that sample; c NULL: drops it. Returns how long after its time (ns) the values were read. */
+	uint64_t (*take)(struct unit *u, struct cells *c);
 };
 
 struct unit {

@@ -72,7 +72,7 @@ static void take_samples(const struct readout *l, struct slot *s, struct ring_bu
 		}
 		slot_cells(b, s, row, &c);
 		c.any_missing = &b->slot_missing[i];
-		u->sampling->take(u, &c);
+		time += u->sampling->take(u, &c);
 		set_times(&b->group[s->group], s, row, time, time);
 		s->sampled[row / 64] |= 1ull << row % 64;
 		b->slot_read[i] = true;

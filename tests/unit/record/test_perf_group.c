@@ -500,13 +500,18 @@ static void groups_are_lists_of_members(void **state)
 enum { WORDS = 3 + 3 + MEMBERS }; /* head, time, number, times, clock, members */
 
 /* A sample of `words` words with its time and counts that begin with `value`; other records are as long. */
-static void put_record(uint32_t type, unsigned words, uint64_t time_ns, uint64_t value)
+static void put_sample(uint32_t type, unsigned words, uint64_t time_ns, uint64_t enabled, uint64_t value)
 {
 	struct perf_event_header h = { .type = type, .size = (uint16_t)(words * sizeof(uint64_t)) };
-	uint64_t word[WORDS] = { 0, time_ns, words - 5, 500, 400, time_ns, value, value + 1, value + 2 };
+	uint64_t word[WORDS] = { 0, time_ns, words - 5, enabled, 400, time_ns, value, value + 1, value + 2 };
 
 	memcpy(word, &h, sizeof(h));
 	put_bytes(word, words * sizeof(*word));
+}
+
+static void put_record(uint32_t type, unsigned words, uint64_t time_ns, uint64_t value)
+{
+	put_sample(type, words, time_ns, 500, value);
 }
 
 static void samples_are_values_with_their_times(void **state)
@@ -589,6 +594,39 @@ static void samples_are_values_with_their_times(void **state)
 	end(&f);
 }
 
+/* The kernel takes the time of a sample first. If the host then takes the CPU away, counts belong to a later time. */
+static void counts_may_be_later_than_their_time(void **state)
+{
+	static const struct {
+		uint64_t time_us, enabled_us, late_us;
+	} t[] = {
+		{ 10000, 7235, 0 }, /* nothing to compare with */
+		{ 20000, 17235, 0 },      { 30000, 27470, 235 },
+		{ 40000, 37235, 0 },      { 50000, 47330, 0 },
+		{ 60000, 57330, 0 },      { 90000, 58000, 0 }, /* it was disabled */
+		{ 100000, 80000, 12000 }, { 112001, 80001, 0 },
+		{ 122000, 90000, 0 },     { 1000122000, 1000590000, 0 }, /* a clock that is 0.05 % fast */
+	};
+	const struct unit_sampling *s;
+	uint64_t time_ns = 0;
+	struct fixture f;
+
+	begin(&f);
+	f.group->sample_ns = 10 * MS;
+	open_row(&f);
+	s = f.row->unit.sampling;
+	for (unsigned twice = 0; twice < 2; twice++) {
+		s->start(&f.row->unit);
+		for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+			put_sample(PERF_RECORD_SAMPLE, WORDS, t[i].time_us * 1000, t[i].enabled_us * 1000, 1);
+			assert_true(s->peek(&f.row->unit, &time_ns));
+			assert_int_equal(time_ns, t[i].time_us * 1000);
+			assert_int_equal(s->take(&f.row->unit, NULL), t[i].late_us * 1000);
+		}
+	}
+	end(&f);
+}
+
 /* A member that does not follow the clock takes all of them along: they are read. */
 static void what_does_not_follow_the_clock_is_read(void **state)
 {
@@ -623,6 +661,7 @@ int main(void)
 		cmocka_unit_test(the_kernel_is_left_out_where_it_may_be),
 		cmocka_unit_test(groups_are_lists_of_members),
 		cmocka_unit_test(samples_are_values_with_their_times),
+		cmocka_unit_test(counts_may_be_later_than_their_time),
 		cmocka_unit_test(what_does_not_follow_the_clock_is_read),
 	};
 

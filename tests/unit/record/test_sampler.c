@@ -83,13 +83,14 @@ static bool fake_peek(struct unit *u, uint64_t *time_ns)
 	return false;
 }
 
-static void fake_take(struct unit *u, struct cells *c)
+static uint64_t fake_take(struct unit *u, struct cells *c)
 {
 	struct fake_unit *f = (struct fake_unit *)u;
 
 	for (uint32_t k = 0; c && k < c->n; k++)
 		cells_set(c, k, 1000 + f->next * 10 + k);
 	f->next++;
+	return 0;
 }
 
 static const struct unit_sampling fake_sampling = { .start = fake_start, .peek = fake_peek, .take = fake_take };

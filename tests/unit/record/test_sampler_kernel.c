@@ -35,6 +35,7 @@ struct fixture {
 	uint64_t time[UNITS][2 * PM_CHUNK_ROWS]; /* of samples that wait, 0 ends them */
 	unsigned next[UNITS], dropped[UNITS], started[UNITS], reads[UNITS];
 	int fails[UNITS];
+	uint64_t late[UNITS];  /* its values, after their time */
 	unsigned lacks[UNITS]; /* this sample, from 1, has no second value */
 };
 static struct fixture f;
@@ -58,19 +59,20 @@ static bool peek(struct unit *u, uint64_t *time_ns)
 }
 
 /* Sample n, from 0, has the values 1000 n + 100, + 101, and counted for n + 1 s, half of the time. */
-static void take(struct unit *u, struct cells *c)
+static uint64_t take(struct unit *u, struct cells *c)
 {
 	unsigned k = unit_number(u), n = f.next[k]++;
 
 	f.dropped[k] += !c;
 	if (!c)
-		return;
+		return 0;
 	for (uint32_t i = 0; i < c->n; i++)
 		cells_set(c, i, 1000 * n + 100 + i);
 	if (n + 1 == f.lacks[k])
 		cells_fail(c, 1, PM_REASON_FORMAT);
 	*c->enabled = 2 * (n + 1) * 1000 * MS;
 	*c->running = (n + 1) * 1000 * MS;
+	return f.late[k];
 }
 
 /* Takes 3 us. */
@@ -301,6 +303,22 @@ static void of_two_in_a_tick_the_first_belongs_to_it(void **state)
 	assert_int_equal(cell(1, FIRST, 0), 3100);
 	assert_int_equal(cell(1, FIRST, 1), 4100);
 	assert_int_equal(f.dropped[0], 1);
+}
+
+/* Values that were read late have the time at which they were, in the row of the tick whose sample they are. */
+static void late_values_have_their_own_time(void **state)
+{
+	f.late[1] = TICK;
+	samples(0, 1, ROWS, 2 * MS);
+	samples(1, 1, ROWS, 2 * MS);
+	collect(0);
+	assert_int_equal(filled(0, 0), 0xff);
+	for (uint32_t row = 0; row < ROWS; row++)
+		for (unsigned k = 0; k < UNITS; k++) {
+			assert_int_equal(sample_in(k, row), row);
+			assert_int_equal(cell(0, BEGIN + k, row), S + (row + 1 + k) * TICK + 2 * MS);
+			assert_int_equal(cell(0, END + k, row), S + (row + 1 + k) * TICK + 2 * MS);
+		}
 }
 
 /* What one has and the other lacks was missed, at its tick, and the times go on from where they were. */
@@ -539,6 +557,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_sample_goes_to_its_row_with_its_time),
+		TEST(late_values_have_their_own_time),
 		TEST(lateness_does_not_shift_ticks),
 		TEST(a_timer_is_not_early),
 		TEST(of_two_in_a_tick_the_first_belongs_to_it),

@@ -591,12 +591,13 @@ static bool sampled_peek(struct unit *u, uint64_t *time_ns)
 	return f.next[k] && *time_ns <= now && !(f.last[k] && f.next[k] > f.last[k]);
 }
 
-static void sampled_take(struct unit *u, struct cells *c)
+static uint64_t sampled_take(struct unit *u, struct cells *c)
 {
 	unsigned n = f.next[unit_number(u)]++;
 
 	for (uint32_t i = 0; c && i < c->n; i++)
 		cells_set(c, i, 1000 + 10 * n + i);
+	return 0;
 }
 
 static const struct unit_sampling sampling = { .start = sampled_start, .peek = sampled_peek, .take = sampled_take };
