@@ -295,6 +295,58 @@ static void tables(void **state)
 	builder_release(&b);
 }
 
+/* Families, each with its head once; labels whose names become one; a value that is missing is no sample. */
+static void openmetrics(void **state)
+{
+	static const char *const pair[][2] = { { "a.b", "x\"y" }, { "a_b", "2\n" }, { "rack", "\\7" } };
+#define ORIGIN "{host=\"alpha\",label_a_b=\"x\\\"y\",label_a_b_1=\"2\\n\",label_rack=\"\\\\7\","
+	static const char expected[] =
+		"# HELP pmrep_test_count Things that count\n# TYPE pmrep_test_count gauge\n"
+		"pmrep_test_count" ORIGIN
+		"scope=\"package\",package=\"0\",metric=\"test.count\"} 1111 1790000001.000\n"
+		"pmrep_test_count" ORIGIN
+		"scope=\"package\",package=\"1\",metric=\"test.count\"} 11110000 1790000001.000\n"
+		"# HELP pmrep_test_energy  (J)\n# TYPE pmrep_test_energy gauge\n"
+		"pmrep_test_energy" ORIGIN
+		"scope=\"package\",package=\"0\",metric=\"test.energy\"} 10.0001 1790000001.000\n"
+		"pmrep_test_energy" ORIGIN
+		"scope=\"package\",package=\"1\",metric=\"test.energy\"} 11.0001 1790000001.000\n"
+		"# HELP pmrep_test_temp  (Cel)\n# TYPE pmrep_test_temp gauge\n"
+		"pmrep_test_temp" ORIGIN
+		"scope=\"device\",device=\"zone0\",metric=\"test.temp\"} 40.5 1790000001.000\n"
+		"pmrep_test_temp" ORIGIN
+		"scope=\"device\",device=\"zone1\",metric=\"test.temp\"} 41.5 1790000001.000\n"
+		"pmrep_test_count" ORIGIN
+		"scope=\"package\",package=\"1\",metric=\"test.count\"} 11110000 1790000002.000\n"
+		"pmrep_test_energy" ORIGIN
+		"scope=\"package\",package=\"0\",metric=\"test.energy\"} 10.0001 1790000002.000\n"
+		"pmrep_test_energy" ORIGIN
+		"scope=\"package\",package=\"1\",metric=\"test.energy\"} 11.0001 1790000002.000\n"
+		"pmrep_test_temp" ORIGIN
+		"scope=\"device\",device=\"zone0\",metric=\"test.temp\"} 40.5 1790000002.000\n"
+		"pmrep_test_temp" ORIGIN
+		"scope=\"device\",device=\"zone1\",metric=\"test.temp\"} 41.5 1790000002.000\n";
+	struct print p = { .h.config = { .per = PM_PACKAGE } };
+	struct pm_value labels = pm_array(4);
+	struct builder b;
+
+	machine(&b);
+	for (uint32_t i = 0; i < 3; i++) {
+		labels.array.item[i] = pm_array(2);
+		labels.array.item[i].array.item[0] = pm_text(pair[i][0]);
+		labels.array.item[i].array.item[1] = pm_text(pair[i][1]);
+	}
+	labels.array.item[3] = pm_text("no pair");
+	assert_int_equal(pm_map_set(&b.model.header, PM_HEADER_LABELS, labels), 0);
+	assert_int_equal(pm_map_set(&b.model.header, PM_HEADER_HOST, pm_text("alpha")), 0);
+	text_attr(&b, 1, PM_COUNTER_HELP, "Things that count");
+	assert_string_equal(print(&p, &b, exporter_find("openmetrics"), (struct export_config){ 0 }, "test.*", 3),
+			    expected);
+	assert_true(p.x.partial);
+	print_end(&p);
+	builder_release(&b);
+}
+
 /* What a recording holds never reaches a terminal as it is. */
 static void hostile_names(void **state)
 {
@@ -355,7 +407,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(long_csv),      cmocka_unit_test(places_of_a_cpu), cmocka_unit_test(wide_csv),
 		cmocka_unit_test(times),         cmocka_unit_test(json_lines),      cmocka_unit_test(tables),
-		cmocka_unit_test(hostile_names), cmocka_unit_test(numbers),
+		cmocka_unit_test(hostile_names), cmocka_unit_test(numbers),         cmocka_unit_test(openmetrics),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* What incidents are read for a second time: whose tasks they were, and their exact times; and the bins that they were
- * found in. */
+/* What incidents are read for a second time: whose tasks they were, and their exact times; and the bins that they
+ * were found in. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
