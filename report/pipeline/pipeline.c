@@ -32,9 +32,10 @@ static int intervals_done(void *ctx, const struct interval *interval, size_t n)
 {
 	struct run *r = ctx;
 	uint64_t max = r->config->max_intervals;
+	bool last = max && r->result->intervals + n >= max;
 	int err;
 
-	if (max && r->result->intervals + n >= max) {
+	if (last) {
 		n = (size_t)(max - r->result->intervals);
 		r->full = true;
 	}
@@ -44,7 +45,8 @@ static int intervals_done(void *ctx, const struct interval *interval, size_t n)
 	if ((err = r->sink->ops->intervals(r->sink, r->lane[LANE_INTERVALS].sheet, interval, n)))
 		return sheets_fail(r, err, "output");
 	r->result->intervals += n;
-	return r->full ? 1 : 0;
+	/* Where the window ends, totals are still to come. */
+	return last;
 }
 
 /* ---- the time window ---- */

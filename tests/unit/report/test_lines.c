@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -80,9 +81,10 @@ static void kinds_world(struct builder *b)
 static const struct {
 	const char *keys[KEYS]; /* of diff_world; none: of all kinds */
 	int (*command)(int argc, char **argv);
-	const char *words;
+	const char *words; /* '@' stands for the recording; without one it is the last word */
 	int status;
 	const char *parts[12];
+	const char *then; /* words for pmrep show, of what was written to @.out */
 } cases[] = {
 	/* ---- dump ---- */
 	{ { "rows=3", "marker=1:go", "label=a=b c", "command=2", "config=x.y:0:z", "config=x.y:1" }, cmd_dump, "--no-values", 0,
@@ -257,18 +259,112 @@ static const struct {
 	    "{\"metric\":\"irq\",\"scope\":\"package\",\"package\":1,\"cpu\":null,\"device\":null,\"usual\":3",
 	    "{\"metric\":\"irq\",\"scope\":\"cpu\",\"package\":1,\"cpu\":7,\"device\":null,\"usual\":100", "],\"tasks\":[]}\n" } },
 	{ { "rows=600", "noise=0.05" }, cmd_incidents, "", 0, { "Nothing stands out among 45 series over 599 s.\n" } },
+	{ { "rows=600", "noise=0.05", "step=570:3" }, cmd_incidents, "--format=markdown --until=595", 0,
+	  { "| # | When | What |\n|---|---|---|\n| 1 | +570 s to the end | interrupts x3 (24," } },
+	{ { "rows=20" }, cmd_incidents, "@ @", 0,
+	  { ":\nNothing stands out among 45 series over 19 s.\ncaptured_", ":\nNothing stands out among 45 series over 19 s.\n" } },
+	{ { "rows=5" }, cmd_incidents, "", 0, { "Nothing stands out among 45 series over 4.00 s.\n" } },
+	/* ---- copies ---- */
+	{ { "rows=21" }, cmd_cut, "--since=5 --until=9 --counter=bench.* -o @.out @", 0,
+	  { "pmrep cut: 5 snapshots, 1 of 4 counters, ", ",2026-09-21T14:13:26.000000000Z,1000000000,system,,,,,,,,,,,bench.level,10,Cel,ok,1\n",
+	    ",2026-09-21T14:13:29.000000000Z,1000000000,system,,,,,,,,,,,bench.level,10,Cel,ok,1\n" }, "--format=csv --show=all" },
+	{ { "rows=21" }, cmd_cut, "--since=-3 -o @.out @", 0,
+	  { "pmrep cut: 4 snapshots, 4 of 4 counters, ", "     UTC  IRQ/s\n14:13:38   8000\n14:13:39   8000\n14:13:40   8000\n" }, "--show=irq -S" },
+	{ { "rows=21" }, cmd_cut, "--until=-17 -o @.out @", 0, { "pmrep cut: 4 snapshots, 4 of 4 counters, " } },
+	{ { "rows=21" }, cmd_cut, "--every=10 -o @.out @", 0,
+	  { "pmrep cut: 3 snapshots, ", "     UTC  IRQ/s\n14:13:30   8000\n14:13:40   8000\n" }, "--show=irq -S" },
+	{ { "rows=3" }, cmd_cut, "--cpu=2-3 --sources=interrupts,perf -o @.out @", 0,
+	  { "pmrep cut: 3 snapshots, 3 of 4 counters, ", ",system,,,,,,,,,,,irq,2000,1/s,ok,1\n" }, "--show=irq -S --format=csv" },
+	{ { "rows=3" }, cmd_cut, "--sources=-perf,-bench -o @.out @", 0, { "pmrep cut: 3 snapshots, 1 of 4 counters, " } },
+	{ { "rows=3" }, cmd_cut, "--sources=interrupts,bench,-bench -o @.out @", 0, { "pmrep cut: 3 snapshots, 1 of 4 counters, " } },
+	{ { "rows=3" }, cmd_cut, "--sources=msr,bench --counter=nothing --counter=b*l -o @.out @", 0, { "pmrep cut: 3 snapshots, 1 of 4 counters, " } },
+	{ { "rows=3" }, cmd_cut, "--sources=bench,perfs -o @.out @", 2, { "pmrep cut: the recording has no source 'perfs'; pmrep list " } },
+	{ { "rows=3" }, cmd_cut, "--counter=nothing -o @.out @", 2, { "pmrep cut: no counter is left; pmrep list " } },
+	{ { "rows=3" }, cmd_cut, "--cpu=8 -o @.out @", 2, { "pmrep cut: the recording has none of these CPUs\n" } },
+	{ { "rows=9" }, cmd_cut, "--since=5 --until=3 -o @.out @", 2, { "pmrep cut: --until is before --since: nothing is left\n" } },
+	{ { "rows=9" }, cmd_cut, "--since=9 -o @.out @", 2, { "pmrep cut: there is no snapshot in that time\n" } },
+	{ { "rows=3" }, cmd_cut, "-o @.out @ @", 2, { "takes one recording; pmrep merge joins several" } },
+	{ { "rows=3" }, cmd_cut, "@", 2, { "no output given; -o FILE names it, -o - is stdout" } },
+	{ { "rows=3" }, cmd_cut, "-o @ --overwrite @", 2, { " is an input; name another file as the output\n" } },
+	{ { "rows=3", "open=1" }, cmd_cut, "-o @.out @", 3, { ": damaged or cut; what is readable was copied, and gaps are marked\n" } },
+	{ { "rows=3" }, cmd_merge, "-o @.out @", 0,
+	  { "pmrep merge: 1 recording, 3 snapshots, 0 gaps, ", "14:13:21   8000\n14:13:22   8000\n" }, "--show=irq -S" },
+	{ { "rows=9" }, cmd_merge, "--since=-3 -o @.out @", 0, { "pmrep merge: 1 recording, 4 snapshots, 0 gaps, " } },
+	{ { "rows=9" }, cmd_merge, "--since=6 -o @.out @", 0, { "pmrep merge: 1 recording, 3 snapshots, 0 gaps, " } },
+	{ { "rows=3" }, cmd_merge, "-o @.out @ @", 2, { " are the same recording\n" } },
+	{ { "rows=3" }, cmd_repair, "-o @.out @", 0, { "pmrep repair: 3 snapshots, ", " bytes; nothing was damaged\n" } },
+	{ { "rows=3", "host=alpha", "label=a=b c", "marker=1:go", "command=2" }, cmd_redact, "-o @.out @", 0,
+	  { "pmrep redact: /tmp/captured_", ".out: 3 snapshots, ", "14:13:21   8000\n14:13:22   8000\n" }, "--show=irq -S" },
+	/* ---- eval ---- */
+	{ { NULL }, cmd_eval, "1+2*x x=4", 0, { "9\n" } },
+	{ { NULL }, cmd_eval, "x/y x=1 y=0", 0, { "nan\n" } },
+	{ { NULL }, cmd_eval, "x+1 x=NaN", 0, { "nan\n" } },
+	{ { NULL }, cmd_eval, "bits(x,63,60) x=0xf000000000000001", 0, { "15\n" } },
+	{ { NULL }, cmd_eval, "first(x)+last(x) first(x)=2 last(x)=-5", 0, { "-3\n" } },
+	{ { NULL }, cmd_eval, "has_event(x)", 0, { "0\n" } },
+	{ { NULL }, cmd_eval, "x+y x=1", 2, { "pmrep eval: no value for y; give y=VALUE\n" } },
+	{ { NULL }, cmd_eval, "max_of(x)", 2, { "pmrep eval: no value for max_of(x); give max_of(x)=VALUE\n" } },
+	{ { NULL }, cmd_eval, "#smt_on", 2, { "pmrep eval: no value for #smt_on; give #smt_on=VALUE\n" } },
+	{ { NULL }, cmd_eval, "x x", 2, { "pmrep eval: 'x' is not of the form ID=VALUE\n" } },
+	{ { NULL }, cmd_eval, "x =1", 2, { "pmrep eval: '=1' is not of the form ID=VALUE\n" } },
+	{ { NULL }, cmd_eval, "x x=1x", 2, { "pmrep eval: x=1x: '1x' is not a number\n" } },
+	{ { NULL }, cmd_eval, "x x+y=1", 2, { "pmrep eval: 'x+y' is not a single ID\n" } },
+	/* ---- plot ---- */
+	{ { "rows=21" }, cmd_plot, "irq --ascii --width=40 --height=4 @", 0, { "IRQ/s: min 8000, mean 8000, max 8000 1/s\n" } },
+	{ { "rows=21" }, cmd_plot, "bench.level irq @ --until=15 --ascii --width=40 --height=4", 0,
+	  { "IRQ/s: min 8000, mean 8000, max 8000 1/s\n", "bench.level: min 10.00, mean 10.00, max 10.00 Cel\n" } },
+	{ { "rows=21" }, cmd_plot, "@", 2, { "no metric given; pmrep list metrics /tmp/captured_" } },
+	{ { "rows=21" }, cmd_plot, "util", 2, { "no recording given: pmrep plot util FILE\n" } },
+	{ { "rows=21" }, cmd_plot, "irq --since=90 @", 0, { "nothing to draw: " } },
+	/* ---- more of show ---- */
+	{ { "rows=9" }, cmd_show, "--when=bench.level>15", 0, { "2026-09-21T14:13:28.000000000Z\n" } },
+	{ { "rows=9" }, cmd_show, "--when=irq>8001 @ @", 2, { "--when takes one recording\n" } },
+	{ { "rows=9" }, cmd_show, "--spark --show=irq,bench.level -S", 0, { " bench.level\n", "        11.25 " } },
+	{ { "rows=9" }, cmd_show, "--spark --every=2", 2, { "--spark needs --total and a table\n" } },
+	{ { "rows=9" }, cmd_show, "--spark --format=csv", 2, { "--spark needs --total and a table\n" } },
+	{ { "rows=9" }, cmd_show, "--thresholds", 2, { "--thresholds needs --format=csv or json; tables use colors\n" } },
+	{ { "rows=9" }, cmd_show, "--show=irq --per-cgroup", 0, { ": no cgroup was recorded; pmrep list instances shows what was\n" } },
+	{ { "rows=9" }, cmd_show, "--show=irq --per-package --quiet --since=90", 0, { ": nothing to show: " } },
+	{ { "rows=3" }, cmd_show, "--show=irq -S --format=csv @ @", 0, { "8000,1/s,ok,1\ncaptured_" } },
+	{ { "rows=3" }, cmd_show, "--show=CPU,Package", 0, { "Package  CPU\n" } },
+	{ { "rows=3" }, cmd_show, "--show=irq -S --out=@.out --format=csv --output-dir=/tmp @", 2, { "give only one of them\n" } },
+	/* ---- more of list ---- */
+	{ { "rows=3" }, cmd_list, "counter x @", 2, { "'counter' cannot be listed; did you mean 'counters'?; --help says what can\n" } },
+	{ { "rows=3" }, cmd_list, "events", 2, { "events of which recording? pmrep list events FILE; without FILE only metrics are listed\n" } },
+	{ { "rows=3" }, cmd_list, "metrics irq --format=json", 0,
+	  { "{\"metric\":\"irq\",\"column\":\"IRQ/s\",\"unit\":\"1/s\",\"scope\":\"cpu\",", "\"default\":\"yes\"}\n" } },
+	{ { "rows=3", "open=1" }, cmd_list, "sources", 3, { ": damaged or cut; pmrep check says where\n" } },
 };
 /* clang-format on */
 
+/* Words of a command, of which none need be a recording. */
+static void put_words(struct buf *line, const char *words, const char *path, bool path_too)
+{
+	buf_clear(line);
+	for (const char *c = words; *c; c++)
+		if (*c == '@')
+			buf_addstr(line, path);
+		else
+			buf_addch(line, *c);
+	if (path_too && !strchr(words, '@'))
+		buf_printf(line, "%s%s", *words ? " " : "", path);
+}
+
+static bool reads_none(const char *words, int (*command)(int argc, char **argv))
+{
+	return command == cmd_eval || !strcmp(words, "util") || !strcmp(words, "events");
+}
+
 static void lines(void **state)
 {
-	static struct captured c;
+	static struct captured c, then;
 	int bad = 0;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct buf line = BUF_INIT;
 		struct builder b;
-		char path[64], line[256];
+		char path[64], written[80];
 		size_t n = 0, missing = 0;
 
 		while (n < KEYS && cases[i].keys[n])
@@ -278,16 +374,28 @@ static void lines(void **state)
 		else
 			kinds_world(&b);
 		captured_file(path, &b.file);
-		snprintf(line, sizeof(line), "%s%s%s", cases[i].words, *cases[i].words ? " " : "", path);
-		captured_run(&c, cases[i].command, line);
+		snprintf(written, sizeof(written), "%s.out", path);
+		put_words(&line, cases[i].words, path, !reads_none(cases[i].words, cases[i].command));
+		captured_run(&c, cases[i].command, buf_str(&line));
+		*then.out = *then.err = '\0';
+		if (cases[i].then) {
+			put_words(&line, cases[i].then, written, true);
+			captured_run(&then, cmd_show, buf_str(&line));
+		}
 		for (size_t k = 0; k < sizeof(cases[i].parts) / sizeof(*cases[i].parts) && cases[i].parts[k]; k++)
-			if (!strstr(c.out, cases[i].parts[k]) && !strstr(c.err, cases[i].parts[k]) && ++missing)
+			if (!strstr(c.out, cases[i].parts[k]) && !strstr(c.err, cases[i].parts[k]) &&
+			    !strstr(then.out, cases[i].parts[k]) && ++missing)
 				fprintf(stderr, "missing: %s\n", cases[i].parts[k]);
+		/* What failed leaves no file. */
+		missing += strstr(cases[i].words, "@.out") && (access(written, F_OK) == 0) != (c.status != 2);
 		if (missing || c.status != cases[i].status || !*cases[i].parts[0]) {
-			fprintf(stderr, "%s: %d\n%s%s", cases[i].words, c.status, c.out, c.err);
+			fprintf(stderr, "%s: %d\n%s%s%s%s", cases[i].words, c.status, c.out, c.err, then.out,
+				then.err);
 			bad++;
 		}
+		unlink(written);
 		captured_remove(path);
+		buf_release(&line);
 		builder_release(&b);
 	}
 	assert_int_equal(bad, 0);
