@@ -101,8 +101,14 @@ static int look_at_both(struct repair *p, struct outcome *o, struct error *e)
 	if (err || !p->like)
 		return err;
 	err = borrow_new(&p->borrow, &p->in, &p->like_in, e);
-	if (!err)
+	if (err == -ENODATA && o->values) {
+		cmd_complain(spec.name, "%s", e->text);
+		*e = (struct error){ 0 };
+		with = *o;
+		err = 0;
+	} else if (!err) {
 		err = look(p, &with, e);
+	}
 	if (!err && with.contradictions > o->contradictions)
 		return error_set(e, EINVAL, "%s: its definitions contradict those left in %s", p->like_in.name,
 				 p->in.name);

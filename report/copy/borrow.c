@@ -4,42 +4,29 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "format/frame.h"
 
+#define FIRST_LOOK (1u << 20) /* bytes in which the first chunk is nearly always */
+#define LAST_LOOK  (128u << 20)
+
 struct part {
-	const uint8_t *data;
-	size_t len;
+	const uint8_t *data; /* NULL: of the file, from the place on */
+	uint64_t len;
 };
 
 /* What is read, in this order: a header, the file up to a place before its first chunk, definitions, the rest. */
 enum { HEADER, BEFORE, DEFINITIONS, AFTER, N_PARTS };
 
 struct borrow {
-	uint8_t *file, *like; /* mapped */
-	size_t file_len, like_len;
+	int fd; /* of the file */
+	uint64_t place;
+	struct buf file, like; /* their bytes up to the first chunk, and some more */
 	struct buf header, definitions;
 	struct part part[N_PARTS];
 	uint64_t at; /* of the reading */
 };
-
-static int map(const struct spool *s, uint8_t **data, size_t *len, struct error *e)
-{
-	int fd = open(s->path, O_RDONLY | O_CLOEXEC);
-	void *at;
-
-	if (fd < 0)
-		return error_sys(e, errno, "%s", s->name);
-	*len = (size_t)s->bytes;
-	at = *len ? mmap(NULL, *len, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-	close(fd);
-	if (at == MAP_FAILED)
-		return error_set(e, EINVAL, "%s: cannot be mapped", s->name);
-	*data = at;
-	return 0;
-}
 
 /* Finds the first whole frame at or after *at, and moves *at there. */
 static bool next_frame(const uint8_t *data, size_t len, size_t *at, struct frame_head *h)
@@ -59,6 +46,31 @@ static bool next_frame(const uint8_t *data, size_t len, size_t *at, struct frame
 	return false;
 }
 
+/* Reads from the start on until there is a chunk, or the end. It is not mapped: another program may cut the file. */
+static int read_head(int fd, const struct spool *s, struct buf *b, struct error *e)
+{
+	struct frame_head h = { 0 };
+	ssize_t n = 1;
+
+	for (size_t want = FIRST_LOOK; h.type != PM_FRAME_CHUNK && n > 0 && want <= LAST_LOOK; want *= 2) {
+		if (buf_reserve(b, want - b->len))
+			return error_sys(e, ENOMEM, "%s", s->name);
+		while (b->len < want && (n = pread(fd, b->data + b->len, want - b->len, (off_t)b->len)) > 0)
+			b->len += (size_t)n;
+		if (n < 0)
+			return error_sys(e, errno, "%s", s->name);
+		for (size_t at = 0; h.type != PM_FRAME_CHUNK && next_frame(b->data, b->len, &at, &h);)
+			at += frame_len(&h);
+	}
+	return 0;
+}
+
+static int open_head(int *fd, const struct spool *s, struct buf *b, struct error *e)
+{
+	*fd = open(s->path, O_RDONLY | O_CLOEXEC);
+	return *fd < 0 ? error_sys(e, errno, "%s", s->name) : read_head(*fd, s, b, e);
+}
+
 /* Without the schema numbers mean nothing; other definitions only describe them. */
 static const uint8_t least_needed_first[] = { PM_FRAME_CONFIG, PM_FRAME_PROBES, PM_FRAME_PMUS };
 
@@ -68,7 +80,7 @@ static uint64_t count_definitions(const struct borrow *b, unsigned left_out)
 	struct frame_head h;
 	uint64_t n = 0;
 
-	for (size_t at = 0; next_frame(b->like, b->like_len, &at, &h) && h.type != PM_FRAME_CHUNK;
+	for (size_t at = 0; next_frame(b->like.data, b->like.len, &at, &h) && h.type != PM_FRAME_CHUNK;
 	     at += frame_len(&h))
 		n += h.type > PM_FRAME_HEADER && h.type <= PM_FRAME_CONFIG &&
 		     !memchr(least_needed_first, (int)h.type, left_out);
@@ -87,15 +99,15 @@ static int take_definitions(struct borrow *b, const uint8_t id[8], bool header, 
 		if (++left_out > sizeof(least_needed_first))
 			return -E2BIG;
 	next -= n;
-	for (size_t at = 0; next_frame(b->like, b->like_len, &at, &h) && h.type != PM_FRAME_CHUNK;
+	for (size_t at = 0; next_frame(b->like.data, b->like.len, &at, &h) && h.type != PM_FRAME_CHUNK;
 	     at += frame_len(&h)) {
 		const struct buf meta = { .data = (uint8_t *)h.meta, .len = h.meta_len };
 
 		if (h.type == PM_FRAME_HEADER && header)
-			frame_add(&b->header, h.type, 0, id, &meta, b->like + at + h.head_len, h.payload_len);
+			frame_add(&b->header, h.type, 0, id, &meta, b->like.data + at + h.head_len, h.payload_len);
 		if (h.type > PM_FRAME_HEADER && h.type <= PM_FRAME_CONFIG &&
 		    !memchr(least_needed_first, (int)h.type, left_out))
-			frame_add(&b->definitions, h.type, next++, id, &meta, b->like + at + h.head_len,
+			frame_add(&b->definitions, h.type, next++, id, &meta, b->like.data + at + h.head_len,
 				  h.payload_len);
 	}
 	return b->header.err ? b->header.err : b->definitions.err;
@@ -105,27 +117,29 @@ int borrow_new(struct borrow **out, const struct spool *file, const struct spool
 {
 	struct borrow *b = calloc(1, sizeof(*b));
 	struct frame_head h;
-	size_t at = 0, place = 0;
+	size_t at = 0;
 	bool header = false, chunk = false;
 	/* Search for free numbers: the first that can be used (the header has 0), and where most are free. */
 	uint64_t from = 1, room = 0, next = 0;
 	uint8_t id[8];
-	int err;
+	int err, fd = -1;
 
 	if (!b)
 		return error_sys(e, ENOMEM, "%s", file->name);
 	*out = b;
-	err = map(file, &b->file, &b->file_len, e);
+	err = open_head(&b->fd, file, &b->file, e);
 	if (!err)
-		err = map(like, &b->like, &b->like_len, e);
+		err = open_head(&fd, like, &b->like, e);
+	if (fd >= 0)
+		close(fd);
 	if (err)
 		return err;
-	while (!chunk && next_frame(b->file, b->file_len, &at, &h)) {
+	while (!chunk && next_frame(b->file.data, b->file.len, &at, &h)) {
 		memcpy(id, h.id, sizeof(id));
 		if (h.sequence >= from && h.sequence - from >= room) {
 			room = h.sequence - from;
 			next = h.sequence;
-			place = at;
+			b->place = at;
 		}
 		chunk = h.type == PM_FRAME_CHUNK;
 		header |= h.type == PM_FRAME_HEADER;
@@ -133,18 +147,22 @@ int borrow_new(struct borrow **out, const struct spool *file, const struct spool
 		at += frame_len(&h);
 	}
 	if (!chunk)
-		return error_set(e, EINVAL, "%s: has no snapshot", file->name);
+		return error_set(e, EINVAL, "%s: has no snapshot%s", file->name,
+				 b->file.len < LAST_LOOK ? "" : " in its first 128 MiB");
 	err = take_definitions(b, id, !header, room, next);
 	if (err == -E2BIG)
-		return error_set(e, EINVAL, "%s: has more definitions than %s had", like->name, file->name);
+		return room ? error_set(e, ENODATA, "%s: has more definitions than %s lost", like->name, file->name) :
+			      error_set(e, ENODATA,
+					"%s: lost no definition before its first snapshot; --like=%s adds nothing",
+					file->name, like->name);
 	if (err)
 		return error_sys(e, -err, "%s", like->name);
 	if (!b->definitions.len)
 		return error_set(e, EINVAL, "%s: has no definitions to borrow", like->name);
 	b->part[HEADER] = (struct part){ b->header.data, b->header.len };
-	b->part[BEFORE] = (struct part){ b->file, place };
+	b->part[BEFORE] = (struct part){ b->file.data, b->place };
 	b->part[DEFINITIONS] = (struct part){ b->definitions.data, b->definitions.len };
-	b->part[AFTER] = (struct part){ b->file + place, b->file_len - place };
+	b->part[AFTER] = (struct part){ NULL, file->bytes > b->place ? file->bytes - b->place : 0 };
 	return 0;
 }
 
@@ -152,10 +170,10 @@ void borrow_free(struct borrow *b)
 {
 	if (!b)
 		return;
-	if (b->file)
-		munmap(b->file, b->file_len);
-	if (b->like)
-		munmap(b->like, b->like_len);
+	if (b->fd >= 0)
+		close(b->fd);
+	buf_release(&b->file);
+	buf_release(&b->like);
 	buf_release(&b->header);
 	buf_release(&b->definitions);
 	free(b);
@@ -165,6 +183,7 @@ static ssize_t read_parts(void *ctx, void *data, size_t len)
 {
 	struct borrow *b = ctx;
 	uint64_t at = b->at;
+	ssize_t n = 0;
 
 	for (int i = 0; i < N_PARTS; at -= b->part[i++].len) {
 		const struct part *p = &b->part[i];
@@ -172,9 +191,13 @@ static ssize_t read_parts(void *ctx, void *data, size_t len)
 		if (at >= p->len)
 			continue;
 		len = len < p->len - at ? len : p->len - at;
-		memcpy(data, p->data + at, len);
-		b->at += len;
-		return (ssize_t)len;
+		if (p->data)
+			memcpy(data, p->data + at, len);
+		else
+			n = pread(b->fd, data, len, (off_t)(b->place + at));
+		if (p->data || n > 0)
+			b->at += p->data ? len : (size_t)n;
+		return p->data ? (ssize_t)len : n < 0 ? -errno : n;
 	}
 	return 0;
 }

@@ -8,8 +8,8 @@
 
 struct borrow;
 
-/* Scans both files, which must not change. 0 or -errno with the text in *e: -EINVAL if `like` has no definitions or
- * `file` no frame. */
+/* Scans both files. 0 or -errno with the text in *e: -EINVAL if `like` has no definitions or `file` no frame,
+ * -ENODATA if they have no place in `file`, which has its own. */
 int borrow_new(struct borrow **b, const struct spool *file, const struct spool *like, struct error *e);
 void borrow_free(struct borrow *b);
 /* Opens a reader at the start. 0 or -errno with the text in *e. */

@@ -54,10 +54,26 @@ zero() {
 	[ "$status" -eq 2 ]
 }
 
+@test "a file that another program cuts while it is repaired ends there" {
+	"$PM_TESTS/sample_tool" live=200,2,2,2000,0 whole.pmr
+	cp whole.pmr bad.pmr
+	zero bad.pmr 2 3 4
+	mkfifo out
+	"$bin/pmrep" repair --like=whole.pmr -o - bad.pmr >out 2>err &
+	exec 9<out
+	head -c 1 <&9 >begun
+	truncate -s 30000 bad.pmr
+	cat begun - <&9 >good.pmr
+	wait $! || [ $? -eq 3 ] || { cat err; return 1; }
+	[ "$(stat -c %s good.pmr)" -gt 30000 ]
+}
+
 @test "all definitions lost: those of a sibling bring the values back, those of a stranger are refused" {
 	"$bin/pmrec" -q --sources=stat -i 50ms -n 60 --rotate=1s -o part.pmr
 	part=(part-*.pmr)
 	[ "${#part[@]}" -ge 2 ]
+	run -0 "$bin/pmrep" repair --like="${part[0]}" -o same.pmr "${part[1]}"
+	[[ $output == *"${part[1]}: lost no definition before its first snapshot; --like=${part[0]} adds nothing"* ]]
 	values "${part[1]}" >want
 	cp "${part[1]}" bad.pmr
 	zero bad.pmr 1 2 3 4 5 6 7
