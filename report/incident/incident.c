@@ -32,21 +32,28 @@ void incidents_release(struct incidents *found)
 int incidents_find(struct incidents *found, const char *path, const char *name, const struct pipeline_config *config,
 		   const struct pipeline_part *along, struct error *e)
 {
+	struct incident_store *s = calloc(1, sizeof(*s));
 	struct findings f = { 0 };
 	uint32_t n = 0;
 	int err;
 
-	*found = (struct incidents){ .store = calloc(1, sizeof(*found->store)) };
-	if (!found->store)
+	*found = (struct incidents){ .store = s };
+	if (!s)
 		return error_sys(e, ENOMEM, "%s", name);
-	if ((err = store_collect(found->store, found, path, name, config, along, e)))
-		return err;
-	err = scan_all(found->store, &f);
+	do {
+		pipeline_result_release(&found->result);
+		store_restart(s);
+		err = store_collect(s, found, path, name, config, along, e);
+		if (!err)
+			err = scan_all(s, &f);
+		found->n_scanned += s->n_series - s->kept;
+		err = err ? err : store_keep(s, &f);
+		along = NULL;
+	} while (!err && ++s->part < s->parts);
 	if (!err)
-		err = merge_all(found->store, &f, found);
+		err = merge_all(s, &f, found);
 	free(f.f);
-	found->n_scanned = found->store->n_series;
-	found->bin_s = found->store->interval_s;
+	found->bin_s = s->interval_s;
 	while (n < found->n && n < INCIDENTS_MOST && found->incident[n].score >= SCORE_LEAST)
 		n++;
 	forget_from(found, n);

@@ -10,8 +10,9 @@
 #include "report/input/input.h"
 #include "report/metric/amount.h"
 
-#define CHUNKS_FEW   64  /* a recording of so few is read as it is */
-#define BATCH        128 /* intervals */
+#define CHUNKS_FEW   64    /* a recording of so few is read as it is */
+#define CELLS_MOST   96000 /* approximate number of series, and of counters, that are read at once */
+#define BATCH        128   /* intervals */
 #define REQUESTS_FEW 10
 #define TIME_LITTLE  0.1 /* of the interval */
 
@@ -198,6 +199,30 @@ void incident_wish(struct sink_plan *plan, const bool *shown)
 		plan->sheet[plan->n_sheets++] = (struct sink_wish){ by_package, shown };
 }
 
+/* The approximate number of series: there are about as many metrics as counters. */
+static size_t cells_of(const struct pm_model *m)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < m->n_groups; i++)
+		n += m->group[i].flags & PM_GROUP_LIST ?
+			     m->group[i].n_counters :
+			     (size_t)m->group[i].n_counters * (m->group[i].n_instances + 1);
+	return n;
+}
+
+/* A counter with its metric needs about as much memory as a series. */
+static uint32_t parts_of(const struct pm_model *m)
+{
+	return (uint32_t)((cells_of(m) + m->n_counters) / CELLS_MOST) + 1;
+}
+
+/* A mean is read with what it is the mean of. */
+static bool is_of_part(const struct incident_store *s, const struct bound_metric *m)
+{
+	return names_hash(m->about->requests ? m->about->requests : m->name) % s->parts == s->part;
+}
+
 static int plan(struct sink *sink, struct sink_plan *plan)
 {
 	struct collect *c = (struct collect *)sink;
@@ -207,6 +232,9 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	c->s->tasks |= pm_model_counter_named(plan->places->model, "tasks.user") != NULL;
 	if ((err = choose(plan, &c->wanted, &c->fault)))
 		return err;
+	c->s->parts = c->s->parts ? c->s->parts : parts_of(plan->places->model);
+	for (size_t i = 0; i < plan->binding->n_metrics; i++)
+		c->wanted[i] &= is_of_part(c->s, &plan->binding->metric[i]);
 	incident_wish(plan, c->wanted);
 	return 0;
 }
@@ -426,18 +454,6 @@ static const struct sink_ops ops = {
 	.plan = plan, .shape = shape, .intervals = intervals, .event = event, .end = end
 };
 
-/* The approximate number of series: there are about as many metrics as counters. */
-static size_t cells_of(const struct pm_model *m)
-{
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < m->n_groups; i++)
-		n += m->group[i].flags & PM_GROUP_LIST ?
-			     m->group[i].n_counters :
-			     (size_t)m->group[i].n_counters * (m->group[i].n_instances + 1);
-	return n;
-}
-
 /* A long recording is read in longer intervals from the start, which costs less than joining them here. */
 static int choose_step(struct collect *c, struct pipeline_config *config, struct pm_reader *whole, const char *path,
 		       struct error *e)
@@ -460,7 +476,7 @@ static int choose_step(struct collect *c, struct pipeline_config *config, struct
 		r = pm_reader_next(reader, &item);
 	while (r == 1 && item.kind != PM_ITEM_CHUNK);
 	interval = pm_map_u64(&pm_reader_model(reader)->header, PM_HEADER_INTERVAL, 0);
-	bins = store_bins_for(cells_of(pm_reader_model(reader)));
+	bins = store_bins_for(cells_of(pm_reader_model(reader)) / parts_of(pm_reader_model(reader)));
 	if (interval && (x.to_ns - x.from_ns) / interval + 2 > bins) {
 		config->mode = PIPELINE_EVERY;
 		config->every_ns = ((x.to_ns - x.from_ns) / bins / interval + 1) * interval;

@@ -45,6 +45,8 @@ struct incident_store {
 	float **block;         /* which v lie in */
 	double *from_s, *to_s; /* by bin */
 	uint32_t n_metrics, n_rows, n_series, n_losses, n_blocks;
+	uint32_t parts;      /* in which the metrics are read, one after the other, where all need too much memory */
+	uint32_t part, kept; /* the one that is read; the series of parts before it that have findings */
 	uint32_t bins, used; /* bins there is room for; and those that are filled */
 	uint32_t bins_most;  /* that all series fit in memory with */
 	uint32_t per_bin;    /* intervals that become one; doubles when they do not fit */
@@ -69,9 +71,11 @@ int store_series(struct incident_store *s, uint32_t metric, uint32_t row, uint32
 bool store_has(const struct incident_store *s, uint32_t metric, uint32_t row);
 /* Doubles the bins: a short recording needs little memory. */
 int store_grow(struct incident_store *s);
+/* Before the recording is read again: what has been found stays. */
+void store_restart(struct incident_store *s);
 /* Joins pairs of bins. */
 void store_halve(struct incident_store *s);
-/* Reads all of it. */
+/* Reads the metrics of the current part. */
 int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
 		  const struct pipeline_config *config, const struct pipeline_part *along, struct error *e);
 
@@ -89,7 +93,10 @@ struct findings {
 	struct finding *f; /* owned */
 	uint32_t n;
 };
+/* Those of the current part. */
 int scan_all(struct incident_store *s, struct findings *out);
+/* Forgets series without findings. 0 or -ENOMEM. */
+int store_keep(struct incident_store *s, struct findings *f);
 /* Joins what happens at one time into one incident; best first. */
 int merge_all(struct incident_store *s, struct findings *f, struct incidents *out);
 #define INCIDENTS_REFINED 5

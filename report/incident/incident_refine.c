@@ -224,7 +224,8 @@ int refine_all(struct incidents *found, const char *path, const struct pipeline_
 	for (uint32_t i = 0, end; i < n && !err; i = end) {
 		double to_s = look[i].to_s;
 
-		for (end = i + 1; end < n && look[end].from_s < to_s; end++)
+		/* Several at once need as many times the memory. */
+		for (end = i + 1; end < n && look[end].from_s < to_s && s->parts <= 1; end++)
 			to_s = fmax(to_s, look[end].to_s);
 		err = read_part(&look[i], end - i, config, &reader, path, e);
 	}

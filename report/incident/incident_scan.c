@@ -420,7 +420,8 @@ static void *lay_out(struct scan *x, struct family *f)
 
 int scan_all(struct incident_store *s, struct findings *out)
 {
-	SCOPED(scoped_free) uint32_t *place = calloc((size_t)s->n_series + 1, sizeof(*place));
+	const uint32_t n = s->n_series - s->kept;
+	SCOPED(scoped_free) uint32_t *place = calloc((size_t)n + 1, sizeof(*place));
 	struct scan x = { .s = s, .out = out, .at = PM_NONE };
 	struct family f = { 0 };
 	SCOPED(scoped_free) void *room = NULL;
@@ -436,18 +437,19 @@ int scan_all(struct incident_store *s, struct findings *out)
 	room = lay_out(&x, &f);
 	if (!place || !room)
 		x.err = -ENOMEM;
-	for (uint32_t i = 0; i < s->n_series && place; i++)
-		place[i] = i;
+	for (uint32_t i = 0; i < n && place; i++)
+		place[i] = s->kept + i;
 	if (place)
-		qsort_r(place, s->n_series, sizeof(*place), by_metric, s);
-	for (uint32_t i = 0; place && i < s->n_series; i++)
+		qsort_r(place, n, sizeof(*place), by_metric, s);
+	for (uint32_t i = 0; place && i < n; i++)
 		families += !i || !are_equals(s, place[i - 1], place[i]);
-	tests = families * LOOKS;
+	/* Parts are of about the same size. */
+	tests = families * (s->parts ? s->parts : 1) * LOOKS;
 	x.limit_least = sqrt(2 * PRIOR * (pow(TAIL * tests / WRONG, 1.0 / (PRIOR + TAIL)) - 1));
-	for (uint32_t i = 0; i < s->n_series && !x.err; i += f.n) {
+	for (uint32_t i = 0; i < n && !x.err; i += f.n) {
 		f.series = place + i;
 		f.in_sum = i && s->series[place[i - 1]].metric == s->series[place[i]].metric;
-		for (f.n = 1; i + f.n < s->n_series && are_equals(s, place[i], place[i + f.n]);)
+		for (f.n = 1; i + f.n < n && are_equals(s, place[i], place[i + f.n]);)
 			f.n++;
 		scan_family(&x, &f, tests);
 		compare_peers(&x, f.series, f.n);

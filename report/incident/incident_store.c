@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/array.h"
 #include "report/incident/incident_private.h"
@@ -10,14 +11,19 @@
 #define BINS_MOST  4096
 #define BINS_LEAST 64
 
+static void forget_losses(struct incident_store *s)
+{
+	while (s->n_losses)
+		free(s->loss[--s->n_losses].text);
+}
+
 void store_release(struct incident_store *s)
 {
 	for (uint32_t i = 0; i < s->n_metrics; i++)
 		free(s->metric[i].name);
 	for (uint32_t i = 0; i < s->n_rows; i++)
 		free(s->row[i].label);
-	for (uint32_t i = 0; i < s->n_losses; i++)
-		free(s->loss[i].text);
+	forget_losses(s);
 	for (uint32_t i = 0; i < s->n_blocks; i++)
 		free(s->block[i]);
 	free(s->block);
@@ -35,9 +41,14 @@ void store_release(struct incident_store *s)
 }
 
 /* Series are stored in blocks of about a megabyte. */
+static uint32_t per_block(const struct incident_store *s)
+{
+	return (1u << 18) / s->bins;
+}
+
 static float *room(struct incident_store *s, uint32_t series)
 {
-	uint32_t per = (1u << 18) / s->bins ? (1u << 18) / s->bins : 1, at = series % per;
+	uint32_t per = per_block(s), at = series % per;
 
 	if (!at) {
 		if (array_room(&s->block, s->n_blocks, sizeof(*s->block)))
@@ -63,9 +74,9 @@ static uint32_t *key_of(const struct incident_store *s, uint32_t metric, uint32_
 	}
 }
 
-static int grow_keys(struct incident_store *s)
+static int make_keys(struct incident_store *s, uint32_t n)
 {
-	uint32_t n = s->n_keys ? 2 * s->n_keys : 1024, *key = calloc(n, sizeof(*key));
+	uint32_t *key = calloc(n, sizeof(*key));
 
 	if (!key)
 		return -ENOMEM;
@@ -87,7 +98,7 @@ int store_series(struct incident_store *s, uint32_t metric, uint32_t row, uint32
 	uint32_t *key;
 	float *v;
 
-	if (2 * s->n_series >= s->n_keys && grow_keys(s))
+	if (2 * s->n_series >= s->n_keys && make_keys(s, s->n_keys ? 2 * s->n_keys : 1024))
 		return -ENOMEM;
 	key = key_of(s, metric, row);
 	*place = *key - 1;
@@ -176,4 +187,70 @@ void store_halve(struct incident_store *s)
 	s->used = (s->used + 1) / 2;
 	s->per_bin *= 2;
 	s->in_bin = s->per_bin;
+}
+
+/* Moves the series with findings to the front, and names their new places in `to`. */
+static void keep_series(struct incident_store *s, const struct findings *f, uint32_t *to)
+{
+	for (uint32_t i = 0; i < f->n; i++)
+		to[f->f[i].series] = 1;
+	s->kept = 0;
+	for (uint32_t i = 0; i < s->n_series; i++) {
+		float *v = s->series[s->kept].v;
+
+		if (!to[i])
+			continue;
+		memmove(v, s->series[i].v, s->bins * sizeof(*v));
+		s->series[s->kept] = s->series[i];
+		s->series[s->kept].v = v;
+		to[i] = s->kept++;
+	}
+	for (uint32_t i = 0; i < f->n; i++)
+		f->f[i].series = to[f->f[i].series];
+	s->n_series = s->kept;
+	while (s->n_blocks && s->n_blocks > (s->kept + per_block(s) - 1) / per_block(s))
+		free(s->block[--s->n_blocks]);
+}
+
+static int keep_metrics(struct incident_store *s, uint32_t *to)
+{
+	uint32_t n = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->n_series; i++)
+		to[s->series[i].metric] = 1;
+	names_release(&s->metrics);
+	for (uint32_t i = 0; i < s->n_metrics; i++) {
+		if (!to[i]) {
+			free(s->metric[i].name);
+			continue;
+		}
+		s->metric[n] = s->metric[i];
+		to[i] = n;
+		err = err ? err : names_set(&s->metrics, s->metric[i].name, n);
+		n++;
+	}
+	s->n_metrics = n;
+	for (uint32_t i = 0; i < s->n_series; i++)
+		s->series[i].metric = to[s->series[i].metric];
+	return err;
+}
+
+int store_keep(struct incident_store *s, struct findings *f)
+{
+	SCOPED(scoped_free) uint32_t *series = calloc((size_t)s->n_series + 1, sizeof(*series));
+	SCOPED(scoped_free) uint32_t *metric = calloc((size_t)s->n_metrics + 1, sizeof(*metric));
+	int err = series && metric ? 0 : -ENOMEM;
+
+	if (err)
+		return err;
+	keep_series(s, f, series);
+	err = keep_metrics(s, metric);
+	return err ? err : make_keys(s, s->n_keys ? s->n_keys : 1024);
+}
+
+void store_restart(struct incident_store *s)
+{
+	forget_losses(s);
+	s->recordings = s->used = s->in_bin = 0;
 }

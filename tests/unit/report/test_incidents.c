@@ -78,6 +78,54 @@ static void end(struct incident_store *s, struct incidents *out)
 	incidents_release(out);
 }
 
+/* Quiet metrics, and one that differs from 30 to 33. */
+static void add_part(struct incident_store *s, const char *loud, uint64_t *seed)
+{
+	for (int m = 0; m < 20; m++) {
+		uint32_t at = add(s, m == 13 ? loud : "quiet", "s", true, m == 13 ? 2 : 0);
+
+		for (uint32_t k = at; k < s->n_series; k++)
+			for (uint32_t i = 0; i < SECONDS; i++)
+				s->series[k].v[i] = (float)(0.5 + 0.01 * normal(seed) +
+							    (m == 13 && k > at && i >= 30 && i < 33 ? 0.2 : 0));
+	}
+}
+
+/* Where metrics are read in parts, what has no findings is forgotten, and the rest is judged together. */
+static void test_parts(void **state)
+{
+	struct incident_store s;
+	struct incidents out;
+	struct findings f = { 0 };
+	uint64_t seed = 7;
+
+	(void)state;
+	begin(&s, SECONDS);
+	s.parts = 2;
+	add_part(&s, "first", &seed);
+	assert_int_equal(scan_all(&s, &f), 0);
+	assert_int_equal(store_keep(&s, &f), 0);
+	assert_int_equal(s.n_series, 1);
+	assert_int_equal(s.n_metrics, 1);
+	assert_true(store_has(&s, 0, s.series[0].row));
+	assert_true(s.series[0].v[31] > 0.6F && s.series[0].v[29] < 0.6F);
+	add_part(&s, "second", &seed);
+	assert_int_equal(scan_all(&s, &f), 0);
+	assert_int_equal(store_keep(&s, &f), 0);
+	assert_int_equal(s.n_series, 2);
+	out = (struct incidents){ 0 };
+	assert_int_equal(merge_all(&s, &f, &out), 0);
+	assert_int_equal(out.n, 1);
+	assert_int_equal(out.incident[0].n_all, 2);
+	assert_string_not_equal(out.incident[0].series[0].metric, out.incident[0].series[1].metric);
+	for (int i = 0; i < 2; i++) {
+		assert_string_not_equal(out.incident[0].series[i].metric, "quiet");
+		assert_int_equal(out.incident[0].series[i].cpu, 1);
+	}
+	free(f.f);
+	end(&s, &out);
+}
+
 /* Times of a CPU are whole ticks: most of the values are the same, and yet what differs is not rare. */
 static void test_whole_ticks(void **state)
 {
@@ -462,12 +510,19 @@ static void test_peers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole_ticks),     cmocka_unit_test(test_one_of_many),
-		cmocka_unit_test(test_usual_in_a_wave), cmocka_unit_test(test_steps_and_drifts),
-		cmocka_unit_test(test_what_is_usual),   cmocka_unit_test(test_little_of_a_rate),
-		cmocka_unit_test(test_drifts),          cmocka_unit_test(test_trifles),
-		cmocka_unit_test(test_losses),          cmocka_unit_test(test_scores),
-		cmocka_unit_test(test_rhythms),         cmocka_unit_test(test_peers),
+		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_whole_ticks),
+		cmocka_unit_test(test_one_of_many),
+		cmocka_unit_test(test_usual_in_a_wave),
+		cmocka_unit_test(test_steps_and_drifts),
+		cmocka_unit_test(test_what_is_usual),
+		cmocka_unit_test(test_little_of_a_rate),
+		cmocka_unit_test(test_drifts),
+		cmocka_unit_test(test_trifles),
+		cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_scores),
+		cmocka_unit_test(test_rhythms),
+		cmocka_unit_test(test_peers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
