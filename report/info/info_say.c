@@ -97,17 +97,16 @@ static uint64_t cost_of(const struct report *p, const char *what)
 	return info_number(p->m, name);
 }
 
-/* Why ticks were lost that the host did not take. A cause explains no more time than it took. */
-static void why_lost(struct report *p, uint64_t lost, double seconds)
+/* Why ticks were lost that neither the host took nor a slow output. A cause explains no more time than it took. */
+static void add_why_lost(struct report *p, uint64_t lost, double seconds)
 {
 	double half_ns = (double)lost * (double)pm_map_u64(&p->m->header, PM_HEADER_INTERVAL, 0) / 2;
 	uint64_t waited_ns = cost_of(p, "reader_waited_ns"), late_ns = cost_of(p, "late_ns");
 	uint64_t readers = info_number(p->m, "pmrec.readers");
 	double waited = (double)waited_ns / 1e6 / seconds;
 
-	buf_clear(&p->cell);
 	/* Kernels that do not count it say that nobody ever waited. */
-	if (cost_of(p, "waited_ns") && late_ns / 2 > waited_ns + cost_of(p, "stolen_ns") &&
+	if (lost && cost_of(p, "waited_ns") && late_ns / 2 > waited_ns + cost_of(p, "stolen_ns") &&
 	    (double)late_ns >= half_ns) {
 		buf_addstr(&p->cell, "the recorder did not run for ");
 		say_ns(&p->cell, late_ns);
@@ -119,14 +118,21 @@ static void why_lost(struct report *p, uint64_t lost, double seconds)
 		if ((double)cost_of(p, "throttled_ns") >= half_ns)
 			buf_addstr(&p->cell, " (a quota held back their cgroup)");
 		buf_addstr(&p->cell, "; try --realtime, or fewer events");
-	} else if ((double)cost_of(p, "overrun_ns") >= half_ns) {
+	} else if (lost && (double)cost_of(p, "overrun_ns") >= half_ns) {
 		buf_addstr(&p->cell, "reading took longer than an interval; try a longer one, or fewer sources");
-	} else if (cost_of(p, "dropped")) {
-		buf_addstr(&p->cell, "the output was too slow; try --buffer, or a longer interval");
-	} else {
-		return;
 	}
-	say_cell(p, "ticks were lost");
+}
+
+static void why_lost(struct report *p, uint64_t lost, uint64_t dropped, double seconds)
+{
+	buf_clear(&p->cell);
+	add_why_lost(p, lost, seconds);
+	if (dropped && p->cell.len)
+		buf_printf(&p->cell, "; %llu: ", (unsigned long long)dropped);
+	if (dropped)
+		buf_addstr(&p->cell, "the output was too slow; try --buffer, or a longer interval");
+	if (p->cell.len)
+		say_cell(p, "ticks were lost");
 }
 
 /* Per second in which it was counted, which began before the first snapshot. */
@@ -138,7 +144,7 @@ static void cost(struct report *p)
 	/* By the host: from one CPU at most, while so many ticks were lost. */
 	uint64_t stolen_ns = cost_of(p, "stolen_ns"), stolen = cost_of(p, "stolen_ticks");
 	uint64_t stalls = cost_of(p, "stalls"), dropped = cost_of(p, "dropped");
-	uint64_t missed = cost_of(p, "missed"), lost = missed > s->lost_ticks ? missed : s->lost_ticks;
+	uint64_t missed = cost_of(p, "missed"), lost = s->lost_ticks > dropped ? s->lost_ticks - dropped : 0;
 
 	if (!pm_model_config(p->m, "pmrec.cost.cpu_ns", PM_NONE) || seconds <= 0)
 		return;
@@ -163,8 +169,8 @@ static void cost(struct report *p)
 		buf_printf(&p->cell, ", %llu of the lost ticks", (unsigned long long)stolen);
 		say_cell(p, "stolen by the host");
 	}
-	if (lost > stolen)
-		why_lost(p, lost - stolen, seconds);
+	lost = missed > lost ? missed : lost;
+	why_lost(p, lost > stolen ? lost - stolen : 0, dropped, seconds);
 }
 
 /* Who read perf events of CPUs, and why. */

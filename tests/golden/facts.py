@@ -448,11 +448,14 @@ def check_text(pmrep, path, r, said):
         if get("missed") > said["lost_ticks"]:
             has("missed readings", "%d by one reader; its groups lack those ticks" % get("missed"))
         check("%s: missed readings" % path, get("missed") > said["lost_ticks"], any(x.startswith("missed readings ") for x in page))
-        lost, waited = max(0, max(said["lost_ticks"], get("missed")) - get("stolen_ticks")), get("reader_waited_ns") / 1e6 / s
-        # What explains at least half of the lost time, and no more than it took.
+        lost, waited = max(said["lost_ticks"] - get("dropped"), get("missed")), get("reader_waited_ns") / 1e6 / s
+        lost = max(0, lost - get("stolen_ticks"))
+        # What explains at least half of the time that was lost otherwise than by the output, and no more than it took.
         least = lost * (said["interval_ns"] or 0)
         why = None
-        if get("waited_ns") and get("late_ns") > 2 * (get("reader_waited_ns") + get("stolen_ns")) and 2 * get("late_ns") >= least:
+        if not lost:
+            pass
+        elif get("waited_ns") and get("late_ns") > 2 * (get("reader_waited_ns") + get("stolen_ns")) and 2 * get("late_ns") >= least:
             why = "the recorder did not run for %s: it was stopped, or its cgroup was frozen" % duration(get("late_ns"))
         elif lost > said["snapshots"] // 100 and waited >= 10 and 2 * get("reader_waited_ns") >= least:
             quota = " (a quota held back their cgroup)" if 2 * get("throttled_ns") >= least else ""
@@ -461,11 +464,11 @@ def check_text(pmrep, path, r, said):
             why = "readers waited %.0f ms per second for a CPU%s; try --realtime, or fewer events" % (waited, quota)
         elif 2 * get("overrun_ns") >= least:
             why = "reading took longer than an interval; try a longer one, or fewer sources"
-        elif get("dropped"):
-            why = "the output was too slow; try --buffer, or a longer interval"
-        if lost and why:
+        if get("dropped"):
+            why = ("%s; %d: " % (why, get("dropped")) if why else "") + "the output was too slow; try --buffer, or a longer interval"
+        if why:
             has("ticks were lost", why)
-        check("%s: why ticks were lost" % path, bool(lost and why), any(x.startswith("ticks were lost ") for x in page))
+        check("%s: why ticks were lost" % path, bool(why), any(x.startswith("ticks were lost ") for x in page))
     sampled = {c["name"]: c["value"] for c in said["config"] if c["name"].startswith("pmrec.sampl")}
     n, kernel = sampled.get("pmrec.sampled"), sampled.get("pmrec.sampling.kernel_ns")
     line = "%d groups of perf events, each on a CPU" % n if n else "no perf events" if kernel else ""
