@@ -161,6 +161,8 @@ static void has(part *put, const struct html_page *p, const char *const *text)
 
 #define CELL(v) "<td class=n>" v "</td>"
 
+#define MEAN "<th scope=col>mean</th><th scope=col>min</th><th scope=col>max</th>"
+
 static void summary(void **state)
 {
 	struct html_recording r = { 0 };
@@ -168,7 +170,8 @@ static void summary(void **state)
 
 	begin(&r, "/x/a.pmr");
 	HAS(html_put_summary, &p,
-	    "<th colspan=3 scope=colgroup>system</th><th colspan=3 scope=colgroup>package 0</th></tr>",
+	    "<th colspan=3 scope=colgroup>system</th><th colspan=3 scope=colgroup>package 0</th></tr><tr>" MEAN MEAN
+	    "</tr>",
 	    "title=\"util: how busy\">util%</th><td class=unit>%</td>",
 	    CELL("25.0") CELL("10.0") CELL("40.0") CELL("25.2") CELL("10.0") CELL("41.0") "</tr>",
 	    "title=\"forks\">forks/s</th><td class=unit></td>", CELL("142592") CELL("123456") CELL("200000"),
@@ -220,6 +223,9 @@ static void tiles(void **state)
 	/* Four points in the middles of four parts of 120; from 0 at 26 to the highest at 2, where that is near. */
 	HAS(glance, &p, "<path class=\"line s0\" d=\"M15.0 20.0h.1L45.0 14.0L75.0 8.0L105.0 2.0\"/></svg>",
 	    "<path class=\"line s0\" d=\"M15.0 26.0h.1L45.0 26.0L75.0 26.0L105.0 2.0\"/></svg>");
+	free(r[0].metric[STILL].name);
+	r[0].metric[STILL].name = copy("busy");
+	HAS(glance, &p, "data-metric=\"busy\">", "data-metric=\"util\">", "data-metric=\"forks\">");
 	p.n = 2;
 	r[1].near.series[5].present = 0;
 	HAS(glance, &p, "<ul class=\"tiles two\"", "<b>25.0</b>", "&rarr;</span> <b class=second>25.0</b>", "line s0",
@@ -489,6 +495,27 @@ static int write_page(struct html_page *p, const struct html_recording *r, uint6
 	return outfile_end(&out, err, e);
 }
 
+/* Whether 1,000 points are in a form that reduce() comes to: bytes and points of what is far before those of what is
+ * near, down to 16. */
+static bool is_next(const struct html_form *near, const struct html_form *far, size_t *at)
+{
+	static const struct {
+		uint32_t near, far, bytes;
+		bool band;
+	} forms[] = {
+		{ 1, 1, 2, true },    { 1, 1, 1, true },    { 1, 2, 1, true },    { 1, 4, 1, true },
+		{ 1, 8, 1, true },    { 2, 8, 1, true },    { 2, 8, 1, false },   { 2, 16, 1, false },
+		{ 2, 32, 1, false },  { 4, 32, 1, false },  { 8, 32, 1, false },  { 16, 32, 1, false },
+		{ 16, 32, 0, false }, { 32, 32, 0, false }, { 64, 32, 0, false },
+	};
+
+	for (; *at < sizeof(forms) / sizeof(*forms); ++*at)
+		if (near->merge == forms[*at].near && far->merge == forms[*at].far &&
+		    far->bytes == forms[*at].bytes && far->band == forms[*at].band)
+			return true;
+	return false;
+}
+
 /* A page is never larger than it may be; the less it may be, the less it has, and it says what that is. */
 static void sizes(void **state)
 {
@@ -498,6 +525,7 @@ static void sizes(void **state)
 	uint64_t all, numbers;
 	struct html_form near = { .merge = 1 }, far = { .merge = 1, .bytes = 2 };
 	int err = 0, written = 0;
+	size_t at = 0;
 
 	fill(&r);
 	assert_int_equal(write_page(&p, &r, 1 << 30, &e), 0);
@@ -515,6 +543,7 @@ static void sizes(void **state)
 
 			written++;
 			assert_true(p.bytes <= max);
+			assert_true(is_next(&p.near, &p.far, &at));
 			assert_true(p.near.merge >= near.merge && p.far.merge >= far.merge &&
 				    p.far.bytes <= far.bytes);
 			assert_int_equal(strstr(said, "the system, packages and devices: ") != NULL,
