@@ -9,6 +9,7 @@
 
 #include "common/catalog/msr.h"
 #include "report/machine/decode.h"
+#include "tests/unit/lib/builder.h"
 #include "tests/unit/lib/catalog_msr.h"
 
 static void config(struct pm_model *m, const char *name, struct pm_value v)
@@ -17,6 +18,15 @@ static void config(struct pm_model *m, const char *name, struct pm_value v)
 
 	assert_int_equal(pm_model_add_config(m, &c), 0);
 	pm_value_release(&v);
+}
+
+static void at(struct pm_model *m, const char *name, enum pm_kind kind, const char *where, uint64_t v)
+{
+	struct pm_config c = { .name = (char *)name, .kind = kind, .value = pm_u64(v), .time_ns = 1 };
+
+	assert_int_equal(cpulist_parse(&c.instances, where, false, NULL), 0);
+	assert_int_equal(pm_model_add_config(m, &c), 0);
+	cpulist_release(&c.instances);
 }
 
 static void leaf(struct pm_model *m, const char *name, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
@@ -344,6 +354,78 @@ static void unknown_model(void **state)
 	pm_model_release(&m);
 }
 
+/* A reading has the units of its package, whichever of its CPUs it is of; a value that is there twice is said once. */
+static void units_of_two_packages(void **state)
+{
+	static const char *const lines[] = {
+		"msr.rapl_power_unit (package 0): 0x000a0e03 power 0.125 W",
+		"msr.rapl_power_unit (package 1): 0x000a0e02 power 0.25 W",
+		"msr.vr_current_config (package 0): 0x00000190 limit 4 50 W, not locked\n",
+		"msr.vr_current_config (package 1): 0x00000194 limit 4 101 W, not locked\n",
+		"msr.vr_current_config (cpu 1): 0x80000190 limit 4 50 W, locked\n",
+		"msr.vr_current_config (cpu 5): 0x80000194 limit 4 101 W, locked\n",
+	};
+	struct buf text = BUF_INIT;
+	struct builder b;
+
+	builder_init(&b, NULL);
+	at(&b.model, "msr.rapl_power_unit", PM_PACKAGE, "0", 0xa0e03);
+	at(&b.model, "msr.rapl_power_unit", PM_PACKAGE, "1", 0xa0e02);
+	for (int twice = 0; twice < 2; twice++) {
+		at(&b.model, "msr.vr_current_config", PM_PACKAGE, "0", 400);
+		at(&b.model, "msr.vr_current_config", PM_PACKAGE, "1", 404);
+	}
+	at(&b.model, "msr.vr_current_config", PM_CPU, "1", 400 | 1u << 31);
+	at(&b.model, "msr.vr_current_config", PM_CPU, "5", 404 | 1u << 31);
+	assert_int_equal(decode_text(&b.model, &text), 0);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		const char *line = strstr(buf_str(&text), lines[i]);
+
+		if (!line || strstr(line + 1, lines[i]))
+			fail_msg("not once: %s in\n%s", lines[i], buf_str(&text));
+	}
+	buf_release(&text);
+	builder_release(&b);
+}
+
+/* All that is said of a register of a Skylake server. */
+static void whole_registers(void **state)
+{
+	static const struct {
+		const char *name;
+		uint64_t value;
+		const char *text;
+	} c[] = {
+		{ "turbo_ratio_limit", 0x1c1d1e1f20212223,
+		  "group 1 3500 MHz, group 2 3400 MHz, group 3 3300 MHz, group 4 3200 MHz, group 5 3100 MHz, "
+		  "group 6 3000 MHz, group 7 2900 MHz, group 8 2800 MHz" },
+		{ "turbo_ratio_limit1", 0x1c1814100c080402,
+		  "group 1 2 cores at most, group 2 4 cores at most, group 3 8 cores at most, group 4 12 cores at "
+		  "most, "
+		  "group 5 16 cores at most, group 6 20 cores at most, group 7 24 cores at most, group 8 28 cores at "
+		  "most" },
+		{ "turbo_ratio_limit", 0x22, "group 1 3400 MHz" },
+		{ "turbo_ratio_limit1", 0x400, "group 2 4 cores at most" },
+		{ "pkgc6_irtl", 0x8000 | 4 << 10 | 1, "valid, latency 1048576 ns" },
+		{ "pkgc6_irtl", 6 << 10 | 2, "not valid, latency in an unknown unit" },
+	};
+	struct cpu_facts f;
+	struct decoded d;
+	struct pm_model m;
+
+	intel(&m, 0x55);
+	cpu_facts_find(&m, &f);
+	for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
+		struct buf text = BUF_INIT;
+
+		assert_true(decode_register(&f, c[i].name, c[i].value, &d));
+		decoded_text(&d, &text);
+		assert_string_equal(buf_str(&text), c[i].text);
+		buf_release(&text);
+	}
+	pm_model_release(&m);
+}
+
 /* Every row has a register in the catalog, and its fields are bits. */
 static void tables(void **state)
 {
@@ -367,8 +449,10 @@ static void tables(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(manual_page), cmocka_unit_test(other_facts),   cmocka_unit_test(empty_frequencies),
-		cmocka_unit_test(amd),         cmocka_unit_test(unknown_model), cmocka_unit_test(tables),
+		cmocka_unit_test(manual_page),           cmocka_unit_test(other_facts),
+		cmocka_unit_test(empty_frequencies),     cmocka_unit_test(amd),
+		cmocka_unit_test(unknown_model),         cmocka_unit_test(tables),
+		cmocka_unit_test(units_of_two_packages), cmocka_unit_test(whole_registers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

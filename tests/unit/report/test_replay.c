@@ -1,4 +1,6 @@
 /* Differences, gaps, resets, wraps, scales: everything that happens to one counter of one instance. */
+#include <stdio.h>
+
 #include "tests/unit/lib/replay_caught.h"
 
 /* A table of readings, ends where the test says. */
@@ -509,6 +511,35 @@ static void totals_of_the_ended(void **state)
 		}
 }
 
+/* With so many columns two intervals at a time have room, and a snapshot may end two: the one before it, and its own. */
+static void blocks_of_two(void **state)
+{
+	struct replay_config config = { .mode = REPLAY_EVERY, .every_ns = 1000000000, .counts = true };
+	struct builder b;
+	struct caught *c;
+	uint32_t x[700];
+
+	builder_init(&b, of_tasks);
+	b.period_ns = 1500000000;
+	for (uint32_t i = 0; i < 700; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "test.x%u", i);
+		x[i] = builder_counter(&b, name, "1", PM_CUMULATIVE, PM_AGG_SUM);
+	}
+	builder_group(&b, PM_CPU, 8, 0, x, 700);
+	c = start_as(&b, &config, (1u << TRACK_ASPECTS) - 1);
+	feed(c, &b, 0, 9);
+	assert_int_equal(replay_block(c->replay), 2);
+	assert_int_equal(c->n, 8);
+	for (size_t i = 0; i < c->n; i++) {
+		assert_value(c->value[0][TRACK_VALUE][i], 10);
+		assert_int_equal(c->interval[i].duration_ns, 1500000000);
+	}
+	stop(c);
+	builder_release(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -528,6 +559,7 @@ int main(void)
 		cmocka_unit_test(deltas_and_peaks),
 		cmocka_unit_test(scales_and_types),
 		cmocka_unit_test(totals_of_the_ended),
+		cmocka_unit_test(blocks_of_two),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
