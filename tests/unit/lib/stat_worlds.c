@@ -111,12 +111,14 @@ static void add_counter(struct builder *b, const struct row *r, uint32_t *id)
 	*id = (uint32_t)added;
 }
 
-static void make_all(struct builder *b)
+static void make_machine(struct builder *b, bool odd)
 {
 	const struct row broken = { "broken", "1", NULL, "cpu", .broken = true };
 	uint32_t id[ROWS], last, cpu[BUILDER_CPUS], saved[BUILDER_CPUS];
 
 	builder_init(b, all);
+	for (uint32_t i = 0; i < BUILDER_CPUS && odd; i++)
+		b->model.topology.cpu[i].package = b->model.topology.cpu[i].node = i % 2;
 	memcpy(saved, b->instance[PM_CPU], sizeof(saved));
 	for (size_t k = 0; k < ROWS; k++) {
 		const struct row *r = &rows[k];
@@ -131,6 +133,16 @@ static void make_all(struct builder *b)
 	add_counter(b, &broken, &last);
 	builder_write(b, 0, 3);
 	builder_write(b, 3, 2);
+}
+
+static void make_all(struct builder *b)
+{
+	make_machine(b, false);
+}
+
+static void make_odd(struct builder *b)
+{
+	make_machine(b, true);
 }
 
 /* ---- runs ---- */
@@ -596,11 +608,11 @@ bool stat_world(struct builder *b, const char *kind)
 		const char *kind;
 		void (*make)(struct builder *b);
 	} world[] = {
-		{ "all", make_all },       { "runs", make_runs },       { "unrun", make_unrun },
-		{ "tasks", make_tasks },   { "topdown", make_topdown }, { "slots", make_slots },
-		{ "hybrid", make_hybrid }, { "cgroups", make_cgroups }, { "programs", make_programs },
-		{ "missed", make_missed }, { "shares", make_shares },   { "nvidia", make_nvidia },
-		{ "names", make_names },
+		{ "all", make_all },           { "odd", make_odd },       { "runs", make_runs },
+		{ "unrun", make_unrun },       { "tasks", make_tasks },   { "topdown", make_topdown },
+		{ "slots", make_slots },       { "hybrid", make_hybrid }, { "cgroups", make_cgroups },
+		{ "programs", make_programs }, { "missed", make_missed }, { "shares", make_shares },
+		{ "nvidia", make_nvidia },     { "names", make_names },
 	};
 
 	for (size_t i = 0; i < sizeof(world) / sizeof(*world); i++)

@@ -13,6 +13,7 @@
  *   msr/level/           snapshot: 40 + n, whatever was before
  *   a,"b"                100: a name of all that parts fields
  *   broken               could not be opened
+ * odd    the same where CPUs with odd numbers are of package 1
  *
  * runs     a command that ran three times, for 1, 2 and 3 s: task-clock 1, 2 and 3 ms, instructions 10, 20 and 60
  * unrun    the same with rare, 100 in the first run and 300 in the third, which did not run in the second, and never,

@@ -58,6 +58,15 @@ static const struct {
 	  "#           time socket ctrs  %  branch_miss_rate\n"
 	  "     4.000000000 S0        4                 10.0\n"
 	  "     4.000000000 S1        4                 10.0\n" },
+	/* Each place once, in order: the first CPU of package 1 is CPU 1. Energy 1 of CPU 0 and 2 of CPU 1, 4 s. */
+	{ "odd", "-x, --per-socket -e branches,branch-misses",
+	  "S0,4,160,,branch-misses,16000000000,100.00,,\nS0,4,1600,,branches,16000000000,100.00,,\n"
+	  "S1,4,160,,branch-misses,16000000000,100.00,,\nS1,4,1600,,branches,16000000000,100.00,,\n" },
+	{ "odd", "-x, --per-socket -e pkg/energy/", "S0,1,4,,pkg/energy/,4000000000,100.00,,\n"
+	  "S1,1,8,,pkg/energy/,4000000000,100.00,,\n" },
+	{ "odd", "-x, -A -e branches -C 1-3",
+	  "CPU1,400,,branches,4000000000,100.00,,\nCPU2,400,,branches,4000000000,100.00,,\n"
+	  "CPU3,400,,branches,4000000000,100.00,,\n" },
 	/* Totals follow intervals. */
 	{ "all", "-x, -I 2000 --summary -e branches",
 	  "2.000000000,1600,,branches,16000000000,100.00,,\n4.000000000,1600,,branches,16000000000,100.00,,\n"
