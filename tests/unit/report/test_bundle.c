@@ -41,7 +41,9 @@ static void world(struct builder *b, char path[64])
 	id[1] = builder_counter(b, "wide.b", "1", PM_CUMULATIVE, PM_AGG_SUM);
 	id[2] = builder_counter(b, "thin.c", "1", PM_CUMULATIVE, PM_AGG_SUM);
 	id[3] = builder_counter(b, "rapl.d", "J", PM_CUMULATIVE, PM_AGG_SUM);
-	for (int k = 0; k < 3; k++) {
+	/* The one with most columns is not the first. */
+	for (int n = 0; n < 3; n++) {
+		int k = n < 2 ? 1 - n : n;
 		struct pm_group g = { .source = (char *)source[k],
 				      .counter = id + (k ? k + 1 : 0),
 				      .n_counters = k ? 1 : 2,
@@ -187,6 +189,22 @@ static void sizes(void **state)
 			    "bundled: only the first and last snapshot of each segment are kept; the values of "
 			    "single CPUs are left out of: wide, thin");
 	bundle_release(&bundle);
+	/* With more room the values of these CPUs stay, first of the source that has fewer. */
+	for (unsigned left_out = 2, k = 2; left_out; k++) {
+		static const char *const words[] = { "", "; the values of single CPUs are left out of: wide",
+						     "; the values of single CPUs are left out of: wide, thin" };
+
+		assert_int_equal(make(&bundle, path, smallest + 16 * k, &e), 0);
+		look(&g, &bundle);
+		assert_in_range(bundle.way.sources, left_out - 1, left_out);
+		left_out = bundle.way.sources;
+		assert_true(!left_out || bundle.way.every == UINT32_MAX);
+		assert_int_equal(g.snapshots, 2);
+		assert_int_equal(g.missing[0], left_out ? 2 * 16 : 0);
+		assert_int_equal(g.missing[1], left_out > 1 ? 2 * 8 : 0);
+		assert_string_equal(g.history + strcspn(g.history, ";"), words[left_out]);
+		bundle_release(&bundle);
+	}
 	buf_release(&told);
 	captured_remove(path);
 	builder_release(&b);

@@ -110,6 +110,8 @@ static const struct {
 	    "\"l3\":1}\n",
 	    "{\"is\":\"group\",\"id\":2,\"source\":\"test\",\"flags\":0,\"counters\":[4],\"instances\":[15]}\n",
 	    "\"kind\":\"event\",\"event\":\"marker\",\"time_ns\":6000000000,\"run\":1,\"text\":\"go\"}\n" } },
+	{ { "rows=3", "open=1" }, cmd_dump, "--no-values", 3,
+	  { " length=0 damage=no-end from_ns=7000000000 text=\"no end frame: the recorder was killed, or is still running\"\n" } },
 	{ { "rows=3" }, cmd_dump, "--no-definitions --snapshots=2 --counter=bench.*", 0,
 	  { "counter=0\nsnapshot number=0 tick=5000000000\nvalue counter=bench.level scope=system instance=15 value=10000 status=ok "
 	    "begin=5000000000 end=5000000000\nsnapshot number=1 tick=6000000000\nvalue counter=bench.level scope=system instance=15 "

@@ -30,14 +30,33 @@ static void event(struct builder *b, enum pm_event_type type, uint64_t count)
 	pm_event_release(&e);
 }
 
+/* "wakeups=80 .readers=3": one-time values of the recorder, behind "pmrec.cost" unless they begin with a dot. */
+static void add_numbers(struct builder *b, const char *numbers)
+{
+	while (*numbers) {
+		size_t n = strcspn(numbers, "=");
+		char name[80], *end;
+		struct pm_config config = { .name = name, .kind = PM_SYSTEM };
+
+		snprintf(name, sizeof(name), "pmrec%s%.*s", *numbers == '.' ? "" : ".cost.", (int)n, numbers);
+		config.value = pm_u64(strtoull(numbers + n + 1, &end, 10));
+		assert_int_equal(pm_model_add_config(&b->model, &config), 0);
+		numbers = *end ? end + 1 : end;
+	}
+}
+
 /* Two counters of 8 CPUs, read 1 us apart, and one of 2 packages; 6 snapshots in three chunks and two segments. The last
  * begins 3 s after the one before, the second run at row 5. */
-static void world(struct builder *b)
+static void world_with(struct builder *b, const char *numbers)
 {
 	struct pm_event exit = { .type = PM_EVENT_CHILD_EXIT, .time_ns = BUILDER_START_NS + 8 * SECOND };
 	uint32_t id[3];
 
 	builder_init(b, of_row);
+	if (*numbers) {
+		add_numbers(b, numbers);
+		assert_int_equal(pm_map_set(&b->model.header, PM_HEADER_INTERVAL, pm_u64(SECOND)), 0);
+	}
 	b->model.topology.cpu[7].online = false;
 	b->read_ns = 1000;
 	id[0] = builder_counter(b, "stat.user", "ns", PM_CUMULATIVE, PM_AGG_SUM);
@@ -60,6 +79,11 @@ static void world(struct builder *b)
 	assert_int_equal(pm_writer_event(b->writer, &exit), 0);
 	pm_event_release(&exit);
 	builder_finish(b);
+}
+
+static void world(struct builder *b)
+{
+	world_with(b, "");
 }
 
 static const struct scan_source *source(const struct scan *s, const char *name)
@@ -153,6 +177,34 @@ static void times(void **state)
 	assert_int_equal(s.interval.seen, 0);
 	assert_int_equal(s.n_events, 4);
 	scan_release(&s);
+	builder_release(&b);
+}
+
+/* A file of two recordings: what is counted adds up, and no interval lies between them. */
+static void two(void **state)
+{
+	struct builder b;
+	struct buf both = BUF_INIT;
+	struct scan s;
+
+	(void)state;
+	world(&b);
+	buf_add(&both, b.file.data, b.file.len);
+	buf_add(&both, b.file.data, b.file.len);
+	pass(&s, &both, SCAN_TIMES);
+	assert_int_equal(s.recordings, 2);
+	assert_int_equal(s.snapshots, 12);
+	assert_int_equal(s.values, 2 * 6 * 18);
+	assert_int_equal(s.earlier_ns, 8 * SECOND);
+	assert_int_equal(s.first_ns, BUILDER_START_NS);
+	assert_int_equal(s.last_ns, BUILDER_START_NS + 8 * SECOND);
+	assert_int_equal(s.interval.seen, 8);
+	assert_int_equal(s.interval.max, 3 * SECOND);
+	assert_int_equal(s.late.max, 0);
+	assert_int_equal(s.n_events, 4);
+	assert_int_equal(s.n_gone, 1);
+	scan_release(&s);
+	buf_release(&both);
 	builder_release(&b);
 }
 
@@ -257,11 +309,91 @@ static void words(void **state)
 	builder_release(&b);
 }
 
+/* What recording cost and why ticks were lost, in 8 s with 7 lost ticks of a second: a cause takes at least a half of
+ * them. */
+static void costs(void **state)
+{
+	static const struct {
+		const char *numbers, *has, *lacks;
+	} cases[] = {
+		{ "cpu_ns=80000000 wakeups=80 waited_ns=16000000 memory_kib=3072",
+		  " 1.00 % of a CPU, 10 wake-ups per second, waited 2.0 ms per second for a CPU (all threads "
+		  "together), "
+		  "3.0 MB\n",
+		  "ticks were lost" },
+		{ "cpu_ns=80000000 wakeups=80 waited_ns=16000000 memory_kib=3072 elapsed_ns=16000000000",
+		  " 0.50 % of a CPU, 5 wake-ups per second, waited 1.0 ms per second ", "reader threads" },
+		{ "wakeups=80", "lost ticks", "wake-ups" },
+		{ "cpu_ns=1 stalls=1 stalled_ns=1500000000 dropped=2",
+		  " 0.0 MB; the output stalled 1 time, 1.5 s; 2 dropped\n", "missed" },
+		{ "cpu_ns=1 dropped=7", " the output was too slow; try --buffer, or a longer interval\n", "stalled" },
+		{ "cpu_ns=1 stalls=2", "; the output stalled 2 times, 0.0 s\n", "dropped" },
+		{ "cpu_ns=1 .readers=3 reader_waited_ns=8000000000",
+		  " readers waited 1000 ms per second for a CPU, all 3 together; try --realtime, or fewer events\n",
+		  "quota" },
+		{ "cpu_ns=1 .readers=2 reader_waited_ns=3500000000 throttled_ns=3500000000",
+		  " readers waited 438 ms per second for a CPU, all 2 together (a quota held back their cgroup); "
+		  "try ",
+		  "too slow" },
+		{ "cpu_ns=1 .readers=1 reader_waited_ns=4000000000 throttled_ns=3000000000",
+		  " readers waited 500 ms per second for a CPU; try --realtime, or fewer events\n", "quota" },
+		{ "cpu_ns=1 reader_waited_ns=3400000000", "lost ticks", "ticks were lost" },
+		{ "cpu_ns=1 reader_waited_ns=3000000000 dropped=2",
+		  " readers waited 375 ms per second for a CPU; try --realtime, or fewer events; 2: the output was "
+		  "too slow; "
+		  "try --buffer, or a longer interval\n",
+		  "quota" },
+		{ "cpu_ns=1 waited_ns=1 late_ns=8000000000",
+		  " the recorder did not run for 8.000 s: it was stopped, or its cgroup was frozen\n", "stolen" },
+		{ "cpu_ns=1 late_ns=8000000000", "lost ticks", "ticks were lost" },
+		{ "cpu_ns=1 waited_ns=1 reader_waited_ns=4000000000 late_ns=8000000000",
+		  " readers waited 500 ms per second ", "did not run" },
+		{ "cpu_ns=1 waited_ns=1 late_ns=3400000000", "lost ticks", "ticks were lost" },
+		{ "cpu_ns=1 waited_ns=1 late_ns=8000000000 stolen_ns=5000000000 stolen_ticks=2",
+		  " 5.000 s, 2 of the lost ticks\n", "ticks were lost" },
+		{ "cpu_ns=1 overrun_ns=3500000000",
+		  " reading took longer than an interval; try a longer one, or fewer sources\n", "too slow" },
+		{ "cpu_ns=1 overrun_ns=3400000000", "lost ticks", "ticks were lost" },
+		{ "cpu_ns=1 missed=9", " 9 by one reader; its groups lack those ticks\n", "ticks were lost" },
+		{ "cpu_ns=1 missed=7", "lost ticks", "missed readings" },
+		{ ".readers=3", "reader threads     3\n", "ticks were lost" },
+		{ ".sampled=4 .sampling.kernel_ns=2000 .sampling.reader_ns=5000 stood_in=1",
+		  " 4 groups of perf events, each on a CPU; a tick costs 2.000 us in the kernel, 5.000 us in a "
+		  "reader; 1 "
+		  "sample did not come and were read\n",
+		  "no perf events" },
+		{ ".sampling.kernel_ns=2000 .sampling.reader_ns=50 stood_in=1",
+		  " no perf events: a tick costs 2.000 us in the kernel, 50 ns in a reader\n", "did not come" },
+		{ ".sampled=4 stood_in=2", " each on a CPU; 2 samples did not come and were read\n", "a tick costs" },
+		{ ".sampling.reader_ns=50", "lost ticks", "sampled by the kernel" },
+	};
+	static struct captured c;
+	size_t wrong = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct builder b;
+		char path[64];
+
+		world_with(&b, cases[i].numbers);
+		captured_file(path, &b.file);
+		captured_run(&c, cmd_info, path);
+		captured_remove(path);
+		builder_release(&b);
+		if (!strstr(c.out, cases[i].has) || strstr(c.out, cases[i].lacks)) {
+			print_error("%s: not \"%s\", or \"%s\" in\n%s", cases[i].numbers, cases[i].has,
+				    cases[i].lacks, c.out);
+			wrong++;
+		}
+	}
+	assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts),  cmocka_unit_test(times), cmocka_unit_test(many),
-		cmocka_unit_test(damaged), cmocka_unit_test(words),
+		cmocka_unit_test(counts), cmocka_unit_test(times),   cmocka_unit_test(many),  cmocka_unit_test(two),
+		cmocka_unit_test(costs),  cmocka_unit_test(damaged), cmocka_unit_test(words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
