@@ -1,6 +1,7 @@
 /* What a plan finds out of a machine whose files are given, what it calls devices, and what it says was refused. */
 #include <endian.h>
 #include <errno.h>
+#include <pwd.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -298,12 +299,13 @@ static void the_header_says_what_was_asked(void **state)
 		{ TARGET_SYSTEM, NULL, NULL, NULL, "3,0-1", 1, "cpu", "3,0-1", 9 },
 		{ TARGET_SYSTEM, NULL, NULL, "a", "0-1", 2, "cgroup", "0-1", 2 },
 	};
+	const struct passwd *who = getpwuid(getuid());
 	const struct pm_value *v;
 	struct error e = { 0 };
 	struct fixture f;
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		fixture_begin(&f, "0-3", i == 6 ? "strict" : "default");
+		fixture_begin(&f, "0-3", i == 6 ? "strict" : i ? "default" : "full");
 		f.options.target = row[i].target;
 		f.options.perf.pids = (char *)(uintptr_t)row[i].pids;
 		f.options.perf.tids = (char *)(uintptr_t)row[i].tids;
@@ -325,6 +327,11 @@ static void the_header_says_what_was_asked(void **state)
 		assert_true(pm_map_get(&f.model.header, PM_HEADER_EMULATED)->boolean);
 		assert_int_equal(pm_map_get(&f.model.header, PM_HEADER_LITTLE_ENDIAN)->boolean, htole16(1) == 1);
 		assert_int_equal(pm_map_get(&f.model.header, PM_HEADER_SOURCES)->array.n, 0);
+		if (i || who)
+			assert_string_equal(pm_map_text(&f.model.header, PM_HEADER_USER, ""), i ? "" : who->pw_name);
+		v = pm_map_get(&f.model.header, PM_HEADER_PMREC_ARGS);
+		if (!i)
+			assert_string_equal(of(v, 1), "-x");
 		v = pm_map_get(&f.model.header, PM_HEADER_LABELS);
 		if (i == 6) {
 			assert_null(v);
