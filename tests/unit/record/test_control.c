@@ -293,6 +293,7 @@ static int heard(const struct joined *j, bool command, const int *yes, const int
 
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
+	signal(SIGQUIT, SIG_DFL); /* a background job of a shell ignores it */
 	if (signals_init(&s, j, command))
 		return 1;
 	if (signals_next(&s, &e))
