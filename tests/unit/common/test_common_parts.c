@@ -403,6 +403,24 @@ static void options_store_what_they_are_given(void **state)
 	assert_int_equal(s.next, 77);
 }
 
+/* Controls, and what has no width or turns the direction of writing. */
+static void what_changes_a_text_unseen_is_unsafe(void **state)
+{
+	static const struct {
+		uint32_t first, last;
+	} unsafe[] = {
+		{ 0, 0x1f },        { 0x7f, 0x9f },     { 0x61c, 0x61c },   { 0x200b, 0x200f },   { 0x2028, 0x202e },
+		{ 0x2060, 0x206f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
+	};
+
+	for (size_t i = 0; i < sizeof(unsafe) / sizeof(unsafe[0]); i++) {
+		assert_false(i && utf8_is_unsafe(unsafe[i].first - 1));
+		assert_true(utf8_is_unsafe(unsafe[i].first));
+		assert_true(utf8_is_unsafe(unsafe[i].last));
+		assert_false(utf8_is_unsafe(unsafe[i].last + 1));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -416,6 +434,7 @@ int main(void)
 		cmocka_unit_test(units_have_two_names),
 		cmocka_unit_test(files_are_regular),
 		cmocka_unit_test(options_store_what_they_are_given),
+		cmocka_unit_test(what_changes_a_text_unseen_is_unsafe),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
