@@ -162,6 +162,8 @@ static int show_file(struct show_options *o, const char *path, struct exporter *
 		cmd_complain_lines(NAME, path, &result.notes);
 	if (!o->quiet)
 		cmd_complain_lines(NAME, path, &result.remarks);
+	if (!o->quiet && x->folded)
+		cmd_complain(NAME, "%s: only the rows that stand out are shown; --top=0 shows all", path);
 	if (err) {
 		if (!strstr(e.text, path) && !x->out.error.text[0])
 			error_prefix(&e, "%s", path);
@@ -234,6 +236,8 @@ static void settle(struct show_options *o, const struct options_common *common)
 	o->export.name_files = o->n_files > 1;
 	o->export.color = o->format->color && options_use_color(common, o->export.fd);
 	o->export.clear &= table && isatty(o->export.fd);
+	if (o->export.top == EXPORT_TOP_FOLDED && (tabs || !table || !cmd_width(o->export.fd)))
+		o->export.top = 0;
 	if (o->export.width == SHOW_WIDTH_UNSAID)
 		o->export.width = cmd_width(o->export.fd);
 	o->export.registers = table && !o->quiet && !o->export.list;

@@ -155,7 +155,7 @@ void show_options_init(struct show_options *o)
 {
 	*o = (struct show_options){
 		.format = exporters[0],
-		.export = { .fd = STDOUT_FILENO, .width = SHOW_WIDTH_UNSAID },
+		.export = { .fd = STDOUT_FILENO, .width = SHOW_WIDTH_UNSAID, .top = EXPORT_TOP_FOLDED },
 		.per = PM_KINDS,
 	};
 }

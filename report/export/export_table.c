@@ -249,25 +249,6 @@ static void put_heads(struct exporter *x, struct table_data *t, uint32_t from, u
 	t->heads_due = false;
 }
 
-/* A CPU that is offline has no row. The machine always has one. */
-static bool is_away(const struct table_data *t, uint32_t row, size_t k)
-{
-	bool any = false;
-
-	if (t->sheet->row[t->row[row]].place.kind == PM_SYSTEM)
-		return false;
-	for (uint32_t c = 0; c < t->n_columns; c++) {
-		const struct sheet_cell *cell = t->cell[(size_t)row * t->sheet->n_columns + t->column[c]];
-
-		if (!cell)
-			continue;
-		if (!status_absent(cell->value[k].reason))
-			return false;
-		any = true;
-	}
-	return any;
-}
-
 static void put_cell(struct exporter *x, struct table_data *t, bool *first, uint32_t r, uint32_t c, size_t k)
 {
 	const struct sheet *s = t->sheet;
@@ -319,49 +300,6 @@ static void put_row(struct exporter *x, struct table_data *t, uint32_t r, uint32
 		buf_addch(&x->out.text, '\n');
 }
 
-/* The value by which a row is ranked: its first one that has the unit of the first column: threads have a column of
- * their own beside processes. */
-static double rank_of(const struct table_data *t, uint32_t row, size_t k)
-{
-	for (uint32_t c = 0; c < t->n_columns; c++) {
-		const struct sheet_cell *cell = t->cell[(size_t)row * t->sheet->n_columns + t->column[c]];
-
-		if (cell && !cell->value[k].reason)
-			return strcmp(t->sheet->column[t->column[c]].metric->about->unit,
-				      t->sheet->column[t->column[0]].metric->about->unit) ?
-				       0 :
-				       cell->value[k].v;
-	}
-	return -1;
-}
-
-/* Puts the rows of the interval in printing order. Returns their number. */
-static uint32_t order_rows(const struct exporter *x, struct table_data *t, size_t k)
-{
-	uint32_t n = 0, fixed = 0;
-
-	for (uint32_t r = 0; r < t->n_rows; r++) {
-		uint32_t at = n;
-
-		if (is_away(t, r, k))
-			continue;
-		if (x->config.top && t->sheet->row[t->row[r]].place.kind != PM_SYSTEM) {
-			if (n - fixed == x->config.top) {
-				if (rank_of(t, r, k) <= rank_of(t, t->order[n - 1], k))
-					continue;
-				at = --n;
-			}
-			for (; at > fixed && rank_of(t, t->order[at - 1], k) < rank_of(t, r, k); at--)
-				t->order[at] = t->order[at - 1];
-		} else {
-			fixed += x->config.top != 0;
-		}
-		t->order[at] = r;
-		n++;
-	}
-	return n;
-}
-
 /* Prints the rows of an interval, with the columns that fit beside each other. */
 static int put_part(struct exporter *x, struct table_data *t, uint32_t from, uint32_t to,
 		    const struct interval *interval, size_t k)
@@ -373,7 +311,7 @@ static int put_part(struct exporter *x, struct table_data *t, uint32_t from, uin
 	if (!x->config.no_heads &&
 	    (t->heads_due || folded || x->config.clear || (every ? t->since_heads >= every : t->n_rows > 1)))
 		put_heads(x, t, from, to);
-	for (uint32_t i = 0, n = order_rows(x, t, k); i < n && !err; i++) {
+	for (uint32_t i = 0, n = table_order(x, t, k); i < n && !err; i++) {
 		if (!from || has_cell(t, t->order[i], from, to))
 			put_row(x, t, t->order[i], from, to, interval, k);
 		err = output_is_full(&x->out) ? exporter_flush(x) : 0;

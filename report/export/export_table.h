@@ -22,6 +22,7 @@ struct table_data {
 	/* turbostat's text, by place in column[]: packages of which the machine's value is the sum; else 0. */
 	uint8_t *times;
 	uint32_t *order;                /* of an interval: the places in row[] to be printed */
+	double *rank, *among;           /* to find it: by place in row[]; values of a column */
 	const struct sheet_cell **cell; /* row by row; NULL: empty */
 	bool topology[TOPOLOGY_COLUMNS];
 	struct buf text;   /* heads and names, made when the shape is known: the model may go before the rows */
@@ -49,6 +50,8 @@ static inline bool table_is_one(const struct exporter *x)
 	return x->sink.one && x->config.time == EXPORT_TIME_DEFAULT;
 }
 
+/* Puts the rows of interval k that are printed into t->order. Returns their number. */
+uint32_t table_order(struct exporter *x, struct table_data *t, size_t k);
 /* As struct sink_ops has them. */
 int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets);
 void table_release(struct sink *sink);

@@ -15,6 +15,8 @@ static void table_forget(struct table_data *t)
 {
 	free(t->row);
 	free(t->order);
+	free(t->rank);
+	free(t->among);
 	free(t->column);
 	free(t->times);
 	free(t->cell);
@@ -304,9 +306,11 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 	t->sheet = s;
 	t->row = malloc(((size_t)s->n_rows + 1) * sizeof(*t->row));
 	t->order = malloc(((size_t)s->n_rows + 1) * sizeof(*t->order));
+	t->rank = malloc(((size_t)s->n_rows + 1) * sizeof(*t->rank));
+	t->among = malloc(((size_t)s->n_rows + 1) * sizeof(*t->among));
 	t->column = malloc(((size_t)s->n_columns + 1) * sizeof(*t->column));
 	t->width = calloc((size_t)s->n_columns + WIDTH_METRICS, sizeof(*t->width));
-	if (!t->row || !t->order || !t->column || !t->width)
+	if (!t->row || !t->order || !t->rank || !t->among || !t->column || !t->width)
 		return -ENOMEM;
 	for (uint32_t r = 0; r < s->n_rows; r++) {
 		if (s->row[r].place.kind != PM_SYSTEM && s->row[r].place.kind != s->per)

@@ -21,27 +21,31 @@ enum export_time {
 	EXPORT_TIME_LOCAL
 };
 
+#define EXPORT_TOP_FOLDED UINT32_MAX
+
 struct export_config {
 	int fd;
 	enum export_layout layout;
 	enum export_time time;
-	const char *columns;  /* csv and json, long: these, in this order, commas between; NULL: the tidy ones */
-	const char *replace;  /* openmetrics: the file that every interval replaces; NULL: everything goes to fd */
-	unsigned overwrite;   /* OUTFILE_OVERWRITE: also one that was there before */
-	bool no_heads;        /* no column heads, whatever the format */
-	uint32_t top;         /* table: this many rows per interval, the largest by the first column; 0: all */
-	uint32_t heads_every; /* table: head lines every N intervals; 0: with every block of rows, or once */
-	unsigned width;       /* table: columns of the terminal; other columns follow below; 0: no limit */
-	bool clear;           /* table on a terminal: clear the screen before every interval */
-	bool flush;           /* write after every interval that arrives */
-	bool name_files;      /* table: name the recording */
-	bool thresholds;      /* csv: columns with verdicts of thresholds; json: in wide rows, too */
-	bool color;           /* table: red for bad and green for good by thresholds */
-	bool registers;       /* table: decoded registers come first */
-	bool full_header;     /* turbostat's text: all that is known of the machine, not turbostat's lines */
-	bool list;            /* turbostat's text: the heads alone, with commas between */
-	bool newer;           /* turbostat's text: as the one of 2026 has it, not that of 2022 */
-	bool debug;           /* turbostat's text: also where each CPU is, as with its -d */
+	const char *columns; /* csv and json, long: these, in this order, commas between; NULL: the tidy ones */
+	const char *replace; /* openmetrics: the file that every interval replaces; NULL: everything goes to fd */
+	unsigned overwrite;  /* OUTFILE_OVERWRITE: also one that was there before */
+	bool no_heads;       /* no column heads, whatever the format */
+	/* Table: this many rows an interval, of tasks and the like the largest by the first column, of CPUs and other
+	 * places those that stand out; 0: all; EXPORT_TOP_FOLDED: few where they are many. */
+	uint32_t top;
+	uint32_t heads_every;       /* table: head lines every N intervals; 0: with every block of rows, or once */
+	unsigned width;             /* table: columns of the terminal; other columns follow below; 0: no limit */
+	bool clear;                 /* table on a terminal: clear the screen before every interval */
+	bool flush;                 /* write after every interval that arrives */
+	bool name_files;            /* table: name the recording */
+	bool thresholds;            /* csv: columns with verdicts of thresholds; json: in wide rows, too */
+	bool color;                 /* table: red for bad and green for good by thresholds */
+	bool registers;             /* table: decoded registers come first */
+	bool full_header;           /* turbostat's text: all that is known of the machine, not turbostat's lines */
+	bool list;                  /* turbostat's text: the heads alone, with commas between */
+	bool newer;                 /* turbostat's text: as the one of 2026 has it, not that of 2022 */
+	bool debug;                 /* turbostat's text: also where each CPU is, as with its -d */
 	const struct cpulist *only; /* turbostat's text: of -c; NULL: all; borrowed */
 	uint32_t tcc;               /* turbostat's text: -T, which is printed even if nothing else is; 0: not given */
 	unsigned no_place; /* table: bits of the unwanted ones of Package, Die, L3, Node, Module, Core, CPU */
@@ -67,6 +71,7 @@ struct exporter {
 	uint64_t elapsed_ns; /* table: run time of the recorded command; 0: there was none, or it still runs */
 	const struct plot_data *spark; /* table: the course of values, beside them; borrowed; NULL: not requested */
 	bool utf8;                     /* with blocks, not ASCII */
+	bool folded;                   /* a table left out rows because they are many */
 	bool partial;                  /* a value was printed that lacks a part, or a lost one was left out */
 	bool begun;                    /* heads were printed */
 	struct buf file;               /* what all rows of a recording share */

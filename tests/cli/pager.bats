@@ -117,3 +117,21 @@ END
 	grep -Eq "$said" out
 	[ "$(wc -l <table.csv)" -gt 1000 ]
 }
+
+@test "an interval of many CPUs is folded to those that stand out, on a terminal or with --top" {
+	PYTHONPATH=$source/tests/incidents /usr/bin/python3 -c 'import worlds; worlds.write("wide.pmr", "hog", 100, 96, 60, "quiet", 5)'
+	# The hog is on one CPU for a while; every other one is as ever.
+	"$bin/pmrep" incidents --format=json wide.pmr | head -n 1 >first
+	cpu=$(jq .series[0].cpu first)
+	from=$(jq '.from_s + 1' first)
+	"$bin/pmrep" --since="+$from" -n 1 -q --format=table --top=2 --show=CPU,stat.user,stat.iowait wide.pmr >out
+	[ "$(wc -l <out)" -eq 4 ]
+	[ "$(awk 'NR == 3 { print $4 }' out)" = "$cpu" ]
+	[ "$("$bin/pmrep" -n 1 -q wide.pmr | wc -l)" -eq 98 ]
+	terminal 200 "$bin/pmrep" show --no-pager -n 1 --show=CPU,stat.user wide.pmr >out
+	[ "$(grep -c '^[0-9]*:' out)" -eq 17 ]
+	grep -q 'only the rows that stand out are shown; --top=0 shows all$' out
+	terminal 200 "$bin/pmrep" show --no-pager -n 1 --top=0 --show=CPU,stat.user wide.pmr >out
+	[ "$(grep -c '^[0-9]*:' out)" -eq 97 ]
+	! grep -q 'stand out' out || false
+}
