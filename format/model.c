@@ -88,13 +88,9 @@ int64_t model_append_string(struct pm_model *m, const void *data, size_t len, bo
 	struct pm_value v;
 	int err;
 
-	if (!model_caps(m))
-		return -ENOMEM;
 	if (len > PM_MAX_STRING)
 		return -E2BIG;
-	err = model_account(m, sizeof(v) + 2 * len + 64);
-	if (!err)
-		err = model_grow(&m->string, m->n_strings, PM_MAX_STRINGS, sizeof(v));
+	err = model_grow(m, &m->string, m->n_strings, PM_MAX_STRINGS, sizeof(v), sizeof(v) + 2 * len + 64);
 	if (err)
 		return err;
 	v = bytes ? pm_bytes(data, len) : pm_text_n(data, len);
@@ -129,32 +125,19 @@ int64_t pm_model_add_string(struct pm_model *m, const void *data, size_t len, bo
 
 int pm_model_add_pmu(struct pm_model *m, const struct pm_pmu *p)
 {
-	struct pm_model_caps *caps = model_caps(m);
-	struct pm_pmu copy = { 0 };
-	int err;
+	int err = model_grow(m, &m->pmu, m->n_pmus, PM_MAX_PMUS, sizeof(*p), sizeof(*p) + model_map_size(&p->attrs));
 
-	if (!caps)
-		return -ENOMEM;
-	err = model_account(m, sizeof(copy) + model_map_size(&p->attrs));
 	if (!err)
-		err = model_grow(&m->pmu, m->n_pmus, PM_MAX_PMUS, sizeof(copy));
-	if (!err)
-		err = pm_map_copy(&copy.attrs, &p->attrs);
-	if (!err)
-		m->pmu[m->n_pmus++] = copy;
+		err = pm_map_copy(&m->pmu[m->n_pmus].attrs, &p->attrs);
+	m->n_pmus += !err;
 	return err;
 }
 
 int pm_model_add_probe(struct pm_model *m, const struct pm_probe *p)
 {
-	struct pm_model_caps *caps = model_caps(m);
-	int err;
+	uint64_t size = sizeof(*p) + (p->what ? strlen(p->what) : 0) + model_map_size(&p->attrs) + 64;
+	int err = model_grow(m, &m->probe, m->n_probes, PM_MAX_PROBES, sizeof(*p), size);
 
-	if (!caps)
-		return -ENOMEM;
-	err = model_account(m, sizeof(*p) + strlen(p->what ? p->what : "") + model_map_size(&p->attrs) + 64);
-	if (!err)
-		err = model_grow(&m->probe, m->n_probes, PM_MAX_PROBES, sizeof(*p));
 	if (!err)
 		err = pm_probe_copy(&m->probe[m->n_probes], p);
 	m->n_probes += !err;

@@ -6,11 +6,6 @@
 #include "format/limits.h"
 #include "format/model_private.h"
 
-int model_grow(void *array, uint32_t n, uint32_t max, size_t size)
-{
-	return n >= max ? -E2BIG : array_room(array, n, size);
-}
-
 struct pm_model_caps *model_caps(struct pm_model *m)
 {
 	if (!m->caps)
@@ -56,4 +51,11 @@ int model_account(struct pm_model *m, uint64_t bytes)
 		return -E2BIG;
 	caps->bytes += bytes;
 	return 0;
+}
+
+int model_grow(struct pm_model *m, void *array, uint32_t n, uint32_t max, size_t size, uint64_t bytes)
+{
+	int err = model_account(m, bytes);
+
+	return err ? err : n >= max ? -E2BIG : array_room(array, n, size);
 }

@@ -136,10 +136,8 @@ int pm_model_add_config(struct pm_model *m, const struct pm_config *c)
 	slot = find(m, c, hash);
 	if (slot->index)
 		return join(m, &m->config[slot->index - 1].instances, &c->instances);
-	err = model_account(m, sizeof(copy) + 2 * strlen(c->name) + model_value_size(&c->value) + c->instances.n * 4 +
-				       64);
-	if (!err)
-		err = model_grow(&m->config, m->n_configs, PM_MAX_CONFIGS, sizeof(copy));
+	err = model_grow(m, &m->config, m->n_configs, PM_MAX_CONFIGS, sizeof(copy),
+			 sizeof(copy) + 2 * strlen(c->name) + model_value_size(&c->value) + c->instances.n * 4 + 64);
 	if (!err)
 		err = array_room(&m->caps->config_older, m->n_configs, sizeof(older));
 	if (err)

@@ -99,26 +99,24 @@ bool pm_scale_good(const char *text)
 
 int64_t pm_model_add_counter(struct pm_model *m, const struct pm_counter *c)
 {
-	struct pm_model_caps *caps = model_caps(m);
 	const struct pm_counter *before;
-	struct pm_counter copy = { 0 };
+	struct pm_model_caps *caps;
+	struct pm_counter copy;
 	int err;
 
-	if (!caps)
-		return -ENOMEM;
 	if (!c->name || !*c->name || c->width > 64 || (c->scale.text && !pm_scale_good(c->scale.text)))
 		return -EINVAL;
 	if (strlen(c->name) > PM_MAX_NAME)
 		return -E2BIG;
 	if (pm_model_counter_named(m, c->name))
 		return -EEXIST;
-	err = model_account(m, sizeof(copy) + 6 * strlen(c->name) + model_map_size(&c->attrs) + 128);
-	if (!err)
-		err = model_grow(&m->counter, m->n_counters, PM_MAX_COUNTERS, sizeof(copy));
+	err = model_grow(m, &m->counter, m->n_counters, PM_MAX_COUNTERS, sizeof(copy),
+			 sizeof(copy) + 6 * strlen(c->name) + model_map_size(&c->attrs) + 128);
 	if (!err)
 		err = grow_index(m);
 	if (err)
 		return err;
+	caps = m->caps;
 	before = m->n_counters ? &m->counter[m->n_counters - 1] : NULL;
 	copy = (struct pm_counter){
 		.id = m->n_counters + 1,

@@ -72,10 +72,8 @@ int64_t model_add_instance(struct pm_model *m, const struct pm_instance *i, uint
 
 	if (!caps)
 		return -ENOMEM;
-	err = model_account(m, instance_size(i));
-	if (!err)
-		err = model_grow(&m->instance, m->n_instances, most(PM_MAX_INSTANCES, caps->instance_ids.n_retired),
-				 sizeof(copy));
+	err = model_grow(m, &m->instance, m->n_instances, most(PM_MAX_INSTANCES, caps->instance_ids.n_retired),
+			 sizeof(copy), instance_size(i));
 	if (!err)
 		err = pm_map_copy(&copy.attrs, &i->attrs);
 	if (!err) {
@@ -195,17 +193,12 @@ static uint32_t *copy_ids(const uint32_t *id, uint32_t n)
 
 int64_t model_add_group(struct pm_model *m, const struct pm_group *g, uint32_t id)
 {
-	struct pm_model_caps *caps = model_caps(m);
 	struct pm_group copy = *g;
 	int err = check_group(m, g);
 
-	if (!caps)
-		return -ENOMEM;
 	if (!err)
-		err = model_account(m, group_size(g));
-	if (!err)
-		err = model_grow(&m->group, m->n_groups, most(PM_MAX_GROUPS, caps->group_ids.n_retired),
-				 sizeof(copy));
+		err = model_grow(m, &m->group, m->n_groups, most(PM_MAX_GROUPS, m->caps->group_ids.n_retired),
+				 sizeof(copy), group_size(g));
 	if (err)
 		return err;
 	copy.id = id;
@@ -214,7 +207,7 @@ int64_t model_add_group(struct pm_model *m, const struct pm_group *g, uint32_t i
 	copy.counter = copy_ids(g->counter, g->n_counters);
 	copy.instance = copy_ids(g->instance, g->n_instances);
 	if (!copy.source || !copy.counter || !copy.instance ||
-	    model_ids_add(&caps->group_ids, m->group, m->n_groups, sizeof(copy), id, &copy.slot)) {
+	    model_ids_add(&m->caps->group_ids, m->group, m->n_groups, sizeof(copy), id, &copy.slot)) {
 		pm_group_release(&copy);
 		return -ENOMEM;
 	}

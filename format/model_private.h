@@ -39,9 +39,6 @@ struct pm_model_caps {
 
 /* NULL without memory. */
 struct pm_model_caps *model_caps(struct pm_model *m);
-/* array_room(), or -E2BIG beyond `max`. */
-int model_grow(void *array, uint32_t n, uint32_t max, size_t size);
-
 /* As pm_model_add_*(), under an id that is not there yet. */
 int64_t model_add_instance(struct pm_model *m, const struct pm_instance *i, uint32_t id);
 int64_t model_add_group(struct pm_model *m, const struct pm_group *g, uint32_t id);
@@ -75,3 +72,5 @@ uint64_t model_value_size(const struct pm_value *v);
 uint64_t model_map_size(const struct pm_map *m);
 /* -E2BIG when the model would grow beyond PM_MAX_MODEL, else 0 and counted. */
 int model_account(struct pm_model *m, uint64_t bytes);
+/* The same, and room for one more in a list of the model, or -E2BIG beyond `max`. */
+int model_grow(struct pm_model *m, void *array, uint32_t n, uint32_t max, size_t size, uint64_t bytes);

@@ -155,6 +155,12 @@ static void clear(struct pm_writer *w)
 	buf_clear(&w->body);
 }
 
+/* Writes the body unless it is one of `empty` bytes, which has nothing in it. */
+static int list_frame(struct pm_writer *w, unsigned type, bool repeated, size_t empty)
+{
+	return w->body.err || w->body.len > empty ? body_frame(w, type, repeated, false) : 0;
+}
+
 static int schema(struct pm_writer *w, struct span counters, struct span groups, struct span strings,
 		  struct retired retired, bool repeated)
 {
@@ -164,8 +170,7 @@ static int schema(struct pm_writer *w, struct span counters, struct span groups,
 	       (counters.from < counters.to || groups.from < groups.to || strings.from < strings.to || retired.n)) {
 		clear(w);
 		encode_schema(&w->body, w->config.model, &counters, &groups, &strings, &retired, repeated);
-		if (w->body.len > 1)
-			err = body_frame(w, PM_FRAME_SCHEMA, repeated, false);
+		err = list_frame(w, PM_FRAME_SCHEMA, repeated, 1);
 	}
 	return err;
 }
@@ -178,8 +183,7 @@ static int instances(struct pm_writer *w, struct span all, struct retired retire
 		clear(w);
 		encode_instances(&w->body, w->config.model, &all, &retired, repeated);
 		retired.n = 0;
-		if (w->body.len > 1)
-			err = body_frame(w, PM_FRAME_INSTANCES, repeated, false);
+		err = list_frame(w, PM_FRAME_INSTANCES, repeated, 1);
 	}
 	return err;
 }
@@ -247,8 +251,7 @@ static int configs(struct pm_writer *w, bool repeated)
 	while (!err && all.from < all.to) {
 		clear(w);
 		encode_config(&w->body, m, &all, chosen, w);
-		if (w->body.len > 3)
-			err = body_frame(w, PM_FRAME_CONFIG, repeated, false);
+		err = list_frame(w, PM_FRAME_CONFIG, repeated, 3);
 	}
 	return err;
 }

@@ -17,58 +17,14 @@
 #include "format/vendor_pack.h"
 #include "report/copy/rewrite.h"
 #include "tests/unit/lib/churn.h"
+#include "tests/unit/lib/refused.h"
 #include "tests/unit/lib/sample.h"
-
-enum what { ALLOCATION, READ, SEEK, WRITE, WHATS };
-static const int error_of[WHATS] = { ENOMEM, EIO, ESTALE, ENOSPC };
-
-static struct {
-	long left[WHATS]; /* until one fails; 0: none does */
-	bool failed;
-} world;
-
-static bool refused(enum what w)
-{
-	bool now = world.left[w] && !--world.left[w];
-
-	world.failed |= now;
-	return now;
-}
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-char *__real_strdup(const char *s);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-char *__wrap_strdup(const char *s);
-int __wrap_random_bytes(void *out, size_t n);
-
-void *__wrap_malloc(size_t n)
-{
-	return refused(ALLOCATION) ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return refused(ALLOCATION) ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-	return refused(ALLOCATION) ? NULL : __real_realloc(p, n);
-}
-
-char *__wrap_strdup(const char *s)
-{
-	return refused(ALLOCATION) ? NULL : __real_strdup(s);
-}
 
 ssize_t __real_pread(int fd, void *data, size_t n, off_t at);
 ssize_t __real_write(int fd, const void *data, size_t n);
 ssize_t __wrap_pread(int fd, void *data, size_t n, off_t at);
 ssize_t __wrap_write(int fd, const void *data, size_t n);
+int __wrap_random_bytes(void *out, size_t n);
 
 ssize_t __wrap_pread(int fd, void *data, size_t n, off_t at)
 {
