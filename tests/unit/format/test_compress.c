@@ -41,6 +41,44 @@ static void test_known_frame(void **state)
 	pm_zstd_free(z);
 }
 
+/* A head that says less or more than the block holds. */
+static void test_lying_frame(void **state)
+{
+	struct pm_zstd *z = pm_zstd_new();
+
+	for (uint8_t len = 5; len < 8; len++) {
+		uint8_t frame[sizeof(hello)];
+		struct buf out = BUF_INIT;
+
+		memcpy(frame, hello, sizeof(frame));
+		frame[5] = len;
+		assert_int_equal(pm_zstd_decompress(z, frame, sizeof(frame), len, &out), len == 6 ? 0 : -EBADMSG);
+		assert_int_equal(out.len, len == 6 ? 6 : 0);
+		buf_release(&out);
+	}
+	pm_zstd_free(z);
+}
+
+/* Of any length, below and above what the window holds beside the dictionary. */
+static void test_with_dictionary(void **state)
+{
+	static const size_t sizes[] = { 1, 100, 65536, 65537, sizeof(text) };
+	struct pm_zstd *z = pm_zstd_new();
+
+	fill();
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		struct buf packed = BUF_INIT, out = BUF_INIT;
+
+		assert_int_equal(pm_zstd_compress_known(z, text, sizes[i], &packed), 0);
+		assert_int_equal(pm_zstd_decompress_known(z, packed.data, packed.len, sizes[i], &out), 0);
+		assert_int_equal(out.len, sizes[i]);
+		assert_memory_equal(out.data, text, sizes[i]);
+		buf_release(&packed);
+		buf_release(&out);
+	}
+	pm_zstd_free(z);
+}
+
 static void test_round_trip(void **state)
 {
 	static const size_t sizes[] = { 0, 1, 9, 1000, sizeof(text) };
@@ -149,6 +187,12 @@ static void test_stream_window(void **state)
 	uint8_t piece[16];
 
 	assert_int_equal(pm_zstd_stream_read(s, huge, &n, piece, &got), -EOVERFLOW);
+	/* And so does what follows. */
+	n = sizeof(hello);
+	got = 16;
+	assert_int_equal(pm_zstd_stream_read(s, hello, &n, piece, &got), -EOVERFLOW);
+	assert_int_equal(n, 0);
+	assert_int_equal(got, 0);
 	pm_zstd_stream_free(s);
 }
 
@@ -157,7 +201,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_known_frame),     cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_skippable_frame), cmocka_unit_test(test_stream),
-		cmocka_unit_test(test_stream_window),
+		cmocka_unit_test(test_stream_window),   cmocka_unit_test(test_lying_frame),
+		cmocka_unit_test(test_with_dictionary),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,29 @@ static int fill_model(struct pm_model *m, struct pm_map *attrs, struct pm_value 
 	return err < 0 ? (int)err : 0;
 }
 
+/* Of one of each. */
+static int copy_some(const struct pm_model *m)
+{
+	struct pm_counter c = { 0 };
+	struct pm_config one = { 0 };
+	struct pm_probe p = { 0 };
+	int err = pm_counter_copy(&c, &m->counter[5]);
+
+	if (!err)
+		err = pm_config_copy(&one, &m->config[3]);
+	if (!err)
+		err = pm_probe_copy(&p, &m->probe[0]);
+	if (!err) {
+		assert_string_equal(c.scale.text, "0.5");
+		assert_true(pm_value_equal(&one.value, &m->config[3].value));
+		assert_string_equal(p.hint, "h");
+	}
+	pm_counter_release(&c);
+	pm_config_release(&one);
+	pm_probe_release(&p);
+	return err;
+}
+
 /* A model that is made and written. */
 static int define(struct buf *file)
 {
@@ -85,6 +108,8 @@ static int define(struct buf *file)
 
 	pm_model_init(&m);
 	err = fill_model(&m, &attrs, &list);
+	if (!err)
+		err = copy_some(&m);
 	if (!err)
 		err = pm_writer_new(&w, &config, NULL);
 	if (!err)

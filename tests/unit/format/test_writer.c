@@ -215,7 +215,7 @@ static void wrong_chunks_are_refused(void **state)
 				       { .group = 2, .v = cells, .stride = 1 } };
 	struct pm_chunk c = { .run = 1, .rows = 1, .tick = tick, .number = number, .group = g, .n_groups = 1 };
 
-	for (int what = 0; what < 5; what++) {
+	for (int what = 0; what < 8; what++) {
 		struct buf file = BUF_INIT;
 		struct pm_model m;
 		struct pm_writer_config config = { .sink = sample_sink, .sink_ctx = &file, .model = &m };
@@ -227,8 +227,14 @@ static void wrong_chunks_are_refused(void **state)
 		c.rows = what == 0 ? 0 : what == 1 ? 129 : what == 2 ? 2 : 1; /* 2: more rows than the stride */
 		c.n_groups = what == 3 ? 2 : 1;                               /* 3: a group twice */
 		g[0].group = what == 4 ? 9 : 2;                               /* 4: an unknown group */
-		assert_int_equal(pm_writer_chunk(w, &c), -EINVAL);
-		assert_int_equal(pm_writer_finish(w), -EINVAL);
+		g[0].v = what == 5 ? NULL : cells;                            /* 5: no values */
+		g[0].absent = what == 7;                                      /* 7: none at all, which is good */
+		if (what == 6)
+			assert_int_equal(pm_model_retire_group(&m, 2), 0);
+		assert_int_equal(pm_writer_chunk(w, &c), what == 7 ? 0 : -EINVAL);
+		assert_int_equal(pm_writer_event(w, &(struct pm_event){ .type = 1 }), what == 7 ? 0 : -EINVAL);
+		assert_int_equal(pm_writer_finish(w), what == 7 ? 0 : -EINVAL);
+		assert_int_equal(pm_writer_finish(w), what == 7 ? 0 : -EINVAL);
 		pm_writer_free(w);
 		pm_model_release(&m);
 		buf_release(&file);
