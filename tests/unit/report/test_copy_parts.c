@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "common/double_bits.h"
 #include "report/copy/redact_private.h"
 #include "tests/unit/lib/builder.h"
 
@@ -346,13 +347,77 @@ static void definitions_are_there_once(void **state)
 	}
 }
 
+/* ---- what skipped snapshots leave ---- */
+
+static struct reading of_type(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	static const double peak[] = { 0, -1, -3, -2, -4, 7.5, -2, 8.25, 8 };
+	static const int64_t whole[] = { 0, 5, -1, -2, -3, -9, -8, -10, -11 };
+
+	(void)b, (void)i;
+	if (!strcmp(counter, "t.peak"))
+		return (struct reading){ double_to_bits(peak[row]), 0 };
+	if (!strcmp(counter, "t.whole"))
+		return (struct reading){ (uint64_t)whole[row], 0 };
+	return (struct reading){ double_to_bits(0.25 * (double)row), 0 };
+}
+
+/* Of rows 0 to 8 each fourth is kept: with the peaks and sums of those between, by the type of the counter. */
+static void types_add_up(void **state)
+{
+	static const double peak[] = { 0, -1, 8.25 }, sum[] = { 0, .25 * (1 + 2 + 3 + 4), .25 * (5 + 6 + 7 + 8) };
+	static const int64_t whole[] = { 0, 5, -8 };
+	struct rewrite_rules rules = { .every = 4 };
+	struct buf out = BUF_INIT;
+	struct error e = { 0 };
+	const struct pm_chunk *c = NULL;
+	struct pm_reader *r;
+	struct pm_item item;
+	struct rewrite *w;
+	struct builder b;
+	uint32_t id[3];
+
+	(void)state;
+	builder_init(&b, of_type);
+	id[0] = builder_counter(&b, "t.peak", "1", PM_PEAK, PM_AGG_MAX);
+	id[1] = builder_counter(&b, "t.whole", "1", PM_PEAK, PM_AGG_MAX);
+	id[2] = builder_counter(&b, "t.delta", "1", PM_DELTA, PM_AGG_SUM);
+	for (int i = 0; i < 3; i++)
+		builder_counter_at(&b, id[i])->type = i == 1 ? PM_S64 : PM_F64;
+	builder_group(&b, PM_SYSTEM, 1, 0, id, 3);
+	builder_write(&b, 0, 9);
+	builder_finish(&b);
+	assert_int_equal(rewrite_new(&w, &rules, take, &out, &e), 0);
+	r = open_bytes(&b.file);
+	assert_int_equal(rewrite_recording(w, r, &e), 0);
+	pm_reader_close(r);
+	assert_int_equal(rewrite_finish(w, &e), 0);
+	rewrite_free(w);
+	r = open_bytes(&out);
+	while (pm_reader_next(r, &item) == 1 && item.kind != PM_ITEM_CHUNK)
+		;
+	assert_int_equal(item.kind, PM_ITEM_CHUNK);
+	assert_int_equal(pm_reader_decode(r, &c), 0);
+	assert_int_equal(c->rows, 3);
+	for (uint32_t row = 0; row < 3; row++) {
+		const uint64_t *v =
+			c->group[0].v + (size_t)pm_group_head(pm_reader_model(r)->group) * c->group[0].stride;
+
+		assert_true(double_from_bits(v[row]) == peak[row]);
+		assert_int_equal((int64_t)v[c->group[0].stride + row], whole[row]);
+		assert_true(double_from_bits(v[2 * c->group[0].stride + row]) == sum[row]);
+	}
+	pm_reader_close(r);
+	buf_release(&out);
+	builder_release(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(secrets_are_found),
-		cmocka_unit_test(parts_are_looked_for),
-		cmocka_unit_test(formulas_stay_formulas),
-		cmocka_unit_test(definitions_are_there_once),
+		cmocka_unit_test(secrets_are_found),      cmocka_unit_test(parts_are_looked_for),
+		cmocka_unit_test(formulas_stay_formulas), cmocka_unit_test(definitions_are_there_once),
+		cmocka_unit_test(types_add_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
