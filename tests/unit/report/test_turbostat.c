@@ -543,20 +543,16 @@ static void one_dump(void **state)
 		{ "msr.pkg_c2_res", PM_PACKAGE, 2 },
 		{ "msr.pkg_energy_status", PM_PACKAGE, 2 },
 	};
+	/* clang-format off */
 	static const char *const expected[] = {
-		"t 0x2, c 0x1, p 0x1\nCPU: 1 flags 0x6\n" CPU_LINES("1") "IRQ: 16403\n" PLACES_2022("0", "0", "60", "0", "0") "t 0x8, c 0x2, p 0x2\nCPU: 7 flags 0x6\n" CPU_LINES(
-			"7") "IRQ: 16499\n" PLACES_2022("1", "1",
-							"59", "1", "1") "t 0x7, c 0x2, p 0x2\nCPU: 6 flags "
-									"0x0\n" CPU_LINES("6") "IRQ: 0\n" PLACES_2022("1",
-														      "1",
-														      "59",
-														      "1",
-														      "1"),
-		"t 0x2, c 0x1, p 0x1\nCPU: 1 flags 0x6\n" CPU_LINES("1") "IRQ: 16403\n" PLACES_2026("0x0", "0", "60", "0") "t 0x8, c 0x2, p 0x2\nCPU: 7 flags 0x6\n" CPU_LINES(
-			"7") "IRQ: 16499\n" PLACES_2026("0x1", "1", "59", "1") "t 0x7, c 0x2, p 0x2\nCPU: 6 flags "
-									       "0x0\n" CPU_LINES("6") "IRQ: 0\n" CACHE
-												      "\n",
+		"t 0x2, c 0x1, p 0x1\nCPU: 1 flags 0x6\n" CPU_LINES("1") "IRQ: 16403\n" PLACES_2022("0", "0", "60", "0", "0")
+		"t 0x8, c 0x2, p 0x2\nCPU: 7 flags 0x6\n" CPU_LINES("7") "IRQ: 16499\n" PLACES_2022("1", "1", "59", "1", "1")
+		"t 0x7, c 0x2, p 0x2\nCPU: 6 flags 0x0\n" CPU_LINES("6") "IRQ: 0\n" PLACES_2022("1", "1", "59", "1", "1"),
+		"t 0x2, c 0x1, p 0x1\nCPU: 1 flags 0x6\n" CPU_LINES("1") "IRQ: 16403\n" PLACES_2026("0x0", "0", "60", "0")
+		"t 0x8, c 0x2, p 0x2\nCPU: 7 flags 0x6\n" CPU_LINES("7") "IRQ: 16499\n" PLACES_2026("0x1", "1", "59", "1")
+		"t 0x7, c 0x2, p 0x2\nCPU: 6 flags 0x0\n" CPU_LINES("6") "IRQ: 0\n" CACHE "\n",
 	};
+	/* clang-format on */
 	struct buf out = BUF_INIT;
 	struct builder b;
 
