@@ -79,6 +79,10 @@ static const struct {
 	{ "sched", "sched_wakeup", 301 },
 	{ "sched", "sched_wakeup_new", 302 },
 	{ "syscalls", "sys_enter_read", 700 },
+	{ "one", "again", 801 },
+	{ "two", "again", 802 },
+	{ "three", "again", 803 },
+	{ "four", "again", 804 },
 };
 
 static int list_tracepoints(void *data, const char *system, const char *name, event_tracepoint_fn found, void *arg)
@@ -352,6 +356,9 @@ static void test_tracepoints(void **state)
 	struct event_view refused = machine;
 
 	assert_non_null(strstr(refusal_on(&machine, "sched:sched_swich", &e), "did you mean \"sched_switch\""));
+	/* Three at most. */
+	assert_non_null(strstr(refusal_on(&machine, "nowhere:again", &e),
+			       "did you mean \"one:again\", \"two:again\", \"three:again\"?"));
 	refused.data = &eacces;
 	set = resolve_on(&refused, "cs,sched:sched_switch");
 	assert_int_equal(set.event[1].missing, EACCES);

@@ -121,6 +121,19 @@ static void names_hypervisors(void **state)
 	}
 }
 
+/* Of a machine whose first CPU has no dump the others' are there. */
+static void one_dump_is_enough(void **state)
+{
+	open_tree(NULL, "0-1");
+	sysroot_put(dir, "/dev/cpu/1/cpuid",
+		    "CPU:\n   0x00000000 0x00: eax=0x00000001 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n"
+		    "   0x00000001 0x00: eax=0x000906a3 ebx=0x0 ecx=0x0 edx=0x0\n");
+	assert_int_equal(cpuid_collect(&root, &cpus, false, &asked), 0);
+	assert_int_equal(asked[0].err, -ENOENT);
+	assert_int_equal(asked[1].err, 0);
+	assert_non_null(cpuid_get(&asked[1], 1, 0));
+}
+
 static void nothing_to_ask(void **state)
 {
 	open_tree("arm64", "0-7");
@@ -271,6 +284,7 @@ int main(void)
 		cmocka_unit_test_teardown(reads_dumps, teardown),
 		cmocka_unit_test_teardown(names_cpus, teardown),
 		cmocka_unit_test_teardown(names_hypervisors, teardown),
+		cmocka_unit_test_teardown(one_dump_is_enough, teardown),
 		cmocka_unit_test_teardown(nothing_to_ask, teardown),
 		cmocka_unit_test_teardown(agrees_with_the_driver, teardown),
 		cmocka_unit_test_teardown(describes_the_machine, teardown),

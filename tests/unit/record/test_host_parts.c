@@ -334,6 +334,9 @@ static void launch(unsigned what, const char *text, const char *want)
 	/* It is a child of this process. */
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	/* Nobody else has kept the other end. */
+	assert_int_equal(fcntl(failure[0], F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(read(failure[0], said, 1), 0);
 	close(go[1]);
 	close(failure[0]);
 }

@@ -371,6 +371,24 @@ static void classes(void **state)
 	}
 }
 
+/* A name that does not say where it is: nowhere, not on socket 0. */
+static void places_are_those_of_the_name(void **state)
+{
+	static const struct {
+		const char *name;
+		int number, rc;
+	} row[] = { { "nvidia_pcie_pmu_1_rc_2", 1, 2 }, { "nvidia_ucf_pmu_0", 0, -1 }, { "pcie", -1, -1 } };
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct class_pmu pmu;
+
+		class_pmu_init(&pmu, pmu_class_of("nvidia_ucf_pmu_0", NULL), row[i].name, NULL, NULL);
+		assert_int_equal(pmu.name.number, row[i].number);
+		assert_int_equal(pmu.name.rc, row[i].rc);
+		assert_int_equal(pmu.socket, row[i].number);
+	}
+}
+
 /* A kernel that is older than the hardware names the clock alone; codes are known all the same. */
 static void unnamed(void **state)
 {
@@ -462,6 +480,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(general_names, begin, end),
 		cmocka_unit_test_setup_teardown(default_groups, begin, end),
 		cmocka_unit_test(classes),
+		cmocka_unit_test(places_are_those_of_the_name),
 		cmocka_unit_test_setup_teardown(unnamed, begin, end),
 		cmocka_unit_test_setup_teardown(rights, begin, end),
 	};

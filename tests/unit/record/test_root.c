@@ -1,9 +1,15 @@
 /* Files below another root, from which no path leads out. */
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "record/host/root.h"
@@ -135,6 +141,41 @@ static void links_stay_below_the_root(void **state)
 	assert_int_equal(root_link_name(&root, name, 4, "/absolute"), -ENAMETOOLONG);
 }
 
+/* In a process to which the kernel says that it has no openat2(). */
+static int read_with_old_kernel(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog filter = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+	char line[16] = "";
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+		return 77;
+	if (root_line(&root, line, sizeof(line), "/file") || strcmp(line, "mine"))
+		return 1;
+	return root_open(&root, "/none") != -ENOENT;
+}
+
+static void before_linux_5_6_paths_are_opened_as_they_are(void **state)
+{
+	pid_t pid;
+	int status;
+
+	sysroot_put(dir, "/file", "mine\n");
+	pid = fork();
+	if (!pid)
+		_exit(read_with_old_kernel());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -144,6 +185,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(lists_numbers_as_numbers, setup, teardown),
 		cmocka_unit_test_setup_teardown(reads_cpu_lists, setup, teardown),
 		cmocka_unit_test_setup_teardown(links_stay_below_the_root, setup, teardown),
+		cmocka_unit_test_setup_teardown(before_linux_5_6_paths_are_opened_as_they_are, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
