@@ -310,6 +310,26 @@ static void interfaces_come_and_go(void **state)
 	assert_int_equal(of_device("netdev.rx_bytes", "eth1"), 42);
 }
 
+/* A partition's traffic is part of its disk's. */
+static void disks_are_those_of_the_kernel(void **state)
+{
+	sysroot_make(here.dir, NULL);
+	sysroot_put(here.dir, "/sys/devices/system/cpu/online", "0\n");
+	sysroot_put(here.dir, "/sys/block/sda/dev", "8:0\n");
+	sysroot_put(here.dir, "/sys/block/c0!d0/dev", "9:0\n");
+	sysroot_put(here.dir, "/proc/diskstats",
+		    "   8       0 sda 11 12 13 14 21 22 23 24 0 5 6\n"
+		    "   8       1 sda1 1 2 3 4 5 6 7 8 0 5 6\n"
+		    "   9       0 c0/d0 31 0 0 0 41 0 0 0 0 0 0\n");
+	start_with(NULL, "diskstats", "full", NULL);
+	sample();
+	assert_int_equal(of_device("diskstats.reads", "sda"), 11);
+	assert_int_equal(of_device("diskstats.writes", "sda"), 21);
+	assert_int_equal(of_device("diskstats.writes", "c0/d0"), 41);
+	for (uint32_t i = 0; i < here.model.n_instances; i++)
+		assert_string_not_equal(pm_map_text(&here.model.instance[i].attrs, PM_INSTANCE_NAME, ""), "sda1");
+}
+
 /* ---- all together ---- */
 
 static void every_source_costs_itself_only(void **state)
@@ -366,6 +386,7 @@ int main(void)
 		cmocka_unit_test_teardown(meminfo_takes_what_it_knows, teardown),
 		cmocka_unit_test_teardown(pressure_reads_totals, teardown),
 		cmocka_unit_test_teardown(interfaces_come_and_go, teardown),
+		cmocka_unit_test_teardown(disks_are_those_of_the_kernel, teardown),
 		cmocka_unit_test_teardown(every_source_costs_itself_only, teardown),
 		cmocka_unit_test_teardown(counters_belong_to_their_source, teardown),
 	};
