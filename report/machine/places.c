@@ -97,6 +97,12 @@ static int number_task(struct places *p, const struct pm_instance *i)
 	return 0;
 }
 
+/* NULL: it has none. */
+static const char *label_of(const struct places *p, const struct pm_instance *i)
+{
+	return i->slot < p->n_labels && p->label[i->slot].instance == i->id ? p->label[i->slot].text : NULL;
+}
+
 /* Its name and pid, if they were recorded; for those too short-lived to have one, their parent's; for a thread its
  * own name, and name and pid of its process. */
 static int name_task(struct places *p, const struct pm_instance *i)
@@ -171,7 +177,8 @@ static int see_instances(struct places *p)
 		const struct pm_instance *i = &m->instance[p->n_seen];
 
 		err = number_cgroup(p, i);
-		err = err ? err : name_task(p, i);
+		/* What is said of an instance never changes. */
+		err = err || label_of(p, i) ? err : name_task(p, i);
 		err = err ? err : number_task(p, i);
 		p->last_seen = i->id;
 	}
@@ -465,10 +472,10 @@ const char *places_name(const struct places *p, const struct place *place)
 	const struct pm_instance *i =
 		place->instance == PM_NONE ? NULL : pm_model_instance(p->model, place->instance);
 
-	if (i && i->slot < p->n_labels && p->label[i->slot].text && p->label[i->slot].instance == i->id)
-		return p->label[i->slot].text;
 	if (!i)
 		return "";
+	if (label_of(p, i))
+		return label_of(p, i);
 	/* A path says more than a pseudonym, if it was recorded. */
 	return pm_map_text(&i->attrs, i->kind == PM_CGROUP ? PM_INSTANCE_CGROUP : PM_INSTANCE_NAME,
 			   pm_map_text(&i->attrs, PM_INSTANCE_NAME, ""));
