@@ -13,16 +13,17 @@
 #define CLEAR          1.2 /* score */
 #define RELATED        0.3 /* correlation of drifts, and standard errors of it */
 #define RELATED_ERRORS 4
+#define NEARLY         0.5 /* of the best score: shows it as well */
 #define SHARED         0.4 /* of the time of both together: then it is the same */
 
 struct group {
 	enum incident_kind kind;
 	uint32_t from, to;  /* bins */
-	float period, most; /* of a rhythm; `most`: its best score */
+	float period, most; /* of a rhythm; the best score */
 	uint32_t *finding;  /* owned; best first */
 	uint32_t n;
 	double score;
-	bool usual; /* what shows it best recurs at any time, and is no fault */
+	bool usual; /* whatever shows it clearly recurs at any time, and is no fault */
 };
 
 static int by_score(const void *a, const void *b)
@@ -117,7 +118,7 @@ static bool same_time(const struct incident_store *s, const struct findings *all
 		return fabs(times - round(times)) < 0.15 &&
 		       (times < 1.5 || fabs(remainder(f->from - (double)g->from, least)) < fmax(BEAT, least / 10));
 	case INCIDENT_PEER:
-		return false;
+		return s->series[all->f[g->finding[0]].series].row == s->series[f->series].row;
 	default:
 		break;
 	}
@@ -317,6 +318,7 @@ int merge_all(struct incident_store *s, struct findings *f, struct incidents *ou
 		}
 		if (f->f[i].kind == INCIDENT_RHYTHM && f->f[i].period * 1.5F < to->period)
 			to->period = f->f[i].period;
+		to->usual &= gain(s, &f->f[i]) == 0 || f->f[i].recurs > 1 || f->f[i].score < NEARLY * to->most;
 		err = add_to(to, i);
 	}
 	for (uint32_t i = 0; i < n && !err; i++) {

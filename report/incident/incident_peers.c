@@ -86,14 +86,15 @@ void compare_peers(struct scan *x, const uint32_t *series, uint32_t many)
 			work[n++] = s->series[series[i]].usual;
 	if (n < PEERS_LEAST)
 		return;
-	spread = scan_spread(work, work, n, &level);
+	limit = PEER_SCORE * (1 + 2.0 / (n - 2));
+	/* A few say little about their variation: found by simulation, so that two of 10,000 equal ones have such a
+	 * first one. */
+	spread = scan_spread(work, work, n, &level) * fmax((5.5 + 100 / pow(n - 3, 1.5)) / limit, 1);
 	spread = fmax(spread, fabs(level) / 200);
 	if (m->counts && width > 0)
 		spread = fmax(spread, sqrt(fmax(fabs(level) * width, 1)) / width);
 	if (!strcmp(m->unit, "%"))
 		spread = fmax(spread, 0.5);
-	/* A few say little about their variation. */
-	limit = PEER_SCORE * (1 + 2.0 / (n - 2));
 	for (uint32_t i = 0; i < many && spread > 0; i++) {
 		double d = fabs(s->series[series[i]].usual - level) / spread;
 

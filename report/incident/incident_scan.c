@@ -272,8 +272,8 @@ static double size_at(const struct scan *x, const struct stretch *s, uint32_t fr
 static double recurs(struct scan *x, const struct family *f, const struct stretch *s)
 {
 	struct peak peak[PEAKS];
-	uint32_t l = 0, n, others = 0;
-	double own = 0, sum = 0, tail = 0.5, least;
+	uint32_t l = 0, n, others = 0, many;
+	double own = 0, sum = 0, tail = 0.5, least, other[PEAKS] = { 0 };
 
 	while (l + 1 < LENGTHS && scan_length[l + 1] <= s->to - s->from)
 		l++;
@@ -288,11 +288,14 @@ static double recurs(struct scan *x, const struct family *f, const struct stretc
 	for (uint32_t i = 0; i < n && (double)peak[i].size > least; i++) {
 		if (peak[i].from < s->to && s->from < peak[i].from + scan_length[l])
 			continue;
-		others++;
 		sum += energy(&peak[i]) > ALMOST * own ? energy(&peak[i]) : 0;
-		tail += log((double)peak[i].size / least);
+		other[others++] = (double)peak[i].size;
 	}
-	if (others >= RECURS && sqrt(2 * own) < least * pow(others / NEWS, tail / (others + 1)))
+	/* The larger half describe the tail: where the bulk of them lies says nothing about how far it reaches. */
+	many = others < 2 * RECURS ? RECURS - 1 : others / 2;
+	for (uint32_t i = 0; i < many && others >= RECURS; i++)
+		tail += log(other[i] / other[many]);
+	if (others >= RECURS && sqrt(2 * own) < other[many] * pow(many / NEWS, tail / (many + 1)))
 		return INFINITY;
 	return own > 0 ? sum / own : 0;
 }

@@ -509,6 +509,93 @@ static void test_peers(void **state)
 	}
 }
 
+/* Among a dozen bursts of 40 to 60 spreads one of 90 is usual, and one of 900 is news. */
+static void test_larger_than_bursts(void **state)
+{
+	(void)state;
+	for (int news = 0; news < 2; news++) {
+		struct incident_store s;
+		struct incidents out;
+		uint64_t seed = 3;
+		uint32_t at;
+
+		begin(&s, 400);
+		at = add(&s, "writes", "1/s", false, 0);
+		for (uint32_t i = 0; i < 400; i++)
+			s.series[at].v[i] = (float)(100 + normal(&seed));
+		for (uint32_t k = 0, i = 7; k < 12; k++, i += 20 + (uint32_t)(20 * uniform(&seed)))
+			for (uint32_t j = 0; j < 2; j++)
+				s.series[at].v[i + j] += (float)(k == 6 ? news ? 900 : 90 : 40 + 20 * uniform(&seed));
+		find(&s, &out);
+		assert_int_equal(out.n, news);
+		end(&s, &out);
+	}
+}
+
+/* What shows it best happens again and again; only what shows it nearly as well, and nowhere else, makes it news. */
+static void test_one_that_is_usual(void **state)
+{
+	static const struct {
+		float score, recurs;
+		bool news;
+	} other[] = { { 6, 0, true }, { 4, 0, false }, { 6, 2, false } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++) {
+		struct finding f[] = {
+			{ .from = 10, .to = 13, .score = 10, .usual = 10, .value = 90, .recurs = INFINITY },
+			{ .from = 10,
+			  .to = 13,
+			  .score = other[i].score,
+			  .usual = 1,
+			  .value = 90,
+			  .recurs = other[i].recurs,
+			  .series = 1 }
+		};
+		struct findings all = { .f = f, .n = 2 };
+		struct incidents out = { 0 };
+		struct incident_store s;
+
+		begin(&s, SECONDS);
+		add(&s, "timer", "1/s", false, 0);
+		add(&s, "received", "1/s", false, 0);
+		assert_int_equal(merge_all(&s, &all, &out), 0);
+		assert_int_equal(out.n, 1);
+		assert_int_equal(out.incident[0].score > SCORE_LEAST, other[i].news);
+		end(&s, &out);
+	}
+}
+
+/* Of four that are equal by chance three are often close to each other: only what is far from them stands out. */
+static void test_few_peers(void **state)
+{
+	static const double level[][4] = { { 2900, 2901, 1450, 2902 },
+					   { 300, 301, 340, 302 },
+					   { 300, 310, 380, 305 } };
+
+	(void)state;
+	for (uint32_t k = 0; k < sizeof(level) / sizeof(*level); k++) {
+		struct incident_store s;
+		struct incidents out;
+		uint64_t seed = k;
+		uint32_t at[2];
+
+		begin(&s, SECONDS);
+		at[0] = add(&s, "frequency", "MHz", false, 4);
+		at[1] = add(&s, "busy frequency", "MHz", false, 4);
+		for (uint32_t i = 0; i < 8 * SECONDS; i++)
+			s.series[at[i % 2] + i / 2 % 4].v[i / 8] = (float)(level[k][i / 2 % 4] + normal(&seed));
+		/* Of the same CPUs. */
+		for (uint32_t c = 0; c < 4; c++)
+			s.series[at[1] + c].row = s.series[at[0] + c].row;
+		find(&s, &out);
+		assert_int_equal(out.n, !k);
+		if (out.n)
+			assert_int_equal(out.incident[0].n_series, 2);
+		end(&s, &out);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -525,6 +612,9 @@ int main(void)
 		cmocka_unit_test(test_scores),
 		cmocka_unit_test(test_rhythms),
 		cmocka_unit_test(test_peers),
+		cmocka_unit_test(test_few_peers),
+		cmocka_unit_test(test_larger_than_bursts),
+		cmocka_unit_test(test_one_that_is_usual),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
