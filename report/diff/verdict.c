@@ -224,7 +224,7 @@ struct verdict verdict_measure(const struct verdict_side *base, const struct ver
 		.n_base = base->n,
 		.n_fresh = fresh->n,
 	};
-	bool few = base->n < VERDICT_RUNS || fresh->n < VERDICT_RUNS;
+	bool few = base->n < VERDICT_RUNS || fresh->n < VERDICT_RUNS, pairs = rules->pairs && base->n == fresh->n;
 	struct statistics_estimate a, b, e, wide = { 0 };
 	double half;
 
@@ -237,12 +237,13 @@ struct verdict verdict_measure(const struct verdict_side *base, const struct ver
 	v.logarithmic = all_positive(base) && all_positive(fresh);
 	v.capped = few && isnan(rules->run_sd);
 	v.within = few && (base->n < 2 || fresh->n < 2 || !isnan(rules->run_sd));
-	a = few ? statistics_estimate_of(sample_of(base, v.logarithmic)) : trimmed(base, v.logarithmic);
-	b = few ? statistics_estimate_of(sample_of(fresh, v.logarithmic)) : trimmed(fresh, v.logarithmic);
+	/* The mean of differences is the difference of means, but not of trimmed ones. */
+	a = few || pairs ? statistics_estimate_of(sample_of(base, v.logarithmic)) : trimmed(base, v.logarithmic);
+	b = few || pairs ? statistics_estimate_of(sample_of(fresh, v.logarithmic)) : trimmed(fresh, v.logarithmic);
 	if (v.within)
 		e = statistics_difference(told(base, v.logarithmic, rules->run_sd),
 					  told(fresh, v.logarithmic, rules->run_sd));
-	else if (rules->pairs && base->n == fresh->n)
+	else if (pairs)
 		e = paired(base, fresh, v.logarithmic);
 	else
 		e = statistics_difference(a, b);
@@ -253,7 +254,7 @@ struct verdict verdict_measure(const struct verdict_side *base, const struct ver
 	if (!few)
 		e = widened(e, (double)(base->n + fresh->n) / 2, rules->order.found);
 	v.p = statistics_p(e, 0);
-	/* Whatever the distribution, ranks must say so, too; for pairs, those of the differences. */
+	/* Whatever the distribution, ranks must say so, too; differences of pairs are symmetric if nothing changed. */
 	if (!few && !rules->pairs && v.p < rules->alpha) {
 		v.ranks = statistics_rank_sum(base->value, base->n, fresh->value, fresh->n);
 		v.p = fmax(v.p, fmax(v.ranks / 2, modes_p(base, fresh, v.logarithmic)));

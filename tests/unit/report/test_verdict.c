@@ -207,6 +207,17 @@ static void verdict_boots_are_pairs(void **state)
 	assert_float_equal(boots.high, pairs.high, 1e-9);
 }
 
+/* Whoever divides the two means gets the ratio, whatever single runs did. */
+static void verdict_ratio_of_pairs(void **state)
+{
+	struct verdict_side a = SIDE(101, 100, 102, 300, 99, 100, 103, 98),
+			    b = SIDE(105, 107, 900, 104, 106, 103, 107, 105);
+	struct verdict v = judge(a, b, LOWER(.pairs = true));
+
+	(void)state;
+	assert_float_equal(v.ratio, v.fresh / v.base, 1e-9);
+}
+
 /* One metric of four runs may be anything; 200 that are random are not alike. */
 static void verdict_order_most(void **state)
 {
@@ -261,8 +272,8 @@ int main(void)
 		cmocka_unit_test(verdict_direction),       cmocka_unit_test(verdict_few_runs),
 		cmocka_unit_test(verdict_runs_needed),     cmocka_unit_test(verdict_constant_and_zero),
 		cmocka_unit_test(verdict_order_of_runs),   cmocka_unit_test(verdict_boots),
-		cmocka_unit_test(verdict_boots_are_pairs), cmocka_unit_test(verdict_order_most),
-		cmocka_unit_test(verdict_modes),
+		cmocka_unit_test(verdict_boots_are_pairs), cmocka_unit_test(verdict_ratio_of_pairs),
+		cmocka_unit_test(verdict_order_most),      cmocka_unit_test(verdict_modes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
