@@ -417,11 +417,15 @@ static void event(struct sink *sink, const struct pm_event *e)
 	struct collect *c = (struct collect *)sink;
 	uint64_t since = pm_map_u64(&e->attrs, PM_EVENT_KEY_SINCE, e->time_ns);
 	uint64_t cpu = pm_map_u64(&e->attrs, PM_EVENT_KEY_CPU, UINT64_MAX);
+	uint64_t ticks = pm_map_u64(&e->attrs, PM_EVENT_KEY_COUNT, 0), to_ns = e->time_ns;
+	uint64_t interval = pm_map_u64(&pm_reader_model(sink->reader)->header, PM_HEADER_INTERVAL, 0);
 	char text[48];
 
 	if (e->type == PM_EVENT_LOST) {
-		lose(c, since < e->time_ns ? since : e->time_ns, e->time_ns,
-		     pm_map_u64(&e->attrs, PM_EVENT_KEY_COUNT, 0), "");
+		/* A recorder may tell only when it began, and how many. */
+		if (to_ns <= since)
+			to_ns = since + (uint64_t)fmin((double)ticks * (double)interval, 1e18);
+		lose(c, since < e->time_ns ? since : e->time_ns, to_ns, ticks, "");
 	} else if (e->type == PM_EVENT_CPU_OFFLINE && cpu != UINT64_MAX) {
 		snprintf(text, sizeof(text), "CPU %llu went offline", (unsigned long long)cpu);
 		lose(c, e->time_ns, e->time_ns, 0, text);

@@ -12,6 +12,7 @@
 #define SAID   5    /* metrics that a sentence names */
 #define CAUSE  0.25 /* of the best score; what has less is not taken for it */
 #define LITTLE 0.05 /* of the bytes that others move */
+#define FEW    0.1  /* MB/s */
 
 enum rank {
 	RANK_CAUSE, /* somebody did that */
@@ -61,6 +62,8 @@ static const struct word {
 	{ "mhz", "frequency", RANK_WORD },
 	{ "throttled.core", "core throttling events", RANK_CAUSE },
 	{ "throttled.package", "package throttling events", RANK_CAUSE },
+	{ "throttle.core", "core throttling events", RANK_AGAIN },
+	{ "throttle.package", "package throttling events", RANK_AGAIN },
 	{ "cycles_frequency", "frequency", RANK_METRIC },
 	{ "throttled.core.time", "core throttled", RANK_METRIC },
 	{ "throttled.package.time", "package throttled", RANK_METRIC },
@@ -92,7 +95,14 @@ static const struct word {
 	{ "net.tx", "sent", RANK_CAUSE },
 	{ "net.rx_packets", "packets received", RANK_METRIC },
 	{ "net.tx_packets", "packets sent", RANK_METRIC },
-	{ "net.bad", "bad packets", RANK_METRIC },
+	{ "netdev.rx_dropped", "received packets dropped", RANK_METRIC, "bad packets" },
+	{ "netdev.tx_dropped", "packets to send dropped", RANK_METRIC, "bad packets" },
+	{ "netdev.rx_errors", "faulty packets received", RANK_METRIC, "bad packets" },
+	{ "netdev.tx_errors", "packets that could not be sent", RANK_METRIC, "bad packets" },
+	{ "net.bad", "bad packets", RANK_AGAIN },
+	{ "tcp.in_segments", "TCP segments received", RANK_RAW },
+	{ "tcp.out_segments", "TCP segments sent", RANK_RAW },
+	{ "tcp.established", "TCP connections", RANK_METRIC },
 	{ "tcp.retransmits", "TCP retransmissions", RANK_METRIC },
 	{ "tcp.retransmit_share", "TCP segments retransmitted", RANK_METRIC },
 	{ "memory.available", "available memory", RANK_METRIC },
@@ -140,6 +150,7 @@ static const struct word {
 	{ "vmstat.nr_page_table_pages", "pages of page tables", RANK_AGAIN },
 	{ "vmstat.nr_mlock", "locked pages", RANK_AGAIN },
 	{ "vmstat.nr_*unevictable", "locked pages", RANK_AGAIN },
+	{ "vmstat.nr_foll_pin_*", "pages pinned", RANK_AGAIN },
 	{ "vmstat.*", "*", RANK_RAW },
 	{ "meminfo.*", "*", RANK_RAW },
 	{ "util", "busy", RANK_AGAIN, CPU_TIME },
@@ -219,7 +230,8 @@ static double moved(const struct incident_series *s)
 static enum rank rank_beside(const struct incident_series *s, const struct best *best)
 {
 	enum rank rank = rank_of(s);
-	bool little = s->score < CAUSE * best->score || (!strcmp(s->unit, "MB/s") && moved(s) < LITTLE * best->bytes);
+	bool little = s->score < CAUSE * best->score ||
+		      (!strcmp(s->unit, "MB/s") && moved(s) < fmax(LITTLE * best->bytes, FEW));
 
 	return rank < RANK_METRIC && little ? RANK_EFFECT : rank;
 }

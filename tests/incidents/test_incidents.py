@@ -48,7 +48,8 @@ def trouble(pmrep, path):
     """What the recording itself suffered; and what never changes, which is nothing."""
     worlds.write(path, None, 0, 2, 300, "constant", 1)
     assert not incidents(pmrep, path), incidents(pmrep, path)
-    lost = {1: 4, 2: 107 * worlds.S, 3: {1: 7, 2: worlds.encode.START + 100 * worlds.S}}
+    # As pmrec writes it: when it began, and how many.
+    lost = {1: 4, 2: 100 * worlds.S, 3: {1: 7, 2: worlds.encode.START + 100 * worlds.S}}
     slept = {1: 6, 2: 200 * worlds.S}
     worlds.write(path, None, 0, 2, 300, "constant", 1, [lost, slept])
     found = incidents(pmrep, path)

@@ -149,6 +149,10 @@ static void test_sentences(void **state)
 		/* Of what says the same only one, and names of the kernel only among the first. */
 		{ 0, { S("memory.available", "MB", "", PM_SYSTEM, 1000, 500), S("memory.used", "MB", "", PM_SYSTEM, 1000, 1500) },
 		  0, "available memory 500 MB (usually 1.0 GB)" },
+		{ 0, { S("netdev.rx_dropped", "1/s", "eth0", PM_DEVICE, 0, 392), S("net.bad", "1/s", "eth0", PM_DEVICE, 0, 392) },
+		  0, "eth0 received packets dropped 392/s (usually 0)" },
+		{ 0, { S("throttled.core", "1/s", "", PM_SYSTEM, 0, 19), S("throttle.core", "1/s", "", PM_SYSTEM, 0, 201) },
+		  0, "core throttling events 19/s (usually 0)" },
 		{ 0, { S("a", "1", "", PM_SYSTEM, 1, 2), S("b", "1", "", PM_SYSTEM, 1, 2), S("vmstat.c", "1", "", PM_SYSTEM, 1, 2),
 		       S("vmstat.d", "1", "", PM_SYSTEM, 1, 2) }, 0, "a x2 (2), b x2 (2), c x2 (2), and 1 more metric" },
 		{ 0, { S("a", "1", "", PM_SYSTEM, 1, 2), S("b", "1", "", PM_SYSTEM, 1, 2), S("c", "1", "", PM_SYSTEM, 1, 2),
@@ -182,19 +186,23 @@ static void test_order(void **state)
 		S("ctxsw", "1/s", "", PM_SYSTEM, 1, 2),          S("faults.major", "1/s", "", PM_SYSTEM, 1, 2),
 		S("swap.out", "1/s", "", PM_SYSTEM, 1, 2),       S("disk.in", "MB/s", "", PM_SYSTEM, 0, 4),
 		S("disk.out", "MB/s", "", PM_SYSTEM, 100, 0),    S("forks", "1/s", "", PM_SYSTEM, 1, 2),
-		S("memory.used", "MB", "", PM_SYSTEM, 100, 200),
+		S("memory.used", "MB", "", PM_SYSTEM, 100, 200), S("net.rx", "MB/s", "", PM_SYSTEM, 0, 0.05),
+		S("net.tx", "MB/s", "", PM_SYSTEM, 0, 80),
 	};
-	static const char *const order[] = { "disk.out", "forks", "faults.major",  "ctxsw",      "disk.in",
-					     "swap.out", "pgfoo", "vmstat.pgfree", "memory.used" };
-	struct incident one = { .series = series, .n_series = 9 };
+	static const char *const order[] = { "disk.out", "net.tx",        "forks",      "faults.major",
+					     "ctxsw",    "disk.in",       "net.rx",     "swap.out",
+					     "pgfoo",    "vmstat.pgfree", "memory.used" };
+	struct incident one = { .series = series, .n_series = 11 };
 
 	(void)state;
 	/* Twice as sure, and less than a quarter as sure, as the best of causes. */
 	series[6].score = 2;
 	series[2].score = 1.5;
 	series[4].score = 0.4;
+	series[9].score = 0.9;
+	series[10].score = 1.5;
 	say_order(&one);
-	for (size_t i = 0; i < 9; i++)
+	for (size_t i = 0; i < 11; i++)
 		assert_string_equal(one.series[i].metric, order[i]);
 }
 
