@@ -64,19 +64,13 @@ static void shuffle(size_t *order, size_t n, struct statistics_random *r)
 	}
 }
 
-/* The first autocorrelation of runs, corrected for the removal of their mean (Marriott and Pope 1954). */
-static double without_bias(double r, double n)
-{
-	return (n * r + 1) / (n - 3);
-}
-
 struct verdict_order verdict_order(const struct verdict_side (*metric)[2], size_t n)
 {
 	SCOPED(scoped_free) struct likeness *l = calloc(2, sizeof(*l));
 	struct statistics_random random = { 20260131 };
 	size_t order[2][RUNS_MOST], more = 0, metrics = 0;
 	struct verdict_order result = { 0, MOST };
-	double seen = 0, sum = 0, squares = 0, runs, likely, error;
+	double seen = 0, sum = 0, squares = 0, left, likely, error;
 
 	for (size_t i = 0; i < n && l; i++)
 		for (int s = 0; s < 2; s++)
@@ -94,22 +88,24 @@ struct verdict_order verdict_order(const struct verdict_side (*metric)[2], size_
 	for (int s = 0; s < 2; s++) {
 		for (size_t i = 0; i < l[s].n; i++)
 			order[s][i] = i;
-		seen += of_order(&l[s], order[s]);
+		seen += (double)l[s].n * of_order(&l[s], order[s]);
 	}
 	for (int k = 0; k < ORDERS; k++) {
 		double now = 0;
 
 		for (int s = 0; s < 2; s++) {
 			shuffle(order[s], l[s].n, &random);
-			now += of_order(&l[s], order[s]);
+			now += (double)l[s].n * of_order(&l[s], order[s]);
 		}
 		more += now >= seen;
 		squares += now * now;
 		sum += now;
 	}
-	runs = (double)(l[0].n + l[1].n) / 2;
-	likely = without_bias(seen / 2 / (double)metrics, runs);
-	error = sqrt(squares / ORDERS - pow(sum / ORDERS, 2)) / 2 / (double)metrics * runs / (runs - 3);
+	/* The first autocorrelation r of n runs, corrected for the removal of their mean, is (n r + 1) / (n - 3)
+	 * (Marriott and Pope 1954); of both sides the mean, weighted by n - 3. */
+	left = (double)(l[0].n + l[1].n) - 6;
+	likely = (seen / (double)metrics + 2) / left;
+	error = sqrt(squares / ORDERS - pow(sum / ORDERS, 2)) / (double)metrics / left;
 	result.most = fmin(fmax(likely + Z * error, 0), MOST);
 	if (metrics >= METRICS && more + 1 <= BEYOND * (ORDERS + 1))
 		result.found = fmin(fmax(likely, 0), FOUND);

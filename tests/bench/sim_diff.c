@@ -322,7 +322,8 @@ static bool pipeline(const struct kind *kind, const size_t runs[2], size_t gates
 
 static bool pipelines(unsigned pairs, const char *only, struct statistics_random *r)
 {
-	static const size_t runs[][2] = { { 3, 3 }, { 4, 4 }, { 5, 5 }, { 10, 10 }, { 2, 20 }, { 20, 2 } };
+	static const size_t runs[][2] = { { 3, 3 },  { 4, 4 },  { 5, 5 },  { 10, 10 },
+					  { 2, 20 }, { 20, 2 }, { 4, 10 }, { 20, 5 } };
 	static const size_t gates[] = { 1, 20, 200 };
 	bool good = true;
 

@@ -218,6 +218,26 @@ static void verdict_ratio_of_pairs(void **state)
 	assert_float_equal(v.ratio, v.fresh / v.base, 1e-9);
 }
 
+/* If runs resemble each other, the side with fewer of them is the one that says little. */
+static void verdict_unequal_sides(void **state)
+{
+	struct verdict_side few = SIDE(100, 102, 104, 98),
+			    many = SIDE(110, 110, 110, 110, 110, 110, 110, 110, 110, 110.001);
+	struct verdict v = judge(few, many, LOWER(.order.most = 0.8));
+	double log_mean = 0, squares = 0, wider = 1 + 2 * (0.75 * 0.8 + 0.5 * 0.64 + 0.25 * 0.512);
+	struct statistics_estimate e = { .df = 3 / cbrt(wider) };
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		log_mean += log(few.value[i]) / 4;
+	for (int i = 0; i < 4; i++)
+		squares += pow(log(few.value[i]) - log_mean, 2);
+	e.value = log(110) - log_mean;
+	e.error = sqrt(squares / 3 / 4 * wider / (1 - (wider - 1) / 3));
+	assert_float_equal(v.p_tested, statistics_p(e, 0), 1e-4);
+	assert_true(v.p < 0.01);
+}
+
 /* One metric of four runs may be anything; 200 that are random are not alike. */
 static void verdict_order_most(void **state)
 {
@@ -273,7 +293,8 @@ int main(void)
 		cmocka_unit_test(verdict_runs_needed),     cmocka_unit_test(verdict_constant_and_zero),
 		cmocka_unit_test(verdict_order_of_runs),   cmocka_unit_test(verdict_boots),
 		cmocka_unit_test(verdict_boots_are_pairs), cmocka_unit_test(verdict_ratio_of_pairs),
-		cmocka_unit_test(verdict_order_most),      cmocka_unit_test(verdict_modes),
+		cmocka_unit_test(verdict_unequal_sides),   cmocka_unit_test(verdict_order_most),
+		cmocka_unit_test(verdict_modes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
