@@ -77,8 +77,17 @@ static void put_order(struct buf *out, const struct diff_report *x, const char *
 			   r->order == DIFF_BASE_FIRST ? "base" : "new side");
 }
 
+/* A text of a recording within a sentence. */
+static void put_text(struct buf *out, const char *text, bool markdown)
+{
+	if (markdown)
+		text_markdown(out, text);
+	else
+		text_escape(out, text, strlen(text));
+}
+
 /* What is still undecided, and how many runs would decide it. */
-static void put_undecided(struct buf *out, const struct diff_results *all)
+static void put_undecided(struct buf *out, const struct diff_results *all, bool markdown)
 {
 	const struct diff_result *most = NULL;
 	size_t needed = 0, n = 0;
@@ -88,7 +97,8 @@ static void put_undecided(struct buf *out, const struct diff_results *all)
 
 		if (!r->decides || !diff_open(r))
 			continue;
-		buf_printf(out, "%s%s", n++ ? ", " : ": undecided: ", r->series->metric);
+		buf_addstr(out, n++ ? ", " : ": undecided: ");
+		put_text(out, r->series->metric, markdown);
 		if (r->v.needed > needed)
 			most = r;
 		needed = r->v.needed > needed ? r->v.needed : needed;
@@ -112,18 +122,17 @@ static void put_folded(struct buf *out, const struct diff_results *all, enum ver
 
 		if (!is_folded(r) || r->v.kind != kind)
 			continue;
-		buf_printf(out, "%s%s%s%s",
-			   n++                  ? ", " :
-			   kind == VERDICT_SAME ? "SAME: " :
-						  "INCONCLUSIVE: ",
-			   r->series->metric, r->series->where[0] ? " of " : "", r->series->where);
+		buf_addstr(out, n++ ? ", " : kind == VERDICT_SAME ? "SAME: " : "INCONCLUSIVE: ");
+		put_text(out, r->series->metric, markdown);
+		buf_addstr(out, r->series->where[0] ? " of " : "");
+		put_text(out, r->series->where, markdown);
 	}
 	if (n)
 		buf_addstr(out, markdown ? ".\n\n" : "\n");
 }
 
 /* "2 REGRESSED, 30 SAME of the 32 with a better direction", and what that means for the exit code. */
-static void diff_put_summary(struct buf *out, const struct diff_report *x)
+static void diff_put_summary(struct buf *out, const struct diff_report *x, bool markdown)
 {
 	static const enum verdict_kind order[] = { VERDICT_REGRESSED, VERDICT_CHANGED,      VERDICT_IMPROVED,
 						   VERDICT_SAME,      VERDICT_INCONCLUSIVE, VERDICT_ABSENT };
@@ -146,7 +155,7 @@ static void diff_put_summary(struct buf *out, const struct diff_report *x)
 			x->o->n_gates                  ? ": the gate holds" :
 							 ": no regression");
 	if (x->status == EXIT_INCONCLUSIVE)
-		put_undecided(out, x->results);
+		put_undecided(out, x->results, markdown);
 }
 
 /* ---- csv ---- */
@@ -278,7 +287,7 @@ int diff_print_markdown(const struct diff_report *x, struct buf *out)
 	buf_addch(out, '\n');
 	put_folded(out, x->results, VERDICT_SAME, true);
 	put_folded(out, x->results, VERDICT_INCONCLUSIVE, true);
-	diff_put_summary(out, x);
+	diff_put_summary(out, x, true);
 	buf_addstr(out, ".\n");
 	if (text.err && !out->err)
 		out->err = text.err;
@@ -428,9 +437,11 @@ int diff_print_table(const struct diff_report *x, struct buf *out)
 		buf_addch(out, '\n');
 	put_folded(out, x->results, VERDICT_SAME, false);
 	put_folded(out, x->results, VERDICT_INCONCLUSIVE, false);
-	if (why_all)
-		buf_printf(out, "%s\n", why_all);
-	diff_put_summary(out, x);
+	if (why_all) {
+		put_text(out, why_all, false);
+		buf_addch(out, '\n');
+	}
+	diff_put_summary(out, x, false);
 	buf_addch(out, '\n');
 	return err ? err : out->err;
 }

@@ -353,6 +353,13 @@ sys.exit("unescaped: %r" % text[max(0, bad.start() - 40):bad.end() + 40] if bad 
 	done
 	# They are there, escaped.
 	[ "$found" -ge 8 ]
+	"$bin/pmrep" cut --since=0 -o other.pmr hostile.pmr
+	for format in table csv json markdown junit; do
+		run "$bin/pmrep" diff --force --all --show=all --format=$format hostile.pmr other.pmr
+		[[ $status -eq 4 && $output == *owned* ]] || { echo "$format: $status: $output"; return 1; }
+		printf '%s' "$output" | harmless || { echo "diff --format=$format"; return 1; }
+	done
+	[[ $("$bin/pmrep" diff --force --all --show=all --format=markdown hostile.pmr other.pmr | grep -c '^next') -eq 0 ]]
 	for command in "show -s all" "show -s all --layout=wide" "show -s all --per-task" "show -s all --per-cgroup" stat; do
 		# shellcheck disable=SC2086
 		"$bin/pmrep" $command --all --format=csv hostile.pmr >>cells 2>/dev/null || true
