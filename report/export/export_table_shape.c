@@ -241,15 +241,19 @@ static void put_state(struct buf *out, const char *display)
 
 static void put_head(struct buf *out, const struct bound_metric *m, bool tabs, bool newer)
 {
+	SCOPED(buf_release) struct buf name = BUF_INIT;
+	/* Heads of raw registers are as wide as these. */
+	size_t width = !tabs ? 0 : !newer ? m->digits + (m->digits ? 2u : 0) : m->digits > 8 ? 8 : 0, pad;
+
 	if (tabs && !strncmp(m->name, "idle.", 5))
-		put_state(out, m->display);
-	else if (!tabs || !m->digits)
-		text_escape(out, m->display, strlen(m->display));
-	else if (newer)
-		buf_printf(out, "%-*s", m->digits > 8 ? 8 : 0, m->display);
+		put_state(&name, m->display);
 	else
-		/* Heads of raw registers are as wide as these. */
-		buf_printf(out, "%*.*s", m->digits + 2, m->digits + 2, m->display);
+		buf_add(&name, m->display, width && !newer ? strnlen(m->display, width) : strlen(m->display));
+	pad = name.len < width ? width - name.len : 0;
+	buf_printf(out, "%*s", newer ? 0 : (int)pad, "");
+	text_escape(out, buf_str(&name), name.len);
+	buf_printf(out, "%*s", newer ? (int)pad : 0, "");
+	out->err = out->err ? out->err : name.err;
 }
 
 static int keep_texts(struct table_data *t, bool tabs, bool newer)

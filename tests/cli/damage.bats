@@ -343,7 +343,7 @@ sys.exit("unescaped: %r" % text[max(0, bad.start() - 40):bad.end() + 40] if bad 
 	found=0
 	for command in "show -s all" "show -s all --format=csv" "show -s all --format=csv --layout=wide" \
 		"show -s all --format=json" "show -s all --format=openmetrics" "stat --format=csv" "show -s all --per-task" "show -s all --per-device" "show --list" \
-		"show -s nothing" info "info --format=json" list "list --format=json" dump "dump --format=json" \
+		"show --format=turbostat" "show --format=turbostat=2026" "show -s nothing" info "info --format=json" list "list --format=json" dump "dump --format=json" \
 		check "check --format=json"; do
 		# shellcheck disable=SC2086
 		run "$bin/pmrep" $command hostile.pmr

@@ -119,7 +119,7 @@ print("\n".join(r[column] for r in csv.DictReader(sys.stdin) if r["metric"] == m
 	    name = row["metric"].replace("_", "\\_")
 	    if row["verdict"] == "SAME":
 	        assert any(l.startswith("SAME: ") and row["metric"] in l for l in open("out.table")), row
-	        assert any(l.startswith("SAME: ") and row["metric"] in l for l in open("out.markdown")), row
+	        assert any(l.startswith("SAME: ") and name in l for l in open("out.markdown")), row
 	        continue
 	    for file, start in (("out.table", row["metric"] + " "), ("out.markdown", f"| {name} |")):
 	        assert any(l.startswith(start) and words in l and row["verdict"] in l for l in open(file)), (file, row)

@@ -104,15 +104,17 @@ def hostile(path):
                                  {1: 9, 6: {1: HOSTILE, 202: HOSTILE}}, {1: 10, 6: {203: HOSTILE}}]})
     counters = [{1: "c" + HOSTILE, 2: HOSTILE, 3: HOSTILE, 4: HOSTILE,
                  10: {1: HOSTILE, 2: True, 3: HOSTILE, 4: HOSTILE, 100: HOSTILE}},
-                {1: "state" + HOSTILE, 3: "s", 4: "1", 6: 3, 7: 4, 9: 4, 10: {2: True}}]
-    r.body(SCHEMA, {1: 1, 2: counters, 3: 1, 4: [{1: HOSTILE, 2: 2, 3: [1, 2, 1], 4: [1, 4, 1]}],
+                {1: "state" + HOSTILE, 3: "s", 4: "1", 6: 3, 7: 4, 9: 4, 10: {2: True}},
+                {1: "add.raw", 2: HOSTILE[3:], 3: "add", 4: "1", 7: 5, 9: 5, 10: {2: True, 30: "cpu", 31: "raw"}},
+                {1: "idle.c1", 2: HOSTILE, 3: "cpuidle", 4: "s", 10: {2: True}}]
+    r.body(SCHEMA, {1: 1, 2: counters, 3: 1, 4: [{1: HOSTILE, 2: 2, 3: [1, 4, 1], 4: [1, 4, 1]}],
                     5: 1, 6: [HOSTILE, HOSTILE.encode()]})
     r.body(PMUS, {1: 0, 2: [{1: HOSTILE, 7: [[HOSTILE, HOSTILE]], 8: [[HOSTILE, HOSTILE, HOSTILE, HOSTILE, 0]]}]})
     r.body(PROBES, {1: 0, 2: [{1: HOSTILE, 2: HOSTILE, 3: HOSTILE, 4: 2}]})
     r.body(CONFIG, {1: [{1: HOSTILE, 2: START, 3: 0, 50: HOSTILE},
                         {1: "b" + HOSTILE, 2: START, 3: 7, 250: [HOSTILE]}]})
     ticks = [START, START + 10**9]
-    r.chunk([(1, times(ticks, 1, 0) + [("u64", [[5, 9]] * 4), ("text", [[1, 1]] * 4)], [])], ticks)
+    r.chunk([(1, times(ticks, 1, 0) + [("u64", [[5, 9]] * 4), ("text", [[1, 1]] * 4)] + [("u64", [[5, 9]] * 4)] * 2, [])], ticks)
     r.body(EVENT, {1: START, 2: [{1: 1, 2: 5, 3: {200: HOSTILE, 15: HOSTILE}},
                                  {1: 11, 2: 6, 3: {5: HOSTILE, 15: HOSTILE, 6: 1005}}]})
     r.body(EVENT, {2: [{1: 15, 2: START + 7, 3: {15: HOSTILE}}]})
