@@ -846,15 +846,42 @@ static void test_quiet_row(void **state)
 	pm_packer_free(p);
 }
 
+/* A block has 1 to 128 rows, whatever bytes come with it, and a first byte. */
+static void test_rows(void **state)
+{
+	static const uint32_t rows[] = { 1, PM_BLOCK, 0, PM_BLOCK + 1 };
+	const struct pm_band band = { .columns = 1, .bits = 64, .ref_first = PM_NO_REF };
+	uint64_t v[PM_BLOCK + 1] = { 0 }, tick[PM_BLOCK + 1] = { 0 };
+	struct pm_packer *p = pm_packer_new();
+	struct buf bytes = BUF_INIT;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct pm_matrix m = {
+			.band = &band, .n_bands = 1, .rows = rows[i], .stride = PM_BLOCK + 1, .v = v, .tick = tick
+		};
+		bool fits = i < 2;
+
+		if (fits)
+			buf_clear(&bytes);
+		assert_int_equal(pm_pack(p, &m, &bytes), fits ? 0 : -EINVAL);
+		/* Those of the last that fit, which say so little that more rows could be read from them. */
+		assert_int_equal(pm_unpack(p, &m, bytes.data, bytes.len), fits ? 0 : -EBADMSG);
+		assert_int_equal(pm_unpack(p, &m, bytes.data, 0), -EBADMSG);
+	}
+	buf_release(&bytes);
+	pm_packer_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_examples), cmocka_unit_test(test_quiet_row),
-		cmocka_unit_test(test_shapes),   cmocka_unit_test(test_predictors),
-		cmocka_unit_test(test_wrap),     cmocka_unit_test(test_random),
-		cmocka_unit_test(test_damage),   cmocka_unit_test(test_fresh),
-		cmocka_unit_test(test_lists),    cmocka_unit_test(test_course),
-		cmocka_unit_test(test_doubles),  cmocka_unit_test(test_bad_grains),
+		cmocka_unit_test(test_rows),       cmocka_unit_test(test_examples),
+		cmocka_unit_test(test_quiet_row),  cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_predictors), cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_random),     cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_fresh),      cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_course),     cmocka_unit_test(test_doubles),
+		cmocka_unit_test(test_bad_grains),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
