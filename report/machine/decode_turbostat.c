@@ -171,17 +171,19 @@ static int take(void *ctx, const struct decoded *d)
 		    (lines[k].each == CORES && !w->head->debug))
 			continue;
 		for (uint32_t i = 0; i < p->n; i++) {
-			if ((p->cpu[i].package == last && lines[k].each != CORES) ||
+			const struct pm_cpu *cpu = &p->cpu[p->by_package[i]];
+
+			if ((cpu->package == last && lines[k].each != CORES) ||
 			    (lines[k].each == ONCE && w->told[k / 64] & bit))
 				continue;
-			last = p->cpu[i].package;
-			if (!is_of(d->config, p, lines[k].each, &p->cpu[i]))
+			last = cpu->package;
+			if (!is_of(d->config, p, lines[k].each, cpu))
 				continue;
 			if (tcc)
-				buf_printf(w->out, "cpu%u: Using cmdline TCC Target (%u C)\n", p->cpu[i].cpu,
+				buf_printf(w->out, "cpu%u: Using cmdline TCC Target (%u C)\n", cpu->cpu,
 					   w->head->tcc);
 			else
-				put_line(w, &lines[k], d, p->cpu[i].cpu);
+				put_line(w, &lines[k], d, cpu->cpu);
 			if (!strcmp(d->name, "msr.turbo_ratio_limit"))
 				put_turbo(w, d);
 			if (strchr(lines[k].name, '*'))

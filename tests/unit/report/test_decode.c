@@ -388,6 +388,70 @@ static void units_of_two_packages(void **state)
 	builder_release(&b);
 }
 
+/* turbostat's head has a line a package, of its first CPU, however CPUs are numbered. */
+static void lines_of_packages(void **state)
+{
+	static const char *const lines[] = { "cpu0: MSR_RAPL_POWER_UNIT: 0x000a0e03 (0.125000 Watts",
+					     "MSR_RAPL_POWER_UNIT: 0x000a0e02 (0.250000 Watts" };
+
+	for (uint32_t odd = 0; odd < 2; odd++) {
+		struct places p = { 0 };
+		struct buf text = BUF_INIT;
+		struct builder b;
+
+		builder_init(&b, NULL);
+		for (uint32_t i = 0; i < BUILDER_CPUS && odd; i++)
+			b.model.topology.cpu[i].package = i % 2;
+		at(&b.model, "msr.rapl_power_unit", PM_PACKAGE, "0", 0xa0e03);
+		at(&b.model, "msr.rapl_power_unit", PM_PACKAGE, "1", 0xa0e02);
+		assert_int_equal(places_update(&p, &b.model), 0);
+		assert_int_equal(decode_turbostat(&p, &(struct turbostat_head){ 0 }, &text), 0);
+		for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+			const char *line = strstr(buf_str(&text), lines[i]);
+
+			if (!line || strstr(line + 1, lines[i]))
+				fail_msg("not once: %s in\n%s", lines[i], buf_str(&text));
+		}
+		assert_non_null(strstr(buf_str(&text), odd ? "cpu1: MSR_RAPL" : "cpu4: MSR_RAPL"));
+		buf_release(&text);
+		places_release(&p);
+		builder_release(&b);
+	}
+}
+
+/* When counters of 32 bits may have turned: units of 2^-16 J, and half a watt. */
+static void turns(void **state)
+{
+	static const struct {
+		const char *name;
+		double seconds;
+	} c[] = {
+		{ "msr.pkg_energy_status", 131072 },     { "msr.pp0_energy_status", 131072 },
+		{ "msr.pp1_energy_status", 131072 },     { "msr.dram_energy_status", 262144 },
+		{ "msr.platform_energy_status", 65536 }, { "msr.amd_core_energy", 32768 },
+		{ "msr.pkg_perf_status", 4194304 },
+	};
+	const struct cpu_facts f = { .energy_unit = 0x1p-16,
+				     .dram_unit = 0x1p-15,
+				     .psys_unit = 0x1p-16,
+				     .amd_unit = 0x1p-18,
+				     .time_unit = 0x1p-10,
+				     .tdp_watts = 0.5 };
+	struct counter_rule r;
+	struct pm_model m;
+
+	pm_model_init(&m);
+	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
+		struct pm_counter one = { .name = (char *)c[i].name, .semantics = PM_CUMULATIVE };
+
+		assert_true(counter_rule(&f, &m, &one, &r));
+		assert_true(fabs((double)r.wrap_ns / 1e9 - c[i].seconds) < 0.001);
+		assert_int_equal(r.never_zero, !i);
+		assert_false(r.advances || r.is_clock);
+	}
+	pm_model_release(&m);
+}
+
 /* All that is said of a register of a Skylake server. */
 static void whole_registers(void **state)
 {
@@ -453,6 +517,7 @@ int main(void)
 		cmocka_unit_test(empty_frequencies),     cmocka_unit_test(amd),
 		cmocka_unit_test(unknown_model),         cmocka_unit_test(tables),
 		cmocka_unit_test(units_of_two_packages), cmocka_unit_test(whole_registers),
+		cmocka_unit_test(lines_of_packages),     cmocka_unit_test(turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
