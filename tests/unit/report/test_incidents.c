@@ -145,6 +145,25 @@ static void test_whole_ticks(void **state)
 	end(&s, &out);
 }
 
+/* What is rounded may move by one step at any time; by twenty it does not. */
+static void test_one_step(void **state)
+{
+	(void)state;
+	for (int steps = 1; steps <= 20; steps += 19) {
+		struct incident_store s;
+		struct incidents out;
+		uint32_t at;
+
+		begin(&s, SECONDS);
+		at = add(&s, "zone.temp", "Cel", false, 0);
+		for (uint32_t i = 0; i < SECONDS; i++)
+			s.series[at].v[i] = (float)(50 + (i % 19 == 7) + (i >= 30 && i < 33 ? steps : 0));
+		find(&s, &out);
+		assert_int_equal(out.n, steps > 1);
+		end(&s, &out);
+	}
+}
+
 /* Some of many CPUs resemble themselves by chance: that says nothing about the others, of which one is busy. */
 static void test_one_of_many(void **state)
 {
@@ -601,6 +620,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_whole_ticks),
+		cmocka_unit_test(test_one_step),
 		cmocka_unit_test(test_one_of_many),
 		cmocka_unit_test(test_usual_in_a_wave),
 		cmocka_unit_test(test_steps_and_drifts),
