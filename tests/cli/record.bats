@@ -264,7 +264,7 @@ snapshots() {
 	"$bin/pmrec" -q --sources=stat -i 0.05 -D -1 --control=fifo:ctl,ack -o x.pmr 3>&- &
 	pid=$!
 	exec 8<>ctl 9<>ack
-	for word in ping enable "mark here" disable enable nonsense stop; do
+	for word in ping enable "mark here" disable disable enable nonsense stop; do
 		echo "$word" >&8
 		read -r -t 5 answer <&9
 		if [ "$word" = nonsense ]; then
@@ -277,6 +277,8 @@ snapshots() {
 	[ "$status" = 0 ]
 	dump >out
 	[ "$(grep -ciE 'type=enable|event.*enable' out)" -ge 2 ]
+	# What is disabled already stays so.
+	[ "$(grep -c event=disable out)" = 1 ]
 	# Two stretches: each has a first and a last, and no tick is lost between them.
 	[ "$(grep ^snapshot out | grep -c first)" = 2 ]
 	"$bin/pmrep" info --format=json x.pmr >info

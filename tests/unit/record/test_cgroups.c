@@ -46,17 +46,6 @@ static void all_files(const char *cgroup)
 	put(cgroup, "io.pressure", "some avg10=0.00 total=300\nfull avg10=0.00 total=250\n");
 }
 
-static unsigned open_files(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
-
 static int setup(void **state)
 {
 	sysroot_make(dir, NULL);

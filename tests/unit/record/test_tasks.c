@@ -81,9 +81,11 @@ static bool clock_fits(void)
 
 static struct task_list list;
 static int messages[2];
+static unsigned files_before;
 
 static void begin_list(void)
 {
+	files_before = open_files();
 	sysroot_make(here.dir, NULL);
 	put(&(struct proc){ 1, "init", 0, .began = 1 });
 	assert_int_equal(root_init(&here.root, here.dir), 0);
@@ -99,6 +101,7 @@ static void end_list(void)
 	root_release(&here.root);
 	sysroot_remove(here.dir);
 	here.dir[0] = '\0';
+	assert_int_equal(open_files(), files_before);
 }
 
 static void processes_are_found_by_their_numbers(void **state)
