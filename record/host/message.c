@@ -1,13 +1,19 @@
 #include "record/host/message.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/buf.h"
+#include "record/host/clocks.h"
+
+/* A process that has not ended by then was stopped. */
+#define END_NS 500000000
 
 union control {
 	char bytes[CMSG_SPACE(MESSAGE_FDS * sizeof(int))];
@@ -112,6 +118,9 @@ int message_ask(struct message_peer *p, void *data, size_t len, const struct mes
 
 void message_end(struct message_peer *p)
 {
+	const uint64_t until = clocks_monotonic() + END_NS;
+	const struct timespec pause = { .tv_nsec = 500000 };
+	bool killed = false;
 	pid_t pid;
 
 	pthread_mutex_lock(&p->lock);
@@ -119,6 +128,16 @@ void message_end(struct message_peer *p)
 	fd_close(&p->socket);
 	p->pid = 0;
 	pthread_mutex_unlock(&p->lock);
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	while (pid > 0) {
+		pid_t ended = waitpid(pid, NULL, killed ? 0 : WNOHANG);
+
+		if (ended == pid || (ended < 0 && errno != EINTR))
+			return;
+		if (!killed && clocks_monotonic() < until)
+			nanosleep(&pause, NULL);
+		else if (!killed && kill(pid, SIGKILL))
+			return;
+		else
+			killed = true;
+	}
 }

@@ -35,5 +35,5 @@ struct message_peer {
  * a process, or if it has ended. */
 int message_ask(struct message_peer *p, void *data, size_t len, const struct message_fds *fds,
 		struct message_fds *got);
-/* Lets it end, and waits for that. */
+/* Lets it end, and waits for that; ends it after half a second. */
 void message_end(struct message_peer *p);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -297,11 +298,28 @@ static void bpf_goes_by_way_of_it(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* Its end is waited for, but not for ever. */
+static void one_that_was_stopped(void **state)
+{
+	pid_t pid = peer.pid;
+
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
+	message_end(&peer);
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paths),  cmocka_unit_test(events),  cmocka_unit_test(probes),
-		cmocka_unit_test(others), cmocka_unit_test(baggage), cmocka_unit_test(bpf_goes_by_way_of_it),
+		cmocka_unit_test(paths),
+		cmocka_unit_test(events),
+		cmocka_unit_test(probes),
+		cmocka_unit_test(others),
+		cmocka_unit_test(baggage),
+		cmocka_unit_test(bpf_goes_by_way_of_it),
+		cmocka_unit_test(one_that_was_stopped),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);
