@@ -204,7 +204,17 @@ static void events_of_a_package_count_once(void **state)
 	assert_true(harness_value(&h, "test.count", PM_PACKAGE, 1) == 100000);
 	assert_true(harness_value(&h, "test.count", PM_SYSTEM, 0) == 100001);
 	harness_stop(&h);
+	/* One is lost, and the others are offline: nothing is known of the package, which is more than its absence. */
+	plan.lost = 1u << 0;
+	plan.offline = 7u << 1;
+	h = (struct harness){ .config = { .summary = true } };
+	run(&h, &b, PM_PACKAGE);
+	assert_int_equal(harness_reason(&h, "test.count", PM_PACKAGE, 0), PM_REASON_MISSED);
+	assert_true(harness_value(&h, "test.count", PM_PACKAGE, 1) == 10000);
+	assert_int_equal(harness_reason(&h, "test.count", PM_SYSTEM, 0), PM_REASON_MISSED);
+	harness_stop(&h);
 	/* Where every other CPU is of package 1. */
+	plan.lost = plan.offline = 0;
 	for (uint32_t i = 0; i < BUILDER_CPUS; i++)
 		b.model.topology.cpu[i].package = i % 2;
 	h = (struct harness){ .config = { .summary = true } };
@@ -265,6 +275,12 @@ static void what_has_no_place_at_a_level(void **state)
 	h = (struct harness){ .config = { .summary = true } };
 	run(&h, &b, PM_CPU);
 	assert_int_equal(harness_rows(&h, PM_DEVICE), 2);
+	harness_stop(&h);
+	/* A zone of no CPU is of no package, but keeps its row beside theirs. */
+	h = (struct harness){ .config = { .summary = true } };
+	run(&h, &b, PM_PACKAGE);
+	assert_int_equal(harness_rows(&h, PM_DEVICE), 2);
+	assert_int_equal(harness_rows(&h, PM_PACKAGE), 2);
 	harness_stop(&h);
 	builder_release(&b);
 	/* Of which node the PMU of a split package is, nothing says: there is no row, not an empty one either. */
