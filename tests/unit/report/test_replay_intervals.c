@@ -21,10 +21,13 @@ static void turns_that_come_late(void **state)
 	builder_init(&b, waiting);
 	counter = builder_counter(&b, "cycles", "1", PM_CUMULATIVE, PM_AGG_SUM);
 	builder_group(&b, PM_CPU, 1, PM_GROUP_PERF_TIMES, &counter, 1);
-	c = start(&b, REPLAY_EACH, 0, VALUE);
+	c = start(&b, REPLAY_EACH, 0, VALUE | 1u << TRACK_ELAPSED | 1u << TRACK_RATE);
 	feed(c, &b, 0, 3);
-	assert_value(c->value[0][TRACK_VALUE][0], 1000);
-	assert_value(c->value[0][TRACK_VALUE][1], 1000);
+	for (int k = 0; k < 2; k++) {
+		assert_value(c->value[0][TRACK_VALUE][k], 1000);
+		assert_value(c->value[0][TRACK_ELAPSED][k], 1);
+		assert_value(c->value[0][TRACK_RATE][k], 1000);
+	}
 	stop(c);
 	c = start(&b, REPLAY_TOTAL, 0, VALUE);
 	feed(c, &b, 0, 5);
