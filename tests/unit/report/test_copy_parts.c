@@ -347,6 +347,74 @@ static void definitions_are_there_once(void **state)
 	}
 }
 
+static int drop_cpus(void *ctx, struct pm_instance *i)
+{
+	(void)ctx;
+	return i->kind == PM_CPU ? REWRITE_DROP : REWRITE_KEEP;
+}
+
+static int drop_first(void *ctx, struct pm_counter *c)
+{
+	(void)ctx;
+	return strcmp(c->name, "t.drop") ? REWRITE_KEEP : REWRITE_DROP;
+}
+
+/* Events name what they are about by its new id, and those about what is dropped are dropped. */
+static void events_follow(void **state)
+{
+	struct rewrite_rules rules = { .instance = drop_cpus, .counter = drop_first };
+	struct buf out = BUF_INIT;
+	struct error e = { 0 };
+	struct pm_reader *r;
+	struct pm_item item;
+	struct rewrite *w;
+	struct builder b;
+	uint32_t id[2], seen = 0;
+
+	(void)state;
+	builder_init(&b, level);
+	id[0] = builder_counter(&b, "t.drop", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	id[1] = builder_counter(&b, "t.keep", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(&b, PM_SYSTEM, 1, 0, id, 2);
+	builder_write(&b, 0, 3);
+	for (uint32_t k = 0; k < 4; k++) {
+		struct pm_event event = { .type = PM_EVENT_FAILED, .time_ns = BUILDER_START_NS + 2000000000 };
+
+		set(&event.attrs, k < 2 ? PM_EVENT_KEY_COUNTER : PM_EVENT_KEY_INSTANCE,
+		    pm_u64(k < 2 ? id[k] : b.instance[k == 2 ? PM_CPU : PM_SYSTEM][0]));
+		assert_int_equal(pm_writer_event(b.writer, &event), 0);
+		pm_event_release(&event);
+	}
+	builder_finish(&b);
+	assert_int_equal(rewrite_new(&w, &rules, take, &out, &e), 0);
+	r = open_bytes(&b.file);
+	assert_int_equal(rewrite_recording(w, r, &e), 0);
+	pm_reader_close(r);
+	assert_int_equal(rewrite_finish(w, &e), 0);
+	rewrite_free(w);
+	r = open_bytes(&out);
+	while (pm_reader_next(r, &item) == 1) {
+		const struct pm_model *m = pm_reader_model(r);
+
+		if (item.kind != PM_ITEM_EVENT)
+			continue;
+		if (!seen++)
+			assert_string_equal(
+				pm_model_counter(m, (uint32_t)pm_map_u64(&item.event->attrs, PM_EVENT_KEY_COUNTER, 0))
+					->name,
+				"t.keep");
+		else
+			assert_int_equal(pm_model_instance(m, (uint32_t)pm_map_u64(&item.event->attrs,
+										   PM_EVENT_KEY_INSTANCE, 0))
+						 ->kind,
+					 PM_SYSTEM);
+	}
+	assert_int_equal(seen, 2);
+	pm_reader_close(r);
+	buf_release(&out);
+	builder_release(&b);
+}
+
 /* ---- what skipped snapshots leave ---- */
 
 static struct reading of_type(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
@@ -417,7 +485,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(secrets_are_found),      cmocka_unit_test(parts_are_looked_for),
 		cmocka_unit_test(formulas_stay_formulas), cmocka_unit_test(definitions_are_there_once),
-		cmocka_unit_test(types_add_up),
+		cmocka_unit_test(types_add_up),           cmocka_unit_test(events_follow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
