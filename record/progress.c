@@ -1,5 +1,6 @@
 #include "record/progress.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -24,8 +25,10 @@ void progress_put(const struct progress *p, const struct recording_stats *stats,
 void progress_show(struct progress *p, const struct recording_stats *stats)
 {
 	SCOPED(buf_release) struct buf line = BUF_INIT;
+	struct pollfd terminal = { .fd = STDERR_FILENO, .events = POLLOUT };
 
-	if (!p->on)
+	/* Who waits for a terminal that takes nothing, as after Ctrl-S, obeys no signal. */
+	if (!p->on || poll(&terminal, 1, 0) != 1 || !(terminal.revents & POLLOUT))
 		return;
 	buf_addstr(&line, "\r\033[Kpmrec: ");
 	progress_put(p, stats, &line);
