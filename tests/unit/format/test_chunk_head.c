@@ -8,7 +8,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "format/cbor.h"
 #include "format/chunk_head.h"
+#include "format/frame.h"
 
 static uint64_t seed = 7;
 
@@ -154,9 +156,40 @@ static void regular_heads_are_short(void **state)
 	buf_release(&meta);
 }
 
+/* A key chunk says its step, clocks, groups and blocks, however few there are. */
+static void key_chunks_lack_nothing(void **state)
+{
+	(void)state;
+	for (unsigned has = 0; has < 16; has++) {
+		struct buf meta = BUF_INIT;
+		struct cbor_fields f = cbor_fields(&meta);
+		struct chunk_head h = { 0 };
+
+		if (has & 1)
+			cbor_field_uint(&f, PM_META_STEP, 5);
+		if (has & 2) {
+			cbor_field(&f, PM_META_CLOCKS);
+			cbor_add_head(&meta, CBOR_ARRAY, 4);
+			for (int i = 0; i < 4; i++)
+				cbor_add_uint(&meta, 1);
+		}
+		if (has & 4)
+			cbor_field_ranges(&f, PM_META_GROUPS, NULL, 0);
+		if (has & 8) {
+			cbor_field(&f, PM_META_BLOCKS);
+			cbor_add_head(&meta, CBOR_ARRAY, 0);
+		}
+		assert_int_equal(chunk_head_decode(&h, &(struct chunk_base){ 0 }, meta.data, meta.len, 0),
+				 has == 15 ? 0 : -EBADMSG);
+		chunk_head_release(&h);
+		buf_release(&meta);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(key_chunks_lack_nothing),
 		cmocka_unit_test(heads_come_back),
 		cmocka_unit_test(regular_heads_are_short),
 	};
