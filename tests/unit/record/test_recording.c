@@ -245,7 +245,8 @@ static void every_tick_is_there_or_counted(void **state)
 	finish(&f);
 	read_back(&f, &r);
 	assert_int_equal(r.snapshots + r.lost, 41);
-	assert_int_equal(r.snapshots, f.reads);
+	/* What was interrupted is read again. */
+	assert_in_range(f.reads, r.snapshots, 2 * r.snapshots);
 	assert_int_equal(recording_stats(f.recording).lost, r.lost);
 	assert_true(r.ended);
 	assert_int_equal(r.damages, 0);
