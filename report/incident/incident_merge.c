@@ -1,5 +1,6 @@
 /* Joins what happens at one time into an incident; ranks by surprise, size, and how much it accounts for. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #define CLEAR          1.2 /* score */
 #define RELATED        0.3 /* correlation of drifts, and standard errors of it */
 #define RELATED_ERRORS 4
+#define EVERYDAY       100 /* occurrences a second */
 #define NEARLY         0.5 /* of the best score: shows it as well */
 #define SHARED         0.4 /* of the time of both together: then it is the same */
 
@@ -35,6 +37,24 @@ static int by_score(const void *a, const void *b)
 	return x->series < y->series ? -1 : x->series > y->series;
 }
 
+/* What an idle machine does a little of at all times, the recorder included: nobody asks about few a second. */
+static bool is_everyday(const char *name)
+{
+	/* clang-format off */
+	static const char *const patterns[] = {
+		"faults", "page-faults", "minor-faults", "page_faults_per_second", "vmstat.pgfault",
+		"vmstat.pgalloc*", "vmstat.pgfree", "vmstat.numa_*",
+		"irq", "irq.count", "irq.loc", "irq.res", "irq.cal", "irq.tlb", "stat.intr", "softirq*",
+		"ctxsw", "context-switches", "cs_per_second", "stat.ctxt", "sched.switches",
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
+		if (!fnmatch(patterns[i], name, 0))
+			return true;
+	return false;
+}
+
 /* However surely it differs, nobody asks why: of a level (pages, tasks, memory), not for less than a tenth, and not
  * for less than half where it is what a recording began with; of a rate, not for less than a fifth, or an eighth
  * that is clear; of anything, not for less than a fiftieth. */
@@ -42,7 +62,7 @@ static bool is_trifle(const struct incident_metric *m, const struct finding *f)
 {
 	double moved = fabs((double)f->value - (double)f->usual), usual = fabs((double)f->usual);
 	bool counted = !strcmp(m->unit, "1"), bytes = !strcmp(m->unit, "By") && !m->amount;
-	bool level = counted || bytes || !strcmp(m->unit, "MB");
+	bool megabytes = !strcmp(m->unit, "MB"), level = counted || bytes || megabytes;
 	double least = fmax(counted ? 0.015 : 0, (f->kind == INCIDENT_STRETCH ? 0.02 : level ? 0.015 : 0) * usual);
 
 	if (!strcmp(m->unit, "%"))
@@ -50,8 +70,10 @@ static bool is_trifle(const struct incident_metric *m, const struct finding *f)
 	else if (level && f->kind != INCIDENT_DRIFT)
 		least = fmax(least, (f->from || m->amount ? 0.1 : 0.5) * usual);
 	/* The recorder itself takes some memory: a megabyte, or as many pages. */
-	if (bytes || (counted && !m->amount && usual > 1000))
-		least = fmax(least, bytes ? 1 << 20 : 256);
+	if (bytes || megabytes || (counted && !m->amount && (usual > 1000 || !strncmp(m->name, "vmstat.nr_", 10))))
+		least = fmax(least, bytes ? 1 << 20 : megabytes ? 1 : 256);
+	if (m->counts && is_everyday(m->name))
+		least = fmax(least, EVERYDAY);
 	if (m->counts && f->kind == INCIDENT_STRETCH)
 		least = fmax(least, usual / ((double)f->score < CLEAR ? 5 : 8));
 	return moved <= 1e-6 * usual || (m->fault == METRIC_GRAVE ? f->value < f->usual : moved < least);

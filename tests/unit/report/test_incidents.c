@@ -409,6 +409,39 @@ static void test_trifles(void **state)
 	}
 }
 
+/* A few of what an idle machine does at all times are none, but of a fault; nor is less than a megabyte. */
+static void test_everyday(void **state)
+{
+	static const struct {
+		const char *name, *unit;
+		bool counts;
+		float usual, value;
+		uint32_t n;
+	} cases[] = {
+		{ "faults", "1/s", true, 1, 100, 0 },          { "faults", "1/s", true, 1, 102, 1 },
+		{ "irq.loc", "1/s", true, 15, 60, 0 },         { "irq.loc", "1/s", true, 150, 30, 1 },
+		{ "softirq.sched", "1/s", true, 12, 35, 0 },   { "irq.mce", "1/s", true, 0.1F, 3, 1 },
+		{ "faults.major", "1/s", true, 1, 30, 1 },     { "tcp.retransmits", "1/s", true, 0.1F, 9, 1 },
+		{ "memory.dirty", "MB", false, 0.04F, 1, 0 },  { "memory.dirty", "MB", false, 0.04F, 1.1F, 1 },
+		{ "vmstat.nr_dirty", "1", false, 10, 260, 0 }, { "vmstat.nr_dirty", "1", false, 10, 270, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct finding f = {
+			.from = 10, .to = 13, .score = 9, .usual = cases[i].usual, .value = cases[i].value
+		};
+		struct incident_store s;
+
+		begin(&s, SECONDS);
+		add(&s, cases[i].name, cases[i].unit, false, 0);
+		s.metric[0].counts = cases[i].counts;
+		if (count_of(&s, &f, 1) != cases[i].n)
+			fail_msg("case %zu", i);
+		store_release(&s);
+	}
+}
+
 /* What is grave counts twice; what recurs counts less unless it is a fault. */
 static void test_scores(void **state)
 {
@@ -628,6 +661,7 @@ int main(void)
 		cmocka_unit_test(test_little_of_a_rate),
 		cmocka_unit_test(test_drifts),
 		cmocka_unit_test(test_trifles),
+		cmocka_unit_test(test_everyday),
 		cmocka_unit_test(test_losses),
 		cmocka_unit_test(test_scores),
 		cmocka_unit_test(test_rhythms),
