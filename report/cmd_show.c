@@ -163,7 +163,7 @@ static int show_file(struct show_options *o, const char *path, struct exporter *
 	if (!o->quiet)
 		cmd_complain_lines(NAME, path, &result.remarks);
 	if (!o->quiet && x->folded)
-		cmd_complain(NAME, "%s: only the rows that stand out are shown; --top=0 shows all", path);
+		cmd_complain(NAME, "%s: 16 rows of each interval are shown; --top=0 shows all", path);
 	if (err) {
 		if (!strstr(e.text, path) && !x->out.error.text[0])
 			error_prefix(&e, "%s", path);

@@ -151,7 +151,8 @@ int borrow_new(struct borrow **out, const struct spool *file, const struct spool
 				 b->file.len < LAST_LOOK ? "" : " in its first 128 MiB");
 	err = take_definitions(b, id, !header, room, next);
 	if (err == -E2BIG)
-		return room ? error_set(e, ENODATA, "%s: has more definitions than %s lost", like->name, file->name) :
+		return room ? error_set(e, ENODATA, "%s: has more definitions than %s lost, so none is borrowed",
+					like->name, file->name) :
 			      error_set(e, ENODATA,
 					"%s: lost no definition before its first snapshot; --like=%s adds nothing",
 					file->name, like->name);

@@ -11,16 +11,6 @@
 #include "format/writer.h"
 #include "tests/unit/lib/refused.h"
 
-static int write_bytes(void *ctx, const void *data, size_t len)
-{
-	struct buf *b = ctx;
-
-	if (refused(WRITE))
-		return -error_of[WRITE];
-	buf_add(b, data, len);
-	return b->err;
-}
-
 static int list_of(struct pm_value *v)
 {
 	*v = pm_array(3);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/buf.h"
+
 enum what { ALLOCATION, READ, SEEK, WRITE, WHATS };
 static const int error_of[WHATS] = { ENOMEM, EIO, ESTALE, ENOSPC };
 
@@ -56,4 +58,15 @@ void *__wrap_reallocarray(void *p, size_t n, size_t size)
 char *__wrap_strdup(const char *s)
 {
 	return refused(ALLOCATION) ? NULL : __real_strdup(s);
+}
+
+/* Appends to a struct buf; not every test that refuses memory writes. */
+__attribute__((unused)) static int write_bytes(void *ctx, const void *data, size_t len)
+{
+	struct buf *b = ctx;
+
+	if (refused(WRITE))
+		return -error_of[WRITE];
+	buf_add(b, data, len);
+	return b->err;
 }

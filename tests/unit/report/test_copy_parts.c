@@ -12,6 +12,7 @@
 #include "common/double_bits.h"
 #include "report/copy/redact_private.h"
 #include "tests/unit/lib/builder.h"
+#include "tests/unit/lib/bytes.h"
 
 static void add(struct secrets *s, const char *text, const char *instead, bool weak)
 {
@@ -101,22 +102,6 @@ static struct reading level(struct builder *b, const char *counter, const struct
 	return (struct reading){ 100 + row, 0 };
 }
 
-static int take(void *ctx, const void *data, size_t len)
-{
-	buf_add(ctx, data, len);
-	return ((struct buf *)ctx)->err;
-}
-
-static struct pm_reader *open_bytes(const struct buf *b)
-{
-	struct pm_reader *r;
-	struct pm_input in;
-
-	assert_int_equal(pm_input_memory(&in, b->data, b->len), 0);
-	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
-	return r;
-}
-
 static void read_all(struct pm_reader *r)
 {
 	struct pm_item item;
@@ -141,24 +126,31 @@ static struct pm_counter *begin(struct builder *b)
 	return c;
 }
 
+static void rewritten(const struct buf *in, const struct rewrite_rules *rules, struct buf *out)
+{
+	struct pm_reader *r = open_bytes(in);
+	struct error e = { 0 };
+	struct rewrite *w;
+
+	assert_int_equal(rewrite_new(&w, rules, take, out, &e), 0);
+	assert_int_equal(rewrite_recording(w, r, &e), 0);
+	pm_reader_close(r);
+	assert_int_equal(rewrite_finish(w, &e), 0);
+	rewrite_free(w);
+}
+
 static void redact_bytes(const struct buf *in, struct buf *out)
 {
 	struct rewrite_rules rules = { 0 };
 	struct pm_reader *reader = open_bytes(in);
 	struct error e = { 0 };
 	struct redact *r;
-	struct rewrite *w;
 
 	assert_int_equal(redact_new(&r, &(struct redact_options){ 0 }, &e), 0);
 	assert_int_equal(redact_look(r, reader, &e), 0);
 	pm_reader_close(reader);
-	reader = open_bytes(in);
 	redact_rules(r, &rules);
-	assert_int_equal(rewrite_new(&w, &rules, take, out, &e), 0);
-	assert_int_equal(rewrite_recording(w, reader, &e), 0);
-	assert_int_equal(rewrite_finish(w, &e), 0);
-	rewrite_free(w);
-	pm_reader_close(reader);
+	rewritten(in, &rules, out);
 	redact_free(r);
 }
 
@@ -364,10 +356,8 @@ static void events_follow(void **state)
 {
 	struct rewrite_rules rules = { .instance = drop_cpus, .counter = drop_first };
 	struct buf out = BUF_INIT;
-	struct error e = { 0 };
 	struct pm_reader *r;
 	struct pm_item item;
-	struct rewrite *w;
 	struct builder b;
 	uint32_t id[2], seen = 0;
 
@@ -386,12 +376,7 @@ static void events_follow(void **state)
 		pm_event_release(&event);
 	}
 	builder_finish(&b);
-	assert_int_equal(rewrite_new(&w, &rules, take, &out, &e), 0);
-	r = open_bytes(&b.file);
-	assert_int_equal(rewrite_recording(w, r, &e), 0);
-	pm_reader_close(r);
-	assert_int_equal(rewrite_finish(w, &e), 0);
-	rewrite_free(w);
+	rewritten(&b.file, &rules, &out);
 	r = open_bytes(&out);
 	while (pm_reader_next(r, &item) == 1) {
 		const struct pm_model *m = pm_reader_model(r);
@@ -437,11 +422,9 @@ static void types_add_up(void **state)
 	static const int64_t whole[] = { 0, 5, -8 };
 	struct rewrite_rules rules = { .every = 4 };
 	struct buf out = BUF_INIT;
-	struct error e = { 0 };
 	const struct pm_chunk *c = NULL;
 	struct pm_reader *r;
 	struct pm_item item;
-	struct rewrite *w;
 	struct builder b;
 	uint32_t id[3];
 
@@ -455,12 +438,7 @@ static void types_add_up(void **state)
 	builder_group(&b, PM_SYSTEM, 1, 0, id, 3);
 	builder_write(&b, 0, 9);
 	builder_finish(&b);
-	assert_int_equal(rewrite_new(&w, &rules, take, &out, &e), 0);
-	r = open_bytes(&b.file);
-	assert_int_equal(rewrite_recording(w, r, &e), 0);
-	pm_reader_close(r);
-	assert_int_equal(rewrite_finish(w, &e), 0);
-	rewrite_free(w);
+	rewritten(&b.file, &rules, &out);
 	r = open_bytes(&out);
 	while (pm_reader_next(r, &item) == 1 && item.kind != PM_ITEM_CHUNK)
 		;

@@ -10,6 +10,7 @@
 
 #include "report/copy/redact.h"
 #include "tests/unit/lib/builder.h"
+#include "tests/unit/lib/bytes.h"
 
 #define FAR 40000000 /* seconds: more than the longest shift */
 
@@ -32,22 +33,6 @@ static void begin(struct builder *b, const char *boot, uint64_t row)
 	if (boot)
 		assert_int_equal(pm_map_set(&b->model.header, PM_HEADER_BOOT_ID, pm_text(boot)), 0);
 	builder_write(b, row, 3);
-}
-
-static int take(void *ctx, const void *data, size_t len)
-{
-	buf_add(ctx, data, len);
-	return ((struct buf *)ctx)->err;
-}
-
-static struct pm_reader *open_bytes(const struct buf *b)
-{
-	struct pm_reader *r;
-	struct pm_input in;
-
-	assert_int_equal(pm_input_memory(&in, b->data, b->len), 0);
-	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
-	return r;
 }
 
 static void redact_bytes(const struct buf *in, struct buf *out)

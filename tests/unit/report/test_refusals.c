@@ -86,16 +86,6 @@ static int seek_bytes(void *ctx, uint64_t offset)
 	return 0;
 }
 
-static int write_bytes(void *ctx, const void *data, size_t len)
-{
-	struct buf *b = ctx;
-
-	if (refused(WRITE))
-		return -error_of[WRITE];
-	buf_add(b, data, len);
-	return b->err;
-}
-
 static int open_bytes(struct pm_reader **r, struct bytes *b, struct error *e)
 {
 	struct pm_input in = { .ctx = b,

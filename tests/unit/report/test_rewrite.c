@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/lib/builder.h"
+#include "tests/unit/lib/bytes.h"
 #include "report/copy/rewrite.h"
 
 #define ROWS_MAX    400
@@ -31,23 +32,6 @@ struct table {
 	char *text[16]; /* strings of the model, owned */
 	uint64_t added_ns, config_ns, topology_ns;
 };
-
-static int take(void *ctx, const void *data, size_t len)
-{
-	buf_add(ctx, data, len);
-	return ((struct buf *)ctx)->err;
-}
-
-static struct pm_reader *open_bytes(const struct buf *b)
-{
-	struct pm_reader *r;
-	struct pm_input in;
-	struct error e = { 0 };
-
-	assert_int_equal(pm_input_memory(&in, b->data, b->len), 0);
-	assert_int_equal(pm_reader_open(&r, &in, &e), 0);
-	return r;
-}
 
 static void take_rows(struct table *t, const struct pm_model *m, const struct pm_chunk *c)
 {
