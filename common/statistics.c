@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* The continued fraction of the incomplete beta function (DLMF 8.17.22), evaluated from the front by Lentz's method;
@@ -269,4 +270,52 @@ uint64_t statistics_random(struct statistics_random *r)
 	r->state ^= r->state << 25;
 	r->state ^= r->state >> 27;
 	return r->state * 0x2545f4914f6cdd1du;
+}
+
+/* Partitions: values below the pivot first and, with `same`, those that equal it; returns how many. Without a branch
+ * on values, which would be mispredicted. */
+static size_t part(double *v, size_t from, size_t to, double pivot, bool same)
+{
+	size_t below = from;
+
+	for (size_t i = from; i < to; i++) {
+		double t = v[i];
+
+		v[i] = v[below];
+		v[below] = t;
+		below += same ? t <= pivot : t < pivot;
+	}
+	return below;
+}
+
+double statistics_kth(double *v, size_t n, size_t k)
+{
+	size_t from = 0, to = n;
+
+	while (to - from > 1) {
+		double a = v[from], b = v[from + (to - from) / 2], c = v[to - 1];
+		double pivot = fmax(fmin(a, b), fmin(fmax(a, b), c));
+		size_t at = part(v, from, to, pivot, false);
+
+		if (k < at) {
+			to = at;
+		} else if (at > from) {
+			from = at;
+		} else {
+			from = part(v, at, to, pivot, true);
+			if (k < from || isnan(pivot))
+				return pivot;
+		}
+	}
+	return v[k];
+}
+
+double statistics_median(double *v, size_t n)
+{
+	double upper = statistics_kth(v, n, n / 2), lower = v[0];
+
+	/* All before it are at most as large. */
+	for (size_t i = 1; i < n / 2; i++)
+		lower = v[i] > lower ? v[i] : lower;
+	return n % 2 ? upper : (upper + lower) / 2;
 }

@@ -57,3 +57,8 @@ struct statistics_random {
 	uint64_t state; /* not 0 */
 };
 uint64_t statistics_random(struct statistics_random *r);
+
+/* The value with k smaller or equal ones before it, and the median, of n values, which are reordered; n > 0. Neither
+ * sorts. */
+double statistics_kth(double *v, size_t n, size_t k);
+double statistics_median(double *v, size_t n);

@@ -1,8 +1,8 @@
 /* Which rows of an interval a table has, in which order: all, or the first few by size or by what stands out. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "common/statistics.h"
 #include "report/export/export_table.h"
 #include "report/machine/status.h"
 
@@ -50,19 +50,6 @@ static double size_of(const struct table_data *t, uint32_t row, size_t k)
 	return -1;
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *v, uint32_t n)
-{
-	qsort(v, n, sizeof(*v), ascending);
-	return (v[(n - 1) / 2] + v[n / 2]) / 2;
-}
-
 /* Raises rank[] of each of order[0..n) by how far its value of column `c` is from the others', in their usual
  * distances; what is within a twentieth of the largest is alike. */
 static void rank_by(struct table_data *t, uint32_t c, const uint32_t *order, uint32_t n, size_t k)
@@ -80,13 +67,13 @@ static void rank_by(struct table_data *t, uint32_t c, const uint32_t *order, uin
 	}
 	if (m < PEERS_MIN || largest == 0)
 		return;
-	usual = median(t->among, m);
+	usual = statistics_median(t->among, m);
 	for (uint32_t i = 0; i < m; i++) {
 		t->among[i] = fabs(t->among[i] - usual);
 		sum += t->among[i];
 	}
 	/* Where most are equal to the last digit, the median of distances is 0: their mean is not. */
-	spread = fmax(fmax(1.4826 * median(t->among, m), 1.2533 * sum / m), largest / 20);
+	spread = fmax(fmax(1.4826 * statistics_median(t->among, m), 1.2533 * sum / m), largest / 20);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct sheet_cell *cell = cell_at(t, order[i], c);
 

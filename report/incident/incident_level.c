@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/statistics.h"
 #include "report/incident/incident_scan.h"
 
 #define BULK         2.5 /* spreads from the median: values farther away say nothing about the rest */
@@ -131,7 +132,7 @@ static bool find_blocks(struct scan *x, uint32_t least, double *block)
 			 to = (uint32_t)((uint64_t)x->n * (b + 1) / DRIFT_BLOCKS);
 
 		memcpy(x->work, x->y + from, (to - from) * sizeof(double));
-		block[b] = scan_median(x->work, to - from);
+		block[b] = statistics_median(x->work, to - from);
 	}
 	return x->n >= DRIFT_BLOCKS * least;
 }
@@ -242,7 +243,7 @@ static double take_drift(struct scan *x)
 		}
 	if (abs(agree) < DRIFT_PAIRS)
 		return 0;
-	change = scan_median(slope, n) * DRIFT_BLOCKS;
+	change = statistics_median(slope, n) * DRIFT_BLOCKS;
 	for (uint32_t i = 0; i < x->n; i++)
 		x->y[i] -= change * ((i + 0.5) / x->n - 0.5);
 	return change;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/statistics.h"
 #include "report/incident/incident_scan.h"
 
 #define COMMON_LEAST 6 /* of which one is little */
@@ -31,7 +32,7 @@ void find_common(struct scan *x, const uint32_t *series, uint32_t many)
 		for (uint32_t i = 0; i < many; i++)
 			if (!isnan(s->series[series[i]].v[b]))
 				work[n++] = (double)s->series[series[i]].v[b];
-		x->common[b] = n ? scan_median(work, n) : b ? x->common[b - 1] : 0;
+		x->common[b] = n ? statistics_median(work, n) : b ? x->common[b - 1] : 0;
 	}
 	spread = scan_spread(x->work, x->common, s->used, &level);
 	x->has_common = spread > 0;

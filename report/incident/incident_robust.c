@@ -5,58 +5,10 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/statistics.h"
 #include "report/incident/incident_scan.h"
 
 #define NORMAL_MEDIAN 0.6745 /* of a normal distribution's deviations, in spreads */
-
-/* Partitions: values below the pivot first and, with `same`, those that equal it; returns how many. Without a branch
- * on values, which would be mispredicted. */
-static size_t part(double *v, size_t from, size_t to, double pivot, bool same)
-{
-	size_t below = from;
-
-	for (size_t i = from; i < to; i++) {
-		double t = v[i];
-
-		v[i] = v[below];
-		v[below] = t;
-		below += same ? t <= pivot : t < pivot;
-	}
-	return below;
-}
-
-/* Of n values, which are reordered. */
-static double kth(double *v, size_t n, size_t k)
-{
-	size_t from = 0, to = n;
-
-	while (to - from > 1) {
-		double a = v[from], b = v[from + (to - from) / 2], c = v[to - 1];
-		double pivot = fmax(fmin(a, b), fmin(fmax(a, b), c));
-		size_t at = part(v, from, to, pivot, false);
-
-		if (k < at) {
-			to = at;
-		} else if (at > from) {
-			from = at;
-		} else {
-			from = part(v, at, to, pivot, true);
-			if (k < from || isnan(pivot))
-				return pivot;
-		}
-	}
-	return v[k];
-}
-
-double scan_median(double *v, size_t n)
-{
-	double upper = kth(v, n, n / 2), lower = v[0];
-
-	/* All before it are at most as large. */
-	for (size_t i = 1; i < n / 2; i++)
-		lower = v[i] > lower ? v[i] : lower;
-	return n % 2 ? upper : (upper + lower) / 2;
-}
 
 double scan_spread(double *work, const double *v, uint32_t n, double *level)
 {
@@ -70,13 +22,13 @@ double scan_spread_above(double *work, const double *v, uint32_t n, double least
 	uint32_t within = 0;
 
 	memmove(work, v, n * sizeof(*work));
-	*level = scan_median(work, n);
+	*level = statistics_median(work, n);
 	for (uint32_t i = 0; i < n; i++) {
 		work[i] = fabs(v[i] - *level);
 		within += work[i] <= limit;
 	}
 	/* To count them costs far less than to find the median. */
-	return within > n / 2 ? 0 : scan_median(work, n) / NORMAL_MEDIAN;
+	return within > n / 2 ? 0 : statistics_median(work, n) / NORMAL_MEDIAN;
 }
 
 uint32_t scan_apart(struct scan *x, const struct peak *block, uint32_t l, uint32_t reach, struct peak *out,
@@ -89,7 +41,7 @@ uint32_t scan_apart(struct scan *x, const struct peak *block, uint32_t l, uint32
 	if (n > want) {
 		for (uint32_t i = 0; i < n; i++)
 			x->work[i] = (double)block[i].size;
-		least = kth(x->work, n, n - want);
+		least = statistics_kth(x->work, n, n - want);
 	}
 	/* If values are few and small, many equal the least one. */
 	for (int ties = 0; ties < 2; ties++)

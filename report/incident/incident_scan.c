@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/statistics.h"
 #include "common/array.h"
 #include "report/incident/incident_scan.h"
 
@@ -216,7 +217,7 @@ static double usual_at(const struct scan *x, const struct stretch *s, uint32_t f
 	if (!n)
 		return x->level;
 	/* A median of rounded values is coarse; a mean follows outliers. */
-	median = scan_median(x->work, n);
+	median = statistics_median(x->work, n);
 	for (uint32_t i = 0; i < n; i++)
 		mean += fmax(fmin(x->work[i] - median, 2.5 * x->spread), -2.5 * x->spread) / n;
 	return median + mean;

@@ -97,8 +97,6 @@ uint32_t scan_apart(struct scan *x, const struct peak *block, uint32_t l, uint32
 /* Finds what repeats at a fixed distance, reports it, and leaves the rest. False: nothing repeats. */
 bool take_rhythm(struct scan *x, struct family *f, enum side side, double tests);
 
-/* Of n values, which are reordered. */
-double scan_median(double *v, size_t n);
 /* Of n values around their median, in *level; `work` has room for as many, or is the values. */
 double scan_spread(double *work, const double *v, uint32_t n, double *level);
 /* The same; 0 if it is at most `least`. */
