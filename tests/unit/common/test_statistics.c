@@ -173,12 +173,28 @@ static void random_numbers(void **state)
 	assert_true(r.state == 0x2000001);
 }
 
+static void medians(void **state)
+{
+	double odd[] = { 5, 1, 4, 2, 3 }, even[] = { 8, 1, 7, 2 }, equal[] = { 2, 2, 2, 9 }, one[] = { 3 };
+	double first[] = { 9, 7, 7, 1, 8 }, third[] = { 9, 7, 7, 1, 8 }, last[] = { 9, 7, 7, 1, 8 };
+
+	(void)state;
+	assert_true(statistics_median(odd, 5) == 3);
+	assert_true(statistics_median(even, 4) == 4.5);
+	assert_true(statistics_median(equal, 4) == 2);
+	assert_true(statistics_median(one, 1) == 3);
+	assert_true(statistics_kth(first, 5, 0) == 1);
+	assert_true(statistics_kth(third, 5, 2) == 7);
+	assert_true(statistics_kth(last, 5, 4) == 9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sample),    cmocka_unit_test(students_t), cmocka_unit_test(hypotheses),
 		cmocka_unit_test(differences), cmocka_unit_test(ranks),      cmocka_unit_test(discoveries),
 		cmocka_unit_test(batches),     cmocka_unit_test(series),     cmocka_unit_test(random_numbers),
+		cmocka_unit_test(medians),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
