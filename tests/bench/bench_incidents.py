@@ -4,6 +4,7 @@ list, by size beside the noise, CPUs, length, background and kind; how many are 
 beside `pmrep check`, and memory.
 
 usage: bench_incidents.py [--runs N] [--bin DIR] [--long] [--wide] [--verbose]
+       bench_incidents.py --cost [--bin DIR] [--tests DIR]: of large recordings alone
 """
 import argparse
 import collections
@@ -20,6 +21,16 @@ import stories
 import worlds
 
 
+# What genrec makes: its arguments, and in words.
+LARGE = [
+    (["page"], "256 CPUs x 40 counters, 1 h at 1 s"),
+    (["hour"], "1,024 CPUs x 40 counters, 1 h at 1 s"),
+    (["large"], "1,024 CPUs x 80 counters, 1 h at 1 s"),
+    (["longwide"], "1,024 CPUs x 40 counters, 24 h at 10 s"),
+    (["wide", "100000"], "100,000 counters of one machine, 2 min at 1 s"),
+]
+
+
 def run(argv):
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     out = process.stdout.read()
@@ -28,16 +39,37 @@ def run(argv):
     return out, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
+def cost(pmrep, genrec):
+    """Prints what incidents take beside check: three times each, in turn."""
+    print("recording                                     check s  incidents s  ratio    MiB   limits 2, 64")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "large.pmr")
+        for shape, text in LARGE:
+            subprocess.run([genrec, *shape, path], check=True, stdout=subprocess.DEVNULL)
+            check, incidents, memory = [], [], 0
+            for _ in range(3):
+                check.append(run([pmrep, "check", path])[1])
+                _, seconds, mib = run([pmrep, "incidents", "--format=json", "--top=0", path])
+                incidents.append(seconds)
+                memory = max(memory, mib)
+            before, after = statistics.median(check), statistics.median(incidents)
+            print(f"{text:45} {before:7.2f} {after:12.2f} {after / before:6.2f} {memory:6.1f}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--bin", default="build/bin")
+    parser.add_argument("--tests", default="build/tests")
+    parser.add_argument("--cost", action="store_true", help="of large recordings, nothing else")
     parser.add_argument("--long", action="store_true", help="24 hours, too: minutes")
     parser.add_argument("--wide", action="store_true", help="1,024 CPUs, too")
     parser.add_argument("--only", type=int, nargs="*", help="of the shapes")
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
+    if args.cost:
+        return cost(os.path.join(args.bin, "pmrep"), os.path.join(args.tests, "genrec"))
     shapes = [(2, 60), (2, 600), (16, 300), (128, 60)]
     shapes = [shapes[i] for i in args.only] if args.only else shapes
     shapes += [(2, 3600), (1024, 60)] if args.wide else []

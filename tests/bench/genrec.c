@@ -7,6 +7,7 @@
  *   genrec large FILE          1,024 CPUs x 80 counters at 1 s for an hour
  *   genrec day FILE            256 CPUs x 40 counters at 1 s for a day: 900 MB
  *   genrec page FILE           256 CPUs x 40 counters at 1 s for an hour
+ *   genrec longwide FILE       1,024 CPUs x 40 counters at 10 s for a day
  *   genrec diff SNAPSHOTS SEED FILE  256 CPUs x 40 counters at 100 ms
  *   genrec wide COLUMNS FILE   COLUMNS counters of one machine at 1 s for two minutes
  *   genrec named COUNTERS FILE COUNTERS counters with names of a user's, read three times
@@ -234,6 +235,25 @@ out:
 	return r;
 }
 
+static const struct sized {
+	const char *name;
+	struct shape shape;
+} sized[] = {
+	{ "hour", { .cpus = 1024, .counters = 40, .interval_ns = 1000000000, .snapshots = 3601 } },
+	{ "large", { .cpus = 1024, .counters = 80, .interval_ns = 1000000000, .snapshots = 3601 } },
+	{ "day", { .cpus = 256, .counters = 40, .interval_ns = 1000000000, .snapshots = 86401 } },
+	{ "page", { .cpus = 256, .counters = 40, .interval_ns = 1000000000, .snapshots = 3601 } },
+	{ "longwide", { .cpus = 1024, .counters = 40, .interval_ns = 10000000000, .snapshots = 8641 } },
+};
+
+static const struct sized *sized_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(sized) / sizeof(*sized); i++)
+		if (!strcmp(sized[i].name, name))
+			return &sized[i];
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	struct shape shape = { 0 };
@@ -247,14 +267,8 @@ int main(int argc, char **argv)
 					.names = perf_events,
 					.perf = true,
 					.shared = argv[1][0] == 'g' };
-	else if (argc == 3 && !strcmp(argv[1], "hour"))
-		shape = (struct shape){ .cpus = 1024, .counters = 40, .interval_ns = 1000000000, .snapshots = 3601 };
-	else if (argc == 3 && !strcmp(argv[1], "large"))
-		shape = (struct shape){ .cpus = 1024, .counters = 80, .interval_ns = 1000000000, .snapshots = 3601 };
-	else if (argc == 3 && !strcmp(argv[1], "day"))
-		shape = (struct shape){ .cpus = 256, .counters = 40, .interval_ns = 1000000000, .snapshots = 86401 };
-	else if (argc == 3 && !strcmp(argv[1], "page"))
-		shape = (struct shape){ .cpus = 256, .counters = 40, .interval_ns = 1000000000, .snapshots = 3601 };
+	else if (argc == 3 && sized_find(argv[1]))
+		shape = sized_find(argv[1])->shape;
 	else if (argc == 5 && !strcmp(argv[1], "diff") && !parse_u64(argv[2], &n) && !parse_u64(argv[3], &shape.seed))
 		shape = (struct shape){
 			.cpus = 256, .counters = 40, .interval_ns = 100000000, .snapshots = n, .seed = shape.seed
@@ -270,7 +284,7 @@ int main(int argc, char **argv)
 					.snapshots = 3,
 					.user_named = true };
 	else {
-		fprintf(stderr, "usage: genrec perf|groups VALUES FILE | genrec hour|large|day|page FILE | "
+		fprintf(stderr, "usage: genrec perf|groups VALUES FILE | genrec hour|large|day|page|longwide FILE | "
 				"genrec wide COLUMNS FILE | genrec named COUNTERS FILE\n");
 		return 2;
 	}
