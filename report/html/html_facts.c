@@ -214,9 +214,9 @@ static int put_target(struct html_recording *r, const struct pm_model *m, const 
 	buf_addstr(&text, !strcmp(target, "system") ? "the whole system" : target);
 	if (command[0])
 		buf_printf(&text, "%s%s", text.len ? ": " : "", command);
-	if (command[0] && arguments) {
+	for (uint32_t i = 0; arguments && arguments->kind == PM_VALUE_ARRAY && i < arguments->array.n; i++) {
 		buf_addch(&text, ' ');
-		value_text(arguments, &text);
+		value_text(&arguments->array.item[i], &text);
 	}
 	for (uint32_t i = 0; i < s->n_events; i++) {
 		const struct pm_map *a = &s->event[i].attrs;

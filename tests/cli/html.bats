@@ -101,6 +101,11 @@ elif what == "mean":
         top = 254 if s["bytes"] == 1 else 65534
         there = [low + (v - 1) / top * (high - low) for v in n if v]
         print(f"{sum(there) / len(there):.1f} {mean} {n.count(0)}")
+elif what == "each":
+    # Of several recordings each has something to say under its name.
+    names = re.findall(r"<div><h3><i class=\"swatch s\d\"></i>([^<]*)</h3>\s*(?=<(?!/div>))", text)
+    assert names == sys.argv[3:] * (len(names) // len(sys.argv[3:])) and names, names
+    assert len(names) == text.count("<div><h3>"), names
 elif what == "text":
     print("\n".join("".join(v) for v in page.text.values()))
 PYTHON
@@ -120,6 +125,7 @@ hostile=$'</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>"\'\
 	look two.html structure
 	look two.html policy
 	look two.html sizes >/dev/null
+	look two.html each idle.pmr loaded.pmr
 }
 
 @test "numbers are those of the recording" {
@@ -212,6 +218,12 @@ hostile=$'</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>"\'\
 	[ "$(look r.html mean near bench.even 'package 1')" = "12000.0 12000 0" ]
 	[ -z "$(look r.html mean near bench.wave 'package 1')" ]
 	[ "$(look r.html sizes | head -n 1 | cut -d' ' -f1)" -le 51 ]
+	# Numbers of any length are written to their end.
+	for until in 430 431 432; do
+		"$bin/pmrep" html --overwrite --show=bench.even --since=425 --until=$until -o r.html r.pmr
+		look r.html sizes >>lengths
+	done
+	[ "$(sort -u lengths | wc -l)" -ge 3 ]
 	# What is not drawn is in the table.
 	look r.html text | grep -q bench.wave
 }
@@ -241,6 +253,20 @@ for name, value in info["host"].items():
         assert value in page, (name, value)
 PYTHON
 	done
+}
+
+@test "which command, and how it ended" {
+	while IFS='|' read -r runs privacy script counted; do
+		"$bin/pmrec" -q --overwrite -o r.pmr -i 0 -r "$runs" --privacy="$privacy" -- sh -c "$script" || true
+		"$bin/pmrep" html --overwrite -o r.html r.pmr
+		look r.html text | grep -qF "command: sh$counted"
+	done <<-'LINES'
+		1|default|exit 3|, exit status 3
+		1|full|exit 0| -c exit 0, exit status 0
+		1|default|kill $$|, killed by signal 15
+		2|default|exit 0|, 2 runs, each with exit status 0
+		3|default|mkdir x|, 3 runs, 2 of which failed
+	LINES
 }
 
 @test "so many metrics that words alone fill a page" {

@@ -299,12 +299,43 @@ static void expected_length(void **state)
 	html_set_release(&expected);
 }
 
+/* As many buckets as were reached, be they next to one another or not; what lies before the start is in the first. */
+static void reached(void **state)
+{
+	static const struct {
+		double at[4];
+		uint32_t used;
+	} cases[] = {
+		{ { 0.5, 1.5 }, 2 },      { { 0.5, 1.5, 2.5 }, 3 }, { { 0.5, 1.5, 2.5, 3.5 }, 4 },
+		{ { 0.5, 2.5, 3.5 }, 4 }, { { -1, 1 }, 2 },         { { 0, 63.5 }, 64 },
+		{ { 0, 64 }, 33 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct html_set s;
+		uint32_t place, n = 0;
+
+		html_set_init(&s, 64, 1, 1 << 20, false);
+		assert_int_equal(html_set_add(&s, 0, 0, false, &place), 0);
+		for (int k = 0; k < 4 && (!k || cases[i].at[k] > 0); k++) {
+			html_set_reach(&s, cases[i].at[k]);
+			take(&s, place, 1, k + 1);
+			n++;
+		}
+		assert_int_equal(html_set_finish(&s), 0);
+		assert_int_equal(s.used, cases[i].used);
+		assert_int_equal(s.series[0].present, n);
+		assert_true(s.series[0].bucket[0].low == 1 && s.series[0].bucket[s.used - 1].high == n);
+		html_set_release(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ramps),           cmocka_unit_test(many),
 		cmocka_unit_test(long_ago),        cmocka_unit_test(steps_together),
-		cmocka_unit_test(expected_length),
+		cmocka_unit_test(expected_length), cmocka_unit_test(reached),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
