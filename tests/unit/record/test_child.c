@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -97,6 +98,35 @@ static void it_gets_signals(void **state)
 	child_release(&c);
 }
 
+/* What ends a command ends one that is stopped, too; other signals leave it stopped. */
+static void it_gets_signals_though_stopped(void **state)
+{
+	static const struct {
+		int signo;
+		bool ends;
+	} cases[] = { { SIGTERM, true }, { SIGINT, true }, { SIGHUP, true }, { SIGUSR1, false } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct error e = { 0 };
+		struct child c;
+		int status;
+
+		fork_shell(&c, "exec sleep 100");
+		assert_int_equal(child_start(&c, &e), 0);
+		assert_int_equal(kill(c.pid, SIGSTOP), 0);
+		assert_int_equal(waitpid(c.pid, &status, WUNTRACED), c.pid);
+		assert_true(WIFSTOPPED(status));
+		child_signal(&c, cases[i].signo);
+		if (!cases[i].ends) {
+			assert_int_equal(waitpid(c.pid, &status, WCONTINUED | WNOHANG), 0);
+			assert_int_equal(kill(c.pid, SIGCONT), 0);
+		}
+		assert_true(child_ended(&c, true));
+		assert_int_equal(child_exit_code(&c), 128 + cases[i].signo);
+		child_release(&c);
+	}
+}
+
 /* A mask or a disposition of the recorder is not the command's. */
 static void it_has_no_blocked_signals(void **state)
 {
@@ -147,9 +177,13 @@ static void what_cannot_be_run(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_waits_for_go),           cmocka_unit_test(it_ends_unstarted_when_nobody_wants_it),
-		cmocka_unit_test(its_status_is_the_shells),  cmocka_unit_test(it_gets_signals),
-		cmocka_unit_test(it_has_no_blocked_signals), cmocka_unit_test(its_limit_of_files_is_the_callers),
+		cmocka_unit_test(it_waits_for_go),
+		cmocka_unit_test(it_ends_unstarted_when_nobody_wants_it),
+		cmocka_unit_test(its_status_is_the_shells),
+		cmocka_unit_test(it_gets_signals),
+		cmocka_unit_test(it_gets_signals_though_stopped),
+		cmocka_unit_test(it_has_no_blocked_signals),
+		cmocka_unit_test(its_limit_of_files_is_the_callers),
 		cmocka_unit_test(what_cannot_be_run),
 	};
 
