@@ -133,7 +133,8 @@ int replay_drop_ended(struct replay *r)
 	for (size_t i = 0; i < r->n_want; i++)
 		r->sum_of[i] = r->sum_of[i] ? place[r->sum_of[i] - 1] + 1 : 0;
 	r->n_folded = 0;
-	/* The keys have the old numbers. */
+	/* Keys and results have the old numbers. */
+	r->placed = false;
 	r->used_keys = r->n_keys;
 	free(place);
 	return 0;

@@ -511,6 +511,55 @@ static void totals_of_the_ended(void **state)
 		}
 }
 
+/* A task ends after the first reading, before there is an interval; others have other aspects, and keep theirs. */
+static void ended_before_the_interval(void **state)
+{
+	for (int sums = 0; sums < 2; sums++) {
+		struct pm_model *m;
+		struct builder b;
+		struct caught *c;
+		uint32_t x, y;
+
+		builder_init(&b, of_tasks);
+		m = &b.model;
+		x = builder_counter(&b, "test.x", "1", sums ? PM_CUMULATIVE : PM_GAUGE, PM_AGG_SUM);
+		y = builder_counter(&b, "test.y", "1", PM_CUMULATIVE, PM_AGG_SUM);
+		builder_group(&b, PM_TASK, 1, 0, &x, 1);
+		builder_group(&b, PM_TASK, 1, 0, &y, 1);
+		m->group[1].instance[0] = b.instance[PM_TASK][1];
+		c = calloc(1, sizeof(*c));
+		assert_non_null(c);
+		assert_int_equal(replay_new(&c->replay, &(struct replay_config){ .mode = REPLAY_TOTAL }, catch, c),
+				 0);
+		assert_int_equal(replay_begin_tracks(c->replay, m), 0);
+		assert_int_equal(replay_want(c->replay, x, VALUE), 0);
+		assert_int_equal(replay_want(c->replay, y, 1u << TRACK_RATE | 1u << TRACK_ELAPSED), 0);
+		assert_int_equal(replay_end_tracks(c->replay), 0);
+		feed(c, &b, 0, 1);
+		m->group[0].retired = true;
+		m->instance[b.instance[PM_TASK][0] - 1].retired_ns = BUILDER_START_NS + 500000000;
+		assert_int_equal(replay_settle(c->replay), 0);
+		assert_int_equal(replay_end_tracks(c->replay), 0);
+		feed(c, &b, 1, 4);
+		assert_int_equal(replay_finish(c->replay), 0);
+		assert_int_equal(c->n, 1);
+		assert_int_equal(replay_tracks(c->replay), 2);
+		for (uint32_t t = 0; t < 2; t++) {
+			struct track_info info = replay_track(c->replay, t);
+
+			if (info.counter == x) {
+				assert_missing(c->value[t][TRACK_VALUE][0], PM_REASON_OFFLINE);
+				continue;
+			}
+			assert_int_equal(info.instance, b.instance[PM_TASK][1]);
+			assert_value(c->value[t][TRACK_RATE][0], 10);
+			assert_value(c->value[t][TRACK_ELAPSED][0], 4);
+		}
+		stop(c);
+		builder_release(&b);
+	}
+}
+
 /* With so many columns two intervals at a time have room, and a snapshot may end two: the one before it, and its own. */
 static void blocks_of_two(void **state)
 {
@@ -559,6 +608,7 @@ int main(void)
 		cmocka_unit_test(deltas_and_peaks),
 		cmocka_unit_test(scales_and_types),
 		cmocka_unit_test(totals_of_the_ended),
+		cmocka_unit_test(ended_before_the_interval),
 		cmocka_unit_test(blocks_of_two),
 	};
 
