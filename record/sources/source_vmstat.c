@@ -127,10 +127,12 @@ static int tcp_refresh(struct textstore *s)
 		size_t name = strcspn(names, " \n"), number = strcspn(at, " \n");
 
 		for (uint32_t i = 0; i < s->n; i++) {
+			char *end;
+
 			if (strncmp(d->row[i].key, names, name) || d->row[i].key[name])
 				continue;
-			s->value[i] = strtoull(at, NULL, 10);
-			s->status[i] = PM_OK;
+			s->value[i] = strtoull(at, &end, 10);
+			s->status[i] = end == at + number ? PM_OK : PM_REASON_FORMAT;
 		}
 		names += name + (names[name] == ' ');
 		at += number + (at[number] == ' ');

@@ -280,6 +280,44 @@ static void pressure_reads_totals(void **state)
 	assert_null(here.plan.units);
 }
 
+/* Numbers have the names of the line before; other protocols have lines of the same kind. */
+static void tcp_goes_by_names(void **state)
+{
+#define IP_LINES "Ip: Forwarding InSegs\nIp: 1 77\n"
+	const struct {
+		const char *text;
+		uint64_t sent, again, established;
+	} cases[] = {
+		{ IP_LINES "Tcp: CurrEstab InSegs OutSegs RetransSegs\nTcp: 5 10 20 3\nUdp: InSegs\nUdp: 9\n", 20, 3,
+		  5 },
+		/* As another kernel orders them, with names that begin alike. */
+		{ IP_LINES "Tcp: RetransSegsX RetransSegs CurrEst OutSegs\nTcp: 8 4 9 21\n", 21, 4,
+		  STATUS(PM_REASON_FORMAT) },
+		/* Fewer numbers than names. */
+		{ IP_LINES "Tcp: CurrEstab OutSegs RetransSegs\nTcp: 6 22\n", 22, STATUS(PM_REASON_FORMAT), 6 },
+		/* What is no number is no 0. */
+		{ IP_LINES "Tcp: CurrEstab OutSegs RetransSegs\nTcp: - 24 5x\n", 24, STATUS(PM_REASON_FORMAT),
+		  STATUS(PM_REASON_FORMAT) },
+		/* Numbers without end. */
+		{ IP_LINES "Tcp: CurrEstab OutSegs RetransSegs\nTcp: 6 23 5", 23, 5, 6 },
+		{ IP_LINES "Tcp: CurrEstab OutSegs RetransSegs\n", STATUS(pm_reason_errno(ENODATA)),
+		  STATUS(pm_reason_errno(ENODATA)), STATUS(pm_reason_errno(ENODATA)) },
+	};
+
+	(void)state;
+	sysroot_make(here.dir, NULL);
+	sysroot_put(here.dir, "/sys/devices/system/cpu/online", "0\n");
+	sysroot_put(here.dir, "/proc/net/snmp", cases[0].text);
+	start_with(NULL, "tcp", "full", NULL);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		sysroot_put(here.dir, "/proc/net/snmp", cases[i].text);
+		sample();
+		assert_int_equal(of_system("tcp.out_segments"), cases[i].sent);
+		assert_int_equal(of_system("tcp.retransmitted"), cases[i].again);
+		assert_int_equal(of_system("tcp.established"), cases[i].established);
+	}
+}
+
 /* What appears while recording gets its place when the control thread looks, and what goes is gone. */
 static void interfaces_come_and_go(void **state)
 {
@@ -385,6 +423,7 @@ int main(void)
 		cmocka_unit_test_teardown(vmstat_knows_levels, teardown),
 		cmocka_unit_test_teardown(meminfo_takes_what_it_knows, teardown),
 		cmocka_unit_test_teardown(pressure_reads_totals, teardown),
+		cmocka_unit_test_teardown(tcp_goes_by_names, teardown),
 		cmocka_unit_test_teardown(interfaces_come_and_go, teardown),
 		cmocka_unit_test_teardown(disks_are_those_of_the_kernel, teardown),
 		cmocka_unit_test_teardown(every_source_costs_itself_only, teardown),
