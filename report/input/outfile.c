@@ -1,3 +1,4 @@
+#include "common/buf.h"
 #include "common/file.h"
 #include "common/random.h"
 #include "report/input/outfile.h"
@@ -92,11 +93,27 @@ static int open_temporary(struct outfile *o, const struct stat *old, mode_t allo
 	return 0;
 }
 
+/* Whether somebody else put a link there, in a folder where everybody may. What is opened by its own name is
+ * protected from that by the kernel (proc_sys_fs(5), protected_symlinks); what a rename replaces is not. */
+static bool is_planted(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	SCOPED(scoped_free) char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	struct stat link, in;
+
+	if (lstat(path, &link) || !S_ISLNK(link.st_mode) || link.st_uid == geteuid())
+		return false;
+	return !folder || stat(folder, &in) ||
+	       ((in.st_mode & S_ISVTX) && (in.st_mode & S_IWOTH) && in.st_uid != link.st_uid);
+}
+
 static int open_path(struct outfile *o, unsigned flags, char *const *inputs, size_t n, struct error *e)
 {
 	mode_t allowed = flags & OUTFILE_PRIVATE ? shared_mode(inputs, n) : 0777;
 	struct stat st;
 
+	if (is_planted(o->path))
+		return error_set(e, EACCES, "'%s' is a link that another user has put there; name its file", o->path);
 	/* A link remains a link; its target is written. */
 	o->place = realpath(o->path, NULL);
 	if (!o->place)

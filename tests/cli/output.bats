@@ -123,6 +123,34 @@ writes() {
 	[ -s seen ]
 }
 
+@test "a link that another user put where everybody may write is not followed" {
+	[ "$(id -u)" -eq 0 ] || skip "not root: no file of another user"
+	"$tests/make_recording" r.pmr
+	mkdir -m 1777 all
+	echo old >place
+	for where in all/link "$PWD/all/link"; do
+		ln -sfn ../place all/link
+		chown -h 65534 all/link
+		run -2 "$bin/pmrep" show r.pmr -o "$where" --overwrite
+		[[ $output == *"all/link' is a link that another user has put there"* ]]
+		[ "$(cat place)" = old ]
+		# By its own name, or by a link of one's own, it is written.
+		chown -h 0 all/link
+		"$bin/pmrep" show r.pmr -o "$where" --overwrite
+		grep -q cycles place
+		echo old >place
+	done
+	(
+		cd all
+		chown -h 65534 link
+		run -2 "$bin/pmrep" show ../r.pmr -o link --overwrite
+		# Where not everybody may write, a link is what it is.
+		chmod 0777 .
+		"$bin/pmrep" show ../r.pmr -o link --overwrite
+	)
+	grep -q cycles place
+}
+
 @test "what is made beside recordings replaces none" {
 	"$tests/make_diff" a.pmr seed=1
 	for i in 2 3 4; do "$tests/make_diff" "b$i.pmr" seed="$i"; done
