@@ -359,7 +359,7 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 	struct window *w = &r->window;
 	uint64_t offset = w->offset, length = frame_len(h), lost;
 	bool begins;
-	int ok;
+	int hidden, ok;
 
 	if (h->type == PM_FRAME_CHUNK && r->leap.named && !r->leap.on) {
 		*item = (struct pm_item){ .kind = PM_ITEM_MODEL,
@@ -378,8 +378,8 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 		ok = reader_look_ahead(r, &item->parts);
 		return ok ? ok : item->parts != 0;
 	}
-	if (reader_hides(r, h))
-		return drop_frame(r, h);
+	if ((hidden = reader_hides(r, h)))
+		return hidden < 0 ? hidden : drop_frame(r, h);
 	r->frame_end = offset + length;
 	ok = belongs(r, h, &begins);
 	if (begins) {

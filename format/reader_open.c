@@ -8,8 +8,8 @@
 
 #define FEATURES_KNOWN 0ull /* incompatible features that this version reads */
 
-/* Before anything else of a recording is read: does its header say that this version can read it? */
-static bool header_too_new(struct pm_reader *r, const struct frame_head *h)
+/* Before anything else of a recording is read: does its header say that this version cannot read it? 1, 0, -ENOMEM. */
+static int header_too_new(struct pm_reader *r, const struct frame_head *h)
 {
 	struct definitions_seen seen = { 0 };
 	struct pm_model m;
@@ -18,10 +18,13 @@ static bool header_too_new(struct pm_reader *r, const struct frame_head *h)
 	unsigned parts;
 	size_t len;
 	bool too_new = false;
-	int err = h->type == PM_FRAME_HEADER ? reader_body(r, h, &body, &len) : -EINVAL;
+	int err = reader_body(r, h, &body, &len);
+	bool newer_body = err == -ENOTSUP;
 
 	pm_model_init(&m);
-	if (!err && !decode_definitions(&m, h->type, body, len, &seen, &parts))
+	if (!err)
+		err = decode_definitions(&m, h->type, body, len, &seen, &parts);
+	if (!err)
 		bits = pm_map_get(&m.header, PM_HEADER_INCOMPATIBLE);
 	if (bits)
 		too_new = bits->kind != PM_VALUE_U64 || bits->u64 & ~FEATURES_KNOWN;
@@ -29,21 +32,24 @@ static bool header_too_new(struct pm_reader *r, const struct frame_head *h)
 		too_new |= pm_key_critical(m.header.field[i].key);
 	pm_model_release(&m);
 	definitions_seen_release(&seen);
-	return too_new || err == -ENOTSUP;
+	return err == -ENOMEM ? err : too_new || newer_body;
 }
 
-bool reader_hides(struct pm_reader *r, const struct frame_head *h)
+int reader_hides(struct pm_reader *r, const struct frame_head *h)
 {
 	const uint8_t *id = r->hidden ? r->hidden_id : r->id;
+	int too_new;
 
 	if (h->type != PM_FRAME_HEADER ||
 	    ((r->hidden || r->id_known) && !memcmp(id, h->id, sizeof(r->id)) && (h->sequence || !r->sequence)))
 		return r->hidden;
-	if (!header_too_new(r, h)) {
+	if ((too_new = header_too_new(r, h)) < 0)
+		return too_new;
+	if (!too_new) {
 		if (r->hidden && !r->id_known)
 			r->start = r->window.offset;
 		r->hidden = false;
-		return false;
+		return 0;
 	}
 	newer_note(&r->newer, "the recording at byte %" PRIu64 " uses features newer than this program",
 		   r->window.offset);
@@ -52,7 +58,7 @@ bool reader_hides(struct pm_reader *r, const struct frame_head *h)
 				  "no end frame before the next recording begins");
 	memcpy(r->hidden_id, h->id, sizeof(r->id));
 	r->hidden = r->ended = true;
-	return true;
+	return 1;
 }
 
 void reader_too_new(struct pm_reader *r, unsigned type)
@@ -94,7 +100,7 @@ static int open_at(struct pm_reader *r, struct error *e)
 	struct frame_head h;
 	bool ours;
 	size_t len;
-	int ok = window_need(w, sizeof(start));
+	int hidden = 0, ok = window_need(w, sizeof(start));
 
 	if (ok)
 		return ok == -EISDIR ? error_set(e, EISDIR, "is a directory, not a recording") :
@@ -122,12 +128,13 @@ static int open_at(struct pm_reader *r, struct error *e)
 		return error_set(e, EINVAL, "is a recording, but none of its frames can be read");
 	if (!ok)
 		return no_recording(start, len, e);
-	while (ok == 1 && reader_hides(r, &h)) {
+	while (ok == 1 && (hidden = reader_hides(r, &h)) > 0) {
 		ok = w->in.growing ? 0 : window_skip(w, frame_len(&h));
 		if (!ok && !w->in.growing)
 			ok = reader_find(r, &h);
 	}
 	r->ended = false;
+	ok = hidden < 0 ? hidden : ok;
 	return ok == 1 ? 0 :
 	       ok      ? error_sys(e, -ok, "read") :
 			 error_set(e, ENOTSUP, "the recording uses features newer than this program");

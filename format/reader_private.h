@@ -156,8 +156,8 @@ int reader_find(struct pm_reader *r, struct frame_head *h);
 /* The body of a frame with its payload in the window: checksum, decompression. Points into the window or r->body. 0,
  * -EBADMSG, -ENOMEM. */
 int reader_body(struct pm_reader *r, const struct frame_head *h, const void **body, size_t *len);
-/* Whether this frame belongs to a recording that cannot be read; notes that. */
-bool reader_hides(struct pm_reader *r, const struct frame_head *h);
+/* Whether this frame belongs to a recording that cannot be read; notes that. 1, 0 or -ENOMEM. */
+int reader_hides(struct pm_reader *r, const struct frame_head *h);
 /* Notes a frame that this version does not know, and the consequences. */
 void reader_too_new(struct pm_reader *r, unsigned type);
 /* The first chunk of a recording goes on from here, unless others before it are lost. */
