@@ -133,6 +133,8 @@ static inline bool pm_counter_texts(const struct pm_counter *c)
 {
 	return c->type == PM_TEXT || c->type == PM_BYTES || ((unsigned)c->type & 112) == 80;
 }
+/* Whether values of both are in the same unit, by the same scale. */
+bool pm_counters_measure_alike(const struct pm_counter *a, const struct pm_counter *b);
 /* How to combine its values, as far as this version knows. */
 static inline enum pm_aggregation pm_counter_joins(const struct pm_counter *c)
 {

@@ -218,3 +218,11 @@ const char *pm_model_probe_name(const struct pm_model *m, const struct pm_probe 
 	/* "cycles#2" is the second of that name. */
 	return len && (strncmp(p->what, c->display, len) || p->what[len] != '#') ? c->display : p->what;
 }
+
+bool pm_counters_measure_alike(const struct pm_counter *a, const struct pm_counter *b)
+{
+	const char *x = a->scale.text ? a->scale.text : "", *y = b->scale.text ? b->scale.text : "";
+
+	return !strcmp(x, y) && a->scale.num == b->scale.num && a->scale.den == b->scale.den &&
+	       !strcmp(a->unit, b->unit);
+}

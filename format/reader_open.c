@@ -8,7 +8,7 @@
 
 #define FEATURES_KNOWN 0ull /* incompatible features that this version reads */
 
-/* Before anything else of a recording is read: does its header say that this version cannot read it? 1, 0, -ENOMEM. */
+/* Before anything else of a recording is read: does its header say that it cannot be read? 1, 0 or -ENOMEM. */
 static int header_too_new(struct pm_reader *r, const struct frame_head *h)
 {
 	struct definitions_seen seen = { 0 };

@@ -16,8 +16,7 @@ static int64_t counter_place(struct rewrite *w, const struct pm_counter *c, stru
 	if (!old)
 		return pm_model_add_counter(&w->model, c);
 	if (old->type != c->type || old->semantics != c->semantics || old->width != c->width ||
-	    strcmp(old->unit, c->unit) || old->scale.num != c->scale.num || old->scale.den != c->scale.den ||
-	    !old->scale.text != !c->scale.text || (c->scale.text && strcmp(old->scale.text, c->scale.text)))
+	    !pm_counters_measure_alike(old, c))
 		return error_set(e, EINVAL, "%s has different definitions in these recordings", c->name);
 	return old->id;
 }

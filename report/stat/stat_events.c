@@ -258,7 +258,8 @@ static bool belong_together(const struct stat_sheet *s, const struct pm_counter 
 
 	if (stat_programs_same(a, b))
 		return !s->config->no_merge;
-	if (s->config->no_merge || (s->config->aggr == STAT_NONE && !stat_is_older(s)) || !wildcard ||
+	if (s->config->no_merge || !pm_counters_measure_alike(a, b) ||
+	    (s->config->aggr == STAT_NONE && !stat_is_older(s)) || !wildcard ||
 	    wildcard != pm_map_u64(&b->attrs, PM_COUNTER_PERF_WILDCARD, 0) || !strcmp(pa, pb) ||
 	    strcmp(after_pmu(a), after_pmu(b)))
 		return false;

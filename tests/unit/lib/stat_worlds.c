@@ -145,6 +145,32 @@ static void make_odd(struct builder *b)
 	make_machine(b, true);
 }
 
+static struct reading of_scales(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	bool time = !strcmp(counter, "enabled") || !strcmp(counter, "running");
+
+	return (struct reading){ row * (time ? 1000000000 : a_second(counter, i->number)), 0 };
+}
+
+static void make_scales(struct builder *b)
+{
+	static const struct row list[] = {
+		{ "uncore_imc_0/cas/", "MiBy", "6.103515625e-05", "uncore_imc_0", 1 },
+		{ "uncore_imc_1/cas/", "MiBy", "6.103515625e-05", "uncore_imc_1", 1 },
+		{ "uncore_imc_2/cas/", "MiBy", "0.5", "uncore_imc_2", 1 },
+		{ "uncore_imc_3/cas/", "J", "0.5", "uncore_imc_3", 1 },
+	};
+
+	builder_init(b, of_scales);
+	for (size_t k = 0; k < sizeof(list) / sizeof(*list); k++) {
+		uint32_t id;
+
+		add_counter(b, &list[k], &id);
+		builder_group(b, PM_CPU, 1, PM_GROUP_PERF_TIMES, &id, 1);
+	}
+	builder_write(b, 0, 5);
+}
+
 /* ---- runs ---- */
 
 static struct reading of_runs(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
@@ -612,7 +638,7 @@ bool stat_world(struct builder *b, const char *kind)
 		{ "unrun", make_unrun },       { "tasks", make_tasks },   { "topdown", make_topdown },
 		{ "slots", make_slots },       { "hybrid", make_hybrid }, { "cgroups", make_cgroups },
 		{ "programs", make_programs }, { "missed", make_missed }, { "shares", make_shares },
-		{ "nvidia", make_nvidia },     { "names", make_names },
+		{ "nvidia", make_nvidia },     { "names", make_names },   { "scales", make_scales },
 	};
 
 	for (size_t i = 0; i < sizeof(world) / sizeof(*world); i++)

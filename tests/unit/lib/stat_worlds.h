@@ -14,6 +14,8 @@
  *   a,"b"                100: a name of all that parts fields
  *   broken               could not be opened
  * odd    the same where CPUs with odd numbers are of package 1
+ * scales uncore_imc_N/cas/ on CPU 0, one wildcard, each second: 1000000 MiB / 16384 of N = 0; of N = 1 to 3 2000000 of
+ *        these, of half a MiB, and of half a joule
  *
  * runs     a command that ran three times, for 1, 2 and 3 s: task-clock 1, 2 and 3 ms, instructions 10, 20 and 60
  * unrun    the same with rare, 100 in the first run and 300 in the third, which did not run in the second, and never,

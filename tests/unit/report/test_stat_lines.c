@@ -230,6 +230,10 @@ static const struct {
 	  "     4.000000000             36,000      topdown-slots-retired            #     25.0% retiring\n"
 	  "     4.000000000             14,400      topdown-fetch-bubbles            #     10.0% frontend bound\n"
 	  "     4.000000000              7,200      topdown-recovery-bubbles         #     10.0% bad speculation\n" },
+	/* One event of several PMUs is what is measured alike: 12,000,000 / 16,384 MiB; 4,000,000 MiB; 4,000,000 J. */
+	{ "scales", "-x,", "732.42,MiB,uncore_imc/cas/,8000000000,100.00,,\n"
+	  "4000000.00,MiB,uncore_imc_2/cas/,4000000000,100.00,,\n"
+	  "4000000.00,Joules,uncore_imc_3/cas/,4000000000,100.00,,\n" },
 	/* In the order that perf 7 has on Arrow Lake. */
 	{ "hybrid", "--topdown -x, --metric-only --metric-style=named",
 	  "%  tma_backend_bound,%  tma_backend_bound,%  tma_retiring,%  tma_retiring,%  tma_frontend_bound,%  tma_frontend_bound,"
