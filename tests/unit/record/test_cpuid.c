@@ -78,6 +78,10 @@ static void names_cpus(void **state)
 		{ "ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69", 0x00000f29, "GenuineIntel-15-2-9" },
 		{ "ebx=0x68747541 ecx=0x444d4163 edx=0x69746e65", 0x00a10f11, "AuthenticAMD-25-11-1" },
 		{ "ebx=0x68747541 ecx=0x444d4163 edx=0x69746e65", 0x00830f10, "AuthenticAMD-23-31-0" },
+		/* Families but 6 and 15 have no extended model, those but 15 no extended family. */
+		{ "ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69", 0x00150543, "GenuineIntel-5-4-3" },
+		{ "ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69", 0x00190743, "GenuineIntel-7-4-3" },
+		{ "ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69", 0x019906a3, "GenuineIntel-6-9A-3" },
 	};
 	char name[64];
 
@@ -119,6 +123,116 @@ static void names_hypervisors(void **state)
 		cpuid_free(asked, 1);
 		asked = NULL;
 	}
+}
+
+/* Whether a CPU whose dump is the text has the leaf, if asked for all or briefly. */
+static void expect_leaf(const char *dump, uint32_t leaf, uint32_t subleaf, bool whole, bool brief)
+{
+	for (int i = 0; i < 2; i++) {
+		sysroot_put(dir, "/dev/cpu/0/cpuid", "CPU:\n%s", dump);
+		assert_int_equal(cpuid_collect(&root, &cpus, i, &asked), 0);
+		assert_int_equal(asked[0].err, 0);
+		if (!!cpuid_get(&asked[0], leaf, subleaf) != (i ? brief : whole))
+			fail_msg("%x.%x of %s", leaf, subleaf, dump);
+		cpuid_free(asked, 1);
+		asked = NULL;
+	}
+}
+
+#define LEAF(leaf, subleaf, eax, ecx) "   0x" #leaf " 0x" #subleaf ": eax=0x" #eax " ebx=0x0 ecx=0x" #ecx " edx=0x0\n"
+
+/* A processor that lacks a leaf answers with another one's words: only those up to the highest of their range are
+ * asked for, and of a leaf's parts only those up to its end. */
+static void asks_for_what_is_there(void **state)
+{
+	static const struct {
+		const char *dump;
+		uint32_t leaf, subleaf;
+		bool whole, brief;
+	} row[] = {
+		{ LEAF(0, 0, 6, 0) LEAF(6, 0, 1, 0), 6, 0, true, true },
+		{ LEAF(0, 0, 5, 0) LEAF(6, 0, 1, 0), 6, 0, false, false },
+		{ LEAF(0, 0, 6, 0) LEAF(3, 0, 1, 0), 3, 0, false, false },
+		{ LEAF(0, 0, 80000008, 0) LEAF(6, 0, 1, 0), 6, 0, false, false },
+		{ LEAF(0, 0, 1, 0) LEAF(80000000, 0, 80000007, 0) LEAF(80000007, 0, 0, 0), 0x80000007, 0, true,
+		  true },
+		{ LEAF(0, 0, 1, 0) LEAF(80000000, 0, 80000007, 0) LEAF(80000008, 0, 0, 0), 0x80000008, 0, false,
+		  false },
+		{ LEAF(0, 0, 1, 0) LEAF(80000000, 0, 8, 0) LEAF(80000007, 0, 0, 0), 0x80000007, 0, false, false },
+		{ LEAF(0, 0, 1, 0) LEAF(80000001, 0, 1, 0), 0x80000001, 0, false, false },
+		{ LEAF(0, 0, 1, 0) LEAF(1, 0, 0, 80000000) LEAF(40000000, 0, 0, 0), 0x40000000, 0, true, true },
+		{ LEAF(0, 0, 1, 0) LEAF(1, 0, 0, 7fffffff) LEAF(40000000, 0, 0, 0), 0x40000000, 0, false, false },
+		{ LEAF(0, 0, 1, 0) LEAF(40000000, 0, 0, 0), 0x40000000, 0, false, false },
+		/* The list of caches ends with one of type 0, that of levels, too. */
+		{ LEAF(0, 0, 4, 0) LEAF(4, 0, 121, 0) LEAF(4, 1, 10, 0) LEAF(4, 2, 1e0, 0), 4, 1, true, false },
+		{ LEAF(0, 0, 4, 0) LEAF(4, 0, 121, 0) LEAF(4, 1, 10, 0) LEAF(4, 2, 1e0, 0), 4, 2, false, false },
+		{ LEAF(0, 0, 4, 0) LEAF(4, 0, 0, 0) LEAF(4, 1, 1, 0), 4, 0, true, false },
+		{ LEAF(0, 0, 4, 0) LEAF(4, 0, 0, 0) LEAF(4, 1, 1, 0), 4, 1, false, false },
+		{ LEAF(0, 0, b, 0) LEAF(b, 0, 1, 100) LEAF(b, 1, 4, ff01), 0xb, 1, true, false },
+		{ LEAF(0, 0, b, 0) LEAF(b, 0, 1, 100) LEAF(b, 1, 4, 10001), 0xb, 1, false, false },
+		/* One counts its parts, up to what is kept. */
+		{ LEAF(0, 0, 7, 0) LEAF(7, 0, 1, 0) LEAF(7, 1, 0, 0), 7, 1, true, false },
+		{ LEAF(0, 0, 7, 0) LEAF(7, 0, 0, 0) LEAF(7, 1, 0, 0), 7, 1, false, false },
+		/* Others have no more than one. */
+		{ LEAF(0, 0, 6, 0) LEAF(6, 0, 1, 0) LEAF(6, 1, 1, 0), 6, 1, false, false },
+	};
+
+	open_tree(NULL, "0");
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		expect_leaf(row[i].dump, row[i].leaf, row[i].subleaf, row[i].whole, row[i].brief);
+}
+
+static void parts_have_a_limit(void **state)
+{
+	static const char *const count[] = { "1f", "20", "ffffffff" };
+	char dump[4096];
+
+	open_tree(NULL, "0");
+	for (size_t k = 0; k < sizeof(count) / sizeof(count[0]); k++) {
+		int n = snprintf(dump, sizeof(dump), LEAF(0, 0, 7, 0));
+
+		for (unsigned i = 0; i < 34; i++)
+			n += snprintf(dump + n, sizeof(dump) - (size_t)n,
+				      "0x7 0x%x: eax=0x%s ebx=0x0 ecx=0x0 edx=0x0\n", i, count[k]);
+		expect_leaf(dump, 7, 31, true, false);
+		expect_leaf(dump, 7, 32, false, false);
+	}
+}
+
+/* Of the driver each leaf has 16 bytes at its own number: a file with holes can hold the first of each range. */
+static void reads_what_the_driver_says(void **state)
+{
+	static const uint8_t first[16] = "\0\0\0\0GenuntelineI", more[16] = { [3] = 0x80, 1, 2, 3, 4, [15] = 0x81 };
+	char path[64];
+	FILE *f;
+
+	open_tree(NULL, "0");
+	sysroot_put(dir, "/dev/cpu/0/cpuid", "%s", "");
+	assert_int_equal(cpuid_collect(&root, &cpus, false, &asked), 0);
+	assert_int_equal(asked[0].err, -EIO);
+	cpuid_free(asked, 1);
+	asked = NULL;
+	snprintf(path, sizeof(path), "%s/dev/cpu/0/cpuid", dir);
+	f = fopen(path, "w");
+	assert_int_equal(fwrite(first, sizeof(first), 1, f), 1);
+	assert_int_equal(fseeko(f, 0x80000000, SEEK_SET), 0);
+	assert_int_equal(fwrite(more, sizeof(more), 1, f), 1);
+	fclose(f);
+	assert_int_equal(cpuid_collect(&root, &cpus, false, &asked), 0);
+	assert_int_equal(asked[0].err, 0);
+	assert_int_equal(asked[0].n, 2);
+	assert_int_equal(cpuid_get(&asked[0], 0, 0)->ebx, 0x756e6547);
+	assert_int_equal(cpuid_get(&asked[0], 0, 0)->ecx, 0x6c65746e);
+	assert_int_equal(cpuid_get(&asked[0], 0, 0)->edx, 0x49656e69);
+	assert_int_equal(cpuid_get(&asked[0], 0x80000000, 0)->eax, 0x80000000);
+	assert_int_equal(cpuid_get(&asked[0], 0x80000000, 0)->ebx, 0x04030201);
+	assert_int_equal(cpuid_get(&asked[0], 0x80000000, 0)->edx, 0x81000000);
+	/* A text without the first leaf is none of a processor. */
+	cpuid_free(asked, 1);
+	asked = NULL;
+	sysroot_put(dir, "/dev/cpu/0/cpuid", "CPU:\n" LEAF(1, 0, 1, 0));
+	assert_int_equal(cpuid_collect(&root, &cpus, false, &asked), -ENOSYS);
+	assert_null(asked);
 }
 
 /* Of a machine whose first CPU has no dump the others' are there. */
@@ -284,6 +398,9 @@ int main(void)
 		cmocka_unit_test_teardown(reads_dumps, teardown),
 		cmocka_unit_test_teardown(names_cpus, teardown),
 		cmocka_unit_test_teardown(names_hypervisors, teardown),
+		cmocka_unit_test_teardown(asks_for_what_is_there, teardown),
+		cmocka_unit_test_teardown(parts_have_a_limit, teardown),
+		cmocka_unit_test_teardown(reads_what_the_driver_says, teardown),
 		cmocka_unit_test_teardown(one_dump_is_enough, teardown),
 		cmocka_unit_test_teardown(nothing_to_ask, teardown),
 		cmocka_unit_test_teardown(agrees_with_the_driver, teardown),

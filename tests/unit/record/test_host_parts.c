@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -22,6 +23,7 @@
 #include <cmocka.h>
 
 #include "common/buf.h"
+#include "format/model.h"
 #include "record/host/affinity.h"
 #include "record/host/caller.h"
 #include "record/host/clocks.h"
@@ -29,6 +31,7 @@
 #include "record/host/memory.h"
 #include "record/host/mounts.h"
 #include "record/host/opener_private.h"
+#include "record/host/perf_open.h"
 #include "record/host/privileges.h"
 #include "record/host/service.h"
 #include "tests/unit/lib/sysroot.h"
@@ -666,6 +669,138 @@ static void mounts_are_lines_of_four_words(void **state)
 	root_release(&root);
 }
 
+/* ---- what the kernel is asked to count ---- */
+
+/* As perf-list(1) explains the letters and perf_event_open(2) the bits. */
+static void letters_are_bits_of_the_kernels(void **state)
+{
+	static const struct {
+		const char *letters;
+		bool core, user, kernel, hv, host, guest, idle, pinned, exclusive;
+		unsigned precise;
+	} row[] = {
+		{ "", .core = false },
+		{ "", .core = true, .guest = true },
+		{ "u", .kernel = true, .hv = true },
+		{ "k", .user = true, .hv = true },
+		{ "h", .user = true, .kernel = true },
+		{ "uk", .core = true, .hv = true, .guest = true },
+		{ "ukh", .core = false },
+		{ "G", .core = true, .host = true },
+		{ "H", .core = false, .guest = true },
+		{ "GH", .core = true },
+		{ "I", .idle = true },
+		{ "D", .pinned = true },
+		{ "e", .exclusive = true },
+		{ "p", .precise = 1 },
+		{ "pp", .precise = 2 },
+		{ "ppp", .precise = 3 },
+		{ "P", .precise = 3 },
+		{ "SWbRX", .core = false },
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct event ev = { .core = row[i].core, .type = 7, .config = { 1, 2, 3 }, .bp_type = 4 };
+		union perf_attr attr;
+		const struct perf_event_attr *a = &attr.a;
+
+		memset(&attr, 0xff, sizeof(attr));
+		assert_int_equal(event_mods_parse(row[i].letters, strlen(row[i].letters), &ev.mods), 0);
+		perf_attr_fill(&attr, &ev);
+		assert_int_equal(a->type, 7);
+		assert_int_equal(a->config, 1);
+		assert_int_equal(a->config1, 2);
+		assert_int_equal(a->config2, 3);
+		assert_int_equal(a->bp_type, 4);
+		assert_int_equal(a->exclude_user, row[i].user);
+		assert_int_equal(a->exclude_kernel, row[i].kernel);
+		assert_int_equal(a->exclude_hv, row[i].hv);
+		assert_int_equal(a->exclude_host, row[i].host);
+		assert_int_equal(a->exclude_guest, row[i].guest);
+		assert_int_equal(a->exclude_idle, row[i].idle);
+		assert_int_equal(a->pinned, row[i].pinned);
+		assert_int_equal(a->exclusive, row[i].exclusive);
+		assert_int_equal(a->precise_ip, row[i].precise);
+		assert_false(a->disabled || a->inherit || a->sample_period);
+		assert_int_equal(a->read_format,
+				 PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
+	}
+}
+
+/* Kernels refuse a structure that is longer than theirs only if there is something in the rest. */
+static void the_attributes_are_as_long_as_they_have_to_be(void **state)
+{
+	static const struct {
+		uint64_t config3, config4;
+		uint32_t size;
+	} row[] = { { 0, 0, 128 }, { 5, 0, 136 }, { 5, 6, 144 }, { 0, 6, 144 } };
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		const struct event ev = { .config = { [3] = row[i].config3, [4] = row[i].config4 } };
+		union perf_attr attr;
+
+		memset(&attr, 0xff, sizeof(attr));
+		perf_attr_fill(&attr, &ev);
+		assert_true(attr.a.size == row[i].size || (row[i].size == 128 && attr.a.size < 128));
+		assert_memory_equal(attr.bytes + 128, &row[i].config3, 8);
+		assert_memory_equal(attr.bytes + 136, &row[i].config4, 8);
+	}
+}
+
+static void refusals_of_the_kernel_have_reasons(void **state)
+{
+	static const struct {
+		int err;
+		uint16_t reason;
+	} row[] = {
+		{ EACCES, PM_REASON_NO_PERMISSION },     { EPERM, PM_REASON_NO_PERMISSION },
+		{ ENOENT, PM_REASON_NOT_SUPPORTED },     { ENODEV, PM_REASON_NOT_SUPPORTED },
+		{ ENXIO, PM_REASON_NOT_SUPPORTED },      { ENOSYS, PM_REASON_NOT_SUPPORTED },
+		{ EOPNOTSUPP, PM_REASON_NOT_SUPPORTED },
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		assert_int_equal(perf_reason(row[i].err), row[i].reason);
+		assert_int_equal(perf_reason(-row[i].err), row[i].reason);
+	}
+	assert_int_equal(perf_reason(-EBUSY), pm_reason_errno(EBUSY));
+	assert_int_not_equal(perf_reason(-EBUSY), PM_REASON_NOT_SUPPORTED);
+}
+
+static void the_watchdog_is_on_or_not(void **state)
+{
+	static const char *const said[] = { "0\n", "1\n", "2\n", "11\n", "" };
+	struct root root;
+
+	assert_int_equal(root_init(&root, dir), 0);
+	assert_false(perf_nmi_watchdog(&root));
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		sysroot_put(dir, "/proc/sys/kernel/nmi_watchdog", "%s", said[i]);
+		assert_int_equal(perf_nmi_watchdog(&root), i == 1);
+	}
+	root_release(&root);
+}
+
+static bool raises_limit(void)
+{
+	struct rlimit limit;
+	uint64_t used = perf_used_nofile();
+	int fd = dup(0);
+	bool ok;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || fd < 0)
+		return false;
+	limit.rlim_cur = limit.rlim_max - 7;
+	ok = perf_used_nofile() == used + 1 && !setrlimit(RLIMIT_NOFILE, &limit) &&
+	     perf_raise_nofile() == limit.rlim_max && perf_raise_nofile() == limit.rlim_max;
+	return !getrlimit(RLIMIT_NOFILE, &limit) && ok && limit.rlim_cur == limit.rlim_max;
+}
+
+static void as_many_files_as_may_be_are_opened(void **state)
+{
+	apart(raises_limit);
+}
+
 static void a_thread_goes_back_to_its_cpus(void **state)
 {
 	uint32_t before = affinity_cpus();
@@ -698,6 +833,11 @@ int main(void)
 		TEST(a_manager_is_told_what_it_asked_for),
 		TEST(cpus_that_went_and_came_are_found),
 		TEST(the_kernel_is_heard),
+		TEST(letters_are_bits_of_the_kernels),
+		TEST(the_attributes_are_as_long_as_they_have_to_be),
+		TEST(refusals_of_the_kernel_have_reasons),
+		TEST(the_watchdog_is_on_or_not),
+		TEST(as_many_files_as_may_be_are_opened),
 		TEST(a_thread_goes_back_to_its_cpus),
 		TEST(mounts_are_lines_of_four_words),
 		TEST(code_that_is_not_called_again_is_given_back),

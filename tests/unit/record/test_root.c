@@ -84,6 +84,41 @@ static void lines_lose_their_blanks(void **state)
 	assert_int_equal(v, 31);
 }
 
+static void what_is_no_file_is_refused(void **state)
+{
+	char path[64], line[8] = "before", longest[PATH_MAX + 1];
+	struct buf out = BUF_INIT;
+	uint64_t v = 7;
+
+	snprintf(path, sizeof(path), "%s/pipe", dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(root_line(&root, line, sizeof(line), "/pipe"), -EINVAL);
+	assert_string_equal(line, "");
+	assert_true(root_exists(&root, "/pipe"));
+	assert_false(root_exists(&root, "/none"));
+	/* A folder is one, but has no bytes. */
+	sysroot_put(dir, "/d/x", "%s", "");
+	strcpy(line, "before");
+	assert_int_equal(root_line(&root, line, sizeof(line), "/d"), -EISDIR);
+	assert_string_equal(line, "");
+	assert_int_equal(root_read(&root, &out, 10, "/d"), -EISDIR);
+	assert_int_equal(root_u64(&root, &v, "/none"), -ENOENT);
+	assert_int_equal(root_u64(&root, &v, "/d/x"), -EINVAL);
+	assert_int_equal(v, 7);
+	assert_int_equal(root_read(&root, &out, 0, "/d/x"), 0);
+	sysroot_put(dir, "/d/x", " \t\nx");
+	assert_int_equal(root_line(&root, line, sizeof(line), "/d/x"), 0);
+	assert_string_equal(line, "");
+	/* The longest path of the system, and one more. */
+	memset(longest, '/', sizeof(longest));
+	longest[PATH_MAX] = '\0';
+	assert_int_equal(root_read(&root, &out, 10, "%s", longest), -ENAMETOOLONG);
+	memcpy(longest + PATH_MAX - 4, "d/x", 4);
+	assert_int_equal(root_read(&root, &out, 10, "%s", longest), 4);
+	assert_string_equal(buf_str(&out), " \t\nx");
+	buf_release(&out);
+}
+
 static void lists_numbers_as_numbers(void **state)
 {
 	static const char *const expected[] = { "cpu0", "cpu2", "cpu10", "cpufreq" };
@@ -182,6 +217,7 @@ int main(void)
 		cmocka_unit_test(prefix_loses_its_slashes),
 		cmocka_unit_test_setup_teardown(reads_whole_files_up_to_a_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(lines_lose_their_blanks, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_no_file_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(lists_numbers_as_numbers, setup, teardown),
 		cmocka_unit_test_setup_teardown(reads_cpu_lists, setup, teardown),
 		cmocka_unit_test_setup_teardown(links_stay_below_the_root, setup, teardown),
