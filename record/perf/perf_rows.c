@@ -6,12 +6,12 @@
 #include "record/perf/perf_class.h"
 #include "record/perf/perf_source.h"
 
-struct perf_start perf_start_of(const struct perf_source *s, const struct plan *p, const struct perf_group *g)
+struct perf_start perf_start_of(const struct perf_source *s, const struct perf_group *g)
 {
-	bool from_exec = p->options->target == TARGET_COMMAND && !p->options->perf.delay_ms;
+	bool on_exec = s->from_exec && s->to_exec && g->tasks;
 
 	/* Nobody calls enable() for a command that is followed from its exec on. */
-	return (struct perf_start){ .on = s->on || (from_exec && !g->tasks), .on_exec = from_exec && g->tasks };
+	return (struct perf_start){ .on = s->on || (s->from_exec && !on_exec), .on_exec = on_exec };
 }
 
 /* Reports members that could not be opened where others of their group could, as with too few descriptors. */
@@ -51,7 +51,7 @@ static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g,
 	if (!row)
 		return -ENOMEM;
 	row->cgroup = cgroup;
-	err = perf_row_open(row, perf_start_of(s, p, g));
+	err = perf_row_open(row, perf_start_of(s, g));
 	snprintf(where, sizeof(where), at.cpu < 0 ? "one of the tasks" : "CPU %d", at.cpu);
 	if (!err) {
 		*out = row;
@@ -133,6 +133,9 @@ int perf_rows_open(struct perf_source *s, struct plan *p, struct perf_group *g)
 	int err = rows ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < places && !err; i++) {
+		/* Its number may be another's now. */
+		if (g->tasks && s->task[i].ended_ns)
+			continue;
 		if (g->tasks)
 			err = open_row(s, p, g, perf_on_task(s->task[i].tid), s->task[i].instance, 0, &rows[n]);
 		else
@@ -192,7 +195,7 @@ int perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g
 		if (online && g->bpf)
 			bpf_row_online(row);
 		if (online)
-			perf_row_open(row, perf_start_of(s, p, g));
+			perf_row_open(row, perf_start_of(s, g));
 		return 0;
 	}
 	if (!online || !plan_wants_cpu(p, cpu) || !counts_on(g, p, cpu))
@@ -216,7 +219,7 @@ int perf_rows_revive(struct perf_source *s, struct plan *p)
 			revived += row->stood;
 			row->again = false;
 			perf_row_close(row, true);
-			row->shut = perf_row_open(row, perf_start_of(s, p, s->group[i])) && row->shut;
+			row->shut = perf_row_open(row, perf_start_of(s, s->group[i])) && row->shut;
 		}
 	return err || !revived ? err : plan_note(p, revived, "groups of events on CPUs that were briefly offline");
 }

@@ -53,6 +53,7 @@ struct perf_source {
 	bool on;           /* counting, by the last enable() */
 	bool chosen;       /* --control has named events while all were stopped: the next enable() is for them */
 	bool from_exec;    /* counting since the exec of the command, without enable() */
+	bool to_exec;      /* that is still to come */
 };
 
 /* Reads options->perf.events and `sets` (see perf_sets_text()), or the default list, into set and event[]. -errno
@@ -111,7 +112,7 @@ int perf_threads_restart(struct perf_source *s, struct plan *p, struct error *e)
  * Returns -number. */
 int perf_filter_failed(const struct root *root, const char *event, const char *filter, int number, struct error *e);
 
-struct perf_start perf_start_of(const struct perf_source *s, const struct plan *p, const struct perf_group *g);
+struct perf_start perf_start_of(const struct perf_source *s, const struct perf_group *g);
 /* Rows of a group: tasks, CPUs, or every CPU of one cgroup after the other. */
 uint32_t perf_rows_places(const struct perf_source *s, const struct perf_group *g);
 /* Opens all of them. 0 or -errno. */

@@ -106,7 +106,7 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 		err = perf_bpf_check(s, p, e);
 	if (!err)
 		err = perf_groups_settle(s, p, e);
-	s->from_exec = p->options->target == TARGET_COMMAND && !p->options->perf.delay_ms;
+	s->from_exec = s->to_exec = p->options->target == TARGET_COMMAND && !p->options->perf.delay_ms;
 	if (!err)
 		err = perf_bpf_begin(s, p, e);
 	if (!err)
@@ -117,6 +117,7 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 		err = perf_counters_add(s, p);
 	for (uint32_t i = 0; i < s->n_groups && !err; i++)
 		err = perf_rows_open(s, p, s->group[i]);
+	s->to_exec = false;
 	perf_held_close(s);
 	source->restless = is_restless(s, p);
 	if (!err)
@@ -163,9 +164,10 @@ static int perf_update(struct source *source, struct plan *p, uint32_t cpu, bool
 
 	if (cpu == PM_NONE) {
 		err = perf_rows_revive(s, p);
+		/* First, as a task without an instance has no row to be opened again. */
 		if (!err)
-			err = perf_starving_split(s, p);
-		return err ? err : perf_threads_update(s, p);
+			err = perf_threads_update(s, p);
+		return err ? err : perf_starving_split(s, p);
 	}
 	err = perf_tool_cpu(s, p, cpu, online);
 	if (!err && online) {
@@ -261,7 +263,7 @@ static int perf_restart(struct source *source, struct plan *p, struct error *e)
 	if (p->options->target != TARGET_COMMAND || !s->n_tasks)
 		return 0;
 	s->task[0].tid = s->task[0].pid = p->child;
-	s->from_exec = !p->options->perf.delay_ms;
+	s->from_exec = s->to_exec = !p->options->perf.delay_ms;
 	for (uint32_t i = 0; i < s->n_groups && !err; i++)
 		for (uint32_t k = 0; k < s->group[i]->n_rows && !err; k++) {
 			struct perf_row *row = s->group[i]->row[k];
@@ -275,10 +277,11 @@ static int perf_restart(struct source *source, struct plan *p, struct error *e)
 				continue;
 			}
 			row->at.pid = p->child;
-			err = perf_row_open(row, perf_start_of(s, p, s->group[i]));
+			err = perf_row_open(row, perf_start_of(s, s->group[i]));
 			if (err)
 				error_sys(e, -err, "%s in the next run", s->group[i]->member[0]->ev->name);
 		}
+	s->to_exec = false;
 	perf_tool_restart(s->tool, p);
 	if (!err)
 		err = perf_threads_restart(s, p, e);

@@ -341,6 +341,40 @@ static void the_next_run_has_tasks_of_its_own(void **state)
 	end(&f);
 }
 
+/* A group whose counters others hold is taken apart while its tasks run: they have had their exec, and one that has
+ * just begun is in no definition yet. */
+static void what_is_taken_apart_counts_on(void **state)
+{
+	struct fixture f;
+
+	begin(&f, TARGET_COMMAND);
+	f.s->from_exec = true;
+	follow(&f);
+	put_task(PERF_RECORD_FORK, CHILD, 71, 1000);
+	put_task(PERF_RECORD_FORK, CHILD, 72, 1000);
+	put_task(PERF_RECORD_EXIT, CHILD, 72, 2000);
+	assert_true(notice(&f));
+	f.s->group[0]->starved = true;
+	n_opened = n_told = 0;
+	assert_int_equal(source_perf.update(&f.w->source, &f.w->plan, PM_NONE, true), 0);
+	assert_int_equal(f.s->n_groups, 2);
+	/* Another task may have the number of what has ended. */
+	assert_int_equal(n_opened, 4);
+	assert_int_equal(n_told, 4);
+	for (unsigned i = 0; i < 4; i++) {
+		const struct perf_row *row = f.s->group[i / 2]->row[i % 2];
+
+		assert_int_equal(f.s->group[i / 2]->n_rows, 2);
+		assert_int_equal(row->at.pid, i % 2 ? 71 : CHILD);
+		assert_int_equal(row->instance, f.s->task[i % 2].instance);
+		assert_true(row->on);
+		assert_int_equal(opened[i].attr.a.enable_on_exec, 0);
+		assert_int_equal(told[i].request, PERF_EVENT_IOC_ENABLE);
+	}
+	assert_int_equal(count_units(f.w), 4);
+	end(&f);
+}
+
 static void not_everybody_wants_that(void **state)
 {
 	for (int c = 0; c < 4; c++) {
@@ -374,6 +408,7 @@ int main(void)
 		cmocka_unit_test(everything_is_followed),
 		cmocka_unit_test(another_cpu_is_watched),
 		cmocka_unit_test(the_next_run_has_tasks_of_its_own),
+		cmocka_unit_test(what_is_taken_apart_counts_on),
 		cmocka_unit_test(not_everybody_wants_that),
 	};
 
