@@ -299,8 +299,6 @@ static void powercap_goes_on_beyond_its_range(void **state)
 	assert_string_equal(counter("powercap.energy.core")->unit, "J");
 }
 
-/* ---- gfx, uncorefreq, lpi ---- */
-
 /* On a copy of the machine that has no such files yet. */
 static void start_again(const char *sources)
 {
@@ -310,6 +308,225 @@ static void start_again(const char *sources)
 }
 
 #define DRM "/sys/class/drm/"
+
+/* What is no channel, or has no words of its own. Names of files: Documentation/hwmon/sysfs-interface.rst. */
+static void hwmon_knows_channels(void **state)
+{
+	static const struct {
+		const char *file, *text, *counter, *device;
+		int64_t value;
+	} row[] = {
+		{ "temp1_input", "-40000\n", "hwmon.temp", "hwmon/temp1", -40000 },
+		{ "temp_input", "1\n", "hwmon.temp", "hwmon/temp", NO_COLUMN },
+		{ "temp2_average", "2\n", "hwmon.temp", "hwmon/temp2", NO_COLUMN },
+		{ "temp3_input", "3\n", "hwmon.temp", "hwmon/temp3", 3 },
+		{ "temp3_label", "\n", "hwmon.temp", "hwmon/temp3", 3 },
+		{ "temp4_max", "4\n", "hwmon.temp", "hwmon/temp4", NO_COLUMN },
+		{ "temp5input", "5\n", "hwmon.temp", "hwmon/temp5", NO_COLUMN },
+		{ "power1_average", "6\n", "hwmon.power", "hwmon/power1.2", NO_COLUMN },
+		{ "power1_input", "7\n", "hwmon.power", "hwmon/power1", 7 },
+		{ "power2_average", "8\n", "hwmon.power", "hwmon/power2", 8 },
+		{ "curr1_input", "9\n", "hwmon.curr", "hwmon/curr1", 9 },
+		{ "energy12_input", "10\n", "hwmon.energy", "hwmon/energy12", 10 },
+		{ "abcdefghijklmnop1_input", "11\n", "hwmon.temp", "hwmon/abcdefghijklmnop1", NO_COLUMN },
+		{ "in0000000000000000000000000000000_input", "12\n", "hwmon.in",
+		  "hwmon/in0000000000000000000000000000000", NO_COLUMN },
+	};
+	char path[96];
+
+	sysroot_make(here.dir, "server");
+	sysroot_put(here.dir, "/sys/class/hwmon/hwmon3/name", "\n");
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		snprintf(path, sizeof(path), "/sys/class/hwmon/hwmon3/%s", row[i].file);
+		sysroot_put(here.dir, path, "%s", row[i].text);
+	}
+	sysroot_put(here.dir, "/sys/class/hwmon/hwmon4/fan1_input", "13\n");
+	start("server", "hwmon");
+	sample();
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		if (of_device(row[i].counter, row[i].device) != row[i].value)
+			fail_msg("%s", row[i].file);
+	assert_int_equal(of_device("hwmon.fan", "hwmon/fan1"), 13);
+}
+
+static void zones_may_lack_a_type(void **state)
+{
+	sysroot_make(here.dir, "server");
+	sysroot_put(here.dir, "/sys/class/thermal/thermal_zone3/temp", "1\n");
+	sysroot_put(here.dir, "/sys/class/thermal/thermal_zone4/temp", "2\n");
+	sysroot_put(here.dir, "/sys/class/thermal/thermal_zone4/type", "\n");
+	sysroot_put(here.dir, "/sys/class/thermal/thermal_zone5/type", "silent\n");
+	sysroot_put(here.dir, "/sys/class/thermal/cooling_device0/temp", "4\n");
+	sysroot_put(here.dir, "/sys/class/thermal/cooling_device0/type", "fan\n");
+	start("server", "thermal");
+	assert_null(refused("thermal"));
+	sample();
+	assert_int_equal(of_device("thermal.temp", "zone"), 1);
+	assert_int_equal(of_device("thermal.temp", "zone.2"), 2);
+	assert_int_equal(of_device("thermal.temp", "silent"), NO_COLUMN);
+	assert_int_equal(of_device("thermal.temp", "fan"), NO_COLUMN);
+	sysroot_put(here.dir, "/sys/class/thermal/thermal_zone5/temp", "<cold>\n");
+	start_again("thermal");
+	assert_int_equal(refused("thermal")->reason, PM_REASON_FORMAT);
+	sample();
+	assert_int_equal(of_device("thermal.temp", "silent"), NO_COLUMN);
+	assert_int_equal(of_device("thermal.temp", "acpitz"), -5000);
+}
+
+static uint64_t fact(const char *name)
+{
+	const struct pm_config *c = pm_model_config(&here.model, name, PM_NONE);
+
+	return c ? c->value.u64 : UINT64_MAX;
+}
+
+static void powercap_knows_packages_and_dies(void **state)
+{
+	static const struct {
+		const char *zone, *name;
+	} zone[] = {
+		{ "intel-rapl:3", "package-1-die-0" }, { "intel-rapl:4", "package-0-die-7" },
+		{ "intel-rapl:5", "package-9" },       { "intel-rapl:5:0", "uncore" },
+		{ "intel-rapl:6", "package-1x" },      { "intel-rapl:7", "package-1-die-0x" },
+	};
+	char path[96];
+
+	sysroot_make(here.dir, "server");
+	for (unsigned i = 0; i < sizeof(zone) / sizeof(zone[0]); i++) {
+		snprintf(path, sizeof(path), "/sys/class/powercap/%s/name", zone[i].zone);
+		sysroot_put(here.dir, path, "%s\n", zone[i].name);
+		snprintf(path, sizeof(path), "/sys/class/powercap/%s/energy_uj", zone[i].zone);
+		sysroot_put(here.dir, path, "%u\n", 100 + i);
+	}
+	/* One has no name, one no energy, one neither above it. */
+	sysroot_put(here.dir, "/sys/class/powercap/intel-rapl:8/energy_uj", "8\n");
+	sysroot_put(here.dir, "/sys/class/powercap/intel-rapl:9/name", "still\n");
+	sysroot_put(here.dir, "/sys/class/powercap/intel-rapl:10:0/name", "orphan\n");
+	sysroot_put(here.dir, "/sys/class/powercap/intel-rapl:10:0/energy_uj", "8\n");
+	sysroot_put(here.dir, "/sys/class/powercap/intel-rapl:5/enabled", "1\n");
+	sysroot_put(here.dir, "/sys/class/powercap/intel-rapl:5/constraint_7_max_power_uw", "77\n");
+	sysroot_put(here.dir, "/sys/class/powercap/intel-rapl:5/constraint_8_max_power_uw", "88\n");
+	start("server", "powercap");
+	assert_null(refused("powercap"));
+	sample();
+	assert_int_equal(value_of("powercap.energy.package", PM_DIE, 4, NULL), 100);
+	assert_int_equal(of_device("powercap.energy.package", "package-0-die-7"), 101);
+	assert_int_equal(of_device("powercap.energy.package", "package-9"), 102);
+	assert_int_equal(of_device("powercap.energy.uncore", "package-9/uncore"), 103);
+	assert_int_equal(of_device("powercap.energy.package", "package-1x"), NO_COLUMN);
+	assert_int_equal(of_device("powercap.energy.package", "package-1-die-0x"), NO_COLUMN);
+	assert_int_equal(of_device("powercap.energy.package_1x", "package-1x"), 104);
+	assert_int_equal(value_of("powercap.energy.package", PM_PACKAGE, 4, NULL), 3000000);
+	assert_int_equal(fact("powercap.intel-rapl:5.enabled"), 1);
+	assert_int_equal(fact("powercap.intel-rapl:0.enabled"), UINT64_MAX);
+	assert_int_equal(fact("powercap.intel-rapl:5.constraint_7.max_power_uw"), 77);
+	assert_int_equal(fact("powercap.intel-rapl:5.constraint_8.max_power_uw"), UINT64_MAX);
+	assert_string_equal(
+		pm_model_config(&here.model, "powercap.intel-rapl:0.constraint_0.name", PM_NONE)->value.str.data,
+		"long_term");
+	/* Without a number there is no zone. */
+	sysroot_put(here.dir, "/sys/class/powercap/intel-rapl:9/energy_uj", "none\n");
+	start_again("powercap");
+	assert_int_equal(refused("powercap")->reason, PM_REASON_FORMAT);
+}
+
+/* What a file says of all CPUs, of a policy, and of one CPU; an empty one says nothing. */
+static void cpufreq_has_settings(void **state)
+{
+	sysroot_make(here.dir, "server");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpufreq/boost", "1\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/intel_pstate/status", "active\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/intel_pstate/max_perf_pct", "\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu0/power/energy_perf_bias", "6\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu9/power/energy_perf_bias", "15\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu9/acpi_cppc/highest_perf", "255\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu9/acpi_cppc/lowest_perf", "22\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu9/acpi_cppc/nominal_perf", "130\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu9/acpi_cppc/nominal_freq", "2100\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu8/acpi_cppc/nominal_freq", "2200\n");
+	/* Lists that are none, of others, and with CPUs that are not recorded. */
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu3/cpufreq/related_cpus", "x y\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu4/cpufreq/related_cpus", "5 6\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu7/cpufreq/related_cpus", "7 300\n");
+	start("server", "cpufreq");
+	assert_int_equal(fact("cpufreq.boost"), 1);
+	assert_int_equal(fact("intel_pstate.no_turbo"), 0);
+	assert_int_equal(fact("intel_pstate.max_perf_pct"), UINT64_MAX);
+	assert_int_equal(fact("amd_pstate.status"), UINT64_MAX);
+	assert_string_equal(pm_model_config(&here.model, "intel_pstate.status", PM_NONE)->value.str.data, "active");
+	assert_int_equal(pm_model_config(&here.model, "cpufreq.energy_perf_bias", 0)->value.u64, 6);
+	assert_int_equal(pm_model_config(&here.model, "cpufreq.energy_perf_bias", 9)->value.u64, 15);
+	assert_null(pm_model_config(&here.model, "cpufreq.energy_perf_bias", 1));
+	assert_int_equal(pm_model_config(&here.model, "cppc.nominal_freq", 9)->value.u64, 2100);
+	/* Who lacks the first of them is not asked for the others. */
+	assert_null(pm_model_config(&here.model, "cppc.nominal_freq", 8));
+	assert_int_equal(pm_model_config(&here.model, "cpufreq.related_cpus", 3)->instances.n, 1);
+	assert_int_equal(pm_model_config(&here.model, "cpufreq.related_cpus", 4)->instances.n, 1);
+	assert_null(pm_model_config(&here.model, "cpufreq.related_cpus", 5));
+	assert_int_equal(pm_model_config(&here.model, "cpufreq.related_cpus", 7)->instances.n, 1);
+	for (uint32_t cpu = 0; cpu < 15; cpu++)
+		assert_int_equal(pm_model_config(&here.model, "cpufreq.scaling_max_freq", cpu)->value.u64, 3500000);
+}
+
+static void throttle_follows_hotplug(void **state)
+{
+	start_with("server", "throttle", "default", "1-5");
+	sample();
+	assert_int_equal(value_of("throttle.core", PM_CORE, 0, NULL), NO_COLUMN);
+	assert_int_equal(value_of("throttle.core", PM_CORE, 1, NULL), 11);
+	assert_int_equal(value_of("throttle.core", PM_CORE, 5, NULL), 15);
+	assert_int_equal(value_of("throttle.package_time", PM_PACKAGE, 0, NULL), 40);
+	assert_int_equal(value_of("throttle.package_time", PM_PACKAGE, 4, NULL), 41);
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "99\n");
+	update("throttle", PM_NONE, false);
+	sample();
+	assert_int_equal(value_of("throttle.core", PM_CORE, 1, NULL), 99);
+	update("throttle", 1, false);
+	sample();
+	assert_true(value_of("throttle.core", PM_CORE, 1, NULL) < 0);
+	assert_int_equal(value_of("throttle.core", PM_CORE, 2, NULL), 12);
+	update("throttle", 1, true);
+	sample();
+	assert_int_equal(value_of("throttle.core", PM_CORE, 1, NULL), 99);
+	teardown(state);
+	start("arm64", "throttle");
+	assert_int_equal(refused("throttle")->reason, PM_REASON_NOT_SUPPORTED);
+}
+
+/* A group's name is what its folder is called, or where that is not recorded, its number. */
+static void resctrl_groups_have_names_or_numbers(void **state)
+{
+	sysroot_make(here.dir, "server");
+	sysroot_put(here.dir, "/sys/fs/resctrl/web/mon_groups/part/mon_data/mon_L3_00/llc_occupancy", "71\n");
+	sysroot_put(here.dir, "/sys/fs/resctrl/web/mon_data/mon_L2_00/llc_occupancy", "72\n");
+	sysroot_put(here.dir, "/sys/fs/resctrl/web/mon_data/mon_L3_00/other", "73\n");
+	sysroot_put(here.dir, "/sys/fs/resctrl/web/mon_data/mon_L3_99/llc_occupancy", "74\n");
+	start("server", "resctrl");
+	sample();
+	assert_int_equal(of_device("resctrl.part.occupancy", "resctrl/web/mon/part/L3_00"), 71);
+	assert_int_equal(of_device("resctrl.occupancy", "resctrl/web/L2_00"), NO_COLUMN);
+	assert_int_equal(of_device("resctrl.occupancy", "resctrl/web/L3_99"), 74);
+	/* A cache's numbers belong to its first CPU: the caches of this machine are its four dies. */
+	for (uint32_t i = 0; i < here.model.n_instances; i++) {
+		const struct pm_instance *in = &here.model.instance[i];
+		const char *name = pm_map_text(&in->attrs, PM_INSTANCE_NAME, "");
+
+		if (!strcmp(name, "resctrl/web/L3_00") || !strcmp(name, "resctrl/web/mon/part/L3_00"))
+			assert_int_equal(in->cpu, 0);
+		else if (!strcmp(name, "resctrl/web/L3_01"))
+			assert_int_equal(in->cpu, 2);
+		else if (!strcmp(name, "resctrl/web/L3_99"))
+			assert_int_equal(in->cpu, PM_NONE);
+	}
+	teardown(state);
+	start_with("server", "resctrl", "strict", NULL);
+	sample();
+	assert_int_equal(of_device("resctrl.total_bytes", "resctrl/L3_01"), 2000000 + 1);
+	assert_int_equal(of_device("resctrl.total_bytes", "resctrl/web/L3_00"), NO_COLUMN);
+	assert_int_equal(of_device("resctrl.total_bytes", "resctrl/2/L3_00"), 1000000 + 3);
+}
+
+/* ---- gfx, uncorefreq, lpi ---- */
 
 static void gfx_knows_three_drivers(void **state)
 {
@@ -464,6 +681,12 @@ int main(void)
 		cmocka_unit_test_teardown(resctrl_knows_groups, teardown),
 		cmocka_unit_test_teardown(hwmon_names_channels, teardown),
 		cmocka_unit_test_teardown(powercap_goes_on_beyond_its_range, teardown),
+		cmocka_unit_test_teardown(hwmon_knows_channels, teardown),
+		cmocka_unit_test_teardown(zones_may_lack_a_type, teardown),
+		cmocka_unit_test_teardown(powercap_knows_packages_and_dies, teardown),
+		cmocka_unit_test_teardown(cpufreq_has_settings, teardown),
+		cmocka_unit_test_teardown(throttle_follows_hotplug, teardown),
+		cmocka_unit_test_teardown(resctrl_groups_have_names_or_numbers, teardown),
 		cmocka_unit_test_teardown(gfx_knows_three_drivers, teardown),
 		cmocka_unit_test_teardown(uncorefreq_belongs_to_dies_and_clusters, teardown),
 		cmocka_unit_test_teardown(lpi_has_two_places, teardown),
