@@ -307,10 +307,10 @@ static void tcp_goes_by_names(void **state)
 	(void)state;
 	sysroot_make(here.dir, NULL);
 	sysroot_put(here.dir, "/sys/devices/system/cpu/online", "0\n");
-	sysroot_put(here.dir, "/proc/net/snmp", cases[0].text);
+	sysroot_put(here.dir, "/proc/net/snmp", "%s", cases[0].text);
 	start_with(NULL, "tcp", "full", NULL);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		sysroot_put(here.dir, "/proc/net/snmp", cases[i].text);
+		sysroot_put(here.dir, "/proc/net/snmp", "%s", cases[i].text);
 		sample();
 		assert_int_equal(of_system("tcp.out_segments"), cases[i].sent);
 		assert_int_equal(of_system("tcp.retransmitted"), cases[i].again);
