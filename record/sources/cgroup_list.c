@@ -169,6 +169,15 @@ static bool take_field(const char *text, const char *line, const char *word, uin
 	return any;
 }
 
+/* A device takes what it has done with it, so that a sum may fall: it then counts anew, as after a reset. */
+static void take_value(struct cgroup *c, enum cgroup_value k, uint64_t v)
+{
+	if (v < c->use.v[k] && !cgroup_is_level(k))
+		c->before.v[k] = c->base.v[k] = v;
+	c->use.v[k] = v;
+	c->use.status[k] = PM_OK;
+}
+
 /* 0 or -errno: -ENODEV if the cgroup has gone. */
 static int read_file(struct cgroup *c, int file)
 {
@@ -193,8 +202,7 @@ static int read_file(struct cgroup *c, int file)
 			continue;
 		/* Without I/O io.stat is empty; what no controller counts has no line. */
 		if (n >= 0 && (take_field(text, fields[i].line, fields[i].word, &v) || file == IO_STAT)) {
-			c->use.v[fields[i].value] = v / fields[i].step;
-			c->use.status[fields[i].value] = PM_OK;
+			take_value(c, fields[i].value, v / fields[i].step);
 		} else {
 			c->use.status[fields[i].value] =
 				n < 0 && n != -ENOENT ? pm_reason_errno((int)n) : PM_REASON_NOT_SUPPORTED;

@@ -68,6 +68,18 @@ int cgroup_list_read(struct cgroup_list *l);
 /* Reads the other files of a cgroup that has used no CPU time since the previous reading. */
 void cgroup_list_rest(struct cgroup_list *l, struct cgroup *c);
 
+/* A level, which may fall; the others only grow. */
+static inline bool cgroup_is_level(enum cgroup_value k)
+{
+	return k == CGROUP_MEMORY || k == CGROUP_ANON;
+}
+
+/* What the table shows. */
+static inline uint64_t cgroup_since(const struct cgroup *c, enum cgroup_value k)
+{
+	return c->use.v[k] - (cgroup_is_level(k) ? 0 : c->base.v[k]);
+}
+
 /* CPU time since the previous reading, in steps of 100 us. */
 static inline uint64_t cgroup_cpu(const struct cgroup *c)
 {

@@ -139,7 +139,7 @@ static void put_rows(struct cgroups *d)
 		row->number = c->number;
 		row->since_ns = c->since_ns;
 		for (int k = 0; k < CGROUP_VALUES; k++) {
-			row->row.v[k] = c->use.v[k] - (k == CGROUP_MEMORY || k == CGROUP_ANON ? 0 : c->base.v[k]);
+			row->row.v[k] = cgroup_since(c, (enum cgroup_value)k);
 			row->row.status[k] = c->use.status[k];
 		}
 	}

@@ -227,6 +227,40 @@ static void what_no_controller_counts_is_not_supported(void **state)
 	cgroup_list_release(&list);
 }
 
+/* What a device has done goes with it. */
+static void what_falls_counts_anew(void **state)
+{
+	struct cgroup *c;
+
+	use("/a", 1000, 0);
+	all_files("/a");
+	assert_int_equal(cgroup_list_init(&list, &root), 0);
+	assert_int_equal(cgroup_list_read(&list), 0);
+	c = of("/a");
+	c->member = 1;
+	assert_int_equal(cgroup_list_read(&list), 0);
+	c->base = c->before;
+	assert_int_equal(cgroup_since(c, CGROUP_READ), 0);
+	put("/a", "io.stat", "8:0 rbytes=3072 wbytes=512\n8:16 rbytes=2048 wbytes=5120\n");
+	assert_int_equal(cgroup_list_read(&list), 0);
+	assert_int_equal(cgroup_since(c, CGROUP_READ), 4);
+	put("/a", "io.stat", "8:0 rbytes=3072 wbytes=1024\n");
+	put("/a", "memory.current", "4096\n");
+	assert_int_equal(cgroup_list_read(&list), 0);
+	assert_int_equal(c->use.status[CGROUP_READ], PM_OK);
+	assert_int_equal(cgroup_since(c, CGROUP_READ), 0);
+	assert_int_equal(cgroup_since(c, CGROUP_WRITTEN), 0);
+	assert_int_equal(c->use.v[CGROUP_WRITTEN] - c->before.v[CGROUP_WRITTEN], 0);
+	/* Memory is given back. */
+	assert_int_equal(cgroup_since(c, CGROUP_MEMORY), 1);
+	assert_int_equal(c->before.v[CGROUP_MEMORY], 2);
+	put("/a", "io.stat", "8:0 rbytes=3584 wbytes=1024\n");
+	assert_int_equal(cgroup_list_read(&list), 0);
+	assert_int_equal(cgroup_since(c, CGROUP_READ), 1);
+	assert_int_equal(cgroup_since(c, CGROUP_WRITTEN), 0);
+	cgroup_list_release(&list);
+}
+
 static void gone(const char *cgroup)
 {
 	char path[100];
@@ -324,6 +358,7 @@ int main(void)
 		TEST(a_root_may_be_a_containers),
 		TEST(what_matters_is_read),
 		TEST(what_no_controller_counts_is_not_supported),
+		TEST(what_falls_counts_anew),
 		TEST(who_has_gone_leaves_its_place),
 		TEST(descriptors_are_shared),
 	};
