@@ -12,6 +12,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -59,6 +60,20 @@ static unsigned mode_of(const char *path)
 	return st.st_mode & 0777;
 }
 
+/* What the machine is called; NULL: it does not say. */
+static const char *host = "host";
+
+int __wrap_uname(struct utsname *u);
+
+int __wrap_uname(struct utsname *u)
+{
+	*u = (struct utsname){ .sysname = "Linux" };
+	if (!host)
+		return -1;
+	strcpy(u->nodename, host);
+	return 0;
+}
+
 static unsigned files_there(void)
 {
 	DIR *d = opendir(dir);
@@ -71,6 +86,94 @@ static unsigned files_there(void)
 }
 
 /* ---- one file ---- */
+
+/* Of -o only a file that is rotated or a folder counts, else the machine, unless its name is not recorded. */
+static void files_are_called_after_what_they_are_of(void **state)
+{
+	static const struct {
+		const char *output, *host, *privacy, *to, *want;
+		bool rotates;
+	} row[] = {
+		{ NULL, "a/b/c", "default", NULL, "a-b-c-dump-" },
+		{ NULL, "host", NULL, NULL, "host-dump-" },
+		{ NULL, "host", "full", "/to", "/to/host-dump-" },
+		{ NULL, "host", "strict", NULL, "anon-dump-" },
+		{ NULL, "", "default", NULL, "anon-dump-" },
+		{ NULL, NULL, "default", NULL, "anon-dump-" },
+		{ "d/x.pmr", "host", "default", NULL, "d/x-dump-", true },
+		{ "d/x.pmr", "host", "strict", "/to", "/to/x-dump-", true },
+		{ "d/x.pm", "host", "default", NULL, "d/x.pm-dump-", true },
+		{ ".pmr", "host", "default", NULL, ".pmr-dump-", true },
+		{ "x.pmr", "host", "default", NULL, "x-dump-", true },
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		const struct record_options asked = { .privacy = (char *)row[i].privacy,
+						      .output.output = (char *)row[i].output,
+						      .output.dump_to = (char *)row[i].to,
+						      .output.rotate_ns = row[i].rotates };
+		char *got, *rest;
+		size_t len = strlen(row[i].want);
+
+		host = row[i].host;
+		got = output_dump_name(&asked);
+		host = "host";
+		assert_memory_equal(got, row[i].want, len);
+		/* 20261128T080000Z.pmr */
+		rest = got + len;
+		assert_int_equal(strlen(rest), 20);
+		assert_int_equal(strspn(rest, "0123456789"), 8);
+		assert_int_equal(strspn(rest + 9, "0123456789"), 6);
+		assert_true(rest[8] == 'T' && !strcmp(rest + 15, "Z.pmr"));
+		free(got);
+	}
+}
+
+/* Nothing stays open of what was refused. */
+static void a_refused_output_is_closed(void **state)
+{
+	unsigned before = open_files();
+	struct output out;
+	char link[64];
+
+	sysroot_put(dir, "/x.pmr", "1");
+	assert_int_equal(output_open(&out, &o, &e), -EEXIST);
+	assert_null(out.path);
+	assert_int_equal(out.fd, -1);
+	assert_int_equal(size_of(name), 1);
+	snprintf(link, sizeof(link), "%s/link", dir);
+	assert_int_equal(symlink("nowhere", link), 0);
+	o.output.output = link;
+	assert_int_equal(output_open(&out, &o, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "is a link to a file that is not there"));
+	o.output.output = dir;
+	assert_int_equal(output_open(&out, &o, &e), -EISDIR);
+	assert_int_equal(open_files(), before);
+}
+
+/* An old file of --privacy=full is closed to others, another keeps what it has. */
+static void full_recordings_are_the_users_own(void **state)
+{
+	static const struct {
+		const char *privacy;
+		unsigned before, after;
+	} row[] = { { "full", 0644, 0600 },
+		    { "full", 0600, 0600 },
+		    { "full", 0400 | 0200 | 01, 0600 },
+		    { "default", 0644, 0644 },
+		    { NULL, 0640, 0640 } };
+	struct output out;
+
+	o.output.overwrite = true;
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		sysroot_put(dir, "/x.pmr", "1");
+		assert_int_equal(chmod(name, row[i].before), 0);
+		o.privacy = (char *)row[i].privacy;
+		assert_int_equal(output_open(&out, &o, &e), 0);
+		assert_int_equal(mode_of(name), row[i].after);
+		assert_int_equal(output_close(&out, &e), 0);
+	}
+}
 
 static void a_recording_is_not_overwritten(void **state)
 {
@@ -477,6 +580,9 @@ static void a_ring_adopts_what_was_left(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(files_are_called_after_what_they_are_of, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_refused_output_is_closed, setup, teardown),
+		cmocka_unit_test_setup_teardown(full_recordings_are_the_users_own, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_recording_is_not_overwritten, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_about_the_user_is_only_for_the_user, setup, teardown),
 		cmocka_unit_test_setup_teardown(pipes_and_devices_are_written_to, setup, teardown),
