@@ -1,5 +1,6 @@
 /* Block devices (/proc/diskstats) and network interfaces (/proc/net/dev): a line per device, with numbers in columns.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,6 +71,9 @@ static int refresh(struct textstore *s)
 	uint32_t tag;
 	uint64_t v;
 
+	/* So many are new that nothing is read until there is room. */
+	if (err == -EFBIG)
+		atomic_store(&d->source->stale, true);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < s->n; i++)

@@ -348,6 +348,29 @@ static void interfaces_come_and_go(void **state)
 	assert_int_equal(of_device("netdev.rx_bytes", "eth1"), 42);
 }
 
+/* So many at once that their text outgrows its buffer. */
+static void many_interfaces_come_at_once(void **state)
+{
+	enum { MANY = 200 };
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+
+	sysroot_make(here.dir, NULL);
+	sysroot_put(here.dir, "/sys/devices/system/cpu/online", "0\n");
+	sysroot_put(here.dir, "/proc/net/dev", NET_HEAD "  eth0: 11 12 0 0 0 0 0 0 21 22 0 0 0 0 0 0\n");
+	start_with(NULL, "netdev", "full", NULL);
+	buf_addstr(&text, NET_HEAD);
+	for (int i = 0; i < MANY; i++)
+		buf_printf(&text, "  eth%d: %d 12 0 0 0 0 0 0 51 22 0 0 0 0 0 0\n", i, 41 + i);
+	sysroot_put(here.dir, "/proc/net/dev", "%s", buf_str(&text));
+	sample();
+	assert_int_equal(of_device("netdev.rx_bytes", "eth0"), STATUS(pm_reason_errno(EFBIG)));
+	assert_true(atomic_load(&named("netdev")->stale));
+	update("netdev", PM_NONE, true);
+	sample();
+	assert_int_equal(of_device("netdev.rx_bytes", "eth0"), 41);
+	assert_int_equal(of_device("netdev.rx_bytes", "eth199"), 240);
+}
+
 /* A partition's traffic is part of its disk's. */
 static void disks_are_those_of_the_kernel(void **state)
 {
@@ -425,6 +448,7 @@ int main(void)
 		cmocka_unit_test_teardown(pressure_reads_totals, teardown),
 		cmocka_unit_test_teardown(tcp_goes_by_names, teardown),
 		cmocka_unit_test_teardown(interfaces_come_and_go, teardown),
+		cmocka_unit_test_teardown(many_interfaces_come_at_once, teardown),
 		cmocka_unit_test_teardown(disks_are_those_of_the_kernel, teardown),
 		cmocka_unit_test_teardown(every_source_costs_itself_only, teardown),
 		cmocka_unit_test_teardown(counters_belong_to_their_source, teardown),
