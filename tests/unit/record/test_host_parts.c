@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -52,6 +53,17 @@ ssize_t __wrap_read(int fd, void *to, size_t n)
 	return __real_read(fd, to, n);
 }
 
+static unsigned n_pauses;
+
+int __wrap_nanosleep(const struct timespec *t, struct timespec *left);
+int __real_nanosleep(const struct timespec *t, struct timespec *left);
+
+int __wrap_nanosleep(const struct timespec *t, struct timespec *left)
+{
+	n_pauses++;
+	return __real_nanosleep(t, left);
+}
+
 /* What would be sent to the opener, if not NULL; it is not. */
 static struct opener_request *captured;
 static struct message_fds captured_fds;
@@ -84,10 +96,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A number of this thread, hexadecimal or not. */
-static uint64_t status_of(const char *key)
+/* A number of a thread's, hexadecimal or not. */
+static uint64_t status_in(const char *path, const char *key)
 {
-	FILE *f = fopen("/proc/thread-self/status", "r");
+	FILE *f = fopen(path, "r");
 	char line[256];
 	uint64_t value = UINT64_MAX;
 
@@ -97,6 +109,11 @@ static uint64_t status_of(const char *key)
 			value = strtoull(line + strlen(key) + 1, NULL, 16);
 	fclose(f);
 	return value;
+}
+
+static uint64_t status_of(const char *key)
+{
+	return status_in("/proc/thread-self/status", key);
 }
 
 /* Runs it in a process that it may spoil. */
@@ -247,6 +264,11 @@ static bool is_lost(void)
 	if (!f || fscanf(f, "%d", &pid) != 1 || pid <= 0)
 		return true; /* this kernel does not say who it is */
 	fclose(f);
+	/* Once it has answered, it can gain no more rights than it keeps. */
+	close(opener_open("/proc/vmstat", O_RDONLY));
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	if (status_in(path, "NoNewPrivs") != 1)
+		return false;
 	kill(pid, SIGKILL);
 	waitid(P_PID, (id_t)pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
 	return poll(&hangs_up, 1, -1) == 1 && opener_open("/proc/vmstat", O_RDONLY) == -EPERM && opener_lost() &&
@@ -305,6 +327,26 @@ static void an_opener_runs_where_there_is_something_to_keep(void **state)
 	apart(is_lost);
 	apart(is_forgotten);
 	apart(names_maps_once);
+}
+
+/* Whoever has waited for it already, its end is not waited for. */
+static void a_peer_that_is_gone_is_not_waited_for(void **state)
+{
+	struct message_peer p = { .socket = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct message_fds got = { .n = 1 };
+	char byte = 0;
+
+	p.pid = fork();
+	if (!p.pid)
+		_exit(0);
+	assert_int_equal(waitpid(p.pid, NULL, 0), p.pid);
+	assert_int_equal(message_ask(&p, &byte, 1, NULL, &got), -EPERM);
+	assert_int_equal(got.n, 0);
+	n_pauses = 0;
+	message_end(&p);
+	assert_int_equal(n_pauses, 0);
+	assert_int_equal(p.pid, 0);
+	message_end(&p);
 }
 
 /* ---- the caller's process ---- */
@@ -827,6 +869,7 @@ int main(void)
 		TEST(rights_are_in_effect_while_wanted),
 		TEST(what_is_in_force_is_told),
 		TEST(an_opener_runs_where_there_is_something_to_keep),
+		TEST(a_peer_that_is_gone_is_not_waited_for),
 		TEST(commands_are_the_callers),
 		TEST(files_are_created_and_removed),
 		TEST(recordings_are_created_with_the_callers_rights),
