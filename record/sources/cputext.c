@@ -176,6 +176,9 @@ int cputext_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 
 	if (!t || !online)
 		return 0;
+	/* The text may be much longer now; if it cannot be read, its readings say so. */
+	if (textfile_grow(&t->text.file) == -ENOMEM)
+		return -ENOMEM;
 	index = cputext_index(t, cpu);
 	if (index == UINT32_MAX || t->planned[index] || !plan_wants_cpu(p, cpu))
 		return 0;

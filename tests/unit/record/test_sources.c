@@ -69,6 +69,29 @@ static void cpus_of_the_list_only(void **state)
 	assert_int_equal(of_cpu("stat.idle", 15), NO_COLUMN);
 }
 
+/* CPUs that come online bring so many lines that the text outgrows its buffer. */
+static void many_cpus_come_online(void **state)
+{
+	enum { CPUS = 64 };
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+
+	sysroot_make(here.dir, NULL);
+	sysroot_put(here.dir, "/sys/devices/system/cpu/online", "0\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/present", "0-%d\n", CPUS - 1);
+	sysroot_put(here.dir, "/proc/schedstat", "version 15\ncpu0 0 0 0 0 0 0 7 8 9\n");
+	start_with(NULL, "schedstat", "full", NULL);
+	buf_addstr(&text, "version 15\n");
+	for (int i = 0; i < CPUS; i++)
+		buf_printf(&text, "cpu%d 0 0 0 0 0 0 %d 8 9\ndomain0 ff%0200d\n", i, 70 + i, 0);
+	sysroot_put(here.dir, "/proc/schedstat", "%s", buf_str(&text));
+	sample();
+	assert_int_equal(of_cpu("schedstat.run_time", 0), STATUS(pm_reason_errno(EFBIG)));
+	update("schedstat", CPUS - 1, true);
+	sample();
+	assert_int_equal(of_cpu("schedstat.run_time", 0), 70);
+	assert_int_equal(of_cpu("schedstat.run_time", CPUS - 1), 70 + CPUS - 1);
+}
+
 static void schedstat_reads_versions(void **state)
 {
 	start("server", "schedstat");
@@ -436,6 +459,7 @@ int main(void)
 		cmocka_unit_test_teardown(stat_reads_columns, teardown),
 		cmocka_unit_test_teardown(stat_follows_hotplug, teardown),
 		cmocka_unit_test_teardown(cpus_of_the_list_only, teardown),
+		cmocka_unit_test_teardown(many_cpus_come_online, teardown),
 		cmocka_unit_test_teardown(schedstat_reads_versions, teardown),
 		cmocka_unit_test_teardown(softirqs_read_columns, teardown),
 		cmocka_unit_test_teardown(interrupts_read_cells, teardown),
