@@ -242,6 +242,8 @@ await test("filters, and a table in place of a chart", async () => {
 	await page.getByLabel("Filter").fill("level");
 	const visible = await page.locator("table.every tbody tr:visible").allTextContents();
 	assert.ok(visible.length > 0 && visible.every((row) => row.includes("bench.level")), visible.join());
+	/* Drawing the chart moves what is below it. */
+	await shown(page);
 	await page.locator("#chart-list summary").first().click();
 	await page.waitForFunction(() => document.querySelectorAll("#chart-list details tbody tr").length > 50);
 	await silent(page);
