@@ -154,7 +154,7 @@ void reader_frame_within(struct pm_reader *r, const struct frame_head *h);
 /* Moves to the next good frame: 1. 0: the end. -EAGAIN, other -errno. */
 int reader_find(struct pm_reader *r, struct frame_head *h);
 /* The body of a frame with its payload in the window: checksum, decompression. Points into the window or r->body. 0,
- * -EBADMSG, -ENOMEM. */
+ * -EBADMSG, -ENOMEM; -ENOTSUP if only a newer version can. */
 int reader_body(struct pm_reader *r, const struct frame_head *h, const void **body, size_t *len);
 /* Whether this frame belongs to a recording that cannot be read; notes that. 1, 0 or -ENOMEM. */
 int reader_hides(struct pm_reader *r, const struct frame_head *h);

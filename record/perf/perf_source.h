@@ -53,7 +53,7 @@ struct perf_source {
 	bool on;           /* counting, by the last enable() */
 	bool chosen;       /* --control has named events while all were stopped: the next enable() is for them */
 	bool from_exec;    /* counting since the exec of the command, without enable() */
-	bool to_exec;      /* that is still to come */
+	bool to_exec;      /* and the exec is still to come */
 };
 
 /* Reads options->perf.events and `sets` (see perf_sets_text()), or the default list, into set and event[]. -errno

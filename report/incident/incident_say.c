@@ -361,7 +361,6 @@ static void put_move(struct buf *out, const struct incident_series *s)
 		buf_addch(out, ')');
 		return;
 	}
-
 	if (strcmp(s->unit, "%") && times >= 2 && times < 1e4) {
 		buf_addstr(out, " x");
 		incident_put_number(out, times >= 10 ? round(times) : round(times * 10) / 10);

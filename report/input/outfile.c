@@ -93,16 +93,17 @@ static int open_temporary(struct outfile *o, const struct stat *old, mode_t allo
 	return 0;
 }
 
-/* Whether somebody else put a link there, in a folder where everybody may. What is opened by its own name is
- * protected from that by the kernel (proc_sys_fs(5), protected_symlinks); what a rename replaces is not. */
+/* Whether it is another user's link in a directory that anyone can write to. The kernel refuses to follow such links
+ * when a file is opened (proc_sys_fs(5), protected_symlinks), but not when a rename replaces what they point to. */
 static bool is_planted(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	SCOPED(scoped_free) char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	SCOPED(scoped_free) char *folder = NULL;
 	struct stat link, in;
 
 	if (lstat(path, &link) || !S_ISLNK(link.st_mode) || link.st_uid == geteuid())
 		return false;
+	folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
 	return !folder || stat(folder, &in) ||
 	       ((in.st_mode & S_ISVTX) && (in.st_mode & S_IWOTH) && in.st_uid != link.st_uid);
 }
@@ -113,7 +114,10 @@ static int open_path(struct outfile *o, unsigned flags, char *const *inputs, siz
 	struct stat st;
 
 	if (is_planted(o->path))
-		return error_set(e, EACCES, "'%s' is a link that another user has put there; name its file", o->path);
+		return error_set(e, EACCES,
+				 "'%s' is another user's link in a directory that anyone can write to; name the file "
+				 "it points to",
+				 o->path);
 	/* A link remains a link; its target is written. */
 	o->place = realpath(o->path, NULL);
 	if (!o->place)

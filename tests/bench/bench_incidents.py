@@ -21,7 +21,7 @@ import stories
 import worlds
 
 
-# What genrec makes: its arguments, and in words.
+# Arguments of genrec, and what it then makes.
 LARGE = [
     (["page"], "256 CPUs x 40 counters, 1 h at 1 s"),
     (["hour"], "1,024 CPUs x 40 counters, 1 h at 1 s"),

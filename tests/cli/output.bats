@@ -123,7 +123,7 @@ writes() {
 	[ -s seen ]
 }
 
-@test "a link that another user put where everybody may write is not followed" {
+@test "another user's link in a directory that anyone can write to is not followed" {
 	[ "$(id -u)" -eq 0 ] || skip "not root: no file of another user"
 	"$tests/make_recording" r.pmr
 	mkdir -m 1777 all
@@ -132,7 +132,7 @@ writes() {
 		ln -sfn ../place all/link
 		chown -h 65534 all/link
 		run -2 "$bin/pmrep" show r.pmr -o "$where" --overwrite
-		[[ $output == *"all/link' is a link that another user has put there"* ]]
+		[[ $output == *"all/link' is another user's link in a directory that anyone can write to"* ]]
 		[ "$(cat place)" = old ]
 		# By its own name, or by a link of one's own, it is written.
 		chown -h 0 all/link

@@ -713,82 +713,6 @@ static void mounts_are_lines_of_four_words(void **state)
 
 /* ---- what the kernel is asked to count ---- */
 
-/* As perf-list(1) explains the letters and perf_event_open(2) the bits. */
-static void letters_are_bits_of_the_kernels(void **state)
-{
-	static const struct {
-		const char *letters;
-		bool core, user, kernel, hv, host, guest, idle, pinned, exclusive;
-		unsigned precise;
-	} row[] = {
-		{ "", .core = false },
-		{ "", .core = true, .guest = true },
-		{ "u", .kernel = true, .hv = true },
-		{ "k", .user = true, .hv = true },
-		{ "h", .user = true, .kernel = true },
-		{ "uk", .core = true, .hv = true, .guest = true },
-		{ "ukh", .core = false },
-		{ "G", .core = true, .host = true },
-		{ "H", .core = false, .guest = true },
-		{ "GH", .core = true },
-		{ "I", .idle = true },
-		{ "D", .pinned = true },
-		{ "e", .exclusive = true },
-		{ "p", .precise = 1 },
-		{ "pp", .precise = 2 },
-		{ "ppp", .precise = 3 },
-		{ "P", .precise = 3 },
-		{ "SWbRX", .core = false },
-	};
-
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		struct event ev = { .core = row[i].core, .type = 7, .config = { 1, 2, 3 }, .bp_type = 4 };
-		union perf_attr attr;
-		const struct perf_event_attr *a = &attr.a;
-
-		memset(&attr, 0xff, sizeof(attr));
-		assert_int_equal(event_mods_parse(row[i].letters, strlen(row[i].letters), &ev.mods), 0);
-		perf_attr_fill(&attr, &ev);
-		assert_int_equal(a->type, 7);
-		assert_int_equal(a->config, 1);
-		assert_int_equal(a->config1, 2);
-		assert_int_equal(a->config2, 3);
-		assert_int_equal(a->bp_type, 4);
-		assert_int_equal(a->exclude_user, row[i].user);
-		assert_int_equal(a->exclude_kernel, row[i].kernel);
-		assert_int_equal(a->exclude_hv, row[i].hv);
-		assert_int_equal(a->exclude_host, row[i].host);
-		assert_int_equal(a->exclude_guest, row[i].guest);
-		assert_int_equal(a->exclude_idle, row[i].idle);
-		assert_int_equal(a->pinned, row[i].pinned);
-		assert_int_equal(a->exclusive, row[i].exclusive);
-		assert_int_equal(a->precise_ip, row[i].precise);
-		assert_false(a->disabled || a->inherit || a->sample_period);
-		assert_int_equal(a->read_format,
-				 PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
-	}
-}
-
-/* Kernels refuse a structure that is longer than theirs only if there is something in the rest. */
-static void the_attributes_are_as_long_as_they_have_to_be(void **state)
-{
-	static const struct {
-		uint64_t config3, config4;
-		uint32_t size;
-	} row[] = { { 0, 0, 128 }, { 5, 0, 136 }, { 5, 6, 144 }, { 0, 6, 144 } };
-
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		const struct event ev = { .config = { [3] = row[i].config3, [4] = row[i].config4 } };
-		union perf_attr attr;
-
-		memset(&attr, 0xff, sizeof(attr));
-		perf_attr_fill(&attr, &ev);
-		assert_true(attr.a.size == row[i].size || (row[i].size == 128 && attr.a.size < 128));
-		assert_memory_equal(attr.bytes + 128, &row[i].config3, 8);
-		assert_memory_equal(attr.bytes + 136, &row[i].config4, 8);
-	}
-}
-
 static void refusals_of_the_kernel_have_reasons(void **state)
 {
 	static const struct {
@@ -876,8 +800,6 @@ int main(void)
 		TEST(a_manager_is_told_what_it_asked_for),
 		TEST(cpus_that_went_and_came_are_found),
 		TEST(the_kernel_is_heard),
-		TEST(letters_are_bits_of_the_kernels),
-		TEST(the_attributes_are_as_long_as_they_have_to_be),
 		TEST(refusals_of_the_kernel_have_reasons),
 		TEST(the_watchdog_is_on_or_not),
 		TEST(as_many_files_as_may_be_are_opened),
