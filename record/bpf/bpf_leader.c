@@ -290,16 +290,27 @@ static int tell_leader(const struct bpf_leaders *all, const void *key, const str
 	return err ? error_sys(e, -err, "the map of shared events") : 0;
 }
 
+/* Keys that are too short for an event would take it for another one. */
+static bool has_key(const struct bpf_leaders *all, const union perf_attr *key)
+{
+	bool has = all->map >= 0;
+
+	for (uint32_t i = all->key_size; i < PERF_ATTR_BYTES; i++)
+		has = has && !key->bytes[i];
+	return has;
+}
+
 int bpf_leader_begin(struct bpf_leader *l, const struct bpf_leaders *all, const union perf_attr *attr,
 		     const char *filter, const struct cpulist *cpus, uint32_t n_cpus, struct error *e)
 {
-	bool shared = all->map >= 0 && !filter;
 	union perf_attr key;
+	bool shared;
 	struct entry entry;
 	int err;
 
 	*l = BPF_LEADER_NONE;
 	common_attr(&key, attr);
+	shared = l->shared = has_key(all, &key) && !filter;
 	if (shared && !bpf_map_get(all->map, key.bytes, &entry)) {
 		err = find_leader(l, &entry);
 		if (!err)

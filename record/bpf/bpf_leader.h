@@ -31,6 +31,7 @@ struct bpf_leader {
 	int readings;      /* likewise; map: what it has read last on each CPU */
 	int differences;   /* likewise; map: the difference of that to the reading before */
 	bool found;        /* it existed already */
+	bool shared;       /* others find it */
 };
 #define BPF_LEADER_NONE \
 	((struct bpf_leader){ .link = -1, .program = -1, .events = -1, .readings = -1, .differences = -1 })

@@ -92,14 +92,18 @@ int bpf_row_enable(struct perf_row *row, bool on)
 	return 0;
 }
 
+void bpf_row_refresh(const struct perf_row *row)
+{
+	if (of(row)->way->refresh)
+		of(row)->way->refresh(row);
+}
+
 ssize_t bpf_row_read(const struct perf_row *row)
 {
-	const struct bpf_way *way = of(row)->way;
 	uint32_t words = row->first + row->n_open;
 	bool timed = false;
 
-	if (way->refresh)
-		way->refresh(row);
+	bpf_row_refresh(row);
 	for (uint32_t k = 0; k < row->n_open; k++) {
 		struct bpf_cell count = bpf_sum_read(&row->sum[row->place[k]]);
 
@@ -114,10 +118,10 @@ ssize_t bpf_row_read(const struct perf_row *row)
 	return (ssize_t)((words < PERF_READ_HEAD ? PERF_READ_HEAD : words) * sizeof(*row->got));
 }
 
-void bpf_row_online(struct perf_row *row)
+void bpf_group_online(struct perf_group *g, uint32_t cpu)
 {
-	if (of(row)->way->online)
-		of(row)->way->online(row);
+	if (g->bpf->way->online)
+		g->bpf->way->online(g, cpu);
 }
 
 /* ---- groups ---- */

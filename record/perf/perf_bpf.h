@@ -50,8 +50,10 @@ void bpf_row_close(struct perf_row *row);
 int bpf_row_enable(struct perf_row *row, bool on);
 /* Fills row->got as read(2) would. */
 ssize_t bpf_row_read(const struct perf_row *row);
-/* The CPU has come online again. */
-void bpf_row_online(struct perf_row *row);
+/* Brings up to date what later rows of the same snapshot read; a part of bpf_row_read(). */
+void bpf_row_refresh(const struct perf_row *row);
+/* A CPU has come online: the events of the group are opened there, too. */
+void bpf_group_online(struct perf_group *g, uint32_t cpu);
 
 /* For `pmrec doctor`: a line that says whether this works here, and if not, what helps. */
 void perf_bpf_doctor(const struct plan *p, struct buf *out);

@@ -17,6 +17,7 @@ struct perf_bpf {
 	uint32_t *place; /* instance of each place of counts of tasks */
 	uint32_t n_places;
 	struct bpf_cgroups cgroups;
+	uint32_t on; /* events of the cgroups that are to be counted */
 };
 
 /* A member of a group. */
@@ -49,7 +50,7 @@ struct bpf_way {
 	struct bpf_sum (*sum)(const struct perf_row *row, uint32_t k);
 	void (*enable)(struct perf_row *row, uint32_t k, bool on);
 	void (*refresh)(const struct perf_row *row);
-	void (*online)(struct perf_row *row);
+	void (*online)(struct perf_group *g, uint32_t cpu);
 };
 /* By enum perf_way. */
 extern const struct bpf_way bpf_ways[];

@@ -80,7 +80,7 @@ static int leader_begin(struct perf_source *s, struct plan *p, struct perf_group
 						g->tasks ? all->n_places : 1, all->n_cpus, e);
 		if (err)
 			error_prefix(e, "%s", ev->ev->name);
-		shared = shared && leaders.map >= 0 && !ev->filter;
+		shared = shared && m->leader.shared;
 	}
 	snprintf(b->text, sizeof(b->text), "%s", shared ? "shared" : "alone");
 	bpf_leaders_close(&leaders);
@@ -146,16 +146,11 @@ static void leader_refresh(const struct perf_row *row)
 	}
 }
 
-static void leader_online(struct perf_row *row)
+static void leader_online(struct perf_group *g, uint32_t cpu)
 {
-	const struct bpf_group *b = of(row);
-
-	cpulist_add(&b->all->online, cpu_of(row));
-	for (uint32_t k = 0; k < row->n; k++) {
-		const struct perf_event *ev = row->group->member[k];
-
-		(void)bpf_leader_add_cpu(&b->member[k].leader, &ev->attr, ev->filter, cpu_of(row));
-	}
+	cpulist_add(&g->bpf->all->online, cpu);
+	for (uint32_t k = 0; k < g->n; k++)
+		(void)bpf_leader_add_cpu(&g->bpf->member[k].leader, &g->member[k]->attr, g->member[k]->filter, cpu);
 }
 
 /* ---- for cgroups ---- */
@@ -194,15 +189,17 @@ static struct bpf_sum cgroup_sum(const struct perf_row *row, uint32_t k)
 	return bpf_cgroups_sum(&b->all->cgroups, b->member[k].index, row->cgroup, cpu_of(row));
 }
 
+/* All events are counted together: from the first that is to be, to the last. */
 static void cgroup_enable(struct perf_row *row, uint32_t k, bool on)
 {
-	struct bpf_group *b = of(row);
+	struct perf_bpf *all = of(row)->all;
 
-	if (k)
+	all->on += on ? 1 : -1u;
+	if (all->on != on)
 		return;
-	for (size_t i = 0; i < b->all->online.n; i++)
-		bpf_cgroups_read(&b->all->cgroups, b->all->online.cpu[i]);
-	bpf_cgroups_enable(&b->all->cgroups, on);
+	for (size_t i = 0; i < all->online.n; i++)
+		bpf_cgroups_read(&all->cgroups, all->online.cpu[i]);
+	bpf_cgroups_enable(&all->cgroups, on);
 }
 
 static void cgroup_refresh(const struct perf_row *row)
@@ -213,11 +210,11 @@ static void cgroup_refresh(const struct perf_row *row)
 		bpf_cgroups_read(&b->all->cgroups, cpu_of(row));
 }
 
-static void cgroup_online(struct perf_row *row)
+static void cgroup_online(struct perf_group *g, uint32_t cpu)
 {
-	cpulist_add(&of(row)->all->online, cpu_of(row));
-	for (uint32_t k = 0; k < row->n; k++)
-		(void)cgroup_put(row->group, k, cpu_of(row));
+	cpulist_add(&g->bpf->all->online, cpu);
+	for (uint32_t k = 0; k < g->n; k++)
+		(void)cgroup_put(g, k, cpu);
 }
 
 /* ---- the table ---- */

@@ -109,6 +109,15 @@ static int open_member(struct perf_row *row, struct perf_event *e, struct perf_s
 	return fd;
 }
 
+/* Nothing is counted: it is as if no member could be opened. */
+static int refused(struct perf_row *row, int err)
+{
+	perf_row_close(row, true);
+	for (uint32_t k = 0; k < row->n; k++)
+		row->missing[k] = perf_reason(err);
+	return err;
+}
+
 /* Its members are counted by events that belong to no row. */
 static int open_counted(struct perf_row *row, struct perf_start start)
 {
@@ -119,9 +128,9 @@ static int open_counted(struct perf_row *row, struct perf_start start)
 	row->first = row->group->member[0]->attr.a.read_format & PERF_FORMAT_GROUP ? PERF_READ_HEAD : 0;
 	err = bpf_row_open(row);
 	if (err)
-		row->n_open = 0;
+		return refused(row, err);
 	/* Counting starts a little before the exec, for which the command is waiting. */
-	return err || !(start.on || start.on_exec) ? err : perf_row_enable(row, true);
+	return start.on || start.on_exec ? perf_row_enable(row, true) : 0;
 }
 
 static void open_sampled(struct perf_row *row)
@@ -178,7 +187,7 @@ int perf_row_open(struct perf_row *row, struct perf_start start)
 		return err;
 	err = g->bpf ? bpf_row_open(row) : 0;
 	if (err)
-		return err;
+		return refused(row, err);
 	/* Only now: on Linux 6.18 a member that joins a running leader of another PMU does not count. */
 	return start.on ? perf_row_enable(row, true) : 0;
 }
@@ -328,6 +337,8 @@ static int unit_read(struct unit *u, struct cells *c)
 	bool fresh = row->fresh, still, resumes;
 	ssize_t size;
 
+	if (row->group->bpf && (!row->n_open || row->end == PERF_ENDED))
+		bpf_row_refresh(row);
 	if (row->shut && !row->n_open) {
 		for (uint32_t k = 0; k < c->n; k++)
 			cells_fail(c, k, row->missing[k]);

@@ -192,8 +192,6 @@ int perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g
 		return 0;
 	if (row) {
 		perf_row_close(row, true);
-		if (online && g->bpf)
-			bpf_row_online(row);
 		if (online)
 			perf_row_open(row, perf_start_of(s, g));
 		return 0;

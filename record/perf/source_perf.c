@@ -144,6 +144,24 @@ static int switch_rows(struct perf_source *s, bool on)
 	return err;
 }
 
+/* Also of its twins in other BPF programs, which are counters of their own. */
+static void set_off(struct perf_source *s, size_t i, bool off, void (*found)(void *arg, uint32_t counter), void *arg)
+{
+	s->event[i].off = off;
+	if (found)
+		found(arg, s->event[i].counter);
+	for (uint32_t g = 0; g < s->n_groups; g++)
+		for (uint32_t k = 0; s->group[g]->copy && k < s->group[g]->n; k++) {
+			struct perf_event *twin = &s->group[g]->copy[k];
+
+			if (twin->ev != s->event[i].ev)
+				continue;
+			twin->off = off;
+			if (found)
+				found(arg, twin->counter);
+		}
+}
+
 static int perf_enable(struct source *source, bool on)
 {
 	struct perf_source *s = source->data;
@@ -151,7 +169,7 @@ static int perf_enable(struct source *source, bool on)
 	s->on = on;
 	s->from_exec = false;
 	for (size_t i = 0; i < s->set.n && on && !s->chosen; i++)
-		s->event[i].off = false;
+		set_off(s, i, false, NULL, NULL);
 	if (on)
 		s->chosen = false;
 	return switch_rows(s, on);
@@ -178,6 +196,9 @@ static int perf_update(struct source *source, struct plan *p, uint32_t cpu, bool
 		struct perf_group *g = s->group[i];
 		uint32_t n = g->n_cgroups ? g->n_cgroups : 1;
 
+		/* What BPF counts, on new CPUs and for tasks that get there, too. */
+		if (online && g->bpf && (g->tasks || plan_wants_cpu(p, cpu)))
+			bpf_group_online(g, cpu);
 		for (uint32_t c = g->first_cgroup; c < g->first_cgroup + n && !err && !g->tasks; c++)
 			err = perf_rows_update(s, p, g, c, cpu, online);
 	}
@@ -201,11 +222,10 @@ static int perf_enable_one(struct source *source, const char *name, bool on,
 			continue;
 		/* If nothing counts, to enable one event is to leave out the others. */
 		for (size_t k = 0; k < s->set.n && all_off; k++)
-			s->event[k].off = true;
+			set_off(s, k, true, NULL, NULL);
 		all_off = false;
 		s->chosen = !running;
-		s->event[i].off = !on;
-		found(arg, s->event[i].counter);
+		set_off(s, i, !on, found, arg);
 		n++;
 	}
 	if (n)

@@ -667,7 +667,8 @@ static void leaders_are_shared(void **state)
 									       .type = BPF_MAP_TYPE_HASH,
 									       .key_size = PERF_ATTR_BYTES,
 									       .value_size = 8,
-									       .entries = 2 }) };
+									       .entries = 2 }),
+				   .key_size = PERF_ATTR_BYTES };
 	struct bpf_leader one, two, three, four;
 	struct cpulist cpus = { 0 };
 	struct error e = { 0 };
@@ -711,6 +712,19 @@ static void leaders_are_shared(void **state)
 	assert_true(two.found);
 	assert_int_equal(original(two.link), three.link);
 	bpf_leader_release(&two);
+	/* What the keys of an older kernel's leave out could be another event, so it is shared with nobody. */
+	all.key_size = PERF_ATTR_BYTES - 8;
+	for (unsigned at = PERF_ATTR_BYTES - 8; at < PERF_ATTR_BYTES; at += 7) {
+		attr.bytes[at] = 1;
+		assert_int_equal(bpf_leader_begin(&two, &all, &attr, NULL, &cpus, CPUS, &e), 0);
+		assert_false(two.found || two.shared);
+		bpf_leader_release(&two);
+		attr.bytes[at] = 0;
+	}
+	assert_int_equal(bpf_leader_begin(&two, &all, &attr, NULL, &cpus, CPUS, &e), 0);
+	assert_true(two.found && two.shared);
+	bpf_leader_release(&two);
+	all.key_size = PERF_ATTR_BYTES;
 	attr.a.config = 5;
 	links[2].ended = true;
 	assert_int_equal(bpf_leader_begin(&two, &all, &attr, NULL, &cpus, CPUS, &e), 0);
