@@ -203,17 +203,37 @@ static ssize_t row_read(const struct perf_row *row)
 	return row->group->bpf ? bpf_row_read(row) : read(row->leader, row->got, words(row) * sizeof(*row->got));
 }
 
+/* It counts again, but since which moment of this interval no reading tells: from now on it is counted. */
+static void resume(struct perf_row *row)
+{
+	row->base_running -= row->got[PERF_READ_RUNNING] - row->was[PERF_READ_RUNNING];
+	for (uint32_t k = 0; k < row->n_open; k++)
+		row->base[row->place[k]] -= row->got[row->first + k] - row->was[row->first + k];
+	row->lapsed = false;
+}
+
+/* What has been counted becomes the base. Of what the kernel gave up that is what was read last. */
+static void keep_counts(struct perf_row *row)
+{
+	ssize_t size = row_read(row);
+
+	if (size < 0)
+		return;
+	if (size && row->lapsed)
+		resume(row);
+	row->base_enabled += row->got[PERF_READ_ENABLED];
+	row->base_running += row->got[PERF_READ_RUNNING];
+	for (uint32_t k = 0; k < row->n_open; k++)
+		row->base[row->place[k]] += row->got[row->first + k];
+}
+
 void perf_row_close(struct perf_row *row, bool keep)
 {
 	/* What BPF counts stays where it is. */
-	if (row->group->bpf) {
+	if (row->group->bpf)
 		bpf_row_close(row);
-	} else if (keep && row->leader >= 0 && row_read(row) > 0) {
-		row->base_enabled += row->got[PERF_READ_ENABLED];
-		row->base_running += row->got[PERF_READ_RUNNING];
-		for (uint32_t k = 0; k < row->n_open; k++)
-			row->base[row->place[k]] += row->got[row->first + k];
-	}
+	else if (keep && row->leader >= 0)
+		keep_counts(row);
 	for (uint32_t k = 0; k < row->n; k++)
 		fd_close(&row->fd[k]);
 	if (row->ring.map)
@@ -320,15 +340,6 @@ static void got_cells(struct perf_row *row, struct cells *c)
 	for (uint32_t k = 0; k < c->n; k++)
 		if (row->missing[k])
 			cells_fail(c, k, row->missing[k]);
-}
-
-/* It counts again, but since which moment of this interval no reading tells: from now on it is counted. */
-static void resume(struct perf_row *row)
-{
-	row->base_running -= row->got[PERF_READ_RUNNING] - row->was[PERF_READ_RUNNING];
-	for (uint32_t k = 0; k < row->n_open; k++)
-		row->base[row->place[k]] -= row->got[row->first + k] - row->was[row->first + k];
-	row->lapsed = false;
 }
 
 static int unit_read(struct unit *u, struct cells *c)

@@ -34,9 +34,21 @@ static int tell_missing(struct plan *p, const struct perf_row *row, const char *
 	return err;
 }
 
-static bool is_shortage(int err)
+/* What may be had later, there: until then its values are missing for that reason. */
+static bool is_shortage(int err, struct perf_place at)
 {
-	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOSPC || err == -EBUSY;
+	return err == -EBUSY ||
+	       (at.cpu >= 0 && (err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOSPC));
+}
+
+/* Again, where it was open or is shut. */
+static void reopen(struct perf_source *s, struct perf_row *row)
+{
+	int err;
+
+	perf_row_close(row, true);
+	err = perf_row_open(row, perf_start_of(s, row->group));
+	row->shut = err && (row->shut || is_shortage(err, row->at));
 }
 
 /* Opens a row for the place; *out is NULL if nothing can be opened there, which is noted. */
@@ -58,7 +70,7 @@ static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g,
 		return tell_missing(p, row, where);
 	}
 	/* On a CPU that lacks what others have, a member has no values: its part of a sum is missing. */
-	row->shut = (at.cpu >= 0 && is_shortage(err)) || err == -EBUSY;
+	row->shut = is_shortage(err, at);
 	if (row->shut)
 		*out = row;
 	else
@@ -191,9 +203,10 @@ int perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g
 	if (row && g->member[0]->ev->uncore)
 		return 0;
 	if (row) {
-		perf_row_close(row, true);
 		if (online)
-			perf_row_open(row, perf_start_of(s, g));
+			reopen(s, row);
+		else
+			perf_row_close(row, true);
 		return 0;
 	}
 	if (!online || !plan_wants_cpu(p, cpu) || !counts_on(g, p, cpu))
@@ -216,8 +229,7 @@ int perf_rows_revive(struct perf_source *s, struct plan *p)
 				continue;
 			revived += row->stood;
 			row->again = false;
-			perf_row_close(row, true);
-			row->shut = perf_row_open(row, perf_start_of(s, s->group[i])) && row->shut;
+			reopen(s, row);
 		}
 	return err || !revived ? err : plan_note(p, revived, "groups of events on CPUs that were briefly offline");
 }

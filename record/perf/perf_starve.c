@@ -35,6 +35,12 @@ struct found {
 	bool freed;   /* what was refused can be opened now */
 };
 
+/* Whether it is a counter that the row waits for. Descriptors and memory that are free again are kept for others. */
+static bool lacks_counter(const struct perf_row *row)
+{
+	return row->missing[0] == perf_reason(-EBUSY) || row->missing[0] == perf_reason(-ENOSPC);
+}
+
 /* Whether the kernel now opens what it refused. */
 static bool may_open(const struct perf_row *row)
 {
@@ -55,6 +61,8 @@ static struct found look_at(struct perf_source *s, struct perf_group *g)
 	for (uint32_t i = 0; i < g->n_rows; i++) {
 		struct perf_row *row = g->row[i];
 
+		if (row->shut && !lacks_counter(row))
+			continue;
 		if (row->shut) {
 			f.freed = tried ? f.freed : may_open(row);
 			tried = true;

@@ -277,6 +277,40 @@ static void given_up_and_resumed(void **state)
 	end(&f);
 }
 
+/* Also if its CPU goes meanwhile: while it is given up, or when it counts again and nobody has read that. */
+static void given_up_and_opened_anew(void **state)
+{
+	for (unsigned counts = 0; counts < 3; counts++) {
+		struct fixture f;
+
+		begin(&f);
+		f.event[0].attr.a.pinned = 1;
+		open_row(&f);
+		say(50, 40, 1, 2, 3);
+		all_missing(&f, PM_OK);
+		if (counts) {
+			int leader = f.row->leader;
+
+			f.row->leader = open("/dev/null", O_RDONLY | O_CLOEXEC);
+			all_missing(&f, PM_REASON_NOT_COUNTED);
+			close(f.row->leader);
+			f.row->leader = leader;
+		}
+		if (counts == 2) {
+			say(75, 65, 11, 12, 13);
+		} else {
+			close(ends[1]);
+			ends[1] = -1;
+		}
+		perf_row_close(f.row, true);
+		assert_int_equal(f.row->base_enabled, counts == 2 ? 75 : 50);
+		assert_int_equal(f.row->base_running, 40);
+		for (uint32_t k = 0; k < MEMBERS; k++)
+			assert_int_equal(f.row->base[k], 1 + k);
+		end(&f);
+	}
+}
+
 static void the_end_of_a_row(void **state)
 {
 	struct fixture f;
@@ -655,6 +689,7 @@ int main(void)
 		cmocka_unit_test(what_was_counted_is_kept),
 		cmocka_unit_test(what_never_ran_was_not_counted),
 		cmocka_unit_test(given_up_and_resumed),
+		cmocka_unit_test(given_up_and_opened_anew),
 		cmocka_unit_test(the_end_of_a_row),
 		cmocka_unit_test(members_are_switched_off_alone),
 		cmocka_unit_test(a_row_waits_or_counts),

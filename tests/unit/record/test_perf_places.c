@@ -361,6 +361,44 @@ static void rows_that_stopped_are_opened_anew(void **state)
 	end(&f);
 }
 
+/* A CPU that is there again, but not all that its events need: their values are missing for that. */
+static void rows_wait_for_what_is_short(void **state)
+{
+	static const struct {
+		int number;
+		bool told, tried;
+	} cases[] = { { EMFILE, true, false }, { ENFILE, true, false }, { ENOMEM, true, false },
+		      { ENOSPC, true, true },  { EBUSY, true, true },   { ENODEV, false, false } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (int noticed = 0; noticed < 2; noticed++) {
+			struct perf_row *row;
+			struct reading r;
+			struct fixture f;
+
+			begin(&f, "0-1", "cs", NULL);
+			open_all(&f);
+			row = f.s->group[0]->row[1];
+			refuse[PERF_COUNT_SW_CONTEXT_SWITCHES] = cases[i].number;
+			row->stood = !noticed;
+			if (noticed)
+				assert_int_equal(update(&f, 1, false), 0);
+			assert_int_equal(update(&f, noticed ? 1 : PM_NONE, true), 0);
+			assert_int_equal(n_opened, 1);
+			read_unit(&row->unit, &f.w->model, &r);
+			assert_int_equal(r.status[0],
+					 cases[i].told ? perf_reason(-cases[i].number) : PM_REASON_OFFLINE);
+			refuse[PERF_COUNT_SW_CONTEXT_SWITCHES] = 0;
+			assert_int_equal(perf_starving_look(f.s, &f.w->source, &f.w->plan), 0);
+			assert_int_equal(update(&f, PM_NONE, true), 0);
+			assert_int_equal(row->n_open, cases[i].tried);
+			assert_int_equal(row->shut, cases[i].told && !cases[i].tried);
+			/* A counter that is free again is news; descriptors were kept for others. */
+			assert_int_equal(*f.w->plan.told != '\0', cases[i].tried);
+			end(&f);
+		}
+}
+
 /* A driver that was removed: its events stand still, and that is their end. */
 static void rows_end_with_their_pmu(void **state)
 {
@@ -477,6 +515,7 @@ int main(void)
 		cmocka_unit_test(counters_of_a_unit_are_found_by_opening),
 		cmocka_unit_test(rows_follow_their_cpus),
 		cmocka_unit_test(rows_that_stopped_are_opened_anew),
+		cmocka_unit_test(rows_wait_for_what_is_short),
 		cmocka_unit_test(rows_end_with_their_pmu),
 		cmocka_unit_test(events_are_named_one_by_one),
 	};
