@@ -342,10 +342,25 @@ static void got_cells(struct perf_row *row, struct cells *c)
 			cells_fail(c, k, row->missing[k]);
 }
 
+/* What it was opened with, whatever has been counted since. */
+static void first_cells(struct perf_row *row, struct cells *c)
+{
+	if (c->enabled)
+		*c->enabled = 0;
+	if (c->running)
+		*c->running = 0;
+	for (uint32_t k = 0; k < c->n; k++) {
+		cells_set(c, k, 0);
+		if (row->missing[k])
+			cells_fail(c, k, row->missing[k]);
+	}
+	row->fresh = false;
+}
+
 static int unit_read(struct unit *u, struct cells *c)
 {
 	struct perf_row *row = (struct perf_row *)u;
-	bool fresh = row->fresh, still, resumes;
+	bool still, resumes;
 	ssize_t size;
 
 	if (row->group->bpf && (!row->n_open || row->end == PERF_ENDED))
@@ -359,17 +374,15 @@ static int unit_read(struct unit *u, struct cells *c)
 		cells_fail_all(c, row->end || row->at.cpu < 0 ? PM_REASON_GONE : PM_REASON_OFFLINE);
 		return 0;
 	}
-	if (fresh) {
-		row->fresh = false;
-		memset(row->got, 0, words(row) * sizeof(*row->got));
-		size = sizeof(*row->got);
-	} else {
-		if (row->end == PERF_ENDING)
-			row->end = PERF_ENDED;
-		size = row_read(row);
+	if (row->fresh) {
+		first_cells(row, c);
+		return 0;
 	}
-	still = !fresh && !row->group->bpf && stands_still(row, size);
-	if (size < 0 ? errno == ENODEV : !fresh && !row->group->bpf && is_revoked(row, size, still))
+	if (row->end == PERF_ENDING)
+		row->end = PERF_ENDED;
+	size = row_read(row);
+	still = !row->group->bpf && stands_still(row, size);
+	if (size < 0 ? errno == ENODEV : !row->group->bpf && is_revoked(row, size, still))
 		return -ENODEV;
 	/* The kernel does not restart events of a CPU that went offline, and it may be online again before anyone
 	 * notices. */

@@ -166,7 +166,9 @@ static bool has_starved(struct unit *u)
 struct past {
 	struct perf_event **member; /* owned */
 	struct past_row {
-		uint32_t instance;
+		struct perf_place at;
+		uint32_t instance, cgroup;
+		bool alive, fresh;
 		uint64_t *base, base_enabled, base_running; /* base owned */
 		uint64_t closed_ns;
 	} * row; /* owned */
@@ -194,8 +196,15 @@ static int past_take(struct past *past, struct perf_group *g)
 		struct perf_row *row = g->row[i];
 
 		perf_row_close(row, true);
-		past->row[i] = (struct past_row){ row->instance, row->base, row->base_enabled, row->base_running,
-						  clocks_monotonic() };
+		past->row[i] = (struct past_row){ .at = row->at,
+						  .instance = row->instance,
+						  .cgroup = row->cgroup,
+						  .alive = row->end == PERF_ALIVE,
+						  .fresh = row->fresh,
+						  .base = row->base,
+						  .base_enabled = row->base_enabled,
+						  .base_running = row->base_running,
+						  .closed_ns = clocks_monotonic() };
 		row->base = NULL;
 		row->end = PERF_ENDED;
 	}
@@ -211,10 +220,22 @@ static void go_on(struct perf_row *row, const struct past *past, const struct pa
 	row->base_enabled =
 		before->base_enabled + (row->on && row->at.pid < 0 && away > enabled ? away - enabled : 0);
 	row->base_running = before->base_running;
+	row->fresh = before->fresh;
 	for (uint32_t k = 0; k < row->n; k++)
 		for (uint32_t j = 0; j < past->n; j++)
 			if (row->group->member[k] == past->member[j])
 				row->base[k] = before->base[j];
+}
+
+/* A row of a CPU that is offline: it is opened when the CPU is back. */
+static int add_closed(struct plan *p, struct perf_group *g, const struct past_row *before)
+{
+	struct perf_row *row = perf_row_new(g, before->at, before->instance);
+
+	if (!row)
+		return -ENOMEM;
+	row->cgroup = before->cgroup;
+	return perf_rows_add(p, g, &row, 1);
 }
 
 /* Reopens the group; counts and times continue from those of the previous rows. */
@@ -222,10 +243,17 @@ static int open_again(struct perf_source *s, struct plan *p, struct perf_group *
 {
 	int err = perf_rows_open(s, p, g);
 
-	for (uint32_t i = 0; i < g->n_rows && !err; i++)
-		for (uint32_t k = 0; k < past->n_rows; k++)
-			if (g->row[i]->instance == past->row[k].instance)
-				go_on(g->row[i], past, &past->row[k]);
+	for (uint32_t k = 0; k < past->n_rows && !err; k++) {
+		const struct past_row *before = &past->row[k];
+		uint32_t i = 0;
+
+		while (i < g->n_rows && g->row[i]->instance != before->instance)
+			i++;
+		if (i == g->n_rows && before->alive && before->at.cpu >= 0)
+			err = add_closed(p, g, before);
+		if (i < g->n_rows)
+			go_on(g->row[i], past, before);
+	}
 	return err;
 }
 

@@ -116,11 +116,11 @@ int perf_tasks_add(struct perf_source *s, struct plan *p, struct error *e)
 }
 
 /* Descendants' counts continue to be added to their ancestor, so a task with heirs is not over. */
-static void end_rows(struct perf_source *s, pid_t tid)
+static void end_rows(struct perf_source *s, uint32_t instance)
 {
 	for (uint32_t i = 0; i < s->n_groups; i++)
 		for (uint32_t k = 0; k < s->group[i]->n_rows && s->group[i]->tasks && !s->group[i]->inherit; k++)
-			if (s->group[i]->row[k]->at.pid == tid && s->group[i]->row[k]->end == PERF_ALIVE)
+			if (s->group[i]->row[k]->instance == instance && s->group[i]->row[k]->end == PERF_ALIVE)
 				s->group[i]->row[k]->end = PERF_ENDING;
 }
 
@@ -199,7 +199,7 @@ int perf_tasks_look(struct perf_source *s, struct plan *p)
 		if (t->told || !t->instance)
 			continue;
 		t->told = true;
-		end_rows(s, t->tid);
+		end_rows(s, t->instance);
 		err = plan_gone(p, t->instance, t->ended_ns);
 	}
 	p->targets_gone = !any;

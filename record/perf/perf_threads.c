@@ -225,10 +225,15 @@ static int define_new(struct perf_source *s, struct plan *p)
 		if (s->task[i].instance)
 			continue;
 		err = perf_task_define(s, p, &s->task[i], i + 1);
-		for (uint32_t g = 0; g < s->n_groups && !err; g++)
-			for (uint32_t k = 0; k < s->group[g]->n_rows; k++)
-				if (!s->group[g]->row[k]->instance && s->group[g]->row[k]->at.pid == s->task[i].tid)
-					s->group[g]->row[k]->instance = s->task[i].instance;
+		for (uint32_t g = 0; g < s->n_groups && !err; g++) {
+			struct perf_row **row = s->group[g]->row, **end = row + s->group[g]->n_rows;
+
+			/* Two tasks may have had one number, in the order of their rows. */
+			while (row < end && ((*row)->instance || (*row)->at.pid != s->task[i].tid))
+				row++;
+			if (row < end)
+				(*row)->instance = s->task[i].instance;
+		}
 	}
 	return err;
 }

@@ -41,6 +41,7 @@ static int ends[2];       /* what is written to the second one is what read() re
 static int refuse[16];    /* errno for the event with this config */
 static int refuse_kernel; /* errno for every event that counts the kernel */
 static int refuse_filter;
+static int away;          /* the CPU that is offline; -1: none */
 static unsigned room_for; /* how many can be opened; 0: all */
 /* bpf(2): its result or -errno. NULL: the machine's. */
 static long (*kernel_bpf)(int command, void *attr);
@@ -62,6 +63,8 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e)
 		return __real_syscall(number, a, b, c, d, e);
 	assert_true(n_opened < 16);
 	err = refuse_kernel && !attr->a.exclude_kernel ? refuse_kernel : refuse[attr->a.config];
+	if (!err && (int)c >= 0 && (int)c == away)
+		err = ENODEV;
 	if (!err && room_for && n_opened >= room_for)
 		err = ENOSPC;
 	*o = (struct opening){ *attr, (int)b, (int)c, (int)d, -1 };
@@ -113,6 +116,7 @@ static inline void kernel_begin(void)
 	memset(refuse, 0, sizeof(refuse));
 	refuse_kernel = refuse_filter = 0;
 	room_for = 0;
+	away = -1;
 	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
 }
 

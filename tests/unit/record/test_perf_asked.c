@@ -421,6 +421,8 @@ static void tasks_that_have_ended_are_told_once(void **state)
 	begin(m, "cs", NULL, NULL)->tids = (char *)(uintptr_t) "11,20";
 	m->w->options.target = TARGET_TASKS;
 	assert_int_equal(perf_tasks_add(&m->s, &m->w->plan, &m->w->e), 0);
+	for (uint32_t k = 0; k < 4; k++)
+		rows[k].instance = m->s.task[rows[k].at.pid == 20].instance;
 	m->s.group = group;
 	m->s.n_groups = 2;
 	assert_int_equal(perf_tasks_look(&m->s, &m->w->plan), 0);

@@ -321,12 +321,48 @@ static void what_is_taken_apart_goes_on(void **state)
 	end(&f);
 }
 
+/* A CPU that is away meanwhile goes on when it is back. */
+static void a_cpu_that_is_away_goes_on_later(void **state)
+{
+	struct fixture f;
+	struct reading r;
+
+	begin(&f);
+	open_group(&f, 0);
+	f.s.group[0]->starved = true;
+	for (uint64_t i = 0; i < ROWS; i++)
+		say(100 + i, 50 + i, 10 * i + 1, 10 * i + 2);
+	away = 1;
+	assert_int_equal(perf_starving_split(&f.s, &f.w->plan), 0);
+	assert_int_equal(count_units(f.w), 2 * ROWS);
+	for (uint32_t k = 0; k < MEMBERS; k++) {
+		struct perf_group *g = f.s.group[k ? 2 : 0];
+		struct perf_row *row = g->row[ROWS - 1];
+
+		assert_int_equal(g->n_rows, ROWS);
+		assert_int_equal(row->at.cpu, 1);
+		assert_int_equal(row->n_open, 0);
+		assert_int_equal(row->base[0], 11 + k);
+		assert_int_equal(row->base_enabled, 101);
+		assert_int_equal(row->base_running, 51);
+		read_unit(&row->unit, &f.w->model, &r);
+		assert_int_equal(r.status[0], PM_REASON_OFFLINE);
+		away = -1;
+		assert_int_equal(perf_rows_update(&f.s, &f.w->plan, g, 0, 1, true), 0);
+		assert_int_equal(g->n_rows, ROWS);
+		assert_int_equal(row->n_open, 1);
+		assert_int_equal(row->base[0], 11 + k);
+	}
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_group_that_waits_is_told_once), cmocka_unit_test(it_says_where),
-		cmocka_unit_test(several_groups_are_one_line),     cmocka_unit_test(pinned_groups_are_tried_again),
-		cmocka_unit_test(what_was_refused_is_tried),       cmocka_unit_test(what_is_taken_apart_goes_on),
+		cmocka_unit_test(a_group_that_waits_is_told_once),  cmocka_unit_test(it_says_where),
+		cmocka_unit_test(several_groups_are_one_line),      cmocka_unit_test(pinned_groups_are_tried_again),
+		cmocka_unit_test(what_was_refused_is_tried),        cmocka_unit_test(what_is_taken_apart_goes_on),
+		cmocka_unit_test(a_cpu_that_is_away_goes_on_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -354,7 +354,10 @@ static void what_is_taken_apart_counts_on(void **state)
 	put_task(PERF_RECORD_FORK, CHILD, 72, 1000);
 	put_task(PERF_RECORD_EXIT, CHILD, 72, 2000);
 	assert_true(notice(&f));
+	f.s->group[0]->row[0]->fresh = false;
 	f.s->group[0]->starved = true;
+	assert_int_equal(write(ends[1], (uint64_t[]){ 2, 50, 40, 3, 4 }, 40), 40);
+	assert_int_equal(write(ends[1], (uint64_t[]){ 2, 60, 50, 5, 6 }, 40), 40);
 	n_opened = n_told = 0;
 	assert_int_equal(source_perf.update(&f.w->source, &f.w->plan, PM_NONE, true), 0);
 	assert_int_equal(f.s->n_groups, 2);
@@ -372,6 +375,61 @@ static void what_is_taken_apart_counts_on(void **state)
 		assert_int_equal(told[i].request, PERF_EVENT_IOC_ENABLE);
 	}
 	assert_int_equal(count_units(f.w), 4);
+	/* What a task that has not been read yet did before that is counted from 0 on. */
+	for (unsigned i = 0; i < 2; i++) {
+		struct perf_row *row = f.s->group[i]->row[1];
+		struct reading r;
+
+		assert_false(f.s->group[i]->row[0]->fresh);
+		read_unit(&row->unit, &f.w->model, &r);
+		assert_int_equal(r.status[0], PM_OK);
+		assert_int_equal(r.v[0], 0);
+		assert_int_equal(r.enabled, 0);
+		assert_int_equal(r.running, 0);
+		assert_int_equal(write(ends[1], (uint64_t[]){ 1, 20, 10, 7 }, 32), 32);
+		read_unit(&row->unit, &f.w->model, &r);
+		assert_int_equal(r.v[0], 5 + i + 7);
+		assert_int_equal(r.running, 60);
+	}
+	end(&f);
+}
+
+/* A number that is used twice within one look is of two tasks, and the end of the first is not that of the second. */
+static void a_number_may_be_used_twice(void **state)
+{
+	struct perf_group *g;
+	struct fixture f;
+
+	begin(&f, TARGET_COMMAND);
+	follow(&f);
+	put_task(PERF_RECORD_FORK, CHILD, 71, 1000);
+	put_task(PERF_RECORD_EXIT, CHILD, 71, 2000);
+	put_task(PERF_RECORD_FORK, CHILD, 71, 3000);
+	assert_true(notice(&f));
+	assert_int_equal(f.s->n_tasks, 3);
+	update(&f);
+	g = f.s->group[0];
+	assert_int_equal(g->n_rows, 3);
+	for (uint32_t i = 1; i < 3; i++)
+		assert_int_equal(g->row[i]->instance, f.s->task[i].instance);
+	assert_int_equal(g->row[1]->end, PERF_ENDING);
+	assert_int_equal(g->row[2]->end, PERF_ALIVE);
+	end(&f);
+	/* Whoever notices it first. */
+	begin(&f, TARGET_TASKS);
+	follow(&f);
+	put_proc(&f, 71, 71);
+	put_task(PERF_RECORD_FORK, 71, 71, 1000);
+	assert_true(notice(&f));
+	update(&f);
+	put_task(PERF_RECORD_EXIT, 71, 71, 2000);
+	put_task(PERF_RECORD_FORK, 71, 71, 3000);
+	assert_true(notice(&f));
+	assert_int_equal(source_perf.look(&f.w->source, &f.w->plan), 0);
+	g = f.s->group[0];
+	assert_int_equal(g->n_rows, 3);
+	assert_int_equal(g->row[1]->end, PERF_ENDING);
+	assert_int_equal(g->row[2]->end, PERF_ALIVE);
 	end(&f);
 }
 
@@ -409,6 +467,7 @@ int main(void)
 		cmocka_unit_test(another_cpu_is_watched),
 		cmocka_unit_test(the_next_run_has_tasks_of_its_own),
 		cmocka_unit_test(what_is_taken_apart_counts_on),
+		cmocka_unit_test(a_number_may_be_used_twice),
 		cmocka_unit_test(not_everybody_wants_that),
 	};
 
