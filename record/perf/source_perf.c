@@ -298,6 +298,10 @@ static int perf_restart(struct source *source, struct plan *p, struct error *e)
 			}
 			row->at.pid = p->child;
 			err = perf_row_open(row, perf_start_of(s, s->group[i]));
+			/* Whoever holds the counter may release it. */
+			row->shut = err == -EBUSY;
+			if (row->shut)
+				err = 0;
 			if (err)
 				error_sys(e, -err, "%s in the next run", s->group[i]->member[0]->ev->name);
 		}

@@ -341,6 +341,35 @@ static void the_next_run_has_tasks_of_its_own(void **state)
 	end(&f);
 }
 
+/* A counter that others hold is missing in the next run, too, until it is free; what is refused otherwise ends that run. */
+static void the_next_run_may_lack_a_counter(void **state)
+{
+	static const struct {
+		int first, number, result;
+	} cases[] = { { EBUSY, EBUSY, 0 }, { 0, EBUSY, 0 }, { EBUSY, 0, 0 }, { 0, ENOENT, -ENOENT } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct perf_row *row;
+		struct reading r;
+		struct fixture f;
+
+		begin(&f, TARGET_COMMAND);
+		f.w->options.perf.per_thread = false;
+		row = f.s->group[0]->row[0];
+		row->shut = cases[i].first;
+		for (int k = 0; k < 16; k++)
+			refuse[k] = cases[i].number;
+		f.w->plan.child = 90;
+		assert_int_equal(source_perf.restart(&f.w->source, &f.w->plan, &f.w->e), cases[i].result);
+		assert_int_equal(row->shut, cases[i].number == EBUSY);
+		if (row->shut) {
+			read_unit(&row->unit, &f.w->model, &r);
+			assert_int_equal(r.status[0], PM_REASON_ERRNO + EBUSY);
+		}
+		end(&f);
+	}
+}
+
 /* A group whose counters others hold is taken apart while its tasks run: they have had their exec, and one that has
  * just begun is in no definition yet. */
 static void what_is_taken_apart_counts_on(void **state)
@@ -466,6 +495,7 @@ int main(void)
 		cmocka_unit_test(everything_is_followed),
 		cmocka_unit_test(another_cpu_is_watched),
 		cmocka_unit_test(the_next_run_has_tasks_of_its_own),
+		cmocka_unit_test(the_next_run_may_lack_a_counter),
 		cmocka_unit_test(what_is_taken_apart_counts_on),
 		cmocka_unit_test(a_number_may_be_used_twice),
 		cmocka_unit_test(not_everybody_wants_that),
