@@ -115,15 +115,14 @@ static bool takes(const struct event_pmu *pmu, const char *terms)
 	return all;
 }
 
-/* Of the first CPU. */
+/* Of the first CPU, of perhaps hundreds. */
 static uint64_t family_of(const struct root *root)
 {
-	SCOPED(buf_release) struct buf text = BUF_INIT;
-	const char *line =
-		root_read(root, &text, 4096, "/proc/cpuinfo") < 0 ? NULL : strstr(buf_str(&text), "cpu family\t: ");
-	uint64_t family = line ? strtoull(line + strlen("cpu family\t: "), NULL, 10) : 0;
+	SCOPED(fd_close) int fd = root_open(root, "/proc/cpuinfo");
+	char text[1024] = "";
+	const char *line = fd < 0 || read(fd, text, sizeof(text) - 1) <= 0 ? NULL : strstr(text, "cpu family\t: ");
 
-	return family;
+	return line ? strtoull(line + strlen("cpu family\t: "), NULL, 10) : 0;
 }
 
 /* Whether an event's words mean that on this PMU (struct pmu_class_event.where). */

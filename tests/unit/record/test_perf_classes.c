@@ -223,7 +223,9 @@ static void events_are_those_of_the_processor(void **state)
 	for (unsigned family = 24; family <= 26; family++) {
 		const struct event_pmu *df;
 
-		sysroot_put(m->dir, "/proc/cpuinfo", "processor\t: 0\ncpu family\t: %u\nmodel\t\t: 1\n", family);
+		/* As long as that of many CPUs. */
+		sysroot_put(m->dir, "/proc/cpuinfo", "processor\t: 0\ncpu family\t: %u\nmodel\t\t: 1\n%09000d\n",
+			    family, 0);
 		put_pmu(m, "amd_df", "0");
 		sysroot_put(m->dir, PMU "amd_df/format/event", "config:0-7,32-37\n");
 		sysroot_put(m->dir, PMU "amd_df/format/umask", "config:8-15%s\n", family > 24 ? ",24-27" : "");
