@@ -210,6 +210,14 @@ int json_push(struct json *array, struct json *value)
 	return built(json_array_append_new(in(array), in(value)) ? -ENOMEM : 0);
 }
 
+int json_built(void)
+{
+	int err = incomplete ? -ENOMEM : 0;
+
+	incomplete = false;
+	return err;
+}
+
 static void new_line(struct buf *b, unsigned indent, unsigned level)
 {
 	if (!indent)
@@ -292,11 +300,10 @@ static void print_value(json_t *j, unsigned indent, unsigned level, struct buf *
 
 void json_print(const struct json *j, unsigned indent, struct buf *b)
 {
-	if (j && !incomplete)
+	if (!json_built() && j)
 		print_value(in(j), indent, 0, b);
 	else if (!b->err)
 		b->err = -ENOMEM;
-	incomplete = false;
 }
 
 static bool is_clean(unsigned char c)

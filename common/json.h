@@ -31,8 +31,8 @@ bool json_is_array(const struct json *j);
 bool json_is_text(const struct json *j);
 
 /* Building. Containers own their values. U+FFFD replaces what is not UTF-8. Without memory the result is NULL, for
- * which json_put() and json_push() return -ENOMEM; the next json_print() of the thread then fails, so checking there
- * is enough. */
+ * which json_put() and json_push() return -ENOMEM; the next json_print() or json_built() of the thread then fails, so
+ * checking there is enough. */
 struct json *json_new_object(void);
 struct json *json_new_array(void);
 struct json *json_new_text(const char *text);
@@ -44,6 +44,8 @@ struct json *json_new_bool(bool v);
 struct json *json_new_null(void);
 int json_put(struct json *object, const char *key, struct json *value); /* in the order of the calls */
 int json_push(struct json *array, struct json *value);
+/* 0, or -ENOMEM if something that was built could not be; of the next values it knows nothing. */
+int json_built(void);
 /* Appends the text without a newline at the end; indent 0: on one line. Fails the buffer if building failed. */
 void json_print(const struct json *j, unsigned indent, struct buf *out);
 

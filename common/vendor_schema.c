@@ -19,6 +19,14 @@ static void put(struct json *to, const char *key, const char *text)
 		json_put(to, key, json_new_text(text));
 }
 
+/* Clears the buffer, too. One that failed fails what is built. */
+static void put_buf(struct json *to, const char *key, struct buf *text)
+{
+	if (text->len || text->err)
+		json_put(to, key, json_new_buf(text));
+	buf_clear(text);
+}
+
 /* ---- Intel ---- */
 
 struct word {
@@ -124,6 +132,8 @@ static bool add_event(const char *name, const char *pmu, struct buf *out)
 			   buf_str(&letters));
 	else
 		buf_printf(out, "%.*s", (int)len, name);
+	buf_carry(out, &terms);
+	buf_carry(out, &letters);
 	return can && len;
 }
 
@@ -232,19 +242,20 @@ static struct json *convert_metric(const struct json *metric, const char *pmu, c
 
 	put(to, "MetricName", field(metric, "MetricName"));
 	/* The parser omits what cannot be expressed, and names it. */
-	put(to, "MetricExpr",
-	    add_formula(metric, pmu, metric, NULL, &text) ? buf_str(&text) :
-							    "\"a constant or a modifier that is not known\"");
+	if (!add_formula(metric, pmu, metric, NULL, &text) && !text.err) {
+		buf_clear(&text);
+		buf_addstr(&text, "\"a constant or a modifier that is not known\"");
+	}
+	put_buf(to, "MetricExpr", &text);
 	put(to, "ScaleUnit", known ? known : unit);
 	put(to, "BriefDescription", field(metric, "BriefDescription"));
-	buf_clear(&text);
-	if (add_formula(metric, pmu, json_get(metric, "Threshold"), all, &text))
-		put(to, "MetricThreshold", buf_str(&text));
-	buf_clear(&text);
+	if (!add_formula(metric, pmu, json_get(metric, "Threshold"), all, &text) && !text.err)
+		buf_clear(&text);
+	put_buf(to, "MetricThreshold", &text);
 	buf_printf(&text, "%s%s%s", group, *group && *category ? ";" : "", category);
 	if (!strcmp(category, "TMA"))
 		buf_printf(&text, ";TopdownL%.0f", level);
-	put(to, "MetricGroup", buf_str(&text));
+	put_buf(to, "MetricGroup", &text);
 	return to;
 }
 
@@ -270,7 +281,7 @@ static void put_groups(struct json *to, const struct json *groups, const char *n
 			if (!strcmp(json_text(json_at(members, k), ""), name))
 				buf_printf(&text, "%s%s", text.len ? ";" : "", key);
 	}
-	put(to, "MetricGroup", buf_str(&text));
+	put_buf(to, "MetricGroup", &text);
 }
 
 static struct json *convert_arm(const struct json *j)
@@ -359,11 +370,13 @@ struct json *vendor_json_convert(struct json *j, const char *pmu, struct error *
 		to = convert_arm(j);
 	if (to != j)
 		json_free(j);
-	if (!to)
-		error_set(e, ENOMEM, "out of memory");
-	if (to && pmu)
+	if (pmu)
 		put_unit(json_is_array(to) ? to : json_get(to, "Events"), pmu);
-	return to;
+	if (!json_built() && to)
+		return to;
+	json_free(to);
+	error_set(e, ENOMEM, "out of memory");
+	return NULL;
 }
 
 struct json *vendor_json_load(const char *path, const char *pmu, struct error *e)

@@ -132,10 +132,11 @@ static int load_pack(struct list *l, const char *id, struct error *e)
 	vendor_pack_close(&pack);
 	for (uint32_t i = 0; i < texts.n && !err; i++) {
 		const char *text = texts.set[i].metrics;
-
 		/* A set that has only events is not an error. */
-		if (text && !metric_set_load_text(&l->vendor[l->n_vendor], text, strlen(text), e))
-			l->n_vendor++;
+		int none = text ? metric_set_load_text(&l->vendor[l->n_vendor], text, strlen(text), e) : 1;
+
+		l->n_vendor += !none;
+		err = none == -ENOMEM ? none : 0;
 	}
 	return err;
 }

@@ -112,20 +112,34 @@ static int add_standards(struct vendor_docs *docs, const char *path, struct buf 
 	return err == -ENOMEM ? err : 0;
 }
 
+/* `path`: the folder of the documents; NULL: nothing is read from above. */
+static int load_docs(struct metric_set *set, struct vendor_docs *docs, const char *path, struct error *e)
+{
+	SCOPED(buf_release) struct buf notes = BUF_INIT;
+	int err = path && wants_standards(docs) ? add_standards(docs, path, &notes) : 0;
+
+	if (err)
+		return error_set(e, ENOMEM, "out of memory");
+	err = vendor_load(set, docs, e);
+	if (err)
+		return err;
+	buf_carry(&set->skipped, &notes);
+	buf_add(&set->skipped, notes.data, notes.len);
+	if (!set->skipped.err)
+		return 0;
+	metric_set_release(set);
+	return error_set(e, ENOMEM, "out of memory");
+}
+
 static int load_folder(struct metric_set *set, const char *path, struct error *e)
 {
 	struct vendor_docs docs = { 0 };
-	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	int err = add_folder(&docs.doc, &docs.n, path, e);
 
-	if (!err && wants_standards(&docs) && add_standards(&docs, path, &notes))
-		err = error_set(e, ENOMEM, "out of memory");
 	if (!err) {
-		err = vendor_load(set, &docs, e);
+		err = load_docs(set, &docs, path, e);
 		if (err)
 			error_prefix(e, "%s", path);
-		else
-			buf_add(&set->skipped, notes.data, notes.len);
 	}
 	docs_release(&docs);
 	return err;
@@ -137,22 +151,15 @@ static int load_one(struct metric_set *set, struct json *j, const char *folder, 
 	struct vendor_docs docs = { 0 };
 	const struct json *inner = json_is_array(j) ? NULL : json_get(j, "Metrics");
 	struct json *list = inner ? (struct json *)(uintptr_t)inner : j;
-	SCOPED(buf_release) struct buf notes = BUF_INIT;
-	int err = 0;
+	int err;
 
-	if (!json_is_array(list))
+	docs.doc = &list;
+	docs.n = 1;
+	if (json_is_array(list))
+		err = load_docs(set, &docs, folder, e);
+	else
 		err = error_set(e, EINVAL,
 				"not a metric file, which is an array of objects with MetricName and MetricExpr");
-	if (!err) {
-		docs.doc = &list;
-		docs.n = 1;
-		if (folder && wants_standards(&docs) && add_standards(&docs, folder, &notes))
-			err = error_set(e, ENOMEM, "out of memory");
-	}
-	if (!err)
-		err = vendor_load(set, &docs, e);
-	if (!err)
-		buf_add(&set->skipped, notes.data, notes.len);
 	docs.doc = NULL;
 	docs.n = 0;
 	docs_release(&docs);

@@ -52,9 +52,10 @@ int metric_sets_load(struct metrics *m)
 		err = note_lines(m, &m->set[i].skipped);
 	for (uint32_t i = 0; i < m->s->vendor.n && !err; i++) {
 		const char *text = m->s->vendor.set[i].metrics;
+		int none = text && *text ? metric_set_load_text(&m->set[m->n_sets], text, strlen(text), m->error) : 1;
 
-		if (text && *text && !metric_set_load_text(&m->set[m->n_sets], text, strlen(text), m->error))
-			m->n_sets++;
+		m->n_sets += !none;
+		err = none == -ENOMEM ? none : 0;
 	}
 	return err;
 }

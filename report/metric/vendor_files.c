@@ -143,16 +143,22 @@ static int load_pack(const struct vendor_files *v, struct of_cpu *c, const char 
 
 	for (uint32_t i = 0; i < t.n && !err; i++) {
 		const char *metrics = t.set[i].metrics;
-		struct error ignored = { 0 };
+		struct error why = { 0 };
 
 		err = t.set[i].rows ? vendor_events_unpack(&c->events, t.set[i].rows, NULL) : 0;
 		t.set[i].rows = NULL;
 		if (!err && metrics && c->events)
 			err = vendor_events_words(c->events, metrics);
-		if (!err && metrics && !metric_set_load_text(&c->set[c->n], metrics, strlen(metrics), &ignored)) {
-			c->n++;
-			c->n_packed++;
+		if (!err && metrics) {
+			/* A set that has only events is not an error. */
+			int none = metric_set_load_text(&c->set[c->n], metrics, strlen(metrics), &why);
+
+			c->n += !none;
+			c->n_packed += !none;
+			err = none == -ENOMEM ? none : 0;
 		}
+		if (err)
+			no_memory(e);
 	}
 	return err;
 }

@@ -9,6 +9,10 @@
 #include <cmocka.h>
 
 #include "common/vendor_schema.h"
+#include "tests/unit/lib/refused.h"
+
+/* jansson's, which is a library of its own: only common/json.c includes its header. */
+void json_set_alloc_funcs(void *(*allocate)(size_t), void (*release)(void *));
 
 /* Single quotes stand for double ones. */
 static struct json *parse(const char *text)
@@ -239,6 +243,44 @@ static void what_is_perfs_stays(void **state)
 	json_free(j);
 }
 
+/* What is short of memory is an error, never another formula or one metric less. */
+static void refused_memory_is_no_other_metric(void **state)
+{
+	static const char *const texts[] = {
+		"{'Metrics':[{'MetricName':'m','Formula':'a + b','Level':1,'Category':'TMA','MetricGroup':'G',"
+		"'UnitOfMeasure':'percent','BriefDescription':'Help','Events':[{'Name':'UOPS_RETIRED.MS:c1:e1:USER',"
+		"'Alias':'a'},{'Name':'CPU_CLK_UNHALTED.THREAD:SUP','Alias':'b'}],"
+		"'Threshold':{'Formula':'p > 20','ThresholdMetrics':[{'Alias':'p','Value':'n'}]},'LegacyName':'n'}]}",
+		"{'product_configuration':{'implementer':'0x41','part_num':'0xd0c'},'events':{'C':{'code':'0x11'}},"
+		"'metrics':{'ipc':{'formula':'C','units':'percent of all','title':'Each'}},"
+		"'groups':{'metrics':{'G':{'metrics':['ipc']}}}}",
+		"{'cpuid':'0x41d0c','events':[{'name':'A','code':17,'description':'D'}]}",
+	};
+
+	json_set_alloc_funcs(malloc, free);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		SCOPED(buf_release) struct buf good = BUF_INIT;
+
+		memset(&world, 0, sizeof(world));
+		for (long n = 0; n < 2 || world.failed; n++) {
+			SCOPED(buf_release) struct buf out = BUF_INIT;
+			struct json *j = parse(texts[i]);
+			struct error e = { 0 };
+
+			world.failed = false;
+			world.left[ALLOCATION] = n;
+			j = vendor_json_convert(j, "cpu", &e);
+			world.left[ALLOCATION] = 0;
+			json_print(j, 0, n ? &out : &good);
+			assert_int_equal(e.number, j ? 0 : ENOMEM);
+			assert_true(j || world.failed);
+			if (n && j)
+				assert_string_equal(buf_str(&out), buf_str(&good));
+			json_free(j);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +291,7 @@ int main(void)
 		cmocka_unit_test(telemetry_of_arm),
 		cmocka_unit_test(files_of_arm_say_for_what_they_are),
 		cmocka_unit_test(what_is_perfs_stays),
+		cmocka_unit_test(refused_memory_is_no_other_metric),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
