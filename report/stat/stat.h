@@ -121,6 +121,7 @@ struct stat_text {
 
 struct stat_line {
 	uint32_t row, event;
+	uint32_t counter, cgroup;       /* the first counter of the event, and stat_event.in_cgroup */
 	uint64_t rank;                  /* of the event: perf prints in the order of recording, cgroup after cgroup */
 	struct stat_text before, after; /* what a format always writes around the value */
 	uint32_t first, n;              /* in stat.track */
@@ -149,7 +150,7 @@ struct stat_metric {
 #define STAT_METRICS 32 /* after one line */
 
 struct stat_column { /* a track of the replay that a line sums up */
-	uint32_t track;
+	uint32_t track, counter, instance;
 	uint32_t package, die, cpu;
 	uint32_t lost; /* intervals in which others were counted, but not this one */
 	uint16_t why;
@@ -202,7 +203,7 @@ struct stat_sheet {
 	struct names history_of; /* "place, newline, head" -> place in history */
 	const struct binding *binding;
 	struct stat_finder *finder; /* where instances count */
-	bool laid_out;
+	bool laid_out, shaped;      /* since the last plan */
 	/* Of the recording. */
 	uint64_t elapsed_ns;  /* of the last command that ended; 0: none */
 	uint64_t counted_ns;  /* ns with events enabled, over the intervals so far */

@@ -26,8 +26,7 @@ static bool is_first(const struct stat_sheet *s, const struct stat_line *l, uint
 	for (uint32_t j = 0; j < i; j++) {
 		const struct stat_column *other = &s->column[l->first + j];
 
-		if (other->package == c->package && other->die == c->die &&
-		    replay_track(s->replay, other->track).counter == replay_track(s->replay, c->track).counter &&
+		if (other->package == c->package && other->die == c->die && other->counter == c->counter &&
 		    !count_at(s, l, j, k)->reason)
 			return false;
 	}
@@ -238,7 +237,10 @@ bool stat_is_shared(const struct stat_sum *sum)
 
 unsigned stat_percent(const struct stat_sum *sum)
 {
-	return !stat_is_shared(sum) ? 100 : sum->reason ? 0 : (unsigned)(100 * sum->running / sum->enabled);
+	/* A thousand CPUs have more hundredths of nanoseconds in three days than 64 bits hold. */
+	return !stat_is_shared(sum) ? 100 :
+	       sum->reason          ? 0 :
+				      (unsigned)((unsigned __int128)100 * sum->running / sum->enabled);
 }
 
 double stat_value(const struct stat_event *e, const struct stat_sum *sum)
@@ -280,8 +282,7 @@ static void say_lost(struct stat_sheet *s, uint32_t event, struct buf *out)
 			} else if (c->cpu != PM_NONE) {
 				buf_printf(&where, "%sCPU %u", named > 1 ? ", " : "", c->cpu);
 			} else {
-				struct track_info t = replay_track(s->replay, c->track);
-				const struct pm_instance *in = pm_model_instance(s->places->model, t.instance);
+				const struct pm_instance *in = pm_model_instance(s->places->model, c->instance);
 
 				buf_printf(&where, "%s%s", named > 1 ? ", " : "",
 					   in ? pm_map_text(&in->attrs, PM_INSTANCE_NAME, "?") : "?");
@@ -304,8 +305,7 @@ static void say_lost(struct stat_sheet *s, uint32_t event, struct buf *out)
 static void note_tasks(struct stat_sheet *s)
 {
 	for (uint32_t i = 0; s->config->cpus.n && i < s->n_columns; i++) {
-		struct track_info t = replay_track(s->replay, s->column[i].track);
-		const struct pm_instance *in = pm_model_instance(s->places->model, t.instance);
+		const struct pm_instance *in = pm_model_instance(s->places->model, s->column[i].instance);
 
 		if (!in || in->kind != PM_TASK)
 			continue;

@@ -311,14 +311,18 @@ static int find_rows(struct stat_sheet *s, struct stat_finder *f, uint32_t *nowh
 	return err || !s->n_rows ? err : tidy_rows(s);
 }
 
-static int add_column(struct stat_sheet *s, struct stat_line *l, size_t track, const struct pm_instance *i)
+static int add_column(struct stat_sheet *s, struct stat_line *l, uint32_t track)
 {
+	struct track_info t = replay_track(s->replay, track);
+	const struct pm_instance *i = pm_model_instance(s->places->model, t.instance);
 	const struct pm_cpu *c = cpu_of(s, i);
 
 	if (array_room(&s->column, s->n_columns, sizeof(*s->column)))
 		return -ENOMEM;
 	s->column[s->n_columns++] = (struct stat_column){
-		.track = (uint32_t)track,
+		.track = track,
+		.counter = t.counter,
+		.instance = t.instance,
 		.package = c ? c->package : PM_NONE,
 		.die = c ? c->die : PM_NONE,
 		.cpu = i->kind == PM_CPU    ? i->number :
@@ -395,15 +399,20 @@ static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at
 		struct stat_line *l = *at;
 		size_t own_feed = ARRAY_PLACE(n, i, feed[i].row < r);
 
-		*l = (struct stat_line){ .row = r, .event = event, .rank = stat_rank(ev), .first = s->n_columns };
+		*l = (struct stat_line){ .row = r,
+					 .event = event,
+					 .counter = ev->counter[0],
+					 .cgroup = ev->in_cgroup,
+					 .rank = stat_rank(ev),
+					 .first = s->n_columns,
+					 .total.reason = ev->invalid ? ev->invalid : PM_REASON_NOT_COUNTED };
 		for (size_t k = everywhere ? 0 : own_feed; k < n && !err && (everywhere || feed[k].row == r); k++) {
-			struct track_info t = replay_track(s->replay, feed[k].track);
 			const struct place *p = &s->row[feed[k].row].place, *own = &s->row[r].place;
 
 			/* The siblings of a core, each with the counts of all of them. */
 			if (everywhere && (p->package != own->package || p->die != own->die || p->core != own->core))
 				continue;
-			err = add_column(s, l, feed[k].track, pm_model_instance(s->places->model, t.instance));
+			err = add_column(s, l, feed[k].track);
 		}
 		/* An event that could not be opened anywhere has a line everywhere, a percore one only where CPUs
 		 * have one; in perf 6 also one that counts at a single place. */
@@ -488,14 +497,42 @@ int stat_declare(struct stat_sheet *s, struct buf *notes, struct error *e)
 	return err ? error_sys(e, -err, "events") : 0;
 }
 
-/* What was added up before the model grew continues; events keep their places then. */
+/* The place of the event of a line as it was; s->n_events: there is none. */
+static uint32_t same_event(const struct stat_sheet *s, const struct stat_line *was)
+{
+	for (uint32_t i = 0, at = was->event; i < s->n_events; i++, at++) {
+		const struct stat_event *ev = &s->event[at %= s->n_events];
+
+		if (ev->counter[0] == was->counter && ev->in_cgroup == was->cgroup)
+			return at;
+	}
+	return s->n_events;
+}
+
+/* Columns are mostly in the same order as before. */
+static void keep_losses(struct stat_sheet *s, const struct stat_line *l, const struct stat_column *was, uint32_t n)
+{
+	for (uint32_t i = 0, at = 0; i < n; i++)
+		for (uint32_t k = 0; k < l->n && (was[i].lost || was[i].unseen_ns); k++, at++) {
+			struct stat_column *c = &s->column[l->first + (at %= l->n)];
+
+			if (c->counter != was[i].counter || c->instance != was[i].instance)
+				continue;
+			c->lost = was[i].lost;
+			c->why = was[i].why;
+			c->unseen_ns = was[i].unseen_ns;
+			break;
+		}
+}
+
+/* What was added up before the model grew continues. */
 static void keep_sums(struct stat_sheet *s, struct stat_sheet *old)
 {
 	for (uint32_t k = 0; k < old->n_lines; k++) {
 		struct stat_line *was = &old->line[k], *l;
 		int row = find_row(s, &old->row[was->row].place);
-		uint32_t at =
-			row < 0 || was->event >= s->n_events ? 0 : s->line_of[(size_t)row * s->n_events + was->event];
+		uint32_t event = row < 0 ? s->n_events : same_event(s, was);
+		uint32_t at = event == s->n_events ? 0 : s->line_of[(size_t)row * s->n_events + event];
 
 		if (!at)
 			continue;
@@ -506,6 +543,7 @@ static void keep_sums(struct stat_sheet *s, struct stat_sheet *old)
 		l->running = was->running;
 		l->history = was->history;
 		was->history = (struct buf)BUF_INIT;
+		keep_losses(s, l, old->column + was->first, was->n);
 	}
 }
 

@@ -82,7 +82,7 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	s->each = !pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1) && (stat_is_older(s) || stat_is_newer(s));
 	s->runs = pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1) != 1;
 	s->binding = plan->binding;
-	s->laid_out = false;
+	s->laid_out = s->shaped = false;
 	if ((err = stat_declare(s, sink->notes, &sink->error)))
 		return err;
 	if ((err = stat_numbers_plan(s, plan)))
@@ -99,6 +99,7 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 		return err;
 	if ((err = stat_numbers_shape(s, sheet, n)))
 		return error_sys(&sink->error, -err, "metrics");
+	s->shaped = true;
 	if (s->begins && forms[s->config->form]->begin)
 		forms[s->config->form]->begin(s);
 	return 0;
@@ -246,6 +247,9 @@ static int end(struct sink *sink)
 	if (!s->replay)
 		return 0;
 	s->time[0] = '\0';
+	/* There may have been no interval since the model grew. */
+	if (s->intervals && !s->shaped && (err = shape(sink, NULL, 0)))
+		return err;
 	if (s->intervals && s->config->stats) {
 		stat_print_stats(s);
 	} else if (s->intervals && !s->each && (!s->config->intervals || s->config->summary)) {
@@ -282,9 +286,12 @@ static int end(struct sink *sink)
 /* For the summary after intervals, and the means of runs. */
 static int totals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
 {
-	if (n)
-		stat_numbers_take((struct stat_sheet *)sink, sheet, n - 1);
-	return 0;
+	struct stat_sheet *s = (struct stat_sheet *)sink;
+	int err = s->shaped ? 0 : shape(sink, sheet, 1);
+
+	if (n && !err)
+		stat_numbers_take(s, sheet, n - 1);
+	return err;
 }
 
 static const struct sink_ops ops = {

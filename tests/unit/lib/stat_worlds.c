@@ -234,6 +234,30 @@ static void make_unrun(struct builder *b)
 	make_some_runs(b, true);
 }
 
+static void make_cut(struct builder *b)
+{
+	const struct row list[] = { { "task-clock", "ms", "1e-6", "software" },
+				    { "instructions", "1", NULL, "cpu" },
+				    { "rare", "1", NULL, "cpu" } };
+	uint32_t id[3];
+
+	builder_init(b, of_runs);
+	pm_map_set(&b->model.header, PM_HEADER_TARGET, pm_text("command"));
+	pm_map_set(&b->model.header, PM_HEADER_COMMAND, pm_text("true"));
+	pm_map_set(&b->model.header, PM_HEADER_RUNS, pm_u64(3));
+	for (int k = 0; k < 2; k++)
+		add_counter(b, &list[k], &id[k]);
+	builder_group(b, PM_TASK, 1, PM_GROUP_PERF_TIMES, id, 2);
+	builder_write(b, 0, 2);
+	write_event(b, PM_EVENT_CHILD_EXIT, UINT64_C(1000000000));
+	b->run = 2;
+	builder_write(b, 2, 1);
+	b->run = 3;
+	add_counter(b, &list[2], &id[2]);
+	builder_group(b, PM_TASK, 1, PM_GROUP_PERF_TIMES, id + 2, 1);
+	builder_write(b, 4, 1);
+}
+
 /* ---- tasks ---- */
 
 static struct reading of_tasks(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
@@ -505,6 +529,37 @@ static void make_missed(struct builder *b)
 	builder_write(b, 0, 9);
 }
 
+/* The same of a1, with cycles of 2 GHz, and a2 that comes at 5 s and counts 7 a second on CPU 0. */
+static struct reading of_grown(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	struct reading r = of_missed(b, !strcmp(counter, "a1") ? "cycles" : counter, i, row);
+
+	if (!strcmp(counter, "cycles"))
+		r.v = row * 2000000000;
+	if (!strcmp(counter, "a2"))
+		r.v = row * 7;
+	return r;
+}
+
+static void make_grown(struct builder *b)
+{
+	static const struct row list[] = { { "a1", "1", NULL, "cpu" },
+					   { "cycles", "1", NULL, "cpu" },
+					   { "task-clock", "ms", "1e-6", "software" },
+					   { "a2", "1", NULL, "cpu" } };
+	uint32_t id[4];
+
+	builder_init(b, of_grown);
+	for (int k = 0; k < 3; k++)
+		add_counter(b, &list[k], &id[k]);
+	for (int k = 0; k < 3; k++)
+		builder_group(b, PM_CPU, 2, PM_GROUP_PERF_TIMES, &id[k], 1);
+	builder_write(b, 0, 5);
+	add_counter(b, &list[3], &id[3]);
+	builder_group(b, PM_CPU, 1, PM_GROUP_PERF_TIMES, &id[3], 1);
+	builder_write(b, 5, 4);
+}
+
 /* ---- nvidia ---- */
 
 /* What there is of each PMU a second, and in how much of the time its groups run. */
@@ -638,7 +693,8 @@ bool stat_world(struct builder *b, const char *kind)
 		{ "unrun", make_unrun },       { "tasks", make_tasks },   { "topdown", make_topdown },
 		{ "slots", make_slots },       { "hybrid", make_hybrid }, { "cgroups", make_cgroups },
 		{ "programs", make_programs }, { "missed", make_missed }, { "shares", make_shares },
-		{ "nvidia", make_nvidia },     { "names", make_names },   { "scales", make_scales },
+		{ "cut", make_cut },           { "grown", make_grown },   { "nvidia", make_nvidia },
+		{ "names", make_names },       { "scales", make_scales },
 	};
 
 	for (size_t i = 0; i < sizeof(world) / sizeof(*world); i++)

@@ -20,6 +20,7 @@
  * runs     a command that ran three times, for 1, 2 and 3 s: task-clock 1, 2 and 3 ms, instructions 10, 20 and 60
  * unrun    the same with rare, 100 in the first run and 300 in the third, which did not run in the second, and never,
  *          which ran in none
+ * cut      the same up to the end of the first run, and the first snapshot of the others; rare is there in the third
  * tasks    context-switches of threads 10 (bash) and 11 ("two words"), 3 and 5 a second; the latter ends after 2 s
  * cgroups  task-clock and cs of cgroups 1 ("a") and 2 ("b,c") on CPUs 0 and 1: number * 1 ms, 10 * number + CPU
  * programs cs and faults of all CPUs in the BPF programs 12 ("one", 1 and 2 a second) and 7 (no name, 10 and 20)

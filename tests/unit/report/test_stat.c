@@ -58,6 +58,34 @@ static void spread(void **state)
 	assert_true(stat_spread_percent(&(struct stat_spread){ 0 }) == 0);
 }
 
+/* Whole percents, cut; of what waited for a counter none; of what was not there, and of what never stopped, all. */
+static void percents(void **state)
+{
+	static const struct {
+		struct stat_sum sum;
+		unsigned percent;
+		bool shared;
+	} cases[] = {
+		{ { .enabled = 1000, .running = 1000 }, 100, false },
+		{ { .enabled = 1000, .running = 999 }, 99, true },
+		{ { .enabled = 1000, .running = 9 }, 0, true },
+		{ { .enabled = 1000, .running = 10 }, 1, true },
+		{ { 0 }, 100, false },
+		{ { .enabled = 1000, .reason = PM_REASON_NOT_COUNTED }, 0, true },
+		{ { .reason = PM_REASON_NOT_COUNTED }, 100, false },
+		{ { .enabled = 1000, .reason = PM_REASON_NOT_SUPPORTED }, 100, false },
+		/* 1024 CPUs for three days, and for three years */
+		{ { .enabled = UINT64_C(265420800000000000), .running = UINT64_C(199065600000000000) }, 75, true },
+		{ { .enabled = UINT64_MAX, .running = UINT64_MAX - 1 }, 99, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_int_equal(stat_percent(&cases[i].sum), cases[i].percent);
+		assert_int_equal(stat_is_shared(&cases[i].sum), cases[i].shared);
+	}
+}
+
 /* What perf stat says of errors of perf_event_open(): most say that the event is not there, EPERM and EACCES
  * that this user may not count it. */
 static void missing(void **state)
@@ -209,9 +237,9 @@ static void switched_off(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words),        cmocka_unit_test(config), cmocka_unit_test(spread),
-		cmocka_unit_test(missing),      cmocka_unit_test(counts), cmocka_unit_test(lost_counts),
-		cmocka_unit_test(switched_off),
+		cmocka_unit_test(words),       cmocka_unit_test(config),       cmocka_unit_test(spread),
+		cmocka_unit_test(percents),    cmocka_unit_test(missing),      cmocka_unit_test(counts),
+		cmocka_unit_test(lost_counts), cmocka_unit_test(switched_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,6 +164,18 @@ static const struct {
 	{ "missed", "-x, -I 4000 --summary",
 	  "4.000000000,600,,cycles,6000000000,75.00,,\n8.000000000,900,,cycles,9000000000,90.00,,\n"
 	  "summary,1500,,cycles,15000000000,93.00,,\n" },
+	/* The same, and at 5 s an event comes that stands before those that only the metric uses. */
+	{ "grown", "-x, -I 4000 --summary -e a* -M GHz",
+	  "4.000000000,600,,a1,6000000000,75.00,,\n4.000000000,,,,,,2.0,GHz  cycles_frequency\n"
+	  "8.000000000,900,,a1,9000000000,90.00,,\n8.000000000,21,,a2,3000000000,100.00,,\n"
+	  "8.000000000,,,,,,2.0,GHz  cycles_frequency\n"
+	  "summary,1500,,a1,15000000000,93.00,,\nsummary,21,,a2,3000000000,100.00,,\n"
+	  "summary,,,,,,2.0,GHz  cycles_frequency\n" },
+	{ "grown", "-x, -I 1000 -e a1 --until=6",
+	  "1.000000000,200,,a1,2000000000,100.00,,\n2.000000000,200,,a1,2000000000,100.00,,\n"
+	  "3.000000000,100,,a1,1000000000,50.00,,\n4.000000000,100,,a1,1000000000,50.00,,\n"
+	  "5.000000000,400,,a1,4000000000,100.00,,\n6.000000000,200,,a1,2000000000,100.00,,\n",
+	  "a1: missed on CPU 1 in 2 of 6 intervals; sums cover the others" },
 	/* 1, 2, 3: the deviation is 1, of the mean 1 over the root of 3; 10, 20, 60: the root of 700 / 3, of 30. */
 	{ "runs", "-x,", "2.00,msec,task-clock,28.87%,2000000,100.00,,\n30,,instructions,50.92%,2000000,100.00,,\n" },
 	{ "runs", "-j -e instructions",
@@ -173,6 +185,14 @@ static const struct {
 	  "\n Performance counter stats for 'true' (3 runs):\n\n"
 	  "              2.00 msec task-clock                       #    0.002 CPUs utilized            ( +- 28.87% )\n\n"
 	  "             2.000 +- 0.577 seconds time elapsed  ( +- 28.87% )\n\n" },
+	/* Of the last runs there is no interval, and nothing at all of what came with them. */
+	{ "cut", "-B",
+	  "\n Performance counter stats for 'true':\n\n"
+	  "              1.00 msec task-clock                       #    0.001 CPUs utilized\n"
+	  "                10      instructions\n"
+	  "     <not counted>      rare\n\n"
+	  "       1.000000000 seconds time elapsed\n\n"
+	  "       0.500000000 seconds user\n       0.250000000 seconds sys\n\n\n" },
 	{ "unrun", "-x, -e rare,never", "200,,rare,50.00%,2000000,100.00,,\n<not counted>,,never,0.00%,0,0.00,,\n",
 	  "rare: not counted in 1 of 3 runs; the mean is of the others" },
 	{ "tasks", "--per-thread -x,",
