@@ -7,12 +7,58 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <cmocka.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "record/perf/perf_source.h"
 #include "tests/unit/lib/sysroot.h"
 
 #define PMU "/sys/bus/event_source/devices/"
+
+/* A kernel whose groups have room for so many events of one PMU, and that counts none with the code `never`. 0: that of
+ * the machine. What was opened is kept. */
+static unsigned room, used, n_opened;
+static uint64_t never;
+static struct {
+	union perf_attr attr;
+	int pid, cpu, leader;
+} opened[64];
+
+long __real_syscall(long number, long a, long b, long c, long d, long e);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e);
+
+long __wrap_syscall(long number, long a, long b, long c, long d, long e)
+{
+	const union perf_attr *attr = (const union perf_attr *)a;
+
+	if (number != SYS_perf_event_open || !room)
+		return __real_syscall(number, a, b, c, d, e);
+	assert_true(n_opened < 64);
+	opened[n_opened].attr = *attr;
+	opened[n_opened].pid = (int)b;
+	opened[n_opened].cpu = (int)c;
+	opened[n_opened++].leader = (int)d;
+	used = (int)d < 0 ? 0 : used;
+	if ((never && attr->a.config == never) || used == room) {
+		errno = EINVAL;
+		return -1;
+	}
+	used++;
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/* Whether it has a watchdog. */
+static bool watchdog;
+
+bool __real_perf_nmi_watchdog(const struct root *root);
+bool __wrap_perf_nmi_watchdog(const struct root *root);
+
+bool __wrap_perf_nmi_watchdog(const struct root *root)
+{
+	return room ? watchdog : __real_perf_nmi_watchdog(root);
+}
 
 struct machine {
 	char dir[32], file[64];
@@ -99,6 +145,7 @@ static int ask(struct machine *m, const char *metrics)
 	/* Whose counters are no events. */
 	static const struct source_ops stat = { .name = "stat" };
 	static const struct source others[] = { { .ops = &stat } };
+	int err;
 
 	m->metrics[0] = (char *)(uintptr_t)metrics;
 	m->options.perf.metrics = m->metrics;
@@ -114,7 +161,11 @@ static int ask(struct machine *m, const char *metrics)
 				 .sources = others,
 				 .n_sources = 1 };
 	assert_int_equal(perf_pmus_read(&m->s.pmus, &m->root), 0);
-	return perf_events_read(&m->s, &m->plan, "", &m->e);
+	/* On a folder nothing is opened, unless it passes for the machine. */
+	m->root.emulated = !room;
+	err = perf_events_read(&m->s, &m->plan, "", &m->e);
+	m->root.emulated = true;
+	return err;
 }
 
 static void done(struct machine *m)
@@ -231,6 +282,81 @@ static void pmus_have_groups_of_their_own(void **state)
 	       "cpu/inst/@1 cpu/cyc/@1 mem/read/@2 mem/read/@3 mem/write/@2 mem/write/@3 context-switches");
 	assert_int_equal(m->s.set.event[2].type, m->s.set.event[4].type);
 	assert_int_not_equal(m->s.set.event[2].type, m->s.set.event[3].type);
+	done(m);
+}
+
+/* What the kernel takes together is one group; what it refuses takes turns, but for a part that still fits. */
+static void the_kernel_says_what_fits(void **state)
+{
+	static const struct {
+		unsigned room;
+		bool watchdog;
+		uint64_t never;
+		const char *metrics, *events;
+	} cases[] = {
+		{ 3, false, 0, "all", "cpu/inst/@1 cpu/miss/@1 cpu/cyc/@1" },
+		{ 2, false, 0, "all", "cpu/inst/ cpu/miss/ cpu/cyc/" },
+		/* Its event needs a counter, too, where the core has it. */
+		{ 3, true, 0, "all", "cpu/inst/ cpu/miss/ cpu/cyc/" },
+		{ 4, true, 0, "all", "cpu/inst/@1 cpu/miss/@1 cpu/cyc/@1" },
+		{ 2, true, 0, "mixed",
+		  "mem/read/@1 mem/read/@2 mem/write/@1 mem/write/@2 cpu/inst/ context-switches cpu/cyc/" },
+		/* What cannot be counted at all takes no room. */
+		{ 2, false, 3, "all", "cpu/inst/@1 cpu/miss/@1 cpu/cyc/@1" },
+		/* Metrics share a group while there is room. */
+		{ 3, false, 0, "ipc,crowd", "cpu/inst/@1 cpu/cyc/@1 cpu/miss/@1" },
+		{ 2, false, 0, "ipc,crowd", "cpu/inst/@1 cpu/cyc/@1 cpu/inst/@2 cpu/miss/@2" },
+		{ 4, false, 0, "ipc,miss", "cpu/miss/@1 cpu/inst/@1 cpu/branch/@1 cpu/cyc/@1" },
+		/* A threshold's event does not split a formula. */
+		{ 2, false, 0, "miss", "cpu/miss/@1 cpu/inst/@1 cpu/branch/" },
+		/* Parts of one without room are not opened twice. */
+		{ 2, false, 0, "all,ipc", "cpu/inst/@1 cpu/cyc/@1 cpu/miss/" },
+		{ 2, false, 0, "all,ipc,crowd", "cpu/inst/@1 cpu/cyc/@1 cpu/miss/" },
+	};
+	struct machine *m = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		watchdog = cases[i].watchdog;
+		room = cases[i].room;
+		never = cases[i].never;
+		n_opened = 0;
+		expect(m, cases[i].metrics, cases[i].events);
+		done(m);
+		/* For tasks, as these need no rights, and without the kernel; a unit on its CPU. */
+		for (unsigned k = 0; k < n_opened; k++) {
+			bool core = opened[k].attr.a.type < 20;
+
+			assert_int_equal(opened[k].pid, core ? 0 : -1);
+			assert_int_equal(opened[k].cpu, core ? -1 : 0);
+			assert_int_equal(opened[k].attr.a.exclude_kernel, core);
+			assert_int_equal(opened[k].attr.a.exclude_hv, core);
+			assert_int_equal(opened[k].attr.a.exclude_user, 0);
+			assert_int_equal(opened[k].attr.a.disabled, 0);
+		}
+		room = 0;
+	}
+}
+
+/* Shares of slots need no counter, but their slots, first. */
+static void slots_lead_their_shares(void **state)
+{
+	struct machine *m = *state;
+
+	sysroot_put(m->dir, PMU "cpu/format/event", "config:0-15\n");
+	sysroot_put(m->dir, PMU "cpu/events/slots", "event=0x400\n");
+	sysroot_put(m->dir, PMU "cpu/events/share", "event=0x8100\n");
+	sysroot_put(m->dir, "/metrics.json",
+		    "[ { \"MetricName\": \"part\", \"MetricExpr\": \"cpu@inst@ / cpu@share@\" } ]");
+	room = 3;
+	n_opened = 0;
+	assert_int_equal(ask(m, "part"), 0);
+	room = 0;
+	assert_int_equal(m->s.set.n, 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(m->s.set.event[i].group, m->s.set.event[0].group);
+	assert_int_equal(m->s.set.event[2].config[0], 0x400);
+	assert_int_equal(opened[0].attr.a.config, 0x400);
+	assert_int_equal(opened[0].leader, -1);
 	done(m);
 }
 
@@ -358,6 +484,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(metrics_share_a_group_that_has_all, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(constraints_keep_events_apart, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(pmus_have_groups_of_their_own, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_kernel_says_what_fits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(slots_lead_their_shares, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_question_mark_runs_over_chips_or_cores, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_cannot_be_had_is_named, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_header_says_what_was_asked, set_up, tear_down),

@@ -1,0 +1,347 @@
+/* What the texts of -e become beyond themselves: slots for their shares, rings, filters, events of --add; and which groups
+ * the kernel may sample. The machine is a folder. */
+#include "tests/unit/lib/perf_kernel.h"
+#include "tests/unit/lib/perf_world.h"
+
+#include "record/perf/perf_source.h"
+#include "record/plan/add.h"
+#include "tests/unit/lib/sysroot.h"
+
+#define PMU "/sys/bus/event_source/devices/"
+
+struct fixture {
+	char dir[32];
+	struct world *w;
+	struct perf_source *s;
+};
+
+static void begin(struct fixture *f, const char *events)
+{
+	static const char *const event[][2] = {
+		{ "slots", "event=0x400" },
+		{ "cycles", "event=0x3c" },
+		{ "topdown-retiring", "event=0x8000" },
+		{ "topdown-bad-spec", "event=0x8700" },
+		{ "other", "event=0x8800" },
+	};
+	char path[80];
+
+	kernel_begin();
+	sysroot_make(f->dir, NULL);
+	sysroot_put(f->dir, "/sys/devices/system/cpu/online", "0\n");
+	sysroot_put(f->dir, PMU "cpu/type", "4\n");
+	sysroot_put(f->dir, PMU "cpu/format/event", "config:0-15\n");
+	sysroot_put(f->dir, PMU "unit/type", "9\n");
+	sysroot_put(f->dir, PMU "unit/cpumask", "0\n");
+	sysroot_put(f->dir, PMU "unit/format/event", "config:0-15\n");
+	sysroot_put(f->dir, PMU "software/type", "1\n");
+	sysroot_put(f->dir, PMU "msr/type", "10\n");
+	sysroot_put(f->dir, PMU "msr/events/tsc", "event=0\n");
+	sysroot_put(f->dir, PMU "msr/format/event", "config:0-63\n");
+	sysroot_put(f->dir, "/sys/kernel/tracing/events/sched/tick/id", "7\n");
+	for (size_t i = 0; i < sizeof(event) / sizeof(event[0]); i++) {
+		snprintf(path, sizeof(path), PMU "cpu/events/%s", event[i][0]);
+		sysroot_put(f->dir, path, "%s\n", event[i][1]);
+	}
+	f->w = world_new(TARGET_SYSTEM, events, NULL, NULL);
+	world_begin(f->w, f->dir);
+	f->s = calloc(1, sizeof(*f->s));
+	assert_non_null(f->s);
+	f->w->source.data = f->s;
+	f->s->ends = f->s->follow.epoll = -1;
+	assert_int_equal(perf_pmus_read(&f->s->pmus, &f->w->root), 0);
+}
+
+static int read_events(struct fixture *f, const char *sets)
+{
+	return perf_events_read(f->s, &f->w->plan, sets, &f->w->e);
+}
+
+static void end(struct fixture *f)
+{
+	world_end(f->w, false);
+	free(f->w);
+	sysroot_remove(f->dir);
+	kernel_end();
+}
+
+/* Names in order; "@n" behind those of the n-th group. */
+static void names(const struct fixture *f, struct buf *out)
+{
+	uint32_t group[16] = { 0 }, n = 0;
+
+	for (size_t i = 0; i < f->s->set.n; i++) {
+		const struct event *ev = &f->s->set.event[i];
+		uint32_t k = 0;
+
+		assert_ptr_equal(f->s->event[i].ev, ev);
+		buf_printf(out, "%s%s", i ? " " : "", ev->name);
+		while (ev->group && k < n && group[k] != ev->group)
+			k++;
+		if (ev->group && k == n)
+			group[n++] = ev->group;
+		if (ev->group)
+			buf_printf(out, "@%u", k + 1);
+	}
+}
+
+#define RETIRING "cpu/topdown-retiring/"
+#define BAD      "cpu/topdown-bad-spec/"
+#define SLOTS    "cpu/slots/"
+
+/* The kernel takes shares only behind their slots, so these are added where nobody asked for them. */
+static void shares_get_their_slots(void **state)
+{
+	static const struct {
+		const char *events, *names;
+	} cases[] = {
+		{ "topdown-retiring", RETIRING "@1 " SLOTS "@1" },
+		{ "topdown-retiring,topdown-bad-spec,cpu/cycles/", RETIRING "@1 " BAD "@1 cpu/cycles/ " SLOTS "@1" },
+		{ "slots,topdown-retiring", SLOTS "@1 " RETIRING "@1" },
+		{ "topdown-retiring,slots,slots", RETIRING "@1 " SLOTS "@1 " SLOTS },
+		{ "{slots,topdown-retiring}", SLOTS "@1 " RETIRING "@1" },
+		{ "{topdown-retiring,cpu/cycles/}", RETIRING "@1 cpu/cycles/@1 " SLOTS "@1" },
+		/* Other rings are other counts. */
+		{ "topdown-retiring:u,slots", RETIRING "u@1 " SLOTS " " SLOTS "u@1" },
+		{ "topdown-retiring:u,topdown-bad-spec", RETIRING "u@1 " BAD "@2 " SLOTS "u@1 " SLOTS "@2" },
+		{ "{topdown-retiring}:W,topdown-bad-spec", RETIRING "@1 " BAD "@2 " SLOTS "@1 " SLOTS "@2" },
+		/* Codes beside theirs are no shares. */
+		{ "other,slots,cpu/cycles/", "cpu/other/ " SLOTS " cpu/cycles/" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct buf got = BUF_INIT;
+		struct fixture f;
+
+		begin(&f, cases[i].events);
+		if (read_events(&f, ""))
+			fail_msg("%s: %s", cases[i].events, f.w->e.text);
+		names(&f, &got);
+		if (strcmp(buf_str(&got), cases[i].names))
+			fail_msg("%s:\n%s, but must be\n%s", cases[i].events, buf_str(&got), cases[i].names);
+		buf_release(&got);
+		end(&f);
+	}
+}
+
+/* --all-user and --all-kernel, where the event does not say it itself. */
+static void rings_are_those_of_the_options(void **state)
+{
+	static const struct {
+		const char *event;
+		bool user, kernel;
+		uint32_t mods;
+	} cases[] = {
+		{ "cpu/cycles/", false, false, 0 },
+		{ "cpu/cycles/", true, false, EVENT_MOD_USER },
+		{ "cpu/cycles/", false, true, EVENT_MOD_KERNEL },
+		{ "cpu/cycles/", true, true, EVENT_MOD_USER | EVENT_MOD_KERNEL },
+		{ "cpu/cycles/k", true, false, EVENT_MOD_KERNEL },
+		{ "cpu/cycles/H", true, false, EVENT_MOD_HOST | EVENT_MOD_USER },
+		{ "unit/event=1/", true, false, 0 },
+		{ "duration_time", true, true, 0 },
+		/* It happens in the kernel alone. */
+		{ "context-switches", true, false, 0 },
+		{ "context-switches", false, true, EVENT_MOD_KERNEL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fixture f;
+
+		begin(&f, cases[i].event);
+		f.w->options.perf.all_user = cases[i].user;
+		f.w->options.perf.all_kernel = cases[i].kernel;
+		assert_int_equal(read_events(&f, ""), 0);
+		if (f.s->set.event[0].mods != cases[i].mods)
+			fail_msg("%zu: %#x", i, f.s->set.event[0].mods);
+		end(&f);
+	}
+}
+
+static void filters_are_of_tracepoints(void **state)
+{
+	struct fixture f;
+
+	begin(&f, "sched:tick,cpu/cycles/");
+	f.w->events[1] = (char *)(uintptr_t) "sched:tick";
+	f.w->filters[0] = (char *)(uintptr_t) "x == 1";
+	if (read_events(&f, ""))
+		fail_msg("%s", f.w->e.text);
+	assert_int_equal(f.s->set.n, 3);
+	assert_string_equal(f.s->event[0].filter, "x == 1");
+	assert_null(f.s->event[1].filter);
+	assert_null(f.s->event[2].filter);
+	assert_true(f.s->event[0].requested);
+	end(&f);
+	begin(&f, "cpu/cycles/");
+	f.w->filters[0] = (char *)(uintptr_t) "x == 1";
+	assert_int_equal(read_events(&f, ""), -EINVAL);
+	assert_string_equal(f.w->e.text, "--filter: \"cpu/cycles/\" has no tracepoint");
+	end(&f);
+}
+
+/* Sets, --add, and the texts of a personality that shows none of them. */
+static void texts_come_from_several_options(void **state)
+{
+	struct add added[3] = { { .location = ADD_PATH, .text = (char *)"/x" },
+				{ .location = ADD_PERF, .text = (char *)"cpu/cycles", .name = "Mine" },
+				{ .location = ADD_PERF, .text = (char *)"unit/event=5", .name = "Unit" } };
+	struct fixture f;
+
+	begin(&f, "cs");
+	f.w->options.added = added;
+	f.w->options.n_added = 3;
+	assert_int_equal(read_events(&f, "cpu/other/"), 0);
+	assert_int_equal(f.s->set.n, 4);
+	assert_string_equal(f.s->set.event[1].name, "cpu/other/");
+	assert_string_equal(f.s->set.event[2].display, "Mine");
+	assert_string_equal(f.s->set.event[3].display, "Unit");
+	assert_int_equal(f.s->set.event[3].config[0], 5);
+	assert_null(f.s->event[0].add);
+	assert_null(f.s->event[1].add);
+	assert_ptr_equal(f.s->event[2].add, &added[1]);
+	assert_ptr_equal(f.s->event[3].add, &added[2]);
+	for (int i = 0; i < 4; i++)
+		assert_true(f.s->event[i].requested);
+	end(&f);
+	/* Where registers are shut, their PMU stands in for them. */
+	begin(&f, "cs");
+	f.w->options.perf.turbostat = true;
+	assert_int_equal(read_events(&f, ""), 0);
+	assert_int_equal(f.s->set.n, 2);
+	assert_string_equal(f.s->set.event[1].name, "msr/tsc/");
+	assert_false(f.s->event[0].requested || f.s->event[1].requested);
+	end(&f);
+	begin(&f, "cs");
+	sysroot_put(f.dir, "/dev/cpu/0/msr", "x");
+	f.w->options.perf.turbostat = true;
+	assert_int_equal(read_events(&f, ""), 0);
+	assert_int_equal(f.s->set.n, 1);
+	end(&f);
+	/* A mistake says in which text. */
+	begin(&f, "cs,,");
+	assert_int_equal(read_events(&f, ""), -EINVAL);
+	assert_non_null(strstr(f.w->e.text, "-e 'cs,,': column 4"));
+	end(&f);
+	begin(&f, "UOPS_ISSUED.ANY_OF_A_NAME_THAT_IS_LONGER_THAN_THE_SIXTY_LETTERS_OF_IT");
+	assert_int_equal(read_events(&f, ""), -ENOENT);
+	assert_non_null(strstr(f.w->e.text, "-e 'UOPS_ISSUED.ANY_OF_A_NAME_THAT_IS_LONGER_THAN_THE_SIXTY_LETT...'"));
+	assert_non_null(strstr(f.w->e.text, "pmrec vendor import"));
+	end(&f);
+}
+
+/* ---- who reads them ---- */
+
+static uint64_t sampled(struct fixture *f, struct perf_group *g, enum sampling how, uint64_t interval_ns)
+{
+	f->w->options.sample.sampling = how;
+	f->w->options.sample.interval_ns = interval_ns;
+	g->sample_ns = 0;
+	f->s->group = &g;
+	f->s->n_groups = 1;
+	assert_int_equal(perf_choose_sampling(f->s, &f->w->plan), 0);
+	f->s->group = NULL;
+	f->s->n_groups = 0;
+	return g->sample_ns;
+}
+
+/* A clock of the CPU leads what is in software or in the core, where the user does not want a group exactly so. */
+static void the_kernel_samples_what_may_follow_a_clock(void **state)
+{
+	static const struct {
+		const char *pmu;
+		uint32_t type, mods;
+		bool core, uncore, can;
+	} cases[] = {
+		{ "cpu", PERF_TYPE_RAW, 0, true, false, true },
+		{ "software", PERF_TYPE_SOFTWARE, 0, false, false, true },
+		{ "tracepoint", PERF_TYPE_TRACEPOINT, 0, false, false, true },
+		{ "msr", 10, 0, false, false, true },
+		{ "other", 10, 0, false, false, false },
+		{ "unit", 10, 0, false, true, false },
+		{ "cpu", PERF_TYPE_RAW, EVENT_MOD_PINNED, true, false, false },
+		{ "cpu", PERF_TYPE_RAW, EVENT_MOD_EXCLUSIVE, true, false, false },
+		{ "cpu", PERF_TYPE_RAW, EVENT_MOD_USER, true, false, true },
+	};
+	struct event good = { .type = PERF_TYPE_SOFTWARE, .pmu = (char *)"software" }, ev;
+	struct perf_event event[2] = { { .ev = &good }, { .ev = &ev } }, *member[] = { &event[0], &event[1] };
+	uint32_t cpu = 0;
+	struct perf_group g = { .member = member, .n = 2, .way = PERF_BY_READ, .cpus = { .cpu = &cpu, .n = 1 } };
+	struct fixture f;
+
+	begin(&f, "cs");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		ev = (struct event){ .type = cases[i].type,
+				     .mods = cases[i].mods,
+				     .pmu = (char *)(uintptr_t)cases[i].pmu,
+				     .core = cases[i].core,
+				     .uncore = cases[i].uncore };
+		assert_int_equal(sampled(&f, &g, SAMPLING_KERNEL, 10 * MS), cases[i].can ? 10 * MS : 0);
+	}
+	g.tasks = true;
+	assert_int_equal(sampled(&f, &g, SAMPLING_KERNEL, 10 * MS), 0);
+	g.tasks = false;
+	g.n_cgroups = 1;
+	assert_int_equal(sampled(&f, &g, SAMPLING_KERNEL, 10 * MS), 0);
+	g.n_cgroups = 0;
+	g.way = PERF_BY_LEADER;
+	assert_int_equal(sampled(&f, &g, SAMPLING_KERNEL, 10 * MS), 0);
+	g.way = PERF_BY_READ;
+	g.bpf = (struct bpf_group *)&g;
+	assert_int_equal(sampled(&f, &g, SAMPLING_KERNEL, 10 * MS), 0);
+	g.bpf = NULL;
+	g.n = 0;
+	assert_int_equal(sampled(&f, &g, SAMPLING_KERNEL, 10 * MS), 0);
+	g.n = 1;
+	g.cpus.n = 0;
+	assert_int_equal(sampled(&f, &g, SAMPLING_KERNEL, 10 * MS), 0);
+	end(&f);
+}
+
+static void sampling_has_limits(void **state)
+{
+	static const struct {
+		enum sampling how;
+		uint64_t interval_ns;
+		bool sampled;
+	} cases[] = {
+		{ SAMPLING_READER, 10 * MS, false },
+		{ SAMPLING_KERNEL, 9999, false },
+		{ SAMPLING_KERNEL, 10000, true },
+		{ SAMPLING_KERNEL, 500 * MS, true },
+		{ SAMPLING_KERNEL, 500 * MS + 1, false },
+		{ SAMPLING_AUTO, 50 * MS + 1, false },
+		/* What cannot be tried is done: no clock ticks here. */
+		{ SAMPLING_AUTO, 50 * MS, true },
+	};
+	struct event ev = { .type = PERF_TYPE_SOFTWARE, .pmu = (char *)"software" };
+	struct perf_event event = { .ev = &ev }, *member[] = { &event };
+	uint32_t cpu = 0;
+	struct perf_group g = { .member = member, .n = 1, .way = PERF_BY_READ, .cpus = { .cpu = &cpu, .n = 1 } };
+	struct fixture f;
+
+	begin(&f, "cs");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		n_opened = n_told = 0;
+		assert_int_equal(sampled(&f, &g, cases[i].how, cases[i].interval_ns),
+				 cases[i].sampled ? cases[i].interval_ns : 0);
+		assert_int_equal(g.n_rows, 0);
+	}
+	assert_int_equal(f.w->model.n_configs, 0);
+	free(g.row);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shares_get_their_slots),
+		cmocka_unit_test(rings_are_those_of_the_options),
+		cmocka_unit_test(filters_are_of_tracepoints),
+		cmocka_unit_test(texts_come_from_several_options),
+		cmocka_unit_test(the_kernel_samples_what_may_follow_a_clock),
+		cmocka_unit_test(sampling_has_limits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
