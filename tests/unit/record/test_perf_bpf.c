@@ -426,6 +426,55 @@ static void one_event_may_be_switched_off(void **state)
 	end(&f);
 }
 
+/* Without BPF the kernel counts each cgroup with events of its own. */
+static void cgroups_may_be_read_alike(void **state)
+{
+	struct perf_group *g;
+	struct reading r;
+	struct fixture f;
+
+	begin(&f, TARGET_SYSTEM, "cs,faults");
+	f.w->options.perf.bpf_counters = false;
+	f.w->options.perf.each_cgroup = (char *)(uintptr_t) "a,b";
+	open_good(&f);
+	assert_null(f.s->bpf);
+	g = f.s->group[0];
+	assert_int_equal(g->n_rows, 4);
+	assert_int_equal(update(&f, 1, false), 0);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(g->row[i]->n_open, i % 2 ? 0 : 2);
+	assert_int_equal(update(&f, 1, true), 0);
+	assert_int_equal(g->n_rows, 4);
+	assert_int_equal(n_opened, 4);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(opened[i].cpu, 1);
+		assert_int_equal(opened[i].pid, f.s->cgroup[i / 2].fd);
+		assert_int_equal(g->row[i]->n_open, 2);
+	}
+	/* A new CPU has rows for both. */
+	assert_int_equal(update(&f, 2, true), 0);
+	assert_int_equal(g->n_rows, 6);
+	/* One that is removed is read once more. */
+	assert_int_equal(source_perf.look(&f.w->source, &f.w->plan), 0);
+	{
+		char path[64];
+
+		snprintf(path, sizeof(path), "%s/cg/a/cgroup.procs", f.dir);
+		assert_int_equal(unlink(path), 0);
+	}
+	assert_int_equal(source_perf.look(&f.w->source, &f.w->plan), 0);
+	for (uint32_t i = 0; i < 6; i++)
+		assert_int_equal(g->row[i]->end, g->row[i]->cgroup ? PERF_ALIVE : PERF_ENDING);
+	assert_int_equal(write(ends[1], (uint64_t[]){ 2, 50, 50, 7, 8 }, 40), 40);
+	read_unit(&g->row[0]->unit, &f.w->model, &r);
+	assert_int_equal(r.v[1], 8);
+	assert_int_equal(g->row[0]->end, PERF_ENDED);
+	assert_int_equal(source_perf.look(&f.w->source, &f.w->plan), 0);
+	assert_int_equal(g->row[0]->end, PERF_ENDED);
+	assert_int_equal(g->row[1]->end, PERF_ENDING);
+	end(&f);
+}
+
 /* ---- in programs ---- */
 
 static struct {
@@ -567,6 +616,7 @@ int main(void)
 		cmocka_unit_test(one_row_reads_for_all_tasks),
 		cmocka_unit_test(one_row_of_a_cpu_reads_for_all_cgroups),
 		cmocka_unit_test(one_event_may_be_switched_off),
+		cmocka_unit_test(cgroups_may_be_read_alike),
 		cmocka_unit_test(each_program_has_its_counts),
 		cmocka_unit_test(what_is_refused_has_no_counts),
 		cmocka_unit_test(programs_that_cannot_be_profiled_are_named),

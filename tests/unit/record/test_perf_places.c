@@ -423,6 +423,105 @@ static void rows_end_with_their_pmu(void **state)
 	end(&f);
 }
 
+/* At the end: units that never counted, and clocks that stood, each with what that may be. */
+static void what_stood_still_is_told(void **state)
+{
+	static const struct {
+		const char *events;
+		uint64_t value, enabled, running;
+		const char *said;
+	} cases[] = {
+		{ "mem_0/event=1/", 5, 100, 0,
+		  "mem_0/event=0x1/ never got a counter: others hold them, or the unit is not in use" },
+		{ "mem_0/event=1/", 0, 100, 50, NULL },
+		{ "mem_0/event=1/", 5, 0, 0, NULL },
+		/* Not of a unit. */
+		{ "cs", 5, 100, 0, NULL },
+		{ "nvidia_ucf_pmu_0/cycles/", 0, 100, 50, "nvidia_ucf_pmu_0: its clock does not run: " },
+		{ "nvidia_ucf_pmu_0/CYCLES/", 0, 100, 50, "nvidia_ucf_pmu_0: its clock does not run: " },
+		{ "nvidia_ucf_pmu_0/cycles/", 1, 100, 50, NULL },
+		{ "nvidia_ucf_pmu_0/cycles_more/", 0, 100, 50, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (int over = 0; over < 2; over++) {
+			uint64_t words[] = { cases[i].value, cases[i].enabled, cases[i].running };
+			const char *said = over ? NULL : cases[i].said;
+			struct fixture f;
+
+			begin(&f, "0", cases[i].events, NULL);
+			put_pmu(&f, "nvidia_ucf_pmu_0", 30, "0", NULL);
+			sysroot_put(f.dir, PMU "nvidia_ucf_pmu_0/events/cycles", "event=0x1\n");
+			sysroot_put(f.dir, PMU "nvidia_ucf_pmu_0/events/cycles_more", "event=0x2\n");
+			perf_pmus_release(&f.s->pmus);
+			assert_int_equal(perf_pmus_read(&f.s->pmus, &f.w->root), 0);
+			open_all(&f);
+			/* One that is gone needs no explanation. */
+			f.s->group[0]->row[0]->end = over ? PERF_ENDED : PERF_ALIVE;
+			assert_int_equal(write(ends[1], words, sizeof(words)), sizeof(words));
+			assert_int_equal(source_perf.finish(&f.w->source, &f.w->plan), 0);
+			assert_int_equal(f.w->model.n_probes, said != NULL);
+			if (said) {
+				assert_non_null(strstr(f.w->model.probe[0].what, said));
+				assert_int_equal(f.w->model.probe[0].reason, PM_REASON_NOT_COUNTED);
+			}
+			end(&f);
+		}
+}
+
+/* What `pmrec doctor` says of events. */
+static void the_doctor_knows_the_machine(void **state)
+{
+	SCOPED(buf_release) struct buf out = BUF_INIT;
+	struct source none = { .ops = &source_perf };
+	struct fixture f;
+
+	begin(&f, "0-1", "cs", "mem_0/event=1/");
+	open_all(&f);
+	sysroot_put(f.dir, "/proc/sys/kernel/perf_event_paranoid", "3\n");
+	sysroot_put(f.dir, PMU "cpu/freeze_on_smi", "1\n");
+	sysroot_put(f.dir, "/proc/sys/kernel/nmi_watchdog", "1\n");
+	assert_int_equal(plan_refused(&f.w->plan, PM_REASON_NOT_SUPPORTED, "modprobe nvidia_cspmu", "units"), 0);
+	assert_int_equal(plan_refused(&f.w->plan, PM_REASON_NOT_SUPPORTED, "modprobe other", "others"), 0);
+	source_perf.doctor(&f.w->source, &f.w->plan, &out);
+	assert_string_equal(buf_str(&out),
+			    "2 events in 2 groups, 3 reads per snapshot; 8 PMUs\n"
+			    "units: modprobe nvidia_cspmu\n"
+			    "memory bandwidth: no PMU counts it: no event is known for this processor\n"
+			    "kernel.perf_event_paranoid is 3\n"
+			    "core counters are frozen in firmware interrupts; unless somebody is recording with "
+			    "--smi-cost, echo 0 >/sys/bus/event_source/devices/cpu/freeze_on_smi\n"
+			    "the NMI watchdog holds one counter on each CPU: sysctl kernel.nmi_watchdog=0\n");
+	sysroot_put(f.dir, PMU "cpu/freeze_on_smi", "0\n");
+	sysroot_put(f.dir, "/proc/sys/kernel/nmi_watchdog", "0\n");
+	buf_clear(&out);
+	f.w->plan.model->n_probes = 1;
+	f.s->n_groups = 1;
+	source_perf.doctor(&f.w->source, &f.w->plan, &out);
+	assert_string_equal(buf_str(&out),
+			    "1 event in 1 group, 2 reads per snapshot; 8 PMUs\n"
+			    "units: modprobe nvidia_cspmu\n"
+			    "memory bandwidth: no PMU counts it: no event is known for this processor\n"
+			    "kernel.perf_event_paranoid is 3\n");
+	f.w->plan.model->n_probes = 2;
+	f.s->n_groups = 2;
+	/* Whom to listen to. */
+	assert_int_equal(source_perf.watch(&none), -1);
+	assert_false(source_perf.notice(&none, &f.w->plan));
+	assert_int_equal(source_perf.watch(&f.w->source), -1);
+	f.s->ends = 500;
+	assert_int_equal(source_perf.watch(&f.w->source), 500);
+	f.s->follow.epoll = 400;
+	assert_int_equal(source_perf.watch(&f.w->source), 400);
+	f.s->ends = f.s->follow.epoll = -1;
+	/* Metrics that need no event. */
+	assert_null(perf_no_event(&none));
+	assert_null(perf_no_event(&f.w->source));
+	buf_addstr(&f.s->no_event, "a b");
+	assert_string_equal(perf_no_event(&f.w->source), "a b");
+	end(&f);
+}
+
 /* ---- --control ---- */
 
 static struct {
@@ -517,6 +616,8 @@ int main(void)
 		cmocka_unit_test(rows_that_stopped_are_opened_anew),
 		cmocka_unit_test(rows_wait_for_what_is_short),
 		cmocka_unit_test(rows_end_with_their_pmu),
+		cmocka_unit_test(what_stood_still_is_told),
+		cmocka_unit_test(the_doctor_knows_the_machine),
 		cmocka_unit_test(events_are_named_one_by_one),
 	};
 
