@@ -14,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -22,6 +24,7 @@
 #include "format/model.h"
 #include "record/bpf/bpf_btf.h"
 #include "record/bpf/bpf_call.h"
+#include "record/bpf/bpf_cgroups.h"
 #include "record/bpf/bpf_check.h"
 #include "record/bpf/bpf_follower.h"
 #include "record/bpf/bpf_leader.h"
@@ -55,7 +58,9 @@ static struct {
 	char tracepoint[32];
 } links[THINGS];
 static unsigned n_maps, n_programs, n_links;
-static int refused[2]; /* errno for loading programs for tracepoints, and for those that attach to others */
+static int pinned = -1; /* what has a name in the BPF file system */
+static int faster = -1; /* what another process gives a name first; -1: nobody does */
+static int refused[2];  /* errno for loading programs for tracepoints, and for those that attach to others */
 
 /* ---- the world of the programs ---- */
 
@@ -64,6 +69,7 @@ static uint64_t task;                  /* pid << 32 | tid of the task that leave
 static struct bpf_cell event[4][CPUS]; /* what the events of a map read, in its order */
 static bool broken[4][CPUS];           /* cannot be read */
 static uint32_t n_cpus_of_map;         /* index = event * this + CPU */
+static uint64_t around[4];             /* ids of the cgroups of the task, from the root; 0: no more */
 
 /* Descriptors that were made of ids, and those that they stand for. */
 static struct {
@@ -90,7 +96,8 @@ static int another(int of)
 static struct map *map_at(int fd)
 {
 	fd = original(fd);
-	for (unsigned i = 0; i < n_maps; i++)
+	/* The newest with that number. */
+	for (unsigned i = n_maps; i-- > 0;)
 		if (maps[i].fd == fd)
 			return &maps[i];
 	fail_msg("there is no map %d", fd);
@@ -173,6 +180,8 @@ static uint64_t call_helper(int32_t id, const uint64_t *r)
 	case BPF_FUNC_probe_read_kernel:
 		memcpy(pointer(r[1]), pointer(r[3]), r[2]);
 		return 0;
+	case BPF_FUNC_get_current_ancestor_cgroup_id:
+		return r[1] < 4 ? around[r[1]] : 0;
 	case BPF_FUNC_perf_event_read_value:
 		assert_int_equal(map_at((int)r[1])->type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 		assert_int_equal(r[4], sizeof(*to));
@@ -289,7 +298,7 @@ static long tell(int fd, void *info)
 	struct bpf_map_info *map = info;
 
 	fd = original(fd);
-	for (unsigned i = 0; i < n_maps; i++)
+	for (unsigned i = n_maps; i-- > 0;)
 		if (maps[i].fd == fd) {
 			*map = (struct bpf_map_info){ .type = maps[i].type,
 						      .id = i + 1,
@@ -405,12 +414,46 @@ static long bpf(int command, union bpf_attr *a)
 		return tell((int)a->info.bpf_fd, pointer(a->info.info));
 	case BPF_BTF_LOAD:
 		return open("/dev/null", O_RDONLY | O_CLOEXEC);
+	case BPF_OBJ_GET:
+		return pinned < 0 ? -ENOENT : another(pinned);
+	case BPF_OBJ_PIN:
+		if (faster < 0)
+			pinned = (int)a->bpf_fd;
+		else
+			pinned = faster;
+		return faster < 0 ? 0 : -EEXIST;
 	}
 	return -EINVAL;
 }
 
+static bool is_bpf_fs;
+
+int __real_statfs(const char *path, struct statfs *s);
+int __wrap_statfs(const char *path, struct statfs *s);
+int __real_fstatfs(int fd, struct statfs *s);
+int __wrap_fstatfs(int fd, struct statfs *s);
+
+int __wrap_statfs(const char *path, struct statfs *s)
+{
+	int err = __real_statfs(path, s);
+
+	if (is_bpf_fs)
+		s->f_type = (typeof(s->f_type))0xcafe4a11;
+	return err;
+}
+
+/* All cgroups are of version 2. */
+int __wrap_fstatfs(int fd, struct statfs *s)
+{
+	int err = __real_fstatfs(fd, s);
+
+	s->f_type = 0x63677270;
+	return err;
+}
+
 static union perf_attr opened[THINGS];
 static unsigned n_opened;
+static int refused_on[CPUS]; /* errno for events there */
 
 long __real_syscall(long number, long a, long b, long c, long d, long e);
 long __wrap_syscall(long number, long a, long b, long c, long d, long e);
@@ -421,6 +464,10 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e)
 
 	if (number == SYS_perf_event_open && n_opened < THINGS)
 		opened[n_opened++] = *(const union perf_attr *)pointer((uint64_t)a);
+	if (number == SYS_perf_event_open && c < CPUS && refused_on[c]) {
+		errno = refused_on[c];
+		return -1;
+	}
 	if (number == SYS_perf_event_open)
 		return open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (number != SYS_bpf)
@@ -436,6 +483,8 @@ static int begin(void **state)
 	memset(event, 0, sizeof(event));
 	memset(broken, 0, sizeof(broken));
 	memset(refused, 0, sizeof(refused));
+	memset(refused_on, 0, sizeof(refused_on));
+	pinned = faster = -1;
 	n_cpus_of_map = CPUS;
 	return 0;
 }
@@ -554,11 +603,11 @@ static void each_cpu_has_its_sum(void **state)
 	unlead();
 }
 
-/* A structure of the kernel in which the pid is at byte 12. */
+/* A structure of the kernel in which the pid is at byte 12, and the type of a tracepoint. */
 static void put_kernel_types(const char *dir)
 {
-	static const char names[] = "\0int\0task_struct\0state\0pid";
-	const uint32_t types[] = { 1, 1u << 24, 4, 32, 5, 4u << 24 | 2, 16, 17, 1, 0, 23, 1, 96 };
+	static const char names[] = "\0int\0task_struct\0cgroups\0pid\0btf_trace_sched_switch";
+	const uint32_t types[] = { 1, 1u << 24, 4, 32, 5, 4u << 24 | 2, 16, 17, 1, 0, 25, 1, 96, 29, 8u << 24, 1 };
 	struct btf_header head = { .magic = BTF_MAGIC,
 				   .version = 1,
 				   .hdr_len = sizeof(head),
@@ -735,6 +784,203 @@ static void leaders_are_shared(void **state)
 	bpf_leader_release(&four);
 	assert_int_equal(four.link, -1);
 	cpulist_release(&cpus);
+}
+
+/* CPUs may lack the event, or have gone; not all of them, and what is short is short for all. */
+static void an_event_is_opened_where_it_can_be(void **state)
+{
+	static const struct {
+		int on[CPUS], err;
+	} cases[] = {
+		{ { 0, ENODEV }, 0 },       { { ENOENT, 0 }, 0 },       { { ENODEV, ENOENT }, -ENOENT },
+		{ { EMFILE, 0 }, -EMFILE }, { { ENOMEM, 0 }, -ENOMEM }, { { 0, EMFILE }, -EMFILE },
+		{ { 0, ENOMEM }, -ENOMEM },
+	};
+	static const struct bpf_leaders alone = { .map = -1 };
+	union perf_attr attr = { .a = { .size = 64 } };
+	struct cpulist cpus = { 0 };
+
+	assert_int_equal(cpulist_add(&cpus, 0), 0);
+	assert_int_equal(cpulist_add(&cpus, 1), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct bpf_leader l;
+		struct error e = { 0 };
+
+		memcpy(refused_on, cases[i].on, sizeof(refused_on));
+		n_links = 0;
+		assert_int_equal(bpf_leader_begin(&l, &alone, &attr, NULL, &cpus, CPUS, &e), cases[i].err);
+		assert_int_equal(n_links, !cases[i].err);
+		if (cases[i].err)
+			assert_non_null(strstr(e.text, "opening the event on all CPUs: "));
+		bpf_leader_release(&l);
+	}
+	cpulist_release(&cpus);
+}
+
+static int new_map(uint32_t type, uint32_t key_size, uint32_t value_size)
+{
+	return bpf_map_new(&(struct bpf_map_shape){
+		.name = "x", .type = type, .key_size = key_size, .value_size = value_size, .entries = 2 });
+}
+
+/* The map by which recorders find each other has a name in a BPF file system. */
+static void leaders_are_found_by_name(void **state)
+{
+	static const struct {
+		uint32_t type, key_size, value_size;
+		int err;
+	} cases[] = {
+		{ BPF_MAP_TYPE_HASH, PERF_ATTR_SIZE_VER5, 8, 0 },
+		{ BPF_MAP_TYPE_HASH, PERF_ATTR_BYTES, 8, 0 },
+		{ BPF_MAP_TYPE_HASH, PERF_ATTR_SIZE_VER5 - 1, 8, -EINVAL },
+		{ BPF_MAP_TYPE_HASH, PERF_ATTR_BYTES + 1, 8, -EINVAL },
+		{ BPF_MAP_TYPE_HASH, PERF_ATTR_BYTES, 4, -EINVAL },
+		{ BPF_MAP_TYPE_ARRAY, PERF_ATTR_BYTES, 8, -EINVAL },
+	};
+	struct bpf_leaders l;
+	struct error e = { 0 };
+	char dir[32], path[64];
+
+	sysroot_make(dir, NULL);
+	snprintf(path, sizeof(path), "%s/map", dir);
+	is_bpf_fs = false;
+	assert_int_equal(bpf_leaders_open(&l, path, &e), -ENOTSUP);
+	assert_int_equal(l.map, -1);
+	assert_non_null(strstr(e.text, "is not a BPF file system"));
+	is_bpf_fs = true;
+	assert_int_equal(bpf_leaders_open(&l, "/none/at/all", &e), -ENOENT);
+	/* Made by whoever needs it first. */
+	assert_int_equal(bpf_leaders_open(&l, path, &e), 0);
+	assert_int_equal(n_maps, 1);
+	assert_int_equal(maps[0].type, BPF_MAP_TYPE_HASH);
+	assert_int_equal(maps[0].key_size, sizeof(struct perf_event_attr));
+	assert_int_equal(maps[0].value_size, 8);
+	assert_int_equal(maps[0].entries, 1024);
+	assert_int_equal(l.map, maps[0].fd);
+	assert_int_equal(l.key_size, sizeof(struct perf_event_attr));
+	/* One that another process has made meanwhile is taken. */
+	faster = new_map(BPF_MAP_TYPE_HASH, PERF_ATTR_BYTES, 8);
+	pinned = -1;
+	assert_int_equal(bpf_leaders_open(&l, path, &e), 0);
+	assert_int_equal(original(l.map), faster);
+	bpf_leaders_close(&l);
+	assert_int_equal(l.map, -1);
+	bpf_leaders_close(&l);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		pinned = new_map(cases[i].type, cases[i].key_size, cases[i].value_size);
+		assert_int_equal(bpf_leaders_open(&l, path, &e), cases[i].err);
+		if (cases[i].err)
+			assert_non_null(strstr(e.text, "is not a map of shared events"));
+		else
+			assert_int_equal(l.key_size, cases[i].key_size);
+		assert_int_equal(l.map >= 0, !cases[i].err);
+		bpf_leaders_close(&l);
+	}
+	is_bpf_fs = false;
+	sysroot_remove(dir);
+}
+
+/* ---- cgroups ---- */
+
+static void expect_cgroup(const struct bpf_cgroups *g, uint32_t number, uint64_t first, uint64_t enabled,
+			  uint64_t second)
+{
+	struct bpf_sum sum = bpf_cgroups_sum(g, 0, number, 0);
+
+	assert_cell(sum, first, enabled, enabled / 2);
+	sum = bpf_cgroups_sum(g, 1, number, 0);
+	assert_cell(sum, second, 10 * second, 10 * second);
+}
+
+/* What the events of a CPU have counted belongs to the cgroup of the task that leaves it, and to all around that. */
+static void cgroups_count_with_those_around_them(void **state)
+{
+	struct {
+		const void *cgroups;
+	} from = { &maps }, to = { &programs };
+	uint64_t context[] = { 0, (uintptr_t)&from, (uintptr_t)&to };
+	const struct program *reader, *at_switch;
+	struct bpf_cgroups g;
+	struct error e = { 0 };
+	struct stat st;
+	struct root root;
+	char dir[32], path[64];
+	int fd[2];
+
+	sysroot_make(dir, NULL);
+	put_kernel_types(dir);
+	assert_int_equal(root_init(&root, dir), 0);
+	memset(around, 0, sizeof(around));
+	around[0] = 1;
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/%d", dir, i);
+		assert_int_equal(mkdir(path, 0700), 0);
+		fd[i] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		assert_int_equal(fstat(fd[i], &st), 0);
+		around[i + 1] = st.st_ino;
+	}
+	if (bpf_cgroups_init(&g, &root, fd, 2, 2, CPUS, &e))
+		fail_msg("%s", e.text);
+	assert_int_equal(n_links, 1);
+	reader = named("pmrec_cgroups", 0);
+	at_switch = named("pmrec_cgroups", 1);
+	assert_int_equal(links[0].program, at_switch->fd);
+	cpu = 0;
+	/* Nothing while it is stopped, and nothing of that later. */
+	event[0][0] = (struct bpf_cell){ 100, 1000, 500 };
+	event[1][0] = (struct bpf_cell){ 1, 10, 10 };
+	run(reader, NULL);
+	expect_cgroup(&g, 0, 0, 0, 0);
+	bpf_cgroups_enable(&g, true);
+	event[0][0] = (struct bpf_cell){ 104, 1020, 510 };
+	event[1][0] = (struct bpf_cell){ 3, 30, 30 };
+	run(at_switch, context);
+	expect_cgroup(&g, 0, 4, 20, 2);
+	expect_cgroup(&g, 1, 4, 20, 2);
+	/* Of a task that is not in the inner one. */
+	around[2] = 0;
+	event[0][0].value = 109;
+	bpf_cgroups_read(&g, 0);
+	expect_cgroup(&g, 0, 9, 20, 2);
+	expect_cgroup(&g, 1, 4, 20, 2);
+	/* Within one set of cgroups nothing changes hands, so nothing is read. */
+	to.cgroups = from.cgroups;
+	event[0][0].value = 110;
+	run(at_switch, context);
+	expect_cgroup(&g, 0, 9, 20, 2);
+	/* What cannot be read adds nothing, and what it has counted meanwhile is not lost. */
+	broken[0][0] = true;
+	event[1][0] = (struct bpf_cell){ 4, 40, 40 };
+	run(reader, NULL);
+	expect_cgroup(&g, 0, 9, 20, 3);
+	broken[0][0] = false;
+	event[0][0] = (struct bpf_cell){ 111, 1024, 512 };
+	run(reader, NULL);
+	expect_cgroup(&g, 0, 11, 24, 3);
+	/* Enabled for less time than before: another event, which began at 0. */
+	event[0][0] = (struct bpf_cell){ 5, 6, 3 };
+	run(reader, NULL);
+	expect_cgroup(&g, 0, 16, 30, 3);
+	/* The other CPU has counts of its own. */
+	event[0][1] = (struct bpf_cell){ 7, 8, 4 };
+	bpf_cgroups_read(&g, 1);
+	expect_cgroup(&g, 0, 16, 30, 3);
+	assert_cell(bpf_cgroups_sum(&g, 0, 0, 1), 7, 8, 4);
+	/* Stopped again. */
+	bpf_cgroups_enable(&g, false);
+	event[0][0].value = 50;
+	run(reader, NULL);
+	expect_cgroup(&g, 0, 16, 30, 3);
+	bpf_cgroups_release(&g);
+	assert_int_equal(g.link, -1);
+	assert_int_equal(bpf_cgroups_init(&g, &root, fd, 2, BPF_CGROUPS_EVENTS_MAX + 1, CPUS, &e), -E2BIG);
+	sysroot_put(dir, "/sys/kernel/btf/vmlinux", "x");
+	assert_int_equal(bpf_cgroups_init(&g, &root, fd, 2, 2, CPUS, &e), -ENOTSUP);
+	bpf_cgroups_release(&g);
+	close(fd[0]);
+	close(fd[1]);
+	root_release(&root);
+	sysroot_remove(dir);
 }
 
 /* ---- profiles ---- */
@@ -948,6 +1194,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(each_cpu_has_its_sum, begin, end),
 		cmocka_unit_test_setup_teardown(tasks_have_places_and_so_have_their_children, begin, end),
 		cmocka_unit_test_setup_teardown(leaders_are_shared, begin, end),
+		cmocka_unit_test_setup_teardown(an_event_is_opened_where_it_can_be, begin, end),
+		cmocka_unit_test_setup_teardown(leaders_are_found_by_name, begin, end),
+		cmocka_unit_test_setup_teardown(cgroups_count_with_those_around_them, begin, end),
 		cmocka_unit_test_setup_teardown(runs_of_programs_are_measured, begin, end),
 		cmocka_unit_test_setup_teardown(refusals_say_what_helps, begin, end),
 		cmocka_unit_test_setup_teardown(targets_have_types_and_are_compiled, begin, end),
