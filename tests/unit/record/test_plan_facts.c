@@ -272,6 +272,86 @@ static void what_was_refused_is_told_once_a_cure(void **state)
 	buf_release(&text);
 }
 
+/* The first that a right or a limit would cure. */
+static void a_right_or_a_limit_is_named_first(void **state)
+{
+	static const struct {
+		uint16_t reason;
+		bool found;
+	} cases[] = {
+		{ PM_REASON_NO_PERMISSION, true },
+		{ PM_REASON_ERRNO + EACCES, true },
+		{ PM_REASON_ERRNO + EPERM, true },
+		{ PM_REASON_ERRNO + EMFILE, true },
+		{ PM_REASON_ERRNO + ENFILE, true },
+		{ PM_REASON_ERRNO + ENOMEM, true },
+		{ PM_REASON_ERRNO + EBUSY, true },
+		{ PM_REASON_ERRNO + EINVAL, false },
+		{ PM_REASON_NOT_SUPPORTED, false },
+		{ PM_REASON_GONE, false },
+		{ PM_OK, false },
+	};
+	struct fixture f;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fixture_begin(&f, "0", "default");
+		plan(&f);
+		assert_null(refused_first(&f.model));
+		assert_int_equal(plan_refused(&f.plan, PM_REASON_GONE, NULL, "gone"), 0);
+		assert_int_equal(plan_refused(&f.plan, cases[i].reason, NULL, "this"), 0);
+		assert_int_equal(plan_refused(&f.plan, PM_REASON_NO_PERMISSION, NULL, "that"), 0);
+		assert_string_equal(refused_first(&f.model)->what, cases[i].found ? "this" : "that");
+		fixture_end(&f);
+	}
+}
+
+/* Facts of a place or of all, known or missing. */
+static void facts_have_places(void **state)
+{
+	const uint32_t cpu[] = { 2, 5 };
+	const struct cpulist cpus = { .cpu = (uint32_t *)(uintptr_t)cpu, .n = 2 };
+	const struct pm_config *c;
+	struct fixture f;
+
+	fixture_begin(&f, "0", "default");
+	plan(&f);
+	assert_int_equal(plan_fact(&f.plan, pm_u64(7), "a.%d", 1), 0);
+	assert_int_equal(plan_config(&f.plan, PM_CPU, 3, pm_u64(8), "b"), 0);
+	assert_int_equal(plan_config_cpus(&f.plan, &cpus, pm_u64(9), "c"), 0);
+	assert_int_equal(plan_config_missing(&f.plan, PM_CORE, 4, PM_REASON_OFFLINE, "d.%s", "x"), 0);
+	assert_int_equal(plan_config_missing(&f.plan, PM_SYSTEM, PM_NONE, PM_REASON_GONE, "e"), 0);
+	assert_int_equal(f.model.n_configs, 5);
+	for (uint32_t i = 0; i < 5; i++) {
+		static const struct {
+			const char *name;
+			enum pm_kind kind;
+			size_t n;
+			uint32_t first;
+			uint16_t reason;
+			uint64_t value;
+		} want[] = {
+			{ "a.1", PM_SYSTEM, 0, 0, PM_OK, 7 },
+			{ "b", PM_CPU, 1, 3, PM_OK, 8 },
+			{ "c", PM_CPU, 2, 2, PM_OK, 9 },
+			{ "d.x", PM_CORE, 1, 4, PM_REASON_OFFLINE, 0 },
+			{ "e", PM_SYSTEM, 0, 0, PM_REASON_GONE, 0 },
+		};
+
+		c = &f.model.config[i];
+		assert_string_equal(c->name, want[i].name);
+		assert_int_equal(c->kind, want[i].kind);
+		assert_int_equal(c->privacy, PM_PRIVACY_TECHNICAL);
+		assert_int_equal(c->time_ns, f.plan.time_ns);
+		assert_int_equal(c->instances.n, want[i].n);
+		if (want[i].n)
+			assert_int_equal(c->instances.cpu[0], want[i].first);
+		assert_int_equal(c->reason, want[i].reason);
+		if (!want[i].reason)
+			assert_int_equal(c->value.u64, want[i].value);
+	}
+	fixture_end(&f);
+}
+
 static const char *of(const struct pm_value *array, uint32_t i)
 {
 	assert_non_null(array);
@@ -357,6 +437,8 @@ int main(void)
 		cmocka_unit_test(devices_have_names_of_their_own),
 		cmocka_unit_test(members_of_a_family_are_made_once),
 		cmocka_unit_test(what_was_refused_is_told_once_a_cure),
+		cmocka_unit_test(a_right_or_a_limit_is_named_first),
+		cmocka_unit_test(facts_have_places),
 		cmocka_unit_test(the_header_says_what_was_asked),
 	};
 

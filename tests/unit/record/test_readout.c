@@ -155,7 +155,7 @@ static void what_is_spread_is_shared_evenly(void **state)
 	if (affinity_cpus() < 2)
 		skip();
 	fake_begin(&f);
-	g = fake_group(&f, 1, 65, 0);
+	g = fake_group(&f, 1, 66, 0);
 	for (uint32_t i = 0; i < 64; i++)
 		fake_unit(&f, g, i, PM_NONE)->spread = true;
 	lay_out(&f, 10 * MS, 1000 * MS, true);
@@ -169,6 +169,14 @@ static void what_is_spread_is_shared_evenly(void **state)
 		counts[slot_of(&f, &f.unit[i])->reader]++;
 	assert_int_equal(counts[0], 33);
 	assert_int_equal(counts[1], 32);
+	/* Others have a reader of their own. */
+	fake_unit(&f, g, 65, PM_NONE);
+	lay_out(&f, 10 * MS, 1000 * MS, true);
+	assert_int_equal(f.readout.n_own, 1);
+	assert_int_equal(f.readout.n_reading, 3);
+	assert_int_equal(slot_of(&f, &f.unit[65])->reader, 0);
+	assert_int_equal(slot_of(&f, &f.unit[0])->reader, 1);
+	assert_int_equal(slot_of(&f, &f.unit[64])->reader, 2);
 	f.options.sample.threads = THREADS_ONE;
 	lay_out(&f, 10 * MS, 1000 * MS, false);
 	assert_int_equal(f.readout.n_readers, 1);

@@ -167,6 +167,56 @@ static void instances_and_refresh(void **state)
 	pm_model_release(&model);
 }
 
+/* Two CPUs of each other place, in the same numbers or in others; numbers mean something within a larger place alone. */
+static void places_are_shared_by_their_numbers(void **state)
+{
+	static const enum pm_kind kinds[] = { PM_PACKAGE, PM_DIE, PM_CLUSTER, PM_CACHE, PM_NODE, PM_CORE };
+	static const struct {
+		const char *differ; /* in package, die, cluster, l3 (x), node, core (o) */
+		const char *shared; /* of the kinds, in that order */
+	} cases[] = {
+		{ "", "111111" },  { "p", "000110" }, { "d", "100110" }, { "c", "110110" },
+		{ "x", "111011" }, { "n", "111101" }, { "o", "111110" }, { "do", "100110" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pm_cpu c[2] = { { .cpu = 3, .package = 1, .die = 2, .cluster = 3, .node = 4, .core = 5 },
+				       { .cpu = 7, .package = 1, .die = 2, .cluster = 3, .node = 4, .core = 5 } };
+		struct pm_topology t = { .cpu = c, .n = 2 };
+
+		c[0].cache[PM_CACHE_L3] = c[1].cache[PM_CACHE_L3] = 6;
+		for (const char *at = cases[i].differ; *at; at++) {
+			c[1].package += *at == 'p';
+			c[1].die += *at == 'd';
+			c[1].cluster += *at == 'c';
+			c[1].cache[PM_CACHE_L3] += *at == 'x';
+			c[1].node += *at == 'n';
+			c[1].core += *at == 'o';
+		}
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+			if (topology_shares(&t, kinds[k], 3, 7) != (cases[i].shared[k] == '1'))
+				fail_msg("\"%s\", kind %zu", cases[i].differ, k);
+			assert_false(topology_shares(&t, kinds[k], 3, 8));
+			assert_false(topology_shares(&t, kinds[k], 8, 3));
+			assert_true(topology_shares(&t, kinds[k], 7, 7));
+		}
+		assert_true(topology_shares(&t, PM_CPU, 8, 8));
+		assert_false(topology_shares(&t, PM_CPU, 3, 7));
+		assert_false(topology_shares(&t, PM_SYSTEM, 3, 7));
+		/* What has no number is no place. */
+		c[0] = c[1] = (struct pm_cpu){ .cpu = 3,
+					       .package = PM_NONE,
+					       .die = PM_NONE,
+					       .cluster = PM_NONE,
+					       .node = PM_NONE,
+					       .core = PM_NONE };
+		c[0].cache[PM_CACHE_L3] = c[1].cache[PM_CACHE_L3] = PM_NONE;
+		c[1].cpu = 7;
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+			assert_false(topology_shares(&t, kinds[k], 3, 7));
+	}
+}
+
 static void no_cpus_is_an_error(void **state)
 {
 	struct pm_topology t;
@@ -186,6 +236,7 @@ int main(void)
 		cmocka_unit_test_teardown(arm64, teardown),
 		cmocka_unit_test_teardown(offline_keeps_its_place, teardown),
 		cmocka_unit_test_teardown(instances_and_refresh, teardown),
+		cmocka_unit_test(places_are_shared_by_their_numbers),
 		cmocka_unit_test_teardown(no_cpus_is_an_error, teardown),
 	};
 
