@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "report/diff/diff_data.h"
 #include "report/diff/diff_shown.h"
 #include "report/diff/diff_stream.h"
@@ -29,11 +30,15 @@ struct collection {
 
 struct level {
 	enum pm_kind kind;
-	uint32_t *series;           /* by cell */
-	bool *amount;               /* by cell: grows with the length of the interval */
-	bool *total;                /* by cell: the total was requested */
-	struct diff_stream *stream; /* by cell; NULL: totals are wanted */
+	uint32_t *series; /* by cell */
+	bool *amount;     /* by cell: grows with the length of the interval */
 	size_t n_cells;
+};
+
+/* The values of a series in the current run, which go on when cells become others. */
+struct gathered {
+	struct diff_stream stream;
+	bool total; /* was requested, too */
 };
 
 /* One pass over one recording, or over one run of it. */
@@ -49,6 +54,8 @@ struct pass {
 	bool varies; /* some metric must be averaged over intervals */
 	struct level level[PM_KINDS];
 	uint32_t n_levels;
+	struct gathered *gathered; /* by series, if `each` */
+	size_t n_gathered;
 	uint32_t part, run; /* of the last interval; run 0: none yet */
 };
 
@@ -58,10 +65,6 @@ static void level_release(struct level *l)
 {
 	free(l->series);
 	free(l->amount);
-	free(l->total);
-	for (size_t i = 0; l->stream && i < l->n_cells; i++)
-		diff_stream_release(&l->stream[i]);
-	free(l->stream);
 	*l = (struct level){ 0 };
 }
 
@@ -74,6 +77,28 @@ static void forget(struct pass *p)
 	free(p->varying);
 	free(p->amount);
 	p->shown = p->varying = p->amount = NULL;
+}
+
+static void forget_gathered(struct pass *p)
+{
+	for (size_t i = 0; i < p->n_gathered; i++)
+		diff_stream_release(&p->gathered[i].stream);
+	free(p->gathered);
+	p->gathered = NULL;
+	p->n_gathered = 0;
+}
+
+static int gather(struct pass *p, uint32_t series, enum pm_kind kind, bool total)
+{
+	while (p->n_gathered <= series) {
+		if (array_room(&p->gathered, p->n_gathered, sizeof(*p->gathered)))
+			return -ENOMEM;
+		p->gathered[p->n_gathered++] = (struct gathered){ 0 };
+	}
+	if (!p->gathered[series].stream.cap)
+		diff_stream_init(&p->gathered[series].stream, kind == PM_SYSTEM ? 1024 : 64);
+	p->gathered[series].total = total;
+	return 0;
 }
 
 /* "package 1 core 3"; a device, task or cgroup by its name. */
@@ -118,10 +143,7 @@ static int name_cells(struct pass *p, struct level *l, const struct sheet *sheet
 		l->n_cells += sheet->row[r].n_cells;
 	l->series = calloc(l->n_cells + 1, sizeof(*l->series));
 	l->amount = calloc(l->n_cells + 1, sizeof(*l->amount));
-	l->total = calloc(l->n_cells + 1, sizeof(*l->total));
-	if (!l->series || !l->amount || !l->total)
-		return -ENOMEM;
-	if (p->each && !(l->stream = calloc(l->n_cells + 1, sizeof(*l->stream))))
+	if (!l->series || !l->amount)
 		return -ENOMEM;
 	pthread_mutex_lock(&p->c->lock);
 	for (uint32_t r = 0, n = 0; r < sheet->n_rows && !err; r++) {
@@ -143,13 +165,10 @@ static int name_cells(struct pass *p, struct level *l, const struct sheet *sheet
 			struct diff_name name = diff_name_of(p->binding, m);
 			int64_t found;
 
-			if (p->each)
-				diff_stream_init(&l->stream[n], l->kind == PM_SYSTEM ? 1024 : 64);
 			l->series[n] = UINT32_MAX;
 			if (row->place.kind != l->kind)
 				continue;
 			l->amount[n] = p->amount[m - p->binding->metric];
-			l->total[n] = p->shown[m - p->binding->metric];
 			buf_clear(&unit);
 			buf_printf(&unit, "%s%s", m->about->unit, l->amount[n] && p->c->rate ? "/s" : "");
 			as.unit = (char *)buf_str(&unit);
@@ -160,6 +179,8 @@ static int name_cells(struct pass *p, struct level *l, const struct sheet *sheet
 				err = (int)found;
 			else
 				l->series[n] = (uint32_t)found;
+			if (!err && p->each)
+				err = gather(p, l->series[n], l->kind, p->shown[m - p->binding->metric]);
 		}
 	}
 	pthread_mutex_unlock(&p->c->lock);
@@ -254,38 +275,34 @@ static int end_streams(struct pass *p)
 	int err = 0;
 
 	pthread_mutex_lock(&p->c->lock);
-	for (uint32_t i = 0; i < p->n_levels && p->run; i++) {
-		struct level *l = &p->level[i];
+	for (size_t i = 0; i < p->n_gathered && p->run; i++) {
+		struct gathered *g = &p->gathered[i];
+		struct diff_series *series = &p->c->data->series[i];
+		struct diff_value *v;
+		struct diff_within w;
 
-		for (size_t n = 0; n < l->n_cells && !err && l->stream; n++) {
-			struct diff_series *series;
-			struct diff_value *v;
-			struct diff_within w;
-
-			if (l->series[n] == UINT32_MAX || !l->stream[n].values)
-				continue;
-			series = &p->c->data->series[l->series[n]];
-			v = diff_series_value(series, p->recording, p->run);
-			/* The total is missing, so there is nothing to compare. */
-			if (v && isnan(v->v) && l->total[n]) {
-				series->n--;
-				diff_stream_clear(&l->stream[n]);
-				continue;
-			}
-			if (!v || diff_stream_end(&l->stream[n], &w)) {
-				err = -ENOMEM;
-				break;
-			}
-			/* A register field has no total: its mean is the value. */
-			if (isnan(v->v)) {
-				v->v = w.mean;
-				p->r->values++;
-			}
-			v->error = w.mean < 0 || w.mean > 0 ? w.error * fabs(v->v / w.mean) : w.error;
-			v->samples = w.samples;
-			v->time = w.time;
-			diff_stream_clear(&l->stream[n]);
+		if (!g->stream.values)
+			continue;
+		v = diff_series_value(series, p->recording, p->run);
+		/* The total is missing, so there is nothing to compare. */
+		if (v && isnan(v->v) && g->total) {
+			series->n--;
+			diff_stream_clear(&g->stream);
+			continue;
 		}
+		if (!v || diff_stream_end(&g->stream, &w)) {
+			err = -ENOMEM;
+			break;
+		}
+		/* A register field has no total: its mean is the value. */
+		if (isnan(v->v)) {
+			v->v = w.mean;
+			p->r->values++;
+		}
+		v->error = w.mean < 0 || w.mean > 0 ? w.error * fabs(v->v / w.mean) : w.error;
+		v->samples = w.samples;
+		v->time = w.time;
+		diff_stream_clear(&g->stream);
 	}
 	pthread_mutex_unlock(&p->c->lock);
 	return err;
@@ -308,7 +325,8 @@ static int take_each(const struct pass *p, struct level *l, const struct sheet *
 			const struct value *v = &sheet->row[r].cell[c].value[k];
 
 			if (l->series[n] != UINT32_MAX && !v->reason && isfinite(v->v) && weight > 0)
-				err = diff_stream_add(&l->stream[n], comparable(p, l, n, v->v, weight), weight);
+				err = diff_stream_add(&p->gathered[l->series[n]].stream,
+						      comparable(p, l, n, v->v, weight), weight);
 		}
 	return err;
 }
@@ -444,6 +462,7 @@ static int read_part(struct pass *p, uint64_t from, uint64_t to, struct error *e
 		buf_add(&p->r->notes, result.notes.data, result.notes.len);
 	pthread_mutex_unlock(&p->c->lock);
 	forget(p);
+	forget_gathered(p);
 	return err;
 }
 

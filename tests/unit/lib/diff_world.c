@@ -11,7 +11,7 @@
 #include "tests/unit/lib/diff_world.h"
 
 struct world {
-	uint64_t seed, rows, step_row, runs;
+	uint64_t seed, rows, step_row, runs, late;
 	double rate, ipc, sd, noise, rho, step, package_factor, level, command_s;
 	unsigned package;
 	const char *name, *unit;
@@ -156,7 +156,7 @@ bool diff_world(struct builder *out, size_t n, char *const *key)
 			   .name = "interrupts.total",
 			   .unit = "1" };
 	struct builder b;
-	uint32_t id[3], level;
+	uint32_t id[3], level, late;
 	bool open = false;
 
 	builder_init(&b, truth);
@@ -170,6 +170,8 @@ bool diff_world(struct builder *out, size_t n, char *const *key)
 			w.seed = strtoull(value, NULL, 10);
 		else if (IS("rows"))
 			w.rows = strtoull(value, NULL, 10);
+		else if (IS("late"))
+			w.late = strtoull(value, NULL, 10);
 		else if (IS("runs"))
 			w.runs = strtoull(value, NULL, 10);
 		else if (IS("rate"))
@@ -224,6 +226,10 @@ bool diff_world(struct builder *out, size_t n, char *const *key)
 		b.run = (uint32_t)run + 1;
 		b.segment = b.run;
 		for (uint64_t row = 0; row < w.rows; row += 10) {
+			if (w.late && row == w.late) {
+				late = builder_counter(&b, "bench.late", "1", PM_GAUGE, PM_AGG_MAX);
+				builder_group(&b, PM_SYSTEM, 1, 0, &late, 1);
+			}
 			builder_write(&b, run * w.rows + row, w.rows - row < 10 ? (uint32_t)(w.rows - row) : 10);
 			for (size_t i = 0; i < n; i++)
 				if (!strncmp(key[i], "marker=", 7) && strtoull(key[i] + 7, NULL, 10) / 10 == row / 10)

@@ -12,6 +12,7 @@
  *   label=KEY=VALUE, unit=TEXT of interrupts, name=TEXT in place of interrupts.total
  *   config=NAME:CPU[:TEXT]  a one-time reading (may be repeated); without a text it could not be read
  *   command=SEC  a command from row 5 on, that took so long open=1       no end frame
+ *   late=ROW     a counter that comes with that row (10, 20 ...)
  *   wall=SEC     so much later                              KEY=VALUE    any key of the header, by its name
  */
 #pragma once

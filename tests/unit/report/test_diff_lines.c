@@ -26,6 +26,7 @@ static const struct {
 	{ 'b', { "rate=1100" } },
 	{ 'p', { "package=1:1.5" } },
 	{ 'i', { "ipc=0.4" } },
+	{ 'g', { "late=10" } },
 	{ 'c', { "command=10" } },
 	{ 'd', { "command=12", "kernel=6.2" } },
 	{ 'k', { "cpu_model=Other", "rate=1100" } },
@@ -233,6 +234,8 @@ static const struct {
 	  "irq    8000 8800 1/s  1.1000 1.1000..1.1000 0 0 1+1 INCONCLUSIVE 1 8  how much runs vary is unknown: record four or more per side, or give "
 	  "--assume-run-sd; effective samples 20 and 20\n\n"
 	  "1 INCONCLUSIVE: undecided: irq; about 4 runs per side would decide\n" },
+	/* Also where a counter came after ten of them. */
+	{ "a1.pmr g1.pmr --gate irq", 4, NULL, "effective samples 20 and 20\n" },
 	/* 1.1 times or by exp(1.96 x 1 % x the root of 2) */
 	{ "a1.pmr b1.pmr --gate irq --assume-run-sd=1%", 1, NULL, "1.1000 1.0699..1.1309 1.6e-11" },
 	/* 1.5 times: by chance only if runs vary by 1.5 ^ (1 / (1.96 x root 2)) - 1. */
