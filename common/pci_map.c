@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/array.h"
+#include "common/cpulist.h"
 
 void pci_map_release(struct pci_map *m)
 {
@@ -83,15 +84,6 @@ const struct pci_function *pci_map_function(const struct pci_map *m, struct pci_
 	return m->n_functions ? bsearch(&key, m->function, m->n_functions, sizeof(key), by_function) : NULL;
 }
 
-/* Whether no earlier port is on its socket. */
-static bool first_of_socket(const struct pci_map *m, size_t i)
-{
-	for (size_t k = 0; k < i; k++)
-		if (m->port[k].socket == m->port[i].socket)
-			return false;
-	return true;
-}
-
 /* The socket of all ports on a node; -1: the node has none, or ports of several sockets. */
 static int socket_on_node(const struct pci_map *m, int node)
 {
@@ -107,33 +99,36 @@ static int socket_on_node(const struct pci_map *m, int node)
 	return socket;
 }
 
+static bool first_cpu(const char *cpus, unsigned long *cpu)
+{
+	*cpu = isdigit((unsigned char)*cpus) ? strtoul(cpus, NULL, 10) : CPULIST_MAX + 1ul;
+	return *cpu <= CPULIST_MAX;
+}
+
+/* Linear: a recording may have thousands of PMUs and ports. */
 int pci_map_socket(const struct pci_map *m, const char *const *cpus, size_t n, size_t which, int node)
 {
-	unsigned long own = strtoul(cpus[which], NULL, 10);
+	bool begins[CPULIST_MAX + 1] = { 0 }, there[UINT8_MAX + 1] = { 0 };
 	size_t before = 0, all = 0, sockets = 0;
 	int socket = socket_on_node(m, node);
+	unsigned long own, cpu;
 
-	if (socket >= 0 || !isdigit((unsigned char)cpus[which][0]))
+	if (socket >= 0 || !first_cpu(cpus[which], &own))
 		return socket;
 	for (size_t i = 0; i < n; i++) {
-		unsigned long first = strtoul(cpus[i], NULL, 10);
-		bool seen = !isdigit((unsigned char)cpus[i][0]);
-
-		for (size_t k = 0; k < i && !seen; k++)
-			seen = isdigit((unsigned char)cpus[k][0]) && strtoul(cpus[k], NULL, 10) == first;
-		all += !seen;
-		before += !seen && first < own;
+		if (!first_cpu(cpus[i], &cpu) || begins[cpu])
+			continue;
+		begins[cpu] = true;
+		all++;
+		before += cpu < own;
 	}
-	for (size_t i = 0; i < m->n_ports; i++)
-		sockets += first_of_socket(m, i);
-	for (size_t i = 0; i < m->n_ports && sockets == all; i++) {
-		size_t below = 0;
-
-		for (size_t k = 0; k < m->n_ports; k++)
-			below += m->port[k].socket < m->port[i].socket && first_of_socket(m, k);
-		if (below == before)
-			return m->port[i].socket;
+	for (size_t i = 0; i < m->n_ports; i++) {
+		sockets += !there[m->port[i].socket];
+		there[m->port[i].socket] = true;
 	}
+	for (int k = 0; k <= UINT8_MAX && sockets == all; k++)
+		if (there[k] && !before--)
+			return k;
 	return -1;
 }
 

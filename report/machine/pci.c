@@ -1,13 +1,27 @@
 #include "report/machine/pci.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/catalog/pmu_class.h"
 #include "common/cpulist.h"
+#include "common/names.h"
 #include "report/machine/places.h"
 
 #define SHOWN_DEVICES 2 /* of a label */
+/* No machine has more; every PMU is compared with every port and function. */
+#define PMUS_MAX      1024
+#define PORTS_MAX     4096
+#define FUNCTIONS_MAX 65536
+
+/* The map, and where each PMU of the recording belongs. */
+struct complexes {
+	struct pci_map map;
+	struct {
+		int rc, socket; /* rc -1: it is none of a root complex */
+	} *pmu;                 /* owned, [n_pmus] */
+};
 
 /* ---- the map ---- */
 
@@ -31,7 +45,7 @@ static bool row_numbers(const struct pm_value *row, int64_t *v, uint32_t n)
 static int load_ports(struct pci_map *map, const struct pm_value *rows)
 {
 	int64_t v[8];
-	int err = 0;
+	int err = rows->array.n > PORTS_MAX ? -EINVAL : 0;
 
 	for (uint32_t i = 0; i < rows->array.n && !err; i++) {
 		if (!row_numbers(&rows->array.item[i], v, 8))
@@ -52,7 +66,7 @@ static int load_ports(struct pci_map *map, const struct pm_value *rows)
 static int load_functions(struct pci_map *map, const struct pm_value *rows)
 {
 	int64_t v[6];
-	int err = 0;
+	int err = rows->array.n > FUNCTIONS_MAX ? -EINVAL : 0;
 
 	for (uint32_t i = 0; i < rows->array.n && !err; i++) {
 		if (!row_numbers(&rows->array.item[i], v, 6) || v[2] < 0 || (uint64_t)v[2] >= map->n_ports)
@@ -91,8 +105,6 @@ static int pci_map_load(struct pci_map *map, const struct pm_model *m)
 	return err;
 }
 
-#define PMUS_MAX 1024 /* root complexes that are examined at most */
-
 static bool has_complex(const struct pm_pmu *pmu, struct pmu_name *name)
 {
 	const char *text = pm_map_text(&pmu->attrs, PM_PMU_NAME, "");
@@ -116,88 +128,126 @@ static int node_of(const struct pm_model *m, const char *cpus)
 	return node;
 }
 
-/* The socket of a PMU, as root ports number them. */
-static int socket_of(const struct pm_model *m, const struct pci_map *map, const struct pm_pmu *pmu)
+/* Sockets as root ports number them. */
+static int find_complexes(struct complexes *c, const struct pm_model *m)
 {
 	const char *cpus[PMUS_MAX];
-	size_t n = 0, which = 0;
+	uint32_t at[PMUS_MAX];
 	struct pmu_name name;
-	int socket;
+	size_t n = 0;
 
-	for (uint32_t i = 0; i < m->n_pmus && n < PMUS_MAX; i++) {
-		if (!has_complex(&m->pmu[i], &name))
+	c->pmu = calloc(m->n_pmus + 1ul, sizeof(*c->pmu));
+	if (!c->pmu)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < m->n_pmus; i++) {
+		c->pmu[i].rc = -1;
+		if (n == PMUS_MAX || !has_complex(&m->pmu[i], &name))
 			continue;
-		if (&m->pmu[i] == pmu)
-			which = n;
+		c->pmu[i].rc = name.rc;
+		c->pmu[i].socket = name.number;
+		at[n] = i;
 		cpus[n++] = pm_map_text(&m->pmu[i].attrs, PM_PMU_ASSOCIATED_CPUS, "");
 	}
-	if (!n || !has_complex(pmu, &name))
-		return -1;
-	socket = pci_map_socket(map, cpus, n, which, node_of(m, cpus[which]));
-	return socket >= 0 ? socket : name.number;
+	for (size_t i = 0; i < n; i++) {
+		int socket = pci_map_socket(&c->map, cpus, n, i, node_of(m, cpus[i]));
+
+		if (socket >= 0)
+			c->pmu[at[i]].socket = socket;
+	}
+	return 0;
+}
+
+static void complexes_release(struct complexes *c)
+{
+	pci_map_release(&c->map);
+	free(c->pmu);
+}
+
+/* As pci_map_load(). */
+static int complexes_load(struct complexes *c, const struct pm_model *m)
+{
+	int err = pci_map_load(&c->map, m);
+
+	c->pmu = NULL;
+	return err || !c->map.n_ports ? err : find_complexes(c, m);
 }
 
 /* Whether the port belongs to the PMU's root complex. */
-static bool pmu_has(const struct pm_model *m, const struct pci_map *map, const struct pm_pmu *pmu, uint32_t port)
+static bool pmu_has(const struct complexes *c, uint32_t pmu, uint32_t port)
 {
-	struct pmu_name name;
-
-	return has_complex(pmu, &name) && name.rc == map->port[port].rc &&
-	       socket_of(m, map, pmu) == map->port[port].socket;
+	return c->pmu[pmu].rc == c->map.port[port].rc && c->pmu[pmu].socket == c->map.port[port].socket;
 }
 
 /* ---- labels ---- */
 
-/* "nvidia_pcie_pmu_0_rc_1: 0002:81:00.0 0002:a1:00.0"; unchanged if nothing is below it. */
-static void label_of(const struct pm_model *m, const struct pci_map *map, const struct pm_pmu *pmu, struct buf *out)
+/* "nvidia_pcie_pmu_0_rc_1: 0002:81:00.0 0002:a1:00.0"; nothing if nothing is below it. */
+static void label_of(const struct complexes *c, const struct pm_model *m, uint32_t pmu, struct buf *out)
 {
+	char text[PCI_TEXT];
 	unsigned n = 0;
 
-	buf_addstr(out, pm_map_text(&pmu->attrs, PM_PMU_NAME, ""));
-	for (size_t i = 0; i < map->n_functions; i++) {
-		char text[PCI_TEXT];
-
-		if (!pmu_has(m, map, pmu, map->function[i].port))
+	for (size_t i = 0; i < c->map.n_functions; i++) {
+		if (!pmu_has(c, pmu, c->map.function[i].port) || n++ >= SHOWN_DEVICES)
 			continue;
-		if (n++ < SHOWN_DEVICES)
-			buf_printf(out, "%s%s", n == 1 ? ": " : " ", pci_text(map->function[i].at, text));
+		if (n == 1)
+			buf_printf(out, "%s:", pm_map_text(&m->pmu[pmu].attrs, PM_PMU_NAME, ""));
+		buf_printf(out, " %s", pci_text(c->map.function[i].at, text));
 	}
 	if (n > SHOWN_DEVICES)
 		buf_printf(out, " +%u", n - SHOWN_DEVICES);
 }
 
+/* Labels by the names of PMUs, so that each instance is looked up once. */
+static int label_all(struct places *p, const struct pm_model *m, const struct complexes *c, struct buf *label)
+{
+	SCOPED(names_release) struct names of = { 0 };
+	uint32_t k;
+	int err = 0;
+
+	for (k = 0; k < m->n_pmus && !err; k++) {
+		const char *name = pm_map_text(&m->pmu[k].attrs, PM_PMU_NAME, "");
+
+		label_of(c, m, k, &label[k]);
+		if (label[k].len && !names_get(&of, name, NULL))
+			err = names_set(&of, name, k);
+		err = err ? err : label[k].err;
+	}
+	for (uint32_t i = 0; i < m->n_instances && !err; i++)
+		if (m->instance[i].kind == PM_PMU &&
+		    names_get(&of, pm_map_text(&m->instance[i].attrs, PM_INSTANCE_NAME, ""), &k))
+			err = places_label(p, &m->instance[i], buf_str(&label[k]));
+	return err;
+}
+
 int pci_label(struct places *p, const struct pm_model *m)
 {
-	SCOPED(pci_map_release) struct pci_map map = { 0 };
-	int err = pci_map_load(&map, m);
+	SCOPED(complexes_release) struct complexes c;
+	int err = complexes_load(&c, m);
+	struct buf *label;
 
-	for (uint32_t i = 0; i < m->n_instances && !err && map.n_functions; i++) {
-		const char *name = pm_map_text(&m->instance[i].attrs, PM_INSTANCE_NAME, "");
-
-		for (uint32_t k = 0; k < m->n_pmus && m->instance[i].kind == PM_PMU && !err; k++) {
-			SCOPED(buf_release) struct buf label = BUF_INIT;
-
-			if (strcmp(pm_map_text(&m->pmu[k].attrs, PM_PMU_NAME, ""), name))
-				continue;
-			label_of(m, &map, &m->pmu[k], &label);
-			err = label.err ? label.err : places_label(p, &m->instance[i], buf_str(&label));
-			break;
-		}
-	}
+	if (err || !c.map.n_functions)
+		return err;
+	label = calloc(m->n_pmus + 1ul, sizeof(*label));
+	if (!label)
+		return -ENOMEM;
+	err = label_all(p, m, &c, label);
+	for (uint32_t k = 0; k < m->n_pmus; k++)
+		buf_release(&label[k]);
+	free(label);
 	return err;
 }
 
 /* ---- pmrep info ---- */
 
-static void print_below(const struct pm_model *m, const struct pci_map *map, uint32_t port, struct buf *out)
+static void print_below(const struct complexes *c, const struct pm_model *m, uint32_t port, struct buf *out)
 {
 	char text[PCI_TEXT];
 
 	for (uint32_t k = 0; k < m->n_pmus; k++)
-		if (pmu_has(m, map, &m->pmu[k], port))
+		if (pmu_has(c, k, port))
 			buf_printf(out, "  %s\n", pm_map_text(&m->pmu[k].attrs, PM_PMU_NAME, ""));
-	for (size_t i = 0; i < map->n_functions; i++) {
-		const struct pci_function *f = &map->function[i];
+	for (size_t i = 0; i < c->map.n_functions; i++) {
+		const struct pci_function *f = &c->map.function[i];
 
 		if (f->port == port)
 			buf_printf(out, "  %s [%04x]: %04x:%04x, src_bdf=0x%04x\n", pci_text(f->at, text),
@@ -219,19 +269,19 @@ int info_pci_text(const struct pm_model *m, bool all, struct buf *out, const cha
 		[PCI_NEEDS_ROOT] = "only the first 64 bytes of configuration space were recorded: run pmrec as root",
 	};
 	char text[PCI_TEXT];
-	SCOPED(pci_map_release) struct pci_map map = { 0 };
-	int err = pci_map_load(&map, m);
+	SCOPED(complexes_release) struct complexes c;
+	int err = complexes_load(&c, m);
 
-	*none = err || map.state == PCI_KNOWN ? NULL : why[map.state];
-	for (uint32_t i = 0; i < map.n_ports && !err; i++) {
-		const struct pci_port *p = &map.port[i];
+	*none = err || c.map.state == PCI_KNOWN ? NULL : why[c.map.state];
+	for (uint32_t i = 0; i < c.map.n_ports && !err; i++) {
+		const struct pci_port *p = &c.map.port[i];
 
 		buf_printf(out, "%s: Bus=%02x, Segment=%02x, RP=%02x, RC=%02x, Socket=%02x\n", pci_text(p->at, text),
 			   p->bus, p->segment, p->rp, p->rc, p->socket);
 		if (all && contradicts(p))
 			buf_addstr(out, "  the firmware's bus or segment is not the kernel's\n");
 		if (all)
-			print_below(m, &map, i, out);
+			print_below(&c, m, i, out);
 	}
 	return err;
 }
@@ -243,9 +293,9 @@ static struct json *address_json(struct pci_address at)
 	return json_new_text(pci_text(at, text));
 }
 
-static struct json *port_json(const struct pm_model *m, const struct pci_map *map, uint32_t port)
+static struct json *port_json(const struct complexes *c, const struct pm_model *m, uint32_t port)
 {
-	const struct pci_port *p = &map->port[port];
+	const struct pci_port *p = &c->map.port[port];
 	struct json *j = json_new_object(), *pmus = json_new_array(), *functions = json_new_array();
 
 	json_put(j, "address", address_json(p->at));
@@ -256,10 +306,10 @@ static struct json *port_json(const struct pm_model *m, const struct pci_map *ma
 	json_put(j, "socket", json_new_u64(p->socket));
 	json_put(j, "node", p->node < 0 ? json_new_null() : json_new_u64((uint64_t)p->node));
 	for (uint32_t k = 0; k < m->n_pmus; k++)
-		if (pmu_has(m, map, &m->pmu[k], port))
+		if (pmu_has(c, k, port))
 			json_push(pmus, json_new_text(pm_map_text(&m->pmu[k].attrs, PM_PMU_NAME, "")));
-	for (size_t i = 0; i < map->n_functions; i++) {
-		const struct pci_function *f = &map->function[i];
+	for (size_t i = 0; i < c->map.n_functions; i++) {
+		const struct pci_function *f = &c->map.function[i];
 		struct json *one;
 
 		if (f->port != port)
@@ -285,16 +335,16 @@ struct json *info_pci_json(const struct pm_model *m)
 		[PCI_NEEDS_ROOT] = "needs-root",
 		[PCI_KNOWN] = "known",
 	};
-	SCOPED(pci_map_release) struct pci_map map = { 0 };
+	SCOPED(complexes_release) struct complexes c;
 	struct json *j, *ports;
 
-	if (pci_map_load(&map, m))
+	if (complexes_load(&c, m))
 		return json_new_null();
 	j = json_new_object();
 	ports = json_new_array();
-	json_put(j, "state", json_new_text(states[map.state]));
-	for (uint32_t i = 0; i < map.n_ports; i++)
-		json_push(ports, port_json(m, &map, i));
+	json_put(j, "state", json_new_text(states[c.map.state]));
+	for (uint32_t i = 0; i < c.map.n_ports; i++)
+		json_push(ports, port_json(&c, m, i));
 	json_put(j, "root_ports", ports);
 	return j;
 }

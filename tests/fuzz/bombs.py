@@ -141,6 +141,17 @@ def pmus_of_cores(r):
     simple(r, counters=[perf_counter("cpu_%d" % i, "cycles", 1 + i) for i in range(20)])
 
 
+def pci(r):
+    "4,000 PMUs, root ports and functions of a root complex"
+    n = 4000
+    r.begin()
+    r.packed(PMUS, {1: 0, 2: [{1: "nvidia_pcie_pmu_%d_rc_1" % i, 2: i + 10, 6: "0-1"} for i in range(n)]})
+    r.packed(CONFIG, {1: [{1: "pci.root_ports", 2: START, 3: 0, 50: [[0, i, 0, 0, 0, 1, i * 2 // n, 0] for i in range(n)]},
+                          {1: "pci.functions", 2: START, 3: 0, 50: [[1, i, n - 1, 0, 0, 0] for i in range(n)]}]})
+    r.packed(INSTANCES, {2: 9, 3: [{1: 8, 2: i, 6: {1: "nvidia_pcie_pmu_%d_rc_1" % i}} for i in range(n)]})
+    simple(r)
+
+
 def perf_cpus(r):
     "events of 65,536 CPUs"
     r.begin(cpus=65536)
@@ -537,7 +548,7 @@ def clocks_wild(r):
         r.frame(CHUNK, block, {2: 1, 7: 2, 8: SECOND, 9: t, 14: [t] + wild[1:], 16: [1, 1], 17: [len(block), 0, decode.crc32c(block), 1], 300: wild[0]})
 
 
-BOMBS = [texts, text_names, label_flood, metrics_deep, metrics_many, metrics_chain, counters_many, counters_family, perf_groups, perf_pmus, pmus_of_cores, perf_cpus, registers, groups_many, groups_lost, group_churn,
+BOMBS = [texts, text_names, label_flood, metrics_deep, metrics_many, metrics_chain, counters_many, counters_family, perf_groups, perf_pmus, pmus_of_cores, pci, perf_cpus, registers, groups_many, groups_lost, group_churn,
          instance_churn, instances_many, cgroups_many, values_wide, values_long, strings_many, repeated, headers, topologies, recordings,
          events_many, events_texts, hotplug, configs_many, configs_odd, pmus, probes, nested, far, far_realtime, back, index_lies, kinds,
          nested_meta, counts_huge, cycles, ids_again, back_inside, columns_wide, chunks_tiny, floods, names_odd, clocks_wild, clocks_jump]

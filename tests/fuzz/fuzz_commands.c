@@ -72,6 +72,7 @@ static const char *const lines[] = {
 	"stat --format=csv --per-socket FILE",
 	"info --all FILE",
 	"info --all --format=json FILE",
+	"info --pci --all FILE",
 	"list FILE",
 	"list metrics FILE",
 	"list instances FILE",
