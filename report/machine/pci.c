@@ -20,7 +20,7 @@ struct complexes {
 	struct pci_map map;
 	struct {
 		int rc, socket; /* rc -1: it is none of a root complex */
-	} *pmu;                 /* owned, [n_pmus] */
+	} * pmu;                /* owned, [n_pmus] */
 };
 
 /* ---- the map ---- */
