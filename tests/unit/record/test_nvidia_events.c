@@ -207,6 +207,12 @@ static void addresses(void **state)
 		{ "nvidia_pcie_tgt_pmu_0_rc_1/rd_bytes,dst_addr=0x10000-0x100ff/",
 		  "nvidia_pcie_tgt_pmu_0_rc_1",
 		  { 1 << 11, 0x10000, ~0xffull } },
+		{ "nvidia_pcie_tgt_pmu_0_rc_1/rd_bytes,dst_addr=0X10000-0X100FF/",
+		  "nvidia_pcie_tgt_pmu_0_rc_1",
+		  { 1 << 11, 0x10000, ~0xffull } },
+		{ "nvidia_pcie_tgt_pmu_0_rc_1/rd_bytes,dst_addr=5-5/",
+		  "nvidia_pcie_tgt_pmu_0_rc_1",
+		  { 1 << 11, 5, UINT64_MAX } },
 		{ "nvidia_pcie_tgt_pmu_0_rc_1/rd_bytes,dst_addr_base=4096-8191/",
 		  "nvidia_pcie_tgt_pmu_0_rc_1",
 		  { 1 << 11, 0x1000, ~0xfffull } },
@@ -270,6 +276,9 @@ static void refused(void **state)
 	bad(m, "nvidia_pcie_tgt_pmu_0_rc_1/rd_bytes,dst_addr=0x10080-0x1017f/", "multiple of its size");
 	bad(m, "nvidia_pcie_tgt_pmu_0_rc_1/rd_bytes,dst_addr=0x100-0xff/", "below its start");
 	bad(m, "nvidia_pcie_tgt_pmu_0_rc_1/rd_bytes,dst_addr=0x100/", "START-END");
+	bad(m, "nvidia_pcie_tgt_pmu_0_rc_1/rd_bytes,dst_addr=5-/", "START-END");
+	bad(m, "nvidia_pcie_tgt_pmu_0_rc_1/rd_bytes,dst_addr=-5/", "START-END");
+	bad(m, "nvidia_pcie_tgt_pmu_0_rc_1/rd_bytes,dst_addr=0x-5/", "START-END");
 	bad(m, "nvidia_pcie_tgt_pmu_0_rc_1/rd_bytes,dst_addr=0x100-0xzz/", "START-END");
 }
 

@@ -3,6 +3,7 @@
 #include "tests/unit/lib/perf_kernel.h"
 #include "tests/unit/lib/perf_world.h"
 
+#include "record/perf/pci_config.h"
 #include "record/perf/perf_source.h"
 #include "record/plan/add.h"
 #include "tests/unit/lib/sysroot.h"
@@ -230,6 +231,77 @@ static void texts_come_from_several_options(void **state)
 	end(&f);
 }
 
+/* ---- where units are ---- */
+
+static void expect_row(const struct pm_value *row, const int64_t *want, uint32_t n)
+{
+	assert_int_equal(row->array.n, n);
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(want[i] < 0 ? row->array.item[i].s64 : (int64_t)row->array.item[i].u64, want[i]);
+}
+
+/* Root ports and the functions below them, or why these are not known. */
+static void root_complexes_are_recorded(void **state)
+{
+	struct pci_port port[2] = { { .at = { 2, 0x8000 },
+				      .bus = 1,
+				      .segment = 2,
+				      .rp = 3,
+				      .rc = 4,
+				      .socket = 5,
+				      .secondary = 90,
+				      .subordinate = 91,
+				      .node = -1 },
+				    { .at = { 6, 7 }, .node = 8 } };
+	struct pci_function function = {
+		.at = { 2, 0x8100 }, .port = 1, .class = 0x20000, .vendor = 0x10de, .device = 9
+	};
+	struct pci_map map = { .state = PCI_KNOWN, .port = port, .n_ports = 2, .function = &function };
+	static const struct {
+		enum pci_state state;
+		uint32_t configs, probes;
+		uint16_t reason;
+	} unknown[] = {
+		{ PCI_ABSENT, 0, 0, PM_OK },
+		{ PCI_NO_SUCH, 1, 0, PM_REASON_NOT_SUPPORTED },
+		{ PCI_NEEDS_ROOT, 1, 1, PM_REASON_NO_PERMISSION },
+	};
+	const struct pm_config *c;
+	struct fixture f;
+
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+		begin(&f, "cs");
+		map.state = unknown[i].state;
+		assert_int_equal(pci_map_record(&map, &f.w->plan), 0);
+		assert_int_equal(f.w->model.n_configs, unknown[i].configs);
+		assert_int_equal(f.w->model.n_probes, unknown[i].probes);
+		if (unknown[i].configs) {
+			assert_string_equal(f.w->model.config[0].name, "pci.root_ports");
+			assert_int_equal(f.w->model.config[0].reason, unknown[i].reason);
+		}
+		if (unknown[i].probes)
+			assert_int_equal(f.w->model.probe[0].reason, unknown[i].reason);
+		end(&f);
+	}
+	map.state = PCI_KNOWN;
+	for (map.n_functions = 0; map.n_functions < 2; map.n_functions++) {
+		begin(&f, "cs");
+		assert_int_equal(pci_map_record(&map, &f.w->plan), 0);
+		assert_int_equal(f.w->model.n_configs, 1 + map.n_functions);
+		c = &f.w->model.config[0];
+		assert_string_equal(c->name, "pci.root_ports");
+		assert_int_equal(c->value.array.n, 2);
+		expect_row(&c->value.array.item[0], (int64_t[]){ 2, 0x8000, 1, 2, 3, 4, 5, -1 }, 8);
+		expect_row(&c->value.array.item[1], (int64_t[]){ 6, 7, 0, 0, 0, 0, 0, 8 }, 8);
+		if (map.n_functions) {
+			assert_string_equal(c[1].name, "pci.functions");
+			assert_int_equal(c[1].value.array.n, 1);
+			expect_row(&c[1].value.array.item[0], (int64_t[]){ 2, 0x8100, 1, 0x20000, 0x10de, 9 }, 6);
+		}
+		end(&f);
+	}
+}
+
 /* ---- who reads them ---- */
 
 static uint64_t sampled(struct fixture *f, struct perf_group *g, enum sampling how, uint64_t interval_ns)
@@ -339,6 +411,7 @@ int main(void)
 		cmocka_unit_test(rings_are_those_of_the_options),
 		cmocka_unit_test(filters_are_of_tracepoints),
 		cmocka_unit_test(texts_come_from_several_options),
+		cmocka_unit_test(root_complexes_are_recorded),
 		cmocka_unit_test(the_kernel_samples_what_may_follow_a_clock),
 		cmocka_unit_test(sampling_has_limits),
 	};
