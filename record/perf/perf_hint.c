@@ -15,17 +15,14 @@
 static bool is_foreign(const struct plan *p, const char *ids)
 {
 	struct stat st;
-	char *end;
+	bool other = false;
 
-	for (const char *at = ids; at && *at; at = *end ? end + 1 : end) {
-		unsigned long id = strtoul(at, &end, 10);
-		SCOPED(fd_close) int fd = end == at ? -1 : root_open(p->root, "/proc/%lu", id);
-		bool other = fd >= 0 && !fstat(fd, &st) && st.st_uid != geteuid();
+	for (const char *at = ids; at && !other; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		SCOPED(fd_close) int fd = root_open(p->root, "/proc/%lu", strtoul(at, NULL, 10));
 
-		if (other || end == at)
-			return other;
+		other = fd >= 0 && !fstat(fd, &st) && st.st_uid != geteuid();
 	}
-	return false;
+	return other;
 }
 
 /* What perf_event_paranoid has to be at most for this to be open to all. */

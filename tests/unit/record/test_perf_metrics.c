@@ -82,6 +82,13 @@ static const char formulas[] =
 	"    \"MetricConstraint\": \"NO_GROUP_EVENTS\" },"
 	"  { \"MetricName\": \"dog\", \"MetricExpr\": \"cpu@inst@ / cpu@branch@\","
 	"    \"MetricConstraint\": \"NO_GROUP_EVENTS_NMI\" },"
+	"  { \"MetricName\": \"twins\", \"MetricExpr\": \"cpu@inst@ / cpu@branch@\","
+	"    \"MetricConstraint\": \"NO_GROUP_EVENTS_SMT\" },"
+	"  { \"MetricName\": \"edge\", \"MetricExpr\": \"cpu@inst@ / cpu@branch@\","
+	"    \"MetricThreshold\": \"edge > 1\", \"MetricConstraint\": \"NO_THRESHOLD_AND_NMI\" },"
+	"  { \"MetricName\": \"threads\", \"MetricExpr\": \"cpu@inst@ if #smt_on else cpu@cyc@\" },"
+	"  { \"MetricName\": \"unit\", \"MetricExpr\": \"nvidia_ucf@mem_bytes_rd@ / nvidia_ucf@cycles@\" },"
+	"  { \"MetricName\": \"writes\", \"MetricExpr\": \"nvidia_ucf@mem_bytes_wr@ / nvidia_ucf@cycles@\" },"
 	"  { \"MetricName\": \"crowd\", \"MetricExpr\": \"cpu@inst@ / cpu@miss@\", \"MetricGroup\": \"Wide\","
 	"    \"MetricgroupNoGroup\": \"Wide\" },"
 	"  { \"MetricName\": \"slotted\", \"MetricExpr\": \"cpu@inst@ / slots\" },"
@@ -273,6 +280,27 @@ static void constraints_keep_events_apart(void **state)
 	done(m);
 }
 
+/* Threads of a core, and what depends on them. */
+static void threads_of_a_core_matter(void **state)
+{
+	struct machine *m = *state;
+
+	for (int smt = 0; smt < 2; smt++) {
+		sysroot_put(m->dir, "/sys/devices/system/cpu/smt/active", "%d\n", smt);
+		expect(m, "twins", smt ? "cpu/inst/ cpu/branch/" : "cpu/inst/@1 cpu/branch/@1");
+		done(m);
+		expect(m, "threads", smt ? "cpu/inst/" : "cpu/cyc/");
+		done(m);
+	}
+	for (int dog = 0; dog < 2; dog++)
+		for (int without = 0; without < 2; without++) {
+			sysroot_put(m->dir, "/proc/sys/kernel/nmi_watchdog", "%d\n", dog);
+			m->options.perf.metric_no_threshold = without;
+			expect(m, "edge", dog && !without ? "cpu/inst/ cpu/branch/" : "cpu/inst/@1 cpu/branch/@1");
+			done(m);
+		}
+}
+
 /* A group holds events of one PMU; of an uncore PMU with two instances one group on each. */
 static void pmus_have_groups_of_their_own(void **state)
 {
@@ -357,6 +385,35 @@ static void slots_lead_their_shares(void **state)
 	assert_int_equal(m->s.set.event[2].config[0], 0x400);
 	assert_int_equal(opened[0].attr.a.config, 0x400);
 	assert_int_equal(opened[0].leader, -1);
+	done(m);
+}
+
+/* Units of a class: what a formula needs of each at once. */
+static void classes_have_groups_of_their_own(void **state)
+{
+	static const char *const event[] = { "cycles", "mem_bytes_rd", "mem_bytes_wr" };
+	struct machine *m = *state;
+	char name[80];
+
+	for (int unit = 0; unit < 2; unit++) {
+		snprintf(name, sizeof(name), PMU "nvidia_ucf_pmu_%d/type", unit);
+		sysroot_put(m->dir, name, "%d\n", 40 + unit);
+		snprintf(name, sizeof(name), PMU "nvidia_ucf_pmu_%d/cpumask", unit);
+		sysroot_put(m->dir, name, "0\n");
+		snprintf(name, sizeof(name), PMU "nvidia_ucf_pmu_%d/format/event", unit);
+		sysroot_put(m->dir, name, "config:0-7\n");
+		for (size_t i = 0; i < 3; i++) {
+			snprintf(name, sizeof(name), PMU "nvidia_ucf_pmu_%d/events/%s", unit, event[i]);
+			sysroot_put(m->dir, name, "event=%zu\n", i + 1);
+		}
+	}
+	expect(m, "unit",
+	       "nvidia_ucf/mem_bytes_rd/@1 nvidia_ucf/mem_bytes_rd/@2 nvidia_ucf/cycles/@1 nvidia_ucf/cycles/@2");
+	done(m);
+	/* One clock for all, which comes last. */
+	expect(m, "unit,writes",
+	       "nvidia_ucf/mem_bytes_rd/@1 nvidia_ucf/mem_bytes_rd/@2 nvidia_ucf/mem_bytes_wr/@1 "
+	       "nvidia_ucf/mem_bytes_wr/@2 nvidia_ucf/cycles/@1 nvidia_ucf/cycles/@2");
 	done(m);
 }
 
@@ -483,7 +540,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_group_for_each_metric, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(metrics_share_a_group_that_has_all, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(constraints_keep_events_apart, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(threads_of_a_core_matter, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(pmus_have_groups_of_their_own, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(classes_have_groups_of_their_own, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_kernel_says_what_fits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(slots_lead_their_shares, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_question_mark_runs_over_chips_or_cores, set_up, tear_down),
