@@ -6,6 +6,7 @@
 
 #include "report/incident/incident_private.h"
 #include "report/input/input.h"
+#include "report/metric/amount.h"
 
 #define SERIES     16   /* of an incident, whose values are read again */
 #define VALUES     8192 /* intervals of a stretch; a longer one is exact enough */
@@ -21,6 +22,7 @@ struct look {
 	float *v[SERIES];   /* owned: likewise */
 	uint32_t n;
 	const struct sheet_cell *cell[SERIES];
+	bool amount[SERIES]; /* of an interval: divided by its time, as when they were collected */
 };
 
 static bool names(const struct incident *i, const char *metric)
@@ -57,16 +59,20 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t r = 0; r < sheet[i].n_rows; r++) {
 			const struct sheet_row *row = &sheet[i].row[r];
+			const struct bound_metric *m;
 
 			buf_clear(&label);
 			places_put_name(l->places, &row->place, &label);
 			for (uint32_t c = 0; c < row->n_cells && !label.err; c++)
-				for (uint32_t k = 0; k < l->i->n_series && k < SERIES; k++)
-					if (l->i->series[k].kind == row->place.kind &&
-					    !strcmp(l->i->series[k].label, buf_str(&label)) &&
-					    !strcmp(sheet[i].column[row->cell[c].column].metric->name,
-						    l->i->series[k].metric))
-						l->cell[k] = &row->cell[c];
+				for (uint32_t k = 0; k < l->i->n_series && k < SERIES; k++) {
+					m = sheet[i].column[row->cell[c].column].metric;
+					if (l->i->series[k].kind != row->place.kind ||
+					    strcmp(l->i->series[k].label, buf_str(&label)) != 0 ||
+					    strcmp(m->name, l->i->series[k].metric) != 0)
+						continue;
+					l->cell[k] = &row->cell[c];
+					l->amount[k] = metric_is_amount(sheet[i].binding, m, l->places->model);
+				}
 		}
 	err = label.err;
 	buf_release(&label);
@@ -84,8 +90,9 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 			continue;
 		for (uint32_t s = 0; s < SERIES; s++) {
 			const struct value *v = l->cell[s] ? &l->cell[s]->value[k] : NULL;
+			double per = l->amount[s] ? fmax((double)interval[k].duration_ns / 1e9, 1e-9) : 1;
 
-			l->v[s][l->n] = v && !v->reason ? (float)v->v : NAN;
+			l->v[s][l->n] = v && !v->reason ? (float)(v->v / per) : NAN;
 		}
 		l->n++;
 	}

@@ -279,7 +279,7 @@ static void test_several_incidents(void **state)
 static struct reading of_rates(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
 {
 	const double(*rate)[3] = b->data;
-	int which = !strcmp(counter, "demo.a") ? 0 : !strcmp(counter, "demo.b") ? 1 : 2;
+	int which = !strcmp(counter, "demo.b") ? 1 : !strcmp(counter, "demo.c") ? 2 : 0;
 	double v = 0;
 
 	if (which == 2 && i->number != 3)
@@ -291,12 +291,14 @@ static struct reading of_rates(struct builder *b, const char *counter, const str
 	return (struct reading){ (uint64_t)llround(v), 0 };
 }
 
-static void refine(double rate[LONG][3], struct incident *i, uint32_t n, uint32_t per_bin)
+static void refine(double rate[LONG][3], struct incident *i, uint32_t n, uint32_t per_bin, uint64_t period_ns)
 {
 	struct incident_start start = { 0, BUILDER_START_NS };
-	struct incident_store s = {
-		.interval_s = 1, .per_bin = per_bin, .start = &start, .recordings = 1, .joined = per_bin > 1
-	};
+	struct incident_store s = { .interval_s = (double)period_ns / 1e9,
+				    .per_bin = per_bin,
+				    .start = &start,
+				    .recordings = 1,
+				    .joined = per_bin > 1 };
 	struct incidents found = { .incident = i, .n = n, .store = &s, .duration_s = LONG - 1 };
 	struct pipeline_config config = { 0 };
 	struct error e = { 0 };
@@ -306,7 +308,10 @@ static void refine(double rate[LONG][3], struct incident *i, uint32_t n, uint32_
 
 	builder_init(&b, of_rates);
 	b.data = rate;
-	counter[0] = builder_counter(&b, "demo.a", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	b.period_ns = period_ns;
+	/* Of one that is also a metric of amounts, not of rates. */
+	counter[0] = builder_counter(&b, strcmp(i->series->metric, "oom") ? "demo.a" : "vmstat.oom_kill", "1",
+				     PM_CUMULATIVE, PM_AGG_SUM);
 	counter[1] = builder_counter(&b, "demo.b", "1", PM_CUMULATIVE, PM_AGG_SUM);
 	counter[2] = builder_counter(&b, "demo.c", "1", PM_CUMULATIVE, PM_AGG_SUM);
 	builder_group(&b, PM_SYSTEM, 1, 0, counter, 2);
@@ -374,12 +379,36 @@ static void test_times(void **state)
 		for (int k = 40; k < 50; k++)
 			rate[k][1] = k <= cases[c].from || k > cases[c].to ? 10 : 25;
 		rate[(int)cases[c].to][2] = 5 + 10 * (cases[c].to - cases[c].from);
-		refine(rate, &i, 1, 4);
+		refine(rate, &i, 1, 4, 1000000000);
 		if (i.from_s != cases[c].from || i.to_s != cases[c].to)
 			fail_msg("case %zu: from %g to %g", c, i.from_s, i.to_s);
 		NEAR(series[0].value, cases[c].value);
 		NEAR(series[1].value, 25);
 		NEAR(series[2].value, 15);
+	}
+}
+
+/* Amounts of intervals of half a second and of two are judged and shown as so many a second, too. */
+static void test_amounts(void **state)
+{
+	static const uint64_t period_ns[] = { 500000000, 2000000000 };
+
+	(void)state;
+	for (size_t c = 0; c < 2; c++) {
+		double rate[LONG][3], s = (double)period_ns[c] / 1e9;
+		struct incident_series series = { .metric = "oom", .label = "", .kind = PM_SYSTEM, .usual = 100 };
+		struct incident i = {
+			.kind = INCIDENT_STRETCH, .from_s = 40 * s, .to_s = 48 * s, .series = &series, .n_series = 1
+		};
+
+		usual_rates(rate);
+		for (int k = 0; k < LONG; k++)
+			rate[k][0] = s * (k > 41 && k <= 45 ? 900 : 100);
+		series.value = 900;
+		refine(rate, &i, 1, 4, period_ns[c]);
+		if (i.from_s != 41 * s || i.to_s != 45 * s)
+			fail_msg("case %zu: from %g to %g", c, i.from_s, i.to_s);
+		NEAR(series.value, 900);
 	}
 }
 
@@ -421,7 +450,7 @@ static void test_which(void **state)
 			rate[k][1] = 900;
 		series[3].metric = "demo.b";
 		rate[40][1] = rate[41][1] = rate[42][1] = 900;
-		refine(rate, i, MANY, joined ? 4 : 1);
+		refine(rate, i, MANY, joined ? 4 : 1, 1000000000);
 		for (int k = 0; k < MANY; k++)
 			if (i[k].from_s != (joined ? cases[k].exact_from : cases[k].from) ||
 			    i[k].to_s != (joined ? cases[k].exact_to : cases[k].to))
@@ -503,10 +532,11 @@ static void test_store(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_doers),  cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_memory), cmocka_unit_test(test_several_incidents),
-		cmocka_unit_test(test_times),  cmocka_unit_test(test_which),
-		cmocka_unit_test(test_bins),   cmocka_unit_test(test_store),
+		cmocka_unit_test(test_doers),   cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_memory),  cmocka_unit_test(test_several_incidents),
+		cmocka_unit_test(test_times),   cmocka_unit_test(test_which),
+		cmocka_unit_test(test_bins),    cmocka_unit_test(test_store),
+		cmocka_unit_test(test_amounts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
