@@ -453,8 +453,9 @@ static int end(struct sink *sink)
 	for (; c->placed_events < r->n_events; c->placed_events++) {
 		struct html_event *h = &r->event[c->placed_events];
 
-		h->at_s = c->shift_s + (h->at_s - (double)c->origin_ns) / 1e9;
-		h->until_s = c->shift_s + (h->until_s - (double)c->origin_ns) / 1e9;
+		/* A recording of one snapshot has no interval, and so no origin. */
+		h->at_s = c->shift_s + (c->origin_ns ? (h->at_s - (double)c->origin_ns) / 1e9 : 0);
+		h->until_s = c->shift_s + (c->origin_ns ? (h->until_s - (double)c->origin_ns) / 1e9 : 0);
 	}
 	c->shift_s = r->duration_s + r->near.width_s;
 	c->origin_ns = 0;

@@ -254,13 +254,15 @@ static void put_happened(const struct html_recording *r, struct buf *out)
 
 /* ---- what is not whole ---- */
 
-/* The number of series with intervals without a value. */
+/* The number of series with intervals without a value, or with a part of it. */
 static uint32_t with_gaps(const struct html_recording *r)
 {
+	const struct html_set *set[] = { &r->near, &r->far, &r->totals };
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < r->near.n; i++)
-		n += r->near.series[i].missing > 0;
+	for (size_t k = 0; k < 3; k++)
+		for (uint32_t i = 0; i < set[k]->n; i++)
+			n += set[k]->series[i].missing || set[k]->series[i].partial;
 	return n;
 }
 
@@ -277,7 +279,9 @@ static void put_missing(const struct html_recording *r, struct buf *out)
 		buf_printf(out, "<li class=bad>%llu lost tick%s: <a href=\"#events\">when</a></li>\n",
 			   (unsigned long long)r->lost_ticks, plural(r->lost_ticks));
 	if (with_gaps(r))
-		buf_printf(out, "<li>%u series lack values at times: <a href=\"#every\">which and why</a></li>\n",
+		buf_printf(out,
+			   "<li>%u series lack values, or parts of them, at times: <a href=\"#every\">which and "
+			   "why</a></li>\n",
 			   with_gaps(r));
 	if (out->len == before)
 		buf_addstr(out, "<li class=empty>Nothing: no tick was lost, and every series is complete.</li>\n");

@@ -261,6 +261,11 @@ PYTHON
 		2|default|exit 0|, 2 runs, each with exit status 0
 		3|default|mkdir x|, 3 runs, 2 of which failed
 	LINES
+	# A recording without an interval has no time of its own: it begins where the one before it ends, after 10 s.
+	"$bin/pmrep" cut --until=0 -o one.pmr "$source/samples/command.pmr"
+	cat "$source/samples/idle.pmr" one.pmr >two.pmr
+	"$bin/pmrep" html -o two.html two.pmr
+	grep -q '>+11.0 s</button> child-start' two.html
 }
 
 @test "so many metrics that words alone fill a page" {

@@ -240,8 +240,8 @@ static void missing(void **state)
 	struct html_page p = page_of(&r, 1);
 
 	begin(&r, "/x/a.pmr");
-	HAS(glance, &p, "<li>2 series lack values at times", NULL, " lost tick:", " lost ticks:", "damaged",
-	    "Nothing: no tick", "could not be recorded", "cut, or");
+	HAS(glance, &p, "<li>2 series lack values, or parts of them, at times", NULL,
+	    " lost tick:", " lost ticks:", "damaged", "Nothing: no tick", "could not be recorded", "cut, or");
 	r.lost_ticks = 1;
 	r.n_refused = 1;
 	r.result.cut_only = true;
@@ -254,6 +254,13 @@ static void missing(void **state)
 	r.result.cut_only = r.result.damaged = false;
 	r.near.series[2].missing = r.near.series[4].missing = 0;
 	HAS(glance, &p, "Nothing: no tick was lost", "2 things", NULL, "lack values");
+	/* A sum that lacks a member, a single CPU, and what is in no chart. */
+	r.near.series[0].partial = 1;
+	add_series(&r.far, UTIL, CPU);
+	r.far.series[0].missing = 1;
+	add_series(&r.totals, TOTAL, SYSTEM);
+	r.totals.series[0].partial = r.totals.series[0].missing = 2;
+	HAS(glance, &p, "<li>3 series lack values", NULL, "Nothing: no tick");
 	html_recording_release(&r);
 }
 
