@@ -535,6 +535,7 @@ static int end_frame(struct pm_writer *w)
 	struct buf trial = BUF_INIT;
 	size_t pad = 0, without;
 	struct cbor_fields fields;
+	int err;
 
 	for (int round = 0; round < 2; round++) {
 		buf_clear(&w->meta);
@@ -546,7 +547,10 @@ static int end_frame(struct pm_writer *w)
 		frame_add(&trial, PM_FRAME_END, w->sequence, w->config.model->recording_id, &w->meta, zeros, 0);
 		without = trial.len;
 		pad = without < FRAME_END_SIZE ? FRAME_END_SIZE - without : 0;
+		err = trial.err;
 		buf_release(&trial);
+		if (err)
+			return err;
 	}
 	return writer_frame(w, PM_FRAME_END, zeros, pad, &entry, NULL);
 }

@@ -253,6 +253,8 @@ static int run(void *input, const struct options_common *common)
 		.gather_small = c->sources || c->glob || c->has_cpus,
 		.history = buf_str(&c->history),
 	};
+	if (!err && c->history.err)
+		err = error_sys(&e, ENOMEM, "history");
 	if (!err)
 		err = rewrite_all(&c->rules, 1, open_input, c, outfile_write, &out, &result, &e);
 	if (!err)

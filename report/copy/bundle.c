@@ -258,6 +258,8 @@ static int write_input(struct bundle *b, const struct spool *in, struct attempt 
 	rules.history = buf_str(&history);
 	if (b->redact)
 		redact_rules(b->redact, &rules);
+	if (!err && history.err)
+		err = error_sys(e, ENOMEM, "history");
 	if (!err)
 		err = spool_reader(&a->reader, in, e);
 	if (!err) {

@@ -83,13 +83,18 @@ static void put_bytes(struct buf *out, int field, const void *data, size_t len)
 	buf_add(out, data, len);
 }
 
+static void put_part(struct buf *out, int field, const struct buf *part)
+{
+	put_bytes(out, field, part->data, part->len);
+	buf_carry(out, part);
+}
+
 static void put_text(struct buf *out, int field, const char *text)
 {
 	SCOPED(buf_release) struct buf good = BUF_INIT;
 
 	utf8_repair(&good, text, strlen(text));
-	put_bytes(out, field, good.data, good.len);
-	buf_carry(out, &good);
+	put_part(out, field, &good);
 }
 
 static void put_double(struct buf *out, int field, double v)
@@ -106,7 +111,7 @@ static void put_double(struct buf *out, int field, double v)
 static void end_packet(struct exporter *x, struct trace *t, bool counters)
 {
 	put_number(&t->packet, PACKET_SEQUENCE, t->sequence + !counters);
-	put_bytes(&x->out.text, TRACE_PACKET, t->packet.data, t->packet.len);
+	put_part(&x->out.text, TRACE_PACKET, &t->packet);
 	buf_clear(&t->packet);
 }
 
@@ -124,9 +129,9 @@ static uint64_t describe(struct exporter *x, struct trace *t, const char *name, 
 
 		if (*unit)
 			put_text(&counter, COUNTER_UNIT, unit);
-		put_bytes(&t->inner, TRACK_COUNTER, counter.data, counter.len);
+		put_part(&t->inner, TRACK_COUNTER, &counter);
 	}
-	put_bytes(&t->packet, PACKET_TRACK, t->inner.data, t->inner.len);
+	put_part(&t->packet, PACKET_TRACK, &t->inner);
 	end_packet(x, t, false);
 	return uuid;
 }
@@ -139,7 +144,7 @@ static void put_clock(struct buf *out, int id, uint64_t time)
 	put_number(&clock, CLOCK_TIME, time);
 	if (id == STEPS)
 		put_number(&clock, CLOCK_INCREMENTAL, 1);
-	put_bytes(out, CLOCKS_CLOCK, clock.data, clock.len);
+	put_part(out, CLOCKS_CLOCK, &clock);
 }
 
 /* Values have times of a clock of their own, as differences of a byte or two. */
@@ -148,11 +153,11 @@ static void begin_counters(struct exporter *x, struct trace *t, uint64_t at)
 	buf_clear(&t->inner);
 	put_clock(&t->inner, BOOTTIME, at);
 	put_clock(&t->inner, STEPS, at);
-	put_bytes(&t->packet, PACKET_CLOCKS, t->inner.data, t->inner.len);
+	put_part(&t->packet, PACKET_CLOCKS, &t->inner);
 	put_number(&t->packet, PACKET_FLAGS, STATE_CLEARED);
 	buf_clear(&t->inner);
 	put_number(&t->inner, PACKET_TIME_CLOCK, STEPS);
-	put_bytes(&t->packet, PACKET_DEFAULTS, t->inner.data, t->inner.len);
+	put_part(&t->packet, PACKET_DEFAULTS, &t->inner);
 	end_packet(x, t, true);
 	t->at = at;
 }
@@ -165,7 +170,7 @@ static void put_slice(struct exporter *x, struct trace *t, uint64_t at, int type
 	if (name)
 		put_text(&t->inner, EVENT_TEXT, name);
 	put_number(&t->packet, PACKET_TIME, at);
-	put_bytes(&t->packet, PACKET_EVENT, t->inner.data, t->inner.len);
+	put_part(&t->packet, PACKET_EVENT, &t->inner);
 	end_packet(x, t, false);
 }
 
@@ -179,7 +184,7 @@ static void put_value(struct exporter *x, struct trace *t, uint64_t at, uint64_t
 	else
 		put_double(&t->inner, EVENT_DOUBLE, v);
 	put_number(&t->packet, PACKET_TIME, at - t->at);
-	put_bytes(&t->packet, PACKET_EVENT, t->inner.data, t->inner.len);
+	put_part(&t->packet, PACKET_EVENT, &t->inner);
 	end_packet(x, t, true);
 	t->at = at;
 }
@@ -235,6 +240,7 @@ static uint32_t cell_of(struct trace *t, const struct sheet *s, const struct she
 	buf_clear(&t->key);
 	put_place_key(&t->key, &row->place);
 	buf_printf(&t->key, "|%s", s->column[column].metric->name);
+	buf_carry(&t->counters, &t->key);
 	if (names_get(&t->number, buf_str(&t->key), &id))
 		return id;
 	id = (uint32_t)(t->counters.len / sizeof(fresh));
@@ -256,7 +262,7 @@ static int begin_recording(struct exporter *x, struct trace *t, const struct pm_
 	t->machine = describe(x, t, buf_str(&name), 0, NULL);
 	for (int i = 0; i < STANDING; i++)
 		t->track[i] = describe(x, t, standing[i], t->machine, NULL);
-	return t->packet.err;
+	return name.err;
 }
 
 static int perfetto_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
@@ -293,6 +299,7 @@ static void note_missing(struct exporter *x, struct trace *t, const struct sheet
 
 		buf_printf(&name, "%s: no value", m->display);
 		c->missing = describe(x, t, buf_str(&name), parent, NULL);
+		buf_carry(&x->out.text, &name);
 	}
 	if (reason)
 		put_slice(x, t, at, SLICE_BEGIN, c->missing, status_word(reason, STATUS_WHOLE, word));
@@ -396,7 +403,7 @@ static int perfetto_intervals(struct sink *sink, const struct sheet *s, const st
 		err = exporter_pace(x);
 	}
 	err = err ? err : t->places.err;
-	return err ? err : t->packet.err ? t->packet.err : t->inner.err;
+	return err ? err : x->out.text.err;
 }
 
 static void perfetto_event(struct sink *sink, const struct pm_event *event)
@@ -409,8 +416,10 @@ static void perfetto_event(struct sink *sink, const struct pm_event *event)
 			       .shape = since < event->time_ns ? FROM_TO : AT_ONCE };
 	struct buf text = BUF_INIT;
 
-	if (!t)
+	if (!t) {
+		x->out.text.err = -ENOMEM;
 		return;
+	}
 	h.known = t->at != 0;
 	h.offset = sink->boot_offset_ns;
 	h.track = event->type == PM_EVENT_LOST ? ON_LOST : ON_EVENTS;
@@ -426,6 +435,10 @@ static void perfetto_event(struct sink *sink, const struct pm_event *event)
 	h.name = buf_detach(&text);
 	if (h.name)
 		buf_add(&t->happened, &h, sizeof(h));
+	if (!h.name || t->happened.err) {
+		free(h.name);
+		x->out.text.err = -ENOMEM;
+	}
 }
 
 static void forget(struct trace *t)
@@ -455,7 +468,7 @@ static int perfetto_end(struct sink *sink)
 	if (t->command)
 		put_slice(x, t, t->end + sink->boot_offset_ns, SLICE_END, t->track[ON_COMMAND], NULL);
 	forget(t);
-	return t->packet.err;
+	return x->out.text.err;
 }
 
 static void perfetto_release(struct sink *sink)

@@ -248,6 +248,7 @@ static void put_levels(struct parquet *p)
 	hybrid_pack(&h);
 	put_little(&p->raw, p->second.len, 4);
 	buf_add(&p->raw, p->second.data, p->second.len);
+	buf_carry(&p->raw, &p->second);
 }
 
 static void put_indices(struct parquet *p)

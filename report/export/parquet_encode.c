@@ -30,12 +30,12 @@ void hybrid_pack(struct hybrid *h)
 	if (!groups)
 		return;
 	thrift_varint(h->out, groups << 1 | 1);
-	if (buf_reserve(h->out, groups * h->width))
-		return;
-	k.to = h->out->data + h->out->len;
-	for (size_t i = 0; i < groups * 8; i++)
-		pack(&k, i < h->n ? h->waiting[i] : 0, h->width);
-	h->out->len += groups * h->width;
+	if (!buf_reserve(h->out, groups * h->width)) {
+		k.to = h->out->data + h->out->len;
+		for (size_t i = 0; i < groups * 8; i++)
+			pack(&k, i < h->n ? h->waiting[i] : 0, h->width);
+		h->out->len += groups * h->width;
+	}
 	h->n = 0;
 }
 

@@ -185,7 +185,8 @@ static int write_all(const struct html_page *p, const struct buf *before, const 
 		pour_set(&w, p, &p->recording[i].near, &p->near);
 		pour_set(&w, p, &p->recording[i].far, &p->far);
 	}
-	if (!w.err && w.raw.len)
+	/* Without a byte to write, too: memory may have been refused for the first. */
+	if (!w.err)
 		pour(&w, true);
 	if (!w.err)
 		w.err = outfile_write(out, after->data, after->len);

@@ -108,6 +108,8 @@ int html_find_row(struct html_recording *r, struct names *names, const struct pl
 	if (array_room(&r->row, r->n_rows, sizeof(*h)))
 		return -ENOMEM;
 	put_where(p, &where);
+	if (where.err)
+		return where.err;
 	h = &r->row[r->n_rows];
 	*h = (struct html_row){
 		.label = strdup(buf_str(&label)),

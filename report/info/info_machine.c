@@ -161,6 +161,7 @@ static int register_row(void *ctx, const struct decoded *d)
 	if (d->config)
 		add_places(&p->cell, d->config);
 	decoded_text(d, &text);
+	buf_carry(&p->cell, &text);
 	say_row(p, (const char *const[]){ d->name, value, buf_str(&p->cell), buf_str(&text) }, 4,
 		PM_PRIVACY_TECHNICAL);
 	return p->err;
@@ -190,12 +191,10 @@ void say_decoded(struct report *p)
 
 	if (decode_all(p->m, any_register, NULL)) {
 		say_part(p, "Registers", column, 4);
-		if (!p->err)
-			decode_all(p->m, register_row, p);
+		p->err = p->err ? p->err : decode_all(p->m, register_row, p);
 	}
 	if (decode_settings(p->m, any_register, NULL)) {
 		say_part(p, "Settings of the kernel", column + 1, 3);
-		if (!p->err)
-			decode_settings(p->m, setting_row, p);
+		p->err = p->err ? p->err : decode_settings(p->m, setting_row, p);
 	}
 }

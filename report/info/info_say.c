@@ -315,6 +315,7 @@ static void columns(struct report *p)
 
 	p->err = p->err ? p->err : err;
 	for (int way = 0, titled = 0; way < WAYS; way++) {
+		p->err = p->err ? p->err : text[way].err;
 		if (text[way].len && !titled++)
 			say_facts(p, "Columns");
 		if (text[way].len)

@@ -30,6 +30,7 @@ COMMANDS = [
 ]
 # What these print is never twice the same.
 CHANGES = ("pmrec", "pmrep redact", "pmrep bundle", "pmrep cut", "pmrep merge", "pmrep repair", "pmrep html")
+SIZES_DIFFER = ("pmrec", "pmrep redact", "pmrep bundle")
 
 
 class Tried:
@@ -66,6 +67,8 @@ class Tried:
         if status == good[0]:
             if not self.command.startswith(CHANGES) and output != good[1]:
                 return f"exit status {status}, and another output: {complaint[-200:]}"
+            if not self.command.startswith(SIZES_DIFFER) and size != good[3]:
+                return f"exit status {status}, and a file of {size} bytes instead of {good[3]}: {complaint[-200:]}"
             return None
         if not complaint.strip():
             return f"exit status {status} without a word"
