@@ -29,7 +29,8 @@ static struct {
 	uint32_t key;
 } given[THINGS];
 static unsigned n_programs, n_runs, n_given;
-static int refuse_put;                     /* errno for what is put into maps */
+static int refuse_load[2]; /* errno for programs of tracepoints, and for those that attach to others */
+static int refuse_put;     /* errno for what is put into maps */
 static uint32_t functions = 1, btf_id = 1; /* of programs that are found by their id */
 
 static int something(void)
@@ -63,6 +64,8 @@ static long bpf(int command, void *attr)
 		return put(a, -1);
 	case BPF_PROG_LOAD:
 		assert_true(n_programs < THINGS);
+		if (refuse_load[a->prog_type == BPF_PROG_TYPE_TRACING])
+			return -refuse_load[a->prog_type == BPF_PROG_TYPE_TRACING];
 		programs[n_programs].fd = something();
 		memcpy(programs[n_programs].name, a->prog_name, sizeof(programs[0].name));
 		return programs[n_programs++].fd;
@@ -148,6 +151,7 @@ static void begin(struct fixture *f, enum target_kind target, const char *events
 	n_programs = n_runs = n_given = 0;
 	refuse_put = 0;
 	functions = btf_id = 1;
+	refuse_load[0] = refuse_load[1] = 0;
 	kernel_bpf = bpf;
 	sysroot_make(f->dir, NULL);
 	sysroot_put(f->dir, "/sys/devices/system/cpu/online", "0-1\n");
@@ -596,6 +600,79 @@ static void what_is_refused_has_no_counts(void **state)
 	end(&f);
 }
 
+/* What `pmrec doctor` says of it. */
+static void the_doctor_knows_what_works(void **state)
+{
+	static const struct {
+		int load[2];
+		bool emulated;
+		const char *begins, *has;
+	} cases[] = {
+		{ { 0, 0 }, true, "", "" },
+		{ { 0, 0 }, false, "--bpf-counters works here", "" },
+		{ { ENOSYS, 0 }, false, "no --bpf-counters, no -b: this kernel has no BPF", "" },
+		{ { 0, EPERM }, false, "--bpf-counters works here", "\nno -b: this kernel lets nobody attach" },
+	};
+	struct fixture f;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		SCOPED(buf_release) struct buf out = BUF_INIT;
+
+		begin(&f, TARGET_SYSTEM, "cs");
+		memcpy(refuse_load, cases[i].load, sizeof(refuse_load));
+		f.w->root.emulated = cases[i].emulated;
+		perf_bpf_doctor(&f.w->plan, &out);
+		f.w->root.emulated = true;
+		assert_int_equal(strncmp(buf_str(&out), cases[i].begins, strlen(cases[i].begins)), 0);
+		assert_non_null(strstr(buf_str(&out), cases[i].has));
+		if (cases[i].emulated)
+			assert_int_equal(out.len, 0);
+		end(&f);
+	}
+}
+
+/* Before anything is opened: whether it works at all, and that groups mean nothing to it. */
+static void requests_are_checked(void **state)
+{
+	static const struct {
+		const char *events;
+		bool counters;
+		int load, err;
+		bool remark;
+	} cases[] = {
+		{ "{cs,faults}", true, 0, 0, true },    { "{cs,faults}:W", true, 0, 0, false },
+		{ "cs,faults", true, 0, 0, false },     { "{cs:b,faults}", false, 0, 0, true },
+		{ "{cs,faults}", false, 0, 0, false },  { "{cs,faults}", false, ENOSYS, 0, false },
+		{ "cs", true, ENOSYS, -ENOSYS, false }, { "cs:b", false, ENOSYS, -ENOSYS, false },
+	};
+	struct fixture f;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin(&f, TARGET_SYSTEM, cases[i].events);
+		f.w->options.perf.bpf_counters = cases[i].counters;
+		refuse_load[0] = cases[i].load;
+		assert_int_equal(perf_events_read(f.s, &f.w->plan, "", &f.w->e), 0);
+		assert_int_equal(perf_bpf_check(f.s, &f.w->plan, &f.w->e), cases[i].err);
+		assert_int_equal(f.w->model.n_probes, cases[i].remark);
+		if (cases[i].remark)
+			assert_string_equal(f.w->model.probe[0].what,
+					    "BPF counts events of a group one by one, not together");
+		end(&f);
+	}
+	/* A map that was named has to be there; the usual one need not. */
+	begin(&f, TARGET_SYSTEM, "cs");
+	f.w->options.perf.bpf_attr_map = (char *)(uintptr_t) "/none/at/all";
+	assert_int_equal(open_all(&f), -ENOENT);
+	assert_non_null(strstr(f.w->e.text, "--bpf-attr-map: /none/at"));
+	end(&f);
+	begin(&f, TARGET_SYSTEM, "cs,faults");
+	open_good(&f);
+	assert_string_equal(bpf_group_text(f.s->group[0]->bpf), "alone");
+	assert_int_equal(f.w->model.n_probes, 1);
+	assert_non_null(strstr(f.w->model.probe[0].what, "events are not shared with other recorders: "));
+	end(&f);
+}
+
 static void programs_that_cannot_be_profiled_are_named(void **state)
 {
 	struct fixture f;
@@ -620,6 +697,8 @@ int main(void)
 		cmocka_unit_test(each_program_has_its_counts),
 		cmocka_unit_test(what_is_refused_has_no_counts),
 		cmocka_unit_test(programs_that_cannot_be_profiled_are_named),
+		cmocka_unit_test(the_doctor_knows_what_works),
+		cmocka_unit_test(requests_are_checked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
