@@ -72,7 +72,7 @@ static void apply_head(struct interrupts *d)
 	for (uint32_t i = 0; i < t->n_cpus; i++) {
 		uint16_t status = PM_REASON_OFFLINE;
 
-		while (at < t->n_columns && t->column[at] < i)
+		while (at < t->n_columns && (t->column[at] < i || t->column[at] == UINT32_MAX))
 			at++;
 		if (at < t->n_columns && t->column[at] == i)
 			status = PM_OK;

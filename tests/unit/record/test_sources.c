@@ -245,6 +245,29 @@ static void interrupts_follow_hotplug(void **state)
 	assert_int_equal(of_cpu("interrupts.ipi0", 3), 5);
 }
 
+/* /proc/softirqs has a column for each CPU that may ever be there; /proc/interrupts, for those that are online, among
+ * them what was added since the start. */
+static void columns_of_cpus_that_may_come(void **state)
+{
+	sysroot_make(here.dir, NULL);
+	sysroot_put(here.dir, "/sys/devices/system/cpu/present", "0-1,4\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/online", "0-1,4\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/possible", "0-7\n");
+	sysroot_put(here.dir, "/proc/softirqs", ARM_HEAD "HI: 1 2 0 0 5 0 0 0\n");
+	sysroot_put(here.dir, "/proc/interrupts", " CPU0 CPU1 CPU4\nIPI0: 1 2 3 x\n");
+	start_with(NULL, "softirqs,interrupts", "default", NULL);
+	assert_null(refused("softirqs"));
+	sample();
+	assert_int_equal(of_cpu("softirqs.hi", 1), 2);
+	assert_int_equal(of_cpu("softirqs.hi", 4), 5);
+	assert_int_equal(of_cpu("interrupts.ipi0", 4), 3);
+	sysroot_put(here.dir, "/proc/interrupts", " CPU0 CPU1 CPU2 CPU4 CPU7\nIPI0: 1 2 9 4 9 x\n");
+	sample();
+	assert_int_equal(of_cpu("interrupts.ipi0", 1), 2);
+	assert_int_equal(of_cpu("interrupts.ipi0", 4), 4);
+	assert_int_equal(of_cpu("interrupts.total", 4), 4);
+}
+
 static void a_dead_file_kills_its_unit(void **state)
 {
 	start("arm64", "interrupts");
@@ -466,6 +489,7 @@ int main(void)
 		cmocka_unit_test_teardown(interrupts_add_what_fires, teardown),
 		cmocka_unit_test_teardown(interrupts_totals_never_go_back, teardown),
 		cmocka_unit_test_teardown(interrupts_follow_hotplug, teardown),
+		cmocka_unit_test_teardown(columns_of_cpus_that_may_come, teardown),
 		cmocka_unit_test_teardown(a_dead_file_kills_its_unit, teardown),
 		cmocka_unit_test_teardown(vmstat_knows_levels, teardown),
 		cmocka_unit_test_teardown(meminfo_takes_what_it_knows, teardown),
