@@ -226,6 +226,16 @@ static void want_brief(struct tasks *d)
 	}
 }
 
+static void look_at(struct tasks *d, struct task *t)
+{
+	bool known = !t->no_io;
+
+	task_list_io(&d->list, t);
+	/* It may be in the table already, and was refused until now. */
+	if (!known && t->member)
+		memcpy(d->member[PROCESSES][t->member - 1].base.bytes, t->before.bytes, sizeof(t->before.bytes));
+}
+
 /* Reads the additional file for tasks that have probably read or written something. */
 static void look_at_io(struct tasks *d)
 {
@@ -236,7 +246,7 @@ static void look_at_io(struct tasks *d)
 
 		if (t->ended || !(t->member || t->state == 'D' || by_cpu(t)))
 			continue;
-		task_list_io(&d->list, t);
+		look_at(d, t);
 		left--;
 	}
 }
@@ -247,10 +257,8 @@ static void look_at_rest(struct tasks *d)
 	for (uint32_t i = 0; i < d->list.n; i++) {
 		struct task *t = &d->list.task[i];
 
-		if (!t->member || t->ended || t->no_io != PM_REASON_NOT_READ)
-			continue;
-		task_list_io(&d->list, t);
-		memcpy(d->member[PROCESSES][t->member - 1].base.bytes, t->before.bytes, sizeof(t->before.bytes));
+		if (t->member && !t->ended && t->no_io == PM_REASON_NOT_READ)
+			look_at(d, t);
 	}
 }
 

@@ -25,7 +25,7 @@ int task_list_init(struct task_list *l, const struct root *root)
 	int fd = root_open(root, "/proc");
 	struct rlimit files;
 
-	*l = (struct task_list){ .root = root, .exits = -EPERM };
+	*l = (struct task_list){ .root = root, .exits = -EPERM, .most = TASKS_MOST };
 	if (fd < 0)
 		return fd;
 	l->dir = fdopendir(fd);
@@ -298,14 +298,14 @@ static uint32_t list_pids(struct task_list *l)
 	uint32_t n = 0;
 
 	rewinddir(l->dir);
-	while (n < TASKS_MOST && (d = readdir(l->dir))) {
+	while (n < l->most && (d = readdir(l->dir))) {
 		if (d->d_name[0] < '1' || d->d_name[0] > '9')
 			continue;
 		l->pid[n] = (pid_t)strtol(d->d_name, NULL, 10);
 		sorted = sorted && (!n || l->pid[n - 1] < l->pid[n]);
 		n++;
 	}
-	l->missed += n == TASKS_MOST;
+	l->missed += n == l->most;
 	/* A copy of such a directory may have them in any order. */
 	if (!sorted)
 		qsort(l->pid, n, sizeof(*l->pid), by_number);
@@ -328,9 +328,11 @@ static void end_tasks(struct task_list *l, uint32_t *k, pid_t before, struct tas
 	for (; *k < l->n && l->task[*k].pid < before; (*k)++) {
 		struct task *old = &l->task[*k];
 
-		if (old->ended || *n == TASKS_MOST)
+		if (old->ended)
 			continue;
 		close_files(l, old);
+		if (*n == l->most)
+			continue;
 		now[*n] = again(old);
 		now[(*n)++].ended = true;
 	}
@@ -342,7 +344,7 @@ int task_list_read(struct task_list *l)
 	uint32_t pids = list_pids(l), n = 0, k = 0;
 
 	l->reading++;
-	for (uint32_t i = 0; i < pids && n < TASKS_MOST; i++) {
+	for (uint32_t i = 0; i < pids && n < l->most; i++) {
 		struct task t = { .pid = l->pid[i], .fd = -1, .run_fd = -1, .no_io = PM_REASON_NOT_READ };
 		bool known;
 
@@ -350,7 +352,7 @@ int task_list_read(struct task_list *l)
 		known = k < l->n && l->task[k].pid == t.pid && !l->task[k].ended;
 		if (known)
 			t = again(&l->task[k]);
-		if (n < TASKS_MOST && !read_task(l, &t)) {
+		if (n < l->most && !read_task(l, &t)) {
 			now[n++] = t;
 			k += known;
 		} else if (known) {

@@ -65,7 +65,7 @@ struct task_list {
 	struct task *task;           /* ascending by pid; n of them, those that have ended among them */
 	struct task *other;          /* the previous array, and the next */
 	pid_t *pid;
-	uint32_t n, n_files, files_most;
+	uint32_t n, most, n_files, files_most;
 	struct task_brief brief[BRIEF_MOST];
 	uint64_t ended;  /* processes reported by taskstats */
 	uint64_t missed; /* processes too many, and messages that were lost */

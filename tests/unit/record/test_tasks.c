@@ -174,6 +174,33 @@ static void processes_are_found_by_their_numbers(void **state)
 	end_list();
 }
 
+/* Where there is no room for more, those that are left out keep no file open. */
+static void too_many_processes(void **state)
+{
+	begin_list();
+	list.most = 4;
+	put(&(struct proc){ 3, "third", 1, .began = 2 });
+	put(&(struct proc){ 9, "last", 1, .began = 2 });
+	assert_int_equal(task_list_read(&list), 0);
+	assert_int_equal(list.n, 3);
+	assert_int_equal(list.n_files, 3);
+	assert_int_equal(list.missed, 0);
+	for (int pid = 4; pid < 8; pid++)
+		put(&(struct proc){ pid, "new", 1, .began = 3 });
+	gone("/proc/%d", 1, 0);
+	gone("/proc/%d", 3, 0);
+	gone("/proc/%d", 9, 0);
+	assert_int_equal(task_list_read(&list), 0);
+	assert_int_equal(list.n, 4);
+	assert_int_equal(list.missed, 1);
+	assert_true(task_list_find(&list, 3)->ended);
+	assert_false(task_list_find(&list, 5)->ended);
+	assert_null(task_list_find(&list, 6));
+	assert_null(task_list_find(&list, 9));
+	assert_int_equal(list.n_files, 2);
+	end_list();
+}
+
 /* What it did before anybody looked is not what it does in this interval. */
 static void io_counts_from_the_first_look(void **state)
 {
@@ -603,6 +630,20 @@ static void those_that_use_most_are_in_the_table(void **state)
 	assert_int_equal(in_table("tasks.user", "n2"), 200);
 	assert_int_equal(in_table("tasks.user", "n12"), -1);
 	assert_int_equal(in_table("tasks.user", "exec"), 700);
+	/* What it did before its file could be read is not what it does now. */
+	put_io(112, 512 * 900, 0);
+	put(&(struct proc){ 112, "exec", 1, 20, 0, .began = 3 });
+	sysroot_put(here.dir, "/proc/112/io", "refused");
+	snapshot(1);
+	assert_int_equal(in_table("tasks.read", "exec"), -2);
+	put_io(112, 512 * 900, 512 * 70);
+	snapshot(1);
+	assert_int_equal(in_table("tasks.read", "exec"), 0);
+	assert_int_equal(in_table("tasks.write", "exec"), 0);
+	put_io(112, 512 * 907, 512 * 72);
+	snapshot(1);
+	assert_int_equal(in_table("tasks.read", "exec"), 7);
+	assert_int_equal(in_table("tasks.write", "exec"), 2);
 	/* The last reading of one that has ended says so. */
 	gone("/proc/%d", 113, 0);
 	snapshot(1);
@@ -705,6 +746,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(processes_are_found_by_their_numbers),
+		cmocka_unit_test(too_many_processes),
 		cmocka_unit_test(io_counts_from_the_first_look),
 		cmocka_unit_test(messages_are_understood),
 		cmocka_unit_test(ends_can_be_listened_to),
