@@ -1,5 +1,5 @@
 /* Definitions of all kinds, written and read while the n-th allocation or write fails, for every n: an error, or all of
- * them. */
+ * them; and bodies at the edges of the rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <cmocka.h>
 
+#include "format/definitions.h"
+#include "format/frame.h"
 #include "format/reader.h"
 #include "format/writer.h"
 #include "tests/unit/lib/refused.h"
@@ -184,9 +186,293 @@ static void each_is_refused(void **state)
 	buf_release(&good);
 }
 
+/* ---- bodies ---- */
+
+static void put_head(struct buf *out, unsigned major, uint64_t n)
+{
+	buf_addch(out, (char)(major << 5 | 27));
+	for (int i = 56; i >= 0; i -= 8)
+		buf_addch(out, (char)(n >> i));
+}
+
+/* One item of what looks like CBOR's diagnostic notation: numbers, 'texts', "bytes", [lists] and {maps}. */
+static void put_item(struct buf *out, const char **at)
+{
+	char c = *(*at)++;
+
+	if (c == '[' || c == '{') {
+		struct buf inner = BUF_INIT;
+		uint64_t n = 0;
+
+		for (; **at != ']' && **at != '}'; n++) {
+			put_item(&inner, at);
+			*at += **at == ',' || **at == ':';
+		}
+		++*at;
+		put_head(out, c == '[' ? 4 : 5, c == '[' ? n : n / 2);
+		buf_add(out, inner.data, inner.len);
+		buf_release(&inner);
+	} else if (c == '\'' || c == '"') {
+		size_t len = (size_t)(strchr(*at, c) - *at);
+
+		put_head(out, c == '"' ? 2 : 3, len);
+		buf_add(out, *at, len);
+		*at += len + 1;
+	} else {
+		char *end;
+		uint64_t n = strtoull(*at - (c != '-'), &end, 10);
+
+		put_head(out, c == '-', c == '-' ? n - 1 : n);
+		*at = end;
+	}
+}
+
+static int take_type(void *ctx, struct pm_event *e)
+{
+	pm_event_release(e);
+	return 0;
+}
+
+/* Each body begins with the letter of its frame; all but the last are good. */
+static int decode(const char *bodies, struct pm_model *m, unsigned *parts)
+{
+	static const char letters[] = "?HTSIPBC";
+	struct definitions_seen seen = { .stored = 1000 };
+	int err = 0;
+
+	while (*bodies) {
+		const char *letter = strchr(letters, *bodies++);
+		struct buf body = BUF_INIT;
+
+		assert_int_equal(err, 0);
+		put_item(&body, &bodies);
+		err = letter ?
+			      decode_definitions(m, (unsigned)(letter - letters), body.data, body.len, &seen, parts) :
+			      decode_events(body.data, body.len, take_type, NULL);
+		buf_release(&body);
+	}
+	definitions_seen_release(&seen);
+	return err;
+}
+
+#define COUNTERS   "S{1:1,2:[{1:'a',3:'s',4:'1'},{1:'b',3:'s',4:'1'}]}"
+#define INSTANCES  "I{2:1,3:[{1:7,2:0},{1:7,2:1},{1:7,2:2}]}"
+#define GROUP      "{1:'s',3:[1,2,1],4:[1,2,1]}"
+#define ALL        COUNTERS INSTANCES "S{3:1,4:[" GROUP "]}"
+#define COUNTER(x) "S{1:1,2:[{1:'a',3:'s',4:'1'," x "}]}"
+#define CPUS       "T{1:5,2:[0,1],3:[0,0],15:[1,0]}"
+#define CONFIG(x)  "C{1:[{1:'n',2:1,3:7," x "}]}"
+
+static void edges_of_bodies(void **state)
+{
+	enum { NEW, SAME = 1 };
+	static const struct {
+		const char *bodies;
+		int err, same;
+	} rows[] = {
+		{ "S[1]", EBADMSG, 0 },
+		{ COUNTERS, 0, NEW },
+		{ COUNTERS COUNTERS, 0, SAME },
+		/* ids of counters and strings */
+		{ "S{2:[{1:'a',3:'s',4:'1'}]}", EBADMSG, 0 },
+		{ "S{1:0,2:[{1:'a',3:'s',4:'1'}]}", EBADMSG, 0 },
+		{ "S{1:2,2:[{1:'a',3:'s',4:'1'}]}", ENOLINK, 0 },
+		{ "S{1:4290772991,2:[]}", ENOLINK, 0 },
+		{ "S{1:4290772992,2:[]}", EBADMSG, 0 },
+		{ COUNTERS "S{1:3,2:[{1:'c',3:'s',4:'1'}]}", 0, NEW },
+		{ COUNTERS "S{1:3,2:[{1:'a',3:'s',4:'1'}]}", EBADMSG, 0 },
+		{ COUNTERS "S{1:2,2:[{1:'b',3:'s',4:'2'}]}", EBADMSG, 0 },
+		{ "S{5:1,6:['x',\"y\"]}", 0, NEW },
+		{ "S{5:1,6:['x']}S{5:1,6:['x']}", 0, SAME },
+		{ "S{5:1,6:['x']}S{5:1,6:['y']}", EBADMSG, 0 },
+		{ "S{5:1,6:['x']}S{5:1,6:[\"x\"]}", EBADMSG, 0 },
+		{ "S{5:2,6:['x']}", ENOLINK, 0 },
+		{ "S{5:1,6:[1]}", EBADMSG, 0 },
+		{ "S{1:1,6:['x'],9:0}", 0, NEW },
+		/* counters */
+		{ "S{1:1,2:[{3:'s',4:'1'}]}", EBADMSG, 0 },
+		{ "S{1:1,2:[{1:'a',4:'1'}]}", EBADMSG, 0 },
+		{ "S{1:1,2:[{1:'a',3:'s'}]}", EBADMSG, 0 },
+		{ "S{1:1,2:[{1:'a',2:'A',3:'s',4:'1'}]}", 0, NEW },
+		{ "S{1:1,2:[{1:\"a\",3:'s',4:'1'}]}", EBADMSG, 0 },
+		{ COUNTER("5:'0.5'"), 0, NEW },
+		{ COUNTER("5:'1x'"), EBADMSG, 0 },
+		{ COUNTER("5:[1,1000]"), 0, NEW },
+		{ COUNTER("5:[1]"), EBADMSG, 0 },
+		{ COUNTER("5:[1,2,3]"), EBADMSG, 0 },
+		{ COUNTER("5:[0,1]"), EBADMSG, 0 },
+		{ COUNTER("5:[1,0]"), EBADMSG, 0 },
+		{ COUNTER("6:255"), 0, NEW },
+		{ COUNTER("6:256"), EBADMSG, 0 },
+		{ COUNTER("7:256"), EBADMSG, 0 },
+		{ COUNTER("8:0"), EBADMSG, 0 },
+		{ COUNTER("8:1"), 0, NEW },
+		{ COUNTER("8:64"), 0, NEW },
+		{ COUNTER("8:65"), EBADMSG, 0 },
+		{ COUNTER("9:255"), 0, NEW },
+		{ COUNTER("9:256"), EBADMSG, 0 },
+		{ COUNTER("10:{1:2}"), 0, NEW },
+		{ COUNTER("11:0"), EBADMSG, 0 },
+		{ COUNTER("11:2"), 0, NEW },
+		{ COUNTER("11:4194304"), 0, NEW },
+		{ COUNTER("11:4194305"), EBADMSG, 0 },
+		/* groups */
+		{ ALL, 0, NEW },
+		{ ALL "S{3:1,4:[" GROUP "]}", 0, SAME },
+		{ ALL "S{3:1,4:[{1:'s',3:[1,2,1],4:[1,1,1]}]}", EBADMSG, 0 },
+		{ ALL "S{3:1,4:[{1:'t',3:[1,2,1],4:[1,2,1]}]}", EBADMSG, 0 },
+		{ ALL "S{3:2,4:[{3:[1,2,1],4:[1,2,1]}]}", EBADMSG, 0 },
+		{ ALL "S{3:2,4:[{1:'s',4:[1,2,1]}]}", EBADMSG, 0 },
+		{ ALL "S{3:2,4:[{1:'s',3:[1,2,1]}]}", EBADMSG, 0 },
+		{ ALL "S{3:2,4:[{1:'s',3:[1,2],4:[1,2,1]}]}", EBADMSG, 0 },
+		{ ALL "S{3:2,4:[{1:'s',3:[1,0,1],4:[1,2,1]}]}", EBADMSG, 0 },
+		{ ALL "S{3:2,4:[{1:'s',3:[1,1,0],4:[3,1,0]}]}", 0, NEW },
+		{ ALL "S{3:2,4:[{1:'s',3:[1,2,1],4:[1,3,1]}]}", 0, NEW },
+		{ ALL "S{3:2,4:[{1:'s',3:[1,4194305,1],4:[1,2,1]}]}", EBADMSG, 0 },
+		{ ALL "S{3:2,4:[{1:'s',3:[1,2,1],4:[4294967295,2,1]}]}", EBADMSG, 0 },
+		{ ALL "S{3:2,4:[{1:'s',3:[1,2,1],4:[4294967295,1,1]}]}", EBADMSG, 0 },
+		{ ALL "S{3:2,4:[{1:'s',2:65536,3:[1,2,1],4:[1,2,1]}]}", 0, NEW },
+		/* their ids */
+		{ ALL "S{4:[" GROUP "]}", EBADMSG, 0 },
+		{ ALL "S{3:0,4:[" GROUP "]}", EBADMSG, 0 },
+		{ ALL "S{3:[2,1],4:[" GROUP "]}", 0, NEW },
+		{ ALL "S{3:[2,1,5,1],4:[" GROUP "," GROUP "]}", 0, NEW },
+		{ ALL "S{3:[2],4:[" GROUP "]}", EBADMSG, 0 },
+		{ ALL "S{3:[2,2],4:[" GROUP "]}", EBADMSG, 0 },
+		{ ALL "S{3:[2,1,5,1],4:[" GROUP "]}", EBADMSG, 0 },
+		{ ALL "S{3:[2,0],4:[" GROUP "]}", EBADMSG, 0 },
+		{ ALL "S{3:[2,1,2,1],4:[" GROUP "," GROUP "]}", EBADMSG, 0 },
+		{ ALL "S{3:[0,1],4:[" GROUP "]}", EBADMSG, 0 },
+		{ ALL "S{3:[4294967296,1],4:[" GROUP "]}", EBADMSG, 0 },
+		/* what they continue */
+		{ ALL "S{3:2,4:[{5:1}]}", 0, NEW },
+		{ ALL "S{3:2,4:[{4:[3,1,1],5:1,6:[1,1]}]}", 0, NEW },
+		{ ALL "S{3:2,4:[{5:1,6:[0,1]}]}", 0, NEW },
+		{ ALL "S{3:2,4:[{5:1,6:[2,0]}]}", 0, NEW },
+		{ ALL "S{3:2,4:[{5:1,6:[0,2]}]}", EBADMSG, 0 },
+		{ ALL "S{3:2,4:[{5:1,6:[1]}]}", EBADMSG, 0 },
+		{ ALL "S{3:2,4:[{5:1,6:[1,2]}]}", EBADMSG, 0 },
+		{ ALL "S{3:2,4:[{5:1,6:[1,0,2,0]}]}", EBADMSG, 0 },
+		{ ALL "S{3:2,4:[{2:1,5:1}]}", EBADMSG, 0 },
+		{ ALL "S{3:2,4:[{2:65536,5:1}]}", EBADMSG, 0 },
+		{ ALL "S{3:2,4:[{3:[1,2,1],5:1}]}", EBADMSG, 0 },
+		{ ALL "S{3:1,4:[{5:1}]}", EBADMSG, 0 },
+		{ ALL "S{3:2,4:[{5:3}]}", EBADMSG, 0 },
+		{ ALL "S{3:3,4:[{5:2}]}", ENOLINK, 0 },
+		/* groups that retire */
+		{ ALL "S{7:[1]}", EBADMSG, 0 },
+		{ ALL "S{7:[1,1]}", 0, NEW },
+		{ ALL "S{7:[1,1]}S{7:[1,1]}", 0, SAME },
+		{ ALL "S{7:[0,4294967295]}", 0, NEW },
+		{ ALL "S{7:[2,4294967295]}", 0, SAME },
+		{ ALL "S{7:[4294967295,1]}", 0, SAME },
+		{ ALL "S{7:[2,1]}", 0, SAME },
+		/* instances */
+		{ "I{2:1,3:[{2:0}]}", EBADMSG, 0 },
+		{ "I{2:1,3:[{1:255}]}", 0, NEW },
+		{ "I{2:1,3:[{1:256}]}", EBADMSG, 0 },
+		{ "I{3:[{1:7}]}", EBADMSG, 0 },
+		{ INSTANCES INSTANCES, 0, SAME },
+		{ INSTANCES "I{2:1,3:[{1:7,2:1}]}", EBADMSG, 0 },
+		{ INSTANCES "I{2:1,3:[{1:1,2:0}]}", EBADMSG, 0 },
+		{ INSTANCES "I{2:1,3:[{1:7,2:0,3:1}]}", EBADMSG, 0 },
+		{ INSTANCES "I{2:1,3:[{1:7,2:0,4:1}]}", EBADMSG, 0 },
+		{ INSTANCES "I{2:1,3:[{1:7,2:0,6:{1:'x'}}]}", EBADMSG, 0 },
+		{ INSTANCES "I{2:1,3:[{1:7,2:0,5:9}]}", 0, NEW },
+		{ INSTANCES "I{2:1,3:[{1:7,2:0,5:9}]}I{2:1,3:[{1:7,2:0,5:9}]}", 0, SAME },
+		{ "I{1:9223372036854775808}", EBADMSG, 0 },
+		{ "I{1:9223372036854775807,2:1,3:[{1:7,4:0}],8:0}", 0, NEW },
+		{ "I{1:9223372036854775807,2:1,3:[{1:7,4:1}]}", EBADMSG, 0 },
+		{ "I{1:5,2:1,3:[{1:7,4:-5}]}", 0, NEW },
+		{ "I{1:5,2:1,3:[{1:7,4:-6}]}", EBADMSG, 0 },
+		{ INSTANCES "I{4:[1]}", EBADMSG, 0 },
+		{ INSTANCES "I{4:[1,5]}", 0, NEW },
+		{ INSTANCES "I{4:[1,5]}I{4:[1,5]}", 0, SAME },
+		{ INSTANCES "I{4:[9,5]}", 0, SAME },
+		{ INSTANCES "I{4:[3,5,-2,0]}", 0, NEW },
+		{ INSTANCES "I{4:[3,5,-3,0]}", EBADMSG, 0 },
+		{ INSTANCES "I{4:[0,5]}", EBADMSG, 0 },
+		{ INSTANCES "I{4:[4294967295,5]}", 0, SAME },
+		{ INSTANCES "I{4:[4294967296,5]}", EBADMSG, 0 },
+		{ INSTANCES "I{4:[2,5,4294967295,0]}", EBADMSG, 0 },
+		{ INSTANCES "I{4:[1,-1]}", EBADMSG, 0 },
+		{ INSTANCES "I{4:[1,5,1,-5]}", 0, NEW },
+		{ INSTANCES "I{4:[1,5,1,-6]}", EBADMSG, 0 },
+		/* topologies */
+		{ CPUS, 0, NEW },
+		{ CPUS CPUS, 0, SAME },
+		{ CPUS "T{1:6,2:[0,1],3:[0,0],15:[1,0]}", 0, NEW },
+		{ CPUS "T{1:5,2:[0,1],3:[0,0],15:[1,1]}", 0, NEW },
+		{ CPUS "T{1:5,2:[0,1],3:[0,1],15:[1,0]}", 0, NEW },
+		{ CPUS "T{1:5,2:[0],3:[0],15:[1]}", 0, NEW },
+		{ "T{1:5,2:[0,1],3:[0]}", EBADMSG, 0 },
+		{ "T{1:5,2:[1,0]}", EBADMSG, 0 },
+		{ "T{1:5,2:[0,0]}", EBADMSG, 0 },
+		{ "T{1:5,2:[-1]}", EBADMSG, 0 },
+		{ "T{1:5,2:[4294967295]}", EBADMSG, 0 },
+		{ "T{1:5,3:[0]}", EBADMSG, 0 },
+		{ "T{1:5,2:[0],13:[0],16:['big'],40:1}", 0, NEW },
+		{ "T{1:5,2:[0],16:'big'}", EBADMSG, 0 },
+		/* lists without ids */
+		{ "P{1:0,2:[{1:'x'}],3:1}", 0, NEW },
+		{ "P{1:0,2:[{1:'x'}]}P{1:0,2:[{1:'x'}]}", 0, SAME },
+		{ "P{1:0,2:[{1:'x'}]}P{1:1,2:[{1:'y'}]}", 0, NEW },
+		{ "P{2:[{1:'x'}]}", EBADMSG, 0 },
+		{ "P{1:4194305,2:[]}", EBADMSG, 0 },
+		{ "B{1:0,2:[{1:'s',2:'w',3:'h',4:2,5:{1:2},6:0}]}", 0, NEW },
+		{ "B{1:0,2:[{1:'s',2:'w',4:2}]}B{1:0,2:[{1:'s',2:'w',4:2}]}", 0, SAME },
+		{ "B{1:0,2:[{2:'w',4:2}]}", EBADMSG, 0 },
+		{ "B{1:0,2:[{1:'s',4:2}]}", EBADMSG, 0 },
+		{ "B{1:0,2:[{1:'s',2:'w'}]}", EBADMSG, 0 },
+		{ "B{1:0,2:[{1:'s',2:'w',4:65536}]}", EBADMSG, 0 },
+		/* values read once */
+		{ CONFIG("50:5"), 0, NEW },
+		{ CONFIG("50:5") CONFIG("50:5"), 0, SAME },
+		{ CONFIG("250:5"), 0, NEW },
+		{ CONFIG("5:2"), 0, NEW },
+		{ CONFIG("5:65536"), EBADMSG, 0 },
+		{ CONFIG("5:2,50:5"), EBADMSG, 0 },
+		{ CONFIG("50:5,150:5"), EBADMSG, 0 },
+		{ CONFIG("6:1"), EBADMSG, 0 },
+		{ "C{1:[{2:1,3:7,50:5}]}", EBADMSG, 0 },
+		{ "C{1:[{1:'n',3:7,50:5}]}", EBADMSG, 0 },
+		{ "C{1:[{1:'n',2:1,50:5}]}", EBADMSG, 0 },
+		{ "C{1:[],2:0}", 0, SAME },
+		{ CONFIG("4:[0],50:5"), EBADMSG, 0 },
+		{ CONFIG("4:[0,2],50:5"), 0, NEW },
+		{ CONFIG("4:[0,2,2,1],50:5"), 0, NEW },
+		{ CONFIG("4:[0,2,1,1],50:5"), EBADMSG, 0 },
+		{ CONFIG("4:[5,1,4,1],50:5"), EBADMSG, 0 },
+		{ CONFIG("4:[65535,1],50:5"), 0, NEW },
+		{ CONFIG("4:[65535,2],50:5"), EBADMSG, 0 },
+		{ CONFIG("4:[65536,0],50:5"), EBADMSG, 0 },
+		{ CONFIG("4:[0,65536],50:5"), 0, NEW },
+		{ CONFIG("4:[0,65537],50:5"), EBADMSG, 0 },
+		/* events, and no definitions */
+		{ "E{1:5,2:[{1:1,2:-5,3:{1:2},4:0}],3:0}", 0, 0 },
+		{ "E{1:5,2:[{1:1,2:-6}]}", EBADMSG, 0 },
+		{ "E{2:[{2:5}]}", EBADMSG, 0 },
+		{ "E{2:[{1:2147483648}]}", EBADMSG, 0 },
+		{ "?{}", EINVAL, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		unsigned parts = 0;
+		struct pm_model m;
+		int err;
+
+		pm_model_init(&m);
+		err = decode(rows[i].bodies, &m, &parts);
+		if (err != -rows[i].err || (!err && !(parts & PM_PART_REPEATED) != !rows[i].same))
+			fail_msg("%s: %d, parts %#x", rows[i].bodies, err, parts);
+		pm_model_release(&m);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(each_is_refused) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(each_is_refused), cmocka_unit_test(edges_of_bodies) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
