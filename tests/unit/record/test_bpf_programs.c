@@ -327,12 +327,19 @@ static long tell(int fd, void *info)
 	return -EBADF;
 }
 
+static unsigned fails_at; /* which map, program or link is the first that cannot be made; 0: none */
+
 static long bpf(int command, union bpf_attr *a)
 {
 	struct map *m;
 	struct program *p;
 	char *at;
 
+	if ((command == BPF_MAP_CREATE || command == BPF_PROG_LOAD || command == BPF_RAW_TRACEPOINT_OPEN) &&
+	    fails_at && !--fails_at) {
+		fails_at = 1;
+		return -ENOSPC;
+	}
 	switch (command) {
 	case BPF_MAP_CREATE:
 		m = &maps[n_maps++];
@@ -1064,6 +1071,111 @@ static void runs_of_programs_are_measured(void **state)
 
 /* ---- refusals ---- */
 
+static int begin_profile(const struct root *root, const int *fd, struct error *e)
+{
+	static const struct bpf_target target[2] = { { .id = 5, .fd = 50, .name = "a" },
+						     { .id = 6, .fd = 60, .name = "b" } };
+	struct bpf_profile p;
+	int err = bpf_profile_init(&p, target, 2, 2, CPUS, e);
+
+	bpf_profile_release(&p);
+	return err;
+}
+
+static int begin_cgroups(const struct root *root, const int *fd, struct error *e)
+{
+	struct bpf_cgroups g;
+	int err = bpf_cgroups_init(&g, root, fd, 2, 2, CPUS, e);
+
+	bpf_cgroups_release(&g);
+	return err;
+}
+
+static int begin_tasks(const struct root *root, const int *fd, struct error *e)
+{
+	struct bpf_tasks t;
+	int err = bpf_tasks_init(&t, root, true, e);
+
+	bpf_tasks_release(&t);
+	return err;
+}
+
+static int begin_leader(const struct root *root, const int *fd, struct error *e)
+{
+	static const struct bpf_leaders alone = { .map = -1 };
+	const union perf_attr attr = { .a = { .size = 64 } };
+	uint32_t first = 0;
+	const struct cpulist cpus = { .cpu = &first, .n = 1 };
+	struct bpf_follower f = BPF_FOLLOWER_NONE;
+	struct bpf_leader l;
+	int err = bpf_leader_begin(&l, &alone, &attr, NULL, &cpus, CPUS, e);
+
+	if (!err)
+		err = bpf_follower_init(&f, &l, NULL, 1, CPUS, e);
+	bpf_follower_release(&f);
+	bpf_leader_release(&l);
+	return err;
+}
+
+/* Whatever cannot be made: that is the error, with a text, and nothing stays open. */
+static void any_part_may_be_refused(void **state)
+{
+	static const struct {
+		int (*begin)(const struct root *root, const int *fd, struct error *e);
+		unsigned parts;
+	} all[] = { { begin_profile, 2 + 2 * 2 * 2 },
+		    { begin_cgroups, 4 + 2 + 1 },
+		    { begin_tasks, 1 + 2 * 2 },
+		    { begin_leader, 3 + 2 + 1 + 2 } };
+	struct root root;
+	char dir[32];
+	int fd[2];
+
+	sysroot_make(dir, NULL);
+	put_kernel_types(dir);
+	assert_int_equal(root_init(&root, dir), 0);
+	fd[0] = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd[1] = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		for (unsigned part = 1; part <= all[i].parts + 1; part++) {
+			unsigned before = open_files();
+			struct error e = { 0 };
+			int err;
+
+			n_maps = n_programs = n_links = n_aliases = 0;
+			fails_at = part;
+			err = all[i].begin(&root, fd, &e);
+			if (err != (part <= all[i].parts ? -ENOSPC : 0))
+				fail_msg("%zu, part %u: %d", i, part, err);
+			assert_int_equal(!*e.text, !err);
+			assert_int_equal(open_files(), before);
+			for (unsigned k = 0; k < n_maps; k++)
+				munmap(maps[k].data, 1 << 20);
+			n_maps = 0;
+			fails_at = 0;
+		}
+	close(fd[0]);
+	close(fd[1]);
+	root_release(&root);
+	sysroot_remove(dir);
+}
+
+static void names_of_functions_have_room(void **state)
+{
+	char name[80];
+
+	for (size_t len = 54; len <= 55; len++) {
+		int fd;
+
+		memset(name, 'f', len);
+		name[len] = '\0';
+		fd = btf_function(name);
+		assert_int_equal(fd >= 0 ? 0 : fd, len == 54 ? 0 : -ENAMETOOLONG);
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
 static void refusals_say_what_helps(void **state)
 {
 	static const struct {
@@ -1198,6 +1310,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(leaders_are_found_by_name, begin, end),
 		cmocka_unit_test_setup_teardown(cgroups_count_with_those_around_them, begin, end),
 		cmocka_unit_test_setup_teardown(runs_of_programs_are_measured, begin, end),
+		cmocka_unit_test_setup_teardown(any_part_may_be_refused, begin, end),
+		cmocka_unit_test_setup_teardown(names_of_functions_have_room, begin, end),
 		cmocka_unit_test_setup_teardown(refusals_say_what_helps, begin, end),
 		cmocka_unit_test_setup_teardown(targets_have_types_and_are_compiled, begin, end),
 		cmocka_unit_test(programs_end_where_they_should),

@@ -190,12 +190,92 @@ static void cpus_come_and_go(void **state)
 	end(&f);
 }
 
+static void value_is(const struct plan *p, enum event_tool what, uint64_t want)
+{
+	uint64_t got = 77;
+
+	assert_int_equal(perf_tool_value(p, what, &got), want != UINT64_MAX);
+	if (want != UINT64_MAX)
+		assert_int_equal(got, want);
+}
+
+/* What the machine has, by its topology: two packages of two dies of a core with two threads. */
+static void values_are_those_of_the_machine(void **state)
+{
+	static const struct {
+		uint32_t offline; /* one bit a CPU */
+		uint64_t online, cores, dies, packages, smt;
+	} cases[] = {
+		{ 0, 8, 4, 4, 2, 1 },    { 0x02, 7, 4, 4, 2, 1 }, { 0x03, 6, 3, 3, 2, 1 },
+		{ 0x0f, 4, 2, 2, 1, 1 }, { 0xaa, 4, 4, 4, 2, 0 }, { 0x55, 4, 4, 4, 2, 0 },
+	};
+	static const struct {
+		enum target_kind target;
+		const char *cpus, *smt;
+		uint64_t wide;
+	} wide[] = {
+		{ TARGET_SYSTEM, NULL, "1", 1 },  { TARGET_SYSTEM, "0-1", "1", 1 }, { TARGET_SYSTEM, "0", "1", 0 },
+		{ TARGET_SYSTEM, "1-2", "1", 0 }, { TARGET_SYSTEM, "0", "0", 1 },   { TARGET_TASKS, NULL, "1", 0 },
+		{ TARGET_TASKS, NULL, "0", 1 },
+	};
+	struct pm_topology *t;
+	struct fixture f;
+
+	begin(&f, TARGET_SYSTEM, false);
+	t = &f.w->model.topology;
+	value_is(&f.w->plan, EVENT_TOOL_NUM_CPUS, UINT64_MAX);
+	t->cpu = calloc(8, sizeof(*t->cpu));
+	assert_non_null(t->cpu);
+	t->n = 8;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (uint32_t k = 0; k < 8; k++)
+			t->cpu[k] = (struct pm_cpu){ .cpu = k,
+						     .package = k / 4,
+						     .die = k / 2 % 2,
+						     .cluster = PM_NONE,
+						     .core = 0,
+						     .online = !(cases[i].offline >> k & 1) };
+		value_is(&f.w->plan, EVENT_TOOL_NUM_CPUS, 8);
+		value_is(&f.w->plan, EVENT_TOOL_NUM_CPUS_ONLINE, cases[i].online);
+		value_is(&f.w->plan, EVENT_TOOL_NUM_CORES, cases[i].cores);
+		value_is(&f.w->plan, EVENT_TOOL_NUM_DIES, cases[i].dies);
+		value_is(&f.w->plan, EVENT_TOOL_NUM_PACKAGES, cases[i].packages);
+		value_is(&f.w->plan, EVENT_TOOL_SMT_ON, cases[i].smt);
+	}
+	for (uint32_t k = 0; k < 8; k++)
+		t->cpu[k].online = true;
+	for (size_t i = 0; i < sizeof(wide) / sizeof(wide[0]); i++) {
+		f.w->options.target = wide[i].target;
+		f.w->options.cpus = (char *)(uintptr_t)wide[i].cpus;
+		cpulist_release(&f.w->plan.cpus);
+		assert_int_equal(cpulist_parse(&f.w->plan.cpus, wide[i].cpus ? wide[i].cpus : "0-7", false, NULL), 0);
+		sysroot_put(f.dir, "/sys/devices/system/cpu/smt/active", "%s\n", wide[i].smt);
+		value_is(&f.w->plan, EVENT_TOOL_CORE_WIDE, wide[i].wide);
+		value_is(&f.w->plan, EVENT_TOOL_SMT_ON, *wide[i].smt == '1');
+		value_is(&f.w->plan, EVENT_TOOL_TARGET_CPU, wide[i].target == TARGET_SYSTEM);
+	}
+	/* The first that has any. */
+	value_is(&f.w->plan, EVENT_TOOL_SLOTS, UINT64_MAX);
+	sysroot_put(f.dir, "/sys/bus/event_source/devices/b/caps/slots", "0\n");
+	value_is(&f.w->plan, EVENT_TOOL_SLOTS, UINT64_MAX);
+	sysroot_put(f.dir, "/sys/bus/event_source/devices/c/caps/slots", "0x8\n");
+	value_is(&f.w->plan, EVENT_TOOL_SLOTS, 8);
+	sysroot_put(f.dir, "/sys/bus/event_source/devices/a/caps/slots", "5\n");
+	value_is(&f.w->plan, EVENT_TOOL_SLOTS, 5);
+	value_is(&f.w->plan, EVENT_TOOL_HAS_PMEM, 0);
+	sysroot_put(f.dir, "/sys/firmware/acpi/tables/NFIT", "x");
+	value_is(&f.w->plan, EVENT_TOOL_HAS_PMEM, 1);
+	value_is(&f.w->plan, EVENT_TOOL_DURATION_TIME, UINT64_MAX);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_begin_at_0_and_end),
 		cmocka_unit_test(a_command_counts_with_its_children),
 		cmocka_unit_test(cpus_come_and_go),
+		cmocka_unit_test(values_are_those_of_the_machine),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
