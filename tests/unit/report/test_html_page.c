@@ -3,12 +3,15 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "report/html/html.h"
+#include "report/html/html_text.h"
 
 #define SECONDS 4
 #define START   1790000000 /* 2026-09-21 14:13:20 UTC */
@@ -308,6 +311,50 @@ static void events(void **state)
 	html_recording_release(&r);
 }
 
+static uint32_t count(const char *text, const char *word)
+{
+	uint32_t n = 0;
+
+	while ((text = strstr(text, word))) {
+		text += strlen(word);
+		n++;
+	}
+	return n;
+}
+
+/* What lies before the beginning or behind the end is not drawn, nor is more than the strip can show. */
+static void strip(void **state)
+{
+	enum { MANY = 502 };
+	struct html_event event[MANY];
+	struct html_recording r = { 0 };
+	struct html_page p = page_of(&r, 1);
+	SCOPED(buf_release) struct buf out = BUF_INIT;
+
+	begin(&r, "/x/a.pmr");
+	for (uint32_t i = 0; i < MANY; i++)
+		event[i] = (struct html_event){ PM_EVENT_MARKER, 1, 1, PM_NONE, (char *)"one" };
+	r.event = event;
+	r.n_events = MANY;
+	html_put_glance(&p, &out);
+	assert_int_equal(count(buf_str(&out), "<title>one</title>"), 500);
+	event[0] = (struct html_event){ PM_EVENT_ENABLE, 4, 4, PM_NONE, (char *)"end" };
+	event[1] = (struct html_event){ PM_EVENT_CPU_ONLINE, 3.988, 4, PM_NONE, (char *)"late" };
+	event[2] = (struct html_event){ PM_EVENT_NOTE, 4.001, 4.001, PM_NONE, (char *)"behind" };
+	event[3] = (struct html_event){ PM_EVENT_LOST, 0.4, 0.412, PM_NONE, (char *)"thin" };
+	event[4] = (struct html_event){ PM_EVENT_NOTE, 0.4, 0.416, PM_NONE, (char *)"wider" };
+	r.n_events = 5;
+	HAS(glance, &p, "<rect class=other x=997.0 width=3.0 height=20><title>end",
+	    "<rect class=hotplug x=997.0 width=3.0 height=20><title>late",
+	    "<rect class=lost x=100.0 width=3.0 height=20><title>thin",
+	    "<rect class=lost x=100.0 width=4.0 height=20><title>wider", NULL, "<title>behind");
+	r.duration_s = 0;
+	HAS(glance, &p, "<rect class=whole", NULL, "<title>end");
+	r.event = NULL;
+	r.n_events = 0;
+	html_recording_release(&r);
+}
+
 static void incidents(void **state)
 {
 	struct incident_series series[] = { { .metric = "util", .kind = PM_SYSTEM, .label = "" },
@@ -490,16 +537,61 @@ static void fill(struct html_recording *r)
 	assert_int_equal(html_index(r), 0);
 }
 
-static int write_page(struct html_page *p, const struct html_recording *r, uint64_t max, struct error *e)
+static int write_page_to(const char *path, struct html_page *p, const struct html_recording *r, uint64_t max,
+			 struct error *e)
 {
 	struct outfile out = { 0 };
 	int err;
 
 	*p = (struct html_page){ .recording = r, .n = 1, .max_bytes = max };
-	assert_int_equal(outfile_open(&out, "/dev/null", 0, NULL, 0, e), 0);
+	assert_int_equal(outfile_open(&out, path, OUTFILE_OVERWRITE, NULL, 0, e), 0);
 	err = html_page_write(p, &out, e);
 	assert_true(err || (p->bytes && p->bytes == out.bytes));
 	return outfile_end(&out, err, e);
+}
+
+static int write_page(struct html_page *p, const struct html_recording *r, uint64_t max, struct error *e)
+{
+	return write_page_to("/dev/null", p, r, max, e);
+}
+
+/* All numbers of a page stand in it as one text, whole or reduced, and the page knows where those of each set are. */
+static void numbers_follow(void **state)
+{
+	struct html_recording r = { 0 };
+	struct error e = { 0 };
+	char path[] = "/tmp/pm_page_XXXXXX", offset[40];
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	close(fd);
+	fill(&r);
+	for (uint64_t max = 1 << 30; max; max = max > 500000 ? 500000 : 0) {
+		SCOPED(buf_release) struct buf raw = BUF_INIT, text = BUF_INIT, page = BUF_INIT;
+		struct html_page p;
+		FILE *f;
+		size_t far;
+
+		assert_int_equal(write_page_to(path, &p, &r, max, &e), 0);
+		for (uint32_t i = 0; i < r.near.n; i++)
+			html_series_pack(&r.near, &r.near.series[i], &p.near, &raw);
+		far = raw.len;
+		for (uint32_t i = 0; i < r.far.n; i++)
+			html_series_pack(&r.far, &r.far.series[i], &p.far, &raw);
+		html_base64(&text, raw.data, raw.len);
+		f = fopen(path, "r");
+		assert_true(f && !buf_reserve(&page, p.bytes + 1));
+		page.len = fread(page.data, 1, p.bytes, f);
+		fclose(f);
+		assert_int_equal(page.len, p.bytes);
+		assert_int_equal(count(buf_str(&page), buf_str(&text)), 1);
+		snprintf(offset, sizeof(offset), "\"offset\":%zu,", far);
+		assert_int_equal(count(buf_str(&page), "\"offset\":0,"), 1);
+		assert_int_equal(count(buf_str(&page), offset), 1);
+		buf_release(&p.reduced);
+	}
+	unlink(path);
+	html_recording_release(&r);
 }
 
 /* Whether 1,000 points are in a form that reduce() comes to: bytes and points of what is far before those of what is
@@ -576,7 +668,7 @@ int main(void)
 		cmocka_unit_test(summary), cmocka_unit_test(every_metric), cmocka_unit_test(tiles),
 		cmocka_unit_test(missing), cmocka_unit_test(events),       cmocka_unit_test(incidents),
 		cmocka_unit_test(points),  cmocka_unit_test(heads),        cmocka_unit_test(numbers),
-		cmocka_unit_test(sizes),
+		cmocka_unit_test(sizes),   cmocka_unit_test(strip),        cmocka_unit_test(numbers_follow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

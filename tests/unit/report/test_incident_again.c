@@ -529,6 +529,62 @@ static void test_store(void **state)
 	store_release(&s);
 }
 
+static struct reading of_line(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	return (struct reading){ 7 * row, 0 };
+}
+
+/* A recording of many chunks is read in intervals of several from the start on, where its bins are too few; of few, or
+ * if it says no interval, they are joined as they come. */
+static void test_steps(void **state)
+{
+	static const struct {
+		uint32_t rows, chunks;
+		uint64_t interval_ns;
+		uint32_t used, per_bin;
+		double bin_s; /* of the first */
+		bool joined;
+	} cases[] = {
+		{ 128, 64, 1000000000, 4096, 2, 2, true }, { 128, 65, 1000000000, 2773, 1, 3, true },
+		{ 127, 65, 0, 2064, 4, 4, true },          { 63, 65, 1000000000, 4094, 1, 1, false },
+		{ 63, 65, 500000000, 4094, 1, 1, true },   { 32, 128, 1000000000, 4095, 1, 1, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct incident_store s = { 0 };
+		struct incidents found = { 0 };
+		struct pipeline_config config = { 0 };
+		struct error e = { 0 };
+		struct builder b;
+		uint32_t counter;
+		char path[64];
+
+		builder_init(&b, of_line);
+		if (cases[i].interval_ns)
+			assert_int_equal(
+				pm_map_set(&b.model.header, PM_HEADER_INTERVAL, pm_u64(cases[i].interval_ns)), 0);
+		counter = builder_counter(&b, "demo.a", "1", PM_CUMULATIVE, PM_AGG_SUM);
+		builder_group(&b, PM_SYSTEM, 1, 0, &counter, 1);
+		for (uint32_t k = 0; k < cases[i].chunks; k++)
+			builder_write(&b, (uint64_t)k * cases[i].rows, cases[i].rows);
+		builder_finish(&b);
+		captured_file(path, &b.file);
+		if (store_collect(&s, &found, path, "name", &config, NULL, &e))
+			fail_msg("%s", e.text);
+		if (s.used != cases[i].used || s.per_bin != cases[i].per_bin || s.joined != cases[i].joined ||
+		    s.to_s[0] - s.from_s[0] != cases[i].bin_s)
+			fail_msg("case %zu: %u of %u, %d, %g", i, s.used, s.per_bin, s.joined,
+				 s.to_s[0] - s.from_s[0]);
+		NEAR((double)s.series[0].v[1], 7);
+		NEAR(found.duration_s, cases[i].rows * cases[i].chunks - 1.0);
+		captured_remove(path);
+		builder_release(&b);
+		pipeline_result_release(&found.result);
+		store_release(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -536,7 +592,7 @@ int main(void)
 		cmocka_unit_test(test_memory),  cmocka_unit_test(test_several_incidents),
 		cmocka_unit_test(test_times),   cmocka_unit_test(test_which),
 		cmocka_unit_test(test_bins),    cmocka_unit_test(test_store),
-		cmocka_unit_test(test_amounts),
+		cmocka_unit_test(test_amounts), cmocka_unit_test(test_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -786,6 +786,67 @@ static void small_chunks_are_gathered_while_clocks_agree(void **state)
 	}
 }
 
+/* Two chunks of three rows become one if wall time and boot time are what the first one's clocks say, or neither has
+ * the clock. */
+static void which_clocks_agree(void **state)
+{
+	static const struct {
+		int64_t wall, boot;          /* by which those of the second are ahead */
+		bool no_wall[2], no_boot[2]; /* of which chunk */
+		uint32_t chunks;
+	} cases[] = {
+		{ 0, 0, { 0 }, { 0 }, 1 },
+		{ 1000, 0, { 0 }, { 0 }, 1 },
+		{ 1001, 0, { 0 }, { 0 }, 2 },
+		{ -1000, 0, { 0 }, { 0 }, 1 },
+		{ -1001, 0, { 0 }, { 0 }, 2 },
+		{ 0, 1000, { 0 }, { 0 }, 1 },
+		{ 0, 1001, { 0 }, { 0 }, 2 },
+		{ 0, -1000, { 0 }, { 0 }, 1 },
+		{ 0, -1001, { 0 }, { 0 }, 2 },
+		{ 0, 0, { true, true }, { 0 }, 1 },
+		{ 0, 5000, { true, true }, { 0 }, 2 },
+		{ 0, 0, { true, false }, { 0 }, 2 },
+		{ 0, 0, { false, true }, { 0 }, 2 },
+		{ 0, 0, { 0 }, { true, true }, 1 },
+		{ 5000, 0, { 0 }, { true, true }, 2 },
+		{ 0, 0, { 0 }, { true, false }, 2 },
+		{ 0, 0, { 0 }, { false, true }, 2 },
+		{ 0, 0, { true, true }, { true, true }, 1 },
+	};
+	struct rewrite_rules rules = { .instance = drop_cpu, .gather_small = true };
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct buf file = BUF_INIT;
+		struct table *out;
+		struct builder b;
+
+		define(&b);
+		/* Large enough to stand alone. */
+		builder_write(&b, 0, 16);
+		for (int n = 0; n < 2; n++) {
+			struct pm_clocks *c = &b.chunk.clocks;
+
+			builder_chunk(&b, 16 + 3 * (uint64_t)n, 3, 1);
+			c->realtime =
+				cases[i].no_wall[n] ? 0 : c->monotonic + 7000000 + (uint64_t)(n * cases[i].wall);
+			c->boottime =
+				cases[i].no_boot[n] ? 0 : c->monotonic + 3000000 + (uint64_t)(n * cases[i].boot);
+			assert_int_equal(pm_writer_chunk(b.writer, &b.chunk), 0);
+		}
+		builder_finish(&b);
+		carry_over(&rules, &b.file, 1, &file);
+		out = read_table(&file);
+		assert_int_equal(out->n, 22);
+		if (out->chunks != 1 + cases[i].chunks)
+			fail_msg("case %zu: %u chunks", i, out->chunks);
+		table_free(out);
+		buf_release(&file);
+		builder_release(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -802,6 +863,7 @@ int main(void)
 		cmocka_unit_test(what_moves_need_not_be_packed_anew),
 		cmocka_unit_test(columns_are_left_out),
 		cmocka_unit_test(small_chunks_are_gathered_while_clocks_agree),
+		cmocka_unit_test(which_clocks_agree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
