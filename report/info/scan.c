@@ -270,6 +270,7 @@ static void next_recording(struct scan *s)
 	s->recordings++;
 	s->earlier_ns += s->last_ns - s->first_ns;
 	s->first_ns = s->last_ns = s->last_begin = 0;
+	s->last_instance = 0;
 	s->clocks = s->last_clocks = (struct pm_clocks){ 0 };
 	release_events(s);
 	s->begun = false;

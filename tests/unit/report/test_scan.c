@@ -53,6 +53,7 @@ static void world_with(struct builder *b, const char *numbers)
 	uint32_t id[3];
 
 	builder_init(b, of_row);
+	assert_int_equal(pm_map_set(&b->model.instance[0].attrs, PM_INSTANCE_COMM, pm_text("sh")), 0);
 	if (*numbers) {
 		add_numbers(b, numbers);
 		assert_int_equal(pm_map_set(&b->model.header, PM_HEADER_INTERVAL, pm_u64(SECOND)), 0);
@@ -181,14 +182,29 @@ static void times(void **state)
 }
 
 /* A file of two recordings: what is counted adds up, and no interval lies between them. */
+/* How often instances say something of machine or people. */
+static uint64_t revealed(const struct scan *s)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < s->instances.n; i++)
+		n += s->instances.row[i].count;
+	return n;
+}
+
 static void two(void **state)
 {
 	struct builder b;
 	struct buf both = BUF_INIT;
+	uint64_t once;
 	struct scan s;
 
 	(void)state;
 	world(&b);
+	pass(&s, &b.file, SCAN_TIMES);
+	once = revealed(&s);
+	assert_true(once > 0);
+	scan_release(&s);
 	buf_add(&both, b.file.data, b.file.len);
 	buf_add(&both, b.file.data, b.file.len);
 	pass(&s, &both, SCAN_TIMES);
@@ -203,6 +219,8 @@ static void two(void **state)
 	assert_int_equal(s.late.max, 0);
 	assert_int_equal(s.n_events, 4);
 	assert_int_equal(s.n_gone, 1);
+	/* Ids begin anew in each. */
+	assert_int_equal(revealed(&s), 2 * once);
 	scan_release(&s);
 	buf_release(&both);
 	builder_release(&b);
