@@ -34,9 +34,13 @@ static uint64_t take_fraction(const char **c)
 	return fraction;
 }
 
+/* Beyond all times: "9999-12-31" means no end. */
+#define FAR UINT64_MAX
+
 static bool parse_rfc3339(const char *text, uint64_t *ns)
 {
-	struct tm tm = { 0 };
+	/* Without a zone, summer time is what it is there on that day. */
+	struct tm tm = { .tm_isdst = -1 };
 	const char *c = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
 	uint64_t fraction;
 	long east;
@@ -53,7 +57,7 @@ static bool parse_rfc3339(const char *text, uint64_t *ns)
 		t = timegm(&tm) - east;
 	else
 		return false;
-	*ns = (uint64_t)t * 1000000000 + fraction;
+	*ns = (uint64_t)t >= FAR / 1000000000 ? FAR : (uint64_t)t * 1000000000 + fraction;
 	return t > 0;
 }
 
@@ -132,9 +136,21 @@ static uint64_t next_clock(uint64_t clock, struct pm_reader *reader, const struc
 	return at;
 }
 
+static uint64_t later(uint64_t at, uint64_t ns)
+{
+	return ns < FAR - at ? at + ns : FAR;
+}
+
+/* What is before the boot is before the recording, too. */
+static uint64_t earlier(uint64_t at, uint64_t ns)
+{
+	return at > ns ? at - ns : 1;
+}
+
 int moment_resolve(const struct moment *m, struct pm_reader *reader, const struct pm_chunk_head *first, uint64_t *ns,
 		   struct error *e)
 {
+	uint64_t wall = first->clocks.realtime, at;
 	struct pm_extent x;
 
 	switch (m->kind) {
@@ -144,22 +160,20 @@ int moment_resolve(const struct moment *m, struct pm_reader *reader, const struc
 		*ns = m->ns;
 		return 0;
 	case MOMENT_FROM_START:
-		*ns = first->from_ns + m->ns;
+		*ns = later(first->from_ns, m->ns);
 		return 0;
 	case MOMENT_FROM_END:
 		if (pm_reader_extent(reader, &x))
 			return error_set(e, ESPIPE, "a time before the end needs an uncompressed file, not a stream");
-		*ns = x.to_ns > m->ns + 1 ? x.to_ns - m->ns : 1;
+		*ns = earlier(x.to_ns, m->ns);
 		return 0;
 	case MOMENT_WALL:
 	case MOMENT_CLOCK:
-		if (!first->clocks.realtime)
+		if (!wall)
 			return error_set(e, EINVAL, "the recording has no wall time; give seconds from its start");
-		*ns = m->kind == MOMENT_CLOCK ? next_clock(m->ns, reader, first) : m->ns;
-		*ns = first->clocks.monotonic + (*ns - first->clocks.realtime);
-		/* Before the boot is before the recording, too. */
-		if ((int64_t)*ns <= 0)
-			*ns = 1;
+		at = m->kind == MOMENT_CLOCK ? next_clock(m->ns, reader, first) : m->ns;
+		*ns = at > wall ? later(first->clocks.monotonic, at - wall) :
+				  earlier(first->clocks.monotonic, wall - at);
 		return 0;
 	}
 	return 0;

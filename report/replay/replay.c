@@ -202,7 +202,7 @@ static bool advance(struct replay *r, uint64_t tick)
 	bool first = r->fresh;
 
 	if (!r->begun)
-		r->next_ns = tick + every;
+		r->next_ns = every < UINT64_MAX - tick ? tick + every : UINT64_MAX;
 	else if (r->config.mode == REPLAY_EVERY && tick > r->next_ns)
 		r->next_ns += (tick - r->next_ns + every - 1) / every * every;
 	if (!first) {

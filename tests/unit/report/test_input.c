@@ -423,6 +423,17 @@ static void moments(void **state)
 		    (!err && (m.kind != (unsigned)c[i].kind || m.ns / 1000000 != c[i].ms)))
 			fail_msg("'%s': %d, kind %d, %llu ns", c[i].text, err, m.kind, (unsigned long long)m.ns);
 	}
+	/* Where clocks are put forward, the same words are another time in summer. */
+	assert_int_equal(setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1), 0);
+	tzset();
+	assert_int_equal(moment_parse(&now, "2026-07-01 12:00:00", &e), 0);
+	assert_int_equal(moment_parse(&day, "2026-07-01T10:00:00Z", &e), 0);
+	assert_int_equal(now.ns, day.ns);
+	assert_int_equal(moment_parse(&now, "2026-12-01 12:00:00", &e), 0);
+	assert_int_equal(moment_parse(&day, "2026-12-01T11:00:00Z", &e), 0);
+	assert_int_equal(now.ns, day.ns);
+	assert_int_equal(setenv("TZ", "UTC-2", 1), 0);
+	tzset();
 	/* Two hours east a day begins two hours earlier, and has 24 hours. */
 	assert_int_equal(moment_parse(&now, "today 03:10:01.5", &e), 0);
 	assert_int_equal(now.kind, MOMENT_WALL);
@@ -455,6 +466,14 @@ static void resolved(void **state)
 	m.ns = 1000;
 	assert_int_equal(moment_resolve(&m, NULL, &first, &ns, &e), 0);
 	assert_int_equal(ns, 1);
+	/* What no clock reaches is the end, whatever it is counted from. */
+	assert_int_equal(moment_parse(&m, "9999-12-31T00:00:00Z", &e), 0);
+	assert_int_equal(moment_resolve(&m, NULL, &first, &ns, &e), 0);
+	assert_true(ns > UINT64_MAX / 2);
+	m = (struct moment){ MOMENT_FROM_START, UINT64_MAX - 4000 };
+	assert_int_equal(moment_resolve(&m, NULL, &first, &ns, &e), 0);
+	assert_int_equal(ns, UINT64_MAX);
+	m.kind = MOMENT_WALL;
 	first.clocks.realtime = 0;
 	assert_int_equal(moment_resolve(&m, NULL, &first, &ns, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "no wall time"));

@@ -119,6 +119,13 @@ static void longer_intervals(void **state)
 	assert_value(c->value[0][TRACK_VALUE][2], 40);
 	assert_int_equal(c->interval[2].to_ns, BUILDER_START_NS + 3000000000);
 	stop(c);
+	/* Longer than the clock can count: all is one. */
+	c = start(&b, REPLAY_EVERY, UINT64_MAX, VALUE);
+	feed(c, &b, 0, 6);
+	replay_finish(c->replay);
+	assert_int_equal(c->n, 1);
+	assert_value(c->value[0][TRACK_VALUE][0], 50);
+	stop(c);
 	builder_release(&b);
 }
 
