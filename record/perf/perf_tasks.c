@@ -60,6 +60,16 @@ static int add_process(struct perf_source *s, struct plan *p, uint32_t pid, stru
 	return err;
 }
 
+/* Which process a thread is of. */
+static pid_t process_of(const struct root *root, pid_t tid)
+{
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+	ssize_t size = root_read(root, &text, 1 << 16, "/proc/%d/status", (int)tid);
+	const char *line = size > 0 ? strstr(buf_str(&text), "\nTgid:\t") : NULL;
+
+	return line ? (pid_t)strtol(line + strlen("\nTgid:\t"), NULL, 10) : tid;
+}
+
 static int add_ids(struct perf_source *s, struct plan *p, const char *text, bool threads, struct error *e)
 {
 	const char *at = text;
@@ -77,7 +87,7 @@ static int add_ids(struct perf_source *s, struct plan *p, const char *text, bool
 		else if (!root_exists(p->root, "/proc/%lu", id))
 			err = error_set(e, ESRCH, "-t: there is no thread %lu", id);
 		else
-			err = add_task(s, p, (pid_t)id, (pid_t)id);
+			err = add_task(s, p, process_of(p->root, (pid_t)id), (pid_t)id);
 		at = *end ? end + 1 : NULL;
 	}
 	return err;
