@@ -1,4 +1,5 @@
 /* What commands print of recordings with known truth: that of lib/diff_world.h, and one of all kinds of values. */
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -336,6 +338,51 @@ static const struct {
 	{ { "rows=3" }, cmd_list, "metrics irq --format=json", 0,
 	  { "{\"metric\":\"irq\",\"column\":\"IRQ/s\",\"unit\":\"1/s\",\"scope\":\"cpu\",", "\"default\":\"yes\"}\n" } },
 	{ { "rows=3", "open=1" }, cmd_list, "sources", 3, { ": damaged or cut; pmrep check says where\n" } },
+	/* ---- more of eval: what x says of the rest, unless that is given, too ---- */
+	{ { NULL }, cmd_eval, "first(x)+last(x)+mean(x)+max_of(x) x=3", 0, { "12\n" } },
+	{ { NULL }, cmd_eval, "has_event(x)+source_count(x)+aggr_nr(x) x=7", 0, { "3\n" } },
+	{ { NULL }, cmd_eval, "first(x) first(x)=2 x=9", 0, { "2\n" } },
+	{ { NULL }, cmd_eval, "first(x) x=9 first(x)=2", 0, { "2\n" } },
+	{ { NULL }, cmd_eval, "max_of(x) max_of(x)=1 x=nan", 0, { "1\n" } },
+	{ { NULL }, cmd_eval, "mean(x) mean(y)=1 mean(x)=4", 0, { "4\n" } },
+	{ { NULL }, cmd_eval, "x y=1 x=1.5e3", 0, { "1500\n" } },
+	{ { NULL }, cmd_eval, "#smt_on+1 #smt_on=1", 0, { "2\n" } },
+	{ { NULL }, cmd_eval, "first(x) last(x)=1", 2, { "no value for first(x); give first(x)=VALUE\n" } },
+	{ { NULL }, cmd_eval, "elapsed(x) x=1", 2, { "no value for elapsed(x); give elapsed(x)=VALUE\n" } },
+	{ { NULL }, cmd_eval, "source_count(x)", 2, { "no value for source_count(x); give source_count(x)=VALUE\n" } },
+	{ { NULL }, cmd_eval, "x+", 2, { "column 3: the expression ends where a value is expected\n" } },
+	{ { NULL }, cmd_eval, "x x=", 2, { "x=: '' is not a number\n" } },
+	/* ---- more words of show ---- */
+	{ { "rows=3" }, cmd_show, "--show=irq -S --header_iterations=1", 0,
+	  { "     UTC  IRQ/s\n14:13:21   8000\n     UTC  IRQ/s\n14:13:22   8000\n" } },
+	{ { "rows=3" }, cmd_show, "--header_iterations=4294967296", 2, { "'4294967296' is not a number of intervals\n" } },
+	{ { "rows=3" }, cmd_show, "--header_iterations=x", 2, { "'x' is not a number of intervals\n" } },
+	{ { "rows=3" }, cmd_show, "--format=csv=2022", 2, { "only turbostat's text has generations\n" } },
+	{ { "rows=3" }, cmd_show, "--format=turbostat=2023", 2, { "does not take '2023'; did you mean '2022'?\n" } },
+	{ { "rows=3" }, cmd_show, "--format=turbostat=2026 --show=irq", 0, { "turbostat version 2026" } },
+	{ { "rows=3" }, cmd_show, "--columns=nothing --format=csv", 2, { "--columns: there is no column 'nothing'" } },
+	{ { "rows=3" }, cmd_show, "--header=all", 2, { "--header does not take 'all'; use short, full or cpus\n" } },
+	{ { "rows=3" }, cmd_show, "--hide=irq,util --show=irq,bench.level -S --format=csv", 0, { ",bench.level,20,Cel,ok,1\n" } },
+	{ { "rows=3" }, cmd_show, "--show=irk", 2, { "no column is named 'irk'; did you mean 'irq'?" } },
+	/* ---- check ---- */
+	{ { "rows=3" }, cmd_check, "--format=json", 0,
+	  { "\"good\":true,\"ended\":true,\"being_written\":false,\"bytes\":", "\"chunks\":1,\"snapshots\":3,\"values\":75,"
+	    "\"recordings\":1,\"lost_ticks\":0,\"newer\":[],\"damage\":[]}\n" } },
+	{ { "rows=3", "open=1" }, cmd_check, "--quiet --format=json", 1, { "\"good\":false,\"ended\":false," } },
+	{ { "rows=3", "open=1" }, cmd_check, "--quiet @ @", 1, { ": cut: " } },
+	{ { "rows=3" }, cmd_dump, "--counter=none*", 2, { ": no counter is named 'none*'; pmrep list names them\n" } },
+	{ { "rows=3" }, cmd_dump, "@ @", 2, { "one recording at a time; try --help\n" } },
+	/* ---- the program ---- */
+	{ { NULL }, pmrep_run, "eval 1+1", 0, { "2\n" } },
+	{ { NULL }, pmrep_run, "evul 1+1", 2, { "'evul' is neither a command nor a file; did you mean 'eval'?\n" } },
+	{ { NULL }, pmrep_run, "zzzzzzzz", 2, { "'zzzzzzzz' is neither a command nor a file; pmrep --help lists the commands\n" } },
+	{ { NULL }, pmrep_run, "zz.pmr", 2, { "zz.pmr: No such file" } },
+	{ { NULL }, pmrep_run, "zz/y", 2, { "zz/y: No such file" } },
+	{ { NULL }, pmrep_run, "--help", 0, { "Usage: pmrep [COMMAND] [OPTION...] FILE...\n", "\n  eval      the value of a metric expression\n" } },
+	{ { NULL }, pmrep_run, "-h", 0, { "Usage: pmrep [COMMAND]" } },
+	{ { NULL }, pmrep_run, "-help", 0, { "Usage: pmrep [COMMAND]" } },
+	{ { "rows=3" }, pmrep_run, "@ -S --show=irq", 0, { "14:13:22   8000\n" } },
+	{ { "rows=3" }, pmrep_run, "-S --show=irq @", 0, { "14:13:22   8000\n" } },
 };
 /* clang-format on */
 
@@ -354,7 +401,7 @@ static void put_words(struct buf *line, const char *words, const char *path, boo
 
 static bool reads_none(const char *words, int (*command)(int argc, char **argv))
 {
-	return command == cmd_eval || !strcmp(words, "util") || !strcmp(words, "events");
+	return command == cmd_eval || command == pmrep_run || !strcmp(words, "util") || !strcmp(words, "events");
 }
 
 static void lines(void **state)
@@ -403,9 +450,130 @@ static void lines(void **state)
 	assert_int_equal(bad, 0);
 }
 
+/* ---- two recordings ---- */
+
+#define SIDES 2
+
+/* What is left of each by pmrep cut goes into one: from 3 s to 4 s of the first, and that of the second. */
+static const struct {
+	const char *keys[SIDES][KEYS];
+	const char *of_second; /* words of cut */
+	int status;
+	const char *said;
+	const char *shown; /* by pmrep show --show=irq -S --format=csv, the last line */
+} merges[] = {
+	{ { { "boot_id=one", "host=a" }, { "boot_id=one", "host=a", "seed=2" } },
+	  "--since=7",
+	  0,
+	  "2 recordings, 16 snapshots, 1 gap, ",
+	  "irq,8000,1/s,ok,1" },
+	{ { { NULL }, { "seed=2" } }, "--since=6", 0, "2 recordings, 17 snapshots, 1 gap, ", "irq,8000,1/s,ok,1" },
+	/* One begins with the snapshot that ends the other. */
+	{ { { NULL }, { "seed=2" } }, "--since=4", 0, "2 recordings, 18 snapshots, 0 gaps, ", "irq,8000,1/s,ok,1" },
+	{ { { "boot_id=one" }, { "boot_id=one", "seed=2" } },
+	  "--since=3",
+	  2,
+	  " overlap in time: they are not consecutive\n",
+	  NULL },
+	{ { { "boot_id=one" }, { "boot_id=two", "seed=2" } }, "--since=7", 2, " are of different boots\n", NULL },
+	{ { { "host=a" }, { "host=b", "seed=2" } }, "--since=7", 2, " are of different machines\n", NULL },
+	{ { { NULL }, { "wall=60", "seed=2" } }, "--since=7", 0, "2 recordings, 16 snapshots, 1 gap, ", NULL },
+	{ { { NULL }, { "wall=61", "seed=2" } }, "--since=7", 2, "cannot tell whether ", NULL },
+	{ { { "boot_id=one" }, { "wall=61", "seed=2" } }, "--since=7", 2, "cannot tell whether ", NULL },
+	/* Two cuts of one recording. */
+	{ { { NULL }, { NULL } }, "--since=7", 0, "2 recordings, 16 snapshots, 1 gap, ", NULL },
+};
+
+static void merged(void **state)
+{
+	static struct captured c;
+	char path[SIDES][64], part[SIDES][80], out[80], line[512];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(merges) / sizeof(*merges); i++) {
+		for (int side = 0; side < SIDES; side++) {
+			struct builder b;
+			size_t n = 0;
+
+			while (n < KEYS && merges[i].keys[side][n])
+				n++;
+			assert_true(diff_world(&b, n, (char *const *)merges[i].keys[side]));
+			captured_file(path[side], &b.file);
+			builder_release(&b);
+			snprintf(part[side], sizeof(part[side]), "%s.part", path[side]);
+			snprintf(line, sizeof(line), "%s -o %s %s",
+				 side ? merges[i].of_second : "--since=3 --until=4", part[side], path[side]);
+			captured_run(&c, cmd_cut, line);
+			assert_int_equal(c.status, 0);
+		}
+		snprintf(out, sizeof(out), "%s.out", path[0]);
+		snprintf(line, sizeof(line), "-o %s %s %s", out, part[1], part[0]);
+		captured_run(&c, cmd_merge, line);
+		if (c.status != merges[i].status || !strstr(c.err, merges[i].said))
+			fail_msg("%zu: %d %s", i, c.status, c.err);
+		snprintf(line, sizeof(line), "--show=irq -S --format=csv %s", out);
+		if (merges[i].shown) {
+			captured_run(&c, cmd_show, line);
+			assert_non_null(strstr(c.out, merges[i].shown));
+		}
+		unlink(out);
+		for (int side = 0; side < SIDES; side++) {
+			captured_remove(part[side]);
+			captured_remove(path[side]);
+		}
+	}
+}
+
+/* Without a word. */
+static int alone(int argc, char **argv)
+{
+	(void)argc;
+	return pmrep_run(1, argv);
+}
+
+/* pmrep alone shows what was written last here: no hidden file, no folder, nothing of another name. */
+static void newest(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t second; /* of its last change */
+	} files[] = {
+		{ "old.pmr", 100 }, { "new.pmr", 300 }, { "mid.pmr", 200 }, { "x.pmr.gz", 900 }, { ".pmr", 900 }
+	};
+	static struct captured c;
+	char folder[] = "/tmp/test_lines_XXXXXX";
+	const char *words = "";
+	struct builder b;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(chdir(folder), 0);
+	captured_run(&c, alone, words);
+	assert_int_equal(c.status, 2);
+	assert_non_null(strstr(c.err, "no recording given, and none (*.pmr) in this folder\n"));
+	assert_true(diff_world(&b, 1, (char *[]){ (char *)"rows=3" }));
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		struct timespec times[2] = { { .tv_sec = files[i].second }, { .tv_sec = files[i].second } };
+		FILE *f = fopen(files[i].name, "wb");
+
+		assert_true(f && fwrite(b.file.data, 1, b.file.len, f) == b.file.len && !fclose(f));
+		assert_int_equal(utimensat(AT_FDCWD, files[i].name, times, 0), 0);
+	}
+	builder_release(&b);
+	assert_int_equal(mkdir("folder.pmr", 0700), 0);
+	captured_run(&c, alone, words);
+	assert_int_equal(c.status, 0);
+	assert_non_null(strstr(c.err, "showing the newest recording here, new.pmr; "));
+	assert_non_null(strstr(c.out, "  8000"));
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		captured_remove(files[i].name);
+	assert_int_equal(rmdir("folder.pmr") | chdir("/") | rmdir(folder), 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(lines) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(lines), cmocka_unit_test(merged),
+					    cmocka_unit_test(newest) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
