@@ -4,7 +4,8 @@
 
 #include "report/metric/bind_private.h"
 
-/* Whether the counter is on one of several PMUs that the same words of the user stand for. */
+/* Whether the counter is on one of several PMUs that the same words of the user stand for, and all count in one unit:
+ * joules and bytes have no sum. */
 bool bind_has_twins(const struct builder *x, const struct pm_counter *c)
 {
 	uint64_t wildcard = x->p->kind[c->id] == PM_PMU ? pm_map_u64(&c->attrs, PM_COUNTER_PERF_WILDCARD, 0) : 0;
@@ -15,6 +16,9 @@ bool bind_has_twins(const struct builder *x, const struct pm_counter *c)
 		twins = pm_map_u64(&m->counter[i].attrs, PM_COUNTER_PERF_WILDCARD, 0) == wildcard &&
 			strcmp(pm_map_text(&m->counter[i].attrs, PM_COUNTER_PERF_PMU, ""),
 			       pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, ""));
+	for (uint32_t i = 0; i < m->n_counters && twins; i++)
+		twins = x->p->kind[m->counter[i].id] != PM_PMU || !strcmp(m->counter[i].unit, c->unit) ||
+			pm_map_u64(&m->counter[i].attrs, PM_COUNTER_PERF_WILDCARD, 0) != wildcard;
 	return twins;
 }
 

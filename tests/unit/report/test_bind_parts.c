@@ -1,0 +1,291 @@
+/* The smaller parts beside the binding: what grows with the interval, what was recorded with -M, vendors' files, and one
+ * column for an event of several PMUs. */
+#include "tests/unit/lib/report_harness.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "report/metric/amount.h"
+#include "report/metric/recorded_metrics.h"
+#include "report/metric/vendor_files.h"
+#include "tests/unit/lib/captured.h"
+
+static void nothing(struct harness *h, const struct interval *i, size_t n)
+{
+	(void)h, (void)i, (void)n;
+}
+
+static uint32_t counter(struct builder *b, const char *name, enum pm_semantics semantics, enum pm_aggregation how)
+{
+	uint32_t id = builder_counter(b, name, "1", semantics, how);
+
+	builder_group(b, PM_CPU, 8, 0, &id, 1);
+	return id;
+}
+
+/* Twice the interval, twice the number. */
+static void amounts(void **state)
+{
+	static const struct {
+		const char *expr;
+		bool amount;
+	} c[] = {
+		{ "instructions", true },
+		{ "test.delta", true },
+		{ "test.level", false },
+		{ "3 * instructions", true },
+		{ "instructions + cycles", true },
+		{ "instructions + test.delta", true },
+		{ "instructions - 7", false },
+		{ "instructions + test.level", false },
+		{ "instructions * test.level", true },
+		{ "instructions * cycles", false },
+		{ "instructions / cycles", false },
+		{ "instructions * cycles / (instructions + cycles)", true },
+		{ "instructions / duration_time", false },
+		{ "instructions * #num_cpus", true },
+		{ "#num_cpus", false },
+		{ "5", false },
+		{ "rate(instructions)", false },
+		{ "elapsed(instructions)", true },
+		{ "instructions / elapsed(instructions)", false },
+		{ "last(instructions)", false },
+		{ "first(instructions)", false },
+		{ "mean(test.level)", false },
+		{ "max_of(test.level)", false },
+		{ "aggr_nr(instructions)", false },
+		{ "instructions if has_event(cycles) else 0", true },
+		/* Nowhere is there a number. */
+		{ "instructions / 0", false },
+	};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(c) / sizeof(*c); k++) {
+		struct metric row = { .name = "v", .display = "V", .expr = c[k].expr };
+		struct metric_set set = { .row = &row, .n = 1 };
+		struct harness h = { .config = { .summary = true, .per = PM_CPU },
+				     .look = nothing,
+				     .bind = { .vendor = &set, .n_vendor = 1 } };
+		const struct bound_metric *m;
+		struct builder b;
+
+		builder_init(&b, one_a_row);
+		counter(&b, "instructions", PM_CUMULATIVE, PM_AGG_SUM);
+		counter(&b, "cycles", PM_CUMULATIVE, PM_AGG_SUM);
+		counter(&b, "test.delta", PM_DELTA, PM_AGG_SUM);
+		counter(&b, "test.level", PM_GAUGE, PM_AGG_MEAN);
+		harness_start(&h, &b, "v", REPLAY_EACH);
+		m = harness_metric(&h, "v");
+		assert_non_null(m);
+		if (metric_is_amount(&h.binding, m, &b.model) != c[k].amount)
+			fail_msg("%s", c[k].expr);
+		/* Counters as metrics have no formula. */
+		m = harness_metric(&h, "test.delta");
+		assert_true(m && metric_is_amount(&h.binding, m, &b.model));
+		m = harness_metric(&h, "test.level");
+		assert_true(m && !metric_is_amount(&h.binding, m, &b.model));
+		harness_stop(&h);
+		builder_release(&b);
+	}
+}
+
+/* Name, unit, formula, threshold, groups, help; or a text alone, which is the name of one of ours. */
+static void recorded(void **state)
+{
+	static const struct {
+		const char *part[6];
+	} rows[] = {
+		{ { "ipc" } },
+		{ { "Core-Bound 2", "%", "x / y", "x > 3", "A;B", "why" } },
+		{ { "plain", "", "x", "", "", "" } },
+		{ { "", "", "x", "", "", "" } },
+		{ { "broken", "", "x +", "", "", "" } },
+		{ { "short", "", "z" } },
+	};
+	struct pm_value all = pm_array(6), words = pm_array(2);
+	struct metric_set set;
+	struct builder b;
+
+	(void)state;
+	builder_init(&b, one_a_row);
+	assert_int_equal(recorded_metrics(&set, &b.model), 0);
+	assert_int_equal(set.n, 0);
+	metric_set_release(&set);
+	assert_null(recorded_name(&b.model, 0));
+	assert_false(recorded_word(&b.model, "Default") || recorded_asks(&b.model, "ipc"));
+	for (uint32_t i = 0; i < 6; i++) {
+		uint32_t n = 0;
+
+		while (n < 6 && rows[i].part[n])
+			n++;
+		all.array.item[i] = n == 1 ? pm_text(rows[i].part[0]) : pm_array(n);
+		for (uint32_t k = 0; k < n && n > 1; k++)
+			all.array.item[i].array.item[k] = pm_text(rows[i].part[k]);
+	}
+	words.array.item[0] = pm_u64(1);
+	words.array.item[1] = pm_text("TopdownL1");
+	assert_int_equal(pm_map_set(&b.model.header, PM_HEADER_METRICS, all), 0);
+	assert_int_equal(pm_map_set(&b.model.header, PM_HEADER_METRIC_WORDS, words), 0);
+	assert_int_equal(recorded_metrics(&set, &b.model), 0);
+	assert_int_equal(set.n, 3);
+	assert_string_equal(set.row[0].name, "core_bound_2");
+	assert_string_equal(set.row[0].display, "Core-Bound 2");
+	assert_string_equal(set.row[0].aliases, "Core-Bound 2");
+	assert_string_equal(set.row[0].unit, "%");
+	assert_string_equal(set.row[0].expr, "x / y");
+	assert_string_equal(set.row[0].threshold, "x > 3");
+	assert_string_equal(set.row[0].categories, "A;B");
+	assert_string_equal(set.row[0].help, "why");
+	assert_int_equal(set.row[0].precision, 2);
+	assert_true(set.row[0].default_on);
+	assert_string_equal(set.row[1].name, "plain");
+	assert_null(set.row[1].threshold);
+	assert_null(set.row[1].categories);
+	assert_string_equal(set.row[2].expr, "z");
+	assert_string_equal(set.row[2].help, "");
+	assert_non_null(strstr(buf_str(&set.skipped), "metric broken left out: "));
+	assert_null(strchr(strchr(buf_str(&set.skipped), '\n') + 1, '\n'));
+	metric_set_release(&set);
+	assert_string_equal(recorded_name(&b.model, 0), "ipc");
+	assert_string_equal(recorded_name(&b.model, 1), "Core-Bound 2");
+	assert_string_equal(recorded_name(&b.model, 3), "");
+	assert_string_equal(recorded_name(&b.model, 5), "short");
+	assert_null(recorded_name(&b.model, 6));
+	assert_true(recorded_word(&b.model, "topdownl1"));
+	assert_false(recorded_word(&b.model, "Topdown"));
+	assert_true(recorded_asks(&b.model, "IPC") && recorded_asks(&b.model, "short"));
+	assert_false(recorded_asks(&b.model, "core_bound_2"));
+	builder_release(&b);
+}
+
+/* What is left out of a file is told once, and a file is for every CPU. */
+static void files(void **state)
+{
+	struct buf text = BUF_INIT, lines = BUF_INIT;
+	struct vendor_files *v = NULL;
+	struct vendor_choice choice, other;
+	struct error e = { 0 };
+	struct builder b;
+	char path[64];
+
+	(void)state;
+	builder_init(&b, one_a_row);
+	assert_int_equal(vendor_files_choose(NULL, &b.model, &choice, &e), 0);
+	assert_true(!choice.n && !choice.set && !choice.events);
+	vendor_files_skipped(NULL, &lines);
+	assert_int_equal(vendor_files_add_pack(&v, true, &e), 0);
+	/* Never stays never. */
+	assert_int_equal(vendor_files_add_pack(&v, false, &e), 0);
+	assert_int_equal(vendor_files_choose(v, &b.model, &choice, &e), 0);
+	assert_int_equal(choice.n, 0);
+	assert_int_equal(vendor_files_add(&v, "/nonexistent/a.json", &e), -ENOENT);
+	assert_non_null(strstr(e.text, "/nonexistent/a.json"));
+	buf_addstr(&text,
+		   "[{\"MetricName\":\"a\",\"MetricExpr\":\"x\"},{\"MetricName\":\"b\",\"MetricExpr\":\"x +\"}]");
+	captured_file(path, &text);
+	assert_int_equal(vendor_files_add(&v, path, &e), 0);
+	captured_remove(path);
+	for (int again = 0; again < 2; again++) {
+		buf_clear(&lines);
+		vendor_files_skipped(v, &lines);
+		assert_int_equal(lines.len > 0, !again);
+	}
+	assert_int_equal(vendor_files_choose(v, &b.model, &choice, &e), 0);
+	assert_int_equal(choice.n, 1);
+	assert_int_equal(choice.n_packed, 0);
+	assert_int_equal(choice.set[0].n, 1);
+	assert_string_equal(choice.set[0].row[0].display, "a");
+	assert_int_equal(pm_map_set(&b.model.header, PM_HEADER_CPU_ID, pm_text("GenuineIntel-6-8F-8")), 0);
+	assert_int_equal(vendor_files_choose(v, &b.model, &other, &e), 0);
+	assert_ptr_equal(other.set, choice.set);
+	vendor_files_free(v);
+	buf_release(&text);
+	buf_release(&lines);
+	builder_release(&b);
+}
+
+struct kin {
+	const char *pmu[2], *user[2];
+	uint64_t wildcard[2];
+	bool requested, of_cpu;
+	const char *column; /* NULL: none */
+	const char *unit;   /* of the second; NULL: "1" */
+};
+
+/* Two PMUs that count one of each row a second. */
+static void merged(void **state)
+{
+	static const struct kin cases[] = {
+		{ { "imc_0", "imc_1" }, { "imc/x/", "imc/x/" }, { 3, 3 }, false, false, "imc/x/ /s" },
+		{ { "imc_0", "imc_1" }, { "imc/x/", "imc/x/" }, { 3, 3 }, true, false, "imc/x/ /s" },
+		{ { "imc_0", "imc_1" }, { "imc/x/", "imc/x/" }, { 3, 4 }, false, false, NULL },
+		{ { "imc_0", "imc_1" }, { "imc/x/", "imc/x/" }, { 0, 0 }, false, false, NULL },
+		{ { "imc_0", "imc_1" }, { NULL, NULL }, { 3, 3 }, false, false, NULL },
+		{ { "imc_0", "imc_0" }, { "imc/x/", "imc/x/" }, { 3, 3 }, false, false, NULL },
+		{ { "imc_0", "imc_1" }, { "imc/x/", "imc/x/" }, { 3, 3 }, false, true, NULL },
+		/* Joules are no counts. */
+		{ { "imc_0", "imc_1" }, { "imc/x/", "imc/x/" }, { 3, 3 }, true, false, NULL, "J" },
+	};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(cases) / sizeof(*cases); k++) {
+		const struct kin *c = &cases[k];
+		struct harness h = { .config = { .summary = true, .summary_only = true, .per = PM_SYSTEM },
+				     .look = nothing };
+		const struct bound_metric *m;
+		struct builder b;
+
+		builder_init(&b, one_a_row);
+		b.period_ns = 500000000;
+		for (int i = 0; i < 2; i++) {
+			struct pm_instance at = { .kind = PM_PMU, .number = PM_NONE, .cpu = 0, .added_ns = 1 };
+			char name[32];
+			uint32_t id;
+			int64_t on;
+
+			snprintf(name, sizeof(name), "imc_%d/x/", i);
+			id = builder_counter(&b, name, i && c->unit ? c->unit : "1", PM_CUMULATIVE, PM_AGG_SUM);
+			text_attr(&b, id, PM_COUNTER_PERF_PMU, c->pmu[i]);
+			if (c->user[i])
+				text_attr(&b, id, PM_COUNTER_PERF_USER_TEXT, c->user[i]);
+			if (c->wildcard[i])
+				assert_int_equal(pm_map_set(&builder_counter_at(&b, id)->attrs,
+							    PM_COUNTER_PERF_WILDCARD, pm_u64(c->wildcard[i])),
+						 0);
+			assert_int_equal(pm_map_set(&builder_counter_at(&b, id)->attrs, PM_COUNTER_REQUESTED,
+						    pm_bool(c->requested)),
+					 0);
+			assert_int_equal(pm_map_set(&at.attrs, PM_INSTANCE_NAME, pm_text(c->pmu[i])), 0);
+			on = pm_model_add_instance(&b.model, &at);
+			pm_map_release(&at.attrs);
+			assert_true(on > 0);
+			b.instance[PM_PMU][0] = (uint32_t)on;
+			builder_group(&b, c->of_cpu ? PM_CPU : PM_PMU, 1, 0, &id, 1);
+		}
+		harness_start(&h, &b, "all", REPLAY_EACH);
+		harness_feed(&h, 0, 2);
+		m = harness_metric(&h, "imc/x/");
+		if (!m != !c->column)
+			fail_msg("case %zu", k);
+		if (m) {
+			assert_string_equal(m->display, c->column);
+			assert_string_equal(m->about->unit, "1/s");
+			assert_int_equal(m->default_on, c->requested);
+			assert_true(harness_value(&h, "imc/x/", PM_SYSTEM, 0) == 4);
+		}
+		/* What has no column together has one each. */
+		m = harness_metric(&h, "imc_1/x/");
+		assert_true(m && m->default_on == (!c->column && c->requested));
+		harness_stop(&h);
+		builder_release(&b);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(amounts), cmocka_unit_test(recorded),
+					    cmocka_unit_test(files), cmocka_unit_test(merged) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
