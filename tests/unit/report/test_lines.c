@@ -374,6 +374,7 @@ static const struct {
 	{ { "rows=3" }, cmd_dump, "@ @", 2, { "one recording at a time; try --help\n" } },
 	/* ---- the program ---- */
 	{ { NULL }, pmrep_run, "eval 1+1", 0, { "2\n" } },
+	{ { NULL }, pmrep_run, "list metrics --format=json insn*", 0, { "{\"metric\":\"insn_per_cycle\",\"column\":\"IPC\"," } },
 	{ { NULL }, pmrep_run, "evul 1+1", 2, { "'evul' is neither a command nor a file; did you mean 'eval'?\n" } },
 	{ { NULL }, pmrep_run, "zzzzzzzz", 2, { "'zzzzzzzz' is neither a command nor a file; pmrep --help lists the commands\n" } },
 	{ { NULL }, pmrep_run, "zz.pmr", 2, { "zz.pmr: No such file" } },
