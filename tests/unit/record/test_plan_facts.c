@@ -272,6 +272,29 @@ static void what_was_refused_is_told_once_a_cure(void **state)
 	buf_release(&text);
 }
 
+/* Where nothing else says what the processor is, the kernel's text for people does, if it says all of it. */
+static void a_processor_is_identified_by_its_text(void **state)
+{
+	static const struct {
+		const char *text, *id;
+	} cases[] = {
+		{ "vendor_id\t: Maker\ncpu family\t: 6\nmodel\t\t: 143\nstepping\t: 11\n", "Maker-6-8F-B" },
+		{ "vendor_id\t: Maker\ncpu family\t: 6\nmodel\t\t: 143\n", "" },
+		{ "vendor_id\t: Maker\ncpu family\t: x\nmodel\t\t: 143\nstepping\t: 11\n", "" },
+	};
+	struct fixture f;
+	struct error e;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fixture_begin(&f, "0", "full");
+		sysroot_put(f.dir, "/proc/cpuinfo", "%s", cases[i].text);
+		plan(&f);
+		assert_int_equal(machine_describe(&f.plan, &e), 0);
+		assert_string_equal(pm_map_text(&f.model.header, PM_HEADER_CPU_ID, ""), cases[i].id);
+		fixture_end(&f);
+	}
+}
+
 /* The first that a right or a limit would cure. */
 static void a_right_or_a_limit_is_named_first(void **state)
 {
@@ -437,6 +460,7 @@ int main(void)
 		cmocka_unit_test(devices_have_names_of_their_own),
 		cmocka_unit_test(members_of_a_family_are_made_once),
 		cmocka_unit_test(what_was_refused_is_told_once_a_cure),
+		cmocka_unit_test(a_processor_is_identified_by_its_text),
 		cmocka_unit_test(a_right_or_a_limit_is_named_first),
 		cmocka_unit_test(facts_have_places),
 		cmocka_unit_test(the_header_says_what_was_asked),
