@@ -329,6 +329,8 @@ static void edges_of_bodies(void **state)
 		{ ALL "S{7:[2,4294967295]}", 0, SAME },
 		{ ALL "S{7:[4294967295,1]}", 0, SAME },
 		{ ALL "S{7:[2,1]}", 0, SAME },
+		{ ALL "S{3:9,4:[" GROUP "]}S{7:[3,6]}", 0, SAME },
+		{ ALL "S{3:9,4:[" GROUP "]}S{7:[3,7]}", 0, NEW },
 		/* instances */
 		{ "I{2:1,3:[{2:0}]}", EBADMSG, 0 },
 		{ "I{2:1,3:[{1:255}]}", 0, NEW },

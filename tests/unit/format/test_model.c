@@ -328,6 +328,35 @@ static void the_model_is_bounded(void **state)
 	pm_model_release(&m);
 }
 
+/* What is forgotten no longer counts: things may come and go for ever. */
+static void what_is_forgotten_is_given_back(void **state)
+{
+	const struct pm_counter c = { .name = (char *)"c", .source = (char *)"s", .unit = (char *)"1", .width = 64 };
+	uint32_t counter = 1, id = 1;
+	struct pm_group g = {
+		.source = (char *)"s", .counter = &counter, .n_counters = 1, .instance = &id, .n_instances = 1
+	};
+	uint64_t bytes = 0;
+	struct pm_model m;
+
+	pm_model_init(&m);
+	assert_int_equal(pm_model_add_counter(&m, &c), 1);
+	for (; id < 4; id++) {
+		assert_int_equal(pm_model_add_instance(&m, &(struct pm_instance){ .kind = PM_TASK, .number = id }),
+				 id);
+		if (id == 1)
+			bytes = m.caps->bytes;
+		assert_int_equal(m.caps->bytes, bytes);
+		assert_int_equal(pm_model_add_group(&m, &g), id);
+		assert_true(m.caps->bytes > bytes);
+		assert_int_equal(pm_model_retire_group(&m, id), 0);
+		assert_int_equal(pm_model_retire_instance(&m, id, 5), 0);
+		pm_model_forget(&m, NULL, NULL, true);
+		assert_true(m.caps->bytes < bytes);
+	}
+	pm_model_release(&m);
+}
+
 /* Tables that people read: names are unique, every key is in the class of its number. */
 static void keys_are_described(void **state)
 {
@@ -528,6 +557,7 @@ int main(void)
 		cmocka_unit_test(instances_are_retired_once),
 		cmocka_unit_test(topology_is_sorted),
 		cmocka_unit_test(the_model_is_bounded),
+		cmocka_unit_test(what_is_forgotten_is_given_back),
 		cmocka_unit_test(keys_are_described),
 		cmocka_unit_test(any_difference_counts),
 		cmocka_unit_test(widths_are_of_integers),
