@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -241,9 +242,12 @@ static void local_file_systems_are_read_once(void **state)
 	for (unsigned i = 0; i < sizeof(far) / sizeof(*far); i++)
 		buf_printf(&mounts, "far%u /f%u %s rw 0 0\n/dev/f%u /f%u/x ext4 rw 0 0\n/dev/g%u /f%ug ext4 rw 0 0\n",
 			   i, i, far[i], i, i, i, i);
-	buf_addstr(&mounts, "/dev/a0 /again ext4 rw 0 0\n/dev/z /not/there ext4 rw 0 0\n");
+	buf_addstr(&mounts, "/dev/a0 /again ext4 rw 0 0\n/dev/z /not/there ext4 rw 0 0\n/dev/y /empty ext4 rw 0 0\n");
 	begin(buf_str(&mounts));
 	sysroot_put(here.dir, "/again/x", "\n");
+	/* It has no size. */
+	snprintf(name, sizeof(name), "%s/empty", here.dir);
+	assert_int_equal(symlink("/proc", name), 0);
 	for (unsigned i = 0; i < sizeof(type) / sizeof(*type); i++) {
 		snprintf(name, sizeof(name), "/a%u/x", i);
 		sysroot_put(here.dir, name, "\n");
@@ -271,6 +275,8 @@ static void local_file_systems_are_read_once(void **state)
 	}
 	assert_int_equal(of_device("filesystems.size", "/again"), NO_COLUMN);
 	assert_int_equal(of_device("filesystems.size", "/not/there"), NO_COLUMN);
+	assert_int_equal(of_device("filesystems.size", "/empty"), NO_COLUMN);
+	assert_true(of_device("filesystems.free", "/a0") >= 0);
 	assert_int_equal(of_device("filesystems.inodes", "/a3"),
 			 s.f_files ? (int64_t)s.f_files : STATUS(PM_REASON_NOT_SUPPORTED));
 	assert_in_range(of_device("filesystems.free", "/a3"), 0, s.f_blocks * s.f_frsize);

@@ -31,7 +31,7 @@ struct proc {
 static void put_stat(const char *path, const struct proc *p)
 {
 	sysroot_put(here.dir, path,
-		    "%d (%s) %c %d 1 1 0 -1 4194304 91 92 %u 93 %u %u %u %u 20 0 %u 0 %u 99999 %u 5 6\n", p->pid,
+		    "%d (%s) %c %d 81 82 0 -1 4194304 91 92 %u 93 %u %u %u %u 20 0 %u 0 %u 99999 %u 5 6\n", p->pid,
 		    p->name, p->state ? p->state : 'S', p->parent, p->faults, p->user, p->system, p->children,
 		    p->children, p->threads ? p->threads : 1, p->began, p->rss);
 }
