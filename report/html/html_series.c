@@ -187,6 +187,13 @@ void html_set_expect(struct html_set *s, double span_s)
 		s->width_s *= 2;
 }
 
+static void open_bucket(struct html_set *s, uint32_t at)
+{
+	s->open_at = at;
+	if (at >= s->used)
+		s->used = at + 1;
+}
+
 void html_set_reach(struct html_set *s, double at_s)
 {
 	uint32_t bucket;
@@ -199,9 +206,7 @@ void html_set_reach(struct html_set *s, double at_s)
 	close_bucket(s);
 	while (at_s / s->width_s >= s->cap)
 		widen(s);
-	s->open_at = (uint32_t)(at_s / s->width_s);
-	if (s->open_at >= s->used)
-		s->used = s->open_at + 1;
+	open_bucket(s, (uint32_t)(at_s / s->width_s));
 }
 
 /* ---- values ---- */
@@ -346,10 +351,8 @@ void html_set_end_steps(struct html_set *s, const struct html_steps *steps)
 		close_of(s, i, s->open_at, &s->open[i]);
 		s->open[i] = (struct spark_bin){ 0 };
 	}
-	s->open_at = last;
+	open_bucket(s, last);
 	s->filled = s->filled < last ? last : s->filled;
-	if (s->open_at >= s->used)
-		s->used = s->open_at + 1;
 	s->steps++;
 }
 

@@ -237,6 +237,49 @@ static void tiles(void **state)
 	html_recording_release(&r[1]);
 }
 
+/* A tile has room for five characters, and a sign. */
+static void short_numbers(void **state)
+{
+	static const struct {
+		double v;
+		const char *text;
+	} cases[] = {
+		{ 0, "0" },
+		{ 999.4, "999" },
+		{ 99999, "99999" },
+		{ 100000, "100.0k" },
+		{ 123456, "123.5k" },
+		{ 999949, "999.9k" },
+		{ 999950, "1.000M" },
+		{ 9999499, "9.999M" },
+		{ 9999500, "10.00M" },
+		{ 99994999, "99.99M" },
+		{ 99995000, "100.0M" },
+		{ 999960000, "1.000G" },
+		{ 1.5e12, "1.500T" },
+		{ 2.25e15, "2.250P" },
+		{ 4e18, "4000.0P" },
+		{ -123456, "-123.5k" },
+		{ -99999, "-99999" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct html_recording r = { 0 };
+		struct html_page p = page_of(&r, 1);
+		struct html_series *s;
+		char mean[40], range[60];
+
+		begin(&r, "/x/a.pmr");
+		s = &r.near.series[5];
+		s->sum = cases[i].v * s->weight;
+		s->low = s->high = cases[i].v;
+		snprintf(mean, sizeof(mean), "<b>%s</b>", cases[i].text);
+		snprintf(range, sizeof(range), "<p class=range>%s to %s</p>", cases[i].text, cases[i].text);
+		HAS(glance, &p, "data-metric=\"forks\">", mean, range);
+		html_recording_release(&r);
+	}
+}
+
 static void missing(void **state)
 {
 	struct html_recording r = { 0 };
@@ -665,10 +708,11 @@ static void sizes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(summary), cmocka_unit_test(every_metric), cmocka_unit_test(tiles),
-		cmocka_unit_test(missing), cmocka_unit_test(events),       cmocka_unit_test(incidents),
-		cmocka_unit_test(points),  cmocka_unit_test(heads),        cmocka_unit_test(numbers),
-		cmocka_unit_test(sizes),   cmocka_unit_test(strip),        cmocka_unit_test(numbers_follow),
+		cmocka_unit_test(summary),        cmocka_unit_test(every_metric), cmocka_unit_test(tiles),
+		cmocka_unit_test(missing),        cmocka_unit_test(events),       cmocka_unit_test(incidents),
+		cmocka_unit_test(points),         cmocka_unit_test(heads),        cmocka_unit_test(numbers),
+		cmocka_unit_test(sizes),          cmocka_unit_test(strip),        cmocka_unit_test(short_numbers),
+		cmocka_unit_test(numbers_follow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
