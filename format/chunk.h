@@ -31,7 +31,8 @@ struct pm_chunk_group {
 	uint64_t *v;      /* columns x stride; times are absolute CLOCK_MONOTONIC ns */
 	uint16_t *status; /* same shape: pm_reason of each value, 0 for time columns; NULL: all are valid */
 	size_t stride;    /* rows allocated, >= rows */
-	bool absent;      /* reader: not in this chunk, or not selected; v is then NULL */
+	bool absent;      /* not in this chunk, or (reader) not selected; v is then NULL */
+	bool lost;        /* absent because of damage, here or in what it was copied from */
 };
 
 struct pm_chunk {
@@ -45,7 +46,8 @@ struct pm_chunk {
 	struct pm_chunk_group *group;
 	uint32_t n_groups;
 	bool after_loss; /* reader: snapshots before it may be lost */
-	bool partial;    /* reader: of some groups; they are absent, or not in it */
+	bool partial;    /* reader: groups are lost or unknown; no difference spans a chunk for a group that it lacks */
+	bool unknown;    /* reader: because definitions are lost */
 };
 
 #define PM_CHUNK_ROWS 128

@@ -19,14 +19,17 @@ void chunk_base_release(struct chunk_base *b)
 void chunk_head_release(struct chunk_head *h)
 {
 	free(h->group);
+	free(h->lost);
 	free(h->block);
 	*h = (struct chunk_head){ 0 };
 }
 
-int chunk_head_room(struct chunk_head *h, uint32_t groups, uint32_t blocks)
+int chunk_head_room(struct chunk_head *h, uint32_t groups, uint32_t lost, uint32_t blocks)
 {
 	int err = array_hold(&h->group, &h->groups_cap, groups, sizeof(*h->group));
 
+	if (!err)
+		err = array_hold(&h->lost, &h->lost_cap, lost, sizeof(*h->lost));
 	return err ? err : array_hold(&h->block, &h->blocks_cap, blocks, sizeof(*h->block));
 }
 
@@ -163,6 +166,8 @@ void chunk_head_encode(const struct chunk_head *h, const struct chunk_base *base
 		cbor_add_uint(out, h->block[i].crc);
 		cbor_add_uint(out, h->block[i].n_groups);
 	}
+	if (h->n_lost)
+		cbor_field_ranges(&f, PM_META_LOST, h->lost, h->n_lost);
 	if (h->clocks.realtime)
 		encode_realtime(h, base, &f);
 }
@@ -206,27 +211,27 @@ static void decode_flags(struct cbor *c, struct chunk_head *h, struct written *w
 	}
 }
 
-static void decode_groups(struct cbor *c, struct chunk_head *h)
+static void decode_groups(struct cbor *c, uint32_t **group, uint32_t *n_groups, uint32_t *cap)
 {
 	size_t n = cbor_array(c);
 
 	if (n % 2)
 		cbor_fail(c);
-	h->n_groups = 0;
+	*n_groups = 0;
 	for (size_t i = 0; i < n && !c->err; i += 2) {
 		/* Ids are never reused: those of groups that come and go are limited only by their type. */
 		uint32_t first = take_u32(c, UINT32_MAX), count = take_u32(c, PM_MAX_GROUPS);
 
-		if (!first || !count || count - 1 > UINT32_MAX - first || h->n_groups + count > PM_MAX_GROUPS) {
+		if (!first || !count || count - 1 > UINT32_MAX - first || *n_groups + count > PM_MAX_GROUPS) {
 			cbor_fail(c);
 			return;
 		}
-		if (chunk_head_room(h, h->n_groups + count, 0)) {
+		if (array_hold(group, cap, *n_groups + count, sizeof(**group))) {
 			c->err = -ENOMEM;
 			return;
 		}
 		while (count--)
-			h->group[h->n_groups++] = first++;
+			(*group)[(*n_groups)++] = first++;
 	}
 }
 
@@ -236,7 +241,7 @@ static void decode_blocks(struct cbor *c, struct chunk_head *h)
 
 	if (n % 4 || n / 4 > PM_MAX_GROUPS)
 		cbor_fail(c);
-	else if (chunk_head_room(h, 0, (uint32_t)(n / 4)))
+	else if (chunk_head_room(h, 0, 0, (uint32_t)(n / 4)))
 		c->err = -ENOMEM;
 	h->n_blocks = 0;
 	for (size_t i = 0; i < n / 4 && !c->err; i++) {
@@ -310,8 +315,11 @@ static void decode_map(struct cbor *c, struct chunk_head *h, struct written *w)
 			h->key = false;
 			break;
 		case PM_META_GROUPS:
-			decode_groups(c, h);
+			decode_groups(c, &h->group, &h->n_groups, &h->groups_cap);
 			w->has_groups = true;
+			break;
+		case PM_META_LOST:
+			decode_groups(c, &h->lost, &h->n_lost, &h->lost_cap);
 			break;
 		case PM_META_BLOCKS:
 			decode_blocks(c, h);
@@ -384,7 +392,7 @@ int chunk_head_decode(struct chunk_head *h, const struct chunk_base *base, const
 	h->codec = PM_CODEC_PACKED;
 	h->run = h->rows = 1;
 	h->segment = 0;
-	h->n_groups = h->n_blocks = 0;
+	h->n_groups = h->n_lost = h->n_blocks = 0;
 	h->step = 0;
 	memset(h->flags, 0, sizeof(h->flags));
 	decode_map(&c, h, &w);
@@ -402,7 +410,7 @@ int chunk_head_decode(struct chunk_head *h, const struct chunk_base *base, const
 		if (!w.has_step)
 			h->step = base->step;
 		if (!w.has_groups) {
-			if (chunk_head_room(h, base->n_groups, 0))
+			if (chunk_head_room(h, base->n_groups, 0, 0))
 				return -ENOMEM;
 			if (base->n_groups)
 				memcpy(h->group, base->group, base->n_groups * sizeof(*h->group));

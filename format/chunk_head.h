@@ -41,12 +41,14 @@ struct chunk_head {
 	uint32_t base_crc; /* of the head of the chunk that a dependent one builds on */
 	uint32_t *group;   /* owned: ids in the order of the payload */
 	uint32_t n_groups, groups_cap;
+	uint32_t *lost; /* owned: ids of those that damage took before the chunk was written */
+	uint32_t n_lost, lost_cap;
 	struct chunk_block *block; /* owned */
 	uint32_t n_blocks, blocks_cap;
 };
 void chunk_head_release(struct chunk_head *h);
-/* Makes room for `groups` and `blocks`, and keeps the contents. 0 or -ENOMEM. */
-int chunk_head_room(struct chunk_head *h, uint32_t groups, uint32_t blocks);
+/* Makes room for so many, and keeps the contents. 0 or -ENOMEM. */
+int chunk_head_room(struct chunk_head *h, uint32_t groups, uint32_t lost, uint32_t blocks);
 
 /* A dependent chunk cannot follow `b` if a clock was unreadable in one of them alone. */
 bool chunk_clocks_match(const struct pm_clocks *a, const struct pm_clocks *b);

@@ -54,6 +54,7 @@ enum pm_meta_key {
 	PM_META_BLOCKS = 17,    /* [stored, raw, crc, groups ...] */
 	PM_META_OFFSET = 18,    /* index, end: own offset from the start of the recording */
 	PM_META_INDEX = 19,     /* index, end: distance back to the newest index frame */
+	PM_META_LOST = 20,      /* chunk: [first id, count ...] */
 	PM_META_REALTIME = 300, /* chunk: CLOCK_REALTIME */
 };
 

@@ -213,11 +213,13 @@ struct loss {
 	char sources[80]; /* of these groups */
 };
 
-static void lose_group(struct pm_reader *r, uint32_t id, struct loss *loss)
+static void lose_group(struct pm_reader *r, struct pm_chunk_group *g, struct loss *loss)
 {
+	uint32_t id = g->group;
 	const char *source = pm_model_group(&r->model, id)->source;
 	size_t len = strlen(loss->sources), n = strlen(source);
 
+	*g = (struct pm_chunk_group){ .group = id, .absent = true, .lost = true };
 	reader_group_if(r, id)->chain = 0;
 	loss->groups++;
 	for (const char *at = loss->sources; n && (at = strstr(at, source)); at += n)
@@ -260,7 +262,7 @@ static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct p
 	if (err == -ENOLINK) {
 		*out = (struct pm_chunk_group){ .group = id, .absent = true };
 		if (r->torn == r->chain)
-			lose_group(r, id, loss);
+			lose_group(r, out, loss);
 		*c = start;
 		return block_take(c, NULL, NULL, &rows, NULL, NULL, 0, NULL, NULL);
 	}
@@ -282,11 +284,13 @@ static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct p
 static int prepare_groups(struct pm_reader *r)
 {
 	uint64_t values = 0;
+	uint32_t n = r->head.n_groups + r->head.n_lost;
 
-	if (array_hold(&r->chunk_group, &r->chunk_groups_cap, r->head.n_groups, sizeof(*r->chunk_group)))
+	if (array_hold(&r->chunk_group, &r->chunk_groups_cap, n, sizeof(*r->chunk_group)))
 		return -ENOMEM;
-	for (uint32_t i = 0; i < r->head.n_groups; i++) {
-		uint32_t id = r->head.group[i];
+	for (uint32_t i = 0; i < n; i++) {
+		bool lost = i >= r->head.n_groups;
+		uint32_t id = lost ? r->head.lost[i - r->head.n_groups] : r->head.group[i];
 
 		if (pm_model_group(&r->model, id) && !reader_group_of(r, id))
 			return -ENOMEM;
@@ -297,6 +301,8 @@ static int prepare_groups(struct pm_reader *r)
 		if (reader_group_if(r, id)->chunk == r->stats.chunks)
 			return -EBADMSG;
 		reader_group_if(r, id)->chunk = r->stats.chunks;
+		if (lost)
+			continue;
 		values += (uint64_t)reader_group_if(r, id)->layout.columns * r->head.rows;
 	}
 	for (uint32_t i = 0; i < r->head.n_blocks; i++)
@@ -345,7 +351,7 @@ static int take_block(struct pm_reader *r, const struct chunk_block *b, const ui
 			loss->unknown++;
 		}
 		if (torn && reader_wants(r, id))
-			lose_group(r, id, loss);
+			lose_group(r, out, loss);
 		if (!wanted || torn)
 			continue;
 		err = !r->head.newer             ? take_group(r, &c, id, out, loss) :
@@ -381,6 +387,13 @@ static int take_blocks(struct pm_reader *r, const uint8_t *payload, struct loss 
 			return err;
 		payload += r->head.block[i].stored;
 		first += r->head.block[i].n_groups;
+	}
+	for (uint32_t i = 0; i < r->head.n_lost; i++) {
+		if (!reader_wants(r, r->head.lost[i]))
+			continue;
+		r->chunk.group[r->chunk.n_groups++] =
+			(struct pm_chunk_group){ .group = r->head.lost[i], .absent = true, .lost = true };
+		r->chunk.partial = true;
 	}
 	return 0;
 }
@@ -436,7 +449,8 @@ static int note_loss(struct pm_reader *r, const struct loss *loss, bool unsound)
 	r->chunk_open = left;
 	if (!left)
 		return -EBADMSG;
-	r->chunk.partial = loss->unknown || loss->groups;
+	r->chunk.unknown = loss->unknown != 0;
+	r->chunk.partial |= loss->unknown || loss->groups;
 	for (size_t i = r->before_chunk; i < r->n_damage && !r->chunk.partial && !r->chunk.after_loss; i++)
 		r->damage[i].harmless = true;
 	r->before_chunk = r->n_damage;

@@ -31,7 +31,7 @@ static bool follows(const struct pm_writer *w, const struct pm_reader *r, const 
 static int map_groups(struct pm_writer *w, struct pm_reader *r, const struct pm_repack *how)
 {
 	const uint64_t *add;
-	int err = chunk_head_room(&w->head, r->head.n_groups + 1, r->head.n_blocks + 1);
+	int err = chunk_head_room(&w->head, r->head.n_groups + 1, 0, r->head.n_blocks + 1);
 
 	for (uint32_t i = 0; i < r->head.n_groups && !err; i++) {
 		uint32_t from = r->head.group[i], id = how->group(how->ctx, from, &add);
@@ -170,7 +170,7 @@ int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *c
 	uint32_t crc;
 	int err;
 
-	if (!r->chunk_decoded || r->torn == r->chain || r->head.codec != PM_CODEC_PACKED ||
+	if (!r->chunk_decoded || r->torn == r->chain || r->head.n_lost || r->head.codec != PM_CODEC_PACKED ||
 	    w->config.codec != PM_CODEC_PACKED || chunk->rows != r->head.rows ||
 	    (!r->head.key && (!r->same_groups || !follows(w, r, chunk))) ||
 	    memcmp(chunk->tick, r->head.tick, chunk->rows * sizeof(*chunk->tick)) ||
@@ -201,6 +201,7 @@ int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *c
 	if (r->head.n_blocks)
 		memcpy(h->block, r->head.block, r->head.n_blocks * sizeof(*h->block));
 	h->n_blocks = r->head.n_blocks;
+	h->n_lost = 0;
 	payload = window_at(&r->window) + r->chunk_frame.head_len;
 	buf_clear(&w->meta);
 	chunk_head_encode(h, &w->base, r->chunk_frame.payload_len, &w->meta);

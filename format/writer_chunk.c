@@ -63,14 +63,19 @@ static int order_groups(struct pm_writer *w, const struct pm_chunk *chunk, uint3
 	uint64_t raw = 0;
 	uint32_t n = 0, small;
 
+	w->head.n_lost = 0;
 	for (uint32_t i = 0; i < chunk->n_groups; i++) {
 		const struct pm_chunk_group *g = &chunk->group[i];
 		struct writer_group *own;
 
-		if (g->absent)
+		if (g->absent && !g->lost)
 			continue;
 		if (!pm_model_group(w->config.model, g->group) || pm_model_group(w->config.model, g->group)->retired)
 			return -EINVAL;
+		if (g->lost) {
+			w->head.lost[w->head.n_lost++] = g->group;
+			continue;
+		}
 		own = writer_group_of(w, g->group);
 		if (!own)
 			return -ENOMEM;
@@ -274,7 +279,7 @@ int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk)
 		return writer_fail(w, -EINVAL, "chunk");
 	err = writer_repeat(w, chunk->tick[chunk->rows - 1], must_be_key(w, chunk));
 	if (!err)
-		err = chunk_head_room(&w->head, chunk->n_groups + 1, chunk->n_groups + 1);
+		err = chunk_head_room(&w->head, chunk->n_groups + 1, chunk->n_groups, chunk->n_groups + 1);
 	if (err)
 		return writer_fail(w, err, "chunk");
 	place = malloc((chunk->n_groups + 1) * sizeof(*place));

@@ -93,6 +93,12 @@ static bool join(struct rewrite *w, const struct pm_chunk *chunk)
 	return again;
 }
 
+/* Whether the chunk of the output can name the groups that damage took from this one: it has all of its snapshots. */
+static bool names_lost(const struct rewrite *w, const struct pm_chunk *chunk)
+{
+	return chunk->partial && w->rules->every <= 1;
+}
+
 /* No difference may span what could not be read: the chunk lacks a group that was copied in this stretch. */
 static void mend(struct rewrite *w, const struct pm_chunk *chunk)
 {
@@ -101,7 +107,7 @@ static void mend(struct rewrite *w, const struct pm_chunk *chunk)
 	for (uint32_t i = 0; i < chunk->n_groups && chunk->partial; i++)
 		here += rewrite_goes_over(w, &chunk->group[i]) &&
 			rewrite_group_of(w, chunk->group[i].group)->stretch == w->stretch;
-	if ((chunk->after_loss || (chunk->partial && here < w->n_stretch)) && w->begun) {
+	if ((chunk->after_loss || (chunk->partial && !names_lost(w, chunk) && here < w->n_stretch)) && w->begun) {
 		w->segment_base++;
 		w->stretch++;
 		w->n_stretch = 0;
@@ -147,8 +153,8 @@ static int take_rows(struct rewrite *w, const struct pm_model *in, const struct 
 static int take_chunk(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk)
 {
 	const struct pm_model *in = pm_reader_model(reader);
+	bool all, apart = keeps_chunks(w) || names_lost(w, chunk);
 	uint32_t from;
-	bool all;
 	int err = 0;
 
 	/* What retired before the output begins does not belong in it. */
@@ -165,14 +171,16 @@ static int take_chunk(struct rewrite *w, struct pm_reader *reader, const struct 
 	if (err || from == chunk->rows)
 		return err;
 	all = !from && in_window(w, chunk->tick[0]) && in_window(w, chunk->tick[chunk->rows - 1]);
-	if (all && keeps_chunks(w))
+	if (all && keeps_chunks(w) && !chunk->partial)
 		return rewrite_rows_pass(w, reader, chunk, w->segment_base + chunk->segment);
 	/* Rows of a part keep the clocks of their chunk. */
-	if (keeps_chunks(w))
+	if (apart)
 		err = rewrite_rows_flush(w);
 	if (!err)
 		err = take_rows(w, in, chunk, from);
-	if (!err && keeps_chunks(w))
+	if (!err && names_lost(w, chunk))
+		err = rewrite_rows_lose(w, chunk);
+	if (!err && apart)
 		err = rewrite_rows_flush(w);
 	return err;
 }

@@ -305,6 +305,7 @@ void rewrite_rows_release(struct rewrite_rows *r)
 		free(r->slot[i].g.status);
 	}
 	free(r->slot);
+	free(r->lost);
 	free(r->stage);
 	*r = (struct rewrite_rows){ 0 };
 }

@@ -11,6 +11,7 @@ struct rewrite_group {
 	uint32_t n_columns; /* in the output */
 	uint32_t n_head;    /* columns of times among them */
 	uint32_t stretch;   /* in which it was copied last */
+	uint64_t chunk;     /* the last partial one, by number, in which it is, or is known to be lost */
 	uint32_t *column;   /* owned: of the input, in the order of the output */
 	/* Owned, n_columns: counters (ids of the input) of columns whose values take more than a copy, else 0; NULL:
 	 * there are none. */
@@ -68,6 +69,8 @@ struct rewrite_rows {
 	uint64_t tick[PM_CHUNK_ROWS], number[PM_CHUNK_ROWS];
 	uint8_t flags[PM_CHUNK_ROWS];
 	uint32_t room;
+	uint32_t *lost; /* owned: ids of the output of groups that damage took */
+	uint32_t n_lost, cap_lost;
 	bool spare;        /* after the last row there is a skipped one, which is copied if nothing follows ... */
 	bool spare_staged; /* ... on the stage */
 };
@@ -86,6 +89,7 @@ struct rewrite {
 	uint32_t recordings;
 	uint32_t stretch;       /* rises where segments begin because of damage */
 	uint32_t n_stretch;     /* living groups that were copied in it */
+	uint64_t partial;       /* chunks that lack groups, so far */
 	bool opened;            /* the current input has had a chunk: from_ns and to_ns are known */
 	bool begun;             /* and a snapshot */
 	bool key;               /* the current chunk starts from absolute values */
@@ -147,6 +151,8 @@ int rewrite_rows_add(struct rewrite *w, const struct pm_model *in, const struct 
 void rewrite_gather_end(struct rewrite_rows *r);
 /* Takes all rows of a chunk as they are, without a copy where that is possible. */
 int rewrite_rows_pass(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk, uint32_t segment);
+/* What was gathered since the last chunk lacks the groups that damage took from `chunk`. 0 or -ENOMEM. */
+int rewrite_rows_lose(struct rewrite *w, const struct pm_chunk *chunk);
 /* Writes what has been gathered. */
 int rewrite_rows_flush(struct rewrite *w);
 void rewrite_rows_release(struct rewrite_rows *r);

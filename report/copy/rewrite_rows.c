@@ -122,6 +122,42 @@ static int write_chunk(struct rewrite *w, const struct pm_chunk *chunk)
 	return 0;
 }
 
+static int lose(struct rewrite *w, struct rewrite_group *to)
+{
+	struct rewrite_rows *r = &w->rows;
+	const struct pm_group *g = pm_model_group(&w->model, to->id);
+
+	if (!g || g->retired || to->chunk == w->partial)
+		return 0;
+	to->chunk = w->partial;
+	if (array_hold(&r->lost, &r->cap_lost, r->n_lost + 1, sizeof(*r->lost)))
+		return -ENOMEM;
+	r->lost[r->n_lost++] = to->id;
+	return 0;
+}
+
+int rewrite_rows_lose(struct rewrite *w, const struct pm_chunk *chunk)
+{
+	int err = 0;
+
+	if (!w->rows.chunk.rows)
+		return 0;
+	w->rows.n_lost = 0;
+	w->partial++;
+	for (uint32_t i = 0; i < chunk->n_groups && !err; i++) {
+		struct rewrite_group *to = rewrite_group_of(w, chunk->group[i].group);
+
+		if (to && !chunk->group[i].absent)
+			to->chunk = w->partial;
+		else if (to && chunk->group[i].lost)
+			err = lose(w, to);
+	}
+	/* What has no definition may be any of them. */
+	for (uint32_t i = 0; i < w->maps.n_groups && chunk->unknown && !err; i++)
+		err = lose(w, &w->maps.group[i]);
+	return err;
+}
+
 int rewrite_rows_flush(struct rewrite *w)
 {
 	struct rewrite_rows *r = &w->rows;
@@ -134,7 +170,7 @@ int rewrite_rows_flush(struct rewrite *w)
 	for (uint32_t i = 0; i < w->maps.n_groups; i++)
 		if (w->maps.group[i].carry)
 			memset(w->maps.group[i].carry, 0, w->maps.group[i].n_columns * sizeof(struct rewrite_carry));
-	group = calloc(r->n_slots + 1, sizeof(*group));
+	group = calloc(r->n_slots + r->n_lost + 1, sizeof(*group));
 	if (!group)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < r->n_slots; i++) {
@@ -145,10 +181,12 @@ int rewrite_rows_flush(struct rewrite *w)
 	r->chunk.tick = r->tick;
 	r->chunk.number = r->number;
 	r->chunk.flags = r->flags;
+	for (uint32_t i = 0; i < r->n_lost; i++)
+		group[r->n_slots + i] = (struct pm_chunk_group){ .group = r->lost[i], .absent = true, .lost = true };
 	r->chunk.group = group;
-	r->chunk.n_groups = r->n_slots;
+	r->chunk.n_groups = r->n_slots + r->n_lost;
 	err = write_chunk(w, &r->chunk);
-	r->chunk.rows = 0;
+	r->chunk.rows = r->n_lost = 0;
 	return err;
 }
 

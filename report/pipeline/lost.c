@@ -54,6 +54,8 @@ static void name_instance(const struct pm_instance *i, struct buf *out)
 
 	if (name && i->kind != PM_CPU)
 		buf_addstr(out, name);
+	else if (i->number == PM_NONE)
+		buf_printf(out, "the %s", pm_kind_name(i->kind));
 	else
 		buf_printf(out, "%s %u", i->kind == PM_CPU ? "CPU" : pm_kind_name(i->kind), i->number);
 }

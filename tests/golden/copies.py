@@ -7,15 +7,20 @@ A copy has the definitions of its original in their order, whatever their number
 of its time. What two parts of a recording have is, merged, what the whole has.
 """
 
+import csv
 import gzip
+import io
 import os
+import struct
 import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
 try:
+    import cbor2
     import decode
+    import encode
     import facts
     import redacted
 except ImportError as e:
@@ -97,6 +102,14 @@ class Copies:
             return None
         return path
 
+    def show(self, metrics, path):
+        """{metric: [(value, status) of each interval]}"""
+        out = subprocess.run([self.pmrep, "show", "--all", "-s", metrics, "--format=csv", path], stdout=subprocess.PIPE, text=True, check=False).stdout
+        series = {}
+        for line in csv.DictReader(io.StringIO(out)):
+            series.setdefault(line["metric"], []).append((line["value"], line["status"]))
+        return series
+
     def compare(self, path):
         r = decode.load(path)
         name, ticks = os.path.basename(path), [t for c in r.chunks for t in c.ticks]
@@ -167,6 +180,66 @@ class Copies:
             check(path + ": first and last", (ticks[0], ticks[-1]), (kept[0], kept[-1]))
 
 
+SECOND = 10**9
+
+
+def two_groups(path, n=6):
+    """Counters "one" and "two" of groups and blocks of their own, 50 and 100 a second, in chunks of two snapshots that
+    do not depend on one another; returns where the block of "two" ends in each."""
+    r, ends = encode.Recording(), []
+    r.body(encode.HEADER, {1: "pmrec 1", 13: SECOND, 28: True})
+    r.body(encode.INSTANCES, {2: 1, 3: [{1: 0}]})
+    r.body(encode.SCHEMA, {1: 1, 2: [{1: "one", 3: "a", 4: "1"}, {1: "two", 3: "b", 4: "1"}], 3: 1,
+                           4: [{1: "a", 2: 2, 3: [1, 1, 0], 4: [1, 1, 0]}, {1: "b", 2: 2, 3: [2, 1, 0], 4: [1, 1, 0]}]})
+    for k in range(n):
+        ticks, blocks = [encode.START + (2 * k + row) * SECOND for row in (0, 1)], []
+        for rate in (50, 100):
+            bands = encode.times(ticks, 1, 0) + [("u64", [[rate * 2 * k, rate * (2 * k + 1)]])]
+            arrays = [cbor2.CBORTag(71, struct.pack("<2Q", *columns[0])) for _, columns in bands]
+            blocks.append(cbor2.dumps(arrays) + cbor2.dumps([]))
+        r.frame(encode.CHUNK, b"".join(blocks),
+                {2: 1, 7: 2, 8: SECOND, 9: ticks[0], 11: 2 * k, 14: [ticks[0], ticks[0] + 5, ticks[0] + 7, 0], 16: [1, 2],
+                 17: [x for b in blocks for x in (len(b), 0, decode.crc32c(b), 1)], 300: encode.REALTIME + ticks[0] - encode.START})
+        ends.append(len(r.data) - 5)
+    r.end()
+    r.save(path)
+    return ends
+
+
+def lost_groups(copies):
+    """What is beside a block that damage took loses nothing by a copy, and no difference of the rest spans it."""
+    path = copies.folder + "/two.pmr"
+    ends = two_groups(path)
+    for hit in ((3,), (0,), (5,), (1, 2, 4), range(6)):
+        with open(path, "rb") as f:
+            data = bytearray(f.read())
+        for k in hit:
+            data[ends[k] - 2] ^= 1
+        os.makedirs(copies.folder + "/bad", exist_ok=True)
+        bad = copies.folder + "/bad/two.pmr"
+        with open(bad, "wb") as f:
+            f.write(data)
+        if len(hit) == 6:
+            said = subprocess.run([copies.pmrep, "show", "-s", "one,two", copies.make("repair", bad)], stderr=subprocess.PIPE,
+                                  stdout=subprocess.DEVNULL, text=True, check=False).stderr
+            check("what is said of it", True, ": two of the system: never read" in said)
+        for words in (("repair",), ("cut", "--since=0"), ("merge",), ("redact",)):
+            name = "%s with chunks %s torn" % (" ".join(words), hit)
+            copy = copies.make(*words, bad)
+            if not copy:
+                continue
+            c = decode.load(copy)
+            check(name + ": damage, segments", ([], [0] * 6), (c.damage, [chunk.segment for chunk in c.chunks]))
+            check(name + ": lost", [[2] if k in hit else [] for k in range(6)], [chunk.lost for chunk in c.chunks])
+            lost = {row for k in hit for row in (2 * k, 2 * k + 1, 2 * k + 2)}
+            shown = copies.show("one,two", copy)
+            check(name + ": one", [("50", "ok")] * 11, shown["one"])
+            check(name + ": two", [("", None) if row in lost else ("100", "ok") for row in range(1, 12)],
+                  [(v, s if v else None) for v, s in shown["two"]])
+            again = copies.make("repair", copy)
+            check(name + ": again", [c.lost for c in c.chunks], [c.lost for c in decode.load(again).chunks])
+
+
 def main(pmrep, *paths):
     with tempfile.TemporaryDirectory() as folder:
         facts.machine(folder + "/machine.pmr")
@@ -174,6 +247,7 @@ def main(pmrep, *paths):
         with open(folder + "/canaries.pmr", "wb") as f:
             f.write(data)
         copies = Copies(pmrep, folder)
+        lost_groups(copies)
         for path in [folder + "/machine.pmr", folder + "/canaries.pmr", *paths]:
             copies.compare(path)
         print("%d copies" % copies.n)

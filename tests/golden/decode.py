@@ -94,7 +94,7 @@ Clocks = collections.namedtuple("Clocks", "monotonic raw boottime counter realti
 
 class Chunk:
     """key, run, segment, ticks, numbers, flags, clocks; groups: [(group, columns, statuses)]; statuses: None, or one
-    list a value column."""
+    list a value column; lost: ids of groups that were damaged in the original."""
 
 
 # counter, instance: as defined; value: None if missing; reason: 0 or why
@@ -378,6 +378,8 @@ class Recording:
                 chunk.groups.append((group, v, self.statuses(statuses, group, len(v), rows)))
             taken += count
         need(at == len(frame.payload) and taken == len(group_ids), "blocks and groups")
+        chunk.lost = ranges(frame.meta.get(20, []))
+        need(len(set(group_ids + chunk.lost)) == len(group_ids) + len(chunk.lost), "lost groups")
         self.base = chunk, group_ids, frame.crc
         self.chunks.append(chunk)
 

@@ -37,7 +37,7 @@ static uint64_t nonzero(uint64_t v)
 
 static void fill(struct chunk_head *h, uint32_t groups, bool regular)
 {
-	assert_int_equal(chunk_head_room(h, groups + 1, groups + 1), 0);
+	assert_int_equal(chunk_head_room(h, groups + 1, 3, groups + 1), 0);
 	h->codec = h->key && next_random() % 2 ? PM_CODEC_PLAIN : PM_CODEC_PACKED;
 	h->rows = 1 + (uint32_t)(next_random() % PM_CHUNK_ROWS);
 	for (uint32_t r = 0; r < h->rows; r++) {
@@ -49,6 +49,9 @@ static void fill(struct chunk_head *h, uint32_t groups, bool regular)
 	h->n_groups = groups;
 	for (uint32_t i = 0; i < groups; i++)
 		h->group[i] = i && next_random() % 3 ? h->group[i - 1] + 1 : 1 + (uint32_t)(next_random() % 1000);
+	h->n_lost = (uint32_t)(next_random() % 4);
+	for (uint32_t i = 0; i < h->n_lost; i++)
+		h->lost[i] = 2000 + 2 * i;
 	h->n_blocks = 0;
 	for (uint32_t left = groups; left;) {
 		uint32_t n = 1 + (uint32_t)(next_random() % left);
@@ -82,9 +85,12 @@ static void assert_same(const struct chunk_head *a, const struct chunk_head *b)
 	assert_memory_equal(a->flags, b->flags, a->rows);
 	assert_memory_equal(&a->clocks, &b->clocks, sizeof(a->clocks));
 	assert_int_equal(a->n_groups, b->n_groups);
+	assert_int_equal(a->n_lost, b->n_lost);
 	assert_int_equal(a->n_blocks, b->n_blocks);
 	if (a->n_groups)
 		assert_memory_equal(a->group, b->group, a->n_groups * sizeof(*a->group));
+	if (a->n_lost)
+		assert_memory_equal(a->lost, b->lost, a->n_lost * sizeof(*a->lost));
 	if (a->n_blocks)
 		assert_memory_equal(a->block, b->block, a->n_blocks * sizeof(*a->block));
 }
@@ -132,7 +138,7 @@ static void regular_heads_are_short(void **state)
 	struct buf meta = BUF_INIT;
 	size_t dependent = 0;
 
-	assert_int_equal(chunk_head_room(&h, 40, 1), 0);
+	assert_int_equal(chunk_head_room(&h, 40, 0, 1), 0);
 	for (h.n_groups = 0; h.n_groups < 40; h.n_groups++)
 		h.group[h.n_groups] = h.n_groups + 1;
 	h.n_blocks = 1;
@@ -235,6 +241,12 @@ static void edges_of_heads(void **state)
 		{ "{8:10,14:[1,2,3,4],16:[1,1048576],17:[5,0,0,1048576]}", 0 },
 		{ "{8:10,14:[1,2,3,4],16:[1,1048577],17:[5,0,0,1048577]}", EBADMSG },
 		{ "{8:10,14:[1,2,3,4],16:[1,1048576,2000000,1],17:[5,0,0,1048576]}", EBADMSG },
+		/* lost groups */
+		{ "{8:10,14:[1,2,3,4],16:[1,1],17:[5,0,0,1],20:[]}", 0 },
+		{ "{8:10,14:[1,2,3,4],16:[1,1],17:[5,0,0,1],20:[2,3,4294967295,1]}", 0 },
+		{ "{8:10,14:[1,2,3,4],16:[1,1],17:[5,0,0,1],20:[2]}", EBADMSG },
+		{ "{8:10,14:[1,2,3,4],16:[1,1],17:[5,0,0,1],20:[0,1]}", EBADMSG },
+		{ "{8:10,14:[1,2,3,4],16:[1,1],17:[5,0,0,1],20:[1,1048577]}", EBADMSG },
 		/* blocks, which hold all groups and fill the payload */
 		{ "{8:10,14:[1,2,3,4],16:[1,1],17:[4,0,0,1]}", EBADMSG },
 		{ "{8:10,14:[1,2,3,4],16:[1,1],17:[6,0,0,1]}", EBADMSG },
