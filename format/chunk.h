@@ -46,7 +46,7 @@ struct pm_chunk {
 	struct pm_chunk_group *group;
 	uint32_t n_groups;
 	bool after_loss; /* reader: snapshots before it may be lost */
-	bool partial;    /* reader: groups are lost or unknown; no difference spans a chunk for a group that it lacks */
+	bool partial;    /* reader: groups are lost or unknown; for those it lacks, no difference spans it */
 	bool unknown;    /* reader: because definitions are lost */
 };
 
