@@ -35,6 +35,9 @@ static int intervals_done(void *ctx, const struct interval *interval, size_t n)
 	bool last = max && r->result->intervals + n >= max;
 	int err;
 
+	/* What is left of the one behind the last. */
+	if (max && r->result->intervals >= max)
+		return 1;
 	if (last) {
 		n = (size_t)(max - r->result->intervals);
 		r->full = true;
@@ -45,7 +48,8 @@ static int intervals_done(void *ctx, const struct interval *interval, size_t n)
 	if ((err = r->sink->ops->intervals(r->sink, r->lane[LANE_INTERVALS].sheet, interval, n)))
 		return sheets_fail(r, err, "output");
 	r->result->intervals += n;
-	/* Where the window ends, totals are still to come. */
+	if (last && r->n_lanes > LANE_TOTALS)
+		replay_until(r->lane[LANE_TOTALS].replay, interval[n - 1].to_ns);
 	return last;
 }
 
@@ -162,14 +166,19 @@ static void forget(struct run *r)
 	r->laid_out = false;
 }
 
-/* Calls it for all lanes, once they have data. */
+/* Calls it for all lanes, once they have data. 1: there are as many intervals as were asked for. */
 static int in_lanes(struct run *r, int (*what)(struct replay *))
 {
-	int err = 0;
+	int full = 0;
 
-	for (size_t i = 0; i < r->n_lanes && r->laid_out && !err; i++)
-		err = what(r->lane[i].replay);
-	return err;
+	for (size_t i = 0; i < r->n_lanes && r->laid_out; i++) {
+		int err = what(r->lane[i].replay);
+
+		if (err < 0)
+			return err;
+		full |= err;
+	}
+	return full;
 }
 
 /* Finishes what was read so far before handling the next event. */
@@ -189,13 +198,19 @@ static int cannot_read(struct run *all, const struct pm_item *item, int why)
 
 static int take_values(struct run *r, const struct pm_chunk *chunk)
 {
-	int err = 0;
+	int full = 0;
 
 	r->sink->boot_offset_ns = chunk->clocks.boottime ? chunk->clocks.boottime - chunk->clocks.monotonic : 0;
 	r->result->snapshots += chunk->rows;
-	for (size_t i = 0; i < r->n_lanes && !err; i++)
-		err = replay_chunk(r->lane[i].replay, chunk);
-	return err;
+	/* Totals have the same end as the intervals. */
+	for (size_t i = 0; i < r->n_lanes; i++) {
+		int err = replay_chunk(r->lane[i].replay, chunk);
+
+		if (err < 0)
+			return err;
+		full |= err;
+	}
+	return full;
 }
 
 static int take_chunk(struct run *all, const struct pm_item *item)

@@ -142,5 +142,7 @@ uint32_t replay_joined(const struct replay *r, uint32_t track, uint32_t formula)
 int replay_chunk(struct replay *r, const struct pm_chunk *chunk);
 /* Replays gathered rows; call it before anything that must come after these intervals. */
 int replay_settle(struct replay *r);
+/* From now on ignores snapshots after `ns` (CLOCK_MONOTONIC). */
+void replay_until(struct replay *r, uint64_t ns);
 /* The end of the input: closes what is open. */
 int replay_finish(struct replay *r);

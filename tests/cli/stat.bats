@@ -178,6 +178,15 @@ expect() {
 	[ "${lines[0]}" = "1.000000000,800,,branches,8000000000,100.00,," ]
 }
 
+@test "what is summed up behind the first intervals is their time, metrics included" {
+	local sample=${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}/samples/command.pmr
+	stat -x, --until=0.3 "$sample" >until
+	grep -q '^778,,context-switches,.*,18035\.' until
+	stat -I 100 --interval-count=3 --summary -x, "$sample" | sed -n 's/^summary,//p' >first
+	diff until first
+	stat -I 300 --interval-count=1 --summary -x, "$sample" | sed -n 's/^summary,//p' | diff until -
+}
+
 @test "figures over intervals" {
 	"$tests/make_stat" all all.pmr
 	run stat --stats -x, -e branches all.pmr
