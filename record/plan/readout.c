@@ -192,6 +192,7 @@ static int sort_slots(struct readout *l, const struct plan *p, struct slot *slot
 			continue;
 		}
 		s->unit = u;
+		s->source = u->source ? u->source->ops->name : "pmrec";
 		s->cpu = u->cpu;
 		s->reader = u->spread && l->n_reading > l->n_own ?
 				    l->n_own + (uint32_t)((uint64_t)spread++ * (l->n_reading - l->n_own) / n_spread) :

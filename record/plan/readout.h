@@ -8,7 +8,9 @@
 
 /* One instance of a group, or a whole group that is read at once. Columns count from the start of the group. */
 struct slot {
-	struct unit *unit;         /* NULL: nothing reads these columns, `absent` says why */
+	struct unit *unit;         /* NULL: nothing reads these columns, `absent` says why; those who do not read may
+				    * find it freed */
+	const char *source;        /* static: who reads it, for people */
 	uint32_t group;            /* index into readout.group */
 	uint32_t cpu;              /* of the unit, when it was placed */
 	uint32_t reader;           /* who reads it */

@@ -75,17 +75,15 @@ void recording_find_dead(struct recording *r, const struct readout *l)
 		struct slot *s = &l->slot[i];
 		int err = s->told ? 0 : atomic_load_explicit(&s->dead, memory_order_relaxed);
 		struct pm_event e = { .type = PM_EVENT_FAILED, .time_ns = clocks_monotonic() };
-		const char *source;
 
 		if (!err)
 			continue;
 		s->told = true;
-		source = s->unit->source ? s->unit->source->ops->name : "pmrec";
-		note_dead(r, source, pm_reason_errno(err));
-		set(&e, PM_EVENT_KEY_SOURCE, pm_text(source));
+		note_dead(r, s->source, pm_reason_errno(err));
+		set(&e, PM_EVENT_KEY_SOURCE, pm_text(s->source));
 		set(&e, PM_EVENT_KEY_REASON, pm_u64(pm_reason_errno(err)));
-		if (s->unit->cpu != PM_NONE)
-			set(&e, PM_EVENT_KEY_CPU, pm_u64(s->unit->cpu));
+		if (s->cpu != PM_NONE)
+			set(&e, PM_EVENT_KEY_CPU, pm_u64(s->cpu));
 		recording_write_event(r, &e);
 	}
 }
