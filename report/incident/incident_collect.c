@@ -33,6 +33,7 @@ struct collect {
 	uint64_t origin_ns;
 	double shift_s, end_s; /* where the current recording begins; the last time that was seen */
 	size_t damages;
+	bool no_memory;    /* for a loss, which was an event */
 	uint64_t expected; /* approximate number of intervals; 0: unknown */
 	int64_t start_wall_ns;
 	bool back; /* a recording was made before the one that stands before it: one clock cannot tell both times */
@@ -397,15 +398,19 @@ static double seconds_at(const struct collect *c, uint64_t ns)
 static void lose(struct collect *c, uint64_t from_ns, uint64_t to_ns, uint64_t ticks, const char *text)
 {
 	struct incident_store *s = c->s;
+	struct incident_loss loss = { .from_s = seconds_at(c, from_ns),
+				      .to_s = seconds_at(c, to_ns),
+				      .ticks = ticks };
 
-	if (s->n_losses == INCIDENT_SERIES * 10 || array_room(&s->loss, s->n_losses, sizeof(*s->loss)))
+	if (s->n_losses == INCIDENT_SERIES * 10)
 		return;
-	s->loss[s->n_losses++] = (struct incident_loss){
-		.from_s = seconds_at(c, from_ns),
-		.to_s = seconds_at(c, to_ns),
-		.ticks = ticks,
-		.text = strdup(text),
-	};
+	loss.text = strdup(text);
+	if (!loss.text || array_room(&s->loss, s->n_losses, sizeof(*s->loss))) {
+		free(loss.text);
+		c->no_memory = true;
+		return;
+	}
+	s->loss[s->n_losses++] = loss;
 }
 
 static void event(struct sink *sink, const struct pm_event *e)
@@ -446,7 +451,7 @@ static int end(struct sink *sink)
 			lose(c, d[c->damages].from_ns,
 			     d[c->damages].to_ns ? d[c->damages].to_ns : d[c->damages].from_ns, 0,
 			     "the recording is damaged");
-	if (array_room(&c->s->start, c->s->recordings, sizeof(*c->s->start)))
+	if (c->no_memory || array_room(&c->s->start, c->s->recordings, sizeof(*c->s->start)))
 		return -ENOMEM;
 	c->s->start[c->s->recordings++] = (struct incident_start){ c->shift_s, c->origin_ns };
 	c->shift_s = c->end_s;

@@ -23,7 +23,7 @@ COMMANDS = [
     "pmrep diff --base {s}/idle.pmr --new {s}/loaded.pmr", "pmrep eval a+b a=1 b=2",
     "pmrep cut -o {o} --since=0 {s}/idle.pmr", "pmrep merge -o {o} {s}/loaded.pmr", "pmrep repair -o {o} {s}/killed.pmr",
     "pmrep redact -o {o} {s}/command.pmr", "pmrep bundle -o {o} {s}/loaded.pmr", "pmrep html -o {o} {s}/idle.pmr",
-    "pmrep incidents {s}/loaded.pmr", "pmrep show --format=perfetto -o {o} {s}/loaded.pmr", "pmrep show --format=openmetrics {s}/idle.pmr",
+    "pmrep incidents {s}/offline.pmr", "pmrep show --format=perfetto -o {o} {s}/loaded.pmr", "pmrep show --format=openmetrics {s}/idle.pmr",
     "pmrep show --format=parquet -o {o} {s}/idle.pmr", "pmrep show --total {s}/idle.pmr {s}/loaded.pmr",
     "pmrec -q -n 1 -i 0.02 --sources=stat,softirqs,vmstat -o {o}", "pmrec -q -o {o} -e task-clock,faults true",
     "pmrec list sources", "pmrec doctor",
