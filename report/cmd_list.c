@@ -86,6 +86,12 @@ static void add_row(struct list *l, const char *const *cell)
 	buf_addstr(l->out, "}\n");
 }
 
+static const char *text_of(struct list *l, struct buf *cell)
+{
+	l->err = l->err ? l->err : cell->err;
+	return buf_str(cell);
+}
+
 static const char *count_text(char text[NUMBER_MAX], uint64_t n)
 {
 	text[number_u64(text, n)] = '\0';
@@ -167,9 +173,8 @@ static int list_metrics(struct list *l, struct scan *s, struct error *e)
 		SCOPED(buf_release) struct buf from = BUF_INIT;
 
 		ways_counters(&b, m, &from);
-		r = from.err ? -ENOMEM : 0;
 		add_row(l, (const char *const[]){ m->name, m->display, m->about->unit, pm_kind_name(m->kind),
-						  m->about->help, buf_str(&from), m->about->categories,
+						  m->about->help, text_of(l, &from), m->about->categories,
 						  m->default_on ? "yes" : "no" });
 	}
 	return r;
@@ -188,7 +193,7 @@ static int list_events(struct list *l, struct scan *s, struct error *e)
 		when[wall ? number_time(when, wall, 0) : 0] = '\0';
 		snprintf(relative, sizeof(relative), "%.9f", ((double)event->time_ns - (double)s->first_ns) / 1e9);
 		map_text(&event->attrs, pm_event_keys, &attrs);
-		add_row(l, (const char *const[]){ name ? name : number, relative, when, buf_str(&attrs) });
+		add_row(l, (const char *const[]){ name ? name : number, relative, when, text_of(l, &attrs) });
 	}
 	return 0;
 }
@@ -206,7 +211,7 @@ static int list_instances(struct list *l, struct scan *s, struct error *e)
 		add_row(l, (const char *const[]){
 				   pm_kind_name(p->kind), p->number == PM_NONE ? NULL : count_text(number, p->number),
 				   p->cpu == PM_NONE ? NULL : count_text(cpu, p->cpu), p->retired_ns ? "yes" : "no",
-				   count_text(id, p->id), buf_str(&attrs) });
+				   count_text(id, p->id), text_of(l, &attrs) });
 	}
 	return 0;
 }
@@ -230,7 +235,7 @@ static int list_groups(struct list *l, struct scan *s, struct error *e)
 		add_row(l, (const char *const[]){
 				   g->source, count_text(n[0], g->id), count_text(n[1], g->n_counters),
 				   count_text(n[2], g->n_instances), count_text(n[3], pm_group_values(g)),
-				   pm_group_times(g) == 1 ? "one time" : "one time per instance", buf_str(&names) });
+				   pm_group_times(g) == 1 ? "one time" : "one time per instance", text_of(l, &names) });
 	}
 	return 0;
 }
@@ -267,7 +272,7 @@ static int list_pmus(struct list *l, struct scan *s, struct error *e)
 		add_row(l, (const char *const[]){ pm_map_text(a, PM_PMU_NAME, NULL),
 						  count_text(type, pm_map_u64(a, PM_PMU_TYPE, 0)),
 						  pm_map_text(a, PM_PMU_CPUMASK, pm_map_text(a, PM_PMU_CPUS, NULL)),
-						  buf_str(&names) });
+						  text_of(l, &names) });
 	}
 	return 0;
 }

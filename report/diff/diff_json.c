@@ -10,10 +10,11 @@ static struct json *recordings(const struct diff_report *x, enum diff_side side)
 
 	for (size_t i = 0; i < x->recordings->n; i++) {
 		const struct diff_recording *r = &x->recordings->recording[i];
-		struct json *one = r->side == side ? json_new_object() : NULL;
+		struct json *one;
 
-		if (!one)
+		if (r->side != side)
 			continue;
+		one = json_new_object();
 		json_put(one, "recording", json_new_text(r->path));
 		json_put(one, "runs", json_new_u64(r->n_runs));
 		json_put(one, "snapshots", json_new_u64(r->snapshots));

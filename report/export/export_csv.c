@@ -76,12 +76,14 @@ static int wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
 			buf_printf(&head, m->about->unit[0] ? "%s[%s]" : "%s", m->name, m->about->unit);
 			buf_addch(&x->out.text, ',');
 			export_csv_field(&x->out.text, buf_str(&head));
+			buf_carry(&x->out.text, &head);
 			if (!c->judged[i])
 				continue;
 			buf_clear(&head);
 			buf_printf(&head, "%s:threshold", m->name);
 			buf_addch(&x->out.text, ',');
 			export_csv_field(&x->out.text, buf_str(&head));
+			buf_carry(&x->out.text, &head);
 		}
 		if (!x->config.no_heads)
 			buf_addch(&x->out.text, '\n');

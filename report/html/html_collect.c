@@ -40,6 +40,7 @@ struct collect {
 	const struct pipeline_config *config;
 	const struct places *places;
 	bool begun;
+	bool no_memory;             /* for an event */
 	bool along;                 /* it is read while incidents are looked for, */
 	bool later;                 /* which has to be done before: they may concern metrics that are not shown */
 	bool *charted, *others;     /* owned: metrics that are charted, and those that are not */
@@ -387,7 +388,7 @@ static void add_event(struct collect *c, enum pm_event_type type, uint64_t since
 		return;
 	}
 	if (!text || array_room(&r->event, r->n_events, sizeof(*h))) {
-		r->more_events++;
+		c->no_memory = true;
 		free(text);
 		return;
 	}
@@ -441,14 +442,14 @@ static int end(struct sink *sink)
 {
 	struct collect *c = (struct collect *)sink;
 	struct html_recording *r = c->r;
-	int err = 0;
+	int err;
 
 	add_damage(c);
-
+	err = c->no_memory ? -ENOMEM : 0;
 	/* Of several recordings in one file, the first defines the series. */
 	if (!r->host) {
 		r->host = strdup(pm_map_text(&c->places->model->header, PM_HEADER_HOST, ""));
-		err = r->host ? 0 : -ENOMEM;
+		err = r->host ? err : -ENOMEM;
 	}
 	for (; c->placed_events < r->n_events; c->placed_events++) {
 		struct html_event *h = &r->event[c->placed_events];
