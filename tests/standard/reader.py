@@ -657,17 +657,23 @@ class Reader:
                 real += last.realtime - lm + mono
         c.clocks, c.realtime = [x & M64 for x in (mono, raw, boot, cycles)], real
         if 16 in m:
-            c.order = []
-            for first, count in zip(*[iter(array(m[16], 2))] * 2):
-                need(is_int(first) and is_int(count) and first > 0 and count > 0 and first + count <= 1 << 32, "groups")
-                c.order += range(first, first + count)
-            need(len(set(c.order)) == len(c.order), "a group twice")
+            c.order = self.ids(m[16])
         else:
             need(not c.key, "key 16")
             c.order = last.order
+        here = c.order + self.ids(m.get(20, []))
+        need(len(set(here)) == len(here), "a group twice")
         self.blocks(now, c, codec)
         now.last, now.tick = c, c.ticks[-1]
         now.chunks.append(c)
+
+    @staticmethod
+    def ids(pairs):
+        out = []
+        for first, count in zip(*[iter(array(pairs, 2))] * 2):
+            need(is_int(first) and is_int(count) and first > 0 and count > 0 and first + count <= 1 << 32, "groups")
+            out += range(first, first + count)
+        return out
 
     def blocks(self, now, c, codec):
         pos, at, payload = 0, 0, c.frame.payload

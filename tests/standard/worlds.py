@@ -499,7 +499,9 @@ class World(Writer):
         if rng.random() < 0.2:
             rng.shuffle(live)
         codec = 1 if key and rng.random() < 0.2 else 0
-        more = self.extra({}, 20)
+        more = self.extra({}, 21)
+        if rng.random() < 0.1:
+            more[20] = ranges(rng, [g.id for g in self.groups.values() if g not in live])
         newer = self.later(0.1)
         if newer and rng.random() < 0.5:
             codec = rng.choice([2, 3, (1 << 31) - 1])
