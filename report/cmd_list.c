@@ -232,10 +232,11 @@ static int list_groups(struct list *l, struct scan *s, struct error *e)
 			if (c && (!k || g->counter[k] != g->counter[k - 1]))
 				buf_printf(&names, "%s%s", names.len ? " " : "", c->name);
 		}
-		add_row(l, (const char *const[]){
-				   g->source, count_text(n[0], g->id), count_text(n[1], g->n_counters),
-				   count_text(n[2], g->n_instances), count_text(n[3], pm_group_values(g)),
-				   pm_group_times(g) == 1 ? "one time" : "one time per instance", text_of(l, &names) });
+		add_row(l,
+			(const char *const[]){ g->source, count_text(n[0], g->id), count_text(n[1], g->n_counters),
+					       count_text(n[2], g->n_instances), count_text(n[3], pm_group_values(g)),
+					       pm_group_times(g) == 1 ? "one time" : "one time per instance",
+					       text_of(l, &names) });
 	}
 	return 0;
 }
