@@ -103,8 +103,9 @@ def main():
             open(RUNTIME, "w").write("-1")
         except OSError:
             pass
+        # One reader of both would miss nothing: whether there are two is measured at the start.
         for name, options in (("readers", [f"--sources=stat,{CPUIDLE}perf", "-a", "-e", "task-clock",
-                                           "--sampling=reader"]),
+                                           "--sampling=reader", "--threads=cpu"]),
                               ("kernel", ["--sources=stat,perf", "-a", "-e", "cpu-clock", "--sampling=kernel"])):
             arrivals, silence = starve(options, False)
             path = f"{WORK}/{name}.pmr"
