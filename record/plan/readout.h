@@ -8,9 +8,9 @@
 
 /* One instance of a group, or a whole group that is read at once. Columns count from the start of the group. */
 struct slot {
-	struct unit *unit;         /* NULL: nothing reads these columns, `absent` says why; those who do not read may
-				    * find it freed */
-	const char *source;        /* static: who reads it, for people */
+	struct unit *unit;         /* for its reader: others may find it freed. NULL: nothing reads these columns,
+				    * `absent` says why */
+	const char *source;        /* static: name of the unit's source */
 	uint32_t group;            /* index into readout.group */
 	uint32_t cpu;              /* of the unit, when it was placed */
 	uint32_t reader;           /* who reads it */

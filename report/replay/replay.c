@@ -132,11 +132,6 @@ static void restart(struct replay *r)
 	r->fresh = true;
 }
 
-void replay_until(struct replay *r, uint64_t ns)
-{
-	r->config.until_ns = ns;
-}
-
 int replay_finish(struct replay *r)
 {
 	int err = replay_settle(r);

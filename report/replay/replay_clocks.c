@@ -28,6 +28,11 @@ bool replay_find_slope(struct replay *r, const struct pm_clocks *now)
 	return found;
 }
 
+void replay_until(struct replay *r, uint64_t ns)
+{
+	r->config.until_ns = ns;
+}
+
 void replay_foresee(struct replay *r, const struct pm_clocks *clocks, size_t n)
 {
 	bool found = false;

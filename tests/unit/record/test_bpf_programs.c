@@ -29,6 +29,7 @@
 #include "record/bpf/bpf_follower.h"
 #include "record/bpf/bpf_leader.h"
 #include "record/bpf/bpf_profile.h"
+#include "tests/unit/lib/kernel_types.h"
 #include "tests/unit/lib/sysroot.h"
 
 enum { CPUS = 2, THINGS = 32, STEPS = 20000 };
@@ -610,31 +611,6 @@ static void each_cpu_has_its_sum(void **state)
 	unlead();
 }
 
-/* A structure of the kernel in which the pid is at byte 12, and the type of a tracepoint. */
-static void put_kernel_types(const char *dir)
-{
-	static const char names[] = "\0int\0task_struct\0cgroups\0pid\0btf_trace_sched_switch";
-	const uint32_t types[] = { 1, 1u << 24, 4, 32, 5, 4u << 24 | 2, 16, 17, 1, 0, 25, 1, 96, 29, 8u << 24, 1 };
-	struct btf_header head = { .magic = BTF_MAGIC,
-				   .version = 1,
-				   .hdr_len = sizeof(head),
-				   .type_len = sizeof(types),
-				   .str_off = sizeof(types),
-				   .str_len = sizeof(names) };
-	char path[64];
-	FILE *f;
-
-	sysroot_put(dir, "/sys/kernel/btf/vmlinux", "x");
-	sysroot_put(dir, "/proc/sys/kernel/pid_max", "32768\n");
-	snprintf(path, sizeof(path), "%s/sys/kernel/btf/vmlinux", dir);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fwrite(&head, sizeof(head), 1, f);
-	fwrite(types, sizeof(types), 1, f);
-	fwrite(names, sizeof(names), 1, f);
-	fclose(f);
-}
-
 static void tasks_have_places_and_so_have_their_children(void **state)
 {
 	struct {
@@ -647,7 +623,7 @@ static void tasks_have_places_and_so_have_their_children(void **state)
 	char dir[32];
 
 	sysroot_make(dir, NULL);
-	put_kernel_types(dir);
+	kernel_types_put(dir);
 	assert_int_equal(root_init(&root, dir), 0);
 	if (bpf_tasks_init(&tasks, &root, true, &e))
 		fail_msg("%s", e.text);
@@ -915,7 +891,7 @@ static void cgroups_count_with_those_around_them(void **state)
 	int fd[2];
 
 	sysroot_make(dir, NULL);
-	put_kernel_types(dir);
+	kernel_types_put(dir);
 	assert_int_equal(root_init(&root, dir), 0);
 	memset(around, 0, sizeof(around));
 	around[0] = 1;
@@ -1132,7 +1108,7 @@ static void any_part_may_be_refused(void **state)
 	int fd[2];
 
 	sysroot_make(dir, NULL);
-	put_kernel_types(dir);
+	kernel_types_put(dir);
 	assert_int_equal(root_init(&root, dir), 0);
 	fd[0] = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	fd[1] = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

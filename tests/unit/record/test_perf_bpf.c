@@ -9,6 +9,7 @@
 
 #include "record/perf/perf_bpf_private.h"
 #include "record/perf/perf_source.h"
+#include "tests/unit/lib/kernel_types.h"
 #include "tests/unit/lib/sysroot.h"
 
 enum { THINGS = 64 };
@@ -120,30 +121,6 @@ struct fixture {
 	struct perf_source *s;
 };
 
-/* task_struct { int cgroups; int pid; } and the type of a tracepoint. */
-static void put_types(const char *dir)
-{
-	static const char names[] = "\0int\0task_struct\0cgroups\0pid\0btf_trace_sched_switch";
-	const uint32_t types[] = { 1, 1u << 24, 4, 32, 5, 4u << 24 | 2, 16, 17, 1, 0, 25, 1, 96, 29, 8u << 24, 1 };
-	struct btf_header head = { .magic = BTF_MAGIC,
-				   .version = 1,
-				   .hdr_len = sizeof(head),
-				   .type_len = sizeof(types),
-				   .str_off = sizeof(types),
-				   .str_len = sizeof(names) };
-	char path[64];
-	FILE *f;
-
-	sysroot_put(dir, "/sys/kernel/btf/vmlinux", "x");
-	snprintf(path, sizeof(path), "%s/sys/kernel/btf/vmlinux", dir);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fwrite(&head, sizeof(head), 1, f);
-	fwrite(types, sizeof(types), 1, f);
-	fwrite(names, sizeof(names), 1, f);
-	fclose(f);
-}
-
 /* CPUs 0 and 1 of 4. */
 static void begin(struct fixture *f, enum target_kind target, const char *events)
 {
@@ -162,7 +139,7 @@ static void begin(struct fixture *f, enum target_kind target, const char *events
 	sysroot_put(f->dir, "/proc/71/task/71/x", "\n");
 	sysroot_put(f->dir, "/cg/a/cgroup.procs", "\n");
 	sysroot_put(f->dir, "/cg/b/cgroup.procs", "\n");
-	put_types(f->dir);
+	kernel_types_put(f->dir);
 	f->w = world_new(target, events, NULL, NULL);
 	f->w->options.perf.bpf_counters = true;
 	world_begin(f->w, f->dir);
