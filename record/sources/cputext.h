@@ -10,10 +10,9 @@
 struct cputext {
 	struct textsource text; /* first, so that refresh() can find the rest */
 	uint32_t n_cpus;
-	uint32_t *cpu; /* owned: CPU numbers, ascending */
-	bool *planned; /* owned: the CPU has cells */
-	uint32_t *
-		column; /* owned: in files with a head line, index into cpu[] of each column; UINT32_MAX: of no such CPU */
+	uint32_t *cpu;    /* owned: CPU numbers, ascending */
+	bool *planned;    /* owned: the CPU has cells */
+	uint32_t *column; /* owned: in files with a head line, index into cpu[] of each column; UINT32_MAX: none */
 	uint32_t n_columns, most_columns;
 	char *head; /* owned: the head line that column[] was made from */
 	size_t head_len, head_size;
