@@ -160,6 +160,8 @@ static void pour(struct pouring *w, bool last)
 	w->err = w->raw.err  ? w->raw.err :
 		 w->text.err ? w->text.err :
 			       outfile_write(w->out, w->text.data, w->text.len);
+	if (!n)
+		return;
 	memmove(w->raw.data, w->raw.data + n, w->raw.len - n);
 	w->raw.len -= n;
 }
