@@ -99,7 +99,7 @@ struct unit_row {
 	uint64_t factor;
 };
 
-/* digits [. digits] times `factor`, exactly; fraction digits worth less than one unit must be zeros. */
+/* digits [. digits] times `factor`, exactly; what is less than one unit is cut off. */
 static int scaled(const char *text, size_t len, uint64_t factor, uint64_t *value)
 {
 	const char *dot = memchr(text, '.', len);

@@ -155,6 +155,9 @@ static bool same_topology(const struct pm_topology *a, const struct pm_topology 
 		if (memcmp(x, y, offsetof(struct pm_cpu, online)) != 0 || x->online != y->online)
 			return false;
 	}
+	for (uint32_t k = 0; k < a->n_types; k++)
+		if (strcmp(a->type[k], b->type[k]) != 0)
+			return false;
 	return true;
 }
 
