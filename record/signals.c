@@ -53,10 +53,11 @@ int signals_init(struct signals *s, const struct joined *j, bool command)
 	if (!j)
 		signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* write() says it */
-	if (sigprocmask(SIG_BLOCK, &set, NULL))
-		return -errno;
 	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return s->fd < 0 ? -errno : 0;
+	if (s->fd < 0)
+		return -errno;
+	sigaddset(&set, SIGCONT); /* stays pending: see continued() */
+	return sigprocmask(SIG_BLOCK, &set, NULL) ? -errno : 0;
 }
 
 void signals_release(struct signals *s)

@@ -1,4 +1,4 @@
-/* Fatal signals are blocked, and wait for the control thread; code that waits for something else checks here. */
+/* Blocked signals. Fatal ones wait for the control thread; code that waits for something else checks here. */
 #pragma once
 
 #include <signal.h>
@@ -11,4 +11,12 @@ static inline bool interrupted(void)
 
 	return !sigpending(&set) && (sigismember(&set, SIGINT) == 1 || sigismember(&set, SIGTERM) == 1 ||
 				     sigismember(&set, SIGHUP) == 1 || sigismember(&set, SIGQUIT) == 1);
+}
+
+/* Whether the process was stopped once and went on. */
+static inline bool continued(void)
+{
+	sigset_t set;
+
+	return !sigpending(&set) && sigismember(&set, SIGCONT) == 1;
 }

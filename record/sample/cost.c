@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "record/host/interrupted.h"
 #include "record/sources/cputext.h"
 #include "record/sources/source_stat.h"
 
@@ -205,6 +206,11 @@ void cost_add_threads(struct cost *c, const struct sampler *s)
 	}
 	if (dir)
 		closedir(dir);
+	/* Stopped while it read: that reading is not to blame. */
+	if (continued()) {
+		delay.late_ns += delay.longest_ns;
+		delay.overrun_ns -= delay.longest_ns;
+	}
 	c->delay.late_ns += delay.late_ns;
 	c->delay.overrun_ns += delay.overrun_ns;
 	c->delay.missed += delay.missed;

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,7 @@
 
 #include "record/host/affinity.h"
 #include "record/host/realtime.h"
+#include "record/sample/cost.h"
 #include "record/sample/ring.h"
 #include "record/sample/sampler.h"
 
@@ -288,6 +290,26 @@ static void values_are_in_their_columns(void **state)
 	finish(&f);
 }
 
+/* One reading took long: the source is slow, or the process was stopped in it. */
+static void says_stopped(struct sampler *s)
+{
+	const struct sampler_delay d = sampler_delay(s);
+	struct cost slow = { 0 }, stopped = { 0 };
+	sigset_t set;
+
+	cost_add_threads(&slow, s);
+	assert_int_equal(slow.delay.late_ns, d.late_ns);
+	assert_int_equal(slow.delay.overrun_ns, d.overrun_ns);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCONT);
+	assert_int_equal(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	raise(SIGCONT);
+	cost_add_threads(&stopped, s);
+	assert_int_equal(pthread_sigmask(SIG_UNBLOCK, &set, NULL), 0);
+	assert_true(stopped.delay.late_ns >= d.late_ns + 80000000);
+	assert_int_equal(stopped.delay.late_ns + stopped.delay.overrun_ns, d.late_ns + d.overrun_ns);
+}
+
 static void a_late_reader_loses_ticks_and_shifts_none(void **state)
 {
 	struct fixture f;
@@ -318,6 +340,7 @@ static void a_late_reader_loses_ticks_and_shifts_none(void **state)
 	assert_int_equal(f.unit[0].reads, 41 - lost);
 	/* 9 ticks were due while it read, not while it slept. */
 	assert_true(sampler_delay(f.sampler).overrun_ns >= 80000000);
+	says_stopped(f.sampler);
 	finish(&f);
 }
 
