@@ -14,22 +14,19 @@
 #include "common/catalog/tasks.inc"
 #include "common/catalog/cgroups.inc"
 
-#define TABLE_OF(source, boot) \
-	{ #source, boot, catalog_##source, sizeof(catalog_##source) / sizeof(catalog_##source[0]) },
-#define TABLE(source)      TABLE_OF(source, false)
-#define SINCE_BOOT(source) TABLE_OF(source, true)
+#define TABLE(source) { #source, catalog_##source, sizeof(catalog_##source) / sizeof(catalog_##source[0]) },
 /* clang-format off */
 const struct catalog_table catalog_tables[] = {
-	SINCE_BOOT(cpuidle)
+	TABLE(cpuidle)
 	TABLE(cpufreq)
-	SINCE_BOOT(interrupts)
-	SINCE_BOOT(softirqs)
-	SINCE_BOOT(stat)
-	SINCE_BOOT(schedstat)
-	SINCE_BOOT(vmstat)
-	SINCE_BOOT(pressure)
+	TABLE(interrupts)
+	TABLE(softirqs)
+	TABLE(stat)
+	TABLE(schedstat)
+	TABLE(vmstat)
+	TABLE(pressure)
 	TABLE(thermal)
-	SINCE_BOOT(throttle)
+	TABLE(throttle)
 	TABLE(hwmon)
 	TABLE(powercap)
 	TABLE(resctrl)
@@ -38,9 +35,9 @@ const struct catalog_table catalog_tables[] = {
 	TABLE(lpi)
 	TABLE(pmt)
 	TABLE(meminfo)
-	SINCE_BOOT(diskstats)
-	SINCE_BOOT(netdev)
-	SINCE_BOOT(tcp)
+	TABLE(diskstats)
+	TABLE(netdev)
+	TABLE(tcp)
 	TABLE(filesystems)
 	TABLE(tasks)
 	TABLE(cgroups)
@@ -61,11 +58,6 @@ const struct catalog_counter *catalog_source(const char *source, size_t *n)
 {
 	*n = table_of(source)->n;
 	return table_of(source)->row;
-}
-
-bool catalog_since_boot(const char *source)
-{
-	return table_of(source)->since_boot;
 }
 
 const struct catalog_counter *catalog_find(const char *source, const char *key)

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,7 +52,6 @@ struct catalog_counter {
 
 struct catalog_table {
 	const char *source;
-	bool since_boot; /* its cumulative counters began at 0 with the machine, and tell when that was */
 	const struct catalog_counter *row;
 	size_t n;
 };
@@ -61,6 +59,5 @@ extern const struct catalog_table catalog_tables[]; /* ends with source NULL */
 
 /* The *n rows of a source; NULL if there is none. */
 const struct catalog_counter *catalog_source(const char *source, size_t *n);
-bool catalog_since_boot(const char *source);
 /* The row with this key; NULL if there is none. */
 const struct catalog_counter *catalog_find(const char *source, const char *key);

@@ -21,6 +21,35 @@ static bool is_numbered(const char *text, const char *word)
 	return !strncmp(text, word, n) && text[n] && !text[n + strspn(text + n, "0123456789")];
 }
 
+/* Length of the value after the next `key` of an event's terms, without quotes. *value: NULL if none is left. */
+static size_t next_value(const char *text, const char *key, const char **value)
+{
+	const char *at = strstr(text, key);
+	char quote[2] = "";
+
+	*value = at ? at + strlen(key) : NULL;
+	if (!at)
+		return 0;
+	if (**value == '\'' || **value == '"')
+		*quote = *(*value)++;
+	return strcspn(*value, *quote ? quote : ",/@ )}'\"");
+}
+
+/* Whether a term has a value that is no number: a name, which may be anything. */
+static bool has_word_value(const struct redact *r, const char *text)
+{
+	char value[200];
+	uint32_t any;
+	bool found = false;
+	size_t n;
+
+	for (n = next_value(text, "=", &text); text && !found; n = next_value(text + n, "=", &text)) {
+		snprintf(value, sizeof(value), "%.*s", (int)n, text);
+		found = !redact_is_plain(r, value) && !names_get(&r->events, value, &any);
+	}
+	return found;
+}
+
 bool redact_is_event(const struct redact *r, const char *text)
 {
 	char base[200];
@@ -29,7 +58,7 @@ bool redact_is_event(const struct redact *r, const char *text)
 	uint32_t any;
 	char *end;
 
-	if (n >= sizeof(base))
+	if (n >= sizeof(base) || text[n + strspn(text + n, "#0123456789")])
 		return false;
 	memcpy(base, text, n);
 	base[n] = '\0';
@@ -44,11 +73,10 @@ bool redact_is_event(const struct redact *r, const char *text)
 	if (*base == 'r' && base[1] && !base[1 + strspn(base + 1, "0123456789abcdefABCDEF")])
 		return true;
 	end = strchr(base, '/');
-	if (end && !strstr(base, "name=")) {
-		*end = '\0';
-		return names_get(&r->events, base, &any);
-	}
-	return false;
+	if (!end || has_word_value(r, base))
+		return false;
+	*end = '\0';
+	return names_get(&r->events, base, &any);
 }
 
 static bool is_register(const char *name)
@@ -82,8 +110,7 @@ const char *redact_counter_kind(const struct redact *r, const struct pm_counter 
 		       "counter";
 }
 
-/* Digits that count things are few; those of an address, a serial number or an id are many. */
-static bool has_address(const char *name)
+bool redact_has_address(const char *name)
 {
 	unsigned digits = 0, run = 0, in_run = 0;
 	bool found = false;
@@ -116,7 +143,7 @@ const char *redact_instance_kind(const struct redact *r, const struct pm_instanc
 	case PM_DEVICE:
 		if (redact_keeps(r, PM_COUNTER_DEVICES, "devices"))
 			return NULL;
-		return redact_is_plain(r, name) && !has_address(name) ? NULL : "device";
+		return redact_is_plain(r, name) && !redact_has_address(name) ? NULL : "device";
 	default:
 		return NULL;
 	}
@@ -237,25 +264,34 @@ static int add_metric(struct redact *r, const char *text, size_t len)
 	return redact_is_metric(r, name) ? 0 : add_secret(r, text, len, "metric", false);
 }
 
-/* Names that a formula gives to its events. */
-static int look_at_formula(struct redact *r, const char *text)
+/* Names that terms give to events. */
+static int look_at_terms(struct redact *r, const char *text, const char *key)
 {
+	uint32_t any;
+	size_t n;
 	int err = 0;
 
-	while (!err && (text = strstr(text, "name="))) {
-		size_t n = strcspn(text += 5, ",/@ )");
+	for (n = next_value(text, key, &text); text && !err; n = next_value(text + n, key, &text)) {
+		SCOPED(scoped_free) char *copy = strndup(text, n);
 
-		err = add_secret(r, text, n, "event", false);
+		if (!copy)
+			return -ENOMEM;
+		if (!names_get(&r->events, copy, &any))
+			err = add_secret(r, text, n, "event", false);
 	}
 	return err;
 }
 
-/* Metrics of the user's own. What -M was given is one of their names or groups. */
+/* Metrics of the user's own, and what -M was given: one of their names or groups, as the user wrote it. */
 static int look_at_metrics(struct redact *r, const struct pm_map *header)
 {
 	const struct pm_value *list = pm_map_get(header, PM_HEADER_METRICS);
+	const struct pm_value *words = pm_map_get(header, PM_HEADER_METRIC_WORDS);
 	int err = 0;
 
+	for (uint32_t i = 0; words && words->kind == PM_VALUE_ARRAY && i < words->array.n && !err; i++)
+		if (words->array.item[i].kind == PM_VALUE_TEXT)
+			err = add_metric(r, words->array.item[i].str.data, words->array.item[i].str.len);
 	for (uint32_t i = 0; list && list->kind == PM_VALUE_ARRAY && i < list->array.n; i++) {
 		const struct pm_value *texts = &list->array.item[i];
 
@@ -267,14 +303,14 @@ static int look_at_metrics(struct redact *r, const struct pm_map *header)
 			switch (k) {
 			case PM_METRIC_FORMULA:
 			case PM_METRIC_THRESHOLD:
-				err = look_at_formula(r, text);
+				err = look_at_terms(r, text, "name=");
 				break;
 			case PM_METRIC_NAME:
 				err = add_metric(r, text, n);
 				break;
 			case PM_METRIC_GROUPS:
-				for (; *text && !err; text += n + (text[n] == ';')) {
-					n = strcspn(text, ";");
+				for (; *text && !err; text += n + (text[n] != '\0')) {
+					n = strcspn(text, ",;");
 					err = add_metric(r, text, n);
 				}
 				break;
@@ -335,7 +371,8 @@ static int look_at_counter(struct redact *r, const struct pm_counter *c)
 
 		err = to ? secrets_add(&r->secrets, c->display, strlen(c->display), to, false) : -ENOMEM;
 	}
-	return err;
+	/* Of an event that keeps its own name the user may have chosen the one that is shown. */
+	return err ? err : look_at_terms(r, pm_map_text(&c->attrs, PM_COUNTER_PERF_USER_TEXT, ""), "=");
 }
 
 static int look_at_instance(struct redact *r, const struct pm_instance *i)

@@ -112,6 +112,8 @@ static inline bool redact_is_letter(char c)
 bool redact_names_path(const char *text);
 /* Whether it has nothing but plain words, numbers and marks, and no such path. */
 bool redact_is_plain(const struct redact *r, const char *text);
+/* Whether it has an address, a serial number or an id: these have many digits, and what counts things has few. */
+bool redact_has_address(const char *name);
 /* Whether all words are plain or occur in names of vendors' metrics and their groups. */
 bool redact_is_metric(const struct redact *r, const char *name);
 /* Whether the text names an event that the kernel or a PMU of the recording defines, and not one of a user. */

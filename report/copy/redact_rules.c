@@ -325,11 +325,15 @@ static int on_counter(void *ctx, struct pm_counter *c)
 	struct redact *r = ctx;
 	const char *kind = redact_counter_kind(r, c);
 	const char *group = pm_map_text(&c->attrs, PM_COUNTER_PERF_GROUP_NAME, "");
+	const char *help = pm_map_text(&c->attrs, PM_COUNTER_HELP, "");
 	SCOPED(scoped_free) char *old = strdup(c->name);
 	int err = old ? 0 : -ENOMEM;
 
 	if (!err && *group && !redact_is_plain(r, group))
 		err = rename_field(r, &c->attrs, PM_COUNTER_PERF_GROUP_NAME, "group", group);
+	/* The kernel's file of a column that was asked for: it may be that of a device or a cgroup. */
+	if (*help == '/' && (!redact_is_plain(r, help) || redact_has_address(help)))
+		drop(r, &c->attrs, PM_COUNTER_HELP);
 	if (!err)
 		err = clean_map(r, &c->attrs, pm_counter_keys, redact_counter_attr_kind);
 	if (!err)
@@ -549,18 +553,17 @@ static int on_clocks(void *ctx, struct pm_clocks *c)
 	return 0;
 }
 
-/* What the kernel and the registers have counted since the boot reveals its time. */
+/* What the kernel, a driver or a register has counted since the boot reveals its time. Perf counts from where it was
+ * asked to. */
 static uint64_t on_rebase(void *ctx, const struct pm_counter *c)
 {
 	struct redact *r = ctx;
-	bool since_boot = parse_is_among("msr.tsc msr.aperf msr.mperf", c->name, strlen(c->name)) ||
-			  catalog_since_boot(c->source);
 
-	if (c->semantics != PM_CUMULATIVE)
+	if (c->semantics != PM_CUMULATIVE || !strcmp(c->source, "perf") ||
+	    pm_map_bool(&c->attrs, PM_COUNTER_FROM_ZERO, false) || pm_map_get(&c->attrs, PM_COUNTER_SHIFT))
 		return 0;
-	if (!strcmp(c->name, "msr.tsc"))
-		return r->now->counter;
-	return since_boot ? redact_map_base(&r->map, r->now->boot, c->name, c->width) : 0;
+	return !strcmp(c->name, "msr.tsc") ? r->now->counter :
+					     redact_map_base(&r->map, r->now->boot, c->name, c->width);
 }
 
 /* Each recording of a file has a boot of its own. */

@@ -27,11 +27,13 @@ TICKS = [START + i * SECOND for i in range(3)]
 # Counted since boot, with their own --shift-time; the rest counts from where the recorder opened it, or is a level.
 SINCE_BOOT = {"stat.user": "stat", "vmstat.pgfault": "vmstat", "interrupts.24": "interrupts", "softirqs.net_rx": "softirqs",
               "schedstat.run_time": "schedstat", "diskstats.reads": "diskstats", "diskstats.write_bytes": "diskstats",
-              "netdev.rx_bytes": "netdev", "netdev.tx_packets": "netdev", "tcp.in_segments": "tcp", "msr.tsc": "msr"}
+              "netdev.rx_bytes": "netdev", "netdev.tx_packets": "netdev", "tcp.in_segments": "tcp", "msr.tsc": "msr",
+              "msr.pkg_c6_res": "msr", "gfx.rc6": "gfx", "lpi.cpu": "lpi", "powercap.energy.package-0": "powercap", "add.M0X10": "add"}
 
 
 # Of the hardware's names, not of the user's: they stay.
 REGISTERS = ("M0x1A0", "m0X606")
+KERNEL_FILE = "/sys/class/thermal/thermal_zone0/temp"
 
 
 class Canaries:
@@ -70,8 +72,8 @@ def build(c):
                     100: machine(), 101: c.address("machine", "%012x-4aaa-8bbb-9ccc"), 102: machine("Maker zq%sx 9000"), 103: machine(),
                     104: c.address("machine", "77aa%012xbb00"), 200: person(), 201: [person(), person("/srv/zq%sx/deep/zqfile.txt"), "/home/qvxk/wqzjv/q7xz/w4j/x"],
                     202: "root=UUID=%s ro" % c.address("person", "%012x-root"), 203: [[person(), person()]], 204: person(),
-                    205: [person()], 31: ["cpi", [metric, person(), "1000 * cycles / 2", metric + " > 1", person() + ";" + group, person("what zq%sx needs")],
-                                          [person(), "1", metric + " * 2", "", group, ""]], 33: [metric, group]})
+                    205: [person()], 31: ["cpi", [metric, person(), "1000 * cycles / 2", metric + " > 1", person() + "," + group, person("what zq%sx needs")],
+                                          [person(), "1", metric + " * 2", "", "", ""]], 33: [metric, group]})
     r.body(TOPOLOGY, {1: START - 77, 2: [0, 1], 3: [0, 0], 6: [0, 1], 15: [1, 1]})
     unit = person("/system.slice/zq%sx.service")
     names = [("cpu", {1: 7, 2: 0, 3: 0})]
@@ -87,13 +89,18 @@ def build(c):
     counters += [{1: "tasks.cpu_time", 3: "tasks", 4: "s", 10: {5: True}},
                  {1: "cycles", 3: "perf", 4: "1", 10: {11: "cpu", 12: "cycles", 23: "cycles", 101: machine(), 200: "common_pid==%d" % c.id("person"),
                                                        201: unit}},
+                 *({1: "cpu/cycles/#%d" % k, 2: alias, 3: "perf", 4: "1",
+                    10: {11: "cpu", 12: "cpu/cycles/", 21: ident, 23: "cpu/cycles,name=%s,metric-id=%s/" % (quote + alias + quote, ident)}}
+                   for k, quote, alias, ident in ((2, "", person(), person()), (3, "'", person("zq%sx/of it"), person()), (4, "", person("cycles#zq%sx"), person()))),
                  {1: "add." + person(), 2: person(), 3: "add", 4: "1", 7: 2, 10: {30: "cpu"}},
+                 {1: "add.count", 3: "add", 4: "1", 7: 2, 10: {1: "/sys/class/net/%s/speed" % c.address("machine", "enx%012x"), 30: "cpu"}},
+                 {1: "add.temp", 3: "add", 4: "1", 7: 2, 10: {1: KERNEL_FILE, 30: "cpu"}},
                  *({1: "add." + n, 3: "add", 4: "1", 7: 2, 10: {30: "cpu"}} for n in REGISTERS),
                  {1: "hwmon." + machine() + ".temp1", 3: "hwmon", 4: "Cel", 7: 2}]
     pairs = [(k, n) for k in range(1, len(counters) + 1) for n in range(1, len(names) + 1)]
     r.body(SCHEMA, {1: 1, 2: counters, 3: 1, 4: [{1: "stat", 2: 3, 3: [x for k, _ in pairs for x in (k, 1, 1)],
                                                   4: [x for _, n in pairs for x in (n, 1, 1)]}]})
-    r.body(PMUS, {1: 0, 2: [{1: "cpu", 2: 4, 10: [["serial", person()]]}]})
+    r.body(PMUS, {1: 0, 2: [{1: "cpu", 2: 4, 8: [["cycles", "event=60", "", "", 0]], 10: [["serial", person()]]}]})
     r.body(PROBES, {1: 0, 2: [{1: "add", 2: "/sys/class/net/%s/speed" % devices[1], 3: "ask " + person(), 4: 3},
                             {1: "stat", 2: "cannot open /home/u42x", 3: "try /home/u42x/core", 4: 13}]})
     r.body(CONFIG, {1: [{1: "cpufreq.x", 2: START - 9, 3: 0, 50: "driver of qvxk and wqzjv, q7xz, w4j"}, {1: "machine.serial", 2: START - 8, 3: 0, 150: c.id("machine")},
@@ -209,6 +216,7 @@ def main(pmrep):
             r, new = check_one(pmrep, command, options, canaries, classes)
             assert len(new) == n and all(len(v) == 3 for v in new.values()), (command, options, len(new))
             assert {"add." + n for n in REGISTERS} <= {c.name for c in r.counters.values()}, options
+            assert {c.attrs.get(1) for c in r.counters.values()} >= {KERNEL_FILE}, options
             names = {i.attrs.get(1) for i in r.instances.values()}
             assert {"nvme0n1", "lo", "dm-0"} <= names, names
             if keep in (["devices"], ["machine"]):

@@ -221,7 +221,7 @@ static void formulas_stay_formulas(void **state)
 		one.array.item[k] = pm_text(k == PM_METRIC_NAME      ? "zqmetric" :
 					    k == PM_METRIC_FORMULA   ? "zqmetric-1 + cpu/event=1,name=zqevent/" :
 					    k == PM_METRIC_THRESHOLD ? "zqmetric - 2" :
-					    k == PM_METRIC_GROUPS    ? "zqgroup;TopdownL1" :
+					    k == PM_METRIC_GROUPS    ? "zqgroup,TopdownL1;zqold" :
 								       "");
 	list.array.item[0] = one;
 	set(&b.model.header, PM_HEADER_METRICS, list);
@@ -244,8 +244,8 @@ static void formulas_stay_formulas(void **state)
 		else
 			assert_int_equal(strncmp(text, "-1 + cpu/event=1,name=event\\-", 28), 0);
 	}
-	assert_null(strstr(got[PM_METRIC_GROUPS].str.data, "zqgroup"));
-	assert_non_null(strstr(got[PM_METRIC_GROUPS].str.data, ";TopdownL1"));
+	assert_null(strstr(got[PM_METRIC_GROUPS].str.data, "zq"));
+	assert_non_null(strstr(got[PM_METRIC_GROUPS].str.data, ",TopdownL1;metric-"));
 	pm_reader_close(r);
 	buf_release(&out);
 	builder_release(&b);
