@@ -56,7 +56,8 @@ teardown() {
 	# From the first look after it went.
 	[ "$(grep -c status=offline values)" -ge 12 ]
 	[ "$(grep -o ' value=[0-9]*' values | uniq -d | wc -l)" = 0 ]
-	tail -1 values | grep status=ok
+	# On a busy machine a reading may be missed.
+	grep -v status=missed values | tail -1 | grep status=ok || { tail -5 values; return 1; }
 	"$bin/pmrep" dump cpu.pmr | grep '^value counter=tool/num_cpus_online/' | grep -oE ' value=[0-9]+' | uniq |
 		tr -dc '0-9\n' >online
 	now=$(nproc --all)
@@ -67,14 +68,16 @@ teardown() {
 	"$bin/pmrec" --quiet --sources=perf -a -e cpu-clock -i 0.05 -n 60 -o cpu.pmr &
 	recorder=$!
 	sleep 1
+	begin=$(date +%s%N)
 	echo 0 >"$switch"
 	sleep 0.5
 	echo 1 >"$switch"
+	away=$((($(date +%s%N) - begin) / 50000000))
 	wait "$recorder"
 	"$bin/pmrep" dump cpu.pmr | grep "^value counter=cpu-clock scope=cpu number=$last " >values
-	# Half a second is ten readings; the kernel takes its time for either way.
-	[ "$(grep -c status=offline values)" -ge 8 ]
-	[ "$(grep -c status=offline values)" -le 14 ]
+	# Half a second is ten readings, less those missed on a busy machine; the kernel takes its time for either way.
+	[ "$(grep -cE 'status=(offline|missed)' values)" -ge 8 ]
+	[ "$(grep -c status=offline values)" -le $((away + 4)) ]
 }
 
 @test "a CPU that is away for less time than anybody looks: its events are opened anew" {
@@ -89,7 +92,7 @@ teardown() {
 	wait "$recorder"
 	"$bin/pmrep" dump cpu.pmr >dump.txt
 	grep "^value counter=cpu-clock scope=cpu number=$last " dump.txt >values
-	[ "$(tail -n 12 values | grep -c status=ok)" = 12 ]
+	[ "$(grep -v status=missed values | tail -n 12 | grep -c status=ok)" = 12 ] || { tail -n 15 values; return 1; }
 	grep -E 'event=(note.*briefly offline|cpu-online)' dump.txt
 	# The clock of the CPU went on from where it was.
 	grep -oE ' value=[0-9]+' values | tr -dc '0-9\n' | sort -nc
