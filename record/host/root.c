@@ -19,6 +19,9 @@
 #include "record/host/opener.h"
 #include "record/host/privileges.h"
 
+/* Every number, and a comma behind each. */
+#define CPULIST_TEXT_MAX (6 * (CPULIST_MAX + 1))
+
 int root_init(struct root *r, const char *dir)
 {
 	size_t len = dir ? strlen(dir) : 0;
@@ -139,17 +142,14 @@ int root_open_write(const struct root *r, const char *path)
 	return open_path(r, path, O_WRONLY);
 }
 
-ssize_t root_read(const struct root *r, struct buf *out, size_t max, const char *format, ...)
+static ssize_t vread(const struct root *r, struct buf *out, size_t max, const char *format, va_list ap)
 {
 	char part[4096];
 	SCOPED(fd_close) int fd = -1;
-	va_list ap;
 	ssize_t n;
 
 	buf_clear(out);
-	va_start(ap, format);
 	fd = vopen(r, O_RDONLY, format, ap);
-	va_end(ap);
 	if (fd < 0)
 		return fd;
 	for (;;) {
@@ -165,6 +165,17 @@ ssize_t root_read(const struct root *r, struct buf *out, size_t max, const char 
 	if (n < 0)
 		return -errno;
 	return out->err ? out->err : (ssize_t)out->len;
+}
+
+ssize_t root_read(const struct root *r, struct buf *out, size_t max, const char *format, ...)
+{
+	va_list ap;
+	ssize_t n;
+
+	va_start(ap, format);
+	n = vread(r, out, max, format, ap);
+	va_end(ap);
+	return n;
 }
 
 static ssize_t read_some(int fd, char *line, size_t size)
@@ -225,14 +236,14 @@ int root_u64(const struct root *r, uint64_t *value, const char *format, ...)
 
 int root_cpulist(const struct root *r, struct cpulist *list, const char *format, ...)
 {
-	char line[8192];
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 	va_list ap;
-	int err;
+	ssize_t n;
 
 	va_start(ap, format);
-	err = vline(r, line, sizeof(line), format, ap);
+	n = vread(r, &text, CPULIST_TEXT_MAX, format, ap);
 	va_end(ap);
-	return err ? err : cpulist_parse(list, line, false, NULL);
+	return n < 0 ? (int)n : cpulist_parse(list, buf_str(&text), false, NULL);
 }
 
 bool root_exists(const struct root *r, const char *format, ...)

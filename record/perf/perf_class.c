@@ -274,13 +274,13 @@ static int node_of(const struct root *root, const char *cpus)
 
 	for (int i = 0; i < n && known; i++) {
 		SCOPED(cpulist_release) struct cpulist list = { 0 };
-		char line[4096], *end;
+		char *end;
 		long number = strncmp(names[i], "node", 4) ? -1 : strtol(names[i] + 4, &end, 10);
 
-		if (number < 0 || *end || end == names[i] + 4 || (node >= 0 && number > node) ||
-		    root_line(root, line, sizeof(line), "/sys/devices/system/node/%s/cpulist", names[i]))
+		if (number < 0 || *end || end == names[i] + 4 || (node >= 0 && number > node))
 			continue;
-		if (!cpulist_parse(&list, line, false, NULL) && overlap(&wanted, &list))
+		if (!root_cpulist(root, &list, "/sys/devices/system/node/%s/cpulist", names[i]) &&
+		    overlap(&wanted, &list))
 			node = (int)number;
 	}
 	return node;

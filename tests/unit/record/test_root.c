@@ -141,6 +141,7 @@ static void lists_numbers_as_numbers(void **state)
 
 static void reads_cpu_lists(void **state)
 {
+	char text[65536], *at = text;
 	struct cpulist l = { 0 };
 
 	sysroot_put(dir, "/online", "0-2,5\n");
@@ -149,6 +150,16 @@ static void reads_cpu_lists(void **state)
 	assert_int_equal(l.cpu[3], 5);
 	sysroot_put(dir, "/online", "0-x\n");
 	assert_int_equal(root_cpulist(&root, &l, "/online"), -EINVAL);
+	assert_int_equal(root_cpulist(&root, &l, "/none"), -ENOENT);
+	assert_int_equal(l.n, 4);
+	/* Large machines without their second threads. */
+	for (unsigned cpu = 0; cpu < 16384; cpu += 2)
+		at += sprintf(at, "%u,", cpu);
+	at[-1] = '\0';
+	sysroot_put(dir, "/online", "%s\n", text);
+	assert_int_equal(root_cpulist(&root, &l, "/online"), 0);
+	assert_int_equal(l.n, 8192);
+	assert_int_equal(l.cpu[8191], 16382);
 	cpulist_release(&l);
 }
 
