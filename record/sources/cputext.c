@@ -24,28 +24,27 @@ int cputext_new(struct source *s, struct plan *p, size_t size, const char *path,
 		uint32_t n_counters, int (*refresh)(struct textstore *s))
 {
 	const struct pm_topology *topology = &p->model->topology;
-	SCOPED(cpulist_release) struct cpulist possible = { 0 };
+	struct cpulist cpus = { 0 };
 	int err = textsource_new(s, p, size, path, hint, refresh);
 	struct cputext *t = s->data;
 
 	if (err || !t)
 		return err;
 	t->n_system = n_system;
-	t->n_cpus = topology->n;
-	t->cpu = calloc(t->n_cpus + 1, sizeof(*t->cpu));
+	/* What could be added later counts, too: some have a column for it from the start. */
+	if (root_cpulist(p->root, &cpus, "/sys/devices/system/cpu/possible") == -ENOMEM)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < topology->n && !err; i++)
+		err = cpulist_add(&cpus, topology->cpu[i].cpu);
+	t->cpu = cpus.cpu;
+	t->n_cpus = (uint32_t)cpus.n;
 	t->planned = calloc(t->n_cpus + 1, sizeof(*t->planned));
-	/* Some have a column for each CPU that could be added. */
-	if (root_cpulist(p->root, &possible, "/sys/devices/system/cpu/possible") == -ENOMEM)
-		return -ENOMEM;
-	t->most_columns = possible.n > t->n_cpus ? (uint32_t)possible.n : t->n_cpus;
-	t->column = calloc(t->most_columns + 1, sizeof(*t->column));
+	t->column = calloc(t->n_cpus + 1, sizeof(*t->column));
 	t->system = calloc(n_system + 1, sizeof(*t->system));
-	t->head_size = (size_t)t->most_columns * 24 + 64;
+	t->head_size = (size_t)t->n_cpus * 24 + 64;
 	t->head = calloc(1, t->head_size);
-	if (!t->cpu || !t->planned || !t->column || !t->system || !t->head)
+	if (err || !t->planned || !t->column || !t->system || !t->head)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < t->n_cpus; i++)
-		t->cpu[i] = topology->cpu[i].cpu;
 	return cputext_resize(t, n_counters);
 }
 
@@ -100,7 +99,7 @@ static int learn_head(struct cputext *t, const char *p, const char *end)
 			break;
 		if (!cputext_label(word, (uint32_t)(p - word), &cpu))
 			return -EINVAL;
-		if (t->n_columns == t->most_columns)
+		if (t->n_columns == t->n_cpus)
 			return -EINVAL;
 		t->column[t->n_columns++] = cputext_index(t, cpu);
 	}

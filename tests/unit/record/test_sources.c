@@ -249,13 +249,16 @@ static void interrupts_follow_hotplug(void **state)
  * them what was added since the start. */
 static void columns_of_cpus_that_may_come(void **state)
 {
+	static const char *const sources[] = { "stat", "softirqs", "interrupts" };
+
 	sysroot_make(here.dir, NULL);
 	sysroot_put(here.dir, "/sys/devices/system/cpu/present", "0-1,4\n");
 	sysroot_put(here.dir, "/sys/devices/system/cpu/online", "0-1,4\n");
 	sysroot_put(here.dir, "/sys/devices/system/cpu/possible", "0-7\n");
-	sysroot_put(here.dir, "/proc/softirqs", ARM_HEAD "HI: 1 2 0 0 5 0 0 0\n");
+	sysroot_put(here.dir, "/proc/softirqs", ARM_HEAD "HI: 1 2 0 0 5 0 0 6\n");
 	sysroot_put(here.dir, "/proc/interrupts", " CPU0 CPU1 CPU4\nIPI0: 1 2 3 x\n");
-	start_with(NULL, "softirqs,interrupts", "default", NULL);
+	sysroot_put(here.dir, "/proc/stat", "cpu 3\ncpu0 1\ncpu1 2\ncpu4 5\n");
+	start_with(NULL, "stat,softirqs,interrupts", "default", NULL);
 	assert_null(refused("softirqs"));
 	sample();
 	assert_int_equal(of_cpu("softirqs.hi", 1), 2);
@@ -266,6 +269,16 @@ static void columns_of_cpus_that_may_come(void **state)
 	assert_int_equal(of_cpu("interrupts.ipi0", 1), 2);
 	assert_int_equal(of_cpu("interrupts.ipi0", 4), 4);
 	assert_int_equal(of_cpu("interrupts.total", 4), 4);
+	assert_int_equal(of_cpu("softirqs.hi", 7), NO_COLUMN);
+	sysroot_put(here.dir, "/proc/stat", "cpu 3\ncpu0 1\ncpu1 2\ncpu2 3\ncpu4 5\ncpu7 8\n");
+	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++)
+		update(sources[i], 7, true);
+	sample();
+	assert_int_equal(of_cpu("stat.user", 7), 8);
+	assert_int_equal(of_cpu("stat.user", 2), NO_COLUMN);
+	assert_int_equal(of_cpu("softirqs.hi", 7), 6);
+	assert_int_equal(of_cpu("interrupts.ipi0", 7), 9);
+	assert_int_equal(of_cpu("interrupts.ipi0", 4), 4);
 }
 
 static void a_dead_file_kills_its_unit(void **state)
