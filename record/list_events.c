@@ -259,22 +259,24 @@ static void add_tracepoints(struct listing *l, const struct event_view *v)
 bool list_cpu_id(const struct root *root, char *id, size_t size)
 {
 	const char *other = cpuid_for_vendor(NULL);
-	uint32_t first = 0;
-	struct cpulist cpus = { .cpu = &first, .n = 1 };
-	struct cpuid_cpu *c;
-	uint64_t midr;
-	bool known;
+	SCOPED(cpulist_release) struct cpulist online = { 0 };
+	bool known = other && snprintf(id, size, "%s", other) > 0;
 
-	if (other)
-		return snprintf(id, size, "%s", other) > 0;
-	if (!cpuid_collect(root, &cpus, true, &c)) {
-		known = !c[0].err && cpuid_name(&c[0], id, size);
+	/* The first may be offline, or not for this container. */
+	if (!known)
+		root_cpulist(root, &online, "/sys/devices/system/cpu/online");
+	for (size_t i = 0; i < online.n && !known; i++) {
+		const struct cpulist one = { .cpu = &online.cpu[i], .n = 1 };
+		uint64_t midr = cputype_midr(root, online.cpu[i]);
+		struct cpuid_cpu *c;
+
+		known = midr && snprintf(id, size, "0x%016llx", (unsigned long long)midr) > 0;
+		if (known || cpuid_collect(root, &one, true, &c))
+			continue;
+		known = !c->err && cpuid_name(c, id, size);
 		cpuid_free(c, 1);
-		return known;
 	}
-	midr = cputype_midr(root, first);
-	snprintf(id, size, "0x%016llx", (unsigned long long)midr);
-	return midr;
+	return known;
 }
 
 static int add_pack(struct perf_pmus *pmus, const struct root *root, struct buf *notes)

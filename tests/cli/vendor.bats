@@ -57,6 +57,13 @@ rec() {
 	[ -z "$(pmrec list events --root="$BATS_TEST_TMPDIR/root" | grep Beats)" ]
 	echo rev1 >identifier
 	[ -z "$(PERF_CPUID=GenuineIntel-6-55-4 pmrec list events --root="$BATS_TEST_TMPDIR/root" | grep Beats)" ]
+	# The processor says what it is; its first CPU is offline.
+	unset PERF_CPUID
+	cd "$BATS_TEST_TMPDIR/root/sys"
+	mkdir -p devices/system/cpu/cpu1/regs/identification
+	echo 1 >devices/system/cpu/online
+	echo 0x00000000410fd400 >devices/system/cpu/cpu1/regs/identification/midr_el1
+	pmrec list events --root="$BATS_TEST_TMPDIR/root" | grep -q 'beats.*Beats of dram'
 }
 
 @test "a recording carries what was used; a pack serves older ones" {
