@@ -104,9 +104,9 @@ static bool is_memory(const struct incident_metric *m)
 	       (!strcmp(m->unit, "By") || !strcmp(m->unit, "MB") || !strncmp(m->name, "vmstat.nr_", 10));
 }
 
-/* Everything drifts at the same time: what shares a name, is memory, or moves together apart from the drift, too, is
- * one incident. */
-static bool same_drift(const struct incident_store *s, const struct finding *a, const struct finding *b)
+/* Everything drifts at the same time: what shares a name, is memory, or moves together apart from the drift, too, if
+ * all their values are to be compared, is one incident. */
+static bool same_drift(const struct incident_store *s, const struct finding *a, const struct finding *b, bool values)
 {
 	const struct incident_row_series *x = &s->series[a->series], *y = &s->series[b->series];
 	const struct incident_metric *m = &s->metric[x->metric], *n = &s->metric[y->metric];
@@ -114,11 +114,11 @@ static bool same_drift(const struct incident_store *s, const struct finding *a, 
 
 	return (first == strcspn(n->name, ".") && !strncmp(m->name, n->name, first)) ||
 	       (is_memory(m) && is_memory(n)) ||
-	       fabs(correlation(x->v, y->v, s->used)) > fmax(RELATED, RELATED_ERRORS / sqrt(s->used));
+	       (values && fabs(correlation(x->v, y->v, s->used)) > fmax(RELATED, RELATED_ERRORS / sqrt(s->used)));
 }
 
 static bool same_time(const struct incident_store *s, const struct findings *all, const struct group *g,
-		      const struct finding *f)
+		      const struct finding *f, bool values)
 {
 	double from = fmax(g->from, f->from), to = fmin(g->to, f->to);
 	double first = fmin(g->from, f->from), last = fmax(g->to, f->to), least, times;
@@ -132,7 +132,7 @@ static bool same_time(const struct incident_store *s, const struct findings *all
 		return false;
 	switch (f->kind) {
 	case INCIDENT_DRIFT:
-		return same_drift(s, &all->f[g->finding[0]], f);
+		return same_drift(s, &all->f[g->finding[0]], f, values);
 	case INCIDENT_RHYTHM:
 		/* Of a series that shows it weakly only every second or third time is found. */
 		least = fmin(g->period, f->period);
@@ -318,15 +318,16 @@ int merge_all(struct incident_store *s, struct findings *f, struct incidents *ou
 		qsort(f->f, f->n, sizeof(*f->f), by_score);
 	/* Rhythms first. */
 	for (uint32_t at = 0; at < 2 * f->n && !err; at++) {
-		uint32_t i = at % f->n;
+		uint32_t i = at % f->n, drifts = 0;
 		struct group *to;
 
 		if ((f->f[i].kind == INCIDENT_RHYTHM) != (at < f->n))
 			continue;
 		if (is_trifle(&s->metric[s->series[f->f[i].series].metric], &f->f[i]))
 			continue;
-		for (to = g; to < g + n && !same_time(s, f, to, &f->f[i]);)
-			to++;
+		/* With each that may be shown, lest thousands are compared with thousands. */
+		for (to = g; to < g + n && !same_time(s, f, to, &f->f[i], drifts < INCIDENTS_MOST); to++)
+			drifts += to->kind == INCIDENT_DRIFT;
 		if (to == g + GROUPS_MOST)
 			continue;
 		if (to == g + n) {

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -350,6 +351,42 @@ static void test_drifts(void **state)
 	}
 }
 
+/* Thousands that drift are not compared with thousands: what moves together is found among as many as may be shown. */
+static void test_many_drifts(void **state)
+{
+	enum { ALONE = INCIDENTS_MOST - 1, PAIRS = 3, ALL = ALONE + 2 * PAIRS, BINS = 240 };
+	struct findings all = { .f = calloc(ALL, sizeof(*all.f)), .n = ALL };
+	struct incidents out = { 0 };
+	struct incident_store s;
+	uint64_t seed = 1;
+	uint32_t joined = 0;
+
+	(void)state;
+	begin(&s, BINS);
+	for (uint32_t k = 0; k < ALL; k++) {
+		char name[32];
+		uint32_t at, first = k < ALONE + PAIRS ? k : k - PAIRS;
+
+		snprintf(name, sizeof(name), "zone%u.temp", k);
+		at = add(&s, name, "Cel", false, 0);
+		for (uint32_t i = 0; i < BINS; i++)
+			s.series[at].v[i] = first < k ? s.series[first].v[i] : (float)(50 + 0.1 * i + normal(&seed));
+		all.f[k] = (struct finding){ .series = at,
+					     .kind = INCIDENT_DRIFT,
+					     .to = BINS,
+					     .score = 10 - 0.01F * (float)k,
+					     .usual = 50,
+					     .value = 74 };
+	}
+	assert_int_equal(merge_all(&s, &all, &out), 0);
+	assert_int_equal(out.n, INCIDENTS_MOST);
+	for (uint32_t i = 0; i < out.n; i++)
+		joined += out.incident[i].n_all == 2;
+	assert_int_equal(joined, 1);
+	free(all.f);
+	end(&s, &out);
+}
+
 /* What moved less than this is no incident: 0; in the order of the rules of is_trifle(). */
 static void test_trifles(void **state)
 {
@@ -660,6 +697,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_usual),
 		cmocka_unit_test(test_little_of_a_rate),
 		cmocka_unit_test(test_drifts),
+		cmocka_unit_test(test_many_drifts),
 		cmocka_unit_test(test_trifles),
 		cmocka_unit_test(test_everyday),
 		cmocka_unit_test(test_losses),
