@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -21,8 +22,13 @@
 
 /* ---- who would record and report ---- */
 
-static char recorder[4096], reporter[4096], kept[64];
-static enum { SAYS = 1, TURBOSTAT = 2, BRIEF = 4, NEEDS = 8 } mode;
+enum { SAYS = 1, TURBOSTAT = 2, BRIEF = 4, NEEDS = 8 };
+
+/* What a process that asked has found: it ends with the words that it made. */
+static struct {
+	char recorder[4096], reporter[4096], kept[64], said[65536];
+	int mode;
+} * found;
 static struct joined answer;                      /* of the recorder */
 static int answer_code, reader_ends, keeper_ends; /* statuses; below 0: by that signal */
 
@@ -37,10 +43,11 @@ int record_joined(int argc, char **argv, struct joined *j)
 {
 	struct joined asked = *j;
 
-	assert_null(argv[argc]);
-	join(recorder, sizeof(recorder), argv);
-	mode = (j->says ? SAYS : 0) | (j->turbostat ? TURBOSTAT : 0) | (j->brief ? BRIEF : 0) |
-	       (j->needs ? NEEDS : 0);
+	if (argv[argc])
+		abort();
+	join(found->recorder, sizeof(found->recorder), argv);
+	found->mode = (j->says ? SAYS : 0) | (j->turbostat ? TURBOSTAT : 0) | (j->brief ? BRIEF : 0) |
+		      (j->needs ? NEEDS : 0);
 	*j = answer;
 	j->fd = asked.fd;
 	return answer_code;
@@ -61,55 +68,59 @@ static pid_t ends(int how)
 
 pid_t personality_start_reader(const struct asked *a, int from)
 {
-	assert_true(fcntl(from, F_GETFD) >= 0);
-	join(reporter, sizeof(reporter), a->report.word);
+	if (fcntl(from, F_GETFD) < 0)
+		abort();
+	join(found->reporter, sizeof(found->reporter), a->report.word);
 	return ends(reader_ends);
 }
 
 pid_t personality_start_keeper(const struct asked *a, const char *path, const int from[2], int to)
 {
-	snprintf(kept, sizeof(kept), "%.32s%s", path, to < 0 ? " alone" : "");
+	snprintf(found->kept, sizeof(found->kept), "%.32s%s", path, to < 0 ? " alone" : "");
 	return ends(keeper_ends);
 }
 
 int cmd_report(int argc, char **argv)
 {
-	assert_null(argv[argc]);
-	join(reporter, sizeof(reporter), argv);
+	if (argv[argc])
+		abort();
+	join(found->reporter, sizeof(found->reporter), argv);
 	return 77;
 }
 
 /* ---- asking ---- */
 
-static char said[65536];
+enum { BY = 1000 }; /* plus a signal: the process died of it */
 
-/* The status; `said` has what it printed. `words` are separated by blanks. */
+/* The status; found->said has what it printed. `words` are separated by blanks. */
 static int ask(int (*command)(int, char **), const char *words)
 {
 	char text[1024], *argv[64], *save = NULL;
-	int argc = 0, status, out = dup(1), err = dup(2);
 	FILE *to = tmpfile();
+	int argc = 0, status;
+	pid_t pid;
 	size_t n;
 
-	snprintf(text, sizeof(text), "pmrec %s", words);
-	for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save))
-		argv[argc++] = w;
-	argv[argc] = NULL;
-	recorder[0] = reporter[0] = kept[0] = '\0';
-	fflush(stdout);
-	dup2(fileno(to), 1);
-	dup2(fileno(to), 2);
-	status = command(argc, argv);
-	fflush(stdout);
-	dup2(out, 1);
-	dup2(err, 2);
-	close(out);
-	close(err);
+	assert_non_null(to);
+	memset(found, 0, sizeof(*found));
+	pid = fork();
+	if (!pid) {
+		snprintf(text, sizeof(text), "pmrec %s", words);
+		for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save))
+			argv[argc++] = w;
+		argv[argc] = NULL;
+		dup2(fileno(to), 1);
+		dup2(fileno(to), 2);
+		status = command(argc, argv);
+		fflush(stdout);
+		_exit(status);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
 	rewind(to);
-	n = fread(said, 1, sizeof(said) - 1, to);
-	said[n] = '\0';
+	n = fread(found->said, 1, sizeof(found->said) - 1, to);
+	found->said[n] = '\0';
 	fclose(to);
-	return status;
+	return WIFSIGNALED(status) ? BY + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 #define PERF   "pmrec --quiet --privacy=full -o - --sources=perf -i 0"
@@ -203,15 +214,15 @@ static void words_are_translated(void **state)
 
 	for (size_t i = 0; i < sizeof(perf) / sizeof(*perf); i++) {
 		assert_int_equal(ask(cmd_perfstat, perf[i].words), 0);
-		assert_string_equal(recorder, perf[i].record);
-		assert_string_equal(reporter, perf[i].report);
-		assert_int_equal(mode, SAYS | BRIEF | (strncmp(perf[i].words, "--as=7", 6) ? 0 : NEEDS));
+		assert_string_equal(found->recorder, perf[i].record);
+		assert_string_equal(found->reporter, perf[i].report);
+		assert_int_equal(found->mode, SAYS | BRIEF | (strncmp(perf[i].words, "--as=7", 6) ? 0 : NEEDS));
 	}
 	for (size_t i = 0; i < sizeof(turbo) / sizeof(*turbo); i++) {
 		assert_int_equal(ask(cmd_turbostat, turbo[i].words), 0);
-		assert_string_equal(recorder, turbo[i].record);
-		assert_string_equal(reporter, turbo[i].report);
-		assert_int_equal(mode, TURBOSTAT);
+		assert_string_equal(found->recorder, turbo[i].record);
+		assert_string_equal(found->reporter, turbo[i].report);
+		assert_int_equal(found->mode, TURBOSTAT);
 	}
 }
 
@@ -232,22 +243,25 @@ static void recordings_are_kept(void **state)
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		assert_int_equal(ask(cmd_perfstat, row[i].words), 0);
-		assert_string_equal(kept, row[i].kept);
-		assert_string_equal(recorder, PERF " -- true");
-		assert_string_equal(reporter, row[i].report);
-		assert_int_equal(mode, SAYS);
+		assert_string_equal(found->kept, row[i].kept);
+		assert_string_equal(found->recorder, PERF " -- true");
+		assert_string_equal(found->reporter, row[i].report);
+		assert_int_equal(found->mode, SAYS);
 	}
 	assert_int_equal(ask(cmd_perfstat, "report -I 1 -i /dev/null"), 77);
-	assert_string_equal(reporter, "report stat --quiet --no-quotes --metric-style=classic --all --log-fd 2 "
-				      "/dev/null");
-	assert_string_equal(kept, "");
+	assert_string_equal(found->reporter,
+			    "report stat --quiet --no-quotes --metric-style=classic --all --log-fd 2 "
+			    "/dev/null");
+	assert_string_equal(found->kept, "");
 	assert_int_equal(ask(cmd_perfstat, "report -i /dev/null"), 77);
-	assert_string_equal(reporter, "report stat --quiet --no-quotes --metric-style=classic --log-fd 2 /dev/null");
+	assert_string_equal(found->reporter,
+			    "report stat --quiet --no-quotes --metric-style=classic --log-fd 2 /dev/null");
 	assert_int_equal(ask(cmd_perfstat, "--as=7.2 report -i /dev/null"), 77);
-	assert_string_equal(reporter, "report stat --quiet --no-quotes --metric-style=none --log-fd 2 /dev/null");
+	assert_string_equal(found->reporter,
+			    "report stat --quiet --no-quotes --metric-style=none --log-fd 2 /dev/null");
 	assert_int_equal(ask(cmd_perfstat, "report -i /nowhere"), 255);
-	assert_non_null(strstr(said, "cannot read '/nowhere': No such file"));
-	assert_string_equal(reporter, "");
+	assert_non_null(strstr(found->said, "cannot read '/nowhere': No such file"));
+	assert_string_equal(found->reporter, "");
 }
 
 /* Nothing runs; the status is that of the program, of which there are two generations. */
@@ -324,34 +338,33 @@ static void what_they_refuse_is_refused(void **state)
 		int newer = perf[i].newer == SAME ? perf[i].status : perf[i].newer;
 
 		assert_int_equal(ask(cmd_perfstat, perf[i].words), perf[i].status);
-		assert_non_null(strstr(said, perf[i].text));
+		assert_non_null(strstr(found->said, perf[i].text));
 		snprintf(words, sizeof(words), "--as=7.2 %s", perf[i].words);
 		assert_int_equal(ask(cmd_perfstat, words), newer);
-		assert_string_equal(recorder, "");
+		assert_string_equal(found->recorder, "");
 	}
 	for (size_t i = 0; i < sizeof(turbo) / sizeof(*turbo); i++) {
 		assert_int_equal(ask(cmd_turbostat, turbo[i].words), turbo[i].status);
-		assert_non_null(strstr(said, turbo[i].text));
-		assert_string_equal(recorder, "");
+		assert_non_null(strstr(found->said, turbo[i].text));
+		assert_string_equal(found->recorder, "");
 	}
 	assert_int_equal(ask(cmd_turbostat, "-v"), 0);
-	assert_string_equal(said, "turbostat version 2022.10.04 - pmrec\n");
+	assert_string_equal(found->said, "turbostat version 2022.10.04 - pmrec\n");
 	assert_int_equal(ask(cmd_turbostat, "--as=2026 --version"), 0);
-	assert_string_equal(said, "turbostat version 2026.04.21 - pmrec\n");
+	assert_string_equal(found->said, "turbostat version 2026.04.21 - pmrec\n");
 	assert_int_equal(ask(cmd_perfstat, "-a -C 0 -p 1"), 0);
-	assert_string_equal(said, "PID/TID switch overriding CPU\n");
+	assert_string_equal(found->said, "PID/TID switch overriding CPU\n");
 	assert_int_equal(ask(cmd_perfstat, "-a -p 1"), 0);
-	assert_string_equal(said, "PID/TID switch overriding SYSTEM\n");
+	assert_string_equal(found->said, "PID/TID switch overriding SYSTEM\n");
 	assert_int_equal(ask(cmd_perfstat, "--timeout 99 -a"), 0);
-	assert_non_null(strstr(said, "timeout < 100ms."));
+	assert_non_null(strstr(found->said, "timeout < 100ms."));
 	assert_int_equal(ask(cmd_perfstat, "--timeout 100 -a"), 0);
-	assert_string_equal(said, "");
+	assert_string_equal(found->said, "");
 }
 
 /* The status once it was recorded. */
 static void it_ends_as_they_do(void **state)
 {
-	enum { BY = 1000 }; /* plus a signal that it dies of */
 	static const struct {
 		bool perf;
 		const char *words;
@@ -407,18 +420,11 @@ static void it_ends_as_they_do(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
-		int status;
-		pid_t pid;
-
 		answer = row[i].answer;
 		answer_code = row[i].code;
 		reader_ends = row[i].reader;
 		keeper_ends = row[i].keeper;
-		pid = fork();
-		if (!pid)
-			_exit(ask(row[i].perf ? cmd_perfstat : cmd_turbostat, row[i].words));
-		assert_int_equal(waitpid(pid, &status, 0), pid);
-		assert_int_equal(WIFSIGNALED(status) ? BY + WTERMSIG(status) : WEXITSTATUS(status), row[i].status);
+		assert_int_equal(ask(row[i].perf ? cmd_perfstat : cmd_turbostat, row[i].words), row[i].status);
 	}
 	answer = (struct joined){ 0 };
 	answer_code = reader_ends = keeper_ends = 0;
@@ -436,30 +442,32 @@ static void ports_are_counted(void **state)
 	sysroot_put(dir, "/sys/bus/event_source/devices/uncore_iio_1/die0", "0000:3d\n");
 	snprintf(words, sizeof(words), "--root=%s --iostat=list", dir);
 	assert_int_equal(ask(cmd_perfstat, words), 0);
-	assert_string_equal(said, "S0-uncore_iio_0<0000:00>\nS1-uncore_iio_0<0000:80>\nS0-uncore_iio_1<0000:3d>\n");
-	assert_string_equal(recorder, "");
+	assert_string_equal(found->said,
+			    "S0-uncore_iio_0<0000:00>\nS1-uncore_iio_0<0000:80>\nS0-uncore_iio_1<0000:3d>\n");
+	assert_string_equal(found->recorder, "");
 	snprintf(words, sizeof(words), "--root=%s -e x -p 1 --iostat", dir);
 	assert_int_equal(ask(cmd_perfstat, words), 0);
-	assert_string_equal(said, "perf stat: --iostat: --event is ignored\nperf stat: --iostat: --pid is ignored\n");
-	assert_non_null(strstr(reporter, " --iostat=0000:00=0.0,0000:80=0.1,0000:3d=1.0 "));
-	assert_null(strstr(recorder, "-e x"));
-	assert_null(strstr(recorder, "-p 1"));
-	assert_non_null(strstr(recorder, " -a"));
+	assert_string_equal(found->said,
+			    "perf stat: --iostat: --event is ignored\nperf stat: --iostat: --pid is ignored\n");
+	assert_non_null(strstr(found->reporter, " --iostat=0000:00=0.0,0000:80=0.1,0000:3d=1.0 "));
+	assert_null(strstr(found->recorder, "-e x"));
+	assert_null(strstr(found->recorder, "-p 1"));
+	assert_non_null(strstr(found->recorder, " -a"));
 	/* Each PMU counts once, for all of its dies. */
-	assert_non_null(strstr(recorder, "-e {uncore_iio_0/event=0x83,umask=0x04,ch_mask=0xf,fc_mask=0x7/,"
-					 "uncore_iio_0/event=0x83,umask=0x01,ch_mask=0xf,fc_mask=0x7/,"
-					 "uncore_iio_0/event=0xc0,umask=0x04,ch_mask=0xf,fc_mask=0x7/,"
-					 "uncore_iio_0/event=0xc0,umask=0x01,ch_mask=0xf,fc_mask=0x7/} "
-					 "-e {uncore_iio_1/"));
-	assert_null(strstr(strstr(recorder, "{uncore_iio_0") + 1, "{uncore_iio_0"));
+	assert_non_null(strstr(found->recorder, "-e {uncore_iio_0/event=0x83,umask=0x04,ch_mask=0xf,fc_mask=0x7/,"
+						"uncore_iio_0/event=0x83,umask=0x01,ch_mask=0xf,fc_mask=0x7/,"
+						"uncore_iio_0/event=0xc0,umask=0x04,ch_mask=0xf,fc_mask=0x7/,"
+						"uncore_iio_0/event=0xc0,umask=0x01,ch_mask=0xf,fc_mask=0x7/} "
+						"-e {uncore_iio_1/"));
+	assert_null(strstr(strstr(found->recorder, "{uncore_iio_0") + 1, "{uncore_iio_0"));
 	snprintf(words, sizeof(words), "--root=%s --iostat=0000:3d,x,0001:00,0000:80", dir);
 	assert_int_equal(ask(cmd_perfstat, words), 0);
-	assert_non_null(strstr(said, "'x,0001:00,0000:80' is not a port"));
-	assert_non_null(strstr(said, "there is no port 0001:00"));
-	assert_non_null(strstr(reporter, " --iostat=0000:3d=1.0,0000:80=0.1 "));
+	assert_non_null(strstr(found->said, "'x,0001:00,0000:80' is not a port"));
+	assert_non_null(strstr(found->said, "there is no port 0001:00"));
+	assert_non_null(strstr(found->reporter, " --iostat=0000:3d=1.0,0000:80=0.1 "));
 	snprintf(words, sizeof(words), "--root=%s --iostat=0000:81", dir);
 	assert_int_equal(ask(cmd_perfstat, words), 129);
-	assert_string_equal(recorder, "");
+	assert_string_equal(found->recorder, "");
 	sysroot_remove(dir);
 }
 
@@ -471,5 +479,8 @@ int main(void)
 		cmocka_unit_test(ports_are_counted),
 	};
 
+	found = mmap(NULL, sizeof(*found), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (found == MAP_FAILED)
+		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
