@@ -174,6 +174,99 @@ static void what_cannot_be_run(void **state)
 	child_release(&c);
 }
 
+static uint64_t said(const struct pm_event *e, uint32_t key)
+{
+	return pm_map_u64(&e->attrs, key, UINT64_MAX);
+}
+
+static void its_end_is_an_event(void **state)
+{
+	static const uint64_t used[] = { 3, 4, 5, 6, 7, 8 };
+	struct child c = { .pid = 77,
+			   .status = 3 << 8,
+			   .started_ns = 100,
+			   .ended_ns = 350,
+			   .usage = { .ru_minflt = 3,
+				      .ru_majflt = 4,
+				      .ru_inblock = 5,
+				      .ru_oublock = 6,
+				      .ru_nvcsw = 7,
+				      .ru_nivcsw = 8,
+				      .ru_maxrss = 9,
+				      .ru_utime = { 1, 2 },
+				      .ru_stime = { 0, 3 } } };
+	const struct pm_value *list;
+	struct pm_event e;
+
+	child_exit_event(&c, &e, true);
+	assert_int_equal(e.type, PM_EVENT_CHILD_EXIT);
+	assert_int_equal(e.time_ns, 350);
+	assert_int_equal(said(&e, PM_EVENT_KEY_EXIT), 3);
+	assert_int_equal(said(&e, PM_EVENT_KEY_SIGNAL), UINT64_MAX);
+	assert_int_equal(said(&e, PM_EVENT_KEY_PID), 77);
+	assert_int_equal(said(&e, PM_EVENT_KEY_ELAPSED_NS), 250);
+	assert_int_equal(said(&e, PM_EVENT_KEY_USER_NS), 1000002000);
+	assert_int_equal(said(&e, PM_EVENT_KEY_SYSTEM_NS), 3000);
+	assert_int_equal(said(&e, PM_EVENT_KEY_MAXRSS), 9 * 1024);
+	list = pm_map_get(&e.attrs, PM_EVENT_KEY_RUSAGE);
+	assert_non_null(list);
+	assert_int_equal(list->array.n, 6);
+	for (size_t i = 0; i < 6; i++)
+		assert_int_equal(list->array.item[i].u64, used[i]);
+	pm_event_release(&e);
+	c.status = SIGTERM;
+	child_exit_event(&c, &e, false);
+	assert_int_equal(said(&e, PM_EVENT_KEY_EXIT), UINT64_MAX);
+	assert_int_equal(said(&e, PM_EVENT_KEY_SIGNAL), SIGTERM);
+	assert_int_equal(said(&e, PM_EVENT_KEY_PID), UINT64_MAX);
+	pm_event_release(&e);
+}
+
+/* A recorder that waits for its command, or for those before and after it, in a process of its own. 0, or the number
+ * of what went wrong. */
+static int waits(void)
+{
+	struct signals s = { .fd = -1 };
+	struct error e = { 0 };
+	struct child c;
+
+	if (signals_init(&s, NULL, true))
+		return 1;
+	fork_shell(&c, "exec sleep 100");
+	/* What asks for nothing does not end it. */
+	if (child_start(&c, &e) || kill(getpid(), SIGUSR1) || kill(getpid(), SIGTERM))
+		return 2;
+	if (!child_await(&c, &s) || child_exit_code(&c) != 128 + SIGTERM)
+		return 3;
+	child_release(&c);
+	fork_shell(&c, "exit 5");
+	if (child_start(&c, &e) || child_await(&c, &s) || child_exit_code(&c) != 5)
+		return 4;
+	child_release(&c);
+	if (child_hook(0, "--pre", "exit 0", &setup, &s, &e))
+		return 5;
+	if (child_hook(0, "--pre", "exit 3", &setup, &s, &e) != -ECANCELED ||
+	    strcmp(e.text, "--pre: 'exit 3' ended with 3"))
+		return 6;
+	e = (struct error){ 0 };
+	if (child_hook(0, "--post", "kill -INT $PPID; exec sleep 100", &setup, &s, &e) != -EINTR ||
+	    strcmp(e.text, "--post: interrupted"))
+		return 7;
+	signals_release(&s);
+	return s.fd == -1 ? 0 : 8;
+}
+
+static void it_is_awaited_with_signals_passed_on(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(waits());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +278,8 @@ int main(void)
 		cmocka_unit_test(it_has_no_blocked_signals),
 		cmocka_unit_test(its_limit_of_files_is_the_callers),
 		cmocka_unit_test(what_cannot_be_run),
+		cmocka_unit_test(its_end_is_an_event),
+		cmocka_unit_test(it_is_awaited_with_signals_passed_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

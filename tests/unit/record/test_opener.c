@@ -2,6 +2,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -284,18 +287,139 @@ static int use_bpf(void)
 	return fd >= 0 ? 0 : 6;
 }
 
-static void bpf_goes_by_way_of_it(void **state)
+/* The only child of this process; 0: unknown. */
+static pid_t child_of_us(void)
+{
+	char path[64];
+	int pid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)gettid());
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "%d", &pid) != 1)
+		pid = 0;
+	if (f)
+		fclose(f);
+	return pid;
+}
+
+static bool refuses_all(void)
+{
+	const struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE, .size = PERF_ATTR_SIZE_VER5 };
+	uint64_t bytes[2];
+
+	return !opener_runs() && opener_fd() == -1 && opener_open("/proc/vmstat", O_RDONLY) == -EPERM &&
+	       opener_perf(&a, sizeof(a), 0, -1, -1, -1, 0) == -EPERM && opener_exits() == -EPERM &&
+	       opener_io(getpid(), bytes) == -EPERM && opener_hurry(gettid(), 0) == -EPERM &&
+	       opener_bpf(BPF_MAP_CREATE, &a, 8, NULL) == -EPERM && !opener_lost();
+}
+
+/* What a recorder asks its opener for. As use_bpf(). */
+static int use_opener(void)
+{
+	struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE,
+				     .config = PERF_COUNT_SW_PAGE_FAULTS,
+				     .size = PERF_ATTR_SIZE_VER5,
+				     .read_format = PERF_FORMAT_GROUP };
+	char path[PATH_MAX + 1], byte;
+	uint64_t values[3] = { 0 }, bytes[2] = { 77, 77 };
+	int fd, leader;
+	pid_t pid;
+
+	if (!refuses_all())
+		return 1;
+	if (opener_start(true) || !opener_runs())
+		return 77;
+	/* CAP_CHOWN; numbers that no capability has. */
+	if (geteuid() == 0 && (!opener_has(0) || opener_has(63) || opener_has(64) || opener_has(1000)))
+		return 2;
+	fd = opener_open("/proc/vmstat", O_RDONLY);
+	if (fd < 3 || read(fd, &byte, 1) != 1 || fcntl(fd, F_GETFD) != FD_CLOEXEC)
+		return 3;
+	memset(path, 'x', PATH_MAX);
+	path[PATH_MAX] = '\0';
+	if (opener_open("/etc/passwd", O_RDONLY) != -EACCES || opener_open(path, O_RDONLY) != -ENAMETOOLONG)
+		return 4;
+	path[PATH_MAX - 1] = '\0';
+	if (opener_open(path, O_RDONLY) != -EACCES || opener_open("/proc/sys/kernel/none", O_RDONLY) != -ENOENT)
+		return 5;
+	/* 0 is who asks, not the opener. */
+	leader = opener_perf(&a, sizeof(a), 0, -1, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (leader >= 0) {
+		a.config = PERF_COUNT_SW_TASK_CLOCK;
+		fd = opener_perf(&a, sizeof(a), 0, -1, leader, -1, PERF_FLAG_FD_CLOEXEC);
+		if (fd < 0 || fd == leader || read(leader, values, sizeof(values)) != sizeof(values) ||
+		    values[0] != 2 || !values[2])
+			return 6;
+		if (opener_perf(&a, sizeof(a), 0, -1, -1, fd, PERF_FLAG_PID_CGROUP) >= 0)
+			return 7;
+	}
+	if (opener_io(1 << 30, bytes) != -ENOENT)
+		return 8;
+	if (!access("/proc/self/io", R_OK) && (opener_io(getpid(), bytes) || bytes[0] == 77 || bytes[1] == 77))
+		return 9;
+	if (opener_hurry(1, 0) != -ESRCH)
+		return 10;
+	if (!opener_hurry(gettid(), 0) && getpriority(PRIO_PROCESS, 0) != -20)
+		return 11;
+	if (!opener_hurry(gettid(), 3) && sched_getscheduler(0) != (SCHED_FIFO | SCHED_RESET_ON_FORK))
+		return 12;
+	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
+	pid = child_of_us();
+	if (opener_lost() || !pid)
+		return pid ? 13 : 0;
+	kill(pid, SIGKILL);
+	poll(&(struct pollfd){ .fd = opener_fd() }, 1, -1);
+	if (!opener_lost() || !refuses_all())
+		return 14;
+	/* One that is wanted by nobody does not run. */
+	return opener_start(false) || !refuses_all() ? 15 : 0;
+}
+
+/* A process that inherits one forgets it; the other's goes on, until it is ended. */
+static int inherit_opener(void)
+{
+	pid_t pid;
+	int status;
+
+	if (opener_start(true) || !opener_runs())
+		return 77;
+	pid = fork();
+	if (!pid) {
+		opener_forget();
+		_exit(refuses_all() ? 0 : 1);
+	}
+	if (waitpid(pid, &status, 0) != pid || status)
+		return 1;
+	if (opener_open("/proc/vmstat", O_RDONLY) < 0 || opener_lost())
+		return 2;
+	opener_end();
+	return refuses_all() && waitpid(-1, NULL, WNOHANG) == -1 ? 0 : 3;
+}
+
+static void in_a_process(int (*test)(void))
 {
 	pid_t pid = fork();
 	int status = 0;
 
 	if (!pid)
-		_exit(use_bpf());
+		_exit(test());
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	if (WEXITSTATUS(status) == 77)
 		skip();
 	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void bpf_goes_by_way_of_it(void **state)
+{
+	in_a_process(use_bpf);
+}
+
+static void a_recorder_asks_it(void **state)
+{
+	in_a_process(use_opener);
+	in_a_process(inherit_opener);
 }
 
 /* Its end is waited for, but not for ever. */
@@ -319,6 +443,7 @@ int main(void)
 		cmocka_unit_test(others),
 		cmocka_unit_test(baggage),
 		cmocka_unit_test(bpf_goes_by_way_of_it),
+		cmocka_unit_test(a_recorder_asks_it),
 		cmocka_unit_test(one_that_was_stopped),
 	};
 
