@@ -218,13 +218,15 @@ static void formulas_stay_formulas(void **state)
 	(void)state;
 	begin(&b);
 	for (uint32_t k = 0; k <= PM_METRIC_HELP; k++)
-		one.array.item[k] = pm_text(k == PM_METRIC_NAME      ? "zqmetric" :
-					    k == PM_METRIC_FORMULA   ? "zqmetric-1 + cpu/event=1,name=zqevent/" :
-					    k == PM_METRIC_THRESHOLD ? "zqmetric - 2" :
-					    k == PM_METRIC_GROUPS    ? "zqgroup,TopdownL1;zqold" :
-								       "");
+		one.array.item[k] =
+			pm_text(k == PM_METRIC_NAME      ? "zqmetric" :
+				k == PM_METRIC_FORMULA   ? "zqmetric-1 + cpu/event=1,name=zqevent/ + zqtask-3-z" :
+				k == PM_METRIC_THRESHOLD ? "zqmetric - 2" :
+				k == PM_METRIC_GROUPS    ? "zqgroup,TopdownL1;zqold" :
+							   "");
 	list.array.item[0] = one;
 	set(&b.model.header, PM_HEADER_METRICS, list);
+	set(&b.model.instance[0].attrs, PM_INSTANCE_COMM, pm_text("zqtask"));
 	builder_write(&b, 0, 3);
 	builder_finish(&b);
 	redact_bytes(&b.file, &out);
@@ -242,7 +244,8 @@ static void formulas_stay_formulas(void **state)
 		if (k == PM_METRIC_THRESHOLD)
 			assert_string_equal(text, " - 2");
 		else
-			assert_int_equal(strncmp(text, "-1 + cpu/event=1,name=event\\-", 28), 0);
+			assert_true(!strncmp(text, "-1 + cpu/event=1,name=event\\-", 28) &&
+				    strstr(text, "/ + task\\-") && !strcmp(text + strlen(text) - 4, "-3-z"));
 	}
 	assert_null(strstr(got[PM_METRIC_GROUPS].str.data, "zq"));
 	assert_non_null(strstr(got[PM_METRIC_GROUPS].str.data, ",TopdownL1;metric-"));

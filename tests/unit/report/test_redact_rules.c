@@ -1,0 +1,513 @@
+/* What becomes of each kind of field when a recording is redacted. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/copy/redact.h"
+#include "tests/unit/lib/builder.h"
+#include "tests/unit/lib/bytes.h"
+
+static struct reading of_row(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	(void)b, (void)i;
+	return (struct reading){ !strcmp(counter, "state.of") ? row + 1 : 1000 + row, 0 };
+}
+
+static void set(struct pm_map *m, uint32_t key, struct pm_value v)
+{
+	assert_int_equal(pm_map_set(m, key, v), 0);
+}
+
+/* "one|two": an array of texts. */
+static struct pm_value texts(const char *text)
+{
+	struct pm_value v = pm_array(16);
+
+	for (v.array.n = 0; *text; text += *text == '|') {
+		size_t n = strcspn(text, "|");
+
+		v.array.item[v.array.n++] = pm_text_n(text, n);
+		text += n;
+	}
+	return v;
+}
+
+/* Whether a text is as wanted; in `want`, '#' stands for the eight digits of a pseudonym. */
+static void is(const char *got, const char *want, const char *what)
+{
+	const char *p = got ? got : "(null)", *q = want ? want : "(null)";
+
+	for (; *p && *q; p++, q++)
+		if (*q == '#' && strspn(p, "0123456789abcdef") >= 8)
+			p += 7;
+		else if (*p != *q)
+			break;
+	if (*p || *q)
+		fail_msg("%s: \"%s\", not \"%s\"", what, got, want);
+}
+
+static void is_text(const struct pm_map *m, uint32_t key, const char *want, const char *what)
+{
+	is(pm_map_text(m, key, NULL), want, what);
+}
+
+static void are_texts(const struct pm_value *v, const char *want, const char *what)
+{
+	SCOPED(buf_release) struct buf all = BUF_INIT;
+
+	assert_true(v && v->kind == PM_VALUE_ARRAY);
+	for (uint32_t i = 0; i < v->array.n; i++)
+		buf_printf(&all, "%s%s", i ? "|" : "",
+			   v->array.item[i].kind == PM_VALUE_TEXT ? v->array.item[i].str.data : "?");
+	is(buf_str(&all), want, what);
+}
+
+/* A recording that says who made it: its words begin with zq. */
+static void begin(struct builder *b)
+{
+	struct pm_map *h = &b->model.header;
+
+	builder_init(b, of_row);
+	set(h, PM_HEADER_HOST, pm_text("zqhost.zqdomain.org"));
+	set(h, PM_HEADER_ARGUMENTS, texts("zqargone|zqargtwo|/srv/zqpath/x"));
+}
+
+static const struct pm_model *redacted(struct builder *b, const struct redact_options *o, struct pm_reader **r,
+				       struct buf *out)
+{
+	struct rewrite_rules rules = { .history = "redacted" };
+	struct error e = { 0 };
+	struct redact *redact;
+	struct rewrite *w;
+
+	builder_finish(b);
+	*r = open_bytes(&b->file);
+	assert_int_equal(redact_new(&redact, o, &e), 0);
+	assert_int_equal(redact_look(redact, *r, &e), 0);
+	pm_reader_close(*r);
+	*r = open_bytes(&b->file);
+	redact_rules(redact, &rules);
+	assert_int_equal(rewrite_new(&w, &rules, take, out, &e), 0);
+	assert_int_equal(rewrite_recording(w, *r, &e), 0);
+	assert_int_equal(rewrite_finish(w, &e), 0);
+	rewrite_free(w);
+	pm_reader_close(*r);
+	redact_free(redact);
+	*r = open_bytes(out);
+	return pm_reader_model(*r);
+}
+
+static void read_all(struct pm_reader *r)
+{
+	struct pm_item item;
+
+	while (pm_reader_next(r, &item) == 1)
+		assert_int_not_equal(item.kind, PM_ITEM_DAMAGE);
+}
+
+static void end(struct builder *b, struct pm_reader *r, struct buf *out)
+{
+	pm_reader_close(r);
+	buf_release(out);
+	builder_release(b);
+}
+
+static void headers(void **state)
+{
+	static const struct {
+		struct redact_options options;
+		const char *host, *user, *classes;
+	} cases[] = {
+		{ { 0 }, "host-#", NULL, "machine|person" },
+		{ { .keep = "machine" }, "zqhost.zqdomain.org", NULL, "person" },
+		{ { .keep = "person" }, "host-#", "zquser", "machine" },
+		{ { .keep = "user,host", .shift_time = true },
+		  "zqhost.zqdomain.org",
+		  "zquser",
+		  "machine|person|time" },
+		{ { .keep = "person,machine,time" }, "zqhost.zqdomain.org", "zquser", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct buf out = BUF_INIT;
+		const struct pm_model *m;
+		struct pm_reader *r;
+		struct builder b;
+		bool all = cases[i].options.keep && strstr(cases[i].options.keep, "person");
+
+		begin(&b);
+		set(&b.model.header, PM_HEADER_USER, pm_text("zquser"));
+		set(&b.model.header, PM_HEADER_MACHINE_ID, pm_text(""));
+		set(&b.model.header, PM_HEADER_BIOS, pm_text("zqbios"));
+		set(&b.model.header, PM_HEADER_KERNEL, pm_u64(6)); /* of another kind than it should be */
+		set(&b.model.header, PM_HEADER_OS, pm_text("Linux of zqargone, zqargtwos, xzqargone"));
+		set(&b.model.header, PM_HEADER_TOOL, pm_text("see /home/zq"));
+		set(&b.model.header, PM_HEADER_PARANOID, pm_u64(2));
+		set(&b.model.header, PM_HEADER_HISTORY,
+		    texts("cut --since=zq|merged zq|zqother|bundled: 1 snapshot in 2 is kept|bundled zq"));
+		set(&b.model.header, 77, pm_text("zqlater"));
+		set(&b.model.header, 404, pm_text("zqlater"));
+		builder_write(&b, 0, 1);
+		m = redacted(&b, &cases[i].options, &r, &out);
+		read_all(r);
+		is_text(&m->header, PM_HEADER_HOST, cases[i].host, "host");
+		is_text(&m->header, PM_HEADER_USER, cases[i].user, "user");
+		is_text(&m->header, PM_HEADER_KERNEL, NULL, "kernel");
+		is_text(&m->header, PM_HEADER_OS,
+			all ? "Linux of zqargone, zqargtwos, xzqargone" : "Linux of redacted, redacteds, xredacted",
+			"os");
+		is_text(&m->header, PM_HEADER_TOOL, "redacted", "tool");
+		is_text(&m->header, PM_HEADER_MACHINE_ID,
+			cases[i].options.keep && strstr(cases[i].options.keep, "machine") ? "" : NULL, "machine id");
+		assert_int_equal(pm_map_u64(&m->header, PM_HEADER_PARANOID, 9), 2);
+		assert_null(pm_map_get(&m->header, 77));
+		assert_null(pm_map_get(&m->header, 404));
+		are_texts(pm_map_get(&m->header, PM_HEADER_HISTORY),
+			  "cut|merged|changed|bundled: 1 snapshot in 2 is kept|bundled|redacted", "history");
+		are_texts(pm_map_get(&m->header, PM_HEADER_REDACTED), cases[i].classes, "classes");
+		end(&b, r, &out);
+	}
+}
+
+/* Refusals: what is no event and not plain is hidden, and so are hints. */
+static void probes(void **state)
+{
+	static const struct {
+		const char *source, *what, *hint;
+		const char *new_source, *new_what, *new_hint;
+	} cases[] = {
+		{ "perf", "cycles", "sysctl it", "perf", "cycles", "sysctl it" },
+		{ "cpuidle", "cycles, instructions", "modprobe msr", "cpuidle", "cycles, instructions",
+		  "modprobe msr" },
+		{ "cpuidle", "cycles, zqevent", "modprobe zqmodule", "cpuidle", "redacted", NULL },
+		{ "stat", "cycles,  event-0123abcd", "see zqhost", "stat", "cycles,  event-0123abcd", "see host-#" },
+		{ "stat", "cannot open /home/core", "see /tmp/core", "stat", "redacted", "redacted" },
+		{ "zqsource", "cannot open /proc/stat", "", "redacted", "cannot open /proc/stat", NULL },
+		{ "stat", "zqhost", NULL, "stat", "host-#", NULL },
+		{ "stat", "", NULL, "stat", "", NULL },
+	};
+	struct buf out = BUF_INIT;
+	const struct pm_model *m;
+	struct pm_reader *r;
+	struct builder b;
+
+	(void)state;
+	begin(&b);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct pm_probe p = { .source = (char *)cases[i].source,
+				      .what = (char *)cases[i].what,
+				      .hint = (char *)cases[i].hint,
+				      .reason = 7 };
+
+		set(&p.attrs, 3, pm_text("zqattr"));
+		assert_int_equal(pm_model_add_probe(&b.model, &p), 0);
+		pm_map_release(&p.attrs);
+	}
+	builder_write(&b, 0, 1);
+	m = redacted(&b, &(struct redact_options){ 0 }, &r, &out);
+	read_all(r);
+	assert_int_equal(m->n_probes, sizeof(cases) / sizeof(*cases));
+	for (uint32_t i = 0; i < m->n_probes; i++) {
+		is(m->probe[i].source, cases[i].new_source, cases[i].source);
+		is(m->probe[i].what, cases[i].new_what, cases[i].what);
+		is(m->probe[i].hint, cases[i].new_hint, cases[i].hint);
+		assert_int_equal(m->probe[i].attrs.n, 0);
+		assert_int_equal(m->probe[i].reason, 7);
+	}
+	end(&b, r, &out);
+}
+
+/* Values read once: known ones of a class that may stay. */
+static void configs(void **state)
+{
+	static const struct {
+		const char *name, *value;
+		enum pm_privacy privacy;
+		const char *plain, *shifted, *machine; /* without options, with --shift-time, with --keep=machine */
+	} cases[] = {
+		{ "cpufreq.driver", "intel_pstate", PM_PRIVACY_TECHNICAL, "intel_pstate", "intel_pstate",
+		  "intel_pstate" },
+		{ "cpufreq", "by zqargone", PM_PRIVACY_TECHNICAL, "by redacted", "by redacted", "by redacted" },
+		{ "cpufreq.file", "/opt/core", PM_PRIVACY_TECHNICAL, "redacted", "redacted", "redacted" },
+		{ "strange.driver", "core", PM_PRIVACY_TECHNICAL, NULL, NULL, NULL },
+		{ "cpuid.00000003.0", "core", PM_PRIVACY_TECHNICAL, NULL, NULL, NULL },
+		{ "cpuid.00000030.0", "core", PM_PRIVACY_TECHNICAL, "core", "core", "core" },
+		{ "msr.0x10", "1", PM_PRIVACY_TECHNICAL, "1", NULL, "1" },
+		{ "msr.aperf", "1", PM_PRIVACY_TECHNICAL, "1", NULL, "1" },
+		{ "msr.0x11", "1", PM_PRIVACY_TECHNICAL, "1", "1", "1" },
+		{ "machine.serial", "zqserial", PM_PRIVACY_MACHINE, NULL, NULL, "zqserial" },
+		{ "machine.file", "/opt/zqargone", PM_PRIVACY_MACHINE, NULL, NULL, "/opt/redacted" },
+		{ "machine.owner", "zqowner", PM_PRIVACY_PERSON, NULL, NULL, NULL },
+		{ "machine.when", "9", PM_PRIVACY_TIME, "9", NULL, "9" },
+	};
+	static const struct redact_options options[] = { { 0 }, { .shift_time = true }, { .keep = "machine" } };
+
+	(void)state;
+	for (size_t o = 0; o < 3; o++) {
+		struct pm_config extra = { .kind = PM_SYSTEM, .name = (char *)"cpufreq.bytes" };
+		struct buf out = BUF_INIT;
+		const struct pm_model *m;
+		struct pm_reader *r;
+		struct builder b;
+		uint32_t left = 0;
+
+		begin(&b);
+		for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+			struct pm_config c = { .kind = PM_SYSTEM,
+					       .name = (char *)cases[i].name,
+					       .privacy = cases[i].privacy,
+					       .value = pm_text(cases[i].value) };
+
+			assert_int_equal(pm_model_add_config(&b.model, &c), 0);
+			pm_value_release(&c.value);
+		}
+		/* Bytes go if anything is in them, and maps always. */
+		for (int k = 0; k < 3; k++) {
+			static const char *const names[] = { "gfx.bytes", "gfx.secret", "gfx.map" };
+
+			extra.name = (char *)names[k];
+			extra.value = pm_bytes(k ? "..ZQARGONE." : "..........", 10);
+			if (k == 2) {
+				pm_value_release(&extra.value);
+				extra.value = (struct pm_value){ .kind = PM_VALUE_MAP };
+				set(&extra.value.map, 1, pm_text("core"));
+			}
+			assert_int_equal(pm_model_add_config(&b.model, &extra), 0);
+			pm_value_release(&extra.value);
+		}
+		builder_write(&b, 0, 1);
+		m = redacted(&b, &options[o], &r, &out);
+		read_all(r);
+		for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+			const char *want = o == 0 ? cases[i].plain : o == 1 ? cases[i].shifted : cases[i].machine;
+			const struct pm_config *c = pm_model_config(m, cases[i].name, PM_NONE);
+
+			left += want != NULL;
+			is(c ? c->value.str.data : NULL, want, cases[i].name);
+		}
+		assert_int_equal(m->n_configs, left + 1);
+		assert_non_null(pm_model_config(m, "gfx.bytes", PM_NONE));
+		end(&b, r, &out);
+	}
+}
+
+/* Counters keep what is technical of them, and names that differ stay different. */
+static void counters(void **state)
+{
+	static const struct {
+		const char *source, *name, *display, *unit, *scale;
+		uint32_t key; /* and a text of an attribute; 0: none */
+		const char *text;
+		const char *new_source, *new_name, *new_display, *new_unit, *new_scale, *new_text;
+	} cases[] = {
+		{ "stat", "stat.user", "user", "s", NULL, PM_COUNTER_HELP, "Time of zqhost", "stat", "stat.user",
+		  "user", "s", NULL, "Time of host-#" },
+		{ "interrupts", "interrupts.zqargone", "irq", "1", NULL, 0, NULL, "interrupts", "interrupts.redacted",
+		  "irq", "1", NULL, NULL },
+		{ "interrupts", "interrupts.zqargtwo", "irq", "1", NULL, 0, NULL, "interrupts",
+		  "interrupts.redacted#2", "irq", "1", NULL, NULL },
+		{ "interrupts", "interrupts.ZQARGTWO", "zqargone", "1", NULL, 0, NULL, "interrupts",
+		  "interrupts.redacted#3", "redacted", "1", NULL, NULL },
+		{ "perf", "cycles", "cycles", "1", "1e-6", PM_COUNTER_PERF_GROUP_NAME, "zqgroup", "perf", "cycles",
+		  "cycles", "1", "1e-6", "group-#" },
+		{ "perf", "instructions", "mine", "1", NULL, PM_COUNTER_PERF_GROUP_NAME, "core", "perf",
+		  "instructions", "mine", "1", NULL, "core" },
+		{ "perf", "zqevent", "zqevent", "zqunit", NULL, PM_COUNTER_PERF_USER_TEXT, "zqevent:u", "perf",
+		  "event-#", "event-#", "1", NULL, NULL },
+		{ "perf", "zqmember", "zqmember", "J", NULL, PM_COUNTER_MEMBER, "core", "perf", "event-#", "event-#",
+		  "J", NULL, NULL },
+		{ "perf", "zqfamily", "zqfamily", "J", NULL, PM_COUNTER_FAMILY, "core", "perf", "event-#", "event-#",
+		  "J", NULL, NULL },
+		{ "add", "add.zqmine", "zqmine", "Cel", NULL, PM_COUNTER_HELP, "core", "add", "add.counter-#",
+		  "counter-#", "Cel", NULL, NULL },
+		{ "add", "add.temp1", "temp1", "Cel", NULL, PM_COUNTER_HELP, "/sys/class/net/zqif/speed", "add",
+		  "add.temp1", "temp1", "Cel", NULL, NULL },
+		{ "add", "add.temp2", "temp2", "Cel", NULL, PM_COUNTER_HELP, "/sys/class/hwmon/hwmon12345678/temp1",
+		  "add", "add.temp2", "temp2", "Cel", NULL, NULL },
+		{ "add", "add.temp3", "temp3", "Cel", NULL, PM_COUNTER_HELP, "/sys/class/hwmon/hwmon3/temp1", "add",
+		  "add.temp3", "temp3", "Cel", NULL, "/sys/class/hwmon/hwmon3/temp1" },
+		{ "stat", "stat.nice", "nice", "s", NULL, PM_COUNTER_PERF_CGROUP, "zqgroup", "stat", "stat.nice",
+		  "nice", "s", NULL, "cgroup-#" },
+		{ "stat", "stat.idle", "idle", "s", NULL, PM_COUNTER_DEVICES, "zqdevice", "stat", "stat.idle", "idle",
+		  "s", NULL, NULL },
+	};
+	struct buf out = BUF_INIT;
+	const struct pm_model *m;
+	struct pm_reader *r;
+	struct builder b;
+	uint32_t id[sizeof(cases) / sizeof(*cases)];
+
+	(void)state;
+	begin(&b);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct pm_counter c = { .width = 64, .scale = { 1, 1, (char *)cases[i].scale } };
+
+		c.source = (char *)cases[i].source;
+		c.name = (char *)cases[i].name;
+		c.display = (char *)cases[i].display;
+		c.unit = (char *)cases[i].unit;
+		if (cases[i].key)
+			set(&c.attrs, cases[i].key, pm_text(cases[i].text));
+		set(&c.attrs, PM_COUNTER_LANE, pm_u64(i));
+		id[i] = (uint32_t)pm_model_add_counter(&b.model, &c);
+		assert_int_equal(id[i], i + 1);
+		pm_map_release(&c.attrs);
+	}
+	builder_group(&b, PM_SYSTEM, 1, 0, id, sizeof(cases) / sizeof(*cases));
+	builder_write(&b, 0, 2);
+	m = redacted(&b, &(struct redact_options){ 0 }, &r, &out);
+	read_all(r);
+	assert_int_equal(m->n_counters, sizeof(cases) / sizeof(*cases));
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		const struct pm_counter *c = &m->counter[i];
+
+		is(c->source, cases[i].new_source, cases[i].name);
+		is(c->name, cases[i].new_name, cases[i].name);
+		is(c->display, cases[i].new_display, cases[i].name);
+		is(c->unit, cases[i].new_unit, cases[i].name);
+		is(c->scale.text, cases[i].new_scale, cases[i].name);
+		if (cases[i].key)
+			is_text(&c->attrs, cases[i].key, cases[i].new_text, cases[i].name);
+		assert_int_equal(pm_map_u64(&c->attrs, PM_COUNTER_LANE, 99), i);
+	}
+	end(&b, r, &out);
+}
+
+/* Instances, PMUs, types of CPUs. */
+static void machines(void **state)
+{
+	struct buf out = BUF_INIT;
+	const struct pm_model *m;
+	struct pm_instance *i;
+	struct pm_pmu pmu = { 0 };
+	struct pm_value files;
+	struct pm_reader *r;
+	struct builder b;
+
+	(void)state;
+	begin(&b);
+	b.model.topology.type = calloc(2, sizeof(char *));
+	b.model.topology.type[0] = strdup("cpu_core");
+	b.model.topology.type[1] = strdup("zqargone");
+	b.model.topology.n_types = 2;
+	i = b.model.instance;
+	set(&i[0].attrs, PM_INSTANCE_CPUS, pm_text("0-3,7"));
+	set(&i[1].attrs, PM_INSTANCE_CPUS, pm_text("0-3 zq"));
+	set(&i[2].attrs, PM_INSTANCE_COMM, pm_text("zqsh"));
+	set(&i[2].attrs, PM_INSTANCE_PARENT_COMM, pm_text("zqparent"));
+	set(&i[2].attrs, PM_INSTANCE_ARGUMENTS, pm_text("zqsh -x"));
+	set(&i[2].attrs, PM_INSTANCE_PID, pm_u64(4711));
+	set(&i[3].attrs, PM_INSTANCE_CGROUP, pm_text("/zq.slice"));
+	set(&i[3].attrs, PM_INSTANCE_DEVICE_PATH, pm_text("/sys/devices/zq"));
+	set(&i[3].attrs, PM_INSTANCE_LEVEL, pm_u64(3));
+	set(&pmu.attrs, PM_PMU_NAME, pm_text("cpu"));
+	set(&pmu.attrs, PM_PMU_TYPE, pm_u64(4));
+	set(&pmu.attrs, 66, pm_text("zqlater"));
+	files = pm_array(5);
+	files.array.item[0] = texts("zqfile|x");
+	files.array.item[1] = texts("peer|0");
+	files.array.item[2] = texts("peer|0|1");
+	files.array.item[3] = pm_text("peer");
+	files.array.item[4] = texts("rdpmc|zqargone");
+	set(&pmu.attrs, PM_PMU_FILES, files);
+	assert_int_equal(pm_model_add_pmu(&b.model, &pmu), 0);
+	pm_map_release(&pmu.attrs);
+	builder_write(&b, 0, 1);
+	m = redacted(&b, &(struct redact_options){ 0 }, &r, &out);
+	read_all(r);
+	is(m->topology.type[0], "cpu_core", "type");
+	is(m->topology.type[1], "redacted", "type");
+	i = m->instance;
+	is_text(&i[0].attrs, PM_INSTANCE_CPUS, "0-3,7", "cpus");
+	is_text(&i[1].attrs, PM_INSTANCE_CPUS, NULL, "cpus");
+	is_text(&i[2].attrs, PM_INSTANCE_COMM, "task-#", "comm");
+	is_text(&i[2].attrs, PM_INSTANCE_PARENT_COMM, "task-#", "comm");
+	is_text(&i[2].attrs, PM_INSTANCE_ARGUMENTS, NULL, "arguments");
+	assert_null(pm_map_get(&i[2].attrs, PM_INSTANCE_PID));
+	is_text(&i[3].attrs, PM_INSTANCE_CGROUP, "cgroup-#", "cgroup");
+	is_text(&i[3].attrs, PM_INSTANCE_DEVICE_PATH, "device-#", "device path");
+	assert_int_equal(pm_map_u64(&i[3].attrs, PM_INSTANCE_LEVEL, 0), 3);
+	is_text(&m->pmu[0].attrs, PM_PMU_NAME, "cpu", "PMU");
+	assert_int_equal(pm_map_u64(&m->pmu[0].attrs, PM_PMU_TYPE, 0), 4);
+	assert_null(pm_map_get(&m->pmu[0].attrs, 66));
+	assert_int_equal(pm_map_get(&m->pmu[0].attrs, PM_PMU_FILES)->array.n, 2);
+	are_texts(&pm_map_get(&m->pmu[0].attrs, PM_PMU_FILES)->array.item[0], "peer|0", "file");
+	are_texts(&pm_map_get(&m->pmu[0].attrs, PM_PMU_FILES)->array.item[1], "rdpmc|redacted", "file");
+	end(&b, r, &out);
+}
+
+/* Events, and texts that are values. */
+static void events_and_texts(void **state)
+{
+	static const struct {
+		uint32_t type, key;
+		const char *text, *becomes; /* NULL: the event is gone */
+	} cases[] = {
+		{ PM_EVENT_MARKER, PM_EVENT_KEY_TEXT, "zqmarker", "marker-#" },
+		{ PM_EVENT_NOTE, PM_EVENT_KEY_NOTE, "the marmalade was full", "redacted" },
+		{ PM_EVENT_NOTE, PM_EVENT_KEY_NOTE, "the output was opened again", "the output was opened again" },
+		{ PM_EVENT_NOTE, PM_EVENT_KEY_NOTE, "zqhost was opened again", "host-# was opened again" },
+		{ PM_EVENT_NOTE, PM_EVENT_KEY_NOTE, "of u42x", "redacted" },
+		{ 77, PM_EVENT_KEY_NOTE, "again", NULL },
+		{ PM_EVENT_FAILED, PM_EVENT_KEY_SOURCE, "zqargone", "redacted" },
+	};
+	static const char *const words[] = { "performance", "zqmode", "zqhost" }, *const become[] = { "performance",
+												      "text-#",
+												      "text-#" };
+	struct buf out = BUF_INIT;
+	const struct pm_model *m;
+	struct pm_reader *r;
+	struct pm_item item;
+	struct builder b;
+	uint32_t id, at = 0;
+
+	(void)state;
+	begin(&b);
+	id = builder_counter(&b, "state.of", "1", PM_STATE, PM_AGG_NONE);
+	builder_counter_at(&b, id)->type = PM_TEXT;
+	for (int k = 0; k < 3; k++)
+		assert_int_equal(pm_model_add_string(&b.model, words[k], strlen(words[k]), false), k + 1);
+	builder_group(&b, PM_SYSTEM, 1, 0, &id, 1);
+	builder_write(&b, 0, 3);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct pm_event e = { .type = (enum pm_event_type)cases[i].type,
+				      .time_ns = BUILDER_START_NS + 2500000000 };
+
+		set(&e.attrs, cases[i].key, pm_text(cases[i].text));
+		set(&e.attrs, 80, pm_text("zqlater"));
+		assert_int_equal(pm_writer_event(b.writer, &e), 0);
+		pm_event_release(&e);
+	}
+	m = redacted(&b, &(struct redact_options){ 0 }, &r, &out);
+	while (pm_reader_next(r, &item) == 1) {
+		if (item.kind != PM_ITEM_EVENT)
+			continue;
+		while (at < sizeof(cases) / sizeof(*cases) && !cases[at].becomes)
+			at++;
+		assert_in_range(at, 0, sizeof(cases) / sizeof(*cases) - 1);
+		assert_int_equal(item.event->type, cases[at].type);
+		assert_int_equal(item.event->attrs.n, 1);
+		is_text(&item.event->attrs, cases[at].key, cases[at].becomes, cases[at].text);
+		at++;
+	}
+	assert_int_equal(at, sizeof(cases) / sizeof(*cases));
+	assert_int_equal(m->n_strings, 3);
+	for (uint32_t k = 0; k < 3; k++)
+		is(m->string[k].str.data, become[k], words[k]);
+	end(&b, r, &out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(headers),  cmocka_unit_test(probes),   cmocka_unit_test(configs),
+		cmocka_unit_test(counters), cmocka_unit_test(machines), cmocka_unit_test(events_and_texts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
