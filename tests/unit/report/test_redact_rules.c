@@ -391,6 +391,7 @@ static void machines(void **state)
 
 	(void)state;
 	begin(&b);
+	free(b.model.topology.type);
 	b.model.topology.type = calloc(2, sizeof(char *));
 	b.model.topology.type[0] = strdup("cpu_core");
 	b.model.topology.type[1] = strdup("zqargone");

@@ -129,6 +129,7 @@ static void world(struct builder *b)
 
 	builder_init(b, of_row);
 	t = &b->model.topology;
+	free(t->type);
 	t->type = calloc(2, sizeof(*t->type));
 	t->type[0] = strdup("cpu_core");
 	t->type[1] = strdup("cpu_atom");
@@ -139,6 +140,7 @@ static void world(struct builder *b)
 	t->cpu[0].capacity = 512;
 	t->cpu[7].online = false;
 	labels = lists("site north,lone,rack");
+	pm_value_release(&labels.array.item[2]);
 	labels.array.item[2] = pm_array(2);
 	labels.array.item[2].array.item[0] = pm_text("rack");
 	labels.array.item[2].array.item[1] = pm_u64(4);
