@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,10 +17,16 @@ static ssize_t file_read(void *ctx, void *data, size_t len)
 	const struct file *f = ctx;
 	ssize_t n;
 
-	do
-		n = read(f->fd, data, len);
-	while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n;
+	while ((n = read(f->fd, data, len)) < 0) {
+		struct pollfd p = { .fd = f->fd, .events = POLLIN };
+
+		/* Whoever shares a pipe may have made it one that does not wait. */
+		if (errno == EAGAIN)
+			poll(&p, 1, -1);
+		else if (errno != EINTR)
+			return -errno;
+	}
+	return n;
 }
 
 static int file_seek(void *ctx, uint64_t offset)

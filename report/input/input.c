@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/compress.h"
@@ -99,9 +100,11 @@ static int peek(struct pm_input *in, struct pm_input *inner, const struct peeked
 bool input_being_written(const char *path)
 {
 	bool locked = false;
+	struct stat st;
 	int fd;
 
-	if (!strcmp(path, "-"))
+	/* Whoever writes into a FIFO loses what it wrote while another opens and closes it. */
+	if (!strcmp(path, "-") || stat(path, &st) || !S_ISREG(st.st_mode))
 		return false;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)

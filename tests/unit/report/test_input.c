@@ -1,6 +1,7 @@
 /* Files that commands write and copies that they read, and points in time. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -232,6 +235,48 @@ static int append(void *ctx, const void *data, size_t len)
 
 	buf_add(b, data, len);
 	return b->len > 2 * MIB ? -ENOSPC : b->err;
+}
+
+/* What was written into a FIFO stays there for whoever reads it, and a pipe that does not wait is waited for. */
+static void pipes(void **state)
+{
+	struct error e = { 0 };
+	char text[8] = "";
+	struct pm_input in;
+	int fd, end[2];
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	fd = open("fifo", O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_false(input_being_written("fifo"));
+	close(fd);
+	assert_int_equal(unlink("fifo"), 0);
+	assert_int_equal(pipe2(end, O_CLOEXEC), 0);
+	assert_int_equal(fcntl(end[0], F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(write(end[1], "abcdefgh", 8), 8);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		int left;
+
+		while (!ioctl(end[1], FIONREAD, &left) && left)
+			sched_yield();
+		usleep(1000);
+		_exit(write(end[1], "i", 1) != 1);
+	}
+	close(end[1]);
+	assert_int_equal(dup2(end[0], STDIN_FILENO), STDIN_FILENO);
+	close(end[0]);
+	assert_int_equal(input_bytes(&in, "-", &e), 0);
+	assert_int_equal(in.read(in.ctx, text, 8), 8);
+	assert_int_equal(in.read(in.ctx, text, 8), 1);
+	assert_int_equal(*text, 'i');
+	assert_int_equal(in.read(in.ctx, text, 8), 0);
+	in.close(in.ctx);
+	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
 /* The first MiB is deflated, the rest only wrapped; what comes out is what went in. */
@@ -518,6 +563,7 @@ int main(void)
 		cmocka_unit_test(complete_or_never),
 		cmocka_unit_test(inputs),
 		cmocka_unit_test(copies),
+		cmocka_unit_test(pipes),
 		cmocka_unit_test(packed),
 		cmocka_unit_test(followed),
 		cmocka_unit_test(zstd_and_plain),
