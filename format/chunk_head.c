@@ -211,7 +211,13 @@ static void decode_flags(struct cbor *c, struct chunk_head *h, struct written *w
 	}
 }
 
-static void decode_groups(struct cbor *c, uint32_t **group, uint32_t *n_groups, uint32_t *cap)
+/* Whether it may name so many more groups. */
+static bool names(const struct chunk_head *h, uint32_t more)
+{
+	return !h->groups_most || h->n_groups + h->n_lost + more <= h->groups_most;
+}
+
+static void decode_groups(struct cbor *c, struct chunk_head *h, uint32_t **group, uint32_t *n_groups, uint32_t *cap)
 {
 	size_t n = cbor_array(c);
 
@@ -224,6 +230,10 @@ static void decode_groups(struct cbor *c, uint32_t **group, uint32_t *n_groups, 
 
 		if (!first || !count || count - 1 > UINT32_MAX - first || *n_groups + count > PM_MAX_GROUPS) {
 			cbor_fail(c);
+			return;
+		}
+		if (!names(h, count)) {
+			c->err = -E2BIG;
 			return;
 		}
 		if (array_hold(group, cap, *n_groups + count, sizeof(**group))) {
@@ -315,11 +325,11 @@ static void decode_map(struct cbor *c, struct chunk_head *h, struct written *w)
 			h->key = false;
 			break;
 		case PM_META_GROUPS:
-			decode_groups(c, &h->group, &h->n_groups, &h->groups_cap);
+			decode_groups(c, h, &h->group, &h->n_groups, &h->groups_cap);
 			w->has_groups = true;
 			break;
 		case PM_META_LOST:
-			decode_groups(c, &h->lost, &h->n_lost, &h->lost_cap);
+			decode_groups(c, h, &h->lost, &h->n_lost, &h->lost_cap);
 			break;
 		case PM_META_BLOCKS:
 			decode_blocks(c, h);
@@ -410,6 +420,8 @@ int chunk_head_decode(struct chunk_head *h, const struct chunk_base *base, const
 		if (!w.has_step)
 			h->step = base->step;
 		if (!w.has_groups) {
+			if (!names(h, base->n_groups))
+				return -E2BIG;
 			if (chunk_head_room(h, base->n_groups, 0, 0))
 				return -ENOMEM;
 			if (base->n_groups)

@@ -45,6 +45,7 @@ struct chunk_head {
 	uint32_t n_lost, lost_cap;
 	struct chunk_block *block; /* owned */
 	uint32_t n_blocks, blocks_cap;
+	uint32_t groups_most; /* that decoding accepts, with lost ones; 0: the limits of a chunk */
 };
 void chunk_head_release(struct chunk_head *h);
 /* Makes room for so many, and keeps the contents. 0 or -ENOMEM. */
@@ -56,7 +57,7 @@ bool chunk_clocks_match(const struct pm_clocks *a, const struct pm_clocks *b);
 /* Appends the map. A key chunk needs no base. */
 void chunk_head_encode(const struct chunk_head *h, const struct chunk_base *base, uint64_t payload, struct buf *out);
 /* 0; -ENOLINK: depends on a chunk that `base` is not (then only key, rows, run and segment are set); -EBADMSG;
- * -ENOMEM. `payload`: bytes of the payload, which the blocks must fill exactly. */
+ * -E2BIG: too many groups; -ENOMEM. `payload`: bytes of the payload, which the blocks must fill exactly. */
 int chunk_head_decode(struct chunk_head *h, const struct chunk_base *base, const void *meta, size_t len,
 		      uint64_t payload);
 /* Makes *base what the chunk after `h` depends on. `crc`: of the frame's head. 0 or -ENOMEM. */

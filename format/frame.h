@@ -69,6 +69,7 @@ enum pm_body_codec {
 extern const uint8_t frame_magic[FRAME_MAGIC_LEN];
 #define FRAME_TRAILER  5 /* the payload's checksum */
 #define FRAME_END_SIZE 64
+#define FRAME_LEAST    37 /* bytes of a frame without a payload */
 /* Bytes that hold any head without its meta. */
 #define FRAME_PROBE 64
 

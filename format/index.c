@@ -165,7 +165,7 @@ int index_decode(struct index_builder *b, const void *body, size_t len)
 		};
 
 		length += (uint64_t)cbor_int(&l.length);
-		if (length > PM_MAX_PAYLOAD + PM_MAX_META + 2 * FRAME_PROBE)
+		if (length < FRAME_LEAST || length > PM_MAX_PAYLOAD + PM_MAX_META + 2 * FRAME_PROBE)
 			return -EBADMSG;
 		e.length = length;
 		offset += length;

@@ -26,6 +26,8 @@
 #define PM_BYTE_COLUMNS  64           /* ... and more for each byte of definitions */
 #define PM_FREE_IDS      (4u << 20)   /* the same for ids that lists name in short form */
 #define PM_BYTE_IDS      1024
+#define PM_FREE_GROUPS   (4u << 20) /* the same for groups that chunks name, by their bytes */
+#define PM_BYTE_GROUPS   16
 #define PM_FREE_VALUES   (8u << 20) /* the same for values of chunks, by bytes read */
 #define PM_BYTE_VALUES   1024
 #define PM_FREE_BODY     (1u << 20)   /* bytes that any compressed body may expand to, ... */

@@ -64,9 +64,21 @@ static bool ascends(const struct chunk_head *h, uint64_t last_ns)
 	return true;
 }
 
+int reader_chunk_head(struct pm_reader *r, struct chunk_head *head, const struct chunk_base *base,
+		      const struct frame_head *h)
+{
+	int err;
+
+	r->groups_room += frame_len(h) * PM_BYTE_GROUPS;
+	head->groups_most = r->groups_room < PM_MAX_GROUPS ? (uint32_t)r->groups_room : PM_MAX_GROUPS;
+	err = chunk_head_decode(head, base, h->meta, h->meta_len, h->payload_len);
+	r->groups_room -= head->n_groups + head->n_lost;
+	return err;
+}
+
 int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item *item)
 {
-	int err = chunk_head_decode(&r->head, &r->base, h->meta, h->meta_len, h->payload_len);
+	int err = reader_chunk_head(r, &r->head, &r->base, h);
 
 	if (err) {
 		r->base.valid = false;

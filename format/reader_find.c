@@ -6,6 +6,8 @@
 #include "format/reader_private.h"
 
 #define SEARCH_MAX (64u << 20) /* how far to search for the first frame */
+#define VAIN_FREE  (64u << 20) /* bytes with wrong checksums in which frames are searched for, ... */
+#define VAIN_BYTE  16          /* ... and more for each byte read: heads may all claim what follows them */
 
 /* Starts to look for the next frame; what lies between is lost. */
 static void lose(struct pm_reader *r, bool cut, const char *text)
@@ -42,11 +44,27 @@ int reader_to_magic(struct window *w)
 	return err ? err : found ? 1 : 0;
 }
 
+/* Whether to look for frames in bytes with a wrong checksum. */
+static bool looks_within(struct pm_reader *r, uint64_t bytes)
+{
+	r->vain += bytes;
+	return r->vain <= VAIN_FREE + VAIN_BYTE * r->window.bytes_read;
+}
+
+int reader_pass(struct pm_reader *r)
+{
+	size_t step = looks_within(r, r->claimed) ? 1 : r->claimed, has = window_has(&r->window);
+
+	return window_skip(&r->window, step < has ? step : has);
+}
+
 void reader_frame_within(struct pm_reader *r, const struct frame_head *h)
 {
 	const uint8_t *start = window_at(&r->window), *found;
 	size_t len = (size_t)(r->frame_end - r->window.offset);
 
+	if (!looks_within(r, len))
+		return;
 	found = memmem(start + h->head_len, len - h->head_len, frame_magic, FRAME_MAGIC_LEN);
 	if (found)
 		r->frame_end = r->window.offset + (uint64_t)(found - start);
@@ -56,7 +74,7 @@ void reader_frame_within(struct pm_reader *r, const struct frame_head *h)
 static int search(struct pm_reader *r)
 {
 	struct window *w = &r->window;
-	int err = window_skip(w, window_has(w) ? 1 : 0);
+	int err = reader_pass(r);
 
 	while (!err) {
 		err = window_need(w, FRAME_MAGIC_LEN);
@@ -83,6 +101,7 @@ static int parse(struct pm_reader *r, struct frame_head *h, unsigned *major)
 		if (err)
 			return err;
 		ok = frame_parse(window_at(&r->window), window_has(&r->window), h, &need, major);
+		r->claimed = need;
 		if (ok != FRAME_SHORT || r->window.eof)
 			return ok;
 	}

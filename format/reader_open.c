@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/limits.h"
+
 #define FEATURES_KNOWN 0ull /* incompatible features that this version reads */
 
 /* Before anything else of a recording is read: does its header say that it cannot be read? 1, 0 or -ENOMEM. */
@@ -168,6 +170,7 @@ int pm_reader_open(struct pm_reader **out, struct pm_input *in, struct error *e)
 	r->start = r->window.offset;
 	r->seen.newer = &r->newer;
 	r->fresh = true;
+	r->groups_room = PM_FREE_GROUPS;
 	reader_expect_first(r);
 	*out = r;
 	return 0;

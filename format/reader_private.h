@@ -81,6 +81,8 @@ struct pm_reader {
 	uint64_t lost_from;
 	bool lost_cut; /* ... a frame that the end of the input has cut */
 	char lost_text[100];
+	size_t claimed; /* bytes of the head that was none, as far as they were looked at */
+	uint64_t vain;  /* bytes with wrong checksums; those inside one another count again */
 
 	struct pm_damage *damage; /* owned */
 	size_t n_damage;
@@ -100,6 +102,7 @@ struct pm_reader {
 	struct chunk_head head;
 	struct chunk_base base;
 	uint64_t values, asked;     /* decoded so far; in the current chunk */
+	uint64_t groups_room;       /* that heads of chunks may still name */
 	struct reader_group *group; /* by slot */
 	uint32_t groups_cap;
 	size_t looked_ahead;  /* damages at the last time */
@@ -148,6 +151,8 @@ void reader_damage_frames(struct pm_reader *r, uint64_t frames, uint64_t offset)
 /* Moves to the first magic of a frame in the window, which must hold enough bytes for one: 1. 0: none; the window is
  * now after all that cannot be part of one. -errno. */
 int reader_to_magic(struct window *w);
+/* Skips a byte of what has no good head or, after too many wrong checksums, its whole length. 0 or -errno. */
+int reader_pass(struct pm_reader *r);
 /* The current frame, which is in the window, is damaged: if another one begins inside, because a file was cut and
  * another followed, this one ends there. */
 void reader_frame_within(struct pm_reader *r, const struct frame_head *h);
@@ -170,6 +175,9 @@ static inline void reader_expect_first(struct pm_reader *r)
 /* Starts the announced recording, if there is one. */
 void reader_turn(struct pm_reader *r);
 
+/* As chunk_head_decode(): what a frame may name is bounded by the bytes of chunks. */
+int reader_chunk_head(struct pm_reader *r, struct chunk_head *head, const struct chunk_base *base,
+		      const struct frame_head *h);
 /* -ENODATA: it follows a chunk that is lost, which is noted. Else as other frames. */
 int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item *item);
 /* Takes the definitions that are repeated after this place, if earlier ones may be lost. *parts: which are new. 0 or

@@ -121,6 +121,8 @@ static int find_indexes(struct pm_reader *r, uint64_t **list, size_t *n)
 		err = frame_at(r, at, PM_FRAME_INDEX, &h);
 		if (err)
 			return err;
+		if (frame_len(&h) > l.back)
+			return -EBADMSG;
 		l = links_of(&h);
 		if (l.offset != at - r->start)
 			return -EBADMSG;
@@ -179,9 +181,10 @@ static int from_index(struct pm_reader *r)
 #define OTHER_FRAME 63 /* stands for frames that a seek does not need */
 
 /* Skips damage, to the next place that looks like a frame. 1, 0 at the end, -errno. */
-static int hop_search(struct window *w)
+static int hop_search(struct pm_reader *r)
 {
-	int err = window_skip(w, window_has(w) ? 1 : 0);
+	struct window *w = &r->window;
+	int err = reader_pass(r);
 
 	while (!err) {
 		err = window_need(w, FRAME_MAGIC_LEN);
@@ -212,6 +215,7 @@ static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *
 		ok = window_has(w) < FRAME_MAGIC_LEN ? -EBADMSG :
 						       frame_parse(window_at(w), window_has(w), &h, &need, &major);
 	} while (ok == FRAME_SHORT && !w->eof);
+	r->claimed = need;
 	if (ok != FRAME_OK)
 		return -EBADMSG;
 	/* The next recording, if this one is followed by another. */
@@ -227,7 +231,7 @@ static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *
 	if (memcmp(h.id, r->id, sizeof(r->id)) != 0)
 		e->type = OTHER_FRAME;
 	if (e->type == PM_FRAME_CHUNK) {
-		ok = chunk_head_decode(head, base, h.meta, h.meta_len, h.payload_len);
+		ok = reader_chunk_head(r, head, base, &h);
 		base->valid = false;
 		if (!ok)
 			ok = chunk_base_set(base, head, h.crc);
@@ -270,7 +274,7 @@ static int hop_on(struct pm_reader *r, struct chunk_head *head, struct chunk_bas
 	int ok;
 
 	while ((ok = hop(r, head, base, e)) == -EBADMSG)
-		if ((ok = hop_search(&r->window)) != 1)
+		if ((ok = hop_search(r)) != 1)
 			break;
 	return ok;
 }
@@ -417,6 +421,9 @@ static int replay_frame(struct pm_reader *r, const struct index_entry *e, unsign
 	size_t len;
 	int err = frame_at(r, e->offset, e->type, &h);
 
+	/* Frames inside another would be work that no bytes pay for. */
+	if (!err && frame_len(&h) != e->length)
+		err = -EBADMSG;
 	if (!err)
 		err = reader_body(r, &h, &body, &len);
 	if (err == -ENOTSUP || (!err && h.type > PM_FRAME_CONFIG)) {

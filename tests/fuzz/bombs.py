@@ -22,6 +22,8 @@ PACKER = zstandard.ZstdCompressor(level=12, write_content_size=True)
 
 
 class Bomb(Recording):
+    index = None
+
     def packed(self, kind, body, meta=None):
         """A body as one zstd frame, a map or the bytes of one. An unknown key takes what it packs too well: 900 to 1."""
         raw = body if isinstance(body, bytes) else cbor2.dumps(body, canonical=True)
@@ -406,6 +408,29 @@ def index_lies(r):
     r.frame(11, b"\0" * 8, {18: 2**63, 19: 2**63})
 
 
+def index_again(r):
+    "an index that names one frame a million times"
+    r.begin()
+    simple(r)
+    r.data += b"damage"
+    r.values(1, 1, ticks_of(2, start=START + 20 * SECOND))
+    again = len(r.data)
+    r.packed(SCHEMA, {1: 2, 2: [counter("d.%d" % i) for i in range(5000)], 3: 2, 4: [{1: "stat", 2: 2, 3: [2, 5000, 1], 4: [1, 1, 0]}]}, {4: True})
+    n, at = 10**6, len(r.data)
+    head = cbor2.dumps({1: 0, 2: b"\1" + b"\x43" * n + b"\3"})
+    steps = b"\x9a" + struct.pack(">I", n + 2) + cbor2.dumps(again) + cbor2.dumps(-again) + b"\0" * (n - 1) + cbor2.dumps(at - again)
+    r.packed(INDEX, b"\xa6" + head[1:] + b"\3" + steps + b"\4\x80\5\x80\6\x80", {18: at})
+    r.index = len(r.data) - at
+
+
+def groups_named(r):
+    "chunks of a hundred bytes that name a million groups"
+    r.begin()
+    simple(r)
+    for tick in ticks_of(300, start=START + 10 * SECOND):
+        r.frame(CHUNK, b"\x80", {2: 1, 8: SECOND, 9: tick, 14: [tick, tick, tick, 0], 16: [5, MIB], 17: [1, 0, decode.crc32c(b"\x80"), MIB]})
+
+
 def kinds(r):
     "kinds, types, semantics, flags and scopes that no version has"
     r.begin()
@@ -550,7 +575,7 @@ def clocks_wild(r):
 
 BOMBS = [texts, text_names, label_flood, metrics_deep, metrics_many, metrics_chain, counters_many, counters_family, perf_groups, perf_pmus, pmus_of_cores, pci, perf_cpus, registers, groups_many, groups_lost, group_churn,
          instance_churn, instances_many, cgroups_many, values_wide, values_long, strings_many, repeated, headers, topologies, recordings,
-         events_many, events_texts, hotplug, configs_many, configs_odd, pmus, probes, nested, far, far_realtime, back, index_lies, kinds,
+         events_many, events_texts, hotplug, configs_many, configs_odd, pmus, probes, nested, far, far_realtime, back, index_lies, index_again, groups_named, kinds,
          nested_meta, counts_huge, cycles, ids_again, back_inside, columns_wide, chunks_tiny, floods, names_odd, clocks_wild, clocks_jump]
 
 
@@ -565,7 +590,7 @@ def main(folder, *words):
         r = Bomb()
         make(r)
         if make is not recordings:
-            r.end()
+            r.end(r.index)
         r.save(path)
         if program:
             print(make.__name__, end=": ", flush=True)

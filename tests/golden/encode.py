@@ -68,12 +68,12 @@ class Recording:
         meta.update(more or {})
         self.frame(CHUNK, block, {k: v for k, v in meta.items() if v is not None})
 
-    def end(self):
-        """Without an index: it is a convenience."""
+    def end(self, index=None):
+        """Mostly without an index, which begins so many bytes before: it is a convenience."""
         before = len(self.data), self.sequence
         for pad in range(64):
             self.data, self.sequence = self.data[:before[0]], before[1]
-            self.frame(END, b"\0" * pad, {18: before[0]})
+            self.frame(END, b"\0" * pad, {18: before[0], **({19: index} if index else {})})
             if len(self.data) - before[0] == 64:
                 return
         raise AssertionError("no end of 64 bytes")

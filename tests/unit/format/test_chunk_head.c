@@ -293,13 +293,49 @@ static void edges_of_heads(void **state)
 	chunk_head_release(&h);
 }
 
+/* With lost ones, and those of the chunk before it. */
+static void not_more_groups_than_asked(void **state)
+{
+	static const struct {
+		const char *meta;
+		uint32_t groups;
+	} rows[] = {
+		{ "{8:10,14:[1,2,3,4],16:[1,3],17:[5,0,0,3]}", 3 },
+		{ "{8:10,14:[1,2,3,4],16:[1,3,9,2],17:[5,0,0,5]}", 5 },
+		{ "{8:10,14:[1,2,3,4],16:[1,3],17:[5,0,0,3],20:[9,2]}", 5 },
+		{ "{14:[0,0,0,0],15:7,17:[5,0,0,2]}", 2 },
+		{ "{14:[0,0,0,0],15:7,17:[5,0,0,2],20:[9,4]}", 6 },
+	};
+	const struct chunk_base base = { .valid = true,
+					 .crc = 7,
+					 .run = 1,
+					 .clocks = { .monotonic = 5, .monotonic_raw = 6, .boottime = 7 },
+					 .group = (uint32_t[]){ 1, 2 },
+					 .n_groups = 2 };
+	struct chunk_head h = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const char *text = rows[i].meta;
+		struct buf meta = BUF_INIT;
+
+		put_item(&meta, &text);
+		for (int less = 0; less < 2; less++) {
+			h.groups_most = rows[i].groups - less;
+			assert_int_equal(chunk_head_decode(&h, &base, meta.data, meta.len, 5), less ? -E2BIG : 0);
+			assert_true(h.n_groups + h.n_lost <= h.groups_most);
+		}
+		buf_release(&meta);
+	}
+	chunk_head_release(&h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(key_chunks_lack_nothing),
-		cmocka_unit_test(heads_come_back),
-		cmocka_unit_test(regular_heads_are_short),
-		cmocka_unit_test(edges_of_heads),
+		cmocka_unit_test(key_chunks_lack_nothing),    cmocka_unit_test(heads_come_back),
+		cmocka_unit_test(regular_heads_are_short),    cmocka_unit_test(edges_of_heads),
+		cmocka_unit_test(not_more_groups_than_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

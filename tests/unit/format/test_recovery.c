@@ -252,6 +252,49 @@ static void another_inside_a_cut_frame(void **state)
 	buf_release(&f.file);
 }
 
+/* Bytes in many heads, or in many frames, that all claim what follows and have wrong checksums: good frames inside are
+ * found, but not at any price. */
+static void claims_within_claims(void **state)
+{
+	enum { CLAIMED = 1 << 20 };
+
+	(void)state;
+	for (int heads = 0; heads < 2; heads++) {
+		for (int n = 3; n <= 200; n += 197) {
+			struct fixture f = make(&shape);
+			size_t at = f.frame[nth_chunk(f.frame, f.n, 63)].at;
+			struct buf file = BUF_INIT, one = BUF_INIT, meta = BUF_INIT;
+			struct result x;
+
+			buf_add(&file, f.file.data, at);
+			buf_addstr(&meta, "\xa1\x01\x1a");
+			for (int k = 24; k >= 0; k -= 8)
+				buf_addch(&meta, (char)(CLAIMED >> k));
+			for (int i = 0; i < n; i++) {
+				one.len = 0;
+				frame_add(&one, PM_FRAME_PROBES, 1000 + (uint64_t)i, f.file.data + 16, &meta, NULL,
+					  0);
+				one.len -= FRAME_TRAILER + 1;
+				if (heads)
+					one.len -= FRAME_TRAILER + meta.len + 1;
+				buf_add(&file, one.data, one.len);
+				buf_addch(&file, 0x5a);
+				buf_add(&file, meta.data + 3, 4);
+			}
+			buf_add(&file, f.file.data, f.file.len);
+			/* What begins a checksum, wherever one is looked for. */
+			while (file.len < 2 * CLAIMED)
+				buf_addch(&file, 0x44);
+			x = read_file(file.data, file.len, &shape);
+			assert_int_equal(x.chunks, n == 3 ? 63 + 64 : 63);
+			buf_release(&file);
+			buf_release(&one);
+			buf_release(&meta);
+			buf_release(&f.file);
+		}
+	}
+}
+
 /* A suffix starts without definitions; they come again, after which everything is read. */
 static void a_suffix_heals(void **state)
 {
@@ -444,6 +487,7 @@ int main(void)
 		cmocka_unit_test(a_cut_tail),
 		cmocka_unit_test(missing_frames),
 		cmocka_unit_test(another_inside_a_cut_frame),
+		cmocka_unit_test(claims_within_claims),
 		cmocka_unit_test(a_suffix_heals),
 		cmocka_unit_test(foreign_and_repeated_frames),
 		cmocka_unit_test(unknown_frames_pass),
