@@ -227,7 +227,7 @@ static int belongs(struct pm_reader *r, const struct frame_head *h, bool *begins
 	/* A header of another recording, the first frame of this one again, or after its end what is left of another:
 	 * files were concatenated. */
 	if ((!same && (r->ended || h->type == PM_FRAME_HEADER)) ||
-	    (h->type == PM_FRAME_HEADER && h->sequence == 0 && r->sequence_known && r->sequence > 0)) {
+	    (h->type == PM_FRAME_HEADER && h->sequence == 0 && r->sequence_known)) {
 		*begins = true;
 		return 0;
 	}

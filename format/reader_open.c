@@ -111,16 +111,15 @@ static int open_at(struct pm_reader *r, struct error *e)
 	if (len)
 		memcpy(start, window_at(w), len);
 	ours = !memcmp(start, frame_magic, len < FRAME_MAGIC_LEN ? len : FRAME_MAGIC_LEN);
+	/* Of what grows the rest is yet to come. */
 	if (w->in.growing && ours)
-		return 0;
-	if (w->in.growing && !len)
 		return 0;
 	/* Text may precede a recording that came through a login shell; a file that grows has none. */
 	if (!len || (!ours && (w->in.growing || (sniff(start, len) && !sniff_text(start, len)))))
 		return no_recording(start, len, e);
 	ok = reader_find(r, &h);
 	if (ok < 0)
-		return ok == -EAGAIN ? 0 : error_sys(e, -ok, "read");
+		return error_sys(e, -ok, "read");
 	if (ok == 1 && ours && len > FRAME_MAGIC_LEN && start[FRAME_MAGIC_LEN] != PM_MAJOR &&
 	    h.type != PM_FRAME_HEADER)
 		ok = 0;
@@ -131,8 +130,8 @@ static int open_at(struct pm_reader *r, struct error *e)
 	if (!ok)
 		return no_recording(start, len, e);
 	while (ok == 1 && (hidden = reader_hides(r, &h)) > 0) {
-		ok = w->in.growing ? 0 : window_skip(w, frame_len(&h));
-		if (!ok && !w->in.growing)
+		ok = window_skip(w, frame_len(&h));
+		if (!ok)
 			ok = reader_find(r, &h);
 	}
 	r->ended = false;

@@ -13,7 +13,7 @@ static void put_head(struct buf *out, unsigned major, uint64_t n)
 		buf_addch(out, (char)(n >> i));
 }
 
-/* One item of what looks like CBOR's diagnostic notation: numbers, 'texts', "bytes", [lists] and {maps}. */
+/* One item of what looks like CBOR's diagnostic notation: numbers, 'texts', "bytes", [lists] and {maps}; T: tag 71. */
 static void put_item(struct buf *out, const char **at)
 {
 	char c = *(*at)++;
@@ -36,6 +36,9 @@ static void put_item(struct buf *out, const char **at)
 		put_head(out, c == '"' ? 2 : 3, len);
 		buf_add(out, *at, len);
 		*at += len + 1;
+	} else if (c == 'T') {
+		put_head(out, 6, 71);
+		put_item(out, at);
 	} else {
 		char *end;
 		uint64_t n = strtoull(*at - (c != '-'), &end, 10);
