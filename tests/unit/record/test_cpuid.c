@@ -392,6 +392,19 @@ static void describes_arm(void **state)
 	pm_model_release(&m);
 }
 
+static void another_cpu_may_be_named(void **state)
+{
+	unsetenv("PERF_CPUID");
+	assert_null(cpuid_for_vendor(NULL));
+	assert_string_equal(cpuid_for_vendor("own"), "own");
+	setenv("PERF_CPUID", "", 1);
+	assert_string_equal(cpuid_for_vendor("own"), "own");
+	setenv("PERF_CPUID", "other", 1);
+	assert_string_equal(cpuid_for_vendor("own"), "other");
+	assert_string_equal(cpuid_for_vendor(NULL), "other");
+	unsetenv("PERF_CPUID");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -407,6 +420,7 @@ int main(void)
 		cmocka_unit_test_teardown(describes_the_machine, teardown),
 		cmocka_unit_test_teardown(keeps_privacy, teardown),
 		cmocka_unit_test_teardown(describes_arm, teardown),
+		cmocka_unit_test(another_cpu_may_be_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

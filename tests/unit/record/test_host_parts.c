@@ -29,11 +29,13 @@
 #include "record/host/caller.h"
 #include "record/host/clocks.h"
 #include "record/host/hotplug.h"
+#include "record/host/interruptible.h"
 #include "record/host/memory.h"
 #include "record/host/mounts.h"
 #include "record/host/opener_private.h"
 #include "record/host/perf_open.h"
 #include "record/host/privileges.h"
+#include "record/host/realtime.h"
 #include "record/host/service.h"
 #include "tests/unit/lib/sysroot.h"
 
@@ -786,6 +788,52 @@ static void a_thread_goes_back_to_its_cpus(void **state)
 	affinity_release(&all);
 }
 
+/* While files are opened that may block, what ends a process ends this one at once; nothing else changes. */
+static bool is_interruptible(void)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	sigset_t all, before, now;
+	bool ok = true;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	interruptible_begin(&before);
+	sigprocmask(SIG_BLOCK, NULL, &now);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		ok = ok && sigismember(&before, ends[i]) && !sigismember(&now, ends[i]);
+	ok = ok && sigismember(&now, SIGUSR1) && sigismember(&now, SIGCHLD) && sigismember(&now, SIGALRM);
+	interruptible_end(&before);
+	sigprocmask(SIG_BLOCK, NULL, &now);
+	return ok && sigismember(&now, SIGINT) && sigismember(&now, SIGQUIT);
+}
+
+/* A reader of that priority that does not sleep becomes an ordinary thread; where none is permitted, none is. */
+static bool has_realtime(void)
+{
+	struct rlimit bound = { 0 };
+	int err = realtime_allow(1);
+
+	if (err == -EPERM)
+		return (sched_getscheduler(0) | SCHED_RESET_ON_FORK) == (SCHED_OTHER | SCHED_RESET_ON_FORK);
+	if (err || getrlimit(RLIMIT_RTTIME, &bound) || bound.rlim_cur != 200000 ||
+	    sched_getscheduler(0) != (SCHED_OTHER | SCHED_RESET_ON_FORK) || realtime_begin(1) ||
+	    sched_getscheduler(0) != (SCHED_FIFO | SCHED_RESET_ON_FORK))
+		return false;
+	raise(SIGXCPU);
+	if (sched_getscheduler(0) != (SCHED_OTHER | SCHED_RESET_ON_FORK))
+		return false;
+	/* A lower limit of the caller's stays. */
+	bound.rlim_cur = 1000;
+	return !setrlimit(RLIMIT_RTTIME, &bound) && !realtime_allow(1) && !getrlimit(RLIMIT_RTTIME, &bound) &&
+	       bound.rlim_cur == 1000 && realtime_begin(1000);
+}
+
+static void readers_may_be_interrupted_and_may_not_hog(void **state)
+{
+	apart(is_interruptible);
+	apart(has_realtime);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -806,6 +854,7 @@ int main(void)
 		TEST(a_thread_goes_back_to_its_cpus),
 		TEST(mounts_are_lines_of_four_words),
 		TEST(code_that_is_not_called_again_is_given_back),
+		TEST(readers_may_be_interrupted_and_may_not_hog),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

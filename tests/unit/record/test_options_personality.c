@@ -18,6 +18,7 @@
 #include "record/commands.h"
 #include "record/joined.h"
 #include "record/personality.h"
+#include "tests/unit/lib/command.h"
 #include "tests/unit/lib/sysroot.h"
 
 /* ---- who would record and report ---- */
@@ -90,37 +91,11 @@ int cmd_report(int argc, char **argv)
 
 /* ---- asking ---- */
 
-enum { BY = 1000 }; /* plus a signal: the process died of it */
-
-/* The status; found->said has what it printed. `words` are separated by blanks. */
+/* The status; found->said has what it printed. */
 static int ask(int (*command)(int, char **), const char *words)
 {
-	char text[1024], *argv[64], *save = NULL;
-	FILE *to = tmpfile();
-	int argc = 0, status;
-	pid_t pid;
-	size_t n;
-
-	assert_non_null(to);
 	memset(found, 0, sizeof(*found));
-	pid = fork();
-	if (!pid) {
-		snprintf(text, sizeof(text), "pmrec %s", words);
-		for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save))
-			argv[argc++] = w;
-		argv[argc] = NULL;
-		dup2(fileno(to), 1);
-		dup2(fileno(to), 2);
-		status = command(argc, argv);
-		fflush(stdout);
-		_exit(status);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	rewind(to);
-	n = fread(found->said, 1, sizeof(found->said) - 1, to);
-	found->said[n] = '\0';
-	fclose(to);
-	return WIFSIGNALED(status) ? BY + WTERMSIG(status) : WEXITSTATUS(status);
+	return command_run(command, words, found->said, sizeof(found->said));
 }
 
 #define PERF   "pmrec --quiet --privacy=full -o - --sources=perf -i 0"

@@ -119,6 +119,46 @@ static void what_is_no_file_is_refused(void **state)
 	buf_release(&out);
 }
 
+/* Files of the machine itself that its user names: opened with the user's rights, and nothing blocks. */
+static void what_users_name_is_opened_for_them(void **state)
+{
+	struct buf out = BUF_INIT;
+	char path[64];
+	struct root r;
+
+	assert_int_equal(root_init(&r, NULL), 0);
+	r.named = true;
+	sysroot_put(dir, "/mine", "abc");
+	assert_int_equal(root_read(&r, &out, 10, "%s/mine", dir), 3);
+	assert_string_equal(buf_str(&out), "abc");
+	assert_int_equal(root_read(&r, &out, 10, "%s/theirs", dir), -ENOENT);
+	snprintf(path, sizeof(path), "%s/named", dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(root_open(&r, "%s", path), -EINVAL);
+	assert_int_equal(root_open(&r, "/dev/null"), -EINVAL);
+	assert_true(root_exists(&r, "%s", path));
+	root_release(&r);
+	buf_release(&out);
+}
+
+/* A setting is written over: nothing is created, and nothing cut. */
+static void settings_are_written(void **state)
+{
+	struct buf out = BUF_INIT;
+	int fd;
+
+	sysroot_put(dir, "/setting", "12345");
+	fd = root_open_write(&root, "/setting");
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "9", 1), 1);
+	assert_int_equal(read(fd, &(char){ 0 }, 1), -1);
+	close(fd);
+	assert_int_equal(root_read(&root, &out, 10, "/setting"), 5);
+	assert_string_equal(buf_str(&out), "92345");
+	assert_int_equal(root_open_write(&root, "/none"), -ENOENT);
+	buf_release(&out);
+}
+
 static void lists_numbers_as_numbers(void **state)
 {
 	static const char *const expected[] = { "cpu0", "cpu2", "cpu10", "cpufreq" };
@@ -229,6 +269,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(reads_whole_files_up_to_a_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(lines_lose_their_blanks, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_no_file_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_users_name_is_opened_for_them, setup, teardown),
+		cmocka_unit_test_setup_teardown(settings_are_written, setup, teardown),
 		cmocka_unit_test_setup_teardown(lists_numbers_as_numbers, setup, teardown),
 		cmocka_unit_test_setup_teardown(reads_cpu_lists, setup, teardown),
 		cmocka_unit_test_setup_teardown(links_stay_below_the_root, setup, teardown),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "record/plan/machine.h"
+#include "record/host/cputype.h"
 #include "record/plan/plan.h"
 #include "record/plan/topology.h"
 #include "tests/unit/lib/sysroot.h"
@@ -228,6 +229,57 @@ static void no_cpus_is_an_error(void **state)
 	assert_non_null(strstr(e.text, "online"));
 }
 
+/* The first CPU that tells it speaks for the chip; revisions do not count. */
+static void a_chip_has_implementer_and_part(void **state)
+{
+	char soc[32] = "before";
+
+	open_tree("server");
+	assert_int_equal(cputype_chip(&root, soc), 0);
+	assert_string_equal(soc, "");
+	sysroot_put(dir, "/sys/devices/system/cpu/cpufreq/regs/identification/midr_el1", "0x41000010\n");
+	sysroot_put(dir, "/sys/devices/system/cpu/cpu3/regs/identification/midr_el1", "0x00000000413fd0c1\n");
+	sysroot_put(dir, "/sys/devices/system/cpu/cpu10/regs/identification/midr_el1", "0x00000000410fd490\n");
+	sysroot_put(dir, "/sys/devices/soc0/soc_id", "jep106:036b:0241\n");
+	assert_int_equal(cputype_chip(&root, soc), 0x4100d0c0);
+	assert_string_equal(soc, "jep106:036b:0241");
+}
+
+/* P cores alone are a kind if the machine has others, which are offline. */
+static void kinds_of_cpus(void **state)
+{
+	struct pm_topology t, after;
+	struct error e = { 0 };
+
+	open_tree("server");
+	sysroot_put(dir, "/sys/devices/system/cpu/online", "0-3\n");
+	sysroot_put(dir, "/sys/devices/cpu_atom/cpus", "0-3\n");
+	assert_int_equal(topology_read(&plan, NULL, &t, &e), 0);
+	assert_int_equal(t.n_types, 0);
+	assert_int_equal(t.cpu[0].type, PM_NONE);
+	pm_topology_release(&t);
+	sysroot_put(dir, "/sys/devices/cpu_core/cpus", "0-1\n");
+	sysroot_put(dir, "/sys/devices/cpu_atom/cpus", "2\n");
+	assert_int_equal(topology_read(&plan, NULL, &t, &e), 0);
+	assert_int_equal(t.n_types, 2);
+	assert_string_equal(t.type[t.cpu[1].type], "cpu_core");
+	assert_string_equal(t.type[t.cpu[2].type], "cpu_atom");
+	assert_int_equal(t.cpu[3].type, PM_NONE);
+	/* Who went offline keeps its kind, and is not in the kernel's lists. */
+	sysroot_put(dir, "/sys/devices/system/cpu/online", "0-1,3\n");
+	sysroot_put(dir, "/sys/devices/cpu_atom/cpus", "\n");
+	assert_int_equal(topology_read(&plan, &t, &after, &e), 0);
+	assert_int_equal(after.n_types, 2);
+	assert_string_equal(after.type[after.cpu[2].type], "cpu_atom");
+	assert_string_equal(after.type[after.cpu[0].type], "cpu_core");
+	pm_topology_release(&after);
+	assert_int_equal(topology_read(&plan, NULL, &after, &e), 0);
+	assert_int_equal(after.n_types, 1);
+	assert_int_equal(after.cpu[2].type, PM_NONE);
+	pm_topology_release(&after);
+	pm_topology_release(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +290,8 @@ int main(void)
 		cmocka_unit_test_teardown(instances_and_refresh, teardown),
 		cmocka_unit_test(places_are_shared_by_their_numbers),
 		cmocka_unit_test_teardown(no_cpus_is_an_error, teardown),
+		cmocka_unit_test_teardown(a_chip_has_implementer_and_part, teardown),
+		cmocka_unit_test_teardown(kinds_of_cpus, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
