@@ -579,9 +579,10 @@ int record_joined(int argc, char **argv, struct joined *j)
 	} else if (code < 0) {
 		code = command_failed(&r.error);
 	} else if (r.options->run.list) {
-		char *args[] = { (char *)"list", NULL };
+		char *root = r.options->root,
+		     *args[] = { (char *)"list", root ? (char *)"--root" : NULL, root, NULL };
 
-		code = cmd_list(1, args);
+		code = cmd_list(root ? 3 : 1, args);
 	} else if ((code = signals_init(&r.signals, j, r.options->run.command))) {
 		error_sys(&r.error, -code, "signals");
 		code = command_failed(&r.error);
