@@ -501,6 +501,8 @@ static int personality(const struct personality *who, int argc, char **argv)
 	sigset_t early;
 	int status;
 
+	/* As in any recorder, also in the background. */
+	signal(SIGINT, SIG_DFL);
 	/* A script that interrupts us early wants what was counted: hold signals until there is a recorder to forward
 	 * them to. */
 	sigemptyset(&early);

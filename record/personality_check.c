@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/cpulist.h"
+#include "record/host/interruptible.h"
 #include "record/host/privileges.h"
 #include "record/host/root.h"
 #include "record/personality.h"
@@ -310,25 +311,43 @@ static void drop_idle(struct asked *a)
 	}
 }
 
+/* Waits for a reader, as they do, and stays open: whoever opens it later need not wait, and could not be told to end. */
+static int open_fifo(const char *path)
+{
+	sigset_t before;
+	int fd;
+
+	interruptible_begin(&before);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	interruptible_end(&before);
+	return fd;
+}
+
 /* Checks before anything runs, as they do, whether a file can be written. */
 static int check_file(const struct asked *a, const char *name, int status)
 {
+	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 	const char *path = personality_given(a, name);
-	struct stat st;
-	bool changed;
-	int fd;
+	struct stat st = { 0 }, link;
+	bool changed, there, fresh;
+	int fd = STDIN_FILENO;
 
 	if (!path || !strcmp(path, "-"))
 		return 0;
 	/* Root may write in other users' directories. */
 	changed = privileges_become_caller();
-	fd = !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) ?
-		     STDIN_FILENO :
-		     open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+	there = !stat(path, &st);
+	fresh = lstat(path, &link);
+	if (there && S_ISFIFO(st.st_mode))
+		fd = open_fifo(path);
+	else if (!there || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+		fd = open(path, flags, 0600);
 	if (fd < 0)
 		fprintf(stderr, "%s: cannot write '%s': %s\n", a->who->name, path, strerror(errno));
-	else if (fd != STDIN_FILENO)
+	else if (fd != STDIN_FILENO && !S_ISFIFO(st.st_mode))
 		close(fd);
+	if (fd > STDIN_FILENO && fresh)
+		unlink(path);
 	privileges_become_self(changed);
 	return fd < 0 ? status : 0;
 }
@@ -354,5 +373,5 @@ int personality_check(struct asked *a)
 		drop_idle(a);
 	if (!status)
 		status = check_file(a, a->who->perf ? "output" : "out", a->newer ? 1 : a->who->output_status);
-	return status || !a->records ? status : check_file(a, "keep", a->who->output_status);
+	return status ? status : check_file(a, "keep", a->who->output_status);
 }

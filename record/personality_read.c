@@ -56,13 +56,23 @@ static bool put(int fd, const char *data, ssize_t n)
 	return true;
 }
 
+/* What was there stays until there is something to keep; whoever could read it cannot read what --privacy=full has. */
+static int open_kept(const char *path)
+{
+	struct stat st;
+	int fd = strcmp(path, "-") ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600) : STDOUT_FILENO;
+
+	if (fd > STDOUT_FILENO && !fstat(fd, &st) && S_ISREG(st.st_mode) && (fchmod(fd, 0600) || ftruncate(fd, 0)))
+		return -1;
+	return fd;
+}
+
 pid_t personality_start_keeper(const struct asked *a, const char *path, const int from[2], int to)
 {
 	pid_t pid = fork();
 	char data[65536];
-	struct stat st;
+	int fd = -1;
 	ssize_t n;
-	int fd;
 
 	if (pid)
 		return pid;
@@ -72,15 +82,13 @@ pid_t personality_start_keeper(const struct asked *a, const char *path, const in
 	signal(SIGPIPE, SIG_IGN);
 	if (privileges_for_child())
 		_exit(EXIT_OWN);
-	fd = strcmp(path, "-") ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600) :
-				 STDOUT_FILENO;
-	if (fd < 0 || fstat(fd, &st)) {
-		fprintf(stderr, "%s: cannot write '%s': %s\n", a->who->name, path, strerror(errno));
-		_exit(EXIT_OWN);
-	}
 	while ((n = read(from[0], data, sizeof(data))) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (fd < 0 && (fd = open_kept(path)) < 0) {
+			fprintf(stderr, "%s: cannot write '%s': %s\n", a->who->name, path, strerror(errno));
+			_exit(EXIT_OWN);
+		}
 		if (n < 0 || !put(fd, data, n)) {
 			fprintf(stderr, "%s: '%s': %s\n", a->who->name, path, strerror(errno));
 			_exit(EXIT_OWN);
@@ -88,5 +96,5 @@ pid_t personality_start_keeper(const struct asked *a, const char *path, const in
 		if (to >= 0 && !put(to, data, n))
 			_exit(0);
 	}
-	_exit(close(fd) ? EXIT_OWN : 0);
+	_exit(fd >= 0 && close(fd) ? EXIT_OWN : 0);
 }

@@ -184,3 +184,48 @@ writes() {
 	grep -q 'overwrite' err
 	[ "$(cat victim)" = keep ]
 }
+
+@test "perfstat and turbostat keep a recording for its owner alone, once there is one" {
+	umask 022
+	for words in "perfstat --keep=kept" "perfstat record -o kept" "turbostat -q --keep=kept"; do
+		read -ra word <<<"$words"
+		echo old >kept
+		chmod 644 kept
+		run "$bin/pmrec" "${word[@]}" --nonsense true
+		[ "$status" -ne 0 ]
+		[ "${word[0]}" = turbostat ] || run "$bin/pmrec" "${word[@]}" -e nonsense true
+		[ "$status" -ne 0 ]
+		[ "$(cat kept)" = old ]
+		run -0 "$bin/pmrec" "${word[@]}" true
+		"$bin/pmrep" check -q kept
+		[ "$(stat -c %a kept)" = 600 ]
+		rm kept
+		[ "${word[0]}" = turbostat ] || run "$bin/pmrec" "${word[@]}" -e nonsense true
+		[ ! -e kept ]
+		run -0 "$bin/pmrec" "${word[@]}" true
+		[ "$(stat -c %a kept)" = 600 ]
+		rm kept
+	done
+}
+
+@test "a pipe that nobody reads does not keep perfstat and turbostat from ending" {
+	mkfifo pipe
+	for words in "perfstat -o pipe" "perfstat --keep=pipe" "turbostat -o pipe" "turbostat --keep=pipe"; do
+		read -ra word <<<"$words"
+		"$bin/pmrec" "${word[@]}" true 3>&- &
+		pid=$!
+		for _ in $(seq 40); do
+			grep -qE 'fifo|pipe' "/proc/$pid/wchan" && break
+			sleep 0.05
+		done
+		kill -INT "$pid"
+		status=0
+		timeout 5 tail --pid="$pid" -f /dev/null
+		wait "$pid" || status=$?
+		[ "$status" -gt 128 ]
+		cat pipe >got &
+		run "$bin/pmrec" "${word[@]}" true
+		wait
+		[ -s got ]
+	done
+}
