@@ -3,16 +3,31 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
-/* FNV-1a: names are short, and collisions in a file that its author can fill with names anyway gain nothing: the
- * number of names is limited. */
+/* Of this run of the program, from the kernel. */
+uint64_t names_secret(void)
+{
+	const void *random = (const void *)(uintptr_t)getauxval(AT_RANDOM);
+	uint64_t secret = 0;
+
+	if (random)
+		memcpy(&secret, random, sizeof(secret));
+	return secret;
+}
+
+uint64_t names_mix(uint64_t h, const void *data, size_t len)
+{
+	for (const uint8_t *p = data; len; len--, p++) {
+		h = (h ^ *p) * 0x9e3779b97f4a7c15;
+		h ^= h >> 32;
+	}
+	return h;
+}
+
 uint32_t names_hash(const char *key)
 {
-	uint32_t h = 2166136261u;
-
-	for (; *key; key++)
-		h = (h ^ (uint8_t)*key) * 16777619u;
-	return h;
+	return (uint32_t)names_mix(names_secret(), key, strlen(key));
 }
 
 /* The slot that holds the key, or the free one for it. */

@@ -16,8 +16,12 @@ struct names {
 	size_t cap, n;
 };
 
-/* For other tables keyed by names. */
+/* For other tables, too. Where a key is put cannot be foretold: the author of a file could otherwise choose keys that
+ * all get in one another's way. Within a run of the program hashes stay the same. */
 uint32_t names_hash(const char *key);
+uint64_t names_secret(void);
+/* Of more than a text; begin with names_secret(). */
+uint64_t names_mix(uint64_t hash, const void *data, size_t len);
 
 /* Frees the table, which is then empty and usable. */
 void names_release(struct names *m);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/names.h"
 #include "format/limits.h"
 #include "format/model_private.h"
 
@@ -36,30 +37,21 @@ static bool same_but_instances(const struct pm_config *a, const struct pm_config
 	       !strcmp(a->name, b->name) && pm_value_equal(&a->value, &b->value);
 }
 
-static uint64_t mix(uint64_t h, const void *data, size_t len)
-{
-	const uint8_t *p = data;
-
-	while (len--)
-		h = (h ^ *p++) * 0x100000001b3ull;
-	return h;
-}
-
 static uint64_t hash_of(const struct pm_config *c)
 {
-	uint64_t h = mix(0xcbf29ce484222325ull, c->name, strlen(c->name));
+	uint64_t h = names_mix(names_secret(), c->name, strlen(c->name));
 
-	h = mix(h, &c->time_ns, sizeof(c->time_ns));
-	h = mix(h, &c->kind, sizeof(c->kind));
-	h = mix(h, &c->reason, sizeof(c->reason));
+	h = names_mix(h, &c->time_ns, sizeof(c->time_ns));
+	h = names_mix(h, &c->kind, sizeof(c->kind));
+	h = names_mix(h, &c->reason, sizeof(c->reason));
 	if (c->value.kind == PM_VALUE_TEXT || c->value.kind == PM_VALUE_BYTES)
-		return mix(h, c->value.str.data, c->value.str.len);
+		return names_mix(h, c->value.str.data, c->value.str.len);
 	if (c->value.kind == PM_VALUE_U64)
-		return mix(h, &c->value.u64, sizeof(c->value.u64));
+		return names_mix(h, &c->value.u64, sizeof(c->value.u64));
 	if (c->value.kind == PM_VALUE_ARRAY)
 		for (uint32_t i = 0; i < c->value.array.n; i++)
 			if (c->value.array.item[i].kind == PM_VALUE_U64)
-				h = mix(h, &c->value.array.item[i].u64, sizeof(uint64_t));
+				h = names_mix(h, &c->value.array.item[i].u64, sizeof(uint64_t));
 	return h;
 }
 

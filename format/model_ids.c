@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/names.h"
 #include "format/model_private.h"
 
 static uint32_t id_at(const void *array, uint32_t place, size_t size)
@@ -14,11 +15,16 @@ static uint32_t id_at(const void *array, uint32_t place, size_t size)
 	return id;
 }
 
+static uint32_t place_of(const struct model_ids *ids, uint32_t id)
+{
+	return (uint32_t)(id * ids->secret >> 32) & (ids->places - 1);
+}
+
 static uint32_t *find(const struct model_ids *ids, const void *array, size_t size, uint32_t id)
 {
 	uint32_t mask = ids->places - 1;
 
-	for (uint32_t i = id * 0x9e3779b1u & mask;; i = (i + 1) & mask) {
+	for (uint32_t i = place_of(ids, id);; i = (i + 1) & mask) {
 		uint32_t *place = &ids->place[i];
 
 		if (!*place || id_at(array, *place - 1, size) == id)
@@ -47,6 +53,7 @@ static int build(struct model_ids *ids, const void *array, uint32_t n, size_t si
 
 	while (places / 4 < n)
 		places *= 2;
+	ids->secret = names_secret() | 1;
 	free(ids->place);
 	ids->place = calloc(places, sizeof(*ids->place));
 	ids->places = ids->place ? places : 0;
@@ -71,7 +78,7 @@ int model_ids_add(struct model_ids *ids, const void *array, uint32_t n, size_t s
 	*slot = ids->n_spare ? ids->spare[--ids->n_spare] : ids->slots++;
 	/* The item is stored behind the others before anyone looks it up. */
 	if (ids->place) {
-		uint32_t mask = ids->places - 1, i = id * 0x9e3779b1u & mask;
+		uint32_t mask = ids->places - 1, i = place_of(ids, id);
 
 		while (ids->place[i])
 			i = (i + 1) & mask;
@@ -105,7 +112,7 @@ void model_ids_rebuild(struct model_ids *ids, const void *array, uint32_t n, siz
 	ids->n_retired = ids->n_kept = 0;
 	memset(ids->place, 0, ids->places * sizeof(*ids->place));
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t k = id_at(array, i, size) * 0x9e3779b1u & mask;
+		uint32_t k = place_of(ids, id_at(array, i, size));
 
 		while (ids->place[k])
 			k = (k + 1) & mask;

@@ -15,6 +15,7 @@ struct model_texts;
 struct model_ids {
 	uint32_t *place; /* open addressing: place in the array + 1; 0: free; NULL: id - 1 is the place of all */
 	uint32_t places;
+	uint64_t secret; /* odd; decides where an id is put, as in common/names.h */
 	uint32_t *spare; /* free slots */
 	uint32_t n_spare, spare_room, slots;
 	uint32_t *retired; /* ids that retired since the last pm_model_forget(), in that order */

@@ -311,7 +311,7 @@ static void drop_idle(struct asked *a)
 	}
 }
 
-/* Waits for a reader, as they do, and stays open: whoever opens it later need not wait, and could not be told to end. */
+/* Waits for a reader, as they do, and stays open: who opens it later need not wait, and could not be told to end. */
 static int open_fifo(const char *path)
 {
 	sigset_t before;

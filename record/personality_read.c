@@ -56,7 +56,7 @@ static bool put(int fd, const char *data, ssize_t n)
 	return true;
 }
 
-/* What was there stays until there is something to keep; whoever could read it cannot read what --privacy=full has. */
+/* What was there stays until there is something to keep; who could read it cannot read what --privacy=full has. */
 static int open_kept(const char *path)
 {
 	struct stat st;

@@ -50,6 +50,7 @@ struct parquet {
 	size_t n_values;
 	uint32_t *slot; /* of value[], by hash; NOTHING: empty */
 	size_t n_slots, last;
+	uint64_t secret;
 	struct buf raw, packed, second;
 	uint64_t nulls, count;
 	uint32_t run_room, value_room, text_room;
@@ -169,9 +170,7 @@ static void append(struct parquet *p, uint32_t index, size_t count)
 
 static size_t slot_of(const struct parquet *p, uint64_t v)
 {
-	uint64_t h = (v ^ v >> 32) * 0x9e3779b97f4a7c15;
-
-	return (size_t)(h >> 20) & (p->n_slots - 1);
+	return (size_t)((v ^ v >> 32) * p->secret >> (64 - __builtin_ctzll(p->n_slots)));
 }
 
 static void insert(struct parquet *p, uint32_t index)
@@ -197,6 +196,7 @@ static uint32_t look_up(struct parquet *p, uint64_t v)
 		}
 		p->slot = more;
 		p->n_slots = n;
+		p->secret = names_secret() | 1;
 		memset(more, 0xff, n * sizeof(*more));
 		for (size_t i = 0; i < p->n_values; i++)
 			insert(p, (uint32_t)i);

@@ -218,10 +218,12 @@ static uint32_t parts_of(const struct pm_model *m)
 	return (uint32_t)((cells_of(m) + m->n_counters) / CELLS_MOST) + 1;
 }
 
-/* A mean is read with what it is the mean of. */
+/* A mean is read with what it is the mean of. The same in each run. */
 static bool is_of_part(const struct incident_store *s, const struct bound_metric *m)
 {
-	return names_hash(m->about->requests ? m->about->requests : m->name) % s->parts == s->part;
+	const char *name = m->about->requests ? m->about->requests : m->name;
+
+	return names_mix(0, name, strlen(name)) % s->parts == s->part;
 }
 
 static int plan(struct sink *sink, struct sink_plan *plan)

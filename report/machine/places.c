@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/names.h"
 
 void places_release(struct places *p)
 {
@@ -132,7 +133,7 @@ static int name_task(struct places *p, const struct pm_instance *i)
 /* The slot of the cgroup's first instance, or the free one for it. */
 static struct place_cgroup *cgroup_slot(const struct places *p, uint32_t number)
 {
-	uint32_t k = number * 2654435769u & (p->n_slots - 1);
+	uint32_t k = (uint32_t)(number * (names_secret() | 1) >> 32) & (p->n_slots - 1);
 
 	while (p->cgroup[k].first && p->cgroup[k].number != number)
 		k = (k + 1) & (p->n_slots - 1);

@@ -61,6 +61,15 @@ writes() {
 	done
 }
 
+@test "a file that would get too large for ulimit -f is said to be, and none is left" {
+	for command in "${writers[@]}"; do
+		read -ra words <<<"$command"
+		run -2 bash -c 'ulimit -f 0 && exec "$@"' bash "$bin/pmrep" "${words[@]}" -o out "$samples/loaded.pmr"
+		[[ $output == *"File too large"* ]] || { echo "$command: $output"; return 1; }
+		[ -z "$(ls)" ]
+	done
+}
+
 @test "a command that fails leaves what was there, and nothing of its own" {
 	echo none >text.pmr
 	echo precious >out
