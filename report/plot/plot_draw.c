@@ -136,6 +136,7 @@ static void put_time(const struct plot_data *d, size_t margin, unsigned cells, s
 		     struct buf *out)
 {
 	double span = (double)(d->set.to_ns - d->set.from_ns) / 1e9, step = time_step(span, cells / 10 + 1);
+	bool clock = span >= 600 || step >= 60; /* minutes and hours, not seconds: all of them */
 	SCOPED(buf_release) struct buf below = BUF_INIT;
 	size_t next = 0, tick = 0;
 
@@ -152,7 +153,7 @@ static void put_time(const struct plot_data *d, size_t margin, unsigned cells, s
 		buf_addstr(out, style.utf8 ? (is_tick ? "┬" : "─") : is_tick ? "+" : "-");
 		if (!is_tick)
 			continue;
-		len = plot_seconds(text, step * (double)tick, step);
+		len = plot_seconds(text, step * (double)tick, clock ? fmax(step, 60) : step);
 		/* The last one, with its unit, ends where the chart does. */
 		at = i + len + 2 <= cells ? i : cells > len + 2 ? cells - len - 2 : 0;
 		if (at >= next) {
@@ -166,7 +167,7 @@ static void put_time(const struct plot_data *d, size_t margin, unsigned cells, s
 	blanks(out, margin);
 	buf_add(out, below.data, below.len);
 	buf_carry(out, &below);
-	buf_addstr(out, span < 600 || step < 60 ? " s\n" : "\n");
+	buf_addstr(out, clock ? "\n" : " s\n");
 }
 
 /* ---- lines ---- */
@@ -302,15 +303,16 @@ static void heat_cell(const struct group *g, size_t from, size_t to, unsigned x,
 	put_heat(out, spark_level(top, low, high), style);
 }
 
-/* "CPU 0" and "CPU 3" become "CPU 0-3". */
+/* "CPU 0" and "CPU 3" become "CPU 0-3"; of others both names are whole: cores count anew in each package. */
 static void put_rows_name(const struct group *g, size_t from, size_t to, struct buf *out)
 {
 	const char *first = g->data->line[g->line[from]].place, *last = g->data->line[g->line[to - 1]].place;
 	const char *number = strrchr(last, ' ');
+	size_t same = number ? (size_t)(number - last) + 1 : 0;
 
 	buf_addstr(out, *first ? first : "system");
 	if (to > from + 1)
-		buf_printf(out, "-%s", number ? number + 1 : last);
+		buf_printf(out, "-%s", strncmp(first, last, same) ? last : last + same);
 }
 
 static void put_scale(const struct group *g, double low, double high, size_t step, struct plot_style style,

@@ -205,22 +205,65 @@ static const struct {
 	  "test.x: 0 _.-:=+*# 40.00 1/s, the largest value in each cell\n"
 	  "CPU 3 |_____ ==#####\n      ++-------+----\n       0       5 s\n" },
 };
+/* What is not in seconds does not say so. Cores are 0 and 1 in each package. */
+static const struct {
+	uint32_t seconds, cores;
+	const char *words, *end;
+} slow[] = {
+	{ 60, 0, "-c 0 --height=4 --width=20", "\n    ++--------+-----\n     0:00     5:00\n" },
+	{ 20, 0, "-c 0 --height=4 --width=40", "\n     0:00         1:00         2:00\n" },
+	{ 5, 0, "-c 0 --height=4 --width=20", "\n  ++-------+-------+\n   0       20   40 s\n" },
+	{ 80, 0, "-c 0 --height=4 --width=500", " 9:40            10:00          10:20    10:40\n" },
+	{ 1, 4, "--heatmap --per-core --height=2", "package 0 core 0-1 |" },
+	{ 1, 3, "--heatmap --per-core --height=2", "\npackage 0 core 1-package 1 core 0 |" },
+};
 /* clang-format on */
+
+static void world(struct builder *b, char path[64], uint32_t seconds, uint32_t cores)
+{
+	uint32_t id;
+
+	builder_init(b, steps);
+	b->period_ns = UINT64_C(1000000000) * seconds;
+	id = builder_counter(b, "test.x", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	/* The last of four. */
+	for (uint32_t i = 0; i < cores; i++)
+		b->instance[PM_CORE][i] = b->instance[PM_CORE][i + 4 - cores];
+	if (cores)
+		builder_group(b, PM_CORE, cores, 0, &id, 1);
+	else
+		builder_group(b, PM_CPU, 8, 0, &id, 1);
+	builder_write(b, 0, 9);
+	builder_finish(b);
+	captured_file(path, &b->file);
+}
+
+static void words(void **state)
+{
+	static struct captured c;
+	struct builder b;
+	char path[64], line[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(slow) / sizeof(*slow); i++) {
+		world(&b, path, slow[i].seconds, slow[i].cores);
+		snprintf(line, sizeof(line), "--ascii %s test.x %s", slow[i].words, path);
+		captured_run(&c, cmd_plot, line);
+		if (!strstr(c.out, slow[i].end) || c.status)
+			fail_msg("%s: %d\n%s%s, not\n%s", slow[i].words, c.status, c.out, c.err, slow[i].end);
+		captured_remove(path);
+		builder_release(&b);
+	}
+}
 
 static void pictures(void **state)
 {
 	static struct captured c;
 	struct builder b;
 	char path[64], line[256];
-	uint32_t id;
 
 	(void)state;
-	builder_init(&b, steps);
-	id = builder_counter(&b, "test.x", "1", PM_CUMULATIVE, PM_AGG_SUM);
-	builder_group(&b, PM_CPU, 8, 0, &id, 1);
-	builder_write(&b, 0, 9);
-	builder_finish(&b);
-	captured_file(path, &b.file);
+	world(&b, path, 1, 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		snprintf(line, sizeof(line), "--ascii --width=20 test.x %s %s", cases[i].words, path);
 		captured_run(&c, cmd_plot, line);
@@ -236,6 +279,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes), cmocka_unit_test(cells_of_one_line), cmocka_unit_test(cells_of_two_lines),
 		cmocka_unit_test(axes),  cmocka_unit_test(numbers),           cmocka_unit_test(pictures),
+		cmocka_unit_test(words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
