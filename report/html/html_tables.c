@@ -92,7 +92,7 @@ static void put_trend(const struct html_recording *r, uint32_t metric, struct bu
 
 void html_put_summary(const struct html_page *p, const struct html_recording *r, struct buf *out)
 {
-	uint32_t column[MAINS_MOST], n = 0;
+	uint32_t column[MAINS_MOST], n = 0, more = 0;
 	bool sparks = r->near.n < SPARKS_MOST;
 
 	if (!r->near.n) {
@@ -101,9 +101,12 @@ void html_put_summary(const struct html_page *p, const struct html_recording *r,
 			   "were not recorded, or are lost.</p>\n");
 		return;
 	}
-	for (uint32_t i = 0; i < r->n_rows && n < MAINS_MOST; i++)
-		if (is_main(&r->row[i]))
+	for (uint32_t i = 0; i < r->n_rows; i++) {
+		if (is_main(&r->row[i]) && n < MAINS_MOST)
 			column[n++] = i;
+		else
+			more += is_main(&r->row[i]);
+	}
 	buf_addstr(out,
 		   "<div class=\"scroll tall\" tabindex=0 role=group aria-label=\"Summary\"><table class=numbers>"
 		   "<thead><tr><th rowspan=2 scope=col>Metric</th><th rowspan=2 scope=col>Unit</th>");
@@ -146,6 +149,9 @@ void html_put_summary(const struct html_page *p, const struct html_recording *r,
 			out->len = before;
 	}
 	buf_addstr(out, "</tbody></table></div>\n");
+	if (more)
+		buf_printf(out, "<p class=hint>%u more package%s without a column here: see every metric.</p>\n",
+			   more, plural(more));
 }
 
 /* ---- every metric ---- */
