@@ -136,7 +136,7 @@ void html_put_summary(const struct html_page *p, const struct html_recording *r,
 			if (!s || !s->present) {
 				any |= s && s->missing;
 				buf_printf(out, "<td class=missing colspan=3>%s</td>",
-					   s && s->missing ? status_word(s->reason, STATUS_WHOLE, word) : "-");
+					   s && s->missing ? status_word(s->reason, STATUS_NOT_FINITE, word) : "-");
 				continue;
 			}
 			any = true;
@@ -172,7 +172,7 @@ static void put_metric_row(const struct html_recording *r, const struct html_ser
 	buf_printf(out, "</td><td class=n>%llu</td><td>", (unsigned long long)s->present);
 	if (s->missing)
 		buf_printf(out, "%llu missing: %s", (unsigned long long)s->missing,
-			   status_word(s->reason, STATUS_WHOLE, word));
+			   status_word(s->reason, STATUS_NOT_FINITE, word));
 	if (s->partial)
 		buf_printf(out, "%s%llu partial", s->missing ? "; " : "", (unsigned long long)s->partial);
 	if (s->doubtful)

@@ -253,6 +253,10 @@ static const struct {
 	    "<td class=unit></td><td class=n>0</td><td>20 missing: undefined</td></tr>\n",
 	    "{\"label\":\"CPU 6\",\"place\":\"package 1, node 1, core 1\",\"kind\":\"cpu\",\"far\":true,\"package\":1,\"cpu\":6}",
 	    "\"events\":[[10,10,\"marker\",-1,\"marker: go\"]],", "[3,0,10,20,10.5],[0,9,4000,4000,4000],[1,9,0.5,0.5,0.5]" } },
+	/* What is not finite is not ok, and no number. */
+	{ { NULL }, cmd_html, "--show=k.* -o -", 0,
+	  { "<td>system</td><td class=n>-</td><td class=n>-</td><td class=n>-</td><td class=unit>W</td><td class=n>0</td><td>1 missing: "
+	    "not-finite</td>" } },
 	/* ---- incidents: three times as many from 570 s on ---- */
 	{ { "rows=600", "noise=0.05", "step=570:3" }, cmd_incidents, "", 0,
 	  { "WHEN              TIME (UTC)          WHAT\n+570 s to the end 2026-09-21 14:22:50 interrupts x3 (24," } },
