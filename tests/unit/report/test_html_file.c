@@ -1,0 +1,364 @@
+/* What a page takes from a recording: its facts, series in time, events and what is in which table. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/html/html.h"
+#include "tests/unit/lib/captured.h"
+
+/* test.x of CPU n grows by n + 1 a second; test.level of the system is 7. */
+static struct reading grows(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	(void)b;
+	return (struct reading){ strcmp(counter, "test.x") ? 7 : row * (i->number + 1), 0 };
+}
+
+static void begin(struct builder *b)
+{
+	uint32_t id[2];
+
+	builder_init(b, grows);
+	id[0] = builder_counter(b, "test.x", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(b, PM_CPU, 8, 0, &id[0], 1);
+	id[1] = builder_counter(b, "test.level", "W", PM_GAUGE, PM_AGG_SUM);
+	builder_group(b, PM_SYSTEM, 1, 0, &id[1], 1);
+}
+
+/* Up to two attributes; key 0: none. */
+static void event(struct builder *b, enum pm_event_type type, double row, uint32_t key, uint64_t v, uint32_t key2,
+		  uint64_t v2)
+{
+	struct pm_event e = { .type = type, .time_ns = BUILDER_START_NS + (uint64_t)(row * (double)b->period_ns) };
+
+	if (key)
+		assert_int_equal(pm_map_set(&e.attrs, key, pm_u64(v)), 0);
+	if (key2)
+		assert_int_equal(pm_map_set(&e.attrs, key2, pm_u64(v2)), 0);
+	assert_int_equal(pm_writer_event(b->writer, &e), 0);
+	pm_event_release(&e);
+}
+
+static void collect(struct html_recording *r, struct builder *b, const struct pipeline_config *config)
+{
+	struct error e = { 0 };
+	char path[64];
+
+	builder_finish(b);
+	captured_file(path, &b->file);
+	if (html_collect(r, path, config, &e) || html_facts(r, path, &e) || html_index(r))
+		fail_msg("%s", e.text);
+	captured_remove(path);
+	builder_release(b);
+}
+
+/* Shows test.x and nothing else. */
+static struct pipeline_config shown(void)
+{
+	struct pipeline_config config = { .bind.rate = true };
+	struct error e;
+
+	assert_int_equal(selection_add(&config.selection, SELECT_SHOW, "test.x", &e), 0);
+	return config;
+}
+
+static const struct pipeline_config plain = { .bind.rate = true };
+
+/* ---- facts ---- */
+
+static void put_header(struct builder *b, const char *text)
+{
+	const struct pm_key_row *row = pm_header_keys;
+	const char *value = strchr(text, '=') + 1;
+	struct pm_value list;
+
+	while (strncmp(row->name, text, (size_t)(value - text - 1)) != 0 || row->name[value - text - 1])
+		row++;
+	if (row->kind == PM_VALUE_ARRAY) {
+		/* Two words, or two pairs. */
+		list = pm_array(2);
+		for (uint32_t i = 0; i < 2; i++) {
+			const char *word = i ? strchr(value, ' ') + 1 : value;
+			struct pm_value pair = pm_array(2);
+
+			for (uint32_t k = 0; k < 2; k++)
+				pair.array.item[k] = pm_text_n(word + 2 * k, 1);
+			if (word[1] == '=') {
+				list.array.item[i] = pair;
+				continue;
+			}
+			pm_value_release(&pair);
+			list.array.item[i] = pm_text_n(word, strcspn(word, " "));
+		}
+		assert_int_equal(pm_map_set(&b->model.header, row->key, list), 0);
+		return;
+	}
+	assert_int_equal(pm_map_set(&b->model.header, row->key,
+				    row->kind == PM_VALUE_TEXT ? pm_text(value) : pm_u64(strtoull(value, NULL, 10))),
+			 0);
+}
+
+#define SIZE     "Size=8 CPUs, 4 cores, 2 packages, 2 nodes"
+#define RECORDED "Recorded=2026-09-21 14:13:20 UTC, 2.000 s in 2 intervals"
+#define FIRST    "Processor=x86_64\n" SIZE "\n"
+#define SYSTEM   "\nCounted=the whole system\n"
+
+/* clang-format off */
+static const struct {
+	const char *header[12];
+	unsigned runs, exits, killed; /* so many of the first ones with status 3, and of those after them by signal 9 */
+	const char *facts;
+} heads[] = {
+	{ { NULL }, 0, 0, 0, FIRST RECORDED SYSTEM },
+	{ { "history=cut merged", "labels=a=b c=d", "target=system", "interval=20000000", "hypervisor=kvm", "kernel=6.1", "os=Debian",
+	    "memory=1550000000", "cpu_model=Xeon", "product=Acme", "host=box" }, 0, 0, 0,
+	  "Host=box\nProduct=Acme\nProcessor=Xeon\n" SIZE ", 1.6 GB of memory\nSystem=Debian, Linux 6.1, guest of kvm\n" RECORDED
+	  " of 20 ms\nCounted=the whole system\nLabels=a=b, c=d\nHistory=cut, merged\n" },
+	{ { "interval=1000000000", "kernel=6.1" }, 0, 0, 0, FIRST "System=Linux 6.1\n" RECORDED " of 1 s" SYSTEM },
+	{ { "interval=999999999", "kernel=6.1", "hypervisor=xen" }, 0, 0, 0,
+	  FIRST "System=Linux 6.1, guest of xen\n" RECORDED " of 999.999999 ms" SYSTEM },
+	{ { "os=A" }, 0, 0, 0, FIRST "System=A\n" RECORDED SYSTEM },
+	{ { "hypervisor=kvm" }, 0, 0, 0, FIRST "System=guest of kvm\n" RECORDED SYSTEM },
+	{ { "target=command", "command=make", "arguments=-j 2" }, 1, 0, 0, FIRST RECORDED "\nCounted=command: make -j 2, exit status 0\n" },
+	{ { "target=command", "command=make" }, 1, 1, 0, FIRST RECORDED "\nCounted=command: make, exit status 3\n" },
+	{ { "target=", "command=make" }, 1, 0, 1, FIRST RECORDED "\nCounted=make, killed by signal 9\n" },
+	{ { "target=pid" }, 2, 0, 0, FIRST RECORDED "\nCounted=pid, 2 runs, each with exit status 0\n" },
+	{ { "target=pid" }, 4, 1, 2, FIRST RECORDED "\nCounted=pid, 4 runs, 3 of which failed\n" },
+};
+/* clang-format on */
+
+static void facts(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
+		SCOPED(buf_release) struct buf all = BUF_INIT;
+		struct html_recording r;
+		struct builder b;
+
+		begin(&b);
+		for (size_t k = 0; k < 12 && heads[i].header[k]; k++)
+			put_header(&b, heads[i].header[k]);
+		builder_write(&b, 0, 3);
+		for (unsigned k = 0; k < heads[i].runs; k++) {
+			bool exits = k < heads[i].exits, killed = !exits && k < heads[i].exits + heads[i].killed;
+
+			event(&b, PM_EVENT_CHILD_START, 1, 0, 0, 0, 0);
+			event(&b, PM_EVENT_CHILD_EXIT, 1, PM_EVENT_KEY_EXIT, exits ? 3 : 0,
+			      killed ? PM_EVENT_KEY_SIGNAL : 0, 9);
+		}
+		collect(&r, &b, &plain);
+		for (uint32_t k = 0; k < r.n_facts; k++)
+			buf_printf(&all, "%s=%s\n", r.fact[k].name, r.fact[k].value);
+		assert_string_equal(buf_str(&all), heads[i].facts);
+		assert_true(r.n_refused == 0 && r.lost_ticks == 0 && !strcmp(r.host, i == 1 ? "box" : ""));
+		assert_true(r.interval_s == (i == 1 ? 0.02 : i == 2 ? 1 : i == 3 ? 0.999999999 : 0));
+		html_recording_release(&r);
+	}
+}
+
+static unsigned count(const char *in, const char *text)
+{
+	unsigned n = 0;
+
+	for (; (in = strstr(in, text)); in++)
+		n++;
+	return n;
+}
+
+/* Cards lie together, what is long is closed and counted, and of very many rows there are a thousand. */
+static void parts(void **state)
+{
+	static const char *const in_turn[] = {
+		"<div class=cards>\n<details class=\"facts card\" open><summary>Recording</summary>",
+		"aria-label=\"Recording\"><table class=facts><tbody>\n<tr><th scope=row>file</th><td>",
+		"<details class=\"facts card\" open><summary>Host and recorder</summary>",
+		"<tr><th scope=row>host</th><td>box <span class=reveals title=\"reveals the "
+		"machine\">machine</span></td></tr>",
+		"<summary>Topology (online CPUs)</summary>",
+		"<summary>Clocks</summary>",
+		"</details>\n</div>\n<details class=\"facts\" open><summary>Sources <span "
+		"class=count>1</span></summary>",
+		"<thead><tr><th scope=col>source</th><th scope=col class=n>counters</th>",
+		"<tr><th scope=row>test</th><td class=n>2</td>",
+		"<details class=\"facts\"><summary>Groups (what is read together) <span "
+		"class=count>2</span></summary>",
+	};
+	static const struct {
+		unsigned values;
+		const char *hint;
+	} many[] = { { 1000, NULL },
+		     { 1002, "</table></div><p class=hint>2 more: pmrep info --all has them.</p></details>" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(many) / sizeof(*many); i++) {
+		struct html_recording r;
+		struct builder b;
+		const char *at;
+		char text[64];
+
+		begin(&b);
+		put_header(&b, "host=box");
+		for (unsigned k = 0; k < many[i].values; k++) {
+			struct pm_config c = { .name = text, .kind = PM_SYSTEM, .value = pm_u64(k) };
+
+			snprintf(text, sizeof(text), "many.v%u", k);
+			assert_int_equal(pm_model_add_config(&b.model, &c), 0);
+		}
+		builder_write(&b, 0, 3);
+		event(&b, PM_EVENT_MARKER, 1, 0, 0, 0, 0);
+		collect(&r, &b, &plain);
+		at = buf_str(&r.facts);
+		for (size_t k = 0; k < sizeof(in_turn) / sizeof(*in_turn); k++) {
+			const char *found = strstr(at, in_turn[k]);
+
+			if (!found)
+				fail_msg("%s is not in\n%.3000s", in_turn[k], at);
+			at = found;
+		}
+		at = buf_str(&r.facts);
+		assert_int_equal(count(at, ">many.v"), 1000);
+		snprintf(text, sizeof(text), "One-time values <span class=count>%u</span>", many[i].values);
+		assert_int_equal(count(at, text), 1);
+		assert_int_equal(count(at, " more: pmrep"), many[i].hint != NULL);
+		assert_true(!many[i].hint || strstr(at, many[i].hint));
+		assert_null(strstr(at, "<summary>Events"));
+		assert_int_equal(count(at, "<div class=cards>"), 1);
+		assert_int_equal(count(at, "</div>\n"), 1);
+		html_recording_release(&r);
+	}
+}
+
+/* ---- series ---- */
+
+static const struct html_series *series(const struct html_recording *r, const struct html_set *s, const char *metric,
+					const char *label)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (!strcmp(r->metric[s->series[i].metric].name, metric) &&
+		    !strcmp(r->row[s->series[i].row].label, label))
+			return &s->series[i];
+	return NULL;
+}
+
+/* Snapshots 9 to 13 are lost, and the interval is of all of its seconds. */
+static void in_time(void **state)
+{
+	struct pipeline_config config = shown();
+	struct html_recording r;
+	struct builder b;
+	const struct html_series *x, *far, *level;
+
+	(void)state;
+	begin(&b);
+	put_header(&b, "interval=1000000000");
+	builder_write(&b, 0, 9);
+	builder_write(&b, 14, 7);
+	event(&b, PM_EVENT_MARKER, 3, PM_EVENT_KEY_CPU, 2, 0, 0);
+	event(&b, PM_EVENT_LOST, 14, PM_EVENT_KEY_COUNT, 5, PM_EVENT_KEY_SINCE,
+	      BUILDER_START_NS + UINT64_C(8000000000));
+	event(&b, PM_EVENT_NOTE, 15, PM_EVENT_KEY_SINCE, BUILDER_START_NS + UINT64_C(16000000000), 0, 0);
+	event(&b, PM_EVENT_GONE, 15, PM_EVENT_KEY_INSTANCE, b.instance[PM_TASK][0], 0, 0);
+	event(&b, PM_EVENT_GONE, 16, PM_EVENT_KEY_INSTANCE, b.instance[PM_DEVICE][0], 0, 0);
+	collect(&r, &b, &config);
+	assert_true(r.duration_s == 20 && r.snapshots == 16 && r.intervals == 15);
+	assert_true(r.start_wall_ns == BUILDER_WALL_NS && r.lost_ticks == 5);
+	assert_true(r.near.width_s == 1 && r.far.width_s == 1 && r.near.used == 20 && r.far.used == 20);
+	x = series(&r, &r.near, "test.x", "system");
+	far = series(&r, &r.far, "test.x", "CPU 2");
+	assert_true(x && far && series(&r, &r.near, "test.x", "package 1"));
+	for (uint32_t k = 0; k < 20; k++) {
+		assert_true(x->bucket[k].weight == 1 && x->bucket[k].low == 36 && x->bucket[k].high == 36);
+		assert_true(far->bucket[k].weight == 1 && far->bucket[k].low == 3 && far->bucket[k].high == 3);
+	}
+	assert_true(x->present == 15 && !x->missing && !x->partial && x->weight == 20 && html_mean(x) == 36);
+	/* Each metric of packages once, though two sheets have it. */
+	assert_int_equal(r.near.n + r.totals.n, r.n_metrics + 2);
+	/* What nobody asked for stands in the table of all only. */
+	level = series(&r, &r.totals, "test.level", "system");
+	assert_true(level && !level->bucket && level->present == 15 && html_mean(level) == 7);
+	assert_int_equal(r.n_events, 4);
+	assert_true(r.event[0].at_s == 3 && r.event[0].until_s == 3 && r.event[0].cpu == 2);
+	assert_true(r.event[1].at_s == 8 && r.event[1].until_s == 14 && r.event[1].cpu == PM_NONE);
+	assert_true(r.event[2].at_s == 15 && r.event[2].until_s == 15);
+	assert_true(r.event[3].type == PM_EVENT_GONE && r.event[3].at_s == 16);
+	html_recording_release(&r);
+	selection_release(&config.selection);
+}
+
+/* Buckets are as long as it takes, whether the length is known beforehand or not. */
+static void lengths(void **state)
+{
+	static const struct {
+		const char *interval;
+		uint32_t rows;
+		bool part;
+		double near, far, seconds;
+	} c[] = {
+		{ "interval=1000000000", 2049, false, 1, 2, 2048 },
+		{ "interval=1000000000", 2050, false, 2, 4, 2049 },
+		{ "interval=1000000000", 2050, true, 1, 2, 2048 },
+		{ "interval=0", 17, false, 0.008, 0.016, 16 },
+		{ "interval=2000000000", 4, false, 2, 2, 3 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
+		struct pipeline_config config = shown();
+		struct html_recording r;
+		struct builder b;
+
+		begin(&b);
+		put_header(&b, c[i].interval);
+		for (uint32_t row = 0; row < c[i].rows; row += 128)
+			builder_write(&b, row, row + 128 < c[i].rows ? 128 : c[i].rows - row);
+		if (c[i].part)
+			config.since = (struct moment){ .kind = MOMENT_FROM_START, .ns = 1000000000 };
+		collect(&r, &b, &config);
+		if (r.near.width_s != c[i].near || r.far.width_s != c[i].far || r.duration_s != c[i].seconds)
+			fail_msg("%zu: %g %g %g", i, r.near.width_s, r.far.width_s, r.duration_s);
+		html_recording_release(&r);
+		selection_release(&config.selection);
+	}
+}
+
+/* More events than a page has are counted; a recording without a wall clock has none. */
+static void many_events(void **state)
+{
+	struct html_recording r;
+	struct builder b;
+
+	(void)state;
+	begin(&b);
+	b.no_wall = true;
+	builder_write(&b, 0, 3);
+	for (int i = 0; i < HTML_EVENTS + 2; i++)
+		event(&b, PM_EVENT_MARKER, 1, 0, 0, 0, 0);
+	collect(&r, &b, &plain);
+	assert_true(r.n_events == HTML_EVENTS && r.more_events == 2 && r.start_wall_ns == 0);
+	assert_string_equal(r.fact[2].value, "2.000 s in 2 intervals");
+	html_recording_release(&r);
+	/* One snapshot has no interval, and its events have no time of their own. */
+	begin(&b);
+	put_header(&b, "interval=1000000000");
+	builder_write(&b, 0, 1);
+	event(&b, PM_EVENT_MARKER, 5, 0, 0, 0, 0);
+	collect(&r, &b, &plain);
+	assert_true(r.intervals == 0 && r.snapshots == 1 && r.n_events == 1 && r.event[0].at_s == 0);
+	html_recording_release(&r);
+}
+
+/* ---- two recordings in one page ---- */
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(facts),   cmocka_unit_test(parts),       cmocka_unit_test(in_time),
+		cmocka_unit_test(lengths), cmocka_unit_test(many_events),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
