@@ -86,7 +86,7 @@ static const char *common_why(const struct diff_results *results)
 	return results->n ? results->result[0].why : "";
 }
 
-/* "2 regressed, 1 improved, 14 the same": of the metrics with a better direction. */
+/* "2 regressed, 1 improved, 14 the same": of all metrics with a better direction. */
 static void put_counts(struct buf *out, const struct diff_results *results)
 {
 	static const struct {
@@ -94,9 +94,11 @@ static void put_counts(struct buf *out, const struct diff_results *results)
 		const char *word;
 	} row[] = {
 		{ VERDICT_REGRESSED, "regressed" },
+		{ VERDICT_CHANGED, "changed" },
 		{ VERDICT_IMPROVED, "improved" },
 		{ VERDICT_SAME, "the same" },
 		{ VERDICT_INCONCLUSIVE, "inconclusive" },
+		{ VERDICT_ABSENT, "on one side only" },
 	};
 	bool any = false;
 

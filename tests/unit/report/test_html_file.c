@@ -8,8 +8,10 @@
 
 #include <cmocka.h>
 
+#include "report/commands.h"
 #include "report/html/html.h"
 #include "tests/unit/lib/captured.h"
+#include "tests/unit/lib/diff_world.h"
 
 /* test.x of CPU n grows by n + 1 a second; test.level of the system is 7. */
 static struct reading grows(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
@@ -83,15 +85,13 @@ static void put_header(struct builder *b, const char *text)
 		list = pm_array(2);
 		for (uint32_t i = 0; i < 2; i++) {
 			const char *word = i ? strchr(value, ' ') + 1 : value;
-			struct pm_value pair = pm_array(2);
 
-			for (uint32_t k = 0; k < 2; k++)
-				pair.array.item[k] = pm_text_n(word + 2 * k, 1);
 			if (word[1] == '=') {
-				list.array.item[i] = pair;
+				list.array.item[i] = pm_array(2);
+				list.array.item[i].array.item[0] = pm_text_n(word, 1);
+				list.array.item[i].array.item[1] = pm_text_n(word + 2, 1);
 				continue;
 			}
-			pm_value_release(&pair);
 			list.array.item[i] = pm_text_n(word, strcspn(word, " "));
 		}
 		assert_int_equal(pm_map_set(&b->model.header, row->key, list), 0);
@@ -353,11 +353,110 @@ static void many_events(void **state)
 
 /* ---- two recordings in one page ---- */
 
+#define CELL(v) "<td class=n>" v "</td>"
+#define ROW(name, base, fresh, change) \
+	"<tr><th scope=row>" name "</th><td>system</td><td>CHANGED</td>" CELL(base) \
+		CELL(fresh) "<td class=unit>1/s</td>" CELL(change) CELL(change " to " change)
+
+/* clang-format off */
+static const struct {
+	const char *keys[2][4]; /* of lib/diff_world.h: 8000 interrupts a second unless said otherwise */
+	const char *words, *counts;  /* NULL: none */
+	const char *parts[4], *lacks[3];
+} pairs[] = {
+	{ { { "os=A" }, { "rate=1100", "os=B" } }, "", "2 inconclusive",
+	  { "<strong>The recordings differ in more than their numbers</strong><ul><li>operating system: A and B</li></ul>",
+	    "<p>Of all of them: how much runs vary is unknown: record four or more per side, or give --assume-run-sd.</p>",
+	    "95 % interval</th></tr></thead>", "<td class=unit>1/s</td>" CELL("+10.00 %") CELL("+10.00 % to +10.00 %") "</tr>" },
+	  { "Why</th>", "class=why", "class=verdict-" } },
+	{ { { NULL }, { "rate=20000" } }, "", "1 changed, 1 inconclusive",
+	  { ROW("IRQ/s", "8000", "160000", "&times;20.0") "<td class=why>chance only if runs vary by more than ", "Why</th></tr>",
+	    "<td class=why>how much runs vary is unknown", "<th scope=row>IPC</th>" },
+	  { "Of all of them", "differ in more", "too different" } },
+	{ { { NULL }, { "rate=99960" } }, "--show=irq", "1 changed", { ROW("IRQ/s", "8000", "799680", "&times;100.0") },
+	  { "<th scope=row>IPC</th>" } },
+	{ { { NULL }, { "rate=100000" } }, "--show=irq", "1 changed", { ROW("IRQ/s", "8000", "800000", "&times;100") }, { NULL } },
+	{ { { NULL }, { "rate=10010" } }, "--show=irq", "1 changed", { ROW("IRQ/s", "8000", "80080", "&times;10.0") }, { NULL } },
+	{ { { NULL }, { "rate=9900" } }, "--show=irq", "1 changed", { ROW("IRQ/s", "8000", "79200", "+890.00 %") }, { NULL } },
+	{ { { "rate=12.51" }, { "rate=124.9" } }, "--show=irq", "1 changed", { CELL("100.1") CELL("999.2") }, { NULL } },
+	{ { { "rate=12.49" }, { "rate=125.1" } }, "--show=irq", "1 changed", { CELL("99.920") CELL("1001") }, { NULL } },
+	{ { { NULL }, { "name=bench.x" } }, "", "1 inconclusive, 1 on one side only",
+	  { "<td>ABSENT</td>" CELL("8000") CELL("-") "<td class=unit>1/s</td>" CELL("-") CELL("-") "<td class=why>only the base has it" },
+	  { NULL } },
+	{ { { NULL }, { "arch=arm64" } }, "", NULL,
+	  { "<strong>The machines are too different to compare: there are no verdicts</strong><ul><li>architecture: x86_64 and arm64<" },
+	  { "class=\"numbers verdicts\"", "better direction", "The first recording is the base" } },
+	{ { { "rows=11", "runs=4" }, { "rows=11", "runs=4", "rate=1100" } }, "", "1 regressed, 1 the same",
+	  { "<td>system</td><td class=verdict-regressed>REGRESSED</td>", "<td>package 1</td><td class=verdict-regressed>", "<td>SAME</td>" },
+	  { "class=verdict-improved" } },
+	{ { { "rows=11", "runs=4", "rate=1100" }, { "rows=11", "runs=4" } }, "", "1 improved, 1 the same",
+	  { "<td class=verdict-improved>IMPROVED</td>", CELL("-9.09 %") }, { "class=verdict-regressed" } },
+	{ { { NULL }, { "same" } }, "", NULL, { "<p>No verdicts: ", " is given on both sides.</p>" }, { "better direction" } },
+};
+/* clang-format on */
+
+static void verdicts(void **state)
+{
+	static struct captured c;
+	int wrong = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		char path[2][64], line[256], said[128];
+		const char *counts = pairs[i].counts;
+		bool good;
+
+		for (int side = 0; side < 2; side++) {
+			char *keys[5], seed[16];
+			struct builder b;
+			size_t n = 0;
+
+			snprintf(seed, sizeof(seed), "seed=%d", side + 1);
+			for (; n < 4 && pairs[i].keys[side][n]; n++)
+				keys[n] = (char *)pairs[i].keys[side][n];
+			if (n && !strcmp(keys[0], "same")) {
+				strcpy(path[side], path[0]);
+				continue;
+			}
+			keys[n++] = seed;
+			assert_true(diff_world(&b, n, keys));
+			captured_file(path[side], &b.file);
+			builder_release(&b);
+		}
+		snprintf(line, sizeof(line), "-o -%s%s %s %s", *pairs[i].words ? " " : "", pairs[i].words, path[0],
+			 path[1]);
+		captured_run(&c, cmd_html, line);
+		snprintf(said, sizeof(said), "better direction: %s.</strong></p>\n", counts ? counts : "");
+		good = !c.status && strstr(c.out, "<li><a href=\"#verdicts\">Verdicts</a></li>") &&
+		       !strstr(c.out, said) == !counts;
+		snprintf(said, sizeof(said), "</a> on the metrics that have a better direction: %s.</p>",
+			 counts ? counts : "");
+		good &= !strstr(c.out, said) == !counts;
+		for (size_t k = 0; k < 4 && pairs[i].parts[k]; k++)
+			if (!strstr(c.out, pairs[i].parts[k])) {
+				print_error("missing: %s\n", pairs[i].parts[k]);
+				good = false;
+			}
+		for (size_t k = 0; k < 3; k++)
+			good &= !pairs[i].lacks[k] || !strstr(c.out, pairs[i].lacks[k]);
+		if (!good) {
+			const char *at = strstr(c.out, "id=verdicts aria");
+
+			print_error("%zu: %d\n%s%.3000s\n", i, c.status, c.err, at ? at : "");
+			wrong++;
+		}
+		captured_remove(path[0]);
+		if (strcmp(path[0], path[1]))
+			captured_remove(path[1]);
+	}
+	assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(facts),   cmocka_unit_test(parts),       cmocka_unit_test(in_time),
-		cmocka_unit_test(lengths), cmocka_unit_test(many_events),
+		cmocka_unit_test(lengths), cmocka_unit_test(many_events), cmocka_unit_test(verdicts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
