@@ -465,6 +465,96 @@ static void incidents(void **state)
 	html_recording_release(&r);
 }
 
+/* A recording of n values, `together` of them in a bucket, a second each. */
+static void begin_line(struct html_recording *r, const double *v, uint32_t n, uint32_t together)
+{
+	*r = (struct html_recording){ .duration_s = n };
+	html_set_init(&r->near, 256, together, 1 << 20, false);
+	add_series(&r->near, 0, 0);
+	for (uint32_t k = 0; k < n; k++) {
+		struct value value = v[k] == NONE ? value_missing(PM_REASON_MISSED) : value_of(v[k]);
+		struct html_steps steps = { 0 };
+
+		html_set_reach(&r->near, k + 0.5);
+		html_steps_add(&steps, r->near.open_at, 1, false);
+		html_set_take(&r->near, 0, &steps, &(struct html_value_run){ .value = &value });
+		html_set_end_steps(&r->near, &steps);
+	}
+	assert_int_equal(html_set_finish(&r->near), 0);
+}
+
+/* 2 is the top and 26 the bottom of a box that is 120 wide. */
+static void lines(void **state)
+{
+	static const struct {
+		double v[4], seconds;
+		uint32_t n, together;
+		const char *path;
+	} c[] = {
+		{ { 10, NONE, 20, 30 }, 4, 4, 1, "line s0\" d=\"M15.0 18.0h.1M75.0 10.0h.1L105.0 2.0\"/></svg>" },
+		{ { 15, 30, 30, 15 }, 4, 4, 1, "d=\"M15.0 26.0h.1L45.0 2.0L75.0 2.0L105.0 26.0\"/></svg>" },
+		{ { 14.9, 30 }, 2, 2, 1, "d=\"M30.0 14.1h.1L90.0 2.0\"/></svg>" },
+		{ { -10, 30, 0 }, 3, 3, 1, "d=\"M20.0 26.0h.1L60.0 2.0L100.0 20.0\"/></svg>" },
+		{ { 7, 7 }, 2, 2, 1, "d=\"M30.0 14.0h.1L90.0 14.0\"/></svg>" },
+		{ { 1, 2 }, 0, 2, 1, "d=\"M0.5 26.0h.1L1.5 2.0\"/></svg>" },
+		{ { 10, 30, 40, 40 },
+		  4,
+		  4,
+		  2,
+		  "d=\"M30.0 14.0h.1L90.0 2.0\"/><path class=\"reach s0\" d=\"M30.0 8.0V20.0\"/></svg>" },
+		{ { 100, 95.9, 0, 0 }, 4, 4, 2, "d=\"M30.0 2.5h.1L90.0 26.0\"/></svg>" },
+		{ { 100, 95.8, 0, 0 },
+		  4,
+		  4,
+		  2,
+		  "d=\"M30.0 2.5h.1L90.0 26.0\"/><path class=\"reach s0\" d=\"M30.0 2.0V3.0\"/></svg>" },
+	};
+	static const struct {
+		uint32_t n, points;
+	} few[] = {
+		{ 1, 1 }, { 59, 59 }, { 60, 60 }, { 61, 31 }, { 120, 60 }, { 121, 41 }, { 180, 60 }, { 181, 46 }
+	};
+	struct html_recording r[2];
+	const struct html_series *series[2] = { NULL };
+	double v[200] = { 0 };
+
+	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
+		SCOPED(buf_release) struct buf out = BUF_INIT;
+
+		begin_line(r, c[i].v, c[i].n, c[i].together);
+		r->duration_s = c[i].seconds;
+		series[0] = &r->near.series[0];
+		html_put_spark(r, series, 2, &out);
+		if (!strstr(buf_str(&out), c[i].path))
+			fail_msg("%zu: %s", i, buf_str(&out));
+		html_recording_release(r);
+	}
+	for (size_t i = 0; i < sizeof(few) / sizeof(*few); i++) {
+		SCOPED(buf_release) struct buf out = BUF_INIT;
+
+		begin_line(r, v, few[i].n, 1);
+		series[0] = &r->near.series[0];
+		html_put_spark(r, series, 1, &out);
+		assert_int_equal(count(buf_str(&out), "L") + count(buf_str(&out), "h.1"), few[i].points);
+		html_recording_release(r);
+	}
+	/* Of two both have the scales of what reaches farther. */
+	for (int other = 0; other < 2; other++) {
+		SCOPED(buf_release) struct buf out = BUF_INIT;
+
+		begin_line(&r[other], (const double[]){ 20, 40 }, 2, 1);
+		begin_line(&r[!other], (const double[]){ 30, 60, 60 }, 3, 1);
+		for (int k = 0; k < 2; k++)
+			series[k] = &r[k].near.series[0];
+		html_put_spark(r, series, 2, &out);
+		assert_int_equal(count(buf_str(&out), "d=\"M20.0 18.0h.1L60.0 10.0\"/>"), 1);
+		assert_int_equal(count(buf_str(&out), "d=\"M20.0 14.0h.1L60.0 2.0L100.0 2.0\"/>"), 1);
+		assert_non_null(strstr(buf_str(&out), other ? "s1\" d=\"M20.0 18.0" : "s0\" d=\"M20.0 18.0"));
+		html_recording_release(&r[0]);
+		html_recording_release(&r[1]);
+	}
+}
+
 static void points(void **state)
 {
 	struct html_recording r[2];
@@ -727,7 +817,7 @@ int main(void)
 		cmocka_unit_test(missing),        cmocka_unit_test(events),       cmocka_unit_test(incidents),
 		cmocka_unit_test(points),         cmocka_unit_test(heads),        cmocka_unit_test(numbers),
 		cmocka_unit_test(sizes),          cmocka_unit_test(strip),        cmocka_unit_test(short_numbers),
-		cmocka_unit_test(numbers_follow),
+		cmocka_unit_test(numbers_follow), cmocka_unit_test(lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
