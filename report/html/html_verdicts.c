@@ -93,12 +93,9 @@ static void put_counts(struct buf *out, const struct diff_results *results)
 		enum verdict_kind kind;
 		const char *word;
 	} row[] = {
-		{ VERDICT_REGRESSED, "regressed" },
-		{ VERDICT_CHANGED, "changed" },
-		{ VERDICT_IMPROVED, "improved" },
-		{ VERDICT_SAME, "the same" },
-		{ VERDICT_INCONCLUSIVE, "inconclusive" },
-		{ VERDICT_ABSENT, "on one side only" },
+		{ VERDICT_REGRESSED, "regressed" },       { VERDICT_CHANGED, "changed" },
+		{ VERDICT_IMPROVED, "improved" },         { VERDICT_SAME, "the same" },
+		{ VERDICT_INCONCLUSIVE, "inconclusive" }, { VERDICT_ABSENT, "on one side only" },
 	};
 	bool any = false;
 

@@ -8,6 +8,7 @@
 #include "common/number.h"
 
 #define CELLS_MAX 65536
+#define FARTHEST  4e307 /* of an axis */
 
 int plot_init(struct plot *p, uint32_t width, uint32_t height, uint32_t lines)
 {
@@ -145,6 +146,9 @@ struct plot_axis plot_axis(double low, double high, unsigned most)
 
 	if (most < 3)
 		most = 3;
+	/* Neither their difference nor a step more than it is to be infinite. */
+	low = fmin(fmax(low, -FARTHEST), FARTHEST);
+	high = fmin(fmax(high, -FARTHEST), FARTHEST);
 	/* A difference by rounding alone does not count. */
 	if (!(high - low > 1e-9 * fmax(fabs(low), fabs(high)))) {
 		double room = low == 0 ? 1 : fabs(low) / 2;
@@ -162,9 +166,6 @@ struct plot_axis plot_axis(double low, double high, unsigned most)
 		a.first = floor(low / a.step + 1e-9) * a.step;
 		a.last = ceil(high / a.step - 1e-9) * a.step;
 		if ((a.last - a.first) / a.step < most - 0.5)
-			break;
-		/* The numbers differ by less than a double can resolve. */
-		if (!(a.step < 1e300))
 			break;
 	}
 	if (!(a.last > a.first))

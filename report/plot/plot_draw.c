@@ -217,12 +217,12 @@ static size_t widest(const struct plot_axis *a)
 	return width;
 }
 
-/* The tick whose height is in that row; false: there is none. */
+/* The tick whose height is in that row, the higher one of two; false: there is none. */
 static bool tick_in(const struct plot_axis *a, unsigned row, unsigned height, double *v)
 {
 	double dots = (double)height * PLOT_DOTS_Y - 1;
 
-	for (unsigned i = 0; i <= plot_ticks(a); i++) {
+	for (unsigned i = plot_ticks(a) + 1; i--;) {
 		double t = a->first + i * a->step;
 		uint64_t y = (uint64_t)llround((t - a->first) / (a->last - a->first) * dots);
 

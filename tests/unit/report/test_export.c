@@ -299,9 +299,7 @@ static void tables(void **state)
 /* Families, each with its head once; labels whose names become one; a value that is missing is no sample. */
 static void openmetrics(void **state)
 {
-	static const char *const pair[][2] = {
-		{ "a_b_2", "x\"y" }, { "a.b", "2\n" }, { "a_b", "\\7" }
-	};
+	static const char *const pair[][2] = { { "a_b_2", "x\"y" }, { "a.b", "2\n" }, { "a_b", "\\7" } };
 #define ORIGIN "{host=\"alpha\",label_a_b_2=\"x\\\"y\",label_a_b=\"2\\n\",label_a_b_2_2=\"\\\\7\","
 	static const char expected[] =
 		"# HELP pmrep_test_count Things that count\n# TYPE pmrep_test_count gauge\n"

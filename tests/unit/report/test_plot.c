@@ -12,6 +12,7 @@
 
 #include "report/commands.h"
 #include "report/plot/plot.h"
+#include "report/plot/plot_draw.h"
 #include "tests/unit/lib/captured.h"
 
 static void assert_row(const struct plot *p, uint32_t row, struct plot_style style, const char *expected)
@@ -119,6 +120,17 @@ static void axes(void **state)
 		assert_true(fabs(a.step / c[i].step - 1) < 1e-9);
 		assert_int_equal(plot_ticks(&a), lround((c[i].last - c[i].first) / c[i].step));
 	}
+}
+
+/* Of all doubles. */
+static void farthest(void **state)
+{
+	struct plot_axis a = plot_axis(-1.7e308, 1.7e308, 5), b = plot_axis(1.6e308, 1.7e308, 5);
+
+	(void)state;
+	assert_true(isfinite(a.first) && isfinite(a.last) && a.first < -3e307 && a.last > 3e307);
+	assert_int_equal(plot_ticks(&a), 4);
+	assert_true(isfinite(b.first) && isfinite(b.last) && b.first < b.last && plot_ticks(&b) < 5);
 }
 
 static void numbers(void **state)
@@ -274,12 +286,159 @@ static void pictures(void **state)
 	builder_release(&b);
 }
 
+/* ---- charts of lines made by hand ---- */
+
+struct made {
+	const char *metric, *unit, *place;
+	double v[4]; /* of equal parts of the time; NAN: none */
+	bool no_mean;
+};
+
+static void make(struct plot_data *d, const struct made *line, size_t n, uint64_t seconds)
+{
+	uint64_t part = seconds * 250000000;
+
+	plot_data_init(d, 64);
+	d->line = calloc(n, sizeof(*d->line));
+	assert_non_null(d->line);
+	for (; d->n < n; d->n++) {
+		struct plot_line *l = &d->line[d->n];
+
+		assert_int_equal(spark_add(&d->set), d->n);
+		*l = (struct plot_line){ .metric = strdup(line[d->n].metric),
+					 .unit = strdup(line[d->n].unit),
+					 .place = strdup(line[d->n].place),
+					 .low = INFINITY,
+					 .high = -INFINITY };
+		for (uint64_t k = 0; k < 4; k++) {
+			double v = line[d->n].v[k];
+
+			spark_reach(&d->set, 1 + k * part, 1 + (k + 1) * part);
+			if (isnan(v))
+				continue;
+			spark_take(&d->set, d->n, 1 + k * part, 1 + (k + 1) * part, v);
+			l->low = fmin(l->low, v);
+			l->high = fmax(l->high, v);
+			l->sum += line[d->n].no_mean ? 0 : v;
+			l->weight += !line[d->n].no_mean;
+		}
+	}
+}
+
+#define PARTS 8
+
+static void check(struct buf *out, const char *const *part, size_t i)
+{
+	const char *at = buf_str(out);
+
+	for (size_t k = 0; k < PARTS && part[k]; k++) {
+		const char *found = strstr(at, part[k]);
+
+		if (!found)
+			fail_msg("%zu: %s is not in\n%s", i, part[k], at);
+		at = found + strlen(part[k]);
+	}
+}
+
+#define LONG40 "0123456789012345678901234567890123456789"
+
+/* clang-format off */
+static const struct {
+	bool heat;
+	struct plot_style style;
+	struct plot_size size;
+	uint64_t seconds;
+	struct made line[3];
+	const char *part[PARTS]; /* in this order */
+} charts[] = {
+	/* Names, means and units, and what has none of them; charts by unit. */
+	{ false, { 0 }, { 40, 4 }, 4,
+	  { { "a", "1", "", { 1, 2, 3, 4 }, false }, { "b", "1", "CPU 1", { 1, 1, 1, 1 }, true }, { "c", "W", "", { 5, 5, 5, 5 }, false } },
+	  { "* a: min 1.000, mean 2.500, max 4.000\no b  CPU 1: min 1.000, mean -, max 1.000\n", "s\n\nc: min 5.000, mean 5.000, max 5.000 W\n" } },
+	{ false, { 0 }, { 40, 4 }, 4,
+	  { { "a", "1", "", { NAN, NAN, NAN, NAN }, false }, { "b", "W", "", { 2, NAN, NAN, 2 }, false }, { "c", "W", "", { NAN, NAN, NAN, NAN }, false } },
+	  { "a: no value\n\n* b: min 2.000, mean 2.000, max 2.000 W\no c: no value\n" } },
+	/* In colors; a picture of one line is of dots, of several too, as their colors tell them apart. */
+	{ false, { .color = true }, { 30, 2 }, 4, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { "b", "1", "", { 3, 3, 3, 3 }, false }, { 0 } },
+	  { "\033[36m--\033[0m a: min", "\n\033[33m--\033[0m b: min", " +\033[33m", "\033[0m\n" } },
+	{ false, { .color = true, .utf8 = true }, { 30, 2 }, 4, { { "a", "1", "", { 1, 1, 1, 3 }, false }, { 0 }, { 0 } },
+	  { "\033[36m\u2501\u2501\033[0m a: min", " \u2524", "\n  \u2514\u252c\u2500\u2500", "\u252c\n   0" } },
+	{ false, { .utf8 = true }, { 30, 5 }, 4, { { "a", "1", "", { 1, 1, 1, 3 }, false }, { 0 }, { 0 } },
+	  { "a: min", "\n4 \u2524", "\u2502", "\n0 \u2524\n", "\u2514" } },
+	/* From zero, but where that would be most of the picture; what hardly differs from its own size does start there. */
+	{ false, { 0 }, { 30, 6 }, 4, { { "a", "1", "", { 65, 65, 65, 99 }, false }, { 0 }, { 0 } }, { "100 +", "\n  0 +" } },
+	{ false, { 0 }, { 30, 6 }, 4, { { "a", "1", "", { 67, 67, 67, 99 }, false }, { 0 }, { 0 } }, { "100 +", "\n 60 +" } },
+	{ false, { 0 }, { 30, 6 }, 4, { { "a", "1", "", { 1000, 1000, 1000, 1000.9 }, false }, { 0 }, { 0 } }, { "1000 +", "\n   0 +" } },
+	{ false, { 0 }, { 30, 6 }, 4, { { "a", "1", "", { -4, -4, -4, 3 }, false }, { 0 }, { 0 } }, { " 5 +", "\n-5 +" } },
+	/* What rises is connected, what comes after a gap is not. */
+	{ false, { 0 }, { 20, 4 }, 4, { { "a", "1", "", { 1, 9, NAN, 1 }, false }, { 0 }, { 0 } },
+	  { "\n10 +    ", "\n 5 +    |\n   |    |\n 0 +----\"      " } },
+	/* Maps: by metric, the largest value of rows that share one, and labels that are cut off at 40. */
+	{ true, { 0 }, { 60, 4 }, 4,
+	  { { "m", "W", "", { 0, 8, NAN, NAN }, false }, { "m", "W", LONG40, { 8, 8, 8, 8 }, false }, { "n", "W", "x", { 0, 0, 0, 0 }, false } },
+	  { "m: 0 _.-:=+*# 8.000 W, the largest value in each cell\n                                  system |____#####\n"
+	    LONG40 " |##################\n", "\n\nn: 0 _.-:=+*# 0 W, the largest" } },
+	{ true, { 0 }, { 61, 4 }, 4,
+	  { { "m", "W", "abc", { 8, NAN, NAN, NAN }, false }, { "m", "W", LONG40 "12", { 8, 8, 8, 8 }, false }, { "n", "1", "", { NAN, NAN, NAN, NAN }, false } },
+	  { "\n                                     abc |#####\n" LONG40 "12 |###################\n", "\n\nn: no value\n" } },
+	{ true, { 0 }, { 40, 2 }, 4,
+	  { { "m", "W", "eth0", { 1, 1, 8, 1 }, false }, { "m", "W", "wlan1", { 8, 1, 1, NAN }, false }, { "m", "W", "CPU 3", { 8, 8, 8, NAN }, false } },
+	  { ", of several rows each\neth0-wlan1 |#######", ".....", "#######", "......\n     CPU 3 |#####" } },
+	{ true, { .color = true }, { 40, 2 }, 4, { { "m", "W", "CPU 3", { 0, 8, NAN, 4 }, false }, { 0 }, { 0 } },
+	  { "m: 0 \033[48;5;53m \033[48;5;60m ", "\033[48;5;226m \033[0m 8.000 W", "CPU 3 |\033[48;5;53m \033[48;5;53m ",
+	    "\033[48;5;226m \033[0m \033[0m ", "\033[0m \033[48;5;78m ", "\033[0m\n" } },
+	{ true, { .utf8 = true }, { 40, 2 }, 4, { { "m", "W", "CPU 3", { 0, 8, NAN, 4 }, false }, { 0 }, { 0 } },
+	  { "m: 0 \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588 8.000 W", "CPU 3 \u2502\u2581", "\n      \u2514" } },
+	/* Times in steps of minutes, hours and days. */
+	{ false, { 0 }, { 60, 2 }, 1800, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } }, { " 0:00              10:00    ", " 20:00   ", " 30:00\n" } },
+	{ false, { 0 }, { 60, 2 }, 36000, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } }, { " 0:00      ", " 2:00:00   ", " 4:00:00  " } },
+	{ false, { 0 }, { 60, 2 }, 360000, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } }, { " 0:00        ", " 24:00:00", " 48:00:00", " 72:00:00\n" } },
+	{ false, { 0 }, { 60, 2 }, 8640000, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } }, { "\n1.0 +''''", "\n0.0 +\n", "     0:00       480:00:00  960:00:00  " } },
+};
+/* clang-format on */
+
+static void by_hand(void **state)
+{
+	struct made many[26];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(charts) / sizeof(*charts); i++) {
+		SCOPED(buf_release) struct buf out = BUF_INIT;
+		struct plot_data d;
+		size_t n = 0;
+
+		while (n < 3 && charts[i].line[n].metric)
+			n++;
+		make(&d, charts[i].line, n, charts[i].seconds);
+		assert_int_equal((charts[i].heat ? plot_heat : plot_lines)(&d, charts[i].size, charts[i].style, &out),
+				 0);
+		check(&out, charts[i].part, i);
+		plot_data_release(&d);
+	}
+	/* A legend names so many lines and no more. */
+	for (size_t n = 24; n <= 26; n++) {
+		SCOPED(buf_release) struct buf out = BUF_INIT;
+		struct plot_data d;
+		const char *more =
+			n == 25 ? "\nand 1 more; --heatmap shows all\n" : "\nand 2 more; --heatmap shows all\n";
+
+		for (size_t i = 0; i < n; i++)
+			many[i] = (struct made){ "a", "1", "", { 1, 1, 1, 1 }, false };
+		make(&d, many, n, 4);
+		assert_int_equal(plot_lines(&d, (struct plot_size){ 40, 4 }, (struct plot_style){ 0 }, &out), 0);
+		check(&out, (const char *const[PARTS]){ "* a: min", "\nn a: min", n == 24 ? NULL : more }, n);
+		assert_int_equal(strstr(buf_str(&out), "more;") != NULL, n > 24);
+		assert_null(strstr(buf_str(&out), "\np a: min"));
+		plot_data_release(&d);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes), cmocka_unit_test(cells_of_one_line), cmocka_unit_test(cells_of_two_lines),
 		cmocka_unit_test(axes),  cmocka_unit_test(numbers),           cmocka_unit_test(pictures),
-		cmocka_unit_test(words),
+		cmocka_unit_test(words), cmocka_unit_test(by_hand),           cmocka_unit_test(farthest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
