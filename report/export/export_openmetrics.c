@@ -87,8 +87,8 @@ static void put_origin(struct buf *out, const char *recording, const struct pm_m
 			continue;
 		buf_addstr(&name, "label_");
 		put_name(&name, pair[0].str.data);
-		/* If several keys become one name, their number distinguishes them, also where one ends as that does. */
-		while (names_get(&used, buf_str(&name), &before))
+		/* If several keys become one name, their number distinguishes them. */
+		while (!name.err && names_get(&used, buf_str(&name), &before))
 			buf_printf(&name, "_%u", i);
 		if (name.err || names_set(&used, buf_str(&name), i))
 			out->err = -ENOMEM;

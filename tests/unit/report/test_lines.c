@@ -41,6 +41,7 @@ static struct reading kinds(struct builder *b, const char *counter, const struct
 
 static void kinds_world(struct builder *b)
 {
+	struct pm_value events = pm_array(3);
 	struct pm_pmu pmu = { 0 };
 	struct pm_probe probe = { .source = (char *)"msr",
 				  .what = (char *)"/dev/cpu",
@@ -53,6 +54,14 @@ static void kinds_world(struct builder *b)
 	assert_int_equal(pm_model_add_string(&b->model, "two words", 9, false), 1);
 	assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_NAME, pm_text("cpu")), 0);
 	assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_TYPE, pm_u64(4)), 0);
+	assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_CPUS, pm_text("0-1")), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		events.array.item[i] = pm_array(2);
+		events.array.item[i].array.item[0] = pm_text(i ? "stores" : "loads");
+		events.array.item[i].array.item[1] = pm_text("event=1");
+	}
+	events.array.item[2] = pm_text("no pair");
+	assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_EVENTS, events), 0);
 	assert_int_equal(pm_model_add_pmu(&b->model, &pmu), 0);
 	pm_map_release(&pmu.attrs);
 	assert_int_equal(pm_model_add_probe(&b->model, &probe), 0);
@@ -119,7 +128,7 @@ static const struct {
 	    "begin=5000000000 end=5000000000\nsnapshot number=1 tick=6000000000\nvalue counter=bench.level scope=system instance=15 "
 	    "value=10000 status=ok begin=6000000000 end=6000000000\n" } },
 	{ { NULL }, cmd_dump, "", 0,
-	  { "\nstring id=1 value=\"two words\"\n", "\npmu name=cpu type=4\n",
+	  { "\nstring id=1 value=\"two words\"\n", "\npmu name=cpu type=4 cpus=0-1 events=\"loads=event=1, stores=event=1, no pair\"\n",
 	    "\nprobe source=msr what=/dev/cpu reason=no-permission hint=\"modprobe msr\"\n",
 	    "\nsnapshot number=0 tick=5000000000\n"
 	    "value counter=k.f scope=cpu number=0 instance=1 value=0.5 status=ok begin=5000000000 end=5000000005\n"
@@ -176,6 +185,13 @@ static const struct {
 	    "bench.level bench  Cel  gauge     max         system         1 -\n" } },
 	{ { "rows=3" }, cmd_list, "counters none*", 2, { "none of its counters is named 'none*'" } },
 	{ { "rows=3" }, cmd_list, "pmus", 0, { "no pmus" } },
+	{ { NULL }, cmd_list, "pmus", 0, { "\ncpu    4 0-1  loads stores\n" } },
+	{ { NULL }, cmd_list, "counters", 0,
+	  { "\nk.f     k      W    gauge      sum         cpu         2 -\n", "\nl.n     l      1    cumulative sum         cpu         3 -\n" } },
+	{ { NULL }, cmd_list, "groups", 0, { "\ntest       3        1         3       3 one time per instance l.n\n" } },
+	{ { NULL }, cmd_list, "groups --format=json", 0,
+	  { "{\"source\":\"test\",\"group\":2,\"counters\":1,\"instances\":2,\"columns\":2,\"times\":\"one time per instance\",\"names\":\"k.c\"}\n" } },
+	{ { NULL }, cmd_list, "instances task*", 0, { "KIND NUMBER CPU RETIRED ID ATTRIBUTES\n" "task      0   - no      20 name=task-0\n" "task      1   - no      21 name=task-1\n" } },
 	/* ---- check ---- */
 	{ { "rows=3" }, cmd_check, "", 0, { ": good: ", " 1 chunk, 3 snapshots, 75 values\n" } },
 	{ { "rows=3", "open=1" }, cmd_check, "", 1,
@@ -236,6 +252,13 @@ static const struct {
 	{ { "rows=3", "label=a=b c" }, cmd_show, "--show=irq,bench.level --format=openmetrics -S", 0,
 	  { "# TYPE pmrep_irq gauge\npmrep_irq{", "label_a=\"b c\",scope=\"system\"} 8000 1790000001.000\n",
 	    "metric=\"bench.level\"} 20 1790000002.000\n# EOF\n" } },
+	/* Of turbostat's text the head is short unless said otherwise. */
+	{ { "rows=3" }, cmd_show, "--show=irq -S --format=turbostat", 0, { "turbostat version 20", "\nCPUID(0): GenuineIntel" } },
+	{ { "rows=3" }, cmd_show, "--show=irq -S --format=turbostat --header=short", 0, { "turbostat version 20", "\nCPUID(0): GenuineIntel" } },
+	{ { "rows=3" }, cmd_show, "--show=irq -S --format=turbostat --header=cpus", 0,
+	  { "turbostat version 20", "\ncpu 6 pkg 1 die 0 node 1 lnode 0 core 1 thread 0\n", "\nCPUID(0): GenuineIntel" } },
+	{ { "rows=3" }, cmd_show, "-D --format=turbostat", 0, { "CPUID" } },
+	{ { "rows=3" }, cmd_show, "-D", 0, { "value counter=interrupts.total scope=cpu number=7 instance=8 value=0 " } },
 	/* ---- html ---- */
 	{ { "rows=21", "marker=10:go" }, cmd_html, "-o -", 0,
 	  { "<dd title=\"8 CPUs, 4 cores, 2 packages, 2 nodes\">", "2026-09-21 14:13:20 UTC, 20.000 s in 20 intervals</dd>",

@@ -15,7 +15,10 @@
 #include <cmocka.h>
 
 #include "report/cmd.h"
+#include "report/commands.h"
 #include "report/pager.h"
+#include "tests/unit/lib/captured.h"
+#include "tests/unit/lib/diff_world.h"
 
 enum { EVERYTHING, NO_OUTPUT, NO_MESSAGES };
 
@@ -79,47 +82,156 @@ static void set(const char *name, const char *value)
 		unsetenv(name);
 }
 
+/* Runs `child` on a terminal, or into a pipe, and keeps what it prints; its status. */
+static int on_terminal(bool is_terminal, void (*child)(const void *ctx), const void *ctx, char *out, size_t room)
+{
+	struct winsize size = { .ws_row = 50, .ws_col = 61 };
+	size_t len = 0, kept = 0;
+	ssize_t n;
+	int way[2], fd, status;
+	pid_t pid;
+
+	fflush(NULL);
+	if (is_terminal) {
+		pid = forkpty(&fd, NULL, NULL, &size);
+	} else {
+		assert_int_equal(pipe(way), 0);
+		pid = fork();
+		if (!pid) {
+			dup2(way[1], STDOUT_FILENO);
+			dup2(way[1], STDERR_FILENO);
+		}
+		close(way[1]);
+		fd = way[0];
+	}
+	assert_true(pid >= 0);
+	if (!pid)
+		child(ctx);
+	while (len < room - 1 && (n = read(fd, out + len, room - 1 - len)) > 0)
+		len += (size_t)n;
+	close(fd);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	/* Terminals end lines with two characters. */
+	for (size_t k = 0; k < len; k++)
+		if (out[k] != '\r')
+			out[kept++] = out[k];
+	out[kept] = '\0';
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void paged(const void *ctx)
+{
+	size_t i = *(const size_t *)ctx;
+
+	set("PMREP_PAGER", cases[i].ours);
+	set("PAGER", cases[i].pager);
+	set("TERM", cases[i].term);
+	set("LESS", cases[i].less);
+	/* Of another pager. */
+	set("PMREP_PAGER_WIDTH", cases[i].watch ? NULL : "99");
+	command(cases[i].closed, cases[i].watch, cases[i].saves);
+}
+
 static void terminal(void **state)
 {
+	char out[512];
+
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct winsize size = { .ws_row = 50, .ws_col = 61 };
-		char out[512], *to = out;
-		size_t len = 0;
-		ssize_t n;
-		int fd, status;
-		pid_t pid;
-
-		fflush(NULL);
-		pid = forkpty(&fd, NULL, NULL, &size);
-		assert_true(pid >= 0);
-		if (!pid) {
-			set("PMREP_PAGER", cases[i].ours);
-			set("PAGER", cases[i].pager);
-			set("TERM", cases[i].term);
-			set("LESS", cases[i].less);
-			/* Of another pager. */
-			set("PMREP_PAGER_WIDTH", cases[i].watch ? NULL : "99");
-			command(cases[i].closed, cases[i].watch, cases[i].saves);
-		}
-		while (len < sizeof(out) - 1 && (n = read(fd, out + len, sizeof(out) - 1 - len)) > 0)
-			len += (size_t)n;
-		close(fd);
-		assert_int_equal(waitpid(pid, &status, 0), pid);
-		assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
-		/* Terminals end lines with two characters. */
-		for (size_t k = 0; k < len; k++)
-			if (out[k] != '\r')
-				*to++ = out[k];
-		*to = '\0';
+		assert_int_equal(on_terminal(true, paged, &i, out, sizeof(out)), 7);
 		if (strcmp(out, cases[i].out))
 			fail_msg("%zu: %s", i, out);
 	}
 }
 
+/* ---- commands ---- */
+
+/* clang-format off */
+/* Of lib/diff_world.h: two seconds. */
+static const struct {
+	bool terminal;
+	const char *words, *columns; /* columns: of the environment */
+	const char *has, *lacks;
+	unsigned longest; /* line; 0: of any length */
+} runs[] = {
+	{ true, "show -S --show=irq --interval-clear", NULL, "\033[H\033[2J", NULL, 0 },
+	{ false, "show -S --show=irq --interval-clear", NULL, "8000", "\033[", 0 },
+	{ true, "show -S --show=irq --interval-clear --format=csv", NULL, ",8000,", "\033[", 0 },
+	{ false, "show -S --show=irq --format=turbostat", NULL, "turbostat version 20", NULL, 0 },
+	{ false, "show -S --show=irq --format=turbostat --header=full", NULL, "8000\n", "turbostat version", 0 },
+	{ true, "plot irq --color=always", NULL, "\033[36m", NULL, 0 },
+	{ false, "plot irq", NULL, "min 8000", "\033[", 80 },
+	{ true, "plot irq --color=never", NULL, "min 8000", "\033[", 61 },
+	{ true, "plot irq --color=never", "40", "min 8000", "\033[", 61 },
+	{ true, "plot irq --color=never --width=70", NULL, "min 8000", "\033[", 70 },
+	{ false, "plot irq", "70", "min 8000", NULL, 70 },
+	{ false, "plot irq", "19", "min 8000", NULL, 80 },
+	{ false, "plot irq", "1000", "min 8000", NULL, 1000 },
+	{ false, "plot irq", "1001", "min 8000", NULL, 80 },
+	{ false, "plot irq", "wide", "min 8000", NULL, 80 },
+	{ false, "plot irq --heatmap --ascii", NULL, "CPU 7 |", NULL, 80 },
+	{ false, "plot irq --no-rate -c 0,3", NULL, "CPU 3: min 1000", "CPU 1", 0 },
+};
+/* clang-format on */
+
+struct run {
+	size_t at;
+	const char *path;
+};
+
+static void show(const void *ctx)
+{
+	const struct run *run = ctx;
+	char copy[128], *rest = copy, *argv[16] = { (char *)"pmrep" };
+	int argc = 1, status;
+
+	set("TERM", "xterm");
+	set("PMREP_PAGER", "");
+	set("COLUMNS", runs[run->at].columns);
+	set("NO_COLOR", NULL);
+	snprintf(copy, sizeof(copy), "%s %s", runs[run->at].words, run->path);
+	while ((argv[argc] = strsep(&rest, " ")))
+		argc++;
+	status = pmrep_run(argc, argv);
+	fflush(stdout);
+	_exit(status);
+}
+
+static void commands(void **state)
+{
+	static char out[1 << 16];
+	struct builder b;
+	char path[64];
+	int wrong = 0;
+
+	(void)state;
+	assert_true(diff_world(&b, 1, (char *[]){ (char *)"rows=3" }));
+	captured_file(path, &b.file);
+	for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++) {
+		int status = on_terminal(runs[i].terminal, show, &(struct run){ i, path }, out, sizeof(out));
+		unsigned longest = 0;
+
+		for (const char *line = out; *line; line += strcspn(line, "\n") + 1) {
+			unsigned len = (unsigned)strcspn(line, "\n");
+
+			longest = len > longest ? len : longest;
+			if (!line[len])
+				break;
+		}
+		if (status || !strstr(out, runs[i].has) || (runs[i].lacks && strstr(out, runs[i].lacks)) ||
+		    (runs[i].longest && longest != runs[i].longest)) {
+			print_error("%s: %d, %u wide\n%s\n", runs[i].words, status, longest, out);
+			wrong++;
+		}
+	}
+	captured_remove(path);
+	builder_release(&b);
+	assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(terminal) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(terminal), cmocka_unit_test(commands) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
