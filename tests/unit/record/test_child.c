@@ -282,5 +282,9 @@ int main(void)
 		cmocka_unit_test(it_is_awaited_with_signals_passed_on),
 	};
 
+	/* A job in the background, or under nohup, ignores them. */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
