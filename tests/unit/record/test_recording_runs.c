@@ -35,7 +35,6 @@ static int setup(void **state)
 	sysroot_put(dir, "/exit3", "exit 3\n");
 	sysroot_put(dir, "/term", "kill -TERM $$\n");
 	sysroot_put(dir, "/long", "exec sleep 100\n");
-	sysroot_put(dir, "/stop", "kill -INT $PPID; exec sleep 100\n");
 	joined = mmap(NULL, sizeof(*joined), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	return joined == MAP_FAILED;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "record/sources/source_stat.h"
 #include "tests/unit/lib/snapshot.h"
 
 /* ---- stat, schedstat, softirqs ---- */
@@ -24,6 +25,33 @@ static void stat_reads_columns(void **state)
 	assert_int_equal(of_system("stat.procs_running"), 3);
 	assert_int_equal(counter("stat.procs_running")->semantics, PM_GAUGE);
 	assert_int_equal(counter("stat.user")->scale.den, 100);
+}
+
+/* What the host took from a CPU, as its last reading had it. */
+static void stolen_time_is_told_by_cpu(void **state)
+{
+	uint64_t stolen = 1;
+	uint32_t cpu = 1;
+
+	start("server", "stat,schedstat");
+	assert_true(stat_stolen(named("stat"), 3, &cpu, &stolen));
+	assert_int_equal(cpu, 3);
+	assert_int_equal(stolen, 0);
+	sample();
+	assert_true(stat_stolen(named("stat"), 3, &cpu, &stolen));
+	assert_int_equal(stolen, 307);
+	assert_true(stat_stolen(named("stat"), 0, &cpu, &stolen));
+	assert_int_equal(cpu, 0);
+	assert_int_equal(stolen, 7);
+	sysroot_put(here.dir, "/proc/stat", "cpu0 0 1 2 3 4 5 6 9\ncpu3 0 1 2 3\n");
+	sample();
+	assert_true(stat_stolen(named("stat"), 0, &cpu, &stolen));
+	assert_int_equal(stolen, 9);
+	assert_true(stat_stolen(named("stat"), 3, &cpu, &stolen));
+	assert_int_equal(stolen, 307);
+	assert_false(stat_stolen(named("stat"), 1000, &cpu, &stolen));
+	assert_false(stat_stolen(named("schedstat"), 0, &cpu, &stolen));
+	assert_false(stat_stolen(named("softirqs"), 0, &cpu, &stolen));
 }
 
 static void stat_follows_hotplug(void **state)
@@ -493,6 +521,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(stat_reads_columns, teardown),
+		cmocka_unit_test_teardown(stolen_time_is_told_by_cpu, teardown),
 		cmocka_unit_test_teardown(stat_follows_hotplug, teardown),
 		cmocka_unit_test_teardown(cpus_of_the_list_only, teardown),
 		cmocka_unit_test_teardown(many_cpus_come_online, teardown),
