@@ -37,6 +37,7 @@
 #include "record/host/privileges.h"
 #include "record/host/realtime.h"
 #include "record/host/service.h"
+#include "record/host/taskstats.h"
 #include "tests/unit/lib/sysroot.h"
 
 static char dir[32];
@@ -828,6 +829,24 @@ static bool has_realtime(void)
 	       bound.rlim_cur == 1000 && realtime_begin(1000);
 }
 
+/* Whom the kernel tells nothing of tasks that end has nothing open for it. */
+static bool leaves_nothing_open(void)
+{
+	uint64_t used;
+	int err;
+
+	if (!geteuid() && setresuid(65534, 65534, 65534))
+		return false;
+	used = perf_used_nofile();
+	err = taskstats_listen();
+	return err < 0 && perf_used_nofile() == used;
+}
+
+static void who_may_not_hear_of_ends_has_nothing_open(void **state)
+{
+	apart(leaves_nothing_open);
+}
+
 static void readers_may_be_interrupted_and_may_not_hog(void **state)
 {
 	apart(is_interruptible);
@@ -855,6 +874,7 @@ int main(void)
 		TEST(mounts_are_lines_of_four_words),
 		TEST(code_that_is_not_called_again_is_given_back),
 		TEST(readers_may_be_interrupted_and_may_not_hog),
+		TEST(who_may_not_hear_of_ends_has_nothing_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,7 +126,10 @@ static void events(void **state)
 		assert_int_equal(perf(refused[i] | PERF_SAMPLE_TIME, false, getpid()), -EPERM);
 	assert_int_equal(perf(PERF_SAMPLE_TIME, true, getpid()), -EPERM);
 	assert_int_equal(perf(PERF_SAMPLE_TIME, false, 0), -EINVAL); /* would be the opener itself */
+	/* Without a descriptor of a cgroup that came along, a number is a process, not what the opener has open. */
 	r.perf.pid = getpid();
+	r.perf.flags = PERF_FLAG_PID_CGROUP;
+	assert_true(ask(NULL) >= 0);
 	r.perf.attr.a.ksymbol = 1;
 	assert_int_equal(ask(NULL), -EPERM);
 }
