@@ -9,8 +9,10 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "format/cbor.h"
 #include "format/crc32c.h"
 #include "format/frame.h"
+#include "format/index.h"
 #include "format/limits.h"
 #include "format/reader.h"
 #include "tests/unit/lib/notation.h"
@@ -456,13 +458,123 @@ static void fails_anywhere(void **state)
 	buf_release(&file);
 }
 
+/* A frame with its own offset and the distance back to the index. */
+static void put_link(struct buf *file, unsigned type, uint64_t offset, uint64_t back, const struct buf *body,
+		     size_t size)
+{
+	static const uint8_t id[8] = { 1, 2, 3, 4, 5, 6, 7, 8 }, zeros[FRAME_END_SIZE];
+	size_t start = file->len, len = body ? body->len : 0;
+
+	do {
+		struct buf meta = BUF_INIT;
+		struct cbor_fields f = cbor_fields(&meta);
+
+		file->len = start;
+		cbor_field_unless(&f, PM_META_PAYLOAD, len, 0);
+		cbor_field_uint(&f, PM_META_OFFSET, offset);
+		cbor_field_unless(&f, PM_META_INDEX, back, 0);
+		frame_add(file, type, type == PM_FRAME_END ? 7 : 6, id, &meta, body ? body->data : zeros, len);
+		buf_release(&meta);
+		len++;
+	} while (file->len - start < size);
+}
+
+/* An index is believed if it names every frame, and nothing else; without one nothing is lost. */
+static void indexes_that_lie(void **state)
+{
+	enum {
+		GOOD_ONE,
+		NO_ENTRIES,
+		LATE,
+		SHORT,
+		LONG,
+		TINY,
+		HUGE,
+		OVERLAP,
+		END_OFFSET,
+		INDEX_OFFSET,
+		FAR,
+		NEAR,
+		WITHIN,
+		NO_INDEX,
+		OTHER_TYPE,
+		EXTRA_LENGTH,
+		EXTRA_FROM,
+		EXTRA_SPAN,
+		EXTRA_ROW,
+		TEXT,
+		LESS,
+		CASES
+	};
+
+	(void)state;
+	for (int lie = 0; lie < CASES; lie++) {
+		struct buf file = BUF_INIT, body = BUF_INIT, said = BUF_INIT;
+		struct index_builder b = { 0 };
+		struct pm_extent x = { 0 };
+		struct pm_input inner;
+		struct pm_reader *r;
+		uint64_t at, end;
+
+		put_frames(&file, BEGIN GOOD(1) "9{}{1:5,2:[{1:1}]};" GOOD(2));
+		for (at = 0; at < file.len && lie != NO_ENTRIES;) {
+			struct index_entry e = { .offset = at, .from_ns = 1, .to_ns = 1, .rows = 1, .key = true };
+			struct frame_head h;
+			unsigned major;
+			size_t need;
+
+			assert_int_equal(frame_parse(file.data + at, file.len - at, &h, &need, &major), FRAME_OK);
+			e.type = (uint8_t)h.type;
+			e.length = frame_len(&h);
+			at += e.length;
+			/* All but the first are as long as before in sum. */
+			e.offset += lie == LATE;
+			e.length += at == file.len ? (lie == LONG) - (lie == SHORT) : 0;
+			e.length = lie == TINY && !e.offset ? FRAME_LEAST - 1 : e.length;
+			e.length = lie == HUGE && !e.offset ? 1u << 29 : e.length;
+			assert_int_equal(index_add(&b, &e), 0);
+		}
+		if (lie < EXTRA_LENGTH) {
+			index_encode(&b, &body);
+		} else {
+			const char *texts[] = {
+				"{1:0,2:\"\1\",3:[100,1],4:[],5:[],6:[]}", "{1:0,2:\"\1\",3:[100],4:[1],5:[],6:[]}",
+				"{1:0,2:\"\1\",3:[100],4:[],5:[1],6:[]}",  "{1:0,2:\"\1\",3:[100],4:[],5:[],6:[1]}",
+				"{1:0,2:\"\1\",3:['a'],4:[],5:[],6:[]}",   "{1:0,2:\"\1\"}",
+			};
+
+			put_item(&body, &texts[lie - EXTRA_LENGTH]);
+		}
+		at = file.len;
+		put_link(&file, lie == OTHER_TYPE ? PM_FRAME_PROBES : PM_FRAME_INDEX, at + (lie == INDEX_OFFSET),
+			 lie == FAR     ? at + 1 :
+			 lie == OVERLAP ? 1 :
+					  0,
+			 &body, 0);
+		end = file.len;
+		put_link(&file, PM_FRAME_END, end + (lie == END_OFFSET),
+			 lie == NO_INDEX ? 0 : end - at + (lie == NEAR) - (lie == WITHIN), NULL, FRAME_END_SIZE);
+		assert_int_equal(file.len - end, FRAME_END_SIZE);
+		assert_int_equal(open_frames(&r, &file, &inner, MEMORY), 0);
+		assert_int_equal(pm_reader_extent(r, &x), 0);
+		assert_int_equal(x.indexed, lie == GOOD_ONE);
+		assert_int_equal(x.chunks, 2);
+		assert_int_equal(x.snapshots, 2);
+		read_all(&said, r);
+		assert_string_equal(buf_str(&said), lie == OTHER_TYPE ? "MMMV+EV+xZ" : "MMMV+EV+IZ");
+		pm_reader_close(r);
+		index_release(&b);
+		buf_release(&file);
+		buf_release(&body);
+		buf_release(&said);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(read_by_hand),
-		cmocka_unit_test(leave_a_stream),
-		cmocka_unit_test(ends_anywhere),
-		cmocka_unit_test(fails_anywhere),
+		cmocka_unit_test(read_by_hand),   cmocka_unit_test(leave_a_stream),   cmocka_unit_test(ends_anywhere),
+		cmocka_unit_test(fails_anywhere), cmocka_unit_test(indexes_that_lie),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

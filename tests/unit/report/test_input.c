@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -279,6 +281,149 @@ static void pipes(void **state)
 	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
+static void put_bytes(const char *path, const void *data, size_t len)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(data, 1, len, f), len);
+	fclose(f);
+}
+
+/* As the lines of a table: who said it, and what. */
+static void failures_are_named(void **state)
+{
+	static const struct {
+		int err;
+		struct pm_item item;
+		const char *text;
+	} rows[] = {
+		{ -EFBIG, { 0 }, "x: unpacks to more than 200 times its size, which no recording does" },
+		{ -EOVERFLOW,
+		  { .type = 8 },
+		  "x: unpacking takes more memory than a recording needs; unpack it with zstd" },
+		{ -ENOMEM, { 0 }, "x: Cannot allocate memory" },
+		{ -ENOMEM, { .type = 8, .offset = 77 }, "x: out of memory at the chunk frame at byte 77" },
+		{ -EIO, { .type = 8 }, "x: Input/output error" },
+	};
+	struct error e = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		assert_int_equal(input_failed(&e, rows[i].err, &rows[i].item, "x"), rows[i].err);
+		assert_int_equal(strncmp(e.text, rows[i].text, strlen(rows[i].text)), 0);
+	}
+}
+
+/* Files that are no recordings, by each way of opening them; the name stands first, and once. */
+static void names_come_first(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		int err;
+		const char *says;
+	} rows[] = {
+		{ "", 0, -EINVAL, "the file is empty" },
+		{ "1234567", 7, -EINVAL, "is a text file" },
+		{ "12345678\1", 9, -EINVAL, "is not a recording" },
+		{ "\x1f\x8b", 2, -ENODATA, "cut or damaged before the first byte" },
+		{ "\x1f\x8b\x08\0\0\0\0\0\0\0", 10, -ENODATA, "cut or damaged before the first byte" },
+		{ "\x28\xb5\x2f\xfd", 4, -ENODATA, "cut or damaged before the first byte" },
+		/* a window of 3.75 TiB */
+		{ "\x28\xb5\x2f\xfd\0\xff\1\0\0", 9, -EOVERFLOW, "--long=31" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		for (int way = 0; way < 4; way++) {
+			const char *name = way == 2 ? "nick" : way == 3 ? "standard input" : "odd.pmr";
+			struct error e = { 0 };
+			struct pm_reader *r;
+			int err;
+
+			put_bytes("odd.pmr", rows[i].bytes, rows[i].len);
+			if (way == 3)
+				assert_non_null(freopen("odd.pmr", "r", stdin));
+			err = way == 2 ? input_open_as(&r, "odd.pmr", "nick", &e) :
+					 input_open(&r, way == 3 ? "-" : "odd.pmr", way == 1, &e);
+			/* What grows may become a recording. */
+			if (way == 1 && !rows[i].len) {
+				assert_int_equal(err, 0);
+				pm_reader_close(r);
+				continue;
+			}
+			assert_int_equal(err, rows[i].err);
+			assert_int_equal(strncmp(e.text, name, strlen(name)), 0);
+			assert_null(strstr(e.text + 1, name));
+			if (!strstr(e.text, rows[i].says))
+				fail_msg("%zu, %d: %s", i, way, e.text);
+		}
+	}
+	assert_int_equal(unlink("odd.pmr"), 0);
+}
+
+/* Standard input is copied as far as there is room, and read as what it is. */
+static void copies_have_limits(void **state)
+{
+	struct rlimit saved, little = { .rlim_cur = 100 };
+	struct error e = { 0 };
+	struct pm_input in;
+	struct spool s;
+	char text[300];
+	int fd;
+
+	(void)state;
+	memset(text, 'a', sizeof(text));
+	put_bytes("file", text, sizeof(text));
+	assert_non_null(freopen("file", "r", stdin));
+	assert_true(outfile_is_among("file", (char *[]){ (char *)"-" }, 1));
+	assert_int_equal(write_text("file", OUTFILE_OVERWRITE, (char *[]){ (char *)"-" }, 1, "x", 0), -EINVAL);
+	assert_int_equal(spool_open(&s, "-", SPOOL_PLAIN, &e), 0);
+	assert_int_equal(s.bytes, sizeof(text));
+	assert_int_equal(input_bytes(&in, s.path, &e), 0);
+	/* A file is read again from any place, with nobody in between. */
+	assert_non_null(in.seek);
+	assert_int_equal(in.size, sizeof(text));
+	assert_int_equal(in.read(in.ctx, text, sizeof(text)), sizeof(text));
+	assert_int_equal(text[299], 'a');
+	in.close(in.ctx);
+	spool_close(&s);
+	assert_non_null(freopen("file", "r", stdin));
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &saved), 0);
+	little.rlim_max = saved.rlim_max;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+	assert_int_equal(spool_open(&s, "-", SPOOL_PLAIN, &e), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &saved), 0);
+	signal(SIGXFSZ, SIG_DFL);
+	assert_non_null(strstr(e.text, "standard input: no space in /"));
+	assert_non_null(strstr(e.text, "TMPDIR"));
+	spool_close(&s);
+	/* Where no file can be made, with or without a name. */
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(setenv("TMPDIR", i ? "/proc" : "missing", 1), 0);
+		assert_non_null(freopen("file", "r", stdin));
+		assert_true(spool_open(&s, "-", SPOOL_PLAIN, &e) < 0);
+		assert_non_null(strstr(e.text, "cannot create a temporary file"));
+		spool_close(&s);
+	}
+	assert_int_equal(setenv("TMPDIR", "", 1), 0);
+	/* What is being written is copied, too, and known to lack its end. */
+	put("grows", "12345");
+	fd = open("grows", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_int_equal(spool_open(&s, "grows", SPOOL_TWICE, &e), 0);
+	assert_true(s.growing);
+	assert_true(s.fd >= 0);
+	assert_string_equal(s.name, "grows");
+	assert_int_equal(s.bytes, 5);
+	spool_close(&s);
+	close(fd);
+	assert_int_equal(unlink("grows"), 0);
+	assert_int_equal(unlink("file"), 0);
+}
+
 /* The first MiB is deflated, the rest only wrapped; what comes out is what went in. */
 static void packed(void **state)
 {
@@ -322,15 +467,6 @@ static void packed(void **state)
 	assert_int_equal(gzip_write(g, text.data, MIB), -ENOSPC);
 	gzip_writer_free(g);
 	gzip_writer_free(NULL);
-}
-
-static void put_bytes(const char *path, const void *data, size_t len)
-{
-	FILE *f = fopen(path, "w");
-
-	assert_non_null(f);
-	assert_int_equal(fwrite(data, 1, len, f), len);
-	fclose(f);
 }
 
 /* A frame of zstd with one block that is not compressed, and bytes that are neither. */
@@ -564,6 +700,9 @@ int main(void)
 		cmocka_unit_test(inputs),
 		cmocka_unit_test(copies),
 		cmocka_unit_test(pipes),
+		cmocka_unit_test(failures_are_named),
+		cmocka_unit_test(names_come_first),
+		cmocka_unit_test(copies_have_limits),
 		cmocka_unit_test(packed),
 		cmocka_unit_test(followed),
 		cmocka_unit_test(zstd_and_plain),
