@@ -33,8 +33,8 @@ static uint8_t plain_type(const struct pm_counter *c)
  * reading. */
 static bool follows_enabled(const struct pm_group *g, const struct pm_counter *c)
 {
-	return g->flags & PM_GROUP_PERF_TIMES && !(g->flags & PM_GROUP_LIST) && c->type == PM_U64 && c->width == 64 &&
-	       !strcmp(c->unit, "ms") && c->scale.text && !strcmp(c->scale.text, "1e-6");
+	return g->flags & PM_GROUP_PERF_TIMES && c->type == PM_U64 && c->width == 64 && !strcmp(c->unit, "ms") &&
+	       c->scale.text && !strcmp(c->scale.text, "1e-6");
 }
 
 int layout_init(struct layout *l, const struct pm_model *m, const struct pm_group *g)

@@ -290,6 +290,87 @@ static void moved_chunks(void **state)
 	}
 }
 
+/* Times are stored as distances from their ticks, and from each other: they stay if all are moved alike. */
+static void distances_stay(void **state)
+{
+	enum { ROWS = 32, COLUMNS = 3 };
+	static const uint64_t alike[COLUMNS] = { 1000, 1000, 0 }, apart[COLUMNS] = { 1000, 1001, 0 };
+	static const struct {
+		const uint64_t *add;
+		uint64_t add_ns;
+		int err;
+	} how[] = { { alike, 1000, 0 }, { apart, 1000, -EAGAIN }, { alike, 999, -EAGAIN }, { NULL, 0, 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(how) / sizeof(*how); i++) {
+		uint64_t tick[ROWS], number[ROWS], moved[COLUMNS * ROWS], cells[COLUMNS * ROWS], noise = 1;
+		uint8_t flags[ROWS] = { 0 };
+		uint32_t one = 1;
+		const struct pm_group g = { .source = (char *)"s",
+					    .flags = PM_GROUP_SHARED_TIME,
+					    .counter = &one,
+					    .n_counters = 1,
+					    .instance = &one,
+					    .n_instances = 1 };
+		struct trial t = { .to = { 0, 1 }, .add = { NULL, how[i].add } };
+		struct pm_writer_config config = { .sink = sample_sink, .sink_ctx = &t.file, .model = &t.model };
+		struct pm_chunk_group of = { .group = 1, .v = cells, .stride = ROWS };
+		struct pm_chunk c = { .run = 1,
+				      .rows = ROWS,
+				      .tick = tick,
+				      .number = number,
+				      .flags = flags,
+				      .group = &of,
+				      .n_groups = 1,
+				      .clocks.monotonic = 1 };
+		struct pm_input in;
+
+		pm_model_init(&t.model);
+		assert_int_equal(pm_model_add_instance(&t.model, &(struct pm_instance){ .kind = PM_CPU }), 1);
+		assert_int_equal(pm_model_add_counter(&t.model, &(struct pm_counter){ .name = (char *)"n" }), 1);
+		assert_int_equal(pm_model_add_group(&t.model, &g), 1);
+		assert_int_equal(pm_writer_new(&t.w, &config, NULL), 0);
+		for (uint64_t n = 0; n < 2 * ROWS; n++) {
+			uint64_t *at = cells + n % ROWS;
+
+			noise = noise * 6364136223846793005u + 1442695040888963407u;
+			tick[n % ROWS] = 5000000000 + n * 1000000;
+			number[n % ROWS] = n;
+			at[0] = tick[n % ROWS] + (noise >> 60);
+			at[ROWS] = at[0] + 50 + (noise >> 56) % 16;
+			at[2 * ROWS] = 7000 + n * 10;
+			if (n % ROWS == ROWS - 1)
+				assert_int_equal(pm_writer_chunk(t.w, &c), 0);
+		}
+		assert_int_equal(pm_writer_finish(t.w), 0);
+		pm_writer_free(t.w);
+		config.sink_ctx = &t.out;
+		assert_int_equal(pm_writer_new(&t.w, &config, NULL), 0);
+		assert_int_equal(pm_input_memory(&in, t.file.data, t.file.len), 0);
+		assert_int_equal(pm_reader_open(&t.r, &in, NULL), 0);
+		assert_true(next(&t, true));
+		c = *t.chunk;
+		for (uint32_t k = 0; k < ROWS; k++) {
+			tick[k] = c.tick[k] + how[i].add_ns;
+			for (uint32_t m = 0; m < COLUMNS; m++)
+				moved[m * ROWS + k] = c.group->v[m * ROWS + k] + (how[i].add ? how[i].add[m] : 0);
+		}
+		c.tick = tick;
+		of = *c.group;
+		of.v = moved;
+		c.group = &of;
+		assert_int_equal(pm_writer_chunk(t.w, &c), 0);
+		assert_true(follows(&t, true));
+		assert_true(next(&t, true));
+		assert_int_equal(repack(&t, t.chunk, true, how[i].add_ns), how[i].err);
+		pm_reader_close(t.r);
+		pm_writer_free(t.w);
+		pm_model_release(&t.model);
+		buf_release(&t.file);
+		buf_release(&t.out);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -298,6 +379,7 @@ int main(void)
 		cmocka_unit_test(other_codecs_are_refused),
 		cmocka_unit_test(chunks_are_decoded_before),
 		cmocka_unit_test(moved_chunks),
+		cmocka_unit_test(distances_stay),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

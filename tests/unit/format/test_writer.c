@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "common/sandbox.h"
+#include "format/codec/block.h"
 #include "format/frame.h"
 #include "tests/unit/lib/sample.h"
 
@@ -318,12 +319,64 @@ static void definitions_grow(void **state)
 	buf_release(&file);
 }
 
+/* Which counters are predicted from the enabled time: perf's clocks. */
+static void clocks_follow_enabled(void **state)
+{
+	static const struct {
+		struct pm_counter c;
+		uint32_t flags;
+		bool follows;
+	} rows[] = {
+		{ { .unit = (char *)"ms", .scale.text = (char *)"1e-6" }, PM_GROUP_PERF_TIMES, true },
+		{ { .unit = (char *)"ms", .scale.text = (char *)"1e-6" }, 0, false },
+		{ { .unit = (char *)"ms", .scale.text = (char *)"1e-6", .type = PM_S64 },
+		  PM_GROUP_PERF_TIMES,
+		  false },
+		{ { .unit = (char *)"ms", .scale.text = (char *)"1e-6", .width = 48 }, PM_GROUP_PERF_TIMES, false },
+		{ { .unit = (char *)"s", .scale.text = (char *)"1e-6" }, PM_GROUP_PERF_TIMES, false },
+		{ { .unit = (char *)"ms", .scale.text = (char *)"1e-3" }, PM_GROUP_PERF_TIMES, false },
+		{ { .unit = (char *)"ms" }, PM_GROUP_PERF_TIMES, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		uint32_t one = 1, both[] = { 1, 2 };
+		const struct pm_group g = { .source = (char *)"perf",
+					    .flags = rows[i].flags,
+					    .counter = &one,
+					    .n_counters = 1,
+					    .instance = both,
+					    .n_instances = 2 };
+		struct pm_counter c = rows[i].c;
+		struct layout l;
+		struct pm_model m;
+
+		pm_model_init(&m);
+		c.name = (char *)"n";
+		assert_int_equal(pm_model_add_counter(&m, &c), 1);
+		for (uint32_t k = 0; k < 2; k++)
+			assert_int_equal(pm_model_add_instance(&m, &(struct pm_instance){ .number = k }), k + 1);
+		assert_int_equal(pm_model_add_group(&m, &g), 1);
+		assert_int_equal(layout_init(&l, &m, pm_model_group(&m, 1)), 0);
+		/* Columns of begin and end of two CPUs come first. */
+		assert_int_equal(l.band[l.n_bands - 1].ref_first, rows[i].follows ? 4 : PM_NO_REF);
+		assert_int_equal(l.band[l.n_bands - 1].ref_columns, rows[i].follows ? 2 : 0);
+		assert_int_equal(l.columns, l.head + 2);
+		layout_release(&l);
+		pm_model_release(&m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(key_chunks),         cmocka_unit_test(copies_need_no_memory),
-		cmocka_unit_test(copies_lie_apart),   cmocka_unit_test(wrong_chunks_are_refused),
-		cmocka_unit_test(a_full_disk_sticks), cmocka_unit_test(definitions_grow),
+		cmocka_unit_test(key_chunks),
+		cmocka_unit_test(copies_need_no_memory),
+		cmocka_unit_test(copies_lie_apart),
+		cmocka_unit_test(wrong_chunks_are_refused),
+		cmocka_unit_test(a_full_disk_sticks),
+		cmocka_unit_test(definitions_grow),
+		cmocka_unit_test(clocks_follow_enabled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
