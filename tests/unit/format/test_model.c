@@ -546,9 +546,62 @@ static void numbers_have_words(void **state)
 	assert_true(strlen(pm_reason_text(40000)) > 0);
 }
 
+/* A number has a name and a sentence, whatever it is. */
+static void reasons_have_words(void **state)
+{
+	static const struct {
+		uint16_t reason;
+		const char *name, *text;
+	} rows[] = {
+		{ PM_REASON_ERRNO, "reason-1000", "for a reason that this version does not know" },
+		{ PM_REASON_ERRNO + EACCES, "errno-13", "Permission denied" },
+		{ PM_REASON_ERRNO + 999, "errno-999", "for a reason that this version does not know" },
+		{ PM_REASON_ERRNO + 1000, "reason-2000", "for a reason that this version does not know" },
+		{ UINT16_MAX, "reason-65535", "for a reason that this version does not know" },
+	};
+	char buf[16];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		assert_string_equal(pm_reason_name(rows[i].reason, buf), rows[i].name);
+		assert_string_equal(pm_reason_text(rows[i].reason), rows[i].text);
+	}
+	for (uint16_t reason = 0; reason <= PM_REASON_NEWER; reason++) {
+		assert_null(strstr(pm_reason_name(reason, buf), "reason-"));
+		assert_null(strstr(pm_reason_text(reason), "this version does not know"));
+	}
+}
+
+/* Whether numbers of two counters may be added. */
+static void measured_alike(void **state)
+{
+	static const struct {
+		struct pm_counter a, b;
+		bool alike;
+	} rows[] = {
+		{ { .unit = (char *)"B" }, { .unit = (char *)"B" }, true },
+		{ { .unit = (char *)"B" }, { .unit = (char *)"J" }, false },
+		{ { .unit = (char *)"B", .scale = { .num = 1 } }, { .unit = (char *)"B" }, false },
+		{ { .unit = (char *)"B", .scale = { .den = 1 } }, { .unit = (char *)"B" }, false },
+		{ { .unit = (char *)"B", .scale = { .text = (char *)"0.5" } }, { .unit = (char *)"B" }, false },
+		{ { .unit = (char *)"B", .scale = { .text = (char *)"" } }, { .unit = (char *)"B" }, true },
+		{ { .unit = (char *)"B", .scale = { .text = (char *)"0.5" } },
+		  { .unit = (char *)"B", .scale = { .text = (char *)"0.5" } },
+		  true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		assert_int_equal(pm_counters_measure_alike(&rows[i].a, &rows[i].b), rows[i].alike);
+		assert_int_equal(pm_counters_measure_alike(&rows[i].b, &rows[i].a), rows[i].alike);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reasons_have_words),
+		cmocka_unit_test(measured_alike),
 		cmocka_unit_test(counters_have_unique_names),
 		cmocka_unit_test(groups_name_what_is_there),
 		cmocka_unit_test(columns_of_groups),
