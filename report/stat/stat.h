@@ -87,6 +87,7 @@ struct stat_event {
 	bool asked;        /* by the user, when recording or now */
 	bool hidden;       /* only metrics use it */
 	uint32_t order;    /* among the events of its cgroup */
+	uint32_t before;   /* place + 1 of the event before it with the same words; 0: none */
 	uint16_t invalid;  /* why it could not be opened at all */
 	const char *unfed; /* unit of the metric that perf 6 has for it, where that has no value; NULL: it has none */
 };
@@ -181,6 +182,7 @@ struct stat_sheet {
 	struct replay *replay;
 	struct stat_event *event;
 	uint32_t n_events;
+	struct names known; /* PMUs by name, and the last event that others may belong to, by its words */
 	struct stat_row *row;
 	uint32_t n_rows;
 	uint32_t *row_at;       /* rows by place_compare() */
@@ -271,8 +273,6 @@ bool stat_wants_cgroup(const struct stat_config *config, const char *cgroup);
 /* The event that a counter belongs to, in a cgroup as stat_event.in_cgroup has it; one that is not printed is added.
  * Its place or -ENOMEM. */
 int64_t stat_event_of(struct stat_sheet *s, uint32_t counter, uint32_t cgroup);
-/* Whether the counter is an event of a PMU that is not the CPUs'. */
-bool stat_is_uncore(const struct pm_model *m, const struct pm_counter *c);
 void stat_events_release(struct stat_sheet *s);
 
 /* ---- stat_counts.c ---- */

@@ -65,31 +65,21 @@ static bool is_named(const struct pm_counter *c, const char *word)
 	       (symbol && is_perf(c) && (name_is(symbol->name, c->display) || name_is(symbol->name, c->name)));
 }
 
-bool stat_is_uncore(const struct pm_model *m, const struct pm_counter *c)
-{
-	const char *pmu = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, "");
-
-	for (uint32_t i = 0; i < m->n_pmus; i++)
-		if (!strcmp(pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, ""), pmu))
-			return pm_map_get(&m->pmu[i].attrs, PM_PMU_CPUMASK) != NULL;
-	return false;
-}
-
 /* "cpu_core/cycles/" of a hybrid's default is cycles, too. */
-static bool is_default(const struct pm_model *m, const struct pm_counter *c, unsigned level)
+static bool is_default(const struct stat_sheet *s, const struct pm_counter *c, unsigned level)
 {
 	const char *slash = strchr(c->display, '/');
 	char inner[128] = "";
 
-	if (slash && !stat_is_uncore(m, c))
+	if (slash && !stat_is_uncore(s, c))
 		snprintf(inner, sizeof(inner), "%.*s", (int)strcspn(slash + 1, "/"), slash + 1);
 	for (const struct event_default *d = event_defaults; d->name; d++) {
-		const struct event_symbol *s = event_symbol_find(d->name);
+		const struct event_symbol *symbol = event_symbol_find(d->name);
 
 		if (d->detailed > level || d->only == EVENT_DEFAULT_OF_TURBOSTAT)
 			continue;
 		if (name_is(d->name, c->display) || !strcmp(d->name, inner) ||
-		    (s && s->alias && name_is(s->alias, c->display)))
+		    (symbol && symbol->alias && name_is(symbol->alias, c->display)))
 			return true;
 	}
 	return false;
@@ -199,7 +189,7 @@ static void choose_default(struct stat_sheet *s, bool *chosen)
 			continue;
 		chosen[c->id] = config->all_events ||
 				(asked && !config->detailed ? pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false) :
-							      is_default(m, c, config->detailed));
+							      is_default(s, c, config->detailed));
 		any |= chosen[c->id];
 	}
 	for (uint32_t i = 0; i < m->n_counters && !any; i++)
@@ -220,14 +210,12 @@ static size_t stem_len(const char *pmu)
 	return len;
 }
 
-static bool is_hybrid(const struct pm_model *m, const char *pmu)
+static bool is_hybrid(const struct stat_sheet *s, const char *name)
 {
-	if (!strcmp(pmu, "cpu_core") || !strcmp(pmu, "cpu_atom"))
-		return true;
-	for (uint32_t i = 0; i < m->n_pmus; i++)
-		if (!strcmp(pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, ""), pmu))
-			return pm_map_get(&m->pmu[i].attrs, PM_PMU_CPUS) && strcmp(pmu, "cpu");
-	return false;
+	const struct pm_pmu *pmu = stat_pmu(s, name);
+
+	return !strcmp(name, "cpu_core") || !strcmp(name, "cpu_atom") ||
+	       (pmu && pm_map_get(&pmu->attrs, PM_PMU_CPUS) && strcmp(name, "cpu"));
 }
 
 /* The event without its PMU, and without the number of one that was requested twice. */
@@ -250,7 +238,6 @@ static const struct pmu_class *odd_class(const char *pmu)
 /* Whether both are one event of several PMUs. */
 static bool belong_together(const struct stat_sheet *s, const struct pm_counter *a, const struct pm_counter *b)
 {
-	const struct pm_model *m = s->places->model;
 	uint64_t wildcard = pm_map_u64(&a->attrs, PM_COUNTER_PERF_WILDCARD, 0);
 	const char *pa = pm_map_text(&a->attrs, PM_COUNTER_PERF_PMU, ""),
 		   *pb = pm_map_text(&b->attrs, PM_COUNTER_PERF_PMU, "");
@@ -263,7 +250,7 @@ static bool belong_together(const struct stat_sheet *s, const struct pm_counter 
 	    wildcard != pm_map_u64(&b->attrs, PM_COUNTER_PERF_WILDCARD, 0) || !strcmp(pa, pb) ||
 	    strcmp(after_pmu(a), after_pmu(b)))
 		return false;
-	if (is_hybrid(m, pa) && is_hybrid(m, pb))
+	if (is_hybrid(s, pa) && is_hybrid(s, pb))
 		return s->config->hybrid_merge;
 	return stat_is_newer(s) || (len == stem_len(pb) && !strncmp(pa, pb, len)) ||
 	       (odd_class(pa) && odd_class(pa) == odd_class(pb));
@@ -279,8 +266,7 @@ static char *merged_name(const struct stat_sheet *s, const struct pm_counter *c)
 	bool begins = !strncmp(c->display, pmu, len) && c->display[len] == '/';
 	struct buf name = BUF_INIT;
 
-	if (user &&
-	    (is_hybrid(s->places->model, pmu) || (begins && (stat_is_newer(s) || strcspn(user, "*?[") < words))))
+	if (user && (is_hybrid(s, pmu) || (begins && (stat_is_newer(s) || strcspn(user, "*?[") < words))))
 		buf_addstr(&name, user);
 	else if (begins)
 		buf_printf(&name, "%.*s%s", odd_class(pmu) ? 64 : (int)stem_len(pmu),
@@ -362,28 +348,52 @@ static int new_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t 
 	return ev->name ? err : -ENOMEM;
 }
 
+/* The first event that it belongs to, of the last ones with the same words; PM_NONE: there is none. */
+static uint32_t event_with(const struct stat_sheet *s, const struct pm_counter *c, uint32_t last)
+{
+	enum { MOST = 256 };
+	uint32_t found = PM_NONE, tries = 0;
+
+	for (uint32_t i = last + 1; i && tries < MOST; i = s->event[i - 1].before, tries++)
+		if (belong_together(s, s->event[i - 1].first, c))
+			found = i - 1;
+	return found;
+}
+
 static int add_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t cgroup, bool hidden)
 {
+	const struct pm_value *wildcard = pm_map_get(&c->attrs, PM_COUNTER_PERF_WILDCARD);
+	SCOPED(buf_release) struct buf words = BUF_INIT;
+	uint32_t last = PM_NONE, found = PM_NONE;
 	struct stat_event *ev;
+	int err;
 
-	for (uint32_t i = 0; pm_map_get(&c->attrs, PM_COUNTER_PERF_WILDCARD) && i < s->n_events; i++) {
-		ev = &s->event[i];
-		if (hidden != ev->hidden || cgroup != ev->in_cgroup || !belong_together(s, ev->first, c))
-			continue;
-		if (ev->n_counters == 1) {
-			char *name = merged_name(s, c);
-
-			if (!name)
-				return -ENOMEM;
-			free(ev->name);
-			ev->name = name;
-		}
-		/* One that could be opened is enough. */
-		if (!pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID))
-			ev->invalid = 0;
-		return add_counter(ev, c->id);
+	buf_printf(&words, "%llu %u %d %s", (unsigned long long)pm_map_u64(&c->attrs, PM_COUNTER_PERF_WILDCARD, 0),
+		   cgroup, hidden, after_pmu(c));
+	if (words.err)
+		return words.err;
+	if (names_get(&s->known, buf_str(&words), &last) && wildcard)
+		found = event_with(s, c, last);
+	if (found == PM_NONE) {
+		err = new_event(s, c, cgroup);
+		if (err)
+			return err;
+		s->event[s->n_events - 1].before = last + 1;
+		return names_set(&s->known, buf_str(&words), s->n_events - 1);
 	}
-	return new_event(s, c, cgroup);
+	ev = &s->event[found];
+	if (ev->n_counters == 1) {
+		char *name = merged_name(s, c);
+
+		if (!name)
+			return -ENOMEM;
+		free(ev->name);
+		ev->name = name;
+	}
+	/* One that could be opened is enough. */
+	if (!pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID))
+		ev->invalid = 0;
+	return add_counter(ev, c->id);
 }
 
 int64_t stat_event_of(struct stat_sheet *s, uint32_t counter, uint32_t cgroup)
@@ -410,6 +420,7 @@ void stat_events_release(struct stat_sheet *s)
 		free(s->event[i].counter);
 	}
 	free(s->event);
+	names_release(&s->known);
 	s->event = NULL;
 	s->n_events = 0;
 }
@@ -517,8 +528,7 @@ static int arrange_choice(struct stat_sheet *s)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->n_events; i++) {
 		struct stat_event *ev = sorted[i] = &s->event[i];
-		const char *pmu = stat_core_pmu(s->places->model, ev->first),
-			   *slash = pmu ? strchr(ev->name, '/') : NULL;
+		const char *pmu = stat_core_pmu(s, ev->first), *slash = pmu ? strchr(ev->name, '/') : NULL;
 		char *plain = ev->name;
 		size_t at = slash ? (size_t)(slash + 1 - plain) : 0;
 		bool cycles = !strncmp(plain + at, "cycles", 6) && strchr(":/", plain[at + 6]);
@@ -534,7 +544,7 @@ static int arrange_choice(struct stat_sheet *s)
 			return -ENOMEM;
 		/* In the order of the first event of their kind of cores. */
 		for (uint32_t k = i; k-- && pmu;) {
-			const char *other = stat_core_pmu(s->places->model, s->event[k].first);
+			const char *other = stat_core_pmu(s, s->event[k].first);
 
 			ev->order = other && !strcmp(other, pmu) ? s->event[k].order : ev->order;
 		}
@@ -553,7 +563,7 @@ int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e)
 	int err = 0;
 
 	stat_events_release(s);
-	if (!chosen)
+	if (!chosen || stat_know_pmus(s))
 		return error_sys(e, ENOMEM, "events");
 	if (s->config->events.n)
 		err = choose_named(s, chosen, e);

@@ -126,7 +126,7 @@ static const char *pmu_of(const struct stat_sheet *s, const struct shown *x)
 
 	for (uint32_t i = 0; i < x->n_events; i++) {
 		const struct stat_event *ev = &s->event[x->events[i]];
-		const char *own = ev->n_counters > 1 ? NULL : stat_core_pmu(s->places->model, ev->first);
+		const char *own = ev->n_counters > 1 ? NULL : stat_core_pmu(s, ev->first);
 
 		if (own && pmu && strcmp(own, pmu))
 			return NULL;

@@ -60,17 +60,52 @@ void stat_shadow_release(struct stat_sheet *s)
 
 /* ---- finding ---- */
 
-const char *stat_core_pmu(const struct pm_model *m, const struct pm_counter *c)
+/* A key that no words of an event are. */
+static void pmu_key(struct buf *key, const char *name)
 {
-	const char *pmu = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, NULL);
+	buf_clear(key);
+	buf_printf(key, "pmu %s", name);
+}
 
-	if (!pmu || !strcmp(pmu, "cpu_core") || !strcmp(pmu, "cpu_atom"))
-		return pmu;
-	for (uint32_t i = 0; i < m->n_pmus; i++)
-		if (!strcmp(pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, ""), pmu) &&
-		    pm_map_get(&m->pmu[i].attrs, PM_PMU_CPUS))
-			return pmu;
-	return NULL;
+const struct pm_pmu *stat_pmu(const struct stat_sheet *s, const char *name)
+{
+	SCOPED(buf_release) struct buf key = BUF_INIT;
+	uint32_t i;
+
+	pmu_key(&key, name);
+	return names_get(&s->known, buf_str(&key), &i) ? &s->places->model->pmu[i] : NULL;
+}
+
+int stat_know_pmus(struct stat_sheet *s)
+{
+	const struct pm_model *m = s->places->model;
+	SCOPED(buf_release) struct buf key = BUF_INIT;
+	int err = 0;
+
+	/* The first of a name counts. */
+	for (uint32_t i = m->n_pmus; i-- && !err;) {
+		pmu_key(&key, pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, ""));
+		err = key.err ? key.err : names_set(&s->known, buf_str(&key), i);
+	}
+	return err;
+}
+
+bool stat_is_uncore(const struct stat_sheet *s, const struct pm_counter *c)
+{
+	const struct pm_pmu *pmu = stat_pmu(s, pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, ""));
+
+	return pmu && pm_map_get(&pmu->attrs, PM_PMU_CPUMASK);
+}
+
+const char *stat_core_pmu(const struct stat_sheet *s, const struct pm_counter *c)
+{
+	const char *name = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, NULL);
+	const struct pm_pmu *pmu = name ? stat_pmu(s, name) : NULL;
+
+	return name && (!strcmp(name, "cpu_core") || !strcmp(name, "cpu_atom") ||
+			(pmu && pm_map_get(&pmu->attrs, PM_PMU_CPUS))) ?
+		       name :
+		       NULL;
 }
 
 static bool attr_of(const struct stat_sheet *s, const struct pm_counter *c, uint32_t *type, uint64_t *config)
@@ -93,7 +128,7 @@ static void plain_name(const struct stat_sheet *s, const struct stat_event *ev, 
 
 	snprintf(name, 64, "%.*s", (int)strcspn(from, slash ? "/" : ":"), from);
 	/* What a device calls cycles are not those of the CPUs. */
-	if (stat_is_uncore(s->places->model, ev->first))
+	if (stat_is_uncore(s, ev->first))
 		snprintf(name, 64, "%s", display);
 	if (attr_of(s, ev->first, type, config)) {
 		if (*type == PERF_TYPE_HW_CACHE)
@@ -212,7 +247,7 @@ static int add_shown(struct stat_sheet *s, struct shown what, const char *name)
 	int err;
 
 	what.cgroup = ev->in_cgroup;
-	what.pmu = ev->n_counters > 1 ? NULL : stat_core_pmu(s->places->model, ev->first);
+	what.pmu = ev->n_counters > 1 ? NULL : stat_core_pmu(s, ev->first);
 	m = stat_metric_named(s, name, what.pmu);
 	err = !what.words ? -ENOMEM : m ? stat_take_metric(s, &what, m) : -ENOENT;
 	if (!err && what.shadow && !choose_mode(s, &what))

@@ -60,8 +60,14 @@ struct stat_shadow {
 	uint32_t n_first;
 };
 
+/* What the recording says about PMUs, for the functions below. 0 or -ENOMEM. */
+int stat_know_pmus(struct stat_sheet *s);
+/* NULL: it says nothing. */
+const struct pm_pmu *stat_pmu(const struct stat_sheet *s, const char *name);
+/* Whether the counter is an event of a PMU that is not the CPUs'. */
+bool stat_is_uncore(const struct stat_sheet *s, const struct pm_counter *c);
 /* The PMU of a counter, if it counts one of several kinds of CPUs; else NULL. */
-const char *stat_core_pmu(const struct pm_model *m, const struct pm_counter *c);
+const char *stat_core_pmu(const struct stat_sheet *s, const struct pm_counter *c);
 /* A new one, or NULL without memory. Earlier ones may have moved. */
 struct shown *stat_shown_add(struct stat_shadow *sh);
 /* "GHz  cycles_frequency"; NULL without memory. */

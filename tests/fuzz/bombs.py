@@ -136,6 +136,14 @@ def perf_pmus(r):
     simple(r, counters=[perf_counter("uncore_%d" % i, "uncore_%d/reads/" % i, 1 + i, {20: 1 + i}) for i in range(10000)])
 
 
+def perf_wildcard(r):
+    "two events of 3,000 PMUs that say where they count, each found by one wildcard"
+    n = 3000
+    r.begin()
+    r.packed(PMUS, {1: 0, 2: [{1: "uncore_%d" % i, 2: i + 10, 4: "0-65535", 6: "0-65535"} for i in range(n)]})
+    simple(r, counters=[perf_counter("uncore_%d" % (i // 2), "uncore_%d/e%d/" % (i // 2, i % 2), 1 + i, {20: 1 + i % 2}) for i in range(2 * n)])
+
+
 def pmus_of_cores(r):
     "4,000 PMUs of as many kinds of CPUs: no machine is a hybrid of so many"
     r.begin()
@@ -573,7 +581,7 @@ def clocks_wild(r):
         r.frame(CHUNK, block, {2: 1, 7: 2, 8: SECOND, 9: t, 14: [t] + wild[1:], 16: [1, 1], 17: [len(block), 0, decode.crc32c(block), 1], 300: wild[0]})
 
 
-BOMBS = [texts, text_names, label_flood, metrics_deep, metrics_many, metrics_chain, counters_many, counters_family, perf_groups, perf_pmus, pmus_of_cores, pci, perf_cpus, registers, groups_many, groups_lost, group_churn,
+BOMBS = [texts, text_names, label_flood, metrics_deep, metrics_many, metrics_chain, counters_many, counters_family, perf_groups, perf_pmus, perf_wildcard, pmus_of_cores, pci, perf_cpus, registers, groups_many, groups_lost, group_churn,
          instance_churn, instances_many, cgroups_many, values_wide, values_long, strings_many, repeated, headers, topologies, recordings,
          events_many, events_texts, hotplug, configs_many, configs_odd, pmus, probes, nested, far, far_realtime, back, index_lies, index_again, groups_named, kinds,
          nested_meta, counts_huge, cycles, ids_again, back_inside, columns_wide, chunks_tiny, floods, names_odd, clocks_wild, clocks_jump]

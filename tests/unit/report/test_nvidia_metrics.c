@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "report/stat/stat.h"
+#include "report/stat/stat_shadow.h"
 #include "tests/unit/lib/report_harness.h"
 
 #define SECONDS 4
@@ -533,6 +533,8 @@ static void clocks_of_devices(void **state)
 	struct pm_counter c = { 0 };
 	struct world w = { 0 };
 	struct builder b;
+	struct places places = { .model = &b.model };
+	struct stat_sheet s = { .places = &places };
 
 	machine(&b, &w, memory, N(memory));
 	for (size_t i = 0; i < N(pmus); i++) {
@@ -543,9 +545,11 @@ static void clocks_of_devices(void **state)
 		assert_int_equal(pm_model_add_pmu(&b.model, &pmu), 0);
 		pm_map_release(&pmu.attrs);
 	}
-	assert_true(stat_is_uncore(&b.model, pm_model_counter_named(&b.model, w.name[0])));
+	assert_int_equal(stat_know_pmus(&s), 0);
+	assert_true(stat_is_uncore(&s, pm_model_counter_named(&b.model, w.name[0])));
 	assert_int_equal(pm_map_set(&c.attrs, PM_COUNTER_PERF_PMU, pm_text(pmus[1])), 0);
-	assert_false(stat_is_uncore(&b.model, &c));
+	assert_false(stat_is_uncore(&s, &c));
+	stat_events_release(&s);
 	pm_map_release(&c.attrs);
 	builder_release(&b);
 }
