@@ -21,10 +21,10 @@ static void put_number(struct buf *out, double v)
 	buf_printf(out, "<td class=n>%s</td>", text);
 }
 
-/* As a percentage, or as a factor. */
+/* As a percentage, or as a factor from ten on, which ratios of logarithms may miss by a little. */
 static void put_percent(struct buf *out, double ratio)
 {
-	if (isfinite(ratio) && ratio >= 10)
+	if (isfinite(ratio) && ratio > 9.99995)
 		buf_printf(out, "&times;%.*f", ratio < 100 ? 1 : 0, ratio);
 	else if (isfinite(ratio))
 		buf_printf(out, "%+.2f %%", (ratio - 1) * 100);

@@ -376,7 +376,7 @@ static const struct {
 	{ { { NULL }, { "rate=99960" } }, "--show=irq", "1 changed", { ROW("IRQ/s", "8000", "799680", "&times;100.0") },
 	  { "<th scope=row>IPC</th>" } },
 	{ { { NULL }, { "rate=100000" } }, "--show=irq", "1 changed", { ROW("IRQ/s", "8000", "800000", "&times;100") }, { NULL } },
-	{ { { NULL }, { "rate=10010" } }, "--show=irq", "1 changed", { ROW("IRQ/s", "8000", "80080", "&times;10.0") }, { NULL } },
+	{ { { NULL }, { "rate=10000" } }, "--show=irq", "1 changed", { ROW("IRQ/s", "8000", "80000", "&times;10.0") }, { NULL } },
 	{ { { NULL }, { "rate=9900" } }, "--show=irq", "1 changed", { ROW("IRQ/s", "8000", "79200", "+890.00 %") }, { NULL } },
 	{ { { "rate=12.51" }, { "rate=124.9" } }, "--show=irq", "1 changed", { CELL("100.1") CELL("999.2") }, { NULL } },
 	{ { { "rate=12.49" }, { "rate=125.1" } }, "--show=irq", "1 changed", { CELL("99.920") CELL("1001") }, { NULL } },
