@@ -294,9 +294,9 @@ struct made {
 	bool no_mean;
 };
 
-static void make(struct plot_data *d, const struct made *line, size_t n, uint64_t seconds)
+static void make(struct plot_data *d, const struct made *line, size_t n, double seconds)
 {
-	uint64_t part = seconds * 250000000;
+	uint64_t part = (uint64_t)(seconds * 250000000);
 
 	plot_data_init(d, 64);
 	d->line = calloc(n, sizeof(*d->line));
@@ -347,19 +347,23 @@ static const struct {
 	bool heat;
 	struct plot_style style;
 	struct plot_size size;
-	uint64_t seconds;
+	double seconds;
 	struct made line[3];
 	const char *part[PARTS]; /* in this order */
 } charts[] = {
 	/* Names, means and units, and what has none of them; charts by unit. */
 	{ false, { 0 }, { 40, 4 }, 4,
-	  { { "a", "1", "", { 1, 2, 3, 4 }, false }, { "b", "1", "CPU 1", { 1, 1, 1, 1 }, true }, { "c", "W", "", { 5, 5, 5, 5 }, false } },
-	  { "* a: min 1.000, mean 2.500, max 4.000\no b  CPU 1: min 1.000, mean -, max 1.000\n", "s\n\nc: min 5.000, mean 5.000, max 5.000 W\n" } },
+	  { { "a", "1", "", { 1, 2, 3, 4 }, false }, { "b", "1", "CPU 1", { 1, 1, 1, 1 }, true }, { "c", "W", "", { 5, 5,
+	  5, 5 }, false } },
+	  { "* a: min 1.000, mean 2.500, max 4.000\no b  CPU 1: min 1.000, mean -, max 1.000\n",
+	  "s\n\nc: min 5.000, mean 5.000, max 5.000 W\n" } },
 	{ false, { 0 }, { 40, 4 }, 4,
-	  { { "a", "1", "", { NAN, NAN, NAN, NAN }, false }, { "b", "W", "", { 2, NAN, NAN, 2 }, false }, { "c", "W", "", { NAN, NAN, NAN, NAN }, false } },
+	  { { "a", "1", "", { NAN, NAN, NAN, NAN }, false }, { "b", "W", "", { 2, NAN, NAN, 2 }, false }, { "c", "W", "",
+	  { NAN, NAN, NAN, NAN }, false } },
 	  { "a: no value\n\n* b: min 2.000, mean 2.000, max 2.000 W\no c: no value\n" } },
 	/* In colors; a picture of one line is of dots, of several too, as their colors tell them apart. */
-	{ false, { .color = true }, { 30, 2 }, 4, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { "b", "1", "", { 3, 3, 3, 3 }, false }, { 0 } },
+	{ false, { .color = true }, { 30, 2 }, 4, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { "b", "1", "", { 3, 3, 3,
+	  3 }, false }, { 0 } },
 	  { "\033[36m--\033[0m a: min", "\n\033[33m--\033[0m b: min", " +\033[33m", "\033[0m\n" } },
 	{ false, { .color = true, .utf8 = true }, { 30, 2 }, 4, { { "a", "1", "", { 1, 1, 1, 3 }, false }, { 0 }, { 0 } },
 	  { "\033[36m\u2501\u2501\033[0m a: min", " \u2524", "\n  \u2514\u252c\u2500\u2500", "\u252c\n   0" } },
@@ -368,32 +372,42 @@ static const struct {
 	/* From zero, but where that would be most of the picture; what hardly differs from its own size does start there. */
 	{ false, { 0 }, { 30, 6 }, 4, { { "a", "1", "", { 65, 65, 65, 99 }, false }, { 0 }, { 0 } }, { "100 +", "\n  0 +" } },
 	{ false, { 0 }, { 30, 6 }, 4, { { "a", "1", "", { 67, 67, 67, 99 }, false }, { 0 }, { 0 } }, { "100 +", "\n 60 +" } },
-	{ false, { 0 }, { 30, 6 }, 4, { { "a", "1", "", { 1000, 1000, 1000, 1000.9 }, false }, { 0 }, { 0 } }, { "1000 +", "\n   0 +" } },
+	{ false, { 0 }, { 30, 6 }, 4, { { "a", "1", "", { 1000, 1000, 1000, 1000.9 }, false }, { 0 }, { 0 } }, { "1000 +",
+	  "\n   0 +" } },
 	{ false, { 0 }, { 30, 6 }, 4, { { "a", "1", "", { -4, -4, -4, 3 }, false }, { 0 }, { 0 } }, { " 5 +", "\n-5 +" } },
 	/* What rises is connected, what comes after a gap is not. */
 	{ false, { 0 }, { 20, 4 }, 4, { { "a", "1", "", { 1, 9, NAN, 1 }, false }, { 0 }, { 0 } },
 	  { "\n10 +    ", "\n 5 +    |\n   |    |\n 0 +----\"      " } },
 	/* Maps: by metric, the largest value of rows that share one, and labels that are cut off at 40. */
 	{ true, { 0 }, { 60, 4 }, 4,
-	  { { "m", "W", "", { 0, 8, NAN, NAN }, false }, { "m", "W", LONG40, { 8, 8, 8, 8 }, false }, { "n", "W", "x", { 0, 0, 0, 0 }, false } },
+	  { { "m", "W", "", { 0, 8, NAN, NAN }, false }, { "m", "W", LONG40, { 8, 8, 8, 8 }, false }, { "n", "W", "x",
+	  { 0, 0, 0, 0 }, false } },
 	  { "m: 0 _.-:=+*# 8.000 W, the largest value in each cell\n                                  system |____#####\n"
 	    LONG40 " |##################\n", "\n\nn: 0 _.-:=+*# 0 W, the largest" } },
 	{ true, { 0 }, { 61, 4 }, 4,
-	  { { "m", "W", "abc", { 8, NAN, NAN, NAN }, false }, { "m", "W", LONG40 "12", { 8, 8, 8, 8 }, false }, { "n", "1", "", { NAN, NAN, NAN, NAN }, false } },
+	  { { "m", "W", "abc", { 8, NAN, NAN, NAN }, false }, { "m", "W", LONG40 "12", { 8, 8, 8, 8 }, false }, { "n",
+	  "1", "", { NAN, NAN, NAN, NAN }, false } },
 	  { "\n                                     abc |#####\n" LONG40 "12 |###################\n", "\n\nn: no value\n" } },
 	{ true, { 0 }, { 40, 2 }, 4,
-	  { { "m", "W", "eth0", { 1, 1, 8, 1 }, false }, { "m", "W", "wlan1", { 8, 1, 1, NAN }, false }, { "m", "W", "CPU 3", { 8, 8, 8, NAN }, false } },
+	  { { "m", "W", "eth0", { 1, 1, 8, 1 }, false }, { "m", "W", "wlan1", { 8, 1, 1, NAN }, false }, { "m", "W",
+	  "CPU 3", { 8, 8, 8, NAN }, false } },
 	  { ", of several rows each\neth0-wlan1 |#######", ".....", "#######", "......\n     CPU 3 |#####" } },
 	{ true, { .color = true }, { 40, 2 }, 4, { { "m", "W", "CPU 3", { 0, 8, NAN, 4 }, false }, { 0 }, { 0 } },
 	  { "m: 0 \033[48;5;53m \033[48;5;60m ", "\033[48;5;226m \033[0m 8.000 W", "CPU 3 |\033[48;5;53m \033[48;5;53m ",
 	    "\033[48;5;226m \033[0m \033[0m ", "\033[0m \033[48;5;78m ", "\033[0m\n" } },
 	{ true, { .utf8 = true }, { 40, 2 }, 4, { { "m", "W", "CPU 3", { 0, 8, NAN, 4 }, false }, { 0 }, { 0 } },
 	  { "m: 0 \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588 8.000 W", "CPU 3 \u2502\u2581", "\n      \u2514" } },
-	/* Times in steps of minutes, hours and days. */
-	{ false, { 0 }, { 60, 2 }, 1800, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } }, { " 0:00              10:00    ", " 20:00   ", " 30:00\n" } },
-	{ false, { 0 }, { 60, 2 }, 36000, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } }, { " 0:00      ", " 2:00:00   ", " 4:00:00  " } },
-	{ false, { 0 }, { 60, 2 }, 360000, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } }, { " 0:00        ", " 24:00:00", " 48:00:00", " 72:00:00\n" } },
-	{ false, { 0 }, { 60, 2 }, 8640000, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } }, { "\n1.0 +''''", "\n0.0 +\n", "     0:00       480:00:00  960:00:00  " } },
+	/* Times of less than a second, and in steps of minutes, hours and days. */
+	{ false, { 0 }, { 40, 2 }, 0.4, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } },
+	  { "+-----", "+-----", "\n     0.0 ", " 0.2 ", " 0.4 s\n" } },
+	{ false, { 0 }, { 60, 2 }, 1800, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } },
+	  { " 0:00              10:00    ", " 20:00   ", " 30:00\n" } },
+	{ false, { 0 }, { 60, 2 }, 36000, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } }, { " 0:00      ",
+	  " 2:00:00   ", " 4:00:00  " } },
+	{ false, { 0 }, { 60, 2 }, 360000, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } }, { " 0:00        ",
+	  " 24:00:00", " 48:00:00", " 72:00:00\n" } },
+	{ false, { 0 }, { 60, 2 }, 8640000, { { "a", "1", "", { 1, 1, 1, 1 }, false }, { 0 }, { 0 } }, { "\n1.0 +''''",
+	  "\n0.0 +\n", "     0:00       480:00:00  960:00:00  " } },
 };
 /* clang-format on */
 
