@@ -366,10 +366,44 @@ static void our_rows(void **state)
 	captured_remove(path);
 }
 
+/* What is refused, and that one file of several does not keep the others from being read. */
+static void statuses(void **state)
+{
+	static const struct {
+		const char *before, *after; /* the recording, which is not given if there is no `after` */
+		int status;
+		const char *said;
+	} rows[] = {
+		{ "-x,", NULL, 2, "no recording given; try pmrep stat --help\n" },
+		{ "--log-fd=77 ", "", 2, "--log-fd: 77 is not an open descriptor\n" },
+		{ "--log-fd=2 -x, -e branches ", "", 0, "3200,,branches," },
+		{ "-x, -e branches ", "", 0, "3200,,branches," },
+		{ "-x, -e branches ", " /none.pmr", 2, "3200,,branches," },
+		{ "-x, -e branches ", " /none.pmr", 2, "/none.pmr: No such file" },
+		{ "-x, -e branches /none.pmr ", "", 2, "3200,,branches," },
+	};
+	static struct captured c;
+	char path[64], words[128];
+	struct builder b;
+
+	(void)state;
+	assert_true(stat_world(&b, "all"));
+	captured_file(path, &b.file);
+	builder_release(&b);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		snprintf(words, sizeof(words), "%s%s%s", rows[i].before, rows[i].after ? path : "",
+			 rows[i].after ? rows[i].after : "");
+		captured_run(&c, cmd_stat, words);
+		if (c.status != rows[i].status || !(strstr(c.out, rows[i].said) || strstr(c.err, rows[i].said)))
+			fail_msg("%s: %d\n%s%s", words, c.status, c.out, c.err);
+	}
+	captured_remove(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(lines), cmocka_unit_test(configured),
-					    cmocka_unit_test(our_rows) };
+					    cmocka_unit_test(our_rows), cmocka_unit_test(statuses) };
 
 	setenv("PERF_CONFIG", "/dev/null", 1);
 	setenv("TZ", "UTC", 1);
