@@ -208,8 +208,9 @@ static void a_machine_is_examined(void **state)
 	/* Ten numbers of each of two CPUs, and those of the system. */
 	says("stat        ok     25 values");
 	says("\nwhile it samples, pmrec has ");
-	says("hwmon");
-	says("absent");
+	says("\nhwmon       absent /sys/class/hwmon/hwmon*\n");
+	says("\nschedstat   absent /proc/schedstat: No such file or directory ");
+	says(" a kernel with CONFIG_SCHEDSTATS\n");
 }
 
 static void what_cannot_be_asked_is_refused(void **state)
