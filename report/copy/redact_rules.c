@@ -120,6 +120,14 @@ static void drop(struct redact *r, struct pm_map *m, uint32_t key)
 	r->counts.dropped++;
 }
 
+/* Replaces a text of a map by a pseudonym. */
+static int rename_field(struct redact *r, struct pm_map *m, uint32_t key, const char *kind, const char *from)
+{
+	const char *to = redact_name(r, kind, from);
+
+	return to ? pm_map_set(m, key, pm_text(to)) : -ENOMEM;
+}
+
 /* Applies the rules to a map: known fields that may stay are cleaned, names become pseudonyms, everything else is
  * dropped. */
 static int clean_map(struct redact *r, struct pm_map *m, const struct pm_key_row *rows,
@@ -142,7 +150,7 @@ static int clean_map(struct redact *r, struct pm_map *m, const struct pm_key_row
 			if (err)
 				drop(r, m, f->key);
 		} else if (kind && f->value.kind == PM_VALUE_TEXT && f->value.str.len) {
-			err = pm_map_set(m, f->key, pm_text(redact_name(r, kind, f->value.str.data)));
+			err = rename_field(r, m, f->key, kind, f->value.str.data);
 			if (err)
 				return err;
 		} else {
@@ -150,14 +158,6 @@ static int clean_map(struct redact *r, struct pm_map *m, const struct pm_key_row
 		}
 	}
 	return 0;
-}
-
-/* Replaces a text of a map by a pseudonym. */
-static int rename_field(struct redact *r, struct pm_map *m, uint32_t key, const char *kind, const char *from)
-{
-	const char *to = redact_name(r, kind, from);
-
-	return to ? pm_map_set(m, key, pm_text(to)) : -ENOMEM;
 }
 
 /* ---- the header ---- */
@@ -520,6 +520,7 @@ static int on_event(void *ctx, struct pm_event *e)
 static int on_text(void *ctx, const struct pm_counter *c, struct pm_value *v)
 {
 	struct redact *r = ctx;
+	const char *to;
 	struct pm_value name;
 
 	/* Nobody knows what bytes reveal. */
@@ -528,7 +529,10 @@ static int on_text(void *ctx, const struct pm_counter *c, struct pm_value *v)
 	if (redact_is_plain(r, v->str.data))
 		return clean_value(r, v, true);
 	/* A change of name, and back, remains visible. */
-	name = pm_text(redact_name(r, "text", v->str.data));
+	to = redact_name(r, "text", v->str.data);
+	if (!to)
+		return -ENOMEM;
+	name = pm_text(to);
 	if (!name.str.data)
 		return -ENOMEM;
 	pm_value_release(v);

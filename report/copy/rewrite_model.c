@@ -478,8 +478,8 @@ static int copy_header(struct rewrite *w, const struct pm_model *in)
 	if (!r && w->rules->history)
 		r = add_history(&w->model.header, w->rules->history);
 	if (!r && w->rules->header)
-		r = w->rules->header(w->rules->ctx, &w->model.header) == REWRITE_KEEP ? 0 : -EINVAL;
-	return r;
+		r = w->rules->header(w->rules->ctx, &w->model.header);
+	return r > 0 ? -EINVAL : r;
 }
 
 int rewrite_model(struct rewrite *w, const struct pm_model *in, struct error *e)

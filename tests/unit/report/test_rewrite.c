@@ -213,7 +213,8 @@ static void everything_stays(void **state)
 
 	for (int gather = 0; gather < 2; gather++) {
 		for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-			struct rewrite_rules rules = { .gather = gather };
+			/* Every one is all of them. */
+			struct rewrite_rules rules = { .gather = gather, .every = i % 2 };
 			struct table *in, *out;
 			struct buf file = BUF_INIT;
 			struct builder b;
