@@ -1,5 +1,5 @@
-/* A recording is redacted while the n-th allocation fails, for every third n: the copy ends with this error, or is whole, and
- * never has what was to be dropped. */
+/* A recording is redacted while the n-th allocation fails, for every third n: the copy ends with this error, or is whole,
+ * and never has what was to be dropped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
