@@ -197,6 +197,8 @@ static const struct {
 	{ { "rows=3", "open=1" }, cmd_check, "", 1,
 	  { " 1 chunk, 3 snapshots, 75 values\n  at byte ", ": no end frame: the recorder was killed, or is still running; nothing after "
 	    "2026-09-21T14:13:22.000000000Z\n" } },
+	/* Four metrics of 8 CPUs, 2 packages and the system, and the level. */
+	{ { "rows=3" }, cmd_incidents, "", 0, { "Nothing stands out among 45 series over 2.00 s.\n" } },
 	/* ---- show: 1000 interrupts a second of each of 8 CPUs; the level is twice as high in the end ---- */
 	{ { "rows=3" }, cmd_show, "--show=irq,bench.level --per-package --format=csv", 0,
 	  { "recording,run,time,duration_ns,scope,package,die,cluster,cache,node,core,cpu,device,task,cgroup,metric,value,unit,"

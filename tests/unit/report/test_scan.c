@@ -285,6 +285,29 @@ static void damaged(void **state)
 	builder_release(&b);
 }
 
+/* Wherever the damage is, snapshots are those that can be read: all others after it, too. */
+static void readable(void **state)
+{
+	uint32_t some = 0;
+	struct builder b;
+	struct scan s;
+
+	(void)state;
+	world(&b);
+	for (size_t at = b.file.len / 20; at < b.file.len - 64; at += b.file.len / 20) {
+		b.file.data[at] ^= 0x55;
+		pass(&s, &b.file, SCAN_VALUES);
+		assert_true(s.n_damage > 0);
+		assert_int_equal(s.snapshots, s.decoded);
+		assert_int_equal(s.values, 18 * s.snapshots);
+		some += s.snapshots > 0 && s.snapshots < 6;
+		scan_release(&s);
+		b.file.data[at] ^= 0x55;
+	}
+	assert_true(some > 1);
+	builder_release(&b);
+}
+
 /* The same in words: what the builder made, and nothing that packing decides. */
 static void words(void **state)
 {
@@ -410,8 +433,9 @@ static void costs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts), cmocka_unit_test(times),   cmocka_unit_test(many),  cmocka_unit_test(two),
-		cmocka_unit_test(costs),  cmocka_unit_test(damaged), cmocka_unit_test(words),
+		cmocka_unit_test(counts), cmocka_unit_test(times),    cmocka_unit_test(many),
+		cmocka_unit_test(two),    cmocka_unit_test(costs),    cmocka_unit_test(damaged),
+		cmocka_unit_test(words),  cmocka_unit_test(readable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
