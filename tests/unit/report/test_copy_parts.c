@@ -446,6 +446,8 @@ static void types_add_up(void **state)
 	while (pm_reader_next(r, &item) == 1 && item.kind != PM_ITEM_CHUNK)
 		;
 	assert_int_equal(item.kind, PM_ITEM_CHUNK);
+	/* No interval was recorded, and there is none of four. */
+	assert_null(pm_map_get(&pm_reader_model(r)->header, PM_HEADER_INTERVAL));
 	assert_int_equal(pm_reader_decode(r, &c), 0);
 	assert_int_equal(c->rows, 3);
 	for (uint32_t row = 0; row < 3; row++) {
