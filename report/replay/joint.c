@@ -115,11 +115,6 @@ static bool is_missing(const struct replay *r, const struct track *t, const uint
 	return row < end;
 }
 
-static const struct group_feeds *feeds_of(const struct replay *r, const struct pm_chunk_group *cg)
-{
-	return cg->absent ? NULL : replay_feeds(r, cg->group);
-}
-
 /* Whether a formula uses it with others, and nothing of it is known to be missing yet. */
 static bool is_whole(const struct replay *r, size_t track)
 {
@@ -149,25 +144,26 @@ static bool lacks(struct replay *r, const struct pm_chunk *c, uint32_t i, const 
 }
 
 /* Marks tracks of which something is missing for the first time; returns how many. */
-static size_t note_missing(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, column_of column,
-			   bool some_unseen)
+static size_t note_missing(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, column_of column)
 {
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < c->n_groups; i++) {
 		const struct pm_chunk_group *cg = &c->group[i];
-		const struct group_feeds *f = feeds_of(r, cg);
+		struct group_feeds *f = replay_read(r, cg);
 
 		for (uint32_t k = 0; f && k < f->n; k++) {
 			struct track *t = &r->track[f->feed[k].track];
 
+			if (!replay_takes(r, f, t))
+				continue;
 			r->unseen -= t->seen != r->chunk;
 			t->seen = r->chunk;
 			if (is_whole(r, f->feed[k].track) && lacks(r, c, i, &f->feed[k], row, end, column))
 				n += note(r, f->feed[k].track);
 		}
 	}
-	for (size_t i = 0; some_unseen && i < r->n_live; i++) {
+	for (size_t i = 0; i < r->n_live && r->unseen; i++) {
 		const struct track *t = &r->track[r->live[i]];
 		const struct pm_instance *in = pm_model_instance(r->model, t->instance);
 
@@ -337,13 +333,7 @@ static int join_all(struct replay *r)
 int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, column_of column)
 {
 	bool some = false;
-	size_t fed = 0;
 
-	for (uint32_t i = 0; r->joints.n_formulas && i < c->n_groups; i++) {
-		const struct group_feeds *f = feeds_of(r, &c->group[i]);
-
-		fed += f ? f->n : 0;
-	}
 	if (!r->joints.n_formulas)
 		return 0;
 	if (reserve_links(&r->joints, r->n_tracks))
@@ -354,7 +344,7 @@ int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint3
 		some = true;
 	}
 	r->joints.n_seen = r->n_tracks;
-	some |= note_missing(r, c, row, end, column, fed != r->n_live) > 0;
+	some |= note_missing(r, c, row, end, column) > 0;
 	return some ? join_all(r) : 0;
 }
 

@@ -341,37 +341,13 @@ static struct column column_at(struct replay *r, const struct pm_chunk *chunk, u
 	return column_in(r, chunk, i, pm_model_group(r->model, chunk->group[i].group), x);
 }
 
-static void note_read(const struct replay *r, struct group_feeds *f)
-{
-	if (f->stretch != r->stretch)
-		f->first = r->chunk;
-	f->stretch = r->stretch;
-}
-
-/* Whether the group feeds the track. Where two groups have one column, the one to be read first in a stretch does;
- * when it retires, a later one that was not read beside it continues the series. */
-static bool feeds(const struct replay *r, const struct group_feeds *f, struct track *t)
-{
-	const struct pm_group *g;
-	const struct group_feeds *other;
-
-	if (t->group == f->group)
-		return true;
-	g = pm_model_group(r->model, t->group);
-	other = g && !g->retired ? replay_feeds(r, t->group) : NULL;
-	if (f->first != r->chunk || (other && other->stretch == r->stretch))
-		return false;
-	t->group = f->group;
-	return true;
-}
-
 /* Group `i` of the chunk: its plain tracks, or those that formulas use together. */
 static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint32_t i, uint32_t row, uint32_t end,
 			    const bool *closes, bool all_close, bool joint)
 {
 	const struct pm_chunk_group *cg = &chunk->group[i];
 	const struct pm_group *g = pm_model_group(r->model, cg->group);
-	struct group_feeds *f = g && !cg->absent ? replay_feeds(r, cg->group) : NULL;
+	struct group_feeds *f = replay_read(r, cg);
 	double seconds[PM_CHUNK_ROWS];
 	struct row_note note[PM_CHUNK_ROWS];
 	bool filled, plain = true;
@@ -381,13 +357,13 @@ static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint
 		return 0;
 	if (!joint && (err = doubt_read(r, f, cg, row, end, closes)))
 		return err;
-	note_read(r, f);
 	filled = all_close && f->timed && fill_seconds(r, g, cg, row, end);
 	for (uint32_t k = 0; k < f->n; k++) {
 		const struct feed *x = &f->feed[k];
 		struct column c;
 
-		if ((r->joints.n && joints_own(&r->joints, x->track) != joint) || !feeds(r, f, &r->track[x->track]))
+		if ((r->joints.n && joints_own(&r->joints, x->track) != joint) ||
+		    !replay_takes(r, f, &r->track[x->track]))
 			continue;
 		c = column_in(r, chunk, i, g, x);
 		if (!joint && joints_ask(&r->joints, x->track))
@@ -419,15 +395,12 @@ void replay_see(struct replay *r, const struct pm_chunk *c)
 
 	r->chunk++;
 	for (uint32_t i = 0; i < c->n_groups; i++) {
-		const struct pm_chunk_group *cg = &c->group[i];
-		struct group_feeds *f = cg->absent ? NULL : replay_feeds(r, cg->group);
+		struct group_feeds *f = replay_read(r, &c->group[i]);
 
-		if (f)
-			note_read(r, f);
 		for (uint32_t k = 0; f && k < f->n; k++) {
 			struct track *t = &r->track[f->feed[k].track];
 
-			if (!feeds(r, f, t))
+			if (!replay_takes(r, f, t))
 				continue;
 			seen += t->seen != r->chunk;
 			t->seen = r->chunk;

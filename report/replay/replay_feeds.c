@@ -71,6 +71,32 @@ struct group_feeds *replay_feeds(const struct replay *r, uint32_t group)
 	return f && f->group == group ? f : NULL;
 }
 
+struct group_feeds *replay_read(const struct replay *r, const struct pm_chunk_group *cg)
+{
+	struct group_feeds *f = cg->absent ? NULL : replay_feeds(r, cg->group);
+
+	if (f && f->stretch != r->stretch)
+		f->first = r->chunk;
+	if (f)
+		f->stretch = r->stretch;
+	return f;
+}
+
+bool replay_takes(const struct replay *r, const struct group_feeds *f, struct track *t)
+{
+	const struct pm_group *g;
+	const struct group_feeds *other;
+
+	if (t->group == f->group)
+		return true;
+	g = pm_model_group(r->model, t->group);
+	other = g && !g->retired ? replay_feeds(r, t->group) : NULL;
+	if (f->first != r->chunk || (other && other->stretch == r->stretch))
+		return false;
+	t->group = f->group;
+	return true;
+}
+
 static uint32_t *find_key(const struct replay *r, uint32_t counter, uint32_t instance)
 {
 	uint64_t both = (uint64_t)counter << 32 | instance;

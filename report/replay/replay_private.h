@@ -190,6 +190,11 @@ void replay_forget_feeds(struct replay *r);
 void replay_set_feeds_aside(struct replay *r);
 /* What a group feeds; NULL: unknown group. */
 struct group_feeds *replay_feeds(const struct replay *r, uint32_t group);
+/* Likewise what a group of the current chunk feeds, and notes that it was read; NULL also if it is absent. */
+struct group_feeds *replay_read(const struct replay *r, const struct pm_chunk_group *cg);
+/* Whether the group feeds the track. Where two groups have one column, the one to be read first in a stretch does;
+ * when it retires, a later one that was not read beside it continues the series. */
+bool replay_takes(const struct replay *r, const struct group_feeds *f, struct track *t);
 /* A new live track, empty; PM_NONE without memory. */
 uint32_t replay_add_track(struct replay *r);
 /* Room for so many tracks. 0 or -ENOMEM. */

@@ -585,6 +585,35 @@ static void joint_readings_without_a_turn(void **state)
 	builder_release(&b);
 }
 
+/* Of two groups that have a, the first feeds it; the second does not stand in where the first is not in a chunk. */
+static void joint_readings_of_an_absent_group(void **state)
+{
+	for (int joined = 0; joined < 2; joined++) {
+		struct builder b;
+		struct caught *c;
+		uint32_t counter[2];
+
+		builder_init(&b, unlike_losses);
+		counter[0] = builder_counter(&b, "test.a", "1", PM_CUMULATIVE, PM_AGG_SUM);
+		counter[1] = builder_counter(&b, "test.b", "1", PM_CUMULATIVE, PM_AGG_SUM);
+		builder_group(&b, PM_CPU, 1, 0, counter, 1);
+		builder_group(&b, PM_CPU, 1, 0, counter, 2);
+		c = start(&b, REPLAY_EACH, 0, VALUE);
+		assert_int_equal(joined ? replay_join(c->replay, counter, 2, PM_KINDS, NULL) : 1, 1);
+		feed(c, &b, 0, 2);
+		b.partial = true;
+		assert_int_equal(replay_chunk(c->replay, builder_chunk(&b, 3, 1, 2)), 0);
+		feed(c, &b, 4, 1);
+		assert_int_equal(c->n, 3);
+		assert_value(c->value[0][TRACK_VALUE][0], 30);
+		assert_missing(c->value[0][TRACK_VALUE][1], PM_REASON_NOT_READ);
+		assert_true(c->value[0][TRACK_VALUE][2].reason);
+		assert_value(c->value[1][TRACK_VALUE][2], 10);
+		stop(c);
+		builder_release(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -601,6 +630,7 @@ int main(void)
 		cmocka_unit_test(joint_readings),
 		cmocka_unit_test(joint_readings_one_by_one),
 		cmocka_unit_test(joint_readings_without_a_turn),
+		cmocka_unit_test(joint_readings_of_an_absent_group),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
