@@ -174,7 +174,7 @@ static int bind_counter(struct builder *x, const struct pm_counter *c, struct al
 	m->n_inputs = 1;
 	m->counter = c->id;
 	m->precision = precision_of(c, rate);
-	m->default_on = pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false) && !is_share(c) && !bind_has_twins(x, c);
+	m->default_on = pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false) && !is_share(c) && !x->twin[c->id];
 	m->added = pm_map_get(&c->attrs, PM_COUNTER_ADDED) && !is_share(c);
 	if (!strcmp(pm_map_text(&c->attrs, PM_COUNTER_ADD_FORMAT, ""), "raw"))
 		m->digits = c->width <= 32 ? 8 : 16;
@@ -369,12 +369,15 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 	if (!err)
 		err = class_index_build(&x.classes, p->model);
 	if (!err)
+		err = bind_find_twins(&x);
+	if (!err)
 		err = bind_all(&x);
 	if (!err)
 		err = binding_order(b, p->model, &options);
 	meaning_release(&x.meaning);
 	free(x.found);
 	free(x.clock);
+	free(x.twin);
 	class_index_release(&x.classes);
 	buf_release(&x.text);
 	names_release(&x.taken);

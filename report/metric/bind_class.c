@@ -10,11 +10,15 @@
 #include "common/array.h"
 #include "common/event/event.h"
 
+/* A hostile file may have more sets of filters than any machine counts with: each costs all metrics of the class. */
+#define FILTERS_MAX 256
+
 void class_index_release(struct class_index *x)
 {
 	for (uint32_t i = 0; i < x->n_filters; i++)
 		free(x->filter[i]);
 	free(x->filter);
+	free(x->sorted);
 	free(x->row);
 	free(x->pmu);
 	names_release(&x->pmus);
@@ -131,11 +135,14 @@ static const struct pmu_class_event *read_event(const struct pmu_class *c, const
 	return event;
 }
 
+/* PM_NONE: there are too many. */
 static int64_t filter_place(struct class_index *x, const char *text)
 {
 	for (uint32_t i = 0; i < x->n_filters; i++)
 		if (!strcmp(x->filter[i], text))
 			return i;
+	if (x->n_filters == FILTERS_MAX)
+		return PM_NONE;
 	if (array_room(&x->filter, x->n_filters, sizeof(*x->filter)))
 		return -ENOMEM;
 	x->filter[x->n_filters] = strdup(text);
@@ -169,9 +176,44 @@ static void join_filters(struct class_index *x)
 		}
 }
 
+/* The filter that find() looks for: clocks are the same under all. */
+static uint32_t looked_for(const struct pmu_class_event *event, uint32_t filter)
+{
+	return strcmp(event->name, PMU_CLASS_CLOCK) ? filter : PM_NONE;
+}
+
+static int compare(const struct class_counter *a, uint32_t first, const struct pmu_class_event *event,
+		   uint32_t filter, uint32_t group)
+{
+	int order = array_order(a->first, first, (uintptr_t)a->event, (uintptr_t)event);
+
+	return order ? order : array_order(looked_for(a->event, a->filter), filter, a->group, group);
+}
+
+static int in_order(const void *left, const void *right, void *ctx)
+{
+	const uint32_t *a = left, *b = right;
+	const struct class_counter *row = ctx, *x = &row[*b];
+	int order = compare(&row[*a], x->first, x->event, looked_for(x->event, x->filter), x->group);
+
+	return order ? order : (*a > *b) - (*a < *b);
+}
+
+static int sort_rows(struct class_index *x)
+{
+	x->sorted = malloc((x->n + 1) * sizeof(*x->sorted));
+	if (!x->sorted)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < x->n; i++)
+		x->sorted[i] = i;
+	qsort_r(x->sorted, x->n, sizeof(*x->sorted), in_order, x->row);
+	return 0;
+}
+
 int class_index_build(struct class_index *x, const struct pm_model *m)
 {
 	SCOPED(buf_release) struct buf filters = BUF_INIT;
+	SCOPED(names_release) struct names firsts = { 0 };
 	int64_t place;
 
 	*x = (struct class_index){ 0 };
@@ -189,24 +231,30 @@ int class_index_build(struct class_index *x, const struct pm_model *m)
 			continue;
 		event = read_event(class, pm_map_text(&c->attrs, PM_COUNTER_PERF_EVENT, c->name), &filters);
 		place = filters.err ? filters.err : event ? filter_place(x, buf_str(&filters)) : 0;
-		if (!event)
+		if (!event || place == PM_NONE)
 			continue;
 		if (place < 0 || array_room(&x->row, x->n, sizeof(*x->row))) {
 			place = -ENOMEM;
 			break;
 		}
-		x->row[x->n++] = (struct class_counter){
+		x->row[x->n] = (struct class_counter){
 			.counter = c->id,
 			.group = (uint32_t)pm_map_u64(&c->attrs, PM_COUNTER_PERF_GROUP, 0),
 			.pmu = pmu,
 			.class = class,
 			.event = event,
 			.filter = (uint32_t)place,
+			.first = (uint32_t)x->n,
 			.clock = !strcmp(event->name, PMU_CLASS_CLOCK),
 		};
+		if (!names_get(&firsts, pmu, &x->row[x->n].first) && names_set(&firsts, pmu, (uint32_t)x->n))
+			place = -ENOMEM;
+		x->n++;
 		filter_words(m, c, event, x->row[x->n - 1].words);
 		join_filters(x);
 	}
+	if (place >= 0)
+		place = sort_rows(x);
 	if (place < 0)
 		class_index_release(x);
 	return place < 0 ? (int)place : 0;
@@ -250,48 +298,48 @@ void class_choice_release(struct class_choice *choice)
 	*choice = (struct class_choice){ 0 };
 }
 
-/* The counter of the event in the group of a PMU, or in another one if that is permitted; clocks are the same under
- * every filter. SIZE_MAX: there is none. */
-static size_t find(const struct class_choice *k, const char *pmu, uint32_t group, const struct pmu_class_event *event,
-		   bool apart)
+/* The first in order that is not before these; the row is that of a PMU if its event is. SIZE_MAX: there is none. */
+static size_t first_from(const struct class_choice *k, uint32_t pmu, const struct pmu_class_event *event,
+			 uint32_t group)
 {
 	const struct class_index *x = k->index;
-	size_t other = SIZE_MAX;
+	uint32_t filter = looked_for(event, k->filter);
+	size_t at = ARRAY_PLACE(x->n, i, compare(&x->row[x->sorted[i]], pmu, event, filter, group) < 0);
+	const struct class_counter *c = at < x->n ? &x->row[x->sorted[at]] : NULL;
 
-	for (size_t i = 0; i < x->n; i++) {
-		const struct class_counter *c = &x->row[i];
-
-		if (c->class != k->class || c->event != event || (c->filter != k->filter && !c->clock) ||
-		    strcmp(c->pmu, pmu) != 0)
-			continue;
-		if (c->group == group)
-			return i;
-		other = other == SIZE_MAX && apart ? i : other;
-	}
-	return other;
+	return c && c->first == pmu && c->event == event && looked_for(event, c->filter) == filter ? x->sorted[at] :
+												     SIZE_MAX;
 }
 
-/* Takes the counters of one PMU from one group, if that has them all; `apart`: the missing ones from others. */
-static bool take(struct class_choice *k, const char *pmu, uint32_t group, const struct expr_input *in, size_t n,
-		 bool apart)
+/* The counter of the event in the group of a PMU, or in another one if that is permitted. SIZE_MAX: there is none. */
+static size_t find(const struct class_choice *k, const struct class_counter *c, const struct pmu_class_event *event,
+		   bool apart)
 {
-	const struct pmu_class *class;
+	size_t at = event ? first_from(k, c->first, event, c->group) : SIZE_MAX;
 
+	if (at != SIZE_MAX && k->index->row[at].group == c->group)
+		return at;
+	return apart && event ? first_from(k, c->first, event, 0) : SIZE_MAX;
+}
+
+/* An event of a formula. */
+struct wanted {
+	const struct pmu_class_event *event; /* NULL: it is of another class */
+	bool optional;
+};
+
+/* Takes the counters of one PMU from one group, if that has them all; `apart`: the missing ones from others. */
+static bool take(struct class_choice *k, const struct class_counter *c, const struct wanted *w, size_t n, bool apart)
+{
 	for (int put = 0; put < 2; put++)
-		for (size_t i = 0; i < n; i++)
-			for (int by = 0; by < 2; by++) {
-				const char *name = by ? in[i].by : in[i].name;
-				const struct pmu_class_event *event = name ? class_event_named(name, &class) : NULL;
-				size_t at;
+		for (size_t i = 0; i < n; i++) {
+			size_t at = find(k, c, w[i].event, apart);
 
-				if (!event || class != k->class)
-					continue;
-				at = find(k, pmu, group, event, apart);
-				if (at == SIZE_MAX && in[i].aspect != EXPR_HAS_EVENT)
-					return false;
-				if (put && at != SIZE_MAX)
-					k->taken[at] = true;
-			}
+			if (w[i].event && at == SIZE_MAX && !w[i].optional)
+				return false;
+			if (put && at != SIZE_MAX)
+				k->taken[at] = true;
+		}
 	return true;
 }
 
@@ -312,24 +360,36 @@ static bool is_filtered(const struct expr_input *in, size_t n)
 int class_choose(struct class_choice *choice, const struct class_index *index, const struct pmu_class *class,
 		 uint32_t filter, const struct expr_input *in, size_t n)
 {
+	SCOPED(scoped_free) struct wanted *w = calloc(2 * n + 1, sizeof(*w));
+	SCOPED(scoped_free) bool *done = calloc(index->n + 1, sizeof(*done));
+	const struct pmu_class *of;
+
 	*choice = (struct class_choice){ .class = class, .index = index, .filter = filter };
 	choice->taken = calloc(index->n + 1, sizeof(*choice->taken));
-	if (!choice->taken)
+	if (!choice->taken || !w || !done)
 		return -ENOMEM;
 	if (filter && !is_filtered(in, n))
 		return 0;
+	for (size_t i = 0; i < 2 * n; i++) {
+		const char *name = i % 2 ? in[i / 2].by : in[i / 2].name;
+
+		w[i] = (struct wanted){ name ? class_event_named(name, &of) : NULL,
+					in[i / 2].aspect == EXPR_HAS_EVENT };
+		w[i].event = w[i].event && of == class ? w[i].event : NULL;
+	}
 	/* Each PMU once: by the first of its groups that has everything, or else by several. A PMU whose group could
 	 * not be opened as a whole, because someone else held its filter, would otherwise silently be missing from
 	 * the sum. */
 	for (int apart = 0; apart < 2; apart++)
 		for (size_t i = 0; i < index->n; i++) {
 			const struct class_counter *c = &index->row[i];
-			bool done = c->class != class;
 
-			for (size_t k = 0; k < index->n && !done; k++)
-				done = choice->taken[k] && !strcmp(index->row[k].pmu, c->pmu);
-			if (!done && take(choice, c->pmu, c->group, in, n, apart))
-				choice->n++;
+			/* Under a filter, the groups that have something with it. */
+			if (c->class != class || done[c->first] || (filter && (c->filter != filter || c->clock)) ||
+			    !take(choice, c, w, 2 * n, apart))
+				continue;
+			done[c->first] = true;
+			choice->n++;
 		}
 	return 0;
 }
@@ -346,7 +406,7 @@ uint32_t class_counters(const struct class_choice *choice, const struct pmu_clas
 
 		if (!choice->taken[i] || x->row[i].event != event)
 			continue;
-		at = find(choice, x->row[i].pmu, x->row[i].group, ticks, true);
+		at = find(choice, &x->row[i], ticks, true);
 		found[n] = x->row[i].counter;
 		clock[n++] = at == SIZE_MAX ? 0 : x->row[at].counter;
 	}

@@ -24,6 +24,7 @@ struct class_counter {
 	const struct pmu_class *class;
 	const struct pmu_class_event *event;
 	uint32_t filter;   /* place in filter[] */
+	uint32_t first;    /* place of the PMU's first row */
 	uint64_t words[3]; /* the PMU's filters: attr words without the event's code */
 	bool clock;
 };
@@ -31,7 +32,8 @@ struct class_counter {
 struct class_index {
 	struct class_counter *row; /* owned; PMU by PMU and group by group, as they were recorded */
 	size_t n;
-	char **filter; /* owned; distinct texts, the first is "" */
+	uint32_t *sorted; /* owned: places of rows by PMU, event, filter and group */
+	char **filter;    /* owned; distinct texts, the first is "" */
 	uint32_t n_filters;
 	struct class_pmu *pmu; /* owned; beside pmu[] of the model */
 	struct names pmus;     /* their names -> places */

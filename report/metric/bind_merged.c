@@ -1,25 +1,66 @@
 /* One column for an event that several PMUs of a kind count. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "report/metric/bind_private.h"
 
-/* Whether the counter is on one of several PMUs that the same words of the user stand for, and all count in one unit:
- * joules and bytes have no sum. */
-bool bind_has_twins(const struct builder *x, const struct pm_counter *c)
-{
-	uint64_t wildcard = x->p->kind[c->id] == PM_PMU ? pm_map_u64(&c->attrs, PM_COUNTER_PERF_WILDCARD, 0) : 0;
-	const struct pm_model *m = x->p->model;
-	bool twins = false;
+struct asked {
+	uint64_t wildcard;
+	const struct pm_counter *counter;
+};
 
-	for (uint32_t i = 0; wildcard && i < m->n_counters && !twins; i++)
-		twins = pm_map_u64(&m->counter[i].attrs, PM_COUNTER_PERF_WILDCARD, 0) == wildcard &&
-			strcmp(pm_map_text(&m->counter[i].attrs, PM_COUNTER_PERF_PMU, ""),
-			       pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, ""));
-	for (uint32_t i = 0; i < m->n_counters && twins; i++)
-		twins = x->p->kind[m->counter[i].id] != PM_PMU || !strcmp(m->counter[i].unit, c->unit) ||
-			pm_map_u64(&m->counter[i].attrs, PM_COUNTER_PERF_WILDCARD, 0) != wildcard;
-	return twins;
+static int by_wildcard(const void *left, const void *right)
+{
+	const struct asked *a = left, *b = right;
+
+	return array_order(a->wildcard, b->wildcard, a->counter->id, b->counter->id);
+}
+
+/* Those that the same words of the user stand for: whether they are of several PMUs, and count in one unit, as joules
+ * and bytes have no sum. */
+static bool are_twins(const struct builder *x, const struct asked *a, size_t n)
+{
+	const char *first = pm_map_text(&a->counter->attrs, PM_COUNTER_PERF_PMU, ""), *unit = NULL;
+	bool several = false;
+
+	for (size_t i = 0; i < n; i++) {
+		several |= strcmp(pm_map_text(&a[i].counter->attrs, PM_COUNTER_PERF_PMU, ""), first) != 0;
+		if (x->p->kind[a[i].counter->id] != PM_PMU)
+			continue;
+		if (unit && strcmp(a[i].counter->unit, unit))
+			return false;
+		unit = a[i].counter->unit;
+	}
+	return several;
+}
+
+int bind_find_twins(struct builder *x)
+{
+	const struct pm_model *m = x->p->model;
+	SCOPED(scoped_free) struct asked *a = malloc((m->n_counters + 1ull) * sizeof(*a));
+	size_t n = 0, end;
+
+	x->twin = calloc(m->n_counters + 1ull, sizeof(*x->twin));
+	if (!a || !x->twin)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		a[n] = (struct asked){ pm_map_u64(&m->counter[i].attrs, PM_COUNTER_PERF_WILDCARD, 0),
+				       &m->counter[i] };
+		n += a[n].wildcard != 0;
+	}
+	qsort(a, n, sizeof(*a), by_wildcard);
+	for (size_t i = 0; i < n; i = end) {
+		bool twins;
+
+		for (end = i; end < n && a[end].wildcard == a[i].wildcard;)
+			end++;
+		twins = are_twins(x, a + i, end - i);
+		for (size_t k = i; k < end; k++)
+			x->twin[a[k].counter->id] = twins && x->p->kind[a[k].counter->id] == PM_PMU;
+	}
+	return 0;
 }
 
 /* An event of several PMUs: their sum per second, under the user's name for it. */
@@ -30,7 +71,7 @@ int bind_merged(struct builder *x, const struct pm_counter *c)
 	uint32_t ignored;
 	int err;
 
-	if (!user || !bind_has_twins(x, c) || names_get(&x->taken, user, &ignored))
+	if (!user || !x->twin[c->id] || names_get(&x->taken, user, &ignored))
 		return 0;
 	row.expr = bind_own(x->b, bind_with_member("rate(*)", user, false, true));
 	row.unit = bind_text(x->b, "%s/s", c->unit[0] ? c->unit : "1");

@@ -20,6 +20,7 @@ struct builder {
 	const char *pmu; /* of the kind of CPUs for the current formula; NULL: of all */
 	bool raw;        /* the current formula wants counts before a PMU's scale */
 	bool twice;      /* some event was counted in several groups */
+	bool *twin;      /* by counter id: the user's words for it stand for other PMUs, too */
 	struct class_index classes;
 	const struct class_choice *choice; /* of the current formula, if it is about a class of PMUs */
 	const struct expr_input *formula;  /* inputs of the current formula, if events were opened twice */
@@ -46,8 +47,8 @@ int bind_absent(struct builder *x);
 int bind_row(struct builder *x, const struct metric *row, const char *member, const char *part, bool vendor);
 /* `text` with every '*' replaced. `escape`: as an id of a formula, where a '*' that stands alone multiplies. */
 char *bind_with_member(const char *text, const char *member, bool lower, bool escape);
-/* Whether the counter is one of several PMUs that the same words of the user stand for. */
-bool bind_has_twins(const struct builder *x, const struct pm_counter *c);
+/* Fills twin[]. 0 or -ENOMEM. */
+int bind_find_twins(struct builder *x);
 /* Adds the sum over all these PMUs, under the user's name. 0 or -errno. */
 int bind_merged(struct builder *x, const struct pm_counter *c);
 /* The perf event that counts what a register does, or NULL. */

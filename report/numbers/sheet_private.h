@@ -50,6 +50,8 @@ struct sheet_private {
 	uint32_t *of_counter;    /* owned: tracks ordered by counter */
 	uint32_t *counter_start; /* owned: by counter id */
 	uint32_t n_counters;
+	/* By track: how many regions of telemetry come before its own; PM_NONE: its name does not say. */
+	uint32_t *region;
 	struct sheet_cell *cell;              /* of all rows */
 	struct value *value;                  /* block for each cell that is more than one track */
 	double *coverage;                     /* block per cell */

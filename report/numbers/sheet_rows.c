@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "report/numbers/sheet_private.h"
 #include "report/machine/telemetry.h"
 
@@ -82,38 +83,57 @@ static void mark_counters(const struct sheet *s, const struct level *l, bool *wa
 	}
 }
 
-/* The number of regions of the same kind before the track's; PM_NONE: its name does not say. */
-static uint32_t region_of(const struct sheet *s, uint32_t t)
+struct numbered {
+	uint32_t number, track;
+};
+
+static int by_number(const void *left, const void *right)
 {
-	const struct pm_model *m = s->places->model;
-	const struct sheet_private *p = s->p;
-	struct track_info info = replay_track(p->replay, t);
-	uint32_t own = telemetry_number(pm_model_instance(m, info.instance)), region = 0;
-	uint32_t first = p->counter_start[info.counter], end = p->counter_start[info.counter + 1];
+	const struct numbered *a = left, *b = right;
 
-	if (own == PM_NONE)
-		return PM_NONE;
-	for (uint32_t x = first; x < end; x++) {
-		const struct track_info other = replay_track(p->replay, p->of_counter[x]);
-		uint32_t number = telemetry_number(pm_model_instance(m, other.instance));
-		bool again = false;
+	return array_order(a->number, b->number, a->track, b->track);
+}
 
-		/* A region that came back has its number a second time. */
-		for (uint32_t y = first; y < x && !again; y++) {
-			const struct track_info before = replay_track(p->replay, p->of_counter[y]);
+/* Fills region[] if some input is telemetry. A region that came back has its number a second time. */
+static int number_regions(struct sheet *s)
+{
+	struct sheet_private *p = s->p;
+	size_t tracks = replay_tracks(p->replay);
+	SCOPED(scoped_free) struct numbered *of = NULL;
+	bool any = false;
 
-			again = telemetry_number(pm_model_instance(m, before.instance)) == number;
+	for (size_t i = 0; i < s->binding->n_inputs; i++)
+		any |= s->binding->input[i].more->telemetry && !s->binding->input[i].constant;
+	if (!any)
+		return 0;
+	of = malloc((tracks + 1) * sizeof(*of));
+	p->region = sheet_room(p, tracks, sizeof(*p->region));
+	if (!of || !p->region)
+		return -ENOMEM;
+	for (uint32_t c = 1; c < p->n_counters; c++) {
+		const uint32_t *t = p->of_counter + p->counter_start[c];
+		uint32_t n = p->counter_start[c + 1] - p->counter_start[c], region = 0;
+
+		for (uint32_t i = 0; i < n; i++)
+			of[i] = (struct numbered){
+				telemetry_number(
+					pm_model_instance(s->places->model, replay_track(p->replay, t[i]).instance)),
+				t[i],
+			};
+		qsort(of, n, sizeof(*of), by_number);
+		for (uint32_t i = 0; i < n; i++) {
+			region += i && of[i].number != of[i - 1].number;
+			p->region[of[i].track] = of[i].number == PM_NONE ? PM_NONE : region;
 		}
-		region += number < own && !again;
 	}
-	return region;
+	return 0;
 }
 
 /* The CPUs for which the track counts as this input. */
 static uint32_t cpus_of_track(const struct sheet *s, const struct bound_input *in, uint32_t t, uint32_t *cpu)
 {
 	const struct pm_counter *c = pm_model_counter(s->places->model, replay_track(s->p->replay, t).counter);
-	uint32_t region = region_of(s, t);
+	uint32_t region = s->p->region[t];
 
 	return region == PM_NONE ? 0 : telemetry_cpus(s->places, (enum telemetry)in->more->telemetry, c, region, cpu);
 }
@@ -245,7 +265,7 @@ static bool feeds_row(const struct sheet *s, const struct place *row, uint32_t t
 static bool counts_in_row(const struct sheet *s, const struct place *row, const struct bound_input *in, uint32_t t,
 			  uint32_t *cpu)
 {
-	if (!s->places->n || region_of(s, t) == PM_NONE)
+	if (!s->places->n || s->p->region[t] == PM_NONE)
 		return row->kind == PM_SYSTEM;
 	for (uint32_t n = cpus_of_track(s, in, t, cpu); n; n--)
 		if (place_has(s->places, row, &(struct place){ .first_cpu = cpu[n - 1] }))
@@ -428,7 +448,7 @@ int sheet_make_rows(struct sheet *s, const struct sheet_config *config)
 {
 	struct sheet_private *p = s->p;
 	struct filter filter = { .config = config };
-	int err = 0;
+	int err = number_regions(s);
 
 	/* Levels in the order of rows: the system, then smaller places. */
 	for (uint32_t i = 0; i < p->n_levels && !err; i++)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "report/metric/amount.h"
@@ -282,10 +283,60 @@ static void merged(void **state)
 	}
 }
 
+static void perf_event(struct builder *b, uint32_t id, const char *pmu, const char *event)
+{
+	text_attr(b, id, PM_COUNTER_PERF_PMU, pmu);
+	text_attr(b, id, PM_COUNTER_PERF_EVENT, event);
+	text_attr(b, id, PM_COUNTER_PERF_USER_TEXT, event);
+	assert_int_equal(pm_map_set(&builder_counter_at(b, id)->attrs, PM_COUNTER_PERF_GROUP, pm_u64(id)), 0);
+	assert_int_equal(pm_map_set(&builder_counter_at(b, id)->attrs, PM_COUNTER_PERF_WILDCARD, pm_u64(1)), 0);
+}
+
+/* What a hostile file may have in a few kilobytes: sets of filters, events of one request, regions of telemetry. */
+static void many_cost_no_square(void **state)
+{
+	enum { FILTERS = 1000, EVENTS = 20000, REGIONS = 600 };
+	struct harness h = { .config = { .summary = true, .per = PM_CPU }, .look = nothing };
+	uint32_t *id = calloc(EVENTS, sizeof(*id)), region[REGIONS], word;
+	struct builder b;
+	struct pm_group g = { .source = (char *)"pmt", .counter = &word, .n_counters = 1, .instance = region };
+	char name[64];
+	clock_t begin;
+
+	(void)state;
+	assert_non_null(id);
+	builder_init(&b, one_a_row);
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		snprintf(name, sizeof(name), i < FILTERS ? "nvidia_ucf_pmu_0/cycles,port=%u/" : "acme/e%u/", i);
+		id[i] = builder_counter(&b, name, "1", PM_CUMULATIVE, PM_AGG_SUM);
+		perf_event(&b, id[i], i < FILTERS ? "nvidia_ucf_pmu_0" : "acme", name);
+	}
+	builder_group(&b, PM_PMU, 1, 0, id, EVENTS);
+	word = builder_counter(&b, "pmt.14421519_20936", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	for (uint32_t i = 0; i < REGIONS; i++) {
+		struct pm_instance at = { .kind = PM_DEVICE, .number = 100 + i, .cpu = PM_NONE, .added_ns = 1 };
+
+		snprintf(name, sizeof(name), "telem%u", i);
+		assert_int_equal(pm_map_set(&at.attrs, PM_INSTANCE_NAME, pm_text(name)), 0);
+		region[g.n_instances++] = (uint32_t)pm_model_add_instance(&b.model, &at);
+		pm_map_release(&at.attrs);
+	}
+	assert_true(pm_model_add_group(&b.model, &g) > 0);
+	begin = clock();
+	harness_start(&h, &b, "all", REPLAY_EACH);
+	assert_true(clock() - begin < 5 * CLOCKS_PER_SEC);
+	harness_feed(&h, 0, 2);
+	assert_true(harness_value(&h, "pmt.14421519_20936", PM_SYSTEM, 0) == REGIONS);
+	harness_stop(&h);
+	builder_release(&b);
+	free(id);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(amounts), cmocka_unit_test(recorded),
-					    cmocka_unit_test(files), cmocka_unit_test(merged) };
+					    cmocka_unit_test(files), cmocka_unit_test(merged),
+					    cmocka_unit_test(many_cost_no_square) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
