@@ -148,7 +148,7 @@ static void aggregate_end(struct aggregate *a, enum pm_aggregation rule, bool co
 	for (size_t k = 0; k < a->n; k++) {
 		struct value v = result(a, k, rule, count);
 
-		if (!more || (!v.reason && status_absent(out[k].reason)))
+		if (!more || (status_absent(out[k].reason) && !status_absent(v.reason)))
 			out[k] = v;
 		else if (v.reason && !out[k].reason && !status_absent(v.reason))
 			out[k] = v;
@@ -310,7 +310,7 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 				i++;
 				continue;
 			}
-			for (; i < n && p->at[track[i]].counter == counter && p->at[track[i]].per_package &&
+			for (; i < n && p->at[track[i]].counter == at->counter && p->at[track[i]].per_package &&
 			       p->at[track[i]].package == at->package;
 			     i++) {
 				p->one_of[same] = values_of(p, track[i], aspect);

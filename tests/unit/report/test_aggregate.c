@@ -225,6 +225,37 @@ static void events_of_a_package_count_once(void **state)
 	builder_release(&b);
 }
 
+/* Likewise the times of counters that stand in for a register: each package once for each. */
+static void times_of_a_package_count_once(void **state)
+{
+	struct metric row = { .name = "t", .display = "t", .expr = "elapsed(msr.tsc)" };
+	struct metric_set set = { .row = &row, .n = 1 };
+	struct harness h = { .config = { .per = PM_SYSTEM, .summary = true },
+			     .bind = { .vendor = &set, .n_vendor = 1 },
+			     .look = nothing };
+	struct builder b;
+	uint32_t id[2];
+
+	(void)state;
+	builder_init(&b, one_a_row);
+	for (int i = 0; i < 2; i++) {
+		id[i] = builder_counter(&b, i ? "msr/tsc/k" : "msr/tsc/u", "1", PM_CUMULATIVE, PM_AGG_SUM);
+		text_attr(&b, id[i], PM_COUNTER_PERF_USER_TEXT, "msr/tsc/");
+		assert_int_equal(
+			pm_map_set(&builder_counter_at(&b, id[i])->attrs, PM_COUNTER_PERF_WILDCARD, pm_u64(1)), 0);
+		assert_int_equal(
+			pm_map_set(&builder_counter_at(&b, id[i])->attrs, PM_COUNTER_PERF_PER_PKG, pm_bool(true)), 0);
+		builder_group(&b, PM_CPU, 8, 0, &id[i], 1);
+	}
+	harness_start(&h, &b, "t", REPLAY_EACH);
+	assert_int_equal(harness_metric(&h, "t") ? h.binding.input[harness_metric(&h, "t")->input[0]].n_counters : 0,
+			 2);
+	harness_feed(&h, 0, 2);
+	assert_true(harness_value(&h, "t", PM_SYSTEM, 0) == 1);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
 static void rows_of_some_cpus(void **state)
 {
 	struct harness h = { .config = { .summary = true, .rows = SHEET_CPU_SET } };
@@ -450,6 +481,53 @@ static void events_without_pmus(void **state)
 	}
 }
 
+/* Counters of one name, by kind of CPUs: one is absent, one lost, one known, as the test says. */
+static struct reading of_kinds(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	const uint16_t *status = b->data;
+
+	(void)i;
+	return (struct reading){ row, status[counter[4] - '0'] };
+}
+
+static void an_absent_part_hides_no_loss(void **state)
+{
+	enum { AWAY = PM_REASON_OFFLINE, LOST = PM_REASON_NO_PERMISSION };
+	static const struct {
+		uint16_t status[3], reason;
+		double sum;
+	} c[] = {
+		{ { 0, 0, 0 }, 0, 3 },          { { AWAY, 0, 0 }, 0, 2 },       { { 0, AWAY, AWAY }, 0, 1 },
+		{ { AWAY, AWAY, AWAY }, AWAY }, { { AWAY, AWAY, LOST }, LOST }, { { LOST, AWAY, AWAY }, LOST },
+		{ { AWAY, LOST, 0 }, LOST },    { { AWAY, 0, LOST }, LOST },    { { LOST, AWAY, 0 }, LOST },
+	};
+	struct metric row = { .name = "r", .display = "r", .expr = "reads" };
+	struct metric_set set = { .row = &row, .n = 1 };
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(c) / sizeof(*c); k++) {
+		struct harness h = { .config = { .per = PM_SYSTEM, .summary = true },
+				     .bind = { .vendor = &set, .n_vendor = 1 },
+				     .look = nothing };
+		struct builder b;
+		char pmu[8];
+
+		builder_init(&b, of_kinds);
+		b.data = (void *)c[k].status;
+		for (uint32_t i = 0; i < 3; i++) {
+			snprintf(pmu, sizeof(pmu), "cpu_%u", i);
+			add_pmu(&b, pmu, NULL, 0);
+			add_member(&b, pmu, "reads", 7, 0, &b.instance[PM_CPU][i]);
+		}
+		harness_start(&h, &b, "r", REPLAY_EACH);
+		harness_feed(&h, 0, 2);
+		assert_int_equal(harness_reason(&h, "r", PM_SYSTEM, 0), c[k].reason);
+		assert_true(c[k].reason || harness_value(&h, "r", PM_SYSTEM, 0) == c[k].sum);
+		harness_stop(&h);
+		builder_release(&b);
+	}
+}
+
 /* A sum over PMUs of a kind lacks those that were refused, where they count. */
 static void pmus_that_were_refused(void **state)
 {
@@ -576,10 +654,12 @@ int main(void)
 		cmocka_unit_test(what_users_add_is_averaged),
 		cmocka_unit_test(a_lost_part_is_never_left_out),
 		cmocka_unit_test(events_of_a_package_count_once),
+		cmocka_unit_test(times_of_a_package_count_once),
 		cmocka_unit_test(rows_of_some_cpus),
 		cmocka_unit_test(what_has_no_place_at_a_level),
 		cmocka_unit_test(formulas_come_after_sums),
 		cmocka_unit_test(thresholds_judge_each_interval),
+		cmocka_unit_test(an_absent_part_hides_no_loss),
 		cmocka_unit_test(pmus_that_were_refused),
 		cmocka_unit_test(events_of_some_pmus),
 		cmocka_unit_test(events_without_pmus),
