@@ -189,6 +189,81 @@ static void a_lost_part_is_never_left_out(void **state)
 	builder_release(&b);
 }
 
+static struct reading of_three(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	static const uint64_t v[] = { 7, 3, 5 };
+	const uint16_t *status = b->data;
+	uint64_t base = strcmp(counter, "test.total") ? 0 : 1000 * row;
+
+	return (struct reading){ base + v[i->number] * (base ? row : 1), row ? status[i->number] : 0 };
+}
+
+/* Levels of 7, 3 and 5 on three CPUs, together, by each rule; and how many there are. */
+static void rules(void **state)
+{
+	enum { AWAY = PM_REASON_OFFLINE, LOST = PM_REASON_ERRNO + 5, SEVERAL = REPORT_LEVEL };
+	static const struct {
+		uint16_t status[3];
+		double v[6];        /* by rule */
+		uint16_t reason[6]; /* of sums, of those that let others remain, of none */
+		double n;
+	} c[] = {
+		{ { 0, 0, 0 }, { 15, 5, 7, 3, 7, 0 }, { 0, 0, 0, 0, 0, SEVERAL }, 3 },
+		{ { AWAY, 0, 0 }, { 8, 4, 5, 3, 3, 0 }, { 0, 0, 0, 0, 0, SEVERAL }, 2 },
+		{ { 0, AWAY, AWAY }, { 7, 7, 7, 7, 7, 7 }, { 0, 0, 0, 0, 0, 0 }, 1 },
+		{ { 0, 0, LOST }, { 0, 5, 7, 3, 7, 0 }, { LOST, 0, 0, 0, 0, LOST }, 0 },
+		{ { LOST, 0, AWAY }, { 0, 3, 3, 3, 3, 0 }, { LOST, 0, 0, 0, 0, LOST }, 0 },
+		{ { LOST, LOST + 1, AWAY }, { 0 }, { LOST, LOST, LOST, LOST, LOST, LOST }, 0 },
+		{ { AWAY, AWAY, AWAY }, { 0 }, { AWAY, AWAY, AWAY, AWAY, AWAY, AWAY }, 0 },
+	};
+	static const char *const name[] = { "test.r0", "test.r1", "test.r2", "test.r3", "test.r4", "test.r5" };
+	struct metric row[7] = { { .name = "n", .display = "n", .expr = "aggr_nr(test.total)" } };
+	struct metric_set set = { .row = row, .n = 7 };
+
+	(void)state;
+	for (size_t i = 0; i < 6; i++)
+		row[i + 1] = (struct metric){ .name = name[i] + 5, .display = name[i] + 5, .expr = name[i] };
+	for (size_t k = 0; k < sizeof(c) / sizeof(*c); k++) {
+		struct harness h = { .config = { .per = PM_SYSTEM, .summary = true },
+				     .bind = { .vendor = &set, .n_vendor = 1 },
+				     .look = nothing };
+		struct builder b;
+		uint32_t id[7];
+		const struct sheet_cell *cell;
+
+		builder_init(&b, of_three);
+		b.data = (void *)c[k].status;
+		for (uint32_t i = 0; i < 6; i++)
+			id[i] = builder_counter(&b, name[i], "1", PM_GAUGE, (enum pm_aggregation)i);
+		id[6] = builder_counter(&b, "test.total", "1", PM_CUMULATIVE, PM_AGG_SUM);
+		builder_group(&b, PM_CPU, 3, 0, id, 7);
+		harness_start(&h, &b, "n,r0,r1,r2,r3,r4,r5", REPLAY_EACH);
+		harness_feed(&h, 0, 2);
+		for (uint32_t i = 0; i < 6; i++) {
+			if (harness_reason(&h, name[i] + 5, PM_SYSTEM, 0) != c[k].reason[i])
+				fail_msg("case %zu, rule %u: %u", k, i,
+					 harness_reason(&h, name[i] + 5, PM_SYSTEM, 0));
+			if (!c[k].reason[i] && harness_value(&h, name[i] + 5, PM_SYSTEM, 0) != c[k].v[i])
+				fail_msg("case %zu, rule %u: %g", k, i, harness_value(&h, name[i] + 5, PM_SYSTEM, 0));
+		}
+		assert_int_equal(harness_reason(&h, "n", PM_SYSTEM, 0), c[k].reason[0]);
+		cell = harness_cell(&h, "n", PM_SYSTEM, 0);
+		assert_true(c[k].reason[0] || cell->value[0].v == c[k].n);
+		/* What is lost is not covered; what is absent takes no part. */
+		cell = harness_cell(&h, "r1", PM_SYSTEM, 0);
+		for (uint32_t i = 0, known = 0, lost = 0; i <= 3; i++) {
+			if (i == 3 && lost)
+				assert_true(cell->coverage && cell->coverage[0] == (double)known / (known + lost));
+			else if (i == 3)
+				assert_true(!cell->coverage || cell->coverage[0] == 1);
+			else
+				known += !c[k].status[i], lost += c[k].status[i] >= LOST;
+		}
+		harness_stop(&h);
+		builder_release(&b);
+	}
+}
+
 static void events_of_a_package_count_once(void **state)
 {
 	struct harness h = { .config = { .summary = true } };
@@ -653,6 +728,7 @@ int main(void)
 		cmocka_unit_test(a_rate_is_the_sum_of_its_members),
 		cmocka_unit_test(what_users_add_is_averaged),
 		cmocka_unit_test(a_lost_part_is_never_left_out),
+		cmocka_unit_test(rules),
 		cmocka_unit_test(events_of_a_package_count_once),
 		cmocka_unit_test(times_of_a_package_count_once),
 		cmocka_unit_test(rows_of_some_cpus),

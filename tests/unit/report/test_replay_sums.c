@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "report/machine/status.h"
 #include "report/replay/replay_private.h"
 #include "report/replay/track_private.h"
 
@@ -125,11 +126,216 @@ static void joints_follow_their_tracks(void **state)
 	free(joint);
 }
 
+/* ---- what has ended ---- */
+
+static struct track ended(struct track_loss *loss, unsigned aspects)
+{
+	return (struct track){ .counter = 3,
+			       .instance = 4,
+			       .aspects = (uint8_t)aspects,
+			       .type = PM_U64,
+			       .semantics = PM_CUMULATIVE,
+			       .width = 64,
+			       .mul = 1,
+			       .div = 1,
+			       .any = true,
+			       .sum = 60,
+			       .elapsed = 2000000000,
+			       .loss = loss };
+}
+
+/* What a single track comes to that ended after 3 of 5 s, of which it was absent in 1 s. */
+static void ends_are_kept(void **state)
+{
+	enum { VALUE = 1 << TRACK_VALUE, ELAPSED = 1 << TRACK_ELAPSED, RATE = 1 << TRACK_RATE };
+	static const struct {
+		unsigned aspects;
+		enum pm_semantics semantics;
+		double v;
+	} c[] = {
+		{ VALUE, PM_CUMULATIVE, 60 }, { ELAPSED, PM_CUMULATIVE, 2 }, { RATE, PM_CUMULATIVE, 12 },
+		{ RATE, PM_DELTA, 12 },       { RATE, PM_PEAK, 60 },         { RATE, PM_STATE, 60 },
+	};
+	struct track_more more = { 0 };
+	struct track_joint joint = { 0 };
+	struct track_loss loss = { .absent = 4000000000, .ended_ns = 3000000000 };
+	struct track_end e;
+	struct track t;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
+		t = ended(&loss, c[i].aspects);
+		t.semantics = c[i].semantics;
+		assert_true(track_end(&e, &t));
+		assert_true(e.counter == 3 && e.instance == 4 && e.aspects == c[i].aspects && e.some);
+		track_end_close(&e, 2000000000);
+		assert_int_equal(e.v.reason, 0);
+		if (e.v.v != c[i].v)
+			fail_msg("case %zu: %g", i, e.v.v);
+		assert_true(e.at.known == 2 && e.at.absent == 3 && e.at.lost == 0 && e.at.before == 0);
+		/* In the next interval it is not there at all. */
+		track_end_again(&e);
+		track_end_close(&e, 5000000000);
+		assert_true(e.v.reason == PM_REASON_OFFLINE && e.some && e.at.known == 0 && e.at.absent == 5);
+	}
+	/* Lost time is kept with its reason; without any time there is no rate. */
+	loss = (struct track_loss){ .lost = 1000000000, .before = 500000000, .why = PM_REASON_MISSED };
+	t = ended(&loss, RATE);
+	assert_true(track_end(&e, &t) && e.some);
+	track_end_close(&e, 0);
+	assert_true(e.v.v == 30 && e.at.lost == 1 && e.at.before == 0.5 && e.at.why == PM_REASON_MISSED);
+	loss = (struct track_loss){ 0 };
+	t = ended(&loss, RATE);
+	t.elapsed = 0;
+	assert_true(track_end(&e, &t) && !e.some);
+	track_end_close(&e, 0);
+	assert_int_equal(e.v.reason, VALUE_DIVISION_BY_ZERO);
+	t.any = false;
+	t.absent = PM_REASON_GONE;
+	assert_true(track_end(&e, &t) && e.some && e.v.reason == PM_REASON_GONE);
+	/* What wants more is kept whole. */
+	t = ended(&loss, VALUE | RATE);
+	assert_false(track_end(&e, &t));
+	t = ended(&loss, 1 << TRACK_LAST);
+	assert_false(track_end(&e, &t));
+	t = ended(&loss, VALUE);
+	t.more = &more;
+	assert_false(track_end(&e, &t));
+	t.more = NULL;
+	t.uncore = true;
+	assert_false(track_end(&e, &t));
+	t.uncore = false;
+	loss.joint = &joint;
+	assert_false(track_end(&e, &t));
+}
+
+/* One track stands for all that have ended; for which their times must nearly be the interval's. */
+static void ends_are_added(void **state)
+{
+	static const struct {
+		uint64_t elapsed, absent, lost, before, pending, earlier, hidden;
+		bool more, uncore, times, folded;
+	} c[] = {
+		{ .elapsed = 2000000000, .folded = true },
+		{ .elapsed = 1500000000, .absent = 500000000, .folded = true },
+		{ .elapsed = 2000200000, .folded = true },
+		{ .elapsed = 1999800000, .folded = true },
+		{ .elapsed = 2000200001 },
+		{ .elapsed = 1999799999 },
+		{ .elapsed = 2000000000, .lost = 1 },
+		{ .elapsed = 2000000000, .before = 1 },
+		{ .elapsed = 2000000000, .pending = 1 },
+		{ .elapsed = 2000000000, .earlier = 1 },
+		{ .elapsed = 2000000000, .hidden = 1 },
+		{ .elapsed = 2000000000, .more = true },
+		{ .elapsed = 2000000000, .uncore = true },
+		{ .elapsed = 2000000000, .times = true },
+	};
+	struct track_more more = { 0 };
+	struct track_times times = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
+		struct track_loss loss = { .absent = c[i].absent,
+					   .lost = c[i].lost,
+					   .before = c[i].before,
+					   .pending = c[i].pending,
+					   .earlier = c[i].earlier,
+					   .hidden = c[i].hidden,
+					   .ended_ns = 2000000000 };
+		struct track t = ended(&loss, 1 << TRACK_RATE), sum;
+		double exact = 60 / ((double)(c[i].elapsed + c[i].absent + 3000000000) / 1e9), rate;
+
+		t.elapsed = c[i].elapsed;
+		assert_int_equal(track_begin_sum(&sum, &t, 1), 0);
+		assert_true(sum.loss->ever && !sum.any && !sum.elapsed && sum.counter == 3);
+		t.more = c[i].more ? &more : NULL;
+		t.times = c[i].times ? &times : NULL;
+		t.uncore = c[i].uncore;
+		if (track_fold(&sum, &t) != c[i].folded)
+			fail_msg("case %zu", i);
+		assert_true(!c[i].folded || (track_value(&sum).v == 60 && sum.elapsed == c[i].elapsed && !t.any));
+		assert_int_equal(sum.loss->sum->known, c[i].folded ? 2000000000 - c[i].absent : 0);
+		/* The interval ends 3 s later: a rate by the time of the track itself. */
+		sum.loss->absent = 5000000000;
+		rate = track_sum_rate(&sum);
+		if (c[i].folded && !(rate > exact * (1 - 1e-14) && rate < exact * (1 + 1e-14)))
+			fail_msg("case %zu: %.17g for %.17g", i, rate, exact);
+		free(sum.loss->sum);
+		free(sum.loss);
+	}
+}
+
+/* ---- differences that may not be taken ---- */
+
+static void rules_of_registers(void **state)
+{
+	static const struct {
+		struct counter_rule rule;
+		uint64_t prev, now, ns;
+		uint16_t why;
+	} c[] = {
+		{ { 0 }, 5, 5, 1, 0 },
+		{ { .wrap_ns = 100 }, 5, 6, 99, 0 },
+		{ { .wrap_ns = 100 }, 5, 6, 100, REPORT_WRAP },
+		{ { .never_zero = true }, 0, 0, 1, PM_REASON_SUSPECT },
+		{ { .never_zero = true }, 1, 0, 1, 0 },
+		{ { .never_zero = true }, 0, 1, 1, 0 },
+		{ { .never_zero = true }, 1, 1, 1, 0 },
+		{ { .advances = true }, 5, 5, 1, REPORT_STILL },
+		{ { .advances = true }, 5, 6, 1, 0 },
+		{ { .advances = true, .is_clock = true }, 5, 5, 1, REPORT_TSC },
+		{ { .is_clock = true }, 5, 5, 1, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
+		struct track_more more = { .rule = &c[i].rule };
+		struct track t = { .more = &more, .width = 32 };
+
+		if (track_against_rule(&t, c[i].prev, c[i].now, c[i].ns) != c[i].why)
+			fail_msg("case %zu", i);
+	}
+}
+
+static void resets(void **state)
+{
+	static const struct {
+		uint8_t width;
+		uint64_t wrap_ns, prev, now, ns;
+		bool reset;
+	} c[] = {
+		{ 8, 0, 200, 200, 1, false },
+		{ 8, 0, 200, 10, 1, false },
+		{ 8, 0, 129, 1, 1, false },
+		{ 8, 0, 128, 1, 1, true },
+		{ 8, 0, 128, 0, 1, false },
+		{ 8, 0, 126, 0, 1, true },
+		{ 64, 0, 10, 9, 1, true },
+		{ 64, 0, 9, 10, 1, false },
+		{ 64, 0, 1, UINT64_MAX, 1, false },
+		/* At most 255 in 1,000 ns: a difference of 206 takes 808 ns. */
+		{ 8, 1000, 100, 50, 808, false },
+		{ 8, 1000, 100, 50, 807, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
+		struct counter_rule rule = { .wrap_ns = c[i].wrap_ns };
+		struct track_more more = { .rule = &rule };
+		struct track t = { .more = c[i].wrap_ns ? &more : NULL, .width = c[i].width };
+
+		if (track_is_reset(&t, c[i].prev, c[i].now, c[i].ns) != c[i].reset)
+			fail_msg("case %zu", i);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sums_are_joined),
-		cmocka_unit_test(joints_follow_their_tracks),
+		cmocka_unit_test(sums_are_joined),    cmocka_unit_test(joints_follow_their_tracks),
+		cmocka_unit_test(ends_are_kept),      cmocka_unit_test(ends_are_added),
+		cmocka_unit_test(rules_of_registers), cmocka_unit_test(resets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
