@@ -4,8 +4,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/cpulist.h"
 #include "common/table.h"
 #include "report/machine/value_out.h"
@@ -202,37 +204,59 @@ static void facts_of(const struct pm_model *m, const struct cpu_facts *all, cons
 		cpu_facts_find_at(m, package, own);
 }
 
+/* Readings of one register by value and place. 0: one says what the other says. */
+static int compare_readings(const struct pm_config *a, const struct pm_config *b)
+{
+	int order = array_order(a->value.u64, b->value.u64, a->kind, b->kind);
+
+	order = order ? order : array_order(a->instances.n, b->instances.n, 0, 0);
+	return order || !a->instances.n ?
+		       order :
+		       memcmp(a->instances.cpu, b->instances.cpu, a->instances.n * sizeof(*a->instances.cpu));
+}
+
+static int in_order(const void *left, const void *right)
+{
+	const struct pm_config *const *a = left, *const *b = right;
+	int order = compare_readings(*a, *b);
+
+	return order ? order : (*a > *b) - (*a < *b);
+}
+
 /* Decodes every reading of a register: at other places, and at the end of the recording if it changed. */
 static int decode_readings(const struct pm_model *m, const struct cpu_facts *f, const char *full,
 			   int (*take)(void *ctx, const struct decoded *d), void *ctx)
 {
-	for (uint32_t i = 0; i < m->n_configs; i++) {
+	SCOPED(scoped_free) const struct pm_config **of = malloc((m->n_configs + 1ull) * sizeof(*of));
+	SCOPED(scoped_free) bool *again = calloc(m->n_configs + 1ull, sizeof(*again));
+	size_t n = 0;
+	int err = of && again ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < m->n_configs && !err; i++) {
+		const struct pm_config *c = &m->config[i];
+
+		if (!strcmp(c->name, full) && !c->reason && c->value.kind == PM_VALUE_U64)
+			of[n++] = c;
+	}
+	if (n)
+		qsort(of, n, sizeof(*of), in_order);
+	for (size_t k = 1; k < n; k++)
+		again[of[k] - m->config] = !compare_readings(of[k], of[k - 1]);
+	for (uint32_t i = 0; i < m->n_configs && !err; i++) {
 		const struct pm_config *c = &m->config[i];
 		struct cpu_facts own;
 		struct decoded d;
-		bool same = false;
-		int err;
 
-		if (strcmp(c->name, full) || c->reason || c->value.kind != PM_VALUE_U64)
+		if (again[i] || strcmp(c->name, full) || c->reason || c->value.kind != PM_VALUE_U64)
 			continue;
-		for (uint32_t k = 0; k < i && !same; k++) {
-			const struct pm_config *o = &m->config[k];
-
-			same = !strcmp(o->name, full) && !o->reason && o->value.kind == PM_VALUE_U64 &&
-			       o->value.u64 == c->value.u64 && o->kind == c->kind &&
-			       o->instances.n == c->instances.n &&
-			       (!c->instances.n || !memcmp(o->instances.cpu, c->instances.cpu,
-							   c->instances.n * sizeof(*c->instances.cpu)));
-		}
 		facts_of(m, f, c, &own);
-		if (same || !decode_register(&own, full, c->value.u64, &d))
+		if (!decode_register(&own, full, c->value.u64, &d))
 			continue;
 		d.name = c->name;
 		d.config = c;
-		if ((err = take(ctx, &d)))
-			return err;
+		err = take(ctx, &d);
 	}
-	return 0;
+	return err;
 }
 
 int decode_settings(const struct pm_model *m, int (*take)(void *ctx, const struct decoded *d), void *ctx)

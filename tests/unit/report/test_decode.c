@@ -510,14 +510,88 @@ static void tables(void **state)
 	}
 }
 
+static int count_reading(void *ctx, const struct decoded *d)
+{
+	*(uint64_t *)ctx = *(uint64_t *)ctx * 10 + d->value % 10;
+	return 0;
+}
+
+/* A register is decoded once for each value and place, in the order in which they were read. */
+static void readings_that_say_the_same(void **state)
+{
+	static const struct {
+		enum pm_kind kind;
+		const char *where;
+		uint64_t v;
+	} c[] = {
+		{ PM_CPU, "0-3", 7 }, { PM_CPU, "0-3", 2 },     { PM_PACKAGE, "0-3", 7 }, { PM_CPU, "0-3", 7 },
+		{ PM_CPU, "0-2", 7 }, { PM_PACKAGE, "0-3", 7 }, { PM_CPU, "0-3", 1 },     { PM_CPU, "0-2", 7 },
+	};
+	struct pm_model m;
+	uint64_t values = 0;
+
+	(void)state;
+	pm_model_init(&m);
+	for (uint32_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
+		struct pm_config one = { .name = (char *)"msr.misc_enable",
+					 .kind = c[i].kind,
+					 .value = pm_u64(c[i].v),
+					 .time_ns = i + 1 };
+
+		assert_int_equal(cpulist_parse(&one.instances, c[i].where, false, NULL), 0);
+		assert_int_equal(pm_model_add_config(&m, &one), 0);
+		cpulist_release(&one.instances);
+	}
+	config(&m, "msr.misc_enable", pm_text("5"));
+	assert_int_equal(m.n_configs, sizeof(c) / sizeof(*c) + 1);
+	assert_int_equal(decode_all(&m, count_reading, &values), 0);
+	assert_int_equal(values, 72771);
+	pm_model_release(&m);
+}
+
+/* What the kernel said of frequencies, idle states and limits; nothing else, and nothing that says who uses it. */
+static void settings_are_told(void **state)
+{
+	struct pm_config hidden = { .name = (char *)"cpufreq.x", .reason = PM_REASON_NO_PERMISSION };
+	struct pm_config person = { .name = (char *)"cpufreq.y", .privacy = PM_PRIVACY_PERSON, .value = pm_u64(1) };
+	struct buf text = BUF_INIT;
+	struct pm_model m;
+
+	(void)state;
+	pm_model_init(&m);
+	at(&m, "powercap.name", PM_PACKAGE, "0-1", 3);
+	at(&m, "cpufreq.min", PM_CPU, "0-3", 800);
+	config(&m, "cpu_dma_latency_us", pm_u64(2000000000));
+	config(&m, "cpu_dma_latency_us", pm_u64(10));
+	config(&m, "cpufrequency", pm_u64(5));
+	config(&m, "uncorefreq.max", pm_u64(2400));
+	assert_int_equal(pm_model_add_config(&m, &hidden), 0);
+	assert_int_equal(pm_model_add_config(&m, &person), 0);
+	assert_int_equal(decode_text(&m, &text), 0);
+	assert_string_equal(buf_str(&text), "cpufreq.min (cpu 0-3): 800\n"
+					    "cpu_dma_latency_us: 2000000000 (default)\n"
+					    "cpu_dma_latency_us: 10\n"
+					    "uncorefreq.max: 2400\n"
+					    "powercap.name (package 0,1): 3\n");
+	buf_release(&text);
+	pm_model_release(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(manual_page),           cmocka_unit_test(other_facts),
-		cmocka_unit_test(empty_frequencies),     cmocka_unit_test(amd),
-		cmocka_unit_test(unknown_model),         cmocka_unit_test(tables),
-		cmocka_unit_test(units_of_two_packages), cmocka_unit_test(whole_registers),
-		cmocka_unit_test(lines_of_packages),     cmocka_unit_test(turns),
+		cmocka_unit_test(manual_page),
+		cmocka_unit_test(other_facts),
+		cmocka_unit_test(empty_frequencies),
+		cmocka_unit_test(amd),
+		cmocka_unit_test(unknown_model),
+		cmocka_unit_test(tables),
+		cmocka_unit_test(units_of_two_packages),
+		cmocka_unit_test(whole_registers),
+		cmocka_unit_test(lines_of_packages),
+		cmocka_unit_test(turns),
+		cmocka_unit_test(readings_that_say_the_same),
+		cmocka_unit_test(settings_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
