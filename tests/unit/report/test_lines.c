@@ -259,6 +259,9 @@ static const struct {
 	{ { "rows=3" }, cmd_show, "--show=irq -S --format=turbostat --header=short", 0, { "turbostat version 20", "\nCPUID(0): GenuineIntel" } },
 	{ { "rows=3" }, cmd_show, "--show=irq -S --format=turbostat --header=cpus", 0,
 	  { "turbostat version 20", "\ncpu 6 pkg 1 die 0 node 1 lnode 0 core 1 thread 0\n", "\nCPUID(0): GenuineIntel" } },
+	/* One file that is not there keeps no other from being read. */
+	{ { "rows=3" }, cmd_show, "--show=irq -S --format=csv @ /none.pmr", 2, { ",irq,8000,1/s,ok,1\n", "/none.pmr: No such file" } },
+	{ { "rows=3" }, cmd_show, "--show=irq -S --format=csv /none.pmr @", 2, { ",irq,8000,1/s,ok,1\n", "/none.pmr: No such file" } },
 	{ { "rows=3" }, cmd_show, "-D --format=turbostat", 0, { "CPUID" } },
 	{ { "rows=3" }, cmd_show, "-D", 0, { "value counter=interrupts.total scope=cpu number=7 instance=8 value=0 " } },
 	/* ---- html ---- */
