@@ -557,6 +557,32 @@ static void merged(void **state)
 	}
 }
 
+/* Into a file each: what cannot be read is said, and the rest is written. */
+static void each(void **state)
+{
+	static struct captured c;
+	char folder[] = "/tmp/each_XXXXXX", path[64], made[128], line[256];
+	struct builder b;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	assert_true(diff_world(&b, 1, (char *[]){ (char *)"rows=3" }));
+	captured_file(path, &b.file);
+	builder_release(&b);
+	snprintf(made, sizeof(made), "%s/%s.csv", folder, strrchr(path, '/') + 1);
+	for (int first = 0; first < 2; first++) {
+		snprintf(line, sizeof(line), "--show=irq -S --format=csv --output-dir=%s %s %s", folder,
+			 first ? path : "/none.pmr", first ? "/none.pmr" : path);
+		captured_run(&c, cmd_show, line);
+		if (c.status != 2 || !strstr(c.err, "/none.pmr: No such file"))
+			fail_msg("%s: %d %s", line, c.status, c.err);
+		if (unlink(made))
+			fail_msg("%s was not made", made);
+	}
+	captured_remove(path);
+	assert_int_equal(rmdir(folder), 0);
+}
+
 /* Without a word. */
 static int alone(int argc, char **argv)
 {
@@ -606,7 +632,7 @@ static void newest(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(lines), cmocka_unit_test(merged),
-					    cmocka_unit_test(newest) };
+					    cmocka_unit_test(newest), cmocka_unit_test(each) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
