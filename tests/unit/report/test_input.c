@@ -424,6 +424,30 @@ static void copies_have_limits(void **state)
 	assert_int_equal(unlink("file"), 0);
 }
 
+/* Where standard input is closed, files have its number. */
+static void number_zero(void **state)
+{
+	struct error e = { 0 };
+	struct outfile o;
+	int saved = dup(STDIN_FILENO);
+
+	(void)state;
+	close(STDIN_FILENO);
+	assert_int_equal(spool_temporary(&e), 0);
+	close(0);
+	assert_int_equal(outfile_open(&o, "zero", 0, NULL, 0, &e), 0);
+	assert_int_equal(o.fd, 0);
+	assert_int_equal(outfile_write(&o, "ab", 2), 0);
+	assert_int_equal(outfile_end(&o, 0, &e), 0);
+	assert_int_equal(fcntl(0, F_GETFD), -1);
+	assert_file("zero", "ab");
+	assert_int_equal(unlink("zero"), 0);
+	if (saved >= 0) {
+		dup2(saved, STDIN_FILENO);
+		close(saved);
+	}
+}
+
 /* The first MiB is deflated, the rest only wrapped; what comes out is what went in. */
 static void packed(void **state)
 {
@@ -703,6 +727,7 @@ int main(void)
 		cmocka_unit_test(failures_are_named),
 		cmocka_unit_test(names_come_first),
 		cmocka_unit_test(copies_have_limits),
+		cmocka_unit_test(number_zero),
 		cmocka_unit_test(packed),
 		cmocka_unit_test(followed),
 		cmocka_unit_test(zstd_and_plain),
