@@ -80,6 +80,7 @@ static int open_temporary(struct outfile *o, const struct stat *old, mode_t allo
 	mode_t mask = umask(0);
 
 	umask(mask);
+	o->replaces |= old != NULL;
 	o->fd = make_new(&o->temporary, o->place);
 	if (o->fd < 0) {
 		int err = -o->fd;
@@ -169,7 +170,7 @@ int outfile_open(struct outfile *o, const char *path, unsigned flags, char *cons
 {
 	int err;
 
-	*o = (struct outfile){ .fd = -1, .path = strdup(path) };
+	*o = (struct outfile){ .fd = -1, .path = strdup(path), .replaces = flags & OUTFILE_OVERWRITE };
 	if (!o->path)
 		return error_sys(e, ENOMEM, "%s", path);
 	err = strcmp(path, "-") ? open_path(o, flags, inputs, n, e) : open_stdout(o, inputs, n, e);
@@ -192,8 +193,18 @@ int outfile_write(void *ctx, const void *data, size_t len)
 
 int outfile_publish(struct outfile *o, struct error *e)
 {
-	if (o->temporary && rename(o->temporary, o->place))
-		return error_sys(e, errno, "%s", o->path);
+	unsigned flags = o->replaces ? 0 : RENAME_NOREPLACE;
+	int err = 0;
+
+	if (o->temporary && renameat2(AT_FDCWD, o->temporary, AT_FDCWD, o->place, flags))
+		err = errno;
+	/* Not every file system can tell. */
+	if ((err == EINVAL || err == ENOSYS) && flags)
+		err = rename(o->temporary, o->place) ? errno : 0;
+	if (err == EEXIST)
+		return error_set(e, EEXIST, "'%s' was made meanwhile; --overwrite replaces it", o->path);
+	if (err)
+		return error_sys(e, err, "%s", o->path);
 	free(o->temporary);
 	o->temporary = NULL;
 	return 0;

@@ -14,6 +14,7 @@ struct outfile {
 	char *path;      /* owned; "-": stdout */
 	char *place;     /* owned: the file itself, where `path` is a link */
 	char *temporary; /* owned; written until complete; NULL: written in place (a pipe, a device) */
+	bool replaces;   /* whatever has the name when it is complete */
 	int fd;
 	int err; /* the first failure to write, -errno */
 	uint64_t bytes;

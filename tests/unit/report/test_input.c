@@ -134,6 +134,15 @@ static void complete_or_never(void **state)
 	put("empty", "");
 	assert_int_equal(write_text("empty", 0, NULL, 0, "x", 0), 0);
 	assert_file("empty", "x");
+	/* What comes while it is written stays as well. */
+	for (unsigned replaces = 0; replaces < 2; replaces++) {
+		assert_int_equal(outfile_open(&o, "late", replaces ? OUTFILE_OVERWRITE : 0, NULL, 0, &e), 0);
+		assert_int_equal(outfile_write(&o, "ab", 2), 0);
+		put("late", "theirs");
+		assert_int_equal(outfile_end(&o, 0, &e), replaces ? 0 : -EEXIST);
+		assert_file("late", replaces ? "ab" : "theirs");
+		assert_int_equal(unlink("late"), 0);
+	}
 	/* A link remains one. */
 	assert_int_equal(symlink("empty", "link"), 0);
 	assert_int_equal(write_text("link", OUTFILE_OVERWRITE, NULL, 0, "y", 0), 0);
