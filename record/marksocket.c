@@ -10,8 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define TEXT_MAX 4096
-#define NAMES    64
+#define NAMES 64
 
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS 59 /* older headers lack it */
@@ -117,7 +116,7 @@ void marksocket_answer(int peer, const char *wrong, const struct message_fds *fd
 static bool say(uid_t uid, const char *name, const char *line, struct message_fds *fds, char *refusal, size_t size)
 {
 	struct sockaddr_un a;
-	size_t len = strnlen(line, TEXT_MAX - 1);
+	size_t len = strlen(line);
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	char answer[256];
 	ssize_t n = -1;
@@ -140,11 +139,14 @@ static bool say(uid_t uid, const char *name, const char *line, struct message_fd
 
 int marksocket_say(pid_t pid, const char *text, struct message_fds *fds, char *refusal, size_t size, struct error *e)
 {
-	FILE *f = fopen("/proc/net/unix", "re");
+	FILE *f = strlen(text) < MARKSOCKET_LINE ? fopen("/proc/net/unix", "re") : NULL;
 	char *line = NULL;
 	size_t cap = 0;
 	int n = 0;
 
+	if (strlen(text) >= MARKSOCKET_LINE)
+		return error_set(e, E2BIG, "a request of %zu bytes is too long; at most %d are taken", strlen(text),
+				 MARKSOCKET_LINE - 1);
 	if (!f)
 		return error_sys(e, errno, "/proc/net/unix");
 	while (getline(&line, &cap, f) >= 0) {

@@ -7,6 +7,8 @@
 #include "common/error.h"
 #include "record/host/message.h"
 
+#define MARKSOCKET_LINE 4096 /* what a line with its final zero byte has room in */
+
 int marksocket_listen(void); /* descriptor, or -1 */
 /* The line of a waiting client, and a descriptor for the answer; -1: none waits. */
 int marksocket_take(int fd, char *line, size_t size);

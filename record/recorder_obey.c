@@ -122,7 +122,7 @@ void recorder_hear(struct recorder *r)
 {
 	struct message_fds fds = { .n = 0 };
 	struct control_command command;
-	char line[4096];
+	char line[MARKSOCKET_LINE];
 	int peer;
 
 	while ((peer = control_next_peer(&r->control, line, sizeof(line), &command)) >= 0) {

@@ -121,7 +121,7 @@ static bool is_of_kernel(int fd)
 	if (fstatfs(fd, &fs))
 		return false;
 	return fs.f_type == PROC_SUPER_MAGIC || fs.f_type == SYSFS_MAGIC || fs.f_type == TRACEFS_MAGIC ||
-	       fs.f_type == DEBUGFS_MAGIC || fs.f_type == SECURITYFS_MAGIC;
+	       fs.f_type == DEBUGFS_MAGIC || fs.f_type == SECURITYFS_MAGIC || fs.f_type == RDTGROUP_SUPER_MAGIC;
 }
 
 static int serve_open(struct opener_request *r)

@@ -23,7 +23,7 @@
 struct request {
 	struct nlmsghdr head;
 	struct genlmsghdr genl;
-	char attributes[64];
+	char attributes[4096];
 };
 
 static int put_text(struct request *r, uint16_t type, const char *text)
@@ -98,7 +98,7 @@ static int register_cpus(int fd)
 	_Alignas(8) char answer[4096];
 	SCOPED(fd_close) int possible = -1;
 	int id = family(fd), err;
-	char cpus[48];
+	char cpus[4000];
 	ssize_t n;
 
 	if (id < 0)
@@ -110,6 +110,9 @@ static int register_cpus(int fd)
 	if (n <= 0)
 		return -EIO;
 	cpus[n] = '\0';
+	/* Half a list would be another one. */
+	if (!strchr(cpus, '\n'))
+		return -E2BIG;
 	cpus[strcspn(cpus, "\n")] = '\0';
 	r.head.nlmsg_type = (uint16_t)id;
 	err = put_text(&r, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, cpus);

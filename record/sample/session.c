@@ -31,6 +31,13 @@ static void ask_for(struct session *s, const char *name, bool wanted)
 /* What --add names is recorded whatever --sources says; events need their source. */
 static int take_added(struct session *s, struct error *e)
 {
+	const struct perf_options *perf = &s->options->perf;
+
+	for (size_t k = 0; k < s->n_sources && s->options->sample.sources; k++)
+		if (!strcmp(s->source[k].ops->name, "perf") && !s->source[k].wanted &&
+		    ((perf->events && *perf->events) || perf->metrics))
+			return error_set(e, EINVAL, "%s names events, but --sources excludes perf",
+					 perf->events && *perf->events ? "-e" : "-M");
 	for (size_t i = 0; i < s->options->n_added; i++) {
 		const char *name = s->options->added[i].location == ADD_PERF ? "perf" : "add";
 

@@ -244,6 +244,8 @@ snapshots() {
 	first=$pid first_tell=$tell first_told=$told
 	begin -q --sources=stat -i 0.1 -o second.pmr
 	"$bin/pmrec" mark "half time"
+	run -125 "$bin/pmrec" mark "$(printf '%4091s' x)"
+	[[ $output == *"too long; at most 4095 are taken" ]]
 	settled
 	tell=$first_tell told=$first_told settled
 	kill -TERM "$first" "$pid"

@@ -97,6 +97,8 @@ static void a_run_has_a_status(void **state)
 		{ "--root=@ --sources=stat -o @/none/x.pmr", EXIT_OWN, "/none/x.pmr", false },
 		{ "--root=@/none --sources=stat -o @/x.pmr", EXIT_OWN, "/none", false },
 		{ STAT "--control=fifo:@/none", EXIT_OWN, "create it with mkfifo", false },
+		{ STAT "-e x -n 1", EXIT_OWN, "-e names events, but --sources excludes perf", false },
+		{ STAT "-M x -n 1", EXIT_OWN, "-M names events, but --sources excludes perf", false },
 		{ STAT "--control=file", EXIT_OWN, "neither fd: nor fifo:", false },
 		{ STAT "-e x -n 1 -l", 0, "box_7/beats/", false },
 		{ "--help", 0, "Usage: pmrec [OPTION...]", false },
