@@ -55,10 +55,16 @@ static bool wanted(void *ctx, const struct pm_group *g)
 	return false;
 }
 
-/* Snapshots can be large: write what is printed immediately. */
+/* Snapshots, and texts in them, can be large: write what is printed immediately. */
 static int flush(struct dump *d)
 {
-	return d->out.len > (1u << 16) || d->out.err ? cmd_write(spec.name, &d->out) : 0;
+	struct error e = { 0 };
+
+	if (d->out.len <= 1u << 16 && !d->out.err)
+		return 0;
+	if (output_count(&d->total, d->out.data, d->out.len, &e))
+		return cmd_fail(spec.name, &e);
+	return cmd_write(spec.name, &d->out);
 }
 
 static int dump_chunk(struct dump *d, uint64_t *left)
@@ -70,9 +76,9 @@ static int dump_chunk(struct dump *d, uint64_t *left)
 	if (r)
 		return r == -EBADMSG ? 0 : r;
 	for (uint32_t row = 0; row < chunk->rows && *left && !r; row++) {
-		dump_snapshot(d, chunk, row);
+		r = dump_snapshot(d, chunk, row);
 		*left -= *left != UINT64_MAX;
-		r = flush(d);
+		r = r ? r : flush(d);
 	}
 	return r;
 }
@@ -117,6 +123,7 @@ static int run(void *input, const struct options_common *common)
 	int r;
 
 	a->d.json = a->format == CMD_JSON;
+	a->d.flush = flush;
 	if (input_open(&a->d.reader, path, false, &e))
 		return cmd_fail(spec.name, &e);
 	pm_reader_select(a->d.reader, wanted, &a->d);

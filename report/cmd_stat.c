@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -146,6 +147,7 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 	struct outfile file;
 	struct error e = { 0 };
 	int status = EXIT_GOOD;
+	bool too_large;
 
 	if (!o->n_files) {
 		cmd_complain(NAME, "no recording given; try pmrep stat --help");
@@ -182,9 +184,15 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 		if (one == EXIT_TROUBLE || status == EXIT_GOOD)
 			status = one;
 	}
+	too_large = x.out.error.number == EFBIG;
 	exporter_release(&x);
 	if (outfile_end(&file, status == EXIT_TROUBLE ? -ECANCELED : 0, &e) && status != EXIT_TROUBLE)
 		status = cmd_fail(NAME, &e);
+	/* In perf's place it ends as that does. */
+	if (o->quiet && too_large) {
+		signal(SIGXFSZ, SIG_DFL);
+		raise(SIGXFSZ);
+	}
 	return status;
 }
 

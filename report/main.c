@@ -20,8 +20,6 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	/* Whoever started us may have ignored it; `pmrep | head` should end silently. */
 	signal(SIGPIPE, SIG_DFL);
-	/* Writing says it, and what was written is removed. */
-	signal(SIGXFSZ, SIG_IGN);
 	status = pmrep_run(argc, argv);
 	/* A full disk may show only when the last byte is written, or when the file is closed. */
 	if (ferror(stdout) || fclose(stdout)) {

@@ -66,7 +66,7 @@ static int wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
 				return -ENOMEM;
 		for (uint32_t i = 0; i < s->n_columns; i++)
 			c->judged[i] = x->config.thresholds && s->column[i].metric->threshold;
-		c->n_wide = s->n_columns;
+		c->n_wide = x->out.total.columns = s->n_columns;
 		for (int i = 0; i < EXPORT_N_PLACE && !x->config.no_heads; i++)
 			buf_printf(&x->out.text, "%s%s", i ? "," : "", export_columns[i]);
 		for (uint32_t i = 0; i < s->n_columns && !x->config.no_heads; i++) {

@@ -308,6 +308,7 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 		return -ENOMEM;
 	table_forget(t);
 	t->sheet = s;
+	x->out.total.columns = s->n_columns;
 	t->row = malloc(((size_t)s->n_rows + 1) * sizeof(*t->row));
 	t->order = malloc(((size_t)s->n_rows + 1) * sizeof(*t->order));
 	t->rank = malloc(((size_t)s->n_rows + 1) * sizeof(*t->rank));

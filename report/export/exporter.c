@@ -23,7 +23,7 @@ void exporter_init(struct exporter *x, const struct sink_ops *ops, const struct 
 	*x = (struct exporter){
 		.sink = { .ops = ops, .recording = "" },
 		.config = *config,
-		.out = { .fd = config->fd, .live = config->flush },
+		.out = { .fd = config->fd, .live = config->flush, .binary = ops && ops->binary },
 	};
 }
 

@@ -8,11 +8,21 @@
 
 #define OUTPUT_ENOUGH (256u << 10) /* bytes that justify a write() */
 
+/* A text of a megabyte that stands in each row makes of a small recording more output than any disk holds. */
+struct output_total {
+	uint64_t bytes, lines; /* lines are counted where output is long */
+	uint32_t columns;      /* at most in a line; 0: few */
+};
+/* Counts it, before it is written. 0, or -E2BIG with the text: the lines of long output are too long on average. */
+int output_count(struct output_total *t, const void *data, size_t len, struct error *e);
+
 struct output {
 	struct buf text; /* what is not written yet */
 	int fd;
 	uint64_t written; /* bytes written */
 	bool live;        /* write after every piece */
+	bool binary;      /* not counted */
+	struct output_total total;
 	struct error error;
 };
 

@@ -408,14 +408,15 @@ static void flags_text(struct dump *d, uint8_t flags)
 		text(d, "flags", list, (size_t)n - 1);
 }
 
-static void group_values(struct dump *d, const struct pm_group *g, const struct pm_chunk_group *cg, uint32_t row)
+static int group_values(struct dump *d, const struct pm_group *g, const struct pm_chunk_group *cg, uint32_t row)
 {
 	const struct pm_model *m = pm_reader_model(d->reader);
 	uint32_t times = pm_group_times(g), head = pm_group_head(g), n = pm_group_values(g);
 	char reason_buf[16];
 	double f;
+	int r = 0;
 
-	for (uint32_t k = 0; k < n; k++) {
+	for (uint32_t k = 0; k < n && !r; k++) {
 		uint32_t time = pm_group_time_of(g, k);
 		uint32_t id = pm_group_counter_of(g, k);
 		const struct pm_counter *c = pm_model_counter(m, id);
@@ -443,22 +444,26 @@ static void group_values(struct dump *d, const struct pm_group *g, const struct 
 			u64(d, "running", cg->v[(size_t)(3 * times + time) * cg->stride + row]);
 		}
 		end(d);
+		r = d->flush(d);
 	}
+	return r;
 }
 
-void dump_snapshot(struct dump *d, const struct pm_chunk *chunk, uint32_t row)
+int dump_snapshot(struct dump *d, const struct pm_chunk *chunk, uint32_t row)
 {
 	const struct pm_model *m = pm_reader_model(d->reader);
+	int r = 0;
 
 	begin(d, "snapshot");
 	u64(d, "number", chunk->number[row]);
 	u64(d, "tick", chunk->tick[row]);
 	flags_text(d, chunk->flags[row]);
 	end(d);
-	for (uint32_t k = 0; k < chunk->n_groups; k++) {
+	for (uint32_t k = 0; k < chunk->n_groups && !r; k++) {
 		const struct pm_group *g = pm_model_group(m, chunk->group[k].group);
 
 		if (g && !chunk->group[k].absent)
-			group_values(d, g, &chunk->group[k], row);
+			r = group_values(d, g, &chunk->group[k], row);
 	}
+	return r;
 }

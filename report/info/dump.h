@@ -6,6 +6,7 @@
 
 #include "common/buf.h"
 #include "format/reader.h"
+#include "report/export/output.h"
 #include "report/pipeline/pipeline.h"
 
 struct dump {
@@ -13,6 +14,8 @@ struct dump {
 	char **glob;              /* owned array, up to NULL; counters, all if there is none */
 	bool json, no_values, no_definitions;
 	struct buf out;
+	int (*flush)(struct dump *d); /* writes `out` once it is long; not 0 ends the dump */
+	struct output_total total;
 	/* How much of the model is printed already. */
 	uint32_t counters, instances, groups, pmus, probes, configs, strings;
 };
@@ -20,7 +23,8 @@ struct dump {
 /* Whether to print values of the counter. */
 bool dump_wants(const struct dump *d, uint32_t counter);
 void dump_frame(struct dump *d, const struct pm_item *item);
-void dump_snapshot(struct dump *d, const struct pm_chunk *chunk, uint32_t row);
+/* 0, or what flush() returned. */
+int dump_snapshot(struct dump *d, const struct pm_chunk *chunk, uint32_t row);
 /* The first row of what is shown as turbostat has it, that of 2022 or a newer one, of the CPUs of `only`; NULL: of
  * all. `tcc`: -T, 0: not given. 0 or -ENOMEM. */
 int dump_turbostat(const struct offer *offer, const struct pm_chunk *chunk, const struct cpulist *only, bool newer,

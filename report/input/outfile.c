@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,8 @@ static int open_temporary(struct outfile *o, const struct stat *old, mode_t allo
 		o->temporary = NULL;
 		return error_sys(e, err, "cannot write '%s'", o->path);
 	}
+	/* Writing says it, and what was written is removed. */
+	signal(SIGXFSZ, SIG_IGN);
 	(void)fchmod(o->fd, (old ? old->st_mode : 0666 & ~mask) & allowed);
 	return 0;
 }

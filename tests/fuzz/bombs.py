@@ -77,6 +77,17 @@ def texts(r):
     simple(r)
 
 
+def texts_again(r):
+    "texts of a megabyte that stand in each row"
+    big = lambda text: text * (MIB // len(text.encode()) - 1)
+    r.begin()
+    counters = [counter("c.%d" % i, _2=big("=d\u202e<\""), _4=big("u\x1b[2J<&\",=")) for i in range(3)]
+    r.body(INSTANCES, {2: 1, 3: [{1: 0}]})
+    r.packed(SCHEMA, {1: 1, 2: counters, 3: 1, 4: [{1: "stat", 2: 2, 3: [1, 3, 1], 4: [1, 1, 0]}]})
+    for i in range(20):
+        r.values(1, 3, ticks_of(128, start=START + 128 * SECOND * i))
+
+
 def text_names(r):
     "names of 512 bytes that a page, a shell and a terminal read as something"
     r.begin()
@@ -581,7 +592,7 @@ def clocks_wild(r):
         r.frame(CHUNK, block, {2: 1, 7: 2, 8: SECOND, 9: t, 14: [t] + wild[1:], 16: [1, 1], 17: [len(block), 0, decode.crc32c(block), 1], 300: wild[0]})
 
 
-BOMBS = [texts, text_names, label_flood, metrics_deep, metrics_many, metrics_chain, counters_many, counters_family, perf_groups, perf_pmus, perf_wildcard, pmus_of_cores, pci, perf_cpus, registers, groups_many, groups_lost, group_churn,
+BOMBS = [texts, texts_again, text_names, label_flood, metrics_deep, metrics_many, metrics_chain, counters_many, counters_family, perf_groups, perf_pmus, perf_wildcard, pmus_of_cores, pci, perf_cpus, registers, groups_many, groups_lost, group_churn,
          instance_churn, instances_many, cgroups_many, values_wide, values_long, strings_many, repeated, headers, topologies, recordings,
          events_many, events_texts, hotplug, configs_many, configs_odd, pmus, probes, nested, far, far_realtime, back, index_lies, index_again, groups_named, kinds,
          nested_meta, counts_huge, cycles, ids_again, back_inside, columns_wide, chunks_tiny, floods, names_odd, clocks_wild, clocks_jump]

@@ -418,13 +418,43 @@ static void refused(void **state)
 	assert_int_equal(out.err, -ENOMEM);
 }
 
+/* Long output has lines that a person could read; short output may be anything. */
+static void lines_too_long(void **state)
+{
+	static char piece[1u << 20];
+	static const struct {
+		size_t line;
+		uint32_t columns;
+		bool ends;
+	} row[] = {
+		{ 100, 0, false }, { 1000, 0, false }, { 1400, 0, true }, { 1400, 10, false }, { 1u << 20, 0, true }
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		struct output_total t = { .columns = row[i].columns };
+		struct error e = { 0 };
+		unsigned n = 0;
+		int err = 0;
+
+		memset(piece, ',', sizeof(piece));
+		for (size_t k = row[i].line; k <= sizeof(piece); k += row[i].line)
+			piece[k - 1] = '\n';
+		while (n < 400 && !(err = output_count(&t, piece, sizeof(piece), &e)))
+			n++;
+		assert_int_equal(err, row[i].ends ? -E2BIG : 0);
+		assert_true(n >= 64);
+		assert_int_equal(row[i].ends, strstr(e.text, "choose what to print") != NULL);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(long_csv),      cmocka_unit_test(places_of_a_cpu), cmocka_unit_test(wide_csv),
 		cmocka_unit_test(times),         cmocka_unit_test(json_lines),      cmocka_unit_test(tables),
 		cmocka_unit_test(hostile_names), cmocka_unit_test(numbers),         cmocka_unit_test(openmetrics),
-		cmocka_unit_test(refused),
+		cmocka_unit_test(refused),       cmocka_unit_test(lines_too_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
