@@ -17,7 +17,8 @@ struct scanner {
 	const struct diff_options *o;
 	struct pm_reader *reader;
 	uint32_t part;
-	bool known; /* the facts were taken */
+	uint32_t *run_at; /* owned; by number of a run: where the last one of that number is, from 1 on */
+	bool known;       /* the facts were taken */
 	int err;
 };
 
@@ -229,24 +230,29 @@ static void take_facts(struct scanner *s)
 
 /* ---- runs ---- */
 
+#define RUNS 0x10000 /* of a recording */
+
 /* Runs of a second recording in the file are numbered on. */
 static struct diff_run *find_run(struct scanner *s, uint32_t run)
 {
 	struct diff_recording *r = s->r;
 	struct diff_run *more;
-	uint32_t number = s->part << 16 | (run & 0xffff);
+	uint32_t number = s->part * RUNS + run % RUNS, *at;
 
-	for (uint32_t i = r->n_runs; i; i--)
-		if (r->run[i - 1].run == number)
-			return &r->run[i - 1];
-	more = reallocarray(r->run, r->n_runs + 1, sizeof(*more));
+	if (!s->run_at)
+		s->run_at = calloc(RUNS, sizeof(*s->run_at));
+	at = s->run_at ? &s->run_at[run % RUNS] : NULL;
+	if (at && *at && r->run[*at - 1].run == number)
+		return &r->run[*at - 1];
+	more = at ? reallocarray(r->run, r->n_runs + 1, sizeof(*more)) : NULL;
 	if (!more) {
 		s->err = -ENOMEM;
 		return NULL;
 	}
 	r->run = more;
 	more[r->n_runs] = (struct diff_run){ .run = number };
-	return &more[r->n_runs++];
+	*at = ++r->n_runs;
+	return &more[*at - 1];
 }
 
 static void take_chunk(struct scanner *s, const struct pm_chunk_head *head)
@@ -293,7 +299,7 @@ static void take_event(struct scanner *s, const struct pm_event *e)
 		return;
 	}
 	run = find_run(s,
-		       (uint32_t)pm_map_u64(a, PM_EVENT_KEY_RUN, r->n_runs ? r->run[r->n_runs - 1].run & 0xffff : 1));
+		       (uint32_t)pm_map_u64(a, PM_EVENT_KEY_RUN, r->n_runs ? r->run[r->n_runs - 1].run % RUNS : 1));
 	if (!run)
 		return;
 	if (e->type == PM_EVENT_MARKER) {
@@ -415,6 +421,7 @@ int diff_scan(struct diff_recordings *all, const struct diff_options *o, struct 
 		if (err)
 			return err;
 		err = scan_items(&s, e);
+		free(s.run_at);
 		if (!err && tell_cost(s.r, pm_reader_model(s.reader)))
 			err = error_sys(e, ENOMEM, "%s", s.r->path);
 		pm_reader_close(s.reader);
