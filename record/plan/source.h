@@ -74,7 +74,8 @@ struct unit {
 	 * recorded as the usual ones, which cost nothing. */
 	bool even;
 	/* Fills all cells, or calls cells_fail() for them. Returns 0, or -errno if the unit has failed for good: it
-	 * is then not called again, an event says so, and its cells are PM_REASON_GONE. */
+	 * is then not called again, an event says so, and its cells are PM_REASON_GONE if it is not there (ENODEV,
+	 * ENXIO, ENOENT, ESRCH), else have that errno. */
 	int (*read)(struct unit *u, struct cells *c);
 	const struct unit_sampling *sampling; /* beside read(); NULL: it is read each tick */
 	void (*release)(struct unit *u);      /* frees the unit too; NULL: the source owns it */

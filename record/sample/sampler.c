@@ -74,6 +74,13 @@ static int read_unit(struct slot *s, struct cells *c, uint64_t interval_ns, uint
 	return err;
 }
 
+/* What is not there counts nothing; what fails may go on counting. */
+static uint16_t why_dead(int err)
+{
+	return err == -ENODEV || err == -ENXIO || err == -ENOENT || err == -ESRCH ? PM_REASON_GONE :
+										    pm_reason_errno(err);
+}
+
 void sampler_read_slot(struct reader *r, struct ring_buf *b, uint32_t i, struct cells *c, uint64_t *begin,
 		       uint64_t *end)
 {
@@ -87,7 +94,7 @@ void sampler_read_slot(struct reader *r, struct ring_buf *b, uint32_t i, struct 
 	b->slot_read[i] = true;
 	if (err < 0) {
 		atomic_store_explicit(&s->dead, err, memory_order_relaxed);
-		cells_fail_all(c, PM_REASON_GONE);
+		cells_fail_all(c, why_dead(err));
 	}
 }
 
@@ -109,13 +116,15 @@ static void read_row(struct reader *reader, const struct readout *l, struct ring
 		const struct pm_chunk_group *g = &b->group[s->group];
 		uint64_t from, to;
 		struct cells c;
+		int dead;
 
 		if (is_left(reader))
 			return;
 		slot_cells(b, s, row, &c);
 		c.any_missing = &b->slot_missing[i];
-		if (s->away || atomic_load_explicit(&s->dead, memory_order_relaxed)) {
-			cells_fail_all(&c, s->away ? PM_REASON_OFFLINE : PM_REASON_GONE);
+		dead = atomic_load_explicit(&s->dead, memory_order_relaxed);
+		if (s->away || dead) {
+			cells_fail_all(&c, s->away ? PM_REASON_OFFLINE : why_dead(dead));
 			b->slot_read[i] = true;
 			end = begin;
 		} else if (number > 1 && s->every > 1 && !single && number % s->every) {

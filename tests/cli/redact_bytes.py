@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """Looks for what was redacted in every byte of what pmrep redact wrote, with the reader of tests/golden.
 
-    redact_bytes.py check IN OUT [--plain WORD,...] [--must TEXT]...
+    redact_bytes.py check IN OUT [--plain WORD,...] [--strict FILE] [--must TEXT]...
         Every text of a machine or person field, and of a field that the specification does not have, that IN has must
         not be in OUT: not in a frame as it is stored, not in what its compressed parts unpack to, in no case of letters
-        and not in UTF-16. --plain: texts that the programs themselves write anywhere, such as 'root'. --must: texts
-        that have to be among those looked for, and are in IN.
+        and not in UTF-16. --plain: texts that the programs themselves write anywhere, such as 'root'. --strict:
+        a recording of the same without names; what it has anyway is not looked for ('stat' runs, and is in 'state').
+        --must: texts that have to be among those looked for, and are in IN.
     redact_bytes.py make FILE
         A recording with a secret in every text that the format has, known key or not; prints them.
 """
@@ -104,13 +105,16 @@ def ways(secret):
 
 
 def check(args):
-    source, out, plain, must = args[0], args[1], set(), []
+    source, out, plain, must, strict = args[0], args[1], set(), [], b""
     for option, value in zip(args[2::2], args[3::2]):
         if option == "--plain":
             plain.update(value.split(","))
+        elif option == "--strict":
+            strict = b"\0".join(data for _, data in all_bytes(value))
         else:
             must.append(value)
     secrets = secrets_of(decode.load(source))
+    plain |= {text for text in secrets if text.encode() in strict and text not in must}
     before = b"\0".join(data for _, data in all_bytes(source))
     for text in must:
         assert text in secrets, "%r is not among what is looked for" % text

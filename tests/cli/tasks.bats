@@ -198,7 +198,7 @@ ran() { # seconds that a thread has run
 	/usr/bin/python3 -c 'import cbor2, zstandard' 2>/dev/null || skip "no python3-cbor2 or python3-zstandard"
 	for file in redacted bundle; do
 		/usr/bin/python3 "$BATS_TEST_DIRNAME/redact_bytes.py" check default.pmr $file.pmr --must zqspinner --must hog \
-			--plain "pmrec,root,init,tasks,task,run"
+			--plain "pmrec,root,init,tasks,task,run" --strict strict.pmr
 	done
 }
 

@@ -31,6 +31,7 @@ struct fake_unit {
 	uint64_t slow_ns;
 	_Atomic bool stuck;  /* a slow read goes on as long as this is set */
 	uint64_t dies_at;    /* this read ends the unit */
+	int dies_of;         /* 0: ENODEV */
 	uint64_t missing_at; /* this read lacks its second value */
 	uint64_t at[64];     /* the clock in the middle of each read */
 	/* Sampled: */
@@ -46,7 +47,7 @@ static int fake_read(struct unit *u, struct cells *c)
 
 	__atomic_store_n(&f->reads, f->reads + 1, __ATOMIC_RELAXED);
 	if (f->dies_at && f->reads >= f->dies_at)
-		return -ENODEV;
+		return f->dies_of ? -f->dies_of : -ENODEV;
 	if (f->slow_read && f->reads >= f->slow_read && f->reads <= f->slow_read + f->slow_more) {
 		struct timespec t = { .tv_sec = (time_t)(f->slow_ns / 1000000000u),
 				      .tv_nsec = (long)(f->slow_ns % 1000000000u) };
@@ -784,6 +785,38 @@ static void a_dead_unit_costs_itself_only(void **state)
 	finish(&f);
 }
 
+/* Not there any more, it counts nothing; what cannot be read may count on, and a sum lacks it. */
+static void a_dead_unit_says_why(void **state)
+{
+	static const struct {
+		int err;
+		uint16_t reason;
+	} row[] = { { ENXIO, PM_REASON_GONE },
+		    { ENOENT, PM_REASON_GONE },
+		    { ESRCH, PM_REASON_GONE },
+		    { EIO, PM_REASON_ERRNO + EIO },
+		    { ETIMEDOUT, PM_REASON_ERRNO + ETIMEDOUT } };
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(row) / sizeof(*row); k++) {
+		struct fixture f;
+		struct ring_buf *b;
+
+		build(&f, 1);
+		f.unit[0].dies_at = 1;
+		f.unit[0].dies_of = row[k].err;
+		start(&f, 1000000, false, 1 << 20);
+		begin(&f, 3);
+		wait_end(&f);
+		b = take(&f);
+		assert_non_null(b);
+		for (uint32_t i = 0; i < f.ring.rows.n; i++)
+			assert_int_equal(b->group[0].status[2 * b->group[0].stride + i], row[k].reason);
+		ring_give_back(&f.ring, b);
+		finish(&f);
+	}
+}
+
 static void rare_units_are_absent_between(void **state)
 {
 	struct fixture f;
@@ -968,6 +1001,7 @@ int main(void)
 		cmocka_unit_test(a_last_sample_that_does_not_come_is_read),
 		cmocka_unit_test(what_finds_no_buffer_is_dropped_and_counted),
 		cmocka_unit_test(a_dead_unit_costs_itself_only),
+		cmocka_unit_test(a_dead_unit_says_why),
 		cmocka_unit_test(rare_units_are_absent_between),
 		cmocka_unit_test(a_suspend_is_seen_at_its_row),
 		cmocka_unit_test(offline_cpus_are_not_read),
