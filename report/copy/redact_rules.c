@@ -530,9 +530,7 @@ static int on_text(void *ctx, const struct pm_counter *c, struct pm_value *v)
 		return clean_value(r, v, true);
 	/* A change of name, and back, remains visible. */
 	to = redact_name(r, "text", v->str.data);
-	if (!to)
-		return -ENOMEM;
-	name = pm_text(to);
+	name = to ? pm_text(to) : (struct pm_value){ 0 };
 	if (!name.str.data)
 		return -ENOMEM;
 	pm_value_release(v);
