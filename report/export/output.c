@@ -22,11 +22,10 @@ int output_count(struct output_total *t, const void *data, size_t len, struct er
 	t->lines += lines;
 	if (t->bytes - COUNT_FROM <= t->lines * (LINE_MOST + (uint64_t)t->columns * COLUMN_MOST))
 		return 0;
-	return error_set(
-		e, E2BIG,
-		"refused after %llu MiB: texts of this recording are so long that printing them again and again "
-		"has no end; choose what to print",
-		(unsigned long long)(t->bytes >> 20));
+	return error_set(e, E2BIG,
+			 "stopped after %llu MiB: this recording has texts so long that its output would hardly end; "
+			 "choose what to print",
+			 (unsigned long long)(t->bytes >> 20));
 }
 
 int output_flush(struct output *out)

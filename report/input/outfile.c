@@ -205,7 +205,7 @@ int outfile_publish(struct outfile *o, struct error *e)
 	if ((err == EINVAL || err == ENOSYS) && flags)
 		err = rename(o->temporary, o->place) ? errno : 0;
 	if (err == EEXIST)
-		return error_set(e, EEXIST, "'%s' was made meanwhile; --overwrite replaces it", o->path);
+		return error_set(e, EEXIST, "'%s' appeared while this command ran; --overwrite replaces it", o->path);
 	if (err)
 		return error_sys(e, err, "%s", o->path);
 	free(o->temporary);
