@@ -1,0 +1,15 @@
+about("Two EPYC sockets: all cores together draw more than one package, which a tool put beside them",
+      "https://github.com/cyring/CoreFreq/issues/359", start="right")
+cpus("0 1 | 2 3")
+processor("amd", 0x17, 0x31)
+msr(0x10, 1000, rate="1.0t")
+msr(0xC0010299, 0xA1003)
+msr(0xC001029A, 0, width=32)
+msr(0xC001029B, 0, width=32)
+record("--sources=msr")
+step({0xC001029B: 21 * 65536, 0xC001029A: 7 * 65536}, .3)
+for package in 0, 1:
+    expect("--Joules", "pkg_j", f"package {package}", 21, "its register")
+    expect("--Joules --per-package", "cor_j", f"package {package}", 14, "its two cores, less than the package")
+expect("--Joules", "pkg_j", "system", 42, "both")
+expect("--Joules", "cor_j", "system", 28, "four cores, less than both packages")

@@ -1,0 +1,10 @@
+about("Avoton (C2000): energy counts in 2^-16 J, though the manual says 2^16 uJ: 10 kW for less than 10 W",
+      "https://github.com/powercap/raplcap/issues/13", start="right")
+cpus("0 1")
+processor("intel", 6, 0x4D)
+msr(0x10, 1000, rate="1.0t")
+msr(0x606, 0xA1003)
+msr(0x611, 0, width=32)
+record("--sources=msr")
+step({0x611: 6 * 65536}, .3)
+expect("--Joules", "pkg_j", "system", 6, "2^-16 J a count")

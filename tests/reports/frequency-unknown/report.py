@@ -1,0 +1,11 @@
+about("A CPU whose driver cannot tell its frequency any more writes <unknown>", "https://github.com/MatthiasSchinzel/sysmon/issues/14", start="right")
+cpus("2")
+for c, khz in enumerate((1500000, 1200000)):
+    put(f"{CPU}/cpu{c}/cpufreq/scaling_cur_freq", khz)
+record("--sources=cpufreq")
+step({})
+step({f"{CPU}/cpu1/cpufreq/scaling_cur_freq": "<unknown>"})
+step({f"{CPU}/cpu1/cpufreq/scaling_cur_freq": 0})
+expect("--show=MHz", "mhz", "cpu cpu 0", 1500, "known")
+expect("--show=MHz", "mhz", "cpu cpu 1", [1200, "format", "suspect"], "not 0, which would be a stopped clock")
+expect("--show=MHz", "mhz", "system", [1350, *[Value(1500, status="partial")] * 2], "the mean of those that are known, and the second is not")

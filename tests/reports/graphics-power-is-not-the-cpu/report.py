@@ -1,0 +1,11 @@
+about("An APU whose graphics show 12 mW beside a package of 20 W: a tool took the first power sensor for the CPU's",
+      ("https://github.com/flightlessmango/MangoHud/issues/1874", "https://github.com/flightlessmango/MangoHud/pull/2042"), start="right")
+cpus("4")
+hwmon(0, "amdgpu", power1_average=12000, power1_label="PPT")
+hwmon(1, "zenpower", power1_input=41_000_000, power1_label="RAPL_P_Package")
+zone("intel-rapl:0", "package-0", 0)
+record("--sources=hwmon,powercap")
+step({"sys/class/powercap/intel-rapl:0/energy_uj": 20_000_000}, 1.05)
+expect("--Joules --show=Pkg_J", "pkg_j", "system", 20, "the zone of the package")
+expect("--per-device --show=sensor.watt", "sensor.watt", "device amdgpu/PPT", .012, "the graphics, under its name")
+expect("--per-device --show=sensor.watt", "sensor.watt", "device zenpower/RAPL_P_Package", 41, "another driver's idea of it, under its name")

@@ -1,0 +1,10 @@
+about("A virtual machine, which has no zones of powercap and no registers; a tool showed 0 W",
+      "https://github.com/kostya/benchmarks/issues/407", start="right")
+cpus("4")
+stat = lambda user, idle: "cpu 4 0 0 4 0 0 0 0 0 0\n" + "".join(f"cpu{c} {user} 0 0 {idle} 0 0 0 0 0 0\n" for c in range(4))
+put("proc/stat", stat(1, 1))
+record("--sources=-perf,-tasks,-filesystems")
+step({"proc/stat": stat(11, 31)})
+expect("--show=PkgWatt,Util%", "pkgwatt", "system", None, "no power is known, which is not 0 W")
+prints("pmrep --show=PkgWatt,Util% {rec}", r"PkgWatt.*this recording does not have", "who asks for it is told")
+expect("--show=PkgWatt,Util%", "util", "system", 25, "10 of 40 ticks: the rest is measured all the same")

@@ -1,0 +1,13 @@
+about("Two EPYC 7402: a 32-bit counter of one socket wraps, and 51,800 W were shown",
+      "https://github.com/openhardwaremonitor/openhardwaremonitor/issues/1593", start="right")
+cpus("0 1 | 2 3")
+processor("amd", 0x17, 0x31)
+msr(0x10, 1000, rate="1.0t")
+msr(0xC0010299, 0xA1003)
+msr(0xC001029A, 0, width=32)
+msr(0xC001029B, 2**32 - 10 * 65536, "0-1")
+msr(0xC001029B, 7 * 65536, "2-3")
+record("--sources=msr")
+step({(0xC001029B, "0-1"): 15 * 65536, (0xC001029B, "2-3"): 27 * 65536}, .3)
+expect("--Joules", "pkg_j", "package 0", 25, "10 J up to 2^32, 15 J behind it")
+expect("--Joules", "pkg_j", "package 1", 20, "27 - 7 J")

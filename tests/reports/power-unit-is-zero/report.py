@@ -1,0 +1,12 @@
+about("Raphael (7950X): the power unit in the register of units is 2^0 W, and the energy unit 2^-16 J",
+      ("https://github.com/amd/amd_energy/issues/9", "https://github.com/flightlessmango/MangoHud/issues/1390"), start="right")
+cpus("0,2 1,3")
+processor("amd", 0x19, 0x61)
+msr(0x10, 1000, rate="1.0t")
+msr(0xC0010299, 0xA1000)
+msr(0xC001029A, 0, width=32)
+msr(0xC001029B, 0, width=32)
+record("--sources=msr")
+step({0xC001029B: 12 * 65536, 0xC001029A: 3 * 65536}, .3)
+expect("--Joules", "pkg_j", "system", 12, "bits 12:8 alone count for energy")
+expect("--Joules", "cor_j", "system", 6, "two cores")

@@ -1,0 +1,13 @@
+about("The first CPU is in package 1, as on a dual X5560",
+      "https://github.com/RRZE-HPC/likwid/issues/558", start="right")
+cpus("0,8 2,10 4,12 6,14 | 1,9 3,11 5,13 7,15", packages=[1, 0])
+zone("intel-rapl:0", "package-1", 0)
+zone("intel-rapl:1", "package-0", 0)
+stat = lambda step: "cpu 0 0 0 0 0 0 0 0 0 0\n" + "".join(f"cpu{c} {step * 2 * (c + 5)} 0 0 {step * (90 - 2 * c)} 0 0 0 0 0 0\n" for c in range(16))
+put("proc/stat", stat(1))
+record("--sources=powercap,stat")
+step({"sys/class/powercap/intel-rapl:0/energy_uj": 7_000_000, "sys/class/powercap/intel-rapl:1/energy_uj": 5_000_000, "proc/stat": stat(2)}, .2)
+expect("--Joules", "pkg_j", "package 1", 7, "the zone's name says the package")
+expect("--Joules", "pkg_j", "package 0", 5, "the zone's name says the package")
+expect("--show=Util%", "util", "cpu package 1 cpu 0", 10, "CPU 0 is in package 1")
+expect("--show=Util%", "util", "cpu package 0 cpu 1", 12, "CPU 1 is in package 0")

@@ -1,0 +1,11 @@
+about("A reading of the temperature without the bit that says it is valid",
+      "https://github.com/cyring/CoreFreq/issues/134", start="right")
+cpus("2")
+processor("intel", 6, 0x2A)
+msr(0x10, 1000, rate="1.0t")
+msr(0x1A2, 100 << 16)
+msr(0x19C, 1 << 31 | 45 << 16)
+record("--sources=msr")
+step({(0x19C, 1): 0}, .1)
+expect("--show=CoreTmp", "core.temp", "core core 0", 55, "valid")
+expect("--show=CoreTmp", "core.temp", "core core 1", "suspect", "bit 31 is 0: not 100 degrees")

@@ -1,0 +1,16 @@
+about("Now and then a thermal zone reads -650,788.984 degrees, and another -274 while it is off",
+      ("https://github.com/raspberrypi/firmware/issues/133", "https://github.com/prometheus-community/windows_exporter/issues/495"),
+      start="wrong: -650,788.984 and -274 `ok`", repaired="what is below absolute zero is `suspect`")
+cpus("1")
+zone0, zone1 = (f"sys/class/thermal/thermal_zone{k}" for k in (0, 1))
+put(f"{zone0}/type", "cpu-thermal")
+put(f"{zone0}/temp", 47000)
+put(f"{zone1}/type", "wifi")
+put(f"{zone1}/temp", 41000)
+record("--sources=thermal")
+step({f"{zone0}/temp": -650788984}, 1.1)
+step({f"{zone0}/temp": 48000, f"{zone1}/temp": -274000}, 1.1)
+step({f"{zone0}/temp": 46000, f"{zone1}/temp": 42000}, 1.1)
+expect("--show=thermal.temp", "thermal.temp", "device cpu-thermal", ["suspect", 48, 46], "nothing is colder than -273.15")
+expect("--show=thermal.temp", "thermal.temp", "device wifi", [41, "suspect", 42], "nothing is colder than -273.15")
+expect("--show=Temp --total", "temp", "system", Between(48, 48, status="partial"), "the highest that was")

@@ -1,0 +1,17 @@
+about("Two sockets in one NUMA node, and core 0 in each", ("https://github.com/google/cadvisor/pull/2799",
+      "https://github.com/sched-ext/scx/pull/1397"), start="right")
+cpus("0,1 | 2,3")
+put("sys/devices/system/node/online", "0")
+put("sys/devices/system/node/node0/cpulist", "0-3")
+stat = lambda *user: "cpu 0 0 0 0 0 0 0 0 0 0\n" + "".join(f"cpu{c} {u} 0 0 {100 - u} 0 0 0 0 0 0\n" for c, u in enumerate(user))
+put("proc/stat", stat(0, 0, 0, 0).replace(" 100 ", " 0 "))
+record("--sources=stat")
+step({"proc/stat": stat(10, 20, 30, 60)})
+info("topology.cores", 2, "core 0 of package 0 is not core 0 of package 1")
+info("topology.packages", 2, "two sockets")
+info("topology.nodes", 1, "one node")
+info("topology.threads_per_core", 2, "CPUs 0 and 1 are one core, 2 and 3 the other")
+for package, share in (0, 15), (1, 45):
+    expect("--per-package --show=Util%", "util", f"package {package}", share, "its two threads")
+    expect("--per-core --show=Util%", "util", f"core package {package} core 0", share, "its two threads")
+expect("--per-node --show=Util%", "util", "node 0", 30, "120 of 400 ticks")

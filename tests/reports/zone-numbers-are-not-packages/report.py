@@ -1,0 +1,12 @@
+about("psys takes a number between the packages: package-1 is intel-rapl:2",
+      ("https://github.com/intel/powertelemetry/issues/3", "https://github.com/intel/powertelemetry/pull/10"), start="right")
+cpus("0 1 | 2 3")
+zone("intel-rapl:0", "package-0", 0)
+zone("intel-rapl:1", "psys", 0)
+zone("intel-rapl:2", "package-1", 0)
+record("--sources=powercap")
+step({f"sys/class/powercap/intel-rapl:{k}/energy_uj": j * 10**6 for k, j in enumerate((10, 100, 20))}, .2)
+expect("--Joules", "pkg_j", "package 0", 10, "the name says the package, not the number of the zone")
+expect("--Joules", "pkg_j", "package 1", 20, "the name says the package, not the number of the zone")
+expect("--Joules", "pkg_j", "system", 30, "two packages; the platform is none")
+expect("--Joules", "sys_j", "system", 100, "the platform")

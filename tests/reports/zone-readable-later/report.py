@@ -1,0 +1,13 @@
+about("Permission to read a package's energy comes while it is recorded, after another package's",
+      "https://github.com/hubblo-org/scaphandre/issues/147", start="right")
+cpus("0 1 | 2 3")
+zone("intel-rapl:0", "package-0", 0)
+zone("intel-rapl:1", "package-1", "x")
+e0, e1 = (f"sys/class/powercap/intel-rapl:{k}/energy_uj" for k in (0, 1))
+record("--sources=powercap")
+step({e0: 3_000_000}, .2)
+step({e0: 6_000_000, e1: 70_000_000_000}, .2)
+step({e0: 9_000_000, e1: 70_004_000_000}, .2)
+expect("--Joules --show=Pkg_J", "pkg_j", "package 0", [3, 3, 3], "its own")
+expect("--Joules --show=Pkg_J", "pkg_j", "package 1", ["format", "format", 4], "the first reading begins a difference, and is none")
+expect("--Joules --show=Pkg_J", "pkg_j", "system", ["format", "format", 7], "a sum without a package is none")
