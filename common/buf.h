@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* Before a declaration with an initializer: release(&variable) on every way out of its block. */
-#define SCOPED(release) __attribute__((cleanup(release)))
+#define SCOPED(release) __attribute__((cleanup(release), unused))
 
 /* For SCOPED: frees what a pointer of any type points to. */
 static inline void scoped_free(void *pointer)

@@ -245,25 +245,6 @@ struct statistics_estimate statistics_batch_means(const double *x, size_t n, siz
 	};
 }
 
-double statistics_autocorrelation_time(const double *x, size_t n)
-{
-	struct statistics_sample s = statistics_of(x, n);
-	double tau = 1;
-
-	if (n < 2 || !(s.variance > 0))
-		return 1;
-	for (size_t lag = 1; lag < n / 2; lag++) {
-		double sum = 0;
-
-		for (size_t i = 0; i + lag < n; i++)
-			sum += (x[i] - s.mean) * (x[i + lag] - s.mean);
-		tau += 2 * sum / (s.variance * (double)(n - 1));
-		if ((double)lag >= 5 * tau)
-			break;
-	}
-	return tau > 1 ? tau : 1;
-}
-
 uint64_t statistics_random(struct statistics_random *r)
 {
 	r->state ^= r->state >> 12;

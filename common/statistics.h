@@ -1,6 +1,6 @@
 /*
  * Statistics of small samples: Student's t, Welch's comparison of two means, the exact rank sum test, the false
- * discovery rate, and the worth of autocorrelated series.
+ * discovery rate, and the error of the mean of a series.
  *
  * Callers leave out missing values. A result that is not defined for its input, such as the variance of one value, is
  * NaN.
@@ -48,9 +48,6 @@ int statistics_false_discovery(const double *p, double *q, size_t n);
 /* The mean of a series, and its standard error by `batches` batch means (ten: Schmeiser 1982). With n < 2 * batches
  * every value is a batch. df is the number of batches less one. */
 struct statistics_estimate statistics_batch_means(const double *x, size_t n, size_t batches);
-/* Integrated autocorrelation time in samples, at least 1 (Sokal's automatic window, c = 5); 1 for a constant series.
- * A series of n samples is worth n divided by it. */
-double statistics_autocorrelation_time(const double *x, size_t n);
 
 /* Pseudorandom numbers that are the same everywhere (xorshift64*), so that results are repeatable. */
 struct statistics_random {

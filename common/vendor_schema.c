@@ -378,10 +378,3 @@ struct json *vendor_json_convert(struct json *j, const char *pmu, struct error *
 	error_set(e, ENOMEM, "out of memory");
 	return NULL;
 }
-
-struct json *vendor_json_load(const char *path, const char *pmu, struct error *e)
-{
-	struct json *j = json_load(path, e);
-
-	return j ? vendor_json_convert(j, pmu, e) : NULL;
-}

@@ -7,10 +7,9 @@
 
 #include "common/json.h"
 
-/* Reads a file. Objects in perf's schema, or an unknown one, stay as they are. `pmu` ("cpu_atom") is the PMU of the
- * kind of cores that the file is for, if the file does not say it; or NULL. NULL on error. */
-struct json *vendor_json_load(const char *path, const char *pmu, struct error *e);
-/* The same for a file that was read; takes ownership of `j`. */
+/* Takes ownership of a file that was read. Objects in perf's schema, or an unknown one, stay as they are. `pmu`
+ * ("cpu_atom") is the PMU of the kind of cores that the file is for, if the file does not say it; or NULL. NULL
+ * without memory. */
 struct json *vendor_json_convert(struct json *j, const char *pmu, struct error *e);
 /* The pattern of MIDR_EL1 that a file of Arm is for, from the file before conversion; `pattern` has at least 32
  * bytes. False for other files. */

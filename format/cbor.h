@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "format/rule.h"
 #include "format/value.h"
 
 enum cbor_major {
@@ -62,7 +63,8 @@ void cbor_field_ranges(struct cbor_fields *f, uint32_t key, const uint32_t *id, 
 /* A cursor. After the first failure, which `err` keeps, every call returns 0 and cbor_peek() CBOR_END. */
 struct cbor {
 	const uint8_t *at, *end;
-	int err; /* 0, -EBADMSG, or -ENOMEM from the two functions that allocate */
+	int err;            /* 0, -EBADMSG, or -ENOMEM from the two functions that allocate */
+	unsigned char rule; /* enum pm_rule: what the first failure broke */
 };
 
 static inline struct cbor cbor_over(const void *data, size_t len)
@@ -86,8 +88,8 @@ uint64_t cbor_tag(struct cbor *c);
 void cbor_skip(struct cbor *c);
 /* Fails if bytes are left. Returns err. */
 int cbor_finish(struct cbor *c);
-/* Marks the input as malformed. */
-void cbor_fail(struct cbor *c);
+/* Marks the input as malformed: it breaks this rule. */
+void cbor_fail(struct cbor *c, enum pm_rule rule);
 
 /* Walks a map with unsigned keys up to CBOR_KEY_MAX in any order; duplicate keys fail.
  *   cbor_map(c, &m); while (cbor_next(c, &m)) switch (m.key) { ... default: cbor_skip(c); }

@@ -20,10 +20,11 @@ struct pm_clocks {
 };
 
 enum pm_snapshot_flags {
-	PM_SNAPSHOT_TICK = 0,        /* at its tick */
-	PM_SNAPSHOT_FORCED = 1 << 0, /* requested by signal, newline or control */
-	PM_SNAPSHOT_FIRST = 1 << 1,  /* first of a segment: no difference to the previous one */
-	PM_SNAPSHOT_LAST = 1 << 2,   /* last of a segment */
+	PM_SNAPSHOT_TICK = 0,         /* at its tick */
+	PM_SNAPSHOT_FORCED = 1 << 0,  /* requested by signal, newline or control */
+	PM_SNAPSHOT_FIRST = 1 << 1,   /* first of a segment: no difference to the previous one */
+	PM_SNAPSHOT_LAST = 1 << 2,    /* last of a segment */
+	PM_SNAPSHOT_BETWEEN = 1 << 3, /* taken before counters could wrap: no interval of the user's ends with it */
 };
 
 struct pm_chunk_group {

@@ -55,8 +55,9 @@ static uint32_t le32(const uint8_t *p)
 	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-int pm_zstd_compress_with(struct pm_zstd *z, const void *known, size_t known_len, const void *in, size_t len,
-			  int level, struct buf *out)
+/* With a prefix that both sides know; NULL and 0: none. */
+static int compress_with(struct pm_zstd *z, const void *known, size_t known_len, const void *in, size_t len,
+			 int level, struct buf *out)
 {
 	size_t bound = ZSTD_compressBound(len), n;
 
@@ -73,7 +74,7 @@ int pm_zstd_compress_with(struct pm_zstd *z, const void *known, size_t known_len
 
 int pm_zstd_compress(struct pm_zstd *z, const void *in, size_t len, int level, struct buf *out)
 {
-	return pm_zstd_compress_with(z, NULL, 0, in, len, level, out);
+	return compress_with(z, NULL, 0, in, len, level, out);
 }
 
 /* 0 or an error of zstd. */
@@ -110,7 +111,7 @@ int pm_zstd_compress_known(struct pm_zstd *z, const void *in, size_t len, struct
 	size_t n, bound = ZSTD_compressBound(len), known = (size_t)(pm_dictionary_end - pm_dictionary);
 
 	if (len > KNOWN_MOST)
-		return pm_zstd_compress_with(z, pm_dictionary, known, in, len, KNOWN_LEVEL, out);
+		return compress_with(z, pm_dictionary, known, in, len, KNOWN_LEVEL, out);
 	if ((!z->known && pm_zstd_warm(z)) || buf_reserve(out, bound))
 		return -ENOMEM;
 	n = know(z->known);
@@ -122,8 +123,8 @@ int pm_zstd_compress_known(struct pm_zstd *z, const void *in, size_t len, struct
 	return 0;
 }
 
-int pm_zstd_decompress_with(struct pm_zstd *z, const void *known, size_t known_len, const void *in, size_t len,
-			    size_t raw_len, struct buf *out)
+static int decompress_with(struct pm_zstd *z, const void *known, size_t known_len, const void *in, size_t len,
+			   size_t raw_len, struct buf *out)
 {
 	uint8_t nothing;
 	size_t n;
@@ -151,13 +152,12 @@ int pm_zstd_decompress_with(struct pm_zstd *z, const void *known, size_t known_l
 
 int pm_zstd_decompress(struct pm_zstd *z, const void *in, size_t len, size_t raw_len, struct buf *out)
 {
-	return pm_zstd_decompress_with(z, NULL, 0, in, len, raw_len, out);
+	return decompress_with(z, NULL, 0, in, len, raw_len, out);
 }
 
 int pm_zstd_decompress_known(struct pm_zstd *z, const void *in, size_t len, size_t raw_len, struct buf *out)
 {
-	return pm_zstd_decompress_with(z, pm_dictionary, (size_t)(pm_dictionary_end - pm_dictionary), in, len,
-				       raw_len, out);
+	return decompress_with(z, pm_dictionary, (size_t)(pm_dictionary_end - pm_dictionary), in, len, raw_len, out);
 }
 
 struct pm_zstd_stream *pm_zstd_stream_new(void)

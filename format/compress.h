@@ -20,11 +20,6 @@ int pm_zstd_compress_known(struct pm_zstd *z, const void *in, size_t len, struct
 /* Takes now the memory that repetitions need, and gives back what other uses took. 0 or -ENOMEM. */
 int pm_zstd_warm(struct pm_zstd *z);
 int pm_zstd_decompress_known(struct pm_zstd *z, const void *in, size_t len, size_t raw_len, struct buf *out);
-/* The same with a prefix that both sides know; NULL and 0: none. */
-int pm_zstd_compress_with(struct pm_zstd *z, const void *known, size_t known_len, const void *in, size_t len,
-			  int level, struct buf *out);
-int pm_zstd_decompress_with(struct pm_zstd *z, const void *known, size_t known_len, const void *in, size_t len,
-			    size_t raw_len, struct buf *out);
 extern const unsigned char pm_dictionary[], pm_dictionary_end[];
 /* Appends the `raw_len` bytes of the frame. The input must be one frame that declares this size; callers first
  * compare raw_len with format/limits.h, which bounds the memory. 0, or -EBADMSG or -ENOMEM with `out` unchanged. */

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "common/buf.h"
+#include "format/cbor.h"
 #include "format/model.h"
+#include "format/rule.h"
 
 /* Items [from, to) of one list of the model. */
 struct span {
@@ -46,12 +48,22 @@ struct definitions_seen {
 	uint32_t *group;       /* owned: ids of the groups of the last body that continue others, in its order */
 	uint32_t n_groups;
 	struct buf *newer; /* borrowed, may be NULL: see newer_note() */
+	enum pm_rule rule; /* what the last body broke, if it was -EBADMSG */
 };
 /* Adds a line about what this version cannot read, unless it is there or there are many. */
 void newer_note(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void definitions_seen_release(struct definitions_seen *s);
 int decode_definitions(struct pm_model *m, unsigned type, const void *body, size_t len, struct definitions_seen *seen,
 		       unsigned *parts);
-/* The events of a body, one after the other: each is the caller's to release. 0, -EBADMSG, -ENOMEM, or what `take`
- * returns. */
-int decode_events(const void *body, size_t len, int (*take)(void *ctx, struct pm_event *e), void *ctx);
+/* The events of a body, one after the other: each is the caller's to release. 0, -EBADMSG with *rule, -ENOMEM, or
+ * what `take` returns. */
+int decode_events(const void *body, size_t len, int (*take)(void *ctx, struct pm_event *e), void *ctx,
+		  enum pm_rule *rule);
+
+#define ATTRS_DEPTH CBOR_ATTRS_DEPTH
+
+/* What the fields of definitions and heads of chunks consist of; a malformed field sets the error of the decoder. A
+ * number up to max; 0 after an error. */
+uint32_t take_u32(struct cbor *c, uint32_t max);
+/* A C string: a NUL inside would hide what follows it. Frees what *out held; the caller owns what it holds now. */
+void take_text(struct cbor *c, char **out);

@@ -1,12 +1,18 @@
 #include "format/model.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/array.h"
+#include "common/names.h"
+#include "common/parse.h"
 #include "format/limits.h"
 #include "format/model_private.h"
+
+static uint64_t model_map_size(const struct pm_map *m);
 
 static char *copy_text(const char *text)
 {
@@ -48,6 +54,42 @@ void pm_topology_release(struct pm_topology *t)
 	*t = (struct pm_topology){ 0 };
 }
 
+static void model_ids_release(struct model_ids *ids)
+{
+	free(ids->place);
+	free(ids->spare);
+	free(ids->retired);
+	*ids = (struct model_ids){ 0 };
+}
+
+struct model_texts {
+	struct model_texts *older;
+	size_t used, cap;
+	char data[];
+};
+
+static void model_counters_release(struct pm_model *m)
+{
+	/* The last counter of those that share attributes frees them. */
+	for (uint32_t i = 0; i < m->n_counters; i++)
+		if (i + 1 == m->n_counters || m->counter[i].attrs.field != m->counter[i + 1].attrs.field)
+			pm_map_release(&m->counter[i].attrs);
+	free(m->counter);
+	if (!m->caps)
+		return;
+	free(m->caps->counter_slot);
+	for (struct model_texts *t = m->caps->texts, *older; t; t = older) {
+		older = t->older;
+		free(t);
+	}
+}
+
+static void model_instance_release(struct pm_instance *i)
+{
+	pm_map_release(&i->attrs);
+	*i = (struct pm_instance){ 0 };
+}
+
 void pm_model_release(struct pm_model *m)
 {
 	pm_map_release(&m->header);
@@ -81,6 +123,35 @@ void pm_model_release(struct pm_model *m)
 		free(m->caps);
 	}
 	*m = (struct pm_model){ 0 };
+}
+
+/* NULL without memory. */
+static struct pm_model_caps *model_caps(struct pm_model *m)
+{
+	if (!m->caps)
+		m->caps = calloc(1, sizeof(*m->caps));
+	return m->caps;
+}
+
+/* -E2BIG when the model would grow beyond PM_MAX_MODEL, else 0 and counted. */
+static int model_account(struct pm_model *m, uint64_t bytes)
+{
+	struct pm_model_caps *caps = model_caps(m);
+
+	if (!caps)
+		return -ENOMEM;
+	if (bytes > PM_MAX_MODEL - caps->bytes)
+		return -E2BIG;
+	caps->bytes += bytes;
+	return 0;
+}
+
+/* The same, and room for one more in a list of the model, or -E2BIG beyond `max`. */
+static int model_grow(struct pm_model *m, void *array, uint32_t n, uint32_t max, size_t size, uint64_t bytes)
+{
+	int err = model_account(m, bytes);
+
+	return err ? err : n >= max ? -E2BIG : array_room(array, n, size);
 }
 
 int64_t model_append_string(struct pm_model *m, const void *data, size_t len, bool bytes)
@@ -121,6 +192,35 @@ int64_t pm_model_add_string(struct pm_model *m, const void *data, size_t len, bo
 	if (err)
 		pm_value_release(&m->string[--m->n_strings]);
 	return err ? err : id;
+}
+
+/* Bytes that a value or map holds outside itself. */
+static uint64_t model_value_size(const struct pm_value *v)
+{
+	uint64_t size = 0;
+
+	switch (v->kind) {
+	case PM_VALUE_TEXT:
+	case PM_VALUE_BYTES:
+		return v->str.len + 24;
+	case PM_VALUE_ARRAY:
+		for (uint32_t i = 0; i < v->array.n; i++)
+			size += sizeof(*v) + model_value_size(&v->array.item[i]);
+		return size;
+	case PM_VALUE_MAP:
+		return model_map_size(&v->map);
+	default:
+		return 0;
+	}
+}
+
+static uint64_t model_map_size(const struct pm_map *m)
+{
+	uint64_t size = 0;
+
+	for (uint32_t i = 0; i < m->n; i++)
+		size += sizeof(m->field[i]) + model_value_size(&m->field[i].value);
+	return size;
 }
 
 int pm_model_add_pmu(struct pm_model *m, const struct pm_pmu *p)
@@ -193,4 +293,1071 @@ const struct pm_cpu *pm_topology_cpu(const struct pm_topology *t, uint32_t cpu)
 	size_t at = ARRAY_PLACE(t->n, i, t->cpu[i].cpu < cpu);
 
 	return at < t->n && t->cpu[at].cpu == cpu ? &t->cpu[at] : NULL;
+}
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *const kinds[] = {
+	[PM_SYSTEM] = "system", [PM_PACKAGE] = "package", [PM_DIE] = "die",       [PM_CLUSTER] = "cluster",
+	[PM_CACHE] = "cache",   [PM_NODE] = "node",       [PM_CORE] = "core",     [PM_CPU] = "cpu",
+	[PM_PMU] = "pmu",       [PM_TASK] = "task",       [PM_CGROUP] = "cgroup", [PM_DEVICE] = "device",
+};
+
+static const char *const types[] = {
+	[PM_U64] = "u64", [PM_S64] = "s64", [PM_F64] = "f64", [PM_TEXT] = "text", [PM_BYTES] = "bytes",
+};
+
+static const char *const semantics_words[] = {
+	[PM_CUMULATIVE] = "cumulative", [PM_DELTA] = "delta",       [PM_GAUGE] = "gauge", [PM_PEAK] = "peak",
+	[PM_STATE] = "state",           [PM_BITFIELD] = "bitfield",
+};
+
+static const char *const aggregations[] = {
+	[PM_AGG_SUM] = "sum", [PM_AGG_MEAN] = "mean",   [PM_AGG_MAX] = "max",
+	[PM_AGG_MIN] = "min", [PM_AGG_FIRST] = "first", [PM_AGG_NONE] = "none",
+};
+
+/* clang-format off */
+static const char *const events[] = {
+	[PM_EVENT_MARKER] = "marker",           [PM_EVENT_CPU_ONLINE] = "cpu-online",
+	[PM_EVENT_CPU_OFFLINE] = "cpu-offline", [PM_EVENT_LOST] = "lost",
+	[PM_EVENT_CLOCK_STEP] = "clock-step",   [PM_EVENT_SUSPEND] = "suspend",
+	[PM_EVENT_ENABLE] = "enable",           [PM_EVENT_DISABLE] = "disable",
+	[PM_EVENT_CHILD_START] = "child-start", [PM_EVENT_CHILD_EXIT] = "child-exit",
+	[PM_EVENT_FAILED] = "failed",           [PM_EVENT_RUN_START] = "run-start",
+	[PM_EVENT_RUN_END] = "run-end",         [PM_EVENT_GONE] = "gone",
+	[PM_EVENT_NOTE] = "note",
+};
+
+/* clang-format on */
+
+static const struct {
+	const char *name, *text;
+} reasons[] = {
+	[PM_OK] = { "ok", "there is a value" },
+	[PM_REASON_NOT_COUNTED] = { "not-counted", "the event never ran in the interval" },
+	[PM_REASON_NOT_SUPPORTED] = { "not-supported", "not supported by the kernel or the hardware" },
+	[PM_REASON_NO_PERMISSION] = { "no-permission", "permission was refused" },
+	[PM_REASON_OFFLINE] = { "offline", "its CPU was offline" },
+	[PM_REASON_MISSED] = { "missed", "the reader came too late for this snapshot" },
+	[PM_REASON_GONE] = { "gone", "the task, cgroup, device or file has ended" },
+	[PM_REASON_DROPPED] = { "dropped", "it was read, but lost before it was written" },
+	[PM_REASON_SUSPECT] = { "suspect", "the value cannot be what it claims to be" },
+	[PM_REASON_FORMAT] = { "format", "the kernel's text was not as expected" },
+	[PM_REASON_NOT_READ] = { "not-read", "it was not due in this snapshot" },
+	[PM_REASON_LEFT_OUT] = { "left-out", "it was recorded, and left out to make the file smaller" },
+	[PM_REASON_NEWER] = { "newer", "it was recorded in a way that this version is too old to read" },
+};
+
+static const char *word(const char *const *table, size_t n, unsigned i)
+{
+	return i < n ? table[i] : NULL;
+}
+
+const char *pm_kind_name(enum pm_kind kind)
+{
+	return word(kinds, COUNT(kinds), kind);
+}
+
+const char *pm_type_name(enum pm_type type)
+{
+	return word(types, COUNT(types), type);
+}
+
+const char *pm_semantics_name(enum pm_semantics semantics)
+{
+	return word(semantics_words, COUNT(semantics_words), semantics);
+}
+
+const char *pm_aggregation_name(enum pm_aggregation aggregation)
+{
+	return word(aggregations, COUNT(aggregations), aggregation);
+}
+
+const char *pm_event_name(enum pm_event_type type)
+{
+	return word(events, COUNT(events), type);
+}
+
+const char *pm_reason_name(uint16_t reason, char buf[static 16])
+{
+	if (reason < COUNT(reasons))
+		return reasons[reason].name;
+	if (reason > PM_REASON_ERRNO && reason < PM_REASON_ERRNO + 1000)
+		snprintf(buf, 16, "errno-%u", (unsigned)(reason - PM_REASON_ERRNO));
+	else
+		snprintf(buf, 16, "reason-%u", reason);
+	return buf;
+}
+
+const char *pm_reason_text(uint16_t reason)
+{
+	const char *text = NULL;
+
+	if (reason < COUNT(reasons))
+		return reasons[reason].text;
+	if (reason > PM_REASON_ERRNO && reason < PM_REASON_ERRNO + 1000)
+		text = strerrordesc_np(reason - PM_REASON_ERRNO);
+	return text ? text : "for a reason that this version does not know";
+}
+
+void pm_event_release(struct pm_event *e)
+{
+	pm_map_release(&e->attrs);
+	*e = (struct pm_event){ 0 };
+}
+
+static uint32_t id_at(const void *array, uint32_t place, size_t size)
+{
+	uint32_t id;
+
+	memcpy(&id, (const char *)array + place * size, sizeof(id));
+	return id;
+}
+
+static uint32_t place_of(const struct model_ids *ids, uint32_t id)
+{
+	return (uint32_t)(id * ids->secret >> 32) & (ids->places - 1);
+}
+
+static uint32_t *find_id(const struct model_ids *ids, const void *array, size_t size, uint32_t id)
+{
+	uint32_t mask = ids->places - 1;
+
+	for (uint32_t i = place_of(ids, id);; i = (i + 1) & mask) {
+		uint32_t *place = &ids->place[i];
+
+		if (!*place || id_at(array, *place - 1, size) == id)
+			return place;
+	}
+}
+
+/* The place of an id in the array; PM_NONE if it is not there. Items begin with their id. */
+static uint32_t model_ids_place(const struct model_ids *ids, const void *array, uint32_t n, size_t size, uint32_t id)
+{
+	uint32_t *place;
+
+	if (!id)
+		return PM_NONE;
+	if (id <= n && id_at(array, id - 1, size) == id)
+		return id - 1;
+	if (!ids->place)
+		return PM_NONE;
+	place = find_id(ids, array, size, id);
+	return *place ? *place - 1 : PM_NONE;
+}
+
+/* Builds a map of `n` items with room for as many more. */
+static int build(struct model_ids *ids, const void *array, uint32_t n, size_t size)
+{
+	uint32_t places = 64;
+
+	while (places / 4 < n)
+		places *= 2;
+	ids->secret = names_secret() | 1;
+	free(ids->place);
+	ids->place = calloc(places, sizeof(*ids->place));
+	ids->places = ids->place ? places : 0;
+	for (uint32_t i = 0; i < n && ids->place; i++)
+		*find_id(ids, array, size, id_at(array, i, size)) = i + 1;
+	return ids->place ? 0 : -ENOMEM;
+}
+
+/* The array grows at its end by an item with this id and gets a slot for it; -ENOMEM. Call before it is counted. */
+static int model_ids_add(struct model_ids *ids, const void *array, uint32_t n, size_t size, uint32_t id,
+			 uint32_t *slot)
+{
+	int err = 0;
+
+	if (!ids->place && id != n + 1)
+		err = build(ids, array, n, size);
+	else if (ids->place && n >= ids->places / 2)
+		err = build(ids, array, n, size);
+	/* Allocate now, so that giving a slot back cannot fail. */
+	if (!err)
+		err = array_hold(&ids->spare, &ids->spare_room, ids->slots + 1ull, sizeof(*ids->spare));
+	if (err)
+		return err;
+	*slot = ids->n_spare ? ids->spare[--ids->n_spare] : ids->slots++;
+	/* The item is stored behind the others before anyone looks it up. */
+	if (ids->place) {
+		uint32_t mask = ids->places - 1, i = place_of(ids, id);
+
+		while (ids->place[i])
+			i = (i + 1) & mask;
+		ids->place[i] = n + 1;
+	}
+	return 0;
+}
+
+static int model_ids_retire(struct model_ids *ids, uint32_t id)
+{
+	if (array_room(&ids->retired, ids->n_retired, sizeof(id)))
+		return -ENOMEM;
+	ids->retired[ids->n_retired++] = id;
+	return 0;
+}
+
+static void model_ids_give_back(struct model_ids *ids, uint32_t slot)
+{
+	ids->spare[ids->n_spare++] = slot;
+}
+
+/* Makes sure that items can be dropped; -ENOMEM. */
+static int model_ids_map(struct model_ids *ids, const void *array, uint32_t n, size_t size)
+{
+	return ids->place ? 0 : build(ids, array, n, size);
+}
+
+/* After items were dropped: nothing has retired. */
+static void model_ids_rebuild(struct model_ids *ids, const void *array, uint32_t n, size_t size)
+{
+	uint32_t mask = ids->places - 1;
+
+	ids->n_retired = ids->n_kept = 0;
+	memset(ids->place, 0, ids->places * sizeof(*ids->place));
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t k = place_of(ids, id_at(array, i, size));
+
+		while (ids->place[k])
+			k = (k + 1) & mask;
+		ids->place[k] = i + 1;
+	}
+}
+
+const struct pm_key_row pm_header_keys[] = {
+	{ PM_HEADER_TOOL, PM_VALUE_TEXT, "tool" },
+	{ PM_HEADER_FORMAT_MINOR, PM_VALUE_U64, "format_minor" },
+	{ PM_HEADER_COMPATIBLE, PM_VALUE_U64, "compatible" },
+	{ PM_HEADER_INCOMPATIBLE, PM_VALUE_U64, "incompatible" },
+	{ PM_HEADER_ARCH, PM_VALUE_TEXT, "arch" },
+	{ PM_HEADER_KERNEL, PM_VALUE_TEXT, "kernel" },
+	{ PM_HEADER_OS, PM_VALUE_TEXT, "os" },
+	{ PM_HEADER_CPU_VENDOR, PM_VALUE_TEXT, "cpu_vendor" },
+	{ PM_HEADER_CPU_MODEL, PM_VALUE_TEXT, "cpu_model" },
+	{ PM_HEADER_CPU_ID, PM_VALUE_TEXT, "cpu_id" },
+	{ PM_HEADER_MICROCODE, PM_VALUE_TEXT, "microcode" },
+	{ PM_HEADER_HYPERVISOR, PM_VALUE_TEXT, "hypervisor" },
+	{ PM_HEADER_INTERVAL, PM_VALUE_U64, "interval" },
+	{ PM_HEADER_CLOCK_COUNTER, PM_VALUE_TEXT, "clock_counter" },
+	{ PM_HEADER_CLOCK_COUNTER_HZ, PM_VALUE_U64, "clock_counter_hz" },
+	{ PM_HEADER_TICK_HZ, PM_VALUE_U64, "tick_hz" },
+	{ PM_HEADER_PAGE_SIZE, PM_VALUE_U64, "page_size" },
+	{ PM_HEADER_TARGET, PM_VALUE_TEXT, "target" },
+	{ PM_HEADER_PRIVACY, PM_VALUE_TEXT, "privacy" },
+	{ PM_HEADER_EMULATED, PM_VALUE_BOOL, "emulated" },
+	{ PM_HEADER_SOURCES, PM_VALUE_ARRAY, "sources" },
+	{ PM_HEADER_HISTORY, PM_VALUE_ARRAY, "history" },
+	{ PM_HEADER_MEMORY, PM_VALUE_U64, "memory" },
+	{ PM_HEADER_PARANOID, PM_VALUE_S64, "paranoid" },
+	{ PM_HEADER_NMI_WATCHDOG, PM_VALUE_U64, "nmi_watchdog" },
+	{ PM_HEADER_SCALED, PM_VALUE_BOOL, "scaled" },
+	{ PM_HEADER_CPUS, PM_VALUE_TEXT, "cpus" },
+	{ PM_HEADER_LITTLE_ENDIAN, PM_VALUE_BOOL, "little_endian" },
+	{ PM_HEADER_SMT, PM_VALUE_TEXT, "smt" },
+	{ PM_HEADER_RUNS, PM_VALUE_U64, "runs" },
+	{ PM_HEADER_METRICS, PM_VALUE_ARRAY, "metrics" },
+	{ PM_HEADER_REDACTED, PM_VALUE_ARRAY, "redacted" },
+	{ PM_HEADER_METRIC_WORDS, PM_VALUE_ARRAY, "metric_words" },
+	{ PM_HEADER_HOST, PM_VALUE_TEXT, "host" },
+	{ PM_HEADER_BOOT_ID, PM_VALUE_TEXT, "boot_id" },
+	{ PM_HEADER_PRODUCT, PM_VALUE_TEXT, "product" },
+	{ PM_HEADER_BIOS, PM_VALUE_TEXT, "bios" },
+	{ PM_HEADER_MACHINE_ID, PM_VALUE_TEXT, "machine_id" },
+	{ PM_HEADER_COMMAND, PM_VALUE_TEXT, "command" },
+	{ PM_HEADER_ARGUMENTS, PM_VALUE_ARRAY, "arguments" },
+	{ PM_HEADER_CMDLINE, PM_VALUE_TEXT, "cmdline" },
+	{ PM_HEADER_LABELS, PM_VALUE_ARRAY, "labels" },
+	{ PM_HEADER_USER, PM_VALUE_TEXT, "user" },
+	{ PM_HEADER_PMREC_ARGS, PM_VALUE_ARRAY, "pmrec_args" },
+	{ .key = 0 },
+};
+
+const struct pm_key_row pm_counter_keys[] = {
+	{ PM_COUNTER_HELP, PM_VALUE_TEXT, "help" },
+	{ PM_COUNTER_REQUESTED, PM_VALUE_BOOL, "requested" },
+	{ PM_COUNTER_FAMILY, PM_VALUE_TEXT, "family" },
+	{ PM_COUNTER_MEMBER, PM_VALUE_TEXT, "member" },
+	{ PM_COUNTER_FROM_ZERO, PM_VALUE_BOOL, "from_zero" },
+	{ PM_COUNTER_LANE, PM_VALUE_U64, "lane" },
+	{ PM_COUNTER_ABOVE, PM_VALUE_F64, "above" },
+	{ PM_COUNTER_UP_TO, PM_VALUE_F64, "up_to" },
+	{ PM_COUNTER_BOUND_UNIT, PM_VALUE_TEXT, "bound_unit" },
+	{ PM_COUNTER_PERF_ATTR, PM_VALUE_BYTES, "perf_attr" },
+	{ PM_COUNTER_PERF_PMU, PM_VALUE_TEXT, "perf_pmu" },
+	{ PM_COUNTER_PERF_EVENT, PM_VALUE_TEXT, "perf_event" },
+	{ PM_COUNTER_PERF_GROUP, PM_VALUE_U64, "perf_group" },
+	{ PM_COUNTER_PERF_POSITION, PM_VALUE_U64, "perf_position" },
+	{ PM_COUNTER_PERF_WEAK, PM_VALUE_BOOL, "perf_weak" },
+	{ PM_COUNTER_PERF_PINNED, PM_VALUE_BOOL, "perf_pinned" },
+	{ PM_COUNTER_PERF_PER_PKG, PM_VALUE_BOOL, "perf_per_pkg" },
+	{ PM_COUNTER_PERF_SNAPSHOT, PM_VALUE_BOOL, "perf_snapshot" },
+	{ PM_COUNTER_PERF_PERCORE, PM_VALUE_BOOL, "perf_percore" },
+	{ PM_COUNTER_PERF_WILDCARD, PM_VALUE_U64, "perf_wildcard" },
+	{ PM_COUNTER_PERF_METRIC_ID, PM_VALUE_TEXT, "perf_metric_id" },
+	{ PM_COUNTER_PERF_GROUP_NAME, PM_VALUE_TEXT, "perf_group_name" },
+	{ PM_COUNTER_PERF_USER_TEXT, PM_VALUE_TEXT, "perf_user_text" },
+	{ PM_COUNTER_PERF_PARSED, PM_VALUE_U64, "perf_parsed" },
+	{ PM_COUNTER_PERF_INVALID, PM_VALUE_U64, "perf_invalid" },
+	{ PM_COUNTER_PERF_BPF, PM_VALUE_TEXT, "perf_bpf" },
+	{ PM_COUNTER_ADDED, PM_VALUE_TEXT, "added" },
+	{ PM_COUNTER_ADD_FORMAT, PM_VALUE_TEXT, "add_format" },
+	{ PM_COUNTER_ADD_TYPE, PM_VALUE_TEXT, "add_type" },
+	{ PM_COUNTER_SHIFT, PM_VALUE_U64, "shift" },
+	{ PM_COUNTER_DEVICES, PM_VALUE_TEXT, "devices" },
+	{ PM_COUNTER_PERF_PROGRAM, PM_VALUE_TEXT, "perf_program" },
+	{ PM_COUNTER_PERF_FILTER, PM_VALUE_TEXT, "perf_filter" },
+	{ PM_COUNTER_PERF_CGROUP, PM_VALUE_TEXT, "perf_cgroup" },
+	{ .key = 0 },
+};
+
+const struct pm_key_row pm_instance_keys[] = {
+	{ PM_INSTANCE_NAME, PM_VALUE_TEXT, "name" },
+	{ PM_INSTANCE_CPUS, PM_VALUE_TEXT, "cpus" },
+	{ PM_INSTANCE_LEVEL, PM_VALUE_U64, "level" },
+	{ PM_INSTANCE_LAYER, PM_VALUE_U64, "layer" },
+	{ PM_INSTANCE_DEVICE_PATH, PM_VALUE_TEXT, "device_path" },
+	{ PM_INSTANCE_PID, PM_VALUE_U64, "pid" },
+	{ PM_INSTANCE_TID, PM_VALUE_U64, "tid" },
+	{ PM_INSTANCE_COMM, PM_VALUE_TEXT, "comm" },
+	{ PM_INSTANCE_CGROUP, PM_VALUE_TEXT, "cgroup" },
+	{ PM_INSTANCE_PARENT, PM_VALUE_U64, "parent" },
+	{ PM_INSTANCE_PARENT_COMM, PM_VALUE_TEXT, "parent_comm" },
+	{ PM_INSTANCE_ARGUMENTS, PM_VALUE_TEXT, "arguments" },
+	{ .key = 0 },
+};
+
+const struct pm_key_row pm_pmu_keys[] = {
+	{ PM_PMU_NAME, PM_VALUE_TEXT, "name" },
+	{ PM_PMU_TYPE, PM_VALUE_U64, "type" },
+	{ PM_PMU_IDENTIFIER, PM_VALUE_TEXT, "identifier" },
+	{ PM_PMU_CPUMASK, PM_VALUE_TEXT, "cpumask" },
+	{ PM_PMU_ASSOCIATED_CPUS, PM_VALUE_TEXT, "associated_cpus" },
+	{ PM_PMU_CPUS, PM_VALUE_TEXT, "cpus" },
+	{ PM_PMU_FORMATS, PM_VALUE_ARRAY, "formats" },
+	{ PM_PMU_EVENTS, PM_VALUE_ARRAY, "events" },
+	{ PM_PMU_CAPS, PM_VALUE_ARRAY, "caps" },
+	{ PM_PMU_FILES, PM_VALUE_ARRAY, "files" },
+	{ PM_PMU_COUNTERS, PM_VALUE_U64, "counters" },
+	{ PM_PMU_REFUSED, PM_VALUE_U64, "refused" },
+	{ .key = 0 },
+};
+
+const struct pm_key_row pm_event_keys[] = {
+	{ PM_EVENT_KEY_COUNT, PM_VALUE_U64, "count" },       { PM_EVENT_KEY_SINCE, PM_VALUE_U64, "since" },
+	{ PM_EVENT_KEY_CPU, PM_VALUE_U64, "cpu" },           { PM_EVENT_KEY_STEP, PM_VALUE_S64, "step" },
+	{ PM_EVENT_KEY_SOURCE, PM_VALUE_TEXT, "source" },    { PM_EVENT_KEY_REASON, PM_VALUE_U64, "reason" },
+	{ PM_EVENT_KEY_INSTANCE, PM_VALUE_U64, "instance" }, { PM_EVENT_KEY_RUN, PM_VALUE_U64, "run" },
+	{ PM_EVENT_KEY_EXIT, PM_VALUE_U64, "exit" },         { PM_EVENT_KEY_SIGNAL, PM_VALUE_U64, "signal" },
+	{ PM_EVENT_KEY_USER_NS, PM_VALUE_U64, "user_ns" },   { PM_EVENT_KEY_SYSTEM_NS, PM_VALUE_U64, "system_ns" },
+	{ PM_EVENT_KEY_MAXRSS, PM_VALUE_U64, "maxrss" },     { PM_EVENT_KEY_RUSAGE, PM_VALUE_ARRAY, "rusage" },
+	{ PM_EVENT_KEY_NOTE, PM_VALUE_TEXT, "note" },        { PM_EVENT_KEY_ELAPSED_NS, PM_VALUE_U64, "elapsed_ns" },
+	{ PM_EVENT_KEY_COUNTER, PM_VALUE_U64, "counter" },   { PM_EVENT_KEY_TEXT, PM_VALUE_TEXT, "text" },
+	{ PM_EVENT_KEY_PID, PM_VALUE_U64, "pid" },           { .key = 0 },
+};
+
+const struct pm_key_row *pm_key_find(const struct pm_key_row *rows, uint32_t key)
+{
+	for (; rows->key; rows++)
+		if (rows->key == key)
+			return rows;
+	return NULL;
+}
+
+void pm_config_release(struct pm_config *c)
+{
+	free(c->name);
+	cpulist_release(&c->instances);
+	pm_value_release(&c->value);
+	*c = (struct pm_config){ 0 };
+}
+
+int pm_config_copy(struct pm_config *to, const struct pm_config *from)
+{
+	int err;
+
+	*to = *from;
+	to->name = strdup(from->name);
+	to->instances = (struct cpulist){ 0 };
+	err = pm_value_copy(&to->value, &from->value);
+	if (!err)
+		err = to->name ? cpulist_copy(&to->instances, &from->instances) : -ENOMEM;
+	if (err)
+		pm_config_release(to);
+	return err;
+}
+
+static bool same_but_instances(const struct pm_config *a, const struct pm_config *b)
+{
+	return a->privacy == b->privacy && a->time_ns == b->time_ns && a->kind == b->kind && a->reason == b->reason &&
+	       !strcmp(a->name, b->name) && pm_value_equal(&a->value, &b->value);
+}
+
+static uint64_t hash_of(const struct pm_config *c)
+{
+	uint64_t h = names_mix(names_secret(), c->name, strlen(c->name));
+
+	h = names_mix(h, &c->time_ns, sizeof(c->time_ns));
+	h = names_mix(h, &c->kind, sizeof(c->kind));
+	h = names_mix(h, &c->reason, sizeof(c->reason));
+	if (c->value.kind == PM_VALUE_TEXT || c->value.kind == PM_VALUE_BYTES)
+		return names_mix(h, c->value.str.data, c->value.str.len);
+	if (c->value.kind == PM_VALUE_U64)
+		return names_mix(h, &c->value.u64, sizeof(c->value.u64));
+	if (c->value.kind == PM_VALUE_ARRAY)
+		for (uint32_t i = 0; i < c->value.array.n; i++)
+			if (c->value.array.item[i].kind == PM_VALUE_U64)
+				h = names_mix(h, &c->value.array.item[i].u64, sizeof(uint64_t));
+	return h;
+}
+
+/* The slot of an equal entry, or the free one for it. */
+static struct config_slot *find_config(const struct pm_model *m, const struct pm_config *c, uint64_t hash)
+{
+	const struct pm_model_caps *caps = m->caps;
+
+	for (uint32_t i = (uint32_t)hash & (caps->config_slots - 1);; i = (i + 1) & (caps->config_slots - 1)) {
+		struct config_slot *s = &caps->config_slot[i];
+
+		if (!s->index || (s->hash == hash && same_but_instances(&m->config[s->index - 1], c)))
+			return s;
+	}
+}
+
+static int grow_slots(struct pm_model_caps *caps)
+{
+	uint32_t slots = caps->config_slots ? caps->config_slots * 2 : 64;
+	struct config_slot *slot = calloc(slots, sizeof(*slot));
+
+	if (!slot)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < caps->config_slots; i++) {
+		uint32_t at = (uint32_t)caps->config_slot[i].hash & (slots - 1);
+
+		if (!caps->config_slot[i].index)
+			continue;
+		while (slot[at].index)
+			at = (at + 1) & (slots - 1);
+		slot[at] = caps->config_slot[i];
+	}
+	free(caps->config_slot);
+	caps->config_slot = slot;
+	caps->config_slots = slots;
+	return 0;
+}
+
+static int join(struct pm_model *m, struct cpulist *into, const struct cpulist *from)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		int err = 0;
+
+		if (cpulist_has(into, from->cpu[i]))
+			continue;
+		err = model_account(m, sizeof(*into->cpu));
+		if (!err)
+			err = cpulist_add(into, from->cpu[i]);
+		if (err)
+			return err;
+		m->caps->config_changes++;
+	}
+	return 0;
+}
+
+int pm_model_add_config(struct pm_model *m, const struct pm_config *c)
+{
+	struct pm_config copy = { 0 };
+	struct config_slot *slot;
+	uint64_t hash;
+	uint32_t older = 0;
+	int err;
+
+	if (!c->name || !*c->name)
+		return -EINVAL;
+	if (strlen(c->name) > PM_MAX_NAME)
+		return -E2BIG;
+	err = model_account(m, 0);
+	if (!err && m->n_configs + m->n_configs / 2 >= m->caps->config_slots)
+		err = grow_slots(m->caps);
+	if (err)
+		return err;
+	hash = hash_of(c);
+	slot = find_config(m, c, hash);
+	if (slot->index)
+		return join(m, &m->config[slot->index - 1].instances, &c->instances);
+	err = model_grow(m, &m->config, m->n_configs, PM_MAX_CONFIGS, sizeof(copy),
+			 sizeof(copy) + 2 * strlen(c->name) + model_value_size(&c->value) + c->instances.n * 4 + 64);
+	if (!err)
+		err = array_room(&m->caps->config_older, m->n_configs, sizeof(older));
+	if (err)
+		return err;
+	err = pm_config_copy(&copy, c);
+	names_get(&m->caps->config_names, c->name, &older);
+	if (!err)
+		err = names_set(&m->caps->config_names, c->name, m->n_configs + 1);
+	if (err) {
+		pm_config_release(&copy);
+		return err;
+	}
+	*slot = (struct config_slot){ .hash = hash, .index = m->n_configs + 1 };
+	m->caps->config_older[m->n_configs] = older;
+	m->config[m->n_configs++] = copy;
+	m->caps->config_changes++;
+	return 0;
+}
+
+const struct pm_config *pm_model_config(const struct pm_model *m, const char *name, uint32_t number)
+{
+	uint32_t at;
+
+	if (!m->caps || !names_get(&m->caps->config_names, name, &at))
+		return NULL;
+	for (; at; at = m->caps->config_older[at - 1]) {
+		const struct pm_config *c = &m->config[at - 1];
+
+		if (number == PM_NONE || cpulist_has(&c->instances, number))
+			return c;
+	}
+	return NULL;
+}
+
+#define TEXTS_FIRST 1024
+#define TEXTS_MOST  65536
+
+static char *keep_text(struct pm_model_caps *caps, const char *text)
+{
+	struct model_texts *t = caps->texts;
+	size_t size = strlen(text) + 1;
+	char *kept;
+
+	if (!t || size > t->cap - t->used) {
+		size_t cap = !t ? TEXTS_FIRST : t->cap < TEXTS_MOST ? t->cap * 2 : TEXTS_MOST;
+
+		cap = cap > size ? cap : size;
+		t = malloc(sizeof(*t) + cap);
+		if (!t)
+			return NULL;
+		*t = (struct model_texts){ .older = caps->texts, .cap = cap };
+		caps->texts = t;
+	}
+	kept = t->data + t->used;
+	memcpy(kept, text, size);
+	t->used += size;
+	return kept;
+}
+
+/* `twin`, which the model already holds, if it is equal; else a copy. */
+static char *share_text(struct pm_model_caps *caps, const char *text, char *twin)
+{
+	if (!text)
+		text = "";
+	return twin && !strcmp(text, twin) ? twin : keep_text(caps, text);
+}
+
+/* The slot of the counter of that name, or the free one for it. */
+static uint32_t *find_slot(const struct pm_model *m, const char *name)
+{
+	const struct pm_model_caps *caps = m->caps;
+	uint32_t mask = caps->counter_slots - 1;
+
+	for (uint32_t i = names_hash(name) & mask;; i = (i + 1) & mask) {
+		uint32_t *id = &caps->counter_slot[i];
+
+		if (!*id || !strcmp(m->counter[*id - 1].name, name))
+			return id;
+	}
+}
+
+/* Room for one more name. */
+static int grow_index(struct pm_model *m)
+{
+	struct pm_model_caps *caps = m->caps;
+	uint32_t wanted = caps->counter_slots ? caps->counter_slots * 2 : 64, *slot;
+
+	if (m->n_counters + m->n_counters / 2 < caps->counter_slots)
+		return 0;
+	slot = calloc(wanted, sizeof(*slot));
+	if (!slot)
+		return -ENOMEM;
+	free(caps->counter_slot);
+	caps->counter_slot = slot;
+	caps->counter_slots = wanted;
+	for (uint32_t i = 0; i < m->n_counters; i++)
+		*find_slot(m, m->counter[i].name) = i + 1;
+	return 0;
+}
+
+static int copy_attrs(struct pm_map *to, const struct pm_map *from, const struct pm_counter *before)
+{
+	if (before && pm_map_equal(&before->attrs, from)) {
+		*to = before->attrs;
+		return 0;
+	}
+	return pm_map_copy(to, from);
+}
+
+bool pm_scale_good(const char *text)
+{
+	double v;
+
+	return !parse_double(text, &v) && v > 0;
+}
+
+int64_t pm_model_add_counter(struct pm_model *m, const struct pm_counter *c)
+{
+	const struct pm_counter *before;
+	struct pm_model_caps *caps;
+	struct pm_counter copy;
+	int err;
+
+	if (!c->name || !*c->name || c->width > 64 || (c->scale.text && !pm_scale_good(c->scale.text)))
+		return -EINVAL;
+	if (strlen(c->name) > PM_MAX_NAME)
+		return -E2BIG;
+	if (pm_model_counter_named(m, c->name))
+		return -EEXIST;
+	err = model_grow(m, &m->counter, m->n_counters, PM_MAX_COUNTERS, sizeof(copy),
+			 sizeof(copy) + 6 * strlen(c->name) + model_map_size(&c->attrs) + 128);
+	if (!err)
+		err = grow_index(m);
+	if (err)
+		return err;
+	caps = m->caps;
+	before = m->n_counters ? &m->counter[m->n_counters - 1] : NULL;
+	copy = (struct pm_counter){
+		.id = m->n_counters + 1,
+		.name = keep_text(caps, c->name),
+		.source = share_text(caps, c->source, before ? before->source : NULL),
+		.unit = share_text(caps, c->unit, before ? before->unit : NULL),
+		.scale = { .num = 1, .den = 1 },
+		.type = c->type,
+		.semantics = c->semantics,
+		/* Only integers can wrap below 64 bits. */
+		.width = !c->width || c->type >= PM_F64 ? 64 : c->width,
+		.aggregation = c->aggregation,
+		.newer = c->newer,
+		.wide = c->wide,
+	};
+	copy.display = c->display ? share_text(caps, c->display, copy.name) : copy.name;
+	if (c->scale.text)
+		copy.scale.text = share_text(caps, c->scale.text, before ? before->scale.text : NULL);
+	else if (c->scale.den)
+		copy.scale = (struct pm_scale){ .num = c->scale.num, .den = c->scale.den };
+	/* If a counter fails, its texts stay with the model until that is freed. */
+	if (!copy.name || !copy.display || !copy.source || !copy.unit || (c->scale.text && !copy.scale.text) ||
+	    copy_attrs(&copy.attrs, &c->attrs, before))
+		return -ENOMEM;
+	*find_slot(m, copy.name) = copy.id;
+	m->counter[m->n_counters++] = copy;
+	return copy.id;
+}
+
+void pm_counter_release(struct pm_counter *c)
+{
+	free(c->name);
+	free(c->display);
+	free(c->source);
+	free(c->unit);
+	free(c->scale.text);
+	pm_map_release(&c->attrs);
+	*c = (struct pm_counter){ 0 };
+}
+
+int pm_counter_copy(struct pm_counter *to, const struct pm_counter *from)
+{
+	*to = *from;
+	to->attrs = (struct pm_map){ 0 };
+	to->name = strdup(from->name);
+	to->display = strdup(from->display);
+	to->source = strdup(from->source);
+	to->unit = strdup(from->unit);
+	to->scale.text = from->scale.text ? strdup(from->scale.text) : NULL;
+	if (to->name && to->display && to->source && to->unit && !to->scale.text == !from->scale.text &&
+	    !pm_map_copy(&to->attrs, &from->attrs))
+		return 0;
+	pm_counter_release(to);
+	return -ENOMEM;
+}
+
+bool model_counter_equal(const struct pm_counter *a, const struct pm_counter *b)
+{
+	bool scale_text =
+		!a->scale.text == !b->scale.text && (!a->scale.text || !strcmp(a->scale.text, b->scale.text));
+
+	return !strcmp(a->name, b->name) && !strcmp(a->display, b->display) && !strcmp(a->source, b->source) &&
+	       !strcmp(a->unit, b->unit) && scale_text && a->scale.num == b->scale.num &&
+	       a->scale.den == b->scale.den && a->type == b->type && a->semantics == b->semantics &&
+	       a->width == b->width && a->aggregation == b->aggregation && pm_map_equal(&a->attrs, &b->attrs);
+}
+
+const struct pm_counter *pm_model_counter(const struct pm_model *m, uint32_t id)
+{
+	return id && id <= m->n_counters ? &m->counter[id - 1] : NULL;
+}
+
+const struct pm_counter *pm_model_counter_named(const struct pm_model *m, const char *name)
+{
+	return m->caps && m->caps->counter_slots ? pm_model_counter(m, *find_slot(m, name)) : NULL;
+}
+
+const char *pm_model_probe_name(const struct pm_model *m, const struct pm_probe *p)
+{
+	const struct pm_counter *c = strcmp(p->source, "perf") ? NULL : pm_model_counter_named(m, p->what);
+	size_t len = c && c->display ? strlen(c->display) : 0;
+
+	/* "cycles#2" is the second of that name. */
+	return len && (strncmp(p->what, c->display, len) || p->what[len] != '#') ? c->display : p->what;
+}
+
+bool pm_counters_measure_alike(const struct pm_counter *a, const struct pm_counter *b)
+{
+	const char *x = a->scale.text ? a->scale.text : "", *y = b->scale.text ? b->scale.text : "";
+
+	return !strcmp(x, y) && a->scale.num == b->scale.num && a->scale.den == b->scale.den &&
+	       !strcmp(a->unit, b->unit);
+}
+
+#define FORGET_MIN 64 /* retired items for which a pass over the model is worthwhile */
+
+void pm_group_release(struct pm_group *g)
+{
+	free(g->source);
+	free(g->counter);
+	free(g->instance);
+	*g = (struct pm_group){ 0 };
+}
+
+bool model_group_equal(const struct pm_group *a, const struct pm_group *b)
+{
+	return !strcmp(a->source, b->source) && a->flags == b->flags && a->n_counters == b->n_counters &&
+	       a->n_instances == b->n_instances &&
+	       !memcmp(a->counter, b->counter, a->n_counters * sizeof(*a->counter)) &&
+	       !memcmp(a->instance, b->instance, a->n_instances * sizeof(*a->instance));
+}
+
+static uint64_t instance_size(const struct pm_instance *i)
+{
+	return sizeof(*i) + model_map_size(&i->attrs);
+}
+
+static uint64_t group_size(const struct pm_group *g)
+{
+	return sizeof(*g) + 4ull * (g->n_counters + g->n_instances) + 32;
+}
+
+/* The array also holds the retired that are not yet forgotten; the limit is for those that live. */
+static uint32_t most(uint32_t max, uint32_t retired)
+{
+	return retired > UINT32_MAX / 4 - max ? UINT32_MAX / 4 : max + retired;
+}
+
+static struct pm_instance *find_instance(const struct pm_model *m, uint32_t id)
+{
+	uint32_t at = PM_NONE;
+
+	if (m->caps)
+		at = model_ids_place(&m->caps->instance_ids, m->instance, m->n_instances, sizeof(*m->instance), id);
+	return at == PM_NONE ? NULL : &m->instance[at];
+}
+
+static struct pm_group *find_group(const struct pm_model *m, uint32_t id)
+{
+	uint32_t at = PM_NONE;
+
+	if (m->caps)
+		at = model_ids_place(&m->caps->group_ids, m->group, m->n_groups, sizeof(*m->group), id);
+	return at == PM_NONE ? NULL : &m->group[at];
+}
+
+int64_t model_add_instance(struct pm_model *m, const struct pm_instance *i, uint32_t id)
+{
+	struct pm_model_caps *caps = model_caps(m);
+	struct pm_instance copy = *i;
+	int err;
+
+	if (!caps)
+		return -ENOMEM;
+	err = model_grow(m, &m->instance, m->n_instances, most(PM_MAX_INSTANCES, caps->instance_ids.n_retired),
+			 sizeof(copy), instance_size(i));
+	if (!err)
+		err = pm_map_copy(&copy.attrs, &i->attrs);
+	if (!err) {
+		err = model_ids_add(&caps->instance_ids, m->instance, m->n_instances, sizeof(copy), id, &copy.slot);
+		if (err)
+			pm_map_release(&copy.attrs);
+	}
+	if (err)
+		return err;
+	copy.id = id;
+	copy.retired_ns = 0;
+	m->instance[m->n_instances++] = copy;
+	m->last_instance = id > m->last_instance ? id : m->last_instance;
+	if (i->retired_ns && pm_model_retire_instance(m, id, i->retired_ns))
+		return -ENOMEM;
+	return id;
+}
+
+int64_t pm_model_add_instance(struct pm_model *m, const struct pm_instance *i)
+{
+	return m->last_instance == UINT32_MAX ? -E2BIG : model_add_instance(m, i, m->last_instance + 1);
+}
+
+uint32_t model_group_kept(const struct pm_group *g, const struct pm_group *from, uint32_t *place)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t at = 0; at < from->n_instances && kept < g->n_instances; at++) {
+		if (from->instance[at] != g->instance[kept])
+			continue;
+		if (place)
+			place[kept] = at;
+		kept++;
+	}
+	return kept;
+}
+
+static bool continues(const struct pm_model *m, const struct pm_group *g)
+{
+	const struct pm_group *from = pm_model_group(m, g->continues);
+
+	return from && !(g->flags & PM_GROUP_LIST) && from->flags == g->flags && from->n_counters == g->n_counters &&
+	       !memcmp(from->counter, g->counter, g->n_counters * sizeof(*g->counter));
+}
+
+static bool ascend(const uint32_t *id, uint32_t n)
+{
+	for (uint32_t k = 1; k < n; k++)
+		if (id[k] <= id[k - 1])
+			return false;
+	return true;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A column that occurs twice would be counted twice. Returns 0, -EINVAL or -ENOMEM; nearly all lists ascend. */
+static int each_once(const uint32_t *id, const uint32_t *with, uint32_t n)
+{
+	SCOPED(scoped_free) uint64_t *sorted = NULL;
+	int err = 0;
+
+	if (ascend(id, n) || (with && ascend(with, n)))
+		return 0;
+	sorted = malloc(n * sizeof(*sorted));
+	if (!sorted)
+		return -ENOMEM;
+	for (uint32_t k = 0; k < n; k++)
+		sorted[k] = (with ? (uint64_t)with[k] << 32 : 0) | id[k];
+	qsort(sorted, n, sizeof(*sorted), by_id);
+	for (uint32_t k = 1; k < n; k++)
+		if (sorted[k] == sorted[k - 1])
+			err = -EINVAL;
+	return err;
+}
+
+static int check_group(const struct pm_model *m, const struct pm_group *g)
+{
+	uint64_t columns;
+	int err;
+
+	if (!g->n_counters || !g->n_instances ||
+	    g->flags & ~(uint32_t)(PM_GROUP_LIST | PM_GROUP_SHARED_TIME | PM_GROUP_PERF_TIMES) ||
+	    (g->flags & PM_GROUP_LIST && g->n_instances != g->n_counters))
+		return -EINVAL;
+	columns = g->flags & PM_GROUP_LIST ? g->n_counters : (uint64_t)g->n_counters * g->n_instances;
+	if (columns + 4ull * g->n_instances > PM_MAX_COLUMNS)
+		return -E2BIG;
+	for (uint32_t k = 0; k < g->n_counters; k++)
+		if (!pm_model_counter(m, g->counter[k]))
+			return -EINVAL;
+	for (uint32_t k = 0; k < g->n_instances; k++)
+		if (!pm_model_instance(m, g->instance[k]))
+			return -EINVAL;
+	if (g->flags & PM_GROUP_LIST) {
+		err = each_once(g->counter, g->instance, g->n_counters);
+	} else {
+		err = each_once(g->counter, NULL, g->n_counters);
+		if (!err)
+			err = each_once(g->instance, NULL, g->n_instances);
+	}
+	return !err && g->continues && !continues(m, g) ? -EINVAL : err;
+}
+
+static uint32_t *copy_ids(const uint32_t *id, uint32_t n)
+{
+	uint32_t *copy = malloc(n * sizeof(*copy));
+
+	if (copy)
+		memcpy(copy, id, n * sizeof(*copy));
+	return copy;
+}
+
+int64_t model_add_group(struct pm_model *m, const struct pm_group *g, uint32_t id)
+{
+	struct pm_group copy = *g;
+	int err = check_group(m, g);
+
+	if (!err)
+		err = model_grow(m, &m->group, m->n_groups, most(PM_MAX_GROUPS, m->caps->group_ids.n_retired),
+				 sizeof(copy), group_size(g));
+	if (err)
+		return err;
+	copy.id = id;
+	copy.retired = copy.continued = false;
+	copy.source = strdup(g->source ? g->source : "");
+	copy.counter = copy_ids(g->counter, g->n_counters);
+	copy.instance = copy_ids(g->instance, g->n_instances);
+	if (!copy.source || !copy.counter || !copy.instance ||
+	    model_ids_add(&m->caps->group_ids, m->group, m->n_groups, sizeof(copy), id, &copy.slot)) {
+		pm_group_release(&copy);
+		return -ENOMEM;
+	}
+	m->group[m->n_groups++] = copy;
+	m->last_group = id > m->last_group ? id : m->last_group;
+	if (g->continues) {
+		find_group(m, g->continues)->continued = true;
+		err = pm_model_retire_group(m, g->continues);
+	}
+	return err ? (int64_t)err : id;
+}
+
+int64_t pm_model_add_group(struct pm_model *m, const struct pm_group *g)
+{
+	return m->last_group == UINT32_MAX ? -E2BIG : model_add_group(m, g, m->last_group + 1);
+}
+
+const struct pm_instance *pm_model_instance(const struct pm_model *m, uint32_t id)
+{
+	return find_instance(m, id);
+}
+
+const struct pm_group *pm_model_group(const struct pm_model *m, uint32_t id)
+{
+	return find_group(m, id);
+}
+
+int pm_model_retire_instance(struct pm_model *m, uint32_t id, uint64_t time_ns)
+{
+	struct pm_instance *i = find_instance(m, id);
+
+	if (!i)
+		return -EINVAL;
+	if (i->retired_ns)
+		return 0;
+	if (model_ids_retire(&m->caps->instance_ids, id))
+		return -ENOMEM;
+	i->retired_ns = time_ns ? time_ns : 1;
+	return 0;
+}
+
+int pm_model_retire_group(struct pm_model *m, uint32_t id)
+{
+	struct pm_group *g = find_group(m, id);
+
+	if (!g)
+		return -EINVAL;
+	if (g->retired)
+		return 0;
+	if (model_ids_retire(&m->caps->group_ids, id))
+		return -ENOMEM;
+	g->retired = true;
+	return 0;
+}
+
+/* Those that stay have retired all the same. */
+static void still_retired(struct model_ids *ids, uint32_t id)
+{
+	ids->retired[ids->n_retired++] = id;
+	ids->n_kept = ids->n_retired;
+}
+
+static bool names_needed(const struct pm_model *m, const struct pm_group *g, const bool *needed)
+{
+	bool any = false;
+
+	for (uint32_t k = 0; k < g->n_instances && !any && !g->continued; k++)
+		any = needed[find_instance(m, g->instance[k])->slot];
+	return any;
+}
+
+/* With what the groups that stay name, more is needed. */
+static void forget_groups(struct pm_model *m, bool *needed)
+{
+	struct model_ids *ids = &m->caps->group_ids;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < m->n_groups; i++) {
+		struct pm_group *g = &m->group[i];
+
+		if (!g->retired || names_needed(m, g, needed)) {
+			m->group[n++] = *g;
+			continue;
+		}
+		m->caps->bytes -= group_size(g);
+		model_ids_give_back(ids, g->slot);
+		pm_group_release(g);
+	}
+	m->n_groups = n;
+	model_ids_rebuild(ids, m->group, n, sizeof(*m->group));
+	for (uint32_t i = 0; i < n; i++) {
+		if (m->group[i].retired)
+			still_retired(ids, m->group[i].id);
+		for (uint32_t k = 0; k < m->group[i].n_instances; k++)
+			needed[find_instance(m, m->group[i].instance[k])->slot] = true;
+	}
+}
+
+static void forget_instances(struct pm_model *m, const bool *needed)
+{
+	struct model_ids *ids = &m->caps->instance_ids;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < m->n_instances; i++) {
+		struct pm_instance *x = &m->instance[i];
+
+		if (!x->retired_ns || needed[x->slot]) {
+			m->instance[n++] = *x;
+			continue;
+		}
+		m->caps->bytes -= instance_size(x);
+		model_ids_give_back(ids, x->slot);
+		model_instance_release(x);
+	}
+	m->n_instances = n;
+	model_ids_rebuild(ids, m->instance, n, sizeof(*m->instance));
+	for (uint32_t i = 0; i < n; i++)
+		if (m->instance[i].retired_ns)
+			still_retired(ids, m->instance[i].id);
+}
+
+/* Whether enough of all items have retired since the last time. */
+static bool many(const struct model_ids *ids, uint32_t n)
+{
+	uint32_t retired = ids->n_retired - ids->n_kept;
+
+	return retired >= FORGET_MIN && retired >= n / 3;
+}
+
+void pm_model_forget(struct pm_model *m, pm_model_needs *needs, void *ctx, bool few)
+{
+	struct pm_model_caps *caps = m->caps;
+	SCOPED(scoped_free) bool *needed = NULL;
+
+	if (!caps || (!few && !many(&caps->instance_ids, m->n_instances) && !many(&caps->group_ids, m->n_groups)))
+		return;
+	/* Without memory, try another time. */
+	if (model_ids_map(&caps->instance_ids, m->instance, m->n_instances, sizeof(*m->instance)) ||
+	    model_ids_map(&caps->group_ids, m->group, m->n_groups, sizeof(*m->group)))
+		return;
+	needed = calloc(caps->instance_ids.slots + 1, sizeof(*needed));
+	if (!needed)
+		return;
+	if (needs)
+		needs(ctx, m, needed);
+	forget_groups(m, needed);
+	forget_instances(m, needed);
+	caps->forgotten++;
 }

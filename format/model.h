@@ -167,6 +167,7 @@ enum pm_instance_key {
 	PM_INSTANCE_NAME = 1,          /* text: technical name: a PMU, a thermal zone, the pseudonym "task-3" */
 	PM_INSTANCE_CPUS = 2,          /* text: CPUs it belongs to, list notation */
 	PM_INSTANCE_LEVEL = 3,         /* u64: cache level */
+	PM_INSTANCE_LAYER = 4,         /* u64: 1: a device that stands on others, which count the same */
 	PM_INSTANCE_DEVICE_PATH = 100, /* text: where it is connected, if that identifies the machine */
 	PM_INSTANCE_PID = 200,         /* u64 */
 	PM_INSTANCE_TID = 201,         /* u64 */
@@ -260,7 +261,9 @@ static inline uint32_t pm_group_instance_of(const struct pm_group *g, uint32_t v
 
 enum { PM_CACHE_L1D, PM_CACHE_L1I, PM_CACHE_L2, PM_CACHE_L3, PM_CACHES };
 
-/* All numbers are the kernel's; PM_NONE if it does not say. */
+/* Numbers are the kernel's; PM_NONE if it does not say. Where it gives one number to several places, or none to what
+ * its lists of CPUs tell apart, others stand for these. Numbers of packages and of a level's caches are unique; those
+ * of dies, clusters and cores are so within their package and die. */
 struct pm_cpu {
 	uint32_t cpu;
 	uint32_t package, die, cluster, core, node;

@@ -38,8 +38,6 @@ struct pm_model_caps {
 	uint32_t config_slots;
 };
 
-/* NULL without memory. */
-struct pm_model_caps *model_caps(struct pm_model *m);
 /* As pm_model_add_*(), under an id that is not there yet. */
 int64_t model_add_instance(struct pm_model *m, const struct pm_instance *i, uint32_t id);
 int64_t model_add_group(struct pm_model *m, const struct pm_group *g, uint32_t id);
@@ -48,30 +46,6 @@ int64_t model_append_string(struct pm_model *m, const void *data, size_t len, bo
 /* How many of the first instances of `g` come from `from`, which it continues: *kept, and for each its place there in
  * place[] (room for all of g; or NULL). */
 uint32_t model_group_kept(const struct pm_group *g, const struct pm_group *from, uint32_t *place);
-
-/* The array grows at its end by an item with this id and gets a slot for it; -ENOMEM. Call before it is counted. */
-int model_ids_add(struct model_ids *ids, const void *array, uint32_t n, size_t size, uint32_t id, uint32_t *slot);
-/* The place of an id in the array; PM_NONE if it is not there. Items begin with their id. */
-uint32_t model_ids_place(const struct model_ids *ids, const void *array, uint32_t n, size_t size, uint32_t id);
-int model_ids_retire(struct model_ids *ids, uint32_t id);
-void model_ids_give_back(struct model_ids *ids, uint32_t slot);
-/* Makes sure that items can be dropped; -ENOMEM. */
-int model_ids_map(struct model_ids *ids, const void *array, uint32_t n, size_t size);
-/* After items were dropped: nothing has retired. */
-void model_ids_rebuild(struct model_ids *ids, const void *array, uint32_t n, size_t size);
-void model_ids_release(struct model_ids *ids);
-
 /* Equal but for the ids. */
 bool model_counter_equal(const struct pm_counter *a, const struct pm_counter *b);
 bool model_group_equal(const struct pm_group *a, const struct pm_group *b);
-
-void model_counters_release(struct pm_model *m);
-void model_instance_release(struct pm_instance *i);
-
-/* Bytes that a value or map holds outside itself. */
-uint64_t model_value_size(const struct pm_value *v);
-uint64_t model_map_size(const struct pm_map *m);
-/* -E2BIG when the model would grow beyond PM_MAX_MODEL, else 0 and counted. */
-int model_account(struct pm_model *m, uint64_t bytes);
-/* The same, and room for one more in a list of the model, or -E2BIG beyond `max`. */
-int model_grow(struct pm_model *m, void *array, uint32_t n, uint32_t max, size_t size, uint64_t bytes);

@@ -126,6 +126,7 @@ int reader_body(struct pm_reader *r, const struct frame_head *h, const void **bo
 		else
 			cbor_skip(&c);
 	}
+	r->rule = c.err ? (enum pm_rule)c.rule : PM_RULE_BODY;
 	if (c.err)
 		return -EPROTO;
 	*body = payload;
@@ -252,8 +253,8 @@ static int content_damage(struct pm_reader *r, const struct frame_head *h, int e
 			  err == -ENOLINK ? "%s frame: refers to definitions that are lost" :
 			  err == -EBADMSG ? "%s frame: its checksum fails" :
 			  err == -E2BIG   ? "%s frame: beyond the limits of the format" :
-					    "%s frame: breaks the rules of the format",
-			  name ? name : "unknown");
+					    "%s frame breaks a rule of the format: %s",
+			  name ? name : "unknown", pm_rule_text(r->rule));
 	return 0;
 }
 
@@ -279,6 +280,7 @@ static int definitions(struct pm_reader *r, const struct frame_head *h, const vo
 
 	r->seen.stored += h->payload_len;
 	err = decode_definitions(&r->model, h->type, body, len, &r->seen, &item->parts);
+	r->rule = r->seen.rule;
 	if (!err)
 		err = reader_leap_over(r, h, body, len, &item->parts);
 
@@ -316,7 +318,7 @@ static int small_frame(struct pm_reader *r, const struct frame_head *h, struct p
 	switch (h->type) {
 	case PM_FRAME_EVENT:
 		reader_release_events(r);
-		err = decode_events(body, len, queue_event, r);
+		err = decode_events(body, len, queue_event, r, &r->rule);
 		if (err)
 			reader_release_events(r);
 		if (err)

@@ -103,7 +103,7 @@ struct pm_damage {
 	 * lost, as far as known. */
 	uint64_t chunks, chunks_end, snapshots;
 	bool harmless; /* the chunk after it shows that no value is missing */
-	char text[160];
+	char text[240];
 };
 
 struct pm_chunk_head {

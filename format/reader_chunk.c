@@ -73,6 +73,7 @@ int reader_chunk_head(struct pm_reader *r, struct chunk_head *head, const struct
 	head->groups_most = r->groups_room < PM_MAX_GROUPS ? (uint32_t)r->groups_room : PM_MAX_GROUPS;
 	err = chunk_head_decode(head, base, h->meta, h->meta_len, h->payload_len);
 	r->groups_room -= head->n_groups + head->n_lost;
+	r->rule = head->rule;
 	return err;
 }
 
@@ -90,7 +91,7 @@ int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item
 	if (!ascends(&r->head, r->last_ns)) {
 		r->base.valid = false;
 		reader_damage_add(r, PM_DAMAGE_CONTENT, r->window.offset, frame_len(h),
-				  "chunk: its times go backwards");
+				  "chunk: its times go backwards: %s", pm_rule_text(PM_RULE_ASCEND));
 		return -ENODATA;
 	}
 	r->chunk_frame = *h;
@@ -101,9 +102,6 @@ int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item
 	r->chunk_too_new = r->head.newer || (r->chunk_too_new && !r->head.key);
 	if (r->head.newer)
 		newer_note(&r->newer, "chunks of codec %d, or with keys newer than this program", r->head.codec);
-	r->same_groups = r->base.valid && r->head.n_groups == r->base.n_groups &&
-			 (!r->head.n_groups ||
-			  !memcmp(r->head.group, r->base.group, r->head.n_groups * sizeof(*r->head.group)));
 	err = chunk_base_set(&r->base, &r->head, h->crc);
 	if (!err)
 		err = note_relation(r, &r->head.clocks);
@@ -310,6 +308,7 @@ static int prepare_groups(struct pm_reader *r)
 			continue;
 		if (reader_need_layout(r, reader_group_if(r, id)))
 			return -ENOMEM;
+		r->rule = PM_RULE_NAMED;
 		if (reader_group_if(r, id)->chunk == r->stats.chunks)
 			return -EBADMSG;
 		reader_group_if(r, id)->chunk = r->stats.chunks;
@@ -341,6 +340,7 @@ static int take_block(struct pm_reader *r, const struct chunk_block *b, const ui
 	torn = wanted && !r->head.newer && crc32c(data, b->stored) != b->crc;
 	loss->blocks += torn;
 	if (wanted && !r->head.newer && !torn) {
+		r->rule = PM_RULE_BLOCK;
 		if (b->raw / 40000 > b->stored)
 			return -EBADMSG;
 		c = cbor_over(data, b->stored);
@@ -369,10 +369,14 @@ static int take_block(struct pm_reader *r, const struct chunk_block *b, const ui
 		err = !r->head.newer             ? take_group(r, &c, id, out, loss) :
 		      out && reader_wants(r, id) ? stand_in(r, id, out) :
 						   0;
-		if (err)
+		if (err) {
+			r->rule = (enum pm_rule)c.rule;
 			return err;
+		}
 	}
-	return wanted && !r->head.newer && !torn ? cbor_finish(&c) : 0;
+	err = wanted && !r->head.newer && !torn ? cbor_finish(&c) : 0;
+	r->rule = err ? (enum pm_rule)c.rule : r->rule;
+	return err;
 }
 
 static int take_blocks(struct pm_reader *r, const uint8_t *payload, struct loss *loss)
@@ -478,7 +482,7 @@ int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk)
 	struct window *w = &r->window;
 	struct loss loss = { 0 };
 	const uint8_t *payload;
-	char text[120];
+	char text[240];
 	uint32_t crc;
 	bool unsound;
 	int err;
@@ -511,8 +515,10 @@ int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk)
 			 r->chunk_frame.payload_len, "beyond the limits of the format");
 		return lose_chunk(r, PM_DAMAGE_CONTENT, text);
 	}
-	if (err == -EBADMSG)
-		return lose_chunk(r, PM_DAMAGE_CONTENT, "chunk: breaks the rules of the format");
+	if (err == -EBADMSG) {
+		snprintf(text, sizeof(text), "chunk breaks a rule of the format: %s", pm_rule_text(r->rule));
+		return lose_chunk(r, PM_DAMAGE_CONTENT, text);
+	}
 	if (err)
 		return r->err = err;
 	r->chunk_decoded = r->last_decoded = true;

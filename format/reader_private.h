@@ -58,6 +58,7 @@ struct leap {
 struct pm_reader {
 	struct window window;
 	struct pm_model model;
+	enum pm_rule rule; /* what the last frame broke, if it broke one */
 	struct definitions_seen seen;
 	struct pm_zstd *zstd;
 	struct block_scratch scratch;
@@ -111,9 +112,8 @@ struct pm_reader {
 	size_t before_chunk;  /* damages up to that chunk */
 	uint64_t last_number; /* its last tick number, run and segment; or reader_expect_first() */
 	uint32_t last_run, last_segment;
-	bool same_groups; /* the current chunk has the groups of the previous one, in the same order */
-	uint32_t chain;   /* rises with every key chunk, and where a chunk is not decoded */
-	uint32_t torn;    /* the chain in which the last damage was: groups that lack their row before are lost */
+	uint32_t chain; /* rises with every key chunk, and where a chunk is not decoded */
+	uint32_t torn;  /* the chain in which the last damage was: groups that lack their row before are lost */
 	struct pm_chunk chunk;
 	struct pm_chunk_group *chunk_group;
 	uint32_t chunk_groups_cap;

@@ -18,10 +18,9 @@
 #define HEAD       16
 #define MAX_INDEX  (1u << 20)
 #define MAX_RAW    (64u << 20)
-#define BASE_SETS  3 /* the largest sets contain most of what all others say */
 #define PACK_LEVEL 19
 
-static const char magic[8] = { 'P', 'M', 'V', 'E', 'N', 'D', 'R', '2' };
+static const char magic[8] = { 'P', 'M', 'V', 'E', 'N', 'D', 'R', '3' };
 
 char *vendor_pack_path(void)
 {
@@ -36,8 +35,8 @@ char *vendor_pack_path(void)
 void vendor_pack_close(struct vendor_pack *p)
 {
 	for (uint32_t i = 0; i < p->n_sets; i++) {
-		for (int k = 0; k < VENDOR_PARTS; k++)
-			buf_release(&p->set[i].text[k]);
+		buf_release(&p->set[i].rows);
+		buf_release(&p->set[i].list);
 		free(p->set[i].name);
 	}
 	for (uint32_t i = 0; i < p->n_cpus; i++)
@@ -52,6 +51,9 @@ void vendor_pack_close(struct vendor_pack *p)
 
 int64_t vendor_pack_add_set(struct vendor_pack *p, const char *name)
 {
+	for (uint32_t i = 0; i < p->n_sets; i++)
+		if (!strcmp(p->set[i].name, name))
+			return i;
 	if (array_room(&p->set, p->n_sets, sizeof(*p->set)))
 		return -ENOMEM;
 	p->set[p->n_sets] = (struct vendor_set){ .name = strdup(name) };
@@ -69,43 +71,38 @@ int vendor_pack_add_cpu(struct vendor_pack *p, const char *pattern, uint32_t set
 /* ---- reading ---- */
 
 /* Absent numbers at the end are 0. */
-static int take_place(char **line, struct vendor_place *at)
+static int take_set(struct vendor_pack *p, const char *name, char *line)
 {
-	uint64_t n[4] = { 0 };
+	int64_t at = vendor_pack_add_set(p, name);
+	uint64_t n[6] = { 0 };
+	struct vendor_set *s;
 
-	for (size_t i = 0; i < 4 && *line && **line; i++)
-		n[i] = strtoull(*line, line, 10);
-	*at = (struct vendor_place){ n[0], n[1], n[2], (uint32_t)n[3] };
-	return n[1] > MAX_RAW || n[2] > MAX_RAW ? -EBADMSG : 0;
+	for (size_t i = 0; i < 6 && line && *line; i++)
+		n[i] = strtoull(line, &line, 10);
+	if (at < 0)
+		return (int)at;
+	s = &p->set[at];
+	s->events = (uint32_t)n[0];
+	s->metrics = (uint32_t)n[1];
+	s->offset = n[2];
+	s->length = n[3];
+	s->raw = n[4];
+	s->crc = (uint32_t)n[5];
+	return s->length > MAX_RAW || s->raw > MAX_RAW ? -EBADMSG : 0;
 }
 
 static int take_line(struct vendor_pack *p, char *line)
 {
-	char *word = strsep(&line, "\t");
-	char *name;
-	int64_t at;
-	int err = 0;
+	const char *word = strsep(&line, "\t"), *name = line ? strsep(&line, "\t") : NULL;
 
-	if (!strcmp(word, "cpu")) {
-		name = line ? strsep(&line, "\t") : NULL;
-		for (uint32_t i = 0; name && line && i < p->n_sets; i++)
-			if (!strcmp(p->set[i].name, line))
-				return vendor_pack_add_cpu(p, name, i);
-		return name && line ? -EBADMSG : 0;
-	}
-	name = !strcmp(word, "set") && line ? strsep(&line, "\t") : NULL;
-	if (!name && strcmp(word, "base"))
+	if (name && !strcmp(word, "set"))
+		return take_set(p, name, line);
+	if (!name || !line || strcmp(word, "cpu"))
 		return 0;
-	if (!name)
-		return take_place(&line, &p->base);
-	at = vendor_pack_add_set(p, name);
-	if (at < 0)
-		return (int)at;
-	p->set[at].events = line ? (uint32_t)strtoul(line, &line, 10) : 0;
-	p->set[at].metrics = line ? (uint32_t)strtoul(line, &line, 10) : 0;
-	for (int k = 0; k < VENDOR_PARTS && !err; k++)
-		err = take_place(&line, &p->set[at].place[k]);
-	return err;
+	for (uint32_t i = 0; i < p->n_sets; i++)
+		if (!strcmp(p->set[i].name, line))
+			return vendor_pack_add_cpu(p, name, i);
+	return -EBADMSG;
 }
 
 static uint32_t le32(const uint8_t *b)
@@ -203,64 +200,48 @@ static uint32_t choose(const struct vendor_pack *p, const char *cpuid, uint32_t 
 	return n;
 }
 
-static int read_frame(const struct vendor_pack *p, struct pm_zstd *z, const struct buf *base,
-		      const struct vendor_place *at, struct buf *out)
+/* Adds the texts of a set. */
+static int read_set(const struct vendor_pack *p, struct pm_zstd *z, const struct vendor_set *s,
+		    struct vendor_texts *out)
 {
-	SCOPED(scoped_free) char *in = malloc(at->length + 1);
+	SCOPED(scoped_free) char *in = malloc(s->length + 1);
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+	const char *all, *list;
+	int err;
 
 	if (!in)
 		return -ENOMEM;
-	if (pread(p->fd, in, at->length, (off_t)(p->begin + at->offset)) != (ssize_t)at->length ||
-	    crc32c(in, at->length) != at->crc)
+	if (pread(p->fd, in, s->length, (off_t)(p->begin + s->offset)) != (ssize_t)s->length ||
+	    crc32c(in, s->length) != s->crc)
 		return -EBADMSG;
-	return pm_zstd_decompress_with(z, base->data, base->len, in, at->length, at->raw, out);
-}
-
-static int read_part(const struct vendor_pack *p, struct pm_zstd *z, struct buf *base, const struct vendor_place *at,
-		     bool with_base, char **text)
-{
-	SCOPED(buf_release) struct buf out = BUF_INIT, none = BUF_INIT;
-	int err = 0;
-
-	if (!at->length)
-		return 0;
-	/* Several times as long as any other. */
-	if (with_base && p->base.length && !base->len)
-		err = read_frame(p, z, &none, &p->base, base);
-	if (!err)
-		err = read_frame(p, z, with_base ? base : &none, at, &out);
-	if (!err && !(*text = buf_detach(&out)))
-		err = -ENOMEM;
-	return err;
+	err = s->length ? pm_zstd_decompress(z, in, s->length, s->raw, &text) : 0;
+	all = buf_str(&text);
+	list = *all == '\n' ? all : strstr(all, "\n\n");
+	if (err || !list)
+		return err ? err : text.err;
+	out->set[out->n].rows = strndup(all, (size_t)(list - all) + (list > all));
+	out->set[out->n++].metrics = strdup(list + 1 + (list > all));
+	return out->set[out->n - 1].rows && out->set[out->n - 1].metrics ? 0 : -ENOMEM;
 }
 
 void vendor_texts_release(struct vendor_texts *t)
 {
 	for (uint32_t i = 0; i < t->n; i++) {
 		free(t->set[i].rows);
-		free(t->set[i].help);
 		free(t->set[i].metrics);
 	}
 	*t = (struct vendor_texts){ 0 };
 }
 
-int vendor_pack_texts(const struct vendor_pack *p, const char *cpuid, unsigned parts, struct vendor_texts *out,
-		      struct error *e)
+int vendor_pack_texts(const struct vendor_pack *p, const char *cpuid, struct vendor_texts *out, struct error *e)
 {
-	SCOPED(buf_release) struct buf base = BUF_INIT;
 	struct pm_zstd *z = pm_zstd_new();
-	uint32_t set[VENDOR_TEXTS];
-	int err = 0;
+	uint32_t set[VENDOR_TEXTS], n = choose(p, cpuid, set, VENDOR_TEXTS);
+	int err = z ? 0 : error_set(e, ENOMEM, "out of memory");
 
 	*out = (struct vendor_texts){ 0 };
-	if (!z)
-		return error_set(e, ENOMEM, "out of memory");
-	out->n = choose(p, cpuid, set, VENDOR_TEXTS);
-	for (uint32_t i = 0; i < out->n && !err; i++) {
-		for (unsigned k = 0; k < VENDOR_PARTS && !err; k++)
-			if (parts >> k & 1)
-				err = read_part(p, z, &base, &p->set[set[i]].place[k], k != VENDOR_HELP,
-						&out->set[i].part[k]);
+	for (uint32_t i = 0; i < n && !err; i++) {
+		err = read_set(p, z, &p->set[set[i]], out);
 		if (err)
 			error_set(e, -err,
 				  err == -ENOMEM ? "out of memory" : "%s: %s cannot be read: the pack is damaged",
@@ -274,64 +255,31 @@ int vendor_pack_texts(const struct vendor_pack *p, const char *cpuid, unsigned p
 
 /* ---- writing ---- */
 
-static int compare_sizes(const void *a, const void *b)
+static int pack_set(struct pm_zstd *z, const struct vendor_set *s, struct buf *index, struct buf *frames)
 {
-	const struct vendor_set *const *x = a, *const *y = b;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+	size_t at = frames->len;
+	int err;
 
-	return ((*x)->text[VENDOR_ROWS].len < (*y)->text[VENDOR_ROWS].len) -
-	       ((*x)->text[VENDOR_ROWS].len > (*y)->text[VENDOR_ROWS].len);
+	buf_add(&text, s->rows.data, s->rows.len);
+	buf_addch(&text, '\n');
+	buf_add(&text, s->list.data, s->list.len);
+	err = s->rows.err ? s->rows.err : s->list.err ? s->list.err : text.err;
+	if (!err)
+		err = pm_zstd_compress(z, text.data, text.len, PACK_LEVEL, frames);
+	if (!err)
+		buf_printf(index, "set\t%s\t%u\t%u\t%zu\t%zu\t%zu\t%" PRIu32 "\n", s->name, s->events, s->metrics, at,
+			   frames->len - at, text.len, crc32c(frames->data + at, frames->len - at));
+	return err;
 }
 
-static int gather_base(const struct vendor_pack *p, struct buf *base)
-{
-	SCOPED(scoped_free) const struct vendor_set **order = malloc((p->n_sets + 1) * sizeof(*order));
-
-	if (!order)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < p->n_sets; i++)
-		order[i] = &p->set[i];
-	qsort(order, p->n_sets, sizeof(*order), compare_sizes);
-	for (uint32_t i = 0; p->n_sets > BASE_SETS && i < BASE_SETS; i++) {
-		buf_add(base, order[i]->text[VENDOR_METRICS].data, order[i]->text[VENDOR_METRICS].len);
-		buf_add(base, order[i]->text[VENDOR_ROWS].data, order[i]->text[VENDOR_ROWS].len);
-	}
-	return base->err;
-}
-
-static void print_place(struct buf *index, const struct buf *frames, size_t at, size_t raw)
-{
-	buf_printf(index, "\t%zu\t%zu\t%zu\t%" PRIu32, at, frames->len - at, raw,
-		   frames->len > at ? crc32c(frames->data + at, frames->len - at) : 0);
-}
-
-static int pack(struct vendor_pack *p, struct buf *index, struct buf *frames)
+static int pack(const struct vendor_pack *p, struct buf *index, struct buf *frames)
 {
 	struct pm_zstd *z = pm_zstd_new();
-	SCOPED(buf_release) struct buf base = BUF_INIT;
-	int err = z ? gather_base(p, &base) : -ENOMEM;
+	int err = z ? 0 : -ENOMEM;
 
-	if (!err && base.len) {
-		err = pm_zstd_compress(z, base.data, base.len, PACK_LEVEL, frames);
-		buf_addstr(index, "base");
-		print_place(index, frames, 0, base.len);
-		buf_addch(index, '\n');
-	}
-	for (uint32_t i = 0; i < p->n_sets && !err; i++) {
-		const struct vendor_set *s = &p->set[i];
-
-		buf_printf(index, "set\t%s\t%u\t%u", s->name, s->events, s->metrics);
-		for (int k = 0; k < VENDOR_PARTS && !err; k++) {
-			size_t at = frames->len;
-			bool help = k == VENDOR_HELP;
-
-			err = s->text[k].err;
-			if (!err && s->text[k].len)
-				err = pm_zstd_compress_with(z, help ? NULL : base.data, help ? 0 : base.len,
-							    s->text[k].data, s->text[k].len, PACK_LEVEL, frames);
-			print_place(index, frames, at, s->text[k].len);
-		}
-		buf_addch(index, '\n');
-	}
+	for (uint32_t i = 0; i < p->n_sets && !err; i++)
+		err = pack_set(z, &p->set[i], index, frames);
 	for (uint32_t i = 0; i < p->n_cpus; i++)
 		buf_printf(index, "cpu\t%s\t%s\n", p->cpu[i].pattern, p->set[p->cpu[i].set].name);
 	pm_zstd_free(z);

@@ -1,13 +1,12 @@
 /*
  * A pack of CPU vendors' events and metrics, sorted by CPU, so that a program reads only those of one CPU.
  *
- *   "PMVENDR2", length of the index (u32 LE), its CRC-32C (u32 LE), the index, and after it zstd frames. The index is
- *   lines of words separated by TABs. PLACE is OFFSET LENGTH RAW CRC of a frame: OFFSET counts from the index's end,
- *   RAW are its bytes unpacked, CRC is the CRC-32C of its bytes:
- *   base PLACE                              the dictionary of all other frames
- *   set NAME EVENTS METRICS and PLACE of its events (vendor_events_print()), of their sentences, and of its metrics
- *                                           (an array of objects in perf's schema)
- *   cpu PATTERN NAME                        the set for the CPUs whose id the regular expression matches
+ *   "PMVENDR3", length of the index (u32 LE), its CRC-32C (u32 LE), the index, and a zstd frame for each set:
+ *   its events (lines of vendor_events_convert()), an empty line, and its metrics (an array of objects in perf's
+ *   schema). The index is lines of words separated by TABs:
+ *   set NAME EVENTS METRICS OFFSET LENGTH RAW CRC   OFFSET counts from the index's end, RAW are the frame's bytes
+ *                                                   unpacked, CRC is the CRC-32C of its bytes
+ *   cpu PATTERN NAME                                the set for the CPUs whose id the regular expression matches
  */
 #pragma once
 
@@ -18,19 +17,12 @@
 #include "common/buf.h"
 #include "common/error.h"
 
-enum vendor_part { VENDOR_ROWS, VENDOR_HELP, VENDOR_METRICS, VENDOR_PARTS };
-
-/* Of a frame; no length: there is none. */
-struct vendor_place {
-	uint64_t offset, length, raw;
-	uint32_t crc;
-};
-
 struct vendor_set {
 	char *name; /* owned */
 	uint32_t events, metrics;
-	struct buf text[VENDOR_PARTS]; /* to be written; empty in an opened pack */
-	struct vendor_place place[VENDOR_PARTS];
+	struct buf rows, list; /* events and metrics that are to be written; empty in an opened pack */
+	uint64_t offset, length, raw;
+	uint32_t crc;
 };
 
 struct vendor_cpu {
@@ -46,7 +38,6 @@ struct vendor_pack {
 	uint32_t n_sets;
 	struct vendor_cpu *cpu; /* owned */
 	uint32_t n_cpus;
-	struct vendor_place base;
 };
 
 /* Opens the user's pack ($XDG_DATA_HOME/pmrec/vendor.pmv, ~/.local/share/...), or else the machine's
@@ -56,23 +47,18 @@ void vendor_pack_close(struct vendor_pack *p);
 /* The path of the user's pack, to be freed; NULL if the user has no directory for it. */
 char *vendor_pack_path(void);
 
-/* What the pack has for a CPU, by set: of `parts`, bits 1 << VENDOR_ROWS and so on. The result may be empty. 0 or
- * -errno. */
+/* What the pack has for a CPU, by set. The result may be empty. 0 or -errno. */
 #define VENDOR_TEXTS 4
 struct vendor_texts {
-	union {
-		struct {
-			char *rows, *help, *metrics; /* owned; NULL: none */
-		};
-		char *part[VENDOR_PARTS];
+	struct {
+		char *rows, *metrics; /* owned; may be empty */
 	} set[VENDOR_TEXTS];
 	uint32_t n;
 };
-int vendor_pack_texts(const struct vendor_pack *p, const char *cpuid, unsigned parts, struct vendor_texts *out,
-		      struct error *e);
+int vendor_pack_texts(const struct vendor_pack *p, const char *cpuid, struct vendor_texts *out, struct error *e);
 void vendor_texts_release(struct vendor_texts *t);
 
-/* The index of a new set, or -ENOMEM; copies the name. */
+/* The index of the set of that name, which is added if it is new, or -ENOMEM. */
 int64_t vendor_pack_add_set(struct vendor_pack *p, const char *name);
 int vendor_pack_add_cpu(struct vendor_pack *p, const char *pattern, uint32_t set);
 /* Writes what was added to a new file that replaces `path`. 0 or -errno. */

@@ -48,25 +48,6 @@ int pm_writer_flush(struct pm_writer *w);
 /* Writes a chunk, after a repetition of the definitions if that is due (SPEC.md, "Repetition"). Groups may come in
  * any order and differ from chunk to chunk, but must not have retired. The writer chooses key chunks. */
 int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk);
-/* Writes the chunk that the reader decoded last without packing it again. `chunk` has run, segment, flags, numbers
- * and clocks for the output; its ticks and values are those of the input. -EAGAIN: nothing was written, and
- * pm_writer_chunk() must do it, because the chunk depends on one that was not written this way directly before, or
- * its columns have another meaning. */
-struct pm_reader;
-struct pm_repack {
-	/* The group that `from` is in the output, 0: none; and what to add to each of its columns, modulo the width
-	 * of their counters, NULL: nothing. */
-	uint32_t (*group)(const void *ctx, uint32_t from, const uint64_t **add);
-	const void *ctx;
-	/* Something is added: only differences can stay as they are then. A key chunk is -EAGAIN, and so is a chunk
-	 * after one that pm_writer_chunk() wrote, unless pm_repack_follows() is true. */
-	bool moved;
-	uint64_t add_ns; /* to ticks */
-};
-int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *chunk, const struct pm_repack *how);
-/* Whether the chunk written last holds the rows of the one decoded last, moved in this way, as far as the next chunk
- * depends on it. */
-bool pm_repack_follows(struct pm_writer *w, struct pm_reader *r, const struct pm_repack *how);
 /* Makes the next chunk a key chunk, after a gap. */
 void pm_writer_break(struct pm_writer *w);
 /* Writes the index and the end frame. */

@@ -186,7 +186,7 @@ static bool may_be_key(const struct pm_writer *w, const struct pm_chunk *chunk)
 
 static bool must_be_key(struct pm_writer *w, const struct pm_chunk *chunk)
 {
-	return !w->base.valid || w->break_asked || w->repacked || w->since_key + 1 >= KEY_EVERY ||
+	return !w->base.valid || w->break_asked || w->since_key + 1 >= KEY_EVERY ||
 	       (w->apart && chunk->rows == w->key_rows) || w->config.codec == PM_CODEC_PLAIN ||
 	       chunk->run != w->base.run || chunk->segment != w->base.segment ||
 	       !chunk_clocks_match(&chunk->clocks, &w->base.clocks) || may_be_key(w, chunk);
@@ -315,7 +315,7 @@ int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk)
 		return err;
 	judge_dependence(w);
 	w->since_key = w->head.key ? 0 : w->since_key + 1;
-	w->break_asked = w->repacked = false;
+	w->break_asked = false;
 	w->stats.chunks++;
 	return writer_index(w);
 }

@@ -90,8 +90,6 @@ struct pm_writer {
 	bool again;        /* a key chunk has followed KEY_ONCE chunks */
 	unsigned apart;    /* chunks still to be key chunks, because depending saved too little */
 	bool break_asked, finished;
-	bool repacked;         /* the last chunk came packed: group[].last is of an earlier one */
-	uint32_t repacked_crc; /* its head's checksum where it came from */
 	struct buf block, payload;
 
 	struct index_builder index;

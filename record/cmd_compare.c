@@ -1,8 +1,10 @@
 /* pmrec compare: runs two commands in turn, pair by pair, until pmrep diff decides or the maximum is reached. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -59,8 +61,9 @@ static const struct options_spec spec = {
 
 /* Runs pmrep in `folder`, or pmrec if that is NULL: the status, 128 plus the number of a signal, or -errno. `quiet`:
  * discard its standard output. */
-static int run(char *const *args, bool quiet, const char *folder)
+static int run(const char *const *args, bool quiet, const char *folder)
 {
+	char *const *argv = (char *const *)args;
 	pid_t pid = fork();
 	int status;
 
@@ -71,12 +74,12 @@ static int run(char *const *args, bool quiet, const char *folder)
 		if (fd >= 0)
 			dup2(fd, STDOUT_FILENO);
 		if (folder && !chdir(folder)) {
-			command_exec_pmrep(NULL, args, &e);
+			command_exec_pmrep(NULL, argv, &e);
 		} else if (!folder && !privileges_for_child()) {
 			/* Each run finds the same input: a file from its beginning, or nothing. */
 			if (lseek(STDIN_FILENO, 0, SEEK_SET) && (fd = open("/dev/null", O_RDONLY)) >= 0)
 				dup2(fd, STDIN_FILENO);
-			execv("/proc/self/exe", args);
+			execv("/proc/self/exe", argv);
 		}
 		_exit(EXIT_OWN);
 	}
@@ -88,41 +91,37 @@ static int run(char *const *args, bool quiet, const char *folder)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* FOLDER/a/0001.pmr, or with pair 0 the folder of the side. */
+static void put_path(char path[static PATH_MAX], const char *folder, int side, uint64_t pair)
+{
+	int n = snprintf(path, PATH_MAX, "%s/%c", folder, 'a' + side);
+
+	if (pair)
+		snprintf(path + n, (size_t)(PATH_MAX - n), "/%04u.pmr", (unsigned)pair);
+}
+
 static int record(const struct compare *c, const char *folder, int side, uint64_t pair)
 {
-	char path[4096];
-	char *args[] = { (char *)"pmrec",
-			 (char *)"--quiet",
-			 (char *)(c->gate ? "--sources=-tasks" : "--sources=stat"),
-			 (char *)"-o",
-			 path,
-			 (char *)"--",
-			 (char *)"sh",
-			 (char *)"-c",
-			 (char *)c->command[side],
-			 NULL };
+	char path[PATH_MAX];
+	const char *args[] = { "pmrec", "--quiet", c->gate ? "--sources=-tasks" : "--sources=stat",
+			       "-o",    path,      "--",
+			       "sh",    "-c",      c->command[side],
+			       NULL };
 
-	if (snprintf(path, sizeof(path), "%s/%c/%04u.pmr", folder, 'a' + side, (unsigned)pair) >= (int)sizeof(path))
-		return -ENAMETOOLONG;
+	put_path(path, folder, side, pair);
 	return run(args, true, NULL);
 }
 
 static int judge(const struct compare *c, const char *folder, double alpha, bool quiet)
 {
-	char share[32], margin[64];
-	char *args[] = { (char *)"pmrep",
-			 (char *)"diff",
-			 (char *)"--pairs",
-			 share,
-			 (char *)"--gate",
-			 (char *)(c->gate ? c->gate : "command.elapsed,command.cpu,command.max_rss"),
-			 (char *)"--base=a",
-			 (char *)"--new=b",
-			 c->margin ? margin : NULL,
-			 NULL };
+	char share[32];
+	const char *gate = c->gate ? c->gate : "command.elapsed,command.cpu,command.max_rss";
+	const char *args[] = { "pmrep",   "diff",     "--pairs",
+			       share,     "--base=a", "--new=b",
+			       "--gate",  gate,       c->margin ? "--margin" : NULL,
+			       c->margin, NULL };
 
 	snprintf(share, sizeof(share), "--alpha=%g", alpha);
-	snprintf(margin, sizeof(margin), "--margin=%.40s", c->margin ? c->margin : "");
 	/* There, so that no temporary folder is named. */
 	return run(args, quiet, folder);
 }
@@ -140,7 +139,6 @@ static int compare(const struct compare *c, const char *folder)
 	alpha = ALPHA / looks;
 	for (uint64_t pair = 1, look = FIRST_LOOK; pair <= c->pairs; pair++) {
 		uint8_t coin = 0;
-
 		int err = random_bytes(&coin, 1);
 
 		if (err)
@@ -158,9 +156,7 @@ static int compare(const struct compare *c, const char *folder)
 		if (status || pair == c->pairs)
 			break;
 		if (pair == look) {
-			int sure = judge(c, folder, alpha, true);
-
-			if (sure != 4)
+			if (judge(c, folder, alpha, true) != 4)
 				break;
 			look *= 2;
 		}
@@ -170,16 +166,13 @@ static int compare(const struct compare *c, const char *folder)
 
 static void remove_all(const char *folder, uint64_t pairs)
 {
-	char path[4096];
+	char path[PATH_MAX];
 
-	for (int side = 0; side < 2; side++) {
-		for (uint64_t pair = 1; pair <= pairs; pair++) {
-			snprintf(path, sizeof(path), "%s/%c/%04u.pmr", folder, 'a' + side, (unsigned)pair);
-			unlink(path);
+	for (int side = 0; side < 2; side++)
+		for (uint64_t pair = pairs + 1; pair--;) {
+			put_path(path, folder, side, pair);
+			remove(path);
 		}
-		snprintf(path, sizeof(path), "%s/%c", folder, 'a' + side);
-		rmdir(path);
-	}
 	rmdir(folder);
 }
 
@@ -188,7 +181,7 @@ int cmd_compare(int argc, char **argv)
 	struct compare c = { .pairs = PAIRS };
 	SCOPED(options_common_release) struct options_common common = { 0 };
 	struct error e = { 0 };
-	char made[4096], path[4200];
+	char made[PATH_MAX], path[PATH_MAX];
 	const char *tmp = getenv("TMPDIR"), *folder;
 	int code = command_options(&spec, argc, argv, &c, &common);
 
@@ -196,9 +189,11 @@ int cmd_compare(int argc, char **argv)
 		return code;
 	snprintf(made, sizeof(made), "%.4000s/pmrec-compare-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	folder = c.folder ? c.folder : mkdtemp(made);
-	code = !folder || (c.folder && mkdir(folder, 0777) && errno != EEXIST) ? -errno : 0;
+	code = folder && strlen(folder) > 4000                                 ? -ENAMETOOLONG :
+	       !folder || (c.folder && mkdir(folder, 0777) && errno != EEXIST) ? -errno :
+										 0;
 	for (int side = 0; side < 2 && !code; side++) {
-		snprintf(path, sizeof(path), "%s/%c", folder, 'a' + side);
+		put_path(path, folder, side, 0);
 		code = mkdir(path, 0777) ? -errno : 0;
 	}
 	if (code)

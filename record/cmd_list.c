@@ -128,12 +128,12 @@ static int load_pack(struct list *l, const char *id, struct error *e)
 	privileges_become_self(changed);
 	if (err)
 		return err == -ENOENT ? 0 : err;
-	err = vendor_pack_texts(&pack, id, 1 << VENDOR_METRICS, &texts, e);
+	err = vendor_pack_texts(&pack, id, &texts, e);
 	vendor_pack_close(&pack);
 	for (uint32_t i = 0; i < texts.n && !err; i++) {
 		const char *text = texts.set[i].metrics;
 		/* A set that has only events is not an error. */
-		int none = text ? metric_set_load_text(&l->vendor[l->n_vendor], text, strlen(text), e) : 1;
+		int none = *text ? metric_set_load_text(&l->vendor[l->n_vendor], text, strlen(text), e) : 1;
 
 		l->n_vendor += !none;
 		err = none == -ENOMEM ? none : 0;
@@ -147,7 +147,7 @@ static int load_vendor(struct list *l, const struct root *root, struct error *e)
 	const char *known = list_cpu_id(root, id, sizeof(id)) ? id : NULL;
 	int err = 0;
 
-	if (l->metric_file && !(err = metric_set_load_for(&l->vendor[0], l->metric_file, known, e)))
+	if (l->metric_file && !(err = metric_set_load(&l->vendor[0], l->metric_file, known, e)))
 		l->n_vendor = 1;
 	if (err)
 		error_prefix(e, "--metrics-file");
@@ -165,7 +165,7 @@ static bool is_here(const struct perf_pmus *pmus, const struct metric *m)
 	snprintf(unit, sizeof(unit), "%.*s", m->board ? (int)(compat - m->board) - 1 : 0, m->board ? m->board : "");
 	for (size_t i = 0; compat && i < pmus->n; i++)
 		if (event_pmu_matches(unit, pmus->pmu[i].name) && pmus->pmu[i].identifier &&
-		    vendor_matches(compat, strlen(compat), pmus->pmu[i].identifier))
+		    vendor_matches(compat, pmus->pmu[i].identifier))
 			return true;
 	return !compat;
 }

@@ -33,14 +33,10 @@ static const struct personality turbostat = {
 	.usage = "[OPTIONS][(--interval seconds) | COMMAND ...]",
 	.word = turbostat_words,
 	.n_words = sizeof(turbostat_words) / sizeof(turbostat_words[0]),
-	.older = "2022",
-	.newer = "2026",
 	.usage_status = 1,
-	.output_status = 1,
 	.record = "-a -e instructions "
 		  "--sources=perf,msr,add,cpuidle,cpufreq,interrupts,throttle,powercap,gfx,uncorefreq,lpi,pmt -i 5",
 	.report = "show --format=turbostat",
-	.report_newer = "show --format=turbostat=2026",
 };
 
 static const struct personality perfstat = {
@@ -48,14 +44,10 @@ static const struct personality perfstat = {
 	.usage = "[<options>] [<command>]",
 	.word = perfstat_words,
 	.n_words = sizeof(perfstat_words) / sizeof(perfstat_words[0]),
-	.older = "6.1",
-	.newer = "7.2",
 	.perf = true,
 	.usage_status = 129,
-	.output_status = 255,
 	.record = "--sources=perf -i 0",
-	.report = "stat --quiet --no-quotes --metric-style=classic",
-	.report_newer = "stat --quiet --no-quotes --metric-style=named",
+	.report = "stat --quiet --no-quotes",
 };
 
 void personality_add(struct list *l, const char *text)
@@ -156,23 +148,18 @@ static void take(struct asked *a, const struct word *w, const char *argument)
 	if (!a->who->perf && !strcmp(w->name, "out") && !strcmp(argument, "-"))
 		argument = "./-";
 	/* turbostat's first --show discards what was enabled before it. */
-	if (!strcmp(w->name, "show") && !personality_given(a, "show")) {
+	if (!strcmp(w->name, "show") && !personality_given(a, "show"))
 		personality_drop(&a->report, "--enable", 1);
-		personality_drop(&a->report, "--debug", 0);
-	}
 	if (!strcmp(w->name, "cpu") ||
 	    (!a->who->perf && (!strcmp(w->name, "show") || !strcmp(w->name, "hide") || !strcmp(w->name, "enable"))))
 		argument = without_empty(argument);
 	add_words(&a->record, w->record, argument);
 	add_words(&a->report, w->report, argument);
-	/* The newer turbostat's -d shows all columns. */
-	if (a->newer && !strcmp(w->name, "debug"))
-		personality_add(&a->report, "--debug");
 	a->given[w - a->who->word] = argument ? argument : "";
 }
 
 /* Our own words must not make theirs ambiguous: they count only where spelled out. */
-static bool is_there(const struct word *w, bool later, int argc, char **argv)
+static bool is_there(const struct word *w, int argc, char **argv)
 {
 	size_t len = strlen(w->name);
 
@@ -180,49 +167,39 @@ static bool is_there(const struct word *w, bool later, int argc, char **argv)
 		if (!strncmp(argv[i], "--", 2) && !strncmp(argv[i] + 2, w->name, len) &&
 		    strchr("=", argv[i][len + 2]))
 			return true;
-	return w->whose == THEIRS || (w->whose == LATER && later);
+	return w->whose == THEIRS;
 }
 
-static int refuse(const struct asked *a, int c, const char *word, bool loud)
-{
-	if (loud && a->who->perf && optopt != 'h')
-		fprintf(stderr, c == ':' ? "  Error: `%s' requires a value\n\n" : "  Error: unknown option `%s'\n\n",
-			word);
-	return -EINVAL;
-}
-
-/* 0, or getopt_long()'s complaint about a word, which it prints itself for turbostat if `loud`. */
-static int parse(struct asked *a, int argc, char **argv, bool later, bool loud)
+/* 0, or -EINVAL with getopt_long()'s complaint about a word. */
+static int parse(struct asked *a, int argc, char **argv)
 {
 	enum { LONG = 256 };
 	struct option option[MAX_WORDS] = { 0 };
-	char letters[3 * MAX_WORDS] = "+", *end = letters + 1;
+	char letters[3 * MAX_WORDS] = "+", *end = letters + 1, *name = argv[0];
 	size_t n = 0;
 	int c;
 
-	if (a->who->perf)
-		*end++ = ':';
 	for (size_t i = 0; i < a->who->n_words; i++) {
 		const struct word *w = &a->who->word[i];
 
-		if (!is_there(w, later, argc, argv))
-			continue;
-		option[n++] = (struct option){ w->name, w->argument, NULL, LONG + (int)i };
+		if (is_there(w, argc, argv))
+			option[n++] = (struct option){ w->name, w->argument, NULL, LONG + (int)i };
 		for (int k = 0; w->letter && k < 1 + (w->argument == required_argument); k++)
 			*end++ = (char)(k ? ':' : w->letter);
 	}
 	optind = 0;
-	opterr = loud;
+	argv[0] = (char *)a->who->name;
 	while ((c = (a->who->perf ? getopt_long : getopt_long_only)(argc, argv, letters, option, NULL)) >= 0) {
 		size_t i = (size_t)c - LONG;
 
-		if (c == '?' || c == ':')
-			return refuse(a, c, argv[optind - 1], loud);
+		if (c == '?')
+			return -EINVAL;
 		if (c < LONG)
 			for (i = 0; a->who->word[i].letter != c; i++)
 				;
 		take(a, &a->who->word[i], optarg);
 	}
+	argv[0] = name;
 	a->command = argv + optind;
 	return 0;
 }
@@ -235,7 +212,7 @@ static void begin(struct asked *a)
 	add_words(&a->record, "--quiet --privacy=full -o -", NULL);
 	add_words(&a->record, a->who->record, NULL);
 	personality_add(&a->report, "pmrep");
-	add_words(&a->report, a->newer ? a->who->report_newer : a->who->report, NULL);
+	add_words(&a->report, a->who->report, NULL);
 }
 
 /* Asked for, this is perf's manual; else an error. */
@@ -246,7 +223,7 @@ static int usage(const struct asked *a, FILE *to)
 		const struct word *w = &a->who->word[i];
 
 		if (w->help)
-			fprintf(to, "%s        --%s=%s\n            %s\n", w[-1].help ? "" : "Ours:\n", w->name,
+			fprintf(to, "%s        --%s%s\n            %s\n", w[-1].help ? "" : "Ours:\n", w->name,
 				w->arg, w->help);
 		else
 			fprintf(to, w->letter ? "    -%c, --%s%s\n" : "%.0d        --%s%s\n", w->letter, w->name,
@@ -256,49 +233,15 @@ static int usage(const struct asked *a, FILE *to)
 	return to == stdout ? 0 : a->who->usage_status;
 }
 
-static void without_metrics(struct asked *a)
+/* perf groups digits as the locale does, which often means not at all. */
+static void settle_digits(struct asked *a)
 {
-	personality_drop(&a->report, "--metric-style=named", 0);
-	personality_add(&a->report, "--metric-style=none");
-}
-
-/* Settles what follows from several words, or from the environment. */
-static void settle_perf(struct asked *a)
-{
-	/* perf groups digits as the locale does, which often means not at all. */
-	if (!personality_given(a, "field-separator") && !personality_given(a, "json-output")) {
-		setlocale(LC_NUMERIC, "");
-		if (!*localeconv()->thousands_sep)
-			personality_add(&a->report, "--no-big-num");
-		setlocale(LC_NUMERIC, "C");
-	}
-	/* The newer perf prints metrics only for its own choice of events. */
-	if (a->newer && (personality_given(a, "event") || personality_given(a, "pfm-events")))
-		without_metrics(a);
-}
-
-/* The generation must be known before words are parsed. Removes its word, which must not be confused with theirs. */
-static int choose_generation(struct asked *a, int *argc, char **argv)
-{
-	bool options = true;
-	int kept = 1;
-
-	for (int i = 1; i < *argc; i++) {
-		options &= argv[i][0] == '-' && strcmp(argv[i], "--");
-		if (!options || strncmp(argv[i], "--as=", 5)) {
-			argv[kept++] = argv[i];
-			continue;
-		}
-		a->newer = !strcmp(argv[i] + 5, a->who->newer);
-		if (!a->newer && strcmp(argv[i] + 5, a->who->older)) {
-			fprintf(stderr, "%s: --as=%s: use %s or %s\n", a->who->name, argv[i] + 5, a->who->older,
-				a->who->newer);
-			return -EINVAL;
-		}
-	}
-	*argc = kept;
-	argv[kept] = NULL;
-	return 0;
+	if (personality_given(a, "field-separator") || personality_given(a, "json-output"))
+		return;
+	setlocale(LC_NUMERIC, "");
+	if (!*localeconv()->thousands_sep)
+		personality_add(&a->report, "--no-big-num");
+	setlocale(LC_NUMERIC, "C");
 }
 
 static int wait_for(pid_t pid)
@@ -324,17 +267,6 @@ static void end_by(int signo)
 	kill(getpid(), signo);
 }
 
-/* Whether the machine lacks what was requested. */
-static bool lacks_machine(const struct asked *a)
-{
-	static const char *const needs[] = { "topdown", "transaction", "smi-cost", "for-each-cgroup" };
-	bool any = false;
-
-	for (size_t i = 0; a->who->perf && i < sizeof(needs) / sizeof(needs[0]); i++)
-		any |= personality_given(a, needs[i]) != NULL;
-	return any && !personality_given(a, "cgroup");
-}
-
 static int judge(const struct asked *a, const struct joined *j, int code, int read, int kept)
 {
 	bool perf = a->who->perf, waited = !perf && *a->command && j->signal == SIGQUIT;
@@ -343,21 +275,16 @@ static int judge(const struct asked *a, const struct joined *j, int code, int re
 	if (WIFSIGNALED(read) && WTERMSIG(read) != SIGKILL)
 		end_by(WTERMSIG(read));
 	if (j->usage)
-		return lacks_machine(a) ? personality_invalid(a) :
-		       a->newer && personality_given(a, "metrics") && !personality_given(a, "event") ?
-					  2 :
-					  a->who->usage_status;
+		return a->who->usage_status;
 	if (j->failure) {
-		fprintf(stderr, perf ? "Workload failed: %.0s%s\n" : "turbostat: exec %s: %s\n", a->command[0],
-			strerror(j->failure));
-		return !perf ? j->failure : a->newer ? 1 : 255;
+		fprintf(stderr, "%s: cannot run '%s': %s\n", a->who->name, a->command[0], strerror(j->failure));
+		return 1;
 	}
 	if (j->signal && !waited &&
 	    ((j->signal != SIGINT && j->signal != SIGALRM && j->signal != SIGABRT) ||
 	     (perf && !(j->ran && !j->cut && WIFEXITED(j->status)))))
 		end_by(j->signal);
-	/* perf 7 ends with the status of what --timeout ended. */
-	if (j->ran && (!j->cut || (a->newer && personality_given(a, "timeout"))) && j->status)
+	if (j->ran && !j->cut && j->status)
 		return WIFEXITED(j->status) ? WEXITSTATUS(j->status) : (perf ? 128 : 0) + WTERMSIG(j->status);
 	if ((code == EXIT_OWN && !j->unwanted) || j->refused)
 		return 1;
@@ -393,7 +320,6 @@ static int run(struct asked *a)
 	j.says = a->who->perf;
 	j.turbostat = !a->who->perf;
 	j.brief = a->who->perf && !keep;
-	j.needs = a->who->perf && a->newer;
 	code = record_joined((int)a->record.n, a->record.word, &j);
 	/* There is nothing to report. */
 	if ((j.none || j.usage) && reader > 0)
@@ -438,16 +364,13 @@ static int report(struct asked *a, int argc, char **argv)
 
 	for (char **word = first + 1; *word; word++)
 		*word = strcmp(*word, "-i") ? *word : (char *)"--input";
-	if (parse(a, argc - (int)(first - argv), first, true, true))
+	if (parse(a, argc - (int)(first - argv), first))
 		return usage(a, stderr);
-	/* Nor does it when it reads. */
-	if (a->newer)
-		without_metrics(a);
 	input = personality_given(a, "input");
 	input = input ? input : is_pipe(STDIN_FILENO) ? "-" : "perf.data";
 	if (strcmp(input, "-") && access(input, R_OK)) {
 		fprintf(stderr, "%s: cannot read '%s': %s\n", a->who->name, input, strerror(errno));
-		return a->who->output_status;
+		return 1;
 	}
 	if (!personality_given(a, "interval-print") && has_intervals(input))
 		personality_add(&a->report, "--all");
@@ -463,7 +386,7 @@ static int parse_record(struct asked *a, int argc, char **argv)
 	const char *text = personality_given(a, "output"), *recording;
 
 	personality_forget(a, "output");
-	if (parse(a, argc - (int)(a->command - argv), a->command, true, true))
+	if (parse(a, argc - (int)(a->command - argv), a->command))
 		return -EINVAL;
 	a->records = true;
 	recording = personality_given(a, "output");
@@ -508,17 +431,11 @@ static int personality(const struct personality *who, int argc, char **argv)
 	sigemptyset(&early);
 	sigaddset(&early, SIGINT);
 	sigprocmask(SIG_BLOCK, &early, NULL);
-	if (choose_generation(&a, &argc, argv))
-		return who->usage_status;
 	begin(&a);
-	/* A word that only the newer version has is accepted where it abbreviates nothing of the older one. */
-	if (parse(&a, argc, argv, a.newer, false)) {
-		begin(&a);
-		if (parse(&a, argc, argv, true, true))
-			return usage(&a, stderr);
-	}
+	if (parse(&a, argc, argv))
+		return usage(&a, stderr);
 	if (personality_given(&a, "version")) {
-		fprintf(stderr, "turbostat version %s - pmrec\n", a.newer ? "2026.04.21" : "2022.10.04");
+		fputs("turbostat version 2022.10.04 - pmrec\n", stderr);
 		return 0;
 	}
 	if (personality_given(&a, "help"))
@@ -540,7 +457,7 @@ static int personality(const struct personality *who, int argc, char **argv)
 	if (!personality_given(&a, "Summary"))
 		personality_drop(&a.report, "--header_iterations", 1);
 	if (who->perf)
-		settle_perf(&a);
+		settle_digits(&a);
 	add_output(&a);
 	if (*a.command)
 		personality_add(&a.record, "--");

@@ -151,6 +151,8 @@ static int wait_ms(const struct recorder *r, uint64_t now)
 		next = r->end_ns;
 	if (r->settle_ns && r->settle_ns < next)
 		next = r->settle_ns;
+	if (session_between_due(&r->session, now) < next)
+		next = session_between_due(&r->session, now);
 	/* Round up: a poll that ends too early would only be repeated. */
 	return next > now ? (int)((next - now + 999999) / 1000000) : 0;
 }
@@ -167,6 +169,8 @@ static void handle_times(struct recorder *r)
 		settle(r);
 	if (now >= r->second_ns)
 		each_second(r, now);
+	if (!r->failed && now >= session_between_due(&r->session, now))
+		session_between(&r->session);
 	if (now >= session_due(&r->session)) {
 		session_hurry(&r->session);
 		session_ticks_ended(&r->session);
@@ -471,12 +475,6 @@ static void record(struct recorder *r, char **argv)
 	if (r->joined)
 		r->joined->usage = err != 0;
 	if (err || control_open(&r->control, o->run.control, &r->error) || dumper_open(&r->dumper, o, &r->error)) {
-		recorder_fail(r);
-		return;
-	}
-	if (r->joined && r->joined->needs && recorder_unsupported(r)) {
-		error_set(&r->error, ENOTSUP,
-			  "none of the requested events is supported here; pmrec doctor lists those that are");
 		recorder_fail(r);
 		return;
 	}

@@ -1,5 +1,4 @@
 /* pmrec vendor: imports events and metrics of CPU vendors into a pack, and lists its contents. */
-#include <dirent.h>
 #include <errno.h>
 #include <fts.h>
 #include <libgen.h>
@@ -7,13 +6,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/array.h"
 #include "common/event/vendor_events.h"
 #include "common/metric/metric.h"
 #include "common/number.h"
 #include "common/options_table.h"
 #include "common/table.h"
-#include "common/vendor_schema.h"
+#include "common/vendor_docs.h"
 #include "format/vendor_pack.h"
 #include "record/commands.h"
 
@@ -25,10 +23,8 @@ struct vendor {
 	bool import, no_descriptions;
 	struct vendor_pack pack;
 	struct buf notes;
-	/* set while a mapfile.csv is read */
-	const char *folder;
-	char **done; /* owned texts "SET PATH": what is already part of a set */
-	size_t n_done;
+	const char *folder; /* whose mapfile.csv is read */
+	struct names done;  /* "SET PATH": what is already part of a set */
 	struct error *error;
 };
 
@@ -76,60 +72,12 @@ static const struct options_spec spec = {
 
 /* ---- importing ---- */
 
-/* The set of that name, created if it is new. */
-static int64_t set_named(struct vendor *v, const char *name)
-{
-	for (uint32_t i = 0; i < v->pack.n_sets; i++)
-		if (!strcmp(v->pack.set[i].name, name))
-			return i;
-	return vendor_pack_add_set(&v->pack, name);
-}
-
-/* Several patterns may name one directory. */
-static bool is_done(struct vendor *v, const char *set, const char *path)
-{
-	char *text;
-	size_t k = 0;
-
-	if (array_room(&v->done, v->n_done, sizeof(*v->done)) || asprintf(&text, "%s %s", set, path) < 0)
-		return true;
-	while (k < v->n_done && strcmp(v->done[k], text))
-		k++;
-	if (k < v->n_done) {
-		free(text);
-		return true;
-	}
-	v->done[v->n_done++] = text;
-	return false;
-}
-
-static int add_events(struct vendor *v, struct vendor_set *s, const char *path, const char *pmu)
-{
-	struct vendor_events *events = NULL;
-	struct error e = { 0 };
-	SCOPED(buf_release) struct buf unused = BUF_INIT;
-	int err = vendor_events_load(&events, path, pmu, NULL, &e), n;
-
-	if (err == -ENODATA)
-		return 0;
-	if (err) {
-		*v->error = e;
-		return err;
-	}
-	n = vendor_events_print(events, &s->text[VENDOR_ROWS], v->no_descriptions ? &unused : &s->text[VENDOR_HELP],
-				&v->notes);
-	if (n > 0)
-		s->events += (uint32_t)n;
-	vendor_events_free(events);
-	return n < 0 ? n : 0;
-}
-
 /* Metrics of several files form one array: its text is closed when the next set begins. */
-static int add_metrics(struct vendor *v, struct vendor_set *s, const char *path, const char *pmu)
+static int add_metrics(struct vendor *v, struct vendor_set *s, const struct vendor_docs *docs)
 {
 	struct json *list = json_new_array();
-	struct buf *to = &s->text[VENDOR_METRICS], text = BUF_INIT;
-	int err = metric_files_copy(path, pmu, !v->no_descriptions, list, v->error);
+	struct buf *to = &s->list, text = BUF_INIT;
+	int err = metric_set_copy(docs, !v->no_descriptions, list);
 
 	if (!err && json_count(list)) {
 		json_print(list, 0, &text);
@@ -143,18 +91,31 @@ static int add_metrics(struct vendor *v, struct vendor_set *s, const char *path,
 	return err;
 }
 
-/* `pmu`: the kind of cores that it is for, or NULL. */
-static int add_path(struct vendor *v, const char *set, const char *pattern, const char *path, const char *pmu,
-		    bool events, bool metrics)
+static int add_docs(struct vendor *v, struct vendor_set *s, const struct vendor_docs *docs)
 {
-	int64_t at = set_named(v, set);
-	int err = at < 0 ? (int)at : vendor_pack_add_cpu(&v->pack, pattern, (uint32_t)at);
+	int n = vendor_events_convert(docs, !v->no_descriptions, &s->rows, &v->notes);
 
-	if (err || is_done(v, set, path))
+	s->events += n > 0 ? (uint32_t)n : 0;
+	return n < 0 ? n : add_metrics(v, s, docs);
+}
+
+/* `pmu`: the kind of cores that it is for, or NULL. */
+static int add_path(struct vendor *v, const char *set, const char *pattern, const char *path, const char *pmu)
+{
+	SCOPED(vendor_docs_release) struct vendor_docs docs = { 0 };
+	SCOPED(buf_release) struct buf key = BUF_INIT;
+	int64_t at = vendor_pack_add_set(&v->pack, set);
+	int err = at < 0 ? (int)at : vendor_pack_add_cpu(&v->pack, pattern, (uint32_t)at);
+	uint32_t unused;
+
+	/* Several patterns may name one directory. */
+	buf_printf(&key, "%s %s", set, path);
+	if (err || names_get(&v->done, buf_str(&key), &unused))
 		return err;
-	if (events)
-		err = add_events(v, &v->pack.set[at], path, pmu);
-	return err || !metrics ? err : add_metrics(v, &v->pack.set[at], path, pmu);
+	err = key.err ? key.err : names_set(&v->done, buf_str(&key), 0);
+	if (!err)
+		err = vendor_docs_load(&docs, path, pmu, NULL, v->error);
+	return err ? err : add_docs(v, &v->pack.set[at], &docs);
 }
 
 static int add_map_row(void *arg, const struct vendor_map *row)
@@ -162,11 +123,10 @@ static int add_map_row(void *arg, const struct vendor_map *row)
 	struct vendor *v = arg;
 	char path[4096], family[64];
 	struct stat st;
-	bool metrics = !strcmp(row->type, "metrics");
 	const char *name = row->name + strspn(row->name, "/");
 
-	if (!*name || !strcmp(row->type, "EventType") || snprintf(path, sizeof(path), "%s/%s", v->folder, name) < 0 ||
-	    stat(path, &st))
+	snprintf(path, sizeof(path), "%s/%s", v->folder, name);
+	if (!*name || !strcmp(row->type, "EventType") || !strcmp(row->type, "retire latency") || stat(path, &st))
 		return 0;
 	/* A map may name only files of its own tree. */
 	if (strstr(name, "..") || !vendor_is_pattern(row->pattern)) {
@@ -180,48 +140,44 @@ static int add_map_row(void *arg, const struct vendor_map *row)
 		return 0;
 	}
 	if (S_ISDIR(st.st_mode))
-		return add_path(v, name, row->pattern, path, NULL, true, true);
+		return add_path(v, name, row->pattern, path, NULL);
 	/* perfmon's map: files by family. Those of hybrid processors are for one kind of cores; others have only one
 	 * kind. */
 	snprintf(family, sizeof(family), "perfmon-%.*s%s", (int)strcspn(name, "/"), name,
 		 row->pmu                   ? "-hybrid" :
 		 !strcmp(row->type, "core") ? "-core" :
 					      "");
-	if (!strcmp(row->type, "retire latency"))
-		return 0;
-	return add_path(v, family, row->pattern, path, row->pmu, !metrics, metrics);
+	return add_path(v, family, row->pattern, path, row->pmu);
 }
 
+/* A file of Arm's telemetry, which says whose it is. */
 static int import_file(struct vendor *v, const char *path, bool named)
 {
-	struct json *j = json_load(path, v->error);
+	SCOPED(vendor_docs_release) struct vendor_docs docs = { 0 };
 	SCOPED(scoped_free) char *copy = strdup(path);
-	char pattern[32], *name, *dot;
-	bool arm;
+	int64_t at;
+	char *dot;
+	int err = copy ? vendor_docs_load(&docs, path, NULL, NULL, v->error) : -ENOMEM;
 
-	if (!j && !named) {
+	if (!docs.midr[0] && !named && err != -ENOMEM) {
 		*v->error = (struct error){ 0 };
 		return 0;
 	}
-	if (!j || !copy)
-		return j ? -ENOMEM : v->error->number ? -v->error->number : -EINVAL;
-	arm = vendor_json_midr(j, pattern, sizeof(pattern));
-	json_free(j);
-	name = basename(copy);
-	dot = strrchr(name, '.');
-	if (dot)
-		*dot = '\0';
-	if (!arm)
-		return !named ? 0 :
-				error_set(v->error, EINVAL,
-					  "%s does not say which CPU it is for; name the folder that has its "
-					  "mapfile.csv",
-					  path);
+	if (docs.n_docs && !docs.midr[0])
+		err = error_set(v->error, EINVAL,
+				"%s does not say which CPU it is for; name the folder that has its mapfile.csv",
+				path);
 	/* Arm's tree has most processors twice. */
 	for (uint32_t i = 0; i < v->pack.n_cpus && !named; i++)
-		if (!strcmp(v->pack.cpu[i].pattern, pattern))
-			return 0;
-	return add_path(v, name, pattern, path, NULL, true, true);
+		if (!strcmp(v->pack.cpu[i].pattern, docs.midr))
+			return err;
+	if (err)
+		return err;
+	if ((dot = strrchr(copy, '.')))
+		*dot = '\0';
+	at = vendor_pack_add_set(&v->pack, basename(copy));
+	err = at < 0 ? (int)at : vendor_pack_add_cpu(&v->pack, docs.midr, (uint32_t)at);
+	return err ? err : add_docs(v, &v->pack.set[at], &docs);
 }
 
 static int by_name(const FTSENT **a, const FTSENT **b)
@@ -229,58 +185,44 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* perf has folders named sys for what a board has, whatever its CPU; Compat tells which PMUs they are about. */
-static int add_boards(struct vendor *v, const char *path)
+/* fts_number is 1 below a mapfile.csv, which says what there is but for folders named sys: those are for what a board
+ * has, whatever its CPU; Compat tells which PMUs they are about. Elsewhere only what is a vendor's is ours. */
+static int import_entry(struct vendor *v, FTS *tree, FTSENT *f)
 {
-	FTS *tree = fts_open((char *const[]){ (char *)(uintptr_t)path, NULL }, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
-	int err = tree ? 0 : -ENOMEM;
+	bool mapped = f->fts_parent->fts_number;
 
-	for (FTSENT *f; !err && (f = fts_read(tree));)
-		if (f->fts_info == FTS_D && f->fts_level && !strcmp(f->fts_name, "sys"))
-			err = add_path(v, "boards", "0x[0-9a-f]+", f->fts_path, NULL, true, true);
-	if (tree)
-		fts_close(tree);
-	return err;
-}
-
-static int import_mapped(struct vendor *v, const char *path)
-{
-	int err;
-
-	v->folder = path;
-	err = vendor_map_each(path, add_map_row, v, v->error);
-	return err ? err : add_boards(v, path);
-}
-
-/* What stands in a tree that is not a vendor's is none of ours, unless it is named. */
-static int import_folder(struct vendor *v, const char *path)
-{
-	FTS *tree = fts_open((char *const[]){ (char *)(uintptr_t)path, NULL },
-			     FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
-	int err = tree ? 0 : error_sys(v->error, errno, "%s", path);
-
-	for (FTSENT *f; !err && (f = fts_read(tree));) {
-		if (f->fts_info == FTS_D && f->fts_level && f->fts_name[0] == '.')
-			fts_set(tree, f, FTS_SKIP);
-		else if (f->fts_info == FTS_D && vendor_folder_is_mapped(f->fts_path)) {
-			err = import_mapped(v, f->fts_path);
-			fts_set(tree, f, FTS_SKIP);
-		} else if (f->fts_info == FTS_F && f->fts_namelen > 5 &&
-			   !strcmp(f->fts_name + f->fts_namelen - 5, ".json"))
-			err = import_file(v, f->fts_path, false);
-	}
-	if (tree)
-		fts_close(tree);
-	return err;
+	if (f->fts_info == FTS_F && !mapped && f->fts_namelen > 5 &&
+	    !strcmp(f->fts_name + f->fts_namelen - 5, ".json"))
+		return import_file(v, f->fts_path, false);
+	if (f->fts_info != FTS_D)
+		return 0;
+	if (f->fts_level && f->fts_name[0] == '.')
+		return fts_set(tree, f, FTS_SKIP);
+	f->fts_number = mapped || vendor_folder_is_mapped(f->fts_path);
+	v->folder = f->fts_path;
+	if (f->fts_number && !mapped)
+		return vendor_map_each(v->folder, add_map_row, v, v->error);
+	return mapped && !strcmp(f->fts_name, "sys") ? add_path(v, "boards", "0x[0-9a-f]+", f->fts_path, NULL) : 0;
 }
 
 static int import_path(struct vendor *v, const char *path)
 {
 	struct stat st;
+	FTS *tree;
+	int err = 0;
 
 	if (stat(path, &st))
 		return error_sys(v->error, errno, "%s", path);
-	return S_ISDIR(st.st_mode) ? import_folder(v, path) : import_file(v, path, true);
+	if (!S_ISDIR(st.st_mode))
+		return import_file(v, path, true);
+	tree = fts_open((char *const[]){ (char *)(uintptr_t)path, NULL }, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR,
+			by_name);
+	if (!tree)
+		return error_sys(v->error, errno, "%s", path);
+	for (FTSENT *f; !err && (f = fts_read(tree));)
+		err = import_entry(v, tree, f);
+	fts_close(tree);
+	return err;
 }
 
 static int make_folders(char *path)
@@ -372,9 +314,7 @@ int cmd_vendor(int argc, char **argv)
 
 	if (code < 0)
 		code = (v.import ? import(&v, &e) : list(&v, &e)) ? command_failed(&e) : 0;
-	for (size_t i = 0; i < v.n_done; i++)
-		free(v.done[i]);
-	free(v.done);
+	names_release(&v.done);
 	buf_release(&v.notes);
 	options_common_release(&v.common);
 	vendor_pack_close(&v.pack);

@@ -7,7 +7,6 @@
 struct joined {
 	int fd;         /* where the recording goes, instead of -o */
 	bool says;      /* prints when events are disabled and enabled, and how a command ended, as perf does */
-	bool needs;     /* an event that is supported, as perf 7 does; perf 6 says of each that it is not */
 	bool brief;     /* nobody keeps the recording: of the machine it has what pmrep stat prints */
 	bool turbostat; /* its events are not shown as counters, and perf stands in for registers that are shut */
 	bool usage;     /* out: the request is invalid */

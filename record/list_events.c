@@ -264,7 +264,7 @@ bool list_cpu_id(const struct root *root, char *id, size_t size)
 
 	/* The first may be offline, or not for this container. */
 	if (!known)
-		root_cpulist(root, &online, "/sys/devices/system/cpu/online");
+		root_online(root, &online);
 	for (size_t i = 0; i < online.n && !known; i++) {
 		const struct cpulist one = { .cpu = &online.cpu[i], .n = 1 };
 		uint64_t midr = cputype_midr(root, online.cpu[i]);

@@ -8,7 +8,7 @@
 struct word {
 	const char *name;
 	int letter, argument;
-	enum { THEIRS, LATER, OURS } whose; /* LATER: only the later generation has it */
+	enum { THEIRS, OURS } whose;
 	const char *record, *report;
 	const char *arg, *help; /* of ours; NULL: the original options have their own manual */
 };
@@ -20,11 +20,9 @@ struct personality {
 	const char *name, *usage;
 	const struct word *word;
 	size_t n_words;
-	const char *older, *newer; /* generations, as --as has them */
-	bool perf;                 /* perf stat, not turbostat: -interval is --interval there */
-	int usage_status;          /* for unknown words */
-	int output_status;         /* for a file that cannot be written */
-	const char *record, *report, *report_newer;
+	bool perf;        /* perf stat, not turbostat: -interval is --interval there */
+	int usage_status; /* for unknown words */
+	const char *record, *report;
 };
 
 struct list {
@@ -34,7 +32,6 @@ struct list {
 
 struct asked {
 	const struct personality *who;
-	bool newer;
 	struct list record, report;   /* pieces of the tables are owned by nobody: the process ends with them */
 	const char *given[MAX_WORDS]; /* by word: its last argument, "" if it takes none; NULL: it was not given */
 	bool records;                 /* perf stat record */
@@ -58,5 +55,3 @@ int personality_iostat(struct asked *a);
 pid_t personality_start_reader(const struct asked *a, int from);
 /* --keep: copies from[0] to a file, and to the descriptor `to` unless that is -1. As fork(). */
 pid_t personality_start_keeper(const struct asked *a, const char *path, const int from[2], int to);
-/* perf's exit status for what is impossible here. */
-int personality_invalid(const struct asked *a);

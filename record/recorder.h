@@ -72,8 +72,7 @@ void recorder_tell_end(struct recorder *r, const struct recording_stats *stats);
 /* Prints which signal ended the command, as perf does; not with intervals. */
 void recorder_tell_killed(const struct recorder *r);
 
-/* Whether no event could be opened, because there is none such, or rights are missing, which is printed. */
-bool recorder_unsupported(const struct recorder *r);
+/* Whether no event could be opened because rights are missing, which is printed. */
 bool recorder_may_not(const struct recorder *r);
 
 /* --dry-run: counts for a moment what was planned, and prints its groups (dry_run.c). */

@@ -108,13 +108,6 @@ static uint64_t why_none(const struct pm_model *m)
 	return why;
 }
 
-bool recorder_unsupported(const struct recorder *r)
-{
-	uint64_t why = why_none(&r->session.model);
-
-	return why && why != PM_REASON_NO_PERMISSION;
-}
-
 bool recorder_may_not(const struct recorder *r)
 {
 	const struct pm_model *m = &r->session.model;

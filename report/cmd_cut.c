@@ -249,8 +249,6 @@ static int run(void *input, const struct options_common *common)
 		.instance = instance_stays,
 		.start = open_window,
 		.every = (uint32_t)c->every,
-		/* With all counters and CPUs, times stay as they are. */
-		.gather_small = c->sources || c->glob || c->has_cpus,
 		.history = buf_str(&c->history),
 	};
 	if (!err && c->history.err)

@@ -77,17 +77,10 @@ static void call_by_name(struct error *e, const struct spool *s)
 
 static int collect(struct html_recording *r, const struct html *h, const struct spool *s, struct error *e)
 {
-	int err = html_collect(r, s->path, &h->config, e);
+	int err = html_collect(r, s->path, s->name, &h->config, e);
 
-	if (!err && s->fd >= 0) {
-		free(r->path);
-		r->path = strdup(s->name);
-		err = r->path ? 0 : error_sys(e, ENOMEM, "%s", s->name);
-	}
 	if (!err)
 		err = html_facts(r, s->path, e);
-	if (!err && html_index(r))
-		err = error_sys(e, ENOMEM, "%s", s->name);
 	if (!err && !r->intervals)
 		err = error_set(e, ENODATA, "%s: nothing to show: %s", s->name,
 				r->snapshots ? "an interval needs two snapshots" : "no snapshot");
@@ -96,6 +89,7 @@ static int collect(struct html_recording *r, const struct html *h, const struct 
 	return err;
 }
 
+/* What is missing, unless it is still being written. */
 static int judge(struct html_recording *r, const char *path)
 {
 	bool open = r->result.cut_only && !r->result.damaged && input_being_written(path);
@@ -103,15 +97,6 @@ static int judge(struct html_recording *r, const char *path)
 	if (!open)
 		cmd_complain_lines(spec.name, path, &r->result.notes);
 	return !open && (r->result.damaged || r->result.cut_only) ? EXIT_DAMAGED : EXIT_GOOD;
-}
-
-static void tell(const struct html *h, uint64_t bytes)
-{
-	SCOPED(buf_release) struct buf line = BUF_INIT;
-
-	html_put_size(&line, bytes);
-	cmd_complain(spec.name, "%s: %s, %zu recording%s", strcmp(h->copy.output, "-") ? h->copy.output : "stdout",
-		     buf_str(&line), (size_t)h->copy.files.n, plural((size_t)h->copy.files.n));
 }
 
 static int run(void *input, const struct options_common *common)
@@ -122,9 +107,8 @@ static int run(void *input, const struct options_common *common)
 	struct spool source[HTML_RECORDINGS] = { { .fd = -1 }, { .fd = -1 } };
 	struct html_page page = { .recording = recording, .n = n, .max_bytes = h->max_bytes };
 	struct outfile out = { .fd = -1 };
-	SCOPED(buf_release) struct buf counts = BUF_INIT, verdicts = BUF_INIT;
+	SCOPED(buf_release) struct buf counts = BUF_INIT, verdicts = BUF_INIT, size = BUF_INIT;
 	struct error e = { 0 };
-	uint64_t bytes = 0;
 	int err, status = EXIT_GOOD;
 
 	/* Open the output first: reading takes long, and a refusal should not. */
@@ -144,12 +128,13 @@ static int run(void *input, const struct options_common *common)
 	}
 	if (!err)
 		err = html_page_write(&page, &out, &e);
-	bytes = out.bytes;
+	html_put_size(&size, out.bytes);
 	err = outfile_end(&out, err, &e);
 	if (err)
 		status = cmd_fail(spec.name, &e);
 	else
-		tell(h, bytes);
+		cmd_complain(spec.name, "%s: %s, %zu recording%s",
+			     strcmp(h->copy.output, "-") ? h->copy.output : "stdout", buf_str(&size), n, plural(n));
 	if (!err && page.reduced.len)
 		cmd_complain_lines(spec.name, "reduced", &page.reduced);
 	buf_release(&page.reduced);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/input/input.h"
 #include "report/input/spool.h"
 #include "report/machine/value_out.h"
 #include "report/pipeline/moment.h"
@@ -61,7 +62,7 @@ static int look(struct part *p, const struct moment *since, struct error *e)
 {
 	const struct pm_model *model;
 	struct pm_reader *reader;
-	struct pm_item item = { 0 };
+	struct pm_item item;
 	struct pm_chunk_head first;
 	struct pm_extent extent;
 	bool packed;
@@ -74,31 +75,25 @@ static int look(struct part *p, const struct moment *since, struct error *e)
 	p->to_ns = extent.to_ns;
 	/* A compressed file cannot seek: it is read. */
 	packed = r == -ESPIPE;
-	if (r && !packed)
-		r = error_sys(e, -r, "%s", p->in.name);
-	if (packed)
-		r = 0;
-	while (!r && (r = pm_reader_next(reader, &item)) > 0 && item.kind != PM_ITEM_CHUNK)
-		r = 0;
+	r = r && !packed ? error_sys(e, -r, "%s", p->in.name) : input_next_chunk(reader, &item, p->in.name, e);
 	model = pm_reader_model(reader);
 	if (r == 1) {
 		p->boot = strdup(pm_map_text(&model->header, PM_HEADER_BOOT_ID, ""));
 		p->host = strdup(pm_map_text(&model->header, PM_HEADER_HOST, ""));
 		memcpy(p->id, model->recording_id, sizeof(p->id));
 		first = item.chunk;
-		p->has_wall = item.chunk.clocks.realtime;
-		p->offset_ns = (int64_t)(item.chunk.clocks.realtime - item.chunk.clocks.monotonic);
-		for (int more = packed; more > 0; more = pm_reader_next(reader, &item))
-			if (item.kind == PM_ITEM_CHUNK) {
-				p->from_ns = p->from_ns ? p->from_ns : item.chunk.from_ns;
-				p->to_ns = item.chunk.to_ns;
-			}
-		r = p->boot && p->host ? 0 : error_sys(e, ENOMEM, "%s", p->in.name);
+		p->has_wall = first.clocks.realtime;
+		p->offset_ns = (int64_t)(first.clocks.realtime - first.clocks.monotonic);
+		p->from_ns = packed ? first.from_ns : p->from_ns;
+		while (packed && r == 1) {
+			p->to_ns = item.chunk.to_ns;
+			r = input_next_chunk(reader, &item, p->in.name, e);
+		}
+		r = r < 0 ? r : p->boot && p->host ? 0 : error_sys(e, ENOMEM, "%s", p->in.name);
 		if (!r && since->kind != MOMENT_FROM_END)
 			r = moment_resolve(since, reader, &first, &p->since_ns, e);
-	} else if (!e->text[0]) {
-		r = r ? error_sys(e, -r, "%s", p->in.name) :
-			error_set(e, EINVAL, "%s: has no snapshot; nothing to merge", p->in.name);
+	} else if (!r) {
+		r = error_set(e, EINVAL, "%s: has no snapshot; nothing to merge", p->in.name);
 	}
 	pm_reader_close(reader);
 	return r;

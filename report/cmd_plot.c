@@ -13,7 +13,7 @@
 #include "report/input/input.h"
 #include "report/pipeline/options_read.h"
 #include "report/pipeline/pipeline.h"
-#include "report/plot/plot_draw.h"
+#include "report/plot/plot.h"
 
 #define NAME          "pmrep plot"
 #define BINS          4096
@@ -41,8 +41,8 @@ static const char brief[] =
 
 struct plotting {
 	struct pipeline_config pipeline;
-	struct plot_size size; /* 0: not given */
-	enum pm_kind per;      /* PM_KINDS: not given */
+	struct plot_style style; /* sizes 0: not given */
+	enum pm_kind per;        /* PM_KINDS: not given */
 	bool heatmap, ascii;
 	char **word; /* metrics, and the recording after them; borrowed */
 	int n_words;
@@ -66,9 +66,9 @@ static const struct option_row rows[] = {
 	{ "every", 0, "SEC", "join intervals into longer ones", READ(pipeline, read_every) },
 	{ .help = "Picture:" },
 	{ "width", 0, "COLUMNS", "width of the picture (the terminal's, or $COLUMNS, or 80)",
-	  AMOUNT(size.width, WIDTH_MIN, WIDTH_MAX) },
+	  AMOUNT(style.width, WIDTH_MIN, WIDTH_MAX) },
 	{ "height", 0, "ROWS", "height of a chart (12), or largest height of a heat map (64)",
-	  AMOUNT(size.height, 2, WIDTH_MAX) },
+	  AMOUNT(style.height, 2, WIDTH_MAX) },
 	{ "ascii", 0, NULL, "ASCII only (default if the locale is not UTF-8)", FLAG(ascii) },
 	{ 0 },
 };
@@ -113,10 +113,10 @@ static void settle(struct plotting *o)
 	p->sheet.only_per = true;
 	p->sheet.summary = p->sheet.per == PM_SYSTEM;
 	p->sheet.summary_only = p->sheet.per == PM_SYSTEM;
-	if (!o->size.width)
-		o->size.width = choose_width();
-	if (!o->size.height)
-		o->size.height = o->heatmap ? HEIGHT_HEAT : HEIGHT_LINES;
+	if (!o->style.width)
+		o->style.width = choose_width();
+	if (!o->style.height)
+		o->style.height = o->heatmap ? HEIGHT_HEAT : HEIGHT_LINES;
 }
 
 /* The words before the recording are metrics. */
@@ -139,14 +139,15 @@ static int choose_metrics(struct plotting *o, struct error *e)
 	return err;
 }
 
-static int draw(const struct plotting *o, const struct plot_data *d, const struct options_common *common,
-		const char *path)
+static int draw(struct plotting *o, const struct plot_data *d, const struct options_common *common, const char *path)
 {
-	struct plot_style style = { .utf8 = !o->ascii && !strcmp(nl_langinfo(CODESET), "UTF-8"),
-				    .color = options_use_color(common, STDOUT_FILENO) };
 	SCOPED(buf_release) struct buf out = BUF_INIT;
 	struct error e = { 0 };
-	int err = (o->heatmap ? plot_heat : plot_lines)(d, o->size, style, &out);
+	int err;
+
+	o->style.utf8 = !o->ascii && !strcmp(nl_langinfo(CODESET), "UTF-8");
+	o->style.color = options_use_color(common, STDOUT_FILENO);
+	err = (o->heatmap ? plot_heat : plot_lines)(d, &o->style, &out);
 
 	if (d->left_out)
 		cmd_complain(NAME, "%s: only the first %d lines are drawn", path, PLOT_LINES_MAX);
@@ -177,7 +178,7 @@ static int run(void *input, const struct options_common *common)
 	if (err) {
 		error_prefix(&e, "%s", path);
 		status = cmd_fail(NAME, &e);
-	} else if (!data.set.to_ns || !data.n) {
+	} else if (!data.to_ns || !data.n) {
 		cmd_complain(NAME, "%s: nothing to draw: %s", path,
 			     result.intervals ? "none of these metrics has a value at that level" :
 						pipeline_why_empty(&o->pipeline, &result));

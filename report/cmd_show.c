@@ -17,11 +17,12 @@
 #include "report/input/follow.h"
 #include "report/incident/incident.h"
 #include "report/info/dump.h"
+#include "report/info/info.h"
 #include "report/input/input.h"
 #include "report/machine/decode.h"
 #include "report/machine/value_out.h"
 #include "report/options_show.h"
-#include "report/export/plot_data.h"
+#include "report/export/spark.h"
 #include "report/export/when.h"
 
 #define NAME "pmrep"
@@ -125,9 +126,23 @@ static int collect(const struct show_options *o, const char *path, struct plot_d
 	return pipeline_run(&config, reader, &d->sink, &result, e);
 }
 
-/* Whether the recording has no rows of the requested kind; those of CPUs and larger places always exist. */
+/* Whether the recording has no rows of the requested kind; those of CPUs and of the system always exist. */
 static bool lacks_rows(const struct show_options *o, const struct pm_model *m)
 {
+	struct topology_counts c;
+
+	if (o->per >= PM_PACKAGE && o->per <= PM_CORE && m->topology.n && !topology_count(&m->topology, &c)) {
+		const uint32_t n[] = {
+			[PM_PACKAGE] = c.packages,
+			[PM_DIE] = c.dies,
+			[PM_CLUSTER] = c.clusters,
+			[PM_CACHE] = c.cache[PM_CACHE_L3] == UINT32_MAX ? c.cache[PM_CACHE_L2] : c.cache[PM_CACHE_L3],
+			[PM_NODE] = c.nodes,
+			[PM_CORE] = c.cores,
+		};
+
+		return n[o->per] == UINT32_MAX;
+	}
 	if (o->per != PM_TASK && o->per != PM_CGROUP && o->per != PM_DEVICE && o->per != PM_PMU)
 		return false;
 	for (uint32_t i = 0; i < m->n_instances; i++)
@@ -241,14 +256,8 @@ static void settle(struct show_options *o, const struct options_common *common)
 	if (o->export.width == SHOW_WIDTH_UNSAID)
 		o->export.width = cmd_width(o->export.fd);
 	o->export.registers = table && !o->quiet && !o->export.list;
-	o->export.tcc = tabs ? o->pipeline.bind.tj_max : 0;
-	/* Later versions of turbostat read only those CPUs. */
-	if (tabs && o->export.newer && sheet->cpus.n) {
-		o->export.only = &sheet->cpus;
-		sheet->set_alone = true;
-	}
 	if (tabs)
-		o->pipeline.bind.columns = o->export.newer ? COLUMNS_TURBOSTAT_2026 : COLUMNS_TURBOSTAT;
+		o->pipeline.bind.columns = COLUMNS_TURBOSTAT;
 	o->pipeline.selection.lenient = tabs;
 	o->pipeline.selection.who = o->per;
 	o->pipeline.bind.absent = true;
@@ -473,11 +482,9 @@ static int show(struct show_options *o, const struct options_common *common)
 	return all == EXIT_GOOD ? status : all;
 }
 
-/* turbostat's --Dump, in its text. */
+/* turbostat's --Dump: name and raw value. */
 static int dump_raw(const struct show_options *o, const char *path, struct buf *out, struct error *e)
 {
-	struct turbostat_head head = { o->export.newer, o->quiet, o->export.debug, o->pipeline.bind.tj_max,
-				       o->export.only };
 	struct pipeline_config config = o->pipeline;
 	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
 	SCOPED(offer_release) struct offer offer = { 0 };
@@ -493,9 +500,9 @@ static int dump_raw(const struct show_options *o, const char *path, struct buf *
 			err = error_set(e, EINVAL, "%s: no snapshot was recorded", path);
 	}
 	if (!err) {
-		err = decode_turbostat(&offer.places, &head, o->out ? out : &about);
+		err = decode_turbostat(&offer.places, o->quiet, o->export.debug, o->out ? out : &about);
 		fputs(buf_str(&about), stderr);
-		err = err ? err : dump_turbostat(&offer, chunk, head.only, head.newer, head.tcc, out);
+		err = err ? err : dump_turbostat(&offer, chunk, out);
 	}
 	if (err && !e->text[0])
 		error_sys(e, -err, "%s", path);

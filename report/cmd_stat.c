@@ -30,11 +30,11 @@ static int select_word(struct selection *s, const char *word)
 /* Selects the events that perf's lines would show. A stream cannot be examined before it is read. */
 static int select_events(const struct stat_options *o, const char *path, struct selection *selection, struct error *e)
 {
-	struct pm_item item = { 0 };
+	struct pm_item item;
 	SCOPED(places_release) struct places places = { 0 };
 	struct stat_sheet s;
 	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
-	int err, got;
+	int err;
 
 	for (size_t i = 0; i < o->stat.metrics.n; i++)
 		if (select_word(selection, o->stat.metrics.word[i]))
@@ -45,12 +45,8 @@ static int select_events(const struct stat_options *o, const char *path, struct 
 				return error_sys(e, ENOMEM, "events");
 		return selection->n || !select_word(selection, "perf") ? 0 : error_sys(e, ENOMEM, "events");
 	}
-	if ((err = input_open(&reader, path, false, e)))
+	if ((err = input_open(&reader, path, false, e)) || (err = input_next_chunk(reader, &item, path, e)) < 0)
 		return err;
-	while ((got = pm_reader_next(reader, &item)) == 1 && item.kind != PM_ITEM_CHUNK)
-		;
-	if (got < 0)
-		return input_failed(e, got, &item, path);
 	stat_init(&s, &o->stat, NULL);
 	if (!(err = places_update(&places, pm_reader_model(reader)))) {
 		s.places = &places;

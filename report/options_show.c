@@ -70,23 +70,15 @@ static int set_heads(void *into, char *arg, struct error *e)
 
 static int set_format(void *into, char *arg, struct error *e)
 {
-	static const char *const generations[] = { "2022", "2026", NULL };
 	struct show_options *o = into;
-	const char *names[16] = { NULL }, *equals = strchr(arg, '=');
-	char word[32];
-	unsigned i, newer = 0;
+	const char *names[16] = { NULL };
+	unsigned i;
 
-	snprintf(word, sizeof(word), "%.*s", (int)(equals ? equals - arg : (ptrdiff_t)strlen(arg)), arg);
 	for (i = 0; exporters[i]; i++)
 		names[i] = exporters[i]->name;
-	if (options_word("format", word, names, &i, e))
+	if (options_word("format", arg, names, &i, e))
 		return -EINVAL;
 	o->format = exporters[i];
-	if (equals && !o->format->tabs)
-		return error_set(e, EINVAL, "--format: only turbostat's text has generations");
-	if (equals && options_word("format=turbostat", equals + 1, generations, &newer, e))
-		return -EINVAL;
-	o->export.newer = newer;
 	return 0;
 }
 

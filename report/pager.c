@@ -1,6 +1,5 @@
 #include "report/pager.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,6 +18,7 @@
 
 /* How a part of the program that only has a descriptor, or a child process, learns the width. */
 #define WIDTH "PMREP_PAGER_WIDTH"
+#define FDS   64 /* of the parent, at most */
 
 unsigned pager_width(void)
 {
@@ -38,53 +38,34 @@ static const char *chosen(void)
 	return *pager && strcmp(pager, "cat") != 0 ? pager : NULL;
 }
 
-/* What the parent has open under this number, if it reads a file: the file's name and how much of it is behind. */
-static bool read_so_far(pid_t parent, const char *fd, struct buf *name, unsigned *percent)
-{
-	char path[300], target[4096];
-	unsigned flags = 0;
-	uint64_t at = 0;
-	struct stat st;
-	ssize_t len;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%s", (int)parent, fd);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	if (fscanf(f, "pos: %" SCNu64 " flags: %o", &at, &flags) != 2)
-		at = 0;
-	fclose(f);
-	snprintf(path, sizeof(path), "/proc/%d/fd/%s", (int)parent, fd);
-	len = readlink(path, target, sizeof(target) - 1);
-	if (!at || (flags & O_ACCMODE) != O_RDONLY || len < 0 || stat(path, &st) || !S_ISREG(st.st_mode) ||
-	    !st.st_size)
-		return false;
-	target[len] = '\0';
-	text_escape(name, input_name(target), strlen(input_name(target)));
-	*percent = (uint64_t)st.st_size > at ? (unsigned)(100.0 * (double)at / (double)st.st_size) : 100;
-	return true;
-}
-
+/* Which file the parent reads, and how much of it is behind. */
 static void show_progress(pid_t parent)
 {
-	char path[40];
-	struct dirent *d;
-	unsigned percent;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)parent);
-	dir = opendir(path);
-	while (dir && (d = readdir(dir))) {
+	for (int fd = STDERR_FILENO + 1; fd < FDS; fd++) {
 		SCOPED(buf_release) struct buf name = BUF_INIT;
+		char path[64], target[4096];
+		unsigned flags = 0;
+		uint64_t at = 0;
+		struct stat st;
+		ssize_t len;
+		FILE *f;
 
-		if (!read_so_far(parent, d->d_name, &name, &percent))
+		snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)parent, fd);
+		f = fopen(path, "re");
+		if (!f || fscanf(f, "pos: %" SCNu64 " flags: %o", &at, &flags) != 2)
+			at = 0;
+		if (f)
+			fclose(f);
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)parent, fd);
+		len = readlink(path, target, sizeof(target) - 1);
+		if (!at || (flags & O_ACCMODE) != O_RDONLY || len < 0 || stat(path, &st) || !S_ISREG(st.st_mode))
 			continue;
-		fprintf(stderr, "\r%.50s: %u %% read\033[K", buf_str(&name), percent);
-		break;
+		target[len] = '\0';
+		text_escape(&name, input_name(target), strlen(input_name(target)));
+		fprintf(stderr, "\r%.50s: %u %% read\033[K", buf_str(&name),
+			(uint64_t)st.st_size > at ? (unsigned)(100.0 * (double)at / (double)st.st_size) : 100);
+		return;
 	}
-	if (dir)
-		closedir(dir);
 }
 
 static void interrupted(int number)
@@ -132,60 +113,51 @@ static pid_t fork_reader(int *to)
 	return child;
 }
 
-bool pager_start(void)
+bool pager_start(bool wanted, bool saves)
 {
-	const char *pager = chosen(), *term = getenv("TERM");
+	const char *pager = wanted ? chosen() : NULL, *term = getenv("TERM");
+	bool said = isatty(STDERR_FILENO), smart = term && strcmp(term, "dumb") != 0;
 	struct winsize size;
-	pid_t parent = getpid(), child;
-	char width[16];
-	int to;
-
-	unsetenv(WIDTH);
-	if (!pager || !isatty(STDOUT_FILENO) || !term || !strcmp(term, "dumb") ||
-	    ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || (child = fork_reader(&to)) < 0)
-		return false;
-	if (!child) {
-		if (isatty(STDERR_FILENO))
-			await_output(parent);
-		/* Ends if everything fits on the screen, keeps colors, does not wrap. */
-		setenv("LESS", "FRSX", 0);
-		execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
-		_exit(127);
-	}
-	dup2(to, STDOUT_FILENO);
-	/* What is said would stand across the pager's screen. */
-	if (isatty(STDERR_FILENO))
-		dup2(to, STDERR_FILENO);
-	close(to);
-	/* ^C belongs to the pager: output continues as long as it reads. */
-	signal(SIGINT, SIG_IGN);
-	snprintf(width, sizeof(width), "%u", size.ws_col);
-	setenv(WIDTH, width, 1);
-	return true;
-}
-
-void pager_watch(bool saves)
-{
-	const char *term = getenv("TERM");
+	struct stat st;
+	bool paged = pager && smart && isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
 	pid_t parent = getpid(), child;
 	char text[4096];
-	struct stat st;
 	ssize_t n;
 	int to;
 
+	unsetenv(WIDTH);
 	/* Who reads from a pipe may be drawing on the terminal. */
-	if (!isatty(STDERR_FILENO) || !term || !strcmp(term, "dumb") ||
-	    (!saves && (fstat(STDOUT_FILENO, &st) || !S_ISREG(st.st_mode))) || (child = fork_reader(&to)) < 0)
-		return;
+	if (!paged && !(said && smart && (saves || (!fstat(STDOUT_FILENO, &st) && S_ISREG(st.st_mode)))))
+		return false;
+	child = fork_reader(&to);
+	if (child < 0)
+		return false;
 	if (!child) {
-		await_output(parent);
+		if (said)
+			await_output(parent);
+		if (paged) {
+			/* Ends if everything fits on the screen, keeps colors, does not wrap. */
+			setenv("LESS", "FRSX", 0);
+			execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
+			_exit(127);
+		}
 		signal(SIGINT, SIG_IGN);
 		while ((n = read(STDIN_FILENO, text, sizeof(text))) > 0 && write(STDERR_FILENO, text, (size_t)n) == n)
 			;
 		_exit(0);
 	}
-	dup2(to, STDERR_FILENO);
+	/* What is said would stand across the pager's screen, or beside the progress. */
+	if (said)
+		dup2(to, STDERR_FILENO);
+	if (paged) {
+		dup2(to, STDOUT_FILENO);
+		/* ^C belongs to the pager: output continues as long as it reads. */
+		signal(SIGINT, SIG_IGN);
+		snprintf(text, sizeof(text), "%u", size.ws_col);
+		setenv(WIDTH, text, 1);
+	}
 	close(to);
+	return paged;
 }
 
 void pager_wait(void)

@@ -4,12 +4,10 @@
 
 #include <stdbool.h>
 
-/* Sends standard output to $PMREP_PAGER, $PAGER or less, if it is a terminal and they name one; whether it does.
- * What is said on a terminal goes there, too. */
-bool pager_start(void);
-/* Without a pager: shows how far a file is read on a terminal that gets messages only, as standard output is a file
- * or the command `saves` what it makes. */
-void pager_watch(bool saves);
+/* Sends standard output, if that is `wanted` and it is a terminal, to $PMREP_PAGER, $PAGER or less, as they say;
+ * whether it does. What is said on a terminal goes there, too. Without a pager, a terminal that gets messages only,
+ * as standard output is a file or the command `saves` what it makes, shows how far a file is read. */
+bool pager_start(bool wanted, bool saves);
 /* Columns of the terminal behind the pager; 0: there is none. */
 unsigned pager_width(void);
 /* Waits until they end; close standard output first. Nothing can be said after it. */

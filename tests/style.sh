@@ -1,7 +1,18 @@
 #!/bin/bash
-# The code looks as .clang-format says. Another major version of clang-format breaks lines elsewhere: then it is skipped.
+# The top of the repository holds what belongs there, and the code looks as .clang-format says. Another major version of
+# clang-format breaks lines elsewhere: then that part is skipped.
 set -u
 cd "$(dirname "$0")/.." || exit
+
+# What a program left there is not tracked by mistake.
+git -c safe.directory='*' ls-files | cut -d/ -f1 | sort -u | while IFS= read -r entry; do
+	case $entry in
+	common | docs | format | packaging | record | report | samples | tests) ;;
+	CMakeLists.txt | CMakePresets.json | README.md | LICENSE | CONTRIBUTING.md | CHANGELOG.md | SECURITY.md) ;;
+	.ci | .clang-format | .editorconfig | .gitignore | .gitattributes | .github) ;;
+	*) echo "$entry: does not belong at the top of the repository"; exit 1 ;;
+	esac
+done || exit 1
 
 version=$(clang-format --version 2>/dev/null | grep -oE 'version [0-9]+') || { echo "skipped: no clang-format"; exit 77; }
 [ "$version" = "version 14" ] || { echo "skipped: clang-format is $version, not 14"; exit 77; }

@@ -1,5 +1,6 @@
 #include "common/catalog/catalog.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
 #include "common/catalog/msr.h"
@@ -68,6 +69,18 @@ const struct catalog_counter *catalog_find(const char *source, const char *key)
 	row = catalog_source(source, &n);
 	for (size_t i = 0; i < n; i++)
 		if (row[i].key && !strcmp(row[i].key, key))
+			return &row[i];
+	return NULL;
+}
+
+const struct catalog_counter *catalog_named(const char *source, const char *name)
+{
+	const struct catalog_counter *row;
+	size_t n;
+
+	row = catalog_source(source, &n);
+	for (size_t i = 0; i < n; i++)
+		if (!fnmatch(row[i].name, name, 0))
 			return &row[i];
 	return NULL;
 }

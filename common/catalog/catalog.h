@@ -48,6 +48,8 @@ struct catalog_counter {
 	uint8_t semantics;   /* catalog_semantics */
 	uint8_t aggregation; /* catalog_aggregation */
 	uint8_t width;       /* bits; 0 stands for 64 */
+	/* How far the kernel lets it step back, in its steps; of a counter of the system, for each CPU. */
+	uint16_t back;
 };
 
 struct catalog_table {
@@ -61,3 +63,5 @@ extern const struct catalog_table catalog_tables[]; /* ends with source NULL */
 const struct catalog_counter *catalog_source(const char *source, size_t *n);
 /* The row with this key; NULL if there is none. */
 const struct catalog_counter *catalog_find(const char *source, const char *key);
+/* The first row whose name this is, with any member; NULL if there is none. */
+const struct catalog_counter *catalog_named(const char *source, const char *name);

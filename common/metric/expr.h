@@ -125,3 +125,10 @@ static inline struct value value_missing(uint16_t reason)
 {
 	return (struct value){ .v = __builtin_nan(""), .reason = reason };
 }
+
+#define EXPR_MAX_TEXT 1000000
+/* As expr_print(), but an input of aspect EXPR_VALUE whose replacement[i] is not NULL is printed as that text in
+ * parentheses. `replacement` may be NULL. 0, or -E2BIG if the formula would be longer than EXPR_MAX_TEXT. */
+int expr_print_replaced(const struct expr *x, const char *const *replacement, struct buf *out);
+/* Length of the number at the start of `text`, as a formula writes it; 0 if there is none. */
+size_t expr_number_length(const char *text, size_t len);

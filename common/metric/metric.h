@@ -70,6 +70,7 @@ struct metric {
 	unsigned char precision; /* decimals in tables */
 	bool default_on;
 	bool estimate; /* no measurement: its values say so */
+	bool share; /* of the time, as any with percent(): above 100 it was booked late, or read at several moments */
 	bool inherits; /* a counter of a larger place goes to each place of `scope`: a core's to its CPUs */
 };
 
@@ -91,16 +92,14 @@ struct metric_set {
 	size_t n;
 	struct buf skipped; /* lines with a metric's name and the reason */
 };
-/* 0, or -errno with an empty set; -ENOTSUP in a build without JSON. */
-int metric_set_load(struct metric_set *set, const char *path, struct error *e);
-/* The same. A folder with a mapfile.csv stands for the folder that it names for `cpuid` ("GenuineIntel-6-55-7");
- * there, NULL for an unknown CPU is an error. */
-int metric_set_load_for(struct metric_set *set, const char *path, const char *cpuid, struct error *e);
+/* 0, or -errno with an empty set; -ENOTSUP in a build without JSON. A folder with a mapfile.csv stands for the folder
+ * that it names for `cpuid` ("GenuineIntel-6-55-7"); there, NULL for an unknown CPU is an error. */
+int metric_set_load(struct metric_set *set, const char *path, const char *cpuid, struct error *e);
 int metric_set_load_text(struct metric_set *set, const char *text, size_t len, struct error *e);
 struct json;
-/* Appends the metrics of a file or a folder to an array of objects in perf's schema, with descriptions if `help`.
- * `pmu` is the PMU of the kind of cores that the file is for, or NULL. 0 or -errno. */
-int metric_files_copy(const char *path, const char *pmu, bool help, struct json *to, struct error *e);
+struct vendor_docs;
+/* Appends the metrics to an array of objects in perf's schema, with descriptions if `help`. 0 or -ENOMEM. */
+int metric_set_copy(const struct vendor_docs *d, bool help, struct json *to);
 void metric_set_release(struct metric_set *set);
 /* Frees what a row of a set owns. */
 void metric_row_release(struct metric *row);

@@ -6,36 +6,32 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "common/array.h"
 #include "common/event/event.h"
 #include "common/json.h"
-#include "common/metric/expr_internal.h"
+#include "common/metric/expr.h"
 #include "common/metric/metric.h"
-#include "common/metric/vendor.h"
 #include "common/names.h"
 #include "common/parse.h"
 #include "common/table.h"
+#include "common/vendor_docs.h"
 
-#define MAX_METRICS 20000
-#define MAX_TOTAL   (64u << 20) /* bytes of all formulas written out; the largest set of perf has one million */
-#define MAX_CHAIN   64          /* metrics that refer to metrics that ...; the longest known chain has about ten */
+#define MAX_TOTAL (64u << 20) /* bytes of all formulas written out; the largest set of perf has one million */
+#define MAX_CHAIN 64          /* metrics that refer to metrics that ...; the longest known chain has about ten */
 
 struct entry {
-	const struct json *object;
-	const struct json *standard; /* what its ArchStdEvent stands for, or NULL */
-	const char *name;            /* MetricName, owned by the JSON */
-	struct expr *expr;           /* owned: MetricExpr as written */
-	char *expanded;              /* owned: counters only, without ScaleUnit; NULL until expanded */
-	size_t place;                /* in the chain, while `busy` */
-	bool busy, twins;            /* the first of its name, which another kind of cores has too */
+	struct vendor_object object;
+	const char *name;  /* MetricName, owned by the JSON */
+	struct expr *expr; /* owned: MetricExpr as written */
+	char *expanded;    /* owned: counters only, without ScaleUnit; NULL until expanded */
+	size_t place;      /* in the chain, while `busy` */
+	bool busy, twins;  /* the first of its name, which another kind of cores has too */
 };
 
 struct loader {
 	struct entry *entry; /* owned */
 	size_t n;
-	const struct vendor_docs *docs;
 	struct names by_name; /* "Unit MetricName", and MetricName, -> entry; the first of that name */
 	size_t chain[MAX_CHAIN];
 	size_t total; /* bytes written out so far */
@@ -47,32 +43,9 @@ static int no_memory(struct loader *l)
 	return error_set(l->error, ENOMEM, "out of memory");
 }
 
-static const char *field(const struct json *object, const char *key)
+static const char *field(const struct entry *entry, const char *key)
 {
-	const char *text = json_text(json_get(object, key), "");
-
-	return *text ? text : NULL;
-}
-
-/* The object's own field takes precedence over that of the architecture's standard. */
-static const char *entry_field(const struct entry *entry, const char *key)
-{
-	const char *own = field(entry->object, key);
-
-	return own ? own : entry->standard ? field(entry->standard, key) : NULL;
-}
-
-static const struct json *find_standard(const struct vendor_docs *docs, const char *name)
-{
-	for (size_t d = 0; name && d < docs->n_standards; d++)
-		for (size_t i = 0; i < json_count(docs->standard[d]); i++) {
-			const struct json *object = json_at(docs->standard[d], i);
-			const char *own = field(object, "MetricName");
-
-			if (own && field(object, "MetricExpr") && !strcasecmp(own, name))
-				return object;
-		}
-	return NULL;
+	return vendor_field(&entry->object, key);
 }
 
 static int left_out(struct buf *skipped, const struct entry *entry, const struct error *e)
@@ -83,13 +56,6 @@ static int left_out(struct buf *skipped, const struct entry *entry, const struct
 	text_escape(skipped, e->text, strlen(e->text));
 	buf_addch(skipped, '\n');
 	return 0;
-}
-
-static struct entry *new_entry(struct loader *l)
-{
-	if (array_room(&l->entry, l->n, sizeof(*l->entry)))
-		return NULL;
-	return &l->entry[l->n];
 }
 
 static void key_of(struct buf *key, const char *unit, const char *name)
@@ -124,23 +90,20 @@ static bool find_metric(struct loader *l, const char *unit, const char *name, ui
 	return found || (unit && names_get(&l->by_name, name, at));
 }
 
-static int collect_one(struct loader *l, const struct json *object, struct error *first, struct buf *skipped)
+static int collect_one(struct loader *l, struct vendor_object object, struct error *first, struct buf *skipped)
 {
-	const char *standard = field(object, "ArchStdEvent");
-	struct entry *entry = new_entry(l);
+	struct entry *entry;
 	struct error e = { 0 };
 	const char *text;
 	int err;
 
-	if (!entry)
+	if (array_room(&l->entry, l->n, sizeof(*l->entry)))
 		return no_memory(l);
-	*entry = (struct entry){ .object = object, .standard = find_standard(l->docs, standard) };
-	entry->name = entry_field(entry, "MetricName");
-	text = entry_field(entry, "MetricExpr");
+	entry = &l->entry[l->n];
+	*entry = (struct entry){ .object = object, .name = vendor_field(&object, "MetricName") };
+	text = field(entry, "MetricExpr");
 	if (!entry->name || !text)
 		return 0;
-	if (l->n == MAX_METRICS)
-		return error_set(l->error, E2BIG, "more than %d metrics", MAX_METRICS);
 	err = expr_parse(&entry->expr, text, &e);
 	if (err == -ENOMEM)
 		return no_memory(l);
@@ -152,21 +115,9 @@ static int collect_one(struct loader *l, const struct json *object, struct error
 		return left_out(skipped, entry, &e);
 	}
 	l->n++;
-	if (remember(l, entry_field(entry, "Unit"), entry->name) || remember(l, NULL, entry->name))
+	if (remember(l, field(entry, "Unit"), entry->name) || remember(l, NULL, entry->name))
 		return no_memory(l);
 	return 0;
-}
-
-static int collect(struct loader *l, struct error *first, struct buf *skipped)
-{
-	int err = 0;
-
-	for (size_t d = 0; d < l->docs->n && !err; d++)
-		for (size_t i = 0; i < json_count(l->docs->doc[d]) && !err; i++)
-			err = collect_one(l, json_at(l->docs->doc[d], i), first, skipped);
-	if (!err && skipped->err)
-		err = no_memory(l);
-	return err;
 }
 
 static int cycle(struct loader *l, size_t from, size_t to)
@@ -180,17 +131,6 @@ static int cycle(struct loader *l, size_t from, size_t to)
 }
 
 static int expand(struct loader *l, size_t i, size_t level);
-
-/* Checked before printing, because a hostile file can multiply lengths with every reference. */
-static bool fits(const struct expr *x, const char *const *replacement)
-{
-	size_t total = 0;
-
-	for (size_t i = 0; i < x->n_steps && total <= EXPR_MAX_TEXT; i++)
-		if (x->step[i].op == OP_INPUT && replacement[x->step[i].input])
-			total += strnlen(replacement[x->step[i].input], EXPR_MAX_TEXT + 1);
-	return total <= EXPR_MAX_TEXT;
-}
 
 /* For a metric of one kind of cores, names an event that other kinds have, too, on that kind's PMU. */
 static char *on_core(struct loader *l, const char *unit, const char *event)
@@ -235,13 +175,12 @@ static int print_expanded(struct loader *l, const struct expr *x, const char *un
 			replacement[i] = owned[i] = on_core(l, unit, in[i].name);
 		}
 	}
-	if (!err && !fits(x, replacement))
+	if (!err && expr_print_replaced(x, replacement, &text))
 		err = error_set(l->error, E2BIG, "longer than %d characters without references to other metrics",
 				EXPR_MAX_TEXT);
 	if (!err && l->total > MAX_TOTAL)
 		err = error_set(l->error, E2BIG, "its set has more than %u bytes of formulas", MAX_TOTAL);
 	if (!err) {
-		expr_print_replaced(x, replacement, &text);
 		l->total += text.len;
 		*out = buf_detach(&text);
 		if (!*out)
@@ -267,7 +206,7 @@ static int expand(struct loader *l, size_t i, size_t level)
 	entry->busy = true;
 	entry->place = level;
 	l->chain[level] = i;
-	err = print_expanded(l, entry->expr, entry_field(entry, "Unit"), level + 1, &entry->expanded);
+	err = print_expanded(l, entry->expr, field(entry, "Unit"), level + 1, &entry->expanded);
 	entry->busy = false;
 	return err;
 }
@@ -275,7 +214,7 @@ static int expand(struct loader *l, size_t i, size_t level)
 /* Splits "100%", "1e9ns" or "64MiB/s" into factor and unit. Without a number the factor is 1. */
 static int split_scale(const char *scale, char factor[static 32], const char **unit)
 {
-	size_t len = lexer_number_length(scale, strlen(scale));
+	size_t len = expr_number_length(scale, strlen(scale));
 	double v = 1;
 
 	if (len >= 32)
@@ -350,7 +289,7 @@ static char *id_of(struct names *used, const char *name)
 
 static int fill_expr(struct loader *l, struct entry *entry, struct metric *row)
 {
-	const char *scale = entry_field(entry, "ScaleUnit"), *unit = "";
+	const char *scale = field(entry, "ScaleUnit"), *unit = "";
 	char factor[32] = "", after[40];
 
 	if (scale && split_scale(scale, factor, &unit))
@@ -365,7 +304,7 @@ static int fill_expr(struct loader *l, struct entry *entry, struct metric *row)
 /* The metric's own name means its value without ScaleUnit, as in perf. */
 static int fill_threshold(struct loader *l, struct entry *entry, struct metric *row)
 {
-	const char *text = entry_field(entry, "MetricThreshold");
+	const char *text = field(entry, "MetricThreshold");
 	struct expr *x;
 	char *expanded = NULL;
 	int err;
@@ -374,7 +313,7 @@ static int fill_threshold(struct loader *l, struct entry *entry, struct metric *
 		return 0;
 	err = expr_parse(&x, text, l->error);
 	if (!err) {
-		err = print_expanded(l, x, entry_field(entry, "Unit"), 0, &expanded);
+		err = print_expanded(l, x, field(entry, "Unit"), 0, &expanded);
 		expr_free(x);
 	}
 	row->threshold = expanded;
@@ -414,10 +353,10 @@ static bool has_twin(struct loader *l, const struct entry *entry)
 
 static int fill_row(struct loader *l, struct names *used, struct entry *entry, struct metric *row)
 {
-	const char *groups = entry_field(entry, "MetricGroup"), *help = entry_field(entry, "BriefDescription");
-	const char *mode = entry_field(entry, "AggregationMode");
-	const char *ungrouped = entry_field(entry, "MetricgroupNoGroup"), *unit = entry_field(entry, "Unit");
-	const char *compat = entry_field(entry, "Compat");
+	const char *groups = field(entry, "MetricGroup"), *help = field(entry, "BriefDescription");
+	const char *mode = field(entry, "AggregationMode");
+	const char *ungrouped = field(entry, "MetricgroupNoGroup"), *unit = field(entry, "Unit");
+	const char *compat = field(entry, "Compat");
 	int err = fill_expr(l, entry, row);
 
 	if (!err)
@@ -425,7 +364,7 @@ static int fill_row(struct loader *l, struct names *used, struct entry *entry, s
 	if (err)
 		return err;
 	if (!help)
-		help = entry_field(entry, "PublicDescription");
+		help = field(entry, "PublicDescription");
 	/* Hybrid processors have metrics of one name for each kind of cores. */
 	row->display = unit && has_twin(l, entry) ? printed(entry->name, " ", unit) : copy(entry->name);
 	row->name = row->display ? id_of(used, row->display) : NULL;
@@ -435,7 +374,7 @@ static int fill_row(struct loader *l, struct names *used, struct entry *entry, s
 	row->help = copy(help ? help : entry->name);
 	row->board = compat && unit ? printed(unit, "=", compat) : NULL;
 	row->precision = 2;
-	row->grouping = grouping_of(entry_field(entry, "MetricConstraint"));
+	row->grouping = grouping_of(field(entry, "MetricConstraint"));
 	row->scope = !mode                    ? METRIC_ANY :
 		     !strcmp(mode, "PerChip") ? METRIC_PACKAGE :
 		     !strcmp(mode, "PerCore") ? METRIC_CORE :
@@ -481,14 +420,16 @@ static int fill(struct loader *l, struct metric_set *set, struct error *first)
 	return 0;
 }
 
-int vendor_load(struct metric_set *set, const struct vendor_docs *docs, struct error *e)
+static int load(struct metric_set *set, const struct vendor_docs *docs, struct error *e)
 {
-	struct loader l = { .error = e, .docs = docs };
+	struct loader l = { .error = e };
 	struct error first = { 0 };
-	int err;
+	int err = 0;
 
-	*set = (struct metric_set){ 0 };
-	err = collect(&l, &first, &set->skipped);
+	for (size_t i = 0; i < docs->n && !err; i++)
+		err = collect_one(&l, vendor_docs_at(docs, i), &first, &set->skipped);
+	if (!err && set->skipped.err)
+		err = no_memory(&l);
 	if (!err)
 		err = fill(&l, set, &first);
 	/* If every object is a mistake, this is probably not a file of metrics. */
@@ -507,7 +448,27 @@ int vendor_load(struct metric_set *set, const struct vendor_docs *docs, struct e
 	return err;
 }
 
-int vendor_copy(const struct vendor_docs *docs, bool help, struct json *to)
+int metric_set_load(struct metric_set *set, const char *path, const char *cpuid, struct error *e)
+{
+	SCOPED(vendor_docs_release) struct vendor_docs docs = { 0 };
+	int err = vendor_docs_load(&docs, path, NULL, cpuid, e);
+
+	*set = (struct metric_set){ 0 };
+	if (err)
+		return err;
+	return load(set, &docs, e) ? error_prefix(e, "%s", path) : 0;
+}
+
+int metric_set_load_text(struct metric_set *set, const char *text, size_t len, struct error *e)
+{
+	SCOPED(vendor_docs_release) struct vendor_docs docs = { 0 };
+	int err = vendor_docs_parse(&docs, text, len, e);
+
+	*set = (struct metric_set){ 0 };
+	return err ? err : load(set, &docs, e);
+}
+
+int metric_set_copy(const struct vendor_docs *docs, bool help, struct json *to)
 {
 	static const char *const keys[] = { "MetricName",      "MetricExpr",         "MetricGroup",
 					    "ScaleUnit",       "MetricThreshold",    "MetricConstraint",
@@ -515,19 +476,17 @@ int vendor_copy(const struct vendor_docs *docs, bool help, struct json *to)
 					    "Compat",          "BriefDescription" };
 	int err = 0;
 
-	for (size_t d = 0; d < docs->n; d++)
-		for (size_t i = 0; i < json_count(docs->doc[d]) && !err; i++) {
-			struct entry entry = { .object = json_at(docs->doc[d], i) };
-			struct json *o;
+	for (size_t i = 0; i < docs->n && !err; i++) {
+		struct vendor_object object = vendor_docs_at(docs, i);
+		struct json *o;
 
-			entry.standard = find_standard(docs, field(entry.object, "ArchStdEvent"));
-			if (!entry_field(&entry, "MetricName") || !entry_field(&entry, "MetricExpr"))
-				continue;
-			o = json_new_object();
-			for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]) - !help; k++)
-				if (entry_field(&entry, keys[k]))
-					json_put(o, keys[k], json_new_text(entry_field(&entry, keys[k])));
-			err = json_push(to, o);
-		}
+		if (!vendor_field(&object, "MetricName") || !vendor_field(&object, "MetricExpr"))
+			continue;
+		o = json_new_object();
+		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]) - !help; k++)
+			if (vendor_field(&object, keys[k]))
+				json_put(o, keys[k], json_new_text(vendor_field(&object, keys[k])));
+		err = json_push(to, o);
+	}
 	return err;
 }

@@ -12,7 +12,6 @@ void layout_release(struct layout *l)
 {
 	free(l->band);
 	free(l->type);
-	free(l->stored);
 	*l = (struct layout){ 0 };
 }
 
@@ -44,8 +43,7 @@ int layout_init(struct layout *l, const struct pm_model *m, const struct pm_grou
 	*l = (struct layout){ 0 };
 	l->band = malloc(most * sizeof(*l->band));
 	l->type = malloc(most);
-	l->stored = malloc(most);
-	if (!l->band || !l->type || !l->stored) {
+	if (!l->band || !l->type) {
 		layout_release(l);
 		return -ENOMEM;
 	}
@@ -307,16 +305,16 @@ int block_add(struct buf *out, struct block_scratch *s, const struct layout *l, 
 static void take_plain(struct cbor *c, const struct layout *l, uint32_t rows, uint64_t *v, size_t stride)
 {
 	if (cbor_array(c) != l->n_bands)
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_PLAIN);
 	for (uint32_t b = 0; b < l->n_bands && !c->err; b++) {
 		const uint8_t *data;
 		size_t len;
 
 		if (cbor_tag(c) != plain_tag(l->type[b]))
-			cbor_fail(c);
+			cbor_fail(c, PM_RULE_PLAIN);
 		data = cbor_bytes(c, &len);
 		if (len != (size_t)l->band[b].columns * rows * 8)
-			cbor_fail(c);
+			cbor_fail(c, PM_RULE_PLAIN);
 		for (uint32_t k = 0; k < l->band[b].columns && !c->err; k++, v += stride)
 			for (uint32_t r = 0; r < rows; r++, data += 8)
 				v[r] = get_le(data);
@@ -335,7 +333,9 @@ static void take_packed(struct cbor *c, struct block_scratch *s, const struct pm
 		err = -ENOLINK;
 	else
 		err = pm_unpack(s->packer, m, data, len);
-	if (err)
+	if (err == -EBADMSG)
+		cbor_fail(c, PM_RULE_PACKED);
+	else if (err)
 		c->err = err;
 }
 
@@ -347,7 +347,7 @@ static void take_status(struct cbor *c, const struct layout *l, uint32_t rows, s
 	uint16_t *status;
 
 	if (n % 3)
-		cbor_fail(c);
+		cbor_fail(c, PM_RULE_PAIRS);
 	if (c->err || !n)
 		return;
 	status = make(ctx, (size_t)l->columns * stride);
@@ -360,7 +360,7 @@ static void take_status(struct cbor *c, const struct layout *l, uint32_t rows, s
 		uint64_t valid = cbor_uint(c), missing = cbor_uint(c), reason = cbor_uint(c);
 
 		if (valid > left || missing > left - valid || !missing || !reason || reason > UINT16_MAX) {
-			cbor_fail(c);
+			cbor_fail(c, PM_RULE_STATUS);
 			return;
 		}
 		left -= valid + missing;
@@ -388,7 +388,6 @@ int block_take(struct cbor *c, struct block_scratch *s, const struct layout *l, 
 	}
 	m.band = l->band;
 	m.n_bands = l->n_bands;
-	m.stored = l->stored;
 	m.growth = before ? before + l->columns : NULL;
 	if (rows->codec == PM_CODEC_PLAIN)
 		take_plain(c, l, rows->rows, v, stride);

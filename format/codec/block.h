@@ -12,7 +12,6 @@
 struct layout {
 	struct pm_band *band; /* owned; NULL: not made yet */
 	uint8_t *type;        /* owned: enum pm_type of each band; times are PM_U64 */
-	uint8_t *stored;      /* owned: enum pm_stored of each, as unpacked last */
 	uint32_t n_bands;
 	uint32_t head;    /* time columns */
 	uint32_t columns; /* all columns */

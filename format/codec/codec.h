@@ -37,21 +37,11 @@ struct pm_matrix {
 	const uint64_t *before;
 	const uint64_t *growth; /* of that row, pm_growth() for each column; NULL: all 0 */
 	uint64_t before_tick;
-	/* Set by unpacking, for each band: enum pm_stored of its columns; NULL: not wanted. */
-	uint8_t *stored;
 };
 
 /* Beside the form, in the first byte: the matrix starts from absolute values although the chunk depends on another.
  */
 #define PM_FORM_FRESH 16
-
-/* What the bytes of a band hold: the greatest of its columns. If the rows before are shifted by a number, differences
- * stay the same, those to a course if the growths do. */
-enum pm_stored {
-	PM_STORED_DIFFERENCES = 0,
-	PM_STORED_DISTANCES = 1, /* from the column that the band refers to */
-	PM_STORED_NUMBERS = 2,
-};
 
 /* By how much a number is expected to grow: as much as last time. After a 0 nothing is known. */
 static inline uint64_t pm_growth(uint64_t before, uint64_t v)

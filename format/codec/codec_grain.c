@@ -273,8 +273,6 @@ int pm_unpack_grains(struct pm_packer *p, const struct pm_matrix *m, size_t colu
 
 			if (!grain[c])
 				continue;
-			if (m->stored)
-				m->stored[b] = PM_STORED_NUMBERS;
 			for (uint32_t r = 0; r < m->rows; r++)
 				if (!to_double(grain[c], v[r], &v[r]))
 					return -EBADMSG;

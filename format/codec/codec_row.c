@@ -276,11 +276,6 @@ int pm_unpack_rows(struct pm_packer *p, const struct pm_matrix *m, bool wide, co
 		if (r.bad || kind >= KINDS ||
 		    (kind / 2 == PM_SOURCE_REF && !pm_ref_valid(&m->band[run.from], run.first)))
 			return -EBADMSG;
-		for (uint32_t b = run.from; m->stored && b < run.to; b++)
-			m->stored[b] = wide || !m->before                          ? PM_STORED_NUMBERS :
-				       !run.own || kind % 2 || kind == KIND_COURSE ? PM_STORED_DIFFERENCES :
-				       kind / 2 == PM_SOURCE_REF                   ? PM_STORED_DISTANCES :
-										     PM_STORED_NUMBERS;
 		u = cursor_of(m, &run, wide, kind);
 		for (size_t left = (size_t)run.columns * m->rows; left;) {
 			uint64_t x[PM_BLOCK];

@@ -177,21 +177,6 @@ static const uint8_t *find_bits(const struct pm_matrix *m, const uint8_t *kinds,
 	return varints ? NULL : end;
 }
 
-static uint8_t stored_of(const struct pm_matrix *m, const uint8_t *kinds, uint32_t columns)
-{
-	uint8_t most = m->before ? PM_STORED_DIFFERENCES : PM_STORED_NUMBERS;
-
-	for (uint32_t c = 0; c < columns && most < PM_STORED_NUMBERS; c++) {
-		unsigned kind = kinds[c] & ~PM_KIND_WIDE;
-
-		if (kinds[c] & PM_KIND_WIDE || (!(kind % PM_ORDERS) && kind / PM_ORDERS != PM_SOURCE_REF))
-			most = PM_STORED_NUMBERS;
-		else if (!(kind % PM_ORDERS))
-			most = PM_STORED_DISTANCES;
-	}
-	return most;
-}
-
 int pm_unpack_time(struct pm_packer *p, const struct pm_matrix *m, const uint8_t *in, const uint8_t *end)
 {
 	const uint8_t *kinds = in, *widths, *bits, *numbers_end;
@@ -213,8 +198,6 @@ int pm_unpack_time(struct pm_packer *p, const struct pm_matrix *m, const uint8_t
 		struct pm_place place = pm_place(&m->band[b], first);
 		uint64_t last_base = 0, last_sum = 0;
 
-		if (m->stored)
-			m->stored[b] = stored_of(m, kinds + first, place.band->columns);
 		for (uint32_t c = 0; c < place.band->columns; c++) {
 			size_t column = (size_t)first + c;
 			uint64_t *v = m->v + column * m->stride;

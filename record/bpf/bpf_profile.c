@@ -187,8 +187,11 @@ static int attach(const struct bpf_profile *p, uint32_t target, bool entry, stru
 		return error_set(e, E2BIG,
 				 "-b %u (%s): the kernel attaches no more programs to it; stop what else profiles it",
 				 t->id, t->name);
-	if (link < 0)
-		return error_sys(e, -link, "-b %u (%s): attaching to it", t->id, t->name);
+	if (link < 0) {
+		error_sys(e, -link, "attaching to it");
+		bpf_attach_refused(link, e);
+		return error_prefix(e, "-b %u (%s)", t->id, t->name);
+	}
 	return link;
 }
 

@@ -101,4 +101,11 @@ static int64_t machine_slept(void *ctx)
 	return (int64_t)(clocks_ns(CLOCK_BOOTTIME) - mono);
 }
 
+static void emulated_read(void *ctx, struct pm_clocks *out)
+{
+	machine_read(ctx, out);
+	out->counter = 0;
+}
+
 const struct clock_source clocks_machine = { .read = machine_read, .slept = machine_slept };
+const struct clock_source clocks_emulated = { .read = emulated_read, .slept = machine_slept };

@@ -9,7 +9,6 @@
 #include "record/host/clocks.h"
 
 #define AFTERMATH_NS 10000000000u
-#define ONLINE       "/sys/devices/system/cpu/online"
 
 /* A socket for the kernel's device messages (uevents), or -1. */
 static int listen_to_kernel(void)
@@ -36,7 +35,7 @@ int hotplug_init(struct hotplug *h, const struct root *root)
 {
 	*h = (struct hotplug){ .root = root, .fd = listen_to_kernel() };
 	h->quiet_ns = h->fd >= 0 && !root->emulated && is_first_namespace() ? 0 : UINT64_MAX;
-	return root_cpulist(root, &h->online, ONLINE);
+	return root_online(root, &h->online);
 }
 
 void hotplug_release(struct hotplug *h)
@@ -81,7 +80,7 @@ static int difference(struct cpulist *out, const struct cpulist *a, const struct
 int hotplug_look(struct hotplug *h, struct cpulist *gone, struct cpulist *come)
 {
 	struct cpulist now = { 0 };
-	int err = root_cpulist(h->root, &now, ONLINE);
+	int err = root_online(h->root, &now);
 
 	if (!err)
 		err = difference(gone, &h->online, &now);

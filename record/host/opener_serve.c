@@ -381,6 +381,8 @@ void opener_serve(int socket, pid_t client, bool elevated)
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (!r || privileges_raise())
 		_exit(1);
+	/* Before Linux 5.11, the maps of BPF that it makes count as locked memory. */
+	(void)setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ RLIM_INFINITY, RLIM_INFINITY });
 	/* Where the kernel has no filter, the checks above are what there is. */
 	if (!SANDBOX_SANITIZED)
 		(void)sandbox_calls(calls, sizeof(calls) / sizeof(*calls), false);

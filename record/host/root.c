@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 
 /* Every number, and a comma behind each. */
 #define CPULIST_TEXT_MAX (6 * (CPULIST_MAX + 1))
+#define STAT_TEXT_MAX    (16u << 20)
 
 int root_init(struct root *r, const char *dir)
 {
@@ -31,7 +33,8 @@ int root_init(struct root *r, const char *dir)
 		len--;
 	r->emulated = len > 0;
 	r->prefix = strndup(len ? dir : "", len);
-	if (!r->prefix)
+	r->shortage = calloc(1, sizeof(*r->shortage));
+	if (!r->prefix || !r->shortage)
 		return -ENOMEM;
 	if (!r->emulated)
 		return 0;
@@ -48,6 +51,7 @@ void root_release(struct root *r)
 		close(r->dir);
 	privileges_become_self(r->raised);
 	free(r->prefix);
+	free(r->shortage);
 	*r = (struct root){ 0 };
 }
 
@@ -117,13 +121,16 @@ static int open_path(const struct root *r, const char *path, int flags)
 static int vopen(const struct root *r, int flags, const char *format, va_list ap)
 {
 	char path[PATH_MAX];
-	int n = vsnprintf(path, sizeof(path), format, ap);
+	int n = vsnprintf(path, sizeof(path), format, ap), fd;
 
 	if (n < 0)
 		return -EINVAL;
 	if (n >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	return open_path(r, path, flags);
+	fd = open_path(r, path, flags);
+	if (r->shortage && (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM))
+		*r->shortage = fd;
+	return fd;
 }
 
 int root_open(const struct root *r, const char *format, ...)
@@ -246,6 +253,39 @@ int root_cpulist(const struct root *r, struct cpulist *list, const char *format,
 	return n < 0 ? (int)n : cpulist_parse(list, buf_str(&text), false, NULL);
 }
 
+static int stat_cpus(const struct root *r, struct cpulist *list)
+{
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+	ssize_t n = root_read(r, &text, STAT_TEXT_MAX, "/proc/stat");
+	int err = n < 0 ? (int)n : 0;
+	unsigned cpu;
+
+	for (const char *p = n > 0 ? buf_str(&text) : NULL; p && !err; p = strchr(p, '\n')) {
+		p += *p == '\n';
+		if (!strncmp(p, "cpu", 3) && isdigit((unsigned char)p[3]) && sscanf(p + 3, "%u", &cpu) == 1)
+			err = cpulist_add(list, cpu);
+	}
+	return err;
+}
+
+int root_online(const struct root *r, struct cpulist *list)
+{
+	int err = root_cpulist(r, list, ROOT_ONLINE);
+	cpu_set_t own;
+
+	if (!err || r->named)
+		return err;
+	cpulist_release(list);
+	if (!stat_cpus(r, list) && list->n)
+		return 0;
+	if (r->emulated || sched_getaffinity(0, sizeof(own), &own))
+		return err;
+	for (uint32_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &own) && cpulist_add(list, cpu))
+			return -ENOMEM;
+	return 0;
+}
+
 bool root_exists(const struct root *r, const char *format, ...)
 {
 	SCOPED(fd_close) int fd = -1;
@@ -255,6 +295,15 @@ bool root_exists(const struct root *r, const char *format, ...)
 	fd = vopen(r, O_PATH, format, ap);
 	va_end(ap);
 	return fd >= 0;
+}
+
+bool root_locked_down(const struct root *r, bool secret)
+{
+	char line[64];
+
+	/* "none [integrity] confidentiality" */
+	return !root_line(r, line, sizeof(line), "/sys/kernel/security/lockdown") &&
+	       (strstr(line, "[confidentiality]") || (!secret && strstr(line, "[integrity]")));
 }
 
 static int by_version(const void *a, const void *b)

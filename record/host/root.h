@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <sys/types.h>
 
 #include "common/cpulist.h"
@@ -15,6 +16,9 @@ struct root {
 	bool named;    /* the caller names files: opened with the caller's rights, and never blocking */
 	int dir;       /* emulated: the prefix, or -errno */
 	bool raised;   /* emulated: the caller's rights were given to this thread */
+	/* Owned, or NULL: -EMFILE, -ENFILE or -ENOMEM once that has kept a file shut, whatever the caller made of it.
+	 * Who cares sets it to 0 before. */
+	atomic_int *shortage;
 };
 
 /* NULL, "" or "/": the machine itself. Any other root is the caller's; this thread has the caller's rights until
@@ -36,8 +40,14 @@ int root_line(const struct root *r, char *line, size_t size, const char *format,
 int root_u64(const struct root *r, uint64_t *value, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int root_cpulist(const struct root *r, struct cpulist *list, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The CPUs that are online: as /proc/stat has them in a sandbox without ROOT_ONLINE, else those that this process may
+ * use. 0 or -errno. */
+#define ROOT_ONLINE "/sys/devices/system/cpu/online"
+int root_online(const struct root *r, struct cpulist *list);
 /* Whether the name exists. */
 bool root_exists(const struct root *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Whether the kernel is locked down, at least as far as "confidentiality" if `secret`; false if it does not tell. */
+bool root_locked_down(const struct root *r, bool secret);
 /* The names in a directory, with numbers in numerical order. Their number or -errno; root_list_free() in any case. */
 int root_list(const struct root *r, char ***names, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void root_list_free(char ***names);

@@ -106,6 +106,13 @@ static void write_frames(struct outlet *o)
 	pthread_mutex_unlock(&o->lock);
 }
 
+#ifdef __SANITIZE_THREAD__
+/* ThreadSanitizer knows threads only. */
+static pid_t start_process(struct outlet *o)
+{
+	return -1;
+}
+#else
 /* Shares the calling thread's errno and other thread-local memory, which that thread leaves alone meanwhile. */
 static int process_main(void *arg)
 {
@@ -118,17 +125,14 @@ static int process_main(void *arg)
 
 static pid_t start_process(struct outlet *o)
 {
-#ifdef __SANITIZE_THREAD__
-	return -1; /* which knows threads only */
-#else
 	o->stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (o->stack == MAP_FAILED) {
 		o->stack = NULL;
 		return -1;
 	}
 	return clone(process_main, (char *)o->stack + STACK_BYTES, CLONE_VM | CLONE_FILES | CLONE_FS, o);
-#endif
 }
+#endif
 
 static void *thread_main(void *arg)
 {

@@ -43,7 +43,7 @@ int metric_sets_load(struct metrics *m)
 		return metrics_no_memory(m);
 	changed = privileges_become_caller();
 	for (; m->n_sets < n && !err; m->n_sets++) {
-		err = metric_set_load_for(&m->set[m->n_sets], path[m->n_sets], id, m->error);
+		err = metric_set_load(&m->set[m->n_sets], path[m->n_sets], id, m->error);
 		if (err)
 			error_prefix(m->error, "--metrics-file");
 	}
@@ -52,7 +52,7 @@ int metric_sets_load(struct metrics *m)
 		err = note_lines(m, &m->set[i].skipped);
 	for (uint32_t i = 0; i < m->s->vendor.n && !err; i++) {
 		const char *text = m->s->vendor.set[i].metrics;
-		int none = text && *text ? metric_set_load_text(&m->set[m->n_sets], text, strlen(text), m->error) : 1;
+		int none = *text ? metric_set_load_text(&m->set[m->n_sets], text, strlen(text), m->error) : 1;
 
 		m->n_sets += !none;
 		err = none == -ENOMEM ? none : 0;

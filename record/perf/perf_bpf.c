@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/array.h"
@@ -283,14 +282,6 @@ static int begin_cgroups(struct perf_source *s, struct plan *p, uint32_t n_event
 	return bpf_cgroups_init(&s->bpf->cgroups, p->root, directory, s->n_cgroups, n_events, s->bpf->n_cpus, e);
 }
 
-/* Before Linux 5.11, maps count as locked memory. */
-static void raise_memlock(void)
-{
-	struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
-
-	(void)setrlimit(RLIMIT_MEMLOCK, &all);
-}
-
 int perf_bpf_check(const struct perf_source *s, struct plan *p, struct error *e)
 {
 	bool any = p->options->perf.bpf_programs != NULL, groups = false;
@@ -304,7 +295,7 @@ int perf_bpf_check(const struct perf_source *s, struct plan *p, struct error *e)
 		groups = groups || ((way == PERF_BY_LEADER || way == PERF_BY_CGROUP) && ev->group &&
 				    !(ev->mods & EVENT_MOD_WEAK));
 	}
-	err = any ? bpf_check(p->root, e) : 0;
+	err = any ? bpf_check(e) : 0;
 	if (err || !groups)
 		return err;
 	return plan_refused(p, PM_OK, NULL, "BPF counts events of a group one by one, not together");
@@ -338,7 +329,6 @@ int perf_bpf_begin(struct perf_source *s, struct plan *p, struct error *e)
 		err = check_target(p->options, s->group[i], e);
 	if (err)
 		return err;
-	raise_memlock();
 	s->bpf = bpf_new(s, p);
 	if (!s->bpf)
 		return error_sys(e, ENOMEM, "counting with BPF");
@@ -371,7 +361,7 @@ void perf_bpf_doctor(const struct plan *p, struct buf *out)
 
 	if (p->root->emulated)
 		return;
-	if (bpf_check(p->root, &why)) {
+	if (bpf_check(&why)) {
 		buf_printf(out, "no --bpf-counters, no -b: %s\n", why.text);
 		return;
 	}

@@ -97,6 +97,9 @@ static int add_counter(struct plan *p, struct perf_event *e, const struct perf_g
 	pm_map_release(&c.attrs);
 	if (id < 0)
 		return (int)id;
+	/* The kernel's timer looks at the registers twice in the time that they take for a turn at 200 W. */
+	if (!strcmp(ev->pmu, "power") || !strcmp(ev->pmu, "power_core"))
+		plan_read_within(p, ENERGY_WITHIN_NS);
 	e->counter = (uint32_t)id;
 	return 0;
 }

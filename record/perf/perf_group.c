@@ -203,15 +203,6 @@ static ssize_t row_read(const struct perf_row *row)
 	return row->group->bpf ? bpf_row_read(row) : read(row->leader, row->got, words(row) * sizeof(*row->got));
 }
 
-/* It counts again, but since which moment of this interval no reading tells: from now on it is counted. */
-static void resume(struct perf_row *row)
-{
-	row->base_running -= row->got[PERF_READ_RUNNING] - row->was[PERF_READ_RUNNING];
-	for (uint32_t k = 0; k < row->n_open; k++)
-		row->base[row->place[k]] -= row->got[row->first + k] - row->was[row->first + k];
-	row->lapsed = false;
-}
-
 /* What has been counted becomes the base. Of what the kernel gave up that is what was read last. */
 static void keep_counts(struct perf_row *row)
 {
@@ -219,8 +210,6 @@ static void keep_counts(struct perf_row *row)
 
 	if (size < 0)
 		return;
-	if (size && row->lapsed)
-		resume(row);
 	row->base_enabled += row->got[PERF_READ_ENABLED];
 	row->base_running += row->got[PERF_READ_RUNNING];
 	for (uint32_t k = 0; k < row->n_open; k++)
@@ -243,14 +232,14 @@ void perf_row_close(struct perf_row *row, bool keep)
 	row->leader = -1;
 	row->n_open = 0;
 	row->last_enabled = 0;
-	row->on = row->stood = row->lapsed = false;
+	row->on = row->stood = false;
 	memset(row->got, 0, (row->n + PERF_READ_HEAD + 1) * sizeof(*row->got));
 	if (!keep) {
 		memset(row->base, 0, row->n * sizeof(*row->base));
 		row->base_enabled = row->base_running = 0;
 		row->read_enabled = 0;
 		row->read_running = 0;
-		memset(&row->seen, 0, sizeof(row->seen));
+		row->seen_enabled = row->seen_running = 0;
 	}
 }
 
@@ -309,13 +298,6 @@ static bool is_revoked(struct perf_row *row, ssize_t size, bool still)
 	return ioctl(row->leader, PERF_EVENT_IOC_ID, &id) && errno == ENODEV;
 }
 
-/* Only a pinned group ends when it does not fit; others end with their PMU, where the kernel does not report that
- * (before 6.15). */
-static bool is_pinned(const struct perf_row *row)
-{
-	return row->group->member[0]->attr.a.pinned;
-}
-
 /* Stores what was read in the row's cells. */
 static void got_cells(struct perf_row *row, struct cells *c)
 {
@@ -327,8 +309,9 @@ static void got_cells(struct perf_row *row, struct cells *c)
 		*c->enabled = enabled;
 	if (c->running)
 		*c->running = running;
-	atomic_store_explicit(&row->read_enabled, enabled, memory_order_relaxed);
+	/* In this order, so that whoever sees the one does not miss the other. */
 	atomic_store_explicit(&row->read_running, running, memory_order_relaxed);
+	atomic_store_explicit(&row->read_enabled, enabled, memory_order_release);
 	if (enabled && !running) {
 		cells_fail_all(c, PM_REASON_NOT_COUNTED);
 		return;
@@ -360,7 +343,7 @@ static void first_cells(struct perf_row *row, struct cells *c)
 static int unit_read(struct unit *u, struct cells *c)
 {
 	struct perf_row *row = (struct perf_row *)u;
-	bool still, resumes;
+	bool still;
 	ssize_t size;
 
 	if (row->group->bpf && (!row->n_open || row->end == PERF_ENDED))
@@ -392,21 +375,14 @@ static int unit_read(struct unit *u, struct cells *c)
 		cells_fail_all(c, PM_REASON_OFFLINE);
 		return 0;
 	}
-	/* End of file: the kernel gave up the group, as it does with a pinned one that does not fit. */
+	/* End of file: the kernel gave up the group, as it does with a pinned one that does not fit. Others end with
+	 * their PMU, where the kernel does not report that (before 6.15). */
 	if (size <= 0) {
-		if (!size && is_pinned(row) && !row->lapsed)
-			memcpy(row->was, row->got, words(row) * sizeof(*row->got));
-		row->gave_up = !size && is_pinned(row);
-		row->lapsed |= row->gave_up;
+		row->gave_up = !size && row->group->member[0]->attr.a.pinned;
 		cells_fail_all(c, size ? pm_reason_errno(errno) : PM_REASON_NOT_COUNTED);
 		return 0;
 	}
-	resumes = row->lapsed;
-	if (resumes)
-		resume(row);
 	got_cells(row, c);
-	if (resumes)
-		cells_fail_all(c, PM_REASON_NOT_COUNTED);
 	return 0;
 }
 
@@ -463,40 +439,20 @@ int perf_row_count(const struct perf_row *row, uint32_t k, uint64_t *count, uint
 	return -ENODATA;
 }
 
-/* Called while readers read: uses memory of its own. */
-static void look_at(struct perf_row *row, uint64_t *enabled, uint64_t *running)
+bool perf_row_lacks_counter(struct perf_row *row, uint64_t least_ns)
 {
-	uint64_t got[PERF_GROUP_MAX + PERF_READ_HEAD + 1];
-	ssize_t size = read(row->leader, got, sizeof(got));
-
-	if (!size && is_pinned(row))
-		row->gave_up = true;
-	if (size < (ssize_t)(PERF_READ_HEAD * sizeof(*got)))
-		return;
-	*enabled = got[PERF_READ_ENABLED] + row->base_enabled;
-	*running = got[PERF_READ_RUNNING] + row->base_running;
-}
-
-enum perf_state perf_row_state(struct perf_row *row, uint64_t least_ns, uint32_t *reads)
-{
-	uint64_t enabled = atomic_load_explicit(&row->read_enabled, memory_order_relaxed);
-	uint64_t running = atomic_load_explicit(&row->read_running, memory_order_relaxed);
+	uint64_t enabled = atomic_load_explicit(&row->read_enabled, memory_order_acquire) - row->seen_enabled;
+	uint64_t running = atomic_load_explicit(&row->read_running, memory_order_relaxed) - row->seen_running;
 
 	if (row->leader < 0 || row->end || row->group->bpf)
-		return PERF_UNKNOWN;
-	/* Readings are rarer than looks; samples are collected late, and none come while their clock waits with the
-	 * others. */
-	if ((enabled <= row->seen.enabled || row->ring.map) && *reads) {
-		--*reads;
-		look_at(row, &enabled, &running);
-	}
-	if (enabled > row->seen.enabled)
-		row->seen.enabled = enabled;
-	if (running <= row->seen.running)
-		return row->gave_up || row->seen.enabled - row->seen.since >= least_ns ? PERF_WAITS : PERF_UNKNOWN;
-	row->seen.running = running;
-	row->seen.since = enabled;
-	return PERF_COUNTS;
+		return false;
+	if (row->gave_up)
+		return true;
+	if (enabled < least_ns)
+		return false;
+	row->seen_enabled += enabled;
+	row->seen_running += running;
+	return running < enabled / 100;
 }
 
 struct perf_row *perf_row_of(struct unit *u)
@@ -547,15 +503,13 @@ struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32
 		.missing = calloc(g->n, sizeof(*row->missing)),
 		.place = calloc(g->n, sizeof(*row->place)),
 		.base = calloc(g->n, sizeof(*row->base)),
-		.got = calloc(2 * (g->n + PERF_READ_HEAD + 1), sizeof(*row->got)),
+		.got = calloc(g->n + PERF_READ_HEAD + 1, sizeof(*row->got)),
 	};
 	for (uint32_t k = 0; row->fd && k < g->n; k++)
 		row->fd[k] = -1;
 	g->row[g->n_rows++] = row;
-	if (row->fd && row->missing && row->place && row->base && row->got) {
-		row->was = row->got + row->n + PERF_READ_HEAD + 1;
+	if (row->fd && row->missing && row->place && row->base && row->got)
 		return row;
-	}
 	unit_release(&row->unit);
 	return NULL;
 }

@@ -37,8 +37,7 @@ struct perf_group {
 	uint32_t first_cgroup, n_cgroups; /* n 0: rows are CPUs, else cgroups times CPUs */
 	bool inherit;
 	bool braces, weak;     /* made by the user; may be taken apart */
-	bool waits;            /* it was reported as not counted */
-	bool starved;          /* to be reopened, event by event if it may be taken apart */
+	bool lacking;          /* it was reported to have no counter */
 	const char *class;     /* NULL: takes no others in */
 	uint64_t sample_ns;    /* its rows are sampled by the kernel, that often; 0: they are read */
 	struct perf_row **row; /* the units belong to the plan */
@@ -63,7 +62,6 @@ struct perf_row {
 	bool on;           /* told to count */
 	bool shut;         /* could not be opened where others could: missing[] says why */
 	bool stood;        /* it stopped: its CPU was offline */
-	bool again;        /* to be reopened: its counters may be free again */
 	int *fd;           /* of each member; -1: not open */
 	uint16_t *missing; /* reason of each that is not open */
 	int leader;        /* descriptor; -1: none */
@@ -72,16 +70,11 @@ struct perf_row {
 	/* Counts of descriptors that were closed: a CPU that was offline continues where it stopped. */
 	uint64_t *base, base_enabled, base_running;
 	uint64_t last_enabled; /* of the previous reading, without base */
-	/* What the last reading found, for the control thread, and what that has seen: `since` is enabled when the
-	 * row was last known to count. */
+	/* What the last reading found, for the control thread, and how much of that it has judged. */
 	_Atomic uint64_t read_enabled, read_running;
 	_Atomic bool gave_up; /* the kernel gave it up: it is pinned and there was no counter */
-	struct {
-		uint64_t enabled, running, since;
-	} seen;
-	bool lapsed;           /* the last readings failed because the kernel gave it up */
+	uint64_t seen_enabled, seen_running;
 	uint64_t *got;         /* nr, enabled, running, values; or value, enabled, running */
-	uint64_t *was;         /* behind got[], and what that was before it lapsed */
 	struct bpf_sum *sum;   /* owned; where members are counted by BPF; NULL: nowhere */
 	uint32_t first;        /* the first value of got[] */
 	struct perf_ring ring; /* map NULL: it is read */
@@ -110,10 +103,9 @@ struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32
 struct perf_row *perf_row_of(struct unit *u);
 /* Names of the metrics of -M that need no event; NULL: all need some, or this is not the source of events. */
 const char *perf_no_event(const struct source *source);
-/* Whether it counts; waits for its counters for `least_ns` or longer; or has not been enabled for long enough. On the
- * control thread, while readers run; `*reads` is how often it may still read by itself what they have not. */
-enum perf_state { PERF_UNKNOWN, PERF_COUNTS, PERF_WAITS };
-enum perf_state perf_row_state(struct perf_row *row, uint64_t least_ns, uint32_t *reads);
+/* Returns true if readings of at least `least_ns` since the last call found no counter for 99 % of that time. On the
+ * control thread, while readers run. */
+bool perf_row_lacks_counter(struct perf_row *row, uint64_t least_ns);
 /* Opens what can be opened. 0 if that is anything, or the -errno of the last member. */
 int perf_row_open(struct perf_row *row, struct perf_start start);
 /* Closes; with `keep`, what was counted is added to the base first. */

@@ -39,27 +39,41 @@ static const char *hint_permission(const struct event *ev, const struct plan *p,
 	int most = paranoid_for(ev, p);
 	bool may = !p->root->emulated && (privileges_has("cap_perfmon") || privileges_has("cap_sys_admin"));
 	bool tasks = o->target == TARGET_TASKS;
-	char paranoid[32];
+	char paranoid[32], setcap[sizeof(SETCAP) + 48];
 	int err = root_line(p->root, paranoid, sizeof(paranoid), "/proc/sys/kernel/perf_event_paranoid");
+	/* Above 2 it is open to CAP_SYS_ADMIN alone on kernels of Debian and Ubuntu; others know no such value. */
+	bool above = !err && atoi(paranoid) > 2;
 
 	/* The files of a tracepoint are for root and a group; their directory is, too. */
+	if (ev && ev->missing && root_locked_down(p->root, true))
+		return "a boot without lockdown=confidentiality: this kernel is locked down, and hides tracepoints";
 	if (ev && ev->missing) {
 		snprintf(text, size, "mount -o remount,mode=750,gid=%u /sys/kernel/tracing%s", (unsigned)getgid(),
 			 may || err || atoi(paranoid) <= most ? "" : ", and sysctl kernel.perf_event_paranoid=-1");
 		return text;
 	}
+	if (may && above && !privileges_has("cap_sys_admin")) {
+		snprintf(text, size,
+			 "sysctl kernel.perf_event_paranoid=2 (it is %.20s, and cap_perfmon is not enough)",
+			 paranoid);
+		return text;
+	}
 	/* The right is there, so something else has said no. */
 	if (may)
 		return "outside the container, or with --cap-add=PERFMON --security-opt seccomp=unconfined: "
-		       "a filter of system calls or a locked-down kernel refuses it";
+		       "a filter of system calls refuses it";
 	if (err)
 		return SETCAP;
+	snprintf(setcap, sizeof(setcap), SETCAP "%s", above ? " and sysctl kernel.perf_event_paranoid=2" : "");
 	if (tasks && ((!o->perf.pids && !o->perf.tids) || is_foreign(p, o->perf.pids) || is_foreign(p, o->perf.tids)))
-		return SETCAP ": tasks of other users are open to those alone who have that capability";
-	if (atoi(paranoid) <= most)
+		snprintf(text, size, "%s: tasks of other users are open to those alone who have that capability",
+			 setcap);
+	else if (atoi(paranoid) <= most)
 		return "outside the container, or as root: kernel.perf_event_paranoid permits it, and something "
 		       "else does not";
-	snprintf(text, size, SETCAP ", or sysctl kernel.perf_event_paranoid=%d (it is %.20s)", most, paranoid);
+	else
+		snprintf(text, size, "%s, or sysctl kernel.perf_event_paranoid=%d (it is %.20s)", setcap, most,
+			 paranoid);
 	return text;
 }
 

@@ -268,10 +268,9 @@ static int unpack(struct vendor_events **v, struct vendor_texts *t, char *const 
 	int err = 0;
 
 	for (uint32_t i = 0; i < t->n && !err; i++) {
-		if (t->set[i].rows)
-			err = vendor_events_unpack(v, t->set[i].rows, t->set[i].help);
-		t->set[i].rows = t->set[i].help = NULL;
-		if (!err && *v && words && metrics && t->set[i].metrics)
+		err = vendor_events_unpack(v, t->set[i].rows, NULL);
+		t->set[i].rows = NULL;
+		if (!err && words && metrics)
 			err = vendor_events_words(*v, t->set[i].metrics);
 	}
 	for (; words && *words && *v && !err; words++)
@@ -291,9 +290,7 @@ int perf_pmus_add_pack(struct perf_pmus *p, const char *cpuid, char *const *word
 	privileges_become_self(changed);
 	*texts = (struct vendor_texts){ 0 };
 	if (!err) {
-		err = vendor_pack_texts(&pack, cpuid,
-					1u << VENDOR_ROWS | !words << VENDOR_HELP | metrics << VENDOR_METRICS, texts,
-					&e);
+		err = vendor_pack_texts(&pack, cpuid, texts, &e);
 		vendor_pack_close(&pack);
 	}
 	if (err && err != -ENOMEM && e.number) {
@@ -475,7 +472,8 @@ static int list_systems(const struct root *root, char ***names, const char **whe
 		if (n != -ENOENT && n != -ENOTDIR && first == -ENODEV)
 			first = n;
 	}
-	return first;
+	/* The file system of tracepoints is empty then. */
+	return first == -ENODEV && root_locked_down(root, true) ? -EPERM : first;
 }
 
 static int tracepoints(void *data, const char *system, const char *name, event_tracepoint_fn found, void *arg)

@@ -34,7 +34,7 @@ static int tell_missing(struct plan *p, const struct perf_row *row, const char *
 	return err;
 }
 
-/* What may be had later, there: until then its values are missing for that reason. */
+/* What others have now, there: its values are missing for that reason. */
 static bool is_shortage(int err, struct perf_place at)
 {
 	return err == -EBUSY ||
@@ -75,9 +75,6 @@ static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g,
 		*out = row;
 	else
 		row->unit.release(&row->unit);
-	/* It was reported for the event as such. */
-	if (err == -EBUSY && g->member[0]->err)
-		return 0;
 	/* Among many threads some end while they are being listed. */
 	if (err == -ESRCH && p->options->perf.per_thread)
 		return 0;
@@ -225,10 +222,9 @@ int perf_rows_revive(struct perf_source *s, struct plan *p)
 		for (uint32_t k = 0; k < s->group[i]->n_rows; k++) {
 			struct perf_row *row = s->group[i]->row[k];
 
-			if (!row->again && (!row->stood || !cpulist_has(&online, (uint32_t)row->at.cpu)))
+			if (!row->stood || !cpulist_has(&online, (uint32_t)row->at.cpu))
 				continue;
-			revived += row->stood;
-			row->again = false;
+			revived++;
 			reopen(s, row);
 		}
 	return err || !revived ? err : plan_note(p, revived, "groups of events on CPUs that were briefly offline");

@@ -204,7 +204,8 @@ out:
 	return err;
 }
 
-int perf_group_split(struct perf_source *s, struct perf_group *g, uint32_t k)
+/* Takes member k into a group of its own, which comes last. 0 or -ENOMEM. */
+static int group_split(struct perf_source *s, struct perf_group *g, uint32_t k)
 {
 	struct perf_group *alone = perf_group_like(&s->group, &s->n_groups, g);
 	int err = alone ? perf_group_add(alone, g->member[k]) : -ENOMEM;
@@ -320,12 +321,6 @@ static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g
 			close(fd);
 		if (fd == -ENOTRECOVERABLE || (fd == -ESRCH && !n_fds)) {
 			err = fd;
-		} else if (fd == -EBUSY && g->way == PERF_BY_READ && g->n == 1) {
-			/* Whoever holds the counter may release it: there are rows that wait for that. */
-			e->err = -fd;
-			k++;
-		} else if (fd == -EBUSY && g->way == PERF_BY_READ) {
-			err = perf_group_split(s, g, k);
 		} else if (fd < 0) {
 			e->err = -fd;
 			perf_group_remove(g, k);
@@ -334,7 +329,7 @@ static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g
 			uint32_t keep = g->weak ? together : g->n - 1;
 
 			while (g->n > keep && !err)
-				err = perf_group_split(s, g, g->weak ? g->n - 1 : k);
+				err = group_split(s, g, g->weak ? g->n - 1 : k);
 			err = err ? err : g->weak ? -EAGAIN : 0;
 		} else {
 			e->err = EINVAL;

@@ -76,13 +76,6 @@ uint32_t perf_topdown_order(const struct perf_source *s, struct perf_group *g);
 /* Puts the events into groups, and tries each on its first CPU or task: what cannot be opened gets an error,
  * what cannot be opened together is taken apart. */
 int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *e);
-/* Takes member k into a group of its own, which comes last. 0 or -ENOMEM. */
-int perf_group_split(struct perf_source *s, struct perf_group *g, uint32_t k);
-/* While readers run: reports groups that others keep from their counters, and the end of that; the source becomes
- * stale if some are to be reopened. */
-int perf_starving_look(struct perf_source *s, struct source *source, struct plan *p);
-/* While nothing is read: takes them apart. 0 or -errno. */
-int perf_starving_split(struct perf_source *s, struct plan *p);
 /* Ends what perf_groups_settle() has kept open. */
 void perf_held_close(struct perf_source *s);
 /* Adds the instances of what is followed, if that is not CPUs. */

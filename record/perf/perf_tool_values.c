@@ -110,7 +110,7 @@ bool perf_tool_value(const struct plan *p, enum event_tool what, uint64_t *value
 		*value = smt_on(p);
 		return true;
 	case EVENT_TOOL_SYSTEM_TSC_FREQ:
-		*value = clocks_counter_hz();
+		*value = p->root->emulated ? 0 : clocks_counter_hz();
 		return *value;
 	case EVENT_TOOL_CORE_WIDE:
 		*value = !smt_on(p) || (p->options->target == TARGET_SYSTEM && core_wide(p));

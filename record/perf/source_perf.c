@@ -14,6 +14,10 @@
 #include "record/perf/perf_class.h"
 #include "record/perf/perf_tool.h"
 
+/* Within this time a group has a counter: those of one PMU take turns of some milliseconds. */
+#define LACKING_NS 800000000u
+#define TURN_NS    8000000u
+
 /* Approximate number of descriptors that the sources after this one need. */
 #define OTHERS 32
 
@@ -51,6 +55,9 @@ static int refuse_emulated(struct perf_source *s, struct plan *p, const char *se
 
 	if (err)
 		return err;
+	/* More descriptors would not help. */
+	if (p->root->shortage)
+		*p->root->shortage = 0;
 	return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL,
 			    "perf events: with --root, nothing is counted on the machine that runs pmrec");
 }
@@ -182,10 +189,7 @@ static int perf_update(struct source *source, struct plan *p, uint32_t cpu, bool
 
 	if (cpu == PM_NONE) {
 		err = perf_rows_revive(s, p);
-		/* First, as a task without an instance has no row to be opened again. */
-		if (!err)
-			err = perf_threads_update(s, p);
-		return err ? err : perf_starving_split(s, p);
+		return err ? err : perf_threads_update(s, p);
 	}
 	err = perf_tool_cpu(s, p, cpu, online);
 	if (!err && online) {
@@ -253,6 +257,57 @@ static int look_for_pmus(struct perf_source *s, struct plan *p)
 	return err;
 }
 
+/* Says of which group, and why. */
+static void say_lacking(const struct perf_group *g, const struct perf_row *row, uint32_t n, const struct plan *p,
+			struct buf *text)
+{
+	const struct event *ev = g->member[0]->ev;
+
+	buf_printf(text, "%s%s: %s counted", ev->name, g->n > 1 ? " and the others of its group" : "",
+		   row->seen_running ? "hardly" : "not");
+	if (n == 1 && g->n_rows > 1 && row->at.cpu >= 0)
+		buf_printf(text, " on CPU %d", row->at.cpu);
+	else if (n < g->n_rows)
+		buf_printf(text, " in %u of %u places", n, g->n_rows);
+	buf_addstr(text, ", because others hold counters or the PMU has too few");
+	if (ev->core && perf_nmi_watchdog(p->root))
+		buf_addstr(text, "; sysctl kernel.nmi_watchdog=0 frees one on each CPU");
+}
+
+/* Reports each group that has no counter, once. It is counted as a whole or not at all, and the kernel does not say
+ * when the events of others keep it out. */
+static int look_for_lacking(struct perf_source *s, struct plan *p)
+{
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+	uint32_t told = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->n_groups && !err; i++) {
+		struct perf_group *g = s->group[i];
+		const struct perf_row *row = NULL;
+		uint32_t n = 0;
+
+		for (uint32_t k = 0; k < g->n_rows && !g->lacking; k++)
+			if (perf_row_lacks_counter(g->row[k], LACKING_NS + (uint64_t)s->n_groups * TURN_NS)) {
+				row = g->row[k];
+				n++;
+			}
+		if (!n)
+			continue;
+		g->lacking = true;
+		buf_clear(&text);
+		say_lacking(g, row, n, p, &text);
+		err = text.err ? text.err : plan_note(p, g->n, buf_str(&text));
+		/* One line for all of them. */
+		if (!told++)
+			snprintf(p->told, sizeof(p->told), "%s", buf_str(&text));
+	}
+	if (told > 1)
+		snprintf(p->told + strlen(p->told), sizeof(p->told) - strlen(p->told),
+			 "; and %u more groups (pmrep info lists them)", told - 1);
+	return err;
+}
+
 static int perf_look(struct source *source, struct plan *p)
 {
 	struct perf_source *s = source->data;
@@ -264,7 +319,7 @@ static int perf_look(struct source *source, struct plan *p)
 	if (s && !err)
 		err = look_for_pmus(s, p);
 	if (s && !err)
-		err = perf_starving_look(s, source, p);
+		err = look_for_lacking(s, p);
 	for (uint32_t i = 0; s && i < s->n_groups; i++)
 		for (uint32_t k = 0; k < s->group[i]->n_rows && s->group[i]->n_cgroups; k++) {
 			struct perf_row *row = s->group[i]->row[k];
@@ -298,7 +353,7 @@ static int perf_restart(struct source *source, struct plan *p, struct error *e)
 			}
 			row->at.pid = p->child;
 			err = perf_row_open(row, perf_start_of(s, s->group[i]));
-			/* Whoever holds the counter may release it. */
+			/* Others may hold its counter in this run. */
 			row->shut = err == -EBUSY;
 			if (row->shut)
 				err = 0;
@@ -407,7 +462,7 @@ static void perf_doctor(struct source *source, struct plan *p, struct buf *out)
 				"--smi-cost, echo 0 >" FREEZE_SMI_PATH "\n");
 	perf_bpf_doctor(p, out);
 	if (perf_nmi_watchdog(p->root))
-		buf_addstr(out, "the NMI watchdog holds one counter on each CPU: sysctl kernel.nmi_watchdog=0\n");
+		buf_addstr(out, "the NMI watchdog may hold one counter on each CPU: sysctl kernel.nmi_watchdog=0\n");
 }
 
 const struct source_ops source_perf = {

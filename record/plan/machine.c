@@ -42,6 +42,7 @@ static const struct {
 	{ PM_HEADER_MACHINE_ID, "/etc/machine-id" },
 	{ PM_HEADER_CMDLINE, "/proc/cmdline" },
 	{ PM_HEADER_HYPERVISOR, "/sys/hypervisor/type" },
+	{ PM_HEADER_PRODUCT, "/sys/firmware/devicetree/base/model" }, /* where there is no DMI */
 };
 
 static int text_files(struct plan *p)
@@ -50,7 +51,8 @@ static int text_files(struct plan *p)
 	int err = 0;
 
 	for (size_t i = 0; i < sizeof(text_file) / sizeof(text_file[0]) && !err; i++)
-		if (!root_line(p->root, line, sizeof(line), "%s", text_file[i].path))
+		if (!pm_map_get(&p->model->header, text_file[i].key) &&
+		    !root_line(p->root, line, sizeof(line), "%s", text_file[i].path))
 			err = put_text(p, text_file[i].key, line);
 	return err;
 }
@@ -228,10 +230,25 @@ static int describe_x86(struct plan *p)
 	return err;
 }
 
+/* What MIDR_EL1 says. */
+static int put_midr(struct plan *p, uint64_t v)
+{
+	char text[64], name[32];
+	int err;
+
+	snprintf(text, sizeof(text), "0x%016llx", (unsigned long long)v);
+	err = put_text(p, PM_HEADER_CPU_ID, text);
+	if (err)
+		return err;
+	snprintf(text, sizeof(text), "0x%02x", (unsigned)(v >> 24) & 0xff);
+	cputype_name(v, name, sizeof(name));
+	err = put_text(p, PM_HEADER_CPU_VENDOR, text);
+	return err ? err : put_text(p, PM_HEADER_CPU_MODEL, name);
+}
+
 static int describe_arm(struct plan *p)
 {
 	static const char *const file[] = { "midr_el1", "revidr_el1", "smidr_el1" };
-	char text[64], name[32];
 	uint64_t v;
 	int err = 0;
 
@@ -243,33 +260,63 @@ static int describe_arm(struct plan *p)
 				      p->cpus.cpu[i], file[k]))
 				err = plan_config(p, PM_CPU, p->cpus.cpu[i], pm_u64(v), "arm64.%s", file[k]);
 	v = cputype_midr(p->root, p->cpus.cpu[0]);
-	if (err || !v)
-		return err;
-	snprintf(text, sizeof(text), "0x%016llx", (unsigned long long)v);
-	err = put_text(p, PM_HEADER_CPU_ID, text);
-	if (!err) {
-		snprintf(text, sizeof(text), "0x%02x", (unsigned)(v >> 24) & 0xff);
-		err = put_text(p, PM_HEADER_CPU_VENDOR, text);
-	}
-	if (!err) {
-		cputype_name(v, name, sizeof(name));
-		err = put_text(p, PM_HEADER_CPU_MODEL, name);
-	}
-	return err;
+	return err || !v ? err : put_midr(p, v);
 }
 
-/* What cpuid_name() would say of an x86 processor. */
+/* The values of up to four lines of /proc/cpuinfo, and the numbers that they are (UINT64_MAX: none). */
+static bool find_lines(const char *text, const char *const line[4], char value[4][128], uint64_t number[4])
+{
+	for (size_t i = 0; i < 4 && line[i]; i++) {
+		if (!find_line(text, line[i], ":", value[i], sizeof(value[i])))
+			return false;
+		if (parse_u64(value[i], &number[i]))
+			number[i] = UINT64_MAX;
+	}
+	return true;
+}
+
+/* What cpuid_name() would say of an x86 processor, and what MIDR or perf say of others. */
 static int put_identity(struct plan *p, const char *text)
 {
-	static const char *const line[] = { "vendor_id", "cpu family", "model", "stepping" };
-	char value[4][128], id[128];
+	static const char *const x86[4] = { "vendor_id", "cpu family", "model", "stepping" };
+	static const char *const arm[4] = { "CPU implementer", "CPU variant", "CPU part", "CPU revision" };
+	static const char *const riscv[4] = { "mvendorid", "marchid", "mimpid" };
+	const char *pvr = strstr(text, "(pvr ");
+	char value[4][128], id[128] = "";
+	unsigned version, revision;
 	uint64_t n[4];
 
-	for (size_t i = 0; i < 4; i++)
-		if (!find_line(text, line[i], ":", value[i], sizeof(value[i])) || (i && parse_u64(value[i], &n[i])))
-			return 0;
-	snprintf(id, sizeof(id), "%.32s-%u-%X-%X", value[0], (unsigned)n[1], (unsigned)n[2], (unsigned)n[3]);
+	if (find_lines(text, arm, value, n) && (n[0] | n[1] | n[2] | n[3]) != UINT64_MAX)
+		return put_midr(p, n[0] << 24 | n[1] << 20 | 0xf << 16 | n[2] << 4 | n[3]);
+	if (find_lines(text, x86, value, n) && (n[1] | n[2] | n[3]) != UINT64_MAX)
+		snprintf(id, sizeof(id), "%.32s-%u-%X-%X", value[0], (unsigned)n[1], (unsigned)n[2], (unsigned)n[3]);
+	else if (find_lines(text, riscv, value, n))
+		snprintf(id, sizeof(id), "%.32s-%.32s-%.32s", value[0], value[1], value[2]);
+	else if (pvr && sscanf(pvr, "(pvr %x %x)", &version, &revision) == 2)
+		snprintf(id, sizeof(id), "0x%04x%04x", version & 0xffff, revision & 0xffff);
 	return put_text(p, PM_HEADER_CPU_ID, id);
+}
+
+/* The machine of s390x, which its processor is named after (arch/s390/kernel, setup_elf_platform()). */
+static int put_ibm_z(struct plan *p, const char *text)
+{
+	static const struct {
+		unsigned type;
+		const char *name;
+	} z[] = { { 0x2817, "z196" }, { 0x2827, "zEC12" }, { 0x2964, "z13" }, { 0x3906, "z14" },
+		  { 0x8561, "z15" },  { 0x3931, "z16" },   { 0x9175, "z17" } };
+	const char *at = strstr(text, "machine = ");
+	unsigned type, of = 0;
+	char name[64];
+
+	if (!at || sscanf(at, "machine = %x", &type) != 1)
+		return 0;
+	/* The small machine of a generation has the next number or a near one. */
+	while (of < sizeof(z) / sizeof(z[0]) && (type < z[of].type || type > z[of].type + 1))
+		of++;
+	snprintf(name, sizeof(name), "IBM %s%stype %04X", of < sizeof(z) / sizeof(z[0]) ? z[of].name : "",
+		 of < sizeof(z) / sizeof(z[0]) ? ", " : "", type & 0xffff);
+	return put_text(p, PM_HEADER_CPU_MODEL, name);
 }
 
 /* Adds what CPUID and MIDR did not say, from the kernel's text for people. */
@@ -279,29 +326,38 @@ static int from_cpuinfo(struct plan *p)
 		uint32_t key;
 		const char *line;
 	} row[] = {
-		{ PM_HEADER_CPU_VENDOR, "vendor_id" },
-		{ PM_HEADER_CPU_MODEL, "model name" },
-		{ PM_HEADER_CPU_MODEL, "cpu model" },
+		{ PM_HEADER_CPU_VENDOR, "vendor_id" }, { PM_HEADER_CPU_VENDOR, "mvendorid" }, /* riscv */
+		{ PM_HEADER_CPU_MODEL, "model name" }, { PM_HEADER_CPU_MODEL, "Model Name" }, /* loongarch */
+		{ PM_HEADER_CPU_MODEL, "cpu model" },  { PM_HEADER_CPU_MODEL, "cpu" }, /* mips; powerpc, sparc */
+		{ PM_HEADER_CPU_MODEL, "uarch" },      { PM_HEADER_CPU_MODEL, "isa" }, /* riscv */
 		{ PM_HEADER_MICROCODE, "microcode" },
 	};
+	/* Before 6.1 no file of /proc names the architecture. */
+	static const struct {
+		const char *text, *arch;
+	} arch[] = { { "CPU architecture: 7", "arm" },   { "CPU implementer", "aarch64" }, { "IBM/S390", "s390x" },
+		     { "vendor_id", "x86_64" },          { "isa\t\t: rv64", "riscv64" },   { "(pvr ", "ppc64" },
+		     { "Loongson-64bit", "loongarch64" } };
 	char text[HEAD_MAX], value[128];
 	int err = 0;
 
 	if (read_head(p->root, "/proc/cpuinfo", text, sizeof(text)))
 		return 0;
+	if (!pm_map_get(&p->model->header, PM_HEADER_CPU_ID))
+		err = put_identity(p, text);
+	if (!err && strstr(text, "IBM/S390"))
+		err = put_ibm_z(p, text);
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]) && !err; i++)
 		if (!pm_map_get(&p->model->header, row[i].key) &&
-		    find_line(text, row[i].line, ":", value, sizeof(value)))
+		    find_line(text, row[i].line, ":", value, sizeof(value))) {
+			/* "POWER9 (raw), altivec supported" */
+			if (!strcmp(row[i].line, "cpu"))
+				value[strcspn(value, ",")] = '\0';
 			err = put_text(p, row[i].key, value);
-	if (!err && !pm_map_get(&p->model->header, PM_HEADER_CPU_ID))
-		err = put_identity(p, text);
-	/* Before 6.1 no file of /proc names the architecture. */
-	if (!err && !pm_map_get(&p->model->header, PM_HEADER_ARCH)) {
-		if (strstr(text, "CPU implementer"))
-			err = put_text(p, PM_HEADER_ARCH, "aarch64");
-		else if (strstr(text, "vendor_id"))
-			err = put_text(p, PM_HEADER_ARCH, "x86_64");
-	}
+		}
+	for (size_t i = 0; i < sizeof(arch) / sizeof(arch[0]) && !err; i++)
+		if (!pm_map_get(&p->model->header, PM_HEADER_ARCH) && strstr(text, arch[i].text))
+			err = put_text(p, PM_HEADER_ARCH, arch[i].arch);
 	return err;
 }
 

@@ -42,9 +42,13 @@ int plan_init(struct plan *p, const struct record_options *options, const struct
 
 	*p = (struct plan){ .options = options, .root = root, .model = model, .time_ns = clocks_monotonic() };
 	p->units_end = &p->units;
-	err = root_cpulist(root, &p->cpus, "/sys/devices/system/cpu/online");
+	err = root_online(root, &p->cpus);
 	if (err)
-		return error_sys(e, -err, "%s/sys/devices/system/cpu/online", root->prefix);
+		return error_sys(e, -err, "%s" ROOT_ONLINE, root->prefix);
+	if (!root_exists(root, ROOT_ONLINE))
+		err = plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, ROOT_ONLINE " (topology)");
+	if (err)
+		return error_sys(e, -err, "what is missing");
 	if (options->cpus) {
 		err = cpulist_parse(&wanted, options->cpus, false, e);
 		if (err)
@@ -127,6 +131,8 @@ int plan_sources(struct plan *p, struct source *s, size_t n, struct error *e)
 		if (!s[i].wanted)
 			continue;
 		p->source = &s[i];
+		if (p->root->shortage)
+			*p->root->shortage = 0;
 		err = s[i].ops->plan(&s[i], p, &why);
 		if (err)
 			err = why.text[0] ? error_set(e, -err, "%s", why.text) :
@@ -197,6 +203,25 @@ void plan_drop_units(struct plan *p, bool (*gone)(struct unit *u))
 	p->units_end = at;
 }
 
+/* What helps against an errno, whatever was refused. */
+static const char *remedy(const struct plan *p, uint16_t reason)
+{
+	switch (reason < PM_REASON_ERRNO ? 0 : reason - PM_REASON_ERRNO) {
+	case EMFILE:
+		return "a higher `ulimit -Hn`";
+	case ENFILE:
+		return "a higher sysctl fs.file-max";
+	case ENOMEM:
+		return "more free memory";
+	case EACCES:
+	case EPERM:
+		reason = PM_REASON_NO_PERMISSION;
+	}
+	if (reason != PM_REASON_NO_PERMISSION || p->root->emulated)
+		return NULL;
+	return geteuid() ? "run pmrec as root" : "outside the container, or without what restricts root here";
+}
+
 int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *format, ...)
 {
 	struct pm_probe probe = { .source = (char *)(p->source ? p->source->ops->name : "pmrec"),
@@ -205,6 +230,13 @@ int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *
 	char what[400];
 	va_list ap;
 
+	/* What could not be looked at may be there. */
+	if (reason == PM_REASON_NOT_SUPPORTED && p->root->shortage && *p->root->shortage) {
+		probe.reason = pm_reason_errno(*p->root->shortage);
+		probe.hint = NULL;
+	}
+	if (!probe.hint)
+		probe.hint = (char *)remedy(p, probe.reason);
 	va_start(ap, format);
 	vsnprintf(what, sizeof(what), format, ap);
 	va_end(ap);
@@ -393,20 +425,7 @@ static bool is_taken(const struct pm_model *m, const char *name)
 	return false;
 }
 
-int64_t device_instance(struct plan *p, const char *name, const char *path)
-{
-	return device_instance_at(p, name, path, PM_NONE);
-}
-
-int64_t device_named(struct plan *p, const char *name, uint32_t number)
-{
-	char other[48];
-
-	snprintf(other, sizeof(other), "%s-%u", p->source->ops->name, number + 1);
-	return device_instance(p, plan_may_record(p->options, PM_INSTANCE_DEVICE_PATH) ? name : other, NULL);
-}
-
-int64_t device_instance_at(struct plan *p, const char *name, const char *path, uint32_t cpu)
+static int64_t add_device(struct plan *p, const char *name, const char *path, uint32_t cpu, bool layer)
 {
 	struct pm_instance add = { .kind = PM_DEVICE, .number = PM_NONE, .cpu = cpu };
 	char unique[200];
@@ -416,7 +435,28 @@ int64_t device_instance_at(struct plan *p, const char *name, const char *path, u
 	for (unsigned k = 2; is_taken(p->model, unique) && k < SAME_NAME_MAX; k++)
 		snprintf(unique, sizeof(unique), "%.180s.%u", name, k);
 	err = pm_map_set(&add.attrs, PM_INSTANCE_NAME, pm_text(unique));
+	if (!err && layer)
+		err = pm_map_set(&add.attrs, PM_INSTANCE_LAYER, pm_u64(1));
 	if (!err && path && plan_may_record(p->options, PM_INSTANCE_DEVICE_PATH))
 		err = pm_map_set(&add.attrs, PM_INSTANCE_DEVICE_PATH, pm_text(path));
 	return plan_instance(p, &add, err);
+}
+
+int64_t device_instance(struct plan *p, const char *name, const char *path)
+{
+	return add_device(p, name, path, PM_NONE, false);
+}
+
+int64_t device_instance_at(struct plan *p, const char *name, const char *path, uint32_t cpu)
+{
+	return add_device(p, name, path, cpu, false);
+}
+
+int64_t device_named(struct plan *p, const char *name, uint32_t number, bool layer)
+{
+	char other[48];
+
+	snprintf(other, sizeof(other), "%s-%u", p->source->ops->name, number + 1);
+	return add_device(p, plan_may_record(p->options, PM_INSTANCE_DEVICE_PATH) ? name : other, NULL, PM_NONE,
+			  layer);
 }

@@ -140,15 +140,21 @@ struct plan {
 	uint32_t *place_next, n_place_next;
 	struct pm_event *event; /* owned: events to be written; the session takes them */
 	uint32_t n_events;
-	char told[320];    /* a line for the user; the recorder prints and empties it */
-	bool targets_gone; /* all that -p, -t or -G named has ended */
-	uint64_t time_ns;  /* of planning: the same for all one-time values, so that equal ones can be joined */
-	uint64_t added_ns; /* of the newest instances that told no time */
+	char told[320];     /* a line for the user; the recorder prints and empties it */
+	bool targets_gone;  /* all that -p, -t or -G named has ended */
+	uint64_t within_ns; /* all must be read that often, as counters wrap; 0: none does */
+	uint64_t time_ns;   /* of planning: the same for all one-time values, so that equal ones can be joined */
+	uint64_t added_ns;  /* of the newest instances that told no time */
 };
 
 /* An empty plan for the online CPUs (of -C), with the PM_SYSTEM instance. Borrows its arguments. */
 int plan_init(struct plan *p, const struct record_options *options, const struct root *root, struct pm_model *model,
 	      struct error *e);
+/* Some counter may wrap after that time or more. */
+static inline void plan_read_within(struct plan *p, uint64_t ns)
+{
+	p->within_ns = p->within_ns && p->within_ns < ns ? p->within_ns : ns;
+}
 /* Releases the units. */
 void plan_release(struct plan *p);
 /* Lets every wanted source plan; `s` are `n` sources in the order of sources[], filled by sources_select(). */
@@ -186,7 +192,9 @@ int64_t plan_cpu_instance(struct plan *p, uint32_t cpu);
 void plan_add_unit(struct plan *p, struct unit *u);
 /* Releases the units of which gone() is true. */
 void plan_drop_units(struct plan *p, bool (*gone)(struct unit *u));
-/* Notes what could not be recorded: a probe result in the file, a line of doctor. `hint` may be NULL. */
+/* Notes what could not be recorded: a probe result in the file, a line of doctor. `hint` is what would help against
+ * this reason; NULL: what helps against such an errno everywhere, if anything does. PM_REASON_NOT_SUPPORTED becomes
+ * the errno of a file that the source could not open for lack of descriptors or memory. */
 int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 /* The instance, a task or cgroup, has ended; readers derive an event. 0 or -errno. */
@@ -234,5 +242,5 @@ int64_t device_instance(struct plan *p, const char *name, const char *path);
 /* The same for a device next to a CPU; PM_NONE: none. */
 int64_t device_instance_at(struct plan *p, const char *name, const char *path, uint32_t cpu);
 /* An instance for what users may have named, such as an interface or a mount. If privacy forbids the name, it is the
- * source's device of this number (from 0). */
-int64_t device_named(struct plan *p, const char *name, uint32_t number);
+ * source's device of this number (from 0). `layer`: it stands on others that count the same. */
+int64_t device_named(struct plan *p, const char *name, uint32_t number, bool layer);

@@ -22,10 +22,15 @@ static bool is_shortage(uint16_t reason)
 
 const struct pm_probe *refused_first(const struct pm_model *m)
 {
-	for (uint32_t i = 0; i < m->n_probes; i++)
-		if (is_permission(m->probe[i].reason) || is_shortage(m->probe[i].reason))
+	const struct pm_probe *refused = NULL;
+
+	for (uint32_t i = 0; i < m->n_probes; i++) {
+		if (is_shortage(m->probe[i].reason))
 			return &m->probe[i];
-	return NULL;
+		if (!refused && is_permission(m->probe[i].reason))
+			refused = &m->probe[i];
+	}
+	return refused;
 }
 
 /* An event or counter that the user named: it is in the file as a counter without values. */

@@ -6,5 +6,5 @@
 /* Appends a few lines about missing permissions; `all`: also about what the machine lacks. */
 void refused_print(const struct pm_model *m, bool all, struct buf *out);
 
-/* The first refusal by a limit that somebody set: rights, open files, memory. NULL: none. */
+/* The first refusal by a limit that somebody set: open files and memory, or else rights. NULL: none. */
 const struct pm_probe *refused_first(const struct pm_model *m);

@@ -48,6 +48,8 @@ static inline void cells_fail_all(struct cells *c, uint16_t reason)
 }
 
 #define EVEN_SHARE 16384
+/* For plan_read_within(): half the time in which 65 kJ, the least range of real energy counters, pass at 1,600 W. */
+#define ENERGY_WITHIN_NS 20000000000u
 
 /* A unit that the kernel samples: times and values wait for the reader, which takes them once per chunk. */
 struct unit_sampling {

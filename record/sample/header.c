@@ -164,7 +164,7 @@ int header_fill(struct plan *p, const struct source *s, size_t n, char *const *a
 		put(&f, PM_HEADER_SCALED, pm_bool(false));
 	if (o->run.runs != 1)
 		put(&f, PM_HEADER_RUNS, pm_u64(o->run.runs == UINT32_MAX ? 0 : o->run.runs));
-	if (clocks_counter_name()) {
+	if (clocks_counter_name() && !p->root->emulated) {
 		put(&f, PM_HEADER_CLOCK_COUNTER, pm_text(clocks_counter_name()));
 		if (clocks_counter_hz())
 			put(&f, PM_HEADER_CLOCK_COUNTER_HZ, pm_u64(clocks_counter_hz()));

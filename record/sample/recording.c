@@ -1,21 +1,24 @@
-#include "record/sample/recording_private.h"
-
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/random.h"
 #include "record/host/interrupted.h"
 #include "record/host/lock.h"
 #include "record/sample/futex.h"
+#include "record/sample/recording_private.h"
 
 /* Events are small and rare. */
 #define EVENT_ROOM   4096
 #define MESSAGES_MAX 4096
 
-void recording_count(struct recording *r)
+/* Updates the counts that others may read. */
+static void recording_count(struct recording *r)
 {
 	struct pm_writer_stats stats = pm_writer_stats(r->writer);
 
@@ -102,7 +105,8 @@ void recording_write_event(struct recording *r, struct pm_event *e)
 	pm_event_release(e);
 }
 
-int recording_write_chunk(struct recording *r, struct pm_writer *w, struct pm_chunk *c)
+/* Writes the chunk and what sources add to it; with the model locked. 0 or -errno. */
+static int recording_write_chunk(struct recording *r, struct pm_writer *w, struct pm_chunk *c)
 {
 	int err = r->config.tables ? r->config.tables(r->config.tables_ctx, c) : 0;
 
@@ -131,6 +135,174 @@ static int write_stretch(struct recording *r, const struct ring_buf *b, const st
 	if (err)
 		fail(r, err);
 	return err;
+}
+
+/* How many of these rows go into this file: up to the first one that exceeds its time. */
+static uint32_t recording_rows_of_file(struct recording *r, uint32_t first, uint32_t n)
+{
+	const struct recording_rotation *rot = &r->config.rotation;
+	uint32_t i = 0;
+
+	if (!rot->period_ns)
+		return n;
+	if (!r->file_until_ns)
+		r->file_until_ns = r->rows->tick[first] + rot->period_ns;
+	while (i < n && (r->rows->tick[first + i] < r->file_until_ns || r->rows->tick[first + i] < r->again_ns))
+		i++;
+	return i < n ? i + 1 : n;
+}
+
+/* An entry in the index and end frame of a file takes less than this. */
+#define INDEX_ENTRY 24
+
+/* Whether the file ends with that row, which is written. The last one of a segment is never
+ * repeated. */
+static bool recording_file_is_full(const struct recording *r, uint32_t row)
+{
+	const struct recording_rotation *rot = &r->config.rotation;
+	struct pm_writer_stats stats = pm_writer_stats(r->writer);
+	uint64_t tick = r->rows->tick[row];
+
+	if (r->rows->flags[row] & PM_SNAPSHOT_LAST || tick < r->again_ns)
+		return false;
+	if (rot->period_ns && tick >= r->file_until_ns)
+		return true;
+	/* One more might be too many, as may a copy of the definitions, which the end has, too; but a file must have
+	 * one after the snapshot that it begins with. */
+	return rot->bytes && stats.snapshots > 1 &&
+	       stats.bytes + r->chunk_bytes + 2 * stats.copy_bytes + INDEX_ENTRY * (stats.frames + 8) > rot->bytes;
+}
+
+/* When to try again after a file could not be started. */
+#define ROTATE_AGAIN_NS 1000000000
+
+static void tell_no_file(struct recording *r, uint64_t tick, const struct error *e)
+{
+	struct pm_event note = { .type = PM_EVENT_NOTE, .time_ns = tick };
+	SCOPED(buf_release) struct buf line = BUF_INIT;
+	char text[120];
+
+	buf_printf(&line, "could not start another file, and continued with the previous one: %s\n", e->text);
+	/* Where in a user's directories the recording lies is not recorded. */
+	snprintf(text, sizeof(text), "could not start another file: %s", strerror(e->number));
+	if (recording_note(r, &line)) {
+		(void)pm_map_set(&note.attrs, PM_EVENT_KEY_NOTE, pm_text(text));
+		recording_write_event(r, &note);
+	}
+}
+
+/* Ends the previous file. All its snapshots are in it, whatever happens to that end. */
+static void replace_writer(struct recording *r, struct pm_writer *next)
+{
+	struct pm_writer_stats before;
+
+	pm_writer_finish(r->writer);
+	/* Without memory the kernel does it in its own time. */
+	(void)outlet_put(&r->target[r->now], NULL, 0);
+	before = pm_writer_stats(r->writer);
+	r->bytes_before += before.bytes;
+	/* The snapshot that the files share. */
+	r->snapshots_before += before.snapshots - 1;
+	pm_writer_free(r->writer);
+	r->writer = next;
+	r->now = !r->now;
+}
+
+/* The writer of a file: the model's definitions, to that target. 0 or -errno. */
+static int recording_writer(struct recording *r, unsigned target, void *sink_ctx, struct pm_writer **w,
+			    struct error *e)
+{
+	struct pm_writer_config config = r->config.writer;
+	struct outlet_target *t = &r->target[target];
+	int err;
+
+	*t = (struct outlet_target){ r->outlet, sink_ctx };
+	/* Two files share a snapshot. */
+	if (r->writer)
+		t->before = r->snapshots_before + pm_writer_stats(r->writer).snapshots - 1;
+	config.sink = outlet_put;
+	config.sink_ctx = t;
+	err = pm_writer_new(w, &config, e);
+	if (err)
+		return err;
+	t->writer = *w;
+	err = pm_writer_define(*w);
+	return err ? error_set(e, -err, "%s", pm_writer_error(*w)) : 0;
+}
+
+/* Writes the beginning of the next file, until it is certain that it can be written. */
+static int begin_file(struct recording *r, void *sink_ctx, struct pm_chunk *c, const uint8_t *new_id,
+		      struct pm_writer **next, struct error *e)
+{
+	uint8_t *id = r->config.writer.model->recording_id, old_id[sizeof(r->config.writer.model->recording_id)];
+	int err;
+
+	/* From here on a failure concerns the next file. */
+	if (!outlet_await_empty(r->outlet))
+		return error_sys(e, ETIMEDOUT, "write");
+	atomic_store(&r->trying, true);
+	pthread_mutex_lock(&r->model_lock);
+	memcpy(old_id, id, sizeof(old_id));
+	memcpy(id, new_id, sizeof(old_id));
+	err = recording_writer(r, !r->now, sink_ctx, next, e);
+	if (!err && (err = recording_write_chunk(r, *next, c)))
+		error_set(e, -err, "%s", pm_writer_error(*next));
+	memcpy(id, old_id, sizeof(old_id));
+	pthread_mutex_unlock(&r->model_lock);
+	if (!outlet_await_empty(r->outlet) && !err)
+		err = error_sys(e, ETIMEDOUT, "write");
+	if (!err && (err = outlet_forgive(r->outlet)))
+		error_sys(e, -err, "write");
+	atomic_store(&r->trying, false);
+	return err;
+}
+
+/* The next file begins with the snapshot that this one ended with, so that joined they lack nothing. It is begun
+ * before this one ends: a failure leaves things as they were. */
+static void recording_rotate(struct recording *r, const struct ring_buf *b, const struct ring_epoch *e, uint32_t row,
+			     const struct pm_clocks *clocks)
+{
+	struct pm_chunk c = { .run = e->run, .segment = e->segment + r->slept, .clocks = *clocks };
+	const struct recording_rotation *rot = &r->config.rotation;
+	uint8_t *id = r->config.writer.model->recording_id, new_id[sizeof(r->config.writer.model->recording_id)];
+	uint64_t tick = r->rows->tick[row];
+	struct pm_writer *next = NULL;
+	struct error error = { 0 };
+	void *sink_ctx;
+	int err = random_bytes(new_id, sizeof(new_id));
+
+	err = err ? error_sys(&error, -err, "random number") : rot->open(rot->ctx, &sink_ctx, &error);
+
+	r->again_ns = tick + ROTATE_AGAIN_NS;
+	if (err) {
+		tell_no_file(r, tick, &error);
+		return;
+	}
+	rows_chunk(r->rows, b, row, 1, &c);
+	err = begin_file(r, sink_ctx, &c, new_id, &next, &error);
+	if (err) {
+		pm_writer_free(next);
+	} else {
+		pthread_mutex_lock(&r->model_lock);
+		replace_writer(r, next);
+		memcpy(id, new_id, sizeof(new_id));
+		pthread_mutex_unlock(&r->model_lock);
+		outlet_await_empty(r->outlet);
+	}
+	rot->settle(rot->ctx, !err);
+	if (err == -ENOSPC && rot->make_room && rot->make_room(rot->ctx)) {
+		r->again_ns = 0;
+		return;
+	}
+	if (err) {
+		tell_no_file(r, tick, &error);
+		return;
+	}
+	recording_count(r);
+	r->again_ns = 0;
+	r->chunk_bytes = 0;
+	while (rot->period_ns && r->file_until_ns <= tick)
+		r->file_until_ns += rot->period_ns;
 }
 
 static void write_rows(struct recording *r, const struct ring_buf *b, const struct ring_epoch *e, uint32_t first,
@@ -274,26 +446,6 @@ static void *writer_main(void *arg)
 			futex_wait_until(&r->wake, seen, ring ? ring_due(ring) : 0);
 	}
 	return NULL;
-}
-
-int recording_writer(struct recording *r, unsigned target, void *sink_ctx, struct pm_writer **w, struct error *e)
-{
-	struct pm_writer_config config = r->config.writer;
-	struct outlet_target *t = &r->target[target];
-	int err;
-
-	*t = (struct outlet_target){ r->outlet, sink_ctx };
-	/* Two files share a snapshot. */
-	if (r->writer)
-		t->before = r->snapshots_before + pm_writer_stats(r->writer).snapshots - 1;
-	config.sink = outlet_put;
-	config.sink_ctx = t;
-	err = pm_writer_new(w, &config, e);
-	if (err)
-		return err;
-	t->writer = *w;
-	err = pm_writer_define(*w);
-	return err ? error_set(e, -err, "%s", pm_writer_error(*w)) : 0;
 }
 
 int recording_new(struct recording **out, const struct recording_config *config, struct error *e)

@@ -53,31 +53,13 @@ struct recording {
 	_Atomic bool trying; /* a failure of the sink concerns a file that is dispensable */
 };
 
-/* Writes the chunk and what sources add to it; with the model locked. 0 or -errno. */
-int recording_write_chunk(struct recording *r, struct pm_writer *w, struct pm_chunk *c);
-/* Updates the counts that others may read. */
-void recording_count(struct recording *r);
 /* Takes the attributes. */
 void recording_write_event(struct recording *r, struct pm_event *e);
 /* Adds a line for the end unless it is there; whether it is new. */
 bool recording_note(struct recording *r, struct buf *line);
-
 /* Ticks without a row, before or between the rows of a chunk. */
 void recording_find_lost(struct recording *r, const struct ring *ring, const struct ring_epoch *e);
 /* Units that have died since the last look. */
 void recording_find_dead(struct recording *r, const struct readout *l);
 /* Whether the wall clock was set. */
 void recording_find_step(struct recording *r, const struct pm_clocks *c);
-
-/* The writer of a file: the model's definitions, to that target. 0 or -errno. */
-int recording_writer(struct recording *r, unsigned target, void *sink_ctx, struct pm_writer **w, struct error *e);
-
-/* How many of these rows go into this file: up to the first one that exceeds its time. */
-uint32_t recording_rows_of_file(struct recording *r, uint32_t first, uint32_t n);
-/* Whether the file ends with that row, which is written. The last one of a segment is never
- * repeated. */
-bool recording_file_is_full(const struct recording *r, uint32_t row);
-/* The next file begins with the snapshot that this one ended with, so that joined they lack nothing. It is begun
- * before this one ends: a failure leaves things as they were. */
-void recording_rotate(struct recording *r, const struct ring_buf *b, const struct ring_epoch *e, uint32_t row,
-		      const struct pm_clocks *clocks);

@@ -1,12 +1,16 @@
 #include "record/sample/rotate.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/array.h"
+#include "format/frame.h"
 #include "record/host/caller.h"
 #include "record/host/lock.h"
 #include "record/host/privileges.h"
@@ -16,8 +20,6 @@ void rotation_init(struct rotation *r, const struct record_options *o)
 	*r = (struct rotation)ROTATION_INIT;
 	r->options = o;
 }
-
-/* ---- with the lock ---- */
 
 static bool removes(const struct rotation *r)
 {
@@ -52,8 +54,6 @@ static void drop_oldest(struct rotation *r)
 	memmove(r->kept, r->kept + 1, r->n_kept * sizeof(*r->kept));
 }
 
-/* ---- */
-
 /* The last one is in use and must stay, whatever comes. */
 static void drop_surplus(struct rotation *r, size_t coming)
 {
@@ -74,7 +74,8 @@ bool rotation_make_room(void *ctx)
 	return any;
 }
 
-void rotation_remember(struct rotation *r, const struct rotation_file *f)
+/* For both: the one in use comes last. */
+static void rotation_remember(struct rotation *r, const struct rotation_file *f)
 {
 	SCOPED(unlock) pthread_mutex_t *held = lock(&r->lock);
 
@@ -124,6 +125,77 @@ void rotation_files(struct rotation *r, struct message_fds *fds)
 		else if (fd >= 0)
 			close(fd);
 	}
+}
+
+/* Whether "-20260131T235959Z" begins here, which separates what -o says from what is added. */
+static bool is_stamp(const char *c)
+{
+	static const char form[] = "-ddddddddTddddddZ";
+
+	for (const char *f = form; *f; f++, c++)
+		if (*f == 'd' ? *c < '0' || *c > '9' : *c != *f)
+			return false;
+	return true;
+}
+
+/* Length of what precedes the time; 0: there is none. */
+static size_t stem_length(const char *name)
+{
+	for (size_t i = strlen(name); i-- > 0;)
+		if (is_stamp(name + i))
+			return i;
+	return 0;
+}
+
+/* Whether it is one of our recordings that nobody writes. */
+static bool is_left(int fd, struct stat *st)
+{
+	uint8_t head[FRAME_MAGIC_LEN];
+
+	return !fstat(fd, st) && S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
+	       pread(fd, head, sizeof(head), 0) == sizeof(head) && !memcmp(head, frame_magic, sizeof(head)) &&
+	       !flock(fd, LOCK_SH | LOCK_NB);
+}
+
+static int by_end(const void *x, const void *y)
+{
+	const struct rotation_file *a = x, *b = y;
+
+	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
+/* With --ring: adopts the files that earlier recorders left, with the caller's rights. */
+static void rotation_adopt(struct rotation *r)
+{
+	const char *path = rotation_output(r)->path, *slash = strrchr(path, '/'), *own = slash ? slash + 1 : path;
+	size_t folder = (size_t)(own - path), stem = stem_length(own);
+	SCOPED(scoped_free) char *place = folder ? strndup(path, folder) : strdup(".");
+	DIR *dir = place ? opendir(place) : NULL;
+
+	for (struct dirent *d; dir && (d = readdir(dir));) {
+		struct rotation_file f = { 0 };
+		SCOPED(fd_close) int fd = -1;
+		struct stat st;
+
+		if (strncmp(d->d_name, own, stem) || !is_stamp(d->d_name + stem))
+			continue;
+		fd = openat(dirfd(dir), d->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (fd >= 0 && is_left(fd, &st)) {
+			f.device = st.st_dev;
+			f.inode = st.st_ino;
+			f.bytes = (uint64_t)st.st_size;
+			/* The wall clock only tells how long ago that was; before the boot it is negative. */
+			f.end_ns = (int64_t)(clocks_ns(CLOCK_BOOTTIME) - clocks_ns(CLOCK_REALTIME)) +
+				   (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+			if (asprintf(&f.path, "%.*s%s", (int)folder, path, d->d_name) < 0)
+				f.path = NULL;
+			rotation_remember(r, &f);
+		}
+	}
+	if (dir)
+		closedir(dir);
+	if (r->n_kept)
+		qsort(r->kept, r->n_kept, sizeof(*r->kept), by_end);
 }
 
 int rotation_begin(struct rotation *r, struct error *e)

@@ -48,9 +48,5 @@ void rotation_files(struct rotation *r, struct message_fds *fds);
 /* With --keep or --ring, on a full disk: removes the oldest file unless it is the only one. From any thread. Whether
  * it did. */
 bool rotation_make_room(void *r);
-/* With --ring: adopts the files that earlier recorders left, with the caller's rights. */
-void rotation_adopt(struct rotation *r);
-/* For both: the one in use comes last. */
-void rotation_remember(struct rotation *r, const struct rotation_file *f);
 /* Closes the last file. 0 or -errno. */
 int rotation_end(struct rotation *r, struct error *e);

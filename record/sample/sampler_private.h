@@ -55,12 +55,6 @@ static inline void slot_cells(const struct ring_buf *b, const struct slot *s, ui
 	c->running = s->running == PM_NONE ? NULL : g->v + s->running * g->stride + row;
 }
 
-/* Reads slot i into its cells, twice if the first time is in doubt; *begin, which comes as the time now, and *end are
- * of the reading that counts. A unit that has failed for good is dead from then on. */
-void sampler_read_slot(struct reader *r, struct ring_buf *b, uint32_t i, struct cells *c, uint64_t *begin,
-		       uint64_t *end);
-/* The first reader does this for all: reads the clocks once a chunk, and notices that the machine has slept. */
-void sampler_watch_clocks(struct reader *r, struct ring_buf *b, uint32_t row);
 /* Lets the kernel begin with the samples of a reader. */
 void sampler_start_samples(struct reader *r);
 /* Reads units without a sample of that tick: some kernels do not sample an idle CPU. */

@@ -33,6 +33,7 @@ struct session {
 	uint32_t run, segment;
 	uint64_t start_ns;    /* of tick 0; 0: nothing was sampled yet */
 	uint64_t number;      /* of the last snapshot that was requested */
+	uint64_t single_ns;   /* its time, if it was not a tick's */
 	uint64_t last_number; /* -n, of each run; UINT64_MAX: no end */
 	uint32_t limited_run; /* the run that last_number is of */
 };
@@ -61,6 +62,9 @@ void session_begin(struct session *s);
 void session_end(struct session *s);
 /* A snapshot between the ticks. */
 void session_snapshot(struct session *s);
+/* When one is due only because counters wrap, CLOCK_MONOTONIC; UINT64_MAX: none is. And that snapshot. */
+uint64_t session_between_due(const struct session *s, uint64_t now);
+void session_between(struct session *s);
 /* Adds ticks to those of -n. */
 void session_prolong(struct session *s, uint64_t ticks);
 /* Ticks again, if the writer was too far behind for that before. */

@@ -17,6 +17,8 @@
  * other file stays open. */
 #define FILES_EACH 2
 #define FILES_FEW  4096
+/* io.stat has a line of a hundred bytes for each disk. */
+#define TEXT_MOST 65536
 
 static const char *const file_name[CGROUP_FILES] = { "cpu.stat", "memory.current", "memory.stat",     "memory.events",
 						     "io.stat",  "cpu.pressure",   "memory.pressure", "io.pressure" };
@@ -169,11 +171,12 @@ static bool take_field(const char *text, const char *line, const char *word, uin
 	return any;
 }
 
-/* A device takes what it has done with it, so that a sum may fall: it then counts anew, as after a reset. */
+/* A device takes what it has done with it, so that a sum may fall. For the choice of cgroups it then counts anew; the
+ * recording has the fall, which the report judges. */
 static void take_value(struct cgroup *c, enum cgroup_value k, uint64_t v)
 {
 	if (v < c->use.v[k] && !cgroup_is_level(k))
-		c->before.v[k] = c->base.v[k] = v;
+		c->before.v[k] = v;
 	c->use.v[k] = v;
 	c->use.status[k] = PM_OK;
 }
@@ -181,7 +184,7 @@ static void take_value(struct cgroup *c, enum cgroup_value k, uint64_t v)
 /* 0 or -errno: -ENODEV if the cgroup has gone. */
 static int read_file(struct cgroup *c, int file)
 {
-	char text[8192];
+	char text[TEXT_MOST];
 	ssize_t n;
 
 	if (c->fd[file] == -1) {
@@ -263,9 +266,11 @@ int cgroup_list_init(struct cgroup_list *l, const struct root *root)
 
 	*l = (struct cgroup_list){ .most = CGROUPS_MOST };
 	if (mounts_read(root, &text) > 0)
-		while (dir == -ENOENT && mounts_next(&text, &at, &m))
-			if (!strcmp(m.type, "cgroup2"))
+		while (mounts_next(&text, &at, &m)) {
+			if (dir == -ENOENT && !strcmp(m.type, "cgroup2"))
 				dir = root_open(root, "%s", m.where);
+			l->version1 |= !strcmp(m.type, "cgroup");
+		}
 	if (dir < 0)
 		return dir;
 	if (getrlimit(RLIMIT_NOFILE, &files))

@@ -56,6 +56,7 @@ struct cgroup_list {
 	uint32_t n, most;
 	bool keep;        /* files of those in the table stay open */
 	bool whole;       /* the root is the machine's, not a container's */
+	bool version1;    /* hierarchies of version 1 are there, too */
 	uint64_t reading; /* number of the last one, from 1 */
 	uint64_t missed;  /* cgroups without a place */
 };
@@ -74,10 +75,12 @@ static inline bool cgroup_is_level(enum cgroup_value k)
 	return k == CGROUP_MEMORY || k == CGROUP_ANON;
 }
 
-/* What the table shows. */
+/* What the table shows. What falls below its base is beyond 2^63: no report takes that for a count. */
 static inline uint64_t cgroup_since(const struct cgroup *c, enum cgroup_value k)
 {
-	return c->use.v[k] - (cgroup_is_level(k) ? 0 : c->base.v[k]);
+	uint64_t base = cgroup_is_level(k) ? 0 : c->base.v[k];
+
+	return c->use.v[k] - base;
 }
 
 /* CPU time since the previous reading, in steps of 100 us. */

@@ -20,6 +20,16 @@ int cputext_resize(struct cputext *t, uint32_t n_counters)
 	return textstore_resize(&t->text.store, t->n_system + n_counters * t->n_cpus);
 }
 
+/* In the first line. */
+static uint32_t count_words(const struct textfile *f)
+{
+	uint32_t n = 0;
+
+	for (const char *p = f->data; *p && *p != '\n'; p++)
+		n += *p != ' ' && (p == f->data || p[-1] == ' ');
+	return n;
+}
+
 int cputext_new(struct source *s, struct plan *p, size_t size, const char *path, const char *hint, uint32_t n_system,
 		uint32_t n_counters, int (*refresh)(struct textstore *s))
 {
@@ -39,9 +49,13 @@ int cputext_new(struct source *s, struct plan *p, size_t size, const char *path,
 	t->cpu = cpus.cpu;
 	t->n_cpus = (uint32_t)cpus.n;
 	t->planned = calloc(t->n_cpus + 1, sizeof(*t->planned));
-	t->column = calloc(t->n_cpus + 1, sizeof(*t->column));
+	/* In a container, the text may have more CPUs than /sys. */
+	t->columns_most = count_words(&t->text.file);
+	if (t->columns_most < t->n_cpus)
+		t->columns_most = t->n_cpus;
+	t->column = calloc(t->columns_most + 1, sizeof(*t->column));
 	t->system = calloc(n_system + 1, sizeof(*t->system));
-	t->head_size = (size_t)t->n_cpus * 24 + 64;
+	t->head_size = (size_t)t->columns_most * 24 + 64;
 	t->head = calloc(1, t->head_size);
 	if (err || !t->planned || !t->column || !t->system || !t->head)
 		return -ENOMEM;
@@ -99,7 +113,7 @@ static int learn_head(struct cputext *t, const char *p, const char *end)
 			break;
 		if (!cputext_label(word, (uint32_t)(p - word), &cpu))
 			return -EINVAL;
-		if (t->n_columns == t->n_cpus)
+		if (t->n_columns == t->columns_most)
 			return -EINVAL;
 		t->column[t->n_columns++] = cputext_index(t, cpu);
 	}

@@ -13,7 +13,7 @@ struct cputext {
 	uint32_t *cpu;    /* owned: CPU numbers, ascending */
 	bool *planned;    /* owned: the CPU has cells */
 	uint32_t *column; /* owned: in files with a head line, index into cpu[] of each column; UINT32_MAX: none */
-	uint32_t n_columns;
+	uint32_t n_columns, columns_most;
 	char *head; /* owned: the head line that column[] was made from */
 	size_t head_len, head_size;
 	uint32_t *system;  /* owned: counter ids, n_system */

@@ -85,6 +85,14 @@ uint16_t filegrid_reason(int err, bool of_cpu)
 	}
 }
 
+int filegrid_refused(struct plan *p, int err, const char *hint, const char *what)
+{
+	bool absent = err == -ENOENT || err == -ENODEV || err == -ENXIO || err == -ENOTDIR;
+
+	return plan_refused(p, absent ? PM_REASON_NOT_SUPPORTED : filegrid_reason(err, false), absent ? hint : NULL,
+			    "%s", what);
+}
+
 static int read_number(int fd, uint64_t *value)
 {
 	char text[64];
@@ -140,6 +148,10 @@ static int gridpart_read(struct unit *u, struct cells *c)
 			continue;
 		}
 		err = f->offline ? -ENODEV : read_cell(part->grid, f, &v);
+		if (!err && ((f->least && (int64_t)v < f->least) || (f->none && v == f->none))) {
+			cells_fail(c, k, PM_REASON_SUSPECT);
+			continue;
+		}
 		if (err || !f->seen || v != f->last)
 			teller->quiet = 0;
 		else if (f == teller && f->quiet < QUIET)
@@ -205,6 +217,22 @@ static bool stays_open(struct filegrid *g, int fd)
 	return g->held_to || may_hold((uint64_t)fd);
 }
 
+/* Begins the cell behind the last one, which counts once `n` is raised, and writes its path. 0 or -errno. */
+__attribute__((format(printf, 7, 0))) static int begin_cell(struct filegrid *g, int64_t counter, int64_t instance,
+							    uint32_t cpu, uint64_t range, char path[PATH_MAX],
+							    const char *format, va_list ap)
+{
+	if (counter < 0 || instance < 0)
+		return (int)(counter < 0 ? counter : instance);
+	if (array_room(&g->cell, g->n, sizeof(*g->cell)))
+		return -ENOMEM;
+	vsnprintf(path, PATH_MAX, format, ap);
+	g->cell[g->n] = (struct filecell){
+		.fd = -1, .cpu = cpu, .counter = (uint32_t)counter, .instance = (uint32_t)instance, .range = range
+	};
+	return 0;
+}
+
 int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t cpu, uint64_t range,
 		 const char *format, ...)
 {
@@ -214,17 +242,12 @@ int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t
 	va_list ap;
 	int err;
 
-	if (counter < 0 || instance < 0)
-		return (int)(counter < 0 ? counter : instance);
-	if (array_room(&g->cell, g->n, sizeof(*g->cell)))
-		return -ENOMEM;
 	va_start(ap, format);
-	vsnprintf(path, sizeof(path), format, ap);
+	err = begin_cell(g, counter, instance, cpu, range, path, format, ap);
 	va_end(ap);
+	if (err)
+		return err;
 	f = &g->cell[g->n];
-	*f = (struct filecell){
-		.cpu = cpu, .counter = (uint32_t)counter, .instance = (uint32_t)instance, .range = range
-	};
 	f->fd = root_open(g->root, "%s", path);
 	if (f->fd == -EMFILE && may_hold(0))
 		f->fd = root_open(g->root, "%s", path);
@@ -241,6 +264,26 @@ int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t
 	if (!f->path)
 		return err ? err : -ENOMEM;
 	unwrap(f, v);
+	g->n++;
+	return 0;
+}
+
+int filegrid_hold(struct filegrid *g, int64_t counter, int64_t instance, uint64_t range, const char *format, ...)
+{
+	char path[PATH_MAX];
+	va_list ap;
+	int err;
+
+	va_start(ap, format);
+	err = begin_cell(g, counter, instance, PM_NONE, range, path, format, ap);
+	va_end(ap);
+	if (err)
+		return err;
+	g->cell[g->n].by_turns = true;
+	g->cell[g->n].path = strdup(path);
+	if (!g->cell[g->n].path)
+		return -ENOMEM;
+	g->run = 0;
 	g->n++;
 	return 0;
 }
@@ -334,7 +377,7 @@ static int filegrid_commit(struct filegrid *g, struct plan *p, struct filegrid *
 		return 0;
 	}
 	for (uint32_t i = 0; i < g->n; i++)
-		turns += g->cell[i].by_turns;
+		turns += g->cell[i].by_turns && g->cell[i].seen;
 	id = turns ? plan_note(p, turns, "files are opened for each reading; ulimit -Hn says how many stay open") : 0;
 	id = id < 0 ? id : make_group(g, p);
 	g->part = id < 0 ? NULL : calloc(g->n_parts, sizeof(*g->part));
@@ -389,7 +432,7 @@ int filegrid_plan(struct source *s, struct plan *p, struct error *e)
 	err = filegrid_finish(g, p, &list, err < 0 ? err : 0);
 	if (err || list || p->model->n_probes > refused)
 		return err;
-	return plan_refused(p, PM_REASON_NOT_SUPPORTED, f->hint, "%s", f->what);
+	return filegrid_refused(p, n < 0 ? n : -ENOENT, f->hint, f->what);
 }
 
 bool filegrid_cpu(struct filegrid *list, uint32_t cpu, bool online)

@@ -17,6 +17,9 @@ struct filecell {
 	bool by_turns; /* opened for each reading, because there are more files than descriptors */
 	/* The file's number wraps to 0 beyond `range`; the cell continues in 64 bits, from the first value read. */
 	uint64_t range; /* 0: it does not */
+	/* What is below `least` (s64), or the same as `none`, cannot be a reading: PM_REASON_SUSPECT. 0: all can. */
+	int64_t least;
+	uint64_t none;
 	uint64_t last, total;
 	bool seen; /* `last` is a value that was read */
 	/* For a number that decides for others: readings since it or one of them changed. */
@@ -60,6 +63,9 @@ int filegrid_try(const struct root *r, const char *format, ...) __attribute__((f
  * 0, or -errno if it cannot be read now: then nothing is added. Numbers that decide for others come first. */
 int filegrid_add(struct filegrid *g, int64_t counter, int64_t instance, uint32_t cpu, uint64_t range,
 		 const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* The same for a file that cannot be read now, but that others are added up with: each reading tries it. */
+int filegrid_hold(struct filegrid *g, int64_t counter, int64_t instance, uint64_t range, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
 /* Makes the group and hands the grid to the plan as its units, chained to *list, if what came before went well (err
  * 0); an empty grid is freed. Otherwise frees the grid, which may be NULL. 0, -errno, or err. */
 int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list, int err);
@@ -79,5 +85,7 @@ bool filegrid_cpu(struct filegrid *list, uint32_t cpu, bool online);
 
 /* Reason for a failed read of a file that may go with its CPU. */
 uint16_t filegrid_reason(int err, bool of_cpu);
+/* Refuses what needs a file that cannot be opened or read: `hint` helps if there is none. 0 or -errno. */
+int filegrid_refused(struct plan *p, int err, const char *hint, const char *what);
 /* A number as sysfs writes it, with an optional minus sign, as the bits of an s64 or u64. 0 or -EINVAL. */
 int filegrid_parse(const char *text, uint64_t *value);

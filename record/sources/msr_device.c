@@ -81,15 +81,6 @@ struct msr_reader msr_devices_reader(struct msr_devices *d)
 	return (struct msr_reader){ .read = device_read, .open = device_open, .close = device_close, .ctx = d };
 }
 
-/* "none [integrity] confidentiality" */
-static bool locked_down(const struct root *root)
-{
-	char line[64];
-
-	return !root_line(root, line, sizeof(line), "/sys/kernel/security/lockdown") && !strstr(line, "[none]") &&
-	       strchr(line, '[');
-}
-
 const char *msr_hint(const struct root *root, int err, char *text, size_t size)
 {
 	bool container = root_exists(root, "/.dockerenv") || root_exists(root, "/run/.containerenv");
@@ -115,8 +106,9 @@ const char *msr_hint(const struct root *root, int err, char *text, size_t size)
 				"give root the capability cap_sys_rawio back; a service manager may have removed it" :
 				"run pmrec as root, or setcap cap_sys_rawio,cap_dac_read_search=ep "
 				"\"$(command -v pmrec)\"",
-			locked_down(root) ? "; this kernel is locked down, and may refuse registers to everybody" :
-					    "");
+			root_locked_down(root, false) ?
+				"; this kernel is locked down, and may refuse registers to everybody" :
+				"");
 		return text;
 	case EMFILE:
 		return "a higher `ulimit -Hn`";

@@ -132,8 +132,8 @@ static int config_all(struct plan *p)
 	return err;
 }
 
-/* *why is set if a CPU has no frequency. */
-static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, int *why)
+/* *why and `without`, which may be NULL, tell of CPUs that have no frequency; that a file is not there says least. */
+static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, int *why, struct cpulist *without)
 {
 	const struct catalog_counter *row = catalog_find("cpufreq", "scaling_cur_freq");
 	int64_t instance = plan_cpu_instance(p, cpu), counter;
@@ -142,26 +142,32 @@ static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, int *why)
 	if (instance < 0)
 		return (int)instance;
 	/* The counter exists once a CPU has the file. */
-	if (!g->n && !root_exists(p->root, SYS_CPU "cpu%u/cpufreq/scaling_cur_freq", cpu)) {
-		*why = -ENOENT;
-		return 0;
+	err = g->n ? 0 : filegrid_try(p->root, SYS_CPU "cpu%u/cpufreq/%s", cpu, row->key);
+	if (!err) {
+		counter = plan_counter(p, row);
+		if (counter < 0)
+			return (int)counter;
+		err = filegrid_add(g, counter, instance, cpu, 0, SYS_CPU "cpu%u/cpufreq/%s", cpu, row->key);
+		/* Drivers have 0 for a frequency that they do not know (cpufreq_quick_get()). */
+		if (!err)
+			g->cell[g->n - 1].least = 1;
 	}
-	counter = plan_counter(p, row);
-	if (counter < 0)
-		return (int)counter;
-	err = filegrid_add(g, counter, instance, cpu, 0, SYS_CPU "cpu%u/cpufreq/%s", cpu, row->key);
 	if (err && (err != -ENOENT || !*why))
 		*why = err;
+	if (err && err != -ENOENT && err != -ENOMEM && without)
+		err = cpulist_add(without, cpu);
 	return err == -ENOMEM ? err : 0;
 }
 
 static int cpufreq_plan(struct source *s, struct plan *p, struct error *e)
 {
 	struct filegrid *g = filegrid_new(p), *grids = NULL;
+	SCOPED(cpulist_release) struct cpulist without = { 0 };
+	SCOPED(buf_release) struct buf cpus = BUF_INIT;
 	int err = g ? 0 : -ENOMEM, why = 0;
 
 	for (size_t i = 0; i < p->cpus.n && !err; i++)
-		err = add_cpu(g, p, p->cpus.cpu[i], &why);
+		err = add_cpu(g, p, p->cpus.cpu[i], &why, &without);
 	err = filegrid_finish(g, p, &grids, err);
 	s->data = grids;
 	if (!err)
@@ -169,12 +175,13 @@ static int cpufreq_plan(struct source *s, struct plan *p, struct error *e)
 	if (err)
 		return err;
 	if (!grids)
-		return plan_refused(p, why == -ENOENT ? PM_REASON_NOT_SUPPORTED : filegrid_reason(why, false),
-				    "load a cpufreq driver; virtual machines often have none",
-				    SYS_CPU "cpuN/cpufreq/scaling_cur_freq");
-	if (why && why != -ENOENT)
-		return plan_refused(p, filegrid_reason(why, false), NULL, "frequencies of some CPUs");
-	return 0;
+		return filegrid_refused(p, why, "load a cpufreq driver; virtual machines often have none",
+					SYS_CPU "cpuN/cpufreq/scaling_cur_freq");
+	if (!without.n)
+		return 0;
+	cpulist_print(&without, &cpus);
+	return plan_refused(p, filegrid_reason(why, false), NULL, SYS_CPU "cpu%s%.300s%s/cpufreq/scaling_cur_freq",
+			    without.n > 1 ? "{" : "", buf_str(&cpus), without.n > 1 ? "}" : "");
 }
 
 static int cpufreq_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
@@ -187,7 +194,7 @@ static int cpufreq_update(struct source *s, struct plan *p, uint32_t cpu, bool o
 	g = filegrid_new(p);
 	if (!g)
 		return -ENOMEM;
-	err = add_cpu(g, p, cpu, &why);
+	err = add_cpu(g, p, cpu, &why, NULL);
 	err = filegrid_finish(g, p, &grids, err);
 	s->data = grids;
 	return err;

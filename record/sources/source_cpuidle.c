@@ -39,37 +39,60 @@ struct cpuidle {
 	struct idle_set *sets;
 	struct idle_kind *kinds;
 	bool many_drivers; /* whether CPUs may have different drivers */
+	int why;           /* the error by which a CPU has no states */
 };
 
-/* Names it as turbostat's columns are: cut at '-' ("C6-SKX"), without '_' ("C1_ACPI"). If two states of a CPU would
- * then have the same name (LPI-0, LPI-1), the state's number distinguishes them. */
+/* How much of a state's name is shown: Intel's driver appends the processor ("C6-SKX"), which is no part of it. */
+static size_t shown_length(const char *name)
+{
+	size_t len = strcspn(name, "-"), initials = strspn(name + len, "-ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+
+	return name[0] == 'C' && isdigit((unsigned char)name[1]) && initials > 1 && !name[len + initials] ?
+		       len :
+		       strlen(name);
+}
+
+static bool is_taken(const struct idle_set *set, unsigned n, const char *part)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(set->state[i].part, part))
+			return true;
+	return false;
+}
+
+/* C-states have the names of turbostat's columns: "C6-SKX" is C6, "C1_ACPI" is C1ACPI. Others ("cpu-sleep-0-0",
+ * "stop0_lite") keep theirs. If two states of a CPU would have the same counters, the state's number distinguishes
+ * them. */
 static void name_state(struct idle_set *set, unsigned k, const char *name)
 {
 	struct state *s = &set->state[k];
-	size_t n = 0;
+	bool c_state = name[0] == 'C' && isdigit((unsigned char)name[1]);
+	size_t n = 0, len = shown_length(name);
 
 	snprintf(s->name, sizeof(s->name), "%s", name);
-	for (const char *p = name; *p && *p != '-' && n + 8 < sizeof(s->shown); p++)
-		if (*p != '_')
-			s->shown[n++] = isalnum((unsigned char)*p) ? *p : '_';
+	for (size_t i = 0; i < len && n + 16 < sizeof(s->shown); i++)
+		if (name[i] != '_' || !c_state)
+			s->shown[n++] = isalnum((unsigned char)name[i]) || strchr("-.", name[i]) ? name[i] : '_';
+	if (!n)
+		n = (size_t)snprintf(s->shown, sizeof(s->shown), "state%u", k);
 	s->shown[n] = '\0';
-	for (unsigned i = 0; i < k; i++) {
-		if (strcasecmp(set->state[i].shown, s->shown))
-			continue;
-		snprintf(s->shown + n, sizeof(s->shown) - n, "_%u", k);
-		break;
+	member_part(s->part, sizeof(s->part), s->shown, n);
+	for (unsigned number = k; is_taken(set, k, s->part); number++) {
+		snprintf(s->shown + n, sizeof(s->shown) - n, "_%u", number);
+		member_part(s->part, sizeof(s->part), s->shown, strlen(s->shown));
 	}
-	member_part(s->part, sizeof(s->part), s->shown, strlen(s->shown));
 }
 
-static void read_states(const struct plan *p, uint32_t cpu, struct idle_set *set)
+static int read_states(const struct plan *p, uint32_t cpu, struct idle_set *set)
 {
 	char name[48];
+	int err = 0;
 
 	memset(set, 0, sizeof(*set)); /* sets are compared as memory */
 	while (set->n < STATES_MAX &&
-	       !root_line(p->root, name, sizeof(name), SYS_CPU "cpu%u/cpuidle/state%u/name", cpu, set->n))
+	       !(err = root_line(p->root, name, sizeof(name), SYS_CPU "cpu%u/cpuidle/state%u/name", cpu, set->n)))
 		name_state(set, set->n++, name);
+	return set->n ? 0 : err;
 }
 
 static int64_t state_counter(struct plan *p, const struct catalog_counter *row, const struct state *s)
@@ -145,8 +168,8 @@ static int find_kind(struct cpuidle *d, struct plan *p, uint32_t cpu, struct idl
 	*out = kind;
 	if (kind)
 		return 0;
-	read_states(p, cpu, &set);
-	if (!set.n)
+	d->why = read_states(p, cpu, &set);
+	if (d->why)
 		return 0;
 	kind = calloc(1, sizeof(*kind));
 	if (!kind)
@@ -277,8 +300,8 @@ static int cpuidle_plan(struct source *s, struct plan *p, struct error *e)
 		err = commit(d, p, err, true);
 	if (err || d->grids)
 		return err;
-	return plan_refused(p, PM_REASON_NOT_SUPPORTED, "load a cpuidle driver; virtual machines often have none",
-			    SYS_CPU "cpuN/cpuidle");
+	return filegrid_refused(p, d->why ? d->why : -ENOENT,
+				"load a cpuidle driver; virtual machines often have none", SYS_CPU "cpuN/cpuidle");
 }
 
 static int cpuidle_update(struct source *s, struct plan *p, uint32_t cpu, bool online)

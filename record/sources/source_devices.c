@@ -9,6 +9,7 @@
 #include "record/sources/textfile.h"
 
 #define COLUMNS 20
+#define IDLE    (TEXTFILE_IGNORED - 1) /* the tag of a device that has done nothing since the boot */
 /* What comes and goes all the time must not keep interrupting the recording. */
 #define CALM_NS 10000000000u
 
@@ -17,17 +18,62 @@ struct kind {
 	uint32_t words;                                   /* before the name */
 	const char *key[COLUMNS];                         /* of the catalog, in the file's order; "": ignored */
 	bool (*wanted)(struct plan *p, const char *name); /* NULL: all are */
+	const char *folder, *below;                       /* its files that begin so name what the device stands on */
 };
+
+/* Sysfs has '!' for the '/' of a name. */
+static const char *file_of(char file[64], const char *name)
+{
+	snprintf(file, 64, "%.60s", name);
+	for (char *slash = file; (slash = strchr(slash, '/'));)
+		*slash = '!';
+	return file;
+}
 
 /* A partition's traffic is part of its disk's. */
 static bool is_disk(struct plan *p, const char *name)
 {
 	char file[64];
 
-	snprintf(file, sizeof(file), "%.60s", name);
-	for (char *slash = file; (slash = strchr(slash, '/'));)
-		*slash = '!';
-	return root_exists(p->root, "/sys/block/%s", file);
+	return root_exists(p->root, "/sys/block/%s", file_of(file, name));
+}
+
+/* nvme0n1 stands on its paths, which are nvme0c0n1, nvme0c1n1 ... */
+static bool has_paths(struct plan *p, const char *name)
+{
+	SCOPED(root_list_free) char **entry = NULL;
+	unsigned number, of;
+	int rest = 0, n, path = 0;
+
+	if (sscanf(name, "nvme%un%n", &number, &rest) != 1 || !rest)
+		return false;
+	n = root_list(p->root, &entry, "/sys/block");
+	for (int i = 0; i < n; i++, path = 0)
+		if (sscanf(entry[i], "nvme%uc%*un%n", &of, &path) == 1 && path && of == number &&
+		    !strcmp(entry[i] + path, name + rest))
+			return true;
+	return false;
+}
+
+/* A loop device stands on a file, and so on a disk; volumes of ZFS and DRBD do not say what they stand on. */
+static bool stands_on_disks(struct plan *p, const char *name, const char *file)
+{
+	unsigned number;
+
+	return sscanf(name, "zd%u", &number) == 1 || sscanf(name, "drbd%u", &number) == 1 || has_paths(p, name) ||
+	       root_exists(p->root, "/sys/block/%s/loop/backing_file", file);
+}
+
+static bool is_layer(struct plan *p, const struct kind *kind, const char *name)
+{
+	SCOPED(root_list_free) char **entry = NULL;
+	char file[64];
+	int n = root_list(p->root, &entry, kind->folder, file_of(file, name));
+
+	for (int i = 0; i < n; i++)
+		if (!strncmp(entry[i], kind->below, strlen(kind->below)))
+			return true;
+	return kind->wanted && stands_on_disks(p, name, file);
 }
 
 static const struct kind disks = {
@@ -37,12 +83,16 @@ static const struct kind disks = {
 		 "write_time", "in_flight", "busy_time", "weighted_time", "discards", "", "discard_bytes",
 		 "discard_time", "flushes", "flush_time" },
 	.wanted = is_disk,
+	.folder = "/sys/block/%s/slaves",
+	.below = "",
 };
 
 static const struct kind interfaces = {
 	.path = "/proc/net/dev",
 	.key = { "rx_bytes", "rx_packets", "rx_errors", "rx_dropped", "", "", "", "", "tx_bytes", "tx_packets",
 		 "tx_errors", "tx_dropped" },
+	.folder = "/sys/class/net/%s",
+	.below = "lower_",
 };
 
 struct devices {
@@ -50,17 +100,28 @@ struct devices {
 	const struct kind *kind;
 	struct source *source;
 	uint32_t n, n_keys, counter[COLUMNS];
-	int n_columns; /* that this kernel has, up to the last of the kind */
+	bool level[COLUMNS]; /* by key: a gauge */
+	uint32_t n_before;   /* devices from this one on have counted since their last reading, which was 0 */
+	int n_columns;       /* that this kernel has, up to the last of the kind */
 	uint64_t updated_ns;
 };
 
-/* Devices that have been idle since the boot are skipped: mostly loop devices. Heads have no numbers. */
-static bool is_there(const struct textcursor *c)
+/* Heads have no numbers. */
+static bool is_device(const struct textcursor *c)
 {
 	size_t len;
 	const char *numbers = textcursor_rest(c, &len);
 
-	return len && *numbers >= '0' && *numbers <= '9' && strspn(numbers, " 0") < len;
+	return len && *numbers >= '0' && *numbers <= '9';
+}
+
+/* Devices that have been idle since the boot are skipped until they count: mostly loop devices. */
+static bool is_active(const struct textcursor *c)
+{
+	size_t len;
+	const char *numbers = textcursor_rest(c, &len);
+
+	return is_device(c) && strspn(numbers, " 0") < len;
 }
 
 static int refresh(struct textstore *s)
@@ -82,21 +143,24 @@ static int refresh(struct textstore *s)
 	while (textfile_next(&d->text.file, &c, &tag)) {
 		uint32_t slot = tag * d->n_keys;
 
-		if (tag == TEXTFILE_UNKNOWN && is_there(&c) && clocks_monotonic() > d->updated_ns + CALM_NS)
+		/* An idle one becomes active once, so it need not wait. */
+		if ((tag == IDLE || (tag == TEXTFILE_UNKNOWN && clocks_monotonic() > d->updated_ns + CALM_NS)) &&
+		    is_active(&c))
 			atomic_store(&d->source->stale, true);
 		for (int k = 0; tag < d->n && k < d->n_columns && textcursor_u64(&c, &v); k++)
 			if (*d->kind->key[k]) {
-				s->value[slot] = v;
+				s->value[slot] = tag < d->n_before || d->level[slot % d->n_keys] ? v : 0;
 				s->status[slot++] = PM_OK;
 			}
 	}
+	d->n_before = d->n;
 	return 0;
 }
 
 /* Adds the cells of a device, and room for its numbers. */
 static int add_device(struct devices *d, struct plan *p, const char *name)
 {
-	int64_t instance = device_named(p, name, d->n);
+	int64_t instance = device_named(p, name, d->n, is_layer(p, d->kind, name));
 	uint32_t slot = d->n++ * d->n_keys;
 	int err = textstore_resize(&d->text.store, slot + d->n_keys);
 
@@ -105,24 +169,40 @@ static int add_device(struct devices *d, struct plan *p, const char *name)
 	return err;
 }
 
-static int learn(struct devices *d, struct plan *p)
+/* Adds the devices with that tag that count, and takes a note of idle ones. */
+static int learn_tagged(struct devices *d, struct plan *p, uint32_t wanted_tag)
 {
 	struct textcursor c = textfile_begin(&d->text.file);
 	uint32_t tag;
 	int err = 0;
 
 	while (!err && textfile_next(&d->text.file, &c, &tag)) {
+		uint32_t becomes = is_active(&c) ? d->n : IDLE;
 		char name[64];
-		bool wanted;
 
-		if (tag != TEXTFILE_UNKNOWN || !is_there(&c))
+		if (tag != wanted_tag || becomes == tag || !is_device(&c))
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)c.label_len, c.label);
-		wanted = !d->kind->wanted || d->kind->wanted(p, name);
-		err = textfile_add(&d->text.file, c.label, c.label_len, wanted ? d->n : TEXTFILE_IGNORED);
-		if (!err && wanted)
+		if (d->kind->wanted && !d->kind->wanted(p, name))
+			becomes = TEXTFILE_IGNORED;
+		if (tag == IDLE)
+			d->text.file.line[c.last].tag = becomes;
+		else
+			err = textfile_add(&d->text.file, c.label, c.label_len, becomes);
+		if (!err && becomes == d->n)
 			err = add_device(d, p, name);
 	}
+	return err;
+}
+
+static int learn(struct devices *d, struct plan *p)
+{
+	int err = learn_tagged(d, p, TEXTFILE_UNKNOWN);
+
+	/* What an idle device has counted meanwhile is not lost if its first reading is still 0. */
+	d->n_before = d->n;
+	if (!err)
+		err = learn_tagged(d, p, IDLE);
 	d->updated_ns = clocks_monotonic();
 	return err ? err : textunit_add(p, &d->text.store, 0);
 }
@@ -139,7 +219,7 @@ static int update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 }
 
 /* Later kernels have more. Without a line their number is unknown: assume all. */
-static int count_columns(const struct devices *d)
+static int count_columns(struct devices *d)
 {
 	struct textcursor c = textfile_begin(&d->text.file);
 	int keys = 0, n = 0;
@@ -172,8 +252,10 @@ static int plan_kind(struct source *s, struct plan *p, const struct kind *kind, 
 
 		if (id < 0)
 			return (int)id;
-		if (id)
-			d->counter[d->n_keys++] = (uint32_t)id;
+		if (!id)
+			continue;
+		d->level[d->n_keys] = row->semantics == CATALOG_GAUGE;
+		d->counter[d->n_keys++] = (uint32_t)id;
 	}
 	return learn(d, p);
 }

@@ -154,7 +154,7 @@ static int add_group(struct filesystems *d, struct plan *p)
 		counter[k] = (uint32_t)id;
 	}
 	for (uint32_t i = 0; i < d->n && id >= 0; i++) {
-		id = device_named(p, d->fs[i].where + strlen(p->root->prefix), i);
+		id = device_named(p, d->fs[i].where + strlen(p->root->prefix), i, false);
 		instance[i] = (uint32_t)id;
 	}
 	if (id >= 0)
@@ -173,7 +173,7 @@ static int filesystems_plan(struct source *s, struct plan *p, struct error *e)
 	s->data = d;
 	err = read_mounts(d, p);
 	if (err == -ENOENT || (!err && !d->n))
-		return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "/proc/mounts");
+		return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "/proc/mounts: no file system of a device");
 	if (!err)
 		err = add_group(d, p);
 	if (err)

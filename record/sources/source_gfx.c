@@ -112,6 +112,7 @@ const struct source_ops source_gfx = {
 			.path = CARDS,
 			.prefix = "card",
 			.add = add_card,
-			.what = CARDS "/card*: no Intel graphics",
+			.what = CARDS "/card*",
+			.hint = "a machine with Intel graphics",
 		},
 };

@@ -1,5 +1,6 @@
 /* Sensors: temperatures, fans, voltages, currents, power, energy; and thermal zones. */
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,40 @@
 #define ZONES "/sys/class/thermal"
 /* Sensors are on slow buses; a disk's needs a command of its own. */
 #define MIN_PERIOD_NS 1000000000ull
+/* ACPI's value for "unknown" (ACPI 6.5, 10.4.1 _PMM), from 1/1000 W; later kernels have ENODATA in its place. */
+#define POWER_UNKNOWN 4294967295000u
+
+/* The cell that was added last, if err is 0, has a number of that row. */
+static int bound(struct filegrid *g, const struct catalog_counter *row, int err)
+{
+	struct filecell *f = g->n ? &g->cell[g->n - 1] : NULL;
+
+	if (err || !f)
+		return err;
+	f->none = !strcmp(row->unit, "W") ? POWER_UNKNOWN : 0;
+	return 0;
+}
+
+/* Whether a temperature (1/1000 Cel) is none from the start. The reader judges later ones alike: sensor_may_say(). */
+static bool is_doubtful(const struct root *r, const char *path)
+{
+	char line[32];
+	uint64_t v;
+
+	return !root_line(r, line, sizeof(line), "%s", path) && !filegrid_parse(line, &v) &&
+	       ((int64_t)v <= -55000 || (int64_t)v >= 127000 || ((int64_t)v >= -127 && (int64_t)v <= 127));
+}
+
+/* k10temp's Tctl is what the fan shall go by, Tdie the temperature; without a Tdie, Tctl is it
+ * (Documentation/hwmon/k10temp.rst). */
+static bool is_for_fans(const struct root *r, const char *hwmon, const char *label)
+{
+	char other[8] = "";
+
+	for (int k = 1; k < 4 && !strcmp(label, "Tctl") && strcmp(other, "Tdie"); k++)
+		root_line(r, other, sizeof(other), CHIPS "/%s/temp%d_label", hwmon, k);
+	return !strcmp(other, "Tdie");
+}
 
 /* The row for a file like "temp3_input"; *channel becomes "temp3". Power may only have an average. */
 static const struct catalog_counter *row_of(const char *file, char *channel, size_t size)
@@ -29,14 +64,15 @@ static const struct catalog_counter *row_of(const char *file, char *channel, siz
 
 static int add_channel(struct filegrid *g, struct plan *p, const char *hwmon, const char *chip, const char *file)
 {
-	char channel[32], label[64], name[160], path[64] = "";
+	char channel[32], label[64], name[160], path[64] = "", full[PATH_MAX];
+	uint64_t fault = 0;
 	const struct catalog_counter *row = row_of(file, channel, sizeof(channel));
 	int64_t counter;
 	int err;
 
 	if (!row)
 		return 0;
-	if (strstr(file, "_average") && root_exists(p->root, CHIPS "/%s/%s_input", hwmon, channel))
+	if (strstr(file, "_average") && !filegrid_try(p->root, CHIPS "/%s/%s_input", hwmon, channel))
 		return 0;
 	if (root_line(p->root, label, sizeof(label), CHIPS "/%s/%s_label", hwmon, channel) || !label[0])
 		snprintf(label, sizeof(label), "%s", channel);
@@ -45,9 +81,17 @@ static int add_channel(struct filegrid *g, struct plan *p, const char *hwmon, co
 	err = filegrid_try(p->root, CHIPS "/%s/%s", hwmon, file);
 	if (err)
 		return plan_refused(p, filegrid_reason(err, false), NULL, CHIPS "/%s/%s (%s)", hwmon, file, name);
+	root_u64(p->root, &fault, CHIPS "/%s/%s_fault", hwmon, channel);
+	snprintf(full, sizeof(full), CHIPS "/%s/%s", hwmon, file);
+	if (!strcmp(row->key, "temp") && (fault || is_doubtful(p->root, full) || is_for_fans(p->root, hwmon, label)))
+		row = catalog_find("hwmon", "temp_doubtful");
 	counter = plan_counter(p, row);
-	return filegrid_add(g, counter, device_instance(p, name, path[0] ? path : NULL), PM_NONE, 0, CHIPS "/%s/%s",
-			    hwmon, file);
+	/* Some drivers add up what a narrow register has counted since somebody read it. */
+	if (!strcmp(row->key, "energy"))
+		plan_read_within(p, ENERGY_WITHIN_NS);
+	err = filegrid_add(g, counter, device_instance(p, name, path[0] ? path : NULL), PM_NONE, 0, CHIPS "/%s/%s",
+			   hwmon, file);
+	return bound(g, row, err);
 }
 
 static int add_chip(struct filegrid *g, struct plan *p, const char *hwmon)
@@ -66,9 +110,9 @@ static int add_chip(struct filegrid *g, struct plan *p, const char *hwmon)
 
 static int add_zone(struct filegrid *g, struct plan *p, const char *zone)
 {
-	const struct catalog_counter *row = catalog_find("thermal", "temp");
+	const struct catalog_counter *row;
+	char type[64], full[PATH_MAX];
 	int64_t counter;
-	char type[64];
 	int err;
 
 	if (!root_exists(p->root, ZONES "/%s/temp", zone))
@@ -79,6 +123,8 @@ static int add_zone(struct filegrid *g, struct plan *p, const char *zone)
 	err = filegrid_try(p->root, ZONES "/%s/temp", zone);
 	if (err)
 		return plan_refused(p, filegrid_reason(err, false), NULL, ZONES "/%s/temp (%s)", zone, type);
+	snprintf(full, sizeof(full), ZONES "/%s/temp", zone);
+	row = catalog_find("thermal", is_doubtful(p->root, full) ? "temp_doubtful" : "temp");
 	counter = plan_counter(p, row);
 	return filegrid_add(g, counter, device_instance(p, type, zone), PM_NONE, 0, ZONES "/%s/temp", zone);
 }

@@ -16,9 +16,10 @@
 #define COUNTER_TOTAL 0 /* the first counter of the store; row r is counter r + 1 */
 
 struct row {
-	char *label;      /* owned */
+	char *name;       /* owned: the label, which several may share, and what tells them apart */
 	char *text;       /* owned: the text after the numbers */
 	bool system;      /* one number for the whole machine, kept in the slot of the first CPU */
+	bool part;        /* counts interrupts that another row counts, too */
 	bool present;     /* in the text that was read last */
 	uint32_t seen;    /* generation of the last text that had it */
 	uint32_t counter; /* id; 0: none of its cells has a column */
@@ -46,15 +47,18 @@ static void want_update(struct interrupts *d)
 		atomic_store(&d->source->stale, true);
 }
 
+/* In a total while a text is read: one of its cells started again. */
+#define FELL (UINT64_C(1) << 63)
+
 /* How much a cell has increased. The kernel counts in 32 bits, so a large decrease is a wrap; after a small one the
- * counter started again with its driver, and its whole value is new. */
+ * counter started again with its driver, and what it had counted until then is unknown. */
 static uint64_t gone_up(uint64_t before, uint64_t now)
 {
 	if (now >= before)
 		return now - before;
 	if (before <= UINT32_MAX && before - now > UINT32_MAX / 2)
 		return now + (UINT32_MAX - before) + 1;
-	return now;
+	return FELL;
 }
 
 static void fill_status(struct interrupts *d, uint32_t first, uint32_t n, uint16_t status)
@@ -125,11 +129,24 @@ static bool read_row(struct interrupts *d, struct textcursor *c, uint32_t r)
 		}
 		if (!there || v == value[i])
 			continue;
-		total[i] += gone_up(value[i], v);
+		if (!d->row[r].part) {
+			uint64_t up = gone_up(value[i], v);
+
+			total[i] = up == FELL ? total[i] | FELL : total[i] + up;
+		}
 		value[i] = v;
 		fresh |= !shown[i] && t->planned[i];
 	}
 	return fresh;
+}
+
+/* A total starts again, visibly, with a cell of it. */
+static void restart_totals(struct cputext *t)
+{
+	uint64_t *total = &t->text.store.value[cputext_slot(t, COUNTER_TOTAL, 0)];
+
+	for (uint32_t i = 0; i < t->n_cpus; i++)
+		total[i] = total[i] & FELL ? 0 : total[i];
 }
 
 static bool read_system_row(struct interrupts *d, struct textcursor *c, uint32_t r)
@@ -162,8 +179,8 @@ static int interrupts_refresh(struct textstore *s)
 		apply_head(d);
 	d->generation++;
 	while (textfile_next(&t->text.file, &c, &tag)) {
-		if (tag == TEXTFILE_UNKNOWN) {
-			fresh = true;
+		if (tag >= TEXTFILE_IGNORED) {
+			fresh |= tag == TEXTFILE_UNKNOWN;
 			continue;
 		}
 		if (!d->row[tag].present)
@@ -175,20 +192,38 @@ static int interrupts_refresh(struct textstore *s)
 	for (uint32_t r = 0; r < d->n_rows && seen < d->n_present; r++)
 		if (d->row[r].present && d->row[r].seen != d->generation)
 			row_vanishes(d, r);
+	restart_totals(t);
 	if (fresh)
 		want_update(d);
 	return 0;
 }
 
-/* Whether the row has one number for all CPUs. */
-static bool is_system_row(const char *label, uint32_t len)
+static bool is_one_of(const char *name, const char *const list[], size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(list[i], name))
+			return true;
+	return false;
+}
+
+/* Whether the row, with so many numbers and a text after them, has one number for all CPUs. */
+static bool is_system_row(const struct interrupts *d, const struct row *row, uint32_t numbers)
 {
 	static const char *const name[] = { "ERR", "MIS", "Err" };
 
-	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
-		if (strlen(name[i]) == len && !memcmp(name[i], label, len))
-			return true;
-	return false;
+	if (d->cpus.n_columns > 1)
+		return numbers == 1 && !row->text[0];
+	return is_one_of(row->name, name, sizeof(name) / sizeof(name[0]));
+}
+
+/* s390x counts external, I/O and adapter interrupts in the first rows, and again by what they were for: EXT is the
+ * sum of CLK, EXC, and so on (arch/s390/kernel/irq.c). */
+static bool is_part(const struct interrupts *d, const char *name)
+{
+	static const char *const whole[] = { "EXT", "I/O", "AIO", "NMI", "RST" };
+
+	return d->n_rows && !strcmp(d->row[0].name, whole[0]) &&
+	       !is_one_of(name, whole, sizeof(whole) / sizeof(whole[0]));
 }
 
 static char *squeezed(const char *text, size_t len)
@@ -207,25 +242,30 @@ static char *squeezed(const char *text, size_t len)
 static int add_row(struct interrupts *d, struct textcursor *c)
 {
 	struct row *row;
+	uint32_t numbers = 0;
 	const char *rest;
+	char name[64];
 	uint64_t skipped;
 	size_t len;
 
 	if (array_room(&d->row, d->n_rows, sizeof(*d->row)))
 		return -ENOMEM;
 	row = &d->row[d->n_rows];
-	*row = (struct row){ .system = is_system_row(c->label, c->label_len) };
-	row->label = strndup(c->label, c->label_len);
-	for (uint32_t k = 0; k < d->cpus.n_columns && textcursor_u64(c, &skipped); k++)
-		;
+	textfile_name(&d->cpus.text.file, c, name, sizeof(name));
+	while (numbers < d->cpus.n_columns && textcursor_u64(c, &skipped))
+		numbers++;
 	rest = textcursor_rest(c, &len);
-	row->text = squeezed(rest, len);
-	if (!row->label || !row->text) {
-		free(row->label);
+	/* parisc shows beside its interrupts how deep the stacks are. */
+	if (memmem(rest, len, "stack usage", strlen("stack usage")))
+		return textfile_add(&d->cpus.text.file, c->label, c->label_len, TEXTFILE_IGNORED);
+	*row = (struct row){ .name = strdup(name), .text = squeezed(rest, len), .part = is_part(d, name) };
+	if (!row->name || !row->text) {
+		free(row->name);
 		free(row->text);
 		return -ENOMEM;
 	}
-	return textfile_add(&d->cpus.text.file, row->label, strlen(row->label), d->n_rows++);
+	row->system = is_system_row(d, row, numbers);
+	return textfile_add(&d->cpus.text.file, c->label, c->label_len, d->n_rows++);
 }
 
 /* Adds all unknown rows of the text, and room for their cells. */
@@ -260,15 +300,15 @@ static int learn_rows(struct interrupts *d)
 
 static int64_t row_counter(struct interrupts *d, struct plan *p, struct row *row)
 {
-	bool numbered = row->label[0] >= '0' && row->label[0] <= '9';
-	struct member m = { .shown = row->label, .family = "interrupts.irq" };
+	bool numbered = row->name[0] >= '0' && row->name[0] <= '9';
+	struct member m = { .shown = row->name, .family = "interrupts.irq" };
 	char part[32];
 	size_t n;
 	int64_t id;
 
 	if (row->counter)
 		return row->counter;
-	member_part(part, sizeof(part), row->label, strlen(row->label));
+	member_part(part, sizeof(part), row->name, strlen(row->name));
 	m.part = part;
 	/* The text of a numbered line names devices, such as network interfaces; other lines have fixed texts. */
 	if (row->text[0])
@@ -374,7 +414,7 @@ static void interrupts_release(struct source *s)
 	struct interrupts *d = s->data;
 
 	for (uint32_t r = 0; r < d->n_rows; r++) {
-		free(d->row[r].label);
+		free(d->row[r].name);
 		free(d->row[r].text);
 	}
 	free(d->row);

@@ -171,6 +171,8 @@ static int group_counters(struct plan *p, const struct place *place, uint32_t *i
 			return (int)counter;
 		if (counter)
 			id[(*n)++] = (uint32_t)counter;
+		if (counter && strstr(r->counter.name, "energy"))
+			plan_read_within(p, ENERGY_WITHIN_NS);
 	}
 	return 0;
 }

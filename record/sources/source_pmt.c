@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "record/plan/plan.h"
+#include "record/sources/filegrid.h"
 
 #define REGIONS   "/sys/class/intel_pmt"
 #define WORDS_MAX 16384
@@ -102,8 +103,8 @@ static int add_region(struct plan *p, const char *name)
 	err = r->fd < 0 ? r->fd : read_all(r->fd, r->word, size * sizeof(r->word[0]));
 	if (err) {
 		region_release(&r->unit);
-		return plan_refused(p, err == -EACCES ? PM_REASON_NO_PERMISSION : pm_reason_errno(err),
-				    err == -EACCES ? "run pmrec as root" : NULL, REGIONS "/%s/telem", name);
+		return plan_refused(p, err == -EACCES ? PM_REASON_NO_PERMISSION : pm_reason_errno(err), NULL,
+				    REGIONS "/%s/telem", name);
 	}
 	group = add_group(p, name, guid, r->n);
 	if (group < 0) {
@@ -128,8 +129,8 @@ static int pmt_plan(struct source *s, struct plan *p, struct error *e)
 	}
 	if (err || found)
 		return err;
-	return plan_refused(p, PM_REASON_NOT_SUPPORTED, "modprobe pmt_telemetry; few processors have it",
-			    REGIONS "/telem*");
+	return filegrid_refused(p, n < 0 ? n : -ENOENT, "modprobe pmt_telemetry; few processors have it",
+				REGIONS "/telem*");
 }
 
 const struct source_ops source_pmt = {

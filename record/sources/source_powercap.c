@@ -9,16 +9,30 @@
 #include "record/sources/filegrid.h"
 
 #define ZONES "/sys/class/powercap"
-/* "intel-rapl-mmio:" shows the same registers again, by memory-mapped I/O: skip those. */
-#define PREFIX          "intel-rapl:"
+/* "intel-rapl:0"; and "intel-rapl-mmio:0", which shows the same registers again, by memory-mapped I/O. */
+#define PREFIX          "intel-rapl"
+#define MMIO            PREFIX "-mmio:"
 #define CONSTRAINTS_MAX 8
+#define LEAST_WITHIN_NS 250000000 /* rather ambiguous than busy */
 
 /* "intel-rapl:0:1" is below "intel-rapl:0", whose name says the package. */
 static void parent_of(char *parent, size_t size, const char *zone)
 {
-	const char *colon = strchr(zone + strlen(PREFIX), ':');
+	size_t type = strcspn(zone, ":") + 1;
 
-	snprintf(parent, size, "%.*s", colon ? (int)(colon - zone) : (int)strlen(zone), zone);
+	snprintf(parent, size, "%.*s", (int)(type + strcspn(zone + type, ":")), zone);
+}
+
+/* Reads the names of a zone and of the one that it is below, which may be itself. False: it has none. */
+static bool names_of(const struct plan *p, const char *zone, char name[64], char top[64])
+{
+	char parent[64];
+
+	if (!strchr(zone, ':'))
+		return false;
+	parent_of(parent, sizeof(parent), zone);
+	return !root_line(p->root, name, 64, ZONES "/%s/name", zone) &&
+	       !root_line(p->root, top, 64, ZONES "/%s/name", parent);
 }
 
 /* Parses "package-1" or "package-1-die-0"; false for other names. *die: PM_NONE if not given. */
@@ -36,6 +50,14 @@ static bool is_package(const char *name, uint32_t *package, uint32_t *die)
 	return true;
 }
 
+/* AMD counts the energy of a package in one register, which kernels show in a zone of each of its dies. */
+static bool is_amd(const struct plan *p)
+{
+	const char *vendor = pm_map_text(&p->model->header, PM_HEADER_CPU_VENDOR, "");
+
+	return !strcmp(vendor, "AuthenticAMD") || !strcmp(vendor, "HygonGenuine");
+}
+
 /* The package or die whose zone has that name; 0: the topology does not know it. */
 static int64_t place_of(struct plan *p, const char *name)
 {
@@ -44,6 +66,8 @@ static int64_t place_of(struct plan *p, const char *name)
 
 	if (!is_package(name, &package, &die))
 		return 0;
+	if (is_amd(p))
+		die = PM_NONE;
 	for (uint32_t i = 0; i < t->n; i++)
 		if (t->cpu[i].package == package && (die == PM_NONE || t->cpu[i].die == die))
 			return topology_instance(p, die == PM_NONE ? PM_PACKAGE : PM_DIE, t->cpu[i].cpu);
@@ -97,16 +121,66 @@ static int config_zone(struct plan *p, const char *zone, const char *name)
 	return err;
 }
 
+/* A zone with a small range is read more often: at 1,000 W and 4 times what it may be limited to. */
+static void read_within(struct plan *p, const char *zone, uint64_t range_uj)
+{
+	uint64_t most = 1000, uw, ns = ENERGY_WITHIN_NS;
+
+	for (unsigned c = 0; c < CONSTRAINTS_MAX; c++)
+		if (!root_u64(p->root, &uw, ZONES "/%s/constraint_%u_max_power_uw", zone, c) && uw < UINT32_MAX)
+			most = most < 1000 + 4 * uw / 1000000 ? 1000 + 4 * uw / 1000000 : most;
+	if (range_uj / most < ns / 500)
+		ns = range_uj / most * 500;
+	plan_read_within(p, ns < LEAST_WITHIN_NS ? LEAST_WITHIN_NS : ns);
+}
+
+/* Whether another zone can be read that is added up with this one: of another package, or of the same name. */
+static bool has_readable_peer(struct plan *p, const char *zone, const char *name)
+{
+	SCOPED(root_list_free) char **entry = NULL;
+	uint32_t package, die, other_package;
+	bool whole = is_package(name, &package, &die), found = false;
+	int n = root_list(p->root, &entry, ZONES);
+	const size_t type = strcspn(zone, ":") + 1;
+	char other[64];
+
+	for (int i = 0; i < n && !found; i++) {
+		if (strncmp(entry[i], zone, type) != 0 || !strcmp(entry[i], zone) ||
+		    root_line(p->root, other, sizeof(other), ZONES "/%s/name", entry[i]))
+			continue;
+		found = (whole ? is_package(other, &other_package, &die) && (!is_amd(p) || other_package != package) :
+				 !strcmp(other, name)) &&
+			!filegrid_try(p->root, ZONES "/%s/energy_uj", entry[i]);
+	}
+	return found;
+}
+
+/* Whether registers show what the zone shows by memory-mapped I/O. */
+static bool is_shown_twice(struct plan *p, const char *zone, const char *name, const char *top)
+{
+	SCOPED(root_list_free) char **entry = NULL;
+	char other[64], other_top[64];
+	uint32_t package, of, die;
+	bool found = false;
+	int n = strncmp(zone, MMIO, strlen(MMIO)) ? 0 : root_list(p->root, &entry, ZONES);
+
+	for (int i = 0; i < n && !found; i++)
+		if (!strncmp(entry[i], PREFIX ":", strlen(PREFIX ":")) && names_of(p, entry[i], other, other_top) &&
+		    root_exists(p->root, ZONES "/%s/energy_uj", entry[i]))
+			found = is_package(name, &package, &die) ? is_package(other, &of, &die) && of == package :
+								   !strcmp(other, name) && !strcmp(other_top, top);
+	return found;
+}
+
 static int add_zone(struct filegrid *g, struct plan *p, const char *zone)
 {
-	char name[64], top[64], parent[64];
-	int64_t counter;
+	char name[64], top[64];
+	int64_t counter, instance;
 	uint64_t range = 0;
+	bool held;
 	int err;
 
-	parent_of(parent, sizeof(parent), zone);
-	if (root_line(p->root, name, sizeof(name), ZONES "/%s/name", zone) ||
-	    root_line(p->root, top, sizeof(top), ZONES "/%s/name", parent) ||
+	if (!names_of(p, zone, name, top) || is_shown_twice(p, zone, name, top) ||
 	    !root_exists(p->root, ZONES "/%s/energy_uj", zone))
 		return 0;
 	root_u64(p->root, &range, ZONES "/%s/max_energy_range_uj", zone);
@@ -114,13 +188,24 @@ static int add_zone(struct filegrid *g, struct plan *p, const char *zone)
 	if (err)
 		return err;
 	err = filegrid_try(p->root, ZONES "/%s/energy_uj", zone);
-	if (err)
-		return plan_refused(p, filegrid_reason(err, false),
-				    err == -EACCES ? "run pmrec as root, or chmod a+r " ZONES "/*/energy_uj" : NULL,
-				    ZONES "/%s/energy_uj (%s)", zone, name);
+	held = err && has_readable_peer(p, zone, name);
+	if (err) {
+		err = plan_refused(p, filegrid_reason(err, false),
+				   err == -EACCES ? "run pmrec as root, or chmod a+r " ZONES "/*/energy_uj" : NULL,
+				   ZONES "/%s/energy_uj (%s)", zone, name);
+		if (err || !held)
+			return err;
+	}
+	if (range)
+		read_within(p, zone, range);
 	counter = zone_counter(p, name);
-	return filegrid_add(g, counter, zone_instance(p, zone, name, top), PM_NONE, range, ZONES "/%s/energy_uj",
-			    zone);
+	instance = zone_instance(p, zone, name, top);
+	for (uint32_t i = 0; i < g->n; i++)
+		if (g->cell[i].counter == counter && g->cell[i].instance == instance)
+			return 0;
+	/* A sum without this zone would be wrong, so it has a column. */
+	return held ? filegrid_hold(g, counter, instance, range, ZONES "/%s/energy_uj", zone) :
+		      filegrid_add(g, counter, instance, PM_NONE, range, ZONES "/%s/energy_uj", zone);
 }
 
 const struct source_ops source_powercap = {

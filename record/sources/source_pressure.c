@@ -82,6 +82,9 @@ static int add_counters(struct pressure *d, struct plan *p)
 		row = catalog_find("pressure", key);
 		if (row && d->store.status[slot] == PM_OK)
 			err = textstore_cell(&d->store, plan_counter(p, row), p->system_instance, slot);
+		else if (row && d->file[slot / KINDS].fd >= 0)
+			err = plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "/proc/pressure/%s: %s",
+					   resource[slot / KINDS], kind_name[slot % KINDS]);
 	}
 	return err ? err : textunit_add(p, &d->store, 0);
 }
@@ -99,7 +102,10 @@ static int pressure_plan(struct source *s, struct plan *p, struct error *e)
 	err = open_files(d, p);
 	if (err)
 		return plan_refused(p, pm_reason_errno(err),
-				    "a kernel with CONFIG_PSI, and psi=1 on its command line", "/proc/pressure");
+				    err == -ENOENT     ? "a kernel with CONFIG_PSI, and psi=1 on its command line" :
+				    err == -EOPNOTSUPP ? "psi=1 on the kernel's command line" :
+							 NULL,
+				    "/proc/pressure");
 	d->store.refresh = pressure_refresh;
 	err = textstore_resize(&d->store, RESOURCES * KINDS);
 	if (!err)

@@ -71,7 +71,9 @@ static int refresh(struct textstore *s)
 		}
 	}
 	/* Not all CPUs can be offline. */
-	return cpus ? 0 : -EINVAL;
+	for (uint32_t i = t->n_system; i < s->n && !cpus; i++)
+		s->status[i] = PM_REASON_FORMAT;
+	return t->text.file.len ? 0 : -ENODATA;
 }
 
 /* Adds the CPUs before `end` that are not known yet: offline ones may come online. */
@@ -112,10 +114,23 @@ static int learn_lines(struct cputext *t, const struct catalog_counter *system)
 	return err ? err : learn_cpus(t, &next, t->n_cpus);
 }
 
+/* In the line of a CPU: kernels before 2.6.33 have fewer. */
+static uint32_t count_columns(struct textfile *f)
+{
+	struct textcursor c = textfile_begin(f);
+	uint32_t n = 0, cpu;
+	uint64_t v;
+
+	while (!n && textcursor_line(&c))
+		while (cputext_label(c.label, c.label_len, &cpu) && textcursor_u64(&c, &v))
+			n++;
+	return n;
+}
+
 static int stat_plan(struct source *s, struct plan *p, struct error *e)
 {
 	const struct catalog_counter *row;
-	uint32_t n_cpu_rows = 0;
+	uint32_t n_cpu_rows = 0, n_columns;
 	struct cpulines *d;
 	size_t n;
 	int err;
@@ -128,11 +143,18 @@ static int stat_plan(struct source *s, struct plan *p, struct error *e)
 	if (err || !d)
 		return err;
 	d->columns = n_cpu_rows;
+	n_columns = count_columns(&d->cpus.text.file);
+	if (n_columns && n_columns < n_cpu_rows)
+		plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "/proc/stat: times of each CPU but the first %u",
+			     n_columns);
 	for (uint32_t k = 0; k < n; k++) {
-		int64_t id = plan_counter(p, &row[k]);
+		bool there = !n_columns || k < n_columns || k >= n_cpu_rows;
+		int64_t id = there ? plan_counter(p, &row[k]) : 0;
 
 		if (id < 0)
 			return (int)id;
+		if (!id)
+			continue;
 		if (k >= n_cpu_rows) {
 			d->cpus.system[k - n_cpu_rows] = (uint32_t)id;
 			continue;
@@ -165,7 +187,7 @@ static void stat_release(struct source *s)
 }
 
 /* The version that the file states; 0 if none. */
-static uint64_t version_of(const struct textfile *f)
+static uint64_t version_of(struct textfile *f)
 {
 	struct textcursor c = textfile_begin(f);
 	uint64_t v;
@@ -239,29 +261,29 @@ static int softirqs_refresh(struct textstore *s)
 	while (textfile_next(&t->text.file, &c, &tag)) {
 		if (tag >= t->n_counters)
 			continue;
-		for (uint32_t k = 0; k < t->n_columns && textcursor_u64(&c, &v); k++) {
+		for (uint32_t k = 0; k < t->n_columns; k++) {
+			bool there = textcursor_u64(&c, &v);
 			uint32_t slot;
 
 			if (t->column[k] == UINT32_MAX)
 				continue;
 			slot = cputext_slot(t, tag, t->column[k]);
-			s->value[slot] = v;
-			s->status[slot] = PM_OK;
+			s->value[slot] = there ? v : s->value[slot];
+			s->status[slot] = there ? PM_OK : PM_REASON_FORMAT;
 		}
 	}
 	return 0;
 }
 
-static int64_t kind_counter(struct plan *p, const struct textcursor *c)
+static int64_t kind_counter(const struct textfile *t, struct plan *p, const struct textcursor *c)
 {
 	char part[32], shown[32];
 	size_t n;
 
-	if (c->label_len >= sizeof(shown))
+	if (c->label_len + 4 >= sizeof(shown))
 		return -EINVAL;
-	memcpy(shown, c->label, c->label_len);
-	shown[c->label_len] = '\0';
-	member_part(part, sizeof(part), c->label, c->label_len);
+	textfile_name(t, c, shown, sizeof(shown));
+	member_part(part, sizeof(part), shown, strlen(shown));
 	return member_counter(p, catalog_source("softirqs", &n),
 			      &(struct member){ .part = part, .shown = shown, .family = "softirqs.vec" });
 }
@@ -272,8 +294,9 @@ static int learn_kinds(struct cputext *t, struct plan *p)
 	uint32_t n = 0;
 	bool changed;
 	int err = cputext_begin(t, &c, &changed);
+
 	while (!err && textcursor_line(&c)) {
-		int64_t counter = kind_counter(p, &c);
+		int64_t counter = kind_counter(&t->text.file, p, &c);
 
 		if (counter < 0)
 			return (int)counter;

@@ -264,14 +264,20 @@ static void look_at_rest(struct tasks *d)
 
 /* ---- a reading ---- */
 
+/* The kernel may divide time anew between user and system, and take some back. */
+static uint64_t steps_since(uint64_t base, uint64_t now)
+{
+	return now > base ? (now - base) / STEP_US : 0;
+}
+
 static uint64_t *new_row(struct tasks *d, const struct stay *m, const struct task_use *use, uint16_t no_io)
 {
 	struct row *row = ranking_add(&d->ranking, m->id);
 	uint64_t *v = row->row.v;
 
 	row->who = *m;
-	v[USER] = (use->user - m->base.user) / STEP_US;
-	v[SYSTEM] = (use->system - m->base.system) / STEP_US;
+	v[USER] = steps_since(m->base.user, use->user);
+	v[SYSTEM] = steps_since(m->base.system, use->system);
 	v[READ] = (use->bytes[0] - m->base.bytes[0]) / STEP_BYTES;
 	v[WRITTEN] = (use->bytes[1] - m->base.bytes[1]) / STEP_BYTES;
 	v[FAULTS] = use->faults - m->base.faults;
@@ -339,7 +345,7 @@ static void put_threads(struct tasks *d)
 		}
 		row = ranking_add(&d->thread_ranking, m->id);
 		row->who = *m;
-		row->row.v[0] = (t->use - m->base.user) / STEP_US;
+		row->row.v[0] = steps_since(m->base.user, t->use);
 		/* What its process has used since has not been examined yet. */
 		if (task && !task->ended && !t->ended && task->looked_cpu != task_cpu(&task->use))
 			row->row.status[0] = PM_REASON_NOT_READ;
@@ -446,7 +452,7 @@ static const char *exits_hint(int err)
 	case EPERM:
 		return "run pmrec as root, or with CAP_NET_ADMIN";
 	case EINVAL:
-		return "outside the container: the kernel tells only the first namespaces of users and PIDs";
+		return "outside the container: the kernel tells only the first namespaces of users, PIDs, networks";
 	case ENOENT:
 	case EPROTONOSUPPORT:
 		return "a kernel with CONFIG_TASKSTATS";

@@ -1,4 +1,6 @@
-/* How often and how long x86 CPUs were throttled for heat; a CPU's directory has the counts of its core and package.
+/* How often and how long x86 CPUs were throttled for heat. A CPU's directory has what it has seen of its core and of
+ * its package. Threads of a core see different numbers (the interrupt goes to one of them), so each is read; of a
+ * package, which interrupts all, one.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,11 +23,11 @@ static uint64_t rows_there(const struct plan *p)
 	return there;
 }
 
-/* Adds the counts of a CPU's place. With -C, the first CPU of the plan stands for its core or package. */
+/* Adds the counts of a CPU's place. With -C, the first CPU of the plan stands for its package. */
 static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, enum pm_kind kind, struct cpulist *seen,
 		   uint64_t there)
 {
-	const char *prefix = kind == PM_CORE ? "core_" : "package_";
+	const char *prefix = kind == PM_CPU ? "core_" : "package_";
 	int64_t counter, instance = 0;
 	size_t n;
 	const struct catalog_counter *row = catalog_source("throttle", &n);
@@ -58,12 +60,12 @@ static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, enum pm_kin
 
 static int throttle_plan(struct source *s, struct plan *p, struct error *e)
 {
-	static const enum pm_kind kinds[] = { PM_CORE, PM_PACKAGE };
+	static const enum pm_kind kinds[] = { PM_CPU, PM_PACKAGE };
 	struct filegrid *grids = NULL;
 	uint64_t there = rows_there(p);
 	int err = 0;
 
-	/* One matrix of cores and one of packages. */
+	/* One matrix of CPUs and one of packages. */
 	for (size_t k = 0; k < 2 && !err; k++) {
 		struct filegrid *g = filegrid_new(p);
 		SCOPED(cpulist_release) struct cpulist seen = { 0 };
@@ -79,7 +81,7 @@ static int throttle_plan(struct source *s, struct plan *p, struct error *e)
 	return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "/sys/devices/system/cpu/cpuN/thermal_throttle");
 }
 
-/* A core whose first CPU went offline is read again when that CPU is back. */
+/* A CPU that was offline is read again when it is back. */
 static int throttle_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 {
 	if (cpu != PM_NONE)

@@ -72,16 +72,15 @@ static int learn_keys(struct textsource *d, struct plan *p)
 		int64_t counter;
 		uint64_t v;
 
-		if (c.label_len >= sizeof(key) || !textcursor_u64(&c, &v))
+		if (c.label_len + 4 >= sizeof(key) || !textcursor_u64(&c, &v))
 			continue;
-		memcpy(key, c.label, c.label_len);
-		key[c.label_len] = '\0';
+		textfile_name(&d->file, &c, key, sizeof(key));
 		counter = key_counter(p, key);
 		if (!counter)
 			continue;
 		err = textstore_cell(&d->store, counter, p->system_instance, slot);
 		if (!err)
-			err = textfile_add(&d->file, key, c.label_len, slot);
+			err = textfile_add(&d->file, c.label, c.label_len, slot);
 	}
 	return err ? err : textstore_resize(&d->store, d->store.n_cells);
 }

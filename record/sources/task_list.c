@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,22 @@
 #define STILL_MOST 8
 /* Descriptors that are left to others. */
 #define FILES_SPARED 512
+
+static void *end_at_once(void *unused)
+{
+	return unused;
+}
+
+/* The kernel tells of the end of a thread before it can be joined. Whoever is in another network namespace than the
+ * first may listen, and hears nothing. */
+static bool hears_ends(int exits)
+{
+	struct task_exit x;
+	pthread_t thread;
+
+	return pthread_create(&thread, NULL, end_at_once, NULL) || pthread_join(thread, NULL) ||
+	       taskstats_next(exits, &x);
+}
 
 int task_list_init(struct task_list *l, const struct root *root)
 {
@@ -45,6 +62,10 @@ int task_list_init(struct task_list *l, const struct root *root)
 		l->files_most = files.rlim_cur / 2 < TASK_FILES ? (uint32_t)files.rlim_cur / 2 : TASK_FILES;
 	if (!root->emulated)
 		l->exits = opener_exits();
+	if (l->exits >= 0 && !hears_ends(l->exits)) {
+		fd_close(&l->exits);
+		l->exits = -EINVAL;
+	}
 	return 0;
 }
 

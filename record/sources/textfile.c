@@ -1,6 +1,7 @@
 #include "record/sources/textfile.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -82,6 +83,11 @@ int textfile_grow(struct textfile *t)
 	}
 }
 
+static bool has_label(const struct textfile_line *line, const char *label, uint32_t len)
+{
+	return line->len == len && !memcmp(line->label, label, len);
+}
+
 int textfile_add(struct textfile *t, const char *label, size_t len, uint32_t tag)
 {
 	struct textfile_line *line;
@@ -89,16 +95,21 @@ int textfile_add(struct textfile *t, const char *label, size_t len, uint32_t tag
 	if (array_room(&t->line, t->n_lines, sizeof(*t->line)))
 		return -ENOMEM;
 	line = &t->line[t->n_lines];
-	*line = (struct textfile_line){ .len = (uint32_t)len, .tag = tag, .follow = t->n_lines + 1 };
+	*line = (struct textfile_line){
+		.len = (uint32_t)len, .tag = tag, .follow = t->n_lines + 1, .twin = t->n_lines, .walk = t->walk
+	};
 	line->label = strndup(label, len);
 	if (!line->label)
 		return -ENOMEM;
+	while (line->twin-- && !has_label(&t->line[line->twin], label, line->len))
+		;
 	t->n_lines++;
 	return 0;
 }
 
-struct textcursor textfile_begin(const struct textfile *t)
+struct textcursor textfile_begin(struct textfile *t)
 {
+	t->walk++;
 	return (struct textcursor){
 		.label = t->data, .end = t->data + t->len, .last = UINT32_MAX, .words = t->words
 	};
@@ -129,44 +140,59 @@ bool textcursor_line(struct textcursor *c)
 		for (p = word_end(p); *p == ' ' || *p == '\t';)
 			p++;
 	c->label = p;
-	c->at = p = word_end(p);
+	for (p = word_end(p); p > c->label + 1 && p[-1] >= '0' && p[-1] <= '9';)
+		p--;
+	/* Of "IPI0:4294967295", too, the label is what stands before the colon. */
+	if (p == c->label + 1 || p[-1] != ':')
+		p = word_end(p);
+	c->at = p;
 	c->label_len = (uint32_t)(p - c->label);
 	if (c->label_len > 1 && p[-1] == ':')
 		c->label_len--;
 	return true;
 }
 
-static bool is_line(const struct textfile_line *line, const struct textcursor *c)
+/* Whether it is this known line: of those with that label, the first that this walk has not met. */
+static bool take_line(struct textfile *t, uint32_t i, struct textcursor *c, uint32_t *tag)
 {
-	return line->len == c->label_len && !memcmp(line->label, c->label, line->len);
+	struct textfile_line *line = &t->line[i];
+
+	if (!has_label(line, c->label, c->label_len) || line->walk == t->walk ||
+	    (line->twin != UINT32_MAX && t->line[line->twin].walk != t->walk))
+		return false;
+	if (c->last != UINT32_MAX)
+		t->line[c->last].follow = i;
+	line->walk = t->walk;
+	c->last = i;
+	*tag = line->tag;
+	return true;
 }
 
 bool textfile_next(struct textfile *t, struct textcursor *c, uint32_t *tag)
 {
-	uint32_t expected, from, i;
+	uint32_t expected, from;
 
 	if (!textcursor_line(c))
 		return false;
 	from = c->last == UINT32_MAX ? 0 : c->last + 1;
 	expected = c->last == UINT32_MAX ? 0 : t->line[c->last].follow;
-	if (expected < t->n_lines && is_line(&t->line[expected], c)) {
-		c->last = expected;
-		*tag = t->line[expected].tag;
+	if (expected < t->n_lines && take_line(t, expected, c, tag))
 		return true;
-	}
-	/* Search forwards first: labels may repeat, and after a vanished line the next one is close. */
-	for (uint32_t k = 0; k < t->n_lines; k++) {
-		i = (from + k) % t->n_lines;
-		if (!is_line(&t->line[i], c))
-			continue;
-		if (c->last != UINT32_MAX)
-			t->line[c->last].follow = i;
-		c->last = i;
-		*tag = t->line[i].tag;
-		return true;
-	}
+	/* Search forwards first: after a vanished line the next one is close. */
+	for (uint32_t k = 0; k < t->n_lines; k++)
+		if (take_line(t, (from + k) % t->n_lines, c, tag))
+			return true;
 	*tag = TEXTFILE_UNKNOWN;
 	return true;
+}
+
+void textfile_name(const struct textfile *t, const struct textcursor *c, char *name, size_t size)
+{
+	unsigned n = 1;
+
+	for (uint32_t i = 0; i < t->n_lines; i++)
+		n += has_label(&t->line[i], c->label, c->label_len);
+	snprintf(name, size, n > 1 ? "%.*s_%u" : "%.*s", (int)c->label_len, c->label, n);
 }
 
 bool textcursor_find(struct textcursor *c, const char *text)
@@ -199,7 +225,10 @@ struct textunit {
 	struct unit unit;
 	struct textstore *store;
 	bool refreshes;
-	uint32_t slot[];
+	struct {
+		uint32_t slot;
+		uint64_t most; /* a number above it is a negative one that the kernel printed unsigned */
+	} cell[];
 };
 
 int textstore_resize(struct textstore *s, uint32_t n)
@@ -260,12 +289,14 @@ static int textunit_read(struct unit *u, struct cells *c)
 		return s->failures >= FAILURES_OF_THE_DEAD && s->err != -EFBIG ? s->err : 0;
 	}
 	for (uint32_t k = 0; k < c->n; k++) {
-		uint32_t slot = t->slot[k];
+		uint32_t slot = t->cell[k].slot;
 
-		if (s->status[slot] == PM_OK)
-			cells_set(c, k, s->value[slot]);
-		else
+		if (s->status[slot] != PM_OK)
 			cells_fail(c, k, s->status[slot]);
+		else if (s->value[slot] > t->cell[k].most)
+			cells_fail(c, k, PM_REASON_SUSPECT);
+		else
+			cells_set(c, k, s->value[slot]);
 	}
 	return 0;
 }
@@ -275,11 +306,17 @@ static void textunit_release(struct unit *u)
 	free(u);
 }
 
+/* Counts that were below 0 once go on from there; but none gets as far as all ones. */
+static uint64_t most_of(const struct pm_counter *c)
+{
+	return c->semantics == PM_GAUGE ? (UINT64_MAX >> (64 - c->width) >> 1) / c->scale.num : UINT64_MAX - 1;
+}
+
 int textunit_add(struct plan *p, struct textstore *s, uint64_t min_period_ns)
 {
 	uint32_t n = s->n_cells;
 	SCOPED(scoped_free) uint32_t *id = calloc(2 * n + 1, sizeof(*id));
-	struct textunit *t = malloc(sizeof(*t) + n * sizeof(t->slot[0]));
+	struct textunit *t = malloc(sizeof(*t) + n * sizeof(t->cell[0]));
 	struct pm_group g = { .source = (char *)p->source->ops->name,
 			      .flags = PM_GROUP_LIST,
 			      .counter = id,
@@ -291,7 +328,8 @@ int textunit_add(struct plan *p, struct textstore *s, uint64_t min_period_ns)
 	for (uint32_t i = 0; i < n && !group; i++) {
 		g.counter[i] = s->cell[i].counter;
 		g.instance[i] = s->cell[i].instance;
-		t->slot[i] = s->cell[i].slot;
+		t->cell[i].slot = s->cell[i].slot;
+		t->cell[i].most = most_of(pm_model_counter(p->model, s->cell[i].counter));
 	}
 	if (!group && n)
 		group = pm_model_add_group(p->model, &g);

@@ -2,7 +2,7 @@
  * A text file of /proc that is read again and again. It stays open, is read at offset 0 into a buffer that is large
  * enough from the start, and its lines are known by their labels: a read compares each label with the one that
  * followed last time and then only walks numbers. A line that moved, vanished or is new costs a search in that read,
- * not a wrong value.
+ * not a wrong value. Where lines share a label, the first in the text is the one that was added first, and so on.
  */
 #pragma once
 
@@ -17,6 +17,8 @@ struct textfile_line {
 	uint32_t len;
 	uint32_t tag;    /* what the caller knows it by */
 	uint32_t follow; /* the line that came after it last time */
+	uint32_t twin;   /* the last line before it with the same label; UINT32_MAX: none */
+	uint32_t walk;   /* the walk that met it last */
 };
 
 struct textfile {
@@ -26,6 +28,7 @@ struct textfile {
 	struct textfile_line *line; /* owned */
 	uint32_t n_lines;
 	uint32_t words; /* of each line, before its label */
+	uint32_t walk;  /* number of the last textfile_begin() */
 };
 
 #define TEXTFILE_INIT ((struct textfile){ .fd = -1 })
@@ -45,18 +48,20 @@ int textfile_add(struct textfile *t, const char *label, size_t len, uint32_t tag
 struct textcursor {
 	const char *at;    /* within the line, after what was taken */
 	const char *end;   /* of the text */
-	const char *label; /* of the line, without blanks and colon */
+	const char *label; /* of the line, without blanks and colon; a number may follow the colon without a blank */
 	uint32_t label_len;
 	uint32_t last;  /* index of the line before, for textfile_next() */
 	uint32_t words; /* as the file's */
 };
 
 /* Before the first line of what was read last. */
-struct textcursor textfile_begin(const struct textfile *t);
+struct textcursor textfile_begin(struct textfile *t);
 /* Goes to the next line and takes its label. False at the end. Empty lines are skipped. */
 bool textcursor_line(struct textcursor *c);
-/* The same, and looks the label up: *tag. */
+/* The same, and looks the label up: *tag. A line that repeats a label more often than it was added is unknown. */
 bool textfile_next(struct textfile *t, struct textcursor *c, uint32_t *tag);
+/* A name for the line, which is to be added: its label, with "_2", "_3" ... if that is known already. */
+void textfile_name(const struct textfile *t, const struct textcursor *c, char *name, size_t size);
 /* Steps after `text` in this line, false if it is not there. */
 bool textcursor_find(struct textcursor *c, const char *text);
 /* The rest of the line, blanks at both ends left out. */

@@ -244,7 +244,6 @@ static int write_input(struct bundle *b, const struct spool *in, struct attempt 
 	struct rewrite_rules rules = {
 		.every = a->way.every,
 		.gather = !as_it_is,
-		.gather_small = true,
 		.zstd_level = as_it_is                   ? 0 :
 			      b->max_size > SMALL_OUTPUT ? LEVEL_FAST :
 							   LEVEL_HARD,

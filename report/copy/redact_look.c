@@ -1,6 +1,5 @@
 /* The first pass: collects identifying names and texts, so that they are found wherever else they occur. */
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,16 +84,6 @@ static bool is_register(const char *name)
 	       name[3] && !name[3 + strspn(name + 3, "0123456789abcdefABCDEF")];
 }
 
-static bool in_catalog(const struct pm_counter *c)
-{
-	size_t n;
-	const struct catalog_counter *row = catalog_source(c->source, &n);
-
-	while (n && fnmatch(row[n - 1].name, c->name, 0))
-		n--;
-	return n;
-}
-
 const char *redact_counter_kind(const struct redact *r, const struct pm_counter *c)
 {
 	const char *part = strncmp(c->name, "add.", 4) ? c->name : c->name + 4;
@@ -104,7 +93,7 @@ const char *redact_counter_kind(const struct redact *r, const struct pm_counter 
 	if (!strcmp(c->source, "add") || pm_map_get(&c->attrs, PM_COUNTER_ADDED))
 		return is_register(part) || redact_is_plain(r, part) ? NULL : "counter";
 	/* Drivers name sensors, and those of network interfaces use the interface's name. */
-	return in_catalog(c) || parse_is_among("msr pmt", c->source, strlen(c->source)) ||
+	return catalog_named(c->source, c->name) || parse_is_among("msr pmt", c->source, strlen(c->source)) ||
 			       redact_is_plain(r, c->name) ?
 		       NULL :
 		       "counter";

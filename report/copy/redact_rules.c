@@ -596,5 +596,4 @@ void redact_rules(struct redact *r, struct rewrite_rules *rules)
 	rules->text = on_text;
 	rules->clocks = r->options.shift_time ? on_clocks : NULL;
 	rules->rebase = r->options.shift_time ? on_rebase : NULL;
-	rules->gather_small = true; /* chunks with texts that change are packed again, too */
 }

@@ -57,9 +57,6 @@ struct rewrite_rules {
 	/* Fills chunks as far as possible, for the smallest file; `every` does so in any case. Otherwise chunks keep
 	 * their ends and clocks. */
 	bool gather;
-	/* Joins chunks of fewer than 16 snapshots that must be packed again: several times faster, and smaller. They
-	 * get the clocks of the first one, if wall time and boot time then move by at most 1 us. */
-	bool gather_small;
 	/* Appends further recordings of an input to the first, as those of further inputs; else each stays one. */
 	bool join;
 	bool growing;        /* the input may end anywhere, because it is still written */

@@ -1,193 +1,375 @@
-#include "report/diff/diff_collect.h"
-
+/* From recordings to numbers: one per run for every metric at every place of the wanted levels. */
 #include <errno.h>
-#include <inttypes.h>
+#include <fnmatch.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "common/array.h"
-#include "report/diff/diff_data.h"
-#include "report/diff/diff_shown.h"
-#include "report/diff/diff_stream.h"
+#include "common/statistics.h"
+#include "report/diff/diff.h"
 #include "report/input/input.h"
+#include "report/input/memory.h"
 #include "report/metric/amount.h"
 #include "report/pipeline/pipeline.h"
 
-/* What all threads share. */
-struct collection {
-	struct diff_data *data;
-	struct diff_recordings *recordings;
-	struct diff_options *o; /* its words are marked under the lock */
-	bool within, rate;
-	pthread_mutex_t lock; /* protects data, next and the error */
-	size_t next;
-	int err;
-	struct error *e;
+/* ---- streams ---- */
+
+/* A series of any length in little memory, for a mean and its error. Neighboring values are joined into blocks, and
+ * these into longer ones, at most a few hundred. */
+struct stream {
+	struct {
+		double sum, weight; /* sum of value x weight */
+	} * block;                  /* owned */
+	uint32_t n, cap;            /* blocks; the last may not be full. `cap` is even, and at least 20 */
+	uint32_t per, in;           /* values a block, and in the last one */
+	double mean, weights;       /* of the values themselves */
+	bool total;                 /* the run's total was requested, too */
 };
 
-struct level {
-	enum pm_kind kind;
-	uint32_t *series; /* by cell */
-	bool *amount;     /* by cell: grows with the length of the interval */
-	size_t n_cells;
+#define BATCHES 10
+
+/* A value that held for `weight` > 0. */
+static void stream_add(struct stream *s, double value, double weight)
+{
+	if (!s->block)
+		s->block = memory_new(s->cap, sizeof(*s->block));
+	if (s->n == s->cap && s->in == s->per) {
+		for (uint32_t i = 0; i < s->cap / 2; i++) {
+			s->block[i].sum = s->block[2 * i].sum + s->block[2 * i + 1].sum;
+			s->block[i].weight = s->block[2 * i].weight + s->block[2 * i + 1].weight;
+		}
+		s->n = s->cap / 2;
+		s->per *= 2;
+		s->in = s->per;
+	}
+	if (!s->n || s->in == s->per) {
+		s->block[s->n].sum = s->block[s->n].weight = 0;
+		s->n++;
+		s->in = 0;
+	}
+	s->block[s->n - 1].sum += value * weight;
+	s->block[s->n - 1].weight += weight;
+	s->in++;
+	s->weights += weight;
+	s->mean += (value - s->mean) * weight / s->weights;
+}
+
+/* Sets what the values, of which there is one or more, say about the error of their run. A value without a
+ * total is their mean. */
+static void stream_end(struct stream *s, struct diff_value *v)
+{
+	/* An incomplete block varies more than the others. */
+	uint32_t n = s->in < s->per ? s->n - 1 : s->n;
+	SCOPED(scoped_free) double *mean = memory_new(n, sizeof(*mean));
+
+	for (uint32_t i = 0; i < n; i++)
+		mean[i] = s->block[i].sum / s->block[i].weight;
+	v->error = statistics_batch_means(mean, n, BATCHES).error;
+	if (isnan(v->v))
+		v->v = s->mean;
+	if (s->mean < 0 || s->mean > 0)
+		v->error *= fabs(v->v / s->mean);
+}
+
+/* ---- which metrics are compared, and which direction is better ---- */
+
+struct name {
+	const char *metric, *display, *aliases, *categories;
+	const struct binding *binding; /* the metrics beside it; NULL: none */
 };
 
-/* The values of a series in the current run, which go on when cells become others. */
-struct gathered {
-	struct diff_stream stream;
-	bool total; /* was requested, too */
+/* Events that cost time or are caused by it: for the same work, fewer are better. Ends with NULL. */
+static const char *const costs[] = {
+	"cycles*",           "cpu-cycles*",     "ref-cycles*", "instructions*", "task-clock*",
+	"cpu-clock*",        "duration_time",   "user_time",   "system_time",   "*faults*",
+	"context-switches*", "cpu-migrations*", "*misses*",    "stalled-*",     NULL,
 };
 
-/* One pass over one recording, or over one run of it. */
-struct pass {
-	struct sink sink;
-	struct collection *c;
-	struct diff_recording *r;
-	uint32_t recording; /* its place */
-	bool each;          /* variation within it, not the total */
-	const struct places *places;
-	const struct binding *binding;
-	bool *shown, *varying, *amount;
-	bool varies; /* some metric must be averaged over intervals */
-	struct level level[PM_KINDS];
-	uint32_t n_levels;
-	struct gathered *gathered; /* by series, if `each` */
-	size_t n_gathered;
-	uint32_t part, run; /* of the last interval; run 0: none yet */
-};
+static struct name name_of(const struct binding *b, const struct bound_metric *m)
+{
+	return (struct name){ m->name, m->display, m->about->aliases ? m->about->aliases : "",
+			      m->about->categories ? m->about->categories : "", b };
+}
+
+/* Words are names, heads, aliases, globs or categories. A word that is exactly the name or head of a metric means
+ * only that one, even if it matches others in another case. */
+static bool fits(const char *word, const struct name *n)
+{
+	bool others = false;
+
+	if (!strcmp(word, n->metric) || !strcmp(word, n->display))
+		return true;
+	if (!selection_matches(word, n->metric, n->display, n->aliases, n->categories))
+		return false;
+	for (size_t i = 0; n->binding && i < n->binding->n_metrics && !others; i++)
+		others = !strcmp(word, n->binding->metric[i].name) || !strcmp(word, n->binding->metric[i].display);
+	return !others;
+}
+
+static struct diff_gate *gate_of(const struct diff_options *o, const struct name *n)
+{
+	for (size_t i = 0; i < o->n_gates; i++)
+		if (fits(o->gate[i].word, n))
+			return &o->gate[i];
+	return NULL;
+}
+
+/* Whether the options select the metric; `listed`: it is compared by default. Marks the words that name it. */
+static bool chosen(const struct diff_options *o, const struct name *n, bool listed)
+{
+	bool chosen = o->all || (listed && !o->selection.has_show);
+
+	for (size_t i = 0; i < o->selection.n; i++) {
+		struct selection_word *word = &o->selection.word[i];
+
+		if (fits(word->word, n)) {
+			word->known = true;
+			chosen = word->verb != SELECT_HIDE;
+		}
+	}
+	return o->n_gates ? gate_of(o, n) != NULL : chosen;
+}
+
+/* For a fixed amount of work (`work`), counts of events are costs. */
+static enum metric_better better_of(const struct bound_metric *m, bool work)
+{
+	for (size_t i = 0; costs[i] && work && m->counter && m->better == METRIC_NEUTRAL; i++)
+		if (!fnmatch(costs[i], m->name, FNM_CASEFOLD))
+			return METRIC_LOWER;
+	return m->better;
+}
+
+/* ---- series ---- */
+
+/* The index of the series with the metric, unit and place of `as`, of which it adds a copy if new. */
+static uint32_t find_series(struct diff_data *d, const struct diff_series *as)
+{
+	SCOPED(buf_release) struct buf key = BUF_INIT;
+	struct diff_series *more;
+	uint32_t found;
+
+	buf_printf(&key, "%s\n%s\n%d %s", as->metric, as->unit, as->place.kind, as->where);
+	if (names_get(&d->names, buf_str(&key), &found)) {
+		/* Whichever recording comes first. */
+		if (as->order < d->series[found].order)
+			d->series[found].order = as->order;
+		return found;
+	}
+	if (key.err || names_set(&d->names, buf_str(&key), (uint32_t)d->n))
+		memory_ends();
+	memory_room(&d->series, d->n, sizeof(*d->series));
+	more = &d->series[d->n];
+	*more = *as;
+	more->metric = memory_text(as->metric);
+	more->display = memory_text(as->display);
+	more->unit = memory_text(as->unit);
+	more->where = memory_text(as->where);
+	return (uint32_t)d->n++;
+}
+
+/* The value of the run, added if new; valid until another is added. */
+static struct diff_value *run_value(struct diff_series *s, uint32_t recording, uint32_t run)
+{
+	/* From the back: nearly always it is the last one. */
+	for (uint32_t i = s->n; i; i--)
+		if (s->value[i - 1].recording == recording && s->value[i - 1].run == run)
+			return &s->value[i - 1];
+	memory_room(&s->value, s->n, sizeof(*s->value));
+	s->value[s->n] = (struct diff_value){ recording, run, .v = NAN, .error = NAN };
+	return &s->value[s->n++];
+}
+
+static int compare_series(const void *a, const void *b)
+{
+	const struct diff_series *x = a, *y = b;
+	int c = (int)x->place.kind - (int)y->place.kind;
+
+	c = c ? c : strcmp(x->metric, y->metric);
+	c = c ? c : strcmp(x->unit, y->unit);
+	return c ? c : strcmp(x->where, y->where);
+}
+
+void diff_data_release(struct diff_data *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		free(d->series[i].metric);
+		free(d->series[i].display);
+		free(d->series[i].unit);
+		free(d->series[i].where);
+		free(d->series[i].value);
+	}
+	free(d->series);
+	names_release(&d->names);
+	*d = (struct diff_data){ 0 };
+}
+
+/* The kernel's numbers for a recorded command, as metrics. */
+static void add_command(struct diff_data *d, const struct diff_recordings *all, const struct diff_options *o)
+{
+	static const struct {
+		const char *name, *display, *unit;
+	} row[DIFF_NUMBERS] = {
+		[DIFF_ELAPSED] = { "command.elapsed", "Elapsed", "s" },
+		[DIFF_CPU] = { "command.cpu", "CPU", "s" },
+		[DIFF_USER] = { "command.user", "User", "s" },
+		[DIFF_SYSTEM] = { "command.system", "System", "s" },
+		[DIFF_MAX_RSS] = { "command.max_rss", "MaxRSS", "By" },
+	};
+
+	for (int m = 0; m < DIFF_NUMBERS; m++) {
+		struct name name = { row[m].name, row[m].display, row[m].name + strlen("command."), "command", NULL };
+		struct diff_series as = {
+			.metric = (char *)row[m].name,
+			.display = (char *)row[m].display,
+			.unit = (char *)row[m].unit,
+			.where = (char *)"",
+			.place = { .kind = PM_SYSTEM },
+			.better = METRIC_LOWER,
+			.gate = gate_of(o, &name),
+		};
+
+		if (!chosen(o, &name, true))
+			continue;
+		for (size_t i = 0; i < all->n; i++)
+			for (uint32_t k = 0; k < all->recording[i].n_runs; k++) {
+				const struct diff_run *run = &all->recording[i].run[k];
+				uint32_t s = run->exited ? find_series(d, &as) : 0;
+
+				if (run->exited)
+					run_value(&d->series[s], (uint32_t)i, run->run)->v = run->command[m];
+			}
+	}
+}
 
 /* ---- laying out ---- */
 
-static void level_release(struct level *l)
-{
-	free(l->series);
-	free(l->amount);
-	*l = (struct level){ 0 };
-}
+struct level {
+	enum pm_kind kind;
+	uint32_t *series; /* owned; by cell; UINT32_MAX: none */
+};
 
-static void forget(struct pass *p)
+/* One pass over one recording. */
+struct pass {
+	struct sink sink;
+	struct diff_data *data;
+	struct diff_options *o;
+	struct diff_recording *r;
+	uint32_t recording; /* its place */
+	bool within;        /* variation within runs is wanted */
+	bool rate;          /* amounts are compared per second */
+	bool each;          /* this pass takes the variation, not the total */
+	const struct places *places;
+	const struct binding *binding;
+	bool *shown, *varying; /* owned; by metric */
+	bool *amount;          /* owned; by metric: it grows with the length of the interval */
+	bool varies;           /* some metric must be averaged over intervals */
+	struct level level[PM_KINDS];
+	uint32_t n_levels;
+	struct stream *stream; /* owned; by series, if `each`: of the current run, also when cells become others */
+	size_t n_streams;
+	uint32_t part, run; /* of the last interval; run 0: none yet */
+};
+
+static void forget_layout(struct pass *p)
 {
-	for (uint32_t i = 0; i < p->n_levels; i++)
-		level_release(&p->level[i]);
-	p->n_levels = 0;
+	while (p->n_levels)
+		free(p->level[--p->n_levels].series);
 	free(p->shown);
 	free(p->varying);
 	free(p->amount);
 	p->shown = p->varying = p->amount = NULL;
 }
 
-static void forget_gathered(struct pass *p)
+static void forget_streams(struct pass *p)
 {
-	for (size_t i = 0; i < p->n_gathered; i++)
-		diff_stream_release(&p->gathered[i].stream);
-	free(p->gathered);
-	p->gathered = NULL;
-	p->n_gathered = 0;
+	while (p->n_streams)
+		free(p->stream[--p->n_streams].block);
+	free(p->stream);
+	p->stream = NULL;
 }
 
-static int gather(struct pass *p, uint32_t series, enum pm_kind kind, bool total)
+static void begin_stream(struct pass *p, uint32_t series, enum pm_kind kind, bool total)
 {
-	while (p->n_gathered <= series) {
-		if (array_room(&p->gathered, p->n_gathered, sizeof(*p->gathered)))
-			return -ENOMEM;
-		p->gathered[p->n_gathered++] = (struct gathered){ 0 };
+	for (; p->n_streams <= series; p->n_streams++) {
+		memory_room(&p->stream, p->n_streams, sizeof(*p->stream));
+		p->stream[p->n_streams] = (struct stream){ .per = 1 };
 	}
-	if (!p->gathered[series].stream.cap)
-		diff_stream_init(&p->gathered[series].stream, kind == PM_SYSTEM ? 1024 : 64);
-	p->gathered[series].total = total;
-	return 0;
+	if (!p->stream[series].cap)
+		p->stream[series].cap = kind == PM_SYSTEM ? 1024 : 64;
+	p->stream[series].total = total;
 }
 
 /* "package 1 core 3"; a device, task or cgroup by its name. */
 static void put_where(struct buf *out, const struct places *places, const struct place *p)
 {
-	const struct {
-		const char *name;
-		uint32_t number;
-	} part[] = {
-		{ "package", p->kind == PM_NODE ? PM_NONE : p->package },
-		/* Where there are several dies, cores are numbered in each. */
-		{ "die", p->kind == PM_DIE || (p->kind == PM_CORE && p->die) ? p->die : PM_NONE },
-		{ "cluster", p->kind == PM_CLUSTER ? p->cluster : PM_NONE },
-		{ "cache", p->kind == PM_CACHE ? p->cache : PM_NONE },
-		{ "node", p->kind == PM_NODE ? p->node : PM_NONE },
-		{ "core", p->kind == PM_CORE ? p->core : PM_NONE },
-	};
-	const char *name = places_name(places, p);
+	uint32_t number = place_number(p);
 
 	if (p->kind == PM_SYSTEM)
 		return;
-	if (*name) {
+	if (*places_name(places, p)) {
 		places_put_name(places, p, out);
 		return;
 	}
-	/* The kernel's number of a CPU is enough. */
-	if (p->kind == PM_CPU) {
-		buf_printf(out, "cpu %u", p->cpu);
-		return;
-	}
-	for (size_t i = 0; i < sizeof(part) / sizeof(*part); i++)
-		if (part[i].number != PM_NONE)
-			buf_printf(out, "%s%s %u", out->len ? " " : "", part[i].name, part[i].number);
+	/* A CPU or a node has a number of its own. Where there are several dies, cores are numbered in each. */
+	if (p->kind != PM_CPU && p->kind != PM_NODE && p->kind != PM_PACKAGE && p->package != PM_NONE)
+		buf_printf(out, "package %u", p->package);
+	if (p->kind == PM_CORE && p->die && p->die != PM_NONE)
+		buf_printf(out, " die %u", p->die);
+	if (number != PM_NONE)
+		buf_printf(out, "%s%s %u", out->len ? " " : "", pm_kind_name(p->kind), number);
 }
 
-static int name_cells(struct pass *p, struct level *l, const struct sheet *sheet)
+/* The series of a metric at a place. */
+static uint32_t series_at(struct pass *p, const struct bound_metric *m, const struct place *place, char *where)
 {
-	SCOPED(buf_release) struct buf unit = BUF_INIT, where = BUF_INIT;
-	int err = 0;
+	struct name name = name_of(p->binding, m);
+	SCOPED(buf_release) struct buf unit = BUF_INIT;
+	struct diff_series as = {
+		.metric = (char *)m->name,
+		.display = (char *)m->display,
+		.where = where,
+		.place = *place,
+		.margin = m->about->margin,
+		.order = (uint32_t)(m - p->binding->metric),
+		.better = better_of(m, p->r->command && !p->rate),
+		.gate = gate_of(p->o, &name),
+	};
+
+	buf_printf(&unit, "%s%s", m->about->unit, p->amount[as.order] && p->rate ? "/s" : "");
+	memory_whole(&unit);
+	as.unit = (char *)buf_str(&unit);
+	return find_series(p->data, &as);
+}
+
+static void name_cells(struct pass *p, struct level *l, const struct sheet *sheet)
+{
+	SCOPED(buf_release) struct buf where = BUF_INIT;
+	size_t n = 0;
 
 	for (uint32_t r = 0; r < sheet->n_rows; r++)
-		l->n_cells += sheet->row[r].n_cells;
-	l->series = calloc(l->n_cells + 1, sizeof(*l->series));
-	l->amount = calloc(l->n_cells + 1, sizeof(*l->amount));
-	if (!l->series || !l->amount)
-		return -ENOMEM;
-	pthread_mutex_lock(&p->c->lock);
-	for (uint32_t r = 0, n = 0; r < sheet->n_rows && !err; r++) {
+		n += sheet->row[r].n_cells;
+	l->series = memory_new(n, sizeof(*l->series));
+	n = 0;
+	for (uint32_t r = 0; r < sheet->n_rows; r++) {
 		const struct sheet_row *row = &sheet->row[r];
 
 		buf_clear(&where);
 		put_where(&where, p->places, &row->place);
-		for (uint32_t k = 0; k < row->n_cells && !err; k++, n++) {
+		memory_whole(&where);
+		for (uint32_t k = 0; k < row->n_cells; k++, n++) {
 			const struct bound_metric *m = sheet->column[row->cell[k].column].metric;
-			struct diff_series as = {
-				.metric = (char *)m->name,
-				.display = (char *)m->display,
-				.where = (char *)buf_str(&where),
-				.place = row->place,
-				.margin = m->about->margin,
-				.order = (uint32_t)(m - p->binding->metric),
-				.better = m->better,
-			};
-			struct diff_name name = diff_name_of(p->binding, m);
-			int64_t found;
+			size_t at = (size_t)(m - p->binding->metric);
 
 			l->series[n] = UINT32_MAX;
 			if (row->place.kind != l->kind)
 				continue;
-			l->amount[n] = p->amount[m - p->binding->metric];
-			buf_clear(&unit);
-			buf_printf(&unit, "%s%s", m->about->unit, l->amount[n] && p->c->rate ? "/s" : "");
-			as.unit = (char *)buf_str(&unit);
-			as.better = diff_better(p->c->o, p->binding, m, p->r->command && !p->c->rate);
-			as.gate = diff_gate_of(p->c->o, &name);
-			found = diff_series_find(p->c->data, &as);
-			if (found < 0)
-				err = (int)found;
-			else
-				l->series[n] = (uint32_t)found;
-			if (!err && p->each)
-				err = gather(p, l->series[n], l->kind, p->shown[m - p->binding->metric]);
+			l->series[n] = series_at(p, m, &row->place, (char *)buf_str(&where));
+			if (p->each)
+				begin_stream(p, l->series[n], l->kind, p->shown[at]);
 		}
 	}
-	pthread_mutex_unlock(&p->c->lock);
-	return err;
 }
 
-static void wish(struct pass *p, struct sink_plan *plan, enum pm_kind kind)
+static void want_level(struct pass *p, struct sink_plan *plan, enum pm_kind kind)
 {
 	p->level[p->n_levels++] = (struct level){ .kind = kind };
 	plan->sheet[plan->n_sheets++] = (struct sink_wish){
@@ -200,7 +382,7 @@ static void wish(struct pass *p, struct sink_plan *plan, enum pm_kind kind)
 }
 
 /* A register field has no value over longer intervals except the mean. */
-static bool has_field(const struct pass *p, const struct bound_metric *m, const struct pm_model *model)
+static bool has_field(const struct pass *p, const struct bound_metric *m)
 {
 	for (uint32_t i = 0; i < m->n_inputs; i++) {
 		const struct bound_input *in = &p->binding->input[m->input[i]];
@@ -208,7 +390,7 @@ static bool has_field(const struct pass *p, const struct bound_metric *m, const 
 		if (in->more->op != INPUT_BITS && in->more->op != INPUT_BELOW)
 			continue;
 		for (uint32_t k = 0; k < in->n_counters; k++)
-			if (pm_model_counter(model, in->counter[k])->semantics != PM_CUMULATIVE)
+			if (pm_model_counter(p->places->model, in->counter[k])->semantics != PM_CUMULATIVE)
 				return true;
 	}
 	return false;
@@ -217,49 +399,41 @@ static bool has_field(const struct pass *p, const struct bound_metric *m, const 
 static int plan(struct sink *sink, struct sink_plan *plan)
 {
 	struct pass *p = (struct pass *)sink;
-	const enum pm_kind below[] = { PM_SYSTEM, PM_PACKAGE, PM_CORE };
 	const struct binding *b = plan->binding;
+	struct diff_options *o = p->o;
 
-	forget(p);
+	forget_layout(p);
 	p->places = plan->places;
-	p->binding = plan->binding;
-	p->shown = calloc(b->n_metrics + 1, sizeof(*p->shown));
-	p->varying = calloc(b->n_metrics + 1, sizeof(*p->varying));
-	p->amount = calloc(b->n_metrics + 1, sizeof(*p->amount));
-	if (!p->shown || !p->varying || !p->amount)
-		return error_sys(&sink->error, ENOMEM, "metrics");
-	pthread_mutex_lock(&p->c->lock);
+	p->binding = b;
+	p->shown = memory_new(b->n_metrics, sizeof(*p->shown));
+	p->varying = memory_new(b->n_metrics, sizeof(*p->varying));
+	p->amount = memory_new(b->n_metrics, sizeof(*p->amount));
 	for (size_t i = 0; i < b->n_metrics; i++) {
 		const struct bound_metric *m = &b->metric[i];
-		struct diff_name name = diff_name_of(b, m);
+		struct name name = name_of(b, m);
 		bool field;
 
-		diff_words_known(p->c->o, &name);
-		p->shown[i] = diff_chooses(p->c->o, &name, m->default_on || m->added);
-		field = p->shown[i] && has_field(p, m, plan->places->model);
-		p->varying[i] = field || (p->shown[i] && p->c->within);
+		p->shown[i] = chosen(o, &name, m->default_on || m->added);
+		field = p->shown[i] && has_field(p, m);
+		p->varying[i] = field || (p->shown[i] && p->within);
 		p->shown[i] &= !field;
 		p->varies |= p->varying[i];
 		p->amount[i] = metric_is_amount(b, m, plan->places->model);
 	}
-	pthread_mutex_unlock(&p->c->lock);
-	for (size_t i = 0; i < sizeof(below) / sizeof(*below); i++)
-		if (!i || !p->c->o->per)
-			wish(p, plan, below[i]);
+	want_level(p, plan, PM_SYSTEM);
 	for (int k = PM_PACKAGE; k < PM_KINDS; k++)
-		if (p->c->o->per >> k & 1)
-			wish(p, plan, (enum pm_kind)k);
+		if (o->per ? o->per >> k & 1 : k == PM_PACKAGE || k == PM_CORE)
+			want_level(p, plan, (enum pm_kind)k);
 	return 0;
 }
 
 static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 {
 	struct pass *p = (struct pass *)sink;
-	int err = 0;
 
-	for (size_t i = 0; i < n && !err; i++)
-		err = name_cells(p, &p->level[i], &sheet[i]);
-	return err ? error_sys(&sink->error, -err, "laying out the comparison") : 0;
+	for (size_t i = 0; i < n; i++)
+		name_cells(p, &p->level[i], &sheet[i]);
+	return 0;
 }
 
 /* ---- numbers ---- */
@@ -270,176 +444,93 @@ static uint32_t run_of(const struct pass *p, uint32_t run)
 }
 
 /* Adds what the streams have gathered to the values of their run. */
-static int end_streams(struct pass *p)
+static void end_streams(struct pass *p)
 {
-	int err = 0;
-
-	pthread_mutex_lock(&p->c->lock);
-	for (size_t i = 0; i < p->n_gathered && p->run; i++) {
-		struct gathered *g = &p->gathered[i];
-		struct diff_series *series = &p->c->data->series[i];
+	for (size_t i = 0; i < p->n_streams && p->run; i++) {
+		struct stream *s = &p->stream[i];
+		struct diff_series *series = &p->data->series[i];
 		struct diff_value *v;
-		struct diff_within w;
 
-		if (!g->stream.values)
+		if (!s->n)
 			continue;
-		v = diff_series_value(series, p->recording, p->run);
-		/* The total is missing, so there is nothing to compare. */
-		if (v && isnan(v->v) && g->total) {
+		v = run_value(series, p->recording, p->run);
+		/* A register field has no total: its mean is the value. Where the total is missing, there is nothing
+		 * to compare. */
+		if (isnan(v->v) && s->total)
 			series->n--;
-			diff_stream_clear(&g->stream);
-			continue;
-		}
-		if (!v || diff_stream_end(&g->stream, &w)) {
-			err = -ENOMEM;
-			break;
-		}
-		/* A register field has no total: its mean is the value. */
-		if (isnan(v->v)) {
-			v->v = w.mean;
-			p->r->values++;
-		}
-		v->error = w.mean < 0 || w.mean > 0 ? w.error * fabs(v->v / w.mean) : w.error;
-		v->samples = w.samples;
-		v->time = w.time;
-		diff_stream_clear(&g->stream);
+		else
+			stream_end(s, v);
+		*s = (struct stream){ .block = s->block, .cap = s->cap, .per = 1, .total = s->total };
 	}
-	pthread_mutex_unlock(&p->c->lock);
-	return err;
 }
 
-/* The number to compare: per second, if the runs may have any length. */
-static double comparable(const struct pass *p, const struct level *l, uint32_t cell, double v, double seconds)
+/* Takes the numbers of interval k: for the streams, or as the run's. */
+static void take_interval(struct pass *p, struct level *l, const struct sheet *sheet, const struct interval *interval,
+			  size_t k)
 {
-	return l->amount[cell] && p->c->rate ? v / seconds : v;
-}
-
-static int take_each(const struct pass *p, struct level *l, const struct sheet *sheet,
-		     const struct interval *interval, size_t k)
-{
-	double weight = (double)interval[k].duration_ns / 1e9;
-	int err = 0;
+	double seconds = (double)interval[k].duration_ns / 1e9;
 
 	for (uint32_t r = 0, n = 0; r < sheet->n_rows; r++)
-		for (uint32_t c = 0; c < sheet->row[r].n_cells && !err; c++, n++) {
-			const struct value *v = &sheet->row[r].cell[c].value[k];
-
-			if (l->series[n] != UINT32_MAX && !v->reason && isfinite(v->v) && weight > 0)
-				err = diff_stream_add(&p->gathered[l->series[n]].stream,
-						      comparable(p, l, n, v->v, weight), weight);
-		}
-	return err;
-}
-
-static int take_total(struct pass *p, struct level *l, const struct sheet *sheet, const struct interval *interval,
-		      size_t k)
-{
-	uint32_t run = run_of(p, interval[k].run);
-	int err = 0;
-
-	pthread_mutex_lock(&p->c->lock);
-	for (uint32_t r = 0, n = 0; r < sheet->n_rows; r++)
-		for (uint32_t c = 0; c < sheet->row[r].n_cells && !err; c++, n++) {
-			const struct value *v = &sheet->row[r].cell[c].value[k];
-			struct diff_value *out;
+		for (uint32_t c = 0; c < sheet->row[r].n_cells; c++, n++) {
+			const struct sheet_cell *cell = &sheet->row[r].cell[c];
+			const struct value *v = &cell->value[k];
+			/* Per second, if the runs may have any length. */
+			bool amount = p->amount[sheet->column[cell->column].metric - p->binding->metric];
+			double number = amount && p->rate ? v->v / seconds : v->v;
 
 			if (l->series[n] == UINT32_MAX || v->reason || !isfinite(v->v))
 				continue;
-			/* Less was counted because less was seen. */
-			if (l->amount[n] && interval[k].partial && !p->c->rate)
+			if (p->each) {
+				stream_add(&p->stream[l->series[n]], number, seconds);
 				continue;
-			out = diff_series_value(&p->c->data->series[l->series[n]], p->recording, run);
-			if (out)
-				out->v = comparable(p, l, n, v->v, (double)interval[k].duration_ns / 1e9);
-			else
-				err = -ENOMEM;
-			p->r->values++;
-			p->r->doubtful += sheet_quality(&sheet->row[r].cell[c], k) == STATUS_DOUBTFUL;
+			}
+			/* Less was counted because less was seen. */
+			if (amount && interval[k].partial && !p->rate)
+				continue;
+			run_value(&p->data->series[l->series[n]], p->recording, p->run)->v = number;
+			p->r->doubtful += sheet_quality(cell, k) == STATUS_DOUBTFUL;
 		}
-	pthread_mutex_unlock(&p->c->lock);
-	return err;
 }
 
 static int intervals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
 {
 	struct pass *p = (struct pass *)sink;
-	int err = 0;
 
-	for (size_t k = 0; k < n && !err; k++) {
+	for (size_t k = 0; k < n; k++) {
 		uint32_t run = run_of(p, interval[k].run);
 
 		if (!interval[k].duration_ns)
 			continue;
 		if (p->each && run != p->run)
-			err = end_streams(p);
+			end_streams(p);
 		p->run = run;
-		for (uint32_t i = 0; i < p->n_levels && !err; i++)
-			err = p->each ? take_each(p, &p->level[i], &sheet[i], interval, k) :
-					take_total(p, &p->level[i], &sheet[i], interval, k);
+		for (uint32_t i = 0; i < p->n_levels; i++)
+			take_interval(p, &p->level[i], &sheet[i], interval, k);
 	}
-	return err ? error_sys(&sink->error, -err, "values") : 0;
+	return 0;
 }
 
 static int end(struct sink *sink)
 {
 	struct pass *p = (struct pass *)sink;
-	int err = p->each ? end_streams(p) : 0;
 
+	if (p->each)
+		end_streams(p);
 	p->part++;
 	p->run = 0;
-	return err ? error_sys(&sink->error, -err, "values") : 0;
+	return 0;
 }
 
 /* ---- recordings ---- */
 
 static const struct sink_ops ops = { .plan = plan, .shape = shape, .intervals = intervals, .end = end };
 
-/* Which part of a run counts. False: nothing of it; *from and *to 0: all. */
-static bool window_of(const struct diff_options *o, struct diff_recording *r, const struct diff_run *run,
-		      uint64_t *from, uint64_t *to)
-{
-	*from = *to = 0;
-	if (o->from_marker && !(*from = run->from_marker_ns)) {
-		buf_printf(&r->notes, "run %u has no marker '%s': left out\n", run->run & 0xffff, o->from_marker);
-		return false;
-	}
-	if (o->to_marker && !(*to = run->to_marker_ns)) {
-		buf_printf(&r->notes, "run %u has no marker '%s'%s: left out\n", run->run & 0xffff, o->to_marker,
-			   o->from_marker ? " behind the first" : "");
-		return false;
-	}
-	if (o->align_command && !(run->start_ns && run->exit_ns)) {
-		buf_printf(&r->notes, "run %u has no start and exit of a command: left out\n", run->run & 0xffff);
-		return false;
-	}
-	if (o->align_command && run->start_ns > *from)
-		*from = run->start_ns;
-	if (o->align_command && (!*to || run->exit_ns < *to))
-		*to = run->exit_ns;
-	if (!run->to_ns) {
-		buf_printf(&r->notes, "run %u has no snapshot: left out\n", run->run & 0xffff);
-		return false;
-	}
-	if (o->skip_ns)
-		*from = (*from > run->from_ns ? *from : run->from_ns) + o->skip_ns;
-	if (!*from && !*to)
-		return true;
-	if (!*from)
-		*from = run->from_ns;
-	if (!*to || *to > run->to_ns)
-		*to = run->to_ns;
-	if (*from >= *to) {
-		buf_printf(&r->notes, "nothing of run %u remains: left out\n", run->run & 0xffff);
-		return false;
-	}
-	return true;
-}
-
-static int read_part(struct pass *p, uint64_t from, uint64_t to, struct error *e)
+/* Reads the recording: the totals of its runs, or what varies within them. */
+static int read_recording(struct pass *p, struct error *e)
 {
 	struct pipeline_config config = {
 		.mode = p->each ? PIPELINE_EACH : PIPELINE_TOTAL,
-		.bind = { .rate = p->c->rate, .files = p->c->o->vendor },
+		.bind = { .rate = p->rate, .files = p->o->vendor },
 	};
 	SCOPED(pipeline_result_release) struct pipeline_result result = { 0 };
 	SCOPED(pm_reader_scoped) struct pm_reader *reader = NULL;
@@ -447,103 +538,50 @@ static int read_part(struct pass *p, uint64_t from, uint64_t to, struct error *e
 
 	if (err)
 		return err;
-	/* Times of the recording itself, from its first snapshot. */
-	if (from || to) {
-		config.since = (struct moment){ MOMENT_FROM_START, from - p->r->first_ns };
-		config.until = (struct moment){ MOMENT_FROM_START, to - p->r->first_ns };
-	}
 	p->part = p->run = 0;
 	err = pipeline_run(&config, reader, &p->sink, &result, e);
 	if (err && strncmp(e->text, p->r->path, strlen(p->r->path)))
 		error_prefix(e, "%s", p->r->path);
-	pthread_mutex_lock(&p->c->lock);
 	p->r->damaged |= result.damaged;
 	if (!err && !p->each && result.damaged)
 		buf_add(&p->r->notes, result.notes.data, result.notes.len);
-	pthread_mutex_unlock(&p->c->lock);
-	forget(p);
-	forget_gathered(p);
+	forget_layout(p);
+	forget_streams(p);
 	return err;
 }
 
-static int read_recording(struct collection *c, size_t at, struct error *e)
+int diff_collect(struct diff_data *d, struct diff_recordings *r, struct diff_options *o, struct error *e)
 {
-	struct diff_recording *r = &c->recordings->recording[at];
-	const struct diff_options *o = c->o;
-	struct pass p = { .sink.ops = &ops, .c = c, .r = r, .recording = (uint32_t)at };
-	bool windows = o->from_marker || o->to_marker || o->align_command || o->skip_ns;
+	uint32_t runs[DIFF_SIDES] = { 0 };
+	bool rate = o->rate;
 	int err = 0;
 
-	if (windows && r->parts > 1)
-		return error_set(e, EINVAL, "%s holds %u recordings, so a part of it cannot be selected", r->path,
-				 r->parts);
-	for (uint32_t i = 0; i < (windows ? r->n_runs : 1) && !err; i++) {
-		uint64_t from = 0, to = 0;
+	/* Counts over different periods cannot be compared: only a command is a fixed amount of work. */
+	for (size_t i = 0; i < r->n; i++) {
+		rate |= !r->recording[i].command;
+		runs[r->recording[i].side] += r->recording[i].n_runs;
+	}
+	for (size_t i = 0; i < r->n && !err; i++) {
+		struct pass p = {
+			.sink.ops = &ops,
+			.data = d,
+			.o = o,
+			.r = &r->recording[i],
+			.recording = (uint32_t)i,
+			.within = runs[DIFF_BASE] < VERDICT_RUNS || runs[DIFF_NEW] < VERDICT_RUNS,
+			.rate = rate,
+		};
 
-		if (windows && !window_of(o, r, &r->run[i], &from, &to))
-			continue;
 		for (int each = 0; each < 1 + p.varies && !err; each++) {
 			p.each = each;
-			err = read_part(&p, from, to, e);
+			err = read_recording(&p, e);
 		}
 	}
-	return err;
-}
-
-static void *work(void *ctx)
-{
-	struct collection *c = ctx;
-
-	for (;;) {
-		struct error e = { 0 };
-		size_t at;
-		int err;
-
-		pthread_mutex_lock(&c->lock);
-		at = c->err ? c->recordings->n : c->next;
-		c->next += at < c->recordings->n;
-		pthread_mutex_unlock(&c->lock);
-		if (at >= c->recordings->n)
-			return NULL;
-		err = read_recording(c, at, &e);
-		if (!err)
-			continue;
-		pthread_mutex_lock(&c->lock);
-		if (!c->err) {
-			c->err = err;
-			*c->e = e;
-		}
-		pthread_mutex_unlock(&c->lock);
-	}
-}
-
-int diff_collect(struct diff_data *d, struct diff_recordings *r, struct diff_options *o, bool within, struct error *e)
-{
-	struct collection c = {
-		.data = d,
-		.recordings = r,
-		.o = o,
-		.within = within,
-		.e = e,
-		.rate = o->rate,
-		.lock = PTHREAD_MUTEX_INITIALIZER,
-	};
-	long cpus = o->jobs ? (long)o->jobs : sysconf(_SC_NPROCESSORS_ONLN);
-	pthread_t thread[16];
-	size_t n = 0, max = cpus > 16 ? 16 : cpus < 1 ? 1 : (size_t)cpus;
-	int err;
-
-	/* Counts over different periods cannot be compared: only a command is a fixed amount of work. */
-	for (size_t i = 0; i < r->n; i++)
-		c.rate |= !r->recording[i].command;
-	while (n + 1 < max && n + 1 < r->n && !pthread_create(&thread[n], NULL, work, &c))
-		n++;
-	work(&c);
-	while (n)
-		pthread_join(thread[--n], NULL);
-	if (c.err)
-		return c.err;
-	err = diff_add_command(d, r, o);
-	diff_data_sort(d);
-	return err ? error_sys(e, -err, "values") : 0;
+	if (err)
+		return err;
+	add_command(d, r, o);
+	names_release(&d->names);
+	if (d->n)
+		qsort(d->series, d->n, sizeof(*d->series), compare_series);
+	return 0;
 }

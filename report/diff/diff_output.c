@@ -1,42 +1,288 @@
-#include "report/diff/diff_output.h"
+/* The result of a comparison. For programs one list of facts per metric, as CSV or JSON; for people one layout, as a
+ * table or as markdown. */
+#include "report/diff/diff.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "common/number.h"
 #include "common/table.h"
 #include "report/exit.h"
 #include "report/export/exporter.h"
+#include "report/input/memory.h"
+
+/* ---- for programs ---- */
+
+struct fact {
+	const char *name;
+	enum { FACT_TEXT, FACT_REAL, FACT_COUNT, FACT_FLAG } kind;
+	const char *text; /* NULL: none */
+	double number;    /* NaN: none */
+	bool json_only;
+};
+#define FACTS 32
+
+static size_t list_facts(const struct diff_result *r, struct fact out[static FACTS])
+{
+	const struct verdict *v = &r->v;
+	const struct fact all[] = {
+		{ "metric", FACT_TEXT, r->series->metric },
+		{ "scope", FACT_TEXT, pm_kind_name(r->series->place.kind) },
+		{ "place", FACT_TEXT, r->series->where },
+		{ "unit", FACT_TEXT, r->series->unit },
+		{ "better", FACT_TEXT,
+		  r->rules.better == METRIC_LOWER  ? "lower" :
+		  r->rules.better == METRIC_HIGHER ? "higher" :
+						     NULL },
+		{ "gated", FACT_FLAG, NULL, r->gated },
+		{ "explained_by_run_sd", FACT_REAL, NULL, v->spread, .json_only = true },
+		{ "verdict", FACT_TEXT, verdict_name(v->kind) },
+		{ "base", FACT_REAL, NULL, v->base },
+		{ "new", FACT_REAL, NULL, v->fresh },
+		{ "ratio", FACT_REAL, NULL, v->ratio },
+		{ "low", FACT_REAL, NULL, v->low },
+		{ "high", FACT_REAL, NULL, v->high },
+		{ "p", FACT_REAL, NULL, v->p },
+		{ "q", FACT_REAL, NULL, v->q },
+		{ "p_permutation", FACT_REAL, NULL, v->ranks },
+		{ "n_base", FACT_COUNT, NULL, (double)v->n_base },
+		{ "n_new", FACT_COUNT, NULL, (double)v->n_fresh },
+		{ "margin", FACT_REAL, NULL, r->rules.margin },
+		{ "run_sd", FACT_REAL, NULL, v->within ? r->rules.run_sd : NAN },
+		{ "logarithmic", FACT_FLAG, NULL, v->logarithmic, .json_only = true },
+		{ "runs_needed", FACT_COUNT, NULL, v->needed ? (double)v->needed : NAN },
+		{ "why", FACT_TEXT, r->why },
+	};
+
+	memcpy(out, all, sizeof(all));
+	return sizeof(all) / sizeof(*all);
+}
+
+static void put_exact(struct buf *out, double v)
+{
+	char text[NUMBER_MAX];
+
+	if (isfinite(v))
+		buf_add(out, text, export_number(text, v));
+}
+
+static void print_csv(const struct diff_report *x, struct buf *out)
+{
+	struct diff_series nothing = { .metric = (char *)"" };
+	struct diff_result head = { .series = &nothing };
+	struct fact fact[FACTS];
+	size_t n = list_facts(&head, fact);
+
+	for (size_t k = 0; k < n; k++)
+		if (!fact[k].json_only)
+			buf_printf(out, "%s,", fact[k].name);
+	buf_addstr(out, "runs\n");
+	for (size_t i = 0; i < x->results->n; i++) {
+		const struct diff_result *r = &x->results->result[i];
+
+		list_facts(r, fact);
+		for (size_t k = 0; k < n; k++) {
+			if (fact[k].json_only)
+				continue;
+			if (fact[k].kind == FACT_FLAG)
+				buf_addstr(out, fact[k].number > 0 ? "yes" : "no");
+			else if (fact[k].kind != FACT_TEXT)
+				put_exact(out, fact[k].number);
+			else if (fact[k].text)
+				export_csv_field(out, fact[k].text);
+			buf_addch(out, ',');
+		}
+		for (size_t k = 0; k < r->n[DIFF_BASE] + r->n[DIFF_NEW]; k++) {
+			buf_addstr(out, !k ? "" : k == r->n[DIFF_BASE] ? " | " : " ");
+			put_exact(out, r->value[k]);
+		}
+		buf_addch(out, '\n');
+	}
+}
+
+static struct json *json_side(const struct diff_report *x, enum diff_side side)
+{
+	struct json *all = json_new_array();
+
+	for (size_t i = 0; i < x->recordings->n; i++) {
+		const struct diff_recording *r = &x->recordings->recording[i];
+		struct json *one;
+
+		if (r->side != side)
+			continue;
+		one = json_new_object();
+		json_put(one, "recording", json_new_text(r->path));
+		json_put(one, "runs", json_new_u64(r->n_runs));
+		json_put(one, "snapshots", json_new_u64(r->snapshots));
+		json_put(one, "lost_ticks", json_new_u64(r->lost_ticks));
+		json_put(one, "doubtful", json_new_u64(r->doubtful));
+		json_put(one, "damaged", json_new_bool(r->damaged));
+		json_put(one, "cut", json_new_bool(r->cut));
+		json_push(all, one);
+	}
+	return all;
+}
+
+static struct json *json_environment(const struct diff_environment *env)
+{
+	struct json *all = json_new_array();
+
+	for (size_t i = 0; i < env->n; i++) {
+		struct json *one = json_new_object();
+
+		json_put(one, "what", json_new_text(env->difference[i].name));
+		json_put(one, "base", json_new_text(env->difference[i].side[DIFF_BASE]));
+		json_put(one, "new", json_new_text(env->difference[i].side[DIFF_NEW]));
+		json_put(one, "meaningless", json_new_bool(env->difference[i].meaningless));
+		json_push(all, one);
+	}
+	return all;
+}
+
+static struct json *json_result(const struct diff_result *r)
+{
+	struct json *one = json_new_object(), *runs[DIFF_SIDES] = { json_new_array(), json_new_array() };
+	struct fact fact[FACTS];
+
+	for (size_t k = 0, n = list_facts(r, fact); k < n; k++) {
+		const struct fact *f = &fact[k];
+
+		json_put(one, f->name,
+			 f->kind == FACT_FLAG                       ? json_new_bool(f->number > 0) :
+			 f->kind == FACT_COUNT && !isnan(f->number) ? json_new_u64((uint64_t)f->number) :
+			 f->kind != FACT_TEXT                       ? json_new_f64(f->number) :
+			 f->text                                    ? json_new_text(f->text) :
+								      json_new_null());
+	}
+	for (size_t i = 0; i < r->n[DIFF_BASE] + r->n[DIFF_NEW]; i++)
+		json_push(runs[i >= r->n[DIFF_BASE]], json_new_f64(r->value[i]));
+	json_put(one, "base_runs", runs[DIFF_BASE]);
+	json_put(one, "new_runs", runs[DIFF_NEW]);
+	return one;
+}
+
+static void print_json(const struct diff_report *x, struct buf *out)
+{
+	static const char *const order[] = { [DIFF_BASE_FIRST] = "base first",
+					     [DIFF_NEW_FIRST] = "new first",
+					     [DIFF_MIXED] = "mixed",
+					     [DIFF_TURNS] = "in turn" };
+	const struct diff_recordings *r = x->recordings;
+	SCOPED(json_scoped) struct json *whole = json_new_object();
+	struct json *boots = json_new_object(), *all = json_new_array();
+
+	json_put(boots, "base", json_new_u64(r->boots[DIFF_BASE]));
+	json_put(boots, "new", json_new_u64(r->boots[DIFF_NEW]));
+	json_put(boots, "shared", json_new_u64(r->boots_shared));
+	json_put(whole, "base", json_side(x, DIFF_BASE));
+	json_put(whole, "new", json_side(x, DIFF_NEW));
+	json_put(whole, "order", order[r->order] ? json_new_text(order[r->order]) : json_new_null());
+	json_put(whole, "boots", boots);
+	json_put(whole, "differences", json_environment(&x->recordings->environment));
+	for (size_t i = 0; i < x->results->n; i++)
+		json_push(all, json_result(&x->results->result[i]));
+	json_put(whole, "failures", x->failures ? json_new_text(x->failures) : json_new_null());
+	json_put(whole, "results", all);
+	json_put(whole, "exit", json_new_u64((uint64_t)x->status));
+	json_print(whole, 2, out);
+	buf_addch(out, '\n');
+}
+
+/* ---- for people ---- */
+
+/* A table of a terminal, or of markdown. */
+struct grid {
+	struct table *table; /* NULL: markdown, into `out` */
+	struct buf *out;
+};
+
+struct column {
+	const char *head;
+	enum table_align align;
+	bool wrap;
+	const char *rule; /* its line below the heads of markdown */
+};
+
+static void grid_head(struct grid *g, const struct column *c, size_t n, const bool *hidden)
+{
+	for (size_t i = 0; i < n; i++) {
+		char upper[32] = "";
+
+		for (size_t k = 0; g->table && c[i].head[k] && k + 1 < sizeof(upper); k++)
+			upper[k] = (char)toupper((unsigned char)c[i].head[k]);
+		if (!g->table)
+			buf_printf(g->out, "%s%s%s |", i ? "" : "|", *c[i].head ? " " : "", c[i].head);
+		else if (!hidden || !hidden[i])
+			table_column(g->table, upper, c[i].align, c[i].wrap);
+	}
+	for (size_t i = 0; i < n && !g->table; i++)
+		buf_printf(g->out, "%s%s|", i ? "" : "\n|", c[i].rule);
+}
+
+static void grid_row(struct grid *g)
+{
+	if (g->table)
+		table_row(g->table);
+	else
+		buf_addstr(g->out, "\n|");
+}
+
+/* Adds the text as the next cell, and clears it. */
+static void grid_cell(struct grid *g, struct buf *text, const char *color, bool strong)
+{
+	if (g->table) {
+		if (!text->len)
+			buf_addch(text, '-');
+		table_cell_buf(g->table, text, color);
+		return;
+	}
+	buf_addstr(g->out, strong ? " **" : " ");
+	text_markdown(g->out, buf_str(text));
+	buf_addstr(g->out, strong ? "** |" : " |");
+	buf_carry(g->out, text);
+	buf_clear(text);
+}
+
+/* Writes what is not there yet, and a blank line. */
+static void grid_end(struct grid *g, const struct diff_report *x)
+{
+	size_t before = g->out->len;
+	int err = g->table ? table_print(g->table, x->width, true, x->colors, g->out) : 0;
+
+	if (g->out->len > before || !g->table)
+		buf_addstr(g->out, g->table ? "\n" : "\n\n");
+	if (err && !g->out->err)
+		g->out->err = err;
+	table_free(g->table);
+}
 
 /* "1.0532", or "-" for NaN. */
 static void put_number(struct buf *out, double v, const char *format)
 {
 	char text[64];
 
-	if (isnan(v)) {
-		buf_addch(out, '-');
-		return;
-	}
 	snprintf(text, sizeof(text), format, v);
-	buf_addstr(out, text);
+	buf_addstr(out, isnan(v) ? "-" : text);
 }
 
 /* One character per run, by height, the sides separate. */
-static void diff_put_runs(struct buf *out, const struct diff_result *x, bool utf8)
+static void put_runs(struct buf *out, const struct diff_result *r, bool utf8)
 {
 	static const char *const bar[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
-	size_t n = x->n[DIFF_BASE] + x->n[DIFF_NEW];
+	size_t n = r->n[DIFF_BASE] + r->n[DIFF_NEW];
 	double low = INFINITY, high = -INFINITY;
 
 	for (size_t i = 0; i < n; i++) {
-		low = fmin(low, x->value[i]);
-		high = fmax(high, x->value[i]);
+		low = fmin(low, r->value[i]);
+		high = fmax(high, r->value[i]);
 	}
 	for (size_t i = 0; i < n && n <= 64; i++) {
-		unsigned step = high > low ? (unsigned)((x->value[i] - low) / (high - low) * 7.999) : 3;
+		unsigned step = high > low ? (unsigned)((r->value[i] - low) / (high - low) * 7.999) : 3;
 
-		if (i == x->n[DIFF_BASE])
+		if (i == r->n[DIFF_BASE])
 			buf_addch(out, ' ');
 		if (utf8)
 			buf_addstr(out, bar[step]);
@@ -45,36 +291,30 @@ static void diff_put_runs(struct buf *out, const struct diff_result *x, bool utf
 	}
 }
 
-/* Numbers of both sides: "5 and 5 runs of 10 recordings". */
-static void diff_put_sides(struct buf *out, const struct diff_report *x)
+/* Numbers of both sides, and what else may differ between them, a sentence each. */
+static void put_sides(struct buf *out, const struct diff_report *x, bool markdown)
 {
-	size_t runs[DIFF_SIDES] = { 0 }, files[DIFF_SIDES] = { 0 };
-
-	for (size_t i = 0; i < x->recordings->n; i++) {
-		const struct diff_recording *r = &x->recordings->recording[i];
-
-		runs[r->side] += r->n_runs;
-		files[r->side]++;
-	}
-	buf_printf(out, "base: %zu run%s of %zu recording%s; new: %zu run%s of %zu recording%s", runs[DIFF_BASE],
-		   plural(runs[DIFF_BASE]), files[DIFF_BASE], plural(files[DIFF_BASE]), runs[DIFF_NEW],
-		   plural(runs[DIFF_NEW]), files[DIFF_NEW], plural(files[DIFF_NEW]));
-}
-
-/* What else may differ between the sides, a sentence each. */
-static void put_order(struct buf *out, const struct diff_report *x, const char *before)
-{
+	const char *between = markdown ? " " : "\n";
 	const struct diff_recordings *r = x->recordings;
+	size_t runs[DIFF_SIDES] = { 0 }, files[DIFF_SIDES] = { 0 };
 	bool all_shared = r->boots_shared == r->boots[DIFF_BASE] && r->boots_shared == r->boots[DIFF_NEW];
 
+	for (size_t i = 0; i < r->n; i++) {
+		runs[r->recording[i].side] += r->recording[i].n_runs;
+		files[r->recording[i].side]++;
+	}
+	buf_printf(out, "base: %zu run%s of %zu recording%s; new: %zu run%s of %zu recording%s%s", runs[DIFF_BASE],
+		   plural(runs[DIFF_BASE]), files[DIFF_BASE], plural(files[DIFF_BASE]), runs[DIFF_NEW],
+		   plural(runs[DIFF_NEW]), files[DIFF_NEW], plural(files[DIFF_NEW]), markdown ? "." : "");
 	if (r->boots[DIFF_BASE] + r->boots[DIFF_NEW] - r->boots_shared > 1 && !x->o->pairs)
-		buf_printf(out, "%sBoots: %u of the base, %u of the new side; %s.", before, r->boots[DIFF_BASE],
+		buf_printf(out, "%sBoots: %u of the base, %u of the new side; %s.", between, r->boots[DIFF_BASE],
 			   r->boots[DIFF_NEW],
 			   all_shared ? "their effects on both sides are removed" :
 					"each counts as one run, because boots differ");
 	if (r->order == DIFF_BASE_FIRST || r->order == DIFF_NEW_FIRST)
-		buf_printf(out, "%sAll runs of the %s came first: a drift would look like a change.", before,
+		buf_printf(out, "%sAll runs of the %s came first: a drift would look like a change.", between,
 			   r->order == DIFF_BASE_FIRST ? "base" : "new side");
+	buf_addstr(out, "\n\n");
 }
 
 /* A text of a recording within a sentence. */
@@ -90,7 +330,7 @@ static void put_text(struct buf *out, const char *text, bool markdown)
 static void put_undecided(struct buf *out, const struct diff_results *all, bool markdown)
 {
 	const struct diff_result *most = NULL;
-	size_t needed = 0, n = 0;
+	size_t n = 0;
 
 	for (size_t i = 0; i < all->n; i++) {
 		const struct diff_result *r = &all->result[i];
@@ -99,12 +339,11 @@ static void put_undecided(struct buf *out, const struct diff_results *all, bool 
 			continue;
 		buf_addstr(out, n++ ? ", " : ": undecided: ");
 		put_text(out, r->series->metric, markdown);
-		if (r->v.needed > needed)
+		if (r->v.needed > (most ? most->v.needed : 0))
 			most = r;
-		needed = r->v.needed > needed ? r->v.needed : needed;
 	}
 	if (most)
-		buf_printf(out, "; about %zu %s per side would decide", needed, diff_unit(most));
+		buf_printf(out, "; about %zu %s per side would decide", most->v.needed, diff_unit(most));
 }
 
 /* Whether nothing changed, as far as can be told: such results share one line. */
@@ -122,7 +361,8 @@ static void put_folded(struct buf *out, const struct diff_results *all, enum ver
 
 		if (!is_folded(r) || r->v.kind != kind)
 			continue;
-		buf_addstr(out, n++ ? ", " : kind == VERDICT_SAME ? "SAME: " : "INCONCLUSIVE: ");
+		buf_printf(out, "%s%s", n ? ", " : verdict_name(kind), n ? "" : ": ");
+		n++;
 		put_text(out, r->series->metric, markdown);
 		buf_addstr(out, r->series->where[0] ? " of " : "");
 		put_text(out, r->series->where, markdown);
@@ -132,18 +372,19 @@ static void put_folded(struct buf *out, const struct diff_results *all, enum ver
 }
 
 /* "2 REGRESSED, 30 SAME of the 32 with a better direction", and what that means for the exit code. */
-static void diff_put_summary(struct buf *out, const struct diff_report *x, bool markdown)
+static void put_summary(struct buf *out, const struct diff_report *x, bool markdown)
 {
 	static const enum verdict_kind order[] = { VERDICT_REGRESSED, VERDICT_CHANGED,      VERDICT_IMPROVED,
 						   VERDICT_SAME,      VERDICT_INCONCLUSIVE, VERDICT_ABSENT };
 	size_t n = 0;
 
-	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
-		n += x->results->count[order[i]];
-	for (size_t i = 0, some = 0; i < sizeof(order) / sizeof(*order); i++)
-		if (x->results->count[order[i]])
-			buf_printf(out, "%s%zu %s", some++ ? ", " : "", x->results->count[order[i]],
-				   verdict_name(order[i]));
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		size_t some = x->results->count[order[i]];
+
+		if (some)
+			buf_printf(out, "%s%zu %s", n ? ", " : "", some, verdict_name(order[i]));
+		n += some;
+	}
 	if (n && x->results->neutral)
 		buf_printf(out, " of the %zu with a better direction", n);
 	if (!n)
@@ -156,168 +397,42 @@ static void diff_put_summary(struct buf *out, const struct diff_report *x, bool 
 							 ": no regression");
 	if (x->status == EXIT_INCONCLUSIVE)
 		put_undecided(out, x->results, markdown);
+	buf_addstr(out, markdown ? ".\n" : "\n");
 }
 
-/* ---- csv ---- */
+enum { METRIC, PLACE, BASE, NEW, UNIT, RATIO, LIMITS, P, Q, N, VERDICT, RUNS, WHY, COLUMNS };
 
-static void put_csv_number(struct buf *out, double v)
+static void put_column(struct buf *out, int column, const struct diff_report *x, const struct diff_result *r,
+		       bool markdown)
 {
-	char text[NUMBER_MAX];
+	const struct verdict *v = &r->v;
+	const char *const text[COLUMNS] = {
+		[METRIC] = r->series->metric,
+		[PLACE] = r->series->where[0] ? r->series->where : "system",
+		[UNIT] = r->series->unit,
+		[VERDICT] = verdict_name(v->kind),
+		[WHY] = r->why,
+	};
+	const double number[COLUMNS] = {
+		[BASE] = v->base, [NEW] = v->fresh, [RATIO] = v->ratio, [P] = v->p, [Q] = v->q,
+	};
 
-	buf_addch(out, ',');
-	if (isfinite(v))
-		buf_add(out, text, export_number(text, v));
-}
-
-int diff_print_csv(const struct diff_report *x, struct buf *out)
-{
-	buf_addstr(out,
-		   "metric,scope,place,unit,better,gated,verdict,base,new,ratio,low,high,p,q,p_permutation,n_base,"
-		   "n_new,margin,run_sd,samples_base,samples_new,time_base,time_new,runs_needed,why,runs\n");
-	for (size_t i = 0; i < x->results->n; i++) {
-		const struct diff_result *r = &x->results->result[i];
-		const double number[] = { r->v.base, r->v.fresh, r->v.ratio, r->v.low,
-					  r->v.high, r->v.p,     r->v.q,     r->v.ranks };
-		const char *better = r->rules.better == METRIC_LOWER  ? "lower" :
-				     r->rules.better == METRIC_HIGHER ? "higher" :
-									"";
-
-		export_csv_field(out, r->series->metric);
-		buf_printf(out, ",%s,", pm_kind_name(r->series->place.kind));
-		export_csv_field(out, r->series->where);
-		buf_addch(out, ',');
-		export_csv_field(out, r->series->unit);
-		buf_printf(out, ",%s,%s,%s", better, r->gated ? "yes" : "no", verdict_name(r->v.kind));
-		for (size_t k = 0; k < sizeof(number) / sizeof(*number); k++)
-			put_csv_number(out, number[k]);
-		buf_printf(out, ",%zu,%zu", r->v.n_base, r->v.n_fresh);
-		put_csv_number(out, r->rules.margin);
-		put_csv_number(out, r->v.within ? r->rules.run_sd : NAN);
-		for (int s = 0; s < DIFF_SIDES; s++)
-			put_csv_number(out, r->samples[s]);
-		for (int s = 0; s < DIFF_SIDES; s++)
-			put_csv_number(out, r->time[s]);
-		put_csv_number(out, r->v.needed ? (double)r->v.needed : NAN);
-		buf_addch(out, ',');
-		export_csv_field(out, r->why);
-		buf_addch(out, ',');
-		for (size_t k = 0; k < r->n[DIFF_BASE] + r->n[DIFF_NEW]; k++) {
-			char text[NUMBER_MAX];
-
-			buf_addstr(out, !k ? "" : k == r->n[DIFF_BASE] ? " | " : " ");
-			buf_add(out, text, export_number(text, r->value[k]));
-		}
-		buf_addch(out, '\n');
+	if (text[column]) {
+		buf_addstr(out, text[column]);
+	} else if (column == LIMITS && (markdown || !isnan(v->low + v->high))) {
+		put_number(out, v->low, "%.4f");
+		buf_addstr(out, markdown ? " to " : "..");
+		put_number(out, v->high, "%.4f");
+	} else if (column == N) {
+		buf_printf(out, "%zu+%zu", v->n_base, v->n_fresh);
+	} else if (column == RUNS) {
+		put_runs(out, r, markdown || x->utf8);
+	} else if (column != LIMITS) {
+		put_number(out, number[column],
+			   column == RATIO            ? "%.4f" :
+			   column == P || column == Q ? "%.2g" :
+							"%.5g");
 	}
-	return out->err;
-}
-
-/* ---- markdown ---- */
-
-/* A cell of a table, " text |", preceded by "|" if it is the first. The text must not break the table. */
-static void put_markdown(struct buf *out, const char *text, bool first)
-{
-	buf_addstr(out, first ? "| " : " ");
-	text_markdown(out, text);
-	buf_addstr(out, " |");
-}
-
-int diff_print_markdown(const struct diff_report *x, struct buf *out)
-{
-	SCOPED(buf_release) struct buf text = BUF_INIT;
-
-	buf_addstr(out, "### pmrep diff");
-	buf_addstr(out, x->failures                    ? ": FAILED\n\n" :
-			x->status == EXIT_NEGATIVE     ? ": regressed\n\n" :
-			x->status == EXIT_INCONCLUSIVE ? ": inconclusive\n\n" :
-							 "\n\n");
-	if (x->failures)
-		buf_printf(out, "%s\n", x->failures);
-	diff_put_sides(out, x);
-	buf_addch(out, '.');
-	put_order(out, x, " ");
-	buf_addch(out, '\n');
-	if (x->environment->n)
-		buf_addstr(out, "\n| differs | base | new |\n|---|---|---|\n");
-	for (size_t i = 0; i < x->environment->n; i++) {
-		const struct diff_difference *d = &x->environment->difference[i];
-
-		put_markdown(out, d->name, true);
-		put_markdown(out, d->side[DIFF_BASE], false);
-		put_markdown(out, d->side[DIFF_NEW], false);
-		buf_addch(out, '\n');
-	}
-	buf_printf(
-		out,
-		"\n| metric | place | base | new | unit | ratio | %.3g %% interval | p | q | n | verdict | runs | |\n"
-		"|---|---|--:|--:|---|--:|:-:|--:|--:|--:|---|---|---|\n",
-		100 * (1 - x->o->alpha));
-	for (size_t i = 0; i < x->results->n; i++) {
-		const struct diff_result *r = &x->results->result[i];
-		bool loud = r->v.kind == VERDICT_REGRESSED || r->v.kind == VERDICT_IMPROVED;
-
-		if (is_folded(r))
-			continue;
-		put_markdown(out, r->series->metric, true);
-		put_markdown(out, r->series->where[0] ? r->series->where : "system", false);
-		for (int s = 0; s < DIFF_SIDES; s++) {
-			buf_addch(out, ' ');
-			put_number(out, s ? r->v.fresh : r->v.base, "%.5g");
-			buf_addstr(out, " |");
-		}
-		put_markdown(out, r->series->unit, false);
-		buf_addch(out, ' ');
-		put_number(out, r->v.ratio, "%.4f");
-		buf_addstr(out, " | ");
-		put_number(out, r->v.low, "%.4f");
-		buf_addstr(out, " to ");
-		put_number(out, r->v.high, "%.4f");
-		buf_addstr(out, " | ");
-		put_number(out, r->v.p, "%.2g");
-		buf_addstr(out, " | ");
-		put_number(out, r->v.q, "%.2g");
-		buf_printf(out, " | %zu+%zu | %s%s%s |", r->v.n_base, r->v.n_fresh, loud ? "**" : "",
-			   verdict_name(r->v.kind), loud ? "**" : "");
-		buf_clear(&text);
-		diff_put_runs(&text, r, true);
-		put_markdown(out, buf_str(&text), false);
-		put_markdown(out, r->why, false);
-		buf_addch(out, '\n');
-	}
-	buf_addch(out, '\n');
-	put_folded(out, x->results, VERDICT_SAME, true);
-	put_folded(out, x->results, VERDICT_INCONCLUSIVE, true);
-	diff_put_summary(out, x, true);
-	buf_addstr(out, ".\n");
-	if (text.err && !out->err)
-		out->err = text.err;
-	return out->err;
-}
-
-/* ---- the table ---- */
-
-static const char *color_of(const struct diff_result *r)
-{
-	switch (r->v.kind) {
-	case VERDICT_REGRESSED:
-		return "31;1";
-	case VERDICT_IMPROVED:
-		return "32";
-	case VERDICT_CHANGED:
-		return "33";
-	case VERDICT_SAME:
-		return NULL;
-	default:
-		return "2";
-	}
-}
-
-/* Adds the text as the next cell, and clears it. */
-static void put_cell(struct table *t, struct buf *text, const char *color)
-{
-	if (!text->len)
-		buf_addch(text, '-');
-	table_cell_buf(t, text, color);
 }
 
 /* What applies to every value is said once, below them. */
@@ -329,167 +444,115 @@ static const char *why_of_all(const struct diff_results *all)
 	return all->n > 1 ? all->result[0].why : NULL;
 }
 
-static void put_row(struct table *t, const struct diff_report *x, const struct diff_result *r, bool places,
-		    const char *why_all)
+static void put_result(struct grid *g, const struct diff_report *x, const struct diff_result *r, const bool *hidden,
+		       const char *why_all)
 {
-	const char *color = color_of(r);
+	static const char *const color[] = { [VERDICT_REGRESSED] = "31;1",
+					     [VERDICT_IMPROVED] = "32",
+					     [VERDICT_CHANGED] = "33",
+					     [VERDICT_INCONCLUSIVE] = "2",
+					     [VERDICT_ABSENT] = "2" };
+	bool loud = r->v.kind == VERDICT_REGRESSED || r->v.kind == VERDICT_IMPROVED;
 	SCOPED(buf_release) struct buf text = BUF_INIT;
 
-	table_row(t);
-	table_cell(t, r->series->metric, color);
-	if (places)
-		table_cell(t, r->series->where[0] ? r->series->where : "system", NULL);
-	for (int s = 0; s < DIFF_SIDES; s++) {
-		put_number(&text, s ? r->v.fresh : r->v.base, "%.5g");
-		put_cell(t, &text, NULL);
+	grid_row(g);
+	for (int c = 0; c < COLUMNS; c++) {
+		bool colored = c == METRIC || c == RATIO || c == VERDICT;
+
+		if (g->table && hidden[c])
+			continue;
+		if (c != WHY || !why_all)
+			put_column(&text, c, x, r, !g->table);
+		grid_cell(g, &text, colored ? color[r->v.kind] : NULL, loud && c == VERDICT);
 	}
-	table_cell(t, r->series->unit[0] ? r->series->unit : "-", NULL);
-	put_number(&text, r->v.ratio, "%.4f");
-	put_cell(t, &text, color);
-	if (!isnan(r->v.low) && !isnan(r->v.high))
-		buf_printf(&text, "%.4f..%.4f", r->v.low, r->v.high);
-	put_cell(t, &text, NULL);
-	put_number(&text, r->v.p, "%.2g");
-	put_cell(t, &text, NULL);
-	put_number(&text, r->v.q, "%.2g");
-	put_cell(t, &text, NULL);
-	buf_printf(&text, "%zu+%zu", r->v.n_base, r->v.n_fresh);
-	put_cell(t, &text, NULL);
-	table_cell(t, verdict_name(r->v.kind), color);
-	diff_put_runs(&text, r, x->utf8);
-	put_cell(t, &text, NULL);
-	if (!why_all)
-		buf_addstr(&text, r->why);
-	/* Without other runs, an interval counts as many samples as it has. */
-	if (r->v.within && !isnan(r->samples[DIFF_BASE]) && !isnan(r->samples[DIFF_NEW]))
-		buf_printf(&text, "%seffective samples %.3g and %.3g", text.len ? "; " : "", r->samples[DIFF_BASE],
-			   r->samples[DIFF_NEW]);
-	put_cell(t, &text, NULL);
 }
 
-static int put_differences(const struct diff_report *x, struct buf *out)
+static void put_differences(const struct diff_report *x, bool markdown, struct buf *out)
 {
-	struct table *t = table_new();
-	int err;
+	static const struct column columns[] = { { "differs", TABLE_LEFT, false, "---" },
+						 { "base", TABLE_LEFT, true, "---" },
+						 { "new", TABLE_LEFT, true, "---" } };
+	struct grid g = { markdown ? NULL : memory_checked(table_new()), out };
+	SCOPED(buf_release) struct buf text = BUF_INIT;
 
-	table_column(t, "DIFFERS", TABLE_LEFT, false);
-	table_column(t, "BASE", TABLE_LEFT, true);
-	table_column(t, "NEW", TABLE_LEFT, true);
-	for (size_t i = 0; i < x->environment->n; i++) {
-		const struct diff_difference *d = &x->environment->difference[i];
+	grid_head(&g, columns, sizeof(columns) / sizeof(*columns), NULL);
+	for (size_t i = 0; i < x->recordings->environment.n; i++) {
+		const struct diff_difference *d = &x->recordings->environment.difference[i];
 
-		table_row(t);
-		table_cell(t, d->name, d->meaningless ? "31;1" : "33");
-		for (int s = 0; s < DIFF_SIDES; s++)
-			table_cell(t, d->side[s], NULL);
+		grid_row(&g);
+		buf_addstr(&text, d->name);
+		grid_cell(&g, &text, d->meaningless ? "31;1" : "33", false);
+		for (int s = 0; s < DIFF_SIDES; s++) {
+			buf_addstr(&text, d->side[s]);
+			grid_cell(&g, &text, NULL, false);
+		}
 	}
-	err = table_print(t, x->width, true, x->colors, out);
-	buf_addch(out, '\n');
-	table_free(t);
-	return err;
+	grid_end(&g, x);
 }
 
-int diff_print_table(const struct diff_report *x, struct buf *out)
+static void put_results(const struct diff_report *x, bool markdown, const char *why_all, struct buf *out)
 {
 	char interval[32];
-	const struct {
-		const char *head;
-		enum table_align align;
-		bool wrap, places;
-	} column[] = {
-		{ "METRIC", TABLE_LEFT, false, false },  { "PLACE", TABLE_LEFT, false, true },
-		{ "BASE", TABLE_RIGHT, false, false },   { "NEW", TABLE_RIGHT, false, false },
-		{ "UNIT", TABLE_LEFT, false, false },    { "RATIO", TABLE_RIGHT, false, false },
-		{ interval, TABLE_LEFT, false, false },  { "P", TABLE_RIGHT, false, false },
-		{ "Q", TABLE_RIGHT, false, false },      { "N", TABLE_RIGHT, false, false },
-		{ "VERDICT", TABLE_LEFT, false, false }, { "RUNS", TABLE_LEFT, false, false },
-		{ "WHY", TABLE_LEFT, true, false },
+	const struct column columns[COLUMNS] = {
+		[METRIC] = { "metric", TABLE_LEFT, false, "---" },
+		[PLACE] = { "place", TABLE_LEFT, false, "---" },
+		[BASE] = { "base", TABLE_RIGHT, false, "--:" },
+		[NEW] = { "new", TABLE_RIGHT, false, "--:" },
+		[UNIT] = { "unit", TABLE_LEFT, false, "---" },
+		[RATIO] = { "ratio", TABLE_RIGHT, false, "--:" },
+		[LIMITS] = { interval, TABLE_LEFT, false, ":-:" },
+		[P] = { "p", TABLE_RIGHT, false, "--:" },
+		[Q] = { "q", TABLE_RIGHT, false, "--:" },
+		[N] = { "n", TABLE_RIGHT, false, "--:" },
+		[VERDICT] = { "verdict", TABLE_LEFT, false, "---" },
+		[RUNS] = { "runs", TABLE_LEFT, false, "---" },
+		[WHY] = { markdown ? "" : "why", TABLE_LEFT, true, "---" },
 	};
-	const char *why_all = why_of_all(x->results);
-	struct table *t = table_new();
-	size_t rows = 0;
-	bool places = false;
-	int err = 0;
+	struct grid g = { markdown ? NULL : memory_checked(table_new()), out };
+	bool hidden[COLUMNS] = { [PLACE] = true };
 
-	snprintf(interval, sizeof(interval), "%.3g %% INTERVAL", 100 * (1 - x->o->alpha));
-	if (x->failures)
-		buf_addstr(out, x->failures);
-	diff_put_sides(out, x);
-	put_order(out, x, "\n");
-	buf_addstr(out, "\n\n");
-	if (x->environment->n)
-		err = put_differences(x, out);
+	snprintf(interval, sizeof(interval), "%.3g %% interval", 100 * (1 - x->o->alpha));
 	for (size_t i = 0; i < x->results->n; i++)
-		if (!is_folded(&x->results->result[i])) {
-			places |= x->results->result[i].series->place.kind != PM_SYSTEM;
-			rows++;
-		}
-	for (size_t i = 0; i < sizeof(column) / sizeof(*column); i++)
-		if (places || !column[i].places)
-			table_column(t, column[i].head, column[i].align, column[i].wrap);
-	for (size_t i = 0; i < x->results->n && !err; i++)
 		if (!is_folded(&x->results->result[i]))
-			put_row(t, x, &x->results->result[i], places, why_all);
-	if (!err && rows)
-		err = table_print(t, x->width, true, x->colors, out);
-	table_free(t);
-	if (rows)
-		buf_addch(out, '\n');
-	put_folded(out, x->results, VERDICT_SAME, false);
-	put_folded(out, x->results, VERDICT_INCONCLUSIVE, false);
+			hidden[PLACE] &= x->results->result[i].series->place.kind == PM_SYSTEM;
+	grid_head(&g, columns, COLUMNS, hidden);
+	for (size_t i = 0; i < x->results->n; i++)
+		if (!is_folded(&x->results->result[i]))
+			put_result(&g, x, &x->results->result[i], hidden, why_all);
+	grid_end(&g, x);
+}
+
+static void print_text(const struct diff_report *x, bool markdown, struct buf *out)
+{
+	const char *why_all = markdown ? NULL : why_of_all(x->results);
+
+	if (markdown)
+		buf_printf(out, "### pmrep diff%s\n\n",
+			   x->failures                    ? ": FAILED" :
+			   x->status == EXIT_NEGATIVE     ? ": regressed" :
+			   x->status == EXIT_INCONCLUSIVE ? ": inconclusive" :
+							    "");
+	if (x->failures)
+		buf_printf(out, "%s%s", x->failures, markdown ? "\n" : "");
+	put_sides(out, x, markdown);
+	if (x->recordings->environment.n)
+		put_differences(x, markdown, out);
+	put_results(x, markdown, why_all, out);
+	put_folded(out, x->results, VERDICT_SAME, markdown);
+	put_folded(out, x->results, VERDICT_INCONCLUSIVE, markdown);
 	if (why_all) {
 		put_text(out, why_all, false);
 		buf_addch(out, '\n');
 	}
-	diff_put_summary(out, x, false);
-	buf_addch(out, '\n');
-	return err ? err : out->err;
+	put_summary(out, x, markdown);
 }
 
-/* ---- JUnit ---- */
-
-static void put_case(struct buf *out, const struct diff_result *r)
+void diff_print(const struct diff_report *x, struct buf *out)
 {
-	buf_addstr(out, "<testcase classname=\"");
-	text_markup(out, r->series->where[0] ? r->series->where : pm_kind_name(r->series->place.kind));
-	buf_addstr(out, "\" name=\"");
-	text_markup(out, r->series->metric);
-	buf_addstr(out, "\">");
-	if (r->fails || diff_open(r)) {
-		buf_printf(out, "<%s message=\"%s", r->fails ? "failure" : "skipped", verdict_name(r->v.kind));
-		if (!isnan(r->v.ratio))
-			buf_printf(out, ": x %.4f", r->v.ratio);
-		if (!isnan(r->v.low) && !isnan(r->v.high))
-			buf_printf(out, ", %.4f to %.4f", r->v.low, r->v.high);
-		buf_addstr(out, r->why[0] ? "; " : "");
-		text_markup(out, r->why);
-		buf_addstr(out, "\"/>");
-	}
-	buf_addstr(out, "</testcase>\n");
-}
-
-int diff_print_junit(const struct diff_report *x, struct buf *out)
-{
-	size_t failures = 0, skipped = 0, n = 0;
-
-	/* Places that say where a change comes from are not tests of their own; they follow the system. */
-	while (n < x->results->n && (x->o->per || x->results->result[n].series->place.kind == PM_SYSTEM))
-		n++;
-	for (size_t i = 0; i < n; i++) {
-		failures += x->results->result[i].fails;
-		skipped += !x->results->result[i].fails && diff_open(&x->results->result[i]);
-	}
-	buf_printf(out,
-		   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		   "<testsuite name=\"pmrep diff\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\" skipped=\"%zu\">\n",
-		   n + (x->failures != NULL), failures, x->failures != NULL, skipped);
-	if (x->failures) {
-		buf_addstr(out, "<testcase classname=\"runs\" name=\"exit status\"><error message=\"");
-		text_markup(out, x->failures);
-		buf_addstr(out, "\"/></testcase>\n");
-	}
-	for (size_t i = 0; i < n; i++)
-		put_case(out, &x->results->result[i]);
-	buf_addstr(out, "</testsuite>\n");
-	return out->err;
+	if (x->o->format == DIFF_CSV)
+		print_csv(x, out);
+	else if (x->o->format == DIFF_JSON)
+		print_json(x, out);
+	else
+		print_text(x, x->o->format == DIFF_MARKDOWN, out);
 }

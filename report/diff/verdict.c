@@ -2,11 +2,15 @@
 
 #include <math.h>
 
+#include "common/buf.h"
 #include "common/statistics.h"
+#include "report/input/memory.h"
 
 #define TRIM_RUNS 8 /* from this many runs on, some are trimmed */
 #define TRIM_MOST 64
 #define MODES     3.0 /* deviations by which two modes differ */
+
+#define NEEDED_MOST 10000 /* runs per side */
 
 const char *verdict_name(enum verdict_kind kind)
 {
@@ -19,18 +23,11 @@ const char *verdict_name(enum verdict_kind kind)
 	return name[kind];
 }
 
-static bool all_positive(const struct verdict_side *s)
+/* Whether all values are above 0, or with `zero` none is below. */
+static bool all_above(const struct verdict_side *s, bool zero)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (!(s->value[i] > 0))
-			return false;
-	return true;
-}
-
-static bool never_negative(const struct verdict_side *s)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if (!(s->value[i] >= 0))
+		if (!(s->value[i] > 0) && !(zero && s->value[i] >= 0))
 			return false;
 	return true;
 }
@@ -85,6 +82,14 @@ static struct statistics_estimate told(const struct verdict_side *s, bool logari
 	return e;
 }
 
+/* Puts the value where it belongs among n ascending ones. */
+static void insert(double *x, size_t n, double v)
+{
+	for (; n && x[n - 1] > v; n--)
+		x[n] = x[n - 1];
+	x[n] = v;
+}
+
 static double log_ways(size_t n, size_t k)
 {
 	return lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1);
@@ -100,14 +105,8 @@ static double modes_p(const struct verdict_side *base, const struct verdict_side
 
 	if (least < TRIM_RUNS || n > 2 * TRIM_MOST)
 		return 0;
-	for (size_t i = 0; i < n; i++) {
-		double v = transformed(i < base->n ? base : fresh, i < base->n ? i : i - base->n, logarithmic);
-		size_t k = i;
-
-		for (; k && x[k - 1] > v; k--)
-			x[k] = x[k - 1];
-		x[k] = v;
-	}
+	for (size_t i = 0; i < n; i++)
+		insert(x, i, transformed(i < base->n ? base : fresh, i < base->n ? i : i - base->n, logarithmic));
 	for (size_t i = (n + 3) / 4; i <= n - (n + 3) / 4; i++)
 		if (x[i] - x[i - 1] > gap) {
 			gap = x[i] - x[i - 1];
@@ -147,14 +146,8 @@ static struct statistics_estimate trimmed(const struct verdict_side *s, bool log
 
 	if (s->n > TRIM_MOST || !cut)
 		return statistics_estimate_of(sample_of(s, logarithmic));
-	for (size_t i = 0; i < s->n; i++) {
-		double v = transformed(s, i, logarithmic);
-		size_t k = i;
-
-		for (; k && x[k - 1] > v; k--)
-			x[k] = x[k - 1];
-		x[k] = v;
-	}
+	for (size_t i = 0; i < s->n; i++)
+		insert(x, i, transformed(s, i, logarithmic));
 	for (size_t i = 0; i < s->n; i++) {
 		mean += i >= cut && i < s->n - cut ? x[i] / (double)kept : 0;
 		x[i] = x[i < cut ? cut : i >= s->n - cut ? s->n - cut - 1 : i];
@@ -242,7 +235,7 @@ struct verdict verdict_measure(const struct verdict_side *base, const struct ver
 		v.fresh = sample_of(fresh, false).mean;
 		return v;
 	}
-	v.logarithmic = all_positive(base) && all_positive(fresh);
+	v.logarithmic = all_above(base, false) && all_above(fresh, false);
 	v.capped = few && isnan(rules->run_sd);
 	v.within = few && (base->n < 2 || fresh->n < 2 || !isnan(rules->run_sd));
 	/* The mean of differences is the difference of means, but not of trimmed ones. */
@@ -280,7 +273,7 @@ struct verdict verdict_measure(const struct verdict_side *base, const struct ver
 			v.low = v.ratio - half / fabs(a.value);
 			v.high = v.ratio + half / fabs(a.value);
 			/* What is never negative has no ratio below 0. */
-			if (never_negative(base) && never_negative(fresh) && v.low < 0)
+			if (all_above(base, true) && all_above(fresh, true) && v.low < 0)
 				v.low = 0;
 		} else if (b.value <= 0 && b.value >= 0) {
 			v.ratio = v.low = v.high = 1;
@@ -299,8 +292,6 @@ static enum verdict_kind by_direction(bool more, enum metric_better better)
 	return more == (better == METRIC_HIGHER) ? VERDICT_IMPROVED : VERDICT_REGRESSED;
 }
 
-#define RUNS_MOST 10000
-
 /* Student's quantile from the normal one, to a hundredth from six degrees of freedom on (Fisher and Cornish 1960). */
 static double student(double z, double df)
 {
@@ -312,7 +303,7 @@ static size_t runs_needed(const struct verdict *v, double margin, double alpha)
 {
 	double least = v->n_base < v->n_fresh ? (double)v->n_base : (double)v->n_fresh;
 	double effect = fabs(log(v->ratio)), half = log(v->high / v->low) / 2, room = fabs(effect - margin);
-	size_t low = VERDICT_RUNS - 1, high = RUNS_MOST + 1;
+	size_t low = VERDICT_RUNS - 1, high = NEEDED_MOST + 1;
 	double z = statistics_t_quantile(1 - alpha / 2, INFINITY), now;
 
 	if (!(v->low > 0) || !(half > 0) || isnan(effect) || v->capped || !(room > 0))
@@ -325,7 +316,7 @@ static size_t runs_needed(const struct verdict *v, double margin, double alpha)
 
 		*(half * then / now * sqrt(least / (double)runs) < room ? &high : &low) = runs;
 	}
-	return high > RUNS_MOST ? 0 : high;
+	return high > NEEDED_MOST ? 0 : high;
 }
 
 void verdict_decide(struct verdict *v, const struct verdict_rules *rules)
@@ -371,4 +362,175 @@ void verdict_decide(struct verdict *v, const struct verdict_rules *rules)
 	} else {
 		v->needed = runs_needed(v, log(edge), rules->alpha);
 	}
+}
+
+/* ---- order ---- */
+
+/* Whether runs resemble the previous one. If so, and one side ran as a whole before the other, the spread of the runs
+ * is too small, and many metrics together show a difference where the machine has only drifted (an autoregression
+ * with 0.8: 20 gates, four runs per side, 45 % false REGRESSED). One metric of few runs cannot show it, and is tested
+ * as if they did; all metrics of a family together can, compared with the same runs in random order, which keeps what
+ * metrics have in common. */
+
+#define ORDER_RUNS    64
+#define ORDER_RANDOM  999
+#define ORDER_BEYOND  0.05 /* share of the random orders that may show as much resemblance */
+#define ORDER_FOUND   0.9
+#define ORDER_METRICS 3     /* at least: with one or two, a warm-up would pass for resemblance */
+#define ORDER_MOST    0.8   /* the largest value assumed: above it no number of runs would decide */
+#define ORDER_Z       1.645 /* of the upper bound */
+
+struct likeness {
+	size_t n;                               /* runs */
+	double product[ORDER_RUNS][ORDER_RUNS]; /* of two runs, over all metrics */
+};
+
+static double rank_of(const struct verdict_side *s, size_t i)
+{
+	double below = 0;
+
+	for (size_t k = 0; k < s->n; k++)
+		below += s->value[k] < s->value[i] ? 1 : k != i && s->value[k] <= s->value[i] ? 0.5 : 0;
+	return below - (double)(s->n - 1) / 2;
+}
+
+/* By ranks, which a single outlier does not dominate. */
+static void add_ranks(struct likeness *l, const struct verdict_side *s)
+{
+	double rank[ORDER_RUNS], squares = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		rank[i] = rank_of(s, i);
+		squares += rank[i] * rank[i];
+	}
+	for (size_t i = 0; i < s->n && squares > 0; i++)
+		for (size_t k = 0; k < s->n; k++)
+			l->product[i][k] += rank[i] * rank[k] / squares;
+}
+
+static double of_order(const struct likeness *l, const size_t *order)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i + 1 < l->n; i++)
+		sum += l->product[order[i]][order[i + 1]];
+	return sum;
+}
+
+static void shuffle(size_t *order, size_t n, struct statistics_random *r)
+{
+	for (size_t i = n; i > 1; i--) {
+		size_t k = (size_t)(statistics_random(r) % i), t = order[i - 1];
+
+		order[i - 1] = order[k];
+		order[k] = t;
+	}
+}
+
+struct verdict_order verdict_order(const struct verdict_side (*metric)[2], size_t n)
+{
+	SCOPED(scoped_free) struct likeness *l = memory_new(2, sizeof(*l));
+	struct statistics_random random = { 20260131 };
+	size_t order[2][ORDER_RUNS], more = 0, metrics = 0;
+	struct verdict_order result = { 0, ORDER_MOST };
+	double seen = 0, sum = 0, squares = 0, left, likely, error;
+
+	for (size_t i = 0; i < n; i++)
+		for (int s = 0; s < 2; s++)
+			l[s].n = metric[i][s].n > l[s].n ? metric[i][s].n : l[s].n;
+	if (l[0].n < VERDICT_RUNS || l[1].n < VERDICT_RUNS || l[0].n > ORDER_RUNS || l[1].n > ORDER_RUNS)
+		goto out;
+	for (size_t i = 0; i < n; i++)
+		if (metric[i][0].n == l[0].n && metric[i][1].n == l[1].n) {
+			add_ranks(&l[0], &metric[i][0]);
+			add_ranks(&l[1], &metric[i][1]);
+			metrics++;
+		}
+	if (!metrics)
+		goto out;
+	for (int s = 0; s < 2; s++) {
+		for (size_t i = 0; i < l[s].n; i++)
+			order[s][i] = i;
+		seen += (double)l[s].n * of_order(&l[s], order[s]);
+	}
+	for (int k = 0; k < ORDER_RANDOM; k++) {
+		double now = 0;
+
+		for (int s = 0; s < 2; s++) {
+			shuffle(order[s], l[s].n, &random);
+			now += (double)l[s].n * of_order(&l[s], order[s]);
+		}
+		more += now >= seen;
+		squares += now * now;
+		sum += now;
+	}
+	/* The first autocorrelation r of n runs, corrected for the removal of their mean, is (n r + 1) / (n - 3)
+	 * (Marriott and Pope 1954); of both sides the mean, weighted by n - 3. */
+	left = (double)(l[0].n + l[1].n) - 6;
+	likely = (seen / (double)metrics + 2) / left;
+	error = sqrt(squares / ORDER_RANDOM - pow(sum / ORDER_RANDOM, 2)) / (double)metrics / left;
+	result.most = fmin(fmax(likely + ORDER_Z * error, 0), ORDER_MOST);
+	if (metrics >= ORDER_METRICS && more + 1 <= ORDER_BEYOND * (ORDER_RANDOM + 1))
+		result.found = fmin(fmax(likely, 0), ORDER_FOUND);
+	result.most = fmax(result.most, result.found);
+out:
+	return result;
+}
+
+/* ---- sessions ---- */
+
+/* Boots and other sessions as a random effect: memory layout and the order of services differ, and all runs until the
+ * next boot share that. Runs of one boot against those of another are two values, however many runs there are. */
+struct session {
+	double sum[2]; /* of the runs of each side */
+	size_t n[2];
+};
+
+/* The mean of a session is that of its sides' means, whatever their numbers. */
+static double session_mean(const struct session *s)
+{
+	return (s->sum[0] / (double)s->n[0] + s->sum[1] / (double)s->n[1]) / 2;
+}
+
+size_t verdict_sessions(double *value, const uint32_t *session, size_t n[2])
+{
+	size_t base = n[0], all = n[0] + n[1], sessions = 0;
+	SCOPED(scoped_free) size_t *first = memory_new(all, sizeof(*first)); /* run of the same session */
+	SCOPED(scoped_free) struct session *s = memory_new(all, sizeof(*s)); /* by first run */
+	bool logs = true, crossed = true;
+	double whole = 0;
+
+	for (size_t i = 0; i < all; i++) {
+		logs &= value[i] > 0;
+		while (session[first[i]] != session[i])
+			first[i]++;
+		sessions += first[i] == i;
+	}
+	if (sessions < 2 || sessions == all)
+		return 0;
+	for (size_t i = 0; i < all; i++) {
+		value[i] = logs ? log(value[i]) : value[i];
+		s[first[i]].sum[i >= base] += value[i];
+		s[first[i]].n[i >= base]++;
+	}
+	for (size_t i = 0; i < all; i++)
+		crossed &= s[first[i]].n[0] && s[first[i]].n[1];
+	for (size_t i = 0; i < all && crossed; i++)
+		whole += first[i] == i ? session_mean(&s[i]) / (double)sessions : 0;
+	for (size_t i = 0; i < all && crossed; i++)
+		value[i] += whole - session_mean(&s[first[i]]);
+	/* Otherwise the means of a side's sessions move to its front. */
+	for (int side = 0; side < 2 && !crossed; side++) {
+		size_t from = side ? base : 0, to = side ? all : base;
+
+		n[side] = 0;
+		for (size_t i = from; i < to; i++)
+			if (s[first[i]].n[side]) {
+				value[from + n[side]++] = s[first[i]].sum[side] / (double)s[first[i]].n[side];
+				s[first[i]].n[side] = 0;
+			}
+	}
+	for (size_t i = 0; i < all && logs; i++)
+		value[i] = exp(value[i]);
+	return crossed ? sessions : 0;
 }

@@ -1,102 +1,494 @@
 /* Parquet: the rows of csv as typed columns, with host, machine and labels beside them. Rows are collected until
  * there are about a million, and written ordered by metric, recording, place and time, so that engines skip what a
- * query does not need, and equal values are adjacent. */
+ * query does not need, and equal values are adjacent.
+ *
+ * Only the parts of the format (parquet-format 2.10) that pay off: one data page per column of a row group,
+ * dictionaries for everything but measured values, differences for long series of integers, zstd. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/double_bits.h"
 #include "common/names.h"
+#include "common/utf8.h"
+#include "format/compress.h"
+#include "report/export/bytes.h"
 #include "report/export/exporter.h"
-#include "report/export/parquet.h"
 #include "report/machine/status.h"
 
-#define WAITING    (12u << 20) /* bytes of what waits */
-#define GROUP_ROWS (256u << 10)
+#define WAITING       (24u << 20) /* bytes of what waits */
+#define GROUP_ROWS    (256u << 10)
+#define ZSTD_LEVEL    1
+#define STATISTIC_MAX 256        /* bytes of a text that serves as a bound */
+#define NONE          UINT64_MAX /* no value; as a double it is a NaN that no formula gives */
+
+/* Numbers of parquet.thrift. */
+enum { PLAIN = 0, RLE = 3, DELTA_BINARY_PACKED = 5, RLE_DICTIONARY = 8, BYTE_STREAM_SPLIT = 9 };
+enum { TYPE_INT64 = 2, TYPE_DOUBLE = 5, TYPE_BYTE_ARRAY = 6, CODEC_ZSTD = 6, OPTIONAL = 1 };
+enum { DATA_PAGE = 0, DICTIONARY_PAGE = 2, CONVERTED_UTF8 = 0, CONVERTED_MICROS = 10 };
+
+enum type {
+	TEXT, /* UTF-8; the number that text_id() gave */
+	INT,  /* 64 bits, signed */
+	TIME, /* microseconds since 1970, UTC */
+	VALUE /* the bits of a double: no dictionary */
+};
+
+/* Their types in the file, and the SchemaElement, whose fields are physical type, repetition, name, and for two of
+ * them converted and logical type. */
+static const struct {
+	int physical, converted;
+	const char *schema;
+} about_type[] = {
+	[TEXT] = { TYPE_BYTE_ARRAY, CONVERTED_UTF8, "{ 1i 3i 4s 6i 10{ 1{ } } }" },
+	[INT] = { TYPE_INT64, 0, "{ 1i 3i 4s }" },
+	[TIME] = { TYPE_INT64, CONVERTED_MICROS, "{ 1i 3i 4s 6i 10{ 8{ 1t 2{ 2{ } } } } }" },
+	[VALUE] = { TYPE_DOUBLE, 0, "{ 1i 3i 4s }" },
+};
 
 /* clang-format off */
-static const enum parquet_type types[EXPORT_ALL_COLUMNS] = {
-	[EXPORT_RECORDING] = PARQUET_TEXT, [EXPORT_RUN] = PARQUET_INT, [EXPORT_TIME] = PARQUET_TIME, [EXPORT_DURATION] = PARQUET_INT,
-	[EXPORT_SCOPE] = PARQUET_TEXT, [EXPORT_PACKAGE ... EXPORT_CPU] = PARQUET_INT, [EXPORT_DEVICE ... EXPORT_METRIC] = PARQUET_TEXT,
-	[EXPORT_VALUE] = PARQUET_VALUE, [EXPORT_UNIT ... EXPORT_STATUS] = PARQUET_TEXT, [EXPORT_COVERAGE] = PARQUET_DOUBLE, [EXPORT_ELAPSED] = PARQUET_INT,
-	[EXPORT_HOST ... EXPORT_RECORDING_ID] = PARQUET_TEXT,
+static const enum type type_of_column[EXPORT_ALL_COLUMNS] = {
+	[EXPORT_RUN] = INT, [EXPORT_TIME] = TIME, [EXPORT_DURATION] = INT, [EXPORT_PACKAGE ... EXPORT_CPU] = INT,
+	[EXPORT_VALUE] = VALUE, [EXPORT_COVERAGE] = VALUE, [EXPORT_ELAPSED] = INT,
 };
 /* clang-format on */
 
-/* Whose recording it is. */
-struct origin {
-	char *recording, *host, *machine, id[17];
-	struct pm_value labels; /* as the header has them */
-	struct names keys;      /* of the labels: which of them counts */
+struct column {
+	char *name; /* owned */
+	enum type type;
 };
 
-struct spot {
-	const char *scope;
-	uint32_t number[7];
-	uint64_t name[3]; /* of parquet_text(); 0: none */
-};
-
-struct measure {
-	uint64_t name, unit;
-	uint32_t rank;
-};
-
-/* Intervals that arrived together. */
-struct block {
-	uint32_t origin, n;
-	size_t at; /* in words: a row of n numbers each */
-};
-enum { BLOCK_WALL, BLOCK_DURATION, BLOCK_ELAPSED, BLOCK_RUN, BLOCK_ROWS };
-
-/* The values of one metric at one place in them. */
+/* The values of one metric at one place in `n` intervals that arrived together. Texts are numbers of text_id(). */
 struct series {
-	uint32_t rank, origin, spot, block, metric;
-	bool plain; /* all are known and complete */
-	size_t at;  /* in words: n values; if it is not plain, also n reasons and n coverages */
+	uint32_t n, metric, unit;
+	uint32_t place, columns; /* what else does not change: so many in PLACES, by column; PM_NONE: no value */
+	size_t times, values;    /* in WORDS: n of each word below 5, and n of each of the others */
 };
 
-/* Adjacent rows of one origin. */
-struct part {
-	int group;
-	uint32_t origin, rows;
+/* The word of a column whose values change with time. */
+static const uint8_t word_of[EXPORT_ALL_COLUMNS] = {
+	[EXPORT_TIME] = 1,  [EXPORT_DURATION] = 2, [EXPORT_ELAPSED] = 3,  [EXPORT_RUN] = 4,
+	[EXPORT_VALUE] = 5, [EXPORT_STATUS] = 6,   [EXPORT_COVERAGE] = 7,
 };
 
-/* Buffers with arrays of what their names say. */
+/* Equal adjacent rows of the column at hand. */
+struct run {
+	uint64_t v;
+	uint32_t n, index; /* rows; of the value in the dictionary */
+};
+
+struct group {
+	uint64_t rows, at, bytes, packed;
+	struct buf chunks; /* ColumnChunk structs */
+	unsigned n;
+};
+
+enum buffer {
+	/* To the end: */
+	COLUMNS, /* struct column: the fixed ones, then labels */
+	GROUPS,  /* struct group */
+	/* Until the rows are written: */
+	WORDS,   /* uint64_t */
+	SERIES,  /* struct series */
+	PLACES,  /* uint32_t */
+	TEXTS,   /* each ends with a zero byte */
+	TEXT_AT, /* size_t: in TEXTS, by number */
+	/* The column at hand: */
+	RUNS,     /* struct run */
+	DISTINCT, /* uint64_t: its dictionary */
+	SLOTS,    /* uint32_t: indices of DISTINCT by hash; PM_NONE: empty */
+	FLAT,     /* uint64_t: its values, one by one */
+	RAW,      /* of a page */
+	PACKED,
+	BUFFERS
+};
+
 struct waiting {
-	struct parquet *file;
-	struct buf origins, parts;                        /* to the end */
-	struct buf words, blocks, series, spots, metrics; /* until they are written */
-	uint32_t origin, block, first_spot, first_metric; /* of the next intervals; origin PM_NONE: a new one */
+	struct output *out; /* borrowed */
+	struct pm_zstd *zstd;
+	struct buf buf[BUFFERS];
+	struct names text, label; /* -> number of the text; of the column of the label with that key */
+	uint32_t place, columns;  /* of the current shape: see struct series */
+	size_t times;             /* of the current intervals, in WORDS */
 };
 
-#define COUNT(buf, type) ((buf)->len / sizeof(type))
-#define AT(buf, type, i) (&((type *)(void *)(buf)->data)[i])
+#define COUNT(w, b, type) ((w)->buf[b].len / sizeof(type))
+#define AT(w, b, type, i) (&((type *)(void *)(w)->buf[b].data)[i])
+#define ADD(w, b, item)   buf_add(&(w)->buf[b], &(item), sizeof(item))
+
+static int failed(const struct waiting *w)
+{
+	int err = w->out->text.err;
+
+	for (int i = 0; i < BUFFERS; i++)
+		err = err ? err : w->buf[i].err;
+	return err;
+}
+
+/* A number for the text, which it copies, repairing UTF-8; PM_NONE for NULL. */
+static uint32_t text_id(struct waiting *w, const char *text)
+{
+	uint32_t id;
+
+	if (!text || names_get(&w->text, text, &id))
+		return text ? id : PM_NONE;
+	id = (uint32_t)COUNT(w, TEXT_AT, size_t);
+	ADD(w, TEXT_AT, w->buf[TEXTS].len);
+	utf8_repair(&w->buf[TEXTS], text, strlen(text));
+	buf_addch(&w->buf[TEXTS], '\0');
+	if (names_set(&w->text, text, id))
+		w->buf[TEXTS].err = -ENOMEM;
+	return id;
+}
+
+static const char *text_of(const struct waiting *w, uint64_t id)
+{
+	return (const char *)w->buf[TEXTS].data + *AT(w, TEXT_AT, size_t, id);
+}
+
+/* ---- encodings ---- */
+
+static uint64_t zigzag(uint64_t v)
+{
+	return v << 1 ^ (uint64_t)((int64_t)v >> 63);
+}
+
+/* Thrift's compact protocol: field numbers are relative to the field before, within each struct. */
+struct thrift {
+	struct buf *out;
+	int last[8], depth;
+};
+
+/*
+ * Appends what `fields` describes. A field has its number and a letter: i (32 bits), l (64 bits), d (64 bits as a
+ * text), s (text), t (true), { (a struct, up to its }), [ and another letter (a list, of which this is the length).
+ * Without a number it is an element of a list. All but t, { and } take the next of `v`.
+ */
+static void put_thrift(struct thrift *t, const char *fields, const uint64_t *v)
+{
+	static const uint8_t type[128] = {
+		['t'] = 1, ['i'] = 5, ['l'] = 6, ['d'] = 8, ['s'] = 8, ['['] = 9, ['{'] = 12
+	};
+	const char *text;
+
+	for (const char *f = fields; *f; f++) {
+		int id = 0;
+
+		for (; *f >= '0' && *f <= '9'; f++)
+			id = 10 * id + *f - '0';
+		if (id) {
+			buf_addch(t->out, (char)((id - t->last[t->depth]) << 4 | type[(unsigned char)*f]));
+			t->last[t->depth] = id;
+		}
+		switch (*f) {
+		case 'i':
+		case 'l':
+			put_varint(t->out, zigzag(*v++));
+			break;
+		case 'd':
+			put_varint(t->out, 8);
+			put_little(t->out, *v++, 8);
+			break;
+		case 's':
+			text = (const char *)(uintptr_t)*v++;
+			put_varint(t->out, strlen(text));
+			buf_addstr(t->out, text);
+			break;
+		case '[':
+			buf_addch(t->out, (char)((*v < 15 ? *v << 4 : 0xf0) | type[(unsigned char)*++f]));
+			if (*v >= 15)
+				put_varint(t->out, *v);
+			v++;
+			break;
+		case '{':
+			t->last[++t->depth] = 0;
+			break;
+		case '}':
+			buf_addch(t->out, 0);
+			t->depth--;
+			break;
+		default:
+			break;
+		}
+	}
+}
+#define THRIFT(t, fields, ...) put_thrift(t, fields, (const uint64_t[]){ __VA_ARGS__ })
+
+/* Bits that the number takes. */
+static unsigned width_of(uint64_t v)
+{
+	return v ? 64 - (unsigned)__builtin_clzll(v) : 0;
+}
+
+#define DELTA_BLOCK 128
+
+/* The first number, and blocks of differences above their smallest, of as many bits as the largest takes. Overwrites
+ * v[], which has room for a block more. */
+static void put_deltas(struct buf *out, uint64_t *v, size_t n)
+{
+	put_varint(out, DELTA_BLOCK);
+	put_varint(out, 1); /* width per block */
+	put_varint(out, n);
+	put_varint(out, zigzag(v[0]));
+	for (size_t i = n; i-- > 1;)
+		v[i] -= v[i - 1];
+	for (size_t at = 1; at < n; at += DELTA_BLOCK) {
+		uint64_t least = v[at], most = 0, bits = 0;
+		unsigned width, have = 0;
+
+		for (size_t i = at; i < at + DELTA_BLOCK && i < n; i++)
+			least = (int64_t)v[i] < (int64_t)least ? v[i] : least;
+		for (size_t i = at; i < at + DELTA_BLOCK; i++) {
+			v[i] = i < n ? v[i] - least : 0;
+			most |= v[i];
+		}
+		width = width_of(most);
+		put_varint(out, zigzag(least));
+		buf_addch(out, (char)width);
+		/* Halves, because the rest of a byte and 64 bits are more than a word holds. */
+		for (size_t i = 0; i < (size_t)2 * DELTA_BLOCK; i++) {
+			unsigned take = i % 2 ? (width > 32 ? width - 32 : 0) : width > 32 ? 32 : width;
+
+			bits |= (i % 2 ? v[at + i / 2] >> 32 : v[at + i / 2] & UINT32_MAX) << have;
+			for (have += take; have >= 8; have -= 8, bits >>= 8)
+				buf_addch(out, (char)bits);
+		}
+	}
+}
+
+/* Writes the first bytes of all values, then the second ones, and so on. */
+static void put_doubles(struct buf *out, const uint64_t *v, size_t n)
+{
+	if (buf_reserve(out, n * 8))
+		return;
+	for (size_t i = 0; i < n; i++)
+		for (size_t b = 0; b < 8; b++)
+			out->data[out->len + b * n + i] = (uint8_t)(v[i] >> 8 * b);
+	out->len += n * 8;
+}
+
+/* ---- a column of a row group ---- */
+
+/* The next `n` rows have this value, or NONE. */
+static void put(struct waiting *w, uint64_t v, uint64_t n)
+{
+	struct buf *runs = &w->buf[RUNS];
+	struct run *end = AT(w, RUNS, struct run, COUNT(w, RUNS, struct run));
+
+	if (runs->len && end[-1].v == v) {
+		end[-1].n += (uint32_t)n;
+	} else if (runs->cap - runs->len >= sizeof(*end) || !buf_reserve(runs, sizeof(*end))) {
+		*AT(w, RUNS, struct run, COUNT(w, RUNS, struct run)) = (struct run){ .v = v, .n = (uint32_t)n };
+		runs->len += sizeof(*end);
+	}
+}
+
+/* Gives each run the index of its value in a dictionary of the distinct ones. */
+static void find_distinct(struct waiting *w)
+{
+	size_t runs = COUNT(w, RUNS, struct run), at;
+	uint64_t secret = names_secret() | 1, *value;
+	uint32_t n = 0, *slot;
+	unsigned bits = width_of(2 * runs);
+
+	buf_clear(&w->buf[SLOTS]);
+	buf_clear(&w->buf[DISTINCT]);
+	if (buf_reserve(&w->buf[SLOTS], sizeof(*slot) << bits) ||
+	    buf_reserve(&w->buf[DISTINCT], runs * sizeof(*value)))
+		return;
+	slot = memset(w->buf[SLOTS].data, 0xff, sizeof(*slot) << bits);
+	value = AT(w, DISTINCT, uint64_t, 0);
+	for (struct run *r = AT(w, RUNS, struct run, 0); runs; r++, runs--) {
+		if (r->v == NONE)
+			continue;
+		at = (size_t)((r->v ^ r->v >> 32) * secret >> (64 - bits));
+		while (slot[at] != PM_NONE && value[slot[at]] != r->v)
+			at = (at + 1) & (((size_t)1 << bits) - 1);
+		if (slot[at] == PM_NONE) {
+			value[n] = r->v;
+			slot[at] = n++;
+		}
+		r->index = slot[at];
+	}
+	w->buf[DISTINCT].len = n * sizeof(*value);
+}
+
+static bool is_above(const struct waiting *w, enum type type, uint64_t a, uint64_t b)
+{
+	return type == TEXT ? strcmp(text_of(w, a), text_of(w, b)) > 0 : (int64_t)a > (int64_t)b;
+}
+
+/* The smallest and the largest value, by which engines skip row groups. */
+static bool find_bounds(const struct waiting *w, enum type type, uint64_t *least, uint64_t *most)
+{
+	size_t n = COUNT(w, DISTINCT, uint64_t);
+	const uint64_t *v = AT(w, DISTINCT, uint64_t, 0);
+
+	if (!n)
+		return false;
+	*least = *most = v[0];
+	for (size_t i = 1; i < n; i++) {
+		*least = is_above(w, type, *least, v[i]) ? v[i] : *least;
+		*most = is_above(w, type, v[i], *most) ? v[i] : *most;
+	}
+	return type != TEXT ||
+	       (strlen(text_of(w, *least)) <= STATISTIC_MAX && strlen(text_of(w, *most)) <= STATISTIC_MAX);
+}
+
+static void put_dictionary(struct waiting *w, enum type type)
+{
+	for (size_t i = 0; i < COUNT(w, DISTINCT, uint64_t); i++) {
+		uint64_t v = *AT(w, DISTINCT, uint64_t, i);
+
+		put_little(&w->buf[RAW], type == TEXT ? strlen(text_of(w, v)) : v, type == TEXT ? 4 : 8);
+		if (type == TEXT)
+			buf_addstr(&w->buf[RAW], text_of(w, v));
+	}
+}
+
+/* Which rows have a value, or the indices of those that have one, as runs; zstd finds the patterns in them. */
+static void put_runs(struct waiting *w, unsigned width, bool levels)
+{
+	const struct run *r = AT(w, RUNS, struct run, 0), *end = r + COUNT(w, RUNS, struct run);
+
+	while (r < end) {
+		bool there = r->v != NONE;
+		uint64_t v = levels ? there : r->index, n = r->n;
+
+		for (r++; levels && r < end && (r->v != NONE) == there; r++)
+			n += r->n;
+		if (levels || there) {
+			put_varint(&w->buf[RAW], n << 1);
+			put_little(&w->buf[RAW], v, (int)(width + 7) / 8);
+		}
+	}
+}
+
+static uint64_t position(const struct waiting *w)
+{
+	return w->out->written + w->out->text.len;
+}
+
+/* Writes RAW, compressed, after its head, and empties it. */
+static void put_page(struct waiting *w, int type, int encoding, uint64_t n, struct group *g)
+{
+	struct buf *raw = &w->buf[RAW], *packed = &w->buf[PACKED];
+	struct thrift t = { .out = &w->out->text };
+	uint64_t from = position(w), raw_len = raw->len;
+
+	buf_clear(packed);
+	if (pm_zstd_compress(w->zstd, raw->data, raw_len, ZSTD_LEVEL, packed))
+		t.out->err = -ENOMEM;
+	THRIFT(&t, type == DATA_PAGE ? "1i 2i 3i 5{ 1i 2i 3i 4i } }" : "1i 2i 3i 7{ 1i 2i } }", type, raw_len,
+	       packed->len, n, encoding, RLE, RLE);
+	buf_add(t.out, packed->data, packed->len);
+	g->packed += position(w) - from;
+	g->bytes += position(w) - from - packed->len + raw_len;
+	raw->len = 0;
+}
+
+/* The runs become the next column of the group. */
+static int end_column(struct waiting *w, size_t group)
+{
+	struct group *g = AT(w, GROUPS, struct group, group), before = *g;
+	const struct column *c = AT(w, COLUMNS, struct column, g->n);
+	struct buf *raw = &w->buf[RAW];
+	struct thrift t = { .out = &g->chunks };
+	uint64_t *flat, rows = 0, n = 0, dictionary = 0, data, least, most;
+	int encoding = PLAIN;
+	size_t distinct;
+
+	if (c->type == VALUE)
+		buf_clear(&w->buf[DISTINCT]);
+	else
+		find_distinct(w);
+	distinct = COUNT(w, DISTINCT, uint64_t);
+	if (failed(w) || buf_reserve(&w->buf[FLAT], (g->rows + DELTA_BLOCK) * sizeof(*flat)))
+		return -ENOMEM;
+	flat = AT(w, FLAT, uint64_t, 0);
+	for (const struct run *r = AT(w, RUNS, struct run, 0); rows < g->rows; rows += r++->n)
+		for (uint32_t k = 0; k < r->n && r->v != NONE; k++)
+			flat[n++] = r->v;
+	if (c->type == VALUE)
+		encoding = BYTE_STREAM_SPLIT;
+	else if (distinct)
+		/* In a long series nearly every row has a value of its own. */
+		encoding = (c->type == INT || c->type == TIME) && distinct * 8 > rows ? DELTA_BINARY_PACKED :
+											RLE_DICTIONARY;
+	if (encoding == RLE_DICTIONARY) {
+		dictionary = position(w);
+		put_dictionary(w, c->type);
+		put_page(w, DICTIONARY_PAGE, PLAIN, distinct, g);
+	}
+	data = position(w);
+	put_little(raw, 0, 4);
+	put_runs(w, 1, true);
+	for (int i = 0; i < 4 && !raw->err; i++)
+		raw->data[i] = (uint8_t)((raw->len - 4) >> 8 * i);
+	if (encoding == RLE_DICTIONARY) {
+		buf_addch(raw, (char)width_of(distinct - 1));
+		put_runs(w, width_of(distinct - 1), false);
+	} else if (encoding == BYTE_STREAM_SPLIT) {
+		put_doubles(raw, flat, n);
+	} else if (encoding == DELTA_BINARY_PACKED) {
+		put_deltas(raw, flat, n);
+	}
+	put_page(w, DATA_PAGE, encoding, rows, g);
+	THRIFT(&t, dictionary ? "2l 3{ 1i 2[i i i i" : "2l 3{ 1i 2[i i i", 0, about_type[c->type].physical,
+	       dictionary ? 3 : 2, RLE, encoding, PLAIN);
+	THRIFT(&t, "3[s s 4i 5l 6l 7l 9l", 1, (uintptr_t)c->name, CODEC_ZSTD, rows, g->bytes - before.bytes,
+	       g->packed - before.packed, data);
+	if (dictionary)
+		THRIFT(&t, "11l", dictionary);
+	THRIFT(&t, "12{ 3l", rows - n);
+	if (find_bounds(w, c->type, &least, &most) && c->type == TEXT)
+		THRIFT(&t, "5s 6s", (uintptr_t)text_of(w, most), (uintptr_t)text_of(w, least));
+	else if (find_bounds(w, c->type, &least, &most))
+		THRIFT(&t, "5d 6d", most, least);
+	THRIFT(&t, "} } }", 0);
+	g->n++;
+	buf_clear(&w->buf[RUNS]);
+	return failed(w) || t.out->err ? -ENOMEM : output_is_full(w->out) ? output_flush(w->out) : 0;
+}
+
+/* ---- rows that arrive ---- */
+
+static void forget(struct waiting *w)
+{
+	for (int i = WORDS; i <= TEXT_AT; i++)
+		buf_clear(&w->buf[i]);
+	names_release(&w->text);
+}
+
+static void add_column(struct waiting *w, const char *prefix, const char *name, enum type type)
+{
+	struct buf whole = BUF_INIT;
+	struct column c = { .type = type };
+
+	buf_addstr(&whole, prefix);
+	utf8_repair(&whole, name, strlen(name));
+	c.name = buf_detach(&whole);
+	ADD(w, COLUMNS, c);
+	if (!c.name)
+		w->buf[COLUMNS].err = -ENOMEM;
+}
 
 static struct waiting *waiting(struct exporter *x)
 {
 	struct waiting *w = x->data;
 
 	if (w)
-		return w->file ? w : NULL;
+		return failed(w) || !w->zstd ? NULL : w;
 	w = x->data = calloc(1, sizeof(*w));
-	if (!w || !(w->file = parquet_new(&x->out)))
+	if (!w)
 		return NULL;
-	w->origin = PM_NONE;
+	w->out = &x->out;
+	w->zstd = pm_zstd_new();
+	buf_addstr(&w->out->text, "PAR1");
 	for (int i = 0; i < EXPORT_ALL_COLUMNS; i++)
-		if (parquet_add(w->file, export_columns[i], types[i]) < 0)
-			return NULL;
-	return w;
-}
-
-static void forget(struct waiting *w)
-{
-	buf_clear(&w->words);
-	buf_clear(&w->blocks);
-	buf_clear(&w->series);
-	buf_clear(&w->spots);
-	buf_clear(&w->metrics);
-	parquet_forget(w->file);
-	parquet_text(w->file, "");
+		add_column(w, "", export_columns[i], type_of_column[i]);
+	return failed(w) || !w->zstd ? NULL : w;
 }
 
 static void parquet_release(struct sink *sink)
@@ -105,333 +497,190 @@ static void parquet_release(struct sink *sink)
 
 	if (!w)
 		return;
-	for (size_t i = 0; i < COUNT(&w->origins, struct origin); i++) {
-		struct origin *o = AT(&w->origins, struct origin, i);
-
-		free(o->recording);
-		free(o->host);
-		free(o->machine);
-		pm_value_release(&o->labels);
-		names_release(&o->keys);
-	}
-	buf_release(&w->origins);
-	buf_release(&w->parts);
-	buf_release(&w->words);
-	buf_release(&w->blocks);
-	buf_release(&w->series);
-	buf_release(&w->spots);
-	buf_release(&w->metrics);
-	parquet_free(w->file);
+	for (size_t i = 0; i < COUNT(w, COLUMNS, struct column); i++)
+		free(AT(w, COLUMNS, struct column, i)->name);
+	for (size_t i = 0; i < COUNT(w, GROUPS, struct group); i++)
+		buf_release(&AT(w, GROUPS, struct group, i)->chunks);
+	for (int i = 0; i < BUFFERS; i++)
+		buf_release(&w->buf[i]);
+	names_release(&w->text);
+	names_release(&w->label);
+	pm_zstd_free(w->zstd);
 	free(w);
 }
 
-/* ---- what comes ---- */
-
-/* The last label with a key counts, as in csv. */
-static int note_labels(struct origin *o, const struct pm_value *labels)
+/* What all rows of a shape have in common, by column: a recording's labels follow the fixed columns. The last label
+ * with a key counts, as in csv. NULL: no memory. */
+static uint32_t *note_recording(struct waiting *w, const char *recording, const struct pm_model *m)
 {
-	int err = pm_value_copy(&o->labels, labels);
+	const struct pm_value *labels = pm_map_get(&m->header, PM_HEADER_LABELS);
+	uint32_t n = labels && labels->kind == PM_VALUE_ARRAY ? labels->array.n : 0;
+	size_t size = (COUNT(w, COLUMNS, struct column) + n) * sizeof(uint32_t);
+	uint32_t *of = malloc(size), column;
+	char id[17];
 
-	for (uint32_t i = 0; o->labels.kind == PM_VALUE_ARRAY && i < o->labels.array.n && !err; i++) {
-		const struct pm_value *pair = export_label_pair(&o->labels, i);
+	if (!of)
+		return NULL;
+	memset(of, 0xff, size);
+	export_recording_id(m, id);
+	of[EXPORT_RECORDING] = text_id(w, recording);
+	of[EXPORT_HOST] = text_id(w, pm_map_text(&m->header, PM_HEADER_HOST, NULL));
+	of[EXPORT_MACHINE] = text_id(w, pm_map_text(&m->header, PM_HEADER_MACHINE_ID, NULL));
+	of[EXPORT_RECORDING_ID] = text_id(w, id);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct pm_value *pair = export_label_pair(labels, i);
 
-		if (pair)
-			err = names_set(&o->keys, pair[0].str.data, i);
+		if (!pair)
+			continue;
+		column = (uint32_t)COUNT(w, COLUMNS, struct column);
+		if (!names_get(&w->label, pair[0].str.data, &column)) {
+			add_column(w, "label_", pair[0].str.data, TEXT);
+			if (names_set(&w->label, pair[0].str.data, column))
+				w->buf[COLUMNS].err = -ENOMEM;
+		}
+		of[column] = text_id(w, pair[1].str.data);
 	}
-	return err;
+	return of;
 }
 
-static int note_origin(struct waiting *w, const char *recording, const struct pm_model *m)
+static int note_shape(struct waiting *w, const struct sink *sink, const struct sheet *s)
 {
-	const struct pm_map *header = &m->header;
-	const struct pm_value *labels = pm_map_get(header, PM_HEADER_LABELS);
-	const char *host = pm_map_text(header, PM_HEADER_HOST, NULL);
-	const char *machine = pm_map_text(header, PM_HEADER_MACHINE_ID, NULL);
-	struct origin o = { .recording = strdup(recording), .host = host ? strdup(host) : NULL };
-	int err = labels ? note_labels(&o, labels) : 0;
+	SCOPED(scoped_free) uint32_t *of = NULL;
 
-	export_recording_id(m, o.id);
-	o.machine = machine ? strdup(machine) : NULL;
-	if (!o.recording || (host && !o.host) || (machine && !o.machine))
-		err = -ENOMEM;
-	w->origin = (uint32_t)COUNT(&w->origins, struct origin);
-	buf_add(&w->origins, &o, sizeof(o));
-	return err ? err : w->origins.err;
-}
-
-static int note_shape(struct waiting *w, const struct sheet *s)
-{
-	w->first_spot = (uint32_t)COUNT(&w->spots, struct spot);
-	w->first_metric = (uint32_t)COUNT(&w->metrics, struct measure);
+	if (!w->buf[SERIES].len)
+		forget(w);
+	of = note_recording(w, sink->recording, s->places->model);
+	if (!of || failed(w))
+		return -ENOMEM;
+	w->columns = (uint32_t)COUNT(w, COLUMNS, struct column);
+	w->place = (uint32_t)COUNT(w, PLACES, uint32_t);
 	for (uint32_t r = 0; r < s->n_rows; r++) {
 		const struct place *p = &s->row[r].place;
-		struct spot spot = { .scope = pm_kind_name(p->kind) };
 		const char *name[3];
 
-		export_place_numbers(p, spot.number);
+		of[EXPORT_SCOPE] = text_id(w, pm_kind_name(p->kind));
+		export_place_numbers(p, &of[EXPORT_PACKAGE]);
 		export_place_names(s, p, name);
 		for (int i = 0; i < 3; i++)
-			spot.name[i] = parquet_text(w->file, name[i]);
-		buf_add(&w->spots, &spot, sizeof(spot));
+			of[EXPORT_DEVICE + i] = text_id(w, *name[i] ? name[i] : NULL);
+		buf_add(&w->buf[PLACES], of, w->columns * sizeof(*of));
 	}
-	for (uint32_t c = 0; c < s->n_columns; c++) {
-		const struct bound_metric *b = s->column[c].metric;
-		struct measure m = { parquet_text(w->file, b->name), parquet_text(w->file, b->about->unit), 0 };
-
-		buf_add(&w->metrics, &m, sizeof(m));
-	}
-	return w->spots.err ? w->spots.err : w->metrics.err;
+	return failed(w);
 }
 
 static int parquet_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 {
 	struct waiting *w = waiting(exporter_of(sink));
-	int err = w ? 0 : -ENOMEM;
 
-	if (!err && w->origin == PM_NONE) {
-		if (!w->words.len)
-			forget(w);
-		err = note_origin(w, sink->recording, s->places->model);
-	}
-	return err ? err : note_shape(w, s);
+	return w ? note_shape(w, sink, s) : -ENOMEM;
 }
 
-static int note_block(struct waiting *w, const struct sink *sink, const struct interval *i, size_t n)
+static int note_times(struct waiting *w, const struct sink *sink, const struct interval *i, size_t n)
 {
-	struct block b = { w->origin, (uint32_t)n, COUNT(&w->words, int64_t) };
-	int64_t *to;
+	uint64_t *to;
 
-	if (buf_reserve(&w->words, BLOCK_ROWS * n * sizeof(*to)))
+	if (buf_reserve(&w->buf[WORDS], 4 * n * sizeof(*to)))
 		return -ENOMEM;
-	to = AT(&w->words, int64_t, b.at);
+	w->times = COUNT(w, WORDS, uint64_t);
+	to = AT(w, WORDS, uint64_t, w->times);
 	for (size_t k = 0; k < n; k++) {
-		to[BLOCK_WALL * n + k] = i[k].wall_ns / 1000;
-		to[BLOCK_DURATION * n + k] = (int64_t)i[k].duration_ns;
-		to[BLOCK_ELAPSED * n + k] = (int64_t)(i[k].to_ns - sink->origin_ns);
-		to[BLOCK_RUN * n + k] = i[k].run;
+		to[k] = i[k].wall_ns >= 1000 ? (uint64_t)i[k].wall_ns / 1000 : NONE;
+		to[n + k] = i[k].duration_ns;
+		to[2 * n + k] = i[k].to_ns - sink->origin_ns;
+		to[3 * n + k] = i[k].run;
 	}
-	w->words.len += BLOCK_ROWS * n * sizeof(*to);
-	w->block = (uint32_t)COUNT(&w->blocks, struct block);
-	buf_add(&w->blocks, &b, sizeof(b));
-	return w->blocks.err;
+	w->buf[WORDS].len += 4 * n * sizeof(*to);
+	return 0;
 }
 
-static int note_series(struct exporter *x, struct waiting *w, const struct sheet_cell *c, uint32_t row, size_t n)
+static int note_series(struct exporter *x, struct waiting *w, const struct sheet *sheet, uint32_t row,
+		       const struct sheet_cell *c, size_t n)
 {
-	struct series s = { .origin = w->origin,
-			    .spot = w->first_spot + row,
-			    .block = w->block,
-			    .metric = w->first_metric + c->column,
-			    .plain = true,
-			    .at = COUNT(&w->words, double) };
-	double *to;
+	const struct bound_metric *m = sheet->column[c->column].metric;
+	struct series s = { .n = (uint32_t)n,
+			    .metric = text_id(w, m->name),
+			    .unit = text_id(w, *m->about->unit ? m->about->unit : NULL),
+			    .place = w->place + row * w->columns,
+			    .columns = w->columns,
+			    .times = w->times,
+			    .values = COUNT(w, WORDS, uint64_t) };
+	uint32_t ok = text_id(w, "ok");
+	uint64_t *to;
 
-	if (buf_reserve(&w->words, 3 * n * sizeof(double)))
+	if (buf_reserve(&w->buf[WORDS], 3 * n * sizeof(*to)))
 		return -ENOMEM;
-	to = AT(&w->words, double, s.at);
+	to = AT(w, WORDS, uint64_t, s.values);
 	for (size_t k = 0; k < n; k++) {
-		to[k] = c->value[k].v;
-		s.plain &= !c->value[k].reason && sheet_quality(c, k) == STATUS_WHOLE;
-	}
-	for (size_t k = 0; k < n && !s.plain; k++) {
+		enum status_quality quality = sheet_quality(c, k);
 		uint16_t reason = c->value[k].reason;
+		char word[16];
 
-		/* Reasons are above 0. */
-		to[n + k] = reason ? reason : -(double)sheet_quality(c, k);
-		to[2 * n + k] = sheet_coverage(c, k);
-		x->partial |= (reason || to[2 * n + k] < 1) && !status_absent(reason);
+		to[k] = reason ? NONE : double_to_bits(c->value[k].v);
+		to[n + k] = !reason && quality == STATUS_WHOLE ? ok : text_id(w, status_word(reason, quality, word));
+		to[2 * n + k] = reason ? NONE : double_to_bits(sheet_coverage(c, k));
+		x->partial |= export_lacks(c, k);
 	}
-	w->words.len += (s.plain ? 1 : 3) * n * sizeof(double);
-	buf_add(&w->series, &s, sizeof(s));
-	return w->series.err;
+	w->buf[WORDS].len += 3 * n * sizeof(*to);
+	ADD(w, SERIES, s);
+	return failed(w);
 }
 
-/* ---- what leaves ---- */
+/* ---- rows that leave ---- */
 
-static void put_text(struct parquet *p, const char *text, size_t n)
+static void put_series(struct waiting *w, const struct series *s, unsigned column)
 {
-	if (text)
-		parquet_put(p, parquet_text(p, text), n);
-	else
-		parquet_null(p, n);
-}
+	size_t word = column < EXPORT_ALL_COLUMNS ? word_of[column] : 0;
+	const uint64_t *times = AT(w, WORDS, uint64_t, s->times), *values = AT(w, WORDS, uint64_t, s->values);
+	const uint64_t *v = !word ? NULL : word < 5 ? times + (word - 1) * s->n : values + (word - 5) * s->n;
+	uint32_t fixed = column == EXPORT_METRIC ? s->metric :
+			 column == EXPORT_UNIT   ? s->unit :
+			 column < s->columns     ? *AT(w, PLACES, uint32_t, s->place + column) :
+						   PM_NONE;
 
-static void put_name(struct parquet *p, uint64_t name, size_t n)
-{
-	if (name)
-		parquet_put(p, name, n);
-	else
-		parquet_null(p, n);
-}
-
-static void put_times(struct waiting *w, const struct block *b, int row, bool zero_is_none)
-{
-	const int64_t *v = AT(&w->words, int64_t, b->at + (size_t)row * b->n);
-
-	for (uint32_t k = 0; k < b->n; k++)
-		if (zero_is_none && v[k] <= 0)
-			parquet_null(w->file, 1);
-		else
-			parquet_put(w->file, (uint64_t)v[k], 1);
-}
-
-/* Value, status or coverage. */
-static void put_values(struct waiting *w, const struct series *s, uint32_t n, enum export_column c)
-{
-	const double *v = AT(&w->words, double, s->at), *reason = v + n, *coverage = reason + n;
-	char word[16];
-
-	if (s->plain && c == EXPORT_VALUE)
-		parquet_values(w->file, v, n);
-	else if (s->plain && c == EXPORT_STATUS)
-		put_text(w->file, "ok", n);
-	else if (s->plain)
-		parquet_put(w->file, double_to_bits(1), n);
-	for (uint32_t k = 0; k < n && !s->plain; k++)
-		if (c == EXPORT_STATUS && reason[k] > 0)
-			put_text(w->file, status_word((uint16_t)reason[k], STATUS_WHOLE, word), 1);
-		else if (c == EXPORT_STATUS)
-			put_text(w->file, status_word(0, (enum status_quality)(int)-reason[k], word), 1);
-		else if (reason[k] > 0)
-			parquet_null(w->file, 1);
-		else if (c == EXPORT_VALUE)
-			parquet_values(w->file, &v[k], 1);
-		else
-			parquet_put(w->file, double_to_bits(coverage[k]), 1);
-}
-
-static void put_series(struct waiting *w, const struct series *s, enum export_column c)
-{
-	const struct block *b = AT(&w->blocks, struct block, s->block);
-	const struct spot *spot = AT(&w->spots, struct spot, s->spot);
-	const struct measure *m = AT(&w->metrics, struct measure, s->metric);
-	const struct origin *o = AT(&w->origins, struct origin, s->origin);
-	struct parquet *p = w->file;
-
-	switch (c) {
-	case EXPORT_RECORDING:
-		return put_text(p, o->recording, b->n);
-	case EXPORT_RUN:
-		return put_times(w, b, BLOCK_RUN, false);
-	case EXPORT_TIME:
-		return put_times(w, b, BLOCK_WALL, true);
-	case EXPORT_DURATION:
-		return put_times(w, b, BLOCK_DURATION, false);
-	case EXPORT_ELAPSED:
-		return put_times(w, b, BLOCK_ELAPSED, false);
-	case EXPORT_SCOPE:
-		return put_text(p, spot->scope, b->n);
-	case EXPORT_DEVICE:
-	case EXPORT_TASK:
-	case EXPORT_CGROUP:
-		return put_name(p, spot->name[c - EXPORT_DEVICE], b->n);
-	case EXPORT_METRIC:
-		return put_name(p, m->name, b->n);
-	case EXPORT_UNIT:
-		return put_name(p, m->unit, b->n);
-	case EXPORT_VALUE:
-	case EXPORT_STATUS:
-	case EXPORT_COVERAGE:
-		return put_values(w, s, b->n, c);
-	case EXPORT_HOST:
-		return put_text(p, o->host, b->n);
-	case EXPORT_MACHINE:
-		return put_text(p, o->machine, b->n);
-	case EXPORT_RECORDING_ID:
-		return put_text(p, o->id, b->n);
-	default:
-		if (spot->number[c - EXPORT_PACKAGE] == PM_NONE)
-			parquet_null(p, b->n);
-		else
-			parquet_put(p, spot->number[c - EXPORT_PACKAGE], b->n);
-	}
-}
-
-static void note_part(struct waiting *w, int group, uint32_t origin, uint32_t rows)
-{
-	size_t n = COUNT(&w->parts, struct part);
-	struct part next = { group, origin, rows }, *last = n ? AT(&w->parts, struct part, n - 1) : NULL;
-
-	if (last && last->group == group && last->origin == origin)
-		last->rows += rows;
-	else
-		buf_add(&w->parts, &next, sizeof(next));
-}
-
-static uint32_t rows_of(const struct waiting *w, const struct series *s)
-{
-	return AT(&w->blocks, struct block, s->block)->n;
+	if (!word)
+		put(w, fixed == PM_NONE ? NONE : fixed, s->n);
+	for (uint32_t k = 0; word && k < s->n; k++)
+		put(w, v[k], 1);
 }
 
 static int put_group(struct waiting *w, const struct series *s, size_t n, uint64_t rows)
 {
-	int group = parquet_group(w->file, rows), err = group < 0 ? group : 0;
+	struct group g = { .rows = rows, .at = position(w) };
+	int err;
 
-	for (size_t i = 0; i < n && !err; i++)
-		note_part(w, group, s[i].origin, rows_of(w, &s[i]));
-	for (int c = 0; c < EXPORT_ALL_COLUMNS && !err; c++) {
+	ADD(w, GROUPS, g);
+	err = failed(w);
+	for (unsigned c = 0; c < COUNT(w, COLUMNS, struct column) && !err; c++) {
 		for (size_t i = 0; i < n; i++)
-			put_series(w, &s[i], (enum export_column)c);
-		err = parquet_column(w->file, group, c);
+			put_series(w, &s[i], c);
+		err = end_column(w, COUNT(w, GROUPS, struct group) - 1);
 	}
-	return err ? err : w->parts.err;
+	return err;
 }
 
-struct named {
-	const char *name;
-	uint32_t metric;
-};
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
-}
-
-static int by_rank(const void *first, const void *second)
+/* By metric, recording and place, which have ascending numbers, and time. */
+static int in_order(const void *first, const void *second, void *w)
 {
 	const struct series *a = first, *b = second;
-	uint64_t x = (uint64_t)a->rank << 32 | a->origin, y = (uint64_t)b->rank << 32 | b->origin;
 
-	if (x == y) {
-		x = (uint64_t)a->spot << 32 | a->block;
-		y = (uint64_t)b->spot << 32 | b->block;
-	}
-	return x < y ? -1 : x > y;
-}
-
-static int put_in_order(struct waiting *w)
-{
-	size_t n = COUNT(&w->series, struct series), n_metrics = COUNT(&w->metrics, struct measure);
-	struct series *s = AT(&w->series, struct series, 0);
-	SCOPED(scoped_free) struct named *order = calloc(n_metrics + 1, sizeof(*order));
-	uint32_t rank = 0;
-
-	if (!order)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < n_metrics; i++)
-		order[i] = (struct named){ parquet_text_of(w->file, AT(&w->metrics, struct measure, i)->name), i };
-	qsort(order, n_metrics, sizeof(*order), by_name);
-	for (size_t i = 0; i < n_metrics; i++) {
-		rank += i && strcmp(order[i].name, order[i - 1].name) != 0;
-		AT(&w->metrics, struct measure, order[i].metric)->rank = rank;
-	}
-	for (size_t i = 0; i < n; i++)
-		s[i].rank = AT(&w->metrics, struct measure, s[i].metric)->rank;
-	qsort(s, n, sizeof(*s), by_rank);
-	return 0;
+	if (a->metric != b->metric)
+		return strcmp(text_of(w, a->metric), text_of(w, b->metric));
+	return array_order(a->place, b->place, a->times, b->times);
 }
 
 static int put_waiting(struct waiting *w)
 {
-	size_t n = COUNT(&w->series, struct series), from = 0;
-	const struct series *s = AT(&w->series, struct series, 0);
+	size_t n = COUNT(w, SERIES, struct series), from = 0;
+	struct series *s = AT(w, SERIES, struct series, 0);
 	uint64_t rows = 0;
-	int err = n ? put_in_order(w) : 0;
+	int err = failed(w);
 
+	if (n && !err)
+		qsort_r(s, n, sizeof(*s), in_order, w);
 	for (size_t i = 0; i < n && !err; i++) {
-		rows += rows_of(w, &s[i]);
+		rows += s[i].n;
 		/* A metric begins a new row group if that does not make small ones. */
-		if (i + 1 == n || rows >= GROUP_ROWS || (rows >= GROUP_ROWS / 2 && s[i + 1].rank != s[i].rank)) {
+		if (i + 1 == n || rows >= GROUP_ROWS || (rows >= GROUP_ROWS / 2 && s[i].metric != s[i + 1].metric)) {
 			err = put_group(w, &s[from], i + 1 - from, rows);
 			from = i + 1;
 			rows = 0;
@@ -445,73 +694,50 @@ static int parquet_intervals(struct sink *sink, const struct sheet *s, const str
 {
 	struct exporter *x = exporter_of(sink);
 	struct waiting *w = x->data;
-	int err = note_block(w, sink, interval, n);
+	int err = note_times(w, sink, interval, n);
 
 	for (uint32_t r = 0; r < s->n_rows && !err; r++) {
 		for (uint32_t c = 0; c < s->row[r].n_cells && !err; c++)
-			err = note_series(x, w, &s->row[r].cell[c], r, n);
-		if (err || w->words.len + w->series.len + w->spots.len < WAITING)
+			err = note_series(x, w, s, r, &s->row[r].cell[c], n);
+		if (err || w->buf[WORDS].len + w->buf[SERIES].len + w->buf[PLACES].len < WAITING)
 			continue;
 		err = put_waiting(w);
-		err = err ? err : note_shape(w, s);
-		err = err ? err : note_block(w, sink, interval, n);
+		err = err ? err : note_shape(w, sink, s);
+		err = err ? err : note_times(w, sink, interval, n);
 	}
 	return err;
 }
 
-static int parquet_recording_end(struct sink *sink)
+static void put_footer(struct waiting *w)
 {
-	((struct waiting *)exporter_of(sink)->data)->origin = PM_NONE;
-	return 0;
-}
+	struct thrift t = { .out = &w->out->text };
+	size_t columns = COUNT(w, COLUMNS, struct column), groups = COUNT(w, GROUPS, struct group);
+	uint64_t from = position(w), rows = 0;
 
-/* ---- labels, which are known when everything was read ---- */
+	THRIFT(&t, "1i 2[{ { 4s 5i }", 2, columns + 1, (uintptr_t) "pmrep", columns);
+	for (size_t i = 0; i < columns; i++) {
+		const struct column *c = AT(w, COLUMNS, struct column, i);
 
-static int put_label(struct waiting *w, const char *key)
-{
-	struct buf name = BUF_INIT;
-	size_t n = COUNT(&w->parts, struct part);
-	int column;
-
-	buf_printf(&name, "label_%s", key);
-	column = parquet_add(w->file, buf_str(&name), PARQUET_TEXT);
-	buf_release(&name);
-	for (size_t i = 0; i < n && column >= 0; i++) {
-		const struct part *p = AT(&w->parts, struct part, i);
-		const struct origin *o = AT(&w->origins, struct origin, p->origin);
-		uint32_t at;
-		int err;
-
-		put_text(w->file,
-			 names_get(&o->keys, key, &at) ? o->labels.array.item[at].array.item[1].str.data : NULL,
-			 p->rows);
-		if ((i + 1 == n || p[1].group != p->group) && (err = parquet_column(w->file, p->group, column)))
-			return err;
+		THRIFT(&t, about_type[c->type].schema, about_type[c->type].physical, OPTIONAL, (uintptr_t)c->name,
+		       about_type[c->type].converted);
 	}
-	return column < 0 ? column : 0;
-}
+	for (size_t i = 0; i < groups; i++)
+		rows += AT(w, GROUPS, struct group, i)->rows;
+	THRIFT(&t, "3l 4[{", rows, groups);
+	for (size_t i = 0; i < groups; i++) {
+		const struct group *g = AT(w, GROUPS, struct group, i);
 
-static int put_labels(struct waiting *w)
-{
-	SCOPED(names_release) struct names known = { 0 };
-	const char *key;
-	int err = 0;
-
-	for (size_t i = 0; i < COUNT(&w->origins, struct origin); i++) {
-		const struct origin *o = AT(&w->origins, struct origin, i);
-
-		for (uint32_t k = 0; k < o->labels.array.n && o->keys.n && !err; k++) {
-			const struct pm_value *pair = export_label_pair(&o->labels, k);
-
-			if (!pair)
-				continue;
-			key = pair[0].str.data;
-			if (names_get(&o->keys, key, NULL) && !names_get(&known, key, NULL) &&
-			    !(err = names_set(&known, key, 1)))
-				err = put_label(w, key);
-		}
+		THRIFT(&t, "{ 1[{", columns);
+		buf_add(t.out, g->chunks.data, g->chunks.len);
+		THRIFT(&t, "2l 3l 5l 6l }", g->bytes, g->rows, g->at, g->packed);
 	}
-	return err;
+	THRIFT(&t, "6s 7[{", (uintptr_t) "pmrep version " PM_VERSION, columns);
+	/* Bounds are ordered by type. */
+	for (size_t i = 0; i < columns; i++)
+		THRIFT(&t, "{ 1{ } }", 0);
+	THRIFT(&t, "}", 0);
+	put_little(t.out, position(w) - from, 4);
+	buf_addstr(t.out, "PAR1");
 }
 
 static int parquet_close(struct sink *sink)
@@ -519,8 +745,17 @@ static int parquet_close(struct sink *sink)
 	struct waiting *w = waiting(exporter_of(sink));
 	int err = w ? put_waiting(w) : -ENOMEM;
 
-	err = err ? err : put_labels(w);
-	return err ? err : parquet_end(w->file);
+	/* Groups lack the labels that only later recordings had. */
+	for (size_t i = 0; !err && i < COUNT(w, GROUPS, struct group); i++)
+		while (!err && AT(w, GROUPS, struct group, i)->n < COUNT(w, COLUMNS, struct column)) {
+			put(w, NONE, AT(w, GROUPS, struct group, i)->rows);
+			err = end_column(w, i);
+		}
+	if (err)
+		return err;
+	put_footer(w);
+	err = failed(w);
+	return err ? err : output_flush(w->out);
 }
 
 const struct sink_ops export_parquet = {
@@ -529,7 +764,6 @@ const struct sink_ops export_parquet = {
 	.binary = true,
 	.shape = parquet_shape,
 	.intervals = parquet_intervals,
-	.end = parquet_recording_end,
 	.close = parquet_close,
 	.release = parquet_release,
 };

@@ -9,9 +9,8 @@
 #include "common/double_bits.h"
 #include "common/names.h"
 #include "common/utf8.h"
+#include "report/export/bytes.h"
 #include "report/export/exporter.h"
-#include "report/export/parquet_encode.h"
-#include "report/export/thrift.h"
 #include "report/machine/status.h"
 
 enum { TRACE_PACKET = 1 };
@@ -72,14 +71,14 @@ struct trace {
 
 static void put_number(struct buf *out, int field, uint64_t v)
 {
-	thrift_varint(out, (uint64_t)field << 3 | VARINT);
-	thrift_varint(out, v);
+	put_varint(out, (uint64_t)field << 3 | VARINT);
+	put_varint(out, v);
 }
 
 static void put_bytes(struct buf *out, int field, const void *data, size_t len)
 {
-	thrift_varint(out, (uint64_t)field << 3 | BYTES);
-	thrift_varint(out, len);
+	put_varint(out, (uint64_t)field << 3 | BYTES);
+	put_varint(out, len);
 	buf_add(out, data, len);
 }
 
@@ -101,7 +100,7 @@ static void put_double(struct buf *out, int field, double v)
 {
 	uint64_t bits = double_to_bits(v);
 
-	thrift_varint(out, (uint64_t)field << 3 | FIXED64);
+	put_varint(out, (uint64_t)field << 3 | FIXED64);
 	put_little(out, bits, 8);
 }
 

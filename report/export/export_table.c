@@ -1,12 +1,11 @@
 /* Tables for people, in turbostat's layout: a row for the whole system, then one for each place; numbers of a core or
  * package are in the row of its first CPU. Widths are chosen once, from the heads and the first values. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/number.h"
 #include "report/export/export_table.h"
-#include "report/export/plot_data.h"
+#include "report/export/spark.h"
 #include "report/machine/status.h"
 
 #define CELL_MAX    64
@@ -54,14 +53,14 @@ static size_t cell_text(const struct exporter *x, const struct table_data *t, co
 		*out++ = sheet_coverage(cell, k) < 1 ? '~' : '?';
 	m = t->sheet->column[cell->column].metric;
 	if (m->digits)
-		return mark + (size_t)snprintf(out, CELL_MAX - 1, "%s%0*llx", x->config.newer ? "" : "0x", m->digits,
+		return mark + (size_t)snprintf(out, CELL_MAX - 1, "0x%0*llx", m->digits,
 					       (unsigned long long)((uint64_t)v->v + (uint64_t)(int64_t)v->rest));
 	if (table_has_tabs(x) && !strcmp(m->name, "usec"))
 		return (size_t)snprintf(out, CELL_MAX - 1, "%5.0f", v->v);
 	return mark + number_fixed(out, times > 1 ? v->v * times : v->v, m->precision);
 }
 
-static size_t topology_text(const struct table_data *t, uint32_t r, enum topology_column c, bool newer, char *out)
+static size_t topology_text(const struct table_data *t, uint32_t r, enum topology_column c, char *out)
 {
 	const struct place *p = &t->sheet->row[t->row[r]].place;
 	const uint32_t number[] = {
@@ -75,9 +74,6 @@ static size_t topology_text(const struct table_data *t, uint32_t r, enum topolog
 		out[0] = '-';
 		return 1;
 	}
-	/* turbostat has written them like this since 2026. */
-	if (newer && (c == BY_CORE || c == BY_MODULE))
-		return (size_t)snprintf(out, CELL_MAX, "0x%x", number[c]);
 	if (numbered)
 		return number_u64(out, number[c]);
 	len = len < CELL_MAX ? len : CELL_MAX;
@@ -122,8 +118,7 @@ static void choose_widths(struct exporter *x, struct table_data *t, const struct
 	}
 	for (uint32_t r = 0; r < t->n_rows; r++)
 		for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
-			widen(&t->width[WIDTH_TOPOLOGY + i],
-			      topology_text(t, r, (enum topology_column)i, x->config.newer, text));
+			widen(&t->width[WIDTH_TOPOLOGY + i], topology_text(t, r, (enum topology_column)i, text));
 	t->sized = true;
 }
 
@@ -173,20 +168,11 @@ static void put_spark(struct exporter *x, const struct sheet *s, const struct sh
 		      const struct sheet_cell *cell)
 {
 	const struct sheet_row *row = cell ? row_of(s, likely, cell) : NULL;
-	const struct plot_line *line = NULL;
-	double low = INFINITY, high = -INFINITY;
-	struct buf place = BUF_INIT;
-	size_t series;
 
-	if (row) {
-		plot_place_name(s->places, &row->place, &place);
-		line = plot_data_find(x->spark, s->column[cell->column].metric->display, buf_str(&place));
-		buf_release(&place);
-	}
 	buf_addch(&x->out.text, ' ');
-	series = line ? (size_t)(line - x->spark->line) : 0;
-	if (line && spark_mean_range(&x->spark->set, series, SPARK_CELLS, &low, &high))
-		spark_line(&x->out.text, &x->spark->set, series, SPARK_CELLS, low, high, x->utf8);
+	if (row)
+		spark_put(&x->out.text, x->spark, s->column[cell->column].metric->display, s->places, &row->place,
+			  SPARK_CELLS, x->utf8);
 	else
 		buf_printf(&x->out.text, "%*s", SPARK_CELLS, "");
 }
@@ -220,8 +206,30 @@ static bool has_cell(const struct table_data *t, uint32_t row, uint32_t from, ui
 	return false;
 }
 
+enum { LACKS = 1, SLOW = 2, ESTIMATED = 4 };
+
+static void put_legend(struct exporter *x)
+{
+	static const char *const meaning[] = {
+		"~ lacks a part", "? was read slowly or counted late, and may be off by a percent or more",
+		"~ in a head: estimated"
+	};
+	const char *between = "";
+
+	for (unsigned i = 0; i < sizeof(meaning) / sizeof(meaning[0]); i++)
+		if (x->marks & 1u << i) {
+			buf_printf(&x->out.text, "%s%s", between, meaning[i]);
+			between = "; ";
+		}
+	if (x->marks)
+		buf_addch(&x->out.text, '\n');
+	x->marks = 0;
+}
+
 static void put_head(struct exporter *x, struct table_data *t, bool *first, uint32_t c)
 {
+	if (t->text.data[t->head[c].at] == '~' && !table_has_tabs(x) && !x->config.list)
+		x->marks |= ESTIMATED;
 	put(x, first, (const char *)t->text.data + t->head[c].at, t->head[c].len, t->width[WIDTH_METRICS + c]);
 }
 
@@ -255,18 +263,20 @@ static void put_cell(struct exporter *x, struct table_data *t, bool *first, uint
 	const struct sheet_cell *cell = t->cell[(size_t)r * s->n_columns + t->column[c]];
 	unsigned times = t->times && s->row[t->row[r]].place.kind == PM_SYSTEM ? t->times[c] : 1;
 	char text[CELL_MAX];
+	size_t len;
 
 	/* A register has no value for the whole machine. */
 	if (!cell && t->times && s->row[t->row[r]].place.kind == PM_SYSTEM &&
 	    s->column[t->column[c]].metric->digits) {
 		put(x, first, text,
-		    (size_t)snprintf(text, CELL_MAX, "%s%0*x", x->config.newer ? "" : "0x",
-				     s->column[t->column[c]].metric->digits, 0),
-		    0);
+		    (size_t)snprintf(text, CELL_MAX, "0x%0*x", s->column[t->column[c]].metric->digits, 0), 0);
 		return;
 	}
 	x->partial |= cell && export_lacks(cell, k);
-	put_judged(x, first, text, cell_text(x, t, cell, k, times, text), t->width[WIDTH_METRICS + c],
+	text[0] = '\0';
+	len = cell_text(x, t, cell, k, times, text);
+	x->marks |= text[0] == '~' ? LACKS : text[0] == '?' ? SLOW : 0;
+	put_judged(x, first, text, len, t->width[WIDTH_METRICS + c],
 		   x->config.color && cell ? sheet_verdict(s, cell, k) : SHEET_UNJUDGED);
 	if (x->spark)
 		put_spark(x, s, &s->row[t->row[r]], cell);
@@ -287,7 +297,7 @@ static void put_row(struct exporter *x, struct table_data *t, uint32_t r, uint32
 		put_cell(x, t, &first, r, c, k);
 	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
 		if (t->topology[i])
-			put(x, &first, text, topology_text(t, r, (enum topology_column)i, x->config.newer, text),
+			put(x, &first, text, topology_text(t, r, (enum topology_column)i, text),
 			    t->width[WIDTH_TOPOLOGY + i]);
 	for (uint32_t c = from > t->n_first ? from : t->n_first; c < to; c++)
 		put_cell(x, t, &first, r, c, k);
@@ -348,6 +358,8 @@ static int table_intervals(struct sink *sink, const struct sheet *s, const struc
 			to = part_end(x, t, from);
 			err = put_part(x, t, from, to, interval, k);
 		} while (to < t->n_columns && !err);
+		if (x->config.clear)
+			put_legend(x);
 		t->since_heads++;
 		x->begun = true;
 		if (!err)
@@ -366,6 +378,7 @@ static void table_event(struct sink *sink, const struct pm_event *event)
 static int table_end(struct sink *sink)
 {
 	exporter_of(sink)->elapsed_ns = 0;
+	put_legend(exporter_of(sink));
 	return 0;
 }
 

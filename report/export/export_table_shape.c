@@ -46,7 +46,7 @@ static bool differs(const struct places *p, enum topology_column what)
 		    what == BY_L3      ? a->cache[PM_CACHE_L3] != b->cache[PM_CACHE_L3] :
 		    what == BY_NODE    ? a->node != b->node :
 		    what == BY_MODULE  ? a->cluster != b->cluster :
-					 a->package != b->package || a->core != b->core)
+					 a->package != b->package || a->die != b->die || a->core != b->core)
 			return true;
 	}
 	return false;
@@ -61,7 +61,7 @@ static bool tells_more(const struct places *p, enum topology_column what)
 		if (a->package != b->package)
 			continue;
 		if (what == BY_L3 ? a->cache[PM_CACHE_L3] != b->cache[PM_CACHE_L3] :
-				    a->cluster == b->cluster && a->core != b->core)
+				    a->cluster == b->cluster && (a->die != b->die || a->core != b->core))
 			return true;
 	}
 	return false;
@@ -160,7 +160,7 @@ static bool is_first(const struct table_data *t, uint32_t r, enum pm_kind level)
 	if (p->kind == PM_SYSTEM)
 		return false;
 	return !above || above->kind == PM_SYSTEM || above->package != p->package ||
-	       (level == PM_CORE && above->core != p->core);
+	       (level == PM_CORE && (above->die != p->die || above->core != p->core));
 }
 
 /* turbostat's rows have no holes: a module's value is with each of its cores, the machine's own with each package. */
@@ -187,8 +187,8 @@ static void fill_column(struct table_data *t, uint32_t i, enum pm_kind level)
 	}
 }
 
-/* The number of packages in the row of the machine; only NULL: all. */
-static uint8_t packages(const struct places *p, const struct cpulist *only)
+/* The number of packages in the row of the machine. */
+static uint8_t packages(const struct places *p)
 {
 	uint32_t last = PM_NONE;
 	uint8_t n = 0;
@@ -196,7 +196,7 @@ static uint8_t packages(const struct places *p, const struct cpulist *only)
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct pm_cpu *cpu = &p->cpu[p->by_package[i]];
 
-		if (!cpu->online || (only && !cpulist_has(only, cpu->cpu)) || (n && cpu->package == last))
+		if (!cpu->online || (n && cpu->package == last))
 			continue;
 		last = cpu->package;
 		n++;
@@ -204,7 +204,7 @@ static uint8_t packages(const struct places *p, const struct cpulist *only)
 	return n;
 }
 
-static int fill_tabs(struct table_data *t, const struct cpulist *only)
+static int fill_tabs(struct table_data *t)
 {
 	const struct sheet *s = t->sheet;
 
@@ -221,52 +221,58 @@ static int fill_tabs(struct table_data *t, const struct cpulist *only)
 		if (c->level == PM_CORE || c->level == PM_PACKAGE)
 			fill_column(t, i, c->level);
 		if (c->sum)
-			t->times[i] = packages(s->places, only);
+			t->times[i] = packages(s->places);
 	}
 	return 0;
 }
 
-/* As in turbostat: the state's name up to a '-', without '_'. */
-static void put_state(struct buf *out, const char *display)
+static int by_display(const void *a, const void *b)
 {
-	size_t len = strcspn(display, "-"), end = strlen(display);
+	const struct bound_metric *x = *(const struct bound_metric *const *)a;
+	const struct bound_metric *y = *(const struct bound_metric *const *)b;
 
-	for (size_t i = 0; i < len; i++)
-		if (display[i] != '_')
-			buf_addch(out, display[i]);
-	/* "C1-HSW%" and "C1-HSW-" end with what is counted, not with the name. */
-	if (len < end && strchr("%+-", display[end - 1]))
-		buf_addch(out, display[end - 1]);
+	return strcmp(x->display, y->display);
 }
 
-static void put_head(struct buf *out, const struct bound_metric *m, bool tabs, bool newer)
+/* A counter with the head of another column (a count beside its rate) is headed by its name, which is unique. */
+static bool is_named(const struct bound_metric *m, const struct bound_metric *const *sorted, uint32_t n)
+{
+	const struct bound_metric *const *at = bsearch(&m, sorted, n, sizeof(*sorted), by_display);
+
+	return m->counter && !m->added &&
+	       ((at > sorted && !by_display(at, at - 1)) || (at + 1 < sorted + n && !by_display(at, at + 1)));
+}
+
+static void put_head(struct buf *out, const struct bound_metric *m, const char *display, bool tabs)
 {
 	SCOPED(buf_release) struct buf name = BUF_INIT;
 	/* Heads of raw registers are as wide as these. */
-	size_t width = !tabs ? 0 : !newer ? m->digits + (m->digits ? 2u : 0) : m->digits > 8 ? 8 : 0, pad;
+	size_t width = tabs && m->digits ? m->digits + 2u : 0, pad;
 
-	if (tabs && !strncmp(m->name, "idle.", 5))
-		put_state(&name, m->display);
-	else
-		buf_add(&name, m->display, width && !newer ? strnlen(m->display, width) : strlen(m->display));
+	buf_add(&name, display, width ? strnlen(display, width) : strlen(display));
 	pad = name.len < width ? width - name.len : 0;
-	buf_printf(out, "%*s", newer ? 0 : (int)pad, "");
+	buf_printf(out, "%*s", (int)pad, "");
 	text_escape(out, buf_str(&name), name.len);
-	buf_printf(out, "%*s", newer ? (int)pad : 0, "");
 	out->err = out->err ? out->err : name.err;
 }
 
-static int keep_texts(struct table_data *t, bool tabs, bool newer)
+static int keep_texts(struct table_data *t, bool tabs)
 {
 	const struct sheet *s = t->sheet;
+	SCOPED(scoped_free) const struct bound_metric **sorted = malloc(((size_t)t->n_columns + 1) * sizeof(*sorted));
 
 	t->head = calloc((size_t)t->n_columns + 1, sizeof(*t->head));
 	t->name = calloc((size_t)t->n_rows + 1, sizeof(*t->name));
-	if (!t->head || !t->name)
+	if (!sorted || !t->head || !t->name)
 		return -ENOMEM;
+	for (uint32_t c = 0; c < t->n_columns; c++)
+		sorted[c] = s->column[t->column[c]].metric;
+	qsort(sorted, t->n_columns, sizeof(*sorted), by_display);
 	for (uint32_t c = 0; c < t->n_columns; c++) {
+		const struct bound_metric *m = s->column[t->column[c]].metric;
+
 		t->head[c].at = t->text.len;
-		put_head(&t->text, s->column[t->column[c]].metric, tabs, newer);
+		put_head(&t->text, m, !tabs && is_named(m, sorted, t->n_columns) ? m->name : m->display, tabs);
 		t->head[c].len = t->text.len - t->head[c].at;
 	}
 	for (uint32_t r = 0; r < t->n_rows; r++) {
@@ -328,15 +334,14 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 		t->n_rows = 1;
 	err = map_cells(t, x);
 	if (!err)
-		err = keep_texts(t, table_has_tabs(x), x->config.newer);
+		err = keep_texts(t, table_has_tabs(x));
 	choose_topology(x, t);
 	if (table_has_tabs(x)) {
 		/* Nodes are named only if packages contain several. */
 		t->topology[BY_NODE] &= has_nodes_within(s->places);
-		t->topology[BY_L3] &= x->config.newer;
-		t->topology[BY_MODULE] &= x->config.newer;
+		t->topology[BY_L3] = t->topology[BY_MODULE] = false;
 		if (!err)
-			err = fill_tabs(t, x->config.only);
+			err = fill_tabs(t);
 	}
 	for (int i = BY_PACKAGE; i <= BY_CPU; i++)
 		t->topology[i] &= !(x->config.no_place >> i & 1);
@@ -346,16 +351,14 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 		buf_addstr(&x->out.text, " <==\n");
 		t->named = x->sink.recording;
 	}
-	if (!err && (x->config.registers || x->config.tcc || x->config.debug) && t->decoded != x->sink.recording) {
+	if (!err && (x->config.registers || x->config.debug) && t->decoded != x->sink.recording) {
 		/* Readers of turbostat's text read columns; a file gets everything. */
 		bool apart = table_has_tabs(x) && x->config.fd == STDOUT_FILENO;
-		struct turbostat_head head = { x->config.newer, !x->config.registers, x->config.debug, x->config.tcc,
-					       x->config.only };
 		struct buf *to = apart ? &about : &x->out.text;
 
 		t->decoded = x->sink.recording;
 		if (table_has_tabs(x) && !x->config.full_header)
-			err = decode_turbostat(s->places, &head, to);
+			err = decode_turbostat(s->places, !x->config.registers, x->config.debug, to);
 		else
 			err = put_registers(s->places->model, to);
 		fputs(buf_str(&about), stderr);

@@ -34,22 +34,19 @@ struct export_config {
 	/* Table: this many rows an interval, of tasks and the like the largest by the first column, of CPUs and other
 	 * places those that stand out; 0: all; EXPORT_TOP_FOLDED: few where they are many. */
 	uint32_t top;
-	uint32_t heads_every;       /* table: head lines every N intervals; 0: with every block of rows, or once */
-	unsigned width;             /* table: columns of the terminal; other columns follow below; 0: no limit */
-	bool clear;                 /* table on a terminal: clear the screen before every interval */
-	bool flush;                 /* write after every interval that arrives */
-	bool name_files;            /* table: name the recording */
-	bool thresholds;            /* csv: columns with verdicts of thresholds; json: in wide rows, too */
-	bool color;                 /* table: red for bad and green for good by thresholds */
-	bool registers;             /* table: decoded registers come first */
-	bool full_header;           /* turbostat's text: all that is known of the machine, not turbostat's lines */
-	bool list;                  /* turbostat's text: the heads alone, with commas between */
-	bool newer;                 /* turbostat's text: as the one of 2026 has it, not that of 2022 */
-	bool debug;                 /* turbostat's text: also where each CPU is, as with its -d */
-	const struct cpulist *only; /* turbostat's text: of -c; NULL: all; borrowed */
-	uint32_t tcc;               /* turbostat's text: -T, which is printed even if nothing else is; 0: not given */
-	unsigned no_place; /* table: bits of the unwanted ones of Package, Die, L3, Node, Module, Core, CPU */
-	unsigned place;    /* likewise: those that were requested by name */
+	uint32_t heads_every; /* table: head lines every N intervals; 0: with every block of rows, or once */
+	unsigned width;       /* table: columns of the terminal; other columns follow below; 0: no limit */
+	bool clear;           /* table on a terminal: clear the screen before every interval */
+	bool flush;           /* write after every interval that arrives */
+	bool name_files;      /* table: name the recording */
+	bool thresholds;      /* csv: columns with verdicts of thresholds; json: in wide rows, too */
+	bool color;           /* table: red for bad and green for good by thresholds */
+	bool registers;       /* table: decoded registers come first */
+	bool full_header;     /* turbostat's text: all that is known of the machine, not the main facts alone */
+	bool list;            /* turbostat's text: the heads alone, with commas between */
+	bool debug;           /* turbostat's text: also where each CPU is, as with its -d */
+	unsigned no_place;    /* table: bits of the unwanted ones of Package, Die, L3, Node, Module, Core, CPU */
+	unsigned place;       /* likewise: those that were requested by name */
 };
 
 struct plot_data;
@@ -74,6 +71,7 @@ struct exporter {
 	bool folded;                   /* a table left out rows because they are many */
 	bool partial;                  /* a value was printed that lacks a part, or a lost one was left out */
 	bool begun;                    /* heads were printed */
+	uint8_t marks;                 /* table: those printed since the last legend */
 	struct buf file;               /* what all rows of a recording share */
 	struct pieces piece[N_PIECES];
 	void *data; /* the format's own */

@@ -13,14 +13,13 @@
 #include "common/buf.h"
 #include "common/error.h"
 #include "common/names.h"
-#include "report/html/html_series.h"
+#include "report/export/spark.h"
 #include "report/incident/incident.h"
 #include "report/input/outfile.h"
 #include "report/pipeline/pipeline.h"
 
 #define HTML_RECORDINGS 2
 #define HTML_EVENTS     5000 /* drawn and listed; more are counted */
-#define HTML_EVENT_TEXT 300  /* bytes of each text */
 
 struct html_metric {
 	char *name, *display, *unit, *help; /* owned */
@@ -48,14 +47,53 @@ struct html_fact {
 	char *value; /* owned */
 };
 
+struct html_series {
+	uint32_t metric, row;
+	double sum, weight;         /* over all intervals */
+	double whole, whole_weight; /* the number of the whole; weight 0: it has none */
+	bool totalled;              /* the whole was requested; else its number is the mean of the intervals */
+	double low, high;
+	uint64_t present, missing, partial,
+		doubtful; /* intervals; those in which the thing was not there count in none */
+	uint16_t reason;  /* of the first that is missing */
+	uint32_t layout;  /* in which it was laid out last */
+};
+
+/*
+ * Series of any length in bounded memory. Each has the same number of buckets of equal length, with the smallest, the
+ * largest and the mean value in each; when the recording is longer than they reach, pairs of buckets become one and
+ * all are twice as long. When there are too many series, they likewise get fewer buckets.
+ */
+struct html_set {
+	struct html_series *series; /* owned */
+	uint32_t n;
+	struct spark_bin *bucket; /* owned: `cap` for each series; NULL: a set of totals only */
+	size_t room;              /* of bucket[] */
+	struct {
+		uint32_t *series, room; /* owned: by metric; 1 + place in series[], 0: none */
+	} * row;                        /* owned */
+	uint32_t n_rows;
+	uint32_t cap;      /* a power of two */
+	uint32_t used;     /* buckets that lie within the recording */
+	uint32_t filled;   /* from here on they are empty in all series */
+	double width_s;    /* of a bucket */
+	uint64_t memory;   /* bytes that buckets may take */
+	uint32_t left_out; /* series dropped for lack of memory */
+};
+static inline struct spark_bin *html_buckets(const struct html_set *s, const struct html_series *x)
+{
+	return s->bucket + (size_t)(x - s->series) * s->cap;
+}
+/* NULL: there is none. */
+const struct html_series *html_find(const struct html_set *s, uint32_t metric, uint32_t row);
+
 struct html_recording {
-	char *path;                 /* owned */
+	char *path;                 /* owned: as the user calls it */
 	struct html_metric *metric; /* owned */
 	uint32_t n_metrics;
 	struct html_row *row; /* owned */
 	uint32_t n_rows;
 	struct html_set near, far, totals;
-	uint32_t *near_order;     /* owned: series of `near` by metric and row, once html_index() has been called */
 	double interval_s;        /* the requested one; 0: none */
 	struct html_event *event; /* owned */
 	uint32_t n_events;
@@ -73,16 +111,10 @@ struct html_recording {
 	struct pipeline_result result;
 };
 void html_recording_release(struct html_recording *r);
-/* Finds or adds the metric, or row, of this name, with its number in *place. `names` is for this use only. 0 or
- * -ENOMEM. */
-int html_find_metric(struct html_recording *r, struct names *names, const struct bound_metric *m, bool charted,
-		     uint32_t *place);
-int html_find_row(struct html_recording *r, struct names *names, const struct places *places, const struct place *p,
-		  uint32_t *place);
-
-/* Reads a recording. `config` selects metrics and time; the collector sets its view. 0 or -errno with the text in *e;
- * release the recording in both cases. */
-int html_collect(struct html_recording *r, const char *path, const struct pipeline_config *config, struct error *e);
+/* Reads a recording, which is called `name`. `config` selects metrics and time; the collector sets its view. 0 or
+ * -errno with the text in *e; release the recording in both cases. */
+int html_collect(struct html_recording *r, const char *path, const char *name, const struct pipeline_config *config,
+		 struct error *e);
 
 /* What `pmrep info` prints for the whole file, in a second pass: identity, topology, decoded registers, quality,
  * refusals. 0 or -errno with the text in *e. */
@@ -94,19 +126,32 @@ static inline double html_mean(const struct html_series *s)
 	       s->present && !s->totalled ? s->sum / s->weight :
 					    (double)__builtin_nan("");
 }
-/* Builds the index of series, once everything is collected. 0 or -ENOMEM. */
-int html_index(struct html_recording *r);
-/* The detailed series of a metric and row, or NULL. */
-const struct html_series *html_near(const struct html_recording *r, uint32_t metric, uint32_t row);
-
-/* Decimals that distinguish the lowest and the highest value of a series. */
-unsigned html_precision(const struct html_metric *m, const struct html_series *s);
 /* The unit to show: none for counts, because "1" would look like a number. */
-void html_put_unit(const char *unit, struct buf *out);
-/* A value as tables print it: at most 48 bytes, with its NUL. */
-void html_number(char out[static 48], double v, unsigned precision);
+const char *html_unit(const char *unit);
+/* A value as tables print it. */
+struct html_number {
+	char text[48];
+} html_number(double v, unsigned precision);
 
 /* ---- the page ---- */
+
+/* Formats like printf(), but texts become markup, of which %.300s shows at most 300 bytes and a sign that there is
+ * more; %g is the shortest number, and numbers that are not finite are null. */
+void html_put(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Standard alphabet, padded, without line breaks: 4 bytes for every 3. */
+void html_base64(struct buf *out, const void *data, size_t len);
+static inline uint64_t html_base64_length(uint64_t len)
+{
+	return (len + 2) / 3 * 4;
+}
+
+/* How series go into a page. */
+struct html_form {
+	uint32_t merge; /* so many buckets become one */
+	uint32_t bytes; /* of a number: 1 or 2; 0: series are left out */
+	bool band;      /* smallest and largest beside the mean */
+};
 
 struct html_page {
 	const struct html_recording *recording;
@@ -119,49 +164,15 @@ struct html_page {
 	uint64_t bytes;             /* out */
 	struct buf reduced;         /* out: lines that say what was reduced; empty: nothing */
 };
-/* Whether a metric is drawn in this page. */
-static inline bool html_drawn(const struct html_page *p, const struct html_recording *r, uint32_t metric)
-{
-	return metric < p->metrics && r->metric[metric].charted;
-}
-/* Bytes of numbers of the drawn series; 0 for a form of no bytes. */
-uint64_t html_page_bytes(const struct html_page *p, const struct html_set *s, const struct html_form *f);
 /* 0 or -errno with the text in *e; -EFBIG: the page cannot be that small. */
 int html_page_write(struct html_page *p, struct outfile *out, struct error *e);
 /* "120 kB", "9.5 MB", rounded up, so that the stated size suffices. */
 void html_put_size(struct buf *out, uint64_t bytes);
 
-/* The page before the numbers, which are in base64, and after them. 0 or -errno. */
-int html_page_text(const struct html_page *p, struct buf *before, struct buf *after, struct error *e);
-
-/* Parts of the page that are markup and no data. */
-void html_put_summary(const struct html_page *p, const struct html_recording *r, struct buf *out);
-void html_put_metrics(const struct html_page *p, const struct html_recording *r, struct buf *out);
-/* The length of a point in charts, if longer than an interval. */
-void html_put_resolution(const struct html_page *p, struct buf *out);
-void html_put_events(const struct html_page *p, const struct html_recording *r, struct buf *out);
-void html_put_incidents(const struct html_page *p, const struct html_recording *r, struct buf *out);
-/* The first of them, as a list. */
-void html_put_first_incidents(const struct html_recording *r, struct buf *out);
+/* Appends the part of the page that its template calls {{name}}; false: there is none. */
+bool html_page_part(const struct html_page *p, const char *name, size_t len, struct buf *out);
 /* Whether an incident concerns the metric, which is then drawn even if hidden by default. */
 bool html_incident_metric(const struct html_recording *r, const char *metric);
-/* The series of a metric for the whole system; and a line with the series of n recordings, some of them NULL. */
-const struct html_series *html_main(const struct html_recording *r, uint32_t metric);
-void html_put_spark(const struct html_recording *r, const struct html_series *const *series, size_t n,
-		    struct buf *out);
-/* The head: machine and recording, totals, and what is unusual. */
-void html_put_identity(const struct html_page *p, struct buf *out);
-void html_put_glance(const struct html_page *p, struct buf *out);
-
 /* The result of diff for two recordings as markup, or why there is none. `counts` gets a sentence, or nothing. */
 void html_verdicts(const char *base, const char *fresh, const struct selection *selection, struct buf *out,
 		   struct buf *counts);
-
-/* The embedded files of report/web, with their lengths. */
-struct html_asset {
-	const char *data;
-	size_t len;
-};
-struct html_asset html_asset_page(void), html_asset_script(void), html_asset_style(void);
-/* Empty in a build without uPlot. */
-struct html_asset html_asset_uplot_script(void), html_asset_uplot_style(void), html_asset_uplot_notice(void);

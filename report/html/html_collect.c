@@ -1,4 +1,4 @@
-/* Collects a recording for the page: its layout, and what the intervals add. */
+/* Collects a recording for the page: its metrics and places, series in time, and events. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,22 +11,21 @@
 #include "report/input/input.h"
 #include "report/metric/amount.h"
 
-#define NEAR_BUCKETS 2048
-#define FAR_BUCKETS  1024
-#define NEAR_MEMORY  (32u << 20)
-#define FAR_MEMORY   (64u << 20)
-
-/* CPUs and the system, packages, the system with everything that is not charted. */
-#define SHEETS 3
+#define NEAR_BUCKETS  2048
+#define FAR_BUCKETS   1024
+#define BUCKETS_LEAST 16
+#define NEAR_MEMORY   (32u << 20) /* bytes of buckets */
+#define FAR_MEMORY    (64u << 20)
+#define NEARLY        (1 - 1e-9) /* the end of an interval is not in it */
 
 enum { SET_NEAR, SET_FAR, SET_TOTALS, SETS };
 
 /* A cell and the series that its values continue. */
 struct drawn {
 	const struct sheet_cell *cell;
-	uint32_t place, row; /* series; row of the sheet */
-	uint8_t set;         /* SET_NEAR, ... */
-	bool amount;         /* grows with time: its mean is that of an interval */
+	uint32_t place; /* of the series */
+	uint8_t set;    /* SET_NEAR, ... */
+	bool amount;    /* grows with time: its mean is that of an interval */
 };
 
 struct layout {
@@ -34,74 +33,274 @@ struct layout {
 	size_t n_drawn;
 };
 
+#define STEPS 128
+
+/* Intervals that are taken at once, the same for all series. A long one is several steps, each in another bucket. */
+struct steps {
+	size_t n;
+	bool uneven;                       /* some interval is partial or several steps */
+	uint32_t interval[STEPS];          /* of those in the sheets */
+	uint32_t bucket[2][STEPS];         /* of SET_NEAR and SET_FAR */
+	double weight_s[STEPS];            /* for how long values were observed */
+	float weight[STEPS];               /* the same */
+	bool partial[STEPS], again[STEPS]; /* again: not the first step of its interval */
+};
+
 struct collect {
 	struct sink sink;
 	struct html_recording *r;
 	const struct pipeline_config *config;
 	const struct places *places;
-	bool begun;
 	bool no_memory;             /* for an event */
 	bool along;                 /* it is read while incidents are looked for, */
 	bool later;                 /* which has to be done before: they may concern metrics that are not shown */
 	bool *charted, *others;     /* owned: metrics that are charted, and those that are not */
 	size_t n_sheets, n_charted; /* what is not charted is in the last sheet, if it is one more */
-	struct layout layout[SHEETS];
-	uint32_t layouts;              /* how many there were */
-	struct names metrics, rows;    /* names -> indices in the recording */
-	struct html_steps steps[SETS]; /* what is taken at once; the same intervals for all */
-	uint64_t run_intervals;        /* of the run at hand */
-	uint64_t origin_ns, last_ns;   /* CLOCK_MONOTONIC of the current recording */
-	size_t damages;                /* that have become events */
-	uint32_t placed_events;        /* whose times are seconds from the origin */
-	double shift_s;                /* of its origin, after what was read before it */
+	struct layout layout;
+	uint32_t layouts;            /* how many there were */
+	struct names metrics, rows;  /* names -> indices in the recording */
+	struct steps steps;          /* what is taken next */
+	uint64_t run_intervals;      /* of the run at hand */
+	uint64_t origin_ns, last_ns; /* CLOCK_MONOTONIC of the current recording */
+	size_t damages;              /* that have become events */
+	uint32_t placed_events;      /* whose times are seconds from the origin */
+	double shift_s;              /* of its origin, after what was read before it */
 };
 
 /* ---- series ---- */
+
+static void set_release(struct html_set *s)
+{
+	for (uint32_t i = 0; i < s->n_rows; i++)
+		free(s->row[i].series);
+	free(s->series);
+	free(s->bucket);
+	free(s->row);
+	*s = (struct html_set){ 0 };
+}
+
+/* Joins pairs of buckets in all series: buckets become twice as long. */
+static void widen(struct html_set *s)
+{
+	uint32_t half = s->cap / 2;
+
+	for (uint32_t i = 0; i < s->n && s->filled; i++)
+		spark_halve(html_buckets(s, &s->series[i]), half);
+	s->width_s *= 2;
+	s->used = (s->used + 1) / 2;
+	s->filled = (s->filled + 1) / 2;
+}
+
+/* Makes buckets so long that they reach this time, in seconds from the origin. */
+static void reach(struct html_set *s, double at_s)
+{
+	while (at_s / s->width_s >= s->cap)
+		widen(s);
+}
+
+/* Leaves half of the buckets to each series. What lies behind those of all is 0. */
+static void halve(struct html_set *s)
+{
+	uint32_t half = s->cap / 2;
+
+	if (s->used > half)
+		widen(s);
+	for (uint32_t i = 0; i < s->n && s->filled; i++)
+		memmove(s->bucket + (size_t)i * half, html_buckets(s, &s->series[i]), half * sizeof(*s->bucket));
+	if (s->filled)
+		memset(s->bucket + (size_t)s->n * half, 0, (size_t)s->n * half * sizeof(*s->bucket));
+	s->cap = half;
+}
+
+const struct html_series *html_find(const struct html_set *s, uint32_t metric, uint32_t row)
+{
+	uint32_t place = row < s->n_rows && metric < s->row[row].room ? s->row[row].series[metric] : 0;
+
+	return place ? &s->series[place - 1] : NULL;
+}
+
+/* Makes room for the buckets of `n` series, which are empty. 0 or -ENOMEM. */
+static int make_room(struct html_set *s, size_t n)
+{
+	size_t room = n * s->cap;
+	struct spark_bin *more;
+
+	if (room <= s->room)
+		return 0;
+	room += s->room / 2;
+	more = s->room ? reallocarray(s->bucket, room, sizeof(*more)) : calloc(room, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	if (s->room)
+		memset(more + s->room, 0, (room - s->room) * sizeof(*more));
+	s->bucket = more;
+	s->room = room;
+	return 0;
+}
+
+/* Finds or adds a series; PM_NONE: there are too many, or this layout has it already: metrics of packages are in two
+ * sheets, and count once. 0 or -ENOMEM. */
+static int find_series(struct html_set *s, uint32_t metric, uint32_t row, uint32_t layout, uint32_t *place)
+{
+	const struct html_series *x = html_find(s, metric, row);
+
+	*place = x ? (uint32_t)(x - s->series) : s->n;
+	while (!x && (uint64_t)(s->n + 1) * s->cap * sizeof(struct spark_bin) > s->memory) {
+		if (s->cap / 2 < BUCKETS_LEAST) {
+			s->left_out++;
+			*place = PM_NONE;
+			return 0;
+		}
+		halve(s);
+	}
+	if (!x) {
+		if (array_hold(&s->row, &s->n_rows, row + 1, sizeof(*s->row)) ||
+		    array_hold(&s->row[row].series, &s->row[row].room, metric + 1, sizeof(uint32_t)) ||
+		    array_room(&s->series, s->n, sizeof(*s->series)) || make_room(s, s->n + 1))
+			return -ENOMEM;
+		s->series[s->n++] = (struct html_series){ .metric = metric, .row = row };
+		s->row[row].series[metric] = s->n;
+		s->used = s->used ? s->used : 1;
+	}
+	if (s->series[*place].layout == layout)
+		*place = PM_NONE;
+	else
+		s->series[*place].layout = layout;
+	return 0;
+}
+
+/* ---- metrics and places ---- */
+
+void html_recording_release(struct html_recording *r)
+{
+	incidents_release(&r->incidents);
+	for (uint32_t i = 0; i < r->n_metrics; i++) {
+		free(r->metric[i].name);
+		free(r->metric[i].display);
+		free(r->metric[i].unit);
+		free(r->metric[i].help);
+	}
+	for (uint32_t i = 0; i < r->n_rows; i++) {
+		free(r->row[i].label);
+		free(r->row[i].place);
+	}
+	for (uint32_t i = 0; i < r->n_events; i++)
+		free(r->event[i].text);
+	for (uint32_t i = 0; i < r->n_facts; i++)
+		free(r->fact[i].value);
+	free(r->metric);
+	free(r->row);
+	free(r->event);
+	free(r->fact);
+	free(r->path);
+	free(r->host);
+	set_release(&r->near);
+	set_release(&r->far);
+	set_release(&r->totals);
+	buf_release(&r->facts);
+	pipeline_result_release(&r->result);
+	*r = (struct html_recording){ 0 };
+}
+
+static int find_metric(struct html_recording *r, struct names *names, const struct bound_metric *m, bool charted,
+		       uint32_t *place)
+{
+	struct html_metric *h;
+
+	if (names_get(names, m->name, place)) {
+		r->metric[*place].charted |= charted;
+		return 0;
+	}
+	if (array_room(&r->metric, r->n_metrics, sizeof(*h)))
+		return -ENOMEM;
+	h = &r->metric[r->n_metrics];
+	*h = (struct html_metric){
+		.name = strdup(m->name),
+		.display = strdup(m->display),
+		.unit = strdup(m->about->unit),
+		.help = strdup(m->about->help ? m->about->help : ""),
+		.precision = m->precision,
+		.charted = charted,
+	};
+	*place = r->n_metrics++;
+	if (!h->name || !h->display || !h->unit || !h->help)
+		return -ENOMEM;
+	return names_set(names, m->name, *place);
+}
+
+static bool is_far(enum pm_kind kind)
+{
+	return kind == PM_CPU || kind == PM_CORE || kind == PM_CLUSTER || kind == PM_TASK || kind == PM_CGROUP;
+}
+
+static void put_label(const struct places *places, const struct place *p, struct buf *out)
+{
+	size_t before = out->len;
+
+	places_put_name(places, p, out);
+	if (p->kind == PM_SYSTEM)
+		buf_addstr(out, "system");
+	else if (out->len == before)
+		buf_printf(out, "%s #%u", pm_kind_name(p->kind), p->instance);
+}
+
+static void put_where(const struct place *p, struct buf *out)
+{
+	if (p->kind != PM_CPU)
+		return;
+	if (p->package != PM_NONE)
+		buf_printf(out, "package %u", p->package);
+	if (p->node != PM_NONE)
+		buf_printf(out, "%snode %u", out->len ? ", " : "", p->node);
+	if (p->core != PM_NONE)
+		buf_printf(out, "%score %u", out->len ? ", " : "", p->core);
+}
+
+static int find_row(struct html_recording *r, struct names *names, const struct places *places, const struct place *p,
+		    uint32_t *place)
+{
+	SCOPED(buf_release) struct buf label = BUF_INIT, where = BUF_INIT, key = BUF_INIT;
+	struct html_row *h;
+
+	put_label(places, p, &label);
+	buf_printf(&key, "%d:%s", (int)p->kind, buf_str(&label));
+	if (label.err || key.err)
+		return -ENOMEM;
+	if (names_get(names, buf_str(&key), place))
+		return 0;
+	if (array_room(&r->row, r->n_rows, sizeof(*h)))
+		return -ENOMEM;
+	put_where(p, &where);
+	if (where.err)
+		return where.err;
+	h = &r->row[r->n_rows];
+	*h = (struct html_row){
+		.label = strdup(buf_str(&label)),
+		.place = strdup(buf_str(&where)),
+		.kind = p->kind,
+		.package = p->kind == PM_SYSTEM ? PM_NONE : p->package,
+		.number = p->cpu,
+		.far = is_far(p->kind),
+	};
+	*place = r->n_rows++;
+	return h->label && h->place ? names_set(names, buf_str(&key), *place) : -ENOMEM;
+}
+
+/* ---- laying out ---- */
 
 static struct html_set *set_at(struct html_recording *r, int which)
 {
 	return which == SET_NEAR ? &r->near : which == SET_FAR ? &r->far : &r->totals;
 }
 
-static int find_series(struct collect *c, int set, uint32_t metric, uint32_t row, uint32_t *place)
-{
-	struct html_set *s = set_at(c->r, set);
-	int err = html_set_add(s, metric, row, set == SET_TOTALS, place);
-
-	if (err) {
-		*place = PM_NONE;
-		return err == -ENOSPC ? 0 : err;
-	}
-	/* Metrics of packages are in two sheets, and count once. */
-	if (s->series[*place].layout == c->layouts)
-		*place = PM_NONE;
-	else
-		s->series[*place].layout = c->layouts;
-	return 0;
-}
-
-/* ---- laying out ---- */
-
 static void forget_layout(struct collect *c)
 {
-	for (int i = 0; i < SHEETS; i++) {
-		struct layout *l = &c->layout[i];
-
-		free(l->drawn);
-		*l = (struct layout){ 0 };
-	}
+	free(c->layout.drawn);
+	c->layout = (struct layout){ 0 };
 	c->n_sheets = 0;
 	free(c->charted);
 	free(c->others);
 	c->charted = c->others = NULL;
-}
-
-/* In the order of counters in memory, which is faster if there are many. */
-static int compare_drawn(const void *left, const void *right)
-{
-	const struct drawn *a = left, *b = right;
-
-	return array_order(a->cell->column, b->cell->column, a->row, b->row);
 }
 
 static int name_cells(struct collect *c, struct layout *l, const struct sheet *sheet, bool totals)
@@ -110,19 +309,14 @@ static int name_cells(struct collect *c, struct layout *l, const struct sheet *s
 		uint32_t metric;
 		bool known, amount;
 	} *column = calloc((size_t)sheet->n_columns + 1, sizeof(*column));
-	uint32_t cells = 0, row, place;
-	int err = 0;
+	int err = column ? 0 : -ENOMEM;
+	uint32_t row, place;
 
-	for (uint32_t i = 0; i < sheet->n_rows; i++)
-		cells += sheet->row[i].n_cells;
-	l->drawn = calloc((size_t)cells + 1, sizeof(*l->drawn));
-	if (!l->drawn || !column)
-		err = -ENOMEM;
 	for (uint32_t i = 0; i < sheet->n_rows && !err; i++) {
 		const struct sheet_row *from = &sheet->row[i];
 		int set;
 
-		if ((err = html_find_row(c->r, &c->rows, c->places, &from->place, &row)))
+		if ((err = find_row(c->r, &c->rows, c->places, &from->place, &row)))
 			break;
 		set = totals ? SET_TOTALS : c->r->row[row].far ? SET_FAR : SET_NEAR;
 		for (uint32_t k = 0; k < from->n_cells && !err; k++) {
@@ -130,24 +324,42 @@ static int name_cells(struct collect *c, struct layout *l, const struct sheet *s
 			const struct bound_metric *m = sheet->column[cell->column].metric;
 
 			if (!column[cell->column].known) {
-				err = html_find_metric(c->r, &c->metrics, m, !totals, &column[cell->column].metric);
+				err = find_metric(c->r, &c->metrics, m, !totals, &column[cell->column].metric);
 				column[cell->column].amount = metric_is_amount(sheet->binding, m, c->places->model);
 				column[cell->column].known = true;
 			}
+			err = err ? err : array_room(&l->drawn, l->n_drawn, sizeof(*l->drawn));
 			if (!err)
-				err = find_series(c, set, column[cell->column].metric, row, &place);
+				err = find_series(set_at(c->r, set), column[cell->column].metric, row, c->layouts,
+						  &place);
 			if (!err && place != PM_NONE)
 				l->drawn[l->n_drawn++] =
-					(struct drawn){ cell, place, i, (uint8_t)set, column[cell->column].amount };
+					(struct drawn){ cell, place, (uint8_t)set, column[cell->column].amount };
 		}
 	}
 	free(column);
-	if (l->drawn)
-		qsort(l->drawn, l->n_drawn, sizeof(*l->drawn), compare_drawn);
 	return err;
 }
 
-/* If the whole recording is read, its length is known beforehand. */
+/* Of what is far it is known how many series come. */
+static int begin_sets(struct collect *c, const struct sheet *sheet, size_t n)
+{
+	double width = (double)pm_map_u64(&c->places->model->header, PM_HEADER_INTERVAL, 0) / 1e9;
+	struct html_set *far = &c->r->far;
+	size_t series = 0;
+
+	width = width > 0 ? width : 1e-3;
+	c->r->near = (struct html_set){ .cap = NEAR_BUCKETS, .width_s = width, .memory = NEAR_MEMORY };
+	*far = (struct html_set){ .cap = FAR_BUCKETS, .width_s = width, .memory = FAR_MEMORY };
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < sheet[i].n_rows; k++)
+			series += is_far(sheet[i].row[k].place.kind) ? sheet[i].row[k].n_cells : 0;
+	while (series * far->cap * sizeof(struct spark_bin) > far->memory && far->cap > BUCKETS_LEAST)
+		far->cap /= 2;
+	return series * far->cap * sizeof(struct spark_bin) <= far->memory ? make_room(far, series) : 0;
+}
+
+/* If the whole recording is read, its length is known beforehand: buckets are long enough from the start. */
 static void expect_extent(struct collect *c)
 {
 	bool whole = c->config->since.kind == MOMENT_NONE && c->config->until.kind == MOMENT_NONE;
@@ -155,8 +367,8 @@ static void expect_extent(struct collect *c)
 
 	if (!whole || pm_reader_extent(c->sink.reader, &x) || x.to_ns <= x.from_ns)
 		return;
-	html_set_expect(&c->r->near, (double)(x.to_ns - x.from_ns) / 1e9);
-	html_set_expect(&c->r->far, (double)(x.to_ns - x.from_ns) / 1e9);
+	reach(&c->r->near, (double)(x.to_ns - x.from_ns) / 1e9 * NEARLY);
+	reach(&c->r->far, (double)(x.to_ns - x.from_ns) / 1e9 * NEARLY);
 }
 
 static int plan(struct sink *sink, struct sink_plan *plan)
@@ -191,21 +403,15 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 {
 	struct collect *c = (struct collect *)sink;
-	double width = (double)pm_map_u64(&c->places->model->header, PM_HEADER_INTERVAL, 0) / 1e9;
-	bool first = !c->begun;
+	bool first = !c->r->near.cap;
 	int err = 0;
 
 	if (c->later)
 		return 0;
-	c->begun = true;
-	width = width > 0 ? width : 1e-3;
-	if (first) {
-		html_set_init(&c->r->near, NEAR_BUCKETS, width, NEAR_MEMORY, false);
-		html_set_init(&c->r->far, FAR_BUCKETS, width, FAR_MEMORY, true);
-		html_set_init(&c->r->totals, HTML_BUCKETS_LEAST, width, NEAR_MEMORY, false);
-	}
+	if (first)
+		err = begin_sets(c, sheet, n);
 	for (size_t i = 0; i < n && !err; i++)
-		err = name_cells(c, &c->layout[i], &sheet[i], i >= c->n_charted);
+		err = name_cells(c, &c->layout, &sheet[i], i >= c->n_charted);
 	if (first && !err)
 		expect_extent(c);
 	return err ? error_sys(&sink->error, -err, "laying out the page") : 0;
@@ -213,42 +419,120 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 
 /* ---- intervals ---- */
 
-/* Takes the intervals in `steps`, the first of which is number `first` of those in the sheets. */
-static void take_sheet(struct collect *c, const struct layout *l, size_t first, bool again)
+/* Adds a value to what all intervals come to. */
+static void take_total(struct html_series *x, double weight_s, double v, bool again)
 {
-	for (size_t i = 0; i < l->n_drawn; i++) {
-		const struct drawn *f = &l->drawn[i];
-		struct html_value_run run = {
-			.value = f->cell->value + first,
-			.coverage = f->cell->coverage ? f->cell->coverage + first : NULL,
-			.again = again,
-		};
+	x->sum += v * weight_s;
+	x->weight += weight_s;
+	if (again)
+		return;
+	x->low = !x->present || v < x->low ? v : x->low;
+	x->high = !x->present || v > x->high ? v : x->high;
+	x->present++;
+}
 
-		html_set_take(set_at(c->r, f->set), f->place, &c->steps[f->set], &run);
+/* Counts an interval without a number, or with one of a part. */
+static void take_gap(struct html_series *x, const struct value *v, bool is_number, bool partial, double coverage)
+{
+	if (is_number && (partial || coverage < 1))
+		x->partial++;
+	else if (is_number)
+		x->doubtful += coverage > 1;
+	else if (!status_absent(v->reason) && !x->missing++)
+		x->reason = v->reason;
+}
+
+/* Takes steps [k, end), which are in one bucket. Totals of what is far come from its buckets in the end: with very
+ * many series they would take longest. */
+static void take_careful(struct html_series *x, struct spark_bin *b, const struct steps *s, size_t k, size_t end,
+			 const struct sheet_cell *cell, bool far)
+{
+	for (; k < end; k++) {
+		uint32_t i = s->interval[k];
+		const struct value *v = &cell->value[i];
+		bool is_number = !v->reason && v->v - v->v == 0;
+		struct spark_bin one;
+
+		if (!s->again[k])
+			take_gap(x, v, is_number, s->partial[k], cell->coverage ? cell->coverage[i] : 1);
+		if (!is_number)
+			continue;
+		if (!far)
+			take_total(x, s->weight_s[k], v->v, s->again[k]);
+		one = (struct spark_bin){ (float)v->v, (float)v->v, (float)v->v * s->weight[k], s->weight[k] };
+		spark_join(b, &one);
 	}
 }
 
-static void take_steps(struct collect *c, size_t first, bool again)
+/* The same for numbers that are all known, as nearly all are; false: some are not, and nothing was done. A missing
+ * value makes the sum not a number. */
+static bool take_plain(struct spark_bin *bin, const struct steps *s, size_t k, size_t end, const struct value *value)
 {
-	for (size_t i = 0; i < c->n_sheets; i++)
-		take_sheet(c, &c->layout[i], first, again);
-	for (int set = 0; set < SETS; set++)
-		html_set_end_steps(set_at(c->r, set), &c->steps[set]);
+	struct spark_bin b = *bin;
+	uint32_t reasons = 0;
+
+	if (b.weight == 0)
+		b.low = b.high = (float)value[k].v;
+	for (; k < end; k++) {
+		float v = (float)value[k].v;
+
+		reasons |= value[k].reason;
+		b.low = v < b.low ? v : b.low;
+		b.high = v > b.high ? v : b.high;
+		b.sum += v * s->weight[k];
+		b.weight += s->weight[k];
+	}
+	if (reasons || b.sum - b.sum != 0)
+		return false;
+	*bin = b;
+	return true;
 }
 
-static void begin_steps(struct collect *c)
+static void take_steps(struct html_set *h, const struct steps *s, const struct drawn *d)
 {
-	for (int set = 0; set < SETS; set++)
-		c->steps[set].n = c->steps[set].n_runs = 0;
+	struct html_series *x = &h->series[d->place];
+	struct spark_bin *bucket = html_buckets(h, x);
+	const uint32_t *at = s->bucket[d->set == SET_FAR];
+	const struct value *value = d->cell->value + s->interval[0];
+	bool plain = d->set == SET_FAR && !d->cell->coverage && !s->uneven;
+
+	for (size_t k = 0, end; k < s->n; k = end) {
+		struct spark_bin b = { 0 };
+
+		for (end = k + 1; end < s->n && at[end] == at[k];)
+			end++;
+		if (at[k] < h->filled)
+			b = bucket[at[k]];
+		if (!plain || !take_plain(&b, s, k, end, value))
+			take_careful(x, &b, s, k, end, d->cell, d->set == SET_FAR);
+		if (d->set != SET_TOTALS)
+			bucket[at[k]] = b;
+	}
 }
 
-static void add_step(struct collect *c, const struct interval *interval, const uint32_t bucket[static SETS],
-		     uint32_t parts)
+static void take_all(struct collect *c)
 {
-	double seconds = interval->duration_ns ? (double)interval->duration_ns / 1e9 : 1e-9;
+	for (size_t i = 0; i < c->layout.n_drawn; i++)
+		take_steps(set_at(c->r, c->layout.drawn[i].set), &c->steps, &c->layout.drawn[i]);
+	c->steps.n = 0;
+	c->steps.uneven = false;
+	c->r->near.filled = c->r->near.used;
+	c->r->far.filled = c->r->far.used;
+}
 
-	for (int set = 0; set < SETS; set++)
-		html_steps_add(&c->steps[set], bucket[set], seconds / parts, interval->partial);
+/* Totals of a series come from its buckets. */
+static void total(const struct html_set *s, struct html_series *x)
+{
+	struct spark_bin all = { 0 }, *bucket = html_buckets(s, x);
+
+	for (uint32_t k = 0; k < s->used; k++) {
+		spark_join(&all, &bucket[k]);
+		x->sum += (double)bucket[k].sum;
+		x->weight += (double)bucket[k].weight;
+	}
+	x->low = (double)all.low;
+	x->high = (double)all.high;
+	x->present = all.weight > 0;
 }
 
 static void find_origin(struct collect *c, const struct interval *interval)
@@ -260,84 +544,62 @@ static void find_origin(struct collect *c, const struct interval *interval)
 		c->r->start_wall_ns = interval->wall_ns - (int64_t)(interval->to_ns - interval->from_ns);
 }
 
-/* The number of buckets in the interval: more than one if ticks were lost, or there was no interval. It then applies
- * to all of them. */
-static uint32_t parts_of(struct collect *c, double from, double length)
+/* Where a time lies, in seconds from the origin. */
+static double place_of(const struct collect *c, uint64_t time_ns)
 {
-	if (length <= c->r->near.width_s * 1.5)
-		return 1;
-	html_set_reach(&c->r->near, from + length * (1 - 1e-9));
-	return length <= c->r->near.width_s * 1.5 ? 1 : (uint32_t)lround(length / c->r->near.width_s);
+	return c->shift_s + (double)(int64_t)(time_ns - c->origin_ns) / 1e9;
 }
 
-/* Where the interval begins, and how long it is, in seconds. */
-static double begin_of(const struct collect *c, const struct interval *interval, double *length)
+static uint32_t bucket_of(struct html_set *s, double at_s)
 {
-	*length = (double)(interval->to_ns - interval->from_ns) / 1e9;
-	return c->shift_s + (double)(int64_t)(interval->from_ns - c->origin_ns) / 1e9;
+	double at = at_s > 0 ? at_s / s->width_s : 0;
+	uint32_t bucket = at < s->cap ? (uint32_t)at : s->cap - 1;
+
+	s->used = bucket < s->used ? s->used : bucket + 1;
+	return bucket;
 }
 
-static void take_interval(struct collect *c, const struct interval *interval, size_t k)
+/* An interval is in more than one bucket if ticks were lost, or there was no interval. It then applies to all. */
+static void add_steps(struct collect *c, const struct interval *interval, uint32_t k)
 {
-	double length, from = begin_of(c, interval, &length);
-	uint32_t parts = parts_of(c, from, length);
+	double from = place_of(c, interval->from_ns), length = place_of(c, interval->to_ns) - from;
+	double seconds = interval->duration_ns ? (double)interval->duration_ns / 1e9 : 1e-9;
+	struct html_set *near = &c->r->near, *far = &c->r->far;
+	struct steps *s = &c->steps;
+	uint32_t parts = length > near->width_s * 1.5 ? (uint32_t)lround(length / near->width_s) : 1;
 
 	for (uint32_t i = 0; i < parts; i++) {
 		double at = from + length * (i + 0.5) / parts;
-		uint32_t bucket[SETS];
 
-		html_set_reach(&c->r->near, at);
-		html_set_reach(&c->r->far, at);
-		for (int set = 0; set < SETS; set++)
-			bucket[set] = set_at(c->r, set)->open_at;
-		begin_steps(c);
-		add_step(c, interval, bucket, parts);
-		take_steps(c, k, i > 0);
+		if (s->n == STEPS)
+			take_all(c);
+		s->interval[s->n] = k;
+		s->bucket[SET_NEAR][s->n] = bucket_of(near, at);
+		s->bucket[SET_FAR][s->n] = bucket_of(far, at);
+		s->weight_s[s->n] = seconds / parts;
+		s->weight[s->n] = (float)s->weight_s[s->n];
+		s->partial[s->n] = interval->partial;
+		s->again[s->n] = i > 0;
+		s->uneven |= interval->partial || i > 0;
+		s->n++;
 	}
-}
-
-/* Adds the interval if it lies in one bucket of each set, not before that of the previous step. */
-static bool add_simple_step(struct collect *c, const struct interval *interval)
-{
-	double length, from = begin_of(c, interval, &length);
-	uint32_t bucket[SETS];
-
-	if (c->steps[0].n == HTML_STEPS || length > c->r->near.width_s * 1.5)
-		return false;
-	for (int set = 0; set < SET_TOTALS; set++) {
-		const struct html_steps *s = &c->steps[set];
-
-		if (!html_set_has(set_at(c->r, set), from + length * 0.5, &bucket[set]) ||
-		    (s->n && bucket[set] < s->run[s->n_runs - 1].bucket))
-			return false;
-	}
-	bucket[SET_TOTALS] = c->r->totals.open_at;
-	add_step(c, interval, bucket, 1);
-	return true;
 }
 
 static int intervals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
 {
 	struct collect *c = (struct collect *)sink;
 
-	if (c->later)
+	if (c->later || !n)
 		return 0;
 	c->run_intervals += n;
-	if (n)
-		find_origin(c, interval);
-	for (size_t k = 0, taken; k < n; k += taken) {
-		begin_steps(c);
-		for (taken = 0; k + taken < n && add_simple_step(c, &interval[k + taken]);)
-			taken++;
-		if (taken) {
-			take_steps(c, k, false);
-		} else {
-			take_interval(c, &interval[k], k);
-			taken = 1;
-		}
-		c->last_ns = interval[k + taken - 1].to_ns;
-	}
-	c->r->duration_s = c->shift_s + (double)(c->last_ns - c->origin_ns) / 1e9;
+	find_origin(c, interval);
+	c->last_ns = interval[n - 1].to_ns;
+	c->r->duration_s = place_of(c, c->last_ns);
+	reach(&c->r->near, c->r->duration_s * NEARLY);
+	reach(&c->r->far, c->r->duration_s * NEARLY);
+	for (size_t k = 0; k < n; k++)
+		add_steps(c, &interval[k], (uint32_t)k);
+	take_all(c);
 	return 0;
 }
 
@@ -345,30 +607,27 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 static int totals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
 {
 	struct collect *c = (struct collect *)sink;
-
 	struct layout l = { 0 };
 	int err = 0;
 
 	c->layouts++;
-	for (size_t s = 0; s < c->n_sheets && !err; s++) {
+	for (size_t s = 0; s < c->n_sheets && !err; s++)
 		err = name_cells(c, &l, &sheet[s], s >= c->n_charted);
-		for (size_t i = 0; i < l.n_drawn && !err; i++) {
-			const struct drawn *f = &l.drawn[i];
-			struct html_series *x = &set_at(c->r, f->set)->series[f->place];
+	for (size_t i = 0; i < l.n_drawn && !err; i++) {
+		const struct drawn *f = &l.drawn[i];
+		struct html_series *x = &set_at(c->r, f->set)->series[f->place];
 
-			for (size_t k = 0; k < n; k++) {
-				double seconds = (double)interval[k].duration_ns / 1e9;
+		for (size_t k = 0; k < n; k++) {
+			double seconds = (double)interval[k].duration_ns / 1e9;
 
-				x->totalled = true;
-				if (f->cell->value[k].reason || !isfinite(f->cell->value[k].v))
-					continue;
-				x->whole += f->cell->value[k].v * (f->amount ? 1 : seconds);
-				x->whole_weight += f->amount ? (double)c->run_intervals : seconds;
-			}
+			x->totalled = true;
+			if (f->cell->value[k].reason || !isfinite(f->cell->value[k].v))
+				continue;
+			x->whole += f->cell->value[k].v * (f->amount ? 1 : seconds);
+			x->whole_weight += f->amount ? (double)c->run_intervals : seconds;
 		}
-		free(l.drawn);
-		l = (struct layout){ 0 };
 	}
+	free(l.drawn);
 	c->run_intervals = 0;
 	return err;
 }
@@ -380,19 +639,14 @@ static void add_event(struct collect *c, enum pm_event_type type, uint64_t since
 		      char *text)
 {
 	struct html_recording *r = c->r;
-	struct html_event *h;
+	bool full = r->n_events == HTML_EVENTS;
 
-	if (r->n_events == HTML_EVENTS) {
-		r->more_events++;
+	if (full || !text || array_room(&r->event, r->n_events, sizeof(*r->event))) {
+		r->more_events += full;
+		c->no_memory |= !full;
 		free(text);
 		return;
 	}
-	if (!text || array_room(&r->event, r->n_events, sizeof(*h))) {
-		c->no_memory = true;
-		free(text);
-		return;
-	}
-	h = r->event;
 	r->event[r->n_events++] = (struct html_event){
 		.type = type,
 		.at_s = (double)since_ns,
@@ -426,15 +680,13 @@ static void add_damage(struct collect *c)
 	size_t n;
 	const struct pm_damage *d = pm_reader_damage(c->sink.reader, &n);
 
-	for (; c->damages < n; c->damages++) {
+	for (d += c->damages; c->damages < n; c->damages++, d++) {
 		struct buf text = BUF_INIT;
 
-		if (!d[c->damages].from_ns || d[c->damages].harmless)
+		if (!d->from_ns || d->harmless)
 			continue;
-		buf_printf(&text, "damaged: %s", d[c->damages].text);
-		add_event(c, PM_EVENT_LOST, d[c->damages].from_ns,
-			  d[c->damages].to_ns ? d[c->damages].to_ns : d[c->damages].from_ns, PM_NONE,
-			  buf_detach(&text));
+		buf_printf(&text, "damaged: %s", d->text);
+		add_event(c, PM_EVENT_LOST, d->from_ns, d->to_ns ? d->to_ns : d->from_ns, PM_NONE, buf_detach(&text));
 	}
 }
 
@@ -503,16 +755,17 @@ static int read_again(struct html_recording *r, const struct pipeline_part *part
 	return err;
 }
 
-int html_collect(struct html_recording *r, const char *path, const struct pipeline_config *config, struct error *e)
+int html_collect(struct html_recording *r, const char *path, const char *name, const struct pipeline_config *config,
+		 struct error *e)
 {
 	struct pipeline_config own = *config;
 	struct collect c = { .sink.ops = &ops, .r = r, .config = config, .along = true };
 	struct pipeline_part part = { &own, &c.sink, &r->result };
 	int err;
 
-	*r = (struct html_recording){ .path = strdup(path) };
+	*r = (struct html_recording){ .path = strdup(name) };
 	if (!r->path)
-		return error_sys(e, ENOMEM, "%s", path);
+		return error_sys(e, ENOMEM, "%s", name);
 	own.mode = PIPELINE_EACH;
 	err = incidents_find(&r->incidents, path, path, config, &part, e);
 	if (!err && c.later) {
@@ -522,9 +775,8 @@ int html_collect(struct html_recording *r, const char *path, const struct pipeli
 	}
 	if (err && !strstr(e->text, path))
 		error_prefix(e, "%s", path);
-	for (int i = 0; i < SET_TOTALS && !err; i++)
-		if ((err = html_set_finish(set_at(r, i))))
-			err = error_sys(e, -err, "%s", path);
+	for (uint32_t i = 0; i < r->far.n; i++)
+		total(&r->far, &r->far.series[i]);
 	r->snapshots = r->result.snapshots;
 	r->intervals = r->result.intervals;
 	forget_collected(&c);

@@ -6,8 +6,8 @@
 
 #include "common/array.h"
 #include "common/number.h"
+#include "common/table.h"
 #include "report/html/html.h"
-#include "report/html/html_text.h"
 #include "report/info/info.h"
 #include "report/input/input.h"
 #include "report/machine/value_out.h"
@@ -62,7 +62,7 @@ static void end_part(struct facts *f)
 		if (!card)
 			buf_printf(f->out, " <span class=count>%llu</span>", (unsigned long long)f->n_rows);
 		html_put(f->out,
-			 "</summary><div class=scroll tabindex=0 role=group aria-label=\"{}\"><table class=facts>",
+			 "</summary><div class=scroll tabindex=0 role=group aria-label=\"%s\"><table class=facts>",
 			 f->title);
 		put_head(f);
 		buf_addstr(f->out, "<tbody>\n");
@@ -116,18 +116,26 @@ static int remark(void *ctx, const char *text)
 
 /* ---- the head ---- */
 
-static int add(struct html_recording *r, const char *name, struct buf *value)
+/* Adds a line, unless it is empty. What fails is the markup of all. */
+static void add(struct html_recording *r, const char *name, struct buf *value)
 {
-	struct html_fact *f;
-	int err = value->err;
-
+	buf_carry(&r->facts, value);
 	if (!value->len)
-		return err;
-	if (array_room(&r->fact, r->n_facts, sizeof(*f)))
-		return -ENOMEM;
-	f = &r->fact[r->n_facts++];
-	*f = (struct html_fact){ .name = name, .value = buf_detach(value) };
-	return err ? err : f->value ? 0 : -ENOMEM;
+		return;
+	if (array_room(&r->fact, r->n_facts, sizeof(*r->fact)))
+		r->facts.err = -ENOMEM;
+	else
+		r->fact[r->n_facts++] = (struct html_fact){ .name = name, .value = buf_detach(value) };
+}
+
+static void add_plain(struct html_recording *r, const struct pm_model *m, uint32_t key, const char *name)
+{
+	const struct pm_value *v = pm_map_get(&m->header, key);
+	struct buf text = BUF_INIT;
+
+	if (v)
+		value_text(v, &text);
+	add(r, name, &text);
 }
 
 static const char *word(const struct pm_model *m, uint32_t key)
@@ -135,75 +143,61 @@ static const char *word(const struct pm_model *m, uint32_t key)
 	return pm_map_text(&m->header, key, "");
 }
 
-/* A number of things, if the kernel reports it: "2 packages". */
-static void put_things(struct buf *out, uint32_t n, const char *thing)
-{
-	if (n != UINT32_MAX && n)
-		buf_printf(out, "%s%u %s%s", out->len ? ", " : "", n, thing, plural(n));
-}
-
-static int put_machine(struct html_recording *r, const struct pm_model *m)
+static void add_machine(struct html_recording *r, const struct pm_model *m)
 {
 	uint64_t memory = pm_map_u64(&m->header, PM_HEADER_MEMORY, 0);
-	const char *hypervisor = word(m, PM_HEADER_HYPERVISOR);
-	struct topology_counts c;
+	struct topology_counts c = { 0 };
 	struct buf text = BUF_INIT;
-	int err = topology_count(&m->topology, &c);
 
-	if (!err) {
-		buf_addstr(&text, word(m, PM_HEADER_CPU_MODEL));
-		if (!text.len)
-			buf_addstr(&text, word(m, PM_HEADER_ARCH));
-		err = add(r, "Processor", &text);
-	}
-	if (!err) {
-		put_things(&text, c.cpus, "CPU");
-		put_things(&text, c.cores, "core");
-		put_things(&text, c.packages, "package");
-		put_things(&text, c.nodes, "node");
-		put_things(&text, c.offline, "offline CPU");
-		if (memory)
-			buf_printf(&text, "%s%.1f GB of memory", text.len ? ", " : "", (double)memory / 1e9);
-		err = add(r, "Size", &text);
-	}
+	if (topology_count(&m->topology, &c))
+		r->facts.err = -ENOMEM;
+	buf_addstr(&text, word(m, word(m, PM_HEADER_CPU_MODEL)[0] ? PM_HEADER_CPU_MODEL : PM_HEADER_ARCH));
+	add(r, "Processor", &text);
+	const struct {
+		uint32_t n;
+		const char *thing;
+	} things[] = { { c.cpus, "CPU" },
+		       { c.cores, "core" },
+		       { c.packages, "package" },
+		       { c.nodes, "node" },
+		       { c.offline, "offline CPU" } };
+
+	for (size_t i = 0; i < sizeof(things) / sizeof(*things); i++)
+		if (things[i].n && things[i].n != UINT32_MAX)
+			buf_printf(&text, "%s%u %s%s", text.len ? ", " : "", things[i].n, things[i].thing,
+				   plural(things[i].n));
+	if (memory)
+		buf_printf(&text, "%s%.1f GB of memory", text.len ? ", " : "", (double)memory / 1e9);
+	add(r, "Size", &text);
 	buf_addstr(&text, word(m, PM_HEADER_OS));
 	if (word(m, PM_HEADER_KERNEL)[0])
 		buf_printf(&text, "%sLinux %s", text.len ? ", " : "", word(m, PM_HEADER_KERNEL));
-	if (hypervisor[0])
-		buf_printf(&text, "%sguest of %s", text.len ? ", " : "", hypervisor);
-	return err ? err : add(r, "System", &text);
+	if (word(m, PM_HEADER_HYPERVISOR)[0])
+		buf_printf(&text, "%sguest of %s", text.len ? ", " : "", word(m, PM_HEADER_HYPERVISOR));
+	add(r, "System", &text);
 }
 
-static void put_span(struct buf *out, uint64_t ns)
-{
-	char number[NUMBER_MAX];
-
-	buf_add(out, number, number_double(number, ns < 1000000000 ? (double)ns / 1e6 : (double)ns / 1e9));
-	buf_addstr(out, ns < 1000000000 ? " ms" : " s");
-}
-
-static int put_when(struct html_recording *r, const struct pm_model *m)
+static void add_when(struct html_recording *r, const struct pm_model *m)
 {
 	uint64_t interval = pm_map_u64(&m->header, PM_HEADER_INTERVAL, 0);
 	struct buf text = BUF_INIT;
-	char when[64], number[NUMBER_MAX];
+	char when[64];
 
 	if (r->start_wall_ns > 0) {
 		when[number_time(when, (uint64_t)r->start_wall_ns / 1000000000 * 1000000000, 0)] = '\0';
 		/* 2026-01-31T12:00:00Z, for people. */
 		buf_printf(&text, "%.10s %.8s UTC, ", when, when + 11);
 	}
-	number[number_fixed(number, r->duration_s, 3)] = '\0';
-	buf_printf(&text, "%s s in %llu interval%s", number, (unsigned long long)r->intervals, plural(r->intervals));
-	if (interval) {
-		buf_addstr(&text, " of ");
-		put_span(&text, interval);
-	}
-	return add(r, "Recorded", &text);
+	buf_printf(&text, "%.3f s in %llu interval%s", r->duration_s, (unsigned long long)r->intervals,
+		   plural(r->intervals));
+	if (interval)
+		html_put(&text, interval < 1000000000 ? " of %g ms" : " of %g s",
+			 (double)interval / (interval < 1000000000 ? 1e6 : 1e9));
+	add(r, "Recorded", &text);
 }
 
 /* What was counted, and how a command ended. */
-static int put_target(struct html_recording *r, const struct pm_model *m, const struct scan *s)
+static void add_target(struct html_recording *r, const struct pm_model *m, const struct scan *s)
 {
 	const struct pm_value *arguments = pm_map_get(&m->header, PM_HEADER_ARGUMENTS);
 	const char *target = word(m, PM_HEADER_TARGET), *command = word(m, PM_HEADER_COMMAND);
@@ -219,12 +213,10 @@ static int put_target(struct html_recording *r, const struct pm_model *m, const 
 		value_text(&arguments->array.item[i], &text);
 	}
 	for (uint32_t i = 0; i < s->n_events; i++) {
-		const struct pm_map *a = &s->event[i].attrs;
-
 		if (s->event[i].type != PM_EVENT_CHILD_EXIT)
 			continue;
-		signal = pm_map_u64(a, PM_EVENT_KEY_SIGNAL, 0);
-		status = pm_map_u64(a, PM_EVENT_KEY_EXIT, 0);
+		signal = pm_map_u64(&s->event[i].attrs, PM_EVENT_KEY_SIGNAL, 0);
+		status = pm_map_u64(&s->event[i].attrs, PM_EVENT_KEY_EXIT, 0);
 		failed += signal || status;
 		runs++;
 	}
@@ -235,29 +227,7 @@ static int put_target(struct html_recording *r, const struct pm_model *m, const 
 	else if (runs)
 		buf_printf(&text, signal ? ", killed by signal %llu" : ", exit status %llu",
 			   (unsigned long long)(signal ? signal : status));
-	return add(r, "Counted", &text);
-}
-
-static int put_plain(struct html_recording *r, const struct pm_model *m, uint32_t key, const char *name)
-{
-	const struct pm_value *v = pm_map_get(&m->header, key);
-	struct buf text = BUF_INIT;
-
-	if (v)
-		value_text(v, &text);
-	return add(r, name, &text);
-}
-
-static int put_identity(struct html_recording *r, const struct pm_model *m, const struct scan *s)
-{
-	int err = put_plain(r, m, PM_HEADER_HOST, "Host");
-
-	err = err ? err : put_plain(r, m, PM_HEADER_PRODUCT, "Product");
-	err = err ? err : put_machine(r, m);
-	err = err ? err : put_when(r, m);
-	err = err ? err : put_target(r, m, s);
-	err = err ? err : put_plain(r, m, PM_HEADER_LABELS, "Labels");
-	return err ? err : put_plain(r, m, PM_HEADER_HISTORY, "History");
+	add(r, "Counted", &text);
 }
 
 int html_facts(struct html_recording *r, const char *path, struct error *e)
@@ -268,19 +238,26 @@ int html_facts(struct html_recording *r, const char *path, struct error *e)
 	/* Everything was read before; what is damaged is read again, to say so. */
 	int err = scan_path(&s, path, SCAN_TIMES | (r->result.damaged ? 0 : SCAN_INDEX), e);
 
+	const struct pm_model *m;
+
 	if (err)
 		return err;
-	err = put_identity(r, pm_reader_model(s.reader), &s);
-	if (!err)
-		err = info_say(input_name(r->path), &s, true, &to);
+	m = pm_reader_model(s.reader);
+	add_plain(r, m, PM_HEADER_HOST, "Host");
+	add_plain(r, m, PM_HEADER_PRODUCT, "Product");
+	add_machine(r, m);
+	add_when(r, m);
+	add_target(r, m, &s);
+	add_plain(r, m, PM_HEADER_LABELS, "Labels");
+	add_plain(r, m, PM_HEADER_HISTORY, "History");
+	err = info_say(input_name(r->path), &s, true, &to);
 	end_part(&f);
 	if (f.in_cards)
 		buf_addstr(&r->facts, "</div>\n");
-	r->interval_s = (double)pm_map_u64(&pm_reader_model(s.reader)->header, PM_HEADER_INTERVAL, 0) / 1e9;
+	r->interval_s = (double)pm_map_u64(&m->header, PM_HEADER_INTERVAL, 0) / 1e9;
 	r->lost_ticks = s.lost_ticks;
-	r->n_refused = pm_reader_model(s.reader)->n_probes;
+	r->n_refused = m->n_probes;
 	buf_release(&f.rows);
-	if (!err)
-		err = r->facts.err;
+	err = err ? err : r->facts.err;
 	return err ? error_sys(e, -err, "identity of the machine") : 0;
 }

@@ -1,36 +1,907 @@
-/* The text of a page: the template with its parts, and what the script reads. */
+/* A page: the template of report/web with its parts, and the numbers, as far as they fit. */
 #include <errno.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "common/number.h"
+#include "common/table.h"
 #include "report/html/html.h"
-#include "report/html/html_text.h"
 #include "report/input/input.h"
+#include "report/machine/status.h"
+#include "report/machine/value_out.h"
+
+/* What html_assets.S contains. */
+#define ASSET(name) \
+	extern const char html_##name##_begin[] __attribute__((visibility("hidden"))); \
+	extern const char html_##name##_end[] __attribute__((visibility("hidden")));
+ASSET(page)
+ASSET(script)
+ASSET(style)
+/* Empty in a build without uPlot. */
+ASSET(uplot_script)
+ASSET(uplot_style)
+ASSET(uplot_notice)
+#define ASSET_LENGTH(name)   ((size_t)(html_##name##_end - html_##name##_begin))
+#define PUT_ASSET(out, name) buf_add(out, html_##name##_begin, ASSET_LENGTH(name))
+
+/* ---- text ---- */
+
+/* In JSON these characters occur only in strings, so they may be escaped wherever they are. */
+static void add_safe(struct buf *out, const struct buf *json)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < json->len; i++) {
+		const uint8_t *p = json->data + i;
+		bool line = *p == 0xe2 && i + 2 < json->len && p[1] == 0x80 && (p[2] == 0xa8 || p[2] == 0xa9);
+
+		if (!line && *p != '<' && *p != '>' && *p != '&')
+			continue;
+		buf_add(out, json->data + from, i - from);
+		buf_printf(out, "\\u%04x", line ? 0x2000u + (p[2] - 0x80u) : *p);
+		i += line ? 2 : 0;
+		from = i + 1;
+	}
+	buf_add(out, json->data + from, json->len - from);
+	buf_carry(out, json);
+}
+
+/* A string with its quotes that can stand inside <script>: no '<', '>', '&', U+2028 or U+2029 is left in it. */
+static void script_text(struct buf *out, const char *text)
+{
+	SCOPED(buf_release) struct buf plain = BUF_INIT;
+
+	json_quote(&plain, text, strlen(text));
+	add_safe(out, &plain);
+}
+
+/* Text of at most so many bytes, with a sign if there is more. */
+static void put_cut(struct buf *out, const char *text, size_t most, void (*put)(struct buf *out, const char *text))
+{
+	SCOPED(buf_release) struct buf head = BUF_INIT;
+	size_t len = strnlen(text, most + 1);
+
+	if (len <= most) {
+		put(out, text);
+		return;
+	}
+	/* Never within a character. */
+	for (len = most; len && ((unsigned char)text[len] & 0xc0) == 0x80;)
+		len--;
+	buf_add(&head, text, len);
+	buf_addstr(&head, "\xe2\x80\xa6");
+	put(out, buf_str(&head));
+	buf_carry(out, &head);
+}
+
+/* Formats like printf(), but `put` writes texts; %g is the shortest number, and numbers not finite are null. */
+static void put_formatted(struct buf *out, const char *format, va_list ap,
+			  void (*put)(struct buf *out, const char *text))
+{
+	const char *end;
+
+	for (; *format; format = end) {
+		size_t plain = strcspn(format, "%");
+		char one[16] = "", number[NUMBER_MAX];
+		double v;
+
+		buf_add(out, format, plain);
+		format += plain;
+		if (!*format)
+			return;
+		end = format + 1 + strcspn(format + 1, "sudfg%") + 1;
+		memcpy(one, format, (size_t)(end - format));
+		switch (end[-1]) {
+		case 's':
+			put_cut(out, va_arg(ap, const char *),
+				one[1] == '.' ? strtoul(one + 2, NULL, 10) : SIZE_MAX - 1, put);
+			break;
+		case 'f':
+		case 'g':
+			v = va_arg(ap, double);
+			if (v - v != 0)
+				buf_addstr(out, "null");
+			else if (!strcmp(one, "%g"))
+				buf_add(out, number, number_double(number, v));
+			else
+				buf_printf(out, one, v);
+			break;
+		case '%':
+			buf_addch(out, '%');
+			break;
+		default:
+			if (one[1] == 'l')
+				buf_printf(out, one, va_arg(ap, unsigned long long));
+			else if (one[1] == 'z')
+				buf_printf(out, one, va_arg(ap, size_t));
+			else
+				buf_printf(out, one, va_arg(ap, unsigned));
+		}
+	}
+}
+
+void html_put(struct buf *out, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	put_formatted(out, format, ap, text_markup);
+	va_end(ap);
+}
+
+/* The same for the data of the script. */
+__attribute__((format(printf, 2, 3))) static void put_json(struct buf *out, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	put_formatted(out, format, ap, script_text);
+	va_end(ap);
+}
+
+/* ---- base64 ---- */
+
+void html_base64(struct buf *out, const void *data, size_t len)
+{
+	static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t room = (size_t)html_base64_length(len);
+	const uint8_t *p = data;
+	char *to;
+
+	if (!len || buf_reserve(out, room))
+		return;
+	to = (char *)out->data + out->len;
+	for (; len >= 3; len -= 3, p += 3) {
+		*to++ = digit[p[0] >> 2];
+		*to++ = digit[(p[0] << 4 | p[1] >> 4) & 63];
+		*to++ = digit[(p[1] << 2 | p[2] >> 6) & 63];
+		*to++ = digit[p[2] & 63];
+	}
+	if (len) {
+		*to++ = digit[p[0] >> 2];
+		*to++ = digit[(p[0] << 4 | (len > 1 ? p[1] >> 4 : 0)) & 63];
+		*to++ = len > 1 ? digit[p[1] << 2 & 63] : '=';
+		*to++ = '=';
+	}
+	out->len += room;
+}
+
+#define EVENT_TEXT ".300" /* bytes of one */
+
+typedef void part_each(const struct html_page *p, const struct html_recording *r, struct buf *out);
+
+/* ---- sparklines ---- */
+
+#define SPARK_X      120 /* of its box */
+#define SPARK_Y      28
+#define SPARK_POINTS 60
+
+/* The box that a line is drawn in: from the lowest to the highest value, and so many seconds wide. */
+struct box {
+	double low, high, seconds;
+};
+
+static double height_of(const struct box *b, double v)
+{
+	return 2 + (1 - spark_share(v, b->low, b->high)) * (SPARK_Y - 4);
+}
+
+/* Some buckets as one. */
+static struct spark_bin column(const struct html_set *set, const struct html_series *s, uint32_t from, uint32_t end)
+{
+	struct spark_bin all = { 0 };
+
+	for (uint32_t k = from; k < end; k++)
+		spark_join(&all, &html_buckets(set, s)[k]);
+	return all;
+}
+
+/* Means over time, in at most SPARK_POINTS columns, with gaps; then the range of the values, without which a short
+ * peak would be invisible. */
+static void put_line(const struct html_set *set, const struct html_series *s, const struct box *box, size_t which,
+		     struct buf *out)
+{
+	uint32_t every = (set->used + SPARK_POINTS - 1) / SPARK_POINTS;
+	double part = box->seconds > 0 ? SPARK_X / box->seconds * set->width_s : 1;
+	SCOPED(buf_release) struct buf reach = BUF_INIT;
+	bool pen = false;
+
+	buf_printf(out, "<path class=\"line s%zu\" d=\"", which);
+	for (uint32_t i = 0; i < set->used; i += every) {
+		uint32_t end = i + every < set->used ? i + every : set->used;
+		struct spark_bin b = column(set, s, i, end);
+		double x = (i + end) / 2.0 * part, top = height_of(box, (double)b.high);
+		double bottom = height_of(box, (double)b.low);
+
+		if (b.weight <= 0) {
+			pen = false;
+			continue;
+		}
+		buf_printf(out, "%c%.1f %.1f", pen ? 'L' : 'M', x, height_of(box, (double)b.sum / (double)b.weight));
+		/* A single point becomes a visible dash. */
+		if (!pen)
+			buf_addstr(out, "h.1");
+		if (bottom - top > 1)
+			buf_printf(&reach, "M%.1f %.1fV%.1f", x, top, bottom);
+		pen = true;
+	}
+	buf_addstr(out, "\"/>");
+	if (reach.len)
+		buf_printf(out, "<path class=\"reach s%zu\" d=\"%s\"/>", which, buf_str(&reach));
+	buf_carry(out, &reach);
+}
+
+static void put_spark(const struct html_recording *r, const struct html_series *const *series, size_t n,
+		      struct buf *out)
+{
+	struct box box = { .low = (double)INFINITY, .high = -(double)INFINITY };
+
+	for (size_t i = 0; i < n; i++) {
+		if (!series[i])
+			continue;
+		box.low = fmin(box.low, series[i]->low);
+		box.high = fmax(box.high, series[i]->high);
+		box.seconds = fmax(box.seconds, r[i].duration_s);
+	}
+	if (box.low >= 0 && box.low < box.high / 2)
+		box.low = 0;
+	buf_printf(out, "<svg class=spark viewBox=\"0 0 %d %d\" preserveAspectRatio=none aria-hidden=true>", SPARK_X,
+		   SPARK_Y);
+	for (size_t i = 0; i < n; i++)
+		if (series[i])
+			put_line(&r[i].near, series[i], &box, i, out);
+	buf_addstr(out, "</svg>");
+}
+
+/* The series of a metric for the whole system, else the first with a value; NULL: none. */
+static const struct html_series *main_series(const struct html_recording *r, uint32_t metric)
+{
+	const struct html_series *found = NULL;
+
+	for (uint32_t row = 0; row < r->n_rows; row++) {
+		const struct html_series *s = html_find(&r->near, metric, row);
+
+		if (s && s->present && r->row[row].kind == PM_SYSTEM)
+			return s;
+		found = found || !s || !s->present ? found : s;
+	}
+	return found;
+}
+
+/* ---- tables, which need no script ---- */
+
+#define MAINS_MOST  9    /* places of the summary */
+#define SPARKS_MOST 1000 /* with more series, lines make a table too large */
+
+struct html_number html_number(double v, unsigned precision)
+{
+	struct html_number text = { "-" };
+	double size = fabs(v);
+
+	if (isnan(v))
+		return text;
+	/* Large numbers have enough digits. */
+	if (size >= 1e6)
+		precision = 0;
+	/* A small number keeps two significant digits. */
+	while (size > 0 && precision < 6 && size * pow(10, precision) < 9.5)
+		precision++;
+	text.text[number_fixed(text.text, v, precision)] = '\0';
+	return text;
+}
+
+const char *html_unit(const char *unit)
+{
+	return strcmp(unit, "1") ? unit : "";
+}
+
+static unsigned precision_of(const struct html_metric *m, const struct html_series *s)
+{
+	double apart = s->high - s->low;
+	unsigned precision = m->precision;
+
+	if (!s->present || apart <= fabs(s->high) * 1e-6)
+		return precision;
+	while (precision < 4 && apart * pow(10, precision) < 2)
+		precision++;
+	return precision;
+}
+
+static void put_cells(struct buf *out, const struct html_metric *m, const struct html_series *s)
+{
+	const double v[] = { html_mean(s), s->present ? s->low : (double)NAN, s->present ? s->high : (double)NAN };
+
+	for (size_t i = 0; i < 3; i++)
+		html_put(out, "<td class=n>%s</td>", html_number(v[i], precision_of(m, s)).text);
+}
+
+/* ---- summary ---- */
+
+static bool is_main(const struct html_row *row)
+{
+	return row->kind == PM_SYSTEM || row->kind == PM_PACKAGE;
+}
+
+/* Whether a metric is drawn in this page. */
+static bool is_drawn(const struct html_page *p, const struct html_recording *r, uint32_t metric)
+{
+	return metric < p->metrics && r->metric[metric].charted;
+}
+
+/* The title is the whole name, which may be truncated, and what it means. */
+static void put_summary_row(const struct html_recording *r, uint32_t metric, const uint32_t *column, uint32_t n,
+			    bool spark, struct buf *out)
+{
+	const struct html_metric *m = &r->metric[metric];
+	const struct html_series *main = main_series(r, metric);
+	size_t before = out->len;
+	bool any = false;
+	char word[16];
+
+	html_put(out, "<tr><th scope=row title=\"%s%s%s\">%s</th><td class=unit>%s</td>", m->name,
+		 m->help[0] ? ": " : "", m->help, m->display, html_unit(m->unit));
+	if (spark) {
+		buf_addstr(out, "<td class=trend>");
+		if (main)
+			put_spark(r, &main, 1, out);
+		buf_addstr(out, "</td>");
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const struct html_series *s = html_find(&r->near, metric, column[i]);
+
+		any |= s && (s->present || s->missing);
+		if (s && s->present)
+			put_cells(out, m, s);
+		else
+			html_put(out, "<td class=missing colspan=3>%s</td>",
+				 s && s->missing ? status_word(s->reason, STATUS_NOT_FINITE, word) : "-");
+	}
+	buf_addstr(out, "</tr>\n");
+	if (!any)
+		out->len = before;
+}
+
+static void put_summary(const struct html_page *p, const struct html_recording *r, struct buf *out)
+{
+	uint32_t column[MAINS_MOST], n = 0, more = 0;
+	bool sparks = r->near.n < SPARKS_MOST;
+
+	if (!r->near.n) {
+		buf_addstr(out,
+			   "<p class=empty>No metric of the system or its packages could be computed: their counters "
+			   "were not recorded, or are lost.</p>\n");
+		return;
+	}
+	for (uint32_t i = 0; i < r->n_rows; i++) {
+		if (is_main(&r->row[i]) && n < MAINS_MOST)
+			column[n++] = i;
+		else
+			more += is_main(&r->row[i]);
+	}
+	buf_addstr(out,
+		   "<div class=\"scroll tall\" tabindex=0 role=group aria-label=\"Summary\"><table class=numbers>"
+		   "<thead><tr><th rowspan=2 scope=col>Metric</th><th rowspan=2 scope=col>Unit</th>");
+	if (sparks)
+		buf_addstr(out, "<th rowspan=2 scope=col class=trend>Over time</th>");
+	for (uint32_t i = 0; i < n; i++)
+		html_put(out, "<th colspan=3 scope=colgroup>%s</th>", r->row[column[i]].label);
+	buf_addstr(out, "</tr><tr>");
+	for (uint32_t i = 0; i < n; i++)
+		buf_addstr(out, "<th scope=col>mean</th><th scope=col>min</th><th scope=col>max</th>");
+	buf_addstr(out, "</tr></thead><tbody>\n");
+	for (uint32_t m = 0; m < r->n_metrics; m++)
+		if (is_drawn(p, r, m))
+			put_summary_row(r, m, column, n, sparks, out);
+	buf_addstr(out, "</tbody></table></div>\n");
+	if (more)
+		buf_printf(out, "<p class=hint>%u more package%s without a column here: see every metric.</p>\n",
+			   more, plural(more));
+}
+
+/* ---- every metric ---- */
+
+static void put_metric_row(const struct html_recording *r, const struct html_series *s, struct buf *out)
+{
+	const struct html_metric *m = &r->metric[s->metric];
+	char word[16];
+
+	html_put(out, "<tr><th scope=row title=\"%s%s%s\"><code>%s</code></th><td>%s</td>", m->name,
+		 m->help[0] ? ": " : "", m->help, m->name, r->row[s->row].label);
+	put_cells(out, m, s);
+	html_put(out, "<td class=unit>%s</td><td class=n>%llu</td><td>", html_unit(m->unit),
+		 (unsigned long long)s->present);
+	if (s->missing)
+		html_put(out, "%llu missing: %s", (unsigned long long)s->missing,
+			 status_word(s->reason, STATUS_NOT_FINITE, word));
+	if (s->partial)
+		html_put(out, "%s%llu partial", s->missing ? "; " : "", (unsigned long long)s->partial);
+	if (s->doubtful)
+		html_put(out, "%s%llu doubtful", s->missing || s->partial ? "; " : "",
+			 (unsigned long long)s->doubtful);
+	buf_addstr(out, "</td></tr>\n");
+}
+
+static int by_name(const void *a, const void *b, void *ctx)
+{
+	const struct html_recording *r = ctx;
+	const struct html_series *x = *(const struct html_series *const *)a,
+				 *y = *(const struct html_series *const *)b;
+	int d = strcmp(r->metric[x->metric].name, r->metric[y->metric].name);
+
+	return d ? d : (x->row > y->row) - (x->row < y->row);
+}
+
+static void put_metrics(const struct html_page *p, const struct html_recording *r, struct buf *out)
+{
+	const struct html_series **all = calloc((size_t)r->near.n + r->totals.n + 1, sizeof(*all));
+	uint32_t n = 0;
+
+	if (!all) {
+		out->err = -ENOMEM;
+		return;
+	}
+	for (uint32_t i = 0; i < r->near.n; i++)
+		all[n++] = &r->near.series[i];
+	for (uint32_t i = 0; i < r->totals.n; i++)
+		all[n++] = &r->totals.series[i];
+	qsort_r(all, n, sizeof(struct html_series *), by_name, (void *)(uintptr_t)r);
+	buf_addstr(out, "<div class=scroll tabindex=0 role=group aria-label=\"Every metric\">"
+			"<table class=\"numbers every\"><thead><tr><th scope=col>Metric</th><th scope=col>Where</th>"
+			"<th scope=col class=n>Mean</th><th scope=col class=n>Min</th><th scope=col class=n>Max</th>"
+			"<th scope=col>Unit</th>"
+			"<th scope=col class=n>Intervals</th><th scope=col>Missing</th></tr></thead><tbody>\n");
+	for (uint32_t i = 0; i < n && i < p->rows; i++)
+		put_metric_row(r, all[i], out);
+	buf_addstr(out, "</tbody></table></div>\n");
+	if (n > p->rows)
+		buf_printf(out, "<p class=empty>%u more are not listed; pmrep show --total -d has them.</p>\n",
+			   n - p->rows);
+	free(all);
+}
+
+/* ---- events ---- */
+
+static void put_events(const struct html_page *p, const struct html_recording *r, struct buf *out)
+{
+	if (!r->n_events) {
+		buf_addstr(out, "<p>No events: no markers, no CPUs going offline or online, no lost ticks.</p>\n");
+		return;
+	}
+	buf_addstr(out, "<div class=scroll tabindex=0 role=group aria-label=\"Events\"><table><thead><tr>"
+			"<th scope=col>At</th><th scope=col>What</th></tr></thead><tbody>\n");
+	for (uint32_t i = 0; i < r->n_events; i++) {
+		const struct html_event *e = &r->event[i];
+
+		buf_printf(out, "<tr><td class=n><button type=button class=open data-from=%.6f data-to=%.6f>%+.3f s",
+			   e->at_s, e->until_s, e->at_s);
+		if (e->until_s > e->at_s)
+			buf_printf(out, " to %+.3f s", e->until_s);
+		html_put(out, "</button></td><td>%" EVENT_TEXT "s</td></tr>\n", e->text);
+	}
+	buf_addstr(out, "</tbody></table></div>\n");
+	if (r->more_events)
+		buf_printf(out, "<p>%llu more events are not listed; pmrep info --all has them.</p>\n",
+			   (unsigned long long)r->more_events);
+}
+
+static void put_resolution(const struct html_page *p, struct buf *out)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct html_recording *r = &p->recording[i];
+		double near = r->near.width_s * p->near.merge, far = r->far.width_s * p->far.merge;
+
+		if (!r->interval_s || !r->near.n)
+			continue;
+		if (near <= r->interval_s * 1.01 && (far <= r->interval_s * 1.01 || !r->far.n || !p->far.bytes))
+			continue;
+		html_put(out, "<p class=hint>%s%s point is %.6g s long", p->n > 1 ? input_name(r->path) : "",
+			 p->n > 1 ? ": a" : "A", near);
+		if (r->far.n && p->far.bytes)
+			html_put(out, ", of single CPUs %.6g s", far);
+		buf_addstr(out, ".</p>\n");
+	}
+}
+
+/* ---- incidents ---- */
+
+#define FIRST        6 /* that the first screen names */
+#define CHARTS       4 /* of one */
+#define NO_INCIDENTS "<p class=empty>Nothing stands out among %u series.</p>\n"
+
+static void put_button(const struct html_recording *r, const struct incident *i, struct buf *out)
+{
+	/* A CPU among its equals has charts of its own. */
+	const struct incident_series *cpu =
+		i->n_series && i->kind == INCIDENT_PEER && i->series->kind == PM_CPU ? i->series : NULL;
+	SCOPED(buf_release) struct buf when = BUF_INIT;
+	uint32_t n = 0;
+
+	buf_addstr(out, "<button type=button class=open data-metrics=\"");
+	for (uint32_t k = 0; k < i->n_series && n < CHARTS; k++)
+		if (incident_names_first(i, k))
+			html_put(out, "%s%s", n++ ? "\t" : "", i->series[k].metric);
+	incident_put_time(&r->incidents, i, &when);
+	if (cpu)
+		html_put(out, "\" data-row=\"%s\">%s</button>", cpu->label, buf_str(&when));
+	else
+		html_put(out, "\" data-from=%.6f data-to=%.6f>%s</button>", i->from_s, i->to_s, buf_str(&when));
+}
+
+/* The first of them, as a list. */
+static void put_first_incidents(const struct html_page *p, const struct html_recording *r, struct buf *out)
+{
+	const struct incidents *all = &r->incidents;
+
+	buf_addstr(out, "<ol class=\"findings incidents\">\n");
+	for (uint32_t i = 0; i < all->n && i < FIRST; i++) {
+		buf_addstr(out, all->incident[i].kind == INCIDENT_LOSS ? "<li class=bad>" : "<li>");
+		put_button(r, &all->incident[i], out);
+		html_put(out, " %s</li>\n", all->incident[i].text);
+	}
+	buf_addstr(out, "</ol>\n");
+	if (all->n > FIRST)
+		html_put(out, "<p><a href=\"#incidents\">%u more</a></p>\n", all->n - FIRST);
+	if (!all->n)
+		html_put(out, NO_INCIDENTS, all->n_scanned);
+}
+
+static void put_incidents(const struct html_page *p, const struct html_recording *r, struct buf *out)
+{
+	const struct incidents *all = &r->incidents;
+	char time[64];
+
+	if (!all->n) {
+		html_put(out, NO_INCIDENTS, all->n_scanned);
+		return;
+	}
+	buf_addstr(out, "<div class=scroll tabindex=0 role=group aria-label=\"Incidents\"><table class=incidents>"
+			"<thead><tr><th scope=col class=n>#</th><th scope=col>When</th><th scope=col>Time (UTC)</th>"
+			"<th scope=col>What</th></tr></thead><tbody>\n");
+	for (uint32_t i = 0; i < all->n; i++) {
+		const struct incident *x = &all->incident[i];
+		uint64_t wall_ns = (uint64_t)(all->start_wall_ns + (int64_t)(x->from_s * 1e9));
+
+		html_put(out, "<tr%s><td class=n>%u</td><td>", x->kind == INCIDENT_LOSS ? " class=bad" : "", i + 1);
+		put_button(r, x, out);
+		buf_addstr(out, "</td><td>");
+		if (all->start_wall_ns && number_time(time, wall_ns, 0) >= 19)
+			buf_printf(out, "<time datetime=\"%.19sZ\">%.10s %.8s</time>", time, time, time + 11);
+		html_put(out, "</td><td class=what>%s</td></tr>\n", x->text);
+	}
+	buf_addstr(out, "</tbody></table></div>\n");
+}
+
+/* Whether it has a chart although tables omit it by default. */
+bool html_incident_metric(const struct html_recording *r, const char *metric)
+{
+	for (uint32_t i = 0; i < r->incidents.n; i++) {
+		const struct incident *x = &r->incidents.incident[i];
+
+		for (uint32_t k = 0, n = 0; k < x->n_series && n < CHARTS; k++) {
+			if (!incident_names_first(x, k))
+				continue;
+			if (!strcmp(x->series[k].metric, metric))
+				return true;
+			n++;
+		}
+	}
+	return false;
+}
+
+#define TILES    8
+#define HAPPENED 6 /* events that are named */
+
+/* ---- identity ---- */
+
+static const char *fact_of(const struct html_recording *r, const char *name)
+{
+	for (uint32_t i = 0; i < r->n_facts; i++)
+		if (!strcmp(r->fact[i].name, name))
+			return r->fact[i].value;
+	return "";
+}
+
+/* Side by side, with differences marked: whether two recordings are comparable is the first thing to know. */
+static void put_pair(const struct html_page *p, struct buf *out)
+{
+	static const char *const name[] = { "Host",     "Product", "Processor", "Size",   "System",
+					    "Recorded", "Counted", "Labels",    "History" };
+
+	buf_addstr(out, "<div class=scroll tabindex=0 role=group aria-label=\"The two recordings\">"
+			"<table class=pair><thead><tr><td></td>");
+	for (size_t i = 0; i < p->n; i++)
+		html_put(out, "<th scope=col><i class=\"swatch s%zu\"></i>%s</th>", i,
+			 input_name(p->recording[i].path));
+	buf_addstr(out, "</tr></thead><tbody>\n");
+	for (size_t k = 0; k < sizeof(name) / sizeof(*name); k++) {
+		const char *a = fact_of(&p->recording[0], name[k]), *b = fact_of(&p->recording[1], name[k]);
+		bool differs = strcmp(a, b) && strcmp(name[k], "Recorded");
+
+		if (!a[0] && !b[0])
+			continue;
+		html_put(out, "<tr%s><th scope=row>%s</th><td>%s</td><td>%s", differs ? " class=differs" : "",
+			 name[k], a[0] ? a : "-", b[0] ? b : "-");
+		buf_addstr(out, differs ? " <span class=mark>differs</span></td></tr>\n" : "</td></tr>\n");
+	}
+	buf_addstr(out, "</tbody></table></div>\n");
+}
+
+static void put_identity(const struct html_page *p, struct buf *out)
+{
+	const struct html_recording *r = p->recording;
+
+	if (p->n > 1) {
+		put_pair(p, out);
+		return;
+	}
+	buf_addstr(out, "<dl class=identity>\n");
+	for (uint32_t i = 0; i < r->n_facts; i++)
+		html_put(out, "<div><dt>%s</dt><dd title=\"%s\">%s</dd></div>\n", r->fact[i].name, r->fact[i].value,
+			 r->fact[i].value);
+	buf_addstr(out, "</dl>\n");
+}
+
+/* ---- tiles ---- */
+
+static bool find_metric(const struct html_recording *r, const char *name, uint32_t *metric)
+{
+	for (*metric = 0; *metric < r->n_metrics; ++*metric)
+		if (r->metric[*metric].charted && !strcmp(r->metric[*metric].name, name))
+			return true;
+	return false;
+}
+
+/* First what people ask of the recorded machine; then what changed, in the order of columns. */
+static uint32_t pick_tiles(const struct html_recording *r, uint32_t tile[TILES])
+{
+	static const char *const first[] = {
+		"busy",          "util",         "bzy_mhz", "ipc",           "insn_per_cycle", "cycles_frequency",
+		"package.watts", "package.temp", "mem.bw",  "llc.hit_share", "ctxsw",          "irq",
+	};
+	uint32_t n = 0, metric;
+
+	for (size_t i = 0; i < sizeof(first) / sizeof(*first) && n < TILES - 2; i++)
+		if (find_metric(r, first[i], &metric) && main_series(r, metric))
+			tile[n++] = metric;
+	for (int moved = 1; moved >= 0; moved--)
+		for (metric = 0; metric < r->n_metrics && n < TILES; metric++) {
+			const struct html_series *s = r->metric[metric].charted ? main_series(r, metric) : NULL;
+			bool known = false;
+
+			for (uint32_t i = 0; i < n; i++)
+				known |= tile[i] == metric;
+			if (s && !known && (s->high > s->low) == moved && n < TILES)
+				tile[n++] = metric;
+		}
+	return n;
+}
+
+/* "147.5k": a tile has room for five characters. */
+static void put_brief(struct buf *out, double v, unsigned precision)
+{
+	static const struct {
+		double limit;
+		const char *sign;
+	} units[] = { { 1e15, "P" }, { 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" } };
+	double size = fabs(v);
+
+	for (size_t i = 0; i < 5 && size >= 1e5; i++) {
+		double part = v / units[i].limit;
+
+		/* 999,960,000 is 1.000G, not 1000M. */
+		if (size < units[i].limit * .99995)
+			continue;
+		buf_printf(out, "%.*f%s", fabs(part) < 9.9995 ? 3 : fabs(part) < 99.995 ? 2 : 1, part, units[i].sign);
+		return;
+	}
+	buf_addstr(out, html_number(v, size >= 1000 ? 0 : precision).text);
+}
+
+static void put_tile(const struct html_page *p, uint32_t metric, struct buf *out)
+{
+	const struct html_recording *r = p->recording;
+	const struct html_metric *m = &r->metric[metric];
+	const struct html_series *series[HTML_RECORDINGS] = { main_series(r, metric) };
+	uint32_t other;
+
+	if (p->n > 1 && find_metric(&r[1], m->name, &other))
+		series[1] = main_series(&r[1], other);
+	html_put(out, "<li class=tile><h3 title=\"%s\"><button type=button class=open data-metric=\"%s\">%s</button>",
+		 m->help, m->name, m->display);
+	if (r->row[series[0]->row].kind != PM_SYSTEM)
+		html_put(out, " <span class=unit>%s</span>", r->row[series[0]->row].label);
+	buf_addstr(out, "</h3><p class=big>");
+	for (size_t i = 0; i < p->n; i++) {
+		buf_printf(out, "%s<b%s>", i ? " <span class=unit>&rarr;</span> " : "", i ? " class=second" : "");
+		if (series[i])
+			put_brief(out, html_mean(series[i]), precision_of(m, series[i]));
+		else
+			buf_addch(out, '-');
+		buf_addstr(out, "</b>");
+	}
+	html_put(out, " <span class=unit>%s</span></p>", html_unit(m->unit));
+	put_spark(p->recording, series, p->n, out);
+	if (p->n == 1) {
+		buf_addstr(out, "<p class=range>");
+		put_brief(out, series[0]->low, precision_of(m, series[0]));
+		buf_addstr(out, " to ");
+		put_brief(out, series[0]->high, precision_of(m, series[0]));
+		buf_addstr(out, "</p>");
+	}
+	buf_addstr(out, "</li>\n");
+}
+
+static void put_tiles(const struct html_page *p, struct buf *out)
+{
+	uint32_t tile[TILES], n = pick_tiles(p->recording, tile);
+
+	if (!n)
+		return;
+	buf_printf(out, "<ul class=\"tiles%s\" aria-label=\"Means%s\">\n", p->n > 1 ? " two" : "",
+		   p->n > 1 ? " of the first and the second recording" : ", and lowest and highest values");
+	for (uint32_t i = 0; i < n; i++)
+		put_tile(p, tile[i], out);
+	buf_addstr(out, "</ul>\n");
+}
+
+/* ---- what happened ---- */
+
+static const char *event_class(const struct html_event *e)
+{
+	bool hotplug = e->type == PM_EVENT_CPU_ONLINE || e->type == PM_EVENT_CPU_OFFLINE;
+
+	return e->type == PM_EVENT_MARKER                       ? "marker" :
+	       hotplug                                          ? "hotplug" :
+	       e->type == PM_EVENT_LOST || e->until_s > e->at_s ? "lost" :
+								  "other";
+}
+
+/* What every recording has at its beginning and end says little, and cgroups and devices may go by the hundred. */
+static bool is_usual(const struct html_event *e)
+{
+	return e->type == PM_EVENT_CHILD_START || e->type == PM_EVENT_CHILD_EXIT || e->type == PM_EVENT_RUN_START ||
+	       e->type == PM_EVENT_RUN_END || e->type == PM_EVENT_ENABLE || e->type == PM_EVENT_DISABLE ||
+	       e->type == PM_EVENT_GONE;
+}
+
+static void put_strip(const struct html_recording *r, struct buf *out)
+{
+	buf_addstr(out, "<svg class=strip viewBox=\"0 0 1000 20\" preserveAspectRatio=none aria-hidden=true>"
+			"<rect class=whole width=1000 height=20 />");
+	for (uint32_t i = 0; i < r->n_events && i < 500 && r->duration_s > 0; i++) {
+		const struct html_event *e = &r->event[i];
+		double x = e->at_s / r->duration_s * 1000, width = (e->until_s - e->at_s) / r->duration_s * 1000;
+
+		if (x < 0 || x > 1000)
+			continue;
+		html_put(out, "<rect class=%s x=%.1f width=%.1f height=20><title>%" EVENT_TEXT "s</title></rect>",
+			 event_class(e), x > 997 ? 997 : x, width > 3 ? width : 3, e->text);
+	}
+	buf_addstr(out, "</svg>\n");
+}
+
+static void put_happened(const struct html_page *p, const struct html_recording *r, struct buf *out)
+{
+	uint64_t all = r->n_events + r->more_events;
+	uint32_t shown = 0;
+
+	if (!all) {
+		buf_addstr(out, "<p class=empty>Nothing noted: no markers, no CPUs going offline or online, no lost "
+				"ticks.</p>\n");
+		return;
+	}
+	put_strip(r, out);
+	buf_addstr(out, "<ul class=\"findings marked\">\n");
+	for (uint32_t i = 0; i < r->n_events && shown < HAPPENED; i++) {
+		const struct html_event *e = &r->event[i];
+
+		if (all > HAPPENED && is_usual(e))
+			continue;
+		shown++;
+		html_put(out,
+			 "<li><i class=\"kind %s\"></i><button type=button class=open data-from=%.6f data-to=%.6f>"
+			 "%+.1f s</button> %" EVENT_TEXT "s</li>\n",
+			 event_class(e), e->at_s, e->until_s, e->at_s, e->text);
+	}
+	if (all > shown)
+		buf_printf(out, "<li><a href=\"#events\">%llu %s</a></li>\n", (unsigned long long)(all - shown),
+			   shown ? "more" : "starts and ends of tasks or runs");
+	buf_addstr(out, "</ul>\n");
+}
+
+/* ---- what is not whole ---- */
+
+/* The number of series with intervals without a value, or with a part of it. */
+static uint32_t with_gaps(const struct html_recording *r)
+{
+	const struct html_set *set[] = { &r->near, &r->far, &r->totals };
+	uint32_t n = 0;
+
+	for (size_t k = 0; k < 3; k++)
+		for (uint32_t i = 0; i < set[k]->n; i++)
+			n += set[k]->series[i].missing || set[k]->series[i].partial;
+	return n;
+}
+
+#define WHICH(part) "<a href=\"#" part "\">which and why</a></li>\n"
+
+static void put_missing(const struct html_page *p, const struct html_recording *r, struct buf *out)
+{
+	size_t before;
+
+	buf_addstr(out, "<ul class=findings>\n");
+	before = out->len;
+	if (r->result.damaged || r->result.cut_only)
+		buf_printf(out, "<li class=bad>The recording is %s: <a href=\"#notes\">what is missing</a></li>\n",
+			   r->result.damaged ? "damaged" : "cut, or was still being written");
+	if (r->lost_ticks)
+		buf_printf(out, "<li class=bad>%llu lost tick%s: <a href=\"#events\">when</a></li>\n",
+			   (unsigned long long)r->lost_ticks, plural(r->lost_ticks));
+	if (with_gaps(r))
+		buf_printf(out, "<li>%u series lack values, or parts of them, at times: " WHICH("every"),
+			   with_gaps(r));
+	if (out->len == before)
+		buf_addstr(out, "<li class=empty>Nothing: no tick was lost, and every series is complete.</li>\n");
+	if (r->n_refused)
+		buf_printf(out, "<li class=soft>%u thing%s could not be recorded: " WHICH("identity"), r->n_refused,
+			   plural(r->n_refused));
+	buf_addstr(out, "</ul>\n");
+}
+
+/* The name of a recording, with the color of its lines. */
+static void put_name(const struct html_page *p, size_t i, struct buf *out)
+{
+	html_put(out, "<h3><i class=\"swatch s%zu\"></i>%s</h3>\n", i, input_name(p->recording[i].path));
+}
+
+static void put_about(const struct html_page *p, const char *title, part_each *put, struct buf *out)
+{
+	buf_printf(out, "<div><h2>%s</h2>\n", title);
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->n > 1)
+			put_name(p, i, out);
+		put(p, &p->recording[i], out);
+	}
+	buf_addstr(out, "</div>\n");
+}
+
+static void put_glance(const struct html_page *p, struct buf *out)
+{
+	if (p->verdict_counts && p->verdict_counts[0])
+		buf_printf(out,
+			   "<p class=counts><a href=\"#verdicts\">Verdicts</a> on the metrics that have a "
+			   "better direction: %s.</p>\n",
+			   p->verdict_counts);
+	buf_addstr(out, "<div class=about>\n");
+	put_about(p, "Incidents", put_first_incidents, out);
+	buf_addstr(out, "</div>\n");
+	put_tiles(p, out);
+	buf_addstr(out, "<div class=about>\n");
+	put_about(p, "What is missing", put_missing, out);
+	put_about(p, "What happened", put_happened, out);
+	buf_addstr(out, "</div>\n");
+}
 
 /* ---- the numbers and what they belong to ---- */
 
-static void put_double(struct buf *out, double v)
+/* Numbers of a series in that form. */
+static uint32_t form_buckets(const struct html_set *s, const struct html_form *f)
 {
-	char text[NUMBER_MAX];
-
-	if (v - v != 0)
-		buf_addstr(out, "null");
-	else
-		buf_add(out, text, number_double(text, v));
+	return (s->used + f->merge - 1) / f->merge;
 }
 
-/* Seven digits are enough for drawing. */
-static void put_short(struct buf *out, double v)
+/* Bytes of numbers of the drawn series. */
+static uint64_t set_bytes(const struct html_page *p, const struct html_set *s, const struct html_form *f)
 {
-	char text[32];
+	uint64_t drawn = 0;
 
-	if (v - v != 0) {
-		buf_addstr(out, "null");
-		return;
-	}
-	snprintf(text, sizeof(text), "%.7g", v);
-	buf_addstr(out, text);
+	for (uint32_t i = 0; i < s->n; i++)
+		drawn += s->series[i].metric < p->metrics;
+	return drawn * form_buckets(s, f) * f->bytes * (f->band ? 3 : 1);
 }
 
 static void put_set(const struct html_page *p, const struct html_set *s, const struct html_form *f, uint64_t offset,
@@ -40,96 +911,70 @@ static void put_set(const struct html_page *p, const struct html_set *s, const s
 	bool left_out = !f->bytes;
 
 	f = left_out ? &none : f;
-	buf_printf(out,
-		   "{\"buckets\":%u,\"bytes\":%u,\"band\":%s,\"offset\":%llu,\"width\":", html_form_buckets(s, f),
-		   f->bytes, f->band ? "true" : "false", (unsigned long long)offset);
-	put_double(out, s->width_s * f->merge);
-	buf_addstr(out, ",\"list\":[");
+	put_json(out, "{\"buckets\":%u,\"bytes\":%u,\"band\":", form_buckets(s, f), f->bytes);
+	buf_addstr(out, f->band ? "true" : "false");
+	put_json(out, ",\"offset\":%llu,\"width\":%g,\"list\":[", (unsigned long long)offset, s->width_s * f->merge);
+	/* Seven digits are enough for drawing. */
 	for (uint32_t i = 0, n = 0; i < s->n && !left_out; i++) {
-		const struct html_series *series = &s->series[i];
+		const struct html_series *x = &s->series[i];
 
-		if (series->metric >= p->metrics)
-			continue;
-		buf_printf(out, "%s[%u,%u,", n++ ? "," : "", series->metric, series->row);
-		put_short(out, series->present ? series->low : 0);
-		buf_addch(out, ',');
-		put_short(out, series->present ? series->high : 0);
-		buf_addch(out, ',');
-		put_short(out, html_mean(series));
-		buf_addch(out, ']');
+		if (x->metric < p->metrics)
+			put_json(out, n++ ? ",[%u,%u,%.7g,%.7g,%.7g]" : "[%u,%u,%.7g,%.7g,%.7g]", x->metric, x->row,
+				 x->present ? x->low : 0, x->present ? x->high : 0, html_mean(x));
 	}
 	buf_addstr(out, "]}");
 }
 
-static const char *event_word(const struct html_event *e)
+static long long number_or_none(uint32_t n)
 {
-	const char *name = pm_event_name(e->type);
-
-	return name ? name : "other";
+	return n == PM_NONE ? -1 : (long long)n;
 }
 
 static void put_recording(const struct html_page *p, const struct html_recording *r, uint64_t *offset,
 			  struct buf *out)
 {
-	buf_addstr(out, "{\"name\":");
-	html_json_text(out, input_name(r->path));
-	buf_addstr(out, ",\"start\":");
-	put_double(out, r->start_wall_ns > 0 ? (double)(r->start_wall_ns / 1000000) : (double)__builtin_nan(""));
-	buf_addstr(out, ",\"duration\":");
-	put_double(out, r->duration_s);
-	buf_addstr(out, ",\"metrics\":[");
+	put_json(out, "{\"name\":%s,\"start\":%g,\"duration\":%g,\"metrics\":[", input_name(r->path),
+		 r->start_wall_ns > 0 ? (double)(r->start_wall_ns / 1000000) : (double)NAN, r->duration_s);
 	for (uint32_t i = 0; i < r->n_metrics && i < p->metrics; i++) {
 		const struct html_metric *m = &r->metric[i];
 
 		/* Those that are only in tables need only their place. */
 		buf_addstr(out, i ? ",{" : "{");
-		if (m->charted) {
-			buf_addstr(out, "\"name\":");
-			html_json_text(out, m->name);
-			buf_addstr(out, ",\"display\":");
-			html_json_text(out, m->display);
-			buf_addstr(out, ",\"unit\":");
-			html_json_text(out, m->unit);
-			buf_addstr(out, ",\"help\":");
-			html_json_text(out, m->help);
-		}
+		if (m->charted)
+			put_json(out, "\"name\":%s,\"display\":%s,\"unit\":%s,\"help\":%s", m->name, m->display,
+				 m->unit, m->help);
 		buf_addch(out, '}');
 	}
 	buf_addstr(out, "],\"rows\":[");
 	for (uint32_t i = 0; i < r->n_rows; i++) {
 		const struct html_row *row = &r->row[i];
 
+		buf_addstr(out, i ? ",{" : "{");
 		/* Without series, very many rows would only take room. */
-		if (row->far && !p->far.bytes) {
-			buf_addstr(out, i ? ",{\"far\":true}" : "{\"far\":true}");
-			continue;
-		}
-		buf_addstr(out, i ? ",{\"label\":" : "{\"label\":");
-		html_json_text(out, row->label);
-		buf_addstr(out, ",\"place\":");
-		html_json_text(out, row->place);
-		buf_printf(out, ",\"kind\":\"%s\",\"far\":%s,\"package\":%lld,\"cpu\":%lld}", pm_kind_name(row->kind),
-			   row->far ? "true" : "false", row->package == PM_NONE ? -1LL : (long long)row->package,
-			   row->number == PM_NONE ? -1LL : (long long)row->number);
+		if (!row->far || p->far.bytes)
+			put_json(out, "\"label\":%s,\"place\":%s,\"kind\":%s,", row->label, row->place,
+				 pm_kind_name(row->kind));
+		buf_addstr(out, row->far ? "\"far\":true" : "\"far\":false");
+		if (!row->far || p->far.bytes)
+			put_json(out, ",\"package\":%lld,\"cpu\":%lld", number_or_none(row->package),
+				 number_or_none(row->number));
+		buf_addch(out, '}');
 	}
 	buf_addstr(out, "],\"events\":[");
 	for (uint32_t i = 0; i < r->n_events; i++) {
 		const struct html_event *e = &r->event[i];
+		const char *name = pm_event_name(e->type);
 
 		buf_addstr(out, i ? ",[" : "[");
-		put_short(out, e->at_s);
-		buf_addch(out, ',');
-		put_short(out, e->until_s);
-		buf_printf(out, ",\"%s\",%lld,", event_word(e), e->cpu == PM_NONE ? -1LL : (long long)e->cpu);
-		html_json_text_cut(out, e->text, HTML_EVENT_TEXT);
-		buf_addch(out, ']');
+		put_json(out, "%.7g,%.7g,%s,%lld,%" EVENT_TEXT "s]", e->at_s, e->until_s, name ? name : "other",
+			 number_or_none(e->cpu), e->text);
 	}
 	buf_addstr(out, "],\"near\":");
 	put_set(p, &r->near, &p->near, *offset, out);
-	*offset += html_page_bytes(p, &r->near, &p->near);
+	*offset += set_bytes(p, &r->near, &p->near);
 	buf_addstr(out, ",\"far\":");
 	put_set(p, &r->far, &p->far, *offset, out);
-	*offset += html_page_bytes(p, &r->far, &p->far);
+	*offset += set_bytes(p, &r->far, &p->far);
 	buf_addch(out, '}');
 }
 
@@ -139,8 +984,7 @@ static void put_data(const struct html_page *p, struct buf *out)
 
 	buf_printf(out, "{\"reducedFar\":%s,\"recordings\":[", p->far.bytes ? "false" : "true");
 	for (size_t i = 0; i < p->n; i++) {
-		if (i)
-			buf_addch(out, ',');
+		buf_addstr(out, i ? "," : "");
 		put_recording(p, &p->recording[i], &offset, out);
 	}
 	buf_addstr(out, "]}");
@@ -148,51 +992,41 @@ static void put_data(const struct html_page *p, struct buf *out)
 
 /* ---- parts by name ---- */
 
-static void put_title(const struct html_page *p, struct buf *out)
+/* What the page is about. */
+static void put_page_title(const struct html_page *p, struct buf *out)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		const struct html_recording *r = &p->recording[i];
-
-		if (i)
-			buf_addstr(out, " beside ");
-		text_markup(out, input_name(r->path));
+	for (const struct html_recording *r = p->recording; r < p->recording + p->n; r++) {
+		html_put(out, "%s%s", r > p->recording ? " beside " : "", input_name(r->path));
 		if (r->host && r->host[0])
-			html_put(out, " ({})", r->host);
+			html_put(out, " (%s)", r->host);
 	}
 }
 
 /* The same as a heading: what accompanies the name is less prominent. */
 static void put_heading(const struct html_page *p, struct buf *out)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		const struct html_recording *r = &p->recording[i];
-
-		buf_addstr(out, i ? " <span class=soft>beside</span> " : "");
+	for (const struct html_recording *r = p->recording; r < p->recording + p->n; r++) {
+		buf_addstr(out, r > p->recording ? " <span class=soft>beside</span> " : "");
 		text_markup(out, input_name(r->path));
 		if (r->host && r->host[0])
-			html_put(out, " <span class=\"soft host\" title=\"{}\">({})</span>", r->host, r->host);
+			html_put(out, " <span class=\"soft host\" title=\"%s\">(%s)</span>", r->host, r->host);
 	}
 }
 
-/* Each line as an item of a list. */
-static void put_lines(struct buf *out, const char *lines)
-{
-	while (*lines) {
-		size_t len = strcspn(lines, "\n");
-		SCOPED(scoped_free) char *line = strndup(lines, len);
-
-		out->err = line ? out->err : -ENOMEM;
-		html_put(out, "<li>{}</li>", line ? line : "");
-		lines += len + (lines[len] == '\n');
-	}
-}
-
+/* A list with an item for each line. */
 static void put_note(struct buf *out, const char *about, struct buf *lines)
 {
-	if (!lines->len)
+	SCOPED(scoped_free) char *all = strdup(buf_str(lines));
+	char *rest = all;
+
+	if (!all)
+		out->err = -ENOMEM;
+	if (!all || !*all)
 		return;
-	html_put(out, "<div class=note role=note><strong>{}</strong><ul>", about);
-	put_lines(out, buf_str(lines));
+	html_put(out, "<div class=note role=note><strong>%s</strong><ul>", about);
+	for (const char *line; (line = strsep(&rest, "\n"));)
+		if (*line)
+			html_put(out, "<li>%s</li>", line);
 	buf_addstr(out, "</ul></div>\n");
 }
 
@@ -210,8 +1044,7 @@ static void put_notes(const struct html_page *p, struct buf *out)
 	buf_addstr(out, "</div>\n");
 }
 
-static void put_each(const struct html_page *p, struct buf *out,
-		     void (*put)(const struct html_page *, const struct html_recording *, struct buf *))
+static void put_each(const struct html_page *p, part_each *put, struct buf *out)
 {
 	if (p->n == 1) {
 		put(p, p->recording, out);
@@ -219,8 +1052,8 @@ static void put_each(const struct html_page *p, struct buf *out,
 	}
 	buf_addstr(out, "<div class=each>\n");
 	for (size_t i = 0; i < p->n; i++) {
-		buf_printf(out, "<div><h3><i class=\"swatch s%zu\"></i>", i);
-		html_put(out, "{}</h3>\n", input_name(p->recording[i].path));
+		buf_addstr(out, "<div>");
+		put_name(p, i, out);
 		put(p, &p->recording[i], out);
 		buf_addstr(out, "</div>\n");
 	}
@@ -234,40 +1067,23 @@ static void put_recorded_facts(const struct html_page *p, const struct html_reco
 
 static void put_files(const struct html_page *p, struct buf *out)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		buf_addstr(out, i ? " and " : "");
-		text_markup(out, input_name(p->recording[i].path));
-	}
-}
-
-static void put_generator(const struct html_page *p, struct buf *out)
-{
-	buf_addstr(out, "pmrep " PM_VERSION);
-}
-
-static void put_asset(struct buf *out, struct html_asset asset)
-{
-	buf_add(out, asset.data, asset.len);
+	for (size_t i = 0; i < p->n; i++)
+		html_put(out, "%s%s", i ? " and " : "", input_name(p->recording[i].path));
 }
 
 static void put_style(const struct html_page *p, struct buf *out)
 {
-	put_asset(out, html_asset_uplot_style());
+	PUT_ASSET(out, uplot_style);
 	buf_addch(out, '\n');
-	put_asset(out, html_asset_style());
-}
-
-static void put_script(const struct html_page *p, struct buf *out)
-{
-	put_asset(out, html_asset_script());
+	PUT_ASSET(out, style);
 }
 
 static void put_uplot(const struct html_page *p, struct buf *out)
 {
-	if (!html_asset_uplot_script().len)
+	if (!ASSET_LENGTH(uplot_script))
 		return;
 	buf_addstr(out, "<script>");
-	put_asset(out, html_asset_uplot_script());
+	PUT_ASSET(out, uplot_script);
 	buf_addstr(out, "</script>");
 }
 
@@ -275,13 +1091,12 @@ static void put_notice(const struct html_page *p, struct buf *out)
 {
 	SCOPED(buf_release) struct buf text = BUF_INIT;
 
-	if (!html_asset_uplot_script().len)
-		return;
-	put_asset(&text, html_asset_uplot_notice());
-	html_put(out,
-		 "<details><summary>Charts are drawn by uPlot, which is under this "
-		 "licence</summary><pre>{}</pre></details>",
-		 buf_str(&text));
+	PUT_ASSET(&text, uplot_notice);
+	if (text.len)
+		html_put(out,
+			 "<details><summary>Charts are drawn by uPlot, which is under this "
+			 "licence</summary><pre>%s</pre></details>",
+			 buf_str(&text));
 }
 
 /* Scripts and styles are allowed by their digests, and nothing else is: injected ones could not run. */
@@ -300,7 +1115,7 @@ static void put_policy(const struct html_page *p, struct buf *out)
 {
 	buf_addstr(out, "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; script-src");
 	put_digest(out, PM_SCRIPT_SHA256);
-	if (html_asset_uplot_script().len)
+	if (ASSET_LENGTH(uplot_script))
 		put_digest(out, PM_UPLOT_SHA256);
 	buf_addstr(out, "; style-src");
 	put_digest(out, PM_STYLE_SHA256);
@@ -321,69 +1136,325 @@ static void put_verdict_link(const struct html_page *p, struct buf *out)
 		buf_addstr(out, "<li><a href=\"#verdicts\">Verdicts</a></li>");
 }
 
+static const char generator[] = "pmrep " PM_VERSION;
+
 static const struct part {
 	const char *name;
 	void (*put)(const struct html_page *p, struct buf *out);
-	/* Or for each recording; neither: the numbers, which are streamed. */
-	void (*each)(const struct html_page *p, const struct html_recording *r, struct buf *out);
+	part_each *each;       /* or for each recording, */
+	const char *from, *to; /* or a text */
 } parts[] = {
 	{ "policy", put_policy },
-	{ "generator", put_generator },
-	{ "title", put_title },
+	{ "generator", .from = generator, .to = generator + sizeof(generator) - 1 },
+	{ "title", put_page_title },
 	{ "heading", put_heading },
 	{ "style", put_style },
-	{ "identitylines", html_put_identity },
+	{ "identitylines", put_identity },
 	{ "notes", put_notes },
-	{ "glance", html_put_glance },
-	{ "summary", .each = html_put_summary },
+	{ "glance", put_glance },
+	{ "summary", .each = put_summary },
 	{ "verdictlink", put_verdict_link },
 	{ "verdicts", put_verdicts },
-	{ "resolution", html_put_resolution },
-	{ "incidents", .each = html_put_incidents },
-	{ "events", .each = html_put_events },
-	{ "metrics", .each = html_put_metrics },
+	{ "resolution", put_resolution },
+	{ "incidents", .each = put_incidents },
+	{ "events", .each = put_events },
+	{ "metrics", .each = put_metrics },
 	{ "facts", .each = put_recorded_facts },
 	{ "files", put_files },
 	{ "notice", put_notice },
 	{ "data", put_data },
-	{ "numbers", NULL },
 	{ "uplot", put_uplot },
-	{ "script", put_script },
+	{ "script", .from = html_script_begin, .to = html_script_end },
 };
 
-int html_page_text(const struct html_page *p, struct buf *before, struct buf *after, struct error *e)
+bool html_page_part(const struct html_page *p, const char *name, size_t len, struct buf *out)
 {
-	struct html_asset page = html_asset_page();
-	const char *at = page.data, *end = page.data + page.len;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		if (strlen(parts[i].name) != len || memcmp(parts[i].name, name, len))
+			continue;
+		if (parts[i].each)
+			put_each(p, parts[i].each, out);
+		else if (parts[i].put)
+			parts[i].put(p, out);
+		else
+			buf_add(out, parts[i].from, (size_t)(parts[i].to - parts[i].from));
+		return true;
+	}
+	return false;
+}
+
+/* The page before the numbers, which are in base64, and after them. 0 or -errno. */
+static int page_text(const struct html_page *p, struct buf *before, struct buf *after, struct error *e)
+{
+	const char *at = html_page_begin, *mark;
 	struct buf *out = before;
 
 	buf_clear(before);
 	buf_clear(after);
-	while (at < end) {
-		const char *mark = memmem(at, (size_t)(end - at), "{{", 2);
-		size_t i = 0;
-
-		buf_add(out, at, (size_t)((mark ? mark : end) - at));
-		if (!mark)
-			break;
+	for (; (mark = memmem(at, (size_t)(html_page_end - at), "{{", 2)); at = mark + 2) {
+		buf_add(out, at, (size_t)(mark - at));
 		at = mark + 2;
-		for (; i < sizeof(parts) / sizeof(*parts); i++) {
-			size_t len = strlen(parts[i].name);
-
-			if ((size_t)(end - at) > len + 2 && !memcmp(at, parts[i].name, len) &&
-			    !memcmp(at + len, "}}", 2)) {
-				at += len + 2;
-				break;
-			}
-		}
-		if (i == sizeof(parts) / sizeof(*parts))
-			return error_set(e, EINVAL, "the page template has an unknown part");
-		if (parts[i].each)
-			put_each(p, out, parts[i].each);
-		else if (parts[i].put)
-			parts[i].put(p, out);
-		else
+		mark = memmem(at, (size_t)(html_page_end - at), "}}", 2);
+		if (mark && mark - at == 7 && !memcmp(at, "numbers", 7))
 			out = after;
+		else if (!mark || !html_page_part(p, at, (size_t)(mark - at), out))
+			return error_set(e, EINVAL, "the page template has an unknown part");
 	}
+	buf_add(out, at, (size_t)(html_page_end - at));
 	return before->err || after->err ? error_sys(e, ENOMEM, "page") : 0;
+}
+
+/* ---- the numbers ---- */
+
+/* 0: missing; else from 1 on, rounded to the nearest. */
+static inline uint32_t number_of(double v, const struct html_series *s, double span, uint32_t most)
+{
+	double part = span > 0 ? (v - s->low) / span : 0;
+	uint32_t n;
+
+	part = part > 0 ? part < 1 ? part : 1 : 0;
+	part *= most - 1;
+	n = (uint32_t)part;
+	return 1 + n + (part - n >= 0.5);
+}
+
+static inline void put(uint8_t *out, uint32_t n, uint32_t bytes)
+{
+	out[0] = (uint8_t)n;
+	if (bytes == 2)
+		out[1] = (uint8_t)(n >> 8);
+}
+
+/* Appends the numbers of a series: all means, then all lows, then all highs; 0 is missing, 1 the lowest value of the
+ * series and the largest number that fits its highest. Little endian. */
+static void pack(const struct html_set *s, const struct html_series *series, const struct html_form *f,
+		 struct buf *out)
+{
+	uint32_t n = form_buckets(s, f), most = f->bytes == 1 ? UINT8_MAX : UINT16_MAX;
+	size_t part = (size_t)n * f->bytes, len = part * (f->band ? 3 : 1);
+	double span = series->high - series->low;
+	uint8_t *to;
+
+	if (buf_reserve(out, len))
+		return;
+	to = out->data + out->len;
+	for (uint32_t i = 0; i < n; i++, to += f->bytes) {
+		struct spark_bin b = { 0 };
+		bool any;
+
+		for (uint32_t k = i * f->merge; k < (i + 1) * f->merge && k < s->used; k++)
+			spark_join(&b, &html_buckets(s, series)[k]);
+		any = b.weight != 0;
+		put(to, any ? number_of((double)b.sum / (double)b.weight, series, span, most) : 0, f->bytes);
+		if (!f->band)
+			continue;
+		put(to + part, any ? number_of((double)b.low, series, span, most) : 0, f->bytes);
+		put(to + 2 * part, any ? number_of((double)b.high, series, span, most) : 0, f->bytes);
+	}
+	out->len += len;
+}
+
+/* ---- sizes ---- */
+
+#define METRICS_LEAST 10 /* metrics that are drawn, and rows of the table, if no more fit */
+#define ROWS_LEAST    20
+
+static uint64_t numbers_bytes(const struct html_page *p)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		bytes += set_bytes(p, &p->recording[i].near, &p->near);
+		bytes += set_bytes(p, &p->recording[i].far, &p->far);
+	}
+	return html_base64_length(bytes);
+}
+
+/* The most of each thing that a recording has; of distant series, all of them. */
+struct sizes {
+	uint32_t near_buckets, far_buckets, far_series, metrics, rows;
+};
+
+static void enlarge(uint32_t *most, uint32_t n)
+{
+	*most = n > *most ? n : *most;
+}
+
+static struct sizes sizes_of(const struct html_page *p)
+{
+	struct sizes s = { 0 };
+
+	for (const struct html_recording *r = p->recording; r < p->recording + p->n; r++) {
+		enlarge(&s.near_buckets, form_buckets(&r->near, &p->near));
+		enlarge(&s.far_buckets, form_buckets(&r->far, &p->far));
+		enlarge(&s.metrics, r->n_metrics);
+		enlarge(&s.rows, r->near.n + r->totals.n);
+		s.far_series += r->far.n;
+	}
+	return s;
+}
+
+/* Removes what is missed least; false: nothing is left to remove. */
+static bool reduce(struct html_page *p)
+{
+	struct sizes most = sizes_of(p);
+	bool far = p->far.bytes && most.far_series;
+
+	if (far && p->far.bytes > 1)
+		p->far.bytes = 1;
+	else if (far && most.far_buckets > 128)
+		p->far.merge *= 2;
+	else if (most.near_buckets > 512)
+		p->near.merge *= 2;
+	else if (far && p->far.band)
+		p->far.band = false;
+	else if (far && most.far_buckets > 32)
+		p->far.merge *= 2;
+	else if (most.near_buckets > 64)
+		p->near.merge *= 2;
+	else if (far)
+		p->far.bytes = 0;
+	else if (most.near_buckets > 16)
+		p->near.merge *= 2;
+	else
+		return false;
+	return true;
+}
+
+/* Reduces metrics, and rows in the table of all, to `part` of them; false: there are no more than that. */
+static bool reduce_text(struct html_page *p, double part, uint32_t metrics_least, uint32_t rows_least)
+{
+	struct sizes most = sizes_of(p);
+	uint32_t metrics, rows, before = p->metrics, before_rows = p->rows;
+
+	part = part > .9 ? .9 : part;
+	metrics = (uint32_t)((p->metrics < most.metrics ? p->metrics : most.metrics) * part);
+	rows = (uint32_t)((p->rows < most.rows ? p->rows : most.rows) * part);
+	if (metrics >= metrics_least)
+		p->metrics = metrics;
+	if (rows >= rows_least)
+		p->rows = rows;
+	return p->metrics != before || p->rows != before_rows;
+}
+
+static void say_reduced(struct html_page *p)
+{
+	const struct html_recording *r = p->recording;
+	struct sizes most = sizes_of(p);
+
+	buf_clear(&p->reduced);
+	if (p->metrics < most.metrics)
+		buf_printf(&p->reduced, "%u of %u metrics are drawn; --show=METRIC,... draws others\n", p->metrics,
+			   most.metrics);
+	if (p->rows < most.rows)
+		buf_printf(&p->reduced, "the table of every metric has %u of %u rows\n", p->rows, most.rows);
+	if (p->near.merge > 1)
+		html_put(&p->reduced,
+			 "the system, packages and devices: %g s in a point, with the lowest and highest value in "
+			 "it\n",
+			 r->near.width_s * p->near.merge);
+	if (!p->far.bytes && most.far_series)
+		buf_addstr(&p->reduced, "single CPUs, cores and tasks: left out of charts and heat map\n");
+	else if (most.far_series && p->far.bytes == 1)
+		html_put(
+			&p->reduced,
+			"single CPUs, cores and tasks: %g s in a point, %s, each in 254 steps from the lowest to the "
+			"highest value of its series\n",
+			r->far.width_s * p->far.merge,
+			p->far.band ? "with the lowest and highest value in it" : "means only");
+	for (r = p->recording; r < p->recording + p->n; r++)
+		if (r->near.left_out + r->far.left_out)
+			buf_printf(&p->reduced, "%s: %u series are not drawn\n", input_name(r->path),
+				   r->near.left_out + r->far.left_out);
+}
+
+/* ---- writing ---- */
+
+/* The first `n` bytes, three of which are four of base64. */
+static int write_base64(struct outfile *out, struct buf *raw, size_t n)
+{
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+
+	html_base64(&text, raw->data, n);
+	if (raw->err || text.err || !n)
+		return raw->err ? raw->err : text.err;
+	memmove(raw->data, raw->data + n, raw->len - n);
+	raw->len -= n;
+	return outfile_write(out, text.data, text.len);
+}
+
+static int write_numbers(const struct html_page *p, struct outfile *out)
+{
+	SCOPED(buf_release) struct buf raw = BUF_INIT;
+	int err = 0;
+
+	for (size_t i = 0; i < 2 * p->n; i++) {
+		const struct html_set *s = i % 2 ? &p->recording[i / 2].far : &p->recording[i / 2].near;
+		const struct html_form *f = i % 2 ? &p->far : &p->near;
+
+		for (uint32_t k = 0; k < s->n && f->bytes && !err; k++) {
+			if (s->series[k].metric < p->metrics)
+				pack(s, &s->series[k], f, &raw);
+			if (raw.len > 49152 || raw.err)
+				err = write_base64(out, &raw, raw.len / 3 * 3);
+		}
+	}
+	return err ? err : write_base64(out, &raw, raw.len);
+}
+
+void html_put_size(struct buf *out, uint64_t bytes)
+{
+	buf_printf(out, bytes < 1000000 ? "%.0f kB" : "%.1f MB",
+		   bytes < 1000000 ? (double)((bytes + 999) / 1000) : (double)((bytes + 99999) / 100000) / 10);
+}
+
+#define NOTES_ROOM 1024 /* for the lines that say what was reduced */
+
+/* Leaves out what is missed least until the page is small enough. 0 or -errno with the text in *e. */
+static int fit(struct html_page *p, struct buf *before, struct buf *after, struct error *e)
+{
+	SCOPED(buf_release) struct buf least = BUF_INIT;
+	uint64_t words = p->max_bytes / 10 * 6, bytes;
+	int err = page_text(p, before, after, e);
+
+	/* If text alone fills the page, less of it leaves room for numbers. */
+	while (!err && before->len + after->len > words &&
+	       reduce_text(p, (double)words / (double)(before->len + after->len), 100, 500))
+		err = page_text(p, before, after, e);
+	while (!err && (bytes = before->len + after->len + NOTES_ROOM + numbers_bytes(p)) > p->max_bytes) {
+		bool had_far = p->far.bytes, less = reduce(p);
+
+		if (!less && !reduce_text(p, .5, METRICS_LEAST, ROWS_LEAST)) {
+			html_put_size(&least, bytes);
+			return error_set(e, EFBIG,
+					 "the page needs at least %s; allow that with --max-size, or choose metrics "
+					 "with --show=METRIC,...",
+					 buf_str(&least));
+		}
+		/* What is left out needs no names either. */
+		if (!less || (had_far && !p->far.bytes))
+			err = page_text(p, before, after, e);
+	}
+	return err;
+}
+
+int html_page_write(struct html_page *p, struct outfile *out, struct error *e)
+{
+	SCOPED(buf_release) struct buf before = BUF_INIT, after = BUF_INIT;
+	int err;
+
+	p->near = p->far = (struct html_form){ .merge = 1, .bytes = 2, .band = true };
+	p->metrics = p->rows = UINT32_MAX;
+	if ((err = fit(p, &before, &after, e)))
+		return err;
+	say_reduced(p);
+	if ((err = page_text(p, &before, &after, e)))
+		return err;
+	err = outfile_write(out, before.data, before.len);
+	if (!err)
+		err = write_numbers(p, out);
+	if (!err)
+		err = outfile_write(out, after.data, after.len);
+	p->bytes = out->bytes;
+	return err ? error_sys(e, -err, "%s", out->path) : 0;
 }

@@ -4,21 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/diff/diff_collect.h"
-#include "report/diff/diff_environment.h"
-#include "report/diff/diff_input.h"
-#include "report/diff/diff_judge.h"
-#include "report/diff/diff_noise.h"
+#include "common/options_table.h"
+#include "report/diff/diff.h"
 #include "report/html/html.h"
-#include "report/html/html_text.h"
-#include "report/diff/options_diff.h"
 
 static void put_number(struct buf *out, double v)
 {
-	char text[48];
-
-	html_number(text, v, fabs(v) >= 1000 ? 0 : fabs(v) >= 100 ? 1 : 3);
-	buf_printf(out, "<td class=n>%s</td>", text);
+	html_put(out, "<td class=n>%s</td>", html_number(v, fabs(v) >= 1000 ? 0 : fabs(v) >= 100 ? 1 : 3).text);
 }
 
 /* As a percentage, or as a factor from ten on, which ratios of logarithms may miss by a little. */
@@ -41,14 +33,11 @@ static void put_result(struct buf *out, const struct diff_result *r, bool with_w
 	};
 	const char *mark = class[r->v.kind];
 
-	html_put(out, "<tr><th scope=row>{}</th><td>{}", r->series->display,
-		 r->series->where[0] ? r->series->where : "system");
-	buf_printf(out, "</td><td%s>%s</td>", mark ? mark : "", verdict_name(r->v.kind));
+	html_put(out, "<tr><th scope=row>%s</th><td>%s</td><td%s>%s</td>", r->series->display,
+		 r->series->where[0] ? r->series->where : "system", mark ? mark : "", verdict_name(r->v.kind));
 	put_number(out, r->v.base);
 	put_number(out, r->v.fresh);
-	buf_addstr(out, "<td class=unit>");
-	html_put_unit(r->series->unit, out);
-	buf_addstr(out, "</td><td class=n>");
+	html_put(out, "<td class=unit>%s</td><td class=n>", html_unit(r->series->unit));
 	put_percent(out, r->v.ratio);
 	buf_addstr(out, "</td><td class=n>");
 	if (isfinite(r->v.low) && isfinite(r->v.high)) {
@@ -60,7 +49,7 @@ static void put_result(struct buf *out, const struct diff_result *r, bool with_w
 	}
 	buf_addstr(out, "</td>");
 	if (with_why)
-		html_put(out, "<td class=why>{}</td>", r->why);
+		html_put(out, "<td class=why>%s</td>", r->why);
 	buf_addstr(out, "</tr>\n");
 }
 
@@ -72,7 +61,7 @@ static void put_differences(struct buf *out, const struct diff_environment *env)
 		   env->meaningless ? "The machines are too different to compare: there are no verdicts" :
 				      "The recordings differ in more than their numbers");
 	for (size_t i = 0; i < env->n; i++)
-		html_put(out, "<li>{}: {} and {}</li>", env->difference[i].name, env->difference[i].side[DIFF_BASE],
+		html_put(out, "<li>%s: %s and %s</li>", env->difference[i].name, env->difference[i].side[DIFF_BASE],
 			 env->difference[i].side[DIFF_NEW]);
 	buf_addstr(out, "</ul></div>\n");
 }
@@ -116,7 +105,7 @@ static void put_results(struct buf *out, const struct diff_results *results, str
 		buf_printf(out, "<p><strong>Of the metrics that have a better direction: %s.</strong></p>\n",
 			   buf_str(counts));
 	if (why[0])
-		html_put(out, "<p>Of all of them: {}.</p>\n", why);
+		html_put(out, "<p>Of all of them: %s.</p>\n", why);
 	buf_addstr(out, "<p class=hint>The first recording is the base. A change counts only if its interval lies "
 			"beyond the metric's margin. A single run per side shows how values vary within it, "
 			"but not how other runs would differ.</p>\n"
@@ -135,49 +124,34 @@ static void put_results(struct buf *out, const struct diff_results *results, str
 static int compare(struct diff_options *o, struct buf *out, struct buf *counts, struct error *e)
 {
 	SCOPED(diff_recordings_release) struct diff_recordings recordings = { 0 };
-	SCOPED(diff_environment_release) struct diff_environment environment = { 0 };
 	SCOPED(diff_data_release) struct diff_data data = { 0 };
 	SCOPED(diff_results_release) struct diff_results results = { 0 };
-	SCOPED(diff_noise_release) struct diff_noise noise = { 0 };
+	bool meaningless;
 	int err = diff_find(&recordings, o, e);
 
-	if (!err)
-		err = diff_scan(&recordings, o, e);
-	if (!err)
-		err = diff_check(&recordings, e);
-	if (!err && diff_environment_compare(&environment, &recordings))
-		err = error_sys(e, ENOMEM, "comparing");
-	if (!err && !environment.meaningless) {
-		err = diff_collect(&data, &recordings, o, true, e);
-		if (!err)
-			err = diff_judge(&results, &data, &recordings, o, &noise, e);
+	meaningless = recordings.environment.meaningless;
+	if (!err && !meaningless)
+		err = diff_collect(&data, &recordings, o, e);
+	if (err)
+		return err;
+	put_differences(out, &recordings.environment);
+	if (!meaningless) {
+		diff_judge(&results, &data, &recordings, o);
+		put_results(out, &results, counts);
 	}
-	if (!err) {
-		put_differences(out, &environment);
-		if (!environment.meaningless)
-			put_results(out, &results, counts);
-		err = out->err;
-	}
-	return err;
+	return out->err;
 }
 
 void html_verdicts(const char *base, const char *fresh, const struct selection *selection, struct buf *out,
 		   struct buf *counts)
 {
 	const char *path[DIFF_SIDES] = { base, fresh };
-	struct diff_options o;
+	struct diff_options o = DIFF_OPTIONS_INIT;
 	struct error e = { 0 };
 	int err = 0;
 
-	diff_options_init(&o);
-	for (int s = 0; s < DIFF_SIDES; s++) {
-		o.path[s] = calloc(1, sizeof(*o.path[s]));
-		o.n_paths[s] = 1;
-		if (o.path[s])
-			o.path[s][0] = (char *)(uintptr_t)path[s];
-		else
-			err = -ENOMEM;
-	}
+	for (int s = 0; s < DIFF_SIDES && !err; s++)
+		err = options_append(&o.path[s], (char *)(uintptr_t)path[s]);
 	for (size_t i = 0; i < selection->n && !err; i++)
 		err = selection_add(&o.selection, selection->word[i].verb, selection->word[i].word, &e);
 	o.selection.has_show = selection->has_show;
@@ -185,6 +159,6 @@ void html_verdicts(const char *base, const char *fresh, const struct selection *
 		err = compare(&o, out, counts, &e);
 	/* The page is useful without verdicts: it says why there are none. */
 	if (err)
-		html_put(out, "<p>No verdicts: {}.</p>\n", e.text[0] ? e.text : strerror(-err));
+		html_put(out, "<p>No verdicts: %s.</p>\n", e.text[0] ? e.text : strerror(-err));
 	diff_options_release(&o);
 }

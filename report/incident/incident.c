@@ -1,9 +1,323 @@
+/* Joins what happens at one time into an incident; ranks by surprise, size, and how much it accounts for. */
 #include "report/incident/incident.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "common/array.h"
 #include "report/incident/incident_private.h"
+
+#define GROUPS_MOST 4096
+#define BEAT        3   /* bins, or fewer: most of a short rhythm is no beat of it */
+#define TOGETHER_S  60  /* what recurs so soon is the same incident */
+#define CLEAR       1.2 /* score */
+#define NEARLY      0.5 /* of the best score: shows it as well */
+#define SHARED      0.4 /* of the time of both together: then it is the same */
+
+struct group {
+	enum incident_kind kind;
+	uint32_t from, to;  /* bins */
+	float period, most; /* of a rhythm; the best score */
+	uint32_t *finding;  /* owned; best first */
+	uint32_t n;
+	double score;
+	bool usual; /* whatever shows it clearly recurs at any time, and is no fault */
+};
+
+static int by_score(const void *a, const void *b)
+{
+	const struct finding *x = a, *y = b;
+
+	if (x->score != y->score)
+		return x->score < y->score ? 1 : -1;
+	return x->series < y->series ? -1 : x->series > y->series;
+}
+
+/* However surely it differs, nobody asks why: of anything, not for less than a thirtieth, or what the metric matters
+ * from; of a level (pages, tasks, memory), not for less than a tenth, and not for less than half where it is what a
+ * recording began with; of a rate, not for less than a fifth, or an eighth that is clear. */
+static bool is_trifle(const struct incident_metric *m, const struct finding *f)
+{
+	double moved = fabs((double)f->value - (double)f->usual), usual = fabs((double)f->usual), least = usual / 30;
+	bool counted = !strcmp(m->unit, "1"), bytes = !strcmp(m->unit, "By") && !m->amount;
+	bool megabytes = !strcmp(m->unit, "MB");
+
+	if (!strcmp(m->unit, "%"))
+		least = fmax(1, fmin(3, 0.15 * usual));
+	else if ((counted || bytes || megabytes) && f->kind != INCIDENT_DRIFT)
+		least = (f->from || m->amount ? 0.1 : 0.5) * usual;
+	/* The recorder itself takes some memory: a megabyte, or as many pages. */
+	if (bytes || megabytes || (counted && !m->amount && (usual > 1000 || !strncmp(m->name, "vmstat.nr_", 10))))
+		least = fmax(least, bytes ? 1 << 20 : megabytes ? 1 : 256);
+	if (m->counts && f->kind == INCIDENT_STRETCH)
+		least = fmax(least, usual / ((double)f->score < CLEAR ? 5 : 8));
+	least = fmax(least, say_least(m->name));
+	return moved <= 1e-6 * usual || (m->fault == METRIC_GRAVE ? f->value < f->usual : moved < least);
+}
+
+static bool is_memory(const struct incident_metric *m)
+{
+	return !m->amount &&
+	       (!strcmp(m->unit, "By") || !strcmp(m->unit, "MB") || !strncmp(m->name, "vmstat.nr_", 10));
+}
+
+/* Everything drifts at the same time: what shares a name, or is memory, is one incident. */
+static bool same_drift(const struct incident_store *s, const struct finding *a, const struct finding *b)
+{
+	const struct incident_metric *m = &s->metric[s->series[a->series].metric];
+	const struct incident_metric *n = &s->metric[s->series[b->series].metric];
+	size_t first = strcspn(m->name, ".");
+
+	return (first == strcspn(n->name, ".") && !strncmp(m->name, n->name, first)) ||
+	       (is_memory(m) && is_memory(n));
+}
+
+static bool same_time(const struct incident_store *s, const struct findings *all, const struct group *g,
+		      const struct finding *f)
+{
+	double from = fmax(g->from, f->from), to = fmin(g->to, f->to);
+	double first = fmin(g->from, f->from), last = fmax(g->to, f->to), least, times;
+
+	/* A single occurrence of a rhythm that others show. */
+	if (g->kind == INCIDENT_RHYTHM && f->kind == INCIDENT_STRETCH && f->to - f->from <= BEAT &&
+	    f->score < g->most)
+		return fabs(remainder(f->from - (double)g->from, (double)g->period)) <
+		       fmin(BEAT, (double)g->period / 16);
+	if (g->kind != f->kind)
+		return false;
+	switch (f->kind) {
+	case INCIDENT_DRIFT:
+		return same_drift(s, &all->f[g->finding[0]], f);
+	case INCIDENT_RHYTHM:
+		/* Of a series that shows it weakly only every second or third time is found. */
+		least = fmin(g->period, f->period);
+		times = fmax(g->period, f->period) / least;
+		return fabs(times - round(times)) < 0.15 &&
+		       (times < 1.5 || fabs(remainder(f->from - (double)g->from, least)) < fmax(BEAT, least / 10));
+	case INCIDENT_PEER:
+		return s->series[all->f[g->finding[0]].series].row == s->series[f->series].row;
+	default:
+		break;
+	}
+	if (to - from >= SHARED * (last - first))
+		return true;
+	/* The bins before and after are those in which it began and ended. */
+	return f->to - f->from <= 2 && to - from >= -1;
+}
+
+/* How far the value moved, relative to what is usual: 1 for twice as much. */
+static double size_of(const struct finding *f)
+{
+	double usual = fabs((double)f->usual), moved = fabs((double)f->value - (double)f->usual);
+
+	return fmin(0.6 + 0.4 * log10(1 + 9 * (usual > 0 ? moved / usual : 1000)), 1.6);
+}
+
+static double gain(const struct incident_store *s, const struct finding *f)
+{
+	const struct incident_metric *m = &s->metric[s->series[f->series].metric];
+	double weight = f->kind == INCIDENT_RHYTHM ? 0.5 : 1;
+
+	if (m->fault == METRIC_NO_FAULT)
+		weight /= 1 + (double)f->recurs;
+	return log2(1 + (double)f->score) * size_of(f) * weight * (m->fault == METRIC_GRAVE ? 2 : 1);
+}
+
+/* Each further metric adds less that is new, and further places of one metric nearly nothing. */
+static double score_of(const struct incident_store *s, const struct findings *f, const struct group *g)
+{
+	uint32_t seen[16], n = 0;
+	double score = 0;
+
+	for (uint32_t i = 0; i < g->n && n < 16 && !g->usual; i++) {
+		const struct finding *x = &f->f[g->finding[i]];
+		uint32_t metric = s->series[x->series].metric, k = 0;
+
+		while (k < n && seen[k] != metric)
+			k++;
+		if (k < n)
+			continue;
+		seen[n++] = metric;
+		score += gain(s, x) / n;
+	}
+	return g->usual ? 0 : score + 0.1 * log2(1 + g->n);
+}
+
+static int add_to(struct group *g, uint32_t finding)
+{
+	if (array_room(&g->finding, g->n, sizeof(*g->finding)))
+		return -ENOMEM;
+	g->finding[g->n++] = finding;
+	return 0;
+}
+
+/* What a series did then is said once: by the clearest of the stretches in which it was seen. `seen` by series: the
+ * last group that had it. */
+static void drop_repeated(const struct findings *f, struct group *g, uint32_t number, uint32_t *seen)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		uint32_t series = f->f[g->finding[i]].series;
+
+		if (seen[series] != number)
+			g->finding[n++] = g->finding[i];
+		seen[series] = number;
+	}
+	g->n = n;
+}
+
+static int group_order(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	if (x->score != y->score)
+		return x->score < y->score ? 1 : -1;
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+static void fill_series(const struct incident_store *s, const struct finding *f, struct incident_series *out)
+{
+	const struct incident_row_series *of = &s->series[f->series];
+	const struct incident_metric *m = &s->metric[of->metric];
+	const struct incident_row *row = &s->row[of->row];
+	bool named = row->kind == PM_DEVICE || row->kind == PM_PMU || row->kind == PM_CGROUP;
+
+	*out = (struct incident_series){
+		.metric = m->name,
+		.display = m->display,
+		.unit = m->amount ? !strcmp(m->unit, "1") ? "1/s" : m->unit : m->unit,
+		.label = row->label,
+		.device = named ? row->label : "",
+		.kind = row->kind,
+		.package = row->package,
+		.cpu = row->cpu,
+		.usual = (double)f->usual,
+		.value = (double)f->value,
+		.score = gain(s, f),
+	};
+}
+
+static int fill_incident(const struct incident_store *s, const struct findings *f, const struct group *g,
+			 struct incident *i)
+{
+	*i = (struct incident){
+		.kind = g->kind,
+		.from_s = s->from_s[g->from],
+		.to_s = s->to_s[g->to ? g->to - 1 : 0],
+		.score = g->score,
+		.every_s = (double)g->period * s->bin_s,
+		.n_all = g->n,
+		.n_series = g->n < INCIDENT_SERIES ? g->n : INCIDENT_SERIES,
+	};
+	i->times = i->every_s > 0 ? (uint32_t)lround((i->to_s - i->from_s) / i->every_s) : 0;
+	i->series = calloc(i->n_series + 1, sizeof(*i->series));
+	if (!i->series)
+		return -ENOMEM;
+	for (uint32_t k = 0; k < i->n_series; k++)
+		fill_series(s, &f->f[g->finding[k]], &i->series[k]);
+	say_order(i);
+	return 0;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct incident *x = a, *y = b;
+
+	return (x->score < y->score) - (x->score > y->score);
+}
+
+/* Adjacent losses of one kind become one. */
+static int add_losses(const struct incident_store *s, struct incidents *out)
+{
+	uint32_t first = out->n;
+
+	for (uint32_t i = 0; i < s->n_losses && out->n < 2 * INCIDENTS_MOST; i++) {
+		const struct incident_loss *l = &s->loss[i];
+		double apart = l->text[0] ? TOGETHER_S : 10 * s->bin_s;
+		struct incident *last;
+		uint32_t at = out->n;
+
+		while (at > first && strcmp(out->incident[at - 1].text, l->text) != 0)
+			at--;
+		last = at > first ? &out->incident[at - 1] : NULL;
+		if (last && l->from_s <= last->to_s + apart) {
+			last->to_s = fmax(last->to_s, l->to_s);
+			last->times += l->text[0] ? 1 : (uint32_t)l->ticks;
+		} else {
+			last = &out->incident[out->n++];
+			*last = (struct incident){ .kind = INCIDENT_LOSS,
+						   .from_s = l->from_s,
+						   .to_s = l->to_s,
+						   .times = l->text[0] ? 1 : (uint32_t)l->ticks,
+						   .text = strdup(l->text) };
+			if (!last->text)
+				return -ENOMEM;
+		}
+		last->score = l->text[0] ? 1.5 : fmin(0.4 + 0.25 * log2(1 + last->times), 3);
+	}
+	return 0;
+}
+
+int merge_all(struct incident_store *s, struct findings *f, struct incidents *out)
+{
+	struct group *g = calloc(GROUPS_MOST, sizeof(*g));
+	uint32_t *seen = calloc((size_t)s->n_series + 1, sizeof(*seen)), n = 0;
+	int err = g && seen ? 0 : -ENOMEM;
+
+	if (f->n)
+		qsort(f->f, f->n, sizeof(*f->f), by_score);
+	/* Rhythms first. */
+	for (uint32_t at = 0; at < 2 * f->n && !err; at++) {
+		uint32_t i = at % f->n;
+		struct group *to;
+
+		if ((f->f[i].kind == INCIDENT_RHYTHM) != (at < f->n))
+			continue;
+		if (is_trifle(&s->metric[s->series[f->f[i].series].metric], &f->f[i]))
+			continue;
+		for (to = g; to < g + n && !same_time(s, f, to, &f->f[i]);)
+			to++;
+		if (to == g + GROUPS_MOST)
+			continue;
+		if (to == g + n) {
+			n++;
+			*to = (struct group){ .kind = f->f[i].kind,
+					      .from = f->f[i].from,
+					      .to = f->f[i].to,
+					      .period = f->f[i].period,
+					      .most = f->f[i].score,
+					      .usual = true };
+		}
+		if (f->f[i].kind == INCIDENT_RHYTHM && f->f[i].period * 1.5F < to->period)
+			to->period = f->f[i].period;
+		to->usual &= gain(s, &f->f[i]) == 0 ||
+			     (to->n && (f->f[i].recurs > 1 || f->f[i].score < NEARLY * to->most));
+		err = add_to(to, i);
+	}
+	for (uint32_t i = 0; i < n && !err; i++) {
+		drop_repeated(f, &g[i], i + 1, seen);
+		g[i].score = score_of(s, f, &g[i]);
+	}
+	free(seen);
+	if (n)
+		qsort(g, n, sizeof(*g), group_order);
+	out->incident = calloc(3 * INCIDENTS_MOST, sizeof(*out->incident));
+	if (!out->incident)
+		err = -ENOMEM;
+	for (uint32_t i = 0; i < n && out->n < INCIDENTS_MOST && !err; i++)
+		err = fill_incident(s, f, &g[i], &out->incident[out->n++]);
+	if (!err)
+		err = add_losses(s, out);
+	if (out->n)
+		qsort(out->incident, out->n, sizeof(*out->incident), by_rank);
+	for (uint32_t i = 0; g && i < n; i++)
+		free(g[i].finding);
+	free(g);
+	return err;
+}
 
 static void forget_from(struct incidents *found, uint32_t n)
 {
@@ -40,25 +354,21 @@ int incidents_find(struct incidents *found, const char *path, const char *name, 
 	*found = (struct incidents){ .store = s };
 	if (!s)
 		return error_sys(e, ENOMEM, "%s", name);
-	do {
-		pipeline_result_release(&found->result);
-		store_restart(s);
-		err = store_collect(s, found, path, name, config, along, e);
-		if (!err)
-			err = scan_all(s, &f);
-		found->n_scanned += s->n_series - s->kept;
-		err = err ? err : store_keep(s, &f);
-		along = NULL;
-	} while (!err && ++s->part < s->parts);
-	if (!err)
-		err = merge_all(s, &f, found);
+	err = store_collect(s, found, path, name, config, along, e);
+	err = err ? err : scan_all(s, &f);
+	err = err ? err : merge_all(s, &f, found);
 	free(f.f);
-	found->bin_s = s->interval_s;
+	found->n_scanned = s->n_series;
+	found->bin_s = s->bin_s / s->per_bin;
 	while (n < found->n && n < INCIDENTS_MOST && found->incident[n].score >= SCORE_LEAST)
 		n++;
 	forget_from(found, n);
-	if (!err)
-		err = refine_all(found, path, config, e);
+	/* Times in a file with several recordings do not identify a place in it. */
+	for (uint32_t i = 0; i < found->n && i < INCIDENTS_REFINED && !err; i++)
+		if (found->incident[i].kind == INCIDENT_STRETCH && s->joined && s->recordings == 1)
+			err = store_refine(s, &found->incident[i], path, config, e);
+	if (!err && s->tasks)
+		err = find_tasks(found, path, e);
 	for (uint32_t i = 0; i < found->n && !err; i++)
 		err = say(found, &found->incident[i]);
 	return err && !e->text[0] ? error_sys(e, -err, "%s", name) : err;

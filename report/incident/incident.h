@@ -2,12 +2,11 @@
  * What happened in a recording, and when: stretches in which series differ from the rest, slow drifts, CPUs that
  * stand out among their equals, lost ticks and damage. What happens at the same time is one incident.
  *
- *   collect: all metrics at all levels, in a bounded number of bins   (incident_collect.c)
- *   scan:    each series against itself, and against its peers        (incident_scan.c)
- *   merge:   what belongs together, ranked by surprise and size       (incident_merge.c)
- *   refine:  a second look at those few times: exact times            (incident_refine.c)
- *   tasks:   and who was busy then                                    (incident_tasks.c)
- *   say:     a sentence, and JSON                                     (incident_say.c)
+ *   incident_collect.c  all metrics at all levels, in a bounded number of bins; and exact times again
+ *   incident_scan.c     each series against itself, and against its peers
+ *   incident.c          what belongs together, ranked by surprise and size
+ *   incident_tasks.c    who was busy then
+ *   incident_say.c      a sentence, and JSON
  */
 #pragma once
 
@@ -63,9 +62,9 @@ struct incident {
 struct incidents {
 	struct incident *incident; /* owned; best first */
 	uint32_t n;
-	uint32_t n_scanned;    /* series that were searched */
-	int64_t start_wall_ns; /* 0: not recorded */
-	double duration_s, bin_s;
+	uint32_t n_scanned;       /* series that were searched */
+	int64_t start_wall_ns;    /* 0: not recorded */
+	double duration_s, bin_s; /* bin_s: an interval of the recorder */
 	struct pipeline_result result;
 	struct incident_store *store; /* owned: holds the texts of series */
 };

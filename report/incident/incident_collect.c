@@ -1,5 +1,7 @@
-/* Collects all metrics at all levels, as series of a bounded number of bins. */
+/* Collects all metrics at all levels, as series of a bounded number of bins: a recording with more intervals is read
+ * in longer ones. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +12,14 @@
 #include "report/input/input.h"
 #include "report/metric/amount.h"
 
-#define CHUNKS_FEW   64    /* a recording of so few is read as it is */
-#define CELLS_MOST   96000 /* approximate number of series, and of counters, that are read at once */
-#define BATCH        128   /* intervals */
+#define MEMORY       (8u << 20) /* bytes of bins, about; four times as many if there are more series than foreseen */
+#define BINS_MOST    4096
+#define BINS_LEAST   64
 #define REQUESTS_FEW 10
 #define TIME_LITTLE  0.1 /* of the interval */
+#define LOSSES_MOST  1000
+#define BINS_EXACT   40   /* bins of a stretch whose times are read again; of a longer one they are exact enough */
+#define EXACT_MOST   8192 /* intervals of it, with a bin before and after */
 
 struct drawn {
 	const struct sheet_cell *cell;
@@ -25,6 +30,7 @@ struct drawn {
 struct collect {
 	struct sink sink;
 	struct incident_store *s;
+	const struct incident *only; /* its metrics; NULL: all */
 	const struct places *places;
 	bool *wanted;        /* owned: by metric */
 	uint8_t *fault;      /* owned: by counter, of the metrics that consist of it */
@@ -33,11 +39,99 @@ struct collect {
 	uint64_t origin_ns;
 	double shift_s, end_s; /* where the current recording begins; the last time that was seen */
 	size_t damages;
-	bool no_memory;    /* for a loss, which was an event */
-	uint64_t expected; /* approximate number of intervals; 0: unknown */
+	bool no_memory; /* for a loss, which was an event */
 	int64_t start_wall_ns;
 	bool back; /* a recording was made before the one that stands before it: one clock cannot tell both times */
 };
+
+/* ---- the store ---- */
+
+void store_release(struct incident_store *s)
+{
+	for (uint32_t i = 0; i < s->n_metrics; i++)
+		free(s->metric[i].name);
+	for (uint32_t i = 0; i < s->n_rows; i++)
+		free(s->row[i].label);
+	for (uint32_t i = 0; i < s->n_series; i++)
+		free(s->series[i].v);
+	for (uint32_t i = 0; i < s->n_losses; i++)
+		free(s->loss[i].text);
+	free(s->metric);
+	free(s->row);
+	free(s->series);
+	free(s->loss);
+	free(s->start);
+	free(s->from_s);
+	free(s->to_s);
+	names_release(&s->metrics);
+	names_release(&s->rows);
+	names_release(&s->places);
+	*s = (struct incident_store){ 0 };
+}
+
+static uint32_t bins_for(size_t cells)
+{
+	size_t fit = MEMORY / sizeof(float) / (cells ? cells : 1);
+
+	return fit > BINS_MOST ? BINS_MOST : fit < BINS_LEAST ? BINS_LEAST : (uint32_t)fit;
+}
+
+static int more_bins(float **v, uint32_t old, uint32_t bins)
+{
+	float *more = reallocarray(*v, bins, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	for (uint32_t i = old; i < bins; i++)
+		more[i] = NAN;
+	*v = more;
+	return 0;
+}
+
+int store_bins(struct incident_store *s, uint32_t bins)
+{
+	double *from = reallocarray(s->from_s, bins, sizeof(*from)), *to = reallocarray(s->to_s, bins, sizeof(*to));
+	int err = from && to ? 0 : -ENOMEM;
+
+	s->from_s = from ? from : s->from_s;
+	s->to_s = to ? to : s->to_s;
+	for (uint32_t i = 0; i < s->n_series && !err; i++)
+		err = more_bins(&s->series[i].v, s->bins, bins);
+	s->bins = err ? s->bins : bins;
+	return err;
+}
+
+static void key_of(uint32_t metric, uint32_t row, char *key, size_t size)
+{
+	snprintf(key, size, "%u:%u", metric, row);
+}
+
+bool store_has(const struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place)
+{
+	char key[24];
+
+	key_of(metric, row, key, sizeof(key));
+	return names_get(&s->places, key, place);
+}
+
+int store_series(struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place)
+{
+	char key[24];
+
+	if (store_has(s, metric, row, place))
+		return 0;
+	*place = PM_NONE;
+	if ((uint64_t)s->n_series * s->bins * sizeof(float) > 4 * (uint64_t)MEMORY)
+		return 0;
+	if (array_room(&s->series, s->n_series, sizeof(*s->series)))
+		return -ENOMEM;
+	s->series[s->n_series] = (struct incident_row_series){ .metric = metric, .row = row };
+	if (more_bins(&s->series[s->n_series].v, 0, s->bins))
+		return -ENOMEM;
+	*place = s->n_series++;
+	key_of(metric, row, key, sizeof(key));
+	return names_set(&s->places, key, *place);
+}
 
 /* ---- laying out ---- */
 
@@ -111,12 +205,22 @@ static uint32_t stands_for(const struct binding *b, const struct bound_metric *m
 	return counter;
 }
 
-/* Of CPUs: their clocks always run, and util says whether they are busy or idle. */
-static bool says_less(const char *metric)
+/* Whether others say more than a metric: of CPUs, clocks always run, and util says whether they are busy or idle; how
+ * long a task or an idle state lasts at a time is anything on a machine that does little. */
+static bool says_less(const struct bound_metric *m)
 {
-	static const char *const names[] = { "cpus_utilized", "cpus_utilized_clock", "cpus_busy", "util.idle" };
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(names[i], metric))
+	static const char *const of_cpus[] = { "cpus_utilized", "cpus_utilized_clock", "cpus_busy", "util.idle" };
+
+	for (size_t i = 0; i < sizeof(of_cpus) / sizeof(*of_cpus) && m->kind == PM_CPU; i++)
+		if (!strcmp(of_cpus[i], m->name))
+			return true;
+	return !strcmp(m->name, "sched.slice") || !fnmatch("idle.*.duration", m->name, 0);
+}
+
+static bool is_named(const struct incident *i, const char *metric)
+{
+	for (uint32_t k = 0; k < i->n_series; k++)
+		if (!strcmp(i->series[k].metric, metric))
 			return true;
 	return false;
 }
@@ -139,9 +243,7 @@ static int choose(const struct sink_plan *plan, bool **wanted, uint8_t **fault)
 		const struct bound_metric *x = &b->metric[i];
 		uint32_t of = x->counter ? 0 : stands_for(b, x);
 
-		if (x->counter || x->absent || x->estimate || x->kind == PM_TASK || (of && known[of]))
-			continue;
-		if (x->kind == PM_CPU && says_less(x->name))
+		if (x->counter || x->absent || x->estimate || x->kind == PM_TASK || (of && known[of]) || says_less(x))
 			continue;
 		(*wanted)[i] = true;
 		if (of)
@@ -161,10 +263,12 @@ static int choose(const struct sink_plan *plan, bool **wanted, uint8_t **fault)
 		const struct bound_metric *x = &b->metric[i];
 		const struct pm_counter *k = x->counter ? pm_model_counter(m, x->counter) : NULL;
 
-		/* What is left of these says how they were read. */
+		/* What is left of these says how they were read; and most of what the kernel counts of memory is a
+		 * part of something else. */
 		if (!k || known[k->id] || x->digits || !strcmp(k->source, "tasks") || !strcmp(k->source, "cgroups") ||
 		    k->type == PM_TEXT || k->type == PM_BYTES || k->semantics == PM_BITFIELD ||
-		    k->semantics == PM_STATE)
+		    k->semantics == PM_STATE ||
+		    ((!strcmp(k->source, "vmstat") || !strcmp(k->source, "meminfo")) && !say_knows(x->name)))
 			continue;
 		(*wanted)[i] = true;
 	}
@@ -212,20 +316,6 @@ static size_t cells_of(const struct pm_model *m)
 	return n;
 }
 
-/* A counter with its metric needs about as much memory as a series. */
-static uint32_t parts_of(const struct pm_model *m)
-{
-	return (uint32_t)((cells_of(m) + m->n_counters) / CELLS_MOST) + 1;
-}
-
-/* A mean is read with what it is the mean of. The same in each run. */
-static bool is_of_part(const struct incident_store *s, const struct bound_metric *m)
-{
-	const char *name = m->about->requests ? m->about->requests : m->name;
-
-	return names_mix(0, name, strlen(name)) % s->parts == s->part;
-}
-
 static int plan(struct sink *sink, struct sink_plan *plan)
 {
 	struct collect *c = (struct collect *)sink;
@@ -235,9 +325,8 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	c->s->tasks |= pm_model_counter_named(plan->places->model, "tasks.user") != NULL;
 	if ((err = choose(plan, &c->wanted, &c->fault)))
 		return err;
-	c->s->parts = c->s->parts ? c->s->parts : parts_of(plan->places->model);
-	for (size_t i = 0; i < plan->binding->n_metrics; i++)
-		c->wanted[i] &= is_of_part(c->s, &plan->binding->metric[i]);
+	for (size_t i = 0; i < plan->binding->n_metrics && c->only; i++)
+		c->wanted[i] &= is_named(c->only, plan->binding->metric[i].name);
 	incident_wish(plan, c->wanted);
 	return 0;
 }
@@ -260,8 +349,6 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t r = 0; r < sheet[i].n_rows; r++)
 			cells += sheet[i].row[r].n_cells;
-	if (!c->s->bins && (err = store_choose_bins(c->s, cells, c->expected)))
-		return err;
 	free(c->drawn);
 	c->n_drawn = 0;
 	c->drawn = calloc(cells + 1, sizeof(*c->drawn));
@@ -279,7 +366,8 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 
 				err = find_metric(c, sheet[i].binding, m, &metric);
 				/* What the only CPU does, the system does, whose row is the first. */
-				if (only && !err && c->s->row[0].kind == PM_SYSTEM && store_has(c->s, metric, 0))
+				if (only && !err && c->s->row[0].kind == PM_SYSTEM &&
+				    store_has(c->s, metric, 0, &series))
 					continue;
 				if (!err)
 					err = store_series(c->s, metric, row, &series);
@@ -294,14 +382,6 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 
 /* ---- intervals ---- */
 
-/* Intervals of a block that go into existing bins. */
-struct batch {
-	uint32_t bin[BATCH];
-	float before[BATCH]; /* intervals that are in the bin already */
-	double seconds[BATCH];
-	size_t first, n; /* intervals [first, first + n) of the block */
-};
-
 /* Milliseconds per request, where a few requests took next to no time together: their mean says nothing. */
 static bool says_nothing(double mean, double rate, double seconds)
 {
@@ -309,62 +389,36 @@ static bool says_nothing(double mean, double rate, double seconds)
 }
 
 /* Series by series, because the values of each are adjacent, here and there. */
-static void put_batch(struct collect *c, struct batch *b)
+static void put_values(struct collect *c, const struct interval *interval, size_t n, uint32_t bin)
 {
-	struct incident_store *s = c->s;
+	for (size_t i = 0; i < c->n_drawn; i++) {
+		const struct value *v = c->drawn[i].cell->value;
+		const struct value *of = c->drawn[i].count ? c->drawn[i].count->value : NULL;
+		const struct incident_row_series *x = &c->s->series[c->drawn[i].series];
+		bool amount = c->s->metric[x->metric].amount;
+		float *to = &x->v[bin];
 
-	for (size_t i = 0; i < c->n_drawn && b->n; i++) {
-		const struct value *v = &c->drawn[i].cell->value[b->first];
-		const struct value *of = c->drawn[i].count ? &c->drawn[i].count->value[b->first] : NULL;
-		const struct incident_row_series *x = &s->series[c->drawn[i].series];
-		bool amount = s->metric[x->metric].amount;
+		for (size_t k = 0; k < n; k++) {
+			double seconds = (double)interval[k].duration_ns / 1e9,
+			       d = amount ? v[k].v / seconds : v[k].v;
 
-		for (size_t k = 0; k < b->n; k++) {
-			float *to = &x->v[b->bin[k]];
-			double d = amount && b->seconds[k] > 0 ? v[k].v / b->seconds[k] : v[k].v;
-
-			if (!v[k].reason && isfinite(d) && !(of && says_nothing(d, of[k].v, b->seconds[k])))
-				*to = isnan(*to) ? (float)d : (*to * b->before[k] + (float)d) / (b->before[k] + 1);
+			if (!interval[k].duration_ns)
+				continue;
+			if (!v[k].reason && isfinite(d) && !(of && says_nothing(d, of[k].v, seconds)))
+				*to = (float)d;
+			to++;
 		}
 	}
-	b->first += b->n;
-	b->n = 0;
-}
-
-static int take(struct collect *c, struct batch *b, const struct interval *interval)
-{
-	struct incident_store *s = c->s;
-	double from = c->shift_s + (double)(int64_t)(interval->from_ns - c->origin_ns) / 1e9;
-
-	if (b->n == BATCH)
-		put_batch(c, b);
-	if (s->in_bin == s->per_bin || !s->used) {
-		if (s->used == s->bins) {
-			put_batch(c, b);
-			if (s->bins >= s->bins_most)
-				store_halve(s);
-			else if (store_grow(s))
-				return -ENOMEM;
-		}
-		s->from_s[s->used++] = from;
-		s->in_bin = 0;
-	}
-	b->bin[b->n] = s->used - 1;
-	b->before[b->n] = (float)s->in_bin++;
-	b->seconds[b->n++] = (double)interval->duration_ns / 1e9;
-	c->end_s = s->to_s[s->used - 1] = c->shift_s + (double)(int64_t)(interval->to_ns - c->origin_ns) / 1e9;
-	return 0;
 }
 
 static int intervals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
 {
 	struct collect *c = (struct collect *)sink;
-	struct batch batch = { 0 };
-	int err = 0;
+	struct incident_store *s = c->s;
+	uint32_t first = s->used;
 
 	if (n && !c->origin_ns) {
 		c->origin_ns = interval->from_ns;
-		c->s->origin_s = (double)(int64_t)(interval->from_ns - sink->origin_ns) / 1e9;
 		if (interval->wall_ns) {
 			int64_t wall_ns = interval->wall_ns - (int64_t)(interval->to_ns - interval->from_ns);
 			double at_s;
@@ -376,17 +430,17 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 			c->shift_s = fmax(c->shift_s, at_s);
 		}
 	}
-	for (size_t k = 0; k < n && !err; k++) {
-		if (interval[k].duration_ns) {
-			err = take(c, &batch, &interval[k]);
-		} else {
-			put_batch(c, &batch);
-			batch.first++;
-		}
+	for (size_t k = 0; k < n; k++) {
+		if (!interval[k].duration_ns)
+			continue;
+		if (s->used == s->bins && store_bins(s, 2 * s->bins))
+			return -ENOMEM;
+		s->from_s[s->used] = c->shift_s + (double)(int64_t)(interval[k].from_ns - c->origin_ns) / 1e9;
+		c->end_s = c->shift_s + (double)(int64_t)(interval[k].to_ns - c->origin_ns) / 1e9;
+		s->to_s[s->used++] = c->end_s;
 	}
-	if (!err)
-		put_batch(c, &batch);
-	return err;
+	put_values(c, interval, n, first);
+	return 0;
 }
 
 /* ---- what is lost ---- */
@@ -404,7 +458,7 @@ static void lose(struct collect *c, uint64_t from_ns, uint64_t to_ns, uint64_t t
 				      .to_s = seconds_at(c, to_ns),
 				      .ticks = ticks };
 
-	if (s->n_losses == INCIDENT_SERIES * 10)
+	if (s->n_losses == LOSSES_MOST)
 		return;
 	loss.text = strdup(text);
 	if (!loss.text || array_room(&s->loss, s->n_losses, sizeof(*s->loss))) {
@@ -465,42 +519,47 @@ static const struct sink_ops ops = {
 	.plan = plan, .shape = shape, .intervals = intervals, .event = event, .end = end
 };
 
-/* A long recording is read in longer intervals from the start, which costs less than joining them here. */
-static int choose_step(struct collect *c, struct pipeline_config *config, struct pm_reader *whole, const char *path,
-		       struct error *e)
+/* Chooses the bins: a recording that has more intervals is read in longer ones. */
+static int choose_bins(struct incident_store *s, struct pipeline_config *config, struct pm_reader *whole,
+		       const char *path, struct error *e)
 {
 	struct pm_reader *reader;
 	struct pm_item item = { 0 };
 	struct pm_extent x;
-	uint64_t interval, bins;
+	uint64_t interval;
+	uint32_t most;
 	int r = pm_reader_extent(whole, &x);
 
 	/* A stream has no extent, nor have some damaged files. */
 	if (r)
-		return r == -EIO || r == -ENOMEM ? input_failed(e, r, &item, "reading") : 0;
-	c->expected = x.snapshots;
-	if (x.chunks <= CHUNKS_FEW || x.to_ns <= x.from_ns)
-		return 0;
+		return r == -EIO || r == -ENOMEM ? input_failed(e, r, &item, "reading") : store_bins(s, BINS_LEAST);
 	if ((r = input_open(&reader, path, false, e)))
 		return r;
 	do
 		r = pm_reader_next(reader, &item);
 	while (r == 1 && item.kind != PM_ITEM_CHUNK);
 	interval = pm_map_u64(&pm_reader_model(reader)->header, PM_HEADER_INTERVAL, 0);
-	bins = store_bins_for(cells_of(pm_reader_model(reader)) / parts_of(pm_reader_model(reader)));
-	if (interval && (x.to_ns - x.from_ns) / interval + 2 > bins) {
+	most = bins_for(cells_of(pm_reader_model(reader)));
+	if (x.snapshots > most && x.to_ns > x.from_ns) {
+		s->per_bin = (uint32_t)((x.snapshots + most - 1) / most);
 		config->mode = PIPELINE_EVERY;
-		config->every_ns = ((x.to_ns - x.from_ns) / bins / interval + 1) * interval;
+		config->every_ns = s->per_bin * (interval ? interval : (x.to_ns - x.from_ns) / (x.snapshots - 1));
 	}
 	pm_reader_close(reader);
-	return r < 0 ? input_failed(e, r, &item, "reading") : 0;
+	if (r < 0)
+		return input_failed(e, r, &item, "reading");
+	return store_bins(s, x.snapshots < BINS_LEAST ? BINS_LEAST :
+			     x.snapshots < most       ? (uint32_t)x.snapshots :
+							most);
 }
 
-int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
-		  const struct pipeline_config *config, const struct pipeline_part *along, struct error *e)
+/* `only`: the incident whose metrics are read, interval by interval; NULL: all. */
+static int collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
+		   const struct pipeline_config *config, const struct pipeline_part *along,
+		   const struct incident *only, struct error *e)
 {
 	struct pipeline_config own = *config;
-	struct collect c = { .sink.ops = &ops, .s = s };
+	struct collect c = { .sink.ops = &ops, .s = s, .only = only };
 	struct pipeline_part part[2] = { { &own, &c.sink, &found->result } };
 	struct pm_reader *reader;
 	int err;
@@ -512,16 +571,96 @@ int store_collect(struct incident_store *s, struct incidents *found, const char 
 		part[1] = *along;
 	if ((err = input_open_as(&reader, path, name, e)))
 		return err;
-	err = choose_step(&c, &own, reader, path, e);
+	s->per_bin = 1;
+	err = only ? store_bins(s, EXACT_MOST) : choose_bins(s, &own, reader, path, e);
 	err = err ? err : pipeline_run_all(part, along ? 2 : 1, reader, e);
 	if (err)
 		error_prefix(e, "%s", name);
-	s->joined = own.mode == PIPELINE_EVERY || s->per_bin > 1;
+	s->joined = own.mode == PIPELINE_EVERY;
 	found->start_wall_ns = c.back ? 0 : c.start_wall_ns;
 	found->duration_s = c.end_s;
 	free(c.wanted);
 	free(c.fault);
 	free(c.drawn);
 	pm_reader_close(reader);
+	return err;
+}
+
+int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
+		  const struct pipeline_config *config, const struct pipeline_part *along, struct error *e)
+{
+	return collect(s, found, path, name, config, along, NULL, e);
+}
+
+/* ---- exact times ---- */
+
+/* The stretch in which the values, of the series of the store in `of`, are nearer to the extreme one than to what is
+ * usual. */
+static void find_times(const struct incident_store *s, const float *const *of, double shift_s, struct incident *i)
+{
+	double sign = i->series->value < i->series->usual ? -1 : 1, top[3] = { 0 }, half;
+	struct best_run run = { 0 };
+
+	for (uint32_t k = 0; k < s->used && of[0]; k++) {
+		double d = sign * ((double)of[0][k] - i->series->usual);
+
+		for (int t = 0; t < 3; t++)
+			if (d > top[t]) {
+				memmove(&top[t + 1], &top[t], (size_t)(2 - t) * sizeof(*top));
+				top[t] = d;
+				break;
+			}
+	}
+	half = fmax(top[2] > 0 ? (top[0] + top[1] + top[2]) / 6 : top[0] / 2, top[0] / 4);
+	for (uint32_t k = 0; k < s->used && of[0]; k++)
+		best_run_add(&run, k, isnan(of[0][k]) ? 0 : sign * ((double)of[0][k] - i->series->usual) - half);
+	if (!run.to)
+		return;
+	i->from_s = fmax(shift_s + s->from_s[run.from], 0);
+	i->to_s = shift_s + s->to_s[run.to - 1];
+	for (uint32_t k = 0; k < i->n_series; k++) {
+		double sum = 0;
+		uint32_t n = 0;
+
+		for (uint32_t b = run.from; b < run.to && of[k]; b++)
+			if (!isnan(of[k][b])) {
+				sum += (double)of[k][b];
+				n++;
+			}
+		if (n)
+			i->series[k].value = sum / n;
+	}
+}
+
+int store_refine(const struct incident_store *whole, struct incident *i, const char *path,
+		 const struct pipeline_config *config, struct error *e)
+{
+	struct incident_store s = { 0 };
+	struct incidents found = { 0 };
+	struct pipeline_config own = *config;
+	const float *of[INCIDENT_SERIES] = { 0 };
+	double from = (double)whole->start->origin_ns + (i->from_s - whole->bin_s) * 1e9;
+	uint32_t metric, row, place;
+	int err;
+
+	if (i->to_s - i->from_s > BINS_EXACT * whole->bin_s ||
+	    (i->to_s - i->from_s + 2 * whole->bin_s) / whole->bin_s * whole->per_bin > EXACT_MOST)
+		return 0;
+	own.since = (struct moment){ MOMENT_MONOTONIC, from > 1 ? (uint64_t)from : 1 };
+	own.until = (struct moment){ MOMENT_MONOTONIC,
+				     whole->start->origin_ns + (uint64_t)((i->to_s + whole->bin_s) * 1e9) + 1 };
+	err = collect(&s, &found, path, path, &own, NULL, i, e);
+	for (uint32_t k = 0; k < i->n_series && !err; k++) {
+		SCOPED(buf_release) struct buf key = BUF_INIT;
+
+		buf_printf(&key, "%d:%s", (int)i->series[k].kind, i->series[k].label);
+		if (names_get(&s.metrics, i->series[k].metric, &metric) && names_get(&s.rows, buf_str(&key), &row) &&
+		    store_has(&s, metric, row, &place))
+			of[k] = s.series[place].v;
+	}
+	if (!err && s.recordings)
+		find_times(&s, of, (double)(int64_t)(s.start->origin_ns - whole->start->origin_ns) / 1e9, i);
+	pipeline_result_release(&found.result);
+	store_release(&s);
 	return err;
 }

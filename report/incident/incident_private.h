@@ -19,7 +19,7 @@ struct incident_row {
 };
 struct incident_row_series {
 	uint32_t metric, row;
-	float *v;     /* one a bin; NaN: none */
+	float *v;     /* owned; one a bin; NaN: none */
 	double usual; /* once it was scanned: its level; NaN: it has no value */
 };
 
@@ -42,42 +42,29 @@ struct incident_store {
 	struct incident_row *row;
 	struct incident_row_series *series;
 	struct incident_loss *loss;
-	float **block;         /* which v lie in */
-	double *from_s, *to_s; /* by bin */
-	uint32_t n_metrics, n_rows, n_series, n_losses, n_blocks;
-	uint32_t parts;      /* in which the metrics are read, one after the other, where all need too much memory */
-	uint32_t part, kept; /* the one that is read; the series of parts before it that have findings */
+	struct incident_start *start; /* by recording */
+	double *from_s, *to_s;        /* by bin */
+	uint32_t n_metrics, n_rows, n_series, n_losses, recordings;
 	uint32_t bins, used; /* bins there is room for; and those that are filled */
-	uint32_t bins_most;  /* that all series fit in memory with */
-	uint32_t per_bin;    /* intervals that become one; doubles when they do not fit */
-	uint32_t in_bin;     /* intervals in the last bin so far */
+	uint32_t per_bin;    /* intervals of the recorder that are one bin */
 	struct names metrics, rows;
-	uint32_t *key; /* of series, + 1, by open addressing from metric and row; 0: free */
-	uint32_t n_keys;
-	double interval_s;            /* of what was read */
-	double origin_s;              /* the first interval's, after the first snapshot of the file */
-	struct incident_start *start; /* owned; by recording */
-	uint32_t recordings;
-	bool joined; /* a bin is more than one interval of the recorder */
-	bool tasks;  /* they were recorded */
+	struct names places; /* of series, by "metric:row" */
+	double bin_s;        /* mean length of a bin */
+	bool joined;         /* a bin is more than one interval of the recorder */
+	bool tasks;          /* they were recorded */
 };
 void store_release(struct incident_store *s);
-/* Chooses them for that many intervals, 0: unknown. 0 or -ENOMEM, as below. */
-int store_choose_bins(struct incident_store *s, size_t cells, uint64_t expected);
-/* The bins of each of so many series that the memory holds. */
-uint32_t store_bins_for(size_t cells);
+/* Makes room for more bins. 0 or -ENOMEM, as below. */
+int store_bins(struct incident_store *s, uint32_t bins);
 /* The place of a series, added if new; PM_NONE: there is no room. */
 int store_series(struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place);
-bool store_has(const struct incident_store *s, uint32_t metric, uint32_t row);
-/* Doubles the bins: a short recording needs little memory. */
-int store_grow(struct incident_store *s);
-/* Before the recording is read again: what has been found stays. */
-void store_restart(struct incident_store *s);
-/* Joins pairs of bins. */
-void store_halve(struct incident_store *s);
-/* Reads the metrics of the current part. */
+bool store_has(const struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place);
+/* Reads the recording. */
 int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
 		  const struct pipeline_config *config, const struct pipeline_part *along, struct error *e);
+/* Reads the time of an incident again, interval by interval, for its exact beginning and end. */
+int store_refine(const struct incident_store *whole, struct incident *i, const char *path,
+		 const struct pipeline_config *config, struct error *e);
 
 /* Something about a series. */
 struct finding {
@@ -93,18 +80,17 @@ struct findings {
 	struct finding *f; /* owned */
 	uint32_t n;
 };
-/* Those of the current part. */
 int scan_all(struct incident_store *s, struct findings *out);
-/* Forgets series without findings. 0 or -ENOMEM. */
-int store_keep(struct incident_store *s, struct findings *f);
 /* Joins what happens at one time into one incident; best first. */
 int merge_all(struct incident_store *s, struct findings *f, struct incidents *out);
 #define INCIDENTS_REFINED 5
 #define SCORE_LEAST       0.8 /* of an incident that is worth a line */
-/* Exact times and tasks of the first incidents. */
-int refine_all(struct incidents *found, const char *path, const struct pipeline_config *config, struct error *e);
-/* Their tasks. */
+/* The tasks of the first incidents. */
 int find_tasks(struct incidents *found, const char *path, struct error *e);
+/* Whether people have a word for a counter. */
+bool say_knows(const char *metric);
+/* The least change of a metric that matters, in its unit; 0: any. */
+double say_least(const char *metric);
 /* Puts what people know by name first. */
 void say_order(struct incident *i);
 /* The sentence. 0 or -ENOMEM. */

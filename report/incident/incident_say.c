@@ -1,4 +1,4 @@
-/* Puts an incident into a sentence. */
+/* Puts an incident into a sentence, and into an object of JSON. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -25,152 +25,126 @@ enum rank {
 
 #define CPU_TIME "CPU time"
 
-/* What people call a metric. A star in the word stands for what the metric's star matches. The first match counts. */
+/* What people call a metric, and from which change on anybody asks about it; an idle machine, and the recorder, do a
+ * little of everything. A star in the word stands for what the metric's star matches. The first match counts. */
 static const struct word {
 	const char *metric, *word;
 	enum rank rank;
+	double least;      /* in the metric's unit; 0: any that is clear */
 	const char *about; /* what it is about; NULL: the word */
-	const char *unit;  /* what it is in, if its own does not say */
 } words[] = {
-	{ "forks", "forks", RANK_CAUSE },
-	{ "faults", "page faults", RANK_EFFECT },
-	{ "faults.major", "major page faults", RANK_WORD },
-	{ "ctxsw", "context switches", RANK_EFFECT },
-	{ "irq", "interrupts", RANK_EFFECT },
-	{ "migrations", "migrations", RANK_EFFECT },
+	/* Hundreds of times a second on an idle machine: timers, and whoever looks at them. */
+	{ "faults", "page faults", RANK_EFFECT, 100 },
+	{ "ctxsw", "context switches", RANK_EFFECT, 100 },
+	{ "irq", "interrupts", RANK_EFFECT, 100 },
+	{ "irq.mce", "machine check exceptions", RANK_CAUSE },
+	{ "irq.nmi", "non-maskable interrupts", RANK_METRIC, 100 },
+	{ "irq.cal", "function call interrupts", RANK_METRIC, 100 },
+	{ "irq.loc", "timer interrupts", RANK_METRIC, 100 },
+	{ "irq.res", "rescheduling interrupts", RANK_METRIC, 100 },
+	{ "irq.tlb", "TLB shootdowns", RANK_METRIC, 100 },
+	{ "softirq.*", "soft interrupts for *", RANK_RAW, 100 },
+	{ "sched.switches", "time slices", RANK_METRIC, 100 },
+	{ "net.rx_packets", "packets received", RANK_METRIC, 100 },
+	{ "net.tx_packets", "packets sent", RANK_METRIC, 100 },
+	/* A process more or less each second, and what it brings along. */
+	{ "forks", "forks", RANK_CAUSE, 10 },
+	{ "exits", "processes that ended", RANK_METRIC, 10 },
+	{ "tasks", "processes", RANK_METRIC, 10 },
+	{ "migrations", "migrations", RANK_EFFECT, 10 },
+	{ "faults.major", "major page faults", RANK_WORD, 5 },
 	{ "runq", "runnable tasks", RANK_EFFECT },
 	{ "blocked", "tasks blocked on I/O", RANK_EFFECT },
+	/* A disk, or a network, moves a hundred times as much. */
+	{ "disk.in", "read from disks", RANK_CAUSE, 0.5 },
+	{ "disk.out", "written to disks", RANK_CAUSE, 0.5 },
+	{ "net.rx", "received", RANK_CAUSE, 0.1 },
+	{ "net.tx", "sent", RANK_CAUSE, 0.1 },
+	{ "disk.reads", "reads", RANK_METRIC, 10 },
+	{ "disk.writes", "writes", RANK_METRIC, 10 },
+	{ "diskstats.reads_merged", "reads merged", RANK_METRIC, 10 },
+	{ "diskstats.writes_merged", "writes merged", RANK_METRIC, 10 },
+	{ "disk.read_await", "read latency", RANK_WORD, 0.2 },
+	{ "disk.write_await", "write latency", RANK_WORD, 0.2 },
+	{ "disk.discard_rate", "discarded", RANK_METRIC, 0.5 },
+	{ "disk.discard_await", "discard latency", RANK_METRIC, 0.2 },
+	{ "disk.flush_await", "flush latency", RANK_METRIC, 0.2 },
+	{ "disk.queue", "disk queue", RANK_METRIC, 0.2 },
+	{ "disk.busy", "disk busy", RANK_METRIC },
 	{ "oom", "processes killed for memory", RANK_CAUSE },
-	{ "swap.in", "pages swapped in", RANK_CAUSE },
-	{ "swap.out", "pages swapped out", RANK_CAUSE },
-	{ "disk.in", "read from disks", RANK_CAUSE },
-	{ "disk.out", "written to disks", RANK_CAUSE },
-	{ "disk.read_await", "read latency", RANK_WORD },
-	{ "disk.write_await", "write latency", RANK_WORD },
-	{ "psi.cpu", "pressure on CPUs", RANK_EFFECT },
-	{ "psi.memory", "pressure on memory", RANK_EFFECT },
-	{ "psi.io", "pressure on I/O", RANK_EFFECT },
-	{ "util.user", "in user mode", RANK_WORD, CPU_TIME },
-	{ "util.system", "in the kernel", RANK_WORD, CPU_TIME },
-	{ "util.iowait", "waiting for I/O", RANK_EFFECT, CPU_TIME },
-	{ "util.steal", "taken by the hypervisor", RANK_WORD, CPU_TIME },
-	{ "util.softirq", "in soft interrupts", RANK_WORD, CPU_TIME },
-	{ "util.irq", "in interrupts", RANK_WORD, CPU_TIME },
-	{ "util.nice", "at low priority", RANK_WORD, CPU_TIME },
-	{ "sched.wait", "run queue wait", RANK_EFFECT },
+	{ "swap.in", "pages swapped in", RANK_CAUSE, 10 },
+	{ "swap.out", "pages swapped out", RANK_CAUSE, 10 },
+	{ "vmstat.pgscan_*", "pages scanned to be reclaimed", RANK_RAW, 1000 },
+	{ "vmstat.allocstall_*", "waits for free memory", RANK_RAW },
+	{ "vmstat.workingset_refault_*", "reclaimed pages read again", RANK_RAW, 1000 },
+	{ "psi.cpu", "pressure on CPUs", RANK_EFFECT, 2 },
+	{ "psi.memory", "pressure on memory", RANK_EFFECT, 2 },
+	{ "psi.io", "pressure on I/O", RANK_EFFECT, 2 },
+	{ "util.user", "in user mode", RANK_WORD, 0, CPU_TIME },
+	{ "util.system", "in the kernel", RANK_WORD, 0, CPU_TIME },
+	{ "util.iowait", "waiting for I/O", RANK_EFFECT, 0, CPU_TIME },
+	{ "util.steal", "taken by the hypervisor", RANK_WORD, 0, CPU_TIME },
+	{ "util.softirq", "in soft interrupts", RANK_WORD, 0, CPU_TIME },
+	{ "util.irq", "in interrupts", RANK_WORD, 0, CPU_TIME },
+	{ "util.nice", "at low priority", RANK_WORD, 0, CPU_TIME },
+	/* A scheduler gives everybody some milliseconds. */
+	{ "sched.wait", "run queue wait", RANK_EFFECT, 5000 },
 	{ "bzy_mhz", "busy frequency", RANK_WORD },
 	{ "mhz", "frequency", RANK_WORD },
 	{ "throttled.core", "core throttling events", RANK_CAUSE },
 	{ "throttled.package", "package throttling events", RANK_CAUSE },
-	{ "throttle.core", "core throttling events", RANK_AGAIN },
-	{ "throttle.package", "package throttling events", RANK_AGAIN },
-	{ "cycles_frequency", "frequency", RANK_METRIC },
 	{ "throttled.core.time", "core throttled", RANK_METRIC },
 	{ "throttled.package.time", "package throttled", RANK_METRIC },
+	{ "cycles_frequency", "frequency", RANK_METRIC },
 	{ "pkgwatt", "power", RANK_METRIC },
-	{ "disk.discard_rate", "discarded", RANK_METRIC },
-	{ "disk.discard_await", "discard latency", RANK_METRIC },
-	{ "disk.flush_await", "flush latency", RANK_METRIC },
-	{ "diskstats.discards", "discards", RANK_METRIC },
-	{ "diskstats.flushes", "flushes", RANK_METRIC },
 	{ "cgroup.cpu", "CPU time", RANK_METRIC },
 	{ "cgroup.throttled", "held up by its limit of CPU time", RANK_METRIC },
 	{ "cgroup.memory", "memory", RANK_METRIC },
-	{ "cgroup.cpu_waited", "waiting for CPUs", RANK_METRIC },
-	{ "cgroup.memory_waited", "waiting for memory", RANK_METRIC },
-	{ "cgroup.io_waited", "waiting for I/O", RANK_METRIC },
-	{ "sched.slice", "time slice", RANK_METRIC },
-	{ "sched.switches", "time slices", RANK_METRIC },
-	{ "tasks", "processes", RANK_METRIC },
-	{ "exits", "processes that ended", RANK_METRIC },
+	{ "cgroup.cpu_waited", "waiting for CPUs", RANK_METRIC, 2 },
+	{ "cgroup.memory_waited", "waiting for memory", RANK_METRIC, 2 },
+	{ "cgroup.io_waited", "waiting for I/O", RANK_METRIC, 2 },
 	{ "fs.used", "used space", RANK_METRIC },
 	{ "fs.available", "free space", RANK_METRIC },
-	{ "diskstats.reads_merged", "reads merged", RANK_METRIC },
-	{ "diskstats.writes_merged", "writes merged", RANK_METRIC },
-	{ "disk.queue", "disk queue", RANK_METRIC },
-	{ "disk.reads", "reads", RANK_METRIC },
-	{ "disk.writes", "writes", RANK_METRIC },
-	{ "disk.busy", "disk busy", RANK_METRIC },
-	{ "net.rx", "received", RANK_CAUSE },
-	{ "net.tx", "sent", RANK_CAUSE },
-	{ "net.rx_packets", "packets received", RANK_METRIC },
-	{ "net.tx_packets", "packets sent", RANK_METRIC },
-	{ "netdev.rx_dropped", "received packets dropped", RANK_METRIC, "bad packets" },
-	{ "netdev.tx_dropped", "packets to send dropped", RANK_METRIC, "bad packets" },
-	{ "netdev.rx_errors", "faulty packets received", RANK_METRIC, "bad packets" },
-	{ "netdev.tx_errors", "packets that could not be sent", RANK_METRIC, "bad packets" },
-	{ "net.bad", "bad packets", RANK_AGAIN },
-	{ "tcp.in_segments", "TCP segments received", RANK_RAW },
-	{ "tcp.out_segments", "TCP segments sent", RANK_RAW },
+	{ "netdev.rx_dropped", "received packets dropped", RANK_METRIC, 0, "bad packets" },
+	{ "netdev.tx_dropped", "packets to send dropped", RANK_METRIC, 0, "bad packets" },
+	{ "netdev.rx_errors", "faulty packets received", RANK_METRIC, 0, "bad packets" },
+	{ "netdev.tx_errors", "packets that could not be sent", RANK_METRIC, 0, "bad packets" },
+	{ "tcp.in_segments", "TCP segments received", RANK_RAW, 100 },
+	{ "tcp.out_segments", "TCP segments sent", RANK_RAW, 100 },
 	{ "tcp.established", "TCP connections", RANK_METRIC },
 	{ "tcp.retransmits", "TCP retransmissions", RANK_METRIC },
 	{ "tcp.retransmit_share", "TCP segments retransmitted", RANK_METRIC },
 	{ "memory.available", "available memory", RANK_METRIC },
 	{ "memory.dirty", "dirty memory", RANK_METRIC },
-	{ "irq.cal", "function call interrupts", RANK_METRIC },
-	{ "irq.loc", "timer interrupts", RANK_METRIC },
-	{ "irq.res", "rescheduling interrupts", RANK_METRIC },
-	{ "irq.tlb", "TLB shootdowns", RANK_METRIC },
-	{ "idle.*.duration", "length of stays in *", RANK_METRIC },
-	{ "idle.*.requests", "entries into *", RANK_METRIC },
-	{ "softirq.*", "soft interrupts for *", RANK_RAW },
 	{ "meminfo.cached", "page cache", RANK_RAW },
-	{ "meminfo.memfree", "free memory", RANK_RAW },
 	{ "meminfo.shmem", "shared memory", RANK_RAW },
 	{ "meminfo.sreclaimable", "slab memory", RANK_RAW },
 	{ "meminfo.committed_as", "committed memory", RANK_RAW },
-	{ "vmstat.nr_dirtied", "pages dirtied", RANK_RAW },
-	{ "vmstat.pgscan_*", "pages scanned to be reclaimed", RANK_RAW },
-	{ "vmstat.pgsteal_*", "pages reclaimed", RANK_RAW },
-	{ "vmstat.allocstall_*", "waits for free memory", RANK_RAW },
-	{ "vmstat.workingset_refault_*", "reclaimed pages read again", RANK_RAW },
-	{ "vmstat.workingset_activate_*", "reclaimed pages used again", RANK_RAW },
-	{ "vmstat.workingset_nodes", "nodes of the page cache", RANK_RAW },
-	{ "vmstat.nr_file_hugepages", "huge pages of the page cache", RANK_RAW },
-	{ "vmstat.pgfree", "pages freed", RANK_RAW },
-	{ "vmstat.pgreuse", "pages written that processes shared", RANK_RAW },
-	{ "vmstat.pgactivate", "pages used again", RANK_RAW },
-	{ "memory.used", "memory in use", RANK_AGAIN, "available memory" },
-	{ "meminfo.dirty", "dirty memory", RANK_AGAIN },
-	{ "vmstat.pgalloc_*", "pages allocated", RANK_AGAIN, "pages freed" },
-	{ "vmstat.numa_hit", "pages allocated", RANK_AGAIN, "pages freed" },
-	{ "vmstat.numa_local", "pages allocated", RANK_AGAIN, "pages freed" },
-	{ "vmstat.nr_written", "pages written back", RANK_AGAIN, "written to disks" },
-	{ "vmstat.nr_dirty", "dirty pages", RANK_AGAIN, "dirty memory" },
-	{ "vmstat.nr_zone_write_pending", "dirty pages", RANK_AGAIN, "dirty memory" },
-	{ "vmstat.nr_free_pages*", "free pages", RANK_AGAIN, "free memory" },
-	{ "vmstat.nr_file_pages", "pages of the page cache", RANK_AGAIN, "page cache" },
-	{ "vmstat.nr_*active_file", "pages of the page cache", RANK_AGAIN, "page cache" },
-	{ "vmstat.nr_anon_pages", "pages of processes", RANK_AGAIN, "available memory" },
-	{ "vmstat.nr_*active_anon", "pages of processes", RANK_AGAIN, "available memory" },
-	{ "vmstat.nr_mapped", "mapped pages of files", RANK_AGAIN },
-	{ "vmstat.nr_shmem", "pages of shared memory", RANK_AGAIN, "shared memory" },
-	{ "vmstat.nr_slab_*", "slab pages", RANK_AGAIN, "slab memory" },
-	{ "vmstat.nr_kernel_stack", "kernel stacks", RANK_AGAIN, .unit = "KiBy" },
-	{ "vmstat.nr_page_table_pages", "pages of page tables", RANK_AGAIN },
-	{ "vmstat.nr_mlock", "locked pages", RANK_AGAIN },
-	{ "vmstat.nr_*unevictable", "locked pages", RANK_AGAIN },
-	{ "vmstat.nr_foll_pin_*", "pages pinned", RANK_AGAIN },
-	{ "vmstat.*", "*", RANK_RAW },
-	{ "meminfo.*", "*", RANK_RAW },
-	{ "util", "busy", RANK_AGAIN, CPU_TIME },
-	{ "busy", "busy", RANK_AGAIN, CPU_TIME },
-	{ "util.idle", "idle", RANK_AGAIN, CPU_TIME },
-	{ "idle.*.residency", "in *", RANK_AGAIN, CPU_TIME },
-	{ "cpus_*", "utilization", RANK_AGAIN, CPU_TIME },
-	{ "irq.count", "interrupts", RANK_AGAIN },
-	{ "irq.iwi", "IRQ work interrupts", RANK_METRIC },
-	{ "irq.nmi", "non-maskable interrupts", RANK_METRIC },
-	{ "irq.*", "interrupts of line *", RANK_METRIC },
-	{ "stat.intr", "interrupts", RANK_AGAIN },
-	{ "context-switches", "context switches", RANK_AGAIN },
-	{ "cs_per_second", "context switches", RANK_AGAIN },
-	{ "cpu-migrations", "migrations", RANK_AGAIN },
-	{ "migrations_per_second", "migrations", RANK_AGAIN },
-	{ "page-faults", "page faults", RANK_AGAIN },
-	{ "page_faults_per_second", "page faults", RANK_AGAIN },
-	{ "disk.read_rate", "read from disks", RANK_AGAIN },
-	{ "disk.write_rate", "written to disks", RANK_AGAIN },
+	/* The rest says what one of those above says. */
+	{ "throttle.core", "core throttling events", RANK_AGAIN },
+	{ "throttle.package", "package throttling events", RANK_AGAIN },
+	{ "net.bad", "bad packets", RANK_AGAIN },
+	{ "memory.used", "memory in use", RANK_AGAIN, 0, "available memory" },
+	{ "vmstat.nr_free_pages", "free pages", RANK_AGAIN, 0, "available memory" },
+	{ "vmstat.nr_anon_pages", "pages of processes", RANK_AGAIN, 0, "available memory" },
+	{ "util", "busy", RANK_AGAIN, 0, CPU_TIME },
+	{ "busy", "busy", RANK_AGAIN, 0, CPU_TIME },
+	{ "util.idle", "idle", RANK_AGAIN, 0, CPU_TIME },
+	{ "idle.*.residency", "in *", RANK_AGAIN, 10, CPU_TIME },
+	{ "idle.*.requests", "entries into *", RANK_AGAIN, 100, "interrupts" },
+	{ "cpus_*", "utilization", RANK_AGAIN, 0, CPU_TIME },
+	{ "irq.count", "interrupts", RANK_AGAIN, 100 },
+	{ "stat.intr", "interrupts", RANK_AGAIN, 100 },
+	{ "irq.*", "interrupts of line *", RANK_METRIC, 50 },
+	{ "context-switches", "context switches", RANK_AGAIN, 100 },
+	{ "cs_per_second", "context switches", RANK_AGAIN, 100 },
+	{ "cpu-migrations", "migrations", RANK_AGAIN, 10 },
+	{ "migrations_per_second", "migrations", RANK_AGAIN, 10 },
+	{ "page-faults", "page faults", RANK_AGAIN, 100 },
+	{ "minor-faults", "page faults", RANK_AGAIN, 100 },
+	{ "page_faults_per_second", "page faults", RANK_AGAIN, 100 },
+	{ "disk.read_rate", "read from disks", RANK_AGAIN, 0.5 },
+	{ "disk.write_rate", "written to disks", RANK_AGAIN, 0.5 },
 	{ "avg_mhz", "mean frequency", RANK_AGAIN },
 };
 
@@ -203,11 +177,21 @@ static const struct word *row_of(const struct incident_series *s)
 	return word_of(s->metric, &star, &len);
 }
 
-static const char *unit_of(const struct incident_series *s)
+bool say_knows(const char *metric)
 {
-	const struct word *w = row_of(s);
+	const char *star;
+	size_t len;
 
-	return w && w->unit ? w->unit : s->unit;
+	return word_of(metric, &star, &len);
+}
+
+double say_least(const char *metric)
+{
+	const char *star;
+	size_t len;
+	const struct word *w = word_of(metric, &star, &len);
+
+	return w ? w->least : 0;
 }
 
 static enum rank rank_of(const struct incident_series *s)
@@ -294,7 +278,7 @@ void incident_put_number(struct buf *out, double v)
 
 static void put_value(struct buf *out, double v, const char *unit)
 {
-	double size = !strncmp(unit, "By", 2) ? 1 : !strncmp(unit, "MB", 2) ? 1e6 : !strcmp(unit, "KiBy") ? 1024 : 0;
+	double size = !strncmp(unit, "By", 2) ? 1 : !strncmp(unit, "MB", 2) ? 1e6 : 0;
 
 	if (size > 0) {
 		/* "346 MB/s", "12 kB". */
@@ -303,7 +287,7 @@ static void put_value(struct buf *out, double v, const char *unit)
 		if (v < 0 && n)
 			buf_addch(out, '-');
 		buf_bytes(out, n);
-		buf_addstr(out, size == 1024 ? "" : unit + 2);
+		buf_addstr(out, unit + 2);
 		return;
 	}
 	incident_put_number(out, v);
@@ -344,8 +328,8 @@ static bool reads_same(const struct incident_series *s)
 	SCOPED(buf_release) struct buf usual = BUF_INIT;
 	SCOPED(buf_release) struct buf value = BUF_INIT;
 
-	put_value(&usual, s->usual, unit_of(s));
-	put_value(&value, s->value, unit_of(s));
+	put_value(&usual, s->usual, s->unit);
+	put_value(&value, s->value, s->unit);
 	return s->usual != s->value && !strcmp(buf_str(&usual), buf_str(&value));
 }
 
@@ -355,9 +339,9 @@ static void put_move(struct buf *out, const struct incident_series *s)
 
 	if (reads_same(s)) {
 		buf_addstr(out, s->value < s->usual ? " " : " +");
-		put_value(out, s->value - s->usual, unit_of(s));
+		put_value(out, s->value - s->usual, s->unit);
 		buf_addstr(out, " (usually ");
-		put_value(out, s->usual, unit_of(s));
+		put_value(out, s->usual, s->unit);
 		buf_addch(out, ')');
 		return;
 	}
@@ -365,15 +349,15 @@ static void put_move(struct buf *out, const struct incident_series *s)
 		buf_addstr(out, " x");
 		incident_put_number(out, times >= 10 ? round(times) : round(times * 10) / 10);
 		buf_addstr(out, " (");
-		put_value(out, s->value, unit_of(s));
+		put_value(out, s->value, s->unit);
 		buf_addch(out, ')');
 		return;
 	}
 	buf_addch(out, ' ');
-	put_value(out, s->value, unit_of(s));
+	put_value(out, s->value, s->unit);
 	if (strcmp(s->unit, "%") || s->usual >= 1 || s->value < s->usual) {
 		buf_addstr(out, " (usually ");
-		put_value(out, s->usual, s->usual == 0 ? "" : unit_of(s));
+		put_value(out, s->usual, s->usual == 0 ? "" : s->unit);
 		buf_addch(out, ')');
 	}
 }
@@ -441,19 +425,19 @@ static void put_item(struct buf *out, const struct incident *i, const struct ite
 	put_name(out, s);
 	if (i->kind == INCIDENT_DRIFT && reads_same(s)) {
 		buf_addstr(out, s->value < s->usual ? " fell by " : " rose by ");
-		put_value(out, fabs(s->value - s->usual), unit_of(s));
+		put_value(out, fabs(s->value - s->usual), s->unit);
 		buf_addstr(out, " to ");
-		put_value(out, s->value, unit_of(s));
+		put_value(out, s->value, s->unit);
 	} else if (i->kind == INCIDENT_DRIFT) {
 		buf_addstr(out, " from ");
-		put_value(out, s->usual, unit_of(s));
+		put_value(out, s->usual, s->unit);
 		buf_addstr(out, " to ");
-		put_value(out, s->value, unit_of(s));
+		put_value(out, s->value, s->unit);
 	} else if (i->kind == INCIDENT_PEER) {
 		buf_addch(out, ' ');
-		put_value(out, s->value, unit_of(s));
+		put_value(out, s->value, s->unit);
 		buf_addstr(out, ", its peers ");
-		put_value(out, s->usual, unit_of(s));
+		put_value(out, s->usual, s->unit);
 	} else {
 		put_move(out, s);
 	}
@@ -564,4 +548,63 @@ void incident_put_time(const struct incidents *all, const struct incident *i, st
 		else if (lasted > 0)
 			buf_printf(out, " for %.*f s", digits, fmax(lasted, 0.001));
 	}
+}
+
+/* ---- JSON ---- */
+
+static struct json *number_or_null(uint32_t n)
+{
+	return n == PM_NONE ? json_new_null() : json_new_u64(n);
+}
+
+static struct json *wall(const struct incidents *all, double s)
+{
+	return time_json(all->start_wall_ns ? (uint64_t)(all->start_wall_ns + (int64_t)(s * 1e9)) : 0);
+}
+
+struct json *incident_json(const struct incidents *all, uint32_t rank)
+{
+	const struct incident *i = &all->incident[rank];
+	struct json *j = json_new_object(), *list = json_new_array(), *tasks = json_new_array();
+	struct buf text = BUF_INIT;
+
+	incident_put_time(all, i, &text);
+	buf_printf(&text, ": %s", i->text);
+	for (uint32_t k = 0; k < i->n_series; k++) {
+		const struct incident_series *s = &i->series[k];
+		struct json *one = json_new_object();
+
+		json_put(one, "metric", json_new_text(s->metric));
+		json_put(one, "scope", json_new_text(pm_kind_name(s->kind)));
+		json_put(one, "package", number_or_null(s->package));
+		json_put(one, "cpu", number_or_null(s->cpu));
+		json_put(one, "device", s->device[0] ? json_new_text(s->device) : json_new_null());
+		json_put(one, "usual", json_new_f64(s->usual));
+		json_put(one, "value", json_new_f64(s->value));
+		json_push(list, one);
+	}
+	for (uint32_t k = 0; k < i->n_tasks; k++) {
+		const struct incident_task *t = &i->task[k];
+		struct json *one = json_new_object();
+
+		json_put(one, "name", json_new_text(t->name));
+		json_put(one, "pid", t->pid ? json_new_u64(t->pid) : json_new_null());
+		json_put(one, "tid", t->tid ? json_new_u64(t->tid) : json_new_null());
+		json_put(one, "ended", json_new_u64(t->ended));
+		json_put(one, "cpu_s", json_new_f64(t->cpu));
+		json_put(one, "bytes", json_new_f64(t->bytes));
+		json_put(one, "rss", json_new_f64(t->rss));
+		json_push(tasks, one);
+	}
+	json_put(j, "rank", json_new_u64(rank + 1));
+	json_put(j, "from", wall(all, i->from_s));
+	json_put(j, "to", wall(all, i->to_s));
+	json_put(j, "from_s", json_new_f64(round(i->from_s * 1e6) / 1e6));
+	json_put(j, "to_s", json_new_f64(round(i->to_s * 1e6) / 1e6));
+	json_put(j, "score", json_new_f64(round(i->score * 100) / 100));
+	json_put(j, "text", json_new_buf(&text));
+	json_put(j, "series", list);
+	json_put(j, "tasks", tasks);
+	buf_release(&text);
+	return j;
 }

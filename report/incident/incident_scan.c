@@ -6,106 +6,755 @@
  * towards that of a normal distribution by as many observations as PRIOR says. Whatever bursts again and again thus
  * has a long tail and is no news.
  *
+ * Before that, what is usual is taken off: what all of a family do together, a step or a drift, and waves; and what
+ * recurs at a fixed distance. Steps, drifts and rhythms are findings of their own.
+ *
  * Peaks over a threshold, declustered by runs: Coles 2001, An Introduction to Statistical Modeling of Extreme Values,
  * 4. Several outliers are tested from the smallest to the largest, so that none hides another: Rosner 1983,
  * Technometrics 25.
  */
+#include <complex.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/statistics.h"
 #include "common/array.h"
-#include "report/incident/incident_scan.h"
+#include "common/statistics.h"
+#include "report/incident/incident_private.h"
 
-#define ALIKE  1.2 /* factor of the tail for autocorrelated series, if they are more than one of so many: */
-#define FEW    8
-#define LOOKS  6.0  /* effective number of independent lengths, sides and views */
-#define MOST   0.7  /* of the recording */
-#define RECURS 4    /* other bursts, from which on one is usual */
-#define ALMOST 0.3  /* of its energy, from which on another burst is as much */
-#define CHANCE 1.1  /* of the largest that a normal distribution has: errors are estimates */
-#define NEWS   0.01 /* bursts larger than it that chance may add */
+#define VALUES_LEAST  8
+#define LENGTHS       16
+#define CLIP          4.0
+#define NORMAL_MEDIAN 0.6745 /* of a normal distribution's deviations, in spreads */
+#define OUTLIERS      3      /* at most, of one length; more are usual */
+#define TAIL          20     /* peaks that describe the tail */
+#define PRIOR         20     /* weight of the normal distribution beside them */
+#define WRONG         0.002  /* incidents that chance may produce in a recording */
+#define MEMBER        3.5    /* standard errors from which on a series joins what its family does */
+#define STRETCHES     12     /* of a family */
+#define PEAKS         48     /* most peaks of peaks_apart() */
+#define LOOKS         6.0    /* effective number of independent lengths and sides */
+#define MOST          0.7    /* of the recording */
+#define RECURS        4      /* other bursts, from which on one is usual */
+#define ALMOST        0.3    /* of its energy, from which on another burst is as much */
+#define NEWS          0.01   /* bursts larger than it that chance may add */
+#define CHANCE        1.1    /* of the largest that a normal distribution has: errors are estimates */
+
+#define BULK         2.5 /* spreads from the median: values farther away say nothing about the rest */
+#define BULK_TIMES   3
+#define SAMPLE       301
+#define BULK_LEAST   0.65   /* of the values */
+#define BULK_SPREAD  0.9546 /* deviation of that part of a normal distribution */
+#define ALIKE        0.25   /* correlation of neighbours from which on a series resembles itself */
+#define ALIKE_ERRORS 2.6    /* and in standard errors, which chance does not make of a short one */
+#define RARE         0.75   /* of the values that are the same: others are rare */
+#define BLOCKS       16     /* whose medians show steps and drifts */
+#define DRIFT_PAIRS  84     /* of 120 that must agree */
+#define DRIFT_SPREAD 6.5    /* change in spreads, and more where many series can have one */
+#define STEP_BLOCKS  2      /* of them on both sides of a step */
+#define STEP         6.0    /* times the scatter of the blocks beside it */
+#define STAY         4.0    /* likewise, for a level that ends before the recording does */
+#define STEP_SPREAD  2.0    /* and spreads */
+#define WAVES        4
+#define WAVE_LEAST   40  /* values needed to find one */
+#define WAVE         0.9 /* of the spread that may be left for a wave to be one, or for what all do to be taken off */
+#define WAVE_SHARE   0.1 /* of the squares that its frequency has at least; less cannot leave so little */
+#define HAMPEL       1.3 /* spreads from which on a value counts less; from twice as many on, not at all */
+#define HAMPEL_TIMES 5
+#define PARTS        8 /* of a series that resembles itself: so long a stretch must recur to be known */
+
+#define RHYTHM_TIMES 5
+#define JITTER       0.06 /* of the distance */
+#define MISSED       1    /* beats in a row */
+#define BEATS        512
+#define APART        5 /* bins between beats, at least */
+#define BEAT         3 /* bins on both sides that may belong to a beat */
+
+#define COMMON_LEAST 6 /* of which one is little */
+#define PEERS_LEAST  4
+#define PEER_SCORE   6.0
+
+static const uint32_t lengths[LENGTHS] = { 1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096 };
+
+enum side { UP, DOWN, SIDES };
+
+/* The current series as it is judged: standard errors by value, and by the length of a stretch what its sum scatters
+ * by. */
+struct scan {
+	struct incident_store *s;
+	struct findings *out;
+	double *y, *z, *work, *work2; /* by value */
+	double *with_waves;           /* y before waves were taken off */
+	double complex *spectrum;
+	double *common;        /* by bin: what all of its family do at the same time, in spreads of that */
+	double *sum;           /* of values up to there; n + 1 */
+	uint32_t *bin;         /* of value */
+	double error[LENGTHS]; /* by length; 0: not looked at */
+	/* Likewise, of a value: of what is skewed, such as bursts, the usual sum is not that of the usual values. */
+	double mean[LENGTHS];
+	double level, spread;
+	double limit_least; /* what no family has a lower limit than, whatever it does */
+	uint32_t n;
+	uint32_t equals; /* series of its family */
+	uint32_t at;     /* the series that all this is of; PM_NONE: none, or its values have changed */
+	bool has_common; /* another row shows that: it says nothing about any of them */
+	bool good;       /* what scan_series() said of it */
+	int err;
+};
+
+struct peak {
+	float size;    /* standard errors; 0: none */
+	uint32_t from; /* bin */
+	uint32_t series;
+};
+struct stretch {
+	enum side side;
+	uint32_t from, to; /* bins */
+	uint32_t series;   /* that shows it best */
+	double size, limit;
+	double recurs; /* as of a finding */
+};
+struct family {
+	const uint32_t *series;
+	uint32_t n;
+	struct peak *peak[SIDES][LENGTHS]; /* one for each lengths[] of bins */
+	struct stretch stretch[STRETCHES];
+	uint32_t n_stretches;
+	bool in_sum; /* rows for many of them have the metric, too */
+};
+
+static void report(struct scan *x, struct finding f)
+{
+	if (array_room(&x->out->f, x->out->n, sizeof(f)))
+		x->err = -ENOMEM;
+	else
+		x->out->f[x->out->n++] = f;
+}
+
+/* ---- figures that resist outliers ---- */
+
+static double clipped(double z, double at)
+{
+	return z > at ? at : z < -at ? -at : z;
+}
+
+/* Of n values around their median, in *level; `work` has room for as many, or is the values. */
+static double spread_of(double *work, const double *v, uint32_t n, double *level)
+{
+	memmove(work, v, n * sizeof(*work));
+	*level = statistics_median(work, n);
+	for (uint32_t i = 0; i < n; i++)
+		work[i] = fabs(v[i] - *level);
+	return statistics_median(work, n) / NORMAL_MEDIAN;
+}
+
+/* The least difference between two of the values, if they have few: they are rounded to it. */
+static double step_of(const double *v, uint32_t n)
+{
+	double seen[12], step = INFINITY;
+	uint32_t known = 0;
+
+	for (uint32_t i = 0, k; i < n; i++) {
+		for (k = 0; k < known && seen[k] != v[i];)
+			k++;
+		if (k < known)
+			continue;
+		if (known == sizeof(seen) / sizeof(*seen))
+			return 0;
+		for (uint32_t j = 0; j < known; j++)
+			step = fmin(step, fabs(seen[j] - v[i]));
+		seen[known++] = v[i];
+	}
+	return isfinite(step) ? step : 0;
+}
+
+/* The least spread that chance alone makes: a part of the level, of a step, of the root of what is counted. */
+static double least_spread(const struct scan *x, const struct incident_metric *m, double level, double step)
+{
+	double width = x->s->bin_s, least = fabs(level) / 1000;
+
+	if (m->counts && width > 0 && m->fault != METRIC_GRAVE)
+		least = fmax(least, sqrt(fmax(fabs(level) * width, 1)) / width);
+	if (!strcmp(m->unit, "%"))
+		least = fmax(least, 0.3);
+	return m->fault == METRIC_FAULT ? least : fmax(least, m->fault == METRIC_GRAVE ? step / 16 : step / 2);
+}
+
+/* Starts with medians, which a few values do not move, and ends with mean and deviation of the bulk, because sums are
+ * compared with them. */
+static void find_level(struct scan *x, const struct incident_metric *m, double step)
+{
+	/* Of many values a sample is enough to begin with. */
+	uint32_t some = x->n < SAMPLE ? x->n : SAMPLE;
+	double sum = 0, square, mean, wide, least;
+	uint32_t same = 0;
+	bool rare;
+
+	for (uint32_t i = 0; i < some; i++)
+		x->work[i] = x->y[(uint64_t)i * x->n / some];
+	x->spread = spread_of(x->work, x->work, some, &x->level);
+	for (uint32_t i = 0; i < x->n; i++) {
+		sum += fabs(x->y[i] - x->level);
+		same += fabs(x->y[i] - x->level) <= 1e-9 * fabs(x->level);
+	}
+	wide = sum / x->n * 1.2533;
+	if (x->spread <= 1e-9 * fabs(x->level))
+		x->spread = wide;
+	/* The size of a change in what is nearly always the same is unknown: the change has to last. */
+	rare = same > RARE * x->n && !m->fault;
+	least = least_spread(x, m, x->level, step);
+	x->spread = fmax(x->spread, least);
+	some = 0;
+	for (int k = 0; k < BULK_TIMES; k++) {
+		uint32_t before = some;
+
+		some = 0;
+		sum = square = 0;
+		for (uint32_t i = 0; i < x->n; i++) {
+			double d = x->y[i] - x->level;
+
+			if (fabs(d) > BULK * x->spread)
+				continue;
+			sum += d;
+			square += d * d;
+			some++;
+		}
+		mean = some ? sum / some : 0;
+		/* A series that alternates between two values has no bulk at one of them. */
+		if (some < BULK_LEAST * x->n && x->spread < wide)
+			x->spread = wide;
+		else if (some > 1)
+			x->spread = fmax(least, sqrt(fmax(square / some - mean * mean, 0)) / BULK_SPREAD);
+		x->level += mean;
+		if (some == before)
+			break;
+	}
+	for (uint32_t i = 0; i < x->n; i++) {
+		x->z[i] = x->spread > 0 ? (x->y[i] - x->level) / x->spread : 0;
+		x->z[i] = rare ? asinh(x->z[i]) : x->z[i];
+	}
+}
+
+/* The correlation of values with the next ones, or the ones after these, where it is larger. */
+static double likeness(struct scan *x)
+{
+	double r[3] = { 0 };
+
+	for (uint32_t i = 0; i < x->n; i++)
+		x->work2[i] = clipped(x->z[i], CLIP);
+	for (uint32_t k = 0; k < 3; k++)
+		for (uint32_t i = k; i < x->n; i++)
+			r[k] += x->work2[i] * x->work2[i - k];
+	return r[0] > 0 ? fmax(fabs(r[1]), fabs(r[2])) / r[0] : 0;
+}
+
+/* ---- what is slow ---- */
+
+/* A level that a series goes to. */
+struct step {
+	uint32_t from, to; /* values */
+	double change;
+};
+
+/* The medians of equal parts of at least so many values. False: there are too few. */
+static bool find_blocks(struct scan *x, uint32_t least, double *block)
+{
+	for (uint32_t b = 0; b < BLOCKS && x->n >= BLOCKS * least; b++) {
+		uint32_t from = (uint32_t)((uint64_t)x->n * b / BLOCKS),
+			 to = (uint32_t)((uint64_t)x->n * (b + 1) / BLOCKS);
+
+		memcpy(x->work, x->y + from, (to - from) * sizeof(double));
+		block[b] = statistics_median(x->work, to - from);
+	}
+	return x->n >= BLOCKS * least;
+}
+
+static double squares_of(const double *v, uint32_t n, double slope, double *mean)
+{
+	double sum = 0;
+
+	*mean = 0;
+	for (uint32_t i = 0; i < n; i++)
+		*mean += (v[i] - slope * i) / n;
+	for (uint32_t i = 0; i < n; i++)
+		sum += pow(v[i] - slope * i - *mean, 2);
+	return sum;
+}
+
+/* The exact place of a step near the start of a block: most values after it are beyond the middle of both levels,
+ * most before it are not. */
+static uint32_t edge_near(const struct scan *x, uint32_t block, double half, double change)
+{
+	uint32_t from = (uint32_t)((uint64_t)x->n * (block - 1) / BLOCKS), at = from;
+	double sum = 0, most = 0;
+
+	for (uint32_t i = from; i < (uint64_t)x->n * (block + 1) / BLOCKS; i++) {
+		sum += clipped((half - x->y[i]) / change, 0.5);
+		if (sum > most) {
+			most = sum;
+			at = i + 1;
+		}
+	}
+	return at;
+}
+
+/* Finds where a series goes from one level to another, and stays there to its end or for long, if that describes it
+ * far better than a line; removes the step. False: there is none. */
+static bool take_step(struct scan *x, struct step *s)
+{
+	double block[BLOCKS], rest[BLOCKS], slope = 0, least = INFINITY, before, behind, half = 0, line;
+	uint32_t from = 0, to = BLOCKS;
+
+	if (!find_blocks(x, 6, block))
+		return false;
+	for (uint32_t i = 0; i < BLOCKS; i++)
+		slope += block[i] * (i - (BLOCKS - 1) / 2.0) / (BLOCKS * (BLOCKS * BLOCKS - 1) / 12.0);
+	line = squares_of(block, BLOCKS, slope, &before);
+	for (uint32_t i = STEP_BLOCKS; i < BLOCKS; i++)
+		for (uint32_t end = i + STEP_BLOCKS; end <= BLOCKS; end++) {
+			double squares;
+
+			/* A level that ends has to be longer; and what is most of the recording is usual. */
+			if (end < BLOCKS && (end - i == STEP_BLOCKS || end - i > BLOCKS / 2))
+				continue;
+			memcpy(rest, block, i * sizeof(*rest));
+			memcpy(rest + i, block + end, (BLOCKS - end) * sizeof(*rest));
+			squares = squares_of(rest, BLOCKS - (end - i), 0, &before) +
+				  squares_of(block + i, end - i, 0, &behind);
+			/* With two ends it more easily resembles anything. */
+			if (squares < least * (end < BLOCKS && to == BLOCKS ? 0.5 : 1)) {
+				least = squares;
+				from = i;
+				to = end;
+				s->change = behind - before;
+				half = (behind + before) / 2;
+			}
+		}
+	if (s->change == 0 || least > line / 2 ||
+	    fabs(s->change) < (to < BLOCKS ? STAY : STEP) * sqrt(least / (BLOCKS - 2)))
+		return false;
+	s->from = edge_near(x, from, half, s->change);
+	s->to = to < BLOCKS ? edge_near(x, to, half, -s->change) : x->n;
+	if (s->to <= s->from || !s->from || fabs(s->change) < STEP_SPREAD * x->spread / 2)
+		return false;
+	for (uint32_t i = s->from; i < s->to; i++)
+		x->y[i] -= s->change;
+	return true;
+}
+
+/* By how much a series steadily goes one way, by the medians of equal parts; removes that. 0: it does not. */
+static double take_drift(struct scan *x)
+{
+	double block[BLOCKS], slope[BLOCKS * BLOCKS / 2], change;
+	int agree = 0;
+	uint32_t n = 0;
+
+	if (!find_blocks(x, 3, block))
+		return 0;
+	for (uint32_t i = 0; i < BLOCKS; i++)
+		for (uint32_t k = i + 1; k < BLOCKS; k++) {
+			agree += (block[k] > block[i]) - (block[k] < block[i]);
+			slope[n++] = (block[k] - block[i]) / (k - i);
+		}
+	if (abs(agree) < DRIFT_PAIRS)
+		return 0;
+	change = statistics_median(slope, n) * BLOCKS;
+	for (uint32_t i = 0; i < x->n; i++)
+		x->y[i] -= change * ((i + 0.5) / x->n - 0.5);
+	return change;
+}
+
+/* ---- waves ---- */
+
+/* In place; n is a power of two (Cooley and Tukey 1965). */
+static void transform(double complex *v, uint32_t n)
+{
+	for (uint32_t i = 1, k = 0; i < n; i++) {
+		uint32_t bit = n / 2;
+
+		for (; k & bit; bit /= 2)
+			k ^= bit;
+		k ^= bit;
+		if (i < k) {
+			double complex swap = v[i];
+
+			v[i] = v[k];
+			v[k] = swap;
+		}
+	}
+	for (uint32_t width = 2; width <= n; width *= 2) {
+		double turn_c = cos(2 * M_PI / width), turn_s = -sin(2 * M_PI / width), c = 1, s = 0;
+
+		for (uint32_t k = 0; k < width / 2; k++) {
+			double next = c * turn_c - s * turn_s;
+
+			for (uint32_t i = k; i < n; i += width) {
+				double re = creal(v[i + width / 2]), im = cimag(v[i + width / 2]);
+				double complex turned = c * re - s * im + (c * im + s * re) * I;
+
+				v[i + width / 2] = v[i] - turned;
+				v[i] += turned;
+			}
+			s = c * turn_s + s * turn_c;
+			c = next;
+		}
+	}
+}
+
+/* A wave of a frequency, in radians a value: a level, and its parts of cosine and sine. */
+struct wave {
+	double turn, of[3];
+};
+
+/* The one that is nearest to work2 by least squares; returns how much of the sum of squares it explains. */
+static double fit_wave(const struct scan *x, struct wave *w)
+{
+	double m[3][4] = { { 0 } }, explained = 0;
+
+	for (uint32_t i = 0; i < x->n; i++) {
+		double of[4] = { 1, cos(w->turn * i), sin(w->turn * i), x->work2[i] };
+
+		for (int k = 0; k < 12; k++)
+			m[k / 4][k % 4] += of[k / 4] * of[k % 4];
+	}
+	for (int k = 0; k < 3; k++)
+		w->of[k] = m[k][3];
+	for (int k = 0; k < 3; k++)
+		for (int j = 0; j < 3; j++) {
+			double times = j == k ? 0 : m[j][k] / m[k][k];
+
+			for (int l = k; l < 4; l++)
+				m[j][l] -= times * m[k][l];
+		}
+	for (int k = 0; k < 3; k++) {
+		explained += w->of[k] * m[k][3] / m[k][k];
+		w->of[k] = m[k][3] / m[k][k];
+	}
+	return explained;
+}
+
+/* Subtracts a wave from the series, into work2; returns the spread of the rest. */
+static double beside(struct scan *x, const struct wave *w)
+{
+	double level;
+
+	for (uint32_t i = 0; i < x->n; i++)
+		x->work2[i] = x->z[i] - w->of[0] - w->of[1] * cos(w->turn * i) - w->of[2] * sin(w->turn * i);
+	return spread_of(x->work, x->work2, x->n, &level);
+}
+
+/* Removes the strongest wave. False: that hardly changes the series. */
+static bool take_wave(struct scan *x)
+{
+	double best = 0, before, spread, squares = 0;
+	struct wave w = { 0 };
+	uint32_t n = 1, at = 1;
+
+	while (n < 2 * x->n)
+		n *= 2;
+	memset((double *)x->spectrum, 0, n * sizeof(*x->spectrum));
+	for (uint32_t i = 0; i < x->n; i++) {
+		x->spectrum[i] = x->work2[i] = clipped(x->z[i], CLIP);
+		squares += x->work2[i] * x->work2[i];
+	}
+	transform(x->spectrum, n);
+	for (uint32_t k = 1; k < n / 2; k++) {
+		double power = pow(creal(x->spectrum[k]), 2) + pow(cimag(x->spectrum[k]), 2);
+
+		at = power > best ? k : at;
+		best = fmax(best, power);
+	}
+	if (2 * best < WAVE_SHARE * squares * x->n)
+		return false;
+	before = spread_of(x->work, x->z, x->n, &spread);
+	best = 0;
+	for (double k = -0.75; k <= 0.75; k += 0.25) {
+		struct wave near = { .turn = 2 * M_PI * (at + k) / n };
+		double explained = fit_wave(x, &near);
+
+		/* Less than most of one period may be anything. */
+		if (explained > best && (at + k) * x->n >= 0.7 * n) {
+			best = explained;
+			w = near;
+		}
+	}
+	/* Outliers must not bend it: Hampel's estimate, by adjusted values. */
+	for (int k = 0; k < HAMPEL_TIMES && best > 0; k++) {
+		spread = HAMPEL * beside(x, &w);
+		for (uint32_t i = 0; i < x->n; i++) {
+			double d = fabs(x->work2[i]) < 2 * spread ? clipped(x->work2[i], spread) : 0;
+
+			x->work2[i] = x->z[i] - x->work2[i] + d;
+		}
+		fit_wave(x, &w);
+	}
+	if (!(best > 0 && beside(x, &w) < WAVE * before))
+		return false;
+	for (uint32_t i = 0; i < x->n; i++)
+		x->y[i] -= x->spread * (x->z[i] - x->work2[i]);
+	return true;
+}
+
+/* ---- what all do ---- */
+
+/* Finds what all of a family do at the same time. */
+static void find_common(struct scan *x, const struct family *f)
+{
+	const struct incident_store *s = x->s;
+	SCOPED(scoped_free) double *work = calloc(f->n, sizeof(*work));
+	double level, spread;
+
+	x->has_common = f->in_sum && f->n >= COMMON_LEAST;
+	x->err = work ? x->err : -ENOMEM;
+	if (!x->has_common || !work)
+		return;
+	for (uint32_t b = 0; b < s->used; b++) {
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; i < f->n; i++)
+			if (!isnan(s->series[f->series[i]].v[b]))
+				work[n++] = (double)s->series[f->series[i]].v[b];
+		x->common[b] = n ? statistics_median(work, n) : b ? x->common[b - 1] : 0;
+	}
+	spread = spread_of(x->work, x->common, s->used, &level);
+	x->has_common = spread > 0;
+	for (uint32_t b = 0; b < s->used; b++)
+		x->common[b] = (x->common[b] - level) / spread;
+}
+
+/* Removes what its peers do at the same time; false: the series is much the same without it. */
+static bool take_common(struct scan *x)
+{
+	double product = 0, square = 0, before = 0, left = 0;
+
+	for (uint32_t i = 0; i < x->n; i++) {
+		double c = clipped(x->common[x->bin[i]], CLIP);
+
+		product += c * clipped((x->y[i] - x->level) / x->spread, CLIP);
+		square += c * c;
+	}
+	if (!(square > 0 && x->spread > 0))
+		return false;
+	for (uint32_t i = 0; i < x->n; i++) {
+		x->work2[i] = x->y[i] - product / square * x->spread * x->common[x->bin[i]];
+		before += pow(clipped((x->y[i] - x->level) / x->spread, BULK), 2);
+		left += pow(clipped((x->work2[i] - x->level) / x->spread, BULK), 2);
+	}
+	if (!(left < WAVE * WAVE * before))
+		return false;
+	memcpy(x->y, x->work2, x->n * sizeof(*x->y));
+	return true;
+}
+
+/* Finds one among its peers that always differs; where several do, they are no exception. */
+static void compare_peers(struct scan *x, const struct family *f)
+{
+	const struct incident_store *s = x->s;
+	const struct incident_metric *m = &s->metric[s->series[f->series[0]].metric];
+	enum pm_kind kind = s->row[s->series[f->series[0]].row].kind;
+	double level, spread, first = 0, width = s->used * s->bin_s, limit;
+	SCOPED(scoped_free) double *work = calloc((size_t)f->n + 1, sizeof(*work));
+	uint32_t who = 0, beyond = 0, n = 0;
+
+	x->err = work ? x->err : -ENOMEM;
+	if (!work || (kind != PM_CPU && kind != PM_PACKAGE && kind != PM_CORE))
+		return;
+	for (uint32_t i = 0; i < f->n; i++)
+		if (!isnan(s->series[f->series[i]].usual))
+			work[n++] = s->series[f->series[i]].usual;
+	if (n < PEERS_LEAST)
+		return;
+	limit = PEER_SCORE * (1 + 2.0 / (n - 2));
+	/* A few say little about their variation: found by simulation, so that two of 10,000 equal ones have such a
+	 * first one. */
+	spread = spread_of(work, work, n, &level) * fmax((5.5 + 100 / pow(n - 3, 1.5)) / limit, 1);
+	spread = fmax(spread, fabs(level) / 200);
+	if (m->counts && width > 0)
+		spread = fmax(spread, sqrt(fmax(fabs(level) * width, 1)) / width);
+	if (!strcmp(m->unit, "%"))
+		spread = fmax(spread, 0.5);
+	for (uint32_t i = 0; i < f->n && spread > 0; i++) {
+		double d = fabs(s->series[f->series[i]].usual - level) / spread;
+
+		beyond += d > limit / 2;
+		if (d > first) {
+			first = d;
+			who = i;
+		}
+	}
+	if (first > limit && beyond <= 1 + n / 32 && level != 0)
+		report(x, (struct finding){ .series = f->series[who],
+					    .kind = INCIDENT_PEER,
+					    .to = s->used,
+					    .score = (float)(first / limit),
+					    .usual = (float)level,
+					    .value = (float)s->series[f->series[who]].usual });
+}
+
+/* ---- a series ---- */
+
+/* What a sum of so many values scatters by; with fewer than `least` such stretches it is not looked at. */
+static void find_errors(struct scan *x, uint32_t least)
+{
+	double wider = 1, level, mean = 0;
+
+	x->sum[0] = 0;
+	for (uint32_t i = 0; i < x->n; i++)
+		x->sum[i + 1] = x->sum[i] + x->z[i];
+	for (uint32_t l = 0; l < LENGTHS; l++) {
+		uint32_t n = x->n / lengths[l], step = lengths[l] / 4;
+		double scale = sqrt(lengths[l]);
+
+		x->error[l] = 0;
+		if (n < least)
+			continue;
+		/* And the series' own estimate, if it has enough of such stretches; they overlap, because a few that
+		 * do not say little. */
+		if (l % 2 == 1 && l > 2 && n >= 10) {
+			n = (x->n - lengths[l]) / step + 1;
+			for (uint32_t i = 0; i < n; i++)
+				x->work2[i] = x->sum[i * step + lengths[l]] - x->sum[i * step];
+			wider = fmax(wider, spread_of(x->work, x->work2, n, &level) * (1 - 1.0 / sqrt(n)) / scale);
+			mean = level / lengths[l];
+		}
+		x->mean[l] = mean;
+		x->error[l] = scale * wider;
+	}
+}
+
+/* The later level is the news, unless it is most of the recording. */
+static void report_step(struct scan *x, uint32_t series, const struct step *s, double low)
+{
+	bool later = s->from > x->n / 4 || s->to < x->n;
+
+	report(x, (struct finding){ .series = series,
+				    .kind = INCIDENT_STRETCH,
+				    .from = later ? x->bin[s->from] : 0,
+				    .to = later ? x->bin[s->to - 1] + 1 : x->bin[s->from],
+				    .score = (float)(fabs(s->change) / x->spread / STEP_SPREAD),
+				    .usual = (float)fmax(later ? x->level : x->level + s->change, low),
+				    .value = (float)fmax(later ? x->level + s->change : x->level, low) });
+}
+
+static bool scan_values(struct scan *x, uint32_t series, bool say)
+{
+	const struct incident_row_series *of = &x->s->series[series];
+	const struct incident_metric *m = &x->s->metric[of->metric];
+	double low = INFINITY, high = -INFINITY, step, moved = 0, change, resembles;
+	struct step stays = { 0 };
+	bool at, alike;
+
+	x->n = 0;
+	for (uint32_t i = 0; i < x->s->used; i++) {
+		if (isnan(of->v[i]))
+			continue;
+		x->bin[x->n] = i;
+		x->y[x->n++] = (double)of->v[i];
+		low = fmin(low, (double)of->v[i]);
+		high = fmax(high, (double)of->v[i]);
+	}
+	x->level = x->n ? low : NAN;
+	/* What never changed is no incident. */
+	if (x->n < VALUES_LEAST || !(high > low))
+		return false;
+	step = step_of(x->y, x->n);
+	find_level(x, m, step);
+	if (x->has_common && take_common(x))
+		find_level(x, m, step);
+	resembles = likeness(x);
+	alike = resembles >= fmax(ALIKE, ALIKE_ERRORS / sqrt(x->n));
+	at = alike && take_step(x, &stays);
+	if (at)
+		find_level(x, m, step);
+	if (at && say && fabs(stays.change) > STEP_SPREAD * (1.25 + 0.06 * log2(x->equals)) * x->spread)
+		report_step(x, series, &stays, low);
+	if (!at && alike && (moved = take_drift(x)) != 0)
+		find_level(x, m, step);
+	memcpy(x->with_waves, x->y, x->n * sizeof(*x->y));
+	for (uint32_t k = 0; alike && k < WAVES && k < x->n / WAVE_LEAST && take_wave(x); k++)
+		find_level(x, m, step);
+	if (!(x->spread > 0))
+		return false;
+	change = moved / x->spread / DRIFT_SPREAD / (1 + 0.1 * log2(x->equals));
+	if (say && fabs(change) > 1)
+		report(x, (struct finding){ .series = series,
+					    .kind = INCIDENT_DRIFT,
+					    .to = x->s->used,
+					    .score = (float)fabs(change),
+					    .usual = (float)fmax(x->level - moved / 2, low),
+					    .value = (float)fmax(x->level + moved / 2, low) });
+	find_errors(x, at || moved != 0 || resembles >= ALIKE ? PARTS : 3);
+	return true;
+}
+
+/* The values of a series, its level, and how it is judged; a drift is taken off, and reported if `say`. False:
+ * nothing can be said of it. */
+static bool scan_series(struct scan *x, uint32_t series, bool say)
+{
+	if (say || x->at != series) {
+		x->good = scan_values(x, series, say);
+		x->at = series;
+	}
+	return x->good;
+}
 
 /* ---- what a family does ---- */
 
-/* Records the largest step of a block on either side; its place matters only if no earlier series had one as large.
- */
-static void raise_peak(const struct scan *x, struct peak *p, double d, double usual, double scale, const double *sum,
-		       uint32_t from, uint32_t length, uint32_t series)
+static uint32_t blocks_of(const struct scan *x, uint32_t l)
 {
-	if (!(fabs(d - usual) * scale > (double)p->size))
-		return;
-	while (sum[from + length] - sum[from] != d)
-		from += length / 8 + 1;
-	*p = (struct peak){ (float)(fabs(d - usual) * scale), x->bin[from], series };
+	return x->s->used / lengths[l] + 1;
 }
 
-/* Single values, which are no sums to look for the largest of. */
-static void take_values(const struct scan *x, struct family *f, uint32_t series, uint32_t v)
+static double energy(const struct peak *p)
 {
-	const double *sum = x->view[v].sum;
-	double scale = 1 / x->view[v].error[0], usual = x->view[v].mean[0];
+	return (double)p->size * (double)p->size / 2;
+}
 
-	for (uint32_t i = 0; i < x->n; i++) {
-		double d = sum[i + 1] - sum[i] - usual, size = fabs(d) * scale;
-		struct peak *p = &f->peak[v][d > 0 ? UP : DOWN][0][x->bin[i]];
+/* The largest sum of a block of stretches on either side. */
+static void take_lengths(const struct scan *x, struct family *f, uint32_t series, uint32_t l)
+{
+	const uint32_t length = lengths[l], step = length / 8 + 1;
+	double usual = length * x->mean[l];
 
-		if (size > (double)p->size)
-			*p = (struct peak){ (float)size, x->bin[i], series };
+	for (uint32_t i = 0; i + length <= x->n; i += step) {
+		double d = x->sum[i + length] - x->sum[i] - usual;
+		struct peak *p = &f->peak[d > 0 ? UP : DOWN][l][x->bin[i] / length];
+
+		if (fabs(d) > (double)p->size * x->error[l])
+			*p = (struct peak){ (float)(fabs(d) / x->error[l]), x->bin[i], series };
 	}
 }
 
-static void take_lengths(const struct scan *x, struct family *f, uint32_t series, uint32_t v, uint32_t l)
+/* The largest of the peaks of blocks of lengths[l] that lie apart by `reach` more than twice that; largest first, and
+ * of equal ones the first. */
+static uint32_t peaks_apart(const struct scan *x, const struct peak *block, uint32_t l, uint32_t reach,
+			    struct peak *out, uint32_t most)
 {
-	const uint32_t length = scan_length[l], step = length / 8 + 1;
-	const double *sum = x->view[v].sum;
-	double scale = 1 / x->view[v].error[l], usual = length * x->view[v].mean[l];
-	uint32_t starts = x->n >= length ? x->n - length + 1 : 0;
-	bool gaps = x->n < x->s->used;
+	uint32_t found = 0;
 
-	for (uint32_t i = 0, block = 0, from, end; i < starts; block++) {
-		double up = usual, down = usual;
+	reach += 2 * lengths[l];
+	for (; found < most; found++) {
+		struct peak top = { 0 };
 
-		/* Without gaps the place of a value is its bin. */
-		block = gaps ? x->bin[i] / length : block;
-		end = (block + 1) * length < starts ? (block + 1) * length : starts;
-		if (gaps)
-			for (end = i; end < starts && x->bin[end] < (block + 1) * length;)
-				end++;
-		for (from = i; i + step < end; i += 2 * step) {
-			double d = sum[i + length] - sum[i], e = sum[i + step + length] - sum[i + step];
-			double most = d > e ? d : e, least = d > e ? e : d;
-
-			up = most > up ? most : up;
-			down = least < down ? least : down;
+		for (uint32_t i = 0, k; i < blocks_of(x, l); i++) {
+			if (!(block[i].size > top.size))
+				continue;
+			for (k = 0; k < found &&
+				    (block[i].from >= out[k].from + reach || out[k].from >= block[i].from + reach);)
+				k++;
+			top = k == found ? block[i] : top;
 		}
-		for (; i < end; i += step) {
-			double d = sum[i + length] - sum[i];
-
-			up = d > up ? d : up;
-			down = d < down ? d : down;
-		}
-		raise_peak(x, &f->peak[v][UP][l][block], up, usual, scale, sum, from, length, series);
-		raise_peak(x, &f->peak[v][DOWN][l][block], down, usual, scale, sum, from, length, series);
+		if (!(top.size > 0))
+			break;
+		out[found] = top;
 	}
-}
-
-static void take_peaks(const struct scan *x, struct family *f, uint32_t series)
-{
-	f->n_alike += x->views > WHITE;
-	for (uint32_t v = 0; v < x->views; v++)
-		for (uint32_t l = 0; l < LENGTHS; l++)
-			if (x->view[v].error[l] > 0 && l)
-				take_lengths(x, f, series, v, l);
-			else if (x->view[v].error[l] > 0)
-				take_values(x, f, series, v);
+	return found;
 }
 
 /* The limit of what chance and the family produce: `others`, largest first, are its peaks at other times. Half the
  * square of a normal deviate has an exponential tail of scale 1. */
-static double limit_of(const struct peak *others, uint32_t n, double tests, bool alike)
+static double limit_of(const struct peak *others, uint32_t n, double tests)
 {
 	/* The last of few are what the larger ones left room for, and no threshold. */
 	uint32_t k = n > TAIL ? TAIL : n > 1 ? n - 1 - n / 4 : n;
@@ -114,27 +763,22 @@ static double limit_of(const struct peak *others, uint32_t n, double tests, bool
 	for (uint32_t i = 0; i < k; i++)
 		excess += energy(&others[i]) - from;
 	/* If peaks are large throughout, the error was underestimated. */
-	scale = (PRIOR * fmax(alike ? ALIKE : 1, from / 6) + excess) / weight;
+	scale = (PRIOR * fmax(1, from / 6) + excess) / weight;
 	return sqrt(2 * (from + scale * weight * (pow(fmax(k, 1) * tests / WRONG, 1 / weight) - 1)));
 }
 
 static bool meets(const struct stretch *a, const struct stretch *b)
 {
-	uint32_t reach = a->view == WHITE || b->view == WHITE ? ORDER_MOST : 1;
-
-	return a->from < b->to + reach && b->from < a->to + reach;
+	return a->from <= b->to && b->from <= a->to;
 }
 
-/* Of overlapping stretches the clearest stays; measured in the series before prediction from neighbours is removed.
- */
+/* Of overlapping stretches the clearest stays. */
 static void keep(struct family *f, const struct stretch *new)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < f->n_stretches; i++)
-		if (meets(&f->stretch[i], new) &&
-		    (f->stretch[i].view < new->view ||
-		     f->stretch[i].size / f->stretch[i].limit >= new->size / new->limit))
+		if (meets(&f->stretch[i], new) && f->stretch[i].size / f->stretch[i].limit >= new->size / new->limit)
 			return;
 	for (uint32_t i = 0; i < f->n_stretches; i++)
 		if (!meets(&f->stretch[i], new))
@@ -144,20 +788,20 @@ static void keep(struct family *f, const struct stretch *new)
 		f->stretch[f->n_stretches++] = *new;
 }
 
-static void judge(struct scan *x, struct family *f, enum view v, enum side side, uint32_t l, double tests)
+static void judge(struct scan *x, struct family *f, enum side side, uint32_t l, double tests)
 {
 	struct peak peak[OUTLIERS + TAIL + 1];
 	uint32_t n = blocks_of(x, l), m = 0;
 	/* A single value is surprising only if it is large: no distribution is normal so far out. */
 	double limit = INFINITY, wider = l == 0 ? 1.6 : l == 1 ? 1.25 : 1;
 
-	while (m < n && (double)f->peak[v][side][l][m].size <= x->limit_least * wider)
+	while (m < n && (double)f->peak[side][l][m].size <= x->limit_least * wider)
 		m++;
 	if (m == n)
 		return;
-	n = scan_apart(x, f->peak[v][side][l], l, v == WHITE ? ORDER_MOST : 0, peak, OUTLIERS + TAIL + 1);
+	n = peaks_apart(x, f->peak[side][l], l, 0, peak, OUTLIERS + TAIL + 1);
 	for (m = n < OUTLIERS ? n : OUTLIERS; m; m--) {
-		limit = limit_of(peak + m, n - m, tests, f->n_alike * FEW > f->n) * wider;
+		limit = limit_of(peak + m, n - m, tests) * wider;
 		if ((double)peak[m - 1].size > limit)
 			break;
 	}
@@ -165,14 +809,149 @@ static void judge(struct scan *x, struct family *f, enum view v, enum side side,
 		/* The recorder's own start. */
 		if (l == 0 && !peak[i].from && !x->s->joined)
 			continue;
-		keep(f, &(struct stretch){ .view = v,
-					   .side = side,
+		keep(f, &(struct stretch){ .side = side,
 					   .from = peak[i].from,
-					   .to = peak[i].from + scan_length[l],
+					   .to = peak[i].from + lengths[l],
 					   .series = peak[i].series,
 					   .size = (double)peak[i].size,
 					   .limit = limit });
 	}
+}
+
+/* ---- what recurs at the same distance, or nearly ---- */
+
+/* The beats of a rhythm, and the evidence for it. */
+struct rhythm {
+	double period, evidence; /* in bins; minus the logarithm of the probability by chance */
+	uint32_t at[BEATS], n;   /* bins of its beats */
+};
+
+/* Follows the beats from a peak in one direction: if one is early or late, so are those after it. */
+static void follow(const struct scan *x, const struct peak *bin, double least, double reach, int way, uint32_t from,
+		   struct rhythm *r, uint32_t *due)
+{
+	double next = from;
+
+	for (int missed = 0; missed <= MISSED;) {
+		uint32_t best = PM_NONE;
+
+		next += way * r->period;
+		if (next < 0 || next >= x->s->used)
+			return;
+		for (uint32_t b = next > reach ? (uint32_t)ceil(next - reach) : 0;
+		     b <= next + reach && b < x->s->used; b++)
+			if ((double)bin[b].size >= least && (best == PM_NONE || bin[b].size > bin[best].size))
+				best = b;
+		++*due;
+		missed = best == PM_NONE ? missed + 1 : 0;
+		if (best == PM_NONE)
+			continue;
+		if (r->n < BEATS)
+			r->at[r->n++] = best;
+		next = best;
+		r->period = fabs((double)best - from) / round(fabs((double)best - from) / r->period);
+	}
+}
+
+/* Tests whether the largest peaks recur at a distance that is unlikely by chance, given the places of others. */
+static void try_rhythm(const struct scan *x, const struct peak *bin, const struct peak *peak, uint32_t many,
+		       double distance, double reach, struct rhythm *best)
+{
+	double least = (double)peak[many - 1].size, above = 0, chance;
+
+	if ((double)peak[many / 2].size < MEMBER)
+		return;
+	for (uint32_t b = 0; b < x->s->used; b++)
+		above += (double)bin[b].size >= least;
+	chance = fmin(above * (2 * reach + 1) / x->s->used, 0.9);
+	for (uint32_t i = 0; i < many && i < 8; i++) {
+		struct rhythm r = { .period = distance, .at = { peak[i].from }, .n = 1 };
+		uint32_t due = 1;
+
+		follow(x, bin, least, reach, 1, peak[i].from, &r, &due);
+		follow(x, bin, least, reach, -1, peak[i].from, &r, &due);
+		if (r.n < RHYTHM_TIMES || r.n < due / 2 || r.period < APART || r.n * r.period < x->s->used / 2.0)
+			continue;
+		r.evidence = (2.0 - r.n) * log(chance) - lgamma(due + 1) + lgamma(r.n + 1) + lgamma(due - r.n + 1);
+		if (r.evidence > best->evidence)
+			*best = r;
+	}
+}
+
+/* The distance at which most of so many peaks have another one; 0: there is none. */
+static uint32_t usual_distance(struct scan *x, const struct peak *peak, uint32_t many)
+{
+	uint32_t best = 0, most = x->s->used / (RHYTHM_TIMES - 1);
+
+	memset(x->work, 0, (most + 2) * sizeof(*x->work));
+	for (uint32_t i = 0; i < many; i++)
+		for (uint32_t k = 0; k < i; k++) {
+			uint32_t d = peak[i].from > peak[k].from ? peak[i].from - peak[k].from :
+								   peak[k].from - peak[i].from;
+
+			for (uint32_t at = d - 1; at <= d + 1 && at <= most; at++)
+				x->work[at] += at == d ? 1.1 : 1;
+		}
+	for (uint32_t d = APART; d <= most; d++)
+		if (x->work[d] > (best ? x->work[best] : 2))
+			best = d;
+	return best;
+}
+
+/* Finds what repeats at a fixed distance, reports it, and leaves the rest. False: nothing repeats. */
+static bool take_rhythm(struct scan *x, struct family *f, enum side side, double tests)
+{
+	static const uint32_t many[] = { 5, 7, 10, 16, 28, PEAKS };
+	const struct peak *bin = f->peak[side][0];
+	struct peak peak[PEAKS];
+	struct rhythm r = { 0 };
+	uint32_t n = 0, series, times = 0, first = x->s->used, last = 0;
+	double size = 0, value = 0;
+
+	for (uint32_t b = 0; b < x->s->used; b++)
+		n += (double)bin[b].size >= MEMBER;
+	n = n > RHYTHM_TIMES / 2 ? peaks_apart(x, bin, 0, APART - 2, peak, PEAKS) : 0;
+	for (uint32_t i = 0; i < sizeof(many) / sizeof(*many) && many[i] <= n; i++) {
+		uint32_t distance = usual_distance(x, peak, many[i]);
+
+		if (!distance)
+			continue;
+		try_rhythm(x, bin, peak, many[i], distance, 1, &r);
+		try_rhythm(x, bin, peak, many[i], distance, JITTER * distance, &r);
+	}
+	if (r.evidence < log(tests * x->s->used / WRONG))
+		return false;
+	series = bin[r.at[0]].series;
+	for (uint32_t i = 0; i < r.n; i++) {
+		double v = (double)x->s->series[series].v[r.at[i]];
+
+		size += (double)bin[r.at[i]].size / sqrt(r.n);
+		first = r.at[i] < first ? r.at[i] : first;
+		last = r.at[i] > last ? r.at[i] : last;
+		value += isnan(v) ? 0 : v;
+		times += !isnan(v);
+	}
+	report(x, (struct finding){ .series = series,
+				    .kind = INCIDENT_RHYTHM,
+				    .from = first,
+				    .to = last + 1,
+				    .score = (float)(size / x->limit_least),
+				    .usual = (float)x->s->series[series].usual,
+				    .value = (float)(value / times),
+				    .period = (float)r.period });
+	x->at = PM_NONE;
+	for (uint32_t i = 0; i < f->n; i++)
+		for (uint32_t k = 0; k < r.n; k++) {
+			uint32_t from = r.at[k], to = from + 1;
+
+			while (from && from + BEAT > r.at[k] && (double)bin[from - 1].size > MEMBER)
+				from--;
+			while (to < x->s->used && to <= r.at[k] + BEAT && (double)bin[to].size > MEMBER)
+				to++;
+			for (; from < to; from++)
+				x->s->series[f->series[i]].v[from] = NAN;
+		}
+	return true;
 }
 
 /* ---- what is said of it ---- */
@@ -180,47 +959,20 @@ static void judge(struct scan *x, struct family *f, enum view v, enum side side,
 /* The first value of a bin or one after it. */
 static uint32_t value_at(const struct scan *x, uint32_t bin)
 {
-	uint32_t low = 0, high = x->n;
+	uint32_t at = 0;
 
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (x->bin[middle] < bin)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	while (at < x->n && x->bin[at] < bin)
+		at++;
+	return at;
 }
 
-/* As `recorded`; NULL: without waves and drifts. */
-static double mean_of(const struct scan *x, const float *recorded, uint32_t from, uint32_t to)
+static double mean_of(const double *v, uint32_t from, uint32_t to)
 {
 	double sum = 0;
 
 	for (uint32_t i = from; i < to; i++)
-		sum += recorded ? (double)recorded[x->bin[i]] : x->y[i];
-	return to > from ? sum / (to - from) : NAN;
-}
-
-/* The usual value around a stretch. */
-static double usual_at(const struct scan *x, const struct stretch *s, uint32_t from, uint32_t to)
-{
-	uint32_t reach = 2 * (to - from) > 8 ? 2 * (to - from) : 8, n = 0;
-	double median, mean = 0;
-
-	if (s->view == PLAIN)
-		return x->level;
-	for (uint32_t i = from > reach ? from - reach : 0; i < x->n && i < to + reach; i++)
-		if (i < from || i >= to)
-			x->work[n++] = x->y[i];
-	if (!n)
-		return x->level;
-	/* A median of rounded values is coarse; a mean follows outliers. */
-	median = statistics_median(x->work, n);
-	for (uint32_t i = 0; i < n; i++)
-		mean += fmax(fmin(x->work[i] - median, 2.5 * x->spread), -2.5 * x->spread) / n;
-	return median + mean;
+		sum += v[i];
+	return sum / (to - from);
 }
 
 /* The exact beginning and end: the run of values that are nearer to the stretch than to what is usual. */
@@ -228,27 +980,26 @@ static void find_ends(struct scan *x, struct stretch *s)
 {
 	uint32_t from, to, reach, start, end;
 	struct best_run run;
-	double usual, half;
+	double half;
 
 	if (!scan_series(x, s->series, false))
 		return;
 	from = value_at(x, s->from);
 	to = value_at(x, s->to);
 	reach = 3 * (to - from) + 4;
-	usual = usual_at(x, s, from, to);
-	half = (mean_of(x, NULL, from, to) - usual) / 2;
+	half = (mean_of(x->y, from, to) - x->level) / 2;
 	start = from > reach ? from - reach : 0;
 	end = to + reach < x->n ? to + reach : x->n;
 	run = (struct best_run){ .start = start };
 	for (uint32_t i = start; i < end && half != 0; i++)
-		best_run_add(&run, i, fmin((x->y[i] - usual) / half - 1, 3));
+		best_run_add(&run, i, fmin((x->y[i] - x->level) / half - 1, 3));
 	if (run.to) {
 		from = run.from;
 		to = run.to;
 	}
-	while (from && (x->y[from - 1] - usual) / half > 1)
+	while (from && (x->y[from - 1] - x->level) / half > 1)
 		from--;
-	while (to < x->n && (x->y[to] - usual) / half > 1)
+	while (to < x->n && (x->y[to] - x->level) / half > 1)
 		to++;
 	s->from = x->bin[from];
 	s->to = x->bin[to - 1] + 1;
@@ -256,14 +1007,13 @@ static void find_ends(struct scan *x, struct stretch *s)
 
 static double size_at(const struct scan *x, const struct stretch *s, uint32_t from, uint32_t to)
 {
-	const struct viewed *v = &x->view[s->view];
 	uint32_t l = 0;
 	double d;
 
-	while (l + 1 < LENGTHS && scan_length[l + 1] <= to - from && v->error[l + 1] > 0)
+	while (l + 1 < LENGTHS && lengths[l + 1] <= to - from && x->error[l + 1] > 0)
 		l++;
-	d = (v->sum[to] - v->sum[from] - (to - from) * v->mean[l]) /
-	    (v->error[l] * sqrt((double)(to - from) / scan_length[l]));
+	d = (x->sum[to] - x->sum[from] - (to - from) * x->mean[l]) /
+	    (x->error[l] * sqrt((double)(to - from) / lengths[l]));
 	return s->side == UP ? d : -d;
 }
 
@@ -276,22 +1026,20 @@ static double recurs(struct scan *x, const struct family *f, const struct stretc
 	uint32_t l = 0, n, others = 0, many;
 	double own = 0, sum = 0, tail = 0.5, least, other[PEAKS] = { 0 };
 
-	while (l + 1 < LENGTHS && scan_length[l + 1] <= s->to - s->from)
+	while (l + 1 < LENGTHS && lengths[l + 1] <= s->to - s->from)
 		l++;
 	do
-		n = scan_apart(x, f->peak[s->view][s->side][l], l, 0, peak, PEAKS);
-	while (!(n && peak[0].size > 0) && l--);
-	for (uint32_t i = 0; i < n; i++)
-		if (peak[i].from < s->to && s->from < peak[i].from + scan_length[l])
-			own = fmax(own, energy(&peak[i]));
+		n = peaks_apart(x, f->peak[s->side][l], l, 0, peak, PEAKS);
+	while (!n && l--);
 	/* Where many have many, chance alone makes larger ones. */
 	least = fmax(x->limit_least, CHANCE * sqrt(2 * log((double)f->n * blocks_of(x, l))));
-	for (uint32_t i = 0; i < n && (double)peak[i].size > least; i++) {
-		if (peak[i].from < s->to && s->from < peak[i].from + scan_length[l])
-			continue;
-		sum += energy(&peak[i]) > ALMOST * own ? energy(&peak[i]) : 0;
-		other[others++] = (double)peak[i].size;
-	}
+	for (uint32_t i = 0; i < n; i++)
+		if (peak[i].from < s->to && s->from < peak[i].from + lengths[l])
+			own = fmax(own, energy(&peak[i]));
+		else if ((double)peak[i].size > least)
+			other[others++] = (double)peak[i].size;
+	for (uint32_t i = 0; i < others; i++)
+		sum += other[i] * other[i] / 2 > ALMOST * own ? other[i] * other[i] / 2 : 0;
 	/* The larger half describe the tail: where the bulk of them lies says nothing about how far it reaches. */
 	many = others < 2 * RECURS ? RECURS - 1 : others / 2;
 	for (uint32_t i = 0; i < many && others >= RECURS; i++)
@@ -301,42 +1049,44 @@ static double recurs(struct scan *x, const struct family *f, const struct stretc
 	return own > 0 ? sum / own : 0;
 }
 
-static void report(struct scan *x, struct family *f, uint32_t series)
+static void report_stretches(struct scan *x, struct family *f, uint32_t series)
 {
 	for (uint32_t i = 0; i < f->n_stretches; i++) {
 		const struct stretch *s = &f->stretch[i];
 		uint32_t from = value_at(x, s->from), to = value_at(x, s->to);
-		double size, wave = 0;
+		double size, value = 0;
 
-		if (from == to || (uint32_t)s->view >= x->views)
+		if (from == to)
 			continue;
-		for (uint32_t k = from; k < to && x->waves; k++)
-			wave += (x->with_waves[k] - x->y[k]) / (to - from);
+		for (uint32_t k = from; k < to; k++)
+			value += (double)x->s->series[series].v[x->bin[k]] / (to - from);
 		size = series == s->series ? s->size : fmin(size_at(x, s, from, to), s->size);
-		if (size >= fmax(s->size / 2, MEMBER))
-			scan_report(x,
-				    (struct finding){ .series = series,
-						      .kind = INCIDENT_STRETCH,
-						      .from = s->from,
-						      .to = s->to,
-						      .recurs = (float)s->recurs,
-						      .score = (float)(size / s->limit),
-						      .usual = (float)(usual_at(x, s, from, to) + wave),
-						      .value = (float)mean_of(x, x->s->series[series].v, from, to) });
+		if (size < fmax(s->size / 2, MEMBER))
+			continue;
+		report(x, (struct finding){ .series = series,
+					    .kind = INCIDENT_STRETCH,
+					    .from = s->from,
+					    .to = s->to,
+					    .recurs = (float)s->recurs,
+					    .score = (float)(size / s->limit),
+					    .usual = (float)(x->level + mean_of(x->with_waves, from, to) -
+							     mean_of(x->y, from, to)),
+					    .value = (float)value });
 	}
 }
 
-static void fill_peaks(struct scan *x, struct family *f, bool report)
+static void fill_peaks(struct scan *x, struct family *f, bool say)
 {
-	f->n_alike = 0;
 	x->equals = f->n;
-	for (uint32_t v = 0; v < VIEWS; v++)
-		for (uint32_t side = 0; side < SIDES; side++)
-			for (uint32_t l = 0; l < LENGTHS; l++)
-				memset(f->peak[v][side][l], 0, blocks_of(x, l) * sizeof(struct peak));
+	for (uint32_t side = 0; side < SIDES; side++)
+		for (uint32_t l = 0; l < LENGTHS; l++)
+			memset(f->peak[side][l], 0, blocks_of(x, l) * sizeof(struct peak));
 	for (uint32_t i = 0; i < f->n && !x->err; i++) {
-		if (scan_series(x, f->series[i], report))
-			take_peaks(x, f, f->series[i]);
+		bool good = scan_series(x, f->series[i], say);
+
+		for (uint32_t l = 0; good && l < LENGTHS; l++)
+			if (x->error[l] > 0)
+				take_lengths(x, f, f->series[i], l);
 		x->s->series[f->series[i]].usual = x->level;
 	}
 }
@@ -344,15 +1094,14 @@ static void fill_peaks(struct scan *x, struct family *f, bool report)
 static void scan_family(struct scan *x, struct family *f, double tests)
 {
 	f->n_stretches = 0;
-	find_common(x, f->series, f->in_sum ? f->n : 0);
+	find_common(x, f);
 	fill_peaks(x, f, true);
 	for (enum side side = UP; side < SIDES; side++)
 		if (take_rhythm(x, f, side, tests))
 			fill_peaks(x, f, false);
-	for (uint32_t v = 0; v < VIEWS; v++)
-		for (uint32_t side = 0; side < SIDES; side++)
-			for (uint32_t l = 0; l < LENGTHS; l++)
-				judge(x, f, v, side, l, tests);
+	for (uint32_t side = 0; side < SIDES; side++)
+		for (uint32_t l = 0; l < LENGTHS; l++)
+			judge(x, f, side, l, tests);
 	for (uint32_t i = f->n_stretches; i--;) {
 		struct stretch *s = &f->stretch[i];
 
@@ -365,10 +1114,10 @@ static void scan_family(struct scan *x, struct family *f, double tests)
 	}
 	for (uint32_t i = 0; i < f->n && f->n_stretches && !x->err; i++)
 		if (scan_series(x, f->series[i], false))
-			report(x, f, f->series[i]);
+			report_stretches(x, f, f->series[i]);
 }
 
-/* ---- equals ---- */
+/* ---- all ---- */
 
 static int by_metric(const void *a, const void *b, void *ctx)
 {
@@ -389,42 +1138,38 @@ static bool are_equals(const struct incident_store *s, uint32_t a, uint32_t b)
 	       s->row[s->series[a].row].kind == s->row[s->series[b].row].kind;
 }
 
-/* ---- all ---- */
-
 /* Allocates all memory that a scan needs in one piece. */
 static void *lay_out(struct scan *x, struct family *f)
 {
-	size_t room = (size_t)x->s->used + 1, doubles = 12 * room, peaks = 0;
+	size_t room = (size_t)x->s->used + 1, doubles = 15 * room, peaks = 0;
 	struct peak *peak;
 	double *at;
 
 	for (uint32_t l = 0; l < LENGTHS; l++)
 		peaks += blocks_of(x, l);
-	at = calloc(1,
-		    doubles * sizeof(*at) + (size_t)VIEWS * SIDES * peaks * sizeof(*peak) + room * sizeof(*x->bin));
+	at = calloc(1, doubles * sizeof(*at) + SIDES * peaks * sizeof(*peak) + room * sizeof(*x->bin));
 	if (!at)
 		return NULL;
 	x->y = at;
 	x->z = at + room;
 	x->work = at + 2 * room;
 	x->work2 = at + 3 * room;
-	x->spectrum = (double complex *)(at + 6 * room);
-	x->common = at + 10 * room;
-	x->with_waves = at + 11 * room;
-	for (uint32_t v = 0; v < VIEWS; v++)
-		x->view[v].sum = at + (4 + v) * room;
+	x->common = at + 4 * room;
+	x->with_waves = at + 5 * room;
+	x->sum = at + 6 * room;
+	/* Up to four times as many values, of two numbers each. */
+	x->spectrum = (double complex *)(at + 7 * room);
 	peak = (struct peak *)(at + doubles);
-	for (uint32_t v = 0; v < VIEWS; v++)
-		for (uint32_t side = 0; side < SIDES; side++)
-			for (uint32_t l = 0; l < LENGTHS; peak += blocks_of(x, l++))
-				f->peak[v][side][l] = peak;
+	for (uint32_t side = 0; side < SIDES; side++)
+		for (uint32_t l = 0; l < LENGTHS; peak += blocks_of(x, l++))
+			f->peak[side][l] = peak;
 	x->bin = (uint32_t *)peak;
 	return at;
 }
 
 int scan_all(struct incident_store *s, struct findings *out)
 {
-	const uint32_t n = s->n_series - s->kept;
+	const uint32_t n = s->n_series;
 	SCOPED(scoped_free) uint32_t *place = calloc((size_t)n + 1, sizeof(*place));
 	struct scan x = { .s = s, .out = out, .at = PM_NONE };
 	struct family f = { 0 };
@@ -432,23 +1177,26 @@ int scan_all(struct incident_store *s, struct findings *out)
 	uint32_t families = 0;
 	double tests;
 
-	/* A shorter interval scatters more than the others. */
-	if (s->used > 2 && s->to_s[s->used - 1] - s->from_s[s->used - 1] < 0.7 * (s->to_s[0] - s->from_s[0]))
-		s->used--;
-	s->interval_s = 0;
-	for (uint32_t i = 0; i < s->used; i++)
-		s->interval_s += (s->to_s[i] - s->from_s[i]) / s->used / s->per_bin;
+	s->bin_s = 0;
+	for (uint32_t b = 0; b < s->used; b++)
+		s->bin_s += (s->to_s[b] - s->from_s[b]) / s->used;
+	/* An interval that is shorter than those beside it, such as the last one, scatters more. */
+	for (uint32_t b = 0; b < s->used; b++) {
+		double before = b ? s->to_s[b - 1] - s->from_s[b - 1] : INFINITY;
+		double after = b + 1 < s->used ? s->to_s[b + 1] - s->from_s[b + 1] : INFINITY;
+
+		for (uint32_t i = 0; i < s->n_series && s->to_s[b] - s->from_s[b] < 0.7 * fmin(before, after); i++)
+			s->series[i].v[b] = NAN;
+	}
 	room = lay_out(&x, &f);
 	if (!place || !room)
-		x.err = -ENOMEM;
-	for (uint32_t i = 0; i < n && place; i++)
-		place[i] = s->kept + i;
-	if (place)
-		qsort_r(place, n, sizeof(*place), by_metric, s);
-	for (uint32_t i = 0; place && i < n; i++)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		place[i] = i;
+	qsort_r(place, n, sizeof(*place), by_metric, s);
+	for (uint32_t i = 0; i < n; i++)
 		families += !i || !are_equals(s, place[i - 1], place[i]);
-	/* Parts are of about the same size. */
-	tests = families * (s->parts ? s->parts : 1) * LOOKS;
+	tests = families * LOOKS;
 	x.limit_least = sqrt(2 * PRIOR * (pow(TAIL * tests / WRONG, 1.0 / (PRIOR + TAIL)) - 1));
 	for (uint32_t i = 0; i < n && !x.err; i += f.n) {
 		f.series = place + i;
@@ -456,7 +1204,7 @@ int scan_all(struct incident_store *s, struct findings *out)
 		for (f.n = 1; i + f.n < n && are_equals(s, place[i], place[i + f.n]);)
 			f.n++;
 		scan_family(&x, &f, tests);
-		compare_peers(&x, f.series, f.n);
+		compare_peers(&x, &f);
 	}
 	return x.err;
 }

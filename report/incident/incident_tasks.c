@@ -11,7 +11,6 @@
 #define TASK_LEAST 0.02 /* of a CPU */
 #define AROUND     5    /* intervals before and after, or as many as it lasted */
 #define MOST_OF    0.8  /* share of what its process did more: it was this thread */
-#define NEAR_S     300  /* incidents this close to each other are read together */
 #define FIRST_S    0.5  /* after the start: only later readings show who comes */
 #define RSS_LEAST  16e6 /* bytes; below it a task is not recorded for its memory */
 #define RSS_OF     0.1  /* share of the memory that the incident took */
@@ -25,16 +24,6 @@ struct task {
 	bool several;                   /* processes of that name */
 };
 
-/* One incident, whose tasks from `from_s` to `to_s` are examined. */
-struct who {
-	struct incident *i;
-	double from_s, to_s;
-	struct task *task; /* owned */
-	struct task rest;  /* of all for which there is no room */
-	uint32_t n_tasks;
-	double inside_s, outside_s;
-};
-
 /* What counters say of a task. */
 enum { USER, SYSTEM, READ, WRITTEN, ENDED, THREAD_CPU, RSS, SAID };
 static const char *const said[SAID] = { "tasks.user",  "tasks.system",     "tasks.read", "tasks.write",
@@ -44,26 +33,30 @@ static const char *const said[SAID] = { "tasks.user",  "tasks.system",     "task
 struct reading {
 	uint32_t id;
 	uint64_t ns, v[SAID];
-	struct task *task[INCIDENTS_REFINED]; /* NULL: not looked for, or nobody's */
-	double rss[INCIDENTS_REFINED][2];     /* before, and the most since then */
+	struct task *task; /* NULL: nobody's yet */
+	double rss[2];     /* before, and the most since then */
 };
 
-/* Whose values are taken as they were recorded: only differences are wanted, and of few of the chunks. */
+/* One incident, whose tasks from `from_s` to `to_s` are examined. Values are taken as they were recorded: only
+ * differences are wanted, and of few of the chunks. */
 struct look {
-	struct who who[INCIDENTS_REFINED];
-	uint32_t from, to; /* those that are being read */
+	struct incident *i;
+	double from_s, to_s;
+	double inside_s, outside_s;
+	struct task *task; /* owned */
+	struct task rest;  /* of all for which there is no room */
+	uint32_t n_tasks;
 	struct pm_reader *reader;
 	const struct pm_model *model;
 	struct reading *reading; /* owned; by slot of the instance */
 	uint32_t n_readings;
 	struct incident_start start; /* of the recording that is being read */
-	uint64_t first_ns;           /* the first snapshot of those that are being read */
-	bool over;                   /* the next one follows */
+	uint64_t first_ns;           /* the first snapshot that is read */
 };
 
 /* Processes of one name are one entry; short-lived ones are many, named by their parent, too. Threads without ids are
  * ignored. */
-static struct task *task_of(struct who *l, const struct pm_instance *i, bool thread)
+static struct task *task_of(struct look *l, const struct pm_instance *i, bool thread)
 {
 	uint64_t pid = pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0);
 	uint64_t parent = pid ? 0 : pm_map_u64(&i->attrs, PM_INSTANCE_PARENT, 0);
@@ -125,26 +118,22 @@ static void add_rss(struct task *t, uint64_t pid, double rss[2], double v, bool 
 
 static void add(struct look *l, struct reading *r, const struct pm_instance *i, int what, double v, double middle)
 {
-	for (uint32_t w = l->from; w < l->to; w++) {
-		struct who *who = &l->who[w];
-		bool inside = middle > who->i->from_s && middle < who->i->to_s;
-		struct task *t = r->task[w];
+	bool inside = middle > l->i->from_s && middle < l->i->to_s;
 
-		if (middle < who->from_s || middle > who->to_s)
-			continue;
-		if (!t && !(t = r->task[w] = task_of(who, i, what == THREAD_CPU)))
-			continue;
-		if (what == READ || what == WRITTEN)
-			t->bytes[inside] += v;
-		else if (what == ENDED)
-			t->ended += inside ? v : 0;
-		else if (what == RSS)
-			add_rss(t, pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0), r->rss[w], v, inside,
-				who->i->kind == INCIDENT_DRIFT,
-				seconds_at(l, i->added_ns) > fmax(who->from_s, l->start.at_s + FIRST_S));
-		else
-			t->cpu[inside] += v;
-	}
+	if (middle < l->from_s || middle > l->to_s)
+		return;
+	if (!r->task && !(r->task = task_of(l, i, what == THREAD_CPU)))
+		return;
+	if (what == READ || what == WRITTEN)
+		r->task->bytes[inside] += v;
+	else if (what == ENDED)
+		r->task->ended += inside ? v : 0;
+	else if (what == RSS)
+		add_rss(r->task, pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0), r->rss, v, inside,
+			l->i->kind == INCIDENT_DRIFT,
+			seconds_at(l, i->added_ns) > fmax(l->from_s, l->start.at_s + FIRST_S));
+	else
+		r->task->cpu[inside] += v;
 }
 
 static struct reading *reading_of(struct look *l, const struct pm_instance *i)
@@ -207,23 +196,23 @@ static int take_group(struct look *l, const struct pm_chunk *c, const struct pm_
 	return 0;
 }
 
-/* The chunks that have something of these seconds. */
-static int read_between(struct look *l, double from_s, double to_s)
+/* The chunks that have something of its time. */
+static int read_chunks(struct look *l)
 {
 	struct pm_item item;
 	const struct pm_chunk *c;
 	int err = 0, got;
 
-	l->first_ns = 0;
-	if (from_s > l->start.at_s)
-		pm_reader_seek(l->reader, l->start.origin_ns + (uint64_t)((from_s - l->start.at_s) * 1e9), false);
-	while (!err && !l->over && (got = pm_reader_next(l->reader, &item)) != 0) {
+	if (l->from_s > l->start.at_s)
+		pm_reader_seek(l->reader, l->start.origin_ns + (uint64_t)((l->from_s - l->start.at_s) * 1e9), false);
+	while (!err && (got = pm_reader_next(l->reader, &item)) != 0) {
 		if (got < 0)
 			return got;
-		l->over = item.kind == PM_ITEM_RECORDING;
+		if (item.kind == PM_ITEM_RECORDING)
+			break;
 		if (item.kind != PM_ITEM_CHUNK)
 			continue;
-		if (seconds_at(l, item.chunk.from_ns) > to_s)
+		if (seconds_at(l, item.chunk.from_ns) > l->to_s)
 			break;
 		got = pm_reader_decode(l->reader, &c);
 		err = got == -EBADMSG ? 0 : got;
@@ -237,7 +226,7 @@ static int read_between(struct look *l, double from_s, double to_s)
 	return err;
 }
 
-static double more_than_before(const struct who *l, const double v[2])
+static double more_than_before(const struct look *l, const double v[2])
 {
 	return l->outside_s > 0 ? v[1] - v[0] / l->outside_s * l->inside_s : v[1];
 }
@@ -312,7 +301,7 @@ static char *name_of(const struct kept *kept, uint32_t n, const struct kept *one
 }
 
 /* Whether other tasks have the name of one that ended: naming them once is enough. */
-static bool lives_too(const struct who *l, const struct task *t)
+static bool lives_too(const struct look *l, const struct task *t)
 {
 	for (uint32_t k = 0; k < l->n_tasks && !t->pid; k++)
 		if (l->task[k].pid && !l->task[k].tid && l->task[k].name && t->name &&
@@ -321,7 +310,7 @@ static bool lives_too(const struct who *l, const struct task *t)
 	return false;
 }
 
-static const struct task *thread_of(const struct who *l, const struct task *of, double cpu)
+static const struct task *thread_of(const struct look *l, const struct task *of, double cpu)
 {
 	for (uint32_t k = 0; k < l->n_tasks && of->pid && !of->several; k++) {
 		const struct task *t = &l->task[k];
@@ -357,7 +346,7 @@ static double rss_least(const struct incident *i)
 }
 
 /* Keeps those that did more then than before and after. */
-static int keep_tasks(struct who *l)
+static int keep_tasks(struct look *l)
 {
 	struct kept kept[INCIDENT_TASKS + 1];
 	struct incident *i = l->i;
@@ -399,70 +388,61 @@ static int keep_tasks(struct who *l)
 	return 0;
 }
 
-static int by_time(const void *a, const void *b)
+/* The recordings before the one in which the incident began are skipped. */
+static int skip_recordings(struct look *l, const struct incident_store *s)
 {
-	const struct who *x = a, *y = b;
+	struct pm_item item;
+	uint32_t r = 0;
+	int got = 1;
 
-	return (x->from_s > y->from_s) - (x->from_s < y->from_s);
+	for (; r + 1 < s->recordings && s->start[r + 1].at_s <= l->i->from_s && got == 1; r++)
+		do
+			got = pm_reader_next(l->reader, &item);
+		while (got == 1 && item.kind != PM_ITEM_RECORDING);
+	l->start = s->start[r];
+	return got < 0 ? got : 0;
+}
+
+static int look_at(struct incidents *found, struct incident *i, const char *path, struct error *e)
+{
+	double lasted = i->to_s - i->from_s, around = fmax(AROUND * found->bin_s, lasted);
+	struct look l = { .i = i,
+			  .from_s = i->from_s - around,
+			  .to_s = i->to_s + around,
+			  .inside_s = lasted,
+			  .task = calloc(TASKS, sizeof(*l.task)) };
+	int err = l.task ? input_open(&l.reader, path, false, e) : -ENOMEM;
+
+	l.outside_s = fmin(l.to_s, found->duration_s) - fmax(l.from_s, 0) - lasted;
+	if (!err) {
+		err = skip_recordings(&l, found->store);
+		l.model = pm_reader_model(l.reader);
+		pm_reader_select(l.reader, is_of_tasks, &l);
+		err = err ? err : read_chunks(&l);
+		err = err ? err : keep_tasks(&l);
+		pm_reader_close(l.reader);
+	}
+	for (uint32_t k = 0; k < l.n_tasks; k++) {
+		free(l.task[k].name);
+		free(l.task[k].parent_name);
+	}
+	free(l.task);
+	free(l.reading);
+	return err;
 }
 
 int find_tasks(struct incidents *found, const char *path, struct error *e)
 {
-	const struct incident_store *s = found->store;
-	struct look l = { 0 };
-	struct pm_item item;
 	uint32_t n = 0;
-	int err = input_open(&l.reader, path, false, e);
+	int err = 0;
 
-	if (err)
-		return err;
-	l.model = pm_reader_model(l.reader);
-	pm_reader_select(l.reader, is_of_tasks, &l);
 	for (uint32_t k = 0; k < found->n && n < INCIDENTS_REFINED && !err; k++) {
 		struct incident *i = &found->incident[k];
-		double around = fmax(AROUND * s->interval_s, i->to_s - i->from_s);
 
 		if (i->kind != INCIDENT_STRETCH && (i->kind != INCIDENT_DRIFT || isinf(rss_least(i))))
 			continue;
-		l.who[n] = (struct who){ .i = i,
-					 .from_s = i->from_s - around,
-					 .to_s = i->to_s + around,
-					 .inside_s = i->to_s - i->from_s,
-					 .task = calloc(TASKS, sizeof(struct task)) };
-		l.who[n].outside_s =
-			fmin(l.who[n].to_s, found->duration_s) - fmax(l.who[n].from_s, 0) - l.who[n].inside_s;
-		err = l.who[n++].task ? 0 : -ENOMEM;
+		n++;
+		err = look_at(found, i, path, e);
 	}
-	qsort(l.who, n, sizeof(*l.who), by_time);
-	for (uint32_t r = 0; r < s->recordings && !err; r++) {
-		double end_s = r + 1 < s->recordings ? s->start[r + 1].at_s : INFINITY;
-
-		l.start = s->start[r];
-		for (; l.from < n && l.who[l.from].i->from_s < end_s && !err; l.from = l.to) {
-			double to_s = l.who[l.from].to_s;
-
-			for (l.to = l.from + 1;
-			     l.to < n && l.who[l.to].i->from_s < end_s && l.who[l.to].from_s < to_s + NEAR_S; l.to++)
-				to_s = fmax(to_s, l.who[l.to].to_s);
-			err = read_between(&l, l.who[l.from].from_s, to_s);
-		}
-		for (int got = 1; got == 1 && !err && !l.over && l.from < n;
-		     l.over = got == 1 && item.kind == PM_ITEM_RECORDING)
-			if ((got = pm_reader_next(l.reader, &item)) < 0)
-				err = got;
-		l.over = false;
-		l.n_readings = 0;
-	}
-	for (uint32_t w = 0; w < n; w++) {
-		if (!err)
-			err = keep_tasks(&l.who[w]);
-		for (uint32_t k = 0; k < l.who[w].n_tasks; k++) {
-			free(l.who[w].task[k].name);
-			free(l.who[w].task[k].parent_name);
-		}
-		free(l.who[w].task);
-	}
-	free(l.reading);
-	pm_reader_close(l.reader);
 	return err;
 }

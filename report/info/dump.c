@@ -401,8 +401,9 @@ static void raw(struct dump *d, const struct pm_model *m, const struct pm_counte
 static void flags_text(struct dump *d, uint8_t flags)
 {
 	char list[32];
-	int n = snprintf(list, sizeof(list), "%s%s%s", flags & PM_SNAPSHOT_FORCED ? "forced," : "",
-			 flags & PM_SNAPSHOT_FIRST ? "first," : "", flags & PM_SNAPSHOT_LAST ? "last," : "");
+	int n = snprintf(list, sizeof(list), "%s%s%s%s", flags & PM_SNAPSHOT_FORCED ? "forced," : "",
+			 flags & PM_SNAPSHOT_FIRST ? "first," : "", flags & PM_SNAPSHOT_LAST ? "last," : "",
+			 flags & PM_SNAPSHOT_BETWEEN ? "between," : "");
 
 	if (n)
 		text(d, "flags", list, (size_t)n - 1);

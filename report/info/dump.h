@@ -25,7 +25,5 @@ bool dump_wants(const struct dump *d, uint32_t counter);
 void dump_frame(struct dump *d, const struct pm_item *item);
 /* 0, or what flush() returned. */
 int dump_snapshot(struct dump *d, const struct pm_chunk *chunk, uint32_t row);
-/* The first row of what is shown as turbostat has it, that of 2022 or a newer one, of the CPUs of `only`; NULL: of
- * all. `tcc`: -T, 0: not given. 0 or -ENOMEM. */
-int dump_turbostat(const struct offer *offer, const struct pm_chunk *chunk, const struct cpulist *only, bool newer,
-		   uint32_t tcc, struct buf *out);
+/* Name and value of each counter that feeds a shown column, in the first row. 0 or -ENOMEM. */
+int dump_turbostat(const struct offer *offer, const struct pm_chunk *chunk, struct buf *out);

@@ -9,10 +9,20 @@
 
 /* Parts of the topology with online CPUs. UINT32_MAX: the kernel does not say. */
 struct topology_counts {
-	uint32_t cpus, offline, cores, clusters, dies, packages, nodes, threads; /* threads: of the fullest core */
+	uint32_t cpus, offline, cores, clusters, dies, packages, nodes;
+	uint32_t threads, threads_least; /* of the fullest and of the emptiest core; 0: no core is known */
 	uint32_t cache[PM_CACHES];
 	uint32_t types;
 };
+/* What a report says of them; key NULL ends the list. `name` is for people; NULL: not for them. */
+extern const struct topology_part {
+	const char *key, *name;
+	size_t at; /* in struct topology_counts */
+} topology_parts[];
+static inline uint32_t *topology_number(struct topology_counts *c, size_t at)
+{
+	return (uint32_t *)(void *)((char *)c + at);
+}
 /* 0 or -ENOMEM. */
 int topology_count(const struct pm_topology *t, struct topology_counts *c);
 

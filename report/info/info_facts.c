@@ -3,6 +3,7 @@
 #include "report/info/info.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,85 +11,82 @@
 #include "report/copy/redact.h"
 #include "report/machine/value_out.h"
 
+#define CPU(member)   offsetof(struct pm_cpu, member)
+#define COUNT(member) offsetof(struct topology_counts, member)
+
+const struct topology_part topology_parts[] = {
+	{ "cpus", "CPUs", COUNT(cpus) },
+	{ "cores", "cores", COUNT(cores) },
+	{ "clusters", "clusters", COUNT(clusters) },
+	{ "dies", "dies", COUNT(dies) },
+	{ "packages", "packages", COUNT(packages) },
+	{ "nodes", "nodes", COUNT(nodes) },
+	{ "threads_per_core", "threads per core", COUNT(threads) },
+	{ "l1d_caches", NULL, COUNT(cache[0]) },
+	{ "l1i_caches", NULL, COUNT(cache[1]) },
+	{ "l2_caches", NULL, COUNT(cache[2]) },
+	{ "l3_caches", NULL, COUNT(cache[3]) },
+	{ "offline_cpus", "offline CPUs", COUNT(offline) },
+	{ NULL, NULL, 0 },
+};
+
+/* What tells things of a level apart: most are numbered within what they are part of. */
+static const struct {
+	size_t count, key[3]; /* key 0: none */
+} levels[] = {
+	{ COUNT(packages), { CPU(package) } },
+	{ COUNT(dies), { CPU(package), CPU(die) } },
+	{ COUNT(clusters), { CPU(package), CPU(die), CPU(cluster) } },
+	{ COUNT(nodes), { CPU(node) } },
+	{ COUNT(cache[0]), { CPU(cache[0]) } },
+	{ COUNT(cache[1]), { CPU(cache[1]) } },
+	{ COUNT(cache[2]), { CPU(cache[2]) } },
+	{ COUNT(cache[3]), { CPU(cache[3]) } },
+	{ COUNT(cores), { CPU(package), CPU(die), CPU(core) } }, /* last: how many share one, too */
+};
+
 static int compare(const void *a, const void *b)
 {
-	return memcmp(a, b, sizeof(uint32_t) * 4);
-}
-
-/* The number of distinct things among the online CPUs; they are numbered within each package. */
-static uint32_t count_distinct(const struct pm_topology *t, uint32_t (*key)[4], uint32_t *largest,
-			       bool (*take)(const struct pm_cpu *c, int which, uint32_t key[4]), int which)
-{
-	uint32_t n = 0, distinct = 0, same = 0;
-
-	*largest = 0;
-	for (uint32_t i = 0; i < t->n; i++) {
-		if (t->cpu[i].online && take(&t->cpu[i], which, key[n]))
-			n++;
-	}
-	if (!n)
-		return UINT32_MAX;
-	qsort(key, n, sizeof(*key), compare);
-	for (uint32_t i = 0; i < n; i++) {
-		if (!i || compare(key[i], key[i - 1])) {
-			distinct++;
-			same = 0;
-		}
-		if (++same > *largest)
-			*largest = same;
-	}
-	return distinct;
-}
-
-enum { LEVEL_PACKAGE, LEVEL_DIE, LEVEL_CLUSTER, LEVEL_CORE, LEVEL_NODE, LEVEL_CACHE };
-
-static bool take_level(const struct pm_cpu *c, int which, uint32_t key[4])
-{
-	memset(key, 0, sizeof(uint32_t) * 4);
-	if (which >= LEVEL_CACHE) {
-		key[0] = c->cache[which - LEVEL_CACHE];
-		return key[0] != PM_NONE;
-	}
-	if (which == LEVEL_NODE) {
-		key[0] = c->node;
-		return key[0] != PM_NONE;
-	}
-	key[0] = c->package;
-	if (which == LEVEL_PACKAGE)
-		return key[0] != PM_NONE;
-	key[1] = c->die;
-	if (which == LEVEL_DIE)
-		return key[1] != PM_NONE;
-	key[2] = which == LEVEL_CLUSTER ? c->cluster : c->core;
-	return key[2] != PM_NONE;
+	return memcmp(a, b, sizeof(uint32_t) * 3);
 }
 
 int topology_count(const struct pm_topology *t, struct topology_counts *c)
 {
-	uint32_t(*key)[4] = calloc((size_t)t->n + 1, sizeof(*key));
-	uint32_t largest;
+	uint32_t(*key)[3] = calloc((size_t)t->n + 1, sizeof(*key));
 
 	if (!key)
 		return -ENOMEM;
 	*c = (struct topology_counts){ .types = t->n_types };
-	for (uint32_t i = 0; i < t->n; i++) {
-		c->cpus += t->cpu[i].online;
-		c->offline += !t->cpu[i].online;
+	for (size_t level = 0; level < sizeof(levels) / sizeof(*levels); level++) {
+		uint32_t n = 0, distinct = 0, last = PM_NONE;
+
+		for (uint32_t i = 0; i < t->n; i++) {
+			memset(key[n], 0, sizeof(*key));
+			for (int k = 0; k < 3 && levels[level].key[k]; k++) {
+				memcpy(&last, (const char *)&t->cpu[i] + levels[level].key[k], sizeof(last));
+				key[n][k] = last;
+			}
+			n += t->cpu[i].online && last != PM_NONE;
+		}
+		qsort(key, n, sizeof(*key), compare);
+		c->threads = c->threads_least = 0;
+		for (uint32_t i = 0, end; i < n; i = end, distinct++) {
+			for (end = i + 1; end < n && !compare(key[i], key[end]);)
+				end++;
+			c->threads = end - i > c->threads ? end - i : c->threads;
+			c->threads_least = distinct && c->threads_least < end - i ? c->threads_least : end - i;
+		}
+		*topology_number(c, levels[level].count) = n ? distinct : UINT32_MAX;
 	}
-	c->packages = count_distinct(t, key, &largest, take_level, LEVEL_PACKAGE);
-	c->dies = count_distinct(t, key, &largest, take_level, LEVEL_DIE);
-	c->clusters = count_distinct(t, key, &largest, take_level, LEVEL_CLUSTER);
-	c->nodes = count_distinct(t, key, &largest, take_level, LEVEL_NODE);
-	for (int i = 0; i < PM_CACHES; i++)
-		c->cache[i] = count_distinct(t, key, &largest, take_level, LEVEL_CACHE + i);
-	c->cores = count_distinct(t, key, &c->threads, take_level, LEVEL_CORE);
+	for (uint32_t i = 0; i < t->n; i++)
+		*(t->cpu[i].online ? &c->cpus : &c->offline) += 1;
 	free(key);
 	return 0;
 }
 
 /* ---- privacy ---- */
 
-static int reveal_times(struct reveals *r, enum pm_privacy privacy, const char *group, const char *what, uint64_t n)
+static int reveal(struct reveals *r, enum pm_privacy privacy, const char *group, const char *what, uint64_t n)
 {
 	SCOPED(buf_release) struct buf name = BUF_INIT;
 	struct reveal *p;
@@ -109,11 +107,6 @@ static int reveal_times(struct reveals *r, enum pm_privacy privacy, const char *
 	p = &r->row[r->n];
 	*p = (struct reveal){ .privacy = privacy, .what = strdup(buf_str(&name) + 1), .count = n };
 	return p->what ? names_set(&r->names, buf_str(&name), r->n++) : -ENOMEM;
-}
-
-static int reveal(struct reveals *r, enum pm_privacy privacy, const char *group, const char *what)
-{
-	return reveal_times(r, privacy, group, what, 1);
 }
 
 /* Whether redaction has treated this class of fields. */
@@ -142,7 +135,7 @@ static int reveal_map(struct reveals *r, const struct pm_model *model, const str
 
 		snprintf(what, sizeof(what), "%s%s", key_name(rows, m->field[i].key, name),
 			 pseudonym ? " (pseudonym)" : "");
-		err = reveal(r, privacy, group, what);
+		err = reveal(r, privacy, group, what, 1);
 	}
 	return err;
 }
@@ -173,20 +166,20 @@ int reveals_find(const struct scan *s, struct reveals *r)
 	for (uint32_t i = 0; i < m->n_counters && !err; i++)
 		err = reveal_map(r, m, &m->counter[i].attrs, pm_counter_keys, "counters");
 	for (uint32_t i = 0; i < s->instances.n && !err; i++)
-		err = reveal_times(r, s->instances.row[i].privacy, NULL, s->instances.row[i].what,
-				   s->instances.row[i].count);
+		err = reveal(r, s->instances.row[i].privacy, NULL, s->instances.row[i].what,
+			     s->instances.row[i].count);
 	for (uint32_t i = 0; i < m->n_pmus && !err; i++)
 		err = reveal_map(r, m, &m->pmu[i].attrs, pm_pmu_keys, "PMUs");
 	for (uint32_t i = 0; i < m->n_probes && !err; i++)
 		err = reveal_map(r, m, &m->probe[i].attrs, NULL, "probes");
 	for (uint32_t i = 0; i < m->n_configs && !err; i++)
-		err = reveal(r, m->config[i].privacy, "config", m->config[i].name);
+		err = reveal(r, m->config[i].privacy, "config", m->config[i].name, 1);
 	for (uint32_t i = 0; i < s->n_events && !err; i++)
 		err = reveal_map(r, m, &s->event[i].attrs, pm_event_keys, "events");
 	if (!err && s->clocks.realtime)
-		err = reveal(r, PM_PRIVACY_TIME, NULL, shifted ? "wall clock (shifted)" : "wall clock");
+		err = reveal(r, PM_PRIVACY_TIME, NULL, shifted ? "wall clock (shifted)" : "wall clock", 1);
 	if (!err && s->clocks.boottime)
-		err = reveal(r, PM_PRIVACY_TIME, NULL, shifted ? "time since boot (shifted)" : "time since boot");
+		err = reveal(r, PM_PRIVACY_TIME, NULL, shifted ? "time since boot (shifted)" : "time since boot", 1);
 	return err;
 }
 

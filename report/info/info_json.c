@@ -36,29 +36,35 @@ static struct json *samples_json(struct samples *s)
 	return j;
 }
 
+/* An array of what `one` makes of each of n things. */
+static struct json *list_json(const void *things, size_t n, size_t size, struct json *(*one)(const void *thing))
+{
+	struct json *list = json_new_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_push(list, one((const char *)things + i * size));
+	return list;
+}
+
+#define LIST(things, n, one) list_json(things, n, sizeof(*(things)), one)
+
+static struct json *type_json(const void *type)
+{
+	return json_new_text(*(char *const *)type);
+}
+
 static struct json *topology_json(const struct pm_topology *t)
 {
-	static const char *const cache[PM_CACHES] = { "l1d_caches", "l1i_caches", "l2_caches", "l3_caches" };
 	struct topology_counts c;
-	struct json *j, *types;
+	struct json *j;
 
 	if (topology_count(t, &c))
 		return NULL;
+	c.threads = c.threads ? c.threads : UINT32_MAX;
 	j = json_new_object();
-	json_put(j, "cpus", json_new_u64(c.cpus));
-	json_put(j, "cores", or_null(c.cores));
-	json_put(j, "clusters", or_null(c.clusters));
-	json_put(j, "dies", or_null(c.dies));
-	json_put(j, "packages", or_null(c.packages));
-	json_put(j, "nodes", or_null(c.nodes));
-	json_put(j, "threads_per_core", c.threads ? json_new_u64(c.threads) : json_new_null());
-	for (int i = 0; i < PM_CACHES; i++)
-		json_put(j, cache[i], or_null(c.cache[i]));
-	json_put(j, "offline_cpus", json_new_u64(c.offline));
-	types = json_new_array();
-	for (uint32_t i = 0; i < t->n_types; i++)
-		json_push(types, json_new_text(t->type[i]));
-	json_put(j, "cpu_types", types);
+	for (const struct topology_part *part = topology_parts; part->key; part++)
+		json_put(j, part->key, or_null(*topology_number(&c, part->at)));
+	json_put(j, "cpu_types", LIST(t->type, t->n_types, type_json));
 	return j;
 }
 
@@ -74,119 +80,92 @@ static struct json *clocks_json(const struct scan *s)
 	return j;
 }
 
-static struct json *sources_json(struct scan *s)
+static struct json *source_json(const void *thing)
 {
-	struct json *list = json_new_array();
+	/* Its samples are sorted. */
+	struct scan_source *s = (struct scan_source *)(uintptr_t)thing;
+	struct json *j = json_new_object();
 
-	for (uint32_t i = 0; i < s->n_sources; i++) {
-		struct json *j = json_new_object();
+	json_put(j, "name", json_new_text(s->name));
+	json_put(j, "groups", json_new_u64(s->groups));
+	json_put(j, "counters", json_new_u64(s->counters));
+	json_put(j, "columns", json_new_u64(s->columns));
+	json_put(j, "skew_ns", samples_json(&s->skew));
+	return j;
+}
 
-		json_put(j, "name", json_new_text(s->source[i].name));
-		json_put(j, "groups", json_new_u64(s->source[i].groups));
-		json_put(j, "counters", json_new_u64(s->source[i].counters));
-		json_put(j, "columns", json_new_u64(s->source[i].columns));
-		json_put(j, "skew_ns", samples_json(&s->source[i].skew));
-		json_push(list, j);
+static struct json *group_json(const void *thing)
+{
+	const struct pm_group *g = thing;
+	struct json *j = json_new_object();
+
+	json_put(j, "id", json_new_u64(g->id));
+	json_put(j, "source", json_new_text(g->source));
+	json_put(j, "counters", json_new_u64(g->n_counters));
+	json_put(j, "instances", json_new_u64(g->n_instances));
+	json_put(j, "columns", json_new_u64(pm_group_values(g)));
+	json_put(j, "shape", json_new_text(g->flags & PM_GROUP_LIST ? "list" : "matrix"));
+	json_put(j, "shared_time", json_new_bool(pm_group_times(g) == 1));
+	json_put(j, "perf_times", json_new_bool(g->flags & PM_GROUP_PERF_TIMES));
+	return j;
+}
+
+static struct json *counter_json(const void *thing)
+{
+	const struct pm_counter *c = thing;
+	struct json *j = json_new_object();
+
+	json_put(j, "name", json_new_text(c->name));
+	json_put(j, "display", json_new_text(c->display));
+	json_put(j, "source", json_new_text(c->source));
+	json_put(j, "unit", json_new_text(c->unit));
+	json_put(j, "type", name_json(pm_type_name(c->type)));
+	json_put(j, "semantics", name_json(pm_semantics_name(c->semantics)));
+	json_put(j, "aggregation", name_json(pm_aggregation_name(c->aggregation)));
+	json_put(j, "width", json_new_u64(c->width));
+	if (c->scale.text) {
+		json_put(j, "scale", json_new_text(c->scale.text));
+	} else if (c->scale.num != 1 || c->scale.den != 1) {
+		json_put(j, "scale_num", json_new_u64(c->scale.num));
+		json_put(j, "scale_den", json_new_u64(c->scale.den));
 	}
-	return list;
+	json_put(j, "attrs", map_json(&c->attrs, pm_counter_keys));
+	return j;
 }
 
-static struct json *groups_json(const struct pm_model *m)
+static struct json *pmu_json(const void *thing)
 {
-	struct json *list = json_new_array();
-
-	for (uint32_t i = 0; i < m->n_groups; i++) {
-		const struct pm_group *g = &m->group[i];
-		struct json *j = json_new_object();
-
-		json_put(j, "id", json_new_u64(g->id));
-		json_put(j, "source", json_new_text(g->source));
-		json_put(j, "counters", json_new_u64(g->n_counters));
-		json_put(j, "instances", json_new_u64(g->n_instances));
-		json_put(j, "columns", json_new_u64(pm_group_values(g)));
-		json_put(j, "shape", json_new_text(g->flags & PM_GROUP_LIST ? "list" : "matrix"));
-		json_put(j, "shared_time", json_new_bool(pm_group_times(g) == 1));
-		json_put(j, "perf_times", json_new_bool(g->flags & PM_GROUP_PERF_TIMES));
-		json_push(list, j);
-	}
-	return list;
+	return map_json(&((const struct pm_pmu *)thing)->attrs, pm_pmu_keys);
 }
 
-static struct json *counters_json(const struct pm_model *m)
+static struct json *probe_json(const void *thing)
 {
-	struct json *list = json_new_array();
-
-	for (uint32_t i = 0; i < m->n_counters; i++) {
-		const struct pm_counter *c = &m->counter[i];
-		struct json *j = json_new_object();
-
-		json_put(j, "name", json_new_text(c->name));
-		json_put(j, "display", json_new_text(c->display));
-		json_put(j, "source", json_new_text(c->source));
-		json_put(j, "unit", json_new_text(c->unit));
-		json_put(j, "type", name_json(pm_type_name(c->type)));
-		json_put(j, "semantics", name_json(pm_semantics_name(c->semantics)));
-		json_put(j, "aggregation", name_json(pm_aggregation_name(c->aggregation)));
-		json_put(j, "width", json_new_u64(c->width));
-		if (c->scale.text) {
-			json_put(j, "scale", json_new_text(c->scale.text));
-		} else if (c->scale.num != 1 || c->scale.den != 1) {
-			json_put(j, "scale_num", json_new_u64(c->scale.num));
-			json_put(j, "scale_den", json_new_u64(c->scale.den));
-		}
-		json_put(j, "attrs", map_json(&c->attrs, pm_counter_keys));
-		json_push(list, j);
-	}
-	return list;
-}
-
-static struct json *pmus_json(const struct pm_model *m)
-{
-	struct json *list = json_new_array();
-
-	for (uint32_t i = 0; i < m->n_pmus; i++)
-		json_push(list, map_json(&m->pmu[i].attrs, pm_pmu_keys));
-	return list;
-}
-
-static struct json *probes_json(const struct pm_model *m)
-{
-	struct json *list = json_new_array();
+	const struct pm_probe *p = thing;
+	struct json *j = json_new_object();
 	char name[16];
 
-	for (uint32_t i = 0; i < m->n_probes; i++) {
-		const struct pm_probe *p = &m->probe[i];
-		struct json *j = json_new_object();
-
-		json_put(j, "source", json_new_text(p->source));
-		json_put(j, "what", json_new_text(p->what));
-		json_put(j, "reason", json_new_text(pm_reason_name(p->reason, name)));
-		json_put(j, "text", json_new_text(pm_reason_text(p->reason)));
-		json_put(j, "hint", p->hint ? json_new_text(p->hint) : json_new_null());
-		json_push(list, j);
-	}
-	return list;
+	json_put(j, "source", json_new_text(p->source));
+	json_put(j, "what", json_new_text(p->what));
+	json_put(j, "reason", json_new_text(pm_reason_name(p->reason, name)));
+	json_put(j, "text", json_new_text(pm_reason_text(p->reason)));
+	json_put(j, "hint", p->hint ? json_new_text(p->hint) : json_new_null());
+	return j;
 }
 
-static struct json *config_json(const struct pm_model *m)
+static struct json *config_json(const void *thing)
 {
-	struct json *list = json_new_array();
+	const struct pm_config *c = thing;
+	const char *privacy = privacy_name(c->privacy);
+	struct json *j = json_new_object();
 	char name[16];
 
-	for (uint32_t i = 0; i < m->n_configs; i++) {
-		const struct pm_config *c = &m->config[i];
-		const char *privacy = privacy_name(c->privacy);
-		struct json *j = json_new_object();
-
-		json_put(j, "name", json_new_text(c->name));
-		json_put(j, "scope", name_json(pm_kind_name(c->kind)));
-		json_put(j, "instances", cpulist_json(&c->instances));
-		json_put(j, "value", c->reason ? json_new_null() : value_json(&c->value));
-		json_put(j, "status", json_new_text(pm_reason_name(c->reason, name)));
-		json_put(j, "reveals", privacy ? json_new_text(privacy) : json_new_null());
-		json_push(list, j);
-	}
-	return list;
+	json_put(j, "name", json_new_text(c->name));
+	json_put(j, "scope", name_json(pm_kind_name(c->kind)));
+	json_put(j, "instances", cpulist_json(&c->instances));
+	json_put(j, "value", c->reason ? json_new_null() : value_json(&c->value));
+	json_put(j, "status", json_new_text(pm_reason_name(c->reason, name)));
+	json_put(j, "reveals", privacy ? json_new_text(privacy) : json_new_null());
+	return j;
 }
 
 static struct json *events_json(const struct scan *s)
@@ -297,13 +276,13 @@ struct json *info_json(const char *path, struct scan *s)
 	json_put(j, "reveals", reveals_json(s));
 	json_put(j, "topology", topology_json(&m->topology));
 	json_put(j, "clocks", clocks_json(s));
-	json_put(j, "sources", sources_json(s));
-	json_put(j, "groups", groups_json(m));
-	json_put(j, "counters", counters_json(m));
+	json_put(j, "sources", LIST(s->source, s->n_sources, source_json));
+	json_put(j, "groups", LIST(m->group, m->n_groups, group_json));
+	json_put(j, "counters", LIST(m->counter, m->n_counters, counter_json));
 	json_put(j, "columns", columns_json(m));
-	json_put(j, "pmus", pmus_json(m));
-	json_put(j, "probes", probes_json(m));
-	json_put(j, "config", config_json(m));
+	json_put(j, "pmus", LIST(m->pmu, m->n_pmus, pmu_json));
+	json_put(j, "probes", LIST(m->probe, m->n_probes, probe_json));
+	json_put(j, "config", LIST(m->config, m->n_configs, config_json));
 	json_put(j, "registers", decode_json(m));
 	json_put(j, "events", events_json(s));
 	json_put(j, "more_events", json_new_u64(s->more_events));

@@ -1,43 +1,57 @@
-/* pmrep info about the recording, part by part, into a sink that makes text or a page. */
-#include "report/info/info_private.h"
+/* The report of pmrep info, part by part, into a sink that makes text or a page. */
+#include "report/info/info.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/number.h"
-#include "report/metric/ways.h"
+#include "report/machine/decode.h"
 #include "report/machine/value_out.h"
+#include "report/metric/ways.h"
 
-void say_part(struct report *p, const char *title, const struct info_column *column, size_t n)
+struct report {
+	struct scan *s;
+	const struct pm_model *m;
+	const struct info_sink *to;
+	struct buf cell;
+	int err;
+};
+
+static void say_part(struct report *p, const char *title, const struct info_column *column, size_t n)
 {
 	if (!p->err)
 		p->err = p->to->part(p->to->ctx, title, column, n);
 }
 
-void say_row(struct report *p, const char *const *cell, size_t n, enum pm_privacy privacy)
+static void say_row(struct report *p, const char *const *cell, size_t n, enum pm_privacy privacy)
 {
 	if (!p->err)
 		p->err = p->cell.err ? p->cell.err : p->to->row(p->to->ctx, cell, n, privacy);
 }
 
-void say_facts(struct report *p, const char *title)
+/* A part of names and values. */
+static void say_facts(struct report *p, const char *title)
 {
 	static const struct info_column column[] = { { .name = "" }, { .name = "", .wraps = true } };
 
 	say_part(p, title, column, 2);
 }
 
-void say_fact(struct report *p, const char *name, const char *value, enum pm_privacy privacy)
+static void say_fact(struct report *p, const char *name, const char *value, enum pm_privacy privacy)
 {
 	say_row(p, (const char *const[]){ name, value }, 2, privacy);
 }
 
-void say_cell(struct report *p, const char *name)
+/* What is technical: of p->cell. */
+static void say_cell(struct report *p, const char *name)
 {
 	say_fact(p, name, buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
 }
 
-void say_fact_f(struct report *p, const char *name, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void say_fact_f(struct report *p, const char *name, const char *format,
+							     ...)
 {
 	va_list ap;
 
@@ -48,7 +62,9 @@ void say_fact_f(struct report *p, const char *name, const char *format, ...)
 	say_cell(p, name);
 }
 
-void say_remark(struct report *p, const char *format, unsigned long long n)
+/* The format has one %llu in it. */
+__attribute__((format(printf, 2, 0))) static void say_remark(struct report *p, const char *format,
+							     unsigned long long n)
 {
 	char text[80];
 
@@ -57,7 +73,8 @@ void say_remark(struct report *p, const char *format, unsigned long long n)
 		p->err = p->to->remark(p->to->ctx, text);
 }
 
-void say_ns(struct buf *b, uint64_t ns)
+/* "1.250 ms" */
+static void say_ns(struct buf *b, uint64_t ns)
 {
 	static const struct {
 		uint64_t ns;
@@ -458,6 +475,193 @@ static void reveals(struct report *p)
 		}
 		say_fact(p, privacy_name((enum pm_privacy)privacy), p->cell.len ? buf_str(&p->cell) : "nothing",
 			 PM_PRIVACY_TECHNICAL);
+	}
+}
+
+/* ---- the machine ---- */
+
+/* Everything in the header, so that keys of a later version are shown, too. */
+static void say_host(struct report *p)
+{
+	char name[16];
+
+	say_facts(p, "Host and recorder");
+	for (uint32_t i = 0; i < p->m->header.n; i++) {
+		const struct pm_field *f = &p->m->header.field[i];
+
+		buf_clear(&p->cell);
+		if (f->key == PM_HEADER_INTERVAL && f->value.kind == PM_VALUE_U64)
+			say_ns(&p->cell, f->value.u64);
+		else if (f->key == PM_HEADER_MEMORY && f->value.kind == PM_VALUE_U64)
+			buf_bytes(&p->cell, f->value.u64);
+		else
+			value_text(&f->value, &p->cell);
+		say_fact(p, key_name(pm_header_keys, f->key, name), buf_str(&p->cell), pm_key_privacy(f->key));
+	}
+}
+
+static void say_topology(struct report *p)
+{
+	/* From the largest part to the smallest. */
+	static const uint8_t turn[] = { 4, 3, 5, 2, 1, 0, 6, 11 };
+	struct topology_counts c;
+
+	if (topology_count(&p->m->topology, &c)) {
+		p->err = -ENOMEM;
+		return;
+	}
+	say_facts(p, "Topology (online CPUs)");
+	for (size_t i = 0; i < sizeof(turn); i++) {
+		const struct topology_part *part = &topology_parts[turn[i]];
+		bool threads = part->at == offsetof(struct topology_counts, threads);
+		uint32_t n = *topology_number(&c, part->at);
+
+		if (n == UINT32_MAX || (threads && !n))
+			say_fact(p, part->name, "-", PM_PRIVACY_TECHNICAL);
+		else if (threads && c.threads_least < n)
+			say_fact_f(p, part->name, "%u to %u", c.threads_least, n);
+		else
+			say_fact_f(p, part->name, "%u", n);
+	}
+	for (uint32_t i = 0; i < p->m->topology.n_types; i++)
+		say_fact(p, "CPU type", p->m->topology.type[i], PM_PRIVACY_TECHNICAL);
+}
+
+/* "event config:0-7, umask config:8-15": pairs of texts, or only their names. */
+static void add_pairs(struct report *p, const char *title, const struct pm_value *v, bool names)
+{
+	if (!v || v->kind != PM_VALUE_ARRAY || !v->array.n)
+		return;
+	buf_printf(&p->cell, "; %s ", title);
+	for (uint32_t i = 0; i < v->array.n; i++) {
+		const struct pm_value *pair = &v->array.item[i];
+
+		if (pair->kind != PM_VALUE_ARRAY || !pair->array.n)
+			continue;
+		buf_addstr(&p->cell, i ? ", " : "");
+		value_text(&pair->array.item[0], &p->cell);
+		if (names || pair->array.n < 2)
+			continue;
+		buf_addch(&p->cell, ' ');
+		value_text(&pair->array.item[1], &p->cell);
+	}
+}
+
+static void say_pmus(struct report *p, bool all)
+{
+	if (!p->m->n_pmus)
+		return;
+	say_facts(p, "PMUs");
+	for (uint32_t i = 0; i < p->m->n_pmus; i++) {
+		const struct pm_map *a = &p->m->pmu[i].attrs;
+		const struct pm_value *events = pm_map_get(a, PM_PMU_EVENTS);
+		const char *cpus = pm_map_text(a, PM_PMU_CPUMASK, pm_map_text(a, PM_PMU_CPUS, NULL));
+
+		buf_clear(&p->cell);
+		buf_printf(&p->cell, "type %llu", (unsigned long long)pm_map_u64(a, PM_PMU_TYPE, 0));
+		if (pm_map_get(a, PM_PMU_IDENTIFIER))
+			buf_printf(&p->cell, ", identifier %s", pm_map_text(a, PM_PMU_IDENTIFIER, ""));
+		if (cpus)
+			buf_printf(&p->cell, *cpus ? ", CPUs %s" : ", no CPU online%s", cpus);
+		if (pm_map_get(a, PM_PMU_COUNTERS))
+			buf_printf(&p->cell, ", %llu counters found",
+				   (unsigned long long)pm_map_u64(a, PM_PMU_COUNTERS, 0));
+		if (events && events->kind == PM_VALUE_ARRAY)
+			buf_printf(&p->cell, ", %u named event%s", events->array.n, plural(events->array.n));
+		if (all) {
+			add_pairs(p, "formats", pm_map_get(a, PM_PMU_FORMATS), false);
+			add_pairs(p, "caps", pm_map_get(a, PM_PMU_CAPS), false);
+			add_pairs(p, "files", pm_map_get(a, PM_PMU_FILES), false);
+			add_pairs(p, "events", events, true);
+		}
+		say_cell(p, pm_map_text(a, PM_PMU_NAME, "?"));
+	}
+}
+
+/* "cpu 0-3"; nothing for the system. */
+static void add_places(struct buf *b, const struct pm_config *c)
+{
+	const char *kind = pm_kind_name(c->kind);
+
+	if (c->kind == PM_SYSTEM || !c->instances.n)
+		return;
+	buf_printf(b, "%s ", kind ? kind : "?");
+	cpulist_print(&c->instances, b);
+}
+
+static void say_config(struct report *p, bool all)
+{
+	if (!p->m->n_configs)
+		return;
+	say_facts(p, "One-time values");
+	if (!all) {
+		say_remark(p, "%llu; --all shows them", p->m->n_configs);
+		return;
+	}
+	for (uint32_t i = 0; i < p->m->n_configs; i++) {
+		const struct pm_config *c = &p->m->config[i];
+
+		buf_clear(&p->cell);
+		if (c->reason)
+			buf_printf(&p->cell, "- (%s)", pm_reason_text(c->reason));
+		else
+			value_text(&c->value, &p->cell);
+		if (c->kind != PM_SYSTEM && c->instances.n) {
+			buf_addstr(&p->cell, "  (");
+			add_places(&p->cell, c);
+			buf_addch(&p->cell, ')');
+		}
+		say_fact(p, c->name, buf_str(&p->cell), c->privacy);
+	}
+}
+
+static int register_row(void *ctx, const struct decoded *d)
+{
+	struct report *p = ctx;
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+	char value[32] = "";
+
+	if (!strncmp(d->name, "msr.", 4))
+		snprintf(value, sizeof(value), "0x%llx", (unsigned long long)d->value);
+	buf_clear(&p->cell);
+	if (d->config)
+		add_places(&p->cell, d->config);
+	decoded_text(d, &text);
+	buf_carry(&p->cell, &text);
+	say_row(p, (const char *const[]){ d->name, value, buf_str(&p->cell), buf_str(&text) }, 4,
+		PM_PRIVACY_TECHNICAL);
+	return p->err;
+}
+
+static int setting_row(void *ctx, const struct decoded *d)
+{
+	struct report *p = ctx;
+
+	buf_clear(&p->cell);
+	add_places(&p->cell, d->config);
+	say_row(p, (const char *const[]){ d->name, buf_str(&p->cell), d->field[0].text }, 3, PM_PRIVACY_TECHNICAL);
+	return p->err;
+}
+
+static int any_register(void *ctx, const struct decoded *d)
+{
+	return 1;
+}
+
+/* What the processor's registers say, which only x86 has, and the kernel's settings. */
+static void say_decoded(struct report *p)
+{
+	static const struct info_column column[] = {
+		{ .name = "" }, { .name = "" }, { .name = "" }, { .name = "", .wraps = true }
+	};
+
+	if (decode_all(p->m, any_register, NULL)) {
+		say_part(p, "Registers", column, 4);
+		p->err = p->err ? p->err : decode_all(p->m, register_row, p);
+	}
+	if (decode_settings(p->m, any_register, NULL)) {
+		say_part(p, "Settings of the kernel", column + 1, 3);
+		p->err = p->err ? p->err : decode_settings(p->m, setting_row, p);
 	}
 }
 

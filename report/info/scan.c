@@ -127,6 +127,8 @@ static int add_times(struct scan *s, const struct pm_model *m, const struct pm_c
 			s->last_begin = 0;
 			continue;
 		}
+		if (c->flags[row] & PM_SNAPSHOT_BETWEEN)
+			continue;
 		if (s->last_begin && begin > s->last_begin)
 			r = samples_add(&s->interval, begin - s->last_begin);
 		if (!r)
@@ -367,17 +369,24 @@ static int scan_items(struct scan *s, const char *path, unsigned flags, struct e
 	return r ? input_failed(e, r, &item, path) : 0;
 }
 
+int scan_reader(struct scan *s, struct pm_reader *reader, const char *name, unsigned flags, struct error *e)
+{
+	*s = (struct scan){ .reader = reader };
+	return scan_items(s, name, flags, e);
+}
+
 int scan_path(struct scan *s, const char *path, unsigned flags, struct error *e)
 {
-	int r;
+	/* Checked before reading: what is written meanwhile would otherwise look like a missing end. */
+	bool being_written = input_being_written(path);
+	struct pm_reader *reader;
+	int r = input_open(&reader, path, false, e);
 
 	*s = (struct scan){ 0 };
-	/* Checked before reading: what is written meanwhile would otherwise look like a missing end. */
-	s->being_written = input_being_written(path);
-	r = input_open(&s->reader, path, false, e);
-	if (r)
-		return r;
-	return scan_items(s, path, flags, e);
+	if (!r)
+		r = scan_reader(s, reader, path, flags, e);
+	s->being_written = being_written;
+	return r;
 }
 
 void scan_release(struct scan *s)

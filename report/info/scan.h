@@ -84,6 +84,8 @@ void reveals_release(struct reveals *r);
 
 /* 0 or -errno with a text that names the path. Damage is not an error. */
 int scan_path(struct scan *s, const char *path, unsigned flags, struct error *e);
+/* The same for an open reader, which it takes; `name` is that of the errors. */
+int scan_reader(struct scan *s, struct pm_reader *reader, const char *name, unsigned flags, struct error *e);
 void scan_release(struct scan *s);
 
 /* Whether anything is missing from the recording, except the end of one that is still written. */

@@ -256,3 +256,13 @@ int input_failed(struct error *e, int err, const struct pm_item *item, const cha
 	return error_set(e, ENOMEM, "%s: out of memory at the %s frame at byte %" PRIu64, what,
 			 pm_frame_name(item->type), item->offset);
 }
+
+int input_next_chunk(struct pm_reader *r, struct pm_item *item, const char *what, struct error *e)
+{
+	int got;
+
+	*item = (struct pm_item){ 0 };
+	while ((got = pm_reader_next(r, item)) == 1 && item->kind != PM_ITEM_CHUNK)
+		;
+	return got < 0 && got != -EAGAIN ? input_failed(e, got, item, what) : got == 1;
+}

@@ -6,7 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/parse.h"
+
 #define DRAM_JOULES 15.3e-6 /* for servers whose memory has its own unit */
+
+/* NUMBERS.md, section 3, says why. */
+#define RATED_TIMES    4    /* that a package can draw of what it is rated for, */
+#define RATED_MORE     150  /* W, and these, */
+#define UNRATED_WATTS  1000 /* or these, if nothing says what that is */
+#define PLATFORM_WATTS 2000 /* besides the packages */
+/* Energy registers are updated each millisecond; the monitor of a hypervisor may do so once a second. */
+#define LATE_NS       20000000
+#define LATE_GUEST_NS 2000000000
+
+#define ZONE_ENERGY "powercap.energy."
 
 static bool flag(const struct cpu_facts *f, enum cpu_flag flag)
 {
@@ -73,20 +86,89 @@ static void find_clocks(const struct pm_model *m, uint32_t package, struct cpu_f
 	f->perf_factor = flag(f, CPU_PERF_X1024) ? 1024 : 1;
 }
 
+/* Models of AMD whose energy registers have 64 bits. AMD's driver amd_energy for hwmon tells them from those of 32
+ * (family 17h model 31h, family 19h models 0xh and 3xh). */
+static const struct {
+	uint32_t family, first, last;
+} amd_wide[] = {
+	{ 0x19, 0x10, 0x1f }, /* Genoa */
+	{ 0x19, 0x90, 0x9f }, /* MI300A */
+	{ 0x19, 0xa0, 0xaf }, /* Bergamo, Siena */
+	{ 0x1a, 0x00, 0x1f }, /* Turin */
+};
+
 static void find_units(const struct pm_model *m, uint32_t package, struct cpu_facts *f)
 {
 	uint64_t v;
+	bool micro;
 
 	if (cpu_register_at(m, package, "amd_power_unit", &v) && f->id.vendor == CPU_AMD)
 		f->amd_unit = ldexp(1, -(int)field(v, 12, 8));
+	for (size_t i = 0; i < sizeof(amd_wide) / sizeof(amd_wide[0]) && f->id.vendor == CPU_AMD; i++)
+		if (f->id.family == amd_wide[i].family && f->id.model >= amd_wide[i].first &&
+		    f->id.model <= amd_wide[i].last)
+			f->amd_bits = 64;
 	if (!cpu_register_at(m, package, "rapl_power_unit", &v) || f->id.vendor == CPU_AMD)
 		return;
-	f->power_unit = ldexp(1, -(int)field(v, 3, 0));
-	f->energy_unit =
-		flag(f, CPU_RAPL_MICRO) ? ldexp(1e-6, (int)field(v, 12, 8)) : ldexp(1, -(int)field(v, 12, 8));
-	f->time_unit = ldexp(1, -(int)(field(v, 19, 16) ? field(v, 19, 16) : 10));
+	micro = flag(f, CPU_RAPL_MICRO);
+	f->power_unit = micro ? ldexp(1e-3, (int)field(v, 3, 0)) : ldexp(1, -(int)field(v, 3, 0));
+	f->energy_unit = micro ? ldexp(1e-6, (int)field(v, 12, 8)) : ldexp(1, -(int)field(v, 12, 8));
+	f->time_unit = ldexp(1, -(int)(field(v, 19, 16) || micro ? field(v, 19, 16) : 10));
 	f->dram_unit = flag(f, CPU_FIXED_DRAM) ? DRAM_JOULES : f->energy_unit;
 	f->psys_unit = flag(f, CPU_FIXED_PSYS) ? 1 : f->energy_unit;
+}
+
+/* What the kernel's power zones whose names begin with `kind` say. */
+struct zones {
+	double rated_uw, most_uw, range; /* the greatest; the least range in uJ; 0: not known */
+};
+
+static double zone_number(const struct pm_model *m, const char *zone, int len, const char *what)
+{
+	const struct pm_config *c;
+	char name[128];
+
+	snprintf(name, sizeof(name), "%.*s.%s", len, zone, what);
+	c = pm_model_config(m, name, PM_NONE);
+	return c && !c->reason && c->value.kind == PM_VALUE_U64 ? (double)c->value.u64 : 0;
+}
+
+static struct zones zones_of(const struct pm_model *m, const char *kind)
+{
+	struct zones z = { 0 };
+	const char *suffix;
+
+	for (uint32_t i = 0; i < m->n_configs; i++) {
+		const struct pm_config *c = &m->config[i];
+		double range, w;
+
+		if (strncmp(c->name, "powercap.", 9) || !(suffix = strrchr(c->name, '.')) ||
+		    strcmp(suffix, ".name") || strstr(c->name, ".constraint_") || c->value.kind != PM_VALUE_TEXT ||
+		    strncmp(c->value.str.data, kind, strlen(kind)) != 0)
+			continue;
+		range = zone_number(m, c->name, (int)(suffix - c->name), "max_energy_range_uj");
+		z.range = range > 0 && (range < z.range || !(z.range > 0)) ? range : z.range;
+		w = zone_number(m, c->name, (int)(suffix - c->name), "constraint_0.max_power_uw");
+		z.rated_uw = w > z.rated_uw ? w : z.rated_uw;
+		w = zone_number(m, c->name, (int)(suffix - c->name), "constraint_1.max_power_uw");
+		z.most_uw = w > z.most_uw ? w : z.most_uw;
+	}
+	return z;
+}
+
+static void find_most(const struct pm_model *m, bool registers, uint64_t info, struct cpu_facts *f)
+{
+	struct zones z = zones_of(m, "package");
+	double rated = z.rated_uw / 1e6, most = z.most_uw / 1e6;
+
+	if (registers) {
+		rated = field(info, 14, 0) * f->power_unit > rated ? field(info, 14, 0) * f->power_unit : rated;
+		most = field(info, 46, 32) * f->power_unit > most ? field(info, 46, 32) * f->power_unit : most;
+	}
+	if (!(rated > 0) && f->id.known && f->id.vendor == CPU_INTEL)
+		rated = f->id.known->features->default_watts;
+	f->most_watts = rated > 0 ? RATED_TIMES * rated + RATED_MORE : UNRATED_WATTS;
+	f->most_watts = most > f->most_watts ? most : f->most_watts;
 }
 
 static void find_limits(const struct pm_model *m, uint32_t package, struct cpu_facts *f)
@@ -111,6 +193,7 @@ static void find_limits(const struct pm_model *m, uint32_t package, struct cpu_f
 		f->tdp_watts = 500;
 	}
 	f->range_s = unit * 4294967295.0 / f->tdp_watts;
+	find_most(m, f->tdp_recorded, v, f);
 }
 
 void cpu_facts_find(const struct pm_model *m, struct cpu_facts *f)
@@ -222,6 +305,9 @@ static bool of_cpu(const struct cpu_facts *f, const struct pm_model *m, const ch
 		/* A factor: missing if the register counts something else. */
 		if (f->id.known && f->id.known->features->flags & CPU_PC6_IN_PC7)
 			*v = value_of(1);
+	} else if (!strcmp(name, "core_zone")) {
+		/* Also a factor: the kernel's zone "core" shows the register of one core on AMD. */
+		*v = f->id.vendor == CPU_AMD ? value_missing(PM_REASON_NOT_SUPPORTED) : value_of(1);
 	} else if (!strcmp(name, "apic_id")) {
 		if (cpu_leaf(m, 1, 0, cpu, reg))
 			*v = value_of(reg[1] >> 24);
@@ -281,42 +367,108 @@ static uint64_t to_ns(double s)
 	return s > 0 && s < 1e9 ? (uint64_t)(s * 1e9) : 0;
 }
 
-static uint64_t turn(double unit, double watts)
+/* `one`: what a count stands for; `most`: the greatest rate, of that per second; `range`: counts in a turn, or 0. */
+static void bound(struct counter_rule *r, double one, double most, double range)
 {
-	return unit > 0 && watts > 0 ? to_ns(unit * 4294967295.0 / watts) : 0;
+	if (!(one > 0) || !(most > 0))
+		return;
+	r->most = most / one / 1e9;
+	r->wrap_ns = to_ns(range * one / most);
+}
+
+static const struct {
+	const char *name;
+	size_t unit; /* offset of what a count stands for */
+	enum { OF_PACKAGE, OF_PLATFORM, OF_TIME } of;
+} narrow[] = {
+	{ "pkg_energy_status", offsetof(struct cpu_facts, energy_unit), OF_PACKAGE },
+	{ "pp0_energy_status", offsetof(struct cpu_facts, energy_unit), OF_PACKAGE },
+	{ "pp1_energy_status", offsetof(struct cpu_facts, energy_unit), OF_PACKAGE },
+	{ "dram_energy_status", offsetof(struct cpu_facts, dram_unit), OF_PACKAGE },
+	{ "amd_pkg_energy", offsetof(struct cpu_facts, amd_unit), OF_PACKAGE },
+	{ "amd_core_energy", offsetof(struct cpu_facts, amd_unit), OF_PACKAGE },
+	{ "platform_energy_status", offsetof(struct cpu_facts, psys_unit), OF_PLATFORM },
+	{ "pkg_perf_status", offsetof(struct cpu_facts, time_unit), OF_TIME },
+	{ "dram_perf_status", offsetof(struct cpu_facts, time_unit), OF_TIME },
+};
+
+static double platform_watts(const struct cpu_facts *f, const struct pm_model *m)
+{
+	uint32_t packages = 1;
+
+	for (uint32_t i = 0; i < m->topology.n; i++)
+		if (m->topology.cpu[i].package != PM_NONE && m->topology.cpu[i].package >= packages)
+			packages = m->topology.cpu[i].package + 1;
+	return PLATFORM_WATTS + packages * f->most_watts;
+}
+
+static void register_rule(const struct cpu_facts *f, const struct pm_model *m, const char *name,
+			  struct counter_rule *r)
+{
+	/* A hypervisor may answer for registers that it does not have; and a processor for energy that it does not
+	 * count, which the kernel, too, takes for absent. */
+	r->never_zero = pm_map_get(&m->header, PM_HEADER_HYPERVISOR) != NULL;
+	r->is_clock = !strcmp(name, "tsc");
+	/* A CPU must run to read them. */
+	r->advances = r->is_clock || !strcmp(name, "aperf") || !strcmp(name, "mperf");
+	for (size_t k = 0; k < sizeof(narrow) / sizeof(narrow[0]); k++) {
+		if (strcmp(name, narrow[k].name))
+			continue;
+		r->never_zero = r->never_zero || narrow[k].of != OF_TIME;
+		if (!strncmp(name, "amd_", 4)) {
+			r->width = f->amd_bits;
+			r->may_be_wide = true;
+		}
+		bound(r, *(const double *)(const void *)((const char *)f + narrow[k].unit),
+		      narrow[k].of == OF_TIME     ? 1 :
+		      narrow[k].of == OF_PLATFORM ? platform_watts(f, m) :
+						    f->most_watts,
+		      r->width == 64 ? 0 : 4294967295.0);
+	}
+}
+
+static bool is_amd_energy(const struct pm_instance *i)
+{
+	return !strncmp(pm_map_text(&i->attrs, PM_INSTANCE_NAME, ""), "amd_energy", 10);
+}
+
+static enum sensor sensor_of(const struct pm_counter *c)
+{
+	return !strcmp(c->name, "hwmon.temp") || !strcmp(c->name, "thermal.temp") ? SENSOR_TEMPERATURE :
+	       !strcmp(c->name, "hwmon.fan")                                      ? SENSOR_FAN :
+										    SENSOR_NONE;
+}
+
+bool counter_may_have_rule(const struct pm_counter *c)
+{
+	return !strncmp(c->name, "msr.", 4) || !strncmp(c->name, ZONE_ENERGY, strlen(ZONE_ENERGY)) ||
+	       !strcmp(c->name, "hwmon.energy") || sensor_of(c) ||
+	       !strncmp(pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, ""), "power", 5);
 }
 
 bool counter_rule(const struct cpu_facts *f, const struct pm_model *m, const struct pm_counter *c,
-		  struct counter_rule *r)
+		  const struct pm_instance *i, struct counter_rule *r)
 {
-	const char *name = c->name;
+	double watts = f->most_watts, one = (double)c->scale.num / (double)(c->scale.den ? c->scale.den : 1);
 
-	*r = (struct counter_rule){ 0 };
-	if (strncmp(name, "msr.", 4) || c->semantics != PM_CUMULATIVE)
-		return false;
-	name += 4;
-	/* A hypervisor may answer for registers that it does not have. */
-	r->never_zero = pm_map_get(&m->header, PM_HEADER_HYPERVISOR) != NULL;
-	if (!strcmp(name, "tsc")) {
-		r->is_clock = true;
-		r->advances = true;
-	} else if (!strcmp(name, "aperf") || !strcmp(name, "mperf")) {
-		/* A CPU must run to read them. */
-		r->advances = true;
-	} else if (!strcmp(name, "pkg_energy_status")) {
-		r->wrap_ns = turn(f->energy_unit, f->tdp_watts);
-		r->never_zero = true;
-	} else if (!strcmp(name, "pp0_energy_status") || !strcmp(name, "pp1_energy_status")) {
-		r->wrap_ns = turn(f->energy_unit, f->tdp_watts);
-	} else if (!strcmp(name, "dram_energy_status")) {
-		r->wrap_ns = turn(f->dram_unit, f->tdp_watts);
-	} else if (!strcmp(name, "platform_energy_status")) {
-		/* The platform may draw more than its packages. */
-		r->wrap_ns = turn(f->psys_unit, 2 * f->tdp_watts);
-	} else if (!strcmp(name, "amd_pkg_energy") || !strcmp(name, "amd_core_energy")) {
-		r->wrap_ns = turn(f->amd_unit, f->tdp_watts);
-	} else if (!strcmp(name, "pkg_perf_status") || !strcmp(name, "dram_perf_status")) {
-		r->wrap_ns = to_ns(f->time_unit * 4294967295.0);
+	*r = (struct counter_rule){ .late_ns = LATE_NS, .sensor = sensor_of(c) };
+	if (c->semantics != PM_CUMULATIVE)
+		return r->sensor;
+	if (pm_map_get(&m->header, PM_HEADER_HYPERVISOR))
+		r->late_ns = LATE_GUEST_NS;
+	if (!strncmp(c->name, "msr.", 4)) {
+		register_rule(f, m, c->name + 4, r);
+	} else if (!strncmp(c->name, ZONE_ENERGY, strlen(ZONE_ENERGY))) {
+		const char *kind = c->name + strlen(ZONE_ENERGY);
+
+		bound(r, one, strcmp(kind, "psys") ? watts : platform_watts(f, m),
+		      zones_of(m, kind).range / 1e6 / one);
+	} else if (!strncmp(pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, ""), "power", 5) && c->scale.text &&
+		   !parse_double(c->scale.text, &one)) {
+		/* The kernel reads it often enough, and adds up the differences. */
+		bound(r, one, strstr(c->name, "psys") ? platform_watts(f, m) : watts, 0);
+	} else if (!strcmp(c->name, "hwmon.energy")) {
+		bound(r, one, is_amd_energy(i) ? watts : platform_watts(f, m), 0);
 	}
-	return r->wrap_ns || r->advances || r->never_zero;
+	return r->wrap_ns || r->most > 0 || r->advances || r->never_zero;
 }

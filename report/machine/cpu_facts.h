@@ -25,7 +25,9 @@ struct cpu_facts {
 	double tj_max;                             /* Celsius */
 	double tdp_watts; /* of a package; may be a guess of the model table, see tdp_recorded */
 	bool tdp_recorded;
-	double range_s; /* in which the energy of a package runs through 32 bits at TDP */
+	double range_s;    /* in which the energy of a package runs through 32 bits at TDP */
+	double most_watts; /* that a package can draw; NUMBERS.md, section 3 */
+	uint8_t amd_bits;  /* width of AMD's energy registers, by model */
 };
 void cpu_facts_find(const struct pm_model *m, struct cpu_facts *f);
 /* The same by the registers of one package, for machines whose packages differ; PM_NONE: of any. */
@@ -40,13 +42,30 @@ bool cpu_literal(const struct pm_model *m, const char *name, struct value *v);
 /* The same at a package and a CPU, PM_NONE where there is none. */
 bool cpu_literal_at(const struct pm_model *m, const char *name, uint32_t package, uint32_t cpu, struct value *v);
 
+enum sensor { SENSOR_NONE, SENSOR_TEMPERATURE, SENSOR_FAN };
+
 /* What is known of a counter beyond its width, to recognize impossible values. */
 struct counter_rule {
-	uint64_t wrap_ns; /* readings this far apart may have a whole wrap between them; 0: never */
-	bool advances;    /* it always changes between two readings */
-	bool is_clock;    /* it is the time stamp counter */
-	bool never_zero;  /* 0 twice in a row is not a count: the register is not implemented */
+	uint64_t wrap_ns;   /* readings this far apart may have a whole wrap between them; 0: never */
+	double most;        /* counts in a nanosecond at its greatest possible rate; 0: not known */
+	uint64_t late_ns;   /* what it counts may show that much later */
+	uint8_t width;      /* bits, if the model has others than the recording says; 0: it has not */
+	bool may_be_wide;   /* it has 64 bits, whatever the model, if a reading does not fit into its width */
+	bool advances;      /* it always changes between two readings */
+	bool is_clock;      /* it is the time stamp counter */
+	bool never_zero;    /* it reads 0 where the processor lacks it: 0 twice in a row is missing */
+	enum sensor sensor; /* of which sensor_may_say() judges each reading */
 };
-/* False: there is nothing to look at. */
+/* Whether a sensor can measure it. Temperatures are -55 to 125 Cel (data sheet of the LM75 and its kind); an input
+ * that is open or shorted, or a chip that sleeps, reads as 0 or as the end of its register: 127, 255, 511, -128; and
+ * kernels of some boards say 47, not 47,000. A fan's period of 0, or of all ones, reads as 65,535 per minute. */
+static inline bool sensor_may_say(enum sensor of, double v)
+{
+	return of == SENSOR_FAN ? v < 65535 : v > -55 && v < 127 && (v < -.127 || v > .127);
+}
+
+/* Whether it is worth asking for its rule. */
+bool counter_may_have_rule(const struct pm_counter *c);
+/* `i`: one of its instances. False: there is nothing to look at. */
 bool counter_rule(const struct cpu_facts *f, const struct pm_model *m, const struct pm_counter *c,
-		  struct counter_rule *r);
+		  const struct pm_instance *i, struct counter_rule *r);

@@ -91,6 +91,9 @@ bool cpu_identify(const struct pm_model *m, struct cpu_identity *id)
 	}
 	if (!id->vendor_name[0] && text)
 		snprintf(id->vendor_name, sizeof(id->vendor_name), "%.*s", (int)strcspn(text, "-"), text);
+	if (!id->vendor_name[0])
+		snprintf(id->vendor_name, sizeof(id->vendor_name), "%s",
+			 pm_map_text(&m->header, PM_HEADER_CPU_VENDOR, ""));
 	id->vendor = vendor_of(id->vendor_name);
 	if (cpu_leaf(m, 1, 0, PM_NONE, reg))
 		from_leaf_1(id, reg[0]);

@@ -3,7 +3,8 @@
  * registers. An unknown model is decoded as far as the architecture defines it.
  *
  * Sources: Intel's SDM, volume 4 (registers, by model) and volume 3B, "Power and Thermal Management"; AMD's PPRs of
- * family 17h and later. Families and models are those of cpuid leaf 1.
+ * family 17h and later. Families and models are those of cpuid leaf 1. Units of energy are also in the model tables
+ * of the kernel's drivers intel_rapl_msr and events/rapl.
  */
 #pragma once
 
@@ -31,7 +32,7 @@ enum cpu_flag {
 	CPU_TSC_TWEAK = 1 << 0,  /* MPERF runs at the base frequency, which the TSC does not hit exactly */
 	CPU_FIXED_DRAM = 1 << 1, /* memory energy in 15.3 uJ whatever rapl_power_unit says */
 	CPU_FIXED_PSYS = 1 << 2, /* platform energy in joules */
-	CPU_RAPL_MICRO = 1 << 3, /* energy in 2^n uJ, not 1/2^n J */
+	CPU_RAPL_MICRO = 1 << 3, /* energy in 2^n uJ, power in 2^n mW, not 1/2^n J and W */
 	CPU_TRL_COUNTS = 1 << 4, /* turbo_ratio_limit1 holds numbers of cores */
 	CPU_AUTO_CONVERSION = 1 << 5,
 	CPU_PREWAKE = 1 << 6,

@@ -1,6 +1,7 @@
 #include "report/machine/decode.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -140,7 +141,7 @@ static void decode_field(const struct cpu_facts *f, const struct reg_field *r, u
 			decode_add(d, r->name, v, "C below an unknown maximum");
 		return;
 	case FIELD_POWER_UNIT:
-		decode_add(d, r->name, ldexp(1, -(int)v), "W");
+		decode_add(d, r->name, amd ? ldexp(1, -(int)v) : f->power_unit, "W");
 		return;
 	case FIELD_ENERGY_UNIT:
 		decode_add(d, r->name, amd ? ldexp(1, -(int)v) : f->energy_unit, "J");
@@ -383,6 +384,69 @@ int decode_text(const struct pm_model *m, struct buf *out)
 	int err = decode_all(m, text_line, out);
 
 	return err ? err : decode_settings(m, text_line, out);
+}
+
+/* The main facts: who it is, what it can do, how fast and how hot it may run, what power it may take. */
+static int main_line(void *ctx, const struct decoded *d)
+{
+	static const char *const facts[] = {
+		"processor",
+		"cpuid.0000000[167]",
+		"cpuid.00000015",
+		"cpuid.00000016",
+		"clocks",
+		"msr.platform_info",
+		"msr.turbo_ratio_limit*",
+		"msr.config_tdp_*",
+		"msr.*_unit",
+		"msr.*_power_info",
+		"msr.*_power_limit",
+		"msr.temperature_target",
+		"cpuidle.current_*",
+		"cpufreq.scaling_*",
+		"intel_pstate.no_turbo",
+	};
+
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+		if (!fnmatch(facts[i], d->name, 0))
+			return text_line(ctx, d);
+	return 0;
+}
+
+/* Nodes are numbered in each package, and threads in each core. */
+static void put_topology(const struct places *p, struct buf *out)
+{
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct pm_cpu *c = &p->cpu[i];
+		uint32_t node = c->node;
+
+		for (uint32_t k = 0; k < p->n; k++)
+			if (p->cpu[k].package == c->package && p->cpu[k].node < node)
+				node = p->cpu[k].node;
+		buf_printf(out, "cpu %u pkg %u die %u node %u lnode %u core %u thread %u\n", c->cpu, c->package,
+			   c->die == PM_NONE ? 0 : c->die, c->node == PM_NONE ? 0 : c->node, c->node - node, c->core,
+			   c->thread);
+	}
+}
+
+int decode_turbostat(const struct places *places, bool quiet, bool debug, struct buf *out)
+{
+	const struct pm_model *m = places->model;
+	const char *cmdline = pm_map_text(&m->header, PM_HEADER_CMDLINE, NULL);
+	int err = 0;
+
+	if (!quiet)
+		buf_addstr(out, "turbostat version 2022.10.04 - pmrep\n");
+	if (!quiet && cmdline) {
+		buf_addstr(out, "Kernel command line: ");
+		text_escape(out, cmdline, strlen(cmdline));
+		buf_addch(out, '\n');
+	}
+	if (debug)
+		put_topology(places, out);
+	if (!quiet && !(err = decode_all(m, main_line, out)))
+		err = decode_settings(m, main_line, out);
+	return err ? err : out->err;
 }
 
 /* ---- for programs ---- */

@@ -43,15 +43,9 @@ bool decode_register(const struct cpu_facts *f, const char *name, uint64_t value
 void decoded_text(const struct decoded *d, struct buf *out);
 /* Lines for people, one a register, then what the kernel said of frequencies, idle states and limits. */
 int decode_text(const struct pm_model *m, struct buf *out);
-struct turbostat_head {
-	bool newer;                 /* as turbostat of 2026, not of 2022 */
-	bool quiet;                 /* only what it always prints about -T */
-	bool debug;                 /* -d: where each CPU is, and how hot each core */
-	uint32_t tcc;               /* -T, Celsius; 0: it was not given */
-	const struct cpulist *only; /* of -c; NULL: all */
-};
-/* What turbostat prints before its table. */
-int decode_turbostat(const struct places *places, const struct turbostat_head *head, struct buf *out);
+/* What turbostat's text has before its table, in the lines of decode_text(): version, command line of the kernel,
+ * identity, features, TSC and limits, unless `quiet`; with `debug` also where each CPU is. */
+int decode_turbostat(const struct places *places, bool quiet, bool debug, struct buf *out);
 /* A list of objects; NULL without memory. */
 struct json *decode_json(const struct pm_model *m);
 

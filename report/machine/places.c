@@ -354,7 +354,7 @@ bool places_find(const struct places *p, const struct pm_instance *i, enum pm_ki
 	if (!kind_contains(kind, i->kind))
 		return false;
 	if (kind == PM_SYSTEM)
-		return true;
+		return i->kind != PM_DEVICE || !pm_map_u64(&i->attrs, PM_INSTANCE_LAYER, 0);
 	c = cpu_of(p, i);
 	if (!r) {
 		place->instance = kind == PM_CGROUP                           ? first_of_cgroup(p, i) :

@@ -20,9 +20,9 @@ enum report_reason {
 /* How good a known value is. */
 enum status_quality {
 	STATUS_WHOLE,
-	STATUS_PARTIAL,    /* a part of it is lost */
-	STATUS_DOUBTFUL,   /* a reading took so long that its numbers may not belong to its time */
-	STATUS_ESTIMATE,   /* no measurement, whatever else applies */
+	STATUS_PARTIAL,  /* a part of it is lost */
+	STATUS_DOUBTFUL, /* its numbers may not belong to its time: a reading took long, or a share is above 101 % */
+	STATUS_ESTIMATE, /* no measurement, whatever else applies */
 	STATUS_NOT_FINITE, /* infinite, or not a number */
 };
 

@@ -1,11 +1,46 @@
-#include "report/metric/bind_private.h"
+/* Ties definitions of metrics, and counters as metrics, to what feeds them in the recording. */
+#include "report/metric/bind.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+#include "common/buf.h"
+#include "common/cpulist.h"
+#include "common/event/event.h"
+#include "common/event/vendor_events.h"
+#include "common/parse.h"
+#include "report/machine/telemetry.h"
+#include "report/metric/bind_class.h"
+#include "report/metric/meaning.h"
 #include "report/metric/recorded_metrics.h"
+#include "report/replay/replay.h"
+
+#define BIND_MAX_COUNTERS 4096 /* counters that one name of a formula may mean */
+
+struct builder {
+	struct binding *b;
+	const struct places *p;
+	const struct bind_options *options;
+	struct error *error;
+	uint32_t *found;           /* scratch, BIND_MAX_COUNTERS */
+	uint32_t *clock, n_clocks; /* likewise, beside found[] */
+	struct buf text;           /* scratch */
+	struct names taken;        /* names of the metrics so far */
+	struct meaning meaning;
+	const char *pmu; /* of the kind of CPUs for the current formula; NULL: of all */
+	bool raw;        /* the current formula wants counts before a PMU's scale */
+	bool twice;      /* some event was counted in several groups */
+	bool *twin;      /* by counter id: the user's words for it stand for other PMUs, too */
+	struct class_index classes;
+	const struct class_choice *choice; /* of the current formula, if it is about a class of PMUs */
+	const struct expr_input *formula;  /* inputs of the current formula, if events were opened twice */
+	size_t n_formula;
+	unsigned formulas; /* so far */
+};
 
 #define MAX_PARAMETER 1024 /* chips, or cores of one, for which a metric is repeated */
 
@@ -19,6 +54,862 @@ static char *with_parameter(const char *text, const char *number)
 		else
 			buf_addch(&out, *text);
 	return buf_detach(&out);
+}
+
+static void release_metric(struct bound_metric *m)
+{
+	expr_free(m->expr);
+	if (m->threshold) {
+		expr_free(m->threshold->expr);
+		free(m->threshold->input);
+		free(m->threshold);
+	}
+}
+
+/* A metric of which nothing is known but that; NULL without memory. */
+static struct bound_metric *bind_new_metric(struct binding *b, const struct metric_about *about)
+{
+	about = bind_keep_about(b, about);
+	if (!about || array_room(&b->metric, b->n_metrics, sizeof(*b->metric)))
+		return NULL;
+	b->metric[b->n_metrics] = (struct bound_metric){ .about = about };
+	return &b->metric[b->n_metrics++];
+}
+
+static enum pm_kind scope_kind(enum metric_scope scope)
+{
+	static const unsigned char kind[] = {
+		[METRIC_CPU] = PM_CPU,       [METRIC_CORE] = PM_CORE,       [METRIC_CLUSTER] = PM_CLUSTER,
+		[METRIC_DIE] = PM_DIE,       [METRIC_PACKAGE] = PM_PACKAGE, [METRIC_NODE] = PM_NODE,
+		[METRIC_DEVICE] = PM_DEVICE, [METRIC_SYSTEM] = PM_SYSTEM,
+	};
+
+	return (enum pm_kind)kind[scope];
+}
+
+/* What pmrec went by when it chose events: all of lasting_literal() in record/perf/perf_metrics.c. */
+static bool lasting_literal(void *ctx, const char *name, double *v)
+{
+	static const char *const lasting[] = { "has_pmem", "num_packages", "num_dies", "smt_on", "core_wide" };
+	struct builder *x = ctx;
+	struct value value;
+	size_t i = 0, n = sizeof(lasting) / sizeof(lasting[0]);
+
+	while (i < n && strcmp(name, lasting[i]))
+		i++;
+	if (i == n || !bind_literal(x->p, name, &value) || value.reason)
+		return false;
+	*v = value.v;
+	return value.v || strcmp(name, "core_wide");
+}
+
+static bool group_has(const struct pm_group *g, const struct bound_input *in)
+{
+	for (uint32_t k = 0; k < g->n_counters; k++)
+		for (uint32_t i = 0; i < in->n_counters; i++)
+			if (g->counter[k] == in->counter[i])
+				return true;
+	return false;
+}
+
+/* Whether a group that feeds the input has instances in two dies of a package. */
+static bool is_of_dies(const struct builder *x, const struct bound_input *in)
+{
+	const struct pm_model *m = x->b->index.model;
+
+	for (uint32_t i = 0; i < m->n_groups; i++) {
+		const struct pm_group *g = &m->group[i];
+		const struct pm_cpu *before = NULL;
+
+		for (uint32_t k = 0; k < g->n_instances && (k || group_has(g, in)); k++) {
+			const struct pm_cpu *at =
+				pm_topology_cpu(&m->topology, pm_model_instance(m, g->instance[k])->cpu);
+
+			if (at && before && at->package == before->package && at->die != before->die)
+				return true;
+			before = at;
+		}
+	}
+	return false;
+}
+
+/* Takes ownership of an allocation, or of NULL; returns it, or NULL without memory. */
+static void *bind_own(struct binding *b, void *data)
+{
+	if (data && array_room(&b->owned, b->n_owned, sizeof(*b->owned))) {
+		free(data);
+		return NULL;
+	}
+	if (data)
+		b->owned[b->n_owned++] = data;
+	return data;
+}
+
+/* Starts binding the inputs of that formula. */
+static void bind_begin_formula(struct builder *x, const struct expr_input *in, size_t n)
+{
+	x->formula = in;
+	x->n_formula = n;
+	x->formulas++;
+}
+
+/* An empty input; `more`: NULL, or it has that of another. NULL without memory. */
+static struct bound_input *bind_new_input(struct binding *b, struct input_more *more)
+{
+	if (!more && !(more = bind_own(b, calloc(1, sizeof(*more)))))
+		return NULL;
+	if (array_room(&b->input, b->n_inputs, sizeof(*b->input)))
+		return NULL;
+	b->input[b->n_inputs] = (struct bound_input){ .more = more };
+	return &b->input[b->n_inputs++];
+}
+
+/* In fed_by(). */
+enum { FED_ITSELF = 1, FED_KIN = 2 };
+
+/* Which PMUs feed the input, and, at the place of the first of some kin, whether any of them does; NULL without
+ * memory. */
+static unsigned char *fed_by(const struct class_index *x, const struct pm_model *m, const struct bound_input *in)
+{
+	unsigned char *fed = calloc((size_t)m->n_pmus + 1, 1);
+	uint32_t at;
+
+	for (uint32_t k = 0; fed && k < in->n_counters; k++) {
+		const struct pm_map *attrs = &pm_model_counter(m, in->counter[k])->attrs;
+
+		if (pm_map_get(attrs, PM_COUNTER_PERF_INVALID) ||
+		    !names_get(&x->pmus, pm_map_text(attrs, PM_COUNTER_PERF_PMU, ""), &at))
+			continue;
+		fed[at] |= FED_ITSELF;
+		fed[x->pmu[at].kin] |= FED_KIN;
+	}
+	return fed;
+}
+
+/* A CPU of the PMU's package; PM_NONE: it counts in several, or that is unknown. */
+static uint32_t cpu_of(const struct pm_pmu *pmu)
+{
+	const char *mask = pm_map_text(&pmu->attrs, PM_PMU_CPUMASK, NULL);
+	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
+	uint32_t cpu = PM_NONE;
+
+	if (mask && !cpulist_parse(&cpus, mask, false, NULL) && cpus.n == 1)
+		cpu = cpus.cpu[0];
+	return cpu;
+}
+
+/* Why an event of the PMU is not in the recording, of a request of which others feed the input. PM_OK: it was not
+ * part of any. */
+static uint16_t why_alone(const struct pm_model *m, const struct bound_input *in, const char *pmu)
+{
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		const struct pm_map *attrs = &m->counter[i].attrs;
+		uint64_t wildcard = pm_map_u64(attrs, PM_COUNTER_PERF_WILDCARD, 0);
+
+		if (!wildcard || !pm_map_get(attrs, PM_COUNTER_PERF_INVALID) ||
+		    strcmp(pm_map_text(attrs, PM_COUNTER_PERF_PMU, ""), pmu) != 0)
+			continue;
+		for (uint32_t k = 0; k < in->n_counters; k++)
+			if (pm_map_u64(&pm_model_counter(m, in->counter[k])->attrs, PM_COUNTER_PERF_WILDCARD, 0) ==
+			    wildcard)
+				return (uint16_t)pm_map_u64(attrs, PM_COUNTER_PERF_INVALID, 0);
+	}
+	return PM_OK;
+}
+
+/* Notes which PMUs of a kind are missing from an input that adds up all of them. 0 or -ENOMEM. */
+static int bind_shut(struct builder *x, struct bound_input *in)
+{
+	const struct pm_model *m = x->p->model;
+	const char *slash = in->more->name ? strchr(in->more->name, '/') : NULL, *first = "";
+	SCOPED(buf_release) struct buf pattern = { 0 };
+	SCOPED(scoped_free) unsigned char *fed = NULL;
+	const struct pmu_class *class;
+	uint32_t at;
+	bool named;
+
+	if (in->more->name && in->n_counters && !in->constant)
+		first = pm_map_text(&pm_model_counter(m, in->counter[0])->attrs, PM_COUNTER_PERF_PMU, "");
+	/* What cores count has a PMU a kind, and not all kinds have it. */
+	if (!names_get(&x->classes.pmus, first, &at) ||
+	    (!x->classes.pmu[at].class && !pm_map_get(&m->pmu[at].attrs, PM_PMU_CPUMASK)))
+		return 0;
+	class = x->classes.pmu[at].class;
+	buf_add(&pattern, in->more->name, slash ? (size_t)(slash - in->more->name) : 0);
+	if (pattern.err || !(fed = fed_by(&x->classes, m, in)))
+		return -ENOMEM;
+	/* Whoever names one PMU does not want the others; the name of a class names all of its PMUs, and so does an
+	 * event alone. */
+	named = slash && event_pmu_matches(buf_str(&pattern), first);
+	for (uint32_t i = 0; i < m->n_pmus; i++) {
+		const char *name = pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, "");
+		const struct class_pmu *pmu = &x->classes.pmu[i];
+		bool same = class && pmu->class == class;
+		uint16_t reason = same && (slash || !pmu->refused) ? pmu->reason : PM_OK;
+
+		if ((fed[i] & FED_ITSELF) ||
+		    (!same && ((slash && !named) || !pm_map_get(&m->pmu[i].attrs, PM_PMU_CPUMASK))) ||
+		    (named && !event_pmu_matches(buf_str(&pattern), name)))
+			continue;
+		if (!reason && pmu->refused)
+			reason = why_alone(m, in, name);
+		/* Other events of the PMU were recorded, but not this one, which another of the kin has. */
+		if (!reason && pmu->recorded && (fed[pmu->kin] & FED_KIN))
+			reason = PM_REASON_NOT_READ;
+		if (!reason)
+			continue;
+		if (!in->more->shut && !(in->more->shut = bind_own(x->b, calloc(m->n_pmus, sizeof(*in->more->shut)))))
+			return -ENOMEM;
+		in->more->shut[in->more->n_shut++] = (struct bound_shut){ name, cpu_of(&m->pmu[i]), reason };
+	}
+	return 0;
+}
+
+/* An input that has a clock beside each counter. */
+static int64_t add_clocked(struct builder *x, const char *name, enum expr_aspect aspect, const uint32_t *counter,
+			   const uint32_t *clock, uint32_t n)
+{
+	struct binding *b = x->b;
+	struct bound_input *in;
+	uint32_t at;
+	int err;
+
+	buf_clear(&x->text);
+	buf_printf(&x->text, "clocked %u %d %s", (unsigned)aspect, x->raw, name);
+	for (uint32_t i = 0; i < n; i++)
+		buf_printf(&x->text, " %u:%u", counter[i], clock ? clock[i] : 0);
+	if (x->text.err)
+		return -ENOMEM;
+	if (names_get(&b->input_names, buf_str(&x->text), &at))
+		return at;
+	in = bind_new_input(b, NULL);
+	if (!in)
+		return -ENOMEM;
+	in->more->name = bind_own(b, strdup(name));
+	in->counter = bind_own(b, malloc((n + 1) * sizeof(*in->counter)));
+	in->more->clock = clock ? bind_own(b, malloc((n + 1) * sizeof(*in->more->clock))) : NULL;
+	if (!in->more->name || !in->counter || (clock && !in->more->clock))
+		return -ENOMEM;
+	in->aspect = aspect;
+	in->kind = PM_KINDS;
+	for (uint32_t i = 0; i < n; i++) {
+		enum pm_kind k = (enum pm_kind)x->p->kind[counter[i]];
+
+		in->counter[in->n_counters++] = counter[i];
+		if (clock)
+			in->more->clock[i] = clock[i];
+		if (k != PM_KINDS)
+			in->kind = in->kind == PM_KINDS ? k : kind_join(in->kind, k);
+	}
+	if (aspect == EXPR_HAS_EVENT || aspect == EXPR_SOURCE_COUNT || in->kind == PM_KINDS) {
+		in->constant = true;
+		in->more->value = aspect == EXPR_HAS_EVENT         ? value_of(in->kind != PM_KINDS) :
+				  aspect == EXPR_SOURCE_COUNT && n ? value_of(n) :
+								     value_missing(VALUE_NO_INPUT);
+		in->kind = PM_KINDS;
+		in->more->clock = NULL;
+	}
+	at = (uint32_t)(in - b->input);
+	err = bind_shut(x, in);
+	if (!err)
+		err = names_set(&b->input_names, buf_str(&x->text), at);
+	return err ? err : (int64_t)at;
+}
+
+/* Adds the readings of the clocks themselves, by which their companions are divided or judged. 0 or -errno. */
+static int bind_add_clocks(struct builder *x, struct bound_metric *m, const uint32_t *clock, uint32_t n)
+{
+	uint32_t *distinct = malloc((n + 1) * sizeof(*distinct)), k = 0;
+	int64_t at = 0;
+
+	for (uint32_t i = 0; distinct && i < n; i++)
+		if (clock[i])
+			distinct[k++] = clock[i];
+	for (int elapsed = 0; elapsed < 2 && k && distinct && at >= 0; elapsed++) {
+		bool have = false;
+
+		at = add_clocked(x, "", elapsed ? EXPR_ELAPSED : EXPR_VALUE, distinct, NULL, k);
+		for (uint32_t i = 0; i < m->n_inputs && at >= 0; i++)
+			have |= m->input[i] == at;
+		if (at >= 0 && !have)
+			m->input[m->n_inputs++] = (uint32_t)at;
+	}
+	free(distinct);
+	return !distinct ? -ENOMEM : at < 0 ? (int)at : 0;
+}
+
+/* seconds(x,y) of any two counters: each x is paired with the y at its place in the list, or with the only one. */
+static uint32_t pair_clocks(struct builder *x, const struct expr_input *in, uint32_t *clock)
+{
+	uint32_t n = bind_counters(&x->b->index, in->by, clock, BIND_MAX_COUNTERS), k;
+
+	k = bind_counters(&x->b->index, in->name, x->found, BIND_MAX_COUNTERS);
+	if (!n || n > BIND_MAX_COUNTERS || k > BIND_MAX_COUNTERS || (n > 1 && n != k))
+		return 0;
+	for (uint32_t i = 1; n == 1 && i < k; i++)
+		clock[i] = clock[0];
+	return k;
+}
+
+/* The factor that removes the scale from an event's value, for vendors' formulas; 1: no scale. */
+static double bind_unscale(const struct pm_counter *c)
+{
+	double scale;
+
+	if (strcmp(c->source, "perf") || !c->scale.text || parse_double(c->scale.text, &scale) || !(scale > 0))
+		return 1;
+	return 1 / scale;
+}
+
+/* Our formulas expect traffic in bytes. The kernel may give counts a scale and a unit of its own, or neither. */
+static int set_bytes(struct builder *x, struct bound_input *in, unsigned bytes)
+{
+	in->more->bytes = bind_own(x->b, malloc((in->n_counters + 1) * sizeof(*in->more->bytes)));
+	for (uint32_t i = 0; in->more->bytes && i < in->n_counters; i++) {
+		const struct pm_counter *c = pm_model_counter(x->p->model, in->counter[i]);
+
+		in->more->bytes[i] = c->scale.text || !strcmp(c->unit, "By") ? event_unit_bytes(c->unit) : 0;
+		if (!(in->more->bytes[i] > 0))
+			in->more->bytes[i] = bytes * bind_unscale(c);
+	}
+	return in->more->bytes ? 0 : -ENOMEM;
+}
+
+/* Whether the user excluded the counter's source. */
+static bool bind_left_out(const struct builder *x, const struct pm_counter *c)
+{
+	return (x->options->no_msr && !strcmp(c->source, "msr")) ||
+	       (x->options->no_perf && !strcmp(c->source, "perf"));
+}
+
+/* Removes counters of sources that the user does not want. */
+static void leave_out(struct builder *x, struct bound_input *in)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < in->n_counters; i++)
+		if (!bind_left_out(x, pm_model_counter(x->p->model, x->found[i])))
+			x->found[n++] = x->found[i];
+	in->n_counters = n;
+}
+
+/* Whether the number that an input needs is known anywhere. */
+static bool knows_number(const struct builder *x, const struct bound_input *in)
+{
+	struct value v;
+
+	return !in->more->fact || in->more->fixed != 0 || (bind_literal(x->p, in->more->fact, &v) && !v.reason);
+}
+
+static bool is_time(const char *name)
+{
+	const char *const names[] = { "user_time", "system_time", "tool/user_time/", "tool/system_time/" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+/* If the kernel has its own name for "instructions" on a kind of CPUs, its counter has that name. */
+static uint32_t counters_of_kind(struct builder *x, const char *name)
+{
+	const struct pm_model *m = x->p->model;
+	SCOPED(buf_release) struct buf full = BUF_INIT;
+	uint32_t n, kept = 0;
+
+	buf_printf(&full, "%s/%s/", x->pmu, name);
+	n = bind_counters(&x->b->index, buf_str(&full), x->found, BIND_MAX_COUNTERS);
+	if (n)
+		return n;
+	n = bind_counters(&x->b->index, name, x->found, BIND_MAX_COUNTERS);
+	for (uint32_t i = 0; i < n && i < BIND_MAX_COUNTERS; i++)
+		if (!strcmp(pm_map_text(&pm_model_counter(m, x->found[i])->attrs, PM_COUNTER_PERF_PMU, ""), x->pmu))
+			x->found[kept++] = x->found[i];
+	return kept;
+}
+
+/* clang-format off */
+static const struct {
+	const char *counter, *event;
+} stand_ins[] = {
+	{ "msr.tsc", "msr/tsc/" },
+	{ "msr.mperf", "msr/mperf/" },
+	{ "msr.aperf", "msr/aperf/" },
+	{ "msr.core_c1_res", "cstate_core/c1-residency/" },
+	{ "msr.core_c3_res", "cstate_core/c3-residency/" },
+	{ "msr.core_c6_res", "cstate_core/c6-residency/" },
+	{ "msr.core_c7_res", "cstate_core/c7-residency/" },
+	{ "msr.module_c6_res", "cstate_module/c6-residency/" },
+	{ "msr.pkg_c2_res", "cstate_pkg/c2-residency/" },
+	{ "msr.pkg_c3_res", "cstate_pkg/c3-residency/" },
+	{ "msr.pkg_c6_res", "cstate_pkg/c6-residency/" },
+	{ "msr.pkg_c7_res", "cstate_pkg/c7-residency/" },
+	{ "msr.pkg_c8_res", "cstate_pkg/c8-residency/" },
+	{ "msr.pkg_c9_res", "cstate_pkg/c9-residency/" },
+	{ "msr.pkg_c10_res", "cstate_pkg/c10-residency/" },
+};
+
+/* The perf event that counts what a register does, or NULL. */
+static const char *bind_stand_in(const char *counter)
+{
+	for (size_t i = 0; i < sizeof(stand_ins) / sizeof(stand_ins[0]); i++)
+		if (!strcmp(stand_ins[i].counter, counter))
+			return stand_ins[i].event;
+	return NULL;
+}
+
+/* If a register could not be read, uses the perf event that counts the same. */
+static void stand_in(struct builder *x, struct bound_input *in, const char *counter)
+{
+	bool plain = !in->more->op || in->more->op == INPUT_OVER || in->more->op == INPUT_TIMES;
+	const char *event = in->n_counters || !plain ? NULL : bind_stand_in(counter);
+
+	if (event)
+		in->n_counters = bind_counters(&x->b->index, event, x->found, BIND_MAX_COUNTERS);
+	if (!event || !in->n_counters)
+		return;
+	in->more->op = in->more->op ? in->more->op : INPUT_RULE;
+	in->more->own_rule = false;
+	in->more->rule = PM_AGG_MEAN;
+}
+
+static int fill_input(struct builder *x, struct bound_input *in, const char *name)
+{
+	const struct pm_model *m = x->p->model;
+	const char *reg;
+	uint32_t ignored;
+	int err;
+
+	in->kind = PM_KINDS;
+	if (in->aspect == EXPR_LITERAL && !strcmp(name, "tj_max") && x->options->tj_max > 0) {
+		in->constant = true;
+		in->more->value = value_of((double)x->options->tj_max);
+		return 0;
+	}
+	if (in->aspect == EXPR_LITERAL) {
+		in->constant = true;
+		if (!bind_literal(x->p, name, &in->more->value))
+			in->more->value = value_missing(VALUE_NO_INPUT);
+		return 0;
+	}
+	if (in->aspect == EXPR_CPUID_MATCH) {
+		in->constant = true;
+		in->more->value = value_of(vendor_is_cpu(name, pm_map_text(&m->header, PM_HEADER_CPU_ID, "")));
+		return 0;
+	}
+	if (in->aspect == EXPR_SYSTEM) {
+		in->more->whole = in->more->name;
+		in->constant = !names_get(&x->taken, name, &ignored);
+		if (in->constant)
+			in->more->value = value_missing(VALUE_NO_INPUT);
+		return 0;
+	}
+	/* perf's formulas expect times in seconds, whatever unit they were counted in. */
+	if (in->aspect == EXPR_VALUE && (!strcmp(name, "duration_time") || !strcmp(name, "tool/duration_time/"))) {
+		in->duration = true;
+		return 0;
+	}
+	reg = bind_field(name, in->more);
+	if (in->more->fact && !strcmp(in->more->fact, "tj_max"))
+		in->more->fixed = x->options->tj_max;
+	in->n_counters = x->pmu && !reg && !strchr(name, '/') ? counters_of_kind(x, name) : 0;
+	if (!in->n_counters)
+		in->n_counters = bind_made_of(&x->b->index, reg ? reg : name, x->found, BIND_MAX_COUNTERS);
+	stand_in(x, in, reg ? reg : name);
+	if (!in->n_counters && !reg)
+		in->n_counters = meaning_find(&x->meaning, x->options->events, name, x->found, BIND_MAX_COUNTERS);
+	if (in->n_counters > BIND_MAX_COUNTERS)
+		in->n_counters = BIND_MAX_COUNTERS;
+	if (x->twice && !reg &&
+	    (err = bind_of_groups(&x->b->index, name, x->formula, x->n_formula, x->found, in->n_counters)))
+		return err;
+	leave_out(x, in);
+	if (!knows_number(x, in))
+		in->n_counters = 0;
+	for (uint32_t i = 0, n = in->n_counters; i < n; i++) {
+		enum pm_kind k = (enum pm_kind)x->p->kind[x->found[i]];
+
+		if (k != PM_KINDS)
+			in->kind = in->kind == PM_KINDS ? k : kind_join(in->kind, k);
+	}
+	if (in->more->telemetry && in->kind != PM_KINDS && x->p->n)
+		in->kind = telemetry_kind((enum telemetry)in->more->telemetry);
+	if (in->aspect == EXPR_HAS_EVENT) {
+		in->constant = true;
+		in->more->value = value_of(in->kind != PM_KINDS);
+		in->kind = PM_KINDS;
+	} else if (in->kind != PM_KINDS && in->aspect == EXPR_SOURCE_COUNT) {
+		in->constant = true;
+		in->more->value = value_of(in->n_counters);
+	} else if (in->kind == PM_KINDS) {
+		in->constant = true;
+		in->more->value = value_missing(VALUE_NO_INPUT);
+	} else if (is_time(name) && !strcmp(pm_model_counter(m, x->found[0])->unit, "ns")) {
+		in->more->op = INPUT_TIMES;
+		in->more->own_rule = true;
+		in->more->fixed = 1e-9;
+	} else if (x->raw && !in->more->op && bind_unscale(pm_model_counter(m, x->found[0])) != 1) {
+		in->more->op = INPUT_TIMES;
+		in->more->own_rule = true;
+		in->more->fixed = bind_unscale(pm_model_counter(m, x->found[0]));
+	}
+	return 0;
+}
+
+/* The place of the input in the binding, or -errno; inputs that are requested twice are kept once. */
+static int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect)
+{
+	struct binding *b = x->b;
+	struct bound_input *in;
+	uint32_t at;
+	int err;
+
+	buf_clear(&x->text);
+	buf_printf(&x->text, "%u %s", (unsigned)aspect, name);
+	if (x->twice || x->raw)
+		buf_printf(&x->text, " %u %d", x->twice ? x->formulas : 0, x->raw);
+	if (x->pmu)
+		buf_printf(&x->text, " of %s", x->pmu);
+	if (x->text.err)
+		return -ENOMEM;
+	if (names_get(&b->input_names, buf_str(&x->text), &at))
+		return at;
+	in = bind_new_input(b, NULL);
+	if (!in || !(in->more->name = bind_own(b, strdup(name))))
+		return -ENOMEM;
+	in->aspect = aspect;
+	if ((err = fill_input(x, in, name)))
+		return err;
+	if (!in->constant && !in->duration) {
+		in->counter = bind_own(b, malloc(in->n_counters * sizeof(*in->counter)));
+		if (!in->counter)
+			return -ENOMEM;
+		memcpy(in->counter, x->found, in->n_counters * sizeof(*in->counter));
+	}
+	at = (uint32_t)(in - b->input);
+	if ((err = bind_shut(x, in)) || (err = names_set(&b->input_names, buf_str(&x->text), at)))
+		return err;
+	return at;
+}
+
+/* As bind_input(), for an input whose time is another counter's; the clocks go to `clock`, their number to *n. */
+static int64_t bind_clocked(struct builder *x, const struct expr_input *in, uint32_t *clock, uint32_t *n)
+{
+	const struct pmu_class *class;
+	const struct pmu_class_event *event = x->choice ? class_event_named(in->name, &class) : NULL;
+	bool counts = in->aspect == EXPR_VALUE || in->aspect == EXPR_RATE;
+	int64_t at;
+
+	if (event && class == x->choice->class)
+		*n = class_counters(x->choice, event, x->found, clock, BIND_MAX_COUNTERS);
+	else if (in->aspect == EXPR_SECONDS)
+		*n = pair_clocks(x, in, clock);
+	else
+		return bind_input(x, in->name, in->aspect);
+	at = add_clocked(x, in->name, in->aspect, x->found, clock, *n);
+	if (at >= 0 && event && event->bytes && counts && !x->raw && !x->b->input[at].more->bytes &&
+	    set_bytes(x, &x->b->input[at], event->bytes))
+		return -ENOMEM;
+	return at;
+}
+
+/* Whether the input is known to have no value. */
+static bool bind_lacks(const struct bound_input *in)
+{
+	return in->constant && in->more->value.reason;
+}
+
+/* 1: kept, 0: the recording cannot feed it, or -errno. */
+static int bind_formula(struct builder *x, struct bound_metric *m, const char *text, const struct metric *row)
+{
+	const struct expr_input *in;
+	enum pm_kind kind = PM_KINDS;
+	size_t n;
+	int err = expr_parse(&m->expr, text, x->error);
+
+	if (err)
+		return error_prefix(x->error, "metric %s", m->name);
+	if (expr_fold(m->expr, lasting_literal, x))
+		return -ENOMEM;
+	in = expr_inputs(m->expr, &n);
+	/* Each may get two clocks. */
+	m->input = bind_own(x->b, malloc((3 * n + 1) * sizeof(*m->input)));
+	if (!m->input)
+		return -ENOMEM;
+	bind_begin_formula(x, in, n);
+	for (size_t i = 0; i < n; i++) {
+		bool clocked = x->choice || in[i].aspect == EXPR_SECONDS;
+		int64_t at = clocked ? bind_clocked(x, &in[i], x->clock, &x->n_clocks) :
+				       bind_input(x, in[i].name, in[i].aspect);
+		const struct bound_input *bound;
+
+		if (at < 0)
+			return (int)at;
+		m->input[m->n_inputs++] = (uint32_t)at;
+		bound = &x->b->input[at];
+		if (bind_lacks(bound) && !bind_is_optional(in, n, i))
+			return 0;
+		if (bound->kind != PM_KINDS)
+			kind = kind == PM_KINDS ? bound->kind : kind_join(kind, bound->kind);
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct bound_input *bound = &x->b->input[m->input[i]];
+
+		if (bound->more->clock && (err = bind_add_clocks(x, m, bound->more->clock, bound->n_counters)))
+			return err;
+	}
+	if (kind == PM_KINDS)
+		kind = PM_SYSTEM;
+	if (row->scope == METRIC_ANY)
+		m->kind = kind;
+	else
+		m->kind = row->inherits ? scope_kind(row->scope) : kind_join(kind, scope_kind(row->scope));
+	/* The kernel shows energy by die where dies have their own. */
+	m->by_die = m->kind == PM_PACKAGE && (kind == PM_DIE || kind == PM_PMU);
+	for (size_t i = 0; i < n && m->by_die && kind == PM_PMU; i++)
+		m->by_die = x->b->input[m->input[i]].kind == PM_KINDS || is_of_dies(x, &x->b->input[m->input[i]]);
+	return 1;
+}
+
+/* The other formulas of a row, one after the other. */
+static int bind_otherwise(struct builder *x, struct bound_metric *m, const struct metric *row)
+{
+	const char *from = row->otherwise;
+	int kept = 0;
+
+	while (!kept && *from) {
+		size_t len = strcspn(from, ";");
+		SCOPED(scoped_free) char *text = strndup(from, len);
+
+		if (!text)
+			return -ENOMEM;
+		expr_free(m->expr);
+		m->expr = NULL;
+		m->n_inputs = 0;
+		kept = bind_formula(x, m, text, row);
+		from += len + (from[len] == ';');
+	}
+	return kept;
+}
+
+/* Whether the literal is known to be 0. */
+static bool bind_is_zero(const struct places *p, const char *lasting_literal)
+{
+	struct value v;
+
+	return bind_literal(p, lasting_literal, &v) && !v.reason && v.v == 0;
+}
+
+/* `text` with every '*' replaced. `escape`: as an id of a formula, where a '*' that stands alone multiplies. */
+static char *bind_with_member(const char *text, const char *member, bool lower, bool escape)
+{
+	struct buf out = BUF_INIT;
+
+	for (const char *c = text ? text : ""; *c; c++) {
+		if (*c != '*' || (escape && (c == text || c[-1] == ' '))) {
+			buf_addch(&out, *c);
+			continue;
+		}
+		for (const char *k = member; *k; k++) {
+			unsigned char ch = (unsigned char)*k;
+
+			if (escape && !isalnum(ch) && ch != '_' && ch != '.' && ch != ':')
+				buf_addch(&out, '\\');
+			if (lower)
+				ch = (unsigned char)tolower(ch);
+			if (lower && !isalnum(ch) && ch != '.')
+				ch = '_';
+			buf_addch(&out, (char)ch);
+		}
+	}
+	buf_addch(&out, 0);
+	return buf_detach(&out);
+}
+
+/* Whether an earlier metric has the name; each kind of CPUs has its own. */
+static bool is_taken(struct builder *x, const char *name, bool take)
+{
+	uint32_t ignored;
+
+	buf_clear(&x->text);
+	buf_printf(&x->text, "%s\n%s", name, x->pmu ? x->pmu : "");
+	if (take)
+		return names_set(&x->taken, x->pmu ? buf_str(&x->text) : name, 0) != 0;
+	return names_get(&x->taken, name, &ignored) || names_get(&x->taken, buf_str(&x->text), &ignored);
+}
+
+/* What a row says, with what a formula takes now. */
+static struct metric_about bind_about(const struct builder *x, const struct metric *row)
+{
+	return (struct metric_about){ .unit = row->unit ? row->unit : "",
+				      .help = row->help ? row->help : "",
+				      .aliases = row->aliases ? row->aliases : "",
+				      .categories = row->categories ? row->categories : "",
+				      .requests = row->requests,
+				      .pmu = x->pmu,
+				      .margin = row->margin };
+}
+
+/* 1: it judges; 0: the recording lacks what it needs, or it cannot be parsed, so its metric has no verdict. */
+static int bind_one_threshold(struct builder *x, struct bound_metric *m, const char *text)
+{
+	const struct expr_input *in;
+	struct bound_threshold *t;
+	struct expr *expr;
+	size_t n;
+	int err = expr_parse(&expr, text, NULL);
+
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	in = expr_inputs(expr, &n);
+	t = calloc(1, sizeof(*t));
+	if (!t) {
+		expr_free(expr);
+		return -ENOMEM;
+	}
+	m->threshold = t;
+	t->expr = expr;
+	t->input = malloc((n + 1) * sizeof(*t->input));
+	if (!t->input)
+		return -ENOMEM;
+	bind_begin_formula(x, in, n);
+	for (size_t i = 0; i < n; i++) {
+		int64_t at = bind_input(x, in[i].name, in[i].aspect);
+
+		if (at < 0)
+			return (int)at;
+		if (bind_lacks(&x->b->input[at]) && !bind_is_optional(in, n, i)) {
+			expr_free(expr);
+			free(t->input);
+			free(t);
+			m->threshold = NULL;
+			return 0;
+		}
+		t->input[t->n_inputs++] = (uint32_t)at;
+	}
+	return 1;
+}
+
+/* Binds the row's threshold, if its inputs exist. 0 or -errno. */
+static int bind_threshold(struct builder *x, struct bound_metric *m, const struct metric *row)
+{
+	const char *from = row->threshold_otherwise ? row->threshold_otherwise : "";
+	int kept = row->threshold && row->threshold[0] ? bind_one_threshold(x, m, row->threshold) : 0;
+
+	while (!kept && *from) {
+		size_t len = strcspn(from, ";");
+		SCOPED(scoped_free) char *text = strndup(from, len);
+
+		if (!text)
+			return -ENOMEM;
+		kept = bind_one_threshold(x, m, text);
+		from += len + (from[len] == ';');
+	}
+	return kept < 0 ? kept : 0;
+}
+
+#define CORE_KINDS_MAX 16 /* hybrids have two or three kinds of cores */
+
+/* The PMUs of the kinds of CPUs, where there are several; NULL after the last. */
+static const char *bind_core_pmu(const struct pm_model *m, uint32_t want)
+{
+	const char *found = NULL;
+	uint32_t n = 0;
+
+	/* A hostile file may list more kinds than any machine has: each costs all metrics again. */
+	for (uint32_t i = 0; i < m->n_pmus && n <= CORE_KINDS_MAX; i++) {
+		if (!pm_map_get(&m->pmu[i].attrs, PM_PMU_CPUS))
+			continue;
+		if (n++ == want)
+			found = pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, "");
+	}
+	return n > 1 && n <= CORE_KINDS_MAX ? found : NULL;
+}
+
+/* Whether the metric has events of that kind of CPUs and of no other. */
+static bool bind_is_of_kind(const struct builder *x, const struct bound_metric *m, const char *pmu)
+{
+	bool own = false, other = false;
+
+	for (uint32_t i = 0; i < m->n_inputs; i++) {
+		const struct bound_input *in = &x->b->input[m->input[i]];
+
+		for (uint32_t k = 0; !in->constant && k < in->n_counters; k++) {
+			const struct pm_counter *c = pm_model_counter(x->p->model, in->counter[k]);
+			const char *of = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, ""), *core;
+
+			for (uint32_t n = 0; (core = bind_core_pmu(x->p->model, n)); n++) {
+				own |= !strcmp(core, of) && !strcmp(core, pmu);
+				other |= !strcmp(core, of) && strcmp(core, pmu) != 0;
+			}
+		}
+	}
+	return own && !other;
+}
+
+/* Binds one row; of a family, the member that the formula calls `part`; `vendor` is a metric of a file. 0, also if
+ * the recording cannot feed it, or -errno. */
+static int bind_row(struct builder *x, const struct metric *row, const char *member, const char *part, bool vendor)
+{
+	struct metric_about about = bind_about(x, row);
+	struct bound_metric *m;
+	const char *text;
+	int kept;
+
+	if (member && !(about.help = bind_own(x->b, bind_with_member(row->help, member, false, false))))
+		return -ENOMEM;
+	m = bind_new_metric(x->b, &about);
+	if (!m)
+		return -ENOMEM;
+	if (member) {
+		m->name = bind_own(x->b, bind_with_member(row->name, member, true, false));
+		m->display = bind_own(x->b, bind_with_member(row->display, member, false, false));
+		text = bind_own(x->b, bind_with_member(row->expr, part, false, true));
+	} else {
+		m->name = row->name;
+		m->display = row->display ? row->display : row->name;
+		text = row->expr;
+		/* turbostat computes it from the other states, even if a register counts C1. */
+		if (x->options->columns == COLUMNS_TURBOSTAT && !strcmp(row->name, "cpu.c1"))
+			text = row->otherwise;
+	}
+	if (!m->name || !m->display || !text)
+		return -ENOMEM;
+	m->precision = row->precision;
+	m->better = row->better;
+	m->fault = row->fault;
+	m->default_on =
+		row->default_on || recorded_asks(x->p->model, m->name) || recorded_asks(x->p->model, m->display);
+	m->vendor = vendor;
+	m->estimate = row->estimate;
+	m->share = row->share || strstr(row->expr, "percent(");
+	kept = is_taken(x, m->name, false) ? 0 : bind_formula(x, m, text, row);
+	if (!kept && row->otherwise && !is_taken(x, m->name, false))
+		kept = bind_otherwise(x, m, row);
+	if (kept == 1 && x->pmu && !bind_is_of_kind(x, m, x->pmu))
+		kept = 0;
+	m->unlikely = kept == 1 && row->when && bind_is_zero(x->p, row->when);
+	m->default_on &= !m->unlikely;
+	if (kept == 1) {
+		kept = bind_threshold(x, m, row);
+		return kept ? kept : is_taken(x, m->name, true) ? -ENOMEM : 0;
+	}
+	release_metric(&x->b->metric[--x->b->n_metrics]);
+	return kept;
+}
+
+/* A text that the binding owns, or NULL without memory. */
+static char *bind_text(struct binding *b, const char *format, ...)
+{
+	char *text = NULL;
+	va_list ap;
+
+	va_start(ap, format);
+	if (vasprintf(&text, format, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	return bind_own(b, text);
 }
 
 /* Binds a metric over a class of PMUs, once for each set of filters that was recorded. */
@@ -82,8 +973,6 @@ static int bind_family(struct builder *x, const struct metric *row)
 	}
 	return 0;
 }
-
-/* ---- counters as metrics ---- */
 
 static unsigned char precision_of(const struct pm_counter *c, bool rate)
 {
@@ -297,6 +1186,196 @@ static int bind_sets(struct builder *x, size_t from, size_t to)
 	return err;
 }
 
+/* Adds the sum over all these PMUs, under the user's name. 0 or -errno. */
+static int bind_merged(struct builder *x, const struct pm_counter *c)
+{
+	const char *user = pm_map_text(&c->attrs, PM_COUNTER_PERF_USER_TEXT, NULL);
+	struct metric row = { .name = user, .categories = c->source, .precision = 1, .default_on = true };
+	uint32_t ignored;
+	int err;
+
+	if (!user || !x->twin[c->id] || names_get(&x->taken, user, &ignored))
+		return 0;
+	row.expr = bind_own(x->b, bind_with_member("rate(*)", user, false, true));
+	row.unit = bind_text(x->b, "%s/s", c->unit[0] ? c->unit : "1");
+	row.display = bind_text(x->b, "%s %s", user, strcmp(c->unit, "1") ? row.unit : "/s");
+	row.help = "What all PMUs of the kind counted, a second";
+	if (!row.expr || !row.unit || !row.display)
+		return -ENOMEM;
+	row.default_on = pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false);
+	err = bind_row(x, &row, NULL, NULL, false);
+	return err == -EINVAL ? 0 : err;
+}
+
+/* On other architectures nobody misses them. */
+static bool is_x86(const struct pm_model *m)
+{
+	const char *arch = pm_map_text(&m->header, PM_HEADER_ARCH, "");
+
+	return !strcmp(arch, "x86_64") || (arch[0] == 'i' && !strcmp(arch + 2, "86"));
+}
+
+/* Whether some register was requested in vain: most recordings are bound without checking each formula. */
+static bool lacks_registers(const struct builder *x)
+{
+	const struct pm_model *m = x->p->model;
+
+	if (x->options->no_msr || !is_x86(m))
+		return false;
+	for (uint32_t i = 0; i < m->n_configs; i++)
+		if (m->config[i].reason && !strncmp(m->config[i].name, "msr.", 4))
+			return true;
+	for (uint32_t i = 0; i < m->n_probes; i++)
+		if (!strcmp(m->probe[i].source, "msr"))
+			return true;
+	return false;
+}
+
+static int add_absent(struct builder *x, const struct metric *row, bool added, uint16_t why)
+{
+	const struct metric_about about = bind_about(x, row);
+	struct bound_input *in = bind_new_input(x->b, NULL);
+	struct bound_metric *m = in ? bind_new_metric(x->b, &about) : NULL;
+
+	if (!m || !(m->input = bind_own(x->b, malloc(sizeof(*m->input)))))
+		return -ENOMEM;
+	in->constant = true;
+	in->kind = PM_KINDS;
+	in->more->value = value_missing(why);
+	m->name = row->name;
+	m->display = row->display ? row->display : row->name;
+	m->precision = row->precision;
+	m->better = row->better;
+	m->added = m->default_on = added;
+	m->unlikely = row->when && bind_is_zero(x->p, row->when);
+	m->absent = true;
+	m->kind = PM_SYSTEM;
+	m->input[0] = (uint32_t)x->b->n_inputs - 1;
+	m->n_inputs = 1;
+	return 0;
+}
+
+static bool has_source(const struct pm_model *m, const char *source)
+{
+	for (uint32_t i = 0; i < m->n_counters; i++)
+		if (!strcmp(m->counter[i].source, source))
+			return true;
+	return false;
+}
+
+/* Why the register was not recorded; PM_OK: nobody tried, or it was recorded. */
+static uint16_t why_absent(const struct builder *x, const char *name)
+{
+	const struct pm_model *m = x->p->model;
+	const struct pm_counter *c = pm_model_counter_named(m, name);
+
+	if ((c && x->p->kind[c->id] != PM_KINDS) || strncmp(name, "msr.", 4))
+		return PM_OK;
+	for (uint32_t i = 0; i < m->n_configs; i++)
+		if (m->config[i].reason && !strcmp(m->config[i].name, name))
+			return m->config[i].reason;
+	for (uint32_t i = 0; i < m->n_probes && !has_source(m, "msr"); i++)
+		if (!strcmp(m->probe[i].source, "msr"))
+			return m->probe[i].reason;
+	return PM_OK;
+}
+
+static bool has_event(const struct pm_pmu *pmu, const char *event)
+{
+	const char *name = pm_map_text(&pmu->attrs, PM_PMU_NAME, ""), *slash = strchr(event, '/');
+	const struct pm_value *events = pm_map_get(&pmu->attrs, PM_PMU_EVENTS), *own;
+	size_t len = strlen(name);
+
+	if (!slash || (size_t)(slash - event) != len || strncmp(name, event, len))
+		return false;
+	for (uint32_t i = 0; events && events->kind == PM_VALUE_ARRAY && i < events->array.n; i++) {
+		own = events->array.item[i].kind == PM_VALUE_ARRAY ? events->array.item[i].array.item : NULL;
+		len = own && own->kind == PM_VALUE_TEXT ? strlen(own->str.data) : 0;
+		if (len && !strncmp(slash + 1, own->str.data, len) && !strcmp(slash + 1 + len, "/"))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a PMU of the machine counts the event, and only the right to count it was missing. */
+static bool was_forbidden(const struct pm_model *m, const char *event)
+{
+	bool has = false, forbidden = false;
+
+	for (uint32_t i = 0; event && i < m->n_pmus && !has; i++)
+		has = has_event(&m->pmu[i], event);
+	for (uint32_t i = 0; has && i < m->n_probes && !forbidden; i++)
+		forbidden = !strcmp(m->probe[i].source, "perf") && m->probe[i].reason == PM_REASON_NO_PERMISSION;
+	return forbidden;
+}
+
+/* Why the formula cannot be fed: what a right would cure comes before what the machine lacks. PM_OK, also if it can
+ * be, or lacks something else. -errno. */
+static int why_unfed(struct builder *x, const char *text, size_t len)
+{
+	char *formula = strndup(text, len);
+	const struct expr_input *in;
+	struct expr *expr = NULL;
+	int err = formula ? expr_parse(&expr, formula, x->error) : -ENOMEM, why = PM_OK;
+	size_t n = 0;
+
+	in = err ? NULL : expr_inputs(expr, &n);
+	for (size_t i = 0; i < n && why != PM_REASON_NO_PERMISSION; i++) {
+		struct input_more made = { 0 };
+		const char *field = bind_field(in[i].name, &made), *name = field ? field : in[i].name;
+		int one;
+
+		if (bind_is_optional(in, n, i))
+			continue;
+		one = why_absent(x, name);
+		if ((one || !field) && was_forbidden(x->p->model, strchr(name, '/') ? name : bind_stand_in(name)))
+			one = PM_REASON_NO_PERMISSION;
+		why = !why || one == PM_REASON_NO_PERMISSION ? one : why;
+	}
+	expr_free(expr);
+	free(formula);
+	return err ? err : why;
+}
+
+static int bind_absent_row(struct builder *x, const struct metric *row)
+{
+	int why = why_unfed(x, row->expr, strlen(row->expr));
+
+	for (const char *from = row->otherwise; from && *from && why >= 0 && why != PM_REASON_NO_PERMISSION;) {
+		size_t len = strcspn(from, ";");
+		int other = why_unfed(x, from, len);
+
+		why = !why || other < 0 || other == PM_REASON_NO_PERMISSION ? other : why;
+		from += len + (from[len] == ';');
+	}
+	return why <= 0 ? why : add_absent(x, row, false, (uint16_t)why);
+}
+
+/* Adds the metrics that lack registers for all of their formulas. 0 or -errno. */
+static int bind_absent(struct builder *x)
+{
+	const struct pm_model *m = x->p->model;
+	bool lacks = lacks_registers(x);
+	uint32_t ignored;
+	int err = 0;
+
+	for (const struct metric_table *t = metric_tables; lacks && t->row && !err; t++)
+		for (size_t i = 0; i < t->n && !err; i++)
+			if (!t->row[i].each && !names_get(&x->taken, t->row[i].name, &ignored))
+				err = bind_absent_row(x, &t->row[i]);
+	/* What the user added is shown whether or not it could be read. */
+	for (uint32_t i = 0; i < m->n_counters && !err; i++) {
+		const struct pm_counter *c = &m->counter[i];
+		uint16_t why = (uint16_t)pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0);
+		struct metric one = { .name = c->name, .display = c->display, .categories = c->source };
+
+		if (why && x->p->kind[c->id] == PM_KINDS && pm_map_get(&c->attrs, PM_COUNTER_ADDED) &&
+		    !bind_left_out(x, c) && !names_get(&x->taken, c->name, &ignored))
+			err = add_absent(x, &one, true, why);
+	}
+	return err;
+}
+
 static int bind_all(struct builder *x)
 {
 	bool (*wanted)(const struct metric *row) = recorded_name(x->p->model, 0) ? NULL : x->options->wanted;
@@ -345,6 +1424,64 @@ static int choose_vendor(struct bind_options *options, const struct pm_model *m,
 	return err;
 }
 
+struct asked {
+	uint64_t wildcard;
+	const struct pm_counter *counter;
+};
+
+static int by_wildcard(const void *left, const void *right)
+{
+	const struct asked *a = left, *b = right;
+
+	return array_order(a->wildcard, b->wildcard, a->counter->id, b->counter->id);
+}
+
+/* Those that the same words of the user stand for: whether they are of several PMUs, and count in one unit, as joules
+ * and bytes have no sum. */
+static bool are_twins(const struct builder *x, const struct asked *a, size_t n)
+{
+	const char *first = pm_map_text(&a->counter->attrs, PM_COUNTER_PERF_PMU, ""), *unit = NULL;
+	bool several = false;
+
+	for (size_t i = 0; i < n; i++) {
+		several |= strcmp(pm_map_text(&a[i].counter->attrs, PM_COUNTER_PERF_PMU, ""), first) != 0;
+		if (x->p->kind[a[i].counter->id] != PM_PMU)
+			continue;
+		if (unit && strcmp(a[i].counter->unit, unit))
+			return false;
+		unit = a[i].counter->unit;
+	}
+	return several;
+}
+
+/* Fills twin[]. 0 or -ENOMEM. */
+static int bind_find_twins(struct builder *x)
+{
+	const struct pm_model *m = x->p->model;
+	SCOPED(scoped_free) struct asked *a = malloc((m->n_counters + 1ull) * sizeof(*a));
+	size_t n = 0, end;
+
+	x->twin = calloc(m->n_counters + 1ull, sizeof(*x->twin));
+	if (!a || !x->twin)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		a[n] = (struct asked){ pm_map_u64(&m->counter[i].attrs, PM_COUNTER_PERF_WILDCARD, 0),
+				       &m->counter[i] };
+		n += a[n].wildcard != 0;
+	}
+	qsort(a, n, sizeof(*a), by_wildcard);
+	for (size_t i = 0; i < n; i = end) {
+		bool twins;
+
+		for (end = i; end < n && a[end].wildcard == a[i].wildcard;)
+			end++;
+		twins = are_twins(x, a + i, end - i);
+		for (size_t k = i; k < end; k++)
+			x->twin[a[k].counter->id] = twins && x->p->kind[a[k].counter->id] == PM_PMU;
+	}
+	return 0;
+}
+
 int binding_build(struct binding *b, const struct places *p, const struct bind_options *wanted, struct error *e)
 {
 	struct bind_options options = *wanted;
@@ -385,3 +1522,58 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 		error_sys(e, ENOMEM, "metrics");
 	return err;
 }
+
+void binding_release(struct binding *b)
+{
+	for (size_t i = 0; i < b->n_metrics; i++)
+		release_metric(&b->metric[i]);
+	for (size_t i = 0; i < b->n_owned; i++)
+		free(b->owned[i]);
+	free(b->owned);
+	free(b->metric);
+	free(b->input);
+	names_release(&b->input_names);
+	bind_index_release(&b->index);
+	metric_set_release(&b->recorded);
+	*b = (struct binding){ 0 };
+}
+
+const struct metric_about *bind_keep_about(struct binding *b, const struct metric_about *about)
+{
+	const struct metric_about *last = b->n_metrics ? b->metric[b->n_metrics - 1].about : NULL;
+	struct metric_about *copy;
+
+	if (last && !memcmp(last, about, sizeof(*about)))
+		return last;
+	copy = bind_own(b, malloc(sizeof(*copy)));
+	if (copy)
+		*copy = *about;
+	return copy;
+}
+
+unsigned bound_input_aspects(const struct bound_input *i)
+{
+	if (i->constant || i->duration)
+		return 0;
+	if (i->rate || i->aspect == EXPR_RATE)
+		return 1u << TRACK_RATE;
+	if (i->more->op == INPUT_SPAN)
+		return 1u << TRACK_SPAN;
+	switch (i->aspect) {
+	case EXPR_FIRST:
+	case EXPR_LAST:
+	case EXPR_MEAN:
+	case EXPR_MAX:
+	case EXPR_ELAPSED:
+		return 1u << i->aspect;
+	case EXPR_AGGR_NR:
+		/* Those that were observed, whether or not their value can be trusted. */
+		return 1u << TRACK_ELAPSED;
+	default:
+		return 1u << TRACK_VALUE;
+	}
+}
+
+/* What perf counts of registers. Energy is added up and in another unit, so it has formulas of its own. */
+
+/* clang-format on */

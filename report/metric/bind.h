@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
 #include "common/error.h"
 #include "common/event/vendor_events.h"
 #include "common/metric/expr.h"
@@ -102,10 +101,12 @@ struct bound_metric {
 	enum metric_fault fault : 3;
 	bool default_on : 1; /* shown without being requested */
 	bool estimate : 1;   /* an estimate: its values say so */
+	bool share : 1;      /* it says how much of something: not more than 100 */
 	bool vendor : 1;     /* of a --metrics-file */
 	bool added : 1;      /* the user described it: --show and --hide of other columns leave it in place */
 	bool foreign : 1;    /* the turbostat whose columns are wanted does not have it */
 	bool for_rows : 1;   /* no column: CPUs shall have rows */
+	bool by_die : 1;     /* of a package, but each of its dies has a value of its own */
 	bool unlikely : 1;   /* the model of the processor is known not to have it */
 	bool absent : 1;     /* it has no number anywhere; the value of its input says why */
 	uint8_t precision;
@@ -119,6 +120,7 @@ struct bind_index {
 	struct bind_entry *entry; /* owned */
 	uint32_t n;
 };
+
 /* 0 or -ENOMEM. Release in both cases. */
 int bind_index_build(struct bind_index *x, const struct pm_model *m);
 void bind_index_release(struct bind_index *x);
@@ -150,7 +152,7 @@ struct bind_options {
 	bool (*wanted)(const struct metric *row);
 	unsigned tj_max; /* Celsius, instead of what was recorded; 0: none */
 	/* Order and defaults; AUTO: turbostat's if there are registers of the processor. */
-	enum { COLUMNS_AUTO, COLUMNS_OWN, COLUMNS_TURBOSTAT, COLUMNS_TURBOSTAT_2026 } columns;
+	enum { COLUMNS_AUTO, COLUMNS_OWN, COLUMNS_TURBOSTAT } columns;
 	struct vendor_files *files; /* of --metrics-file; borrowed; or NULL, and then these: */
 	const struct metric_set *vendor;
 	size_t n_vendor, n_packed;    /* the last n_packed count for less than recorded definitions */
@@ -167,10 +169,6 @@ bool bind_twice(const struct pm_model *m);
  * first one in a group with most of the other inputs. Other inputs stay. 0 or -ENOMEM. */
 int bind_of_groups(const struct bind_index *x, const char *name, const struct expr_input *in, size_t n_in,
 		   uint32_t *found, uint32_t n);
-/* The PMUs of the kinds of CPUs, where there are several; NULL after the last. */
-const char *bind_core_pmu(const struct pm_model *m, uint32_t i);
-/* The factor that removes the scale from an event's value, for vendors' formulas; 1: no scale. */
-double bind_unscale(const struct pm_counter *c);
 /* The metric whose value for the system is the input, bound before those that use it; NULL: none. */
 const struct bound_metric *bind_whole(const struct binding *b, const struct input_more *i);
 /* The input as a set of TRACK_ bits that the replay has to deliver for its counters. */
@@ -184,27 +182,27 @@ const char *bind_missing(const struct binding *b, const struct places *p, const 
  * turbostat's columns in its order: `name` is a metric, '*' in it stands for the members of a family. A metric that
  * is not among them comes after them.
  */
-enum turbostat_generation { TURBOSTAT_2022 = 1, TURBOSTAT_2026 = 2 };
 struct turbostat_column {
 	const char *name;
-	uint8_t on, in; /* generations that show it without being asked to, and that have it */
-	uint8_t level;  /* whose first CPU has it in its row */
-	bool own;       /* only where each core has one of its own */
-	bool sum;       /* the machine's is the sum over packages, whatever ours is */
-	/* Words that stand for it in that generation; NULL: the metric's categories. */
-	const char *groups_2022, *groups_2026;
+	uint8_t on;         /* turbostat's text, our table: which show it without being asked to */
+	bool in;            /* the imitated turbostat (2022) has it */
+	uint8_t level;      /* whose first CPU has it in its row */
+	bool own;           /* only where each core has one of its own */
+	bool sum;           /* the machine's is the sum over packages, whatever ours is */
+	const char *groups; /* words that stand for it in turbostat's text; NULL: the metric's categories */
 };
+
 /* The metric's column, or NULL. */
 const struct turbostat_column *turbostat_column(const struct bound_metric *m);
 /* Whether turbostat shows the metric's column without being asked to. */
 bool turbostat_shows(const struct bound_metric *m);
-
+/* The last metric's, if it is equal, else a copy; NULL without memory. */
+const struct metric_about *bind_keep_about(struct binding *b, const struct metric_about *about);
 /* Puts the metrics in turbostat's order, with its defaults, if options or registers of the recording say so. 0 or
  * -ENOMEM. */
 int binding_order(struct binding *b, const struct pm_model *m, const struct bind_options *options);
 /* Whether a formula copes without its input `i`: it asks has_event() first. */
 bool bind_is_optional(const struct expr_input *in, size_t n, size_t i);
-
 /* A name that stands for something made of a counter ("msr.therm_status.celsius"): that counter's name, and what is
  * made of it in *in. NULL: it is none. What is known of CPUs without any reading hangs at msr.tsc. */
 const char *bind_field(const char *name, struct input_more *in);
@@ -212,9 +210,7 @@ const char *bind_field(const char *name, struct input_more *in);
 uint32_t bind_made_of(const struct bind_index *x, const char *counter, uint32_t *found, uint32_t max);
 /* The input's number at the place of an instance; NaN: not known. */
 double bind_number(const struct places *p, const struct bound_input *in, const struct pm_instance *i);
-
 /* The number of machine facts (#name without '#'); false: unknown name. Missing facts are a missing value. */
 bool bind_literal(const struct places *p, const char *name, struct value *v);
-
 /* Counters that a name of a formula stands for: ids into `found` (at most `max`), the number of all. */
 uint32_t bind_counters(const struct bind_index *x, const char *name, uint32_t *found, uint32_t max);

@@ -1,17 +1,12 @@
-/* turbostat's columns in its order, by generation. */
+/* turbostat's columns in its order. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/metric/bind_private.h"
+#include "report/metric/bind.h"
 
-#define T22  TURBOSTAT_2022
-#define T26  TURBOSTAT_2026
-#define TALL (T22 | T26)
-
-/* Rows from this to that: for each state what was too deep, what was requested, and what was too shallow. */
-#define STATE_FIRST "idle.*.above"
-#define STATE_LAST  "idle.*.below"
+/* Where a column is shown without being asked for: in turbostat's text, in our table. */
+enum { TEXT = 1, TABLE = 2, BOTH = TEXT | TABLE };
 
 #define TURBOSTAT_ADDED "+" /* as a name: counters that the user added at that level */
 
@@ -70,39 +65,6 @@ static uint32_t added_id(const struct binding *b, const struct pm_model *m, cons
 	return 0;
 }
 
-/* turbostat of 2026 has the counts of one state side by side, and for the first state nothing that is too shallow. */
-static void order_states(struct binding *b, struct ranked *order)
-{
-	uint32_t first = 0, last = 0, n = 0;
-
-	while (strcmp(columns[first].name, STATE_FIRST))
-		first++;
-	for (last = first; strcmp(columns[last].name, STATE_LAST);)
-		last++;
-	for (uint32_t row = first; row <= last; row++, n = 0)
-		for (size_t i = 0; i < b->n_metrics; i++) {
-			if (row_of(&b->metric[i]) != &columns[row])
-				continue;
-			b->metric[i].foreign |= row == last && !n;
-			order[i].rank = first;
-			order[i].within = n++ * (last - first + 1) + (row - first);
-		}
-}
-
-/* Nor does it have the package's uncore clock if its domains have their own, which share its name in lists. */
-static void prefer_domains(struct binding *b)
-{
-	bool parts = false;
-
-	for (size_t i = 0; i < b->n_metrics; i++)
-		parts |= is_column("uncore.cluster.*.mhz", b->metric[i].name) && !b->metric[i].absent;
-	for (size_t i = 0; i < b->n_metrics && parts; i++)
-		if (is_column("uncore.mhz", b->metric[i].name)) {
-			b->metric[i].foreign = b->metric[i].absent = true;
-			b->metric[i].default_on = false;
-		}
-}
-
 static int compare_ranks(const void *left, const void *right)
 {
 	const struct ranked *a = left, *b = right;
@@ -147,8 +109,7 @@ static void reorder(struct bound_metric *metric, struct ranked *order, size_t n)
 
 int binding_order(struct binding *b, const struct pm_model *m, const struct bind_options *options)
 {
-	bool tabs = options->columns >= COLUMNS_TURBOSTAT;
-	unsigned generation = options->columns == COLUMNS_TURBOSTAT ? TURBOSTAT_2022 : TURBOSTAT_2026;
+	bool text = options->columns == COLUMNS_TURBOSTAT;
 	SCOPED(scoped_free) struct ranked *order = NULL;
 
 	if (options->columns == COLUMNS_OWN || (options->columns == COLUMNS_AUTO && !has_registers(b, m)))
@@ -159,30 +120,22 @@ int binding_order(struct binding *b, const struct pm_model *m, const struct bind
 	for (size_t i = 0; i < b->n_metrics; i++) {
 		struct bound_metric *x = &b->metric[i];
 		const struct turbostat_column *c = row_of(x);
-
-		bool older = generation == TURBOSTAT_2022;
-		const char *groups = !older                                                    ? c->groups_2026 :
-				     !c->groups_2022 && strstr(x->about->categories, "hwidle") ? "idle" :
-												 c->groups_2022;
+		const char *groups = !c->groups && strstr(x->about->categories, "hwidle") ? "idle" : c->groups;
 
 		order[i] = (struct ranked){ (uint32_t)(c - columns), (uint32_t)i,
-					    tabs && x->added ? UINT32_MAX - added_id(b, m, x) : (uint32_t)i };
-		if (tabs && groups) {
+					    text && x->added ? UINT32_MAX - added_id(b, m, x) : (uint32_t)i };
+		if (text && groups) {
 			struct metric_about about = *x->about;
 
 			about.categories = groups;
 			if (!(x->about = bind_keep_about(b, &about)))
 				return -ENOMEM;
 		}
-		/* 2022 does not know what only 2026 has, and neither shows what the model lacks, even if named. */
-		x->absent |= tabs && ((older && c->in && !(c->in & generation)) || x->unlikely);
-		x->foreign = tabs && (!(c->in & generation) || x->absent) && !x->added;
+		/* turbostat does not show what the model lacks, even if named; columns of ours have to be named. */
+		x->absent |= text && x->unlikely;
+		x->foreign = text && (!c->in || x->absent) && !x->added;
 		if (!x->vendor && !x->counter && !x->added)
-			x->default_on = c->on & generation && !x->unlikely && !x->absent;
-	}
-	if (tabs && generation == TURBOSTAT_2026) {
-		order_states(b, order);
-		prefer_domains(b);
+			x->default_on = c->on & (text ? TEXT : TABLE) && !x->unlikely && !x->absent;
 	}
 	qsort(order, b->n_metrics, sizeof(*order), compare_ranks);
 	reorder(b->metric, order, b->n_metrics);

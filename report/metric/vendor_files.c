@@ -1,17 +1,17 @@
-#include "common/array.h"
 #include "report/metric/vendor_files.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "common/array.h"
+#include "common/vendor_docs.h"
 
 struct path {
 	char *name;            /* owned */
 	struct metric_set set; /* what is the same for all CPUs */
 	bool folder, mapped;
-	bool told; /* what was left out of `set` */
 };
 
 struct of_cpu {
@@ -20,7 +20,6 @@ struct of_cpu {
 	struct metric_set *set; /* owned; only the sets of paths that are mapped, and of the pack */
 	size_t n, n_packed;
 	struct vendor_events *events; /* owned */
-	bool told;
 };
 
 struct vendor_files {
@@ -29,8 +28,8 @@ struct vendor_files {
 	bool mapped; /* any of them */
 	bool packed, never;
 	struct vendor_pack pack;
+	struct buf skipped; /* lines that were not told */
 	struct of_cpu *cpu;
-	pthread_mutex_t lock;
 };
 
 static int no_memory(struct error *e)
@@ -64,18 +63,27 @@ void vendor_files_free(struct vendor_files *v)
 		free(v->path[i].name);
 	}
 	free(v->path);
+	buf_release(&v->skipped);
 	if (v->packed)
 		vendor_pack_close(&v->pack);
-	pthread_mutex_destroy(&v->lock);
 	free(v);
 }
 
 /* Created on first use; NULL without memory. */
 static struct vendor_files *files_of(struct vendor_files **out)
 {
-	if (!*out && (*out = calloc(1, sizeof(**out))))
-		pthread_mutex_init(&(*out)->lock, NULL);
+	if (!*out)
+		*out = calloc(1, sizeof(**out));
 	return *out;
+}
+
+static int load_set(struct vendor_files *v, struct metric_set *set, const char *path, const char *id, struct error *e)
+{
+	int err = metric_set_load(set, path, id, e);
+
+	if (!err)
+		buf_add(&v->skipped, set->skipped.data, set->skipped.len);
+	return err;
 }
 
 int vendor_files_add(struct vendor_files **out, const char *path, struct error *e)
@@ -85,9 +93,7 @@ int vendor_files_add(struct vendor_files **out, const char *path, struct error *
 	struct stat st;
 	int err = 0;
 
-	if (!v)
-		return no_memory(e);
-	if (array_room(&v->path, v->n, sizeof(*v->path)))
+	if (!v || array_room(&v->path, v->n, sizeof(*v->path)))
 		return no_memory(e);
 	if (stat(path, &st))
 		return error_sys(e, errno, "%s", path);
@@ -97,7 +103,7 @@ int vendor_files_add(struct vendor_files **out, const char *path, struct error *
 	if (!one.name)
 		return no_memory(e);
 	if (!one.mapped)
-		err = metric_set_load(&one.set, path, e);
+		err = load_set(v, &one.set, path, NULL, e);
 	if (err) {
 		free(one.name);
 		return err;
@@ -123,33 +129,21 @@ int vendor_files_add_pack(struct vendor_files **out, bool never, struct error *e
 	return err == -ENOENT ? 0 : err;
 }
 
-static int load_events(struct of_cpu *c, const char *path, const char *id, struct error *e)
-{
-	struct error why = { 0 };
-	int err = vendor_events_load(&c->events, path, NULL, id, &why);
-
-	/* A directory without events has metrics over well-known names. */
-	if (!err || err == -ENODATA)
-		return 0;
-	*e = why;
-	return err;
-}
-
 /* For an unknown CPU there is nothing. */
 static int load_pack(const struct vendor_files *v, struct of_cpu *c, const char *id, struct error *e)
 {
 	SCOPED(vendor_texts_release) struct vendor_texts t = { 0 };
-	int err = vendor_pack_texts(&v->pack, id, 1 << VENDOR_ROWS | 1 << VENDOR_METRICS, &t, e);
+	int err = vendor_pack_texts(&v->pack, id, &t, e);
 
 	for (uint32_t i = 0; i < t.n && !err; i++) {
 		const char *metrics = t.set[i].metrics;
 		struct error why = { 0 };
 
-		err = t.set[i].rows ? vendor_events_unpack(&c->events, t.set[i].rows, NULL) : 0;
+		err = vendor_events_unpack(&c->events, t.set[i].rows, NULL);
 		t.set[i].rows = NULL;
-		if (!err && metrics && c->events)
+		if (!err)
 			err = vendor_events_words(c->events, metrics);
-		if (!err && metrics) {
+		if (!err && *metrics) {
 			/* A set that has only events is not an error. */
 			int none = metric_set_load_text(&c->set[c->n], metrics, strlen(metrics), &why);
 
@@ -163,7 +157,7 @@ static int load_pack(const struct vendor_files *v, struct of_cpu *c, const char 
 	return err;
 }
 
-static int load(const struct vendor_files *v, struct of_cpu *c, const char *id, struct error *e)
+static int load(struct vendor_files *v, struct of_cpu *c, const char *id, struct error *e)
 {
 	int err = 0;
 
@@ -175,11 +169,16 @@ static int load(const struct vendor_files *v, struct of_cpu *c, const char *id, 
 		const struct path *p = &v->path[c->n];
 
 		if (p->mapped)
-			err = metric_set_load_for(&c->set[c->n], p->name, id, e);
+			err = load_set(v, &c->set[c->n], p->name, id, e);
 		else
 			c->set[c->n] = p->set;
 		if (!err && p->folder)
-			err = load_events(c, p->name, id, e);
+			err = vendor_events_load(&c->events, p->name, NULL, id, e);
+		/* A directory without events has metrics over well-known names. */
+		if (err == -ENODATA) {
+			*e = (struct error){ 0 };
+			err = 0;
+		}
 	}
 	if (err)
 		return error_prefix(e, "--metrics-file");
@@ -218,9 +217,7 @@ int vendor_files_choose(struct vendor_files *v, const struct pm_model *m, struct
 	*choice = (struct vendor_choice){ 0 };
 	if (!v || (!v->n && (!v->packed || v->never)))
 		return 0;
-	pthread_mutex_lock(&v->lock);
 	err = choose(v, pm_map_text(&m->header, PM_HEADER_CPU_ID, NULL), &c, e);
-	pthread_mutex_unlock(&v->lock);
 	if (!err)
 		*choice = (struct vendor_choice){
 			.set = c->set, .n = c->n, .n_packed = c->n_packed, .events = c->events
@@ -228,26 +225,11 @@ int vendor_files_choose(struct vendor_files *v, const struct pm_model *m, struct
 	return err;
 }
 
-static void tell(struct buf *lines, const struct metric_set *set)
-{
-	buf_add(lines, set->skipped.data, set->skipped.len);
-}
-
 void vendor_files_skipped(struct vendor_files *v, struct buf *lines)
 {
 	if (!v)
 		return;
-	pthread_mutex_lock(&v->lock);
-	for (size_t i = 0; i < v->n; i++) {
-		if (!v->path[i].told)
-			tell(lines, &v->path[i].set);
-		v->path[i].told = true;
-	}
-	for (struct of_cpu *c = v->cpu; c; c = c->next) {
-		for (size_t i = 0; i < v->n && i < c->n && !c->told; i++)
-			if (v->path[i].mapped)
-				tell(lines, &c->set[i]);
-		c->told = true;
-	}
-	pthread_mutex_unlock(&v->lock);
+	buf_carry(lines, &v->skipped);
+	buf_add(lines, v->skipped.data, v->skipped.len);
+	buf_clear(&v->skipped);
 }

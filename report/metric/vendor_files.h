@@ -24,8 +24,8 @@ int vendor_files_add(struct vendor_files **v, const char *path, struct error *e)
 /* Adds the pack of vendors' events and metrics, if there is one (format/vendor_pack.h); `never`: never use it. May be
  * called more than once. 0 or -errno. */
 int vendor_files_add_pack(struct vendor_files **v, bool never, struct error *e);
-/* Those for the CPU that the model's header names; none if `v` is NULL. May be called by several threads at a time.
- * 0 or -errno: no line of a mapfile.csv is for that CPU, or what it names cannot be read. */
+/* Those for the CPU that the model's header names; none if `v` is NULL. 0 or -errno: no line of a mapfile.csv is for
+ * that CPU, or what it names cannot be read. */
 int vendor_files_choose(struct vendor_files *v, const struct pm_model *m, struct vendor_choice *choice,
 			struct error *e);
 /* Adds a line for each metric that was skipped since the last call. */

@@ -1,13 +1,116 @@
 #include "report/numbers/sheet.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/array.h"
-#include "report/numbers/sheet_private.h"
+#include "report/machine/status.h"
+#include "report/machine/telemetry.h"
 
-void *sheet_room(struct sheet_private *p, size_t n, size_t size)
+/* One kind of rows, and the inputs of metrics at this level. */
+struct level {
+	enum pm_kind kind;
+	uint32_t first_row, n_rows;
+	uint32_t *input; /* places in binding.input */
+	uint32_t n_inputs;
+	uint32_t *place;  /* by binding input: its place in input[], PM_NONE: not used here */
+	uint32_t *row_of; /* owned: by track: row, PM_NONE: none; only while the sheet is built */
+	uint32_t *start;  /* by (row - first_row) * n_inputs + place: first in track[] */
+	uint32_t *track;
+	uint32_t *partner; /* beside track[]: the clock of an input that has one, or PM_NONE; NULL: none has */
+	const struct average **average; /* as start[]: the levels of the input row by row, or NULL; NULL: none */
+	double *number;   /* beside track[]: bound_input's number at its place; NULL: no input has one */
+	uint32_t *column; /* columns that this level shows */
+	uint32_t n_columns;
+};
+
+/* Several instances' values to one, by the rule of their counter. NUMBERS.md says what a missing value does. */
+struct aggregate {
+	size_t n; /* intervals */
+	double sum[PM_CHUNK_ROWS];
+	double weight[PM_CHUNK_ROWS];  /* of levels in a mean: seconds between ticks that they are known for */
+	double known[PM_CHUNK_ROWS];   /* seconds between ticks, of instances not known all the time */
+	double unknown[PM_CHUNK_ROWS]; /* seconds that were lost */
+	uint32_t count[PM_CHUNK_ROWS]; /* values, besides those of the `whole` instances */
+	uint32_t whole;                /* instances with all values, of the current counter */
+	uint32_t all_whole;            /* of all counters since the beginning */
+	uint16_t lost[PM_CHUNK_ROWS];  /* reason of a value that is missing; 0: none */
+	uint16_t away[PM_CHUNK_ROWS];  /* reason of one that is absent */
+	bool some_parts;               /* known[] or unknown[] is in use */
+	bool levels;                   /* adds up levels: an instance counts as 0 while it is absent */
+};
+
+struct track_at {
+	uint32_t counter;
+	uint32_t package; /* for events that count once a package */
+	uint8_t rule;
+	bool may_go : 1, per_package : 1, nowhere : 1, level : 1;
+};
+
+struct sheet_private {
+	void **owned; /* what sheet_room() made: all arrays but those of which it is said that they are owned */
+	size_t n_owned;
+	bool failed; /* some could not be made */
+	const struct replay *replay;
+	uint32_t *formula;    /* by column: what replay_join() returned for its counters */
+	struct sheet *system; /* owned: the row of the system, of metrics that formulas want for it; or NULL */
+	const struct sheet_cell **whole; /* by binding input: its cell there, or NULL */
+	uint32_t taken;                  /* the formula for which inputs are being filled; 0: for none */
+	struct level level[PM_KINDS];
+	uint32_t n_levels;
+	size_t block;            /* intervals at once */
+	struct track_at *at;     /* by track */
+	uint32_t *of_counter;    /* owned: tracks ordered by counter */
+	uint32_t *counter_start; /* owned: by counter id */
+	uint32_t n_counters;
+	/* By track: how many regions of telemetry come before its own; PM_NONE: its name does not say. */
+	uint32_t *region;
+	struct sheet_cell *cell;              /* of all rows */
+	struct value *value;                  /* block for each cell that is more than one track */
+	double *coverage;                     /* block per cell */
+	uint8_t *verdict;                     /* likewise: sheet_verdict; NULL: no column has a threshold */
+	struct value judged[PM_CHUNK_ROWS];   /* value of a threshold */
+	struct value joint[PM_CHUNK_ROWS];    /* value of a formula with its counters taken together */
+	double joint_coverage[PM_CHUNK_ROWS]; /* likewise */
+	double all_lost[PM_CHUNK_ROWS];       /* seconds that the inputs of a formula lack */
+	size_t n_cells;
+	/* Scratch for one row: an array of `block` for each input. */
+	struct value *in, *scratch;
+	double *in_known, *in_lost;       /* seconds, over all tracks of the input */
+	uint32_t *in_whole;               /* members known all of the time, if in_known and in_lost are unused */
+	bool *in_parts;                   /* they have */
+	uint64_t *in_row, rows;           /* which row each was filled for; rows filled so far */
+	uint32_t filled;                  /* replay_settled() at that time */
+	bool stood[PM_CHUNK_ROWS];        /* the clock of some reading stopped */
+	uint8_t *shun;                    /* track x block: it is not used; NULL: not needed so far */
+	bool shuns;                       /* at present */
+	struct value part[PM_CHUNK_ROWS]; /* a field of what one track read */
+	const struct value **in_at, **arg, **one_of;
+	const struct support **one_of_support;
+	struct aggregate aggregate;
+};
+
+/* Whether an input that so many tracks feed, the first of which is given, is what its track says, as it is. Of a
+ * level that is added up its absent time counts as 0. */
+static inline bool sheet_borrows(const struct sheet_private *p, const struct bound_input *in, const uint32_t *track,
+				 uint32_t feeds)
+{
+	return feeds == 1 && !in->more->op && !in->more->clock && !in->more->n_shut && in->aspect != EXPR_AGGR_NR &&
+	       !((p->at[*track].level || in->aspect == EXPR_MEAN) && p->at[*track].rule == PM_AGG_SUM);
+}
+
+/* How many tracks feed an input of a row. */
+static inline uint32_t level_feeds(const struct level *l, uint32_t row, uint32_t place)
+{
+	size_t slot = (size_t)row * l->n_inputs + place;
+
+	return l->start[slot + 1] - l->start[slot];
+}
+
+/* Room for n elements, which are 0, until the sheet is released; NULL without memory. */
+static void *sheet_room(struct sheet_private *p, size_t n, size_t size)
 {
 	void *data = array_room(&p->owned, p->n_owned, sizeof(*p->owned)) ? NULL : calloc(n + 1, size);
 
@@ -46,8 +149,6 @@ void sheet_release(struct sheet *s)
 	*s = (struct sheet){ 0 };
 }
 
-/* ---- tracks ---- */
-
 /* What a user adds is averaged, as in turbostat. */
 static enum pm_aggregation rule_of(const struct pm_counter *c)
 {
@@ -84,7 +185,7 @@ static int index_tracks(struct sheet *s)
 		p->of_counter[p->counter_start[info.counter + 1]++] = (uint32_t)t;
 		p->at[t].counter = info.counter;
 		p->at[t].rule = (uint8_t)rule_of(c);
-		p->at[t].may_go = i->kind == PM_TASK || i->kind == PM_CGROUP || i->retired_ns;
+		p->at[t].may_go = i->kind == PM_TASK || i->kind == PM_CGROUP || i->kind == PM_DEVICE || i->retired_ns;
 		p->at[t].per_package = i->kind == PM_CPU && pm_map_bool(&c->attrs, PM_COUNTER_PERF_PER_PKG, false);
 		if (p->at[t].per_package && places_find(s->places, i, PM_PACKAGE, &place))
 			p->at[t].package = place.package;
@@ -98,6 +199,15 @@ static int index_tracks(struct sheet *s)
 static const struct pm_instance *instance_of(const struct sheet *s, uint32_t track)
 {
 	return pm_model_instance(s->places->model, replay_track(s->p->replay, track).instance);
+}
+
+/* The track of a counter at an instance, or PM_NONE. */
+static uint32_t track_at(const struct sheet_private *p, uint32_t counter, uint32_t instance)
+{
+	for (uint32_t x = counter ? p->counter_start[counter] : 0; counter && x < p->counter_start[counter + 1]; x++)
+		if (replay_track(p->replay, p->of_counter[x]).instance == instance)
+			return p->of_counter[x];
+	return PM_NONE;
 }
 
 static int compare_per_package(const void *left, const void *right, void *ctx)
@@ -127,8 +237,6 @@ static void order_packages(struct sheet *s)
 	}
 }
 
-/* ---- levels and columns ---- */
-
 /* Devices and PMUs that belong to no CPU belong only to the system. */
 static bool has_place(const struct sheet *s, const struct bound_metric *m)
 {
@@ -148,6 +256,29 @@ static bool has_place(const struct sheet *s, const struct bound_metric *m)
 	return true;
 }
 
+/* The track of a slot that counts for the member that track `of` counts for: of the same instance, or of the place
+ * that the member lies in. `near`: where it probably is. */
+static uint32_t beside(const struct sheet *s, const struct level *l, size_t slot, uint32_t of, uint32_t near)
+{
+	const struct pm_model *model = s->places->model;
+	uint32_t first = l->start[slot], n = l->start[slot + 1] - first,
+		 own = replay_track(s->p->replay, of).instance;
+	const struct pm_instance *member = pm_model_instance(model, own);
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t k = first + (near + i) % n;
+		uint32_t instance = replay_track(s->p->replay, l->track[k]).instance;
+		const struct pm_instance *other = pm_model_instance(model, instance);
+		struct place at, around;
+
+		if (instance == own ||
+		    (other->kind != member->kind && places_find(s->places, other, other->kind, &at) &&
+		     places_find(s->places, member, other->kind, &around) && !place_compare(&at, &around)))
+			return k;
+	}
+	return PM_NONE;
+}
+
 static enum pm_kind display_level(const struct sheet *s, const struct sheet_config *config,
 				  const struct bound_metric *m)
 {
@@ -159,6 +290,8 @@ static enum pm_kind display_level(const struct sheet *s, const struct sheet_conf
 		return config->per;
 	if (config->fold_pmus && m->kind == PM_PMU && has_place(s, m))
 		return PM_PACKAGE;
+	if (config->per == PM_DIE && m->by_die)
+		return PM_DIE;
 	if ((config->fold_tasks && (m->kind == PM_TASK || m->kind == PM_CGROUP)) ||
 	    (config->sum_tasks && m->kind == PM_TASK))
 		return PM_KINDS;
@@ -260,8 +393,6 @@ static int choose_columns(struct sheet *s, const struct sheet_config *config, co
 	return 0;
 }
 
-/* ---- cells ---- */
-
 static bool has_cell(const struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m)
 {
 	bool any = false, only_constants = true;
@@ -339,6 +470,18 @@ static int make_cells(struct sheet *s)
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+static void judge(struct sheet_private *p, const struct level *l, const struct bound_threshold *t,
+		  const struct value *of, size_t n, uint8_t *verdict)
+{
+	for (uint32_t i = 0; i < t->n_inputs; i++)
+		p->arg[i] = p->in_at[l->place[t->input[i]]];
+	expr_eval_rows(t->expr, p->arg, n, p->judged, p->scratch);
+	for (size_t k = 0; k < n; k++)
+		verdict[k] = of[k].reason || p->judged[k].reason ? SHEET_UNKNOWN :
+			     p->judged[k].v != 0                 ? SHEET_BAD :
+								   SHEET_GOOD;
 }
 
 static int make_scratch(struct sheet *s)
@@ -433,10 +576,52 @@ static int join_counters(struct sheet *s, struct replay *replay)
 	return formula < 0 ? (int)formula : 0;
 }
 
-/* Lays out the row of the system for metrics that the columns' formulas need. */
-static int build_system(struct sheet *s, struct replay *replay)
+/* Whether levels of several members are combined row by row. Tasks that come and go within a total are not laid
+ * out before its end. */
+static bool is_averaged(const struct sheet *s, const struct bound_input *in, const uint32_t *track, uint32_t n)
 {
-	const struct sheet_config config = { .per = PM_SYSTEM, .summary_only = true };
+	const struct track_at *at = &s->p->at[*track];
+	bool several = false;
+
+	for (uint32_t i = 1; i < n && !several; i++)
+		several = s->p->at[track[i]].counter != at->counter;
+	return !several && at->level && !at->per_package && in->kind != PM_TASK && in->kind != PM_CGROUP &&
+	       (in->aspect == EXPR_VALUE || in->aspect == EXPR_MEAN || in->aspect == EXPR_RATE) && !in->more->op &&
+	       !in->more->clock && !in->more->telemetry &&
+	       (at->rule == PM_AGG_MEAN || at->rule == PM_AGG_MAX || at->rule == PM_AGG_MIN);
+}
+
+static int average_levels(struct sheet *s, struct replay *replay, const struct sheet_config *config,
+			  const char *owner)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->p->n_levels && !err; i++) {
+		struct level *l = &s->p->level[i];
+		uint32_t per_scope = config->custom && l->n_rows ? l->n_rows / config->custom->scopes : 0;
+
+		for (size_t slot = 0; slot < (size_t)l->n_rows * l->n_inputs && !err; slot++) {
+			const struct bound_input *in = &s->binding->input[l->input[slot % l->n_inputs]];
+			const uint32_t *track = l->track + l->start[slot];
+			uint32_t n = l->start[slot + 1] - l->start[slot], row = (uint32_t)(slot / l->n_inputs);
+			uint32_t part = per_scope ? PM_KINDS + row / per_scope : l->kind;
+
+			if (n < 2 || in->constant || !is_averaged(s, in, track, n))
+				continue;
+			if (!l->average)
+				l->average = sheet_room(s->p, (size_t)l->n_rows * l->n_inputs, sizeof(*l->average));
+			err = l->average ? replay_average(replay, owner, part, s->p->at[*track].rule, track, n,
+							  &l->average[slot]) :
+					   -ENOMEM;
+		}
+	}
+	return err;
+}
+
+/* Lays out the row of the system for metrics that the columns' formulas need. */
+static int build_system(struct sheet *s, struct replay *replay, const char *owner)
+{
+	const struct sheet_config config = { .per = PM_SYSTEM, .summary_only = true, .owner = owner + 1 };
 	const struct binding *b = s->binding;
 	bool any = false;
 	SCOPED(scoped_free) bool *wanted = calloc(b->n_metrics + 1, sizeof(*wanted));
@@ -465,9 +650,470 @@ static int build_system(struct sheet *s, struct replay *replay)
 	return err;
 }
 
+struct filter {
+	const struct sheet_config *config;
+	struct place *kept; /* places of a level that contain a CPU of the set */
+	size_t n;
+};
+
+struct numbered {
+	uint32_t number, track;
+};
+
+static int by_number(const void *left, const void *right)
+{
+	const struct numbered *a = left, *b = right;
+
+	return array_order(a->number, b->number, a->track, b->track);
+}
+
+/* Fills region[] if some input is telemetry. A region that came back has its number a second time. */
+static int number_regions(struct sheet *s)
+{
+	struct sheet_private *p = s->p;
+	size_t tracks = replay_tracks(p->replay);
+	SCOPED(scoped_free) struct numbered *of = NULL;
+	bool any = false;
+
+	for (size_t i = 0; i < s->binding->n_inputs; i++)
+		any |= s->binding->input[i].more->telemetry && !s->binding->input[i].constant;
+	if (!any)
+		return 0;
+	of = malloc((tracks + 1) * sizeof(*of));
+	p->region = sheet_room(p, tracks, sizeof(*p->region));
+	if (!of || !p->region)
+		return -ENOMEM;
+	for (uint32_t c = 1; c < p->n_counters; c++) {
+		const uint32_t *t = p->of_counter + p->counter_start[c];
+		uint32_t n = p->counter_start[c + 1] - p->counter_start[c], region = 0;
+
+		for (uint32_t i = 0; i < n; i++)
+			of[i] = (struct numbered){
+				telemetry_number(
+					pm_model_instance(s->places->model, replay_track(p->replay, t[i]).instance)),
+				t[i],
+			};
+		qsort(of, n, sizeof(*of), by_number);
+		for (uint32_t i = 0; i < n; i++) {
+			region += i && of[i].number != of[i - 1].number;
+			p->region[of[i].track] = of[i].number == PM_NONE ? PM_NONE : region;
+		}
+	}
+	return 0;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	return place_compare(a, b);
+}
+
+/* Whether --cpu keeps the row; `before`: the previous row of the same level. */
+static bool passes(const struct filter *f, const struct place *place, const struct place *before)
+{
+	bool topological = place->kind == PM_CPU || kind_contains(place->kind, PM_CPU);
+
+	if (!topological || place->kind == PM_SYSTEM)
+		return true;
+	switch (f->config->rows) {
+	case SHEET_CPU_SET:
+		return bsearch(place, f->kept, f->n, sizeof(*place), compare_places) != NULL;
+	case SHEET_FIRST_OF_CORE:
+		return place->kind != PM_CPU || !before || before->package != place->package ||
+		       before->die != place->die || before->core != place->core;
+	case SHEET_FIRST_OF_PACKAGE:
+		return (place->kind != PM_CPU && place->kind != PM_CORE) || !before ||
+		       before->package != place->package;
+	default:
+		return true;
+	}
+}
+
+static int prepare_filter(struct filter *f, const struct sheet *s, enum pm_kind kind)
+{
+	const struct cpulist *cpus = &f->config->cpus;
+
+	free(f->kept);
+	f->n = 0;
+	f->kept = malloc((cpus->n + 1) * sizeof(*f->kept));
+	if (!f->kept)
+		return -ENOMEM;
+	for (size_t i = 0; i < cpus->n; i++) {
+		struct pm_instance cpu = { .kind = PM_CPU, .number = cpus->cpu[i], .cpu = cpus->cpu[i] };
+
+		f->n += places_find(s->places, &cpu, kind, &f->kept[f->n]);
+	}
+	qsort(f->kept, f->n, sizeof(*f->kept), compare_places);
+	return 0;
+}
+
+/* Marks the counters that the level's inputs use. */
+static void mark_counters(const struct sheet *s, const struct level *l, bool *wanted)
+{
+	for (uint32_t i = 0; i < l->n_inputs; i++) {
+		const struct bound_input *in = &s->binding->input[l->input[i]];
+
+		for (uint32_t k = 0; !in->constant && k < in->n_counters; k++)
+			wanted[in->counter[k]] = true;
+	}
+}
+
+/* The CPUs for which the track counts as this input. */
+static uint32_t cpus_of_track(const struct sheet *s, const struct bound_input *in, uint32_t t, uint32_t *cpu)
+{
+	const struct pm_counter *c = pm_model_counter(s->places->model, replay_track(s->p->replay, t).counter);
+	uint32_t region = s->p->region[t];
+
+	return region == PM_NONE ? 0 : telemetry_cpus(s->places, (enum telemetry)in->more->telemetry, c, region, cpu);
+}
+
+/* Marks CPUs for which telemetry has a number: they have rows even if nothing else was read of them. */
+static void mark_cpus(const struct sheet *s, const struct level *l, bool *marked, uint32_t *cpu)
+{
+	const struct sheet_private *p = s->p;
+
+	for (uint32_t i = 0; i < l->n_inputs; i++) {
+		const struct bound_input *in = &s->binding->input[l->input[i]];
+
+		for (uint32_t k = 0; in->more->telemetry && !in->constant && k < in->n_counters; k++) {
+			uint32_t c = in->counter[k];
+
+			for (uint32_t x = p->counter_start[c]; x < p->counter_start[c + 1]; x++)
+				for (uint32_t n = cpus_of_track(s, in, p->of_counter[x], cpu); n; n--)
+					marked[places_cpu(s->places, cpu[n - 1]) - s->places->cpu] = true;
+		}
+	}
+}
+
+/* Places are found in the order of tracks, of which many in a row often share one. */
+static uint32_t put_place(const struct place *at, struct place *found, size_t *n)
+{
+	if (!*n || place_compare(&found[*n - 1], at))
+		found[(*n)++] = *at;
+	return (uint32_t)*n - 1;
+}
+
+static int place_tracks(struct sheet *s, struct level *l, struct filter *filter, struct place **rows, size_t *n_rows)
+{
+	const struct pm_model *m = s->places->model;
+	size_t n = replay_tracks(s->p->replay), of_tracks, found = 0, kept = 0;
+	size_t cpus = s->places->n;
+	uint32_t slots = 0;
+	struct place *sorted = NULL;
+	SCOPED(scoped_free) struct place *at = malloc((n + cpus + 1) * sizeof(*at));
+	SCOPED(scoped_free)
+	bool *wanted = calloc((size_t)m->n_counters + 1, sizeof(*wanted)),
+	     *marked = calloc(cpus + 1, sizeof(*marked));
+	SCOPED(scoped_free) uint32_t *cpu = malloc((cpus + 1) * sizeof(*cpu)), *row = NULL, *of_slot = NULL;
+	int err = filter->config->rows == SHEET_CPU_SET ? prepare_filter(filter, s, l->kind) : 0;
+	struct place one;
+
+	for (uint32_t i = 0; i < m->n_instances; i++)
+		slots = m->instance[i].slot < slots ? slots : m->instance[i].slot + 1;
+	of_slot = calloc(slots + 1, sizeof(*of_slot));
+	l->row_of = malloc((n + 1) * sizeof(*l->row_of));
+	if (!at || !wanted || !marked || !cpu || !of_slot || !l->row_of || err) {
+		err = -ENOMEM;
+		goto out;
+	}
+	mark_counters(s, l, wanted);
+	for (size_t t = 0; t < n; t++) {
+		struct track_info info = replay_track(s->p->replay, t);
+		const struct pm_instance *in = pm_model_instance(m, info.instance);
+		uint32_t *place = &of_slot[in->slot];
+
+		/* 0: not looked for yet, 1: nowhere. */
+		if (wanted[info.counter] && !*place)
+			*place = places_find(s->places, in, l->kind, &one) ? put_place(&one, at, &found) + 2 : 1;
+		l->row_of[t] = wanted[info.counter] ? *place - 2 : PM_NONE;
+	}
+	of_tracks = found;
+	mark_cpus(s, l, marked, cpu);
+	for (size_t i = 0; i < cpus; i++) {
+		struct pm_instance in = { .kind = PM_CPU,
+					  .number = s->places->cpu[i].cpu,
+					  .cpu = s->places->cpu[i].cpu };
+
+		if (marked[i] && places_find(s->places, &in, l->kind, &one))
+			put_place(&one, at, &found);
+	}
+	/* The system exists even for a formula of machine facts alone. */
+	if (l->kind == PM_SYSTEM && !found)
+		places_find(s->places, &(struct pm_instance){ .kind = PM_SYSTEM }, PM_SYSTEM, &at[found++]);
+	sorted = malloc((found + 1) * sizeof(*sorted));
+	row = malloc((of_tracks + 1) * sizeof(*row));
+	if (!sorted || !row) {
+		err = -ENOMEM;
+		goto out;
+	}
+	memcpy(sorted, at, found * sizeof(*sorted));
+	qsort(sorted, found, sizeof(*sorted), compare_places);
+	for (size_t i = 0; i < found; i++) {
+		if (i && !place_compare(&sorted[i], &sorted[i - 1]))
+			continue;
+		/* What the kernel gives no number, as the cache of a core that has none, is no place of its kind. */
+		if (l->kind == s->per && kind_contains(PM_PACKAGE, l->kind) && sorted[i].instance == PM_NONE &&
+		    place_number(&sorted[i]) == PM_NONE)
+			continue;
+		if (passes(filter, &sorted[i], kept ? &sorted[kept - 1] : NULL))
+			sorted[kept++] = sorted[i];
+	}
+	for (size_t i = 0; i < of_tracks; i++) {
+		const struct place *p = bsearch(&at[i], sorted, kept, sizeof(*sorted), compare_places);
+
+		row[i] = p ? (uint32_t)(p - sorted) : PM_NONE;
+	}
+	for (size_t t = 0; t < n; t++)
+		if (l->row_of[t] != PM_NONE)
+			l->row_of[t] = row[l->row_of[t]];
+	*rows = sorted;
+	*n_rows = kept;
+	sorted = NULL;
+out:
+	free(sorted);
+	return err;
+}
+
+/* The feeds of a level are counted first, then filled in. */
+struct feeder {
+	struct sheet *s;
+	struct level *l;
+	const struct sheet_custom *custom;
+	uint32_t *cpu;
+	bool fill;
+	size_t total;
+};
+
+static void feed_input(struct feeder *f, uint32_t row, uint32_t input, uint32_t t)
+{
+	struct level *l = f->l;
+	size_t slot = (size_t)row * l->n_inputs + input;
+
+	if (f->fill)
+		l->track[l->start[slot + 1]++] = t;
+	else
+		l->start[slot + 2]++, f->total++;
+}
+
+static void feed_custom(struct feeder *f, uint32_t input, uint32_t t)
+{
+	struct track_info info = replay_track(f->s->p->replay, t);
+	const struct pm_instance *i = pm_model_instance(f->s->places->model, info.instance);
+	uint32_t rows = f->l->n_rows / f->custom->scopes;
+
+	for (uint32_t scope = 0; scope < f->custom->scopes; scope++) {
+		uint32_t row = f->custom->row(f->custom->ctx, scope, info.counter, i);
+
+		if (row != PM_NONE)
+			feed_input(f, row + scope * rows, input, t);
+	}
+}
+
+/* An input that covers more than one row of this level: each row inside its place uses all of it. */
+static bool is_spread(const struct level *l, const struct bound_input *in)
+{
+	return !in->constant && !in->duration && in->kind != PM_KINDS && in->kind != l->kind &&
+	       kind_contains(in->kind, l->kind);
+}
+
+/* Whether the row is inside the track's place. */
+static bool feeds_row(const struct sheet *s, const struct place *row, uint32_t t)
+{
+	struct track_info info = replay_track(s->p->replay, t);
+	const struct pm_instance *i = pm_model_instance(s->places->model, info.instance);
+	struct place at;
+
+	return places_find(s->places, i, i->kind, &at) && place_has(s->places, &at, row);
+}
+
+/* Whether a telemetry value counts in the row. The system also has values of unknown places. */
+static bool counts_in_row(const struct sheet *s, const struct place *row, const struct bound_input *in, uint32_t t,
+			  uint32_t *cpu)
+{
+	if (!s->places->n || s->p->region[t] == PM_NONE)
+		return row->kind == PM_SYSTEM;
+	for (uint32_t n = cpus_of_track(s, in, t, cpu); n; n--)
+		if (place_has(s->places, row, &(struct place){ .first_cpu = cpu[n - 1] }))
+			return true;
+	return false;
+}
+
+static bool lies_in_row(const struct sheet *s, const struct bound_input *in, uint32_t t, uint32_t row, uint32_t *cpu)
+{
+	const struct place *place = &s->row[row].place;
+
+	return in->more->telemetry ? counts_in_row(s, place, in, t, cpu) : feeds_row(s, place, t);
+}
+
+static void feed_places(struct feeder *f, const struct bound_input *in, uint32_t input, uint32_t t)
+{
+	const struct level *l = f->l;
+	uint32_t row = l->row_of[t], last = row;
+	bool spread = in->more->telemetry || (row == PM_NONE && is_spread(l, in));
+
+	if (row == PM_NONE && !spread)
+		return;
+	if (spread) {
+		row = 0;
+		last = l->n_rows ? l->n_rows - 1 : 0;
+	}
+	for (; row <= last && row < l->n_rows; row++)
+		if (!spread || lies_in_row(f->s, in, t, l->first_row + row, f->cpu))
+			feed_input(f, row, input, t);
+}
+
+static void feed_level(struct feeder *f)
+{
+	const struct sheet_private *p = f->s->p;
+
+	for (uint32_t i = 0; i < f->l->n_inputs; i++) {
+		const struct bound_input *in = &f->s->binding->input[f->l->input[i]];
+
+		for (uint32_t k = 0; !in->constant && k < in->n_counters; k++)
+			for (uint32_t c = in->counter[k], x = p->counter_start[c]; x < p->counter_start[c + 1]; x++)
+				if (f->custom)
+					feed_custom(f, i, p->of_counter[x]);
+				else
+					feed_places(f, in, i, p->of_counter[x]);
+	}
+}
+
+/* Connects tracks with the inputs of rows that they feed. */
+static int connect(struct sheet *s, struct level *l, const struct sheet_custom *custom)
+{
+	size_t n = (size_t)l->n_rows * l->n_inputs;
+	struct feeder f = { .s = s, .l = l, .custom = custom };
+
+	l->start = sheet_room(s->p, n + 1, sizeof(*l->start));
+	f.cpu = malloc(((size_t)s->places->n + 1) * sizeof(*f.cpu));
+	if (l->start && f.cpu) {
+		feed_level(&f);
+		for (size_t k = 2; k < n + 2; k++)
+			l->start[k] += l->start[k - 1];
+		l->track = sheet_room(s->p, f.total, sizeof(*l->track));
+		f.fill = true;
+		if (l->track)
+			feed_level(&f);
+	}
+	free(f.cpu);
+	return l->track ? 0 : -ENOMEM;
+}
+
+/* Finds the clocks of readings that have one. */
+static int find_partners(const struct sheet *s, struct level *l)
+{
+	size_t total = l->start[(size_t)l->n_rows * l->n_inputs];
+
+	for (uint32_t i = 0; i < l->n_inputs; i++) {
+		const struct bound_input *in = &s->binding->input[l->input[i]];
+
+		if (!in->more->clock || in->constant)
+			continue;
+		if (!l->partner && !(l->partner = sheet_room(s->p, total, sizeof(*l->partner))))
+			return -ENOMEM;
+		for (uint32_t r = 0; r < l->n_rows; r++) {
+			size_t slot = (size_t)r * l->n_inputs + i;
+
+			for (uint32_t k = l->start[slot]; k < l->start[slot + 1]; k++) {
+				struct track_info info = replay_track(s->p->replay, l->track[k]);
+				uint32_t c = 0;
+
+				while (c + 1 < in->n_counters && in->counter[c] != info.counter)
+					c++;
+				l->partner[k] = track_at(s->p, in->more->clock[c], info.instance);
+			}
+		}
+	}
+	return 0;
+}
+
+/* Finds the processor's facts at the place of every reading that is multiplied by one. */
+static int find_numbers(const struct sheet *s, struct level *l)
+{
+	size_t total = l->start[(size_t)l->n_rows * l->n_inputs];
+
+	for (uint32_t i = 0; i < l->n_inputs; i++) {
+		const struct bound_input *in = &s->binding->input[l->input[i]];
+
+		if ((!in->more->fact && in->more->fixed == 0) || in->constant)
+			continue;
+		if (!l->number && !(l->number = sheet_room(s->p, total, sizeof(*l->number))))
+			return -ENOMEM;
+		for (uint32_t r = 0; r < l->n_rows; r++) {
+			size_t slot = (size_t)r * l->n_inputs + i;
+
+			for (uint32_t k = l->start[slot]; k < l->start[slot + 1]; k++) {
+				struct track_info info = replay_track(s->p->replay, l->track[k]);
+
+				l->number[k] = bind_number(s->places, in,
+							   pm_model_instance(s->places->model, info.instance));
+			}
+		}
+	}
+	return 0;
+}
+
+static int make_custom(const struct sheet_custom *custom, struct place **place, size_t *n)
+{
+	uint32_t rows = 0;
+	int err = custom->lay_out(custom->ctx, &rows);
+
+	*n = (size_t)rows * custom->scopes;
+	*place = err ? NULL : calloc(*n + 1, sizeof(**place));
+	for (size_t i = 0; *place && i < *n; i++)
+		(*place)[i].kind = PM_SYSTEM;
+	return err ? err : *place ? 0 : -ENOMEM;
+}
+
+/* Once the columns of all levels are chosen: orders the levels, and fills row[] and each level's rows. 0 or -ENOMEM.
+ */
+static int sheet_make_rows(struct sheet *s, const struct sheet_config *config)
+{
+	struct sheet_private *p = s->p;
+	struct filter filter = { .config = config };
+	int err = number_regions(s);
+
+	/* Levels in the order of rows: the system, then smaller places. */
+	for (uint32_t i = 0; i < p->n_levels && !err; i++)
+		for (uint32_t k = i; k && p->level[k].kind < p->level[k - 1].kind; k--) {
+			struct level swap = p->level[k];
+
+			p->level[k] = p->level[k - 1];
+			p->level[k - 1] = swap;
+		}
+	for (uint32_t i = 0; i < p->n_levels && !err; i++) {
+		struct level *l = &p->level[i];
+		SCOPED(scoped_free) struct place *place = NULL;
+		struct sheet_row *row;
+		size_t n = 0;
+
+		err = config->custom ? make_custom(config->custom, &place, &n) :
+				       place_tracks(s, l, &filter, &place, &n);
+		row = err ? NULL : realloc(s->row, (s->n_rows + n + 1) * sizeof(*row));
+		if (row) {
+			s->row = row;
+			l->first_row = s->n_rows;
+			l->n_rows = (uint32_t)n;
+			for (size_t k = 0; k < n; k++)
+				s->row[s->n_rows++] = (struct sheet_row){ .place = place[k] };
+			err = connect(s, l, config->custom);
+			if (!err)
+				err = find_numbers(s, l);
+			if (!err)
+				err = find_partners(s, l);
+			free(l->row_of);
+			l->row_of = NULL;
+		} else if (!err) {
+			err = -ENOMEM;
+		}
+	}
+	free(filter.kept);
+	return err;
+}
+
 int sheet_build(struct sheet *s, const struct sheet_config *config, const struct places *places,
 		const struct binding *binding, const bool *shown, struct replay *replay)
 {
+	const char *owner = config->owner ? config->owner : (const char *)s;
 	int err;
 
 	sheet_release(s);
@@ -483,8 +1129,837 @@ int sheet_build(struct sheet *s, const struct sheet_config *config, const struct
 		return err;
 	order_packages(s);
 	if ((err = choose_columns(s, config, shown)) || (err = sheet_make_rows(s, config)) || (err = make_cells(s)) ||
-	    (err = join_counters(s, replay)) || (err = build_system(s, replay)))
+	    (err = join_counters(s, replay)) || (err = average_levels(s, replay, config, owner)) ||
+	    (err = build_system(s, replay, owner)))
 		return err;
 	forget_index(s->p);
 	return make_scratch(s);
+}
+
+/* Whether an earlier input has the same counters: what is named twice counts once. */
+static bool is_again(const struct sheet *s, const struct bound_metric *m, uint32_t i)
+{
+	const struct bound_input *in = &s->binding->input[m->input[i]], *of;
+	bool again = false;
+
+	for (uint32_t k = 0; k < i && in->counter && in->n_counters && !again; k++) {
+		of = &s->binding->input[m->input[k]];
+		again = of->counter && of->n_counters == in->n_counters &&
+			!memcmp(of->counter, in->counter, in->n_counters * sizeof(*in->counter));
+	}
+	return again;
+}
+
+/* Adds how long an input is known, and how long not. */
+static void cover(const struct sheet *s, const struct bound_metric *m, uint32_t input, size_t place,
+		  const struct interval *interval, size_t n, double *known, double *lost)
+{
+	const struct sheet_private *p = s->p;
+
+	if (is_again(s, m, input))
+		return;
+	for (size_t k = 0; k < n; k++) {
+		known[k] += p->in_parts[place] ? p->in_known[place * p->block + k] :
+						 p->in_whole[place] * ((double)interval[k].duration_ns / 1e9);
+		lost[k] += p->in_parts[place] ? p->in_lost[place * p->block + k] : 0;
+	}
+}
+
+/* Coverage of a cell with these inputs: what is known over all of them; at most what is known of the formula's
+ * system-wide inputs. Returns whether that is less than all. */
+static bool sheet_cover(const struct sheet *s, const struct level *l, const struct bound_metric *m,
+			const struct interval *interval, size_t n, double *coverage)
+{
+	struct sheet_private *p = s->p;
+	double *known = coverage, *lost = p->all_lost;
+	bool any = false;
+
+	for (uint32_t i = 0; i < m->n_inputs; i++) {
+		const struct sheet_cell *whole = p->whole ? p->whole[m->input[i]] : NULL;
+
+		any |= p->in_parts[l->place[m->input[i]]] || (whole && whole->coverage);
+	}
+	if (!any)
+		return false;
+	memset(known, 0, n * sizeof(*known));
+	memset(lost, 0, n * sizeof(*lost));
+	for (uint32_t i = 0; i < m->n_inputs; i++)
+		cover(s, m, i, l->place[m->input[i]], interval, n, known, lost);
+	any = false;
+	for (size_t k = 0; k < n; k++) {
+		any |= lost[k] > 0;
+		coverage[k] = lost[k] > 0 ? known[k] / (known[k] + lost[k]) : 1;
+	}
+	for (uint32_t i = 0; p->whole && i < m->n_inputs; i++) {
+		const struct sheet_cell *whole = p->whole[m->input[i]];
+
+		any |= whole && whole->coverage;
+		for (size_t k = 0; whole && whole->coverage && k < n; k++)
+			coverage[k] = fmin(coverage[k], whole->coverage[k]);
+	}
+	return any;
+}
+
+static bool takes_time(const struct bound_input *in)
+{
+	return in->rate || in->aspect == EXPR_RATE || in->aspect == EXPR_ELAPSED || in->aspect == EXPR_SECONDS;
+}
+
+/* Whether slow readings of an input make the metric doubtful: if its time counts, or if it is combined with registers
+ * that are read one after the other. */
+static bool may_doubt(const struct sheet *s, const struct bound_metric *m, const struct bound_input *in)
+{
+	const struct pm_model *model = s->places->model;
+
+	return in->n_counters && !in->constant &&
+	       (takes_time(in) ||
+		(m->n_inputs > 1 && !strcmp(pm_model_counter(model, in->counter[0])->source, "msr")));
+}
+
+static void doubt_input(const struct sheet *s, const struct level *l, uint32_t row, uint32_t place, size_t n,
+			double *coverage)
+{
+	size_t slot = (size_t)row * l->n_inputs + place;
+
+	for (uint32_t t = l->start[slot]; t < l->start[slot + 1]; t++) {
+		const uint8_t *own = replay_doubt(s->p->replay, l->track[t]);
+
+		for (size_t k = 0; own && k < n; k++)
+			coverage[k] += coverage[k] >= 1 && own[k];
+	}
+}
+
+/* Adds to the coverage of a cell where slow readings make it doubtful. */
+static void sheet_doubt(const struct sheet *s, const struct level *l, uint32_t row, struct sheet_cell *cell, size_t n)
+{
+	struct sheet_private *p = s->p;
+	const struct bound_metric *m = s->column[cell->column].metric;
+
+	if (!replay_doubts(p->replay))
+		return;
+	for (uint32_t i = 0; i < m->n_inputs; i++) {
+		const struct bound_input *in = &s->binding->input[m->input[i]];
+		const struct sheet_cell *whole = p->whole ? p->whole[m->input[i]] : NULL;
+		double *coverage = p->coverage + (size_t)(cell - p->cell) * p->block;
+
+		if (!may_doubt(s, m, in) && !(whole && whole->coverage))
+			continue;
+		for (size_t k = 0; !cell->coverage && k < n; k++)
+			coverage[k] = 1;
+		cell->coverage = coverage;
+		for (size_t k = 0; whole && whole->coverage && k < n; k++)
+			coverage[k] += coverage[k] >= 1 && whole->coverage[k] > 1;
+		doubt_input(s, l, row, l->place[m->input[i]], n, coverage);
+	}
+}
+
+/* Starts again, for the first n intervals, of counts. `more`: another counter of the same sum. */
+static void aggregate_begin(struct aggregate *a, size_t n, bool more)
+{
+	a->n = n;
+	a->levels = false;
+	a->all_whole = more ? a->all_whole + a->whole : 0;
+	a->whole = 0;
+	memset(a->sum, 0, n * sizeof(*a->sum));
+	memset(a->weight, 0, n * sizeof(*a->weight));
+	memset(a->count, 0, n * sizeof(*a->count));
+	memset(a->lost, 0, n * sizeof(*a->lost));
+	memset(a->away, 0, n * sizeof(*a->away));
+	if (more)
+		return;
+	a->some_parts = false;
+	memset(a->known, 0, n * sizeof(*a->known));
+	memset(a->unknown, 0, n * sizeof(*a->unknown));
+}
+
+static bool is_away(uint16_t reason, bool may_go)
+{
+	return status_absent(reason) || (may_go && reason == PM_REASON_GONE);
+}
+
+static uint32_t count_at(const struct aggregate *a, size_t k)
+{
+	return a->count[k] + a->whole;
+}
+
+/* Adds how much of the interval was known of the instance. */
+static void add_time(struct aggregate *a, size_t k, const struct value *v, const struct support *s,
+		     const struct interval *i)
+{
+	double all = (double)i->duration_ns / 1e9, lost = s ? s->lost : 0;
+
+	/* Nothing was read of it, not even that something was lost. */
+	if (v->reason && lost == 0)
+		lost = all;
+	a->known[k] += v->reason ? 0 : s ? all - s->absent - lost + s->before : all;
+	a->unknown[k] += lost;
+	a->some_parts = true;
+}
+
+static void add_value(struct aggregate *a, size_t k, double v, enum pm_aggregation rule)
+{
+	if (!count_at(a, k))
+		a->sum[k] = v;
+	else if (rule == PM_AGG_SUM || rule == PM_AGG_MEAN)
+		a->sum[k] += v;
+	else if (rule == PM_AGG_MAX ? v > a->sum[k] : rule == PM_AGG_MIN && v < a->sum[k])
+		a->sum[k] = v;
+	a->count[k]++;
+}
+
+static void add_one(struct aggregate *a, size_t k, const struct value *v, const struct support *s,
+		    const struct interval *i, enum pm_aggregation rule, bool may_go)
+{
+	if (v->reason && is_away(v->reason, may_go)) {
+		a->away[k] = a->away[k] ? a->away[k] : v->reason;
+		return;
+	}
+	add_time(a, k, v, s, i);
+	if (a->levels && rule == PM_AGG_SUM && s && !v->reason && s->absent > 0) {
+		add_value(a, k, v->v * s->known / (s->known + s->absent), rule);
+		return;
+	}
+	if (v->reason) {
+		a->lost[k] = a->lost[k] ? a->lost[k] : v->reason;
+		return;
+	}
+	if (a->levels && rule == PM_AGG_MEAN) {
+		double all = (double)i->duration_ns / 1e9, w = s ? all - s->absent - s->lost + s->before : all;
+
+		w = w > 1e-9 ? w : 1e-9;
+		a->weight[k] += w;
+		add_value(a, k, v->v * w, rule);
+		return;
+	}
+	add_value(a, k, v->v, rule);
+}
+
+/* Adds values that are all known; false: some are not, and nothing was added. Memory is what takes the time, so they
+ * are looked at once. */
+static bool add_known(struct aggregate *a, const struct value *v)
+{
+	double sum[PM_CHUNK_ROWS];
+	uint16_t any = 0;
+
+	for (size_t k = 0; k < a->n; k++) {
+		any |= v[k].reason;
+		sum[k] = a->sum[k] + v[k].v;
+	}
+	if (!any)
+		memcpy(a->sum, sum, a->n * sizeof(*sum));
+	return !any;
+}
+
+/* One instance. `s`: for how long it was known; NULL: all the time. `may_go`: if it is gone it is left out, as if
+ * offline (a task that ended). */
+static void aggregate_add(struct aggregate *a, const struct value *v, const struct support *s,
+			  const struct interval *interval, enum pm_aggregation rule, bool may_go)
+{
+	/* Nearly all values of nearly all recordings come through here. */
+	if (rule == PM_AGG_SUM && !s && add_known(a, v)) {
+		a->whole++;
+		return;
+	}
+	for (size_t k = 0; k < a->n; k++)
+		add_one(a, k, &v[k], s ? &s[k] : NULL, &interval[k], rule, may_go);
+}
+
+/* Of instances that count once together (a package's CPUs for an event of the package), the first with a value. */
+static void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, const struct support *const *s,
+				 size_t n, const struct interval *interval, enum pm_aggregation rule, bool may_go)
+{
+	for (size_t k = 0; k < a->n; k++) {
+		size_t i = 0;
+
+		while (i < n && v[i][k].reason)
+			i++;
+		/* None is known: a loss says more than an absence. */
+		if (i == n)
+			for (i = 0; i + 1 < n && is_away(v[i][k].reason, may_go); i++)
+				;
+		add_one(a, k, &v[i][k], s[i] ? &s[i][k] : NULL, &interval[k], rule, may_go);
+	}
+}
+
+static struct value result(const struct aggregate *a, size_t k, enum pm_aggregation rule, bool as_count)
+{
+	bool tolerant = rule == PM_AGG_MEAN || rule == PM_AGG_MAX || rule == PM_AGG_MIN || rule == PM_AGG_FIRST;
+	uint32_t count = count_at(a, k);
+
+	if (a->lost[k] && !(tolerant && count))
+		return value_missing(a->lost[k]);
+	if (!count)
+		return value_missing(a->away[k] ? a->away[k] : VALUE_NO_INPUT);
+	if (as_count)
+		return value_of(count);
+	if ((rule == PM_AGG_NONE || rule == PM_AGG_NEWER) && count > 1)
+		return value_missing(rule == PM_AGG_NONE ? REPORT_LEVEL : PM_REASON_NEWER);
+	return value_of(rule == PM_AGG_MEAN ? a->sum[k] / (a->levels ? a->weight[k] : count) : a->sum[k]);
+}
+
+/* out += result if begun with `more`, else out = result. `count`: the number of instances. */
+static void aggregate_end(struct aggregate *a, enum pm_aggregation rule, bool count, bool more, struct value *out)
+{
+	for (size_t k = 0; k < a->n; k++) {
+		struct value v = result(a, k, rule, count);
+
+		if (!more || (status_absent(out[k].reason) && !status_absent(v.reason)))
+			out[k] = v;
+		else if (v.reason && !out[k].reason && !status_absent(v.reason))
+			out[k] = v;
+		else if (!v.reason && !out[k].reason)
+			out[k] = value_of(out[k].v + v.v);
+	}
+}
+
+/* How long all instances since the beginning were known, and for how long not; false: all of them all of the time,
+ * with their number only. */
+static bool aggregate_times(const struct aggregate *a, const struct interval *interval, double *known, double *lost,
+			    uint32_t *whole)
+{
+	*whole = a->all_whole + a->whole;
+	for (size_t k = 0; a->some_parts && k < a->n; k++) {
+		known[k] = a->known[k] + *whole * ((double)interval[k].duration_ns / 1e9);
+		lost[k] = a->unknown[k];
+	}
+	return a->some_parts;
+}
+
+static enum track_aspect aspect_of(const struct bound_input *in)
+{
+	unsigned bits = bound_input_aspects(in);
+
+	return (enum track_aspect)__builtin_ctz(bits);
+}
+
+static const struct value *values_of(const struct sheet_private *p, uint32_t track, enum track_aspect aspect)
+{
+	return replay_values(p->replay, replay_joined(p->replay, track, p->taken), aspect);
+}
+
+static const struct support *support_of(const struct sheet_private *p, uint32_t track)
+{
+	return replay_support(p->replay, replay_joined(p->replay, track, p->taken));
+}
+
+/* The same without the intervals in which the track is not used; valid until the next call. */
+static const struct value *usable_of(struct sheet_private *p, uint32_t track, enum track_aspect aspect, size_t n)
+{
+	const struct value *v = values_of(p, track, aspect);
+
+	for (size_t k = 0; p->shuns && k < n; k++)
+		p->part[k] = p->shun[track * p->block + k] && !v[k].reason ? value_missing(VALUE_UNSTABLE) : v[k];
+	return p->shuns ? p->part : v;
+}
+
+static uint64_t field(const struct bound_input *in, uint64_t bits)
+{
+	return bits >> in->more->lo & ((UINT64_C(1) << (in->more->hi - in->more->lo + 1)) - 1);
+}
+
+static struct value make(const struct bound_input *in, const struct value *v, double number,
+			 const struct interval *interval)
+{
+	uint64_t bits = v->reason ? 0 : (uint64_t)v->v + (uint64_t)(int64_t)v->rest;
+
+	switch ((enum input_op)in->more->op) {
+	case INPUT_NUMBER:
+		if (status_absent(v->reason))
+			return *v;
+		return isnan(number) ? value_missing(VALUE_NO_INPUT) : value_of(number);
+	case INPUT_WALL:
+		return status_absent(v->reason) ? *v :
+		       interval->wall_ns        ? value_of((double)interval->wall_ns / 1e9) :
+						  value_missing(VALUE_NO_INPUT);
+	case INPUT_TIMES:
+		if (number == 0)
+			return value_of(0);
+		break;
+	default:
+		break;
+	}
+	if (v->reason)
+		return *v;
+	if (in->more->valid && !(bits >> in->more->valid & 1))
+		return value_missing(PM_REASON_SUSPECT);
+	if (in->more->fact && isnan(number))
+		return value_missing(VALUE_NO_INPUT);
+	switch ((enum input_op)in->more->op) {
+	case INPUT_BITS:
+		return value_of((double)field(in, bits));
+	case INPUT_BELOW:
+		return value_of(number - (double)field(in, bits));
+	case INPUT_TIMES:
+		return value_of(v->v * number + v->rest * number);
+	case INPUT_OVER:
+		return value_of(v->v / number + v->rest / number);
+	default:
+		return *v;
+	}
+}
+
+static void note_coverage(struct sheet_private *p, const struct interval *interval, size_t place)
+{
+	p->in_parts[place] = aggregate_times(&p->aggregate, interval, p->in_known + place * p->block,
+					     p->in_lost + place * p->block, &p->in_whole[place]);
+}
+
+/* Combines values that are computed from each reading. */
+static void fill_made(struct sheet_private *p, const struct bound_input *in, const uint32_t *track,
+		      const double *number, uint32_t n, const struct interval *interval, size_t intervals,
+		      size_t place)
+{
+	struct value *out = p->in + place * p->block;
+	enum pm_aggregation rule = in->more->own_rule ? (enum pm_aggregation)p->at[track[0]].rule : in->more->rule;
+
+	aggregate_begin(&p->aggregate, intervals, false);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct value *v = usable_of(p, track[i], aspect_of(in), intervals);
+
+		for (size_t k = 0; k < intervals; k++)
+			p->part[k] = make(in, &v[k], number ? number[i] : 0, &interval[k]);
+		aggregate_add(&p->aggregate, p->part, support_of(p, track[i]), interval, rule,
+			      p->at[track[i]].may_go);
+	}
+	aggregate_end(&p->aggregate, rule, false, false, out);
+	note_coverage(p, interval, place);
+	p->in_at[place] = out;
+}
+
+/* Takes one track's value as it is. */
+static void borrow(struct sheet_private *p, uint32_t track, enum track_aspect aspect, const struct interval *interval,
+		   size_t intervals, size_t place)
+{
+	const struct support *s = support_of(p, track);
+
+	p->in_at[place] = values_of(p, track, aspect);
+	p->in_parts[place] = s != NULL;
+	p->in_whole[place] = 1;
+	for (size_t k = 0; s && k < intervals; k++) {
+		double all = (double)interval[k].duration_ns / 1e9;
+
+		p->in_known[place * p->block + k] = s[k].known > 0 ? all - s[k].absent - s[k].lost + s[k].before : 0;
+		p->in_lost[place * p->block + k] = s[k].lost;
+	}
+}
+
+/* `rows`: levels that were combined row by row; NULL: they are combined here. */
+static void fill_tracks(struct sheet_private *p, const struct bound_input *in, const uint32_t *track, uint32_t n,
+			const double *rows, const struct interval *interval, size_t intervals, size_t place)
+{
+	enum track_aspect aspect = aspect_of(in);
+	bool count = in->aspect == EXPR_AGGR_NR;
+	struct value *out = p->in + place * p->block;
+
+	if (sheet_borrows(p, in, track, n)) {
+		borrow(p, track[0], aspect, interval, intervals, place);
+		return;
+	}
+	for (uint32_t i = 0; i < n;) {
+		uint32_t counter = p->at[track[i]].counter;
+		bool more = i > 0;
+		/* Times are combined like values, by whichever rule applies. */
+		bool by_input = in->more->op && !in->more->own_rule;
+		enum pm_aggregation rule = by_input ? in->more->rule : (enum pm_aggregation)p->at[track[i]].rule;
+
+		aggregate_begin(&p->aggregate, intervals, more);
+		p->aggregate.levels = aspect == TRACK_MEAN || (p->at[track[i]].level && aspect == TRACK_VALUE);
+		while (i < n && (by_input || p->at[track[i]].counter == counter)) {
+			const struct track_at *at = &p->at[track[i]];
+			uint32_t same = 0;
+
+			if (!at->per_package) {
+				aggregate_add(&p->aggregate, usable_of(p, track[i], aspect, intervals),
+					      support_of(p, track[i]), interval, rule, at->may_go);
+				i++;
+				continue;
+			}
+			for (; i < n && p->at[track[i]].counter == at->counter && p->at[track[i]].per_package &&
+			       p->at[track[i]].package == at->package;
+			     i++) {
+				p->one_of[same] = values_of(p, track[i], aspect);
+				p->one_of_support[same++] = support_of(p, track[i]);
+			}
+			aggregate_add_one_of(&p->aggregate, p->one_of, p->one_of_support, same, interval, rule,
+					     at->may_go);
+		}
+		aggregate_end(&p->aggregate, rule, count, more, out);
+	}
+	for (size_t k = 0; rows && !p->taken && !p->shuns && k < intervals; k++)
+		if (!out[k].reason && !isnan(rows[k]))
+			out[k] = value_of(rows[k]);
+	note_coverage(p, interval, place);
+	p->in_at[place] = out;
+}
+
+static double bytes_of(const struct bound_input *in, uint32_t counter)
+{
+	uint32_t i = 0;
+
+	while (in->more->bytes && i < in->n_counters && in->counter[i] != counter)
+		i++;
+	return in->more->bytes && i < in->n_counters ? in->more->bytes[i] : 1;
+}
+
+/* A reading whose clock stopped is ignored, as if it did not exist. */
+static struct value clocked(const struct bound_input *in, const struct value *v, const struct value *clock,
+			    const struct value *elapsed, bool *stood)
+{
+	if (clock && !clock->reason && clock->v == 0) {
+		*stood = true;
+		return value_missing(PM_REASON_OFFLINE);
+	}
+	if (v->reason || in->aspect != EXPR_SECONDS)
+		return *v;
+	if (!clock)
+		return value_missing(VALUE_NO_INPUT);
+	return clock->reason ? *clock : elapsed->reason ? *elapsed : value_of(v->v * elapsed->v / clock->v);
+}
+
+static void fill_clocked(struct sheet_private *p, const struct bound_input *in, const uint32_t *track,
+			 const uint32_t *partner, uint32_t n, const struct interval *interval, size_t intervals,
+			 size_t place)
+{
+	enum pm_aggregation rule = (enum pm_aggregation)p->at[track[0]].rule;
+	bool count = in->aspect == EXPR_AGGR_NR;
+	struct value *out = p->in + place * p->block;
+
+	memset(p->stood, 0, intervals * sizeof(*p->stood));
+	aggregate_begin(&p->aggregate, intervals, false);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct value *v = values_of(p, track[i], aspect_of(in));
+		const struct value *clock = NULL, *elapsed = NULL;
+		double bytes = bytes_of(in, p->at[track[i]].counter);
+
+		if (partner[i] != PM_NONE) {
+			clock = values_of(p, partner[i], TRACK_VALUE);
+			elapsed = values_of(p, partner[i], TRACK_ELAPSED);
+		}
+		for (size_t k = 0; k < intervals; k++) {
+			p->part[k] = clocked(in, &v[k], clock ? &clock[k] : NULL, clock ? &elapsed[k] : NULL,
+					     &p->stood[k]);
+			if (in->more->bytes && !p->part[k].reason)
+				p->part[k] = value_of(p->part[k].v * bytes + p->part[k].rest * bytes);
+		}
+		aggregate_add(&p->aggregate, p->part, support_of(p, track[i]), interval, rule,
+			      p->at[track[i]].may_go);
+	}
+	aggregate_end(&p->aggregate, rule, count, false, out);
+	note_coverage(p, interval, place);
+	for (size_t k = 0; k < intervals; k++)
+		if (p->stood[k] && out[k].reason == PM_REASON_OFFLINE)
+			out[k] = value_missing(PM_REASON_NOT_COUNTED);
+	p->in_at[place] = out;
+}
+
+static void fill_fed(struct sheet *s, const struct level *l, uint32_t row, uint32_t place,
+		     const struct interval *interval, size_t n)
+{
+	struct sheet_private *p = s->p;
+	const struct bound_input *in = &s->binding->input[l->input[place]];
+	const struct sheet_cell *whole = p->whole ? p->whole[l->input[place]] : NULL;
+	size_t slot = (size_t)row * l->n_inputs + place;
+	uint32_t first = l->start[slot], tracks = l->start[slot + 1] - first;
+	struct value *out = p->in + (size_t)place * p->block;
+
+	if (tracks && in->more->clock) {
+		fill_clocked(p, in, l->track + first, l->partner + first, tracks, interval, n, place);
+		return;
+	}
+	if (tracks && in->more->op && in->aspect != EXPR_ELAPSED && in->aspect != EXPR_AGGR_NR) {
+		fill_made(p, in, l->track + first, l->number ? l->number + first : NULL, tracks, interval, n, place);
+		return;
+	}
+	if (tracks) {
+		fill_tracks(p, in, l->track + first, tracks,
+			    l->average ? replay_averaged(p->replay, l->average[slot]) : NULL, interval, n, place);
+		return;
+	}
+	p->in_parts[place] = false;
+	p->in_whole[place] = 0;
+	if (whole) {
+		p->in_at[place] = whole->value;
+		return;
+	}
+	for (size_t k = 0; k < n; k++)
+		out[k] = in->constant ? in->more->value :
+			 in->duration ? value_of((double)interval[k].duration_ns / 1e9) :
+					value_missing(VALUE_NO_INPUT);
+	p->in_at[place] = out;
+}
+
+/* A PMU of the kind that was not recorded counts as a member without known values. */
+static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uint32_t place,
+		       const struct interval *interval, size_t n)
+{
+	const struct bound_input *in = &s->binding->input[l->input[place]];
+	const struct place *at = &s->row[l->first_row + row].place;
+	struct value *out = s->p->in + (size_t)place * s->p->block;
+
+	fill_fed(s, l, row, place, interval, n);
+	for (uint32_t i = 0; at->kind != PM_PMU && i < in->more->n_shut; i++)
+		for (size_t k = 0;
+		     k < n && (in->more->shut[i].cpu == PM_NONE ||
+			       place_has(s->places, at, &(struct place){ .first_cpu = in->more->shut[i].cpu }));
+		     k++)
+			out[k] = out[k].reason ? out[k] : value_missing(in->more->shut[i].reason);
+}
+
+static void take_inputs(struct sheet_private *p, const struct level *l, const struct bound_metric *m)
+{
+	for (uint32_t i = 0; i < m->n_inputs; i++)
+		p->arg[i] = p->in_at[l->place[m->input[i]]];
+}
+
+/* Whether counters that the formula uses together have missed something, or are combined row by row without
+ * the others. */
+static bool is_split(const struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m,
+		     uint32_t formula)
+{
+	for (uint32_t i = 0; formula && i < m->n_inputs; i++) {
+		size_t slot = (size_t)row * l->n_inputs + l->place[m->input[i]];
+
+		if (l->average && replay_averaged(s->p->replay, l->average[slot]))
+			return true;
+		for (uint32_t t = l->start[slot]; t < l->start[slot + 1]; t++)
+			if (replay_joined(s->p->replay, l->track[t], formula) != l->track[t])
+				return true;
+	}
+	return false;
+}
+
+static void fill_inputs(struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m,
+			uint32_t formula, const struct interval *interval, size_t n)
+{
+	s->p->taken = formula;
+	for (uint32_t i = 0; i < m->n_inputs; i++)
+		fill_input(s, l, row, l->place[m->input[i]], interval, n);
+	s->p->taken = 0;
+}
+
+/* Whether nothing is known of any member of an input. */
+static bool is_alone(const struct sheet_private *p, uint32_t place, size_t k)
+{
+	uint16_t reason = p->in_at[place][k].reason;
+
+	return reason && reason != REPORT_LEVEL && !(p->in_parts[place] && p->in_known[place * p->block + k] > 0);
+}
+
+/* Fills those that the row has not needed so far. */
+static void need_inputs(struct sheet *s, const struct level *l, uint32_t row, const uint32_t *input, uint32_t inputs,
+			const struct interval *interval, size_t n)
+{
+	for (uint32_t i = 0; i < inputs; i++) {
+		uint32_t place = l->place[input[i]];
+
+		if (s->p->in_row[place] == s->p->rows)
+			continue;
+		s->p->in_row[place] = s->p->rows;
+		fill_input(s, l, row, place, interval, n);
+	}
+}
+
+/* Evaluates again with what is known of all inputs together. An input that is missing by itself restricts no other.
+ */
+static bool fill_joint(struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m,
+		       uint32_t formula, const struct interval *interval, size_t n, struct value *out,
+		       double *coverage, bool any)
+{
+	struct sheet_private *p = s->p;
+	bool alone[PM_CHUNK_ROWS] = { false }, some;
+
+	for (uint32_t i = 0; i < m->n_inputs; i++)
+		for (size_t k = 0; k < n && !s->binding->input[m->input[i]].more->whole; k++)
+			alone[k] |= is_alone(p, l->place[m->input[i]], k);
+	fill_inputs(s, l, row, m, formula, interval, n);
+	take_inputs(p, l, m);
+	some = sheet_cover(s, l, m, interval, n, p->joint_coverage);
+	expr_eval_rows(m->expr, p->arg, n, p->joint, p->scratch);
+	for (size_t k = 0; k < n; k++) {
+		coverage[k] = any ? coverage[k] : 1;
+		if (alone[k])
+			continue;
+		out[k] = p->joint[k];
+		coverage[k] = some ? p->joint_coverage[k] : 1;
+	}
+	fill_inputs(s, l, row, m, 0, interval, n);
+	return true;
+}
+
+/* As far apart as the readings of two counters may be without a doubt about either. */
+#define SHARE_MOST   101
+#define SHARE_INPUTS 32
+
+/* The input with most members, as its place; PM_NONE: none has several, or some is not what tracks say. */
+static uint32_t finest_input(const struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m)
+{
+	uint32_t finest = PM_NONE, most = 1;
+
+	for (uint32_t i = 0; i < m->n_inputs; i++) {
+		const struct bound_input *in = &s->binding->input[m->input[i]];
+		uint32_t n = level_feeds(l, row, l->place[m->input[i]]);
+
+		if (n && (in->more->op || in->more->clock || in->more->n_shut || in->aspect == EXPR_AGGR_NR))
+			return PM_NONE;
+		if (n > most) {
+			most = n;
+			finest = l->place[m->input[i]];
+		}
+	}
+	return finest;
+}
+
+/* Computes the share of each member by itself. `late`: one has more than all of its time; `bad`: one contradicts
+ * itself, and its tracks are not to be used. Returns whether that is so in any interval. */
+static bool try_members(struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m, size_t n,
+			bool *late, bool *bad)
+{
+	struct sheet_private *p = s->p;
+	uint32_t finest = finest_input(s, l, row, m), used[SHARE_INPUTS];
+	uint32_t members = finest == PM_NONE || m->n_inputs > SHARE_INPUTS ? 0 : level_feeds(l, row, finest);
+	size_t slots = (size_t)row * l->n_inputs;
+	bool any = false;
+
+	for (uint32_t j = 0; j < members; j++) {
+		bool whole = true;
+
+		for (uint32_t i = 0; i < m->n_inputs && whole; i++) {
+			uint32_t place = l->place[m->input[i]];
+			const struct bound_input *in = &s->binding->input[m->input[i]];
+
+			used[i] = PM_NONE;
+			p->arg[i] = p->in_at[place];
+			if (!level_feeds(l, row, place))
+				continue;
+			used[i] = beside(s, l, slots + place, l->track[l->start[slots + finest] + j], j);
+			whole = used[i] != PM_NONE;
+			if (whole)
+				p->arg[i] = values_of(p, l->track[used[i]], aspect_of(in));
+		}
+		if (!whole)
+			continue;
+		expr_eval_rows(m->expr, p->arg, n, p->judged, p->scratch);
+		for (size_t k = 0; k < n; k++) {
+			late[k] |= !p->judged[k].reason && p->judged[k].v > SHARE_MOST;
+			if (p->judged[k].reason != VALUE_UNSTABLE)
+				continue;
+			any = bad[k] = true;
+			if (!p->shun)
+				p->shun = sheet_room(p, replay_tracks(p->replay) * p->block, 1);
+			for (uint32_t i = 0; i < m->n_inputs && p->shun; i++)
+				if (used[i] != PM_NONE)
+					p->shun[l->track[used[i]] * p->block + k] = 1;
+		}
+	}
+	return any && p->shun;
+}
+
+/* Leaves out members whose own share is no share, and doubts what is more than all of the time. Returns whether
+ * `coverage` counts. */
+static bool fill_share(struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m,
+		       uint32_t formula, const struct interval *interval, size_t n, struct value *out,
+		       double *coverage, bool any)
+{
+	struct sheet_private *p = s->p;
+	bool late[PM_CHUNK_ROWS] = { false }, bad[PM_CHUNK_ROWS] = { false }, some;
+
+	p->taken = formula;
+	some = try_members(s, l, row, m, n, late, bad);
+	p->taken = 0;
+	for (size_t k = 0; k < n; k++) {
+		late[k] |= out[k].v > SHARE_MOST;
+		coverage[k] = any ? coverage[k] : 1;
+	}
+	if (some) {
+		p->shuns = true;
+		fill_inputs(s, l, row, m, formula, interval, n);
+		p->shuns = false;
+		take_inputs(p, l, m);
+		some = sheet_cover(s, l, m, interval, n, p->joint_coverage);
+		expr_eval_rows(m->expr, p->arg, n, p->joint, p->scratch);
+		for (size_t k = 0; k < n; k++) {
+			out[k] = bad[k] ? p->joint[k] : out[k];
+			coverage[k] = bad[k] && some ? p->joint_coverage[k] : coverage[k];
+		}
+		memset(p->shun, 0, replay_tracks(p->replay) * p->block);
+		fill_inputs(s, l, row, m, 0, interval, n);
+		any = true;
+	}
+	for (size_t k = 0; k < n; k++) {
+		any |= late[k];
+		coverage[k] += late[k] && !out[k].reason && coverage[k] >= 1;
+	}
+	return any;
+}
+
+static void fill_cell(struct sheet *s, const struct level *l, uint32_t row, struct sheet_cell *cell,
+		      const struct interval *interval, size_t n)
+{
+	struct sheet_private *p = s->p;
+	const struct bound_metric *m = s->column[cell->column].metric;
+	uint32_t formula = p->formula[cell->column];
+	size_t at = (size_t)(cell - p->cell) * p->block;
+	double *coverage = p->coverage + at;
+	struct value *out;
+	bool any;
+
+	need_inputs(s, l, row, m->input, m->n_inputs, interval, n);
+	if (m->threshold)
+		need_inputs(s, l, row, m->threshold->input, m->threshold->n_inputs, interval, n);
+	any = sheet_cover(s, l, m, interval, n, coverage);
+	take_inputs(p, l, m);
+	cell->lasts = false;
+	/* What is not scratch stays unchanged until the sink returns. */
+	if (!m->expr && p->arg[0] != p->in + l->place[m->input[0]] * p->block) {
+		cell->coverage = any ? coverage : NULL;
+		cell->value = p->arg[0];
+		cell->lasts = !(p->whole && p->whole[m->input[0]]);
+		return;
+	}
+	out = p->value + (cell->value - p->value);
+	if (m->expr)
+		expr_eval_rows(m->expr, p->arg, n, out, p->scratch);
+	else
+		memcpy(out, p->arg[0], n * sizeof(*out));
+	if (!is_split(s, l, row, m, formula))
+		formula = 0;
+	if (formula)
+		any = fill_joint(s, l, row, m, formula, interval, n, out, coverage, any);
+	if (m->share && m->expr)
+		any = fill_share(s, l, row, m, formula, interval, n, out, coverage, any);
+	cell->coverage = any ? coverage : NULL;
+	if (m->threshold)
+		judge(p, l, m->threshold, out, n, p->verdict + at);
+}
+
+enum sheet_verdict sheet_verdict(const struct sheet *s, const struct sheet_cell *cell, size_t k)
+{
+	const struct sheet_private *p = s->p;
+
+	return p->verdict ? (enum sheet_verdict)p->verdict[(size_t)(cell - p->cell) * p->block + k] : SHEET_UNJUDGED;
+}
+
+void sheet_fill(struct sheet *s, const struct interval *interval, size_t n)
+{
+	uint32_t settled = replay_settled(s->p->replay);
+	bool still = settled && settled == s->p->filled;
+
+	if (s->p->system)
+		sheet_fill(s->p->system, interval, n);
+	s->p->filled = settled;
+	for (uint32_t i = 0; i < s->p->n_levels; i++) {
+		const struct level *l = &s->p->level[i];
+
+		for (uint32_t r = 0; r < l->n_rows; r++) {
+			struct sheet_row *row = &s->row[l->first_row + r];
+
+			s->p->rows++;
+			for (uint32_t c = 0; c < row->n_cells; c++) {
+				if (still && row->cell[c].lasts)
+					continue;
+				fill_cell(s, l, r, &row->cell[c], interval, n);
+				sheet_doubt(s, l, r, &row->cell[c], n);
+			}
+		}
+	}
 }

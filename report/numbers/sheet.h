@@ -33,6 +33,7 @@ struct sheet_custom {
 
 struct sheet_config {
 	const struct sheet_custom *custom; /* NULL: places */
+	const char *owner;                 /* of what the replay keeps for the sheet; NULL: the sheet itself */
 	enum pm_kind per;                  /* the wanted level */
 	bool fold_pmus;                    /* PMUs of a package are shown with it, not as rows of their own */
 	bool fold_tasks;                   /* tasks and cgroups count for the system alone, unless they are wanted */
@@ -42,7 +43,6 @@ struct sheet_config {
 	bool summary_only;
 	enum sheet_rows rows;
 	struct cpulist cpus; /* SHEET_CPU_SET; owned by the config's owner */
-	bool set_alone;      /* what lies beside them does not count for the system either */
 };
 
 struct sheet_cell {
@@ -50,7 +50,7 @@ struct sheet_cell {
 	bool estimate;
 	bool lasts; /* for sheet_fill(): it is what a track says, which needs no filling while nothing is missing */
 	const struct value *value; /* one an interval; valid while the sheet is in a sink */
-	/* Likewise: known time in known and lost time; more than 1: all, but readings took too long; NULL: 1. */
+	/* Likewise: known time in known and lost time; more than 1: all, but it is doubtful; NULL: 1. */
 	const double *coverage;
 };
 

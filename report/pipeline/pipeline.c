@@ -4,15 +4,232 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/buf.h"
+#include "common/names.h"
+#include "format/model.h"
 #include "report/input/input.h"
+#include "report/machine/pci.h"
+#include "report/machine/status.h"
 #include "report/machine/value_out.h"
-#include "report/pipeline/lost.h"
-#include "report/pipeline/pipeline_private.h"
+#include "report/metric/bind.h"
+#include "report/replay/replay.h"
+
+/* One sequence of intervals. */
+struct lane {
+	struct replay *replay;
+	struct sheet sheet[PM_KINDS]; /* those that the sink wants */
+	size_t n_sheets;
+	bool stale; /* they are not those of the plan */
+};
+
+/* Interval by interval, or as the user joins them; and the whole, if the sink wants that, too. */
+enum { LANE_INTERVALS, LANE_TOTALS, LANES };
+
+struct run {
+	struct run *all; /* those that read together, this one among them: */
+	size_t n_all;
+	const struct pipeline_config *config;
+	struct pm_reader *reader;
+	struct sink *sink;
+	struct pipeline_result *result;
+	struct error *error;
+	struct places places;
+	struct binding binding;
+	bool *shown;
+	struct lane lane[LANES];
+	size_t n_lanes; /* 0: nothing was read yet */
+	struct replay_config window;
+	bool stale;                    /* the model has changed since the sheets were laid out */
+	struct sink_plan plan;         /* of the current layout */
+	unsigned parts;                /* of the model, that have changed since the counters were bound */
+	uint32_t bound[4];             /* counters, strings, instances, groups at that time */
+	bool laid_out;                 /* the sheets were laid out for this recording */
+	uint32_t n_counters, n_groups; /* of the model, seen so far */
+	bool noted;                    /* what the selection lacks was reported */
+	bool child;                    /* a command was started */
+	bool in_window;                /* --since and --until are resolved */
+	bool full;                     /* enough intervals were printed */
+};
+
+static int want_metric(const struct run *r, struct replay *replay, const struct bound_metric *m, bool each);
 
 static void fill(struct lane *l, const struct interval *interval, size_t n)
 {
 	for (size_t i = 0; i < l->n_sheets; i++)
 		sheet_fill(&l->sheet[i], interval, n);
+}
+
+/* Reports an error of the sink, or of work for it. */
+static int sheets_fail(struct run *r, int err, const char *what)
+{
+	if (!r->sink->error.text[0])
+		error_sys(&r->sink->error, -err, "%s", what);
+	*r->error = r->sink->error;
+	return err;
+}
+
+static void sheets_release(struct lane *l)
+{
+	while (l->n_sheets)
+		sheet_release(&l->sheet[--l->n_sheets]);
+}
+
+static bool group_wanted(void *ctx, const struct pm_group *g)
+{
+	const struct run *all = ctx;
+	bool wanted = false;
+
+	for (const struct run *r = all; r < all + all->n_all && !wanted; r++)
+		wanted = r->n_lanes && replay_wants_group(r->lane[LANE_INTERVALS].replay, g);
+	return wanted;
+}
+
+static bool has_cpu(const struct places *p, uint32_t cpu)
+{
+	if (places_cpu(p, cpu))
+		return true;
+	/* Without topology, CPUs are those that have counters. */
+	for (uint32_t i = 0; i < p->model->n_instances; i++)
+		if (p->model->instance[i].kind == PM_CPU && p->model->instance[i].number == cpu)
+			return true;
+	return false;
+}
+
+/* CPUs of --cpu that the recording lacks: a note, or an error if it has none of them. */
+static int check_cpus(struct run *r, struct buf *notes)
+{
+	const struct sheet_config *sheet = &r->config->sheet;
+	SCOPED(cpulist_release) struct cpulist absent = { 0 };
+	SCOPED(buf_release) struct buf text = BUF_INIT;
+	int err = 0;
+
+	for (size_t i = 0; sheet->rows == SHEET_CPU_SET && i < sheet->cpus.n && !err; i++)
+		if (!has_cpu(&r->places, sheet->cpus.cpu[i]))
+			err = cpulist_add(&absent, sheet->cpus.cpu[i]);
+	cpulist_print(&absent, &text);
+	if (err || text.err)
+		err = error_sys(r->error, ENOMEM, "--cpu");
+	else if (absent.n && absent.n == sheet->cpus.n)
+		err = error_set(r->error, ENOENT, "the recording has no CPU %s", buf_str(&text));
+	else if (absent.n && notes)
+		buf_printf(notes, "the recording has no CPU %s\n", buf_str(&text));
+	return err;
+}
+
+/* Rows are places where something was recorded: CPUs, even if no number of theirs is printed. */
+static void choose_rows(struct run *r)
+{
+	struct bound_metric *m = NULL;
+	bool none = true;
+
+	for (size_t i = 0; i < r->binding.n_metrics; i++) {
+		if (r->shown[i] && (!r->config->cpu_rows || r->binding.metric[i].kind == PM_CPU))
+			return;
+		none &= !r->shown[i];
+		if (r->binding.metric[i].kind == PM_CPU && r->binding.metric[i].counter && !m)
+			m = &r->binding.metric[i];
+	}
+	if (!m)
+		return;
+	r->shown[m - r->binding.metric] = true;
+	m->for_rows = true;
+	r->sink->places_only = none;
+}
+
+/* Binds metrics to the counters of the current model, and chooses what is shown. */
+static int sheets_bind(struct run *r)
+{
+	struct buf *notes = r->noted ? NULL : &r->result->notes;
+	enum pm_kind per = r->config->sheet.per;
+	int err;
+
+	if ((err = places_update(&r->places, pm_reader_model(r->reader))))
+		return error_sys(r->error, -err, "topology");
+	if (r->config->pci && (err = pci_label(&r->places, pm_reader_model(r->reader))))
+		return error_sys(r->error, -err, "--pci: the recorded map of PCI");
+	if (notes && (err = check_cpus(r, notes)))
+		return err;
+	if ((err = binding_build(&r->binding, &r->places, &r->config->bind, r->error)))
+		return err;
+	free(r->shown);
+	r->shown = calloc(r->binding.n_metrics + 1, sizeof(*r->shown));
+	if (!r->shown)
+		return error_sys(r->error, ENOMEM, "columns");
+	err = selection_apply(&r->config->selection, &r->binding, &r->places, r->shown, notes, r->error);
+	/* Rows of tasks, cgroups and devices have no columns of the processor. */
+	if (!err && notes && r->config->note_absent && (per < PM_PMU || per >= PM_KINDS))
+		selection_note_absent(&r->config->selection, &r->binding, r->shown, &r->result->remarks);
+	r->noted = true;
+	if (!err && (r->config->places_only || r->config->cpu_rows))
+		choose_rows(r);
+	return err;
+}
+
+static int begin_tracks(struct run *r)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < r->n_lanes && !err; i++)
+		err = replay_begin_tracks(r->lane[i].replay, r->places.model);
+	return err;
+}
+
+/* Only tasks and cgroups came and went since then, in groups that continue: all counters are as they were. */
+static bool still_bound(const struct run *r, const struct pm_model *m)
+{
+	if (r->parts & ~(unsigned)(PM_PART_SCHEMA | PM_PART_INSTANCES) || !r->bound[0] ||
+	    m->n_counters != r->bound[0] || m->n_strings != r->bound[1])
+		return false;
+	for (uint32_t i = r->bound[2]; i < m->n_instances; i++)
+		if (m->instance[i].kind != PM_TASK && m->instance[i].kind != PM_CGROUP)
+			return false;
+	for (uint32_t i = r->bound[3]; i < m->n_groups; i++)
+		if (!m->group[i].continues)
+			return false;
+	return true;
+}
+
+static int plan(struct run *r, const struct pm_model *m)
+{
+	const struct sink_ops *ops = r->sink->ops;
+	int err = 0;
+
+	if (still_bound(r, m)) {
+		if ((err = places_update(&r->places, m)))
+			return error_sys(r->error, -err, "topology");
+	} else {
+		if ((err = sheets_bind(r)) || (err = begin_tracks(r)))
+			return err;
+		pm_reader_select(r->reader, group_wanted, r->all);
+	}
+	r->parts = 0;
+	memcpy(r->bound, (uint32_t[]){ m->n_counters, m->n_strings, m->n_instances, m->n_groups }, sizeof(r->bound));
+	r->plan = (struct sink_plan){
+		.places = &r->places,
+		.binding = &r->binding,
+		.shown = r->shown,
+		.replay = r->lane[LANE_INTERVALS].replay,
+	};
+	r->sink->runs = pm_map_u64(&r->places.model->header, PM_HEADER_RUNS, 1) != 1;
+	if (ops->plan && (err = ops->plan(r->sink, &r->plan)))
+		return sheets_fail(r, err, "laying out the report");
+	if (!ops->plan)
+		r->plan.sheet[r->plan.n_sheets++] = (struct sink_wish){ r->config->sheet, r->shown };
+	return 0;
+}
+
+/* Builds the sheets of a lane by the plan. */
+static int sheets_build(struct run *r, struct lane *l)
+{
+	const struct sink_plan *plan = &r->plan;
+	int err = 0;
+
+	sheets_release(l);
+	for (; l->n_sheets < plan->n_sheets && !err; l->n_sheets++)
+		err = sheet_build(&l->sheet[l->n_sheets], &plan->sheet[l->n_sheets].config, &r->places, &r->binding,
+				  plan->sheet[l->n_sheets].shown, l->replay);
+	l->stale = false;
+	return err ? sheets_fail(r, err, "laying out the report") : 0;
 }
 
 static int totals_done(void *ctx, const struct interval *interval, size_t n)
@@ -26,6 +243,34 @@ static int totals_done(void *ctx, const struct interval *interval, size_t n)
 	fill(l, interval, n);
 	err = r->sink->ops->totals(r->sink, l->sheet, interval, n);
 	return err ? sheets_fail(r, err, "output") : 0;
+}
+
+/* Texts have no columns: there is nothing to compute of them. */
+static bool has_numbers(const struct pm_model *m)
+{
+	for (uint32_t i = 0; i < m->n_counters; i++)
+		if (!pm_counter_texts(&m->counter[i]))
+			return true;
+	return m->n_counters == 0;
+}
+
+/* Passes the shape of the intervals' sheets to the sink. */
+static int sheets_shape(struct run *r)
+{
+	struct lane *each = &r->lane[LANE_INTERVALS];
+	int err = sheets_build(r, each);
+
+	if (err)
+		return err;
+	if (!r->sink->ops->plan && !each->sheet[0].n_columns)
+		return error_set(r->error, ENOENT, "%s",
+				 has_numbers(r->places.model) ?
+					 "no column is left to show (pmrep list metrics lists them)" :
+					 "the recording has texts only, no numbers to show; pmrep dump prints them");
+	if ((err = r->sink->ops->shape(r->sink, each->sheet, each->n_sheets)))
+		return sheets_fail(r, err, "output");
+	r->laid_out = true;
+	return 0;
 }
 
 static int intervals_done(void *ctx, const struct interval *interval, size_t n)
@@ -52,8 +297,6 @@ static int intervals_done(void *ctx, const struct interval *interval, size_t n)
 		replay_until(r->lane[LANE_TOTALS].replay, interval[n - 1].to_ns);
 	return last;
 }
-
-/* ---- the time window ---- */
 
 /* At the first chunk of the file: where to begin. 1: the reader has moved, the chunk is not wanted. */
 static int open_window(struct run *all, const struct pm_chunk_head *first)
@@ -149,8 +392,6 @@ static int start(struct run *r)
 	return err ? error_sys(r->error, -err, "replay") : 0;
 }
 
-/* ---- items ---- */
-
 static void forget(struct run *r)
 {
 	for (size_t i = 0; i < LANES; i++) {
@@ -213,6 +454,123 @@ static int take_values(struct run *r, const struct pm_chunk *chunk)
 	return full;
 }
 
+/* `each`: rows of single tasks are possible. */
+static int want_inputs(const struct run *r, struct replay *replay, const uint32_t *input, uint32_t n, bool each)
+{
+	int err = 0;
+
+	for (uint32_t k = 0; k < n; k++) {
+		const struct bound_input *in = &r->binding.input[input[k]];
+		bool one_by_one = each || in->more->op || in->more->clock || in->aspect == EXPR_AGGR_NR;
+
+		for (uint32_t c = 0; !in->constant && !err && c < in->n_counters; c++)
+			err = replay_want(replay, in->counter[c],
+					  bound_input_aspects(in) | (unsigned)one_by_one << TRACK_EACH);
+		if (in->more->whole && !in->constant && !err)
+			err = want_metric(r, replay, bind_whole(&r->binding, in->more), false);
+	}
+	return err;
+}
+
+static int want_metric(const struct run *r, struct replay *replay, const struct bound_metric *m, bool each)
+{
+	int err = want_inputs(r, replay, m->input, m->n_inputs, each);
+
+	return err || !m->threshold ? err : want_inputs(r, replay, m->threshold->input, m->threshold->n_inputs, each);
+}
+
+/* Requests what the metrics of a sheet use. */
+static int want_sheet(const struct run *r, struct replay *replay, const struct sheet_config *config,
+		      const bool *shown)
+{
+	bool each = config->custom || !(config->fold_tasks || config->summary_only);
+	int err = 0;
+
+	for (size_t i = 0; !err && i < r->binding.n_metrics; i++)
+		if (shown[i])
+			err = want_metric(r, replay, &r->binding.metric[i], each);
+	return err;
+}
+
+/* Tracks what the sheets of the plan use. */
+static int follow(struct run *r, struct lane *l)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < r->plan.n_sheets && !err; i++)
+		err = want_sheet(r, l->replay, &r->plan.sheet[i].config, r->plan.sheet[i].shown);
+	l->stale = true;
+	return err ? err : replay_end_tracks(l->replay);
+}
+
+/* After the model has changed: lays out the tracks, and the sheets unless they can wait. */
+static int sheets_lay_out(struct run *r)
+{
+	const struct pm_model *m = pm_reader_model(r->reader);
+	bool waits = r->laid_out && r->window.mode == REPLAY_TOTAL, same = still_bound(r, m);
+	int err;
+
+	r->sink->notes = r->noted ? NULL : &r->result->notes;
+	if ((err = plan(r, m)))
+		return err;
+	for (size_t i = 0; i < r->n_lanes && !err; i++)
+		err = follow(r, &r->lane[i]);
+	if (err)
+		return sheets_fail(r, err, "laying out the report");
+	r->stale = false;
+	r->n_counters = m->n_counters;
+	r->n_groups = m->n_groups;
+	/* Much may come and go before the total is complete; but whose levels are combined has to be known. */
+	for (size_t i = waits ? LANE_INTERVALS : LANE_TOTALS; i < r->n_lanes && !same && !err; i++) {
+		err = sheets_build(r, &r->lane[i]);
+		r->lane[i].stale = true;
+	}
+	return err || waits ? err : sheets_shape(r);
+}
+
+static void needed_by(const struct run *r, const struct pm_model *m, bool *of_slot)
+{
+	for (const struct lane *l = r->lane; l < r->lane + r->n_lanes; l++) {
+		for (size_t t = 0; t < replay_tracks(l->replay); t++)
+			of_slot[pm_model_instance(m, replay_track(l->replay, t).instance)->slot] = true;
+		for (size_t i = 0; i < l->n_sheets; i++)
+			for (uint32_t k = 0; k < l->sheet[i].n_rows; k++) {
+				const struct pm_instance *in =
+					pm_model_instance(m, l->sheet[i].row[k].place.instance);
+
+				if (in)
+					of_slot[in->slot] = true;
+			}
+	}
+}
+
+static void needed(void *ctx, const struct pm_model *m, bool *of_slot)
+{
+	const struct run *all = ctx;
+
+	for (const struct run *r = all; r < all + all->n_all; r++)
+		needed_by(r, m, of_slot);
+}
+
+/* Right after a layout and a chunk: drops from the model what has gone and no interval of any run needs. */
+static int sheets_forget(struct run *all)
+{
+	const struct pm_model *m = pm_reader_model(all->reader);
+	int err = 0;
+
+	for (struct run *r = all; r < all + all->n_all; r++)
+		for (size_t i = 0; i < r->n_lanes && !err; i++)
+			err = replay_settle(r->lane[i].replay);
+	pm_reader_forget(all->reader, needed, all);
+	for (struct run *r = all; r < all + all->n_all; r++) {
+		if (!err && places_update(&r->places, m))
+			err = error_sys(r->error, ENOMEM, "topology");
+		r->bound[2] = m->n_instances;
+		r->bound[3] = r->n_groups = m->n_groups;
+	}
+	return err;
+}
+
 static int take_chunk(struct run *all, const struct pm_item *item)
 {
 	const struct pm_chunk *chunk;
@@ -244,6 +602,141 @@ static int take_chunk(struct run *all, const struct pm_item *item)
 	return !err && laid_out ? sheets_forget(all) : err;
 }
 
+#define LINES 16
+
+static bool is_lost(const struct replay *r, const struct pm_model *m, size_t track, uint16_t reason)
+{
+	const struct pm_instance *i = pm_model_instance(m, replay_track(r, track).instance);
+
+	/* A task may never have run. */
+	return i && i->kind != PM_TASK && i->kind != PM_CGROUP && replay_never_known(r, track) == reason;
+}
+
+static const struct {
+	uint16_t reason;
+	const char *cure;
+} cures[] = {
+	{ PM_REASON_NOT_COUNTED, "its counters were never free: record fewer events, or stop what else counts" },
+	{ PM_REASON_NO_PERMISSION, "pmrec doctor says which rights are needed" },
+	{ PM_REASON_DROPPED, "record with a larger --buffer" },
+	{ PM_REASON_MISSED, "record with --realtime" },
+	{ PM_REASON_ERRNO + 1, "pmrec doctor says which rights are needed" },
+	{ PM_REASON_ERRNO + 13, "pmrec doctor says which rights are needed" },
+	{ PM_REASON_ERRNO + 24, "raise ulimit -n before recording" },
+};
+
+static const char *cure_of(uint16_t reason)
+{
+	for (size_t i = 0; i < sizeof(cures) / sizeof(cures[0]); i++)
+		if (cures[i].reason == reason)
+			return cures[i].cure;
+	return "pmrec doctor says what this machine has";
+}
+
+#define NAMED 4 /* counters, and places, in a line */
+
+/* Adds a name to a list of them, once. */
+static void list(struct buf *text, struct names *have, const char *name)
+{
+	uint32_t ignored;
+
+	if (names_get(have, name, &ignored) || names_set(have, name, 0))
+		return;
+	if (have->n <= NAMED)
+		buf_printf(text, "%s%s", have->n > 1 ? ", " : "", name);
+}
+
+static void put_list(struct buf *out, struct buf *text, struct names *have)
+{
+	buf_addstr(out, buf_str(text));
+	if (have->n > NAMED)
+		buf_printf(out, " and %u more", (unsigned)(have->n - NAMED));
+	buf_release(text);
+	names_release(have);
+}
+
+static void name_instance(const struct pm_instance *i, struct buf *out)
+{
+	const char *name = pm_map_text(&i->attrs, PM_INSTANCE_NAME, NULL);
+
+	if (name && i->kind != PM_CPU)
+		buf_addstr(out, name);
+	else if (i->number == PM_NONE)
+		buf_printf(out, "the %s", pm_kind_name(i->kind));
+	else
+		buf_printf(out, "%s %u", i->kind == PM_CPU ? "CPU" : pm_kind_name(i->kind), i->number);
+}
+
+static void note_reason(const struct replay *r, const struct pm_model *m, size_t first, uint16_t reason,
+			struct buf *out)
+{
+	struct names counters = { 0 }, places = { 0 };
+	struct buf what = BUF_INIT, where = BUF_INIT;
+	SCOPED(buf_release) struct buf one = BUF_INIT;
+	char word[16];
+
+	for (size_t t = first; t < replay_tracks(r); t++) {
+		struct track_info info = replay_track(r, t);
+
+		if (!is_lost(r, m, t, reason))
+			continue;
+		list(&what, &counters, pm_model_counter(m, info.counter)->name);
+		buf_clear(&one);
+		name_instance(pm_model_instance(m, info.instance), &one);
+		list(&where, &places, buf_str(&one));
+	}
+	put_list(out, &what, &counters);
+	buf_addstr(out, " of ");
+	put_list(out, &where, &places);
+	buf_printf(out, ": never read (%s), so sums with it are missing; %s\n",
+		   status_word(reason, STATUS_WHOLE, word), cure_of(reason));
+}
+
+/* Notes PMUs that are missing from the sum over their kind. */
+static void note_shut(const struct binding *b, struct buf *out)
+{
+	struct names pmus = { 0 };
+	struct buf which = BUF_INIT;
+	uint16_t reason = 0;
+	char word[16];
+
+	for (size_t i = 0; i < b->n_inputs; i++)
+		for (uint32_t k = 0; k < b->input[i].more->n_shut; k++) {
+			reason = reason ? reason : b->input[i].more->shut[k].reason;
+			list(&which, &pmus, b->input[i].more->shut[k].pmu);
+		}
+	put_list(out, &which, &pmus);
+	if (reason == PM_REASON_NOT_READ)
+		buf_addstr(
+			out,
+			": not all events of their kind were recorded, so some sums are missing; name the kind after "
+			"-e, not one of them\n");
+	else if (reason)
+		buf_printf(out, ": not recorded (%s), so sums with it are missing; %s\n",
+			   status_word(reason, STATUS_WHOLE, word), cure_of(reason));
+}
+
+/* Appends which requested values were never known, why, and what would help: a line for each reason. */
+static void lost_note(const struct replay *r, const struct pm_model *m, const struct binding *b, struct buf *out)
+{
+	uint16_t said[LINES];
+	size_t n = 0;
+
+	note_shut(b, out);
+
+	for (size_t t = 0; t < replay_tracks(r) && n < LINES; t++) {
+		uint16_t reason = replay_never_known(r, t);
+		bool again = !reason || !is_lost(r, m, t, reason);
+
+		for (size_t i = 0; i < n && !again; i++)
+			again = said[i] == reason;
+		if (again)
+			continue;
+		said[n++] = reason;
+		note_reason(r, m, t, reason, out);
+	}
+}
+
 static int finish(struct run *r)
 {
 	/* Additions to the model after the last snapshot (values that are read at the end) do not change a sheet. */
@@ -260,6 +753,20 @@ static void take_damage(struct run *r, const struct pm_damage *d)
 {
 	r->result->damaged |= d->kind != PM_DAMAGE_NO_END && d->kind != PM_DAMAGE_CUT;
 	r->result->cut_only = !r->result->damaged;
+}
+
+/* Whether definitions change what is laid out. Groups that nobody requested come and go with every snapshot. */
+static bool sheets_concerned(struct run *r, unsigned parts)
+{
+	const struct pm_model *m = r->places.model;
+
+	if (!r->laid_out || r->stale || parts & ~(unsigned)(PM_PART_SCHEMA | PM_PART_INSTANCES) ||
+	    m->n_counters != r->n_counters)
+		return true;
+	for (; r->n_groups < m->n_groups; r->n_groups++)
+		if (group_wanted(r->all, &m->group[r->n_groups]))
+			return true;
+	return false;
 }
 
 /* If definitions concern one run, all lay out again: what has gone is dropped for all at once. */
@@ -427,13 +934,11 @@ int pipeline_offer(const struct pipeline_config *config, struct pm_reader *reade
 {
 	SCOPED(pipeline_result_release) struct pipeline_result result = { 0 };
 	struct run r = { .config = config, .reader = reader, .result = &result, .error = e };
-	struct pm_item item = { 0 };
-	int got, err;
+	struct pm_item item;
+	int err = input_next_chunk(reader, &item, "reading", e);
 
-	while ((got = pm_reader_next(reader, &item)) == 1 && item.kind != PM_ITEM_CHUNK)
-		;
-	if (got < 0 && got != -EAGAIN)
-		return error_sys(e, -got, "reading");
+	if (err < 0)
+		return err;
 	err = sheets_bind(&r);
 	*o = (struct offer){ .places = r.places, .binding = r.binding, .shown = r.shown };
 	buf_add(notes, result.notes.data, result.notes.len);

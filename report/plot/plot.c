@@ -4,144 +4,45 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/number.h"
+#include "common/utf8.h"
 
-#define CELLS_MAX 65536
-#define FARTHEST  4e307 /* of an axis */
+#define DOTS_X     2 /* of a cell: Braille patterns, U+2800 and on */
+#define DOTS_Y     4
+#define LINES      64 /* that one cell can distinguish; more count as the last one */
+#define LABEL_MAX  40
+#define LEGEND_MAX 24 /* lines that are named individually */
+#define CELLS_MIN  8
+#define FARTHEST   4e307 /* of an axis */
 
-int plot_init(struct plot *p, uint32_t width, uint32_t height, uint32_t lines)
-{
-	size_t cells = (size_t)width * height;
+/* The lines of one picture. */
+struct group {
+	const struct plot_data *data;
+	const struct plot_style *style;
+	const struct plot_line **line; /* owned */
+	size_t n;
+	double low, high; /* of all values; low > high: there is none. Charts begin at low. */
+};
 
-	*p = (struct plot){ .width = width, .height = height, .lines = lines };
-	if (!width || !height || width > CELLS_MAX || height > CELLS_MAX)
-		return -EINVAL;
-	p->dots = calloc(cells, 1);
-	p->owner = calloc(cells, 1);
-	p->most = calloc(cells, 1);
-	p->own = calloc(cells, 1);
-	if (p->dots && p->owner && p->most && p->own)
-		return 0;
-	plot_release(p);
-	return -ENOMEM;
-}
-
-void plot_release(struct plot *p)
-{
-	free(p->dots);
-	free(p->owner);
-	free(p->most);
-	free(p->own);
-	*p = (struct plot){ 0 };
-}
-
-/* The bit of a dot, x from the left and y from the top: 1 to 3 and 7 are the left column, the others the right. */
-static uint8_t dot_bit(uint32_t x, uint32_t y)
-{
-	static const uint8_t bit[PLOT_DOTS_Y][PLOT_DOTS_X] = {
-		{ 0x01, 0x08 }, { 0x02, 0x10 }, { 0x04, 0x20 }, { 0x40, 0x80 }
-	};
-
-	return bit[y][x];
-}
-
-void plot_bar(struct plot *p, uint32_t x, int64_t from, int64_t to)
-{
-	int64_t low = from < to ? from : to, high = from < to ? to : from, top = (int64_t)p->height * PLOT_DOTS_Y - 1;
-
-	if (x >= p->width * PLOT_DOTS_X || high < 0 || low > top)
-		return;
-	low = low < 0 ? 0 : low;
-	high = high > top ? top : high;
-	for (int64_t y = low; y <= high; y++) {
-		uint64_t down = (uint64_t)(top - y);
-
-		p->own[down / PLOT_DOTS_Y * p->width + x / PLOT_DOTS_X] |=
-			dot_bit(x % PLOT_DOTS_X, (uint32_t)(down % PLOT_DOTS_Y));
-	}
-}
-
-void plot_end_line(struct plot *p, unsigned line)
-{
-	size_t cells = (size_t)p->width * p->height;
-
-	for (size_t i = 0; i < cells; i++) {
-		uint8_t count = (uint8_t)__builtin_popcount(p->own[i]);
-
-		if (count > p->most[i]) {
-			p->most[i] = count;
-			p->owner[i] = (uint8_t)(line < PLOT_LINES ? line : PLOT_LINES - 1);
-		}
-		p->dots[i] |= p->own[i];
-		p->own[i] = 0;
-	}
-}
-
-const char *plot_color(unsigned line)
-{
-	static const char *const color[] = { "36", "33", "35", "32", "34", "31", "96", "93", "95", "92", "94", "91" };
-
-	return color[line % (sizeof(color) / sizeof(color[0]))];
-}
-
-char plot_mark(unsigned line)
-{
-	static const char mark[] = "*o+x#@%&=~abcdefghijklmnpqrstuvwyz";
-
-	return mark[line % (sizeof(mark) - 1)];
-}
-
-/* For one line in ASCII: its position in the cell. */
-static char ascii_of(uint8_t dots)
-{
-	bool top = dots & 0x09, middle = dots & 0x36, bottom = dots & 0xc0;
-
-	if (top && bottom)
-		return '|';
-	if (top)
-		return middle ? '"' : '\'';
-	if (bottom)
-		return middle ? ':' : '.';
-	return '-';
-}
-
-void plot_row(const struct plot *p, uint32_t row, struct plot_style style, struct buf *out)
-{
-	const uint8_t *dots = p->dots + (size_t)row * p->width, *owner = p->owner + (size_t)row * p->width;
-	uint32_t end = p->width;
-	int color = -1;
-
-	while (end && !dots[end - 1])
-		end--;
-	for (uint32_t i = 0; i < end; i++) {
-		if (style.color && dots[i] && color != owner[i]) {
-			color = owner[i];
-			buf_printf(out, "\033[%sm", plot_color(owner[i]));
-		}
-		if (!dots[i]) {
-			buf_addch(out, ' ');
-		} else if (p->lines > 1 && !style.color) {
-			buf_addch(out, plot_mark(owner[i]));
-		} else if (style.utf8) {
-			/* U+2800 to U+28FF: E2 A0 80 to E2 A3 BF. */
-			buf_addch(out, (char)0xe2);
-			buf_addch(out, (char)(0xa0 | dots[i] >> 6));
-			buf_addch(out, (char)(0x80 | (dots[i] & 0x3f)));
-		} else {
-			buf_addch(out, ascii_of(dots[i]));
-		}
-	}
-	if (color >= 0)
-		buf_addstr(out, "\033[0m");
-}
+/* Steps of an axis: ticks at first, first + step, ... up to last; step is 1, 2 or 5 times a power of ten. */
+struct axis {
+	double first, last, step;
+};
 
 /* ---- axes ---- */
 
-struct plot_axis plot_axis(double low, double high, unsigned most)
+static unsigned ticks(const struct axis *a)
 {
-	static const double mantissa[] = { 1, 2, 5 };
-	struct plot_axis a = { 0 };
+	return (unsigned)((a->last - a->first) / a->step + 0.5);
+}
+
+/* An axis that encloses low and high, with room around equal ones, of at most `most` ticks, or three. */
+static struct axis axis_for(double low, double high, unsigned most)
+{
+	static const double mantissa[] = { 1, 2, 5, 10, 20, 50 };
+	struct axis a = { 0 };
 	double ten;
 
 	if (most < 3)
@@ -157,11 +58,7 @@ struct plot_axis plot_axis(double low, double high, unsigned most)
 		low = low == 0 ? 0 : low - room;
 	}
 	ten = pow(10, floor(log10((high - low) / most)));
-	for (unsigned i = 0;; i++) {
-		if (i == sizeof(mantissa) / sizeof(mantissa[0])) {
-			ten *= 10;
-			i = 0;
-		}
+	for (unsigned i = 0; i < sizeof(mantissa) / sizeof(mantissa[0]); i++) {
 		a.step = mantissa[i] * ten;
 		a.first = floor(low / a.step + 1e-9) * a.step;
 		a.last = ceil(high / a.step - 1e-9) * a.step;
@@ -173,7 +70,8 @@ struct plot_axis plot_axis(double low, double high, unsigned most)
 	return a;
 }
 
-size_t plot_number(char *out, const struct plot_axis *a, double v)
+/* A number of that axis: as many decimals as its steps need; with k, M, G, T from 10,000 on, m, u, n below 0.001. */
+static size_t axis_number(char out[static 64], const struct axis *a, double v)
 {
 	static const struct {
 		double unit;
@@ -197,21 +95,417 @@ size_t plot_number(char *out, const struct plot_axis *a, double v)
 	}
 	v = fabs(v) < a->step / 1e6 ? 0 : v / scale[i].unit;
 	len = fabs(v) < 1e9 ? number_fixed(out, v, decimals) : (size_t)snprintf(out, 24, "%.3g", v);
-	len += (size_t)snprintf(out + len, 2, "%s", v == 0 ? "" : scale[i].sign);
-	return len;
+	return len + (size_t)snprintf(out + len, 2, "%s", v == 0 ? "" : scale[i].sign);
 }
 
-size_t plot_seconds(char *out, double seconds, double step)
+/* Seconds on an axis of such steps: "12.5", "3:20", "1:02:03". */
+static size_t axis_seconds(char out[static 64], double seconds, double step)
 {
-	uint64_t whole = (uint64_t)(seconds + 0.5);
+	unsigned whole = (unsigned)(seconds + 0.5);
 
-	if (step < 60 && seconds < 600) {
-		struct plot_axis a = { .first = 0, .last = 1, .step = step };
-
-		return plot_number(out, &a, seconds);
-	}
+	if (step < 60 && seconds < 600)
+		return axis_number(out, &(struct axis){ .first = 0, .last = 1, .step = step }, seconds);
 	if (whole < 3600)
-		return (size_t)snprintf(out, 32, "%u:%02u", (unsigned)(whole / 60), (unsigned)(whole % 60));
-	return (size_t)snprintf(out, 32, "%llu:%02u:%02u", (unsigned long long)(whole / 3600),
-				(unsigned)(whole / 60 % 60), (unsigned)(whole % 60));
+		return (size_t)snprintf(out, 64, "%u:%02u", whole / 60, whole % 60);
+	return (size_t)snprintf(out, 64, "%u:%02u:%02u", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+/* Steps in which people count time. */
+static double time_step(double span, unsigned most)
+{
+	static const double step[] = { 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400 };
+	double s = axis_for(0, span, most).step;
+
+	if (s <= 20)
+		return s;
+	for (size_t i = 0; i < sizeof(step) / sizeof(step[0]); i++)
+		if (span / step[i] < most)
+			return step[i];
+	return axis_for(0, span / 86400, most).step * 86400;
+}
+
+static void blanks(struct buf *out, size_t n)
+{
+	buf_printf(out, "%*s", (int)n, "");
+}
+
+/* The time axis, and the times below it. */
+static void put_time(const struct group *g, size_t margin, unsigned cells, struct buf *out)
+{
+	double span = (double)(g->data->to_ns - g->data->from_ns) / 1e9, step = time_step(span, cells / 10 + 1);
+	bool clock = span >= 600 || step >= 60,
+	     utf8 = g->style->utf8; /* minutes and hours, not seconds: all of them */
+	SCOPED(buf_release) struct buf below = BUF_INIT;
+	size_t next = 0, tick = 0;
+
+	blanks(out, margin - 1);
+	buf_addstr(out, utf8 ? "└" : "+");
+	for (unsigned i = 0; i < cells; i++) {
+		size_t at = span > 0 ? (size_t)(step * (double)tick / span * cells) : 0, len;
+		bool is_tick =
+			span > 0 && step * (double)tick <= span * 1.000001 && i == (at < cells ? at : cells - 1);
+		char text[64];
+
+		buf_addstr(out, utf8 ? (is_tick ? "┬" : "─") : is_tick ? "+" : "-");
+		if (!is_tick)
+			continue;
+		len = axis_seconds(text, step * (double)tick++, clock ? fmax(step, 60) : step);
+		/* The last one, with its unit, ends where the chart does. */
+		at = i + len + 2 <= cells ? i : cells > len + 2 ? cells - len - 2 : 0;
+		if (at < next)
+			continue;
+		blanks(&below, at - (next ? next - 1 : 0));
+		buf_add(&below, text, len);
+		next = at + len + 1;
+	}
+	buf_addch(out, '\n');
+	blanks(out, margin);
+	buf_add(out, below.data, below.len);
+	buf_carry(out, &below);
+	buf_addstr(out, clock ? "\n" : " s\n");
+}
+
+/* ---- numbers ---- */
+
+/* Four significant digits. */
+static void put_number(struct buf *out, double v)
+{
+	double size = v == 0 ? 1 : pow(10, floor(log10(fabs(v))));
+	char text[64];
+
+	buf_add(out, text, axis_number(text, &(struct axis){ .first = 0, .last = v, .step = size / 1000 }, v));
+}
+
+static void put_unit(struct buf *out, const char *unit)
+{
+	if (strcmp(unit, "1"))
+		buf_printf(out, " %s", unit);
+	buf_addch(out, '\n');
+}
+
+/* SGR parameters of the color of a line. */
+static const char *color_of(size_t line)
+{
+	static const char *const color[] = { "36", "33", "35", "32", "34", "31", "96", "93", "95", "92", "94", "91" };
+
+	return color[line % (sizeof(color) / sizeof(color[0]))];
+}
+
+static char mark_of(size_t line)
+{
+	static const char mark[] = "*o+x#@%&=~abcdefghijklmnpqrstuvwyz";
+
+	return mark[line % (sizeof(mark) - 1)];
+}
+
+static void put_legend(const struct group *g, struct buf *out)
+{
+	size_t named = g->n > LEGEND_MAX ? LEGEND_MAX : g->n;
+
+	for (size_t i = 0; i < named; i++) {
+		const struct plot_line *l = g->line[i];
+
+		if (g->style->color)
+			buf_printf(out, "\033[%sm%s\033[0m ", color_of(i), g->style->utf8 ? "━━" : "--");
+		else if (g->n > 1)
+			buf_printf(out, "%c ", mark_of(i));
+		buf_printf(out, "%s%s%s: ", l->metric, *l->place ? "  " : "", l->place);
+		if (l->low > l->high) {
+			buf_addstr(out, "no value\n");
+			continue;
+		}
+		buf_addstr(out, "min ");
+		put_number(out, l->low);
+		buf_addstr(out, ", mean ");
+		if (l->weight > 0)
+			put_number(out, l->sum / l->weight);
+		else
+			buf_addch(out, '-');
+		buf_addstr(out, ", max ");
+		put_number(out, l->high);
+		put_unit(out, l->unit);
+	}
+	if (named < g->n)
+		buf_printf(out, "and %zu more; --heatmap shows all\n", g->n - named);
+}
+
+/* ---- lines ---- */
+
+/* Has the color or mark of the line with the most dots. */
+struct cell {
+	uint8_t dots, own; /* of all lines, and of the current one; bits as in U+2800 */
+	uint8_t most, owner;
+};
+
+/* Sets dots from y `from` to y `to`, in any order, in dot column x; y counts from the bottom. */
+static void put_bar(struct cell *cell, unsigned cells, unsigned height, uint32_t x, int64_t from, int64_t to)
+{
+	static const uint8_t bit[DOTS_Y][DOTS_X] = { { 0x01, 0x08 }, { 0x02, 0x10 }, { 0x04, 0x20 }, { 0x40, 0x80 } };
+	int64_t low = from < to ? from : to, high = from < to ? to : from, top = (int64_t)height * DOTS_Y - 1;
+
+	for (int64_t y = low < 0 ? 0 : low; y <= high && y <= top; y++)
+		cell[(top - y) / DOTS_Y * cells + x / DOTS_X].own |= bit[(top - y) % DOTS_Y][x % DOTS_X];
+}
+
+static void draw_line(const struct group *g, size_t line, const struct axis *a, struct cell *cell, unsigned cells)
+{
+	unsigned height = g->style->height;
+	double dots = (double)height * DOTS_Y - 1;
+	int64_t low = 0, high = 0;
+	bool before = false;
+
+	for (uint32_t x = 0; x < cells * DOTS_X; x++) {
+		struct spark_bin b;
+		int64_t from, to;
+
+		if (!plot_data_column(g->data, g->line[line], x, cells * DOTS_X, &b)) {
+			before = false;
+			continue;
+		}
+		from = llround(((double)b.low - a->first) / (a->last - a->first) * dots);
+		to = llround(((double)b.high - a->first) / (a->last - a->first) * dots);
+		/* Connects it with the previous column, up or down. */
+		put_bar(cell, cells, height, x, before && high < from ? high + 1 : from,
+			before && low > to ? low - 1 : to);
+		low = from;
+		high = to;
+		before = true;
+	}
+	for (size_t i = 0; i < (size_t)cells * height; i++) {
+		uint8_t count = (uint8_t)__builtin_popcount(cell[i].own);
+
+		if (count > cell[i].most) {
+			cell[i].most = count;
+			cell[i].owner = (uint8_t)(line < LINES ? line : LINES - 1);
+		}
+		cell[i].dots |= cell[i].own;
+		cell[i].own = 0;
+	}
+}
+
+/* For one line in ASCII: its position in the cell. */
+static char ascii_of(uint8_t dots)
+{
+	bool top = dots & 0x09, middle = dots & 0x36, bottom = dots & 0xc0;
+
+	if (top && bottom)
+		return '|';
+	if (top)
+		return middle ? '"' : '\'';
+	if (bottom)
+		return middle ? ':' : '.';
+	return '-';
+}
+
+/* A row of cells, without blanks at its end. */
+static void put_row(const struct group *g, const struct cell *cell, unsigned cells, struct buf *out)
+{
+	int color = -1;
+
+	while (cells && !cell[cells - 1].dots)
+		cells--;
+	for (const struct cell *end = cell + cells; cell < end; cell++) {
+		if (g->style->color && cell->dots && color != cell->owner) {
+			color = cell->owner;
+			buf_printf(out, "\033[%sm", color_of(cell->owner));
+		}
+		if (!cell->dots)
+			buf_addch(out, ' ');
+		else if (g->n > 1 && !g->style->color)
+			buf_addch(out, mark_of(cell->owner));
+		else if (g->style->utf8)
+			/* U+2800 to U+28FF: E2 A0 80 to E2 A3 BF. */
+			buf_printf(out, "\xe2%c%c", 0xa0 | cell->dots >> 6, 0x80 | (cell->dots & 0x3f));
+		else
+			buf_addch(out, ascii_of(cell->dots));
+	}
+	buf_addstr(out, color >= 0 ? "\033[0m\n" : "\n");
+}
+
+/* The tick whose height is in that row, the higher one of two, as a text; its length, 0: there is none. */
+static size_t tick_in(const struct axis *a, unsigned row, unsigned height, char text[static 64])
+{
+	for (unsigned i = ticks(a) + 1; i--;) {
+		double up = i * a->step / (a->last - a->first) * ((double)height * DOTS_Y - 1);
+
+		if (height - 1 - (uint64_t)llround(up) / DOTS_Y == row)
+			return axis_number(text, a, a->first + i * a->step);
+	}
+	return 0;
+}
+
+static int draw_lines(const struct group *g, struct buf *out)
+{
+	struct axis a = axis_for(g->low, g->high, g->style->height / 3 + 1);
+	SCOPED(scoped_free) struct cell *cell = NULL;
+	unsigned cells, height = g->style->height;
+	size_t label = 0, len;
+	char text[64];
+
+	put_legend(g, out);
+	if (g->low > g->high)
+		return 0;
+	for (unsigned i = 0; i <= ticks(&a); i++) {
+		len = axis_number(text, &a, a.first + i * a.step);
+		label = len > label ? len : label;
+	}
+	cells = g->style->width > label + 2 + CELLS_MIN ? g->style->width - (unsigned)label - 2 : CELLS_MIN;
+	cell = calloc((size_t)cells * height, sizeof(*cell));
+	if (!cell)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->n; i++)
+		draw_line(g, i, &a, cell, cells);
+	for (unsigned row = 0; row < height; row++) {
+		len = tick_in(&a, row, height, text);
+		blanks(out, label - len);
+		buf_add(out, text, len);
+		buf_addstr(out, len ? (g->style->utf8 ? " ┤" : " +") : g->style->utf8 ? " │" : " |");
+		put_row(g, cell + (size_t)row * cells, cells, out);
+	}
+	put_time(g, label + 2, cells, out);
+	return 0;
+}
+
+/* ---- heat map ---- */
+
+static void put_heat(const struct group *g, unsigned level, struct buf *out)
+{
+	/* From dark blue over green to yellow: in order also for the color-blind, and when printed in grey. */
+	static const unsigned char color[SPARK_LEVELS] = { 53, 60, 66, 72, 78, 114, 149, 226 };
+
+	if (g->style->color)
+		buf_printf(out, "\033[48;5;%um ", color[level]);
+	else
+		buf_addstr(out, spark_mark(level, g->style->utf8));
+}
+
+/* "CPU 0" and "CPU 3" become "CPU 0-3"; of others both names are whole: cores count anew in each package. */
+static void name_rows(const struct group *g, size_t from, size_t to, struct buf *out)
+{
+	const char *first = g->line[from]->place, *last = g->line[to - 1]->place, *number = strrchr(last, ' ');
+	size_t same = number ? (size_t)(number - last) + 1 : 0;
+
+	buf_clear(out);
+	buf_addstr(out, *first ? first : "system");
+	if (to > from + 1)
+		buf_printf(out, "-%s", strncmp(first, last, same) ? last : last + same);
+}
+
+static void put_scale(const struct group *g, size_t step, struct buf *out)
+{
+	buf_printf(out, "%s: ", g->line[0]->metric);
+	put_number(out, g->low);
+	buf_addch(out, ' ');
+	for (unsigned i = 0; i < SPARK_LEVELS; i++)
+		put_heat(g, i, out);
+	buf_addstr(out, g->style->color ? "\033[0m " : " ");
+	put_number(out, g->high);
+	buf_printf(out, "%s%s, the largest value in each cell%s\n", strcmp(g->line[0]->unit, "1") ? " " : "",
+		   strcmp(g->line[0]->unit, "1") ? g->line[0]->unit : "", step > 1 ? ", of several rows each" : "");
+}
+
+static void put_heat_row(const struct group *g, size_t from, size_t to, unsigned cells, struct buf *out)
+{
+	bool color = g->style->color;
+
+	for (unsigned x = 0; x < cells; x++) {
+		double top = -INFINITY;
+		struct spark_bin b;
+
+		for (size_t i = from; i < to; i++)
+			if (plot_data_column(g->data, g->line[i], x, cells, &b))
+				top = fmax(top, (double)b.high);
+		if (top > -INFINITY)
+			put_heat(g, spark_level(top, g->low, g->high), out);
+		else
+			buf_addstr(out, color ? "\033[0m " : " ");
+	}
+	while (!color && out->len && out->data[out->len - 1] == ' ')
+		out->len--;
+	buf_addstr(out, color ? "\033[0m\n" : "\n");
+}
+
+static int draw_heat(const struct group *g, struct buf *out)
+{
+	size_t step = (g->n + g->style->height - 1) / g->style->height, label = 0, width;
+	SCOPED(buf_release) struct buf name = BUF_INIT;
+	unsigned cells;
+
+	if (g->low > g->high) {
+		buf_printf(out, "%s: no value\n", g->line[0]->metric);
+		return 0;
+	}
+	for (size_t i = 0; i < g->n; i += step) {
+		name_rows(g, i, i + step < g->n ? i + step : g->n, &name);
+		width = utf8_count(buf_str(&name), name.len);
+		label = width > label ? width : label;
+	}
+	label = label > LABEL_MAX ? LABEL_MAX : label;
+	cells = g->style->width > label + 2 + CELLS_MIN ? g->style->width - (unsigned)label - 2 : CELLS_MIN;
+	put_scale(g, step, out);
+	for (size_t i = 0; i < g->n; i += step) {
+		size_t to = i + step < g->n ? i + step : g->n;
+
+		name_rows(g, i, to, &name);
+		width = utf8_count(buf_str(&name), name.len);
+		blanks(out, width < label ? label - width : 0);
+		buf_printf(out, "%s%s", buf_str(&name), g->style->utf8 ? " │" : " |");
+		put_heat_row(g, i, to, cells, out);
+	}
+	put_time(g, label + 2, cells, out);
+	return 0;
+}
+
+/* ---- pictures ---- */
+
+/* Gathers the lines that share a picture with line `first`, if that is the first of them; else n is 0. */
+static int gather(const struct plot_data *d, size_t first, bool by_unit, struct group *g)
+{
+	const struct plot_line *a = &d->line[first];
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct plot_line *b = &d->line[i];
+
+		if (strcmp(by_unit ? a->unit : a->metric, by_unit ? b->unit : b->metric))
+			continue;
+		if (i < first)
+			return 0;
+		if (!g->line && !(g->line = calloc(d->n, sizeof(*g->line))))
+			return -ENOMEM;
+		g->line[g->n++] = b;
+		g->low = fmin(g->low, b->low);
+		g->high = fmax(g->high, b->high);
+	}
+	/* Begins at zero, unless that would squeeze the data into the last third. */
+	if (g->low > 0 && (g->low < g->high * 2 / 3 || g->high - g->low < g->high / 1000))
+		g->low = 0;
+	return 0;
+}
+
+static int draw_groups(const struct plot_data *d, bool by_unit, const struct plot_style *style,
+		       int (*draw)(const struct group *g, struct buf *out), struct buf *out)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < d->n && !err; i++) {
+		struct group g = { .data = d, .style = style, .low = INFINITY, .high = -INFINITY };
+
+		err = gather(d, i, by_unit, &g);
+		if (g.n && !err) {
+			buf_addstr(out, i ? "\n" : "");
+			err = draw(&g, out);
+		}
+		free(g.line);
+	}
+	return err ? err : out->err;
+}
+
+int plot_lines(const struct plot_data *d, const struct plot_style *style, struct buf *out)
+{
+	return draw_groups(d, true, style, draw_lines, out);
+}
+
+int plot_heat(const struct plot_data *d, const struct plot_style *style, struct buf *out)
+{
+	return draw_groups(d, false, style, draw_heat, out);
 }

@@ -197,6 +197,7 @@ static int follow(struct replay *r, uint32_t track, uint32_t joint)
 	own->times = copy_of(t->times, sizeof(*t->times));
 	own->more = copy_of(t->more, sizeof(*t->more));
 	own->loss = NULL;
+	own->average = NULL;
 	r->unseen += t->seen != r->chunk;
 	j->link[number] = (struct joint_link){ .joint = joint, .next = j->link[track].next };
 	j->link[track].next = number;

@@ -1,8 +1,16 @@
+/* Chunks to intervals: which columns feed which tracks, rows of short chunks gathered, readings that took long, what
+ * has ended, and the clocks. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
+#include "common/array.h"
+#include "common/buf.h"
+#include "common/catalog/catalog.h"
+#include "common/parse.h"
 #include "report/replay/replay_private.h"
+#include "report/replay/track_private.h"
 
 int replay_new(struct replay **r, const struct replay_config *config, replay_sink sink, void *ctx)
 {
@@ -19,6 +27,85 @@ int replay_new(struct replay **r, const struct replay_config *config, replay_sin
 	return 0;
 }
 
+static void release_feeds(struct group_feeds *f)
+{
+	free(f->feed);
+	free(f->doubt);
+	f->feed = NULL;
+	f->doubt = NULL;
+}
+
+static void release_spans(struct group_feeds *f)
+{
+	free(f->spans);
+	f->spans = NULL;
+}
+
+static int by_group(const void *a, const void *b)
+{
+	const struct group_feeds *x = a, *y = b;
+
+	return (x->group > y->group) - (x->group < y->group);
+}
+
+/* Does so, but for how long their last readings took, which the groups have again when they are added again. */
+static void replay_set_feeds_aside(struct replay *r)
+{
+	for (uint32_t i = 0; i < r->n_former; i++)
+		release_spans(&r->former[i]);
+	free(r->former);
+	r->former = r->group;
+	r->n_former = r->n_groups;
+	for (uint32_t i = 0; i < r->n_former; i++)
+		release_feeds(&r->former[i]);
+	if (r->n_former)
+		qsort(r->former, r->n_former, sizeof(*r->former), by_group);
+	free(r->at_slot);
+	r->group = NULL;
+	r->at_slot = NULL;
+	r->n_groups = r->cap_groups = r->n_slots = r->groups_seen = r->last_seen = 0;
+}
+
+/* Frees group[] and what hangs on it. */
+static void replay_forget_feeds(struct replay *r)
+{
+	replay_set_feeds_aside(r);
+	replay_set_feeds_aside(r);
+}
+
+static void group_release(struct gathered *x)
+{
+	free(x->row);
+	free(x->time);
+	free(x->tile);
+	free(x->status);
+	*x = (struct gathered){ 0 };
+}
+
+static void gather_release(struct gather *g)
+{
+	for (uint32_t i = 0; i < g->cap_groups; i++)
+		group_release(&g->group[i]);
+	free(g->group);
+	free(g->chunk.group);
+	*g = (struct gather){ 0 };
+}
+
+static void track_release(struct track *t)
+{
+	free(t->times);
+	free(t->more);
+	if (t->loss) {
+		free(t->loss->joint);
+		free(t->loss->sum);
+	}
+	free(t->loss);
+	average_leave(t);
+	t->times = NULL;
+	t->more = NULL;
+	t->loss = NULL;
+}
+
 void replay_free(struct replay *r)
 {
 	if (!r)
@@ -26,6 +113,7 @@ void replay_free(struct replay *r)
 	replay_forget_feeds(r);
 	gather_release(&r->gather);
 	joints_release(&r->joints);
+	averages_release(r);
 	free(r->seconds);
 	free(r->doubt);
 	for (size_t i = 0; i < r->n_tracks; i++)
@@ -44,8 +132,6 @@ void replay_free(struct replay *r)
 	free(r->counts);
 	free(r);
 }
-
-/* ---- intervals ---- */
 
 static struct count *counts_of(const struct replay *r, size_t track)
 {
@@ -77,6 +163,14 @@ static void close_track(struct replay *r, size_t track, size_t k)
 	track_close(t, results_of(r, track), r->rows, k, counts_of(r, track));
 }
 
+/* Call it after a block was passed to the sink. */
+static void doubt_forget(struct replay *r)
+{
+	for (size_t i = 0; r->some_doubt && i < r->n_tracks; i++)
+		r->doubt[i] = NULL;
+	r->some_doubt = false;
+}
+
 static int emit(struct replay *r, size_t n)
 {
 	int err;
@@ -100,6 +194,161 @@ static int make_loss(struct replay *r, struct track *t)
 	return track_loss_of(t, r->rows) ? 0 : -ENOMEM;
 }
 
+static int want_of(const struct replay *r, struct track *t)
+{
+	const unsigned rare =
+		1u << TRACK_FIRST | 1u << TRACK_LAST | 1u << TRACK_MEAN | 1u << TRACK_MAX | 1u << TRACK_SPAN;
+
+	t->aspects = (uint8_t)r->want[t->counter];
+	if (t->aspects & rare && !t->more && !(t->more = calloc(1, sizeof(*t->more))))
+		return -ENOMEM;
+	return 0;
+}
+
+static int place_results(struct replay *r)
+{
+	free(r->brief);
+	r->brief = calloc(r->n_tracks + 1, sizeof(*r->brief));
+	if (!r->brief)
+		return -ENOMEM;
+	r->arrays = 0;
+	r->places++;
+	for (size_t i = 0; i < r->n_tracks; i++) {
+		struct track *t = &r->track[i];
+
+		if (want_of(r, t))
+			return -ENOMEM;
+		r->brief[i] = (struct brief){ (uint32_t)r->arrays, t->aspects };
+		r->arrays += (size_t)__builtin_popcount(t->aspects);
+	}
+	return 0;
+}
+
+static int reserve_counts(struct replay *r)
+{
+	if (!r->config.counts)
+		return 0;
+	free(r->counts);
+	r->counts = malloc((r->n_tracks * r->rows + 1) * sizeof(*r->counts));
+	return r->counts ? 0 : -ENOMEM;
+}
+
+#define HUGE_PAGE (2u << 20) /* the usual size; a different one does no harm */
+
+/* Everything passes through all of it repeatedly: use large pages if it fills some and the system has them. */
+static struct value *new_arena(size_t size)
+{
+	struct value *arena;
+
+	if (size < HUGE_PAGE)
+		return malloc(size);
+	size = (size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+	arena = aligned_alloc(HUGE_PAGE, size);
+	if (arena)
+		madvise(arena, size, MADV_HUGEPAGE);
+	return arena;
+}
+
+static int reserve_results(struct replay *r)
+{
+	size_t n = r->arrays * r->rows + 1;
+
+	if (n > r->cap_arena || n < r->cap_arena / 4) {
+		free(r->arena);
+		r->arena = new_arena(n * sizeof(*r->arena));
+		r->cap_arena = r->arena ? n : 0;
+	}
+	return r->arena ? reserve_counts(r) : -ENOMEM;
+}
+
+/* Allocates the results of all tracks; earlier ones are lost. 0 or -ENOMEM. */
+static int replay_lay_results(struct replay *r)
+{
+	int err = place_results(r);
+
+	if (!err)
+		err = reserve_results(r);
+	r->placed = !err;
+	return err;
+}
+
+#define SHARE 100 /* of an interval, that a reading may take without doubt */
+
+static bool is_long(uint64_t span_ns, uint64_t of_ns)
+{
+	return span_ns > of_ns / SHARE;
+}
+
+/* Lets tracks find what is known of their readings. */
+static void point_tracks(struct replay *r, const struct group_feeds *f)
+{
+	for (uint32_t i = 0; i < f->n; i++)
+		r->doubt[f->feed[i].track] = f->doubt + f->feed[i].time * r->rows;
+	r->some_doubt = true;
+}
+
+/* The same for an interval that ends without a snapshot. */
+static void doubt_close(struct replay *r)
+{
+	for (uint32_t i = 0; r->doubt && i < r->n_groups; i++) {
+		struct group_feeds *f = &r->group[i];
+		const struct pm_group *g = f->doubt ? pm_model_group(r->model, f->group) : NULL;
+		bool some = false;
+
+		for (uint32_t t = 0; g && t < pm_group_times(g); t++) {
+			struct spans *s = &f->spans[t];
+
+			f->doubt[t * r->rows] = is_long(s->first > s->last ? s->first : s->last, r->now.duration_ns);
+			some |= f->doubt[t * r->rows];
+			s->first = s->last;
+		}
+		if (some)
+			point_tracks(r, f);
+	}
+}
+
+/* Whether it ended before the open, or last closed, interval began; or has added its sums to another. */
+static bool is_over(const struct replay *r, size_t track)
+{
+	return r->config.mode == REPLAY_TOTAL ? r->track[track].folded : r->track[track].over;
+}
+
+/* Drops those that no interval needs any more. 0 or -ENOMEM. */
+static int replay_drop_ended(struct replay *r)
+{
+	uint32_t *place, n = 0;
+	size_t over = 0;
+
+	for (size_t i = 0; i < r->n_tracks && r->n_live < r->n_tracks; i++)
+		over += is_over(r, i);
+	if (!over)
+		return 0;
+	if (!(place = malloc(r->n_tracks * sizeof(*place))))
+		return -ENOMEM;
+	for (size_t i = 0; i < r->n_tracks; i++) {
+		place[i] = is_over(r, i) ? PM_NONE : n;
+		if (place[i] == PM_NONE)
+			track_release(&r->track[i]);
+		else
+			r->track[n++] = r->track[i];
+	}
+	joints_renumber(&r->joints, place, r->n_tracks);
+	r->n_tracks = n;
+	for (size_t i = 0; i < r->n_live; i++)
+		r->live[i] = place[r->live[i]];
+	for (uint32_t i = 0; i < r->n_groups; i++)
+		for (uint32_t k = 0; k < r->group[i].n; k++)
+			r->group[i].feed[k].track = place[r->group[i].feed[k].track];
+	for (size_t i = 0; i < r->n_want; i++)
+		r->sum_of[i] = r->sum_of[i] ? place[r->sum_of[i] - 1] + 1 : 0;
+	r->n_folded = 0;
+	/* Keys and results have the old numbers. */
+	r->placed = false;
+	r->used_keys = r->n_keys;
+	free(place);
+	return 0;
+}
+
 /* Closes the open interval at the current place. */
 static int flush(struct replay *r)
 {
@@ -113,6 +362,8 @@ static int flush(struct replay *r)
 		return err;
 	interval_done(r, 0);
 	doubt_close(r);
+	r->averages = true;
+	averages_close(r, 0);
 	for (size_t i = 0; i < r->n_tracks; i++)
 		close_track(r, i, 0);
 	for (size_t i = 0; i < r->n_past; i++)
@@ -156,6 +407,8 @@ static int new_stretch(struct replay *r, const struct pm_chunk *c)
 		return 0;
 	if ((err = replay_settle(r)))
 		return err;
+	if (r->config.mode == REPLAY_EACH && (err = flush(r)))
+		return err;
 	if (r->run != c->run) {
 		err = r->config.join_runs ? 0 : flush(r);
 		r->begun = false;
@@ -195,8 +448,8 @@ static int lose_hidden(struct replay *r, uint64_t tick)
 	return err;
 }
 
-/* Takes a snapshot at `tick`; returns whether an interval ends with it. */
-static bool advance(struct replay *r, uint64_t tick)
+/* Takes a snapshot at `tick`; returns whether an interval ends with it. `between`: none that was asked for does. */
+static bool advance(struct replay *r, uint64_t tick, bool between)
 {
 	uint64_t every = r->config.every_ns;
 	bool first = r->fresh;
@@ -212,7 +465,8 @@ static bool advance(struct replay *r, uint64_t tick)
 	r->begun = true;
 	r->fresh = false;
 	r->last_ns = tick;
-	return !first && (r->config.mode == REPLAY_EACH || (r->config.mode == REPLAY_EVERY && tick == r->next_ns));
+	return !first && ((r->config.mode == REPLAY_EACH && !between) ||
+			  (r->config.mode == REPLAY_EVERY && tick == r->next_ns));
 }
 
 /* Whether the open interval must end before a snapshot at `tick`: what spans its end belongs to the next one. */
@@ -258,7 +512,7 @@ static int feed_track(struct replay *r, uint32_t track, const struct column *c, 
 		return 0;
 	}
 	/* With the first snapshot of a stretch nothing can be lost yet. */
-	if (!c->before && !t->started && !t->before && !(c->status && c->status[row])) {
+	if (!c->before && !t->started && !t->before && !reading_status(t, c, row)) {
 		track_step(t, c, row);
 		if (closes[row])
 			track_close(t, results_of(r, track), r->rows, k++, counts);
@@ -269,7 +523,7 @@ static int feed_track(struct replay *r, uint32_t track, const struct column *c, 
 	*plain = regular;
 	if (!regular && (err = make_loss(r, t)))
 		return err;
-	if (all_close) {
+	if (all_close && !(t->average && c->averages)) {
 		track_rows(t, c, row, end, results_of(r, track), r->rows, 0, counts, regular);
 		return 0;
 	}
@@ -300,6 +554,7 @@ static struct column times_of(const struct replay *r, const struct pm_group *g, 
 		.before = r->slice.before,
 		.begins = r->slice.begins,
 		.slope = r->slope,
+		.averages = r->averages,
 	};
 
 	if (g->flags & PM_GROUP_PERF_TIMES) {
@@ -325,6 +580,41 @@ static bool fill_seconds(struct replay *r, const struct pm_group *g, const struc
 	return true;
 }
 
+#define AHEAD (4 * GATHER_TILE) /* columns that will be requested soon */
+
+/* If each row had the same alignment in a page, one column of all rows would share a few cache lines. */
+static size_t row_stride(const struct gathered *x)
+{
+	return (((size_t)x->room + 7) & ~(size_t)7) + 8;
+}
+
+/* Copies columns [from, end) of all rows. */
+static void take_columns(const struct gather *g, const struct gathered *x, uint32_t from, uint32_t end, uint64_t *to)
+{
+	size_t stride = row_stride(x);
+
+	for (uint32_t row = 0; row < g->chunk.rows; row++) {
+		const uint64_t *v = x->row + g->at[row] * stride;
+
+		/* Each row is a stream of its own, more than processors predict. */
+		__builtin_prefetch(v + from + AHEAD);
+		for (uint32_t c = from; c < end; c++)
+			to[(size_t)(c - from) * g->rows + row] = v[c];
+	}
+}
+
+/* A gathered column of group `i`; valid until a column of another tile is read. Fast in ascending order. */
+static const uint64_t *gather_column(struct gather *g, uint32_t i, uint32_t column)
+{
+	struct gathered *x = &g->group[i];
+	uint32_t first = column - column % GATHER_TILE, end = first + GATHER_TILE;
+
+	if (x->tiled != first)
+		take_columns(g, x, first, end < x->columns ? end : x->columns, x->tile);
+	x->tiled = first;
+	return x->tile + (size_t)(column - first) * g->rows;
+}
+
 static inline struct column column_in(struct replay *r, const struct pm_chunk *chunk, uint32_t i,
 				      const struct pm_group *g, const struct feed *x)
 {
@@ -339,6 +629,220 @@ static inline struct column column_in(struct replay *r, const struct pm_chunk *c
 static struct column column_at(struct replay *r, const struct pm_chunk *chunk, uint32_t i, const struct feed *x)
 {
 	return column_in(r, chunk, i, pm_model_group(r->model, chunk->group[i].group), x);
+}
+
+static uint16_t why_missing(const struct replay *r, const struct track *t)
+{
+	const struct pm_instance *i = pm_model_instance(r->model, t->instance);
+
+	return !i || i->retired_ns || !t->seen ? PM_REASON_OFFLINE : PM_REASON_DROPPED;
+}
+
+/* Notes which tracks are in the chunk, and why others are not: it will be replayed later, when that is no longer
+ * known. */
+static void replay_see(struct replay *r, const struct pm_chunk *c)
+{
+	size_t seen = 0;
+
+	r->chunk++;
+	for (uint32_t i = 0; i < c->n_groups; i++) {
+		struct group_feeds *f = replay_read(r, &c->group[i]);
+
+		for (uint32_t k = 0; f && k < f->n; k++) {
+			struct track *t = &r->track[f->feed[k].track];
+
+			if (!replay_takes(r, f, t))
+				continue;
+			seen += t->seen != r->chunk;
+			t->seen = r->chunk;
+		}
+	}
+	r->unseen = r->n_live - seen;
+	for (size_t i = 0; i < r->n_live && r->unseen; i++) {
+		struct track *t = &r->track[r->live[i]];
+
+		if (t->seen != r->chunk)
+			t->unseen = why_missing(r, t);
+	}
+}
+
+/* What a group feeds; NULL: unknown group. */
+static struct group_feeds *replay_feeds(const struct replay *r, uint32_t group)
+{
+	const struct pm_group *g = pm_model_group(r->model, group);
+	struct group_feeds *f =
+		g && g->slot < r->n_slots && r->at_slot[g->slot] ? &r->group[r->at_slot[g->slot] - 1] : NULL;
+
+	return f && f->group == group ? f : NULL;
+}
+
+static bool is_fed(const struct replay *r, const struct pm_chunk_group *cg)
+{
+	const struct group_feeds *f = cg->absent ? NULL : replay_feeds(r, cg->group);
+
+	return f && f->n;
+}
+
+static int gather_room(struct gather *g, uint32_t groups)
+{
+	struct gathered *group;
+	struct pm_chunk_group *of_chunk;
+
+	if (groups <= g->cap_groups)
+		return 0;
+	group = realloc(g->group, groups * sizeof(*group));
+	if (!group)
+		return -ENOMEM;
+	g->group = group;
+	memset(group + g->cap_groups, 0, (groups - g->cap_groups) * sizeof(*group));
+	of_chunk = realloc(g->chunk.group, groups * sizeof(*of_chunk));
+	if (!of_chunk)
+		return -ENOMEM;
+	g->chunk.group = of_chunk;
+	g->cap_groups = groups;
+	return 0;
+}
+
+static int begin_group(const struct gather *g, struct gathered *x, const struct pm_group *of)
+{
+	uint32_t columns = pm_group_columns(of), head = pm_group_head(of);
+
+	x->some_missing = false;
+	x->tiled = PM_NONE;
+	/* Members that come and go change it by little. */
+	if (x->row && x->room >= columns && x->room / 2 <= columns && x->head == head) {
+		x->columns = columns;
+		return 0;
+	}
+	group_release(x);
+	x->columns = columns;
+	x->room = columns + columns / 8;
+	x->head = head;
+	x->tiled = PM_NONE;
+	x->row = malloc(g->rows * row_stride(x) * sizeof(*x->row));
+	x->time = malloc((size_t)head * g->rows * sizeof(*x->time));
+	x->tile = malloc((size_t)GATHER_TILE * g->rows * sizeof(*x->tile));
+	return x->row && x->time && x->tile ? 0 : -ENOMEM;
+}
+
+/* Whether what intervals longer than from row to row need of the columns are their ends, as long as they rise. */
+static bool adds_up(const struct replay *r, const struct pm_chunk *c)
+{
+	bool all = r->config.mode != REPLAY_EACH && r->begun && !r->joints.n;
+
+	for (uint32_t i = 0; i < c->n_groups && all; i++) {
+		const struct group_feeds *f = is_fed(r, &c->group[i]) ? replay_feeds(r, c->group[i].group) : NULL;
+
+		for (uint32_t k = 0; f && k < f->n && all; k++) {
+			const struct track *t = &r->track[f->feed[k].track];
+
+			all = t->type == PM_U64 && t->semantics == PM_CUMULATIVE && !t->more;
+		}
+	}
+	return all;
+}
+
+static int begin(struct replay *r, const struct pm_chunk *c, uint32_t rows)
+{
+	struct gather *g = &r->gather;
+	int err;
+
+	if (rows != g->rows) {
+		gather_release(g);
+		g->rows = rows;
+	}
+	if ((err = gather_room(g, c->n_groups)))
+		return err;
+	for (uint32_t i = 0; i < c->n_groups; i++) {
+		const struct pm_chunk_group *cg = &c->group[i];
+
+		g->chunk.group[i] = (struct pm_chunk_group){ .group = cg->group, .absent = true };
+		if (!is_fed(r, cg))
+			continue;
+		err = begin_group(g, &g->group[i], pm_model_group(r->model, cg->group));
+		if (err)
+			return err;
+		g->chunk.group[i].absent = false;
+		g->chunk.group[i].v = g->group[i].time;
+		g->chunk.group[i].stride = g->rows;
+	}
+	g->chunk.n_groups = c->n_groups;
+	g->chunk.tick = g->tick;
+	for (uint32_t i = 0; i < g->rows; i++)
+		g->at[i] = (uint8_t)i;
+	g->plain = adds_up(r, c);
+	g->loose = 0;
+	replay_see(r, c);
+	return 0;
+}
+
+#define UNKNOWN_NS 10000000u /* intervals are rarely shorter */
+
+/* Whether any reading took long for the shortest of the intervals. The first one of a stretch bounds one that is
+ * unknown yet. */
+static bool some_long(const struct replay *r, const struct pm_chunk_group *cg, uint32_t times, uint32_t row,
+		      uint32_t end)
+{
+	uint64_t least = UNKNOWN_NS, before = r->slice.before;
+
+	for (uint32_t k = row; k < end; before = r->slice.tick[k++])
+		if (before && r->slice.tick[k] - before < least)
+			least = r->slice.tick[k] - before;
+	for (uint32_t t = 0; t < times; t++) {
+		const uint64_t *begin = cg->v + t * cg->stride, *done = begin + times * cg->stride;
+		uint64_t any = 0;
+
+		for (uint32_t k = row; k < end; k++)
+			any |= done[k] - begin[k];
+		/* At least the longest. */
+		if (is_long(any, least))
+			return true;
+	}
+	return false;
+}
+
+static int doubt_room(struct replay *r, struct group_feeds *f, uint32_t times)
+{
+	if (!r->doubt && !(r->doubt = calloc(r->cap_tracks, sizeof(*r->doubt))))
+		return -ENOMEM;
+	if (!f->spans && (f->spans = calloc(times, sizeof(*f->spans))))
+		f->n_spans = times;
+	if (!f->doubt)
+		f->doubt = calloc(times * r->rows, 1);
+	return f->spans && f->doubt ? 0 : -ENOMEM;
+}
+
+/* Checks how long the readings of a group took in rows [row, end). 0 or -ENOMEM. */
+static int doubt_read(struct replay *r, struct group_feeds *f, const struct pm_chunk_group *cg, uint32_t row,
+		      uint32_t end, const bool *closes)
+{
+	uint32_t times = pm_group_times(pm_model_group(r->model, cg->group));
+	bool some = false;
+
+	if (!f->n || (!f->spans && !some_long(r, cg, times, row, end)))
+		return 0;
+	if (doubt_room(r, f, times))
+		return -ENOMEM;
+	for (uint32_t t = 0; t < times; t++) {
+		const uint64_t *begin = cg->v + t * cg->stride, *done = begin + times * cg->stride;
+		struct spans *s = &f->spans[t];
+		size_t n = 0;
+
+		for (uint32_t k = row; k < end; k++) {
+			s->last = done[k] - begin[k];
+			if (r->slice.begins && k == r->slice.row)
+				s->first = s->last;
+			if (!closes[k])
+				continue;
+			f->doubt[t * r->rows + n] =
+				is_long(s->first > s->last ? s->first : s->last, r->done[n].duration_ns);
+			some |= f->doubt[t * r->rows + n++];
+			s->first = s->last;
+		}
+	}
+	if (some)
+		point_tracks(r, f);
+	return 0;
 }
 
 /* Group `i` of the chunk: its plain tracks, or those that formulas use together. */
@@ -380,39 +884,6 @@ static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint
 			joints_note(&r->joints, x->track, note, row, end);
 	}
 	return 0;
-}
-
-static uint16_t why_missing(const struct replay *r, const struct track *t)
-{
-	const struct pm_instance *i = pm_model_instance(r->model, t->instance);
-
-	return !i || i->retired_ns || !t->seen ? PM_REASON_OFFLINE : PM_REASON_DROPPED;
-}
-
-void replay_see(struct replay *r, const struct pm_chunk *c)
-{
-	size_t seen = 0;
-
-	r->chunk++;
-	for (uint32_t i = 0; i < c->n_groups; i++) {
-		struct group_feeds *f = replay_read(r, &c->group[i]);
-
-		for (uint32_t k = 0; f && k < f->n; k++) {
-			struct track *t = &r->track[f->feed[k].track];
-
-			if (!replay_takes(r, f, t))
-				continue;
-			seen += t->seen != r->chunk;
-			t->seen = r->chunk;
-		}
-	}
-	r->unseen = r->n_live - seen;
-	for (size_t i = 0; i < r->n_live && r->unseen; i++) {
-		struct track *t = &r->track[r->live[i]];
-
-		if (t->seen != r->chunk)
-			t->unseen = why_missing(r, t);
-	}
 }
 
 /* A track that is not in the chunk. */
@@ -482,13 +953,15 @@ static int feed_slice(struct replay *r, const struct pm_chunk *c, uint32_t row, 
 	for (uint32_t i = 0; i < c->n_groups && r->joints.n && !err; i++)
 		err = feed_chunk_group(r, c, i, row, end, closes, n == end - row, true);
 	err = err || !r->joints.n ? err : miss_tracks(r, c, row, end, closes, true);
+	averages_settle(r, row, end, closes);
 	for (size_t i = 0; n && i < r->n_tracks && r->n_live < r->n_tracks; i++)
 		for (size_t k = 0; k < n && r->track[i].ended; k++)
 			close_track(r, i, k);
 	return err ? err : emit(r, n);
 }
 
-int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t rows, const int64_t *wall)
+/* Replays rows [row, end) of a chunk; `wall`: of each row; NULL: r->wall for all. */
+static int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t rows, const int64_t *wall)
 {
 	bool closes[PM_CHUNK_ROWS];
 	uint32_t end;
@@ -501,6 +974,7 @@ int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32
 			return err;
 		if (r->fresh && r->begun && (err = lose_hidden(r, c->tick[row])))
 			return err;
+		r->averages = r->n_averages && r->open;
 		r->slice = (struct slice){ c->tick, row, r->fresh ? 0 : r->last_ns, r->fresh && !r->open };
 		for (end = row; end < rows && n < r->rows; end++) {
 			if (end > row && ends_before(r, c->tick[end])) {
@@ -509,11 +983,13 @@ int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32
 				if (n == r->rows)
 					break;
 			}
-			closes[end] = advance(r, c->tick[end]);
+			closes[end] = advance(r, c->tick[end], c->flags && c->flags[end] & PM_SNAPSHOT_BETWEEN);
 			r->wall = wall ? wall[end] : r->wall;
 			if (closes[end])
 				interval_done(r, n++);
 		}
+		/* Before the first row there is none. */
+		r->averages |= r->n_averages && n + !r->slice.before < end - row;
 		if ((err = feed_slice(r, c, row, end, closes, n)))
 			return err;
 		row = end;
@@ -527,6 +1003,237 @@ static void lose_unseen(struct replay *r)
 	for (size_t i = 0; i < r->n_live; i++)
 		if (r->track[r->live[i]].seen != r->chunk)
 			track_pause(&r->track[r->live[i]]);
+}
+
+static bool slope_between(struct replay *r, const struct clock_pair *then, const struct pm_clocks *now,
+			  uint64_t least_ns)
+{
+	double slope;
+
+	if (now->monotonic < then->monotonic + least_ns || now->monotonic_raw <= then->raw)
+		return false;
+	slope = (double)(now->monotonic_raw - then->raw) / (double)(now->monotonic - then->monotonic);
+	r->slope = slope > 1.001 || slope < 0.999 ? slope : 1;
+	return true;
+}
+
+/* Finds how fast CLOCK_MONOTONIC_RAW ran in a chunk, from the newest earlier head that is at least a second older. */
+static bool replay_find_slope(struct replay *r, const struct pm_clocks *now)
+{
+	uint64_t n = r->n_heads, least = n > CLOCK_PAIRS ? n - CLOCK_PAIRS : 0;
+	bool found = false;
+
+	if (!now->monotonic || !now->monotonic_raw)
+		return false;
+	for (uint64_t i = n; i-- > least && !found;)
+		found = slope_between(r, &r->head[i % CLOCK_PAIRS], now, 1000000000);
+	/* Many within a second would displace older ones. */
+	if (!n || now->monotonic >= r->head[(n - 1) % CLOCK_PAIRS].monotonic + 50000000)
+		r->head[r->n_heads++ % CLOCK_PAIRS] = (struct clock_pair){ now->monotonic, now->monotonic_raw };
+	return found;
+}
+
+#define GATHER_LEAST 4 /* rows */
+
+#define LOOSE_MOST 4096
+
+#define GATHER_BYTES (6u << 20) /* that rows may take */
+#define GATHER_ROOMY (16u << 20)
+
+/* How many rows are worth waiting for, and fit. */
+static uint32_t gather_rows_for(const struct replay *r, const struct pm_chunk *c)
+{
+	size_t rows = r->config.mode == REPLAY_EACH ? r->rows : ARENA_ROWS, columns = 1;
+	size_t most = (r->config.roomy ? GATHER_ROOMY : GATHER_BYTES) / sizeof(uint64_t);
+
+	for (uint32_t i = 0; i < c->n_groups; i++)
+		if (is_fed(r, &c->group[i]))
+			columns += pm_group_columns(pm_model_group(r->model, c->group[i].group));
+	if (rows > most / columns)
+		rows = most / columns;
+	return (uint32_t)(rows < ARENA_ROWS ? rows : ARENA_ROWS);
+}
+
+/* Whether the chunk has the same columns as those gathered so far. */
+static bool goes_on(const struct replay *r, const struct pm_chunk *c)
+{
+	const struct gather *g = &r->gather;
+
+	if (c->n_groups != g->chunk.n_groups)
+		return false;
+	for (uint32_t i = 0; i < c->n_groups; i++)
+		if (c->group[i].group != g->chunk.group[i].group ||
+		    is_fed(r, &c->group[i]) == g->chunk.group[i].absent)
+			return false;
+	return true;
+}
+
+static int take_status(struct gather *g, struct gathered *x, const struct pm_chunk_group *cg, uint32_t row)
+{
+	size_t cells = (size_t)x->room * g->rows;
+
+	if (!x->status && !(x->status = malloc(cells * sizeof(*x->status))))
+		return -ENOMEM;
+	if (!x->some_missing)
+		memset(x->status, 0, cells * sizeof(*x->status));
+	x->some_missing = true;
+	g->plain = false;
+	for (uint32_t c = 0; c < x->columns; c++)
+		if (cg->status[c * cg->stride + row])
+			x->status[c * g->rows + g->chunk.rows] = cg->status[c * cg->stride + row];
+	return 0;
+}
+
+#define RISE_MOST (UINT64_C(1) << 48) /* so that LOOSE_MOST of them are no wrap */
+
+/* Whether no difference is negative, or nearly as large as that would be; stores the readings, too, because memory is
+ * what takes the time. */
+static bool store_rising(uint64_t *restrict to, const uint64_t *restrict last, const uint64_t *restrict v,
+			 size_t stride, uint32_t n)
+{
+	uint64_t any = 0;
+
+	for (uint32_t k = 0; k < n; k++) {
+		uint64_t now = v[k * stride];
+
+		any |= now - last[k];
+		to[k] = now;
+	}
+	return any < RISE_MOST;
+}
+
+static void store(uint64_t *to, const uint64_t *v, size_t stride, uint32_t n)
+{
+	if (stride == 1)
+		memcpy(to, v, n * sizeof(*to));
+	else
+		for (uint32_t k = 0; k < n; k++)
+			to[k] = v[k * stride];
+}
+
+/* Whether no event ran for a part of the time. */
+static bool ran_or_not(const struct gathered *x, const uint64_t *now, const uint64_t *last)
+{
+	uint32_t times = x->head / 4;
+	uint64_t any = 0;
+
+	for (uint32_t k = 2 * times; k < 3 * times; k++)
+		any |= (now[k] - last[k]) ^ (now[k + times] - last[k + times]);
+	return !any;
+}
+
+/* Stores a row after the others. Returns whether all readings are there, none is below that of the last row, and no
+ * event ran for a part of the time; or -ENOMEM. */
+static int store_row(const struct replay *r, struct gather *g, const struct pm_chunk *c, uint32_t row)
+{
+	uint32_t n = g->chunk.rows;
+	bool rises = g->plain && n;
+	int err;
+
+	for (uint32_t i = 0; i < c->n_groups; i++) {
+		const struct pm_chunk_group *cg = &c->group[i];
+		struct gathered *x = &g->group[i];
+		uint64_t *to = x->row + g->at[n] * row_stride(x);
+		const uint64_t *last = n ? x->row + g->at[n - 1] * row_stride(x) : NULL;
+
+		if (g->chunk.group[i].absent)
+			continue;
+		if (rises)
+			rises = store_rising(to, last, cg->v + row, cg->stride, x->columns);
+		else
+			store(to, cg->v + row, cg->stride, x->columns);
+		if (rises && pm_model_group(r->model, cg->group)->flags & PM_GROUP_PERF_TIMES)
+			rises = ran_or_not(x, to, last);
+		if (cg->status && (err = take_status(g, x, cg, row)))
+			return err;
+		rises &= !cg->status;
+	}
+	return rises;
+}
+
+/* Replaces the last row by the one stored after it. */
+static void drop_last(struct gather *g)
+{
+	uint32_t n = --g->chunk.rows;
+	uint8_t at = g->at[n];
+
+	g->at[n] = g->at[n + 1];
+	g->at[n + 1] = at;
+}
+
+/* Which of the intervals from here on ends with this row, or after it. */
+static uint64_t interval_of(const struct replay *r, uint64_t tick)
+{
+	return r->config.mode == REPLAY_EVERY && tick > r->next_ns ?
+		       (tick - r->next_ns - 1) / r->config.every_ns + 1 :
+		       0;
+}
+
+/* Whether a group is new with this chunk. Where members come and go every second, the next chunk has another one. */
+static bool is_fresh(struct replay *r, const struct pm_chunk *c)
+{
+	uint32_t before = r->newest;
+
+	for (uint32_t i = 0; i < c->n_groups; i++)
+		r->newest = c->group[i].group > r->newest ? c->group[i].group : r->newest;
+	return r->newest != before;
+}
+
+static bool has_between(const struct pm_chunk *c, uint32_t row, uint32_t end)
+{
+	uint8_t any = 0;
+
+	for (; row < end; row++)
+		any |= c->flags[row];
+	return any & PM_SNAPSHOT_BETWEEN;
+}
+
+/* Keeps rows [row, end) of a chunk for later, if that pays. 1: kept; 0: it does not pay, or earlier rows have to be
+ * replayed first; -ENOMEM. */
+static int gather_take(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end)
+{
+	struct gather *g = &r->gather;
+	int err;
+
+	if (!r->config.gather || has_between(c, row, end))
+		return 0;
+	if (!g->chunk.rows) {
+		uint32_t rows = gather_rows_for(r, c);
+
+		if (is_fresh(r, c) || rows < GATHER_LEAST || (end - row) * 3 > rows)
+			return 0;
+		if ((err = begin(r, c, rows)))
+			return err;
+	} else if (g->chunk.rows + (end - row) > g->rows || !goes_on(r, c)) {
+		return 0;
+	}
+	for (; row < end; row++) {
+		uint32_t n = g->chunk.rows, loose;
+
+		if ((err = store_row(r, g, c, row)) < 0)
+			return err;
+		/* The row after one that fell tells whether that was a reading. */
+		loose = err && g->rose;
+		g->rose = err;
+		/* What lies between two rows of an interval adds nothing to them. */
+		if (loose && g->loose && g->loose < LOOSE_MOST &&
+		    interval_of(r, g->tick[n - 1]) == interval_of(r, c->tick[row])) {
+			drop_last(g);
+			loose += g->loose;
+		}
+		g->loose = loose;
+		g->tick[g->chunk.rows] = c->tick[row];
+		g->wall[g->chunk.rows] =
+			c->clocks.realtime ? (int64_t)(c->clocks.realtime - c->clocks.monotonic) : INT64_MIN;
+		g->chunk.rows++;
+	}
+	return 1;
+}
+
+/* Whether there is no room for more. */
+static bool gather_is_full(const struct gather *g)
+{
+	return g->chunk.rows == g->rows;
 }
 
 int replay_chunk(struct replay *r, const struct pm_chunk *c)
@@ -570,4 +1277,750 @@ int replay_chunk(struct replay *r, const struct pm_chunk *c)
 	if (c->partial)
 		lose_unseen(r);
 	return err;
+}
+
+void replay_until(struct replay *r, uint64_t ns)
+{
+	r->config.until_ns = ns;
+}
+
+void replay_foresee(struct replay *r, const struct pm_clocks *clocks, size_t n)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < n && !found; i++)
+		found = replay_find_slope(r, &clocks[i]);
+	if (!found && r->n_heads && n)
+		slope_between(r, &r->head[0], &clocks[n - 1], 1);
+	r->n_heads = 0;
+}
+
+#define ARENA_VALUES (1u << 18) /* results held at once, over all tracks: bounds memory, 4 MiB */
+#define ARENA_ROOMY  (1u << 21) /* 32 MiB */
+#define FEW_ROWS     8
+
+#define SECONDS_MOST (1u << 17) /* 1 MiB */
+
+int replay_begin_tracks(struct replay *r, const struct pm_model *model)
+{
+	size_t n = (size_t)model->n_counters + 1;
+	uint16_t *want = calloc(n, sizeof(*want));
+	uint32_t *sum_of = want ? reallocarray(r->sum_of, n, sizeof(*sum_of)) : NULL;
+
+	free(r->want);
+	r->want = want;
+	if (!sum_of)
+		return -ENOMEM;
+	r->sum_of = sum_of;
+	for (size_t i = r->n_want; i < n; i++)
+		sum_of[i] = 0;
+	replay_set_feeds_aside(r);
+	r->n_want = n;
+	r->model = model;
+	r->perf_scale = !r->config.no_scale && pm_map_bool(&model->header, PM_HEADER_SCALED, true);
+	return 0;
+}
+
+int replay_want(struct replay *r, uint32_t counter, unsigned aspects)
+{
+	if (!counter || counter >= r->n_want)
+		return -EINVAL;
+	r->want[counter] |= (uint16_t)aspects;
+	return 0;
+}
+
+static void track_describe(struct track *t, const struct pm_counter *c)
+{
+	t->type = (uint8_t)c->type;
+	t->semantics = (uint8_t)(pm_map_bool(&c->attrs, PM_COUNTER_PERF_SNAPSHOT, false) ? PM_GAUGE : c->semantics);
+	t->width = c->width && c->width < 64 ? c->width : 64;
+	t->mul = (double)c->scale.num;
+	t->div = (double)(c->scale.den ? c->scale.den : 1);
+	if (c->scale.text && parse_double(c->scale.text, &t->mul))
+		t->mul = 1;
+	/* No double is exactly 1e-6, but 1000000 is one: 1996247569 / 1000000 is 1996.247569, times 1e-6 it is
+	 * 1996.2475689999999. */
+	if (t->mul > 1e-15 && t->mul < 1 && t->mul == 1 / (double)(uint64_t)(1 / t->mul + 0.5)) {
+		t->div = (double)(uint64_t)(1 / t->mul + 0.5);
+		t->mul = 1;
+	}
+	t->scaled = t->mul != 1 || t->div != 1;
+}
+
+static uint32_t package_of(const struct pm_model *m, uint32_t instance)
+{
+	const struct pm_instance *i = pm_model_instance(m, instance);
+	const struct pm_cpu *cpu = pm_topology_cpu(&m->topology, i->cpu);
+
+	return cpu ? cpu->package : i->kind == PM_PACKAGE ? i->number : PM_NONE;
+}
+
+static bool rule_before(const struct rule_row *row, uint32_t counter, uint32_t place)
+{
+	return row->counter != counter ? row->counter < counter : row->place < place;
+}
+
+/* The rule of a counter at an instance; NULL: none. */
+static int rule_for(struct replay *r, const struct pm_counter *c, uint32_t instance, const struct counter_rule **rule)
+{
+	const struct pm_instance *of = pm_model_instance(r->model, instance);
+	struct counter_rule found;
+	struct rule_row *row;
+	uint32_t package, place;
+	size_t at;
+
+	*rule = NULL;
+	if (!counter_may_have_rule(c))
+		return 0;
+	package = package_of(r->model, instance);
+	place = of->kind == PM_DEVICE ? instance : package;
+	at = ARRAY_PLACE(r->n_rules, i, rule_before(r->rule[i], c->id, place));
+	if (at < r->n_rules && r->rule[at]->counter == c->id && r->rule[at]->place == place) {
+		*rule = &r->rule[at]->rule;
+		return 0;
+	}
+	if (!r->has_facts || r->facts_of != package) {
+		cpu_facts_find_at(r->model, package, &r->facts);
+		r->facts_of = package;
+		r->has_facts = true;
+	}
+	if (!counter_rule(&r->facts, r->model, c, of, &found))
+		return 0;
+	/* Tracks point to them, so each stays where it is. */
+	row = array_room(&r->rule, r->n_rules, sizeof(*r->rule)) ? NULL : malloc(sizeof(*row));
+	if (!row)
+		return -ENOMEM;
+	*row = (struct rule_row){ c->id, place, found };
+	memmove(&r->rule[at + 1], &r->rule[at], (r->n_rules - at) * sizeof(*r->rule));
+	r->rule[at] = row;
+	r->n_rules++;
+	*rule = &row->rule;
+	return 0;
+}
+
+/* How far the kernel lets the counter step back. The catalog knows, so recordings gain that are older than it. */
+static uint32_t back_of(const struct replay *r, const struct pm_counter *c, const struct pm_instance *i)
+{
+	const struct catalog_counter *row = c->semantics == PM_CUMULATIVE ? catalog_named(c->source, c->name) : NULL;
+	uint32_t cpus = i->kind == PM_SYSTEM && r->model->topology.n ? r->model->topology.n : 1;
+
+	return row ? row->back * cpus : 0;
+}
+
+static int describe_new(struct replay *r, struct track *t)
+{
+	const struct pm_counter *c = pm_model_counter(r->model, t->counter);
+	const struct pm_instance *i = pm_model_instance(r->model, t->instance);
+	const struct counter_rule *rule;
+	int err;
+
+	track_describe(t, c);
+	t->back = back_of(r, c, i);
+	t->counts_on = !(i->kind == PM_CPU || i->kind == PM_CORE || i->kind == PM_CLUSTER || i->kind == PM_TASK ||
+			 i->kind == PM_CGROUP);
+	t->uncore = i->kind == PM_PMU;
+	if ((err = rule_for(r, c, t->instance, &rule)))
+		return err;
+	if (rule && !(t->more = calloc(1, sizeof(*t->more))))
+		return -ENOMEM;
+	if (rule) {
+		t->more->rule = rule;
+		t->width = rule->width ? rule->width : t->width;
+	}
+	/* What appears in the middle was not there before: it has no part in the interval that its first reading
+	 * begins in, unless it is known to have been 0. */
+	if (r->begun && !r->fresh && t->semantics == PM_CUMULATIVE &&
+	    pm_map_bool(&c->attrs, PM_COUNTER_FROM_ZERO, false)) {
+		t->prev_time = i->added_ns;
+		t->started = true;
+	} else {
+		t->before = r->begun ? PM_REASON_OFFLINE : 0;
+	}
+	if (!r->begun || !r->open || !r->now.duration_ns)
+		return 0;
+	if (!track_loss_of(t, r->rows))
+		return -ENOMEM;
+	t->loss->absent = r->now.duration_ns;
+	r->losses = true;
+	return 0;
+}
+
+static uint32_t *find_key(const struct replay *r, uint32_t counter, uint32_t instance)
+{
+	uint64_t both = (uint64_t)counter << 32 | instance;
+	/* Bits below these depend on the instance alone, which may be the only one. */
+	size_t i = (size_t)((both * 0x9e3779b97f4a7c15u) >> 32) & (r->n_keys - 1);
+
+	while (r->key[i] &&
+	       (r->track[r->key[i] - 1].counter != counter || r->track[r->key[i] - 1].instance != instance))
+		i = (i + 1) & (r->n_keys - 1);
+	return &r->key[i];
+}
+
+/* Makes room for one more; what has ended is left out. */
+static int reserve_keys(struct replay *r)
+{
+	size_t n = 1024;
+
+	if (r->used_keys * 2 < r->n_keys)
+		return 0;
+	while (n <= r->n_live * 4)
+		n *= 2;
+	free(r->key);
+	r->key = calloc(n, sizeof(*r->key));
+	r->n_keys = r->key ? n : 0;
+	r->used_keys = 0;
+	for (size_t i = 0; i < r->n_live && r->key; i++) {
+		const struct track *t = &r->track[r->live[i]];
+
+		if (joints_own(&r->joints, r->live[i]))
+			continue;
+		*find_key(r, t->counter, t->instance) = r->live[i] + 1;
+		r->used_keys++;
+	}
+	return r->key ? 0 : -ENOMEM;
+}
+
+/* The key of a counter and an instance, or the free one where it belongs; NULL without memory. */
+static uint32_t *replay_find_key(struct replay *r, uint32_t counter, uint32_t instance)
+{
+	return reserve_keys(r) ? NULL : find_key(r, counter, instance);
+}
+
+static int64_t track_for(struct replay *r, uint32_t counter, uint32_t instance)
+{
+	uint32_t *key, track;
+	int err;
+
+	if (!(key = replay_find_key(r, counter, instance)))
+		return -ENOMEM;
+	if (*key && !r->track[*key - 1].ended)
+		return (int64_t)*key - 1;
+	if ((track = replay_add_track(r)) == PM_NONE)
+		return -ENOMEM;
+	r->track[track].counter = counter;
+	r->track[track].instance = instance;
+	*key = track + 1;
+	r->used_keys++;
+	err = describe_new(r, &r->track[track]);
+	return err ? err : (int64_t)track;
+}
+
+bool replay_wants_group(const struct replay *r, const struct pm_group *g)
+{
+	for (uint32_t i = 0; i < g->n_counters; i++)
+		if (g->counter[i] < r->n_want && r->want[g->counter[i]])
+			return true;
+	return false;
+}
+
+/* The feeds of the group that this one continues: those of remaining instances come first, in its order. NULL: there
+ * is none, or they are not one per column. */
+static const struct group_feeds *feeds_before(const struct replay *r, const struct pm_group *g, uint32_t counters)
+{
+	const struct pm_group *from = g->flags & PM_GROUP_LIST ? NULL : pm_model_group(r->model, g->continues);
+	const struct group_feeds *f = from ? replay_feeds(r, from->id) : NULL;
+
+	return f && f->n == counters * from->n_instances ? f : NULL;
+}
+
+/* The index that each instance has there; returns how many have one. */
+static uint32_t places_before(const struct pm_group *g, const struct pm_group *from, uint32_t *place)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < from->n_instances && kept < g->n_instances; i++)
+		if (from->instance[i] == g->instance[kept])
+			place[kept++] = i;
+	return kept;
+}
+
+static int feed_column(struct replay *r, const struct pm_group *g, uint32_t v, uint32_t *track)
+{
+	int64_t found = track_for(r, pm_group_counter_of(g, v), pm_group_instance_of(g, v));
+	struct track *t = found < 0 ? NULL : &r->track[found];
+
+	if (!t)
+		return (int)found;
+	if (want_of(r, t))
+		return -ENOMEM;
+	if (g->flags & PM_GROUP_PERF_TIMES && !t->times && !(t->times = calloc(1, sizeof(*t->times))))
+		return -ENOMEM;
+	t->group = t->group ? t->group : g->id;
+	*track = (uint32_t)found;
+	return 0;
+}
+
+/* Passes on what is known of a group to the one that continues it: `kept` of its instances, each from a place there.
+ */
+static int doubt_continue(struct group_feeds *f, const struct group_feeds *before, const uint32_t *place,
+			  uint32_t kept, uint32_t times)
+{
+	if (!before->spans || f->spans)
+		return 0;
+	if (!(f->spans = calloc(times, sizeof(*f->spans))))
+		return -ENOMEM;
+	f->n_spans = times;
+	for (uint32_t t = 0; t < times && (t < kept || times == 1); t++)
+		f->spans[t] = before->spans[times == 1 ? 0 : place[t]];
+	return 0;
+}
+
+static int feed_group(struct replay *r, const struct pm_group *g, struct group_feeds *f)
+{
+	uint32_t n = pm_group_values(g), per = g->flags & PM_GROUP_LIST ? 1 : g->n_instances;
+	uint32_t counters = 0, kept = 0, *place = NULL, members = 0;
+	const struct group_feeds *before;
+	int err = 0;
+
+	for (uint32_t k = 0; k < g->n_counters; k++) {
+		unsigned want = r->want[g->counter[k]];
+
+		counters += want != 0;
+		f->timed |= (want & (1u << TRACK_RATE | 1u << TRACK_ELAPSED)) != 0;
+	}
+	if (!counters || !per)
+		return 0;
+	f->feed = malloc((size_t)counters * per * sizeof(*f->feed));
+	if (!f->feed)
+		return -ENOMEM;
+	if ((before = feeds_before(r, g, counters))) {
+		if (!(place = malloc(per * sizeof(*place))))
+			return -ENOMEM;
+		members = pm_model_group(r->model, g->continues)->n_instances;
+		kept = places_before(g, pm_model_group(r->model, g->continues), place);
+		err = doubt_continue(f, before, place, kept, pm_group_times(g));
+	}
+	for (uint32_t v = 0; v < n && !err; v++) {
+		struct feed *x = &f->feed[f->n];
+
+		if (!r->want[pm_group_counter_of(g, v)])
+			continue;
+		*x = (struct feed){ pm_group_head(g) + v, pm_group_time_of(g, v), 0 };
+		if (v % per < kept) {
+			x->track = before->feed[f->n / per * members + place[v % per]].track;
+			if (r->track[x->track].group == before->group)
+				r->track[x->track].group = g->id;
+		} else {
+			err = feed_column(r, g, v, &x->track);
+		}
+		f->n += !err;
+	}
+	free(place);
+	return err;
+}
+
+/* Wanted columns of a group. */
+static size_t wanted_of(const struct replay *r, const struct pm_group *g)
+{
+	size_t n = 0;
+
+	for (uint32_t k = 0; k < g->n_counters; k++)
+		n += r->want[g->counter[k]] ? (g->flags & PM_GROUP_LIST ? 1 : g->n_instances) : 0;
+	return n;
+}
+
+/* Room for so many tracks. 0 or -ENOMEM. */
+static int replay_reserve_tracks(struct replay *r, size_t n)
+{
+	struct track *t;
+	uint32_t *live;
+
+	if (n <= r->cap_tracks)
+		return 0;
+	if (!(t = reallocarray(r->track, n, sizeof(*t))))
+		return -ENOMEM;
+	r->track = t;
+	if (!(live = reallocarray(r->live, n, sizeof(*live))))
+		return -ENOMEM;
+	r->live = live;
+	/* Nothing is in doubt between blocks, and rarely ever again. */
+	free(r->doubt);
+	r->doubt = NULL;
+	r->cap_tracks = n;
+	return 0;
+}
+
+/* How long the group's last readings took, if that was known before all was laid out anew. */
+static void take_spans(struct replay *r, const struct pm_group *g, struct group_feeds *f)
+{
+	struct group_feeds *of = r->n_former ? bsearch(f, r->former, r->n_former, sizeof(*f), by_group) : NULL;
+
+	if (!of || of->n_spans != pm_group_times(g))
+		return;
+	f->spans = of->spans;
+	f->n_spans = of->n_spans;
+	of->spans = NULL;
+	of->n_spans = 0;
+}
+
+/* Adds a group that feeds nothing yet; NULL without memory. */
+static struct group_feeds *replay_add_group(struct replay *r, const struct pm_group *g)
+{
+	if (r->n_groups == r->cap_groups) {
+		uint32_t cap = r->cap_groups + r->cap_groups / 2 + 16;
+		struct group_feeds *group = reallocarray(r->group, cap, sizeof(*group));
+
+		if (!group)
+			return NULL;
+		r->group = group;
+		r->cap_groups = cap;
+	}
+	if (g->slot >= r->n_slots) {
+		uint32_t n = g->slot + g->slot / 2 + 16, *at = reallocarray(r->at_slot, n, sizeof(*at));
+
+		if (!at)
+			return NULL;
+		memset(at + r->n_slots, 0, (n - r->n_slots) * sizeof(*at));
+		r->at_slot = at;
+		r->n_slots = n;
+	}
+	r->group[r->n_groups] = (struct group_feeds){ .group = g->id, .slot = g->slot };
+	take_spans(r, g, &r->group[r->n_groups]);
+	r->at_slot[g->slot] = ++r->n_groups;
+	return &r->group[r->n_groups - 1];
+}
+
+/* Adds groups that are new in the model: after the others, unless it has forgotten some. */
+static int add_groups(struct replay *r)
+{
+	const struct pm_model *m = r->model;
+	uint32_t first = r->groups_seen;
+	struct group_feeds *f;
+	int err = 0;
+
+	if (first > m->n_groups || (first && m->group[first - 1].id != r->last_seen))
+		first = 0;
+	/* Room for the columns of the largest group, which are often all there are; growing step by step would leave
+	 * holes. */
+	for (uint32_t i = first; i < m->n_groups && !r->n_tracks && !err; i++)
+		err = replay_reserve_tracks(r, wanted_of(r, &m->group[i]));
+	for (uint32_t i = first; i < m->n_groups && !err; i++)
+		if (!m->group[i].retired && !replay_feeds(r, m->group[i].id)) {
+			f = replay_add_group(r, &m->group[i]);
+			err = f ? feed_group(r, &m->group[i], f) : -ENOMEM;
+		}
+	r->groups_seen = m->n_groups;
+	r->last_seen = m->n_groups ? m->group[m->n_groups - 1].id : 0;
+	return err;
+}
+
+/* Room for the times of the largest group, unless they are so many that computing them again costs less. */
+static int reserve_seconds(struct replay *r)
+{
+	size_t most = 0;
+
+	for (uint32_t i = 0; i < r->n_groups; i++) {
+		const struct pm_group *g = pm_model_group(r->model, r->group[i].group);
+		size_t n = r->group[i].timed ? (size_t)pm_group_times(g) * PM_CHUNK_ROWS : 0;
+
+		if (n > most && n <= SECONDS_MOST)
+			most = n;
+	}
+	if (r->seconds && most <= r->max_seconds)
+		return 0;
+	free(r->seconds);
+	r->seconds = malloc((most + 1) * sizeof(*r->seconds));
+	r->max_seconds = r->seconds ? most : 0;
+	return r->seconds ? 0 : -ENOMEM;
+}
+
+/* From here on blocks have so many rows. */
+static int change_rows(struct replay *r, size_t rows)
+{
+	if (rows == r->rows)
+		return 0;
+	r->rows = rows;
+	for (size_t i = 0; i < r->n_tracks; i++) {
+		struct track_loss *l = r->track[i].loss;
+
+		if (!l)
+			continue;
+		r->track[i].loss = NULL;
+		if (!track_loss_of(&r->track[i], rows)) {
+			r->track[i].loss = l;
+			return -ENOMEM;
+		}
+		l->at = r->track[i].loss->at;
+		l->some = false;
+		*r->track[i].loss = *l;
+		free(l);
+	}
+	for (uint32_t i = 0; i < r->n_groups; i++) {
+		free(r->group[i].doubt);
+		r->group[i].doubt = NULL;
+	}
+	return 0;
+}
+
+static size_t rows_for(const struct replay *r, size_t values)
+{
+	return r->arrays ? values / (r->arrays + (r->config.counts ? 2 * r->n_tracks : 0)) : ARENA_ROWS;
+}
+
+static size_t choose_rows(const struct replay *r)
+{
+	size_t rows = rows_for(r, r->config.roomy ? ARENA_ROOMY : ARENA_VALUES);
+
+	if (r->config.mode == REPLAY_TOTAL)
+		return 1;
+	/* With so many columns, memory goes elsewhere, and a few rows do not matter. */
+	if (rows < FEW_ROWS)
+		rows = rows_for(r, ARENA_VALUES / 2);
+	rows = rows < 1 ? 1 : rows > ARENA_ROWS ? ARENA_ROWS : rows;
+	return r->rows <= rows && rows < 2 * r->rows ? r->rows : rows;
+}
+
+/* Drops groups that have retired since the last call. */
+static void replay_drop_retired(struct replay *r)
+{
+	for (uint32_t i = 0; i < r->n_groups;) {
+		struct group_feeds *f = &r->group[i];
+		const struct pm_group *g = pm_model_group(r->model, f->group);
+
+		if (g && !g->retired) {
+			i++;
+			continue;
+		}
+		release_feeds(f);
+		release_spans(f);
+		r->at_slot[f->slot] = 0;
+		*f = r->group[--r->n_groups];
+		if (i < r->n_groups)
+			r->at_slot[f->slot] = i + 1;
+	}
+}
+
+/* Keeps of a track only what it comes to, if nothing else can be wanted of it. */
+static int set_aside(struct replay *r, struct track *t)
+{
+	if (array_room(&r->past, r->n_past, sizeof(*r->past)))
+		return -ENOMEM;
+	t->folded = track_end(&r->past[r->n_past], t);
+	r->n_past += t->folded;
+	r->n_folded += t->folded;
+	if (t->folded)
+		track_release(t);
+	return 0;
+}
+
+/* Lets one track represent this and all others of the counter that have ended, if only their sum is wanted. */
+static int fold(struct replay *r, uint32_t track)
+{
+	uint32_t counter = r->track[track].counter, *sum = &r->sum_of[counter], number = *sum - 1;
+	uint8_t semantics = r->track[track].semantics;
+	int err;
+
+	if (r->config.mode != REPLAY_TOTAL || r->config.counts || joints_own(&r->joints, track) ||
+	    joints_ask(&r->joints, track))
+		return 0;
+	if (r->want[counter] & 1u << TRACK_EACH || (semantics != PM_CUMULATIVE && semantics != PM_DELTA) ||
+	    pm_counter_joins(pm_model_counter(r->model, counter)) != PM_AGG_SUM)
+		return set_aside(r, &r->track[track]);
+	if (!*sum) {
+		if ((number = replay_add_track(r)) == PM_NONE)
+			return -ENOMEM;
+		r->n_live--;
+		if ((err = track_begin_sum(&r->track[number], &r->track[track], r->rows)))
+			return err;
+		*sum = number + 1;
+	}
+	r->track[track].folded = track_fold(&r->track[number], &r->track[track]);
+	r->n_folded += r->track[track].folded;
+	return 0;
+}
+
+/* Tracks of tasks and cgroups that have gone cost nothing from here on, until the interval is closed. 0 or -ENOMEM.
+ */
+static int replay_end_retired(struct replay *r)
+{
+	SCOPED(scoped_free) bool *fed = calloc(r->n_tracks + 1, sizeof(*fed));
+	size_t kept = 0;
+	int err = 0;
+
+	if (!fed)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->n_groups; i++)
+		for (uint32_t k = 0; k < r->group[i].n; k++)
+			fed[r->group[i].feed[k].track] = true;
+	for (size_t i = 0; i < r->n_live; i++) {
+		struct track *t = &r->track[r->live[i]];
+		const struct pm_instance *in = NULL;
+
+		if (!fed[r->live[i]])
+			in = pm_model_instance(r->model, t->instance);
+		if (!in || !in->retired_ns || (in->kind != PM_TASK && in->kind != PM_CGROUP)) {
+			r->live[kept++] = r->live[i];
+			continue;
+		}
+		if (!track_loss_of(t, r->rows)) {
+			err = -ENOMEM;
+			continue;
+		}
+		r->losses = true;
+		if (track_joint_waits(t)) {
+			track_joint_restart(t);
+			track_joint_resume(t);
+		}
+		track_missed(t, PM_REASON_OFFLINE, 0);
+		t->loss->ended_ns = r->open ? r->now.duration_ns : 0;
+		t->ended = true;
+		t->over = !t->seen;
+		err = err ? err : fold(r, r->live[i]);
+	}
+	r->n_live = kept;
+	return err;
+}
+
+int replay_end_tracks(struct replay *r)
+{
+	int err;
+
+	if ((r->config.mode == REPLAY_TOTAL ? r->n_folded > r->n_tracks / 2 : r->config.forget) &&
+	    (err = replay_drop_ended(r)))
+		return err;
+	if ((err = add_groups(r)))
+		return err;
+	replay_drop_retired(r);
+	if ((err = joints_attach(r)) || (err = replay_end_retired(r)))
+		return err;
+	r->placed = false;
+	if ((err = reserve_seconds(r)))
+		return err;
+	/* What comes and goes within an interval is not requested before its end. */
+	if (r->config.mode == REPLAY_TOTAL && r->open)
+		return 0;
+	if ((err = place_results(r)) || (err = change_rows(r, choose_rows(r))) || (err = reserve_results(r)))
+		return err;
+	r->placed = true;
+	return 0;
+}
+
+size_t replay_tracks(const struct replay *r)
+{
+	return r->n_tracks + r->n_past;
+}
+
+struct track_info replay_track(const struct replay *r, size_t track)
+{
+	const struct track_end *e = replay_past(r, track);
+	const struct track *t = e ? NULL : &r->track[track];
+
+	if (e)
+		return (struct track_info){ e->counter, e->instance, e->aspects };
+	return (struct track_info){ joints_own(&r->joints, track) ? 0 : t->counter, t->instance, t->aspects };
+}
+
+size_t replay_block(const struct replay *r)
+{
+	return r->rows;
+}
+
+const struct value *replay_values(const struct replay *r, size_t track, enum track_aspect aspect)
+{
+	const struct track_end *e = replay_past(r, track);
+	const struct brief *t;
+	uint32_t below;
+
+	if (e)
+		return e->aspects & 1u << aspect ? &e->v : NULL;
+	t = &r->brief[track];
+	below = t->aspects & ((1u << aspect) - 1);
+	if (!(t->aspects & 1u << aspect))
+		return NULL;
+	/* Counting bits is a call on many processors, and mostly there is one aspect. */
+	return r->arena + (t->slot + (below ? (size_t)__builtin_popcount(below) : 0)) * r->rows;
+}
+
+uint32_t replay_settled(const struct replay *r)
+{
+	return r->some_loss || r->some_doubt || r->n_past ? 0 : r->places;
+}
+
+const struct support *replay_support(const struct replay *r, size_t track)
+{
+	const struct track_end *e = replay_past(r, track);
+	const struct track_loss *l = r->some_loss && !e ? r->track[track].loss : NULL;
+
+	return e && e->some ? &e->at : l && l->some ? l->at : NULL;
+}
+
+uint16_t replay_never_known(const struct replay *r, size_t track)
+{
+	const struct track_loss *l = replay_past(r, track) ? NULL : r->track[track].loss;
+
+	return l && !l->ever && !joints_own(&r->joints, track) ? l->last : 0;
+}
+
+const struct count *replay_counts(const struct replay *r, size_t track)
+{
+	return r->counts ? r->counts + track * r->rows : NULL;
+}
+
+struct group_feeds *replay_read(const struct replay *r, const struct pm_chunk_group *cg)
+{
+	struct group_feeds *f = cg->absent ? NULL : replay_feeds(r, cg->group);
+
+	if (f && f->stretch != r->stretch)
+		f->first = r->chunk;
+	if (f)
+		f->stretch = r->stretch;
+	return f;
+}
+
+bool replay_takes(const struct replay *r, const struct group_feeds *f, struct track *t)
+{
+	const struct pm_group *g;
+	const struct group_feeds *other;
+
+	if (t->group == f->group)
+		return true;
+	g = pm_model_group(r->model, t->group);
+	other = g && !g->retired ? replay_feeds(r, t->group) : NULL;
+	if (f->first != r->chunk || (other && other->stretch == r->stretch))
+		return false;
+	t->group = f->group;
+	return true;
+}
+
+uint32_t replay_add_track(struct replay *r)
+{
+	if (r->n_tracks == r->cap_tracks && replay_reserve_tracks(r, r->cap_tracks + r->cap_tracks / 2 + 64))
+		return PM_NONE;
+	r->track[r->n_tracks] = (struct track){ 0 };
+	r->live[r->n_live++] = (uint32_t)r->n_tracks;
+	return (uint32_t)r->n_tracks++;
+}
+
+int replay_settle(struct replay *r)
+{
+	struct gather *g = &r->gather;
+	uint32_t rows = g->chunk.rows;
+	int err;
+
+	if (!rows)
+		return 0;
+	for (uint32_t i = 0; i < g->chunk.n_groups; i++) {
+		struct gathered *x = &g->group[i];
+
+		if (g->chunk.group[i].absent)
+			continue;
+		g->chunk.group[i].status = x->some_missing ? x->status : NULL;
+		for (uint32_t c = 0; c < x->head; c += GATHER_TILE)
+			take_columns(g, x, c, c + GATHER_TILE < x->head ? c + GATHER_TILE : x->head,
+				     x->time + (size_t)c * g->rows);
+	}
+	err = replay_rows(r, &g->chunk, 0, rows, g->wall);
+	g->chunk.rows = 0;
+	return err;
+}
+
+bool replay_doubts(const struct replay *r)
+{
+	return r->some_doubt;
+}
+
+const uint8_t *replay_doubt(const struct replay *r, size_t track)
+{
+	return r->some_doubt && !replay_past(r, track) ? r->doubt[track] : NULL;
 }

@@ -138,6 +138,17 @@ int64_t replay_join(struct replay *r, uint32_t *counter, uint32_t n, enum pm_kin
  * sink. */
 uint32_t replay_joined(const struct replay *r, uint32_t track, uint32_t formula);
 
+/*
+ * Combines levels of several members row by row, by rule mean, max or min. Call it again when members were added:
+ * of an owner and part, sets with a member in common are one, and a track is in one of each part. NULL where that
+ * is impossible. 0 or -ENOMEM.
+ */
+struct average;
+int replay_average(struct replay *r, const void *owner, uint32_t part, enum pm_aggregation rule,
+		   const uint32_t *track, uint32_t n, const struct average **average);
+/* One value an interval, NAN where there is none; NULL: each interval is one row. Only inside a sink. */
+const double *replay_averaged(const struct replay *r, const struct average *average);
+
 /* All return 0, -errno, or what the sink returned. */
 int replay_chunk(struct replay *r, const struct pm_chunk *chunk);
 /* Replays gathered rows; call it before anything that must come after these intervals. */

@@ -8,8 +8,6 @@
 #define ARENA_ROWS  PM_CHUNK_ROWS /* intervals at once, if there are few tracks */
 #define GATHER_TILE 8             /* columns taken from rows together: a cache line of each row */
 
-void track_release(struct track *t);
-
 /* Which track a value column of a group feeds. */
 struct feed {
 	uint32_t column, time, track;
@@ -31,9 +29,10 @@ struct group_feeds {
 	uint32_t stretch, first; /* the last stretch in which it was read, and the first chunk there */
 };
 
-/* Of a counter that has one, for all of its tracks in a package: packages may count energy in different units. */
+/* Of a counter that has one, for all of its tracks in a package: packages may count energy in different units.
+ * `place`: the package's number, or the id of a device. */
 struct rule_row {
-	uint32_t counter, package;
+	uint32_t counter, place;
 	struct counter_rule rule;
 };
 
@@ -62,6 +61,7 @@ struct gather {
 	struct pm_chunk chunk;     /* owns its groups, of which only times and status are in place */
 	uint32_t rows;             /* room */
 	bool plain;                /* rows that rise need not be kept within an interval */
+	bool rose;                 /* nothing in the last row was below the one before it */
 	uint32_t loose;            /* rows that the last one stands for, if it need not be kept; else 0 */
 	uint8_t at[PM_CHUNK_ROWS]; /* by row: which of those in `row` of each group */
 	uint64_t tick[PM_CHUNK_ROWS];
@@ -71,6 +71,7 @@ struct gather {
 struct clock_pair {
 	uint64_t monotonic, raw;
 };
+
 #define CLOCK_PAIRS 64
 
 /* The current rows, which end no more intervals than the arena holds. */
@@ -158,6 +159,9 @@ struct replay {
 	struct gather gather;
 	uint32_t newest; /* largest id of a group of a chunk that found nothing gathered */
 	struct joints joints;
+	struct average **average; /* owned */
+	size_t n_averages;
+	bool averages;   /* some interval of the current rows has several */
 	double *seconds; /* [max_seconds]: times x rows of the current group, as in struct column */
 	size_t max_seconds;
 	uint32_t chunk;   /* number of the current chunk, or of those gathered */
@@ -182,14 +186,6 @@ struct replay {
 	struct interval done[ARENA_ROWS];
 };
 
-/* Allocates the results of all tracks; earlier ones are lost. 0 or -ENOMEM. */
-int replay_lay_results(struct replay *r);
-/* Frees group[] and what hangs on it. */
-void replay_forget_feeds(struct replay *r);
-/* Does so, but for how long their last readings took, which the groups have again when they are added again. */
-void replay_set_feeds_aside(struct replay *r);
-/* What a group feeds; NULL: unknown group. */
-struct group_feeds *replay_feeds(const struct replay *r, uint32_t group);
 /* Likewise what a group of the current chunk feeds, and notes that it was read; NULL also if it is absent. */
 struct group_feeds *replay_read(const struct replay *r, const struct pm_chunk_group *cg);
 /* Whether the group feeds the track. Where two groups have one column, the one to be read first in a stretch does;
@@ -197,19 +193,7 @@ struct group_feeds *replay_read(const struct replay *r, const struct pm_chunk_gr
 bool replay_takes(const struct replay *r, const struct group_feeds *f, struct track *t);
 /* A new live track, empty; PM_NONE without memory. */
 uint32_t replay_add_track(struct replay *r);
-/* Room for so many tracks. 0 or -ENOMEM. */
-int replay_reserve_tracks(struct replay *r, size_t n);
-/* The key of a counter and an instance, or the free one where it belongs; NULL without memory. */
-uint32_t *replay_find_key(struct replay *r, uint32_t counter, uint32_t instance);
-/* Adds a group that feeds nothing yet; NULL without memory. */
-struct group_feeds *replay_add_group(struct replay *r, const struct pm_group *g);
-/* Drops groups that have retired since the last call. */
-void replay_drop_retired(struct replay *r);
-/* Tracks of tasks and cgroups that have gone cost nothing from here on, until the interval is closed. 0 or -ENOMEM.
- */
-int replay_end_retired(struct replay *r);
-/* Drops those that no interval needs any more. 0 or -ENOMEM. */
-int replay_drop_ended(struct replay *r);
+
 /* What a number stands for that is none of track[]; NULL: it is one. */
 static inline struct track_end *replay_past(const struct replay *r, size_t track)
 {
@@ -221,24 +205,6 @@ static inline struct value *results_of(const struct replay *r, size_t track)
 {
 	return r->arena + r->brief[track].slot * r->rows;
 }
-
-/* Notes which tracks are in the chunk, and why others are not: it will be replayed later, when that is no longer
- * known. */
-void replay_see(struct replay *r, const struct pm_chunk *c);
-/* Replays rows [row, end) of a chunk; `wall`: of each row; NULL: r->wall for all. */
-int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const int64_t *wall);
-
-/* Finds how fast CLOCK_MONOTONIC_RAW ran in a chunk, from the newest earlier head that is at least a second older. */
-bool replay_find_slope(struct replay *r, const struct pm_clocks *now);
-
-/* Keeps rows [row, end) of a chunk for later, if that pays. 1: kept; 0: it does not pay, or earlier rows have to be
- * replayed first; -ENOMEM. */
-int gather_take(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end);
-/* A gathered column of group `i`; valid until a column of another tile is read. Fast in ascending order. */
-const uint64_t *gather_column(struct gather *g, uint32_t i, uint32_t column);
-/* Whether there is no room for more. */
-bool gather_is_full(const struct gather *g);
-void gather_release(struct gather *g);
 
 /* Column `x` of group `i` of a chunk. */
 typedef struct column (*column_of)(struct replay *r, const struct pm_chunk *c, uint32_t i, const struct feed *x);
@@ -262,15 +228,8 @@ const struct joint_row *joint_rows(const struct replay *r, uint32_t track);
 /* Renumbers tracks: place[] has the new number, or PM_NONE if dropped. */
 void joints_renumber(struct joints *j, const uint32_t *place, size_t n);
 void joints_release(struct joints *j);
-
-/* Passes on what is known of a group to the one that continues it: `kept` of its instances, each from a place there.
- */
-int doubt_continue(struct group_feeds *f, const struct group_feeds *before, const uint32_t *place, uint32_t kept,
-		   uint32_t times);
-/* Checks how long the readings of a group took in rows [row, end). 0 or -ENOMEM. */
-int doubt_read(struct replay *r, struct group_feeds *f, const struct pm_chunk_group *cg, uint32_t row, uint32_t end,
-	       const bool *closes);
-/* The same for an interval that ends without a snapshot. */
-void doubt_close(struct replay *r);
-/* Call it after a block was passed to the sink. */
-void doubt_forget(struct replay *r);
+/* Takes rows [row, end) as all tracks have them, and ends the intervals that end there. */
+void averages_settle(struct replay *r, uint32_t row, uint32_t end, const bool *closes);
+/* Ends interval k. */
+void averages_close(struct replay *r, size_t k);
+void averages_release(struct replay *r);

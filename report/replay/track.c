@@ -1,6 +1,10 @@
+/* What one counter of one instance did, reading by reading or, where nothing is missing, many rows at once; beside
+ * others of a formula; and all that has ended in one track. */
 #include "report/replay/track.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/machine/status.h"
 #include "report/replay/track_private.h"
@@ -9,8 +13,6 @@ static bool is_shared(const struct track *t)
 {
 	return t->times && t->times->shared;
 }
-
-/* ---- what is missing ---- */
 
 struct track_loss *track_loss_of(struct track *t, size_t rows)
 {
@@ -25,7 +27,8 @@ struct track_loss *track_loss_of(struct track *t, size_t rows)
 	return t->loss;
 }
 
-void track_lose(struct track *t, uint16_t reason, uint64_t ns)
+/* Loses `ns` of the interval, whatever was read before and after. It has a loss. */
+static void track_lose(struct track *t, uint16_t reason, uint64_t ns)
 {
 	t->loss->lost += ns;
 	if (ns && !t->loss->why)
@@ -60,7 +63,8 @@ static void give_up(struct track *t)
 	t->loss->pending = t->loss->earlier = 0;
 }
 
-void track_carry(struct track_loss *l)
+/* Makes what was pending known. */
+static void track_carry(struct track_loss *l)
 {
 	l->carried |= l->pending || l->earlier;
 	l->before += l->earlier;
@@ -91,24 +95,6 @@ static void restart_at(struct track *t, uint16_t before)
 	t->before = before;
 	if (t->more)
 		t->more->any = false;
-}
-
-static void step_missing(struct track *t, uint16_t status, uint64_t ns);
-
-void track_missed(struct track *t, uint16_t reason, uint64_t ns)
-{
-	reason = reason_of(t, reason);
-	if (t->more)
-		t->more->paused = false;
-	if (!is_absent(t, reason)) {
-		step_missing(t, PM_REASON_NOT_READ, ns);
-		return;
-	}
-	restart_at(t, reason);
-	t->loss->absent += ns + t->loss->hidden;
-	t->loss->hidden = 0;
-	t->absent = reason;
-	t->away = true;
 }
 
 static bool carries(const struct track *t)
@@ -149,29 +135,45 @@ static void step_missing(struct track *t, uint16_t status, uint64_t ns)
 	}
 }
 
-/* ---- readings ---- */
+void track_missed(struct track *t, uint16_t reason, uint64_t ns)
+{
+	reason = reason_of(t, reason);
+	if (t->more)
+		t->more->paused = false;
+	if (!is_absent(t, reason)) {
+		step_missing(t, PM_REASON_NOT_READ, ns);
+		return;
+	}
+	restart_at(t, reason);
+	t->loss->absent += ns + t->loss->hidden;
+	t->loss->hidden = 0;
+	t->absent = reason;
+	t->away = true;
+}
 
 uint16_t track_against_rule(const struct track *t, uint64_t prev, uint64_t now, uint64_t ns)
 {
 	const struct counter_rule *r = t->more->rule;
 
-	if (r->wrap_ns && ns >= r->wrap_ns)
+	if (r->wrap_ns && ns >= r->wrap_ns && !(r->may_be_wide && t->width == 64))
 		return REPORT_WRAP;
 	if (r->never_zero && !now && !prev)
 		return PM_REASON_SUSPECT;
 	if (r->advances && now == prev)
 		return r->is_clock ? REPORT_TSC : REPORT_STILL;
+	if (r->most > 0)
+		return (double)((now - prev) & mask_of(t)) > r->most * (double)(ns + r->late_ns) ? REPORT_RESET : 0;
 	return 0;
 }
 
-bool track_is_reset(const struct track *t, uint64_t prev, uint64_t now, uint64_t ns)
+static bool is_bounded(const struct track *t)
 {
-	uint64_t range = mask_of(t), d = (now - prev) & range;
-	uint64_t turn = has_rule(t) ? t->more->rule->wrap_ns : 0;
+	return has_rule(t) && t->more->rule->most > 0;
+}
 
-	if (now >= prev)
-		return false;
-	return d > range / 2 + 1 && !(turn && (double)d <= (double)range * (double)ns / (double)turn);
+bool track_is_reset(const struct track *t, uint64_t prev, uint64_t now)
+{
+	return is_too_much(t, prev, now, t->back) && !is_bounded(t);
 }
 
 /* The difference from the previous reading; 0, or why there is none. */
@@ -193,9 +195,9 @@ static uint16_t difference(struct track *t, const struct column *c, uint32_t row
 		add(t, double_to_bits(f));
 		return 0;
 	}
-	if (track_is_reset(t, t->prev, now, ns))
+	if (track_is_reset(t, t->prev, now))
 		return REPORT_RESET;
-	d = (now - t->prev) & mask_of(t);
+	d = rise(t, t->prev, now);
 	if (c->enabled) {
 		e = c->enabled[row] - t->times->prev_enabled;
 		r = c->running[row] - t->times->prev_running;
@@ -255,13 +257,32 @@ static void level(struct track *t, uint64_t now, uint64_t ns)
 	t->any = true;
 }
 
+/* Whether a reading after a reset is back where the counter was: the one between was none. */
+static bool is_back_again(const struct track *t, uint64_t now)
+{
+	return t->odd && (t->prev < t->before_reset ? now >= t->before_reset : now < t->prev);
+}
+
+/* As difference(), which does not know what was before the previous reading. */
+static uint16_t judge(struct track *t, const struct column *c, uint32_t row, uint64_t now, uint64_t ns)
+{
+	bool again = is_back_again(t, now);
+	uint16_t why = again ? (uint16_t)REPORT_RESET : difference(t, c, row, now, ns);
+
+	t->odd = why == REPORT_RESET && !again && t->type == PM_U64 && !c->enabled && !is_bounded(t) &&
+		 (now > t->prev || t->prev - now > now);
+	if (t->odd)
+		t->before_reset = t->prev;
+	return why;
+}
+
 /* `waits`: it had no counter since the previous reading, even if nobody wanted it to count. Returns ns that the
  * difference covers; 0: it is lost. */
 static uint64_t take_cumulative(struct track *t, const struct column *c, uint32_t row, uint64_t now, uint64_t time,
 				bool waits)
 {
 	uint64_t ns = true_ns(c, time - t->prev_time);
-	uint16_t why = waits ? (uint16_t)PM_REASON_NOT_COUNTED : difference(t, c, row, now, ns);
+	uint16_t why = waits ? (uint16_t)PM_REASON_NOT_COUNTED : judge(t, c, row, now, ns);
 
 	if (why) {
 		if (c->enabled)
@@ -280,6 +301,7 @@ static uint64_t take_cumulative(struct track *t, const struct column *c, uint32_
 static uint64_t take_single(struct track *t, const struct column *c, uint32_t row, uint64_t time)
 {
 	uint64_t now = c->v[row], ns = column_ns(c, row);
+	uint64_t seen = ns + (t->loss ? t->loss->pending + t->loss->earlier : 0);
 
 	/* What was not due is due now, with all of its time. */
 	if (t->started && (!t->gap || bridges(t, t->gap))) {
@@ -297,6 +319,8 @@ static uint64_t take_single(struct track *t, const struct column *c, uint32_t ro
 	if (t->loss)
 		t->loss->undue = 0;
 	if (is_level(t)) {
+		if (c->averages && t->average && ns)
+			average_take(t, row, number(t, now), seen);
 		level(t, now, ns);
 		return ns;
 	}
@@ -341,7 +365,8 @@ static bool still_waits(const struct track *t, const struct column *c, uint32_t 
 
 static void step(struct track *t, const struct column *c, uint32_t row)
 {
-	bool missing = c->status && c->status[row], waits = missing && still_waits(t, c, row);
+	const uint16_t status = reading_status(t, c, row);
+	bool missing = status, waits = missing && still_waits(t, c, row);
 	bool begins = missing && never_ran(t, c, row);
 	uint64_t now = waits ? t->prev : c->v[row], time, since = 0;
 
@@ -360,10 +385,12 @@ static void step(struct track *t, const struct column *c, uint32_t row)
 		return;
 	}
 	if (missing && !waits) {
-		step_missing(t, c->status[row], column_ns(c, row));
+		step_missing(t, status, column_ns(c, row));
 		return;
 	}
 	time = midpoint(c, row);
+	if (!t->started && has_rule(t) && t->more->rule->may_be_wide && now > mask_of(t))
+		t->width = 64;
 	if (carries(t) && !t->started && t->loss)
 		begin_here(t, column_ns(c, row));
 	if (c->enabled && t->started) {
@@ -374,6 +401,8 @@ static void step(struct track *t, const struct column *c, uint32_t row)
 		since = take_single(t, c, row, time);
 	else if (t->started)
 		since = take_cumulative(t, c, row, now, time, waits);
+	else
+		t->odd = false;
 	if (t->more) {
 		step_more(t, now, since, c->begins && row == c->first);
 		t->more->span = (double)(c->end[row] - c->begin[row]) / 1e3;
@@ -430,9 +459,8 @@ void track_unseen(struct track *t, uint16_t reason, uint64_t ns, struct row_note
 		make_note(t, &before, away, note);
 }
 
-/* ---- intervals ---- */
-
-void track_begin_interval(struct track *t)
+/* Starts the next interval at the end of the last. */
+static void track_begin_interval(struct track *t)
 {
 	t->any = t->several = false;
 	t->absent = 0;
@@ -593,4 +621,639 @@ void track_pause(struct track *t)
 	track_joint_restart(t);
 	if (any)
 		t->more->paused = true;
+}
+
+static bool all_valid(const uint16_t *status, uint32_t row, uint32_t end)
+{
+	uint16_t any = 0;
+
+	for (; status && row < end; row++)
+		any |= status[row];
+	return !any;
+}
+
+static bool all_believed(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
+{
+	while (row < end && !reading_status(t, c, row))
+		row++;
+	return row == end;
+}
+
+/* Whether the event ran all the time: only the ends need to be checked. */
+static bool always_ran(const struct track *t, const struct column *c, uint32_t end)
+{
+	return !t->perf ||
+	       c->running[end - 1] - t->times->prev_running == c->enabled[end - 1] - t->times->prev_enabled;
+}
+
+/* Times that go back are those of a group that was reopened; and nothing runs for longer than it is enabled. */
+static bool times_rise(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
+{
+	uint64_t enabled = t->times->prev_enabled, running = t->times->prev_running;
+	bool back = false;
+
+	for (; row < end; row++) {
+		back |= c->enabled[row] < enabled || c->running[row] < running ||
+			c->running[row] - running > c->enabled[row] - enabled;
+		enabled = c->enabled[row];
+		running = c->running[row];
+	}
+	return !back;
+}
+
+static bool ran_in_each(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
+{
+	uint64_t enabled = t->times->prev_enabled, running = t->times->prev_running;
+	bool each = true;
+
+	for (; row < end; row++) {
+		each &= c->running[row] != running || c->enabled[row] == enabled;
+		enabled = c->enabled[row];
+		running = c->running[row];
+	}
+	return each;
+}
+
+/* `most`: how far it may step back. */
+static bool never_back(const struct track *t, const struct column *c, uint32_t row, uint32_t end, uint64_t most)
+{
+	uint64_t prev = t->prev, few = mask_of(t) / 4, any = 0;
+	const uint64_t *v = c->v;
+	bool back = false;
+
+	for (uint32_t r = row; t->type == PM_F64 && r < end; r++) {
+		back |= !(double_from_bits(v[r]) >= double_from_bits(prev));
+		prev = v[r];
+	}
+	if (t->type == PM_F64 || row == end)
+		return !back;
+	/* Nearly always all differences are small. */
+	any = v[row] - prev;
+	for (uint32_t r = row + 1; r < end; r++)
+		any |= v[r] - v[r - 1];
+	for (; (any & mask_of(t)) > few && row < end; row++) {
+		back |= is_too_much(t, prev, v[row], most);
+		prev = v[row];
+	}
+	return !back;
+}
+
+static bool keeps_rule(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
+{
+	uint64_t prev = t->prev, before = t->prev_time;
+
+	for (; row < end; row++) {
+		uint64_t time = midpoint(c, row), ns = true_ns(c, time - before);
+
+		if (track_against_rule(t, prev, c->v[row], ns) || track_is_reset(t, prev, c->v[row]))
+			return false;
+		prev = c->v[row];
+		before = time;
+	}
+	return true;
+}
+
+static bool is_regular(const struct track *t, const struct column *c, uint32_t row, uint32_t end, uint64_t back)
+{
+	if (!t->started || t->gap || t->odd || !all_valid(c->status, row, end))
+		return false;
+	if (has_rule(t) && t->more->rule->sensor)
+		return all_believed(t, c, row, end);
+	if (t->semantics != PM_CUMULATIVE || row == end)
+		return true;
+	if (has_rule(t) ? !keeps_rule(t, c, row, end) : !never_back(t, c, row, end, back))
+		return false;
+	return !c->enabled || (times_rise(t, c, row, end) && (always_ran(t, c, end) || ran_in_each(t, c, row, end)));
+}
+
+/* Where it steps back a little, it has to be taken reading by reading. */
+bool track_is_regular(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
+{
+	return is_regular(t, c, row, end, 0);
+}
+
+/* Whether a reading among complete rows cannot be compared with the previous one. */
+static bool breaks(const struct track *t, const struct column *c, uint32_t row, uint32_t end, bool started)
+{
+	struct track from = *t;
+	struct track_times times = { 0 };
+
+	if (t->times)
+		times = *t->times;
+	from.times = t->times ? &times : NULL;
+	if (!started) {
+		from.started = true;
+		from.odd = false;
+		from.prev = c->v[row];
+		from.prev_time = midpoint(c, row);
+		if (c->enabled) {
+			times.prev_enabled = c->enabled[row];
+			times.prev_running = c->running[row];
+		}
+		row++;
+	}
+	return !is_regular(&from, c, row, end, t->back);
+}
+
+bool track_breaks(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
+{
+	struct column some = *c;
+	bool broken = false, started = t->started;
+
+	some.status = NULL;
+	for (uint32_t last = row; row < end && !broken; row = last + 1) {
+		for (last = row; last < end && !(c->status && c->status[last]);)
+			last++;
+		broken = has_rule(t) && t->more->rule->sensor ?
+				 !all_believed(t, &some, row, last) :
+				 last > row && t->semantics == PM_CUMULATIVE && !t->gap &&
+					 breaks(t, &some, row, last, started);
+		started = false;
+	}
+	return broken;
+}
+
+/* Scales multiplexed intervals among [row, end), which were computed as if always running. */
+static void scale_rows(const struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *out)
+{
+	uint64_t enabled = t->times->prev_enabled, running = t->times->prev_running;
+
+	for (; row < end; row++, out++) {
+		uint64_t e = c->enabled[row] - enabled, r = c->running[row] - running;
+
+		enabled = c->enabled[row];
+		running = c->running[row];
+		if (__builtin_expect(r < e, 0))
+			out->v = out->v * (double)e / (double)r;
+	}
+}
+
+/* Adds the events of rows in each of which it ran. */
+static void make_up(struct track *t, const struct column *c, uint32_t row, uint32_t end)
+{
+	uint64_t prev = t->prev, enabled = t->times->prev_enabled, running = t->times->prev_running;
+
+	for (; row < end; row++) {
+		uint64_t d = (c->v[row] - prev) & mask_of(t), e = c->enabled[row] - enabled,
+			 r = c->running[row] - running;
+
+		t->times->made += r < e ? (double)d * (double)e / (double)r : (double)d;
+		t->times->shared |= r < e;
+		prev = c->v[row];
+		enabled = c->enabled[row];
+		running = c->running[row];
+	}
+}
+
+static uint64_t sum_of(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
+{
+	uint64_t sum = 0, prev = t->prev, mask = mask_of(t);
+
+	/* Differences that are all positive add up to the one between the ends. */
+	if (t->width == 64)
+		return c->v[end - 1] - t->prev;
+	for (; row < end; row++) {
+		sum += (c->v[row] - prev) & mask;
+		prev = c->v[row];
+	}
+	return sum;
+}
+
+void track_span(struct track *t, const struct column *c, uint32_t row, uint32_t end, bool regular)
+{
+	uint64_t sum, time;
+
+	if (row == end)
+		return;
+	if (!regular || t->more || t->type != PM_U64 || t->semantics != PM_CUMULATIVE) {
+		for (; row < end; row++)
+			track_step(t, c, row);
+		return;
+	}
+	sum = sum_of(t, c, row, end);
+	if (c->enabled) {
+		if (always_ran(t, c, end))
+			t->times->made += (double)sum;
+		else
+			make_up(t, c, row, end);
+		t->times->enabled += c->enabled[end - 1] - t->times->prev_enabled;
+		t->times->running += c->running[end - 1] - t->times->prev_running;
+		t->times->prev_enabled = c->enabled[end - 1];
+		t->times->prev_running = c->running[end - 1];
+	}
+	add(t, sum);
+	time = midpoint(c, end - 1);
+	t->elapsed += true_ns(c, time - t->prev_time);
+	t->prev = c->v[end - 1];
+	t->prev_time = time;
+	t->before = 0;
+}
+
+static void count_rows(const struct track *t, const struct column *c, uint32_t row, uint32_t end, struct count *out)
+{
+	uint64_t prev = t->prev, enabled = t->times->prev_enabled, running = t->times->prev_running,
+		 mask = mask_of(t);
+
+	for (; row < end; row++, out++) {
+		out->v = out->made = (c->v[row] - prev) & mask;
+		out->enabled = c->enabled[row] - enabled;
+		out->running = c->running[row] - running;
+		if (t->perf && out->running < out->enabled && out->running)
+			out->made = (uint64_t)((double)out->v * (double)out->enabled / (double)out->running);
+		out->reason = out->enabled && out->running ? 0 : PM_REASON_NOT_COUNTED;
+		prev = c->v[row];
+		enabled = c->enabled[row];
+		running = c->running[row];
+	}
+}
+
+void track_seconds(const struct column *c, uint32_t row, uint32_t end, double *seconds)
+{
+	uint64_t before = midpoint(c, row);
+
+	for (uint32_t r = row + 1; r < end; r++) {
+		uint64_t time = midpoint(c, r);
+
+		seconds[r] = (double)true_ns(c, time - before) / 1e9;
+		before = time;
+	}
+}
+
+/* The values of intervals that each end with a regular reading. */
+static void value_rows(const struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *out)
+{
+	uint64_t prev = t->prev, mask = mask_of(t);
+
+	for (uint32_t r = row; r < end; r++) {
+		uint64_t now = c->v[r];
+
+		out[r - row] = t->semantics == PM_GAUGE ? value_of_u64(now) : value_of((double)((now - prev) & mask));
+		prev = now;
+	}
+	/* Events first, then units: perf counts in whole events. */
+	if (t->perf && t->semantics == PM_CUMULATIVE)
+		scale_rows(t, c, row, end, out);
+	if (t->scaled)
+		for (uint32_t r = 0; r < end - row; r++)
+			out[r] = value_of(out[r].v * t->mul / t->div);
+}
+
+static void elapsed_rows(double first, const double *seconds, size_t n, struct value *out)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = value_of(i ? seconds[i] : first);
+}
+
+/* Without elapsed time there is no rate. */
+static inline struct value rate(double v, double seconds)
+{
+	return __builtin_expect(seconds != 0, 1) ? value_of(v / seconds) : value_missing(VALUE_DIVISION_BY_ZERO);
+}
+
+static void rate_rows(const struct value *v, double first, const double *seconds, size_t n, struct value *out)
+{
+	out[0] = rate(v[0].v, first);
+	for (size_t i = 1; i < n; i++)
+		out[i] = rate(v[i].v, seconds[i]);
+}
+
+typedef double pair __attribute__((vector_size(16)));
+
+/* Rates of a counter whose readings are whole numbers of its unit, in one loop; two at once, because division is what
+ * takes the time. */
+static void plain_rates(const struct track *t, const struct column *c, uint32_t row, uint32_t end, double first,
+			struct value *out)
+{
+	uint64_t prev = c->v[row], mask = mask_of(t);
+	uint32_t r = row + 1;
+
+	*out++ = rate((double)((prev - t->prev) & mask), first);
+	for (; r + 1 < end; r += 2, out += 2) {
+		uint64_t now = c->v[r], next = c->v[r + 1];
+		double s = c->seconds[r], z = c->seconds[r + 1];
+		pair v = { (double)((now - prev) & mask), (double)((next - now) & mask) };
+
+		if (__builtin_expect(s == 0 || z == 0, 0)) {
+			out[0] = rate(v[0], s);
+			out[1] = rate(v[1], z);
+		} else {
+			v /= (pair){ s, z };
+			out[0] = value_of(v[0]);
+			out[1] = value_of(v[1]);
+		}
+		prev = next;
+	}
+	if (r < end)
+		*out = rate((double)((c->v[r] - prev) & mask), c->seconds[r]);
+}
+
+void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base,
+		size_t stride, size_t k, struct count *counts, bool regular)
+{
+	const unsigned timed = 1u << TRACK_ELAPSED | 1u << TRACK_RATE;
+	bool simple = regular && !t->any && !t->more && t->type == PM_U64 &&
+		      (t->semantics == PM_CUMULATIVE || t->semantics == PM_GAUGE) &&
+		      !(t->aspects & ~(timed | 1u << TRACK_VALUE)) && (c->seconds || !(t->aspects & timed)) &&
+		      !t->elapsed && !(t->loss && (t->loss->lost || t->loss->absent));
+	struct value *out = base + k, *v = out;
+	const double *seconds = c->seconds ? c->seconds + row : NULL;
+	size_t n = end - row;
+	double first;
+	bool plain;
+
+	/* Without times of its own a count has those of the readings, which are not examined here. */
+	simple = simple && (!counts || (t->times && t->semantics == PM_CUMULATIVE));
+	/* The event's clock counts, not the time of a reading. */
+	simple = simple && !(t->uncore && t->perf && t->aspects & timed);
+	if (!simple) {
+		for (; row < end; row++, k++) {
+			track_step(t, c, row);
+			track_close(t, base, stride, k, counts);
+		}
+		return;
+	}
+	if (row == end)
+		return;
+	if (t->loss)
+		t->loss->ever = true;
+	if (counts)
+		count_rows(t, c, row, end, counts + k);
+	first = (double)true_ns(c, midpoint(c, row) - t->prev_time) / 1e9;
+	/* What is computed from the values may overwrite them, if they are not requested. */
+	if (t->aspects & 1u << TRACK_VALUE)
+		out += stride;
+	else if (t->aspects & 1u << TRACK_RATE && t->aspects & 1u << TRACK_ELAPSED)
+		v = out + stride;
+	plain = t->aspects == 1u << TRACK_RATE && t->semantics == PM_CUMULATIVE && !t->perf && !t->scaled;
+	if (plain)
+		plain_rates(t, c, row, end, first, out);
+	else
+		value_rows(t, c, row, end, v);
+	if (t->aspects & 1u << TRACK_ELAPSED) {
+		elapsed_rows(first, seconds, n, out);
+		out += stride;
+	}
+	if (!plain && t->aspects & 1u << TRACK_RATE && t->semantics == PM_CUMULATIVE)
+		rate_rows(v, first, seconds, n, out);
+	else if (t->aspects & 1u << TRACK_RATE && v != out)
+		memcpy(out, v, n * sizeof(*out));
+	if (t->semantics == PM_CUMULATIVE)
+		t->prev = c->v[end - 1];
+	t->prev_time = midpoint(c, end - 1);
+	if (c->enabled) {
+		t->times->prev_enabled = c->enabled[end - 1];
+		t->times->prev_running = c->running[end - 1];
+	}
+}
+
+struct tally tally_take(struct track *t)
+{
+	struct tally y = {
+		.sum = t->sum, .elapsed = t->elapsed, .absent = t->absent, .any = t->any, .several = t->several
+	};
+
+	if (is_level(t)) {
+		y.level = t->prev;
+		t->prev = 0;
+	}
+	if (t->times)
+		y.times = *t->times;
+	if (t->more)
+		y.more = *t->more;
+	track_begin_interval(t);
+	return y;
+}
+
+static void put_more(struct track *t, const struct track_more *before)
+{
+	struct track_more *m = t->more;
+
+	if (!before->some)
+		return;
+	m->first = before->first;
+	m->max = m->some && m->max > before->max ? m->max : before->max;
+	m->last = m->some ? m->last : before->last;
+	m->span = m->some ? m->span : before->span;
+	m->weighted += before->weighted;
+	m->weight += before->weight;
+	m->begun = before->begun;
+	m->some = true;
+}
+
+void tally_put(struct track *t, const struct tally *before)
+{
+	double level = (t->any ? double_from_bits(t->prev) : 0) + double_from_bits(before->level);
+
+	if (is_level(t)) {
+		t->sum = t->any ? t->sum : before->sum;
+		t->several |= before->several || (t->any && before->any);
+		t->prev = before->any ? double_to_bits(level) : t->prev;
+	} else if (before->any && t->semantics == PM_PEAK) {
+		t->sum = t->any && number(t, t->sum) > number(t, before->sum) ? t->sum : before->sum;
+	} else if (before->any) {
+		add(t, before->sum);
+	}
+	t->any |= before->any;
+	t->elapsed += before->elapsed;
+	t->absent = t->absent ? t->absent : before->absent;
+	if (t->times) {
+		t->times->enabled += before->times.enabled;
+		t->times->running += before->times.running;
+		t->times->lost += before->times.lost;
+		t->times->made += before->times.made;
+		t->times->shared |= before->times.shared;
+	}
+	if (t->more)
+		put_more(t, &before->more);
+}
+
+int track_join(struct track *t)
+{
+	t->loss->joint = calloc(1, sizeof(*t->loss->joint));
+	if (!t->loss->joint)
+		return -ENOMEM;
+	t->loss->joint->own = *t->loss;
+	t->loss->joint->own.joint = NULL;
+	return 0;
+}
+
+/* All have it now. */
+static void take(struct track *t)
+{
+	struct track_loss *l = t->loss;
+
+	track_carry(l);
+	tally_put(t, &l->joint->taken);
+	l->joint->taken = tally_take(t);
+}
+
+static void lose(struct track *t, uint16_t why)
+{
+	track_lose(t, why, t->loss->pending);
+	t->loss->pending = t->loss->earlier = 0;
+	tally_take(t);
+}
+
+/* Steps with its own reading; returns whether that is, or was, absent. */
+static bool step_alone(struct track *t, const struct column *c, uint32_t row, uint64_t ns)
+{
+	struct track_loss *of_all = t->loss, *own = &of_all->joint->own;
+
+	own->absent = 0;
+	t->loss = own;
+	if (c)
+		track_step(t, c, row);
+	else
+		track_missed(t, t->unseen, ns);
+	t->loss = of_all;
+	return own->absent != 0;
+}
+
+void track_joint_step(struct track *t, const struct column *c, uint32_t row, const struct joint_row *j, uint64_t ns)
+{
+	struct track_loss *l = t->loss;
+	uint64_t hidden = l->hidden;
+	uint16_t away;
+	bool absent;
+
+	if (!l->joint->slow)
+		l->joint->taken = tally_take(t);
+	l->joint->slow = true;
+	if (j->gone)
+		lose(t, j->gone);
+	absent = step_alone(t, c, row, ns);
+	away = j->what == JOINT_ABSENT ? j->why : t->absent;
+	t->away |= j->what == JOINT_ABSENT;
+	l->hidden = 0;
+	if (t->away)
+		l->absent += hidden;
+	else
+		track_lose(t, VALUE_GAP, hidden);
+	if (absent || j->what == JOINT_ABSENT)
+		l->absent += ns;
+	else if (j->what == JOINT_LOSE)
+		track_lose(t, j->why, ns);
+	switch (j->what) {
+	case JOINT_TAKE:
+		take(t);
+		break;
+	case JOINT_WAIT:
+		l->owed = l->pending ? l->owed : j->why;
+		l->pending += absent ? 0 : ns;
+		break;
+	case JOINT_LOSE:
+		lose(t, j->why);
+		break;
+	case JOINT_ABSENT:
+		tally_take(t);
+		break;
+	}
+	if (absent || j->what == JOINT_ABSENT)
+		l->joint->taken.absent = away;
+}
+
+bool track_joint_waits(const struct track *t)
+{
+	return t->loss && t->loss->joint && t->loss->joint->slow;
+}
+
+void track_joint_resume(struct track *t)
+{
+	struct track_joint *j = t->loss->joint;
+
+	tally_put(t, &j->taken);
+	j->taken = (struct tally){ 0 };
+	j->slow = false;
+}
+
+void track_joint_restart(struct track *t)
+{
+	if (!track_joint_waits(t))
+		return;
+	t->loss->joint->own.pending = t->loss->joint->own.undue = 0;
+	tally_take(t);
+}
+
+/* Times that differ from the interval's by at most one part in so many: then the first terms are exact to a double.
+ */
+#define ALIKE 10000
+
+int track_begin_sum(struct track *sum, const struct track *t, size_t rows)
+{
+	*sum = *t;
+	sum->loss = NULL;
+	sum->times = t->times ? calloc(1, sizeof(*sum->times)) : NULL;
+	track_begin_interval(sum);
+	if (!sum->times != !t->times || !track_loss_of(sum, rows))
+		return -ENOMEM;
+	sum->loss->sum = calloc(1, sizeof(*sum->loss->sum));
+	sum->loss->ever = true;
+	return sum->loss->sum ? 0 : -ENOMEM;
+}
+
+bool track_fold(struct track *sum, struct track *t)
+{
+	const struct track_loss *l = t->loss;
+	struct track_sum *s = sum->loss->sum;
+	int64_t beyond = (int64_t)(t->elapsed + l->absent - l->ended_ns);
+	double v = t->any ? track_value(t).v : 0;
+	struct tally y;
+
+	if (t->more || t->uncore || !t->times != !sum->times || l->joint || l->lost || l->before || l->pending ||
+	    l->earlier || l->hidden || (uint64_t)llabs(beyond) > l->ended_ns / ALIKE)
+		return false;
+	for (unsigned k = 0; k < TRACK_TERMS; k++, v *= (double)beyond / 1e9)
+		s->term[k] += v;
+	s->known += t->any ? l->ended_ns - l->absent : 0;
+	y = tally_take(t);
+	tally_put(sum, &y);
+	return true;
+}
+
+double track_sum_rate(const struct track *sum)
+{
+	double d = (double)sum->loss->absent / 1e9, rate = 0;
+
+	/* c / (d + x) = c / d - c x / d^2 + c x^2 / d^3 ... */
+	for (unsigned k = TRACK_TERMS; k; k--)
+		rate = (sum->loss->sum->term[k - 1] - rate) / d;
+	return rate;
+}
+
+bool track_end(struct track_end *e, struct track *t)
+{
+	const struct track_loss *l = t->loss;
+	const unsigned simple = 1u << TRACK_VALUE | 1u << TRACK_ELAPSED | 1u << TRACK_RATE;
+	struct value v = track_value(t);
+
+	if (t->more || t->uncore || l->joint || t->aspects & ~simple || __builtin_popcount(t->aspects) != 1)
+		return false;
+	*e = (struct track_end){
+		.counter = t->counter,
+		.instance = t->instance,
+		.aspects = t->aspects,
+		.divides = t->aspects == 1u << TRACK_RATE && !is_level(t) && t->semantics != PM_PEAK,
+		.some = l->absent || l->lost || v.reason || l->carried,
+		.v = v.reason || t->aspects != 1u << TRACK_ELAPSED ? v : value_of((double)t->elapsed / 1e9),
+		.ns = { t->elapsed, l->absent - l->ended_ns, l->lost, l->before, l->why },
+	};
+	return true;
+}
+
+void track_end_close(struct track_end *e, uint64_t ns)
+{
+	uint64_t known = e->ns.known, absent = e->ns.absent + ns, counted = known + absent;
+
+	if (e->divides && !e->v.reason)
+		e->v = counted ? value_of(e->v.v / ((double)counted / 1e9)) : value_missing(VALUE_DIVISION_BY_ZERO);
+	e->some |= absent != 0;
+	e->at = (struct support){ (double)known / 1e9, (double)(int64_t)absent / 1e9, (double)e->ns.lost / 1e9,
+				  (double)e->ns.before / 1e9, e->ns.why };
+}
+
+void track_end_again(struct track_end *e)
+{
+	e->v = value_missing(PM_REASON_OFFLINE);
+	e->some = true;
+	e->ns.known = e->ns.absent = e->ns.lost = e->ns.before = e->ns.why = 0;
 }

@@ -4,7 +4,9 @@
 #include "report/replay/replay.h"
 
 struct counter_rule;
+
 struct track_more; /* what only tracks with rare aspects need */
+
 struct track_loss;
 
 struct track {
@@ -25,18 +27,22 @@ struct track {
 	bool ended : 1;     /* its instance has retired */
 	bool over : 1;      /* and an interval without it was closed */
 	bool away : 1;      /* it was absent at the last row */
+	bool odd : 1;       /* the previous reading was a reset: it began again there, or that was no reading */
 	bool folded : 1;    /* what it had is in the track of all that have ended, or in a track_end */
 	uint16_t gap;       /* why the previous reading is missing; 0: it is not */
 	uint16_t absent;    /* why there is no value, if nothing was read or lost */
 	uint16_t before;    /* why there was no reading before the first; 0: no special reason */
 	uint16_t unseen;    /* why it is not in the current chunk */
+	uint32_t back;      /* how far it may step back without a reset: that counts 0 */
 	double mul, div;
+	uint64_t before_reset;     /* the reading before the previous one, if `odd` */
 	uint64_t prev, prev_time;  /* of a gauge: the bits of the levels so far, each times its ns */
 	uint64_t sum;              /* difference so far, or the latest level; the bits of a double if type is F64 */
 	uint64_t elapsed;          /* ns of this interval for which it is known */
 	struct track_times *times; /* owned; NULL unless its group has enabled and running */
 	struct track_more *more;   /* owned; NULL unless it has a rule, or FIRST, LAST, MEAN, MAX or SPAN is wanted */
 	struct track_loss *loss;   /* owned; NULL as long as nothing was missing */
+	struct track_average *average; /* owned; NULL: its levels are combined with no others row by row */
 };
 
 struct track_times {
@@ -105,6 +111,7 @@ struct column {
 	uint64_t before;       /* the tick before that row; 0: none to compare with */
 	bool begins;           /* an interval begins with that row */
 	double slope;          /* seconds in a second of CLOCK_MONOTONIC */
+	bool averages;         /* some interval has several rows */
 	struct row_note *note; /* by row: findings of a step; NULL: not wanted */
 };
 
@@ -166,25 +173,20 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 void track_missed(struct track *t, uint16_t reason, uint64_t ns);
 /* The same for the time before a row; `note` as in struct column. */
 void track_unseen(struct track *t, uint16_t reason, uint64_t ns, struct row_note *note);
-/* Loses `ns` of the interval, whatever was read before and after. It has a loss. */
-void track_lose(struct track *t, uint16_t reason, uint64_t ns);
 /* Nothing was seen for `ns`. It has a loss. */
 void track_hide(struct track *t, uint64_t ns);
 /* The next reading is a first one: a stretch of the recording ends. */
 void track_pause(struct track *t);
-
 /* Begins a track that stands for all ended ones of the counter of `t`. 0 or -ENOMEM. */
 int track_begin_sum(struct track *sum, const struct track *t, size_t rows);
 /* Moves there what an ended track has of the open interval; false: it has to stay. */
 bool track_fold(struct track *sum, struct track *t);
-
 /* Moves there what an ended track, which is released, has of the open interval; false: that needs more. */
 bool track_end(struct track_end *e, struct track *t);
 /* Ends the interval, of `ns`. */
 void track_end_close(struct track_end *e, uint64_t ns);
 /* Begins the next one, all of which comes after its end. */
 void track_end_again(struct track_end *e);
-
 /* From here on, takes only what all counters of a formula have. It has a loss. 0 or -ENOMEM. */
 int track_join(struct track *t);
 /* As track_step(), or track_unseen() where `c` is NULL. */
@@ -193,5 +195,9 @@ void track_joint_step(struct track *t, const struct column *c, uint32_t row, con
 bool track_joint_waits(const struct track *t);
 /* Call it after rows of which the last was taken: the track continues as any other. */
 void track_joint_resume(struct track *t);
+/* Adds a level, known for `ns`, to those of its row. */
+void average_take(struct track *t, uint32_t row, double level, uint64_t ns);
+/* Forgets with which others its levels are combined. */
+void average_leave(struct track *t);
 /* Loses what waits for the next reading. */
 void track_joint_restart(struct track *t);

@@ -10,6 +10,22 @@ static inline uint64_t mask_of(const struct track *t)
 	return UINT64_MAX >> (64 - t->width);
 }
 
+/* Whether it cannot have counted that from one reading to the next: through a wrap, more than half of its range;
+ * in 64 bits, 2^62 in any way. `back`: how far it may fall. */
+static inline bool is_too_much(const struct track *t, uint64_t prev, uint64_t now, uint64_t back)
+{
+	uint64_t d = (now - prev) & mask_of(t);
+
+	return t->width == 64 ? d > UINT64_C(1) << 62 && !(now < prev && prev - now <= back) :
+				d > mask_of(t) / 2 + 1 && now < prev && prev - now > back;
+}
+
+/* What it counted from one reading to the next, unless track_is_reset(). */
+static inline uint64_t rise(const struct track *t, uint64_t prev, uint64_t now)
+{
+	return now < prev && prev - now <= t->back ? 0 : (now - prev) & mask_of(t);
+}
+
 static inline uint64_t midpoint(const struct column *c, uint32_t row)
 {
 	return c->begin[row] + (c->end[row] - c->begin[row]) / 2;
@@ -46,6 +62,16 @@ static inline bool has_rule(const struct track *t)
 	return t->more && t->more->rule;
 }
 
+/* Why a reading is missing; 0: it is a number. */
+static inline uint16_t reading_status(const struct track *t, const struct column *c, uint32_t row)
+{
+	if (c->status && c->status[row])
+		return c->status[row];
+	return has_rule(t) && t->more->rule->sensor && !sensor_may_say(t->more->rule->sensor, number(t, c->v[row])) ?
+		       PM_REASON_SUSPECT :
+		       0;
+}
+
 /* The sums of the open interval, without the readings for the next difference. */
 struct tally {
 	uint64_t sum, level, elapsed; /* level: bits, as in track.prev of a level */
@@ -74,16 +100,12 @@ struct track_sum {
 struct value track_value(const struct track *t);
 /* Per second, at the end of an interval. */
 double track_sum_rate(const struct track *sum);
-/* Starts the next interval at the end of the last. */
-void track_begin_interval(struct track *t);
-/* Makes what was pending known. */
-void track_carry(struct track_loss *l);
 /* Removes the sums from the track, which starts again with the next reading. */
 struct tally tally_take(struct track *t);
 /* Prepends sums to those of the track. */
 void tally_put(struct track *t, const struct tally *before);
-
 /* Whether the difference may be taken; else why not. */
 uint16_t track_against_rule(const struct track *t, uint64_t prev, uint64_t now, uint64_t ns);
-/* A narrow counter that falls has wrapped, unless that means more than half its range, faster than it can count. */
-bool track_is_reset(const struct track *t, uint64_t prev, uint64_t now, uint64_t ns);
+/* Whether the counter was reset; not asked if a rule knows how fast it counts. One that falls no further than it
+ * may has not counted. */
+bool track_is_reset(const struct track *t, uint64_t prev, uint64_t now);

@@ -169,7 +169,6 @@ static int set_format(void *into, char *arg, struct error *e)
 	return 0;
 }
 
-static const char *const styles[] = { "auto", "classic", "named", "none", NULL };
 static const char *const sorts[] = { "none", "value", "name", "running", NULL };
 
 #define AGGR(which) NUMBER(stat.aggr, STAT_##which)
@@ -201,9 +200,7 @@ static int judge(struct stat_options *o, struct error *e)
 				 "--stats and --metric-only have perf's formats: -x or -j in place of --format");
 	if (c->iostat)
 		c->aggr = STAT_DIE;
-	/* perf 7 has one level alone. */
-	for (unsigned i = c->style == STAT_STYLE_NAMED && o->td_level ? o->td_level - 1 : 0;
-	     c->topdown && i < (o->td_level ? o->td_level : 1); i++)
+	for (unsigned i = 0; c->topdown && i < (o->td_level ? o->td_level : 1); i++)
 		if (stat_words_add(&c->metrics, level[i]))
 			return -ENOMEM;
 	c->vendor = o->vendor;

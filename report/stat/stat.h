@@ -36,8 +36,6 @@ enum stat_aggr {
 };
 
 enum stat_form { STAT_TEXT, STAT_CSV, STAT_JSON };
-/* Words of metrics: those that perf printed up to its version 6, the named ones of 7, or none. */
-enum stat_style { STAT_STYLE_AUTO, STAT_STYLE_CLASSIC, STAT_STYLE_NAMED, STAT_STYLE_NONE };
 enum stat_sort { STAT_SORT_NONE, STAT_SORT_VALUE, STAT_SORT_NAME, STAT_SORT_RUNNING };
 
 struct stat_words {
@@ -49,7 +47,6 @@ struct stat_config {
 	enum stat_aggr aggr;
 	enum stat_form form;
 	enum stat_sort sort;
-	enum stat_style style;
 	const char *separator;    /* of STAT_CSV */
 	char *iostat;             /* "0000:3d=1.0,...": port = number of the IIO PMU . die; NULL: lines of events */
 	struct stat_words events; /* names or globs; empty: the events requested when recording */
@@ -89,7 +86,7 @@ struct stat_event {
 	uint32_t order;    /* among the events of its cgroup */
 	uint32_t before;   /* place + 1 of the event before it with the same words; 0: none */
 	uint16_t invalid;  /* why it could not be opened at all */
-	const char *unfed; /* unit of the metric that perf 6 has for it, where that has no value; NULL: it has none */
+	const char *unfed; /* unit of the metric that perf has for it, where that has no value; NULL: it has none */
 };
 
 /* A place, or a thread, with lines. */
@@ -137,16 +134,12 @@ struct stat_metric {
 	uint16_t reason;                /* 0, or why there is none */
 	unsigned char width, precision; /* of the value in text: %*.*f */
 	unsigned char percent;          /* as in struct shadow */
-	bool own;          /* not one of perf's: without a value it is "-" in text and null in json, not "nan" */
-	const char *unit;  /* all that follows the number: "insn per cycle", "GHz  cycles_frequency" */
-	const char *name;  /* the metric's name, which heads columns of --metric-only */
-	const char *group; /* of perf's Default group: the head above it, "TopdownL1"; else NULL */
-	const struct stat_line *of; /* the line with the times of that head */
-	uint8_t part;               /* of those below it: perf prints the times with the first of each part */
-	bool begins, ends, headed;  /* such a part; the head has to precede it */
-	const char *threshold;      /* "good", "bad" ...; NULL: none is known */
-	const char *color;          /* SGR parameters, or NULL */
-	uint32_t id;                /* place in the columns of --metric-only */
+	bool own;              /* not one of perf's: without a value it is "-" in text and null in json, not "nan" */
+	const char *unit;      /* all that follows the number: "insn per cycle", "GHz  cycles_frequency" */
+	const char *name;      /* the metric's name, which heads columns of --metric-only */
+	const char *threshold; /* "good", "bad" ...; NULL: none is known */
+	const char *color;     /* SGR parameters, or NULL */
+	uint32_t id;           /* place in the columns of --metric-only */
 };
 #define STAT_METRICS 32 /* after one line */
 
@@ -217,7 +210,6 @@ struct stat_sheet {
 	bool begins;      /* its first lines are not printed yet */
 	bool switched;    /* events were enabled or disabled meanwhile: the command's time is not theirs */
 	char time[32];    /* of the current interval */
-	char group[64];   /* the head of a group that was printed last */
 	bool summing;     /* printing the totals of --summary */
 	struct buf notes; /* lines for stderr, at the end */
 	bool partial;     /* a sum lacks a part */
@@ -258,8 +250,6 @@ static inline uint64_t stat_rank(const struct stat_event *e)
 {
 	return (uint64_t)(e->in_cgroup == PM_NONE || e->placed ? 0 : e->in_cgroup) << 32 | e->order;
 }
-/* Whether the events are perf's own choice, printed as its newer versions do. */
-bool stat_newer_choice(const struct stat_sheet *s);
 /* Counts of BPF programs (-b): whether both are one event in two programs; whether the counter's program is wanted,
  * or all are; and appends " [12 name]" for an event of a program. */
 bool stat_programs_same(const struct pm_counter *a, const struct pm_counter *b);
@@ -316,6 +306,8 @@ bool stat_may_show(const struct metric *row);
 /* Metrics of a line, at most STAT_METRICS. */
 size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l,
 		   struct stat_metric out[static STAT_METRICS]);
+/* Whether they stand on the same line, as perf has them for events of slots. */
+bool stat_is_beside(const struct stat_sheet *s, const struct stat_event *e);
 /* Metrics that belong to no line, for a row. */
 size_t stat_shadow_alone(const struct stat_sheet *s, uint32_t row, struct stat_metric out[static STAT_METRICS]);
 bool stat_shadow_has_alone(const struct stat_sheet *s);
@@ -369,30 +361,6 @@ static inline char *stat_put(char *at, const void *data, size_t len)
 {
 	memcpy(at, data, len);
 	return at + len;
-}
-
-/* Whether formats are those of perf up to version 6 (--metric-style=classic). */
-static inline bool stat_is_older(const struct stat_sheet *s)
-{
-	return s->config->style == STAT_STYLE_CLASSIC;
-}
-
-/* Whether they are those of later versions: with the newer words of metrics, or without any. */
-static inline bool stat_is_newer(const struct stat_sheet *s)
-{
-	return s->config->style == STAT_STYLE_NAMED || s->config->style == STAT_STYLE_NONE;
-}
-
-/* The head of the column with the number of merged counters. */
-static inline const char *stat_members(const struct stat_sheet *s)
-{
-	return stat_is_older(s) ? "cpus" : "ctrs";
-}
-
-/* Whether its second metric was on the same line in those versions. */
-static inline bool stat_is_beside(const struct stat_sheet *s, const struct stat_event *e)
-{
-	return stat_is_older(s) && strstr(e->name, "topdown-");
 }
 
 /* "<not counted>" or "<not supported>". */

@@ -21,15 +21,10 @@ static void judge(const struct stat_sheet *s, const struct shown *x, enum sheet_
 									NULL;
 		return;
 	}
-	if (x->named && x->named->bad > 0) {
-		bool bad = x->named->below ? out->value < x->named->bad : out->value > x->named->bad;
-
-		out->threshold = isnan(out->value) ? "unknown" : bad ? "bad" : "good";
-	} else if (verdict != SHEET_UNJUDGED) {
+	if (verdict != SHEET_UNJUDGED)
 		out->threshold = verdict == SHEET_BAD ? "bad" : verdict == SHEET_GOOD ? "good" : "unknown";
-	} else if (x->judged) {
+	else if (x->judged)
 		out->threshold = "unknown";
-	}
 	if (out->threshold && !strcmp(out->threshold, "bad"))
 		out->color = "31";
 }
@@ -111,15 +106,7 @@ static void take_metric(const struct stat_sheet *s, const struct shown *x, uint3
 		.precision = 1,
 		.id = (uint32_t)(x - s->shadow->shown),
 	};
-	if (x->group) {
-		out->group = x->group;
-		out->part = x->part;
-		out->of = x->head < s->n_events ? stat_line_at(s, row, x->head) : NULL;
-	}
-	if (x->named) {
-		out->value *= x->named->factor;
-		out->precision = x->named->unit[0] ? 1 : 2;
-	} else if (x->shadow) {
+	if (x->shadow) {
 		out->width = x->shadow->width;
 		out->precision = x->shadow->decimals;
 		out->percent = x->shadow->percent;
@@ -160,17 +147,19 @@ size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l, struct
 	return n;
 }
 
+bool stat_is_beside(const struct stat_sheet *s, const struct stat_event *e)
+{
+	return !s->shadow->asked && strstr(e->name, "topdown-");
+}
+
 size_t stat_shadow_alone(const struct stat_sheet *s, uint32_t row, struct stat_metric out[static STAT_METRICS])
 {
 	const struct stat_shadow *sh = s->shadow;
 	size_t n = 0;
 
 	for (uint32_t i = sh->first[sh->n_first]; i < sh->n_behind && n < STAT_METRICS; i++) {
-		const struct shown *x = &sh->shown[sh->behind[i].shown];
-
-		take_metric(s, x, row, &out[n]);
-		/* If nothing was counted there is no group. */
-		n += !x->group || (out[n].of && !out[n].of->now.reason && out[n].of->now.running);
+		take_metric(s, &sh->shown[sh->behind[i].shown], row, &out[n]);
+		n++;
 	}
 	return n;
 }
@@ -227,7 +216,7 @@ void stat_shadow_head(const struct stat_sheet *s, uint32_t id, struct buf *out)
 	else
 		buf_printf(out, "%s%s", x->shadow && x->shadow->percent ? "%  " : "", x->words);
 	/* Otherwise two columns of one name would be two members of one object. */
-	if (x->pmu && !stat_is_newer(s))
+	if (x->pmu)
 		buf_printf(out, " (%s)", x->pmu);
 	if (is_repeated(s, id))
 		buf_printf(out, " %s", mark_of(s, x));

@@ -133,7 +133,7 @@ void stat_count(struct stat_sheet *s, size_t k)
 		struct stat_line *l = &s->line[i];
 		const struct stat_event *e = &s->event[l->event];
 
-		l->now = (struct stat_sum){ .nr = e->invalid || !stat_is_older(s),
+		l->now = (struct stat_sum){ .nr = e->invalid != 0,
 					    .reason = e->invalid ? e->invalid : PM_REASON_NOT_COUNTED };
 		if (!l->n)
 			continue;
@@ -363,5 +363,6 @@ void stat_note_lost(struct stat_sheet *s)
 	if (s->partial)
 		note_lost(s);
 	if (s->doubtful)
-		buf_addstr(&s->notes, "metrics are doubtful: a reading took longer than 1 % of its interval\n");
+		buf_addstr(&s->notes, "metrics are doubtful: a reading took longer than 1 % of its interval, or a "
+				      "share exceeds 101 %\n");
 }

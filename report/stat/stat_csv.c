@@ -26,9 +26,8 @@ static void put_sep(struct stat_sheet *s, unsigned n)
 		buf_addstr(&s->out->text, s->config->separator);
 }
 
-/* Time, "summary", and the place with the number of counters in it. perf 7 says "summary" once where one line has
- * more. */
-static void put_prefix(struct stat_sheet *s, const struct stat_row *row, uint32_t nr, bool more)
+/* Time, "summary", and the place with the number of counters in it. */
+static void put_prefix(struct stat_sheet *s, const struct stat_row *row, uint32_t nr)
 {
 	struct buf *out = &s->out->text;
 	char text[NUMBER_MAX];
@@ -36,8 +35,8 @@ static void put_prefix(struct stat_sheet *s, const struct stat_row *row, uint32_
 	if (s->time[0]) {
 		buf_addstr(out, s->time);
 		put_sep(s, 1);
-	} else if (s->summing && !s->config->no_csv_summary && !(more && stat_is_newer(s))) {
-		buf_printf(out, "%*s", stat_is_older(s) ? 16 : 0, "summary");
+	} else if (s->summing && !s->config->no_csv_summary) {
+		buf_printf(out, "%16s", "summary");
 		put_sep(s, 1);
 	}
 	if (s->config->aggr == STAT_GLOBAL)
@@ -108,7 +107,7 @@ static char *put_missing(const struct stat_sheet *s, char *at, uint16_t reason, 
 static void put_more(struct stat_sheet *s, const struct stat_line *l, const struct stat_metric *metric, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
-		put_prefix(s, &s->row[l->row], l->now.nr, true);
+		put_prefix(s, &s->row[l->row], l->now.nr);
 		put_sep(s, 5u + (s->event[l->event].cgroup != NULL) + (s->n_runs > 0));
 		put_metric(s, &metric[i]);
 		buf_addch(&s->out->text, '\n');
@@ -129,7 +128,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	if (s->time[0] || s->summing) {
 		const char *first = s->time[0] ? s->time : s->config->no_csv_summary ? "" : "summary";
 
-		buf_printf(out, "%*s", s->summing && stat_is_older(s) && first[0] ? 16 : 0, first);
+		buf_printf(out, "%*s", s->summing && first[0] ? 16 : 0, first);
 		if (first[0])
 			buf_add(out, sep, sep_len);
 	}
@@ -170,37 +169,10 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 
 static void put_alone(struct stat_sheet *s, uint32_t row, const struct stat_metric *m)
 {
-	const struct stat_sum *now = m->of ? &m->of->now : NULL;
-	bool there = now && !now->reason && now->running;
-	unsigned cgroup = m->of && s->event[m->of->event].cgroup;
-	struct buf *out = &s->out->text;
-	char text[NUMBER_MAX];
-
-	put_prefix(s, &s->row[row], now ? now->nr : 1, !m->begins);
-	/* The times of the events stand before the first of a part; after the name of a group it is on its own. */
-	if (m->group && m->begins) {
-		put_sep(s, 1);
-		if (s->n_runs) {
-			put_fixed(s, there ? stat_spread_percent(&m->of->value) : 0, 2);
-			buf_addch(out, '%');
-			put_sep(s, 1);
-		}
-		buf_add(out, text, number_u64(text, there ? now->running : 0));
-		put_sep(s, 1);
-		buf_add(out, text, number_u64(text, now ? stat_percent(now) : 100));
-		buf_addstr(out, ".00");
-		put_sep(s, 3 + cgroup);
-	}
-	if (m->headed) {
-		put_sep(s, 1);
-		put_field(s, m->group);
-		buf_addch(out, '\n');
-		put_prefix(s, &s->row[row], now ? now->nr : 1, true);
-	}
-	if (!m->group || !m->begins || m->headed)
-		put_sep(s, 5 + cgroup + (s->n_runs > 0 && !stat_is_newer(s)));
+	put_prefix(s, &s->row[row], 1);
+	put_sep(s, 5u + (s->n_runs > 0));
 	put_metric(s, m);
-	buf_addch(out, '\n');
+	buf_addch(&s->out->text, '\n');
 }
 
 /* ---- --metric-only ---- */
@@ -224,7 +196,7 @@ static void put_heads(struct stat_sheet *s)
 		buf_addstr(out, heads[aggr]);
 		put_sep(s, 1);
 		if (aggr != STAT_NONE && aggr != STAT_THREAD && aggr != STAT_CGROUP) {
-			buf_addstr(out, stat_members(s));
+			buf_addstr(out, "cpus");
 			put_sep(s, 1);
 		}
 	}
@@ -254,7 +226,7 @@ static uint32_t counters_in(const struct stat_sheet *s, uint32_t row)
 static void put_metrics(struct stat_sheet *s)
 {
 	for (uint32_t row = 0; row < s->n_rows; row++) {
-		put_prefix(s, &s->row[row], counters_in(s, row), false);
+		put_prefix(s, &s->row[row], counters_in(s, row));
 		for (uint32_t i = 0; i < stat_shadow_heads(s); i++) {
 			struct stat_metric m;
 

@@ -245,19 +245,16 @@ static bool belong_together(const struct stat_sheet *s, const struct pm_counter 
 
 	if (stat_programs_same(a, b))
 		return !s->config->no_merge;
-	if (s->config->no_merge || !pm_counters_measure_alike(a, b) ||
-	    (s->config->aggr == STAT_NONE && !stat_is_older(s)) || !wildcard ||
+	if (s->config->no_merge || !pm_counters_measure_alike(a, b) || !wildcard ||
 	    wildcard != pm_map_u64(&b->attrs, PM_COUNTER_PERF_WILDCARD, 0) || !strcmp(pa, pb) ||
 	    strcmp(after_pmu(a), after_pmu(b)))
 		return false;
 	if (is_hybrid(s, pa) && is_hybrid(s, pb))
 		return s->config->hybrid_merge;
-	return stat_is_newer(s) || (len == stem_len(pb) && !strncmp(pa, pb, len)) ||
-	       (odd_class(pa) && odd_class(pa) == odd_class(pb));
+	return (len == stem_len(pb) && !strncmp(pa, pb, len)) || (odd_class(pa) && odd_class(pa) == odd_class(pb));
 }
 
-/* Their common name: "uncore_imc/cas_count_read/", or the user's words: for a hybrid's, for some of a kind, and in
- * later versions. */
+/* Their common name: "uncore_imc/cas_count_read/", or the user's words: for a hybrid's, and for some of a kind. */
 static char *merged_name(const struct stat_sheet *s, const struct pm_counter *c)
 {
 	const char *pmu = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, "");
@@ -266,7 +263,7 @@ static char *merged_name(const struct stat_sheet *s, const struct pm_counter *c)
 	bool begins = !strncmp(c->display, pmu, len) && c->display[len] == '/';
 	struct buf name = BUF_INIT;
 
-	if (user && (is_hybrid(s, pmu) || (begins && (stat_is_newer(s) || strcspn(user, "*?[") < words))))
+	if (user && (is_hybrid(s, pmu) || (begins && strcspn(user, "*?[") < words)))
 		buf_addstr(&name, user);
 	else if (begins)
 		buf_printf(&name, "%.*s%s", odd_class(pmu) ? 64 : (int)stem_len(pmu),
@@ -277,12 +274,6 @@ static char *merged_name(const struct stat_sheet *s, const struct pm_counter *c)
 }
 
 /* ---- the list ---- */
-
-/* Times and the like, for which perf has a PMU in versions after 6. */
-static bool is_later_tool(const struct stat_sheet *s, const struct pm_counter *c)
-{
-	return stat_is_newer(s) && !strcmp(pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, ""), "tool");
-}
 
 static void describe(const struct stat_sheet *s, struct stat_event *ev, const struct pm_counter *c)
 {
@@ -301,8 +292,6 @@ static void describe(const struct stat_sheet *s, struct stat_event *ev, const st
 	ev->div = div;
 	ev->fraction = floor(mul / div) != mul / div;
 	ev->unit = c->unit && strcmp(c->unit, "1") ? event_unit_perf(c->unit) : "";
-	if (is_later_tool(s, c))
-		ev->unit = "";
 	ev->cgroup = pm_map_text(&c->attrs, PM_COUNTER_PERF_CGROUP, NULL);
 	ev->per_pkg = pm_map_bool(&c->attrs, PM_COUNTER_PERF_PER_PKG, false);
 	ev->percore = pm_map_bool(&c->attrs, PM_COUNTER_PERF_PERCORE, false);
@@ -335,10 +324,10 @@ static int new_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t 
 	ev->in_cgroup = cgroup;
 	if (cgroup && cgroup != PM_NONE)
 		ev->cgroup = cgroup_name(s->places->model, cgroup);
-	buf_printf(&name, is_later_tool(s, c) && s->config->aggr == STAT_NONE ? "tool/%s/" : "%s", c->display);
-	/* perf 6 does not name the modes that were requested of events of caches. */
+	buf_addstr(&name, c->display);
+	/* perf does not name the modes that were requested of events of caches. */
 	snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(c->display, ":"), c->display);
-	if (stat_is_older(s) && ev->asked && !event_symbol_find(plain) && !event_cache_parse(plain, &config))
+	if (ev->asked && !event_symbol_find(plain) && !event_cache_parse(plain, &config))
 		name.len = strlen(plain);
 	if (s->config->no_merge)
 		stat_programs_put(c, &name);
@@ -482,80 +471,6 @@ static int add_chosen(struct stat_sheet *s, bool *chosen)
 	return err;
 }
 
-/* ---- perf's own choice ---- */
-
-bool stat_newer_choice(const struct stat_sheet *s)
-{
-	const struct stat_config *c = s->config;
-
-	if (c->style != STAT_STYLE_NAMED || c->events.n || c->metrics.n || c->all_events)
-		return false;
-	for (uint32_t i = 0; i < s->n_events; i++)
-		if (s->event[i].asked)
-			return false;
-	return true;
-}
-
-static bool is_software(const struct stat_event *ev)
-{
-	const char *name = ev->first->display;
-	char plain[64];
-	const struct event_symbol *symbol;
-
-	snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(name, ":"), name);
-	symbol = event_symbol_find(plain);
-	return symbol && symbol->type == PERF_TYPE_SOFTWARE;
-}
-
-static int by_choice(const void *a, const void *b)
-{
-	const struct stat_event *x = *(struct stat_event *const *)a, *y = *(struct stat_event *const *)b;
-
-	if (is_software(x) != is_software(y))
-		return is_software(x) ? -1 : 1;
-	if (x->order != y->order)
-		return x->order < y->order ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
-
-/* Software first, then kinds of cores, each by name. What the machine cannot count is left out, but for the cycles;
- * slots stand after their metrics only. */
-static int arrange_choice(struct stat_sheet *s)
-{
-	SCOPED(scoped_free) struct stat_event **sorted = calloc((size_t)s->n_events + 1, sizeof(*sorted));
-
-	if (!sorted)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < s->n_events; i++) {
-		struct stat_event *ev = sorted[i] = &s->event[i];
-		const char *pmu = stat_core_pmu(s, ev->first), *slash = pmu ? strchr(ev->name, '/') : NULL;
-		char *plain = ev->name;
-		size_t at = slash ? (size_t)(slash + 1 - plain) : 0;
-		bool cycles = !strncmp(plain + at, "cycles", 6) && strchr(":/", plain[at + 6]);
-
-		ev->hidden |= (ev->invalid && !cycles && !is_software(ev)) || !strncmp(plain + at, "slots", 5) ||
-			      !strncmp(plain + at, "topdown-", 8);
-		if (cycles) {
-			ev->name =
-				asprintf(&ev->name, "%.*scpu-%s", (int)at, plain, plain + at) < 0 ? NULL : ev->name;
-			free(plain);
-		}
-		if (!ev->name)
-			return -ENOMEM;
-		/* In the order of the first event of their kind of cores. */
-		for (uint32_t k = i; k-- && pmu;) {
-			const char *other = stat_core_pmu(s, s->event[k].first);
-
-			ev->order = other && !strcmp(other, pmu) ? s->event[k].order : ev->order;
-		}
-		ev->order = pmu ? ev->order : 0;
-	}
-	qsort(sorted, s->n_events, sizeof(*sorted), by_choice);
-	for (uint32_t i = 0; i < s->n_events; i++)
-		sorted[i]->order = i + 1;
-	return 0;
-}
-
 int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e)
 {
 	const struct pm_model *m = s->places->model;
@@ -569,7 +484,7 @@ int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e)
 		err = choose_named(s, chosen, e);
 	else if (!s->config->metrics.n || s->config->all_events || s->config->detailed)
 		choose_default(s, chosen);
-	if (!err && ((err = add_chosen(s, chosen)) || (stat_newer_choice(s) && (err = arrange_choice(s)))))
+	if (!err && (err = add_chosen(s, chosen)))
 		error_sys(e, -err, "events");
 	if (!err && !s->n_events && !s->config->metrics.n && m->n_counters)
 		err = error_set(

@@ -62,23 +62,16 @@ static void put_prefix(struct stat_sheet *s, const struct stat_row *row, uint32_
 	if (word)
 		put_text(s, word, place_text(s, row), more);
 	if (row->counted)
-		put_number(s, stat_is_older(s) ? "aggregate-number" : "counters", nr, more);
+		put_number(s, "aggregate-number", nr, more);
 }
 
 static void put_metric(struct stat_sheet *s, const struct stat_metric *m, bool *more)
 {
-	bool missing = m->reason || !isfinite(m->value);
-
 	put_key(s, "metric-value", more);
-	if (stat_is_older(s)) {
-		put_fixed(s, missing ? 0 : m->value, 6);
-	} else if (missing) {
-		buf_addstr(&s->out->text, m->own ? "null" : "\"nan\"");
-	} else {
-		buf_addch(&s->out->text, '"');
+	if (m->reason || !isfinite(m->value))
+		buf_addstr(&s->out->text, "null");
+	else
 		put_fixed(s, m->value, 6);
-		buf_addch(&s->out->text, '"');
-	}
 	put_text(s, "metric-unit", m->unit, more);
 	if (m->threshold)
 		put_text(s, "metric-threshold", m->threshold, more);
@@ -137,7 +130,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	}
 	at = stat_put(at, text + l->before.at, l->before.len);
 	if (row->counted) {
-		at = stat_is_older(s) ? PUT(at, "\"aggregate-number\" : ") : PUT(at, "\"counters\" : ");
+		at = PUT(at, "\"aggregate-number\" : ");
 		at += number_u64(at, now->nr);
 		at = PUT(at, ", ");
 	}
@@ -160,10 +153,10 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	at = PUT(at, ", \"pcnt-running\" : ");
 	at += number_u64(at, stat_percent(now));
 	at = PUT(at, ".00");
-	if (!n && stat_is_older(s))
+	if (!n) {
 		at = stat_put(PUT(at, ", \"metric-value\" : 0.000000, \"metric-unit\" : \""), unfed, strlen(unfed));
-	if (!n)
-		at = stat_is_older(s) ? PUT(at, "\"}\n") : PUT(at, "}\n");
+		at = PUT(at, "\"}\n");
+	}
 	out->len = (size_t)(at - (char *)out->data);
 	if (n) {
 		put_metric(s, &metric[0], &more);
@@ -179,26 +172,9 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 
 static void put_alone(struct stat_sheet *s, uint32_t row, const struct stat_metric *m)
 {
-	const struct stat_sum *now = m->of ? &m->of->now : NULL;
-	bool there = now && !now->reason && now->running, more = false;
+	bool more = false;
 
-	put_prefix(s, &s->row[row], now ? now->nr : 1, &more);
-	/* What stands for the events of a part. */
-	if (m->group && m->begins) {
-		if (s->n_runs) {
-			put_key(s, "variance", &more);
-			put_fixed(s, there ? stat_spread_percent(&m->of->value) : 0, 2);
-		}
-		put_number(s, "event-runtime", there ? now->running : 0, &more);
-		put_number(s, "pcnt-running", now ? stat_percent(now) : 100, &more);
-		buf_addstr(&s->out->text, ".00");
-	}
-	if (m->headed) {
-		put_text(s, "metricgroup", m->group, &more);
-		buf_addstr(&s->out->text, "}\n");
-		more = false;
-		put_prefix(s, &s->row[row], now ? now->nr : 1, &more);
-	}
+	put_prefix(s, &s->row[row], 1, &more);
 	put_metric(s, m, &more);
 	buf_addstr(&s->out->text, "}\n");
 }

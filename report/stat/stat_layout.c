@@ -391,7 +391,7 @@ static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at
 			if (!feeds(s, ev, f->track[t], &i) || !(row = row_of(s, ev, i, f)))
 				continue;
 			feed[n++] = (struct feed){ row - 1, f->track[t] };
-			alone |= i->kind == PM_SYSTEM && s->row[row - 1].counted && stat_is_older(s);
+			alone |= i->kind == PM_SYSTEM && s->row[row - 1].counted;
 		}
 	}
 	qsort(feed, n, sizeof(*feed), by_row);
@@ -415,7 +415,7 @@ static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at
 			err = add_column(s, l, feed[k].track);
 		}
 		/* An event that could not be opened anywhere has a line everywhere, a percore one only where CPUs
-		 * have one; in perf 6 also one that counts at a single place. */
+		 * have one; also one that counts at a single place. */
 		if (l->n || ((!any || alone) && s->row[r].place.kind == kind_for(s, ev)))
 			++*at;
 	}

@@ -21,47 +21,28 @@ bool stat_skips(const struct stat_sheet *s, const struct stat_line *l)
 	return !l->n || (s->system_wide && (l->now.reason || !l->now.v));
 }
 
-static bool are_apart(const struct stat_metric *a, const struct stat_metric *b)
-{
-	return !a->group || !b->group || strcmp(a->group, b->group) || a->of != b->of || a->part != b->part;
-}
-
-/* The metrics of a row that belong to no line, or the part of them with that number: how many there are. */
-static size_t put_part(struct stat_sheet *s, uint32_t row, size_t part, stat_put_alone *put_alone)
+/* Prints the metrics of a row that belong to no line. */
+static void put_rest(struct stat_sheet *s, uint32_t row, stat_put_alone *put_alone)
 {
 	struct stat_metric m[STAT_METRICS];
-	size_t n = stat_shadow_alone(s, row, m), done = 0, at = 0;
+	size_t n = stat_shadow_alone(s, row, m);
 
-	for (size_t i = 0; i < n; i++) {
-		m[i].begins = !i || are_apart(&m[i - 1], &m[i]);
-		m[i].ends = i + 1 == n || are_apart(&m[i], &m[i + 1]);
-		at += i && m[i].begins;
-		if (part != SIZE_MAX && part != at)
-			continue;
-		/* perf 7 prints a head where it is another one than before, wherever that was. */
-		m[i].headed = m[i].group && m[i].begins && (!m[i].part || stat_is_newer(s)) &&
-			      (!stat_is_newer(s) || strcmp(s->group, m[i].group));
-		if (m[i].headed)
-			snprintf(s->group, sizeof(s->group), "%s", m[i].group);
+	for (size_t i = 0; i < n; i++)
 		put_alone(s, row, &m[i]);
-		done++;
-	}
-	return done;
 }
 
 void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),
 		    stat_put_alone *put_alone)
 {
-	bool by_row = s->config->aggr != STAT_NONE && s->config->aggr != STAT_THREAD;
-	bool by_part = !by_row && stat_is_newer(s), any = true;
+	bool by_row = !stat_is_by_event(s);
 	uint32_t last = UINT32_MAX, shown = 0, row = stat_shadow_has_alone(s) ? 0 : s->n_rows;
 
 	for (uint32_t i = 0; i < s->n_lines; i++) {
 		const struct stat_line *l = &s->line[s->order[i]];
-		uint32_t block = stat_is_by_event(s) ? l->event : l->row;
+		uint32_t block = by_row ? l->row : l->event;
 
 		while (by_row && row < l->row)
-			put_part(s, row++, SIZE_MAX, put_alone);
+			put_rest(s, row++, put_alone);
 		shown = block == last ? shown : 0;
 		last = block;
 		if (stat_skips(s, l) || (s->config->top && shown++ >= s->config->top))
@@ -70,12 +51,8 @@ void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s,
 		if (output_is_full(s->out) && output_flush(s->out))
 			return;
 	}
-	/* perf 7 goes part by part there, too. */
-	for (size_t part = by_part ? 0 : SIZE_MAX; row < s->n_rows && any; part += by_part) {
-		any = false;
-		for (uint32_t r = row; r < s->n_rows; r++)
-			any |= put_part(s, r, part, put_alone) && by_part;
-	}
+	while (row < s->n_rows)
+		put_rest(s, row++, put_alone);
 }
 
 void stat_texts(struct stat_sheet *s, void (*make)(struct stat_sheet *s, const struct stat_line *l, bool after))

@@ -108,68 +108,10 @@ int stat_take_metric(struct stat_sheet *s, struct shown *x, const struct bound_m
 	return err;
 }
 
-/* The group that perf names instead of the events, when the Default metrics are requested together. */
-static const char *default_group(bool in_default, const char *categories)
-{
-	static const char *const group[] = { "TopdownL1", "TopdownL2", "TopdownL3", "TopdownL4" };
-
-	for (size_t i = 0; in_default && i < sizeof(group) / sizeof(group[0]); i++)
-		if (strstr(categories, group[i]))
-			return group[i];
-	return NULL;
-}
-
-/* The PMU of all its CPU events, if there are several kinds of CPUs. NULL: none, or several. */
-static const char *pmu_of(const struct stat_sheet *s, const struct shown *x)
-{
-	const char *pmu = NULL;
-
-	for (uint32_t i = 0; i < x->n_events; i++) {
-		const struct stat_event *ev = &s->event[x->events[i]];
-		const char *own = ev->n_counters > 1 ? NULL : stat_core_pmu(s, ev->first);
-
-		if (own && pmu && strcmp(own, pmu))
-			return NULL;
-		pmu = own ? own : pmu;
-	}
-	return pmu;
-}
-
-/* One event for all metrics of a group and a kind of CPUs. */
-static uint32_t find_head(const struct stat_sheet *s, const struct shown *shown)
-{
-	uint32_t head = UINT32_MAX;
-
-	for (uint32_t i = 0; i < s->shadow->n; i++) {
-		const struct shown *other = &s->shadow->shown[i];
-
-		if (other != shown && other->group && other->pmu == shown->pmu && other->cgroup == shown->cgroup &&
-		    !strcmp(other->group, shown->group))
-			return other->head;
-	}
-	for (uint32_t i = 0; i < shown->n_events; i++)
-		if (head == UINT32_MAX || stat_rank(&s->event[shown->events[i]]) < stat_rank(&s->event[head]))
-			head = shown->events[i];
-	return head;
-}
-
-/* "TopdownL1", or "TopdownL1 (cpu_core)" if there are several kinds of CPUs. */
-static char *head_of(const struct stat_sheet *s, const char *group, const char *pmu)
-{
-	struct buf text = BUF_INIT;
-
-	buf_addstr(&text, group);
-	if (pmu && bind_core_pmu(s->places->model, 0))
-		buf_printf(&text, " (%s)", pmu);
-	return buf_detach(&text);
-}
-
 /* Adds a metric to those that are printed, once its events are known. */
-static int finish(struct stat_sheet *s, struct shown *what, const char *display, const char *categories,
-		  bool in_default)
+static int finish(struct stat_sheet *s, struct shown *what, const char *display, const char *categories)
 {
-	const char *unit = strcmp(what->unit, "1") ? what->unit : "", *own = pmu_of(s, what);
-	const char *group = default_group(in_default, categories);
+	const char *unit = strcmp(what->unit, "1") ? what->unit : "";
 	struct shown *shown = stat_shown_add(s->shadow);
 
 	if (!shown)
@@ -177,28 +119,18 @@ static int finish(struct stat_sheet *s, struct shown *what, const char *display,
 	*shown = *what;
 	*what = (struct shown){ 0 };
 	/* Without -e the lines are those that the metrics use. */
-	for (uint32_t i = 0; !s->config->events.n && !group && i < shown->n_events; i++)
+	for (uint32_t i = 0; !s->config->events.n && i < shown->n_events; i++)
 		s->event[shown->events[i]].hidden = false;
 	shown->event = UINT32_MAX;
-	shown->group = group ? head_of(s, group, own) : NULL;
-	if (group && !shown->group)
-		return -ENOMEM;
-	shown->head = group ? find_head(s, shown) : UINT32_MAX;
-	shown->rank = shown->head != UINT32_MAX ? stat_rank(&s->event[shown->head]) : 0;
-	for (size_t i = 0; i < stat_named_n; i++)
-		if (!strcmp(stat_named[i].metric, shown->name)) {
-			shown->named = &stat_named[i];
-			unit = stat_named[i].unit;
-			display = stat_named[i].label;
-		}
-	/* Our names are column heads; a vendor's name is that in its file. */
-	if (!strncmp(shown->name, "tma_", 4) && strncasecmp(display, "tma_", 4))
+	/* Our names are column heads, or perf's; a vendor's name is that in its file. */
+	if ((!strncmp(shown->name, "tma_", 4) && strncasecmp(display, "tma_", 4)) ||
+	    !strncmp(categories, "perf,", strlen("perf,")))
 		display = shown->name;
 	shown->words = stat_words_of(unit, display);
 	return shown->words ? 0 : -ENOMEM;
 }
 
-static int add_metric(struct stat_sheet *s, const struct bound_metric *m, uint32_t cgroup, bool in_default)
+static int add_metric(struct stat_sheet *s, const struct bound_metric *m, uint32_t cgroup)
 {
 	struct shown what = { .cgroup = cgroup, .pmu = m->about->pmu };
 	int err;
@@ -208,14 +140,14 @@ static int add_metric(struct stat_sheet *s, const struct bound_metric *m, uint32
 			return 0;
 	err = stat_take_metric(s, &what, m);
 	if (!err)
-		err = finish(s, &what, m->display, m->about->categories, in_default);
+		err = finish(s, &what, m->display, m->about->categories);
 	free(what.events);
 	return err;
 }
 
 /* If its events could not be opened it has no number, and says so in their place. -ENOENT: some were not requested.
  */
-static int add_refused(struct stat_sheet *s, const struct metric *row, uint32_t cgroup, bool in_default)
+static int add_refused(struct stat_sheet *s, const struct metric *row, uint32_t cgroup)
 {
 	struct shown what = { .cgroup = cgroup,
 			      .name = row->name,
@@ -237,8 +169,9 @@ static int add_refused(struct stat_sheet *s, const struct metric *row, uint32_t 
 		err = bind_counters(&s->binding->index, in[i].name, &counter, 1) ? add_event(s, &what, counter) :
 										   -ENOENT;
 	}
-	if (!err && what.n_events && !default_group(in_default, row->categories ? row->categories : ""))
-		err = finish(s, &what, row->display ? row->display : row->name, "", false);
+	if (!err && what.n_events)
+		err = finish(s, &what, row->display ? row->display : row->name,
+			     row->categories ? row->categories : "");
 	else if (!err)
 		err = -ENOENT;
 	expr_free(expr);
@@ -296,7 +229,7 @@ static int no_metric(const struct stat_sheet *s, const char *word, struct error 
 /* What a word needed that the recording lacks. */
 struct unfed {
 	uint32_t cgroup;
-	bool in_default, known, any;
+	bool known, any;
 	struct buf lacks;
 };
 
@@ -309,7 +242,7 @@ static int try_unfed(struct stat_sheet *s, const struct metric *row, const char 
 	if (row->each || !matches(row, word) || stat_metric_named(s, row->name, NULL))
 		return 0;
 	u->known = true;
-	err = add_refused(s, row, u->cgroup, u->in_default);
+	err = add_refused(s, row, u->cgroup);
 	u->any |= !err;
 	if (err == -ENOENT && (lacks = bind_missing(s->binding, s->places, row, &scratch))) {
 		buf_clear(&u->lacks);
@@ -343,7 +276,7 @@ static int add_word(struct stat_sheet *s, const char *word, struct unfed *u, str
 			    !selection_matches(word, m->name, m->display, m->about->aliases, m->about->categories) ||
 			    (!vendor && u->any && is_shown(s, u->cgroup, m)))
 				continue;
-			err = add_metric(s, m, u->cgroup, u->in_default);
+			err = add_metric(s, m, u->cgroup);
 			u->known = true;
 			u->any |= !err;
 		}
@@ -366,10 +299,10 @@ static int add_word(struct stat_sheet *s, const char *word, struct unfed *u, str
 }
 
 /* A metric whose events were counted in cgroups is printed for each of them. */
-int stat_metrics_add(struct stat_sheet *s, const char *word, bool in_default, struct buf *notes, struct error *e)
+int stat_metrics_add(struct stat_sheet *s, const char *word, struct buf *notes, struct error *e)
 {
 	const struct pm_model *m = s->places->model;
-	struct unfed u = { .cgroup = s->config->aggr == STAT_CGROUP ? PM_NONE : 0, .in_default = in_default };
+	struct unfed u = { .cgroup = s->config->aggr == STAT_CGROUP ? PM_NONE : 0 };
 	struct cpulist in = { 0 };
 	int err = 0;
 
@@ -382,7 +315,7 @@ int stat_metrics_add(struct stat_sheet *s, const char *word, bool in_default, st
 	if (!in.n)
 		return add_word(s, word, &u, notes, e);
 	for (size_t i = 0; i < in.n && !err; i++) {
-		u = (struct unfed){ .cgroup = in.cpu[i], .in_default = in_default };
+		u = (struct unfed){ .cgroup = in.cpu[i] };
 		err = add_word(s, word, &u, notes, e);
 	}
 	cpulist_release(&in);

@@ -1,6 +1,6 @@
 /*
  * Which metrics stand after the lines without being requested: rates and ratios of perf's own choice for an
- * event, in the words of one or the other generation of perf.
+ * event.
  */
 #include "report/metric/recorded_metrics.h"
 #include "report/stat/stat_shadow.h"
@@ -13,32 +13,7 @@
 
 #include "common/array.h"
 #include "common/event/event.h"
-#include "report/machine/cpu_model.h"
 #include "report/metric/meaning.h"
-
-const struct named stat_named[] = {
-	{ "task-clock", "cpus_utilized", "CPUs_utilized", "CPUs", 1, 0 },
-	{ "cpu-clock", "cpus_utilized_clock", "CPUs_utilized", "CPUs", 1, 0 },
-	{ "context-switches", "cs_per_second", "cs_per_second", "cs/sec", 1, 0 },
-	{ "cpu-migrations", "migrations_per_second", "migrations_per_second", "migrations/sec", 1, 0 },
-	{ "page-faults", "page_faults_per_second", "page_faults_per_second", "faults/sec", 1, 0 },
-	{ "cycles", "cycles_frequency", "cycles_frequency", "GHz", 1, 0 },
-	{ "instructions", "insn_per_cycle", "insn_per_cycle", "instructions", 1, 1, true },
-	{ "stalled-cycles-frontend", "frontend_cycles_idle", "frontend_cycles_idle", "", 0.01, 0.1 },
-	{ "stalled-cycles-backend", "backend_cycles_idle", "backend_cycles_idle", "", 0.01, 0.2 },
-	{ "instructions", "stalled_cycles_per_instruction", "stalled_cycles_per_instruction", "", 1, 0 },
-	{ "branches", "branch_frequency", "branch_frequency", "M/sec", 1e-6, 0 },
-	{ "branch-misses", "branch_miss_rate", "branch_miss_rate", "%", 1, 5 },
-	{ "L1-dcache-load-misses", "l1d_miss_rate", "l1d_miss_rate", "%", 1, 5 },
-	{ "LLC-loads", "llc_miss_rate", "llc_miss_rate", "%", 1, 5 },
-	{ "L1-icache-load-misses", "l1i_miss_rate", "l1i_miss_rate", "%", 1, 5 },
-	{ "dTLB-load-misses", "dtlb_miss_rate", "dtlb_miss_rate", "%", 1, 5 },
-	{ "iTLB-load-misses", "itlb_miss_rate", "itlb_miss_rate", "%", 1, 5 },
-	{ "L1-dcache-prefetch-misses", "l1_prefetch_miss_rate", "l1_prefetch_miss_rate", "%", 1, 5 },
-};
-/* Groups of metrics that the newer perf prints for its own choice of events. */
-static const char *const own_groups[] = { "TopdownL1", "TopdownL2" };
-const size_t stat_named_n = sizeof(stat_named) / sizeof(stat_named[0]);
 
 void stat_shadow_release(struct stat_sheet *s)
 {
@@ -49,7 +24,6 @@ void stat_shadow_release(struct stat_sheet *s)
 	for (uint32_t i = 0; i < sh->n; i++) {
 		free(sh->shown[i].events);
 		free(sh->shown[i].words);
-		free(sh->shown[i].group);
 	}
 	free(sh->shown);
 	free(sh->behind);
@@ -261,7 +235,7 @@ static int add_shown(struct stat_sheet *s, struct shown what, const char *name)
 	return err == -ENOENT ? 0 : -ENOMEM;
 }
 
-static int classic_of(struct stat_sheet *s, uint32_t event)
+static int metrics_of(struct stat_sheet *s, uint32_t event)
 {
 	const struct shadow *row = NULL;
 	char name[64];
@@ -272,9 +246,9 @@ static int classic_of(struct stat_sheet *s, uint32_t event)
 	int err = 0;
 
 	plain_name(s, &s->event[event], name, &type, &config);
-	/* perf 6 knows events by type and config: not those of PMUs, nor of one kind of CPUs. */
+	/* perf knows events by type and config: not those of PMUs, nor of one kind of CPUs. */
 	own = type > PERF_TYPE_HW_CACHE ? event_symbol_find(name) != NULL : config >> 32 != 0;
-	n = own && stat_is_older(s) ? 0 : shadow_find(type, config, name, &row);
+	n = own ? 0 : shadow_find(type, config, name, &row);
 	/* perf spells this one in two ways. */
 	s->event[event].unfed = !n ? NULL : strcmp(row->label, "GHz") ? row->label : "Ghz";
 	for (size_t i = 0; i < n && !err; i++)
@@ -285,92 +259,13 @@ static int classic_of(struct stat_sheet *s, uint32_t event)
 	return add_rate(s, event);
 }
 
-static int named_of(struct stat_sheet *s, uint32_t event)
-{
-	char name[64];
-	uint32_t type;
-	uint64_t config;
-	int err = 0;
-
-	plain_name(s, &s->event[event], name, &type, &config);
-	for (size_t i = 0; i < stat_named_n && !err; i++) {
-		const struct named *named = &stat_named[i];
-
-		if (!strcmp(named->event, name))
-			err = add_shown(s,
-					(struct shown){ .event = event,
-							.named = named,
-							.words = stat_words_of(named->unit, named->label) },
-					named->metric);
-	}
-	return err;
-}
-
 /* ---- all of them ---- */
 
 static int by_event(const void *a, const void *b)
 {
 	const struct shown *x = a, *y = b;
 
-	if (x->place != y->place)
-		return x->place < y->place ? -1 : 1;
-	if (!x->group || !y->group)
-		return x->group || y->group ? (x->group != NULL) - (y->group != NULL) : x->turn - y->turn;
-	/* As perf has them below their heads. */
-	if (x->cgroup != y->cgroup || x->rank != y->rank)
-		return array_order(x->cgroup, y->cgroup, x->rank, y->rank);
-	if (x->turn && y->turn)
-		return x->turn - y->turn;
-	return strcmp(x->group, y->group) ? strcmp(x->group, y->group) : strcmp(x->name, y->name);
-}
-
-static bool has_counter(const struct stat_sheet *s, const char *part)
-{
-	bool any = false;
-
-	for (uint32_t i = 0; i < s->places->model->n_counters; i++)
-		any |= strstr(s->places->model->counter[i].display, part) != NULL;
-	return any;
-}
-
-/* Metrics of slots stand as perf 7 finds them in the vendor's formulas: those that it has at one event are a part,
- * and in cgroups the other way round. */
-static void find_turn(const struct stat_sheet *s, struct shown *x)
-{
-	static const char *const names[4][2] = {
-		/* Of processors that count no slots; without and with --topdown. */
-		{ "", "backend_bound frontend_bound bad_speculation retiring light_operations heavy_operations "
-		      "memory_bound core_bound machine_clears branch_mispredicts fetch_bandwidth fetch_latency" },
-		/* Ice Lake and its like, which count the first level alone, and later ones. */
-		{ "backend_bound bad_speculation|frontend_bound|retiring",
-		  "retiring bad_speculation backend_bound frontend_bound memory_bound core_bound light_operations "
-		  "heavy_operations machine_clears branch_mispredicts fetch_bandwidth fetch_latency" },
-		{ "bad_speculation frontend_bound|backend_bound retiring|core_bound memory_bound|"
-		  "heavy_operations light_operations|branch_mispredicts machine_clears|fetch_bandwidth fetch_latency",
-		  "frontend_bound bad_speculation retiring backend_bound memory_bound core_bound light_operations "
-		  "heavy_operations machine_clears branch_mispredicts fetch_latency fetch_bandwidth" },
-		/* Arrow Lake and Lunar Lake have all four at one event. */
-		{ "backend_bound bad_speculation frontend_bound retiring",
-		  "backend_bound retiring frontend_bound bad_speculation" },
-	};
-	struct cpu_identity id;
-	bool one = cpu_identify(s->places->model, &id) && id.vendor == CPU_INTEL && id.family == 6 &&
-		   (id.model == 0xbd || id.model == 0xc5 || id.model == 0xc6);
-	size_t row = one ? 3 : has_counter(s, "topdown-heavy-ops") ? 2 : has_counter(s, "topdown-retiring");
-	const char *text = names[row][s->config->topdown];
-	const char *at = strncmp(x->name, "tma_", 4) ? NULL : strstr(text, x->name + 4);
-
-	for (const char *c = text; at && c < at; c++)
-		x->part += *c == '|';
-	if (at)
-		x->turn = (x->part + 1) * 1000 + (int)(x->cgroup && x->cgroup != PM_NONE ? text - at : at - text);
-}
-
-static enum stat_style style_of(const struct stat_sheet *s)
-{
-	if (s->config->style != STAT_STYLE_AUTO)
-		return s->config->style;
-	return s->config->form == STAT_TEXT || s->config->metric_only ? STAT_STYLE_CLASSIC : STAT_STYLE_NAMED;
+	return array_order(x->event, y->event, x->turn, y->turn);
 }
 
 static int by_place_behind(const void *a, const void *b)
@@ -406,18 +301,10 @@ static int find_behind(const struct stat_sheet *s)
 static int index_events(struct stat_sheet *s)
 {
 	struct stat_shadow *sh = s->shadow;
-	bool chosen = stat_newer_choice(s);
 	uint32_t at = 0;
 
-	for (uint32_t i = 0; i < sh->n; i++) {
-		uint32_t event = sh->shown[i].event;
-
-		sh->shown[i].place = s->config->topdown && stat_is_newer(s) ? 0 :
-				     chosen && event < s->n_events          ? s->event[event].order :
-									      event;
-		if (stat_is_newer(s) && (chosen || s->config->topdown))
-			find_turn(s, &sh->shown[i]);
-	}
+	for (uint32_t i = 0; i < sh->n; i++)
+		sh->shown[i].turn = i;
 	if (sh->n)
 		qsort(sh->shown, sh->n, sizeof(*sh->shown), by_event);
 	if (find_behind(s))
@@ -434,18 +321,6 @@ static int index_events(struct stat_sheet *s)
 	return 0;
 }
 
-/* perf does not print what it counts for the groups of its Default metrics alone. */
-static void hide_grouped(struct stat_sheet *s)
-{
-	for (int grouped = 1; grouped >= 0; grouped--)
-		for (uint32_t i = 0; i < s->shadow->n; i++) {
-			const struct shown *x = &s->shadow->shown[i];
-
-			for (uint32_t k = 0; !x->group == !grouped && k < x->n_events; k++)
-				s->event[x->events[k]].hidden = grouped;
-		}
-}
-
 /* perf puts a metric after the event that the fewest metrics share. */
 static int choose_lines(struct stat_sheet *s)
 {
@@ -458,29 +333,22 @@ static int choose_lines(struct stat_sheet *s)
 		for (uint32_t k = 0; k < sh->shown[i].n_events; k++)
 			uses[sh->shown[i].events[k]]++;
 	for (uint32_t i = 0; i < sh->n; i++)
-		if (!sh->shown[i].group)
-			sh->shown[i].event = stat_home(s, &sh->shown[i], uses);
+		sh->shown[i].event = stat_home(s, &sh->shown[i], uses);
 	return 0;
 }
 
 bool stat_may_show(const struct metric *row)
 {
-	bool any = false;
-
-	for (size_t i = 0; row->categories && i < sizeof(own_groups) / sizeof(*own_groups); i++)
-		any |= strstr(row->categories, own_groups[i]) != NULL;
-	for (const struct shadow *x = shadows; x->event && !any; x++)
-		any = x->metric[0] == row->name[0] && !strcmp(x->metric, row->name);
-	for (size_t i = 0; i < stat_named_n && !any; i++)
-		any = !strcmp(stat_named[i].metric, row->name);
-	return any;
+	for (const struct shadow *x = shadows; x->event; x++)
+		if (x->metric[0] == row->name[0] && !strcmp(x->metric, row->name))
+			return true;
+	return false;
 }
 
 int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e)
 {
-	enum stat_style style = style_of(s);
 	uint32_t n = s->n_events;
-	bool asked = s->config->metrics.n > 0, in_default;
+	bool asked = s->config->metrics.n > 0;
 	const char *name;
 	int err = 0;
 
@@ -488,32 +356,19 @@ int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e)
 	s->shadow = calloc(1, sizeof(*s->shadow));
 	if (!s->shadow)
 		return error_sys(e, ENOMEM, "metrics");
-	for (size_t i = 0; i < s->config->metrics.n && !err; i++) {
-		name = s->config->metrics.word[i];
-		if ((err = stat_metrics_add(s, name, !strcmp(name, "Default"), notes, e)))
+	for (size_t i = 0; i < s->config->metrics.n && !err; i++)
+		if ((err = stat_metrics_add(s, s->config->metrics.word[i], notes, e)))
 			return err;
-	}
 	/* What was recorded for metrics shows them, as perf does that counts for them. */
-	in_default = recorded_word(s->places->model, "Default");
 	for (uint32_t i = 0; !asked && !err && (name = recorded_name(s->places->model, i)); i++)
-		if (*name && (err = stat_metrics_add(s, name, in_default, NULL, e)))
+		if (*name && (err = stat_metrics_add(s, name, NULL, e)))
 			return err;
-	if (!asked && !s->config->events.n && !s->config->all_events)
-		hide_grouped(s);
 	asked |= s->shadow->n > 0;
 	s->shadow->asked = asked;
 	if (asked && choose_lines(s))
 		return error_sys(e, ENOMEM, "metrics");
-	for (uint32_t i = 0; i < n && !err && !asked; i++) {
-		if (style == STAT_STYLE_CLASSIC)
-			err = classic_of(s, i);
-		/* The newer perf has metrics for its own choice of events only. */
-		else if (style == STAT_STYLE_NAMED && (!s->event[i].asked || s->config->style == STAT_STYLE_NAMED))
-			err = named_of(s, i);
-	}
-	/* Of several kinds of cores perf has the first level alone. */
-	for (size_t i = 0; i < (bind_core_pmu(s->places->model, 0) ? 1 : 2) && !err && stat_newer_choice(s); i++)
-		err = stat_metrics_add(s, own_groups[i], true, NULL, e);
+	for (uint32_t i = 0; i < n && !err && !asked; i++)
+		err = metrics_of(s, i);
 	err = err ? err : index_events(s);
 	return err ? error_sys(e, -err, "metrics") : 0;
 }

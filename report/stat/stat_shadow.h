@@ -4,39 +4,20 @@
 #include "common/metric/shadow.h"
 #include "report/stat/stat.h"
 
-/* A metric of perf's Default group, in its newer versions. */
-struct named {
-	const char *event;  /* the event with the metric on its line */
-	const char *metric; /* the row in the metric tables */
-	const char *label;  /* perf's name */
-	const char *unit;
-	double factor; /* from our unit to perf's */
-	double bad;    /* bound from which perf calls it bad, in perf's unit; 0: none */
-	bool below;    /* bad is below the bound, not above */
-};
-extern const struct named stat_named[];
-extern const size_t stat_named_n;
-
 #define SHADOW_INPUTS 8 /* of the formula of a struct shadow */
 
 /* A metric that is printed. */
 struct shown {
 	uint32_t
 		event; /* the event with the metric on its line; UINT32_MAX: on a separate line at the end of a row */
-	uint32_t place;              /* index among the lines of that event */
-	const struct shadow *shadow; /* one of these two, or neither for -M */
-	const struct named *named;
+	const struct shadow *shadow;       /* NULL: of -M, or a rate */
 	const struct bound_metric *metric; /* of a rate: the clock; NULL: its events could not be opened */
 	const char *name, *unit;
 	uint8_t precision;
 	uint32_t *events; /* owned: its events, as places in stat.event */
 	uint32_t n_events;
 	uint32_t cgroup; /* the cgroup of its events; PM_NONE: any */
-	char *group;     /* owned: perf prints it below this head, without its events; or NULL */
-	uint32_t head;   /* the event with the times of that head */
-	uint64_t rank;   /* of that event */
-	int turn;        /* its place among metrics of slots as perf 7 has them; 0: by name */
-	uint8_t part;    /* stat_metric.part */
+	uint32_t turn;   /* it was the n-th to be found */
 	const char *pmu; /* the kind of CPUs of its events, where there are several; or NULL */
 	char *words;     /* owned: unit and name as printed */
 	bool judged;     /* it has a threshold */
@@ -78,5 +59,5 @@ uint32_t stat_home(const struct stat_sheet *s, const struct shown *x, const uint
 const struct bound_metric *stat_metric_named(const struct stat_sheet *s, const char *name, const char *pmu);
 /* Fills in the metric and its events in the cgroup that is in *x. 0 or -ENOMEM. */
 int stat_take_metric(struct stat_sheet *s, struct shown *x, const struct bound_metric *m);
-/* The metrics that a word of -M names, for every cgroup; `in_default`: as perf's Default group. 0 or -errno. */
-int stat_metrics_add(struct stat_sheet *s, const char *word, bool in_default, struct buf *notes, struct error *e);
+/* The metrics that a word of -M names, for every cgroup. 0 or -errno. */
+int stat_metrics_add(struct stat_sheet *s, const char *word, struct buf *notes, struct error *e);

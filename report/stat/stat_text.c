@@ -14,20 +14,16 @@
 #define UNIT_WIDTH   4
 #define METRIC_WIDTH 35 /* from the '#' to the blanks before the spread */
 #define METRIC_NONE  28 /* if nothing was counted */
-#define METRIC_NEWER 38 /* and in versions after 6 */
-#define GROUP_WIDTH  21 /* the name of a group of metrics, to its end */
-#define GROUP_HASH   56 /* and where metrics without it begin */
 #define ONLY_WIDTH   20 /* a column of --metric-only */
 
 static const struct {
 	const char *head;
-	int width, newer; /* of the place, and in versions after 6 */
+	int width; /* of the place */
 } places[STAT_AGGRS] = {
-	[STAT_GLOBAL] = { "", 0, 0 },       [STAT_NONE] = { "CPU", 11, 7 },
-	[STAT_THREAD] = { "", 26, 25 },     [STAT_SOCKET] = { "socket", 6, 6 },
-	[STAT_DIE] = { "die", 12, 12 },     [STAT_CLUSTER] = { "cluster", 20, 20 },
-	[STAT_CACHE] = { "cache", 22, 22 }, [STAT_CORE] = { "core", 15, 18 },
-	[STAT_NODE] = { "node", 6, 6 },     [STAT_CGROUP] = { "cgroup", 24, 24 },
+	[STAT_GLOBAL] = { "", 0 },        [STAT_NONE] = { "CPU", 11 },  [STAT_THREAD] = { "", 26 },
+	[STAT_SOCKET] = { "socket", 6 },  [STAT_DIE] = { "die", 12 },   [STAT_CLUSTER] = { "cluster", 20 },
+	[STAT_CACHE] = { "cache", 22 },   [STAT_CORE] = { "core", 15 }, [STAT_NODE] = { "node", 6 },
+	[STAT_CGROUP] = { "cgroup", 24 },
 };
 
 /* Pads to that many characters since `from`. */
@@ -41,7 +37,7 @@ static void pad(struct buf *out, size_t from, int width)
 
 static int place_width(const struct stat_sheet *s)
 {
-	return stat_is_newer(s) ? places[s->config->aggr].newer : places[s->config->aggr].width;
+	return places[s->config->aggr].width;
 }
 
 static void put_safe(struct buf *out, const char *text, int width)
@@ -126,8 +122,8 @@ static void put_metric(struct stat_sheet *s, const struct stat_metric *m)
 	if (color)
 		buf_addstr(out, "\033[0m");
 	buf_addch(out, ' ');
-	/* After instructions perf 6 prints an extra blank. */
-	if (stat_is_older(s) && m->width == 7 && m->precision == 2 && !m->percent)
+	/* After instructions perf prints an extra blank. */
+	if (m->width == 7 && m->precision == 2 && !m->percent)
 		buf_addch(out, ' ');
 	put_safe(out, m->unit, 0);
 }
@@ -174,10 +170,10 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	buf_printf(out, "%18s ", there ? text : stat_missing(l->now.reason));
 	put_safe(out, there || !e->invalid ? e->unit : "", UNIT_WIDTH);
 	buf_addch(out, ' ');
-	put_safe(out, e->name, there || !e->cgroup || !stat_is_older(s) ? NAME_WIDTH : NAME_WIDTH - 7);
+	put_safe(out, e->name, there || !e->cgroup ? NAME_WIDTH : NAME_WIDTH - 7);
 	if (e->cgroup) {
 		buf_addch(out, ' ');
-		put_safe(out, e->cgroup, stat_is_older(s) ? 0 : 16);
+		put_safe(out, e->cgroup, 0);
 	}
 	from = out->len;
 	color = n && s->config->color && metric[0].color;
@@ -186,11 +182,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 			pad(out, from, METRIC_WIDTH * i);
 		put_metric(s, &metric[i]);
 	}
-	put_reliance(s, l, from,
-		     (stat_is_newer(s) ? METRIC_NEWER :
-		      there            ? METRIC_WIDTH :
-					 METRIC_NONE) +
-			     (color ? 9 : 0));
+	put_reliance(s, l, from, (there ? METRIC_WIDTH : METRIC_NONE) + (color ? 9 : 0));
 	end_line(out);
 	if (s->config->verbose && there) {
 		put_place(s, row, l->now.nr);
@@ -209,14 +201,13 @@ static void put_place_head(struct stat_sheet *s)
 {
 	struct buf *out = &s->out->text;
 	enum stat_aggr aggr = s->config->aggr;
-	bool cpu = aggr == STAT_NONE && stat_is_newer(s);
 
 	if (aggr == STAT_THREAD)
 		buf_printf(out, "%16s-%-*s", "comm", place_width(s) - 17, "pid");
 	else
-		buf_printf(out, "%-*s", place_width(s), cpu ? "cpu" : places[aggr].head);
+		buf_printf(out, "%-*s", place_width(s), places[aggr].head);
 	if (aggr >= STAT_SOCKET && aggr != STAT_CGROUP)
-		buf_printf(out, " %s ", stat_members(s));
+		buf_addstr(out, " cpus ");
 }
 
 static void put_interval_head(struct stat_sheet *s)
@@ -377,11 +368,7 @@ static void put_only_heads(struct stat_sheet *s)
 
 	if (s->time[0])
 		buf_printf(out, "#%15s ", "time");
-	/* perf 7 has only blanks there, and one more. */
-	if (stat_is_newer(s) && !s->time[0])
-		buf_printf(out, "%*s", place_width(s) + (s->config->aggr != STAT_NONE), "");
-	else
-		put_place_head(s);
+	put_place_head(s);
 	for (uint32_t i = 0; i < stat_shadow_heads(s); i++) {
 		int width = only_head(s, i, &head);
 
@@ -433,23 +420,7 @@ static void put_only(struct stat_sheet *s)
 
 static void put_alone(struct stat_sheet *s, uint32_t row, const struct stat_metric *m)
 {
-	struct buf *out = &s->out->text;
-	bool color = s->config->color && m->color;
-	size_t from;
-
-	if (!m->group) {
-		put_more(s, &s->row[row], 1, m);
-		return;
-	}
-	put_place(s, &s->row[row], m->of ? m->of->now.nr : 1);
-	/* Where perf 7 goes event by event, further metrics stand further right. */
-	buf_printf(out, "%*s", m->headed ? GROUP_WIDTH : GROUP_HASH + (m->begins || !stat_is_by_event(s) ? 0 : 8),
-		   m->headed ? m->group : "");
-	from = out->len;
-	put_metric(s, m);
-	if (m->ends && m->of)
-		put_reliance(s, m->of, from, METRIC_NEWER + (color ? 9 : 0));
-	end_line(out);
+	put_more(s, &s->row[row], 1, m);
 }
 
 static void lines(struct stat_sheet *s)
@@ -460,7 +431,7 @@ static void lines(struct stat_sheet *s)
 		buf_addstr(&s->out->text, "\033[H\033[2J");
 	if (interval && (s->intervals - 1) % HEAD_EVERY == 0 && !s->config->metric_only && !s->config->iostat)
 		put_interval_head(s);
-	if (!interval && !(stat_is_newer(s) && (s->summing || (s->each && s->intervals > 1))))
+	if (!interval)
 		put_head(s);
 	if (s->config->iostat) {
 		stat_put_ports(s);

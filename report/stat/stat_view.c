@@ -79,7 +79,7 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	part_cgroups(s, places->model);
 	s->system_wide = !strcmp(pm_map_text(&places->model->header, PM_HEADER_TARGET, ""), "system");
 	/* Of runs without end perf prints each, without the command's own times. */
-	s->each = !pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1) && (stat_is_older(s) || stat_is_newer(s));
+	s->each = !pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1);
 	s->runs = pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1) != 1;
 	s->binding = plan->binding;
 	s->laid_out = s->shaped = false;
@@ -174,9 +174,8 @@ static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k
 	if (c->stats)
 		err = keep_history(s);
 	if (c->intervals) {
-		snprintf(s->time, sizeof(s->time), "%*" PRIu64 ".%09" PRIu64,
-			 stat_is_older(s) && c->form == STAT_CSV ? 6 : 0, (uint64_t)since / 1000000000,
-			 (uint64_t)since % 1000000000);
+		snprintf(s->time, sizeof(s->time), "%*" PRIu64 ".%09" PRIu64, c->form == STAT_CSV ? 6 : 0,
+			 (uint64_t)since / 1000000000, (uint64_t)since % 1000000000);
 		if (!c->stats && !err)
 			err = print_lines(s);
 	} else if (s->runs) {
@@ -254,8 +253,7 @@ static int end(struct sink *sink)
 		stat_print_stats(s);
 	} else if (s->intervals && !s->each && (!s->config->intervals || s->config->summary)) {
 		/* perf's CSV says so of any totals, if it was asked for them. */
-		s->summing = s->config->intervals || (s->config->summary && s->config->form == STAT_CSV &&
-						      (stat_is_older(s) || stat_is_newer(s)));
+		s->summing = s->config->intervals || (s->config->summary && s->config->form == STAT_CSV);
 		s->seconds = (double)s->counted_ns / 1e9;
 		if (s->n_runs) {
 			stat_take_means(s);

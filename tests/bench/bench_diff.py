@@ -6,8 +6,7 @@
    user time of the command, the time that the scheduler counted for it, and its page faults; by each of them, too,
    because on a busy machine times vary more than 10 %.
 2. Two sets of 10 recordings of 256 CPUs x 40 counters at 100 ms: peak memory (limit: 64 MiB), CPU time beside that of
-   decoding and verifying every block (pmrep check), how many CPUs were at work, which on a busy machine the shares of
-   the threads tell better. The length is that of --snapshots; an hour is 36,000.
+   decoding and verifying every block (pmrep check). The length is that of --snapshots; an hour is 36,000.
 
 usage: bench_diff.py [--trials N] [--work N] [--snapshots N] [--only real|large] [--bin DIR] [--tests DIR]
 """
@@ -23,27 +22,11 @@ import time
 GATE = "elapsed,command.user,task-clock,page-faults"
 
 
-def threads_of(pid, ticks):
-    """Puts the CPU time so far of each thread into `ticks`."""
-    try:
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{thread}/stat", encoding="ascii") as stat:
-                fields = stat.read().rpartition(")")[2].split()
-            ticks[thread] = max(int(fields[11]) + int(fields[12]), ticks.get(thread, 0))
-    except OSError:
-        pass
-
-
-def run(argv, ticks=None):
+def run(argv):
     """(CPU seconds, wall seconds, peak resident KiB, status), the output thrown away."""
     begin = time.monotonic()
     process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while True:
-        pid, status, usage = os.wait4(process.pid, os.WNOHANG if ticks is not None else 0)
-        if pid:
-            break
-        threads_of(process.pid, ticks)
-        time.sleep(0.01)
+    _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return usage.ru_utime + usage.ru_stime, time.monotonic() - begin, usage.ru_maxrss, process.returncode
 
@@ -106,17 +89,12 @@ def large(args, pmrep, genrec, folder):
     check, check_wall, _, status = run([pmrep, "check", *files])
     if status:
         sys.exit(f"pmrep check failed with {status}")
-    for name, extra in (("all cores' CPUs", []), ("one thread", ["--jobs=1"])):
-        ticks = {}
-        cpu, wall, rss, status = run([pmrep, "diff", *extra, "--base", *sides[0], "--new", *sides[1]], ticks)
-        if status not in (0, 4):
-            sys.exit(f"pmrep diff failed with {status}")
-        print(f"  {name:16} {cpu:6.2f} s CPU, {cpu / values * 1e9:5.1f} ns/value, {cpu / check:4.1f} x decoding and verifying; "
-              f"{wall:6.2f} s, {cpu / wall:.2f} CPUs at work ({wall / check_wall:.1f} x check); {rss / 1024:5.1f} MiB (limit: 64)")
-        print("                   shares of the threads: " +
-              ", ".join(f"{100 * n / max(1, sum(ticks.values())):.0f} %" for n in sorted(ticks.values(), reverse=True)))
-        if not extra:
-            print(f"  an hour each, at that pace: {cpu * 36000 / args.snapshots:.0f} s CPU, {wall * 36000 / args.snapshots:.0f} s")
+    cpu, wall, rss, status = run([pmrep, "diff", "--base", *sides[0], "--new", *sides[1]])
+    if status not in (0, 4):
+        sys.exit(f"pmrep diff failed with {status}")
+    print(f"  {cpu:6.2f} s CPU, {cpu / values * 1e9:5.1f} ns/value, {cpu / check:4.1f} x decoding and verifying; "
+          f"{wall:6.2f} s ({wall / check_wall:.1f} x check); {rss / 1024:5.1f} MiB (limit: 64)")
+    print(f"  an hour each, at that pace: {cpu * 36000 / args.snapshots:.0f} s CPU, {wall * 36000 / args.snapshots:.0f} s")
 
 
 def main():

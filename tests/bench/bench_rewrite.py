@@ -3,8 +3,8 @@
 resident memory.
 
 A recording of 256 CPUs x 40 counters at 1 s for an hour (genrec page). Limits: at most three times the time of
-decoding, 64 MiB. Where numbers are packed anew (columns left out, --shift-time, bundles that shrink), that is most of
-the work. Wall time means little on a machine that does other things, too.
+decoding, 64 MiB. Most of the work is packing the numbers anew. Wall time means little on a machine that does other
+things, too.
 
 usage: bench_rewrite.py [--rounds N] [--bin DIR] [--tests DIR]
 """

@@ -25,6 +25,7 @@ teardown() {
 
 need_bpf() {
 	[ "$(id -u)" = 0 ] || skip "not root"
+	may_count
 	"$here/bpf_programs.py" >look || skip "bpf(2) is not permitted"
 	"$bin/pmrec" doctor >doctor
 	grep -q 'perf: --bpf-counters works here$' doctor || skip "$(grep bpf-counters doctor)"

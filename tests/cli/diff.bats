@@ -54,10 +54,6 @@ print("\n".join(r[column] for r in csv.DictReader(sys.stdin) if r["metric"] == m
 	run -1 diff --base a?.pmr --new b?.pmr --format=csv
 	[ "$(field insn_per_cycle verdict <<<"$output")" = REGRESSED ]
 	[ "$(field irq verdict <<<"$output")" != REGRESSED ]
-	run -0 diff --base a?.pmr --new b?.pmr --lower=ipc --format=csv
-	[ "$(field insn_per_cycle verdict <<<"$output")" = IMPROVED ]
-	run -1 diff --base a?.pmr --new b?.pmr --gate cycles --higher=cycles --gate ipc
-	run -0 diff --base a?.pmr --new b?.pmr --gate cycles --higher=cycles
 }
 
 @test "the numbers are those that show gives, and the statistics those of the runs" {
@@ -91,23 +87,15 @@ print("\n".join(r[column] for r in csv.DictReader(sys.stdin) if r["metric"] == m
 	PYTHON
 }
 
-@test "csv, json, JUnit, markdown and the table say the same" {
+@test "csv, json, markdown and the table say the same" {
 	sides 4 rate=1200
-	for format in csv json markdown table junit; do
+	for format in csv json markdown table; do
 		run -1 diff --base a?.pmr --new b?.pmr --format=$format
 		echo "$output" >"out.$format"
 	done
 	python3 - <<-'PYTHON'
-	import csv, json, xml.etree.ElementTree
+	import csv, json
 	rows = list(csv.DictReader(open("out.csv")))
-	suite = xml.etree.ElementTree.parse("out.junit").getroot()
-	kind = {"REGRESSED": "failure", "INCONCLUSIVE": "skipped", "ABSENT": "skipped"}
-	cases = {(c.get("classname"), c.get("name")): [e.tag for e in c] for c in suite}
-	tests = [r for r in rows if r["scope"] == "system"]
-	assert len(cases) == len(tests) == int(suite.get("tests"))
-	for row in tests:
-	    assert cases[row["place"] or row["scope"], row["metric"]] == [kind[v] for v in [row["verdict"]] if v in kind], row
-	assert int(suite.get("failures")) == sum(r["verdict"] == "REGRESSED" for r in tests) > 0
 	results = json.load(open("out.json"))["results"]
 	assert len(rows) == len(results) > 2
 	for row, result in zip(rows, results):
@@ -161,13 +149,15 @@ assert abs(told - 100 * math.expm1(math.log(ratio) / 1.959963985 / math.sqrt(2))
 	run -4 diff a.pmr c.pmr
 	[[ "$output" == *$'\n'"INCONCLUSIVE: "*irq* ]]
 	run -1 diff a.pmr b.pmr --gate irq --assume-run-sd=1%
-	# A series with lag-1 0.5 has an autocorrelation time of 3, so 599 intervals are worth about 200.
+	# The interval goes on where another counter comes.
+	make late.pmr seed=3 noise=0.05 rho=0.5 rows=600 rate=1100 late=10
+	run -4 diff a.pmr c.pmr --format=csv --show=irq
+	[ -n "$(field irq low <<<"$output")" ]
+	[ "$(diff a.pmr late.pmr --format=csv --show=irq)" = "$output" ]
 	run -4 diff a.pmr b.pmr --format=json
 	python3 -c '
 import json, sys
 r = next(r for r in json.load(sys.stdin)["results"] if r["metric"] == "irq")
-assert 2 < r["time"]["base"] < 4.5, r["time"]
-assert 130 < r["samples"]["base"] < 300, r["samples"]
 assert r["low"] > 1.4 and r["high"] < 1.6, (r["low"], r["high"])' <<<"$output"
 }
 
@@ -182,11 +172,8 @@ record() {
 	run -1 diff good.pmr bad.pmr
 	[[ "${lines[0]}" == "FAILED: 4 of 4 runs of the new side (bad.pmr: exit status 7"* ]]
 	[[ "$output" != *IMPROVED* ]]
-	run -1 diff good.pmr bad.pmr --strict --gate elapsed --format=json
+	run -1 diff good.pmr bad.pmr --gate elapsed --format=json
 	python3 -c 'import json, sys; assert "4 of 4" in json.load(sys.stdin)["failures"]' <<<"$output"
-	# how sure that is depends on the machine's other work
-	run diff good.pmr bad.pmr --allow-failures --gate elapsed
-	[[ $status != 1 && "$output" != *FAILED* && "$output" == *" 4+4 "* ]]
 	# one of five: the others are judged, and the exit code stays
 	record some.pmr 4 'sleep 0.05'
 	run -1 diff --base good.pmr --new some.pmr bad.pmr
@@ -228,22 +215,6 @@ assert math.isclose(low / 1.1, math.exp(-1.959963985 * 0.02 * math.sqrt(2)), rel
 	run -4 diff a.pmr b.pmr --gate irq --assume-run-sd=10%
 }
 
-@test "a noise floor is saved from many runs, and used for few" {
-	sides 5
-	diff --base a?.pmr --new b?.pmr --save-noise noise.json >/dev/null || [ $? -eq 4 ]
-	python3 - <<-'PYTHON'
-	import json, math, subprocess
-	one = next(m for m in json.load(open("noise.json"))["metrics"] if m["metric"] == "irq" and not m["place"])
-	assert one["df"] == 8 and 0.002 < one["relative_sd"] < 0.01, one
-	PYTHON
-	make c.pmr seed=50 rate=1200
-	run -1 diff a1.pmr c.pmr --gate irq --noise noise.json
-	run -4 diff a1.pmr c.pmr --gate irq
-	echo '{}' >bad.json
-	run -2 diff a1.pmr c.pmr --noise bad.json
-	[[ "$output" == *"--save-noise"* ]]
-}
-
 @test "runs of pmrec -r are runs" {
 	make a.pmr seed=1 runs=5 sd=0.005
 	make b.pmr seed=2 runs=5 sd=0.005 rate=1100
@@ -258,8 +229,6 @@ assert math.isclose(low / 1.1, math.exp(-1.959963985 * 0.02 * math.sqrt(2)), rel
 	make same.pmr seed=2 runs=5 sd=0.005 boot_id=one rate=1100
 	run -4 diff a.pmr b.pmr --gate irq
 	[[ "$output" == *$'\n'"Boots: 1 of the base, 1 of the new side; each counts as one run"*" 1+1 "*INCONCLUSIVE*"a boot counts as one run"*"about 4 boots per side"* ]]
-	run -4 diff a.pmr b.pmr --gate irq --format=junit
-	[[ "$output" == *"INCONCLUSIVE: x 1."*"; a boot"* && "$output" != *nan* ]]
 	run -1 diff a.pmr same.pmr --gate irq
 	[[ "$output" != *Boots* ]]
 	run -1 diff a.pmr b.pmr --gate irq --assume-run-sd=1%
@@ -311,34 +280,21 @@ assert r["n_base"] == 10 and 1.09 < r["low"] < 1.1 < r["high"] < 1.11, r' <<<"$o
 	sides 4
 	run -2 diff --show=time,utli --base a1.pmr a2.pmr --new b1.pmr b2.pmr
 	[[ $output == *"--show: no recording has 'utli'; did you mean 'util'?"* ]]
-	run -2 diff --lower=nothing --base a1.pmr a2.pmr --new b1.pmr b2.pmr
-	[[ $output == *"--lower: no recording has 'nothing'"* ]]
 	# What is not there is hidden well enough.
 	run diff --hide=nothing --base a1.pmr a2.pmr --new b1.pmr b2.pmr
 	[ "$status" -ne 2 ]
 	[[ $output == *"--hide: no recording has 'nothing'"* ]]
 }
 
-@test "labels choose the sides" {
-	mkdir all
+@test "folders are sides" {
+	mkdir base new
 	for i in 1 2 3 4; do
-		make all/$i.pmr seed=$i label=branch=main sd=0.005
-		make all/m$i.pmr seed=1$i label=branch=mine sd=0.005 rate=1200
-		make all/o$i.pmr seed=2$i label=branch=other
+		make base/$i.pmr seed=$i sd=0.005
+		make new/$i.pmr seed=1$i sd=0.005 rate=1200
 	done
-	run -1 diff --base branch=main --new branch=mine all --gate irq --format=csv
+	run -1 diff base new --gate irq --format=csv
 	[ "$(field irq n_base <<<"$output")" = 4 ]
 	[ "$(field irq n_new <<<"$output")" = 4 ]
-	run -1 diff --base label=main --new label=mine all/*.pmr --gate irq
-	run -2 diff --base branch=main --new branch=none all
-	[[ "$output" == *"branch=none"* ]]
-	run -2 diff --base branch=main --new branch=mine
-	[[ "$output" == *"name files or a directory"* ]]
-	# Folders are sides, too.
-	mkdir base new
-	cp all/?.pmr base
-	cp all/m?.pmr new
-	run -1 diff base new --gate irq
 }
 
 @test "a file on both sides, twice on one, or copied is refused" {
@@ -399,13 +355,12 @@ assert [x for x in d["differences"] if x["what"] == "CPU model" and x["meaningle
 	[[ "$output" == *"no metric in common"* ]]
 }
 
-@test "recordings without an interval are left out, and refused with --strict" {
+@test "recordings without an interval are left out" {
 	sides 4 rate=1200
 	make empty.pmr seed=77 rows=1
 	run -1 --separate-stderr diff --base a?.pmr empty.pmr --new b?.pmr --gate irq --format=csv
 	[[ "$stderr" == *"empty.pmr: has no interval; left out"* ]]
 	[ "$(field irq n_base <<<"$output")" = 4 ]
-	run -3 diff --strict --base a?.pmr empty.pmr --new b?.pmr --gate irq
 	run -2 diff empty.pmr b1.pmr
 	[[ "$output" == *"no metric in common"* ]]
 	: >nothing.pmr
@@ -424,8 +379,6 @@ assert [x for x in d["differences"] if x["what"] == "CPU model" and x["meaningle
 	run -3 --separate-stderr diff --base a?.pmr --new b1.pmr b2.pmr b3.pmr bad.pmr --gate cycles --format=csv
 	[[ "$stderr" == *"bad.pmr"* ]]
 	[ "$(field cycles n_new <<<"$output")" = 4 ]
-	run -3 --separate-stderr diff --strict --base a?.pmr --new b1.pmr b2.pmr b3.pmr bad.pmr --gate cycles
-	[ -z "$output" ]
 	for i in 1 2 3 4; do make r$i.pmr seed=20$i rate=1500 open=1; done
 	run -1 diff --base a?.pmr --new r?.pmr --gate irq
 }
@@ -465,36 +418,6 @@ assert [x for x in d["differences"] if x["what"] == "CPU model" and x["meaningle
 	python3 -c '
 import sys
 assert 10.45 < float(sys.argv[1]) < 10.55, sys.argv[1]' "$(field bench.level base <<<"$output")"
-}
-
-@test "parts of runs: --skip-start, markers, the command" {
-	for i in 1 2 3 4; do
-		make a$i.pmr seed=$i rows=60 sd=0.002 step=20:1 marker=20:go marker=39:stop
-		make b$i.pmr seed=1$i rows=60 sd=0.002 step=20:2 marker=20:go marker=39:stop
-		make c$i.pmr seed=2$i rows=60 sd=0.002 step=40:2 marker=20:go marker=39:stop
-	done
-	run -1 diff --base a?.pmr --new b?.pmr --gate irq --skip-start=25 --format=csv
-	python3 -c 'import sys; assert 1.97 < float(sys.argv[1]) < 2.03, sys.argv[1]' "$(field irq ratio <<<"$output")"
-	run -1 diff --base a?.pmr --new b?.pmr --gate irq --from-marker go --to-marker stop --format=csv
-	python3 -c 'import sys; assert 1.97 < float(sys.argv[1]) < 2.03, sys.argv[1]' "$(field irq ratio <<<"$output")"
-	run -0 diff --base a?.pmr --new c?.pmr --gate irq --from-marker go --to-marker stop
-	run -1 diff --base a?.pmr --new c?.pmr --gate irq
-	run -2 --separate-stderr diff --base a?.pmr --new b?.pmr --gate irq --from-marker gone
-	[[ "$stderr" == *"run 1 has no marker 'gone': left out"* ]]
-	run -2 --separate-stderr diff --base a?.pmr --new b?.pmr --gate irq --align=command
-	[[ "$stderr" == *"no start and exit"* ]]
-}
-
-@test "--align=command leaves out what lies before its start" {
-	for i in 1 2 3 4; do
-		make a$i.pmr seed=$i command=10
-		make b$i.pmr seed=1$i command=10 step=5:2
-	done
-	run -1 diff --base a?.pmr --new b?.pmr --gate irq --align=command --format=csv
-	python3 -c 'import sys; assert abs(float(sys.argv[1]) - 2) < 1e-6, sys.argv[1]' "$(field irq ratio <<<"$output")"
-	# 5 of 20 seconds at half of the rate.
-	run -1 diff --base a?.pmr --new b?.pmr --gate irq --format=csv
-	python3 -c 'import sys; assert abs(float(sys.argv[1]) - 1.75) < 1e-6, sys.argv[1]' "$(field irq ratio <<<"$output")"
 }
 
 @test "of a command its time is compared, and counts are totals" {
@@ -543,14 +466,12 @@ for r in csv.DictReader(sys.stdin):
 	print([v for k, v in r.items() if k != "recording"])'
 }
 
-@test "one side, or one with a label from a pipe" {
-	make a.pmr seed=1 runs=4 label=side=old
-	make b.pmr seed=2 runs=4 rate=1500 label=side=new
+@test "one side from a pipe" {
+	make a.pmr seed=1 runs=4
+	make b.pmr seed=2 runs=4 rate=1500
 	diff --format=csv --gate irq a.pmr b.pmr >want || [ $? = 1 ]
 	[ "$(rows <want | wc -l)" -ge 1 ]
 	cat b.pmr | diff --format=csv --gate irq a.pmr - >got || [ $? = 1 ]
-	cmp <(rows <want) <(rows <got)
-	cat a.pmr | diff --format=csv --gate irq --base side=old --new side=new - b.pmr >got || [ $? = 1 ]
 	cmp <(rows <want) <(rows <got)
 	run -1 diff --gate irq --format=json a.pmr - < <(cat b.pmr)
 	[[ "$output" == *'"standard input"'* ]]

@@ -2,6 +2,7 @@
 # Events on the command line: those of the tool, the files of vendors, libpfm4, and what is said when one is wrong.
 
 bats_require_minimum_version 1.5.0
+load lib
 
 setup() {
 	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
@@ -34,6 +35,7 @@ value() {
 }
 
 @test "names of a vendor's file are taken, listed and recorded" {
+	may_count
 	[ -e /sys/bus/event_source/devices/software ] || skip "no software PMU"
 	"$bin/pmrec" -q -o v.pmr --sources=perf -i 0 --events-file=vendor.json -e my.faults -- true
 	"$bin/pmrep" dump v.pmr > dump
@@ -60,6 +62,7 @@ value() {
 }
 
 @test "libpfm4 names, or the cure where it is not built in" {
+	may_count
 	run --separate-stderr "$bin/pmrec" -q -o p.pmr --sources=perf -i 0 --pfm-events \
 		'perf::PAGE-FAULTS:u,{perf::CONTEXT-SWITCHES,perf::MINOR-FAULTS}' -- true
 	if [ "$status" -ne 0 ]; then
@@ -99,7 +102,7 @@ wrong() {
 }
 
 @test "what is wrong with an event is said with its text, the column and what there is" {
-	[ "$(id -u)" = 0 ] || skip "not root"
+	may_count
 	wrong 'cs,' "-e 'cs,': column 4" "at the end"
 	wrong 'cs,r12345678901234567' "column 4: a raw event has at most 16"
 	wrong 'tool/duration/' 'column 6' 'did you mean "duration_time"?'
@@ -113,6 +116,7 @@ wrong() {
 }
 
 @test "what does not concern counting is accepted, and said" {
+	may_count
 	run -0 --separate-stderr "$bin/pmrec" -o x.pmr --sources=perf --timeout=50 -e cs/period=10/,cs:W,'{faults,duration_time}:u'
 	[[ $stderr == *'period in "cs/period=10/" applies to sampling'* ]]
 	[[ $stderr == *'W applies to groups, and "cs:W" is not one'* ]]
@@ -120,6 +124,7 @@ wrong() {
 }
 
 @test "breakpoints count accesses; those that the CPU cannot watch say what it can" {
+	may_count
 	cat >watched.c <<-'E'
 		#include <stdio.h>
 		static volatile long cell;
@@ -144,6 +149,7 @@ wrong() {
 }
 
 @test "--filter: what it lets through is counted, and what is wrong with it is said" {
+	may_count
 	[ "$(id -u)" = 0 ] || skip "not root"
 	mounted=
 	if [ ! -e /sys/kernel/tracing/events ]; then
@@ -173,9 +179,10 @@ wrong() {
 }
 
 @test "a CPU for which descriptors are too few is missing with its reason, and no sum is good" {
+	may_count
 	[ "$(nproc)" -ge 2 ] || skip "one CPU only"
 	events=$(for _ in 1 2 3; do printf 'task-clock,page-faults,context-switches,minor-faults,major-faults,'; done)
-	(ulimit -n 40; "$bin/pmrec" --sources=perf -a -e "${events%,}" -n 1 -i 0.1 -o few.pmr 2>err)
+	(ulimit -n 40; "$bin/pmrec" --sources=perf -C 0,1 -e "${events%,}" -n 1 -i 0.1 -o few.pmr 2>err)
 	grep 'Too many open files.*ulimit' err
 	"$bin/pmrep" --total --per-cpu --show=task-clock --format=csv few.pmr >out || true
 	grep ',errno-24' out

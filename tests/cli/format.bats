@@ -68,7 +68,7 @@ import sys
 source = sys.argv[1] + "/format/"
 number = dict(re.findall(r"\b(PM_\w+) = (\d+)", open(source + "model.h").read()))
 spec = open(source + "SPEC.md").read()
-rows = re.findall(r'\{ (PM_\w+), PM_VALUE_(\w+), "(\w+)" \}', open(source + "model_keys.c").read())
+rows = re.findall(r'\{ (PM_\w+), PM_VALUE_(\w+), "(\w+)" \}', open(source + "model.c").read())
 enums = re.findall(r"enum pm_(?:header|counter|instance|pmu|event)_key \{(.*?)\n\};", open(source + "model.h").read(), re.S)
 keys = [k for e in enums for k in re.findall(r"\b(PM_\w+) = ", e)]
 assert len(keys) > 80 and sorted(keys) == sorted(r[0] for r in rows), set(keys) ^ {r[0] for r in rows}

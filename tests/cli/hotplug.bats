@@ -60,7 +60,7 @@ teardown() {
 	grep -v status=missed values | tail -1 | grep status=ok || { tail -5 values; return 1; }
 	"$bin/pmrep" dump cpu.pmr | grep '^value counter=tool/num_cpus_online/' | grep -oE ' value=[0-9]+' | uniq |
 		tr -dc '0-9\n' >online
-	now=$(nproc --all)
+	now=$(getconf _NPROCESSORS_ONLN)
 	printf '%s\n' "$now" $((now - 1)) "$now" | cmp - online
 }
 
@@ -110,9 +110,9 @@ teardown() {
 	"$bin/pmrep" check cpu.pmr
 	"$bin/pmrep" dump cpu.pmr | grep event=cpu-online
 	"$bin/pmrep" --format=csv --total --per-cpu cpu.pmr >total.csv
-	# Less than of a CPU that was there all the time.
+	# Less than of a CPU that was there all the time, of which a busy machine may lose a reading.
 	awk -F, -v cpu="$last" '$16 == "cpu-clock" && $12 != "" { c[$12] = $17 }
-		END { exit !(c[cpu] > 1000 && c[cpu] < c[0] - 300) }' total.csv
+		END { exit !(c[cpu] > 1000 && c[cpu] < c[0] - 100) }' total.csv
 	awk -F, -v cpu="$last" '$12 == cpu && $16 ~ /_time/ { s += $17 } END { exit !(s > 6e8) }' total.csv
 }
 

@@ -73,3 +73,16 @@ remove_groups() {
 		done
 	done
 }
+
+# may_count [mine]: skips where the kernel does not let us count the whole machine, such as for ordinary users and in
+# containers; or not even what our own tasks do in user mode.
+may_count() {
+	/usr/bin/python3 - "$@" <<-'END' || skip "no right to count ${1:-the whole machine}"
+	import ctypes, os, platform, struct, sys
+	number = {"x86_64": 298, "aarch64": 241}.get(platform.machine(), 241)
+	# context switches, without those of kernel and hypervisor
+	event = struct.pack("IIQ24xQ", 1, 112, 3, 0x60 if sys.argv[1:] else 0) + bytes(64)
+	whose = (0, -1) if sys.argv[1:] else (-1, min(os.sched_getaffinity(0)))
+	sys.exit(ctypes.CDLL(None).syscall(number, event, *whose, -1, 0) < 0)
+	END
+}

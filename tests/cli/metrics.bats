@@ -2,6 +2,7 @@
 # -M: from the metrics that are asked for to their values, also without the file that they came from.
 
 bats_require_minimum_version 1.5.0
+load lib
 
 setup() {
 	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
@@ -28,6 +29,7 @@ counts() {
 }
 
 @test "metrics and groups open the events that they need, and no others" {
+	may_count
 	rec -M FaultsPerMs --metrics-file=metrics.json -- true
 	[ "$(counts)" = "page-faults " ]
 	rec -M Faults,busy --metrics-file=metrics.json -- true
@@ -38,6 +40,7 @@ counts() {
 }
 
 @test "the recording has the formulas: their values need no file" {
+	may_count
 	rec -e page-faults -M FaultsPerMs,rate_of_faults,Busy --metrics-file=metrics.json -- \
 		python3 -c 'sum(i for i in range(3000000))'
 	rm metrics.json
@@ -62,6 +65,7 @@ counts() {
 }
 
 @test "a metric that no event feeds has a value, over the time that is counted for it" {
+	may_count
 	cat >constant.json <<-'END'
 	[ { "MetricName": "Twice", "MetricExpr": "2 * #num_cpus_online" }, { "MetricName": "Nil", "MetricExpr": "0" },
 	  { "MetricName": "Millis", "MetricExpr": "duration_time * 1e3" },
@@ -89,6 +93,7 @@ counts() {
 }
 
 @test "what there is not is named, and what comes near" {
+	may_count
 	run --separate-stderr -125 pmrec -q -o y.pmr -M FaultPerMs --metrics-file=metrics.json -- true
 	[[ $stderr == *"no metric or metric group 'FaultPerMs', did you mean FaultsPerMs?" ]]
 	run --separate-stderr -125 pmrec -q -o y.pmr -M Nothing --metrics-file=metrics.json -- true
@@ -115,6 +120,7 @@ counts() {
 }
 
 @test "a folder's events are names for its metrics, when recording and afterwards" {
+	may_count
 	mkdir dir
 	echo '[ { "MetricName": "PerFault", "MetricExpr": "2 * MY.FAULTS" } ]' >dir/metrics.json
 	echo '[ { "EventName": "MY.FAULTS", "Unit": "software", "ConfigCode": "2", "BriefDescription": "Page faults" } ]' \
@@ -217,13 +223,14 @@ tree() {
 	echo '[ {' >arch/broken.json
 	run -2 --separate-stderr pmrep show --total -S --show=WhichCpu --metrics-file=arch/skylakex plain.pmr
 	[[ $stderr == *"arch/broken.json: "* ]] || { echo "$stderr"; return 1; }
-	# Without a map the folder above may be anything.
+	# Without a map the folder above may be anything, and is not read.
 	rm arch/mapfile.csv
 	run -0 --separate-stderr pmrep show --total -S --show=WhichCpu --metrics-file=arch/skylakex plain.pmr
-	[[ $stderr == *"arch/skylakex/../broken.json"* ]] || { echo "$stderr"; return 1; }
+	[[ $stderr != *broken.json* ]] || { echo "$stderr"; return 1; }
 }
 
 @test "of metrics of one name, for several kinds of cores, those that this machine has are counted" {
+	may_count
 	cat >twins.json <<-'END'
 	[ { "MetricName": "Twin", "Unit": "cpu_atom", "MetricExpr": "cpu_atom@no.such@ / 2" },
 	  { "MetricName": "Twin", "Unit": "cpu_core", "MetricExpr": "2 * page\\-faults" },
@@ -241,6 +248,7 @@ tree() {
 }
 
 @test "a folder is one set" {
+	may_count
 	mkdir set
 	echo '[ { "MetricName": "Double", "MetricExpr": "2 * Single" } ]' >set/a.json
 	echo '[ { "MetricName": "Single", "MetricExpr": "page\\-faults" } ]' >set/b.json
@@ -254,6 +262,7 @@ tree() {
 }
 
 @test "stat shows what was asked for, judged by its threshold" {
+	may_count
 	rec -M FaultsPerMs,Busy --metrics-file=metrics.json -- python3 -c 'sum(i for i in range(3000000))'
 	rm metrics.json
 	pmrep stat -j x.pmr >json

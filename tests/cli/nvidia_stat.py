@@ -21,7 +21,7 @@ def compare(path):
             show["S%d" % j["package"] if j["scope"] == "package" else "", j["metric"]] = j["value"]
     for per in [["--per-socket"], []]:
         for j in map(json.loads, lines("stat", "-j", "-M", "nvidia", *per, path)):
-            if "metric-unit" in j:
+            if j.get("metric-unit"):
                 key = j.get("socket", ""), heads[j["metric-unit"].split("  ")[-1]]
                 assert key not in stat, key
                 stat[key] = None if j["metric-value"] is None else float(j["metric-value"])

@@ -2,6 +2,7 @@
 # Where commands write to: never over an input, over nothing that is there without being told, and whole or not at all.
 
 bats_require_minimum_version 1.5.0
+load lib
 
 setup() {
 	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
@@ -161,17 +162,8 @@ writes() {
 }
 
 @test "what is made beside recordings replaces none" {
-	"$tests/make_diff" a.pmr seed=1
-	for i in 2 3 4; do "$tests/make_diff" "b$i.pmr" seed="$i"; done
-	mv b2.pmr b.pmr
+	"$tests/make_diff" b.pmr seed=1
 	cp b.pmr kept
-	run -2 "$bin/pmrep" diff --base a.pmr --new b.pmr b3.pmr b4.pmr --save-noise=b.pmr --overwrite
-	[[ $output == *"is an input"* ]] || { echo "$output"; return 1; }
-	echo old >noise
-	run -2 "$bin/pmrep" diff --base a.pmr --new b.pmr b3.pmr b4.pmr --save-noise=noise
-	[[ $output == *"--overwrite"* ]] || { echo "$output"; return 1; }
-	[ "$(cat noise)" = old ]
-	cmp b.pmr kept
 	run -2 "$bin/pmrep" redact --map=b.pmr b.pmr -o out
 	cmp b.pmr kept
 }
@@ -195,6 +187,7 @@ writes() {
 }
 
 @test "perfstat and turbostat keep a recording for its owner alone, once there is one" {
+	may_count
 	# The words of their command lines are never given back: the process ends.
 	export ASAN_OPTIONS=detect_leaks=0
 	umask 022

@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # Counts beside perf's, windows nested both ways, for every way to add them up. tests/cli/perf_counts.py says how.
 
+load lib
+
 # Tracepoints are only seen where tracefs is mounted.
 setup_file() {
 	if [ "$(id -u)" = 0 ] && [ ! -e /sys/kernel/tracing/events ] &&
@@ -14,6 +16,7 @@ teardown_file() {
 }
 
 setup() {
+	may_count
 	export PM_BIN=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
 }
 

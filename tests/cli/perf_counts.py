@@ -218,6 +218,13 @@ def compare(inner, outer, in_program, out_program, exact, cpus):
     return n
 
 
+def siblings(cpu):
+    """Threads of its core."""
+    with open(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") as f:
+        spans = [[int(n) for n in part.split("-")] for part in f.read().split(",")]
+    return sum(span[-1] - span[0] + 1 for span in spans)
+
+
 def main():
     mode, inside = sys.argv[1:]
     perf = shutil.which("perf")
@@ -299,8 +306,8 @@ def main():
     known = sum(PAGES * (k + 1) for k in range(5)) * len(workers.process)
     total = sum(v for (_, name), v in counts[inside].items() if name == "minor-faults")
     assert total >= known, (total, known)
-    many = {"cpu": len(cpus), "core": 1, "socket": len(cpus), "node": len(cpus), "system": len(cpus)}
-    width = 1 if mode in ("cpu", "core") else many.get(mode, len(cpus))
+    # CPUs of a row, at most: those of the machine, though this may run on few of them.
+    width = {"cpu": 1, "core": max(map(siblings, cpus))}.get(mode, len(cpus) if exact else os.cpu_count())
     n = compare(counts[inside], counts[outside], inner, outer, exact, width)
     print(f"{mode}, {inside} inside: {n} counts")
 

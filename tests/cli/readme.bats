@@ -76,6 +76,11 @@ pmrep() {
 
 @test "README.md is short, its links lead somewhere, and its pictures are small" {
 	[ "$(wc -l <"$source/README.md")" -le 150 ]
+	# Its first section has the commands with which to begin.
+	awk '/^## / { n++ } n == 1' "$source/README.md" >first
+	for command in samples/quickstart tests/run; do
+		grep -qx "    $command" first && [ -x "$source/$command" ]
+	done
 	for link in $(grep -ohE '\]\([^):]*\)' "$source/README.md" "$source"/docs/*.md | tr -d '])('); do
 		[ -e "$source/$link" ] || [ -e "$source/docs/$link" ] || { echo "no $link"; return 1; }
 	done

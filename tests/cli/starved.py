@@ -12,7 +12,7 @@ import time
 
 BIN, WORK = sys.argv[1:3]
 RUNTIME = "/proc/sys/kernel/sched_rt_runtime_us"
-CPUIDLE = "cpuidle," if os.path.exists("/sys/devices/system/cpu/cpu0/cpuidle") else ""
+CPUIDLE = "cpuidle," if os.path.exists("/sys/devices/system/cpu/cpu0/cpuidle/state0") else ""
 INTERVAL, STARVED = 0.01, 2.5
 # A chunk of live output holds 100 ms, and waits 200 ms for a reader. The rest is what a busy machine may be late.
 SILENCE = 0.1 + INTERVAL + 0.2 + 0.25

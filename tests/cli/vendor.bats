@@ -2,6 +2,7 @@
 # pmrec vendor: files of CPU vendors in their schemas become one pack, of which events and metrics are known by name.
 
 bats_require_minimum_version 1.5.0
+load lib
 
 setup() {
 	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
@@ -26,6 +27,7 @@ rec() {
 }
 
 @test "what was imported is known by name, in -e, -M and the lists" {
+	may_count mine
 	pmrec vendor import arch | grep -qE '^.*/data/pmrec/vendor.pmv: 1 processor, 2 events, 2 metrics'
 	[[ $(pmrec vendor) == *"acme"*2*2*".* nobody-.*"* ]]
 	rec -e ACME.FAULTS,ACME.SWITCHES,page-faults -- true
@@ -67,6 +69,7 @@ rec() {
 }
 
 @test "a recording carries what was used; a pack serves older ones" {
+	may_count mine
 	rec -e page-faults -- true
 	cp x.pmr old.pmr
 	pmrec vendor import -o other.pmv arch
@@ -82,6 +85,7 @@ rec() {
 }
 
 @test "PERF_CPUID chooses whose names are known, and changes nothing that is said of the machine" {
+	may_count mine
 	rec -e page-faults -- true
 	own=$(pmrep info --format=json x.pmr | jq -r .host.cpu_id)
 	printf 'CPUID,Version,Folder,Type\nother-7,v1,acme,core\n' >arch/here/mapfile.csv
@@ -98,6 +102,7 @@ rec() {
 }
 
 @test "without a pack the error names what brings one; a damaged one is told and costs nothing else" {
+	may_count mine
 	run -125 rec -e L2_RQSTS.MISS -- true
 	[[ $output == *"no event \"L2_RQSTS.MISS\""*"pmrec vendor import DIR"* ]] || { echo "$output"; return 1; }
 	run -125 rec -e l2_rqsts.miss -- true
@@ -122,6 +127,7 @@ rec() {
 }
 
 @test "files of Intel and of Arm in their own schemas" {
+	may_count mine
 	mkdir -p perfmon/ACM/metrics perfmon/ACM/events
 	printf 'Family,Version,Filename,EventType\n.*,v1,/ACM/events/e.json,core\n.*,v1,/ACM/metrics/m.json,metrics\n' >perfmon/mapfile.csv
 	printf '{ "Header": {}, "Events": %s }' "$(cat arch/here/acme/events.json)" >perfmon/ACM/events/e.json
@@ -172,6 +178,7 @@ rec() {
 }
 
 @test "--dry-run prints groups with the share of the time that they count, and records nothing" {
+	may_count
 	pmrec vendor import arch
 	pmrec --sources=perf -a -M Acme -e '{page-faults,context-switches}' --dry-run -o y.pmr >out
 	[ ! -e y.pmr ]

@@ -618,6 +618,6 @@ def main(folder, *words):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     sys.exit(main(*sys.argv[1:]))

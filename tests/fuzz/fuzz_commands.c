@@ -85,7 +85,6 @@ static const char *const lines[] = {
 	"cut --every=2 -o OUT FILE",
 	"merge -o OUT FILE OTHER",
 	"repair -o OUT FILE",
-	"repair --like OTHER -o OUT FILE",
 	"redact -o OUT FILE",
 	"redact --shift-time -o OUT FILE",
 	"bundle -o OUT FILE",

@@ -126,7 +126,6 @@ class Copies:
             said = c.header.get(HISTORY, [])
             check(name + ": history", (r.header.get(HISTORY, []), True), (said[:-1], said[-1].startswith(("cut --since=0", "repair"))))
         if not r.damage:
-            self.borrow(path, r)
             self.bundle(path, r)
         if r.damage or len(ticks) < 4:
             return
@@ -145,22 +144,6 @@ class Copies:
             # What was known of the machine then; instances and counters come when something is read of them.
             if k in ("pmus", "probes", "header") or (k == "topology" and r.topology_time <= middle):
                 check("%s: %s of the first part" % (name, k), v[:len(definitions(a)[k])], definitions(a)[k])
-
-
-    def borrow(self, path, r):
-        """Without its definitions a recording has no values; a copy gives them back."""
-        bad = path.replace("/", "_").replace(".pmr", "")
-        bad = "%s/%s-bad.pmr" % (self.folder, bad[-30:])
-        with open(bad, "wb") as f:
-            at = 0
-            for frame in r.frames:
-                f.write(r.data[at:at + frame.length] if not 2 <= frame.type <= 7 else b"")
-                at += frame.length
-        fixed = self.make("repair", "--like", path, bad)
-        if fixed:
-            c = decode.load(fixed)
-            check(path + ": borrowed values", rows(r), rows(c))
-            check(path + ": borrowed counters", definitions(r)["counters"], definitions(c)["counters"])
 
     def bundle(self, path, r):
         """A whole one is the recording in gzip; a small one keeps first and last, in even steps, or fewer counters."""

@@ -207,7 +207,7 @@ def check_dump(pmrep, path, r):
            for f in theirs])
     check("%s: retired" % path, sorted((e.attrs[7], e.time) for e in r.events if e.type == "gone"),
           sorted((f["instance"], f["time_ns"]) for f in by["frame"] if f["kind"] == "event" and f["event"] == "gone"))
-    flags = [(c.numbers[i], ",".join(n for b, n in ((1, "forced"), (2, "first"), (4, "last")) if c.flags[i] & b) or None)
+    flags = [(c.numbers[i], ",".join(n for b, n in ((1, "forced"), (2, "first"), (4, "last"), (8, "between")) if c.flags[i] & b) or None)
              for c in r.chunks for i in range(len(c.ticks))]
     check("%s: flags" % path, flags, [(s["number"], s.get("flags")) for s in by["snapshot"]])
     text = run(pmrep, "dump", path).splitlines()
@@ -491,10 +491,14 @@ def check_text(pmrep, path, r, said):
                 failures.append("%s: the page lacks %s of %s" % (path, name, e))
     check("%s: what getrusage() counted is for --all" % path, (False, any("rusage" in e["attrs"] for e in said["events"])),
           (" rusage=" in few, any(" rusage=" in x for x in page)))
+    online = [c for c in r.topology if c.get("online", 1) and "core" in c]
+    threads = sorted(collections.Counter((c.get("package"), c.get("die"), c["core"]) for c in online).values())
     for k, v in said["topology"].items():
+        if k == "threads_per_core" and v and threads[0] < v:
+            v = "%d to %d" % (threads[0], v)
         name = {"cpus": "CPUs", "threads_per_core": "threads per core", "offline_cpus": "offline CPUs"}.get(k, k)
         if k in ("cpus", "packages", "dies", "clusters", "nodes", "cores", "threads_per_core", "offline_cpus"):
-            has(name, "-" if v is None else "%d" % v)
+            has(name, "-" if v is None else str(v))
     for k, v in said["reveals"].items():
         line = next(x for x in page if x.startswith(k + " "))
         names = {x.split(" (")[0] for x in line[len(k) + 1:].split(", ")}

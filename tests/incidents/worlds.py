@@ -30,7 +30,7 @@ COUNTERS = {
     "stat.procs_blocked": ("stat", "1", SYSTEM, True, 3, 1, ("blocked",)),
     "vmstat.pgfault": ("vmstat", "1", SYSTEM, False, 5000, 250, ("faults",)),
     "vmstat.pgmajfault": ("vmstat", "1", SYSTEM, False, 4, 2, ("faults.major",)),
-    "vmstat.pgpgout": ("vmstat", "KiBy", SYSTEM, False, 8000, 600, ("disk.out",)),
+    "vmstat.pgpgout": ("vmstat", "By", SYSTEM, False, 8000, 600, ("disk.out",)),
     "vmstat.pswpout": ("vmstat", "1", SYSTEM, False, 10, 4, ("swap.out",)),
     "vmstat.nr_free_pages": ("vmstat", "1", SYSTEM, True, 4e6, 2e4, ()),
     "vmstat.nr_anon_pages": ("vmstat", "1", SYSTEM, True, 8e5, 4e3, ()),
@@ -131,6 +131,8 @@ def write(path, kind, size, cpus, seconds, background, seed, events=()):
         c = {1: n, 3: source, 4: unit, 10: {2: True}}
         if source == "stat" and unit == "s":
             c[5] = [1, 100]
+        if unit == "By" and source == "vmstat":
+            c[5] = [1024, 1]
         if gauge:
             c[7] = 2
         if n in ("cpufreq.cur", "zone.temp"):

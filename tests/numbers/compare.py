@@ -61,6 +61,8 @@ class Comparison:
         """Neither wide csv nor another recording in front changes a value."""
         args = "--per-cpu", "--total", "--layout=wide"
         alone = self.rows(*args[:2])
+        if not alone:  # no two snapshots
+            return
         mine = [r for r in self.rows(*args[:2], *([other] if other else [])) if r["recording"] == alone[0]["recording"]]
         if mine != alone:
             self.fail("beside " + str(other), "other rows")

@@ -20,6 +20,15 @@ COUNTS = ("cumulative", "delta")
 LEVELS = ("gauge", "state", "bitfield")
 
 
+# Section 3: how far a counter may step back, in its own steps; of the system, for each CPU.
+STEPS_BACK = [(re.compile(r"stat\.(user|nice|system|idle|iowait|irq|softirq|steal|guest|guest_nice)"), 100),
+              (re.compile(r"(tasks\.(user|system|thread_cpu)|cgroups\.(user|system))"), 10000),
+              (re.compile(r"vmstat\.(?!pgfault$|pgmajfault$|pgpgin$|pgpgout$|zswpwb$).*"), 125)]
+
+
+SHARE_MOST = 101
+
+
 class Missing(Exception):
     """args[0]: the words of which one must be the status; args[1]: the coverage, or None."""
 
@@ -40,6 +49,7 @@ class Snapshot:
     def __init__(self, chunk, row, slope):
         self.chunk, self.slope = chunk, slope
         self.tick = chunk.ticks[row]
+        self.between = chunk.flags[row] & 8
         self.wall = self.tick + chunk.clocks.realtime - chunk.clocks.monotonic
 
 
@@ -71,6 +81,7 @@ class Member:
         scale = counter.scale
         self.scale = Fraction(scale) if isinstance(scale, str) else Fraction(*scale)
         self.state = self.reason = None
+        self.bound = world.bound(counter, instance, self.scale) if counter.semantics == "cumulative" else {}
 
     def finish(self):
         there = [s for s, r in enumerate(self.reading) if r is not None]
@@ -88,6 +99,10 @@ class Member:
             return "not-read" if first < s < last else ABSENT
         if r.reason == GONE or (r.reason == OFFLINE and self.instance.kind in ABSENT_OFFLINE):
             return ABSENT
+        if not r.reason and self.counter.name in ("hwmon.temp", "thermal.temp"):
+            return "suspect" if not -55 < r.value * self.scale < 127 or abs(r.value * self.scale) <= Fraction(127, 1000) else None
+        if not r.reason and self.counter.name == "hwmon.fan":
+            return "suspect" if r.value * self.scale >= 65535 else None
         return decode.reason_name(r.reason) if r.reason else None
 
     def absent_word(self, s):
@@ -127,14 +142,30 @@ class Member:
         """A count, or the word why there is none."""
         a, b = self.reading[j], self.reading[k]
         d = self.number[k] - self.number[j]
+        if d < 0 and -d <= self.may_fall():
+            d = 0
         if self.counter.type == "f64":
             if d < 0:
                 return "reset"
             d = Fraction(d)
         else:
             back = d < 0
-            d %= 1 << self.counter.width
-            if back and 2 * d > 1 << self.counter.width:
+            width = self.bound.get("width", self.counter.width)
+            if self.bound.get("wide") and next(n for n in self.number if n is not None) >> width:
+                width = 64
+            d %= 1 << width
+            if self.bound:
+                time = (self.middle(k) - self.middle(j)) * self.world.snapshot[k].slope / 10**9
+                if width != 64 or not self.bound.get("wide"):
+                    if self.bound["turn"] and time * self.bound["rate"] >= self.bound["turn"]:
+                        return "wrap-ambiguous"
+            if self.counter.name.startswith("msr.") and not self.number[j] and not self.number[k]:
+                if 12 in self.world.recording.header or "energy" in self.counter.name:
+                    return "suspect"
+            if self.bound:
+                if d > self.bound["rate"] * (time + self.bound["delay"]):
+                    return "reset"
+            elif d > 1 << 62 if width == 64 else back and 2 * d > 1 << width:
                 return "reset"
         if a.enabled is not None and self.world.scaled:
             enabled, running = b.enabled - a.enabled, b.running - a.running
@@ -145,6 +176,17 @@ class Member:
             if running:
                 d = Fraction(d) * enabled / running
         return d * self.scale
+
+    def was_none(self, j, k, s):
+        """Whether reading k, a reset, was none, as reading s is back where the counter was with reading j."""
+        a, b, c = (self.number[x] for x in (j, k, s))
+        if self.counter.type != "u64" or self.reading[k].enabled is not None or self.bound:
+            return False
+        return 2 * b < a <= c or a < b > c
+
+    def may_fall(self):
+        most = next((n for names, n in STEPS_BACK if names.fullmatch(self.counter.name)), 0)
+        return most * (len(self.world.recording.topology) if self.instance.kind == "system" else 1)
 
     def carries(self, s):
         """Whether the next reading makes up for the one that is missing here."""
@@ -169,6 +211,7 @@ class Member:
 
     def classify_block(self, block):
         last = None
+        fell = None  # the reading before `last`, if that is a reset
         counts = self.counter.semantics == "cumulative"
         for s in block:
             there = self.number[s] is not None
@@ -185,7 +228,9 @@ class Member:
                 elif not there or last is None:
                     self.state[s], self.word[s] = LOST, self.why[s] or self.why[s - 1]
                 else:
-                    d = self.difference(last, s)
+                    again = fell is not None and self.was_none(fell, last, s)
+                    d = "reset" if again else self.difference(last, s)
+                    fell = last if d == "reset" and not again else None
                     if isinstance(d, str):
                         self.state[s], self.word[s] = LOST, d
                     else:
@@ -193,7 +238,7 @@ class Member:
             if there:
                 last = s
             elif self.why[s] == ABSENT or not self.carries(s):
-                last = None
+                last = fell = None
 
 
 # ---- members of a formula in step ----
@@ -308,6 +353,11 @@ class Sum:
                     s -= 1
                     self.lost_words += own.words[s] - {"offline", "gone"}
 
+    def shun(self):
+        self.lost += self.seen
+        self.known = self.seen = Fraction(0)
+        self.lost_words = ["unstable"] + self.lost_words
+
     def timed(self):
         """What is known of it, by the event's own clock if that may stand still."""
         return self.enabled or self.known
@@ -358,6 +408,46 @@ class World:
         self.cpus = {c["cpu"]: c for c in recording.topology}
         self.trees, self.formulas, self.wholes = {}, {}, {}
 
+    def fact(self, name):
+        return next((c.value for c in reversed(self.recording.configs) if c.name == name and not c.reason), 0)
+
+    def bound(self, counter, instance, scale):
+        """Section 3, greatest rates: counts per second, counts in a turn or None; {}: not known."""
+        power = self.fact("msr.rapl_power_unit")
+        info, zones = self.fact("msr.pkg_power_info"), {}
+        for c in self.recording.configs:
+            match = re.fullmatch(r"powercap\.([^.]+)\.name", c.name)
+            if match:
+                zones[match[1]] = c.value
+
+        def most(what):
+            return max((self.fact("powercap.%s.%s" % (z, what)) for z in zones if zones[z].startswith("package")), default=0)
+        watt = Fraction(1, 1 << (power & 15))
+        rated = max((info & 0x7fff) * watt, Fraction(most("constraint_0.max_power_uw"), 10**6))
+        named = max((info >> 32 & 0x7fff) * watt, Fraction(most("constraint_1.max_power_uw"), 10**6))
+        package = max(4 * rated + 150 if rated else 1000, named)
+        platform = 2000 + package * len({c.get("package") for c in self.recording.topology})
+        out = {"delay": 2 if 12 in self.recording.header else Fraction(2, 100)}
+        if counter.name.startswith("powercap.energy."):
+            kind = counter.name[16:]
+            ranges = [self.fact("powercap.%s.max_energy_range_uj" % z) for z in zones if zones[z].startswith(kind)]
+            turn = min((r for r in ranges if r), default=0) / (scale * 10**6)
+            return {**out, "rate": (platform if kind == "psys" else package) / scale, "turn": turn}
+        sensor = counter.name == "hwmon.energy" and not instance.attrs.get(1, "").startswith("amd_energy")
+        if counter.attrs.get(11, "").startswith("power") or counter.name == "hwmon.energy":
+            return {**out, "rate": (platform if "psys" in counter.name or sensor else package) / scale, "turn": None}
+        if counter.name in ("msr.amd_pkg_energy", "msr.amd_core_energy"):
+            _, family, model = self.recording.header[10].split("-")[:3]
+            family, model = int(family), int(model, 16)
+            wide = family == 25 and (0x10 <= model <= 0x1f or 0x90 <= model <= 0xaf) or family == 26 and model <= 0x1f
+            unit = Fraction(1, 1 << (self.fact("msr.amd_power_unit") >> 8 & 31))
+            return {**out, "rate": package / unit, "turn": 1 << 32, "wide": True, "width": 64 if wide else 32}
+        if re.fullmatch(r"msr\.(pkg|pp0|pp1)_energy_status", counter.name):
+            micro = self.recording.header[10].split("-")[1:3] in [["6", m] for m in ("37", "4A", "4C", "5A", "75")]
+            unit = Fraction(1 << (power >> 8 & 31), 10**6) if micro else Fraction(1, 1 << (power >> 8 & 31))
+            return {**out, "rate": package / unit, "turn": 1 << 32}
+        return {}
+
     def ticks(self, j, k):
         """Corrected ns between the ticks of two snapshots."""
         return self.since[k] - self.since[j]
@@ -381,7 +471,12 @@ class World:
                 out.append((a, b))
                 continue
             if not every:
-                out += [(s - 1, s) for s in range(a + 1, b + 1) if s not in self.gaps]
+                begin = a
+                for s in range(a + 1, b + 1):
+                    asked = s == b or s + 1 in self.gaps or not self.snapshot[s].between
+                    if s not in self.gaps and asked:
+                        out.append((begin, s))
+                    begin = s if asked or s in self.gaps else begin
                 continue
             bins = {}
             for s in range(a + 1, b + 1):
@@ -404,7 +499,7 @@ class World:
 
         def wanted(i):
             if level == "system":
-                return True
+                return i.kind != "device" or not i.attrs.get(4)
             if level in ("task", "cgroup", "device"):
                 return i.kind == level and i.attrs.get(1) == at.get(level)
             if level == "pmu":
@@ -516,6 +611,33 @@ class World:
                     inputs[x] = [m for m in self.counters(taken[x])[0] if wanted(m.instance)]
                 if aspect not in ("has_event", "source_count"):
                     needed.add(x)
+        late, shunned = self.shares(tree, aspects, inputs, needed, a, b) if asks_percent(tree) else (False, set())
+        n = self.of_members(tree, aspects, inputs, needed, a, b, shunned)
+        n.doubtful |= late or (asks_percent(tree) and n.value > SHARE_MOST)
+        return n
+
+    def shares(self, tree, aspects, inputs, needed, a, b):
+        """Section 8, shares: of each member by itself. Whether one is above 101, and those that contradict themselves."""
+        finest = max((inputs[x] for x in needed), key=len, default=[])
+        late, shunned = False, set()
+        for member in finest if len(finest) > 1 else ():
+            own = {x: [m for m in of if m.instance.id == member.instance.id or (
+                m.instance.kind != member.instance.kind and self.inside_of(m.instance, member.instance))] for x, of in inputs.items()}
+            if not all(own[x] for x in needed):
+                continue
+            try:
+                late |= self.of_members(tree, aspects, own, needed, a, b, set()).value > SHARE_MOST
+            except Missing as e:
+                if "unstable" in e.args[0]:
+                    shunned |= {m for x in needed for m in own[x]}
+        return late, shunned
+
+    def inside_of(self, outer, inner):
+        at = [self.cpus.get(i.cpu, {}) for i in (outer, inner)]
+        return outer.kind == "system" or all(at[0].get(k) == at[1].get(k) for k in self.KEYS[outer.kind])
+
+    def of_members(self, tree, aspects, inputs, needed, a, b, shunned):
+        taken = self.beside({x for aspect, name, by in aspects for x in (name, by) if x is not None and aspect != "system"})
         why, alone = {}, []
         for x in sorted(needed):
             if not inputs[x]:
@@ -528,10 +650,13 @@ class World:
                 alone += own
         used = [x for x in sorted(needed) if x not in why]
         sums = {x: inputs[x] for x in used}
+        together = not alone and len({m.counter.id for of in sums.values() for m in of}) > 1
         if alone:
             sums = {x: [Sum(self.joined((m,))[m], a, b) for m in of] for x, of in sums.items()}
         else:
             sums = self.in_step(sums, a, b)
+        for s in (s for of in sums.values() for s in of if s.member in shunned):
+            s.shun()
         every = [s for x in used for s in sums[x]] + alone
         known, lost = sum(s.seen for s in every), sum(s.lost for s in every)
         coverage = Fraction(known, known + lost) if known + lost else None
@@ -552,7 +677,7 @@ class World:
                 elif name in why:
                     raise Missing(why[name])
                 else:
-                    values[text] = self.aspect(aspect, name, sums[name], sums.get(by), a, b)
+                    values[text] = self.aspect(aspect, name, sums[name], sums.get(by), a, b, together or bool(shunned))
                     timed = aspect in ("rate", "elapsed", "seconds")
                     registers = len(needed) > 1 and sums[name][0].member.counter.source == "msr"
                     doubtful |= (timed or registers) and any(s.doubtful() for s in sums[name])
@@ -587,7 +712,7 @@ class World:
                 step_together(together)
         return taken
 
-    def aspect(self, aspect, name, sums, by, a, b):
+    def aspect(self, aspect, name, sums, by, a, b, together):
         if aspect == "source_count":
             return len({s.member.counter.attrs.get(11) for s in sums})
         have = [s for s in sums if s.known]
@@ -619,6 +744,9 @@ class World:
                 else:
                     out.append(s.count * s.timed() / 10**9 / y.count)
             return put_together(rule, out)
+        if (counter.semantics == "gauge" and aspect in ("", "mean", "rate") and rule in ("mean", "max", "min") and len(sums) > 1
+                and not together and sums[0].member.instance.kind not in ("task", "cgroup")):
+            return self.by_rows(rule, [s.member for s in sums], a, b)
         if aspect == "rate":
             of = [s.count / (s.timed() + s.absent) * 10**9 for s in have]
         elif aspect == "elapsed":
@@ -633,7 +761,21 @@ class World:
             of = [max(s.readings) for s in have]
         else:
             of = [s.readings[-1] for s in have]
+        if rule == "mean" and (aspect == "mean" or (aspect == "" and counter.semantics == "gauge")):
+            return sum(x * s.seen for x, s in zip(of, have)) / sum(s.seen for s in have) * self.bytes(name, counter)
         return put_together(rule, of) * self.bytes(name, counter)
+
+    def by_rows(self, rule, members, a, b):
+        """What each finest interval has of levels, by its time."""
+        total = time = Fraction(0)
+        for k in range(a + 1, b + 1):
+            have = [s for s in (Sum(self.joined((m,))[m], k - 1, k) for m in members) if s.known]
+            of = [s.count / s.known for s in have]
+            if of:
+                row = sum(x * s.seen for x, s in zip(of, have)) / sum(s.seen for s in have) if rule == "mean" else put_together(rule, of)
+                total += row * self.ticks(k - 1, k)
+                time += self.ticks(k - 1, k)
+        return total / time
 
     @staticmethod
     def bytes(name, counter):
@@ -679,6 +821,10 @@ class Parser(expr_diff.Parser):
 
 
 ASPECT = re.compile(r"(rate|seconds|system|elapsed|first|last|mean|max_of|aggr_nr|source_count|has_event)\((.*)\)")
+
+
+def asks_percent(tree):
+    return tree[0] == "percent" or any(asks_percent(t) for t in tree if isinstance(t, tuple))
 
 
 def collect(tree, out):

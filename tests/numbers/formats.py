@@ -151,7 +151,7 @@ class Recording:
             by_head = {}
             args = ["--total", "-S", "-q", "--format=" + form] + (["--width=0"] if form == "table" else [])
             for metrics in chunks([m for m in order if self.system[m]["status"] != "no-input"], 1 if len(order) < 40 else 20):
-                lines = [x for x in self.out("show", "--show=" + ",".join(metrics), *args).splitlines() if x.strip()]
+                lines = self.rows("show", "--show=" + ",".join(metrics), *args)
                 if not lines:
                     self.fail(form, "nothing for %s", metrics)
                     continue
@@ -161,9 +161,13 @@ class Recording:
                     continue
                 self.row(form, metrics, heads, cells)
             for metrics in [(m,) for many in by_head for m in many]:
-                lines = [x for x in self.out("show", "--show=" + metrics[0], *args).splitlines() if x.strip()]
+                lines = self.rows("show", "--show=" + metrics[0], *args)
                 if len(lines) >= 2 and len(lines[-1].split(split)) == 1:
                     self.row(form, metrics, lines[0].split(split), lines[-1].split(split))
+
+    def rows(self, *args):
+        """Without the legend."""
+        return [x for x in self.out(*args).splitlines() if x.strip() and x[:2] not in ("~ ", "? ")]
 
     def row(self, form, metrics, heads, cells):
         def plain(head):
@@ -222,10 +226,10 @@ class Recording:
                 if "no metric" not in err and not err.strip():
                     self.fail("stat -M", "%s: ends with %d: %s", name, code, err)
                 continue
-            got = [json.loads(x) for x in out.splitlines() if x.startswith("{")]
+            got = [json.loads(x, parse_float=str) for x in out.splitlines() if x.startswith("{")]
             words = self.columns[name].split()
-            got = [o["metric-value"] for o in got if o.get("metric-unit", "").split()[-len(words):] == words]
-            if len(got) == 1 and number(got[0]) is not None:
+            got = [o["metric-value"] for o in got if o["metric-unit"].split()[-len(words):] == words or o["metric-unit"].split()[-1:] == [name]]
+            if len(got) == 1 and got[0] is not None:
                 row = self.system[name]
                 if row["value"] == "":
                     self.fail("stat -M", "%s is %s, csv has nothing (%s)", name, got[0], row["status"])
@@ -241,12 +245,13 @@ class Recording:
         return self._counters
 
     def never_enabled(self, name):
-        """perf's word for these is <not counted>; what they counted is known: 0."""
-        times = {}
+        """perf's word for these is <not counted>; what they counted is known: 0. No step leads from a segment to the next."""
+        times, segment = {}, None
         for o in map(json.loads, self.out("dump", "--format=json", "--no-definitions", "--counter=" + name).splitlines()):
+            segment = o.get("segment", segment)
             if "value" in o and "enabled" in o:
-                times.setdefault(o["instance"], set()).add(o["enabled"])
-        return bool(times) and all(len(t) == 1 for t in times.values())
+                times.setdefault((o["instance"], segment), []).append(o["enabled"])
+        return bool(times) and all(b <= a for t in times.values() for a, b in zip(t, t[1:]))
 
     def stat_counts(self, what, pairs):
         names = [p[0] for p in pairs]

@@ -12,7 +12,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import encode
 
 S = 10**9
-KINDS = {"system": 0, "package": 1, "die": 2, "cluster": 3, "node": 5, "core": 6, "cpu": 7, "pmu": 8, "task": 9, "cgroup": 10}
+KINDS = {"system": 0, "package": 1, "die": 2, "cluster": 3, "node": 5, "core": 6, "cpu": 7, "pmu": 8, "task": 9, "cgroup": 10,
+         "device": 11}
 TYPES = ["u64", "s64", "f64"]
 SEMANTICS = ["cumulative", "delta", "gauge", "peak", "state", "bitfield"]
 RULES = ["sum", "mean", "max", "min", "first", "none"]
@@ -28,6 +29,7 @@ class World:
         self.cpus, self.slew, self.tsc_hz, self.of_cores = cpus, slew, tsc_hz, of_cores
         self.instances, self.ids, self.counters, self.names, self.groups = [], {}, [], {}, []
         self.pmus, self.config = [], {}
+        self.facts = {}  # one-time values
         self.header = {1: "test", 13: S, 5: "x86_64", 18: "system", 28: True, **(header or {})}
 
     def instance(self, kind, number=None, cpu=None, name=None):
@@ -98,9 +100,9 @@ class World:
         self.groups.append((counters, instances, perf, source, late, span))
         return len(self.groups)
 
-    def write(self, path, ticks, value, enabled=None, per_chunk=1, place=None, span=None, jitter=None):
+    def write(self, path, ticks, value, enabled=None, per_chunk=1, place=None, span=None, jitter=None, flags=None):
         """value(counter, instance id, snapshot, time): number, or ("reason",) as (None, reason); enabled(...) the same:
-        (enabled, running); place(snapshot): (run, segment); ticks: MONOTONIC ns since the start."""
+        (enabled, running); place(snapshot): (run, segment); flags: {snapshot: flags}; ticks: MONOTONIC ns since the start."""
         r = encode.Recording(self.recording)
         r.body(encode.HEADER, self.header)
         cpus = range(self.cpus)
@@ -119,6 +121,8 @@ class World:
                 del groups[-1][2]
         if self.pmus:
             r.body(encode.PMUS, {1: 0, 2: self.pmus})
+        if self.facts:
+            r.body(encode.CONFIG, {1: [{1: k, 2: encode.START, 3: 0, 50: v} for k, v in self.facts.items()]})
         r.body(encode.SCHEMA, {1: 1, 2: self.counters, 3: 1, 4: groups})
         place = place or (lambda s: (1, 0))
         at = 0
@@ -126,12 +130,12 @@ class World:
             rows = [at]
             while len(rows) < per_chunk and rows[-1] + 1 < len(ticks) and place(rows[-1] + 1) == place(at):
                 rows.append(rows[-1] + 1)
-            self.chunk(r, rows, ticks, value, enabled, place(at), span, jitter)
+            self.chunk(r, rows, ticks, value, enabled, place(at), span, jitter, flags or {})
             at = rows[-1] + 1
         r.end()
         r.save(path)
 
-    def chunk(self, r, rows, ticks, value, enabled, place, span_of, jitter):
+    def chunk(self, r, rows, ticks, value, enabled, place, span_of, jitter, flagged):
         blocks = []
         for number, (counters, instances, perf, _, late, span) in enumerate(self.groups, 1):
             begin, end = [], []
@@ -164,7 +168,9 @@ class World:
         raw = round(first / (1 + self.slew))
         clocks = [encode.START + first, 77 * S + raw, encode.START + first,
                   5 * S + round(raw * self.tsc_hz / S) if self.tsc_hz else 0]
-        r.chunk(blocks, [encode.START + ticks[s] for s in rows], clocks, {5: place[0], 6: place[1], 11: rows[0]})
+        head = {5: place[0], 6: place[1], 11: rows[0]}
+        marks = [x for k, s in enumerate(rows) if s in flagged for x in (k, flagged[s])]
+        r.chunk(blocks, [encode.START + ticks[s] for s in rows], clocks, {**head, 13: marks} if marks else head)
 
 
 def triples(flags):

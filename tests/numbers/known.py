@@ -88,7 +88,8 @@ def levels(path):
         (TOTAL, "at_first", {"scope": "system"}, 40, "ok", 1),
         (TOTAL, "test.load", {"scope": "system"}, 8 + 16 / 4, "ok", 1),
         (("--total", "--per-cpu"), "test.load", {"cpu": "1"}, 16 / 4, "ok", 1),
-        (TOTAL, "test.mhz", {"scope": "system"}, 1500, "ok", 1),
+        (TOTAL, "test.mhz", {"scope": "system"}, (10 * 1500 + 30 * 1000) / 40, "ok", 1),
+        (("--every=16",), "test.mhz", {"scope": "system", "wall": 16}, (10 * 1500 + 6 * 1000) / 16, "ok", 1),
         (ALL, "test.load", {"scope": "system", "wall": 10}, 24, "ok", 1),
         (ALL, "test.load", {"scope": "system", "wall": 12}, 8, "ok", 1),
         (ALL, "test.mhz", {"scope": "system", "wall": 12}, 1000, "ok", 1)]
@@ -565,7 +566,56 @@ def shared(path):
         (("--all", "--per-cpu"), "beside", {"cpu": "0", "wall": 2}, 6, "ok", 1)]
 
 
-CASES = {"added": added, "shared": shared, "means": means, "given_up": given_up, "disabled": disabled, "spoilt": spoilt, "leaves": leaves, "switched_off": switched_off,
+def between(per_chunk):
+    """Snapshots 1, 2, 4, 6 and 8 were taken before a counter could wrap; between 4 and 5 is a gap, and the last is one of
+    them. A row joins them with what follows."""
+    def case(path):
+        w = g.World(1)
+        w.counter("test.n", width=8)
+        w.counter("test.level", "gauge", "mean")
+        w.group(["test.n", "test.level"], w.each_cpu())
+        w.write(path, line(9), lambda c, i, s, t: 100 * s % 256 if c == "test.n" else 10 * s, per_chunk=per_chunk,
+                place=lambda s: (1, int(s > 4)), flags={s: 8 for s in (1, 2, 4, 6, 8)})
+        one = {"scope": "system"}
+        return {}, [(ALL, "test.n", {**one, "wall": 3}, 300, "ok", 1), (ALL, "test.level", {**one, "wall": 3}, 20, "ok", 1),
+                    (ALL, "test.n", {**one, "wall": 4}, 100, "ok", 1), (ALL, "test.n", {**one, "wall": 7}, 200, "ok", 1),
+                    (ALL, "test.level", {**one, "wall": 7}, 65, "ok", 1), (ALL, "test.n", {**one, "wall": 8}, 100, "ok", 1),
+                    (("--rate", "--all"), "test.n", {**one, "wall": 3}, 100, "ok", 1),
+                    (("--every=2",), "test.n", {**one, "wall": 2}, 200, "ok", 1),
+                    (TOTAL, "test.n", one, 700, "partial", 7 / 8)]
+    return case
+
+
+def shares(path):
+    """CPU 1 counts faster than its clock; CPU 2 is 3 % over; what CPU 3 did in 5 s is booked in the last of them."""
+    w = g.World(8)
+    w.counter("test.on", rule="mean")
+    w.counter("test.clock", rule="mean")
+    w.counter("schedstat.run_time", scale=[1, 1000], source="schedstat")
+    w.group(["test.on", "test.clock", "schedstat.run_time"], w.each_cpu(), span=0, late=0)
+    pace = {2: 123, 3: 103, 4: 60}
+
+    def value(c, i, s, t):
+        if c == "schedstat.run_time":
+            return 1000 * (s if i != 4 or s < 2 or s > 5 else 1)
+        return 1000 * s if c == "test.clock" else 10 * pace.get(i, 50) * s
+    w.write(path, line(8), value)
+    cpu, core, package = ("--all", "--per-cpu"), ("--all", "--per-core"), ("--all", "--per-package")
+    idle = "sched.run"
+    return {"on": "percent(test.on, test.clock)"}, [
+        (cpu, "on", {"cpu": "0", "wall": 1}, 50, "ok", 1), (cpu, "on", {"cpu": "1", "wall": 1}, None, "unstable", ...),
+        (cpu, "on", {"cpu": "2", "wall": 1}, 103, "doubtful", 1), (cpu, "on", {"cpu": "3", "wall": 1}, 60, "ok", 1),
+        (core, "on", {"core": "0", "package": "0", "wall": 1}, 50, "partial", 0.5),
+        (core, "on", {"core": "1", "package": "0", "wall": 1}, (103 + 60) / 2, "doubtful", 1),
+        (package, "on", {"package": "0", "wall": 1}, (50 + 103 + 60) / 3, "partial", 0.75),
+        (package, "on", {"package": "1", "wall": 1}, 50, "ok", 1),
+        (TOTAL, "on", {"scope": "system"}, (50 * 5 + 103 + 60) / 7, "partial", 7 / 8),
+        (cpu, idle, {"cpu": "3", "wall": 6}, 500, "doubtful", 1), (cpu, idle, {"cpu": "3", "wall": 5}, 0, "ok", 1),
+        (ALL, idle, {"scope": "system", "wall": 6}, 150, "doubtful", 1), (ALL, idle, {"scope": "system", "wall": 7}, 100, "ok", 1),
+        (package, idle, {"package": "1", "wall": 6}, 100, "ok", 1), (TOTAL, idle, {"scope": "system"}, 100, "ok", 1)]
+
+
+CASES = {"shares": shares, "between": between(1), "between_many": between(4), "added": added, "shared": shared, "means": means, "given_up": given_up, "disabled": disabled, "spoilt": spoilt, "leaves": leaves, "switched_off": switched_off,
          "first_after": first_after, "several": several, "away": away, "multiplexed": multiplexed, "starved": starved, "late": late, "levels": levels, "reset": reset,
          "missed": missed, "members_lost": members_lost, "sockets": sockets, "support": support, "pmus": pmus,
          "twice": twice, "segments": segments, "hidden": hidden, "back": back, "ticks": ticks, "interrupted": interrupted, "slew3": slewed(0.03), "slew8": slewed(0.08),

@@ -8,7 +8,7 @@ def value(row):
 
 
 def check(c, every):
-    return [f for of in (statuses, adds_up, children, bins) for f in of(c, every)]
+    return [f for of in (statuses, adds_up, averages, children, bins) for f in of(c, every)]
 
 
 def by(rows, *keys):
@@ -18,7 +18,7 @@ def by(rows, *keys):
     return out
 
 
-PLACE = "scope", "package", "die", "core", "cpu", "node", "metric"
+PLACE = "scope", "package", "die", "cluster", "core", "cpu", "node", "metric"
 
 
 def summed(c, name):
@@ -58,6 +58,27 @@ def adds_up(c, every):
                     yield "%s %s: the total is missing, but rows have values" % (step, key)
             elif not compare.same(sum(parts), want):
                 yield "%s %s: rows add up to %r, the total is %r" % (step, key, sum(parts), want)
+
+
+def averages(c, every):
+    """Levels of several members: the total, and each bin, is the mean by time of the rows that have a value."""
+    rows = by(c.rows("--all", "--per-core"), *PLACE)
+    for step in ["--total"] + ["--every=%s" % e for e in every]:
+        for key, longer in by(c.rows(step, "--per-core"), *PLACE).items():
+            of = c.world.members.get(key[-1], {})
+            counter = next(iter(of.values())).counter if of else None
+            if not of or counter.semantics != "gauge" or counter.aggregation not in ("mean", "max", "min"):
+                continue
+            if sum(map(c.world.inside((key[0], dict(zip(PLACE, key)))), (m.instance for m in of.values()))) < 2:
+                continue
+            before = 0
+            for row in longer:
+                parts = [r for r in rows.get(key, []) if before < int(r["time"]) <= int(row["time"]) and r["value"] != ""]
+                before = int(row["time"])
+                time = sum(int(r["duration_ns"]) for r in parts)
+                want = sum(value(r) * int(r["duration_ns"]) for r in parts) / time if time else None
+                if (value(row) is None) != (want is None) or (time and not compare.same(value(row), want, 1e-6)):
+                    yield "%s %s at %s: is %s, but its rows have %r" % (step, key, row["time"], row["value"], want)
 
 
 def children(c, every):

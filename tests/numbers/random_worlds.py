@@ -73,6 +73,8 @@ class Multiplexed:
             if share is not None:
                 enabled += step
                 running += int(step * share)
+            if rng.random() < 0.01:  # reopened, or only one of them fell
+                enabled, running = rng.choice([(0, 0), (enabled, running // 2), (enabled // 2, min(running, enabled // 2))])
             self.share.append(share)
             self.pair.append((enabled, running))
 
@@ -89,6 +91,8 @@ def make(seed, path, runs=True):
     slew = rng.choice([0, 0, 0.0005, 0.03, -0.03, 0.08, -0.08])
     w = g.World(cpus, slew, rng.choice([0, 2 * 10**9]), of_cores=rng.choice(["cluster", "die", "node"]))
     off = {i: stretches(rng, n, 0.25) for i in range(cpus)}
+    falls = random.Random(seed + 2)
+    blinks = random.Random(seed + 3)
     more = random.Random(seed + 1)  # of its own: what it decides leaves the rest of the world as it is
     values, pairs = {}, {}
     formulas, apart, floats = {}, {}, set()
@@ -100,6 +104,14 @@ def make(seed, path, runs=True):
                 cpu_off = off[w.instances[i - 1][2]] if kind == g.KINDS["cpu"] else set()
                 full = more.random() < 0.3 and not of
                 made = Series(rng, n, ticks, semantics, width, troubles(rng, n, kind, cpu_off), full and name not in floats)
+                for s in range(1, n):
+                    if name.startswith("stat.") and falls.random() < 0.2 and not any(
+                            isinstance(v, tuple) for v in made.at[s - 1:s + 1]):
+                        made.at[s] = max(0, made.at[s - 1] - falls.choice([1, 1, 60, 100, 101, 150]))
+                if semantics == "cumulative" and blinks.random() < 0.3:  # one reading is none
+                    s = blinks.randrange(n)
+                    if not isinstance(made.at[s], tuple):
+                        made.at[s] = blinks.choice([0, 0, made.at[s] // 2, (1 << width) - 5])
                 if name in floats:
                     made.at = [v if isinstance(v, tuple) else v / 4 for v in made.at]
                 values[name, i] = made.at
@@ -133,7 +145,10 @@ def make(seed, path, runs=True):
             name = "%s.%s%d" % (prefix, semantics, k)
             if width == 64 and semantics in ("cumulative", "gauge") and more.random() < 0.15:
                 floats.add(name)
-            w.counter(name, semantics, rule, width, "f64" if name in floats else "u64", scale=scale)
+            source = "test"
+            if prefix == "test" and width == 64 and semantics == "cumulative" and name not in floats and falls.random() < 0.5:
+                source, name = "stat", "stat." + ("user", "idle", "iowait")[k]
+            w.counter(name, semantics, rule, width, "f64" if name in floats else "u64", scale=scale, source=source)
             names.append((name, semantics, width))
             apart[name] = rule == "none"
         w.group([x[0] for x in names], instances)

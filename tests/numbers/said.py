@@ -36,8 +36,13 @@ def main(pmrep):
         for case, options, mark in (("interrupted", ("--all", "--rate"), "?"), ("missed", ("--every=4", "--per-cpu"), "~")):
             known.CASES[case](path)
             done = subprocess.run([pmrep, "show", "--show=test.n", "--format=table", *options, path], capture_output=True, text=True)
-            marked = [line.split()[-1] for line in done.stdout.splitlines() if mark in line]
-            assert marked and all(m[0] == mark for m in marked) and len(marked) < len(done.stdout.splitlines()) - 1, (case, done)
+            *lines, legend = done.stdout.splitlines()
+            marked = [line.split()[-1] for line in lines if mark in line]
+            assert marked and all(m[0] == mark for m in marked) and len(marked) < len(lines) - 1, (case, done)
+            assert legend.startswith(mark + " ") and "; " not in legend, legend
+            # turbostat's text has neither.
+            plain = subprocess.run([pmrep, "show", "--show=test.n", "-q", "--format=turbostat", *options, path], capture_output=True, text=True)
+            assert len(plain.stdout.splitlines()) > 1 and not set("~?") & set(plain.stdout), plain
 
 
 main(sys.argv[1])

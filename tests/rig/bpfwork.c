@@ -5,16 +5,22 @@
  *     bpfwork load [plain]   loads it and prints its id; "plain": without BTF. Ends at the end of its input.
  *     bpfwork run ID TIMES   runs it that often on one CPU, and prints how often and how long it ran, in ns: what
  *                            happened between two looks at the clock within the program.
+ *     bpfwork refuse ERRNO COMMAND...   runs a command for which bpf(2) fails with this error: without BPF in the kernel it
+ *                            does with ENOSYS, under the filter of a container with EPERM.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/btf.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -153,6 +159,22 @@ static void look(int map, uint64_t times[2])
 	call(BPF_MAP_LOOKUP_ELEM, &a);
 }
 
+static int refuse(unsigned err, char **command)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | err),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+
+	if (!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+		execvp(command[0], command);
+	perror("bpfwork");
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t before[2], after[2];
@@ -168,6 +190,8 @@ int main(int argc, char **argv)
 			;
 		return 0;
 	}
+	if (argc >= 4 && !strcmp(argv[1], "refuse"))
+		return refuse((unsigned)atoi(argv[2]), &argv[3]);
 	if (argc != 4 || strcmp(argv[1], "run"))
 		return 2;
 	CPU_ZERO(&one);

@@ -4,9 +4,6 @@
 machines.py NAME prints the profile for fakemsr; tests import build(). Programmed rates are the truth that tests
 compare with, so nothing in here is taken from what the programs under test say: addresses are those of the manuals.
 """
-import functools
-import os
-import subprocess
 import sys
 import time
 
@@ -64,19 +61,19 @@ SERVER_RAPL = ["pkg_energy_status", "dram_energy_status", "pkg_perf_status", "dr
 
 # `packages` x `cores` x `threads`, cores in modules of `module`; `big` cores of a hybrid come first and have threads.
 MACHINES = {
-    "haswell": {"model": 0x3C, "cores": 4, "threads": 2, "core": ["core_c3_res", "core_c6_res", "core_c7_res"],
+    "haswell": {"model": 0x3C, "tsc_mhz": 2400.0, "cores": 4, "threads": 2, "core": ["core_c3_res", "core_c6_res", "core_c7_res"],
                 "package": ["pkg_c2_res", "pkg_c3_res", "pkg_c6_res", "pkg_c7_res", "hsw_core_perf_limit_reasons",
                             "gfx_perf_limit_reasons", "ring_perf_limit_reasons", "pkg_energy_status",
                             "pp0_energy_status", "pp1_energy_status"],
                 "once": HASWELL_ONCE, "without": [0x650, 0x65C, 0x770, 0x771, 0x772, 0x773, 0x774, 0x777]},
-    "rocketlake": {"model": 0xA7, "cores": 2, "cpu": ["core_c1_res"], "core": ["core_c6_res", "core_c7_res"],
+    "rocketlake": {"model": 0xA7, "tsc_mhz": 2592.0, "cores": 2, "cpu": ["core_c1_res"], "core": ["core_c6_res", "core_c7_res"],
                    "package": SKL_PACKAGE + ALL_RAPL, "psys": True, "gfx": True},
-    "skylakex": {"model": 0x55, "packages": 2, "cores": 2, "threads": 2, "core": ["core_c6_res"],
+    "skylakex": {"model": 0x55, "tsc_mhz": 2599.998, "packages": 2, "cores": 2, "threads": 2, "core": ["core_c6_res"],
                  "package": ["pkg_c2_res", "pkg_c6_res"] + SERVER_RAPL, "once": {0xE2: 0x1E008407}},
-    "hybrid": {"model": 0x97, "cores": 6, "big": 2, "threads": 2, "module": 4, "cpu": ["core_c1_res"],
+    "hybrid": {"model": 0x97, "tsc_mhz": 2611.2, "cores": 6, "big": 2, "threads": 2, "module": 4, "cpu": ["core_c1_res"],
                "core": ["core_c6_res", "core_c7_res"], "once": {0x650: 0x1C1C1C1C},
                "package": SKL_PACKAGE + ALL_RAPL, "psys": True},
-    "sapphirerapids": {"model": 0x8F, "cores": 4, "threads": 2, "cpu": ["core_c1_res"], "core": ["core_c6_res"],
+    "sapphirerapids": {"model": 0x8F, "tsc_mhz": 2000.0, "cores": 4, "threads": 2, "cpu": ["core_c1_res"], "core": ["core_c6_res"],
                        "package": ["pkg_c2_res", "pkg_c6_res"] + SERVER_RAPL, "psys": True, "whole_joules": True,
                        "once": {0xE2: 0x1E008407}},
     "sierraforest": {"model": 0xAF, "cores": 8, "module": 4, "cpu": ["core_c1_res"], "core": ["core_c6_res"],
@@ -84,7 +81,7 @@ MACHINES = {
                      "psys": True, "once": {0xE2: 0x1E008407}},
     "wrap": {"model": 0x3F, "cores": 2, "core": ["core_c3_res", "core_c6_res", "core_c7_res"], "wraps": True,
              "package": ["pkg_c2_res", "pkg_c3_res", "pkg_c6_res", "pkg_c7_res"] + SERVER_RAPL},
-    "zen": {"model": 0x21, "amd": True, "cores": 4, "threads": 2, "core": ["amd_core_energy"],
+    "zen": {"model": 0x21, "tsc_mhz": 2994.373, "amd": True, "cores": 4, "threads": 2, "core": ["amd_core_energy"],
             "package": ["amd_pkg_energy"]},
     "guest_refused": {"model": 0x55, "cores": 4, "guest": "KVMKVMKVM", "only": [0x10, 0x8B, 0x1A0]},
     "guest_zeros": {"model": 0x55, "cores": 4, "guest": "VMwareVMware", "only": [0x10, 0x8B, 0x1A0],
@@ -92,29 +89,18 @@ MACHINES = {
 }
 
 
-@functools.cache
-def tsc_hz():
-    """Programs under test may read the time stamp counter by themselves, so it is that of this machine, and CPUID has
-    to say what that is."""
-    program = os.path.join(os.environ.get("PM_TESTS", os.path.join(os.path.dirname(__file__), "../../build/tests")),
-                           "fakemsr")
-    try:
-        return float(subprocess.check_output([program, "--tsc-hz"]))
-    except FileNotFoundError:
-        return 2.6e9
-
-
 class Machine:
     """A built machine: `profile` for fakemsr, `truth` as {(counter, cpu that is read): rate}, a rate being (base,
     per second) or ("t", share of TSC cycles) or ("=", value); `once` as {address: value}."""
 
-    def __init__(self, name):
-        self.spec = dict({"packages": 1, "threads": 1, "module": 1, "cpu": [], "core": [], "package": [],
+    def __init__(self, name, tsc_mhz=None):
+        self.spec = dict({"tsc_mhz": 2600.001, "packages": 1, "threads": 1, "module": 1, "cpu": [], "core": [], "package": [],
                           "module_registers": [], "once": {}, "without": []}, **MACHINES[name])
         self.name, self.lines, self.truth, self.once = name, [], {}, {}
         self.amd = self.spec.get("amd", False)
         # A base frequency in whole steps of 100 MHz is what the TSC of real processors hits only nearly.
-        self.tsc_hz, self.base_ratio = tsc_hz(), round(tsc_hz() / 1e8)
+        self.tsc_hz = 1e6 * (tsc_mhz or self.spec["tsc_mhz"])
+        self.base_ratio = round(self.tsc_hz / 1e8)
         self.cpus = self.layout()
         self.build()
 
@@ -356,7 +342,7 @@ class Machine:
         self.file("proc/sys/kernel/hostname", f"{self.name}\n")
 
     def build(self):
-        self.lines += ["epoch 1000", f"cpus {len(self.cpus)}", f"unknown {self.spec.get('unknown', 'error')}"]
+        self.lines += ["epoch 1000", f"tsc {self.tsc_hz:.0f}", f"cpus {len(self.cpus)}", f"unknown {self.spec.get('unknown', 'error')}"]
         self.cpuids()
         self.cpu_registers()
         self.core_registers()
@@ -368,8 +354,8 @@ class Machine:
         self.profile = "\n".join(self.lines) + "\n"
 
 
-def build(name):
-    return Machine(name)
+def build(name, tsc_mhz=None):
+    return Machine(name, tsc_mhz)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Newer perf and turbostat than this system's, and the vendors' files of that perf's kernel: Debian's packages of its unstable suite,
+"""A newer perf than this system's, and the vendors' files of its kernel: Debian's packages of its unstable suite,
 unpacked below a folder with the libraries that they need; nothing is installed."""
 import glob
 import os
@@ -7,8 +7,8 @@ import subprocess
 
 SUITE = "sid"
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
-# Their words are compared with those of --as=7.2 and --as=2026; later ones may have others.
-KNOWN = {"usr/bin/perf": r"perf version 7\.2", "usr/sbin/turbostat": r"turbostat version 2026\.04"}
+# Its metrics are compared with ours; a later one may have others.
+PERF, VERSION = "usr/bin/perf", "7.2"
 # What is needed at run time only by programs that are not run here.
 WITHOUT = {"perl", "python3", "debconf", "ucf", "sensible-utils"}
 
@@ -22,10 +22,10 @@ def mirror():
     return places[0]
 
 
-def apt(folder, arch, *words):
+def apt(folder, arch, *words, suite=SUITE):
     """apt with lists of its own, whose signatures it checks."""
     with open(os.path.join(folder, "sources.list"), "w") as f:
-        f.write(f"deb [arch={arch} signed-by={KEYS}] {mirror()} {SUITE} main\n")
+        f.write(f"deb [arch={arch} signed-by={KEYS}] {mirror()} {suite} main\n")
     options = {"Dir::Etc::SourceList": f"{folder}/sources.list", "Dir::Etc::SourceParts": "/dev/null", "Dir::State": f"{folder}/state",
                "Dir::State::status": "/dev/null", "Dir::Cache": f"{folder}/cache", "APT::Sandbox::User": "root",
                "APT::Architecture": arch, "APT::Architectures": arch, "Acquire::GzipIndexes": "false", "Acquire::Languages": "none"}
@@ -55,7 +55,7 @@ def unpack(folder, arch, root):
     apt(folder, arch, "update")
     with open(glob.glob(os.path.join(folder, "state/lists/*_Packages"))[0]) as f:
         known = packages(f.read())
-    todo, seen, wanted = ["linux-perf", "linux-cpupower"], set(WITHOUT), set()
+    todo, seen, wanted = ["linux-perf"], set(WITHOUT), set()
     while todo:
         name = todo.pop()
         if name in seen or name not in known:
@@ -87,10 +87,9 @@ def bring(folder, arch="amd64"):
         if not os.path.exists(done):
             unpack(os.path.abspath(folder), arch, root)
             open(done, "w").close()
-        for program, version in list(KNOWN.items())[:None if arch == "amd64" else 1]:
-            said = subprocess.run(loader(root, arch) + [os.path.join(root, program), "--version"], capture_output=True, text=True, check=False)
-            if not re.match(version, said.stdout + said.stderr):
-                return None, f"{program} of Debian {SUITE} is another one: {(said.stdout + said.stderr).strip()[:80]}"
+        said = subprocess.run(loader(root, arch) + [os.path.join(root, PERF), "--version"], capture_output=True, text=True, check=False)
+        if not (said.stdout + said.stderr).startswith(f"perf version {VERSION}"):
+            return None, f"{PERF} of Debian {SUITE} is another one: {(said.stdout + said.stderr).strip()[:80]}"
     except (OSError, subprocess.SubprocessError, IndexError) as why:
         return None, f"the packages of Debian {SUITE} cannot be had: {why}"
     return root, ""
@@ -101,7 +100,7 @@ def vendor(folder):
     arch = os.path.join(folder, "arch")
     if os.path.exists(arch):
         return arch, ""
-    package = "linux-source-" + KNOWN["usr/bin/perf"].split()[-1].replace("\\", "")
+    package = f"linux-source-{VERSION}"
     try:
         apt(folder, "amd64", "download", package)
         unpack_arch = "dpkg-deb --fsys-tarfile linux-source-*.deb | tar -xO --wildcards './usr/src/linux-source-*.tar.xz' | " \

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""patch_cpuid.py PROGRAM COPY: a copy whose cpuid instructions are ud2, for fakemsr/cpushim.c to answer.
+"""patch_cpuid.py PROGRAM COPY: a copy whose cpuid instructions are ud2, and rdtsc hlt and nop, for fakemsr/cpushim.c to answer.
 
-Both are two bytes long. Where the instructions are is what the disassembler says, so data that looks alike stays.
+All are two bytes long. Where the instructions are is what the disassembler says, so data that looks alike stays.
 """
 import re
 import shutil
 import struct
 import subprocess
 import sys
+
+BYTES = {"cpuid": (b"\x0f\xa2", b"\x0f\x0b"), "rdtsc": (b"\x0f\x31", b"\xf4\x90")}
 
 
 def load_segments(data):
@@ -24,15 +26,15 @@ def load_segments(data):
 
 def patch(program, copy):
     text = subprocess.check_output(["objdump", "-d", "--no-show-raw-insn", program], text=True)
-    places = [int(m[1], 16) for m in re.finditer(r"^\s*([0-9a-f]+):\s+cpuid\s*$", text, re.M)]
+    places = [(int(m[1], 16), *BYTES[m[2]]) for m in re.finditer(r"^\s*([0-9a-f]+):\s+(cpuid|rdtsc)\s*$", text, re.M)]
     data = bytearray(open(program, "rb").read())
     segments = list(load_segments(data))
-    for place in places:
+    for place, old, new in places:
         at = next(offset + place - address for address, offset, length in segments
                   if address <= place < address + length)
-        if data[at:at + 2] != b"\x0f\xa2":
-            raise ValueError(f"no cpuid at {place:#x}")
-        data[at:at + 2] = b"\x0f\x0b"
+        if data[at:at + 2] != old:
+            raise ValueError(f"no {old} at {place:#x}")
+        data[at:at + 2] = new
     shutil.copy(program, copy)
     with open(copy, "r+b") as f:
         f.write(data)

@@ -30,11 +30,6 @@ def need():
         skip("not root")
 
 
-def hz_between(first, last):
-    """From two Mounted.tsc()."""
-    return (last[0] - first[0]) / (last[1] - first[1])
-
-
 class Mounted:
     """with Mounted(machine) as m: m.root is what --root takes."""
 
@@ -73,19 +68,6 @@ class Mounted:
         self.process.wait()
         self.errors.close()
         shutil.rmtree(self.folder, ignore_errors=True)
-
-    def tsc(self):
-        """(time stamp counter, time in s), read here and not by what is tested: the least disturbed of some reads."""
-        best = None
-        fd = os.open(os.path.join(self.root, "dev/cpu/0/msr"), os.O_RDONLY)
-        for _ in range(50):
-            begin = time.monotonic_ns()
-            value = int.from_bytes(os.pread(fd, 8, 0x10), "little")
-            end = time.monotonic_ns()
-            if not best or end - begin < best[0]:
-                best = end - begin, value, (begin + end) / 2e9
-        os.close(fd)
-        return best[1:]
 
     def control(self, *lines):
         with open(os.path.join(self.root, "control"), "w") as f:

@@ -194,7 +194,8 @@ def check_faults(machine, mounted):
         if status[0] != "ok" or status[-1] == "ok":
             wrong.append(f"{name} of CPU {last}, which went away: {status}")
     status = {s for _, s, _, _ in recording.series["msr.tsc", 0]}
-    if status != {"ok"}:
+    # A busy machine may miss a reading.
+    if "ok" not in status or status - {"ok", "missed"}:
         wrong.append(f"the TSC of CPU 0, which nothing happened to: {status}")
     return wrong
 

@@ -45,9 +45,10 @@ CANNOT = {"guest_refused": "it ends with the first register that it cannot read"
           "guest_zeros": "it starts over for ever while APERF stands still"}
 
 
-def truth_of(machine, column, cpu, hz, interval):
+def truth_of(machine, column, cpu, interval):
     """What the column should be in the row of a CPU that stands for the place; None: the machine does not say."""
     rate = lambda name, at=cpu: machine.truth.get((f"msr.{name}", at), (None, None))[1]
+    hz = machine.tsc_hz
     tweak = 1e8 * machine.base_ratio / machine.tsc_hz if machine.spec["model"] in TWEAKED else 1
     share = lambda name, at=cpu: 100 * rate(name, at) if rate(name, at) is not None else None
     unit = 2**-16 if machine.amd else 2**-14
@@ -143,22 +144,20 @@ def run_turbostat(mounted, turbostat, interval, n, timeout=120):
 
 def side_by_side(mounted, turbostat, interval, n):
     pmrec = subprocess.Popen(mounted.command("-i", str(interval), "-n", str(n)), stderr=subprocess.DEVNULL)
-    first = mounted.tsc()
     done = run_turbostat(mounted, turbostat, interval, n)
-    hz = rig.hz_between(first, mounted.tsc())
     if pmrec.wait(timeout=120) or done.returncode:
         raise AssertionError(f"turbostat: {done.returncode} {done.stderr[-500:]}, pmrec: {pmrec.returncode}")
-    return read_turbostat(done.stdout), read_pmrep(mounted.machine, mounted.path()), hz
+    return read_turbostat(done.stdout), read_pmrep(mounted.machine, mounted.path())
 
 
-def compare(machine, theirs, ours, hz, interval):
+def compare(machine, theirs, ours, interval):
     """Lines of what is wrong: at 1 s more than 0.1 % or one count off, package watts at 20 ms more than 1 % off, or
     anything further off than turbostat, as far as the digits that it prints tell."""
     wrong, compared, worst = [], 0, {"ours": 0, "theirs": 0}
     for (column, cpu), values in sorted(theirs.items()):
         if column not in COLUMNS or (machine.spec["model"], column) in HIDDEN:
             continue
-        truth = truth_of(machine, column, cpu, hz, interval)
+        truth = truth_of(machine, column, cpu, interval)
         if truth is None:
             continue
         if (column, cpu) not in ours:

@@ -3,6 +3,7 @@
  *
  *  - CPUID is answered from the profile. Where the processor can make the instruction fault, it does so; else the
  *    program has to be a copy whose cpuid instructions are ud2, which is as long (tests/rig/patch_cpuid.py makes it).
+ *  - So is rdtsc, which patch_cpuid.py makes hlt: the clock of the host is no input.
  *  - Moving to a CPU that this machine lacks succeeds, and CPUID then answers for that CPU.
  *  - Raising the limit of open files never fails: turbostat insists.
  *
@@ -42,6 +43,14 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 	uint32_t out[4];
 
 	(void)info;
+	if (code[0] == 0xf4) {
+		uint64_t tsc = profile_tsc(&profile);
+
+		reg[REG_RAX] = (uint32_t)tsc;
+		reg[REG_RDX] = (long long)(tsc >> 32);
+		reg[REG_RIP] += 2;
+		return;
+	}
 	if (code[0] != 0x0f || (code[1] != 0xa2 && code[1] != 0x0b)) {
 		/* A real fault: it happens again, to whoever was responsible before. */
 		sigaction(signal, &before[signal], NULL);
@@ -62,7 +71,7 @@ static void load(const char *path)
 
 	while (f && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "\n")] = '\0';
-		if (!strncmp(line, "cpu", 3))
+		if (!strncmp(line, "cpu", 3) || !strncmp(line, "tsc", 3))
 			profile_line(&profile, line);
 	}
 	if (f)

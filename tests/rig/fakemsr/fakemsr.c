@@ -330,12 +330,8 @@ int main(int argc, char **argv)
 	char *args[32] = { argv[0], NULL, (char *)"-f" };
 	int n = 3;
 
-	if (argc == 2 && !strcmp(argv[1], "--tsc-hz")) {
-		printf("%.0f\n", profile_tsc_hz());
-		return 0;
-	}
 	if (argc < 3 || argc > 30) {
-		fprintf(stderr, "usage: fakemsr PROFILE MOUNTPOINT [FUSE option...]\n       fakemsr --tsc-hz\n");
+		fprintf(stderr, "usage: fakemsr PROFILE MOUNTPOINT [FUSE option...]\n");
 		return 2;
 	}
 	if (!load(argv[1]))

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#define EMULATED_TSC_HZ 2600000000.0 /* where the machine itself has none */
-
 static double now(void)
 {
 	struct timespec t;
@@ -17,47 +15,15 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Programs under test may execute rdtsc themselves, so it has to be the real one. */
-static uint64_t tsc(void)
+uint64_t profile_tsc(const struct profile *p)
 {
-#if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
-#else
-	return (uint64_t)(now() * EMULATED_TSC_HZ);
-#endif
-}
-
-/* Both clocks at one moment: the least disturbed of some readings. */
-static void moment(double *seconds, double *cycles)
-{
-	double best = 1;
-
-	for (int i = 0; i < 100; i++) {
-		double begin = now(), t = (double)tsc(), end = now();
-
-		if (end - begin >= best)
-			continue;
-		best = end - begin;
-		*seconds = (begin + end) / 2;
-		*cycles = t;
-	}
-}
-
-double profile_tsc_hz(void)
-{
-	const struct timespec wait = { .tv_nsec = 250000000 };
-	double s[2] = { 0 }, c[2] = { 0 };
-
-	moment(&s[0], &c[0]);
-	nanosleep(&wait, NULL);
-	moment(&s[1], &c[1]);
-	return (c[1] - c[0]) / (s[1] - s[0]);
+	return (uint64_t)(now() * p->tsc_hz);
 }
 
 static uint64_t rate_now(const struct profile *p, const struct rate *r)
 {
 	/* The clock counts from boot: the machine is as old as this one and `epoch` more. */
-	long double x = r->of_tsc ? (long double)tsc() : (long double)(now() + p->epoch);
+	long double x = r->of_tsc ? (long double)profile_tsc(p) : (long double)(now() + p->epoch);
 	uint64_t v = r->base + (uint64_t)(int64_t)floorl(x * (long double)r->per);
 
 	return r->width < 64 ? v & ((1ull << r->width) - 1) : v;
@@ -206,6 +172,8 @@ bool profile_line(struct profile *p, const char *line)
 	}
 	if (!strcmp(w[0], "cpus"))
 		p->cpus = (unsigned)strtoul(w[1], NULL, 10);
+	else if (!strcmp(w[0], "tsc"))
+		p->tsc_hz = strtod(w[1], NULL);
 	else if (!strcmp(w[0], "epoch"))
 		p->epoch = strtod(w[1], NULL);
 	else if (!strcmp(w[0], "unknown"))

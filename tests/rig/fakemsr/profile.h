@@ -2,6 +2,7 @@
  * A machine that does not exist, as lines of text. '#' begins a comment; later lines win.
  *
  *   cpus N                           logical CPUs
+ *   tsc HZ                           the rate of the time stamp counter
  *   epoch SECONDS                    the machine has been up for that long
  *   msr ADDRESS CPUS BASE RATE [WIDTH]
  *                                    a register: BASE + RATE x time, modulo 2^WIDTH (64). RATE "5e6" is per second,
@@ -59,7 +60,7 @@ struct file {
 
 struct profile {
 	unsigned cpus;
-	double epoch;
+	double epoch, tsc_hz;
 	bool unknown_zero;
 	int device_error; /* errno; 0: they can be opened */
 	struct msr *msr;
@@ -69,11 +70,10 @@ struct profile {
 	size_t n_msrs, n_failures, n_cpuids, n_files;
 };
 
-/* What TSC cycles are on this machine, measured for a quarter of a second. */
-double profile_tsc_hz(void);
-
 /* Takes one line. False if it is none of the above. */
 bool profile_line(struct profile *p, const char *line);
+/* The time stamp counter. All who know the profile see the same. */
+uint64_t profile_tsc(const struct profile *p);
 /* 0 and *value, or a positive errno. */
 int profile_msr(const struct profile *p, unsigned cpu, uint32_t address, uint64_t *value);
 /* Zeros for a leaf that has no line. */

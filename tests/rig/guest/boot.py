@@ -17,16 +17,17 @@ SKIPPED = 77
 LIMIT_S = 330
 # A machine that lives says something more often. One that stands still, or says so of a CPU, gets a second chance.
 SILENCE_S = 100
-COMMON = ["-m", "1024", "-object", "memory-backend-ram,id=m0,size=512M",
-          "-object", "memory-backend-ram,id=m1,size=512M",
-          "-numa", "node,nodeid=0,cpus=0-3,memdev=m0", "-numa", "node,nodeid=1,cpus=4-7,memdev=m1",
-          "-nographic", "-no-reboot", "-nodefaults", "-serial", "stdio", "-net", "none",
+TWO_NODES = ["-m", "1024", "-object", "memory-backend-ram,id=m0,size=512M",
+             "-object", "memory-backend-ram,id=m1,size=512M",
+             "-numa", "node,nodeid=0,cpus=0-3,memdev=m0", "-numa", "node,nodeid=1,cpus=4-7,memdev=m1"]
+COMMON = ["-nographic", "-no-reboot", "-nodefaults", "-serial", "stdio", "-net", "none",
           "-device", "virtio-blk-pci,drive=disk"]
 MACHINES = {
     "arm64": {
         "kernel": "root-arm64/boot/vmlinuz-*-arm64",
         "command": ["qemu-system-aarch64", "-machine", "virt,gic-version=3", "-cpu", "neoverse-n1",
-                    "-smp", "8,sockets=2,clusters=1,cores=4,threads=1", "-accel", "tcg,thread=multi"],
+                    "-accel", "tcg,thread=multi"],
+        "large": ["-smp", "8,sockets=2,clusters=1,cores=4,threads=1", *TWO_NODES],
         "append": "console=ttyAMA0 panic=-1 quiet",
     },
     "x86_64": {
@@ -34,7 +35,8 @@ MACHINES = {
         # One thread for all CPUs: with one for each, a CPU now and then never heard of a timer or of another CPU again, and
         # two boots of five stood still for good. On two processors it takes no longer.
         "command": ["qemu-system-x86_64", "-machine", "q35", "-cpu", "Skylake-Server-v3",
-                    "-smp", "8,sockets=2,cores=2,threads=2", "-accel", "tcg,thread=single"],
+                    "-accel", "tcg,thread=single"],
+        "large": ["-smp", "8,sockets=2,cores=2,threads=2", *TWO_NODES],
         # The emulated counter of time stamps is no use to the kernel, and finding that out takes it seconds.
         "append": "console=ttyS0 panic=-1 quiet tsc=unstable mitigations=off",
     },
@@ -60,7 +62,10 @@ def run(command, start):
             # QEMU tells of every feature of the CPU model that it does not emulate.
             if "TCG doesn't support requested feature" not in line:
                 print(f"{time.monotonic() - start:7.1f} {line}", flush=True)
-            done = done or line.startswith("guest: done")
+            # Its results are on the disk then; after it has slept, QEMU does not always end with it.
+            if line.startswith("guest: done"):
+                done = True
+                guest.kill()
             if "soft lockup" in line and not still:
                 still = True
                 guest.kill()
@@ -69,19 +74,15 @@ def run(command, start):
     return done, still
 
 
-def main():
-    name, folder = sys.argv[1:]
-    if os.path.exists(f"{folder}/skipped"):
-        print(open(f"{folder}/skipped").read(), end="")
-        sys.exit(SKIPPED)
-    machine, out, disk = MACHINES[name], f"{folder}/out.{name}", f"{folder}/{name}.disk"
+def boot(machine, size, kernel, image, append, out):
+    """Boots a kernel of MACHINES[machine] and unpacks in `out` what its batch has left; prints how long that took."""
+    disk = f"{out}.disk"
     shutil.rmtree(out, ignore_errors=True)
     with open(disk, "wb") as f:
         f.truncate(64 << 20)
-    kernel = sorted(glob.glob(f"{folder}/{machine['kernel']}"))[-1]
-    command = machine["command"] + COMMON + [
-        "-drive", f"file={disk},if=none,format=raw,id=disk", "-kernel", kernel, "-initrd", f"{folder}/{name}.image",
-        "-append", machine["append"]]
+    command = MACHINES[machine]["command"] + size + COMMON + [
+        "-drive", f"file={disk},if=none,format=raw,id=disk", "-kernel", kernel, "-initrd", image,
+        "-append", f"{MACHINES[machine]['append']} {append}"]
     start = time.monotonic()
     done, still = run(command, start)
     if still and not done:
@@ -92,7 +93,17 @@ def main():
     os.mkdir(out)
     subprocess.run(["tar", "-C", out, "-xf", disk], check=True)
     os.remove(disk)
-    print(f"{time.monotonic() - start:7.1f} results in {out}")
+    print(f"{time.monotonic() - start:7.1f} results in {out}", flush=True)
+
+
+def main():
+    name, folder = sys.argv[1:]
+    if os.path.exists(f"{folder}/skipped"):
+        print(open(f"{folder}/skipped").read(), end="")
+        sys.exit(SKIPPED)
+    machine = MACHINES[name]
+    boot(name, machine["large"], sorted(glob.glob(f"{folder}/{machine['kernel']}"))[-1], f"{folder}/{name}.image", "",
+         f"{folder}/out.{name}")
 
 
 if __name__ == "__main__":

@@ -137,7 +137,8 @@ def rings(t, guest):
     t.near("--all-user", total, user, EXACT)
     t.check("an event's own modifier wins", 0 < kernel < .5 * user, (kernel, user))
     total, user, kernel = counts(guest, "core.allkernel")
-    t.near("--all-kernel", total, kernel, EXACT)
+    # The kernel runs for 20 ms, and an emulated CPU is slow to start one event of a group after the other.
+    t.near("--all-kernel", total, kernel, max(EXACT, 500e3 / kernel))
     t.check("an event's own modifier wins there", user > 2 * kernel, (kernel, user))
     found = counts(guest, "core.sampling")
     same(t, "what :S, :P and :p say of samples does not concern counts", found, .001)

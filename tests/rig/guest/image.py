@@ -7,6 +7,7 @@ further FILEs at PATH. A program is taken with the libraries it is linked to.
 """
 import glob
 import gzip
+import lzma
 import os
 import re
 import stat
@@ -35,10 +36,16 @@ def packed(entries):
     return bytes(out)
 
 
+def content(path):
+    """What is in a file; newer modules are packed."""
+    with (lzma.open if path.endswith(".ko.xz") else open)(path, "rb") as f:
+        return f.read()
+
+
 def module_files(root, wanted):
     """Files of the modules and of all they depend on, in the order in which they can be loaded."""
-    there = {os.path.basename(p)[:-3].replace("-", "_"): p
-             for p in glob.glob(f"{root}/lib/modules/*/kernel/**/*.ko", recursive=True)}
+    there = {os.path.basename(p).split(".")[0].replace("-", "_"): p
+             for p in glob.glob(f"{root}/**/lib/modules/*/kernel/**/*.ko*", recursive=True)}
     ordered = []
 
     def add(name):
@@ -46,7 +53,7 @@ def module_files(root, wanted):
         # What has no file is part of the kernel.
         if not path or path in ordered:
             return
-        needs = re.search(rb"\0depends=([^\0]*)\0", open(path, "rb").read())
+        needs = re.search(rb"\0depends=([^\0]*)\0", content(path))
         for need in (needs[1].decode() if needs else "").split(","):
             if need:
                 add(need)
@@ -76,7 +83,7 @@ def main():
             files.update(libraries(file))
     order = module_files(root, MODULES[architecture])
     for file in order:
-        files["/modules/" + os.path.basename(file)] = file
+        files["/modules/" + os.path.basename(file).removesuffix(".xz")] = file
     entries, folders = [], {""}
 
     def add_folder(path):
@@ -90,8 +97,8 @@ def main():
     for path, file in sorted(files.items()):
         add_folder(os.path.dirname(path[1:]))
         mode = 0o755 if os.access(file, os.X_OK) or path.startswith("/bin/") else 0o644
-        entries.append((path[1:], stat.S_IFREG | mode, open(file, "rb").read()))
-    texts = {"modules/order": "".join(os.path.basename(f) + "\n" for f in order),
+        entries.append((path[1:], stat.S_IFREG | mode, content(file)))
+    texts = {"modules/order": "".join(os.path.basename(f).removesuffix(".xz") + "\n" for f in order),
              "etc/passwd": "root:x:0:0::/tmp:/bin/sh\nuser:x:1000:1000::/tmp:/bin/sh\n",
              "etc/group": "root:x:0:\nuser:x:1000:\n"}
     for path, text in texts.items():

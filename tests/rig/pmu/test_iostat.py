@@ -75,7 +75,7 @@ def main():
             if shape:
                 theirs.stderr = without_command(theirs.stderr)
                 return test_dropin.differences(line, theirs, ours)
-            they, we = ((done.returncode, bool(done.stderr)) for done in (theirs, ours))
+            they, we = ((bool(done.returncode), bool(done.stderr)) for done in (theirs, ours))
             return [] if they == we else [f"{they} and {we}"]
 
         for lines, shape in ((NOWHERE, False), (LINES, True), (REFUSED, False)):

@@ -49,8 +49,9 @@ static const char *const perf_events[] = {
 
 /* Numbers that report/ takes from the registers of a recording; a test there holds the two lists together. */
 static const char *const literals[] = {
-	"base_hz",        "tsc_tweak",      "perf_factor",    "pc6_in_pc7",      "crystal_hz", "rapl_energy_unit",
-	"rapl_dram_unit", "rapl_psys_unit", "rapl_time_unit", "amd_energy_unit", "tj_max",     "slots",
+	"base_hz",          "tsc_tweak",      "perf_factor",    "pc6_in_pc7",     "crystal_hz",
+	"rapl_energy_unit", "rapl_dram_unit", "rapl_psys_unit", "rapl_time_unit", "amd_energy_unit",
+	"tj_max",           "slots",          "core_zone",
 };
 
 /* Families, and the name of a counter of each. */

@@ -31,8 +31,8 @@ static void test_vendor_errors(void **state)
 		{ "[ { \"MetricName\": \"a\", \"MetricExpr\": \"x\", \"ScaleUnit\": \"1e999%\" } ]", "ScaleUnit",
 		  -EINVAL },
 		{ "[]", "no object", -EINVAL },
-		{ "{}", "not a metric file", -EINVAL },
-		{ "3", "not a metric file", -EINVAL },
+		{ "{}", "neither events nor metrics", -EINVAL },
+		{ "3", "neither events nor metrics", -EINVAL },
 		{ "{ \"Metrics\": [ { \"MetricName\": \"a\", \"Formula\": \"b\" } ] }", "column 1", -EINVAL },
 		{ "[ {\n }", "line 2", -EINVAL },
 	};
@@ -92,11 +92,11 @@ static void test_vendor_file(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);
-	assert_int_equal(metric_set_load(&set, path, &e), 0);
+	assert_int_equal(metric_set_load(&set, path, NULL, &e), 0);
 	assert_int_equal(set.n, 2);
 	metric_set_release(&set);
 	unlink(path);
-	assert_int_equal(metric_set_load(&set, path, &e), -ENOENT);
+	assert_int_equal(metric_set_load(&set, path, NULL, &e), -ENOENT);
 	assert_non_null(strstr(e.text, path));
 }
 
@@ -109,6 +109,7 @@ static void test_vendor_folder(void **state)
 
 	sysroot_make(base, NULL);
 	snprintf(path, sizeof(path), "%s/cpu", base);
+	sysroot_put(base, "/mapfile.csv", "x,v1,cpu,core\n");
 	sysroot_put(base, "/standard.json",
 		    "[ { \"MetricName\": \"fe_bound\", \"MetricExpr\": \"stall / cycles\", "
 		    "\"ScaleUnit\": \"100%%\" } ]");
@@ -119,7 +120,7 @@ static void test_vendor_folder(void **state)
 		    "[ { \"MetricName\": \"once\", \"MetricExpr\": \"x\", \"MetricgroupNoGroup\": \"A;B\" }, "
 		    "{ \"ArchStdEvent\": \"INST_RETIRED\" } ]");
 	sysroot_put(base, "/cpu/metricgroups.json", "{ \"g\": \"A group\" }");
-	if (metric_set_load(&set, path, &e))
+	if (metric_set_load(&set, path, NULL, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(set.n, 3);
 	assert_string_equal(set.row[0].name, "a_twice.z_09");
@@ -131,7 +132,7 @@ static void test_vendor_folder(void **state)
 	assert_string_equal(set.row[2].ungrouped_in, "A,B");
 	metric_set_release(&set);
 	sysroot_put(base, "/cpu/c.json", "[ {");
-	assert_int_equal(metric_set_load(&set, path, &e), -EINVAL);
+	assert_int_equal(metric_set_load(&set, path, NULL, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "c.json"));
 	sysroot_remove(base);
 }

@@ -152,18 +152,6 @@ static void batches(void **state)
 	assert_true(isnan(statistics_batch_means(three, 0, 2).value));
 }
 
-static void series(void **state)
-{
-	static const double step[] = { 0, 0, 0, 0, 1, 1, 1, 1 }, teeth[] = { 1, -1, 1, -1, 1, -1 },
-			    flat[] = { 3, 3, 3 };
-
-	/* Products of lag 1, 2 and 3: 5/4, 1/2, -1/4, of squares that are 2. */
-	near(statistics_autocorrelation_time(step, 8), 1 + 1.25 + 0.5 - 0.25);
-	near(statistics_autocorrelation_time(teeth, 6), 1);
-	near(statistics_autocorrelation_time(flat, 3), 1);
-	near(statistics_autocorrelation_time(flat, 1), 1);
-}
-
 /* Marsaglia's shifts 12, 25, 27 of 1, by hand: 1, 0x2000001, and nothing more; times Vigna's factor. */
 static void random_numbers(void **state)
 {
@@ -191,10 +179,9 @@ static void medians(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_sample),    cmocka_unit_test(students_t), cmocka_unit_test(hypotheses),
-		cmocka_unit_test(differences), cmocka_unit_test(ranks),      cmocka_unit_test(discoveries),
-		cmocka_unit_test(batches),     cmocka_unit_test(series),     cmocka_unit_test(random_numbers),
-		cmocka_unit_test(medians),
+		cmocka_unit_test(a_sample),    cmocka_unit_test(students_t),     cmocka_unit_test(hypotheses),
+		cmocka_unit_test(differences), cmocka_unit_test(ranks),          cmocka_unit_test(discoveries),
+		cmocka_unit_test(batches),     cmocka_unit_test(random_numbers), cmocka_unit_test(medians),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

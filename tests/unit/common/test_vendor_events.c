@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "common/event/vendor_events.h"
+#include "common/vendor_docs.h"
 #include "tests/unit/lib/sysroot.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -282,7 +283,7 @@ static void test_directories(void **state)
 	struct error e = { 0 };
 	struct vendor_events *v = NULL;
 	struct event_set set;
-	char path[200], found[200];
+	char path[200];
 
 	write_file("mapfile.csv", "Family-model,Version,Filename,EventType\n"
 				  "GenuineIntel-6-(4E|55),v1,big,core\n0x00000000410fd490,v1,arm/n2,core\n");
@@ -304,15 +305,7 @@ static void test_directories(void **state)
 	event_set_release(&set);
 	assert_string_equal(pmus[0].alias[pmus[0].n_aliases - 1].help, "own");
 	assert_string_equal(pmus[0].alias[pmus[0].n_aliases - 2].help, "std");
-	/* Of a folder without a map it is the folder itself. */
-	assert_int_equal(vendor_folder(dir, "GenuineIntel-6-55-7", found, sizeof(found), &e), 0);
-	snprintf(path, sizeof(path), "%s/big", dir);
-	assert_string_equal(found, path);
-	assert_int_equal(vendor_folder(path, NULL, found, sizeof(found), &e), 0);
-	assert_string_equal(found, path);
-	assert_int_equal(vendor_folder(path, NULL, found, strlen(path) + 1, &e), 0);
-	assert_int_equal(vendor_folder(path, NULL, found, strlen(path), &e), -ENAMETOOLONG);
-	assert_int_equal(vendor_folder(dir, NULL, found, sizeof(found), &e), -ENOENT);
+	assert_int_equal(vendor_events_load(&v, dir, NULL, NULL, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "no line for this CPU (whose id is not known)"));
 	e = (struct error){ 0 };
 	/* The folder of one CPU finds what it refers to above it. */
@@ -374,12 +367,13 @@ static void test_wrong_files(void **state)
 		const char *text, *says;
 	} row[] = {
 		{ "{", "line 1" },
-		{ "{}", "not an event file" },
+		{ "{}", "neither events nor metrics" },
 		{ "[]", "no object there has an EventName" },
 		{ "[1, \"x\", null, {}]", "no object there has an EventName" },
 		{ "[{\"MetricName\": \"x\"}]", "no object there has an EventName" },
 	};
 	struct vendor_events *v = NULL;
+	struct buf notes = BUF_INIT;
 	struct error e = { 0 };
 
 	for (size_t i = 0; i < COUNT(row); i++) {
@@ -394,24 +388,23 @@ static void test_wrong_files(void **state)
 					    NULL, NULL, &e),
 			 0);
 	assert_int_equal(vendor_events_load(&v, write_file("x.json", "[]"), NULL, NULL, &e), -ENODATA);
-	assert_int_equal(vendor_events_apply(v, pmus, COUNT(rows), NULL), 1);
+	assert_int_equal(vendor_events_apply(v, pmus, COUNT(rows), &notes), 1);
 	vendor_events_free(v);
 }
 
-static int apply_packed(const char *words, bool with_help)
+static int apply_packed(const char *words)
 {
-	static const char rows_text[] = "inst_retired.any\t\t\t\tevent=0xc0\t\t\n"
-					"llc.reads\tiMC\t\tp\tevent=0x4\t64\tBytes\n"
+	static const char rows_text[] = "inst_retired.any\t\t\t\tevent=0xc0\t\t\tInstructions\n"
+					"llc.reads\tiMC\t\tp\tevent=0x4\t64\tBytes\tReads\n"
 					"old\t\t\td\tevent=0x1\n"
 					"no_terms\t\t\t\n"
 					"\t\t\t\tevent=0x3\n"
-					"with-dash\t\t\t\tevent=0x2",
-			  help[] = "Instructions\nReads\nOld\nNone\nNone\nDash";
+					"with-dash\t\t\t\tevent=0x2\t\t\tDash";
 	SCOPED(buf_release) struct buf notes = BUF_INIT;
 	struct vendor_events *v = NULL;
 	int n;
 
-	assert_int_equal(vendor_events_unpack(&v, strdup(rows_text), with_help ? strdup(help) : NULL), 0);
+	assert_int_equal(vendor_events_unpack(&v, strdup(rows_text), NULL), 0);
 	if (words)
 		assert_int_equal(vendor_events_words(v, words), 0);
 	n = vendor_events_apply(v, pmus, COUNT(rows), &notes);
@@ -433,7 +426,7 @@ static void test_packed(void **state)
 	char word[300];
 	const struct event_alias *a;
 
-	assert_int_equal(apply_packed(NULL, true), 5);
+	assert_int_equal(apply_packed(NULL), 5);
 	a = alias_of(&pmus[1], "llc.reads");
 	assert_non_null(a);
 	assert_non_null(alias_of(&pmus[2], "llc.reads"));
@@ -449,15 +442,15 @@ static void test_packed(void **state)
 	assert_non_null(alias_of(&pmus[0], "old"));
 	tear_down(state);
 	set_up(state);
-	assert_int_equal(apply_packed("100 * INST_RETIRED.ANY / cpu@old\\-one@", false), 3);
-	assert_null(alias_of(&pmus[0], "inst_retired.any")->help);
+	assert_int_equal(apply_packed("100 * INST_RETIRED.ANY / cpu@old\\-one@"), 3);
+	assert_null(alias_of(&pmus[0], "old")->help);
 	assert_null(alias_of(&pmus[1], "llc.reads"));
 	tear_down(state);
 	set_up(state);
 	/* A word that is longer than any name is a word, too. */
 	memset(word, 'x', sizeof(word) - 1);
 	word[sizeof(word) - 1] = '\0';
-	assert_int_equal(apply_packed(word, true), 1);
+	assert_int_equal(apply_packed(word), 1);
 }
 
 /* A line for each event, as packs have them. */
@@ -472,24 +465,25 @@ static void test_printed(void **state)
 		" {\"EventName\": \"D.FOUR\", \"EventCode\": \"0x4\", \"Deprecated\": \"1\","
 		"  \"ScaleUnit\": \"2Eggs\"},"
 		" {\"EventName\": \"E:request=ANY:response=HIT\", \"EventCode\": \"0xb7\"}]";
-	struct buf lines = BUF_INIT, help = BUF_INIT, notes = BUF_INIT;
-	struct vendor_events *v = NULL;
+	struct buf lines = BUF_INIT, notes = BUF_INIT;
+	struct vendor_docs docs = { 0 };
 	struct error e = { 0 };
 	const char *path = write_file("printed.json", json);
 
-	assert_int_equal(vendor_events_print(NULL, &lines, &help, &notes), 0);
-	assert_int_equal(vendor_events_load(&v, path, NULL, NULL, &e), 0);
-	assert_int_equal(vendor_events_print(v, &lines, &help, &notes), 5);
-	assert_string_equal(buf_str(&lines), "a.one\t\t\t\tevent=0x1\t\t\n"
-					     "b.two\tiMC\t\tp\tevent=0x2\t6.1e-5\tMiB\n"
-					     "c.three\tCHA\t\tpd\tevent=0x3\t\t\n"
-					     "d.four\t\t\td\tevent=0x4\t2\tEggs\n"
-					     "e.any.hit\t\t\t\tevent=0xb7\t\t\n");
-	assert_string_equal(buf_str(&help), "tab and  line\n\n\n\n\n");
+	assert_int_equal(vendor_events_convert(&docs, true, &lines, &notes), 0);
+	assert_int_equal(vendor_docs_load(&docs, path, NULL, NULL, &e), 0);
+	assert_int_equal(vendor_events_convert(&docs, true, &lines, &notes), 5);
+	assert_string_equal(buf_str(&lines), "a.one\t\t\t\tevent=0x1\t\t\ttab and  line\n"
+					     "b.two\tiMC\t\tp\tevent=0x2\t6.1e-5\tMiB\t\n"
+					     "c.three\tCHA\t\tpd\tevent=0x3\t\t\t\n"
+					     "d.four\t\t\td\tevent=0x4\t2\tEggs\t\n"
+					     "e.any.hit\t\t\t\tevent=0xb7\t\t\t\n");
+	buf_clear(&lines);
+	assert_int_equal(vendor_events_convert(&docs, false, &lines, &notes), 5);
+	assert_true(!strncmp(buf_str(&lines), "a.one\t\t\t\tevent=0x1\t\t\t\n", 22));
 	assert_string_equal(buf_str(&notes), "");
-	vendor_events_free(v);
+	vendor_docs_release(&docs);
 	buf_release(&lines);
-	buf_release(&help);
 }
 
 static void test_patterns(void **state)
@@ -498,10 +492,8 @@ static void test_patterns(void **state)
 
 	assert_true(vendor_is_pattern("GenuineIntel-6-(4E|5[5-7])"));
 	assert_true(vendor_is_pattern(""));
-	/* A part of a line. */
-	assert_true(vendor_matches("abcdef", 3, "abc"));
-	assert_false(vendor_matches("abcdef", 3, "abcdef"));
-	assert_false(vendor_matches("abcdef", 4, "abc"));
+	assert_true(vendor_matches("ab+c", "abbc"));
+	assert_false(vendor_matches("abc", "abcdef"));
 	assert_false(vendor_is_pattern("GenuineIntel-6-(4E"));
 	assert_false(vendor_is_pattern("a\tb"));
 	memset(pattern, 'x', sizeof(pattern));

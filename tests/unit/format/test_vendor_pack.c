@@ -15,9 +15,6 @@
 #include "format/crc32c.h"
 #include "format/vendor_pack.h"
 
-#define HELP (1u << VENDOR_HELP)
-#define ALL  (1u << VENDOR_ROWS | HELP | 1u << VENDOR_METRICS)
-
 static char folder[] = "/tmp/vendor_pack.XXXXXX", *path;
 
 static int begin(void **state)
@@ -52,11 +49,10 @@ static void write_pack(uint32_t sets)
 		p.set[i].events = 10 + i;
 		p.set[i].metrics = 20 + i;
 		for (uint32_t k = 0; k <= i; k++)
-			buf_printf(&p.set[i].text[VENDOR_ROWS], "row %u of %u\n", k, i);
-		/* The second has no sentences. */
+			buf_printf(&p.set[i].rows, "row %u of %u\n", k, i);
+		/* The second has no metrics. */
 		if (i != 1)
-			buf_printf(&p.set[i].text[VENDOR_HELP], "help %u", i);
-		buf_printf(&p.set[i].text[VENDOR_METRICS], "[%u]", i);
+			buf_printf(&p.set[i].list, "[%u]", i);
 		assert_int_equal(vendor_pack_add_cpu(&p, pattern, i), 0);
 	}
 	assert_int_equal(vendor_pack_add_cpu(&p, "GenuineIntel-6-.*", sets - 1), 0);
@@ -64,7 +60,7 @@ static void write_pack(uint32_t sets)
 	vendor_pack_close(&p);
 }
 
-static void assert_texts(const struct vendor_texts *t, uint32_t n, uint32_t set, bool help)
+static void assert_texts(const struct vendor_texts *t, uint32_t n, uint32_t set)
 {
 	char text[32];
 
@@ -72,15 +68,9 @@ static void assert_texts(const struct vendor_texts *t, uint32_t n, uint32_t set,
 	assert_non_null(strstr(t->set[n].rows, text));
 	assert_ptr_equal(strstr(t->set[n].rows, "row 0"), t->set[n].rows);
 	snprintf(text, sizeof(text), "[%u]", set);
-	assert_string_equal(t->set[n].metrics, text);
-	snprintf(text, sizeof(text), "help %u", set);
-	if (help && set != 1)
-		assert_string_equal(t->set[n].help, text);
-	else
-		assert_null(t->set[n].help);
+	assert_string_equal(t->set[n].metrics, set == 1 ? "" : text);
 }
 
-/* With few sets and with so many that they share a dictionary. */
 static void texts_come_back(void **state)
 {
 	(void)state;
@@ -92,23 +82,22 @@ static void texts_come_back(void **state)
 		write_pack(sets);
 		assert_int_equal(vendor_pack_find(&p, &e), 0);
 		assert_int_equal(p.n_sets, sets);
-		assert_int_equal(p.base.length > 0, sets > 3);
 		assert_int_equal(p.set[1].events, 11);
 		assert_int_equal(p.set[1].metrics, 21);
-		for (uint32_t i = 0; i < 2 * sets; i++) {
+		for (uint32_t i = 0; i < sets; i++) {
 			char cpu[32];
 
-			snprintf(cpu, sizeof(cpu), "GenuineIntel-6-%X", i % sets);
-			assert_int_equal(vendor_pack_texts(&p, cpu, i < sets ? ALL : ALL & ~HELP, &t, &e), 0);
+			snprintf(cpu, sizeof(cpu), "GenuineIntel-6-%X", i);
+			assert_int_equal(vendor_pack_texts(&p, cpu, &t, &e), 0);
 			/* Each set once, in the order of the patterns. */
-			assert_int_equal(t.n, i % sets == sets - 1 ? 1 : 2);
-			assert_texts(&t, 0, i % sets, i < sets);
-			assert_texts(&t, t.n - 1, sets - 1, i < sets);
+			assert_int_equal(t.n, i == sets - 1 ? 1 : 2);
+			assert_texts(&t, 0, i);
+			assert_texts(&t, t.n - 1, sets - 1);
 			vendor_texts_release(&t);
 		}
-		assert_int_equal(vendor_pack_texts(&p, "AuthenticAMD-25-1", ALL, &t, &e), 0);
+		assert_int_equal(vendor_pack_texts(&p, "AuthenticAMD-25-1", &t, &e), 0);
 		assert_int_equal(t.n, 0);
-		assert_int_equal(vendor_pack_texts(&p, NULL, ALL, &t, &e), 0);
+		assert_int_equal(vendor_pack_texts(&p, NULL, &t, &e), 0);
 		assert_int_equal(t.n, 0);
 		vendor_pack_close(&p);
 	}
@@ -132,8 +121,8 @@ static void revisions_are_chosen(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 4; i++) {
 		assert_int_equal(vendor_pack_add_set(&p, pattern[i]), i);
-		buf_printf(&p.set[i].text[VENDOR_ROWS], "row %u of %u\n", i, i);
-		buf_printf(&p.set[i].text[VENDOR_METRICS], "[%u]", i);
+		buf_printf(&p.set[i].rows, "row %u of %u\n", i, i);
+		buf_printf(&p.set[i].list, "[%u]", i);
 		assert_int_equal(vendor_pack_add_cpu(&p, pattern[i], i), 0);
 	}
 	assert_int_equal(vendor_pack_write(&p, path, &e), 0);
@@ -143,7 +132,7 @@ static void revisions_are_chosen(void **state)
 		struct vendor_texts t;
 		char text[32];
 
-		assert_int_equal(vendor_pack_texts(&p, rows[i].cpu, 1 << VENDOR_ROWS, &t, &e), 0);
+		assert_int_equal(vendor_pack_texts(&p, rows[i].cpu, &t, &e), 0);
 		assert_int_equal(t.n, rows[i].set >= 0);
 		snprintf(text, sizeof(text), "row %d of %d\n", rows[i].set, rows[i].set);
 		if (t.n)
@@ -171,28 +160,22 @@ static void indexes_are_checked(void **state)
 	} rows[] = {
 		{ "", 0, 0, 0 },
 		{ "new\twords\n", 0, 0, 0 },
-		{ "set\ta\t1\t2\t0\t3\t4\t9\t3\t0\t0\t0\t3\t5\t6\t9\ncpu\tx\ta\n", 0, 1, 1 },
+		{ "set\ta\t1\t2\t0\t3\t4\t9\ncpu\tx\ta\n", 0, 1, 1 },
 		{ "set\ta\ncpu\tx\ta\ncpu\ty\ta\n", 0, 1, 2 },
 		{ "set\ncpu\n", 0, 0, 0 },
 		{ "cpu\tx\ta\n", -EBADMSG, 0, 0 },
 		{ "set\ta\ncpu\tx\tb\n", -EBADMSG, 0, 0 },
 		{ "set\ta\ncpu\tx\n", 0, 1, 0 },
-		{ "base\t0\t1\t2\n", 0, 0, 0 },
-		{ "base\t0\t67108865\t1\n", -EBADMSG, 0, 0 },
-		{ "base\n", 0, 0, 0 },
-		{ "base\t0\t1\t67108864\n", 0, 0, 0 },
-		{ "base\t0\t1\t67108865\n", -EBADMSG, 0, 0 },
 		{ "set\ta\t1\t2\t0\t3\t67108864\n", 0, 1, 0 },
 		{ "set\ta\t1\t2\t0\t3\t67108865\n", -EBADMSG, 0, 0 },
 		{ "set\ta\t1\t2\t0\t67108865\t3\n", -EBADMSG, 0, 0 },
-		{ "set\ta\t1\t2\t0\t1\t1\t9\t0\t1\t1\t9\t0\t67108865\t1\n", -EBADMSG, 0, 0 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		size_t len = strlen(rows[i].index);
 		uint32_t crc = crc32c(rows[i].index, len);
-		uint8_t file[256] = "PMVENDR2";
+		uint8_t file[256] = "PMVENDR3";
 		struct vendor_pack p;
 		struct error e = { 0 };
 
@@ -235,15 +218,15 @@ static void damage_is_seen(void **state)
 		file[i % len] ^= i < len ? 0x10 : 0;
 		err = vendor_pack_find(&p, &e);
 		if (!err)
-			err = vendor_pack_texts(&p, "GenuineIntel-6-2", ALL, &t, &e);
+			err = vendor_pack_texts(&p, "GenuineIntel-6-2", &t, &e);
 		assert_true(err == 0 || err == -EBADMSG);
 		assert_int_equal(err != 0, *e.text != '\0');
 		said += err != 0;
 		/* Frames of other CPUs are not read. */
 		if (!err) {
 			assert_int_equal(t.n, 2);
-			assert_texts(&t, 0, 2, true);
-			assert_texts(&t, 1, 4, true);
+			assert_texts(&t, 0, 2);
+			assert_texts(&t, 1, 4);
 			vendor_texts_release(&t);
 		}
 		vendor_pack_close(&p);

@@ -66,3 +66,5 @@ const struct pm_chunk *builder_chunk(struct builder *b, uint64_t row, uint32_t n
 /* The same, written to b->file. */
 void builder_write(struct builder *b, uint64_t row, uint32_t n);
 void builder_finish(struct builder *b);
+/* Writes b->file to a file and releases b: the status of a program. Refuses a path that looks like an option. */
+int builder_save(struct builder *b, const char *path);

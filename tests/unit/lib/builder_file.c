@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -34,4 +35,15 @@ void builder_write(struct builder *b, uint64_t row, uint32_t n)
 void builder_finish(struct builder *b)
 {
 	assert_int_equal(pm_writer_finish(b->writer), 0);
+}
+
+int builder_save(struct builder *b, const char *path)
+{
+	FILE *f = path[0] == '-' ? NULL : fopen(path, "wb");
+	bool good = f && fwrite(b->file.data, 1, b->file.len, f) == b->file.len;
+
+	if (f && fclose(f))
+		good = false;
+	builder_release(b);
+	return good ? 0 : 2;
 }

@@ -166,10 +166,14 @@ static inline bool system_wide_allowed(void)
 	return fd >= 0;
 }
 
-/* May the kernel's part of this process be counted? Without it events are recorded under another name. */
-static inline bool kernel_allowed(void)
+/* May this process be counted, with what the kernel does for it or without? Without it events have another name. */
+static inline bool own_allowed(bool without_kernel)
 {
-	union perf_attr attr = { .a = { .size = 64, .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY } };
+	union perf_attr attr = { .a = { .size = 64,
+					.type = PERF_TYPE_SOFTWARE,
+					.config = PERF_COUNT_SW_DUMMY,
+					.exclude_kernel = without_kernel,
+					.exclude_hv = without_kernel } };
 	int fd = perf_open(&attr, perf_on_task(0), -1);
 
 	if (fd >= 0)
@@ -179,7 +183,7 @@ static inline bool kernel_allowed(void)
 
 #define NEED_KERNEL() \
 	do { \
-		if (!kernel_allowed()) \
+		if (!own_allowed(false)) \
 			skip(); \
 	} while (0)
 

@@ -249,68 +249,6 @@ static void what_never_ran_was_not_counted(void **state)
 	end(&f);
 }
 
-/* What the kernel gave up counts again from some moment of an interval on, which nobody knows. */
-static void given_up_and_resumed(void **state)
-{
-	struct fixture f;
-	int leader;
-
-	begin(&f);
-	f.event[0].attr.a.pinned = 1;
-	open_row(&f);
-	leader = f.row->leader;
-	say(50, 50, 1, 2, 3);
-	all_missing(&f, PM_OK);
-	f.row->leader = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	all_missing(&f, PM_REASON_NOT_COUNTED);
-	all_missing(&f, PM_REASON_NOT_COUNTED);
-	close(f.row->leader);
-	f.row->leader = leader;
-	say(75, 75, 11, 12, 13);
-	all_missing(&f, PM_REASON_NOT_COUNTED);
-	assert_int_equal(f.got.running, 50);
-	say(125, 125, 111, 112, 113);
-	all_missing(&f, PM_OK);
-	assert_int_equal(f.got.running, 100);
-	assert_int_equal(f.got.v[0], 101);
-	assert_int_equal(f.got.v[2], 103);
-	end(&f);
-}
-
-/* Also if its CPU goes meanwhile: while it is given up, or when it counts again and nobody has read that. */
-static void given_up_and_opened_anew(void **state)
-{
-	for (unsigned counts = 0; counts < 3; counts++) {
-		struct fixture f;
-
-		begin(&f);
-		f.event[0].attr.a.pinned = 1;
-		open_row(&f);
-		say(50, 40, 1, 2, 3);
-		all_missing(&f, PM_OK);
-		if (counts) {
-			int leader = f.row->leader;
-
-			f.row->leader = open("/dev/null", O_RDONLY | O_CLOEXEC);
-			all_missing(&f, PM_REASON_NOT_COUNTED);
-			close(f.row->leader);
-			f.row->leader = leader;
-		}
-		if (counts == 2) {
-			say(75, 65, 11, 12, 13);
-		} else {
-			close(ends[1]);
-			ends[1] = -1;
-		}
-		perf_row_close(f.row, true);
-		assert_int_equal(f.row->base_enabled, counts == 2 ? 75 : 50);
-		assert_int_equal(f.row->base_running, 40);
-		for (uint32_t k = 0; k < MEMBERS; k++)
-			assert_int_equal(f.row->base[k], 1 + k);
-		end(&f);
-	}
-}
-
 static void the_end_of_a_row(void **state)
 {
 	struct fixture f;
@@ -397,52 +335,32 @@ static void members_are_switched_off_alone(void **state)
 	end(&f);
 }
 
-/* Readings first, looks of its own if they say nothing new, and those only as often as allowed. */
-static void a_row_waits_or_counts(void **state)
+/* By what was read since the last call, once that is long enough. */
+static void a_row_lacks_a_counter(void **state)
 {
-	uint32_t looks = 0;
 	struct fixture f;
 
 	begin(&f);
 	open_row(&f);
-	assert_int_equal(perf_row_state(f.row, 5 * MS, &looks), PERF_UNKNOWN);
-	f.row->read_enabled = 4 * MS;
-	assert_int_equal(perf_row_state(f.row, 5 * MS, &looks), PERF_UNKNOWN);
-	f.row->read_enabled = 5 * MS;
-	assert_int_equal(perf_row_state(f.row, 5 * MS, &looks), PERF_WAITS);
-	f.row->read_running = 1 * MS;
-	assert_int_equal(perf_row_state(f.row, 5 * MS, &looks), PERF_COUNTS);
-	/* Since then it has had its time again. */
-	f.row->read_enabled = 9 * MS;
-	assert_int_equal(perf_row_state(f.row, 5 * MS, &looks), PERF_UNKNOWN);
-	f.row->read_enabled = 10 * MS;
-	assert_int_equal(perf_row_state(f.row, 5 * MS, &looks), PERF_WAITS);
-	/* Nothing new is read: it looks, and finds more. */
-	looks = 1;
-	say(20 * MS, 2 * MS, 0, 0, 0);
-	assert_int_equal(perf_row_state(f.row, 5 * MS, &looks), PERF_COUNTS);
-	assert_int_equal(looks, 0);
-	assert_int_equal(f.row->seen.since, 20 * MS);
-	/* A new reading costs no look. */
-	looks = 1;
-	f.row->read_enabled = 26 * MS;
-	f.row->read_running = 2 * MS;
-	assert_int_equal(perf_row_state(f.row, 5 * MS, &looks), PERF_WAITS);
-	assert_int_equal(looks, 1);
-	/* What was given up waits at once, also if only a look finds that. */
-	f.row->read_enabled = 27 * MS;
-	f.row->seen.since = 27 * MS;
-	assert_int_equal(perf_row_state(f.row, 5 * MS, &looks), PERF_UNKNOWN);
-	f.event[0].attr.a.pinned = 1;
-	close(ends[1]);
-	ends[1] = -1;
-	assert_int_equal(perf_row_state(f.row, 5 * MS, &looks), PERF_WAITS);
-	assert_true(f.row->gave_up);
+	f.row->read_enabled = 499;
+	assert_false(perf_row_lacks_counter(f.row, 500));
+	f.row->read_enabled = 500;
+	assert_true(perf_row_lacks_counter(f.row, 500));
+	assert_false(perf_row_lacks_counter(f.row, 500));
+	f.row->read_enabled = 1000;
+	f.row->read_running = 4;
+	assert_true(perf_row_lacks_counter(f.row, 500));
+	f.row->read_enabled = 1500;
+	f.row->read_running = 9;
+	assert_false(perf_row_lacks_counter(f.row, 500));
+	/* What the kernel gave up lacks it at once. */
+	f.row->gave_up = true;
+	assert_true(perf_row_lacks_counter(f.row, 500));
 	f.row->end = PERF_ENDED;
-	assert_int_equal(perf_row_state(f.row, 5 * MS, &looks), PERF_UNKNOWN);
+	assert_false(perf_row_lacks_counter(f.row, 500));
 	f.row->end = PERF_ALIVE;
 	perf_row_close(f.row, true);
-	assert_int_equal(perf_row_state(f.row, 5 * MS, &looks), PERF_UNKNOWN);
+	assert_false(perf_row_lacks_counter(f.row, 500));
 	end(&f);
 }
 
@@ -688,11 +606,9 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_opened_is_missing_alone),
 		cmocka_unit_test(what_was_counted_is_kept),
 		cmocka_unit_test(what_never_ran_was_not_counted),
-		cmocka_unit_test(given_up_and_resumed),
-		cmocka_unit_test(given_up_and_opened_anew),
 		cmocka_unit_test(the_end_of_a_row),
 		cmocka_unit_test(members_are_switched_off_alone),
-		cmocka_unit_test(a_row_waits_or_counts),
+		cmocka_unit_test(a_row_lacks_a_counter),
 		cmocka_unit_test(the_kernel_is_left_out_where_it_may_be),
 		cmocka_unit_test(groups_are_lists_of_members),
 		cmocka_unit_test(samples_are_values_with_their_times),

@@ -266,6 +266,9 @@ static void test_permission(void **state)
 	} row[] = {
 		{ TARGET_SYSTEM, false, false, "2", "perf_event_paranoid=0 (it is 2)", NULL },
 		{ TARGET_COMMAND, false, false, "3", "perf_event_paranoid=1 (it is 3)", NULL },
+		/* Kernels of Debian and Ubuntu: the capability alone is not enough. */
+		{ TARGET_SYSTEM, false, false, "4", "and sysctl kernel.perf_event_paranoid=2, or", NULL },
+		{ TARGET_TASKS, false, true, "3", "and sysctl kernel.perf_event_paranoid=2: tasks of other", NULL },
 		{ TARGET_COMMAND, true, false, "1", "perf_event_paranoid=-1 (it is 1)", NULL },
 		{ TARGET_TASKS, false, false, "2", "perf_event_paranoid=1 (it is 2)", NULL },
 		{ TARGET_TASKS, false, true, "2", "tasks of other users", "perf_event_paranoid" },

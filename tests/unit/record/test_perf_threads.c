@@ -341,7 +341,7 @@ static void the_next_run_has_tasks_of_its_own(void **state)
 	end(&f);
 }
 
-/* A counter that others hold is missing in the next run, too, until it is free; what is refused otherwise ends that run. */
+/* A counter that others hold is missing in the next run, too; what is refused otherwise ends that run. */
 static void the_next_run_may_lack_a_counter(void **state)
 {
 	static const struct {
@@ -368,59 +368,6 @@ static void the_next_run_may_lack_a_counter(void **state)
 		}
 		end(&f);
 	}
-}
-
-/* A group whose counters others hold is taken apart while its tasks run: they have had their exec, and one that has
- * just begun is in no definition yet. */
-static void what_is_taken_apart_counts_on(void **state)
-{
-	struct fixture f;
-
-	begin(&f, TARGET_COMMAND);
-	f.s->from_exec = true;
-	follow(&f);
-	put_task(PERF_RECORD_FORK, CHILD, 71, 1000);
-	put_task(PERF_RECORD_FORK, CHILD, 72, 1000);
-	put_task(PERF_RECORD_EXIT, CHILD, 72, 2000);
-	assert_true(notice(&f));
-	f.s->group[0]->row[0]->fresh = false;
-	f.s->group[0]->starved = true;
-	assert_int_equal(write(ends[1], (uint64_t[]){ 2, 50, 40, 3, 4 }, 40), 40);
-	assert_int_equal(write(ends[1], (uint64_t[]){ 2, 60, 50, 5, 6 }, 40), 40);
-	n_opened = n_told = 0;
-	assert_int_equal(source_perf.update(&f.w->source, &f.w->plan, PM_NONE, true), 0);
-	assert_int_equal(f.s->n_groups, 2);
-	/* Another task may have the number of what has ended. */
-	assert_int_equal(n_opened, 4);
-	assert_int_equal(n_told, 4);
-	for (unsigned i = 0; i < 4; i++) {
-		const struct perf_row *row = f.s->group[i / 2]->row[i % 2];
-
-		assert_int_equal(f.s->group[i / 2]->n_rows, 2);
-		assert_int_equal(row->at.pid, i % 2 ? 71 : CHILD);
-		assert_int_equal(row->instance, f.s->task[i % 2].instance);
-		assert_true(row->on);
-		assert_int_equal(opened[i].attr.a.enable_on_exec, 0);
-		assert_int_equal(told[i].request, PERF_EVENT_IOC_ENABLE);
-	}
-	assert_int_equal(count_units(f.w), 4);
-	/* What a task that has not been read yet did before that is counted from 0 on. */
-	for (unsigned i = 0; i < 2; i++) {
-		struct perf_row *row = f.s->group[i]->row[1];
-		struct reading r;
-
-		assert_false(f.s->group[i]->row[0]->fresh);
-		read_unit(&row->unit, &f.w->model, &r);
-		assert_int_equal(r.status[0], PM_OK);
-		assert_int_equal(r.v[0], 0);
-		assert_int_equal(r.enabled, 0);
-		assert_int_equal(r.running, 0);
-		assert_int_equal(write(ends[1], (uint64_t[]){ 1, 20, 10, 7 }, 32), 32);
-		read_unit(&row->unit, &f.w->model, &r);
-		assert_int_equal(r.v[0], 5 + i + 7);
-		assert_int_equal(r.running, 60);
-	}
-	end(&f);
 }
 
 /* A number that is used twice within one look is of two tasks, and the end of the first is not that of the second. */
@@ -496,7 +443,6 @@ int main(void)
 		cmocka_unit_test(another_cpu_is_watched),
 		cmocka_unit_test(the_next_run_has_tasks_of_its_own),
 		cmocka_unit_test(the_next_run_may_lack_a_counter),
-		cmocka_unit_test(what_is_taken_apart_counts_on),
 		cmocka_unit_test(a_number_may_be_used_twice),
 		cmocka_unit_test(not_everybody_wants_that),
 	};

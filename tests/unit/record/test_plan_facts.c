@@ -155,7 +155,8 @@ static void devices_have_names_of_their_own(void **state)
 		assert_string_equal(device_name(&f, device_instance(&f.plan, "x", NULL)), "x");
 		assert_string_equal(device_name(&f, device_instance(&f.plan, "x", "/sys/p")), "x.2");
 		assert_string_equal(device_name(&f, device_instance(&f.plan, "x", NULL)), "x.3");
-		assert_string_equal(device_name(&f, device_named(&f.plan, "sda", 4)), full ? "sda" : "disks-5");
+		assert_string_equal(device_name(&f, device_named(&f.plan, "sda", 4, false)),
+				    full ? "sda" : "disks-5");
 		i = pm_model_instance(&f.model, (uint32_t)device_instance_at(&f.plan, "y", "/sys/q", 0));
 		assert_string_equal(pm_map_text(&i->attrs, PM_INSTANCE_DEVICE_PATH, ""), full ? "/sys/q" : "");
 		assert_int_equal(i->cpu, 0);
@@ -223,7 +224,8 @@ static const struct {
 	{ { { "perf", "one more thing", NULL, PM_OK }, { "msr", "a\x1b", "do\x07", PM_REASON_ERRNO + EPERM } },
 	  "pmrec: one more thing\npmrec: not recorded: msr: a\\x1b (Operation not permitted); try: do\\x07\n", NULL },
 	{ { { "x", "a", NULL, PM_REASON_ERRNO + EMFILE }, { "y", "b", NULL, PM_REASON_ERRNO + ENFILE } },
-	  "pmrec: not recorded: x: a (Too many open files)\npmrec: not recorded: y: b (Too many open files in system)\n", NULL },
+	  "pmrec: not recorded: x: a (Too many open files); try: a higher `ulimit -Hn`\n"
+	  "pmrec: not recorded: y: b (Too many open files in system); try: a higher sysctl fs.file-max\n", NULL },
 	/* What one cure would cure is one line; others are told apart by their source. */
 	{ { { "x", "a", "h", PM_REASON_NO_PERMISSION }, { "z", "q", "other", PM_REASON_ERRNO + EACCES }, { "x", "b", "h", PM_REASON_NO_PERMISSION },
 	    { "y", "c", "h", PM_REASON_ERRNO + ENOMEM }, { "y", "d", "h", PM_REASON_NO_PERMISSION }, { "x", "gone", "h", PM_REASON_GONE } },

@@ -1182,6 +1182,46 @@ static void failures_at_the_end_are_told(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* Counters wrap: when a snapshot is due before the next tick, in seconds after tick 0. */
+static void snapshots_between_ticks_are_due(void **state)
+{
+	static const struct {
+		uint64_t interval, within, single, now, due; /* due 0: never */
+	} c[] = {
+		{ 0, 0, 5, 5, 0 },
+		{ 0, 20, 0, 5, 20 },
+		{ 0, 20, 20, 33, 40 },
+		{ 1, 20, 0, 5, 0 },
+		{ 20, 20, 0, 5, 0 },
+		{ 30, 20, 0, 5, 15 },
+		{ 30, 20, 15, 16, 45 },
+		{ 30, 20, 15, 31, 45 },
+		{ 300, 20, 0, 5, 20 },
+		{ 300, 20, 40, 41, 60 },
+		{ 300, 20, 280, 281, 320 },
+		{ 300, 20, 280, 301, 320 },
+		/* One that was asked for in between will do, for as long. */
+		{ 300, 20, 55, 56, 75 },
+		{ 300, 20, 295, 296, 320 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
+		struct record_options o = { .sample.interval_ns = c[i].interval * 1000 * MS };
+		struct session s = { .options = &o,
+				     .plan.within_ns = c[i].within * 1000 * MS,
+				     .counting = true,
+				     .start_ns = S,
+				     .single_ns = S + c[i].single * 1000 * MS };
+		uint64_t due = session_between_due(&s, S + c[i].now * 1000 * MS);
+
+		if (due != (c[i].due ? S + c[i].due * 1000 * MS : UINT64_MAX))
+			fail_msg("case %zu: %g", i, (double)(due - S) / 1e9);
+		s.counting = false;
+		assert_int_equal(session_between_due(&s, S), UINT64_MAX);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1195,6 +1235,7 @@ int main(void)
 		TEST(ticks_end_by_themselves),
 		TEST(an_extra_snapshot_after_the_last_tick_is_the_end),
 		TEST(without_an_interval_nothing_ticks),
+		TEST(snapshots_between_ticks_are_due),
 		TEST(ticks_are_tried_again),
 		TEST(cpus_go_and_come),
 		TEST(cpus_that_nobody_wants_change_nothing),

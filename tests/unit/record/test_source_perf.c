@@ -322,8 +322,8 @@ static int look_unprivileged(void)
 
 	if (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
 		return 99;
-	if (kernel_allowed())
-		return 77; /* perf_event_paranoid is below 2 */
+	if (own_allowed(false) || !own_allowed(true))
+		return 77; /* perf_event_paranoid is not 2, or a filter refuses all */
 	w = world_new(TARGET_TASKS, "task-clock,cs,page-faults:k,faults", NULL, NULL);
 	w->options.perf.tids = tid_text(tid);
 	world_begin(w, NULL);

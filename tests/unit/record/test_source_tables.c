@@ -218,6 +218,17 @@ static void tables_need_a_second_and_a_hierarchy(void **state)
 	teardown(state);
 	begin("cgroup /sys/fs/cgroup cgroup rw 0 0\n");
 	start_with(NULL, "cgroups", "default", NULL);
+	assert_int_equal(refused("cgroups")->reason, PM_REASON_NOT_SUPPORTED);
+	assert_non_null(strstr(refused("cgroups")->what, "uses version 1"));
+	teardown(state);
+	/* Beside version 1, an empty version 2 has no controllers and stays empty. */
+	begin(CGROUPS "cgroup /sys/fs/cgroup/cpu cgroup rw 0 0\n");
+	use("", 0, 0);
+	start_with(NULL, "cgroups", "default", NULL);
+	assert_non_null(strstr(refused("cgroups")->what, "uses version 1"));
+	teardown(state);
+	begin("proc /proc proc rw 0 0\n");
+	start_with(NULL, "cgroups", "default", NULL);
 	assert_int_equal(refused("cgroups")->reason, pm_reason_errno(-ENOENT));
 	assert_non_null(strstr(refused("cgroups")->hint, "mount -t cgroup2"));
 }

@@ -80,7 +80,7 @@ static void stat_follows_hotplug(void **state)
 	/* Not that all went offline: the file is broken. */
 	sysroot_put(here.dir, "/proc/stat", "\n");
 	sample();
-	assert_int_equal(of_cpu("stat.nice", 14), STATUS(pm_reason_errno(EINVAL)));
+	assert_int_equal(of_cpu("stat.nice", 14), STATUS(PM_REASON_FORMAT));
 }
 
 static void cpus_of_the_list_only(void **state)
@@ -222,7 +222,7 @@ static void interrupts_add_what_fires(void **state)
 	assert_int_equal(of_cpu("interrupts.total", 3), 4 + 6);
 }
 
-static void interrupts_totals_never_go_back(void **state)
+static void interrupts_totals_start_again_with_a_cell(void **state)
 {
 	start("arm64", "interrupts");
 	sample();
@@ -236,14 +236,14 @@ static void interrupts_totals_never_go_back(void **state)
 	sample();
 	assert_int_equal(of_cpu("interrupts.total", 7), 23);
 	assert_int_equal(of_cpu("interrupts.11", 7), 4);
-	/* A short way back is a new start, a long one a wrap of 32 bits. */
+	/* A short way back is a new start, of which it is not known when it was; a long one is a wrap of 32 bits. */
 	sysroot_put(here.dir, "/proc/interrupts",
 		    ARM_HEAD " 11: 0 0 0 0 0 0 0 3 GICv3\nIPI0: 1 2 3 4 5 6 7 4294967290 x\n");
 	sample();
-	assert_int_equal(of_cpu("interrupts.total", 7), 23 + 3 + 4294967280);
+	assert_int_equal(of_cpu("interrupts.total", 7), 0);
 	sysroot_put(here.dir, "/proc/interrupts", ARM_HEAD " 11: 0 0 0 0 0 0 0 3 GICv3\nIPI0: 1 2 3 4 5 6 7 4 x\n");
 	sample();
-	assert_int_equal(of_cpu("interrupts.total", 7), 23 + 3 + 4294967280 + 10);
+	assert_int_equal(of_cpu("interrupts.total", 7), 10);
 	assert_int_equal(of_cpu("interrupts.ipi0", 7), 4);
 }
 
@@ -529,7 +529,7 @@ int main(void)
 		cmocka_unit_test_teardown(softirqs_read_columns, teardown),
 		cmocka_unit_test_teardown(interrupts_read_cells, teardown),
 		cmocka_unit_test_teardown(interrupts_add_what_fires, teardown),
-		cmocka_unit_test_teardown(interrupts_totals_never_go_back, teardown),
+		cmocka_unit_test_teardown(interrupts_totals_start_again_with_a_cell, teardown),
 		cmocka_unit_test_teardown(interrupts_follow_hotplug, teardown),
 		cmocka_unit_test_teardown(columns_of_cpus_that_may_come, teardown),
 		cmocka_unit_test_teardown(a_dead_file_kills_its_unit, teardown),

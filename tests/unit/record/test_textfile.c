@@ -94,7 +94,8 @@ static void labels_may_repeat(void **state)
 {
 	open_with("x 1\nd 2\ny 3\nd 4\nz 5\nd 6\n", "x d y d z d");
 	expect(NULL, "0=1 1=2 2=3 3=4 4=5 5=6 ");
-	expect("x 1\nd 2\nz 5\nd 6\n", "0=1 1=2 4=5 5=6 ");
+	expect("x 1\nd 2\nz 5\nd 6\n", "0=1 1=2 4=5 3=6 ");
+	expect("d 2\nd 4\nd 6\nx 1\nd 7\nd:8\n", "1=2 3=4 5=6 0=1 ?=7 ?=8 ");
 	expect("x 1\nd 2\ny 3\nd 4\nz 5\nd 6\n", "0=1 1=2 2=3 3=4 4=5 5=6 ");
 }
 

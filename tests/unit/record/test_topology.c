@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <cmocka.h>
 
 #include "record/plan/machine.h"
@@ -112,6 +113,49 @@ static void offline_keeps_its_place(void **state)
 	assert_int_equal(pm_topology_cpu(&later, 1)->thread, 0);
 	assert_int_equal(pm_topology_cpu(&later, 9)->thread, 1);
 	pm_topology_release(&later);
+}
+
+/* 8 CPUs of one package whose numbers of cores begin again in the middle, as in an Opteron: two threads a core. A core keeps
+ * its number while CPUs go and come. */
+static void numbers_that_repeat(void **state)
+{
+	static const char *const online[] = { "0-7", "0-3,5-7", "1-3,5-7", "1-3,5-6", "0-7" };
+	static const char *const lists[][8] = {
+		{ "0-1", "0-1", "2-3", "2-3", "4-5", "4-5", "6-7", "6-7" },
+		{ "0-1", "0-1", "2-3", "2-3", "", "5", "6-7", "6-7" },
+		{ "", "1", "2-3", "2-3", "", "5", "6-7", "6-7" },
+		{ "", "1", "2-3", "2-3", "", "5", "6", "" },
+		{ "0-1", "0-1", "2-3", "2-3", "4-5", "4-5", "6-7", "6-7" },
+	};
+	struct pm_topology t = { 0 }, before = { 0 };
+
+	open_tree("arm64");
+	sysroot_put(dir, "/sys/devices/system/cpu/present", "0-7\n");
+	for (size_t step = 0; step < sizeof(online) / sizeof(online[0]); step++) {
+		sysroot_put(dir, "/sys/devices/system/cpu/online", "%s\n", online[step]);
+		for (unsigned c = 0; c < 8; c++) {
+			char path[100];
+
+			for (int old = 0; old < 2; old++) {
+				snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology/%s", c,
+					 old ? "thread_siblings_list" : "core_cpus_list");
+				sysroot_put(dir, path, "%s\n", lists[step][c]);
+			}
+			snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology/core_id", c);
+			sysroot_put(dir, path, "%u\n", c / 2 % 2);
+			snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology/cluster_id", c);
+			sysroot_put(dir, path, "-1\n");
+		}
+		assert_int_equal(topology_read(&plan, step ? &before : NULL, &t, NULL), 0);
+		for (unsigned c = 0; c < 8; c++) {
+			if (t.cpu[c].core != c / 2 || t.cpu[c].thread != c % 2)
+				fail_msg("step %zu, CPU %u: core %u, thread %u", step, c, t.cpu[c].core,
+					 t.cpu[c].thread);
+		}
+		pm_topology_release(&before);
+		before = t;
+	}
+	pm_topology_release(&before);
 }
 
 #define CPU0 "/sys/devices/system/cpu/cpu0/"
@@ -287,6 +331,7 @@ int main(void)
 		cmocka_unit_test_teardown(hybrid, teardown),
 		cmocka_unit_test_teardown(arm64, teardown),
 		cmocka_unit_test_teardown(offline_keeps_its_place, teardown),
+		cmocka_unit_test_teardown(numbers_that_repeat, teardown),
 		cmocka_unit_test_teardown(instances_and_refresh, teardown),
 		cmocka_unit_test(places_are_shared_by_their_numbers),
 		cmocka_unit_test_teardown(no_cpus_is_an_error, teardown),

@@ -26,13 +26,11 @@ static const struct {
 	{ 'b', { "rate=1100" } },
 	{ 'p', { "package=1:1.5" } },
 	{ 'i', { "ipc=0.4" } },
-	{ 'g', { "late=10" } },
 	{ 'c', { "command=10" } },
 	{ 'd', { "command=12", "kernel=6.2" } },
 	{ 'k', { "cpu_model=Other", "rate=1100" } },
-	{ 'l', { "label=side=old", "boot_id=one" } },
-	{ 'm', { "label=side=new", "boot_id=two", "rate=1100" } },
-	{ 's', { "step=10:2", "marker=10:go", "marker=15:stop", "label=side=new" } },
+	{ 'l', { "boot_id=one" } },
+	{ 'm', { "boot_id=two", "rate=1100" } },
 	{ 'r', { "rows=11", "runs=2", "open=1" } },
 	{ 'u', { "unit=By", "name=bench.x" } },
 	{ 'v', { "unit=s", "name=bench.x" } },
@@ -51,7 +49,7 @@ static const struct {
 #define ALONE         "base: 1 run of 1 recording; new: 1 run of 1 recording\n\n"
 #define ROW(line)     line " 4+4 REGRESSED 1111 8888 -\n"
 #define CSV           "metric,scope,place,unit,better,gated,verdict,base,new,ratio,low,high,p,q,p_permutation,n_base,n_new," \
-		      "margin,run_sd,samples_base,samples_new,time_base,time_new,runs_needed,why,runs\n"
+		      "margin,run_sd,runs_needed,why,runs\n"
 
 static const struct {
 	const char *words;
@@ -89,7 +87,6 @@ static const struct {
 	{ SIDES("a", "b") " --gate irq --alpha=1% --format=markdown", 4, NULL, "| ratio | 99 % interval |" },
 	{ SIDES("a", "b") " --show=irq --margin=20%", 0, HEAD "SAME: irq\n1 SAME: no regression\n" },
 	{ SIDES("a", "b") " --gate irq:20%", 0, NULL, "irq    8000 8800 1/s  1.1000 1.1000..1.1000 0.014 0.014 4+4 SAME" },
-	{ SIDES("a", "b") " --show=irq --higher=irq", 0, NULL, "1 IMPROVED: no regression\n" },
 	{ SIDES("a", "b") " --pairs --gate irq", 1, NULL, "1.1000 1.1000..1.1000 0 0 4+4 REGRESSED 1111 8888 -\n" },
 	/* Three gates by default, of which two are slower: 3 / 2 of 1 / 70; the rest is judged for itself, 4 of them. */
 	{ SIDES("c", "d"), 1,
@@ -109,11 +106,6 @@ static const struct {
 	  "|---|---|--:|--:|---|--:|:-:|--:|--:|--:|---|---|---|\n"
 	  "| command.elapsed | system | 10 | 12 | s | 1.2000 | 1.2000 to 1.2000 | 0.014 | 0.014 | 4+4 | **REGRESSED** | "
 	  "▁▁▁▁ ████ |  |\n\n1 REGRESSED: the gate fails.\n" },
-	{ SIDES("c", "d") " --format=junit --gate elapsed,irq", 1,
-	  "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-	  "<testsuite name=\"pmrep diff\" tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"0\">\n"
-	  "<testcase classname=\"system\" name=\"command.elapsed\"><failure message=\"REGRESSED: x 1.2000, 1.2000 to 1.2000\"/>"
-	  "</testcase>\n<testcase classname=\"system\" name=\"irq\"></testcase>\n</testsuite>\n" },
 	{ "a1.pmr b1.pmr --gate irq --format=json", 4, NULL,
 	  "{\n  \"base\": [\n    {\n      \"recording\": \"a1.pmr\",\n      \"runs\": 1,\n      \"snapshots\": 21,\n"
 	  "      \"lost_ticks\": 0,\n" },
@@ -160,14 +152,6 @@ static const struct {
 	  "      \"margin\": 0.02,\n"
 	  "      \"run_sd\": null,\n"
 	  "      \"logarithmic\": true,\n"
-	  "      \"samples\": {\n"
-	  "        \"base\": null,\n"
-	  "        \"new\": null\n"
-	  "      },\n"
-	  "      \"time\": {\n"
-	  "        \"base\": null,\n"
-	  "        \"new\": null\n"
-	  "      },\n"
 	  "      \"runs_needed\": null,\n"
 	  "      \"why\": \"\",\n"
 	  "      \"base_runs\": [\n"
@@ -203,8 +187,7 @@ static const struct {
 	  "      \"better\": \"lower\",\n"
 	  "      \"gated\": true,\n" },
 	{ "a1.pmr b1.pmr --gate irq --format=json", 4, NULL,
-	  "      \"samples\": {\n        \"base\": 20,\n        \"new\": 20\n      },\n"
-	  "      \"time\": {\n        \"base\": 1,\n        \"new\": 1\n      },\n      \"runs_needed\": 4,\n"
+	  "      \"runs_needed\": 4,\n"
 	  "      \"why\": \"how much runs vary is unknown: record four or more per side, or give --assume-run-sd\",\n" },
 	{ "a1.pmr r1.pmr --gate irq --format=json", 3, NULL,
 	  "  \"new\": [\n"
@@ -219,7 +202,6 @@ static const struct {
 	  "    }\n"
 	  "  ],\n" },
 	{ SIDES("a", "k") " --force --gate irq --format=json", 1, NULL, "\"new\": \"Other\",\n      \"meaningless\": true\n" },
-	{ "--base side=none --new side=new l1.pmr m1.pmr", 2, "", "side=none" },
 	{ "--base l1.pmr l2.pmr m1.pmr m2.pmr --new l3.pmr l4.pmr m3.pmr m4.pmr --gate irq", 0, NULL,
 	  "Boots: 2 of the base, 2 of the new side; their effects on both sides are removed.\n" },
 	{ SIDES("a", "a") " --gate irq", 2, NULL, "on both sides" },
@@ -227,15 +209,13 @@ static const struct {
 	{ SIDES("a", "i") " --gate irq,ipc --format=csv", 1, NULL,
 	  CSV "insn_per_cycle,system,,1,higher,yes,REGRESSED,0.5,0.4" },
 	{ SIDES("a", "i") " --gate irq,ipc --format=csv", 1, NULL,
-	  "\nirq,system,,1/s,lower,yes,SAME,8000,8000,1,1,1,1,1,,4,4,0.02,,,,,,,,8000 8000 8000 8000 | 8000 8000 8000 8000\n" },
+	  "\nirq,system,,1/s,lower,yes,SAME,8000,8000,1,1,1,1,1,,4,4,0.02,,,,8000 8000 8000 8000 | 8000 8000 8000 8000\n" },
 	/* One run a side: the interval is that of its 20 samples, and the rest is what runs are assumed to do. */
 	{ "a1.pmr b1.pmr --gate irq", 4,
 	  ALONE "METRIC BASE  NEW UNIT  RATIO 95 % INTERVAL  P Q   N VERDICT      RUNS WHY\n"
 	  "irq    8000 8800 1/s  1.1000 1.1000..1.1000 0 0 1+1 INCONCLUSIVE 1 8  how much runs vary is unknown: record four or more per side, or give "
-	  "--assume-run-sd; effective samples 20 and 20\n\n"
+	  "--assume-run-sd\n\n"
 	  "1 INCONCLUSIVE: undecided: irq; about 4 runs per side would decide\n" },
-	/* Also where a counter came after ten of them. */
-	{ "a1.pmr g1.pmr --gate irq", 4, NULL, "effective samples 20 and 20\n" },
 	/* 1.1 times or by exp(1.96 x 1 % x the root of 2) */
 	{ "a1.pmr b1.pmr --gate irq --assume-run-sd=1%", 1, NULL, "1.1000 1.0699..1.1309 1.6e-11" },
 	/* 1.5 times: by chance only if runs vary by 1.5 ^ (1 / (1.96 x root 2)) - 1. */
@@ -248,13 +228,8 @@ static const struct {
 	  "irq    8000 8800 1/s  1.1000 -             - - 1+1 INCONCLUSIVE 1111 8888 a boot counts as one run: four or more per side, "
 	  "or both sides in each\n\n"
 	  "1 INCONCLUSIVE: undecided: irq; about 4 boots per side would decide\n" },
-	{ "--base side=old --new side=new l1.pmr l2.pmr l3.pmr l4.pmr s1.pmr s2.pmr s3.pmr s4.pmr --gate irq", 1, NULL,
-	  "irq    system           8000 12000 1/s" },
-	/* Twice as much from the tenth second on: 10 of 20. */
-	{ SIDES("a", "s") " --gate irq --skip-start=10 --format=markdown", 1, NULL, "| irq | system | 8000 | 16000 | 1/s | 2.0000 |" },
-	{ "--base s1.pmr s2.pmr --new s3.pmr s4.pmr --gate irq --from-marker=go --to-marker=stop", 4, NULL, "irq    16000 16000" },
 	{ "r1.pmr r2.pmr --gate irq", 3, NULL, "base: 2 runs of 1 recording; new: 2 runs of 1 recording" },
-	{ "r1.pmr r2.pmr --gate irq --strict", 3, "", "r1.pmr: cut: its end is missing" },
+	{ "r1.pmr r2.pmr --gate irq", 3, NULL, "r1.pmr: cut: its end is missing" },
 	{ SIDES("a", "k"), 2, "", "CPU model differs: unknown and Other" },
 	{ SIDES("a", "z"), 2, "", "architecture differs: x86_64 and arm64\npmrep diff: emulated differs: unknown and yes\n"
 	  "pmrep diff: what was recorded differs: system and cpu\n" },
@@ -278,7 +253,6 @@ static const struct {
 	{ "a1.pmr b1.pmr --show=utli", 2, "", "--show: no recording has 'utli'; did you mean 'util'?" },
 	{ "a1.pmr", 2, "", "diff takes two recordings" },
 	{ "a1.pmr b1.pmr --margin=x", 2, "", "--margin: 'x' is not a" },
-	{ "a1.pmr b1.pmr --from-marker=go", 2, "", "a1.pmr: run 1 has no marker 'go': left out" },
 };
 /* clang-format on */
 

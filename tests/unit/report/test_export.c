@@ -7,7 +7,6 @@
 
 #include "common/json.h"
 #include "report/export/exporter.h"
-#include "report/export/parquet_encode.h"
 
 static uint64_t power(uint32_t n)
 {
@@ -403,21 +402,6 @@ static void numbers(void **state)
 	}
 }
 
-/* Where memory was refused, numbers are still taken, and go nowhere. */
-static void refused(void **state)
-{
-	struct buf out = { .err = -ENOMEM };
-	struct hybrid h = { .out = &out, .width = 1 };
-
-	for (uint32_t i = 0; i < 5000; i++) {
-		hybrid_put(&h, i % 2, i % 3 + 1);
-		assert_in_range(h.n, 0, sizeof(h.waiting) / sizeof(*h.waiting) - 1);
-	}
-	hybrid_pack(&h);
-	assert_int_equal(h.n, 0);
-	assert_int_equal(out.err, -ENOMEM);
-}
-
 /* Long output has lines that a person could read; short output may be anything. */
 static void lines_too_long(void **state)
 {
@@ -451,10 +435,10 @@ static void lines_too_long(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(long_csv),      cmocka_unit_test(places_of_a_cpu), cmocka_unit_test(wide_csv),
-		cmocka_unit_test(times),         cmocka_unit_test(json_lines),      cmocka_unit_test(tables),
-		cmocka_unit_test(hostile_names), cmocka_unit_test(numbers),         cmocka_unit_test(openmetrics),
-		cmocka_unit_test(refused),       cmocka_unit_test(lines_too_long),
+		cmocka_unit_test(long_csv),       cmocka_unit_test(places_of_a_cpu), cmocka_unit_test(wide_csv),
+		cmocka_unit_test(times),          cmocka_unit_test(json_lines),      cmocka_unit_test(tables),
+		cmocka_unit_test(hostile_names),  cmocka_unit_test(numbers),         cmocka_unit_test(openmetrics),
+		cmocka_unit_test(lines_too_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 /* What a page takes from a recording: its facts, series in time, events and what is in which table. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +53,7 @@ static void collect(struct html_recording *r, struct builder *b, const struct pi
 
 	builder_finish(b);
 	captured_file(path, &b->file);
-	if (html_collect(r, path, config, &e) || html_facts(r, path, &e) || html_index(r))
+	if (html_collect(r, path, path, config, &e) || html_facts(r, path, &e))
 		fail_msg("%s", e.text);
 	captured_remove(path);
 	builder_release(b);
@@ -271,15 +272,17 @@ static void in_time(void **state)
 	far = series(&r, &r.far, "test.x", "CPU 2");
 	assert_true(x && far && series(&r, &r.near, "test.x", "package 1"));
 	for (uint32_t k = 0; k < 20; k++) {
-		assert_true(x->bucket[k].weight == 1 && x->bucket[k].low == 36 && x->bucket[k].high == 36);
-		assert_true(far->bucket[k].weight == 1 && far->bucket[k].low == 3 && far->bucket[k].high == 3);
+		assert_true(html_buckets(&r.near, x)[k].weight == 1 && html_buckets(&r.near, x)[k].low == 36 &&
+			    html_buckets(&r.near, x)[k].high == 36);
+		assert_true(html_buckets(&r.far, far)[k].weight == 1 && html_buckets(&r.far, far)[k].low == 3 &&
+			    html_buckets(&r.far, far)[k].high == 3);
 	}
 	assert_true(x->present == 15 && !x->missing && !x->partial && x->weight == 20 && html_mean(x) == 36);
 	/* Each metric of packages once, though two sheets have it. */
 	assert_int_equal(r.near.n + r.totals.n, r.n_metrics + 2);
 	/* What nobody asked for stands in the table of all only. */
 	level = series(&r, &r.totals, "test.level", "system");
-	assert_true(level && !level->bucket && level->present == 15 && html_mean(level) == 7);
+	assert_true(level && !r.totals.bucket && level->present == 15 && html_mean(level) == 7);
 	assert_int_equal(r.n_events, 4);
 	assert_true(r.event[0].at_s == 3 && r.event[0].until_s == 3 && r.event[0].cpu == 2);
 	assert_true(r.event[1].at_s == 8 && r.event[1].until_s == 14 && r.event[1].cpu == PM_NONE);
@@ -320,6 +323,65 @@ static void lengths(void **state)
 		collect(&r, &b, &config);
 		if (r.near.width_s != c[i].near || r.far.width_s != c[i].far || r.duration_s != c[i].seconds)
 			fail_msg("%zu: %g %g %g", i, r.near.width_s, r.far.width_s, r.duration_s);
+		html_recording_release(&r);
+		selection_release(&config.selection);
+	}
+}
+
+/* In second k the counter of CPU n grows by k * (n + 1); from 300 to 399 it cannot be read. */
+static struct reading ramp(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	(void)b;
+	if (strcmp(counter, "test.x") != 0)
+		return (struct reading){ 7, 0 };
+	if (row >= 300 && row < 400)
+		return (struct reading){ 0, PM_REASON_ERRNO + 5 };
+	return (struct reading){ row * (row + 1) / 2 * (i->number + 1), 0 };
+}
+
+static void check_ramp(const struct html_set *s, const struct html_series *x, double factor)
+{
+	uint32_t width = (uint32_t)s->width_s;
+
+	for (uint32_t k = 0; k < s->used; k++) {
+		const struct spark_bin *b = &html_buckets(s, x)[k];
+		double first = k * width + 1, last = (k + 1) * width;
+
+		if (first > 300 && last < 400)
+			assert_true(b->weight == 0);
+		if (last < 3000 && (last < 300 || first > 401))
+			assert_true(b->weight == (float)width && b->low == (float)(first * factor) &&
+				    b->high == (float)(last * factor) &&
+				    fabs((double)(b->sum / b->weight) - (first + last) / 2 * factor) < 0.01 * factor);
+	}
+	/* The first reading after the gap has the mean of it. */
+	assert_true(fabs(x->sum / x->weight - (44850 + 350 + 4418300) / 2899.0 * factor) < 0.01 * factor);
+	assert_true(x->low == factor && x->high == 2999 * factor && x->present);
+}
+
+/* What is put in comes out, whether buckets are made long enough at once or grow. */
+static void ramps(void **state)
+{
+	(void)state;
+	for (int grown = 0; grown < 2; grown++) {
+		struct pipeline_config config = shown();
+		const struct html_series *x;
+		struct html_recording r;
+		struct builder b;
+
+		begin(&b);
+		b.value = ramp;
+		put_header(&b, "interval=1000000000");
+		for (uint32_t row = 0; row < 3000; row += 100)
+			builder_write(&b, row, 100);
+		if (grown)
+			config.until = (struct moment){ .kind = MOMENT_FROM_START, .ns = UINT64_C(10000000000000) };
+		collect(&r, &b, &config);
+		assert_true(r.near.width_s == 2 && r.far.width_s == 4 && r.near.used == 1500 && r.far.used == 750);
+		x = series(&r, &r.near, "test.x", "system");
+		check_ramp(&r.near, x, 36);
+		assert_true(x->present == 2899 && x->missing == 100 && x->reason == PM_REASON_ERRNO + 5);
+		check_ramp(&r.far, series(&r, &r.far, "test.x", "CPU 2"), 3);
 		html_recording_release(&r);
 		selection_release(&config.selection);
 	}
@@ -455,8 +517,9 @@ static void verdicts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(facts),   cmocka_unit_test(parts),       cmocka_unit_test(in_time),
-		cmocka_unit_test(lengths), cmocka_unit_test(many_events), cmocka_unit_test(verdicts),
+		cmocka_unit_test(facts),    cmocka_unit_test(parts), cmocka_unit_test(in_time),
+		cmocka_unit_test(lengths),  cmocka_unit_test(ramps), cmocka_unit_test(many_events),
+		cmocka_unit_test(verdicts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

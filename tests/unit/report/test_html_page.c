@@ -1,5 +1,6 @@
 /* What stands on a page of a recording that is made here, part by part. */
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +12,6 @@
 #include <cmocka.h>
 
 #include "report/html/html.h"
-#include "report/html/html_text.h"
 
 #define SECONDS 4
 #define START   1790000000 /* 2026-09-21 14:13:20 UTC */
@@ -28,32 +28,52 @@ static char *copy(const char *text)
 	return to;
 }
 
+#define CAP    1024 /* buckets of a series */
+#define PLACES 40   /* metrics and rows */
+
 static void add_series(struct html_set *s, uint32_t metric, uint32_t row)
 {
-	uint32_t place;
-
-	assert_int_equal(html_set_add(s, metric, row, false, &place), 0);
-	assert_int_equal(place, s->n - 1);
+	s->cap = CAP;
+	s->width_s = s->width_s > 0 ? s->width_s : 1;
+	s->used = s->used ? s->used : 1;
+	for (; s->n_rows < PLACES; s->n_rows++) {
+		s->row = s->row ? s->row : calloc(PLACES, sizeof(*s->row));
+		s->row[s->n_rows].series = calloc(PLACES, sizeof(uint32_t));
+		s->row[s->n_rows].room = PLACES;
+	}
+	s->series = realloc(s->series, (s->n + 1) * sizeof(*s->series));
+	s->bucket = realloc(s->bucket, (s->n + 1) * CAP * sizeof(*s->bucket));
+	assert_true(s->series && s->bucket);
+	s->series[s->n] = (struct html_series){ .metric = metric, .row = row };
+	memset(s->bucket + s->n * CAP, 0, CAP * sizeof(*s->bucket));
+	s->row[row].series[metric] = ++s->n;
 }
 
-/* A value a second. */
+/* A value for the next second; NONE: it is missing. */
+static void take_value(struct html_set *s, uint32_t place, uint32_t second, double v)
+{
+	struct html_series *x = &s->series[place];
+	uint32_t at = (uint32_t)(second / s->width_s);
+
+	s->used = s->used > at ? s->used : at + 1;
+	if (v == NONE) {
+		x->missing++;
+		x->reason = PM_REASON_ERRNO + 5;
+		return;
+	}
+	x->low = x->present && x->low < v ? x->low : v;
+	x->high = x->present && x->high > v ? x->high : v;
+	x->sum += v;
+	x->weight++;
+	x->present++;
+	spark_join(&html_buckets(s, x)[at], &(struct spark_bin){ (float)v, (float)v, (float)v, 1 });
+}
+
 static void take(struct html_set *s, const double (*v)[SECONDS])
 {
-	for (uint32_t k = 0; k < SECONDS; k++) {
-		struct html_steps steps = { 0 };
-
-		html_set_reach(s, k + 0.5);
-		html_steps_add(&steps, s->open_at, 1, false);
-		for (uint32_t i = 0; i < s->n; i++) {
-			bool there = v[i][k] != NONE;
-			struct value value = there ? value_of(v[i][k]) : value_missing(PM_REASON_ERRNO + 5);
-			struct html_value_run run = { .value = &value };
-
-			html_set_take(s, i, &steps, &run);
-		}
-		html_set_end_steps(s, &steps);
-	}
-	assert_int_equal(html_set_finish(s), 0);
+	for (uint32_t i = 0; i < s->n; i++)
+		for (uint32_t k = 0; k < SECONDS; k++)
+			take_value(s, i, k, v[i][k]);
 }
 
 static void begin(struct html_recording *r, const char *path)
@@ -95,9 +115,6 @@ static void begin(struct html_recording *r, const char *path)
 		r->row[i].label = copy(rows[i].label);
 		r->row[i].place = copy(rows[i].place);
 	}
-	html_set_init(&r->near, 64, 1, 1 << 20, false);
-	html_set_init(&r->far, 64, 1, 1 << 20, false);
-	html_set_init(&r->totals, 64, 1, 1 << 20, false);
 	add_series(&r->near, UTIL, SYSTEM);
 	add_series(&r->near, UTIL, PACKAGE);
 	add_series(&r->near, UTIL, CPU);
@@ -105,32 +122,6 @@ static void begin(struct html_recording *r, const char *path)
 	add_series(&r->near, BROKEN, SYSTEM);
 	add_series(&r->near, FORKS, SYSTEM);
 	take(&r->near, near);
-	assert_int_equal(html_index(r), 0);
-}
-
-typedef void part(const struct html_page *p, const struct html_recording *r, struct buf *out);
-
-static void identity(const struct html_page *p, const struct html_recording *r, struct buf *out)
-{
-	html_put_identity(p, out);
-}
-
-static void glance(const struct html_page *p, const struct html_recording *r, struct buf *out)
-{
-	html_put_glance(p, out);
-}
-
-static void resolution(const struct html_page *p, const struct html_recording *r, struct buf *out)
-{
-	html_put_resolution(p, out);
-}
-
-static void page(const struct html_page *p, const struct html_recording *r, struct buf *out)
-{
-	SCOPED(buf_release) struct buf after = BUF_INIT;
-	struct error e = { 0 };
-
-	assert_int_equal(html_page_text(p, out, &after, &e), 0);
 }
 
 static struct html_page page_of(const struct html_recording *r, size_t n)
@@ -143,12 +134,12 @@ static struct html_page page_of(const struct html_recording *r, size_t n)
 }
 
 /* All texts are there, in this order; those after a NULL are not. */
-static void has(part *put, const struct html_page *p, const char *const *text)
+static void has(const char *part, const struct html_page *p, const char *const *text)
 {
 	SCOPED(buf_release) struct buf out = BUF_INIT;
 	const char *at;
 
-	put(p, p->recording, &out);
+	assert_true(html_page_part(p, part, strlen(part), &out));
 	for (at = buf_str(&out); *text; text++) {
 		const char *found = strstr(at, *text);
 
@@ -160,7 +151,7 @@ static void has(part *put, const struct html_page *p, const char *const *text)
 		if (strstr(buf_str(&out), *text))
 			fail_msg("%s is in\n%s", *text, buf_str(&out));
 }
-#define HAS(put, p, ...) has(put, p, (const char *const[]){ __VA_ARGS__, NULL, NULL })
+#define HAS(part, p, ...) has(part, p, (const char *const[]){ __VA_ARGS__, NULL, NULL })
 
 #define CELL(v) "<td class=n>" v "</td>"
 
@@ -172,7 +163,7 @@ static void summary(void **state)
 	struct html_page p = page_of(&r, 1);
 
 	begin(&r, "/x/a.pmr");
-	HAS(html_put_summary, &p,
+	HAS("summary", &p,
 	    "<th colspan=3 scope=colgroup>system</th><th colspan=3 scope=colgroup>package 0</th></tr><tr>" MEAN MEAN
 	    "</tr>",
 	    "title=\"util: how busy\">util%</th><td class=unit>%</td>",
@@ -182,9 +173,9 @@ static void summary(void **state)
 	    CELL("5.0") CELL("5.0") CELL("5.0"), "broken</th>", "<td class=missing colspan=3>errno-5</td>", NULL,
 	    "nowhere", "CPU 0", "total");
 	p.metrics = FORKS;
-	HAS(html_put_summary, &p, "util%", NULL, "forks");
+	HAS("summary", &p, "util%", NULL, "forks");
 	r.near.n = 0;
-	HAS(html_put_summary, &p, "No metric", NULL, "<table");
+	HAS("summary", &p, "No metric", NULL, "<table");
 	r.near.n = 6;
 	/* The system and eight packages have columns; of others it is said that they have none. */
 	r.row = realloc(r.row, (ROWS + 9) * sizeof(*r.row));
@@ -198,7 +189,7 @@ static void summary(void **state)
 		snprintf(label, sizeof(label), "scope=colgroup>package %u</th>", n > 7 ? 7 : n);
 		snprintf(name, sizeof(name), "package %u", n);
 		r.row[r.n_rows++] = (struct html_row){ copy(name), copy(""), PM_PACKAGE, n, PM_NONE, false };
-		HAS(html_put_summary, &p, label, n > 7 ? hint[n] : "</table>", NULL,
+		HAS("summary", &p, label, n > 7 ? hint[n] : "</table>", NULL,
 		    n > 7 ? "package 8</th>" : "without a column");
 	}
 	html_recording_release(&r);
@@ -211,7 +202,7 @@ static void every_metric(void **state)
 
 	begin(&r, "/x/a.pmr");
 	/* By name, then by place. */
-	HAS(html_put_metrics, &p, "<code>broken</code>", CELL("-") CELL("-") CELL("-"),
+	HAS("metrics", &p, "<code>broken</code>", CELL("-") CELL("-") CELL("-"),
 	    CELL("0") "<td>4 missing: errno-5</td>", "<code>forks</code>", CELL("4") "<td></td>",
 	    "<code>still</code>", "<code>util</code></th><td>system</td>", "<code>util</code></th><td>package 0</td>",
 	    "<code>util</code></th><td>CPU 0</td>" CELL("23.3") CELL("10.0") CELL("40.0"),
@@ -219,10 +210,9 @@ static void every_metric(void **state)
 	r.near.series[3].partial = 2;
 	r.near.series[2].partial = r.near.series[2].doubtful = r.near.series[0].doubtful = 1;
 	p.rows = 5;
-	HAS(html_put_metrics, &p, "<td>2 partial</td>", "<td>1 doubtful</td>", "1 more are not listed", NULL,
-	    "CPU 0");
+	HAS("metrics", &p, "<td>2 partial</td>", "<td>1 doubtful</td>", "1 more are not listed", NULL, "CPU 0");
 	p.rows = 6;
-	HAS(html_put_metrics, &p, "<td>1 missing: errno-5; 1 partial; 1 doubtful</td>", NULL, "not listed");
+	HAS("metrics", &p, "<td>1 missing: errno-5; 1 partial; 1 doubtful</td>", NULL, "not listed");
 	html_recording_release(&r);
 }
 
@@ -234,20 +224,20 @@ static void tiles(void **state)
 	begin(&r[0], "/x/a.pmr");
 	begin(&r[1], "/x/b.pmr");
 	/* What people ask first, what moved, then the rest. */
-	HAS(glance, &p, "data-metric=\"util\">", "<b>25.0</b> <span class=unit>%</span>",
+	HAS("glance", &p, "data-metric=\"util\">", "<b>25.0</b> <span class=unit>%</span>",
 	    "<p class=range>10.0 to 40.0</p>", "data-metric=\"forks\">", "<b>142.6k</b>",
 	    "<p class=range>123.5k to 200.0k</p>", "data-metric=\"still\">", "</ul>", NULL, "data-metric=\"broken\"",
 	    "data-metric=\"nowhere\"", "data-metric=\"total\"");
 	/* Four points in the middles of four parts of 120; from 0 at 26 to the highest at 2, where that is near. */
-	HAS(glance, &p, "<path class=\"line s0\" d=\"M15.0 20.0h.1L45.0 14.0L75.0 8.0L105.0 2.0\"/></svg>",
+	HAS("glance", &p, "<path class=\"line s0\" d=\"M15.0 20.0h.1L45.0 14.0L75.0 8.0L105.0 2.0\"/></svg>",
 	    "<path class=\"line s0\" d=\"M15.0 26.0h.1L45.0 26.0L75.0 26.0L105.0 2.0\"/></svg>");
 	free(r[0].metric[STILL].name);
 	r[0].metric[STILL].name = copy("busy");
-	HAS(glance, &p, "data-metric=\"busy\">", "data-metric=\"util\">", "data-metric=\"forks\">");
+	HAS("glance", &p, "data-metric=\"busy\">", "data-metric=\"util\">", "data-metric=\"forks\">");
 	p.n = 2;
 	r[1].near.series[5].present = 0;
-	HAS(glance, &p, "<ul class=\"tiles two\"", "<b>25.0</b>", "&rarr;</span> <b class=second>25.0</b>", "line s0",
-	    "line s1", "<b>142.6k</b>", "<b class=second>-</b>", NULL, "class=range");
+	HAS("glance", &p, "<ul class=\"tiles two\"", "<b>25.0</b>", "&rarr;</span> <b class=second>25.0</b>",
+	    "line s0", "line s1", "<b>142.6k</b>", "<b class=second>-</b>", NULL, "class=range");
 	html_recording_release(&r[0]);
 	html_recording_release(&r[1]);
 }
@@ -290,7 +280,7 @@ static void short_numbers(void **state)
 		s->low = s->high = cases[i].v;
 		snprintf(mean, sizeof(mean), "<b>%s</b>", cases[i].text);
 		snprintf(range, sizeof(range), "<p class=range>%s to %s</p>", cases[i].text, cases[i].text);
-		HAS(glance, &p, "data-metric=\"forks\">", mean, range);
+		HAS("glance", &p, "data-metric=\"forks\">", mean, range);
 		html_recording_release(&r);
 	}
 }
@@ -301,27 +291,27 @@ static void missing(void **state)
 	struct html_page p = page_of(&r, 1);
 
 	begin(&r, "/x/a.pmr");
-	HAS(glance, &p, "<li>2 series lack values, or parts of them, at times", NULL,
+	HAS("glance", &p, "<li>2 series lack values, or parts of them, at times", NULL,
 	    " lost tick:", " lost ticks:", "damaged", "Nothing: no tick", "could not be recorded", "cut, or");
 	r.lost_ticks = 1;
 	r.n_refused = 1;
 	r.result.cut_only = true;
-	HAS(glance, &p, "is cut, or was still", "1 lost tick:", "1 thing could not be recorded", NULL, "damaged");
+	HAS("glance", &p, "is cut, or was still", "1 lost tick:", "1 thing could not be recorded", NULL, "damaged");
 	r.lost_ticks = 2;
 	r.n_refused = 2;
 	r.result.damaged = true;
-	HAS(glance, &p, "is damaged:", "2 lost ticks:", "2 things could not be recorded");
+	HAS("glance", &p, "is damaged:", "2 lost ticks:", "2 things could not be recorded");
 	r.lost_ticks = 0;
 	r.result.cut_only = r.result.damaged = false;
 	r.near.series[2].missing = r.near.series[4].missing = 0;
-	HAS(glance, &p, "Nothing: no tick was lost", "2 things", NULL, "lack values");
+	HAS("glance", &p, "Nothing: no tick was lost", "2 things", NULL, "lack values");
 	/* A sum that lacks a member, a single CPU, and what is in no chart. */
 	r.near.series[0].partial = 1;
 	add_series(&r.far, UTIL, CPU);
 	r.far.series[0].missing = 1;
 	add_series(&r.totals, TOTAL, SYSTEM);
 	r.totals.series[0].partial = r.totals.series[0].missing = 2;
-	HAS(glance, &p, "<li>3 series lack values", NULL, "Nothing: no tick");
+	HAS("glance", &p, "<li>3 series lack values", NULL, "Nothing: no tick");
 	html_recording_release(&r);
 }
 
@@ -332,8 +322,8 @@ static void events(void **state)
 	struct html_page p = page_of(&r, 1);
 
 	begin(&r, "/x/a.pmr");
-	HAS(glance, &p, "Nothing noted");
-	HAS(html_put_events, &p, "No events", NULL, "<table");
+	HAS("glance", &p, "Nothing noted");
+	HAS("events", &p, "No events", NULL, "<table");
 	for (uint32_t i = 0; i < 9; i++)
 		event[i] = (struct html_event){ PM_EVENT_RUN_START, 0.5, 0.5, PM_NONE, (char *)"usual" };
 	event[1] = (struct html_event){ PM_EVENT_MARKER, 1, 1, PM_NONE, (char *)"a<b" };
@@ -344,7 +334,7 @@ static void events(void **state)
 	event[5] = (struct html_event){ PM_EVENT_MARKER, -1, -1, 1, (char *)"before" };
 	r.event = event;
 	r.n_events = 6;
-	HAS(glance, &p, "<rect class=other x=0.0 width=3.0 height=20><title>usual",
+	HAS("glance", &p, "<rect class=other x=0.0 width=3.0 height=20><title>usual",
 	    "<rect class=marker x=250.0 width=3.0 height=20><title>a&lt;b</title>",
 	    "<rect class=lost x=500.0 width=250.0 ", "<rect class=hotplug x=997.0 width=3.0 ",
 	    "<rect class=lost x=750.0 width=250.0 height=20><title>long", "</svg>",
@@ -355,15 +345,43 @@ static void events(void **state)
 	/* Of many the usual ones are only counted. */
 	r.n_events = 9;
 	r.more_events = 2;
-	HAS(glance, &p, "a&lt;b</li>", "ticks</li>", "off</li>", "long</li>", "before</li>", "#events\">6 more</a>",
+	HAS("glance", &p, "a&lt;b</li>", "ticks</li>", "off</li>", "long</li>", "before</li>", "#events\">6 more</a>",
 	    NULL, "usual</li>");
-	HAS(html_put_events, &p, "data-from=0.000000 data-to=0.000000>+0.000 s</button></td><td>usual</td>",
+	HAS("events", &p, "data-from=0.000000 data-to=0.000000>+0.000 s</button></td><td>usual</td>",
 	    "+2.000 s to +3.000 s</button></td><td>ticks", "<p>2 more events are not listed");
 	r.more_events = 0;
-	HAS(html_put_events, &p, "usual", NULL, "not listed");
+	HAS("events", &p, "usual", NULL, "not listed");
 	for (uint32_t i = 1; i < 9; i++)
 		event[i] = event[0];
-	HAS(glance, &p, "#events\">9 starts and ends of tasks or runs</a>", NULL, "more", "usual</li>");
+	HAS("glance", &p, "#events\">9 starts and ends of tasks or runs</a>", NULL, "more", "usual</li>");
+	r.event = NULL;
+	r.n_events = 0;
+	html_recording_release(&r);
+}
+
+/* Long texts are cut between characters, and nothing in the data of the script can end it. */
+static void texts(void **state)
+{
+	char text[320], markup[340], script[340];
+	struct html_event event = { PM_EVENT_MARKER, 1, 1, PM_NONE, text };
+	struct html_recording r = { 0 };
+	struct html_page p = page_of(&r, 1);
+
+	begin(&r, "/x/a.pmr");
+	r.event = &event;
+	r.n_events = 1;
+	/* The last byte that fits is within a character, which goes as a whole. */
+	snprintf(text, sizeof(text), "%0299d\xc3\xa4z", 7);
+	snprintf(markup, sizeof(markup), "<td>%0299d\xe2\x80\xa6</td>", 7);
+	snprintf(script, sizeof(script), "\"%0299d\xe2\x80\xa6\"", 7);
+	HAS("events", &p, markup);
+	HAS("data", &p, script);
+	snprintf(text, sizeof(text), "%0298d\xc3\xa4", 7);
+	snprintf(markup, sizeof(markup), "<td>%s</td>", text);
+	HAS("events", &p, markup);
+	snprintf(text, sizeof(text), "</script><!--&\"\\\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaf");
+	HAS("data", &p, "\\u003c/script\\u003e\\u003c!--\\u0026\\\"\\\\", "\\u2028\\u2029\xe2\x80\xaf", NULL, "<",
+	    ">", "&");
 	r.event = NULL;
 	r.n_events = 0;
 	html_recording_release(&r);
@@ -394,7 +412,7 @@ static void strip(void **state)
 		event[i] = (struct html_event){ PM_EVENT_MARKER, 1, 1, PM_NONE, (char *)"one" };
 	r.event = event;
 	r.n_events = MANY;
-	html_put_glance(&p, &out);
+	assert_true(html_page_part(&p, "glance", 6, &out));
 	assert_int_equal(count(buf_str(&out), "<title>one</title>"), 500);
 	event[0] = (struct html_event){ PM_EVENT_ENABLE, 4, 4, PM_NONE, (char *)"end" };
 	event[1] = (struct html_event){ PM_EVENT_CPU_ONLINE, 3.988, 4, PM_NONE, (char *)"late" };
@@ -402,12 +420,12 @@ static void strip(void **state)
 	event[3] = (struct html_event){ PM_EVENT_LOST, 0.4, 0.412, PM_NONE, (char *)"thin" };
 	event[4] = (struct html_event){ PM_EVENT_NOTE, 0.4, 0.416, PM_NONE, (char *)"wider" };
 	r.n_events = 5;
-	HAS(glance, &p, "<rect class=other x=997.0 width=3.0 height=20><title>end",
+	HAS("glance", &p, "<rect class=other x=997.0 width=3.0 height=20><title>end",
 	    "<rect class=hotplug x=997.0 width=3.0 height=20><title>late",
 	    "<rect class=lost x=100.0 width=3.0 height=20><title>thin",
 	    "<rect class=lost x=100.0 width=4.0 height=20><title>wider", NULL, "<title>behind");
 	r.duration_s = 0;
-	HAS(glance, &p, "<rect class=whole", NULL, "<title>end");
+	HAS("glance", &p, "<rect class=whole", NULL, "<title>end");
 	r.event = NULL;
 	r.n_events = 0;
 	html_recording_release(&r);
@@ -427,8 +445,8 @@ static void incidents(void **state)
 
 	begin(&r, "/x/a.pmr");
 	r.incidents = (struct incidents){ .n_scanned = 77, .bin_s = 1, .duration_s = SECONDS };
-	HAS(glance, &p, "Nothing stands out among 77 series");
-	HAS(html_put_incidents, &p, "Nothing stands out among 77 series", NULL, "<table");
+	HAS("glance", &p, "Nothing stands out among 77 series");
+	HAS("incidents", &p, "Nothing stands out among 77 series", NULL, "<table");
 	for (uint32_t i = 0; i < 8; i++)
 		incident[i] =
 			(struct incident){ .kind = INCIDENT_LOSS, .from_s = 1, .to_s = 2, .text = (char *)"lost" };
@@ -446,7 +464,7 @@ static void incidents(void **state)
 	};
 	r.incidents.incident = incident;
 	r.incidents.n = 6;
-	HAS(glance, &p,
+	HAS("glance", &p,
 	    "<li><button type=button class=open data-metrics=\"util\ta\tb\tc\" data-from=1.000000 data-to=2.000000>"
 	    "+1 s for 1 s</button> &lt;busy&gt;</li>",
 	    "data-metrics=\"util\" data-row=\"CPU 0\">throughout</button> peer</li>",
@@ -454,11 +472,11 @@ static void incidents(void **state)
 	    "data-metrics=\"util\" data-from=3.000000 data-to=4.000000>", "<li class=bad>", "</ol>", NULL,
 	    "#incidents\"", "Nothing stands out");
 	r.incidents.n = 8;
-	HAS(glance, &p, "#incidents\">2 more</a>");
-	HAS(html_put_incidents, &p, "<tr><td class=n>1</td>", "</button></td><td></td><td class=what>&lt;busy&gt;",
+	HAS("glance", &p, "#incidents\">2 more</a>");
+	HAS("incidents", &p, "<tr><td class=n>1</td>", "</button></td><td></td><td class=what>&lt;busy&gt;",
 	    "<tr class=bad><td class=n>8</td>", NULL, "<time");
 	r.incidents.start_wall_ns = INT64_C(1000000000) * START;
-	HAS(html_put_incidents, &p, "<time datetime=\"2026-09-21T14:13:21Z\">2026-09-21 14:13:21</time>");
+	HAS("incidents", &p, "<time datetime=\"2026-09-21T14:13:21Z\">2026-09-21 14:13:21</time>");
 	assert_true(html_incident_metric(&r, "util") && html_incident_metric(&r, "c"));
 	assert_false(html_incident_metric(&r, "d") || html_incident_metric(&r, "x"));
 	r.incidents = (struct incidents){ 0 };
@@ -468,19 +486,30 @@ static void incidents(void **state)
 /* A recording of n values, `together` of them in a bucket, a second each. */
 static void begin_line(struct html_recording *r, const double *v, uint32_t n, uint32_t together)
 {
-	*r = (struct html_recording){ .duration_s = n };
-	html_set_init(&r->near, 256, together, 1 << 20, false);
+	*r = (struct html_recording){ .path = copy("x"), .duration_s = n, .n_metrics = 1, .n_rows = 1 };
+	r->metric = calloc(1, sizeof(*r->metric));
+	r->row = calloc(1, sizeof(*r->row));
+	assert_true(r->metric && r->row);
+	*r->metric = (struct html_metric){ copy("x"), copy("x"), copy("W"), copy(""), 1, true };
+	*r->row = (struct html_row){ copy("system"), copy(""), PM_SYSTEM, PM_NONE, PM_NONE, false };
+	r->near.width_s = together;
 	add_series(&r->near, 0, 0);
-	for (uint32_t k = 0; k < n; k++) {
-		struct value value = v[k] == NONE ? value_missing(PM_REASON_MISSED) : value_of(v[k]);
-		struct html_steps steps = { 0 };
+	for (uint32_t k = 0; k < n; k++)
+		take_value(&r->near, 0, k, v[k]);
+}
 
-		html_set_reach(&r->near, k + 0.5);
-		html_steps_add(&steps, r->near.open_at, 1, false);
-		html_set_take(&r->near, 0, &steps, &(struct html_value_run){ .value = &value });
-		html_set_end_steps(&r->near, &steps);
-	}
-	assert_int_equal(html_set_finish(&r->near), 0);
+/* The line in the only tile of n recordings. */
+static void put_line(const struct html_recording *r, size_t n, struct buf *out)
+{
+	SCOPED(buf_release) struct buf all = BUF_INIT;
+	struct html_page p = page_of(r, n);
+	const char *from, *to;
+
+	assert_true(html_page_part(&p, "glance", 6, &all));
+	from = strstr(buf_str(&all), "<svg class=spark");
+	assert_non_null(from);
+	to = strstr(from, "</svg>");
+	buf_add(out, from, (size_t)(to - from) + 6);
 }
 
 /* 2 is the top and 26 the bottom of a box that is 120 wide. */
@@ -515,7 +544,6 @@ static void lines(void **state)
 		{ 1, 1 }, { 59, 59 }, { 60, 60 }, { 61, 31 }, { 120, 60 }, { 121, 41 }, { 180, 60 }, { 181, 46 }
 	};
 	struct html_recording r[2];
-	const struct html_series *series[2] = { NULL };
 	double v[200] = { 0 };
 
 	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
@@ -523,8 +551,7 @@ static void lines(void **state)
 
 		begin_line(r, c[i].v, c[i].n, c[i].together);
 		r->duration_s = c[i].seconds;
-		series[0] = &r->near.series[0];
-		html_put_spark(r, series, 2, &out);
+		put_line(r, 1, &out);
 		if (!strstr(buf_str(&out), c[i].path))
 			fail_msg("%zu: %s", i, buf_str(&out));
 		html_recording_release(r);
@@ -533,8 +560,7 @@ static void lines(void **state)
 		SCOPED(buf_release) struct buf out = BUF_INIT;
 
 		begin_line(r, v, few[i].n, 1);
-		series[0] = &r->near.series[0];
-		html_put_spark(r, series, 1, &out);
+		put_line(r, 1, &out);
 		assert_int_equal(count(buf_str(&out), "L") + count(buf_str(&out), "h.1"), few[i].points);
 		html_recording_release(r);
 	}
@@ -544,9 +570,7 @@ static void lines(void **state)
 
 		begin_line(&r[other], (const double[]){ 20, 40 }, 2, 1);
 		begin_line(&r[!other], (const double[]){ 30, 60, 60 }, 3, 1);
-		for (int k = 0; k < 2; k++)
-			series[k] = &r[k].near.series[0];
-		html_put_spark(r, series, 2, &out);
+		put_line(r, 2, &out);
 		assert_int_equal(count(buf_str(&out), "d=\"M20.0 18.0h.1L60.0 10.0\"/>"), 1);
 		assert_int_equal(count(buf_str(&out), "d=\"M20.0 14.0h.1L60.0 2.0L100.0 2.0\"/>"), 1);
 		assert_non_null(strstr(buf_str(&out), other ? "s1\" d=\"M20.0 18.0" : "s0\" d=\"M20.0 18.0"));
@@ -563,23 +587,23 @@ static void points(void **state)
 
 	begin(&r[0], "/x/a.pmr");
 	begin(&r[1], "/x/b.pmr");
-	HAS(resolution, &p, "", NULL, "point");
+	HAS("resolution", &p, "", NULL, "point");
 	p.near.merge = 4;
-	HAS(resolution, &p, "<p class=hint>A point is 4 s long.</p>");
+	HAS("resolution", &p, "<p class=hint>A point is 4 s long.</p>");
 	p.near.merge = 1;
 	p.far.merge = 2;
-	HAS(resolution, &p, "", NULL, "point");
+	HAS("resolution", &p, "", NULL, "point");
 	add_series(&r[0].far, UTIL, CPU);
 	take(&r[0].far, far);
-	HAS(resolution, &p, "<p class=hint>A point is 1 s long, of single CPUs 2 s.</p>");
+	HAS("resolution", &p, "<p class=hint>A point is 1 s long, of single CPUs 2 s.</p>");
 	p.n = 2;
 	p.near.merge = 3;
-	HAS(resolution, &p, "<p class=hint>a.pmr: a point is 3 s long, of single CPUs 2 s.",
+	HAS("resolution", &p, "<p class=hint>a.pmr: a point is 3 s long, of single CPUs 2 s.",
 	    "<p class=hint>b.pmr: a point is 3 s long.</p>");
 	p.far.bytes = 0;
-	HAS(resolution, &p, "<p class=hint>a.pmr: a point is 3 s long.</p>");
+	HAS("resolution", &p, "<p class=hint>a.pmr: a point is 3 s long.</p>");
 	r[0].interval_s = 0;
-	HAS(resolution, &p, "b.pmr", NULL, "a.pmr");
+	HAS("resolution", &p, "b.pmr", NULL, "a.pmr");
 	html_recording_release(&r[0]);
 	html_recording_release(&r[1]);
 }
@@ -602,16 +626,17 @@ static void heads(void **state)
 	r[0].fact = a;
 	r[1].fact = b;
 	r[0].n_facts = r[1].n_facts = 3;
-	HAS(identity, &p, "<dt>Host</dt><dd title=\"one\">one</dd>", "<dt>Recorded</dt>", "<dt>Size</dt>");
-	HAS(page, &p, "<title>", "a.pmr (box)", "</title>", NULL, "(box) beside", "<span class=soft>beside");
+	HAS("identitylines", &p, "<dt>Host</dt><dd title=\"one\">one</dd>", "<dt>Recorded</dt>", "<dt>Size</dt>");
+	HAS("title", &p, "a.pmr (box)", NULL, "beside");
 	p.n = 2;
-	HAS(identity, &p, "a.pmr</th>", "&lt;b&gt;.pmr</th>",
+	HAS("identitylines", &p, "a.pmr</th>", "&lt;b&gt;.pmr</th>",
 	    "<tr class=differs><th scope=row>Host</th><td>one</td><td>- <span class=mark>differs</span>",
 	    "<tr><th scope=row>Size</th><td>2 CPUs</td><td>2 CPUs</td></tr>",
 	    "<tr><th scope=row>Recorded</th><td>today</td><td>then</td></tr>",
 	    "<tr class=differs><th scope=row>Labels</th><td>-</td><td>&lt;x&gt;", NULL, "Product");
-	HAS(page, &p, "<title>", "a.pmr (box) beside &lt;b&gt;.pmr", "</title>", "a.pmr <span class=\"soft host\"",
-	    "<span class=soft>beside</span> &lt;b&gt;.pmr<", NULL, "()");
+	HAS("title", &p, "a.pmr (box) beside &lt;b&gt;.pmr", NULL, "()");
+	HAS("heading", &p, "a.pmr <span class=\"soft host\"", "<span class=soft>beside</span> &lt;b&gt;.pmr", NULL,
+	    "()");
 	r[0].fact = r[1].fact = NULL;
 	r[0].n_facts = r[1].n_facts = 0;
 	html_recording_release(&r[0]);
@@ -635,10 +660,9 @@ static void numbers(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		char text[48];
+		struct html_number n = html_number(cases[i].v, cases[i].precision);
 
-		html_number(text, cases[i].v, cases[i].precision);
-		assert_string_equal(text, cases[i].text);
+		assert_string_equal(n.text, cases[i].text);
 	}
 }
 
@@ -646,43 +670,26 @@ static void numbers(void **state)
 static void fill(struct html_recording *r)
 {
 	enum { NEAR = 40, FAR = 30, POINTS = 1000 };
-	uint32_t place;
 
 	begin(r, "/x/a.pmr");
-	html_set_release(&r->near);
-	html_set_release(&r->far);
-	html_set_init(&r->near, 1024, 1, 1 << 24, false);
-	html_set_init(&r->far, 1024, 1, 1 << 24, false);
+	r->near.n = 0;
+	memset(r->near.row[0].series, 0, PLACES * sizeof(uint32_t));
 	for (uint32_t i = 0; i < NEAR; i++)
-		assert_int_equal(html_set_add(&r->near, i % METRICS, i / METRICS, false, &place), 0);
+		add_series(&r->near, i % METRICS, i / METRICS);
 	for (uint32_t i = 0; i < FAR; i++)
-		assert_int_equal(html_set_add(&r->far, UTIL, i, false, &place), 0);
+		add_series(&r->far, UTIL, i);
 	r->n_rows = NEAR;
 	r->row = realloc(r->row, NEAR * sizeof(*r->row));
 	assert_non_null(r->row);
 	for (uint32_t i = ROWS; i < NEAR; i++)
 		r->row[i] = (struct html_row){ copy("CPU"), copy(""), PM_CPU, 0, i, true };
 	for (uint32_t k = 0; k < POINTS; k++) {
-		struct html_set *set[] = { &r->near, &r->far };
-
-		for (int n = 0; n < 2; n++) {
-			struct html_steps steps = { 0 };
-
-			html_set_reach(set[n], k + 0.5);
-			html_steps_add(&steps, set[n]->open_at, 1, false);
-			for (uint32_t i = 0; i < set[n]->n; i++) {
-				struct value v = value_of(k % (i + 2));
-
-				html_set_take(set[n], i, &steps, &(struct html_value_run){ .value = &v });
-			}
-			html_set_end_steps(set[n], &steps);
-		}
+		for (uint32_t i = 0; i < NEAR; i++)
+			take_value(&r->near, i, k, k % (i + 2));
+		for (uint32_t i = 0; i < FAR; i++)
+			take_value(&r->far, i, k, k % (i + 2));
 	}
-	assert_int_equal(html_set_finish(&r->near), 0);
-	assert_int_equal(html_set_finish(&r->far), 0);
 	r->duration_s = POINTS;
-	free(r->near_order);
-	assert_int_equal(html_index(r), 0);
 }
 
 static int write_page_to(const char *path, struct html_page *p, const struct html_recording *r, uint64_t max,
@@ -703,6 +710,32 @@ static int write_page(struct html_page *p, const struct html_recording *r, uint6
 	return write_page_to("/dev/null", p, r, max, e);
 }
 
+static uint32_t number_of(const struct html_series *s, double v, uint32_t most)
+{
+	return 1 + (uint32_t)floor((v - s->low) / (s->high - s->low) * (most - 1) + 0.5);
+}
+
+/* Means, then lowest, then highest values, as numbers of so many bytes: 0 is missing. */
+static void pack(const struct html_set *s, const struct html_form *f, struct buf *out)
+{
+	uint32_t most = f->bytes == 2 ? 65535 : 255;
+
+	for (uint32_t i = 0; i < s->n && f->bytes; i++)
+		for (int what = 0; what < (f->band ? 3 : 1); what++)
+			for (uint32_t k = 0; k < s->used; k += f->merge) {
+				const struct html_series *x = &s->series[i];
+				struct spark_bin b = { 0 };
+				uint32_t n;
+
+				for (uint32_t at = k; at < s->used && at < k + f->merge; at++)
+					spark_join(&b, &html_buckets(s, x)[at]);
+				n = number_of(x, what == 2 ? b.high : what ? b.low : b.sum / b.weight, most);
+				buf_addch(out, (char)n);
+				if (f->bytes == 2)
+					buf_addch(out, (char)(n >> 8));
+			}
+}
+
 /* All numbers of a page stand in it as one text, whole or reduced, and the page knows where those of each set are. */
 static void numbers_follow(void **state)
 {
@@ -721,11 +754,9 @@ static void numbers_follow(void **state)
 		size_t far;
 
 		assert_int_equal(write_page_to(path, &p, &r, max, &e), 0);
-		for (uint32_t i = 0; i < r.near.n; i++)
-			html_series_pack(&r.near, &r.near.series[i], &p.near, &raw);
+		pack(&r.near, &p.near, &raw);
 		far = raw.len;
-		for (uint32_t i = 0; i < r.far.n; i++)
-			html_series_pack(&r.far, &r.far.series[i], &p.far, &raw);
+		pack(&r.far, &p.far, &raw);
 		html_base64(&text, raw.data, raw.len);
 		f = fopen(path, "r");
 		assert_true(f && !buf_reserve(&page, p.bytes + 1));
@@ -817,7 +848,7 @@ int main(void)
 		cmocka_unit_test(missing),        cmocka_unit_test(events),       cmocka_unit_test(incidents),
 		cmocka_unit_test(points),         cmocka_unit_test(heads),        cmocka_unit_test(numbers),
 		cmocka_unit_test(sizes),          cmocka_unit_test(strip),        cmocka_unit_test(short_numbers),
-		cmocka_unit_test(numbers_follow), cmocka_unit_test(lines),
+		cmocka_unit_test(numbers_follow), cmocka_unit_test(lines),        cmocka_unit_test(texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

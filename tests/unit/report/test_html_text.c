@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-#include "report/html/html_text.h"
+#include "common/table.h"
+#include "report/html/html.h"
 
 static void check_text(const char *in, const char *want)
 {
@@ -30,35 +31,6 @@ static void markup(void **state)
 	check_text("\xff|\xc0\xbc|\xed\xa0\x80|\xe2\x80",
 		   "\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd"
 		   "\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd");
-}
-
-static void long_text(void **state)
-{
-	struct buf b = BUF_INIT;
-
-	html_text_cut(&b, "a<\xc3\xa4z", 5);
-	assert_string_equal(buf_str(&b), "a&lt;\xc3\xa4z");
-	buf_clear(&b);
-	/* The fourth byte is within a character, which goes as a whole. */
-	html_text_cut(&b, "a<\xc3\xa4z", 3);
-	assert_string_equal(buf_str(&b), "a&lt;\xe2\x80\xa6");
-	buf_clear(&b);
-	html_json_text_cut(&b, "abcdef", 4);
-	assert_string_equal(buf_str(&b), "\"abcd\xe2\x80\xa6\"");
-	buf_release(&b);
-}
-
-static void script(void **state)
-{
-	struct buf b = BUF_INIT;
-
-	html_json_text(&b, "</script><!--&\"\\\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaf");
-	for (size_t i = 0; i < b.len; i++)
-		assert_false(strchr("<>&", b.data[i]) && b.data[i]);
-	assert_non_null(strstr(buf_str(&b), "\\u003c/script\\u003e\\u003c!--\\u0026\\\"\\\\"));
-	assert_non_null(strstr(buf_str(&b), "\\u2028\\u2029"));
-	assert_non_null(strstr(buf_str(&b), "\xe2\x80\xaf"));
-	buf_release(&b);
 }
 
 static void base64(void **state)
@@ -88,8 +60,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(markup),
-		cmocka_unit_test(long_text),
-		cmocka_unit_test(script),
 		cmocka_unit_test(base64),
 	};
 

@@ -114,8 +114,8 @@ static void look(struct incident *i, uint32_t n, const struct doer *doer, uint32
 {
 	struct world w = { .doer = doer, .n = doers, .from = (uint32_t)i->from_s, .to = (uint32_t)i->to_s };
 	struct incident_start start = { 0, BUILDER_START_NS };
-	struct incident_store s = { .interval_s = 1, .start = &start, .recordings = 1, .tasks = true };
-	struct incidents found = { .incident = i, .n = n, .store = &s, .duration_s = ROWS - 1 };
+	struct incident_store s = { .start = &start, .recordings = 1, .tasks = true };
+	struct incidents found = { .incident = i, .n = n, .store = &s, .bin_s = 1, .duration_s = ROWS - 1 };
 	struct error e = { 0 };
 	char path[64];
 
@@ -291,15 +291,14 @@ static struct reading of_rates(struct builder *b, const char *counter, const str
 	return (struct reading){ (uint64_t)llround(v), 0 };
 }
 
-static void refine(double rate[LONG][3], struct incident *i, uint32_t n, uint32_t per_bin, uint64_t period_ns)
+static void refine(double rate[LONG][3], struct incident *i, uint32_t per_bin, uint64_t period_ns)
 {
 	struct incident_start start = { 0, BUILDER_START_NS };
-	struct incident_store s = { .interval_s = (double)period_ns / 1e9,
+	struct incident_store s = { .bin_s = (double)period_ns / 1e9 * per_bin,
 				    .per_bin = per_bin,
 				    .start = &start,
 				    .recordings = 1,
 				    .joined = per_bin > 1 };
-	struct incidents found = { .incident = i, .n = n, .store = &s, .duration_s = LONG - 1 };
 	struct pipeline_config config = { 0 };
 	struct error e = { 0 };
 	struct builder b;
@@ -320,7 +319,7 @@ static void refine(double rate[LONG][3], struct incident *i, uint32_t n, uint32_
 		builder_write(&b, row, 8);
 	builder_finish(&b);
 	captured_file(path, &b.file);
-	if (refine_all(&found, path, &config, &e))
+	if (store_refine(&s, i, path, &config, &e))
 		fail_msg("%s", e.text);
 	captured_remove(path);
 	builder_release(&b);
@@ -379,7 +378,7 @@ static void test_times(void **state)
 		for (int k = 40; k < 50; k++)
 			rate[k][1] = k <= cases[c].from || k > cases[c].to ? 10 : 25;
 		rate[(int)cases[c].to][2] = 5 + 10 * (cases[c].to - cases[c].from);
-		refine(rate, &i, 1, 4, 1000000000);
+		refine(rate, &i, 4, 1000000000);
 		if (i.from_s != cases[c].from || i.to_s != cases[c].to)
 			fail_msg("case %zu: from %g to %g", c, i.from_s, i.to_s);
 		NEAR(series[0].value, cases[c].value);
@@ -405,137 +404,22 @@ static void test_amounts(void **state)
 		for (int k = 0; k < LONG; k++)
 			rate[k][0] = s * (k > 41 && k <= 45 ? 900 : 100);
 		series.value = 900;
-		refine(rate, &i, 1, 4, period_ns[c]);
+		refine(rate, &i, 4, period_ns[c]);
 		if (i.from_s != 41 * s || i.to_s != 45 * s)
 			fail_msg("case %zu: from %g to %g", c, i.from_s, i.to_s);
 		NEAR(series.value, 900);
 	}
 }
 
-/* What is not a stretch, is long, or is not among the first keeps its times; all do if no intervals were joined. */
-static void test_which(void **state)
-{
-	enum { MANY = 8 };
-	static const struct {
-		enum incident_kind kind;
-		double from, to, exact_from, exact_to;
-	} cases[MANY] = {
-		{ INCIDENT_STRETCH, 36, 44, 39, 42 },     { INCIDENT_DRIFT, 0, 239, 0, 239 },
-		{ INCIDENT_STRETCH, 68, 228, 68, 228 },   { INCIDENT_STRETCH, 40, 48, 39, 48 },
-		{ INCIDENT_STRETCH, 156, 164, 159, 162 }, { INCIDENT_STRETCH, 100, 104, 99, 102 },
-		{ INCIDENT_STRETCH, 8, 12, 8, 12 },       { INCIDENT_STRETCH, 16, 20, 16, 20 },
-	};
-
-	(void)state;
-	for (uint32_t joined = 0; joined < 2; joined++) {
-		double rate[LONG][3];
-		struct incident_series series[MANY];
-		struct incident i[MANY] = { 0 };
-
-		usual_rates(rate);
-		for (int k = 0; k < MANY; k++) {
-			series[k] = (struct incident_series){
-				.metric = "demo.a", .label = "", .kind = PM_SYSTEM, .usual = 100, .value = 900
-			};
-			i[k] = (struct incident){ .kind = cases[k].kind,
-						  .from_s = cases[k].from,
-						  .to_s = cases[k].to,
-						  .series = &series[k],
-						  .n_series = 1 };
-		}
-		for (int k = 0; k < 3; k++)
-			rate[9 + k][0] = rate[17 + k][0] = rate[40 + k][0] = rate[160 + k][0] = rate[100 + k][0] =
-				900;
-		for (int k = 43; k <= 48; k++)
-			rate[k][1] = 900;
-		series[3].metric = "demo.b";
-		rate[40][1] = rate[41][1] = rate[42][1] = 900;
-		refine(rate, i, MANY, joined ? 4 : 1, 1000000000);
-		for (int k = 0; k < MANY; k++)
-			if (i[k].from_s != (joined ? cases[k].exact_from : cases[k].from) ||
-			    i[k].to_s != (joined ? cases[k].exact_to : cases[k].to))
-				fail_msg("%d: from %g to %g", k, i[k].from_s, i[k].to_s);
-	}
-}
-
 /* ---- bins ---- */
-
-static void test_bins(void **state)
-{
-	static const struct {
-		size_t cells;
-		uint64_t expected;
-		uint32_t most, bins;
-	} cases[] = {
-		{ 1, 0, 4096, 64 },      { 1, 64, 4096, 64 },        { 1, 65, 4096, 128 },
-		{ 1, 9999, 4096, 4096 }, { 0, 129, 4096, 256 },      { 513, 64, 4088, 64 },
-		{ 1000, 64, 2096, 64 },  { 1000, 1500, 2096, 2048 }, { 99999, 9999, 64, 64 },
-	};
-	struct incident_store s;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		s = (struct incident_store){ 0 };
-		assert_int_equal(store_choose_bins(&s, cases[i].cells, cases[i].expected), 0);
-		assert_int_equal(s.bins_most, cases[i].most);
-		assert_int_equal(s.bins, cases[i].bins);
-		assert_int_equal(s.per_bin, 1);
-		store_release(&s);
-	}
-}
-
-/* More series than a block has room for keep what they have when bins are doubled, and then joined in pairs. */
-static void test_store(void **state)
-{
-	enum { ALL = 4099, USED = 5 };
-	static const float v[USED] = { 1, 3, NAN, 5, 7 }, joined[] = { 2, 5, 7, NAN, NAN };
-	struct incident_store s = { 0 };
-	uint32_t place;
-
-	(void)state;
-	assert_false(store_has(&s, 0, 0));
-	assert_int_equal(store_choose_bins(&s, ALL, 64), 0);
-	for (uint32_t k = 0; k < ALL; k++) {
-		assert_false(store_has(&s, k / 7, k % 7));
-		assert_int_equal(store_series(&s, k / 7, k % 7, &place), 0);
-		assert_int_equal(place, k);
-		assert_true(isnan(s.series[k].v[0]) && isnan(s.series[k].v[63]));
-		for (uint32_t b = 0; b < USED; b++)
-			s.series[k].v[b] = v[b] + (float)(8 * k);
-	}
-	s.used = USED;
-	for (uint32_t b = 0; b < USED; b++) {
-		s.from_s[b] = b;
-		s.to_s[b] = b + 0.5;
-	}
-	assert_int_equal(store_grow(&s), 0);
-	assert_int_equal(s.bins, 128);
-	store_halve(&s);
-	assert_int_equal(s.used, 3);
-	assert_int_equal(s.per_bin, 2);
-	assert_int_equal(s.in_bin, 2);
-	assert_true(s.from_s[0] == 0 && s.from_s[1] == 2 && s.from_s[2] == 4);
-	assert_true(s.to_s[0] == 1.5 && s.to_s[1] == 3.5 && s.to_s[2] == 4.5);
-	for (uint32_t k = 0; k < ALL; k++) {
-		assert_true(store_has(&s, k / 7, k % 7));
-		assert_int_equal(store_series(&s, k / 7, k % 7, &place), 0);
-		assert_int_equal(place, k);
-		for (uint32_t b = 0; b < USED; b++)
-			assert_true(isnan(joined[b]) ? isnan(s.series[k].v[b]) :
-						       s.series[k].v[b] == joined[b] + (float)(8 * k));
-		assert_true(isnan(s.series[k].v[64]) && isnan(s.series[k].v[127]));
-	}
-	assert_false(store_has(&s, ALL, 0));
-	store_release(&s);
-}
 
 static struct reading of_line(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
 {
 	return (struct reading){ 7 * row, 0 };
 }
 
-/* A recording of many chunks is read in intervals of several from the start on, where its bins are too few; of few, or
- * if it says no interval, they are joined as they come. */
+/* A recording that has more intervals than there are bins is read in intervals of several; one that says no interval, as
+ * well. */
 static void test_steps(void **state)
 {
 	static const struct {
@@ -545,9 +429,9 @@ static void test_steps(void **state)
 		double bin_s; /* of the first */
 		bool joined;
 	} cases[] = {
-		{ 128, 64, 1000000000, 4096, 2, 2, true }, { 128, 65, 1000000000, 2773, 1, 3, true },
-		{ 127, 65, 0, 2064, 4, 4, true },          { 63, 65, 1000000000, 4094, 1, 1, false },
-		{ 63, 65, 500000000, 4094, 1, 1, true },   { 32, 128, 1000000000, 4095, 1, 1, true },
+		{ 128, 64, 1000000000, 4096, 2, 2, true },  { 128, 65, 1000000000, 2773, 3, 3, true },
+		{ 127, 65, 0, 2752, 3, 3, true },           { 63, 65, 1000000000, 4094, 1, 1, false },
+		{ 32, 128, 1000000000, 4095, 1, 1, false },
 	};
 
 	(void)state;
@@ -588,11 +472,10 @@ static void test_steps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_doers),   cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_memory),  cmocka_unit_test(test_several_incidents),
-		cmocka_unit_test(test_times),   cmocka_unit_test(test_which),
-		cmocka_unit_test(test_bins),    cmocka_unit_test(test_store),
-		cmocka_unit_test(test_amounts), cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_doers),  cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_memory), cmocka_unit_test(test_several_incidents),
+		cmocka_unit_test(test_times),  cmocka_unit_test(test_amounts),
+		cmocka_unit_test(test_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

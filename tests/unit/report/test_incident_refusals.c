@@ -27,13 +27,13 @@ static double normal(uint64_t *state)
 static void begin(struct incident_store *s)
 {
 	*s = (struct incident_store){ 0 };
-	assert_int_equal(store_choose_bins(s, 1, BINS), 0);
+	assert_int_equal(store_bins(s, BINS), 0);
 	s->used = BINS;
 	for (uint32_t i = 0; i < BINS; i++) {
 		s->from_s[i] = i;
 		s->to_s[i] = i + 1;
 	}
-	s->interval_s = 1;
+	s->bin_s = 1;
 }
 
 /* A metric of so many CPUs. Returns the number of its first series. */
@@ -150,8 +150,6 @@ static int find(struct buf *out)
 	f = (struct findings){ 0 };
 	world.left[ALLOCATION] = left;
 	err = scan_all(&s, &f);
-	if (!err)
-		err = store_keep(&s, &f);
 	if (!err)
 		err = merge_all(&s, &f, &found);
 	for (uint32_t i = 0; i < found.n && !err; i++)

@@ -296,7 +296,7 @@ static void copies(void **state)
 		{ 0 },
 		{ .every = 2 },
 		{ .shift_ns = 1000 },
-		{ .gather_small = true },
+		{ .gather = true },
 	};
 	struct sample_options plain = sample;
 	struct buf file[3] = { 0 };
@@ -358,8 +358,10 @@ static int pack_and_read(const char *path, bool *read_failed)
 		int64_t at = vendor_pack_add_set(&p, name);
 
 		err = at < 0 ? (int)at : vendor_pack_add_cpu(&p, i ? name : "cpu", (uint32_t)at);
-		for (int k = 0; k < VENDOR_PARTS && !err; k++)
-			buf_printf(&p.set[i].text[k], "part %d of %s", k, name);
+		if (err)
+			break;
+		buf_printf(&p.set[i].rows, "rows of %s\n", name);
+		buf_printf(&p.set[i].list, "list of %s", name);
 	}
 	if (err)
 		error_set(&e, -err, "memory");
@@ -370,7 +372,7 @@ static int pack_and_read(const char *path, bool *read_failed)
 		*read_failed = true;
 		err = vendor_pack_find(&p, &e);
 		if (!err)
-			err = vendor_pack_texts(&p, "cpu", 1 << VENDOR_ROWS | 1 << VENDOR_HELP, &t, &e);
+			err = vendor_pack_texts(&p, "cpu", &t, &e);
 		*read_failed = err;
 		vendor_pack_close(&p);
 	}
@@ -378,9 +380,8 @@ static int pack_and_read(const char *path, bool *read_failed)
 	assert_true(err != -ENOMEM || strstr(e.text, "memory") || strstr(e.text, "Cannot allocate"));
 	if (!err) {
 		assert_int_equal(t.n, 1);
-		assert_string_equal(t.set[0].rows, "part 0 of s0");
-		assert_string_equal(t.set[0].help, "part 1 of s0");
-		assert_null(t.set[0].metrics);
+		assert_string_equal(t.set[0].rows, "rows of s0\n");
+		assert_string_equal(t.set[0].metrics, "list of s0");
 	}
 	vendor_texts_release(&t);
 	return err;

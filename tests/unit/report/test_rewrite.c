@@ -1,4 +1,4 @@
-/* Carrying recordings over: what stays byte for byte, what is added up, and where nothing may be subtracted. */
+/* Carrying recordings over: what stays, what is added up, and where nothing may be subtracted. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -245,7 +245,6 @@ static void everything_stays(void **state)
 	}
 }
 
-/* Packed chunks are handed on; what begins in the middle of them is packed anew. Both have to be read the same. */
 static void windows_cut_through_chunks(void **state)
 {
 	static const uint64_t bounds[][2] = { { 0, 199 }, { 1, 150 },  { 17, 18 },
@@ -625,7 +624,7 @@ static uint64_t rebase_some(void *ctx, const struct pm_counter *c)
 static void check_moved(uint32_t rows, uint32_t n, bool late, bool jumps, uint32_t flags)
 {
 	static const char *const counters[] = { "t.cumulative", "t.late", "t.gauge", "t.jumps" };
-	struct rewrite_rules rules = { .shift_ns = 77000000000000, .rebase = rebase_some, .gather_small = true };
+	struct rewrite_rules rules = { .shift_ns = 77000000000000, .rebase = rebase_some };
 	struct buf file = BUF_INIT;
 	struct table *in, *out;
 	struct builder b;
@@ -646,16 +645,13 @@ static void check_moved(uint32_t rows, uint32_t n, bool late, bool jumps, uint32
 	in = read_table(&b.file);
 	out = read_table(&file);
 	assert_int_equal(out->n, n);
-	/* Gathered, there would be but one. */
-	if ((!late && !jumps) || rows > 15)
-		assert_int_equal(out->chunks, in->chunks);
+	assert_int_equal(out->chunks, in->chunks);
 	for (uint32_t r = 0; r < n; r++) {
 		const struct row *x = &in->row[r], *y = &out->row[r];
 
 		assert_int_equal(y->tick, x->tick + rules.shift_ns);
 		assert_int_equal(y->number, x->number);
-		if ((!late && !jumps) || rows > 15)
-			assert_int_equal(y->clocks.monotonic, x->clocks.monotonic + rules.shift_ns);
+		assert_int_equal(y->clocks.monotonic, x->clocks.monotonic + rules.shift_ns);
 		assert_memory_equal(y->status, x->status, in->columns * sizeof(*x->status));
 		for (uint32_t c = 0; c < in->columns; c++) {
 			uint64_t v = x->v[c];
@@ -675,7 +671,7 @@ static void check_moved(uint32_t rows, uint32_t n, bool late, bool jumps, uint32
 	builder_release(&b);
 }
 
-static void what_moves_need_not_be_packed_anew(void **state)
+static void everything_moves_alike(void **state)
 {
 	(void)state;
 	for (unsigned way = 0; way < 8; way++) {
@@ -730,124 +726,6 @@ static void columns_are_left_out(void **state)
 	builder_release(&b);
 }
 
-/* Clocks are read one behind the other, and that takes a varying while; REALTIME is set before row 90, and there was
- * a suspend before row 60. */
-static void record_with_clocks(struct builder *b, uint64_t to, uint32_t rows)
-{
-	define(b);
-	builder_write(b, 0, rows);
-	for (uint64_t row = rows; row < to; row += rows) {
-		builder_chunk(b, row, (uint32_t)(to - row < rows ? to - row : rows), 1);
-		b->chunk.clocks.realtime += (row / rows % 2 ? 900 : 0) + (row >= 90 ? 5000 : 0);
-		b->chunk.clocks.boottime += row >= 60 ? 1000000000 : 0;
-		assert_int_equal(pm_writer_chunk(b->writer, &b->chunk), 0);
-	}
-	builder_finish(b);
-}
-
-static uint64_t lead(uint64_t clock, const struct row *r)
-{
-	return clock - r->clocks.monotonic;
-}
-
-static void small_chunks_are_gathered_while_clocks_agree(void **state)
-{
-	struct rewrite_rules rules = { .instance = drop_cpu, .gather_small = true, .shift_ns = 1000 };
-	static const uint32_t sizes[] = { 1, 3, 15, 16 };
-	(void)state;
-
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-		struct buf file = BUF_INIT;
-		struct table *in, *out;
-		struct builder b;
-
-		record_with_clocks(&b, 120, sizes[i]);
-		carry_over(&rules, &b.file, 1, &file);
-		in = read_table(&b.file);
-		out = read_table(&file);
-		assert_int_equal(out->n, 120);
-		assert_int_equal(out->chunks, sizes[i] < 16 ? 3 : in->chunks);
-		for (uint32_t r = 0; r < out->n; r++) {
-			const struct row *x = &in->row[r], *y = &out->row[r];
-			int64_t moved = (int64_t)(lead(y->clocks.realtime, y) + 1000 - lead(x->clocks.realtime, x));
-
-			assert_int_equal(y->tick, x->tick + 1000);
-			assert_int_equal(y->number, x->number);
-			assert_int_equal(y->v[0], x->v[1] + 1000);
-			assert_int_equal(y->v[2], x->v[column(in, CUMULATIVE, 1)]);
-			assert_true(moved >= -1000 && moved <= 1000);
-			if (sizes[i] == 16)
-				assert_int_equal(moved, 0);
-			assert_int_equal(lead(y->clocks.boottime, y) + 1000, lead(x->clocks.boottime, x));
-		}
-		table_free(in);
-		table_free(out);
-		buf_release(&file);
-		builder_release(&b);
-	}
-}
-
-/* Two chunks of three rows become one if wall time and boot time are what the first one's clocks say, or neither has
- * the clock. */
-static void which_clocks_agree(void **state)
-{
-	static const struct {
-		int64_t wall, boot;          /* by which those of the second are ahead */
-		bool no_wall[2], no_boot[2]; /* of which chunk */
-		uint32_t chunks;
-	} cases[] = {
-		{ 0, 0, { 0 }, { 0 }, 1 },
-		{ 1000, 0, { 0 }, { 0 }, 1 },
-		{ 1001, 0, { 0 }, { 0 }, 2 },
-		{ -1000, 0, { 0 }, { 0 }, 1 },
-		{ -1001, 0, { 0 }, { 0 }, 2 },
-		{ 0, 1000, { 0 }, { 0 }, 1 },
-		{ 0, 1001, { 0 }, { 0 }, 2 },
-		{ 0, -1000, { 0 }, { 0 }, 1 },
-		{ 0, -1001, { 0 }, { 0 }, 2 },
-		{ 0, 0, { true, true }, { 0 }, 1 },
-		{ 0, 5000, { true, true }, { 0 }, 2 },
-		{ 0, 0, { true, false }, { 0 }, 2 },
-		{ 0, 0, { false, true }, { 0 }, 2 },
-		{ 0, 0, { 0 }, { true, true }, 1 },
-		{ 5000, 0, { 0 }, { true, true }, 2 },
-		{ 0, 0, { 0 }, { true, false }, 2 },
-		{ 0, 0, { 0 }, { false, true }, 2 },
-		{ 0, 0, { true, true }, { true, true }, 1 },
-	};
-	struct rewrite_rules rules = { .instance = drop_cpu, .gather_small = true };
-	(void)state;
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct buf file = BUF_INIT;
-		struct table *out;
-		struct builder b;
-
-		define(&b);
-		/* Large enough to stand alone. */
-		builder_write(&b, 0, 16);
-		for (int n = 0; n < 2; n++) {
-			struct pm_clocks *c = &b.chunk.clocks;
-
-			builder_chunk(&b, 16 + 3 * (uint64_t)n, 3, 1);
-			c->realtime =
-				cases[i].no_wall[n] ? 0 : c->monotonic + 7000000 + (uint64_t)(n * cases[i].wall);
-			c->boottime =
-				cases[i].no_boot[n] ? 0 : c->monotonic + 3000000 + (uint64_t)(n * cases[i].boot);
-			assert_int_equal(pm_writer_chunk(b.writer, &b.chunk), 0);
-		}
-		builder_finish(&b);
-		carry_over(&rules, &b.file, 1, &file);
-		out = read_table(&file);
-		assert_int_equal(out->n, 22);
-		if (out->chunks != 1 + cases[i].chunks)
-			fail_msg("case %zu: %u chunks", i, out->chunks);
-		table_free(out);
-		buf_release(&file);
-		builder_release(&b);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -861,10 +739,8 @@ int main(void)
 		cmocka_unit_test(a_group_that_ended_takes_no_equal_one_along),
 		cmocka_unit_test(texts_go_through_their_rule),
 		cmocka_unit_test(times_and_counters_are_shifted),
-		cmocka_unit_test(what_moves_need_not_be_packed_anew),
+		cmocka_unit_test(everything_moves_alike),
 		cmocka_unit_test(columns_are_left_out),
-		cmocka_unit_test(small_chunks_are_gathered_while_clocks_agree),
-		cmocka_unit_test(which_clocks_agree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -321,7 +321,7 @@ static void words(void **state)
 		" for 18 values\nruns, segments     2, 2\n",
 		"tool   builder 1\narch   x86_64\ncpu_id GenuineIntel-6-55-7\ntarget system\n",
 		"packages         2\ndies             2\nnodes            2\nclusters         -\ncores            4\n"
-		"CPUs             7\nthreads per core 2\noffline CPUs     1\n",
+		"CPUs             7\nthreads per core 1 to 2\noffline CPUs     1\n",
 		"monotonic at start 5000000000 ns\nwall clock         recorded  [time]\nwall clock moved   +0 ns "
 		"against monotonic\n",
 		"source counters columns groups skew within a snapshot\n"

@@ -225,7 +225,7 @@ static const struct {
 	    "clusters         -\n"
 	    "cores            4\n"
 	    "CPUs             7\n"
-	    "threads per core 2\n"
+	    "threads per core 1 to 2\n"
 	    "offline CPUs     1\n"
 	    "CPU type         cpu_core\n"
 	    "CPU type         cpu_atom\n"

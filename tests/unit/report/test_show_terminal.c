@@ -34,9 +34,7 @@ static void command(int closed, bool watch, bool saves)
 		dup2(none, STDOUT_FILENO);
 	if (closed == NO_MESSAGES)
 		dup2(none, STDERR_FILENO);
-	started = !watch && pager_start();
-	if (watch)
-		pager_watch(saves);
+	started = pager_start(!watch, saves);
 	sigaction(SIGINT, NULL, &was);
 	fprintf(closed == NO_OUTPUT ? stderr : stdout, "%d %u %u %d\n", started, pager_width(),
 		cmd_width(closed == NO_OUTPUT ? STDERR_FILENO : STDOUT_FILENO), was.sa_handler == SIG_IGN);

@@ -21,66 +21,83 @@ static const struct {
 } cases[] = {
 	/* 7 CPUs of 8000 x 4 s; they ran 2/8 to 8/8 of 4 s, which is 62.5 % of 28. CPU 0 never ran, so there is no sum of all. */
 	{ "all", "-x, --top=1 -e cycles", "<not counted>,,cycles,0,0.00,,\n" },
-	{ "all", "-x, --top=1 -e cycles -C 1-7", "224000,,cycles,17500000000,62.00,,\n" },
-	{ "all", "-x, --top=1 --no-scale -e cycles -C 1-7", "140000,,cycles,17500000000,62.00,,\n" },
-	{ "all", "-x, --top=1 --per-socket -e cycles -C 4-7", "S1,4,128000,,cycles,13000000000,81.00,,\n" },
-	{ "all", "-x, -A -e cycles -C 0,3", "CPU0,<not counted>,,cycles,0,0.00,,\nCPU3,32000,,cycles,2000000000,50.00,,\n"
-	  "CPU0,400,,cpu_core/cycles/,4000000000,100.00,,\nCPU3,400,,cpu_core/cycles/,4000000000,100.00,,\n" },
-	{ "all", "--top=1 -e cycles -C 1-7 --metric-style=none -I 4000",
+	{ "all", "-x, --top=1 -e cycles -C 1-7", "224000,,cycles,17500000000,62.00,0.000,GHz\n" },
+	{ "all", "-x, --top=1 --no-scale -e cycles -C 1-7", "140000,,cycles,17500000000,62.00,0.000,GHz\n" },
+	{ "all", "-x, --top=1 --per-socket -e cycles -C 4-7", "S1,4,128000,,cycles,13000000000,81.00,0.000,GHz\n" },
+	{ "all", "-x, -A -e cycles -C 0,3",
+	  "CPU0,<not counted>,,cycles,0,0.00,,\n"
+	  "CPU3,32000,,cycles,2000000000,50.00,0.000,GHz\n"
+	  "CPU0,400,,cpu_core/cycles/,4000000000,100.00,,\n"
+	  "CPU3,400,,cpu_core/cycles/,4000000000,100.00,0.000,GHz\n" },
+	{ "all", "--top=1 -e cycles -C 1-7 -I 4000",
 	  "#           time             counts unit events\n"
-	  "     4.000000000            224,000      cycles                                                                  (62.50%)\n" },
+	  "     4.000000000            224,000      cycles                           #    0.000 GHz                      (62.50%)\n" },
 	{ "all", "-x, -e broken", "<not supported>,,broken,0,100.00,,\n" },
 	{ "all", "-j -e broken",
-	  "{\"counter-value\" : \"<not supported>\", \"unit\" : \"\", \"event\" : \"broken\", \"event-runtime\" : 0, "
-	  "\"pcnt-running\" : 100.00}\n" },
+	  "{\"counter-value\" : \"<not supported>\", \"unit\" : \"\", \"event\" : \"broken\", "
+	  "\"event-runtime\" : 0, \"pcnt-running\" : 100.00, \"metric-value\" : 0.000000, \"metric-unit\" : \"\"}\n" },
 	/* Events in the order of the recording: 10 misses of 100 branches a second on 8 CPUs in 4 s. */
 	{ "all", "-x, -e branches,branch-misses",
-	  "320,,branch-misses,32000000000,100.00,,\n3200,,branches,32000000000,100.00,,\n" },
+	  "320,,branch-misses,32000000000,100.00,10.00,of all branches\n"
+	  "3200,,branches,32000000000,100.00,100.000,/sec\n" },
 	{ "all", "-x, --sort=name -e branches,branch-misses",
-	  "320,,branch-misses,32000000000,100.00,,\n3200,,branches,32000000000,100.00,,\n" },
+	  "320,,branch-misses,32000000000,100.00,10.00,of all branches\n"
+	  "3200,,branches,32000000000,100.00,100.000,/sec\n" },
 	{ "all", "-x, --sort=value -e branches,branch-misses",
-	  "3200,,branches,32000000000,100.00,,\n320,,branch-misses,32000000000,100.00,,\n" },
-	{ "all", "-x, --sort=value --top=1 -e branches,branch-misses", "3200,,branches,32000000000,100.00,,\n" },
+	  "3200,,branches,32000000000,100.00,100.000,/sec\n"
+	  "320,,branch-misses,32000000000,100.00,10.00,of all branches\n" },
+	{ "all", "-x, --sort=value --top=1 -e branches,branch-misses",
+	  "3200,,branches,32000000000,100.00,100.000,/sec\n" },
 	{ "all", "-x, -M branch_miss_rate",
 	  "320,,branch-misses,32000000000,100.00,10.0,%  branch_miss_rate\n3200,,branches,32000000000,100.00,,\n" },
 	{ "all", "-j -A -C 7 -M branch_miss_rate",
 	  "{\"cpu\" : \"7\", \"counter-value\" : \"40.000000\", \"unit\" : \"\", \"event\" : \"branch-misses\", "
-	  "\"event-runtime\" : 4000000000, \"pcnt-running\" : 100.00, \"metric-value\" : \"10.000000\", \"metric-unit\" : "
-	  "\"%  branch_miss_rate\", \"metric-threshold\" : \"bad\"}\n"
+	  "\"event-runtime\" : 4000000000, \"pcnt-running\" : 100.00, \"metric-value\" : 10.000000, "
+	  "\"metric-unit\" : \"%  branch_miss_rate\", \"metric-threshold\" : \"bad\"}\n"
 	  "{\"cpu\" : \"7\", \"counter-value\" : \"400.000000\", \"unit\" : \"\", \"event\" : \"branches\", "
-	  "\"event-runtime\" : 4000000000, \"pcnt-running\" : 100.00}\n" },
+	  "\"event-runtime\" : 4000000000, \"pcnt-running\" : 100.00, \"metric-value\" : 0.000000, "
+	  "\"metric-unit\" : \"\"}\n" },
 	{ "all", "--metric-only -M branch_miss_rate --per-socket -x,",
-	  "socket,ctrs,%  branch_miss_rate,\nS0,4,10.0,\nS1,4,10.0,\n" },
+	  "socket,cpus,%  branch_miss_rate,\n"
+	  "S0,4,10.0,\n"
+	  "S1,4,10.0,\n" },
 	{ "all", "--metric-only -M branch_miss_rate --per-socket -j",
-	  "{\"socket\" : \"S0\", \"counters\" : 4, \"%  branch_miss_rate\" : \"10.0\"}\n"
-	  "{\"socket\" : \"S1\", \"counters\" : 4, \"%  branch_miss_rate\" : \"10.0\"}\n" },
+	  "{\"socket\" : \"S0\", \"aggregate-number\" : 4, \"%  branch_miss_rate\" : \"10.0\"}\n"
+	  "{\"socket\" : \"S1\", \"aggregate-number\" : 4, \"%  branch_miss_rate\" : \"10.0\"}\n" },
 	{ "all", "--metric-only -M branch_miss_rate --per-socket -I 4000",
-	  "#           time socket ctrs  %  branch_miss_rate\n"
+	  "#           time socket cpus  %  branch_miss_rate\n"
 	  "     4.000000000 S0        4                 10.0\n"
 	  "     4.000000000 S1        4                 10.0\n" },
 	/* Each place once, in order: the first CPU of package 1 is CPU 1. Energy 1 of CPU 0 and 2 of CPU 1, 4 s. */
 	{ "odd", "-x, --per-socket -e branches,branch-misses",
-	  "S0,4,160,,branch-misses,16000000000,100.00,,\nS0,4,1600,,branches,16000000000,100.00,,\n"
-	  "S1,4,160,,branch-misses,16000000000,100.00,,\nS1,4,1600,,branches,16000000000,100.00,,\n" },
-	{ "odd", "-x, --per-socket -e pkg/energy/", "S0,1,4,,pkg/energy/,4000000000,100.00,,\n"
-	  "S1,1,8,,pkg/energy/,4000000000,100.00,,\n" },
+	  "S0,4,160,,branch-misses,16000000000,100.00,10.00,of all branches\n"
+	  "S0,4,1600,,branches,16000000000,100.00,100.000,/sec\n"
+	  "S1,4,160,,branch-misses,16000000000,100.00,10.00,of all branches\n"
+	  "S1,4,1600,,branches,16000000000,100.00,100.000,/sec\n" },
+	{ "odd", "-x, --per-socket -e pkg/energy/",
+	  "S0,1,4,,pkg/energy/,4000000000,100.00,0.250,/sec\n"
+	  "S1,1,8,,pkg/energy/,4000000000,100.00,0.500,/sec\n" },
 	{ "odd", "-x, -A -e branches -C 1-3",
-	  "CPU1,400,,branches,4000000000,100.00,,\nCPU2,400,,branches,4000000000,100.00,,\n"
-	  "CPU3,400,,branches,4000000000,100.00,,\n" },
+	  "CPU1,400,,branches,4000000000,100.00,100.000,/sec\n"
+	  "CPU2,400,,branches,4000000000,100.00,100.000,/sec\n"
+	  "CPU3,400,,branches,4000000000,100.00,100.000,/sec\n" },
 	/* Totals follow intervals. */
 	{ "all", "-x, -I 2000 --summary -e branches",
-	  "2.000000000,1600,,branches,16000000000,100.00,,\n4.000000000,1600,,branches,16000000000,100.00,,\n"
-	  "summary,3200,,branches,32000000000,100.00,,\n" },
+	  "     2.000000000,1600,,branches,16000000000,100.00,100.000,/sec\n"
+	  "     4.000000000,1600,,branches,16000000000,100.00,100.000,/sec\n"
+	  "         summary,3200,,branches,32000000000,100.00,100.000,/sec\n" },
 	{ "all", "-x, -I 2000 --summary --no-csv-summary -e branches",
-	  "2.000000000,1600,,branches,16000000000,100.00,,\n4.000000000,1600,,branches,16000000000,100.00,,\n"
-	  "3200,,branches,32000000000,100.00,,\n" },
+	  "     2.000000000,1600,,branches,16000000000,100.00,100.000,/sec\n"
+	  "     4.000000000,1600,,branches,16000000000,100.00,100.000,/sec\n"
+	  "3200,,branches,32000000000,100.00,100.000,/sec\n" },
 	{ "all", "-I 2000 -e branches",
 	  "#           time             counts unit events\n"
 	  "     2.000000000              1,600      branches                         #  100.000 /sec\n"
 	  "     4.000000000              1,600      branches                         #  100.000 /sec\n" },
 	{ "all", "-j -I 4000 -e branches",
-	  "{\"interval\" : 4.000000000, \"counter-value\" : \"3200.000000\", \"unit\" : \"\", \"event\" : \"branches\", "
-	  "\"event-runtime\" : 32000000000, \"pcnt-running\" : 100.00}\n" },
+	  "{\"interval\" : 4.000000000, \"counter-value\" : \"3200.000000\", \"unit\" : \"\", "
+	  "\"event\" : \"branches\", \"event-runtime\" : 32000000000, \"pcnt-running\" : 100.00, "
+	  "\"metric-value\" : 100.000000, \"metric-unit\" : \"/sec\"}\n" },
 	{ "all", "-e branches,branch-misses",
 	  "\n Performance counter stats for 'system wide':\n\n"
 	  "               320      branch-misses                    #   10.00% of all branches\n"
@@ -90,7 +107,7 @@ static const struct {
 	  "#           time             counts unit events\n"
 	  "     4.000000000               3200      branches                         #  100.000 /sec\n" },
 	{ "all", "--per-core -C 0,1 -I 4000 -e branches",
-	  "#           time core            ctrs             counts unit events\n"
+	  "#           time core            cpus             counts unit events\n"
 	  "     4.000000000 S0-D0-C0           2                800      branches                         #  100.000 /sec\n" },
 	/* 32000 in 4 s are no GHz; what was not counted has none. */
 	{ "all", "-A -C 0,1 -I 4000 -e cycles,task-clock --top=2",
@@ -102,36 +119,40 @@ static const struct {
 	  "     4.000000000 CPU0                      400      cpu_core/cycles/\n"
 	  "     4.000000000 CPU1                      400      cpu_core/cycles/                 #    0.000 GHz\n" },
 	{ "all", "-j -A -C 0 -M GHz",
-	  "{\"cpu\" : \"0\", \"counter-value\" : \"<not counted>\", \"unit\" : \"\", \"event\" : \"cycles\", \"event-runtime\" : 0, "
-	  "\"pcnt-running\" : 0.00, \"metric-value\" : \"nan\", \"metric-unit\" : \"GHz  cycles_frequency\"}\n"
+	  "{\"cpu\" : \"0\", \"counter-value\" : \"<not counted>\", \"unit\" : \"\", \"event\" : \"cycles\", "
+	  "\"event-runtime\" : 0, \"pcnt-running\" : 0.00, \"metric-value\" : null, "
+	  "\"metric-unit\" : \"GHz  cycles_frequency\"}\n"
 	  "{\"cpu\" : \"0\", \"counter-value\" : \"4000.000000\", \"unit\" : \"msec\", \"event\" : \"task-clock\", "
-	  "\"event-runtime\" : 4000000000, \"pcnt-running\" : 100.00}\n" },
+	  "\"event-runtime\" : 4000000000, \"pcnt-running\" : 100.00, \"metric-value\" : 0.000000, "
+	  "\"metric-unit\" : \"\"}\n" },
 	{ "all", "-x, -A -C 0 -M GHz",
 	  "CPU0,<not counted>,,cycles,0,0.00,,GHz  cycles_frequency\nCPU0,4000.00,msec,task-clock,4000000000,100.00,,\n" },
 	{ "all", "--metric-only -j -A -C 0,1 -M GHz",
 	  "{\"cpu\" : \"0\", \"GHz  cycles_frequency\" : \"none\"}\n{\"cpu\" : \"1\", \"GHz  cycles_frequency\" : \"0.0\"}\n" },
 	/* Two packages of 3 million a second of 64 bytes: 2 x 3000000 x 4 x 6.103515625e-05 MiB. */
-	{ "all", "-x, -e uncore_imc*", "1464.84,MiB,uncore_imc/cas/,16000000000,100.00,,\n" },
+	{ "all", "-x, -e uncore_imc*", "1464.84,MiB,uncore_imc/cas/,16000000000,100.00,45.776,/sec\n" },
 	{ "all", "-x, --no-merge -e uncore_imc*",
-	  "488.28,MiB,uncore_imc_0/cas/,8000000000,100.00,,\n976.56,MiB,uncore_imc_1/cas/,8000000000,100.00,,\n" },
+	  "488.28,MiB,uncore_imc_0/cas/,8000000000,100.00,15.259,/sec\n"
+	  "976.56,MiB,uncore_imc_1/cas/,8000000000,100.00,30.518,/sec\n" },
 	{ "all", "-x, -e cpu_*/cycles/",
 	  "1600,,cpu_core/cycles/,16000000000,100.00,,\n3200,,cpu_atom/cycles/,16000000000,100.00,,\n" },
 	{ "all", "-x, --hybrid-merge -e cpu_*/cycles/", "4800,,cycles,32000000000,100.00,,\n" },
 	/* Of a package one CPU counts, of a core both. */
-	{ "all", "-x, -e pkg/energy/", "24,,pkg/energy/,8000000000,100.00,,\n" },
-	{ "all", "-x, --per-socket -C 4-7 -e pkg/energy/", "S1,1,20,,pkg/energy/,4000000000,100.00,,\n" },
+	{ "all", "-x, -e pkg/energy/", "24,,pkg/energy/,8000000000,100.00,0.750,/sec\n" },
+	{ "all", "-x, --per-socket -C 4-7 -e pkg/energy/", "S1,1,20,,pkg/energy/,4000000000,100.00,1.250,/sec\n" },
 	{ "all", "-x@ -A -e core/ev,percore/",
 	  "S0-D0-C0@12@@core/ev,percore/@8000000000@100.00@@\nS0-D0-C1@28@@core/ev,percore/@8000000000@100.00@@\n"
 	  "S1-D0-C0@44@@core/ev,percore/@8000000000@100.00@@\nS1-D0-C1@60@@core/ev,percore/@8000000000@100.00@@\n" },
-	{ "all", "-x, --per-core -C 6,7 -e branches", "S1-D0-C1,2,800,,branches,8000000000,100.00,,\n" },
-	{ "all", "-x, --per-die -C 6,7 -e branches", "S1-D0,2,800,,branches,8000000000,100.00,,\n" },
-	{ "all", "-x, --per-node -C 6,7 -e branches", "N1,2,800,,branches,8000000000,100.00,,\n" },
-	{ "all", "-x, --per-cache -C 6,7 -e branches", "S1-D0-L3-ID1,2,800,,branches,8000000000,100.00,,\n" },
+	{ "all", "-x, --per-core -C 6,7 -e branches", "S1-D0-C1,2,800,,branches,8000000000,100.00,100.000,/sec\n" },
+	{ "all", "-x, --per-die -C 6,7 -e branches", "S1-D0,2,800,,branches,8000000000,100.00,100.000,/sec\n" },
+	{ "all", "-x, --per-node -C 6,7 -e branches", "N1,2,800,,branches,8000000000,100.00,100.000,/sec\n" },
+	{ "all", "-x, --per-cache -C 6,7 -e branches", "S1-D0-L3-ID1,2,800,,branches,8000000000,100.00,100.000,/sec\n" },
 	/* A level is no difference. */
-	{ "all", "-x, -e msr/level/", "348,,msr/level/,32000000000,100.00,,\n" },
+	{ "all", "-x, -e msr/level/", "348,,msr/level/,32000000000,100.00,10.875,/sec\n" },
 	{ "all", "-x, --sort=value --top=2 -A -e msr/level/ -C 1-3",
-	  "CPU3,43,,msr/level/,4000000000,100.00,,\nCPU2,42,,msr/level/,4000000000,100.00,,\n" },
-	{ "all", "-x, -e a*", "3200,,\"a,\"\"b\"\"\",32000000000,100.00,,\n" },
+	  "CPU3,43,,msr/level/,4000000000,100.00,10.750,/sec\n"
+	  "CPU2,42,,msr/level/,4000000000,100.00,10.500,/sec\n" },
+	{ "all", "-x, -e a*", "3200,,\"a,\"\"b\"\"\",32000000000,100.00,100.000,/sec\n" },
 	{ "all", "--stats -x, -e branches",
 	  "event,unit,intervals,min,p50,p90,p95,p99,max,mean,stddev\nbranches,,4,800,800,800,800,800,800,800,0\n" },
 	/* 2100 and 4100: the deviation of two values is their difference over the root of 2. */
@@ -154,33 +175,44 @@ static const struct {
 	{ "shares", "-x, -e cycles", "6200,,cycles,2750000000,68.00,,\n" },
 	/* CPU 0: 1000 in 1/2 s, 1000 in 1/4 s; CPU 1: 100 each. They ran 1.5 and 1.25 of 2 s. */
 	{ "shares", "-x, -I 1000 --summary -e cycles",
-	  "1.000000000,2100,,cycles,1500000000,75.00,,\n2.000000000,4100,,cycles,1250000000,62.00,,\n"
-	  "summary,6200,,cycles,2750000000,68.00,,\n" },
+	  "     1.000000000,2100,,cycles,1500000000,75.00,,\n"
+	  "     2.000000000,4100,,cycles,1250000000,62.00,,\n"
+	  "         summary,6200,,cycles,2750000000,68.00,,\n" },
 	{ "shares", "-x, -A -e part", "CPU0,14,,part,2000000000,100.00,,\nCPU1,<not supported>,,part,0,100.00,,\n" },
 	{ "shares", "-x, -e part", "<not supported>,,part,0,100.00,,\n", "part: errno-2 on CPU 1 in 1 of 1 intervals" },
 	{ "shares", "-x, -e pkg/late/", "10,,pkg/late/,2000000000,100.00,,\n" },
 	/* CPU 1 was not read at 3, 4 and 8 s: what it counted up to 5 s is there then, what came after 7 s never. */
 	{ "missed", "-x,", "1500,,cycles,15000000000,93.00,,\n" },
 	{ "missed", "-x, -I 4000 --summary",
-	  "4.000000000,600,,cycles,6000000000,75.00,,\n8.000000000,900,,cycles,9000000000,90.00,,\n"
-	  "summary,1500,,cycles,15000000000,93.00,,\n" },
+	  "     4.000000000,600,,cycles,6000000000,75.00,,\n"
+	  "     8.000000000,900,,cycles,9000000000,90.00,,\n"
+	  "         summary,1500,,cycles,15000000000,93.00,,\n" },
 	/* The same, and at 5 s an event comes that stands before those that only the metric uses. */
 	{ "grown", "-x, -I 4000 --summary -e a* -M GHz",
-	  "4.000000000,600,,a1,6000000000,75.00,,\n4.000000000,,,,,,2.0,GHz  cycles_frequency\n"
-	  "8.000000000,900,,a1,9000000000,90.00,,\n8.000000000,21,,a2,3000000000,100.00,,\n"
-	  "8.000000000,,,,,,2.0,GHz  cycles_frequency\n"
-	  "summary,1500,,a1,15000000000,93.00,,\nsummary,21,,a2,3000000000,100.00,,\n"
-	  "summary,,,,,,2.0,GHz  cycles_frequency\n" },
+	  "     4.000000000,600,,a1,6000000000,75.00,,\n"
+	  "     4.000000000,,,,,,2.0,GHz  cycles_frequency\n"
+	  "     8.000000000,900,,a1,9000000000,90.00,,\n"
+	  "     8.000000000,21,,a2,3000000000,100.00,,\n"
+	  "     8.000000000,,,,,,2.0,GHz  cycles_frequency\n"
+	  "         summary,1500,,a1,15000000000,93.00,,\n"
+	  "         summary,21,,a2,3000000000,100.00,,\n"
+	  "         summary,,,,,,2.0,GHz  cycles_frequency\n" },
 	{ "grown", "-x, -I 1000 -e a1 --until=6",
-	  "1.000000000,200,,a1,2000000000,100.00,,\n2.000000000,200,,a1,2000000000,100.00,,\n"
-	  "3.000000000,100,,a1,1000000000,50.00,,\n4.000000000,100,,a1,1000000000,50.00,,\n"
-	  "5.000000000,400,,a1,4000000000,100.00,,\n6.000000000,200,,a1,2000000000,100.00,,\n",
+	  "     1.000000000,200,,a1,2000000000,100.00,100.000,/sec\n"
+	  "     2.000000000,200,,a1,2000000000,100.00,100.000,/sec\n"
+	  "     3.000000000,100,,a1,1000000000,50.00,,\n"
+	  "     4.000000000,100,,a1,1000000000,50.00,,\n"
+	  "     5.000000000,400,,a1,4000000000,100.00,100.000,/sec\n"
+	  "     6.000000000,200,,a1,2000000000,100.00,100.000,/sec\n",
 	  "a1: missed on CPU 1 in 2 of 6 intervals; sums cover the others" },
 	/* 1, 2, 3: the deviation is 1, of the mean 1 over the root of 3; 10, 20, 60: the root of 700 / 3, of 30. */
-	{ "runs", "-x,", "2.00,msec,task-clock,28.87%,2000000,100.00,,\n30,,instructions,50.92%,2000000,100.00,,\n" },
+	{ "runs", "-x,",
+	  "2.00,msec,task-clock,28.87%,2000000,100.00,0.002,CPUs utilized\n"
+	  "30,,instructions,50.92%,2000000,100.00,,\n" },
 	{ "runs", "-j -e instructions",
-	  "{\"counter-value\" : \"30.000000\", \"unit\" : \"\", \"event\" : \"instructions\", \"variance\" : 50.92, "
-	  "\"event-runtime\" : 2000000, \"pcnt-running\" : 100.00}\n" },
+	  "{\"counter-value\" : \"30.000000\", \"unit\" : \"\", \"event\" : \"instructions\", "
+	  "\"variance\" : 50.92, \"event-runtime\" : 2000000, \"pcnt-running\" : 100.00, "
+	  "\"metric-value\" : 0.000000, \"metric-unit\" : \"insn per cycle\"}\n" },
 	{ "runs", "-e task-clock",
 	  "\n Performance counter stats for 'true' (3 runs):\n\n"
 	  "              2.00 msec task-clock                       #    0.002 CPUs utilized            ( +- 28.87% )\n\n"
@@ -193,7 +225,9 @@ static const struct {
 	  "     <not counted>      rare\n\n"
 	  "       1.000000000 seconds time elapsed\n\n"
 	  "       0.500000000 seconds user\n       0.250000000 seconds sys\n\n\n" },
-	{ "unrun", "-x, -e rare,never", "200,,rare,50.00%,2000000,100.00,,\n<not counted>,,never,0.00%,0,0.00,,\n",
+	{ "unrun", "-x, -e rare,never",
+	  "200,,rare,50.00%,2000000,100.00,33.333,K/sec\n"
+	  "<not counted>,,never,0.00%,0,0.00,,\n",
 	  "rare: not counted in 1 of 3 runs; the mean is of the others" },
 	{ "tasks", "--per-thread -x,",
 	  "bash-10,12,,context-switches,4000000000,100.00,,\ntwo words-11,10,,context-switches,2000000000,100.00,,\n" },
@@ -201,8 +235,10 @@ static const struct {
 	{ "tasks", "-x, -p 10", "22,,context-switches,6000000000,100.00,,\n" },
 	/* 10 and 11 switches a second in 1 ms, 20 and 21 in 2 ms a second, of two CPUs. */
 	{ "cgroups", "-x,",
-	  "8.00,msec,task-clock,a,8000000000,100.00,,\n84,,cs,a,8000000000,100.00,,\n"
-	  "16.00,msec,task-clock,\"b,c\",8000000000,100.00,,\n164,,cs,\"b,c\",8000000000,100.00,,\n" },
+	  "8.00,msec,task-clock,a,8000000000,100.00,0.002,CPUs utilized\n"
+	  "84,,cs,a,8000000000,100.00,10.500,K/sec\n"
+	  "16.00,msec,task-clock,\"b,c\",8000000000,100.00,0.004,CPUs utilized\n"
+	  "164,,cs,\"b,c\",8000000000,100.00,10.250,K/sec\n" },
 	/* Of a second: 2 CPUs of 1 ms each, 10 + 11 switches. */
 	{ "cgroups", "--stats -G a",
 	  "EVENT      UNIT CGROUP INTERVALS  MIN  P50  P90  P95  P99  MAX  MEAN STDDEV\n"
@@ -211,12 +247,16 @@ static const struct {
 	{ "cgroups", "--stats -G a -e cs -j",
 	  "{\"event\" : \"cs\", \"unit\" : \"\", \"cgroup\" : \"a\", \"intervals\" : 4, \"min\" : 21, \"p50\" : 21, \"p90\" : 21, "
 	  "\"p95\" : 21, \"p99\" : 21, \"max\" : 21, \"mean\" : 21, \"stddev\" : 0}\n" },
-	{ "cgroups", "-x, -G a -e cs", "84,,cs,a,8000000000,100.00,,\n" },
-	{ "cgroups", "-x, -C 1 -e cs", "44,,cs,a,4000000000,100.00,,\n84,,cs,\"b,c\",4000000000,100.00,,\n" },
-	{ "cgroups", "-x, -A -C 1 -e cs", "CPU1,44,,cs,a,4000000000,100.00,,\nCPU1,84,,cs,\"b,c\",4000000000,100.00,,\n" },
+	{ "cgroups", "-x, -G a -e cs", "84,,cs,a,8000000000,100.00,10.500,K/sec\n" },
+	{ "cgroups", "-x, -C 1 -e cs",
+	  "44,,cs,a,4000000000,100.00,11.000,K/sec\n"
+	  "84,,cs,\"b,c\",4000000000,100.00,10.500,K/sec\n" },
+	{ "cgroups", "-x, -A -C 1 -e cs",
+	  "CPU1,44,,cs,a,4000000000,100.00,11.000,K/sec\n"
+	  "CPU1,84,,cs,\"b,c\",4000000000,100.00,10.500,K/sec\n" },
 	{ "cgroups", "--metric-only -M cs_per_second -j",
-	  "{\"cgroup\" : \"a\", \"cs/sec  cs_per_second\" : \"10500.0\"}\n"
-	  "{\"cgroup\" : \"b,c\", \"cs/sec  cs_per_second\" : \"10250.0\"}\n" },
+	  "{\"cgroup\" : \"a\", \"1/s  cs_per_second\" : \"10500.0\"}\n"
+	  "{\"cgroup\" : \"b,c\", \"1/s  cs_per_second\" : \"10250.0\"}\n" },
 	/* 1 and 10 a second, 2 and 20, of 8 CPUs in 4 s. */
 	{ "programs", "-x,", "352,,cs,64000000000,100.00,,\n704,,faults,64000000000,100.00,,\n" },
 	{ "programs", "-x, --no-merge",
@@ -235,7 +275,7 @@ static const struct {
 	{ "names", "-x, -e sched", "", "has no event 'sched'", 2 },
 	{ "names", "-x, -e sched:*", "24,,sched:sched_switch,8000000000,100.00,,\n" },
 	/* (1 + ... + 8) x 4 s x 1000 slots. */
-	{ "topdown", "-I 4000 --metric-style=classic",
+	{ "topdown", "-I 4000",
 	  "#           time             counts unit events\n"
 	  "     4.000000000            144,000      slots\n"
 	  "     4.000000000            100,800      topdown-retiring                 #     70.0% Retiring\n"
@@ -254,23 +294,32 @@ static const struct {
 	{ "scales", "-x,", "732.42,MiB,uncore_imc/cas/,8000000000,100.00,,\n"
 	  "4000000.00,MiB,uncore_imc_2/cas/,4000000000,100.00,,\n"
 	  "4000000.00,Joules,uncore_imc_3/cas/,4000000000,100.00,,\n" },
-	/* In the order that perf 7 has on Arrow Lake. */
-	{ "hybrid", "--topdown -x, --metric-only --metric-style=named",
-	  "%  tma_backend_bound,%  tma_backend_bound,%  tma_retiring,%  tma_retiring,%  tma_frontend_bound,%  tma_frontend_bound,"
-	  "%  tma_bad_speculation,%  tma_bad_speculation,\n5.0,10.0,70.0,40.0,15.0,30.0,10.0,20.0,\n" },
+	/* All metrics of both kinds of CPUs. */
+	{ "hybrid", "--topdown -x, --metric-only",
+	  "%  tma_retiring (cpu_core),%  tma_bad_speculation (cpu_core),%  tma_frontend_bound (cpu_core),"
+	  "%  tma_backend_bound (cpu_core),%  tma_retiring (cpu_atom),%  tma_bad_speculation (cpu_atom),"
+	  "%  tma_frontend_bound (cpu_atom),%  tma_backend_bound (cpu_atom),\n"
+	  "70.0,10.0,15.0,5.0,40.0,20.0,30.0,10.0,\n" },
 	/* A half of the time cpu_core has counters, whose counts are made up for. */
 	{ "hybrid", "-I 4000",
 	  "#           time             counts unit events\n"
-	  "     4.000000000              1,440      context-switches                 #     45.0 cs/sec  cs_per_second\n"
-	  "     4.000000000          32,000.00 msec cpu-clock\n"
-	  "     4.000000000  TopdownL1 (cpu_core) #      5.0 %  tma_backend_bound\n"
+	  "     4.000000000             40,000      cpu_core/slots/                  #     70.0 %  tma_retiring          (50.00%)\n"
 	  "     4.000000000                                                          #     10.0 %  tma_bad_speculation\n"
 	  "     4.000000000                                                          #     15.0 %  tma_frontend_bound\n"
-	  "     4.000000000                                                          #     70.0 %  tma_retiring             (50.00%)\n"
-	  "     4.000000000  TopdownL1 (cpu_atom) #     10.0 %  tma_backend_bound\n"
+	  "     4.000000000                                                          #      5.0 %  tma_backend_bound\n"
+	  "     4.000000000             28,000      cpu_core/topdown-retiring/                                           (50.00%)\n"
+	  "     4.000000000              4,000      cpu_core/topdown-bad-spec/                                           (50.00%)\n"
+	  "     4.000000000              6,000      cpu_core/topdown-fe-bound/                                           (50.00%)\n"
+	  "     4.000000000              2,000      cpu_core/topdown-be-bound/                                           (50.00%)\n"
+	  "     4.000000000             41,600      cpu_atom/topdown-retiring/       #     40.0 %  tma_retiring\n"
 	  "     4.000000000                                                          #     20.0 %  tma_bad_speculation\n"
 	  "     4.000000000                                                          #     30.0 %  tma_frontend_bound\n"
-	  "     4.000000000                                                          #     40.0 %  tma_retiring\n" },
+	  "     4.000000000                                                          #     10.0 %  tma_backend_bound\n"
+	  "     4.000000000             20,800      cpu_atom/topdown-bad-spec/\n"
+	  "     4.000000000             31,200      cpu_atom/topdown-fe-bound/\n"
+	  "     4.000000000             10,400      cpu_atom/topdown-be-bound/\n"
+	  "     4.000000000              1,440      context-switches                 #     45.0 1/s  cs_per_second\n"
+	  "     4.000000000          32,000.00 msec cpu-clock\n" },
 };
 /* clang-format on */
 

@@ -135,7 +135,7 @@ static int load(const char *path)
 	struct metric_set set;
 	struct error e = { 0 };
 
-	if (metric_set_load(&set, path, &e)) {
+	if (metric_set_load(&set, path, NULL, &e)) {
 		fprintf(stderr, "%s\n", e.text);
 		return 1;
 	}

@@ -52,7 +52,6 @@ int main(int argc, char **argv)
 	static struct counts c;
 	struct builder b;
 	char event[80];
-	FILE *f;
 
 	if (argc != 3)
 		return 2;
@@ -85,9 +84,5 @@ int main(int argc, char **argv)
 	}
 	builder_write(&b, 0, 2);
 	builder_finish(&b);
-	f = fopen(argv[2], "wb");
-	if (!f || fwrite(b.file.data, 1, b.file.len, f) != b.file.len || fclose(f))
-		return 1;
-	builder_release(&b);
-	return 0;
+	return builder_save(&b, argv[2]);
 }

@@ -223,7 +223,7 @@ int main(int argc, char **argv)
 	uint32_t id = 0;
 	int fd, err;
 
-	if (argc < 2 || (argc > 2 && parse_u64(argv[2], &seconds))) {
+	if (argc < 2 || argv[1][0] == '-' || (argc > 2 && parse_u64(argv[2], &seconds))) {
 		fprintf(stderr, "usage: make_page FILE [SECONDS [TEXT]]\n");
 		return 2;
 	}

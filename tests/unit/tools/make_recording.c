@@ -41,7 +41,6 @@ int main(int argc, char **argv)
 	uint64_t rows = argc > 2 ? strtoull(argv[2], NULL, 10) : 21;
 	struct builder b;
 	uint32_t perf[2], idle, energy, temp;
-	FILE *f;
 
 	if (argc < 2)
 		return 2;
@@ -65,9 +64,5 @@ int main(int argc, char **argv)
 	for (uint64_t row = 0; row < rows; row += 10)
 		builder_write(&b, row, rows - row < 10 ? (uint32_t)(rows - row) : 10);
 	builder_finish(&b);
-	f = fopen(argv[1], "wb");
-	if (!f || fwrite(b.file.data, 1, b.file.len, f) != b.file.len || fclose(f))
-		return 1;
-	builder_release(&b);
-	return 0;
+	return builder_save(&b, argv[1]);
 }

@@ -84,9 +84,7 @@ int main(void)
 		else if (!strcmp(word, "batches")) {
 			e = statistics_batch_means(x + 1, n - 1, (size_t)x[0]);
 			answer((double[]){ e.value, e.error, e.df }, 3);
-		} else if (!strcmp(word, "time"))
-			answer((double[]){ statistics_autocorrelation_time(x, n) }, 1);
-		else if (!strcmp(word, "verdict"))
+		} else if (!strcmp(word, "verdict"))
 			verdict(x, n);
 		else
 			return 1;

@@ -1,0 +1,1294 @@
+#include "common/metric/expr.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "common/names.h"
+#include "common/number.h"
+#include "common/parse.h"
+
+#define EXPR_MAX_LEVELS 200
+
+/* A level of nesting holds at most eight values (six binary operators and the two of an `if`); real formulas
+ * hold few at more than a few levels, and the limit lets evaluation live on the C stack. */
+#define EXPR_MAX_DEPTH 512
+
+enum expr_op {
+	OP_NUMBER,
+	OP_INPUT,
+	OP_NEGATE,
+	OP_ADD,
+	OP_SUBTRACT,
+	OP_MULTIPLY,
+	OP_DIVIDE,
+	OP_MODULO,
+	OP_LESS,
+	OP_GREATER,
+	OP_AND,
+	OP_XOR,
+	OP_OR,
+	OP_MIN,
+	OP_MAX,
+	OP_RATIO,
+	OP_POW2,
+	OP_BITS,
+	OP_PERCENT,
+	OP_SELECT, /* operands in the order of the text: A, C, B of `A if C else B` */
+	OP_COUNT
+};
+
+struct expr_op_row {
+	const char *text; /* the operator, or the name of the function */
+	unsigned char operands;
+	unsigned char precedence; /* 0: if; 1-6: binary; 7: unary; 8: a value or a function */
+};
+
+enum {
+	PRECEDENCE_IF = 0,
+	PRECEDENCE_BINARY = 1,
+	PRECEDENCE_UNARY = 7,
+	PRECEDENCE_VALUE = 8,
+};
+
+/* Functions that take one id; the row's text is also what expr_print() writes. */
+struct expr_aspect_row {
+	const char *text;
+	enum expr_aspect aspect;
+	bool reserved; /* perf's: the word is not an id, even without a '(' */
+};
+
+/* One step of the program in postfix order. */
+struct expr_step {
+	enum expr_op op;
+	uint32_t input;      /* OP_INPUT */
+	struct value number; /* OP_NUMBER; NaN for the literal of that name */
+};
+
+struct expr {
+	struct expr_step *step;
+	size_t n_steps;
+	struct expr_input *input;
+	size_t n_inputs;
+	size_t depth; /* values on the stack at most */
+};
+
+enum token_kind {
+	TOKEN_END,
+	TOKEN_NUMBER,
+	TOKEN_ID,
+	TOKEN_LITERAL,
+	TOKEN_MARK, /* one character of the grammar */
+};
+
+struct lexer {
+	const char *text;
+	size_t len;
+	size_t at;
+	struct error *error;
+	/* The token that was read last. */
+	enum token_kind kind;
+	size_t start;
+	double number;
+	char mark;
+	bool plain;      /* TOKEN_ID: as written, so it may be a keyword */
+	struct buf word; /* TOKEN_ID, TOKEN_LITERAL: resolved */
+};
+
+static const struct expr_op_row expr_ops[OP_COUNT] = {
+	[OP_NUMBER] = { "", 0, PRECEDENCE_VALUE },
+	[OP_INPUT] = { "", 0, PRECEDENCE_VALUE },
+	[OP_NEGATE] = { "-", 1, PRECEDENCE_UNARY },
+	[OP_OR] = { "|", 2, 1 },
+	[OP_XOR] = { "^", 2, 2 },
+	[OP_AND] = { "&", 2, 3 },
+	[OP_LESS] = { "<", 2, 4 },
+	[OP_GREATER] = { ">", 2, 4 },
+	[OP_ADD] = { "+", 2, 5 },
+	[OP_SUBTRACT] = { "-", 2, 5 },
+	[OP_MULTIPLY] = { "*", 2, 6 },
+	[OP_DIVIDE] = { "/", 2, 6 },
+	[OP_MODULO] = { "%", 2, 6 },
+	[OP_MIN] = { "min", 2, PRECEDENCE_VALUE },
+	[OP_MAX] = { "max", 2, PRECEDENCE_VALUE },
+	[OP_RATIO] = { "d_ratio", 2, PRECEDENCE_VALUE },
+	[OP_POW2] = { "pow2", 1, PRECEDENCE_VALUE },
+	[OP_BITS] = { "bits", 3, PRECEDENCE_VALUE },
+	[OP_PERCENT] = { "percent", 2, PRECEDENCE_VALUE },
+	[OP_SELECT] = { "if", 3, PRECEDENCE_IF },
+};
+
+static const struct expr_aspect_row expr_aspects[] = {
+	{ "source_count", EXPR_SOURCE_COUNT, true },
+	{ "aggr_nr", EXPR_AGGR_NR, true },
+	{ "has_event", EXPR_HAS_EVENT, true },
+	{ "strcmp_cpuid_str", EXPR_CPUID_MATCH, true },
+	{ "first", EXPR_FIRST, false },
+	{ "last", EXPR_LAST, false },
+	{ "mean", EXPR_MEAN, false },
+	{ "max_of", EXPR_MAX, false },
+	{ "elapsed", EXPR_ELAPSED, false },
+	{ "rate", EXPR_RATE, false },
+	{ "system", EXPR_SYSTEM, false },
+	{ NULL, EXPR_VALUE, false },
+};
+
+struct parser {
+	struct lexer lex;
+	struct expr *x;
+	struct names known; /* aspect letter and name -> place in x->input */
+	struct error *error;
+	unsigned levels;
+	size_t depth; /* values on the stack after the program so far */
+};
+static int parse_word(struct parser *p);
+static int parse_binary(struct parser *p, unsigned precedence);
+
+static int no_memory(struct parser *p)
+{
+	return error_set(p->error, ENOMEM, "out of memory");
+}
+
+static int enter(struct parser *p)
+{
+	if (++p->levels > EXPR_MAX_LEVELS)
+		return error_set(p->error, E2BIG, "column %zu: nested deeper than %d levels", p->lex.start + 1,
+				 EXPR_MAX_LEVELS);
+	return 0;
+}
+
+static int emit(struct parser *p, struct expr_step step)
+{
+	struct expr *x = p->x;
+
+	if (array_room(&x->step, x->n_steps, sizeof(*x->step)))
+		return no_memory(p);
+	x->step[x->n_steps++] = step;
+	p->depth = p->depth + 1 - expr_ops[step.op].operands;
+	if (p->depth > EXPR_MAX_DEPTH)
+		return error_set(p->error, E2BIG, "column %zu: holds more than %d values at once", p->lex.start + 1,
+				 EXPR_MAX_DEPTH);
+	if (p->depth > x->depth)
+		x->depth = p->depth;
+	return 0;
+}
+
+static int emit_op(struct parser *p, enum expr_op op)
+{
+	return emit(p, (struct expr_step){ .op = op });
+}
+
+static int add_input(struct parser *p, const char *name, const char *by, enum expr_aspect aspect, size_t column,
+		     uint32_t *place)
+{
+	struct expr *x = p->x;
+	struct expr_input *input;
+
+	if (array_room(&x->input, x->n_inputs, sizeof(*x->input)))
+		return no_memory(p);
+	input = &x->input[x->n_inputs];
+	*input = (struct expr_input){ .name = strdup(name), .aspect = aspect, .column = (uint32_t)column };
+	input->by = by ? strdup(by) : NULL;
+	*place = (uint32_t)x->n_inputs++;
+	if (!input->name || (by && !input->by))
+		return no_memory(p);
+	return 0;
+}
+
+static int emit_input_by(struct parser *p, const char *name, const char *by, enum expr_aspect aspect, size_t column)
+{
+	struct buf key = BUF_INIT;
+	uint32_t place = 0;
+	int err;
+
+	buf_addch(&key, (char)('a' + aspect));
+	buf_addstr(&key, name);
+	if (by)
+		buf_printf(&key, "\n%s", by);
+	err = key.err;
+	if (!err && !names_get(&p->known, buf_str(&key), &place)) {
+		err = add_input(p, name, by, aspect, column, &place);
+		if (!err)
+			err = names_set(&p->known, buf_str(&key), place);
+	}
+	buf_release(&key);
+	if (err)
+		return no_memory(p);
+	return emit(p, (struct expr_step){ .op = OP_INPUT, .input = place });
+}
+
+static int emit_input(struct parser *p, const char *name, enum expr_aspect aspect, size_t column)
+{
+	return emit_input_by(p, name, NULL, aspect, column);
+}
+
+/* -EINVAL: the current token should have been `wanted`. */
+static int unexpected(struct parser *p, const char *wanted)
+{
+	const struct lexer *l = &p->lex;
+	size_t len = l->at - l->start;
+
+	if (l->kind == TOKEN_END)
+		return error_set(p->error, EINVAL, "column %zu: the expression ends where %s is expected",
+				 l->start + 1, wanted);
+	return error_set(p->error, EINVAL, "column %zu: found '%.*s' where %s is expected", l->start + 1,
+			 (int)(len < 40 ? len : 40), l->text + l->start, wanted);
+}
+
+static bool at_mark(const struct parser *p, char mark)
+{
+	return p->lex.kind == TOKEN_MARK && p->lex.mark == mark;
+}
+
+static bool at_keyword(struct parser *p, const char *word)
+{
+	return p->lex.kind == TOKEN_ID && p->lex.plain && !strcmp(buf_str(&p->lex.word), word);
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool lexer_is_id_char(char c)
+{
+	return is_digit(c) || is_letter(c) || c == '_' || c == '.' || c == ':' || c == '?';
+}
+
+/* Copies the id at `start` to l->word and sets *end to its end, which is `start` if there is none. */
+static int scan_id(struct lexer *l, size_t start, size_t *end)
+{
+	size_t i = start, open = 0;
+	bool section = false;
+
+	buf_clear(&l->word);
+	l->plain = true;
+	for (; i < l->len; i++) {
+		char c = l->text[i];
+
+		if (c == '\\') {
+			if (i + 1 == l->len)
+				return error_set(l->error, EINVAL, "column %zu: nothing follows the backslash",
+						 i + 1);
+			buf_addch(&l->word, l->text[++i]);
+			l->plain = false;
+		} else if (c == '@') {
+			section = !section;
+			open = i;
+			buf_addch(&l->word, '/');
+			l->plain = false;
+		} else if (section || lexer_is_id_char(c)) {
+			buf_addch(&l->word, c);
+		} else {
+			break;
+		}
+	}
+	if (section)
+		return error_set(l->error, EINVAL, "column %zu: the '@' here has no closing '@'", open + 1);
+	*end = i;
+	return l->word.err;
+}
+
+/* perf accepts "5." and ".5"; parse_double() needs digits on both sides. */
+static int scan_number(struct lexer *l, size_t start, size_t len)
+{
+	const char *text = l->text + start;
+	struct buf copy = BUF_INIT;
+	int err;
+
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '.' && (i == 0 || !is_digit(text[i - 1])))
+			buf_addch(&copy, '0');
+		buf_addch(&copy, text[i]);
+		if (text[i] == '.' && (i + 1 == len || !is_digit(text[i + 1])))
+			buf_addch(&copy, '0');
+	}
+	err = copy.err ? copy.err : parse_double(buf_str(&copy), &l->number);
+	buf_release(&copy);
+	if (err == -ENOMEM)
+		return error_set(l->error, ENOMEM, "out of memory");
+	if (err)
+		return error_set(l->error, EINVAL, "column %zu: %.*s is too large for a number", start + 1,
+				 (int)(len < 40 ? len : 40), text);
+	return 0;
+}
+
+static int scan_literal(struct lexer *l, size_t start)
+{
+	size_t i = start + 1;
+
+	buf_clear(&l->word);
+	for (; i < l->len; i++) {
+		char c = l->text[i];
+
+		if (!is_digit(c) && !is_letter(c) && c != '_' && c != '.' && c != '-')
+			break;
+		buf_addch(&l->word, c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c);
+	}
+	if (i == start + 1)
+		return error_set(l->error, EINVAL, "column %zu: a name must follow '#'", start + 1);
+	l->kind = TOKEN_LITERAL;
+	l->at = i;
+	return l->word.err;
+}
+
+/* The values on the stack at a step, and where their steps begin. */
+struct part {
+	size_t start;
+	bool known;
+	double v;
+};
+
+static struct part number(struct expr *x, size_t start, size_t *n, double v)
+{
+	x->step[start] = (struct expr_step){ .op = OP_NUMBER, .number = value_of(v) };
+	*n = start + 1;
+	return (struct part){ start, true, v };
+}
+
+/* Reads the next token. 0 or -errno with the text set. */
+static int lexer_next(struct lexer *l)
+{
+	size_t start, end = 0, number;
+	char c;
+	int err;
+
+	while (l->at < l->len && is_blank(l->text[l->at]))
+		l->at++;
+	start = l->start = l->at;
+	if (start == l->len) {
+		l->kind = TOKEN_END;
+		return 0;
+	}
+	c = l->text[start];
+	if (strchr("+-*/%()<>&|^,", c)) {
+		l->kind = TOKEN_MARK;
+		l->mark = c;
+		l->at++;
+		return 0;
+	}
+	if (c == '#')
+		return scan_literal(l, start);
+
+	/* The longer one wins, as in a generated lexer: 1e9 is a number, 1GHz and 1E9 are ids, 1e-9 is a number
+	 * again. */
+	err = scan_id(l, start, &end);
+	if (err)
+		return err;
+	number = expr_number_length(l->text + start, l->len - start);
+	if (number && start + number >= end) {
+		l->kind = TOKEN_NUMBER;
+		l->at = start + number;
+		return scan_number(l, start, number);
+	}
+	if (end > start) {
+		l->kind = TOKEN_ID;
+		l->at = end;
+		return 0;
+	}
+	if (c > ' ' && c < 0x7f)
+		return error_set(l->error, EINVAL, "column %zu: '%c' is not allowed here", start + 1, c);
+	return error_set(l->error, EINVAL, "column %zu: the byte 0x%02x is not allowed here", start + 1,
+			 (unsigned char)c);
+}
+
+static int expect_mark(struct parser *p, char mark, const char *wanted)
+{
+	if (!at_mark(p, mark))
+		return unexpected(p, wanted);
+	return lexer_next(&p->lex);
+}
+
+/* Words that are never an id when they stand unescaped. */
+static bool lexer_is_keyword(const char *word)
+{
+	static const char *const words[] = { "if", "else", "NaN", "min", "max", "d_ratio" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(words[i], word))
+			return true;
+	for (const struct expr_aspect_row *row = expr_aspects; row->text; row++)
+		if (row->reserved && !strcmp(row->text, word))
+			return true;
+	return false;
+}
+
+/* Reads an id, which the caller frees. */
+static int parse_id(struct parser *p, char **name)
+{
+	if (p->lex.kind != TOKEN_ID || (p->lex.plain && lexer_is_keyword(buf_str(&p->lex.word))))
+		return unexpected(p, "the name of a counter");
+	*name = strdup(buf_str(&p->lex.word));
+	return *name ? lexer_next(&p->lex) : no_memory(p);
+}
+
+/* seconds(x,y), after the opening parenthesis. */
+static int parse_seconds(struct parser *p)
+{
+	size_t column = p->lex.start;
+	SCOPED(scoped_free) char *by = NULL, *name = NULL;
+	int err = parse_id(p, &name);
+
+	if (!err)
+		err = expect_mark(p, ',', "',' and the clock");
+	if (!err)
+		err = parse_id(p, &by);
+	if (!err)
+		err = expect_mark(p, ')', "')'");
+	if (!err)
+		err = emit_input_by(p, name, by, EXPR_SECONDS, column);
+	return err;
+}
+
+/* After the opening parenthesis: one id and the closing parenthesis. */
+static int parse_aspect(struct parser *p, enum expr_aspect aspect)
+{
+	size_t column;
+	SCOPED(scoped_free) char *name = NULL;
+	int err;
+
+	column = p->lex.start;
+	name = NULL;
+	err = parse_id(p, &name);
+	if (!err)
+		err = expect_mark(p, ')', "')'");
+	if (!err)
+		err = emit_input(p, name, aspect, column);
+	return err;
+}
+
+/* A field outside the register is a mistake in the text, not a missing value. */
+static int check_bits(struct parser *p, size_t column)
+{
+	const struct expr_step *hi = &p->x->step[p->x->n_steps - 2], *lo = hi + 1;
+
+	if (hi->op != OP_NUMBER || lo->op != OP_NUMBER)
+		return 0;
+	if (hi->number.v <= 63 && lo->number.v <= hi->number.v && hi->number.v == floor(hi->number.v) &&
+	    lo->number.v == floor(lo->number.v))
+		return 0;
+	return error_set(p->error, EINVAL, "column %zu: bits(x,hi,lo) takes whole numbers with 63 >= hi >= lo",
+			 column + 1);
+}
+
+static int parse_if(struct parser *p)
+{
+	int err = parse_binary(p, PRECEDENCE_BINARY);
+
+	if (err || !at_keyword(p, "if"))
+		return err;
+	err = enter(p);
+	if (!err)
+		err = lexer_next(&p->lex);
+	if (!err)
+		err = parse_binary(p, PRECEDENCE_BINARY);
+	if (!err && !at_keyword(p, "else"))
+		err = unexpected(p, "'else'");
+	if (!err)
+		err = lexer_next(&p->lex);
+	if (!err)
+		err = parse_if(p);
+	if (!err)
+		err = emit_op(p, OP_SELECT);
+	p->levels--;
+	return err;
+}
+
+static int parse_value(struct parser *p)
+{
+	int err;
+
+	if (p->lex.kind == TOKEN_NUMBER) {
+		err = emit(p, (struct expr_step){ .op = OP_NUMBER, .number = value_of(p->lex.number) });
+		return err ? err : lexer_next(&p->lex);
+	}
+	if (p->lex.kind == TOKEN_LITERAL) {
+		err = emit_input(p, buf_str(&p->lex.word), EXPR_LITERAL, p->lex.start);
+		return err ? err : lexer_next(&p->lex);
+	}
+	if (p->lex.kind == TOKEN_ID)
+		return parse_word(p);
+	if (at_mark(p, '(')) {
+		err = enter(p);
+		if (!err)
+			err = lexer_next(&p->lex);
+		if (!err)
+			err = parse_if(p);
+		if (!err)
+			err = expect_mark(p, ')', "')'");
+		p->levels--;
+		return err;
+	}
+	return unexpected(p, "a value");
+}
+
+static int parse_unary(struct parser *p)
+{
+	int err;
+
+	if (!at_mark(p, '-'))
+		return parse_value(p);
+	err = enter(p);
+	if (!err)
+		err = lexer_next(&p->lex);
+	if (!err)
+		err = parse_unary(p);
+	if (!err)
+		err = emit_op(p, OP_NEGATE);
+	p->levels--;
+	return err;
+}
+
+/* The binary operator at the current token, or OP_COUNT. */
+static enum expr_op binary_op(const struct parser *p)
+{
+	for (enum expr_op op = 0; op < OP_COUNT; op++)
+		if (expr_ops[op].operands == 2 && expr_ops[op].precedence < PRECEDENCE_UNARY &&
+		    at_mark(p, expr_ops[op].text[0]))
+			return op;
+	return OP_COUNT;
+}
+
+/* Operators of this precedence and higher; all are left-associative. */
+static int parse_binary(struct parser *p, unsigned precedence)
+{
+	int err = parse_unary(p);
+
+	while (!err) {
+		enum expr_op op = binary_op(p);
+
+		if (op == OP_COUNT || expr_ops[op].precedence < precedence)
+			break;
+		err = lexer_next(&p->lex);
+		if (!err)
+			err = parse_binary(p, expr_ops[op].precedence + 1u);
+		if (!err)
+			err = emit_op(p, op);
+	}
+	return err;
+}
+
+/* After the opening parenthesis: the operands and the closing parenthesis. */
+static int parse_call(struct parser *p, enum expr_op op, size_t column)
+{
+	int err;
+
+	for (unsigned i = 0; i < expr_ops[op].operands; i++) {
+		if (i) {
+			err = expect_mark(p, ',', "',' and one more operand");
+			if (err)
+				return err;
+		}
+		err = parse_binary(p, PRECEDENCE_BINARY);
+		if (err)
+			return err;
+	}
+	err = expect_mark(p, ')', at_keyword(p, "if") ? "')' (an 'if' in here needs parentheses)" : "')'");
+	if (!err && op == OP_BITS)
+		err = check_bits(p, column);
+	return err ? err : emit_op(p, op);
+}
+
+/* A word is a function if '(' follows; functions of our own need that. */
+static int parse_word(struct parser *p)
+{
+	static const struct {
+		const char *text;
+		enum expr_op op;
+	} calls[] = {
+		{ "min", OP_MIN },   { "max", OP_MAX },   { "d_ratio", OP_RATIO },
+		{ "pow2", OP_POW2 }, { "bits", OP_BITS }, { "percent", OP_PERCENT },
+	};
+	size_t column = p->lex.start;
+	bool plain = p->lex.plain;
+	SCOPED(scoped_free) char *word = NULL;
+	int err;
+
+	if (at_keyword(p, "if") || at_keyword(p, "else"))
+		return unexpected(p, "a value");
+	if (at_keyword(p, "NaN")) {
+		err = lexer_next(&p->lex);
+		return err ? err : emit(p, (struct expr_step){ .op = OP_NUMBER, .number = value_of(NAN) });
+	}
+	word = strdup(buf_str(&p->lex.word));
+	if (!word)
+		return no_memory(p);
+	err = lexer_next(&p->lex);
+	if (err || !plain || !at_mark(p, '(')) {
+		if (!err && plain && lexer_is_keyword(word))
+			err = unexpected(p, "the '(' of a function");
+		if (!err)
+			err = emit_input(p, word, EXPR_VALUE, column);
+		goto out;
+	}
+	err = enter(p);
+	if (!err)
+		err = lexer_next(&p->lex);
+	if (err)
+		goto leave;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (!strcmp(calls[i].text, word)) {
+			err = parse_call(p, calls[i].op, column);
+			goto leave;
+		}
+	for (const struct expr_aspect_row *row = expr_aspects; row->text; row++)
+		if (!strcmp(row->text, word)) {
+			err = parse_aspect(p, row->aspect);
+			goto leave;
+		}
+	if (!strcmp(word, "seconds"))
+		err = parse_seconds(p);
+	else
+		err = error_set(p->error, EINVAL, "column %zu: there is no function '%.40s'", column + 1, word);
+leave:
+	p->levels--;
+out:
+	return err;
+}
+
+int expr_parse(struct expr **x, const char *text, struct error *e)
+{
+	struct parser p = { .lex = { .text = text, .len = strnlen(text, EXPR_MAX_TEXT + 1), .error = e },
+			    .error = e };
+	int err;
+
+	*x = NULL;
+	if (p.lex.len > EXPR_MAX_TEXT)
+		return error_set(e, E2BIG, "the expression is longer than %d characters", EXPR_MAX_TEXT);
+	p.x = calloc(1, sizeof(*p.x));
+	if (!p.x)
+		return no_memory(&p);
+	err = lexer_next(&p.lex);
+	if (!err)
+		err = parse_if(&p);
+	if (!err && p.lex.kind != TOKEN_END)
+		err = unexpected(&p, "an operator or the end");
+	if (err == -ENOMEM)
+		no_memory(&p);
+	buf_release(&p.lex.word);
+	names_release(&p.known);
+	if (err) {
+		expr_free(p.x);
+		return err;
+	}
+	*x = p.x;
+	return 0;
+}
+
+void expr_free(struct expr *x)
+{
+	if (!x)
+		return;
+	for (size_t i = 0; i < x->n_inputs; i++) {
+		free(x->input[i].name);
+		free(x->input[i].by);
+	}
+	free(x->input);
+	free(x->step);
+	free(x);
+}
+
+const struct expr_input *expr_inputs(const struct expr *x, size_t *n)
+{
+	*n = x->n_inputs;
+	return x->input;
+}
+
+size_t expr_depth(const struct expr *x)
+{
+	return x->depth;
+}
+
+/* Digits with at most one point, then optionally 'e', a minus sign and digits. */
+size_t expr_number_length(const char *text, size_t len)
+{
+	size_t i = 0, digits = 0;
+
+	for (; i < len && is_digit(text[i]); i++)
+		digits++;
+	if (i < len && text[i] == '.')
+		for (i++; i < len && is_digit(text[i]); i++)
+			digits++;
+	if (!digits)
+		return 0;
+	if (i < len && text[i] == 'e') {
+		size_t k = i + 1;
+
+		if (k < len && text[k] == '-')
+			k++;
+		if (k < len && is_digit(text[k])) {
+			while (k < len && is_digit(text[k]))
+				k++;
+			i = k;
+		}
+	}
+	return i;
+}
+
+/* `A if C else B` with a known C: only the steps of A or B remain. */
+static struct part choose(struct expr *x, const struct part *p, size_t *n)
+{
+	struct part kept = p[1].v != 0 ? p[0] : p[2];
+	size_t len = p[1].v != 0 ? p[1].start - p[0].start : *n - p[2].start;
+
+	memmove(&x->step[p[0].start], &x->step[kept.start], len * sizeof(*x->step));
+	*n = p[0].start + len;
+	kept.start = p[0].start;
+	return kept;
+}
+
+static struct part fold_step(struct expr *x, enum expr_op op, const struct part *p, size_t *n)
+{
+	struct part out = { .start = p[0].start };
+
+	if (op == OP_SELECT && p[1].known)
+		return choose(x, p, n);
+	if (op == OP_AND && ((p[0].known && p[0].v == 0) || (p[1].known && p[1].v == 0)))
+		return number(x, out.start, n, 0);
+	if (op == OP_OR && ((p[0].known && p[0].v != 0) || (p[1].known && p[1].v != 0)))
+		return number(x, out.start, n, 1);
+	if ((op == OP_LESS || op == OP_GREATER) && p[0].known && p[1].known) {
+		out.known = true;
+		out.v = op == OP_LESS ? p[0].v < p[1].v : p[0].v > p[1].v;
+	} else if ((op == OP_AND || op == OP_OR) && p[0].known && p[1].known) {
+		out.known = true;
+		out.v = op == OP_AND;
+	}
+	x->step[(*n)++] = (struct expr_step){ .op = op };
+	return out;
+}
+
+static void drop_inputs(struct expr *x, uint32_t *place)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < x->n_inputs; i++)
+		place[i] = UINT32_MAX;
+	for (size_t i = 0; i < x->n_steps; i++)
+		if (x->step[i].op == OP_INPUT)
+			place[x->step[i].input] = 0;
+	for (size_t i = 0; i < x->n_inputs; i++) {
+		if (place[i] == UINT32_MAX) {
+			free(x->input[i].name);
+			free(x->input[i].by);
+			continue;
+		}
+		place[i] = (uint32_t)kept;
+		x->input[kept++] = x->input[i];
+	}
+	x->n_inputs = kept;
+	for (size_t i = 0; i < x->n_steps; i++)
+		if (x->step[i].op == OP_INPUT)
+			x->step[i].input = place[x->step[i].input];
+}
+
+int expr_fold(struct expr *x, bool (*literal)(void *ctx, const char *name, double *v), void *ctx)
+{
+	struct part stack[EXPR_MAX_DEPTH];
+	SCOPED(scoped_free) uint32_t *place = malloc((x->n_inputs + 1) * sizeof(*place));
+	size_t top = 0, n = 0;
+
+	if (!place)
+		return -ENOMEM;
+	for (size_t i = 0; i < x->n_steps; i++) {
+		struct expr_step s = x->step[i];
+		struct part p = { .start = n };
+
+		if (s.op != OP_NUMBER && s.op != OP_INPUT) {
+			top -= expr_ops[s.op].operands;
+			stack[top] = fold_step(x, s.op, &stack[top], &n);
+			top++;
+			continue;
+		}
+		if (s.op == OP_NUMBER && !s.number.reason)
+			p = (struct part){ n, true, s.number.v };
+		else if (s.op == OP_INPUT && x->input[s.input].aspect == EXPR_LITERAL)
+			p.known = literal(ctx, x->input[s.input].name, &p.v);
+		x->step[n++] = s;
+		stack[top++] = p;
+	}
+	x->n_steps = n;
+	drop_inputs(x, place);
+	return 0;
+}
+
+/* Rows evaluated together: few enough for the stack of a deep formula to stay in the L1 cache. */
+#define BLOCK  128
+#define INLINE inline __attribute__((always_inline))
+
+const char *value_reason_name(uint16_t reason)
+{
+	switch (reason) {
+	case VALUE_DIVISION_BY_ZERO:
+		return "division-by-zero";
+	case VALUE_UNDEFINED:
+		return "undefined";
+	case VALUE_NO_INPUT:
+		return "no-counter";
+	case VALUE_GAP:
+		return "gap";
+	case VALUE_NO_INTERVAL:
+		return "no-interval";
+	case VALUE_UNSTABLE:
+		return "unstable";
+	}
+	return NULL;
+}
+
+/* Inside the program v is NaN exactly if there is a reason, whatever the caller left in the unused field. */
+static INLINE struct value load(struct value x)
+{
+	if (__builtin_expect(x.reason != 0, 0))
+		return value_missing(x.reason);
+	if (__builtin_expect(x.v != x.v, 0))
+		return value_missing(VALUE_UNDEFINED);
+	return x;
+}
+
+static INLINE struct value missing(struct value a, struct value b, uint16_t otherwise)
+{
+	return value_missing(a.reason ? a.reason : b.reason ? b.reason : otherwise);
+}
+
+static INLINE struct value arithmetic(double v, struct value a, struct value b)
+{
+	return __builtin_expect(v == v, 1) ? value_of(v) : missing(a, b, VALUE_UNDEFINED);
+}
+
+static INLINE struct value comparison(bool holds, struct value a, struct value b)
+{
+	return a.reason || b.reason ? missing(a, b, 0) : value_of(holds);
+}
+
+static struct value modulo(struct value a, struct value b)
+{
+	int64_t x, y;
+
+	if (a.reason || b.reason)
+		return missing(a, b, 0);
+	if (b.v > -1 && b.v < 1)
+		return value_missing(VALUE_DIVISION_BY_ZERO);
+	if (fabs(a.v) >= 0x1p63 || fabs(b.v) >= 0x1p63)
+		return value_missing(VALUE_UNDEFINED);
+	x = (int64_t)a.v;
+	y = (int64_t)b.v;
+	return value_of((double)(x % y));
+}
+
+/* All 64 bits of a number that value_of_u64() made, or of a negative one in two's complement. */
+static bool as_register(struct value x, uint64_t *bits)
+{
+	if (x.v != floor(x.v) || x.v < -0x1p63 || x.v > 0x1p64 || (x.v == 0x1p64 && x.rest >= 0))
+		return false;
+	*bits = x.v < 0 ? (uint64_t)(int64_t)x.v : x.v == 0x1p64 ? 0 : (uint64_t)x.v;
+	*bits += (uint64_t)(int64_t)x.rest;
+	return true;
+}
+
+static struct value field(struct value x, struct value hi, struct value lo)
+{
+	uint64_t bits;
+
+	if (x.reason)
+		return x;
+	if (hi.reason || lo.reason)
+		return missing(hi, lo, 0);
+	if (!(hi.v <= 63 && lo.v <= hi.v && lo.v >= 0) || hi.v != floor(hi.v) || lo.v != floor(lo.v) ||
+	    !as_register(x, &bits))
+		return value_missing(VALUE_UNDEFINED);
+	bits >>= (unsigned)lo.v;
+	return value_of_u64(bits & (~(uint64_t)0 >> (63 - ((unsigned)hi.v - (unsigned)lo.v))));
+}
+
+static struct value percent(struct value a, struct value b)
+{
+	double p;
+
+	if (b.v == 0)
+		return missing(a, b, VALUE_DIVISION_BY_ZERO);
+	p = 100 * a.v / b.v;
+	return p < 0 || p > 110 ? value_missing(VALUE_UNSTABLE) : arithmetic(p, a, b);
+}
+
+static INLINE struct value apply(enum expr_op op, struct value a, struct value b, struct value c)
+{
+	switch (op) {
+	case OP_NEGATE:
+		return a.reason ? a : value_of(-a.v);
+	case OP_ADD:
+		return arithmetic(a.v + b.v, a, b);
+	case OP_SUBTRACT:
+		return arithmetic(a.v - b.v, a, b);
+	case OP_MULTIPLY:
+		return arithmetic(a.v * b.v, a, b);
+	case OP_DIVIDE:
+		if (__builtin_expect(b.v == 0, 0))
+			return missing(a, b, VALUE_DIVISION_BY_ZERO);
+		return arithmetic(a.v / b.v, a, b);
+	case OP_MODULO:
+		return modulo(a, b);
+	case OP_LESS:
+		return comparison(a.v < b.v, a, b);
+	case OP_GREATER:
+		return comparison(a.v > b.v, a, b);
+	case OP_AND:
+		if (a.v == 0 || b.v == 0)
+			return value_of(0);
+		return comparison(true, a, b);
+	case OP_OR:
+		if ((!a.reason && a.v != 0) || (!b.reason && b.v != 0))
+			return value_of(1);
+		return comparison(false, a, b);
+	case OP_XOR:
+		return comparison((a.v != 0) != (b.v != 0), a, b);
+	case OP_MIN:
+		return a.v < b.v ? a : b;
+	case OP_MAX:
+		return a.v > b.v ? a : b;
+	case OP_RATIO:
+		return b.v == 0 ? value_of(0) : arithmetic(a.v / b.v, a, b);
+	case OP_POW2:
+		return a.reason ? a : value_of(exp2(a.v));
+	case OP_BITS:
+		return field(a, b, c);
+	case OP_PERCENT:
+		return percent(a, b);
+	case OP_SELECT:
+		return b.reason || b.v != 0 ? a : c;
+	case OP_NUMBER:
+	case OP_INPUT:
+	case OP_COUNT:
+		break;
+	}
+	return a;
+}
+
+struct value expr_eval(const struct expr *x, const struct value *input)
+{
+	struct value stack[EXPR_MAX_DEPTH];
+	struct value *top = stack; /* one above the newest */
+
+	for (size_t i = 0; i < x->n_steps; i++) {
+		const struct expr_step *s = &x->step[i];
+
+		if (s->op == OP_NUMBER) {
+			*top++ = load(s->number);
+			continue;
+		}
+		if (s->op == OP_INPUT) {
+			*top++ = load(input[s->input]);
+			continue;
+		}
+		switch (expr_ops[s->op].operands) {
+		case 1:
+			top[-1] = apply(s->op, top[-1], top[-1], top[-1]);
+			break;
+		case 2:
+			top[-2] = apply(s->op, top[-2], top[-1], top[-1]);
+			break;
+		default:
+			top[-3] = apply(s->op, top[-3], top[-2], top[-1]);
+		}
+		top -= expr_ops[s->op].operands - 1;
+	}
+	return stack[0];
+}
+
+/* A stack entry for all rows of a block: an array, or one value for all rows (step 0). */
+struct slot {
+	const struct value *v;
+	size_t step;
+};
+
+static INLINE void apply_rows(enum expr_op op, const struct slot *a, const struct slot *b, const struct slot *c,
+			      size_t n, struct value *out)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = apply(op, load(a->v[i * a->step]), load(b->v[i * b->step]), load(c->v[i * c->step]));
+}
+
+static void run_step(enum expr_op op, const struct slot *a, const struct slot *b, const struct slot *c, size_t n,
+		     struct value *out)
+{
+	switch (op) {
+#define CASE(OP) \
+	case OP: \
+		apply_rows(OP, a, b, c, n, out); \
+		break
+		CASE(OP_NEGATE);
+		CASE(OP_ADD);
+		CASE(OP_SUBTRACT);
+		CASE(OP_MULTIPLY);
+		CASE(OP_DIVIDE);
+		CASE(OP_MODULO);
+		CASE(OP_LESS);
+		CASE(OP_GREATER);
+		CASE(OP_AND);
+		CASE(OP_XOR);
+		CASE(OP_OR);
+		CASE(OP_MIN);
+		CASE(OP_MAX);
+		CASE(OP_RATIO);
+		CASE(OP_POW2);
+		CASE(OP_BITS);
+		CASE(OP_PERCENT);
+		CASE(OP_SELECT);
+#undef CASE
+	case OP_NUMBER:
+	case OP_INPUT:
+	case OP_COUNT:
+		break;
+	}
+}
+
+static void run_block(const struct expr *x, const struct value *const *input, size_t row, size_t n, struct value *out,
+		      struct value *scratch)
+{
+	struct slot stack[EXPR_MAX_DEPTH];
+	size_t top = 0;
+
+	for (size_t i = 0; i < x->n_steps; i++) {
+		const struct expr_step *s = &x->step[i];
+		struct value *to;
+		const struct slot *a;
+		unsigned operands = expr_ops[s->op].operands;
+
+		if (s->op == OP_INPUT) {
+			stack[top++] = (struct slot){ input[s->input] + row, 1 };
+			continue;
+		}
+		if (s->op == OP_NUMBER) {
+			stack[top++] = (struct slot){ &s->number, 0 };
+			continue;
+		}
+		/* Every stack entry has its own scratch space, so the result may overwrite the first operand row by
+		 * row. */
+		top -= operands;
+		to = i + 1 == x->n_steps ? out : scratch + top * n;
+		a = &stack[top];
+		run_step(s->op, a, operands > 1 ? a + 1 : a, operands > 2 ? a + 2 : a, n, to);
+		stack[top++] = (struct slot){ to, 1 };
+	}
+	if (stack[0].v != out)
+		for (size_t i = 0; i < n; i++)
+			out[i] = load(stack[0].v[i * stack[0].step]);
+}
+
+void expr_eval_rows(const struct expr *x, const struct value *const *input, size_t n, struct value *out,
+		    struct value *scratch)
+{
+	for (size_t row = 0; row < n; row += BLOCK)
+		run_block(x, input, row, n - row < BLOCK ? n - row : BLOCK, out + row, scratch);
+}
+
+/* Between two '@' an event stays as people write it; outside them, all characters that cannot be in an id are
+ * escaped. */
+static void print_name(const char *name, struct buf *out)
+{
+	size_t len = strlen(name), number = expr_number_length(name, len);
+	const char *first = strchr(name, '/'), *last = strrchr(name, '/');
+	/* A word that would be read as something else gets an escape before its first character. */
+	bool escape = lexer_is_keyword(name) || (number && number == len);
+
+	for (size_t i = 0; i < len; i++) {
+		const char *c = name + i;
+
+		if (c == first && last > first) {
+			buf_addch(out, '@');
+		} else if (c == last && last > first) {
+			buf_addch(out, '@');
+		} else if (first && last > first && c > first && c < last) {
+			if (*c == '@' || *c == '\\')
+				buf_addch(out, '\\');
+			buf_addch(out, *c);
+		} else {
+			if (!lexer_is_id_char(*c) || (escape && i == 0))
+				buf_addch(out, '\\');
+			buf_addch(out, *c);
+		}
+	}
+}
+
+static void print_input(const struct expr_input *input, const char *replacement, struct buf *out)
+{
+	const struct expr_aspect_row *row = expr_aspects;
+
+	if (input->aspect == EXPR_LITERAL) {
+		buf_printf(out, "#%s", input->name);
+		return;
+	}
+	if (input->aspect == EXPR_VALUE) {
+		/* Not by buf_printf(): it may be long, and formats twice. */
+		if (replacement) {
+			buf_addch(out, '(');
+			buf_addstr(out, replacement);
+			buf_addch(out, ')');
+		} else {
+			print_name(input->name, out);
+		}
+		return;
+	}
+	while (row->text && row->aspect != input->aspect)
+		row++;
+	buf_printf(out, "%s(", input->aspect == EXPR_SECONDS ? "seconds" : row->text);
+	print_name(input->name, out);
+	if (input->by) {
+		buf_addstr(out, ", ");
+		print_name(input->by, out);
+	}
+	buf_addch(out, ')');
+}
+
+static void print_number(double v, struct buf *out)
+{
+	char text[NUMBER_MAX];
+
+	if (isnan(v))
+		buf_addstr(out, "NaN");
+	else
+		buf_add(out, text, number_double(text, v));
+}
+
+/* What is still to be printed: a text, or a step of the program with the precedence that its place requires. */
+struct item {
+	const char *text;
+	size_t step;
+	unsigned precedence;
+};
+
+struct printer {
+	const struct expr *x;
+	const char *const *replacement;
+	struct buf *out;
+	size_t (*child)[3]; /* steps that compute the operands of a step */
+	struct item *item;
+	size_t n;
+};
+
+static void push_text(struct printer *p, const char *text)
+{
+	p->item[p->n++] = (struct item){ .text = text };
+}
+
+static void push_step(struct printer *p, size_t step, unsigned precedence)
+{
+	p->item[p->n++] = (struct item){ .step = step, .precedence = precedence };
+}
+
+static void find_children(struct printer *p, size_t *stack)
+{
+	size_t top = 0;
+
+	for (size_t i = 0; i < p->x->n_steps; i++) {
+		unsigned operands = expr_ops[p->x->step[i].op].operands;
+
+		top -= operands;
+		for (unsigned k = 0; k < operands; k++)
+			p->child[i][k] = stack[top + k];
+		stack[top++] = i;
+	}
+}
+
+/* Splits an operator into pieces, which are pushed in reverse order. */
+static void open_step(struct printer *p, size_t i, unsigned wanted)
+{
+	enum expr_op op = p->x->step[i].op;
+	const struct expr_op_row *row = &expr_ops[op];
+	const size_t *child = p->child[i];
+
+	if (row->precedence < wanted) {
+		buf_addch(p->out, '(');
+		push_text(p, ")");
+	}
+	if (op == OP_SELECT) {
+		push_step(p, child[2], PRECEDENCE_IF);
+		push_text(p, " else ");
+		push_step(p, child[1], PRECEDENCE_BINARY);
+		push_text(p, " if ");
+		push_step(p, child[0], PRECEDENCE_BINARY);
+	} else if (op == OP_NEGATE) {
+		push_step(p, child[0], PRECEDENCE_UNARY);
+		push_text(p, "-");
+	} else if (row->precedence == PRECEDENCE_VALUE) {
+		push_text(p, ")");
+		for (unsigned k = row->operands; k-- > 0;) {
+			push_step(p, child[k], PRECEDENCE_BINARY);
+			push_text(p, k ? ", " : "(");
+		}
+		push_text(p, row->text);
+	} else {
+		push_step(p, child[1], row->precedence + 1u);
+		push_text(p, " ");
+		push_text(p, row->text);
+		push_text(p, " ");
+		push_step(p, child[0], row->precedence);
+	}
+}
+
+static void print_items(struct printer *p)
+{
+	while (p->n) {
+		struct item it = p->item[--p->n];
+		const struct expr_step *s = &p->x->step[it.step];
+
+		if (it.text)
+			buf_addstr(p->out, it.text);
+		else if (s->op == OP_NUMBER)
+			print_number(s->number.v, p->out);
+		else if (s->op == OP_INPUT)
+			print_input(&p->x->input[s->input], p->replacement ? p->replacement[s->input] : NULL, p->out);
+		else
+			open_step(p, it.step, it.precedence);
+	}
+}
+
+/* Checked before printing, because a hostile file can multiply lengths with every reference. */
+static bool fits(const struct expr *x, const char *const *replacement)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; replacement && i < x->n_steps && total <= EXPR_MAX_TEXT; i++)
+		if (x->step[i].op == OP_INPUT && replacement[x->step[i].input])
+			total += strnlen(replacement[x->step[i].input], EXPR_MAX_TEXT + 1);
+	return total <= EXPR_MAX_TEXT;
+}
+
+int expr_print_replaced(const struct expr *x, const char *const *replacement, struct buf *out)
+{
+	struct printer p = { .x = x, .replacement = replacement, .out = out };
+	SCOPED(scoped_free) size_t *stack = calloc(x->depth, sizeof(*stack));
+
+	if (!fits(x, replacement))
+		return -E2BIG;
+	p.child = calloc(x->n_steps, sizeof(*p.child));
+	/* Each step is pushed at most once and adds at most eight pieces. The stack is explicit because `1+1+1+...`
+	 * nests to the left as deep as it is long. */
+	p.item = calloc(x->n_steps * 8 + 1, sizeof(*p.item));
+	if (stack && p.child && p.item) {
+		find_children(&p, stack);
+		push_step(&p, x->n_steps - 1, PRECEDENCE_IF);
+		print_items(&p);
+	} else if (!out->err) {
+		out->err = -ENOMEM;
+	}
+	free(p.child);
+	free(p.item);
+	return 0;
+}
+
+void expr_print(const struct expr *x, struct buf *out)
+{
+	expr_print_replaced(x, NULL, out);
+}
