@@ -14,6 +14,7 @@
 #include "report/confine.h"
 #include "report/input/follow.h"
 #include "report/input/input.h"
+#include "report/input/memory.h"
 #include "report/metric/vendor_files.h"
 #include "report/pager.h"
 #include "report/pipeline/pipeline.h"
@@ -52,14 +53,10 @@ void cmd_complain_lines(const char *command, const char *what, struct buf *lines
 
 int cmd_fail(const char *command, const struct error *e)
 {
-	char limit[80] = "";
-	uint64_t most = confine_memory_limit();
-	bool small = most < 1 << 20;
+	char hint[80];
 
-	if (e->number == ENOMEM && most)
-		snprintf(limit, sizeof(limit), "; the limit is %" PRIu64 " %s, --max-memory=SIZE raises it",
-			 most >> (small ? 10 : 20), small ? "KiB" : "MiB");
-	cmd_complain(command, "%s%s", e->text[0] ? e->text : strerror(e->number), limit);
+	cmd_complain(command, "%s%s", e->text[0] ? e->text : strerror(e->number),
+		     e->number == ENOMEM ? memory_hint(hint) : "");
 	return EXIT_TROUBLE;
 }
 

@@ -98,13 +98,6 @@ void confine_memory(uint64_t most)
 	(void)setrlimit(RLIMIT_DATA, &limit);
 }
 
-uint64_t confine_memory_limit(void)
-{
-	struct rlimit limit;
-
-	return getrlimit(RLIMIT_DATA, &limit) || limit.rlim_cur == RLIM_INFINITY ? 0 : limit.rlim_cur;
-}
-
 void confine(int argc, char **argv)
 {
 	static const char *const copying[] = { "html",   "diff",   "cut",    "merge",

@@ -9,4 +9,3 @@ void confine(int argc, char **argv);
 /* Limits the memory of this process, in bytes; 0: no limit. Allocations beyond it fail with ENOMEM. No effect with
  * sanitizers, which need more. */
 void confine_memory(uint64_t most);
-uint64_t confine_memory_limit(void);

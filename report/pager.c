@@ -113,6 +113,16 @@ static pid_t fork_reader(int *to)
 	return child;
 }
 
+/* What was printed before memory ended is still being read. Otherwise pager_wait() has been here. */
+static void wait_at_exit(void)
+{
+	if (waitpid(-1, NULL, WNOHANG) < 0)
+		return;
+	fflush(stdout);
+	close(STDOUT_FILENO);
+	pager_wait();
+}
+
 bool pager_start(bool wanted, bool saves)
 {
 	const char *pager = wanted ? chosen() : NULL, *term = getenv("TERM");
@@ -157,6 +167,7 @@ bool pager_start(bool wanted, bool saves)
 		setenv(WIDTH, text, 1);
 	}
 	close(to);
+	atexit(wait_at_exit);
 	return paged;
 }
 

@@ -1,22 +1,25 @@
 /*
- * Allocation that cannot fail: without memory the program ends, with one message. For what has printed nothing yet
- * and so has nothing to undo.
+ * Allocation that cannot fail: without memory pmrep ends, with one message and EXIT_TROUBLE. Files that were not complete
+ * are removed (outfile.h), and a pager shows what was printed.
  */
 #pragma once
 
-#include <stdio.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/array.h"
 #include "common/buf.h"
-#include "report/exit.h"
 
-_Noreturn static inline void memory_ends(void)
-{
-	fputs("pmrep: out of memory\n", stderr);
-	exit(EXIT_TROUBLE);
-}
+/* Says so, and the limit of --max-memory if there is one. */
+_Noreturn void memory_ends(void);
+/* What follows "out of memory" where a limit is the cause; "" without one. `hint` has room for 80 bytes. */
+const char *memory_hint(char hint[80]);
+/* A text that the caller frees. */
+char *memory_vformat(const char *format, va_list ap) __attribute__((format(printf, 1, 0)));
+char *memory_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 static inline void *memory_checked(void *p)
 {
@@ -25,10 +28,32 @@ static inline void *memory_checked(void *p)
 	return p;
 }
 
+/* For what is 0 or -ENOMEM and nothing else. */
+static inline void memory_done(int err)
+{
+	if (err)
+		memory_ends();
+}
+
 /* Zeroed, and never NULL, not even for no elements. */
 static inline void *memory_new(size_t n, size_t size)
 {
-	return memory_checked(calloc(n + 1, size));
+	return memory_checked(calloc(n ? n : 1, size));
+}
+
+/* As reallocarray(); never NULL, not even for no elements. */
+static inline void *memory_resize(void *p, size_t n, size_t size)
+{
+	return memory_checked(reallocarray(p, n ? n : 1, size));
+}
+
+static inline void *memory_copy(const void *p, size_t n, size_t size)
+{
+	void *copy = memory_new(n, size);
+
+	if (n)
+		memcpy(copy, p, n * size);
+	return copy;
 }
 
 static inline char *memory_text(const char *text)
@@ -46,6 +71,11 @@ static inline void memory_whole(const struct buf *text)
 /* array_room() */
 static inline void memory_room(void *array, size_t n, size_t size)
 {
-	if (array_room(array, n, size))
-		memory_ends();
+	memory_done(array_room(array, n, size));
+}
+
+/* array_hold() */
+static inline void memory_hold(void *array, uint32_t *room, size_t n, size_t size)
+{
+	memory_done(array_hold(array, room, n, size));
 }

@@ -1,6 +1,3 @@
-#include "common/buf.h"
-#include "common/file.h"
-#include "common/random.h"
 #include "report/input/outfile.h"
 
 #include <errno.h>
@@ -12,6 +9,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "common/buf.h"
+#include "common/file.h"
+#include "common/random.h"
+#include "report/input/memory.h"
 
 /* Whether it is one of the inputs; a terminal or /dev/null may be several things at once. */
 static bool is_among(const struct stat *st, char *const *paths, size_t n)
@@ -49,10 +51,7 @@ static int make_new(char **path, const char *place)
 		if (fd)
 			return fd;
 		free(*path);
-		if (asprintf(path, "%s.%06" PRIx32, place, v & 0xffffff) < 0) {
-			*path = NULL;
-			return -ENOMEM;
-		}
+		*path = memory_format("%s.%06" PRIx32, place, v & 0xffffff);
 		fd = open(*path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (fd >= 0 || errno != EEXIST)
 			return fd < 0 ? -errno : fd;
@@ -75,6 +74,28 @@ static mode_t shared_mode(char *const *paths, size_t n)
 	return mode;
 }
 
+static void remove_at_exit(int status, void *temporary)
+{
+	char **path = temporary;
+
+	(void)status;
+	if (*path)
+		unlink(*path);
+	free(*path);
+	free(path);
+}
+
+/* The temporary file is no more, or has its name. */
+static void forget_temporary(struct outfile *o)
+{
+	if (o->at_exit) {
+		free(*o->at_exit);
+		*o->at_exit = NULL;
+	}
+	free(o->temporary);
+	o->temporary = NULL;
+}
+
 /* Beside the file, so that a rename is enough; with the mode of a new file, or of the old one, as far as allowed. */
 static int open_temporary(struct outfile *o, const struct stat *old, mode_t allowed, struct error *e)
 {
@@ -87,10 +108,12 @@ static int open_temporary(struct outfile *o, const struct stat *old, mode_t allo
 		int err = -o->fd;
 
 		o->fd = -1;
-		free(o->temporary);
-		o->temporary = NULL;
+		forget_temporary(o);
 		return error_sys(e, err, "cannot write '%s'", o->path);
 	}
+	o->at_exit = memory_new(1, sizeof(*o->at_exit));
+	*o->at_exit = memory_text(o->temporary);
+	on_exit(remove_at_exit, o->at_exit);
 	/* Writing says it, and what was written is removed. */
 	signal(SIGXFSZ, SIG_IGN);
 	(void)fchmod(o->fd, (old ? old->st_mode : 0666 & ~mask) & allowed);
@@ -107,9 +130,8 @@ static bool is_planted(const char *path)
 
 	if (lstat(path, &link) || !S_ISLNK(link.st_mode) || link.st_uid == geteuid())
 		return false;
-	folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	return !folder || stat(folder, &in) ||
-	       ((in.st_mode & S_ISVTX) && (in.st_mode & S_IWOTH) && in.st_uid != link.st_uid);
+	folder = slash ? memory_format("%.*s", (int)(slash - path) + 1, path) : memory_text(".");
+	return stat(folder, &in) || ((in.st_mode & S_ISVTX) && (in.st_mode & S_IWOTH) && in.st_uid != link.st_uid);
 }
 
 static int open_path(struct outfile *o, unsigned flags, char *const *inputs, size_t n, struct error *e)
@@ -125,9 +147,7 @@ static int open_path(struct outfile *o, unsigned flags, char *const *inputs, siz
 	/* A link remains a link; its target is written. */
 	o->place = realpath(o->path, NULL);
 	if (!o->place)
-		o->place = strdup(o->path);
-	if (!o->place)
-		return error_sys(e, ENOMEM, "%s", o->path);
+		o->place = memory_text(o->path);
 	if (stat(o->path, &st)) {
 		if (errno != ENOENT)
 			return error_sys(e, errno, "cannot write '%s'", o->path);
@@ -163,7 +183,7 @@ static void release(struct outfile *o)
 		close(o->fd);
 	if (o->temporary)
 		unlink(o->temporary);
-	free(o->temporary);
+	forget_temporary(o);
 	free(o->path);
 	free(o->place);
 	*o = (struct outfile){ .fd = -1 };
@@ -173,9 +193,7 @@ int outfile_open(struct outfile *o, const char *path, unsigned flags, char *cons
 {
 	int err;
 
-	*o = (struct outfile){ .fd = -1, .path = strdup(path), .replaces = flags & OUTFILE_OVERWRITE };
-	if (!o->path)
-		return error_sys(e, ENOMEM, "%s", path);
+	*o = (struct outfile){ .fd = -1, .path = memory_text(path), .replaces = flags & OUTFILE_OVERWRITE };
 	err = strcmp(path, "-") ? open_path(o, flags, inputs, n, e) : open_stdout(o, inputs, n, e);
 	if (!err && flags & OUTFILE_BINARY && isatty(o->fd))
 		err = error_set(e, EINVAL, "binary output is not written to a terminal; use -o FILE, or a pipe");
@@ -208,8 +226,7 @@ int outfile_publish(struct outfile *o, struct error *e)
 		return error_set(e, EEXIST, "'%s' appeared while this command ran; --overwrite replaces it", o->path);
 	if (err)
 		return error_sys(e, err, "%s", o->path);
-	free(o->temporary);
-	o->temporary = NULL;
+	forget_temporary(o);
 	return 0;
 }
 

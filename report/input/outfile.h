@@ -14,6 +14,7 @@ struct outfile {
 	char *path;      /* owned; "-": stdout */
 	char *place;     /* owned: the file itself, where `path` is a link */
 	char *temporary; /* owned; written until complete; NULL: written in place (a pipe, a device) */
+	char **at_exit;  /* what is removed where the program ends before outfile_end(); owned by exit() */
 	bool replaces;   /* whatever has the name when it is complete */
 	int fd;
 	int err; /* the first failure to write, -errno */

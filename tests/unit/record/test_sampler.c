@@ -689,8 +689,8 @@ static bool reads_what_is_not_sampled(const struct unsampled *u)
 		ring_give_back(&f.ring, b);
 	}
 	/* Some ticks may be lost on a busy machine. */
-	read = rows > u->ticks * 3 / 4 && missing[0] < 10 && missing[1] >= u->missing && missing[1] < u->missing + 15 &&
-	       sampler_delay(f.sampler).stood_in >= 45;
+	read = rows > u->ticks * 3 / 4 && missing[0] < 10 && missing[1] >= u->missing &&
+	       missing[1] < u->missing + 15 && sampler_delay(f.sampler).stood_in >= 45;
 	finish(&f);
 	return read;
 }
