@@ -1,6 +1,6 @@
 /*
- * Allocation that cannot fail: without memory pmrep ends, with one message and EXIT_TROUBLE. Files that were not complete
- * are removed (outfile.h), and a pager shows what was printed.
+ * Allocation that cannot fail: without memory pmrep ends, with one message and EXIT_TROUBLE. Files that were not
+ * complete are removed (outfile.h), and a pager shows what was printed.
  */
 #pragma once
 
