@@ -81,7 +81,7 @@ pmrep() {
 	for command in samples/quickstart tests/run; do
 		grep -qx "    $command" first && [ -x "$source/$command" ]
 	done
-	for link in $(grep -ohE '\]\([^):]*\)' "$source/README.md" "$source"/docs/*.md | tr -d '])('); do
+	for link in $(grep -ohE '\]\([^):]*\)' "$source/README.md" "$source/CONTRIBUTING.md" "$source"/docs/*.md | tr -d '])('); do
 		[ -e "$source/$link" ] || [ -e "$source/docs/$link" ] || { echo "no $link"; return 1; }
 	done
 	[ "$(cat "$source"/docs/*.png | wc -c)" -lt 150000 ]
