@@ -164,10 +164,10 @@ static int list_metrics(struct list *l, struct scan *s, struct error *e)
 	struct bind_options options = { 0 };
 	SCOPED(binding_release) struct binding b = { 0 };
 	SCOPED(places_release) struct places p = { 0 };
-	int r = places_update(&p, pm_reader_model(s->reader));
+	int r;
 
-	if (!r)
-		r = binding_build(&b, &p, &options, e);
+	places_update(&p, pm_reader_model(s->reader));
+	r = binding_build(&b, &p, &options, e);
 	for (size_t i = 0; i < b.n_metrics && !r; i++) {
 		const struct bound_metric *m = &b.metric[i];
 		SCOPED(buf_release) struct buf from = BUF_INIT;

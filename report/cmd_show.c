@@ -500,9 +500,9 @@ static int dump_raw(const struct show_options *o, const char *path, struct buf *
 			err = error_set(e, EINVAL, "%s: no snapshot was recorded", path);
 	}
 	if (!err) {
-		err = decode_turbostat(&offer.places, o->quiet, o->export.debug, o->out ? out : &about);
+		decode_turbostat(&offer.places, o->quiet, o->export.debug, o->out ? out : &about);
 		fputs(buf_str(&about), stderr);
-		err = err ? err : dump_turbostat(&offer, chunk, out);
+		err = dump_turbostat(&offer, chunk, out);
 	}
 	if (err && !e->text[0])
 		error_sys(e, -err, "%s", path);

@@ -48,10 +48,9 @@ static int select_events(const struct stat_options *o, const char *path, struct 
 	if ((err = input_open(&reader, path, false, e)) || (err = input_next_chunk(reader, &item, path, e)) < 0)
 		return err;
 	stat_init(&s, &o->stat, NULL);
-	if (!(err = places_update(&places, pm_reader_model(reader)))) {
-		s.places = &places;
-		err = stat_events_find(&s, NULL, e);
-	}
+	places_update(&places, pm_reader_model(reader));
+	s.places = &places;
+	err = stat_events_find(&s, NULL, e);
 	for (uint32_t i = 0; i < s.n_events && !err && !(o->stat.metrics.n && !o->stat.events.n); i++)
 		for (uint32_t k = 0; k < s.event[i].n_counters && !err; k++)
 			if (!s.event[i].invalid)

@@ -286,12 +286,13 @@ static int keep_texts(struct table_data *t, bool tabs)
 }
 
 /* turbostat's system configuration header, for recordings with processor registers. */
-static int put_registers(const struct pm_model *m, struct buf *out)
+static void put_registers(const struct pm_model *m, struct buf *out)
 {
 	for (uint32_t i = 0; i < m->n_configs; i++)
-		if (!strncmp(m->config[i].name, "msr.", 4) && !m->config[i].reason)
-			return decode_text(m, out);
-	return 0;
+		if (!strncmp(m->config[i].name, "msr.", 4) && !m->config[i].reason) {
+			decode_text(m, out);
+			return;
+		}
 }
 
 static bool has_nodes_within(const struct places *p)
@@ -358,9 +359,9 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 
 		t->decoded = x->sink.recording;
 		if (table_has_tabs(x) && !x->config.full_header)
-			err = decode_turbostat(s->places, !x->config.registers, x->config.debug, to);
+			decode_turbostat(s->places, !x->config.registers, x->config.debug, to);
 		else
-			err = put_registers(s->places->model, to);
+			put_registers(s->places->model, to);
 		fputs(buf_str(&about), stderr);
 	}
 	t->heads_due = true;

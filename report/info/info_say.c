@@ -615,7 +615,7 @@ static void say_config(struct report *p, bool all)
 	}
 }
 
-static int register_row(void *ctx, const struct decoded *d)
+static void register_row(void *ctx, const struct decoded *d)
 {
 	struct report *p = ctx;
 	SCOPED(buf_release) struct buf text = BUF_INIT;
@@ -630,22 +630,20 @@ static int register_row(void *ctx, const struct decoded *d)
 	buf_carry(&p->cell, &text);
 	say_row(p, (const char *const[]){ d->name, value, buf_str(&p->cell), buf_str(&text) }, 4,
 		PM_PRIVACY_TECHNICAL);
-	return p->err;
 }
 
-static int setting_row(void *ctx, const struct decoded *d)
+static void setting_row(void *ctx, const struct decoded *d)
 {
 	struct report *p = ctx;
 
 	buf_clear(&p->cell);
 	add_places(&p->cell, d->config);
 	say_row(p, (const char *const[]){ d->name, buf_str(&p->cell), d->field[0].text }, 3, PM_PRIVACY_TECHNICAL);
-	return p->err;
 }
 
-static int any_register(void *ctx, const struct decoded *d)
+static void any_register(void *ctx, const struct decoded *d)
 {
-	return 1;
+	*(bool *)ctx = true;
 }
 
 /* What the processor's registers say, which only x86 has, and the kernel's settings. */
@@ -655,13 +653,17 @@ static void say_decoded(struct report *p)
 		{ .name = "" }, { .name = "" }, { .name = "" }, { .name = "", .wraps = true }
 	};
 
-	if (decode_all(p->m, any_register, NULL)) {
+	bool registers = false, settings = false;
+
+	decode_all(p->m, any_register, &registers);
+	if (registers) {
 		say_part(p, "Registers", column, 4);
-		p->err = p->err ? p->err : decode_all(p->m, register_row, p);
+		decode_all(p->m, register_row, p);
 	}
-	if (decode_settings(p->m, any_register, NULL)) {
+	decode_settings(p->m, any_register, &settings);
+	if (settings) {
 		say_part(p, "Settings of the kernel", column + 1, 3);
-		p->err = p->err ? p->err : decode_settings(p->m, setting_row, p);
+		decode_settings(p->m, setting_row, p);
 	}
 }
 

@@ -1,6 +1,5 @@
 #include "report/machine/decode.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
@@ -11,6 +10,7 @@
 #include "common/array.h"
 #include "common/cpulist.h"
 #include "common/table.h"
+#include "report/input/memory.h"
 #include "report/machine/value_out.h"
 
 struct decoded_field *decode_add(struct decoded *d, const char *name, double number, const char *unit)
@@ -225,15 +225,14 @@ static int in_order(const void *left, const void *right)
 }
 
 /* Decodes every reading of a register: at other places, and at the end of the recording if it changed. */
-static int decode_readings(const struct pm_model *m, const struct cpu_facts *f, const char *full,
-			   int (*take)(void *ctx, const struct decoded *d), void *ctx)
+static void decode_readings(const struct pm_model *m, const struct cpu_facts *f, const char *full, decode_take take,
+			    void *ctx)
 {
-	SCOPED(scoped_free) const struct pm_config **of = malloc((m->n_configs + 1ull) * sizeof(*of));
-	SCOPED(scoped_free) bool *again = calloc(m->n_configs + 1ull, sizeof(*again));
+	SCOPED(scoped_free) const struct pm_config **of = memory_new(m->n_configs, sizeof(*of));
+	SCOPED(scoped_free) bool *again = memory_new(m->n_configs, sizeof(*again));
 	size_t n = 0;
-	int err = of && again ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; i < m->n_configs && !err; i++) {
+	for (uint32_t i = 0; i < m->n_configs; i++) {
 		const struct pm_config *c = &m->config[i];
 
 		if (!strcmp(c->name, full) && !c->reason && c->value.kind == PM_VALUE_U64)
@@ -243,7 +242,7 @@ static int decode_readings(const struct pm_model *m, const struct cpu_facts *f, 
 		qsort(of, n, sizeof(*of), in_order);
 	for (size_t k = 1; k < n; k++)
 		again[of[k] - m->config] = !compare_readings(of[k], of[k - 1]);
-	for (uint32_t i = 0; i < m->n_configs && !err; i++) {
+	for (uint32_t i = 0; i < m->n_configs; i++) {
 		const struct pm_config *c = &m->config[i];
 		struct cpu_facts own;
 		struct decoded d;
@@ -255,20 +254,18 @@ static int decode_readings(const struct pm_model *m, const struct cpu_facts *f, 
 			continue;
 		d.name = c->name;
 		d.config = c;
-		err = take(ctx, &d);
+		take(ctx, &d);
 	}
-	return err;
 }
 
-int decode_settings(const struct pm_model *m, int (*take)(void *ctx, const struct decoded *d), void *ctx)
+void decode_settings(const struct pm_model *m, decode_take take, void *ctx)
 {
 	static const char *const prefix[] = { "cpufreq.", "intel_pstate.", "cpu_dma_latency",
 					      "cpuidle.", "uncorefreq.",   "powercap." };
 	SCOPED(buf_release) struct buf text = BUF_INIT;
-	int err = 0;
 
 	for (size_t k = 0; k < sizeof(prefix) / sizeof(prefix[0]); k++) {
-		for (uint32_t i = 0; i < m->n_configs && !err; i++) {
+		for (uint32_t i = 0; i < m->n_configs; i++) {
 			const struct pm_config *c = &m->config[i];
 			struct decoded d = { .name = c->name, .config = c };
 
@@ -281,27 +278,25 @@ int decode_settings(const struct pm_model *m, int (*take)(void *ctx, const struc
 			if (!strcmp(c->name, "cpu_dma_latency_us") && c->value.kind == PM_VALUE_U64 &&
 			    c->value.u64 == 2000000000)
 				buf_addstr(&text, " (default)");
+			memory_whole(&text);
 			decode_word(&d, "", buf_str(&text));
-			err = text.err ? -ENOMEM : take(ctx, &d);
+			take(ctx, &d);
 		}
 	}
-	return err;
 }
 
-int decode_all(const struct pm_model *m, int (*take)(void *ctx, const struct decoded *d), void *ctx)
+void decode_all(const struct pm_model *m, decode_take take, void *ctx)
 {
 	struct cpu_facts f;
 	char full[64];
-	int err;
 
 	cpu_facts_find(m, &f);
-	err = decode_cpuid(m, &f, take, ctx);
-	for (const struct reg_row *r = decode_registers; r->name && !err; r++) {
+	decode_cpuid(m, &f, take, ctx);
+	for (const struct reg_row *r = decode_registers; r->name; r++) {
 		snprintf(full, sizeof(full), "msr.%s", r->name);
 		if (pm_model_config(m, full, PM_NONE))
-			err = decode_readings(m, &f, full, take, ctx);
+			decode_readings(m, &f, full, take, ctx);
 	}
-	return err;
 }
 
 /* ---- for people ---- */
@@ -362,7 +357,7 @@ static void where(const struct pm_config *c, struct buf *out)
 	buf_addch(out, ')');
 }
 
-static int text_line(void *ctx, const struct decoded *d)
+static void text_line(void *ctx, const struct decoded *d)
 {
 	struct buf *out = ctx;
 	SCOPED(buf_release) struct buf line = BUF_INIT;
@@ -374,20 +369,20 @@ static int text_line(void *ctx, const struct decoded *d)
 		buf_printf(&line, "0x%08llx%s", (unsigned long long)d->value, d->n ? " " : "");
 	decoded_text(d, &line);
 	/* Names and words come from the file and go to a terminal. */
+	memory_whole(&line);
 	text_escape(out, buf_str(&line), line.len);
 	buf_addch(out, '\n');
-	return line.err ? line.err : out->err;
+	memory_whole(out);
 }
 
-int decode_text(const struct pm_model *m, struct buf *out)
+void decode_text(const struct pm_model *m, struct buf *out)
 {
-	int err = decode_all(m, text_line, out);
-
-	return err ? err : decode_settings(m, text_line, out);
+	decode_all(m, text_line, out);
+	decode_settings(m, text_line, out);
 }
 
 /* The main facts: who it is, what it can do, how fast and how hot it may run, what power it may take. */
-static int main_line(void *ctx, const struct decoded *d)
+static void main_line(void *ctx, const struct decoded *d)
 {
 	static const char *const facts[] = {
 		"processor",
@@ -408,9 +403,10 @@ static int main_line(void *ctx, const struct decoded *d)
 	};
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
-		if (!fnmatch(facts[i], d->name, 0))
-			return text_line(ctx, d);
-	return 0;
+		if (!fnmatch(facts[i], d->name, 0)) {
+			text_line(ctx, d);
+			return;
+		}
 }
 
 /* Nodes are numbered in each package, and threads in each core. */
@@ -429,11 +425,10 @@ static void put_topology(const struct places *p, struct buf *out)
 	}
 }
 
-int decode_turbostat(const struct places *places, bool quiet, bool debug, struct buf *out)
+void decode_turbostat(const struct places *places, bool quiet, bool debug, struct buf *out)
 {
 	const struct pm_model *m = places->model;
 	const char *cmdline = pm_map_text(&m->header, PM_HEADER_CMDLINE, NULL);
-	int err = 0;
 
 	if (!quiet)
 		buf_addstr(out, "turbostat version 2022.10.04 - pmrep\n");
@@ -444,9 +439,11 @@ int decode_turbostat(const struct places *places, bool quiet, bool debug, struct
 	}
 	if (debug)
 		put_topology(places, out);
-	if (!quiet && !(err = decode_all(m, main_line, out)))
-		err = decode_settings(m, main_line, out);
-	return err ? err : out->err;
+	if (!quiet) {
+		decode_all(m, main_line, out);
+		decode_settings(m, main_line, out);
+	}
+	memory_whole(out);
 }
 
 /* ---- for programs ---- */
@@ -479,7 +476,7 @@ static struct json *fields_json(const struct decoded *d)
 	return fields;
 }
 
-static int json_line(void *ctx, const struct decoded *d)
+static void json_line(void *ctx, const struct decoded *d)
 {
 	struct json *list = ctx, *j = json_new_object();
 	SCOPED(buf_release) struct buf cpus = BUF_INIT;
@@ -499,14 +496,12 @@ static int json_line(void *ctx, const struct decoded *d)
 	}
 	json_put(j, "fields", fields_json(d));
 	json_push(list, j);
-	return 0;
 }
 
 struct json *decode_json(const struct pm_model *m)
 {
 	struct json *list = json_new_array();
 
-	if (list)
-		decode_all(m, json_line, list);
+	decode_all(m, json_line, list);
 	return list;
 }

@@ -31,22 +31,22 @@ struct decoded {
 	struct decoded_field field[DECODE_FIELDS];
 };
 
-/* Calls `take` for everything that the recording has, in the order of turbostat's header. Not 0 from `take` stops and
- * is returned. */
-int decode_all(const struct pm_model *m, int (*take)(void *ctx, const struct decoded *d), void *ctx);
+typedef void (*decode_take)(void *ctx, const struct decoded *d);
+/* Calls `take` for everything that the recording has, in the order of turbostat's header. */
+void decode_all(const struct pm_model *m, decode_take take, void *ctx);
 /* Likewise what the kernel said of frequencies, idle states and limits. */
-int decode_settings(const struct pm_model *m, int (*take)(void *ctx, const struct decoded *d), void *ctx);
+void decode_settings(const struct pm_model *m, decode_take take, void *ctx);
 /* One register; false if there is no description of it. */
 bool decode_register(const struct cpu_facts *f, const char *name, uint64_t value, struct decoded *d);
 
 /* "base 3500 MHz, turbo, ..." */
 void decoded_text(const struct decoded *d, struct buf *out);
 /* Lines for people, one a register, then what the kernel said of frequencies, idle states and limits. */
-int decode_text(const struct pm_model *m, struct buf *out);
+void decode_text(const struct pm_model *m, struct buf *out);
 /* What turbostat's text has before its table, in the lines of decode_text(): version, command line of the kernel,
  * identity, features, TSC and limits, unless `quiet`; with `debug` also where each CPU is. */
-int decode_turbostat(const struct places *places, bool quiet, bool debug, struct buf *out);
-/* A list of objects; NULL without memory. */
+void decode_turbostat(const struct places *places, bool quiet, bool debug, struct buf *out);
+/* A list of objects. */
 struct json *decode_json(const struct pm_model *m);
 
 /* ---- the tables ---- */
@@ -96,5 +96,4 @@ void decode_flag(struct decoded *d, const char *name, bool set);
 void decode_reasons(uint64_t value, const char *const *name, struct decoded *d);
 
 /* cpuid and the processor itself; likewise. */
-int decode_cpuid(const struct pm_model *m, const struct cpu_facts *f, int (*take)(void *ctx, const struct decoded *d),
-		 void *ctx);
+void decode_cpuid(const struct pm_model *m, const struct cpu_facts *f, decode_take take, void *ctx);

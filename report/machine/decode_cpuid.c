@@ -42,8 +42,6 @@ static const struct flag_row flag_rows[] = {
 	{ 0x80000007, 3, 14, "RAPL" },
 };
 
-typedef int (*decode_take)(void *ctx, const struct decoded *d);
-
 static void processor(const struct pm_model *m, const struct cpu_facts *f, struct decoded *d)
 {
 	const char *hypervisor = pm_map_text(&m->header, PM_HEADER_HYPERVISOR, NULL);
@@ -80,26 +78,26 @@ static void clocks(const struct pm_model *m, const struct cpu_facts *f, struct d
 		decode_add(d, "TSC", f->tsc_hz / 1e6, "MHz");
 }
 
-static int flags(const struct pm_model *m, uint32_t leaf, const char *name, decode_take take, void *ctx)
+static void flags(const struct pm_model *m, uint32_t leaf, const char *name, decode_take take, void *ctx)
 {
 	struct decoded d = { .name = name };
 	uint32_t reg[4];
 
 	if (!cpu_leaf(m, leaf, 0, PM_NONE, reg))
-		return 0;
+		return;
 	for (size_t i = 0; i < sizeof(flag_rows) / sizeof(flag_rows[0]); i++)
 		if (flag_rows[i].leaf == leaf)
 			decode_flag(&d, flag_rows[i].name, reg[flag_rows[i].reg] >> flag_rows[i].bit & 1);
-	return take(ctx, &d);
+	take(ctx, &d);
 }
 
-static int tsc(const struct pm_model *m, const struct cpu_facts *f, decode_take take, void *ctx)
+static void tsc(const struct pm_model *m, const struct cpu_facts *f, decode_take take, void *ctx)
 {
 	struct decoded d = { .name = "cpuid.00000015" };
 	uint32_t reg[4];
 
 	if (f->id.vendor != CPU_INTEL || !cpu_leaf(m, 0x15, 0, PM_NONE, reg) || !reg[0])
-		return 0;
+		return;
 	decode_add(&d, "numerator", reg[1], "");
 	decode_add(&d, "denominator", reg[0], "");
 	if (reg[2])
@@ -108,7 +106,7 @@ static int tsc(const struct pm_model *m, const struct cpu_facts *f, decode_take 
 		decode_add(&d, "crystal by the model table", f->crystal_hz / 1e6, "MHz");
 	if (f->crystal_hz > 0)
 		decode_add(&d, "TSC", f->crystal_hz * reg[1] / reg[0] / 1e6, "MHz");
-	return take(ctx, &d);
+	take(ctx, &d);
 }
 
 /* SDM, leaf 16H: 0 if the processor, or a hypervisor in its place, does not say. */
@@ -122,27 +120,26 @@ static void add_mhz(struct decoded *d, const char *name, uint32_t reg)
 	}
 }
 
-static int frequencies(const struct pm_model *m, const struct cpu_facts *f, decode_take take, void *ctx)
+static void frequencies(const struct pm_model *m, const struct cpu_facts *f, decode_take take, void *ctx)
 {
 	struct decoded d = { .name = "cpuid.00000016" };
 	uint32_t reg[4];
 
 	if (f->id.vendor != CPU_INTEL || !cpu_leaf(m, 0x16, 0, PM_NONE, reg))
-		return 0;
+		return;
 	add_mhz(&d, "base", reg[0]);
 	add_mhz(&d, "highest", reg[1]);
 	add_mhz(&d, "bus", reg[2]);
-	return take(ctx, &d);
+	take(ctx, &d);
 }
 
 /* Which CPUs of a hybrid are of which kind. */
-static int core_types(const struct pm_model *m, decode_take take, void *ctx)
+static void core_types(const struct pm_model *m, decode_take take, void *ctx)
 {
 	for (uint32_t i = 0; i < m->n_configs; i++) {
 		const struct pm_config *c = &m->config[i];
 		struct decoded d = { .name = "cpuid.0000001a", .config = c };
 		uint32_t type;
-		int err;
 
 		if (strcmp(c->name, "cpuid.0000001a.0") || c->reason || c->value.kind != PM_VALUE_BYTES ||
 		    c->value.str.len != 16)
@@ -154,37 +151,28 @@ static int core_types(const struct pm_model *m, decode_take take, void *ctx)
 			    type == 0x20 ? "Atom (efficiency)" :
 			    type == 0x40 ? "Core (performance)" :
 					   "other");
-		if ((err = take(ctx, &d)))
-			return err;
+		take(ctx, &d);
 	}
-	return 0;
 }
 
-int decode_cpuid(const struct pm_model *m, const struct cpu_facts *f, decode_take take, void *ctx)
+void decode_cpuid(const struct pm_model *m, const struct cpu_facts *f, decode_take take, void *ctx)
 {
 	struct decoded d = { .name = "processor" }, c = { .name = "clocks" };
-	int err = 0;
 
 	if (f->id.vendor == CPU_OTHER)
-		return 0;
+		return;
 	processor(m, f, &d);
-	err = take(ctx, &d);
-	if (!err)
-		err = flags(m, 1, "cpuid.00000001", take, ctx);
-	if (!err)
-		err = flags(m, 6, "cpuid.00000006", take, ctx);
-	if (!err)
-		err = flags(m, 7, "cpuid.00000007", take, ctx);
-	if (!err)
-		err = tsc(m, f, take, ctx);
-	if (!err)
-		err = frequencies(m, f, take, ctx);
-	if (!err)
-		err = core_types(m, take, ctx);
-	if (!err && f->id.vendor == CPU_AMD)
-		err = flags(m, 0x80000001, "cpuid.80000001", take, ctx);
-	if (!err)
-		err = flags(m, 0x80000007, "cpuid.80000007", take, ctx);
+	take(ctx, &d);
+	flags(m, 1, "cpuid.00000001", take, ctx);
+	flags(m, 6, "cpuid.00000006", take, ctx);
+	flags(m, 7, "cpuid.00000007", take, ctx);
+	tsc(m, f, take, ctx);
+	frequencies(m, f, take, ctx);
+	core_types(m, take, ctx);
+	if (f->id.vendor == CPU_AMD)
+		flags(m, 0x80000001, "cpuid.80000001", take, ctx);
+	flags(m, 0x80000007, "cpuid.80000007", take, ctx);
 	clocks(m, f, &c);
-	return err || !c.n ? err : take(ctx, &c);
+	if (c.n)
+		take(ctx, &c);
 }

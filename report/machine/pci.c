@@ -7,6 +7,7 @@
 #include "common/catalog/pmu_class.h"
 #include "common/cpulist.h"
 #include "common/names.h"
+#include "report/input/memory.h"
 #include "report/machine/places.h"
 
 #define SHOWN_DEVICES 2 /* of a label */
@@ -45,44 +46,46 @@ static bool row_numbers(const struct pm_value *row, int64_t *v, uint32_t n)
 static int load_ports(struct pci_map *map, const struct pm_value *rows)
 {
 	int64_t v[8];
-	int err = rows->array.n > PORTS_MAX ? -EINVAL : 0;
 
-	for (uint32_t i = 0; i < rows->array.n && !err; i++) {
+	if (rows->array.n > PORTS_MAX)
+		return -EINVAL;
+	for (uint32_t i = 0; i < rows->array.n; i++) {
 		if (!row_numbers(&rows->array.item[i], v, 8))
 			return -EINVAL;
-		err = pci_map_add_port(map, &(struct pci_port){
-						    .at = { (uint32_t)v[0], (uint16_t)v[1] },
-						    .bus = (uint8_t)v[2],
-						    .segment = (uint8_t)v[3],
-						    .rp = (uint8_t)v[4],
-						    .rc = (uint8_t)v[5],
-						    .socket = (uint8_t)v[6],
-						    .node = v[7] > INT16_MAX ? -1 : (int)v[7],
-					    });
+		memory_done(pci_map_add_port(map, &(struct pci_port){
+							  .at = { (uint32_t)v[0], (uint16_t)v[1] },
+							  .bus = (uint8_t)v[2],
+							  .segment = (uint8_t)v[3],
+							  .rp = (uint8_t)v[4],
+							  .rc = (uint8_t)v[5],
+							  .socket = (uint8_t)v[6],
+							  .node = v[7] > INT16_MAX ? -1 : (int)v[7],
+						  }));
 	}
-	return err;
+	return 0;
 }
 
 static int load_functions(struct pci_map *map, const struct pm_value *rows)
 {
 	int64_t v[6];
-	int err = rows->array.n > FUNCTIONS_MAX ? -EINVAL : 0;
 
-	for (uint32_t i = 0; i < rows->array.n && !err; i++) {
+	if (rows->array.n > FUNCTIONS_MAX)
+		return -EINVAL;
+	for (uint32_t i = 0; i < rows->array.n; i++) {
 		if (!row_numbers(&rows->array.item[i], v, 6) || v[2] < 0 || (uint64_t)v[2] >= map->n_ports)
 			return -EINVAL;
-		err = pci_map_add_function(map, &(struct pci_function){
-							.at = { (uint32_t)v[0], (uint16_t)v[1] },
-							.port = (uint32_t)v[2],
-							.class = (uint32_t)v[3],
-							.vendor = (uint16_t)v[4],
-							.device = (uint16_t)v[5],
-						});
+		memory_done(pci_map_add_function(map, &(struct pci_function){
+							      .at = { (uint32_t)v[0], (uint16_t)v[1] },
+							      .port = (uint32_t)v[2],
+							      .class = (uint32_t)v[3],
+							      .vendor = (uint16_t)v[4],
+							      .device = (uint16_t)v[5],
+						      }));
 	}
-	return err;
+	return 0;
 }
 
-/* 0, -EINVAL if the recording has something there that is not such a map, -ENOMEM. */
+/* 0, or -EINVAL if the recording has something there that is not such a map. */
 static int pci_map_load(struct pci_map *map, const struct pm_model *m)
 {
 	const struct pm_config *ports = pm_model_config(m, "pci.root_ports", PM_NONE);
@@ -129,16 +132,14 @@ static int node_of(const struct pm_model *m, const char *cpus)
 }
 
 /* Sockets as root ports number them. */
-static int find_complexes(struct complexes *c, const struct pm_model *m)
+static void find_complexes(struct complexes *c, const struct pm_model *m)
 {
 	const char *cpus[PMUS_MAX];
 	uint32_t at[PMUS_MAX];
 	struct pmu_name name;
 	size_t n = 0;
 
-	c->pmu = calloc(m->n_pmus + 1ul, sizeof(*c->pmu));
-	if (!c->pmu)
-		return -ENOMEM;
+	c->pmu = memory_new(m->n_pmus, sizeof(*c->pmu));
 	for (uint32_t i = 0; i < m->n_pmus; i++) {
 		c->pmu[i].rc = -1;
 		if (n == PMUS_MAX || !has_complex(&m->pmu[i], &name))
@@ -154,7 +155,6 @@ static int find_complexes(struct complexes *c, const struct pm_model *m)
 		if (socket >= 0)
 			c->pmu[at[i]].socket = socket;
 	}
-	return 0;
 }
 
 static void complexes_release(struct complexes *c)
@@ -169,7 +169,9 @@ static int complexes_load(struct complexes *c, const struct pm_model *m)
 	int err = pci_map_load(&c->map, m);
 
 	c->pmu = NULL;
-	return err || !c->map.n_ports ? err : find_complexes(c, m);
+	if (!err && c->map.n_ports)
+		find_complexes(c, m);
+	return err;
 }
 
 /* Whether the port belongs to the PMU's root complex. */
@@ -198,25 +200,23 @@ static void label_of(const struct complexes *c, const struct pm_model *m, uint32
 }
 
 /* Labels by the names of PMUs, so that each instance is looked up once. */
-static int label_all(struct places *p, const struct pm_model *m, const struct complexes *c, struct buf *label)
+static void label_all(struct places *p, const struct pm_model *m, const struct complexes *c, struct buf *label)
 {
 	SCOPED(names_release) struct names of = { 0 };
 	uint32_t k;
-	int err = 0;
 
-	for (k = 0; k < m->n_pmus && !err; k++) {
+	for (k = 0; k < m->n_pmus; k++) {
 		const char *name = pm_map_text(&m->pmu[k].attrs, PM_PMU_NAME, "");
 
 		label_of(c, m, k, &label[k]);
 		if (label[k].len && !names_get(&of, name, NULL))
-			err = names_set(&of, name, k);
-		err = err ? err : label[k].err;
+			memory_done(names_set(&of, name, k));
+		memory_whole(&label[k]);
 	}
-	for (uint32_t i = 0; i < m->n_instances && !err; i++)
+	for (uint32_t i = 0; i < m->n_instances; i++)
 		if (m->instance[i].kind == PM_PMU &&
 		    names_get(&of, pm_map_text(&m->instance[i].attrs, PM_INSTANCE_NAME, ""), &k))
-			err = places_label(p, &m->instance[i], buf_str(&label[k]));
-	return err;
+			places_label(p, &m->instance[i], buf_str(&label[k]));
 }
 
 int pci_label(struct places *p, const struct pm_model *m)
@@ -227,14 +227,12 @@ int pci_label(struct places *p, const struct pm_model *m)
 
 	if (err || !c.map.n_functions)
 		return err;
-	label = calloc(m->n_pmus + 1ul, sizeof(*label));
-	if (!label)
-		return -ENOMEM;
-	err = label_all(p, m, &c, label);
+	label = memory_new(m->n_pmus, sizeof(*label));
+	label_all(p, m, &c, label);
 	for (uint32_t k = 0; k < m->n_pmus; k++)
 		buf_release(&label[k]);
 	free(label);
-	return err;
+	return 0;
 }
 
 /* ---- pmrep info ---- */

@@ -1,12 +1,12 @@
 #include "report/machine/places.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/array.h"
 #include "common/names.h"
+#include "report/input/memory.h"
 
 void places_release(struct places *p)
 {
@@ -65,17 +65,13 @@ static int in_order(const void *a, const void *b, void *ctx)
 	return of_x != of_y ? (of_x > of_y) - (of_x < of_y) : (*x > *y) - (*x < *y);
 }
 
-static int sort_cpus(uint32_t **order, const struct pm_cpu *cpu, uint32_t n, uint32_t (*of)(const struct pm_cpu *c))
+static void sort_cpus(uint32_t **order, const struct pm_cpu *cpu, uint32_t n, uint32_t (*of)(const struct pm_cpu *c))
 {
-	uint32_t *bigger = realloc(*order, (n + 1) * sizeof(*bigger));
+	uint32_t *bigger = *order = memory_resize(*order, n, sizeof(*bigger));
 
-	if (!bigger)
-		return -ENOMEM;
-	*order = bigger;
 	for (uint32_t i = 0; i < n; i++)
 		bigger[i] = i;
 	qsort_r(bigger, n, sizeof(*bigger), in_order, &(struct order){ cpu, of });
-	return 0;
 }
 
 /* Whether that first instance (0: none) no longer exists, so that another takes its place. */
@@ -85,17 +81,15 @@ static bool is_gone(const struct places *p, uint32_t first)
 }
 
 /* A task that comes and goes has a new instance each time, all with one number. */
-static int number_task(struct places *p, const struct pm_instance *i)
+static void number_task(struct places *p, const struct pm_instance *i)
 {
 	enum { MOST = 1 << 22 };
 
 	if (i->kind != PM_TASK || i->number >= MOST)
-		return 0;
-	if (array_hold(&p->of_number, &p->n_numbers, (size_t)i->number + 1, sizeof(*p->of_number)))
-		return -ENOMEM;
+		return;
+	memory_hold(&p->of_number, &p->n_numbers, (size_t)i->number + 1, sizeof(*p->of_number));
 	if (is_gone(p, p->of_number[i->number]))
 		p->of_number[i->number] = i->id;
-	return 0;
 }
 
 /* NULL: it has none. */
@@ -106,7 +100,7 @@ static const char *label_of(const struct places *p, const struct pm_instance *i)
 
 /* Its name and pid, if they were recorded; for those too short-lived to have one, their parent's; for a thread its
  * own name, and name and pid of its process. */
-static int name_task(struct places *p, const struct pm_instance *i)
+static void name_task(struct places *p, const struct pm_instance *i)
 {
 	const char *comm = pm_map_text(&i->attrs, PM_INSTANCE_COMM, NULL);
 	uint64_t tid = pm_map_u64(&i->attrs, PM_INSTANCE_TID, 0), pid = pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0);
@@ -115,7 +109,7 @@ static int name_task(struct places *p, const struct pm_instance *i)
 	char text[200], from[32] = "";
 
 	if (i->kind != PM_TASK || !comm)
-		return 0;
+		return;
 	if (number)
 		snprintf(from, sizeof(from), " %llu", (unsigned long long)number);
 	if (tid && pid && *parent)
@@ -127,7 +121,7 @@ static int name_task(struct places *p, const struct pm_instance *i)
 		snprintf(text, sizeof(text), "%.64s (of%s%.64s%s)", comm, *parent ? " " : "", parent, from);
 	else
 		snprintf(text, sizeof(text), "%.64s", comm);
-	return places_label(p, i, text);
+	places_label(p, i, text);
 }
 
 /* The slot of the cgroup's first instance, or the free one for it. */
@@ -140,18 +134,16 @@ static struct place_cgroup *cgroup_slot(const struct places *p, uint32_t number)
 	return &p->cgroup[k];
 }
 
-static int number_cgroup(struct places *p, const struct pm_instance *i)
+static void number_cgroup(struct places *p, const struct pm_instance *i)
 {
 	struct place_cgroup *slot;
 
 	if (i->kind != PM_CGROUP || i->number == PM_NONE)
-		return 0;
+		return;
 	if (p->n_cgroups * 2 >= p->n_slots) {
 		struct places bigger = { .n_slots = p->n_slots ? p->n_slots * 2 : 64 };
 
-		bigger.cgroup = calloc(bigger.n_slots, sizeof(*bigger.cgroup));
-		if (!bigger.cgroup)
-			return -ENOMEM;
+		bigger.cgroup = memory_new(bigger.n_slots, sizeof(*bigger.cgroup));
 		for (uint32_t k = 0; k < p->n_slots; k++)
 			if (p->cgroup[k].first)
 				*cgroup_slot(&bigger, p->cgroup[k].number) = p->cgroup[k];
@@ -163,27 +155,25 @@ static int number_cgroup(struct places *p, const struct pm_instance *i)
 	p->n_cgroups += !slot->first;
 	if (is_gone(p, slot->first))
 		*slot = (struct place_cgroup){ i->number, i->id };
-	return 0;
 }
 
 /* Examines new instances; or all of them if the model has forgotten some, so that others moved up. */
-static int see_instances(struct places *p)
+static void see_instances(struct places *p)
 {
 	const struct pm_model *m = p->model;
-	int err = 0;
 
 	if (p->n_seen > m->n_instances || (p->n_seen && m->instance[p->n_seen - 1].id != p->last_seen))
 		p->n_seen = 0;
-	for (; p->n_seen < m->n_instances && !err; p->n_seen++) {
+	for (; p->n_seen < m->n_instances; p->n_seen++) {
 		const struct pm_instance *i = &m->instance[p->n_seen];
 
-		err = number_cgroup(p, i);
+		number_cgroup(p, i);
 		/* What is said of an instance never changes. */
-		err = err || label_of(p, i) ? err : name_task(p, i);
-		err = err ? err : number_task(p, i);
+		if (!label_of(p, i))
+			name_task(p, i);
+		number_task(p, i);
 		p->last_seen = i->id;
 	}
-	return err;
 }
 
 static void note_kind(struct places *p, uint32_t counter, enum pm_kind k)
@@ -194,16 +184,13 @@ static void note_kind(struct places *p, uint32_t counter, enum pm_kind k)
 }
 
 /* Likewise for groups. */
-static int see_groups(struct places *p)
+static void see_groups(struct places *p)
 {
 	const struct pm_model *m = p->model;
-	unsigned char *bigger = realloc(p->kind, m->n_counters + 1ull);
 
-	if (!bigger)
-		return -ENOMEM;
-	p->kind = bigger;
+	p->kind = memory_resize(p->kind, m->n_counters + 1ull, 1);
 	for (; p->n_kinds <= m->n_counters; p->n_kinds++)
-		bigger[p->n_kinds] = PM_KINDS;
+		p->kind[p->n_kinds] = PM_KINDS;
 	if (p->groups_seen > m->n_groups || (p->groups_seen && m->group[p->groups_seen - 1].id != p->last_group))
 		p->groups_seen = 0;
 	for (; p->groups_seen < m->n_groups; p->groups_seen++) {
@@ -220,21 +207,18 @@ static int see_groups(struct places *p)
 			note_kind(p, g->counter[k], all);
 		p->last_group = g->id;
 	}
-	return 0;
 }
 
-int places_update(struct places *p, const struct pm_model *m)
+void places_update(struct places *p, const struct pm_model *m)
 {
 	const struct pm_topology *t = &m->topology;
 	struct pm_cpu *merged;
 	uint32_t i = 0, k = 0, n = 0;
 
 	p->model = m;
-	if (see_instances(p) || see_groups(p))
-		return -ENOMEM;
-	merged = calloc((size_t)p->n + t->n + 1, sizeof(*merged));
-	if (!merged)
-		return -ENOMEM;
+	see_instances(p);
+	see_groups(p);
+	merged = memory_new((size_t)p->n + t->n, sizeof(*merged));
 	while (i < p->n || k < t->n) {
 		if (k == t->n || (i < p->n && p->cpu[i].cpu < t->cpu[k].cpu)) {
 			merged[n++] = p->cpu[i++];
@@ -252,9 +236,8 @@ int places_update(struct places *p, const struct pm_model *m)
 	for (i = 0; i < n; i++)
 		if (merged[i].cache[PM_CACHE_L3] != PM_NONE)
 			p->cache = PM_CACHE_L3;
-	return sort_cpus(&p->by_package, merged, n, package_of) || sort_cpus(&p->by_node, merged, n, node_of) ?
-		       -ENOMEM :
-		       0;
+	sort_cpus(&p->by_package, merged, n, package_of);
+	sort_cpus(&p->by_node, merged, n, node_of);
 }
 
 const struct pm_cpu *places_cpu(const struct places *p, uint32_t cpu)
@@ -455,17 +438,11 @@ uint32_t place_number(const struct place *p)
 	return rank[p->kind] && p->kind != PM_SYSTEM ? number[p->kind] : PM_NONE;
 }
 
-int places_label(struct places *p, const struct pm_instance *i, const char *text)
+void places_label(struct places *p, const struct pm_instance *i, const char *text)
 {
-	char *copy = strdup(text);
-
-	if (!copy || array_hold(&p->label, &p->n_labels, (size_t)i->slot + 1, sizeof(*p->label))) {
-		free(copy);
-		return -ENOMEM;
-	}
+	memory_hold(&p->label, &p->n_labels, (size_t)i->slot + 1, sizeof(*p->label));
 	free(p->label[i->slot].text);
-	p->label[i->slot] = (struct place_label){ i->id, copy };
-	return 0;
+	p->label[i->slot] = (struct place_label){ i->id, memory_text(text) };
 }
 
 const char *places_name(const struct places *p, const struct place *place)

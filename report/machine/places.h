@@ -44,8 +44,8 @@ struct place {
 /* clang-format on */
 
 void places_release(struct places *p);
-/* Reads the model's topology; call it whenever that may have changed. 0 or -ENOMEM. */
-int places_update(struct places *p, const struct pm_model *m);
+/* Reads the model's topology; call it whenever that may have changed. */
+void places_update(struct places *p, const struct pm_model *m);
 const struct pm_cpu *places_cpu(const struct places *p, uint32_t cpu);
 
 /* Whether every place of kind `inner` lies in one of kind `outer` (or is the same). */
@@ -62,8 +62,8 @@ uint32_t place_number(const struct place *p);
 
 /* Order of rows: kind, then package, die, core, thread. 0: the same place. */
 int place_compare(const struct place *a, const struct place *b);
-/* Replaces the shown name of an instance. 0 or -ENOMEM. */
-int places_label(struct places *p, const struct pm_instance *i, const char *text);
+/* Replaces the shown name of an instance. */
+void places_label(struct places *p, const struct pm_instance *i, const char *text);
 /* "thermal_zone0", "task-3"; "" for places with a number. Valid as long as the model. */
 const char *places_name(const struct places *p, const struct place *place);
 /* What it is called in a text: "CPU 3", "core 2 of package 1", "thermal_zone0", and of PMUs that have one name

@@ -96,10 +96,10 @@ int ways_each(const struct pm_model *m, ways_fn tell, void *arg)
 	SCOPED(places_release) struct places p = { 0 };
 	SCOPED(buf_release) struct buf from = BUF_INIT;
 	struct error e;
-	int err = places_update(&p, m);
+	int err;
 
-	if (!err)
-		err = binding_build(&b, &p, &options, &e);
+	places_update(&p, m);
+	err = binding_build(&b, &p, &options, &e);
 	for (size_t i = 0; i < b.n_metrics && !err; i++) {
 		enum way way = ways_of(&b, &b.metric[i]);
 

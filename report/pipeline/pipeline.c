@@ -143,8 +143,7 @@ static int sheets_bind(struct run *r)
 	enum pm_kind per = r->config->sheet.per;
 	int err;
 
-	if ((err = places_update(&r->places, pm_reader_model(r->reader))))
-		return error_sys(r->error, -err, "topology");
+	places_update(&r->places, pm_reader_model(r->reader));
 	if (r->config->pci && (err = pci_label(&r->places, pm_reader_model(r->reader))))
 		return error_sys(r->error, -err, "--pci: the recorded map of PCI");
 	if (notes && (err = check_cpus(r, notes)))
@@ -195,8 +194,7 @@ static int plan(struct run *r, const struct pm_model *m)
 	int err = 0;
 
 	if (still_bound(r, m)) {
-		if ((err = places_update(&r->places, m)))
-			return error_sys(r->error, -err, "topology");
+		places_update(&r->places, m);
 	} else {
 		if ((err = sheets_bind(r)) || (err = begin_tracks(r)))
 			return err;
@@ -563,8 +561,7 @@ static int sheets_forget(struct run *all)
 			err = replay_settle(r->lane[i].replay);
 	pm_reader_forget(all->reader, needed, all);
 	for (struct run *r = all; r < all + all->n_all; r++) {
-		if (!err && places_update(&r->places, m))
-			err = error_sys(r->error, ENOMEM, "topology");
+		places_update(&r->places, m);
 		r->bound[2] = m->n_instances;
 		r->bound[3] = r->n_groups = m->n_groups;
 	}

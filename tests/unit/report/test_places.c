@@ -58,7 +58,7 @@ static void forgotten(void **state)
 				assert_int_equal(pm_model_retire_instance(&m, live[i], t), 0);
 			live[i] = i == 1 ? add(&m, PM_DEVICE, i, 0) : add(&m, PM_TASK, number, 1000 + number);
 		}
-		assert_int_equal(places_update(&p, &m), 0);
+		places_update(&p, &m);
 		for (uint32_t i = 0; i < LIVE; i++) {
 			char name[32];
 
@@ -136,7 +136,7 @@ static void root_complexes(void **state)
 
 	machine(&b);
 	last = b.model.n_instances;
-	assert_int_equal(places_update(&p, &b.model), 0);
+	places_update(&p, &b.model);
 	assert_int_equal(pci_label(&p, &b.model), 0);
 	assert_name(&p, last - 2, PM_PMU, "nvidia_pcie_pmu_0_rc_3: 0002:81:00.0 0002:82:00.1 +1");
 	assert_name(&p, last - 1, PM_PMU, "nvidia_pcie_pmu_1_rc_3: 0002:91:00.0");
