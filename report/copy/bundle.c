@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/array.h"
 #include "common/file.h"
 #include "report/input/gzip.h"
 #include "report/input/input.h"
+#include "report/input/memory.h"
 
 #define EVERY_MOST   1000       /* beyond this only the ends stay */
 #define SOURCES_MAX  8          /* whose values of each CPU may be left out */
@@ -52,22 +52,17 @@ static bool is_of_cpus(const struct pm_model *m, const struct pm_group *g)
 	return false;
 }
 
-static int add_share(struct bundle *b, const struct pm_group *g)
+static void add_share(struct bundle *b, const struct pm_group *g)
 {
 	size_t i = 0;
 
 	while (i < b->n_shares && strcmp(b->share[i].source, g->source))
 		i++;
 	if (i == b->n_shares) {
-		if (array_room(&b->share, i, sizeof(*b->share)))
-			return -ENOMEM;
-		b->share[i] = (struct bundle_share){ .source = strdup(g->source) };
-		if (!b->share[i].source)
-			return -ENOMEM;
-		b->n_shares++;
+		memory_room(&b->share, i, sizeof(*b->share));
+		b->share[b->n_shares++] = (struct bundle_share){ .source = memory_text(g->source) };
 	}
 	b->share[i].columns += pm_group_columns(g);
-	return 0;
 }
 
 static int by_size(const void *x, const void *y)
@@ -77,18 +72,15 @@ static int by_size(const void *x, const void *y)
 	return (a->columns < b->columns) - (a->columns > b->columns);
 }
 
-static int weigh(struct bundle *b, const struct pm_model *m)
+static void weigh(struct bundle *b, const struct pm_model *m)
 {
-	int err = 0;
-
 	if (b->share)
-		return 0;
-	for (uint32_t i = 0; i < m->n_groups && !err; i++)
+		return;
+	for (uint32_t i = 0; i < m->n_groups; i++)
 		if (is_of_cpus(m, &m->group[i]))
-			err = add_share(b, &m->group[i]);
+			add_share(b, &m->group[i]);
 	if (b->n_shares)
 		qsort(b->share, b->n_shares, sizeof(*b->share), by_size);
-	return err;
 }
 
 static int group_fate(void *ctx, const struct pm_model *m, const struct pm_group *g)
@@ -139,7 +131,8 @@ static int on_header(void *ctx, struct pm_map *header)
 	if (!err) {
 		pm_value_release(&list.array.item[n - 1]);
 		list.array.item[n - 1] = pm_text(buf_str(&history));
-		err = history.err ? history.err : pm_map_set(header, PM_HEADER_HISTORY, list);
+		memory_whole(&history);
+		err = pm_map_set(header, PM_HEADER_HISTORY, list);
 	}
 	return err;
 }
@@ -203,10 +196,10 @@ static int keep_bytes(void *ctx, const void *data, size_t len)
 
 static int copy(struct attempt *a, struct rewrite_rules *rules, struct error *e)
 {
-	int err = gzip_writer_new(&a->gzip, keep_bytes, a, e);
+	int err;
 
-	if (!err)
-		err = rewrite_new(&a->rewrite, rules, take_frame, a, e);
+	a->gzip = gzip_writer_new(keep_bytes, a);
+	err = rewrite_new(&a->rewrite, rules, take_frame, a, e);
 	if (!err)
 		err = rewrite_recording(a->rewrite, a->reader, e);
 	if (!err)
@@ -257,14 +250,13 @@ static int write_input(struct bundle *b, const struct spool *in, struct attempt 
 	rules.history = buf_str(&history);
 	if (b->redact)
 		redact_rules(b->redact, &rules);
-	if (!err && history.err)
-		err = error_sys(e, ENOMEM, "history");
+	memory_whole(&history);
 	if (!err)
 		err = spool_reader(&a->reader, in, e);
 	if (!err) {
 		err = copy(a, &rules, e);
 		if (!err)
-			err = weigh(b, pm_reader_model(a->reader));
+			weigh(b, pm_reader_model(a->reader));
 		if (err && !a->better)
 			error_prefix(e, "%s", in->name);
 		pm_reader_close(a->reader);

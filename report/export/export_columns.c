@@ -7,6 +7,7 @@
 #include "common/json.h"
 #include "common/number.h"
 #include "report/export/exporter.h"
+#include "report/input/memory.h"
 #include "report/machine/status.h"
 
 #define LABEL     EXPORT_ALL_COLUMNS /* label_KEY */
@@ -22,8 +23,8 @@ static int column_of(const char *name)
 
 int export_columns_check(const char *list, struct error *e)
 {
-	char *copy = strdup(list), *rest = copy, *name;
-	int err = copy ? 0 : error_sys(e, ENOMEM, "--columns");
+	char *copy = memory_text(list), *rest = copy, *name;
+	int err = 0;
 
 	while (!err && (name = strsep(&rest, ",")))
 		if (column_of(name) < 0)

@@ -52,20 +52,17 @@ static void put_row_text(struct buf *out, const struct sheet *s, const struct pl
 	buf_addch(out, ',');
 }
 
-static int wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
+static void wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
 {
 	SCOPED(buf_release) struct buf head = BUF_INIT;
 
 	if (!x->begun) {
-		c->cell = calloc((size_t)s->n_columns + 1, sizeof(*c->cell));
-		c->judged = calloc((size_t)s->n_columns + 1, sizeof(*c->judged));
-		if (!c->cell || !c->judged)
-			return -ENOMEM;
-		for (uint32_t i = 0; i < s->n_columns; i++)
-			if (names_set(&c->wide, s->column[i].metric->name, i))
-				return -ENOMEM;
-		for (uint32_t i = 0; i < s->n_columns; i++)
+		c->cell = memory_new(s->n_columns, sizeof(*c->cell));
+		c->judged = memory_new(s->n_columns, sizeof(*c->judged));
+		for (uint32_t i = 0; i < s->n_columns; i++) {
+			memory_done(names_set(&c->wide, s->column[i].metric->name, i));
 			c->judged[i] = x->config.thresholds && s->column[i].metric->threshold;
+		}
 		c->n_wide = x->out.total.columns = s->n_columns;
 		for (int i = 0; i < EXPORT_N_PLACE && !x->config.no_heads; i++)
 			buf_printf(&x->out.text, "%s%s", i ? "," : "", export_columns[i]);
@@ -91,7 +88,6 @@ static int wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
 	for (uint32_t i = 0; i < s->n_columns; i++)
 		if (!names_get(&c->wide, s->column[i].metric->name, &c->wide_of[i]))
 			c->wide_of[i] = PM_NONE;
-	return 0;
 }
 
 static int csv_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
@@ -99,18 +95,17 @@ static int csv_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 	struct exporter *x = exporter_of(sink);
 	struct csv *c = x->data;
 	struct buf *metric = &x->piece[PIECE_METRIC].text, *unit = &x->piece[PIECE_UNIT].text;
-	int err = 0;
 
 	if (x->config.columns)
 		return 0;
-	if (!c && !(c = x->data = calloc(1, sizeof(*c))))
-		return -ENOMEM;
+	if (!c)
+		c = x->data = memory_new(1, sizeof(*c));
 	export_forget(x);
 	free(c->wide_of);
-	if (!(c->wide_of = calloc((size_t)s->n_columns + 1, sizeof(*c->wide_of))))
-		return -ENOMEM;
+	c->wide_of = memory_new(s->n_columns, sizeof(*c->wide_of));
 	export_csv_field(&x->file, x->sink.recording);
 	buf_addch(&x->file, ',');
+	memory_whole(&x->file);
 	for (uint32_t r = 0; r < s->n_rows; r++) {
 		put_row_text(&x->piece[PIECE_ROW].text, s, &s->row[r].place);
 		piece_end(&x->piece[PIECE_ROW]);
@@ -125,14 +120,14 @@ static int csv_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 		piece_end(&x->piece[PIECE_UNIT]);
 	}
 	if (x->config.layout == EXPORT_WIDE) {
-		err = wide_heads(x, c, s);
+		wide_heads(x, c, s);
 	} else if (!x->begun && !x->config.no_heads) {
 		for (int i = 0; i < EXPORT_N_COLUMNS; i++)
 			buf_printf(&x->out.text, "%s%s", i ? "," : "", export_columns[i]);
 		buf_addstr(&x->out.text, x->config.thresholds ? ",threshold\n" : "\n");
 	}
 	x->begun = true;
-	return err ? err : export_pieces_failed(x);
+	return 0;
 }
 
 static char *put(char *to, const void *text, size_t len)
@@ -185,13 +180,13 @@ static char *put_status(char *to, struct exporter *x, const struct sheet_cell *c
 
 static int long_interval(struct exporter *x, struct csv *c, const struct sheet *s, const struct interval *i, size_t k)
 {
+	char *start, *to;
 	int err;
 
 	/* All rows of an interval begin alike. */
 	buf_clear(&c->head);
-	if (!output_room(&c->head, x->file.len + 128))
-		return -ENOMEM;
-	c->head.len = (size_t)(put_interval((char *)c->head.data, x, &i[k]) - (char *)c->head.data);
+	to = output_room(&c->head, x->file.len + 128);
+	c->head.len = (size_t)(put_interval(to, x, &i[k]) - to);
 	for (uint32_t r = 0; r < s->n_rows; r++) {
 		const struct sheet_row *row = &s->row[r];
 		size_t place_len, metric_len, unit_len;
@@ -202,11 +197,8 @@ static int long_interval(struct exporter *x, struct csv *c, const struct sheet *
 			const struct value *v = &cell->value[k];
 			const uint8_t *metric = piece_at(&x->piece[PIECE_METRIC], cell->column, &metric_len);
 			const uint8_t *unit = piece_at(&x->piece[PIECE_UNIT], cell->column, &unit_len);
-			char *start, *to;
 
 			start = to = output_room(&x->out.text, c->head.len + place_len + metric_len + unit_len + 128);
-			if (!to)
-				return -ENOMEM;
 			to = put(to, c->head.data, c->head.len);
 			to = put(put(to, place, place_len), metric, metric_len);
 			if (!v->reason)
@@ -225,7 +217,8 @@ static int long_interval(struct exporter *x, struct csv *c, const struct sheet *
 	return 0;
 }
 
-static int wide_interval(struct exporter *x, struct csv *c, const struct sheet *s, const struct interval *i, size_t k)
+static void wide_interval(struct exporter *x, struct csv *c, const struct sheet *s, const struct interval *i,
+			  size_t k)
 {
 	for (uint32_t r = 0; r < s->n_rows; r++) {
 		const struct sheet_row *row = &s->row[r];
@@ -246,8 +239,6 @@ static int wide_interval(struct exporter *x, struct csv *c, const struct sheet *
 		}
 		start = to = output_room(&x->out.text,
 					 x->file.len + place_len + 128 + (size_t)c->n_wide * (NUMBER_MAX + 10));
-		if (!to)
-			return -ENOMEM;
 		to = put(put_interval(to, x, &i[k]), place, place_len);
 		for (uint32_t n = 0; n < c->n_wide; n++) {
 			const struct sheet_cell *cell = c->cell[n];
@@ -264,7 +255,6 @@ static int wide_interval(struct exporter *x, struct csv *c, const struct sheet *
 		to[-1] = '\n';
 		x->out.text.len += (size_t)(to - start);
 	}
-	return 0;
 }
 
 static int csv_intervals(struct sink *sink, const struct sheet *s, const struct interval *i, size_t n)
@@ -276,9 +266,11 @@ static int csv_intervals(struct sink *sink, const struct sheet *s, const struct 
 	if (x->config.columns)
 		return export_columns_put(x, false, s, i, n);
 	for (size_t k = 0; k < n && !err; k++) {
-		err = x->config.layout == EXPORT_WIDE ? wide_interval(x, c, s, i, k) : long_interval(x, c, s, i, k);
-		if (!err)
-			err = exporter_pace(x);
+		if (x->config.layout == EXPORT_WIDE)
+			wide_interval(x, c, s, i, k);
+		else
+			err = long_interval(x, c, s, i, k);
+		err = err ? err : exporter_pace(x);
 	}
 	return err;
 }

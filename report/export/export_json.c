@@ -63,7 +63,8 @@ static int json_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 		piece_end(&x->piece[PIECE_UNIT]);
 	}
 	x->begun = true;
-	return export_pieces_failed(x);
+	memory_whole(&x->file);
+	return 0;
 }
 
 static void put_value(struct buf *out, const struct value *v)
@@ -134,6 +135,7 @@ static int put_interval(struct exporter *x, const struct sheet *s, const struct 
 
 	put_head(x, &i[k]);
 	buf_add(&head, x->out.text.data + from, x->out.text.len - from);
+	memory_whole(&head);
 	x->out.text.len = from;
 	for (uint32_t r = 0; r < s->n_rows; r++) {
 		const struct sheet_row *row = &s->row[r];
@@ -162,13 +164,10 @@ static int put_interval(struct exporter *x, const struct sheet *s, const struct 
 			if (!wide || n + 1 == row->n_cells)
 				buf_addch(&x->out.text, '\n');
 			if (output_is_full(&x->out) && (err = exporter_flush(x)))
-				goto out;
+				return err;
 		}
 	}
-out:
-	if (head.err)
-		x->out.text.err = head.err;
-	return err;
+	return 0;
 }
 
 static int json_intervals(struct sink *sink, const struct sheet *s, const struct interval *i, size_t n)

@@ -88,10 +88,10 @@ static void put_origin(struct buf *out, const char *recording, const struct pm_m
 		buf_addstr(&name, "label_");
 		put_name(&name, pair[0].str.data);
 		/* If several keys become one name, their number distinguishes them. */
-		while (!name.err && names_get(&used, buf_str(&name), &before))
+		while (names_get(&used, buf_str(&name), &before))
 			buf_printf(&name, "_%u", i);
-		if (name.err || names_set(&used, buf_str(&name), i))
-			out->err = -ENOMEM;
+		memory_whole(&name);
+		memory_done(names_set(&used, buf_str(&name), i));
 		put_label(out, buf_str(&name), pair[1].str.data);
 	}
 }
@@ -131,7 +131,7 @@ static void put_metric(struct pieces *piece, const struct bound_metric *m)
 	buf_printf(head, "\n# TYPE %s gauge\n", buf_str(&name));
 	if (other)
 		put_label(&piece[MORE].text, "metric", m->name);
-	head->err = name.err ? name.err : head->err;
+	buf_carry(head, &name);
 	piece_end(&piece[FAMILY]);
 	piece_end(&piece[HEAD]);
 	piece_end(&piece[MORE]);
@@ -141,8 +141,8 @@ static int openmetrics_shape(struct sink *sink, const struct sheet *s, size_t n_
 {
 	struct exporter *x = exporter_of(sink);
 
-	if (!x->data && !(x->data = calloc(1, sizeof(struct openmetrics))))
-		return -ENOMEM;
+	if (!x->data)
+		x->data = memory_new(1, sizeof(struct openmetrics));
 	export_forget(x);
 	put_origin(&x->file, sink->recording, &s->places->model->header);
 	for (uint32_t c = 0; c < s->n_columns; c++)
@@ -151,23 +151,23 @@ static int openmetrics_shape(struct sink *sink, const struct sheet *s, size_t n_
 		put_place(&x->piece[PIECE_ROW].text, s, &s->row[r].place);
 		piece_end(&x->piece[PIECE_ROW]);
 	}
-	return export_pieces_failed(x);
+	memory_whole(&x->file);
+	return 0;
 }
 
 /* ---- samples ---- */
 
-static int tell(struct exporter *x, struct openmetrics *o, size_t column)
+static void tell(struct exporter *x, struct openmetrics *o, size_t column)
 {
 	SCOPED(buf_release) struct buf name = BUF_INIT;
 	uint32_t before;
-	int err = 0;
 
 	piece_put(&name, &x->piece[FAMILY], column);
-	if (!names_get(&o->told, buf_str(&name), &before)) {
-		piece_put(&x->out.text, &x->piece[HEAD], column);
-		err = names_set(&o->told, buf_str(&name), 1);
-	}
-	return err ? err : name.err;
+	memory_whole(&name);
+	if (names_get(&o->told, buf_str(&name), &before))
+		return;
+	piece_put(&x->out.text, &x->piece[HEAD], column);
+	memory_done(names_set(&o->told, buf_str(&name), 1));
 }
 
 static void put_sample(struct exporter *x, size_t row, size_t column, double v, int64_t wall_ns)
@@ -194,15 +194,14 @@ static void put_sample(struct exporter *x, size_t row, size_t column, double v, 
 }
 
 /* Writes one interval, family by family. */
-static int put_interval(struct exporter *x, struct openmetrics *o, const struct sheet *s, size_t k, int64_t wall_ns)
+static void put_interval(struct exporter *x, struct openmetrics *o, const struct sheet *s, size_t k, int64_t wall_ns)
 {
-	SCOPED(scoped_free) uint32_t *next = calloc((size_t)s->n_rows + 1, sizeof(*next));
-	int err = next ? 0 : -ENOMEM;
+	SCOPED(scoped_free) uint32_t *next = memory_new(s->n_rows, sizeof(*next));
 
-	for (uint32_t c = 0; c < s->n_columns && !err; c++) {
+	for (uint32_t c = 0; c < s->n_columns; c++) {
 		bool told = false;
 
-		for (uint32_t r = 0; r < s->n_rows && !err; r++) {
+		for (uint32_t r = 0; r < s->n_rows; r++) {
 			const struct sheet_row *row = &s->row[r];
 			const struct sheet_cell *cell = &row->cell[next[r]];
 
@@ -213,12 +212,11 @@ static int put_interval(struct exporter *x, struct openmetrics *o, const struct 
 			if (cell->value[k].reason)
 				continue;
 			if (!told)
-				err = tell(x, o, c);
+				tell(x, o, c);
 			told = true;
 			put_sample(x, r, c, cell->value[k].v, wall_ns);
 		}
 	}
-	return err ? err : x->out.text.err;
 }
 
 /* Readers see the file of the previous interval or this one, never a part. */
@@ -245,16 +243,16 @@ static int openmetrics_intervals(struct sink *sink, const struct sheet *s, const
 	if (x->config.replace && n) {
 		names_release(&o->told);
 		buf_clear(&x->out.text);
-		err = put_interval(x, o, s, n - 1, 0);
-		return err ? err : replace(x, o);
+		put_interval(x, o, s, n - 1, 0);
+		memory_whole(&x->out.text);
+		return replace(x, o);
 	}
 	for (size_t k = 0; k < n && !err; k++) {
 		if (i[k].wall_ns <= 0)
 			return error_set(&sink->error, ENODATA,
 					 "the recording has no wall clock time, which Prometheus needs");
-		err = put_interval(x, o, s, k, i[k].wall_ns);
-		if (!err)
-			err = exporter_pace(x);
+		put_interval(x, o, s, k, i[k].wall_ns);
+		err = exporter_pace(x);
 	}
 	return err;
 }
@@ -269,7 +267,7 @@ static int openmetrics_close(struct sink *sink)
 		return unlink(x->config.replace) ? error_sys(&sink->error, errno, "%s", x->config.replace) : 0;
 	if (!x->config.replace)
 		buf_addstr(&x->out.text, "# EOF\n");
-	return x->out.text.err;
+	return 0;
 }
 
 const struct sink_ops export_openmetrics = {

@@ -115,16 +115,7 @@ struct waiting {
 
 #define COUNT(w, b, type) ((w)->buf[b].len / sizeof(type))
 #define AT(w, b, type, i) (&((type *)(void *)(w)->buf[b].data)[i])
-#define ADD(w, b, item)   buf_add(&(w)->buf[b], &(item), sizeof(item))
-
-static int failed(const struct waiting *w)
-{
-	int err = w->out->text.err;
-
-	for (int i = 0; i < BUFFERS; i++)
-		err = err ? err : w->buf[i].err;
-	return err;
-}
+#define ADD(w, b, item)   (buf_add(&(w)->buf[b], &(item), sizeof(item)), memory_whole(&(w)->buf[b]))
 
 /* A number for the text, which it copies, repairing UTF-8; PM_NONE for NULL. */
 static uint32_t text_id(struct waiting *w, const char *text)
@@ -137,8 +128,8 @@ static uint32_t text_id(struct waiting *w, const char *text)
 	ADD(w, TEXT_AT, w->buf[TEXTS].len);
 	utf8_repair(&w->buf[TEXTS], text, strlen(text));
 	buf_addch(&w->buf[TEXTS], '\0');
-	if (names_set(&w->text, text, id))
-		w->buf[TEXTS].err = -ENOMEM;
+	memory_whole(&w->buf[TEXTS]);
+	memory_done(names_set(&w->text, text, id));
 	return id;
 }
 
@@ -260,8 +251,7 @@ static void put_deltas(struct buf *out, uint64_t *v, size_t n)
 /* Writes the first bytes of all values, then the second ones, and so on. */
 static void put_doubles(struct buf *out, const uint64_t *v, size_t n)
 {
-	if (buf_reserve(out, n * 8))
-		return;
+	output_room(out, n * 8);
 	for (size_t i = 0; i < n; i++)
 		for (size_t b = 0; b < 8; b++)
 			out->data[out->len + b * n + i] = (uint8_t)(v[i] >> 8 * b);
@@ -278,7 +268,8 @@ static void put(struct waiting *w, uint64_t v, uint64_t n)
 
 	if (runs->len && end[-1].v == v) {
 		end[-1].n += (uint32_t)n;
-	} else if (runs->cap - runs->len >= sizeof(*end) || !buf_reserve(runs, sizeof(*end))) {
+	} else {
+		output_room(runs, sizeof(*end));
 		*AT(w, RUNS, struct run, COUNT(w, RUNS, struct run)) = (struct run){ .v = v, .n = (uint32_t)n };
 		runs->len += sizeof(*end);
 	}
@@ -294,11 +285,8 @@ static void find_distinct(struct waiting *w)
 
 	buf_clear(&w->buf[SLOTS]);
 	buf_clear(&w->buf[DISTINCT]);
-	if (buf_reserve(&w->buf[SLOTS], sizeof(*slot) << bits) ||
-	    buf_reserve(&w->buf[DISTINCT], runs * sizeof(*value)))
-		return;
-	slot = memset(w->buf[SLOTS].data, 0xff, sizeof(*slot) << bits);
-	value = AT(w, DISTINCT, uint64_t, 0);
+	slot = memset(output_room(&w->buf[SLOTS], sizeof(*slot) << bits), 0xff, sizeof(*slot) << bits);
+	value = (uint64_t *)(void *)output_room(&w->buf[DISTINCT], runs * sizeof(*value));
 	for (struct run *r = AT(w, RUNS, struct run, 0); runs; r++, runs--) {
 		if (r->v == NONE)
 			continue;
@@ -378,8 +366,8 @@ static void put_page(struct waiting *w, int type, int encoding, uint64_t n, stru
 	uint64_t from = position(w), raw_len = raw->len;
 
 	buf_clear(packed);
-	if (pm_zstd_compress(w->zstd, raw->data, raw_len, ZSTD_LEVEL, packed))
-		t.out->err = -ENOMEM;
+	memory_whole(raw);
+	memory_done(pm_zstd_compress(w->zstd, raw->data, raw_len, ZSTD_LEVEL, packed));
 	THRIFT(&t, type == DATA_PAGE ? "1i 2i 3i 5{ 1i 2i 3i 4i } }" : "1i 2i 3i 7{ 1i 2i } }", type, raw_len,
 	       packed->len, n, encoding, RLE, RLE);
 	buf_add(t.out, packed->data, packed->len);
@@ -404,9 +392,7 @@ static int end_column(struct waiting *w, size_t group)
 	else
 		find_distinct(w);
 	distinct = COUNT(w, DISTINCT, uint64_t);
-	if (failed(w) || buf_reserve(&w->buf[FLAT], (g->rows + DELTA_BLOCK) * sizeof(*flat)))
-		return -ENOMEM;
-	flat = AT(w, FLAT, uint64_t, 0);
+	flat = (uint64_t *)(void *)output_room(&w->buf[FLAT], (g->rows + DELTA_BLOCK) * sizeof(*flat));
 	for (const struct run *r = AT(w, RUNS, struct run, 0); rows < g->rows; rows += r++->n)
 		for (uint32_t k = 0; k < r->n && r->v != NONE; k++)
 			flat[n++] = r->v;
@@ -424,7 +410,8 @@ static int end_column(struct waiting *w, size_t group)
 	data = position(w);
 	put_little(raw, 0, 4);
 	put_runs(w, 1, true);
-	for (int i = 0; i < 4 && !raw->err; i++)
+	memory_whole(raw);
+	for (int i = 0; i < 4; i++)
 		raw->data[i] = (uint8_t)((raw->len - 4) >> 8 * i);
 	if (encoding == RLE_DICTIONARY) {
 		buf_addch(raw, (char)width_of(distinct - 1));
@@ -449,7 +436,8 @@ static int end_column(struct waiting *w, size_t group)
 	THRIFT(&t, "} } }", 0);
 	g->n++;
 	buf_clear(&w->buf[RUNS]);
-	return failed(w) || t.out->err ? -ENOMEM : output_is_full(w->out) ? output_flush(w->out) : 0;
+	memory_whole(t.out);
+	return output_is_full(w->out) ? output_flush(w->out) : 0;
 }
 
 /* ---- rows that arrive ---- */
@@ -468,10 +456,8 @@ static void add_column(struct waiting *w, const char *prefix, const char *name, 
 
 	buf_addstr(&whole, prefix);
 	utf8_repair(&whole, name, strlen(name));
-	c.name = buf_detach(&whole);
+	c.name = memory_checked(buf_detach(&whole));
 	ADD(w, COLUMNS, c);
-	if (!c.name)
-		w->buf[COLUMNS].err = -ENOMEM;
 }
 
 static struct waiting *waiting(struct exporter *x)
@@ -479,16 +465,14 @@ static struct waiting *waiting(struct exporter *x)
 	struct waiting *w = x->data;
 
 	if (w)
-		return failed(w) || !w->zstd ? NULL : w;
-	w = x->data = calloc(1, sizeof(*w));
-	if (!w)
-		return NULL;
+		return w;
+	w = x->data = memory_new(1, sizeof(*w));
 	w->out = &x->out;
-	w->zstd = pm_zstd_new();
+	w->zstd = memory_checked(pm_zstd_new());
 	buf_addstr(&w->out->text, "PAR1");
 	for (int i = 0; i < EXPORT_ALL_COLUMNS; i++)
 		add_column(w, "", export_columns[i], type_of_column[i]);
-	return failed(w) || !w->zstd ? NULL : w;
+	return w;
 }
 
 static void parquet_release(struct sink *sink)
@@ -510,17 +494,15 @@ static void parquet_release(struct sink *sink)
 }
 
 /* What all rows of a shape have in common, by column: a recording's labels follow the fixed columns. The last label
- * with a key counts, as in csv. NULL: no memory. */
+ * with a key counts, as in csv. */
 static uint32_t *note_recording(struct waiting *w, const char *recording, const struct pm_model *m)
 {
 	const struct pm_value *labels = pm_map_get(&m->header, PM_HEADER_LABELS);
 	uint32_t n = labels && labels->kind == PM_VALUE_ARRAY ? labels->array.n : 0;
 	size_t size = (COUNT(w, COLUMNS, struct column) + n) * sizeof(uint32_t);
-	uint32_t *of = malloc(size), column;
+	uint32_t *of = memory_new(1, size), column;
 	char id[17];
 
-	if (!of)
-		return NULL;
 	memset(of, 0xff, size);
 	export_recording_id(m, id);
 	of[EXPORT_RECORDING] = text_id(w, recording);
@@ -535,23 +517,20 @@ static uint32_t *note_recording(struct waiting *w, const char *recording, const 
 		column = (uint32_t)COUNT(w, COLUMNS, struct column);
 		if (!names_get(&w->label, pair[0].str.data, &column)) {
 			add_column(w, "label_", pair[0].str.data, TEXT);
-			if (names_set(&w->label, pair[0].str.data, column))
-				w->buf[COLUMNS].err = -ENOMEM;
+			memory_done(names_set(&w->label, pair[0].str.data, column));
 		}
 		of[column] = text_id(w, pair[1].str.data);
 	}
 	return of;
 }
 
-static int note_shape(struct waiting *w, const struct sink *sink, const struct sheet *s)
+static void note_shape(struct waiting *w, const struct sink *sink, const struct sheet *s)
 {
 	SCOPED(scoped_free) uint32_t *of = NULL;
 
 	if (!w->buf[SERIES].len)
 		forget(w);
 	of = note_recording(w, sink->recording, s->places->model);
-	if (!of || failed(w))
-		return -ENOMEM;
 	w->columns = (uint32_t)COUNT(w, COLUMNS, struct column);
 	w->place = (uint32_t)COUNT(w, PLACES, uint32_t);
 	for (uint32_t r = 0; r < s->n_rows; r++) {
@@ -565,24 +544,21 @@ static int note_shape(struct waiting *w, const struct sink *sink, const struct s
 			of[EXPORT_DEVICE + i] = text_id(w, *name[i] ? name[i] : NULL);
 		buf_add(&w->buf[PLACES], of, w->columns * sizeof(*of));
 	}
-	return failed(w);
+	memory_whole(&w->buf[PLACES]);
 }
 
 static int parquet_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 {
-	struct waiting *w = waiting(exporter_of(sink));
-
-	return w ? note_shape(w, sink, s) : -ENOMEM;
+	note_shape(waiting(exporter_of(sink)), sink, s);
+	return 0;
 }
 
-static int note_times(struct waiting *w, const struct sink *sink, const struct interval *i, size_t n)
+static void note_times(struct waiting *w, const struct sink *sink, const struct interval *i, size_t n)
 {
 	uint64_t *to;
 
-	if (buf_reserve(&w->buf[WORDS], 4 * n * sizeof(*to)))
-		return -ENOMEM;
+	to = (uint64_t *)(void *)output_room(&w->buf[WORDS], 4 * n * sizeof(*to));
 	w->times = COUNT(w, WORDS, uint64_t);
-	to = AT(w, WORDS, uint64_t, w->times);
 	for (size_t k = 0; k < n; k++) {
 		to[k] = i[k].wall_ns >= 1000 ? (uint64_t)i[k].wall_ns / 1000 : NONE;
 		to[n + k] = i[k].duration_ns;
@@ -590,11 +566,10 @@ static int note_times(struct waiting *w, const struct sink *sink, const struct i
 		to[3 * n + k] = i[k].run;
 	}
 	w->buf[WORDS].len += 4 * n * sizeof(*to);
-	return 0;
 }
 
-static int note_series(struct exporter *x, struct waiting *w, const struct sheet *sheet, uint32_t row,
-		       const struct sheet_cell *c, size_t n)
+static void note_series(struct exporter *x, struct waiting *w, const struct sheet *sheet, uint32_t row,
+			const struct sheet_cell *c, size_t n)
 {
 	const struct bound_metric *m = sheet->column[c->column].metric;
 	struct series s = { .n = (uint32_t)n,
@@ -607,9 +582,7 @@ static int note_series(struct exporter *x, struct waiting *w, const struct sheet
 	uint32_t ok = text_id(w, "ok");
 	uint64_t *to;
 
-	if (buf_reserve(&w->buf[WORDS], 3 * n * sizeof(*to)))
-		return -ENOMEM;
-	to = AT(w, WORDS, uint64_t, s.values);
+	to = (uint64_t *)(void *)output_room(&w->buf[WORDS], 3 * n * sizeof(*to));
 	for (size_t k = 0; k < n; k++) {
 		enum status_quality quality = sheet_quality(c, k);
 		uint16_t reason = c->value[k].reason;
@@ -622,7 +595,6 @@ static int note_series(struct exporter *x, struct waiting *w, const struct sheet
 	}
 	w->buf[WORDS].len += 3 * n * sizeof(*to);
 	ADD(w, SERIES, s);
-	return failed(w);
 }
 
 /* ---- rows that leave ---- */
@@ -646,10 +618,9 @@ static void put_series(struct waiting *w, const struct series *s, unsigned colum
 static int put_group(struct waiting *w, const struct series *s, size_t n, uint64_t rows)
 {
 	struct group g = { .rows = rows, .at = position(w) };
-	int err;
+	int err = 0;
 
 	ADD(w, GROUPS, g);
-	err = failed(w);
 	for (unsigned c = 0; c < COUNT(w, COLUMNS, struct column) && !err; c++) {
 		for (size_t i = 0; i < n; i++)
 			put_series(w, &s[i], c);
@@ -673,9 +644,9 @@ static int put_waiting(struct waiting *w)
 	size_t n = COUNT(w, SERIES, struct series), from = 0;
 	struct series *s = AT(w, SERIES, struct series, 0);
 	uint64_t rows = 0;
-	int err = failed(w);
+	int err = 0;
 
-	if (n && !err)
+	if (n)
 		qsort_r(s, n, sizeof(*s), in_order, w);
 	for (size_t i = 0; i < n && !err; i++) {
 		rows += s[i].n;
@@ -694,16 +665,17 @@ static int parquet_intervals(struct sink *sink, const struct sheet *s, const str
 {
 	struct exporter *x = exporter_of(sink);
 	struct waiting *w = x->data;
-	int err = note_times(w, sink, interval, n);
+	int err = 0;
 
+	note_times(w, sink, interval, n);
 	for (uint32_t r = 0; r < s->n_rows && !err; r++) {
-		for (uint32_t c = 0; c < s->row[r].n_cells && !err; c++)
-			err = note_series(x, w, s, r, &s->row[r].cell[c], n);
-		if (err || w->buf[WORDS].len + w->buf[SERIES].len + w->buf[PLACES].len < WAITING)
+		for (uint32_t c = 0; c < s->row[r].n_cells; c++)
+			note_series(x, w, s, r, &s->row[r].cell[c], n);
+		if (w->buf[WORDS].len + w->buf[SERIES].len + w->buf[PLACES].len < WAITING)
 			continue;
 		err = put_waiting(w);
-		err = err ? err : note_shape(w, sink, s);
-		err = err ? err : note_times(w, sink, interval, n);
+		note_shape(w, sink, s);
+		note_times(w, sink, interval, n);
 	}
 	return err;
 }
@@ -743,7 +715,7 @@ static void put_footer(struct waiting *w)
 static int parquet_close(struct sink *sink)
 {
 	struct waiting *w = waiting(exporter_of(sink));
-	int err = w ? put_waiting(w) : -ENOMEM;
+	int err = put_waiting(w);
 
 	/* Groups lack the labels that only later recordings had. */
 	for (size_t i = 0; !err && i < COUNT(w, GROUPS, struct group); i++)
@@ -754,8 +726,7 @@ static int parquet_close(struct sink *sink)
 	if (err)
 		return err;
 	put_footer(w);
-	err = failed(w);
-	return err ? err : output_flush(w->out);
+	return output_flush(w->out);
 }
 
 const struct sink_ops export_parquet = {

@@ -214,6 +214,7 @@ static uint64_t describe_place(struct exporter *x, struct trace *t, const struct
 		return t->machine;
 	package.package = p.package;
 	put_place_key(&key, &p);
+	memory_whole(&key);
 	if (names_get(&t->number, buf_str(&key), &id))
 		return ((uint64_t *)(void *)t->places.data)[id];
 	if (p.kind != PM_PACKAGE && p.package != PM_NONE)
@@ -222,11 +223,12 @@ static uint64_t describe_place(struct exporter *x, struct trace *t, const struct
 		buf_printf(&name, "%s %u", word[p.kind], place_number(&p));
 	else
 		buf_addstr(&name, places_name(places, &p));
+	memory_whole(&name);
 	uuid = describe(x, t, buf_str(&name), parent, NULL);
 	id = (uint32_t)(t->places.len / sizeof(uuid));
 	buf_add(&t->places, &uuid, sizeof(uuid));
-	if (key.err || name.err || t->places.err || names_set(&t->number, buf_str(&key), id))
-		t->places.err = -ENOMEM;
+	memory_whole(&t->places);
+	memory_done(names_set(&t->number, buf_str(&key), id));
 	return uuid;
 }
 
@@ -239,41 +241,39 @@ static uint32_t cell_of(struct trace *t, const struct sheet *s, const struct she
 	buf_clear(&t->key);
 	put_place_key(&t->key, &row->place);
 	buf_printf(&t->key, "|%s", s->column[column].metric->name);
-	buf_carry(&t->counters, &t->key);
+	memory_whole(&t->key);
 	if (names_get(&t->number, buf_str(&t->key), &id))
 		return id;
 	id = (uint32_t)(t->counters.len / sizeof(fresh));
 	buf_add(&t->counters, &fresh, sizeof(fresh));
-	if (names_set(&t->number, buf_str(&t->key), id))
-		t->counters.err = -ENOMEM;
+	memory_whole(&t->counters);
+	memory_done(names_set(&t->number, buf_str(&t->key), id));
 	return id;
 }
 
 /* ---- a recording ---- */
 
-static int begin_recording(struct exporter *x, struct trace *t, const struct pm_model *m)
+static void begin_recording(struct exporter *x, struct trace *t, const struct pm_model *m)
 {
 	const char *host = pm_map_text(&m->header, PM_HEADER_HOST, NULL);
-	SCOPED(buf_release) struct buf name = BUF_INIT;
+	SCOPED(scoped_free)
+	char *name = memory_format("%s%s%s", host ? host : "", host ? " " : "", x->sink.recording);
 
 	t->sequence += 2;
-	buf_printf(&name, "%s%s%s", host ? host : "", host ? " " : "", x->sink.recording);
-	t->machine = describe(x, t, buf_str(&name), 0, NULL);
+	t->machine = describe(x, t, name, 0, NULL);
 	for (int i = 0; i < STANDING; i++)
 		t->track[i] = describe(x, t, standing[i], t->machine, NULL);
-	return name.err;
 }
 
 static int perfetto_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 {
 	struct exporter *x = exporter_of(sink);
 	struct trace *t = x->data;
-	int err;
 
-	if (!t && !(t = x->data = calloc(1, sizeof(*t))))
-		return -ENOMEM;
-	if (!t->machine && (err = begin_recording(x, t, s->places->model)))
-		return err;
+	if (!t)
+		t = x->data = memory_new(1, sizeof(*t));
+	if (!t->machine)
+		begin_recording(x, t, s->places->model);
 	buf_clear(&t->cells);
 	for (uint32_t r = 0; r < s->n_rows; r++)
 		for (uint32_t c = 0; c < s->row[r].n_cells; c++) {
@@ -281,7 +281,8 @@ static int perfetto_shape(struct sink *sink, const struct sheet *s, size_t n_she
 
 			buf_add(&t->cells, &id, sizeof(id));
 		}
-	return t->cells.err ? t->cells.err : t->counters.err;
+	memory_whole(&t->cells);
+	return 0;
 }
 
 /* Slices say when there is no value: a counter's line continues. */
@@ -293,12 +294,9 @@ static void note_missing(struct exporter *x, struct trace *t, const struct sheet
 	if (c->reason)
 		put_slice(x, t, at, SLICE_END, c->missing, NULL);
 	if (reason && !c->missing) {
-		SCOPED(buf_release) struct buf name = BUF_INIT;
-		uint64_t parent = describe_place(x, t, s->places, row->place);
+		SCOPED(scoped_free) char *name = memory_format("%s: no value", m->display);
 
-		buf_printf(&name, "%s: no value", m->display);
-		c->missing = describe(x, t, buf_str(&name), parent, NULL);
-		buf_carry(&x->out.text, &name);
+		c->missing = describe(x, t, name, describe_place(x, t, s->places, row->place), NULL);
 	}
 	if (reason)
 		put_slice(x, t, at, SLICE_BEGIN, c->missing, status_word(reason, STATUS_WHOLE, word));
@@ -401,24 +399,19 @@ static int perfetto_intervals(struct sink *sink, const struct sheet *s, const st
 					 at < t->at ? t->at : at, k);
 		err = exporter_pace(x);
 	}
-	err = err ? err : t->places.err;
-	return err ? err : x->out.text.err;
+	return err;
 }
 
 static void perfetto_event(struct sink *sink, const struct pm_event *event)
 {
 	struct exporter *x = exporter_of(sink);
-	struct trace *t = x->data ? x->data : (x->data = calloc(1, sizeof(*t)));
+	struct trace *t = x->data ? x->data : (x->data = memory_new(1, sizeof(*t)));
 	uint64_t since = pm_map_u64(&event->attrs, PM_EVENT_KEY_SINCE, event->time_ns);
 	struct happening h = { .from = since,
 			       .to = event->time_ns,
 			       .shape = since < event->time_ns ? FROM_TO : AT_ONCE };
 	struct buf text = BUF_INIT;
 
-	if (!t) {
-		x->out.text.err = -ENOMEM;
-		return;
-	}
 	h.known = t->at != 0;
 	h.offset = sink->boot_offset_ns;
 	h.track = event->type == PM_EVENT_LOST ? ON_LOST : ON_EVENTS;
@@ -431,13 +424,9 @@ static void perfetto_event(struct sink *sink, const struct pm_event *event)
 		h.shape = FROM_TO;
 	}
 	event_text(event, &text);
-	h.name = buf_detach(&text);
-	if (h.name)
-		buf_add(&t->happened, &h, sizeof(h));
-	if (!h.name || t->happened.err) {
-		free(h.name);
-		x->out.text.err = -ENOMEM;
-	}
+	h.name = memory_checked(buf_detach(&text));
+	buf_add(&t->happened, &h, sizeof(h));
+	memory_whole(&t->happened);
 }
 
 static void forget(struct trace *t)
@@ -467,7 +456,7 @@ static int perfetto_end(struct sink *sink)
 	if (t->command)
 		put_slice(x, t, t->end + sink->boot_offset_ns, SLICE_END, t->track[ON_COMMAND], NULL);
 	forget(t);
-	return x->out.text.err;
+	return 0;
 }
 
 static void perfetto_release(struct sink *sink)

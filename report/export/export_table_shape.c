@@ -97,13 +97,11 @@ static void choose_topology(struct exporter *x, struct table_data *t)
 }
 
 /* Rows of a higher level (packages, for a table of CPUs) are shown in the first row inside them. */
-static int map_higher(struct table_data *t, enum pm_kind level)
+static void map_higher(struct table_data *t, enum pm_kind level)
 {
 	const struct sheet *s = t->sheet;
-	SCOPED(scoped_free) bool *taken = calloc((size_t)s->n_rows + 1, sizeof(*taken));
+	SCOPED(scoped_free) bool *taken = memory_new(s->n_rows, sizeof(*taken));
 
-	if (!taken)
-		return -ENOMEM;
 	for (uint32_t r = 0; r < t->n_rows; r++) {
 		const struct place *own = &s->row[t->row[r]].place;
 		struct pm_instance cpu = { .kind = PM_CPU, .number = own->first_cpu, .cpu = own->first_cpu };
@@ -119,26 +117,22 @@ static int map_higher(struct table_data *t, enum pm_kind level)
 		for (uint32_t i = 0; i < s->row[found].n_cells; i++)
 			t->cell[(size_t)r * s->n_columns + s->row[found].cell[i].column] = &s->row[found].cell[i];
 	}
-	return 0;
 }
 
-static int map_cells(struct table_data *t, const struct exporter *x)
+static void map_cells(struct table_data *t, const struct exporter *x)
 {
 	const struct sheet *s = t->sheet;
-	int err = 0;
 
-	t->cell = calloc((size_t)t->n_rows * s->n_columns + 1, sizeof(const struct sheet_cell *));
-	if (!t->cell)
-		return -ENOMEM;
+	t->cell = memory_new((size_t)t->n_rows * s->n_columns, sizeof(const struct sheet_cell *));
 	for (uint32_t r = 0; r < t->n_rows; r++) {
 		const struct sheet_row *row = &s->row[t->row[r]];
 
 		for (uint32_t i = 0; i < row->n_cells; i++)
 			t->cell[(size_t)r * s->n_columns + row->cell[i].column] = &row->cell[i];
 	}
-	for (enum pm_kind k = PM_PACKAGE; k < PM_CPU && !err; k++)
+	for (enum pm_kind k = PM_PACKAGE; k < PM_CPU; k++)
 		if (k != s->per && kind_contains(k, s->per))
-			err = map_higher(t, k);
+			map_higher(t, k);
 	for (uint32_t c = 0; c < s->n_columns; c++) {
 		/* turbostat prints its head over a summary without a value, too. */
 		bool any = table_has_tabs(x) && s->column[c].metric->digits;
@@ -148,7 +142,6 @@ static int map_cells(struct table_data *t, const struct exporter *x)
 		if (any && !x->sink.places_only && !s->column[c].metric->for_rows)
 			t->column[t->n_columns++] = c;
 	}
-	return err;
 }
 
 /* Whether the row is the first of its package or core: rows of one are adjacent. */
@@ -204,13 +197,11 @@ static uint8_t packages(const struct places *p)
 	return n;
 }
 
-static int fill_tabs(struct table_data *t)
+static void fill_tabs(struct table_data *t)
 {
 	const struct sheet *s = t->sheet;
 
-	t->times = calloc((size_t)t->n_columns + 1, sizeof(*t->times));
-	if (!t->times)
-		return -ENOMEM;
+	t->times = memory_new(t->n_columns, sizeof(*t->times));
 	for (uint32_t i = 0; i < t->n_columns; i++) {
 		const struct bound_metric *m = s->column[t->column[i]].metric;
 		const struct turbostat_column *c = turbostat_column(m);
@@ -223,7 +214,6 @@ static int fill_tabs(struct table_data *t)
 		if (c->sum)
 			t->times[i] = packages(s->places);
 	}
-	return 0;
 }
 
 static int by_display(const void *a, const void *b)
@@ -253,18 +243,16 @@ static void put_head(struct buf *out, const struct bound_metric *m, const char *
 	pad = name.len < width ? width - name.len : 0;
 	buf_printf(out, "%*s", (int)pad, "");
 	text_escape(out, buf_str(&name), name.len);
-	out->err = out->err ? out->err : name.err;
+	buf_carry(out, &name);
 }
 
-static int keep_texts(struct table_data *t, bool tabs)
+static void keep_texts(struct table_data *t, bool tabs)
 {
 	const struct sheet *s = t->sheet;
-	SCOPED(scoped_free) const struct bound_metric **sorted = malloc(((size_t)t->n_columns + 1) * sizeof(*sorted));
+	SCOPED(scoped_free) const struct bound_metric **sorted = memory_new(t->n_columns, sizeof(*sorted));
 
-	t->head = calloc((size_t)t->n_columns + 1, sizeof(*t->head));
-	t->name = calloc((size_t)t->n_rows + 1, sizeof(*t->name));
-	if (!sorted || !t->head || !t->name)
-		return -ENOMEM;
+	t->head = memory_new(t->n_columns, sizeof(*t->head));
+	t->name = memory_new(t->n_rows, sizeof(*t->name));
 	for (uint32_t c = 0; c < t->n_columns; c++)
 		sorted[c] = s->column[t->column[c]].metric;
 	qsort(sorted, t->n_columns, sizeof(*sorted), by_display);
@@ -282,7 +270,7 @@ static int keep_texts(struct table_data *t, bool tabs)
 		text_escape(&t->text, name, strlen(name));
 		t->name[r].len = t->text.len - t->name[r].at;
 	}
-	return t->text.err;
+	memory_whole(&t->text);
 }
 
 /* turbostat's system configuration header, for recordings with processor registers. */
@@ -309,21 +297,19 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 	struct table_data *t = x->data;
 	SCOPED(buf_release) struct buf about = BUF_INIT;
 	uint32_t below = 0;
-	int err;
+	int err = 0;
 
-	if (!t && !(t = x->data = calloc(1, sizeof(*t))))
-		return -ENOMEM;
+	if (!t)
+		t = x->data = memory_new(1, sizeof(*t));
 	table_forget(t);
 	t->sheet = s;
 	x->out.total.columns = s->n_columns;
-	t->row = malloc(((size_t)s->n_rows + 1) * sizeof(*t->row));
-	t->order = malloc(((size_t)s->n_rows + 1) * sizeof(*t->order));
-	t->rank = malloc(((size_t)s->n_rows + 1) * sizeof(*t->rank));
-	t->among = malloc(((size_t)s->n_rows + 1) * sizeof(*t->among));
-	t->column = malloc(((size_t)s->n_columns + 1) * sizeof(*t->column));
-	t->width = calloc((size_t)s->n_columns + WIDTH_METRICS, sizeof(*t->width));
-	if (!t->row || !t->order || !t->rank || !t->among || !t->column || !t->width)
-		return -ENOMEM;
+	t->row = memory_new(s->n_rows, sizeof(*t->row));
+	t->order = memory_new(s->n_rows, sizeof(*t->order));
+	t->rank = memory_new(s->n_rows, sizeof(*t->rank));
+	t->among = memory_new(s->n_rows, sizeof(*t->among));
+	t->column = memory_new(s->n_columns, sizeof(*t->column));
+	t->width = memory_new((size_t)s->n_columns + WIDTH_METRICS, sizeof(*t->width));
 	for (uint32_t r = 0; r < s->n_rows; r++) {
 		if (s->row[r].place.kind != PM_SYSTEM && s->row[r].place.kind != s->per)
 			continue;
@@ -333,16 +319,14 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 	/* A machine's only CPU has the same values as the machine. */
 	if (below == 1 && s->per == PM_CPU && s->places->n == 1 && t->n_rows == 2)
 		t->n_rows = 1;
-	err = map_cells(t, x);
-	if (!err)
-		err = keep_texts(t, table_has_tabs(x));
+	map_cells(t, x);
+	keep_texts(t, table_has_tabs(x));
 	choose_topology(x, t);
 	if (table_has_tabs(x)) {
 		/* Nodes are named only if packages contain several. */
 		t->topology[BY_NODE] &= has_nodes_within(s->places);
 		t->topology[BY_L3] = t->topology[BY_MODULE] = false;
-		if (!err)
-			err = fill_tabs(t);
+		fill_tabs(t);
 	}
 	for (int i = BY_PACKAGE; i <= BY_CPU; i++)
 		t->topology[i] &= !(x->config.no_place >> i & 1);
@@ -352,7 +336,7 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 		buf_addstr(&x->out.text, " <==\n");
 		t->named = x->sink.recording;
 	}
-	if (!err && (x->config.registers || x->config.debug) && t->decoded != x->sink.recording) {
+	if ((x->config.registers || x->config.debug) && t->decoded != x->sink.recording) {
 		/* Readers of turbostat's text read columns; a file gets everything. */
 		bool apart = table_has_tabs(x) && x->config.fd == STDOUT_FILENO;
 		struct buf *to = apart ? &about : &x->out.text;

@@ -75,15 +75,6 @@ void export_forget(struct exporter *x)
 	}
 }
 
-int export_pieces_failed(const struct exporter *x)
-{
-	int err = x->file.err;
-
-	for (int i = 0; i < N_PIECES && !err; i++)
-		err = x->piece[i].text.err ? x->piece[i].text.err : x->piece[i].end.err;
-	return err;
-}
-
 static int32_t local_offset(int64_t wall_ns)
 {
 	time_t t = (time_t)(wall_ns / 1000000000);

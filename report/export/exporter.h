@@ -9,6 +9,7 @@
 
 #include "common/buf.h"
 #include "report/export/output.h"
+#include "report/input/memory.h"
 #include "report/machine/status.h"
 #include "report/pipeline/sink.h"
 
@@ -149,16 +150,16 @@ int export_columns_put(struct exporter *x, bool json, const struct sheet *s, con
 
 /* Drops what was made for the previous shape. */
 void export_forget(struct exporter *x);
-/* 0, or why a piece is missing. */
-int export_pieces_failed(const struct exporter *x);
 
 static inline void piece_end(struct pieces *p)
 {
 	uint32_t end = (uint32_t)p->text.len;
 
 	if (end != p->text.len)
-		p->end.err = -E2BIG;
+		memory_ends();
 	buf_add(&p->end, &end, sizeof(end));
+	memory_whole(&p->text);
+	memory_whole(&p->end);
 }
 
 static inline const uint8_t *piece_at(const struct pieces *p, size_t i, size_t *len)

@@ -32,8 +32,7 @@ int output_flush(struct output *out)
 {
 	int err;
 
-	if (out->text.err)
-		return error_sys(&out->error, ENOMEM, "output");
+	memory_whole(&out->text);
 	err = out->binary ? 0 : output_count(&out->total, out->text.data, out->text.len, &out->error);
 	if (err)
 		return err;

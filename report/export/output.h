@@ -5,6 +5,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
+#include "report/input/memory.h"
 
 #define OUTPUT_ENOUGH (256u << 10) /* bytes that justify a write() */
 
@@ -35,10 +36,11 @@ static inline bool output_is_full(const struct output *out)
 }
 /* As output_flush() if the buffer is large enough, or always if the output is live. */
 int output_pace(struct output *out);
-/* Room for `n` more bytes; NULL without memory. */
+/* Room for `n` more bytes. */
 static inline char *output_room(struct buf *text, size_t n)
 {
-	return buf_reserve(text, n) ? NULL : (char *)text->data + text->len;
+	memory_done(buf_reserve(text, n));
+	return (char *)text->data + text->len;
 }
 /* Frees the buffer; does not close the descriptor. */
 void output_release(struct output *out);

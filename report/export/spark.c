@@ -1,12 +1,11 @@
 #include "report/export/spark.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "common/table.h"
+#include "report/input/memory.h"
 #include "report/metric/amount.h"
 
 #define WIDTH_FIRST_NS 1000
@@ -123,58 +122,55 @@ static char *escaped(const char *text)
 	struct buf out = BUF_INIT;
 
 	text_escape(&out, text, strlen(text));
-	return buf_detach(&out);
+	return memory_checked(buf_detach(&out));
 }
 
-int plot_data_line(struct plot_data *d, const char *metric, const char *unit, const char *place, uint32_t *at)
+uint32_t plot_data_line(struct plot_data *d, const char *metric, const char *unit, const char *place)
 {
-	SCOPED(buf_release) struct buf key = BUF_INIT;
-	struct plot_line *l;
+	SCOPED(scoped_free) char *key = memory_format("%s\n%s", metric, place);
+	uint32_t at = PM_NONE;
 
-	*at = PM_NONE;
-	buf_printf(&key, "%s\n%s", metric, place);
-	if (key.err || names_get(&d->lines, buf_str(&key), at))
-		return key.err;
+	if (names_get(&d->lines, key, &at))
+		return at;
 	d->left_out |= d->n == PLOT_LINES_MAX;
 	if (d->n == PLOT_LINES_MAX)
-		return 0;
-	if (array_room(&d->line, d->n, sizeof(*d->line)))
-		return -ENOMEM;
-	*at = (uint32_t)d->n++;
-	l = &d->line[*at];
-	*l = (struct plot_line){ .metric = escaped(metric),
-				 .unit = escaped(unit),
-				 .place = strdup(place),
-				 .bin = calloc(d->bins, sizeof(*l->bin)),
-				 .low = INFINITY,
-				 .high = -INFINITY };
-	return l->metric && l->unit && l->place && l->bin ? names_set(&d->lines, buf_str(&key), *at) : -ENOMEM;
+		return PM_NONE;
+	memory_room(&d->line, d->n, sizeof(*d->line));
+	at = (uint32_t)d->n++;
+	d->line[at] = (struct plot_line){ .metric = escaped(metric),
+					  .unit = escaped(unit),
+					  .place = memory_text(place),
+					  .bin = memory_new(d->bins, sizeof(struct spark_bin)),
+					  .low = INFINITY,
+					  .high = -INFINITY };
+	memory_done(names_set(&d->lines, key, at));
+	return at;
 }
 
 static int plot_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 {
 	struct plot_data *d = (struct plot_data *)sink;
-	size_t cells = 0, at = 0;
-	int err = 0;
+	size_t cells = 0;
+	uint32_t *at;
 
 	for (uint32_t r = 0; r < s->n_rows; r++)
 		cells += s->row[r].n_cells;
 	free(d->map);
-	d->map = calloc(cells + 1, sizeof(*d->map));
-	for (uint32_t r = 0; d->map && r < s->n_rows && !err; r++) {
+	at = d->map = memory_new(cells, sizeof(*d->map));
+	for (uint32_t r = 0; r < s->n_rows; r++) {
 		SCOPED(buf_release) struct buf place = BUF_INIT;
 
 		put_place(&place, s->places, &s->row[r].place);
-		err = place.err;
-		for (uint32_t c = 0; c < s->row[r].n_cells && !err; c++, at++) {
+		memory_whole(&place);
+		for (uint32_t c = 0; c < s->row[r].n_cells; c++, at++) {
 			const struct bound_metric *m = s->column[s->row[r].cell[c].column].metric;
 
-			err = plot_data_line(d, m->display, m->about->unit, buf_str(&place), &d->map[at]);
-			if (!err && d->map[at] != PM_NONE)
-				d->line[d->map[at]].amount = metric_is_amount(s->binding, m, s->places->model);
+			*at = plot_data_line(d, m->display, m->about->unit, buf_str(&place));
+			if (*at != PM_NONE)
+				d->line[*at].amount = metric_is_amount(s->binding, m, s->places->model);
 		}
 	}
-	return d->map ? err : -ENOMEM;
+	return 0;
 }
 
 /* Takes the values of an interval, or of a total. Means are those of the total, except for amounts: means of the
@@ -215,11 +211,10 @@ static int plot_intervals(struct sink *sink, const struct sheet *s, const struct
 
 static int plot_totals(struct sink *sink, const struct sheet *s, const struct interval *interval, size_t n)
 {
-	int err = plot_shape(sink, s, 1);
-
-	for (size_t k = 0; k < n && !err; k++)
+	plot_shape(sink, s, 1);
+	for (size_t k = 0; k < n; k++)
 		take((struct plot_data *)sink, s, &interval[k], k, true);
-	return err;
+	return 0;
 }
 
 static int plot_end(struct sink *sink)

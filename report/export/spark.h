@@ -71,8 +71,8 @@ struct plot_data {
 /* `bins` is a power of two, at least two. */
 void plot_data_init(struct plot_data *d, uint32_t bins);
 void plot_data_release(struct plot_data *d);
-/* Where the line of a metric at a place is, in line[]; it may be new. PM_NONE: there are too many. 0 or -ENOMEM. */
-int plot_data_line(struct plot_data *d, const char *metric, const char *unit, const char *place, uint32_t *at);
+/* Where the line of a metric at a place is, in line[]; it may be new. PM_NONE: there are too many. */
+uint32_t plot_data_line(struct plot_data *d, const char *metric, const char *unit, const char *place);
 /* Extends the time shown to `from_ns`, or up to a bin before it, and `to_ns`. */
 void plot_data_reach(struct plot_data *d, uint64_t from_ns, uint64_t to_ns);
 /* Adds a value that held from one time to the other, within the time so far. Ignores values that are not finite. */

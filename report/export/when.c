@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/input/memory.h"
+
 static const struct sheet_cell *cell_of(const struct sheet *s, const char *name)
 {
 	for (uint32_t r = 0; r < s->n_rows; r++) {
@@ -69,10 +71,8 @@ int when_init(struct when *w, const char *expression, struct selection *s, struc
 	if (err)
 		return err;
 	input = expr_inputs(w->x, &n);
-	w->value = calloc(n + 1, sizeof(*w->value));
-	w->cell = calloc(n + 1, sizeof(*w->cell));
-	if (!w->value || !w->cell)
-		return error_sys(e, ENOMEM, "--when");
+	w->value = memory_new(n, sizeof(*w->value));
+	w->cell = memory_new(n, sizeof(*w->cell));
 	if (!n)
 		return error_set(e, EINVAL, "the expression names no metric");
 	for (size_t i = 0; i < n && !err; i++) {

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <zlib.h>
 
+#include "report/input/memory.h"
+
 /* ---- reading ---- */
 
 static int gzip_read(void *stream, const void *in, size_t *in_len, void *out, size_t *out_len, bool *ended)
@@ -33,12 +35,10 @@ static void gzip_free(void *stream)
 
 int input_gzip(struct pm_input *in, struct pm_input *inner, struct error *e)
 {
-	struct pm_unpacker how = { calloc(1, sizeof(z_stream)), gzip_read, gzip_free };
+	struct pm_unpacker how = { memory_new(1, sizeof(z_stream)), gzip_read, gzip_free };
 
-	if (how.stream && inflateInit2((z_stream *)how.stream, 15 + 16) != Z_OK) {
-		free(how.stream);
-		how.stream = NULL;
-	}
+	if (inflateInit2((z_stream *)how.stream, 15 + 16) != Z_OK)
+		memory_ends();
 	return pm_input_unpack(in, inner, &how, NULL, 0, e);
 }
 
@@ -56,18 +56,15 @@ struct gzip_writer {
  * again takes longer than reading them, and gains nothing. */
 #define DEFLATED_FIRST (1u << 20)
 
-int gzip_writer_new(struct gzip_writer **out, pm_sink_fn sink, void *sink_ctx, struct error *e)
+struct gzip_writer *gzip_writer_new(pm_sink_fn sink, void *sink_ctx)
 {
-	struct gzip_writer *g = calloc(1, sizeof(*g));
+	struct gzip_writer *g = memory_new(1, sizeof(*g));
 
-	if (!g || deflateInit2(&g->z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
-		free(g);
-		return error_sys(e, ENOMEM, "gzip");
-	}
+	if (deflateInit2(&g->z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+		memory_ends();
 	g->sink = sink;
 	g->sink_ctx = sink_ctx;
-	*out = g;
-	return 0;
+	return g;
 }
 
 static int hand_out(struct gzip_writer *g)

@@ -8,8 +8,8 @@
 int input_gzip(struct pm_input *in, struct pm_input *inner, struct error *e);
 
 struct gzip_writer;
-/* Wraps what is written with gzip_write(), a pm_sink_fn, and hands it to `sink`. 0 or -ENOMEM with the text in *e. */
-int gzip_writer_new(struct gzip_writer **g, pm_sink_fn sink, void *sink_ctx, struct error *e);
+/* Wraps what is written with gzip_write(), a pm_sink_fn, and hands it to `sink`. */
+struct gzip_writer *gzip_writer_new(pm_sink_fn sink, void *sink_ctx);
 int gzip_write(void *g, const void *data, size_t len);
 /* Writes the rest; nothing may follow. 0 or what the sink returned. */
 int gzip_finish(struct gzip_writer *g);

@@ -13,6 +13,7 @@
 #include "format/compress.h"
 #include "format/frame.h"
 #include "report/input/gzip.h"
+#include "report/input/memory.h"
 
 /* ---- a stream of which the first bytes were looked at ---- */
 
@@ -59,13 +60,8 @@ static void peeked_close(void *ctx)
 /* Takes ownership of *inner in every case. Waits for bytes that are not there yet, unless the input ends. */
 static int peek(struct pm_input *in, struct pm_input *inner, const struct peeked *packed, struct error *e)
 {
-	struct peeked *p = calloc(1, sizeof(*p));
+	struct peeked *p = memory_new(1, sizeof(*p));
 
-	if (!p) {
-		if (inner->close)
-			inner->close(inner->ctx);
-		return error_set(e, ENOMEM, "out of memory");
-	}
 	p->inner = *inner;
 	p->packed = packed;
 	while (p->len < sizeof(p->head)) {
@@ -117,10 +113,9 @@ bool input_being_written(const char *path)
 
 static bool has_suffix(const char *path, const char *suffix)
 {
-	SCOPED(buf_release) struct buf b = BUF_INIT;
+	SCOPED(scoped_free) char *whole = memory_format("%s%s", path, suffix);
 
-	buf_printf(&b, "%s%s", path, suffix);
-	return !b.err && !access(buf_str(&b), F_OK);
+	return !access(whole, F_OK);
 }
 
 bool input_is_pcp(const char *path)

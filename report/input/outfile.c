@@ -51,6 +51,7 @@ static int make_new(char **path, const char *place)
 		if (fd)
 			return fd;
 		free(*path);
+		*path = NULL;
 		*path = memory_format("%s.%06" PRIx32, place, v & 0xffffff);
 		fd = open(*path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (fd >= 0 || errno != EEXIST)
@@ -88,11 +89,10 @@ static void remove_at_exit(int status, void *temporary)
 /* The temporary file is no more, or has its name. */
 static void forget_temporary(struct outfile *o)
 {
-	if (o->at_exit) {
-		free(*o->at_exit);
-		*o->at_exit = NULL;
+	if (o->temporary) {
+		free(*o->temporary);
+		*o->temporary = NULL;
 	}
-	free(o->temporary);
 	o->temporary = NULL;
 }
 
@@ -103,7 +103,9 @@ static int open_temporary(struct outfile *o, const struct stat *old, mode_t allo
 
 	umask(mask);
 	o->replaces |= old != NULL;
-	o->fd = make_new(&o->temporary, o->place);
+	o->temporary = memory_new(1, sizeof(*o->temporary));
+	on_exit(remove_at_exit, o->temporary);
+	o->fd = make_new(o->temporary, o->place);
 	if (o->fd < 0) {
 		int err = -o->fd;
 
@@ -111,9 +113,6 @@ static int open_temporary(struct outfile *o, const struct stat *old, mode_t allo
 		forget_temporary(o);
 		return error_sys(e, err, "cannot write '%s'", o->path);
 	}
-	o->at_exit = memory_new(1, sizeof(*o->at_exit));
-	*o->at_exit = memory_text(o->temporary);
-	on_exit(remove_at_exit, o->at_exit);
 	/* Writing says it, and what was written is removed. */
 	signal(SIGXFSZ, SIG_IGN);
 	(void)fchmod(o->fd, (old ? old->st_mode : 0666 & ~mask) & allowed);
@@ -182,7 +181,7 @@ static void release(struct outfile *o)
 	if (o->fd >= 0)
 		close(o->fd);
 	if (o->temporary)
-		unlink(o->temporary);
+		unlink(*o->temporary);
 	forget_temporary(o);
 	free(o->path);
 	free(o->place);
@@ -217,11 +216,11 @@ int outfile_publish(struct outfile *o, struct error *e)
 	unsigned flags = o->replaces ? 0 : RENAME_NOREPLACE;
 	int err = 0;
 
-	if (o->temporary && renameat2(AT_FDCWD, o->temporary, AT_FDCWD, o->place, flags))
+	if (o->temporary && renameat2(AT_FDCWD, *o->temporary, AT_FDCWD, o->place, flags))
 		err = errno;
 	/* Not every file system can tell. */
 	if ((err == EINVAL || err == ENOSYS) && flags)
-		err = rename(o->temporary, o->place) ? errno : 0;
+		err = rename(*o->temporary, o->place) ? errno : 0;
 	if (err == EEXIST)
 		return error_set(e, EEXIST, "'%s' appeared while this command ran; --overwrite replaces it", o->path);
 	if (err)

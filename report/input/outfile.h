@@ -11,11 +11,12 @@
 #include "common/error.h"
 
 struct outfile {
-	char *path;      /* owned; "-": stdout */
-	char *place;     /* owned: the file itself, where `path` is a link */
-	char *temporary; /* owned; written until complete; NULL: written in place (a pipe, a device) */
-	char **at_exit;  /* what is removed where the program ends before outfile_end(); owned by exit() */
-	bool replaces;   /* whatever has the name when it is complete */
+	char *path;  /* owned; "-": stdout */
+	char *place; /* owned: the file itself, where `path` is a link */
+	/* The path of what is written until complete, which exit() owns and removes if the program ends before
+	 * outfile_end(); NULL: written in place (a pipe, a device). */
+	char **temporary;
+	bool replaces; /* whatever has the name when it is complete */
 	int fd;
 	int err; /* the first failure to write, -errno */
 	uint64_t bytes;

@@ -10,6 +10,7 @@
 
 #include "common/file.h"
 #include "report/input/input.h"
+#include "report/input/memory.h"
 
 #define COPY_STEP (256u << 10)
 
@@ -29,8 +30,7 @@ int spool_temporary(struct error *e)
 
 	/* Not all file systems support that. */
 	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
-		if (asprintf(&path, "%s/pmrep.XXXXXX", folder()) < 0)
-			return error_sys(e, ENOMEM, "temporary file");
+		path = memory_format("%s/pmrep.XXXXXX", folder());
 		fd = mkostemp(path, O_CLOEXEC);
 		if (fd >= 0)
 			unlink(path);
@@ -51,12 +51,10 @@ int spool_temporary_path(int fd, char path[static 32])
 
 static int copy(struct spool *s, struct pm_input *in, struct error *e)
 {
-	SCOPED(scoped_free) char *block = malloc(COPY_STEP);
+	SCOPED(scoped_free) char *block = memory_new(1, COPY_STEP);
 	ssize_t n = 0;
 	int err = 0;
 
-	if (!block)
-		return error_sys(e, ENOMEM, "%s", s->name);
 	while (!err && (n = in->read(in->ctx, block, COPY_STEP)) != 0) {
 		if (n == -EINTR)
 			continue;
@@ -102,13 +100,11 @@ int spool_open(struct spool *s, const char *path, enum spool_need need, struct e
 	struct pm_input in;
 	int err;
 
-	*s = (struct spool){ .fd = -1, .name = strdup(strcmp(path, "-") ? path : "standard input") };
-	if (!s->name)
-		return error_sys(e, ENOMEM, "%s", path);
+	*s = (struct spool){ .fd = -1, .name = memory_text(strcmp(path, "-") ? path : "standard input") };
 	/* If it does not exist, whoever opens it reports that. */
 	if (strcmp(path, "-") && (access(path, R_OK) || is_steady(s, path, need))) {
-		s->path = strdup(path);
-		return s->path ? 0 : error_sys(e, ENOMEM, "%s", path);
+		s->path = memory_text(path);
+		return 0;
 	}
 	err = input_bytes(&in, path, e);
 	if (err)
@@ -119,10 +115,8 @@ int spool_open(struct spool *s, const char *path, enum spool_need need, struct e
 		in.close(in.ctx);
 	if (!err)
 		err = spool_temporary_path(s->fd, place);
-	if (!err) {
-		s->path = strdup(place);
-		err = s->path ? 0 : error_sys(e, ENOMEM, "%s", path);
-	}
+	if (!err)
+		s->path = memory_text(place);
 	return err;
 }
 

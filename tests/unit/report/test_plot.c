@@ -135,7 +135,7 @@ static void make(struct plot_data *d, const struct made *line, size_t n, double 
 		struct plot_line *l;
 		uint32_t at;
 
-		assert_int_equal(plot_data_line(d, line[i].metric, line[i].unit, line[i].place, &at), 0);
+		at = plot_data_line(d, line[i].metric, line[i].unit, line[i].place);
 		assert_int_equal(at, i);
 		l = &d->line[i];
 		for (uint64_t k = 0; k < 4; k++) {

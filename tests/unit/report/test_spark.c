@@ -19,7 +19,7 @@ static struct plot_line *begin(struct plot_data *d, uint32_t bins)
 	uint32_t at;
 
 	plot_data_init(d, bins);
-	assert_int_equal(plot_data_line(d, "m", "1", "CPU 0", &at), 0);
+	at = plot_data_line(d, "m", "1", "CPU 0");
 	assert_int_equal(at, 0);
 	return &d->line[0];
 }
