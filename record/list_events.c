@@ -11,7 +11,7 @@
 #include "record/host/cpuid.h"
 #include "record/host/cputype.h"
 #include "record/host/perf_open.h"
-#include "record/perf/perf_class.h"
+#include "record/perf/perf_pmu.h"
 
 struct listing {
 	const struct root *root;

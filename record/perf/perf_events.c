@@ -5,12 +5,210 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/number.h"
 #include "common/table.h"
 #include "record/host/cpuid.h"
-#include "record/plan/add.h"
-#include "record/perf/perf_class.h"
+#include "record/perf/perf_pmu.h"
 #include "record/perf/perf_source.h"
 #include "record/perf/pfm.h"
+#include "record/plan/add.h"
+
+/* Shares of the slots of Intel's cores (topdown-retiring and the like) are read from one register, which the slots
+ * event switches on: the kernel accepts them only after that event, in its group. Their names vary; their codes do
+ * not (arch/x86/events/intel/core.c: slots 0x400, shares 0x8000 to 0x8700). */
+
+#define FIRST_SHARE 0x8000u
+#define SHARES      0x700u /* bits that distinguish them */
+
+static bool has_shares(const struct perf_source *s, const struct event *ev)
+{
+	const struct event_pmu *pmu = ev->core && ev->pmu_index != EVENT_NONE ? &s->pmus.pmu[ev->pmu_index] : NULL;
+
+	return pmu && event_pmu_alias(pmu, "slots", 5);
+}
+
+bool perf_is_slots(const struct perf_source *s, const struct event *ev)
+{
+	return ev->config[0] == PERF_SLOTS && has_shares(s, ev);
+}
+
+bool perf_is_share(const struct perf_source *s, const struct event *ev)
+{
+	return (ev->config[0] & ~(uint64_t)SHARES) == FIRST_SHARE && has_shares(s, ev);
+}
+
+uint32_t perf_topdown_order(const struct perf_source *s, struct perf_group *g)
+{
+	uint32_t front = 0, slots = 0;
+	bool any = false;
+
+	while (slots < g->n && !perf_is_slots(s, g->member[slots]->ev))
+		slots++;
+	for (uint32_t k = 0; k < g->n; k++)
+		any |= perf_is_share(s, g->member[k]->ev);
+	if (!any || slots == g->n)
+		return 1;
+	for (uint32_t k = 0; k < g->n; k++) {
+		uint32_t from = k ? k : slots;
+		struct perf_event *e;
+
+		/* The leader first; then the shares, in order. */
+		while (k && from < g->n && !perf_is_share(s, g->member[from]->ev))
+			from++;
+		if (from == g->n)
+			break;
+		e = g->member[from];
+		memmove(&g->member[k + 1], &g->member[k], (from - k) * sizeof(*g->member));
+		g->member[k] = e;
+		front++;
+	}
+	return front;
+}
+
+/* Sets of events that an option stands for: --transaction, --topdown, --smi-cost. Each needs events that few machines
+ * have; without them it is refused as a whole, because a part would mean nothing. */
+
+static const struct event_pmu *pmu_named(const struct perf_pmus *pmus, const char *name)
+{
+	for (size_t i = 0; i < pmus->n; i++)
+		if (!strcmp(pmus->pmu[i].name, name))
+			return &pmus->pmu[i];
+	return NULL;
+}
+
+static bool has_alias(const struct event_pmu *pmu, const char *name)
+{
+	return pmu && event_pmu_alias(pmu, name, strlen(name));
+}
+
+static void put_event_name(struct buf *out, const struct event_pmu *pmu, const char *name, bool first)
+{
+	buf_printf(out, "%s%s/%s/", first ? "" : ",", pmu->name, name);
+}
+
+/* Cycles in transactions, their starts and, where the CPU has them, elided locks and committed cycles. */
+static int add_transaction(const struct perf_pmus *pmus, struct buf *out, struct error *e)
+{
+	static const char *const more[] = { "el-start", "cycles-ct" };
+
+	for (size_t i = 0; i < pmus->n; i++) {
+		const struct event_pmu *pmu = &pmus->pmu[i];
+
+		if (!pmu->core || !has_alias(pmu, "cycles-t") || !has_alias(pmu, "tx-start"))
+			continue;
+		buf_printf(out, "task-clock,{%s/instructions/,%s/cycles/", pmu->name, pmu->name);
+		put_event_name(out, pmu, "cycles-t", false);
+		put_event_name(out, pmu, "tx-start", false);
+		for (size_t k = 0; k < sizeof(more) / sizeof(more[0]); k++)
+			if (has_alias(pmu, more[k]))
+				put_event_name(out, pmu, more[k], false);
+		buf_addstr(out, "}:W");
+		return 0;
+	}
+	return error_set(e, ENODEV,
+			 "--transaction: no core PMU has the events cycles-t and tx-start; this processor, or its "
+			 "hypervisor, offers no transactional memory");
+}
+
+static bool old_topdown(const struct event_pmu *pmu)
+{
+	return has_alias(pmu, "topdown-total-slots");
+}
+
+static unsigned levels(const struct event_pmu *pmu)
+{
+	return has_alias(pmu, "topdown-heavy-ops") ? 2 : 1;
+}
+
+/* Adds all topdown events of a core PMU; "slots" leads those of a metrics register. */
+static int add_topdown_of(const struct event_pmu *pmu, struct buf *out)
+{
+	bool slots = has_alias(pmu, "slots"), first = !slots;
+
+	buf_printf(out, "%s{", out->len ? "," : "");
+	if (slots)
+		put_event_name(out, pmu, "slots", true);
+	for (size_t k = 0; k < pmu->n_aliases; k++) {
+		const char *name = pmu->alias[k].name;
+
+		if (strncmp(name, "topdown-", 8) || strchr(name, '.'))
+			continue;
+		put_event_name(out, pmu, name, first);
+		first = false;
+	}
+	buf_addstr(out, "}:W");
+	return out->err;
+}
+
+static int add_topdown(const struct perf_pmus *pmus, const struct plan *p, struct buf *out, struct error *e)
+{
+	const struct record_options *o = p->options;
+	unsigned found = 0, deepest = 0;
+	char smt[8] = "0";
+	int err = 0;
+
+	root_line(p->root, smt, sizeof(smt), "/sys/devices/system/cpu/smt/active");
+	for (size_t i = 0; i < pmus->n && !err; i++) {
+		const struct event_pmu *pmu = &pmus->pmu[i];
+
+		if (!pmu->core || (!has_alias(pmu, "topdown-retiring") && !old_topdown(pmu)))
+			continue;
+		if (!has_alias(pmu, "slots") && old_topdown(pmu) && !strcmp(smt, "1") && o->target != TARGET_SYSTEM)
+			return error_set(e, EINVAL,
+					 "--topdown: the events of this processor count whole cores, not threads, so "
+					 "they cannot be attributed to tasks; add -a");
+		found++;
+		if (levels(pmu) > deepest)
+			deepest = levels(pmu);
+		err = add_topdown_of(pmu, out);
+	}
+	if (!found)
+		return error_set(e, ENODEV,
+				 "--topdown: no core PMU has topdown-* events here; with the vendor's metrics, -M "
+				 "TopdownL1 counts what other processors offer instead");
+	if (o->perf.td_level > deepest)
+		return error_set(e, EINVAL, "--td-level: this processor has %u level%s", deepest, plural(deepest));
+	return err;
+}
+
+static int add_smi(const struct perf_pmus *pmus, struct buf *out, struct error *e)
+{
+	const struct event_pmu *msr = pmu_named(pmus, "msr");
+
+	if (!has_alias(msr, "aperf") || !has_alias(msr, "smi"))
+		return error_set(e, ENODEV,
+				 "--smi-cost: the msr PMU has no events aperf and smi here; only Intel processors "
+				 "count SMIs, and hypervisors hide that");
+	buf_printf(out, "%s{msr/aperf/,msr/smi/,cycles}:W", out->len ? "," : "");
+	return 0;
+}
+
+int perf_sets_text(const struct perf_source *s, const struct plan *p, struct buf *out, struct error *e)
+{
+	const struct record_options *o = p->options;
+	char name[16];
+	int err = 0;
+
+	if (o->perf.cputype) {
+		snprintf(name, sizeof(name), "cpu_%s", o->perf.cputype);
+		if (!pmu_named(&s->pmus, name))
+			return error_set(e, ENODEV, "--cputype: this machine has no PMU %s; it is not hybrid", name);
+	}
+	if (o->perf.pmu_filter && !pmu_named(&s->pmus, o->perf.pmu_filter))
+		return error_set(e, ENODEV,
+				 "--pmu-filter: this machine has no PMU %s; `pmrec list events` lists them",
+				 o->perf.pmu_filter);
+	if (o->perf.topdown)
+		err = add_topdown(&s->pmus, p, out, e);
+	if (!err && o->perf.smi_cost)
+		err = add_smi(&s->pmus, out, e);
+	if (!err && o->perf.transaction) {
+		if (out->len)
+			buf_addstr(out, ",");
+		err = add_transaction(&s->pmus, out, e);
+	}
+	return err ? err : out->err;
+}
 
 static bool describes(const struct event_pmu *pmu, const char *name)
 {
@@ -26,7 +224,7 @@ static bool described(const struct perf_pmus *pmus, const char *name)
 }
 
 /* Reports remarks made while reading, one per line, in the file and to the user. */
-static int tell(struct plan *p, struct buf *notes)
+static int tell_notes(struct plan *p, struct buf *notes)
 {
 	int err = 0;
 
@@ -68,7 +266,7 @@ static int read_text(struct perf_source *s, struct plan *p, const char *text, st
 		keep_pmu(&s->set, first, type, true);
 	if (!err && p->options->perf.pmu_filter)
 		keep_pmu(&s->set, first, p->options->perf.pmu_filter, false);
-	return err ? err : tell(p, &notes);
+	return err ? err : tell_notes(p, &notes);
 }
 
 /* A filter belongs to the tracepoints of the text that it was given with. */
@@ -158,7 +356,8 @@ static int add_default(void *arg, const struct event_pmu *pmu, const char *text,
 	return err;
 }
 
-static bool is_wanted(const struct event_default *d, const struct perf_source *s, const struct record_options *o)
+static bool is_default_wanted(const struct event_default *d, const struct perf_source *s,
+			      const struct record_options *o)
 {
 	bool cpus = o->target == TARGET_SYSTEM;
 
@@ -202,7 +401,7 @@ static int read_defaults(struct perf_source *s, struct plan *p, bool beside, str
 	int err = 0;
 
 	for (const struct event_default *d = event_defaults; d->name && !err; d++)
-		if (is_wanted(d, s, p->options) && (d->detailed || !beside))
+		if (is_default_wanted(d, s, p->options) && (d->detailed || !beside))
 			err = d->beside ? read_beside(s, p, d, e) : read_text(s, p, d->name, e);
 	/* perf has no more. */
 	if (p->options->output.fd || beside)
@@ -257,7 +456,7 @@ static int read_files(struct perf_source *s, struct plan *p, struct error *e)
 		text_escape(&notes, id, strlen(id));
 		buf_printf(&notes, ", and this is %s\n", own ? own : "an unknown CPU");
 	}
-	return err ? err : tell(p, &notes);
+	return err ? err : tell_notes(p, &notes);
 }
 
 /* Says how to find an event that is not here. A vendor's name may only need an import. */

@@ -1,13 +1,166 @@
 #include "record/perf/perf_group.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/array.h"
+#include "record/perf/perf_pmu.h"
+#include "record/perf/perf_source.h"
+
+/* A ring holds at least the samples of this time; it is emptied once a second. */
+#define RING_NS 2000000000u
+/* Header, time, then what read() returns: number, enabled, running, the leader's count, those of the members. */
+#define HEAD_WORDS   2
+#define RECORD_WORDS (HEAD_WORDS + 4)
+/* Counts are late if they are by more than this part of an interval, and of the time since the last sample. */
+#define LATE_SHARE  100
+#define SLOPE_SHARE 1000
+
+static void ring_attr(union perf_attr *attr, uint64_t interval_ns)
+{
+	struct perf_event_attr *a = &attr->a;
+
+	memset(attr, 0, sizeof(*attr));
+	a->size = PERF_ATTR_SIZE_VER5;
+	a->type = PERF_TYPE_SOFTWARE;
+	a->config = PERF_COUNT_SW_CPU_CLOCK;
+	a->sample_period = interval_ns;
+	a->sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_READ;
+	a->read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	a->disabled = 1;
+	a->use_clockid = 1;
+	a->clockid = CLOCK_MONOTONIC;
+	/* Nobody sleeps on it. */
+	a->watermark = 1;
+	a->wakeup_watermark = UINT32_MAX;
+}
+
+/* Unmaps it; the caller closes the descriptor. */
+static void perf_ring_close(struct perf_ring *r)
+{
+	if (r->map)
+		munmap(r->map, r->size);
+	free(r->record);
+	*r = (struct perf_ring){ .leader = -1 };
+}
+
+/* Opens the leader of a group of `members` on a CPU, disabled, and its ring. A descriptor or -errno. */
+static int perf_ring_open(struct perf_ring *r, struct perf_place at, uint64_t interval_ns, uint32_t members)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), data = page;
+	uint64_t need = (RING_NS / interval_ns + 1) * (RECORD_WORDS + members) * sizeof(uint64_t);
+	union perf_attr attr;
+	int fd;
+
+	*r = (struct perf_ring){ .leader = -1, .interval_ns = interval_ns };
+	ring_attr(&attr, interval_ns);
+	fd = perf_open(&attr, at, -1);
+	if (fd < 0)
+		return fd;
+	while (data < need)
+		data *= 2;
+	r->size = page + data;
+	r->map = mmap(NULL, r->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	r->record_size = (RECORD_WORDS + members) * sizeof(uint64_t);
+	r->record = malloc(r->record_size);
+	if (r->map == MAP_FAILED || !r->record) {
+		int err = r->record ? -errno : -ENOMEM;
+
+		r->map = r->map == MAP_FAILED ? NULL : r->map;
+		perf_ring_close(r);
+		close(fd);
+		return err;
+	}
+	r->leader = fd;
+	return fd;
+}
+
+static uint64_t head(const struct perf_ring *r)
+{
+	const struct perf_event_mmap_page *page = r->map;
+
+	return __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+}
+
+static void set_tail(struct perf_ring *r, uint64_t tail)
+{
+	struct perf_event_mmap_page *page = r->map;
+
+	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+static void ring_copy(const struct perf_ring *r, uint64_t at, void *out, size_t len)
+{
+	const struct perf_event_mmap_page *page = r->map;
+	const uint8_t *data = (const uint8_t *)r->map + page->data_offset;
+	size_t size = page->data_size, from = at % size, first = size - from < len ? size - from : len;
+
+	memcpy(out, data + from, first);
+	memcpy((uint8_t *)out + first, data, len - first);
+}
+
+/* Empties the ring; the next sample comes one interval from now. 0 or -errno. */
+static int perf_ring_start(struct perf_ring *r)
+{
+	uint64_t period = r->interval_ns;
+
+	set_tail(r, head(r));
+	r->last_ns = 0;
+	/* A new period starts from its full length. */
+	return ioctl(r->leader, PERF_EVENT_IOC_PERIOD, &period) ? -errno : 0;
+}
+
+/* The oldest sample: its time (CLOCK_MONOTONIC), and what read() would have returned, valid until the next call.
+ * False if there is none. */
+static bool perf_ring_peek(struct perf_ring *r, uint64_t *time_ns, const uint64_t **values, size_t *n)
+{
+	const struct perf_event_mmap_page *page = r->map;
+	uint64_t end = head(r), at = page->data_tail;
+	struct perf_event_header h;
+
+	for (; at < end; at += h.size) {
+		ring_copy(r, at, &h, sizeof(h));
+		if (h.type == PERF_RECORD_SAMPLE && h.size <= r->record_size) {
+			ring_copy(r, at, r->record, h.size);
+			set_tail(r, at);
+			*time_ns = r->record[1];
+			*values = r->record + HEAD_WORDS;
+			*n = h.size / sizeof(uint64_t) - HEAD_WORDS;
+			return true;
+		}
+		if (h.size < sizeof(h))
+			break;
+	}
+	set_tail(r, end);
+	return false;
+}
+
+/* Removes that sample. Returns how long after its time its counts were read, ns: a host may take the CPU away in
+ * between, which shows in the time enabled, as it is read with the counts. */
+static uint64_t perf_ring_drop(struct perf_ring *r)
+{
+	const struct perf_event_mmap_page *page = r->map;
+	uint64_t time = r->record[1], enabled = r->record[HEAD_WORDS + 1], passed = time - r->last_ns;
+	uint64_t was_on = enabled - r->last_enabled, late = 0;
+	struct perf_event_header h;
+
+	/* While it was disabled, it was enabled for less time than passed. The two clocks may differ in rate. */
+	if (r->last_ns && enabled > r->last_enabled && was_on > passed)
+		late = was_on - passed;
+	if (late < r->interval_ns / LATE_SHARE || late < passed / SLOPE_SHARE)
+		late = 0;
+	r->last_ns = time + late;
+	r->last_enabled = enabled;
+	memcpy(&h, r->record, sizeof(h));
+	set_tail(r, page->data_tail + h.size);
+	return late;
+}
 
 /* ---- groups ---- */
 
@@ -133,6 +286,77 @@ static int open_counted(struct perf_row *row, struct perf_start start)
 	return start.on || start.on_exec ? perf_row_enable(row, true) : 0;
 }
 
+static void sampling_start(struct unit *u)
+{
+	perf_ring_start(&((struct perf_row *)u)->ring);
+}
+
+/* The number of words that a read returns; a leader that is a clock precedes the members. */
+static size_t words(const struct perf_row *row)
+{
+	return PERF_READ_HEAD + (row->ring.map != NULL) + row->n_open;
+}
+
+static bool sampling_peek(struct unit *u, uint64_t *time_ns)
+{
+	struct perf_row *row = (struct perf_row *)u;
+	const uint64_t *values;
+	bool any = false;
+	size_t n;
+
+	/* Skip counts of another set of members. */
+	while (row->ring.map && (any = perf_ring_peek(&row->ring, time_ns, &values, &n)) && n != words(row))
+		perf_ring_drop(&row->ring);
+	if (any)
+		memcpy(row->got, values, n * sizeof(*values));
+	return any;
+}
+
+/* Stores what was read in the row's cells. */
+static void got_cells(struct perf_row *row, struct cells *c)
+{
+	uint64_t enabled, running;
+
+	enabled = row->got[PERF_READ_ENABLED] + row->base_enabled;
+	running = row->got[PERF_READ_RUNNING] + row->base_running;
+	if (c->enabled)
+		*c->enabled = enabled;
+	if (c->running)
+		*c->running = running;
+	/* In this order, so that whoever sees the one does not miss the other. */
+	atomic_store_explicit(&row->read_running, running, memory_order_relaxed);
+	atomic_store_explicit(&row->read_enabled, enabled, memory_order_release);
+	if (enabled && !running) {
+		cells_fail_all(c, PM_REASON_NOT_COUNTED);
+		return;
+	}
+	for (uint32_t k = 0; k < row->n_open; k++)
+		cells_set(c, row->place[k], row->got[row->first + k] + row->base[row->place[k]]);
+	if (row->n_open == c->n && !row->any_off)
+		return;
+	for (uint32_t k = 0; k < c->n; k++)
+		if (row->missing[k])
+			cells_fail(c, k, row->missing[k]);
+}
+
+static uint64_t sampling_take(struct unit *u, struct cells *c)
+{
+	struct perf_row *row = (struct perf_row *)u;
+	uint64_t late = perf_ring_drop(&row->ring);
+
+	if (c) {
+		row->last_enabled = row->got[PERF_READ_ENABLED];
+		got_cells(row, c);
+	}
+	return late;
+}
+
+static const struct unit_sampling sampling = {
+	.start = sampling_start,
+	.peek = sampling_peek,
+	.take = sampling_take,
+};
+
 static void open_sampled(struct perf_row *row)
 {
 	row->leader = perf_ring_open(&row->ring, row->at, row->group->sample_ns, row->n);
@@ -190,12 +414,6 @@ int perf_row_open(struct perf_row *row, struct perf_start start)
 		return refused(row, err);
 	/* Only now: on Linux 6.18 a member that joins a running leader of another PMU does not count. */
 	return start.on ? perf_row_enable(row, true) : 0;
-}
-
-/* The number of words that a read returns; a leader that is a clock precedes the members. */
-static size_t words(const struct perf_row *row)
-{
-	return PERF_READ_HEAD + (row->ring.map != NULL) + row->n_open;
 }
 
 static ssize_t row_read(const struct perf_row *row)
@@ -298,33 +516,6 @@ static bool is_revoked(struct perf_row *row, ssize_t size, bool still)
 	return ioctl(row->leader, PERF_EVENT_IOC_ID, &id) && errno == ENODEV;
 }
 
-/* Stores what was read in the row's cells. */
-static void got_cells(struct perf_row *row, struct cells *c)
-{
-	uint64_t enabled, running;
-
-	enabled = row->got[PERF_READ_ENABLED] + row->base_enabled;
-	running = row->got[PERF_READ_RUNNING] + row->base_running;
-	if (c->enabled)
-		*c->enabled = enabled;
-	if (c->running)
-		*c->running = running;
-	/* In this order, so that whoever sees the one does not miss the other. */
-	atomic_store_explicit(&row->read_running, running, memory_order_relaxed);
-	atomic_store_explicit(&row->read_enabled, enabled, memory_order_release);
-	if (enabled && !running) {
-		cells_fail_all(c, PM_REASON_NOT_COUNTED);
-		return;
-	}
-	for (uint32_t k = 0; k < row->n_open; k++)
-		cells_set(c, row->place[k], row->got[row->first + k] + row->base[row->place[k]]);
-	if (row->n_open == c->n && !row->any_off)
-		return;
-	for (uint32_t k = 0; k < c->n; k++)
-		if (row->missing[k])
-			cells_fail(c, k, row->missing[k]);
-}
-
 /* What it was opened with, whatever has been counted since. */
 static void first_cells(struct perf_row *row, struct cells *c)
 {
@@ -386,44 +577,6 @@ static int unit_read(struct unit *u, struct cells *c)
 	return 0;
 }
 
-static void sampling_start(struct unit *u)
-{
-	perf_ring_start(&((struct perf_row *)u)->ring);
-}
-
-static bool sampling_peek(struct unit *u, uint64_t *time_ns)
-{
-	struct perf_row *row = (struct perf_row *)u;
-	const uint64_t *values;
-	bool any = false;
-	size_t n;
-
-	/* Skip counts of another set of members. */
-	while (row->ring.map && (any = perf_ring_peek(&row->ring, time_ns, &values, &n)) && n != words(row))
-		perf_ring_drop(&row->ring);
-	if (any)
-		memcpy(row->got, values, n * sizeof(*values));
-	return any;
-}
-
-static uint64_t sampling_take(struct unit *u, struct cells *c)
-{
-	struct perf_row *row = (struct perf_row *)u;
-	uint64_t late = perf_ring_drop(&row->ring);
-
-	if (c) {
-		row->last_enabled = row->got[PERF_READ_ENABLED];
-		got_cells(row, c);
-	}
-	return late;
-}
-
-static const struct unit_sampling sampling = {
-	.start = sampling_start,
-	.peek = sampling_peek,
-	.take = sampling_take,
-};
-
 int perf_row_count(const struct perf_row *row, uint32_t k, uint64_t *count, uint64_t *enabled, uint64_t *running)
 {
 	if (!row->n_open || row_read(row) <= 0)
@@ -460,7 +613,7 @@ struct perf_row *perf_row_of(struct unit *u)
 	return u->read == unit_read ? (struct perf_row *)u : NULL;
 }
 
-static void unit_release(struct unit *u)
+static void row_release(struct unit *u)
 {
 	struct perf_row *row = (struct perf_row *)u;
 
@@ -491,9 +644,7 @@ struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32
 	if (!row)
 		return NULL;
 	*row = (struct perf_row){
-		.unit = { .read = unit_read,
-			  .release = unit_release,
-			  .cpu = at.cpu < 0 ? PM_NONE : (uint32_t)at.cpu },
+		.unit = { .read = unit_read, .release = row_release, .cpu = at.cpu < 0 ? PM_NONE : (uint32_t)at.cpu },
 		.group = g,
 		.n = g->n,
 		.at = at,
@@ -510,6 +661,232 @@ struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32
 	g->row[g->n_rows++] = row;
 	if (row->fd && row->missing && row->place && row->base && row->got)
 		return row;
-	unit_release(&row->unit);
+	row_release(&row->unit);
 	return NULL;
+}
+
+/* Rows of perf groups: where each group is opened, and the column groups that they fill. */
+
+struct perf_start perf_start_of(const struct perf_source *s, const struct perf_group *g)
+{
+	bool on_exec = s->from_exec && s->to_exec && g->tasks;
+
+	/* Nobody calls enable() for a command that is followed from its exec on. */
+	return (struct perf_start){ .on = s->on || (s->from_exec && !on_exec), .on_exec = on_exec };
+}
+
+/* Reports members that could not be opened where others of their group could, as with too few descriptors. */
+static int tell_missing(struct plan *p, const struct perf_row *row, const char *where)
+{
+	char text[300];
+	int err = 0;
+
+	for (uint32_t k = 0; k < row->n && row->n_open < row->n && !err; k++) {
+		const struct event *ev = row->group->member[k]->ev;
+
+		if (row->missing[k])
+			err = plan_refused(
+				p, row->missing[k],
+				row->missing[k] <= PM_REASON_ERRNO ?
+					NULL :
+					perf_hint(row->missing[k] - PM_REASON_ERRNO, ev, p, text, sizeof(text)),
+				"%s on %s", ev->name, where);
+	}
+	return err;
+}
+
+/* What others have now, there: its values are missing for that reason. */
+static bool is_shortage(int err, struct perf_place at)
+{
+	return err == -EBUSY ||
+	       (at.cpu >= 0 && (err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOSPC));
+}
+
+/* Again, where it was open or is shut. */
+static void reopen(struct perf_source *s, struct perf_row *row)
+{
+	int err;
+
+	perf_row_close(row, true);
+	err = perf_row_open(row, perf_start_of(s, row->group));
+	row->shut = err && (row->shut || is_shortage(err, row->at));
+}
+
+/* Opens a row for the place; *out is NULL if nothing can be opened there, which is noted. */
+static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g, struct perf_place at,
+		    uint32_t instance, uint32_t cgroup, struct perf_row **out)
+{
+	struct perf_row *row = perf_row_new(g, at, instance);
+	char text[300], where[32];
+	int err;
+
+	*out = NULL;
+	if (!row)
+		return -ENOMEM;
+	row->cgroup = cgroup;
+	err = perf_row_open(row, perf_start_of(s, g));
+	snprintf(where, sizeof(where), at.cpu < 0 ? "one of the tasks" : "CPU %d", at.cpu);
+	if (!err) {
+		*out = row;
+		return tell_missing(p, row, where);
+	}
+	/* On a CPU that lacks what others have, a member has no values: its part of a sum is missing. */
+	row->shut = is_shortage(err, at);
+	if (row->shut)
+		*out = row;
+	else
+		row->unit.release(&row->unit);
+	/* Among many threads some end while they are being listed. */
+	if (err == -ESRCH && p->options->perf.per_thread)
+		return 0;
+	return plan_refused(p, perf_reason(err), perf_hint(err, g->member[0]->ev, p, text, sizeof(text)),
+			    "%s%s on %s", g->member[0]->ev->name, g->n > 1 ? " and its group" : "", where);
+}
+
+/* Opens the row of the group on a CPU, in one of its cgroups if it has any. */
+static int open_cpu(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup, uint32_t cpu,
+		    struct perf_row **out)
+{
+	struct perf_place at = perf_on_cpu((int)cpu);
+	int64_t id;
+
+	if (g->n_cgroups) {
+		at.cgroup = g->way == PERF_BY_READ ? s->cgroup[cgroup].fd : -1;
+		id = perf_cgroup_instance(s, p, cgroup, cpu);
+	} else if (perf_class_of_group(&s->pmus, g)) {
+		id = perf_class_instance(&s->pmus, p, perf_class_of_group(&s->pmus, g), cpu);
+	} else {
+		id = plan_cpu_instance(p, cpu);
+	}
+	return id < 0 ? (int)id : open_row(s, p, g, at, (uint32_t)id, cgroup, out);
+}
+
+int perf_rows_add(struct plan *p, struct perf_group *g, struct perf_row **rows, uint32_t n)
+{
+	struct pm_group out = {
+		.source = "perf", .flags = PM_GROUP_PERF_TIMES, .n_counters = g->n, .n_instances = n
+	};
+	int64_t id;
+
+	if (!n)
+		return 0;
+	out.counter = calloc(g->n, sizeof(*out.counter));
+	out.instance = calloc(n, sizeof(*out.instance));
+	for (uint32_t k = 0; out.counter && k < g->n; k++)
+		out.counter[k] = g->member[k]->counter;
+	for (uint32_t i = 0; out.instance && i < n; i++)
+		out.instance[i] = rows[i]->instance;
+	id = out.counter && out.instance ? pm_model_add_group(p->model, &out) : -ENOMEM;
+	free(out.counter);
+	free(out.instance);
+	for (uint32_t i = 0; i < n; i++) {
+		if (id < 0) {
+			rows[i]->unit.release(&rows[i]->unit);
+			continue;
+		}
+		rows[i]->unit.group = (uint32_t)id;
+		rows[i]->unit.instance = i;
+		plan_add_unit(p, &rows[i]->unit);
+	}
+	return id < 0 ? (int)id : 0;
+}
+
+uint32_t perf_rows_places(const struct perf_source *s, const struct perf_group *g)
+{
+	return g->tasks ? s->n_tasks : (uint32_t)g->cpus.n * (g->n_cgroups ? g->n_cgroups : 1);
+}
+
+int perf_rows_open(struct perf_source *s, struct plan *p, struct perf_group *g)
+{
+	uint32_t places = perf_rows_places(s, g), n = 0;
+	SCOPED(scoped_free) struct perf_row **rows = calloc(places + 1, sizeof(*rows));
+	int err = rows ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < places && !err; i++) {
+		/* Its number may be another's now. */
+		if (g->tasks && s->task[i].ended_ns)
+			continue;
+		if (g->tasks)
+			err = open_row(s, p, g, perf_on_task(s->task[i].tid), s->task[i].instance, 0, &rows[n]);
+		else
+			err = open_cpu(s, p, g, g->first_cgroup + i / (uint32_t)g->cpus.n, g->cpus.cpu[i % g->cpus.n],
+				       &rows[n]);
+		n += !err && rows[n];
+	}
+	if (err)
+		while (n)
+			n--, rows[n]->unit.release(&rows[n]->unit);
+	return err ? err : perf_rows_add(p, g, rows, n);
+}
+
+/* Whether the group counts on a CPU that was not there at the start. */
+static bool counts_on(const struct perf_group *g, const struct plan *p, uint32_t cpu)
+{
+	const struct event *ev = g->member[0]->ev;
+	SCOPED(cpulist_release) struct cpulist list = { 0 };
+	bool yes = true;
+
+	if (ev->cpus && !cpulist_parse(&list, ev->cpus, false, NULL))
+		yes = cpulist_has(&list, cpu);
+	/* When a CPU goes offline, the kernel moves its uncore PMUs to another one, with their events. */
+	if (yes && ev->uncore)
+		return false;
+	if (yes && ev->core && !root_cpulist(p->root, &list, "/sys/bus/event_source/devices/%s/cpus", ev->pmu))
+		yes = cpulist_has(&list, cpu);
+	return yes;
+}
+
+/* After the kernel has moved the events of an uncore PMU from a CPU that went offline, reads them on the new one. */
+static void follow_mask(const struct perf_group *g, const struct plan *p, uint32_t gone)
+{
+	SCOPED(cpulist_release) struct cpulist mask = { 0 };
+
+	if (!root_cpulist(p->root, &mask, "/sys/bus/event_source/devices/%s/cpumask", g->member[0]->ev->pmu))
+		for (uint32_t k = 0; k < g->n_rows; k++)
+			if (g->row[k]->unit.cpu == gone)
+				g->row[k]->unit.cpu = mask.n == 1 && g->n_rows == 1 ? mask.cpu[0] : PM_NONE;
+}
+
+int perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup, uint32_t cpu,
+		     bool online)
+{
+	struct perf_row *row = NULL;
+	int err;
+
+	if (g->member[0]->ev->uncore && !online)
+		follow_mask(g, p, cpu);
+	for (uint32_t k = 0; k < g->n_rows && !row; k++)
+		if (g->row[k]->at.cpu == (int)cpu && (!g->n_cgroups || g->row[k]->cgroup == cgroup))
+			row = g->row[k];
+	if (row && g->member[0]->ev->uncore)
+		return 0;
+	if (row) {
+		if (online)
+			reopen(s, row);
+		else
+			perf_row_close(row, true);
+		return 0;
+	}
+	if (!online || !plan_wants_cpu(p, cpu) || !counts_on(g, p, cpu))
+		return 0;
+	err = open_cpu(s, p, g, cgroup, cpu, &row);
+	return err || !row ? err : perf_rows_add(p, g, &row, 1);
+}
+
+int perf_rows_revive(struct perf_source *s, struct plan *p)
+{
+	SCOPED(cpulist_release) struct cpulist online = { 0 };
+	uint64_t revived = 0;
+	int err = root_cpulist(p->root, &online, "/sys/devices/system/cpu/online");
+
+	for (uint32_t i = 0; i < s->n_groups && !err; i++)
+		for (uint32_t k = 0; k < s->group[i]->n_rows; k++) {
+			struct perf_row *row = s->group[i]->row[k];
+
+			if (!row->stood || !cpulist_has(&online, (uint32_t)row->at.cpu))
+				continue;
+			revived++;
+			reopen(s, row);
+		}
+	return err || !revived ? err : plan_note(p, revived, "groups of events on CPUs that were briefly offline");
 }

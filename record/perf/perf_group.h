@@ -4,9 +4,24 @@
  */
 #pragma once
 
+#include "record/host/perf_open.h"
 #include "record/perf/perf_bpf.h"
-#include "record/perf/perf_ring.h"
 #include "record/plan/plan.h"
+
+/*
+ * Sampling in the kernel: at each tick the timer interrupt of a clock event, the leader, writes time and counts of
+ * its group into a ring of memory. No thread is woken, so no tick is late on a busy CPU.
+ */
+
+struct perf_ring {
+	int leader; /* descriptor; owned by the row, which closes it */
+	void *map;  /* NULL: none */
+	size_t size;
+	uint64_t interval_ns;
+	uint64_t *record; /* owned: the sample that was looked at */
+	size_t record_size;
+	uint64_t last_ns, last_enabled; /* when the counts of the last sample were read; 0: there was none */
+};
 
 #define PERF_GROUP_MAX 256 /* members; the kernel wants what it reads at once below 16 KiB */
 

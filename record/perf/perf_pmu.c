@@ -1,21 +1,266 @@
 #include "record/perf/perf_pmu.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "common/array.h"
+#include "common/event/class_pmu.h"
 #include "common/event/vendor_events.h"
+#include "common/metric/metric.h"
+#include "common/number.h"
+#include "record/host/clocks.h"
+#include "record/host/cpuid.h"
+#include "record/host/cputype.h"
 #include "record/host/privileges.h"
-#include "record/perf/perf_class.h"
+#include "record/perf/perf_group.h"
 #include "record/plan/plan.h"
 
-#define DEVICES        "/sys/bus/event_source/devices"
+#define PCI_DEVICES      "/sys/bus/pci/devices"
+#define CONFIG_BYTES     4096
+#define CONFIG_HEAD      64    /* what the kernel shows without CAP_SYS_ADMIN */
+#define EXTENDED         0x100 /* extended capabilities begin here */
+#define CAP_DVSEC        0x23
+#define VENDOR_NVIDIA    0x10de
+#define CLASS_PCI_BRIDGE 0x0604
+#define FUNCTIONS_MAX    65536 /* at most these many are recorded */
+
+static uint32_t config_le32(const char *config, size_t at)
+{
+	const unsigned char *c = (const unsigned char *)config + at;
+
+	return c[0] | (uint32_t)c[1] << 8 | (uint32_t)c[2] << 16 | (uint32_t)c[3] << 24;
+}
+
+/* Offset of NVIDIA's DVSEC 4, which has 17 bytes; 0: there is none. There may be others, such as CXL's. */
+static size_t find_dvsec(const char *config, size_t len)
+{
+	size_t at = EXTENDED;
+
+	for (unsigned turns = 0; at >= EXTENDED && at + 4 <= len && turns < (CONFIG_BYTES - EXTENDED) / 8; turns++) {
+		uint32_t head = config_le32(config, at);
+
+		if (!head || head == UINT32_MAX)
+			return 0;
+		if ((head & 0xffff) == CAP_DVSEC && at + 0x11 <= len) {
+			uint32_t vendor = config_le32(config, at + 4);
+
+			if ((vendor & 0xffff) == VENDOR_NVIDIA && vendor >> 20 >= 0x11 &&
+			    (config_le32(config, at + 8) & 0xffff) == 4)
+				return at;
+		}
+		at = head >> 20 & 0xffc;
+	}
+	return 0;
+}
+
+/* "0x060400" */
+static bool read_hex(const struct root *root, const char *device, const char *file, uint32_t *value)
+{
+	uint64_t v;
+
+	if (root_u64(root, &v, PCI_DEVICES "/%s/%s", device, file))
+		return false;
+	*value = (uint32_t)v;
+	return true;
+}
+
+static int read_node(const struct root *root, const char *device)
+{
+	char line[16];
+
+	if (root_line(root, line, sizeof(line), PCI_DEVICES "/%s/numa_node", device))
+		return -1;
+	return atoi(line);
+}
+
+/* If the port's registers do not say where it is, records their state in *state. */
+static int add_port(struct pci_map *m, const struct root *root, const char *device, struct pci_address at)
+{
+	struct root whole = *root;
+	SCOPED(buf_release) struct buf config = BUF_INIT;
+	const char *c;
+	size_t dvsec;
+	ssize_t len;
+	int err = 0;
+
+	whole.whole = true;
+	len = root_read(&whole, &config, CONFIG_BYTES, PCI_DEVICES "/%s/config", device);
+	c = buf_str(&config);
+	dvsec = len > EXTENDED ? find_dvsec(c, (size_t)len) : 0;
+
+	if (len == -ENOMEM) {
+		err = -ENOMEM;
+	} else if (dvsec) {
+		struct pci_port port = {
+			.at = at,
+			.bus = (uint8_t)c[dvsec + 0xc],
+			.segment = (uint8_t)c[dvsec + 0xd],
+			.rp = (uint8_t)c[dvsec + 0xe],
+			.rc = (uint8_t)c[dvsec + 0xf],
+			.socket = (uint8_t)c[dvsec + 0x10],
+			.secondary = (uint8_t)c[0x19],
+			.subordinate = (uint8_t)c[0x1a],
+			.node = read_node(root, device),
+		};
+
+		m->state = PCI_KNOWN;
+		err = pci_map_add_port(m, &port);
+	} else if (m->state != PCI_KNOWN) {
+		bool cut = len <= CONFIG_HEAD && len != -ENOENT;
+
+		m->state = cut || m->state == PCI_NEEDS_ROOT ? PCI_NEEDS_ROOT : PCI_NO_SUCH;
+	}
+	return err;
+}
+
+static int add_function(struct pci_map *m, const struct root *root, const char *device, struct pci_address at)
+{
+	struct pci_function f = { .at = at };
+	uint32_t vendor = 0, id = 0;
+
+	if (m->n_functions >= FUNCTIONS_MAX || !pci_map_place(m, &f))
+		return 0;
+	read_hex(root, device, "class", &f.class);
+	if (read_hex(root, device, "vendor", &vendor) && read_hex(root, device, "device", &id)) {
+		f.vendor = (uint16_t)vendor;
+		f.device = (uint16_t)id;
+	}
+	return pci_map_add_function(m, &f);
+}
+
+int pci_map_read(struct pci_map *m, const struct root *root)
+{
+	SCOPED(root_list_free) char **names = NULL;
+	int n = root_list(root, &names, PCI_DEVICES), err = 0;
+
+	*m = (struct pci_map){ 0 };
+	if (n < 0)
+		return n == -ENOMEM ? n : 0;
+	/* Ports first: the buses below them place the functions. */
+	for (int pass = 0; pass < 2 && !err; pass++) {
+		for (int i = 0; i < n && !err; i++) {
+			struct pci_address at;
+			uint32_t vendor, class;
+			bool domain;
+
+			if (!pci_parse(names[i], &at, &domain) || !domain)
+				continue;
+			if (pass)
+				err = add_function(m, root, names[i], at);
+			else if (read_hex(root, names[i], "vendor", &vendor) && vendor == VENDOR_NVIDIA &&
+				 read_hex(root, names[i], "class", &class) && class >> 8 == CLASS_PCI_BRIDGE)
+				err = add_port(m, root, names[i], at);
+		}
+		pci_map_sort(m);
+		if (!m->n_ports)
+			break;
+	}
+	if (err)
+		pci_map_release(m);
+	return err;
+}
+
+/* ---- into the recording ---- */
+
+static struct pm_value config_row(const int64_t *v, uint32_t n)
+{
+	struct pm_value row = pm_array(n);
+
+	for (uint32_t i = 0; row.array.item && i < n; i++)
+		row.array.item[i] = v[i] < 0 ? pm_s64(v[i]) : pm_u64((uint64_t)v[i]);
+	return row;
+}
+
+static int record_ports(const struct pci_map *m, struct plan *p)
+{
+	struct pm_value all = pm_array((uint32_t)m->n_ports);
+
+	for (size_t i = 0; all.array.item && i < m->n_ports; i++) {
+		const struct pci_port *t = &m->port[i];
+
+		all.array.item[i] = config_row((const int64_t[]){ t->at.domain, t->at.id, t->bus, t->segment, t->rp,
+								  t->rc, t->socket, t->node },
+					       8);
+	}
+	return plan_fact(p, all, "pci.root_ports");
+}
+
+static int record_functions(const struct pci_map *m, struct plan *p)
+{
+	struct pm_value all;
+
+	if (!m->n_functions)
+		return 0;
+	all = pm_array((uint32_t)m->n_functions);
+	for (size_t i = 0; all.array.item && i < m->n_functions; i++) {
+		const struct pci_function *f = &m->function[i];
+
+		all.array.item[i] = config_row(
+			(const int64_t[]){ f->at.domain, f->at.id, f->port, f->class, f->vendor, f->device }, 6);
+	}
+	return plan_fact(p, all, "pci.functions");
+}
+
+int pci_map_record(const struct pci_map *m, struct plan *p)
+{
+	int err;
+
+	switch (m->state) {
+	case PCI_ABSENT:
+		return 0;
+	case PCI_NO_SUCH:
+		return plan_config_missing(p, PM_SYSTEM, PM_NONE, PM_REASON_NOT_SUPPORTED, "pci.root_ports");
+	case PCI_NEEDS_ROOT:
+		err = plan_refused(p, PM_REASON_NO_PERMISSION, "run pmrec as root (CAP_SYS_ADMIN)",
+				   "which PCI device belongs to which root complex: only the first 64 bytes of "
+				   "configuration space can be read");
+		return err ? err :
+			     plan_config_missing(p, PM_SYSTEM, PM_NONE, PM_REASON_NO_PERMISSION, "pci.root_ports");
+	case PCI_KNOWN:
+		err = record_ports(m, p);
+		return err ? err : record_functions(m, p);
+	}
+	return 0;
+}
+
+#define PMU_DEVICES    "/sys/bus/event_source/devices"
 #define LINE_MAX_BYTES 4096 /* sysfs files have at most one page */
 
 /* ---- PMUs ---- */
+
+struct class_instance {
+	const struct event_pmu *pmu;
+	uint32_t cpu, id;
+};
+
+struct perf_classes {
+	struct class_pmu *pmu;           /* owned, one for each PMU that has a class */
+	struct class_instance *instance; /* owned; those in the recording */
+	size_t n_instances;
+	struct pci_map pci;
+	bool pci_wanted;
+	uint64_t family; /* of an x86 processor; 0: another */
+	uint64_t midr;   /* implementer and part of an Arm processor; 0: another */
+	char soc[32];    /* "jep106:0a16:0001"; empty: unknown */
+};
+
+static void perf_classes_release(struct perf_pmus *p)
+{
+	if (!p->classes)
+		return;
+	pci_map_release(&p->classes->pci);
+	free(p->classes->pmu);
+	free(p->classes->instance);
+	free(p->classes);
+	p->classes = NULL;
+}
 
 void perf_pmus_release(struct perf_pmus *p)
 {
@@ -30,7 +275,7 @@ static int read_formats(struct event_pmu *pmu, const struct root *root)
 {
 	SCOPED(root_list_free) char **names = NULL;
 	char line[LINE_MAX_BYTES];
-	int n = root_list(root, &names, DEVICES "/%s/format", pmu->name), err = 0;
+	int n = root_list(root, &names, PMU_DEVICES "/%s/format", pmu->name), err = 0;
 
 	if (n <= 0)
 		return n == -ENOMEM ? n : 0;
@@ -39,7 +284,7 @@ static int read_formats(struct event_pmu *pmu, const struct root *root)
 	for (int i = 0; i < n && !err; i++) {
 		struct event_format *f = &pmu->format[pmu->n_formats];
 
-		if (root_line(root, line, sizeof(line), DEVICES "/%s/format/%s", pmu->name, names[i]))
+		if (root_line(root, line, sizeof(line), PMU_DEVICES "/%s/format/%s", pmu->name, names[i]))
 			continue;
 		pmu->n_formats++;
 		f->name = strdup(names[i]);
@@ -77,7 +322,7 @@ static bool side_line(char *line, size_t size, const struct event_pmu *pmu, char
 
 	while (*name && (strncmp(*name, names[i], len) || strcmp(*name + len, side)))
 		name++;
-	return *name && !root_line(root, line, size, DEVICES "/%s/events/%s", pmu->name, *name) && line[0];
+	return *name && !root_line(root, line, size, PMU_DEVICES "/%s/events/%s", pmu->name, *name) && line[0];
 }
 
 static int side_text(char **to, const struct event_pmu *pmu, char *const *names, int i, const char *side,
@@ -103,7 +348,7 @@ static int read_aliases(struct event_pmu *pmu, const struct root *root)
 {
 	SCOPED(root_list_free) char **names = NULL;
 	char line[LINE_MAX_BYTES];
-	int n = root_list(root, &names, DEVICES "/%s/events", pmu->name), err = 0;
+	int n = root_list(root, &names, PMU_DEVICES "/%s/events", pmu->name), err = 0;
 
 	if (n <= 0)
 		return n == -ENOMEM ? n : 0;
@@ -113,7 +358,7 @@ static int read_aliases(struct event_pmu *pmu, const struct root *root)
 		struct event_alias *a = &pmu->alias[pmu->n_aliases];
 
 		if (is_side_file(names[i]) ||
-		    root_line(root, line, sizeof(line), DEVICES "/%s/events/%s", pmu->name, names[i]) || !line[0])
+		    root_line(root, line, sizeof(line), PMU_DEVICES "/%s/events/%s", pmu->name, names[i]) || !line[0])
 			continue;
 		pmu->n_aliases++;
 		a->name = strdup(names[i]);
@@ -139,7 +384,7 @@ static int read_mask(struct event_pmu *pmu, const char *file, const struct root 
 {
 	char line[LINE_MAX_BYTES];
 	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
-	int err = root_line(root, line, sizeof(line), DEVICES "/%s/%s", pmu->name, file);
+	int err = root_line(root, line, sizeof(line), PMU_DEVICES "/%s/%s", pmu->name, file);
 
 	if (err)
 		return err;
@@ -159,10 +404,10 @@ static int read_pmu(struct event_pmu *pmu, const char *name, const struct root *
 	if (event_pmu_takes_pointer(name))
 		return -ENOENT;
 	/* A PMU whose kind is added up must not be left out silently. */
-	if (root_u64(root, &type, DEVICES "/%s/type", name) && !pmu_class_of(name, NULL))
+	if (root_u64(root, &type, PMU_DEVICES "/%s/type", name) && !pmu_class_of(name, NULL))
 		return -ENOENT;
 	pmu->type = (uint32_t)type;
-	if (!root_line(root, line, sizeof(line), DEVICES "/%s/identifier", name) && line[0] &&
+	if (!root_line(root, line, sizeof(line), PMU_DEVICES "/%s/identifier", name) && line[0] &&
 	    !(pmu->identifier = strdup(line)))
 		return -ENOMEM;
 	/* A mask says where to open an uncore PMU; "cpus" says which CPUs a core PMU of a hybrid belongs to. */
@@ -190,10 +435,288 @@ static int compare_pmus(const void *left, const void *right)
 	return strverscmp(a->name, b->name);
 }
 
+/* Of the first CPU, of perhaps hundreds. */
+static uint64_t family_of(const struct root *root)
+{
+	SCOPED(fd_close) int fd = root_open(root, "/proc/cpuinfo");
+	char text[1024] = "";
+	const char *line = fd < 0 || read(fd, text, sizeof(text) - 1) <= 0 ? NULL : strstr(text, "cpu family\t: ");
+
+	return line ? strtoull(line + strlen("cpu family\t: "), NULL, 10) : 0;
+}
+
+/* clang-format off */
+/* The kernel's PMUs that count what several CPUs share, and the file of these, for the case that nothing else tells. */
+static const struct {
+	const char *pmu, *siblings;
+} shared[] = {
+	{ "power", "core_siblings_list" },
+	{ "power_core", "thread_siblings_list" },
+	{ "cstate_pkg", "core_siblings_list" },
+	{ "cstate_core", "thread_siblings_list" },
+	{ "cstate_module", "cluster_cpus_list" },
+};
+/* clang-format on */
+
+/* Where to open such a PMU without a mask: on the first CPU of each package or core, because others would count the
+ * same once more. */
+static int add_shared_mask(struct event_pmu *pmu, const struct root *root)
+{
+	SCOPED(cpulist_release) struct cpulist online = { 0 };
+	SCOPED(buf_release) struct buf firsts = BUF_INIT;
+	size_t k = 0;
+
+	while (k < sizeof(shared) / sizeof(shared[0]) && strcmp(shared[k].pmu, pmu->name))
+		k++;
+	if (k == sizeof(shared) / sizeof(shared[0]) || pmu->cpus)
+		return 0;
+	(void)root_cpulist(root, &online, "/sys/devices/system/cpu/online");
+	for (size_t i = 0; i < online.n; i++) {
+		SCOPED(cpulist_release) struct cpulist with = { 0 };
+
+		if (!root_cpulist(root, &with, "/sys/devices/system/cpu/cpu%u/topology/%s", online.cpu[i],
+				  shared[k].siblings) &&
+		    with.n && with.cpu[0] != online.cpu[i])
+			continue;
+		buf_printf(&firsts, "%s%u", firsts.len ? "," : "", online.cpu[i]);
+	}
+	pmu->uncore = true;
+	pmu->cpus = buf_detach(&firsts);
+	return pmu->cpus ? 0 : -ENOMEM;
+}
+
+static int set_text(char **to, const char *text)
+{
+	if (*to || !text)
+		return 0;
+	*to = strdup(text);
+	return *to ? 0 : -ENOMEM;
+}
+
+/* Its files contain neither units nor descriptions. */
+static int describe_events(struct event_pmu *pmu, const struct pmu_class *c)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < pmu->n_aliases && !err; i++) {
+		const struct pmu_class_event *ev = pmu_class_event(c, pmu->alias[i].name);
+
+		if (!ev)
+			continue;
+		err = set_text(&pmu->alias[i].help, ev->help);
+		if (!err)
+			err = set_text(&pmu->alias[i].unit, ev->unit);
+	}
+	return err;
+}
+
+/* Whether a kernel older than the hardware gives it another name, and names at most its clock. */
+static bool is_unnamed(const struct event_pmu *pmu, const struct pmu_class *c)
+{
+	for (size_t i = 0; i < pmu->n_aliases; i++)
+		if (strcasecmp(pmu->alias[i].name, PMU_CLASS_CLOCK) && strcasecmp(pmu->alias[i].name, "bus_cycles") &&
+		    pmu_class_event(c, pmu->alias[i].name))
+			return false;
+	return event_pmu_format(pmu, "event");
+}
+
+/* Whether the PMU has formats for "event=0x0a,rdwrmask=0x1", wide enough. */
+static bool takes(const struct event_pmu *pmu, const char *terms)
+{
+	struct event_term *term;
+	int n = event_terms_parse(&term, terms, NULL);
+	bool all = n > 0;
+
+	for (int i = 0; i < n && all; i++) {
+		uint64_t config[EVENT_CONFIGS] = { 0 }, max;
+		const char *format = event_pmu_format(pmu, term[i].key);
+
+		all = format && !event_format_pack(format, term[i].number, config, &max);
+	}
+	if (n > 0)
+		event_terms_free(term, (size_t)n);
+	return all;
+}
+
+/* Whether an event's words mean that on this PMU (struct pmu_class_event.where). */
+static bool is_there(const struct perf_classes *all, const struct event_pmu *pmu, const char *where)
+{
+	size_t equals = strcspn(where, "=");
+	const char *format;
+	char name[32];
+
+	if (!strncmp(where, "family=", 7))
+		return strtoull(where + 7, NULL, 10) == all->family;
+	if (!strncmp(where, "midr=", 5))
+		return strtoull(where + 5, NULL, 16) == all->midr;
+	if (!strncmp(where, "soc=", 4))
+		return !strcmp(where + 4, all->soc);
+	snprintf(name, sizeof(name), "%.*s", (int)equals, where);
+	format = event_pmu_format(pmu, name);
+	return format && !strcmp(format, where + equals + 1);
+}
+
+static int name_events(const struct perf_classes *all, struct event_pmu *pmu, const struct pmu_class *c)
+{
+	struct event_alias *bigger;
+	size_t n = 0;
+
+	while (c->event[n].name)
+		n++;
+	bigger = realloc(pmu->alias, (pmu->n_aliases + n + 1) * sizeof(*bigger));
+	if (!bigger)
+		return -ENOMEM;
+	pmu->alias = bigger;
+	for (size_t i = 0; i < n; i++) {
+		struct event_alias *a = &pmu->alias[pmu->n_aliases];
+		bool have = event_pmu_alias(pmu, c->event[i].name, strlen(c->event[i].name));
+		char code[32];
+
+		snprintf(code, sizeof(code), "event=0x%llx", (unsigned long long)c->event[i].code);
+		if (have || (c->pmu && (!c->event[i].terms || !takes(pmu, c->event[i].terms))) ||
+		    (c->event[i].where && !is_there(all, pmu, c->event[i].where)))
+			continue;
+		*a = (struct event_alias){ .name = strdup(c->event[i].name),
+					   .text = strdup(c->event[i].terms ? c->event[i].terms : code) };
+		pmu->n_aliases++;
+		if (!a->name || !a->text)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Where to open a PMU outside the cores without a mask: once for the CPUs it says it belongs to, else once per
+ * package. */
+static int add_mask(struct event_pmu *pmu, const struct root *root)
+{
+	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
+	struct buf firsts = BUF_INIT;
+	bool one = !root_cpulist(root, &cpus, PMU_DEVICES "/%s/associated_cpus", pmu->name) && cpus.n;
+	uint64_t package, seen[64] = { 0 };
+
+	if (!one)
+		(void)root_cpulist(root, &cpus, "/sys/devices/system/cpu/online");
+	for (size_t i = 0; i < cpus.n && !(one && i); i++) {
+		if (root_u64(root, &package, "/sys/devices/system/cpu/cpu%u/topology/physical_package_id",
+			     cpus.cpu[i]))
+			package = 0;
+		if (package < 4096 && !(seen[package / 64] >> package % 64 & 1))
+			buf_printf(&firsts, "%s%u", firsts.len ? "," : "", cpus.cpu[i]);
+		seen[package / 64 % 64] |= UINT64_C(1) << package % 64;
+	}
+	pmu->uncore = true;
+	pmu->cpus = buf_detach(&firsts);
+	return pmu->cpus ? 0 : -ENOMEM;
+}
+
+static int classify(struct perf_classes *all, struct event_pmu *pmu, const struct pmu_class *c,
+		    struct class_pmu *self, const struct root *root)
+{
+	char peer[64] = "";
+	int err = 0;
+
+	root_line(root, peer, sizeof(peer), PMU_DEVICES "/%s/peer", pmu->name);
+	class_pmu_init(self, c, pmu->name, peer[0] ? peer : NULL, &all->pci);
+	self->counters = c->counters;
+	pmu->class = c->name;
+	pmu->hooks = c->pmu ? NULL : &nvidia_hooks;
+	pmu->hook_data = self;
+	all->pci_wanted |= c->per_rc;
+	if (!pmu->core && !pmu->cpus)
+		err = add_mask(pmu, root);
+	if (!err && (c->pmu || is_unnamed(pmu, c)))
+		err = name_events(all, pmu, c);
+	return err ? err : describe_events(pmu, c);
+}
+
+static bool overlap(const struct cpulist *a, const struct cpulist *b)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (cpulist_has(b, a->cpu[i]))
+			return true;
+	return false;
+}
+
+/* The first NUMA node with CPUs of a list; nodes list the online ones. -1: unknown. */
+static int node_of(const struct root *root, const char *cpus)
+{
+	SCOPED(cpulist_release) struct cpulist wanted = { 0 };
+	SCOPED(root_list_free) char **names = NULL;
+	int n = root_list(root, &names, "/sys/devices/system/node"), node = -1;
+	bool known = !cpulist_parse(&wanted, cpus, false, NULL);
+
+	for (int i = 0; i < n && known; i++) {
+		SCOPED(cpulist_release) struct cpulist list = { 0 };
+		char *end;
+		long number = strncmp(names[i], "node", 4) ? -1 : strtol(names[i] + 4, &end, 10);
+
+		if (number < 0 || *end || end == names[i] + 4 || (node >= 0 && number > node))
+			continue;
+		if (!root_cpulist(root, &list, "/sys/devices/system/node/%s/cpulist", names[i]) &&
+		    overlap(&wanted, &list))
+			node = (int)number;
+	}
+	return node;
+}
+
+/* Assigns the PMUs of root complexes to the sockets of the root ports. */
+static int find_sockets(struct perf_pmus *p, const struct root *root)
+{
+	struct perf_classes *all = p->classes;
+	SCOPED(scoped_free) char(*cpus)[256] = calloc(p->n + 1, sizeof(*cpus));
+	SCOPED(scoped_free) const char **text = calloc(p->n + 1, sizeof(*text));
+	SCOPED(scoped_free) struct class_pmu **pmu = calloc(p->n + 1, sizeof(*pmu));
+	size_t n = 0;
+
+	if (!cpus || !text || !pmu)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n; i++) {
+		if (!perf_class(&p->pmu[i]) || !perf_class(&p->pmu[i])->per_rc)
+			continue;
+		pmu[n] = p->pmu[i].hook_data;
+		root_line(root, cpus[n], sizeof(*cpus), PMU_DEVICES "/%s/associated_cpus", p->pmu[i].name);
+		text[n] = cpus[n];
+		n++;
+	}
+	for (size_t i = 0; i < n; i++) {
+		int socket = cpus[i][0] ? pci_map_socket(&all->pci, text, n, i, node_of(root, cpus[i])) : -1;
+
+		if (socket >= 0)
+			pmu[i]->socket = socket;
+	}
+	return 0;
+}
+
+/* Finds the classes of all PMUs and adds what sysfs lacks: hooks, units, names of events. Call it once their
+ * addresses are final. 0 or -ENOMEM. */
+static int perf_classes_find(struct perf_pmus *p, const struct root *root)
+{
+	struct perf_classes *all = NULL;
+	size_t n = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		n += pmu_class_of(p->pmu[i].name, p->pmu[i].identifier) != NULL;
+	all = p->classes = calloc(1, sizeof(*all));
+	if (!all || !(all->pmu = calloc(n + 1, sizeof(*all->pmu))))
+		return -ENOMEM;
+	n = 0;
+	all->family = family_of(root);
+	all->midr = cputype_chip(root, all->soc);
+	for (size_t i = 0; i < p->n && !err; i++) {
+		const struct pmu_class *c = pmu_class_of(p->pmu[i].name, p->pmu[i].identifier);
+
+		err = c ? classify(all, &p->pmu[i], c, &all->pmu[n++], root) : add_shared_mask(&p->pmu[i], root);
+	}
+	if (!err && all->pci_wanted)
+		err = pci_map_read(&all->pci, root);
+	return err || all->pci.state != PCI_KNOWN ? err : find_sockets(p, root);
+}
+
 int perf_pmus_read(struct perf_pmus *p, const struct root *root)
 {
 	SCOPED(root_list_free) char **names = NULL;
-	int n = root_list(root, &names, DEVICES), err = 0;
+	int n = root_list(root, &names, PMU_DEVICES), err = 0;
 	bool slots = false;
 
 	*p = (struct perf_pmus){ 0 };
@@ -207,7 +730,8 @@ int perf_pmus_read(struct perf_pmus *p, const struct root *root)
 			event_pmu_release(&p->pmu[p->n]);
 			err = 0;
 		} else {
-			slots = slots || (p->pmu[p->n].core && root_exists(root, DEVICES "/%s/caps/slots", names[i]));
+			slots = slots ||
+				(p->pmu[p->n].core && root_exists(root, PMU_DEVICES "/%s/caps/slots", names[i]));
 			p->n++;
 		}
 	}
@@ -263,7 +787,7 @@ int perf_pmus_add_files(struct perf_pmus *p, char *const *path, char *const *met
 }
 
 /* Metrics name events, too. */
-static int unpack(struct vendor_events **v, struct vendor_texts *t, char *const *words, bool metrics)
+static int vendor_unpack(struct vendor_events **v, struct vendor_texts *t, char *const *words, bool metrics)
 {
 	int err = 0;
 
@@ -300,7 +824,7 @@ int perf_pmus_add_pack(struct perf_pmus *p, const char *cpuid, char *const *word
 	if (err)
 		return err;
 	n = (int)texts->n;
-	err = unpack(&v, texts, words, metrics);
+	err = vendor_unpack(&v, texts, words, metrics);
 	if (!err && v) {
 		int added = vendor_events_apply(v, p->pmu, p->n, notes);
 
@@ -387,7 +911,7 @@ static int add_files(struct pm_map *attrs, uint32_t key, const struct root *root
 {
 	SCOPED(root_list_free) char **names = NULL;
 	char line[LINE_MAX_BYTES];
-	int n = root_list(root, &names, DEVICES "/%s%s", pmu, dir);
+	int n = root_list(root, &names, PMU_DEVICES "/%s%s", pmu, dir);
 	struct pm_value all;
 	uint32_t used = 0;
 
@@ -400,7 +924,7 @@ static int add_files(struct pm_map *attrs, uint32_t key, const struct root *root
 		while (except[k] && strcmp(except[k], names[i]))
 			k++;
 		/* Directories, and files that cannot be read, are skipped. */
-		if (!except[k] && !root_line(root, line, sizeof(line), DEVICES "/%s%s/%s", pmu, dir, names[i]) &&
+		if (!except[k] && !root_line(root, line, sizeof(line), PMU_DEVICES "/%s%s/%s", pmu, dir, names[i]) &&
 		    line[0])
 			all.array.item[used++] = pair(names[i], line);
 	}
@@ -435,7 +959,7 @@ int perf_pmus_record(const struct perf_pmus *p, const struct event_set *set, str
 		if (!err && pmu->cpus)
 			err = pm_map_set(&out.attrs, pmu->uncore ? PM_PMU_CPUMASK : PM_PMU_CPUS, pm_text(pmu->cpus));
 		if (!err && whole &&
-		    !root_line(plan->root, line, sizeof(line), DEVICES "/%s/associated_cpus", pmu->name))
+		    !root_line(plan->root, line, sizeof(line), PMU_DEVICES "/%s/associated_cpus", pmu->name))
 			err = pm_map_set(&out.attrs, PM_PMU_ASSOCIATED_CPUS, pm_text(line));
 		if (!err)
 			err = add_formats(&out.attrs, pmu);
@@ -526,4 +1050,563 @@ int perf_events_of(const struct perf_pmus *p, const struct root *root, const cha
 		err = event_resolve(list, &view, set, notes, e);
 	event_list_free(list);
 	return err;
+}
+
+const struct pmu_class *perf_class(const struct event_pmu *pmu)
+{
+	return pmu->class ? ((const struct class_pmu *)pmu->hook_data)->class : NULL;
+}
+
+const struct event_pmu *perf_class_first(const struct perf_pmus *p, const struct pmu_class *c)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (perf_class(&p->pmu[i]) == c)
+			return &p->pmu[i];
+	return NULL;
+}
+
+const struct pci_map *perf_classes_pci(const struct perf_pmus *p)
+{
+	return p->classes && p->classes->pci_wanted ? &p->classes->pci : NULL;
+}
+
+int64_t perf_class_instance(struct perf_pmus *p, struct plan *plan, const struct event_pmu *pmu, uint32_t cpu)
+{
+	struct perf_classes *all = p->classes;
+	struct pm_instance i = { .kind = PM_PMU, .number = PM_NONE, .cpu = cpu };
+	char cpus[256] = "";
+	int64_t added;
+	int err;
+
+	for (size_t k = 0; k < all->n_instances; k++)
+		if (all->instance[k].pmu == pmu && all->instance[k].cpu == cpu)
+			return all->instance[k].id;
+	if (array_room(&all->instance, all->n_instances, sizeof(*all->instance)))
+		return -ENOMEM;
+	root_line(plan->root, cpus, sizeof(cpus), PMU_DEVICES "/%s/associated_cpus", pmu->name);
+	err = pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(pmu->name));
+	if (!err && cpus[0])
+		err = pm_map_set(&i.attrs, PM_INSTANCE_CPUS, pm_text(cpus));
+	added = plan_instance(plan, &i, err);
+	if (added > 0)
+		all->instance[all->n_instances++] = (struct class_instance){ pmu, cpu, (uint32_t)added };
+	return added;
+}
+
+/* Whether it is one of several of its kind, by class or number; power and C-states belong to their CPUs. */
+static bool is_device(const struct event_pmu *pmu)
+{
+	size_t len = strlen(pmu->name);
+
+	return perf_class(pmu) || (pmu->uncore && len && isdigit((unsigned char)pmu->name[len - 1]));
+}
+
+const struct event_pmu *perf_class_of_group(const struct perf_pmus *p, const struct perf_group *g)
+{
+	uint32_t first = g->member[0]->ev->pmu_index;
+
+	for (uint32_t k = 1; k < g->n; k++)
+		if (g->member[k]->ev->pmu_index != first)
+			return NULL;
+	return first != EVENT_NONE && is_device(&p->pmu[first]) ? &p->pmu[first] : NULL;
+}
+
+static bool is_clock(const struct perf_event *e)
+{
+	const char *slash = strchr(e->ev->name, '/');
+	size_t len = strlen(PMU_CLASS_CLOCK);
+
+	return slash && !strncasecmp(slash + 1, PMU_CLASS_CLOCK, len) && strchr("/,", slash[1 + len]);
+}
+
+int perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, struct plan *plan)
+{
+	const struct pmu_class *c = perf_class(pmu);
+	uint64_t enabled, running, count;
+
+	for (uint32_t k = 0; k < g->n; k++) {
+		if (perf_row_count(g->row[0], k, &count, &enabled, &running) || !enabled)
+			continue;
+		if (!running)
+			return plan_refused(plan, PM_REASON_NOT_COUNTED, NULL,
+					    "%s never got a counter: others hold them, or %s", g->member[k]->ev->name,
+					    c && c->still ? c->still : "the unit is not in use");
+		if (c && is_clock(g->member[k]) && !count)
+			return plan_refused(plan, PM_REASON_NOT_COUNTED, NULL, "%s: its clock does not run: %s",
+					    pmu->name, c->still ? c->still : "the unit is not in use");
+	}
+	return 0;
+}
+
+/* ---- how many counters ---- */
+
+/* Fills in attr words of an event of the PMU that needs a programmable counter. */
+static int countable(const struct perf_pmus *p, const struct event_pmu *pmu, const struct root *root,
+		     union perf_attr *attr)
+{
+	SCOPED(event_set_release) struct event_set set = { 0 };
+	SCOPED(buf_release) struct buf notes = BUF_INIT;
+	struct error e = { 0 };
+	char text[160];
+	int err = -ENOENT;
+
+	for (size_t i = 0; i < pmu->n_aliases && err == -ENOENT; i++) {
+		if (!strcasecmp(pmu->alias[i].name, PMU_CLASS_CLOCK))
+			continue;
+		snprintf(text, sizeof(text), "%s/%s/", pmu->name, pmu->alias[i].name);
+		err = perf_events_of(p, root, text, &set, &notes, &e);
+		if (!err)
+			perf_attr_fill(attr, &set.event[0]);
+	}
+	return err;
+}
+
+static unsigned open_group(const union perf_attr *attr, int cpu)
+{
+	int fd[PERF_CLASS_COUNTERS];
+	unsigned n = 0;
+
+	while (n < PERF_CLASS_COUNTERS) {
+		union perf_attr one = *attr;
+
+		one.a.disabled = !n;
+		fd[n] = perf_open_relaxed(&one, perf_on_cpu(cpu), n ? fd[0] : -1);
+		if (fd[n] < 0)
+			break;
+		n++;
+	}
+	for (unsigned i = n; i-- > 0;)
+		close(fd[i]);
+	return n;
+}
+
+int perf_class_probe(struct perf_pmus *p, const struct event_pmu *pmu, const struct root *root)
+{
+	const struct pmu_class *c = perf_class(pmu);
+	SCOPED(cpulist_release) struct cpulist cpus = { 0 };
+	union perf_attr attr;
+	unsigned n = 0;
+	int err;
+
+	if (!c || perf_class_counters(pmu) || root->emulated)
+		return 0;
+	err = countable(p, pmu, root, &attr);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	if (pmu->cpus && !cpulist_parse(&cpus, pmu->cpus, false, NULL) && cpus.n)
+		n = open_group(&attr, (int)cpus.cpu[0]);
+	/* All PMUs of a class are the same hardware. */
+	for (size_t i = 0; i < p->n; i++)
+		if (perf_class(&p->pmu[i]) == c)
+			((struct class_pmu *)p->pmu[i].hook_data)->counters = n;
+	return 0;
+}
+
+unsigned perf_class_counters(const struct event_pmu *pmu)
+{
+	return perf_class(pmu) ? ((const struct class_pmu *)pmu->hook_data)->counters : 0;
+}
+
+void perf_class_refuse(const struct event_pmu *pmu, uint16_t reason)
+{
+	struct class_pmu *c = pmu && pmu->class ? pmu->hook_data : NULL;
+
+	if (c && !c->refused)
+		c->refused = reason;
+}
+
+int perf_classes_record(const struct perf_pmus *p, struct pm_model *m)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->n && i < m->n_pmus && !err; i++) {
+		const struct class_pmu *c = p->pmu[i].class ? p->pmu[i].hook_data : NULL;
+
+		if (c && c->refused)
+			err = pm_map_set(&m->pmu[i].attrs, PM_PMU_REFUSED, pm_u64(c->refused));
+	}
+	return err;
+}
+
+#define DEFAULTS_MAX 64
+struct packing {
+	const struct event_pmu *pmu;
+	struct {
+		const char *name;
+		size_t len;
+		unsigned group;
+	} event[DEFAULTS_MAX];
+	unsigned n, groups, used[DEFAULTS_MAX + 1]; /* of each group */
+};
+
+int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const struct plan *plan, struct error *e)
+{
+	struct event_view view = perf_view(p, plan->root);
+	bool asked = plan->options->perf.events || plan->options->perf.metrics;
+	int err = 0;
+
+	for (size_t i = 0; i < set->n && !err; i++) {
+		const struct event *ev = &set->event[i];
+		const struct event_pmu *pmu = ev->pmu_index == EVENT_NONE ? NULL : &p->pmu[ev->pmu_index];
+
+		if (!pmu || !perf_class(pmu))
+			continue;
+		if (asked && pmu->hooks && plan->options->target != TARGET_SYSTEM)
+			return error_set(e, EINVAL, "\"%.80s\" counts a socket and cannot follow a %s", ev->text,
+					 plan->options->target == TARGET_COMMAND ?
+						 "command: add -a" :
+						 "process or thread; use -a instead of -p and -t");
+		err = perf_class_probe(p, pmu, plan->root);
+	}
+	return err ? err : class_pmu_check(&view, set, e);
+}
+
+/* The default events of PMUs that have a class, packed into as few groups as their counters allow. */
+
+#define DEFAULT_COUNTERS 4 /* used where it cannot be found out */
+
+static bool holds(const struct packing *k, unsigned group, const char *name, size_t len)
+{
+	for (unsigned i = 0; i < k->n; i++)
+		if (k->event[i].group == group && k->event[i].len == len && !strncmp(k->event[i].name, name, len))
+			return true;
+	return false;
+}
+
+/* Events besides the clock that fit one group. */
+static unsigned room(const struct event_pmu *pmu)
+{
+	unsigned n = perf_class_counters(pmu);
+
+	return perf_class(pmu)->fixed ? PERF_CLASS_COUNTERS - 1 : n ? n : DEFAULT_COUNTERS;
+}
+
+/* Counts, or adds, the events of a bundle that the PMU has and the group does not; returns their number. */
+static unsigned place(struct packing *k, const char *bundle, size_t len, unsigned group, bool put)
+{
+	unsigned n = 0;
+
+	for (size_t at = 0, one; at < len; at += one + 1) {
+		one = strcspn(bundle + at, ",;");
+		if (at + one > len)
+			one = len - at;
+		/* The clock joins every group. */
+		if (!event_pmu_alias(k->pmu, bundle + at, one) || holds(k, group, bundle + at, one) ||
+		    (one == strlen(PMU_CLASS_CLOCK) && !strncasecmp(bundle + at, PMU_CLASS_CLOCK, one)))
+			continue;
+		n++;
+		if (!put || k->n == DEFAULTS_MAX)
+			continue;
+		k->event[k->n].name = bundle + at;
+		k->event[k->n].len = one;
+		k->event[k->n++].group = group;
+		k->used[group]++;
+	}
+	return n;
+}
+
+int perf_class_groups(const struct event_pmu *pmu, const char *bundles, const char *called, struct buf *out)
+{
+	struct packing k = { .pmu = pmu };
+	unsigned counters = room(pmu);
+
+	for (const char *b = bundles; b && *b;) {
+		bool optional = *b == '?';
+		size_t len;
+		unsigned g = 1, need;
+
+		b += optional;
+		len = strcspn(b, ";");
+		while (g <= k.groups && k.used[g] + place(&k, b, len, g, false) > counters)
+			g++;
+		need = place(&k, b, len, g, false);
+		if (need && (g <= k.groups || !optional) && g < DEFAULTS_MAX) {
+			k.groups = g > k.groups ? g : k.groups;
+			place(&k, b, len, g, true);
+		}
+		b += len + (b[len] == ';');
+	}
+	for (unsigned g = 1; g <= k.groups; g++) {
+		buf_addstr(out, g > 1 ? ",{" : "{");
+		for (unsigned i = 0; i < k.n; i++)
+			if (k.event[i].group == g)
+				buf_printf(out, "%s/%.*s/,", called, (int)k.event[i].len, k.event[i].name);
+		if (event_pmu_alias(pmu, PMU_CLASS_CLOCK, strlen(PMU_CLASS_CLOCK)))
+			buf_printf(out, "%s/" PMU_CLASS_CLOCK "/", called);
+		else if (out->len)
+			out->len--;
+		buf_addstr(out, "}:W");
+	}
+	if (!k.groups && event_pmu_alias(pmu, PMU_CLASS_CLOCK, strlen(PMU_CLASS_CLOCK)))
+		buf_printf(out, "%s/" PMU_CLASS_CLOCK "/", called);
+	return out->err;
+}
+
+/* Whether the machine has better PMUs for the same numbers, by the names that they have here. */
+static bool has_instead(const struct perf_pmus *p, const struct pmu_class *c)
+{
+	const struct pmu_class *better = c->instead ? pmu_class_named(c->instead) : NULL;
+
+	for (size_t i = 0; better && i < p->n; i++) {
+		struct packing k = { .pmu = &p->pmu[i] };
+
+		if (perf_class(k.pmu) == better && place(&k, better->defaults, strlen(better->defaults), 0, false))
+			return true;
+	}
+	return false;
+}
+
+/* Whether all PMUs of a kind have the default events of one: their counts are added up. */
+static bool has_all(const struct perf_pmus *p, const struct event_pmu *pmu, const char *bundles)
+{
+	for (size_t i = 0; i < p->n; i++)
+		for (const char *b = bundles; perf_class(&p->pmu[i]) == perf_class(pmu) && *b;
+		     b += strcspn(b, ",;")) {
+			size_t len;
+
+			b += strspn(b, ",;?");
+			len = strcspn(b, ",;");
+			if (event_pmu_alias(&p->pmu[i], b, len) && !event_pmu_alias(pmu, b, len))
+				return false;
+		}
+	return true;
+}
+
+int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
+			  int (*add)(void *arg, const struct event_pmu *pmu, const char *text, struct error *e),
+			  void *arg, struct error *e)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->n && !err; i++) {
+		const struct event_pmu *pmu = &p->pmu[i];
+		const struct pmu_class *c = perf_class(pmu);
+		const char *bundles = c ? c->defaults : NULL;
+		SCOPED(buf_release) struct buf text = BUF_INIT;
+
+		/* A mask has one CPU of each socket. */
+		if (c && has_instead(p, c))
+			bundles = pmu->cpus && strpbrk(pmu->cpus, ",-") ? c->sockets : NULL;
+		if (!bundles)
+			continue;
+		if (!has_all(p, pmu, bundles))
+			perf_class_refuse(pmu, PM_REASON_NOT_SUPPORTED);
+		err = perf_class_probe(p, pmu, root);
+		if (!err)
+			err = perf_class_groups(pmu, bundles, pmu->name, &text);
+		if (!err && text.len)
+			err = add(arg, pmu, buf_str(&text), e);
+	}
+	return err;
+}
+
+/* Finds uncore PMUs that are missing here, and those that this kernel does not know. */
+
+/* Whether firmware devices whose names begin with a text are on a bus of sysfs. */
+static bool has_device(const struct root *root, const char *bus, const char *start)
+{
+	SCOPED(root_list_free) char **names = NULL;
+	int n = root_list(root, &names, "/sys/bus/%s/devices", bus);
+	bool found = false;
+
+	for (int i = 0; i < n && !found; i++)
+		found = !strncmp(names[i], start, strlen(start));
+	return found;
+}
+
+/* Whether there is a PMU of the generic Arm kind, whatever its class. */
+static bool has_cspmu(const struct perf_pmus *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (perf_class(&p->pmu[i]) ? !perf_class(&p->pmu[i])->hid && !perf_class(&p->pmu[i])->pmu :
+					     !strncmp(p->pmu[i].name, "arm_cspmu_", 10))
+			return true;
+	return false;
+}
+
+static int driver_missing(struct plan *plan, const struct pmu_class *c, const char *what)
+{
+	char hint[160];
+
+	snprintf(hint, sizeof(hint), "modprobe %s (kernel option %s)", c->module, c->config);
+	return plan_refused(plan, PM_REASON_NOT_SUPPORTED, hint,
+			    "%s: the firmware describes it, but no driver is bound", what);
+}
+
+/* The first word in the titles of the classes that a machine with this processor should have; NULL: none. */
+static const char *chip_of(const struct root *root)
+{
+	/* Grace's cores are Arm's own, which others have, too. */
+	static const struct {
+		uint32_t midr; /* implementer and part */
+		const char *soc, *chip;
+	} chips[] = {
+		{ 0x4e000100, NULL, "Tegra410 " },
+		{ 0x4100d4f0, "jep106:036b:0241", "Grace " },
+	};
+	char soc[32];
+	const uint64_t midr = cputype_chip(root, soc);
+	const char *found = NULL;
+
+	for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++)
+		if (midr == chips[i].midr &&
+		    (!chips[i].soc || !strcmp(soc, chips[i].soc) || has_device(root, "acpi", "NVDA")))
+			found = chips[i].chip;
+	return found;
+}
+
+static bool has_module(const struct perf_pmus *p, const char *module)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (perf_class(&p->pmu[i]) && !strcmp(perf_class(&p->pmu[i])->module, module))
+			return true;
+	return false;
+}
+
+/* Reports what the processor should have, if the firmware does not say. */
+static int chip_missing(const struct perf_pmus *p, struct plan *plan, const char *chip)
+{
+	int err = 0;
+
+	for (const struct pmu_class *c = pmu_classes; c->name && !err; c++) {
+		bool said = has_module(p, c->module);
+		char hint[160];
+
+		if (strncmp(c->title, chip, strlen(chip)))
+			continue;
+		for (const struct pmu_class *d = pmu_classes; d != c && !said; d++)
+			said = !strcmp(d->module, c->module) && !strncmp(d->title, chip, strlen(chip));
+		for (const struct pmu_class *d = pmu_classes; d->name && !said; d++)
+			said = !strcmp(d->module, c->module) &&
+			       (d->hid ? has_device(plan->root, "acpi", d->hid) :
+					 has_device(plan->root, "platform", "arm-cs-arch-pmu"));
+		if (said)
+			continue;
+		snprintf(hint, sizeof(hint), "modprobe %s (kernel option %s), unless this is a virtual machine",
+			 c->module, c->config);
+		err = plan_refused(plan, PM_REASON_NOT_SUPPORTED, hint,
+				   "%s: the processor should have it, but neither driver nor firmware shows it",
+				   c->title);
+	}
+	return err;
+}
+
+int perf_classes_missing(const struct perf_pmus *p, struct plan *plan)
+{
+	const struct pmu_class *generic = &pmu_classes[0];
+	const char *chip = chip_of(plan->root);
+	int err = 0;
+
+	for (const struct pmu_class *c = pmu_classes; c->name && !err; c++)
+		if (c->hid && !perf_class_first(p, c) && has_device(plan->root, "acpi", c->hid))
+			err = driver_missing(plan, c, c->title);
+	if (!err && !has_cspmu(p) && has_device(plan->root, "platform", "arm-cs-arch-pmu"))
+		err = driver_missing(plan, generic, "Arm CoreSight uncore PMUs");
+	if (!err && chip)
+		err = chip_missing(p, plan, chip);
+	for (size_t i = 0; i < p->n && !err; i++) {
+		const struct pmu_class *c = perf_class(&p->pmu[i]);
+		struct pmu_name name;
+
+		if (c && pmu_name_parse(p->pmu[i].name, &name) && !strcmp(name.stem, "uncore") && c->stem &&
+		    strcmp(c->stem, "uncore"))
+			err = plan_refused(plan, PM_REASON_NOT_SUPPORTED,
+					   "a newer kernel, which knows its events and filters",
+					   "%s is a %s, unknown to this kernel: events by code, no filters",
+					   p->pmu[i].name, c->title);
+	}
+	return err;
+}
+
+/* ---- memory bandwidth ---- */
+
+/* By vendor, what a machine lacks whose memory traffic no PMU counts. */
+static const struct {
+	const char *maker, *cure; /* as the CPU is identified */
+} lacking[] = {
+	{ "GenuineIntel", "modprobe intel_uncore (kernel option CONFIG_PERF_EVENTS_INTEL_UNCORE)" },
+	{ "AuthenticAMD", "modprobe amd_uncore (CONFIG_PERF_EVENTS_AMD_UNCORE); Zen 4 and later need Linux 6.8" },
+	{ "0x00000000c0", "modprobe ampere_cspmu (CONFIG_AMPERE_CORESIGHT_PMU_ARCH_SYSTEM_PMU), Linux 6.7" },
+	{ "0x0000000048", "modprobe hisi_uncore_ddrc_pmu (CONFIG_HISI_PMU)" },
+	{ "0x000000004e", "modprobe nvidia_cspmu (CONFIG_NVIDIA_CORESIGHT_PMU_ARCH_SYSTEM_PMU)" },
+	{ "0x0000000041", "modprobe arm-cmn arm_dmc620_pmu nvidia_cspmu, by what the processor has" },
+};
+
+/* Whether a metric of memory traffic has a formula over its events. */
+static bool counts_memory(const struct pmu_class *c)
+{
+	char named[64];
+	bool found = false;
+
+	snprintf(named, sizeof(named), "%s@", c->name);
+	for (const struct metric_table *t = metric_tables; t->row; t++)
+		for (size_t i = 0; i < t->n && !found; i++)
+			found = !strncmp(t->row[i].name, "mem.", 4) &&
+				(strstr(t->row[i].expr, named) ||
+				 (t->row[i].otherwise && strstr(t->row[i].otherwise, named)));
+	return found;
+}
+
+static bool counts(const struct plan *plan, const struct event_pmu *pmu)
+{
+	const struct pm_model *m = plan->model;
+
+	for (uint32_t i = 0; i < m->n_counters; i++)
+		if (!strcmp(pm_map_text(&m->counter[i].attrs, PM_COUNTER_PERF_PMU, ""), pmu->name))
+			return true;
+	return false;
+}
+
+/* Why no event of the PMU is counted. */
+static const char *why_not(const struct plan *plan, const struct event_pmu *pmu)
+{
+	const struct pm_model *m = plan->model;
+
+	if (!((const struct class_pmu *)pmu->hook_data)->refused)
+		return "this kernel names none of its events that measure traffic";
+	for (uint32_t i = 0; i < m->n_probes; i++)
+		if (!strcmp(m->probe[i].source, "perf") && m->probe[i].hint &&
+		    (strstr(m->probe[i].what, pmu->class) || strstr(m->probe[i].what, pmu->name)))
+			return m->probe[i].hint;
+	return "its events were refused";
+}
+
+void perf_classes_tell(const struct perf_pmus *p, const struct plan *plan, struct buf *out)
+{
+	const char *id = cpuid_for_vendor(pm_map_text(&plan->model->header, PM_HEADER_CPU_ID, NULL)), *why = NULL;
+
+	/* First what is counted, then what could be; of several classes the table has the better one first. */
+	for (int pass = 0; pass < 2; pass++)
+		for (const struct pmu_class *c = pmu_classes; c->name; c++) {
+			const struct event_pmu *first = NULL, *other = NULL;
+			const bool memory = counts_memory(c);
+			unsigned n = 0, counted = 0;
+
+			for (size_t i = 0; i < p->n && memory; i++)
+				if (perf_class(&p->pmu[i]) == c) {
+					bool here = counts(plan, &p->pmu[i]);
+
+					first = first ? first : &p->pmu[i];
+					other = other || here ? other : &p->pmu[i];
+					counted += here;
+					n++;
+				}
+			if (!first || (!counted && !pass))
+				continue;
+			buf_printf(out, "memory bandwidth: %u PMU%s such as %s", n, plural(n), first->name);
+			if (!counted)
+				buf_printf(out, ", which cannot be counted: %s", why_not(plan, first));
+			else if (other)
+				buf_printf(out, "; %s cannot be counted, so sums are missing: %s", other->name,
+					   why_not(plan, other));
+			buf_addstr(out, "\n");
+			return;
+		}
+	for (size_t i = 0; id && i < sizeof(lacking) / sizeof(lacking[0]) && !why; i++)
+		if (!strncmp(id, lacking[i].maker, strlen(lacking[i].maker)))
+			why = lacking[i].cure;
+	if (pm_map_get(&plan->model->header, PM_HEADER_HYPERVISOR))
+		why = "this virtual machine has none; record on its host";
+	buf_printf(out, "memory bandwidth: no PMU counts it: %s", why ? why : "no event is known for this processor");
+	buf_addstr(out, root_exists(plan->root, "/sys/fs/resctrl/mon_data") ? "; resctrl groups do\n" : "\n");
 }

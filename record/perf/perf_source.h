@@ -1,9 +1,49 @@
 /* What the files of the perf source share; private to them. */
 #pragma once
 
-#include "record/perf/perf_follow.h"
+#include <sys/types.h>
+
+#include "common/cpulist.h"
 #include "record/perf/perf_group.h"
 #include "record/perf/perf_pmu.h"
+
+/*
+ * --per-thread: tasks that start and end while recording. The kernel writes a record of each into buffers that this
+ * reads. A new task gets its events at once, and a place in the recording a little later, together with others. What
+ * a task did before its events were open, some microseconds, is not counted; `missed` counts tasks that had ended by
+ * then.
+ */
+
+struct perf_follow_ring {
+	int fd;
+	uint32_t cpu;
+	void *base; /* NULL: it writes into the buffer of another */
+};
+
+struct perf_follow {
+	int epoll;                     /* readable when there is something; -1: nobody is followed */
+	struct perf_follow_ring *ring; /* owned */
+	uint32_t n_rings;
+};
+
+struct perf_follow_ops {
+	void (*began)(void *arg, pid_t pid, pid_t tid, pid_t parent, uint64_t time_ns);
+	void (*ended)(void *arg, pid_t tid, uint64_t time_ns);
+	/* Records were lost: look for tasks in /proc. */
+	void (*lost)(void *arg);
+	void *arg;
+};
+
+/* Watches the tasks that these and their descendants start, or all (n 0), on these CPUs. They are also watched on
+ * offline CPUs, for when these come online. 0 or -errno. */
+int perf_follow_begin(struct perf_follow *f, const pid_t *tid, uint32_t n, const struct cpulist *cpus);
+/* A CPU has come online: the kernel has dropped a watch of all tasks there, or never had one. Watches of single tasks
+ * stay. Reads pending records first. 0 or -errno. */
+int perf_follow_cpu(struct perf_follow *f, const pid_t *tid, uint32_t n, uint32_t cpu,
+		    const struct perf_follow_ops *ops);
+/* Reads all records, in order of time for each CPU. */
+void perf_follow_read(struct perf_follow *f, const struct perf_follow_ops *ops);
+void perf_follow_end(struct perf_follow *f);
 
 struct perf_task {
 	pid_t pid, tid;
@@ -80,8 +120,6 @@ int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *e);
 void perf_held_close(struct perf_source *s);
 /* Adds the instances of what is followed, if that is not CPUs. */
 int perf_tasks_add(struct perf_source *s, struct plan *p, struct error *e);
-/* An instance for each task that has none yet. 0 or -errno. */
-int perf_task_define(struct perf_source *s, struct plan *p, struct perf_task *t, uint32_t number);
 /* -p and -t, unless new tasks are followed: watches for the end of each, where the kernel lets it. */
 void perf_tasks_watch(struct perf_source *s, const struct plan *p);
 /* True if any has ended, for perf_tasks_look() to report. */

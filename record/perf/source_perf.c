@@ -2,17 +2,798 @@
  * order, and then one column group for each kernel group: its events times the CPUs or tasks that it is opened on. */
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include "common/names.h"
 #include "common/number.h"
-
+#include "record/host/affinity.h"
 #include "record/host/clocks.h"
+#include "record/host/privileges.h"
 #include "record/perf/freeze_smi.h"
-#include "record/perf/pci_config.h"
-#include "record/perf/perf_class.h"
+#include "record/perf/perf_pmu.h"
+#include "record/perf/perf_source.h"
 #include "record/perf/perf_tool.h"
+#include "record/plan/add.h"
+#include "record/plan/topology.h"
+
+/* Which events are read together. Reading a group costs the same as reading one event (one system call, and one
+ * interrupt for another CPU), so events that never compete for a counter share a group even if the user did not
+ * request it. Events of hardware counters stay apart: a group is scheduled as a whole, which would change how they
+ * multiplex. */
+
+/* PMUs whose events all count at the same time, each with its kind: those of one kind may share a group. */
+static const struct {
+	const char *pmu, *class;
+} free_running[] = {
+	{ "software", "software" },     { "tracepoint", "software" },         { "msr", "software" },
+	{ "power", "power" },           { "cstate_core", "cstate_core" },     { "cstate_pkg", "cstate_pkg" },
+	{ "power_core", "power_core" }, { "cstate_module", "cstate_module" },
+};
+
+static const char *class_of(const struct event *ev)
+{
+	if (ev->group || ev->mods & (EVENT_MOD_PINNED | EVENT_MOD_EXCLUSIVE))
+		return NULL;
+	for (size_t i = 0; i < sizeof(free_running) / sizeof(free_running[0]); i++)
+		if (!strcmp(free_running[i].pmu, ev->pmu))
+			return free_running[i].class;
+	return NULL;
+}
+
+/* Keeps in *cpus only what is in the list `text`. */
+static int keep_only(struct cpulist *cpus, const char *text)
+{
+	SCOPED(cpulist_release) struct cpulist with = { 0 };
+	int err = cpulist_parse(&with, text, false, NULL);
+
+	if (!err)
+		cpulist_intersect(cpus, &with);
+	return err;
+}
+
+/* Of the CPUs where an uncore PMU is counted, keeps those that stand for one of `wanted`: each stands for the largest
+ * part of the machine in which it is the only one. */
+static int keep_units(struct cpulist *wanted, const char *mask, const struct pm_topology *t)
+{
+	static const enum pm_kind kinds[] = { PM_PACKAGE, PM_DIE, PM_CACHE, PM_CLUSTER, PM_CORE };
+	struct cpulist units = { 0 };
+	enum pm_kind kind = PM_CPU;
+	size_t n = 0;
+	int err = cpulist_parse(&units, mask, false, NULL);
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]) && kind == PM_CPU && !err; k++) {
+		bool alone = true;
+
+		for (size_t i = 1; i < units.n && alone; i++)
+			alone = !topology_shares(t, kinds[k], units.cpu[i - 1], units.cpu[i]);
+		kind = alone ? kinds[k] : PM_CPU;
+	}
+	for (size_t i = 0; i < units.n && !err; i++)
+		for (size_t k = 0; k < wanted->n; k++)
+			if (topology_shares(t, kind, units.cpu[i], wanted->cpu[k])) {
+				units.cpu[n++] = units.cpu[i];
+				break;
+			}
+	if (!err && n) {
+		units.n = n;
+		cpulist_release(wanted);
+		*wanted = units;
+		return 0;
+	}
+	cpulist_release(&units);
+	return err ? err : keep_only(wanted, mask);
+}
+
+/* The recorded CPUs on which to open the event. */
+static int perf_event_cpus(const struct perf_source *s, const struct plan *p, const struct event *ev,
+			   struct cpulist *cpus)
+{
+	const struct event_pmu *pmu = ev->pmu_index == EVENT_NONE ? NULL : &s->pmus.pmu[ev->pmu_index];
+	int err = cpulist_copy(cpus, &p->cpus);
+
+	if (!err && pmu && pmu->cpus)
+		err = ev->uncore && p->options->cpus ? keep_units(cpus, pmu->cpus, &p->model->topology) :
+						       keep_only(cpus, pmu->cpus);
+	if (!err && ev->cpus)
+		err = keep_only(cpus, ev->cpus);
+	return err;
+}
+
+/* Where to open an event whose PMU counts none of the recorded CPUs. Nowhere, if -C means others of the kind:
+ * those of its packages or kind of cores. An event of one uncore PMU alone is meant, wherever that is. */
+static int perf_event_beyond(const struct perf_source *s, const struct plan *p, struct perf_event *e,
+			     struct cpulist *cpus)
+{
+	int err = 0;
+
+	e->elsewhere = p->options->cpus && !e->requested;
+	for (size_t i = 0; i < s->set.n && p->options->cpus && !e->elsewhere && !err; i++) {
+		SCOPED(cpulist_release) struct cpulist other = { 0 };
+
+		if (e->ev->wildcard && s->set.event[i].wildcard == e->ev->wildcard)
+			err = perf_event_cpus(s, p, &s->set.event[i], &other);
+		e->elsewhere = other.n > 0;
+	}
+	return err || e->elsewhere || !e->ev->uncore ?
+		       err :
+		       cpulist_parse(cpus, s->pmus.pmu[e->ev->pmu_index].cpus, false, NULL);
+}
+
+/* The user's words for a PMU or for all of a kind, or the kind. */
+static void name_kind(const struct perf_source *s, const struct perf_event *e, char *name, size_t size)
+{
+	const struct event_pmu *pmu = &s->pmus.pmu[e->ev->pmu_index];
+	const char *slash = e->requested ? strchr(e->ev->text, '/') : NULL;
+
+	snprintf(name, size, "%.*s", slash ? (int)(slash - e->ev->text) : 63,
+		 slash      ? e->ev->text :
+		 pmu->class ? pmu->class :
+			      pmu->name);
+}
+
+/* Says which PMUs count what more CPUs do than those of -C. */
+static int tell_other_cpus(const struct perf_source *s, struct plan *p)
+{
+	SCOPED(cpulist_release) struct cpulist others = { 0 };
+	SCOPED(buf_release) struct buf cpus = BUF_INIT, pmus = BUF_INIT;
+	SCOPED(names_release) struct names told = { 0 };
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->n_groups && p->options->cpus && !err; i++) {
+		const struct cpulist *at = &s->group[i]->cpus;
+		const struct perf_event *e = s->group[i]->member[0];
+		uint32_t beyond = 0, ignored;
+		char kind[64];
+
+		for (size_t k = 0; k < at->n && e->ev->uncore && !err; k++)
+			if (!cpulist_has(&p->cpus, at->cpu[k]) && ++beyond)
+				err = cpulist_add(&others, at->cpu[k]);
+		if (!beyond || err)
+			continue;
+		name_kind(s, e, kind, sizeof(kind));
+		if (names_get(&told, kind, &ignored))
+			continue;
+		buf_printf(&pmus, "%s%s", told.n ? ", " : "", kind);
+		err = names_set(&told, kind, 0);
+	}
+	cpulist_print(&others, &cpus);
+	if (err || !others.n)
+		return err;
+	return plan_refused(p, PM_OK, NULL, "-C %.60s: these count whole packages or units, by CPU %s: %s",
+			    p->options->cpus, buf_str(&cpus), buf_str(&pmus));
+}
+
+/* Whether they count the same things at the same places. */
+static bool are_alike(const struct perf_group *a, const struct perf_group *b)
+{
+	return a->way == b->way && a->tasks == b->tasks && a->inherit == b->inherit &&
+	       a->first_cgroup == b->first_cgroup && a->n_cgroups == b->n_cgroups && a->cpus.n == b->cpus.n &&
+	       (!a->cpus.n || !memcmp(a->cpus.cpu, b->cpus.cpu, a->cpus.n * sizeof(*a->cpus.cpu)));
+}
+
+/* Adds the event to the group of its braces, to one of its class, or to a new one. */
+static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
+{
+	const struct event *ev = e->ev;
+	const char *class = class_of(ev);
+	struct perf_group wanted = { .way = perf_way_of(p->options, ev),
+				     .tasks = p->options->target != TARGET_SYSTEM && !ev->uncore,
+				     .first_cgroup = e->first_cgroup,
+				     .n_cgroups = e->n_cgroups };
+	bool read = wanted.way == PERF_BY_READ;
+	/* Leaders read single events, so there is nothing to be read together. */
+	uint32_t braces = read || wanted.way == PERF_BY_PROGRAM ? ev->group : 0;
+	struct perf_group *g = NULL;
+	int err = wanted.tasks && read ? 0 : perf_event_cpus(s, p, ev, &wanted.cpus);
+
+	wanted.inherit = wanted.tasks && !p->options->perf.per_thread &&
+			 (ev->inherit < 0 ? !p->options->perf.no_inherit : ev->inherit);
+	if (!err && ev->pmu_index != EVENT_NONE && !wanted.cpus.n && !(wanted.tasks && read))
+		err = perf_event_beyond(s, p, e, &wanted.cpus);
+	if (err || e->elsewhere)
+		goto out;
+	for (uint32_t i = 0; i < s->n_groups && !g && !err; i++)
+		if (are_alike(s->group[i], &wanted) && s->group[i]->n < PERF_GROUP_MAX &&
+		    (braces ? s->group[i]->member[0]->ev->group == braces : class && s->group[i]->class == class))
+			g = s->group[i];
+	if (!g && !err) {
+		g = perf_group_like(&s->group, &s->n_groups, &wanted);
+		err = g ? 0 : -ENOMEM;
+		if (g) {
+			g->class = class;
+			g->braces = braces;
+			g->weak = braces && ev->mods & EVENT_MOD_WEAK;
+		}
+	}
+	if (!err)
+		err = perf_group_add(g, e);
+out:
+	cpulist_release(&wanted.cpus);
+	return err;
+}
+
+/* Takes member k into a group of its own, which comes last. 0 or -ENOMEM. */
+static int group_split(struct perf_source *s, struct perf_group *g, uint32_t k)
+{
+	struct perf_group *alone = perf_group_like(&s->group, &s->n_groups, g);
+	int err = alone ? perf_group_add(alone, g->member[k]) : -ENOMEM;
+
+	if (!err)
+		perf_group_remove(g, k);
+	return err;
+}
+
+/* The kernel's part was refused: the event's name says so, unless the user chose it. */
+static int mark_user_only(struct event *ev)
+{
+	bool chosen = ev->named;
+	struct buf shown = BUF_INIT;
+	char *text;
+
+	buf_printf(&shown, "%s%s", ev->display, ev->display[strlen(ev->display) - 1] == '/' ? "u" : ":u");
+	text = buf_detach(&shown);
+	if (!text)
+		return -ENOMEM;
+	if (chosen) {
+		free(text);
+	} else {
+		free(ev->display);
+		ev->display = text;
+	}
+	return event_set_mods(ev, ev->mods | EVENT_MOD_USER);
+}
+
+/* Opens member k in the leader's group, or alone if that is refused. */
+static int try_member(const struct plan *p, struct perf_group *g, struct perf_event *e, struct perf_place at,
+		      int leader, bool *alone_only, struct error *error)
+{
+	bool excluded = false;
+	bool inherit = g->inherit && g->way == PERF_BY_READ;
+	int fd = perf_event_try(e, inherit, at, leader, &excluded), err;
+
+	*alone_only = false;
+	if (fd < 0 && leader >= 0) {
+		fd = perf_event_try(e, inherit, at, -1, &excluded);
+		*alone_only = fd >= 0;
+	}
+	/* perf drops the kernel's part before it checks whether the event exists. */
+	if (fd < 0)
+		return fd == -ENOENT && excluded && p->options->perf.as_perf && (err = mark_user_only(e->ev)) ? err :
+														fd;
+	if (e->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, e->filter)) {
+		err = errno;
+		close(fd);
+		/* Recording more than the filter lets through would be a different measurement. */
+		perf_filter_failed(p->root, e->ev->name, e->filter, err, error);
+		return -ENOTRECOVERABLE;
+	}
+	if (excluded && (err = mark_user_only(e->ev))) {
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+/* Ends a trial. The kernel takes tens of ms to release a tracepoint that nobody else counts, so those stay open until
+ * their rows are, if that leaves enough descriptors. */
+static void hold(struct perf_source *s, const struct perf_group *g, const int *fds, int n)
+{
+	bool slow = n && g->n && g->member[0]->ev->type == PERF_TYPE_TRACEPOINT;
+	bool room = slow && perf_used_nofile() + s->set.n * (perf_rows_places(s, g) + 1) < perf_raise_nofile();
+	int *bigger = room ? realloc(s->held, (s->n_held + n) * sizeof(*bigger)) : NULL;
+
+	if (bigger)
+		s->held = bigger;
+	for (int i = 0; i < n; i++)
+		if (bigger)
+			s->held[s->n_held++] = fds[i];
+		else
+			close(fds[i]);
+}
+
+void perf_held_close(struct perf_source *s)
+{
+	while (s->n_held)
+		close(s->held[--s->n_held]);
+	free(s->held);
+	s->held = NULL;
+}
+
+/* One pass over the members at one place. Members that fail have their error set and leave the group; -EAGAIN if the
+ * group was split and must be tried again. */
+static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g, struct perf_place at,
+		     struct error *error)
+{
+	static const char group_hint[] = "append :W to the group to split it: the event can be opened alone";
+	static const char group_hint_watchdog[] =
+		"append :W to the group to split it, or sysctl kernel.nmi_watchdog=0, which frees a counter on each "
+		"CPU: the event can be opened alone";
+	int fds[PERF_GROUP_MAX], n_fds = 0, err = 0;
+	uint32_t together = perf_topdown_order(s, g);
+
+	for (uint32_t k = 0; k < g->n && !err;) {
+		struct perf_event *e = g->member[k];
+		bool alone_only;
+		int fd = try_member(p, g, e, at, n_fds ? fds[0] : -1, &alone_only, error);
+
+		if (fd >= 0 && !alone_only && n_fds < PERF_GROUP_MAX) {
+			/* On Arm the kernel accepts members as if a stopped leader needed no counter, and then never
+			 * counts any of them. */
+			if (!n_fds && g->n > 1)
+				ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+			fds[n_fds++] = fd;
+			k++;
+			continue;
+		}
+		if (fd >= 0)
+			close(fd);
+		if (fd == -ENOTRECOVERABLE || (fd == -ESRCH && !n_fds)) {
+			err = fd;
+		} else if (fd < 0) {
+			e->err = -fd;
+			perf_group_remove(g, k);
+		} else if ((g->weak && g->n > together) || !g->braces) {
+			/* A weak group is opened as a whole or not at all. */
+			uint32_t keep = g->weak ? together : g->n - 1;
+
+			while (g->n > keep && !err)
+				err = group_split(s, g, g->weak ? g->n - 1 : k);
+			err = err ? err : g->weak ? -EAGAIN : 0;
+		} else {
+			e->err = EINVAL;
+			e->hint = e->ev->core && perf_nmi_watchdog(p->root) ? group_hint_watchdog : group_hint;
+			perf_group_remove(g, k);
+		}
+	}
+	hold(s, g, fds, n_fds);
+	return err;
+}
+
+/* The kernel lists a PMU's CPUs that are online. */
+static bool has_no_cpu(const struct event_pmu *pmu)
+{
+	return pmu->cpus && !pmu->cpus[strspn(pmu->cpus, " \n")];
+}
+
+static int settle_group(struct perf_source *s, struct plan *p, struct perf_group *g, struct error *error)
+{
+	bool tasks = g->tasks && g->way == PERF_BY_READ;
+	uint32_t places = tasks ? s->n_tasks : (uint32_t)g->cpus.n;
+	int err = -ESRCH;
+
+	for (uint32_t i = 0; i < places && (err == -ESRCH || err == -EAGAIN); i += err == -ESRCH) {
+		struct perf_place at = tasks ? perf_on_task(s->task[i].tid) : perf_on_cpu((int)g->cpus.cpu[i]);
+
+		if (g->n_cgroups && g->way == PERF_BY_READ)
+			at.cgroup = s->cgroup[g->first_cgroup].fd;
+
+		err = try_group(s, p, g, at, error);
+	}
+	if (err != -ESRCH)
+		return err;
+	for (; g->n; perf_group_remove(g, 0)) {
+		struct perf_event *e = g->member[0];
+
+		e->err = g->tasks ? ESRCH : ENODEV;
+		e->reason = g->tasks ? 0 : PM_REASON_NOT_COUNTED;
+		e->hint = g->tasks ? NULL : "another CPU: it counts on none of the recorded ones";
+		if (!g->tasks && e->ev->pmu_index != EVENT_NONE && has_no_cpu(&s->pmus.pmu[e->ev->pmu_index])) {
+			/* The mask of an uncore PMU is never empty, but may be no list. */
+			e->reason = e->ev->uncore ? PM_REASON_NOT_SUPPORTED : PM_REASON_OFFLINE;
+			e->hint = e->ev->uncore ? "" : "with its CPUs online";
+		}
+	}
+	return 0;
+}
+
+int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *error)
+{
+	uint32_t kept = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < s->set.n && !err; i++)
+		if (!s->event[i].err && s->set.event[i].type != EVENT_TYPE_TOOL)
+			err = assign(s, p, &s->event[i]);
+	err = err ? err : tell_other_cpus(s, p);
+	/* Groups that are split off meanwhile are tried in their turn. */
+	for (uint32_t i = 0; i < s->n_groups && !err; i++)
+		err = settle_group(s, p, s->group[i], error);
+	if (err == -ENOTRECOVERABLE)
+		return -error->number;
+	for (uint32_t i = 0; i < s->n_groups; i++) {
+		if (s->group[i]->n) {
+			s->group[kept++] = s->group[i];
+			s->group[kept - 1]->number = kept;
+			/* The kernel reads a single event faster if it need not collect a group. */
+			if (s->group[kept - 1]->n == 1)
+				s->group[kept - 1]->member[0]->attr.a.read_format &= ~(uint64_t)PERF_FORMAT_GROUP;
+		} else {
+			perf_group_free(s->group[i]);
+		}
+	}
+	s->n_groups = kept;
+	return err;
+}
+
+/* Who reads the groups of CPUs at each tick: a reader, which a timer wakes, or the kernel in the timer's interrupt.
+ * Both are tried for some milliseconds with the largest group on one CPU; the one that takes less CPU time is chosen.
+ */
+
+/* At longer intervals the cost of a reader's wake-ups is not measurable, and it reads without delay. */
+#define SAMPLE_MAX_NS 50000000u
+/* As requested. */
+#define SAMPLE_LIMIT_NS 500000000u
+/* The kernel's clock is not faster. */
+#define SAMPLE_MIN_NS 10000u
+
+/* Short, so that others rarely take the CPU meanwhile; trials in which they did do not count, and are repeated. */
+#define TRIAL_NS    100000u
+#define TRIAL_TICKS 16
+#define TRIALS      4
+#define TRIALS_MAX  16
+
+/* Whether a clock of the CPU can lead the group: system-wide events, in software or in the core. */
+static bool can_be_sampled(const struct perf_group *g)
+{
+	bool can = !g->tasks && !g->n_cgroups && !g->bpf && g->way == PERF_BY_READ && g->n > 0;
+
+	for (uint32_t k = 0; k < g->n && can; k++) {
+		const struct event *ev = g->member[k]->ev;
+
+		can = !(ev->mods & (EVENT_MOD_PINNED | EVENT_MOD_EXCLUSIVE)) && !ev->uncore &&
+		      (ev->core || ev->type == PERF_TYPE_SOFTWARE || ev->type == PERF_TYPE_TRACEPOINT ||
+		       !strcmp(ev->pmu, "msr"));
+	}
+	return can;
+}
+
+static int descending(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x < *y) - (*x > *y);
+}
+
+/* The longest gaps of a thread that only looks at the clock while ticks come: with as many gaps as ticks, their
+ * median is what a tick takes of this CPU. False: the thread was preempted, and gaps of that time were not seen. */
+static bool find_gaps(uint64_t gap[TRIAL_TICKS])
+{
+	const uint64_t window = (uint64_t)TRIAL_TICKS * TRIAL_NS, used = clocks_ns(CLOCK_PROCESS_CPUTIME_ID);
+	uint64_t now, before = clocks_monotonic();
+	const uint64_t end = before + window;
+
+	memset(gap, 0, TRIAL_TICKS * sizeof(*gap));
+	while (before < end) {
+		now = clocks_monotonic();
+		if (now - before > gap[TRIAL_TICKS - 1]) {
+			gap[TRIAL_TICKS - 1] = now - before;
+			qsort(gap, TRIAL_TICKS, sizeof(*gap), descending);
+			now = clocks_monotonic();
+		}
+		before = now;
+	}
+	return clocks_ns(CLOCK_PROCESS_CPUTIME_ID) - used > window * 3 / 4;
+}
+
+static uint64_t sampled_tick(struct perf_row *row)
+{
+	uint64_t gap[TRIAL_TICKS], emptied, time, n = 0;
+	bool alone;
+
+	row->unit.sampling->start(&row->unit);
+	alone = find_gaps(gap);
+	emptied = clocks_monotonic();
+	while (n < TRIAL_TICKS && row->unit.sampling->peek(&row->unit, &time)) {
+		row->unit.sampling->take(&row->unit, NULL);
+		n++;
+	}
+	return alone && n ? gap[n / 2] + (clocks_monotonic() - emptied) / n : 0;
+}
+
+struct trial {
+	struct perf_row *row;
+	uint32_t groups;
+	_Atomic uint64_t done;
+	_Atomic bool stop;
+};
+
+static void *reader_main(void *arg)
+{
+	const struct timespec interval = { .tv_nsec = TRIAL_NS };
+	struct trial *t = arg;
+	const struct perf_row *row = t->row;
+	bool ok = true;
+
+	prctl(PR_SET_TIMERSLACK, 1);
+	while (ok && !t->stop && t->done < TRIAL_TICKS) {
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &interval, NULL);
+		for (uint32_t k = 0; k < t->groups && ok; k++)
+			ok = read(row->leader, row->got, (PERF_READ_HEAD + 1 + row->n) * sizeof(*row->got)) > 0;
+		t->done += ok;
+	}
+	return NULL;
+}
+
+static uint64_t read_tick(struct perf_row *row, uint32_t groups)
+{
+	struct trial t = { .row = row, .groups = groups };
+	pthread_t thread;
+	uint64_t gap[TRIAL_TICKS], n;
+	bool alone;
+
+	if (pthread_create(&thread, NULL, reader_main, &t))
+		return 0;
+	alone = find_gaps(gap);
+	n = t.done;
+	t.stop = true;
+	pthread_join(thread, NULL);
+	return alone && n ? gap[n / 2] : 0;
+}
+
+/* The least of some trials, and how many there were. */
+struct least {
+	uint64_t ns;
+	unsigned n;
+};
+
+static void take_less(struct least *least, uint64_t ns)
+{
+	least->n += ns != 0;
+	least->ns = ns && (!least->ns || ns < least->ns) ? ns : least->ns;
+}
+
+/* Tries both for so many groups like this one, above ordinary work, as readers are, and takes the minimum of some
+ * trials, because the machine may be busy. False: one of them cannot be tried. */
+static bool try_both(struct perf_group *g, uint32_t groups, uint64_t *kernel_ns, uint64_t *reader_ns)
+{
+	SCOPED(affinity_restore) struct affinity before = { 0 };
+	struct least kernel = { 0 }, reader = { 0 };
+	int nice = getpriority(PRIO_PROCESS, 0);
+	struct perf_row *row;
+
+	if (affinity_save(&before))
+		return false;
+	g->sample_ns = TRIAL_NS;
+	row = affinity_pin(g->cpus.cpu[0]) ? NULL : perf_row_new(g, perf_on_cpu((int)g->cpus.cpu[0]), 0);
+	if (row && !perf_row_open(row, (struct perf_start){ .on = true }) && row->unit.sampling) {
+		privileges_hurry();
+		for (int i = 0; i < TRIALS_MAX && (kernel.n < TRIALS || reader.n < TRIALS); i++) {
+			if (kernel.n < TRIALS)
+				take_less(&kernel, sampled_tick(row) * groups);
+			if (reader.n < TRIALS)
+				take_less(&reader, read_tick(row, groups));
+		}
+		setpriority(PRIO_PROCESS, 0, nice);
+	}
+	if (row)
+		row->unit.release(&row->unit);
+	g->sample_ns = 0;
+	*kernel_ns = kernel.ns;
+	*reader_ns = reader.ns;
+	return kernel.n && reader.n;
+}
+
+int perf_choose_sampling(struct perf_source *s, struct plan *p)
+{
+	const struct sample_options *o = &p->options->sample;
+	struct perf_group *largest = NULL;
+	uint64_t kernel_ns, reader_ns;
+	uint32_t n = 0;
+	int err = 0;
+
+	if (o->sampling == SAMPLING_READER || o->interval_ns < SAMPLE_MIN_NS ||
+	    o->interval_ns > (o->sampling == SAMPLING_KERNEL ? SAMPLE_LIMIT_NS : SAMPLE_MAX_NS))
+		return 0;
+	for (uint32_t i = 0; i < s->n_groups; i++) {
+		struct perf_group *g = s->group[i];
+
+		if (!can_be_sampled(g) || !g->cpus.n)
+			continue;
+		n++;
+		largest = largest && largest->n >= g->n ? largest : g;
+	}
+	if (!largest)
+		return 0;
+	if (o->sampling == SAMPLING_AUTO && try_both(largest, n, &kernel_ns, &reader_ns)) {
+		err = plan_fact(p, pm_u64(kernel_ns), "pmrec.sampling.kernel_ns");
+		if (!err)
+			err = plan_fact(p, pm_u64(reader_ns), "pmrec.sampling.reader_ns");
+		if (err || reader_ns < kernel_ns)
+			return err;
+	}
+	for (uint32_t i = 0; i < s->n_groups; i++)
+		if (can_be_sampled(s->group[i]))
+			s->group[i]->sample_ns = o->interval_ns;
+	return 0;
+}
+
+/* What the recording says about each event. */
+
+struct attr_value {
+	uint32_t key;
+	struct pm_value v;
+	bool wanted;
+};
+
+static uint16_t reason_of(const struct perf_event *e)
+{
+	return e->reason ? e->reason : perf_reason(e->err);
+}
+
+static int set_attrs(struct pm_counter *c, const struct perf_event *e, const struct plan *p,
+		     const struct perf_group *g, uint32_t position)
+{
+	const struct event *ev = e->ev;
+	const struct bpf_group *bpf = g ? g->bpf : NULL;
+	const char *program = bpf ? bpf_group_name(bpf) : NULL;
+	struct attr_value all[] = {
+		{ PM_COUNTER_REQUESTED, pm_bool(true), e->requested },
+		{ PM_COUNTER_PERF_ATTR, pm_bytes(e->attr.bytes, e->attr.a.size), true },
+		{ PM_COUNTER_PERF_PMU, pm_text(ev->pmu), true },
+		{ PM_COUNTER_PERF_EVENT, pm_text(ev->name), true },
+		{ PM_COUNTER_PERF_GROUP, pm_u64(g ? g->number : 0), g != NULL },
+		{ PM_COUNTER_PERF_POSITION, pm_u64(position), g != NULL },
+		{ PM_COUNTER_PERF_WEAK, pm_bool(true), ev->mods & EVENT_MOD_WEAK },
+		{ PM_COUNTER_PERF_PINNED, pm_bool(true), ev->mods & EVENT_MOD_PINNED },
+		{ PM_COUNTER_PERF_PER_PKG, pm_bool(true), ev->per_pkg },
+		{ PM_COUNTER_PERF_SNAPSHOT, pm_bool(true), ev->snapshot },
+		{ PM_COUNTER_PERF_PERCORE, pm_bool(true), ev->percore },
+		{ PM_COUNTER_PERF_WILDCARD, pm_u64(ev->wildcard), ev->wildcard },
+		{ PM_COUNTER_PERF_METRIC_ID, pm_text(ev->metric_id ? ev->metric_id : ""), ev->metric_id },
+		{ PM_COUNTER_PERF_GROUP_NAME, pm_text(ev->group_name ? ev->group_name : ""), ev->group_name },
+		{ PM_COUNTER_PERF_USER_TEXT, pm_text(ev->text), true },
+		{ PM_COUNTER_PERF_PARSED, pm_u64(ev->parsed), true },
+		{ PM_COUNTER_PERF_INVALID, pm_u64(reason_of(e)), e->err && !g },
+		{ PM_COUNTER_PERF_BPF, pm_text(bpf ? bpf_group_text(bpf) : ""), bpf != NULL },
+		{ PM_COUNTER_PERF_PROGRAM, pm_text(program ? program : ""), program != NULL },
+		{ PM_COUNTER_PERF_FILTER, pm_text(e->filter ? e->filter : ""), e->filter },
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (all[i].wanted && !err && plan_may_record(p->options, all[i].key))
+			err = pm_map_set(&c->attrs, all[i].key, all[i].v);
+		else
+			pm_value_release(&all[i].v);
+	}
+	return err;
+}
+
+/* Adds it under the canonical text, with a number appended if the same event exists already. */
+static int64_t add_named(struct plan *p, struct pm_counter *c)
+{
+	const char *name = c->name;
+	char numbered[512];
+	int64_t id = pm_model_add_counter(p->model, c);
+
+	for (unsigned n = 2; id == -EEXIST && n < EVENT_LIST_MAX; n++) {
+		snprintf(numbered, sizeof(numbered), "%.480s#%u", name, n);
+		c->name = numbered;
+		id = pm_model_add_counter(p->model, c);
+	}
+	c->name = (char *)name;
+	return id;
+}
+
+static int add_event_counter(struct plan *p, struct perf_event *e, const struct perf_group *g, uint32_t position)
+{
+	const struct event *ev = e->ev;
+	struct pm_counter c = {
+		.name = ev->name,
+		.display = ev->display,
+		.source = "perf",
+		.unit = (char *)event_unit_ucum(ev->unit ? ev->unit : "1"),
+		.scale = { .num = 1, .den = 1, .text = ev->scale },
+		.type = PM_U64,
+		.semantics = ev->snapshot ? PM_GAUGE : PM_CUMULATIVE,
+		.width = 64,
+		.aggregation = PM_AGG_SUM,
+	};
+	int err = e->add ? add_set_attrs(e->add, &c.attrs) : 0;
+	int64_t id;
+
+	if (!err)
+		err = set_attrs(&c, e, p, g, position);
+	id = err ? err : add_named(p, &c);
+
+	pm_map_release(&c.attrs);
+	if (id < 0)
+		return (int)id;
+	/* The kernel's timer looks at the registers twice in the time that they take for a turn at 200 W. */
+	if (!strcmp(ev->pmu, "power") || !strcmp(ev->pmu, "power_core"))
+		plan_read_within(p, ENERGY_WITHIN_NS);
+	e->counter = (uint32_t)id;
+	return 0;
+}
+
+static const struct perf_group *group_of(const struct perf_source *s, const struct perf_event *e, uint32_t *position)
+{
+	for (uint32_t i = 0; i < s->n_groups; i++)
+		for (*position = 0; *position < s->group[i]->n; ++*position)
+			if (s->group[i]->member[*position] == e)
+				return s->group[i];
+	return NULL;
+}
+
+static int refuse(struct plan *p, const struct perf_event *e, const char *what)
+{
+	char text[300];
+	const char *hint = e->hint ? (*e->hint ? e->hint : NULL) : perf_hint(e->err, e->ev, p, text, sizeof(text));
+
+	return plan_refused(p, reason_of(e), hint, "%s", what);
+}
+
+#define NAMED_MAX 16
+
+/* The name of a default event in a note: many PMUs of a kind share that of their class. */
+static const char *called(const struct perf_source *s, size_t k)
+{
+	const struct event *ev = &s->set.event[k];
+	const struct event_pmu *pmu = ev->pmu_index == EVENT_NONE ? NULL : &s->pmus.pmu[ev->pmu_index];
+
+	return pmu && pmu->class && !pmu->hooks ? pmu->class : ev->display;
+}
+
+/* Whether no earlier event fails in the same way under the same name. */
+static bool fails_first(const struct perf_source *s, size_t k)
+{
+	bool first = true;
+
+	for (size_t i = 0; i < k && first; i++)
+		first = reason_of(&s->event[i]) != reason_of(&s->event[k]) || strcmp(called(s, i), called(s, k));
+	return first;
+}
+
+/* Events that the user named are counters even if they cannot be opened; of the defaults only a note remains, one for
+ * all that fail in the same way. */
+int perf_counters_add(struct perf_source *s, struct plan *p)
+{
+	/* perf prints lines of its default events even if the machine lacks them. */
+	bool all = p->options->output.fd > 0;
+	int err = 0;
+
+	for (size_t i = 0; i < s->set.n && !err; i++) {
+		struct perf_event *e = &s->event[i];
+		uint32_t position = 0;
+		const struct perf_group *g = group_of(s, e, &position);
+
+		if (e->elsewhere)
+			continue;
+		if (!e->err || g || e->requested || all)
+			err = add_event_counter(p, e, g, position);
+		else if (e->ev->pmu_index != EVENT_NONE)
+			perf_class_refuse(&s->pmus.pmu[e->ev->pmu_index], reason_of(e));
+		/* Look it up by its counter's name: the same event may exist twice, once with success. */
+		if (!err && e->err && e->requested)
+			err = refuse(p, e, pm_model_counter(p->model, e->counter)->name);
+	}
+	for (uint32_t i = 0; i < s->n_groups && !err; i++)
+		for (uint32_t k = 0; s->group[i]->copy && k < s->group[i]->n && !err; k++)
+			err = add_event_counter(p, &s->group[i]->copy[k], s->group[i], k);
+	for (size_t i = 0; i < s->set.n && !err; i++) {
+		SCOPED(buf_release) struct buf names = BUF_INIT;
+		unsigned n = 0;
+		bool first = !s->event[i].requested && s->event[i].err;
+
+		for (size_t k = 0; k < i && first; k++)
+			first = s->event[k].err != s->event[i].err;
+		for (size_t k = i; k < s->set.n && first; k++)
+			if (s->event[k].err == s->event[i].err && fails_first(s, k) && n++ < NAMED_MAX)
+				buf_printf(&names, "%s%s", names.len ? ", " : "", called(s, k));
+		if (n > NAMED_MAX)
+			buf_printf(&names, " and %u more", n - NAMED_MAX);
+		if (first)
+			err = refuse(p, &s->event[i], buf_str(&names));
+	}
+	return err ? err : perf_classes_record(&s->pmus, p->model);
+}
 
 /* Within this time a group has a counter: those of one PMU take turns of some milliseconds. */
 #define LACKING_NS 800000000u

@@ -11,9 +11,7 @@
 #include <cmocka.h>
 
 #include "common/event/class_pmu.h"
-#include "record/perf/perf_class.h"
 #include "record/perf/perf_pmu.h"
-#include "record/perf/pci_config.h"
 #include "tests/unit/lib/sysroot.h"
 
 struct machine {

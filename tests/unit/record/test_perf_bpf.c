@@ -7,7 +7,7 @@
 #include <linux/btf.h>
 #include <sys/vfs.h>
 
-#include "record/perf/perf_bpf_private.h"
+#include "record/perf/perf_bpf.h"
 #include "record/perf/perf_source.h"
 #include "tests/unit/lib/kernel_types.h"
 #include "tests/unit/lib/sysroot.h"

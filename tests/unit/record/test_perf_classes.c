@@ -1,6 +1,6 @@
 /* What a machine's uncore PMUs are, which of them are missing, and what is said of memory bandwidth; on a folder. */
 #include "common/event/class_pmu.h"
-#include "record/perf/perf_class.h"
+#include "record/perf/perf_pmu.h"
 #include "tests/unit/lib/perf_world.h"
 #include "tests/unit/lib/sysroot.h"
 

@@ -3,7 +3,7 @@
 #include "tests/unit/lib/perf_kernel.h"
 #include "tests/unit/lib/perf_world.h"
 
-#include "record/perf/pci_config.h"
+#include "record/perf/perf_pmu.h"
 #include "record/perf/perf_source.h"
 #include "record/plan/add.h"
 #include "tests/unit/lib/sysroot.h"
