@@ -106,8 +106,6 @@ static int list_tracepoints(void *data, const char *system, const char *name, ev
 
 static const struct event_view machine = { .pmu = pmus, .n_pmus = COUNT(pmus), .tracepoints = list_tracepoints };
 static const struct event_view hybrid = { .pmu = hybrid_pmus, .n_pmus = COUNT(hybrid_pmus) };
-static const struct event_view nothing = { 0 };
-
 static struct event_set resolve_on(const struct event_view *view, const char *text)
 {
 	struct event_list *list = NULL;
@@ -157,52 +155,6 @@ static void check_one(const char *text, const char *name, uint32_t type, uint64_
 
 /* ---- tests ---- */
 
-static void test_symbols(void **state)
-{
-	check_one("cycles", "cycles", 0, 0);
-	check_one("cpu-cycles", "cycles", 0, 0);
-	check_one("Instructions:u", "instructions:u", 0, 1);
-	check_one("branch-instructions", "branches", 0, 4);
-	check_one("idle-cycles-backend", "stalled-cycles-backend", 0, 8);
-	check_one("ref-cycles", "ref-cycles", 0, 9);
-	check_one("cs", "context-switches", 1, 3);
-	check_one("faults", "page-faults", 1, 2);
-	check_one("migrations", "cpu-migrations", 1, 4);
-	check_one("cgroup-switches", "cgroup-switches", 1, 11);
-	check_one("software/cs/", "software/cs/", 1, 3);
-}
-
-static void test_clock_has_unit(void **state)
-{
-	struct event_set set = resolve_on(&nothing, "task-clock,cpu-clock");
-
-	assert_int_equal(set.n, 2);
-	for (int i = 0; i < 2; i++) {
-		assert_string_equal(set.event[i].unit, "msec");
-		assert_string_equal(set.event[i].scale, "1e-6");
-	}
-	event_set_release(&set);
-}
-
-static void test_cache(void **state)
-{
-	/* cache | operation << 8 | result << 16 */
-	check_one("L1-dcache-loads", "L1-dcache-loads", 3, 0);
-	check_one("L1-dcache-load-misses", "L1-dcache-load-misses", 3, 0x10000);
-	check_one("l1d-stores-miss", "L1-dcache-store-misses", 3, 0x10100);
-	check_one("LLC", "LLC-loads", 3, 2);
-	check_one("L2-speculative-read-access", "LLC-prefetches", 3, 0x202);
-	check_one("Data-TLB-write", "dTLB-stores", 3, 0x103);
-	check_one("itlb-read-misses", "iTLB-load-misses", 3, 0x10004);
-	check_one("btb-miss-load", "branch-load-misses", 3, 0x10005);
-	check_one("node-prefetch-misses", "node-prefetch-misses", 3, 0x10206);
-	check_one("L1-instruction-prefetches", "L1-icache-prefetches", 3, 0x201);
-	struct error e;
-
-	assert_non_null(strstr(refusal_on(&machine, "iTLB-stores", &e), "no such operation"));
-	assert_non_null(strstr(refusal_on(&machine, "L1-dcache-load-loads", &e), "there is no event"));
-}
-
 static void test_raw_and_numeric(void **state)
 {
 	check_one("r1a8", "r1a8", 4, 0x1a8);
@@ -220,120 +172,6 @@ static void test_raw_and_numeric(void **state)
 		assert_int_equal(set.event[0].core, type == 0 || type == 3 || type == 4);
 		event_set_release(&set);
 	}
-}
-
-static void test_terms(void **state)
-{
-	check_one("cpu/event=0xc4,umask=0x20,cmask=1,edge,inv=0/",
-		  "cpu/event=0xc4,umask=0x20,cmask=0x1,edge,inv=0x0/", 4, 0xc4 | 0x20 << 8 | 1 << 24 | 1 << 18);
-	check_one("msr/tsc/", "msr/tsc/", 9, 0);
-	check_one("msr/smi/u", "msr/smi/u", 9, 4);
-	check_one("smi", "msr/smi/", 9, 4);
-	check_one("cpu/cpu-cycles/", "cpu/cpu-cycles/", 4, 0x3c);
-	check_one("cpu/cycles/", "cpu/cycles/", 0, 0);
-	check_one("cpu/slots,umask=0x7/", "cpu/slots,umask=0x7/", 4, 0x700);
-	check_one("cpu/umask=0x7,slots/", "cpu/umask=0x7,slots/", 4, 0x700);
-	check_one("cpu/config=0x12345/ppp", "cpu/config=0x12345/ppp", 4, 0x12345);
-	/* 0x3f of "0-7,32-35": all below; 0xfff: four bits above. */
-	check_one("uncore_imc_0/wide=0x3f/", "uncore_imc_0/wide=0x3f/", 20, 0x3f);
-	check_one("uncore_imc_0/wide=0xfff/", "uncore_imc_0/wide=0xfff/", 20, 0xf000000ffull);
-	check_one(" cpu/ event = 0x3c , umask = 1 /u ", "cpu/event=0x3c,umask=0x1/u", 4, 0x13c);
-}
-
-static void test_config_words(void **state)
-{
-	struct event_set set = resolve_on(
-		&machine,
-		"uncore_imc_1/event=1,three=0xa,four=0xffffffffffffffff,config2=7/,cpu/mem-loads,ldlat=50/");
-
-	assert_int_equal(set.event[0].config[0], 1);
-	assert_int_equal(set.event[0].config[2], 7);
-	assert_int_equal(set.event[0].config[3], 0xa0);
-	assert_true(set.event[0].config[4] == UINT64_MAX);
-	assert_int_equal(set.event[1].config[0], 0x1cd);
-	assert_int_equal(set.event[1].config[1], 50);
-	event_set_release(&set);
-}
-
-static void test_alias_facts(void **state)
-{
-	struct event_set set = resolve_on(&machine, "uncore_imc_0/cas_count_read,name='a, b/c'/,uncore_imc_0/snap/");
-
-	assert_string_equal(set.event[0].scale, "6.103515625e-5");
-	assert_string_equal(set.event[0].unit, "MiB");
-	assert_true(set.event[0].per_pkg);
-	assert_false(set.event[0].snapshot);
-	assert_true(set.event[0].uncore);
-	assert_string_equal(set.event[0].display, "a, b/c");
-	assert_string_equal(set.event[0].name, "uncore_imc_0/cas_count_read/");
-	assert_string_equal(set.event[0].text, "uncore_imc_0/cas_count_read,name='a, b/c'/");
-	assert_true(set.event[1].snapshot);
-	event_set_release(&set);
-}
-
-static void test_wildcards(void **state)
-{
-	static const char *const same[] = { "uncore_imc/event=4/", "imc/event=4/", "uncore_im?_[01]/event=4/",
-					    "imc_*[0-9]/event=4/" };
-
-	for (size_t i = 0; i < COUNT(same); i++) {
-		struct event_set set = resolve_on(&machine, same[i]);
-
-		assert_int_equal(set.n, 2);
-		assert_string_equal(set.event[0].name, "uncore_imc_0/event=0x4/");
-		assert_string_equal(set.event[1].name, "uncore_imc_1/event=0x4/");
-		assert_int_equal(set.event[1].type, 21);
-		assert_int_not_equal(set.event[0].wildcard, 0);
-		assert_int_equal(set.event[0].wildcard, set.event[1].wildcard);
-		event_set_release(&set);
-	}
-	struct event_set set = resolve_on(&machine, "cas_count_read");
-
-	assert_int_equal(set.n, 2);
-	assert_string_equal(set.event[1].name, "uncore_imc_1/cas_count_read/");
-	assert_string_equal(set.event[1].unit, "MiB");
-	event_set_release(&set);
-	/* One PMU alone is no sum. */
-	set = resolve_on(&machine, "tsc");
-	assert_int_equal(set.n, 1);
-	assert_int_equal(set.event[0].wildcard, 0);
-	event_set_release(&set);
-}
-
-/* Units of cores and of the cache behind them name events alike. */
-static void test_cores_first(void **state)
-{
-	struct event_pmu both[] = { pmus[0], pmus[0] };
-	struct event_view view = { .pmu = both, .n_pmus = COUNT(both) };
-
-	both[1].name = "arm_dsu_0";
-	both[1].type = 50;
-	both[1].core = false;
-	both[1].uncore = true;
-	for (int first = 0; first < 2; first++) {
-		struct event_set set;
-
-		view.cores_first = first;
-		set = resolve_on(&view, "slots");
-		assert_int_equal(set.n, first ? 1 : 2);
-		assert_string_equal(set.event[0].pmu, both[0].name);
-		event_set_release(&set);
-	}
-}
-
-static void test_pmu_names(void **state)
-{
-	assert_true(event_pmu_matches("cpu", "cpu"));
-	assert_false(event_pmu_matches("cpu", "cpu_core"));
-	assert_false(event_pmu_matches("cpum", "cpum_cf"));
-	assert_true(event_pmu_matches("uncore_imc", "uncore_imc_10"));
-	assert_true(event_pmu_matches("imc", "uncore_imc_0"));
-	assert_true(event_pmu_matches("uncore_imc", "imc3"));
-	assert_false(event_pmu_matches("uncore_imc", "uncore_imc_free_running_0"));
-	assert_true(event_pmu_matches("smmuv3_pmcg", "smmuv3_pmcg_3f062"));
-	assert_true(event_pmu_matches("nvidia_ucf_pmu", "nvidia_ucf_pmu_1"));
-	assert_true(event_pmu_matches("nvidia_*_0", "nvidia_ucf_pmu_0"));
-	assert_false(event_pmu_matches("", "0"));
 }
 
 static void test_tracepoints(void **state)
@@ -370,54 +208,6 @@ static void test_tracepoints(void **state)
 	assert_non_null(strstr(refusal_on(&hybrid, "sched:*", &e), "tracefs"));
 }
 
-static void test_breakpoint(void **state)
-{
-	struct event_set set = resolve_on(&machine, "mem:0x1000/8:w:u,mem:4096,mem:0x2000:x");
-
-	assert_int_equal(set.n, 3);
-	assert_int_equal(set.event[0].type, 5);
-	assert_int_equal(set.event[0].bp_type, 2);
-	assert_int_equal(set.event[0].config[1], 0x1000);
-	assert_int_equal(set.event[0].config[2], 8);
-	assert_string_equal(set.event[0].name, "mem:0x1000/8:w:u");
-	assert_int_equal(set.event[1].bp_type, 3);
-	assert_int_equal(set.event[1].config[2], 4);
-	assert_int_equal(set.event[2].bp_type, 4);
-	assert_int_equal(set.event[2].config[2], sizeof(long));
-	event_set_release(&set);
-}
-
-static void test_groups(void **state)
-{
-	struct event_set set = resolve_on(&machine, "cs,front{cycles,instructions:k}:uW,{faults:u,msr/tsc/}:D,cs");
-
-	assert_int_equal(set.n, 6);
-	assert_int_equal(set.event[0].group, 0);
-	assert_int_equal(set.event[1].group, set.event[2].group);
-	assert_int_not_equal(set.event[1].group, set.event[3].group);
-	assert_int_equal(set.event[3].group, set.event[4].group);
-	assert_string_equal(set.event[1].group_name, "front");
-	assert_null(set.event[3].group_name);
-	assert_int_equal(set.event[1].mods, EVENT_MOD_USER | EVENT_MOD_WEAK);
-	assert_int_equal(set.event[2].mods, EVENT_MOD_USER | EVENT_MOD_KERNEL | EVENT_MOD_WEAK);
-	assert_string_equal(set.event[2].name, "instructions:uk");
-	assert_int_equal(set.event[3].mods, EVENT_MOD_USER | EVENT_MOD_PINNED);
-	assert_int_equal(set.event[4].mods, 0);
-	assert_int_equal(set.event[5].parsed, 5);
-	event_set_release(&set);
-}
-
-static void test_groups_of_uncore(void **state)
-{
-	struct event_set set = resolve_on(&machine, "{uncore_imc/event=1/,uncore_imc/event=2/}");
-
-	assert_int_equal(set.n, 4); /* 1@0 1@1 2@0 2@1 */
-	assert_int_equal(set.event[0].group, set.event[2].group);
-	assert_int_equal(set.event[1].group, set.event[3].group);
-	assert_int_not_equal(set.event[0].group, set.event[1].group);
-	event_set_release(&set);
-}
-
 static void test_group_over_pmus_is_split(void **state)
 {
 	struct event_list *list;
@@ -433,51 +223,6 @@ static void test_group_over_pmus_is_split(void **state)
 	event_list_free(list);
 	event_set_release(&set);
 	buf_release(&notes);
-}
-
-static void test_hybrid(void **state)
-{
-	struct event_set set = resolve_on(&hybrid, "{cycles,L1-dcache-loads}:u,r3c,cpu_atom/cycles/");
-
-	assert_int_equal(set.n, 7);
-	assert_string_equal(set.event[0].name, "cpu_core/cycles/u");
-	assert_string_equal(set.event[1].name, "cpu_atom/cycles/u");
-	assert_int_equal(set.event[1].type, 0);
-	assert_true(set.event[1].config[0] == 10ull << 32);
-	assert_int_equal(set.event[3].type, 3);
-	assert_true(set.event[2].config[0] == 4ull << 32);
-	assert_int_equal(set.event[0].group, set.event[2].group);
-	assert_int_equal(set.event[1].group, set.event[3].group);
-	assert_int_not_equal(set.event[0].group, set.event[1].group);
-	assert_int_equal(set.event[5].type, 10);
-	assert_int_equal(set.event[5].config[0], 0x3c);
-	assert_int_equal(set.event[6].type, 0);
-	assert_true(set.event[6].config[0] == 10ull << 32);
-	/* The expanded names mean the same when they are written. */
-	struct event_set again = resolve_on(&hybrid, set.event[1].name);
-
-	assert_true(again.event[0].config[0] == set.event[1].config[0]);
-	event_set_release(&again);
-	event_set_release(&set);
-}
-
-static void test_modifiers(void **state)
-{
-	struct event_set set = resolve_on(&machine, "cycles:ukhGHIppPSDeX");
-
-	assert_int_equal(event_mods_precise(set.event[0].mods), 2);
-	assert_string_equal(set.event[0].name, "cycles:ukhIGHppPSDe");
-	assert_int_equal(event_set_mods(&set.event[0], EVENT_MOD_USER), 0);
-	assert_string_equal(set.event[0].name, "cycles:u");
-	assert_int_equal(event_set_mods(&set.event[0], 0), 0);
-	assert_string_equal(set.event[0].name, "cycles");
-	event_set_release(&set);
-	set = resolve_on(&machine, "cpu/event=1/");
-	assert_int_equal(event_set_mods(&set.event[0], EVENT_MOD_USER), 0);
-	assert_string_equal(set.event[0].name, "cpu/event=0x1/u");
-	assert_int_equal(event_set_mods(&set.event[0], EVENT_MOD_KERNEL), 0);
-	assert_string_equal(set.event[0].name, "cpu/event=0x1/k");
-	event_set_release(&set);
 }
 
 static void test_errors(void **state)
@@ -544,25 +289,6 @@ static void test_errors(void **state)
 	}
 }
 
-/* A whole name, in any case. */
-static void test_names_are_whole(void **state)
-{
-	struct event_alias alias[] = { { .name = (char *)(uintptr_t) "abc" },
-				       { .name = (char *)(uintptr_t) "ab" },
-				       { .name = (char *)(uintptr_t) "xyz" } };
-	struct event_format format[] = { { (char *)(uintptr_t) "event", (char *)(uintptr_t) "config:0-7" },
-					 { (char *)(uintptr_t) "even", (char *)(uintptr_t) "config:8" } };
-	struct event_pmu pmu = { .alias = alias, .n_aliases = 3, .format = format, .n_formats = 2 };
-
-	assert_ptr_equal(event_pmu_alias(&pmu, "abc", 3), &alias[0]);
-	assert_ptr_equal(event_pmu_alias(&pmu, "abc", 2), &alias[1]);
-	assert_ptr_equal(event_pmu_alias(&pmu, "XYZ,a", 3), &alias[2]);
-	assert_null(event_pmu_alias(&pmu, "a", 1));
-	assert_null(event_pmu_alias(&pmu, "abcd", 4));
-	assert_string_equal(event_pmu_format(&pmu, "even"), "config:8");
-	assert_null(event_pmu_format(&pmu, "EVENT"));
-}
-
 /* A list of `n` times `word` between two texts, and how it is refused; NULL: it is not. */
 static void repeat(const char *before, const char *word, size_t n, const char *after, const char *says)
 {
@@ -593,35 +319,14 @@ static void test_limits(void **state)
 	repeat("cs", " ", EVENT_TEXT_MAX - 1, "", "longer than 1048576 bytes");
 }
 
-static void test_parameter(void **state)
-{
-	check_one("uncore_imc_0/param,three=1/", "uncore_imc_0/param,three=0x1/", 20, 9);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_symbols),
-		cmocka_unit_test(test_clock_has_unit),
-		cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_raw_and_numeric),
-		cmocka_unit_test(test_terms),
-		cmocka_unit_test(test_config_words),
-		cmocka_unit_test(test_alias_facts),
-		cmocka_unit_test(test_wildcards),
-		cmocka_unit_test(test_cores_first),
-		cmocka_unit_test(test_pmu_names),
 		cmocka_unit_test(test_tracepoints),
-		cmocka_unit_test(test_breakpoint),
-		cmocka_unit_test(test_groups),
-		cmocka_unit_test(test_groups_of_uncore),
 		cmocka_unit_test(test_group_over_pmus_is_split),
-		cmocka_unit_test(test_hybrid),
-		cmocka_unit_test(test_modifiers),
 		cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_names_are_whole),
 		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_parameter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,47 +70,6 @@ static void what_may_have_been_meant(void **state)
 	}
 }
 
-static void few_names_are_listed(void **state)
-{
-	struct listing l = { 0 };
-
-	assert_string_equal(listing_text(&l, "it has"), "");
-	listing_add(&l, "a");
-	listing_add(&l, "bc");
-	assert_string_equal(listing_text(&l, "it has"), "; it has a, bc");
-	for (unsigned n = 11; n <= 12; n++) {
-		l = (struct listing){ 0 };
-		for (unsigned i = 0; i < n; i++)
-			listing_add(&l, "0123456789");
-		assert_int_equal(strlen(listing_text(&l, "here are")), n == 11 ? 2 + 8 + 1 + 130 - 2 : 0);
-	}
-}
-
-static void modifiers_are_letters(void **state)
-{
-	static const struct {
-		const char *text, *printed;
-		size_t wrong;
-	} cases[] = {
-		{ "u", "u", 0 },     { "Hku", "ukH", 0 },     { "p", "p", 0 },     { "pp", "pp", 0 },
-		{ "ppp", "ppp", 0 }, { "pupkp", "ukppp", 0 }, { "GIh", "hIG", 0 }, { "XRbWeDSP", "PSDeWbRX", 0 },
-		{ "pppp", NULL, 4 }, { "uu", NULL, 2 },       { "z", NULL, 1 },    { "uz", NULL, 2 },
-		{ "", "", 0 },
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct buf out = BUF_INIT;
-		uint32_t mods;
-
-		assert_int_equal(event_mods_parse(cases[i].text, strlen(cases[i].text), &mods), cases[i].wrong);
-		if (cases[i].wrong)
-			continue;
-		event_mods_print(mods, &out);
-		assert_string_equal(buf_str(&out), cases[i].printed);
-		buf_release(&out);
-	}
-}
-
 static void names_of_pmus_have_parts(void **state)
 {
 	static const struct {
@@ -149,57 +108,11 @@ static void names_of_pmus_have_parts(void **state)
 	}
 }
 
-static void rows_of_classes_are_found(void **state)
-{
-	char upper[64];
-
-	for (const struct pmu_class *c = pmu_classes; c->name; c++) {
-		assert_ptr_equal(pmu_class_named(c->name), c);
-		for (const struct pmu_class_filter *f = c->filter; f && f->name; f++)
-			assert_ptr_equal(pmu_class_filter(c, f->name), f);
-		if (c->filter)
-			assert_null(pmu_class_filter(c, "nothing"));
-		for (const struct pmu_class_event *e = c->event; e->name; e++) {
-			const struct pmu_class_event *coded = pmu_class_event_coded(c, e->code);
-
-			snprintf(upper, sizeof(upper), "%s", e->name);
-			for (char *at = upper; *at; at++)
-				*at = (char)(*at >= 'a' && *at <= 'z' ? *at - 32 : *at);
-			if (strlen(e->name) < sizeof(upper))
-				assert_string_equal(pmu_class_event(c, upper)->name, e->name);
-			/* Where codes are not all of it, none stands for an event. */
-			assert_int_equal(coded == NULL, c->pmu != NULL);
-			assert_true(!coded || (coded->code == e->code && coded <= e));
-		}
-		assert_null(pmu_class_event(c, "nothing"));
-		assert_null(pmu_class_event_coded(c, UINT64_MAX));
-	}
-	assert_null(pmu_class_named("nothing"));
-}
-
-static void rows_of_sources_are_found(void **state)
-{
-	size_t n;
-
-	for (const struct catalog_table *t = catalog_tables; t->source; t++) {
-		assert_ptr_equal(catalog_source(t->source, &n), t->row);
-		assert_int_equal(n, t->n);
-		for (size_t i = 0; i < t->n; i++)
-			if (t->row[i].key)
-				assert_string_equal(catalog_find(t->source, t->row[i].key)->key, t->row[i].key);
-		assert_null(catalog_find(t->source, "nothing of it"));
-	}
-	catalog_source("nothing", &n);
-	assert_int_equal(n, 0);
-	assert_null(catalog_find("nothing", "x"));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_may_have_been_meant),  cmocka_unit_test(few_names_are_listed),
-		cmocka_unit_test(modifiers_are_letters),     cmocka_unit_test(names_of_pmus_have_parts),
-		cmocka_unit_test(rows_of_classes_are_found), cmocka_unit_test(rows_of_sources_are_found),
+		cmocka_unit_test(what_may_have_been_meant),
+		cmocka_unit_test(names_of_pmus_have_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

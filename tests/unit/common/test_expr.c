@@ -57,59 +57,6 @@ static struct value eval(const char *text)
 	return v;
 }
 
-static void test_values(void **state)
-{
-	/* Worked out by hand from the grammar. */
-	static const struct {
-		const char *text;
-		double v;
-	} rows[] = {
-		{ "1 + 2 * 3", 7 },
-		{ "(1 + 2) * 3", 9 },
-		{ "2 - 3 - 4", -5 },
-		{ "64 / 4 / 2", 8 },
-		{ "-a * b", -12 },
-		{ "2 - -3", 5 },
-		{ "--3", 3 },
-		{ "7 % 4 * 2", 6 },
-		{ "-7 % 4", -3 },
-		{ "7.9 % 4.9", 3 },
-		{ "a > 1 & b < 3", 1 }, /* comparisons bind tighter than the logical operators */
-		{ "1 | 1 ^ 1", 1 },     /* ^ before | */
-		{ "1 ^ 1 & 0", 1 },     /* & before ^ */
-		{ "2 & 4", 1 },         /* logical, not of bits */
-		{ "5 > 4 > 0.5", 1 },   /* from the left: (5 > 4) > 0.5 */
-		{ "1 < 2 + 3", 1 },
-		{ "7 if a else 8", 7 },
-		{ "7 if c else 8", 8 },
-		{ "1 if c else 2 if c else 3", 3 },
-		{ "1 + 2 if c else 3 + 4", 7 },
-		{ "min(a, b)", 2 },
-		{ "max(a, b)", 6 },
-		{ "d_ratio(a, b)", 3 },
-		{ "d_ratio(a, c)", 0 },
-		{ "pow2(10)", 1024 },
-		{ "pow2(-1)", 0.5 },
-		{ "percent(1, 4)", 25 },
-		{ "percent(109, 100)", 109 },
-		{ "bits(255, 6, 4)", 7 },
-		{ "bits(a, 2, 1)", 3 },
-		{ "5.", 5 },
-		{ ".5", 0.5 },
-		{ "1e3", 1000 },
-		{ "1e-3", 0.001 },
-		{ "1.5e2", 150 },
-		{ "  a\t+\n1 ", 7 },
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct value v = eval(rows[i].text);
-
-		if (v.reason || v.v != rows[i].v)
-			fail_msg("%s: %g (reason %u), not %g", rows[i].text, v.v, v.reason, rows[i].v);
-	}
-}
-
 static void test_reasons(void **state)
 {
 	static const struct {
@@ -170,60 +117,6 @@ static void test_reasons(void **state)
 	}
 }
 
-static void test_inputs(void **state)
-{
-	static const struct {
-		const char *name;
-		enum expr_aspect aspect;
-	} expected[] = {
-		{ "cpu/INST_RETIRED.ANY,cmask=1/u", EXPR_VALUE },
-		{ "smt_on", EXPR_LITERAL },
-		{ "task-clock", EXPR_VALUE },
-		{ "1GHz", EXPR_VALUE },
-		{ "msr/tsc,cpu=cpu_atom/", EXPR_VALUE },
-		{ "uncore", EXPR_SOURCE_COUNT },
-		{ "x", EXPR_FIRST },
-		{ "x", EXPR_LAST },
-		{ "x", EXPR_MEAN },
-		{ "x", EXPR_MAX },
-		{ "x", EXPR_ELAPSED },
-		{ "x", EXPR_VALUE },
-		{ "e", EXPR_HAS_EVENT },
-		{ "e", EXPR_AGGR_NR },
-		{ "mem.bw", EXPR_SYSTEM },
-		{ "GenuineIntel-6-8F", EXPR_CPUID_MATCH },
-	};
-	const char *text =
-		"cpu@INST_RETIRED.ANY\\,cmask\\=1@u*#SMT_on * task\\-clock * 1GHz * msr@tsc\\,cpu=cpu_atom@ / "
-		"source_count(uncore) - first(x) + last(x) + mean(x) + max_of(x) + elapsed(x)+x + has_event(e) + "
-		"aggr_nr(e) + system(mem.bw) + strcmp_cpuid_str(GenuineIntel\\-6\\-8F) + x + #smt_on";
-	const struct expr_input *in;
-	struct error e = { 0 };
-	struct expr *x;
-	size_t n;
-
-	if (expr_parse(&x, text, &e))
-		fail_msg("%s", e.text);
-	in = expr_inputs(x, &n);
-	assert_int_equal(n, sizeof(expected) / sizeof(expected[0]));
-	for (size_t i = 0; i < n; i++) {
-		assert_string_equal(in[i].name, expected[i].name);
-		assert_int_equal(in[i].aspect, expected[i].aspect);
-	}
-	assert_int_equal(in[0].column, 0);
-	assert_int_equal(in[2].column, strstr(text, "task") - text);
-	assert_int_equal(in[5].column, strstr(text, "uncore") - text);
-	expr_free(x);
-
-	/* Our functions are ids where no '(' follows. */
-	assert_int_equal(expr_parse(&x, "first + rate + bits", &e), 0);
-	in = expr_inputs(x, &n);
-	assert_int_equal(n, 3);
-	assert_string_equal(in[1].name, "rate");
-	assert_int_equal(in[1].aspect, EXPR_VALUE);
-	expr_free(x);
-}
-
 static bool none_and_two(void *ctx, const char *name, double *v)
 {
 	*v = !strcmp(name, "two") ? 2 : 0;
@@ -265,53 +158,6 @@ static void test_fold(void **state)
 		expr_free(x);
 		expr_free(y);
 	}
-}
-
-static void test_rate(void **state)
-{
-	const struct expr_input *inputs;
-	struct error e = { 0 };
-	struct expr *x;
-	struct value in;
-	size_t n;
-
-	assert_int_equal(expr_parse(&x, "2 * rate(x)", &e), 0);
-	inputs = expr_inputs(x, &n);
-	assert_int_equal(n, 1);
-	assert_string_equal(inputs[0].name, "x");
-	assert_int_equal(inputs[0].aspect, EXPR_RATE);
-	in = value_of(50);
-	assert_true(expr_eval(x, &in).v == 100);
-	expr_free(x);
-}
-
-static void test_exact_bits(void **state)
-{
-	static const uint64_t registers[] = { 0,
-					      1,
-					      0x8000000000000001,
-					      UINT64_MAX,
-					      UINT64_MAX - 1,
-					      0x00dd8078001481a3,
-					      1ull << 63,
-					      (1ull << 53) + 1,
-					      0xfffffffffffffc00,
-					      0xfffffffffffffbff };
-	struct error e = { 0 };
-	struct expr *x;
-
-	assert_int_equal(expr_parse(&x, "bits(r, hi, lo)", &e), 0);
-	for (size_t i = 0; i < sizeof(registers) / sizeof(registers[0]); i++)
-		for (unsigned lo = 0; lo < 64; lo++)
-			for (unsigned hi = lo; hi < 64; hi++) {
-				struct value in[] = { value_of_u64(registers[i]), value_of(hi), value_of(lo) };
-				uint64_t expected = registers[i] >> lo;
-
-				if (hi - lo < 63)
-					expected &= (1ull << (hi - lo + 1)) - 1;
-				assert_true(expr_eval(x, in).v == (double)expected);
-			}
-	expr_free(x);
 }
 
 static void test_errors(void **state)
@@ -522,10 +368,9 @@ static void test_reason_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values), cmocka_unit_test(test_reasons),      cmocka_unit_test(test_inputs),
-		cmocka_unit_test(test_fold),   cmocka_unit_test(test_rate),         cmocka_unit_test(test_exact_bits),
-		cmocka_unit_test(test_errors), cmocka_unit_test(test_limits),       cmocka_unit_test(test_print),
-		cmocka_unit_test(test_rows),   cmocka_unit_test(test_reason_names),
+		cmocka_unit_test(test_reasons),      cmocka_unit_test(test_fold),  cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_limits),       cmocka_unit_test(test_print), cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_reason_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,71 +79,11 @@ static void test_vendor_growth(void **state)
 	buf_release(&text);
 }
 
-static void test_vendor_file(void **state)
-{
-	static const char text[] = "[ { \"EventName\": \"INST\", \"EventCode\": \"0xC0\" },\n"
-				   "  { \"MetricName\": \"ipc\", \"MetricExpr\": \"INST / CYC\" },\n"
-				   "  { \"MetricName\": \"cpi\", \"MetricExpr\": \"CYC / INST\" } ]\n";
-	char path[] = "/tmp/pm-metric-XXXXXX";
-	struct metric_set set;
-	struct error e = { 0 };
-	int fd = mkstemp(path);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-	close(fd);
-	assert_int_equal(metric_set_load(&set, path, NULL, &e), 0);
-	assert_int_equal(set.n, 2);
-	metric_set_release(&set);
-	unlink(path);
-	assert_int_equal(metric_set_load(&set, path, NULL, &e), -ENOENT);
-	assert_non_null(strstr(e.text, path));
-}
-
-/* The files of a folder are one set, and standards come from above. */
-static void test_vendor_folder(void **state)
-{
-	char base[32], path[64];
-	struct metric_set set;
-	struct error e = { 0 };
-
-	sysroot_make(base, NULL);
-	snprintf(path, sizeof(path), "%s/cpu", base);
-	sysroot_put(base, "/mapfile.csv", "x,v1,cpu,core\n");
-	sysroot_put(base, "/standard.json",
-		    "[ { \"MetricName\": \"fe_bound\", \"MetricExpr\": \"stall / cycles\", "
-		    "\"ScaleUnit\": \"100%%\" } ]");
-	sysroot_put(base, "/cpu/a.json",
-		    "[ { \"MetricName\": \"A Twice.Z-09\", \"MetricExpr\": \"2 * once\", \"MetricConstraint\": "
-		    "\"NO_GROUP_EVENTS_NMI\" }, { \"ArchStdEvent\": \"FE_BOUND\", \"MetricGroup\": \"g\" } ]");
-	sysroot_put(base, "/cpu/b.json",
-		    "[ { \"MetricName\": \"once\", \"MetricExpr\": \"x\", \"MetricgroupNoGroup\": \"A;B\" }, "
-		    "{ \"ArchStdEvent\": \"INST_RETIRED\" } ]");
-	sysroot_put(base, "/cpu/metricgroups.json", "{ \"g\": \"A group\" }");
-	if (metric_set_load(&set, path, NULL, &e))
-		fail_msg("%s", e.text);
-	assert_int_equal(set.n, 3);
-	assert_string_equal(set.row[0].name, "a_twice.z_09");
-	assert_string_equal(set.row[0].expr, "2 * (x)");
-	assert_int_equal(set.row[0].grouping, METRIC_UNGROUPED_NMI);
-	assert_string_equal(set.row[1].name, "fe_bound");
-	assert_string_equal(set.row[1].expr, "(stall / cycles) * 100");
-	assert_string_equal(set.row[1].categories, "g");
-	assert_string_equal(set.row[2].ungrouped_in, "A,B");
-	metric_set_release(&set);
-	sysroot_put(base, "/cpu/c.json", "[ {");
-	assert_int_equal(metric_set_load(&set, path, NULL, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "c.json"));
-	sysroot_remove(base);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_vendor_errors),
 		cmocka_unit_test(test_vendor_growth),
-		cmocka_unit_test(test_vendor_file),
-		cmocka_unit_test(test_vendor_folder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,22 +49,6 @@ static char *print(struct table *t, unsigned width, bool heads, bool colors)
 	return out;
 }
 
-static void test_layout(void **state)
-{
-	struct table *t = sample();
-	char *text = print(t, 0, true, false);
-
-	assert_string_equal(text, "NAME           VALUE WHAT\n"
-				  "cpu              1.5 a processor\n"
-				  "temperature 12345678\n");
-	free(text);
-	text = print(t, 0, false, false);
-	assert_string_equal(text, "cpu              1.5 a processor\n"
-				  "temperature 12345678\n");
-	free(text);
-	table_free(t);
-}
-
 static void test_color(void **state)
 {
 	struct table *t = sample();
@@ -76,26 +60,6 @@ static void test_color(void **state)
 	free(text);
 	text = print(t, 0, true, false);
 	assert_null(strchr(text, '\033'));
-	free(text);
-	table_free(t);
-}
-
-static void test_width(void **state)
-{
-	struct table *t = table_new();
-	char *text, *line;
-	int lines = 0;
-
-	assert_non_null(t);
-	table_column(t, "NAME", TABLE_LEFT, false);
-	table_column(t, "HELP", TABLE_LEFT, true);
-	table_row(t);
-	table_cell(t, "counter", NULL);
-	table_cell(t, "a long sentence that does not fit into the width that the terminal has left for it", NULL);
-	text = print(t, 40, true, false);
-	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), lines++)
-		assert_true(strlen(line) <= 40);
-	assert_true(lines >= 2);
 	free(text);
 	table_free(t);
 }
@@ -245,9 +209,9 @@ static void test_escape_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layout), cmocka_unit_test(test_color),      cmocka_unit_test(test_width),
-		cmocka_unit_test(test_words),  cmocka_unit_test(test_too_narrow), cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_misuse), cmocka_unit_test(test_escape),     cmocka_unit_test(test_escape_all),
+		cmocka_unit_test(test_color),      cmocka_unit_test(test_words),  cmocka_unit_test(test_too_narrow),
+		cmocka_unit_test(test_hostile),    cmocka_unit_test(test_misuse), cmocka_unit_test(test_escape),
+		cmocka_unit_test(test_escape_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

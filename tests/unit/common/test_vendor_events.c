@@ -259,24 +259,6 @@ static void test_instances_and_texts(void **state)
 	buf_release(&notes);
 }
 
-static void test_file_wins_over_sysfs(void **state)
-{
-	struct buf notes = BUF_INIT;
-	struct event_set set;
-
-	assert_int_equal(load_text("[" OBJECT("MINE", "\"EventCode\": \"0x12\"") "," OBJECT(
-					   "OTHER", "\"EventCode\": \"0x13\"") "]",
-				   &notes),
-			 2);
-	assert_int_equal(pmus[0].n_aliases, 3);
-	set = resolve("mine,cpu/other,umask=3/,cpu/cpu-cycles/");
-	assert_int_equal(set.event[0].config[0], 0x12);
-	assert_int_equal(set.event[1].config[0], 0x313);
-	assert_int_equal(set.event[2].config[0], 0x3c);
-	event_set_release(&set);
-	buf_release(&notes);
-}
-
 static void test_directories(void **state)
 {
 	struct buf notes = BUF_INIT;
@@ -501,37 +483,17 @@ static void test_patterns(void **state)
 	assert_false(vendor_is_pattern(pattern));
 }
 
-static void test_units(void **state)
-{
-	char text[64];
-
-	assert_null(vendor_events_pmu(NULL, text, sizeof(text)));
-	assert_string_equal(vendor_events_pmu("CHA", text, sizeof(text)), "uncore_cha");
-	assert_string_equal(vendor_events_pmu("UPI LL", text, sizeof(text)), "uncore_upi");
-	assert_string_equal(vendor_events_pmu("iMPH-U", text, sizeof(text)), "uncore_arb");
-	assert_string_equal(vendor_events_pmu("DFPMC", text, sizeof(text)), "amd_df");
-	assert_string_equal(vendor_events_pmu("cpu_atom", text, sizeof(text)), "cpu_atom");
-	/* A unit that is too long names no PMU, and writes no further than it may. */
-	char longer[300];
-
-	memset(longer, 'x', sizeof(longer) - 1);
-	longer[sizeof(longer) - 1] = '\0';
-	assert_int_equal(strlen(vendor_events_pmu(longer, text, sizeof(text))), sizeof(text) - 1);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_fields, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_instances_and_texts, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_file_wins_over_sysfs, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_directories, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_left_out, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_wrong_files, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_packed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_printed, set_up, tear_down),
 		cmocka_unit_test(test_patterns),
-		cmocka_unit_test(test_units),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -196,53 +196,6 @@ static void telemetry_of_arm(void **state)
 	json_free(j);
 }
 
-/* MIDR_EL1: implementer from bit 24, variant from 20, architecture 15 from 16, part from 4, revision. */
-static void midr(const char *text, const char *want)
-{
-	struct json *j = parse(text);
-	char pattern[32] = "";
-
-	assert_int_equal(vendor_json_midr(j, pattern, sizeof(pattern)), want != NULL);
-	if (want)
-		assert_string_equal(pattern, want);
-	json_free(j);
-}
-
-static void files_of_arm_say_for_what_they_are(void **state)
-{
-	char text[1024];
-
-	snprintf(text, sizeof(text), arm, "");
-	midr(text, "0x00000000410fd0c0");
-	snprintf(text, sizeof(text), arm, "'major_revision':'3','minor_revision':'1',");
-	midr(text, "0x00000000413fd0c1");
-	midr("{'cpuid':'0x41d49','events':[]}", "0x00000000410fd490");
-	midr("{'cpuid':'0x41d49','events':{}}", NULL);
-	midr("{'cpuid':'0x100000','events':[]}", NULL);
-	midr("{'cpuid':'41d49','events':[]}", NULL);
-	midr("{'product_configuration':{'implementer':'0x41'}}", NULL);
-	midr("{'product_configuration':{'part_num':'0x41'}}", NULL);
-	midr("{}", NULL);
-}
-
-static void what_is_perfs_stays(void **state)
-{
-	struct json *j =
-		convert("[{'EventName':'a'},{'EventName':'b','Unit':'CHA'},{'MetricExpr':'UNC_X'}]", "cpu_atom");
-
-	assert_string_equal(text_of(j, 0, "Unit"), "cpu_atom");
-	assert_string_equal(text_of(j, 1, "Unit"), "CHA");
-	assert_string_equal(text_of(j, 2, "Unit"), "none");
-	json_free(j);
-	j = convert("{'Events':[{'EventName':'a'}],'Metrics':[{'MetricExpr':'b'}]}", "cpu_core");
-	assert_string_equal(text_of(json_get(j, "Events"), 0, "Unit"), "cpu_core");
-	assert_string_equal(text_of(json_get(j, "Metrics"), 0, "MetricExpr"), "b");
-	json_free(j);
-	j = convert("[{'EventName':'a'}]", NULL);
-	assert_string_equal(text_of(j, 0, "Unit"), "none");
-	json_free(j);
-}
-
 /* What is short of memory is an error, never another formula or one metric less. */
 static void refused_memory_is_no_other_metric(void **state)
 {
@@ -289,8 +242,6 @@ int main(void)
 		cmocka_unit_test(constants_are_of_the_machine),
 		cmocka_unit_test(what_is_said_of_a_metric_is_kept),
 		cmocka_unit_test(telemetry_of_arm),
-		cmocka_unit_test(files_of_arm_say_for_what_they_are),
-		cmocka_unit_test(what_is_perfs_stays),
 		cmocka_unit_test(refused_memory_is_no_other_metric),
 	};
 

@@ -130,69 +130,6 @@ static void heads_come_back(void **state)
 	buf_release(&meta);
 }
 
-/* One chunk a second is the recorder's default: its head must not outweigh its numbers. */
-static void regular_heads_are_short(void **state)
-{
-	struct chunk_base base = { 0 };
-	struct chunk_head h = { .key = true, .run = 1, .rows = 1, .step = 1000000000 };
-	struct buf meta = BUF_INIT;
-	size_t dependent = 0;
-
-	assert_int_equal(chunk_head_room(&h, 40, 0, 1), 0);
-	for (h.n_groups = 0; h.n_groups < 40; h.n_groups++)
-		h.group[h.n_groups] = h.n_groups + 1;
-	h.n_blocks = 1;
-	h.block[0] = (struct chunk_block){ .stored = 300, .crc = 0xdeadbeef, .n_groups = 40 };
-	for (uint64_t i = 0; i < 16; i++) {
-		h.key = i == 0;
-		h.tick[0] = 86400000000000 + i * h.step;
-		h.number[0] = i;
-		h.clocks = (struct pm_clocks){ h.tick[0] + 60000 + i % 7 * 1000, h.tick[0] + i * 30000,
-					       1700000000000000000 + h.tick[0], h.tick[0] + 40,
-					       (h.tick[0] + i * 77) * 5 / 2 };
-		buf_clear(&meta);
-		chunk_head_encode(&h, &base, 300, &meta);
-		assert_int_equal(chunk_base_set(&base, &h, 0xdeadbeef), 0);
-		dependent = meta.len;
-		if (!h.key)
-			assert_true(meta.len <= 60);
-	}
-	print_message("meta of a dependent chunk: %zu bytes\n", dependent);
-	chunk_head_release(&h);
-	chunk_base_release(&base);
-	buf_release(&meta);
-}
-
-/* A key chunk says its step, clocks, groups and blocks, however few there are. */
-static void key_chunks_lack_nothing(void **state)
-{
-	(void)state;
-	for (unsigned has = 0; has < 16; has++) {
-		struct buf meta = BUF_INIT;
-		struct cbor_fields f = cbor_fields(&meta);
-		struct chunk_head h = { 0 };
-
-		if (has & 1)
-			cbor_field_uint(&f, PM_META_STEP, 5);
-		if (has & 2) {
-			cbor_field(&f, PM_META_CLOCKS);
-			cbor_add_head(&meta, CBOR_ARRAY, 4);
-			for (int i = 0; i < 4; i++)
-				cbor_add_uint(&meta, 1);
-		}
-		if (has & 4)
-			cbor_field_ranges(&f, PM_META_GROUPS, NULL, 0);
-		if (has & 8) {
-			cbor_field(&f, PM_META_BLOCKS);
-			cbor_add_head(&meta, CBOR_ARRAY, 0);
-		}
-		assert_int_equal(chunk_head_decode(&h, &(struct chunk_base){ 0 }, meta.data, meta.len, 0),
-				 has == 15 ? 0 : -EBADMSG);
-		chunk_head_release(&h);
-		buf_release(&meta);
-	}
-}
-
 static void edges_of_heads(void **state)
 {
 	/* "+": after a chunk of group 1 whose clocks were all read but the wall clock. */
@@ -333,8 +270,8 @@ static void not_more_groups_than_asked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(key_chunks_lack_nothing),    cmocka_unit_test(heads_come_back),
-		cmocka_unit_test(regular_heads_are_short),    cmocka_unit_test(edges_of_heads),
+		cmocka_unit_test(heads_come_back),
+		cmocka_unit_test(edges_of_heads),
 		cmocka_unit_test(not_more_groups_than_asked),
 	};
 

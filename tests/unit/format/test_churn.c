@@ -78,28 +78,6 @@ static const struct churn_options shapes[] = {
 	  .seed = 7 },
 };
 
-static void comes_back(void **state)
-{
-	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
-		for (int forget = 0; forget < 2; forget++) {
-			struct buf file = BUF_INIT;
-			struct seen s;
-
-			churn_write(&file, &shapes[i]);
-			s = read_all(&file, &shapes[i], forget, 0);
-			assert_int_equal(s.damages, 0);
-			assert_int_equal(s.wrong, 0);
-			assert_int_equal(s.absent, 0);
-			assert_int_equal(s.chunks, shapes[i].chunks);
-			assert_int_equal(s.groups,
-					 shapes[i].chunks + (shapes[i].slow ? (shapes[i].chunks + 2) / 3 : 0));
-			assert_true(s.values >=
-				    (uint64_t)shapes[i].live * shapes[i].counters * shapes[i].rows * s.chunks);
-			buf_release(&file);
-		}
-	}
-}
-
 /* A changed membership makes no key chunk. */
 static void costs_no_key_chunk(void **state)
 {
@@ -236,38 +214,6 @@ static void seeking_passes_over_the_dead(void **state)
 	buf_release(&file);
 }
 
-/* What builds on a chunk that was not decoded is absent, never wrong. */
-static void skipped_chunks_hide_what_follows(void **state)
-{
-	for (unsigned skip = 2; skip < 20; skip += 5) {
-		struct churn_options o = shapes[0];
-		struct buf file = BUF_INIT;
-		struct seen s;
-
-		churn_write(&file, &o);
-		s = read_all(&file, &o, false, skip);
-		assert_int_equal(s.wrong, 0);
-		assert_true(s.absent > 0 && s.values > 0);
-		buf_release(&file);
-	}
-}
-
-/* Twice the births cost about twice, and nothing grows with those that are long dead. */
-static void bytes_follow_births(void **state)
-{
-	struct churn_options o = { .live = 200, .counters = 5, .replaced = 20, .chunks = 100, .rows = 1, .seed = 3 };
-	size_t size[3];
-
-	for (int i = 0; i < 3; i++, o.chunks *= 2) {
-		struct buf file = BUF_INIT;
-
-		churn_write(&file, &o);
-		size[i] = file.len;
-		buf_release(&file);
-	}
-	assert_true(size[1] < 2.1 * size[0] && size[2] < 2.1 * size[1]);
-}
-
 static void groups_continue_only_what_is_like_them(void **state)
 {
 	struct pm_model m;
@@ -300,10 +246,11 @@ static void groups_continue_only_what_is_like_them(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(comes_back),          cmocka_unit_test(seeking_passes_over_the_dead),
-		cmocka_unit_test(costs_no_key_chunk),  cmocka_unit_test(depends_as_soon_as_it_pays),
-		cmocka_unit_test(is_forgotten),        cmocka_unit_test(skipped_chunks_hide_what_follows),
-		cmocka_unit_test(bytes_follow_births), cmocka_unit_test(groups_continue_only_what_is_like_them),
+		cmocka_unit_test(seeking_passes_over_the_dead),
+		cmocka_unit_test(costs_no_key_chunk),
+		cmocka_unit_test(depends_as_soon_as_it_pays),
+		cmocka_unit_test(is_forgotten),
+		cmocka_unit_test(groups_continue_only_what_is_like_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,15 +42,6 @@ static int seek_bytes(void *ctx, uint64_t offset)
 	return 0;
 }
 
-static struct pm_reader *open_stream(struct bytes *b)
-{
-	struct pm_input in = { .ctx = b, .read = read_bytes, .size = UINT64_MAX };
-	struct pm_reader *r;
-
-	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
-	return r;
-}
-
 static struct pm_reader *open_memory(const struct buf *file)
 {
 	struct pm_reader *r;
@@ -89,27 +80,6 @@ static void chunks_are_decoded_once(void **state)
 	while (to_chunk(r) == 1)
 		;
 	assert_int_equal(pm_reader_decode(r, &c), -EINVAL);
-	pm_reader_close(r);
-	buf_release(&file);
-}
-
-static void streams_do_not_seek(void **state)
-{
-	struct buf file = BUF_INIT;
-	struct bytes b = { .file = &file };
-	struct pm_clocks clocks[2];
-	struct pm_extent x;
-	struct pm_reader *r;
-
-	(void)state;
-	sample_write(&file, &shape);
-	r = open_stream(&b);
-	assert_false(pm_reader_seekable(r));
-	assert_int_equal(pm_reader_extent(r, &x), -ESPIPE);
-	assert_int_equal(pm_reader_seek(r, 0, false), -ESPIPE);
-	assert_int_equal(pm_reader_clocks(r, clocks, 2, 0), 0);
-	/* Nothing is broken by it. */
-	assert_int_equal(to_chunk(r), 1);
 	pm_reader_close(r);
 	buf_release(&file);
 }
@@ -185,29 +155,6 @@ static void inputs_of_other_kinds(void **state)
 			assert_int_equal(in.seek(in.ctx, UINT64_MAX), -EINVAL);
 		in.close(in.ctx);
 	}
-}
-
-/* Of an input that was read before it came here the beginning is elsewhere. */
-static void standard_input(void **state)
-{
-	int saved = dup(STDIN_FILENO), fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	struct pm_input in;
-	char byte;
-
-	(void)state;
-	assert_true(fd >= 0);
-	for (int moved = 0; moved < 2; moved++) {
-		assert_int_equal(dup2(fd, STDIN_FILENO), STDIN_FILENO);
-		assert_int_equal(pm_input_path(&in, "-", true, NULL), 0);
-		assert_true(in.growing);
-		assert_int_equal(in.seek == NULL, moved);
-		assert_int_equal(in.read(in.ctx, &byte, 1), 1);
-		in.close(in.ctx);
-	}
-	close(fd);
-	if (saved >= 0)
-		dup2(saved, STDIN_FILENO);
-	close(saved);
 }
 
 /* What remains of clocks, of which some could not be read, in all chunks and in dependent ones only. */
@@ -349,9 +296,8 @@ static void lost_sources_are_named(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(chunks_are_decoded_once), cmocka_unit_test(streams_do_not_seek),
-		cmocka_unit_test(failures_stay),           cmocka_unit_test(inputs_of_other_kinds),
-		cmocka_unit_test(standard_input),          cmocka_unit_test(clocks_may_be_unknown),
+		cmocka_unit_test(chunks_are_decoded_once), cmocka_unit_test(failures_stay),
+		cmocka_unit_test(inputs_of_other_kinds),   cmocka_unit_test(clocks_may_be_unknown),
 		cmocka_unit_test(lost_sources_are_named),
 	};
 

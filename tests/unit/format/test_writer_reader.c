@@ -71,82 +71,6 @@ static struct counts read_all(struct pm_reader *r, const struct sample_options *
 	return n;
 }
 
-static void assert_model_equal(const struct pm_model *a, const struct pm_model *b)
-{
-	assert_true(pm_map_equal(&a->header, &b->header));
-	assert_int_equal(a->topology.n, b->topology.n);
-	for (uint32_t i = 0; i < a->topology.n; i++) {
-		assert_int_equal(a->topology.cpu[i].package, b->topology.cpu[i].package);
-		assert_int_equal(a->topology.cpu[i].die, PM_NONE);
-		assert_int_equal(b->topology.cpu[i].die, PM_NONE);
-		assert_int_equal(b->topology.cpu[i].online, 1);
-	}
-	assert_int_equal(a->n_counters, b->n_counters);
-	for (uint32_t i = 0; i < a->n_counters; i++) {
-		assert_string_equal(a->counter[i].name, b->counter[i].name);
-		assert_string_equal(a->counter[i].display, b->counter[i].display);
-		assert_string_equal(a->counter[i].unit, b->counter[i].unit);
-		assert_int_equal(a->counter[i].width, b->counter[i].width);
-		assert_int_equal(a->counter[i].type, b->counter[i].type);
-		assert_int_equal(a->counter[i].scale.den, b->counter[i].scale.den);
-		assert_int_equal(!a->counter[i].scale.text, !b->counter[i].scale.text);
-	}
-	assert_string_equal(b->counter[3].scale.text, "6.103515625e-5");
-	assert_int_equal(a->n_instances, b->n_instances);
-	assert_int_equal(a->n_groups, b->n_groups);
-	assert_int_equal(a->n_strings, b->n_strings);
-	assert_string_equal(pm_model_string(b, 2)->str.data, "powersave");
-	assert_int_equal(a->n_pmus, b->n_pmus);
-	assert_int_equal(a->n_probes, b->n_probes);
-	assert_int_equal(a->n_configs, b->n_configs);
-	for (uint32_t i = 0; i < a->n_configs; i++) {
-		assert_string_equal(a->config[i].name, b->config[i].name);
-		assert_int_equal(a->config[i].privacy, b->config[i].privacy);
-		assert_int_equal(b->config[i].instances.n, 3);
-		assert_true(pm_value_equal(&a->config[i].value, &b->config[i].value));
-	}
-}
-
-static void everything_comes_back(void **state)
-{
-	for (size_t i = 0; i < SHAPES; i++) {
-		const struct sample_options *o = &shapes[i];
-		struct buf file = BUF_INIT;
-		struct pm_model m;
-		struct pm_reader *r;
-		struct pm_input in;
-		struct counts n;
-
-		sample_write(&file, o);
-		assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
-		assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
-		n = read_all(r, o);
-		assert_int_equal(n.damages, 0);
-		assert_int_equal(n.wrong, 0);
-		assert_int_equal(n.absent, 0);
-		assert_int_equal(n.chunks, o->chunks);
-		assert_int_equal(n.snapshots, o->chunks * o->rows);
-		assert_int_equal(n.events, o->chunks / 10);
-		assert_int_equal(n.ends, 1);
-		if (o->codec == PM_CODEC_PLAIN)
-			assert_int_equal(n.keys, n.chunks);
-		else
-			assert_in_range(n.keys, (o->chunks + 15) / 16,
-					(o->chunks + 15) / 16 + o->chunks / 40 + n.repeated);
-		pm_model_init(&m);
-		sample_model(&m, o);
-		assert_model_equal(&m, pm_reader_model(r));
-		pm_model_release(&m);
-		assert_int_equal(pm_reader_stats(r).bytes_read, file.len);
-		assert_int_equal(pm_reader_stats(r).snapshots, o->chunks * o->rows);
-		assert_int_equal(pm_reader_stats(r).chunks, o->chunks);
-		pm_reader_close(r);
-		print_message("shape %zu: %zu bytes, %.1f a snapshot\n", i, file.len,
-			      (double)file.len / (o->chunks * o->rows));
-		buf_release(&file);
-	}
-}
-
 /* Gives a few bytes at a time, and no way to seek. */
 struct drip {
 	const struct buf *file;
@@ -163,28 +87,6 @@ static ssize_t drip_read(void *ctx, void *data, size_t len)
 	memcpy(data, d->file->data + d->at, n);
 	d->at += n;
 	return (ssize_t)n;
-}
-
-static void a_slow_pipe_is_as_good(void **state)
-{
-	const struct sample_options *o = &shapes[2];
-	struct buf file = BUF_INIT;
-	struct drip d = { .file = &file, .seed = 5 };
-	struct pm_input in = { .ctx = &d, .read = drip_read, .size = UINT64_MAX };
-	struct pm_reader *r;
-	struct counts n;
-	struct pm_extent x;
-
-	sample_write(&file, o);
-	d.most = file.len;
-	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
-	assert_int_equal(pm_reader_seek(r, 0, false), -ESPIPE);
-	assert_int_equal(pm_reader_extent(r, &x), -ESPIPE);
-	n = read_all(r, o);
-	assert_int_equal(n.wrong + n.damages, 0);
-	assert_int_equal(n.chunks, o->chunks);
-	pm_reader_close(r);
-	buf_release(&file);
 }
 
 /* The file grows between the questions; whatever is there is read, and nothing is called damage. */
@@ -226,53 +128,6 @@ static void a_growing_file_is_followed(void **state)
 	buf_release(&file);
 }
 
-/* A recording that somebody has compressed as a whole. */
-static void a_compressed_recording(void **state)
-{
-	const struct sample_options *o = &shapes[2];
-	struct buf file = BUF_INIT, packed = BUF_INIT;
-	struct pm_zstd *z = pm_zstd_new();
-	struct pm_input inner, in;
-	struct pm_reader *r;
-	struct pm_item item;
-	struct counts n;
-	size_t damages = 0;
-
-	sample_write(&file, o);
-	assert_int_equal(pm_zstd_compress(z, file.data, file.len, 3, &packed), 0);
-	for (size_t head = 4; head < 100; head += 90) {
-		assert_int_equal(pm_input_memory(&inner, packed.data + head, packed.len - head), 0);
-		assert_int_equal(pm_input_zstd(&in, &inner, packed.data, head, NULL), 0);
-		assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
-		n = read_all(r, o);
-		assert_int_equal(n.wrong + n.damages, 0);
-		assert_int_equal(n.chunks, o->chunks);
-		pm_reader_close(r);
-	}
-	/* Cut: what came out before is read, and the end is named. */
-	assert_int_equal(pm_input_memory(&inner, packed.data, packed.len / 2), 0);
-	assert_int_equal(pm_input_zstd(&in, &inner, "\x28\xb5\x2f\xfd", 4, NULL), 0);
-	pm_reader_close(NULL);
-	in.close(in.ctx);
-	assert_int_equal(pm_input_memory(&inner, packed.data + 4, packed.len - 4 - 40), 0);
-	assert_int_equal(pm_input_zstd(&in, &inner, packed.data, 4, NULL), 0);
-	if (!pm_reader_open(&r, &in, NULL)) {
-		while (pm_reader_next(r, &item) == 1)
-			damages += item.kind == PM_ITEM_DAMAGE;
-		assert_true(damages > 0);
-		pm_reader_close(r);
-	}
-	/* Not compressed: handed back as it was. */
-	assert_int_equal(pm_input_memory(&inner, file.data, file.len), 0);
-	assert_int_equal(pm_input_zstd(&in, &inner, file.data, 8, NULL), -EINVAL);
-	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
-	assert_int_equal(read_all(r, o).chunks, o->chunks);
-	pm_reader_close(r);
-	pm_zstd_free(z);
-	buf_release(&file);
-	buf_release(&packed);
-}
-
 /* A file that is still empty, and one that is no recording. */
 static void growing_from_nothing(void **state)
 {
@@ -298,57 +153,6 @@ static void growing_from_nothing(void **state)
 		pm_input_memory(&in, "a text that is no recording, and will never become one, however long", 68), 0);
 	in.growing = true;
 	assert_int_equal(pm_reader_open(&r, &in, NULL), -EINVAL);
-	buf_release(&file);
-}
-
-/* Wall time: known to the nanosecond in each chunk, and for what lies before. */
-static void wall_time(void **state)
-{
-	const struct sample_options *o = &shapes[0];
-	struct buf file = BUF_INIT;
-	struct pm_reader *r;
-	struct pm_input in;
-	struct pm_item item;
-
-	sample_write(&file, o);
-	assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
-	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
-	assert_true(pm_reader_realtime(r, 5) == 0);
-	while (pm_reader_next(r, &item) == 1) {
-		uint64_t t = item.chunk.from_ns;
-
-		if (item.kind != PM_ITEM_CHUNK)
-			continue;
-		assert_true(pm_reader_realtime(r, t + 777) == item.chunk.clocks.realtime);
-		assert_true(pm_reader_realtime(r, t) == item.chunk.clocks.realtime - 777);
-		assert_in_range(pm_reader_realtime(r, sample_tick(o, 0)) - 1700000000000000000ull -
-					sample_tick(o, 0) + 777 + 100000,
-				99000, 101000);
-	}
-	pm_reader_close(r);
-	buf_release(&file);
-}
-
-static void files_and_directories(void **state)
-{
-	char path[] = "/tmp/pm-test-XXXXXX";
-	const struct sample_options *o = &shapes[0];
-	struct buf file = BUF_INIT;
-	struct pm_reader *r;
-	struct pm_input in;
-	struct error e;
-	int fd = mkstemp(path);
-
-	sample_write(&file, o);
-	assert_int_equal(write(fd, file.data, file.len), file.len);
-	close(fd);
-	assert_int_equal(pm_input_path(&in, path, false, &e), 0);
-	assert_int_equal(pm_reader_open(&r, &in, &e), 0);
-	assert_int_equal(read_all(r, o).wrong, 0);
-	pm_reader_close(r);
-	unlink(path);
-	assert_int_equal(pm_input_path(&in, "/tmp", false, &e), -EISDIR);
-	assert_int_equal(pm_input_path(&in, path, false, &e), -ENOENT);
 	buf_release(&file);
 }
 
@@ -505,52 +309,6 @@ static void seeking(void **state)
 	}
 }
 
-/* Two recordings in one file are two recordings, also when they are the same. */
-static void joined_files(void **state)
-{
-	const struct sample_options *o = &shapes[0];
-	struct buf file = BUF_INIT;
-	struct pm_reader *r;
-	struct pm_input in;
-	struct counts n;
-	size_t one;
-
-	sample_write(&file, o);
-	one = file.len;
-	sample_write(&file, o);
-	assert_int_equal(file.len, 2 * one);
-	assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
-	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
-	n = read_all(r, o);
-	assert_int_equal(n.recordings, 1);
-	assert_int_equal(n.chunks, 2 * o->chunks);
-	assert_int_equal(n.wrong + n.damages, 0);
-	assert_int_equal(n.ends, 2);
-	pm_reader_close(r);
-
-	/* The first one stopped hard: said, and the second is whole. */
-	memmove(file.data + one - FRAME_END_SIZE, file.data + one, one);
-	assert_int_equal(pm_input_memory(&in, file.data, file.len - FRAME_END_SIZE), 0);
-	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
-	n = read_all(r, o);
-	assert_int_equal(n.damages, 1);
-	assert_int_equal(n.chunks, 2 * o->chunks);
-	pm_reader_close(r);
-	buf_release(&file);
-}
-
-static void the_end_frame_has_its_size(void **state)
-{
-	for (size_t i = 0; i < SHAPES; i++) {
-		struct buf file = BUF_INIT;
-
-		sample_write(&file, &shapes[i]);
-		assert_true(file.len > FRAME_END_SIZE);
-		assert_memory_equal(file.data + file.len - FRAME_END_SIZE, frame_magic, FRAME_MAGIC_LEN);
-		buf_release(&file);
-	}
-}
-
 /* What a reader keeps of an index: the same entries in any order, a quarter of their size. */
 static void kept_entries(void **state)
 {
@@ -593,19 +351,12 @@ static void kept_entries(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(everything_comes_back),
-		cmocka_unit_test(a_slow_pipe_is_as_good),
 		cmocka_unit_test(a_growing_file_is_followed),
-		cmocka_unit_test(a_compressed_recording),
 		cmocka_unit_test(growing_from_nothing),
-		cmocka_unit_test(wall_time),
-		cmocka_unit_test(files_and_directories),
 		cmocka_unit_test(other_files_are_named),
 		cmocka_unit_test(selection_decodes_what_it_names),
 		cmocka_unit_test(seeking),
 		cmocka_unit_test(kept_entries),
-		cmocka_unit_test(joined_files),
-		cmocka_unit_test(the_end_frame_has_its_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,94 +101,6 @@ static void sums_by_level(void **state)
 	}
 }
 
-static void offline_takes_no_part(void **state)
-{
-	struct harness h = { .config = { .summary = true } };
-	struct builder b;
-	struct plan plan;
-
-	setup(&b, &plan);
-	plan.offline = 1u << 3;
-	run(&h, &b, PM_PACKAGE);
-	assert_true(harness_value(&h, "test.count", PM_PACKAGE, 0) == 111);
-	assert_true(harness_value(&h, "test.count", PM_SYSTEM, 0) == 11110111);
-	assert_true(harness_value(&h, "test.temp", PM_PACKAGE, 0) == 42);
-	assert_null(harness_cell(&h, "test.temp", PM_PACKAGE, 0)->coverage);
-	harness_stop(&h);
-	builder_release(&b);
-	/* A core without any CPU is as offline as they are. */
-	setup(&b, &plan);
-	plan.offline = 3u << 2;
-	h = (struct harness){ 0 };
-	run(&h, &b, PM_CORE);
-	assert_int_equal(harness_reason(&h, "test.count", PM_CORE, 1), PM_REASON_OFFLINE);
-	harness_stop(&h);
-	builder_release(&b);
-}
-
-/* One of the CPUs is there for 2 of 20 s. */
-static struct reading away(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
-{
-	if (i->number == 1 && row > 2)
-		return (struct reading){ 0, PM_REASON_OFFLINE };
-	return (struct reading){ row * 1000, 0 };
-}
-
-static void a_rate_is_the_sum_of_its_members(void **state)
-{
-	struct harness h = { .config = { .per = PM_SYSTEM, .summary = true }, .bind.rate = true, .look = nothing };
-	struct builder b;
-	uint32_t c;
-
-	builder_init(&b, away);
-	c = builder_counter(&b, "test.count", "1", PM_CUMULATIVE, PM_AGG_SUM);
-	builder_group(&b, PM_CPU, 2, 0, &c, 1);
-	harness_start(&h, &b, "test.count", REPLAY_TOTAL);
-	harness_feed(&h, 0, 21);
-	assert_true(replay_finish(h.replay) >= 0);
-	assert_true(harness_value(&h, "test.count", PM_SYSTEM, 0) == 1100);
-	assert_string_equal(harness_metric(&h, "test.count")->about->unit, "1/s");
-	assert_true(sheet_coverage(harness_cell(&h, "test.count", PM_SYSTEM, 0), 0) == 1);
-	harness_stop(&h);
-	builder_release(&b);
-}
-
-static void what_users_add_is_averaged(void **state)
-{
-	struct harness h = { .config = { .summary = true } };
-	struct builder b;
-	struct plan plan;
-
-	setup(&b, &plan);
-	text_attr(&b, 1, PM_COUNTER_ADDED, "cpu");
-	run(&h, &b, PM_PACKAGE);
-	assert_true(harness_value(&h, "test.count", PM_SYSTEM, 0) == 11111111. / 8);
-	assert_true(harness_value(&h, "test.count", PM_PACKAGE, 0) == 1111. / 4);
-	harness_stop(&h);
-	builder_release(&b);
-}
-
-static void a_lost_part_is_never_left_out(void **state)
-{
-	struct harness h = { .config = { .summary = true } };
-	struct builder b;
-	struct plan plan;
-
-	setup(&b, &plan);
-	plan.lost = 1u << 3;
-	run(&h, &b, PM_PACKAGE);
-	assert_int_equal(harness_reason(&h, "test.count", PM_PACKAGE, 0), PM_REASON_MISSED);
-	assert_true(harness_value(&h, "test.count", PM_PACKAGE, 1) == 11110000);
-	assert_int_equal(harness_reason(&h, "test.count", PM_SYSTEM, 0), PM_REASON_MISSED);
-	/* The largest of the others is a number, but it says that it may not be the largest of all. */
-	assert_true(harness_value(&h, "test.temp", PM_PACKAGE, 0) == 42);
-	assert_non_null(harness_cell(&h, "test.temp", PM_PACKAGE, 0)->coverage);
-	assert_true(harness_cell(&h, "test.temp", PM_PACKAGE, 0)->coverage[0] == 0.75);
-	assert_null(harness_cell(&h, "test.temp", PM_PACKAGE, 1)->coverage);
-	harness_stop(&h);
-	builder_release(&b);
-}
-
 static struct reading of_three(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
 {
 	static const uint64_t v[] = { 7, 3, 5 };
@@ -300,37 +212,6 @@ static void events_of_a_package_count_once(void **state)
 	builder_release(&b);
 }
 
-/* Likewise the times of counters that stand in for a register: each package once for each. */
-static void times_of_a_package_count_once(void **state)
-{
-	struct metric row = { .name = "t", .display = "t", .expr = "elapsed(msr.tsc)" };
-	struct metric_set set = { .row = &row, .n = 1 };
-	struct harness h = { .config = { .per = PM_SYSTEM, .summary = true },
-			     .bind = { .vendor = &set, .n_vendor = 1 },
-			     .look = nothing };
-	struct builder b;
-	uint32_t id[2];
-
-	(void)state;
-	builder_init(&b, one_a_row);
-	for (int i = 0; i < 2; i++) {
-		id[i] = builder_counter(&b, i ? "msr/tsc/k" : "msr/tsc/u", "1", PM_CUMULATIVE, PM_AGG_SUM);
-		text_attr(&b, id[i], PM_COUNTER_PERF_USER_TEXT, "msr/tsc/");
-		assert_int_equal(
-			pm_map_set(&builder_counter_at(&b, id[i])->attrs, PM_COUNTER_PERF_WILDCARD, pm_u64(1)), 0);
-		assert_int_equal(
-			pm_map_set(&builder_counter_at(&b, id[i])->attrs, PM_COUNTER_PERF_PER_PKG, pm_bool(true)), 0);
-		builder_group(&b, PM_CPU, 8, 0, &id[i], 1);
-	}
-	harness_start(&h, &b, "t", REPLAY_EACH);
-	assert_int_equal(harness_metric(&h, "t") ? h.binding.input[harness_metric(&h, "t")->input[0]].n_counters : 0,
-			 2);
-	harness_feed(&h, 0, 2);
-	assert_true(harness_value(&h, "t", PM_SYSTEM, 0) == 1);
-	harness_stop(&h);
-	builder_release(&b);
-}
-
 static void rows_of_some_cpus(void **state)
 {
 	struct harness h = { .config = { .summary = true, .rows = SHEET_CPU_SET } };
@@ -398,29 +279,6 @@ static void what_has_no_place_at_a_level(void **state)
 	h = (struct harness){ .config.per = PM_NODE, .look = nothing };
 	harness_start(&h, &b, "test.uncore", REPLAY_EACH);
 	assert_int_equal(h.sheet.n_rows, 0);
-	harness_stop(&h);
-	builder_release(&b);
-}
-
-/* Formulas of sums, not sums of formulas. */
-static void formulas_come_after_sums(void **state)
-{
-	struct harness h = { .config = { .summary = true } };
-	struct metric row = { .name = "share", .display = "share", .unit = "1", .expr = "test.count / test.energy" };
-	struct metric_set set = { .row = &row, .n = 1 };
-	struct builder b;
-	struct plan plan;
-
-	setup(&b, &plan);
-	h.bind.vendor = &set;
-	h.bind.n_vendor = 1;
-	h.look = nothing;
-	h.config.per = PM_CPU;
-	harness_start(&h, &b, "share", REPLAY_EACH);
-	harness_feed(&h, 0, 2);
-	assert_true(harness_value(&h, "share", PM_SYSTEM, 0) == 11111111 / 201.);
-	assert_true(harness_value(&h, "share", PM_PACKAGE, 0) == 1111 / 100.);
-	assert_null(harness_cell(&h, "share", PM_CPU, 0));
 	harness_stop(&h);
 	builder_release(&b);
 }
@@ -603,143 +461,17 @@ static void an_absent_part_hides_no_loss(void **state)
 	}
 }
 
-/* A sum over PMUs of a kind lacks those that were refused, where they count. */
-static void pmus_that_were_refused(void **state)
-{
-	struct harness h = { .config = { .per = PM_PACKAGE, .summary = true }, .look = nothing };
-	struct builder b;
-	uint32_t id;
-
-	builder_init(&b, one_a_row);
-	add_pmu(&b, "uncore_imc_0", "0", 0);
-	add_pmu(&b, "uncore_imc_1", "4", PM_REASON_NO_PERMISSION);
-	add_pmu(&b, "uncore_imc_2", "4", 0);
-	add_pmu(&b, "uncore_cha_0", "0", PM_REASON_NOT_SUPPORTED);
-	for (uint32_t i = 0; i < 2; i++) {
-		const char *name = i ? "uncore_imc_2/reads/" : "uncore_imc_0/reads/";
-		struct pm_group g = { .source = (char *)"perf",
-				      .counter = &id,
-				      .n_counters = 1,
-				      .n_instances = 1,
-				      .instance = &b.instance[PM_PMU][i] };
-
-		id = builder_counter(&b, name, "1", PM_CUMULATIVE, PM_AGG_SUM);
-		text_attr(&b, id, PM_COUNTER_PERF_PMU, i ? "uncore_imc_2" : "uncore_imc_0");
-		text_attr(&b, id, PM_COUNTER_PERF_EVENT, name);
-		text_attr(&b, id, PM_COUNTER_PERF_USER_TEXT, "uncore_imc/reads/");
-		assert_int_equal(pm_map_set(&builder_counter_at(&b, id)->attrs, PM_COUNTER_PERF_WILDCARD, pm_u64(7)),
-				 0);
-		assert_int_equal(pm_map_set(&builder_counter_at(&b, id)->attrs, PM_COUNTER_PERF_GROUP, pm_u64(i + 1)),
-				 0);
-		assert_true(pm_model_add_group(&b.model, &g) > 0);
-	}
-	harness_start(&h, &b, "uncore_imc/reads/", REPLAY_EACH);
-	harness_feed(&h, 0, 2);
-	assert_true(harness_value(&h, "uncore_imc/reads/", PM_PACKAGE, 0) == 1);
-	assert_int_equal(harness_reason(&h, "uncore_imc/reads/", PM_PACKAGE, 1), PM_REASON_NO_PERMISSION);
-	assert_int_equal(harness_reason(&h, "uncore_imc/reads/", PM_SYSTEM, 0), PM_REASON_NO_PERMISSION);
-	harness_stop(&h);
-	/* Whoever names one wants no other. */
-	h = (struct harness){ .config = { .per = PM_PACKAGE, .summary = true }, .look = nothing };
-	harness_start(&h, &b, "uncore_imc_2/reads/", REPLAY_EACH);
-	harness_feed(&h, 0, 2);
-	assert_true(harness_value(&h, "uncore_imc_2/reads/", PM_SYSTEM, 0) == 1);
-	harness_stop(&h);
-	builder_release(&b);
-}
-
-/* Reads of two controllers and writes of one of them: what both wrote is not known, and what each read is. */
-static void events_of_some_pmus(void **state)
-{
-	static const struct {
-		const char *pmu, *event, *typed;
-	} of[] = {
-		{ "uncore_imc_0", "uncore_imc_0/reads/", "uncore_imc/reads/" },
-		{ "uncore_imc_10", "uncore_imc_10/reads/", "uncore_imc/reads/" },
-		{ "uncore_imc_10", "uncore_imc_10/writes/", "uncore_imc/writes/" },
-		{ "uncore_imc_2", "uncore_imc_2/writes/", "uncore_imc/writes/" },
-	};
-	struct harness h = { .config = { .per = PM_PACKAGE, .summary = true }, .look = nothing };
-	struct builder b;
-	uint32_t id;
-
-	builder_init(&b, one_a_row);
-	add_pmu(&b, "uncore_imc_0", "0", 0);
-	add_pmu(&b, "uncore_imc_10", "0", 0);
-	/* Another kind, and another package, whose reads nobody asked for. */
-	add_pmu(&b, "uncore_imc_free_running_0", "0", 0);
-	add_pmu(&b, "uncore_imc_2", "4", 0);
-	for (uint32_t i = 0; i < 4; i++) {
-		struct pm_group g = { .source = (char *)"perf",
-				      .counter = &id,
-				      .n_counters = 1,
-				      .n_instances = 1,
-				      .instance = &b.instance[PM_PMU][i == 3] };
-
-		id = builder_counter(&b, of[i].event, "1", PM_CUMULATIVE, PM_AGG_SUM);
-		text_attr(&b, id, PM_COUNTER_PERF_PMU, of[i].pmu);
-		text_attr(&b, id, PM_COUNTER_PERF_EVENT, of[i].event);
-		text_attr(&b, id, PM_COUNTER_PERF_USER_TEXT, of[i].typed);
-		assert_int_equal(pm_map_set(&builder_counter_at(&b, id)->attrs, PM_COUNTER_PERF_WILDCARD,
-					    pm_u64(i < 2 ? 7 : 8)),
-				 0);
-		assert_int_equal(pm_map_set(&builder_counter_at(&b, id)->attrs, PM_COUNTER_PERF_GROUP, pm_u64(i + 1)),
-				 0);
-		assert_true(pm_model_add_group(&b.model, &g) > 0);
-	}
-	harness_start(&h, &b, "uncore_imc/reads/,uncore_imc/writes/", REPLAY_EACH);
-	harness_feed(&h, 0, 2);
-	assert_true(harness_value(&h, "uncore_imc/reads/", PM_SYSTEM, 0) == 2);
-	assert_int_equal(harness_reason(&h, "uncore_imc/writes/", PM_SYSTEM, 0), PM_REASON_NOT_READ);
-	assert_true(harness_value(&h, "uncore_imc/writes/", PM_PACKAGE, 1) == 1);
-	harness_stop(&h);
-	builder_release(&b);
-}
-
-/* More instances than fit at once: the blocks must fit together. */
-static void look_sum(struct harness *h, const struct interval *i, size_t n)
-{
-	const struct sheet_cell *c = harness_cell(h, "test.count", PM_SYSTEM, 0);
-
-	for (size_t k = 0; k < n; k++)
-		assert_true(c->value[k].v == 11111111);
-}
-
-static void blocks(void **state)
-{
-	struct harness h = { .config = { .summary = true, .per = PM_CPU }, .look = look_sum };
-	struct builder b;
-	struct plan plan;
-
-	setup(&b, &plan);
-	harness_start(&h, &b, "test.count", REPLAY_EACH);
-	for (uint64_t row = 0; row < 1000; row += 100)
-		harness_feed(&h, row, 100);
-	assert_int_equal(h.intervals, 999);
-	harness_stop(&h);
-	builder_release(&b);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_by_level),
-		cmocka_unit_test(offline_takes_no_part),
-		cmocka_unit_test(a_rate_is_the_sum_of_its_members),
-		cmocka_unit_test(what_users_add_is_averaged),
-		cmocka_unit_test(a_lost_part_is_never_left_out),
 		cmocka_unit_test(rules),
 		cmocka_unit_test(events_of_a_package_count_once),
-		cmocka_unit_test(times_of_a_package_count_once),
 		cmocka_unit_test(rows_of_some_cpus),
 		cmocka_unit_test(what_has_no_place_at_a_level),
-		cmocka_unit_test(formulas_come_after_sums),
 		cmocka_unit_test(thresholds_judge_each_interval),
 		cmocka_unit_test(an_absent_part_hides_no_loss),
-		cmocka_unit_test(pmus_that_were_refused),
-		cmocka_unit_test(events_of_some_pmus),
 		cmocka_unit_test(events_without_pmus),
-		cmocka_unit_test(blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

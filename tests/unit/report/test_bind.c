@@ -406,40 +406,6 @@ static void a_broken_formula_is_named(void **state)
 	builder_release(&b);
 }
 
-static void counters_are_metrics(void **state)
-{
-	struct harness h = { .config = { .per = PM_CPU }, .look = nothing, .bind = { .rate = true } };
-	const struct bound_metric *m;
-	struct builder b;
-	uint32_t id, level, text;
-
-	builder_init(&b, one_a_row);
-	b.period_ns = 500000000;
-	id = builder_counter(&b, "test.bytes", "By", PM_CUMULATIVE, PM_AGG_SUM);
-	assert_int_equal(pm_map_set(&builder_counter_at(&b, id)->attrs, PM_COUNTER_REQUESTED, pm_bool(true)), 0);
-	builder_group(&b, PM_CPU, 8, 0, &id, 1);
-	level = builder_counter(&b, "test.level", "Cel", PM_GAUGE, PM_AGG_MEAN);
-	builder_group(&b, PM_CPU, 8, 0, &level, 1);
-	text = builder_counter(&b, "test.text", "", PM_STATE, PM_AGG_NONE);
-	builder_counter_at(&b, text)->type = PM_TEXT;
-	builder_group(&b, PM_CPU, 8, 0, &text, 1);
-	builder_counter(&b, "test.nowhere", "1", PM_CUMULATIVE, PM_AGG_SUM);
-	harness_start(&h, &b, "test.*", REPLAY_EACH);
-	harness_feed(&h, 0, 3);
-	m = harness_metric(&h, "test.bytes");
-	assert_non_null(m);
-	assert_string_equal(m->about->unit, "By/s");
-	assert_true(m->default_on);
-	assert_true(harness_value(&h, "test.bytes", PM_CPU, 0) == 2);
-	assert_false(harness_metric(&h, "test.level")->default_on);
-	assert_string_equal(harness_metric(&h, "test.level")->about->unit, "Cel");
-	assert_true(harness_value(&h, "test.level", PM_CPU, 0) == 1);
-	assert_null(harness_metric(&h, "test.text"));
-	assert_null(harness_metric(&h, "test.nowhere"));
-	harness_stop(&h);
-	builder_release(&b);
-}
-
 static void names_are_unique(void **state)
 {
 	struct harness h;
@@ -503,7 +469,6 @@ int main(void)
 		cmocka_unit_test(fields_of_registers),
 		cmocka_unit_test(ways_of_columns),
 		cmocka_unit_test(a_broken_formula_is_named),
-		cmocka_unit_test(counters_are_metrics),
 		cmocka_unit_test(names_are_unique),
 		cmocka_unit_test(targets_are_literals),
 	};

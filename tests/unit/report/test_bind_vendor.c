@@ -66,35 +66,6 @@ static uint32_t perf_event(struct builder *b, const char *name, uint32_t group)
 	return perf_event_in(b, name, "1", group);
 }
 
-static void thresholds_are_tied_to_their_inputs(void **state)
-{
-	struct vendor_test t = { 0 };
-	const struct bound_metric *m;
-	struct value v[2] = { value_of(30), value_of(100) };
-
-	builder_init(&t.b, one_a_row);
-	perf_event(&t.b, "a", 1);
-	perf_event(&t.b, "b", 1);
-	bind_text(&t, "[ { \"MetricName\": \"r\", \"MetricExpr\": \"a / b\", \"MetricThreshold\": \"r > 0.25\" }, "
-		      "{ \"MetricName\": \"s\", \"MetricExpr\": \"a\", \"MetricThreshold\": \"r > no_such\" }, "
-		      "{ \"MetricName\": \"u\", \"MetricExpr\": \"b\" } ]");
-	m = metric_of(&t, "r");
-	assert_non_null(m);
-	assert_non_null(m->threshold);
-	assert_int_equal(m->threshold->n_inputs, 2);
-	assert_string_equal(t.binding.input[m->threshold->input[0]].more->name, "a");
-	assert_true(expr_eval(m->threshold->expr, v).v == 1);
-	v[0] = value_of(20);
-	assert_true(expr_eval(m->threshold->expr, v).v == 0);
-	v[0] = value_missing(VALUE_GAP);
-	assert_int_equal(expr_eval(m->threshold->expr, v).reason, VALUE_GAP);
-	/* What the recording cannot tell is no judgement, and takes no metric away. */
-	assert_non_null(metric_of(&t, "s"));
-	assert_null(metric_of(&t, "s")->threshold);
-	assert_null(metric_of(&t, "u")->threshold);
-	unbind(&t);
-}
-
 static void a_question_mark_runs(void **state)
 {
 	struct vendor_test t = { 0 };
@@ -108,31 +79,6 @@ static void a_question_mark_runs(void **state)
 	assert_null(metric_of(&t, "cyc_2"));
 	assert_null(metric_of(&t, "cyc"));
 	assert_string_equal(input_of(&t, metric_of(&t, "cyc_1"), "hv/CYC,chip=1/")->more->name, "hv/CYC,chip=1/");
-	unbind(&t);
-}
-
-static void formulas_take_events_of_one_group(void **state)
-{
-	struct vendor_test t = { 0 };
-	uint32_t id[4];
-
-	builder_init(&t.b, one_a_row);
-	/* cycles was counted with each of the other two. */
-	id[0] = perf_event(&t.b, "x_cycles", 1);
-	id[1] = perf_event(&t.b, "x_first", 1);
-	id[2] = perf_event(&t.b, "x_cycles#2", 2);
-	id[3] = perf_event(&t.b, "x_second", 2);
-	text_attr(&t.b, id[0], PM_COUNTER_PERF_METRIC_ID, "x_cycles");
-	text_attr(&t.b, id[1], PM_COUNTER_PERF_METRIC_ID, "x_first");
-	text_attr(&t.b, id[2], PM_COUNTER_PERF_METRIC_ID, "x_cycles");
-	text_attr(&t.b, id[3], PM_COUNTER_PERF_METRIC_ID, "x_second");
-	bind_text(&t, "[ { \"MetricName\": \"one\", \"MetricExpr\": \"x_first / x_cycles\" }, "
-		      "{ \"MetricName\": \"two\", \"MetricExpr\": \"x_second / x_cycles\" }, "
-		      "{ \"MetricName\": \"both\", \"MetricExpr\": \"(x_first + x_second) / x_cycles\" } ]");
-	assert_int_equal(input_of(&t, metric_of(&t, "one"), "x_cycles")->counter[0], id[0]);
-	assert_int_equal(input_of(&t, metric_of(&t, "two"), "x_cycles")->counter[0], id[2]);
-	assert_int_equal(input_of(&t, metric_of(&t, "two"), "x_second")->counter[0], id[3]);
-	assert_non_null(metric_of(&t, "both"));
 	unbind(&t);
 }
 
@@ -337,9 +283,7 @@ static void counters_are_named_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(thresholds_are_tied_to_their_inputs),
 		cmocka_unit_test(a_question_mark_runs),
-		cmocka_unit_test(formulas_take_events_of_one_group),
 		cmocka_unit_test(formulas_take_all_pmus_of_a_kind),
 		cmocka_unit_test(formulas_of_vendors_have_raw_counts),
 		cmocka_unit_test(events_are_found_by_what_they_count),

@@ -120,60 +120,6 @@ static struct pipeline_config system_only(void)
 	return (struct pipeline_config){ .sheet = { .per = PM_SYSTEM, .summary_only = true } };
 }
 
-static void whole(void **state)
-{
-	struct pipeline_config config = system_only();
-	struct builder b;
-	struct outcome o;
-
-	record_rows(&b, "system", true);
-	o = run(b.file.data, b.file.len, &config);
-	assert_int_equal(o.err, 0);
-	assert_int_equal(o.lines, ROWS - 1);
-	assert_true(o.least == 56 && o.most == 56);
-	assert_true(o.result.ended && !o.result.cut_only && !o.result.damaged);
-	assert_int_equal(o.result.notes.len, 0);
-	done(&o);
-	builder_release(&b);
-}
-
-static void total_of_a_command(void **state)
-{
-	struct pipeline_config config = system_only();
-	struct builder b;
-	struct outcome o;
-
-	record_rows(&b, "command", true);
-	o = run(b.file.data, b.file.len, &config);
-	assert_int_equal(o.lines, 1);
-	assert_true(o.sum == 56. * (ROWS - 1));
-	assert_non_null(strstr(o.text, ",399000000000,system,"));
-	done(&o);
-	config.mode = PIPELINE_EACH;
-	o = run(b.file.data, b.file.len, &config);
-	assert_int_equal(o.lines, ROWS - 1);
-	done(&o);
-	builder_release(&b);
-}
-
-/* A register that was read at the end is no reason to keep the total back. */
-static void values_at_the_end(void **state)
-{
-	struct pm_config value = { .name = "msr.x", .kind = PM_SYSTEM, .value = pm_u64(1), .time_ns = 1 };
-	struct pipeline_config config = system_only();
-	struct builder b;
-	struct outcome o;
-
-	record_rows(&b, "command", false);
-	assert_int_equal(pm_model_add_config(&b.model, &value), 0);
-	builder_finish(&b);
-	o = run(b.file.data, b.file.len, &config);
-	assert_int_equal(o.lines, 1);
-	assert_true(o.sum == 56. * (ROWS - 1));
-	done(&o);
-	builder_release(&b);
-}
-
 static void window_of_time(void **state)
 {
 	static const struct {
@@ -216,61 +162,6 @@ static void window_of_time(void **state)
 		}
 		done(&o);
 	}
-	builder_release(&b);
-}
-
-static void times_that_are_none(void **state)
-{
-	static const char *const text[] = { "",
-					    "-",
-					    "yesterday",
-					    "2026-13-01T00:00:00Z",
-					    "2026-09-21T14:16:40+2",
-					    "1e3x",
-					    "25:00",
-					    "12:60",
-					    "12:5x",
-					    "12:00:",
-					    "today",
-					    "today 24:00",
-					    "tomorrow 12:00" };
-	struct error e = { 0 };
-	struct moment m, before;
-
-	assert_int_equal(moment_parse(&m, "today 12:00", &e), 0);
-	assert_int_equal(moment_parse(&before, "yesterday 12:00:00.5", &e), 0);
-	assert_true(m.ns - before.ns > 22 * 3600 * UINT64_C(1000000000) &&
-		    m.ns - before.ns < 26 * 3600 * UINT64_C(1000000000));
-	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
-
-		assert_true(moment_parse(&m, text[i], &e) < 0);
-		assert_non_null(strstr(e.text, "is not a time"));
-	}
-}
-
-/* Wherever it is cut: what is printed is right, and only the end is missing. */
-static void cut_anywhere(void **state)
-{
-	struct pipeline_config config = system_only();
-	struct builder b;
-	size_t last = 0, readable = 0;
-
-	record_rows(&b, "system", true);
-	for (size_t len = 100; len < b.file.len; len += 37) {
-		struct outcome o = run(b.file.data, len, &config);
-
-		if (!o.err) {
-			assert_true(o.lines >= last);
-			assert_true(!o.lines || (o.least == 56 && o.most == 56));
-			assert_true(o.result.cut_only || o.result.damaged || o.result.ended);
-			assert_true(o.result.ended || o.result.notes.len > 0);
-			last = o.lines;
-			readable++;
-		}
-		done(&o);
-	}
-	assert_true(readable > 50);
-	assert_int_equal(last, ROWS - 1);
 	builder_release(&b);
 }
 
@@ -525,69 +416,13 @@ static void dead_tasks(void **state)
 	buf_release(&file);
 }
 
-/* Two sinks that read together see what each would alone, and the names of dead tasks stay as long as one needs them. */
-static void together(void **state)
-{
-	static const struct sink_ops ops = { .shape = look_at_shape, .intervals = look };
-	static const struct pipeline_config config[] = {
-		{ .mode = PIPELINE_EVERY,
-		  .every_ns = 3000000000,
-		  .sheet = { .per = PM_SYSTEM, .summary_only = true } },
-		{ .mode = PIPELINE_TOTAL, .sheet = { .per = PM_TASK } },
-	};
-	const struct churn_options churn = { .live = 50, .counters = 2, .replaced = 25, .chunks = 60, .rows = 1 };
-	struct onlooker o[4] = { 0 };
-	struct pipeline_result result[4] = { 0 };
-	struct pipeline_part part[4];
-	struct buf file = BUF_INIT;
-
-	churn_write(&file, &churn);
-	for (size_t i = 0; i < 4; i++) {
-		o[i].sink.ops = &ops;
-		part[i] = (struct pipeline_part){ &config[i % 2], &o[i].sink, &result[i] };
-	}
-	for (size_t first = 0, n; first < 4; first += n) {
-		struct pm_reader *reader;
-		struct error error;
-		struct pm_input in;
-
-		n = first < 2 ? 1 : 2;
-		assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
-		assert_int_equal(pm_reader_open(&reader, &in, &error), 0);
-		for (size_t i = first; i < first + n; i++)
-			o[i].reader = reader;
-		assert_int_equal(pipeline_run_all(&part[first], n, reader, &error), 0);
-		pm_reader_close(reader);
-	}
-	for (size_t i = 0; i < 2; i++) {
-		assert_int_equal(result[i].intervals, result[2 + i].intervals);
-		assert_int_equal(result[i].snapshots, result[2 + i].snapshots);
-		assert_int_equal(o[i].rows, o[2 + i].rows);
-	}
-	assert_true(result[2].intervals > result[3].intervals);
-	assert_in_range(o[3].rows, 1000, 2000);
-	for (size_t i = 0; i < 4; i++)
-		pipeline_result_release(&result[i]);
-	buf_release(&file);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole),
-		cmocka_unit_test(total_of_a_command),
-		cmocka_unit_test(values_at_the_end),
-		cmocka_unit_test(window_of_time),
-		cmocka_unit_test(times_that_are_none),
-		cmocka_unit_test(cut_anywhere),
-		cmocka_unit_test(broken_bytes),
-		cmocka_unit_test(joined_recordings),
-		cmocka_unit_test(growing_file),
-		cmocka_unit_test(first_intervals),
-		cmocka_unit_test(unknown_columns),
-		cmocka_unit_test(texts_have_no_columns),
-		cmocka_unit_test(dead_tasks),
-		cmocka_unit_test(together),
+		cmocka_unit_test(window_of_time),        cmocka_unit_test(broken_bytes),
+		cmocka_unit_test(joined_recordings),     cmocka_unit_test(growing_file),
+		cmocka_unit_test(first_intervals),       cmocka_unit_test(unknown_columns),
+		cmocka_unit_test(texts_have_no_columns), cmocka_unit_test(dead_tasks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
