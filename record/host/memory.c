@@ -2,10 +2,15 @@
 
 #include <link.h>
 #include <malloc.h>
-#include <stdint.h>
-#include <string.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+void memory_ends(int err)
+{
+	fprintf(stderr, "pmrec: %s\n", err == ENOMEM ? "out of memory" : strerror(err));
+	exit(125);
+}
 
 /* What may not be written is as in the file. */
 static int drop_pages(struct dl_phdr_info *object, size_t size, void *page)

@@ -8,14 +8,14 @@
 #include <unistd.h>
 
 #include "record/host/interrupted.h"
-#include "record/sources/cputext.h"
 #include "record/sources/source_stat.h"
+#include "record/sources/textfile.h"
 
 /* The time that the host has taken from a CPU so far, in the kernel's clock ticks. False: the line is not about a
  * CPU. */
 static bool stolen_of(struct textcursor at, uint32_t *cpu, uint64_t *stolen)
 {
-	if (!cputext_label(at.label, at.label_len, cpu))
+	if (!textcursor_cpu(&at, cpu))
 		return false;
 	/* user, nice, system, idle, iowait, irq, softirq, steal */
 	for (int k = 0; k < 8; k++)

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "record/host/clocks.h"
+#include "record/host/memory.h"
 #include "record/plan/plan.h"
 #include "record/sources/textfile.h"
 
 #define COLUMNS 20
-#define IDLE    (TEXTFILE_IGNORED - 1) /* the tag of a device that has done nothing since the boot */
 /* What comes and goes all the time must not keep interrupting the recording. */
 #define CALM_NS 10000000000u
 
@@ -96,13 +96,12 @@ static const struct kind interfaces = {
 };
 
 struct devices {
-	struct textsource text; /* first; slot = device * n_keys + key; the tag of a line is its device */
+	struct textsource text; /* first; a row is a device, of n_keys slots */
 	const struct kind *kind;
 	struct source *source;
-	uint32_t n, n_keys, counter[COLUMNS];
+	uint32_t n, counter[COLUMNS];
 	bool level[COLUMNS]; /* by key: a gauge */
 	uint32_t n_before;   /* devices from this one on have counted since their last reading, which was 0 */
-	int n_columns;       /* that this kernel has, up to the last of the kind */
 	uint64_t updated_ns;
 };
 
@@ -124,35 +123,29 @@ static bool is_active(const struct textcursor *c)
 	return is_device(c) && strspn(numbers, " 0") < len;
 }
 
-static int refresh(struct textstore *s)
+/* An idle one becomes active once, so it need not wait. */
+static void notice(struct textsource *t, const struct textcursor *c, uint32_t tag)
 {
-	struct devices *d = (struct devices *)s;
-	int err = textfile_read(&d->text.file);
-	struct textcursor c;
-	uint32_t tag;
-	uint64_t v;
+	struct devices *d = (struct devices *)t;
+
+	if ((tag == TEXTFILE_IDLE || (tag == TEXTFILE_UNKNOWN && clocks_monotonic() > d->updated_ns + CALM_NS)) &&
+	    is_active(c))
+		atomic_store(&d->source->stale, true);
+}
+
+static int refresh(struct textsource *t)
+{
+	struct devices *d = (struct devices *)t;
+	int err = textsource_refresh(t);
 
 	/* So many are new that nothing is read until there is room. */
 	if (err == -EFBIG)
 		atomic_store(&d->source->stale, true);
 	if (err)
 		return err;
-	for (uint32_t i = 0; i < s->n; i++)
-		s->status[i] = PM_REASON_GONE;
-	c = textfile_begin(&d->text.file);
-	while (textfile_next(&d->text.file, &c, &tag)) {
-		uint32_t slot = tag * d->n_keys;
-
-		/* An idle one becomes active once, so it need not wait. */
-		if ((tag == IDLE || (tag == TEXTFILE_UNKNOWN && clocks_monotonic() > d->updated_ns + CALM_NS)) &&
-		    is_active(&c))
-			atomic_store(&d->source->stale, true);
-		for (int k = 0; tag < d->n && k < d->n_columns && textcursor_u64(&c, &v); k++)
-			if (*d->kind->key[k]) {
-				s->value[slot] = tag < d->n_before || d->level[slot % d->n_keys] ? v : 0;
-				s->status[slot++] = PM_OK;
-			}
-	}
+	for (uint32_t slot = d->n_before * t->step; slot < t->n; slot++)
+		if (!d->level[slot % t->step])
+			t->value[slot] = 0;
 	d->n_before = d->n;
 	return 0;
 }
@@ -161,11 +154,11 @@ static int refresh(struct textstore *s)
 static int add_device(struct devices *d, struct plan *p, const char *name)
 {
 	int64_t instance = device_named(p, name, d->n, is_layer(p, d->kind, name));
-	uint32_t slot = d->n++ * d->n_keys;
-	int err = textstore_resize(&d->text.store, slot + d->n_keys);
+	uint32_t slot = d->n++ * d->text.step;
+	int err = textsource_resize(&d->text, slot + d->text.step);
 
-	for (uint32_t k = 0; k < d->n_keys && !err; k++)
-		err = textstore_cell(&d->text.store, d->counter[k], instance, slot + k);
+	for (uint32_t k = 0; k < d->text.step && !err; k++)
+		err = textsource_cell(&d->text, d->counter[k], instance, slot + k);
 	return err;
 }
 
@@ -177,7 +170,7 @@ static int learn_tagged(struct devices *d, struct plan *p, uint32_t wanted_tag)
 	int err = 0;
 
 	while (!err && textfile_next(&d->text.file, &c, &tag)) {
-		uint32_t becomes = is_active(&c) ? d->n : IDLE;
+		uint32_t becomes = is_active(&c) ? d->n : TEXTFILE_IDLE;
 		char name[64];
 
 		if (tag != wanted_tag || becomes == tag || !is_device(&c))
@@ -185,7 +178,7 @@ static int learn_tagged(struct devices *d, struct plan *p, uint32_t wanted_tag)
 		snprintf(name, sizeof(name), "%.*s", (int)c.label_len, c.label);
 		if (d->kind->wanted && !d->kind->wanted(p, name))
 			becomes = TEXTFILE_IGNORED;
-		if (tag == IDLE)
+		if (tag == TEXTFILE_IDLE)
 			d->text.file.line[c.last].tag = becomes;
 		else
 			err = textfile_add(&d->text.file, c.label, c.label_len, becomes);
@@ -202,9 +195,9 @@ static int learn(struct devices *d, struct plan *p)
 	/* What an idle device has counted meanwhile is not lost if its first reading is still 0. */
 	d->n_before = d->n;
 	if (!err)
-		err = learn_tagged(d, p, IDLE);
+		err = learn_tagged(d, p, TEXTFILE_IDLE);
 	d->updated_ns = clocks_monotonic();
-	return err ? err : textunit_add(p, &d->text.store, 0);
+	return err ? err : textsource_unit(&d->text, p, 0);
 }
 
 static int update(struct source *s, struct plan *p, uint32_t cpu, bool online)
@@ -218,56 +211,51 @@ static int update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 	return err ? err : learn(d, p);
 }
 
-/* Later kernels have more. Without a line their number is unknown: assume all. */
-static int count_columns(struct devices *d)
+static int plan_kind(struct source *s, struct plan *p, const struct kind *kind)
 {
-	struct textcursor c = textfile_begin(&d->text.file);
-	int keys = 0, n = 0;
+	struct devices *d = textsource_new(s, p, sizeof(*d), kind->path, NULL);
+	struct textsource *t = &d->text;
+	struct textcursor c;
+	uint32_t keys = 0;
 	uint64_t v;
 
-	while (keys < COLUMNS && d->kind->key[keys])
-		keys++;
-	while (!n && textcursor_line(&c))
-		while (n < keys && textcursor_u64(&c, &v))
-			n++;
-	return n ? n : keys;
-}
-
-static int plan_kind(struct source *s, struct plan *p, const struct kind *kind, struct error *e)
-{
-	struct devices *d;
-	int err = textsource_new(s, p, sizeof(*d), kind->path, NULL, refresh);
-
-	d = s->data;
-	if (err || !d)
-		return err;
+	if (!d)
+		return 0;
 	d->kind = kind;
 	d->source = s;
 	s->restless = true;
-	d->text.file.words = kind->words;
-	d->n_columns = count_columns(d);
-	for (int c = 0; c < d->n_columns; c++) {
-		const struct catalog_counter *row = *kind->key[c] ? catalog_find(s->ops->name, kind->key[c]) : NULL;
-		int64_t id = row ? plan_counter(p, row) : 0;
+	t->refresh = refresh;
+	t->notice = notice;
+	t->absent_row = t->absent_number = PM_REASON_GONE;
+	t->file.words = kind->words;
+	while (keys < COLUMNS && kind->key[keys])
+		keys++;
+	/* Later kernels have more columns. Without a line their number is unknown: assume all. */
+	for (c = textfile_begin(&t->file); !t->n_columns && textcursor_line(&c);)
+		while (t->n_columns < keys && textcursor_u64(&c, &v))
+			t->n_columns++;
+	t->n_columns = t->n_columns ? t->n_columns : keys;
+	t->column = memory_new(keys, sizeof(*t->column));
+	for (uint32_t k = 0; k < t->n_columns; k++) {
+		const struct catalog_counter *row = *kind->key[k] ? catalog_find(s->ops->name, kind->key[k]) : NULL;
 
-		if (id < 0)
-			return (int)id;
-		if (!id)
+		t->column[k] = row ? t->step : UINT32_MAX;
+		if (!row)
 			continue;
-		d->level[d->n_keys] = row->semantics == CATALOG_GAUGE;
-		d->counter[d->n_keys++] = (uint32_t)id;
+		d->level[t->step] = row->semantics == CATALOG_GAUGE;
+		d->counter[t->step++] = (uint32_t)memory_must(plan_counter(p, row));
 	}
 	return learn(d, p);
 }
 
 static int disk_plan(struct source *s, struct plan *p, struct error *e)
 {
-	return plan_kind(s, p, &disks, e);
+	return plan_kind(s, p, &disks);
 }
 
 static int net_plan(struct source *s, struct plan *p, struct error *e)
 {
-	return plan_kind(s, p, &interfaces, e);
+	return plan_kind(s, p, &interfaces);
 }
 
 const struct source_ops source_diskstats = {

@@ -6,14 +6,14 @@
 
 #include "common/array.h"
 #include "record/host/clocks.h"
+#include "record/host/memory.h"
 #include "record/plan/plan.h"
-#include "record/sources/cputext.h"
+#include "record/sources/textfile.h"
 
 /* New columns mean a new schema in the file; a machine whose interrupts migrate must not write one every second. */
 #define GROW_NS 10000000000u
 /* Beyond this size the kernel takes milliseconds to print the text: once a second is enough. */
-#define LARGE_TEXT    (1u << 20)
-#define COUNTER_TOTAL 0 /* the first counter of the store; row r is counter r + 1 */
+#define LARGE_TEXT (1u << 20)
 
 struct row {
 	char *name;       /* owned: the label, which several may share, and what tells them apart */
@@ -26,11 +26,12 @@ struct row {
 };
 
 struct interrupts {
-	struct cputext cpus; /* first: textstore -> interrupts */
+	struct textsource text; /* first; slots: the totals of CPUs, then rows */
 	struct source *source;
 	struct row *row; /* owned, n_rows */
 	uint32_t n_rows, n_present, generation;
-	bool *shown; /* owned, n_shown, one per slot: the cell has a column */
+	uint32_t total; /* id of that counter */
+	bool *shown;    /* owned, n_shown, one per slot: the cell has a column */
 	uint32_t n_shown;
 	uint64_t grown_ns; /* when update() last added cells */
 	bool learning;     /* not sampling yet: nothing to request */
@@ -38,7 +39,7 @@ struct interrupts {
 
 static uint32_t row_slot(const struct interrupts *d, uint32_t r, uint32_t cpu_index)
 {
-	return cputext_slot(&d->cpus, r + 1, cpu_index);
+	return (r + 1) * d->text.n_cpus + cpu_index;
 }
 
 static void want_update(struct interrupts *d)
@@ -64,13 +65,13 @@ static uint64_t gone_up(uint64_t before, uint64_t now)
 static void fill_status(struct interrupts *d, uint32_t first, uint32_t n, uint16_t status)
 {
 	for (uint32_t i = 0; i < n; i++)
-		d->cpus.text.store.status[first + i] = status;
+		d->text.status[first + i] = status;
 }
 
 /* CPUs without a column are offline; when they come back they have kept their numbers. */
 static void apply_head(struct interrupts *d)
 {
-	struct cputext *t = &d->cpus;
+	struct textsource *t = &d->text;
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < t->n_cpus; i++) {
@@ -80,39 +81,38 @@ static void apply_head(struct interrupts *d)
 			at++;
 		if (at < t->n_columns && t->column[at] == i)
 			status = PM_OK;
-		t->text.store.status[cputext_slot(t, COUNTER_TOTAL, i)] = status;
+		t->status[i] = status;
 		for (uint32_t r = 0; r < d->n_rows; r++)
 			if (!d->row[r].system && d->row[r].present)
-				t->text.store.status[row_slot(d, r, i)] = status;
+				t->status[row_slot(d, r, i)] = status;
 	}
 }
 
 /* The row exists after all: those of its cells count whose CPU is online. */
 static void row_appears(struct interrupts *d, uint32_t r)
 {
-	struct cputext *t = &d->cpus;
+	struct textsource *t = &d->text;
 
 	d->row[r].present = true;
 	d->n_present++;
 	for (uint32_t i = 0; i < t->n_cpus; i++)
-		t->text.store.status[row_slot(d, r, i)] =
-			d->row[r].system ? PM_OK : t->text.store.status[cputext_slot(t, COUNTER_TOTAL, i)];
+		t->status[row_slot(d, r, i)] = d->row[r].system ? PM_OK : t->status[i];
 }
 
 static void row_vanishes(struct interrupts *d, uint32_t r)
 {
 	d->row[r].present = false;
 	d->n_present--;
-	fill_status(d, row_slot(d, r, 0), d->cpus.n_cpus, PM_REASON_GONE);
+	fill_status(d, row_slot(d, r, 0), d->text.n_cpus, PM_REASON_GONE);
 	/* If it comes back it counts from 0. */
-	memset(&d->cpus.text.store.value[row_slot(d, r, 0)], 0, d->cpus.n_cpus * sizeof(uint64_t));
+	memset(&d->text.value[row_slot(d, r, 0)], 0, d->text.n_cpus * sizeof(uint64_t));
 }
 
 static bool read_row(struct interrupts *d, struct textcursor *c, uint32_t r)
 {
-	struct cputext *t = &d->cpus;
-	uint64_t *value = &t->text.store.value[row_slot(d, r, 0)];
-	uint64_t *total = &t->text.store.value[cputext_slot(t, COUNTER_TOTAL, 0)];
+	struct textsource *t = &d->text;
+	uint64_t *value = &t->value[row_slot(d, r, 0)];
+	uint64_t *total = t->value;
 	const bool *shown = &d->shown[row_slot(d, r, 0)];
 	bool fresh = false, there = true;
 	uint64_t v = 0;
@@ -124,7 +124,7 @@ static bool read_row(struct interrupts *d, struct textcursor *c, uint32_t r)
 		if (i == UINT32_MAX)
 			continue;
 		if (!there) {
-			t->text.store.status[row_slot(d, r, i)] = PM_REASON_FORMAT;
+			t->status[row_slot(d, r, i)] = PM_REASON_FORMAT;
 			t->head_len = 0; /* the next read sets every cell's status again */
 		}
 		if (!there || v == value[i])
@@ -141,9 +141,9 @@ static bool read_row(struct interrupts *d, struct textcursor *c, uint32_t r)
 }
 
 /* A total starts again, visibly, with a cell of it. */
-static void restart_totals(struct cputext *t)
+static void restart_totals(struct textsource *t)
 {
-	uint64_t *total = &t->text.store.value[cputext_slot(t, COUNTER_TOTAL, 0)];
+	uint64_t *total = t->value;
 
 	for (uint32_t i = 0; i < t->n_cpus; i++)
 		total[i] = total[i] & FELL ? 0 : total[i];
@@ -152,33 +152,32 @@ static void restart_totals(struct cputext *t)
 static bool read_system_row(struct interrupts *d, struct textcursor *c, uint32_t r)
 {
 	uint32_t slot = row_slot(d, r, 0);
-	uint64_t *value = &d->cpus.text.store.value[slot];
+	uint64_t *value = &d->text.value[slot];
 
-	d->cpus.text.store.status[slot] = textcursor_u64(c, value) ? PM_OK : PM_REASON_FORMAT;
+	d->text.status[slot] = textcursor_u64(c, value) ? PM_OK : PM_REASON_FORMAT;
 	return *value && !d->shown[slot];
 }
 
-static int interrupts_refresh(struct textstore *s)
+static int interrupts_refresh(struct textsource *t)
 {
-	struct interrupts *d = (struct interrupts *)s;
-	struct cputext *t = &d->cpus;
+	struct interrupts *d = (struct interrupts *)t;
 	bool changed, fresh = false;
 	uint32_t tag, seen = 0;
 	struct textcursor c;
 	int err;
 
-	err = textfile_read(&t->text.file);
+	err = textfile_read(&t->file);
 	if (err == -EFBIG)
 		want_update(d);
 	if (err)
 		return err;
-	err = cputext_begin(t, &c, &changed);
+	err = textsource_begin(t, &c, &changed);
 	if (err)
 		return err;
 	if (changed)
 		apply_head(d);
 	d->generation++;
-	while (textfile_next(&t->text.file, &c, &tag)) {
+	while (textfile_next(&t->file, &c, &tag)) {
 		if (tag >= TEXTFILE_IGNORED) {
 			fresh |= tag == TEXTFILE_UNKNOWN;
 			continue;
@@ -211,7 +210,7 @@ static bool is_system_row(const struct interrupts *d, const struct row *row, uin
 {
 	static const char *const name[] = { "ERR", "MIS", "Err" };
 
-	if (d->cpus.n_columns > 1)
+	if (d->text.n_columns > 1)
 		return numbers == 1 && !row->text[0];
 	return is_one_of(row->name, name, sizeof(name) / sizeof(name[0]));
 }
@@ -251,13 +250,13 @@ static int add_row(struct interrupts *d, struct textcursor *c)
 	if (array_room(&d->row, d->n_rows, sizeof(*d->row)))
 		return -ENOMEM;
 	row = &d->row[d->n_rows];
-	textfile_name(&d->cpus.text.file, c, name, sizeof(name));
-	while (numbers < d->cpus.n_columns && textcursor_u64(c, &skipped))
+	textfile_name(&d->text.file, c, name, sizeof(name));
+	while (numbers < d->text.n_columns && textcursor_u64(c, &skipped))
 		numbers++;
 	rest = textcursor_rest(c, &len);
 	/* parisc shows beside its interrupts how deep the stacks are. */
 	if (memmem(rest, len, "stack usage", strlen("stack usage")))
-		return textfile_add(&d->cpus.text.file, c->label, c->label_len, TEXTFILE_IGNORED);
+		return textfile_add(&d->text.file, c->label, c->label_len, TEXTFILE_IGNORED);
 	*row = (struct row){ .name = strdup(name), .text = squeezed(rest, len), .part = is_part(d, name) };
 	if (!row->name || !row->text) {
 		free(row->name);
@@ -265,7 +264,7 @@ static int add_row(struct interrupts *d, struct textcursor *c)
 		return -ENOMEM;
 	}
 	row->system = is_system_row(d, row, numbers);
-	return textfile_add(&d->cpus.text.file, c->label, c->label_len, d->n_rows++);
+	return textfile_add(&d->text.file, c->label, c->label_len, d->n_rows++);
 }
 
 /* Adds all unknown rows of the text, and room for their cells. */
@@ -276,24 +275,24 @@ static int learn_rows(struct interrupts *d)
 	bool changed, *shown;
 	int err;
 
-	err = textfile_grow(&d->cpus.text.file);
+	err = textfile_grow(&d->text.file);
 	if (err)
 		return err;
-	err = cputext_begin(&d->cpus, &c, &changed);
+	err = textsource_begin(&d->text, &c, &changed);
 	/* Let refresh() see a new head line, because what it does with one is still to be done. */
-	d->cpus.head_len = 0;
-	while (!err && textfile_next(&d->cpus.text.file, &c, &tag))
+	d->text.head_len = 0;
+	while (!err && textfile_next(&d->text.file, &c, &tag))
 		if (tag == TEXTFILE_UNKNOWN)
 			err = add_row(d, &c);
 	if (!err)
-		err = cputext_resize(&d->cpus, d->n_rows + 1);
+		err = textsource_resize(&d->text, (d->n_rows + 1) * d->text.n_cpus);
 	if (err)
 		return err;
-	shown = realloc(d->shown, (d->cpus.text.store.n + 1) * sizeof(*shown));
+	shown = realloc(d->shown, (d->text.n + 1) * sizeof(*shown));
 	if (!shown)
 		return -ENOMEM;
 	d->shown = shown;
-	for (; d->n_shown < d->cpus.text.store.n; d->n_shown++)
+	for (; d->n_shown < d->text.n; d->n_shown++)
 		shown[d->n_shown] = false;
 	return 0;
 }
@@ -322,32 +321,32 @@ static int64_t row_counter(struct interrupts *d, struct plan *p, struct row *row
 static int add_cell(struct interrupts *d, struct plan *p, int64_t counter, uint32_t i, bool system, uint32_t slot)
 {
 	d->shown[slot] = true;
-	return textstore_cell(&d->cpus.text.store, counter,
-			      system ? p->system_instance : plan_cpu_instance(p, d->cpus.cpu[i]), slot);
+	return textsource_cell(&d->text, counter, system ? p->system_instance : plan_cpu_instance(p, d->text.cpu[i]),
+			       slot);
 }
 
 /* Adds all cells that count and have no column yet: the totals first, then row by row. */
 static int add_cells(struct interrupts *d, struct plan *p)
 {
-	struct cputext *t = &d->cpus;
+	struct textsource *t = &d->text;
 	uint32_t slot;
 	int err = 0;
 
 	for (uint32_t i = 0; i < t->n_cpus && !err; i++) {
-		slot = cputext_slot(t, COUNTER_TOTAL, i);
+		slot = i;
 		if (t->planned[i] && !d->shown[slot])
-			err = add_cell(d, p, t->counter[COUNTER_TOTAL], i, false, slot);
+			err = add_cell(d, p, d->total, i, false, slot);
 	}
 	for (uint32_t r = 0; r < d->n_rows; r++) {
 		bool system = d->row[r].system;
 
 		for (uint32_t i = 0; i < (system ? 1 : t->n_cpus) && !err; i++) {
 			slot = row_slot(d, r, i);
-			if (!d->shown[slot] && t->text.store.value[slot] && (system || t->planned[i]))
+			if (!d->shown[slot] && t->value[slot] && (system || t->planned[i]))
 				err = add_cell(d, p, row_counter(d, p, &d->row[r]), i, system, slot);
 		}
 	}
-	return err ? err : textunit_add(p, &t->text.store, t->text.file.len > LARGE_TEXT ? 1000000000ull : 0);
+	return err ? err : textsource_unit(t, p, t->file.len > LARGE_TEXT ? 1000000000ull : 0);
 }
 
 static int learn(struct interrupts *d, struct plan *p)
@@ -357,7 +356,7 @@ static int learn(struct interrupts *d, struct plan *p)
 	d->learning = true;
 	err = learn_rows(d);
 	if (!err)
-		err = interrupts_refresh(&d->cpus.text.store);
+		err = interrupts_refresh(&d->text);
 	if (!err)
 		err = add_cells(d, p);
 	d->learning = false;
@@ -366,25 +365,22 @@ static int learn(struct interrupts *d, struct plan *p)
 
 static int interrupts_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct interrupts *d;
-	int64_t total;
+	struct interrupts *d = textsource_new(s, p, sizeof(*d), "/proc/interrupts", NULL);
 	size_t n;
-	int err = cputext_new(s, p, sizeof(*d), "/proc/interrupts", NULL, 0, 1, interrupts_refresh);
+	int err;
 
-	d = s->data;
-	if (err || !d)
-		return err;
+	if (!d)
+		return 0;
+	textsource_cpus(&d->text, p, 0);
+	d->text.refresh = interrupts_refresh;
 	d->source = s;
 	s->restless = true;
-	total = plan_counter(p, &catalog_source("interrupts", &n)[0]);
-	if (total < 0)
-		return (int)total;
-	d->cpus.counter[COUNTER_TOTAL] = (uint32_t)total;
+	d->total = (uint32_t)memory_must(plan_counter(p, &catalog_source("interrupts", &n)[0]));
 	for (size_t i = 0; i < p->cpus.n; i++) {
-		uint32_t index = cputext_index(&d->cpus, p->cpus.cpu[i]);
+		uint32_t index = textsource_index(&d->text, p->cpus.cpu[i]);
 
 		if (index != UINT32_MAX)
-			d->cpus.planned[index] = true;
+			d->text.planned[index] = true;
 	}
 	err = learn(d, p);
 	return err == -EINVAL ? plan_refused(p, PM_REASON_FORMAT, NULL, "/proc/interrupts") : err;
@@ -396,13 +392,13 @@ static int interrupts_update(struct source *s, struct plan *p, uint32_t cpu, boo
 	uint32_t index;
 	int err;
 
-	if (!d || !d->cpus.text.store.has_reader)
+	if (!d || !d->text.has_reader)
 		return 0;
 	if (cpu != PM_NONE) {
-		index = cputext_index(&d->cpus, cpu);
-		if (!online || index == UINT32_MAX || d->cpus.planned[index] || !plan_wants_cpu(p, cpu))
+		index = textsource_index(&d->text, cpu);
+		if (!online || index == UINT32_MAX || d->text.planned[index] || !plan_wants_cpu(p, cpu))
 			return 0;
-		d->cpus.planned[index] = true;
+		d->text.planned[index] = true;
 	}
 	err = learn(d, p);
 	d->grown_ns = clocks_monotonic();
@@ -419,7 +415,7 @@ static void interrupts_release(struct source *s)
 	}
 	free(d->row);
 	free(d->shown);
-	cputext_release(s);
+	textsource_release(s);
 }
 
 const struct source_ops source_interrupts = {

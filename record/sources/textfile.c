@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/array.h"
+#include "record/host/memory.h"
 #include "record/plan/plan.h"
 
 #define SMALLEST_BUFFER 4096
@@ -219,11 +220,16 @@ const char *textcursor_rest(const struct textcursor *c, size_t *len)
 	return p;
 }
 
-/* ---- units ---- */
+/* ---- sources ---- */
+
+struct textcell {
+	uint32_t counter, instance; /* ids */
+	uint32_t slot;
+};
 
 struct textunit {
 	struct unit unit;
-	struct textstore *store;
+	struct textsource *source;
 	bool refreshes;
 	struct {
 		uint32_t slot;
@@ -231,72 +237,116 @@ struct textunit {
 	} cell[];
 };
 
-int textstore_resize(struct textstore *s, uint32_t n)
+int textsource_resize(struct textsource *t, uint32_t n)
 {
-	uint64_t *value = realloc(s->value, (n ? n : 1) * sizeof(*value));
+	uint64_t *value = reallocarray(t->value, n + 1ul, sizeof(*value));
 	uint16_t *status;
 
 	if (!value)
 		return -ENOMEM;
-	s->value = value;
-	status = realloc(s->status, (n ? n : 1) * sizeof(*status));
+	t->value = value;
+	status = reallocarray(t->status, n + 1ul, sizeof(*status));
 	if (!status)
 		return -ENOMEM;
-	s->status = status;
-	for (uint32_t i = s->n; i < n; i++) {
+	t->status = status;
+	for (uint32_t i = t->n; i < n; i++) {
 		value[i] = 0;
 		status[i] = PM_REASON_FORMAT;
 	}
-	s->n = n;
+	t->n = n;
 	return 0;
 }
 
-void textstore_release(struct textstore *s)
-{
-	free(s->value);
-	free(s->status);
-	free(s->cell);
-	*s = (struct textstore){ 0 };
-}
-
-int textstore_cell(struct textstore *s, int64_t counter, int64_t instance, uint32_t slot)
+int textsource_cell(struct textsource *t, int64_t counter, int64_t instance, uint32_t slot)
 {
 	if (counter < 0 || instance < 0)
 		return (int)(counter < 0 ? counter : instance);
-	if (array_room(&s->cell, s->n_cells, sizeof(*s->cell)))
+	if (array_room(&t->cell, t->n_cells, sizeof(*t->cell)))
 		return -ENOMEM;
-	s->cell[s->n_cells++] = (struct textcell){ (uint32_t)counter, (uint32_t)instance, slot };
+	t->cell[t->n_cells++] = (struct textcell){ (uint32_t)counter, (uint32_t)instance, slot };
 	return 0;
 }
 
-static int refresh(struct textstore *s)
+/* Takes the numbers of a row. */
+static void take_row(struct textsource *t, struct textcursor *c, uint32_t row)
 {
-	s->err = s->refresh(s);
-	s->failures = s->err ? s->failures + 1 : 0;
-	return s->err;
+	uint32_t first = t->n_single + row * t->step;
+	uint64_t v;
+
+	for (uint32_t k = 0; k < t->n_columns; k++) {
+		bool there = textcursor_u64(c, &v);
+		uint32_t slot = first + t->column[k];
+
+		if (!there) {
+			c->at += strspn(c->at, " \t");
+			c->at = word_end(c->at);
+		}
+		if (t->column[k] == UINT32_MAX)
+			continue;
+		t->status[slot] = there ? PM_OK : t->absent_number;
+		if (there)
+			t->value[slot] = v;
+	}
+	t->rows++;
+}
+
+int textsource_refresh(struct textsource *t)
+{
+	struct textcursor c;
+	bool changed;
+	uint32_t tag;
+	int err = textfile_read(&t->file);
+
+	/* On a live kernel there are always lines, but not always members. */
+	if (!err && !t->file.len && t->absent_row != PM_REASON_GONE)
+		err = -ENODATA;
+	if (!err && t->headed)
+		err = textsource_begin(t, &c, &changed);
+	if (err)
+		return err;
+	if (!t->headed)
+		c = textfile_begin(&t->file);
+	for (uint32_t i = 0; i < t->n; i++)
+		t->status[i] = i < t->n_single ? t->absent_single : t->absent_row;
+	t->rows = 0;
+	while (textfile_next(&t->file, &c, &tag)) {
+		if (tag < TEXTFILE_SINGLE)
+			take_row(t, &c, tag);
+		else if (tag < TEXTFILE_IDLE)
+			t->status[tag - TEXTFILE_SINGLE] =
+				textcursor_u64(&c, &t->value[tag - TEXTFILE_SINGLE]) ? PM_OK : PM_REASON_FORMAT;
+		else if (t->notice)
+			t->notice(t, &c, tag);
+	}
+	/* Not all CPUs can be offline. */
+	for (uint32_t i = t->n_single; i < t->n && !t->rows && t->absent_row == PM_REASON_OFFLINE; i++)
+		t->status[i] = PM_REASON_FORMAT;
+	return 0;
 }
 
 static int textunit_read(struct unit *u, struct cells *c)
 {
-	struct textunit *t = (struct textunit *)u;
-	const struct textstore *s = t->store;
+	struct textunit *own = (struct textunit *)u;
+	struct textsource *t = own->source;
 
-	if (t->refreshes)
-		refresh(t->store);
-	if (s->err) {
-		cells_fail_all(c, pm_reason_errno(s->err));
+	if (own->refreshes) {
+		t->err = t->refresh(t);
+		t->failures = t->err ? t->failures + 1 : 0;
+	}
+	if (t->err) {
+		cells_fail_all(c, pm_reason_errno(t->err));
 		/* A file that has outgrown its buffer is not dead: update() takes care of it. */
-		return s->failures >= FAILURES_OF_THE_DEAD && s->err != -EFBIG ? s->err : 0;
+		return t->failures >= FAILURES_OF_THE_DEAD && t->err != -EFBIG ? t->err : 0;
 	}
 	for (uint32_t k = 0; k < c->n; k++) {
-		uint32_t slot = t->cell[k].slot;
+		uint32_t slot = own->cell[k].slot;
 
-		if (s->status[slot] != PM_OK)
-			cells_fail(c, k, s->status[slot]);
-		else if (s->value[slot] > t->cell[k].most)
+		if (t->status[slot] != PM_OK)
+			cells_fail(c, k, t->status[slot]);
+		else if (t->value[slot] > own->cell[k].most)
 			cells_fail(c, k, PM_REASON_SUSPECT);
 		else
-			cells_set(c, k, s->value[slot]);
+			cells_set(c, k, t->value[slot]);
 	}
 	return 0;
 }
@@ -312,66 +362,211 @@ static uint64_t most_of(const struct pm_counter *c)
 	return c->semantics == PM_GAUGE ? (UINT64_MAX >> (64 - c->width) >> 1) / c->scale.num : UINT64_MAX - 1;
 }
 
-int textunit_add(struct plan *p, struct textstore *s, uint64_t min_period_ns)
+int textsource_unit(struct textsource *t, struct plan *p, uint64_t min_period_ns)
 {
-	uint32_t n = s->n_cells;
+	uint32_t n = t->n_cells;
 	SCOPED(scoped_free) uint32_t *id = calloc(2 * n + 1, sizeof(*id));
-	struct textunit *t = malloc(sizeof(*t) + n * sizeof(t->cell[0]));
+	struct textunit *u = malloc(sizeof(*u) + n * sizeof(u->cell[0]));
 	struct pm_group g = { .source = (char *)p->source->ops->name,
 			      .flags = PM_GROUP_LIST,
 			      .counter = id,
 			      .n_counters = n,
 			      .instance = id + n,
 			      .n_instances = n };
-	int64_t group = id && t ? 0 : -ENOMEM;
+	int64_t group = id && u ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < n && !group; i++) {
-		g.counter[i] = s->cell[i].counter;
-		g.instance[i] = s->cell[i].instance;
-		t->cell[i].slot = s->cell[i].slot;
-		t->cell[i].most = most_of(pm_model_counter(p->model, s->cell[i].counter));
+		g.counter[i] = t->cell[i].counter;
+		g.instance[i] = t->cell[i].instance;
+		u->cell[i].slot = t->cell[i].slot;
+		u->cell[i].most = most_of(pm_model_counter(p->model, t->cell[i].counter));
 	}
 	if (!group && n)
 		group = pm_model_add_group(p->model, &g);
-	s->n_cells = 0;
+	t->n_cells = 0;
 	if (group <= 0) {
-		free(t);
+		free(u);
 		return (int)group;
 	}
-	t->unit = (struct unit){ .group = (uint32_t)group,
+	u->unit = (struct unit){ .group = (uint32_t)group,
 				 .cpu = PM_NONE,
 				 .min_period_ns = min_period_ns,
 				 .read = textunit_read,
 				 .release = textunit_release };
-	t->store = s;
-	t->refreshes = !s->has_reader;
-	s->has_reader = true;
-	plan_add_unit(p, &t->unit);
+	u->source = t;
+	u->refreshes = !t->has_reader;
+	t->has_reader = true;
+	plan_add_unit(p, &u->unit);
 	return 0;
 }
 
-int textsource_new(struct source *s, struct plan *p, size_t size, const char *path, const char *hint,
-		   int (*refresh)(struct textstore *s))
+void *textsource_new(struct source *s, struct plan *p, size_t size, const char *path, const char *hint)
 {
-	struct textsource *t = calloc(1, size);
-	int err;
+	struct textsource *t = memory_new(1, size);
+	int err = textfile_open(&t->file, p->root, path);
 
-	if (!t)
-		return -ENOMEM;
-	err = textfile_open(&t->file, p->root, path);
 	if (err) {
 		free(t);
-		return plan_refused(p, pm_reason_errno(err), err == -ENOENT ? hint : NULL, "%s", path);
+		memory_must(plan_refused(p, pm_reason_errno(err), err == -ENOENT ? hint : NULL, "%s", path));
+		return NULL;
 	}
-	t->store.refresh = refresh;
-	s->data = t;
-	return 0;
+	t->refresh = textsource_refresh;
+	return s->data = t;
 }
 
 void textsource_release(struct source *s)
 {
 	struct textsource *t = s->data;
 
-	textstore_release(&t->store);
+	free(t->value);
+	free(t->status);
+	free(t->column);
+	free(t->cell);
+	free(t->cpu);
+	free(t->planned);
+	free(t->id);
+	free(t->head);
 	textfile_release(&t->file);
+}
+
+/* ---- CPUs ---- */
+
+void textsource_cpus(struct textsource *t, const struct plan *p, uint32_t n_columns)
+{
+	const struct pm_topology *topology = &p->model->topology;
+	struct cpulist cpus = { 0 };
+	uint32_t words = 0;
+
+	/* What could be added later counts, too: some have a column for it from the start. */
+	if (root_cpulist(p->root, &cpus, "/sys/devices/system/cpu/possible") == -ENOMEM)
+		memory_ends(ENOMEM);
+	for (uint32_t i = 0; i < topology->n; i++)
+		memory_must(cpulist_add(&cpus, topology->cpu[i].cpu));
+	t->cpu = cpus.cpu;
+	t->n_cpus = (uint32_t)cpus.n;
+	t->planned = memory_new(t->n_cpus, sizeof(*t->planned));
+	t->n_columns = n_columns;
+	/* In a container, the text may have more CPUs than /sys. */
+	for (const char *at = t->file.data; *at && *at != '\n'; at++)
+		words += *at != ' ' && (at == t->file.data || at[-1] == ' ');
+	t->columns_most = words < t->n_cpus ? t->n_cpus : words;
+	t->columns_most = t->columns_most < n_columns ? n_columns : t->columns_most;
+	t->column = memory_new(t->columns_most, sizeof(*t->column));
+	memset(t->column, 0xff, t->columns_most * sizeof(*t->column));
+	t->head_size = (size_t)t->columns_most * 24 + 64;
+	t->head = memory_new(1, t->head_size);
+}
+
+uint32_t textsource_index(const struct textsource *t, uint32_t cpu)
+{
+	size_t at = ARRAY_PLACE(t->n_cpus, i, t->cpu[i] < cpu);
+
+	return at < t->n_cpus && t->cpu[at] == cpu ? (uint32_t)at : UINT32_MAX;
+}
+
+bool textcursor_cpu(const struct textcursor *c, uint32_t *cpu)
+{
+	uint64_t v;
+
+	if (c->label_len < 4 || c->label_len > 8 || strncasecmp(c->label, "cpu", 3) ||
+	    text_digits(c->label + 3, &v) != c->label + c->label_len)
+		return false;
+	*cpu = (uint32_t)v;
+	return true;
+}
+
+/* The columns of a head line that differs from the previous one. */
+static int learn_head(struct textsource *t, const char *p, const char *end)
+{
+	t->n_columns = 0;
+	for (p += strspn(p, " \t"); p < end; p += strspn(p, " \t")) {
+		struct textcursor word = { .label = p, .label_len = (uint32_t)(word_end(p) - p) };
+		uint32_t cpu;
+
+		if (!textcursor_cpu(&word, &cpu) || t->n_columns == t->columns_most)
+			return -EINVAL;
+		t->column[t->n_columns++] = textsource_index(t, cpu);
+		p += word.label_len;
+	}
+	return t->n_columns ? 0 : -EINVAL;
+}
+
+int textsource_begin(struct textsource *t, struct textcursor *c, bool *changed)
+{
+	const char *end;
+	size_t len;
+	int err;
+
+	*changed = false;
+	*c = textfile_begin(&t->file);
+	if (!textcursor_line(c))
+		return -EINVAL;
+	end = memchr(c->label, '\n', (size_t)(c->end - c->label));
+	if (!end)
+		return -EINVAL;
+	len = (size_t)(end - c->label);
+	if (len == t->head_len && !memcmp(c->label, t->head, len))
+		return 0;
+	*changed = true;
+	t->head_len = 0;
+	err = learn_head(t, c->label, end);
+	/* A line that is too long to be kept is parsed again each time: slow, not wrong. */
+	if (!err && len <= t->head_size) {
+		memcpy(t->head, c->label, len);
+		t->head_len = len;
+	}
+	return err;
+}
+
+static int cpu_cells(struct textsource *t, struct plan *p, uint32_t index)
+{
+	int64_t instance = plan_cpu_instance(p, t->cpu[index]);
+	int err = 0;
+
+	for (uint32_t k = 0; k < t->n_ids && !err; k++)
+		if (t->id[k])
+			err = textsource_cell(t, t->id[k], instance, t->n_single + k * t->n_cpus + index);
+	t->planned[index] = true;
+	return err;
+}
+
+static int by_slot(const void *a, const void *b)
+{
+	const struct textcell *x = a, *y = b;
+
+	return x->slot < y->slot ? -1 : x->slot > y->slot;
+}
+
+void textsource_plan(struct textsource *t, struct plan *p)
+{
+	for (size_t i = 0; i < p->cpus.n && t->n_ids; i++) {
+		uint32_t index = textsource_index(t, p->cpus.cpu[i]);
+
+		if (index != UINT32_MAX)
+			memory_must(cpu_cells(t, p, index));
+	}
+	/* Counter by counter, so that neighbours are numbers of one kind. */
+	if (t->n_cells)
+		qsort(t->cell, t->n_cells, sizeof(*t->cell), by_slot);
+	if (t->n < t->n_single + t->n_ids * t->n_cpus)
+		memory_must(textsource_resize(t, t->n_single + t->n_ids * t->n_cpus));
+	memory_must(textsource_unit(t, p, 0));
+}
+
+int textsource_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
+{
+	struct textsource *t = s->data;
+	uint32_t index;
+	int err;
+
+	if (!t || !online)
+		return 0;
+	/* The text may be much longer now; if it cannot be read, its readings say so. */
+	if (textfile_grow(&t->file) == -ENOMEM)
+		return -ENOMEM;
+	index = textsource_index(t, cpu);
+	if (index == UINT32_MAX || t->planned[index] || !plan_wants_cpu(p, cpu))
+		return 0;
+	err = cpu_cells(t, p, index);
+	return err ? err : textsource_unit(t, p, 0);
 }

@@ -1,16 +1,20 @@
 /*
- * A text file of /proc that is read again and again. It stays open, is read at offset 0 into a buffer that is large
- * enough from the start, and its lines are known by their labels: a read compares each label with the one that
- * followed last time and then only walks numbers. A line that moved, vanished or is new costs a search in that read,
- * not a wrong value. Where lines share a label, the first in the text is the one that was added first, and so on.
+ * A text file of /proc that is read again and again, and the sources that consist of one. It stays open, is read at
+ * offset 0 into a buffer that is large enough from the start, and its lines are known by their labels: a read
+ * compares each label with the one that followed last time and then only walks numbers. A line that moved, vanished
+ * or is new costs a search in that read, not a wrong value. Where lines share a label, the first in the text is the
+ * one that was added first, and so on.
  */
 #pragma once
 
 #include "record/host/root.h"
 #include "record/plan/source.h"
 
-#define TEXTFILE_UNKNOWN UINT32_MAX       /* tag of a line that was never added */
-#define TEXTFILE_IGNORED (UINT32_MAX - 1) /* tag for lines that are known and not wanted */
+/* Tags of lines: the number of a row, or of what has one number, or what is not read. */
+#define TEXTFILE_SINGLE  0x80000000u
+#define TEXTFILE_IDLE    (UINT32_MAX - 2) /* known and not read yet */
+#define TEXTFILE_IGNORED (UINT32_MAX - 1) /* known and not wanted */
+#define TEXTFILE_UNKNOWN UINT32_MAX       /* never added */
 
 struct textfile_line {
 	char *label; /* owned */
@@ -41,7 +45,7 @@ int textfile_read(struct textfile *t);
 /* Reads into a buffer that is large enough. */
 int textfile_grow(struct textfile *t);
 
-/* Makes a label known; lines are best added in the order of the file. */
+/* Makes a label known; lines are best added in the order of the file. 0 or -ENOMEM. */
 int textfile_add(struct textfile *t, const char *label, size_t len, uint32_t tag);
 
 /* Walks the text that was read last. */
@@ -67,19 +71,29 @@ bool textcursor_find(struct textcursor *c, const char *text);
 /* The rest of the line, blanks at both ends left out. */
 const char *textcursor_rest(const struct textcursor *c, size_t *len);
 
+/* The decimal number that begins at `p`: what follows it; NULL: none begins there. */
+static inline __attribute__((always_inline)) const char *text_digits(const char *p, uint64_t *value)
+{
+	uint64_t v = 0;
+
+	if (*p < '0' || *p > '9')
+		return NULL;
+	for (; *p >= '0' && *p <= '9'; p++)
+		v = v * 10 + (uint64_t)(*p - '0');
+	*value = v;
+	return p;
+}
+
 /* Takes the next word of this line if it is a number; false, and nothing taken, if it is none. */
-static inline bool textcursor_u64(struct textcursor *c, uint64_t *value)
+static inline __attribute__((always_inline)) bool textcursor_u64(struct textcursor *c, uint64_t *value)
 {
 	const char *p = c->at;
 	uint64_t v;
 
 	while (*p == ' ' || *p == '\t')
 		p++;
-	if (*p < '0' || *p > '9')
-		return false;
-	for (v = 0; *p >= '0' && *p <= '9'; p++)
-		v = v * 10 + (uint64_t)(*p - '0');
-	if (*p != ' ' && *p != '\n' && *p != '\t' && *p != '\0')
+	p = text_digits(p, &v);
+	if (!p || (*p != ' ' && *p != '\n' && *p != '\t' && *p != '\0'))
 		return false;
 	c->at = p;
 	*value = v;
@@ -87,49 +101,68 @@ static inline bool textcursor_u64(struct textcursor *c, uint64_t *value)
 }
 
 /*
- * Values of one text file, for the groups that show them. A store holds everything that was found in the file last
+ * What the data of a source begin with that reads one file. It holds all numbers that were found in the file last
  * time; each unit copies the part that is its own. So the file is read once a snapshot, and what turns up later (a
  * CPU that came online, an interrupt that fires at last) becomes one more unit.
+ *
+ * A number has a slot: first n_single numbers that have a line each; then those of rows. A row has several numbers:
+ * number k stands in slot n_single + row * step + column[k].
  */
-struct textcell {
-	uint32_t counter, instance; /* ids */
-	uint32_t slot;              /* in the store */
-};
-
-struct textstore {
+struct textsource {
+	struct textfile file;
 	uint64_t *value;  /* owned, n each */
 	uint16_t *status; /* owned; PM_OK or why there is no value */
-	uint32_t n;
+	uint32_t n, n_single, step;
+	uint32_t *column; /* owned; UINT32_MAX: not recorded */
+	uint32_t n_columns, columns_most;
+	uint32_t rows;                                     /* that were in the text last time */
+	uint16_t absent_single, absent_row, absent_number; /* why what is not in the text, or in a row, is missing */
+	/* Reads the file into value and status. Runs in the sampling thread. 0 or -errno. */
+	int (*refresh)(struct textsource *t);
+	/* Takes notice of a line that is idle, ignored or unknown; NULL: none matters. */
+	void (*notice)(struct textsource *t, const struct textcursor *c, uint32_t tag);
 	struct textcell *cell; /* owned: those that no unit has yet */
 	uint32_t n_cells;
-	/* Reads the file into value and status. Runs in the sampling thread. 0 or -errno. */
-	int (*refresh)(struct textstore *s);
 	int err;           /* of the last refresh */
 	uint32_t failures; /* in a row */
 	bool has_reader;   /* there is a first unit, which refreshes for all */
-};
-
-/* Grows to n slots; new ones are 0 and PM_REASON_FORMAT. 0 or -ENOMEM. */
-int textstore_resize(struct textstore *s, uint32_t n);
-void textstore_release(struct textstore *s);
-
-/* A cell for the next unit. `counter` and `instance` are ids, or the -errno of making them, which it returns. 0 or
- * -errno. */
-int textstore_cell(struct textstore *s, int64_t counter, int64_t instance, uint32_t slot);
-/* Adds a LIST group of the cells that no unit has yet, and the unit that fills it. The store outlives the unit.
- * Without cells nothing is added. */
-int textunit_add(struct plan *p, struct textstore *s, uint64_t min_period_ns);
-
-/* What the data of a source begin with that reads one file. */
-struct textsource {
-	struct textstore store;
-	struct textfile file;
+	/* Of texts about CPUs: each counter has a slot for each CPU that is there or may be added, online or not. */
+	bool headed;   /* the first line is a head ("CPU0 CPU1 ..."), from which column[] is made */
+	uint32_t *cpu; /* owned: CPU numbers, ascending */
+	bool *planned; /* owned: the CPU has cells */
+	uint32_t *id;  /* owned: counter ids; 0: not recorded */
+	char *head;    /* owned: the head line that column[] was made from */
+	size_t head_len, head_size;
+	uint32_t n_cpus, n_ids;
 };
 
 /*
- * Makes source->data, `size` bytes of zeros after the store and the file at `path`. Where the file cannot be opened,
- * a refusal says so, and what would bring a file that does not exist (`hint`, or NULL); data stays NULL. 0 or -errno.
+ * Makes source->data, `size` bytes of zeros after the open file at `path`. Where it cannot be opened a refusal says
+ * so, and what would bring a file that does not exist (`hint`, or NULL); NULL then. Only for plan().
  */
-int textsource_new(struct source *s, struct plan *p, size_t size, const char *path, const char *hint,
-		   int (*refresh)(struct textstore *s));
+void *textsource_new(struct source *s, struct plan *p, size_t size, const char *path, const char *hint);
 void textsource_release(struct source *s);
+/* The usual refresh(). */
+int textsource_refresh(struct textsource *t);
+/* Grows to n slots; new ones are 0 and PM_REASON_FORMAT. 0 or -ENOMEM. */
+int textsource_resize(struct textsource *t, uint32_t n);
+/* A cell for the next unit. `counter` and `instance` are ids, or the -errno of making them, which it returns. 0 or
+ * -errno. */
+int textsource_cell(struct textsource *t, int64_t counter, int64_t instance, uint32_t slot);
+/* Adds a LIST group of the cells that no unit has yet, and the unit that fills it. Without cells nothing is added. 0
+ * or -errno. */
+int textsource_unit(struct textsource *t, struct plan *p, uint64_t min_period_ns);
+
+/* Looks which CPUs there may be, and makes columns of which none is recorded yet. Only for plan(). */
+void textsource_cpus(struct textsource *t, const struct plan *p, uint32_t n_columns);
+/* Index of a CPU number in cpu[]; UINT32_MAX if it is not known. */
+uint32_t textsource_index(const struct textsource *t, uint32_t cpu);
+/* CPU number of a label like "cpu12"; false for other labels. */
+bool textcursor_cpu(const struct textcursor *c, uint32_t *cpu);
+/* Sets the cursor before what was read last, and takes its head. *changed: column[] is new. 0, or -EINVAL for another
+ * line. Allocates nothing. */
+int textsource_begin(struct textsource *t, struct textcursor *c, bool *changed);
+/* Adds one group with the cells so far and those of the CPUs of the plan for each id. Only for plan(). */
+void textsource_plan(struct textsource *t, struct plan *p);
+/* update() of such sources, whose data may be NULL: a CPU gets its cells when it comes online for the first time. */
+int textsource_update(struct source *s, struct plan *p, uint32_t cpu, bool online);
