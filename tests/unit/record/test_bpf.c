@@ -74,30 +74,6 @@ static void put_btf(struct buf *out, size_t n_types, size_t n_names)
 	buf_add(out, names, n_names);
 }
 
-static void btf_tells_where_members_are(void **state)
-{
-	struct buf data = BUF_INIT;
-	struct btf b;
-
-	put_btf(&data, sizeof(types), sizeof(names));
-	assert_int_equal(btf_take(&b, &data), 0);
-	assert_int_equal(btf_typedef(&b, "handler_t"), 5);
-	assert_int_equal(btf_typedef(&b, "inner"), 0);
-	assert_string_equal(btf_name(&b, 10), "outer");
-	assert_string_equal(btf_name(&b, 4), "");
-	assert_string_equal(btf_name(&b, 12), "");
-	assert_string_equal(btf_name(&b, 0), "");
-	assert_int_equal(btf_member(&b, "inner", "c"), 0);
-	assert_int_equal(btf_member(&b, "inner", "a"), 8);
-	assert_int_equal(btf_member(&b, "inner", "b"), 8);
-	assert_int_equal(btf_member(&b, "outer", "third"), 4);
-	assert_int_equal(btf_member(&b, "outer", "p"), 8);
-	assert_int_equal(btf_member(&b, "outer", "fourth"), 16);
-	assert_int_equal(btf_member(&b, "outer", "fifth"), -1);
-	assert_int_equal(btf_member(&b, "handler_t", "number"), -1);
-	btf_release(&b);
-}
-
 /* Cut anywhere, and with every byte turned round: an answer or a refusal, and no step beyond the data. */
 static void btf_may_be_damaged(void **state)
 {
@@ -125,27 +101,6 @@ static void btf_may_be_damaged(void **state)
 	buf_release(&whole);
 }
 
-/* A structure that is its own member would have no end. */
-static void btf_may_go_round(void **state)
-{
-	static const uint32_t round[] = { INNER, INFO(4, 0, 1), 8, 0, 1, 0 };
-	struct btf_header head = { .magic = BTF_MAGIC,
-				   .version = 1,
-				   .hdr_len = sizeof(head),
-				   .type_len = sizeof(round),
-				   .str_off = sizeof(round),
-				   .str_len = sizeof(names) };
-	struct buf data = BUF_INIT;
-	struct btf b;
-
-	buf_add(&data, &head, sizeof(head));
-	buf_add(&data, round, sizeof(round));
-	buf_add(&data, names, sizeof(names));
-	assert_int_equal(btf_take(&b, &data), 0);
-	assert_int_equal(btf_member(&b, "inner", "a"), -1);
-	btf_release(&b);
-}
-
 /* ---- programs ---- */
 
 static void need(int fd)
@@ -153,66 +108,6 @@ static void need(int fd)
 	if (fd == -EPERM || fd == -ENOSYS)
 		skip();
 	assert_true(fd >= 0);
-}
-
-static int load(struct bpf_code *c)
-{
-	struct error e = { 0 };
-	int fd = bpf_program_load(&(struct bpf_program){ .name = "test", .type = BPF_PROG_TYPE_RAW_TRACEPOINT }, c,
-				  &e);
-
-	if (fd < 0 && fd != -EPERM && fd != -ENOSYS)
-		print_message("%s\n", e.text);
-	return fd;
-}
-
-/* The kernel runs it, and what it leaves is what the same words say in C. */
-static void programs_compute(void **state)
-{
-	struct bpf_code c = { 0 };
-	struct bpf_cells cells;
-	uint64_t *word;
-	uint32_t skip_over, again;
-	int fd = bpf_cells_init(&cells, "test", 48, 2);
-
-	need(fd);
-	word = bpf_cells_at(&cells, 1);
-	word[0] = 1000;
-	code_element_at(&c, cells.map, -4, 1);
-	code_copy(&c, R6, R0);
-	code_load(&c, R1, R6, 0);
-	code_add_value(&c, R1, -1);
-	code_multiply(&c, R1, 3);
-	code_set(&c, R2, 7);
-	code_subtract(&c, R1, R2);
-	code_store(&c, R6, 8, R1);
-	/* Unsigned: -1 is not less than 7. */
-	code_set(&c, R3, -1);
-	skip_over = code_skip_unless_less(&c, R3, R2);
-	code_store_value(&c, R6, 16, 1);
-	code_here(&c, skip_over);
-	code_set(&c, R4, 0);
-	again = c.n;
-	code_load(&c, R1, R6, 24);
-	code_add(&c, R1, R2);
-	code_store(&c, R6, 24, R1);
-	code_add_value(&c, R4, 1);
-	code_again_if_below(&c, R4, 5, again);
-	code_store_value32(&c, R6, 32, -2);
-	code_load32(&c, R1, R6, 32);
-	code_store(&c, R6, 40, R1);
-	code_exit_if_equal(&c, R2, R2);
-	code_store_value(&c, R6, 16, 2);
-	code_exit(&c);
-	fd = load(&c);
-	need(fd);
-	assert_int_equal(bpf_program_run(fd, 0), 0);
-	assert_int_equal(word[1], (1000 - 1) * 3 - 7);
-	assert_int_equal(word[2], 0);
-	assert_int_equal(word[3], 5 * 7);
-	assert_int_equal(word[5], 0xfffffffe);
-	close(fd);
-	bpf_cells_release(&cells);
 }
 
 static void programs_may_be_refused(void **state)
@@ -246,30 +141,12 @@ static void functions_have_types(void **state)
 			 -ENAMETOOLONG);
 }
 
-static void sums_are_taken_over_places(void **state)
-{
-	struct bpf_cell cell[6] = { { 1, 10, 9 }, { 2, 20, 19 }, { 4, 40, 39 }, { 8, 80, 79 }, { 16, 160, 159 } };
-	struct bpf_sum sum = { .first = &cell[1], .step = 2 * sizeof(cell[0]), .n = 2 };
-	struct bpf_cell all = bpf_sum_read(&sum);
-
-	assert_int_equal(all.value, 2 + 8);
-	assert_int_equal(all.enabled, 20 + 80);
-	assert_int_equal(all.running, 19 + 79);
-	bpf_sum_clear(&sum);
-	assert_int_equal(bpf_sum_read(&sum).enabled, 0);
-	assert_int_equal(cell[2].value, 4);
-}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(btf_tells_where_members_are),
 		cmocka_unit_test(btf_may_be_damaged),
-		cmocka_unit_test(btf_may_go_round),
-		cmocka_unit_test(programs_compute),
 		cmocka_unit_test(programs_may_be_refused),
 		cmocka_unit_test(functions_have_types),
-		cmocka_unit_test(sums_are_taken_over_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -564,58 +564,6 @@ static void unlead(void)
 	bpf_leader_release(&leader);
 }
 
-static void each_cpu_has_its_sum(void **state)
-{
-	struct error e = { 0 };
-
-	lead();
-	assert_int_equal(bpf_follower_init(&follower, &leader, NULL, 1, CPUS, &e), 0);
-	assert_string_equal(links[1].tracepoint, "sched_switch");
-	/* Nothing while it is stopped, and nothing of that later. */
-	event[0][0] = (struct bpf_cell){ 100, 1000, 900 };
-	event[0][1] = (struct bpf_cell){ 7, 70, 60 };
-	leave(0, 1);
-	leave(1, 1);
-	assert_cell(bpf_follower_sum(&follower, 0, PM_NONE), 0, 0, 0);
-	bpf_follower_enable(&follower, true);
-	event[0][0] = (struct bpf_cell){ 130, 1400, 1200 };
-	leave(0, 1);
-	assert_cell(bpf_follower_sum(&follower, 0, 0), 30, 400, 300);
-	assert_cell(bpf_follower_sum(&follower, 0, 1), 0, 0, 0);
-	event[0][1] = (struct bpf_cell){ 8, 75, 64 };
-	leave(1, 1);
-	event[0][0] = (struct bpf_cell){ 131, 1402, 1203 };
-	leave(0, 1);
-	assert_cell(bpf_follower_sum(&follower, 0, 0), 31, 402, 303);
-	assert_cell(bpf_follower_sum(&follower, 0, 1), 1, 5, 4);
-	assert_cell(bpf_follower_sum(&follower, 0, PM_NONE), 32, 407, 307);
-	/* One that cannot be read adds nothing, not even what was added before. */
-	broken[0][0] = true;
-	leave(0, 1);
-	assert_cell(bpf_follower_sum(&follower, 0, 0), 31, 402, 303);
-	broken[0][0] = false;
-	event[0][0] = (struct bpf_cell){ 141, 1412, 1213 };
-	leave(0, 1);
-	assert_cell(bpf_follower_sum(&follower, 0, 0), 41, 412, 313);
-	/* Enabled for less time than before: another event, which began at 0. */
-	event[0][0] = (struct bpf_cell){ 9, 20, 10 };
-	leave(0, 1);
-	assert_cell(bpf_follower_sum(&follower, 0, 0), 50, 432, 323);
-	/* A reading in between, as a snapshot makes it, and stopped again. */
-	event[0][1] = (struct bpf_cell){ 18, 85, 74 };
-	bpf_follower_read(&follower, &leader, 1);
-	assert_cell(bpf_follower_sum(&follower, 0, 1), 11, 15, 14);
-	bpf_follower_enable(&follower, false);
-	event[0][1] = (struct bpf_cell){ 28, 95, 84 };
-	leave(1, 1);
-	assert_cell(bpf_follower_sum(&follower, 0, 1), 11, 15, 14);
-	bpf_follower_enable(&follower, true);
-	event[0][1] = (struct bpf_cell){ 29, 96, 85 };
-	leave(1, 1);
-	assert_cell(bpf_follower_sum(&follower, 0, 1), 12, 16, 15);
-	unlead();
-}
-
 static void tasks_have_places_and_so_have_their_children(void **state)
 {
 	struct {
@@ -1141,22 +1089,6 @@ static void any_part_may_be_refused(void **state)
 	sysroot_remove(dir);
 }
 
-static void names_of_functions_have_room(void **state)
-{
-	char name[80];
-
-	for (size_t len = 54; len <= 55; len++) {
-		int fd;
-
-		memset(name, 'f', len);
-		name[len] = '\0';
-		fd = btf_function(name);
-		assert_int_equal(fd >= 0 ? 0 : fd, len == 54 ? 0 : -ENAMETOOLONG);
-		if (fd >= 0)
-			close(fd);
-	}
-}
-
 static void refusals_say_what_helps(void **state)
 {
 	const struct {
@@ -1232,59 +1164,9 @@ static void targets_have_types_and_are_compiled(void **state)
 	described = NULL;
 }
 
-/* ---- single instructions ---- */
-
-/* How far a program comes whose steps end it on one condition or another. */
-static void programs_end_where_they_should(void **state)
-{
-	static const struct {
-		uint64_t word[6];
-		uint64_t end;
-	} cases[] = {
-		/* 0: end if zero. 1: end unless zero. 2, 3: end unless equal. 4, 5: end if equal. */
-		{ { 0, 0, 1, 1, 1, 2 }, 0 }, { { 1, 7, 1, 1, 1, 2 }, 1 }, { { 1, 0, 1, 2, 1, 2 }, 2 },
-		{ { 1, 0, 3, 3, 5, 5 }, 3 }, { { 1, 0, 3, 3, 5, 6 }, 5 }, { { 1ull << 40, 0, 3, 3, 0, 6 }, 4 },
-	};
-	struct program p = { .name = "steps" };
-	struct bpf_code c = { 0 };
-	uint32_t skip;
-
-	code_copy(&c, R6, R1);
-	code_load(&c, R1, R6, 0);
-	code_exit_if_zero(&c, R1);
-	code_store_value(&c, R6, 48, 1);
-	code_load(&c, R1, R6, 8);
-	code_exit_unless_zero(&c, R1);
-	code_store_value(&c, R6, 48, 2);
-	code_load(&c, R1, R6, 16);
-	code_load(&c, R2, R6, 24);
-	code_exit_unless_equal(&c, R1, R2);
-	code_store_value(&c, R6, 48, 3);
-	code_load(&c, R1, R6, 32);
-	code_load(&c, R2, R6, 40);
-	code_exit_if_equal(&c, R1, R2);
-	code_store_value(&c, R6, 48, 4);
-	skip = code_skip_if_zero(&c, R1);
-	code_store_value(&c, R6, 48, 5);
-	code_here(&c, skip);
-	code_exit(&c);
-	p.n = c.n;
-	memcpy(p.insn, c.insn, c.n * sizeof(*c.insn));
-	code_release(&c);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		uint64_t word[7];
-
-		memcpy(word, cases[i].word, sizeof(cases[i].word));
-		word[6] = 0;
-		assert_int_equal(run(&p, word), 0);
-		assert_int_equal(word[6], cases[i].end);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(each_cpu_has_its_sum, begin, end),
 		cmocka_unit_test_setup_teardown(tasks_have_places_and_so_have_their_children, begin, end),
 		cmocka_unit_test_setup_teardown(leaders_are_shared, begin, end),
 		cmocka_unit_test_setup_teardown(an_event_is_opened_where_it_can_be, begin, end),
@@ -1292,10 +1174,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(cgroups_count_with_those_around_them, begin, end),
 		cmocka_unit_test_setup_teardown(runs_of_programs_are_measured, begin, end),
 		cmocka_unit_test_setup_teardown(any_part_may_be_refused, begin, end),
-		cmocka_unit_test_setup_teardown(names_of_functions_have_room, begin, end),
 		cmocka_unit_test_setup_teardown(refusals_say_what_helps, begin, end),
 		cmocka_unit_test_setup_teardown(targets_have_types_and_are_compiled, begin, end),
-		cmocka_unit_test(programs_end_where_they_should),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

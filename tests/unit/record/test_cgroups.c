@@ -123,23 +123,6 @@ static void cgroups_are_found_where_they_are(void **state)
 	assert_int_equal(open_files(), before);
 }
 
-static void without_a_hierarchy_there_is_none(void **state)
-{
-	sysroot_put(dir, "/proc/self/mounts", "cgroup /sys/fs/cgroup cgroup rw 0 0\n");
-	sysroot_put(dir, "/proc/mounts", "cgroup /sys/fs/cgroup cgroup rw 0 0\n");
-	assert_int_equal(cgroup_list_init(&list, &root), -ENOENT);
-	assert_true(list.version1);
-}
-
-/* A container's has a parent. */
-static void a_root_may_be_a_containers(void **state)
-{
-	put("", "cgroup.events", "populated 1\n");
-	assert_int_equal(cgroup_list_init(&list, &root), 0);
-	assert_false(list.whole);
-	cgroup_list_release(&list);
-}
-
 /* All of it of those that use some time, or are in the table; else CPU time only. */
 static void what_matters_is_read(void **state)
 {
@@ -225,41 +208,6 @@ static void what_no_controller_counts_is_not_supported(void **state)
 	/* What does not fit is no number. */
 	assert_true(c->use.status[CGROUP_OOM_KILLS] != PM_OK);
 	assert_true(c->use.status[CGROUP_OOM_KILLS] != PM_REASON_NOT_SUPPORTED);
-	cgroup_list_release(&list);
-}
-
-/* What a device has done goes with it: the sum falls, below what it was at first. */
-static void what_falls_is_seen(void **state)
-{
-	struct cgroup *c;
-	uint64_t fallen;
-
-	use("/a", 1000, 0);
-	all_files("/a");
-	assert_int_equal(cgroup_list_init(&list, &root), 0);
-	assert_int_equal(cgroup_list_read(&list), 0);
-	c = of("/a");
-	c->member = 1;
-	assert_int_equal(cgroup_list_read(&list), 0);
-	c->base = c->before;
-	assert_int_equal(cgroup_since(c, CGROUP_READ), 0);
-	put("/a", "io.stat", "8:0 rbytes=3072 wbytes=512\n8:16 rbytes=2048 wbytes=5120\n");
-	assert_int_equal(cgroup_list_read(&list), 0);
-	assert_int_equal(cgroup_since(c, CGROUP_READ), 4);
-	put("/a", "io.stat", "8:0 rbytes=3072 wbytes=1024\n");
-	put("/a", "memory.current", "4096\n");
-	assert_int_equal(cgroup_list_read(&list), 0);
-	assert_int_equal(c->use.status[CGROUP_READ], PM_OK);
-	fallen = cgroup_since(c, CGROUP_READ);
-	assert_int_equal(fallen, 0);
-	assert_true(cgroup_since(c, CGROUP_WRITTEN) > UINT64_MAX / 2);
-	assert_int_equal(c->use.v[CGROUP_WRITTEN] - c->before.v[CGROUP_WRITTEN], 0);
-	/* Memory is given back. */
-	assert_int_equal(cgroup_since(c, CGROUP_MEMORY), 1);
-	assert_int_equal(c->before.v[CGROUP_MEMORY], 2);
-	put("/a", "io.stat", "8:0 rbytes=3584 wbytes=1024\n");
-	assert_int_equal(cgroup_list_read(&list), 0);
-	assert_int_equal(cgroup_since(c, CGROUP_READ), fallen + 1);
 	cgroup_list_release(&list);
 }
 
@@ -356,11 +304,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(cgroups_are_found_where_they_are),
-		TEST(without_a_hierarchy_there_is_none),
-		TEST(a_root_may_be_a_containers),
 		TEST(what_matters_is_read),
 		TEST(what_no_controller_counts_is_not_supported),
-		TEST(what_falls_is_seen),
 		TEST(who_has_gone_leaves_its_place),
 		TEST(descriptors_are_shared),
 	};

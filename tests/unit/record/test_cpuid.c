@@ -36,36 +36,6 @@ static void open_tree(const char *kind, const char *list)
 	assert_int_equal(cpulist_parse(&cpus, list, false, NULL), 0);
 }
 
-static void reads_dumps(void **state)
-{
-	const struct cpuid_regs *r;
-	char vendor[13], brand[49], name[64], hypervisor[13] = "before";
-
-	open_tree("server", "0,3");
-	assert_int_equal(cpuid_collect(&root, &cpus, false, &asked), 0);
-	assert_int_equal(asked[1].cpu, 3);
-	assert_int_equal(asked[1].err, 0);
-	r = cpuid_get(&asked[1], 1, 0);
-	assert_non_null(r);
-	assert_int_equal(r->ebx, 0x03100800);
-	r = cpuid_get(&asked[0], 7, 1);
-	assert_non_null(r);
-	assert_int_equal(r->eax, 0x30);
-	/* Leaf 0xb ends at the level without type; 0x1f and 0x40000000 are not there. */
-	assert_non_null(cpuid_get(&asked[0], 0xb, 1));
-	assert_null(cpuid_get(&asked[0], 0xb, 2));
-	assert_null(cpuid_get(&asked[0], 0x1f, 0));
-	assert_null(cpuid_get(&asked[0], 0x40000000, 0));
-	assert_true(cpuid_vendor(&asked[0], vendor));
-	assert_string_equal(vendor, "GenuineIntel");
-	assert_true(cpuid_brand(&asked[0], brand));
-	assert_string_equal(brand, "Test CPU -1 number one");
-	assert_true(cpuid_name(&asked[0], name, sizeof(name)));
-	assert_string_equal(name, "GenuineIntel-6-55-7");
-	assert_false(cpuid_hypervisor(&asked[0], hypervisor));
-	assert_string_equal(hypervisor, "");
-}
-
 /* Family, model and stepping as Intel's and AMD's manuals put them together. */
 static void names_cpus(void **state)
 {
@@ -125,79 +95,7 @@ static void names_hypervisors(void **state)
 	}
 }
 
-/* Whether a CPU whose dump is the text has the leaf, if asked for all or briefly. */
-static void expect_leaf(const char *dump, uint32_t leaf, uint32_t subleaf, bool whole, bool brief)
-{
-	for (int i = 0; i < 2; i++) {
-		sysroot_put(dir, "/dev/cpu/0/cpuid", "CPU:\n%s", dump);
-		assert_int_equal(cpuid_collect(&root, &cpus, i, &asked), 0);
-		assert_int_equal(asked[0].err, 0);
-		if (!!cpuid_get(&asked[0], leaf, subleaf) != (i ? brief : whole))
-			fail_msg("%x.%x of %s", leaf, subleaf, dump);
-		cpuid_free(asked, 1);
-		asked = NULL;
-	}
-}
-
 #define LEAF(leaf, subleaf, eax, ecx) "   0x" #leaf " 0x" #subleaf ": eax=0x" #eax " ebx=0x0 ecx=0x" #ecx " edx=0x0\n"
-
-/* A processor that lacks a leaf answers with another one's words: only those up to the highest of their range are
- * asked for, and of a leaf's parts only those up to its end. */
-static void asks_for_what_is_there(void **state)
-{
-	static const struct {
-		const char *dump;
-		uint32_t leaf, subleaf;
-		bool whole, brief;
-	} row[] = {
-		{ LEAF(0, 0, 6, 0) LEAF(6, 0, 1, 0), 6, 0, true, true },
-		{ LEAF(0, 0, 5, 0) LEAF(6, 0, 1, 0), 6, 0, false, false },
-		{ LEAF(0, 0, 6, 0) LEAF(3, 0, 1, 0), 3, 0, false, false },
-		{ LEAF(0, 0, 80000008, 0) LEAF(6, 0, 1, 0), 6, 0, false, false },
-		{ LEAF(0, 0, 1, 0) LEAF(80000000, 0, 80000007, 0) LEAF(80000007, 0, 0, 0), 0x80000007, 0, true,
-		  true },
-		{ LEAF(0, 0, 1, 0) LEAF(80000000, 0, 80000007, 0) LEAF(80000008, 0, 0, 0), 0x80000008, 0, false,
-		  false },
-		{ LEAF(0, 0, 1, 0) LEAF(80000000, 0, 8, 0) LEAF(80000007, 0, 0, 0), 0x80000007, 0, false, false },
-		{ LEAF(0, 0, 1, 0) LEAF(80000001, 0, 1, 0), 0x80000001, 0, false, false },
-		{ LEAF(0, 0, 1, 0) LEAF(1, 0, 0, 80000000) LEAF(40000000, 0, 0, 0), 0x40000000, 0, true, true },
-		{ LEAF(0, 0, 1, 0) LEAF(1, 0, 0, 7fffffff) LEAF(40000000, 0, 0, 0), 0x40000000, 0, false, false },
-		{ LEAF(0, 0, 1, 0) LEAF(40000000, 0, 0, 0), 0x40000000, 0, false, false },
-		/* The list of caches ends with one of type 0, that of levels, too. */
-		{ LEAF(0, 0, 4, 0) LEAF(4, 0, 121, 0) LEAF(4, 1, 10, 0) LEAF(4, 2, 1e0, 0), 4, 1, true, false },
-		{ LEAF(0, 0, 4, 0) LEAF(4, 0, 121, 0) LEAF(4, 1, 10, 0) LEAF(4, 2, 1e0, 0), 4, 2, false, false },
-		{ LEAF(0, 0, 4, 0) LEAF(4, 0, 0, 0) LEAF(4, 1, 1, 0), 4, 0, true, false },
-		{ LEAF(0, 0, 4, 0) LEAF(4, 0, 0, 0) LEAF(4, 1, 1, 0), 4, 1, false, false },
-		{ LEAF(0, 0, b, 0) LEAF(b, 0, 1, 100) LEAF(b, 1, 4, ff01), 0xb, 1, true, false },
-		{ LEAF(0, 0, b, 0) LEAF(b, 0, 1, 100) LEAF(b, 1, 4, 10001), 0xb, 1, false, false },
-		/* One counts its parts, up to what is kept. */
-		{ LEAF(0, 0, 7, 0) LEAF(7, 0, 1, 0) LEAF(7, 1, 0, 0), 7, 1, true, false },
-		{ LEAF(0, 0, 7, 0) LEAF(7, 0, 0, 0) LEAF(7, 1, 0, 0), 7, 1, false, false },
-		/* Others have no more than one. */
-		{ LEAF(0, 0, 6, 0) LEAF(6, 0, 1, 0) LEAF(6, 1, 1, 0), 6, 1, false, false },
-	};
-
-	open_tree(NULL, "0");
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
-		expect_leaf(row[i].dump, row[i].leaf, row[i].subleaf, row[i].whole, row[i].brief);
-}
-
-static void parts_have_a_limit(void **state)
-{
-	static const char *const count[] = { "1f", "20", "ffffffff" };
-	char dump[4096];
-
-	open_tree(NULL, "0");
-	for (size_t k = 0; k < sizeof(count) / sizeof(count[0]); k++) {
-		int n = snprintf(dump, sizeof(dump), LEAF(0, 0, 7, 0));
-
-		for (unsigned i = 0; i < 34; i++)
-			n += snprintf(dump + n, sizeof(dump) - (size_t)n,
-				      "0x7 0x%x: eax=0x%s ebx=0x0 ecx=0x0 edx=0x0\n", i, count[k]);
-		expect_leaf(dump, 7, 31, true, false);
-		expect_leaf(dump, 7, 32, false, false);
-	}
-}
 
 /* Of the driver each leaf has 16 bytes at its own number: a file with holes can hold the first of each range. */
 static void reads_what_the_driver_says(void **state)
@@ -246,13 +144,6 @@ static void one_dump_is_enough(void **state)
 	assert_int_equal(asked[0].err, -ENOENT);
 	assert_int_equal(asked[1].err, 0);
 	assert_non_null(cpuid_get(&asked[1], 1, 0));
-}
-
-static void nothing_to_ask(void **state)
-{
-	open_tree("arm64", "0-7");
-	assert_int_equal(cpuid_collect(&root, &cpus, false, &asked), -ENOSYS);
-	assert_null(asked);
 }
 
 /* A hypervisor may show programs another processor than the kernel: its maker, model, features and highest leaf. */
@@ -348,50 +239,6 @@ static void describes_the_machine(void **state)
 	pm_model_release(&m);
 }
 
-static bool holds(const struct pm_model *m, const char *secret)
-{
-	for (uint32_t i = 0; i < m->header.n; i++)
-		if (m->header.field[i].value.kind == PM_VALUE_TEXT &&
-		    strstr(m->header.field[i].value.str.data, secret))
-			return true;
-	for (uint32_t i = 0; i < m->n_configs; i++)
-		if (m->config[i].value.kind == PM_VALUE_TEXT && strstr(m->config[i].value.str.data, secret))
-			return true;
-	return false;
-}
-
-static void keeps_privacy(void **state)
-{
-	struct pm_model m;
-
-	describe("strict", "server", &m);
-	assert_string_equal(text(&m, PM_HEADER_HOST), "absent");
-	assert_string_equal(text(&m, PM_HEADER_BOOT_ID), "absent");
-	assert_string_equal(text(&m, PM_HEADER_PRODUCT), "absent");
-	assert_string_equal(text(&m, PM_HEADER_CPU_ID), "GenuineIntel-6-55-7");
-	pm_model_release(&m);
-	describe("full", NULL, &m);
-	assert_string_equal(text(&m, PM_HEADER_CMDLINE), "root=/dev/secret quiet");
-	assert_false(holds(&m, "SECRET")); /* the serial number of the product */
-	pm_model_release(&m);
-}
-
-static void describes_arm(void **state)
-{
-	const struct pm_config *c;
-	struct pm_model m;
-
-	describe("default", "arm64", &m);
-	assert_string_equal(text(&m, PM_HEADER_ARCH), "aarch64");
-	assert_string_equal(text(&m, PM_HEADER_CPU_ID), "0x00000000412fd050");
-	assert_string_equal(text(&m, PM_HEADER_CPU_MODEL), "cortex-a55");
-	c = pm_model_config(&m, "arm64.midr_el1", 5);
-	assert_non_null(c);
-	assert_int_equal(c->value.u64, 0x410fd411);
-	assert_int_equal(c->instances.n, 4);
-	pm_model_release(&m);
-}
-
 static void another_cpu_may_be_named(void **state)
 {
 	unsetenv("PERF_CPUID");
@@ -408,18 +255,12 @@ static void another_cpu_may_be_named(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(reads_dumps, teardown),
 		cmocka_unit_test_teardown(names_cpus, teardown),
 		cmocka_unit_test_teardown(names_hypervisors, teardown),
-		cmocka_unit_test_teardown(asks_for_what_is_there, teardown),
-		cmocka_unit_test_teardown(parts_have_a_limit, teardown),
 		cmocka_unit_test_teardown(reads_what_the_driver_says, teardown),
 		cmocka_unit_test_teardown(one_dump_is_enough, teardown),
-		cmocka_unit_test_teardown(nothing_to_ask, teardown),
 		cmocka_unit_test_teardown(agrees_with_the_driver, teardown),
 		cmocka_unit_test_teardown(describes_the_machine, teardown),
-		cmocka_unit_test_teardown(keeps_privacy, teardown),
-		cmocka_unit_test_teardown(describes_arm, teardown),
 		cmocka_unit_test(another_cpu_may_be_named),
 	};
 

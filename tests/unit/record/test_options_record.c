@@ -43,20 +43,6 @@ static void done(struct parsed *p)
 	free(p->copy);
 }
 
-static void defaults(void **state)
-{
-	struct parsed p;
-
-	parse(&p, "pmrec");
-	assert_int_equal(p.code, 0);
-	assert_int_equal(p.c.options.sample.interval_ns, 1000000000);
-	assert_int_equal(p.c.options.run.runs, 1);
-	assert_int_equal(p.c.options.target, TARGET_SYSTEM);
-	assert_string_equal(p.c.options.privacy, "default");
-	assert_null(p.c.options.run.command);
-	done(&p);
-}
-
 static void intervals(void **state)
 {
 	static const struct {
@@ -138,36 +124,6 @@ static void options_of_the_command(void **state)
 	done(&p);
 }
 
-/* Lines of the reference documents that are about recording, with pmrec in the place of the program. */
-static void lines_of_the_documents(void **state)
-{
-	static const char *const lines[] = {
-		"pmrec --interval 5 --num_iterations 1 -o x",
-		"pmrec -e cycles:k -a sleep 5",
-		"pmrec -r 3 --timeout 1000 -a sleep 1",
-		"pmrec -D 1000 -e cycles -- make",
-		"pmrec -a --no-inherit -S true",
-		"pmrec -B --label a=b true",
-		"pmrec --control fifo:/tmp/a,/tmp/b -D -1 -e cpu-cycles -a -I 1000",
-	};
-
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		struct parsed p;
-
-		parse(&p, lines[i]);
-		/* -B is the reporter's: the message says so. */
-		if (strstr(lines[i], " -B ")) {
-			assert_true(p.code < 0);
-			assert_non_null(strstr(p.e.text, "pmrep stat"));
-		} else {
-			if (p.code)
-				print_error("%s: %s\n", lines[i], p.e.text);
-			assert_int_equal(p.code, 0);
-		}
-		done(&p);
-	}
-}
-
 static void refusals(void **state)
 {
 	static const struct {
@@ -210,20 +166,6 @@ static void refusals(void **state)
 		assert_non_null(strstr(p.e.text, cases[i].hint));
 		done(&p);
 	}
-}
-
-static void help_and_version(void **state)
-{
-	struct parsed p;
-
-	parse(&p, "pmrec --version");
-	assert_int_equal(p.code, 1);
-	assert_non_null(strstr(buf_str(&p.c.common.text), "pmrec "));
-	done(&p);
-	parse(&p, "pmrec -h");
-	assert_int_equal(p.code, 1);
-	assert_non_null(strstr(buf_str(&p.c.common.text), "Usage: pmrec"));
-	done(&p);
 }
 
 /* Every letter is an option or an error that says more than "unknown". */
@@ -310,15 +252,9 @@ static void cgroups_and_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults),
-		cmocka_unit_test(cgroups_and_threads),
-		cmocka_unit_test(intervals),
-		cmocka_unit_test(what_is_counted),
-		cmocka_unit_test(targets),
-		cmocka_unit_test(options_of_the_command),
-		cmocka_unit_test(lines_of_the_documents),
-		cmocka_unit_test(refusals),
-		cmocka_unit_test(help_and_version),
+		cmocka_unit_test(cgroups_and_threads),    cmocka_unit_test(intervals),
+		cmocka_unit_test(what_is_counted),        cmocka_unit_test(targets),
+		cmocka_unit_test(options_of_the_command), cmocka_unit_test(refusals),
 		cmocka_unit_test(every_letter),
 	};
 

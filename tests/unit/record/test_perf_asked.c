@@ -404,25 +404,6 @@ static void tasks_are_those_that_were_named(void **state)
 	end(m);
 }
 
-/* A thread that is named is recorded with the process that it is of. */
-static void threads_belong_to_their_process(void **state)
-{
-	struct machine *m = *state;
-
-	sysroot_put(m->dir, "/proc/11/comm", "eleven\n");
-	sysroot_put(m->dir, "/proc/20/status", "Name:\tTgid:\t3\nTgid:\t11\nPid:\t20\n");
-	begin(m, "cs", NULL, NULL)->tids = (char *)(uintptr_t) "11,20";
-	m->w->options.target = TARGET_TASKS;
-	assert_int_equal(perf_tasks_add(&m->s, &m->w->plan, &m->w->e), 0);
-	assert_int_equal(m->s.n_tasks, 2);
-	assert_int_equal(m->s.task[0].pid, 11);
-	assert_int_equal(m->s.task[1].pid, 11);
-	assert_int_equal(m->s.task[1].tid, 20);
-	assert_int_equal(pm_map_u64(&last_instance(m)->attrs, PM_INSTANCE_PID, 0), 11);
-	assert_int_equal(pm_map_u64(&last_instance(m)->attrs, PM_INSTANCE_TID, 0), 20);
-	end(m);
-}
-
 static void tasks_that_have_ended_are_told_once(void **state)
 {
 	struct machine *m = *state;
@@ -679,7 +660,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_no_cgroup_has, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_cgroup_is_one_instance_per_cpu, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(tasks_are_those_that_were_named, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(threads_belong_to_their_process, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(tasks_that_have_ended_are_told_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_kernel_says_when_tasks_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(options_stand_for_sets_of_events, set_up, tear_down),

@@ -203,36 +203,6 @@ static int update(struct fixture *f, uint32_t cpu, bool online)
 
 /* ---- through leaders ---- */
 
-static void a_row_reads_its_cpu(void **state)
-{
-	struct reading r;
-	struct perf_group *g;
-	struct fixture f;
-
-	begin(&f, TARGET_SYSTEM, "cs,faults");
-	open_good(&f);
-	/* No group of the kernel's, so none of its own. */
-	assert_int_equal(f.s->n_groups, 1);
-	g = f.s->group[0];
-	assert_int_equal(g->n_rows, 2);
-	assert_false(bpf_group_opens(g->bpf));
-	assert_null(bpf_group_name(g->bpf));
-	for (uint32_t i = 0; i < 2; i++) {
-		*cell(g->row[i], 0) = (struct bpf_cell){ 5 + i, 100 + i, 90 + i };
-		*cell(g->row[i], 1) = (struct bpf_cell){ 7 + i, 200, 190 };
-		read_row(&f, g->row[i], &r);
-		assert_int_equal(n_runs, 4);
-		assert_int_equal(runs_of("on_switch", i), 2);
-		assert_int_equal(runs_of("pmrec_follower", i), 2);
-		assert_int_equal(r.v[0], 5 + i);
-		assert_int_equal(r.v[1], 7 + i);
-		assert_int_equal(r.status[0], PM_OK);
-		assert_int_equal(r.enabled, 100 + i);
-		assert_int_equal(r.running, 90 + i);
-	}
-	end(&f);
-}
-
 /* CPUs that come online later count from then on: one that was away, and one that is new. */
 static void events_are_opened_on_cpus_that_come(void **state)
 {
@@ -665,7 +635,6 @@ static void programs_that_cannot_be_profiled_are_named(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_row_reads_its_cpu),
 		cmocka_unit_test(events_are_opened_on_cpus_that_come),
 		cmocka_unit_test(one_row_reads_for_all_tasks),
 		cmocka_unit_test(one_row_of_a_cpu_reads_for_all_cgroups),

@@ -66,64 +66,9 @@ static void end(struct fixture *f)
 	kernel_end();
 }
 
-/* Names in order; "@n" behind those of the n-th group. */
-static void names(const struct fixture *f, struct buf *out)
-{
-	uint32_t group[16] = { 0 }, n = 0;
-
-	for (size_t i = 0; i < f->s->set.n; i++) {
-		const struct event *ev = &f->s->set.event[i];
-		uint32_t k = 0;
-
-		assert_ptr_equal(f->s->event[i].ev, ev);
-		buf_printf(out, "%s%s", i ? " " : "", ev->name);
-		while (ev->group && k < n && group[k] != ev->group)
-			k++;
-		if (ev->group && k == n)
-			group[n++] = ev->group;
-		if (ev->group)
-			buf_printf(out, "@%u", k + 1);
-	}
-}
-
 #define RETIRING "cpu/topdown-retiring/"
 #define BAD      "cpu/topdown-bad-spec/"
 #define SLOTS    "cpu/slots/"
-
-/* The kernel takes shares only behind their slots, so these are added where nobody asked for them. */
-static void shares_get_their_slots(void **state)
-{
-	static const struct {
-		const char *events, *names;
-	} cases[] = {
-		{ "topdown-retiring", RETIRING "@1 " SLOTS "@1" },
-		{ "topdown-retiring,topdown-bad-spec,cpu/cycles/", RETIRING "@1 " BAD "@1 cpu/cycles/ " SLOTS "@1" },
-		{ "slots,topdown-retiring", SLOTS "@1 " RETIRING "@1" },
-		{ "topdown-retiring,slots,slots", RETIRING "@1 " SLOTS "@1 " SLOTS },
-		{ "{slots,topdown-retiring}", SLOTS "@1 " RETIRING "@1" },
-		{ "{topdown-retiring,cpu/cycles/}", RETIRING "@1 cpu/cycles/@1 " SLOTS "@1" },
-		/* Other rings are other counts. */
-		{ "topdown-retiring:u,slots", RETIRING "u@1 " SLOTS " " SLOTS "u@1" },
-		{ "topdown-retiring:u,topdown-bad-spec", RETIRING "u@1 " BAD "@2 " SLOTS "u@1 " SLOTS "@2" },
-		{ "{topdown-retiring}:W,topdown-bad-spec", RETIRING "@1 " BAD "@2 " SLOTS "@1 " SLOTS "@2" },
-		/* Codes beside theirs are no shares. */
-		{ "other,slots,cpu/cycles/", "cpu/other/ " SLOTS " cpu/cycles/" },
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct buf got = BUF_INIT;
-		struct fixture f;
-
-		begin(&f, cases[i].events);
-		if (read_events(&f, ""))
-			fail_msg("%s: %s", cases[i].events, f.w->e.text);
-		names(&f, &got);
-		if (strcmp(buf_str(&got), cases[i].names))
-			fail_msg("%s:\n%s, but must be\n%s", cases[i].events, buf_str(&got), cases[i].names);
-		buf_release(&got);
-		end(&f);
-	}
-}
 
 /* --all-user and --all-kernel, where the event does not say it itself. */
 static void rings_are_those_of_the_options(void **state)
@@ -546,7 +491,6 @@ static void sampling_has_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shares_get_their_slots),
 		cmocka_unit_test(rings_are_those_of_the_options),
 		cmocka_unit_test(filters_are_of_tracepoints),
 		cmocka_unit_test(texts_come_from_several_options),

@@ -158,41 +158,6 @@ static void test_each_error(void **state)
 	}
 }
 
-/* What somebody else has is not recorded; the others of its group are. */
-static void test_in_use(void **state)
-{
-	struct rule rule = { PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, EBUSY, ALWAYS };
-	struct world *w = plan_with("context-switches,page-faults,minor-faults", rule);
-
-	assert_int_equal(probe_of(w, "page-faults")->reason, PM_REASON_ERRNO + EBUSY);
-	assert_int_equal(w->model.n_probes, 1);
-	assert_int_equal(invalid(w, "page-faults"), PM_REASON_ERRNO + EBUSY);
-	assert_int_equal(count_units(w), w->plan.cpus.n);
-	assert_int_equal(group_number(w, "context-switches"), group_number(w, "minor-faults"));
-	done(w);
-}
-
-static void test_interrupted_once(void **state)
-{
-	struct rule rule = { PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, EINTR, ONCE };
-	struct world *w = plan_with("page-faults", rule);
-
-	assert_int_equal(n_failed, 1);
-	assert_int_equal(invalid(w, "page-faults"), 0);
-	assert_int_equal(count_units(w), w->plan.cpus.n);
-	done(w);
-}
-
-static void test_all_fail(void **state)
-{
-	struct rule rule = { PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, ENOENT, ALWAYS };
-	struct world *w = plan_with("page-faults", rule);
-
-	assert_int_equal(invalid(w, "page-faults"), PM_REASON_NOT_SUPPORTED);
-	assert_int_equal(count_units(w), 0);
-	done(w);
-}
-
 /* Cannot stand with the others: a weak group is opened without grouping, another keeps those that can. */
 static void test_groups(void **state)
 {
@@ -251,43 +216,6 @@ static void test_user_only(void **state)
 	assert_int_equal(world_plan(w), 0);
 	assert_int_equal(invalid(w, "77:0x5"), PM_REASON_NO_PERMISSION);
 	done(w);
-}
-
-static void test_what_is_given_up(void **state)
-{
-	struct rule rule = { PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, EINVAL, GUEST };
-	struct world *w = plan_with("cycles", rule);
-
-	assert_int_equal(invalid(w, "cycles"), 0);
-	done(w);
-	rule = (struct rule){ PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, EOPNOTSUPP, PRECISE };
-	w = plan_with("cycles:pp", rule);
-	assert_int_equal(invalid(w, "cycles:pp"), 0);
-	done(w);
-}
-
-/* Each second something may have to be looked at, but for what never ends, nor waits for a counter. */
-static void test_restless(void **state)
-{
-	static const struct {
-		enum target_kind target;
-		const char *events;
-		bool restless;
-	} row[] = {
-		{ TARGET_SYSTEM, "page-faults,context-switches", false },
-		{ TARGET_SYSTEM, "page-faults,cycles", true },
-		{ TARGET_SYSTEM, "cycles", true },
-		{ TARGET_COMMAND, "page-faults", true },
-	};
-
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		struct world *w = begin(row[i].events);
-
-		w->options.target = row[i].target;
-		assert_int_equal(world_plan(w), 0);
-		assert_int_equal(w->source.restless, row[i].restless);
-		done(w);
-	}
 }
 
 /* Fails on other CPUs than the one that was tried: those have a place without values and a note, the first goes on. */
@@ -361,11 +289,9 @@ static void test_open_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_error),       cmocka_unit_test(test_in_use),
-		cmocka_unit_test(test_interrupted_once), cmocka_unit_test(test_all_fail),
-		cmocka_unit_test(test_groups),           cmocka_unit_test(test_user_only),
-		cmocka_unit_test(test_what_is_given_up), cmocka_unit_test(test_some_cpus),
-		cmocka_unit_test(test_open_files),       cmocka_unit_test(test_restless),
+		cmocka_unit_test(test_each_error), cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_user_only),  cmocka_unit_test(test_some_cpus),
+		cmocka_unit_test(test_open_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,36 +90,6 @@ static void all_missing(struct fixture *f, uint16_t reason)
 		assert_int_equal(f->got.status[k], reason);
 }
 
-static void members_follow_their_leader(void **state)
-{
-	struct fixture f;
-
-	begin(&f);
-	f.group->inherit = true;
-	assert_int_equal(perf_row_open(f.row, (struct perf_start){ .on = true, .on_exec = true }), 0);
-	assert_int_equal(n_opened, 3);
-	for (unsigned k = 0; k < 3; k++) {
-		assert_int_equal(opened[k].attr.a.config, k);
-		assert_int_equal(opened[k].attr.a.disabled, k == 0);
-		assert_int_equal(opened[k].attr.a.enable_on_exec, k == 0);
-		assert_int_equal(opened[k].attr.a.inherit, 1);
-		assert_int_equal(opened[k].attr.a.use_clockid, 0);
-		assert_int_equal(opened[k].pid, -1);
-		assert_int_equal(opened[k].cpu, 5);
-		assert_int_equal(opened[k].leader, k ? opened[0].fd : -1);
-		assert_int_equal(f.row->fd[k], opened[k].fd);
-	}
-	assert_int_equal(f.row->leader, opened[0].fd);
-	/* Told once, when all are there. */
-	assert_int_equal(n_told, 1);
-	assert_int_equal(told[0].fd, opened[0].fd);
-	assert_int_equal(told[0].request, PERF_EVENT_IOC_ENABLE);
-	assert_int_equal(perf_row_enable(f.row, false), 0);
-	assert_int_equal(told[1].request, PERF_EVENT_IOC_DISABLE);
-	assert_false(f.row->on);
-	end(&f);
-}
-
 static void what_cannot_be_opened_is_missing_alone(void **state)
 {
 	struct fixture f;
@@ -364,89 +334,6 @@ static void a_row_lacks_a_counter(void **state)
 	end(&f);
 }
 
-/* Without the right to count the kernel the rest is counted, unless that would be 0 or another thing. */
-static void the_kernel_is_left_out_where_it_may_be(void **state)
-{
-	static const struct {
-		int kernel, user; /* errno with and without the kernel */
-		bool kernel_only;
-		uint32_t type, mods;
-		int result;
-		bool excluded;
-		unsigned tries;
-	} cases[] = {
-		{ 0, 0, false, PERF_TYPE_RAW, 0, 0, false, 1 },
-		{ EACCES, 0, false, PERF_TYPE_RAW, 0, 0, true, 2 },
-		{ EPERM, 0, false, PERF_TYPE_RAW, 0, 0, true, 2 },
-		{ ENOENT, 0, false, PERF_TYPE_RAW, 0, -ENOENT, false, 1 },
-		{ EACCES, ENODEV, false, PERF_TYPE_RAW, 0, -ENODEV, true, 2 },
-		/* It cannot leave the kernel out, so what was refused is the kernel. */
-		{ EACCES, EINVAL, false, PERF_TYPE_RAW, 0, -EACCES, true, 2 },
-		{ EPERM, EOPNOTSUPP, false, PERF_TYPE_RAW, 0, -EPERM, true, 2 },
-		{ EACCES, 0, true, PERF_TYPE_RAW, 0, -EACCES, false, 1 },
-		{ EACCES, 0, false, PERF_TYPE_TRACEPOINT, 0, -EACCES, false, 1 },
-		{ EACCES, 0, false, PERF_TYPE_RAW, EVENT_MOD_RING, -EACCES, false, 1 },
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		bool excluded = false;
-		struct fixture f;
-		int fd;
-
-		begin(&f);
-		f.ev[0].type = cases[i].type;
-		f.ev[0].mods = cases[i].mods;
-		f.ev[0].kernel_only = cases[i].kernel_only;
-		refuse_kernel = cases[i].kernel;
-		refuse[0] = cases[i].user;
-		fd = perf_event_try(&f.event[0], true, perf_on_cpu(5), -1, &excluded);
-		if (cases[i].result < 0)
-			assert_int_equal(fd, cases[i].result);
-		else
-			assert_true(fd >= 0);
-		assert_int_equal(excluded, cases[i].excluded);
-		assert_int_equal(n_opened, cases[i].tries);
-		assert_int_equal(opened[0].attr.a.disabled, 1);
-		assert_int_equal(opened[0].attr.a.inherit, 1);
-		/* Kept as it could be opened, or as it was asked for. */
-		assert_int_equal(f.event[0].attr.a.exclude_kernel, fd >= 0 && excluded);
-		assert_int_equal(f.event[0].attr.a.exclude_hv, fd >= 0 && excluded);
-		if (fd >= 0)
-			close(fd);
-		end(&f);
-	}
-}
-
-static void groups_are_lists_of_members(void **state)
-{
-	struct perf_group like = {
-		.way = PERF_BY_READ, .tasks = true, .inherit = true, .first_cgroup = 4, .n_cgroups = 2
-	};
-	struct fixture f;
-	struct perf_group *g;
-
-	begin(&f);
-	assert_int_equal(cpulist_add(&like.cpus, 3), 0);
-	g = perf_group_like(&f.all, &f.n_groups, &like);
-	assert_int_equal(g->number, 2);
-	assert_true(g->tasks && g->inherit);
-	assert_int_equal(g->first_cgroup, 4);
-	assert_int_equal(g->n_cgroups, 2);
-	assert_true(cpulist_has(&g->cpus, 3));
-	assert_int_equal(g->n, 0);
-	perf_group_free(g);
-	cpulist_release(&like.cpus);
-	perf_group_remove(f.group, 0);
-	assert_int_equal(f.group->n, 2);
-	assert_ptr_equal(f.group->member[0], &f.event[1]);
-	assert_ptr_equal(f.group->member[1], &f.event[2]);
-	perf_group_remove(f.group, 1);
-	assert_ptr_equal(f.group->member[0], &f.event[1]);
-	assert_ptr_equal(perf_row_of(&f.row->unit), f.row);
-	assert_null(perf_row_of(&(struct unit){ 0 }));
-	end(&f);
-}
-
 /* ---- rings ---- */
 
 enum { WORDS = 3 + 3 + MEMBERS }; /* head, time, number, times, clock, members */
@@ -602,15 +489,12 @@ static void what_does_not_follow_the_clock_is_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(members_follow_their_leader),
 		cmocka_unit_test(what_cannot_be_opened_is_missing_alone),
 		cmocka_unit_test(what_was_counted_is_kept),
 		cmocka_unit_test(what_never_ran_was_not_counted),
 		cmocka_unit_test(the_end_of_a_row),
 		cmocka_unit_test(members_are_switched_off_alone),
 		cmocka_unit_test(a_row_lacks_a_counter),
-		cmocka_unit_test(the_kernel_is_left_out_where_it_may_be),
-		cmocka_unit_test(groups_are_lists_of_members),
 		cmocka_unit_test(samples_are_values_with_their_times),
 		cmocka_unit_test(counts_may_be_later_than_their_time),
 		cmocka_unit_test(what_does_not_follow_the_clock_is_read),

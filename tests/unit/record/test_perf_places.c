@@ -182,28 +182,6 @@ static void what_has_no_cpu_says_why(void **state)
 	end(&f);
 }
 
-/* What cannot be opened is in no group. */
-static void what_is_refused_leaves_its_group(void **state)
-{
-	struct fixture f;
-
-	begin(&f, "0", "{cpu_core/event=7/,cpu_core/event=8/,cpu_core/event=9/}", "cpu_core/event=10/");
-	refuse[8] = EBUSY;
-	refuse[9] = ENOENT;
-	refuse[10] = EBUSY;
-	settle(&f);
-	assert_int_equal(f.s->n_groups, 1);
-	assert_int_equal(f.s->group[0]->n, 1);
-	assert_int_equal(f.s->group[0]->number, 1);
-	assert_false(f.s->group[0]->member[0]->attr.a.read_format & PERF_FORMAT_GROUP);
-	assert_int_equal(f.s->event[0].err, 0);
-	assert_int_equal(f.s->event[1].err, EBUSY);
-	assert_int_equal(f.s->event[2].err, ENOENT);
-	assert_int_equal(f.s->event[3].err, EBUSY);
-	perf_held_close(f.s);
-	end(&f);
-}
-
 /* Opening groups shows how many events fit into one; for all PMUs of the class, and for no other. */
 static void counters_of_a_unit_are_found_by_opening(void **state)
 {
@@ -594,7 +572,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(units_count_for_the_cpus_of_an_option),
 		cmocka_unit_test(what_has_no_cpu_says_why),
-		cmocka_unit_test(what_is_refused_leaves_its_group),
 		cmocka_unit_test(counters_of_a_unit_are_found_by_opening),
 		cmocka_unit_test(rows_follow_their_cpus),
 		cmocka_unit_test(rows_that_stopped_are_opened_anew),

@@ -86,77 +86,6 @@ static struct event_set resolve(const struct machine *m, const char *text, struc
 	return set;
 }
 
-static void test_kinds_of_pmus(void **state)
-{
-	struct machine *m = *state;
-	struct error e;
-	struct event_set set = resolve(m, "cycles,energy-pkg", &e);
-
-	assert_int_equal(m->pmus.n, 4); /* and that of the tool */
-	assert_string_equal(e.text, "");
-	assert_int_equal(set.n, 3);
-	assert_string_equal(set.event[0].name, "cpu_core/cycles/");
-	assert_string_equal(m->pmus.pmu[set.event[0].pmu_index].cpus, "0-3");
-	assert_true(set.event[0].core && !set.event[0].uncore);
-	assert_true(set.event[0].config[0] == 4ull << 32);
-	assert_string_equal(set.event[1].name, "cpu_atom/cycles/");
-	assert_true(set.event[1].config[0] == 10ull << 32);
-	assert_true(set.event[2].uncore);
-	assert_string_equal(m->pmus.pmu[set.event[2].pmu_index].cpus, "0,4");
-	assert_string_equal(set.event[2].scale, "2.3283064365386962890625e-10");
-	assert_string_equal(set.event[2].unit, "Joules");
-	assert_int_equal(set.event[2].config[0], 2);
-	event_set_release(&set);
-}
-
-static void test_attr_words(void **state)
-{
-	struct machine *m = *state;
-	struct error e;
-	struct event_set set =
-		resolve(m, "cpu_core/event=0x3c,config3=7,config4=9/uH,power/energy-pkg/,cpu_core/slots/pp:", &e);
-	union perf_attr attr;
-
-	assert_string_not_equal(e.text, ""); /* a colon without modifiers */
-	set = resolve(m, "cpu_core/event=0x3c,config3=7,config4=9/uH,power/energy-pkg/,cpu_core/slots/pp", &e);
-	assert_int_equal(set.n, 3);
-	perf_attr_fill(&attr, &set.event[0]);
-	assert_int_equal(attr.a.type, 4);
-	assert_int_equal(attr.a.config, 0x3c);
-	assert_int_equal(attr.a.exclude_user, 0);
-	assert_int_equal(attr.a.exclude_kernel, 1);
-	assert_int_equal(attr.a.exclude_hv, 1);
-	assert_int_equal(attr.a.exclude_guest, 1);
-	assert_int_equal(attr.a.exclude_host, 0);
-	/* Where the kernel has these words, whatever the header of this machine knows. */
-	uint64_t word;
-
-	assert_int_equal(attr.a.size, 144);
-	memcpy(&word, attr.bytes + 128, 8);
-	assert_int_equal(word, 7);
-	memcpy(&word, attr.bytes + 136, 8);
-	assert_int_equal(word, 9);
-	/* Uncore PMUs refuse every exclusion. */
-	perf_attr_fill(&attr, &set.event[1]);
-	assert_int_equal(attr.a.exclude_guest, 0);
-	assert_in_range(attr.a.size, 64, 128);
-	perf_attr_fill(&attr, &set.event[2]);
-	assert_int_equal(attr.a.precise_ip, 2);
-	assert_int_equal(attr.a.config, 0x400);
-	event_set_release(&set);
-}
-
-static void test_alias_with_unknown_term(void **state)
-{
-	struct machine *m = *state;
-	struct error e;
-	struct event_set set = resolve(m, "cs,cpu_core/odd/", &e);
-
-	assert_int_equal(set.n, 0);
-	assert_non_null(strstr(e.text, "cmask"));
-	event_set_release(&set);
-}
-
 static void test_tracepoints(void **state)
 {
 	static const char *const places[] = { "/sys/kernel/debug/tracing/events", "/sys/kernel/tracing/events" };
@@ -430,9 +359,6 @@ static void test_defaults(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_kinds_of_pmus, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_attr_words, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_alias_with_unknown_term, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_tracepoints, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_watchdog, set_up, tear_down),

@@ -23,14 +23,6 @@ static void put_proc(struct fixture *f, int pid, int tid)
 	sysroot_put(f->dir, path, "\n");
 }
 
-static void drop_proc(struct fixture *f, int pid)
-{
-	char command[96];
-
-	snprintf(command, sizeof(command), "rm -r %s/proc/%d", f->dir, pid);
-	assert_int_equal(system(command), 0);
-}
-
 /* Its parent, and when it began. */
 static void put_stat(struct fixture *f, int pid, int parent, uint64_t ticks)
 {
@@ -250,31 +242,6 @@ static void lost_records_are_made_up_for_by_proc(void **state)
 	end(&f);
 }
 
-/* Those of the whole system: whatever begins. */
-static void everything_is_followed(void **state)
-{
-	struct fixture f;
-
-	begin(&f, TARGET_TASKS);
-	assert_int_equal(f.s->n_tasks, 1);
-	follow(&f);
-	assert_int_equal(n_opened, 1);
-	assert_int_equal(opened[0].pid, -1);
-	put_proc(&f, 80, 80);
-	put_proc(&f, 80, 81);
-	put_task(PERF_RECORD_LOST, 0, 0, 0);
-	assert_true(notice(&f));
-	assert_int_equal(f.s->n_tasks, 3);
-	update(&f);
-	drop_proc(&f, 80);
-	put_task(PERF_RECORD_LOST, 0, 0, 0);
-	assert_true(notice(&f));
-	assert_false(f.s->task[0].ended_ns);
-	/* Its thread's number has no entry in /proc either. */
-	assert_true(f.s->task[1].ended_ns && f.s->task[2].ended_ns);
-	end(&f);
-}
-
 static void another_cpu_is_watched(void **state)
 {
 	struct fixture f;
@@ -439,7 +406,6 @@ int main(void)
 		cmocka_unit_test(a_task_has_rows_from_its_begin_to_its_end),
 		cmocka_unit_test(what_could_not_be_followed_is_counted),
 		cmocka_unit_test(lost_records_are_made_up_for_by_proc),
-		cmocka_unit_test(everything_is_followed),
 		cmocka_unit_test(another_cpu_is_watched),
 		cmocka_unit_test(the_next_run_has_tasks_of_its_own),
 		cmocka_unit_test(the_next_run_may_lack_a_counter),

@@ -122,105 +122,13 @@ static void test_system(void **state)
 	free(w);
 }
 
-/* A command: its own time while it lives, its rusage when it has been reaped. */
-static void test_command(void **state)
-{
-	struct world *w = world_new(TARGET_COMMAND, "user_time,system_time", NULL, NULL);
-	struct rusage u;
-	uint64_t exact, got;
-	int pipes[2], status;
-	char c;
-
-	assert_int_equal(pipe(pipes), 0);
-	world_begin(w, NULL);
-	w->plan.child = fork();
-	if (!w->plan.child) {
-		burn(200000000);
-		(void)!write(pipes[1], "x", 1);
-		pause();
-		_exit(0);
-	}
-	if (world_plan(w))
-		fail_msg("%s", w->e.text);
-	assert_int_equal(read(pipes[0], &c, 1), 1);
-	got = sum_of(w, "tool/user_time/") + sum_of(w, "tool/system_time/");
-	assert_in_range(got, 180000000, 400000000);
-	kill(w->plan.child, SIGTERM);
-	assert_int_equal(wait4(w->plan.child, &status, 0, &u), w->plan.child);
-	exact = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000 +
-		(uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
-	assert_int_equal(sum_of(w, "tool/user_time/") + sum_of(w, "tool/system_time/"), exact);
-	assert_true(exact >= got);
-	close(pipes[0]);
-	close(pipes[1]);
-	world_end(w, true);
-	free(w);
-}
-
-static void *burner(void *arg)
-{
-	burn(150000000);
-	return NULL;
-}
-
-/* A process has one place, with the time of threads that have ended; a thread that was named has its own. */
-static void test_tasks(void **state)
-{
-	char pid[16];
-
-	for (int threads = 0; threads < 2; threads++) {
-		struct world *w = world_new(TARGET_TASKS, "user_time,system_time", NULL, NULL);
-		uint64_t before, used;
-		pthread_t other;
-
-		if (threads)
-			w->options.perf.tids = tid_text(pid);
-		else
-			w->options.perf.pids = tid_text(pid);
-		world_begin(w, NULL);
-		if (world_plan(w))
-			fail_msg("%s", w->e.text);
-		before = sum_of(w, "tool/user_time/") + sum_of(w, "tool/system_time/");
-		assert_int_equal(pthread_create(&other, NULL, burner, NULL), 0);
-		pthread_join(other, NULL);
-		used = sum_of(w, "tool/user_time/") + sum_of(w, "tool/system_time/") - before;
-		if (threads)
-			assert_in_range(used, 0, 60000000);
-		else
-			assert_in_range(used, 120000000, 400000000);
-		world_end(w, true);
-		free(w);
-	}
-}
-
-/* What a machine does not state is recorded as missing, and the others go on. */
-static void test_unknown_value(void **state)
-{
-	struct world *w = world_new(TARGET_TASKS, "system_tsc_freq,smt_on", NULL, NULL);
-	const struct pm_counter *c;
-	char tid[16];
-
-	w->options.perf.tids = tid_text(tid);
-	world_begin(w, NULL);
-	if (world_plan(w))
-		fail_msg("%s", w->e.text);
-	c = pm_model_counter_named(&w->model, "tool/system_tsc_freq/");
-	assert_non_null(c);
-	if (clocks_counter_hz())
-		assert_int_equal(sum_of(w, c->name), clocks_counter_hz());
-	else
-		assert_int_equal(pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0), PM_REASON_NOT_SUPPORTED);
-	assert_int_equal(count_units(w), 1);
-	world_end(w, true);
-	free(w);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_task_times),    cmocka_unit_test(test_cpu_times), cmocka_unit_test(test_values),
-		cmocka_unit_test(test_system),        cmocka_unit_test(test_command),   cmocka_unit_test(test_tasks),
-		cmocka_unit_test(test_unknown_value),
+		cmocka_unit_test(test_task_times),
+		cmocka_unit_test(test_cpu_times),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_system),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,19 +21,6 @@ static void build(struct fixture *f, const char *online)
 	assert_int_equal(root_init(&f->root, f->dir), 0);
 }
 
-static void cpus_are_those_online(void **state)
-{
-	struct error e = { 0 };
-	struct fixture f;
-
-	build(&f, "0-3,8");
-	assert_int_equal(plan_init(&f.plan, &f.options, &f.root, &f.model, &e), 0);
-	assert_int_equal(f.plan.cpus.n, 5);
-	assert_true(cpulist_has(&f.plan.cpus, 8));
-	assert_int_equal(pm_model_instance(&f.model, f.plan.system_instance)->kind, PM_SYSTEM);
-	fixture_end(&f);
-}
-
 static void a_cpu_that_is_not_there_is_refused(void **state)
 {
 	struct error e = { 0 };
@@ -69,34 +56,6 @@ static void instances_are_made_once(void **state)
 	fixture_end(&f);
 }
 
-static void counters_of_the_catalog_are_made_once(void **state)
-{
-	const struct catalog_counter row = { .source = "stat",
-					     .name = "stat.test",
-					     .key = "test",
-					     .unit = "s",
-					     .num = 1,
-					     .den = 100,
-					     .semantics = CATALOG_CUMULATIVE,
-					     .help = "A test." };
-	const struct pm_counter *c;
-	struct error e = { 0 };
-	struct fixture f;
-	int64_t id;
-
-	build(&f, "0");
-	assert_int_equal(plan_init(&f.plan, &f.options, &f.root, &f.model, &e), 0);
-	id = plan_counter(&f.plan, &row);
-	assert_true(id > 0);
-	assert_int_equal(plan_counter(&f.plan, &row), id);
-	c = pm_model_counter(&f.model, (uint32_t)id);
-	assert_int_equal(c->scale.den, 100);
-	assert_int_equal(c->width, 64);
-	assert_string_equal(c->display, "stat.test");
-	assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_HELP, ""), "A test.");
-	fixture_end(&f);
-}
-
 static void privacy_decides(void **state)
 {
 	static const struct {
@@ -125,20 +84,6 @@ static void privacy_decides(void **state)
 	assert_int_equal(plan_config(&f.plan, PM_CPU, 0, pm_u64(7), "b.%d", 2), 0);
 	assert_non_null(pm_model_config(&f.model, "a.1", PM_NONE));
 	assert_non_null(pm_model_config(&f.model, "b.2", 0));
-	fixture_end(&f);
-}
-
-static void refusals_become_probes(void **state)
-{
-	struct error e = { 0 };
-	struct fixture f;
-
-	build(&f, "0");
-	assert_int_equal(plan_init(&f.plan, &f.options, &f.root, &f.model, &e), 0);
-	assert_int_equal(plan_refused(&f.plan, PM_REASON_NO_PERMISSION, "sudo x", "event %s", "cycles"), 0);
-	assert_int_equal(f.model.n_probes, 1);
-	assert_string_equal(f.model.probe[0].what, "event cycles");
-	assert_string_equal(f.model.probe[0].hint, "sudo x");
 	fixture_end(&f);
 }
 
@@ -177,12 +122,9 @@ static void sources_are_chosen_by_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cpus_are_those_online),
 		cmocka_unit_test(a_cpu_that_is_not_there_is_refused),
 		cmocka_unit_test(instances_are_made_once),
-		cmocka_unit_test(counters_of_the_catalog_are_made_once),
 		cmocka_unit_test(privacy_decides),
-		cmocka_unit_test(refusals_become_probes),
 		cmocka_unit_test(sources_are_chosen_by_name),
 	};
 

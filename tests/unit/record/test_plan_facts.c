@@ -102,40 +102,6 @@ static void a_machine_is_described_by_its_files(void **state)
 	}
 }
 
-/* What one file lacks another has, and what none has is not there. */
-static void facts_come_from_where_they_are(void **state)
-{
-	static const struct {
-		const char *path, *text;
-		uint32_t key;
-		const char *want;
-	} cases[] = {
-		{ "/proc/cpuinfo", "CPU implementer\t: 0x41\n", PM_HEADER_ARCH, "aarch64" },
-		{ "/proc/cpuinfo", "vendor_id : V\n", PM_HEADER_ARCH, "x86_64" },
-		{ "/proc/cpuinfo", "machine : m\n", PM_HEADER_ARCH, "" },
-		{ "/proc/cpuinfo", "cpu model : MIPS\n", PM_HEADER_CPU_MODEL, "MIPS" },
-		{ "/proc/cpuinfo", "microcode : 0x7\n", PM_HEADER_MICROCODE, "0x7" },
-		{ "/proc/cpuinfo", "microcode :\n", PM_HEADER_MICROCODE, "" },
-		{ "/usr/lib/os-release", "PRETTY_NAME='Lib OS'\n", PM_HEADER_OS, "Lib OS" },
-		{ "/proc/meminfo", "MemTotal: lots\n", PM_HEADER_MEMORY, "" },
-	};
-	struct error e = { 0 };
-	struct fixture f;
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		fixture_begin(&f, "0", "default");
-		sysroot_put(f.dir, cases[i].path, "%s", cases[i].text);
-		sysroot_put(f.dir, "/sys/firmware/acpi/tables/NFIT", "x");
-		plan(&f);
-		assert_int_equal(machine_describe(&f.plan, &e), 0);
-		assert_string_equal(pm_map_text(&f.model.header, cases[i].key, ""), cases[i].want);
-		assert_null(pm_map_get(&f.model.header, PM_HEADER_MEMORY));
-		assert_null(pm_map_get(&f.model.header, PM_HEADER_KERNEL));
-		assert_int_equal(pm_model_config(&f.model, "machine.has_pmem", PM_NONE)->value.u64, 1);
-		fixture_end(&f);
-	}
-}
-
 static const char *device_name(const struct fixture *f, int64_t id)
 {
 	return pm_map_text(&pm_model_instance(&f->model, (uint32_t)id)->attrs, PM_INSTANCE_NAME, "");
@@ -167,44 +133,6 @@ static void devices_have_names_of_their_own(void **state)
 		assert_int_equal(i->cpu, PM_NONE);
 		fixture_end(&f);
 	}
-}
-
-static void members_of_a_family_are_made_once(void **state)
-{
-	const struct catalog_counter row = {
-		.source = "q", .name = "q.*.n", .key = "n", .unit = "1", .num = 1, .den = 1, .help = "Of all."
-	};
-	const struct member c1 = {
-		.part = "c1", .shown = "C1", .family = "q.*.n", .devices = "eth0", .help = "Of C1."
-	};
-	const struct member plain = { .part = "p" };
-	const struct pm_counter *c;
-	struct fixture f;
-	char part[6];
-	int64_t id;
-
-	for (int open = 0; open < 2; open++) {
-		fixture_begin(&f, "0", open ? "full" : "strict");
-		plan(&f);
-		id = member_counter(&f.plan, &row, &c1);
-		assert_int_equal(member_counter(&f.plan, &row, &c1), id);
-		c = pm_model_counter(&f.model, (uint32_t)id);
-		assert_string_equal(c->name, "q.c1.n");
-		assert_string_equal(c->display, "q.C1.n");
-		assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_HELP, ""), "Of C1.");
-		assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_FAMILY, ""), "q.*.n");
-		assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_MEMBER, ""), "C1");
-		assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_DEVICES, ""), open ? "eth0" : "");
-		c = pm_model_counter(&f.model, (uint32_t)member_counter(&f.plan, &row, &plain));
-		assert_string_equal(c->display, "q.p.n");
-		assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_HELP, ""), "Of all.");
-		assert_null(pm_map_get(&c->attrs, PM_COUNTER_MEMBER));
-		fixture_end(&f);
-	}
-	member_part(part, sizeof(part), "Eth-0.x", 7);
-	assert_string_equal(part, "eth_0");
-	member_part(part, sizeof(part), "AB", 1);
-	assert_string_equal(part, "a");
 }
 
 #define DENIED "permission was refused"
@@ -330,53 +258,6 @@ static void a_right_or_a_limit_is_named_first(void **state)
 	}
 }
 
-/* Facts of a place or of all, known or missing. */
-static void facts_have_places(void **state)
-{
-	const uint32_t cpu[] = { 2, 5 };
-	const struct cpulist cpus = { .cpu = (uint32_t *)(uintptr_t)cpu, .n = 2 };
-	const struct pm_config *c;
-	struct fixture f;
-
-	fixture_begin(&f, "0", "default");
-	plan(&f);
-	assert_int_equal(plan_fact(&f.plan, pm_u64(7), "a.%d", 1), 0);
-	assert_int_equal(plan_config(&f.plan, PM_CPU, 3, pm_u64(8), "b"), 0);
-	assert_int_equal(plan_config_cpus(&f.plan, &cpus, pm_u64(9), "c"), 0);
-	assert_int_equal(plan_config_missing(&f.plan, PM_CORE, 4, PM_REASON_OFFLINE, "d.%s", "x"), 0);
-	assert_int_equal(plan_config_missing(&f.plan, PM_SYSTEM, PM_NONE, PM_REASON_GONE, "e"), 0);
-	assert_int_equal(f.model.n_configs, 5);
-	for (uint32_t i = 0; i < 5; i++) {
-		static const struct {
-			const char *name;
-			enum pm_kind kind;
-			size_t n;
-			uint32_t first;
-			uint16_t reason;
-			uint64_t value;
-		} want[] = {
-			{ "a.1", PM_SYSTEM, 0, 0, PM_OK, 7 },
-			{ "b", PM_CPU, 1, 3, PM_OK, 8 },
-			{ "c", PM_CPU, 2, 2, PM_OK, 9 },
-			{ "d.x", PM_CORE, 1, 4, PM_REASON_OFFLINE, 0 },
-			{ "e", PM_SYSTEM, 0, 0, PM_REASON_GONE, 0 },
-		};
-
-		c = &f.model.config[i];
-		assert_string_equal(c->name, want[i].name);
-		assert_int_equal(c->kind, want[i].kind);
-		assert_int_equal(c->privacy, PM_PRIVACY_TECHNICAL);
-		assert_int_equal(c->time_ns, f.plan.time_ns);
-		assert_int_equal(c->instances.n, want[i].n);
-		if (want[i].n)
-			assert_int_equal(c->instances.cpu[0], want[i].first);
-		assert_int_equal(c->reason, want[i].reason);
-		if (!want[i].reason)
-			assert_int_equal(c->value.u64, want[i].value);
-	}
-	fixture_end(&f);
-}
-
 static const char *of(const struct pm_value *array, uint32_t i)
 {
 	assert_non_null(array);
@@ -458,13 +339,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_machine_is_described_by_its_files),
-		cmocka_unit_test(facts_come_from_where_they_are),
 		cmocka_unit_test(devices_have_names_of_their_own),
-		cmocka_unit_test(members_of_a_family_are_made_once),
 		cmocka_unit_test(what_was_refused_is_told_once_a_cure),
 		cmocka_unit_test(a_processor_is_identified_by_its_text),
 		cmocka_unit_test(a_right_or_a_limit_is_named_first),
-		cmocka_unit_test(facts_have_places),
 		cmocka_unit_test(the_header_says_what_was_asked),
 	};
 

@@ -254,47 +254,6 @@ static void every_tick_is_there_or_counted(void **state)
 	destroy(&f);
 }
 
-static void ticks_between_that_nobody_wanted_are_not_lost(void **state)
-{
-	struct fixture f;
-	struct found r;
-
-	build(&f, TICK);
-	single(&f, 0, 0, PM_SNAPSHOT_FIRST, true);
-	single(&f, 100, 0, PM_SNAPSHOT_LAST, false);
-	single(&f, 200, 1, PM_SNAPSHOT_FIRST, true);
-	finish(&f);
-	read_back(&f, &r);
-	assert_int_equal(r.snapshots, 3);
-	/* 1 to 99 were due in the first stretch; 101 to 199 lie between two. */
-	assert_int_equal(r.lost, 99);
-	assert_int_equal(r.lost_events, 1);
-	assert_int_equal(r.reason, PM_REASON_MISSED);
-	assert_int_equal(r.last_segment, 1);
-	destroy(&f);
-}
-
-static void a_suspend_begins_a_segment(void **state)
-{
-	struct fixture f;
-	struct found r;
-
-	build(&f, TICK);
-	single(&f, 0, 0, PM_SNAPSHOT_FIRST, true);
-	ticks(&f, 1, 5, 0);
-	atomic_store(&f.slept, 3600000000000);
-	ticks(&f, 6, 10, 0);
-	finish(&f);
-	read_back(&f, &r);
-	assert_int_equal(r.suspends, 1);
-	assert_int_equal(r.slept, 3600000000000);
-	/* The wall clock ran on while the machine slept: nobody has set it. */
-	assert_int_equal(r.steps, 0);
-	assert_int_equal(r.last_segment, 1);
-	assert_int_equal(r.snapshots + r.lost, 11);
-	destroy(&f);
-}
-
 static void a_suspend_within_a_chunk_splits_it(void **state)
 {
 	struct timespec t = { .tv_nsec = 10 * TICK + TICK / 2 };
@@ -315,63 +274,6 @@ static void a_suspend_within_a_chunk_splits_it(void **state)
 	assert_int_equal(r.last_segment, 1);
 	assert_int_equal(r.snapshots + r.lost, 21);
 	destroy(&f);
-}
-
-static void a_set_clock_is_told_and_breaks_nothing(void **state)
-{
-	struct fixture f;
-	struct found r;
-
-	build(&f, TICK);
-	ticks(&f, 1, 3, 0);
-	atomic_store(&f.wall, -7200000000000);
-	ticks(&f, 4, 6, 0);
-	atomic_store(&f.wall, 0);
-	ticks(&f, 7, 9, 0);
-	finish(&f);
-	read_back(&f, &r);
-	assert_int_equal(r.steps, 2);
-	assert_true(r.step > 7199000000000 && r.step < 7201000000000);
-	assert_int_equal(r.suspends, 0);
-	assert_int_equal(r.last_segment, 0);
-	destroy(&f);
-}
-
-/* Ticks while the sink takes nothing. */
-static void stall(struct fixture *f, struct found *r)
-{
-	single(f, 0, 0, PM_SNAPSHOT_FIRST, true);
-	atomic_store(&f->stuck, true);
-	ticks(f, 1, 2000, 0);
-	atomic_store(&f->stuck, false);
-	recording_drain(f->recording);
-	single(f, 2001, 0, PM_SNAPSHOT_LAST, false);
-	finish(f);
-	read_back(f, r);
-	assert_int_equal(r->snapshots + r->lost, 2002);
-	assert_int_equal(r->damages, 0);
-	destroy(f);
-}
-
-static void a_stuck_disk_loses_nothing_that_the_buffer_holds(void **state)
-{
-	struct fixture f;
-	struct found r;
-
-	build(&f, 200000);
-	stall(&f, &r);
-	assert_true(!r.lost || r.reason == PM_REASON_MISSED);
-}
-
-static void what_a_stuck_disk_could_not_take_is_told(void **state)
-{
-	struct fixture f;
-	struct found r;
-
-	build_with(&f, 200000, 1);
-	stall(&f, &r);
-	assert_true(r.lost > 1000);
-	assert_int_equal(r.reason, PM_REASON_DROPPED);
 }
 
 /* Whoever ends a recording waits for no sink that takes nothing, and says what is missing. */
@@ -447,40 +349,14 @@ static void a_full_disk_is_told_once_and_loses_nothing_before(void **state)
 	destroy(&f);
 }
 
-static void an_event_stands_behind_its_snapshots(void **state)
-{
-	struct pm_event event = { .type = PM_EVENT_MARKER };
-	struct fixture f;
-	struct found r;
-
-	build(&f, TICK);
-	single(&f, 0, 0, PM_SNAPSHOT_FIRST, true);
-	single(&f, 1, 0, 0, false);
-	event.time_ns = clocks_monotonic();
-	assert_int_equal(recording_event(f.recording, &event, sampler_next_chunk(f.sampler)), 0);
-	single(&f, 2, 0, 0, false);
-	finish(&f);
-	read_back(&f, &r);
-	assert_int_equal(r.markers, 1);
-	assert_int_equal(r.marker_after, 2);
-	assert_int_equal(r.snapshots, 3);
-	destroy(&f);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_tick_is_there_or_counted),
-		cmocka_unit_test(ticks_between_that_nobody_wanted_are_not_lost),
-		cmocka_unit_test(a_suspend_begins_a_segment),
 		cmocka_unit_test(a_suspend_within_a_chunk_splits_it),
-		cmocka_unit_test(a_set_clock_is_told_and_breaks_nothing),
-		cmocka_unit_test(a_stuck_disk_loses_nothing_that_the_buffer_holds),
-		cmocka_unit_test(what_a_stuck_disk_could_not_take_is_told),
 		cmocka_unit_test(a_stuck_disk_does_not_hold_the_end_back),
 		cmocka_unit_test(epochs_without_room_are_refused),
 		cmocka_unit_test(a_full_disk_is_told_once_and_loses_nothing_before),
-		cmocka_unit_test(an_event_stands_behind_its_snapshots),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

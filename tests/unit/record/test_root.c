@@ -63,27 +63,6 @@ static void reads_whole_files_up_to_a_limit(void **state)
 	buf_release(&out);
 }
 
-static void lines_lose_their_blanks(void **state)
-{
-	char line[8];
-	uint64_t v = 7;
-
-	sysroot_put(dir, "/sys/a", "abc \t\nsecond\n");
-	assert_int_equal(root_line(&root, line, sizeof(line), "/sys/a"), 0);
-	assert_string_equal(line, "abc");
-	sysroot_put(dir, "/sys/a", "longer than that\n");
-	assert_int_equal(root_line(&root, line, sizeof(line), "/sys/a"), 0);
-	assert_string_equal(line, "longer");
-	assert_int_equal(root_line(&root, line, sizeof(line), "/sys/b"), -ENOENT);
-	assert_string_equal(line, "");
-	sysroot_put(dir, "/sys/n", "0x1f\n");
-	assert_int_equal(root_u64(&root, &v, "/sys/n"), 0);
-	assert_int_equal(v, 31);
-	sysroot_put(dir, "/sys/n", "-1\n");
-	assert_int_equal(root_u64(&root, &v, "/sys/n"), -EINVAL);
-	assert_int_equal(v, 31);
-}
-
 static void what_is_no_file_is_refused(void **state)
 {
 	char path[64], line[8] = "before", longest[PATH_MAX + 1];
@@ -157,26 +136,6 @@ static void settings_are_written(void **state)
 	assert_string_equal(buf_str(&out), "92345");
 	assert_int_equal(root_open_write(&root, "/none"), -ENOENT);
 	buf_release(&out);
-}
-
-static void lists_numbers_as_numbers(void **state)
-{
-	static const char *const expected[] = { "cpu0", "cpu2", "cpu10", "cpufreq" };
-	char **name;
-	int n;
-
-	sysroot_put(dir, "/d/cpu10/x", "1");
-	sysroot_put(dir, "/d/cpufreq/x", "1");
-	sysroot_put(dir, "/d/cpu2/x", "1");
-	sysroot_put(dir, "/d/cpu0/x", "1");
-	n = root_list(&root, &name, "/d");
-	assert_int_equal(n, 4);
-	for (int i = 0; i < n; i++)
-		assert_string_equal(name[i], expected[i]);
-	root_list_free(&name);
-	assert_int_equal(root_list(&root, &name, "/none"), -ENOENT);
-	assert_null(name);
-	assert_int_equal(root_list(&root, &name, "/d/cpu0/x"), -ENOTDIR);
 }
 
 static void reads_cpu_lists(void **state)
@@ -267,11 +226,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prefix_loses_its_slashes),
 		cmocka_unit_test_setup_teardown(reads_whole_files_up_to_a_limit, setup, teardown),
-		cmocka_unit_test_setup_teardown(lines_lose_their_blanks, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_no_file_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_users_name_is_opened_for_them, setup, teardown),
 		cmocka_unit_test_setup_teardown(settings_are_written, setup, teardown),
-		cmocka_unit_test_setup_teardown(lists_numbers_as_numbers, setup, teardown),
 		cmocka_unit_test_setup_teardown(reads_cpu_lists, setup, teardown),
 		cmocka_unit_test_setup_teardown(links_stay_below_the_root, setup, teardown),
 		cmocka_unit_test_setup_teardown(before_linux_5_6_paths_are_opened_as_they_are, setup, teardown),

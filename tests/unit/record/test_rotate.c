@@ -129,28 +129,6 @@ static void files_are_called_after_what_they_are_of(void **state)
 	}
 }
 
-/* Nothing stays open of what was refused. */
-static void a_refused_output_is_closed(void **state)
-{
-	unsigned before = open_files();
-	struct output out;
-	char link[64];
-
-	sysroot_put(dir, "/x.pmr", "1");
-	assert_int_equal(output_open(&out, &o, &e), -EEXIST);
-	assert_null(out.path);
-	assert_int_equal(out.fd, -1);
-	assert_int_equal(size_of(name), 1);
-	snprintf(link, sizeof(link), "%s/link", dir);
-	assert_int_equal(symlink("nowhere", link), 0);
-	o.output.output = link;
-	assert_int_equal(output_open(&out, &o, &e), -ENOENT);
-	assert_non_null(strstr(e.text, "is a link to a file that is not there"));
-	o.output.output = dir;
-	assert_int_equal(output_open(&out, &o, &e), -EISDIR);
-	assert_int_equal(open_files(), before);
-}
-
 /* An old file of --privacy=full is closed to others, another keeps what it has. */
 static void full_recordings_are_the_users_own(void **state)
 {
@@ -350,35 +328,6 @@ static void syncs_come_no_rarer_than_asked(void **state)
 	assert_int_equal(output_close(&out, &e), 0);
 }
 
-static void names_have_host_and_time(void **state)
-{
-	char *path, *slash;
-
-	o.output.output = NULL;
-	o.privacy = (char *)"strict";
-	path = output_dump_name(&o);
-	assert_int_equal(strncmp(path, "anon-dump-2", 11), 0);
-	assert_int_equal(strlen(path), strlen("anon-dump-20260131T235959Z.pmr"));
-	free(path);
-	o.privacy = (char *)"default";
-	o.output.output = name;
-	o.output.rotate_ns = S;
-	path = output_dump_name(&o);
-	slash = strrchr(path, '/');
-	assert_int_equal(strncmp(path, dir, strlen(dir)), 0);
-	assert_int_equal(strncmp(slash, "/x-dump-2", 9), 0);
-	assert_int_equal(strlen(slash), strlen("/x-dump-20260131T235959Z.pmr"));
-	free(path);
-	o.output.dump_to = (char *)"/elsewhere";
-	path = output_dump_name(&o);
-	assert_int_equal(strncmp(path, "/elsewhere/x-dump-2", 19), 0);
-	free(path);
-	o.output.output = (char *)".pmr";
-	path = output_dump_name(&o);
-	assert_int_equal(strncmp(path, "/elsewhere/.pmr-dump-2", 22), 0);
-	free(path);
-}
-
 /* ---- several files ---- */
 
 static struct rotation r;
@@ -469,22 +418,6 @@ static void files_are_kept_up_to_a_number(void **state)
 	assert_int_equal(r.n_kept, 1);
 	assert_int_equal(size_of(rotation_output(&r)->path), 10);
 	assert_int_equal(rotation_end(&r, &e), 0);
-}
-
-static void without_a_limit_all_files_stay(void **state)
-{
-	o.output.rotate_ns = S;
-	begin();
-	assert_int_equal(rules.period_ns, S);
-	for (int i = 0; i < MESSAGE_FDS + 4; i++)
-		next(10, true);
-	assert_int_equal(files_there(), MESSAGE_FDS + 4);
-	/* As many as can be handed out are remembered. */
-	assert_int_equal(r.n_kept, MESSAGE_FDS);
-	assert_int_equal(handed_out(), MESSAGE_FDS);
-	assert_false(rules.make_room(rules.ctx));
-	assert_int_equal(rotation_end(&r, &e), 0);
-	assert_int_equal(files_there(), MESSAGE_FDS + 4);
 }
 
 static void a_ring_has_its_time_and_its_size(void **state)
@@ -581,16 +514,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(files_are_called_after_what_they_are_of, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_refused_output_is_closed, setup, teardown),
 		cmocka_unit_test_setup_teardown(full_recordings_are_the_users_own, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_recording_is_not_overwritten, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_about_the_user_is_only_for_the_user, setup, teardown),
 		cmocka_unit_test_setup_teardown(pipes_and_devices_are_written_to, setup, teardown),
 		cmocka_unit_test_setup_teardown(half_a_frame_is_taken_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(syncs_come_no_rarer_than_asked, setup, teardown),
-		cmocka_unit_test_setup_teardown(names_have_host_and_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(files_are_kept_up_to_a_number, setup, teardown),
-		cmocka_unit_test_setup_teardown(without_a_limit_all_files_stay, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_ring_has_its_time_and_its_size, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_ring_adopts_what_was_left, setup, teardown),
 	};

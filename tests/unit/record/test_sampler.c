@@ -220,43 +220,6 @@ static struct ring_buf *take(struct fixture *f)
 	return ring_take(&f->ring, &e);
 }
 
-static void ticks_are_where_they_belong(void **state)
-{
-	struct fixture f;
-	uint64_t seen = 0, expected = 1, start_ns = 0;
-	struct ring_buf *b;
-
-	build(&f, 2);
-	start(&f, 2000000, true, 1 << 20);
-	assert_int_equal(f.readout.n_readers, 2);
-	assert_int_equal(f.readout.rows, 128);
-	begin(&f, 300);
-	wait_end(&f);
-	while ((b = take(&f))) {
-		for (uint32_t i = 0; i < f.ring.rows.n; i++) {
-			const struct pm_chunk_group *g = &b->group[0];
-
-			if (!start_ns)
-				start_ns = f.ring.rows.tick[i] - f.ring.rows.number[i] * 2000000;
-			assert_true(f.ring.rows.number[i] >= expected);
-			expected = f.ring.rows.number[i] + 1;
-			assert_int_equal(f.ring.rows.tick[i], start_ns + f.ring.rows.number[i] * 2000000);
-			/* Never before its time, and begin, end are in order. */
-			for (uint32_t cpu = 0; cpu < 2; cpu++) {
-				assert_true(g->v[cpu * g->stride + i] >= f.ring.rows.tick[i]);
-				assert_true(g->v[(2 + cpu) * g->stride + i] >= g->v[cpu * g->stride + i]);
-			}
-			seen++;
-		}
-		ring_give_back(&f.ring, b);
-	}
-	/* The last tick is there, so every tick is there or counted as a jump. */
-	assert_int_equal(expected, 301);
-	assert_true(seen > 0);
-	assert_true(f.ring.rows.flags[f.ring.rows.n - 1] & PM_SNAPSHOT_LAST);
-	finish(&f);
-}
-
 static void values_are_in_their_columns(void **state)
 {
 	struct fixture f;
@@ -342,36 +305,6 @@ static void a_late_reader_loses_ticks_and_shifts_none(void **state)
 	/* 9 ticks were due while it read, not while it slept. */
 	assert_true(sampler_delay(f.sampler).overrun_ns >= 80000000);
 	says_stopped(f.sampler);
-	finish(&f);
-}
-
-static void one_late_reader_misses_alone(void **state)
-{
-	struct fixture f;
-	uint64_t missed = 0, rows = 0;
-	struct ring_buf *b;
-
-	build(&f, 2);
-	f.unit[1].slow_read = 3;
-	f.unit[1].slow_ns = 105000000;
-	start(&f, 10000000, true, 1 << 20);
-	begin(&f, 30);
-	wait_end(&f);
-	while ((b = take(&f))) {
-		for (uint32_t i = 0; i < f.ring.rows.n; i++, rows++) {
-			const struct pm_chunk_group *g = &b->group[0];
-
-			if (g->status[5 * g->stride + i] == PM_REASON_MISSED) {
-				missed++;
-				/* Its time says nothing and costs nothing: the tick. */
-				assert_int_equal(g->v[1 * g->stride + i], f.ring.rows.tick[i]);
-			}
-		}
-		ring_give_back(&f.ring, b);
-	}
-	/* The other's snapshots exist meanwhile, as many as a busy machine leaves it. */
-	assert_true(missed >= 1);
-	assert_true(rows > missed);
 	finish(&f);
 }
 
@@ -480,130 +413,6 @@ static void who_reads_what_does_not_answer_is_left_behind(void **state)
 	assert_int_equal(alone, 100000);
 }
 
-struct hog {
-	pthread_t thread;
-	_Atomic int state; /* 1: it has the CPU; 2: it has given it back; -1: may not */
-};
-
-/* Takes CPU 1 from the readers, too. */
-static void *hog_main(void *arg)
-{
-	struct hog *h = arg;
-	uint64_t until;
-
-	if (affinity_pin(1) || realtime_begin(2)) {
-		h->state = -1;
-		return NULL;
-	}
-	until = clocks_monotonic() + 800000000;
-	h->state = 1;
-	while (clocks_monotonic() < until)
-		;
-	h->state = 2;
-	return NULL;
-}
-
-/* Who begins or ends something waits for no CPU that others keep: readers of a starved one go elsewhere to stop. */
-static void a_starved_cpu_does_not_keep_readers_from_parking(void **state)
-{
-	struct timespec t = { .tv_nsec = 1000000 };
-	struct hog h = { 0 };
-	struct fixture f;
-	bool before_its_end;
-
-	build(&f, 2);
-	start(&f, 10000000, true, 0);
-	begin(&f, UINT64_MAX - 1);
-	assert_int_equal(pthread_create(&h.thread, NULL, hog_main, &h), 0);
-	while (!h.state)
-		nanosleep(&t, NULL);
-	t.tv_nsec = 100000000;
-	nanosleep(&t, NULL);
-	sampler_park(f.sampler);
-	/* What is asked for last is read, too. */
-	{
-		struct ring_epoch e = { .run = 1, .tick_ns = clocks_monotonic(), .first_number = 2000 };
-
-		sampler_begin(f.sampler, &e);
-		sampler_park(f.sampler);
-	}
-	finish(&f);
-	before_its_end = h.state == 1;
-	pthread_join(h.thread, NULL);
-	if (h.state < 0)
-		skip();
-	assert_true(before_its_end);
-}
-
-/* Usual times stand for those that nearly are; what took longer has its own, and so has what was read after it. */
-static void times_of_even_units_are_true(void **state)
-{
-	const uint64_t interval_ns = 200000000, slow_ns = 20000000, slack_ns = interval_ns / EVEN_SHARE;
-	struct fixture f;
-	uint64_t row = 0;
-	struct ring_buf *b;
-
-	build(&f, 2);
-	f.unit[0].unit.even = f.unit[1].unit.even = true;
-	f.unit[0].slow_read = 4;
-	f.unit[0].slow_more = 1;
-	f.unit[0].slow_ns = slow_ns;
-	start(&f, interval_ns, false, 1 << 20);
-	begin(&f, 8);
-	wait_end(&f);
-	while ((b = take(&f))) {
-		for (uint32_t i = 0; i < f.ring.rows.n; i++, row++) {
-			const struct pm_chunk_group *g = &b->group[0];
-
-			assert_int_equal(f.ring.rows.number[i], row + 1);
-			for (uint32_t k = 0; k < 2; k++) {
-				uint64_t begin = g->v[k * g->stride + i], end = g->v[(2 + k) * g->stride + i];
-				uint64_t at = f.unit[k].at[row + (k == 0 && row >= 3)], length = end - begin;
-
-				/* Both ends may have been moved by the slack, twice with the first one's. */
-				assert_true(begin <= at + 2 * slack_ns && at <= end + 2 * slack_ns);
-				if (row == 3 && k == 0)
-					assert_true(length >= slow_ns - 2 * slack_ns);
-			}
-			if (row == 3)
-				assert_true(g->v[1 * g->stride + i] >= g->v[i] + slow_ns - 2 * slack_ns);
-		}
-		ring_give_back(&f.ring, b);
-	}
-	assert_int_equal(row, 8);
-	finish(&f);
-}
-
-/* Something came between a reading and its time: read once more, and the later time counts. */
-static void a_reading_that_took_long_is_read_again(void **state)
-{
-	struct fixture f;
-	struct ring_buf *b;
-
-	build(&f, 1);
-	f.unit[0].slow_read = 3;
-	f.unit[0].slow_ns = 20000000;
-	f.unit[0].missing_at = 3;
-	start(&f, 200000000, false, 1 << 20);
-	begin(&f, 4);
-	wait_end(&f);
-	b = take(&f);
-	assert_non_null(b);
-	for (uint32_t i = 0; i < f.ring.rows.n; i++) {
-		const struct pm_chunk_group *g = &b->group[0];
-
-		if (f.ring.rows.number[i] != 3)
-			continue;
-		/* The fourth reading, of all of its values, begun when the third had ended. */
-		assert_int_equal(g->v[2 * g->stride + i], 40);
-		assert_int_equal(g->status[3 * g->stride + i], PM_OK);
-		assert_true(g->v[i] >= f.ring.rows.tick[i] + 20000000);
-	}
-	assert_true(f.unit[0].reads > f.ring.rows.n);
-	ring_give_back(&f.ring, b);
-	finish(&f);
-}
-
 /* The kernel samples two CPUs: each sample is in the row of its tick, with its time; one that does not come is read in
  * the first chunk, which shows whether they do, and is missing later. */
 static void samples_are_in_the_rows_of_their_ticks(void **state)
@@ -658,83 +467,6 @@ static void samples_are_in_the_rows_of_their_ticks(void **state)
 
 /* A CPU that the kernel stops sampling, or never samples, is read: at once or soon in the first chunk, and from the
  * chunk after that in which samples failed to come. */
-struct unsampled {
-	uint64_t silent_from, ticks, missing;
-};
-
-/* True if what was not sampled was read, false if it was not, or if the machine stood still meanwhile. */
-static bool reads_what_is_not_sampled(const struct unsampled *u)
-{
-	uint64_t rows = 0, missing[2] = { 0 };
-	struct fixture f;
-	struct ring_buf *b;
-	bool read;
-
-	build(&f, 2);
-	for (unsigned i = 0; i < 2; i++) {
-		f.unit[i].unit.sampling = &fake_sampling;
-		f.unit[i].interval_ns = 10000000;
-	}
-	f.unit[1].silent_from = u->silent_from;
-	f.chunk_ns = 400000000;
-	start(&f, 10000000, true, 1 << 20);
-	begin(&f, u->ticks);
-	wait_end(&f);
-	while ((b = take(&f))) {
-		const struct pm_chunk_group *g = &b->group[0];
-
-		for (uint32_t i = 0; i < f.ring.rows.n; i++, rows++)
-			for (uint32_t k = 0; k < 2; k++)
-				missing[k] += g->status[(4 + k) * g->stride + i] != PM_OK;
-		ring_give_back(&f.ring, b);
-	}
-	/* Some ticks may be lost on a busy machine. */
-	read = rows > u->ticks * 3 / 4 && missing[0] < 10 && missing[1] >= u->missing &&
-	       missing[1] < u->missing + 15 && sampler_delay(f.sampler).stood_in >= 45;
-	finish(&f);
-	return read;
-}
-
-static void what_is_not_sampled_is_read(void **state)
-{
-	const struct unsampled row[] = { { 1, 80, 0 }, { 20, 80, 0 }, { 55, 160, 15 } };
-
-	for (size_t at = 0; at < 3; at++) {
-		unsigned attempt = 1;
-
-		while (!reads_what_is_not_sampled(&row[at]))
-			assert_true(attempt++ < 4);
-	}
-}
-
-/* The last tick is the end of what was asked for: where its sample does not come, it is read. All others come, though
- * the first tick took so long that they begin late. */
-static void a_last_sample_that_does_not_come_is_read(void **state)
-{
-	struct ring_buf *b;
-	struct fixture f;
-
-	build(&f, 1);
-	f.unit[0].unit.sampling = &fake_sampling;
-	f.unit[0].interval_ns = 20000000;
-	f.unit[0].skips = 19; /* the first tick is read */
-	f.unit[0].slow_read = 1;
-	f.unit[0].slow_ns = 14000000;
-	start(&f, 20000000, false, 1 << 20);
-	begin(&f, 20);
-	wait_end(&f);
-	while ((b = take(&f))) {
-		if (f.ring.rows.number[f.ring.rows.n - 1] == 20)
-			assert_true(f.ring.rows.flags[f.ring.rows.n - 1] & PM_SNAPSHOT_LAST);
-		ring_give_back(&f.ring, b);
-	}
-	assert_int_equal(f.ring.rows.number[f.ring.rows.n - 1], 20);
-	/* While samples come, it need not wake up for each. */
-	assert_true(sampler_delay(f.sampler).stood_in <= 1);
-	assert_true(f.unit[0].looks < 10);
-	finish(&f);
-}
-
 static void what_finds_no_buffer_is_dropped_and_counted(void **state)
 {
 	struct fixture f;
@@ -770,33 +502,6 @@ static void what_finds_no_buffer_is_dropped_and_counted(void **state)
 	finish(&f);
 }
 
-static void a_dead_unit_costs_itself_only(void **state)
-{
-	struct fixture f;
-	struct ring_buf *b;
-
-	build(&f, 2);
-	f.unit[0].dies_at = 2;
-	start(&f, 20000000, false, 1 << 20);
-	begin(&f, 4);
-	wait_end(&f);
-	b = take(&f);
-	assert_non_null(b);
-	for (uint32_t i = 0; i < f.ring.rows.n; i++) {
-		const struct pm_chunk_group *g = &b->group[0];
-
-		assert_int_equal(g->status[4 * g->stride + i], i ? PM_REASON_GONE : PM_OK);
-		assert_int_equal(g->status[5 * g->stride + i], PM_OK);
-	}
-	assert_int_equal(f.unit[0].reads, 2);
-	assert_int_equal(f.readout.slot[0].dead, -ENODEV);
-	ring_give_back(&f.ring, b);
-	/* A cleaned buffer has no reasons left in it. */
-	for (uint32_t i = 0; i < f.readout.group[0].columns * f.readout.rows; i++)
-		assert_int_equal(b->group[0].status[i], PM_OK);
-	finish(&f);
-}
-
 /* Not there any more, it counts nothing; what cannot be read may count on, and a sum lacks it. */
 static void a_dead_unit_says_why(void **state)
 {
@@ -827,63 +532,6 @@ static void a_dead_unit_says_why(void **state)
 		ring_give_back(&f.ring, b);
 		finish(&f);
 	}
-}
-
-static void rare_units_are_absent_between(void **state)
-{
-	struct fixture f;
-	unsigned present = 0, chunks = 0;
-	struct ring_buf *b;
-
-	build(&f, 1);
-	f.unit[3].unit.min_period_ns = 3000000000u;
-	start(&f, 1000000000u, false, 1 << 20);
-	assert_int_equal(f.readout.rows, 1);
-	/* Pretend to have begun six seconds ago: tick 6 is due at once. */
-	for (uint64_t k = 4; k <= 6; k++) {
-		struct ring_epoch e = { .run = 1,
-					.first_number = k,
-					.last_number = k,
-					.start_ns = clocks_monotonic() - k * 1000000000u };
-
-		sampler_begin(f.sampler, &e);
-		wait_end(&f);
-	}
-	while ((b = take(&f))) {
-		struct pm_chunk c;
-
-		rows_chunk(&f.ring.rows, b, 0, f.ring.rows.n, &c);
-		present += c.n_groups == 2;
-		chunks++;
-		ring_give_back(&f.ring, b);
-	}
-	assert_int_equal(chunks, 3);
-	assert_int_equal(present, 1);
-	assert_int_equal(f.unit[3].reads, 1);
-	finish(&f);
-}
-
-static void a_suspend_is_seen_at_its_row(void **state)
-{
-	struct fixture f;
-	struct timespec t = { .tv_nsec = 52000000 };
-	struct ring_buf *b;
-	uint32_t row;
-
-	build(&f, 1);
-	start(&f, 10000000, false, 1 << 20);
-	begin(&f, 20);
-	nanosleep(&t, NULL);
-	__atomic_store_n(&f.slept, 3600000000000, __ATOMIC_RELAXED);
-	wait_end(&f);
-	b = take(&f);
-	assert_non_null(b);
-	assert_int_equal(b->slept_ns, 3600000000000);
-	row = rows_split(&f.ring.rows, b->slept_row);
-	assert_true(row > 0 && row < f.ring.rows.n);
-	assert_int_equal(f.ring.rows.place[row], b->slept_row);
-	ring_give_back(&f.ring, b);
-	finish(&f);
 }
 
 /* As many readers as there are CPUs, for 64 units each, take neighbours together; one takes all if it is told to. */
@@ -999,23 +647,13 @@ static void a_cpu_goes_and_comes_alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ticks_are_where_they_belong),
 		cmocka_unit_test(values_are_in_their_columns),
 		cmocka_unit_test(a_late_reader_loses_ticks_and_shifts_none),
-		cmocka_unit_test(one_late_reader_misses_alone),
 		cmocka_unit_test(a_stuck_reader_holds_nobody_back),
 		cmocka_unit_test(who_reads_what_does_not_answer_is_left_behind),
-		cmocka_unit_test(a_starved_cpu_does_not_keep_readers_from_parking),
-		cmocka_unit_test(times_of_even_units_are_true),
-		cmocka_unit_test(a_reading_that_took_long_is_read_again),
 		cmocka_unit_test(samples_are_in_the_rows_of_their_ticks),
-		cmocka_unit_test(what_is_not_sampled_is_read),
-		cmocka_unit_test(a_last_sample_that_does_not_come_is_read),
 		cmocka_unit_test(what_finds_no_buffer_is_dropped_and_counted),
-		cmocka_unit_test(a_dead_unit_costs_itself_only),
 		cmocka_unit_test(a_dead_unit_says_why),
-		cmocka_unit_test(rare_units_are_absent_between),
-		cmocka_unit_test(a_suspend_is_seen_at_its_row),
 		cmocka_unit_test(offline_cpus_are_not_read),
 		cmocka_unit_test(what_is_spread_is_read_side_by_side),
 		cmocka_unit_test(a_cpu_goes_and_comes_alone),

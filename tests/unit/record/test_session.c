@@ -560,15 +560,6 @@ static void options_are_other_words_for_sources(void **state)
 	assert_false(s.source[PERF].required || s.source[STAT].required);
 }
 
-static void null_counts_nothing(void **state)
-{
-	o.perf.null = true;
-	played[STAT].units = true;
-	assert_int_equal(plan(), 0);
-	assert_int_equal(played[PERF].planned, 0);
-	assert_int_equal(played[MSR].planned, 1);
-}
-
 static void what_is_added_is_recorded_whatever_else_is_not(void **state)
 {
 	struct add added[] = { { .name = "a", .location = ADD_MSR }, { .name = "b", .location = ADD_PERF } };
@@ -682,25 +673,6 @@ static void a_segment_has_a_first_and_a_last_snapshot(void **state)
 	assert_int_equal(played[PERF].finished, 1);
 }
 
-static void segments_follow_one_another(void **state)
-{
-	open_it();
-	session_begin(&s);
-	go_to(&s, s.start_ns + TICK);
-	session_end(&s);
-	now += 5 * TICK;
-	session_begin(&s);
-	go_to(&s, s.start_ns + 8 * TICK);
-	session_end(&s);
-	close_and_read();
-	/* 6 and a bit, 7, 8 and a bit; nothing between was lost. */
-	assert_string_equal(r.text, "FtL|FttL");
-	assert_int_equal(r.segment[3], 1);
-	assert_int_equal(r.number[3], 6);
-	assert_int_equal(r.number[4], 7);
-	assert_int_equal(r.number[5], 8);
-}
-
 /* -n: 3 ticks after the first snapshot, of each run. */
 static void ticks_end_by_themselves(void **state)
 {
@@ -744,21 +716,6 @@ static void ticks_end_by_themselves(void **state)
 	assert_int_equal(r.run[6], 2);
 	assert_int_equal(r.number[6], 7);
 	assert_int_equal(r.number[9], 10);
-}
-
-static void an_extra_snapshot_after_the_last_tick_is_the_end(void **state)
-{
-	o.sample.iterations = 2;
-	open_it();
-	session_begin(&s);
-	go_to(&s, s.start_ns + TICK);
-	now += 4 * TICK;
-	session_snapshot(&s);
-	assert_true(s.reached_last);
-	assert_false(sampler_running(s.sampler));
-	session_end(&s);
-	close_and_read();
-	assert_string_equal(r.text, "Ft(lost 3)s");
 }
 
 static void without_an_interval_nothing_ticks(void **state)
@@ -900,25 +857,6 @@ static void what_has_become_stale_is_updated(void **state)
 	assert_string_equal(r.text, "F(note)L");
 }
 
-/* Other units in the same places are read instead, by other readers. */
-static void units_are_replaced(void **state)
-{
-	open_it();
-	session_begin(&s);
-	played[PERF].does = REPLACES;
-	s.source[PERF].stale = true;
-	online("0-2");
-	assert_int_equal(released, 1);
-	assert_true(sampler_running(s.sampler));
-	assert_true(s.readout.n_slots == 3);
-	go_to(&s, s.start_ns + 2 * TICK);
-	session_end(&s);
-	for (struct unit *u = s.plan.units; u; u = u->next)
-		assert_int_equal(((struct played_unit *)u)->reads, u->instance == 1 ? 3 : 4);
-	close_and_read();
-	assert_string_equal(r.text, "FttL");
-}
-
 static bool is_retired(unsigned source)
 {
 	const struct pm_group *g = pm_model_group(&s.model, played[source].group);
@@ -988,23 +926,6 @@ static void counters_are_switched_between_segments(void **state)
 	assert_int_equal(session_enable_one(&s, "y", false, &e), 0);
 	close_and_read();
 	assert_string_equal(r.text, "FL(off 1)(off 2)(off 7)|FL|FL(on 1)(on 2)(on 7)");
-}
-
-static void all_is_switched_in_turn(void **state)
-{
-	open_it();
-	assert_int_equal(session_enable(&s, true, &e), 0);
-	assert_int_equal(played[PERF].enabled, 1);
-	assert_int_equal(played[TASKS].enabled, 1);
-	s.source[TASKS].wanted = false;
-	played[PERF].enable_says = -EBUSY;
-	assert_int_equal(session_enable(&s, false, &e), -EBUSY);
-	assert_string_equal(e.text, "cannot stop perf: Device or resource busy");
-	assert_int_equal(played[PERF].disabled, 1);
-	assert_int_equal(played[TASKS].disabled, 0);
-	session_begin(&s);
-	session_end(&s);
-	close_and_read();
 }
 
 static void sources_look_for_what_has_ended(void **state)
@@ -1115,20 +1036,6 @@ static void record_files(int refuse, int refusals, bool has_room)
 	assert_int_equal(rotation_end(&s.rotation, &e), 0);
 }
 
-static void files_follow_one_another(void **state)
-{
-	unsigned n;
-
-	record_files(0, 0, false);
-	assert_int_equal(files.taken, 2);
-	assert_int_equal(files.dropped + files.asked_for_room, 0);
-	/* The first one, 25 ticks, the last one, and two that are in two files. */
-	assert_int_equal(snapshots_of_files(&n), 1 + 25 + 1 + 2);
-	assert_int_equal(n, 3);
-	assert_int_equal(recording_stats(s.recording).snapshots, 27);
-	assert_string_equal(recording_dead(s.recording), "");
-}
-
 /* A full disk has room again once the oldest file is gone: then the next snapshot is in the next file. */
 static void a_full_disk_makes_room(void **state)
 {
@@ -1226,28 +1133,22 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(options_are_other_words_for_sources),
-		TEST(null_counts_nothing),
 		TEST(what_is_added_is_recorded_whatever_else_is_not),
 		TEST(what_was_named_and_is_not_there_is_an_error),
 		TEST(readers_are_chosen_while_events_count),
 		TEST(a_segment_has_a_first_and_a_last_snapshot),
-		TEST(segments_follow_one_another),
 		TEST(ticks_end_by_themselves),
-		TEST(an_extra_snapshot_after_the_last_tick_is_the_end),
 		TEST(without_an_interval_nothing_ticks),
 		TEST(snapshots_between_ticks_are_due),
 		TEST(ticks_are_tried_again),
 		TEST(cpus_go_and_come),
 		TEST(cpus_that_nobody_wants_change_nothing),
 		TEST(what_has_become_stale_is_updated),
-		TEST(units_are_replaced),
 		TEST(groups_of_what_has_ended_are_retired),
 		TEST(counters_are_switched_between_segments),
-		TEST(all_is_switched_in_turn),
 		TEST(sources_look_for_what_has_ended),
 		TEST(sources_are_watched),
 		TEST(looking_can_wait_where_it_finds_nothing),
-		TEST(files_follow_one_another),
 		TEST(a_full_disk_makes_room),
 		TEST(a_file_goes_on_where_none_can_begin),
 		TEST(failures_at_the_end_are_told),

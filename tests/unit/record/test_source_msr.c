@@ -170,48 +170,6 @@ static void reads_each_register_once(void **state)
 	assert_int_equal(pm_model_config(&here.model, "msr.amd_core_energy", 0)->reason, pm_reason_errno(EIO));
 }
 
-static void reads_a_snapshot_with_no_register_twice(void **state)
-{
-	unsigned expected = 0, n = 0, per_cpu[16];
-
-	start("hybrid", NULL);
-	memset(fake.reads, 0, sizeof(fake.reads));
-	for (struct unit *u = here.plan.units; u; u = u->next) {
-		uint64_t v[64];
-		uint16_t why[64];
-
-		read_unit(u, v, why);
-	}
-	for (int i = 0; i < 16; i++)
-		n += per_cpu[i] = fake.reads[i];
-	for (const struct catalog_msr *r = catalog_msrs; r->address; r++) {
-		/* 8 CPUs; 2 cores of 2 threads and 4 of one; each P core and the four E cores are clusters. */
-		static const unsigned places[] = { 8, 6, 3, 1, 1 };
-
-		if (r->use & CATALOG_MSR_COUNTER && r->address < 0xc0000000)
-			expected += places[r->scope];
-	}
-	assert_int_equal(n, expected);
-	assert_true(per_cpu[0] > per_cpu[7]);
-}
-
-/* A place has no instance unless something of it is recorded. */
-static void makes_no_instances_in_vain(void **state)
-{
-	unsigned modules = 0;
-
-	start("hybrid", NULL);
-	for (uint32_t i = 0; i < here.model.n_instances; i++)
-		modules += here.model.instance[i].kind == PM_CLUSTER;
-	assert_int_equal(modules, 3);
-	teardown(state);
-	fake.broken = catalog_msr_find("module_c6_res")->address;
-	start("hybrid", NULL);
-	for (uint32_t i = 0; i < here.model.n_instances; i++)
-		assert_int_not_equal(here.model.instance[i].kind, PM_CLUSTER);
-	assert_int_equal(pm_model_config(&here.model, "msr.module_c6_res", 4)->reason, pm_reason_errno(EIO));
-}
-
 static void keeps_one_time_values_of_start_and_end(void **state)
 {
 	const struct pm_config *c;
@@ -257,16 +215,6 @@ static void loses_only_the_cell_that_fails(void **state)
 	assert_int_equal(status, PM_REASON_OFFLINE);
 }
 
-/* Places whose registers differ are in groups of their own. */
-static void groups_what_is_alike(void **state)
-{
-	fake.only = 0xe8;
-	start("server", NULL);
-	assert_int_equal(here.model.n_groups, 1);
-	assert_int_equal(here.model.group[0].n_instances, 15);
-	assert_int_equal(here.model.group[0].n_counters, 1);
-}
-
 static void another_cpu_takes_over(void **state)
 {
 	uint16_t status;
@@ -288,18 +236,6 @@ static void another_cpu_takes_over(void **state)
 	for (struct unit *u = here.plan.units; u; u = u->next)
 		if (u->cpu == 1 && u->group == group)
 			assert_int_equal(u->instance, instance);
-}
-
-static void stays_with_the_cpus_of_the_list(void **state)
-{
-	uint16_t status;
-
-	start("server", "9-10");
-	assert_int_equal(units_of("msr.aperf"), 2);
-	assert_int_equal(value_of("msr.pkg_energy_status", 9, &status), 0x611 * 1000 + 9);
-	assert_int_equal(units_of("msr.core_c6_res"), 2);
-	for (int i = 0; i < 9; i++)
-		assert_int_equal(fake.reads[i], 0);
 }
 
 static void says_why_there_is_nothing(void **state)
@@ -370,14 +306,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(reads_each_register_once),
-		TEST(reads_a_snapshot_with_no_register_twice),
-		TEST(makes_no_instances_in_vain),
 		TEST(keeps_one_time_values_of_start_and_end),
 		TEST(suspects_zeros_of_hypervisors),
 		TEST(loses_only_the_cell_that_fails),
-		TEST(groups_what_is_alike),
 		TEST(another_cpu_takes_over),
-		TEST(stays_with_the_cpus_of_the_list),
 		TEST(says_why_there_is_nothing),
 		cmocka_unit_test(explains_locks_and_containers),
 		cmocka_unit_test(catalog_is_whole),

@@ -34,87 +34,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static const struct pm_cpu *cpu(uint32_t n)
-{
-	const struct pm_cpu *c = pm_topology_cpu(&topology, n);
-
-	assert_non_null(c);
-	return c;
-}
-
-static void server(void **state)
-{
-	const struct pm_cpu *c;
-
-	open_tree("server");
-	assert_int_equal(topology.n, 16);
-	assert_int_equal(topology.n_types, 0);
-	/* CPU 13: core 5 of 8, so the second core of package 1, die 0; second thread. */
-	c = cpu(13);
-	assert_int_equal(c->package, 1);
-	assert_int_equal(c->die, 0);
-	assert_int_equal(c->cluster, 40);
-	assert_int_equal(c->core, 4);
-	assert_int_equal(c->thread, 1);
-	assert_int_equal(c->node, 2);
-	assert_int_equal(c->cache[PM_CACHE_L1D], 5);
-	assert_int_equal(c->cache[PM_CACHE_L1I], 5);
-	assert_int_equal(c->cache[PM_CACHE_L2], 105);
-	assert_int_equal(c->cache[PM_CACHE_L3], 2);
-	assert_int_equal(c->type, PM_NONE);
-	assert_int_equal(c->capacity, PM_NONE);
-	assert_true(c->online);
-	c = cpu(15);
-	assert_false(c->online);
-	assert_int_equal(c->package, PM_NONE);
-	assert_int_equal(c->node, PM_NONE);
-}
-
-static void hybrid(void **state)
-{
-	open_tree("hybrid");
-	assert_int_equal(topology.n_types, 2);
-	assert_string_equal(topology.type[cpu(3)->type], "cpu_core");
-	assert_string_equal(topology.type[cpu(4)->type], "cpu_atom");
-	assert_int_equal(cpu(3)->thread, 1);
-	assert_int_equal(cpu(5)->thread, 0);
-	/* The L2 of the E cores has no id: the first CPU that shares it stands for it. */
-	assert_int_equal(cpu(7)->cache[PM_CACHE_L2], 4);
-	assert_int_equal(cpu(3)->cache[PM_CACHE_L2], 1);
-	assert_int_equal(cpu(7)->cache[PM_CACHE_L1I], PM_NONE);
-}
-
-static void arm64(void **state)
-{
-	open_tree("arm64");
-	assert_int_equal(topology.n, 8);
-	assert_int_equal(topology.n_types, 2);
-	assert_string_equal(topology.type[cpu(0)->type], "cortex-a55");
-	assert_string_equal(topology.type[cpu(7)->type], "cortex-a78");
-	assert_int_equal(cpu(0)->capacity, 250);
-	assert_int_equal(cpu(7)->capacity, 1024);
-	assert_int_equal(cpu(7)->die, PM_NONE);
-	assert_int_equal(cpu(7)->cluster, 1);
-	assert_int_equal(cpu(6)->cache[PM_CACHE_L3], 4);
-}
-
-/* With its sibling gone CPU 9 is alone in its core's list, and CPU 1 has no files at all. */
-static void offline_keeps_its_place(void **state)
-{
-	struct pm_topology later;
-
-	open_tree("server");
-	sysroot_put(dir, "/sys/devices/system/cpu/online", "0,2-14\n");
-	sysroot_put(dir, "/sys/devices/system/cpu/cpu9/topology/core_cpus_list", "9\n");
-	sysroot_put(dir, "/sys/devices/system/cpu/cpu1/topology/core_id", "77\n");
-	assert_int_equal(topology_read(&plan, &topology, &later, NULL), 0);
-	assert_false(pm_topology_cpu(&later, 1)->online);
-	assert_int_equal(pm_topology_cpu(&later, 1)->core, 4);
-	assert_int_equal(pm_topology_cpu(&later, 1)->thread, 0);
-	assert_int_equal(pm_topology_cpu(&later, 9)->thread, 1);
-	pm_topology_release(&later);
-}
-
 /* 8 CPUs of one package whose numbers of cores begin again in the middle, as in an Opteron: two threads a core. A core keeps
  * its number while CPUs go and come. */
 static void numbers_that_repeat(void **state)
@@ -273,22 +192,6 @@ static void no_cpus_is_an_error(void **state)
 	assert_non_null(strstr(e.text, "online"));
 }
 
-/* The first CPU that tells it speaks for the chip; revisions do not count. */
-static void a_chip_has_implementer_and_part(void **state)
-{
-	char soc[32] = "before";
-
-	open_tree("server");
-	assert_int_equal(cputype_chip(&root, soc), 0);
-	assert_string_equal(soc, "");
-	sysroot_put(dir, "/sys/devices/system/cpu/cpufreq/regs/identification/midr_el1", "0x41000010\n");
-	sysroot_put(dir, "/sys/devices/system/cpu/cpu3/regs/identification/midr_el1", "0x00000000413fd0c1\n");
-	sysroot_put(dir, "/sys/devices/system/cpu/cpu10/regs/identification/midr_el1", "0x00000000410fd490\n");
-	sysroot_put(dir, "/sys/devices/soc0/soc_id", "jep106:036b:0241\n");
-	assert_int_equal(cputype_chip(&root, soc), 0x4100d0c0);
-	assert_string_equal(soc, "jep106:036b:0241");
-}
-
 /* P cores alone are a kind if the machine has others, which are offline. */
 static void kinds_of_cpus(void **state)
 {
@@ -327,15 +230,10 @@ static void kinds_of_cpus(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(server, teardown),
-		cmocka_unit_test_teardown(hybrid, teardown),
-		cmocka_unit_test_teardown(arm64, teardown),
-		cmocka_unit_test_teardown(offline_keeps_its_place, teardown),
 		cmocka_unit_test_teardown(numbers_that_repeat, teardown),
 		cmocka_unit_test_teardown(instances_and_refresh, teardown),
 		cmocka_unit_test(places_are_shared_by_their_numbers),
 		cmocka_unit_test_teardown(no_cpus_is_an_error, teardown),
-		cmocka_unit_test_teardown(a_chip_has_implementer_and_part, teardown),
 		cmocka_unit_test_teardown(kinds_of_cpus, teardown),
 	};
 

@@ -412,81 +412,6 @@ static void main_facts(void **state)
 	builder_release(&b);
 }
 
-/* When counters of 32 bits may have turned: units of 2^-16 J, and half a watt. */
-static void turns(void **state)
-{
-	static const struct {
-		const char *name;
-		double seconds;
-	} c[] = {
-		{ "msr.pkg_energy_status", 131072 },
-		{ "msr.pp0_energy_status", 131072 },
-		{ "msr.pp1_energy_status", 131072 },
-		{ "msr.dram_energy_status", 262144 },
-		{ "msr.platform_energy_status", 65536 / 2000.5 },
-		{ "msr.amd_core_energy", 32768 },
-		{ "msr.pkg_perf_status", 4194304 },
-	};
-	const struct cpu_facts f = { .energy_unit = 0x1p-16,
-				     .dram_unit = 0x1p-15,
-				     .psys_unit = 0x1p-16,
-				     .amd_unit = 0x1p-18,
-				     .time_unit = 0x1p-10,
-				     .most_watts = 0.5 };
-	const struct pm_instance package = { .kind = PM_PACKAGE };
-	struct counter_rule r;
-	struct pm_model m;
-
-	pm_model_init(&m);
-	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
-		struct pm_counter one = { .name = (char *)c[i].name, .semantics = PM_CUMULATIVE };
-
-		assert_true(counter_rule(&f, &m, &one, &package, &r));
-		assert_true(fabs((double)r.wrap_ns / 1e9 - c[i].seconds) < 0.001);
-		assert_int_equal(r.never_zero, strstr(c[i].name, "energy") != NULL);
-		assert_false(r.advances || r.is_clock);
-	}
-	pm_model_release(&m);
-}
-
-/* All that is said of a register of a Skylake server. */
-static void whole_registers(void **state)
-{
-	static const struct {
-		const char *name;
-		uint64_t value;
-		const char *text;
-	} c[] = {
-		{ "turbo_ratio_limit", 0x1c1d1e1f20212223,
-		  "group 1 3500 MHz, group 2 3400 MHz, group 3 3300 MHz, group 4 3200 MHz, group 5 3100 MHz, "
-		  "group 6 3000 MHz, group 7 2900 MHz, group 8 2800 MHz" },
-		{ "turbo_ratio_limit1", 0x1c1814100c080402,
-		  "group 1 2 cores at most, group 2 4 cores at most, group 3 8 cores at most, group 4 12 cores at "
-		  "most, "
-		  "group 5 16 cores at most, group 6 20 cores at most, group 7 24 cores at most, group 8 28 cores at "
-		  "most" },
-		{ "turbo_ratio_limit", 0x22, "group 1 3400 MHz" },
-		{ "turbo_ratio_limit1", 0x400, "group 2 4 cores at most" },
-		{ "pkgc6_irtl", 0x8000 | 4 << 10 | 1, "valid, latency 1048576 ns" },
-		{ "pkgc6_irtl", 6 << 10 | 2, "not valid, latency in an unknown unit" },
-	};
-	struct cpu_facts f;
-	struct decoded d;
-	struct pm_model m;
-
-	intel(&m, 0x55);
-	cpu_facts_find(&m, &f);
-	for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
-		struct buf text = BUF_INIT;
-
-		assert_true(decode_register(&f, c[i].name, c[i].value, &d));
-		decoded_text(&d, &text);
-		assert_string_equal(buf_str(&text), c[i].text);
-		buf_release(&text);
-	}
-	pm_model_release(&m);
-}
-
 /* Every row has a register in the catalog, and its fields are bits. */
 static void tables(void **state)
 {
@@ -583,9 +508,7 @@ int main(void)
 		cmocka_unit_test(unknown_model),
 		cmocka_unit_test(tables),
 		cmocka_unit_test(units_of_two_packages),
-		cmocka_unit_test(whole_registers),
 		cmocka_unit_test(main_facts),
-		cmocka_unit_test(turns),
 		cmocka_unit_test(readings_that_say_the_same),
 		cmocka_unit_test(settings_are_told),
 	};

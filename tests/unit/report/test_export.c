@@ -112,52 +112,6 @@ static void print_end(struct print *p)
 #define AT_1_S    FILE_NAME ",1,2026-09-21T14:13:21.000000000Z,1000000000,"
 #define AT_2_S    FILE_NAME ",1,2026-09-21T14:13:22.000000000Z,1000000000,"
 
-static void long_csv(void **state)
-{
-	static const char expected[] = HEADS AT_1_S "system,,,,,,,,,,,test.count,11111111,1,ok,1\n" AT_1_S
-						    "system,,,,,,,,,,,test.energy,21.0002,J,ok,1\n" AT_1_S
-						    "system,,,,,,,,,,,test.temp,41.5,Cel,ok,1\n" AT_1_S
-						    "package,0,,,,,,,,,,test.count,1111,1,ok,1\n" AT_1_S
-						    "package,0,,,,,,,,,,test.energy,10.0001,J,ok,1\n" AT_1_S
-						    "package,1,,,,,,,,,,test.count,11110000,1,ok,1\n" AT_1_S
-						    "package,1,,,,,,,,,,test.energy,11.0001,J,ok,1\n" AT_1_S
-						    "device,,,,,,,,zone0,,,test.temp,40.5,Cel,ok,1\n" AT_1_S
-						    "device,,,,,,,,zone1,,,test.temp,41.5,Cel,ok,1\n" AT_2_S
-						    "system,,,,,,,,,,,test.count,,1,errno-5,\n" AT_2_S
-						    "system,,,,,,,,,,,test.energy,21.0002,J,ok,1\n" AT_2_S
-						    "system,,,,,,,,,,,test.temp,41.5,Cel,ok,1\n" AT_2_S
-						    "package,0,,,,,,,,,,test.count,,1,errno-5,\n" AT_2_S
-						    "package,0,,,,,,,,,,test.energy,10.0001,J,ok,1\n" AT_2_S
-						    "package,1,,,,,,,,,,test.count,11110000,1,ok,1\n" AT_2_S
-						    "package,1,,,,,,,,,,test.energy,11.0001,J,ok,1\n" AT_2_S
-						    "device,,,,,,,,zone0,,,test.temp,40.5,Cel,ok,1\n" AT_2_S
-						    "device,,,,,,,,zone1,,,test.temp,41.5,Cel,ok,1\n";
-	struct print p = { .h.config = { .per = PM_PACKAGE, .summary = true } };
-	struct builder b;
-
-	machine(&b);
-	assert_string_equal(print(&p, &b, exporter_find("csv"), (struct export_config){ 0 }, "test.*", 3), expected);
-	assert_true(p.x.partial);
-	print_end(&p);
-	builder_release(&b);
-}
-
-static void places_of_a_cpu(void **state)
-{
-	struct print p = { .h.config = { .per = PM_CPU, .rows = SHEET_CPU_SET, .only_per = true } };
-	struct builder b;
-
-	machine(&b);
-	assert_int_equal(cpulist_parse(&p.h.config.cpus, "6", false, NULL), 0);
-	assert_string_equal(print(&p, &b, exporter_find("csv"),
-				  (struct export_config){ .time = EXPORT_TIME_RELATIVE }, "test.count", 2),
-			    HEADS FILE_NAME
-			    ",1,1.000000000,1000000000,cpu,1,0,,1,1,1,6,,,,test.count,1000000,1,ok,1\n");
-	cpulist_release(&p.h.config.cpus);
-	print_end(&p);
-	builder_release(&b);
-}
-
 static void wide_csv(void **state)
 {
 	struct print p = { .h.config = { .per = PM_PACKAGE, .only_per = true } };
@@ -435,10 +389,9 @@ static void lines_too_long(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(long_csv),       cmocka_unit_test(places_of_a_cpu), cmocka_unit_test(wide_csv),
-		cmocka_unit_test(times),          cmocka_unit_test(json_lines),      cmocka_unit_test(tables),
-		cmocka_unit_test(hostile_names),  cmocka_unit_test(numbers),         cmocka_unit_test(openmetrics),
-		cmocka_unit_test(lines_too_long),
+		cmocka_unit_test(wide_csv),    cmocka_unit_test(times),          cmocka_unit_test(json_lines),
+		cmocka_unit_test(tables),      cmocka_unit_test(hostile_names),  cmocka_unit_test(numbers),
+		cmocka_unit_test(openmetrics), cmocka_unit_test(lines_too_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

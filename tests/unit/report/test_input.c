@@ -248,48 +248,6 @@ static int append(void *ctx, const void *data, size_t len)
 	return b->len > 2 * MIB ? -ENOSPC : b->err;
 }
 
-/* What was written into a FIFO stays there for whoever reads it, and a pipe that does not wait is waited for. */
-static void pipes(void **state)
-{
-	struct error e = { 0 };
-	char text[8] = "";
-	struct pm_input in;
-	int fd, end[2];
-	pid_t child;
-
-	(void)state;
-	assert_int_equal(mkfifo("fifo", 0600), 0);
-	fd = open("fifo", O_RDWR | O_CLOEXEC);
-	assert_true(fd >= 0);
-	assert_int_equal(flock(fd, LOCK_EX), 0);
-	assert_false(input_being_written("fifo"));
-	close(fd);
-	assert_int_equal(unlink("fifo"), 0);
-	assert_int_equal(pipe2(end, O_CLOEXEC), 0);
-	assert_int_equal(fcntl(end[0], F_SETFL, O_NONBLOCK), 0);
-	assert_int_equal(write(end[1], "abcdefgh", 8), 8);
-	child = fork();
-	assert_true(child >= 0);
-	if (!child) {
-		int left;
-
-		while (!ioctl(end[1], FIONREAD, &left) && left)
-			sched_yield();
-		usleep(1000);
-		_exit(write(end[1], "i", 1) != 1);
-	}
-	close(end[1]);
-	assert_int_equal(dup2(end[0], STDIN_FILENO), STDIN_FILENO);
-	close(end[0]);
-	assert_int_equal(input_bytes(&in, "-", &e), 0);
-	assert_int_equal(in.read(in.ctx, text, 8), 8);
-	assert_int_equal(in.read(in.ctx, text, 8), 1);
-	assert_int_equal(*text, 'i');
-	assert_int_equal(in.read(in.ctx, text, 8), 0);
-	in.close(in.ctx);
-	assert_int_equal(waitpid(child, NULL, 0), child);
-}
-
 static void put_bytes(const char *path, const void *data, size_t len)
 {
 	FILE *f = fopen(path, "w");
@@ -297,31 +255,6 @@ static void put_bytes(const char *path, const void *data, size_t len)
 	assert_non_null(f);
 	assert_int_equal(fwrite(data, 1, len, f), len);
 	fclose(f);
-}
-
-/* As the lines of a table: who said it, and what. */
-static void failures_are_named(void **state)
-{
-	static const struct {
-		int err;
-		struct pm_item item;
-		const char *text;
-	} rows[] = {
-		{ -EFBIG, { 0 }, "x: unpacks to more than 200 times its size, which no recording does" },
-		{ -EOVERFLOW,
-		  { .type = 8 },
-		  "x: unpacking takes more memory than a recording needs; unpack it with zstd" },
-		{ -ENOMEM, { 0 }, "x: Cannot allocate memory" },
-		{ -ENOMEM, { .type = 8, .offset = 77 }, "x: out of memory at the chunk frame at byte 77" },
-		{ -EIO, { .type = 8 }, "x: Input/output error" },
-	};
-	struct error e = { 0 };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		assert_int_equal(input_failed(&e, rows[i].err, &rows[i].item, "x"), rows[i].err);
-		assert_int_equal(strncmp(e.text, rows[i].text, strlen(rows[i].text)), 0);
-	}
 }
 
 /* Files that are no recordings, by each way of opening them; the name stands first, and once. */
@@ -433,30 +366,6 @@ static void copies_have_limits(void **state)
 	assert_int_equal(unlink("file"), 0);
 }
 
-/* Where standard input is closed, files have its number. */
-static void number_zero(void **state)
-{
-	struct error e = { 0 };
-	struct outfile o;
-	int saved = dup(STDIN_FILENO);
-
-	(void)state;
-	close(STDIN_FILENO);
-	assert_int_equal(spool_temporary(&e), 0);
-	close(0);
-	assert_int_equal(outfile_open(&o, "zero", 0, NULL, 0, &e), 0);
-	assert_int_equal(o.fd, 0);
-	assert_int_equal(outfile_write(&o, "ab", 2), 0);
-	assert_int_equal(outfile_end(&o, 0, &e), 0);
-	assert_int_equal(fcntl(0, F_GETFD), -1);
-	assert_file("zero", "ab");
-	assert_int_equal(unlink("zero"), 0);
-	if (saved >= 0) {
-		dup2(saved, STDIN_FILENO);
-		close(saved);
-	}
-}
-
 /* The first MiB is deflated, the rest only wrapped; what comes out is what went in. */
 static void packed(void **state)
 {
@@ -500,37 +409,6 @@ static void packed(void **state)
 	assert_int_equal(gzip_write(g, text.data, MIB), -ENOSPC);
 	gzip_writer_free(g);
 	gzip_writer_free(NULL);
-}
-
-/* A frame of zstd with one block that is not compressed, and bytes that are neither. */
-static void zstd_and_plain(void **state)
-{
-	static const unsigned char zst[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x20, 11,  11 << 3 | 1, 0,   0,   'h',
-					     'e',  'l',  'l',  'o',  ' ',  'w', 'o',         'r', 'l', 'd' };
-	struct error e = { 0 };
-	struct pm_input in;
-	char text[32] = "";
-
-	(void)state;
-	for (int plain = 0; plain < 2; plain++) {
-		ssize_t n;
-		size_t got = 0;
-
-		put_bytes("file", plain ? "hello world" : (const char *)zst, plain ? 11 : sizeof(zst));
-		assert_int_equal(input_is_packed(zst, 4), true);
-		assert_int_equal(input_is_packed("hello", 5), false);
-		assert_int_equal(input_bytes(&in, "file", &e), 0);
-		while ((n = in.read(in.ctx, text + got, sizeof(text) - 1 - got)) > 0)
-			got += (size_t)n;
-		assert_int_equal(n, 0);
-		text[got] = '\0';
-		assert_string_equal(text, "hello world");
-		in.close(in.ctx);
-	}
-	assert_int_equal(unlink("file"), 0);
-	assert_int_equal(input_bytes(&in, "file", &e), -ENOENT);
-	assert_string_equal(input_name("a/b/c.pmr"), "c.pmr");
-	assert_string_equal(input_name("c.pmr"), "c.pmr");
 }
 
 /* Files of another pmrep, named themselves or by what they have in common. */
@@ -732,14 +610,10 @@ int main(void)
 		cmocka_unit_test(complete_or_never),
 		cmocka_unit_test(inputs),
 		cmocka_unit_test(copies),
-		cmocka_unit_test(pipes),
-		cmocka_unit_test(failures_are_named),
 		cmocka_unit_test(names_come_first),
 		cmocka_unit_test(copies_have_limits),
-		cmocka_unit_test(number_zero),
 		cmocka_unit_test(packed),
 		cmocka_unit_test(followed),
-		cmocka_unit_test(zstd_and_plain),
 		cmocka_unit_test(archives_of_others),
 		cmocka_unit_test(moments),
 		cmocka_unit_test(resolved),

@@ -206,45 +206,6 @@ static void same_row(const struct row *a, const struct row *b, uint32_t columns)
 
 /* ---- tests ---- */
 
-static void everything_stays(void **state)
-{
-	static const uint32_t sizes[] = { 1, 3, 16, 128 };
-	(void)state;
-
-	for (int gather = 0; gather < 2; gather++) {
-		for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-			/* Every one is all of them. */
-			struct rewrite_rules rules = { .gather = gather, .every = i % 2 };
-			struct table *in, *out;
-			struct buf file = BUF_INIT;
-			struct builder b;
-
-			record(&b, 0, 200, sizes[i]);
-			assert_int_equal(carry_over(&rules, &b.file, 1, &file).snapshots_out, 200);
-			in = read_table(&b.file);
-			out = read_table(&file);
-			assert_int_equal(in->n, 200);
-			assert_int_equal(out->n, 200);
-			assert_int_equal(out->event_ns, in->event_ns);
-			for (uint32_t r = 0; r < in->n; r++) {
-				same_row(&in->row[r], &out->row[r], in->columns);
-				assert_int_equal(in->row[r].segment, out->row[r].segment);
-				if (!gather)
-					assert_memory_equal(&in->row[r].clocks, &out->row[r].clocks,
-							    sizeof(in->row[r].clocks));
-			}
-			if (gather)
-				assert_true(out->chunks <= 4); /* the marker ends one */
-			else
-				assert_int_equal(out->chunks, in->chunks);
-			table_free(in);
-			table_free(out);
-			buf_release(&file);
-			builder_release(&b);
-		}
-	}
-}
-
 static void windows_cut_through_chunks(void **state)
 {
 	static const uint64_t bounds[][2] = { { 0, 199 }, { 1, 150 },  { 17, 18 },
@@ -329,26 +290,6 @@ static void every_adds_up_what_it_skips(void **state)
 	builder_release(&b);
 }
 
-/* Nothing follows that would bring the note. */
-static void a_cut_is_noted(void **state)
-{
-	struct rewrite_rules rules = { 0 };
-	struct buf file = BUF_INIT;
-	struct builder b;
-	struct table *out;
-
-	(void)state;
-	record(&b, 0, 300, 2);
-	b.file.len = b.file.len * 2 / 3;
-	assert_int_equal(carry_over(&rules, &b.file, 1, &file).damages, 1);
-	out = read_table(&file);
-	assert_int_equal(out->notes, 1);
-	assert_int_equal(out->damages, 0);
-	table_free(out);
-	buf_release(&file);
-	builder_release(&b);
-}
-
 static void damage_ends_a_segment(void **state)
 {
 	struct rewrite_rules rules = { 0 };
@@ -388,48 +329,6 @@ static void damage_ends_a_segment(void **state)
 		table_free(in);
 		table_free(out);
 		buf_release(&file);
-		builder_release(&b);
-	}
-}
-
-static void recordings_are_joined(void **state)
-{
-	/* The second begins with the row that the first ended with, behind a gap, or right behind it. */
-	static const struct {
-		uint64_t from;
-		uint32_t rows, gaps;
-	} cases[] = { { 49, 100, 0 }, { 50, 100, 1 }, { 60, 90, 1 } };
-	struct rewrite_rules rules = { 0 };
-	struct builder a, b;
-	(void)state;
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct rewrite_result result;
-		struct buf file = BUF_INIT, both[2];
-		struct table *out;
-
-		record(&a, 0, 50, 4);
-		record(&b, cases[i].from, 100, 4);
-		both[0] = a.file;
-		both[1] = b.file;
-		result = carry_over(&rules, both, 2, &file);
-		out = read_table(&file);
-		assert_int_equal(out->n, cases[i].rows);
-		assert_int_equal(result.gaps, cases[i].gaps);
-		for (uint32_t r = 0; r < out->n; r++) {
-			uint64_t row = r < 50 ? r : r - 50 + (cases[i].gaps ? cases[i].from : 50);
-
-			assert_int_equal(out->row[r].tick, BUILDER_START_NS + row * 1000000000);
-			assert_int_equal(out->row[r].segment, r < 50 || !cases[i].gaps ? 1 : 2);
-			assert_int_equal(out->row[r].v[column(out, PEAK, 2)], noise(row, 2));
-		}
-		/* Texts that both have are there once. */
-		assert_string_equal(out->text[0], "powersave");
-		assert_string_equal(out->text[1], "performance");
-		assert_null(out->text[2]);
-		table_free(out);
-		buf_release(&file);
-		builder_release(&a);
 		builder_release(&b);
 	}
 }
@@ -557,190 +456,15 @@ static void texts_go_through_their_rule(void **state)
 	builder_release(&b);
 }
 
-static uint64_t on_rebase(void *ctx, const struct pm_counter *c)
-{
-	(void)ctx;
-	return strcmp(c->name, names[CUMULATIVE]) ? 0 : (UINT64_C(1) << 40) - 5000;
-}
-
-static void times_and_counters_are_shifted(void **state)
-{
-	struct rewrite_rules rules = { .shift_ns = 77000000000000, .rebase = on_rebase };
-	struct buf file = BUF_INIT;
-	struct table *in, *out;
-	struct builder b;
-	(void)state;
-
-	record(&b, 0, 50, 6);
-	carry_over(&rules, &b.file, 1, &file);
-	in = read_table(&b.file);
-	out = read_table(&file);
-	assert_int_equal(out->n, 50);
-	assert_int_equal(out->event_ns, in->event_ns + rules.shift_ns);
-	assert_int_equal(out->added_ns, in->added_ns + rules.shift_ns);
-	assert_int_equal(out->config_ns, in->config_ns + rules.shift_ns);
-	assert_int_equal(out->topology_ns, in->topology_ns + rules.shift_ns);
-	for (uint32_t r = 0; r < out->n; r++) {
-		assert_int_equal(out->row[r].tick, in->row[r].tick + rules.shift_ns);
-		assert_int_equal(out->row[r].clocks.monotonic, in->row[r].clocks.monotonic + rules.shift_ns);
-		for (uint32_t c = 0; c < in->head; c++)
-			assert_int_equal(out->row[r].v[c], in->row[r].v[c] + rules.shift_ns);
-		for (uint32_t c = in->head; c < in->columns; c++) {
-			uint64_t v = in->row[r].v[c];
-
-			if (c < in->head + 3)
-				v = (v + (UINT64_C(1) << 40) - 5000) & ((UINT64_C(1) << 40) - 1);
-			assert_int_equal(out->row[r].v[c], v);
-			assert_int_equal(out->row[r].status[c], in->row[r].status[c]);
-		}
-	}
-	table_free(in);
-	table_free(out);
-	buf_release(&file);
-	builder_release(&b);
-}
-
-/* One that grows, one that is missing for the first key chunks, one that jumps, so that differences cost more than
- * values, one that is not moved; perf's times. */
-static struct reading moved_value(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
-{
-	bool late = b->data && row < 20;
-
-	if (!strcmp(counter, "enabled") || !strcmp(counter, "running"))
-		return (struct reading){ .v = row * 999999000 + i->number };
-	if (!strcmp(counter, "t.late"))
-		return (struct reading){ .v = 5 + row, .status = late ? PM_REASON_NOT_SUPPORTED : 0 };
-	if (!strcmp(counter, "t.jumps"))
-		return (struct reading){ .v = noise(row, i->number) };
-	return (struct reading){ .v = row * 1000 + noise(row, i->number) % 900 };
-}
-
-static uint64_t rebase_some(void *ctx, const struct pm_counter *c)
-{
-	(void)ctx;
-	return strcmp(c->name, "t.gauge") ? (UINT64_C(1) << 40) - 5000 : 0;
-}
-
-static void check_moved(uint32_t rows, uint32_t n, bool late, bool jumps, uint32_t flags)
-{
-	static const char *const counters[] = { "t.cumulative", "t.late", "t.gauge", "t.jumps" };
-	struct rewrite_rules rules = { .shift_ns = 77000000000000, .rebase = rebase_some };
-	struct buf file = BUF_INIT;
-	struct table *in, *out;
-	struct builder b;
-	uint32_t id[4];
-
-	builder_init(&b, moved_value);
-	b.data = late ? &b : NULL;
-	b.read_ns = 1000;
-	for (int i = 0; i < 4; i++) {
-		id[i] = builder_counter(&b, counters[i], "1", i != 2 ? PM_CUMULATIVE : PM_GAUGE, PM_AGG_SUM);
-		builder_counter_at(&b, id[i])->width = i != 2 ? 40 : 64;
-	}
-	builder_group(&b, PM_CPU, 8, flags, id, jumps ? 4 : 3);
-	for (uint32_t row = 0; row < n; row += rows)
-		builder_write(&b, row, rows);
-	builder_finish(&b);
-	carry_over(&rules, &b.file, 1, &file);
-	in = read_table(&b.file);
-	out = read_table(&file);
-	assert_int_equal(out->n, n);
-	assert_int_equal(out->chunks, in->chunks);
-	for (uint32_t r = 0; r < n; r++) {
-		const struct row *x = &in->row[r], *y = &out->row[r];
-
-		assert_int_equal(y->tick, x->tick + rules.shift_ns);
-		assert_int_equal(y->number, x->number);
-		assert_int_equal(y->clocks.monotonic, x->clocks.monotonic + rules.shift_ns);
-		assert_memory_equal(y->status, x->status, in->columns * sizeof(*x->status));
-		for (uint32_t c = 0; c < in->columns; c++) {
-			uint64_t v = x->v[c];
-
-			if (x->status[c])
-				continue;
-			if (c < 16)
-				v += rules.shift_ns;
-			else if (c >= in->head && (c - in->head) / 8 != 2)
-				v = (v + (UINT64_C(1) << 40) - 5000) & ((UINT64_C(1) << 40) - 1);
-			assert_int_equal(y->v[c], v);
-		}
-	}
-	table_free(in);
-	table_free(out);
-	buf_release(&file);
-	builder_release(&b);
-}
-
-static void everything_moves_alike(void **state)
-{
-	(void)state;
-	for (unsigned way = 0; way < 8; way++) {
-		bool late = way & 1, jumps = way & 2;
-		uint32_t flags = way & 4 ? PM_GROUP_PERF_TIMES : 0;
-
-		check_moved(1, 90, late, jumps, flags);
-		check_moved(6, 120, late, jumps, flags);
-		check_moved(20, 400, late, jumps, flags);
-	}
-}
-
-static int drop_cpu(void *ctx, struct pm_instance *i)
-{
-	(void)ctx;
-	return i->kind == PM_CPU && i->number != 1 ? REWRITE_DROP : REWRITE_KEEP;
-}
-
-static int drop_gauge(void *ctx, struct pm_counter *c)
-{
-	(void)ctx;
-	return strcmp(c->name, names[GAUGE]) ? REWRITE_KEEP : REWRITE_DROP;
-}
-
-static void columns_are_left_out(void **state)
-{
-	struct rewrite_rules rules = { .instance = drop_cpu, .counter = drop_gauge };
-	struct buf file = BUF_INIT;
-	struct table *in, *out;
-	struct builder b;
-	(void)state;
-
-	record(&b, 0, 40, 8);
-	carry_over(&rules, &b.file, 1, &file);
-	in = read_table(&b.file);
-	out = read_table(&file);
-	assert_int_equal(out->n, 40);
-	assert_int_equal(out->columns, 2 + COUNTERS - 1);
-	for (uint32_t r = 0; r < out->n; r++) {
-		assert_int_equal(out->row[r].v[0], in->row[r].v[1]);
-		assert_int_equal(out->row[r].v[1], in->row[r].v[3 + 1]);
-		for (int k = 0; k < COUNTERS - 1; k++) {
-			uint32_t c = column(in, k < GAUGE ? k : k + 1, 1);
-
-			assert_int_equal(out->row[r].status[2 + k], in->row[r].status[c]);
-			assert_int_equal(out->row[r].v[2 + k], in->row[r].v[c]);
-		}
-	}
-	table_free(in);
-	table_free(out);
-	buf_release(&file);
-	builder_release(&b);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(everything_stays),
 		cmocka_unit_test(windows_cut_through_chunks),
 		cmocka_unit_test(every_adds_up_what_it_skips),
-		cmocka_unit_test(a_cut_is_noted),
 		cmocka_unit_test(damage_ends_a_segment),
-		cmocka_unit_test(recordings_are_joined),
 		cmocka_unit_test(recordings_of_one_file_stay_apart),
 		cmocka_unit_test(a_group_that_ended_takes_no_equal_one_along),
 		cmocka_unit_test(texts_go_through_their_rule),
-		cmocka_unit_test(times_and_counters_are_shifted),
-		cmocka_unit_test(everything_moves_alike),
-		cmocka_unit_test(columns_are_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,45 +113,6 @@ static void amd_cores(void **state)
 	builder_release(&b);
 }
 
-/* turbostat's columns in its order, as soon as there are registers. */
-static void default_order(void **state)
-{
-	struct harness h = { 0 };
-	struct builder b;
-	const char *before = NULL;
-	int watts = 0;
-
-	whole_machine(&b, 0x55);
-	start(&h, &b, NULL);
-	assert_string_equal(h.sheet.column[0].metric->display, "Avg_MHz");
-	assert_string_equal(h.sheet.column[1].metric->display, "Busy%");
-	assert_string_equal(h.sheet.column[2].metric->display, "Bzy_MHz");
-	assert_string_equal(h.sheet.column[3].metric->display, "TSC_MHz");
-	for (uint32_t i = 0; i < h.sheet.n_columns; i++) {
-		const char *name = h.sheet.column[i].metric->display;
-
-		/* Skylake servers have CC1, CC6, PC2 and PC6; a register that answers all the same is not shown. */
-		assert_string_not_equal(name, "Pkg%pc8");
-		assert_string_not_equal(name, "CPU%c7");
-		assert_string_not_equal(name, "CorWatt");
-		assert_string_not_equal(name, "GFXWatt");
-		if (!strcmp(name, "Pkg%pc6"))
-			assert_string_equal(before, "Pkg%pc2");
-		before = name;
-	}
-	harness_stop(&h);
-	builder_release(&b);
-	/* Clients have both. */
-	whole_machine(&b, 0x9e);
-	start(&h, &b, NULL);
-	for (uint32_t i = 0; i < h.sheet.n_columns; i++)
-		watts += !strcmp(h.sheet.column[i].metric->display, "CorWatt") ||
-			 !strcmp(h.sheet.column[i].metric->display, "GFXWatt");
-	assert_int_equal(watts, 2);
-	harness_stop(&h);
-	builder_release(&b);
-}
-
 /* ---- counters that the user described ---- */
 
 static void describe(struct builder *b, uint32_t id, const char *format, const char *type, unsigned char width)
@@ -447,37 +408,6 @@ static void model_numbers(void **state)
 	}
 }
 
-static void models(void **state)
-{
-	struct cpu_identity id;
-	struct builder b;
-
-	for (const struct cpu_model *m = cpu_models; m->name; m++) {
-		assert_non_null(m->features);
-		assert_ptr_equal(cpu_model_find(m->vendor, m->family, m->model), m);
-	}
-	builder_init(&b, programmed);
-	/* By the name that perf gives it, if cpuid was not recorded; by nothing without that. */
-	assert_true(cpu_identify(&b.model, &id));
-	assert_int_equal(id.model, 0x55);
-	pm_map_remove(&b.model.header, PM_HEADER_CPU_ID);
-	assert_false(cpu_identify(&b.model, &id));
-	intel(&b, 0x8f);
-	assert_true(cpu_identify(&b.model, &id));
-	assert_string_equal(id.vendor_name, "GenuineIntel");
-	assert_int_equal(id.model, 0x8f);
-	assert_string_equal(id.known->name, "Sapphire Rapids");
-	assert_true(id.known->features->flags & CPU_FIXED_PSYS);
-	builder_release(&b);
-	builder_init(&b, programmed);
-	amd(&b);
-	assert_true(cpu_identify(&b.model, &id));
-	assert_int_equal(id.family, 0x19);
-	assert_int_equal(id.model, 0x21);
-	assert_non_null(id.known);
-	builder_release(&b);
-}
-
 /* ---- --Dump ---- */
 
 /* The number of the counter, times 4096, the place's number, times 16, and the row. */
@@ -539,13 +469,11 @@ int main(void)
 		cmocka_unit_test(columns),
 		cmocka_unit_test(soft_c1),
 		cmocka_unit_test(amd_cores),
-		cmocka_unit_test(default_order),
 		cmocka_unit_test(misbehaving_registers),
 		cmocka_unit_test(a_missed_reading_bends_no_clock),
 		cmocka_unit_test(a_cpu_that_was_away_bends_no_clock),
 		cmocka_unit_test(literals),
 		cmocka_unit_test(added_counters),
-		cmocka_unit_test(models),
 		cmocka_unit_test(model_numbers),
 	};
 

@@ -28,93 +28,6 @@ static void events_of_the_second_level_cache_are_named(void **state)
 	}
 }
 
-/* A counter in units of 2^-31 J runs through its 32 bits in 31 ms at 65 W: its neighbour in another unit does not. */
-static void packages_wrap_apart(void **state)
-{
-	for (uint32_t fine = 0; fine < 2; fine++) {
-		struct harness h = { 0 };
-		struct builder b;
-
-		whole_machine(&b, 0x55);
-		config_at(&b, "msr.rapl_power_unit", PM_PACKAGE, fine, 0xa1f03);
-		config_at(&b, "msr.rapl_power_unit", PM_PACKAGE, !fine, 0xa0e03);
-		start(&h, &b, "all");
-		near(&h, "pkgwatt", PM_PACKAGE, !fine, fine ? 35.5 : 71);
-		assert_int_equal(harness_reason(&h, "pkgwatt", PM_PACKAGE, fine), REPORT_WRAP);
-		harness_stop(&h);
-		builder_release(&b);
-	}
-}
-
-/* Package 1 counts in other units, at another base frequency, and may get less hot. */
-static void packages_differ(void **state)
-{
-	struct harness h = { 0 };
-	struct builder b;
-
-	whole_machine(&b, 0x55);
-	config_at(&b, "msr.rapl_power_unit", PM_PACKAGE, 0, 0xa0e03);
-	config_at(&b, "msr.rapl_power_unit", PM_PACKAGE, 1, 0xb1003);
-	config_at(&b, "msr.temperature_target", PM_PACKAGE, 0, 100 << 16);
-	config_at(&b, "msr.temperature_target", PM_PACKAGE, 1, 90 << 16);
-	config_at(&b, "msr.platform_info", PM_PACKAGE, 0, 26 << 8);
-	config_at(&b, "msr.platform_info", PM_PACKAGE, 1, 20 << 8);
-	start(&h, &b, "all");
-	near(&h, "pkgwatt", PM_PACKAGE, 0, 35.5);
-	near(&h, "pkgwatt", PM_PACKAGE, 1, 71 / 4.0);
-	near(&h, "pkgwatt", PM_SYSTEM, 0, 35.5 + 71 / 4.0);
-	near(&h, "pkg_j", PM_SYSTEM, 0, 35.5 + 71 / 4.0);
-	near(&h, "package.throttled", PM_PACKAGE, 0, 12.5);
-	near(&h, "package.throttled", PM_PACKAGE, 1, 25 / 2.0);
-	near(&h, "package.throttled", PM_SYSTEM, 0, 12.5);
-	near(&h, "package.temp", PM_PACKAGE, 0, 55);
-	near(&h, "package.temp", PM_PACKAGE, 1, 46);
-	near(&h, "package.temp", PM_SYSTEM, 0, 55);
-	near(&h, "bzy_mhz", PM_CPU, 0, 1.25 * 2600);
-	near(&h, "bzy_mhz", PM_CPU, 4, 1.25 * 2000);
-	/* Cycles of all by the time that all were busy: 1 + ... + 4 and 5 + ... + 8 tenths of TSC cycles. */
-	near(&h, "bzy_mhz", PM_SYSTEM, 0, 1.25 * 36 / (10 / 2600.0 + 26 / 2000.0));
-	harness_stop(&h);
-	/* --TCC is for all. */
-	h = (struct harness){ .bind.tj_max = 110 };
-	start(&h, &b, "all");
-	near(&h, "package.temp", PM_PACKAGE, 0, 65);
-	near(&h, "package.temp", PM_PACKAGE, 1, 66);
-	harness_stop(&h);
-	builder_release(&b);
-}
-
-/* CPUs 4 to 7 are efficiency cores, which count C7 in C6. */
-static void efficiency_cores(void **state)
-{
-	static const struct {
-		uint32_t model;
-		double c6;
-	} row[] = {
-		{ 0x97, 21 }, /* Alder Lake */
-		{ 0xaf, 25 }, /* Sierra Forest has no C7, whatever the register says */
-		{ 0xff, 21 }, /* not known: by its cpuid alone */
-	};
-
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		struct harness h = { 0 };
-		struct builder b;
-
-		whole_machine(&b, row[i].model);
-		for (uint32_t cpu = 0; cpu < 8; cpu++)
-			leaf_at(&b, "cpuid.0000001a.0", cpu, (cpu < 4 ? 0x40u : 0x20u) << 24 | 1, 0, 0, 0);
-		start(&h, &b, "all");
-		near(&h, "cpu.c6", PM_CORE, 0, 25);
-		near(&h, "cpu.c6", PM_CORE, 1, 25);
-		near(&h, "cpu.c6", PM_CORE, 2, row[i].c6);
-		near(&h, "cpu.c6", PM_CORE, 3, row[i].c6);
-		near(&h, "cpu.c6", PM_SYSTEM, 0, (25 + row[i].c6) / 2);
-		near(&h, "cpu.c7", PM_CORE, 3, 4);
-		harness_stop(&h);
-		builder_release(&b);
-	}
-}
-
 static bool is_shown(const struct harness *h, const char *display)
 {
 	for (uint32_t i = 0; i < h->sheet.n_columns; i++)
@@ -349,27 +262,6 @@ static void clusters(void **state)
 	builder_release(&b);
 }
 
-static void throttled(void **state)
-{
-	struct harness h = { 0 };
-	struct builder b;
-	uint32_t id;
-
-	builder_init(&b, others);
-	intel(&b, 0x55);
-	add_group(&b, PM_CPU, 8, few_names);
-	id = builder_counter(&b, "throttle.core", "1", PM_CUMULATIVE, PM_AGG_SUM);
-	builder_group(&b, PM_CORE, 4, 0, &id, 1);
-	start(&h, &b, NULL);
-	assert_true(is_shown(&h, "CoreThr"));
-	/* Cores begin with CPUs 0, 2, 4 and 6. The difference, not the count since boot; the worst, not the sum. */
-	near(&h, "throttled.core", PM_CORE, 0, 1);
-	near(&h, "throttled.core", PM_CORE, 3, 7);
-	near(&h, "throttled.core", PM_SYSTEM, 0, 7);
-	harness_stop(&h);
-	builder_release(&b);
-}
-
 /* ---- the second-level cache ---- */
 
 static uint32_t raw_event(struct builder *b, const char *name, const char *pmu, uint64_t config)
@@ -482,15 +374,11 @@ static void identities(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(packages_wrap_apart),
 		cmocka_unit_test(events_of_the_second_level_cache_are_named),
-		cmocka_unit_test(packages_differ),
-		cmocka_unit_test(efficiency_cores),
 		cmocka_unit_test(package_limits),
 		cmocka_unit_test(silvermont),
 		cmocka_unit_test(telemetry),
 		cmocka_unit_test(clusters),
-		cmocka_unit_test(throttled),
 		cmocka_unit_test(second_level_cache),
 		cmocka_unit_test(identities),
 		cmocka_unit_test(telemetry_of_one_die),
