@@ -406,73 +406,6 @@ static void test_facts_beside_the_words(void **state)
 	event_set_release(&set);
 }
 
-/* The lists behind -e in the manual page of perf stat and in the kernel's page on Tegra410 PMUs. */
-static void test_examples(void **state)
-{
-	static const char *const perf_stat[] = {
-		"cpu/event,percore=1/,otherevent",
-		"cycles,instructions",
-		"cpu-cycles",
-		"cycles",
-		"cpu_core/cycles/",
-		"cpu_atom/cycles/",
-		"cpu_core/r1a/",
-		"cpu_atom/L1-icache-loads/",
-		"cpu_core/cycles/,cpu_atom/instructions/",
-		"{cpu_core/cycles/,cpu_core/instructions/}",
-		"{cpu_core/cycles/,cpu_atom/instructions/}",
-		"pmu/param1=0x3,param2/",
-		"pmu/config=1,config1=2,config2=3/",
-		"msr/aperf/,msr/smi/",
-		"mem:0x1000:rw",
-		"r1a8",
-	};
-	static const char *const tegra[] = {
-		"nvidia_ucf_pmu_0/event=0x0/",
-		"nvidia_ucf_pmu_0/event=0x0,src_loc_cpu=0x1,dst_loc_cmem=0x1/",
-		"nvidia_ucf_pmu_1/event=0x0,src_loc_noncpu=0x1,dst_rem=0x1/",
-		"nvidia_pcie_pmu_0_rc_0/event=0x0,src_rp_mask=0x1/",
-		"nvidia_pcie_pmu_0_rc_1/event=0x1,src_rp_mask=0x3,dst_loc_cmem=0x1/",
-		"nvidia_pcie_pmu_1_rc_2/event=0x2,src_rp_mask=0x1/",
-		"nvidia_pcie_pmu_1_rc_3/event=0x3,src_rp_mask=0x3,dst_loc_cmem=0x1/",
-		"nvidia_pcie_pmu_0_rc_4/event=0x4,src_bdf=0x0180,src_bdf_en=0x1/",
-		"nvidia_pcie_tgt_pmu_0_rc_0/event=0x0,dst_rp_mask=0x3/",
-		"nvidia_pcie_tgt_pmu_0_rc_1/event=0x1,dst_addr_base=0x10000,dst_addr_mask=0xFFF00,dst_addr_en=0x1/",
-		("{nvidia_cmem_latency_pmu_0/rd_req/,nvidia_cmem_latency_pmu_0/rd_cum_outs/,"
-		 "nvidia_cmem_latency_pmu_0/cycles/}"),
-		"nvidia_nvlink_c2c_pmu_0/in_rd_req/",
-		"nvidia_nvlink_c2c_pmu_0/in_rd_cum_outs,gpu_mask=0x1/",
-		"nvidia_nvlink_c2c_pmu_0/in_rd_cum_outs,gpu_mask=0x2/",
-		"nvidia_nvlink_c2c_pmu_0/out_rd_req/",
-		"nvidia_nvlink_c2c_pmu_0/out_rd_cum_outs,gpu_mask=0x1/",
-		"nvidia_nvlink_c2c_pmu_0/out_rd_cum_outs,gpu_mask=0x2/",
-		"nvidia_nvclink_pmu_0/in_rd_req/",
-		"nvidia_nvclink_pmu_0/out_rd_req/",
-		"{nvidia_nvdlink_pmu_0/in_rd_req/,nvidia_nvdlink_pmu_0/in_rd_cum_outs/}",
-	};
-	const char *const *all[] = { perf_stat, tegra };
-	const size_t n[] = { COUNT(perf_stat), COUNT(tegra) };
-
-	for (size_t d = 0; d < COUNT(all); d++)
-		for (size_t i = 0; i < n[d]; i++) {
-			struct event_list *list, *again;
-			struct buf one = BUF_INIT, two = BUF_INIT;
-			struct error e = { 0 };
-
-			if (event_parse(&list, all[d][i], &e))
-				fail_msg("%s: %s", all[d][i], e.text);
-			event_list_print(list, &one);
-			assert_int_equal(event_parse(&again, buf_str(&one), &e), 0);
-			event_list_print(again, &two);
-			assert_string_equal(buf_str(&one), buf_str(&two));
-			assert_int_equal(list->n_groups, all[d][i][0] == '{');
-			event_list_free(list);
-			event_list_free(again);
-			buf_release(&one);
-			buf_release(&two);
-		}
-}
-
 /* Parts that stand in this order: names of PMUs on Arm servers, as files of vendors have them. */
 static void test_parts(void **state)
 {
@@ -495,7 +428,6 @@ int main(void)
 		cmocka_unit_test(test_modifiers),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_facts_beside_the_words),
-		cmocka_unit_test(test_examples),
 		cmocka_unit_test(test_parts),
 	};
 

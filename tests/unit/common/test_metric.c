@@ -425,77 +425,12 @@ static void test_shadows(void **state)
 	assert_int_equal(shadow_judge(row, 0.1), SHADOW_PLAIN);
 }
 
-/* What the topdown formulas give for slots that were counted out by hand. */
-static void test_topdown(void **state)
-{
-	static const struct expr_input metric_events[] = {
-		IN("topdown-retiring", EXPR_VALUE),  IN("topdown-bad-spec", EXPR_VALUE),
-		IN("topdown-fe-bound", EXPR_VALUE),  IN("topdown-be-bound", EXPR_VALUE),
-		IN("topdown-mem-bound", EXPR_VALUE), IN("slots", EXPR_VALUE),
-	};
-	static const double v[] = { 250, 50, 100, 600, 450, 1000 };
-	static const struct expr_input old[] = {
-		IN("topdown-total-slots", EXPR_VALUE),      IN("topdown-slots-issued", EXPR_VALUE),
-		IN("topdown-slots-retired", EXPR_VALUE),    IN("topdown-fetch-bubbles", EXPR_VALUE),
-		IN("topdown-recovery-bubbles", EXPR_VALUE),
-	};
-	static const double w[] = { 1000, 300, 250, 100, 50 };
-	char *text;
-
-	assert_true(EVAL(find("tma_retiring")->expr, NULL, metric_events, v).v == 25);
-	assert_true(EVAL(find("tma_backend_bound")->expr, NULL, metric_events, v).v == 60);
-	assert_true(EVAL(find("tma_memory_bound")->expr, NULL, metric_events, v).v == 45);
-	assert_true(EVAL(find("tma_core_bound")->expr, NULL, metric_events, v).v == 15);
-	assert_true(EVAL(find("tma_core_bound")->threshold, NULL, metric_events, v).v == 1);
-	assert_true(EVAL(find("tma_frontend_bound")->threshold, NULL, metric_events, v).v == 0);
-	/* 250, 100, 100 and 550 of 1000 slots: only the last is above its bound. */
-	for (size_t i = 0; i < 4; i++) {
-		static const char *const part[] = { "tma_retiring", "tma_bad_speculation", "tma_frontend_bound",
-						    "tma_backend_bound" };
-		const char *others = find(part[i])->threshold_otherwise;
-
-		text = strndup(others, strcspn(others, ";"));
-		assert_true(EVAL(text, NULL, old, w).v == (i == 3));
-		free(text);
-	}
-	/* Without slots, on efficient cores: shares of the four. */
-	text = strrchr(find("tma_retiring")->otherwise, ';') + 1;
-	assert_true(EVAL(text, NULL, metric_events, v).v == 25);
-	text = strndup(find("tma_bad_speculation")->otherwise, strcspn(find("tma_bad_speculation")->otherwise, ";"));
-	assert_true(EVAL(text, NULL, old, w).v == 10);
-	free(text);
-	text = strndup(find("tma_backend_bound")->otherwise, strcspn(find("tma_backend_bound")->otherwise, ";"));
-	assert_true(fabs(EVAL(text, NULL, old, w).v - 55) < 1e-9);
-	free(text);
-}
-
-/* Hybrid processors: metrics of one name, each of which means those of its own kind of cores. */
-static void test_vendor_units(void **state)
-{
-	static const char text[] =
-		"[ { \"MetricName\": \"part\", \"MetricExpr\": \"cpu_atom@A@\", \"Unit\": \"cpu_atom\" },\n"
-		"  { \"MetricName\": \"part\", \"MetricExpr\": \"cpu_core@C@\", \"Unit\": \"cpu_core\",\n"
-		"    \"MetricThreshold\": \"part > common\" },\n"
-		"  { \"MetricName\": \"whole\", \"MetricExpr\": \"1 - part\", \"Unit\": \"cpu_core\" },\n"
-		"  { \"MetricName\": \"whole\", \"MetricExpr\": \"2 - part\", \"Unit\": \"cpu_atom\" },\n"
-		"  { \"MetricName\": \"common\", \"MetricExpr\": \"3\" } ]";
-	struct metric_set set;
-	struct error e = { 0 };
-
-	if (metric_set_load_text(&set, text, strlen(text), &e))
-		fail_msg("%s", e.text);
-	assert_int_equal(set.n, 5);
-	assert_string_equal(set.row[1].threshold, "(cpu_core@C@) > (3)");
-	assert_string_equal(set.row[2].expr, "1 - (cpu_core@C@)");
-	assert_string_equal(set.row[3].expr, "2 - (cpu_atom@A@)");
-	metric_set_release(&set);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_vendor_units), cmocka_unit_test(test_tables),  cmocka_unit_test(test_formulas),
-		cmocka_unit_test(test_shadows),      cmocka_unit_test(test_topdown),
+		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_formulas),
+		cmocka_unit_test(test_shadows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,42 +62,6 @@ static void it_ends_unstarted_when_nobody_wants_it(void **state)
 	assert_int_equal(errno, ESRCH);
 }
 
-static void its_status_is_the_shells(void **state)
-{
-	static const struct {
-		const char *script;
-		int code;
-	} cases[] = { { "exit 0", 0 }, { "exit 42", 42 }, { "kill -TERM $$", 143 }, { "kill -KILL $$", 137 } };
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct error e = { 0 };
-		struct child c;
-
-		fork_shell(&c, cases[i].script);
-		assert_int_equal(child_start(&c, &e), 0);
-		assert_true(child_ended(&c, true));
-		assert_int_equal(child_exit_code(&c), cases[i].code);
-		assert_true(c.ended_ns > c.started_ns);
-		assert_true(c.usage.ru_maxrss > 0);
-		child_release(&c);
-	}
-}
-
-static void it_gets_signals(void **state)
-{
-	struct error e = { 0 };
-	struct child c;
-
-	/* Were it a child of the shell, it would outlive it. */
-	fork_shell(&c, "exec sleep 100");
-	assert_int_equal(child_start(&c, &e), 0);
-	assert_false(child_ended(&c, false));
-	child_signal(&c, SIGTERM);
-	assert_true(child_ended(&c, true));
-	assert_int_equal(child_exit_code(&c), 143);
-	child_release(&c);
-}
-
 /* What ends a command ends one that is stopped, too; other signals leave it stopped. */
 static void it_gets_signals_though_stopped(void **state)
 {
@@ -127,23 +91,6 @@ static void it_gets_signals_though_stopped(void **state)
 	}
 }
 
-/* A mask or a disposition of the recorder is not the command's. */
-static void it_has_no_blocked_signals(void **state)
-{
-	struct error e = { 0 };
-	struct child c;
-	sigset_t all, old;
-
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &old);
-	fork_shell(&c, "grep -q '^SigBlk:[[:space:]]*0*$' /proc/self/status");
-	assert_int_equal(child_start(&c, &e), 0);
-	assert_true(child_ended(&c, true));
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	assert_int_equal(child_exit_code(&c), 0);
-	child_release(&c);
-}
-
 static void its_limit_of_files_is_the_callers(void **state)
 {
 	char *argv[] = { (char *)"sh", (char *)"-c", (char *)"exit $(ulimit -n)", NULL };
@@ -156,70 +103,6 @@ static void its_limit_of_files_is_the_callers(void **state)
 	assert_true(child_ended(&c, true));
 	assert_int_equal(child_exit_code(&c), 77);
 	child_release(&c);
-}
-
-static void what_cannot_be_run(void **state)
-{
-	char *missing[] = { (char *)"/nowhere/at/all", NULL }, *denied[] = { (char *)"/etc/passwd", NULL };
-	struct error e = { 0 };
-	struct child c;
-
-	assert_int_equal(child_fork(&c, 0, missing, &setup, &e), 0);
-	assert_int_equal(child_start(&c, &e), -ENOENT);
-	assert_int_equal(child_exit_code(&c), 127);
-	child_release(&c);
-	assert_int_equal(child_fork(&c, 0, denied, &setup, &e), 0);
-	assert_int_equal(child_start(&c, &e), -EACCES);
-	assert_int_equal(child_exit_code(&c), 126);
-	child_release(&c);
-}
-
-static uint64_t said(const struct pm_event *e, uint32_t key)
-{
-	return pm_map_u64(&e->attrs, key, UINT64_MAX);
-}
-
-static void its_end_is_an_event(void **state)
-{
-	static const uint64_t used[] = { 3, 4, 5, 6, 7, 8 };
-	struct child c = { .pid = 77,
-			   .status = 3 << 8,
-			   .started_ns = 100,
-			   .ended_ns = 350,
-			   .usage = { .ru_minflt = 3,
-				      .ru_majflt = 4,
-				      .ru_inblock = 5,
-				      .ru_oublock = 6,
-				      .ru_nvcsw = 7,
-				      .ru_nivcsw = 8,
-				      .ru_maxrss = 9,
-				      .ru_utime = { 1, 2 },
-				      .ru_stime = { 0, 3 } } };
-	const struct pm_value *list;
-	struct pm_event e;
-
-	child_exit_event(&c, &e, true);
-	assert_int_equal(e.type, PM_EVENT_CHILD_EXIT);
-	assert_int_equal(e.time_ns, 350);
-	assert_int_equal(said(&e, PM_EVENT_KEY_EXIT), 3);
-	assert_int_equal(said(&e, PM_EVENT_KEY_SIGNAL), UINT64_MAX);
-	assert_int_equal(said(&e, PM_EVENT_KEY_PID), 77);
-	assert_int_equal(said(&e, PM_EVENT_KEY_ELAPSED_NS), 250);
-	assert_int_equal(said(&e, PM_EVENT_KEY_USER_NS), 1000002000);
-	assert_int_equal(said(&e, PM_EVENT_KEY_SYSTEM_NS), 3000);
-	assert_int_equal(said(&e, PM_EVENT_KEY_MAXRSS), 9 * 1024);
-	list = pm_map_get(&e.attrs, PM_EVENT_KEY_RUSAGE);
-	assert_non_null(list);
-	assert_int_equal(list->array.n, 6);
-	for (size_t i = 0; i < 6; i++)
-		assert_int_equal(list->array.item[i].u64, used[i]);
-	pm_event_release(&e);
-	c.status = SIGTERM;
-	child_exit_event(&c, &e, false);
-	assert_int_equal(said(&e, PM_EVENT_KEY_EXIT), UINT64_MAX);
-	assert_int_equal(said(&e, PM_EVENT_KEY_SIGNAL), SIGTERM);
-	assert_int_equal(said(&e, PM_EVENT_KEY_PID), UINT64_MAX);
-	pm_event_release(&e);
 }
 
 /* A recorder that waits for its command, or for those before and after it, in a process of its own. 0, or the number
@@ -272,13 +155,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_waits_for_go),
 		cmocka_unit_test(it_ends_unstarted_when_nobody_wants_it),
-		cmocka_unit_test(its_status_is_the_shells),
-		cmocka_unit_test(it_gets_signals),
 		cmocka_unit_test(it_gets_signals_though_stopped),
-		cmocka_unit_test(it_has_no_blocked_signals),
 		cmocka_unit_test(its_limit_of_files_is_the_callers),
-		cmocka_unit_test(what_cannot_be_run),
-		cmocka_unit_test(its_end_is_an_event),
 		cmocka_unit_test(it_is_awaited_with_signals_passed_on),
 	};
 

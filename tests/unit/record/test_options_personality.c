@@ -182,39 +182,6 @@ static void words_are_translated(void **state)
 	}
 }
 
-/* Files of recordings, and reports of them. */
-static void recordings_are_kept(void **state)
-{
-	static const struct {
-		const char *words, *kept, *report;
-	} row[] = {
-		{ "--keep=/dev/null true", "/dev/null alone", STAT PLAIN },
-		{ "record -o /dev/null true", "/dev/null alone", STAT PLAIN },
-		{ "record -o - true", "- alone", STAT PLAIN },
-		{ "--keep=/dev/zero record -o /dev/null true", "/dev/null alone", STAT PLAIN },
-		{ "--keep=/dev/null record true", "/dev/null alone", STAT PLAIN },
-		{ "-o /dev/full record -o /dev/null true", "/dev/null alone",
-		  STAT " --no-big-num -o /dev/full --overwrite -" },
-	};
-
-	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
-		assert_int_equal(ask(cmd_perfstat, row[i].words), 0);
-		assert_string_equal(found->kept, row[i].kept);
-		assert_string_equal(found->recorder, PERF " -- true");
-		assert_string_equal(found->reporter, row[i].report);
-		assert_int_equal(found->mode, SAYS);
-	}
-	assert_int_equal(ask(cmd_perfstat, "report -I 1 -i /dev/null"), 77);
-	assert_string_equal(found->reporter, "report stat --quiet --no-quotes --all --log-fd 2 "
-					     "/dev/null");
-	assert_string_equal(found->kept, "");
-	assert_int_equal(ask(cmd_perfstat, "report -i /dev/null"), 77);
-	assert_string_equal(found->reporter, "report stat --quiet --no-quotes --log-fd 2 /dev/null");
-	assert_int_equal(ask(cmd_perfstat, "report -i /nowhere"), 1);
-	assert_non_null(strstr(found->said, "cannot read '/nowhere': No such file"));
-	assert_string_equal(found->reporter, "");
-}
-
 /* Nothing runs: 129 (turbostat: 1) for wrong usage, else 1. */
 static void wrong_words_are_refused(void **state)
 {
@@ -268,58 +235,6 @@ static void wrong_words_are_refused(void **state)
 	assert_string_equal(found->said, "PID/TID switch overriding SYSTEM\n");
 }
 
-/* The status once it was recorded. */
-static void it_ends_as_they_do(void **state)
-{
-	static const struct {
-		bool perf;
-		const char *words;
-		struct joined answer;
-		int code, reader, keeper, status;
-	} row[] = {
-		{ true, "true", { .ran = true }, 0, 0, 0, 0 },
-		{ true, "true", { .ran = true, .status = 3 << 8 }, 3, 0, 0, 3 },
-		{ true, "true", { .ran = true, .status = SIGKILL }, 137, 0, 0, 137 },
-		{ false, "true", { .ran = true, .status = 3 << 8 }, 3, 0, 0, 3 },
-		{ false, "true", { .ran = true, .status = SIGKILL }, 137, 0, 0, 9 },
-		/* Who was ended by --timeout has no status of its own. */
-		{ true, "--timeout 100 true", { .ran = true, .cut = true, .status = SIGTERM }, 0, 0, 0, 0 },
-		{ true, "true", { .failure = ENOENT }, 127, 0, 0, 1 },
-		{ false, "true", { .failure = ENOENT }, 127, 0, 0, 1 },
-		{ true, "true", { .usage = true }, EXIT_OWN, 0, 0, 129 },
-		{ false, "true", { .usage = true }, EXIT_OWN, 0, 0, 1 },
-		{ true, "true", { 0 }, EXIT_OWN, 0, 0, 1 },
-		{ true, "true", { .unwanted = true }, EXIT_OWN, 0, 0, 0 },
-		{ true, "true", { .refused = true }, 0, 0, 0, 1 },
-		/* What the reader says of its output; a report of nothing is not its fault. */
-		{ true, "true", { 0 }, 0, 2, 0, 1 },
-		{ true, "true", { 0 }, 0, EXIT_OWN, 0, 1 },
-		{ true, "true", { 0 }, 0, 1, 0, 0 },
-		{ true, "true", { 0 }, 0, -SIGPIPE, 0, BY + SIGPIPE },
-		{ true, "true", { 0 }, 0, -SIGKILL, 0, 0 },
-		{ true, "--keep=/dev/null true", { 0 }, 0, 0, EXIT_OWN, 1 },
-		{ true, "-a", { .signal = SIGINT }, 0, 0, 0, BY + SIGINT },
-		{ true, "true", { .signal = SIGINT, .ran = true }, 0, 0, 0, 0 },
-		{ true, "true", { .signal = SIGINT, .ran = true, .cut = true }, 0, 0, 0, BY + SIGINT },
-		{ true, "true", { .signal = SIGINT, .ran = true, .status = SIGINT }, 0, 0, 0, BY + SIGINT },
-		{ true, "true", { .signal = SIGTERM, .ran = true }, 0, 0, 0, BY + SIGTERM },
-		{ false, "-q", { .signal = SIGINT }, 0, 0, 0, 0 },
-		{ false, "-q", { .signal = SIGTERM }, 0, 0, 0, BY + SIGTERM },
-		{ false, "-q", { .signal = SIGQUIT }, 0, 0, 0, BY + SIGQUIT },
-		{ false, "true", { .signal = SIGQUIT, .ran = true, .status = 4 << 8 }, 0, 0, 0, 4 },
-	};
-
-	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
-		answer = row[i].answer;
-		answer_code = row[i].code;
-		reader_ends = row[i].reader;
-		keeper_ends = row[i].keeper;
-		assert_int_equal(ask(row[i].perf ? cmd_perfstat : cmd_turbostat, row[i].words), row[i].status);
-	}
-	answer = (struct joined){ 0 };
-	answer_code = reader_ends = keeper_ends = 0;
-}
-
 /* Ports of Intel's servers, by what their PMUs say. */
 static void ports_are_counted(void **state)
 {
@@ -364,8 +279,8 @@ static void ports_are_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words_are_translated),    cmocka_unit_test(recordings_are_kept),
-		cmocka_unit_test(wrong_words_are_refused), cmocka_unit_test(it_ends_as_they_do),
+		cmocka_unit_test(words_are_translated),
+		cmocka_unit_test(wrong_words_are_refused),
 		cmocka_unit_test(ports_are_counted),
 	};
 

@@ -248,48 +248,6 @@ static void events_are_opened_on_cpus_that_come(void **state)
 	end(&f);
 }
 
-/* The first row of a snapshot brings all up to date, also when its own task has ended. */
-static void one_row_reads_for_all_tasks(void **state)
-{
-	struct perf_row **row;
-	struct reading r;
-	struct fixture f;
-
-	begin(&f, TARGET_TASKS, "cs");
-	f.w->options.perf.pids = (char *)(uintptr_t) "70,71";
-	f.w->options.perf.no_inherit = true;
-	open_good(&f);
-	row = f.s->group[0]->row;
-	assert_int_equal(f.s->group[0]->n_rows, 2);
-	for (unsigned i = 0; i < 4; i++) {
-		*cell(row[0], 0) = (struct bpf_cell){ 10, 100, 100 };
-		cell(row[1], 0)->value = 20 + i;
-		/* Counting, at its end, and afterwards. */
-		if (i == 1)
-			row[0]->end = PERF_ENDING;
-		read_row(&f, row[0], &r);
-		assert_int_equal(runs_of("pmrec_follower", 0), 1);
-		assert_int_equal(runs_of("pmrec_follower", 1), 1);
-		assert_int_equal(r.status[0], i < 2 ? PM_OK : PM_REASON_GONE);
-		read_row(&f, row[1], &r);
-		assert_int_equal(n_runs, 0);
-		assert_int_equal(r.v[0], 20 + i);
-	}
-	/* A place of its own for each, on all CPUs. */
-	assert_ptr_not_equal(row[0]->sum[0].first, row[1]->sum[0].first);
-	assert_int_equal(row[0]->sum[0].n, 4);
-	/* A new run begins at 0 in the place of the old one. */
-	row[0]->at.pid = 72;
-	perf_row_close(row[0], false);
-	assert_int_equal(perf_row_open(row[0], (struct perf_start){ 0 }), 0);
-	assert_int_equal(cell(row[0], 0)->value, 0);
-	assert_int_equal(given[n_given - 2].key, 72);
-	assert_int_equal(given[n_given - 2].fd, -1);
-	assert_int_equal(given[n_given - 1].key, 72);
-	assert_int_equal(given[n_given - 1].fd, 0);
-	end(&f);
-}
-
 /* ---- for cgroups ---- */
 
 static void open_cgroups(struct fixture *f)
@@ -374,55 +332,6 @@ static void one_event_may_be_switched_off(void **state)
 	assert_int_equal(*(uint64_t *)bpf_cells_at(&f.s->bpf->cgroups.state, 0), 0);
 	assert_int_equal(source_perf.enable(&f.w->source, true), 0);
 	assert_int_equal(*(uint64_t *)bpf_cells_at(&f.s->bpf->cgroups.state, 0), 1);
-	end(&f);
-}
-
-/* Without BPF the kernel counts each cgroup with events of its own. */
-static void cgroups_may_be_read_alike(void **state)
-{
-	struct perf_group *g;
-	struct reading r;
-	struct fixture f;
-
-	begin(&f, TARGET_SYSTEM, "cs,faults");
-	f.w->options.perf.bpf_counters = false;
-	f.w->options.perf.each_cgroup = (char *)(uintptr_t) "a,b";
-	open_good(&f);
-	assert_null(f.s->bpf);
-	g = f.s->group[0];
-	assert_int_equal(g->n_rows, 4);
-	assert_int_equal(update(&f, 1, false), 0);
-	for (uint32_t i = 0; i < 4; i++)
-		assert_int_equal(g->row[i]->n_open, i % 2 ? 0 : 2);
-	assert_int_equal(update(&f, 1, true), 0);
-	assert_int_equal(g->n_rows, 4);
-	assert_int_equal(n_opened, 4);
-	for (unsigned i = 0; i < 4; i++) {
-		assert_int_equal(opened[i].cpu, 1);
-		assert_int_equal(opened[i].pid, f.s->cgroup[i / 2].fd);
-		assert_int_equal(g->row[i]->n_open, 2);
-	}
-	/* A new CPU has rows for both. */
-	assert_int_equal(update(&f, 2, true), 0);
-	assert_int_equal(g->n_rows, 6);
-	/* One that is removed is read once more. */
-	assert_int_equal(source_perf.look(&f.w->source, &f.w->plan), 0);
-	{
-		char path[64];
-
-		snprintf(path, sizeof(path), "%s/cg/a/cgroup.procs", f.dir);
-		assert_int_equal(unlink(path), 0);
-	}
-	assert_int_equal(source_perf.look(&f.w->source, &f.w->plan), 0);
-	for (uint32_t i = 0; i < 6; i++)
-		assert_int_equal(g->row[i]->end, g->row[i]->cgroup ? PERF_ALIVE : PERF_ENDING);
-	assert_int_equal(write(ends[1], (uint64_t[]){ 2, 50, 50, 7, 8 }, 40), 40);
-	read_unit(&g->row[0]->unit, &f.w->model, &r);
-	assert_int_equal(r.v[1], 8);
-	assert_int_equal(g->row[0]->end, PERF_ENDED);
-	assert_int_equal(source_perf.look(&f.w->source, &f.w->plan), 0);
-	assert_int_equal(g->row[0]->end, PERF_ENDED);
-	assert_int_equal(g->row[1]->end, PERF_ENDING);
 	end(&f);
 }
 
@@ -636,10 +545,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_are_opened_on_cpus_that_come),
-		cmocka_unit_test(one_row_reads_for_all_tasks),
 		cmocka_unit_test(one_row_of_a_cpu_reads_for_all_cgroups),
 		cmocka_unit_test(one_event_may_be_switched_off),
-		cmocka_unit_test(cgroups_may_be_read_alike),
 		cmocka_unit_test(each_program_has_its_counts),
 		cmocka_unit_test(what_is_refused_has_no_counts),
 		cmocka_unit_test(programs_that_cannot_be_profiled_are_named),

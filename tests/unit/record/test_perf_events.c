@@ -104,28 +104,6 @@ static void rings_are_those_of_the_options(void **state)
 	}
 }
 
-static void filters_are_of_tracepoints(void **state)
-{
-	struct fixture f;
-
-	begin(&f, "sched:tick,cpu/cycles/");
-	f.w->events[1] = (char *)(uintptr_t) "sched:tick";
-	f.w->filters[0] = (char *)(uintptr_t) "x == 1";
-	if (read_events(&f, ""))
-		fail_msg("%s", f.w->e.text);
-	assert_int_equal(f.s->set.n, 3);
-	assert_string_equal(f.s->event[0].filter, "x == 1");
-	assert_null(f.s->event[1].filter);
-	assert_null(f.s->event[2].filter);
-	assert_true(f.s->event[0].requested);
-	end(&f);
-	begin(&f, "cpu/cycles/");
-	f.w->filters[0] = (char *)(uintptr_t) "x == 1";
-	assert_int_equal(read_events(&f, ""), -EINVAL);
-	assert_string_equal(f.w->e.text, "--filter: \"cpu/cycles/\" has no tracepoint");
-	end(&f);
-}
-
 /* Sets, --add, and the texts of a personality that shows none of them. */
 static void texts_come_from_several_options(void **state)
 {
@@ -203,116 +181,6 @@ static void defaults_leave_out_what_they_cannot_read(void **state)
 	}
 	assert_true(others);
 	end(&f);
-}
-
-/* ---- what is recorded of PMUs ---- */
-
-static const struct pm_map *described(const struct fixture *f, const char *name)
-{
-	for (uint32_t i = 0; i < f->w->model.n_pmus; i++)
-		if (!strcmp(pm_map_text(&f->w->model.pmu[i].attrs, PM_PMU_NAME, ""), name))
-			return &f->w->model.pmu[i].attrs;
-	fail_msg("no %s", name);
-	return NULL;
-}
-
-static const char *text_at(const struct pm_value *rows, uint32_t i, uint32_t k)
-{
-	return rows->array.item[i].array.item[k].str.data;
-}
-
-/* Their events with scale, unit and kind, fields of their words, CPUs, and what else the kernel shows. */
-static void pmus_are_described(void **state)
-{
-	static const struct {
-		const char *file, *text;
-	} files[] = {
-		{ "type", "30" },
-		{ "cpumask", "0" },
-		{ "identifier", "abc" },
-		{ "associated_cpus", "0-3" },
-		{ "format/b", "config:8" },
-		{ "format/a", "config:0-7" },
-		{ "events/one", "a=1" },
-		{ "events/one.scale", "2.5" },
-		{ "events/one.unit", "Joules" },
-		{ "events/two", "a=2" },
-		{ "events/two.per-pkg", "1" },
-		{ "events/two.snapshot", "0" },
-		{ "events/six", "a=6" },
-		{ "events/six.snapshot", "1" },
-		{ "events/six.scale", "x" },
-		{ "events/six.unit", "Bytes" },
-		{ "caps/width", "48" },
-		{ "own", "7" },
-		{ "empty", "" },
-	};
-	const struct pm_value *v;
-	const struct pm_map *m;
-	char path[80];
-
-	for (int brief = 0; brief < 2; brief++) {
-		struct fixture f;
-
-		begin(&f, "cs");
-		for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-			snprintf(path, sizeof(path), PMU "unit2/%s", files[i].file);
-			sysroot_put(f.dir, path, "%s\n", files[i].text);
-		}
-		sysroot_put(f.dir, PMU "cpu/cpus", "0-1\n");
-		sysroot_put(f.dir, PMU "cpu/caps/x", "1\n");
-		f.w->options.perf.brief = brief;
-		perf_pmus_release(&f.s->pmus);
-		assert_int_equal(perf_pmus_read(&f.s->pmus, &f.w->root), 0);
-		assert_int_equal(perf_pmus_record(&f.s->pmus, NULL, &f.w->plan), 0);
-		assert_int_equal(f.w->model.n_pmus, f.s->pmus.n);
-		m = described(&f, "unit2");
-		assert_int_equal(pm_map_u64(m, PM_PMU_TYPE, 0), 30);
-		assert_string_equal(pm_map_text(m, PM_PMU_IDENTIFIER, ""), "abc");
-		assert_string_equal(pm_map_text(m, PM_PMU_CPUMASK, ""), "0");
-		assert_null(pm_map_get(m, PM_PMU_CPUS));
-		assert_string_equal(pm_map_text(m, PM_PMU_ASSOCIATED_CPUS, ""), brief ? "" : "0-3");
-		v = pm_map_get(m, PM_PMU_FORMATS);
-		assert_int_equal(v->array.n, 2);
-		assert_string_equal(text_at(v, 0, 0), "a");
-		assert_string_equal(text_at(v, 0, 1), "config:0-7");
-		assert_string_equal(text_at(v, 1, 0), "b");
-		v = pm_map_get(m, PM_PMU_EVENTS);
-		assert_int_equal(v->array.n, 3);
-		for (uint32_t i = 0; i < 3; i++) {
-			static const struct {
-				const char *text[4];
-				uint64_t flags;
-			} want[] = { { { "one", "a=1", "2.5", "Joules" }, 0 },
-				     { { "six", "a=6", "", "" }, PM_PMU_EVENT_SNAPSHOT },
-				     { { "two", "a=2", "", "" }, PM_PMU_EVENT_PER_PKG } };
-
-			for (uint32_t k = 0; k < 4; k++)
-				assert_string_equal(text_at(v, i, k), want[i].text[k]);
-			assert_int_equal(v->array.item[i].array.item[4].u64, want[i].flags);
-		}
-		v = pm_map_get(m, PM_PMU_CAPS);
-		assert_int_equal(v != NULL, !brief);
-		if (v)
-			assert_string_equal(text_at(v, 0, 1), "48");
-		v = pm_map_get(m, PM_PMU_FILES);
-		assert_int_equal(v != NULL, !brief);
-		if (v) {
-			assert_int_equal(v->array.n, 1);
-			assert_string_equal(text_at(v, 0, 0), "own");
-			assert_string_equal(text_at(v, 0, 1), "7");
-		}
-		/* Of cores always: formulas ask for what they can do. */
-		m = described(&f, "cpu");
-		assert_string_equal(pm_map_text(m, PM_PMU_CPUS, ""), "0-1");
-		assert_null(pm_map_get(m, PM_PMU_CPUMASK));
-		assert_non_null(pm_map_get(m, PM_PMU_CAPS));
-		m = described(&f, "software");
-		assert_null(pm_map_get(m, PM_PMU_FORMATS));
-		assert_null(pm_map_get(m, PM_PMU_EVENTS));
-		assert_null(pm_map_get(m, PM_PMU_FILES));
-		end(&f);
-	}
 }
 
 /* ---- where units are ---- */
@@ -492,10 +360,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rings_are_those_of_the_options),
-		cmocka_unit_test(filters_are_of_tracepoints),
 		cmocka_unit_test(texts_come_from_several_options),
 		cmocka_unit_test(defaults_leave_out_what_they_cannot_read),
-		cmocka_unit_test(pmus_are_described),
 		cmocka_unit_test(root_complexes_are_recorded),
 		cmocka_unit_test(the_kernel_samples_what_may_follow_a_clock),
 		cmocka_unit_test(sampling_has_limits),

@@ -448,46 +448,6 @@ static void some_targets_are_not_for_bpf(void **state)
 	assert_non_null(strstr(e.text, "cycles:b: BPF counts cgroups with --for-each-cgroup"));
 }
 
-static unsigned switched[4];
-
-static void count_switch(struct perf_row *row, uint32_t k, bool on)
-{
-	switched[2 * k + on]++;
-}
-
-/* Switching concerns all rows alike, so it is done once; an event that is off has no time. */
-static void members_that_bpf_counts_are_switched_once(void **state)
-{
-	static const struct bpf_way way = { .enable = count_switch };
-	struct bpf_member members[2] = { 0 };
-	struct bpf_group b = { .way = &way, .member = members, .n = 2 };
-	struct perf_event event[2] = { 0 }, *member[] = { &event[0], &event[1] };
-	struct perf_group g = { .member = member, .n = 2, .bpf = &b };
-	uint16_t missing[2][2];
-	struct perf_row row[2] = { { .group = &g, .n = 2, .missing = missing[0] },
-				   { .group = &g, .n = 2, .missing = missing[1] } };
-
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(bpf_row_enable(&row[i], true), 0);
-	assert_false(row[0].any_off || row[1].any_off);
-	event[1].off = true;
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(bpf_row_enable(&row[i], true), 0);
-	for (int i = 0; i < 2; i++) {
-		assert_true(row[i].any_off);
-		assert_int_equal(missing[i][0], PM_OK);
-		assert_int_equal(missing[i][1], PM_REASON_NOT_COUNTED);
-	}
-	assert_int_equal(switched[0], 0);
-	assert_int_equal(switched[1], 1);
-	assert_int_equal(switched[2], 1);
-	assert_int_equal(switched[3], 1);
-	assert_int_equal(bpf_row_enable(&row[0], false), 0);
-	assert_int_equal(switched[0], 1);
-	assert_int_equal(switched[2], 1);
-	assert_false(members[0].on || members[1].on);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -500,7 +460,6 @@ int main(void)
 		cmocka_unit_test(tasks_share_the_buffer_of_a_cpu),
 		cmocka_unit_test(who_counts_follows_from_options),
 		cmocka_unit_test(some_targets_are_not_for_bpf),
-		cmocka_unit_test(members_that_bpf_counts_are_switched_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -484,89 +484,6 @@ static void the_doctor_knows_the_machine(void **state)
 	end(&f);
 }
 
-/* ---- --control ---- */
-
-static struct {
-	uint32_t counter[8];
-	unsigned n;
-} found;
-
-static void find(void *arg, uint32_t counter)
-{
-	assert_ptr_equal(arg, &found);
-	found.counter[found.n++] = counter;
-}
-
-static int enable_one(struct fixture *f, const char *name, bool on)
-{
-	n_told = found.n = 0;
-	return source_perf.enable_one(&f->w->source, name, on, find, &found);
-}
-
-static void enable(struct fixture *f, bool on)
-{
-	n_told = 0;
-	assert_int_equal(source_perf.enable(&f->w->source, on), 0);
-}
-
-static void expect_off(const struct fixture *f, bool a, bool b, bool c)
-{
-	assert_int_equal(f->s->event[0].off, a);
-	assert_int_equal(f->s->event[1].off, b);
-	assert_int_equal(f->s->event[2].off, c);
-}
-
-static void events_are_named_one_by_one(void **state)
-{
-	struct fixture f;
-
-	begin(&f, "0", "cs,faults/name=mine/", "cpu_core/event=1/");
-	open_all(&f);
-	/* While all are stopped the first one leaves out the others, until they are started by that. */
-	assert_int_equal(enable_one(&f, "none", true), 0);
-	assert_false(f.s->chosen);
-	assert_int_equal(enable_one(&f, "mine", true), 1);
-	assert_int_equal(found.n, 1);
-	assert_int_equal(found.counter[0], f.s->event[1].counter);
-	expect_off(&f, true, false, true);
-	assert_int_equal(enable_one(&f, "cpu_core/event=1/", true), 1);
-	expect_off(&f, true, false, false);
-	for (unsigned i = 0; i < n_told; i++)
-		assert_int_equal(told[i].request, PERF_EVENT_IOC_DISABLE);
-	enable(&f, true);
-	expect_off(&f, true, false, false);
-	assert_false(f.s->chosen);
-	assert_int_equal(told[0].request, PERF_EVENT_IOC_ENABLE);
-	/* While they count, it is the only one that changes. By its text, name or what is shown. */
-	assert_int_equal(enable_one(&f, "cs", true), 1);
-	expect_off(&f, false, false, false);
-	assert_int_equal(enable_one(&f, "page-faults", false), 1);
-	expect_off(&f, false, true, false);
-	assert_int_equal(enable_one(&f, "mine", true), 1);
-	expect_off(&f, false, false, false);
-	assert_int_equal(enable_one(&f, "context-switches", false), 1);
-	expect_off(&f, true, false, false);
-	assert_false(f.s->chosen);
-	enable(&f, false);
-	expect_off(&f, true, false, false);
-	enable(&f, true);
-	expect_off(&f, false, false, false);
-	/* From the exec on they count, too. */
-	enable(&f, false);
-	f.s->from_exec = true;
-	assert_int_equal(enable_one(&f, "cs", true), 1);
-	expect_off(&f, false, false, false);
-	assert_false(f.s->chosen);
-	/* To stop one while all are stopped leaves the others alone. */
-	f.s->from_exec = false;
-	assert_int_equal(enable_one(&f, "cs", false), 1);
-	expect_off(&f, true, false, false);
-	/* What has no counter is not there. */
-	f.s->event[1].counter = 0;
-	assert_int_equal(enable_one(&f, "mine", true), 0);
-	end(&f);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -579,7 +496,6 @@ int main(void)
 		cmocka_unit_test(rows_end_with_their_pmu),
 		cmocka_unit_test(what_stood_still_is_told),
 		cmocka_unit_test(the_doctor_knows_the_machine),
-		cmocka_unit_test(events_are_named_one_by_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

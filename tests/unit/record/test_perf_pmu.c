@@ -72,57 +72,6 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct event_set resolve(const struct machine *m, const char *text, struct error *e)
-{
-	struct event_list *list = NULL;
-	struct event_set set = { 0 };
-	struct buf notes = BUF_INIT;
-
-	e->text[0] = '\0';
-	if (!event_parse(&list, text, e))
-		event_resolve(list, &m->view, &set, &notes, e);
-	event_list_free(list);
-	buf_release(&notes);
-	return set;
-}
-
-static void test_tracepoints(void **state)
-{
-	static const char *const places[] = { "/sys/kernel/debug/tracing/events", "/sys/kernel/tracing/events" };
-	struct machine *m = *state;
-	struct event_set set;
-	struct error e;
-
-	set = resolve(m, "sched:sched_switch", &e);
-	assert_int_equal(set.n, 1);
-	assert_int_equal(set.event[0].missing, ENODEV);
-	event_set_release(&set);
-	/* The old place serves until there is the new one. */
-	for (unsigned i = 0; i < 2; i++) {
-		char path[200];
-
-		snprintf(path, sizeof(path), "%s/sched/sched_switch/id", places[i]);
-		sysroot_put(m->dir, path, "%u\n", 300 + i);
-		snprintf(path, sizeof(path), "%s/sched/sched_wakeup/id", places[i]);
-		sysroot_put(m->dir, path, "400\n");
-		snprintf(path, sizeof(path), "%s/sched/enable", places[i]);
-		sysroot_put(m->dir, path, "0\n");
-		snprintf(path, sizeof(path), "%s/header_page", places[i]);
-		sysroot_put(m->dir, path, "x\n");
-		set = resolve(m, "sched:sched_switch,s*:*", &e);
-		assert_string_equal(e.text, "");
-		assert_int_equal(set.n, 3);
-		assert_int_equal(set.event[0].config[0], 300 + i);
-		assert_string_equal(set.event[2].name, "sched:sched_wakeup");
-		assert_int_equal(set.event[2].type, 2);
-		event_set_release(&set);
-	}
-	set = resolve(m, "sched:sched_wakepu", &e);
-	assert_int_equal(set.n, 0);
-	event_set_release(&set);
-	assert_non_null(strstr(e.text, "did you mean \"sched_wakeup\""));
-}
-
 static void check_list(struct machine *m, const char *glob, int n, const char *has, const char *has_not)
 {
 	struct buf out = BUF_INIT;
@@ -359,7 +308,6 @@ static void test_defaults(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_tracepoints, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_watchdog, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_permission, set_up, tear_down),

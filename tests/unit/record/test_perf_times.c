@@ -132,29 +132,6 @@ static void threads_begin_at_0_and_end(void **state)
 	end(&f);
 }
 
-static void a_command_counts_with_its_children(void **state)
-{
-	struct fixture f;
-
-	for (int alone = 0; alone < 2; alone++) {
-		begin(&f, TARGET_COMMAND, false);
-		f.w->options.perf.no_inherit = alone;
-		f.w->plan.child = 70;
-		put_times(&f, 70, 0, 7, 8);
-		plan(&f);
-		expect(&f, 0, 0, 1, PM_OK, alone ? 7 : 1007, alone ? 8 : 2008);
-		/* Reaped: what this process has reaped since, here nothing. */
-		sysroot_put(f.dir, "/proc/70/stat", "%s", "");
-		expect(&f, 0, 0, 1, PM_OK, 0, 0);
-		/* The next run is another process. */
-		f.w->plan.child = 80;
-		put_times(&f, 80, 0, 1, 2);
-		perf_tool_restart(f.s->tool, &f.w->plan);
-		expect(&f, 0, 0, 1, PM_OK, alone ? 1 : 1001, alone ? 2 : 2002);
-		end(&f);
-	}
-}
-
 static void cpus_come_and_go(void **state)
 {
 	static const char *const with_1 = "cpu  1 1 1 1\ncpu0 3 1 5 0\ncpu1 10 0 11 0\ncpu2 20 0 21 0\n";
@@ -273,7 +250,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_begin_at_0_and_end),
-		cmocka_unit_test(a_command_counts_with_its_children),
 		cmocka_unit_test(cpus_come_and_go),
 		cmocka_unit_test(values_are_those_of_the_machine),
 	};

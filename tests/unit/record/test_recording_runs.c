@@ -127,77 +127,12 @@ static void a_run_has_a_status(void **state)
 	says("--overwrite");
 }
 
-static int join(int argc, char **argv)
-{
-	joined->fd = open(placed("@/joined.pmr"), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	return record_joined(argc, argv, joined);
-}
-
 #define JOINED "--root=@ --sources=stat --quiet -o - "
-
-static void a_report_is_told_how_it_went(void **state)
-{
-	static const struct {
-		const char *words;
-		bool says;
-		int status;
-		struct joined want; /* fd and says: not compared */
-		const char *text;
-	} row[] = {
-		{ JOINED "-i 0 -- true", true, 0, { .ran = true }, "" },
-		{ JOINED "-i 0 -- sh @/exit3", true, 3, { .ran = true, .status = 3 << 8 }, "" },
-		{ JOINED "-i 0 -- sh @/exit3", false, 3, { .ran = true, .status = 3 << 8 }, "" },
-		/* perf says what its command died of. */
-		{ JOINED "-i 0 -- sh @/term", true, 143, { .ran = true, .status = SIGTERM }, "sh: Terminated\n" },
-		{ JOINED "-i 0 -- sh @/term", false, 143, { .ran = true, .status = SIGTERM }, "" },
-		{ JOINED "-i 0 --timeout 20 -- sh @/long",
-		  true,
-		  143,
-		  { .ran = true, .cut = true, .status = SIGTERM },
-		  "sh: Terminated\n" },
-		{ JOINED "-i 0 -- @/none", true, 127, { .failure = ENOENT, .none = true }, "" },
-		{ JOINED "-i 0 -- @/exit3", true, 126, { .failure = EACCES, .none = true }, "" },
-		{ JOINED "-i 0 -C 7 -- true",
-		  true,
-		  EXIT_OWN,
-		  { .usage = true, .none = true },
-		  "CPU 7 is not online" },
-		{ JOINED "-i frob", true, EXIT_OWN, { .usage = true }, "'frob'" },
-		{ JOINED "-i 0 -D 1000 -- true", true, 0, { .ran = true }, "Events disabled\nEvents enabled\n" },
-		{ JOINED "-i 0 -D 1000 -- true", false, 0, { .ran = true }, "" },
-		{ JOINED "-i 0 --pre=false -- true", true, EXIT_OWN, { 0 }, "--pre: 'false' ended with 1" },
-	};
-
-	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
-		int status;
-
-		*joined = (struct joined){ .says = row[i].says };
-		status = command_run(join, placed(row[i].words), said, sizeof(said));
-		if (status != row[i].status)
-			fail_msg("%s: %d: %s", row[i].words, status, said);
-		if (*row[i].text)
-			says(row[i].text);
-		else
-			assert_string_equal(said, "");
-		if (!row[i].want.failure) {
-			assert_int_equal(joined->ran, row[i].want.ran);
-			assert_int_equal(joined->status, row[i].want.status);
-		}
-		assert_int_equal(joined->cut, row[i].want.cut);
-		assert_int_equal(joined->usage, row[i].want.usage);
-		assert_int_equal(joined->failure, row[i].want.failure);
-		assert_int_equal(joined->none, row[i].want.none);
-		assert_int_equal(joined->signal, 0);
-		assert_false(joined->refused);
-		assert_false(joined->unwanted);
-	}
-}
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_run_has_a_status),
-		cmocka_unit_test(a_report_is_told_how_it_went),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -98,58 +98,6 @@ static unsigned rows(void)
 	return n_tables ? pm_model_group(&here.model, table.group)->n_instances : 0;
 }
 
-static void cgroups_enter_once_they_matter(void **state)
-{
-	begin(CGROUPS);
-	use("", 900000, 0);
-	use("/old", 100, 0);
-	use("/idle", 0, 0);
-	use("/large", 0, 0);
-	put("/large", "memory.current", "16777216\n");
-	use("/small", 0, 0);
-	put("/small", "memory.current", "16777215\n");
-	use("/cpu", 0, 0);
-	use("/less", 0, 0);
-	use("/disk", 0, 0);
-	put("/disk", "io.stat", "8:0 rbytes=1048576 wbytes=1048576\n");
-	start_with(NULL, "cgroups", "default", NULL);
-	snapshot();
-	/* From the start those that had used something, or hold much; not the machine itself. */
-	assert_int_equal(own[2], 2);
-	assert_int_equal(own[3], 0);
-	assert_int_equal(rows(), 2);
-	assert_int_equal(row("cgroups.user", "/old"), 0);
-	assert_int_equal(row("cgroups.memory", "/large"), 4096);
-	assert_int_equal(row("cgroups.read", "/old"), STATUS(PM_REASON_NOT_SUPPORTED));
-	/* 1 ms of both kinds is enough, 0.9 ms is not; what was read before it was looked at does not count. */
-	use("/cpu", 600, 400);
-	use("/less", 500, 400);
-	use("/disk", 900, 100);
-	use("/old", 700, 300);
-	snapshot();
-	assert_int_equal(rows(), 4);
-	assert_int_equal(row("cgroups.user", "/cpu"), 6);
-	assert_int_equal(row("cgroups.system", "/cpu"), 4);
-	assert_int_equal(row("cgroups.user", "/less"), -1);
-	assert_int_equal(row("cgroups.user", "/old"), 6);
-	assert_int_equal(row("cgroups.system", "/old"), 3);
-	assert_int_equal(row("cgroups.read", "/disk"), 0);
-	put("/disk", "io.stat", "8:0 rbytes=1049600 wbytes=1052672\n");
-	use("/less", 1500, 500);
-	snapshot();
-	assert_int_equal(row("cgroups.read", "/disk"), 2);
-	assert_int_equal(row("cgroups.write", "/disk"), 8);
-	assert_int_equal(row("cgroups.user", "/less"), 10);
-	assert_int_equal(row("cgroups.system", "/less"), 1);
-	/* Who has gone has no row; one of the same name is another, and counts from its beginning. */
-	remove_there("/sys/fs/cgroup/cpu");
-	snapshot();
-	assert_int_equal(row("cgroups.user", "/cpu"), -1);
-	use("/cpu", 5000, 0);
-	snapshot();
-	assert_int_equal(row("cgroups.user", "/cpu"), 50);
-}
-
 /* The largest 16 of each kind enter, 64 fit, and a place becomes free after ten readings. */
 static void the_table_has_an_end(void **state)
 {
@@ -309,8 +257,9 @@ static void local_file_systems_are_read_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(cgroups_enter_once_they_matter),   TEST(the_table_has_an_end),
-		TEST(cgroups_may_come_later),           TEST(tables_need_a_second_and_a_hierarchy),
+		TEST(the_table_has_an_end),
+		TEST(cgroups_may_come_later),
+		TEST(tables_need_a_second_and_a_hierarchy),
 		TEST(local_file_systems_are_read_once),
 	};
 

@@ -52,17 +52,6 @@ static void put_io(int pid, unsigned long read, unsigned long written)
 	sysroot_put(here.dir, path, "rchar: 7\nwchar: 8\nread_bytes: %lu\nwrite_bytes: %lu\n", read, written);
 }
 
-static void put_thread(int pid, int tid, const char *name, unsigned user, unsigned system)
-{
-	struct proc p = { .pid = tid, .name = name, .user = user, .system = system };
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
-	sysroot_put(here.dir, path, "%s\n", name);
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-	put_stat(path, &p);
-}
-
 static void gone(const char *format, int pid, int tid)
 {
 	char path[96];
@@ -198,49 +187,6 @@ static void too_many_processes(void **state)
 	assert_null(task_list_find(&list, 6));
 	assert_null(task_list_find(&list, 9));
 	assert_int_equal(list.n_files, 2);
-	end_list();
-}
-
-/* What it did before anybody looked is not what it does in this interval. */
-static void io_counts_from_the_first_look(void **state)
-{
-	struct task *t;
-
-	begin_list();
-	put(&(struct proc){ 5, "old", 1, 9, 0, .began = 2 });
-	put(&(struct proc){ 6, "shut", 1, 9, 0, .began = 2 });
-	put_io(5, 1000, 2000);
-	assert_int_equal(task_list_read(&list), 0);
-	put(&(struct proc){ 7, "new", 1, 9, 0, .began = 3 });
-	put_io(7, 30, 40);
-	assert_int_equal(task_list_read(&list), 0);
-	t = task_list_find(&list, 5);
-	assert_int_equal(t->no_io, PM_REASON_NOT_READ);
-	for (unsigned i = 0; i < list.n; i++)
-		task_list_io(&list, &list.task[i]);
-	assert_int_equal(t->no_io, PM_OK);
-	assert_int_equal(t->use.bytes[0], 1000);
-	assert_int_equal(t->use.bytes[1], 2000);
-	assert_int_equal(t->before.bytes[0], 1000);
-	assert_int_equal(t->before.bytes[1], 2000);
-	t = task_list_find(&list, 7);
-	assert_int_equal(t->use.bytes[1], 40);
-	assert_int_equal(t->before.bytes[1], 0);
-	assert_int_equal(task_list_find(&list, 6)->no_io, PM_REASON_ERRNO + ENOENT);
-	put_io(5, 1500, 2600);
-	assert_int_equal(task_list_read(&list), 0);
-	t = task_list_find(&list, 5);
-	task_list_io(&list, t);
-	assert_int_equal(t->before.bytes[0], 1000);
-	assert_int_equal(t->use.bytes[0], 1500);
-	sysroot_put(here.dir, "/proc/5/io", "rchar: 7\nread_bytes: 9\n");
-	task_list_io(&list, t);
-	assert_int_equal(t->no_io, PM_REASON_ERRNO + EPROTO);
-	/* What has ended is not asked. */
-	t->ended = true;
-	t->no_io = PM_OK;
-	task_list_io(&list, t);
-	assert_int_equal(t->no_io, PM_OK);
 	end_list();
 }
 
@@ -690,64 +636,11 @@ static void tables_wait_for_their_chunk(void **state)
 	planned_end(&here);
 }
 
-static void threads_have_a_table_of_their_own(void **state)
-{
-	if (!clock_fits())
-		skip();
-	begin_table(TASKS_THREADS);
-	put(&(struct proc){ 10, "two", 1, 30, 0, .threads = 2, .began = 3 });
-	put_thread(10, 10, "two", 20, 0);
-	put_thread(10, 11, "helper", 4, 6);
-	put(&(struct proc){ 20, "one", 1, 8, 0, .began = 3 });
-	put_thread(20, 20, "one", 8, 0);
-	plan_table();
-	put(&(struct proc){ 10, "two", 1, 35, 0, .threads = 3, .began = 3 });
-	put_thread(10, 10, "two", 21, 0);
-	put_thread(10, 11, "helper", 4, 8);
-	put_thread(10, 12, "fresh", 2, 0);
-	/* It has become two: what it had used until the last look, it had used as its one thread. */
-	put(&(struct proc){ 20, "one", 1, 15, 0, .threads = 2, .began = 3 });
-	put_thread(20, 20, "one", 11, 0);
-	put_thread(20, 21, "second", 4, 0);
-	snapshot(1);
-	assert_int_equal(n_tables, 2);
-	assert_int_equal(in_table("tasks.thread_cpu", "two"), 100);
-	assert_int_equal(in_table("tasks.thread_cpu", "helper"), 200);
-	assert_int_equal(in_table("tasks.thread_cpu", "fresh"), 200);
-	assert_int_equal(in_table("tasks.thread_cpu", "one"), 300);
-	assert_int_equal(in_table("tasks.thread_cpu", "second"), 400);
-	/* One ends, and its process has used nothing: it is not looked at, and its rows stay as they were. */
-	gone("/proc/%d/task/%d", 10, 11);
-	snapshot(1);
-	assert_int_equal(in_table("tasks.thread_cpu", "helper"), 200);
-	put(&(struct proc){ 10, "two", 1, 36, 0, .threads = 2, .began = 3 });
-	put_thread(10, 10, "two", 22, 0);
-	snapshot(1);
-	assert_int_equal(in_table("tasks.thread_cpu", "two"), 200);
-	assert_int_equal(in_table("tasks.thread_cpu", "helper"), 200);
-	snapshot(1);
-	assert_int_equal(in_table("tasks.thread_cpu", "helper"), -1);
-	/* Another thread under a number that was another's, which had run for longer. */
-	put(&(struct proc){ 10, "two", 1, 37, 0, .threads = 2, .began = 3 });
-	put_thread(10, 12, "fresh", 1, 0);
-	snapshot(1);
-	assert_int_equal(in_table("tasks.thread_cpu", "fresh"), 100);
-	/* With their process all have ended. */
-	gone("/proc/%d", 10, 0);
-	snapshot(1);
-	assert_int_equal(in_table("tasks.state", "two"), 'X');
-	snapshot(1);
-	assert_int_equal(in_table("tasks.thread_cpu", "two"), -1);
-	assert_int_equal(in_table("tasks.thread_cpu", "second"), 400);
-	planned_end(&here);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(processes_are_found_by_their_numbers),
 		cmocka_unit_test(too_many_processes),
-		cmocka_unit_test(io_counts_from_the_first_look),
 		cmocka_unit_test(messages_are_understood),
 		cmocka_unit_test(ends_can_be_listened_to),
 		cmocka_unit_test(numbers_are_those_behind_the_name),
@@ -755,7 +648,6 @@ int main(void)
 		cmocka_unit_test(unseen_ones_are_summed_by_name_and_parent),
 		cmocka_unit_test(those_that_use_most_are_in_the_table),
 		cmocka_unit_test(tables_wait_for_their_chunk),
-		cmocka_unit_test(threads_have_a_table_of_their_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

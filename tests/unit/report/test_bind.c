@@ -159,84 +159,8 @@ static void machine_facts_come_from_the_recording(void **state)
 	builder_release(&b);
 }
 
-static void idle_states(struct builder *b)
-{
-	static const char *const member[] = { "POLL", "C1-ACPI" };
-	uint32_t id[4];
-
-	id[0] = builder_counter(b, "cpuidle.time.poll", "s", PM_CUMULATIVE, PM_AGG_SUM);
-	id[1] = builder_counter(b, "cpuidle.time.c1_acpi", "s", PM_CUMULATIVE, PM_AGG_SUM);
-	id[2] = builder_counter(b, "cpuidle.usage.poll", "1", PM_CUMULATIVE, PM_AGG_SUM);
-	id[3] = builder_counter(b, "cpuidle.usage.c1_acpi", "1", PM_CUMULATIVE, PM_AGG_SUM);
-	for (int i = 0; i < 4; i++) {
-		text_attr(b, id[i], PM_COUNTER_FAMILY, i < 2 ? "cpuidle.time" : "cpuidle.usage");
-		text_attr(b, id[i], PM_COUNTER_MEMBER, member[i % 2]);
-	}
-	builder_group(b, PM_CPU, 8, 0, id, 4);
-}
-
-/* Time counts up by a quarter of the seconds that pass; one entry a millisecond. */
-static struct reading idle_quarter(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
-{
-	return (struct reading){ strstr(counter, "time") ? row * 250000 : row * 1000, 0 };
-}
-
 static void nothing(struct harness *h, const struct interval *i, size_t n)
 {
-}
-
-static void families_become_metrics(void **state)
-{
-	struct harness h = { .config = { .summary = true, .per = PM_CPU }, .look = nothing };
-	const struct bound_metric *m;
-	struct builder b;
-
-	builder_init(&b, idle_quarter);
-	idle_states(&b);
-	builder_counter_at(&b, 1)->scale.den = 1000000;
-	builder_counter_at(&b, 2)->scale.den = 1000000;
-	harness_start(&h, &b, "idle.*", REPLAY_EACH);
-	harness_feed(&h, 0, 2);
-	m = harness_metric(&h, "idle.c1_acpi.residency");
-	assert_non_null(m);
-	assert_string_equal(m->display, "C1-ACPI%");
-	assert_string_equal(m->about->unit, "%");
-	assert_int_equal(m->kind, PM_CPU);
-	assert_true(harness_value(&h, "idle.c1_acpi.residency", PM_CPU, 3) == 25);
-	assert_true(harness_value(&h, "idle.poll.residency", PM_SYSTEM, 0) == 25);
-	/* The '*' between two things multiplies: 1e6 * 0.25 s / 1000. */
-	assert_true(harness_value(&h, "idle.poll.duration", PM_CPU, 0) == 250);
-	harness_stop(&h);
-	builder_release(&b);
-}
-
-static void metrics_without_counters_are_not_there(void **state)
-{
-	struct harness h = { .config = { .per = PM_CPU }, .look = nothing };
-	struct buf scratch = BUF_INIT;
-	struct builder b;
-	uint32_t c[2];
-
-	builder_init(&b, one_a_row);
-	c[0] = event(&b, "instructions");
-	builder_group(&b, PM_CPU, 8, 0, c, 1);
-	harness_start(&h, &b, "instructions", REPLAY_EACH);
-	assert_null(harness_metric(&h, "insn_per_cycle"));
-	for (const struct metric_table *t = metric_tables; t->row; t++)
-		for (size_t i = 0; i < t->n; i++)
-			if (!strcmp(t->row[i].name, "insn_per_cycle"))
-				assert_string_equal(bind_missing(&h.binding, &h.places, &t->row[i], &scratch),
-						    "cycles");
-	harness_stop(&h);
-	c[1] = event(&b, "cycles");
-	builder_group(&b, PM_CPU, 8, 0, c, 2);
-	h = (struct harness){ .config = { .per = PM_CPU }, .look = nothing };
-	harness_start(&h, &b, "IPC", REPLAY_EACH);
-	assert_non_null(harness_metric(&h, "insn_per_cycle"));
-	assert_int_equal(h.sheet.n_columns, 1);
-	harness_stop(&h);
-	buf_release(&scratch);
-	builder_release(&b);
 }
 
 /* It was asked for: a column without a value says why, no column would say nothing. */
@@ -462,8 +386,6 @@ int main(void)
 		cmocka_unit_test(events_have_many_names),
 		cmocka_unit_test(families_and_wildcards),
 		cmocka_unit_test(machine_facts_come_from_the_recording),
-		cmocka_unit_test(families_become_metrics),
-		cmocka_unit_test(metrics_without_counters_are_not_there),
 		cmocka_unit_test(what_the_user_added_is_there_unread),
 		cmocka_unit_test(what_formulas_can_ask),
 		cmocka_unit_test(fields_of_registers),

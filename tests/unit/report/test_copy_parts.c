@@ -102,28 +102,9 @@ static struct reading level(struct builder *b, const char *counter, const struct
 	return (struct reading){ 100 + row, 0 };
 }
 
-static void read_all(struct pm_reader *r)
-{
-	struct pm_item item;
-
-	while (pm_reader_next(r, &item) == 1)
-		assert_int_not_equal(item.kind, PM_ITEM_DAMAGE);
-}
-
 static void set(struct pm_map *m, uint32_t key, struct pm_value v)
 {
 	assert_int_equal(pm_map_set(m, key, v), 0);
-}
-
-/* Begins a recording with one counter. */
-static struct pm_counter *begin(struct builder *b)
-{
-	struct pm_counter *c;
-
-	builder_init(b, level);
-	c = builder_counter_at(b, builder_counter(b, "stat.ctxt", "1", PM_CUMULATIVE, PM_AGG_SUM));
-	builder_group(b, PM_SYSTEM, 1, 0, &c->id, 1);
-	return c;
 }
 
 static void rewritten(const struct buf *in, const struct rewrite_rules *rules, struct buf *out)
@@ -139,208 +120,7 @@ static void rewritten(const struct buf *in, const struct rewrite_rules *rules, s
 	rewrite_free(w);
 }
 
-static void redact_bytes(const struct buf *in, struct buf *out)
-{
-	struct rewrite_rules rules = { 0 };
-	struct pm_reader *reader = open_bytes(in);
-	struct error e = { 0 };
-	struct redact *r;
-
-	assert_int_equal(redact_new(&r, &(struct redact_options){ 0 }, &e), 0);
-	assert_int_equal(redact_look(r, reader, &e), 0);
-	pm_reader_close(reader);
-	redact_rules(r, &rules);
-	rewritten(in, &rules, out);
-	redact_free(r);
-}
-
-/* Parts of a command's arguments and of labels: words of four letters, or with digits, or long; no shorter ones. They
- * are looked for in a text of a counter, which stays. */
-static void parts_are_looked_for(void **state)
-{
-	static const struct {
-		const char *word; /* in the text */
-		bool gone;
-	} cases[] = {
-		{ "zqwx", true },  { "zqw", false },    { "zx7", true },     { "1234", false },
-		{ "z-1-", true },  { "zqpa", true },    { "q-z-", false },   { "-q-z--", true },
-		{ "zqkey", true }, { "zqvalue", true }, { "zqlater", true }, { "zqother", false },
-	};
-	struct pm_value list = pm_array(2), labels = pm_array(2);
-	struct buf out = BUF_INIT, help = BUF_INIT;
-	struct pm_counter *c;
-	struct pm_reader *r;
-	struct builder b;
-
-	(void)state;
-	c = begin(&b);
-	list.array.item[0] = pm_text("/srv/zqwx/zqw/zx7=1234:z-1-,");
-	list.array.item[1] = pm_text("q-z-/-q-z--/(zqpa)");
-	set(&b.model.header, PM_HEADER_ARGUMENTS, list);
-	for (int i = 0; i < 2; i++) {
-		labels.array.item[i] = pm_array(2);
-		labels.array.item[i].array.item[0] = pm_text(i ? "rack" : "zqkey");
-		labels.array.item[i].array.item[1] = pm_text(i ? "zqlater" : "zqvalue");
-	}
-	set(&b.model.header, PM_HEADER_LABELS, labels);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		buf_printf(&help, "%s ", cases[i].word);
-	set(&c->attrs, PM_COUNTER_HELP, pm_text(buf_str(&help)));
-	builder_write(&b, 0, 3);
-	builder_finish(&b);
-	redact_bytes(&b.file, &out);
-	r = open_bytes(&out);
-	read_all(r);
-	buf_clear(&help);
-	buf_printf(&help, " %s ", pm_map_text(&pm_reader_model(r)->counter[0].attrs, PM_COUNTER_HELP, ""));
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		char word[16];
-
-		snprintf(word, sizeof(word), " %s ", cases[i].word);
-		if ((strstr(buf_str(&help), word) == NULL) != cases[i].gone)
-			fail_msg("%s: %s", cases[i].word, buf_str(&help));
-	}
-	pm_reader_close(r);
-	buf_release(&help);
-	buf_release(&out);
-	builder_release(&b);
-}
-
-/* A pseudonym in a formula is no subtraction; one of the formula's own stays. */
-static void formulas_stay_formulas(void **state)
-{
-	struct pm_value list = pm_array(1), one = pm_array(PM_METRIC_HELP + 1);
-	struct buf out = BUF_INIT;
-	const struct pm_value *got;
-	struct pm_reader *r;
-	struct builder b;
-
-	(void)state;
-	begin(&b);
-	for (uint32_t k = 0; k <= PM_METRIC_HELP; k++)
-		one.array.item[k] =
-			pm_text(k == PM_METRIC_NAME      ? "zqmetric" :
-				k == PM_METRIC_FORMULA   ? "zqmetric-1 + cpu/event=1,name=zqevent/ + zqtask-3-z" :
-				k == PM_METRIC_THRESHOLD ? "zqmetric - 2" :
-				k == PM_METRIC_GROUPS    ? "zqgroup,TopdownL1;zqold" :
-							   "");
-	list.array.item[0] = one;
-	set(&b.model.header, PM_HEADER_METRICS, list);
-	set(&b.model.instance[0].attrs, PM_INSTANCE_COMM, pm_text("zqtask"));
-	builder_write(&b, 0, 3);
-	builder_finish(&b);
-	redact_bytes(&b.file, &out);
-	r = open_bytes(&out);
-	read_all(r);
-	got = pm_map_get(&pm_reader_model(r)->header, PM_HEADER_METRICS)->array.item[0].array.item;
-	assert_int_equal(strncmp(got[PM_METRIC_NAME].str.data, "metric-", 7), 0);
-	for (uint32_t k = PM_METRIC_FORMULA; k <= PM_METRIC_THRESHOLD; k++) {
-		const char *text = got[k].str.data, *name = got[PM_METRIC_NAME].str.data;
-
-		assert_null(strstr(text, "zq"));
-		assert_int_equal(strncmp(text, "metric\\-", 8), 0);
-		assert_int_equal(strncmp(text + 8, name + 7, strlen(name) - 7), 0);
-		text += strlen(name) + 1;
-		if (k == PM_METRIC_THRESHOLD)
-			assert_string_equal(text, " - 2");
-		else
-			assert_true(!strncmp(text, "-1 + cpu/event=1,name=event\\-", 28) &&
-				    strstr(text, "/ + task\\-") && !strcmp(text + strlen(text) - 4, "-3-z"));
-	}
-	assert_null(strstr(got[PM_METRIC_GROUPS].str.data, "zq"));
-	assert_non_null(strstr(got[PM_METRIC_GROUPS].str.data, ",TopdownL1;metric-"));
-	pm_reader_close(r);
-	buf_release(&out);
-	builder_release(&b);
-}
-
 /* ---- definitions ---- */
-
-static void define(struct builder *b, const char *what, uint64_t row, bool end)
-{
-	struct pm_probe probe = { .source = (char *)"msr", .what = (char *)"0x606", .reason = 7 };
-	struct pm_config config = { .name = (char *)"cpufreq.driver", .time_ns = 99, .kind = PM_SYSTEM };
-	struct pm_pmu pmu = { 0 };
-
-	begin(b);
-	set(&b->model.header, PM_HEADER_INTERVAL, pm_u64(1000000000));
-	assert_int_equal(pm_model_add_probe(&b->model, &probe), 0);
-	probe.what = (char *)what;
-	assert_int_equal(pm_model_add_probe(&b->model, &probe), 0);
-	probe.reason = 8;
-	assert_int_equal(pm_model_add_probe(&b->model, &probe), 0);
-	config.value = pm_text("intel_pstate");
-	assert_int_equal(pm_model_add_config(&b->model, &config), 0);
-	config.name = (char *)what;
-	assert_int_equal(pm_model_add_config(&b->model, &config), 0);
-	pm_value_release(&config.value);
-	set(&pmu.attrs, PM_PMU_NAME, pm_text("cpu"));
-	assert_true(pm_model_add_pmu(&b->model, &pmu) >= 0);
-	set(&pmu.attrs, PM_PMU_NAME, pm_text(what));
-	assert_true(pm_model_add_pmu(&b->model, &pmu) >= 0);
-	pm_map_release(&pmu.attrs);
-	builder_write(b, row, 10);
-	if (end)
-		builder_finish(b);
-	else
-		assert_int_equal(pm_writer_flush(b->writer), 0);
-}
-
-/* Two recordings, the second of which repeats what the first has, and has something of its own. */
-static void definitions_are_there_once(void **state)
-{
-	static const struct {
-		uint32_t every;
-		uint64_t interval;
-		bool end[2];
-	} cases[] = { { 0, 1000000000, { true, true } },
-		      { 1, 1000000000, { false, true } },
-		      { 2, 2000000000, { true, false } },
-		      { 3, 3000000000, { true, true } },
-		      { UINT32_MAX, 0, { true, true } } };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct rewrite_rules rules = { .every = cases[i].every, .history = "tested" };
-		struct buf out = BUF_INIT;
-		struct builder b[2];
-		struct error e = { 0 };
-		const struct pm_model *m;
-		struct pm_reader *r;
-		struct rewrite *w;
-
-		assert_int_equal(rewrite_new(&w, &rules, take, &out, &e), 0);
-		for (int k = 0; k < 2; k++) {
-			define(&b[k], k ? "second" : "first", (uint64_t)k * 10, cases[i].end[k]);
-			r = open_bytes(&b[k].file);
-			assert_int_equal(rewrite_recording(w, r, &e), 0);
-			pm_reader_close(r);
-		}
-		assert_int_equal(rewrite_finish(w, &e), 0);
-		assert_int_equal(rewrite_result(w).ended, cases[i].end[0] && cases[i].end[1]);
-		assert_int_equal(rewrite_result(w).snapshots_in, 20);
-		rewrite_free(w);
-		r = open_bytes(&out);
-		read_all(r);
-		m = pm_reader_model(r);
-		assert_int_equal(pm_map_u64(&m->header, PM_HEADER_INTERVAL, 77), cases[i].interval);
-		assert_int_equal(m->n_probes, 5);
-		assert_string_equal(m->probe[0].what, "0x606");
-		assert_string_equal(m->probe[2].what, "first");
-		assert_int_equal(m->probe[2].reason, 8);
-		assert_string_equal(m->probe[4].what, "second");
-		assert_int_equal(m->n_configs, 3);
-		assert_string_equal(m->config[2].name, "second");
-		assert_int_equal(m->n_pmus, 3);
-		assert_string_equal(pm_map_text(&m->pmu[2].attrs, PM_PMU_NAME, ""), "second");
-		assert_int_equal(m->n_counters, 1);
-		assert_int_equal(m->n_groups, 1);
-		pm_reader_close(r);
-		buf_release(&out);
-		builder_release(&b[0]);
-		builder_release(&b[1]);
-	}
-}
 
 static int drop_cpus(void *ctx, struct pm_instance *i)
 {
@@ -466,9 +246,9 @@ static void types_add_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(secrets_are_found),      cmocka_unit_test(parts_are_looked_for),
-		cmocka_unit_test(formulas_stay_formulas), cmocka_unit_test(definitions_are_there_once),
-		cmocka_unit_test(types_add_up),           cmocka_unit_test(events_follow),
+		cmocka_unit_test(secrets_are_found),
+		cmocka_unit_test(types_add_up),
+		cmocka_unit_test(events_follow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

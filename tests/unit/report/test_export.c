@@ -112,25 +112,6 @@ static void print_end(struct print *p)
 #define AT_1_S    FILE_NAME ",1,2026-09-21T14:13:21.000000000Z,1000000000,"
 #define AT_2_S    FILE_NAME ",1,2026-09-21T14:13:22.000000000Z,1000000000,"
 
-static void wide_csv(void **state)
-{
-	struct print p = { .h.config = { .per = PM_PACKAGE, .only_per = true } };
-	struct builder b;
-
-	machine(&b);
-	b.no_wall = true;
-	assert_string_equal(
-		print(&p, &b, exporter_find("csv"), (struct export_config){ .layout = EXPORT_WIDE }, "test.*", 3),
-		"recording,run,time,duration_ns,scope,package,die,cluster,cache,node,core,cpu,device,task,cgroup,"
-		"test.count[1],test.energy[J]\n" FILE_NAME
-		",1,1.000000000,1000000000,package,0,,,,,,,,,,1111,10.0001\n" FILE_NAME
-		",1,1.000000000,1000000000,package,1,,,,,,,,,,11110000,11.0001\n" FILE_NAME
-		",1,2.000000000,1000000000,package,0,,,,,,,,,,,10.0001\n" FILE_NAME
-		",1,2.000000000,1000000000,package,1,,,,,,,,,,11110000,11.0001\n");
-	print_end(&p);
-	builder_release(&b);
-}
-
 static void times(void **state)
 {
 	static const struct {
@@ -155,52 +136,6 @@ static void times(void **state)
 		print_end(&p);
 		builder_release(&b);
 	}
-}
-
-/* Every line of json is an object with csv's names, and says what csv says. */
-static void json_lines(void **state)
-{
-	struct print p = { .h.config = { .per = PM_CPU, .summary = true } }, q = p;
-	struct builder b;
-	const char *json, *csv;
-	size_t lines = 0;
-
-	machine(&b);
-	json = print(&p, &b, exporter_find("json"), (struct export_config){ 0 }, "test.*", 3);
-	csv = strchr(print(&q, &b, exporter_find("csv"), (struct export_config){ 0 }, "test.*", 3), '\n') + 1;
-	while (*json) {
-		size_t len = strcspn(json, "\n"), csv_len = strcspn(csv, "\n");
-		struct json *j = json_parse(json, len, NULL), *v;
-		char row[512], value[64], expected[512];
-
-		assert_non_null(j);
-		assert_int_equal(json_count(j), EXPORT_N_COLUMNS);
-		for (size_t i = 0; i < EXPORT_N_COLUMNS; i++)
-			assert_non_null(json_get(j, export_columns[i]));
-		assert_string_equal(json_text(json_get(j, "recording"), ""), "a \"quoted\", name.pmr");
-		assert_string_equal(json_text(json_get(j, "task"), "null"), "null");
-		/* From the metric on, both must say the same. */
-		v = json_get(j, "value");
-		value[0] = 0;
-		if (json_number(v, -1) != -1)
-			snprintf(value, sizeof(value), "%.15g", json_number(v, -1));
-		snprintf(expected, sizeof(expected), ",%s,%s,%s,%s,%s", json_text(json_get(j, "metric"), ""), value,
-			 json_text(json_get(j, "unit"), ""), json_text(json_get(j, "status"), ""),
-			 value[0] ? "1" : "");
-		snprintf(row, sizeof(row), "%.*s", (int)csv_len, csv);
-		assert_true(strlen(row) > strlen(expected));
-		assert_string_equal(row + strlen(row) - strlen(expected), expected);
-		json_free(j);
-		json += len + 1;
-		csv += csv_len + 1;
-		lines++;
-	}
-	assert_int_equal(*csv, 0);
-	/* Each of two intervals: 3 of the system, 8 CPUs, 2 packages, 2 zones. */
-	assert_int_equal(lines, 2 * (3 + 8 + 2 + 2));
-	print_end(&p);
-	print_end(&q);
-	builder_release(&b);
 }
 
 static void tables(void **state)
@@ -331,31 +266,6 @@ static void hostile_names(void **state)
 	builder_release(&b);
 }
 
-static void numbers(void **state)
-{
-	static const struct {
-		double v;
-		const char *text;
-	} c[] = {
-		{ 0, "0" },
-		{ 1, "1" },
-		{ 9007199254740991, "9007199254740991" },
-		{ 9007199254740992, "9007199254740992" },
-		{ 0.1, "0.1" },
-		{ -5, "-5" },
-		{ 1.5, "1.5" },
-		{ 1e16, "10000000000000000" },
-		{ -0.25, "-0.25" },
-	};
-
-	for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
-		char text[64] = { 0 };
-
-		text[export_number(text, c[i].v)] = 0;
-		assert_string_equal(text, c[i].text);
-	}
-}
-
 /* Long output has lines that a person could read; short output may be anything. */
 static void lines_too_long(void **state)
 {
@@ -389,8 +299,7 @@ static void lines_too_long(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(wide_csv),    cmocka_unit_test(times),          cmocka_unit_test(json_lines),
-		cmocka_unit_test(tables),      cmocka_unit_test(hostile_names),  cmocka_unit_test(numbers),
+		cmocka_unit_test(times),       cmocka_unit_test(tables),         cmocka_unit_test(hostile_names),
 		cmocka_unit_test(openmetrics), cmocka_unit_test(lines_too_long),
 	};
 

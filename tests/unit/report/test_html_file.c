@@ -108,131 +108,6 @@ static void put_header(struct builder *b, const char *text)
 #define FIRST    "Processor=x86_64\n" SIZE "\n"
 #define SYSTEM   "\nCounted=the whole system\n"
 
-/* clang-format off */
-static const struct {
-	const char *header[12];
-	unsigned runs, exits, killed; /* so many of the first ones with status 3, and of those after them by signal 9 */
-	const char *facts;
-} heads[] = {
-	{ { NULL }, 0, 0, 0, FIRST RECORDED SYSTEM },
-	{ { "history=cut merged", "labels=a=b c=d", "target=system", "interval=20000000", "hypervisor=kvm", "kernel=6.1", "os=Debian",
-	    "memory=1550000000", "cpu_model=Xeon", "product=Acme", "host=box" }, 0, 0, 0,
-	  "Host=box\nProduct=Acme\nProcessor=Xeon\n" SIZE ", 1.6 GB of memory\nSystem=Debian, Linux 6.1, guest of kvm\n" RECORDED
-	  " of 20 ms\nCounted=the whole system\nLabels=a=b, c=d\nHistory=cut, merged\n" },
-	{ { "interval=1000000000", "kernel=6.1" }, 0, 0, 0, FIRST "System=Linux 6.1\n" RECORDED " of 1 s" SYSTEM },
-	{ { "interval=999999999", "kernel=6.1", "hypervisor=xen" }, 0, 0, 0,
-	  FIRST "System=Linux 6.1, guest of xen\n" RECORDED " of 999.999999 ms" SYSTEM },
-	{ { "os=A" }, 0, 0, 0, FIRST "System=A\n" RECORDED SYSTEM },
-	{ { "hypervisor=kvm" }, 0, 0, 0, FIRST "System=guest of kvm\n" RECORDED SYSTEM },
-	{ { "target=command", "command=make", "arguments=-j 2" }, 1, 0, 0, FIRST RECORDED "\nCounted=command: make -j 2, exit status 0\n" },
-	{ { "target=command", "command=make" }, 1, 1, 0, FIRST RECORDED "\nCounted=command: make, exit status 3\n" },
-	{ { "target=", "command=make" }, 1, 0, 1, FIRST RECORDED "\nCounted=make, killed by signal 9\n" },
-	{ { "target=pid" }, 2, 0, 0, FIRST RECORDED "\nCounted=pid, 2 runs, each with exit status 0\n" },
-	{ { "target=pid" }, 4, 1, 2, FIRST RECORDED "\nCounted=pid, 4 runs, 3 of which failed\n" },
-};
-/* clang-format on */
-
-static void facts(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
-		SCOPED(buf_release) struct buf all = BUF_INIT;
-		struct html_recording r;
-		struct builder b;
-
-		begin(&b);
-		for (size_t k = 0; k < 12 && heads[i].header[k]; k++)
-			put_header(&b, heads[i].header[k]);
-		builder_write(&b, 0, 3);
-		for (unsigned k = 0; k < heads[i].runs; k++) {
-			bool exits = k < heads[i].exits, killed = !exits && k < heads[i].exits + heads[i].killed;
-
-			event(&b, PM_EVENT_CHILD_START, 1, 0, 0, 0, 0);
-			event(&b, PM_EVENT_CHILD_EXIT, 1, PM_EVENT_KEY_EXIT, exits ? 3 : 0,
-			      killed ? PM_EVENT_KEY_SIGNAL : 0, 9);
-		}
-		collect(&r, &b, &plain);
-		for (uint32_t k = 0; k < r.n_facts; k++)
-			buf_printf(&all, "%s=%s\n", r.fact[k].name, r.fact[k].value);
-		assert_string_equal(buf_str(&all), heads[i].facts);
-		assert_true(r.n_refused == 0 && r.lost_ticks == 0 && !strcmp(r.host, i == 1 ? "box" : ""));
-		assert_true(r.interval_s == (i == 1 ? 0.02 : i == 2 ? 1 : i == 3 ? 0.999999999 : 0));
-		html_recording_release(&r);
-	}
-}
-
-static unsigned count(const char *in, const char *text)
-{
-	unsigned n = 0;
-
-	for (; (in = strstr(in, text)); in++)
-		n++;
-	return n;
-}
-
-/* Cards lie together, what is long is closed and counted, and of very many rows there are a thousand. */
-static void parts(void **state)
-{
-	static const char *const in_turn[] = {
-		"<div class=cards>\n<details class=\"facts card\" open><summary>Recording</summary>",
-		"aria-label=\"Recording\"><table class=facts><tbody>\n<tr><th scope=row>file</th><td>",
-		"<details class=\"facts card\" open><summary>Host and recorder</summary>",
-		"<tr><th scope=row>host</th><td>box <span class=reveals title=\"reveals the "
-		"machine\">machine</span></td></tr>",
-		"<summary>Topology (online CPUs)</summary>",
-		"<summary>Clocks</summary>",
-		"</details>\n</div>\n<details class=\"facts\" open><summary>Sources <span "
-		"class=count>1</span></summary>",
-		"<thead><tr><th scope=col>source</th><th scope=col class=n>counters</th>",
-		"<tr><th scope=row>test</th><td class=n>2</td>",
-		"<details class=\"facts\"><summary>Groups (what is read together) <span "
-		"class=count>2</span></summary>",
-	};
-	static const struct {
-		unsigned values;
-		const char *hint;
-	} many[] = { { 1000, NULL },
-		     { 1002, "</table></div><p class=hint>2 more: pmrep info --all has them.</p></details>" } };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(many) / sizeof(*many); i++) {
-		struct html_recording r;
-		struct builder b;
-		const char *at;
-		char text[64];
-
-		begin(&b);
-		put_header(&b, "host=box");
-		for (unsigned k = 0; k < many[i].values; k++) {
-			struct pm_config c = { .name = text, .kind = PM_SYSTEM, .value = pm_u64(k) };
-
-			snprintf(text, sizeof(text), "many.v%u", k);
-			assert_int_equal(pm_model_add_config(&b.model, &c), 0);
-		}
-		builder_write(&b, 0, 3);
-		event(&b, PM_EVENT_MARKER, 1, 0, 0, 0, 0);
-		collect(&r, &b, &plain);
-		at = buf_str(&r.facts);
-		for (size_t k = 0; k < sizeof(in_turn) / sizeof(*in_turn); k++) {
-			const char *found = strstr(at, in_turn[k]);
-
-			if (!found)
-				fail_msg("%s is not in\n%.3000s", in_turn[k], at);
-			at = found;
-		}
-		at = buf_str(&r.facts);
-		assert_int_equal(count(at, ">many.v"), 1000);
-		snprintf(text, sizeof(text), "One-time values <span class=count>%u</span>", many[i].values);
-		assert_int_equal(count(at, text), 1);
-		assert_int_equal(count(at, " more: pmrep"), many[i].hint != NULL);
-		assert_true(!many[i].hint || strstr(at, many[i].hint));
-		assert_null(strstr(at, "<summary>Events"));
-		assert_int_equal(count(at, "<div class=cards>"), 1);
-		assert_int_equal(count(at, "</div>\n"), 1);
-		html_recording_release(&r);
-	}
-}
-
 /* ---- series ---- */
 
 static const struct html_series *series(const struct html_recording *r, const struct html_set *s, const char *metric,
@@ -517,9 +392,8 @@ static void verdicts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(facts),    cmocka_unit_test(parts), cmocka_unit_test(in_time),
-		cmocka_unit_test(lengths),  cmocka_unit_test(ramps), cmocka_unit_test(many_events),
-		cmocka_unit_test(verdicts),
+		cmocka_unit_test(in_time),     cmocka_unit_test(lengths),  cmocka_unit_test(ramps),
+		cmocka_unit_test(many_events), cmocka_unit_test(verdicts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

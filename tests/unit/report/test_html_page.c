@@ -195,27 +195,6 @@ static void summary(void **state)
 	html_recording_release(&r);
 }
 
-static void every_metric(void **state)
-{
-	struct html_recording r = { 0 };
-	struct html_page p = page_of(&r, 1);
-
-	begin(&r, "/x/a.pmr");
-	/* By name, then by place. */
-	HAS("metrics", &p, "<code>broken</code>", CELL("-") CELL("-") CELL("-"),
-	    CELL("0") "<td>4 missing: errno-5</td>", "<code>forks</code>", CELL("4") "<td></td>",
-	    "<code>still</code>", "<code>util</code></th><td>system</td>", "<code>util</code></th><td>package 0</td>",
-	    "<code>util</code></th><td>CPU 0</td>" CELL("23.3") CELL("10.0") CELL("40.0"),
-	    CELL("3") "<td>1 missing: errno-5</td>", NULL, "more are not listed");
-	r.near.series[3].partial = 2;
-	r.near.series[2].partial = r.near.series[2].doubtful = r.near.series[0].doubtful = 1;
-	p.rows = 5;
-	HAS("metrics", &p, "<td>2 partial</td>", "<td>1 doubtful</td>", "1 more are not listed", NULL, "CPU 0");
-	p.rows = 6;
-	HAS("metrics", &p, "<td>1 missing: errno-5; 1 partial; 1 doubtful</td>", NULL, "not listed");
-	html_recording_release(&r);
-}
-
 static void tiles(void **state)
 {
 	struct html_recording r[2];
@@ -240,79 +219,6 @@ static void tiles(void **state)
 	    "line s0", "line s1", "<b>142.6k</b>", "<b class=second>-</b>", NULL, "class=range");
 	html_recording_release(&r[0]);
 	html_recording_release(&r[1]);
-}
-
-/* A tile has room for five characters, and a sign. */
-static void short_numbers(void **state)
-{
-	static const struct {
-		double v;
-		const char *text;
-	} cases[] = {
-		{ 0, "0" },
-		{ 999.4, "999" },
-		{ 99999, "99999" },
-		{ 100000, "100.0k" },
-		{ 123456, "123.5k" },
-		{ 999949, "999.9k" },
-		{ 999950, "1.000M" },
-		{ 9999499, "9.999M" },
-		{ 9999500, "10.00M" },
-		{ 99994999, "99.99M" },
-		{ 99995000, "100.0M" },
-		{ 999960000, "1.000G" },
-		{ 1.5e12, "1.500T" },
-		{ 2.25e15, "2.250P" },
-		{ 4e18, "4000.0P" },
-		{ -123456, "-123.5k" },
-		{ -99999, "-99999" },
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct html_recording r = { 0 };
-		struct html_page p = page_of(&r, 1);
-		struct html_series *s;
-		char mean[40], range[60];
-
-		begin(&r, "/x/a.pmr");
-		s = &r.near.series[5];
-		s->sum = cases[i].v * s->weight;
-		s->low = s->high = cases[i].v;
-		snprintf(mean, sizeof(mean), "<b>%s</b>", cases[i].text);
-		snprintf(range, sizeof(range), "<p class=range>%s to %s</p>", cases[i].text, cases[i].text);
-		HAS("glance", &p, "data-metric=\"forks\">", mean, range);
-		html_recording_release(&r);
-	}
-}
-
-static void missing(void **state)
-{
-	struct html_recording r = { 0 };
-	struct html_page p = page_of(&r, 1);
-
-	begin(&r, "/x/a.pmr");
-	HAS("glance", &p, "<li>2 series lack values, or parts of them, at times", NULL,
-	    " lost tick:", " lost ticks:", "damaged", "Nothing: no tick", "could not be recorded", "cut, or");
-	r.lost_ticks = 1;
-	r.n_refused = 1;
-	r.result.cut_only = true;
-	HAS("glance", &p, "is cut, or was still", "1 lost tick:", "1 thing could not be recorded", NULL, "damaged");
-	r.lost_ticks = 2;
-	r.n_refused = 2;
-	r.result.damaged = true;
-	HAS("glance", &p, "is damaged:", "2 lost ticks:", "2 things could not be recorded");
-	r.lost_ticks = 0;
-	r.result.cut_only = r.result.damaged = false;
-	r.near.series[2].missing = r.near.series[4].missing = 0;
-	HAS("glance", &p, "Nothing: no tick was lost", "2 things", NULL, "lack values");
-	/* A sum that lacks a member, a single CPU, and what is in no chart. */
-	r.near.series[0].partial = 1;
-	add_series(&r.far, UTIL, CPU);
-	r.far.series[0].missing = 1;
-	add_series(&r.totals, TOTAL, SYSTEM);
-	r.totals.series[0].partial = r.totals.series[0].missing = 2;
-	HAS("glance", &p, "<li>3 series lack values", NULL, "Nothing: no tick");
-	html_recording_release(&r);
 }
 
 static void events(void **state)
@@ -396,39 +302,6 @@ static uint32_t count(const char *text, const char *word)
 		n++;
 	}
 	return n;
-}
-
-/* What lies before the beginning or behind the end is not drawn, nor is more than the strip can show. */
-static void strip(void **state)
-{
-	enum { MANY = 502 };
-	struct html_event event[MANY];
-	struct html_recording r = { 0 };
-	struct html_page p = page_of(&r, 1);
-	SCOPED(buf_release) struct buf out = BUF_INIT;
-
-	begin(&r, "/x/a.pmr");
-	for (uint32_t i = 0; i < MANY; i++)
-		event[i] = (struct html_event){ PM_EVENT_MARKER, 1, 1, PM_NONE, (char *)"one" };
-	r.event = event;
-	r.n_events = MANY;
-	assert_true(html_page_part(&p, "glance", 6, &out));
-	assert_int_equal(count(buf_str(&out), "<title>one</title>"), 500);
-	event[0] = (struct html_event){ PM_EVENT_ENABLE, 4, 4, PM_NONE, (char *)"end" };
-	event[1] = (struct html_event){ PM_EVENT_CPU_ONLINE, 3.988, 4, PM_NONE, (char *)"late" };
-	event[2] = (struct html_event){ PM_EVENT_NOTE, 4.001, 4.001, PM_NONE, (char *)"behind" };
-	event[3] = (struct html_event){ PM_EVENT_LOST, 0.4, 0.412, PM_NONE, (char *)"thin" };
-	event[4] = (struct html_event){ PM_EVENT_NOTE, 0.4, 0.416, PM_NONE, (char *)"wider" };
-	r.n_events = 5;
-	HAS("glance", &p, "<rect class=other x=997.0 width=3.0 height=20><title>end",
-	    "<rect class=hotplug x=997.0 width=3.0 height=20><title>late",
-	    "<rect class=lost x=100.0 width=3.0 height=20><title>thin",
-	    "<rect class=lost x=100.0 width=4.0 height=20><title>wider", NULL, "<title>behind");
-	r.duration_s = 0;
-	HAS("glance", &p, "<rect class=whole", NULL, "<title>end");
-	r.event = NULL;
-	r.n_events = 0;
-	html_recording_release(&r);
 }
 
 static void incidents(void **state)
@@ -579,70 +452,6 @@ static void lines(void **state)
 	}
 }
 
-static void points(void **state)
-{
-	struct html_recording r[2];
-	struct html_page p = page_of(r, 1);
-	static const double far[][SECONDS] = { { 1, 2, 3, 4 } };
-
-	begin(&r[0], "/x/a.pmr");
-	begin(&r[1], "/x/b.pmr");
-	HAS("resolution", &p, "", NULL, "point");
-	p.near.merge = 4;
-	HAS("resolution", &p, "<p class=hint>A point is 4 s long.</p>");
-	p.near.merge = 1;
-	p.far.merge = 2;
-	HAS("resolution", &p, "", NULL, "point");
-	add_series(&r[0].far, UTIL, CPU);
-	take(&r[0].far, far);
-	HAS("resolution", &p, "<p class=hint>A point is 1 s long, of single CPUs 2 s.</p>");
-	p.n = 2;
-	p.near.merge = 3;
-	HAS("resolution", &p, "<p class=hint>a.pmr: a point is 3 s long, of single CPUs 2 s.",
-	    "<p class=hint>b.pmr: a point is 3 s long.</p>");
-	p.far.bytes = 0;
-	HAS("resolution", &p, "<p class=hint>a.pmr: a point is 3 s long.</p>");
-	r[0].interval_s = 0;
-	HAS("resolution", &p, "b.pmr", NULL, "a.pmr");
-	html_recording_release(&r[0]);
-	html_recording_release(&r[1]);
-}
-
-static void heads(void **state)
-{
-	struct html_fact a[] = { { "Host", (char *)"one" },
-				 { "Recorded", (char *)"today" },
-				 { "Size", (char *)"2 CPUs" } };
-	struct html_fact b[] = { { "Size", (char *)"2 CPUs" },
-				 { "Recorded", (char *)"then" },
-				 { "Labels", (char *)"<x>" } };
-	struct html_recording r[2];
-	struct html_page p = page_of(r, 1);
-
-	begin(&r[0], "/x/a.pmr");
-	begin(&r[1], "/x/<b>.pmr");
-	free(r[1].host);
-	r[1].host = copy("");
-	r[0].fact = a;
-	r[1].fact = b;
-	r[0].n_facts = r[1].n_facts = 3;
-	HAS("identitylines", &p, "<dt>Host</dt><dd title=\"one\">one</dd>", "<dt>Recorded</dt>", "<dt>Size</dt>");
-	HAS("title", &p, "a.pmr (box)", NULL, "beside");
-	p.n = 2;
-	HAS("identitylines", &p, "a.pmr</th>", "&lt;b&gt;.pmr</th>",
-	    "<tr class=differs><th scope=row>Host</th><td>one</td><td>- <span class=mark>differs</span>",
-	    "<tr><th scope=row>Size</th><td>2 CPUs</td><td>2 CPUs</td></tr>",
-	    "<tr><th scope=row>Recorded</th><td>today</td><td>then</td></tr>",
-	    "<tr class=differs><th scope=row>Labels</th><td>-</td><td>&lt;x&gt;", NULL, "Product");
-	HAS("title", &p, "a.pmr (box) beside &lt;b&gt;.pmr", NULL, "()");
-	HAS("heading", &p, "a.pmr <span class=\"soft host\"", "<span class=soft>beside</span> &lt;b&gt;.pmr", NULL,
-	    "()");
-	r[0].fact = r[1].fact = NULL;
-	r[0].n_facts = r[1].n_facts = 0;
-	html_recording_release(&r[0]);
-	html_recording_release(&r[1]);
-}
-
 static void numbers(void **state)
 {
 	static const struct {
@@ -708,69 +517,6 @@ static int write_page_to(const char *path, struct html_page *p, const struct htm
 static int write_page(struct html_page *p, const struct html_recording *r, uint64_t max, struct error *e)
 {
 	return write_page_to("/dev/null", p, r, max, e);
-}
-
-static uint32_t number_of(const struct html_series *s, double v, uint32_t most)
-{
-	return 1 + (uint32_t)floor((v - s->low) / (s->high - s->low) * (most - 1) + 0.5);
-}
-
-/* Means, then lowest, then highest values, as numbers of so many bytes: 0 is missing. */
-static void pack(const struct html_set *s, const struct html_form *f, struct buf *out)
-{
-	uint32_t most = f->bytes == 2 ? 65535 : 255;
-
-	for (uint32_t i = 0; i < s->n && f->bytes; i++)
-		for (int what = 0; what < (f->band ? 3 : 1); what++)
-			for (uint32_t k = 0; k < s->used; k += f->merge) {
-				const struct html_series *x = &s->series[i];
-				struct spark_bin b = { 0 };
-				uint32_t n;
-
-				for (uint32_t at = k; at < s->used && at < k + f->merge; at++)
-					spark_join(&b, &html_buckets(s, x)[at]);
-				n = number_of(x, what == 2 ? b.high : what ? b.low : b.sum / b.weight, most);
-				buf_addch(out, (char)n);
-				if (f->bytes == 2)
-					buf_addch(out, (char)(n >> 8));
-			}
-}
-
-/* All numbers of a page stand in it as one text, whole or reduced, and the page knows where those of each set are. */
-static void numbers_follow(void **state)
-{
-	struct html_recording r = { 0 };
-	struct error e = { 0 };
-	char path[] = "/tmp/pm_page_XXXXXX", offset[40];
-	int fd = mkstemp(path);
-
-	assert_true(fd >= 0);
-	close(fd);
-	fill(&r);
-	for (uint64_t max = 1 << 30; max; max = max > 500000 ? 500000 : 0) {
-		SCOPED(buf_release) struct buf raw = BUF_INIT, text = BUF_INIT, page = BUF_INIT;
-		struct html_page p;
-		FILE *f;
-		size_t far;
-
-		assert_int_equal(write_page_to(path, &p, &r, max, &e), 0);
-		pack(&r.near, &p.near, &raw);
-		far = raw.len;
-		pack(&r.far, &p.far, &raw);
-		html_base64(&text, raw.data, raw.len);
-		f = fopen(path, "r");
-		assert_true(f && !buf_reserve(&page, p.bytes + 1));
-		page.len = fread(page.data, 1, p.bytes, f);
-		fclose(f);
-		assert_int_equal(page.len, p.bytes);
-		assert_int_equal(count(buf_str(&page), buf_str(&text)), 1);
-		snprintf(offset, sizeof(offset), "\"offset\":%zu,", far);
-		assert_int_equal(count(buf_str(&page), "\"offset\":0,"), 1);
-		assert_int_equal(count(buf_str(&page), offset), 1);
-		buf_release(&p.reduced);
-	}
-	unlink(path);
-	html_recording_release(&r);
 }
 
 /* Whether 1,000 points are in a form that reduce() comes to: bytes and points of what is far before those of what is
@@ -844,11 +590,9 @@ static void sizes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(summary),        cmocka_unit_test(every_metric), cmocka_unit_test(tiles),
-		cmocka_unit_test(missing),        cmocka_unit_test(events),       cmocka_unit_test(incidents),
-		cmocka_unit_test(points),         cmocka_unit_test(heads),        cmocka_unit_test(numbers),
-		cmocka_unit_test(sizes),          cmocka_unit_test(strip),        cmocka_unit_test(short_numbers),
-		cmocka_unit_test(numbers_follow), cmocka_unit_test(lines),        cmocka_unit_test(texts),
+		cmocka_unit_test(summary),   cmocka_unit_test(tiles),   cmocka_unit_test(events),
+		cmocka_unit_test(incidents), cmocka_unit_test(numbers), cmocka_unit_test(sizes),
+		cmocka_unit_test(lines),     cmocka_unit_test(texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,40 +137,6 @@ static void forget(struct incident *i)
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-6)
 
-/* From +30 s for 4 s: who did more than in the 5 s before and after, in the order of what they did. */
-static void test_doers(void **state)
-{
-	static const struct doer doer[] = {
-		{ .pid = 1, .comm = "always", .cpu = { 50, 50 }, .bytes = { 9 * MB, 9 * MB } },
-		{ .pid = 2, .comm = "hog", .cpu = { 10, 60 } },
-		/* A parent is named before its children, whatever they did. */
-		{ .pid = 0, .comm = "true", .parent = 4, .parent_comm = "sh", .ended = { 1, 800 }, .cpu = { 0, 5 } },
-		{ .pid = 4, .comm = "sh", .cpu = { 0, 10 } },
-		{ .pid = 5, .comm = "dd", .cpu = { 0, 1 }, .bytes = { 2 * MB, 5 * MB } },
-		/* Just enough to be named, and less than that. */
-		{ .pid = 6, .comm = "reads", .bytes = { 0, MB } },
-		{ .pid = 7, .comm = "reads-less", .bytes = { 0, MB - 1 }, .cpu = { 0, 1 }, .ended = { 9, 2 } },
-	};
-	struct incident i = { .kind = INCIDENT_STRETCH, .from_s = 30, .to_s = 34 };
-	struct buf names = BUF_INIT;
-
-	(void)state;
-	look(&i, 1, doer, sizeof(doer) / sizeof(*doer), &names);
-	assert_string_equal(buf_str(&names), "sh (pid 4)\n3,200 short-lived children\nhog (pid 2)\ndd (pid 5)\n"
-					     "reads (pid 6)\n");
-	assert_int_equal(i.task[1].ended, 3200);
-	assert_int_equal(i.task[1].pid, 0);
-	NEAR(i.task[0].cpu, 0.4);
-	NEAR(i.task[2].cpu, 2);
-	NEAR(i.task[2].bytes, 0);
-	assert_int_equal(i.task[2].pid, 2);
-	assert_int_equal(i.task[2].tid, 0);
-	NEAR(i.task[3].bytes, 12 * MB);
-	NEAR(i.task[4].bytes, 4 * MB);
-	forget(&i);
-	buf_release(&names);
-}
-
 /* Processes of one name, those that ended, threads; and who comes in the middle, which begins at 0. */
 static void test_kinds(void **state)
 {
@@ -243,31 +209,6 @@ static void test_memory(void **state)
 	look(&i, 1, doer, sizeof(doer) / sizeof(*doer), &names);
 	assert_string_equal(buf_str(&names), "busy (pid 7)\nlonely of init (pid 77)\n12 short-lived ends\n");
 	forget(&i);
-	buf_release(&names);
-}
-
-/* Each of them has its own, in the order of the incidents, not of time. */
-static void test_several_incidents(void **state)
-{
-	static const struct doer doer[] = {
-		{ .pid = 1, .comm = "first", .gone = 50, .cpu = { 0, 90 } },
-		{ .pid = 2, .comm = "second", .came = 70, .cpu = { 90, 0 }, .gone = 78 },
-	};
-	struct incident i[] = { { .kind = INCIDENT_STRETCH, .from_s = 30, .to_s = 34 },
-				{ .kind = INCIDENT_PEER, .from_s = 30, .to_s = 34 },
-				{ .kind = INCIDENT_STRETCH, .from_s = 70, .to_s = 78 },
-				{ .kind = INCIDENT_STRETCH, .from_s = 10, .to_s = 14 } };
-	struct buf names = BUF_INIT;
-
-	(void)state;
-	look(i, 4, doer, 2, &names);
-	assert_string_equal(buf_str(&names), "first (pid 1)\nsecond (pid 2)\n");
-	assert_int_equal(i[0].n_tasks, 1);
-	assert_int_equal(i[2].n_tasks, 1);
-	NEAR(i[0].task[0].cpu, 3.6);
-	NEAR(i[2].task[0].cpu, 7.2);
-	for (int k = 0; k < 4; k++)
-		forget(&i[k]);
 	buf_release(&names);
 }
 
@@ -472,10 +413,8 @@ static void test_steps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_doers),  cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_memory), cmocka_unit_test(test_several_incidents),
-		cmocka_unit_test(test_times),  cmocka_unit_test(test_amounts),
-		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_kinds),   cmocka_unit_test(test_memory), cmocka_unit_test(test_times),
+		cmocka_unit_test(test_amounts), cmocka_unit_test(test_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,71 +98,6 @@ static void test_whole_ticks(void **state)
 	end(&s, &out);
 }
 
-/* What is rounded may move by one step at any time; by twenty it does not. */
-static void test_one_step(void **state)
-{
-	(void)state;
-	for (int steps = 1; steps <= 20; steps += 19) {
-		struct incident_store s;
-		struct incidents out;
-		uint32_t at;
-
-		begin(&s, SECONDS);
-		at = add(&s, "zone.temp", "Cel", false, 0);
-		for (uint32_t i = 0; i < SECONDS; i++)
-			s.series[at].v[i] = (float)(50 + (i % 19 == 7) + (i >= 30 && i < 33 ? steps : 0));
-		find(&s, &out);
-		assert_int_equal(out.n, steps > 1);
-		end(&s, &out);
-	}
-}
-
-/* Some of many CPUs resemble themselves by chance: that says nothing about the others, of which one is busy. */
-static void test_one_of_many(void **state)
-{
-	uint32_t found = 0;
-
-	(void)state;
-	for (uint64_t seed = 1; seed <= 10; seed++) {
-		struct incident_store s;
-		struct incidents out;
-		uint64_t random = seed;
-		uint32_t at;
-
-		begin(&s, SECONDS);
-		at = add(&s, "busy", "s", true, 128);
-		for (uint32_t c = 0; c < 128; c++)
-			for (uint32_t i = 0; i < SECONDS; i++)
-				s.series[at + c].v[i] = (float)(0.2 + 0.02 * normal(&random) +
-								(c == 77 && i >= 20 && i < 23 ? 0.1 : 0));
-		find(&s, &out);
-		found += out.n == 1 && out.incident[0].series[0].cpu == 77 && fabs(out.incident[0].from_s - 20) <= 1;
-		end(&s, &out);
-	}
-	assert_in_range(found, 9, 10);
-}
-
-/* In the trough of a wave, what is usual is the trough. */
-static void test_usual_in_a_wave(void **state)
-{
-	struct incident_store s;
-	struct incidents out;
-	uint64_t seed = 1;
-	uint32_t at;
-
-	(void)state;
-	begin(&s, 256);
-	at = add(&s, "packets", "1", true, 0);
-	for (uint32_t i = 0; i < 256; i++)
-		s.series[at].v[i] = (float)(1000 + 200 * sin(2 * M_PI * i / 64) + 30 * normal(&seed) +
-					    (i >= 174 && i < 179 ? 200 : 0));
-	find(&s, &out);
-	assert_int_equal(out.n, 1);
-	assert_true(fabs(out.incident[0].series[0].usual - 800) < 60);
-	assert_true(fabs(out.incident[0].series[0].value - 1000) < 60);
-	end(&s, &out);
-}
-
 /* What rises once and stays, or all the time, in noise that remembers `memory` of itself; or in noise alone. */
 static void test_steps_and_drifts(void **state)
 {
@@ -204,38 +139,6 @@ static void test_steps_and_drifts(void **state)
 	assert_int_equal(alarms, 0);
 }
 
-/* A stretch is found in waves, which are usual; noise that remembers itself has none. */
-static void test_what_is_usual(void **state)
-{
-	uint32_t found[2] = { 0 };
-
-	(void)state;
-	for (uint64_t round = 1; round <= 10; round++) {
-		for (int remembers = 0; remembers < 2; remembers++) {
-			uint64_t seed = round;
-			struct incident_store s;
-			struct incidents out;
-			double noise = 0;
-			uint32_t at;
-
-			begin(&s, 240);
-			at = add(&s, "busy", "s", true, 0);
-			for (uint32_t i = 0; i < 240; i++) {
-				noise = (remembers ? 0.95 : 0) * noise + (remembers ? 0.3 : 1) * normal(&seed) * 0.02;
-				s.series[at].v[i] = (float)(0.5 + noise + 0.1 * sin(2 * M_PI * i / 30) +
-							    (!remembers && i >= 100 && i < 110 ? 0.04 : 0));
-			}
-			find(&s, &out);
-			for (uint32_t i = 0; i < out.n; i++)
-				found[remembers] += remembers || fabs(out.incident[i].from_s - 100) <= 3;
-			assert_true(out.n <= 1);
-			end(&s, &out);
-		}
-	}
-	assert_in_range(found[0], 8, 10);
-	assert_in_range(found[1], 0, 1);
-}
-
 static uint32_t count_of(struct incident_store *s, struct finding *f, uint32_t n)
 {
 	struct findings all = { .f = f, .n = n };
@@ -246,28 +149,6 @@ static uint32_t count_of(struct incident_store *s, struct finding *f, uint32_t n
 	found = out.n;
 	incidents_release(&out);
 	return found;
-}
-
-/* A rate that moved by less than a fifth has to be clear, and by less than an eighth is none. */
-static void test_little_of_a_rate(void **state)
-{
-	static const struct {
-		float value, score;
-		uint32_t n;
-	} cases[] = { { 1210, 1.05F, 1 }, { 1160, 1.05F, 0 }, { 1160, 1.3F, 1 }, { 1110, 9, 0 } };
-	struct incident_store s;
-
-	(void)state;
-	begin(&s, SECONDS);
-	add(&s, "switches", "1", true, 0);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct finding f = {
-			.from = 10, .to = 13, .score = cases[i].score, .usual = 1000, .value = cases[i].value
-		};
-
-		assert_int_equal(count_of(&s, &f, 1), cases[i].n);
-	}
-	store_release(&s);
 }
 
 static void test_trifles(void **state)
@@ -326,69 +207,6 @@ static void test_trifles(void **state)
 			fail_msg("case %zu", i);
 		store_release(&s);
 	}
-}
-
-/* A few of what an idle machine does at all times are none, but of a fault; nor is less than a megabyte. */
-static void test_everyday(void **state)
-{
-	static const struct {
-		const char *name, *unit;
-		bool counts;
-		float usual, value;
-		uint32_t n;
-	} cases[] = {
-		{ "faults", "1/s", true, 1, 100, 0 },          { "faults", "1/s", true, 1, 102, 1 },
-		{ "irq.loc", "1/s", true, 15, 60, 0 },         { "irq.loc", "1/s", true, 150, 30, 1 },
-		{ "softirq.sched", "1/s", true, 12, 35, 0 },   { "irq.mce", "1/s", true, 0.1F, 3, 1 },
-		{ "faults.major", "1/s", true, 1, 30, 1 },     { "tcp.retransmits", "1/s", true, 0.1F, 9, 1 },
-		{ "memory.dirty", "MB", false, 0.04F, 1, 0 },  { "memory.dirty", "MB", false, 0.04F, 1.1F, 1 },
-		{ "vmstat.nr_dirty", "1", false, 10, 260, 0 }, { "vmstat.nr_dirty", "1", false, 10, 270, 1 },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct finding f = {
-			.from = 10, .to = 13, .score = 9, .usual = cases[i].usual, .value = cases[i].value
-		};
-		struct incident_store s;
-
-		begin(&s, SECONDS);
-		add(&s, cases[i].name, cases[i].unit, false, 0);
-		s.metric[0].counts = cases[i].counts;
-		if (count_of(&s, &f, 1) != cases[i].n)
-			fail_msg("case %zu", i);
-		store_release(&s);
-	}
-}
-
-/* What is grave counts twice; what recurs counts less unless it is a fault. */
-static void test_scores(void **state)
-{
-	static const enum metric_fault fault[] = { METRIC_NO_FAULT, METRIC_FAULT, METRIC_GRAVE };
-	double score[3][2];
-
-	(void)state;
-	for (int i = 0; i < 3; i++)
-		for (int recurs = 0; recurs < 2; recurs++) {
-			struct finding f = {
-				.from = 10, .to = 13, .score = 3, .usual = 10, .value = 20, .recurs = (float)recurs
-			};
-			struct findings all = { .f = &f, .n = 1 };
-			struct incidents out = { 0 };
-			struct incident_store s;
-
-			begin(&s, SECONDS);
-			add(&s, "x", "Cel", false, 0);
-			s.metric[0].fault = fault[i];
-			assert_int_equal(merge_all(&s, &all, &out), 0);
-			assert_int_equal(out.n, 1);
-			/* Beside a tenth for the one series. */
-			score[i][recurs] = out.incident[0].score - 0.1;
-			end(&s, &out);
-		}
-	/* log2(1 + 3), and a value that doubled. */
-	assert_true(fabs(score[0][0] - 2) < 1e-6 && fabs(score[1][0] - 2) < 1e-6 && fabs(score[2][0] - 4) < 1e-6);
-	assert_true(fabs(score[0][1] - 1) < 1e-6 && fabs(score[1][1] - 2) < 1e-6 && fabs(score[2][1] - 4) < 1e-6);
 }
 
 static void test_losses(void **state)
@@ -503,40 +321,6 @@ static void test_larger_than_bursts(void **state)
 	}
 }
 
-/* What shows it best happens again and again; only what shows it nearly as well, and nowhere else, makes it news. */
-static void test_one_that_is_usual(void **state)
-{
-	static const struct {
-		float score, recurs;
-		bool news;
-	} other[] = { { 6, 0, true }, { 4, 0, false }, { 6, 2, false } };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++) {
-		struct finding f[] = {
-			{ .from = 10, .to = 13, .score = 10, .usual = 10, .value = 90, .recurs = INFINITY },
-			{ .from = 10,
-			  .to = 13,
-			  .score = other[i].score,
-			  .usual = 1,
-			  .value = 90,
-			  .recurs = other[i].recurs,
-			  .series = 1 }
-		};
-		struct findings all = { .f = f, .n = 2 };
-		struct incidents out = { 0 };
-		struct incident_store s;
-
-		begin(&s, SECONDS);
-		add(&s, "timer", "1/s", false, 0);
-		add(&s, "received", "1/s", false, 0);
-		assert_int_equal(merge_all(&s, &all, &out), 0);
-		assert_int_equal(out.n, 1);
-		assert_int_equal(out.incident[0].score > SCORE_LEAST, other[i].news);
-		end(&s, &out);
-	}
-}
-
 /* Of four that are equal by chance three are often close to each other: only what is far from them stands out. */
 static void test_few_peers(void **state)
 {
@@ -570,22 +354,10 @@ static void test_few_peers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole_ticks),
-		cmocka_unit_test(test_one_step),
-		cmocka_unit_test(test_one_of_many),
-		cmocka_unit_test(test_usual_in_a_wave),
-		cmocka_unit_test(test_steps_and_drifts),
-		cmocka_unit_test(test_what_is_usual),
-		cmocka_unit_test(test_little_of_a_rate),
-		cmocka_unit_test(test_trifles),
-		cmocka_unit_test(test_everyday),
-		cmocka_unit_test(test_losses),
-		cmocka_unit_test(test_scores),
-		cmocka_unit_test(test_rhythms),
-		cmocka_unit_test(test_peers),
-		cmocka_unit_test(test_few_peers),
-		cmocka_unit_test(test_larger_than_bursts),
-		cmocka_unit_test(test_one_that_is_usual),
+		cmocka_unit_test(test_whole_ticks), cmocka_unit_test(test_steps_and_drifts),
+		cmocka_unit_test(test_trifles),     cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_rhythms),     cmocka_unit_test(test_peers),
+		cmocka_unit_test(test_few_peers),   cmocka_unit_test(test_larger_than_bursts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,79 +165,6 @@ static void complete_or_never(void **state)
 	assert_int_equal(next_fd(), fd);
 }
 
-/* An input is not overwritten, by whatever name, nor shown to others. */
-static void inputs(void **state)
-{
-	char *in[] = { (char *)"secret", (char *)"missing", (char *)"open", (char *)"/dev/null" };
-
-	(void)state;
-	put("secret", "s");
-	put("open", "o");
-	assert_int_equal(chmod("secret", 0600), 0);
-	assert_int_equal(link("open", "other"), 0);
-	assert_true(outfile_is_among("other", in, 4));
-	assert_false(outfile_is_among("other", in, 2));
-	assert_false(outfile_is_among("missing", in, 4));
-	assert_false(outfile_is_among("/dev/null", in, 4));
-	assert_int_equal(write_text("other", OUTFILE_OVERWRITE, in, 4, "x", 0), -EINVAL);
-	assert_file("open", "o");
-	assert_int_equal(write_text("/dev/null", 0, in, 4, "x", 0), 0);
-	assert_int_equal(write_text("out", 0, in, 4, "x", 0), 0);
-	assert_int_equal(mode_of("out"), 0644);
-	assert_int_equal(unlink("out"), 0);
-	assert_int_equal(write_text("out", OUTFILE_PRIVATE, in, 4, "x", 0), 0);
-	assert_int_equal(mode_of("out"), 0600);
-	assert_int_equal(unlink("out"), 0);
-	assert_int_equal(write_text("out", OUTFILE_PRIVATE, in + 1, 3, "x", 0), 0);
-	assert_int_equal(mode_of("out"), 0644);
-	for (size_t i = 0; i < 4; i++)
-		unlink((const char *[]){ "out", "secret", "open", "other" }[i]);
-}
-
-/* A file that stays the same is read where it is; packed, it is copied for those who search it. */
-static void copies(void **state)
-{
-	struct error e = { 0 };
-	struct spool s;
-
-	(void)state;
-	put("plain", "12345");
-	assert_int_equal(spool_open(&s, "plain", SPOOL_TWICE, &e), 0);
-	assert_string_equal(s.path, "plain");
-	assert_string_equal(s.name, "plain");
-	assert_int_equal(s.fd, -1);
-	assert_int_equal(s.bytes, 5);
-	assert_false(s.growing);
-	spool_close(&s);
-	assert_null(s.path);
-	assert_int_equal(spool_open(&s, "plain", SPOOL_PLAIN, &e), 0);
-	assert_int_equal(s.fd, -1);
-	assert_int_equal(s.bytes, 5);
-	spool_close(&s);
-	assert_int_equal(spool_open(&s, "missing", SPOOL_PLAIN, &e), 0);
-	assert_string_equal(s.path, "missing");
-	spool_close(&s);
-	put("plain", "\x1f\x8b\x08");
-	assert_int_equal(spool_open(&s, "plain", SPOOL_TWICE, &e), 0);
-	assert_int_equal(s.fd, -1);
-	spool_close(&s);
-	/* Empty, so that it is at its end at once. */
-	assert_int_equal(truncate("plain", 0), 0);
-	assert_non_null(freopen("plain", "r", stdin));
-	assert_int_equal(spool_open(&s, "-", SPOOL_TWICE, &e), 0);
-	assert_string_equal(s.name, "standard input");
-	assert_true(s.fd >= 0);
-	assert_int_equal(strncmp(s.path, "/proc/self/fd/", 14), 0);
-	assert_int_equal(s.bytes, 0);
-	spool_close(&s);
-	assert_int_equal(setenv("TMPDIR", "missing", 1), 0);
-	assert_int_equal(spool_temporary(&e), -ENOENT);
-	assert_non_null(strstr(e.text, "missing: cannot create"));
-	assert_int_equal(setenv("TMPDIR", "", 1), 0);
-	assert_int_equal(close(spool_temporary(&e)), 0);
-	assert_int_equal(unlink("plain"), 0);
-}
-
 #define MIB (1u << 20)
 
 static int append(void *ctx, const void *data, size_t len)
@@ -608,8 +535,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(complete_or_never),
-		cmocka_unit_test(inputs),
-		cmocka_unit_test(copies),
 		cmocka_unit_test(names_come_first),
 		cmocka_unit_test(copies_have_limits),
 		cmocka_unit_test(packed),

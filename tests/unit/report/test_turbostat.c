@@ -376,38 +376,6 @@ static void literals(void **state)
 	builder_release(&b);
 }
 
-/* Models of family 6 by the kernel's list of them, and the set of features that turbostat has for each. */
-static void model_numbers(void **state)
-{
-	static const struct {
-		uint32_t model;
-		const char *features;
-	} row[] = {
-		{ 0x1e, "nhm" }, { 0x1f, "nhm" },  { 0x1a, "nhm" },  { 0x25, "nhm" },  { 0x2c, "nhm" },
-		{ 0x2a, "snb" }, { 0x2d, "snx" },  { 0x3a, "ivb" },  { 0x3e, "ivx" },  { 0x3c, "hsw" },
-		{ 0x3f, "hsx" }, { 0x45, "hswl" }, { 0x46, "hswg" }, { 0x3d, "bdw" },  { 0x47, "bdwg" },
-		{ 0x4f, "bdx" }, { 0x56, "bdx" },  { 0x4e, "skl" },  { 0x5e, "skl" },  { 0x55, "skx" },
-		{ 0x8e, "skl" }, { 0x9e, "skl" },  { 0xa5, "skl" },  { 0xa6, "skl" },  { 0x66, "cnl" },
-		{ 0x6a, "icx" }, { 0x6c, "icx" },  { 0x7d, "cnl" },  { 0x7e, "cnl" },  { 0x9d, "cnl" },
-		{ 0xa7, "cnl" }, { 0x8c, "cnl" },  { 0x8d, "cnl" },  { 0x8a, "cnl" },  { 0x8f, "spr" },
-		{ 0xcf, "spr" }, { 0xad, "spr" },  { 0xae, "spr" },  { 0x97, "adl" },  { 0x9a, "adl" },
-		{ 0xb7, "adl" }, { 0xba, "adl" },  { 0xbf, "adl" },  { 0xac, "adl" },  { 0xaa, "adl" },
-		{ 0xc5, "adl" }, { 0xb5, "adl" },  { 0xc6, "adl" },  { 0xbd, "lnl" },  { 0xcc, "lnl" },
-		{ 0x37, "slv" }, { 0x4d, "slvd" }, { 0x4a, "slv" },  { 0x5a, "slv" },  { 0x4c, "amt" },
-		{ 0x75, "amt" }, { 0x5c, "gmt" },  { 0x5f, "gmtd" }, { 0x7a, "gmtp" }, { 0x86, "tmtd" },
-		{ 0x96, "tmt" }, { 0x9c, "tmt" },  { 0xbe, "adl" },  { 0xaf, "srf" },  { 0xb6, "grr" },
-		{ 0xdd, "srf" }, { 0x57, "knl" },  { 0x85, "knl" },
-	};
-
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		const struct cpu_model *m = cpu_model_find(CPU_INTEL, 6, row[i].model);
-
-		if (!m || strcmp(m->features->name, row[i].features))
-			fail_msg("model 0x%x is of %s, not %s", row[i].model, m ? m->features->name : "nothing",
-				 row[i].features);
-	}
-}
-
 /* ---- --Dump ---- */
 
 /* The number of the counter, times 4096, the place's number, times 16, and the row. */
@@ -474,7 +442,6 @@ int main(void)
 		cmocka_unit_test(a_cpu_that_was_away_bends_no_clock),
 		cmocka_unit_test(literals),
 		cmocka_unit_test(added_counters),
-		cmocka_unit_test(model_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
