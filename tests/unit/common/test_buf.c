@@ -1,19 +1,10 @@
 /* The small helpers that everything stands on: buf, error, names, cpulist, parse. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "common/buf.h"
 #include "common/cpulist.h"
 #include "common/error.h"
 #include "common/names.h"
 #include "common/parse.h"
+#include "tests/unit/lib/test.h"
 
 static void buf_grows_and_prints(void **state)
 {
@@ -265,20 +256,7 @@ static void parse_distances(void **state)
 	assert_int_equal(parse_distance("Busy%", "Bzy_MHz"), 6);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(buf_grows_and_prints),
-		cmocka_unit_test(buf_error_sticks),
-		cmocka_unit_test(error_texts),
-		cmocka_unit_test(names_find),
-		cmocka_unit_test(names_that_were_chosen),
-		cmocka_unit_test(cpulist_forms),
-		cmocka_unit_test(cpulist_sets),
-		cmocka_unit_test(parse_numbers),
-		cmocka_unit_test(parse_units),
-		cmocka_unit_test(parse_distances),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(buf_grows_and_prints), cmocka_unit_test(buf_error_sticks), cmocka_unit_test(error_texts),
+	   cmocka_unit_test(names_find), cmocka_unit_test(names_that_were_chosen), cmocka_unit_test(cpulist_forms),
+	   cmocka_unit_test(cpulist_sets), cmocka_unit_test(parse_numbers), cmocka_unit_test(parse_units),
+	   cmocka_unit_test(parse_distances))

@@ -1,17 +1,6 @@
 /* Small parts that have no test of their own: random bytes where the kernel is old, sockets of PCI root complexes,
  * texts as others want them, units, what options store. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <fcntl.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "common/event/event.h"
 #include "common/file.h"
@@ -21,6 +10,7 @@
 #include "common/random.h"
 #include "common/table.h"
 #include "common/utf8.h"
+#include "tests/unit/lib/test.h"
 
 /* ---- random bytes ---- */
 
@@ -421,21 +411,9 @@ static void what_changes_a_text_unseen_is_unsafe(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_bytes_come_from_any_kernel),
-		cmocka_unit_test(nodes_decide_where_they_differ),
-		cmocka_unit_test(else_the_order_of_cpus),
-		cmocka_unit_test(texts_are_safe_wherever_they_are_shown),
-		cmocka_unit_test(bytes_are_short_words),
-		cmocka_unit_test(text_is_valid_up_to_somewhere),
-		cmocka_unit_test(words_are_among_others),
-		cmocka_unit_test(units_have_two_names),
-		cmocka_unit_test(files_are_regular),
-		cmocka_unit_test(options_store_what_they_are_given),
-		cmocka_unit_test(what_changes_a_text_unseen_is_unsafe),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(random_bytes_come_from_any_kernel), cmocka_unit_test(nodes_decide_where_they_differ),
+	   cmocka_unit_test(else_the_order_of_cpus), cmocka_unit_test(texts_are_safe_wherever_they_are_shown),
+	   cmocka_unit_test(bytes_are_short_words), cmocka_unit_test(text_is_valid_up_to_somewhere),
+	   cmocka_unit_test(words_are_among_others), cmocka_unit_test(units_have_two_names),
+	   cmocka_unit_test(files_are_regular), cmocka_unit_test(options_store_what_they_are_given),
+	   cmocka_unit_test(what_changes_a_text_unseen_is_unsafe))

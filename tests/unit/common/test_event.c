@@ -2,18 +2,10 @@
  * The event language. Expected attr words are written from the kernel's ABI (perf_event.h) and from the
  * format texts of the PMUs below, not taken from the program.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 #include <fnmatch.h>
 
 #include "common/event/event.h"
+#include "tests/unit/lib/test.h"
 
 /* ---- a machine ---- */
 
@@ -319,15 +311,6 @@ static void test_limits(void **state)
 	repeat("cs", " ", EVENT_TEXT_MAX - 1, "", "longer than 1048576 bytes");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_raw_and_numeric),
-		cmocka_unit_test(test_tracepoints),
-		cmocka_unit_test(test_group_over_pmus_is_split),
-		cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_limits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(test_raw_and_numeric), cmocka_unit_test(test_tracepoints),
+	   cmocka_unit_test(test_group_over_pmus_is_split), cmocka_unit_test(test_errors),
+	   cmocka_unit_test(test_limits))

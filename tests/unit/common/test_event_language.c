@@ -3,19 +3,11 @@
  * ABI and from the description of perf's language; every example list of the reference documents; and what holds for
  * all of them: a canonical name means the very same event.
  */
-#include <errno.h>
 #include <fnmatch.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "common/event/event.h"
 #include "tests/unit/lib/event_print.h"
+#include "tests/unit/lib/test.h"
 
 #define COUNT(a)   (sizeof(a) / sizeof((a)[0]))
 #define FORMATS(f) .format = f, .n_formats = COUNT(f)

@@ -1,17 +1,10 @@
 /* Names around events: those that may have been meant, letters of modifiers, names of PMUs, and rows of the catalog. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
-
-#include <cmocka.h>
 
 #include "common/catalog/catalog.h"
 #include "common/catalog/pmu_class.h"
 #include "common/event/resolve.h"
+#include "tests/unit/lib/test.h"
 
 static void what_may_have_been_meant(void **state)
 {
@@ -108,12 +101,4 @@ static void names_of_pmus_have_parts(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_may_have_been_meant),
-		cmocka_unit_test(names_of_pmus_have_parts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(what_may_have_been_meant), cmocka_unit_test(names_of_pmus_have_parts))

@@ -1,14 +1,7 @@
 /* What the event language is without any machine: canonical text, packing of format bits, names of cache events. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <cmocka.h>
-
 #include "common/event/event.h"
 #include "tests/unit/lib/event_print.h"
+#include "tests/unit/lib/test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -33,11 +26,4 @@ static void test_format_pack(void **state)
 		assert_int_equal(event_format_pack(bad[i], 0, c, &max), -EINVAL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_format_pack),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(test_format_pack))

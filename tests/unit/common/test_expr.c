@@ -1,17 +1,6 @@
 /* Metric expressions: grammar, values, and why a value is missing. */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "common/metric/expr.h"
+#include "tests/unit/lib/test.h"
 
 #define MISSING_A 5 /* reasons of a caller */
 #define MISSING_B 1002
@@ -365,13 +354,6 @@ static void test_reason_names(void **state)
 	assert_null(value_reason_name(5));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reasons),      cmocka_unit_test(test_fold),  cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_limits),       cmocka_unit_test(test_print), cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_reason_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(test_reasons), cmocka_unit_test(test_fold), cmocka_unit_test(test_errors),
+	   cmocka_unit_test(test_limits), cmocka_unit_test(test_print), cmocka_unit_test(test_rows),
+	   cmocka_unit_test(test_reason_names))

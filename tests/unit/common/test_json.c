@@ -1,16 +1,6 @@
 /* JSON: what is written can be read, and what is no JSON is refused. */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "common/json.h"
+#include "tests/unit/lib/test.h"
 
 static struct json *parse(const char *text)
 {
@@ -182,12 +172,5 @@ static void test_errors(void **state)
 	assert_int_equal(e.number, EISDIR);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_look),         cmocka_unit_test(test_build),  cmocka_unit_test(test_quote),
-		cmocka_unit_test(test_quote_broken), cmocka_unit_test(test_errors),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(test_look), cmocka_unit_test(test_build), cmocka_unit_test(test_quote),
+	   cmocka_unit_test(test_quote_broken), cmocka_unit_test(test_errors))

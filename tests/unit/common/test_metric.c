@@ -1,17 +1,5 @@
 /* Walks the tables of metrics, and looks at some of them. */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "common/catalog/catalog.h"
 #include "common/catalog/msr.h"
@@ -21,6 +9,7 @@
 #include "common/metric/shadow.h"
 #include "common/names.h"
 #include "tests/unit/lib/catalog_msr.h"
+#include "tests/unit/lib/test.h"
 
 /* Events that `perf stat` counts by default or with -d -d -d; their names are perf's, so no catalog has them. */
 /* clang-format off */
@@ -425,13 +414,4 @@ static void test_shadows(void **state)
 	assert_int_equal(shadow_judge(row, 0.1), SHADOW_PLAIN);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tables),
-		cmocka_unit_test(test_formulas),
-		cmocka_unit_test(test_shadows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(test_tables), cmocka_unit_test(test_formulas), cmocka_unit_test(test_shadows))

@@ -1,18 +1,7 @@
 /* Metric files of vendors: what is wrong with them, how large they may grow, and where they lie. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "common/metric/metric.h"
 #include "tests/unit/lib/sysroot.h"
+#include "tests/unit/lib/test.h"
 
 static void test_vendor_errors(void **state)
 {
@@ -79,12 +68,4 @@ static void test_vendor_growth(void **state)
 	buf_release(&text);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_vendor_errors),
-		cmocka_unit_test(test_vendor_growth),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(test_vendor_errors), cmocka_unit_test(test_vendor_growth))

@@ -1,18 +1,9 @@
 /* The digits themselves are compared with other implementations in number_diff.py; here are the edges and the C
  * library. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "common/number.h"
+#include "tests/unit/lib/test.h"
 
 static uint64_t random_u64(uint64_t *state)
 {
@@ -91,12 +82,4 @@ static void test_time(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fixed),
-		cmocka_unit_test(test_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(test_fixed), cmocka_unit_test(test_time))

@@ -1,17 +1,8 @@
 /* The rules of command lines, on option arrays made for the test; test_option_examples.c has the programs' own. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/options_table.h"
+#include "tests/unit/lib/test.h"
 
 struct seen {
 	char text[400];

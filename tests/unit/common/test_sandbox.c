@@ -1,25 +1,14 @@
 /* What is taken away is gone, and what is named stays. Each case in a child, which keeps nothing. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/sandbox.h"
+#include "tests/unit/lib/test.h"
 
 static char folder[] = "/tmp/test_sandbox_XXXXXX";
 

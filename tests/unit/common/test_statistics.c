@@ -1,14 +1,7 @@
 /* Statistics of samples so small that they are worked out by hand: closed forms of Student's distribution for 1 and 2
  * degrees of freedom, ranks that are counted, batches that are added up. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "common/statistics.h"
+#include "tests/unit/lib/test.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -74,13 +67,4 @@ static void batches(void **state)
 	assert_true(isnan(statistics_batch_means(three, 0, 2).value));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_sample),
-		cmocka_unit_test(discoveries),
-		cmocka_unit_test(batches),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(a_sample), cmocka_unit_test(discoveries), cmocka_unit_test(batches))

@@ -1,15 +1,6 @@
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "common/table.h"
 #include "common/utf8.h"
+#include "tests/unit/lib/test.h"
 
 static struct table *sample(void)
 {
@@ -206,13 +197,6 @@ static void test_escape_all(void **state)
 		}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_color),      cmocka_unit_test(test_words),  cmocka_unit_test(test_too_narrow),
-		cmocka_unit_test(test_hostile),    cmocka_unit_test(test_misuse), cmocka_unit_test(test_escape),
-		cmocka_unit_test(test_escape_all),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(test_color), cmocka_unit_test(test_words), cmocka_unit_test(test_too_narrow),
+	   cmocka_unit_test(test_hostile), cmocka_unit_test(test_misuse), cmocka_unit_test(test_escape),
+	   cmocka_unit_test(test_escape_all))

@@ -2,19 +2,10 @@
  * Event files of vendors: what the fields of an object become. Expected attr words are packed by hand from the codes
  * in the objects and the format texts of the PMUs below.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "common/event/vendor_events.h"
 #include "common/vendor_docs.h"
 #include "tests/unit/lib/sysroot.h"
+#include "tests/unit/lib/test.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -483,18 +474,10 @@ static void test_patterns(void **state)
 	assert_false(vendor_is_pattern(pattern));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_fields, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_instances_and_texts, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_directories, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_left_out, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_wrong_files, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_packed, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_printed, set_up, tear_down),
-		cmocka_unit_test(test_patterns),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test_setup_teardown(test_fields, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(test_instances_and_texts, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(test_directories, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(test_left_out, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(test_wrong_files, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(test_packed, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(test_printed, set_up, tear_down), cmocka_unit_test(test_patterns))

@@ -1,15 +1,7 @@
 /* Metrics and events in the words of Intel and Arm, and what they are in perf's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "common/vendor_schema.h"
 #include "tests/unit/lib/refused.h"
+#include "tests/unit/lib/test.h"
 
 /* jansson's, which is a library of its own: only common/json.c includes its header. */
 void json_set_alloc_funcs(void *(*allocate)(size_t), void (*release)(void *));
@@ -234,16 +226,6 @@ static void refused_memory_is_no_other_metric(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(aliases_are_replaced),
-		cmocka_unit_test(modifiers_are_terms_or_letters),
-		cmocka_unit_test(constants_are_of_the_machine),
-		cmocka_unit_test(what_is_said_of_a_metric_is_kept),
-		cmocka_unit_test(telemetry_of_arm),
-		cmocka_unit_test(refused_memory_is_no_other_metric),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(aliases_are_replaced), cmocka_unit_test(modifiers_are_terms_or_letters),
+	   cmocka_unit_test(constants_are_of_the_machine), cmocka_unit_test(what_is_said_of_a_metric_is_kept),
+	   cmocka_unit_test(telemetry_of_arm), cmocka_unit_test(refused_memory_is_no_other_metric))

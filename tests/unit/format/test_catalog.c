@@ -1,14 +1,9 @@
 /* Walks the tables of counters and PMU classes. */
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "common/catalog/catalog.h"
 #include "format/model.h"
+#include "tests/unit/lib/test.h"
 
 /* catalog.h repeats numbers of format/model.h, which it may not include. */
 _Static_assert((int)CATALOG_CUMULATIVE == (int)PM_CUMULATIVE && (int)CATALOG_DELTA == (int)PM_DELTA &&
@@ -81,13 +76,4 @@ static void finds_rows(void **state)
 	assert_int_equal(n, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_are_whole),
-		cmocka_unit_test(names_are_unique),
-		cmocka_unit_test(finds_rows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(rows_are_whole), cmocka_unit_test(names_are_unique), cmocka_unit_test(finds_rows))

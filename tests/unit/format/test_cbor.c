@@ -1,17 +1,7 @@
 /* CBOR: the examples of RFC 8949, and what a decoder must refuse. */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "format/cbor.h"
 #include "format/limits.h"
+#include "tests/unit/lib/test.h"
 
 static void assert_hex(struct buf *b, const char *hex)
 {
@@ -282,16 +272,6 @@ static void limits_hold_on_both_sides(void **state)
 	buf_release(&b);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(encodes_as_the_rfc_prints),
-		cmocka_unit_test(text_becomes_utf8),
-		cmocka_unit_test(takes_and_refuses),
-		cmocka_unit_test(depth_is_capped),
-		cmocka_unit_test(maps_in_any_order_without_twins),
-		cmocka_unit_test(limits_hold_on_both_sides),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(encodes_as_the_rfc_prints), cmocka_unit_test(text_becomes_utf8),
+	   cmocka_unit_test(takes_and_refuses), cmocka_unit_test(depth_is_capped),
+	   cmocka_unit_test(maps_in_any_order_without_twins), cmocka_unit_test(limits_hold_on_both_sides))

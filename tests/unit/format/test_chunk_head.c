@@ -1,17 +1,9 @@
 /* Heads of chunks: whatever the ticks, numbers and clocks, they come back; and regular ones are short. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "format/cbor.h"
 #include "format/chunk_head.h"
 #include "format/frame.h"
 #include "tests/unit/lib/notation.h"
+#include "tests/unit/lib/test.h"
 
 static uint64_t seed = 7;
 
@@ -267,13 +259,5 @@ static void not_more_groups_than_asked(void **state)
 	chunk_head_release(&h);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(heads_come_back),
-		cmocka_unit_test(edges_of_heads),
-		cmocka_unit_test(not_more_groups_than_asked),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(heads_come_back), cmocka_unit_test(edges_of_heads),
+	   cmocka_unit_test(not_more_groups_than_asked))

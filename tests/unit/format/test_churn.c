@@ -1,15 +1,8 @@
 /* Tasks that come and go: what is written comes back, costs what lives, and is forgotten when it is told to be. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
-
 #include "format/frame.h"
 #include "format/writer.h"
 #include "tests/unit/lib/churn.h"
+#include "tests/unit/lib/test.h"
 
 struct seen {
 	uint64_t chunks, keys, copies, values, wrong, absent, gone, damages, groups, unknown;
@@ -243,15 +236,6 @@ static void groups_continue_only_what_is_like_them(void **state)
 	pm_model_release(&m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(seeking_passes_over_the_dead),
-		cmocka_unit_test(costs_no_key_chunk),
-		cmocka_unit_test(depends_as_soon_as_it_pays),
-		cmocka_unit_test(is_forgotten),
-		cmocka_unit_test(groups_continue_only_what_is_like_them),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(seeking_passes_over_the_dead), cmocka_unit_test(costs_no_key_chunk),
+	   cmocka_unit_test(depends_as_soon_as_it_pays), cmocka_unit_test(is_forgotten),
+	   cmocka_unit_test(groups_continue_only_what_is_like_them))

@@ -1,18 +1,9 @@
 /* What is packed comes out again, whatever the shape of the numbers, by all kernels; malformed bytes do not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <errno.h>
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "format/codec/codec.h"
 #include "format/codec/codec_list.h"
+#include "tests/unit/lib/test.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define UNTOUCHED     0xa5a5a5a5a5a5a5a5u
@@ -694,13 +685,6 @@ static void test_rows(void **state)
 	pm_packer_free(p);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),    cmocka_unit_test(test_examples),   cmocka_unit_test(test_quiet_row),
-		cmocka_unit_test(test_damage),  cmocka_unit_test(test_fresh),      cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_doubles), cmocka_unit_test(test_bad_grains),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(test_rows), cmocka_unit_test(test_examples), cmocka_unit_test(test_quiet_row),
+	   cmocka_unit_test(test_damage), cmocka_unit_test(test_fresh), cmocka_unit_test(test_lists),
+	   cmocka_unit_test(test_doubles), cmocka_unit_test(test_bad_grains))

@@ -1,15 +1,7 @@
 /* zstd: blocks of a declared size, and streams that are cut or damaged; and what is made of packed inputs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "format/compress.h"
 #include "format/reader.h"
+#include "tests/unit/lib/test.h"
 
 static uint8_t text[100000];
 
@@ -310,17 +302,7 @@ static void an_input_without_its_unpacker_is_closed(void **state)
 	assert_ptr_equal(in.ctx, &t);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_stream),
-		cmocka_unit_test(test_stream_window),
-		cmocka_unit_test(test_lying_frame),
-		cmocka_unit_test(test_with_dictionary),
-		cmocka_unit_test(packed_inputs_are_read_to_their_end),
-		cmocka_unit_test(an_input_without_its_unpacker_is_closed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(test_round_trip), cmocka_unit_test(test_stream), cmocka_unit_test(test_stream_window),
+	   cmocka_unit_test(test_lying_frame), cmocka_unit_test(test_with_dictionary),
+	   cmocka_unit_test(packed_inputs_are_read_to_their_end),
+	   cmocka_unit_test(an_input_without_its_unpacker_is_closed))

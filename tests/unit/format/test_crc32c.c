@@ -1,12 +1,6 @@
 /* CRC-32C: published values, and instruction and tables agree. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "format/crc32c.h"
+#include "tests/unit/lib/test.h"
 
 /* Straight from the definition of the polynomial. */
 static uint32_t bit_by_bit(const uint8_t *p, size_t len)
@@ -54,12 +48,4 @@ static void all_ways_agree(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(published_values),
-		cmocka_unit_test(all_ways_agree),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(published_values), cmocka_unit_test(all_ways_agree))

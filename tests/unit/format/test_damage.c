@@ -2,17 +2,8 @@
  * Every prefix and every single-bit flip of small recordings: never a crash, never a hang, and never a number that is
  * not what was written. Every damage must be told.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "tests/unit/lib/sample.h"
+#include "tests/unit/lib/test.h"
 
 static const struct sample_options shapes[] = {
 	{ .cpus = 2, .rows = 1, .chunks = 20, .interval_ns = 1000000000, .seed = 1, .plain_model = true },
@@ -209,12 +200,4 @@ static void every_bit(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_prefix),
-		cmocka_unit_test(every_bit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(every_prefix), cmocka_unit_test(every_bit))

@@ -1,18 +1,12 @@
 /* Definitions of all kinds, written and read while the n-th allocation or write fails, for every n: an error, or all of
  * them; and bodies at the edges of the rules. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <cmocka.h>
-
 #include "format/definitions.h"
 #include "format/frame.h"
 #include "format/reader.h"
 #include "format/writer.h"
 #include "tests/unit/lib/notation.h"
 #include "tests/unit/lib/refused.h"
+#include "tests/unit/lib/test.h"
 
 static int list_of(struct pm_value *v)
 {
@@ -436,9 +430,4 @@ static void edges_of_bodies(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(each_is_refused), cmocka_unit_test(edges_of_bodies) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(each_is_refused), cmocka_unit_test(edges_of_bodies))

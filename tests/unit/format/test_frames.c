@@ -1,14 +1,4 @@
 /* Frames by hand, with what no writer writes, and what the reader says of each. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "format/cbor.h"
 #include "format/crc32c.h"
 #include "format/frame.h"
@@ -16,6 +6,7 @@
 #include "format/limits.h"
 #include "format/reader.h"
 #include "tests/unit/lib/notation.h"
+#include "tests/unit/lib/test.h"
 
 /* What every recording begins with: an instance, a counter of it, and their group. */
 #define HEADER  "1{}{1:'t'};"
@@ -570,12 +561,5 @@ static void indexes_that_lie(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(read_by_hand),   cmocka_unit_test(leave_a_stream),   cmocka_unit_test(ends_anywhere),
-		cmocka_unit_test(fails_anywhere), cmocka_unit_test(indexes_that_lie),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(read_by_hand), cmocka_unit_test(leave_a_stream), cmocka_unit_test(ends_anywhere),
+	   cmocka_unit_test(fails_anywhere), cmocka_unit_test(indexes_that_lie))

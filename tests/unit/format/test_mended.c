@@ -2,19 +2,12 @@
  * Bodies of definitions, events and indexes, and heads of chunks, with one byte changed, dropped or added and with
  * right checksums: whatever the reader takes of them has the properties on which all commands rely.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "format/cbor.h"
 #include "format/compress.h"
 #include "format/frame.h"
 #include "tests/unit/lib/churn.h"
 #include "tests/unit/lib/sample.h"
+#include "tests/unit/lib/test.h"
 
 #define FRAMES 40
 
@@ -295,12 +288,4 @@ static void what_comes_and_goes(void **state)
 	buf_release(&whole);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(definitions_of_all_kinds),
-		cmocka_unit_test(what_comes_and_goes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(definitions_of_all_kinds), cmocka_unit_test(what_comes_and_goes))

@@ -1,17 +1,8 @@
 /* The model: ids, what is the same, and limits. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "format/limits.h"
 #include "format/model.h"
 #include "format/model_private.h"
+#include "tests/unit/lib/test.h"
 
 static void counters_have_unique_names(void **state)
 {
@@ -597,31 +588,14 @@ static void measured_alike(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reasons_have_words),
-		cmocka_unit_test(measured_alike),
-		cmocka_unit_test(counters_have_unique_names),
-		cmocka_unit_test(groups_name_what_is_there),
-		cmocka_unit_test(columns_of_groups),
-		cmocka_unit_test(strings_are_kept_once),
-		cmocka_unit_test(equal_config_values_are_joined),
-		cmocka_unit_test(instances_are_retired_once),
-		cmocka_unit_test(topology_is_sorted),
-		cmocka_unit_test(the_model_is_bounded),
-		cmocka_unit_test(what_is_forgotten_is_given_back),
-		cmocka_unit_test(keys_are_described),
-		cmocka_unit_test(any_difference_counts),
-		cmocka_unit_test(widths_are_of_integers),
-		cmocka_unit_test(failed_texts_are_not_set),
-		cmocka_unit_test(config_is_joined_only_if_equal),
-		cmocka_unit_test(values_are_compared_whole),
-		cmocka_unit_test(numbers_have_words),
-		cmocka_unit_test(limits_are_kept),
-		cmocka_unit_test(probes_have_names),
-		cmocka_unit_test(maps_have_fallbacks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(reasons_have_words), cmocka_unit_test(measured_alike),
+	   cmocka_unit_test(counters_have_unique_names), cmocka_unit_test(groups_name_what_is_there),
+	   cmocka_unit_test(columns_of_groups), cmocka_unit_test(strings_are_kept_once),
+	   cmocka_unit_test(equal_config_values_are_joined), cmocka_unit_test(instances_are_retired_once),
+	   cmocka_unit_test(topology_is_sorted), cmocka_unit_test(the_model_is_bounded),
+	   cmocka_unit_test(what_is_forgotten_is_given_back), cmocka_unit_test(keys_are_described),
+	   cmocka_unit_test(any_difference_counts), cmocka_unit_test(widths_are_of_integers),
+	   cmocka_unit_test(failed_texts_are_not_set), cmocka_unit_test(config_is_joined_only_if_equal),
+	   cmocka_unit_test(values_are_compared_whole), cmocka_unit_test(numbers_have_words),
+	   cmocka_unit_test(limits_are_kept), cmocka_unit_test(probes_have_names),
+	   cmocka_unit_test(maps_have_fallbacks))

@@ -1,19 +1,8 @@
 /* Calls of a reader that tests of whole recordings do not make: in another order, on inputs of other kinds, on clocks that
  * could not be read, and after a failure. */
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-#include <unistd.h>
-
 #include "format/frame.h"
 #include "tests/unit/lib/sample.h"
+#include "tests/unit/lib/test.h"
 
 static const struct sample_options shape = { .cpus = 2, .rows = 3, .chunks = 8, .interval_ns = 5000000, .seed = 3 };
 
@@ -293,13 +282,6 @@ static void lost_sources_are_named(void **state)
 	buf_release(&file);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(chunks_are_decoded_once), cmocka_unit_test(failures_stay),
-		cmocka_unit_test(inputs_of_other_kinds),   cmocka_unit_test(clocks_may_be_unknown),
-		cmocka_unit_test(lost_sources_are_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(chunks_are_decoded_once), cmocka_unit_test(failures_stay),
+	   cmocka_unit_test(inputs_of_other_kinds), cmocka_unit_test(clocks_may_be_unknown),
+	   cmocka_unit_test(lost_sources_are_named))

@@ -1,17 +1,8 @@
 /* What the reader says and does when a recording is cut, patched, mixed up or continued. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "format/crc32c.h"
 #include "format/frame.h"
 #include "tests/unit/lib/sample.h"
+#include "tests/unit/lib/test.h"
 
 static const struct sample_options shape = {
 	.cpus = 2,
@@ -291,15 +282,6 @@ static void first_copy_lost(void **state)
 	buf_release(&f.file);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(first_copy_lost),
-		cmocka_unit_test(another_inside_a_cut_frame),
-		cmocka_unit_test(claims_within_claims),
-		cmocka_unit_test(a_suffix_heals),
-		cmocka_unit_test(foreign_and_repeated_frames),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(first_copy_lost), cmocka_unit_test(another_inside_a_cut_frame),
+	   cmocka_unit_test(claims_within_claims), cmocka_unit_test(a_suffix_heals),
+	   cmocka_unit_test(foreign_and_repeated_frames))

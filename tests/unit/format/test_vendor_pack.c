@@ -1,19 +1,9 @@
 /* What is put into a pack for a CPU comes out for it, and nothing comes out of a pack that is damaged. */
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "format/crc32c.h"
 #include "format/vendor_pack.h"
+#include "tests/unit/lib/test.h"
 
 static char folder[] = "/tmp/vendor_pack.XXXXXX", *path;
 

@@ -1,19 +1,12 @@
 /* When the writer repeats itself, what it refuses, and what a failing sink does to it. */
-#include <errno.h>
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <cmocka.h>
 
 #include "common/sandbox.h"
 #include "format/codec/block.h"
 #include "format/frame.h"
 #include "tests/unit/lib/sample.h"
+#include "tests/unit/lib/test.h"
 
 static const struct sample_options small = {
 	.cpus = 2,
@@ -242,14 +235,5 @@ static void wrong_chunks_are_refused(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(key_chunks),
-		cmocka_unit_test(copies_need_no_memory),
-		cmocka_unit_test(copies_lie_apart),
-		cmocka_unit_test(wrong_chunks_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(key_chunks), cmocka_unit_test(copies_need_no_memory), cmocka_unit_test(copies_lie_apart),
+	   cmocka_unit_test(wrong_chunks_are_refused))

@@ -1,19 +1,9 @@
 /* What is written comes back, through every kind of input; and an index saves reading. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <cmocka.h>
-
 #include "format/compress.h"
 #include "format/frame.h"
 #include "format/index.h"
 #include "tests/unit/lib/sample.h"
+#include "tests/unit/lib/test.h"
 
 static const struct sample_options shapes[] = {
 	{ .cpus = 2, .rows = 1, .chunks = 70, .interval_ns = 1000000000, .seed = 1 },
@@ -348,16 +338,6 @@ static void kept_entries(void **state)
 	index_list_release(&l);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_growing_file_is_followed),
-		cmocka_unit_test(growing_from_nothing),
-		cmocka_unit_test(other_files_are_named),
-		cmocka_unit_test(selection_decodes_what_it_names),
-		cmocka_unit_test(seeking),
-		cmocka_unit_test(kept_entries),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(a_growing_file_is_followed), cmocka_unit_test(growing_from_nothing),
+	   cmocka_unit_test(other_files_are_named), cmocka_unit_test(selection_decodes_what_it_names),
+	   cmocka_unit_test(seeking), cmocka_unit_test(kept_entries))

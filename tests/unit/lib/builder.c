@@ -1,14 +1,7 @@
 /* Makes models and chunks by hand. */
 #include "tests/unit/lib/builder.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/lib/test.h"
 
 static char *copy(const char *text)
 {

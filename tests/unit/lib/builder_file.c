@@ -1,12 +1,6 @@
 /* The part of the builder that needs a writer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/lib/builder.h"
+#include "tests/unit/lib/test.h"
 
 static int sink(void *ctx, const void *data, size_t len)
 {

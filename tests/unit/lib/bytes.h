@@ -3,6 +3,7 @@
 
 #include "common/buf.h"
 #include "format/reader.h"
+#include "tests/unit/lib/test.h"
 
 static int take(void *ctx, const void *data, size_t len)
 {

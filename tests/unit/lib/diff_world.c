@@ -1,14 +1,5 @@
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/lib/diff_world.h"
+#include "tests/unit/lib/test.h"
 
 struct world {
 	uint64_t seed, rows, step_row, runs, late;

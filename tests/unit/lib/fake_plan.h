@@ -1,17 +1,8 @@
 /* A plan of a source that is not there: groups and units as a test wants them, for what lies between plan and file. */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "record/plan/readout.h"
+#include "tests/unit/lib/test.h"
 
 #define MS 1000000ull
 

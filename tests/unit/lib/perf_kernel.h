@@ -2,23 +2,13 @@
  * -Wl,--wrap=syscall -Wl,--wrap=ioctl -Wl,--wrap=mmap. */
 #pragma once
 
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "record/host/perf_open.h"
+#include "tests/unit/lib/test.h"
 
 #define MS 1000000ull
 

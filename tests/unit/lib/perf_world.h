@@ -1,27 +1,17 @@
 /* A plan with nothing but the perf source, and work of known size to be counted; for the tests of that source. */
 #pragma once
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "record/plan/plan.h"
 #include "record/host/perf_open.h"
 #include "record/plan/source.h"
+#include "tests/unit/lib/test.h"
 
 extern const struct source_ops source_perf;
 

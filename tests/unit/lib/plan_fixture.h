@@ -1,15 +1,9 @@
 /* A machine that has nothing but a list of CPUs, for tests of the plan itself. */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "record/plan/plan.h"
 #include "tests/unit/lib/sysroot.h"
+#include "tests/unit/lib/test.h"
 
 struct fixture {
 	char dir[32];

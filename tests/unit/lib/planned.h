@@ -1,16 +1,11 @@
 /* A plan on a copy of a machine, up to where the sources add to it; for the tests of sources. */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "record/plan/machine.h"
 #include "record/plan/plan.h"
 #include "record/sources/sources.h"
 #include "tests/unit/lib/sysroot.h"
+#include "tests/unit/lib/test.h"
 
 struct planned {
 	char dir[32];                  /* "": there is no tree */

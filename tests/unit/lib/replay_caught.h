@@ -1,17 +1,10 @@
 /* What a replay says of few counters, kept for tests to look at. */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/lib/builder.h"
 #include "report/replay/replay.h"
 #include "report/machine/status.h"
+#include "tests/unit/lib/test.h"
 
 #define CAUGHT_MAX 4096 /* intervals */
 

@@ -1,18 +1,11 @@
 /* Everything between a chunk and a filled sheet, for tests that look at cells. */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/lib/builder.h"
 #include "report/metric/select.h"
 #include "report/numbers/sheet.h"
 #include "report/machine/status.h"
+#include "tests/unit/lib/test.h"
 
 struct harness {
 	struct builder *b;

@@ -1,13 +1,8 @@
 /* One snapshot of the sources of a plan on a copy of a machine, and what it has for a counter. */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/unit/lib/planned.h"
+#include "tests/unit/lib/test.h"
 
 #define UNITS_MAX      64
 #define SYSTEM         PM_NONE

@@ -1,13 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/lib/stat_worlds.h"
+#include "tests/unit/lib/test.h"
 
 struct row {
 	const char *name, *unit, *scale, *pmu;

@@ -1,14 +1,8 @@
 /* --add: what it takes, what it refuses, and the counters that come of it on copies of machines. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "record/plan/add.h"
 #include "record/plan/topology.h"
 #include "tests/unit/lib/planned.h"
+#include "tests/unit/lib/test.h"
 
 static struct planned here;
 
@@ -292,17 +286,9 @@ static void registers_are_read_where_they_count(void **state)
 	assert_int_equal(pm_model_group(&here.model, u->next->group)->counter[0], c->id);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(takes_locations_and_attributes),
-		cmocka_unit_test(refuses_with_the_nearest_word),
-		cmocka_unit_test_teardown(reads_files_by_scope, teardown),
-		cmocka_unit_test_teardown(reads_other_files_once, teardown),
-		cmocka_unit_test_teardown(what_is_not_there_is_a_column_with_a_reason, teardown),
-		cmocka_unit_test_teardown(registers_are_read_where_they_count, teardown),
-		cmocka_unit_test_teardown(reads_fields_of_telemetry, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(takes_locations_and_attributes), cmocka_unit_test(refuses_with_the_nearest_word),
+	   cmocka_unit_test_teardown(reads_files_by_scope, teardown),
+	   cmocka_unit_test_teardown(reads_other_files_once, teardown),
+	   cmocka_unit_test_teardown(what_is_not_there_is_a_column_with_a_reason, teardown),
+	   cmocka_unit_test_teardown(registers_are_read_where_they_count, teardown),
+	   cmocka_unit_test_teardown(reads_fields_of_telemetry, teardown))

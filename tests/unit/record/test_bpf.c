@@ -1,20 +1,11 @@
 /* What counting by BPF needs of its own making: type information read and written, and programs in memory. */
-#include <errno.h>
 #include <linux/btf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "record/bpf/bpf_btf.h"
 #include "record/bpf/bpf_call.h"
 #include "record/bpf/bpf_cells.h"
 #include "record/bpf/bpf_code.h"
+#include "tests/unit/lib/test.h"
 
 /* ---- BTF ---- */
 
@@ -141,13 +132,5 @@ static void functions_have_types(void **state)
 			 -ENAMETOOLONG);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(btf_may_be_damaged),
-		cmocka_unit_test(programs_may_be_refused),
-		cmocka_unit_test(functions_have_types),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(btf_may_be_damaged), cmocka_unit_test(programs_may_be_refused),
+	   cmocka_unit_test(functions_have_types))

@@ -3,23 +3,11 @@
  * has them) on events, tasks and CPUs that a test makes up. The linker puts a bpf(2) of our own in the place of the
  * kernel's.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/btf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "format/model.h"
 #include "record/bpf/bpf_btf.h"
@@ -31,6 +19,7 @@
 #include "record/bpf/bpf_profile.h"
 #include "tests/unit/lib/kernel_types.h"
 #include "tests/unit/lib/sysroot.h"
+#include "tests/unit/lib/test.h"
 
 enum { CPUS = 2, THINGS = 32, STEPS = 20000 };
 
@@ -1164,19 +1153,12 @@ static void targets_have_types_and_are_compiled(void **state)
 	described = NULL;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(tasks_have_places_and_so_have_their_children, begin, end),
-		cmocka_unit_test_setup_teardown(leaders_are_shared, begin, end),
-		cmocka_unit_test_setup_teardown(an_event_is_opened_where_it_can_be, begin, end),
-		cmocka_unit_test_setup_teardown(leaders_are_found_by_name, begin, end),
-		cmocka_unit_test_setup_teardown(cgroups_count_with_those_around_them, begin, end),
-		cmocka_unit_test_setup_teardown(runs_of_programs_are_measured, begin, end),
-		cmocka_unit_test_setup_teardown(any_part_may_be_refused, begin, end),
-		cmocka_unit_test_setup_teardown(refusals_say_what_helps, begin, end),
-		cmocka_unit_test_setup_teardown(targets_have_types_and_are_compiled, begin, end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test_setup_teardown(tasks_have_places_and_so_have_their_children, begin, end),
+	   cmocka_unit_test_setup_teardown(leaders_are_shared, begin, end),
+	   cmocka_unit_test_setup_teardown(an_event_is_opened_where_it_can_be, begin, end),
+	   cmocka_unit_test_setup_teardown(leaders_are_found_by_name, begin, end),
+	   cmocka_unit_test_setup_teardown(cgroups_count_with_those_around_them, begin, end),
+	   cmocka_unit_test_setup_teardown(runs_of_programs_are_measured, begin, end),
+	   cmocka_unit_test_setup_teardown(any_part_may_be_refused, begin, end),
+	   cmocka_unit_test_setup_teardown(refusals_say_what_helps, begin, end),
+	   cmocka_unit_test_setup_teardown(targets_have_types_and_are_compiled, begin, end))

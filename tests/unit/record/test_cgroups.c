@@ -1,17 +1,11 @@
 /* Cgroups of a tree that the test makes: which are found, what is read of them and when, and what is closed again. */
 #include <dirent.h>
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
-
-#include <cmocka.h>
 
 #include "format/model.h"
 #include "record/sources/cgroup_list.h"
 #include "tests/unit/lib/sysroot.h"
+#include "tests/unit/lib/test.h"
 
 static char dir[32];
 static struct root root;
@@ -300,15 +294,6 @@ static void descriptors_are_shared(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(cgroups_are_found_where_they_are),
-		TEST(what_matters_is_read),
-		TEST(what_no_controller_counts_is_not_supported),
-		TEST(who_has_gone_leaves_its_place),
-		TEST(descriptors_are_shared),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(TEST(cgroups_are_found_where_they_are), TEST(what_matters_is_read),
+	   TEST(what_no_controller_counts_is_not_supported), TEST(who_has_gone_leaves_its_place),
+	   TEST(descriptors_are_shared))

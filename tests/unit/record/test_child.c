@@ -1,21 +1,10 @@
 /* The command: it waits until it may go, its end and its failure to start are told apart. */
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "record/child.h"
+#include "tests/unit/lib/test.h"
 
 static const struct child_setup setup;
 

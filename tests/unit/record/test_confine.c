@@ -1,22 +1,13 @@
 /* The filter of system calls: what sampling has no use for ends the process that asks for it. */
-#include <errno.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "record/host/privileges.h"
+#include "tests/unit/lib/test.h"
 
 enum { NO_FILTER = 77 };
 
@@ -124,12 +115,5 @@ static void test_what_sampling_needs_is_there(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_forbidden_calls_end_the_process),
-		cmocka_unit_test(test_what_sampling_needs_is_there),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(test_forbidden_calls_end_the_process),
+	   cmocka_unit_test(test_what_sampling_needs_is_there))

@@ -1,18 +1,7 @@
 /* What others ask of a recorder, and what it tells them: control lines, markers by socket, signals, triggers, progress. */
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "record/commands.h"
 #include "record/control.h"
@@ -22,6 +11,7 @@
 #include "record/pressure.h"
 #include "record/progress.h"
 #include "record/recorder.h"
+#include "tests/unit/lib/test.h"
 
 /* ---- control lines ---- */
 
@@ -291,13 +281,6 @@ static void progress_is_a_line(void **state)
 	buf_release(&line);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words_are_commands),         cmocka_unit_test(lines_come_in_pieces),
-		cmocka_unit_test(answers_say_what_was_wrong), cmocka_unit_test(only_pipes_are_taken),
-		cmocka_unit_test(triggers_are_spelled_out),   cmocka_unit_test(progress_is_a_line),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(words_are_commands), cmocka_unit_test(lines_come_in_pieces),
+	   cmocka_unit_test(answers_say_what_was_wrong), cmocka_unit_test(only_pipes_are_taken),
+	   cmocka_unit_test(triggers_are_spelled_out), cmocka_unit_test(progress_is_a_line))

@@ -1,16 +1,8 @@
 /* What the host stole from the recorder: the largest growth of a CPU, in ticks of the kernel's clock, against lost
  * ticks. All values are worked out for a clock of 100 Hz: one of its ticks is 10 ms. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "record/sample/cost.h"
 #include "tests/unit/lib/planned.h"
+#include "tests/unit/lib/test.h"
 
 #define MS 1000000ull
 
@@ -203,14 +195,5 @@ static void what_is_read_anyway_is_not_read_again(void **state)
 	planned_end(&p);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_most_of_one_cpu_counts),
-		cmocka_unit_test(who_never_stole_is_not_asked),
-		cmocka_unit_test(a_quota_above_holds_back_too),
-		cmocka_unit_test(what_is_read_anyway_is_not_read_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(the_most_of_one_cpu_counts), cmocka_unit_test(who_never_stole_is_not_asked),
+	   cmocka_unit_test(a_quota_above_holds_back_too), cmocka_unit_test(what_is_read_anyway_is_not_read_again))

@@ -1,16 +1,9 @@
 /* CPUID leaves of machines that consist of files. */
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "record/host/cpuid.h"
 #include "record/plan/machine.h"
 #include "record/plan/plan.h"
 #include "tests/unit/lib/sysroot.h"
+#include "tests/unit/lib/test.h"
 
 static char dir[32];
 static struct root root;
@@ -252,17 +245,8 @@ static void another_cpu_may_be_named(void **state)
 	unsetenv("PERF_CPUID");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(names_cpus, teardown),
-		cmocka_unit_test_teardown(names_hypervisors, teardown),
-		cmocka_unit_test_teardown(reads_what_the_driver_says, teardown),
-		cmocka_unit_test_teardown(one_dump_is_enough, teardown),
-		cmocka_unit_test_teardown(agrees_with_the_driver, teardown),
-		cmocka_unit_test_teardown(describes_the_machine, teardown),
-		cmocka_unit_test(another_cpu_may_be_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test_teardown(names_cpus, teardown), cmocka_unit_test_teardown(names_hypervisors, teardown),
+	   cmocka_unit_test_teardown(reads_what_the_driver_says, teardown),
+	   cmocka_unit_test_teardown(one_dump_is_enough, teardown),
+	   cmocka_unit_test_teardown(agrees_with_the_driver, teardown),
+	   cmocka_unit_test_teardown(describes_the_machine, teardown), cmocka_unit_test(another_cpu_may_be_named))

@@ -1,27 +1,15 @@
 /* What lies between the recorder and its machine: rights, the processes that keep them, the service manager, CPUs that
  * come and go. What the kernel says in /proc is the truth. */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "common/buf.h"
 #include "format/model.h"
@@ -39,6 +27,7 @@
 #include "record/host/service.h"
 #include "record/host/taskstats.h"
 #include "tests/unit/lib/sysroot.h"
+#include "tests/unit/lib/test.h"
 
 static char dir[32];
 static int lost_fd = -1; /* its messages were lost, once */
@@ -853,29 +842,12 @@ static void readers_may_be_interrupted_and_may_not_hog(void **state)
 	apart(has_realtime);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(permitted_is_what_the_kernel_says),
-		TEST(rights_are_in_effect_while_wanted),
-		TEST(what_is_in_force_is_told),
-		TEST(an_opener_runs_where_there_is_something_to_keep),
-		TEST(a_peer_that_is_gone_is_not_waited_for),
-		TEST(commands_are_the_callers),
-		TEST(files_are_created_and_removed),
-		TEST(recordings_are_created_with_the_callers_rights),
-		TEST(a_manager_is_told_what_it_asked_for),
-		TEST(cpus_that_went_and_came_are_found),
-		TEST(the_kernel_is_heard),
-		TEST(refusals_of_the_kernel_have_reasons),
-		TEST(the_watchdog_is_on_or_not),
-		TEST(as_many_files_as_may_be_are_opened),
-		TEST(a_thread_goes_back_to_its_cpus),
-		TEST(mounts_are_lines_of_four_words),
-		TEST(code_that_is_not_called_again_is_given_back),
-		TEST(readers_may_be_interrupted_and_may_not_hog),
-		TEST(who_may_not_hear_of_ends_has_nothing_open),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(TEST(permitted_is_what_the_kernel_says), TEST(rights_are_in_effect_while_wanted),
+	   TEST(what_is_in_force_is_told), TEST(an_opener_runs_where_there_is_something_to_keep),
+	   TEST(a_peer_that_is_gone_is_not_waited_for), TEST(commands_are_the_callers),
+	   TEST(files_are_created_and_removed), TEST(recordings_are_created_with_the_callers_rights),
+	   TEST(a_manager_is_told_what_it_asked_for), TEST(cpus_that_went_and_came_are_found),
+	   TEST(the_kernel_is_heard), TEST(refusals_of_the_kernel_have_reasons), TEST(the_watchdog_is_on_or_not),
+	   TEST(as_many_files_as_may_be_are_opened), TEST(a_thread_goes_back_to_its_cpus),
+	   TEST(mounts_are_lines_of_four_words), TEST(code_that_is_not_called_again_is_given_back),
+	   TEST(readers_may_be_interrupted_and_may_not_hog), TEST(who_may_not_hear_of_ends_has_nothing_open))

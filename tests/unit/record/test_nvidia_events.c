@@ -2,17 +2,10 @@
  * Uncore PMUs of Tegra410 and Grace in the event language: the example commands of the kernel's document, filters and
  * their defaults, PCI addresses, and what is refused. Words are computed from the bits of the drivers' format files.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "common/event/class_pmu.h"
 #include "record/perf/perf_pmu.h"
 #include "tests/unit/lib/sysroot.h"
+#include "tests/unit/lib/test.h"
 
 struct machine {
 	char dir[32];
@@ -476,21 +469,12 @@ static void nodes_tell_sockets(void **state)
 	good(m, "nvidia_pcie_pmu_0_rc_4/rd_bytes,src_bdf=000d:41:00.0/", 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(document, begin, end),
-		cmocka_unit_test_setup_teardown(defaults, begin, end),
-		cmocka_unit_test_setup_teardown(addresses, begin, end),
-		cmocka_unit_test_setup_teardown(nodes_tell_sockets, begin, end),
-		cmocka_unit_test_setup_teardown(refused, begin, end),
-		cmocka_unit_test_setup_teardown(general_names, begin, end),
-		cmocka_unit_test_setup_teardown(default_groups, begin, end),
-		cmocka_unit_test(classes),
-		cmocka_unit_test(places_are_those_of_the_name),
-		cmocka_unit_test_setup_teardown(unnamed, begin, end),
-		cmocka_unit_test_setup_teardown(rights, begin, end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test_setup_teardown(document, begin, end),
+	   cmocka_unit_test_setup_teardown(defaults, begin, end),
+	   cmocka_unit_test_setup_teardown(addresses, begin, end),
+	   cmocka_unit_test_setup_teardown(nodes_tell_sockets, begin, end),
+	   cmocka_unit_test_setup_teardown(refused, begin, end),
+	   cmocka_unit_test_setup_teardown(general_names, begin, end),
+	   cmocka_unit_test_setup_teardown(default_groups, begin, end), cmocka_unit_test(classes),
+	   cmocka_unit_test(places_are_those_of_the_name), cmocka_unit_test_setup_teardown(unnamed, begin, end),
+	   cmocka_unit_test_setup_teardown(rights, begin, end))

@@ -1,24 +1,13 @@
 /* The opener's side, asked by somebody who has got hold of its socket: it opens what sampling needs, and nothing else. */
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "record/host/opener_private.h"
+#include "tests/unit/lib/test.h"
 
 static struct message_peer peer = MESSAGE_PEER_NONE;
 static struct opener_request r;

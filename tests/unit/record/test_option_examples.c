@@ -3,17 +3,8 @@
  * kernel's page on Tegra410 PMUs), given to pmrec in place of the tool's name: it is understood, or the error says
  * where the option belongs. And the table of letters beside the options that pmrec has.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "record/options.h"
+#include "tests/unit/lib/test.h"
 
 #define WORDS 24
 
@@ -163,9 +154,4 @@ static void examples(void **state)
 	RUN_ALL(tegra410);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(examples) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(examples))

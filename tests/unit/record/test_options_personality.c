@@ -1,25 +1,15 @@
 /* Command lines of turbostat and perf stat: what recorder and report are asked for, what is refused, and the status of
  * it all. Nothing is recorded. */
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 #include "record/commands.h"
 #include "record/joined.h"
 #include "record/personality.h"
 #include "tests/unit/lib/command.h"
 #include "tests/unit/lib/sysroot.h"
+#include "tests/unit/lib/test.h"
 
 /* ---- who would record and report ---- */
 

@@ -1,16 +1,6 @@
 /* The command line of pmrec: what each spelling means, and what is refused with which hint. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "record/options.h"
+#include "tests/unit/lib/test.h"
 
 struct parsed {
 	struct record_cmdline c;
@@ -249,14 +239,6 @@ static void cgroups_and_threads(void **state)
 	done(&p);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cgroups_and_threads),    cmocka_unit_test(intervals),
-		cmocka_unit_test(what_is_counted),        cmocka_unit_test(targets),
-		cmocka_unit_test(options_of_the_command), cmocka_unit_test(refusals),
-		cmocka_unit_test(every_letter),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(cgroups_and_threads), cmocka_unit_test(intervals), cmocka_unit_test(what_is_counted),
+	   cmocka_unit_test(targets), cmocka_unit_test(options_of_the_command), cmocka_unit_test(refusals),
+	   cmocka_unit_test(every_letter))

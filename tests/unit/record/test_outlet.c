@@ -3,20 +3,12 @@
  * at the clock is a millisecond later than the one before, and waits for a time that is long past are over at once.
  */
 #include <stdatomic.h>
-#include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "record/host/clocks.h"
 #include "record/output/outlet.h"
+#include "tests/unit/lib/test.h"
 
 #define MS 1000000ull
 
@@ -270,16 +262,7 @@ static void what_waits_is_not_written_after_the_end(void **state)
 	assert_int_equal(seen.calls, 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames_come_in_order_to_their_files),
-		cmocka_unit_test(who_finds_no_room_waits),
-		cmocka_unit_test(a_stalled_sink_is_tried_again),
-		cmocka_unit_test(after_a_failure_nothing_is_written),
-		cmocka_unit_test(what_waits_is_not_written_after_the_end),
-		cmocka_unit_test(nobody_waits_for_ever_at_the_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(frames_come_in_order_to_their_files), cmocka_unit_test(who_finds_no_room_waits),
+	   cmocka_unit_test(a_stalled_sink_is_tried_again), cmocka_unit_test(after_a_failure_nothing_is_written),
+	   cmocka_unit_test(what_waits_is_not_written_after_the_end),
+	   cmocka_unit_test(nobody_waits_for_ever_at_the_end))

@@ -1,19 +1,9 @@
 /* Which events -M opens, and in which groups, on a machine that is a folder. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <cmocka.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "record/perf/perf_source.h"
 #include "tests/unit/lib/sysroot.h"
+#include "tests/unit/lib/test.h"
 
 #define PMU "/sys/bus/event_source/devices/"
 
@@ -534,23 +524,16 @@ static void whose_codes_they_are_is_told(void **state)
 	unsetenv("PERF_CPUID");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_group_for_each_metric, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(metrics_share_a_group_that_has_all, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(constraints_keep_events_apart, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(threads_of_a_core_matter, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(pmus_have_groups_of_their_own, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(classes_have_groups_of_their_own, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(the_kernel_says_what_fits, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(slots_lead_their_shares, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_question_mark_runs_over_chips_or_cores, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_cannot_be_had_is_named, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(the_header_says_what_was_asked, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_filter_of_pmus, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(whose_codes_they_are_is_told, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test_setup_teardown(a_group_for_each_metric, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(metrics_share_a_group_that_has_all, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(constraints_keep_events_apart, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(threads_of_a_core_matter, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(pmus_have_groups_of_their_own, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(classes_have_groups_of_their_own, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(the_kernel_says_what_fits, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(slots_lead_their_shares, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(a_question_mark_runs_over_chips_or_cores, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(what_cannot_be_had_is_named, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(the_header_says_what_was_asked, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(a_filter_of_pmus, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(whose_codes_they_are_is_told, set_up, tear_down))

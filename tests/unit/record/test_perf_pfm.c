@@ -1,18 +1,9 @@
 /* --pfm-events: what becomes of what libpfm4 says of names. The library is functions of the test. */
 #include <dlfcn.h>
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <perfmon/pfmlib_perf_event.h>
 
 #include "record/perf/pfm.h"
+#include "tests/unit/lib/test.h"
 
 static bool absent;         /* the library */
 static const char *lacking; /* of its functions */
@@ -207,13 +198,5 @@ static void the_library_may_lack(void **state)
 	buf_release(&out);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_become_codes),
-		cmocka_unit_test(mistakes_are_shown),
-		cmocka_unit_test(the_library_may_lack),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(names_become_codes), cmocka_unit_test(mistakes_are_shown),
+	   cmocka_unit_test(the_library_may_lack))

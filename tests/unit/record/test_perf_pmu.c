@@ -1,20 +1,11 @@
 /* PMUs and tracepoints of a machine that consists of files, and the list of its events. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "record/list_events.h"
 #include "record/host/perf_open.h"
 #include "record/perf/perf_pmu.h"
 #include "record/perf/perf_source.h"
 #include "record/plan/plan.h"
 #include "tests/unit/lib/sysroot.h"
+#include "tests/unit/lib/test.h"
 
 static const struct {
 	const char *path, *text;
@@ -305,17 +296,10 @@ static void test_defaults(void **state)
 	free(plan.model);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_watchdog, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_permission, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_tasks_of_others, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_hints, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_list_of_vendor_and_tool, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_defaults, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(test_watchdog, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(test_permission, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(test_tasks_of_others, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(test_hints, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(test_list_of_vendor_and_tool, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(test_defaults, set_up, tear_down))

@@ -1,19 +1,9 @@
 /* What a plan does for sources: instances, probes, privacy of one-time values, the choice of sources. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "common/catalog/catalog.h"
 #include "record/plan/plan.h"
 #include "record/sources/sources.h"
 #include "tests/unit/lib/plan_fixture.h"
+#include "tests/unit/lib/test.h"
 
 static void build(struct fixture *f, const char *online)
 {
@@ -119,14 +109,5 @@ static void sources_are_chosen_by_name(void **state)
 	assert_non_null(strstr(e.text, "nothing"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_cpu_that_is_not_there_is_refused),
-		cmocka_unit_test(instances_are_made_once),
-		cmocka_unit_test(privacy_decides),
-		cmocka_unit_test(sources_are_chosen_by_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(a_cpu_that_is_not_there_is_refused), cmocka_unit_test(instances_are_made_once),
+	   cmocka_unit_test(privacy_decides), cmocka_unit_test(sources_are_chosen_by_name))

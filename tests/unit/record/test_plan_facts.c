@@ -1,17 +1,6 @@
 /* What a plan finds out of a machine whose files are given, what it calls devices, and what it says was refused. */
 #include <endian.h>
-#include <errno.h>
 #include <pwd.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "record/plan/machine.h"
 #include "record/plan/plan.h"
@@ -19,6 +8,7 @@
 #include "record/sample/header.h"
 #include "record/sources/sources.h"
 #include "tests/unit/lib/plan_fixture.h"
+#include "tests/unit/lib/test.h"
 
 static void plan(struct fixture *f)
 {
@@ -335,16 +325,7 @@ static void the_header_says_what_was_asked(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_machine_is_described_by_its_files),
-		cmocka_unit_test(devices_have_names_of_their_own),
-		cmocka_unit_test(what_was_refused_is_told_once_a_cure),
-		cmocka_unit_test(a_processor_is_identified_by_its_text),
-		cmocka_unit_test(a_right_or_a_limit_is_named_first),
-		cmocka_unit_test(the_header_says_what_was_asked),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(a_machine_is_described_by_its_files), cmocka_unit_test(devices_have_names_of_their_own),
+	   cmocka_unit_test(what_was_refused_is_told_once_a_cure),
+	   cmocka_unit_test(a_processor_is_identified_by_its_text),
+	   cmocka_unit_test(a_right_or_a_limit_is_named_first), cmocka_unit_test(the_header_says_what_was_asked))

@@ -2,22 +2,14 @@
  * From readers to a file in memory and back: suspend and a set clock (pretended), lost ticks, dropped snapshots, a
  * sink that fails, events in their place. The reader of format/ judges.
  */
-#include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "common/buf.h"
 #include "format/reader.h"
 #include "record/sample/recording.h"
 #include "record/sample/sampler.h"
+#include "tests/unit/lib/test.h"
 
 #define TICK 5000000u
 
@@ -349,15 +341,7 @@ static void a_full_disk_is_told_once_and_loses_nothing_before(void **state)
 	destroy(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_tick_is_there_or_counted),
-		cmocka_unit_test(a_suspend_within_a_chunk_splits_it),
-		cmocka_unit_test(a_stuck_disk_does_not_hold_the_end_back),
-		cmocka_unit_test(epochs_without_room_are_refused),
-		cmocka_unit_test(a_full_disk_is_told_once_and_loses_nothing_before),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(every_tick_is_there_or_counted), cmocka_unit_test(a_suspend_within_a_chunk_splits_it),
+	   cmocka_unit_test(a_stuck_disk_does_not_hold_the_end_back),
+	   cmocka_unit_test(epochs_without_room_are_refused),
+	   cmocka_unit_test(a_full_disk_is_told_once_and_loses_nothing_before))

@@ -1,14 +1,6 @@
 /* What the writer thread says of lost ticks, dead units and set clocks, at the edges that no run meets on purpose. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "record/sample/recording_private.h"
+#include "tests/unit/lib/test.h"
 
 static struct pm_event said[4];
 static unsigned n_said, n_breaks;
@@ -228,13 +220,5 @@ static void a_wall_clock_that_jumps_is_told(void **state)
 
 #define TEST(name) cmocka_unit_test_teardown(name, teardown)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(lost_ticks_are_those_between_rows),    TEST(a_resumed_epoch_begins_where_it_says),
-		TEST(dropped_ticks_explain_lost_ones_once), TEST(units_die_once),
-		TEST(a_wall_clock_that_jumps_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(TEST(lost_ticks_are_those_between_rows), TEST(a_resumed_epoch_begins_where_it_says),
+	   TEST(dropped_ticks_explain_lost_ones_once), TEST(units_die_once), TEST(a_wall_clock_that_jumps_is_told))

@@ -1,19 +1,12 @@
 /* Whole runs of the recorder on a machine of files: the status, what it says, and what a report is told of it. */
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <sys/mman.h>
-#include <cmocka.h>
 
 #include "record/commands.h"
 #include "record/joined.h"
 #include "tests/unit/lib/command.h"
 #include "tests/unit/lib/sysroot.h"
+#include "tests/unit/lib/test.h"
 
 static char dir[32], said[65536];
 static struct joined *joined; /* shared with the process that records */

@@ -1,19 +1,13 @@
 /* Files below another root, from which no path leads out. */
-#include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 #include "record/host/root.h"
 #include "tests/unit/lib/sysroot.h"
+#include "tests/unit/lib/test.h"
 
 static char dir[32];
 static struct root root;
@@ -221,18 +215,11 @@ static void before_linux_5_6_paths_are_opened_as_they_are(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(prefix_loses_its_slashes),
-		cmocka_unit_test_setup_teardown(reads_whole_files_up_to_a_limit, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_no_file_is_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_users_name_is_opened_for_them, setup, teardown),
-		cmocka_unit_test_setup_teardown(settings_are_written, setup, teardown),
-		cmocka_unit_test_setup_teardown(reads_cpu_lists, setup, teardown),
-		cmocka_unit_test_setup_teardown(links_stay_below_the_root, setup, teardown),
-		cmocka_unit_test_setup_teardown(before_linux_5_6_paths_are_opened_as_they_are, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(prefix_loses_its_slashes),
+	   cmocka_unit_test_setup_teardown(reads_whole_files_up_to_a_limit, setup, teardown),
+	   cmocka_unit_test_setup_teardown(what_is_no_file_is_refused, setup, teardown),
+	   cmocka_unit_test_setup_teardown(what_users_name_is_opened_for_them, setup, teardown),
+	   cmocka_unit_test_setup_teardown(settings_are_written, setup, teardown),
+	   cmocka_unit_test_setup_teardown(reads_cpu_lists, setup, teardown),
+	   cmocka_unit_test_setup_teardown(links_stay_below_the_root, setup, teardown),
+	   cmocka_unit_test_setup_teardown(before_linux_5_6_paths_are_opened_as_they_are, setup, teardown))

@@ -1,28 +1,18 @@
 /* Files of recordings: what is refused, what is replaced, which follow one another, and which are removed. */
-#include <errno.h>
 #include <dirent.h>
-#include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "format/frame.h"
 #include "record/host/clocks.h"
 #include "record/output/outlet.h"
 #include "record/sample/rotate.h"
 #include "tests/unit/lib/sysroot.h"
+#include "tests/unit/lib/test.h"
 
 #define S 1000000000ull
 
@@ -510,20 +500,13 @@ static void a_ring_adopts_what_was_left(void **state)
 	assert_int_equal(rotation_end(&r, &e), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(files_are_called_after_what_they_are_of, setup, teardown),
-		cmocka_unit_test_setup_teardown(full_recordings_are_the_users_own, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_recording_is_not_overwritten, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_about_the_user_is_only_for_the_user, setup, teardown),
-		cmocka_unit_test_setup_teardown(pipes_and_devices_are_written_to, setup, teardown),
-		cmocka_unit_test_setup_teardown(half_a_frame_is_taken_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(syncs_come_no_rarer_than_asked, setup, teardown),
-		cmocka_unit_test_setup_teardown(files_are_kept_up_to_a_number, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_ring_has_its_time_and_its_size, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_ring_adopts_what_was_left, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test_setup_teardown(files_are_called_after_what_they_are_of, setup, teardown),
+	   cmocka_unit_test_setup_teardown(full_recordings_are_the_users_own, setup, teardown),
+	   cmocka_unit_test_setup_teardown(a_recording_is_not_overwritten, setup, teardown),
+	   cmocka_unit_test_setup_teardown(what_is_about_the_user_is_only_for_the_user, setup, teardown),
+	   cmocka_unit_test_setup_teardown(pipes_and_devices_are_written_to, setup, teardown),
+	   cmocka_unit_test_setup_teardown(half_a_frame_is_taken_back, setup, teardown),
+	   cmocka_unit_test_setup_teardown(syncs_come_no_rarer_than_asked, setup, teardown),
+	   cmocka_unit_test_setup_teardown(files_are_kept_up_to_a_number, setup, teardown),
+	   cmocka_unit_test_setup_teardown(a_ring_has_its_time_and_its_size, setup, teardown),
+	   cmocka_unit_test_setup_teardown(a_ring_adopts_what_was_left, setup, teardown))

@@ -2,26 +2,17 @@
  * The sampler with a source that counts its own reads: ticks, chunks, lost ticks, dropped snapshots, dead units,
  * suspend. Rows are taken from the ring as the writer takes them.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "record/host/affinity.h"
 #include "record/host/realtime.h"
 #include "record/sample/cost.h"
 #include "record/sample/ring.h"
 #include "record/sample/sampler.h"
+#include "tests/unit/lib/test.h"
 
 struct fake_unit {
 	struct unit unit;

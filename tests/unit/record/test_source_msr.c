@@ -1,16 +1,10 @@
 /* The msr source on registers that the test makes up, on copies of machines. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "common/catalog/msr.h"
 #include "record/sources/source_msr.h"
 #include "record/plan/topology.h"
 #include "tests/unit/lib/planned.h"
 #include "tests/unit/lib/catalog_msr.h"
+#include "tests/unit/lib/test.h"
 
 static struct planned here;
 static bool hypervisor; /* said to be there */
@@ -302,18 +296,7 @@ static void catalog_is_whole(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(reads_each_register_once),
-		TEST(keeps_one_time_values_of_start_and_end),
-		TEST(suspects_zeros_of_hypervisors),
-		TEST(loses_only_the_cell_that_fails),
-		TEST(another_cpu_takes_over),
-		TEST(says_why_there_is_nothing),
-		cmocka_unit_test(explains_locks_and_containers),
-		cmocka_unit_test(catalog_is_whole),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(TEST(reads_each_register_once), TEST(keeps_one_time_values_of_start_and_end),
+	   TEST(suspects_zeros_of_hypervisors), TEST(loses_only_the_cell_that_fails), TEST(another_cpu_takes_over),
+	   TEST(says_why_there_is_nothing), cmocka_unit_test(explains_locks_and_containers),
+	   cmocka_unit_test(catalog_is_whole))

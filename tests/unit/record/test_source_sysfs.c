@@ -1,14 +1,9 @@
 /* Sources of sysfs on a copy of a machine whose numbers tests/sysroots/make has chosen. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
-#include <cmocka.h>
 
 #include "record/sources/filegrid.h"
 #include "tests/unit/lib/snapshot.h"
+#include "tests/unit/lib/test.h"
 
 /* ---- cpuidle ---- */
 
@@ -672,35 +667,28 @@ static void what_was_not_made_has_no_file(void **state)
 	assert_int_equal(filegrid_plan(&source, &here.plan, &e), -ENOMEM);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(cpuidle_reads_states, teardown),
-		cmocka_unit_test_teardown(cpuidle_tells_states_apart, teardown),
-		cmocka_unit_test_teardown(cpuidle_follows_hotplug, teardown),
-		cmocka_unit_test_teardown(cpuidle_asks_quiet_states_whether_they_were_entered, teardown),
-		cmocka_unit_test_teardown(cpuidle_gets_its_files, teardown),
-		cmocka_unit_test_teardown(cpufreq_reads_khz, teardown),
-		cmocka_unit_test_teardown(cpufreq_follows_hotplug, teardown),
-		cmocka_unit_test_teardown(cpufreq_knows_policies, teardown),
-		cmocka_unit_test_teardown(cpuidle_believes_one_driver, teardown),
-		cmocka_unit_test_teardown(thermal_may_freeze, teardown),
-		cmocka_unit_test_teardown(throttle_counts_places, teardown),
-		cmocka_unit_test_teardown(resctrl_knows_groups, teardown),
-		cmocka_unit_test_teardown(hwmon_names_channels, teardown),
-		cmocka_unit_test_teardown(powercap_goes_on_beyond_its_range, teardown),
-		cmocka_unit_test_teardown(hwmon_knows_channels, teardown),
-		cmocka_unit_test_teardown(zones_may_lack_a_type, teardown),
-		cmocka_unit_test_teardown(powercap_knows_packages_and_dies, teardown),
-		cmocka_unit_test_teardown(cpufreq_has_settings, teardown),
-		cmocka_unit_test_teardown(throttle_follows_hotplug, teardown),
-		cmocka_unit_test_teardown(resctrl_groups_have_names_or_numbers, teardown),
-		cmocka_unit_test_teardown(gfx_knows_three_drivers, teardown),
-		cmocka_unit_test_teardown(uncorefreq_belongs_to_dies_and_clusters, teardown),
-		cmocka_unit_test_teardown(lpi_has_two_places, teardown),
-		cmocka_unit_test_teardown(pmt_keeps_every_word, teardown),
-		cmocka_unit_test_teardown(what_was_not_made_has_no_file, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test_teardown(cpuidle_reads_states, teardown),
+	   cmocka_unit_test_teardown(cpuidle_tells_states_apart, teardown),
+	   cmocka_unit_test_teardown(cpuidle_follows_hotplug, teardown),
+	   cmocka_unit_test_teardown(cpuidle_asks_quiet_states_whether_they_were_entered, teardown),
+	   cmocka_unit_test_teardown(cpuidle_gets_its_files, teardown),
+	   cmocka_unit_test_teardown(cpufreq_reads_khz, teardown),
+	   cmocka_unit_test_teardown(cpufreq_follows_hotplug, teardown),
+	   cmocka_unit_test_teardown(cpufreq_knows_policies, teardown),
+	   cmocka_unit_test_teardown(cpuidle_believes_one_driver, teardown),
+	   cmocka_unit_test_teardown(thermal_may_freeze, teardown),
+	   cmocka_unit_test_teardown(throttle_counts_places, teardown),
+	   cmocka_unit_test_teardown(resctrl_knows_groups, teardown),
+	   cmocka_unit_test_teardown(hwmon_names_channels, teardown),
+	   cmocka_unit_test_teardown(powercap_goes_on_beyond_its_range, teardown),
+	   cmocka_unit_test_teardown(hwmon_knows_channels, teardown),
+	   cmocka_unit_test_teardown(zones_may_lack_a_type, teardown),
+	   cmocka_unit_test_teardown(powercap_knows_packages_and_dies, teardown),
+	   cmocka_unit_test_teardown(cpufreq_has_settings, teardown),
+	   cmocka_unit_test_teardown(throttle_follows_hotplug, teardown),
+	   cmocka_unit_test_teardown(resctrl_groups_have_names_or_numbers, teardown),
+	   cmocka_unit_test_teardown(gfx_knows_three_drivers, teardown),
+	   cmocka_unit_test_teardown(uncorefreq_belongs_to_dies_and_clusters, teardown),
+	   cmocka_unit_test_teardown(lpi_has_two_places, teardown),
+	   cmocka_unit_test_teardown(pmt_keeps_every_word, teardown),
+	   cmocka_unit_test_teardown(what_was_not_made_has_no_file, teardown))

@@ -1,15 +1,8 @@
 /* The table of cgroups and the file systems, on a copy of a machine that the test makes. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "tests/unit/lib/snapshot.h"
+#include "tests/unit/lib/test.h"
 
 #define CGROUPS "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n"
 
@@ -254,14 +247,5 @@ static void local_file_systems_are_read_once(void **state)
 
 #define TEST(name) cmocka_unit_test_teardown(name, teardown)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(the_table_has_an_end),
-		TEST(cgroups_may_come_later),
-		TEST(tables_need_a_second_and_a_hierarchy),
-		TEST(local_file_systems_are_read_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(TEST(the_table_has_an_end), TEST(cgroups_may_come_later), TEST(tables_need_a_second_and_a_hierarchy),
+	   TEST(local_file_systems_are_read_once))

@@ -1,13 +1,7 @@
 /* Sources of /proc, and all sources together, on a copy of a machine whose numbers tests/sysroots/make has chosen. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "record/sources/source_stat.h"
 #include "tests/unit/lib/snapshot.h"
+#include "tests/unit/lib/test.h"
 
 /* ---- stat, schedstat, softirqs ---- */
 
@@ -517,32 +511,25 @@ static void counters_belong_to_their_source(void **state)
 	assert_true(here.model.n_counters > 60);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(stat_reads_columns, teardown),
-		cmocka_unit_test_teardown(stolen_time_is_told_by_cpu, teardown),
-		cmocka_unit_test_teardown(stat_follows_hotplug, teardown),
-		cmocka_unit_test_teardown(cpus_of_the_list_only, teardown),
-		cmocka_unit_test_teardown(many_cpus_come_online, teardown),
-		cmocka_unit_test_teardown(schedstat_reads_versions, teardown),
-		cmocka_unit_test_teardown(softirqs_read_columns, teardown),
-		cmocka_unit_test_teardown(interrupts_read_cells, teardown),
-		cmocka_unit_test_teardown(interrupts_add_what_fires, teardown),
-		cmocka_unit_test_teardown(interrupts_totals_start_again_with_a_cell, teardown),
-		cmocka_unit_test_teardown(interrupts_follow_hotplug, teardown),
-		cmocka_unit_test_teardown(columns_of_cpus_that_may_come, teardown),
-		cmocka_unit_test_teardown(a_dead_file_kills_its_unit, teardown),
-		cmocka_unit_test_teardown(vmstat_knows_levels, teardown),
-		cmocka_unit_test_teardown(meminfo_takes_what_it_knows, teardown),
-		cmocka_unit_test_teardown(pressure_reads_totals, teardown),
-		cmocka_unit_test_teardown(tcp_goes_by_names, teardown),
-		cmocka_unit_test_teardown(interfaces_come_and_go, teardown),
-		cmocka_unit_test_teardown(many_interfaces_come_at_once, teardown),
-		cmocka_unit_test_teardown(disks_are_those_of_the_kernel, teardown),
-		cmocka_unit_test_teardown(every_source_costs_itself_only, teardown),
-		cmocka_unit_test_teardown(counters_belong_to_their_source, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test_teardown(stat_reads_columns, teardown),
+	   cmocka_unit_test_teardown(stolen_time_is_told_by_cpu, teardown),
+	   cmocka_unit_test_teardown(stat_follows_hotplug, teardown),
+	   cmocka_unit_test_teardown(cpus_of_the_list_only, teardown),
+	   cmocka_unit_test_teardown(many_cpus_come_online, teardown),
+	   cmocka_unit_test_teardown(schedstat_reads_versions, teardown),
+	   cmocka_unit_test_teardown(softirqs_read_columns, teardown),
+	   cmocka_unit_test_teardown(interrupts_read_cells, teardown),
+	   cmocka_unit_test_teardown(interrupts_add_what_fires, teardown),
+	   cmocka_unit_test_teardown(interrupts_totals_start_again_with_a_cell, teardown),
+	   cmocka_unit_test_teardown(interrupts_follow_hotplug, teardown),
+	   cmocka_unit_test_teardown(columns_of_cpus_that_may_come, teardown),
+	   cmocka_unit_test_teardown(a_dead_file_kills_its_unit, teardown),
+	   cmocka_unit_test_teardown(vmstat_knows_levels, teardown),
+	   cmocka_unit_test_teardown(meminfo_takes_what_it_knows, teardown),
+	   cmocka_unit_test_teardown(pressure_reads_totals, teardown),
+	   cmocka_unit_test_teardown(tcp_goes_by_names, teardown),
+	   cmocka_unit_test_teardown(interfaces_come_and_go, teardown),
+	   cmocka_unit_test_teardown(many_interfaces_come_at_once, teardown),
+	   cmocka_unit_test_teardown(disks_are_those_of_the_kernel, teardown),
+	   cmocka_unit_test_teardown(every_source_costs_itself_only, teardown),
+	   cmocka_unit_test_teardown(counters_belong_to_their_source, teardown))

@@ -1,13 +1,4 @@
 /* Processes, threads and those that end unseen, from a /proc that a test writes and messages that it sends. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 #include <linux/acct.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
@@ -16,6 +7,7 @@
 
 #include "record/sources/task_list.h"
 #include "tests/unit/lib/planned.h"
+#include "tests/unit/lib/test.h"
 
 static struct planned here;
 
@@ -636,19 +628,8 @@ static void tables_wait_for_their_chunk(void **state)
 	planned_end(&here);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(processes_are_found_by_their_numbers),
-		cmocka_unit_test(too_many_processes),
-		cmocka_unit_test(messages_are_understood),
-		cmocka_unit_test(ends_can_be_listened_to),
-		cmocka_unit_test(numbers_are_those_behind_the_name),
-		cmocka_unit_test(ends_are_added_to_what_was_seen),
-		cmocka_unit_test(unseen_ones_are_summed_by_name_and_parent),
-		cmocka_unit_test(those_that_use_most_are_in_the_table),
-		cmocka_unit_test(tables_wait_for_their_chunk),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(processes_are_found_by_their_numbers), cmocka_unit_test(too_many_processes),
+	   cmocka_unit_test(messages_are_understood), cmocka_unit_test(ends_can_be_listened_to),
+	   cmocka_unit_test(numbers_are_those_behind_the_name), cmocka_unit_test(ends_are_added_to_what_was_seen),
+	   cmocka_unit_test(unseen_ones_are_summed_by_name_and_parent),
+	   cmocka_unit_test(those_that_use_most_are_in_the_table), cmocka_unit_test(tables_wait_for_their_chunk))

@@ -1,13 +1,7 @@
 /* Files of the kernel that are read again and again. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "record/sources/textfile.h"
 #include "tests/unit/lib/sysroot.h"
+#include "tests/unit/lib/test.h"
 
 static char dir[32];
 static struct root root;
@@ -171,18 +165,11 @@ static void missing_files_are_errors(void **state)
 	assert_int_equal(file.fd < 0, 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(follows_changing_numbers, setup, teardown),
-		cmocka_unit_test_setup_teardown(follows_changing_lines, setup, teardown),
-		cmocka_unit_test_setup_teardown(labels_may_repeat, setup, teardown),
-		cmocka_unit_test_setup_teardown(words_are_no_numbers, setup, teardown),
-		cmocka_unit_test_setup_teardown(numbers_end_with_their_line, setup, teardown),
-		cmocka_unit_test_setup_teardown(finds_words_within_the_line, setup, teardown),
-		cmocka_unit_test_setup_teardown(says_when_the_text_outgrows_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(missing_files_are_errors, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test_setup_teardown(follows_changing_numbers, setup, teardown),
+	   cmocka_unit_test_setup_teardown(follows_changing_lines, setup, teardown),
+	   cmocka_unit_test_setup_teardown(labels_may_repeat, setup, teardown),
+	   cmocka_unit_test_setup_teardown(words_are_no_numbers, setup, teardown),
+	   cmocka_unit_test_setup_teardown(numbers_end_with_their_line, setup, teardown),
+	   cmocka_unit_test_setup_teardown(finds_words_within_the_line, setup, teardown),
+	   cmocka_unit_test_setup_teardown(says_when_the_text_outgrows_it, setup, teardown),
+	   cmocka_unit_test_setup_teardown(missing_files_are_errors, setup, teardown))

@@ -1,17 +1,10 @@
 /* Topologies of machines that consist of files. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <cmocka.h>
-
 #include "record/plan/machine.h"
 #include "record/host/cputype.h"
 #include "record/plan/plan.h"
 #include "record/plan/topology.h"
 #include "tests/unit/lib/sysroot.h"
+#include "tests/unit/lib/test.h"
 
 static char dir[32];
 static struct root root;
@@ -227,15 +220,8 @@ static void kinds_of_cpus(void **state)
 	pm_topology_release(&t);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(numbers_that_repeat, teardown),
-		cmocka_unit_test_teardown(instances_and_refresh, teardown),
-		cmocka_unit_test(places_are_shared_by_their_numbers),
-		cmocka_unit_test_teardown(no_cpus_is_an_error, teardown),
-		cmocka_unit_test_teardown(kinds_of_cpus, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test_teardown(numbers_that_repeat, teardown),
+	   cmocka_unit_test_teardown(instances_and_refresh, teardown),
+	   cmocka_unit_test(places_are_shared_by_their_numbers),
+	   cmocka_unit_test_teardown(no_cpus_is_an_error, teardown),
+	   cmocka_unit_test_teardown(kinds_of_cpus, teardown))

@@ -1,18 +1,10 @@
 /* Parts of copying: what is found in texts that stay, which parts of what is dropped are looked for, and definitions
  * that several recordings repeat. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "common/double_bits.h"
 #include "report/copy/redact_private.h"
 #include "tests/unit/lib/builder.h"
 #include "tests/unit/lib/bytes.h"
+#include "tests/unit/lib/test.h"
 
 static void add(struct secrets *s, const char *text, const char *instead, bool weak)
 {
@@ -243,13 +235,4 @@ static void types_add_up(void **state)
 	builder_release(&b);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(secrets_are_found),
-		cmocka_unit_test(types_add_up),
-		cmocka_unit_test(events_follow),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(secrets_are_found), cmocka_unit_test(types_add_up), cmocka_unit_test(events_follow))

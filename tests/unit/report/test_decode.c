@@ -1,16 +1,9 @@
 /* Registers to facts. The Haswell values and what they mean are those that turbostat's manual page prints. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <math.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "common/catalog/msr.h"
 #include "report/machine/decode.h"
 #include "tests/unit/lib/builder.h"
 #include "tests/unit/lib/catalog_msr.h"
+#include "tests/unit/lib/test.h"
 
 static void config(struct pm_model *m, const char *name, struct pm_value v)
 {
@@ -498,20 +491,7 @@ static void settings_are_told(void **state)
 	pm_model_release(&m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(manual_page),
-		cmocka_unit_test(other_facts),
-		cmocka_unit_test(empty_frequencies),
-		cmocka_unit_test(amd),
-		cmocka_unit_test(unknown_model),
-		cmocka_unit_test(tables),
-		cmocka_unit_test(units_of_two_packages),
-		cmocka_unit_test(main_facts),
-		cmocka_unit_test(readings_that_say_the_same),
-		cmocka_unit_test(settings_are_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(manual_page), cmocka_unit_test(other_facts), cmocka_unit_test(empty_frequencies),
+	   cmocka_unit_test(amd), cmocka_unit_test(unknown_model), cmocka_unit_test(tables),
+	   cmocka_unit_test(units_of_two_packages), cmocka_unit_test(main_facts),
+	   cmocka_unit_test(readings_that_say_the_same), cmocka_unit_test(settings_are_told))

@@ -1,20 +1,8 @@
 /* The command line of `pmrep diff`, whose whole is tested in tests/cli/diff.bats, and stretches of tracks. */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "common/statistics.h"
 #include "report/diff/diff.h"
 #include "report/replay/track.h"
+#include "tests/unit/lib/test.h"
 
 /* The sides' recordings as the command line is understood; NULL: it is refused. */
 static void words_become(const char *const *in, const char *const *out)
@@ -120,12 +108,4 @@ static void span(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words),
-		cmocka_unit_test(span),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(words), cmocka_unit_test(span))

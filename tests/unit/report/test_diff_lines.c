@@ -1,18 +1,9 @@
 /* What pmrep diff prints of recordings with known truth (lib/diff_world.h), whose runs do not vary: ratios are exact, and
  * p is the share of orders of four and four that are as clear one way, 1 of 70. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "report/commands.h"
 #include "tests/unit/lib/captured.h"
 #include "tests/unit/lib/diff_world.h"
+#include "tests/unit/lib/test.h"
 
 /* clang-format off */
 #define FACTS 20
@@ -320,9 +311,4 @@ static void lines(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(lines, make, clear) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test_setup_teardown(lines, make, clear))

@@ -1,18 +1,9 @@
 /* What a page takes from a recording: its facts, series in time, events and what is in which table. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "report/commands.h"
 #include "report/html/html.h"
 #include "tests/unit/lib/captured.h"
 #include "tests/unit/lib/diff_world.h"
+#include "tests/unit/lib/test.h"
 
 /* test.x of CPU n grows by n + 1 a second; test.level of the system is 7. */
 static struct reading grows(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
@@ -389,12 +380,5 @@ static void verdicts(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_time),     cmocka_unit_test(lengths),  cmocka_unit_test(ramps),
-		cmocka_unit_test(many_events), cmocka_unit_test(verdicts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(in_time), cmocka_unit_test(lengths), cmocka_unit_test(ramps),
+	   cmocka_unit_test(many_events), cmocka_unit_test(verdicts))

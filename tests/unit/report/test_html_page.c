@@ -1,17 +1,6 @@
 /* What stands on a page of a recording that is made here, part by part. */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "report/html/html.h"
+#include "tests/unit/lib/test.h"
 
 #define SECONDS 4
 #define START   1790000000 /* 2026-09-21 14:13:20 UTC */
@@ -587,13 +576,5 @@ static void sizes(void **state)
 	html_recording_release(&r);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(summary),   cmocka_unit_test(tiles),   cmocka_unit_test(events),
-		cmocka_unit_test(incidents), cmocka_unit_test(numbers), cmocka_unit_test(sizes),
-		cmocka_unit_test(lines),     cmocka_unit_test(texts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(summary), cmocka_unit_test(tiles), cmocka_unit_test(events), cmocka_unit_test(incidents),
+	   cmocka_unit_test(numbers), cmocka_unit_test(sizes), cmocka_unit_test(lines), cmocka_unit_test(texts))

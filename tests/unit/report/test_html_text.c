@@ -1,15 +1,7 @@
 /* Text made safe, and base64, against vectors that others publish (RFC 4648). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "common/table.h"
 #include "report/html/html.h"
+#include "tests/unit/lib/test.h"
 
 static void check_text(const char *in, const char *want)
 {
@@ -56,12 +48,4 @@ static void base64(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(markup),
-		cmocka_unit_test(base64),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(markup), cmocka_unit_test(base64))

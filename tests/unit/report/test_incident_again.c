@@ -1,17 +1,8 @@
 /* What incidents are read for a second time: whose tasks they were, and their exact times; and the bins that they
  * were found in. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "report/incident/incident_private.h"
 #include "tests/unit/lib/captured.h"
+#include "tests/unit/lib/test.h"
 
 #define ROWS 100
 #define MB   1000000.0
@@ -410,12 +401,5 @@ static void test_steps(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds),   cmocka_unit_test(test_memory), cmocka_unit_test(test_times),
-		cmocka_unit_test(test_amounts), cmocka_unit_test(test_steps),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(test_kinds), cmocka_unit_test(test_memory), cmocka_unit_test(test_times),
+	   cmocka_unit_test(test_amounts), cmocka_unit_test(test_steps))

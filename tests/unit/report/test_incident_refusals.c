@@ -1,13 +1,7 @@
 /* What a scan finds does not depend on what it looked at before; and it says so if it gets no memory. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "report/incident/incident_private.h"
 #include "tests/unit/lib/refused.h"
+#include "tests/unit/lib/test.h"
 
 #define BINS 240
 
@@ -190,12 +184,4 @@ static void refused_memory_is_no_finding(void **state)
 	buf_release(&good);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_before_is_forgotten),
-		cmocka_unit_test(refused_memory_is_no_finding),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(what_was_before_is_forgotten), cmocka_unit_test(refused_memory_is_no_finding))

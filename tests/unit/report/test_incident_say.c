@@ -1,13 +1,6 @@
 /* Sentences about incidents, their times and numbers: one of each form. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "report/incident/incident_private.h"
+#include "tests/unit/lib/test.h"
 
 static void test_numbers(void **state)
 {
@@ -289,12 +282,5 @@ static void test_json(void **state)
 	buf_release(&text);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers), cmocka_unit_test(test_times), cmocka_unit_test(test_sentences),
-		cmocka_unit_test(test_order),   cmocka_unit_test(test_who),   cmocka_unit_test(test_json),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(test_numbers), cmocka_unit_test(test_times), cmocka_unit_test(test_sentences),
+	   cmocka_unit_test(test_order), cmocka_unit_test(test_who), cmocka_unit_test(test_json))

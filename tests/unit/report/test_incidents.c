@@ -1,15 +1,6 @@
 /* Incidents of series that are made here: what is found in them, and what of it is worth a line. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "report/incident/incident_private.h"
+#include "tests/unit/lib/test.h"
 
 #define SECONDS 60
 
@@ -351,14 +342,6 @@ static void test_few_peers(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole_ticks), cmocka_unit_test(test_steps_and_drifts),
-		cmocka_unit_test(test_trifles),     cmocka_unit_test(test_losses),
-		cmocka_unit_test(test_rhythms),     cmocka_unit_test(test_peers),
-		cmocka_unit_test(test_few_peers),   cmocka_unit_test(test_larger_than_bursts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(test_whole_ticks), cmocka_unit_test(test_steps_and_drifts),
+	   cmocka_unit_test(test_trifles), cmocka_unit_test(test_losses), cmocka_unit_test(test_rhythms),
+	   cmocka_unit_test(test_peers), cmocka_unit_test(test_few_peers), cmocka_unit_test(test_larger_than_bursts))

@@ -1,23 +1,12 @@
 /* Files that commands write and copies that they read, and points in time. */
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "report/input/follow.h"
 #include "report/input/gzip.h"
@@ -27,6 +16,7 @@
 #include "report/pipeline/moment.h"
 #include "report/pipeline/options_read.h"
 #include "report/pipeline/pipeline.h"
+#include "tests/unit/lib/test.h"
 
 /* In a folder of its own. */
 static int enter(void **state)

@@ -1,21 +1,11 @@
 /* What commands print of recordings with known truth: that of lib/diff_world.h, and one of all kinds of values. */
-#include <fcntl.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "common/double_bits.h"
 #include "report/commands.h"
 #include "tests/unit/lib/captured.h"
 #include "tests/unit/lib/diff_world.h"
+#include "tests/unit/lib/test.h"
 
 /* Row n of CPU i: f has n + 0.5 on CPU 0 and nan on 1, s has -n, t a word on CPU 0 and one that is not there on 1; c has 10 n, and is
  * missing in row 1 of CPU 1; it was enabled for n s and ran for half of them. */
@@ -627,10 +617,4 @@ static void newest(void **state)
 	assert_int_equal(rmdir("folder.pmr") | chdir("/") | rmdir(folder), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(lines), cmocka_unit_test(merged),
-					    cmocka_unit_test(newest), cmocka_unit_test(each) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(lines), cmocka_unit_test(merged), cmocka_unit_test(newest), cmocka_unit_test(each))

@@ -2,18 +2,10 @@
  * turbostat's command lines given to pmrep show, with a recording in the place of its command; and the table of
  * letters beside the options that show has.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <string.h>
-
 #include "common/options_table.h"
 #include "report/export/exporter.h"
 #include "report/options_show.h"
+#include "tests/unit/lib/test.h"
 
 #define WORDS 12
 
@@ -98,9 +90,4 @@ static void formats_are_listed(void **state)
 	assert_string_equal(row->argument, buf_str(&all));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(turbostat), cmocka_unit_test(formats_are_listed) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(turbostat), cmocka_unit_test(formats_are_listed))

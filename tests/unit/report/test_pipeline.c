@@ -1,19 +1,11 @@
 /* From the bytes of a recording to csv: whole, cut, damaged, joined, growing, and through a window of time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "tests/unit/lib/builder.h"
 #include "tests/unit/lib/churn.h"
 #include "report/export/exporter.h"
 #include "report/pipeline/pipeline.h"
+#include "tests/unit/lib/test.h"
 
 #define ROWS 400 /* in chunks of 10: a key chunk every 160 */
 
@@ -416,14 +408,6 @@ static void dead_tasks(void **state)
 	buf_release(&file);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(window_of_time),        cmocka_unit_test(broken_bytes),
-		cmocka_unit_test(joined_recordings),     cmocka_unit_test(growing_file),
-		cmocka_unit_test(first_intervals),       cmocka_unit_test(unknown_columns),
-		cmocka_unit_test(texts_have_no_columns), cmocka_unit_test(dead_tasks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(window_of_time), cmocka_unit_test(broken_bytes), cmocka_unit_test(joined_recordings),
+	   cmocka_unit_test(growing_file), cmocka_unit_test(first_intervals), cmocka_unit_test(unknown_columns),
+	   cmocka_unit_test(texts_have_no_columns), cmocka_unit_test(dead_tasks))

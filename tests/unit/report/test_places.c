@@ -1,16 +1,8 @@
 /* Names of places: of tasks and cgroups while a model forgets those that have gone, and of PMUs by what is behind them. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "report/machine/pci.h"
 #include "report/machine/places.h"
 #include "tests/unit/lib/builder.h"
+#include "tests/unit/lib/test.h"
 
 #define LIVE  10
 #define TIMES 40
@@ -238,14 +230,5 @@ static void no_root_complexes(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(root_complexes),
-		cmocka_unit_test(root_complexes_in_json),
-		cmocka_unit_test(no_root_complexes),
-		cmocka_unit_test(forgotten),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(root_complexes), cmocka_unit_test(root_complexes_in_json),
+	   cmocka_unit_test(no_root_complexes), cmocka_unit_test(forgotten))

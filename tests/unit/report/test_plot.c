@@ -1,17 +1,8 @@
 /* Pictures of lines, against those made by hand. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "report/commands.h"
 #include "report/plot/plot.h"
 #include "tests/unit/lib/captured.h"
+#include "tests/unit/lib/test.h"
 
 /* CPU n counts n + 1 a second, ten times as much after half of the 8 s; of CPU 3 nothing is known in between. */
 static struct reading steps(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
@@ -278,13 +269,4 @@ static void by_hand(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pictures),
-		cmocka_unit_test(words),
-		cmocka_unit_test(by_hand),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(pictures), cmocka_unit_test(words), cmocka_unit_test(by_hand))

@@ -1,16 +1,8 @@
 /* What a map gives out: the same for the same, unlike for what differs, and all of it again from its file. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 #include "report/copy/redact_private.h"
+#include "tests/unit/lib/test.h"
 
 #define YEAR_NS 31536000000000000u
 
@@ -132,14 +124,5 @@ static void what_is_no_map_is_refused(void **state)
 	redact_map_release(&m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_clock_has_a_shift_of_its_own),
-		cmocka_unit_test(each_counter_begins_elsewhere),
-		cmocka_unit_test(the_file_has_it_all),
-		cmocka_unit_test(what_is_no_map_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(each_clock_has_a_shift_of_its_own), cmocka_unit_test(each_counter_begins_elsewhere),
+	   cmocka_unit_test(the_file_has_it_all), cmocka_unit_test(what_is_no_map_is_refused))

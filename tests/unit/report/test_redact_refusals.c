@@ -1,15 +1,9 @@
 /* A recording is redacted while the n-th allocation fails, for every third n: the copy ends with this error, or is whole,
  * and never has what was to be dropped. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <cmocka.h>
-
 #include "report/copy/redact.h"
 #include "tests/unit/lib/builder.h"
 #include "tests/unit/lib/refused.h"
+#include "tests/unit/lib/test.h"
 
 char *__real_strndup(const char *s, size_t n);
 char *__wrap_strndup(const char *s, size_t n);
@@ -228,9 +222,4 @@ static void nothing_leaks_without_memory(void **state)
 	builder_release(&b);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(nothing_leaks_without_memory) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(nothing_leaks_without_memory))

@@ -1,15 +1,8 @@
 /* What becomes of each kind of field when a recording is redacted. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "report/copy/redact.h"
 #include "tests/unit/lib/builder.h"
 #include "tests/unit/lib/bytes.h"
+#include "tests/unit/lib/test.h"
 
 static struct reading of_row(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
 {
@@ -262,12 +255,4 @@ static void machines(void **state)
 	end(&b, r, &out);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counters),
-		cmocka_unit_test(machines),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(counters), cmocka_unit_test(machines))

@@ -1,18 +1,10 @@
 /* The recorder's own sentences about what it could not record are plain words: pmrep redact hides others. */
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "common/buf.h"
 #include "report/copy/redact_private.h"
+#include "tests/unit/lib/test.h"
 
 static void read_file(const char *path, struct buf *out)
 {
@@ -272,14 +264,5 @@ static void pseudonyms_are_told(void **state)
 	redact_free(r);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_the_recorder_says_is_plain),
-		cmocka_unit_test(events_are_told_from_names),
-		cmocka_unit_test(what_is_kept),
-		cmocka_unit_test(pseudonyms_are_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(what_the_recorder_says_is_plain), cmocka_unit_test(events_are_told_from_names),
+	   cmocka_unit_test(what_is_kept), cmocka_unit_test(pseudonyms_are_told))

@@ -1,17 +1,7 @@
 /* A recording is read and written again while the n-th allocation, read, seek or write fails, for every n: the copy ends
  * with this error, or is the same as ever. */
-#include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "format/compress.h"
 #include "format/vendor_pack.h"
@@ -19,6 +9,7 @@
 #include "tests/unit/lib/churn.h"
 #include "tests/unit/lib/refused.h"
 #include "tests/unit/lib/sample.h"
+#include "tests/unit/lib/test.h"
 
 ssize_t __real_pread(int fd, void *data, size_t n, off_t at);
 ssize_t __real_write(int fd, const void *data, size_t n);
@@ -498,11 +489,5 @@ static void newer_features(void **state)
 	buf_release(&file);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(copies), cmocka_unit_test(searches),
-					    cmocka_unit_test(packs), cmocka_unit_test(ways),
-					    cmocka_unit_test(newer_features) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(copies), cmocka_unit_test(searches), cmocka_unit_test(packs), cmocka_unit_test(ways),
+	   cmocka_unit_test(newer_features))

@@ -1,14 +1,8 @@
 /* Sums of an open interval, and what ties tracks together, by themselves. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "report/machine/status.h"
 #include "report/replay/replay_private.h"
 #include "report/replay/track_private.h"
+#include "tests/unit/lib/test.h"
 
 /* Sums that waited are put before those of the track: as if all had come in order. */
 static void sums_are_joined(void **state)
@@ -340,13 +334,6 @@ static void resets(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sums_are_joined),    cmocka_unit_test(joints_follow_their_tracks),
-		cmocka_unit_test(ends_are_kept),      cmocka_unit_test(ends_are_added),
-		cmocka_unit_test(rules_of_registers), cmocka_unit_test(resets),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(sums_are_joined), cmocka_unit_test(joints_follow_their_tracks),
+	   cmocka_unit_test(ends_are_kept), cmocka_unit_test(ends_are_added), cmocka_unit_test(rules_of_registers),
+	   cmocka_unit_test(resets))

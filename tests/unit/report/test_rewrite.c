@@ -1,17 +1,8 @@
 /* Carrying recordings over: what stays, what is added up, and where nothing may be subtracted. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "tests/unit/lib/builder.h"
 #include "tests/unit/lib/bytes.h"
 #include "report/copy/rewrite.h"
+#include "tests/unit/lib/test.h"
 
 #define ROWS_MAX    400
 #define COLUMNS_MAX 64
@@ -456,16 +447,7 @@ static void texts_go_through_their_rule(void **state)
 	builder_release(&b);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(windows_cut_through_chunks),
-		cmocka_unit_test(every_adds_up_what_it_skips),
-		cmocka_unit_test(damage_ends_a_segment),
-		cmocka_unit_test(recordings_of_one_file_stay_apart),
-		cmocka_unit_test(a_group_that_ended_takes_no_equal_one_along),
-		cmocka_unit_test(texts_go_through_their_rule),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(windows_cut_through_chunks), cmocka_unit_test(every_adds_up_what_it_skips),
+	   cmocka_unit_test(damage_ends_a_segment), cmocka_unit_test(recordings_of_one_file_stay_apart),
+	   cmocka_unit_test(a_group_that_ended_takes_no_equal_one_along),
+	   cmocka_unit_test(texts_go_through_their_rule))

@@ -1,16 +1,8 @@
 /* All that pmrep info and pmrep dump have words for, from one recording that has each kind of definition once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "common/double_bits.h"
 #include "report/commands.h"
 #include "tests/unit/lib/captured.h"
+#include "tests/unit/lib/test.h"
 
 static struct reading of_row(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
 {
@@ -402,9 +394,4 @@ static void said(void **state)
 	assert_int_equal(missing, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(said) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(said))

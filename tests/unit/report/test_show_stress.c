@@ -2,21 +2,13 @@
  * Recordings that no recorder would make: any mixture of counters, instances, groups, failures and topologies,
  * through every level and format. What is looked at: nothing breaks, and what comes out has the right form.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "tests/unit/lib/builder.h"
 #include "common/json.h"
 #include "report/export/exporter.h"
 #include "report/pipeline/pipeline.h"
+#include "tests/unit/lib/test.h"
 
 static uint64_t seed;
 
@@ -281,11 +273,4 @@ static void anything_goes(void **state)
 		assert_true(rows[i] > 10000);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(anything_goes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(anything_goes))

@@ -1,24 +1,14 @@
 /* What goes to a terminal, and through which pager: a child on a terminal of its own, of 61 columns. */
-#include <errno.h>
-#include <fcntl.h>
 #include <pty.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "report/cmd.h"
 #include "report/commands.h"
 #include "report/pager.h"
 #include "tests/unit/lib/captured.h"
 #include "tests/unit/lib/diff_world.h"
+#include "tests/unit/lib/test.h"
 
 enum { EVERYTHING, NO_OUTPUT, NO_MESSAGES };
 
@@ -230,9 +220,4 @@ static void commands(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(terminal), cmocka_unit_test(commands) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(terminal), cmocka_unit_test(commands))

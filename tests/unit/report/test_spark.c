@@ -1,15 +1,6 @@
 /* Series in bins, against values that were put in by hand. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "report/export/spark.h"
+#include "tests/unit/lib/test.h"
 
 #define SECOND 1000000000ull
 
@@ -140,14 +131,4 @@ static void nothing(void **state)
 	plot_data_release(&s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(steps),
-		cmocka_unit_test(spike),
-		cmocka_unit_test(earlier),
-		cmocka_unit_test(nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(steps), cmocka_unit_test(spike), cmocka_unit_test(earlier), cmocka_unit_test(nothing))

@@ -1,16 +1,8 @@
 /* The arithmetic and the words of pmrep stat; its lines are tested from the shell (tests/cli/stat.bats). */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/lib/builder.h"
 #include "report/stat/options_stat.h"
 #include "report/stat/stat.h"
+#include "tests/unit/lib/test.h"
 
 static void words(void **state)
 {
@@ -234,13 +226,6 @@ static void switched_off(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words),       cmocka_unit_test(config),       cmocka_unit_test(spread),
-		cmocka_unit_test(percents),    cmocka_unit_test(missing),      cmocka_unit_test(counts),
-		cmocka_unit_test(lost_counts), cmocka_unit_test(switched_off),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(words), cmocka_unit_test(config), cmocka_unit_test(spread), cmocka_unit_test(percents),
+	   cmocka_unit_test(missing), cmocka_unit_test(counts), cmocka_unit_test(lost_counts),
+	   cmocka_unit_test(switched_off))

@@ -1,17 +1,9 @@
 /* Lines of pmrep stat on recordings with known truth (lib/stat_worlds.h); options and files are tested from the shell
  * (tests/cli/stat.bats). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "report/commands.h"
 #include "tests/unit/lib/captured.h"
 #include "tests/unit/lib/stat_worlds.h"
+#include "tests/unit/lib/test.h"
 
 /* clang-format off */
 static const struct {

@@ -1,14 +1,7 @@
 /* Values, damage and events of a recording as text and as JSON. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "report/machine/status.h"
 #include "report/machine/value_out.h"
+#include "tests/unit/lib/test.h"
 
 static const struct pm_key_row keys[] = { { .key = 1, .name = "one" }, { 0 } };
 
@@ -151,13 +144,4 @@ static void damage(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values),
-		cmocka_unit_test(maps),
-		cmocka_unit_test(damage),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(values), cmocka_unit_test(maps), cmocka_unit_test(damage))

@@ -1,16 +1,8 @@
 /* Rules of verdicts where no distribution has a say, and changes of a series. Numbers against scipy are in
  * statistics_diff.py, rates of error in tests/bench/sim_diff.c. */
-#include <errno.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "common/statistics.h"
 #include "report/diff/verdict.h"
+#include "tests/unit/lib/test.h"
 
 static struct verdict judge(struct verdict_side base, struct verdict_side fresh, struct verdict_rules rules)
 {
@@ -286,16 +278,9 @@ static void verdict_modes(void **state)
 	assert_int_equal(judge(few, more, LOWER()).kind, VERDICT_REGRESSED);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(verdict_direction),       cmocka_unit_test(verdict_few_runs),
-		cmocka_unit_test(verdict_runs_needed),     cmocka_unit_test(verdict_constant_and_zero),
-		cmocka_unit_test(verdict_order_of_runs),   cmocka_unit_test(verdict_boots),
-		cmocka_unit_test(verdict_boots_are_pairs), cmocka_unit_test(verdict_ratio_of_pairs),
-		cmocka_unit_test(verdict_unequal_sides),   cmocka_unit_test(verdict_order_most),
-		cmocka_unit_test(verdict_modes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(verdict_direction), cmocka_unit_test(verdict_few_runs),
+	   cmocka_unit_test(verdict_runs_needed), cmocka_unit_test(verdict_constant_and_zero),
+	   cmocka_unit_test(verdict_order_of_runs), cmocka_unit_test(verdict_boots),
+	   cmocka_unit_test(verdict_boots_are_pairs), cmocka_unit_test(verdict_ratio_of_pairs),
+	   cmocka_unit_test(verdict_unequal_sides), cmocka_unit_test(verdict_order_most),
+	   cmocka_unit_test(verdict_modes))

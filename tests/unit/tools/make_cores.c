@@ -2,16 +2,8 @@
  * make_cores SLOTS FILE <COUNTS: a recording of events of Arm cores. Each line of stdin is an event and what CPUs 0
  * and 1 count of it in the one second that the recording has.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/lib/builder.h"
+#include "tests/unit/lib/test.h"
 
 #define MOST 512
 #define PMU  "armv8_pmuv3_0"

@@ -4,16 +4,8 @@
  * multiplexed: runs half the time cpuidle.time.c1       a quarter of the time of every CPU powercap.energy.package 10
  * J a second for package 0, 20 J for package 1 thermal.temp          40 and 41 degrees
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/lib/builder.h"
+#include "tests/unit/lib/test.h"
 
 static struct reading truth(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
 {
