@@ -133,7 +133,7 @@ bool pager_start(bool wanted, bool saves)
 	pid_t parent = getpid(), child;
 	char text[4096];
 	ssize_t n;
-	int to;
+	int to = -1;
 
 	unsetenv(WIDTH);
 	/* Who reads from a pipe may be drawing on the terminal. */

@@ -179,10 +179,13 @@ static void every_bit(void **state)
 		for (size_t bit = 0; bit < 8 * file.len; bit++) {
 			struct outcome x;
 
+			/* All bits of the ends, and one of each byte between them, which a checksum covers whole. */
+			if (bit % 8 != bit / 8 % 8 && bit / 8 >= 256 && bit / 8 + 256 < file.len)
+				continue;
 			file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 			x = read_bytes(file.data, file.len, &shapes[i], &truth, -1);
 			judge(&t, &x, &whole, whole.damages);
-			if (bit % 5 == 0) {
+			if (bit / 8 % 5 == 0) {
 				x = read_bytes(file.data, file.len, &shapes[i], &truth, middle);
 				judge(&seeks, &x, &sought, sought.damages);
 			}

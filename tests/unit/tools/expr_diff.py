@@ -322,7 +322,7 @@ def random_soup(rng, text):
 
 def main():
     tool = sys.argv[1]
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 20000
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 8000
     rng = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
     cases = []
     while len(cases) < count:

@@ -48,7 +48,7 @@ def wrong(x, decimals, shortest, fixed):
 
 
 def main():
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 1000000
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 250000
     rng = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
     cases = [(random_bits(rng, i), rng.randint(0, 9)) for i in range(count)]
     text = "".join("%x %d\n" % c for c in cases)
