@@ -1,5 +1,4 @@
 /* pmrep stat: what perf stat would have printed. */
-#include "common/array.h"
 #include "report/cmd.h"
 #include "report/commands.h"
 
@@ -11,20 +10,19 @@
 
 #include "report/input/follow.h"
 #include "report/input/input.h"
+#include "report/input/memory.h"
 #include "report/stat/options_stat.h"
 
 #define NAME "pmrep stat"
 
 /* ---- --format: our rows of the same events ---- */
 
-static int select_word(struct selection *s, const char *word)
+static void select_word(struct selection *s, const char *word)
 {
-	if (array_room(&s->word, s->n, sizeof(*s->word)))
-		return -ENOMEM;
+	memory_room(&s->word, s->n, sizeof(*s->word));
 	/* Not selection_add(): commas are part of events. */
-	s->word[s->n] = (struct selection_word){ .verb = SELECT_SHOW, .word = strdup(word) };
+	s->word[s->n++] = (struct selection_word){ .verb = SELECT_SHOW, .word = memory_text(word) };
 	s->has_show = true;
-	return s->word[s->n].word ? (s->n++, 0) : -ENOMEM;
 }
 
 /* Selects the events that perf's lines would show. A stream cannot be examined before it is read. */
@@ -37,34 +35,33 @@ static int select_events(const struct stat_options *o, const char *path, struct 
 	int err;
 
 	for (size_t i = 0; i < o->stat.metrics.n; i++)
-		if (select_word(selection, o->stat.metrics.word[i]))
-			return error_sys(e, ENOMEM, "events");
+		select_word(selection, o->stat.metrics.word[i]);
 	if (!strcmp(path, "-")) {
 		for (size_t i = 0; i < o->stat.events.n; i++)
-			if (select_word(selection, o->stat.events.word[i]))
-				return error_sys(e, ENOMEM, "events");
-		return selection->n || !select_word(selection, "perf") ? 0 : error_sys(e, ENOMEM, "events");
+			select_word(selection, o->stat.events.word[i]);
+		if (!selection->n)
+			select_word(selection, "perf");
+		return 0;
 	}
 	if ((err = input_open(&reader, path, false, e)) || (err = input_next_chunk(reader, &item, path, e)) < 0)
 		return err;
 	stat_init(&s, &o->stat, NULL);
 	places_update(&places, pm_reader_model(reader));
 	s.places = &places;
-	err = stat_events_find(&s, NULL, e);
+	err = stat_events_find(&s, e);
 	for (uint32_t i = 0; i < s.n_events && !err && !(o->stat.metrics.n && !o->stat.events.n); i++)
-		for (uint32_t k = 0; k < s.event[i].n_counters && !err; k++)
+		for (uint32_t k = 0; k < s.event[i].n_counters; k++)
 			if (!s.event[i].invalid)
-				err = select_word(selection,
-						  pm_model_counter(places.model, s.event[i].counter[k])->name);
+				select_word(selection, pm_model_counter(places.model, s.event[i].counter[k])->name);
 	stat_release(&s);
-	return err && !e->text[0] ? error_sys(e, -err, "events") : err;
+	return err;
 }
 
 static void settle_tidy(struct stat_options *o)
 {
 	struct sheet_config *sheet = &o->pipeline.sheet;
 
-	sheet->per = stat_aggr_kinds[o->stat.aggr];
+	sheet->per = stat_levels[o->stat.aggr].kind;
 	sheet->only_per = true;
 	sheet->summary_only = sheet->per == PM_SYSTEM;
 	sheet->summary = sheet->summary_only || o->tidy->table;

@@ -1,12 +1,16 @@
 #include "report/stat/options_stat.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "common/options_table.h"
 #include "common/parse.h"
+#include "report/input/memory.h"
 #include "report/metric/vendor_files.h"
 #include "report/pipeline/options_read.h"
 
@@ -31,8 +35,7 @@ static int read_words(void *member, const char *arg, struct error *e)
 	struct stat_words *w = member;
 	size_t before = w->n;
 
-	if (stat_words_add(w, arg))
-		return error_sys(e, ENOMEM, "list");
+	stat_words_add(w, arg);
 	return w->n > before ? 0 : error_set(e, EINVAL, "an empty list");
 }
 
@@ -75,21 +78,15 @@ static int add_ids(struct stat_config *c, const char *arg, bool threads, struct 
 {
 	while (*arg) {
 		size_t len = strcspn(arg, ","), n = c->n_pids + c->n_tids;
-		uint64_t id, *more;
+		uint64_t id;
 
 		if (parse_u64_span(arg, len, 10, &id))
 			return error_set(e, EINVAL, "--%s: '%s' is not a list of ids", threads ? "tid" : "pid", arg);
-		more = realloc(c->id, (n + 1) * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		c->id = more;
-		more[n] = id;
-		if (threads) {
-			c->n_tids++;
-		} else {
-			memmove(more + c->n_pids + 1, more + c->n_pids, c->n_tids * sizeof(*more));
-			more[c->n_pids++] = id;
-		}
+		memory_room(&c->id, n, sizeof(*c->id));
+		if (!threads)
+			memmove(c->id + c->n_pids + 1, c->id + c->n_pids, c->n_tids * sizeof(*c->id));
+		c->id[threads ? n : c->n_pids] = id;
+		*(threads ? &c->n_tids : &c->n_pids) += 1;
 		arg += len + (arg[len] == ',');
 	}
 	return 0;
@@ -201,8 +198,7 @@ static int judge(struct stat_options *o, struct error *e)
 	if (c->iostat)
 		c->aggr = STAT_DIE;
 	for (unsigned i = 0; c->topdown && i < (o->td_level ? o->td_level : 1); i++)
-		if (stat_words_add(&c->metrics, level[i]))
-			return -ENOMEM;
+		stat_words_add(&c->metrics, level[i]);
 	c->vendor = o->vendor;
 	o->pipeline.bind.files = o->vendor;
 	o->pipeline.bind.wanted = c->metrics.n || o->tidy ? NULL : stat_may_show;
@@ -247,4 +243,110 @@ void stat_options_release(struct stat_options *o)
 	cpulist_release(&o->stat.cpus);
 	free(o->stat.id);
 	vendor_files_free(o->vendor);
+}
+
+/* ---- perf's configuration files: the section [stat] ---- */
+
+static bool parse_bool(const char *text, bool *value)
+{
+	static const char *const yes[] = { "true", "yes", "on", "1" }, *const no[] = { "false", "no", "off", "0" };
+
+	for (size_t i = 0; i < 4; i++) {
+		if (!strcasecmp(text, yes[i]) || !strcasecmp(text, no[i])) {
+			*value = !strcasecmp(text, yes[i]);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Removes blanks at both ends. */
+static char *trim(char *text)
+{
+	size_t len;
+
+	while (isspace((unsigned char)*text))
+		text++;
+	len = strlen(text);
+	while (len && isspace((unsigned char)text[len - 1]))
+		text[--len] = '\0';
+	return text;
+}
+
+static int take_key(struct stat_config *c, char *line, struct error *e)
+{
+	char *equals = strchr(line, '='), *key, *value;
+	bool on = true;
+
+	if (equals)
+		*equals = '\0';
+	key = trim(line);
+	value = equals ? trim(equals + 1) : NULL;
+	/* A key alone means yes. Other keys are about recording. */
+	if (strcasecmp(key, "big-num") && strcasecmp(key, "no-csv-summary"))
+		return 0;
+	if (value && !parse_bool(value, &on))
+		return error_set(e, EINVAL, "stat.%s: '%s' is neither true nor false", key, value);
+	if (!strcasecmp(key, "big-num"))
+		c->big_num = on;
+	else
+		c->no_csv_summary = on;
+	return 0;
+}
+
+int stat_config_read(struct stat_config *c, const char *text, struct error *e)
+{
+	bool ours = false;
+	int err = 0;
+
+	while (*text && !err) {
+		size_t len = strcspn(text, "\n");
+		char *copy = memory_checked(strndup(text, len)), *line;
+
+		copy[strcspn(copy, "#;")] = '\0';
+		line = trim(copy);
+		if (line[0] == '[')
+			ours = !strncasecmp(line, "[stat]", 6);
+		else if (ours && line[0])
+			err = take_key(c, line, e);
+		free(copy);
+		text += len + (text[len] == '\n');
+	}
+	return err;
+}
+
+static void read_file(struct stat_config *c, const char *path, struct buf *notes)
+{
+	struct error e = { 0 };
+	char text[16384];
+	FILE *f = fopen(path, "re");
+	size_t n;
+
+	if (!f)
+		return;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	text[n] = '\0';
+	fclose(f);
+	if (stat_config_read(c, text, &e) && e.text[0])
+		buf_printf(notes, "%s: %s\n", path, e.text);
+}
+
+void stat_options_init(struct stat_options *o, struct buf *notes)
+{
+	const char *named = getenv("PERF_CONFIG"), *home = getenv("HOME");
+	SCOPED(scoped_free) char *path = home ? memory_format("%s/.perfconfig", home) : NULL;
+
+	*o = (struct stat_options){
+		.export.fd = STDOUT_FILENO,
+		.log_fd = -1,
+		.stat = { .big_num = true, .separator = "," },
+		.pipeline = { .mode = PIPELINE_TOTAL, .sheet.per = PM_SYSTEM },
+	};
+	if (named) {
+		read_file(&o->stat, named, notes);
+		return;
+	}
+	read_file(&o->stat, "/etc/perfconfig", notes);
+	if (home)
+		read_file(&o->stat, path, notes);
 }

@@ -1,18 +1,16 @@
-/* Walks the lines: their order, and which of them are skipped. */
-#include <errno.h>
+/* The lines of perf stat: their order, perf's CSV (-x) and JSON (-j), and the statistics of --stats. */
+#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
+#include "common/number.h"
+#include "common/table.h"
+#include "report/input/memory.h"
 #include "report/stat/stat.h"
 
-const char *const stat_aggr_words[STAT_AGGRS] = {
-	[STAT_SOCKET] = "socket", [STAT_DIE] = "die",   [STAT_CLUSTER] = "cluster",
-	[STAT_CACHE] = "cache",   [STAT_CORE] = "core", [STAT_NODE] = "node",
-};
-
 /* Lines that say nothing: a place without the event, or a thread of the whole system that did not run. */
-bool stat_skips(const struct stat_sheet *s, const struct stat_line *l)
+static bool skips(const struct stat_sheet *s, const struct stat_line *l)
 {
 	if (s->event[l->event].hidden)
 		return true;
@@ -22,7 +20,8 @@ bool stat_skips(const struct stat_sheet *s, const struct stat_line *l)
 }
 
 /* Prints the metrics of a row that belong to no line. */
-static void put_rest(struct stat_sheet *s, uint32_t row, stat_put_alone *put_alone)
+static void put_rest(struct stat_sheet *s, uint32_t row,
+		     void (*put_alone)(struct stat_sheet *s, uint32_t row, const struct stat_metric *m))
 {
 	struct stat_metric m[STAT_METRICS];
 	size_t n = stat_shadow_alone(s, row, m);
@@ -32,7 +31,7 @@ static void put_rest(struct stat_sheet *s, uint32_t row, stat_put_alone *put_alo
 }
 
 void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),
-		    stat_put_alone *put_alone)
+		    void (*put_alone)(struct stat_sheet *s, uint32_t row, const struct stat_metric *m))
 {
 	bool by_row = !stat_is_by_event(s);
 	uint32_t last = UINT32_MAX, shown = 0, row = stat_shadow_has_alone(s) ? 0 : s->n_rows;
@@ -45,7 +44,7 @@ void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s,
 			put_rest(s, row++, put_alone);
 		shown = block == last ? shown : 0;
 		last = block;
-		if (stat_skips(s, l) || (s->config->top && shown++ >= s->config->top))
+		if (skips(s, l) || (s->config->top && shown++ >= s->config->top))
 			continue;
 		put_line(s, l);
 		if (output_is_full(s->out) && output_flush(s->out))
@@ -54,25 +53,6 @@ void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s,
 	while (row < s->n_rows)
 		put_rest(s, row++, put_alone);
 }
-
-void stat_texts(struct stat_sheet *s, void (*make)(struct stat_sheet *s, const struct stat_line *l, bool after))
-{
-	if (s->text.len)
-		return;
-	for (uint32_t i = 0; i < s->n_lines; i++) {
-		struct stat_line *l = &s->line[i];
-
-		l->before.at = (uint32_t)s->text.len;
-		make(s, l, false);
-		l->before.len = (uint32_t)s->text.len - l->before.at;
-		l->after.at = (uint32_t)s->text.len;
-		make(s, l, true);
-		l->after.len = (uint32_t)s->text.len - l->after.at;
-	}
-	buf_carry(&s->out->text, &s->text);
-}
-
-/* ---- sorting ---- */
 
 struct sort_key {
 	uint32_t line, block;
@@ -94,17 +74,15 @@ static int by_key(const void *a, const void *b)
 }
 
 /* Sorts within what belongs together: the lines of a place, or the CPUs and threads of an event. */
-int stat_sort_lines(struct stat_sheet *s)
+void stat_sort_lines(struct stat_sheet *s)
 {
 	enum stat_sort sort = s->config->sort;
 	bool by_event = stat_is_by_event(s);
 	SCOPED(scoped_free) struct sort_key *key = NULL;
 
 	if (sort == STAT_SORT_NONE)
-		return 0;
-	key = calloc((size_t)s->n_lines + 1, sizeof(*key));
-	if (!key)
-		return -ENOMEM;
+		return;
+	key = memory_new(s->n_lines, sizeof(*key));
 	for (uint32_t i = 0; i < s->n_lines; i++) {
 		const struct stat_line *l = &s->line[i];
 
@@ -119,5 +97,556 @@ int stat_sort_lines(struct stat_sheet *s)
 	qsort(key, s->n_lines, sizeof(*key), by_key);
 	for (uint32_t i = 0; i < s->n_lines; i++)
 		s->order[i] = key[i].line;
-	return 0;
+}
+
+/*
+ * ---- CSV and JSON ----
+ *
+ * perf's fields in perf's order, with the blanks that perf writes. Fixed where perf varies: no locale, no leading
+ * blanks, and a field of CSV that contains the separator is quoted.
+ */
+
+struct span {
+	const char *text;
+	size_t len;
+};
+#define SPAN(text) \
+	{ \
+		text, sizeof(text) - 1 \
+	}
+
+/* What a form writes around the numbers; a separator follows. */
+struct notation {
+	struct span open, close, nr, value[2], whole, spread[2], runtime, percent, no_value, no_unit[2];
+	const char *none, *no_cell, *quote;
+	unsigned decimals; /* of values with a fraction; 0: those of the event */
+	bool keys;
+};
+
+static const struct notation csv = {
+	.close = SPAN("\n"), .spread[1] = SPAN("%"), .none = "", .no_cell = "", .quote = ""
+};
+static const struct notation json = {
+	.open = SPAN("{"),
+	.close = SPAN("}\n"),
+	.nr = SPAN("\"aggregate-number\" : "),
+	.value = { SPAN("\"counter-value\" : \""), SPAN("\"") },
+	.whole = SPAN(".000000"),
+	.spread[0] = SPAN("\"variance\" : "),
+	.runtime = SPAN("\"event-runtime\" : "),
+	.percent = SPAN("\"pcnt-running\" : "),
+	.no_value = SPAN("\"metric-value\" : 0.000000"),
+	.no_unit = { SPAN("\"metric-unit\" : \""), SPAN("\"") },
+	.none = "null",
+	.no_cell = "none",
+	.quote = "\"",
+	.decimals = 6,
+	.keys = true,
+};
+
+static const struct notation *notation_of(const struct stat_sheet *s)
+{
+	return s->config->form == STAT_JSON ? &json : &csv;
+}
+
+static const char *separator_of(const struct stat_sheet *s)
+{
+	return s->config->form == STAT_JSON ? ", " : s->config->separator;
+}
+
+static char *put(char *at, const char *text, size_t len)
+{
+	memcpy(at, text, len);
+	return at + len;
+}
+
+static char *put_span(char *at, struct span x)
+{
+	return put(at, x.text, x.len);
+}
+
+static char *put_buf(char *at, const struct buf *b)
+{
+	return b->len ? put(at, (const char *)b->data, b->len) : at;
+}
+
+static void put_key(const struct stat_sheet *s, struct buf *out, const char *key)
+{
+	if (!notation_of(s)->keys)
+		return;
+	json_quote(out, key, strlen(key));
+	buf_addstr(out, " : ");
+}
+
+static void put_field(const struct stat_sheet *s, struct buf *out, const char *key, const char *text)
+{
+	put_key(s, out, key);
+	if (notation_of(s)->keys)
+		json_quote(out, text, strlen(text));
+	else if (s->config->no_quotes)
+		text_escape(out, text, strlen(text));
+	else
+		text_csv(out, text, s->config->separator);
+	buf_addstr(out, separator_of(s));
+}
+
+static void put_fixed(struct buf *out, double v, unsigned decimals)
+{
+	char text[64];
+
+	buf_add(out, text, number_fixed(text, v, decimals));
+}
+
+/* No separator stands at the end. */
+static void end_line(struct stat_sheet *s)
+{
+	struct buf *out = &s->out->text;
+
+	out->len -= strlen(separator_of(s));
+	buf_addstr(out, notation_of(s)->close.text);
+}
+
+/* What a line has of its place: perf's JSON says "0" where its other formats say "CPU0", and names cgroups last. */
+static void write_row(struct stat_sheet *s, struct stat_row *row)
+{
+	enum stat_aggr aggr = s->config->aggr;
+	bool cpu = row->place.kind == PM_CPU && notation_of(s)->keys;
+	const char *word = aggr == STAT_NONE && !cpu ? "core" : stat_levels[aggr].word;
+
+	buf_clear(&row->written);
+	buf_clear(&row->cgroup);
+	if (aggr == STAT_CGROUP && notation_of(s)->keys)
+		put_field(s, &row->cgroup, word, row->label);
+	else if (aggr != STAT_GLOBAL)
+		put_field(s, &row->written, word, row->label + (aggr == STAT_NONE && cpu ? strlen("CPU") : 0));
+	memory_whole(&row->written);
+	memory_whole(&row->cgroup);
+}
+
+static void write_event(struct stat_sheet *s, struct stat_event *e)
+{
+	buf_clear(&e->written);
+	put_field(s, &e->written, "unit", e->unit);
+	put_field(s, &e->written, "event", e->name);
+	if (e->cgroup)
+		put_field(s, &e->written, "cgroup", e->cgroup);
+	memory_whole(&e->written);
+}
+
+/* Time, "summary", and the place with the number of counters in it. */
+static void put_prefix(struct stat_sheet *s, const struct stat_row *row, uint32_t nr)
+{
+	const struct notation *x = notation_of(s);
+	struct buf *out = &s->out->text;
+	char *at = memory_checked(output_room(out, s->stamp.len + row->written.len + s->separator.len + 128));
+
+	at = put_buf(put_buf(at, &s->stamp), &row->written);
+	if (row->counted) {
+		at = put_span(at, x->nr);
+		at = put_buf(at + number_u64(at, nr), &s->separator);
+	}
+	out->len = (size_t)(at - (char *)out->data);
+}
+
+/* For readers of perf's CSV, a negative number or none is an empty field. */
+static bool has_number(const struct stat_sheet *s, const struct stat_metric *m)
+{
+	return !m->reason && isfinite(m->value) && (notation_of(s)->keys || m->value >= 0);
+}
+
+static void put_metric(struct stat_sheet *s, const struct stat_metric *m)
+{
+	const struct notation *x = notation_of(s);
+	struct buf *out = &s->out->text;
+
+	put_key(s, out, "metric-value");
+	if (has_number(s, m))
+		put_fixed(out, m->value, x->decimals ? x->decimals : m->precision);
+	else
+		buf_addstr(out, x->none);
+	buf_addstr(out, separator_of(s));
+	put_field(s, out, "metric-unit", m->unit);
+	if (m->threshold && x->keys)
+		put_field(s, out, "metric-threshold", m->threshold);
+}
+
+/* A metric on a line of its own, with the empty fields of an event. */
+static void put_more(struct stat_sheet *s, uint32_t row, uint32_t nr, bool cgroup, const struct stat_metric *m)
+{
+	put_prefix(s, &s->row[row], nr);
+	for (int n = notation_of(s)->keys ? 0 : 5 + cgroup + (s->n_runs > 0); n > 0; n--)
+		buf_addstr(&s->out->text, s->config->separator);
+	put_metric(s, m);
+	end_line(s);
+}
+
+static char *put_value(const struct stat_sheet *s, char *at, const struct stat_event *e, const struct stat_sum *sum)
+{
+	const struct notation *x = notation_of(s);
+	const char *text = stat_missing(sum->reason), *quote = "";
+
+	if (sum->reason || !sum->running) {
+		if (!x->keys && !s->config->no_quotes && strstr(text, s->config->separator))
+			quote = "\"";
+		at = put(at, quote, strlen(quote));
+		at = put(at, text, strlen(text));
+		return put(at, quote, strlen(quote));
+	}
+	if (e->mul == 1 && e->div == 1 && sum->rest == 0)
+		return put_span(at + number_u64(at, sum->v), x->whole);
+	return at + number_fixed(at, stat_value(e, sum), x->decimals ? x->decimals : e->fraction ? 2 : 0);
+}
+
+static void put_line(struct stat_sheet *s, const struct stat_line *l)
+{
+	const struct stat_event *e = &s->event[l->event];
+	const struct stat_row *row = &s->row[l->row];
+	const struct notation *x = notation_of(s);
+	const struct stat_sum *now = &l->now;
+	const struct buf *sep = &s->separator;
+	struct stat_metric metric[STAT_METRICS];
+	size_t n = stat_shadow(s, l, metric), i;
+	struct buf *out = &s->out->text;
+	bool there = !now->reason && now->running, beside = !x->keys && stat_is_beside(s, e);
+	char *at;
+
+	put_prefix(s, row, now->nr);
+	at = memory_checked(output_room(out, e->written.len + row->cgroup.len + 8 * sep->len + 512));
+	at = put_value(s, put_span(at, x->value[0]), e, now);
+	at = put_buf(put_buf(put_span(at, x->value[1]), sep), &e->written);
+	if (!e->cgroup)
+		at = put_buf(at, &row->cgroup);
+	if (s->n_runs) {
+		at = put_span(at, x->spread[0]);
+		at += number_fixed(at, there ? stat_spread_percent(&l->value) : 0, 2);
+		at = put_buf(put_span(at, x->spread[1]), sep);
+	}
+	at = put_span(at, x->runtime);
+	at = put_buf(at + number_u64(at, there ? now->running : 0), sep);
+	at = put_span(at, x->percent);
+	at = put_buf(put(at + number_u64(at, stat_percent(now)), ".00", 3), sep);
+	if (!n) {
+		const char *unfed = x->keys && there && e->unfed ? e->unfed : "";
+
+		at = put_span(put_buf(put_span(at, x->no_value), sep), x->no_unit[0]);
+		at = put(at, unfed, strlen(unfed));
+		at = put_span(put_span(at, x->no_unit[1]), x->close);
+	}
+	out->len = (size_t)(at - (char *)out->data);
+	if (!n)
+		return;
+	for (i = 0; i < (beside ? n : 1); i++)
+		put_metric(s, &metric[i]);
+	end_line(s);
+	for (; i < n; i++)
+		put_more(s, l->row, now->nr, e->cgroup, &metric[i]);
+}
+
+static void put_alone(struct stat_sheet *s, uint32_t row, const struct stat_metric *m)
+{
+	put_more(s, row, 1, false, m);
+}
+
+uint32_t stat_counters_in(const struct stat_sheet *s, uint32_t row)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t e = 0; e < s->n_events; e++) {
+		const struct stat_line *l = stat_line_at(s, row, e);
+
+		nr = l && l->now.nr > nr ? l->now.nr : nr;
+	}
+	return nr;
+}
+
+/* --metric-only: a line or object per place. */
+static void put_metrics(struct stat_sheet *s)
+{
+	const struct notation *x = notation_of(s);
+	struct buf *out = &s->out->text;
+
+	for (uint32_t row = 0; row < s->n_rows; row++) {
+		put_prefix(s, &s->row[row], stat_counters_in(s, row));
+		buf_add(out, s->row[row].cgroup.data, s->row[row].cgroup.len);
+		for (uint32_t i = 0; i < s->n_heads; i++) {
+			struct stat_metric m;
+
+			stat_shadow_cell(s, row, i, &m);
+			put_key(s, out, stat_head(s, i));
+			buf_addstr(out, x->quote);
+			if (has_number(s, &m))
+				put_fixed(out, m.value, m.precision);
+			else
+				buf_addstr(out, x->no_cell);
+			buf_addstr(out, x->quote);
+			buf_addstr(out, separator_of(s));
+		}
+		if (!x->keys) {
+			buf_addch(out, '\n');
+			continue;
+		}
+		if (!s->n_heads)
+			put_field(s, out, "metric-value", x->no_cell);
+		end_line(s);
+	}
+}
+
+static void put_csv_head(struct stat_sheet *s, const char *head, const char *quotable)
+{
+	text_csv_name(&s->out->text, head, quotable);
+	buf_addstr(&s->out->text, s->config->separator);
+}
+
+void stat_fields_begin(struct stat_sheet *s)
+{
+	const struct stat_level *level = &stat_levels[s->config->aggr];
+	struct buf *out = &s->out->text;
+
+	if (!s->config->metric_only || s->config->form != STAT_CSV)
+		return;
+	if (s->config->intervals)
+		put_csv_head(s, "time", "");
+	if (level->word)
+		put_csv_head(s, s->config->aggr == STAT_THREAD ? "comm-pid" : level->word, "");
+	if (level->counted)
+		put_csv_head(s, "cpus", "");
+	for (uint32_t i = 0; i < s->n_heads; i++)
+		put_csv_head(s, stat_head(s, i), s->config->no_quotes ? "" : s->config->separator);
+	buf_addch(out, '\n');
+}
+
+void stat_fields_shape(struct stat_sheet *s)
+{
+	buf_clear(&s->separator);
+	buf_addstr(&s->separator, separator_of(s));
+	memory_whole(&s->separator);
+	for (uint32_t i = 0; i < s->n_rows; i++)
+		write_row(s, &s->row[i]);
+	for (uint32_t i = 0; i < s->n_events; i++)
+		write_event(s, &s->event[i]);
+}
+
+void stat_fields(struct stat_sheet *s)
+{
+	struct buf *stamp = &s->stamp;
+
+	buf_clear(stamp);
+	buf_addstr(stamp, notation_of(s)->keys ? "{" : "");
+	if (s->time[0]) {
+		put_key(s, stamp, "interval");
+		buf_printf(stamp, "%s%s", s->time, separator_of(s));
+	} else if (s->summing && !s->config->no_csv_summary && s->config->form == STAT_CSV) {
+		buf_printf(stamp, "%16s%s", "summary", separator_of(s));
+	}
+	memory_whole(stamp);
+	if (s->config->metric_only)
+		put_metrics(s);
+	else
+		stat_each_line(s, put_line, put_alone);
+}
+
+/* ---- --stats: over the intervals, in any of the forms ---- */
+
+enum { MIN, P50, P90, P95, P99, MAX, MEAN, DEVIATION, FIGURES };
+static const char *const figure[FIGURES] = { "min", "p50", "p90", "p95", "p99", "max", "mean", "stddev" };
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The smallest value that at least so many percent do not exceed. */
+static double percentile(const double *sorted, size_t n, double percent)
+{
+	size_t rank = (size_t)ceil(percent / 100 * (double)n);
+
+	return sorted[rank ? rank - 1 : 0];
+}
+
+static void compute(double *v, size_t n, double out[static FIGURES])
+{
+	struct stat_spread w = { 0 };
+
+	qsort(v, n, sizeof(*v), by_size);
+	for (size_t i = 0; i < n; i++)
+		stat_spread_add(&w, v[i]);
+	out[MIN] = v[0];
+	out[MAX] = v[n - 1];
+	out[P50] = percentile(v, n, 50);
+	out[P90] = percentile(v, n, 90);
+	out[P95] = percentile(v, n, 95);
+	out[P99] = percentile(v, n, 99);
+	out[MEAN] = w.mean;
+	out[DEVIATION] = n > 1 ? sqrt(w.m2 / (w.n - 1)) : 0;
+}
+
+/* Writes a table for people or, without one, fields. */
+struct stats {
+	struct stat_sheet *s;
+	struct table *table;
+	bool cgroups; /* a column for them */
+};
+
+static void put_word(const struct stats *x, const char *key, const char *text)
+{
+	if (x->table)
+		table_cell(x->table, text, NULL);
+	else if (x->s->config->form == STAT_JSON)
+		put_field(x->s, &x->s->out->text, key, text);
+	else
+		put_csv_head(x->s, text, x->s->config->separator);
+}
+
+/* A number; without digits there is none. */
+static void put_figure(const struct stats *x, const char *key, char *text, size_t n)
+{
+	struct buf *out = &x->s->out->text;
+
+	text[n] = '\0';
+	if (x->table) {
+		table_cell(x->table, n ? text : "-", NULL);
+		return;
+	}
+	put_key(x->s, out, key);
+	buf_addstr(out, n ? text : notation_of(x->s)->none);
+	buf_addstr(out, separator_of(x->s));
+}
+
+static void put_stats(const struct stats *x, const char *where, const char *kind, const char *name, const char *unit,
+		      const char *cgroup, unsigned decimals, struct buf *values)
+{
+	const struct stat_config *c = x->s->config;
+	size_t n = values->len / sizeof(double);
+	double f[FIGURES];
+	char text[64];
+
+	if (n)
+		compute((double *)(void *)values->data, n, f);
+	if (x->table)
+		table_row(x->table);
+	else
+		buf_addstr(&x->s->out->text, c->form == STAT_JSON ? "{" : "");
+	if (c->aggr != STAT_GLOBAL)
+		put_word(x, stat_levels[c->aggr].word, where);
+	put_word(x, kind, name);
+	put_word(x, "unit", unit);
+	if (c->form == STAT_JSON ? cgroup != NULL : x->cgroups)
+		put_word(x, "cgroup", cgroup ? cgroup : "");
+	put_figure(x, "intervals", text, number_u64(text, n));
+	for (int i = 0; i < FIGURES; i++) {
+		size_t len = 0;
+
+		if (n && x->table)
+			len = number_fixed(text, f[i], i < MEAN || decimals ? decimals : 2);
+		else if (n)
+			len = number_double(text, f[i]);
+		put_figure(x, figure[i], text, len);
+	}
+	if (!x->table)
+		end_line(x->s);
+}
+
+static void put_stats_head(const struct stats *x, const char *word, enum table_align align)
+{
+	char head[16];
+
+	if (x->table) {
+		for (size_t i = 0; i <= strlen(word); i++)
+			head[i] = (char)(word[i] >= 'a' && word[i] <= 'z' ? word[i] - 32 : word[i]);
+		table_column(x->table, head, align, false);
+	} else if (x->s->config->form == STAT_CSV) {
+		put_csv_head(x->s, word, "");
+	}
+}
+
+void stat_print_stats(struct stat_sheet *s)
+{
+	enum stat_form form = s->config->form;
+	struct stats x = { .s = s, .table = form == STAT_TEXT ? memory_checked(table_new()) : NULL };
+
+	for (uint32_t i = 0; i < s->n_events; i++)
+		x.cgroups |= s->event[i].cgroup != NULL;
+	if (s->config->aggr != STAT_GLOBAL)
+		put_stats_head(&x, "where", TABLE_LEFT);
+	put_stats_head(&x, "event", TABLE_LEFT);
+	put_stats_head(&x, "unit", TABLE_LEFT);
+	if (x.cgroups)
+		put_stats_head(&x, "cgroup", TABLE_LEFT);
+	put_stats_head(&x, "intervals", TABLE_RIGHT);
+	for (int i = 0; i < FIGURES; i++)
+		put_stats_head(&x, figure[i], TABLE_RIGHT);
+	if (form == STAT_CSV)
+		end_line(s);
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		struct stat_line *l = &s->line[i];
+		const struct stat_event *e = &s->event[l->event];
+
+		if (!skips(s, l))
+			put_stats(&x, s->row[l->row].label, "event", e->name, e->unit, e->cgroup, e->fraction ? 2 : 0,
+				  &l->history);
+	}
+	for (size_t i = 0; i < s->n_histories; i++) {
+		struct stat_history *h = &s->history[i];
+
+		put_stats(&x, h->where, "metric", h->name, h->unit, NULL, 3, &h->values);
+	}
+	if (x.table)
+		memory_done(table_print(x.table, 0, true, false, &s->out->text));
+	table_free(x.table);
+}
+
+void stat_forget_history(struct stat_sheet *s)
+{
+	for (size_t i = 0; i < s->n_histories; i++) {
+		free(s->history[i].where);
+		free(s->history[i].head);
+		buf_release(&s->history[i].values);
+	}
+	free(s->history);
+	s->history = NULL;
+	s->n_histories = 0;
+	names_release(&s->history_of);
+}
+
+/* "GHz  cycles_frequency" is unit and name. */
+static void add_history(struct stat_sheet *s, const char *where, const char *head)
+{
+	struct stat_history *h;
+	char *gap;
+
+	memory_room(&s->history, s->n_histories, sizeof(*s->history));
+	h = &s->history[s->n_histories++];
+	*h = (struct stat_history){ .where = memory_text(where), .head = memory_text(head), .unit = "" };
+	h->name = h->head;
+	if ((gap = strstr(h->head, "  "))) {
+		*gap = '\0';
+		h->name = gap + 2;
+		h->unit = h->head;
+	}
+}
+
+void stat_keep_metrics(struct stat_sheet *s)
+{
+	SCOPED(buf_release) struct buf key = BUF_INIT;
+
+	for (uint32_t row = 0; row < s->n_rows && s->asked; row++)
+		for (uint32_t id = 0; id < s->n_heads; id++) {
+			struct stat_metric m;
+			uint32_t at;
+
+			buf_clear(&key);
+			buf_printf(&key, "%s\n%s", s->row[row].label, stat_head(s, id));
+			memory_whole(&key);
+			if (!names_get(&s->history_of, buf_str(&key), &at)) {
+				at = (uint32_t)s->n_histories;
+				add_history(s, s->row[row].label, stat_head(s, id));
+				memory_done(names_set(&s->history_of, buf_str(&key), at));
+			}
+			stat_shadow_cell(s, row, id, &m);
+			if (!m.reason && isfinite(m.value))
+				buf_add(&s->history[at].values, &m.value, sizeof(m.value));
+			memory_whole(&s->history[at].values);
+		}
 }

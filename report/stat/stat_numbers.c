@@ -1,134 +1,368 @@
-/* Values of metrics come from the engine, at the rows of the lines, once for each cgroup with events of the metric.
- */
-#include <errno.h>
-#include <stdlib.h>
+/* The numbers of pmrep stat: what the replay counted in the columns of each line, over intervals and runs. */
+#include <math.h>
+#include <string.h>
 
-#include "report/stat/stat_shadow.h"
+#include "report/machine/status.h"
+#include "report/stat/stat.h"
 
-/* A metric at a row. */
-struct answer {
-	uint32_t row, at; /* of the sheet, and the cell in it + 1; 0: nothing feeds it there */
-	struct value now; /* of the current interval, or the total */
-	enum sheet_verdict verdict;
-};
-
-struct stat_numbers {
-	struct sheet_custom rows;
-	bool *asked;           /* owned: by metric of the binding */
-	uint32_t *cgroup;      /* owned: by scope */
-	struct answer *answer; /* owned: row by row */
-	uint32_t n_rows, n_shown;
-};
-
-void stat_numbers_release(struct stat_sheet *s)
+static void take(struct stat_line *l, const struct count *c)
 {
-	struct stat_numbers *n = s->numbers;
-
-	if (!n)
-		return;
-	free(n->asked);
-	free(n->cgroup);
-	free(n->answer);
-	free(n);
-	s->numbers = NULL;
+	l->now.v += c->made;
+	l->now.raw += c->v;
+	l->now.enabled += c->enabled;
+	l->now.running += c->running;
 }
 
-static int lay_out(void *ctx, uint32_t *rows)
+static const struct count *count_at(const struct stat_sheet *s, const struct stat_line *l, uint32_t i, size_t k)
 {
-	struct stat_sheet *s = ctx;
-	int err = s->laid_out ? 0 : stat_lay_out(s, s->sink.notes, &s->sink.error);
-
-	*rows = s->n_rows;
-	return err;
+	return replay_counts(s->replay, s->column[l->first + i].track) + k;
 }
 
-static uint32_t row_in(void *ctx, uint32_t scope, uint32_t counter, const struct pm_instance *i)
+/* Whether no earlier column counted the same event of the same package. */
+static bool is_first(const struct stat_sheet *s, const struct stat_line *l, uint32_t i, size_t k)
 {
-	const struct stat_sheet *s = ctx;
-	const struct pm_counter *c = pm_model_counter(s->places->model, counter);
+	const struct stat_column *c = &s->column[l->first + i];
 
-	if (!stat_programs_wanted(&s->config->programs, c))
-		return PM_NONE;
-	return stat_row_of(s, c, s->numbers->cgroup[scope], i);
-}
+	for (uint32_t j = 0; j < i; j++) {
+		const struct stat_column *other = &s->column[l->first + j];
 
-static void add_scope(struct stat_numbers *n, uint32_t cgroup)
-{
-	for (uint32_t i = 0; i < n->rows.scopes; i++)
-		if (n->cgroup[i] == cgroup)
-			return;
-	n->cgroup[n->rows.scopes++] = cgroup;
-}
-
-int stat_numbers_plan(struct stat_sheet *s, struct sink_plan *plan)
-{
-	const struct binding *b = plan->binding;
-	struct stat_numbers *n;
-
-	stat_numbers_release(s);
-	if (!(n = s->numbers = calloc(1, sizeof(*n))))
-		return -ENOMEM;
-	n->rows = (struct sheet_custom){ .ctx = s, .lay_out = lay_out, .row = row_in };
-	n->n_shown = s->shadow->n;
-	n->asked = calloc(b->n_metrics + 1, sizeof(*n->asked));
-	n->cgroup = calloc((size_t)n->n_shown + 1, sizeof(*n->cgroup));
-	if (!n->asked || !n->cgroup)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < n->n_shown; i++) {
-		const struct shown *x = &s->shadow->shown[i];
-
-		add_scope(n, x->cgroup);
-		if (x->metric)
-			n->asked[x->metric - b->metric] = true;
+		if (other->package == c->package && other->die == c->die && other->counter == c->counter &&
+		    !count_at(s, l, j, k)->reason)
+			return false;
 	}
-	if (n->n_shown)
-		plan->sheet[plan->n_sheets++] = (struct sink_wish){ { .custom = &n->rows }, n->asked };
-	return 0;
+	return true;
 }
 
-int stat_numbers_shape(struct stat_sheet *s, const struct sheet *sheet, size_t n_sheets)
+static void count_package(struct stat_sheet *s, struct stat_line *l, size_t k)
 {
-	struct stat_numbers *n = s->numbers;
+	uint16_t why = 0;
 
-	n->n_rows = s->n_rows;
-	n->answer = calloc((size_t)n->n_rows * n->n_shown + 1, sizeof(*n->answer));
-	if (!n->answer)
-		return -ENOMEM;
-	for (size_t i = 0; i < (size_t)n->n_rows * n->n_shown; i++)
-		n->answer[i].now = value_missing(VALUE_NO_INPUT);
-	for (uint32_t r = 0; n_sheets && r < sheet->n_rows; r++)
-		for (uint32_t k = 0; k < sheet->row[r].n_cells; k++)
-			for (uint32_t i = 0; i < n->n_shown; i++) {
-				const struct shown *x = &s->shadow->shown[i];
-				struct answer *a = &n->answer[(size_t)(r % n->n_rows) * n->n_shown + i];
+	for (uint32_t i = 0; i < l->n; i++) {
+		const struct count *c = count_at(s, l, i, k);
 
-				if (x->metric == sheet->column[sheet->row[r].cell[k].column].metric &&
-				    x->cgroup == n->cgroup[r / n->n_rows])
-					a->row = r, a->at = k + 1;
-			}
-	return 0;
+		if (c->reason) {
+			why = c->reason;
+		} else if (is_first(s, l, i, k)) {
+			take(l, c);
+			l->now.nr++;
+		}
+	}
+	l->now.reason = l->now.nr ? 0 : why ? why : PM_REASON_NOT_COUNTED;
+	if (!l->now.nr)
+		l->now.nr = l->n;
 }
 
-void stat_numbers_take(struct stat_sheet *s, const struct sheet *sheet, size_t k)
+/* Time in which a column was not observed lowers the percentage. The next reading may include the count of a missed
+ * one, so sums of intervals lack only what none has included. Waiting for a counter is part of its own times. */
+static void take_lost(const struct stat_sheet *s, struct stat_line *l, struct stat_column *c, bool counted, size_t k)
 {
-	struct stat_numbers *n = s->numbers;
+	const struct support *u = replay_support(s->replay, c->track);
+	uint64_t lost = u ? (uint64_t)(u[k].lost * 1e9) : 0;
 
-	for (size_t i = 0; i < (size_t)n->n_rows * n->n_shown; i++) {
-		struct answer *a = &n->answer[i];
-		const struct sheet_cell *cell = a->at ? &sheet->row[a->row].cell[a->at - 1] : NULL;
+	/* Nor is a disabled event observed. */
+	lost = lost > s->off_ns && u[k].why != PM_REASON_NOT_COUNTED ? lost - s->off_ns : 0;
+	l->now.lost += lost;
+	l->total.lost -= c->unseen_ns;
+	c->unseen_ns = counted ? 0 : c->unseen_ns;
+	/* What the reader itself found to be lost is never included: gaps, resets. */
+	if (lost && u[k].why >= VALUE_DIVISION_BY_ZERO)
+		l->total.lost += lost;
+	else
+		c->unseen_ns += lost;
+	l->total.lost += c->unseen_ns;
+}
 
-		if (!cell)
+/* Whether anything is known of what never ran. */
+static bool is_known(const struct stat_sheet *s, const struct stat_column *c, size_t k)
+{
+	const struct support *u = replay_support(s->replay, c->track);
+
+	return u && u[k].known > 0;
+}
+
+static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
+{
+	uint32_t missing = 0;
+	uint16_t why = 0;
+
+	for (uint32_t i = 0; i < l->n; i++) {
+		struct stat_column *column = &s->column[l->first + i];
+		const struct count *c = replay_counts(s->replay, column->track) + k;
+
+		take_lost(s, l, column, !c->reason, k);
+		if (__builtin_expect(c->reason, 0)) {
+			missing++;
+			why = c->reason;
+			column->why = c->reason;
+			/* What waited for a counter all the time lowers the percentage. */
+			if (c->reason == PM_REASON_NOT_COUNTED)
+				l->now.enabled += c->enabled;
 			continue;
-		a->now = cell->value[k];
-		a->verdict = sheet_verdict(sheet, cell, k);
-		s->doubtful |= !a->now.reason && sheet_quality(cell, k) == STATUS_DOUBTFUL;
+		}
+		take(l, c);
+	}
+	l->now.enabled += l->now.lost;
+	l->now.nr = l->n;
+	if (!missing)
+		return;
+	if (missing == l->n) {
+		l->now.reason = why;
+		return;
+	}
+	for (uint32_t i = 0; i < l->n; i++) {
+		struct stat_column *column = &s->column[l->first + i];
+		const struct count *c = replay_counts(s->replay, column->track) + k;
+
+		/* A CPU that is offline, and a task that does not exist, have no part in the sum; nor does an event
+		 * while it is not enabled, which is known to count nothing. */
+		if (!c->reason || status_absent(c->reason) ||
+		    (c->reason == PM_REASON_NOT_COUNTED && (!c->enabled || is_known(s, column, k))))
+			continue;
+		column->lost++;
+		s->partial = true;
+		/* Nothing of it is known at any time: the sum is not a number, here as everywhere. In a line of
+		 * several intervals, the next one may include what this one lacks. */
+		if (!s->config->intervals)
+			l->now.reason = c->reason;
 	}
 }
 
-struct value stat_numbers_get(const struct stat_sheet *s, uint32_t shown, uint32_t row, enum sheet_verdict *verdict)
+void stat_count(struct stat_sheet *s, size_t k)
 {
-	const struct answer *a = &s->numbers->answer[(size_t)row * s->numbers->n_shown + shown];
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		struct stat_line *l = &s->line[i];
+		const struct stat_event *e = &s->event[l->event];
 
-	*verdict = a->verdict;
-	return a->now;
+		l->now = (struct stat_sum){ .nr = e->invalid != 0,
+					    .reason = e->invalid ? e->invalid : PM_REASON_NOT_COUNTED };
+		if (!l->n)
+			continue;
+		l->now = (struct stat_sum){ 0 };
+		if (e->per_pkg && s->config->aggr != STAT_THREAD)
+			count_package(s, l, k);
+		else
+			count_line(s, l, k);
+	}
+}
+
+void stat_add_total(struct stat_sheet *s)
+{
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		struct stat_line *l = &s->line[i];
+		bool first = !l->total.nr;
+
+		l->total.nr = l->now.nr;
+		l->total.enabled += l->now.enabled - (s->config->intervals ? l->now.lost : 0);
+		if (l->now.reason) {
+			l->total.reason = first ? l->now.reason : l->total.reason;
+			continue;
+		}
+		l->total.reason = 0;
+		l->total.v += l->now.v;
+		l->total.raw += l->now.raw;
+		l->total.running += l->now.running;
+	}
+}
+
+void stat_take_totals(struct stat_sheet *s)
+{
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		s->line[i].now = s->line[i].total;
+		if (s->config->intervals)
+			s->line[i].now.enabled += s->line[i].total.lost;
+		if (s->line[i].now.reason)
+			s->line[i].now.v = s->line[i].now.running = 0;
+	}
+}
+
+void stat_spread_add(struct stat_spread *w, double v)
+{
+	double delta = v - w->mean;
+
+	w->n++;
+	w->mean += delta / w->n;
+	w->m2 += delta * (v - w->mean);
+}
+
+double stat_spread_error(const struct stat_spread *w)
+{
+	return w->n < 2 ? 0 : sqrt(w->m2 / (w->n - 1) / w->n);
+}
+
+double stat_spread_percent(const struct stat_spread *w)
+{
+	return w->mean != 0 ? 100 * stat_spread_error(w) / w->mean : 0;
+}
+
+void stat_add_run(struct stat_sheet *s, double wall_ns)
+{
+	stat_spread_add(&s->wall, wall_ns);
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		struct stat_line *l = &s->line[i];
+
+		l->total.nr = l->now.nr;
+		if (l->now.reason) {
+			l->total.reason = l->value.n > 0 ? 0 : l->now.reason;
+			l->total.enabled = l->now.enabled;
+			continue;
+		}
+		l->total.reason = 0;
+		stat_spread_add(&l->value, (double)l->now.v);
+		stat_spread_add(&l->enabled, (double)l->now.enabled);
+		stat_spread_add(&l->running, (double)l->now.running);
+	}
+}
+
+void stat_take_means(struct stat_sheet *s)
+{
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		struct stat_line *l = &s->line[i];
+
+		l->now = (struct stat_sum){ .nr = l->total.nr,
+					    .reason = l->total.reason,
+					    .enabled = l->total.enabled };
+		if (l->now.reason)
+			continue;
+		l->now.v = l->now.raw = (uint64_t)l->value.mean;
+		l->now.rest = l->value.mean - (double)l->now.v;
+		l->now.enabled = (uint64_t)l->enabled.mean;
+		l->now.running = (uint64_t)l->running.mean;
+	}
+}
+
+bool stat_is_shared(const struct stat_sum *sum)
+{
+	return sum->reason ? sum->reason == PM_REASON_NOT_COUNTED && sum->enabled : sum->running < sum->enabled;
+}
+
+unsigned stat_percent(const struct stat_sum *sum)
+{
+	/* A thousand CPUs have more hundredths of nanoseconds in three days than 64 bits hold. */
+	return !stat_is_shared(sum) ? 100 :
+	       sum->reason          ? 0 :
+				      (unsigned)((unsigned __int128)100 * sum->running / sum->enabled);
+}
+
+double stat_value(const struct stat_event *e, const struct stat_sum *sum)
+{
+	return ((double)sum->v + sum->rest) * e->mul / e->div;
+}
+
+const char *stat_missing(uint16_t reason)
+{
+	return reason == PM_REASON_NOT_SUPPORTED || reason == pm_reason_errno(2) || reason == pm_reason_errno(95) ||
+			       reason == pm_reason_errno(22) || reason == pm_reason_errno(19) ||
+			       reason == pm_reason_errno(6) || reason == PM_REASON_NO_PERMISSION ||
+			       reason == pm_reason_errno(13) || reason == pm_reason_errno(1) ?
+		       "<not supported>" :
+		       "<not counted>";
+}
+
+#define NAMED 8 /* places or events in a remark */
+
+/* Where and how often an event was lost; nothing if it was not. */
+static void say_lost(struct stat_sheet *s, uint32_t event, struct buf *out)
+{
+	uint32_t most = 0, named = 0, more = 0;
+	uint16_t why = 0;
+	SCOPED(buf_release) struct buf where = BUF_INIT;
+
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		const struct stat_line *l = &s->line[i];
+
+		for (uint32_t k = 0; l->event == event && k < l->n; k++) {
+			const struct stat_column *c = &s->column[l->first + k];
+
+			if (!c->lost)
+				continue;
+			most = c->lost > most ? c->lost : most;
+			why = c->why;
+			if (named++ >= NAMED) {
+				more++;
+			} else if (c->cpu != PM_NONE) {
+				buf_printf(&where, "%sCPU %u", named > 1 ? ", " : "", c->cpu);
+			} else {
+				const struct pm_instance *in = pm_model_instance(s->places->model, c->instance);
+
+				buf_printf(&where, "%s%s", named > 1 ? ", " : "",
+					   in ? pm_map_text(&in->attrs, PM_INSTANCE_NAME, "?") : "?");
+			}
+		}
+	}
+	if (most) {
+		char word[16];
+
+		if (more)
+			buf_printf(&where, " and %u more", more);
+		buf_printf(out, ": %s on %s in %u of %llu intervals; %s\n", status_word(why, STATUS_WHOLE, word),
+			   buf_str(&where), most, (unsigned long long)s->intervals,
+			   s->config->intervals ? "sums cover the others" :
+						  "so there is no sum; -A shows the others");
+	}
+}
+
+/* Says that -C cannot be honoured. */
+static void note_tasks(struct stat_sheet *s)
+{
+	for (uint32_t i = 0; s->config->cpus.n && i < s->n_columns; i++) {
+		const struct pm_instance *in = pm_model_instance(s->places->model, s->column[i].instance);
+
+		if (!in || in->kind != PM_TASK)
+			continue;
+		buf_addstr(&s->notes,
+			   "-C: events of tasks were counted wherever the tasks ran; their lines are for all CPUs\n");
+		return;
+	}
+}
+
+/* A run without a number does not count for the mean. */
+static void note_runs(struct stat_sheet *s)
+{
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		const struct stat_line *l = &s->line[i];
+		const char *place = s->row[l->row].label;
+		uint32_t n = (uint32_t)l->value.n;
+
+		if (n && n < s->n_runs && !s->event[l->event].hidden)
+			buf_printf(&s->notes, "%s%s%s: not counted in %u of %u runs; the mean is of the others\n",
+				   s->event[l->event].name, place[0] ? " of " : "", place, s->n_runs - n, s->n_runs);
+	}
+}
+
+/* One line for all events with the same loss: groups are lost as a whole. */
+static void note_lost(struct stat_sheet *s)
+{
+	SCOPED(buf_release) struct buf now = BUF_INIT, last = BUF_INIT;
+	uint32_t more = 0, named = 0;
+
+	for (uint32_t i = 0; i <= s->n_events; i++) {
+		buf_clear(&now);
+		if (i < s->n_events)
+			say_lost(s, i, &now);
+		if (i < s->n_events && !now.len)
+			continue;
+		if (last.len && strcmp(buf_str(&last), buf_str(&now))) {
+			if (more)
+				buf_printf(&s->notes, " and %u more", more);
+			buf_add(&s->notes, last.data, last.len);
+			named = more = 0;
+		}
+		if (now.len && named < NAMED)
+			buf_printf(&s->notes, "%s%s", named++ ? ", " : "", s->event[i].name);
+		else
+			more += now.len > 0;
+		buf_clear(&last);
+		buf_add(&last, now.data, now.len);
+	}
+}
+
+void stat_note_lost(struct stat_sheet *s)
+{
+	note_tasks(s);
+	note_runs(s);
+	if (s->partial)
+		note_lost(s);
+	if (s->doubtful)
+		buf_addstr(&s->notes, "metrics are doubtful: a reading took longer than 1 % of its interval, or a "
+				      "share exceeds 101 %\n");
 }

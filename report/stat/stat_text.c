@@ -7,6 +7,7 @@
 #include "common/number.h"
 #include "common/table.h"
 #include "common/utf8.h"
+#include "report/input/memory.h"
 #include "report/stat/stat.h"
 
 #define HEAD_EVERY   25 /* intervals between two head lines */
@@ -16,28 +17,18 @@
 #define METRIC_NONE  28 /* if nothing was counted */
 #define ONLY_WIDTH   20 /* a column of --metric-only */
 
-static const struct {
-	const char *head;
-	int width; /* of the place */
-} places[STAT_AGGRS] = {
-	[STAT_GLOBAL] = { "", 0 },        [STAT_NONE] = { "CPU", 11 },  [STAT_THREAD] = { "", 26 },
-	[STAT_SOCKET] = { "socket", 6 },  [STAT_DIE] = { "die", 12 },   [STAT_CLUSTER] = { "cluster", 20 },
-	[STAT_CACHE] = { "cache", 22 },   [STAT_CORE] = { "core", 15 }, [STAT_NODE] = { "node", 6 },
-	[STAT_CGROUP] = { "cgroup", 24 },
-};
-
 /* Pads to that many characters since `from`. */
 static void pad(struct buf *out, size_t from, int width)
 {
-	size_t n = out->err ? 0 : utf8_count((const char *)out->data + from, out->len - from);
+	size_t n = out->err ? (size_t)width : utf8_count((const char *)out->data + from, out->len - from);
 
-	for (; n < (size_t)width && !out->err; n++)
+	for (; n < (size_t)width; n++)
 		buf_addch(out, ' ');
 }
 
 static int place_width(const struct stat_sheet *s)
 {
-	return places[s->config->aggr].width;
+	return stat_levels[s->config->aggr].width;
 }
 
 static void put_safe(struct buf *out, const char *text, int width)
@@ -46,6 +37,19 @@ static void put_safe(struct buf *out, const char *text, int width)
 
 	text_escape(out, text, strlen(text));
 	pad(out, before, width);
+}
+
+/* At most `len` bytes of the text, at the right of that many characters. */
+static void put_right(struct buf *out, const char *text, size_t len, size_t width)
+{
+	SCOPED(buf_release) struct buf safe = BUF_INIT;
+
+	text_escape(&safe, text, strnlen(text, len));
+	memory_whole(&safe);
+	for (size_t n = utf8_count(buf_str(&safe), safe.len); n < width; n++)
+		buf_addch(out, ' ');
+	buf_add(out, safe.data, safe.len);
+	memory_whole(out);
 }
 
 /* No line ends in blanks. */
@@ -87,12 +91,8 @@ static void put_place(struct stat_sheet *s, const struct stat_row *row, uint32_t
 		return;
 	dash = aggr == STAT_THREAD ? strrchr(row->label, '-') : NULL;
 	if (dash) {
-		SCOPED(buf_release) struct buf comm = BUF_INIT;
-
-		text_escape(&comm, row->label, (size_t)(dash - row->label));
-		for (size_t n = utf8_count(buf_str(&comm), comm.len); n < 16; n++)
-			buf_addch(out, ' ');
-		buf_printf(out, "%s-%-*s", buf_str(&comm), place_width(s) - 17, dash + 1);
+		put_right(out, row->label, (size_t)(dash - row->label), 16);
+		buf_printf(out, "-%-*s", place_width(s) - 17, dash + 1);
 	} else {
 		put_safe(out, row->label, place_width(s));
 	}
@@ -201,12 +201,13 @@ static void put_place_head(struct stat_sheet *s)
 {
 	struct buf *out = &s->out->text;
 	enum stat_aggr aggr = s->config->aggr;
+	const char *word = stat_levels[aggr].word;
 
 	if (aggr == STAT_THREAD)
 		buf_printf(out, "%16s-%-*s", "comm", place_width(s) - 17, "pid");
 	else
-		buf_printf(out, "%-*s", place_width(s), places[aggr].head);
-	if (aggr >= STAT_SOCKET && aggr != STAT_CGROUP)
+		buf_printf(out, "%-*s", place_width(s), aggr == STAT_NONE ? "CPU" : word ? word : "");
+	if (stat_levels[aggr].counted)
 		buf_addstr(out, " cpus ");
 }
 
@@ -291,7 +292,6 @@ static void put_head(struct stat_sheet *s)
 	}
 	if (s->n_runs > 1)
 		buf_printf(out, " (%u runs)", s->n_runs);
-	buf_carry(out, &programs);
 	buf_addstr(out, ":\n\n");
 }
 
@@ -347,73 +347,100 @@ static void put_foot(struct stat_sheet *s)
 
 /* ---- --metric-only ---- */
 
-/* The head of a column, which is at least so wide. */
-static int only_head(const struct stat_sheet *s, uint32_t id, struct buf *safe)
+static void put_only(struct stat_sheet *s, bool heads)
 {
-	SCOPED(buf_release) struct buf head = BUF_INIT;
-	size_t n;
-
-	buf_clear(safe);
-	stat_shadow_head(s, id, &head);
-	text_escape(safe, buf_str(&head), head.len);
-	buf_carry(safe, &head);
-	n = utf8_count(buf_str(safe), safe->len);
-	return n > ONLY_WIDTH ? (int)n : ONLY_WIDTH;
-}
-
-static void put_only_heads(struct stat_sheet *s)
-{
+	SCOPED(scoped_free) struct buf *head = memory_new(s->n_heads, sizeof(*head));
 	struct buf *out = &s->out->text;
-	SCOPED(buf_release) struct buf head = BUF_INIT;
-
-	if (s->time[0])
-		buf_printf(out, "#%15s ", "time");
-	put_place_head(s);
-	for (uint32_t i = 0; i < stat_shadow_heads(s); i++) {
-		int width = only_head(s, i, &head);
-
-		for (int n = (int)utf8_count(buf_str(&head), head.len); n < width; n++)
-			buf_addch(out, ' ');
-		buf_printf(out, "%s ", buf_str(&head));
-	}
-	end_line(out);
-	buf_carry(out, &head);
-}
-
-static void put_only(struct stat_sheet *s)
-{
-	struct buf *out = &s->out->text;
-	SCOPED(buf_release) struct buf head = BUF_INIT;
 	char text[64];
 
+	for (uint32_t i = 0; i < s->n_heads; i++)
+		put_right(&head[i], stat_head(s, i), SIZE_MAX, ONLY_WIDTH);
+	if (heads) {
+		if (s->time[0])
+			buf_printf(out, "#%15s ", "time");
+		put_place_head(s);
+		for (uint32_t i = 0; i < s->n_heads; i++)
+			buf_printf(out, "%s ", buf_str(&head[i]));
+		end_line(out);
+	}
 	for (uint32_t row = 0; row < s->n_rows; row++) {
-		uint32_t nr = 0;
-
-		for (uint32_t e = 0; e < s->n_events; e++) {
-			const struct stat_line *l = stat_line_at(s, row, e);
-
-			nr = l && l->now.nr > nr ? l->now.nr : nr;
-		}
-		put_place(s, &s->row[row], nr);
-		for (uint32_t i = 0; i < stat_shadow_heads(s); i++) {
-			int width = only_head(s, i, &head);
+		put_place(s, &s->row[row], stat_counters_in(s, row));
+		for (uint32_t i = 0; i < s->n_heads; i++) {
 			struct stat_metric m;
-			size_t n;
-			bool color;
+			bool color, there;
 
 			stat_shadow_cell(s, row, i, &m);
-			color = s->config->color && m.color;
-			if (m.reason || !isfinite(m.value)) {
-				buf_printf(out, "%*s ", width, "-");
-				continue;
-			}
-			n = number_fixed(text, m.value, m.precision);
-			buf_printf(out, "%s%s%s%*.*s%s ", color ? "\033[" : "", color ? m.color : "",
-				   color ? "m" : "", width, (int)n, text, color ? "\033[0m" : "");
+			there = !m.reason && isfinite(m.value);
+			color = there && s->config->color && m.color;
+			text[there ? number_fixed(text, m.value, m.precision) : 0] = '\0';
+			buf_printf(out, "%s%s%s%*s%s ", color ? "\033[" : "", color ? m.color : "", color ? "m" : "",
+				   (int)utf8_count(buf_str(&head[i]), head[i].len), there ? text : "-",
+				   color ? "\033[0m" : "");
 		}
 		end_line(out);
 	}
-	buf_carry(out, &head);
+	for (uint32_t i = 0; i < s->n_heads; i++)
+		buf_release(&head[i]);
+}
+
+/* ---- --iostat: traffic of PCIe ports; each is a PMU on a die, as the option says ---- */
+
+#define PORT_WIDTH 20              /* of a column */
+#define MIB        (1024.0 * 1024) /* of four bytes each */
+
+static const char *const port_heads[] = { "Inbound Read(MB)", "Inbound Write(MB)", "Outbound Read(MB)",
+					  "Outbound Write(MB)" };
+
+static void put_port_heads(struct stat_sheet *s, const char *sep)
+{
+	struct buf *out = &s->out->text;
+
+	if (s->time[0])
+		buf_addstr(out, sep ? " time," : " #          time ");
+	buf_addstr(out, sep ? "port," : "   port         ");
+	for (size_t i = 0; i < sizeof(port_heads) / sizeof(*port_heads); i++)
+		buf_printf(out, "%*s%s", sep ? 0 : PORT_WIDTH, port_heads[i], sep ? sep : " ");
+	buf_addch(out, '\n');
+}
+
+/* Events of a PMU are in the order of the heads. */
+static void put_port(struct stat_sheet *s, const char *pmu, uint32_t die, const char *sep)
+{
+	struct buf *out = &s->out->text;
+	char text[64];
+
+	for (uint32_t e = 0; e < s->n_events; e++) {
+		const struct stat_event *ev = &s->event[e];
+		const struct stat_line *l = die < s->n_rows ? stat_line_at(s, die, e) : NULL;
+		size_t n = 1;
+
+		if (strcmp(pm_map_text(&ev->first->attrs, PM_COUNTER_PERF_PMU, ""), pmu))
+			continue;
+		if (l && !l->now.reason && l->now.running)
+			n = number_fixed(text, stat_value(ev, &l->now) * 4 / MIB, 0);
+		else
+			text[0] = '-';
+		buf_printf(out, "%*.*s%s", sep ? 0 : PORT_WIDTH, (int)n, text, sep ? sep : " ");
+	}
+	buf_addch(out, '\n');
+}
+
+void stat_put_ports(struct stat_sheet *s)
+{
+	const char *sep = s->config->form == STAT_CSV ? s->config->separator : NULL, *at = s->config->iostat;
+	char port[16], pmu[32];
+	unsigned number, die;
+	int len = 0;
+
+	if (!s->time[0] ? !s->summing : s->intervals == 1 || (!sep && (s->intervals - 1) % HEAD_EVERY == 0))
+		put_port_heads(s, sep);
+	for (; sscanf(at, "%15[^=]=%u.%u%n", port, &number, &die, &len) == 3; at += len + (at[len] == ',')) {
+		snprintf(pmu, sizeof(pmu), "uncore_iio_%u", number);
+		if (s->time[0])
+			buf_printf(&s->out->text, "%16s%s", s->time, sep ? sep : " ");
+		buf_printf(&s->out->text, "%s%s", port, sep ? sep : " ");
+		put_port(s, pmu, die, sep);
+	}
 }
 
 /* ---- the whole ---- */
@@ -423,27 +450,22 @@ static void put_alone(struct stat_sheet *s, uint32_t row, const struct stat_metr
 	put_more(s, &s->row[row], 1, m);
 }
 
-static void lines(struct stat_sheet *s)
+void stat_text(struct stat_sheet *s)
 {
-	bool interval = s->time[0];
+	bool interval = s->time[0], heads = !interval || (s->intervals - 1) % HEAD_EVERY == 0;
 
 	if (interval && s->config->clear)
 		buf_addstr(&s->out->text, "\033[H\033[2J");
-	if (interval && (s->intervals - 1) % HEAD_EVERY == 0 && !s->config->metric_only && !s->config->iostat)
+	if (interval && heads && !s->config->metric_only && !s->config->iostat)
 		put_interval_head(s);
 	if (!interval)
 		put_head(s);
-	if (s->config->iostat) {
+	if (s->config->iostat)
 		stat_put_ports(s);
-	} else if (s->config->metric_only) {
-		if (!interval || (s->intervals - 1) % HEAD_EVERY == 0)
-			put_only_heads(s);
-		put_only(s);
-	} else {
+	else if (s->config->metric_only)
+		put_only(s, heads);
+	else
 		stat_each_line(s, put_line, put_alone);
-	}
 	if (!interval)
 		put_foot(s);
 }
-
-const struct stat_form_ops stat_text = { .lines = lines };

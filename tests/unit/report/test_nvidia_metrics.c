@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "report/stat/stat_shadow.h"
+#include "report/stat/stat.h"
 #include "tests/unit/lib/report_harness.h"
 
 #define SECONDS 4
@@ -534,7 +534,9 @@ static void clocks_of_devices(void **state)
 	struct world w = { 0 };
 	struct builder b;
 	struct places places = { .model = &b.model };
-	struct stat_sheet s = { .places = &places };
+	static const struct stat_config config = { .all_events = true };
+	struct stat_sheet s = { .places = &places, .config = &config };
+	struct error e = { 0 };
 
 	machine(&b, &w, memory, N(memory));
 	for (size_t i = 0; i < N(pmus); i++) {
@@ -545,7 +547,7 @@ static void clocks_of_devices(void **state)
 		assert_int_equal(pm_model_add_pmu(&b.model, &pmu), 0);
 		pm_map_release(&pmu.attrs);
 	}
-	assert_int_equal(stat_know_pmus(&s), 0);
+	assert_int_equal(stat_events_find(&s, &e), 0);
 	assert_true(stat_is_uncore(&s, pm_model_counter_named(&b.model, w.name[0])));
 	assert_int_equal(pm_map_set(&c.attrs, PM_COUNTER_PERF_PMU, pm_text(pmus[1])), 0);
 	assert_false(stat_is_uncore(&s, &c));

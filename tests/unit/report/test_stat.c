@@ -9,8 +9,8 @@ static void words(void **state)
 	struct stat_words w = { 0 };
 	static const char *const want[] = { "a", "pmu/x=1,y=2/u", "b", "c", "d:u" };
 
-	assert_int_equal(stat_words_add(&w, "a,pmu/x=1,y=2/u,{b,c}:u"), 0);
-	assert_int_equal(stat_words_add(&w, "d:u"), 0);
+	stat_words_add(&w, "a,pmu/x=1,y=2/u,{b,c}:u");
+	stat_words_add(&w, "d:u");
 	assert_int_equal(w.n, 5);
 	for (size_t i = 0; i < w.n; i++)
 		assert_string_equal(w.word[i], want[i]);

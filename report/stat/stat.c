@@ -1,4 +1,4 @@
-/* Turns a recording into lines of perf stat: intervals, runs, totals. */
+/* pmrep stat as a sink: intervals, runs and totals of a recording become lines. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -6,23 +6,17 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/array.h"
+#include "report/input/memory.h"
 #include "report/stat/stat.h"
-
-static const struct stat_form_ops *const forms[] = {
-	[STAT_TEXT] = &stat_text,
-	[STAT_CSV] = &stat_csv,
-	[STAT_JSON] = &stat_json,
-};
 
 static void forget(struct stat_sheet *s)
 {
 	stat_forget_layout(s);
 	stat_events_release(s);
 	stat_shadow_release(s);
-	stat_numbers_release(s);
 	stat_forget_history(s);
-	buf_release(&s->text);
+	buf_release(&s->stamp);
+	buf_release(&s->separator);
 	free(s->off);
 	s->off = NULL;
 	s->n_off = 0;
@@ -37,13 +31,15 @@ void stat_release(struct stat_sheet *s)
 	buf_release(&s->notes);
 }
 
-static int print_lines(struct stat_sheet *s)
+static void print_lines(struct stat_sheet *s)
 {
-	int err = stat_sort_lines(s);
-
-	if (!err)
-		forms[s->config->form]->lines(s);
-	return err;
+	stat_sort_lines(s);
+	if (s->config->form == STAT_TEXT)
+		stat_text(s);
+	else if (s->config->iostat && s->config->form == STAT_CSV)
+		stat_put_ports(s);
+	else
+		stat_fields(s);
 }
 
 /* ---- intervals ---- */
@@ -75,7 +71,6 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 		s->places = &s->own_places;
 	}
 	s->replay = plan->replay;
-	buf_clear(&s->text);
 	part_cgroups(s, places->model);
 	s->system_wide = !strcmp(pm_map_text(&places->model->header, PM_HEADER_TARGET, ""), "system");
 	/* Of runs without end perf prints each, without the command's own times. */
@@ -83,10 +78,15 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	s->runs = pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1) != 1;
 	s->binding = plan->binding;
 	s->laid_out = s->shaped = false;
-	if ((err = stat_declare(s, sink->notes, &sink->error)))
+	if ((err = stat_events_find(s, &sink->error)) || (err = stat_shadow_bind(s, sink->notes, &sink->error)))
 		return err;
-	if ((err = stat_numbers_plan(s, plan)))
-		return error_sys(&sink->error, -err, "metrics");
+	if (!s->n_events && !s->n_heads && places->model->n_counters)
+		return error_set(&sink->error, ENOENT,
+				 "the recording has none of the events that these metrics need");
+	for (uint32_t i = 0; i < s->n_events; i++)
+		for (uint32_t k = 0; k < s->event[i].n_counters; k++)
+			replay_want(s->replay, s->event[i].counter[k], 1u << TRACK_VALUE);
+	stat_shadow_plan(s, plan);
 	return 0;
 }
 
@@ -97,15 +97,15 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 
 	if (!s->laid_out && (err = stat_lay_out(s, sink->notes, &sink->error)))
 		return err;
-	if ((err = stat_numbers_shape(s, sheet, n)))
-		return error_sys(&sink->error, -err, "metrics");
+	stat_shadow_shape(s, sheet, n);
 	s->shaped = true;
-	if (s->begins && forms[s->config->form]->begin)
-		forms[s->config->form]->begin(s);
+	stat_fields_shape(s);
+	if (s->begins)
+		stat_fields_begin(s);
 	return 0;
 }
 
-static int keep_history(struct stat_sheet *s)
+static void keep_history(struct stat_sheet *s)
 {
 	for (uint32_t i = 0; i < s->n_lines; i++) {
 		struct stat_line *l = &s->line[i];
@@ -113,19 +113,16 @@ static int keep_history(struct stat_sheet *s)
 
 		if (!l->now.reason)
 			buf_add(&l->history, &v, sizeof(v));
-		if (l->history.err)
-			return -ENOMEM;
+		memory_whole(&l->history);
 	}
-	return stat_keep_metrics(s);
+	stat_keep_metrics(s);
 }
 
-static int add_run(struct stat_sheet *s, double wall_ns)
+static void add_run(struct stat_sheet *s, double wall_ns)
 {
-	if (array_room(&s->run_wall, s->n_runs, sizeof(*s->run_wall)))
-		return -ENOMEM;
+	memory_room(&s->run_wall, s->n_runs, sizeof(*s->run_wall));
 	s->run_wall[s->n_runs++] = wall_ns;
 	stat_add_run(s, wall_ns);
-	return 0;
 }
 
 /* For how much of the interval events were disabled. */
@@ -153,12 +150,11 @@ static void put_started(struct stat_sheet *s, const struct interval *i)
 		buf_printf(&s->out->text, "# started on %s\n\n", text);
 }
 
-static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k)
+static void one_interval(struct stat_sheet *s, const struct interval *i, size_t k)
 {
 	const struct stat_config *c = s->config;
 	int64_t since = (int64_t)(i->to_ns - s->sink.origin_ns);
 	uint64_t counted;
-	int err = 0;
 
 	s->off_ns = off_ns(s, i);
 	/* pmrec omits most of the time with events disabled, and what it omitted is not part of the duration. */
@@ -172,23 +168,25 @@ static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k
 	s->seconds = (double)counted / 1e9;
 	stat_count(s, k);
 	if (c->stats)
-		err = keep_history(s);
+		keep_history(s);
 	if (c->intervals) {
 		snprintf(s->time, sizeof(s->time), "%*" PRIu64 ".%09" PRIu64, c->form == STAT_CSV ? 6 : 0,
 			 (uint64_t)since / 1000000000, (uint64_t)since % 1000000000);
-		if (!c->stats && !err)
-			err = print_lines(s);
+		if (!c->stats)
+			print_lines(s);
 	} else if (s->runs) {
 		/* The command's own time, if known, not that of the snapshots around it. */
 		counted = s->elapsed_ns && !s->switched ? s->elapsed_ns : counted;
 		s->seconds = (double)counted / 1e9;
 		s->elapsed_ns = 0;
 		s->user = s->each ? (struct stat_spread){ 0 } : s->user;
-		err = s->each ? print_lines(s) : add_run(s, (double)counted);
+		if (s->each)
+			print_lines(s);
+		else
+			add_run(s, (double)counted);
 	}
 	if (!s->runs || c->intervals)
 		stat_add_total(s);
-	return err;
 }
 
 static int intervals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
@@ -197,8 +195,9 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 	int err = 0;
 
 	for (size_t k = 0; k < n && !err; k++) {
-		stat_numbers_take(s, sheet, k);
-		if (!(err = one_interval(s, &interval[k], k)) && (err = output_pace(s->out)))
+		stat_shadow_take(s, sheet, k);
+		one_interval(s, &interval[k], k);
+		if ((err = output_pace(s->out)))
 			sink->error = s->out->error;
 	}
 	return err;
@@ -224,9 +223,10 @@ static void event(struct sink *sink, const struct pm_event *event)
 		break;
 	case PM_EVENT_DISABLE:
 		s->switched = true;
-		/* Without memory, rates are over the whole time. */
-		if (!off && !array_room(&s->off, s->n_off, sizeof(*s->off)))
-			s->off[s->n_off++] = (struct stat_off){ event->time_ns, UINT64_MAX };
+		if (off)
+			break;
+		memory_room(&s->off, s->n_off, sizeof(*s->off));
+		s->off[s->n_off++] = (struct stat_off){ event->time_ns, UINT64_MAX };
 		break;
 	case PM_EVENT_ENABLE:
 		s->switched = true;
@@ -265,7 +265,7 @@ static int end(struct sink *sink)
 				s->seconds = (double)s->elapsed_ns / 1e9;
 			stat_take_totals(s);
 		}
-		err = print_lines(s);
+		print_lines(s);
 		s->summing = false;
 	}
 	stat_note_lost(s);
@@ -276,7 +276,7 @@ static int end(struct sink *sink)
 	s->intervals = s->counted_ns = s->elapsed_ns = 0;
 	s->user = s->system = s->wall = (struct stat_spread){ 0 };
 	s->child = s->switched = false;
-	if (!err && (err = output_flush(s->out)))
+	if ((err = output_flush(s->out)))
 		sink->error = s->out->error;
 	return err;
 }
@@ -288,7 +288,7 @@ static int totals(struct sink *sink, const struct sheet *sheet, const struct int
 	int err = s->shaped ? 0 : shape(sink, sheet, 1);
 
 	if (n && !err)
-		stat_numbers_take(s, sheet, n - 1);
+		stat_shadow_take(s, sheet, n - 1);
 	return err;
 }
 
