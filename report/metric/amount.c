@@ -1,7 +1,8 @@
 #include "report/metric/amount.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "report/input/memory.h"
 
 #define TRIES 16 /* a formula may need numbers in some order */
 
@@ -35,13 +36,14 @@ static bool grows(const struct binding *b, const struct bound_input *in, const s
 
 bool metric_is_amount(const struct binding *b, const struct bound_metric *m, const struct pm_model *model)
 {
-	struct value *once = calloc(m->n_inputs + 1, sizeof(*once)), *twice = calloc(m->n_inputs + 1, sizeof(*twice));
+	SCOPED(scoped_free) struct value *once = memory_new(m->n_inputs, sizeof(*once));
+	SCOPED(scoped_free) struct value *twice = memory_new(m->n_inputs, sizeof(*twice));
 	unsigned seed = 12345;
 	bool amount = false, known = !m->expr;
 
 	if (!m->expr)
 		amount = m->n_inputs && grows(b, &b->input[m->input[0]], model);
-	for (int try = 0; try < TRIES && once && twice && !known; try++) {
+	for (int try = 0; try < TRIES && !known; try++) {
 		struct value v, w;
 
 		for (uint32_t i = 0; i < m->n_inputs; i++) {
@@ -59,7 +61,5 @@ bool metric_is_amount(const struct binding *b, const struct bound_metric *m, con
 		known = !v.reason && !w.reason && isfinite(v.v) && isfinite(w.v) && (v.v > 0 || v.v < 0);
 		amount = known && fabs(w.v / v.v - 2) < 1e-6;
 	}
-	free(once);
-	free(twice);
 	return amount;
 }

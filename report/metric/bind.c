@@ -13,6 +13,7 @@
 #include "common/event/event.h"
 #include "common/event/vendor_events.h"
 #include "common/parse.h"
+#include "report/input/memory.h"
 #include "report/machine/telemetry.h"
 #include "report/metric/bind_class.h"
 #include "report/metric/meaning.h"
@@ -56,6 +57,16 @@ static char *with_parameter(const char *text, const char *number)
 	return buf_detach(&out);
 }
 
+/* As expr_parse(), which has memory. */
+static int bind_parse(struct expr **x, const char *text, struct error *e)
+{
+	int err = expr_parse(x, text, e);
+
+	if (err == -ENOMEM)
+		memory_ends();
+	return err;
+}
+
 static void release_metric(struct bound_metric *m)
 {
 	expr_free(m->expr);
@@ -66,12 +77,11 @@ static void release_metric(struct bound_metric *m)
 	}
 }
 
-/* A metric of which nothing is known but that; NULL without memory. */
+/* A metric of which nothing is known but that. */
 static struct bound_metric *bind_new_metric(struct binding *b, const struct metric_about *about)
 {
 	about = bind_keep_about(b, about);
-	if (!about || array_room(&b->metric, b->n_metrics, sizeof(*b->metric)))
-		return NULL;
+	memory_room(&b->metric, b->n_metrics, sizeof(*b->metric));
 	b->metric[b->n_metrics] = (struct bound_metric){ .about = about };
 	return &b->metric[b->n_metrics++];
 }
@@ -133,16 +143,11 @@ static bool is_of_dies(const struct builder *x, const struct bound_input *in)
 	return false;
 }
 
-/* Takes ownership of an allocation, or of NULL; returns it, or NULL without memory. */
+/* Takes ownership of an allocation, and returns it; NULL: there was no memory. */
 static void *bind_own(struct binding *b, void *data)
 {
-	if (data && array_room(&b->owned, b->n_owned, sizeof(*b->owned))) {
-		free(data);
-		return NULL;
-	}
-	if (data)
-		b->owned[b->n_owned++] = data;
-	return data;
+	memory_room(&b->owned, b->n_owned, sizeof(*b->owned));
+	return b->owned[b->n_owned++] = memory_checked(data);
 }
 
 /* Starts binding the inputs of that formula. */
@@ -153,13 +158,12 @@ static void bind_begin_formula(struct builder *x, const struct expr_input *in, s
 	x->formulas++;
 }
 
-/* An empty input; `more`: NULL, or it has that of another. NULL without memory. */
+/* An empty input; `more`: NULL, or it has that of another. */
 static struct bound_input *bind_new_input(struct binding *b, struct input_more *more)
 {
-	if (!more && !(more = bind_own(b, calloc(1, sizeof(*more)))))
-		return NULL;
-	if (array_room(&b->input, b->n_inputs, sizeof(*b->input)))
-		return NULL;
+	if (!more)
+		more = bind_own(b, memory_new(1, sizeof(*more)));
+	memory_room(&b->input, b->n_inputs, sizeof(*b->input));
 	b->input[b->n_inputs] = (struct bound_input){ .more = more };
 	return &b->input[b->n_inputs++];
 }
@@ -167,14 +171,13 @@ static struct bound_input *bind_new_input(struct binding *b, struct input_more *
 /* In fed_by(). */
 enum { FED_ITSELF = 1, FED_KIN = 2 };
 
-/* Which PMUs feed the input, and, at the place of the first of some kin, whether any of them does; NULL without
- * memory. */
+/* Which PMUs feed the input, and, at the place of the first of some kin, whether any of them does. */
 static unsigned char *fed_by(const struct class_index *x, const struct pm_model *m, const struct bound_input *in)
 {
-	unsigned char *fed = calloc((size_t)m->n_pmus + 1, 1);
+	unsigned char *fed = memory_new(m->n_pmus, 1);
 	uint32_t at;
 
-	for (uint32_t k = 0; fed && k < in->n_counters; k++) {
+	for (uint32_t k = 0; k < in->n_counters; k++) {
 		const struct pm_map *attrs = &pm_model_counter(m, in->counter[k])->attrs;
 
 		if (pm_map_get(attrs, PM_COUNTER_PERF_INVALID) ||
@@ -217,8 +220,8 @@ static uint16_t why_alone(const struct pm_model *m, const struct bound_input *in
 	return PM_OK;
 }
 
-/* Notes which PMUs of a kind are missing from an input that adds up all of them. 0 or -ENOMEM. */
-static int bind_shut(struct builder *x, struct bound_input *in)
+/* Notes which PMUs of a kind are missing from an input that adds up all of them. */
+static void bind_shut(struct builder *x, struct bound_input *in)
 {
 	const struct pm_model *m = x->p->model;
 	const char *slash = in->more->name ? strchr(in->more->name, '/') : NULL, *first = "";
@@ -233,11 +236,11 @@ static int bind_shut(struct builder *x, struct bound_input *in)
 	/* What cores count has a PMU a kind, and not all kinds have it. */
 	if (!names_get(&x->classes.pmus, first, &at) ||
 	    (!x->classes.pmu[at].class && !pm_map_get(&m->pmu[at].attrs, PM_PMU_CPUMASK)))
-		return 0;
+		return;
 	class = x->classes.pmu[at].class;
 	buf_add(&pattern, in->more->name, slash ? (size_t)(slash - in->more->name) : 0);
-	if (pattern.err || !(fed = fed_by(&x->classes, m, in)))
-		return -ENOMEM;
+	memory_whole(&pattern);
+	fed = fed_by(&x->classes, m, in);
 	/* Whoever names one PMU does not want the others; the name of a class names all of its PMUs, and so does an
 	 * event alone. */
 	named = slash && event_pmu_matches(buf_str(&pattern), first);
@@ -258,38 +261,31 @@ static int bind_shut(struct builder *x, struct bound_input *in)
 			reason = PM_REASON_NOT_READ;
 		if (!reason)
 			continue;
-		if (!in->more->shut && !(in->more->shut = bind_own(x->b, calloc(m->n_pmus, sizeof(*in->more->shut)))))
-			return -ENOMEM;
+		if (!in->more->shut)
+			in->more->shut = bind_own(x->b, memory_new(m->n_pmus, sizeof(*in->more->shut)));
 		in->more->shut[in->more->n_shut++] = (struct bound_shut){ name, cpu_of(&m->pmu[i]), reason };
 	}
-	return 0;
 }
 
 /* An input that has a clock beside each counter. */
-static int64_t add_clocked(struct builder *x, const char *name, enum expr_aspect aspect, const uint32_t *counter,
-			   const uint32_t *clock, uint32_t n)
+static uint32_t add_clocked(struct builder *x, const char *name, enum expr_aspect aspect, const uint32_t *counter,
+			    const uint32_t *clock, uint32_t n)
 {
 	struct binding *b = x->b;
 	struct bound_input *in;
 	uint32_t at;
-	int err;
 
 	buf_clear(&x->text);
 	buf_printf(&x->text, "clocked %u %d %s", (unsigned)aspect, x->raw, name);
 	for (uint32_t i = 0; i < n; i++)
 		buf_printf(&x->text, " %u:%u", counter[i], clock ? clock[i] : 0);
-	if (x->text.err)
-		return -ENOMEM;
+	memory_whole(&x->text);
 	if (names_get(&b->input_names, buf_str(&x->text), &at))
 		return at;
 	in = bind_new_input(b, NULL);
-	if (!in)
-		return -ENOMEM;
-	in->more->name = bind_own(b, strdup(name));
-	in->counter = bind_own(b, malloc((n + 1) * sizeof(*in->counter)));
-	in->more->clock = clock ? bind_own(b, malloc((n + 1) * sizeof(*in->more->clock))) : NULL;
-	if (!in->more->name || !in->counter || (clock && !in->more->clock))
-		return -ENOMEM;
+	in->more->name = bind_own(b, memory_text(name));
+	in->counter = bind_own(b, memory_new(n, sizeof(*in->counter)));
+	in->more->clock = clock ? bind_own(b, memory_new(n, sizeof(*in->more->clock))) : NULL;
 	in->aspect = aspect;
 	in->kind = PM_KINDS;
 	for (uint32_t i = 0; i < n; i++) {
@@ -310,32 +306,28 @@ static int64_t add_clocked(struct builder *x, const char *name, enum expr_aspect
 		in->more->clock = NULL;
 	}
 	at = (uint32_t)(in - b->input);
-	err = bind_shut(x, in);
-	if (!err)
-		err = names_set(&b->input_names, buf_str(&x->text), at);
-	return err ? err : (int64_t)at;
+	bind_shut(x, in);
+	memory_done(names_set(&b->input_names, buf_str(&x->text), at));
+	return at;
 }
 
-/* Adds the readings of the clocks themselves, by which their companions are divided or judged. 0 or -errno. */
-static int bind_add_clocks(struct builder *x, struct bound_metric *m, const uint32_t *clock, uint32_t n)
+/* Adds the readings of the clocks themselves, by which their companions are divided or judged. */
+static void bind_add_clocks(struct builder *x, struct bound_metric *m, const uint32_t *clock, uint32_t n)
 {
-	uint32_t *distinct = malloc((n + 1) * sizeof(*distinct)), k = 0;
-	int64_t at = 0;
+	SCOPED(scoped_free) uint32_t *distinct = memory_new(n, sizeof(*distinct));
+	uint32_t k = 0;
 
-	for (uint32_t i = 0; distinct && i < n; i++)
+	for (uint32_t i = 0; i < n; i++)
 		if (clock[i])
 			distinct[k++] = clock[i];
-	for (int elapsed = 0; elapsed < 2 && k && distinct && at >= 0; elapsed++) {
-		bool have = false;
+	for (int elapsed = 0; elapsed < 2 && k; elapsed++) {
+		uint32_t at = add_clocked(x, "", elapsed ? EXPR_ELAPSED : EXPR_VALUE, distinct, NULL, k), i = 0;
 
-		at = add_clocked(x, "", elapsed ? EXPR_ELAPSED : EXPR_VALUE, distinct, NULL, k);
-		for (uint32_t i = 0; i < m->n_inputs && at >= 0; i++)
-			have |= m->input[i] == at;
-		if (at >= 0 && !have)
-			m->input[m->n_inputs++] = (uint32_t)at;
+		while (i < m->n_inputs && m->input[i] != at)
+			i++;
+		if (i == m->n_inputs)
+			m->input[m->n_inputs++] = at;
 	}
-	free(distinct);
-	return !distinct ? -ENOMEM : at < 0 ? (int)at : 0;
 }
 
 /* seconds(x,y) of any two counters: each x is paired with the y at its place in the list, or with the only one. */
@@ -362,17 +354,16 @@ static double bind_unscale(const struct pm_counter *c)
 }
 
 /* Our formulas expect traffic in bytes. The kernel may give counts a scale and a unit of its own, or neither. */
-static int set_bytes(struct builder *x, struct bound_input *in, unsigned bytes)
+static void set_bytes(struct builder *x, struct bound_input *in, unsigned bytes)
 {
-	in->more->bytes = bind_own(x->b, malloc((in->n_counters + 1) * sizeof(*in->more->bytes)));
-	for (uint32_t i = 0; in->more->bytes && i < in->n_counters; i++) {
+	in->more->bytes = bind_own(x->b, memory_new(in->n_counters, sizeof(*in->more->bytes)));
+	for (uint32_t i = 0; i < in->n_counters; i++) {
 		const struct pm_counter *c = pm_model_counter(x->p->model, in->counter[i]);
 
 		in->more->bytes[i] = c->scale.text || !strcmp(c->unit, "By") ? event_unit_bytes(c->unit) : 0;
 		if (!(in->more->bytes[i] > 0))
 			in->more->bytes[i] = bytes * bind_unscale(c);
 	}
-	return in->more->bytes ? 0 : -ENOMEM;
 }
 
 /* Whether the user excluded the counter's source. */
@@ -429,6 +420,7 @@ static uint32_t counters_of_kind(struct builder *x, const char *name)
 	return kept;
 }
 
+/* What perf counts of registers. Energy is added up and in another unit, so it has formulas of its own. */
 /* clang-format off */
 static const struct {
 	const char *counter, *event;
@@ -449,6 +441,7 @@ static const struct {
 	{ "msr.pkg_c9_res", "cstate_pkg/c9-residency/" },
 	{ "msr.pkg_c10_res", "cstate_pkg/c10-residency/" },
 };
+/* clang-format on */
 
 /* The perf event that counts what a register does, or NULL. */
 static const char *bind_stand_in(const char *counter)
@@ -474,41 +467,40 @@ static void stand_in(struct builder *x, struct bound_input *in, const char *coun
 	in->more->rule = PM_AGG_MEAN;
 }
 
-static int fill_input(struct builder *x, struct bound_input *in, const char *name)
+static void fill_input(struct builder *x, struct bound_input *in, const char *name)
 {
 	const struct pm_model *m = x->p->model;
 	const char *reg;
 	uint32_t ignored;
-	int err;
 
 	in->kind = PM_KINDS;
 	if (in->aspect == EXPR_LITERAL && !strcmp(name, "tj_max") && x->options->tj_max > 0) {
 		in->constant = true;
 		in->more->value = value_of((double)x->options->tj_max);
-		return 0;
+		return;
 	}
 	if (in->aspect == EXPR_LITERAL) {
 		in->constant = true;
 		if (!bind_literal(x->p, name, &in->more->value))
 			in->more->value = value_missing(VALUE_NO_INPUT);
-		return 0;
+		return;
 	}
 	if (in->aspect == EXPR_CPUID_MATCH) {
 		in->constant = true;
 		in->more->value = value_of(vendor_is_cpu(name, pm_map_text(&m->header, PM_HEADER_CPU_ID, "")));
-		return 0;
+		return;
 	}
 	if (in->aspect == EXPR_SYSTEM) {
 		in->more->whole = in->more->name;
 		in->constant = !names_get(&x->taken, name, &ignored);
 		if (in->constant)
 			in->more->value = value_missing(VALUE_NO_INPUT);
-		return 0;
+		return;
 	}
 	/* perf's formulas expect times in seconds, whatever unit they were counted in. */
 	if (in->aspect == EXPR_VALUE && (!strcmp(name, "duration_time") || !strcmp(name, "tool/duration_time/"))) {
 		in->duration = true;
-		return 0;
+		return;
 	}
 	reg = bind_field(name, in->more);
 	if (in->more->fact && !strcmp(in->more->fact, "tj_max"))
@@ -521,9 +513,8 @@ static int fill_input(struct builder *x, struct bound_input *in, const char *nam
 		in->n_counters = meaning_find(&x->meaning, x->options->events, name, x->found, BIND_MAX_COUNTERS);
 	if (in->n_counters > BIND_MAX_COUNTERS)
 		in->n_counters = BIND_MAX_COUNTERS;
-	if (x->twice && !reg &&
-	    (err = bind_of_groups(&x->b->index, name, x->formula, x->n_formula, x->found, in->n_counters)))
-		return err;
+	if (x->twice && !reg)
+		bind_of_groups(&x->b->index, name, x->formula, x->n_formula, x->found, in->n_counters);
 	leave_out(x, in);
 	if (!knows_number(x, in))
 		in->n_counters = 0;
@@ -554,16 +545,14 @@ static int fill_input(struct builder *x, struct bound_input *in, const char *nam
 		in->more->own_rule = true;
 		in->more->fixed = bind_unscale(pm_model_counter(m, x->found[0]));
 	}
-	return 0;
 }
 
-/* The place of the input in the binding, or -errno; inputs that are requested twice are kept once. */
-static int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect)
+/* The place of the input in the binding; inputs that are requested twice are kept once. */
+static uint32_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect)
 {
 	struct binding *b = x->b;
 	struct bound_input *in;
 	uint32_t at;
-	int err;
 
 	buf_clear(&x->text);
 	buf_printf(&x->text, "%u %s", (unsigned)aspect, name);
@@ -571,35 +560,28 @@ static int64_t bind_input(struct builder *x, const char *name, enum expr_aspect 
 		buf_printf(&x->text, " %u %d", x->twice ? x->formulas : 0, x->raw);
 	if (x->pmu)
 		buf_printf(&x->text, " of %s", x->pmu);
-	if (x->text.err)
-		return -ENOMEM;
+	memory_whole(&x->text);
 	if (names_get(&b->input_names, buf_str(&x->text), &at))
 		return at;
 	in = bind_new_input(b, NULL);
-	if (!in || !(in->more->name = bind_own(b, strdup(name))))
-		return -ENOMEM;
+	in->more->name = bind_own(b, memory_text(name));
 	in->aspect = aspect;
-	if ((err = fill_input(x, in, name)))
-		return err;
-	if (!in->constant && !in->duration) {
-		in->counter = bind_own(b, malloc(in->n_counters * sizeof(*in->counter)));
-		if (!in->counter)
-			return -ENOMEM;
-		memcpy(in->counter, x->found, in->n_counters * sizeof(*in->counter));
-	}
+	fill_input(x, in, name);
+	if (!in->constant && !in->duration)
+		in->counter = bind_own(b, memory_copy(x->found, in->n_counters, sizeof(*in->counter)));
 	at = (uint32_t)(in - b->input);
-	if ((err = bind_shut(x, in)) || (err = names_set(&b->input_names, buf_str(&x->text), at)))
-		return err;
+	bind_shut(x, in);
+	memory_done(names_set(&b->input_names, buf_str(&x->text), at));
 	return at;
 }
 
 /* As bind_input(), for an input whose time is another counter's; the clocks go to `clock`, their number to *n. */
-static int64_t bind_clocked(struct builder *x, const struct expr_input *in, uint32_t *clock, uint32_t *n)
+static uint32_t bind_clocked(struct builder *x, const struct expr_input *in, uint32_t *clock, uint32_t *n)
 {
 	const struct pmu_class *class;
 	const struct pmu_class_event *event = x->choice ? class_event_named(in->name, &class) : NULL;
 	bool counts = in->aspect == EXPR_VALUE || in->aspect == EXPR_RATE;
-	int64_t at;
+	uint32_t at;
 
 	if (event && class == x->choice->class)
 		*n = class_counters(x->choice, event, x->found, clock, BIND_MAX_COUNTERS);
@@ -608,9 +590,8 @@ static int64_t bind_clocked(struct builder *x, const struct expr_input *in, uint
 	else
 		return bind_input(x, in->name, in->aspect);
 	at = add_clocked(x, in->name, in->aspect, x->found, clock, *n);
-	if (at >= 0 && event && event->bytes && counts && !x->raw && !x->b->input[at].more->bytes &&
-	    set_bytes(x, &x->b->input[at], event->bytes))
-		return -ENOMEM;
+	if (event && event->bytes && counts && !x->raw && !x->b->input[at].more->bytes)
+		set_bytes(x, &x->b->input[at], event->bytes);
 	return at;
 }
 
@@ -626,28 +607,21 @@ static int bind_formula(struct builder *x, struct bound_metric *m, const char *t
 	const struct expr_input *in;
 	enum pm_kind kind = PM_KINDS;
 	size_t n;
-	int err = expr_parse(&m->expr, text, x->error);
 
-	if (err)
+	if (bind_parse(&m->expr, text, x->error))
 		return error_prefix(x->error, "metric %s", m->name);
-	if (expr_fold(m->expr, lasting_literal, x))
-		return -ENOMEM;
+	memory_done(expr_fold(m->expr, lasting_literal, x));
 	in = expr_inputs(m->expr, &n);
 	/* Each may get two clocks. */
-	m->input = bind_own(x->b, malloc((3 * n + 1) * sizeof(*m->input)));
-	if (!m->input)
-		return -ENOMEM;
+	m->input = bind_own(x->b, memory_new(3 * n, sizeof(*m->input)));
 	bind_begin_formula(x, in, n);
 	for (size_t i = 0; i < n; i++) {
 		bool clocked = x->choice || in[i].aspect == EXPR_SECONDS;
-		int64_t at = clocked ? bind_clocked(x, &in[i], x->clock, &x->n_clocks) :
-				       bind_input(x, in[i].name, in[i].aspect);
-		const struct bound_input *bound;
+		uint32_t at = clocked ? bind_clocked(x, &in[i], x->clock, &x->n_clocks) :
+					bind_input(x, in[i].name, in[i].aspect);
+		const struct bound_input *bound = &x->b->input[at];
 
-		if (at < 0)
-			return (int)at;
-		m->input[m->n_inputs++] = (uint32_t)at;
-		bound = &x->b->input[at];
+		m->input[m->n_inputs++] = at;
 		if (bind_lacks(bound) && !bind_is_optional(in, n, i))
 			return 0;
 		if (bound->kind != PM_KINDS)
@@ -656,8 +630,8 @@ static int bind_formula(struct builder *x, struct bound_metric *m, const char *t
 	for (size_t i = 0; i < n; i++) {
 		const struct bound_input *bound = &x->b->input[m->input[i]];
 
-		if (bound->more->clock && (err = bind_add_clocks(x, m, bound->more->clock, bound->n_counters)))
-			return err;
+		if (bound->more->clock)
+			bind_add_clocks(x, m, bound->more->clock, bound->n_counters);
 	}
 	if (kind == PM_KINDS)
 		kind = PM_SYSTEM;
@@ -680,10 +654,8 @@ static int bind_otherwise(struct builder *x, struct bound_metric *m, const struc
 
 	while (!kept && *from) {
 		size_t len = strcspn(from, ";");
-		SCOPED(scoped_free) char *text = strndup(from, len);
+		SCOPED(scoped_free) char *text = memory_checked(strndup(from, len));
 
-		if (!text)
-			return -ENOMEM;
 		expr_free(m->expr);
 		m->expr = NULL;
 		m->n_inputs = 0;
@@ -727,16 +699,22 @@ static char *bind_with_member(const char *text, const char *member, bool lower, 
 	return buf_detach(&out);
 }
 
-/* Whether an earlier metric has the name; each kind of CPUs has its own. */
-static bool is_taken(struct builder *x, const char *name, bool take)
+/* The name of a metric among those taken: each kind of CPUs has its own. */
+static const char *name_of_kind(struct builder *x, const char *name)
+{
+	if (!x->pmu)
+		return name;
+	buf_clear(&x->text);
+	buf_printf(&x->text, "%s\n%s", name, x->pmu);
+	memory_whole(&x->text);
+	return buf_str(&x->text);
+}
+
+static bool is_taken(struct builder *x, const char *name)
 {
 	uint32_t ignored;
 
-	buf_clear(&x->text);
-	buf_printf(&x->text, "%s\n%s", name, x->pmu ? x->pmu : "");
-	if (take)
-		return names_set(&x->taken, x->pmu ? buf_str(&x->text) : name, 0) != 0;
-	return names_get(&x->taken, name, &ignored) || names_get(&x->taken, buf_str(&x->text), &ignored);
+	return names_get(&x->taken, name, &ignored) || names_get(&x->taken, name_of_kind(x, name), &ignored);
 }
 
 /* What a row says, with what a formula takes now. */
@@ -751,62 +729,49 @@ static struct metric_about bind_about(const struct builder *x, const struct metr
 				      .margin = row->margin };
 }
 
-/* 1: it judges; 0: the recording lacks what it needs, or it cannot be parsed, so its metric has no verdict. */
-static int bind_one_threshold(struct builder *x, struct bound_metric *m, const char *text)
+/* Whether it judges; else the recording lacks what it needs, or it cannot be parsed, so its metric has no verdict. */
+static bool bind_one_threshold(struct builder *x, struct bound_metric *m, const char *text)
 {
 	const struct expr_input *in;
 	struct bound_threshold *t;
 	struct expr *expr;
 	size_t n;
-	int err = expr_parse(&expr, text, NULL);
 
-	if (err)
-		return err == -ENOMEM ? err : 0;
+	if (bind_parse(&expr, text, NULL))
+		return false;
 	in = expr_inputs(expr, &n);
-	t = calloc(1, sizeof(*t));
-	if (!t) {
-		expr_free(expr);
-		return -ENOMEM;
-	}
-	m->threshold = t;
+	t = m->threshold = memory_new(1, sizeof(*t));
 	t->expr = expr;
-	t->input = malloc((n + 1) * sizeof(*t->input));
-	if (!t->input)
-		return -ENOMEM;
+	t->input = memory_new(n, sizeof(*t->input));
 	bind_begin_formula(x, in, n);
 	for (size_t i = 0; i < n; i++) {
-		int64_t at = bind_input(x, in[i].name, in[i].aspect);
+		uint32_t at = bind_input(x, in[i].name, in[i].aspect);
 
-		if (at < 0)
-			return (int)at;
 		if (bind_lacks(&x->b->input[at]) && !bind_is_optional(in, n, i)) {
 			expr_free(expr);
 			free(t->input);
 			free(t);
 			m->threshold = NULL;
-			return 0;
+			return false;
 		}
-		t->input[t->n_inputs++] = (uint32_t)at;
+		t->input[t->n_inputs++] = at;
 	}
-	return 1;
+	return true;
 }
 
-/* Binds the row's threshold, if its inputs exist. 0 or -errno. */
-static int bind_threshold(struct builder *x, struct bound_metric *m, const struct metric *row)
+/* Binds the row's threshold, if its inputs exist. */
+static void bind_threshold(struct builder *x, struct bound_metric *m, const struct metric *row)
 {
 	const char *from = row->threshold_otherwise ? row->threshold_otherwise : "";
-	int kept = row->threshold && row->threshold[0] ? bind_one_threshold(x, m, row->threshold) : 0;
+	bool kept = row->threshold && row->threshold[0] && bind_one_threshold(x, m, row->threshold);
 
 	while (!kept && *from) {
 		size_t len = strcspn(from, ";");
-		SCOPED(scoped_free) char *text = strndup(from, len);
+		SCOPED(scoped_free) char *text = memory_checked(strndup(from, len));
 
-		if (!text)
-			return -ENOMEM;
 		kept = bind_one_threshold(x, m, text);
 		from += len + (from[len] == ';');
 	}
-	return kept < 0 ? kept : 0;
 }
 
 #define CORE_KINDS_MAX 16 /* hybrids have two or three kinds of cores */
@@ -857,11 +822,9 @@ static int bind_row(struct builder *x, const struct metric *row, const char *mem
 	const char *text;
 	int kept;
 
-	if (member && !(about.help = bind_own(x->b, bind_with_member(row->help, member, false, false))))
-		return -ENOMEM;
+	if (member)
+		about.help = bind_own(x->b, bind_with_member(row->help, member, false, false));
 	m = bind_new_metric(x->b, &about);
-	if (!m)
-		return -ENOMEM;
 	if (member) {
 		m->name = bind_own(x->b, bind_with_member(row->name, member, true, false));
 		m->display = bind_own(x->b, bind_with_member(row->display, member, false, false));
@@ -874,8 +837,6 @@ static int bind_row(struct builder *x, const struct metric *row, const char *mem
 		if (x->options->columns == COLUMNS_TURBOSTAT && !strcmp(row->name, "cpu.c1"))
 			text = row->otherwise;
 	}
-	if (!m->name || !m->display || !text)
-		return -ENOMEM;
 	m->precision = row->precision;
 	m->better = row->better;
 	m->fault = row->fault;
@@ -884,33 +845,24 @@ static int bind_row(struct builder *x, const struct metric *row, const char *mem
 	m->vendor = vendor;
 	m->estimate = row->estimate;
 	m->share = row->share || strstr(row->expr, "percent(");
-	kept = is_taken(x, m->name, false) ? 0 : bind_formula(x, m, text, row);
-	if (!kept && row->otherwise && !is_taken(x, m->name, false))
+	kept = is_taken(x, m->name) ? 0 : bind_formula(x, m, text, row);
+	if (!kept && row->otherwise && !is_taken(x, m->name))
 		kept = bind_otherwise(x, m, row);
 	if (kept == 1 && x->pmu && !bind_is_of_kind(x, m, x->pmu))
 		kept = 0;
 	m->unlikely = kept == 1 && row->when && bind_is_zero(x->p, row->when);
 	m->default_on &= !m->unlikely;
 	if (kept == 1) {
-		kept = bind_threshold(x, m, row);
-		return kept ? kept : is_taken(x, m->name, true) ? -ENOMEM : 0;
+		bind_threshold(x, m, row);
+		memory_done(names_set(&x->taken, name_of_kind(x, m->name), 0));
+		return 0;
 	}
 	release_metric(&x->b->metric[--x->b->n_metrics]);
 	return kept;
 }
 
-/* A text that the binding owns, or NULL without memory. */
-static char *bind_text(struct binding *b, const char *format, ...)
-{
-	char *text = NULL;
-	va_list ap;
-
-	va_start(ap, format);
-	if (vasprintf(&text, format, ap) < 0)
-		text = NULL;
-	va_end(ap);
-	return bind_own(b, text);
-}
+/* A text that the binding owns. */
+#define bind_text(b, ...) ((char *)bind_own(b, memory_format(__VA_ARGS__)))
 
 /* Binds a metric over a class of PMUs, once for each set of filters that was recorded. */
 static int bind_class_row(struct builder *x, const struct metric *row, const struct pmu_class *class, bool vendor)
@@ -918,7 +870,7 @@ static int bind_class_row(struct builder *x, const struct metric *row, const str
 	const struct expr_input *in;
 	struct expr *parsed;
 	size_t n;
-	int err = expr_parse(&parsed, row->expr, x->error);
+	int err = bind_parse(&parsed, row->expr, x->error);
 
 	if (err)
 		return error_prefix(x->error, "metric %s", row->name);
@@ -927,16 +879,15 @@ static int bind_class_row(struct builder *x, const struct metric *row, const str
 		SCOPED(class_choice_release) struct class_choice choice = { 0 };
 		struct metric one = *row;
 
-		err = class_choose(&choice, &x->classes, class, f, in, n);
-		if (!err && choice.n && f) {
+		class_choose(&choice, &x->classes, class, f, in, n);
+		if (choice.n && f) {
 			one.name = bind_text(x->b, "%s/%s/", row->name, x->classes.filter[f]);
 			one.display = bind_text(x->b, "%s %s", row->display, x->classes.filter[f]);
 			one.aliases = bind_text(x->b, "%s%s%s", row->name, row->aliases ? "," : "",
 						row->aliases ? row->aliases : "");
-			err = one.name && one.display && one.aliases ? 0 : -ENOMEM;
 		}
 		x->choice = &choice;
-		if (!err && choice.n)
+		if (choice.n)
 			err = bind_row(x, &one, NULL, NULL, vendor);
 		x->choice = NULL;
 	}
@@ -1006,16 +957,12 @@ static int bind_share(struct builder *x, const struct pm_counter *c)
 		.name = c->name, .display = c->display, .unit = "%", .precision = 2, .default_on = true
 	};
 	size_t i = 0;
-	char *text;
 	int err;
 
 	while (formula[i].type && strcmp(formula[i].type, type))
 		i++;
-	text = bind_with_member(formula[i].expr, c->name, false, true);
-	if (!text)
-		return -ENOMEM;
-	row.expr = bind_own(x->b, text);
-	err = row.expr ? bind_row(x, &row, NULL, NULL, false) : -ENOMEM;
+	row.expr = bind_own(x->b, bind_with_member(formula[i].expr, c->name, false, true));
+	err = bind_row(x, &row, NULL, NULL, false);
 	if (!err && x->b->n_metrics && x->b->metric[x->b->n_metrics - 1].name == row.name)
 		x->b->metric[x->b->n_metrics - 1].added = true;
 	return err == -EINVAL ? 0 : err;
@@ -1028,7 +975,7 @@ struct alike {
 	const char *unit, *rate; /* of the last one: its counter's, and that per second */
 };
 
-static int bind_counter(struct builder *x, const struct pm_counter *c, struct alike *alike)
+static void bind_counter(struct builder *x, const struct pm_counter *c, struct alike *alike)
 {
 	bool rate = x->options->rate && (c->semantics == PM_CUMULATIVE || c->semantics == PM_DELTA);
 	struct metric_about about = { .unit = c->unit, .aliases = "", .categories = c->source };
@@ -1037,18 +984,16 @@ static int bind_counter(struct builder *x, const struct pm_counter *c, struct al
 	uint32_t ignored;
 
 	if (pm_counter_texts(c) || x->p->kind[c->id] == PM_KINDS || bind_left_out(x, c))
-		return 0;
+		return;
 	about.help = pm_map_text(&c->attrs, PM_COUNTER_HELP, "");
-	if (rate && c->unit != alike->unit && !(alike->rate = bind_text(x->b, "%s/s", c->unit[0] ? c->unit : "1")))
-		return -ENOMEM;
+	if (rate && c->unit != alike->unit)
+		alike->rate = bind_text(x->b, "%s/s", c->unit[0] ? c->unit : "1");
 	if (rate) {
 		alike->unit = c->unit;
 		about.unit = alike->rate;
 	}
 	in = bind_new_input(x->b, alike->more);
 	m = bind_new_metric(x->b, &about);
-	if (!in || !m)
-		return -ENOMEM;
 	in->aspect = EXPR_VALUE;
 	in->rate = rate;
 	in->counter = &alike->number[c->id];
@@ -1056,8 +1001,8 @@ static int bind_counter(struct builder *x, const struct pm_counter *c, struct al
 	in->kind = m->kind = (enum pm_kind)x->p->kind[c->id];
 	m->name = c->name;
 	/* An event may be called like a metric ("migrations"); every other raw counter has its source in its name. */
-	if (names_get(&x->taken, c->name, &ignored) && !(m->name = bind_text(x->b, "%s.%s", c->source, c->name)))
-		return -ENOMEM;
+	if (names_get(&x->taken, c->name, &ignored))
+		m->name = bind_text(x->b, "%s.%s", c->source, c->name);
 	m->display = c->display && c->display[0] ? c->display : c->name;
 	m->input = &alike->number[x->b->n_inputs - 1];
 	m->n_inputs = 1;
@@ -1067,23 +1012,20 @@ static int bind_counter(struct builder *x, const struct pm_counter *c, struct al
 	m->added = pm_map_get(&c->attrs, PM_COUNTER_ADDED) && !is_share(c);
 	if (!strcmp(pm_map_text(&c->attrs, PM_COUNTER_ADD_FORMAT, ""), "raw"))
 		m->digits = c->width <= 32 ? 8 : 16;
-	return 0;
 }
 
-static int bind_all_counters(struct builder *x)
+static void bind_all_counters(struct builder *x)
 {
 	const struct pm_model *m = x->p->model;
 	struct binding *b = x->b;
 	size_t inputs = b->n_inputs + m->n_counters;
-	struct alike alike = { .number = bind_own(b, malloc((inputs + 1) * sizeof(*alike.number))),
-			       .more = bind_own(b, calloc(1, sizeof(*alike.more))) };
-	int err = alike.number && alike.more ? 0 : -ENOMEM;
+	struct alike alike = { .number = bind_own(b, memory_new(inputs + 1, sizeof(*alike.number))),
+			       .more = bind_own(b, memory_new(1, sizeof(*alike.more))) };
 
-	for (size_t i = 0; i <= inputs && !err; i++)
+	for (size_t i = 0; i <= inputs; i++)
 		alike.number[i] = (uint32_t)i;
-	for (uint32_t i = 0; i < m->n_counters && !err; i++)
-		err = bind_counter(x, &m->counter[i], &alike);
-	return err;
+	for (uint32_t i = 0; i < m->n_counters; i++)
+		bind_counter(x, &m->counter[i], &alike);
 }
 
 /* A '?' in an event's name stands for a number that counts from 0: binds a metric for each that was recorded. */
@@ -1109,8 +1051,6 @@ static int bind_parameters(struct builder *x, const struct metric *row)
 		one.aliases = one.display;
 		one.expr = bind_own(b, with_parameter(row->expr, number));
 		one.threshold = row->threshold ? bind_own(b, with_parameter(row->threshold, number)) : NULL;
-		if (!one.name || !one.display || !one.expr || (row->threshold && !one.threshold))
-			return -ENOMEM;
 		before = b->n_metrics;
 		err = bind_row(x, &one, NULL, NULL, true);
 		if (b->n_metrics == before)
@@ -1134,8 +1074,6 @@ static int bind_classes(struct builder *x, const struct metric *row)
 
 		err = class ? bind_class_row(x, &one, class, false) : bind_row(x, &one, NULL, NULL, false);
 		one.expr = len ? bind_own(x->b, strndup(next, len)) : NULL;
-		if (len && !one.expr)
-			return -ENOMEM;
 		next = len && next[len] ? next + len + 1 : NULL;
 	}
 	return err;
@@ -1200,8 +1138,6 @@ static int bind_merged(struct builder *x, const struct pm_counter *c)
 	row.unit = bind_text(x->b, "%s/s", c->unit[0] ? c->unit : "1");
 	row.display = bind_text(x->b, "%s %s", user, strcmp(c->unit, "1") ? row.unit : "/s");
 	row.help = "What all PMUs of the kind counted, a second";
-	if (!row.expr || !row.unit || !row.display)
-		return -ENOMEM;
 	row.default_on = pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false);
 	err = bind_row(x, &row, NULL, NULL, false);
 	return err == -EINVAL ? 0 : err;
@@ -1231,14 +1167,13 @@ static bool lacks_registers(const struct builder *x)
 	return false;
 }
 
-static int add_absent(struct builder *x, const struct metric *row, bool added, uint16_t why)
+static void add_absent(struct builder *x, const struct metric *row, bool added, uint16_t why)
 {
 	const struct metric_about about = bind_about(x, row);
 	struct bound_input *in = bind_new_input(x->b, NULL);
-	struct bound_metric *m = in ? bind_new_metric(x->b, &about) : NULL;
+	struct bound_metric *m = bind_new_metric(x->b, &about);
 
-	if (!m || !(m->input = bind_own(x->b, malloc(sizeof(*m->input)))))
-		return -ENOMEM;
+	m->input = bind_own(x->b, memory_new(1, sizeof(*m->input)));
 	in->constant = true;
 	in->kind = PM_KINDS;
 	in->more->value = value_missing(why);
@@ -1252,7 +1187,6 @@ static int add_absent(struct builder *x, const struct metric *row, bool added, u
 	m->kind = PM_SYSTEM;
 	m->input[0] = (uint32_t)x->b->n_inputs - 1;
 	m->n_inputs = 1;
-	return 0;
 }
 
 static bool has_source(const struct pm_model *m, const char *source)
@@ -1310,20 +1244,22 @@ static bool was_forbidden(const struct pm_model *m, const char *event)
 }
 
 /* Why the formula cannot be fed: what a right would cure comes before what the machine lacks. PM_OK, also if it can
- * be, or lacks something else. -errno. */
-static int why_unfed(struct builder *x, const char *text, size_t len)
+ * be, or lacks something else. */
+static uint16_t why_unfed(const struct builder *x, const char *text, size_t len)
 {
-	char *formula = strndup(text, len);
+	SCOPED(scoped_free) char *formula = memory_checked(strndup(text, len));
 	const struct expr_input *in;
-	struct expr *expr = NULL;
-	int err = formula ? expr_parse(&expr, formula, x->error) : -ENOMEM, why = PM_OK;
-	size_t n = 0;
+	struct expr *expr;
+	uint16_t why = PM_OK;
+	size_t n;
 
-	in = err ? NULL : expr_inputs(expr, &n);
+	if (bind_parse(&expr, formula, NULL))
+		return PM_OK;
+	in = expr_inputs(expr, &n);
 	for (size_t i = 0; i < n && why != PM_REASON_NO_PERMISSION; i++) {
 		struct input_more made = { 0 };
 		const char *field = bind_field(in[i].name, &made), *name = field ? field : in[i].name;
-		int one;
+		uint16_t one;
 
 		if (bind_is_optional(in, n, i))
 			continue;
@@ -1333,57 +1269,53 @@ static int why_unfed(struct builder *x, const char *text, size_t len)
 		why = !why || one == PM_REASON_NO_PERMISSION ? one : why;
 	}
 	expr_free(expr);
-	free(formula);
-	return err ? err : why;
+	return why;
 }
 
-static int bind_absent_row(struct builder *x, const struct metric *row)
+static void bind_absent_row(struct builder *x, const struct metric *row)
 {
-	int why = why_unfed(x, row->expr, strlen(row->expr));
+	uint16_t why = why_unfed(x, row->expr, strlen(row->expr));
 
-	for (const char *from = row->otherwise; from && *from && why >= 0 && why != PM_REASON_NO_PERMISSION;) {
+	for (const char *from = row->otherwise; from && *from && why != PM_REASON_NO_PERMISSION;) {
 		size_t len = strcspn(from, ";");
-		int other = why_unfed(x, from, len);
+		uint16_t other = why_unfed(x, from, len);
 
-		why = !why || other < 0 || other == PM_REASON_NO_PERMISSION ? other : why;
+		why = !why || other == PM_REASON_NO_PERMISSION ? other : why;
 		from += len + (from[len] == ';');
 	}
-	return why <= 0 ? why : add_absent(x, row, false, (uint16_t)why);
+	if (why)
+		add_absent(x, row, false, why);
 }
 
-/* Adds the metrics that lack registers for all of their formulas. 0 or -errno. */
-static int bind_absent(struct builder *x)
+/* Adds the metrics that lack registers for all of their formulas. */
+static void bind_absent(struct builder *x)
 {
 	const struct pm_model *m = x->p->model;
 	bool lacks = lacks_registers(x);
 	uint32_t ignored;
-	int err = 0;
 
-	for (const struct metric_table *t = metric_tables; lacks && t->row && !err; t++)
-		for (size_t i = 0; i < t->n && !err; i++)
+	for (const struct metric_table *t = metric_tables; lacks && t->row; t++)
+		for (size_t i = 0; i < t->n; i++)
 			if (!t->row[i].each && !names_get(&x->taken, t->row[i].name, &ignored))
-				err = bind_absent_row(x, &t->row[i]);
+				bind_absent_row(x, &t->row[i]);
 	/* What the user added is shown whether or not it could be read. */
-	for (uint32_t i = 0; i < m->n_counters && !err; i++) {
+	for (uint32_t i = 0; i < m->n_counters; i++) {
 		const struct pm_counter *c = &m->counter[i];
 		uint16_t why = (uint16_t)pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0);
 		struct metric one = { .name = c->name, .display = c->display, .categories = c->source };
 
 		if (why && x->p->kind[c->id] == PM_KINDS && pm_map_get(&c->attrs, PM_COUNTER_ADDED) &&
 		    !bind_left_out(x, c) && !names_get(&x->taken, c->name, &ignored))
-			err = add_absent(x, &one, true, why);
+			add_absent(x, &one, true, why);
 	}
-	return err;
 }
 
 static int bind_all(struct builder *x)
 {
 	bool (*wanted)(const struct metric *row) = recorded_name(x->p->model, 0) ? NULL : x->options->wanted;
 	size_t own = x->options->n_vendor - x->options->n_packed;
-	int err;
+	int err = 0;
 
-	if (x->options->counters_only)
-		return bind_all_counters(x);
 	/* The user's own come first: if a name is taken, theirs is meant. A pack's come after what was meant when the
 	 * recording was made. */
 	if ((err = bind_sets(x, 0, own)))
@@ -1403,9 +1335,9 @@ static int bind_all(struct builder *x)
 	for (uint32_t i = 0; i < x->p->model->n_counters; i++)
 		if ((err = bind_merged(x, &x->p->model->counter[i])))
 			return err;
-	if (x->options->absent && (err = bind_absent(x)))
-		return err;
-	return bind_all_counters(x);
+	if (x->options->absent)
+		bind_absent(x);
+	return 0;
 }
 
 /* Chooses what applies to the recording's CPU from files for many. */
@@ -1454,16 +1386,14 @@ static bool are_twins(const struct builder *x, const struct asked *a, size_t n)
 	return several;
 }
 
-/* Fills twin[]. 0 or -ENOMEM. */
-static int bind_find_twins(struct builder *x)
+/* Fills twin[]. */
+static void bind_find_twins(struct builder *x)
 {
 	const struct pm_model *m = x->p->model;
-	SCOPED(scoped_free) struct asked *a = malloc((m->n_counters + 1ull) * sizeof(*a));
+	SCOPED(scoped_free) struct asked *a = memory_new(m->n_counters + 1ull, sizeof(*a));
 	size_t n = 0, end;
 
-	x->twin = calloc(m->n_counters + 1ull, sizeof(*x->twin));
-	if (!a || !x->twin)
-		return -ENOMEM;
+	x->twin = memory_new(m->n_counters + 1ull, sizeof(*x->twin));
 	for (uint32_t i = 0; i < m->n_counters; i++) {
 		a[n] = (struct asked){ pm_map_u64(&m->counter[i].attrs, PM_COUNTER_PERF_WILDCARD, 0),
 				       &m->counter[i] };
@@ -1479,7 +1409,6 @@ static int bind_find_twins(struct builder *x)
 		for (size_t k = i; k < end; k++)
 			x->twin[a[k].counter->id] = twins && x->p->kind[a[k].counter->id] == PM_PMU;
 	}
-	return 0;
 }
 
 int binding_build(struct binding *b, const struct places *p, const struct bind_options *wanted, struct error *e)
@@ -1496,21 +1425,17 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 	b->n_vendor = options.n_vendor;
 	meaning_init(&x.meaning, p->model);
 	x.twice = bind_twice(p->model);
-	x.found = malloc(BIND_MAX_COUNTERS * sizeof(*x.found));
-	x.clock = malloc(BIND_MAX_COUNTERS * sizeof(*x.clock));
-	err = x.found && x.clock ? 0 : -ENOMEM;
-	if (!err)
-		err = bind_index_build(&b->index, p->model);
-	if (!err)
-		err = recorded_metrics(&b->recorded, p->model);
-	if (!err)
-		err = class_index_build(&x.classes, p->model);
-	if (!err)
-		err = bind_find_twins(&x);
-	if (!err)
-		err = bind_all(&x);
-	if (!err)
-		err = binding_order(b, p->model, &options);
+	x.found = memory_new(BIND_MAX_COUNTERS, sizeof(*x.found));
+	x.clock = memory_new(BIND_MAX_COUNTERS, sizeof(*x.clock));
+	bind_index_build(&b->index, p->model);
+	recorded_metrics(&b->recorded, p->model);
+	class_index_build(&x.classes, p->model);
+	bind_find_twins(&x);
+	err = options.counters_only ? 0 : bind_all(&x);
+	if (!err) {
+		bind_all_counters(&x);
+		binding_order(b, p->model, &options);
+	}
 	meaning_release(&x.meaning);
 	free(x.found);
 	free(x.clock);
@@ -1518,8 +1443,6 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 	class_index_release(&x.classes);
 	buf_release(&x.text);
 	names_release(&x.taken);
-	if (err == -ENOMEM)
-		error_sys(e, ENOMEM, "metrics");
 	return err;
 }
 
@@ -1541,14 +1464,10 @@ void binding_release(struct binding *b)
 const struct metric_about *bind_keep_about(struct binding *b, const struct metric_about *about)
 {
 	const struct metric_about *last = b->n_metrics ? b->metric[b->n_metrics - 1].about : NULL;
-	struct metric_about *copy;
 
 	if (last && !memcmp(last, about, sizeof(*about)))
 		return last;
-	copy = bind_own(b, malloc(sizeof(*copy)));
-	if (copy)
-		*copy = *about;
-	return copy;
+	return bind_own(b, memory_copy(about, 1, sizeof(*about)));
 }
 
 unsigned bound_input_aspects(const struct bound_input *i)
@@ -1573,7 +1492,3 @@ unsigned bound_input_aspects(const struct bound_input *i)
 		return 1u << TRACK_VALUE;
 	}
 }
-
-/* What perf counts of registers. Energy is added up and in another unit, so it has formulas of its own. */
-
-/* clang-format on */

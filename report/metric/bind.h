@@ -121,8 +121,7 @@ struct bind_index {
 	uint32_t n;
 };
 
-/* 0 or -ENOMEM. Release in both cases. */
-int bind_index_build(struct bind_index *x, const struct pm_model *m);
+void bind_index_build(struct bind_index *x, const struct pm_model *m);
 void bind_index_release(struct bind_index *x);
 
 /* Counters as metrics borrow their texts from the model, so that a recording of very many costs little: a binding
@@ -166,9 +165,9 @@ void binding_release(struct binding *b);
 /* Whether some event of a PMU was opened more than once, in several groups. */
 bool bind_twice(const struct pm_model *m);
 /* Replaces each event in `found` by the one of the same name and PMU that a formula with these inputs takes: the
- * first one in a group with most of the other inputs. Other inputs stay. 0 or -ENOMEM. */
-int bind_of_groups(const struct bind_index *x, const char *name, const struct expr_input *in, size_t n_in,
-		   uint32_t *found, uint32_t n);
+ * first one in a group with most of the other inputs. Other inputs stay. */
+void bind_of_groups(const struct bind_index *x, const char *name, const struct expr_input *in, size_t n_in,
+		    uint32_t *found, uint32_t n);
 /* The metric whose value for the system is the input, bound before those that use it; NULL: none. */
 const struct bound_metric *bind_whole(const struct binding *b, const struct input_more *i);
 /* The input as a set of TRACK_ bits that the replay has to deliver for its counters. */
@@ -196,11 +195,10 @@ struct turbostat_column {
 const struct turbostat_column *turbostat_column(const struct bound_metric *m);
 /* Whether turbostat shows the metric's column without being asked to. */
 bool turbostat_shows(const struct bound_metric *m);
-/* The last metric's, if it is equal, else a copy; NULL without memory. */
+/* The last metric's, if it is equal, else a copy. */
 const struct metric_about *bind_keep_about(struct binding *b, const struct metric_about *about);
-/* Puts the metrics in turbostat's order, with its defaults, if options or registers of the recording say so. 0 or
- * -ENOMEM. */
-int binding_order(struct binding *b, const struct pm_model *m, const struct bind_options *options);
+/* Puts the metrics in turbostat's order, with its defaults, if options or registers of the recording say so. */
+void binding_order(struct binding *b, const struct pm_model *m, const struct bind_options *options);
 /* Whether a formula copes without its input `i`: it asks has_event() first. */
 bool bind_is_optional(const struct expr_input *in, size_t n, size_t i);
 /* A name that stands for something made of a counter ("msr.therm_status.celsius"): that counter's name, and what is

@@ -9,6 +9,7 @@
 
 #include "common/array.h"
 #include "common/event/event.h"
+#include "report/input/memory.h"
 
 /* A hostile file may have more sets of filters than any machine counts with: each costs all metrics of the class. */
 #define FILTERS_MAX 256
@@ -34,17 +35,14 @@ const struct pmu_class *class_of_pmu(const struct class_index *x, const char *na
 	return names_get(&x->pmus, name, &at) ? x->pmu[at].class : pmu_class_of(name, NULL);
 }
 
-/* Names and CPUs of the PMUs, and which of them are kin. 0 or -ENOMEM. */
-static int add_pmus(struct class_index *x, const struct pm_model *m)
+/* Names and CPUs of the PMUs, and which of them are kin. */
+static void add_pmus(struct class_index *x, const struct pm_model *m)
 {
 	SCOPED(buf_release) struct buf key = BUF_INIT;
 	SCOPED(names_release) struct names kin = { 0 };
-	int err = 0;
 
-	x->pmu = calloc((size_t)m->n_pmus + 1, sizeof(*x->pmu));
-	if (!x->pmu)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < m->n_pmus && !err; i++) {
+	x->pmu = memory_new(m->n_pmus, sizeof(*x->pmu));
+	for (uint32_t i = 0; i < m->n_pmus; i++) {
 		const struct pm_map *attrs = &m->pmu[i].attrs;
 		const char *name = pm_map_text(attrs, PM_PMU_NAME, "");
 		uint32_t first;
@@ -54,17 +52,17 @@ static int add_pmus(struct class_index *x, const struct pm_model *m)
 			.kin = i,
 			.reason = (uint16_t)pm_map_u64(attrs, PM_PMU_REFUSED, 0),
 		};
-		err = names_get(&x->pmus, name, &first) ? 0 : names_set(&x->pmus, name, i);
+		if (!names_get(&x->pmus, name, &first))
+			memory_done(names_set(&x->pmus, name, i));
 		buf_clear(&key);
 		for (const char *c = name; *c; c++)
 			if (c == name || *c < '0' || *c > '9')
 				buf_addch(&key, *c);
 		buf_printf(&key, " %s", pm_map_text(attrs, PM_PMU_CPUMASK, ""));
-		if (!err && !names_get(&kin, buf_str(&key), &x->pmu[i].kin))
-			err = names_set(&kin, buf_str(&key), i);
-		err = err ? err : key.err;
+		memory_whole(&key);
+		if (!names_get(&kin, buf_str(&key), &x->pmu[i].kin))
+			memory_done(names_set(&kin, buf_str(&key), i));
 	}
-	return err;
 }
 
 /* What the recording has of the counter's PMU. */
@@ -97,8 +95,7 @@ static bool is_everything(const struct pmu_class *c, const struct event_term *t)
 	return f && f->all > 1 && t->is_number && t->number == f->all;
 }
 
-/* The event of a canonical text, and its filters in the order of their names. NULL: it is not the class's, or
- * filters->err says why. */
+/* The event of a canonical text, and its filters in the order of their names. NULL: it is not the class's. */
 static const struct pmu_class_event *read_event(const struct pmu_class *c, const char *text, struct buf *filters)
 {
 	const struct pmu_class_event *event = NULL;
@@ -109,7 +106,8 @@ static const struct pmu_class_event *read_event(const struct pmu_class *c, const
 
 	buf_clear(filters);
 	err = event_parse(&list, text, &ignored);
-	filters->err = err == -ENOMEM ? err : 0;
+	if (err == -ENOMEM)
+		memory_ends();
 	if (err)
 		return NULL;
 	n = list->n == 1 && list->node[0].form == EVENT_PMU ? &list->node[0] : NULL;
@@ -132,22 +130,20 @@ static const struct pmu_class_event *read_event(const struct pmu_class *c, const
 				   t->value ? t->value : "");
 	}
 	event_list_free(list);
+	memory_whole(filters);
 	return event;
 }
 
 /* PM_NONE: there are too many. */
-static int64_t filter_place(struct class_index *x, const char *text)
+static uint32_t filter_place(struct class_index *x, const char *text)
 {
 	for (uint32_t i = 0; i < x->n_filters; i++)
 		if (!strcmp(x->filter[i], text))
 			return i;
 	if (x->n_filters == FILTERS_MAX)
 		return PM_NONE;
-	if (array_room(&x->filter, x->n_filters, sizeof(*x->filter)))
-		return -ENOMEM;
-	x->filter[x->n_filters] = strdup(text);
-	if (!x->filter[x->n_filters])
-		return -ENOMEM;
+	memory_room(&x->filter, x->n_filters, sizeof(*x->filter));
+	x->filter[x->n_filters] = memory_text(text);
 	return x->n_filters++;
 }
 
@@ -199,65 +195,54 @@ static int in_order(const void *left, const void *right, void *ctx)
 	return order ? order : (*a > *b) - (*a < *b);
 }
 
-static int sort_rows(struct class_index *x)
+static void sort_rows(struct class_index *x)
 {
-	x->sorted = malloc((x->n + 1) * sizeof(*x->sorted));
-	if (!x->sorted)
-		return -ENOMEM;
+	x->sorted = memory_new(x->n, sizeof(*x->sorted));
 	for (uint32_t i = 0; i < x->n; i++)
 		x->sorted[i] = i;
 	qsort_r(x->sorted, x->n, sizeof(*x->sorted), in_order, x->row);
-	return 0;
 }
 
-int class_index_build(struct class_index *x, const struct pm_model *m)
+void class_index_build(struct class_index *x, const struct pm_model *m)
 {
 	SCOPED(buf_release) struct buf filters = BUF_INIT;
 	SCOPED(names_release) struct names firsts = { 0 };
-	int64_t place;
 
 	*x = (struct class_index){ 0 };
-	place = add_pmus(x, m);
-	place = place ? place : filter_place(x, "");
-	for (uint32_t i = 0; i < m->n_counters && place >= 0; i++) {
+	add_pmus(x, m);
+	filter_place(x, "");
+	for (uint32_t i = 0; i < m->n_counters; i++) {
 		const struct pm_counter *c = &m->counter[i];
 		const char *pmu = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, NULL);
 		const struct pmu_class *class;
 		const struct pmu_class_event *event;
+		uint32_t place;
 
 		note_pmu(x, c);
 		if (strcmp(c->source, "perf") || !pmu || !pm_map_get(&c->attrs, PM_COUNTER_PERF_GROUP) ||
 		    pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID) || !(class = class_of_pmu(x, pmu)))
 			continue;
 		event = read_event(class, pm_map_text(&c->attrs, PM_COUNTER_PERF_EVENT, c->name), &filters);
-		place = filters.err ? filters.err : event ? filter_place(x, buf_str(&filters)) : 0;
-		if (!event || place == PM_NONE)
+		if (!event || (place = filter_place(x, buf_str(&filters))) == PM_NONE)
 			continue;
-		if (place < 0 || array_room(&x->row, x->n, sizeof(*x->row))) {
-			place = -ENOMEM;
-			break;
-		}
+		memory_room(&x->row, x->n, sizeof(*x->row));
 		x->row[x->n] = (struct class_counter){
 			.counter = c->id,
 			.group = (uint32_t)pm_map_u64(&c->attrs, PM_COUNTER_PERF_GROUP, 0),
 			.pmu = pmu,
 			.class = class,
 			.event = event,
-			.filter = (uint32_t)place,
+			.filter = place,
 			.first = (uint32_t)x->n,
 			.clock = !strcmp(event->name, PMU_CLASS_CLOCK),
 		};
-		if (!names_get(&firsts, pmu, &x->row[x->n].first) && names_set(&firsts, pmu, (uint32_t)x->n))
-			place = -ENOMEM;
+		if (!names_get(&firsts, pmu, &x->row[x->n].first))
+			memory_done(names_set(&firsts, pmu, (uint32_t)x->n));
 		x->n++;
 		filter_words(m, c, event, x->row[x->n - 1].words);
 		join_filters(x);
 	}
-	if (place >= 0)
-		place = sort_rows(x);
-	if (place < 0)
-		class_index_release(x);
-	return place < 0 ? (int)place : 0;
+	sort_rows(x);
 }
 
 /* ---- formulas ---- */
@@ -357,19 +342,17 @@ static bool is_filtered(const struct expr_input *in, size_t n)
 	return false;
 }
 
-int class_choose(struct class_choice *choice, const struct class_index *index, const struct pmu_class *class,
-		 uint32_t filter, const struct expr_input *in, size_t n)
+void class_choose(struct class_choice *choice, const struct class_index *index, const struct pmu_class *class,
+		  uint32_t filter, const struct expr_input *in, size_t n)
 {
-	SCOPED(scoped_free) struct wanted *w = calloc(2 * n + 1, sizeof(*w));
-	SCOPED(scoped_free) bool *done = calloc(index->n + 1, sizeof(*done));
+	SCOPED(scoped_free) struct wanted *w = memory_new(2 * n, sizeof(*w));
+	SCOPED(scoped_free) bool *done = memory_new(index->n, sizeof(*done));
 	const struct pmu_class *of;
 
 	*choice = (struct class_choice){ .class = class, .index = index, .filter = filter };
-	choice->taken = calloc(index->n + 1, sizeof(*choice->taken));
-	if (!choice->taken || !w || !done)
-		return -ENOMEM;
+	choice->taken = memory_new(index->n, sizeof(*choice->taken));
 	if (filter && !is_filtered(in, n))
-		return 0;
+		return;
 	for (size_t i = 0; i < 2 * n; i++) {
 		const char *name = i % 2 ? in[i / 2].by : in[i / 2].name;
 
@@ -391,7 +374,6 @@ int class_choose(struct class_choice *choice, const struct class_index *index, c
 			done[c->first] = true;
 			choice->n++;
 		}
-	return 0;
 }
 
 uint32_t class_counters(const struct class_choice *choice, const struct pmu_class_event *event, uint32_t *found,

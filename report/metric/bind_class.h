@@ -48,8 +48,7 @@ struct class_choice {
 	size_t n;    /* PMUs that can feed the formula */
 };
 
-/* 0 or -ENOMEM. */
-int class_index_build(struct class_index *x, const struct pm_model *m);
+void class_index_build(struct class_index *x, const struct pm_model *m);
 void class_index_release(struct class_index *x);
 
 /* The class of a PMU by its name, or NULL. */
@@ -58,9 +57,9 @@ const struct pmu_class *class_of_pmu(const struct class_index *x, const char *na
 const struct pmu_class *class_of_formula(const char *text);
 /* Splits "nvidia_ucf/cycles/"; NULL: not an event of a class. */
 const struct pmu_class_event *class_event_named(const char *name, const struct pmu_class **class);
-/* What a formula with these inputs takes. 0 or -ENOMEM; choice->n is 0 if nothing can feed it. */
-int class_choose(struct class_choice *choice, const struct class_index *index, const struct pmu_class *class,
-		 uint32_t filter, const struct expr_input *in, size_t n);
+/* What a formula with these inputs takes; choice->n is 0 if nothing can feed it. */
+void class_choose(struct class_choice *choice, const struct class_index *index, const struct pmu_class *class,
+		  uint32_t filter, const struct expr_input *in, size_t n);
 void class_choice_release(struct class_choice *choice);
 /* Counters of the event, and the clock beside each (0: none), at most `max`. */
 uint32_t class_counters(const struct class_choice *choice, const struct pmu_class_event *event, uint32_t *found,

@@ -1,7 +1,6 @@
 /* What a name in a formula can mean in a recording: counters in their many spellings, fields of registers,
  * literals. */
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "common/array.h"
 #include "common/buf.h"
 #include "common/parse.h"
+#include "report/input/memory.h"
 #include "report/machine/cpu_facts.h"
 #include "report/machine/telemetry.h"
 #include "report/metric/bind.h"
@@ -76,26 +76,24 @@ static void put_key(struct buf *key, enum spelling how, const char *name)
 	buf_addch(key, (char)how);
 	for (; *name; name++)
 		buf_addch(key, how == FAMILY ? *name : (char)tolower((unsigned char)*name));
+	memory_whole(key);
 }
 
 /* Counters are added from the last to the first. */
-static int add(struct bind_index *x, struct buf *key, const struct pm_counter *c, enum spelling how, const char *name)
+static void add(struct bind_index *x, struct buf *key, const struct pm_counter *c, enum spelling how,
+		const char *name)
 {
 	uint32_t head = 0;
-	int err;
 
 	put_key(key, how, name);
-	if (key->err)
-		return -ENOMEM;
 	if (names_get(&x->names, buf_str(key), &head) && x->entry[head - 1].counter == c->id)
-		return 0;
-	if ((err = array_room(&x->entry, x->n, sizeof(*x->entry))))
-		return err;
+		return;
+	memory_room(&x->entry, x->n, sizeof(*x->entry));
 	x->entry[x->n++] = (struct bind_entry){ c->id, head };
-	return names_set(&x->names, buf_str(key), x->n);
+	memory_done(names_set(&x->names, buf_str(key), x->n));
 }
 
-static int add_event(struct bind_index *x, struct buf *key, const struct pm_counter *c)
+static void add_event(struct bind_index *x, struct buf *key, const struct pm_counter *c)
 {
 	const char *text[] = {
 		pm_map_text(&c->attrs, PM_COUNTER_PERF_METRIC_ID, NULL),
@@ -104,35 +102,31 @@ static int add_event(struct bind_index *x, struct buf *key, const struct pm_coun
 		c->name,
 	};
 	char a[512];
-	int err = 0;
 
-	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]) && !err; i++) {
-		if (text[i])
-			err = add(x, key, c, EXACT, canonical(text[i]));
-		if (text[i] && !err)
-			err = add(x, key, c, PLAIN, plain(text[i], a, sizeof(a)));
+	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
+		if (!text[i])
+			continue;
+		add(x, key, c, EXACT, canonical(text[i]));
+		add(x, key, c, PLAIN, plain(text[i], a, sizeof(a)));
 	}
-	return err;
 }
 
-int bind_index_build(struct bind_index *x, const struct pm_model *m)
+void bind_index_build(struct bind_index *x, const struct pm_model *m)
 {
 	SCOPED(buf_release) struct buf key = BUF_INIT;
-	int err = 0;
 
 	*x = (struct bind_index){ .model = m };
-	for (uint32_t i = m->n_counters; i-- > 0 && !err;) {
+	for (uint32_t i = m->n_counters; i-- > 0;) {
 		const struct pm_counter *c = &m->counter[i];
 		const char *family = pm_map_text(&c->attrs, PM_COUNTER_FAMILY, NULL);
 
 		if (!is_number(c))
 			continue;
 		if (family)
-			err = add(x, &key, c, FAMILY, family);
-		if (!err && !strcmp(c->source, "perf"))
-			err = add_event(x, &key, c);
+			add(x, &key, c, FAMILY, family);
+		if (!strcmp(c->source, "perf"))
+			add_event(x, &key, c);
 	}
-	return err;
 }
 
 void bind_index_release(struct bind_index *x)
@@ -149,8 +143,7 @@ static uint32_t first_of(const struct bind_index *x, enum spelling how, const ch
 	uint32_t at = 0;
 
 	put_key(&key, how, how == FAMILY ? name : canonical(name));
-	if (!key.err)
-		names_get(&x->names, buf_str(&key), &at);
+	names_get(&x->names, buf_str(&key), &at);
 	return at;
 }
 
@@ -212,8 +205,8 @@ bool bind_twice(const struct pm_model *m)
 				       pm_map_text(&c->attrs, PM_COUNTER_PERF_EVENT, c->name)));
 		if (names_get(&seen, buf_str(&key), &group))
 			twice = group != group_of(c);
-		else if (names_set(&seen, buf_str(&key), group_of(c)))
-			break; /* then the first event of a name is used, as if it were the only one */
+		else
+			memory_done(names_set(&seen, buf_str(&key), group_of(c)));
 	}
 	return twice;
 }
@@ -231,7 +224,7 @@ static int by_group(const void *x, const void *y)
 }
 
 /* Which groups have which of the formula's events: sorted, each once. */
-static int find_presences(const struct bind_index *x, const struct expr_input *in, size_t n, struct buf *out)
+static void find_presences(const struct bind_index *x, const struct expr_input *in, size_t n, struct buf *out)
 {
 	struct presence *p;
 	size_t all, kept = 0;
@@ -239,6 +232,7 @@ static int find_presences(const struct bind_index *x, const struct expr_input *i
 	for (uint32_t k = 0; k < n; k++)
 		for (uint32_t at = first_of(x, EXACT, in[k].name); at; at = x->entry[at - 1].next)
 			buf_add(out, &(struct presence){ group_of(counter_at(x, at)), k }, sizeof(*p));
+	memory_whole(out);
 	p = (void *)out->data;
 	all = out->len / sizeof(*p);
 	if (all)
@@ -247,7 +241,6 @@ static int find_presences(const struct bind_index *x, const struct expr_input *i
 		if (!i || by_group(&p[i], &p[i - 1]))
 			p[kept++] = p[i];
 	out->len = kept * sizeof(*p);
-	return out->err;
 }
 
 /* The number of the formula's events in the group. */
@@ -266,32 +259,31 @@ static int by_id(const void *x, const void *y)
 	return (*a > *b) - (*a < *b);
 }
 
-int bind_of_groups(const struct bind_index *x, const char *name, const struct expr_input *in, size_t n_in,
-		   uint32_t *found, uint32_t n)
+void bind_of_groups(const struct bind_index *x, const char *name, const struct expr_input *in, size_t n_in,
+		    uint32_t *found, uint32_t n)
 {
 	SCOPED(buf_release) struct buf presences = BUF_INIT, called = BUF_INIT; /* ids in order */
 	SCOPED(names_release) struct names best = { 0 };                        /* counters, by PMU */
 	uint32_t id;
-	int err = find_presences(x, in, n_in, &presences);
 
-	for (uint32_t at = first_of(x, EXACT, name); at && !err; at = x->entry[at - 1].next) {
+	find_presences(x, in, n_in, &presences);
+	for (uint32_t at = first_of(x, EXACT, name); at; at = x->entry[at - 1].next) {
 		const struct pm_counter *c = counter_at(x, at);
 		size_t has = group_of(c) ? events_in(&presences, group_of(c)) : 0;
 
 		if (has && (!names_get(&best, pmu_of(c), &id) ||
 			    has > events_in(&presences, group_of(pm_model_counter(x->model, id)))))
-			err = names_set(&best, pmu_of(c), c->id);
+			memory_done(names_set(&best, pmu_of(c), c->id));
 		buf_add(&called, &c->id, sizeof(c->id));
 	}
-	err = err ? err : called.err;
-	for (uint32_t i = 0; i < n && !err; i++) {
+	memory_whole(&called);
+	for (uint32_t i = 0; i < n; i++) {
 		const struct pm_counter *own = pm_model_counter(x->model, found[i]);
 
 		if (group_of(own) && names_get(&best, pmu_of(own), &id) && called.len &&
 		    bsearch(&found[i], called.data, called.len / sizeof(*found), sizeof(*found), by_id))
 			found[i] = id;
 	}
-	return err;
 }
 
 uint32_t bind_counters(const struct bind_index *x, const char *name, uint32_t *found, uint32_t max)
@@ -483,12 +475,10 @@ static int compare_cpus(const void *left, const void *right, void *ctx)
 /* The number of distinct things of a kind that contain online CPUs; 0 if unknown. */
 static double count(const struct places *p, enum distinct what)
 {
-	SCOPED(scoped_free) const struct pm_cpu **cpu = malloc(((size_t)p->n + 1) * sizeof(*cpu));
+	SCOPED(scoped_free) const struct pm_cpu **cpu = memory_new(p->n, sizeof(*cpu));
 	uint32_t n = 0;
 	double distinct = 0;
 
-	if (!cpu)
-		return 0;
 	for (uint32_t i = 0; i < p->n; i++)
 		if (p->cpu[i].online)
 			cpu[n++] = &p->cpu[i];

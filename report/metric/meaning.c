@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/catalog/pmu_class.h"
+#include "report/input/memory.h"
 
 /* ---- the recording's PMUs ---- */
 
@@ -19,27 +20,20 @@ static uint32_t rows_of(const struct pm_value *v)
 	return v && v->kind == PM_VALUE_ARRAY ? v->array.n : 0;
 }
 
-static int copy_text(char **to, const char *from)
+/* Rows [name, text] as structs of that size, which begin with these two. */
+static void *copy_rows(const struct pm_value *v, size_t size, size_t *n)
 {
-	*to = strdup(from);
-	return *to ? 0 : -ENOMEM;
-}
+	char *list = memory_new(rows_of(v), size);
 
-/* Rows [name, text] as structs of that size, which begin with these two; NULL without memory. */
-static void *copy_rows(const struct pm_value *v, size_t size, size_t *n, int *err)
-{
-	char *list = calloc((size_t)rows_of(v) + 1, size);
-
-	*err = *err ? *err : list ? 0 : -ENOMEM;
-	for (uint32_t i = 0; i < rows_of(v) && !*err; i++) {
+	for (uint32_t i = 0; i < rows_of(v); i++) {
 		const struct pm_value *row = &v->array.item[i];
 		char **text = (char **)(void *)(list + *n * size);
 
 		if (row->kind != PM_VALUE_ARRAY)
 			continue;
 		++*n;
-		*err = copy_text(&text[0], text_at(row, 0));
-		*err = *err ? *err : copy_text(&text[1], text_at(row, 1));
+		text[0] = memory_text(text_at(row, 0));
+		text[1] = memory_text(text_at(row, 1));
 	}
 	return list;
 }
@@ -50,41 +44,29 @@ static bool is_core(const char *name)
 	return !strcmp(name, "cpu") || !strcmp(name, "cpum_cf");
 }
 
-/* The PMUs of a recording in the form that the event language needs; to be freed with event_pmu_release() and free().
- * The number, or -ENOMEM. */
-static int64_t recorded_pmus(const struct pm_model *m, struct event_pmu **list)
+/* The PMUs of a recording in the form that the event language needs; free them with event_pmu_release() and free(). */
+static struct event_pmu *recorded_pmus(const struct pm_model *m)
 {
-	struct event_pmu *pmu = calloc((size_t)m->n_pmus + 1, sizeof(*pmu));
-	int err = pmu ? 0 : -ENOMEM;
-	uint32_t n = 0;
+	struct event_pmu *pmu = memory_new(m->n_pmus, sizeof(*pmu));
 
-	for (; n < m->n_pmus && !err; n++) {
+	for (uint32_t n = 0; n < m->n_pmus; n++) {
 		const struct pm_map *attrs = &m->pmu[n].attrs;
 		const char *mask = pm_map_text(attrs, PM_PMU_CPUMASK, NULL);
 		const char *cpus = pm_map_text(attrs, PM_PMU_CPUS, NULL);
 		const struct pmu_class *class = pmu_class_of(pm_map_text(attrs, PM_PMU_NAME, ""),
 							     pm_map_text(attrs, PM_PMU_IDENTIFIER, NULL));
 
-		err = copy_text(&pmu[n].name, pm_map_text(attrs, PM_PMU_NAME, ""));
+		pmu[n].name = memory_text(pm_map_text(attrs, PM_PMU_NAME, ""));
 		pmu[n].type = (uint32_t)pm_map_u64(attrs, PM_PMU_TYPE, 0);
 		pmu[n].class = class ? class->name : NULL;
 		pmu[n].uncore = mask != NULL;
-		pmu[n].core = !mask && (cpus || (!err && is_core(pmu[n].name)));
-		if (!err && (mask || cpus))
-			err = copy_text(&pmu[n].cpus, mask ? mask : cpus);
-		pmu[n].format =
-			copy_rows(pm_map_get(attrs, PM_PMU_FORMATS), sizeof(*pmu->format), &pmu[n].n_formats, &err);
-		pmu[n].alias =
-			copy_rows(pm_map_get(attrs, PM_PMU_EVENTS), sizeof(*pmu->alias), &pmu[n].n_aliases, &err);
+		pmu[n].core = !mask && (cpus || is_core(pmu[n].name));
+		if (mask || cpus)
+			pmu[n].cpus = memory_text(mask ? mask : cpus);
+		pmu[n].format = copy_rows(pm_map_get(attrs, PM_PMU_FORMATS), sizeof(*pmu->format), &pmu[n].n_formats);
+		pmu[n].alias = copy_rows(pm_map_get(attrs, PM_PMU_EVENTS), sizeof(*pmu->alias), &pmu[n].n_aliases);
 	}
-	if (!err) {
-		*list = pmu;
-		return n;
-	}
-	while (n)
-		event_pmu_release(&pmu[--n]);
-	free(pmu);
-	return err;
+	return pmu;
 }
 
 /* ---- what events mean ---- */
@@ -155,10 +137,10 @@ static bool means(const struct pm_model *m, const struct pm_counter *c, const st
 static void read_pmus(struct meaning *x, struct vendor_events *events)
 {
 	SCOPED(buf_release) struct buf notes = BUF_INIT;
-	int64_t n = recorded_pmus(x->model, &x->pmu);
 
 	x->tried = true;
-	x->n_pmus = n > 0 ? (size_t)n : 0;
+	x->pmu = recorded_pmus(x->model);
+	x->n_pmus = x->model->n_pmus;
 	/* What cannot be parsed in a vendor's file is then not found by name. */
 	if (events)
 		vendor_events_apply(events, x->pmu, x->n_pmus, &notes);

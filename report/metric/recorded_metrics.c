@@ -1,10 +1,9 @@
 #include "report/metric/recorded_metrics.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/metric/expr.h"
+#include "report/input/memory.h"
 
 static const struct pm_value *entries(const struct pm_model *m)
 {
@@ -23,9 +22,9 @@ static const char *text_of(const struct pm_value *v, uint32_t i)
 /* The same id as when the vendor's file is loaded. */
 static char *id_of(const char *name)
 {
-	char *id = strdup(name);
+	char *id = memory_text(name);
 
-	for (char *c = id; c && *c; c++) {
+	for (char *c = id; *c; c++) {
 		if (*c >= 'A' && *c <= 'Z')
 			*c = (char)(*c - 'A' + 'a');
 		else if (!((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '.'))
@@ -34,53 +33,47 @@ static char *id_of(const char *name)
 	return id;
 }
 
-static int add(struct metric_set *set, const struct pm_value *v)
+static char *copy_of(const struct pm_value *v, uint32_t i)
+{
+	return memory_text(text_of(v, i));
+}
+
+static void add(struct metric_set *set, const struct pm_value *v)
 {
 	struct metric *row = &set->row[set->n];
 	struct error e = { 0 };
 	struct expr *x;
 
 	if (v->kind != PM_VALUE_ARRAY || !text_of(v, PM_METRIC_NAME)[0])
-		return 0;
+		return;
 	if (expr_parse(&x, text_of(v, PM_METRIC_FORMULA), &e)) {
 		buf_printf(&set->skipped, "metric %s left out: %s\n", text_of(v, PM_METRIC_NAME), e.text);
-		return set->skipped.err;
+		memory_whole(&set->skipped);
+		return;
 	}
 	expr_free(x);
 	*row = (struct metric){
 		.name = id_of(text_of(v, PM_METRIC_NAME)),
-		.display = strdup(text_of(v, PM_METRIC_NAME)),
-		.aliases = strdup(text_of(v, PM_METRIC_NAME)),
-		.unit = strdup(text_of(v, PM_METRIC_UNIT)),
-		.expr = strdup(text_of(v, PM_METRIC_FORMULA)),
-		.threshold = text_of(v, PM_METRIC_THRESHOLD)[0] ? strdup(text_of(v, PM_METRIC_THRESHOLD)) : NULL,
-		.categories = text_of(v, PM_METRIC_GROUPS)[0] ? strdup(text_of(v, PM_METRIC_GROUPS)) : NULL,
-		.help = strdup(text_of(v, PM_METRIC_HELP)),
+		.display = copy_of(v, PM_METRIC_NAME),
+		.aliases = copy_of(v, PM_METRIC_NAME),
+		.unit = copy_of(v, PM_METRIC_UNIT),
+		.expr = copy_of(v, PM_METRIC_FORMULA),
+		.threshold = text_of(v, PM_METRIC_THRESHOLD)[0] ? copy_of(v, PM_METRIC_THRESHOLD) : NULL,
+		.categories = text_of(v, PM_METRIC_GROUPS)[0] ? copy_of(v, PM_METRIC_GROUPS) : NULL,
+		.help = copy_of(v, PM_METRIC_HELP),
 		.precision = 2,
 		.default_on = true,
 	};
 	set->n++;
-	if (!row->name || !row->display || !row->aliases || !row->unit || !row->expr || !row->help ||
-	    (!row->threshold && text_of(v, PM_METRIC_THRESHOLD)[0]) ||
-	    (!row->categories && text_of(v, PM_METRIC_GROUPS)[0]))
-		return -ENOMEM;
-	return 0;
 }
 
-int recorded_metrics(struct metric_set *set, const struct pm_model *m)
+void recorded_metrics(struct metric_set *set, const struct pm_model *m)
 {
 	const struct pm_value *v = entries(m);
-	int err = 0;
 
-	*set = (struct metric_set){ 0 };
-	set->row = calloc((v ? (size_t)v->array.n : 0) + 1, sizeof(*set->row));
-	if (!set->row)
-		return -ENOMEM;
-	for (uint32_t i = 0; v && i < v->array.n && !err; i++)
-		err = add(set, &v->array.item[i]);
-	if (err)
-		metric_set_release(set);
-	return err;
+	*set = (struct metric_set){ .row = memory_new(v ? v->array.n : 0, sizeof(*set->row)) };
+	for (uint32_t i = 0; v && i < v->array.n; i++)
+		add(set, &v->array.item[i]);
 }
 
 const char *recorded_name(const struct pm_model *m, uint32_t i)

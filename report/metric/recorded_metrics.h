@@ -6,9 +6,8 @@
 #include "common/metric/metric.h"
 #include "format/model.h"
 
-/* The definitions of those from a vendor's file, without invalid ones. Release with metric_set_release(). 0 or
- * -ENOMEM. */
-int recorded_metrics(struct metric_set *set, const struct pm_model *m);
+/* The definitions of those from a vendor's file, without invalid ones. Release with metric_set_release(). */
+void recorded_metrics(struct metric_set *set, const struct pm_model *m);
 /* The requested names, from 0 on; NULL after the last. */
 const char *recorded_name(const struct pm_model *m, uint32_t i);
 /* Whether -M had this word, which may name a group of metrics. */

@@ -8,6 +8,7 @@
 #include "common/array.h"
 #include "common/names.h"
 #include "common/options.h"
+#include "report/input/memory.h"
 #include "report/machine/cpu_model.h"
 
 void selection_release(struct selection *s)
@@ -18,16 +19,11 @@ void selection_release(struct selection *s)
 	*s = (struct selection){ 0 };
 }
 
-static int add_word(struct selection *s, enum selection_verb verb, const char *text, size_t len)
+static void add_word(struct selection *s, enum selection_verb verb, const char *text, size_t len)
 {
-	if (array_room(&s->word, s->n, sizeof(*s->word)))
-		return -ENOMEM;
-	s->word[s->n] = (struct selection_word){ .verb = verb, .word = strndup(text, len) };
-	if (!s->word[s->n].word)
-		return -ENOMEM;
-	s->n++;
+	memory_room(&s->word, s->n, sizeof(*s->word));
+	s->word[s->n++] = (struct selection_word){ .verb = verb, .word = memory_checked(strndup(text, len)) };
 	s->has_show |= verb == SELECT_SHOW;
-	return 0;
 }
 
 /* The end of a word: a comma that is not inside pmu/.../ or {...}. */
@@ -53,8 +49,7 @@ int selection_add(struct selection *s, enum selection_verb verb, const char *lis
 
 		if (end == list)
 			return error_set(e, EINVAL, "%s: an empty name", option[verb]);
-		if (add_word(s, verb, list, (size_t)(end - list)))
-			return error_sys(e, ENOMEM, "%s", option[verb]);
+		add_word(s, verb, list, (size_t)(end - list));
 		if (!*end)
 			return 0;
 		list = end + 1;
@@ -228,19 +223,18 @@ struct candidates {
 
 static void add_candidate(struct candidates *c, const char *name)
 {
-	/* Without memory the error message offers one name less. */
-	if (name && name[0] && !strchr(name, '*') && !array_room(&c->name, c->n, sizeof(*c->name)))
-		c->name[c->n++] = name;
+	if (!name || !name[0] || strchr(name, '*'))
+		return;
+	memory_room(&c->name, c->n, sizeof(*c->name));
+	c->name[c->n++] = name;
 }
 
 static void add_list(struct candidates *c, const char *list)
 {
 	while (list && *list && c->n_texts < sizeof(c->text) / sizeof(c->text[0])) {
 		size_t len = strcspn(list, ",");
-		char *word = strndup(list, len);
+		char *word = memory_checked(strndup(list, len));
 
-		if (!word)
-			return;
 		c->text[c->n_texts++] = word;
 		add_candidate(c, word);
 		list += len + (list[len] == ',');
@@ -250,36 +244,34 @@ static void add_list(struct candidates *c, const char *list)
 static int unknown_word(const char *word, const struct binding *b, const struct places *p, struct error *e)
 {
 	const struct pm_counter *text = pm_model_counter_named(p->model, word);
-	SCOPED(scoped_free) struct candidates *c = calloc(1, sizeof(*c));
-	const char *near = NULL;
+	SCOPED(scoped_free) struct candidates *c = memory_new(1, sizeof(*c));
+	const char *near;
 
 	if (text && pm_counter_texts(text))
 		return error_set(e, ENOENT, "'%s' has texts, no numbers; pmrep dump --counter prints them", word);
 	/* What this recording has comes first: among equally close names the first is offered. */
-	for (size_t i = 0; c && i < b->n_metrics; i++) {
+	for (size_t i = 0; i < b->n_metrics; i++) {
 		add_candidate(c, b->metric[i].name);
 		add_candidate(c, b->metric[i].display);
 	}
-	for (size_t i = 0; c && i < N_HARMLESS; i++)
+	for (size_t i = 0; i < N_HARMLESS; i++)
 		add_candidate(c, harmless[i]);
-	for (const struct metric_table *t = metric_tables; c && t->row; t++)
+	for (const struct metric_table *t = metric_tables; t->row; t++)
 		for (size_t i = 0; i < t->n; i++) {
 			add_candidate(c, t->row[i].name);
 			add_candidate(c, t->row[i].display);
 			add_list(c, t->row[i].aliases);
 			add_list(c, t->row[i].categories);
 		}
-	if (c)
-		near = options_nearest(word, c->name, c->n);
+	near = options_nearest(word, c->name, c->n);
 	if (near)
 		error_set(e, ENOENT, "no column is named '%s'; did you mean '%s'? (pmrep list metrics shows all)",
 			  word, near);
 	else
 		error_set(e, ENOENT, "no column is named '%s' (pmrep list metrics shows all)", word);
-	for (size_t i = 0; c && i < c->n_texts; i++)
+	for (size_t i = 0; i < c->n_texts; i++)
 		free(c->text[i]);
-	if (c)
-		free(c->name);
+	free(c->name);
 	return -ENOENT;
 }
 
@@ -291,29 +283,27 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* Energies instead of powers: "pkg_j" for "pkgwatt". */
-static int show_joules(const struct binding *b, bool *shown)
+static void show_joules(const struct binding *b, bool *shown)
 {
 	SCOPED(names_release) struct names energy = { 0 };
 	SCOPED(buf_release) struct buf name = BUF_INIT;
 	uint32_t at;
-	int err = 0;
 
-	for (size_t i = 0; i < b->n_metrics && !err; i++)
+	for (size_t i = 0; i < b->n_metrics; i++)
 		if (ends_with(b->metric[i].name, "_j"))
-			err = names_set(&energy, b->metric[i].name, (uint32_t)i);
-	for (size_t i = 0; i < b->n_metrics && !err; i++) {
+			memory_done(names_set(&energy, b->metric[i].name, (uint32_t)i));
+	for (size_t i = 0; i < b->n_metrics; i++) {
 		if (!shown[i] || !ends_with(b->metric[i].name, "watt"))
 			continue;
 		buf_clear(&name);
 		buf_add(&name, b->metric[i].name, strlen(b->metric[i].name) - strlen("watt"));
 		buf_addstr(&name, "_j");
-		err = name.err;
-		if (!err && names_get(&energy, buf_str(&name), &at)) {
+		memory_whole(&name);
+		if (names_get(&energy, buf_str(&name), &at)) {
 			shown[at] = true;
 			shown[i] = false;
 		}
 	}
-	return err;
 }
 
 /* Metrics of the busiest processes and cgroups: the columns of rows of that kind. */
@@ -393,8 +383,8 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 	}
 	if (s->lenient)
 		let_names_win(s, b, shown);
-	if (s->joules && show_joules(b, shown))
-		return error_sys(e, ENOMEM, "columns");
+	if (s->joules)
+		show_joules(b, shown);
 	return 0;
 }
 

@@ -29,7 +29,7 @@ struct selection {
 };
 
 void selection_release(struct selection *s);
-/* Takes a comma separated list. 0 or -ENOMEM, -EINVAL for an empty word. */
+/* Takes a comma separated list. 0, or -EINVAL for an empty word. */
 int selection_add(struct selection *s, enum selection_verb verb, const char *list, struct error *e);
 
 /*

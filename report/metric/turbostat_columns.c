@@ -1,8 +1,8 @@
 /* turbostat's columns in its order. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/input/memory.h"
 #include "report/metric/bind.h"
 
 /* Where a column is shown without being asked for: in turbostat's text, in our table. */
@@ -107,16 +107,14 @@ static void reorder(struct bound_metric *metric, struct ranked *order, size_t n)
 	}
 }
 
-int binding_order(struct binding *b, const struct pm_model *m, const struct bind_options *options)
+void binding_order(struct binding *b, const struct pm_model *m, const struct bind_options *options)
 {
 	bool text = options->columns == COLUMNS_TURBOSTAT;
 	SCOPED(scoped_free) struct ranked *order = NULL;
 
 	if (options->columns == COLUMNS_OWN || (options->columns == COLUMNS_AUTO && !has_registers(b, m)))
-		return 0;
-	order = malloc((b->n_metrics + 1) * sizeof(*order));
-	if (!order)
-		return -ENOMEM;
+		return;
+	order = memory_new(b->n_metrics, sizeof(*order));
 	for (size_t i = 0; i < b->n_metrics; i++) {
 		struct bound_metric *x = &b->metric[i];
 		const struct turbostat_column *c = row_of(x);
@@ -128,8 +126,7 @@ int binding_order(struct binding *b, const struct pm_model *m, const struct bind
 			struct metric_about about = *x->about;
 
 			about.categories = groups;
-			if (!(x->about = bind_keep_about(b, &about)))
-				return -ENOMEM;
+			x->about = bind_keep_about(b, &about);
 		}
 		/* turbostat does not show what the model lacks, even if named; columns of ours have to be named. */
 		x->absent |= text && x->unlikely;
@@ -139,5 +136,4 @@ int binding_order(struct binding *b, const struct pm_model *m, const struct bind
 	}
 	qsort(order, b->n_metrics, sizeof(*order), compare_ranks);
 	reorder(b->metric, order, b->n_metrics);
-	return 0;
 }

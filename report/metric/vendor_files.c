@@ -7,6 +7,7 @@
 
 #include "common/array.h"
 #include "common/vendor_docs.h"
+#include "report/input/memory.h"
 
 struct path {
 	char *name;            /* owned */
@@ -31,11 +32,6 @@ struct vendor_files {
 	struct buf skipped; /* lines that were not told */
 	struct of_cpu *cpu;
 };
-
-static int no_memory(struct error *e)
-{
-	return error_set(e, ENOMEM, "out of memory");
-}
 
 static void of_cpu_free(const struct vendor_files *v, struct of_cpu *c)
 {
@@ -69,11 +65,11 @@ void vendor_files_free(struct vendor_files *v)
 	free(v);
 }
 
-/* Created on first use; NULL without memory. */
+/* Created on first use. */
 static struct vendor_files *files_of(struct vendor_files **out)
 {
 	if (!*out)
-		*out = calloc(1, sizeof(**out));
+		*out = memory_new(1, sizeof(**out));
 	return *out;
 }
 
@@ -93,21 +89,16 @@ int vendor_files_add(struct vendor_files **out, const char *path, struct error *
 	struct stat st;
 	int err = 0;
 
-	if (!v || array_room(&v->path, v->n, sizeof(*v->path)))
-		return no_memory(e);
+	memory_room(&v->path, v->n, sizeof(*v->path));
 	if (stat(path, &st))
 		return error_sys(e, errno, "%s", path);
 	one.folder = S_ISDIR(st.st_mode);
 	one.mapped = one.folder && vendor_folder_is_mapped(path);
-	one.name = strdup(path);
-	if (!one.name)
-		return no_memory(e);
 	if (!one.mapped)
 		err = load_set(v, &one.set, path, NULL, e);
-	if (err) {
-		free(one.name);
+	if (err)
 		return err;
-	}
+	one.name = memory_text(path);
 	v->mapped |= one.mapped;
 	v->path[v->n++] = one;
 	return 0;
@@ -118,8 +109,6 @@ int vendor_files_add_pack(struct vendor_files **out, bool never, struct error *e
 	struct vendor_files *v = files_of(out);
 	int err;
 
-	if (!v)
-		return no_memory(e);
 	v->never |= never;
 	if (v->packed || v->never)
 		return 0;
@@ -139,20 +128,18 @@ static int load_pack(const struct vendor_files *v, struct of_cpu *c, const char 
 		const char *metrics = t.set[i].metrics;
 		struct error why = { 0 };
 
-		err = vendor_events_unpack(&c->events, t.set[i].rows, NULL);
+		memory_done(vendor_events_unpack(&c->events, t.set[i].rows, NULL));
 		t.set[i].rows = NULL;
-		if (!err)
-			err = vendor_events_words(c->events, metrics);
-		if (!err && *metrics) {
+		memory_done(vendor_events_words(c->events, metrics));
+		if (*metrics) {
 			/* A set that has only events is not an error. */
 			int none = metric_set_load_text(&c->set[c->n], metrics, strlen(metrics), &why);
 
+			if (none == -ENOMEM)
+				memory_ends();
 			c->n += !none;
 			c->n_packed += !none;
-			err = none == -ENOMEM ? none : 0;
 		}
-		if (err)
-			no_memory(e);
 	}
 	return err;
 }
@@ -161,10 +148,8 @@ static int load(struct vendor_files *v, struct of_cpu *c, const char *id, struct
 {
 	int err = 0;
 
-	c->set = calloc(v->n + VENDOR_TEXTS, sizeof(*c->set));
-	c->id = strdup(v->mapped && id ? id : "");
-	if (!c->set || !c->id)
-		return no_memory(e);
+	c->set = memory_new(v->n + VENDOR_TEXTS, sizeof(*c->set));
+	c->id = memory_text(v->mapped && id ? id : "");
 	for (; c->n < v->n && !err; c->n++) {
 		const struct path *p = &v->path[c->n];
 
@@ -195,9 +180,7 @@ static int choose(struct vendor_files *v, const char *id, struct of_cpu **found,
 	*found = c;
 	if (c)
 		return 0;
-	c = calloc(1, sizeof(*c));
-	if (!c)
-		return no_memory(e);
+	c = memory_new(1, sizeof(*c));
 	err = load(v, c, id, e);
 	if (err) {
 		of_cpu_free(v, c);

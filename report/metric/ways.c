@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "report/input/memory.h"
 #include "report/metric/bind.h"
 
 #define NAMED_MAX 3 /* counters of a metric; of more, only the number is given */
@@ -44,7 +45,7 @@ void ways_counters(const struct binding *b, const struct bound_metric *metric, s
 		for (uint32_t k = 0; k < in->n_counters && !in->constant; k++) {
 			buf_clear(&one);
 			add_counter(&one, pm_model_counter(b->index.model, in->counter[k])->name);
-			out->err |= one.err;
+			memory_whole(&one);
 			if (n && has(buf_str(out) + begin, buf_str(&one)))
 				continue;
 			if (n++ < NAMED_MAX)
@@ -107,7 +108,7 @@ int ways_each(const struct pm_model *m, ways_fn tell, void *arg)
 			continue;
 		buf_clear(&from);
 		ways_counters(&b, &b.metric[i], &from);
-		err = from.err;
+		memory_whole(&from);
 		tell(arg, way, b.metric[i].display, buf_str(&from));
 	}
 	return err;
